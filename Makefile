@@ -1,0 +1,81 @@
+# skipidx: PGXS build.
+#
+#   make                    build skipidx.so (PG_CONFIG chooses the server)
+#   make install            as root, into that server's directories
+#   make installcheck       regress, isolation and TAP tests, as non-root,
+#                           against the running server of PGHOST and PGPORT
+#   make test               all tests, with all of their set-up (see README.md)
+#   make demo               a tour on real text, with all of its set-up
+#   make test-versions      the tests on other server versions, in chroots
+#   make tidy unit fuzz     the parts that need no server
+
+EXTENSION = skipidx
+MODULE_big = skipidx
+PGFILEDESC = "skipidx - full-text index access method on block skip lists"
+
+# One wildcard a folder, in the order of src/LAYERS.
+SKX_FOLDERS := $(shell sed '/^\#/d' src/LAYERS)
+SKX_SOURCES := $(foreach f,$(SKX_FOLDERS),$(sort $(wildcard src/$(f)/*.c))) \
+	$(wildcard src/skipidx.c)
+SKX_HEADERS := $(wildcard src/*/*.h)
+OBJS := $(SKX_SOURCES:.c=.o)
+
+DATA := $(sort $(wildcard sql/skipidx--*.sql))
+
+REGRESS := $(filter-out skipidx--%,$(patsubst sql/%.sql,%,$(sort $(wildcard sql/*.sql))))
+ISOLATION := $(patsubst test/specs/%.spec,%,$(sort $(wildcard test/specs/*.spec)))
+ISOLATION_OPTS = --inputdir=$(srcdir)/test
+ifneq ($(wildcard test/t/*.pl),)
+TAP_TESTS = 1
+PROVE_TESTS ?= test/t/*.pl
+endif
+
+# Sums of floating-point terms must not depend on the compiler's choice of
+# fused instructions; the -Wno-* are those that core is built with.
+PG_CPPFLAGS = -I$(srcdir)/src
+PG_CFLAGS = -Wextra -Wno-unused-parameter -Wno-sign-compare \
+	-Wno-missing-field-initializers -ffp-contract=off $(SKX_CFLAGS)
+SHLIB_LINK += $(SKX_LIBS)
+
+EXTRA_CLEAN = results regression.diffs regression.out output_iso tmp_check log \
+	test/results test/output_iso $(wildcard src/*.bc src/*/*.bc src/*.o src/*/*.o)
+
+PG_CONFIG ?= pg_config
+PGXS := $(shell $(PG_CONFIG) --pgxs 2>/dev/null)
+
+# The targets that bring their own set-up must work where no server
+# development package is installed yet.
+ifneq ($(wildcard $(PGXS)),)
+include $(PGXS)
+$(OBJS) $(OBJS:.o=.bc): $(SKX_HEADERS) Makefile
+else
+.PHONY: all install installcheck clean
+all install installcheck:
+	@echo "no PGXS found by '$(PG_CONFIG) --pgxs';" \
+		"run test/setup/packages.sh or set PG_CONFIG" >&2; exit 1
+clean:
+	rm -rf $(EXTRA_CLEAN)
+endif
+
+.PHONY: tidy unit fuzz demo test test-versions bench-boolean
+
+tidy:
+	@sh test/tidy/tidy.sh
+
+unit:
+	$(MAKE) -C test/unit
+
+fuzz:
+	$(MAKE) -C test/fuzz
+
+demo:
+	@bash test/demo/demo.sh
+
+test:
+	@bash test/setup/run_tests.sh
+
+test-versions:
+	@bash test/setup/test_versions.sh
+
+bench-boolean:
+	@bash bench/run_boolean.sh

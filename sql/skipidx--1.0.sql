@@ -1,0 +1,254 @@
+/* skipidx--1.0.sql: what CREATE EXTENSION creates */
+
+-- complain if script is sourced in psql, rather than via CREATE EXTENSION
+\echo Use "CREATE EXTENSION skipidx" to load this file. \quit
+
+--
+-- The access method
+--
+
+CREATE FUNCTION skipidx_handler(pg_catalog.internal)
+RETURNS pg_catalog.index_am_handler
+AS 'MODULE_PATHNAME'
+LANGUAGE C VOLATILE STRICT PARALLEL SAFE;
+
+CREATE ACCESS METHOD skipidx TYPE INDEX HANDLER skipidx_handler;
+
+COMMENT ON ACCESS METHOD skipidx IS
+	'full text: tsvector columns as block skip lists';
+
+CREATE OPERATOR FAMILY tsvector_ops USING skipidx;
+
+CREATE OPERATOR CLASS tsvector_ops
+DEFAULT FOR TYPE pg_catalog.tsvector USING skipidx FAMILY tsvector_ops AS
+	OPERATOR 1 pg_catalog.@@ (pg_catalog.tsvector, pg_catalog.tsquery),
+	OPERATOR 2 pg_catalog.@@@ (pg_catalog.tsvector, pg_catalog.tsquery);
+
+--
+-- Operator classes of the sort column, with the strategies of btree.
+-- The access method refuses such a column for now, and says so.
+--
+
+CREATE OPERATOR FAMILY int2_ops USING skipidx;
+
+CREATE OPERATOR CLASS int2_ops
+DEFAULT FOR TYPE pg_catalog.int2 USING skipidx FAMILY int2_ops AS
+	OPERATOR 1 pg_catalog.< (pg_catalog.int2, pg_catalog.int2),
+	OPERATOR 2 pg_catalog.<= (pg_catalog.int2, pg_catalog.int2),
+	OPERATOR 3 pg_catalog.= (pg_catalog.int2, pg_catalog.int2),
+	OPERATOR 4 pg_catalog.>= (pg_catalog.int2, pg_catalog.int2),
+	OPERATOR 5 pg_catalog.> (pg_catalog.int2, pg_catalog.int2);
+
+CREATE OPERATOR FAMILY int4_ops USING skipidx;
+
+CREATE OPERATOR CLASS int4_ops
+DEFAULT FOR TYPE pg_catalog.int4 USING skipidx FAMILY int4_ops AS
+	OPERATOR 1 pg_catalog.< (pg_catalog.int4, pg_catalog.int4),
+	OPERATOR 2 pg_catalog.<= (pg_catalog.int4, pg_catalog.int4),
+	OPERATOR 3 pg_catalog.= (pg_catalog.int4, pg_catalog.int4),
+	OPERATOR 4 pg_catalog.>= (pg_catalog.int4, pg_catalog.int4),
+	OPERATOR 5 pg_catalog.> (pg_catalog.int4, pg_catalog.int4);
+
+CREATE OPERATOR FAMILY int8_ops USING skipidx;
+
+CREATE OPERATOR CLASS int8_ops
+DEFAULT FOR TYPE pg_catalog.int8 USING skipidx FAMILY int8_ops AS
+	OPERATOR 1 pg_catalog.< (pg_catalog.int8, pg_catalog.int8),
+	OPERATOR 2 pg_catalog.<= (pg_catalog.int8, pg_catalog.int8),
+	OPERATOR 3 pg_catalog.= (pg_catalog.int8, pg_catalog.int8),
+	OPERATOR 4 pg_catalog.>= (pg_catalog.int8, pg_catalog.int8),
+	OPERATOR 5 pg_catalog.> (pg_catalog.int8, pg_catalog.int8);
+
+CREATE OPERATOR FAMILY float4_ops USING skipidx;
+
+CREATE OPERATOR CLASS float4_ops
+DEFAULT FOR TYPE pg_catalog.float4 USING skipidx FAMILY float4_ops AS
+	OPERATOR 1 pg_catalog.< (pg_catalog.float4, pg_catalog.float4),
+	OPERATOR 2 pg_catalog.<= (pg_catalog.float4, pg_catalog.float4),
+	OPERATOR 3 pg_catalog.= (pg_catalog.float4, pg_catalog.float4),
+	OPERATOR 4 pg_catalog.>= (pg_catalog.float4, pg_catalog.float4),
+	OPERATOR 5 pg_catalog.> (pg_catalog.float4, pg_catalog.float4);
+
+CREATE OPERATOR FAMILY float8_ops USING skipidx;
+
+CREATE OPERATOR CLASS float8_ops
+DEFAULT FOR TYPE pg_catalog.float8 USING skipidx FAMILY float8_ops AS
+	OPERATOR 1 pg_catalog.< (pg_catalog.float8, pg_catalog.float8),
+	OPERATOR 2 pg_catalog.<= (pg_catalog.float8, pg_catalog.float8),
+	OPERATOR 3 pg_catalog.= (pg_catalog.float8, pg_catalog.float8),
+	OPERATOR 4 pg_catalog.>= (pg_catalog.float8, pg_catalog.float8),
+	OPERATOR 5 pg_catalog.> (pg_catalog.float8, pg_catalog.float8);
+
+CREATE OPERATOR FAMILY numeric_ops USING skipidx;
+
+CREATE OPERATOR CLASS numeric_ops
+DEFAULT FOR TYPE pg_catalog.numeric USING skipidx FAMILY numeric_ops AS
+	OPERATOR 1 pg_catalog.< (pg_catalog.numeric, pg_catalog.numeric),
+	OPERATOR 2 pg_catalog.<= (pg_catalog.numeric, pg_catalog.numeric),
+	OPERATOR 3 pg_catalog.= (pg_catalog.numeric, pg_catalog.numeric),
+	OPERATOR 4 pg_catalog.>= (pg_catalog.numeric, pg_catalog.numeric),
+	OPERATOR 5 pg_catalog.> (pg_catalog.numeric, pg_catalog.numeric);
+
+CREATE OPERATOR FAMILY date_ops USING skipidx;
+
+CREATE OPERATOR CLASS date_ops
+DEFAULT FOR TYPE pg_catalog.date USING skipidx FAMILY date_ops AS
+	OPERATOR 1 pg_catalog.< (pg_catalog.date, pg_catalog.date),
+	OPERATOR 2 pg_catalog.<= (pg_catalog.date, pg_catalog.date),
+	OPERATOR 3 pg_catalog.= (pg_catalog.date, pg_catalog.date),
+	OPERATOR 4 pg_catalog.>= (pg_catalog.date, pg_catalog.date),
+	OPERATOR 5 pg_catalog.> (pg_catalog.date, pg_catalog.date);
+
+CREATE OPERATOR FAMILY timestamp_ops USING skipidx;
+
+CREATE OPERATOR CLASS timestamp_ops
+DEFAULT FOR TYPE pg_catalog.timestamp USING skipidx FAMILY timestamp_ops AS
+	OPERATOR 1 pg_catalog.< (pg_catalog.timestamp, pg_catalog.timestamp),
+	OPERATOR 2 pg_catalog.<= (pg_catalog.timestamp, pg_catalog.timestamp),
+	OPERATOR 3 pg_catalog.= (pg_catalog.timestamp, pg_catalog.timestamp),
+	OPERATOR 4 pg_catalog.>= (pg_catalog.timestamp, pg_catalog.timestamp),
+	OPERATOR 5 pg_catalog.> (pg_catalog.timestamp, pg_catalog.timestamp);
+
+CREATE OPERATOR FAMILY timestamptz_ops USING skipidx;
+
+CREATE OPERATOR CLASS timestamptz_ops
+DEFAULT FOR TYPE pg_catalog.timestamptz USING skipidx FAMILY timestamptz_ops AS
+	OPERATOR 1 pg_catalog.< (pg_catalog.timestamptz, pg_catalog.timestamptz),
+	OPERATOR 2 pg_catalog.<= (pg_catalog.timestamptz, pg_catalog.timestamptz),
+	OPERATOR 3 pg_catalog.= (pg_catalog.timestamptz, pg_catalog.timestamptz),
+	OPERATOR 4 pg_catalog.>= (pg_catalog.timestamptz, pg_catalog.timestamptz),
+	OPERATOR 5 pg_catalog.> (pg_catalog.timestamptz, pg_catalog.timestamptz);
+
+CREATE OPERATOR FAMILY text_ops USING skipidx;
+
+CREATE OPERATOR CLASS text_ops
+DEFAULT FOR TYPE pg_catalog.text USING skipidx FAMILY text_ops AS
+	OPERATOR 1 pg_catalog.< (pg_catalog.text, pg_catalog.text),
+	OPERATOR 2 pg_catalog.<= (pg_catalog.text, pg_catalog.text),
+	OPERATOR 3 pg_catalog.= (pg_catalog.text, pg_catalog.text),
+	OPERATOR 4 pg_catalog.>= (pg_catalog.text, pg_catalog.text),
+	OPERATOR 5 pg_catalog.> (pg_catalog.text, pg_catalog.text);
+
+CREATE OPERATOR FAMILY oid_ops USING skipidx;
+
+CREATE OPERATOR CLASS oid_ops
+DEFAULT FOR TYPE pg_catalog.oid USING skipidx FAMILY oid_ops AS
+	OPERATOR 1 pg_catalog.< (pg_catalog.oid, pg_catalog.oid),
+	OPERATOR 2 pg_catalog.<= (pg_catalog.oid, pg_catalog.oid),
+	OPERATOR 3 pg_catalog.= (pg_catalog.oid, pg_catalog.oid),
+	OPERATOR 4 pg_catalog.>= (pg_catalog.oid, pg_catalog.oid),
+	OPERATOR 5 pg_catalog.> (pg_catalog.oid, pg_catalog.oid);
+
+CREATE OPERATOR FAMILY uuid_ops USING skipidx;
+
+CREATE OPERATOR CLASS uuid_ops
+DEFAULT FOR TYPE pg_catalog.uuid USING skipidx FAMILY uuid_ops AS
+	OPERATOR 1 pg_catalog.< (pg_catalog.uuid, pg_catalog.uuid),
+	OPERATOR 2 pg_catalog.<= (pg_catalog.uuid, pg_catalog.uuid),
+	OPERATOR 3 pg_catalog.= (pg_catalog.uuid, pg_catalog.uuid),
+	OPERATOR 4 pg_catalog.>= (pg_catalog.uuid, pg_catalog.uuid),
+	OPERATOR 5 pg_catalog.> (pg_catalog.uuid, pg_catalog.uuid);
+
+--
+-- A look at an index, and at what reading it cost.  Counts change under the
+-- functions, hence VOLATILE; they are those of this backend or need its
+-- temporary buffers, hence not PARALLEL SAFE.
+--
+
+CREATE FUNCTION skipidx_stats(
+	index pg_catalog.regclass,
+	OUT block_size pg_catalog.int4,
+	OUT format_version pg_catalog.int4,
+	OUT generation pg_catalog.int8,
+	OUT ndocs pg_catalog.int8,
+	OUT deleted pg_catalog.int8,
+	OUT null_docs pg_catalog.int8,
+	OUT total_length pg_catalog.int8,
+	OUT avg_length pg_catalog.float8,
+	OUT terms pg_catalog.int8,
+	OUT postings pg_catalog.int8,
+	OUT positions pg_catalog.int8,
+	OUT segments pg_catalog.int4,
+	OUT pending_docs pg_catalog.int8,
+	OUT pending_dead pg_catalog.int8,
+	OUT pending_bytes pg_catalog.int8,
+	OUT pending_pages pg_catalog.int8,
+	OUT stripes pg_catalog.int4,
+	OUT free_extents pg_catalog.int4,
+	OUT file_pages pg_catalog.int8,
+	OUT free_pages pg_catalog.int8)
+RETURNS pg_catalog.record
+AS 'MODULE_PATHNAME'
+LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED;
+
+COMMENT ON FUNCTION skipidx_stats(pg_catalog.regclass) IS
+	'totals of a skipidx index';
+
+CREATE FUNCTION skipidx_segments(
+	index pg_catalog.regclass,
+	OUT segment pg_catalog.int8,
+	OUT level pg_catalog.int4,
+	OUT block_size pg_catalog.int4,
+	OUT ndocs pg_catalog.int8,
+	OUT deleted pg_catalog.int8,
+	OUT null_docs pg_catalog.int8,
+	OUT terms pg_catalog.int8,
+	OUT postings pg_catalog.int8,
+	OUT positions pg_catalog.int8,
+	OUT total_length pg_catalog.int8,
+	OUT tid_pages pg_catalog.int8,
+	OUT norm_pages pg_catalog.int8,
+	OUT key_pages pg_catalog.int8,
+	OUT dict_pages pg_catalog.int8,
+	OUT posting_pages pg_catalog.int8,
+	OUT position_pages pg_catalog.int8,
+	OUT delete_pages pg_catalog.int8)
+RETURNS SETOF pg_catalog.record
+AS 'MODULE_PATHNAME'
+LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED;
+
+COMMENT ON FUNCTION skipidx_segments(pg_catalog.regclass) IS
+	'segments of a skipidx index, largest first';
+
+CREATE FUNCTION skipidx_io(
+	OUT scope pg_catalog.text,
+	OUT pins pg_catalog.int8,
+	OUT hits pg_catalog.int8,
+	OUT loads pg_catalog.int8,
+	OUT requests pg_catalog.int8,
+	OUT pages_read pg_catalog.int8,
+	OUT resident pg_catalog.int8)
+RETURNS SETOF pg_catalog.record
+AS 'MODULE_PATHNAME'
+LANGUAGE C VOLATILE PARALLEL RESTRICTED;
+
+COMMENT ON FUNCTION skipidx_io() IS
+	'reads of skipidx segments, by this session and in total';
+
+CREATE FUNCTION skipidx_cache(
+	OUT bytes pg_catalog.int8,
+	OUT frames pg_catalog.int8,
+	OUT frames_used pg_catalog.int8,
+	OUT pinned pg_catalog.int8,
+	OUT evictions pg_catalog.int8)
+RETURNS pg_catalog.record
+AS 'MODULE_PATHNAME'
+LANGUAGE C VOLATILE PARALLEL RESTRICTED;
+
+COMMENT ON FUNCTION skipidx_cache() IS
+	'state of the block cache of skipidx';
+
+CREATE FUNCTION skipidx_work(
+	OUT nodes pg_catalog.int8,
+	OUT portions pg_catalog.int8,
+	OUT tables pg_catalog.int8,
+	OUT subblocks pg_catalog.int8,
+	OUT fills pg_catalog.int8,
+	OUT positions pg_catalog.int8,
+	OUT candidates pg_catalog.int8)
+RETURNS pg_catalog.record
+AS 'MODULE_PATHNAME'
+LANGUAGE C VOLATILE PARALLEL RESTRICTED;
+
+COMMENT ON FUNCTION skipidx_work() IS
+	'work done by skipidx queries of this session';

@@ -1,0 +1,81 @@
+/*
+ * am.h
+ *	  The access method's callbacks and options.
+ */
+#ifndef SKX_AM_AM_H
+#define SKX_AM_AM_H
+
+#include "access/amapi.h"
+#include "access/genam.h"
+#include "nodes/execnodes.h"
+#include "nodes/pathnodes.h"
+#include "utils/rel.h"
+
+/* Strategies of the opclass for tsvector. */
+#define SKX_STRATEGY_MATCH		1	/* tsvector @@ tsquery */
+#define SKX_STRATEGY_MATCH_OLD	2	/* tsvector @@@ tsquery, GIN's synonym */
+
+/* Strategies 1..5 of the opclasses for scalar types are btree's. */
+#define SKX_NSTRATEGIES			5
+
+/* Parsed reloptions. */
+typedef struct SkxOptions
+{
+	int32		vl_len_;		/* varlena header (do not touch directly!) */
+	int			block_size;		/* bytes (given with a unit, or in kB) */
+	int			pending_limit;	/* kB */
+	double		k1;
+	double		b;
+} SkxOptions;
+
+#define SKX_DEFAULT_BLOCK_SIZE	(128 * 1024)
+#define SKX_DEFAULT_PENDING_LIMIT	4096
+#define SKX_DEFAULT_K1			1.2
+#define SKX_DEFAULT_B			0.75
+
+/* am_options.c */
+extern void skx_am_options_init(void);
+extern bytea *skxoptions(Datum reloptions, bool validate);
+extern uint32 skx_am_block_size(Relation index);	/* bytes */
+
+/* am_columns.c : errors out unless the index has exactly one tsvector key */
+extern void skx_am_check_columns(Relation index);
+
+/* am_build.c */
+extern IndexBuildResult *skxbuild(Relation heap, Relation index,
+								  struct IndexInfo *info);
+extern void skxbuildempty(Relation index);
+extern char *skxbuildphasename(int64 phase);
+
+/* am_insert.c */
+extern bool skxinsert(Relation index, Datum *values, bool *isnull,
+					  ItemPointer tid, Relation heap,
+					  IndexUniqueCheck unique, bool unchanged,
+					  struct IndexInfo *info);
+
+/* am_vacuum.c */
+extern IndexBulkDeleteResult *skxbulkdelete(IndexVacuumInfo *info,
+											IndexBulkDeleteResult *stats,
+											IndexBulkDeleteCallback callback,
+											void *state);
+extern IndexBulkDeleteResult *skxvacuumcleanup(IndexVacuumInfo *info,
+											   IndexBulkDeleteResult *stats);
+
+/* am_scan.c */
+extern IndexScanDesc skxbeginscan(Relation index, int nkeys, int norderbys);
+extern void skxrescan(IndexScanDesc scan, ScanKey keys, int nkeys,
+					  ScanKey orderbys, int norderbys);
+extern bool skxgettuple(IndexScanDesc scan, ScanDirection dir);
+extern int64 skxgetbitmap(IndexScanDesc scan, TIDBitmap *tbm);
+extern void skxendscan(IndexScanDesc scan);
+
+/* am_cost.c */
+extern void skxcostestimate(PlannerInfo *root, IndexPath *path,
+							double loop_count, Cost *startup, Cost *total,
+							Selectivity *selectivity, double *correlation,
+							double *pages);
+
+/* am_validate.c */
+extern bool skxvalidate(Oid opclass);
+
+#endif							/* SKX_AM_AM_H */

@@ -1,0 +1,62 @@
+/*
+ * am_handler.c
+ *	  What the access method is capable of, and its callbacks.
+ *
+ * The scalar opclasses and amcanmulticol exist so that CREATE INDEX with a
+ * sort column gets as far as our own message about it.
+ */
+#include "postgres.h"
+
+#include "am/am.h"
+#include "commands/vacuum.h"
+#include "fmgr.h"
+
+PG_FUNCTION_INFO_V1(skipidx_handler);
+
+static void
+skx_am_capabilities(IndexAmRoutine *am)
+{
+	am->amstrategies = SKX_NSTRATEGIES;
+	am->amsupport = 0;
+	am->amoptsprocnum = 0;
+	am->amcanorder = false;
+	am->amcanorderbyop = false;
+	am->amcanbackward = false;
+	am->amcanunique = false;
+	am->amcanmulticol = true;
+	am->amoptionalkey = true;
+	am->amsearcharray = false;
+	am->amsearchnulls = false;
+	am->amstorage = false;
+	am->amclusterable = false;
+	am->ampredlocks = false;
+	am->amcanparallel = false;
+	am->amcaninclude = false;
+	am->amusemaintenanceworkmem = true;
+	am->amparallelvacuumoptions =
+		VACUUM_OPTION_PARALLEL_BULKDEL | VACUUM_OPTION_PARALLEL_COND_CLEANUP;
+	am->amkeytype = InvalidOid;
+}
+
+Datum
+skipidx_handler(PG_FUNCTION_ARGS)
+{
+	IndexAmRoutine *am = makeNode(IndexAmRoutine);
+
+	skx_am_capabilities(am);
+	am->ambuild = skxbuild;
+	am->ambuildempty = skxbuildempty;
+	am->aminsert = skxinsert;
+	am->ambulkdelete = skxbulkdelete;
+	am->amvacuumcleanup = skxvacuumcleanup;
+	am->amcostestimate = skxcostestimate;
+	am->amoptions = skxoptions;
+	am->ambuildphasename = skxbuildphasename;
+	am->amvalidate = skxvalidate;
+	am->ambeginscan = skxbeginscan;
+	am->amrescan = skxrescan;
+	am->amgettuple = skxgettuple;
+	am->amgetbitmap = skxgetbitmap;
+	am->amendscan = skxendscan;
+	PG_RETURN_POINTER(am);
+}

@@ -1,0 +1,132 @@
+/*
+ * am_options.c
+ *	  Storage parameters of an index.
+ *
+ * Sizes are taken as the server's own settings take them: with a unit, or as
+ * a number of kB.  Integer parameters of the server know no units, so sizes
+ * are declared as strings; what comes out is a plain integer all the same.
+ */
+#include "postgres.h"
+
+#include "access/reloptions.h"
+#include "am/am.h"
+#include "format/format_page.h"
+#include "utils/guc.h"
+
+#define SKX_PENDING_LIMIT_MIN	64	/* kB */
+
+static relopt_kind skx_am_relopt_kind;
+
+/* kB, or -1 */
+static int
+skx_am_parse_size(const char *value)
+{
+	int			size;
+
+	if (!parse_int(value, &size, GUC_UNIT_KB, NULL) || size < 0)
+		return -1;
+	return size;
+}
+
+static void
+skx_am_check_block_size(const char *value)
+{
+	int			size = skx_am_parse_size(value);
+
+	if (size < SKX_BLOCK_SIZE_MIN / 1024 ||
+		size > SKX_BLOCK_SIZE_MAX / 1024 || (size & (size - 1)) != 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("invalid value for option \"%s\": \"%s\"",
+						"block_size", value),
+				 errdetail("It must be a power of two from %dkB to %dkB.",
+						   SKX_BLOCK_SIZE_MIN / 1024,
+						   SKX_BLOCK_SIZE_MAX / 1024),
+				 errhint("Write a size with its unit in quotes, as in '128kB', or a number of kB.")));
+}
+
+static void
+skx_am_check_pending_limit(const char *value)
+{
+	if (skx_am_parse_size(value) < SKX_PENDING_LIMIT_MIN)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("invalid value for option \"%s\": \"%s\"",
+						"pending_limit", value),
+				 errdetail("It must be at least %dkB.",
+						   SKX_PENDING_LIMIT_MIN),
+				 errhint("Write a size with its unit in quotes, as in '4MB', or a number of kB.")));
+}
+
+void
+skx_am_options_init(void)
+{
+	char		value[32];
+
+	skx_am_relopt_kind = add_reloption_kind();
+	snprintf(value, sizeof(value), "%dkB", SKX_DEFAULT_BLOCK_SIZE / 1024);
+	add_string_reloption(skx_am_relopt_kind, "block_size",
+						 "Size of the blocks that long posting lists are made of; takes effect when the index is rebuilt",
+						 value, skx_am_check_block_size,
+						 AccessExclusiveLock);
+	snprintf(value, sizeof(value), "%dkB", SKX_DEFAULT_PENDING_LIMIT);
+	add_string_reloption(skx_am_relopt_kind, "pending_limit",
+						 "Size of the list of pending documents at which it is flushed",
+						 value, skx_am_check_pending_limit,
+						 ShareUpdateExclusiveLock);
+	add_real_reloption(skx_am_relopt_kind, "k1",
+					   "How far repeating a word in a document raises its score (BM25)",
+					   SKX_DEFAULT_K1, 0.0, 100.0,
+					   ShareUpdateExclusiveLock);
+	add_real_reloption(skx_am_relopt_kind, "b",
+					   "How far the length of a document lowers its score (BM25)",
+					   SKX_DEFAULT_B, 0.0, 1.0, ShareUpdateExclusiveLock);
+}
+
+/* A string that the server stored behind the struct, as kB. */
+static int
+skx_am_stored_size(const SkxOptions *options, int offset, int otherwise)
+{
+	int			size = -1;
+
+	if (offset > 0)
+		size = skx_am_parse_size((const char *) options + offset);
+	return size > 0 ? size : otherwise;
+}
+
+bytea *
+skxoptions(Datum reloptions, bool validate)
+{
+	static const relopt_parse_elt elements[] = {
+		{"block_size", RELOPT_TYPE_STRING, offsetof(SkxOptions, block_size)},
+		{"pending_limit", RELOPT_TYPE_STRING,
+		offsetof(SkxOptions, pending_limit)},
+		{"k1", RELOPT_TYPE_REAL, offsetof(SkxOptions, k1)},
+		{"b", RELOPT_TYPE_REAL, offsetof(SkxOptions, b)},
+	};
+	SkxOptions *options;
+
+	options = (SkxOptions *) build_reloptions(reloptions, validate,
+											  skx_am_relopt_kind,
+											  sizeof(SkxOptions), elements,
+											  lengthof(elements));
+	if (options == NULL)
+		return NULL;
+
+	/* Until here the sizes are where their strings start. */
+	options->block_size =
+		skx_am_stored_size(options, options->block_size,
+						   SKX_DEFAULT_BLOCK_SIZE / 1024) * 1024;
+	options->pending_limit =
+		skx_am_stored_size(options, options->pending_limit,
+						   SKX_DEFAULT_PENDING_LIMIT);
+	return (bytea *) options;
+}
+
+uint32
+skx_am_block_size(Relation index)
+{
+	const SkxOptions *options = (const SkxOptions *) index->rd_options;
+
+	return options != NULL ? options->block_size : SKX_DEFAULT_BLOCK_SIZE;
+}

@@ -1,0 +1,249 @@
+/*
+ * am_scan.c
+ *	  Index scans: segments one after the other, then pending documents.
+ *
+ * A scan takes its view of the index when it fetches its first row, which is
+ * after its snapshot was taken, and uses nothing else until it is rescanned:
+ * every row that the snapshot can see is in exactly one place of that view.
+ * Answers are exact, so the executor is never asked to recheck.
+ */
+#include "postgres.h"
+
+#include "access/relscan.h"
+#include "am/am.h"
+#include "compat/compat.h"
+#include "miscadmin.h"
+#include "nodes/tidbitmap.h"
+#include "pending/pending.h"
+#include "pgstat.h"
+#include "query/query.h"
+#include "utils/memutils.h"
+
+typedef struct SkxScan
+{
+	MemoryContext context;		/* everything below; reset by a rescan */
+	bool		started;
+	SkxQuery   *query;
+	SkxView    *view;
+	SkxBlkFile *file;
+	int			segment;		/* next one to open */
+	SkxSegment *seg;
+	SkxQueryScan *answer;
+	SkxPendingScan *pending;
+	bool		pending_done;
+	int			n;				/* TIDs fetched ... */
+	int			next;			/* ... and handed out */
+	uint32	   *docs;
+	ItemPointerData *tids;
+} SkxScan;
+
+IndexScanDesc
+skxbeginscan(Relation index, int nkeys, int norderbys)
+{
+	IndexScanDesc scan = RelationGetIndexScan(index, nkeys, norderbys);
+	SkxScan    *so = palloc0(sizeof(SkxScan));
+
+	so->context = AllocSetContextCreate(CurrentMemoryContext,
+										"skipidx scan",
+										ALLOCSET_DEFAULT_SIZES);
+	scan->opaque = so;
+	return scan;
+}
+
+static void
+skx_am_scan_close_segment(SkxScan *so)
+{
+	if (so->answer != NULL)
+		skx_query_scan_close(so->answer);
+	if (so->seg != NULL)
+		skx_segment_close(so->seg);
+	so->answer = NULL;
+	so->seg = NULL;
+}
+
+static void
+skx_am_scan_stop(SkxScan *so)
+{
+	skx_am_scan_close_segment(so);
+	if (so->pending != NULL)
+		skx_pending_end(so->pending);
+	if (so->file != NULL)
+		skx_blkio_close(so->file);
+	so->pending = NULL;
+	so->file = NULL;
+	so->view = NULL;
+	so->query = NULL;
+	so->started = false;
+	so->pending_done = false;
+	so->segment = so->n = so->next = 0;
+	so->docs = NULL;
+	so->tids = NULL;
+	MemoryContextReset(so->context);
+}
+
+void
+skxrescan(IndexScanDesc scan, ScanKey keys, int nkeys, ScanKey orderbys,
+		  int norderbys)
+{
+	skx_am_scan_stop(scan->opaque);
+	if (keys != NULL && scan->numberOfKeys > 0)
+		memmove(scan->keyData, keys, scan->numberOfKeys * sizeof(ScanKeyData));
+}
+
+void
+skxendscan(IndexScanDesc scan)
+{
+	SkxScan    *so = scan->opaque;
+
+	skx_am_scan_stop(so);
+	MemoryContextDelete(so->context);
+	pfree(so);
+}
+
+/*
+ * Compiles the scan keys; NULL when one of them is NULL, which no row
+ * matches.
+ */
+static SkxQuery *
+skx_am_scan_compile(IndexScanDesc scan)
+{
+	TSQuery    *queries = palloc(sizeof(TSQuery) *
+								 Max(scan->numberOfKeys, 1));
+	int			i;
+
+	for (i = 0; i < scan->numberOfKeys; i++)
+	{
+		ScanKey		key = &scan->keyData[i];
+
+		if (key->sk_flags & SK_ISNULL)
+			return NULL;
+		if (key->sk_strategy != SKX_STRATEGY_MATCH &&
+			key->sk_strategy != SKX_STRATEGY_MATCH_OLD)
+			elog(ERROR, "unrecognized skipidx strategy: %d",
+				 key->sk_strategy);
+		queries[i] = DatumGetTSQuery(key->sk_argument);
+	}
+	return skx_query_compile(queries, scan->numberOfKeys);
+}
+
+static void
+skx_am_scan_start(IndexScanDesc scan)
+{
+	SkxScan    *so = scan->opaque;
+
+	so->started = true;
+	pgstat_count_index_scan(scan->indexRelation);
+	skx_compat_count_search(scan);
+	so->query = skx_am_scan_compile(scan);
+	if (so->query == NULL || skx_query_is_empty(so->query))
+	{
+		so->query = NULL;
+		so->pending_done = true;
+		return;
+	}
+	so->view = skx_manifest_view(scan->indexRelation);
+	so->docs = palloc(sizeof(uint32) * SKX_QUERY_BATCH);
+	so->tids = palloc(sizeof(ItemPointerData) * SKX_QUERY_BATCH);
+	if (so->view->nsegments > 0)
+		so->file = skx_segment_file(scan->indexRelation,
+									so->view->meta.incarnation);
+}
+
+/*
+ * The next batch of TIDs from segments; false when they are done.
+ */
+static bool
+skx_am_scan_segments(IndexScanDesc scan)
+{
+	SkxScan    *so = scan->opaque;
+
+	for (;;)
+	{
+		if (so->seg == NULL)
+		{
+			if (so->query == NULL || so->segment >= so->view->nsegments)
+				return false;
+			so->seg = skx_segment_open(so->file, scan->indexRelation,
+									   so->view, so->segment++);
+			so->answer = skx_query_scan_open(so->seg, so->query);
+		}
+		so->n = skx_query_scan_next(so->answer, so->docs);
+		if (so->n > 0)
+		{
+			skx_segment_tids_of(so->seg, so->docs, so->n, so->tids);
+			return true;
+		}
+		skx_am_scan_close_segment(so);
+	}
+}
+
+static bool
+skx_am_scan_pending(IndexScanDesc scan)
+{
+	SkxScan    *so = scan->opaque;
+	SkxPendingDoc doc;
+
+	if (so->pending_done)
+		return false;
+	if (so->pending == NULL)
+		so->pending = skx_pending_begin(scan->indexRelation, so->view, false);
+	while (so->n < SKX_QUERY_BATCH)
+	{
+		CHECK_FOR_INTERRUPTS();
+		if (!skx_pending_next(so->pending, &doc))
+		{
+			skx_pending_end(so->pending);
+			so->pending = NULL;
+			so->pending_done = true;
+			break;
+		}
+		if (skx_query_matches(so->query, doc.value))
+			so->tids[so->n++] = doc.tid;
+	}
+	return so->n > 0;
+}
+
+/*
+ * Fetches the next batch of TIDs into so->tids; false at the end.
+ */
+static bool
+skx_am_scan_fetch(IndexScanDesc scan)
+{
+	SkxScan    *so = scan->opaque;
+	MemoryContext old = MemoryContextSwitchTo(so->context);
+	bool		any;
+
+	so->n = so->next = 0;
+	if (!so->started)
+		skx_am_scan_start(scan);
+	any = skx_am_scan_segments(scan) || skx_am_scan_pending(scan);
+	MemoryContextSwitchTo(old);
+	return any;
+}
+
+bool
+skxgettuple(IndexScanDesc scan, ScanDirection dir)
+{
+	SkxScan    *so = scan->opaque;
+
+	Assert(!ScanDirectionIsBackward(dir));
+	if (so->next >= so->n && !skx_am_scan_fetch(scan))
+		return false;
+	scan->xs_heaptid = so->tids[so->next++];
+	scan->xs_recheck = false;
+	return true;
+}
+
+int64
+skxgetbitmap(IndexScanDesc scan, TIDBitmap *tbm)
+{
+	SkxScan    *so = scan->opaque;
+	int64		total = 0;
+
+	while (skx_am_scan_fetch(scan))
+	{
+		tbm_add_tuples(tbm, so->tids, so->n, false);
+		total += so->n;
+	}
+	return total;
+}

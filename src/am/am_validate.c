@@ -1,0 +1,162 @@
+/*
+ * am_validate.c
+ *	  Checks an operator class of the access method.
+ *
+ * Two shapes exist.  For tsvector: strategies 1 and 2 of am.h, with a
+ * tsquery on the right.  For a scalar type: btree's five comparisons, of any
+ * pair of types.
+ */
+#include "postgres.h"
+
+#include "access/amvalidate.h"
+#include "access/htup_details.h"
+#include "am/am.h"
+#include "catalog/pg_amop.h"
+#include "catalog/pg_opclass.h"
+#include "catalog/pg_opfamily.h"
+#include "catalog/pg_type.h"
+#include "utils/builtins.h"
+#include "utils/catcache.h"
+#include "utils/lsyscache.h"
+#include "utils/regproc.h"
+#include "utils/syscache.h"
+
+/* What is checked: the class, by its name and type, and its family. */
+typedef struct SkxOpclass
+{
+	char	   *name;
+	char	   *family_name;
+	Oid			family;
+	Oid			type;
+} SkxOpclass;
+
+static bool
+skx_am_validate_operator(const SkxOpclass *class, Form_pg_amop amop)
+{
+	bool		tsvector = amop->amoplefttype == TSVECTOROID;
+	int			nstrategies = tsvector ? SKX_STRATEGY_MATCH_OLD :
+		SKX_NSTRATEGIES;
+
+	if (amop->amopstrategy < 1 || amop->amopstrategy > nstrategies)
+	{
+		ereport(INFO,
+				(errcode(ERRCODE_INVALID_OBJECT_DEFINITION),
+				 errmsg("operator family \"%s\" of access method %s contains operator %s with invalid strategy number %d",
+						class->family_name, "skipidx",
+						format_operator(amop->amopopr),
+						amop->amopstrategy)));
+		return false;
+	}
+	if (amop->amoppurpose != AMOP_SEARCH || OidIsValid(amop->amopsortfamily))
+	{
+		ereport(INFO,
+				(errcode(ERRCODE_INVALID_OBJECT_DEFINITION),
+				 errmsg("operator family \"%s\" of access method %s contains invalid ORDER BY specification for operator %s",
+						class->family_name, "skipidx",
+						format_operator(amop->amopopr))));
+		return false;
+	}
+	if ((tsvector && amop->amoprighttype != TSQUERYOID) ||
+		!check_amop_signature(amop->amopopr, BOOLOID, amop->amoplefttype,
+							  amop->amoprighttype))
+	{
+		ereport(INFO,
+				(errcode(ERRCODE_INVALID_OBJECT_DEFINITION),
+				 errmsg("operator family \"%s\" of access method %s contains operator %s with wrong signature",
+						class->family_name, "skipidx",
+						format_operator(amop->amopopr))));
+		return false;
+	}
+	return true;
+}
+
+/* Are the operators of the class's own type all there? */
+static bool
+skx_am_validate_complete(const SkxOpclass *class, uint32 strategies)
+{
+	int			nstrategies = class->type == TSVECTOROID ?
+		SKX_STRATEGY_MATCH : SKX_NSTRATEGIES;
+	bool		complete = true;
+	int			i;
+
+	for (i = 1; i <= nstrategies; i++)
+		if ((strategies & (1 << i)) == 0)
+		{
+			ereport(INFO,
+					(errcode(ERRCODE_INVALID_OBJECT_DEFINITION),
+					 errmsg("operator class \"%s\" of access method %s is missing operator %d",
+							class->name, "skipidx", i)));
+			complete = false;
+		}
+	return complete;
+}
+
+static bool
+skx_am_validate_functions(const SkxOpclass *class)
+{
+	CatCList   *list = SearchSysCacheList1(AMPROCNUM,
+										   ObjectIdGetDatum(class->family));
+	bool		valid = list->n_members == 0;
+
+	if (!valid)
+		ereport(INFO,
+				(errcode(ERRCODE_INVALID_OBJECT_DEFINITION),
+				 errmsg("operator family \"%s\" of access method %s contains support functions, but there are none",
+						class->family_name, "skipidx")));
+	ReleaseCatCacheList(list);
+	return valid;
+}
+
+static char *
+skx_am_family_name(Oid family)
+{
+	HeapTuple	tuple = SearchSysCache1(OPFAMILYOID, ObjectIdGetDatum(family));
+	char	   *name;
+
+	if (!HeapTupleIsValid(tuple))
+		elog(ERROR, "cache lookup failed for operator family %u", family);
+	name = pstrdup(NameStr(((Form_pg_opfamily) GETSTRUCT(tuple))->opfname));
+	ReleaseSysCache(tuple);
+	return name;
+}
+
+bool
+skxvalidate(Oid opclass)
+{
+	HeapTuple	tuple = SearchSysCache1(CLAOID, ObjectIdGetDatum(opclass));
+	Form_pg_opclass form;
+	SkxOpclass	class;
+	CatCList   *list;
+	uint32		strategies = 0;
+	bool		valid = true;
+	int			i;
+
+	if (!HeapTupleIsValid(tuple))
+		elog(ERROR, "cache lookup failed for operator class %u", opclass);
+	form = (Form_pg_opclass) GETSTRUCT(tuple);
+	class.name = pstrdup(NameStr(form->opcname));
+	class.family = form->opcfamily;
+	class.family_name = skx_am_family_name(form->opcfamily);
+	class.type = form->opcintype;
+	ReleaseSysCache(tuple);
+
+	list = SearchSysCacheList1(AMOPSTRATEGY, ObjectIdGetDatum(class.family));
+	for (i = 0; i < list->n_members; i++)
+	{
+		Form_pg_amop amop = (Form_pg_amop)
+		GETSTRUCT(&list->members[i]->tuple);
+
+		if (!skx_am_validate_operator(&class, amop))
+			valid = false;
+		else if (amop->amoplefttype == class.type &&
+				 (class.type == TSVECTOROID ||
+				  amop->amoprighttype == class.type))
+			strategies |= 1 << amop->amopstrategy;
+	}
+	ReleaseCatCacheList(list);
+	if (!skx_am_validate_complete(&class, strategies))
+		valid = false;
+	if (!skx_am_validate_functions(&class))
+		valid = false;
+	return valid;
+}

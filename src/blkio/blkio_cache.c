@@ -1,0 +1,319 @@
+/*
+ * blkio_cache.c
+ *	  The life of a frame: found, claimed, loaded, pinned, evicted.
+ *
+ * A hash table with chains through the frame array finds the frame of a key;
+ * its buckets are divided among SKX_BLK_PARTITIONS LWLocks.  A pin is an
+ * atomic addition to the frame's state.  Pins are added by find and claim
+ * under the partition lock, and by the clock sweep, which adds the first pin
+ * of a frame and takes the frame out of the table only while that is still
+ * the only one, under the exclusive lock.  So a pinned frame keeps its key,
+ * and no lock is held across a read or a wait.
+ *
+ * A frame that could not be read stays in the table neither valid nor busy:
+ * whoever finds it reads it again.
+ */
+#include "postgres.h"
+
+#include "blkio/blkio_cache.h"
+
+SkxBlkCache skx_blkio_cache;
+
+uint32
+skx_blkio_cache_hash(const SkxBlkKey *key)
+{
+	uint64		h = key->incarnation;
+
+	h ^= ((uint64) key->segment << 32 | key->ordinal) *
+		UINT64CONST(0x9E3779B97F4A7C15);
+	h ^= h >> 32;
+	h += (uint64) key->database << 8 | key->plane;
+	h *= UINT64CONST(0xFF51AFD7ED558CCD);
+	h ^= h >> 33;
+	h *= UINT64CONST(0xC4CEB9FE1A85EC53);
+	h ^= h >> 33;
+	return (uint32) h;
+}
+
+static inline LWLock *
+skx_blkio_cache_lock(uint32 hash)
+{
+	return &skx_blkio_cache.header->locks[hash % SKX_BLK_PARTITIONS].lock;
+}
+
+static inline int32 *
+skx_blkio_cache_bucket(uint32 hash)
+{
+	return &skx_blkio_cache.buckets[hash & skx_blkio_cache.bucket_mask];
+}
+
+static inline bool
+skx_blkio_cache_same(const SkxBlkKey *a, const SkxBlkKey *b)
+{
+	return a->incarnation == b->incarnation && a->ordinal == b->ordinal &&
+		a->segment == b->segment && a->plane == b->plane &&
+		a->database == b->database;
+}
+
+/* The frame of a key; the caller holds the partition lock. */
+static int32
+skx_blkio_cache_search(const SkxBlkKey *key, uint32 hash)
+{
+	int32		i = *skx_blkio_cache_bucket(hash);
+
+	while (i >= 0)
+	{
+		SkxBlkFrame *frame = skx_blkio_cache_frame(i);
+
+		if (frame->hash == hash && skx_blkio_cache_same(&frame->key, key))
+			break;
+		i = frame->next;
+	}
+	return i;
+}
+
+/* Adds a pin and a use. */
+static void
+skx_blkio_cache_pin(SkxBlkFrame *frame)
+{
+	uint64		old = pg_atomic_read_u64(&frame->state);
+	uint64		new;
+
+	do
+	{
+		new = old + SKX_BLK_PIN;
+		if ((old & SKX_BLK_USE_MASK) < SKX_BLK_USE_MAX)
+			new += SKX_BLK_USE;
+	} while (!pg_atomic_compare_exchange_u64(&frame->state, &old, new));
+}
+
+int32
+skx_blkio_cache_find(const SkxBlkKey *key, uint32 hash)
+{
+	LWLock	   *lock = skx_blkio_cache_lock(hash);
+	int32		i;
+
+	LWLockAcquire(lock, LW_SHARED);
+	i = skx_blkio_cache_search(key, hash);
+	if (i >= 0)
+		skx_blkio_cache_pin(skx_blkio_cache_frame(i));
+	LWLockRelease(lock);
+	return i;
+}
+
+/* Is there a frame for this key, valid or on its way? */
+bool
+skx_blkio_cache_present(const SkxBlkKey *key, uint32 hash)
+{
+	LWLock	   *lock = skx_blkio_cache_lock(hash);
+	int32		i;
+
+	LWLockAcquire(lock, LW_SHARED);
+	i = skx_blkio_cache_search(key, hash);
+	LWLockRelease(lock);
+	return i >= 0;
+}
+
+void
+skx_blkio_cache_unpin(int32 i)
+{
+	pg_atomic_fetch_sub_u64(&skx_blkio_cache_frame(i)->state, SKX_BLK_PIN);
+}
+
+/*
+ * Takes a frame, on which the caller has put the only pin, out of the table.
+ * False when another backend has pinned it meanwhile; the caller's pin is
+ * then given back.
+ */
+static bool
+skx_blkio_cache_evict(int32 i)
+{
+	SkxBlkFrame *frame = skx_blkio_cache_frame(i);
+	LWLock	   *lock = skx_blkio_cache_lock(frame->hash);
+	uint64		state;
+	int32	   *link;
+
+	LWLockAcquire(lock, LW_EXCLUSIVE);
+	state = pg_atomic_read_u64(&frame->state);
+	if ((state & SKX_BLK_PIN_MASK) != 1)
+	{
+		LWLockRelease(lock);
+		skx_blkio_cache_unpin(i);
+		return false;
+	}
+	Assert(!(state & SKX_BLK_BUSY));
+	link = skx_blkio_cache_bucket(frame->hash);
+	while (*link != i)
+		link = &skx_blkio_cache_frame(*link)->next;
+	*link = frame->next;
+	pg_atomic_write_u64(&frame->state, SKX_BLK_PIN);
+	LWLockRelease(lock);
+	pg_atomic_fetch_add_u64(&skx_blkio_cache.header->evictions, 1);
+	return true;
+}
+
+/*
+ * Finds a victim by the clock: a frame out of the table with one pin, the
+ * caller's, or -1 when a whole round met only pinned frames.
+ */
+static int32
+skx_blkio_cache_sweep(SkxBlkClass class)
+{
+	uint32		n = skx_blkio_cache.nframes[class];
+	int32		first = class == SKX_BLK_CLASS_BLOCK ? 0 :
+		skx_blkio_cache.nframes[SKX_BLK_CLASS_BLOCK];
+	pg_atomic_uint32 *hand = &skx_blkio_cache.header->hand[class];
+	uint32		pinned = 0;
+
+	while (pinned < n)
+	{
+		int32		i = first + pg_atomic_fetch_add_u32(hand, 1) % n;
+		SkxBlkFrame *frame = skx_blkio_cache_frame(i);
+		uint64		state = pg_atomic_read_u64(&frame->state);
+
+		if (state & SKX_BLK_PIN_MASK)
+		{
+			pinned++;
+			continue;
+		}
+		pinned = 0;
+		if (state & SKX_BLK_USE_MASK)
+		{
+			pg_atomic_compare_exchange_u64(&frame->state, &state,
+										   state - SKX_BLK_USE);
+			continue;
+		}
+		if (!pg_atomic_compare_exchange_u64(&frame->state, &state,
+											state + SKX_BLK_PIN))
+			continue;
+		if (!(state & SKX_BLK_TAGGED) || skx_blkio_cache_evict(i))
+			return i;
+	}
+	return -1;
+}
+
+int32
+skx_blkio_cache_claim(const SkxBlkKey *key, uint32 hash, SkxBlkClass class,
+					  bool *mine)
+{
+	LWLock	   *lock = skx_blkio_cache_lock(hash);
+	int32		i = skx_blkio_cache_sweep(class);
+	int32		other;
+	SkxBlkFrame *frame;
+
+	*mine = false;
+	if (i < 0)
+		return -1;
+	frame = skx_blkio_cache_frame(i);
+
+	LWLockAcquire(lock, LW_EXCLUSIVE);
+	other = skx_blkio_cache_search(key, hash);
+	if (other >= 0)
+	{
+		skx_blkio_cache_pin(skx_blkio_cache_frame(other));
+		LWLockRelease(lock);
+		pg_atomic_write_u64(&frame->state, 0);
+		return other;
+	}
+	frame->key = *key;
+	frame->hash = hash;
+	frame->next = *skx_blkio_cache_bucket(hash);
+	*skx_blkio_cache_bucket(hash) = i;
+	pg_atomic_write_u64(&frame->state, SKX_BLK_PIN | SKX_BLK_USE |
+						SKX_BLK_TAGGED | SKX_BLK_BUSY);
+	LWLockRelease(lock);
+	*mine = true;
+	return i;
+}
+
+bool
+skx_blkio_cache_await(int32 i)
+{
+	static uint32 wait_event = 0;
+	SkxBlkFrame *frame = skx_blkio_cache_frame(i);
+	uint64		state = pg_atomic_read_u64(&frame->state);
+	bool		slept = false;
+
+	while (!(state & SKX_BLK_VALID))
+	{
+		if (state & SKX_BLK_BUSY)
+		{
+			if (wait_event == 0)
+				wait_event = skx_compat_wait_event("SkipidxFrameLoad");
+			slept = true;
+			ConditionVariableSleep(&frame->loaded, wait_event);
+			state = pg_atomic_read_u64(&frame->state);
+		}
+		else if (pg_atomic_compare_exchange_u64(&frame->state, &state,
+												state | SKX_BLK_BUSY))
+			break;
+	}
+	if (slept)
+		ConditionVariableCancelSleep();
+	pg_read_barrier();
+	return (state & SKX_BLK_VALID) != 0;
+}
+
+/* Ends a load of this backend, well or badly; the pin remains. */
+void
+skx_blkio_cache_loaded(int32 i, bool valid)
+{
+	SkxBlkFrame *frame = skx_blkio_cache_frame(i);
+
+	if (valid)
+		pg_atomic_fetch_or_u64(&frame->state, SKX_BLK_VALID);
+	pg_atomic_fetch_and_u64(&frame->state, ~SKX_BLK_BUSY);
+	ConditionVariableBroadcast(&frame->loaded);
+}
+
+void
+skx_blkio_cache_forget(uint64 incarnation)
+{
+	uint32		n;
+
+	if (!skx_blkio_anchor_attach())
+		return;
+	n = skx_blkio_cache.nframes[SKX_BLK_CLASS_BLOCK] +
+		skx_blkio_cache.nframes[SKX_BLK_CLASS_PAGE];
+	for (uint32 i = 0; i < n; i++)
+	{
+		SkxBlkFrame *frame = skx_blkio_cache_frame(i);
+		uint64		state = pg_atomic_read_u64(&frame->state);
+
+		if (!(state & SKX_BLK_TAGGED) || (state & SKX_BLK_PIN_MASK) ||
+			!pg_atomic_compare_exchange_u64(&frame->state, &state,
+											state + SKX_BLK_PIN))
+			continue;
+		if (incarnation != 0 &&
+			(frame->key.incarnation != incarnation ||
+			 frame->key.database != MyDatabaseId))
+			skx_blkio_cache_unpin(i);
+		else if (skx_blkio_cache_evict(i))
+			pg_atomic_write_u64(&frame->state, 0);
+	}
+}
+
+void
+skx_blkio_cache_state(SkxBlkCacheState *result)
+{
+	memset(result, 0, sizeof(*result));
+	if (!skx_blkio_anchor_attach())
+		return;
+	result->evictions =
+		pg_atomic_read_u64(&skx_blkio_cache.header->evictions);
+	result->bytes = BLCKSZ *
+		((Size) skx_blkio_cache.nframes[SKX_BLK_CLASS_BLOCK] *
+		 SKX_BLK_FRAME_PAGES + skx_blkio_cache.nframes[SKX_BLK_CLASS_PAGE]);
+	result->frames = skx_blkio_cache.nframes[SKX_BLK_CLASS_BLOCK] +
+		skx_blkio_cache.nframes[SKX_BLK_CLASS_PAGE];
+	for (uint64 i = 0; i < result->frames; i++)
+	{
+		uint64		state =
+			pg_atomic_read_u64(&skx_blkio_cache_frame(i)->state);
+
+		if (state & SKX_BLK_TAGGED)
+			result->frames_used++;
+		if (state & SKX_BLK_PIN_MASK)
+			result->pinned++;
+	}
+}

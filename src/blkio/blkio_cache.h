@@ -1,0 +1,133 @@
+/*
+ * blkio_cache.h
+ *	  The cache in shared memory: layout, and the life of a frame.
+ */
+#ifndef SKX_BLKIO_CACHE_H
+#define SKX_BLKIO_CACHE_H
+
+#include "blkio/blkio_internal.h"
+#include "storage/condition_variable.h"
+#include "storage/lwlock.h"
+
+#define SKX_BLK_PARTITIONS		128
+
+/*
+ * State of a frame in one word: pins in the low half, above them the usage
+ * count of the clock sweep and flags.
+ */
+#define SKX_BLK_PIN				UINT64CONST(1)
+#define SKX_BLK_PIN_MASK		UINT64CONST(0xFFFFFFFF)
+#define SKX_BLK_USE				(UINT64CONST(1) << 32)
+#define SKX_BLK_USE_MASK		(UINT64CONST(7) << 32)
+#define SKX_BLK_USE_MAX			(UINT64CONST(4) << 32)
+#define SKX_BLK_TAGGED			(UINT64CONST(1) << 40)	/* key set, in hash */
+#define SKX_BLK_VALID			(UINT64CONST(1) << 41)	/* pages verified */
+#define SKX_BLK_BUSY			(UINT64CONST(1) << 42)	/* being read */
+
+/*
+ * key, hash and next change only while the frame has exactly one pin, of the
+ * backend that changes them, and under the partition lock of the hash when
+ * TAGGED.
+ */
+typedef struct SkxBlkFrame
+{
+	pg_atomic_uint64 state;
+	SkxBlkKey	key;
+	uint32		hash;
+	int32		next;			/* in its bucket, -1 at the end */
+	ConditionVariable loaded;	/* BUSY has gone */
+} SkxBlkFrame;
+
+/* Padded to what the processor fetches at once. */
+#define SKX_BLK_FRAME_SIZE		64
+
+typedef union SkxBlkFramePadded
+{
+	SkxBlkFrame frame;
+	char		pad[SKX_BLK_FRAME_SIZE];
+} SkxBlkFramePadded;
+
+StaticAssertDecl(sizeof(SkxBlkFramePadded) == SKX_BLK_FRAME_SIZE,
+				 "a frame descriptor must fill one cache line");
+
+/* At the start of the cache's memory; places are offsets from there. */
+typedef struct SkxBlkCacheHeader
+{
+	uint32		nframes[SKX_BLK_NCLASSES];
+	uint32		nbuckets;		/* a power of two, at least the partitions */
+	Size		buckets;		/* int32 each: first frame, or -1 */
+	Size		frames;			/* block class first */
+	Size		pages[SKX_BLK_NCLASSES];
+	Size		size;			/* of all */
+	pg_atomic_uint64 evictions;
+	pg_atomic_uint32 hand[SKX_BLK_NCLASSES];	/* clock hands */
+	LWLockPadded locks[SKX_BLK_PARTITIONS];
+} SkxBlkCacheHeader;
+
+/* The same as addresses in this process; header NULL when there is none. */
+typedef struct SkxBlkCache
+{
+	SkxBlkCacheHeader *header;
+	int32	   *buckets;
+	SkxBlkFramePadded *frames;
+	char	   *pages[SKX_BLK_NCLASSES];
+	uint32		nframes[SKX_BLK_NCLASSES];
+	uint32		bucket_mask;
+} SkxBlkCache;
+
+extern SkxBlkCache skx_blkio_cache;
+
+static inline SkxBlkFrame *
+skx_blkio_cache_frame(int32 frame)
+{
+	return &skx_blkio_cache.frames[frame].frame;
+}
+
+static inline char *
+skx_blkio_cache_pages(int32 frame)
+{
+	uint32		nblock = skx_blkio_cache.nframes[SKX_BLK_CLASS_BLOCK];
+
+	if (frame < nblock)
+		return skx_blkio_cache.pages[SKX_BLK_CLASS_BLOCK] +
+			(Size) frame * SKX_BLK_FRAME_PAGES * BLCKSZ;
+	return skx_blkio_cache.pages[SKX_BLK_CLASS_PAGE] +
+		(Size) (frame - nblock) * BLCKSZ;
+}
+
+/*
+ * blkio_cache.c
+ *
+ * find pins the frame of a key, -1 when there is none.  claim takes a frame
+ * for a key that was not found; it returns it pinned, and *mine says whether
+ * this backend must load it (else another was quicker), or -1 when every
+ * frame of the class is pinned.  await returns true once the frame is valid,
+ * false when this backend must load it; it may be cancelled.  The others
+ * never fail: they are called while cleaning up.
+ */
+extern uint32 skx_blkio_cache_hash(const SkxBlkKey *key);
+extern int32 skx_blkio_cache_find(const SkxBlkKey *key, uint32 hash);
+extern bool skx_blkio_cache_present(const SkxBlkKey *key, uint32 hash);
+extern int32 skx_blkio_cache_claim(const SkxBlkKey *key, uint32 hash,
+								   SkxBlkClass class, bool *mine);
+extern bool skx_blkio_cache_await(int32 frame);
+extern void skx_blkio_cache_loaded(int32 frame, bool valid);
+extern void skx_blkio_cache_unpin(int32 frame);
+
+/* blkio_cache_shmem.c */
+extern void skx_blkio_cache_format(SkxBlkCacheHeader *header, Size bytes,
+								   int tranche);
+extern Size skx_blkio_cache_total_size(Size bytes);
+extern void skx_blkio_cache_map(SkxBlkCacheHeader *header);
+
+/*
+ * blkio_anchor.c
+ *
+ * attach makes the cache usable in this process, creating it where it does
+ * not exist yet, and returns whether there is one.  It never fails.
+ */
+extern bool skx_blkio_anchor_attach(void);
+extern void skx_blkio_anchor_init(void);
+extern void skx_blkio_anchor_add(const SkxBlkCounters *delta);
+
+#endif							/* SKX_BLKIO_CACHE_H */

@@ -1,0 +1,168 @@
+/*
+ * blkio_file.c
+ *	  An index opened by a scan: choice of method, pins, hints, counters.
+ */
+#include "postgres.h"
+
+#include "blkio/blkio_cache.h"
+#include "storage/bufmgr.h"
+#include "utils/guc.h"
+
+/* No scan needs more pages at once to run well. */
+#define SKX_BLK_PIN_BUDGET		64
+
+SkxBlkCounters skx_blkio_mine;
+
+/* What of these is in the totals already. */
+static SkxBlkCounters skx_blkio_published;
+
+static const SkxBlkMethod *
+skx_blkio_choose(Relation rel)
+{
+	bool		cache;
+
+	if (RelationUsesLocalBuffers(rel) ||
+		skx_blkio_io_method == SKX_BLK_METHOD_SHARED_BUFFERS)
+		return &skx_blkio_method_bufmgr;
+	cache = skx_blkio_anchor_attach();
+	if (skx_blkio_io_method == SKX_BLK_METHOD_AUTO && !cache)
+		return &skx_blkio_method_bufmgr;
+	return &skx_blkio_method_buffered;
+}
+
+/* How many pins one backend should hold, of the memory they come from. */
+static int
+skx_blkio_budget(const SkxBlkMethod *method, Relation rel)
+{
+	int			share;
+
+	if (method->pin == NULL)
+	{
+		if (skx_blkio_cache.header == NULL)
+			return SKX_BLK_PIN_BUDGET;
+		share = skx_blkio_cache.nframes[SKX_BLK_CLASS_BLOCK] / 4;
+	}
+	else
+		share = (RelationUsesLocalBuffers(rel) ? num_temp_buffers :
+				 NBuffers) / 8;
+	return Min(SKX_BLK_PIN_BUDGET, Max(share, 4));
+}
+
+SkxBlkFile *
+skx_blkio_open(Relation rel, uint64 incarnation, SkxBlkVerify verify)
+{
+	SkxBlkFile *file = palloc(sizeof(SkxBlkFile));
+
+	file->rel = rel;
+	file->verify = verify;
+	file->incarnation = incarnation;
+	file->database = SKX_LOCATOR_DATABASE(SKX_REL_LOCATOR(rel));
+	file->method = skx_blkio_choose(rel);
+	file->pin_budget = skx_blkio_budget(file->method, rel);
+	skx_blkio_fd_recheck();
+	return file;
+}
+
+void
+skx_blkio_close(SkxBlkFile *file)
+{
+	skx_blkio_counters_publish();
+	pfree(file);
+}
+
+BlockNumber
+skx_blkio_block(Relation rel, const SkxBlkPlane *plane, uint32 ordinal)
+{
+	int			low = 0;
+	int			high = plane->nruns - 1;
+
+	if (ordinal >= plane->npages)
+		ereport(ERROR,
+				(errcode(ERRCODE_INDEX_CORRUPTED),
+				 errmsg("index \"%s\" refers to page %u of plane %u of segment %u, which has %u pages",
+						RelationGetRelationName(rel), ordinal, plane->plane,
+						plane->segment, plane->npages)));
+	while (low < high)
+	{
+		int			middle = (low + high + 1) / 2;
+
+		if (plane->runs[middle].first <= ordinal)
+			low = middle;
+		else
+			high = middle - 1;
+	}
+	return plane->runs[low].block + (ordinal - plane->runs[low].first);
+}
+
+const char *
+skx_blkio_pin_slow(SkxBlkFile *file, const SkxBlkPlane *plane,
+				   uint32 ordinal, SkxBlkRef *ref)
+{
+	skx_blkio_unpin(file, ref);
+	if (ordinal >= plane->npages)
+		(void) skx_blkio_block(file->rel, plane, ordinal);	/* reports */
+	skx_blkio_mine.pins++;
+	if (file->method->pin != NULL)
+		file->method->pin(file, plane, ordinal, ref);
+	else
+		skx_blkio_cached_pin(file, plane, ordinal, ref);
+	ref->plane = plane;
+	ref->ordinal = ordinal;
+	ref->page = ref->base + (Size) (ordinal - ref->first) * BLCKSZ;
+	return ref->page;
+}
+
+void
+skx_blkio_unpin(SkxBlkFile *file, SkxBlkRef *ref)
+{
+	if (ref->npages > 0)
+	{
+		SkxBlkPin  *pin = skx_blkio_pins_at(ref->slot);
+
+		/* The slot has another serial when the pin went with its owner. */
+		if (pin->kind != SKX_BLK_PIN_FREE && pin->serial == ref->serial)
+			skx_blkio_pins_drop(ref->slot);
+	}
+	memset(ref, 0, sizeof(*ref));
+}
+
+void
+skx_blkio_prefetch(SkxBlkFile *file, const SkxBlkPlane *plane,
+				   const uint32 *ordinals, int n)
+{
+	if (file->method->prefetch != NULL)
+		file->method->prefetch(file, plane, ordinals, n);
+}
+
+bool
+skx_blkio_crowded(SkxBlkFile *file)
+{
+	return skx_blkio_pins_count() >= file->pin_budget;
+}
+
+const char *
+skx_blkio_method_name(SkxBlkFile *file)
+{
+	return file->method->name;
+}
+
+const SkxBlkCounters *
+skx_blkio_counters(void)
+{
+	return &skx_blkio_mine;
+}
+
+/* Adds to the totals what has come since the last time. */
+void
+skx_blkio_counters_publish(void)
+{
+	const uint64 *now = (const uint64 *) &skx_blkio_mine;
+	const uint64 *then = (const uint64 *) &skx_blkio_published;
+	SkxBlkCounters delta;
+	uint64	   *n = (uint64 *) &delta;
+
+	for (int i = 0; i < sizeof(SkxBlkCounters) / sizeof(uint64); i++)
+		n[i] = now[i] - then[i];
+	skx_blkio_anchor_add(&delta);
+	skx_blkio_published = skx_blkio_mine;
+}

@@ -1,0 +1,68 @@
+/*
+ * blkio_method_bufmgr.c
+ *	  Reads through the server's buffer manager, a page at a time.
+ *
+ * Needs nothing, works for temporary relations too (their pages lie in local
+ * buffers), and shows any page as the server sees it.  Segment pages do not
+ * change, so a pin suffices and no content lock is taken.  When a page came
+ * into its buffer is unknown, so it is verified at every pin.
+ */
+#include "postgres.h"
+
+#include "blkio/blkio_internal.h"
+#include "executor/instrument.h"
+#include "storage/bufmgr.h"
+
+static void
+skx_blkio_bufmgr_pin(SkxBlkFile *file, const SkxBlkPlane *plane,
+					 uint32 ordinal, SkxBlkRef *ref)
+{
+	BlockNumber block = skx_blkio_block(file->rel, plane, ordinal);
+	int32		slot = skx_blkio_pins_take();
+	int64		before = pgBufferUsage.shared_blks_read +
+		pgBufferUsage.local_blks_read;
+	Buffer		buffer = ReadBuffer(file->rel, block);
+	SkxBlkPin  *pin = skx_blkio_pins_at(slot);
+	SkxBlkKey	key;
+
+	pin->kind = SKX_BLK_PIN_BUFFER;
+	pin->number = buffer;
+	pin->memory = (char *) BufferGetPage(buffer);
+	if (pgBufferUsage.shared_blks_read + pgBufferUsage.local_blks_read ==
+		before)
+		skx_blkio_mine.hits++;
+	else
+	{
+		skx_blkio_mine.loads++;
+		skx_blkio_mine.requests++;
+		skx_blkio_mine.pages_read++;
+	}
+	skx_blkio_key(file, plane, ordinal, &key);
+	file->verify(file->rel, &key, block, pin->memory);
+
+	pin = skx_blkio_pins_at(slot);
+	ref->base = pin->memory;
+	ref->first = ordinal;
+	ref->npages = 1;
+	ref->slot = slot;
+	ref->serial = pin->serial;
+}
+
+static void
+skx_blkio_bufmgr_prefetch(SkxBlkFile *file, const SkxBlkPlane *plane,
+						  const uint32 *ordinals, int n)
+{
+	for (int i = 0; i < n; i++)
+	{
+		if (ordinals[i] < plane->npages)
+			(void) PrefetchBuffer(file->rel, MAIN_FORKNUM,
+								  skx_blkio_block(file->rel, plane,
+												  ordinals[i]));
+	}
+}
+
+const SkxBlkMethod skx_blkio_method_bufmgr = {
+	.name = "shared_buffers",
+	.pin = skx_blkio_bufmgr_pin,
+	.prefetch = skx_blkio_bufmgr_prefetch,
+};

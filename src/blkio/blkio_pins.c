@@ -1,0 +1,229 @@
+/*
+ * blkio_pins.c
+ *	  What this backend has pinned, and its release when a resource owner
+ *	  goes.
+ *
+ * Every pin, whatever the method, has a slot in one table.  A slot knows its
+ * resource owner, so that an abort gives back what the code it interrupted
+ * held, and an explicit unpin works whichever owner is current then: a
+ * cursor is opened, read and closed under different ones.  A frame that this
+ * backend was loading when its owner went is marked failed; whoever waits for
+ * it reads it instead.
+ */
+#include "postgres.h"
+
+#include "blkio/blkio_cache.h"
+#include "storage/bufmgr.h"
+#include "storage/ipc.h"
+#include "utils/memutils.h"
+#include "utils/resowner.h"
+
+/* Private frames kept for the next use, of each class. */
+#define SKX_BLK_SPARES			4
+
+static SkxBlkPin *skx_blkio_pins = NULL;
+static int	skx_blkio_pins_size = 0;
+static int	skx_blkio_pins_used = 0;
+static int32 skx_blkio_pins_free = -1;
+static uint32 skx_blkio_pins_serial = 0;
+
+static char *skx_blkio_spares[SKX_BLK_NCLASSES][SKX_BLK_SPARES];
+static int	skx_blkio_nspares[SKX_BLK_NCLASSES];
+
+/* ---- private frames ---- */
+
+/*
+ * Aligned memory for a frame in this backend.  The address that palloc gave
+ * lies just below the frame.
+ */
+static char *
+skx_blkio_pins_memory(SkxBlkClass class)
+{
+	Size		size = (Size) skx_blkio_frame_pages(class) * BLCKSZ;
+	char	   *base;
+	char	   *memory;
+
+	if (skx_blkio_nspares[class] > 0)
+		return skx_blkio_spares[class][--skx_blkio_nspares[class]];
+	base = MemoryContextAlloc(TopMemoryContext,
+							  size + SKX_BLK_ALIGN + sizeof(char *));
+	memory = (char *) TYPEALIGN(SKX_BLK_ALIGN, base + sizeof(char *));
+	memcpy(memory - sizeof(char *), &base, sizeof(char *));
+	return memory;
+}
+
+static void
+skx_blkio_pins_free_memory(SkxBlkClass class, char *memory)
+{
+	char	   *base;
+
+	if (skx_blkio_nspares[class] < SKX_BLK_SPARES)
+	{
+		skx_blkio_spares[class][skx_blkio_nspares[class]++] = memory;
+		return;
+	}
+	memcpy(&base, memory - sizeof(char *), sizeof(char *));
+	pfree(base);
+}
+
+/* ---- the table ---- */
+
+/* Gives up what a slot holds; core has released buffers when it is gone. */
+static void
+skx_blkio_pins_release(int32 slot, bool owner_gone)
+{
+	SkxBlkPin  *pin = &skx_blkio_pins[slot];
+
+	switch ((SkxBlkPinKind) pin->kind)
+	{
+		case SKX_BLK_PIN_BUFFER:
+			if (!owner_gone)
+			{
+				ResourceOwner current = CurrentResourceOwner;
+
+				CurrentResourceOwner = pin->owner;
+				ReleaseBuffer(pin->number);
+				CurrentResourceOwner = current;
+			}
+			break;
+		case SKX_BLK_PIN_FRAME:
+			if (pin->loading)
+				skx_blkio_cache_loaded(pin->number, false);
+			skx_blkio_cache_unpin(pin->number);
+			break;
+		case SKX_BLK_PIN_PRIVATE:
+			skx_blkio_pins_free_memory(pin->class, pin->memory);
+			break;
+		case SKX_BLK_PIN_NOTHING:
+		case SKX_BLK_PIN_FREE:
+			break;
+	}
+	pin->kind = SKX_BLK_PIN_FREE;
+	pin->number = skx_blkio_pins_free;
+	skx_blkio_pins_free = slot;
+	skx_blkio_pins_used--;
+}
+
+/*
+ * A resource owner ends.  Core warns about buffers still pinned at commit;
+ * frames get the same.
+ */
+static void
+skx_blkio_pins_owner_ends(ResourceReleasePhase phase, bool commit,
+						  bool top_level, void *arg)
+{
+	if (phase != RESOURCE_RELEASE_BEFORE_LOCKS || skx_blkio_pins_used == 0)
+		return;
+	for (int32 slot = 0; slot < skx_blkio_pins_size; slot++)
+	{
+		SkxBlkPin  *pin = &skx_blkio_pins[slot];
+
+		if (pin->kind == SKX_BLK_PIN_FREE ||
+			pin->owner != CurrentResourceOwner)
+			continue;
+		if (commit && pin->kind != SKX_BLK_PIN_BUFFER)
+			elog(WARNING, "skipidx page pin leak: slot %d", (int) slot);
+		skx_blkio_pins_release(slot, true);
+	}
+}
+
+/* The process ends: shared frames must not keep its pins. */
+static void
+skx_blkio_pins_process_ends(int code, Datum arg)
+{
+	for (int32 slot = 0; slot < skx_blkio_pins_size; slot++)
+	{
+		if (skx_blkio_pins[slot].kind == SKX_BLK_PIN_FRAME)
+			skx_blkio_pins_release(slot, true);
+	}
+	skx_blkio_counters_publish();
+}
+
+static void
+skx_blkio_pins_grow(void)
+{
+	int			size = Max(skx_blkio_pins_size * 2, 64);
+
+	if (skx_blkio_pins == NULL)
+	{
+		skx_blkio_pins = MemoryContextAlloc(TopMemoryContext,
+											size * sizeof(SkxBlkPin));
+		RegisterResourceReleaseCallback(skx_blkio_pins_owner_ends, NULL);
+		before_shmem_exit(skx_blkio_pins_process_ends, (Datum) 0);
+	}
+	else
+		skx_blkio_pins = repalloc_huge(skx_blkio_pins,
+									   size * sizeof(SkxBlkPin));
+	for (int32 slot = size - 1; slot >= skx_blkio_pins_size; slot--)
+	{
+		skx_blkio_pins[slot].kind = SKX_BLK_PIN_FREE;
+		skx_blkio_pins[slot].number = skx_blkio_pins_free;
+		skx_blkio_pins_free = slot;
+	}
+	skx_blkio_pins_size = size;
+}
+
+/* Reserves a slot, so that what is pinned next can be noted without fail. */
+int32
+skx_blkio_pins_take(void)
+{
+	int32		slot;
+	SkxBlkPin  *pin;
+
+	if (skx_blkio_pins_free < 0)
+		skx_blkio_pins_grow();
+	slot = skx_blkio_pins_free;
+	pin = &skx_blkio_pins[slot];
+	skx_blkio_pins_free = pin->number;
+	pin->owner = CurrentResourceOwner;
+	pin->memory = NULL;
+	pin->serial = ++skx_blkio_pins_serial;
+	pin->kind = SKX_BLK_PIN_NOTHING;
+	pin->loading = false;
+	skx_blkio_pins_used++;
+	return slot;
+}
+
+/* Valid until the next take. */
+SkxBlkPin *
+skx_blkio_pins_at(int32 slot)
+{
+	return &skx_blkio_pins[slot];
+}
+
+void
+skx_blkio_pins_drop(int32 slot)
+{
+	skx_blkio_pins_release(slot, false);
+}
+
+/* Gives a reserved slot a frame of this backend's own, yet to be loaded. */
+void
+skx_blkio_pins_private(int32 slot, SkxBlkClass class)
+{
+	char	   *memory = skx_blkio_pins_memory(class);
+	SkxBlkPin  *pin = &skx_blkio_pins[slot];
+
+	pin->kind = SKX_BLK_PIN_PRIVATE;
+	pin->class = class;
+	pin->memory = memory;
+}
+
+/* The pages of a frame are there and verified. */
+void
+skx_blkio_pins_loaded(int32 slot)
+{
+	SkxBlkPin  *pin = &skx_blkio_pins[slot];
+
+	if (pin->loading)
+	{
+		pin->loading = false;
+		skx_blkio_cache_loaded(pin->number, true);
+	}
+}
+
+int
+skx_blkio_pins_count(void)
+{
+	return skx_blkio_pins_used;
+}

@@ -1,0 +1,194 @@
+/*
+ * codec_pfor.c
+ *	  Patched frame of reference: 128 numbers at one width, with at most seven
+ *	  larger ones patched in.
+ *
+ * Few large numbers among small ones (term frequencies, position deltas) would
+ * make every number wide.  The low bits of all are packed at a width that fits
+ * most; the rest get their high part from a list after the packed bits.
+ */
+#ifndef FRONTEND
+#include "postgres.h"
+#else
+#include "postgres_fe.h"
+#endif
+
+#include "codec/codec_internal.h"
+
+#define SKX_PFOR_MAX_WIDTH		31
+#define SKX_PFOR_WIDTH_MASK		0x1F
+#define SKX_PFOR_COUNT_SHIFT	5
+#define SKX_PFOR_EXCEPTIONS		7
+
+/*
+ * The cheapest width.  by_width counts the values that need each width, which
+ * is all that the cost depends on: the high part of a value of h bits has
+ * h - width bits.
+ */
+static int
+skx_codec_pfor_width(const int *by_width, int widest)
+{
+	int			best = widest;
+	int			best_cost = 16 * widest;
+	int			width;
+	int			exceptions = 0;
+
+	for (width = widest - 1; width >= 0; width--)
+	{
+		int			cost = 16 * width;
+		int			h;
+
+		exceptions += by_width[width + 1];
+		if (exceptions > SKX_PFOR_EXCEPTIONS)
+			break;
+		for (h = width + 1; h <= widest; h++)
+			cost += by_width[h] * (1 + (h - width + 6) / 7);
+		if (cost < best_cost)
+		{
+			best = width;
+			best_cost = cost;
+		}
+	}
+	return best;
+}
+
+/* Writes SKX_SUBBLOCK values below 2^31; returns the end. */
+uint8 *
+skx_codec_pfor_put(uint8 *dst, const uint32 *src)
+{
+	int			by_width[SKX_PFOR_MAX_WIDTH + 2] = {0};
+	uint32		low[SKX_SUBBLOCK];
+	uint32		all = 0;
+	uint32		mask;
+	uint8	   *head = dst;
+	int			width;
+	int			exceptions = 0;
+	int			i;
+
+	for (i = 0; i < SKX_SUBBLOCK; i++)
+		all |= src[i];
+	Assert(all >> SKX_PFOR_MAX_WIDTH == 0);
+	if (all == 0)
+	{
+		*dst++ = 0;
+		return dst;
+	}
+	for (i = 0; i < SKX_SUBBLOCK; i++)
+		by_width[skx_codec_width(src[i])]++;
+	width = skx_codec_pfor_width(by_width, skx_codec_width(all));
+	mask = ((uint32) 1 << width) - 1;
+
+	for (i = 0; i < SKX_SUBBLOCK; i++)
+		low[i] = src[i] & mask;
+	dst = skx_codec_pack128(head + 1, low, width);
+	if (all > mask)
+	{
+		for (i = 0; i < SKX_SUBBLOCK; i++)
+		{
+			if (src[i] <= mask)
+				continue;
+			*dst++ = (uint8) i;
+			dst = skx_codec_varint_put(dst, src[i] >> width);
+			exceptions++;
+		}
+	}
+	*head = (uint8) (width | exceptions << SKX_PFOR_COUNT_SHIFT);
+	return dst;
+}
+
+/* Reads SKX_SUBBLOCK values; returns what follows them, NULL when damaged. */
+const uint8 *
+skx_codec_pfor_get(uint32 *dst, const uint8 *src, const uint8 *end)
+{
+	int			width;
+	int			exceptions;
+	int			least = 0;
+	int			i;
+
+	if (src >= end)
+		return NULL;
+	width = *src & SKX_PFOR_WIDTH_MASK;
+	exceptions = *src >> SKX_PFOR_COUNT_SHIFT;
+	src++;
+	if (end - src < 16 * width)
+		return NULL;
+	skx_codec_unpack128(dst, src, width);
+	src += 16 * width;
+	for (i = 0; i < exceptions; i++)
+	{
+		uint32		high;
+		int			index;
+
+		if (src >= end)
+			return NULL;
+		index = *src++;
+		if (index < least || index >= SKX_SUBBLOCK)
+			return NULL;
+		least = index + 1;
+		src = skx_codec_varint_get(src, end, &high);
+		if (src == NULL || high == 0 ||
+			high > (uint32) PG_INT32_MAX >> width)
+			return NULL;
+		dst[index] |= high << width;
+	}
+	return src;
+}
+
+/* What follows the values, found without decoding them; NULL when damaged. */
+const uint8 *
+skx_codec_pfor_skip(const uint8 *src, const uint8 *end)
+{
+	int			width;
+	int			exceptions;
+	int			i;
+
+	if (src >= end)
+		return NULL;
+	width = *src & SKX_PFOR_WIDTH_MASK;
+	exceptions = *src >> SKX_PFOR_COUNT_SHIFT;
+	src++;
+	if (end - src < 16 * width)
+		return NULL;
+	src += 16 * width;
+	for (i = 0; i < exceptions; i++)
+	{
+		uint32		high;
+
+		if (src >= end)
+			return NULL;
+		src = skx_codec_varint_get(src + 1, end, &high);
+		if (src == NULL)
+			return NULL;
+	}
+	return src;
+}
+
+/* Writes n values: pfor when they are SKX_SUBBLOCK, else varints. */
+uint8 *
+skx_codec_column_put(uint8 *dst, const uint32 *src, int n)
+{
+	int			i;
+
+	if (n == SKX_SUBBLOCK)
+		return skx_codec_pfor_put(dst, src);
+	for (i = 0; i < n; i++)
+		dst = skx_codec_varint_put(dst, src[i]);
+	return dst;
+}
+
+/* Reads what column_put wrote; returns its end, NULL when damaged. */
+const uint8 *
+skx_codec_column_get(uint32 *dst, const uint8 *src, const uint8 *end, int n)
+{
+	int			i;
+
+	if (n == SKX_SUBBLOCK)
+		return skx_codec_pfor_get(dst, src, end);
+	for (i = 0; i < n; i++)
+	{
+		src = skx_codec_varint_get(src, end, &dst[i]);
+		if (src == NULL)
+			return NULL;
+	}
+	return src;
+}

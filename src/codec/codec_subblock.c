@@ -1,0 +1,420 @@
+/*
+ * codec_subblock.c
+ *	  The body of one sub-block of a posting list: documents, frequencies.
+ *
+ * codec.h has the layout.  A document number is checked where it is made: as
+ * a sound document and a sound gap are below 2^31 and at most 2^31, the first
+ * sum that leaves the range has its high bit set, whatever comes after it; or-
+ * ing all documents together therefore finds it.
+ *
+ * The label part is in codec_labels.c.
+ */
+#ifndef FRONTEND
+#include "postgres.h"
+#else
+#include "postgres_fe.h"
+#endif
+
+#include "codec/codec_internal.h"
+
+/* byte 0 */
+#define SKX_DOCS_MAX_WIDTH		31
+#define SKX_DOCS_VARINTS		32
+#define SKX_DOCS_BITSET			63	/* plus the number of words */
+
+/* byte 1; the low bits are the label form */
+#define SKX_TF_HAS_ZERO			0x80
+#define SKX_TF_UNUSED			0x70
+
+/*
+ * Up to this width 128 gaps stay below 2^31, so that sums from a sound base
+ * cannot wrap and the last document is the largest.
+ */
+#define SKX_DOCS_SAFE_WIDTH		23
+
+static uint8 *
+skx_codec_bitset_put(uint8 *dst, const uint32 *docs, uint32 base)
+{
+	uint64		word = 0;
+	int			current = 0;
+	int			i;
+
+	for (i = 0; i < SKX_SUBBLOCK; i++)
+	{
+		uint32		bit = docs[i] - (base + 1);
+
+		for (; current < bit / 64; current++)
+		{
+			skx_codec_store64(dst, word);
+			dst += sizeof(word);
+			word = 0;
+		}
+		word |= UINT64CONST(1) << (bit % 64);
+	}
+	skx_codec_store64(dst, word);
+	return dst + sizeof(word);
+}
+
+/* Writes the documents part and its form into *form; returns the end. */
+static uint8 *
+skx_codec_docs_put(uint8 *dst, uint8 *form, const SkxPostings *p, uint32 base)
+{
+	uint32		gaps[SKX_SUBBLOCK];
+	uint32		all = 0;
+	uint32		last = base;
+	int			width;
+	uint32		words;
+	int			i;
+
+	for (i = 0; i < p->n; i++)
+	{
+		gaps[i] = p->docs[i] - last - 1;
+		all |= gaps[i];
+		last = p->docs[i];
+		Assert(last <= SKX_DOC_MAX);
+	}
+	Assert(all <= SKX_DOC_MAX);
+
+	if (p->n < SKX_SUBBLOCK)
+	{
+		*form = SKX_DOCS_VARINTS;
+		return skx_codec_column_put(dst, gaps, p->n);
+	}
+
+	width = skx_codec_width(all);
+	words = (last - base - 1) / 64 + 1;
+	if (words <= 2 * width)
+	{
+		Assert(words >= SKX_BITSET_MIN && words <= SKX_BITSET_MAX);
+		*form = (uint8) (SKX_DOCS_BITSET + words);
+		return skx_codec_bitset_put(dst, p->docs, base);
+	}
+	*form = (uint8) width;
+	return skx_codec_pack128(dst, gaps, width);
+}
+
+/*
+ * Writes the body of a sub-block of p->n (1..SKX_SUBBLOCK) postings that
+ * follow document `base`, in at most SKX_SUBBLOCK_BODY_MAX bytes; returns the
+ * end.
+ */
+uint8 *
+skx_codec_subblock_put(uint8 *dst, const SkxPostings *p, uint32 base)
+{
+	uint8	   *body = dst;
+	uint8		form = skx_codec_labels_form(p);
+	uint32		column[SKX_SUBBLOCK];
+	uint32		less = 1;
+	int			i;
+
+	Assert(p->n >= 1 && p->n <= SKX_SUBBLOCK);
+	dst = skx_codec_docs_put(body + 2, &body[0], p, base);
+	for (i = 0; i < p->n; i++)
+	{
+		Assert(p->tf[i] <= SKX_TF_MAX);
+		if (p->tf[i] == 0)
+			less = 0;
+	}
+	for (i = 0; i < p->n; i++)
+		column[i] = p->tf[i] - less;
+	body[1] = form | (less == 0 ? SKX_TF_HAS_ZERO : 0);
+	dst = skx_codec_column_put(dst, column, p->n);
+	return skx_codec_labels_put(dst, p, form);
+}
+
+/*
+ * The start of a bitset of SKX_SUBBLOCK documents after base, checked: there,
+ * of the size it needs, and within the range of documents.  NULL: damaged.
+ */
+static const uint8 *
+skx_codec_bitset_check(const uint8 *src, const uint8 *end, int words,
+					   uint32 base)
+{
+	const uint64 odd = UINT64CONST(0x5555555555555555);
+	const uint64 pairs = UINT64CONST(0x3333333333333333);
+	const uint64 nibbles = UINT64CONST(0x0F0F0F0F0F0F0F0F);
+	uint64		count = 0;
+	uint64		last;
+	int			i;
+
+	if (words < SKX_BITSET_MIN || words > SKX_BITSET_MAX ||
+		end - src < words * (int) sizeof(uint64))
+		return NULL;
+	/* Bits are summed in bytes first: 8 * SKX_BITSET_MAX fits in a byte. */
+	for (i = 0; i < words; i++)
+	{
+		uint64		w = skx_codec_load64(src + i * sizeof(uint64));
+
+		w -= (w >> 1) & odd;
+		w = (w & pairs) + ((w >> 2) & pairs);
+		count += (w + (w >> 4)) & nibbles;
+	}
+	count = (count & UINT64CONST(0x00FF00FF00FF00FF)) +
+		((count >> 8) & UINT64CONST(0x00FF00FF00FF00FF));
+	count = (count * UINT64CONST(0x0001000100010001)) >> 48;
+	last = skx_codec_load64(src + (words - 1) * sizeof(uint64));
+	if (count != SKX_SUBBLOCK || last == 0)
+		return NULL;
+	if ((uint64) (uint32) (base + 1) + words * 64 - 1 -
+		__builtin_clzll(last) > SKX_DOC_MAX)
+		return NULL;
+	return src;
+}
+
+/* The documents of a bitset that skx_codec_bitset_check passed. */
+static void
+skx_codec_bitset_docs(const uint8 *src, int words, uint32 base, uint32 *docs)
+{
+	uint32		first = base + 1;
+	int			i;
+
+	for (i = 0; i < words; i++, first += 64)
+	{
+		uint64		w = skx_codec_load64(src + i * sizeof(uint64));
+
+		for (; w != 0; w &= w - 1)
+			*docs++ = first + (uint32) __builtin_ctzll(w);
+	}
+}
+
+/* Whether packed documents are all within range; width is that of the gaps. */
+static bool
+skx_codec_docs_valid(const uint32 *docs, int width)
+{
+	uint32		all = docs[SKX_SUBBLOCK - 1];
+	int			i;
+
+	if (width > SKX_DOCS_SAFE_WIDTH)
+	{
+		for (i = 0; i < SKX_SUBBLOCK; i++)
+			all |= docs[i];
+	}
+	return all <= SKX_DOC_MAX;
+}
+
+static const uint8 *
+skx_codec_varint_docs(const uint8 *src, const uint8 *end, int n, uint32 base,
+					  uint32 *docs)
+{
+	uint32		all = 0;
+	int			i;
+
+	for (i = 0; i < n; i++)
+	{
+		uint32		gap;
+
+		src = skx_codec_varint_get(src, end, &gap);
+		if (src == NULL)
+			return NULL;
+		base += gap + 1;
+		docs[i] = base;
+		all |= gap | base;
+	}
+	return all <= SKX_DOC_MAX ? src : NULL;
+}
+
+/*
+ * Whether byte 0 and 1 go with n and base, and both are there.  A base that is
+ * the last document of all is damaged too, as one more is to follow.
+ */
+static bool
+skx_codec_body_valid(const uint8 *src, const uint8 *end, int n, uint32 base)
+{
+	return n >= 1 && n <= SKX_SUBBLOCK && end - src >= 2 &&
+		(n < SKX_SUBBLOCK) == (src[0] == SKX_DOCS_VARINTS) &&
+		(src[0] <= SKX_DOCS_VARINTS || src[0] > SKX_DOCS_BITSET) &&
+		base + 1 <= SKX_DOC_MAX;
+}
+
+/*
+ * Decodes the n documents that follow `base`; returns the start of the
+ * frequency part, NULL when damaged.
+ */
+const uint8 *
+skx_codec_subblock_docs(const uint8 *src, const uint8 *end, int n,
+						uint32 base, uint32 *docs)
+{
+	int			form;
+
+	if (!skx_codec_body_valid(src, end, n, base))
+		return NULL;
+	form = src[0];
+	src += 2;
+	if (form == SKX_DOCS_VARINTS)
+		return skx_codec_varint_docs(src, end, n, base, docs);
+	if (form > SKX_DOCS_BITSET)
+	{
+		int			words = form - SKX_DOCS_BITSET;
+
+		if (skx_codec_bitset_check(src, end, words, base) == NULL)
+			return NULL;
+		skx_codec_bitset_docs(src, words, base, docs);
+		return src + words * sizeof(uint64);
+	}
+	if (end - src < 16 * form)
+		return NULL;
+	skx_codec_unpack128_gaps(docs, src, form, base);
+	return skx_codec_docs_valid(docs, form) ? src + 16 * form : NULL;
+}
+
+/*
+ * Frequencies from a column of tf less one; inlined with n constant for the
+ * compiler to use vectors.
+ */
+static pg_attribute_always_inline bool
+skx_codec_tfs_above_zero(const uint32 *column, uint16 *tf, int n)
+{
+	uint32		all = 0;
+	int			i;
+
+	for (i = 0; i < n; i++)
+	{
+		all |= column[i];
+		tf[i] = (uint16) (column[i] + 1);
+	}
+	return all < SKX_TF_MAX;
+}
+
+/* Frequencies as they are, of which one at least must be 0. */
+static bool
+skx_codec_tfs_with_zero(const uint32 *column, uint16 *tf, int n)
+{
+	bool		zero = false;
+	uint32		largest = 0;
+	int			i;
+
+	for (i = 0; i < n; i++)
+	{
+		largest = Max(largest, column[i]);
+		zero |= column[i] == 0;
+		tf[i] = (uint16) column[i];
+	}
+	return zero && largest <= SKX_TF_MAX;
+}
+
+/*
+ * Decodes the n frequencies of the body that begins at `body` and whose
+ * frequency part begins at `src`; returns the start of the label part, NULL
+ * when damaged.
+ */
+const uint8 *
+skx_codec_subblock_tfs(const uint8 *body, const uint8 *src, const uint8 *end,
+					   int n, uint16 *tf)
+{
+	uint32		column[SKX_SUBBLOCK];
+	bool		has_zero = (body[1] & SKX_TF_HAS_ZERO) != 0;
+	bool		valid;
+
+	if (n < 1 || n > SKX_SUBBLOCK || (body[1] & SKX_TF_UNUSED) != 0 ||
+		!skx_codec_labels_form_valid(body[1] & SKX_LABELS_MASK))
+		return NULL;
+	src = skx_codec_column_get(column, src, end, n);
+	if (src == NULL)
+		return NULL;
+	if (has_zero)
+		valid = skx_codec_tfs_with_zero(column, tf, n);
+	else if (n == SKX_SUBBLOCK)
+		valid = skx_codec_tfs_above_zero(column, tf, SKX_SUBBLOCK);
+	else
+		valid = skx_codec_tfs_above_zero(column, tf, n);
+	return valid ? src : NULL;
+}
+
+/* A window of bits: bit i of bits[] is document first + i. */
+typedef struct SkxWindow
+{
+	uint32		first;
+	uint64	   *bits;
+	int64		nwords;
+} SkxWindow;
+
+/* Ors the 64 bits of `w` in, whose bit 0 is document first + at. */
+static inline void
+skx_codec_window_or(const SkxWindow *window, int64 at, uint64 w)
+{
+	int64		word = at >> 6;
+	int			shift = at & 63;
+
+	if (word >= 0 && word < window->nwords)
+		window->bits[word] |= w << shift;
+	if (shift != 0 && word + 1 >= 0 && word + 1 < window->nwords)
+		window->bits[word + 1] |= w >> (64 - shift);
+}
+
+/* Sets SKX_SUBBLOCK consecutive documents from first + at on. */
+static void
+skx_codec_window_run(const SkxWindow *window, int64 at)
+{
+	int			i;
+
+	for (i = 0; i < SKX_SUBBLOCK; i += 64)
+		skx_codec_window_or(window, at + i, ~UINT64CONST(0));
+}
+
+static void
+skx_codec_window_docs(const SkxWindow *window, const uint32 *docs, int n)
+{
+	uint64		size = 64 * (uint64) window->nwords;
+	int			i;
+
+	/* One test for all when none is outside; the numbers are ascending. */
+	if (docs[0] >= window->first && docs[n - 1] - window->first < size)
+	{
+		for (i = 0; i < n; i++)
+		{
+			uint32		bit = docs[i] - window->first;
+
+			window->bits[bit / 64] |= UINT64CONST(1) << (bit % 64);
+		}
+		return;
+	}
+	for (i = 0; i < n; i++)
+	{
+		if (docs[i] >= window->first && docs[i] - window->first < size)
+		{
+			uint32		bit = docs[i] - window->first;
+
+			window->bits[bit / 64] |= UINT64CONST(1) << (bit % 64);
+		}
+	}
+}
+
+/*
+ * Sets the bits of the documents that follow `base` and are in the nwords * 64
+ * documents from `window` on; false when the bytes are damaged.
+ */
+bool
+skx_codec_subblock_fill(const uint8 *src, const uint8 *end, int n,
+						uint32 base, uint32 window, uint64 *bits, int nwords)
+{
+	SkxWindow	w = {window, bits, nwords};
+	int64		at = (int64) (uint32) (base + 1) - (int64) window;
+	uint32		docs[SKX_SUBBLOCK];
+	int			i;
+
+	if (!skx_codec_body_valid(src, end, n, base))
+		return false;
+	if (src[0] > SKX_DOCS_BITSET)
+	{
+		int			words = src[0] - SKX_DOCS_BITSET;
+
+		src = skx_codec_bitset_check(src + 2, end, words, base);
+		if (src == NULL)
+			return false;
+		for (i = 0; i < words; i++)
+			skx_codec_window_or(&w, at + 64 * i,
+								skx_codec_load64(src + i * sizeof(uint64)));
+		return true;
+	}
+	if (src[0] == 0)
+	{
+		if ((uint64) (uint32) (base + 1) + SKX_SUBBLOCK - 1 > SKX_DOC_MAX)
+			return false;
+		skx_codec_window_run(&w, at);
+		return true;
+	}
+	if (skx_codec_subblock_docs(src, end, n, base, docs) == NULL)
+		return false;
+	skx_codec_window_docs(&w, docs, n);
+	return true;
+}

@@ -1,0 +1,134 @@
+/*
+ * compat.h
+ *	  One face for PostgreSQL 15 to 18: the only place that asks for the
+ *	  server's version.
+ *
+ * What differs in name or signature only is a macro or an inline function
+ * here; what needs a body is in compat_server.c.  Only files built into the
+ * server module include this; pure code needs no shim.
+ */
+#ifndef SKX_COMPAT_COMPAT_H
+#define SKX_COMPAT_COMPAT_H
+
+#include "access/xloginsert.h"
+#include "commands/vacuum.h"
+#include "miscadmin.h"
+#include "storage/buf_internals.h"
+#include "storage/bufpage.h"
+#include "storage/fd.h"
+#include "storage/smgr.h"
+#include "utils/rel.h"
+
+#if PG_VERSION_NUM < 150000 || PG_VERSION_NUM >= 190000
+#error "skipidx supports PostgreSQL 15 to 18"
+#endif
+
+/* ---- the physical address of a relation ---- */
+
+#if PG_VERSION_NUM >= 160000
+typedef RelFileLocator SkxLocator;
+#define SKX_REL_LOCATOR(rel)		((rel)->rd_locator)
+#define SKX_LOCATOR_DATABASE(l)		((l).dbOid)
+#define SKX_LOCATOR_EQUALS(a, b)	RelFileLocatorEquals(a, b)
+#else
+typedef RelFileNode SkxLocator;
+#define SKX_REL_LOCATOR(rel)		((rel)->rd_node)
+#define SKX_LOCATOR_DATABASE(l)		((l).dbNode)
+#define SKX_LOCATOR_EQUALS(a, b)	RelFileNodeEquals(a, b)
+#endif
+
+/* Path of the main fork of a relation that is not temporary; palloc'd. */
+extern char *skx_compat_path(SkxLocator locator);
+
+/* ---- pages ---- */
+
+static inline void
+skx_compat_buffer_tag(BufferTag *tag, SkxLocator locator, BlockNumber block)
+{
+#if PG_VERSION_NUM >= 160000
+	InitBufferTag(tag, &locator, MAIN_FORKNUM, block);
+#else
+	INIT_BUFFERTAG(*tag, locator, MAIN_FORKNUM, block);
+#endif
+}
+
+/*
+ * What the buffer manager checks of a page it has read: header and, where the
+ * cluster has them, checksum.  Silent; a failed checksum is counted in
+ * pg_stat_database.  An all-zero page passes.
+ */
+extern bool skx_compat_page_verified(char *page, BlockNumber block,
+									 SkxLocator locator);
+
+/*
+ * Makes the main fork `to` blocks long; blocks from `from`, its present
+ * length, read as zeros.  Before 16 the new blocks have no space yet, so that
+ * a full disk shows when they are written.
+ */
+extern void skx_compat_extend(SMgrRelation smgr, BlockNumber from,
+							  BlockNumber to);
+
+/* Must pages given to smgrwrite be aligned for direct I/O? */
+#if PG_VERSION_NUM >= 160000
+#define SKX_COMPAT_ALIGN_WRITES()	((io_direct_flags & IO_DIRECT_DATA) != 0)
+#else
+#define SKX_COMPAT_ALIGN_WRITES()	false
+#endif
+
+/* A page in memory that can be handed to the storage manager. */
+#if PG_VERSION_NUM >= 160000
+typedef PGIOAlignedBlock SkxAlignedBlock;
+#else
+typedef PGAlignedBlock SkxAlignedBlock;
+#endif
+
+/* ---- waiting, shared memory, accounting ---- */
+
+/* A wait event of this name; before 17 just "Extension". */
+extern uint32 skx_compat_wait_event(const char *name);
+
+/*
+ * A small area of main shared memory, or as good, under this name, without
+ * preloading.  `size` must be the same for every caller.  Whoever finds it
+ * new runs init before anyone else sees it.  May raise errors with LWLocks
+ * held, like the functions behind it.
+ */
+extern void *skx_compat_anchor(const char *name, Size size,
+							   void (*init) (void *area));
+
+/* Where EXPLAIN (BUFFERS) finds the time spent reading blocks. */
+#if PG_VERSION_NUM >= 170000
+#define SKX_COMPAT_READ_TIME	(pgBufferUsage.shared_blk_read_time)
+#else
+#define SKX_COMPAT_READ_TIME	(pgBufferUsage.blk_read_time)
+#endif
+
+/* One more descent of the index, for EXPLAIN ANALYZE of 18. */
+#if PG_VERSION_NUM >= 180000
+#define skx_compat_count_search(scan) \
+	do { \
+		if ((scan)->instrument) \
+			(scan)->instrument->nsearches++; \
+	} while (0)
+#else
+#define skx_compat_count_search(scan)	((void) (scan))
+#endif
+
+/* ---- privileges ---- */
+
+#if PG_VERSION_NUM >= 160000
+#define skx_compat_owns_relation(oid) \
+	object_ownercheck(RelationRelationId, (oid), GetUserId())
+#else
+#define skx_compat_owns_relation(oid) \
+	pg_class_ownercheck((oid), GetUserId())
+#endif
+
+/* A point where VACUUM may sleep and be cancelled. */
+#if PG_VERSION_NUM >= 180000
+#define skx_compat_vacuum_delay()	vacuum_delay_point(false)
+#else
+#define skx_compat_vacuum_delay()	vacuum_delay_point()
+#endif
+
+#endif							/* SKX_COMPAT_COMPAT_H */

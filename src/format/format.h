@@ -1,0 +1,19 @@
+/*
+ * format.h
+ *	  The one way to say that an index file is damaged.
+ */
+#ifndef SKX_FORMAT_FORMAT_H
+#define SKX_FORMAT_FORMAT_H
+
+#include "storage/block.h"
+#include "utils/relcache.h"
+
+/*
+ * Raises ERROR, ERRCODE_INDEX_CORRUPTED: index "..." is damaged in block N,
+ * with `what` as detail and REINDEX as hint.  block InvalidBlockNumber when
+ * the damage cannot be tied to one.
+ */
+extern void skx_format_report(Relation rel, BlockNumber block,
+							  const char *what) pg_attribute_noreturn();
+
+#endif							/* SKX_FORMAT_FORMAT_H */

@@ -1,0 +1,72 @@
+/*
+ * format_dict.h
+ *	  The dictionary of a segment: lexemes in memcmp order, front-coded, as a
+ *	  tree of pages.
+ *
+ * A page is SkxDiskDictPage, then entries, then (2-byte aligned, at
+ * `restarts`) nrestarts uint16 page offsets of the entries that share
+ * nothing: entry 0, SKX_DICT_RESTART, 2 * SKX_DICT_RESTART, ...
+ * Entry: varint bytes shared with the entry before (0 at a restart), varint
+ * further bytes, those bytes, value.
+ *
+ * Value above the leaves: varint page ordinal of the child, whose lexemes are
+ * all >= the key and below the next entry's; the first key of a level is
+ * empty.  The keys of level 1 are the shortest that separate two leaves.
+ *
+ * Leaves have the page ordinals 0, 1, ... in the order of their lexemes; the
+ * levels above follow, the root is the last page.  A segment without terms has
+ * no dictionary pages.
+ *
+ * Value in a leaf:
+ *	  varint df (>= 1); byte of SKX_TERM_* flags; varint total positions;
+ *	  place SKX_TERM_INLINE: varint length, that many bytes of short list
+ *	  place SKX_TERM_SHORT: varint postings page, varint page offset, varint
+ *		  length of the short list there
+ *	  place SKX_TERM_LONG: varint postings page, varint page offset of the
+ *		  first node; varint number of nodes; 8 bytes of list maxima
+ *		  (SkxImpacts, little-endian); for each k of 10, 100, 1000 that is <= df
+ *		  two bytes, tf code and norm of the posting with the k-th best score
+ *		  under the statistics of the build; with SKX_TERM_TABLE varint page
+ *		  of the first node-table page
+ *	  without SKX_TERM_OWN_POSITIONS, and total positions > 0: varint page,
+ *		  varint page offset in the positions plane, where the list's first
+ *		  position block starts
+ */
+#ifndef SKX_FORMAT_DICT_H
+#define SKX_FORMAT_DICT_H
+
+typedef struct SkxDiskDictPage
+{
+	uint16		nentries;
+	uint16		level;			/* 0: leaf */
+	uint16		nrestarts;
+	uint16		restarts;		/* page offset of the restart array */
+	uint32		first_term;		/* leaf: ordinal of entry 0 in the segment;
+								 * above: 0 */
+	uint32		reserved;
+} SkxDiskDictPage;
+
+StaticAssertDecl(sizeof(SkxDiskDictPage) == 16, "dictionary page size");
+
+#define SKX_DICT_RESTART	16
+
+/* A lexeme is at most this long (MAXSTRLEN of tsearch/ts_type.h). */
+#define SKX_LEXEME_MAX		2047
+
+#define SKX_TERM_PLACE		0x03	/* mask */
+#define SKX_TERM_INLINE		0x00
+#define SKX_TERM_SHORT		0x01
+#define SKX_TERM_LONG		0x02
+#define SKX_TERM_OWN_POSITIONS	0x04	/* the short list carries them */
+#define SKX_TERM_LABELS		0x08	/* some position has a label other than D */
+#define SKX_TERM_BARE		0x10	/* some posting has no positions */
+#define SKX_TERM_TABLE		0x20	/* the node table has pages of its own */
+
+/* Lists up to this df may live in their dictionary entry ... */
+#define SKX_INLINE_DF		2
+/* ... when they are no longer than this, positions included. */
+#define SKX_INLINE_BYTES	64
+/* Short lists up to this many bytes carry their positions. */
+#define SKX_OWN_POSITIONS_BYTES	1024
+
+#endif							/* SKX_FORMAT_DICT_H */

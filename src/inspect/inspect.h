@@ -1,0 +1,25 @@
+/*
+ * inspect.h
+ *	  Opening an index for a look at it.
+ */
+#ifndef SKX_INSPECT_INSPECT_H
+#define SKX_INSPECT_INSPECT_H
+
+#include "utils/relcache.h"
+
+/* Who may look. */
+typedef enum SkxInspectRight
+{
+	SKX_INSPECT_OWNER,			/* the owner of the index */
+	SKX_INSPECT_STATS			/* also members of pg_read_all_stats */
+} SkxInspectRight;
+
+/*
+ * inspect_open.c
+ *
+ * Opens the index under AccessShareLock; errors out for what is not a skipidx
+ * index that can be read here and now, or that the user may not look at.
+ */
+extern Relation skx_inspect_open(Oid oid, SkxInspectRight right);
+
+#endif							/* SKX_INSPECT_INSPECT_H */

@@ -1,0 +1,244 @@
+/*
+ * inspect_stats.c
+ *	  SQL functions that show what an index holds and what reading it cost.
+ *
+ * What an index holds is read without locks that would hold up anybody, so
+ * the figures of one row may be those of slightly different moments.
+ */
+#include "postgres.h"
+
+#include "access/relation.h"
+#include "fmgr.h"
+#include "funcapi.h"
+#include "inspect/inspect.h"
+#include "pending/pending.h"
+#include "segment/segment.h"
+#include "storage/bufmgr.h"
+#include "utils/builtins.h"
+
+PG_FUNCTION_INFO_V1(skipidx_stats);
+PG_FUNCTION_INFO_V1(skipidx_segments);
+PG_FUNCTION_INFO_V1(skipidx_io);
+PG_FUNCTION_INFO_V1(skipidx_cache);
+
+#define SKX_STATS_COLUMNS		20
+#define SKX_SEGMENTS_COLUMNS	17
+#define SKX_IO_COLUMNS			7
+
+/* A row of bigints, and of others, as it is filled from left to right. */
+typedef struct SkxRow
+{
+	int			n;
+	Datum		values[SKX_STATS_COLUMNS];
+	bool		nulls[SKX_STATS_COLUMNS];
+} SkxRow;
+
+static void
+skx_inspect_add(SkxRow *row, uint64 value)
+{
+	Assert(row->n < SKX_STATS_COLUMNS);
+	row->values[row->n++] = Int64GetDatum((int64) value);
+}
+
+static Datum
+skx_inspect_row(FunctionCallInfo fcinfo, SkxRow *row)
+{
+	TupleDesc	desc;
+
+	if (get_call_result_type(fcinfo, NULL, &desc) != TYPEFUNC_COMPOSITE)
+		elog(ERROR, "return type must be a row type");
+	if (desc->natts != row->n)
+		elog(ERROR, "function returns %d columns, not %d", row->n,
+			 desc->natts);
+	return HeapTupleGetDatum(heap_form_tuple(BlessTupleDesc(desc),
+											 row->values, row->nulls));
+}
+
+/* Sums over the segments of a view. */
+typedef struct SkxSegmentTotals
+{
+	uint64		ndocs;
+	uint64		ndeleted;
+	uint64		nnull;
+	uint64		total_length;
+	uint64		nterms;
+	uint64		npostings;
+	uint64		npositions;
+} SkxSegmentTotals;
+
+static void
+skx_inspect_sum(Relation rel, const SkxView *view, SkxSegmentTotals *sum)
+{
+	SkxBlkFile *file = skx_segment_file(rel, view->meta.incarnation);
+	int			i;
+
+	memset(sum, 0, sizeof(*sum));
+	for (i = 0; i < view->nsegments; i++)
+	{
+		SkxSegment *seg = skx_segment_open(file, rel, view, i);
+
+		sum->ndocs += seg->header.ndocs;
+		sum->ndeleted += skx_segment_ndeleted(seg);
+		sum->nnull += seg->header.nnull;
+		sum->total_length += seg->header.total_length;
+		sum->nterms += seg->header.nterms;
+		sum->npostings += seg->header.npostings;
+		sum->npositions += seg->header.npositions;
+		skx_segment_close(seg);
+	}
+	skx_blkio_close(file);
+}
+
+static uint64
+skx_inspect_free_pages(const SkxView *view, const SkxPendingTotals *pending)
+{
+	uint64		npages = pending->nunused;
+	int			i;
+
+	for (i = 0; i < view->nextents; i++)
+		npages += view->extents[i].npages;
+	return npages;
+}
+
+/*
+ * One row of totals.  Counts of documents include deleted ones until they are
+ * merged away; the average length is over those with a tsvector.
+ */
+Datum
+skipidx_stats(PG_FUNCTION_ARGS)
+{
+	Relation	rel = skx_inspect_open(PG_GETARG_OID(0), SKX_INSPECT_STATS);
+	SkxView    *view = skx_manifest_view(rel);
+	SkxSegmentTotals sum;
+	SkxPendingTotals pending;
+	SkxRow		row = {0};
+	uint64		ndocs;
+	uint64		nnull;
+	uint64		length;
+
+	skx_inspect_sum(rel, view, &sum);
+	skx_pending_totals(rel, view, &pending);
+	ndocs = sum.ndocs + pending.ndocs;
+	nnull = sum.nnull + pending.nnull;
+	length = sum.total_length + pending.total_length;
+	row.values[row.n++] = Int32GetDatum(view->meta.block_size);
+	row.values[row.n++] = Int32GetDatum(view->meta.version);
+	skx_inspect_add(&row, view->meta.generation);
+	skx_inspect_add(&row, ndocs);
+	skx_inspect_add(&row, sum.ndeleted + pending.ndead);
+	skx_inspect_add(&row, nnull);
+	skx_inspect_add(&row, length);
+	row.values[row.n++] = Float8GetDatum(ndocs > nnull ?
+										 (double) length / (ndocs - nnull) :
+										 0.0);
+	skx_inspect_add(&row, sum.nterms);
+	skx_inspect_add(&row, sum.npostings);
+	skx_inspect_add(&row, sum.npositions);
+	row.values[row.n++] = Int32GetDatum(view->nsegments);
+	skx_inspect_add(&row, pending.ndocs);
+	skx_inspect_add(&row, pending.ndead);
+	skx_inspect_add(&row, pending.nbytes);
+	skx_inspect_add(&row, pending.npages);
+	row.values[row.n++] = Int32GetDatum(view->nstripes);
+	row.values[row.n++] = Int32GetDatum(view->nextents);
+	skx_inspect_add(&row, RelationGetNumberOfBlocks(rel));
+	skx_inspect_add(&row, skx_inspect_free_pages(view, &pending));
+	relation_close(rel, AccessShareLock);
+	return skx_inspect_row(fcinfo, &row);
+}
+
+static void
+skx_inspect_segment(ReturnSetInfo *rsinfo, const SkxDiskSegmentRef *ref,
+					SkxSegment *seg)
+{
+	SkxRow		row = {0};
+	int			i;
+
+	skx_inspect_add(&row, ref->segment);
+	row.values[row.n++] = Int32GetDatum(ref->level);
+	row.values[row.n++] = Int32GetDatum(seg->header.block_size);
+	skx_inspect_add(&row, seg->header.ndocs);
+	skx_inspect_add(&row, skx_segment_ndeleted(seg));
+	skx_inspect_add(&row, seg->header.nnull);
+	skx_inspect_add(&row, seg->header.nterms);
+	skx_inspect_add(&row, seg->header.npostings);
+	skx_inspect_add(&row, seg->header.npositions);
+	skx_inspect_add(&row, seg->header.total_length);
+	for (i = 0; i < SKX_SEGMENT_NPLANES; i++)
+		skx_inspect_add(&row, seg->planes[i].npages);
+	tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, row.values,
+						 row.nulls);
+}
+
+/* A row for each segment, largest first. */
+Datum
+skipidx_segments(PG_FUNCTION_ARGS)
+{
+	Relation	rel = skx_inspect_open(PG_GETARG_OID(0), SKX_INSPECT_STATS);
+	SkxView    *view = skx_manifest_view(rel);
+	SkxBlkFile *file = skx_segment_file(rel, view->meta.incarnation);
+	int			i;
+
+	StaticAssertStmt(SKX_SEGMENTS_COLUMNS == 10 + SKX_SEGMENT_NPLANES,
+					 "columns of skipidx_segments");
+	InitMaterializedSRF(fcinfo, 0);
+	for (i = 0; i < view->nsegments; i++)
+	{
+		SkxSegment *seg = skx_segment_open(file, rel, view, i);
+
+		skx_inspect_segment((ReturnSetInfo *) fcinfo->resultinfo,
+							&view->segments[i], seg);
+		skx_segment_close(seg);
+	}
+	skx_blkio_close(file);
+	relation_close(rel, AccessShareLock);
+	return (Datum) 0;
+}
+
+static void
+skx_inspect_counters(ReturnSetInfo *rsinfo, const char *scope,
+					 const SkxBlkCounters *counters)
+{
+	SkxRow		row = {0};
+
+	row.values[row.n++] = CStringGetTextDatum(scope);
+	skx_inspect_add(&row, counters->pins);
+	skx_inspect_add(&row, counters->hits);
+	skx_inspect_add(&row, counters->loads);
+	skx_inspect_add(&row, counters->requests);
+	skx_inspect_add(&row, counters->pages_read);
+	skx_inspect_add(&row, counters->resident);
+	Assert(row.n == SKX_IO_COLUMNS);
+	tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, row.values,
+						 row.nulls);
+}
+
+/* What reading segments cost: this session, and all since the server started. */
+Datum
+skipidx_io(PG_FUNCTION_ARGS)
+{
+	ReturnSetInfo *rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
+	SkxBlkCounters total;
+
+	InitMaterializedSRF(fcinfo, 0);
+	skx_blkio_totals(&total);
+	skx_inspect_counters(rsinfo, "session", skx_blkio_counters());
+	skx_inspect_counters(rsinfo, "total", &total);
+	return (Datum) 0;
+}
+
+/* State of the shared block cache. */
+Datum
+skipidx_cache(PG_FUNCTION_ARGS)
+{
+	SkxBlkCacheState state;
+	SkxRow		row = {0};
+
+	skx_blkio_cache_state(&state);
+	skx_inspect_add(&row, state.bytes);
+	skx_inspect_add(&row, state.frames);
+	skx_inspect_add(&row, state.frames_used);
+	skx_inspect_add(&row, state.pinned);
+	skx_inspect_add(&row, state.evictions);
+	return skx_inspect_row(fcinfo, &row);
+}

@@ -1,0 +1,36 @@
+/*
+ * inspect_work.c
+ *	  skipidx_work(): what reading posting lists has cost this session.
+ *
+ * Counts of nodes, pages and sub-blocks are repeatable where times are not:
+ * the difference of two calls around a query tells how much of its lists the
+ * skip structure let it pass over.
+ */
+#include "postgres.h"
+
+#include "access/htup_details.h"
+#include "fmgr.h"
+#include "funcapi.h"
+#include "skiplist/skiplist.h"
+
+PG_FUNCTION_INFO_V1(skipidx_work);
+
+Datum
+skipidx_work(PG_FUNCTION_ARGS)
+{
+	const SkxWork *work = &skx_skiplist_work;
+	Datum		values[7];
+	bool		nulls[7] = {false};
+	TupleDesc	desc;
+
+	if (get_call_result_type(fcinfo, NULL, &desc) != TYPEFUNC_COMPOSITE)
+		elog(ERROR, "return type must be a row type");
+	values[0] = Int64GetDatum((int64) work->nodes);
+	values[1] = Int64GetDatum((int64) work->portions);
+	values[2] = Int64GetDatum((int64) work->tables);
+	values[3] = Int64GetDatum((int64) work->subblocks);
+	values[4] = Int64GetDatum((int64) work->fills);
+	values[5] = Int64GetDatum((int64) work->positions);
+	values[6] = Int64GetDatum((int64) work->candidates);
+	return HeapTupleGetDatum(heap_form_tuple(desc, values, nulls));
+}

@@ -1,0 +1,259 @@
+/*
+ * maint_vacuum.c
+ *	  Marks the documents of dead rows, in segments and pending lists.
+ *
+ * A heavyweight lock on the metapage is held from the first segment to the
+ * last pending page.  It keeps publishers out: a document that moved from the
+ * pending list into a segment behind our back would escape the callback, and
+ * the processes that run us do not hold back the reuse of replaced pages.
+ *
+ * Each page of the deletes plane is changed once, in one WAL record, after
+ * all of its documents were looked at.  A crash in between leaves bits unset
+ * that the next VACUUM sets; the rows' TIDs are not reused before.
+ */
+#include "postgres.h"
+
+#include "access/generic_xlog.h"
+#include "compat/compat.h"
+#include "format/format.h"
+#include "maint/maint.h"
+#include "pending/pending.h"
+#include "port/pg_bitutils.h"
+#include "segment/segment.h"
+#include "storage/lmgr.h"
+
+#define SKX_DELETES_BYTES	(SKX_DELETES_PER_PAGE / 8)
+
+StaticAssertDecl(SKX_DELETES_PER_PAGE % SKX_TID_GROUP == 0,
+				 "groups of TIDs do not cross pages of the deletes plane");
+
+/* One VACUUM of one index. */
+typedef struct SkxVacuum
+{
+	Relation	index;
+	IndexBulkDeleteCallback callback;
+	void	   *state;
+	double		removed;
+	double		remaining;
+	uint8		deleted[SKX_DELETES_BYTES]; /* bits of the page, as found */
+	uint8		dying[SKX_DELETES_BYTES];	/* bits to add */
+} SkxVacuum;
+
+/* NULL when the page, zero or not, is page `ordinal` of the deletes plane. */
+static const char *
+skx_maint_check_deletes(const SkxSegment *seg, uint32 ordinal, Page page)
+{
+	SkxPageIdentity id;
+	const char *wrong;
+
+	if (PageIsNew(page))
+		return NULL;
+	id.incarnation = seg->incarnation;
+	id.segment = seg->header.segment;
+	id.ordinal = ordinal;
+	id.plane = SKX_PLANE_DELETES;
+	wrong = skx_format_page_check((const char *) page, &id);
+	if (wrong == NULL && ((PageHeader) page)->pd_lower <
+		SKX_PAGE_START + sizeof(SkxDiskDeletes) + SKX_DELETES_BYTES)
+		wrong = "the page of delete bits is too short";
+	return wrong;
+}
+
+static Buffer
+skx_maint_lock_deletes(const SkxSegment *seg, uint32 ordinal, int mode)
+{
+	BlockNumber block = skx_segment_block(seg, SKX_SEGMENT_DELETES, ordinal);
+	Buffer		buffer = ReadBuffer(seg->rel, block);
+	const char *wrong;
+
+	LockBuffer(buffer, mode);
+	wrong = skx_maint_check_deletes(seg, ordinal, BufferGetPage(buffer));
+	if (wrong != NULL)
+		skx_format_report(seg->rel, block, wrong);
+	return buffer;
+}
+
+static void
+skx_maint_read_deletes(SkxVacuum *v, const SkxSegment *seg, uint32 ordinal)
+{
+	Buffer		buffer = skx_maint_lock_deletes(seg, ordinal,
+												BUFFER_LOCK_SHARE);
+
+	if (PageIsNew(BufferGetPage(buffer)))
+		memset(v->deleted, 0, SKX_DELETES_BYTES);
+	else
+		memcpy(v->deleted, skx_manifest_content(buffer) +
+			   sizeof(SkxDiskDeletes), SKX_DELETES_BYTES);
+	UnlockReleaseBuffer(buffer);
+}
+
+/* Adds v->dying to the page, which is made at its segment's first delete. */
+static void
+skx_maint_write_deletes(SkxVacuum *v, const SkxSegment *seg, uint32 ordinal)
+{
+	SkxPageIdentity id;
+	Buffer		buffer = skx_maint_lock_deletes(seg, ordinal,
+												BUFFER_LOCK_EXCLUSIVE);
+	bool		fresh = PageIsNew(BufferGetPage(buffer));
+	GenericXLogState *xlog = GenericXLogStart(seg->rel);
+	char	   *page;
+	SkxDiskDeletes *head;
+	uint8	   *bits;
+	int			i;
+
+	page = (char *) GenericXLogRegisterBuffer(xlog, buffer, fresh ?
+											  GENERIC_XLOG_FULL_IMAGE : 0);
+	if (fresh)
+	{
+		id.incarnation = seg->incarnation;
+		id.segment = seg->header.segment;
+		id.ordinal = ordinal;
+		id.plane = SKX_PLANE_DELETES;
+		skx_format_page_init(page, &id);
+		((PageHeader) page)->pd_lower +=
+			sizeof(SkxDiskDeletes) + SKX_DELETES_BYTES;
+	}
+	head = (SkxDiskDeletes *) (page + SKX_PAGE_START);
+	bits = (uint8 *) (head + 1);
+	for (i = 0; i < SKX_DELETES_BYTES; i++)
+		bits[i] |= v->dying[i];
+	head->ndeleted = pg_popcount((const char *) bits, SKX_DELETES_BYTES);
+	GenericXLogFinish(xlog);
+	UnlockReleaseBuffer(buffer);
+}
+
+/*
+ * Asks about documents first .. first + n - 1, one group of TIDs, which lie
+ * on the page of v->deleted; returns how many die.
+ */
+static int
+skx_maint_vacuum_group(SkxVacuum *v, SkxSegment *seg, uint32 first, int n)
+{
+	ItemPointerData tids[SKX_TID_GROUP];
+	uint32		bit = first % SKX_DELETES_PER_PAGE;
+	int			dying = 0;
+	int			i;
+
+	skx_segment_tids(seg, first, n, tids);
+	for (i = 0; i < n; i++, bit++)
+	{
+		uint8		mask = 1 << (bit % 8);
+
+		if (v->deleted[bit / 8] & mask)
+			continue;
+		if (v->callback(&tids[i], v->state))
+		{
+			v->dying[bit / 8] |= mask;
+			dying++;
+		}
+		else
+			v->remaining++;
+	}
+	return dying;
+}
+
+static void
+skx_maint_vacuum_segment(SkxVacuum *v, SkxSegment *seg)
+{
+	uint32		ndocs = seg->header.ndocs;
+	uint32		npages = seg->planes[SKX_SEGMENT_DELETES].npages;
+	uint32		ordinal;
+
+	if ((uint64) npages * SKX_DELETES_PER_PAGE < ndocs)
+		skx_format_report(seg->rel, InvalidBlockNumber,
+						  "a segment has too few pages of delete bits");
+	for (ordinal = 0; ordinal < npages; ordinal++)
+	{
+		uint32		doc = ordinal * SKX_DELETES_PER_PAGE;
+		uint32		end = Min(ndocs, doc + SKX_DELETES_PER_PAGE);
+		int			dying = 0;
+
+		if (doc >= ndocs)
+			break;
+		skx_maint_read_deletes(v, seg, ordinal);
+		memset(v->dying, 0, SKX_DELETES_BYTES);
+		for (; doc < end; doc += SKX_TID_GROUP)
+		{
+			dying += skx_maint_vacuum_group(v, seg, doc,
+											Min(end - doc, SKX_TID_GROUP));
+			skx_compat_vacuum_delay();
+		}
+		if (dying > 0)
+			skx_maint_write_deletes(v, seg, ordinal);
+		v->removed += dying;
+	}
+}
+
+static void
+skx_maint_set_pages(Relation index, const SkxView *view,
+					const SkxPendingTotals *pending,
+					IndexBulkDeleteResult *stats)
+{
+	int			i;
+
+	stats->num_pages = RelationGetNumberOfBlocks(index);
+	stats->pages_free = pending->nunused;
+	for (i = 0; i < view->nextents; i++)
+		stats->pages_free += view->extents[i].npages;
+	stats->estimated_count = false;
+}
+
+void
+skx_maint_bulkdelete(Relation index, IndexBulkDeleteResult *stats,
+					 IndexBulkDeleteCallback callback, void *state)
+{
+	SkxVacuum  *v = palloc0(sizeof(SkxVacuum));
+	SkxPendingVacuum pending;
+	SkxPendingTotals totals;
+	SkxView    *view;
+	SkxBlkFile *file;
+	int			i;
+
+	v->index = index;
+	v->callback = callback;
+	v->state = state;
+	LockPage(index, SKX_META_BLOCK, ExclusiveLock);
+	view = skx_manifest_view(index);
+	file = skx_segment_file(index, view->meta.incarnation);
+	for (i = 0; i < view->nsegments; i++)
+	{
+		SkxSegment *seg = skx_segment_open(file, index, view, i);
+
+		skx_maint_vacuum_segment(v, seg);
+		skx_segment_close(seg);
+	}
+	skx_blkio_close(file);
+	skx_pending_vacuum(index, view, callback, state, &pending);
+	skx_pending_totals(index, view, &totals);
+	UnlockPage(index, SKX_META_BLOCK, ExclusiveLock);
+
+	stats->tuples_removed += v->removed + pending.removed;
+	stats->num_index_tuples = v->remaining + pending.remaining;
+	skx_maint_set_pages(index, view, &totals, stats);
+	pfree(view);
+	pfree(v);
+}
+
+void
+skx_maint_count(Relation index, IndexBulkDeleteResult *stats)
+{
+	SkxView    *view = skx_manifest_view(index);
+	SkxBlkFile *file = skx_segment_file(index, view->meta.incarnation);
+	SkxPendingTotals totals;
+	double		ndocs = 0;
+	int			i;
+
+	for (i = 0; i < view->nsegments; i++)
+	{
+		SkxSegment *seg = skx_segment_open(file, index, view, i);
+
+		ndocs += seg->header.ndocs - (double) skx_segment_ndeleted(seg);
+		skx_segment_close(seg);
+		skx_compat_vacuum_delay();
+	}
+	skx_blkio_close(file);
+	skx_pending_totals(index, view, &totals);
+	stats->num_index_tuples = ndocs + totals.ndocs - totals.ndead;
+	skx_maint_set_pages(index, view, &totals, stats);
+	pfree(view);
+}

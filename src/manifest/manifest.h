@@ -1,0 +1,116 @@
+/*
+ * manifest.h
+ *	  Which segments and pending lists make up an index, and where the file
+ *	  has room.
+ */
+#ifndef SKX_MANIFEST_MANIFEST_H
+#define SKX_MANIFEST_MANIFEST_H
+
+#include "format/format_meta.h"
+#include "format/format_page.h"
+#include "storage/buf.h"
+#include "utils/relcache.h"
+
+#define SKX_META_BLOCK		0	/* of the metapage */
+
+/*
+ * One consistent reading of the metapage and the root under it.  A scan takes
+ * its view after its snapshot exists and uses nothing else.
+ */
+typedef struct SkxView
+{
+	SkxDiskMeta meta;
+	int			nsegments;
+	int			nstripes;
+	int			nextents;
+	SkxDiskSegmentRef *segments;
+	SkxDiskStripeRef *stripes;
+	SkxDiskExtent *extents;
+} SkxView;
+
+/* manifest_view.c */
+
+/* One allocation in the current memory context; pfree'd as a whole. */
+extern SkxView *skx_manifest_view(Relation rel);
+
+/* Only the metapage; checks magic and version (REINDEX hint). */
+extern void skx_manifest_meta(Relation rel, SkxDiskMeta *meta);
+
+/*
+ * The stripe page that insertion number `choice` (any number; spread them)
+ * goes to.  Fills `meta`.  Reads the metapage only, unless the root changed
+ * since this backend looked last.
+ */
+extern BlockNumber skx_manifest_stripe(Relation rel, uint32 choice,
+									   SkxDiskMeta *meta);
+
+/*
+ * A mutable page, pinned, locked in `mode` (BUFFER_LOCK_*) and checked to be
+ * what it should.  Of pages in extents of stripes (pending, chain) the
+ * ordinal is not compared: see skx_manifest_take_extent.
+ */
+extern Buffer skx_manifest_buffer(Relation rel, uint64 incarnation,
+								  BlockNumber block, SkxPlane plane,
+								  uint32 ordinal, int mode);
+
+/* Content of a page, for reading. */
+#define skx_manifest_content(buffer) \
+	((char *) BufferGetPage(buffer) + SKX_PAGE_START)
+
+/*
+ * manifest_create.c : a new index
+ *
+ * The head of the file, whole blocks from page 0 on, holds metapage, root
+ * pages as many as needed, and one stripe page; what is left of the head is
+ * the stripe's first extent, so that a small index is one block.
+ */
+typedef struct SkxManifestNew
+{
+	uint64		incarnation;
+	uint32		block_size;		/* bytes */
+	uint32		next_segment;
+	BlockNumber nblocks;		/* pages allocated so far, the head's too;
+								 * whole blocks */
+	int			nsegments;
+	int			nextents;
+	const SkxDiskSegmentRef *segments;	/* largest first */
+	const SkxDiskExtent *extents;
+} SkxManifestNew;
+
+/*
+ * Pages at the start of the file that create will use for that many segments
+ * and extents; rounded up to whole blocks they are the head, which must not
+ * be given to anyone else.
+ */
+extern uint32 skx_manifest_new_pages(const SkxManifestNew *m);
+
+/*
+ * Writes the head past shared buffers, logged as needed, and makes sure that
+ * replay makes the file as long as nblocks says; the caller syncs.
+ */
+extern void skx_manifest_create(Relation rel, const SkxManifestNew *m);
+
+/* An empty index in the init fork, logged and synced. */
+extern void skx_manifest_create_init(Relation rel, uint64 incarnation,
+									 uint32 block_size);
+
+/*
+ * manifest_extent.c : takes `npages` (a whole number of blocks) of the file
+ *
+ * Extends the file, zero-filled, and raises meta.nblocks in a WAL record that
+ * also carries the caller's change of `owner` (a page locked exclusively,
+ * where `apply` notes the extent), so that a crash loses neither.  The first
+ * and the last page of the extent become empty pages of SKX_PLANE_PENDING in
+ * the same record: the last so that replay makes the file long enough, the
+ * first to hold `previous` as its ordinal, which chains the extents of one
+ * owner.  The other pages are zero.  Locks the metapage: see README.md for
+ * the order.  Errors out, with nothing changed, when the disk is full.
+ */
+typedef void (*SkxExtentApply) (char *page, BlockNumber block, uint32 npages,
+								void *arg);
+extern BlockNumber skx_manifest_take_extent(Relation rel, uint32 npages,
+											BlockNumber previous,
+											Buffer owner,
+											SkxExtentApply apply, void *arg);
+
+#endif							/* SKX_MANIFEST_MANIFEST_H */

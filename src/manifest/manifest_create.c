@@ -1,0 +1,247 @@
+/*
+ * manifest_create.c
+ *	  The head of a new index file: metapage, root, stripe page.
+ *
+ * Nobody else sees the relation yet, so the pages go past shared buffers like
+ * those of the segments that the root names.  The init fork of an unlogged
+ * index gets the same pages for an index without segments; it is logged
+ * whatever the relation is, because a crash copies it over the main fork.
+ */
+#include "postgres.h"
+
+#include "access/xloginsert.h"
+#include "blkio/blkio.h"
+#include "compat/compat.h"
+#include "manifest/manifest.h"
+#include "storage/bufmgr.h"
+#include "storage/smgr.h"
+#include "utils/rel.h"
+
+#define SKX_ROOT_CAPACITY	(SKX_PAGE_CAPACITY - sizeof(SkxDiskRootPage))
+
+/* An extent never crosses from one file of the relation into the next. */
+StaticAssertDecl(RELSEG_SIZE % (SKX_BLOCK_SIZE_MAX / BLCKSZ) == 0,
+				 "files of a relation hold whole blocks");
+
+/* The pages of a head, as it is put together. */
+typedef struct SkxHead
+{
+	const SkxManifestNew *m;
+	char	  **pages;
+	uint32		npages;			/* in use: metapage, root, stripe */
+	uint32		size;			/* npages in whole blocks */
+} SkxHead;
+
+static Size
+skx_manifest_stream_size(const SkxManifestNew *m)
+{
+	return sizeof(SkxDiskRoot) +
+		(Size) m->nsegments * sizeof(SkxDiskSegmentRef) +
+		sizeof(SkxDiskStripeRef) +
+		(Size) m->nextents * sizeof(SkxDiskExtent);
+}
+
+static uint32
+skx_manifest_root_pages(const SkxManifestNew *m)
+{
+	return (uint32) ((skx_manifest_stream_size(m) + SKX_ROOT_CAPACITY - 1) /
+					 SKX_ROOT_CAPACITY);
+}
+
+uint32
+skx_manifest_new_pages(const SkxManifestNew *m)
+{
+	return 1 + skx_manifest_root_pages(m) + 1;
+}
+
+static char *
+skx_manifest_head_page(SkxHead *head, uint32 block, SkxPlane plane,
+					   uint32 ordinal, uint32 nbytes)
+{
+	SkxPageIdentity id = {head->m->incarnation, 0, ordinal, plane};
+	char	   *page = head->pages[block];
+
+	skx_format_page_init(page, &id);
+	((PageHeader) page)->pd_lower = SKX_PAGE_START + nbytes;
+	return page + SKX_PAGE_START;
+}
+
+static void
+skx_manifest_head_meta(SkxHead *head)
+{
+	const SkxManifestNew *m = head->m;
+	SkxDiskMeta *meta;
+
+	meta = (SkxDiskMeta *) skx_manifest_head_page(head, SKX_META_BLOCK,
+												  SKX_PLANE_META, 0,
+												  sizeof(SkxDiskMeta));
+	meta->magic = SKX_MAGIC;
+	meta->version = SKX_VERSION;
+	meta->incarnation = m->incarnation;
+	meta->generation = 1;
+	meta->block_size = m->block_size;
+	meta->root = SKX_META_BLOCK + 1;
+	meta->next_segment = m->next_segment;
+	meta->nblocks = m->nblocks;
+}
+
+static void
+skx_manifest_head_root(SkxHead *head)
+{
+	const SkxManifestNew *m = head->m;
+	SkxDiskRoot root = {m->nsegments, 1, m->nextents, 0};
+	SkxDiskStripeRef stripe = {head->npages - 1, InvalidBlockNumber, 0};
+	Size		size = skx_manifest_stream_size(m);
+	char	   *stream = palloc(size);
+	char	   *p = stream;
+	uint32		npages = skx_manifest_root_pages(m);
+	uint32		i;
+
+	memcpy(p, &root, sizeof(root));
+	p += sizeof(root);
+	if (m->nsegments > 0)
+		memcpy(p, m->segments, m->nsegments * sizeof(SkxDiskSegmentRef));
+	p += m->nsegments * sizeof(SkxDiskSegmentRef);
+	memcpy(p, &stripe, sizeof(stripe));
+	p += sizeof(stripe);
+	if (m->nextents > 0)
+		memcpy(p, m->extents, m->nextents * sizeof(SkxDiskExtent));
+
+	for (i = 0; i < npages; i++)
+	{
+		Size		at = i * SKX_ROOT_CAPACITY;
+		Size		n = Min(size - at, SKX_ROOT_CAPACITY);
+		BlockNumber block = SKX_META_BLOCK + 1 + i;
+		SkxDiskRootPage *header;
+
+		header = (SkxDiskRootPage *)
+			skx_manifest_head_page(head, block, SKX_PLANE_ROOT, i,
+								   sizeof(SkxDiskRootPage) + n);
+		header->next = i + 1 < npages ? block + 1 : InvalidBlockNumber;
+		header->nbytes = n;
+		memcpy(header + 1, stream + at, n);
+	}
+	pfree(stream);
+}
+
+static void
+skx_manifest_head_stripe(SkxHead *head)
+{
+	SkxDiskStripe *stripe;
+
+	stripe = (SkxDiskStripe *) skx_manifest_head_page(head, head->npages - 1,
+													  SKX_PLANE_STRIPE, 0,
+													  sizeof(SkxDiskStripe));
+	stripe->next_sequence = 1;
+	stripe->first = InvalidBlockNumber;
+	stripe->tail = InvalidBlockNumber;
+	stripe->extent_next = head->npages;
+	stripe->extent_end = head->size;
+	stripe->extent_last = InvalidBlockNumber;
+	if (head->size > head->npages)
+	{
+		stripe->extent_last = head->npages;
+		skx_manifest_head_page(head, head->npages, SKX_PLANE_PENDING,
+							   InvalidBlockNumber, 0);
+		/* see the promise on the length of the file */
+		skx_manifest_head_page(head, head->size - 1, SKX_PLANE_PENDING,
+							   InvalidBlockNumber, 0);
+	}
+}
+
+static SkxHead *
+skx_manifest_head(const SkxManifestNew *m)
+{
+	SkxHead    *head = palloc(sizeof(SkxHead));
+	uint32		block_pages = m->block_size / BLCKSZ;
+	uint32		i;
+
+	head->m = m;
+	head->npages = skx_manifest_new_pages(m);
+	head->size = TYPEALIGN(block_pages, head->npages);
+	if (m->nblocks < head->size || m->nblocks % block_pages != 0)
+		elog(ERROR, "head of %u pages does not fit a file of %u", head->size,
+			 m->nblocks);
+	head->pages = palloc(head->size * sizeof(char *));
+	for (i = 0; i < head->size; i++)
+		head->pages[i] = palloc0(BLCKSZ);
+	skx_manifest_head_meta(head);
+	skx_manifest_head_root(head);
+	skx_manifest_head_stripe(head);
+	return head;
+}
+
+static void
+skx_manifest_head_free(SkxHead *head)
+{
+	uint32		i;
+
+	for (i = 0; i < head->size; i++)
+		pfree(head->pages[i]);
+	pfree(head->pages);
+	pfree(head);
+}
+
+/*
+ * Zero pages at the end of the file were never logged, and readers of the
+ * pages before them (the deletes plane of a segment is zero until the first
+ * delete) must find them on a standby too.  An image of the last page makes
+ * replay create all that come before.
+ */
+static void
+skx_manifest_log_length(Relation rel, BlockNumber nblocks)
+{
+	SkxAlignedBlock last;
+	char	   *page = last.data;
+
+	smgrread(RelationGetSmgr(rel), MAIN_FORKNUM, nblocks - 1, page);
+	if (PageIsNew((Page) page))
+		skx_blkio_new_write(rel, nblocks - 1, &page, 1);
+}
+
+void
+skx_manifest_create(Relation rel, const SkxManifestNew *m)
+{
+	SkxHead    *head = skx_manifest_head(m);
+
+	if (smgrnblocks(RelationGetSmgr(rel), MAIN_FORKNUM) < m->nblocks)
+		skx_blkio_new_extend(rel, m->nblocks);
+	skx_manifest_log_length(rel, m->nblocks);
+	skx_blkio_new_write(rel, SKX_META_BLOCK, head->pages,
+						Min(head->npages + 1, head->size));
+	if (head->size > head->npages + 1)
+		skx_blkio_new_write(rel, head->size - 1,
+							&head->pages[head->size - 1], 1);
+	skx_manifest_head_free(head);
+}
+
+void
+skx_manifest_create_init(Relation rel, uint64 incarnation, uint32 block_size)
+{
+	SkxManifestNew m = {0};
+	SkxAlignedBlock page;
+	SkxHead    *head;
+	BlockNumber block;
+
+	m.incarnation = incarnation;
+	m.block_size = block_size;
+	m.next_segment = 1;
+	m.nblocks = TYPEALIGN(block_size / BLCKSZ, skx_manifest_new_pages(&m));
+	head = skx_manifest_head(&m);
+	for (block = 0; block < head->size; block++)
+	{
+		memcpy(page.data, head->pages[block], BLCKSZ);
+		if (!PageIsNew((Page) page.data))
+			log_newpage(&SKX_REL_LOCATOR(rel), INIT_FORKNUM, block,
+						(Page) page.data, true);
+		PageSetChecksumInplace((Page) page.data, block);
+		smgrextend(RelationGetSmgr(rel), INIT_FORKNUM, block, page.data, true);
+	}
+
+	/*
+	 * A checkpoint may have begun after the pages were logged and before they
+	 * were written; from then on only the file has them.
+	 */
+	smgrimmedsync(RelationGetSmgr(rel), INIT_FORKNUM);
+	skx_manifest_head_free(head);
+}

@@ -1,0 +1,285 @@
+/*
+ * manifest_view.c
+ *	  Reads the metapage and the root under it.
+ *
+ * The metapage is copied under share lock and names a root that never
+ * changes: a publish writes another one.  Root pages that were replaced stay
+ * readable for as long as a snapshot that could know them exists, or, for
+ * VACUUM, as long as it holds the heavyweight lock on the metapage.  So the
+ * root is read without holding the metapage.
+ *
+ * Mutable pages carry no CRC, and the server's checksums may be off: whatever
+ * is read here is taken as untrusted bytes.
+ */
+#include "postgres.h"
+
+#include "format/format.h"
+#include "manifest/manifest.h"
+#include "storage/bufmgr.h"
+#include "utils/memutils.h"
+#include "utils/rel.h"
+
+/* The stream of the root, page by page. */
+typedef struct SkxRootReader
+{
+	Relation	rel;
+	const SkxDiskMeta *meta;
+	BlockNumber next;			/* page to read */
+	uint32		ordinal;		/* of that page */
+	BlockNumber block;			/* page that was read last */
+	uint32		nbytes;			/* on it */
+	uint32		used;			/* of them */
+	PGAlignedBlock page;
+} SkxRootReader;
+
+/* What an insert needs of the root; kept in rd_amcache. */
+typedef struct SkxStripeCache
+{
+	uint64		incarnation;
+	uint64		generation;
+	uint32		nstripes;
+	BlockNumber stripes[FLEXIBLE_ARRAY_MEMBER];
+} SkxStripeCache;
+
+Buffer
+skx_manifest_buffer(Relation rel, uint64 incarnation, BlockNumber block,
+					SkxPlane plane, uint32 ordinal, int mode)
+{
+	Buffer		buffer = ReadBuffer(rel, block);
+	SkxPageIdentity id;
+	const char *wrong;
+
+	LockBuffer(buffer, mode);
+	id.incarnation = incarnation;
+	id.segment = 0;
+	id.plane = plane;
+	id.ordinal = ordinal;
+	if (plane == SKX_PLANE_PENDING || plane == SKX_PLANE_CHAIN)
+		id.ordinal = skx_format_trailer(BufferGetPage(buffer))->ordinal;
+	wrong = skx_format_page_check((const char *) BufferGetPage(buffer), &id);
+	if (wrong != NULL)
+		skx_format_report(rel, block, wrong);
+	return buffer;
+}
+
+/*
+ * Magic and version are looked at before anything else, because the rest of
+ * the page may lie elsewhere in another version.
+ */
+static void
+skx_manifest_check_meta(Relation rel, const char *page)
+{
+	const SkxDiskMeta *meta = (const SkxDiskMeta *) (page + SKX_PAGE_START);
+	uint32		pages = meta->block_size / BLCKSZ;
+	SkxPageIdentity id = {meta->incarnation, 0, 0, SKX_PLANE_META};
+	const char *wrong;
+
+	if (PageIsNew((Page) page))
+		skx_format_report(rel, SKX_META_BLOCK, "the metapage is empty");
+	if (meta->magic != SKX_MAGIC)
+		skx_format_report(rel, SKX_META_BLOCK,
+						  "the metapage is not one of skipidx");
+	if (meta->version != SKX_VERSION)
+		ereport(ERROR,
+				(errcode(ERRCODE_INDEX_CORRUPTED),
+				 errmsg("index \"%s\" has format version %u, but this skipidx reads version %u",
+						RelationGetRelationName(rel), meta->version,
+						SKX_VERSION),
+				 errhint("Rebuild it with REINDEX.")));
+	wrong = skx_format_page_check(page, &id);
+	if (wrong != NULL)
+		skx_format_report(rel, SKX_META_BLOCK, wrong);
+	if (((const PageHeaderData *) page)->pd_lower <
+		SKX_PAGE_START + sizeof(SkxDiskMeta))
+		skx_format_report(rel, SKX_META_BLOCK, "the metapage is too short");
+	if (meta->block_size < SKX_BLOCK_SIZE_MIN ||
+		meta->block_size > SKX_BLOCK_SIZE_MAX ||
+		(meta->block_size & (meta->block_size - 1)) != 0)
+		skx_format_report(rel, SKX_META_BLOCK,
+						  "the metapage has an impossible block size");
+	if (meta->nblocks % pages != 0 || meta->root == SKX_META_BLOCK ||
+		meta->root >= meta->nblocks)
+		skx_format_report(rel, SKX_META_BLOCK,
+						  "the metapage has an impossible root or file size");
+}
+
+void
+skx_manifest_meta(Relation rel, SkxDiskMeta *meta)
+{
+	Buffer		buffer = ReadBuffer(rel, SKX_META_BLOCK);
+
+	LockBuffer(buffer, BUFFER_LOCK_SHARE);
+	skx_manifest_check_meta(rel, (const char *) BufferGetPage(buffer));
+	memcpy(meta, skx_manifest_content(buffer), sizeof(SkxDiskMeta));
+	UnlockReleaseBuffer(buffer);
+}
+
+static void
+skx_manifest_root_page(SkxRootReader *r)
+{
+	const SkxDiskRootPage *header;
+	Buffer		buffer;
+	uint32		lower;
+
+	if (r->next == SKX_META_BLOCK || r->next >= r->meta->nblocks)
+		skx_format_report(r->rel, r->block, "the root ends too early");
+	r->block = r->next;
+	buffer = skx_manifest_buffer(r->rel, r->meta->incarnation, r->block,
+								 SKX_PLANE_ROOT, r->ordinal,
+								 BUFFER_LOCK_SHARE);
+	memcpy(r->page.data, BufferGetPage(buffer), BLCKSZ);
+	UnlockReleaseBuffer(buffer);
+	header = (const SkxDiskRootPage *) (r->page.data + SKX_PAGE_START);
+	lower = ((const PageHeaderData *) r->page.data)->pd_lower;
+	if (lower < SKX_PAGE_START + sizeof(SkxDiskRootPage) ||
+		header->nbytes != lower - SKX_PAGE_START - sizeof(SkxDiskRootPage) ||
+		header->nbytes == 0)
+		skx_format_report(r->rel, r->block,
+						  "the root page has an impossible length");
+	r->next = header->next;
+	r->nbytes = header->nbytes;
+	r->used = 0;
+	r->ordinal++;
+}
+
+static void
+skx_manifest_root_bytes(SkxRootReader *r, void *to, Size n)
+{
+	char	   *out = to;
+
+	while (n > 0)
+	{
+		Size		part;
+
+		if (r->used == r->nbytes)
+			skx_manifest_root_page(r);
+		part = Min(n, r->nbytes - r->used);
+		memcpy(out, r->page.data + SKX_PAGE_START + sizeof(SkxDiskRootPage) +
+			   r->used, part);
+		r->used += part;
+		out += part;
+		n -= part;
+	}
+}
+
+/* Every reference of the root must stay inside the allocated file. */
+static void
+skx_manifest_check_view(Relation rel, const SkxView *view)
+{
+	BlockNumber nblocks = view->meta.nblocks;
+	BlockNumber root = view->meta.root;
+	int			i;
+
+	for (i = 0; i < view->nsegments; i++)
+	{
+		const SkxDiskSegmentRef *ref = &view->segments[i];
+
+		if (ref->segment == 0 || ref->segment >= view->meta.next_segment ||
+			ref->header == SKX_META_BLOCK || ref->header_pages == 0 ||
+			(uint64) ref->header + ref->header_pages > nblocks)
+			skx_format_report(rel, root,
+							  "the root names an impossible segment");
+	}
+	for (i = 0; i < view->nstripes; i++)
+	{
+		const SkxDiskStripeRef *ref = &view->stripes[i];
+
+		if (ref->stripe == SKX_META_BLOCK || ref->stripe >= nblocks ||
+			(ref->first != InvalidBlockNumber && ref->first >= nblocks))
+			skx_format_report(rel, root,
+							  "the root names an impossible stripe");
+	}
+	for (i = 0; i < view->nextents; i++)
+	{
+		const SkxDiskExtent *extent = &view->extents[i];
+
+		if (extent->npages == 0 ||
+			(uint64) extent->block + extent->npages > nblocks)
+			skx_format_report(rel, root,
+							  "the root names an impossible extent");
+	}
+}
+
+/* Bytes that the arrays of a root take; its counts are checked. */
+static Size
+skx_manifest_root_size(Relation rel, const SkxDiskMeta *meta,
+					   const SkxDiskRoot *root)
+{
+	uint64		size;
+
+	size = (uint64) root->nsegments * sizeof(SkxDiskSegmentRef) +
+		(uint64) root->nstripes * sizeof(SkxDiskStripeRef) +
+		(uint64) root->nextents * sizeof(SkxDiskExtent);
+	if (root->nstripes == 0 || root->noperations != 0 ||
+		root->nsegments > PG_INT32_MAX || root->nextents > PG_INT32_MAX ||
+		root->nstripes > PG_INT32_MAX ||
+		size > (uint64) meta->nblocks * SKX_PAGE_CAPACITY)
+		skx_format_report(rel, meta->root, "the root has impossible counts");
+	return (Size) size;
+}
+
+SkxView *
+skx_manifest_view(Relation rel)
+{
+	SkxDiskMeta meta;
+	SkxDiskRoot root;
+	SkxRootReader r;
+	SkxView    *view;
+	Size		size;
+
+	skx_manifest_meta(rel, &meta);
+	r.rel = rel;
+	r.meta = &meta;
+	r.next = r.block = meta.root;
+	r.ordinal = r.nbytes = r.used = 0;
+	skx_manifest_root_bytes(&r, &root, sizeof(root));
+	size = skx_manifest_root_size(rel, &meta, &root);
+
+	view = MemoryContextAllocHuge(CurrentMemoryContext,
+								  MAXALIGN(sizeof(SkxView)) + size);
+	view->meta = meta;
+	view->nsegments = root.nsegments;
+	view->nstripes = root.nstripes;
+	view->nextents = root.nextents;
+	view->segments = (SkxDiskSegmentRef *)
+		((char *) view + MAXALIGN(sizeof(SkxView)));
+	view->stripes = (SkxDiskStripeRef *) (view->segments + view->nsegments);
+	view->extents = (SkxDiskExtent *) (view->stripes + view->nstripes);
+	skx_manifest_root_bytes(&r, view->segments, size);
+	if (r.used != r.nbytes || BlockNumberIsValid(r.next))
+		skx_format_report(rel, r.block, "the root ends too late");
+	skx_manifest_check_view(rel, view);
+	return view;
+}
+
+BlockNumber
+skx_manifest_stripe(Relation rel, uint32 choice, SkxDiskMeta *meta)
+{
+	SkxStripeCache *cache = (SkxStripeCache *) rel->rd_amcache;
+	SkxView    *view;
+	int			i;
+
+	skx_manifest_meta(rel, meta);
+	if (cache == NULL || cache->incarnation != meta->incarnation ||
+		cache->generation != meta->generation)
+	{
+		view = skx_manifest_view(rel);
+		*meta = view->meta;
+		if (cache != NULL)
+		{
+			rel->rd_amcache = NULL;
+			pfree(cache);
+		}
+		cache = MemoryContextAlloc(rel->rd_indexcxt,
+								   offsetof(SkxStripeCache, stripes) +
+								   view->nstripes * sizeof(BlockNumber));
+		cache->incarnation = meta->incarnation;
+		cache->generation = meta->generation;
+		cache->nstripes = view->nstripes;
+		for (i = 0; i < view->nstripes; i++)
+			cache->stripes[i] = view->stripes[i].stripe;
+		rel->rd_amcache = cache;
+		pfree(view);
+	}
+	return cache->stripes[choice % cache->nstripes];
+}

@@ -1,0 +1,64 @@
+/*
+ * pending.h
+ *	  The insert buffer: documents added since the last flush.
+ */
+#ifndef SKX_PENDING_PENDING_H
+#define SKX_PENDING_PENDING_H
+
+#include "manifest/manifest.h"
+#include "storage/itemptr.h"
+#include "tsearch/ts_type.h"
+
+/* pending_append.c : crash-safe and visible when it returns; value NULL: a
+ * row whose tsvector is NULL */
+extern void skx_pending_append(Relation rel, ItemPointer tid, TSVector value);
+
+/* pending_scan.c : all live documents of all stripes, by stripe and number */
+typedef struct SkxPendingScan SkxPendingScan;
+
+typedef struct SkxPendingDoc
+{
+	ItemPointerData tid;
+	uint64		sequence;
+	TSVector	value;			/* NULL when the row's is; valid until next */
+	bool		dead;			/* only seen with want_dead */
+} SkxPendingDoc;
+
+extern SkxPendingScan *skx_pending_begin(Relation rel, const SkxView *view,
+										 bool want_dead);
+extern bool skx_pending_next(SkxPendingScan *scan, SkxPendingDoc *doc);
+extern void skx_pending_end(SkxPendingScan *scan);
+
+/* pending_vacuum.c : marks documents dead for which `callback` says so; it is
+ * called once for every live document */
+typedef struct SkxPendingVacuum
+{
+	double		removed;
+	double		remaining;
+} SkxPendingVacuum;
+
+extern void skx_pending_vacuum(Relation rel, const SkxView *view,
+							   bool (*callback) (ItemPointer tid, void *arg),
+							   void *arg, SkxPendingVacuum *result);
+
+/* Sums over the stripes of a view. */
+typedef struct SkxPendingTotals
+{
+	uint64		ndocs;			/* live and dead */
+	uint64		ndead;
+	uint64		nnull;
+	uint64		total_length;
+	uint64		nbytes;
+	uint64		npages;
+	uint64		nunused;		/* pages of the stripes' extents, to be used
+								 * next */
+} SkxPendingTotals;
+
+extern void skx_pending_totals(Relation rel, const SkxView *view,
+							   SkxPendingTotals *totals);
+
+/* Length of a document as ranking counts it: positions, or 1 per lexeme
+ * without any. */
+extern uint64 skx_pending_length(TSVector value);
+
+#endif							/* SKX_PENDING_PENDING_H */

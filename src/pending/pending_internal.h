@@ -1,0 +1,78 @@
+/*
+ * pending_internal.h
+ *	  What the files of pending/ share.
+ */
+#ifndef SKX_PENDING_INTERNAL_H
+#define SKX_PENDING_INTERNAL_H
+
+#include "format/format_page.h"
+#include "format/format_pending.h"
+#include "pending/pending.h"
+
+/* Room of a record that takes a whole page. */
+#define SKX_PENDING_INLINE_MAX \
+	(SKX_PAGE_CAPACITY - sizeof(SkxDiskPendingPage) - \
+	 sizeof(SkxDiskPendingDoc))
+#define SKX_PENDING_RECORD_SIZE(nbytes) \
+	(sizeof(SkxDiskPendingDoc) + INTALIGN(nbytes))
+
+/* A stripe as an insert sees it. */
+typedef struct SkxPendingStripe
+{
+	Relation	rel;
+	SkxDiskMeta meta;			/* nblocks: at least what it was at the start */
+	BlockNumber block;			/* the stripe page */
+} SkxPendingStripe;
+
+/*
+ * pending_page.c
+ *
+ * Pins, locks and checks a page of the list.  A block number from disk that
+ * lies past the allocated file is damage; `meta` is read again before saying
+ * so.
+ */
+extern Buffer skx_pending_buffer(Relation rel, SkxDiskMeta *meta,
+								 BlockNumber block, SkxPlane plane,
+								 int mode);
+extern Buffer skx_pending_fresh(SkxPendingStripe *s, BlockNumber block);
+extern void skx_pending_init_page(char *copy, Buffer buffer,
+								  const SkxPendingStripe *s, SkxPlane plane);
+extern void skx_pending_extend(SkxPendingStripe *s, Buffer stripe,
+							   uint32 wanted);
+
+/* pending_chain.c */
+extern BlockNumber skx_pending_chain_write(SkxPendingStripe *s,
+										   const char *bytes, uint32 nbytes);
+extern void skx_pending_chain_read(Relation rel, SkxDiskMeta *meta,
+								   const SkxDiskPendingChain *chain,
+								   BlockNumber block, char *bytes);
+
+/*
+ * pending_walk.c : the pages of one stripe, each copied under share lock
+ *
+ * Ends before the document that was next when the walk began: later ones
+ * belong to transactions that the caller's snapshot does not see.
+ */
+typedef struct SkxPendingWalk
+{
+	Relation	rel;
+	SkxDiskMeta meta;
+	BlockNumber stripe;
+	uint64		flushed_through;
+	uint64		limit;			/* first sequence number not to see */
+	uint64		sequence;		/* of the next record; 0: no page read yet */
+	BlockNumber block;			/* page in `page` */
+	BlockNumber next;			/* page after it */
+	uint32		left;			/* records of it not seen yet */
+	uint32		offset;			/* of the next one, from page start */
+	PGAlignedBlock page;
+} SkxPendingWalk;
+
+extern void skx_pending_walk_begin(SkxPendingWalk *walk, Relation rel,
+								   const SkxView *view, int which);
+extern bool skx_pending_walk_page(SkxPendingWalk *walk);
+
+/* Next record of the page, NULL at its end. */
+extern SkxDiskPendingDoc *skx_pending_walk_record(SkxPendingWalk *walk);
+
+#endif							/* SKX_PENDING_INTERNAL_H */

@@ -1,0 +1,157 @@
+/*
+ * pending_scan.c
+ *	  All documents of the pending lists, for a query.
+ *
+ * A pending page carries no CRC, so a tsvector read from one is checked
+ * before anybody follows the offsets in it.
+ */
+#include "postgres.h"
+
+#include "format/format.h"
+#include "pending/pending_internal.h"
+#include "utils/memutils.h"
+
+struct SkxPendingScan
+{
+	const SkxView *view;
+	bool		want_dead;
+	int			which;			/* stripe of `walk` */
+	bool		on_page;		/* the walk has a page with records left */
+	char	   *chain;			/* a document read from a chain */
+	Size		chain_size;		/* room there */
+	SkxPendingWalk walk;
+};
+
+SkxPendingScan *
+skx_pending_begin(Relation rel, const SkxView *view, bool want_dead)
+{
+	SkxPendingScan *scan = palloc0(sizeof(SkxPendingScan));
+
+	scan->view = view;
+	scan->want_dead = want_dead;
+	skx_pending_walk_begin(&scan->walk, rel, view, 0);
+	return scan;
+}
+
+/* NULL when entries, lexemes and positions lie inside the vector. */
+static const char *
+skx_pending_vector_check(const char *bytes, uint32 nbytes)
+{
+	TSVector	value = (TSVector) bytes;
+	uint32		start;
+	int			i;
+
+	if (nbytes < DATAHDRSIZE || !VARATT_IS_4B_U(value) ||
+		VARSIZE(value) != nbytes || value->size < 0 ||
+		value->size > (nbytes - DATAHDRSIZE) / sizeof(WordEntry))
+		return "a pending tsvector has an impossible size";
+	start = CALCDATASIZE(value->size, 0);
+	for (i = 0; i < value->size; i++)
+	{
+		const WordEntry *entry = &ARRPTR(value)[i];
+		uint32		end = start + entry->pos + entry->len;
+		uint16		npos;
+
+		if (end > nbytes)
+			return "a pending tsvector has a lexeme outside it";
+		if (!entry->haspos)
+			continue;
+		end = SHORTALIGN(end);
+		if (end + sizeof(uint16) > nbytes)
+			return "a pending tsvector has positions outside it";
+		npos = POSDATALEN(value, entry);
+		if (npos == 0 ||
+			end + sizeof(uint16) + npos * sizeof(WordEntryPos) > nbytes)
+			return "a pending tsvector has positions outside it";
+	}
+	return NULL;
+}
+
+static TSVector
+skx_pending_value(SkxPendingScan *scan, SkxDiskPendingDoc *doc)
+{
+	SkxPendingWalk *walk = &scan->walk;
+	char	   *bytes = (char *) (doc + 1);
+	uint32		nbytes = doc->nbytes;
+	const char *wrong;
+
+	if (doc->flags & SKX_PENDING_NULL)
+		return NULL;
+	if (doc->flags & SKX_PENDING_CHAIN)
+	{
+		SkxDiskPendingChain chain;
+
+		memcpy(&chain, bytes, sizeof(chain));
+		if (chain.nbytes <= SKX_PENDING_INLINE_MAX ||
+			chain.nbytes > MaxAllocSize)
+			skx_format_report(walk->rel, walk->block,
+							  "a pending record has an impossible chain");
+		if (chain.nbytes > scan->chain_size)
+		{
+			if (scan->chain != NULL)
+				pfree(scan->chain);
+			scan->chain = NULL;
+			scan->chain = MemoryContextAlloc(GetMemoryChunkContext(scan),
+											 chain.nbytes);
+			scan->chain_size = chain.nbytes;
+		}
+		bytes = scan->chain;
+		nbytes = chain.nbytes;
+		skx_pending_chain_read(walk->rel, &walk->meta, &chain, walk->block,
+							   bytes);
+	}
+	wrong = skx_pending_vector_check(bytes, nbytes);
+	if (wrong != NULL)
+		skx_format_report(walk->rel, walk->block, wrong);
+	return (TSVector) bytes;
+}
+
+/* Next record of any page and stripe; NULL when there is none. */
+static SkxDiskPendingDoc *
+skx_pending_next_record(SkxPendingScan *scan)
+{
+	for (;;)
+	{
+		SkxDiskPendingDoc *doc;
+
+		if (scan->on_page &&
+			(doc = skx_pending_walk_record(&scan->walk)) != NULL)
+			return doc;
+		scan->on_page = scan->which < scan->view->nstripes &&
+			skx_pending_walk_page(&scan->walk);
+		if (scan->on_page)
+			continue;
+		if (scan->which < scan->view->nstripes)
+			scan->which++;
+		if (scan->which == scan->view->nstripes)
+			return NULL;
+		skx_pending_walk_begin(&scan->walk, scan->walk.rel, scan->view,
+							   scan->which);
+	}
+}
+
+bool
+skx_pending_next(SkxPendingScan *scan, SkxPendingDoc *doc)
+{
+	SkxDiskPendingDoc *record;
+
+	do
+	{
+		record = skx_pending_next_record(scan);
+		if (record == NULL)
+			return false;
+		doc->dead = (record->flags & SKX_PENDING_DEAD) != 0;
+	} while (doc->dead && !scan->want_dead);
+	doc->tid = record->tid;
+	doc->sequence = scan->walk.sequence - 1;
+	doc->value = skx_pending_value(scan, record);
+	return true;
+}
+
+void
+skx_pending_end(SkxPendingScan *scan)
+{
+	if (scan->chain != NULL)
+		pfree(scan->chain);
+	pfree(scan);
+}

@@ -1,0 +1,123 @@
+/*
+ * pending_vacuum.c
+ *	  Marks pending documents whose rows are gone, and adds up the stripes.
+ *
+ * The caller holds the heavyweight lock on the metapage, so nobody else marks
+ * records and no page leaves the list: a record found in the copy of a page
+ * is still at its offset when the page is locked to mark it.
+ */
+#include "postgres.h"
+
+#include "access/generic_xlog.h"
+#include "compat/compat.h"
+#include "format/format.h"
+#include "pending/pending_internal.h"
+#include "storage/bufmgr.h"
+
+/* Records that fit on a page. */
+#define SKX_PENDING_RECORDS_MAX	(BLCKSZ / sizeof(SkxDiskPendingDoc))
+
+/* Marks `n` records of the page the walk is on, in one WAL record. */
+static void
+skx_pending_mark(SkxPendingWalk *walk, const uint16 *offsets, int n)
+{
+	Buffer		stripe = skx_pending_buffer(walk->rel, &walk->meta,
+											walk->stripe, SKX_PLANE_STRIPE,
+											BUFFER_LOCK_EXCLUSIVE);
+	Buffer		buffer = skx_pending_buffer(walk->rel, &walk->meta,
+											walk->block, SKX_PLANE_PENDING,
+											BUFFER_LOCK_EXCLUSIVE);
+	GenericXLogState *xlog = GenericXLogStart(walk->rel);
+	char	   *stripe_page = (char *) GenericXLogRegisterBuffer(xlog, stripe, 0);
+	char	   *page = (char *) GenericXLogRegisterBuffer(xlog, buffer, 0);
+	int			i;
+
+	for (i = 0; i < n; i++)
+	{
+		SkxDiskPendingDoc *doc = (SkxDiskPendingDoc *) (page + offsets[i]);
+		SkxDiskPendingDoc *seen =
+		(SkxDiskPendingDoc *) (walk->page.data + offsets[i]);
+
+		if (doc->nbytes != seen->nbytes || doc->flags != seen->flags ||
+			!ItemPointerEquals(&doc->tid, &seen->tid))
+			skx_format_report(walk->rel, walk->block,
+							  "a pending record changed under VACUUM");
+		doc->flags |= SKX_PENDING_DEAD;
+	}
+	((SkxDiskStripe *) (stripe_page + SKX_PAGE_START))->ndead += n;
+	GenericXLogFinish(xlog);
+	UnlockReleaseBuffer(buffer);
+	UnlockReleaseBuffer(stripe);
+}
+
+static void
+skx_pending_vacuum_page(SkxPendingWalk *walk,
+						bool (*callback) (ItemPointer tid, void *arg),
+						void *arg, SkxPendingVacuum *result)
+{
+	uint16		offsets[SKX_PENDING_RECORDS_MAX];
+	SkxDiskPendingDoc *doc;
+	int			n = 0;
+
+	while ((doc = skx_pending_walk_record(walk)) != NULL)
+	{
+		if (doc->flags & SKX_PENDING_DEAD)
+			continue;
+		if (callback(&doc->tid, arg))
+			offsets[n++] = (char *) doc - walk->page.data;
+		else
+			result->remaining++;
+	}
+	if (n > 0)
+		skx_pending_mark(walk, offsets, n);
+	result->removed += n;
+}
+
+void
+skx_pending_vacuum(Relation rel, const SkxView *view,
+				   bool (*callback) (ItemPointer tid, void *arg), void *arg,
+				   SkxPendingVacuum *result)
+{
+	SkxPendingWalk *walk = palloc(sizeof(SkxPendingWalk));
+	int			i;
+
+	result->removed = result->remaining = 0;
+	for (i = 0; i < view->nstripes; i++)
+	{
+		skx_pending_walk_begin(walk, rel, view, i);
+		while (skx_pending_walk_page(walk))
+		{
+			skx_pending_vacuum_page(walk, callback, arg, result);
+			skx_compat_vacuum_delay();
+		}
+	}
+	pfree(walk);
+}
+
+void
+skx_pending_totals(Relation rel, const SkxView *view,
+				   SkxPendingTotals *totals)
+{
+	SkxDiskMeta meta = view->meta;
+	int			i;
+
+	memset(totals, 0, sizeof(*totals));
+	for (i = 0; i < view->nstripes; i++)
+	{
+		Buffer		buffer = skx_pending_buffer(rel, &meta,
+												view->stripes[i].stripe,
+												SKX_PLANE_STRIPE,
+												BUFFER_LOCK_SHARE);
+		const SkxDiskStripe *stripe =
+		(const SkxDiskStripe *) skx_manifest_content(buffer);
+
+		totals->ndocs += stripe->ndocs;
+		totals->ndead += stripe->ndead;
+		totals->nnull += stripe->nnull;
+		totals->total_length += stripe->total_length;
+		totals->nbytes += stripe->nbytes;
+		totals->npages += stripe->npages;
+		totals->nunused += stripe->extent_end - stripe->extent_next;
+		UnlockReleaseBuffer(buffer);
+	}
+}

@@ -1,0 +1,282 @@
+/*
+ * query_compile.c
+ *	  From tsquery to a tree of sets of documents.
+ *
+ * Outside phrases, a tsquery is two-valued logic over "the document has the
+ * lexeme (with one of these labels)": AND, OR and NOT become set operations.
+ * A phrase operator depends on positions: it becomes a PHRASE node whose only
+ * child admits every document that could match, and whose verification
+ * decides.  Rows of one operator are flattened and double negations cancelled,
+ * in loops, so that long queries do not need a deep stack.
+ */
+#include "postgres.h"
+
+#include "miscadmin.h"
+#include "query/query_internal.h"
+#include "tsearch/ts_utils.h"
+
+typedef struct SkxCompile
+{
+	TSQuery		query;
+	QueryItem  *items;
+	char	   *operands;
+} SkxCompile;
+
+static SkxQueryNode *skx_query_compile_item(SkxCompile *c, QueryItem *item);
+static SkxQueryNode *skx_query_admit(SkxCompile *c, QueryItem *item);
+
+static SkxQueryNode *
+skx_query_node(SkxNodeKind kind)
+{
+	SkxQueryNode *node = palloc0(sizeof(SkxQueryNode));
+
+	node->kind = kind;
+	return node;
+}
+
+static void
+skx_query_add_child(SkxQueryNode *node, SkxQueryNode *child)
+{
+	if (node->nchildren == node->max_children)
+	{
+		node->max_children = Max(4, node->max_children * 2);
+		if (node->children == NULL)
+			node->children = palloc(sizeof(*node->children) *
+									node->max_children);
+		else
+			node->children = repalloc(node->children,
+									  sizeof(*node->children) *
+									  node->max_children);
+	}
+	node->children[node->nchildren++] = child;
+}
+
+static SkxQueryNode *
+skx_query_compile_operand(SkxCompile *c, QueryOperand *operand)
+{
+	SkxQueryNode *node = skx_query_node(SKX_NODE_TERM);
+
+	node->lexeme = c->operands + operand->distance;
+	node->len = operand->length;
+	node->weights = operand->weight;
+	node->prefix = operand->prefix;
+	return node;
+}
+
+static inline QueryItem *
+skx_query_left(QueryItem *item)
+{
+	return item + item->qoperator.left;
+}
+
+static inline QueryItem *
+skx_query_right(QueryItem *item)
+{
+	return item + 1;
+}
+
+static inline bool
+skx_query_is_operator(QueryItem *item, int8 oper)
+{
+	return item->type == QI_OPR && item->qoperator.oper == oper;
+}
+
+/*
+ * Adds the operands of a row of one operator; the parser hangs rows to the
+ * left, so that recursion only follows parentheses on the right.
+ */
+static void
+skx_query_gather(SkxCompile *c, QueryItem *item, int8 oper,
+				 SkxQueryNode *(*compile) (SkxCompile *, QueryItem *),
+				 SkxQueryNode *into)
+{
+	check_stack_depth();
+	while (skx_query_is_operator(item, oper))
+	{
+		QueryItem  *right = skx_query_right(item);
+
+		if (skx_query_is_operator(right, oper))
+			skx_query_gather(c, right, oper, compile, into);
+		else
+			skx_query_add_child(into, compile(c, right));
+		item = skx_query_left(item);
+	}
+	skx_query_add_child(into, compile(c, item));
+}
+
+/*
+ * Notes the links of a <d1> b <d2> c ... when all operands are plain lexemes,
+ * which query_phrase.c matches without the general evaluator.
+ */
+static void
+skx_query_chain(SkxQueryNode *node)
+{
+	QueryItem  *item = node->item;
+	int			n = 1;
+	int			i;
+
+	for (; skx_query_is_operator(item, OP_PHRASE); item = skx_query_left(item))
+	{
+		QueryItem  *right = skx_query_right(item);
+
+		if (right->type != QI_VAL || right->qoperand.prefix)
+			return;
+		n++;
+	}
+	if (item->type != QI_VAL || item->qoperand.prefix)
+		return;
+	node->nlinks = n;
+	node->links = palloc(sizeof(*node->links) * n);
+	node->distances = palloc(sizeof(*node->distances) * n);
+	item = node->item;
+	for (i = n - 1; i > 0; i--)
+	{
+		node->links[i] = &skx_query_right(item)->qoperand;
+		node->distances[i] = item->qoperator.distance;
+		item = skx_query_left(item);
+	}
+	node->links[0] = &item->qoperand;
+	node->distances[0] = 0;
+}
+
+/*
+ * The set of documents that a subtree of a phrase could accept: negations
+ * admit everything, since what they exclude depends on positions.
+ */
+static SkxQueryNode *
+skx_query_admit(SkxCompile *c, QueryItem *item)
+{
+	SkxQueryNode *node;
+
+	check_stack_depth();
+	if (item->type == QI_VAL)
+		return skx_query_compile_operand(c, &item->qoperand);
+	switch (item->qoperator.oper)
+	{
+		case OP_AND:
+		case OP_PHRASE:
+			node = skx_query_node(SKX_NODE_AND);
+			break;
+		case OP_OR:
+			node = skx_query_node(SKX_NODE_OR);
+			break;
+		case OP_NOT:
+			return skx_query_node(SKX_NODE_ALL);
+		default:
+			elog(ERROR, "unrecognized operator: %d", item->qoperator.oper);
+	}
+	skx_query_gather(c, item, item->qoperator.oper, skx_query_admit, node);
+	return node;
+}
+
+static SkxQueryNode *
+skx_query_compile_phrase(SkxCompile *c, QueryItem *item)
+{
+	SkxQueryNode *node = skx_query_node(SKX_NODE_PHRASE);
+
+	node->query = c->query;
+	node->item = item;
+	skx_query_add_child(node, skx_query_admit(c, item));
+	skx_query_chain(node);
+	return node;
+}
+
+static SkxQueryNode *
+skx_query_compile_item(SkxCompile *c, QueryItem *item)
+{
+	SkxQueryNode *node;
+	bool		negated = false;
+
+	check_stack_depth();
+	while (skx_query_is_operator(item, OP_NOT))
+	{
+		negated = !negated;
+		item = skx_query_right(item);
+	}
+	if (item->type == QI_VAL)
+		node = skx_query_compile_operand(c, &item->qoperand);
+	else if (item->qoperator.oper == OP_PHRASE)
+		node = skx_query_compile_phrase(c, item);
+	else
+	{
+		node = skx_query_node(item->qoperator.oper == OP_AND ?
+							  SKX_NODE_AND : SKX_NODE_OR);
+		skx_query_gather(c, item, item->qoperator.oper,
+						 skx_query_compile_item, node);
+	}
+	if (negated)
+	{
+		SkxQueryNode *not = skx_query_node(SKX_NODE_NOT);
+
+		skx_query_add_child(not, node);
+		node = not;
+	}
+	return node;
+}
+
+/*
+ * Could the node match a document without any lexeme?
+ */
+static bool
+skx_query_accepts_none(const SkxQueryNode *node)
+{
+	int			i;
+
+	switch (node->kind)
+	{
+		case SKX_NODE_ALL:
+		case SKX_NODE_NOT:
+			return true;
+		case SKX_NODE_AND:
+			for (i = 0; i < node->nchildren; i++)
+				if (!skx_query_accepts_none(node->children[i]))
+					return false;
+			return true;
+		case SKX_NODE_OR:
+			for (i = 0; i < node->nchildren; i++)
+				if (skx_query_accepts_none(node->children[i]))
+					return true;
+			return false;
+		case SKX_NODE_PHRASE:
+			return skx_query_accepts_none(node->children[0]);
+		default:
+			return false;
+	}
+}
+
+SkxQuery *
+skx_query_compile(TSQuery *queries, int nqueries)
+{
+	SkxQuery   *query = palloc0(sizeof(SkxQuery));
+	int			i;
+
+	query->nqueries = nqueries;
+	query->queries = queries;
+	if (nqueries == 0)
+		query->root = skx_query_node(SKX_NODE_ALL);
+	else
+		query->root = skx_query_node(SKX_NODE_AND);
+	for (i = 0; i < nqueries; i++)
+	{
+		SkxCompile	c;
+
+		if (queries[i]->size == 0)
+		{
+			query->root = skx_query_node(SKX_NODE_NONE);
+			return query;
+		}
+		c.query = queries[i];
+		c.items = GETQUERY(queries[i]);
+		c.operands = GETOPERAND(queries[i]);
+		skx_query_add_child(query->root, skx_query_compile_item(&c, c.items));
+	}
+	query->may_match_null = nqueries > 0 &&
+		skx_query_accepts_none(query->root);
+	return query;
+}
+
+bool
+skx_query_is_empty(const SkxQuery *query)
+{
+	return query->root->kind == SKX_NODE_NONE;
+}

@@ -1,0 +1,480 @@
+/*
+ * query_iter.c
+ *	  Set operations on documents, batch by batch.
+ *
+ * Every node can do two things: generate its own documents in ascending
+ * order, and filter documents that somebody else generated.  A conjunction
+ * lets its cheapest clause generate and the others filter, so that long lists
+ * are only touched where survivors are (that is what their skips are for);
+ * when even its cheapest clause is dense, it works on windows of bits like a
+ * disjunction, which reads its lists in one pass.
+ */
+#include "postgres.h"
+
+#include "miscadmin.h"
+#include "port/pg_bitutils.h"
+#include "query/query_internal.h"
+
+/* A clause with more than 1/32 of all documents is dense. */
+#define SKX_DENSE(it) ((it)->cost >= (it)->seg->header.ndocs / 32)
+
+/*
+ * Turns bits of a window into documents in [from, limit).
+ */
+static int
+skx_query_unpack(const uint64 *bits, uint32 window, uint32 from,
+				 uint32 limit, uint32 *docs)
+{
+	int			n = 0;
+	int			i;
+
+	for (i = 0; i < SKX_WINDOW_WORDS; i++)
+	{
+		uint64		word = bits[i];
+		uint32		base = window + i * 64;
+
+		while (word != 0)
+		{
+			uint32		doc = base + pg_rightmost_one_pos64(word);
+
+			word &= word - 1;
+			docs[n] = doc;
+			n += doc >= from && doc < limit;
+		}
+	}
+	return n;
+}
+
+static uint32 *
+skx_query_scratch(SkxIter *it)
+{
+	if (it->scratch == NULL)
+		it->scratch = palloc(sizeof(uint32) * SKX_QUERY_BATCH);
+	return it->scratch;
+}
+
+/*
+ * Has the current posting a label that is asked for?
+ */
+static bool
+skx_query_label_matches(SkxIter *it)
+{
+	SkxList    *list = it->list;
+
+	if (it->weights == 0)
+		return true;
+	skx_segment_list_labels(list);
+	return list->p.tf[list->i] == 0 ||
+		(list->p.labels[list->i] & it->weights) != 0;
+}
+
+static uint32
+skx_query_generate_term(SkxIter *it, uint32 from, uint32 limit, uint32 *docs,
+						int *n)
+{
+	SkxList    *list = it->list;
+	uint32		doc = skx_segment_list_seek(list, from);
+	int			k = 0;
+
+	*n = 0;
+	if (doc >= limit)
+		return doc;
+	for (;;)
+	{
+		docs[k] = list->p.docs[list->i];
+		k += skx_query_label_matches(it);
+		if (list->i + 1 >= list->p.n)
+			break;
+		if (list->p.docs[list->i + 1] >= limit)
+			break;
+		list->i++;
+	}
+	*n = k;
+	return list->p.docs[list->i] + 1;
+}
+
+/*
+ * Windows start at word boundaries.
+ */
+static uint32
+skx_query_window(uint32 from)
+{
+	return from & ~(uint32) 63;
+}
+
+/*
+ * Intersects the clauses that need no positions; the first is one of them.
+ */
+static void
+skx_query_fill_and(SkxIter *it, uint32 window, uint64 *bits)
+{
+	uint64		other[SKX_WINDOW_WORDS];
+	int			i;
+	int			w;
+
+	skx_query_fill(it->children[0], window, bits);
+	for (i = 1; i < it->nchildren; i++)
+	{
+		SkxIter    *child = it->children[i];
+		bool		negative = child->kind == SKX_NODE_NOT;
+
+		if (!child->cheap)
+			continue;
+		memset(other, 0, sizeof(other));
+		skx_query_fill(negative ? child->children[0] : child, window, other);
+		for (w = 0; w < SKX_WINDOW_WORDS; w++)
+			bits[w] &= negative ? ~other[w] : other[w];
+	}
+}
+
+static uint32
+skx_query_generate_window(SkxIter *it, uint32 from, uint32 limit,
+						  uint32 *docs, int *n)
+{
+	uint64		bits[SKX_WINDOW_WORDS];
+	uint32		start = skx_query_bound(it, from);
+	uint32		window;
+
+	*n = 0;
+	if (start >= limit)
+		return start;
+	window = skx_query_window(start);
+	memset(bits, 0, sizeof(bits));
+	skx_query_fill(it, window, bits);
+	*n = skx_query_unpack(bits, window, start, limit, docs);
+	return Min(window + SKX_QUERY_BATCH, limit);
+}
+
+/*
+ * A conjunction of dense clauses, on a window of bits; clauses that read
+ * positions see what is left of it.
+ */
+static uint32
+skx_query_generate_dense(SkxIter *it, uint32 from, uint32 limit, uint32 *docs,
+						 int *n)
+{
+	uint64		bits[SKX_WINDOW_WORDS];
+	uint32		start = skx_query_bound(it, from);
+	uint32		window;
+	int			i;
+
+	*n = 0;
+	if (start >= limit)
+		return start;
+	window = skx_query_window(start);
+	memset(bits, 0, sizeof(bits));
+	skx_query_fill_and(it, window, bits);
+	*n = skx_query_unpack(bits, window, start, limit, docs);
+	for (i = 0; i < it->nchildren && *n > 0; i++)
+		if (!it->children[i]->cheap)
+			*n = skx_query_filter(it->children[i], docs, *n);
+	return Min(window + SKX_QUERY_BATCH, limit);
+}
+
+static uint32
+skx_query_generate_and(SkxIter *it, uint32 from, uint32 limit, uint32 *docs,
+					   int *n)
+{
+	uint32		next;
+	int			i;
+
+	if (it->children[0]->cheap &&
+		(it->npositive == 0 || SKX_DENSE(it->children[0])))
+		return skx_query_generate_dense(it, from, limit, docs, n);
+	next = skx_query_generate(it->children[0], from, limit, docs, n);
+	for (i = 1; i < it->nchildren && *n > 0; i++)
+		*n = skx_query_filter(it->children[i], docs, *n);
+	return next;
+}
+
+static uint32
+skx_query_generate_all(uint32 from, uint32 limit, uint32 *docs, int *n)
+{
+	uint32		end = Min(limit, from + SKX_QUERY_BATCH);
+	uint32		doc;
+
+	*n = 0;
+	for (doc = from; doc < end; doc++)
+		docs[(*n)++] = doc;
+	return end;
+}
+
+uint32
+skx_query_generate(SkxIter *it, uint32 from, uint32 limit, uint32 *docs,
+				   int *n)
+{
+	uint32		next;
+
+	switch (it->kind)
+	{
+		case SKX_NODE_TERM:
+			return skx_query_generate_term(it, from, limit, docs, n);
+		case SKX_NODE_AND:
+			return skx_query_generate_and(it, from, limit, docs, n);
+		case SKX_NODE_OR:
+		case SKX_NODE_NOT:
+		case SKX_NODE_BITMAP:
+			return skx_query_generate_window(it, from, limit, docs, n);
+		case SKX_NODE_PHRASE:
+			next = skx_query_generate(it->children[0], from, limit, docs, n);
+			*n = skx_query_phrase_filter(it->phrase, docs, *n);
+			return next;
+		case SKX_NODE_ALL:
+			return skx_query_generate_all(from, limit, docs, n);
+		default:
+			*n = 0;
+			return limit;
+	}
+}
+
+static int
+skx_query_filter_term(SkxIter *it, uint32 *docs, int n)
+{
+	int			kept = 0;
+	int			i = 0;
+
+	while (i < n)
+	{
+		uint32		doc = skx_segment_list_seek(it->list, docs[i]);
+
+		while (i < n && docs[i] < doc)
+			i++;
+		if (i < n && docs[i] == doc)
+		{
+			docs[kept] = doc;
+			kept += skx_query_label_matches(it);
+			i++;
+		}
+	}
+	return kept;
+}
+
+/*
+ * Removes from docs what is in `other`; both ascending.
+ */
+static int
+skx_query_subtract(uint32 *docs, int n, const uint32 *other, int nother)
+{
+	int			kept = 0;
+	int			j = 0;
+	int			i;
+
+	for (i = 0; i < n; i++)
+	{
+		while (j < nother && other[j] < docs[i])
+			j++;
+		docs[kept] = docs[i];
+		kept += j >= nother || other[j] != docs[i];
+	}
+	return kept;
+}
+
+/*
+ * Each child looks at what no child before it has matched.
+ */
+static int
+skx_query_filter_or(SkxIter *it, uint32 *docs, int n)
+{
+	uint32	   *scratch = skx_query_scratch(it);
+	uint64		matched[SKX_WINDOW_WORDS];
+	int			left = n;
+	int			kept = 0;
+	int			c;
+	int			i;
+
+	memset(matched, 0, sizeof(matched));
+	for (c = 0; c < it->nchildren && left > 0; c++)
+	{
+		int			k = 0;
+		int			j = 0;
+
+		for (i = 0; i < n; i++)
+			if ((matched[i / 64] >> (i % 64) & 1) == 0)
+				scratch[k++] = docs[i];
+		k = skx_query_filter(it->children[c], scratch, k);
+		for (i = 0; i < n && j < k; i++)
+			if (docs[i] == scratch[j])
+			{
+				matched[i / 64] |= UINT64CONST(1) << (i % 64);
+				j++;
+			}
+		left -= k;
+	}
+	for (i = 0; i < n; i++)
+		if (matched[i / 64] >> (i % 64) & 1)
+			docs[kept++] = docs[i];
+	return kept;
+}
+
+static int
+skx_query_filter_bitmap(SkxIter *it, uint32 *docs, int n)
+{
+	int			kept = 0;
+	int			i;
+
+	for (i = 0; i < n; i++)
+	{
+		docs[kept] = docs[i];
+		kept += it->bitmap[docs[i] / 64] >> (docs[i] % 64) & 1;
+	}
+	return kept;
+}
+
+int
+skx_query_filter(SkxIter *it, uint32 *docs, int n)
+{
+	uint32	   *scratch;
+	int			k;
+	int			i;
+
+	if (n == 0)
+		return 0;
+	switch (it->kind)
+	{
+		case SKX_NODE_TERM:
+			skx_skiplist_work.candidates += n;
+			return skx_query_filter_term(it, docs, n);
+		case SKX_NODE_AND:
+			for (i = 0; i < it->nchildren && n > 0; i++)
+				n = skx_query_filter(it->children[i], docs, n);
+			return n;
+		case SKX_NODE_OR:
+			return skx_query_filter_or(it, docs, n);
+		case SKX_NODE_NOT:
+			scratch = skx_query_scratch(it);
+			memcpy(scratch, docs, sizeof(uint32) * n);
+			k = skx_query_filter(it->children[0], scratch, n);
+			return skx_query_subtract(docs, n, scratch, k);
+		case SKX_NODE_BITMAP:
+			return skx_query_filter_bitmap(it, docs, n);
+		case SKX_NODE_PHRASE:
+			n = skx_query_filter(it->children[0], docs, n);
+			return skx_query_phrase_filter(it->phrase, docs, n);
+		case SKX_NODE_ALL:
+			return n;
+		default:
+			return 0;
+	}
+}
+
+/*
+ * Fills a window from a node that can only generate.
+ */
+static void
+skx_query_fill_generated(SkxIter *it, uint32 window, uint64 *bits)
+{
+	uint32	   *docs = skx_query_scratch(it);
+	uint32		limit = Min(window + SKX_QUERY_BATCH, it->seg->header.ndocs);
+	uint32		from = window;
+	int			n;
+	int			i;
+
+	while (from < limit)
+	{
+		from = skx_query_generate(it, from, limit, docs, &n);
+		for (i = 0; i < n; i++)
+		{
+			uint32		bit = docs[i] - window;
+
+			bits[bit / 64] |= UINT64CONST(1) << (bit % 64);
+		}
+	}
+}
+
+/*
+ * Adds the complement of the child within the segment.
+ */
+static void
+skx_query_fill_not(SkxIter *it, uint32 window, uint64 *bits)
+{
+	uint64		other[SKX_WINDOW_WORDS];
+	uint32		ndocs = it->seg->header.ndocs;
+	int			w;
+
+	memset(other, 0, sizeof(other));
+	skx_query_fill(it->children[0], window, other);
+	for (w = 0; w < SKX_WINDOW_WORDS; w++)
+	{
+		uint32		base = window + w * 64;
+
+		if (base + 64 <= ndocs)
+			bits[w] |= ~other[w];
+		else if (base < ndocs)
+			bits[w] |= ~other[w] & ((UINT64CONST(1) << (ndocs - base)) - 1);
+	}
+}
+
+void
+skx_query_fill(SkxIter *it, uint32 window, uint64 *bits)
+{
+	uint64		and_bits[SKX_WINDOW_WORDS];
+	uint32		ndocs = it->seg->header.ndocs;
+	uint32		last = ndocs / 64;
+	int			i;
+
+	CHECK_FOR_INTERRUPTS();
+	switch (it->kind)
+	{
+		case SKX_NODE_TERM:
+			if (it->weights == 0)
+				skx_segment_list_fill(it->list, window, bits,
+									  SKX_WINDOW_WORDS);
+			else
+				skx_query_fill_generated(it, window, bits);
+			break;
+		case SKX_NODE_OR:
+			for (i = 0; i < it->nchildren; i++)
+				skx_query_fill(it->children[i], window, bits);
+			break;
+		case SKX_NODE_NOT:
+			skx_query_fill_not(it, window, bits);
+			break;
+		case SKX_NODE_BITMAP:
+			for (i = 0; i < SKX_WINDOW_WORDS && window / 64 + i <= last; i++)
+				bits[i] |= it->bitmap[window / 64 + i];
+			break;
+		case SKX_NODE_AND:
+			if (!it->cheap ||
+				(it->npositive > 0 && !SKX_DENSE(it->children[0])))
+			{
+				skx_query_fill_generated(it, window, bits);
+				break;
+			}
+			memset(and_bits, 0, sizeof(and_bits));
+			skx_query_fill_and(it, window, and_bits);
+			for (i = 0; i < SKX_WINDOW_WORDS; i++)
+				bits[i] |= and_bits[i];
+			break;
+		default:
+			skx_query_fill_generated(it, window, bits);
+			break;
+	}
+}
+
+uint32
+skx_query_bound(SkxIter *it, uint32 from)
+{
+	uint32		bound = from;
+	int			i;
+
+	switch (it->kind)
+	{
+		case SKX_NODE_TERM:
+			return skx_segment_list_bound(it->list, from);
+		case SKX_NODE_AND:
+			for (i = 0; i < it->npositive && bound != SKX_NO_DOC; i++)
+				bound = skx_query_bound(it->children[i], bound);
+			return bound;
+		case SKX_NODE_OR:
+			bound = SKX_NO_DOC;
+			for (i = 0; i < it->nchildren && bound > from; i++)
+				bound = Min(bound, skx_query_bound(it->children[i], from));
+			return bound;
+		case SKX_NODE_PHRASE:
+			return skx_query_bound(it->children[0], from);
+		case SKX_NODE_NONE:
+			return SKX_NO_DOC;
+		default:
+			return from;
+	}
+}

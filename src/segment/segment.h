@@ -1,0 +1,211 @@
+/*
+ * segment.h
+ *	  Reading one immutable segment: dictionary, posting lists with their
+ *	  positions, documents, deletes.
+ */
+#ifndef SKX_SEGMENT_SEGMENT_H
+#define SKX_SEGMENT_SEGMENT_H
+
+#include "blkio/blkio.h"
+#include "format/format_segment.h"
+#include "manifest/manifest.h"
+#include "skiplist/skiplist.h"
+#include "storage/bufmgr.h"
+#include "storage/itemptr.h"
+
+/* An open segment.  Lives in the memory context it was opened in. */
+typedef struct SkxSegment
+{
+	Relation	rel;
+	SkxBlkFile *file;
+	uint64		incarnation;
+	SkxDiskSegment header;
+	SkxBlkPlane planes[SKX_SEGMENT_NPLANES];
+	SkxBlkRun  *runs;
+
+	/* state of the readers below, so that the next call finds its page */
+	SkxBlkRef	dict_ref;
+	SkxBlkRef	tid_ref;
+	SkxBlkRef	norm_ref;
+	uint32	   *tid_directory;	/* first group of each data page, or NULL */
+	uint32		tid_page;
+	Buffer		deletes;		/* pinned page of the deletes plane */
+	uint32		deletes_page;
+	uint32		deletes_clean;	/* 1 + page last seen without bits, or 0 */
+} SkxSegment;
+
+/* segment_open.c */
+
+/*
+ * Opens an index for reading segment pages; every page is checked for
+ * identity and CRC once per load.
+ */
+extern SkxBlkFile *skx_segment_file(Relation rel, uint64 incarnation);
+
+/* Segment number `which` of the view. */
+extern SkxSegment *skx_segment_open(SkxBlkFile *file, Relation rel,
+									const SkxView *view, int which);
+extern void skx_segment_close(SkxSegment *seg);
+
+/* File block of a page of a plane; errors out when there is none. */
+extern BlockNumber skx_segment_block(const SkxSegment *seg,
+									 SkxSegmentPlane plane, uint32 ordinal);
+
+/* Pins a page of a plane and checks that the plane has it. */
+extern const char *skx_segment_pin(SkxSegment *seg, SkxSegmentPlane plane,
+								   uint32 ordinal, SkxBlkRef *ref);
+extern void skx_segment_damaged(const SkxSegment *seg, SkxSegmentPlane plane,
+								uint32 ordinal, const char *what)
+			pg_attribute_noreturn();
+
+/*
+ * segment_dict_reader.c
+ */
+
+/* A dictionary entry, decoded (format_dict.h). */
+typedef struct SkxTerm
+{
+	uint32		ordinal;
+	uint32		df;
+	uint64		npositions;
+	uint8		flags;			/* SKX_TERM_* */
+	uint8		inline_size;	/* SKX_TERM_INLINE: bytes in `bytes` */
+	uint8		bytes[64];
+	uint32		short_size;		/* SKX_TERM_SHORT: where and how long */
+	uint32		short_page;
+	uint16		short_offset;
+	uint16		kth[3];			/* tf code << 8 | norm; for k 10, 100, 1000 */
+	SkxListAddress list;		/* SKX_TERM_LONG */
+	uint32		pos_page;		/* positions plane */
+	uint16		pos_offset;
+} SkxTerm;
+
+extern bool skx_segment_find(SkxSegment *seg, const char *lexeme, int len,
+							 SkxTerm *term);
+
+/*
+ * Calls `visit` for each term that starts with the prefix (empty: all), in
+ * lexeme order, until it returns false.  The callback must not look up terms
+ * in the same segment.
+ */
+typedef bool (*SkxTermVisit) (const SkxTerm *term, const char *lexeme,
+							  int len, void *arg);
+extern void skx_segment_prefix(SkxSegment *seg, const char *prefix, int len,
+							   SkxTermVisit visit, void *arg);
+
+/*
+ * segment_list.c : any posting list, short or long, as a forward cursor
+ */
+typedef struct SkxList
+{
+	SkxSegment *seg;
+	SkxTerm		term;
+	bool		is_long;
+	bool		done;
+	SkxSkiplistCursor cursor;	/* long lists */
+
+	/* the decoded sub-block (a short list is one sub-block) */
+	SkxPostings p;
+	int			i;				/* current posting */
+	uint32		last;			/* last document of the sub-block */
+	bool		decoded;		/* documents are in p */
+	bool		has_tf;
+	bool		has_labels;
+
+	/* short lists with positions of their own */
+	uint8	   *own;			/* copy of the positions part */
+	const uint8 *own_end;
+	const uint8 *own_src;		/* where those of posting own_i start */
+	int			own_i;
+
+	/* positions of long lists, and of short ones without their own */
+	SkxBlkRef	pos_ref;
+	uint32		pos_page;
+	uint16		pos_offset;		/* of the block after the decoded one */
+	uint32		pos_start;		/* positions before the decoded block, from
+								 * the sub-block's block on */
+	int			pos_n;			/* in the decoded block; 0: none decoded */
+	uint32		pos_first;		/* ditto before posting pos_i */
+	int			pos_i;
+	uint8		pos_index;
+	bool		pos_ready;		/* the above belong to this sub-block */
+	uint32	   *pos_deltas;
+} SkxList;
+
+extern SkxList *skx_segment_list_open(SkxSegment *seg, const SkxTerm *term);
+extern void skx_segment_list_close(SkxList *list);
+
+/* The slow path of skx_segment_list_seek. */
+extern uint32 skx_segment_list_move(SkxList *list, uint32 target);
+
+/*
+ * Moves to the first document >= target at or after the current one and
+ * returns it; SKX_NO_DOC past the end.
+ */
+static inline uint32
+skx_segment_list_seek(SkxList *list, uint32 target)
+{
+	if (list->decoded && target <= list->last)
+	{
+		const uint32 *docs = list->p.docs;
+		int			i = list->i;
+		int			n;
+
+		if (docs[i] >= target)
+			return docs[i];
+		n = list->p.n - i;
+		while (n > 4)
+		{
+			int			half = n / 2;
+
+			i += docs[i + half - 1] < target ? half : 0;
+			n -= half;
+		}
+		while (docs[i] < target)
+			i++;
+		list->i = i;
+		return docs[i];
+	}
+	return skx_segment_list_move(list, target);
+}
+
+/*
+ * A lower bound, without decoding or reading, of the next document >= target
+ * (exact when decoded); SKX_NO_DOC when the list is known to be done.
+ */
+extern uint32 skx_segment_list_bound(SkxList *list, uint32 target);
+
+/* Sets bits of documents in [window, window + 64 * nwords). */
+extern void skx_segment_list_fill(SkxList *list, uint32 window, uint64 *bits,
+								  int nwords);
+
+/* Decodes term frequencies, and labels, of the current sub-block. */
+extern void skx_segment_list_tfs(SkxList *list);
+extern void skx_segment_list_labels(SkxList *list);
+
+/*
+ * Positions of the current posting as WordEntryPos values, at most 256;
+ * returns their number, 0 for a lexeme without positions.
+ */
+#define SKX_POSITIONS_MAX	256
+extern int	skx_segment_list_positions(SkxList *list, uint16 *positions);
+
+/*
+ * segment_documents_reader.c
+ */
+extern void skx_segment_tids(SkxSegment *seg, uint32 first, int n,
+							 ItemPointerData *tids);
+extern void skx_segment_tids_of(SkxSegment *seg, const uint32 *docs, int n,
+								ItemPointerData *tids);
+
+/* Drops the documents whose tsvector is NULL; returns how many are left. */
+extern int	skx_segment_drop_null(SkxSegment *seg, uint32 *docs, int n);
+extern uint8 skx_segment_norm(SkxSegment *seg, uint32 doc);
+
+/*
+ * segment_deletes.c : ascending documents; returns how many are live
+ */
+extern int	skx_segment_drop_deleted(SkxSegment *seg, uint32 *docs, int n);
+extern uint64 skx_segment_ndeleted(SkxSegment *seg);
+
+#endif							/* SKX_SEGMENT_SEGMENT_H */

@@ -1,0 +1,121 @@
+/*
+ * segment_deletes.c
+ *	  Reads a segment's delete bits: the only part of it that changes.
+ *
+ * Bits only ever go from 0 to 1 while the segment lives, set by VACUUM through
+ * shared buffers.  A scan looks them up after its snapshot was taken and per
+ * batch of survivors: a bit that is set later belongs to a row that the
+ * snapshot cannot see, and so does whatever row takes its TID.  Hence a page
+ * once seen without bits need not be looked at again by the same scan.
+ */
+#include "postgres.h"
+
+#include "format/format_page.h"
+#include "segment/segment.h"
+
+/*
+ * Pins page `ordinal` of the plane; true when it has any bit.  The caller
+ * unlocks.
+ */
+static bool
+skx_segment_lock_deletes(SkxSegment *seg, uint32 ordinal)
+{
+	Page		page;
+	SkxPageIdentity id;
+	const char *what;
+
+	if (!BufferIsValid(seg->deletes) || seg->deletes_page != ordinal)
+	{
+		BlockNumber block = skx_segment_block(seg, SKX_SEGMENT_DELETES,
+											  ordinal);
+
+		seg->deletes = ReleaseAndReadBuffer(seg->deletes, seg->rel, block);
+		seg->deletes_page = ordinal;
+	}
+	LockBuffer(seg->deletes, BUFFER_LOCK_SHARE);
+	page = BufferGetPage(seg->deletes);
+	if (PageIsNew(page))
+		return false;
+	id.incarnation = seg->incarnation;
+	id.segment = seg->header.segment;
+	id.ordinal = ordinal;
+	id.plane = SKX_PLANE_DELETES;
+	what = skx_format_page_check((const char *) page, &id);
+	if (what != NULL)
+		skx_segment_damaged(seg, SKX_SEGMENT_DELETES, ordinal, what);
+	return ((SkxDiskDeletes *) PageGetContents(page))->ndeleted > 0;
+}
+
+/*
+ * Drops the deleted ones among docs, all of which lie on the locked page.
+ */
+static int
+skx_segment_drop_on_page(SkxSegment *seg, uint32 *docs, int n, uint32 *out)
+{
+	const uint8 *bits = (const uint8 *)
+		PageGetContents(BufferGetPage(seg->deletes)) + sizeof(SkxDiskDeletes);
+	uint32		first = seg->deletes_page * SKX_DELETES_PER_PAGE;
+	int			kept = 0;
+	int			i;
+
+	for (i = 0; i < n; i++)
+	{
+		uint32		bit = docs[i] - first;
+
+		out[kept] = docs[i];
+		kept += (bits[bit / 8] >> (bit % 8) & 1) == 0;
+	}
+	return kept;
+}
+
+int
+skx_segment_drop_deleted(SkxSegment *seg, uint32 *docs, int n)
+{
+	int			kept = 0;
+	int			i = 0;
+
+	while (i < n)
+	{
+		uint32		page = docs[i] / SKX_DELETES_PER_PAGE;
+		int			next = i + 1;
+		bool		any = true;
+
+		while (next < n && docs[next] / SKX_DELETES_PER_PAGE == page)
+			next++;
+		if (seg->deletes_clean == page + 1)
+			any = false;
+		else
+		{
+			any = skx_segment_lock_deletes(seg, page);
+			if (any)
+				kept += skx_segment_drop_on_page(seg, docs + i, next - i,
+												 docs + kept);
+			else
+				seg->deletes_clean = page + 1;
+			LockBuffer(seg->deletes, BUFFER_LOCK_UNLOCK);
+		}
+		if (!any)
+		{
+			memmove(docs + kept, docs + i, sizeof(uint32) * (next - i));
+			kept += next - i;
+		}
+		i = next;
+	}
+	return kept;
+}
+
+uint64
+skx_segment_ndeleted(SkxSegment *seg)
+{
+	uint64		total = 0;
+	uint32		i;
+
+	for (i = 0; i < seg->planes[SKX_SEGMENT_DELETES].npages; i++)
+	{
+		if (skx_segment_lock_deletes(seg, i))
+			total += ((SkxDiskDeletes *)
+					  PageGetContents(BufferGetPage(seg->deletes)))->ndeleted;
+		LockBuffer(seg->deletes, BUFFER_LOCK_UNLOCK);
+	}
+	return total;
+}

@@ -1,0 +1,385 @@
+/*
+ * segment_dict_reader.c
+ *	  Looks lexemes up in a segment's dictionary (format_dict.h).
+ *
+ * A search walks from the top page to one leaf.  On each page it finds the
+ * restart entry by binary search, whose keys are stored whole, and unfolds at
+ * most SKX_DICT_RESTART front-coded entries from there.
+ */
+#include "postgres.h"
+
+#include "codec/codec.h"
+#include "format/format_dict.h"
+#include "format/format_page.h"
+#include "miscadmin.h"
+#include "segment/segment.h"
+#include "tsearch/ts_type.h"
+#include "tsearch/ts_utils.h"
+
+/* A position on a dictionary page, with its key unfolded. */
+typedef struct SkxDictCursor
+{
+	SkxSegment *seg;
+	uint32		ordinal;
+	const char *page;
+	const SkxDiskDictPage *head;
+	const uint8 *value;			/* of the current entry */
+	const uint8 *next;			/* the entry after it, NULL: not known */
+	int			entry;
+	int			keylen;
+	char		key[SKX_LEXEME_MAX];
+} SkxDictCursor;
+
+static void
+skx_segment_dict_damaged(SkxDictCursor *c, const char *what)
+{
+	skx_segment_damaged(c->seg, SKX_SEGMENT_DICT, c->ordinal, what);
+}
+
+static void
+skx_segment_dict_enter(SkxDictCursor *c, uint32 ordinal)
+{
+	c->ordinal = ordinal;
+	c->page = skx_segment_pin(c->seg, SKX_SEGMENT_DICT, ordinal,
+							  &c->seg->dict_ref);
+	c->head = (const SkxDiskDictPage *) (c->page + SKX_PAGE_START);
+	if (c->head->nentries == 0 || c->head->nrestarts == 0 ||
+		c->head->restarts % 2 != 0 ||
+		c->head->restarts < SKX_PAGE_START + sizeof(SkxDiskDictPage) ||
+		c->head->restarts + c->head->nrestarts * sizeof(uint16) >
+		SKX_PAGE_END ||
+		(c->head->nentries - 1) / SKX_DICT_RESTART + 1 != c->head->nrestarts)
+		skx_segment_dict_damaged(c, "dictionary page counts out of range");
+}
+
+static const uint8 *
+skx_segment_dict_end(const SkxDictCursor *c)
+{
+	return (const uint8 *) c->page + c->head->restarts;
+}
+
+/*
+ * Reads the key of the entry at `src` over the key before it.
+ */
+static void
+skx_segment_dict_key(SkxDictCursor *c, const uint8 *src)
+{
+	const uint8 *end = skx_segment_dict_end(c);
+	uint32		shared = 0;
+	uint32		more = 0;
+
+	src = skx_codec_varint32_get(src, end, &shared);
+	if (src != NULL)
+		src = skx_codec_varint32_get(src, end, &more);
+	if (src == NULL || shared > (uint32) c->keylen ||
+		more > SKX_LEXEME_MAX - shared || more > (uint32) (end - src))
+		skx_segment_dict_damaged(c, "dictionary key out of range");
+	memcpy(c->key + shared, src, more);
+	c->keylen = shared + more;
+	c->value = src + more;
+	c->next = NULL;
+}
+
+static void
+skx_segment_dict_restart(SkxDictCursor *c, int restart)
+{
+	const uint16 *restarts = (const uint16 *) (c->page + c->head->restarts);
+	uint16		offset = restarts[restart];
+
+	if (offset < SKX_PAGE_START + sizeof(SkxDiskDictPage) ||
+		offset >= c->head->restarts)
+		skx_segment_dict_damaged(c, "dictionary restart out of range");
+	c->entry = restart * SKX_DICT_RESTART;
+	c->keylen = 0;
+	skx_segment_dict_key(c, (const uint8 *) c->page + offset);
+}
+
+static int
+skx_segment_dict_compare(const SkxDictCursor *c, const char *lexeme, int len)
+{
+	return tsCompareString((char *) c->key, c->keylen,
+						   unconstify(char *, lexeme), len, false);
+}
+
+/* Reads an address of the postings or positions plane. */
+static const uint8 *
+skx_segment_dict_address(const uint8 *src, const uint8 *end, uint32 *page,
+						 uint16 *offset)
+{
+	uint32		o = 0;
+
+	src = skx_codec_varint32_get(src, end, page);
+	if (src != NULL)
+		src = skx_codec_varint32_get(src, end, &o);
+	if (src == NULL || o < SKX_PAGE_START || o >= SKX_PAGE_END)
+		return NULL;
+	*offset = o;
+	return src;
+}
+
+static const uint8 *
+skx_segment_dict_long(const uint8 *src, const uint8 *end, SkxTerm *t)
+{
+	static const uint32 ks[3] = {10, 100, 1000};
+	int			i;
+
+	src = skx_segment_dict_address(src, end, &t->list.page, &t->list.offset);
+	if (src != NULL)
+		src = skx_codec_varint32_get(src, end, &t->list.nnodes);
+	if (src == NULL || t->list.nnodes == 0 ||
+		end - src < (ptrdiff_t) sizeof(uint64))
+		return NULL;
+	t->list.impacts = 0;
+	for (i = 0; i < 8; i++)
+		t->list.impacts |= (uint64) src[i] << (8 * i);
+	src += sizeof(uint64);
+	for (i = 0; i < 3 && t->df >= ks[i]; i++)
+	{
+		if (end - src < 2)
+			return NULL;
+		t->kth[i] = (uint16) (src[0] << 8 | src[1]);
+		src += 2;
+	}
+	t->list.has_table = (t->flags & SKX_TERM_TABLE) != 0;
+	if (t->list.has_table)
+		src = skx_codec_varint32_get(src, end, &t->list.table_page);
+	return src;
+}
+
+static const uint8 *
+skx_segment_dict_place(const uint8 *src, const uint8 *end, SkxTerm *t)
+{
+	uint32		n = 0;
+
+	switch (t->flags & SKX_TERM_PLACE)
+	{
+		case SKX_TERM_INLINE:
+			src = skx_codec_varint32_get(src, end, &n);
+			if (src == NULL || n > sizeof(t->bytes) ||
+				n > (uint32) (end - src) || t->df >= SKX_SUBBLOCK)
+				return NULL;
+			t->inline_size = n;
+			memcpy(t->bytes, src, n);
+			return src + n;
+		case SKX_TERM_SHORT:
+			src = skx_segment_dict_address(src, end, &t->short_page,
+										   &t->short_offset);
+			if (src != NULL)
+				src = skx_codec_varint32_get(src, end, &t->short_size);
+			if (src == NULL || t->df >= SKX_SUBBLOCK ||
+				t->short_size > SKX_PAGE_END - t->short_offset)
+				return NULL;
+			return src;
+		case SKX_TERM_LONG:
+			return skx_segment_dict_long(src, end, t);
+		default:
+			return NULL;
+	}
+}
+
+/*
+ * Decodes the leaf value of the current entry; leaves c->next behind it.
+ */
+static void
+skx_segment_dict_term(SkxDictCursor *c, SkxTerm *t)
+{
+	const uint8 *end = skx_segment_dict_end(c);
+	const uint8 *src = c->value;
+
+	memset(t, 0, offsetof(SkxTerm, bytes));
+	memset(&t->short_size, 0, sizeof(*t) - offsetof(SkxTerm, short_size));
+	t->ordinal = c->head->first_term + c->entry;
+	src = skx_codec_varint32_get(src, end, &t->df);
+	if (src != NULL && src < end)
+	{
+		t->flags = *src++;
+		src = skx_codec_varint64_get(src, end, &t->npositions);
+	}
+	if (src != NULL && src < end)
+		src = skx_segment_dict_place(src, end, t);
+	if (src != NULL && t->npositions > 0 &&
+		(t->flags & SKX_TERM_OWN_POSITIONS) == 0)
+		src = skx_segment_dict_address(src, end, &t->pos_page,
+									   &t->pos_offset);
+	if (src == NULL || t->df == 0 || t->df > c->seg->header.ndocs)
+		skx_segment_dict_damaged(c, "dictionary entry out of range");
+	c->next = src;
+}
+
+/*
+ * Steps to the next entry of the page; c->next must be known.
+ */
+static bool
+skx_segment_dict_step(SkxDictCursor *c)
+{
+	if (c->entry + 1 >= c->head->nentries)
+		return false;
+	c->entry++;
+	if (c->entry % SKX_DICT_RESTART == 0)
+		skx_segment_dict_restart(c, c->entry / SKX_DICT_RESTART);
+	else
+		skx_segment_dict_key(c, c->next);
+	return true;
+}
+
+/*
+ * Stands on the last restart entry whose key is <= the lexeme, or on entry 0.
+ */
+static void
+skx_segment_dict_bisect(SkxDictCursor *c, const char *lexeme, int len)
+{
+	int			low = 0;
+	int			high = c->head->nrestarts - 1;
+
+	while (low < high)
+	{
+		int			mid = (low + high + 1) / 2;
+
+		skx_segment_dict_restart(c, mid);
+		if (skx_segment_dict_compare(c, lexeme, len) <= 0)
+			low = mid;
+		else
+			high = mid - 1;
+	}
+	skx_segment_dict_restart(c, low);
+}
+
+/*
+ * The child of an inner page in which the lexeme must lie: that of the last
+ * entry whose key is <= the lexeme.
+ */
+static uint32
+skx_segment_dict_child(SkxDictCursor *c, const char *lexeme, int len)
+{
+	uint32		child = 0;
+
+	skx_segment_dict_bisect(c, lexeme, len);
+	do
+	{
+		uint32		ordinal = 0;
+
+		if (c->entry > 0 && skx_segment_dict_compare(c, lexeme, len) > 0)
+			break;
+		c->next = skx_codec_varint32_get(c->value, skx_segment_dict_end(c),
+										 &ordinal);
+		if (c->next == NULL)
+			skx_segment_dict_damaged(c, "dictionary child out of range");
+		child = ordinal;
+	} while (c->entry % SKX_DICT_RESTART != SKX_DICT_RESTART - 1 &&
+			 skx_segment_dict_step(c));
+	return child;
+}
+
+/*
+ * Goes down to the leaf of the lexeme.  Returns the leaf's ordinal.
+ */
+static void
+skx_segment_dict_descend(SkxDictCursor *c, const char *lexeme, int len)
+{
+	int			level;
+
+	skx_segment_dict_enter(c, c->seg->header.dict_root);
+	level = c->head->level;
+	while (level > 0)
+	{
+		uint32		child = skx_segment_dict_child(c, lexeme, len);
+
+		skx_segment_dict_enter(c, child);
+		if (c->head->level != --level)
+			skx_segment_dict_damaged(c, "dictionary page of another level");
+	}
+}
+
+static void
+skx_segment_dict_relax(SkxSegment *seg)
+{
+	if (skx_blkio_crowded(seg->file))
+		skx_blkio_unpin(seg->file, &seg->dict_ref);
+}
+
+bool
+skx_segment_find(SkxSegment *seg, const char *lexeme, int len, SkxTerm *term)
+{
+	SkxDictCursor c;
+	bool		found = false;
+
+	if (seg->header.nterms == 0 || len > SKX_LEXEME_MAX)
+		return false;
+	c.seg = seg;
+	skx_segment_dict_descend(&c, lexeme, len);
+	skx_segment_dict_bisect(&c, lexeme, len);
+	for (;;)
+	{
+		int			cmp = skx_segment_dict_compare(&c, lexeme, len);
+
+		if (cmp > 0)
+			break;
+		skx_segment_dict_term(&c, term);
+		if (cmp == 0)
+		{
+			found = true;
+			break;
+		}
+		if (c.entry % SKX_DICT_RESTART == SKX_DICT_RESTART - 1 ||
+			!skx_segment_dict_step(&c))
+			break;
+	}
+	skx_segment_dict_relax(seg);
+	return found;
+}
+
+/*
+ * Leaves stand in the plane in lexeme order, with inner pages among them.
+ */
+static bool
+skx_segment_dict_next_leaf(SkxDictCursor *c)
+{
+	uint32		npages = c->seg->planes[SKX_SEGMENT_DICT].npages;
+
+	while (c->ordinal + 1 < npages)
+	{
+		skx_segment_dict_enter(c, c->ordinal + 1);
+		if (c->head->level == 0)
+		{
+			skx_segment_dict_restart(c, 0);
+			return true;
+		}
+	}
+	return false;
+}
+
+void
+skx_segment_prefix(SkxSegment *seg, const char *prefix, int len,
+				   SkxTermVisit visit, void *arg)
+{
+	SkxDictCursor c;
+	SkxTerm		term;
+
+	if (seg->header.nterms == 0 || len > SKX_LEXEME_MAX)
+		return;
+	c.seg = seg;
+	skx_segment_dict_descend(&c, prefix, len);
+	skx_segment_dict_bisect(&c, prefix, len);
+	for (;;)
+	{
+		CHECK_FOR_INTERRUPTS();
+		do
+		{
+			int			cmp = skx_segment_dict_compare(&c, prefix, len);
+
+			skx_segment_dict_term(&c, &term);
+			if (cmp < 0)
+				continue;
+			if (c.keylen < len || memcmp(c.key, prefix, len) != 0 ||
+				!visit(&term, c.key, c.keylen, arg))
+			{
+				skx_segment_dict_relax(seg);
+				return;
+			}
+		} while (skx_segment_dict_step(&c));
+
+		if (!skx_segment_dict_next_leaf(&c))
+			break;
+	}
+	skx_segment_dict_relax(seg);
+}

@@ -1,0 +1,187 @@
+/*
+ * segment_documents_reader.c
+ *	  From document numbers to TIDs and norms.
+ *
+ * TIDs are packed in groups whose widths vary, so a directory gives the first
+ * group of each page; it is read once per open segment (4 bytes for some 4,000
+ * documents).  Within a page everything is computed.
+ */
+#include "postgres.h"
+
+#include "codec/codec.h"
+#include "format/format_page.h"
+#include "rank/rank.h"
+#include "segment/segment.h"
+
+static void
+skx_segment_tid_directory(SkxSegment *seg)
+{
+	uint32		n = seg->header.tid_pages;
+	uint32		npages = seg->planes[SKX_SEGMENT_TIDS].npages;
+	uint32	   *directory;
+	SkxBlkRef	ref = {0};
+	uint32		i;
+
+	if (n == 0 || n > npages ||
+		npages - n != (n - 1) / SKX_TID_DIRECTORY + 1)
+		skx_segment_damaged(seg, SKX_SEGMENT_TIDS, 0,
+							"TID directory of the wrong size");
+	directory = palloc_extended(sizeof(uint32) * n, MCXT_ALLOC_HUGE);
+	for (i = 0; i < n; i += SKX_TID_DIRECTORY)
+	{
+		const char *page = skx_segment_pin(seg, SKX_SEGMENT_TIDS,
+										   n + i / SKX_TID_DIRECTORY, &ref);
+
+		memcpy(directory + i, page + SKX_PAGE_START,
+			   sizeof(uint32) * Min(n - i, SKX_TID_DIRECTORY));
+	}
+	skx_blkio_unpin(seg->file, &ref);
+	seg->tid_directory = directory;
+	seg->tid_page = 0;
+}
+
+/*
+ * Pins the data page of a group.
+ */
+static const SkxDiskTidPage *
+skx_segment_tid_page(SkxSegment *seg, uint32 group)
+{
+	const uint32 *directory;
+	uint32		page = seg->tid_page;
+	uint32		n = seg->header.tid_pages;
+	const SkxDiskTidPage *disk;
+
+	if (seg->tid_directory == NULL)
+		skx_segment_tid_directory(seg);
+	directory = seg->tid_directory;
+	if (directory[page] > group ||
+		(page + 1 < n && directory[page + 1] <= group))
+	{
+		uint32		low = 0;
+		uint32		high = n - 1;
+
+		while (low < high)
+		{
+			uint32		mid = (low + high + 1) / 2;
+
+			if (directory[mid] <= group)
+				low = mid;
+			else
+				high = mid - 1;
+		}
+		page = low;
+	}
+	seg->tid_page = page;
+	disk = (const SkxDiskTidPage *)
+		(skx_segment_pin(seg, SKX_SEGMENT_TIDS, page, &seg->tid_ref) +
+		 SKX_PAGE_START);
+	if (group < disk->first_group ||
+		group - disk->first_group >= disk->ngroups ||
+		disk->ngroups > (SKX_PAGE_CAPACITY - sizeof(SkxDiskTidPage)) /
+		sizeof(SkxDiskTidGroup))
+		skx_segment_damaged(seg, SKX_SEGMENT_TIDS, page,
+							"TID page of other documents");
+	return disk;
+}
+
+/*
+ * Document number `i` of a group.
+ */
+static bool
+skx_segment_tid_get(const char *page, const SkxDiskTidGroup *group, uint32 i,
+					ItemPointer tid)
+{
+	const uint8 *src = (const uint8 *) page + group->body;
+	const uint8 *end = (const uint8 *) page + SKX_PAGE_END;
+	uint32		block;
+	uint32		offset;
+
+	if (i >= group->ndocs || group->body >= SKX_PAGE_END ||
+		!skx_codec_bits_get(src, end, i, group->block_width, &block))
+		return false;
+	src += ((uint32) group->ndocs * group->block_width + 7) / 8;
+	if (src > end ||
+		!skx_codec_bits_get(src, end, i, group->offset_width, &offset))
+		return false;
+	offset += group->offset;
+	if (offset == 0 || offset > MaxOffsetNumber)
+		return false;
+	ItemPointerSet(tid, group->block + block, offset);
+	return true;
+}
+
+void
+skx_segment_tids_of(SkxSegment *seg, const uint32 *docs, int n,
+					ItemPointerData *tids)
+{
+	uint32		current = PG_UINT32_MAX;
+	const SkxDiskTidGroup *group = NULL;
+	const SkxDiskTidPage *disk = NULL;
+	int			i;
+
+	for (i = 0; i < n; i++)
+	{
+		uint32		wanted = docs[i] / SKX_TID_GROUP;
+
+		if (wanted != current)
+		{
+			if (disk == NULL || wanted < disk->first_group ||
+				wanted - disk->first_group >= disk->ngroups)
+				disk = skx_segment_tid_page(seg, wanted);
+			group = (const SkxDiskTidGroup *) (disk + 1) +
+				(wanted - disk->first_group);
+			current = wanted;
+		}
+		if (!skx_segment_tid_get(seg->tid_ref.page, group,
+								 docs[i] % SKX_TID_GROUP, &tids[i]))
+			skx_segment_damaged(seg, SKX_SEGMENT_TIDS, seg->tid_page,
+								"TID group does not decode");
+	}
+	if (skx_blkio_crowded(seg->file))
+		skx_blkio_unpin(seg->file, &seg->tid_ref);
+}
+
+void
+skx_segment_tids(SkxSegment *seg, uint32 first, int n, ItemPointerData *tids)
+{
+	uint32		docs[SKX_SUBBLOCK];
+	int			done;
+	int			i;
+
+	for (done = 0; done < n; done += SKX_SUBBLOCK)
+	{
+		int			some = Min(n - done, SKX_SUBBLOCK);
+
+		for (i = 0; i < some; i++)
+			docs[i] = first + done + i;
+		skx_segment_tids_of(seg, docs, some, tids + done);
+	}
+}
+
+uint8
+skx_segment_norm(SkxSegment *seg, uint32 doc)
+{
+	const char *page = skx_segment_pin(seg, SKX_SEGMENT_NORMS,
+									   doc / SKX_NORMS_PER_PAGE,
+									   &seg->norm_ref);
+
+	return (uint8) page[SKX_PAGE_START + doc % SKX_NORMS_PER_PAGE];
+}
+
+int
+skx_segment_drop_null(SkxSegment *seg, uint32 *docs, int n)
+{
+	int			kept = 0;
+	int			i;
+
+	if (seg->header.nnull == 0)
+		return n;
+	for (i = 0; i < n; i++)
+	{
+		docs[kept] = docs[i];
+		kept += skx_segment_norm(seg, docs[i]) != SKX_NORM_NULL;
+	}
+	if (skx_blkio_crowded(seg->file))
+		skx_blkio_unpin(seg->file, &seg->norm_ref);
+	return kept;
+}

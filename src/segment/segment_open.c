@@ -1,0 +1,189 @@
+/*
+ * segment_open.c
+ *	  Opens a segment: reads its header and lays out its planes.
+ *
+ * The header is small and immutable; a scan reads it anew, through the same
+ * cache as everything else.
+ */
+#include "postgres.h"
+
+#include "format/format.h"
+#include "format/format_page.h"
+#include "segment/segment.h"
+
+static const uint8 skx_segment_plane_ids[SKX_SEGMENT_NPLANES] = {
+	[SKX_SEGMENT_TIDS] = SKX_PLANE_TIDS,
+	[SKX_SEGMENT_NORMS] = SKX_PLANE_NORMS,
+	[SKX_SEGMENT_KEYS] = SKX_PLANE_KEYS,
+	[SKX_SEGMENT_DICT] = SKX_PLANE_DICT,
+	[SKX_SEGMENT_POSTINGS] = SKX_PLANE_POSTINGS,
+	[SKX_SEGMENT_POSITIONS] = SKX_PLANE_POSITIONS,
+	[SKX_SEGMENT_DELETES] = SKX_PLANE_DELETES,
+};
+
+static void
+skx_segment_verify(Relation rel, const SkxBlkKey *key, BlockNumber block,
+				   const char *page)
+{
+	SkxPageIdentity id;
+	const char *what;
+
+	id.incarnation = key->incarnation;
+	id.segment = key->segment;
+	id.ordinal = key->ordinal;
+	id.plane = key->plane;
+	what = skx_format_page_check(page, &id);
+	if (what != NULL)
+		skx_format_report(rel, block, what);
+}
+
+SkxBlkFile *
+skx_segment_file(Relation rel, uint64 incarnation)
+{
+	return skx_blkio_open(rel, incarnation, skx_segment_verify);
+}
+
+/*
+ * The whole header as one byte string.
+ */
+static char *
+skx_segment_read_header(SkxBlkFile *file, const SkxDiskSegmentRef *ref)
+{
+	SkxBlkRun	run = {0, ref->header_pages, ref->header};
+	SkxBlkPlane plane = {0};
+	SkxBlkRef	pin = {0};
+	char	   *bytes = palloc(ref->header_pages * SKX_PAGE_CAPACITY);
+	uint32		i;
+
+	plane.segment = ref->segment;
+	plane.plane = SKX_PLANE_HEADER;
+	plane.unit = 1;
+	plane.npages = ref->header_pages;
+	plane.nruns = 1;
+	plane.runs = &run;
+	for (i = 0; i < ref->header_pages; i++)
+	{
+		const char *page = skx_blkio_pin(file, &plane, i, &pin);
+
+		memcpy(bytes + i * SKX_PAGE_CAPACITY, page + SKX_PAGE_START,
+			   SKX_PAGE_CAPACITY);
+	}
+	skx_blkio_unpin(file, &pin);
+	return bytes;
+}
+
+/*
+ * Lays out plane `which` from the header's runs, which must cover its pages
+ * without holes.
+ */
+static bool
+skx_segment_layout(SkxSegment *seg, int which)
+{
+	const SkxDiskPlane *disk = &seg->header.planes[which];
+	SkxBlkPlane *plane = &seg->planes[which];
+	uint32		covered = 0;
+	int			i;
+
+	plane->segment = seg->header.segment;
+	plane->plane = skx_segment_plane_ids[which];
+	plane->unit = which == SKX_SEGMENT_POSTINGS ?
+		seg->header.block_size / BLCKSZ : 1;
+	plane->npages = disk->npages;
+	plane->nruns = disk->nruns;
+	plane->runs = seg->runs + disk->first_run;
+	if ((uint32) disk->first_run + disk->nruns > seg->header.nruns)
+		return false;
+	for (i = 0; i < plane->nruns; i++)
+	{
+		if (plane->runs[i].first != covered)
+			return false;
+		covered += plane->runs[i].npages;
+	}
+	return covered >= plane->npages;
+}
+
+SkxSegment *
+skx_segment_open(SkxBlkFile *file, Relation rel, const SkxView *view,
+				 int which)
+{
+	const SkxDiskSegmentRef *ref = &view->segments[which];
+	SkxSegment *seg = palloc0(sizeof(SkxSegment));
+	char	   *bytes = skx_segment_read_header(file, ref);
+	const SkxDiskRun *disk_runs;
+	int			i;
+
+	seg->rel = rel;
+	seg->file = file;
+	seg->incarnation = view->meta.incarnation;
+	seg->deletes = InvalidBuffer;
+	memcpy(&seg->header, bytes, sizeof(SkxDiskSegment));
+	if (seg->header.magic != SKX_MAGIC ||
+		seg->header.version > SKX_VERSION ||
+		seg->header.segment != ref->segment ||
+		seg->header.ndocs != ref->ndocs ||
+		seg->header.block_size != view->meta.block_size ||
+		sizeof(SkxDiskSegment) + seg->header.nruns * sizeof(SkxDiskRun) >
+		ref->header_pages * SKX_PAGE_CAPACITY)
+		skx_format_report(rel, ref->header,
+						  "segment header does not fit the segment directory");
+	seg->runs = palloc(sizeof(SkxBlkRun) * (seg->header.nruns + 1));
+	disk_runs = (const SkxDiskRun *) (bytes + sizeof(SkxDiskSegment));
+	for (i = 0; i < seg->header.nruns; i++)
+	{
+		seg->runs[i].first = disk_runs[i].first;
+		seg->runs[i].npages = disk_runs[i].npages;
+		seg->runs[i].block = disk_runs[i].block;
+	}
+	for (i = 0; i < SKX_SEGMENT_NPLANES; i++)
+		if (!skx_segment_layout(seg, i))
+			skx_format_report(rel, ref->header,
+							  "segment planes do not cover their pages");
+	pfree(bytes);
+	return seg;
+}
+
+void
+skx_segment_close(SkxSegment *seg)
+{
+	skx_blkio_unpin(seg->file, &seg->dict_ref);
+	skx_blkio_unpin(seg->file, &seg->tid_ref);
+	skx_blkio_unpin(seg->file, &seg->norm_ref);
+	if (BufferIsValid(seg->deletes))
+		ReleaseBuffer(seg->deletes);
+	if (seg->tid_directory != NULL)
+		pfree(seg->tid_directory);
+	pfree(seg->runs);
+	pfree(seg);
+}
+
+BlockNumber
+skx_segment_block(const SkxSegment *seg, SkxSegmentPlane plane,
+				  uint32 ordinal)
+{
+	const SkxBlkPlane *p = &seg->planes[plane];
+	int			i;
+
+	for (i = 0; i < p->nruns; i++)
+		if (ordinal >= p->runs[i].first &&
+			ordinal - p->runs[i].first < p->runs[i].npages)
+			return p->runs[i].block + (ordinal - p->runs[i].first);
+	skx_format_report(seg->rel, InvalidBlockNumber,
+					  "segment has no such page");
+}
+
+void
+skx_segment_damaged(const SkxSegment *seg, SkxSegmentPlane plane,
+					uint32 ordinal, const char *what)
+{
+	skx_format_report(seg->rel, skx_segment_block(seg, plane, ordinal), what);
+}
+
+const char *
+skx_segment_pin(SkxSegment *seg, SkxSegmentPlane plane, uint32 ordinal,
+				SkxBlkRef *ref)
+{
+	if (ordinal >= seg->planes[plane].npages)
+		skx_format_report(seg->rel, InvalidBlockNumber,
+						  "address past the end of a segment's plane");
+	return skx_blkio_pin(seg->file, &seg->planes[plane], ordinal, ref);
+}

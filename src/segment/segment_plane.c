@@ -1,0 +1,392 @@
+/*
+ * segment_plane.c
+ *	  The planes of a segment that is being built: from pages to file blocks.
+ *
+ * A plane takes whole blocks from the store, in allocations that grow with
+ * it, and maps its ordinals onto them in runs.  The block that is being
+ * filled has no place yet: whether it is the last one, and partial, shows only
+ * at the end.  Then the partial blocks of all planes are laid side by side, so
+ * that a tiny segment takes one block.  A page of an earlier block, which its
+ * maker held back, is written on its own.
+ *
+ * Finished pages are sealed here and written in batches of consecutive ones.
+ */
+#include "postgres.h"
+
+#include "segment/segment_internal.h"
+
+/* The largest allocation: this many blocks, or as many as make up 1 MB. */
+#define SKX_GROWTH_BLOCKS	8
+#define SKX_GROWTH_PAGES	(1024 * 1024 / BLCKSZ)
+
+/* Direct I/O wants buffers aligned to this. */
+#define SKX_BUFFER_ALIGN	4096
+#define SKX_SLAB_PAGES		16
+
+void
+skx_segment_space_init(SkxSegmentSpace *space,
+					   const SkxSegmentBuildOptions *options)
+{
+	memset(space, 0, sizeof(*space));
+	space->context = CurrentMemoryContext;
+	space->store = options->store;
+	space->incarnation = options->incarnation;
+	space->segment = options->segment;
+	space->block_pages = options->block_size / BLCKSZ;
+}
+
+static char *
+skx_segment_buffer_get(SkxSegmentSpace *space)
+{
+	if (space->nspare == 0)
+	{
+		char	   *slab = MemoryContextAlloc(space->context,
+											  SKX_SLAB_PAGES * BLCKSZ +
+											  SKX_BUFFER_ALIGN);
+		int			i;
+
+		space->spare_size += SKX_SLAB_PAGES;
+		if (space->spare == NULL)
+			space->spare = MemoryContextAlloc(space->context,
+											  space->spare_size *
+											  sizeof(char *));
+		else
+			space->spare = repalloc(space->spare,
+									space->spare_size * sizeof(char *));
+		slab = (char *) TYPEALIGN(SKX_BUFFER_ALIGN, slab);
+		for (i = 0; i < SKX_SLAB_PAGES; i++)
+			space->spare[space->nspare++] = slab + i * BLCKSZ;
+	}
+	return space->spare[--space->nspare];
+}
+
+static void
+skx_segment_buffer_put(SkxSegmentSpace *space, char *page)
+{
+	Assert(space->nspare < space->spare_size);
+	space->spare[space->nspare++] = page;
+}
+
+void
+skx_segment_plane_init(SkxPlaneWriter *plane, SkxSegmentSpace *space,
+					   uint8 kind)
+{
+	memset(plane, 0, sizeof(*plane));
+	plane->space = space;
+	plane->plane = kind;
+	plane->runs_size = 16;
+	plane->runs = palloc(plane->runs_size * sizeof(SkxDiskRun));
+	plane->pages = palloc0(space->block_pages * sizeof(char *));
+}
+
+static void
+skx_segment_plane_flush(SkxPlaneWriter *plane)
+{
+	SkxSegmentSpace *space = plane->space;
+	int			i;
+
+	if (plane->nbatch == 0)
+		return;
+	space->store->write(space->store->arg, plane->batch_at, plane->batch,
+						plane->nbatch);
+	for (i = 0; i < plane->nbatch; i++)
+		skx_segment_buffer_put(space, plane->batch[i]);
+	plane->nbatch = 0;
+}
+
+/* Queues a sealed page for file block `at`. */
+static void
+skx_segment_plane_write(SkxPlaneWriter *plane, BlockNumber at, char *page)
+{
+	if (plane->nbatch == SKX_PLANE_BATCH ||
+		(plane->nbatch > 0 && at != plane->batch_at + plane->nbatch))
+		skx_segment_plane_flush(plane);
+	if (plane->nbatch == 0)
+		plane->batch_at = at;
+	plane->batch[plane->nbatch++] = page;
+	if (plane->nbatch == SKX_PLANE_BATCH)
+		skx_segment_plane_flush(plane);
+}
+
+static void
+skx_segment_plane_map(SkxPlaneWriter *plane, uint32 first, uint32 npages,
+					  BlockNumber at)
+{
+	SkxDiskRun *run = plane->nruns > 0 ? &plane->runs[plane->nruns - 1] : NULL;
+
+	if (run != NULL && run->block + run->npages == at)
+	{
+		run->npages += npages;
+		return;
+	}
+	if (plane->nruns == plane->runs_size)
+	{
+		plane->runs_size *= 2;
+		plane->runs = repalloc(plane->runs,
+							   plane->runs_size * sizeof(SkxDiskRun));
+	}
+	run = &plane->runs[plane->nruns++];
+	run->first = first;
+	run->npages = npages;
+	run->block = at;
+}
+
+/* Gives the plane's next block a place in the file. */
+static BlockNumber
+skx_segment_plane_take(SkxPlaneWriter *plane)
+{
+	SkxSegmentSpace *space = plane->space;
+	BlockNumber at;
+
+	if (plane->nleft == 0)
+	{
+		uint32		most = Max(SKX_GROWTH_BLOCKS,
+							   SKX_GROWTH_PAGES / space->block_pages);
+
+		plane->nleft = Min(Max(plane->allocated / 32, 1), most);
+		plane->next = space->store->allocate(space->store->arg, plane->nleft);
+		plane->allocated += plane->nleft;
+	}
+	at = plane->next;
+	plane->next += space->block_pages;
+	plane->nleft--;
+	return at;
+}
+
+/* The block being filled is whole, or at least not the last one. */
+static void
+skx_segment_plane_block_end(SkxPlaneWriter *plane)
+{
+	uint32		block_pages = plane->space->block_pages;
+	BlockNumber at = skx_segment_plane_take(plane);
+	uint32		i;
+
+	skx_segment_plane_map(plane, plane->block * block_pages, block_pages, at);
+	for (i = 0; i < block_pages; i++)
+	{
+		if (plane->pages[i] != NULL)
+			skx_segment_plane_write(plane, at + i, plane->pages[i]);
+		plane->pages[i] = NULL;
+	}
+	plane->block++;
+}
+
+/* File block of an ordinal below the block being filled. */
+static BlockNumber
+skx_segment_plane_find(const SkxPlaneWriter *plane, uint32 ordinal)
+{
+	int			i;
+
+	/* the pages that come late are among the newest */
+	for (i = plane->nruns - 1; i > 0 && plane->runs[i].first > ordinal; i--)
+		 /* keep looking */ ;
+	return plane->runs[i].block + (ordinal - plane->runs[i].first);
+}
+
+/* A sealed copy of the content of `from`. */
+static char *
+skx_segment_plane_seal(SkxPlaneWriter *plane, uint32 ordinal,
+					   const char *from, uint32 used)
+{
+	SkxPageIdentity id;
+	char	   *page = skx_segment_buffer_get(plane->space);
+
+	id.incarnation = plane->space->incarnation;
+	id.segment = plane->space->segment;
+	id.plane = plane->plane;
+	id.ordinal = ordinal;
+	skx_format_page_init(page, &id);
+	memcpy(page + SKX_PAGE_START, from + SKX_PAGE_START, used);
+	skx_format_page_seal(page, used);
+	return page;
+}
+
+void
+skx_segment_plane_put(void *arg, uint32 ordinal, char *page, uint32 used)
+{
+	SkxPlaneWriter *plane = arg;
+	uint32		block_pages = plane->space->block_pages;
+	char	   *sealed = skx_segment_plane_seal(plane, ordinal, page, used);
+
+	plane->npages = Max(plane->npages, ordinal + 1);
+	if (ordinal / block_pages < plane->block)
+	{
+		skx_segment_plane_write(plane, skx_segment_plane_find(plane, ordinal),
+								sealed);
+		return;
+	}
+	while (ordinal / block_pages > plane->block)
+		skx_segment_plane_block_end(plane);
+	Assert(plane->pages[ordinal % block_pages] == NULL);
+	plane->pages[ordinal % block_pages] = sealed;
+}
+
+void
+skx_segment_plane_zero(SkxPlaneWriter *plane, uint32 npages)
+{
+	Assert(plane->npages == 0);
+	plane->npages = npages;
+	while (plane->block < npages / plane->space->block_pages)
+		skx_segment_plane_block_end(plane);
+}
+
+/* Pages of the last block when it is partial, else 0. */
+static uint32
+skx_segment_plane_tail(const SkxPlaneWriter *plane)
+{
+	return plane->npages % plane->space->block_pages;
+}
+
+/* Places all whole blocks and returns what was allocated in vain. */
+static void
+skx_segment_plane_end(SkxPlaneWriter *plane)
+{
+	SkxSegmentSpace *space = plane->space;
+
+	if (skx_segment_plane_tail(plane) == 0 &&
+		plane->block < plane->npages / space->block_pages)
+		skx_segment_plane_block_end(plane);
+	skx_segment_plane_flush(plane);
+	if (plane->nleft > 0)
+		space->store->give_back(space->store->arg, plane->next,
+								plane->nleft * space->block_pages);
+	plane->nleft = 0;
+}
+
+/*
+ * Finds a page in the blocks of tails for `npages` of them: first fit, none
+ * across blocks.  fill[] is what is taken of each block.
+ */
+static uint32
+skx_segment_plane_fit(uint32 *fill, uint32 npages, uint32 block_pages)
+{
+	uint32		block = 0;
+	uint32		at;
+
+	while (fill[block] + npages > block_pages)
+		block++;
+	at = block * block_pages + fill[block];
+	fill[block] += npages;
+	return at;
+}
+
+/* Writes the pages of a partial last block to file block `at`. */
+static void
+skx_segment_plane_tail_write(SkxPlaneWriter *plane, BlockNumber at)
+{
+	uint32		npages = skx_segment_plane_tail(plane);
+	uint32		i;
+
+	skx_segment_plane_map(plane, plane->npages - npages, npages, at);
+	for (i = 0; i < npages; i++)
+	{
+		if (plane->pages[i] != NULL)
+			skx_segment_plane_write(plane, at + i, plane->pages[i]);
+		plane->pages[i] = NULL;
+	}
+	skx_segment_plane_flush(plane);
+}
+
+/* Writes header and runs, as a byte stream, to file blocks from `at` on. */
+static void
+skx_segment_header_write(SkxPlaneWriter *planes, int nplanes,
+						 SkxDiskSegment *header, BlockNumber at)
+{
+	SkxPlaneWriter *stream = palloc(sizeof(SkxPlaneWriter));
+	Size		size = sizeof(SkxDiskSegment) +
+		header->nruns * sizeof(SkxDiskRun);
+	char	   *bytes = palloc0(size + SKX_PAGE_START);
+	SkxDiskRun *runs;
+	uint32		nruns = 0;
+	uint32		i;
+
+	for (i = 0; i < nplanes; i++)
+	{
+		header->planes[i].npages = planes[i].npages;
+		header->planes[i].first_run = nruns;
+		header->planes[i].nruns = planes[i].nruns;
+		nruns += planes[i].nruns;
+	}
+	Assert(nruns <= header->nruns);
+	header->nruns = nruns;
+	size = sizeof(SkxDiskSegment) + nruns * sizeof(SkxDiskRun);
+	memcpy(bytes + SKX_PAGE_START, header, sizeof(SkxDiskSegment));
+	runs = (SkxDiskRun *) (bytes + SKX_PAGE_START + sizeof(SkxDiskSegment));
+	for (i = 0; i < nplanes; i++)
+	{
+		memcpy(runs, planes[i].runs, planes[i].nruns * sizeof(SkxDiskRun));
+		runs += planes[i].nruns;
+	}
+	skx_segment_plane_init(stream, planes[0].space, SKX_PLANE_HEADER);
+	for (i = 0; i * SKX_PAGE_CAPACITY < size; i++)
+	{
+		Size		done = i * SKX_PAGE_CAPACITY;
+		char	   *page = skx_segment_plane_seal(stream, i, bytes + done,
+												  Min(size - done,
+													  SKX_PAGE_CAPACITY));
+
+		skx_segment_plane_write(stream, at + i, page);
+	}
+	skx_segment_plane_flush(stream);
+	pfree(bytes);
+	pfree(stream);
+}
+
+/*
+ * The deletes plane and all that is written later than it lie in this order
+ * in the file, so that replaying the header makes the file long enough for
+ * the zero pages, which no WAL record mentions.
+ */
+void
+skx_segment_plane_finish(SkxPlaneWriter *planes, int nplanes,
+						 SkxDiskSegment *header, SkxDiskSegmentRef *ref)
+{
+	SkxSegmentSpace *space = planes[0].space;
+	uint32		block_pages = space->block_pages;
+	uint32	   *fill = palloc0((nplanes + 1) * sizeof(uint32));
+	uint32	   *places = palloc0(nplanes * sizeof(uint32));
+	uint32		total = 0;		/* pages up to the end of the tails */
+	uint32		nruns = 0;
+	uint32		nblocks;
+	BlockNumber at;
+	Size		size;
+	int			i;
+
+	ref->npages = 0;
+	for (i = 0; i < nplanes; i++)
+	{
+		uint32		tail = skx_segment_plane_tail(&planes[i]);
+
+		skx_segment_plane_end(&planes[i]);
+		nruns += planes[i].nruns + (tail > 0 ? 1 : 0);
+		ref->npages += planes[i].npages;
+		if (tail == 0)
+			continue;
+		places[i] = skx_segment_plane_fit(fill, tail, block_pages);
+		total = Max(total, places[i] + tail);
+	}
+	if (nruns > PG_UINT16_MAX)
+		ereport(ERROR,
+				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+				 errmsg("a segment of this size needs larger blocks"),
+				 errhint("Increase the index's block_size.")));
+	header->nruns = nruns;
+	size = sizeof(SkxDiskSegment) + nruns * sizeof(SkxDiskRun);
+	ref->header_pages = (size + SKX_PAGE_CAPACITY - 1) / SKX_PAGE_CAPACITY;
+	nblocks = (total + ref->header_pages + block_pages - 1) / block_pages;
+	at = space->store->allocate(space->store->arg, nblocks);
+	for (i = 0; i < nplanes; i++)
+	{
+		if (skx_segment_plane_tail(&planes[i]) > 0)
+			skx_segment_plane_tail_write(&planes[i], at + places[i]);
+	}
+	ref->header = at + total;
+	ref->npages += ref->header_pages;
+	skx_segment_header_write(planes, nplanes, header, ref->header);
+	total += ref->header_pages;
+	if (total < nblocks * block_pages)
+		space->store->give_back(space->store->arg, at + total,
+								nblocks * block_pages - total);
+	pfree(fill);
+	pfree(places);
+}

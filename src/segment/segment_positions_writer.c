@@ -1,0 +1,88 @@
+/*
+ * segment_positions_writer.c
+ *	  Fills the positions plane: blocks of 128 positions, list after list.
+ *
+ * A block has an address only once it is full and encoded, since only then it
+ * shows whether it fits on the page.  Whoever needs the address of a position
+ * earlier leaves a mark, which is filled in when the block is placed.
+ */
+#include "postgres.h"
+
+#include "segment/segment_internal.h"
+
+void
+skx_segment_positions_init(SkxPositionsWriter *w, SkxPlaneWriter *plane)
+{
+	memset(w, 0, sizeof(*w));
+	w->plane = plane;
+	w->page = palloc0(BLCKSZ);
+	w->used = SKX_PAGE_START;
+}
+
+static void
+skx_segment_positions_page_end(SkxPositionsWriter *w)
+{
+	skx_segment_plane_put(w->plane, w->ordinal, w->page,
+						  w->used - SKX_PAGE_START);
+	w->ordinal++;
+	w->used = SKX_PAGE_START;
+}
+
+void
+skx_segment_positions_mark(SkxPositionsWriter *w, SkxPositionAddress *mark)
+{
+	Assert(w->nmarks < lengthof(w->marks));
+	mark->index = (uint8) w->n;
+	w->marks[w->nmarks++] = mark;
+}
+
+void
+skx_segment_positions_close(SkxPositionsWriter *w)
+{
+	uint8		block[SKX_POSBLOCK_MAX];
+	uint32		size;
+	int			i;
+
+	if (w->n == 0)
+		return;
+	size = skx_codec_positions_put(block, w->positions, w->n, w->starts) -
+		block;
+	if (w->used + size > SKX_PAGE_END)
+		skx_segment_positions_page_end(w);
+	for (i = 0; i < w->nmarks; i++)
+	{
+		w->marks[i]->page = w->ordinal;
+		w->marks[i]->offset = (uint16) w->used;
+	}
+	w->nmarks = 0;
+	memcpy(w->page + w->used, block, size);
+	w->used += size;
+	w->n = 0;
+	w->starts[0] = 0;
+	w->starts[1] = 0;
+}
+
+/* Adds the positions of one posting. */
+void
+skx_segment_positions_add(SkxPositionsWriter *w, const uint16 *positions,
+						  int n)
+{
+	int			i;
+
+	if (n > 0)
+		w->starts[w->n / 64] |= UINT64CONST(1) << (w->n % 64);
+	for (i = 0; i < n; i++)
+	{
+		w->positions[w->n++] = positions[i];
+		if (w->n == SKX_SUBBLOCK)
+			skx_segment_positions_close(w);
+	}
+}
+
+void
+skx_segment_positions_end(SkxPositionsWriter *w)
+{
+	Assert(w->n == 0);
+	if (w->used > SKX_PAGE_START)
+		skx_segment_positions_page_end(w);
+}

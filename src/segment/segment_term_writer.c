@@ -1,0 +1,421 @@
+/*
+ * segment_term_writer.c
+ *	  Puts one term after the other into dictionary, postings and positions.
+ *
+ * A short list is collected whole and then placed: in its dictionary entry,
+ * or in the postings plane, with its positions if those are few.  A long one
+ * streams through sub-blocks of 128 postings.  A sub-block can be handed to
+ * the skip list only when the position block that its first position falls
+ * into has an address, so the last complete one may have to wait.
+ */
+#include "postgres.h"
+
+#include "segment/segment_internal.h"
+
+/* k-th best impacts are kept for these k. */
+#define SKX_BEST_MAX	1000
+static const int skx_segment_kths[] = {10, 100, SKX_BEST_MAX};
+
+/* A score's bits, which order like the score, tf code and norm below them. */
+typedef uint64 SkxBest;
+
+typedef struct SkxSubblock
+{
+	SkxPostings p;
+	SkxImpactSet impacts;
+	SkxPositionAddress address;
+	bool		positions;		/* it has some */
+	bool		labelled;		/* columns of label_tf are in use */
+} SkxSubblock;
+
+struct SkxTermWriter
+{
+	SkxDictWriter *dict;
+	SkxSkiplistWriter *lists;
+	SkxPlaneWriter *postings;
+	SkxPositionsWriter positions;
+	const uint8 *norms;
+	float		lengths[256];	/* k1 (1 - b + b length / average), by norm */
+	SkxTermTotals totals;
+
+	/* the term */
+	char		lexeme[SKX_LEXEME_MAX];
+	int			len;
+	uint32		df;
+	uint64		npositions;
+	uint8		flags;
+
+	/* a short list */
+	uint16	   *flat;			/* positions of all its postings */
+	uint32		nflat;
+	uint8	   *bytes;			/* encoded */
+
+	/* a long list */
+	SkxSubblock *current;
+	SkxSubblock *waiting;
+	bool		has_waiting;
+	SkxPositionAddress first;	/* of the list's first position block */
+	SkxBest		best[SKX_BEST_MAX]; /* min-heap of the best scores */
+	int			nbest;
+};
+
+SkxTermWriter *
+skx_segment_terms_begin(SkxPlaneWriter *dict, SkxPlaneWriter *postings,
+						SkxPlaneWriter *positions, const uint8 *norms,
+						double average, double k1, double b)
+{
+	SkxTermWriter *w = palloc0(sizeof(SkxTermWriter));
+	int			norm;
+
+	w->dict = skx_segment_dict_begin(dict);
+	w->postings = postings;
+	w->lists = skx_skiplist_writer_create(postings->space->block_pages,
+										  skx_segment_plane_put, postings);
+	skx_segment_positions_init(&w->positions, positions);
+	w->norms = norms;
+	for (norm = 0; norm < 256; norm++)
+		w->lengths[norm] = k1 * (1 - b + b * (average > 0 ?
+											  skx_rank_norm_decode(norm) / average : 1));
+	w->flat = palloc(SKX_SUBBLOCK * SKX_TF_MAX * sizeof(uint16));
+	w->bytes = palloc(skx_codec_short_max(SKX_SUBBLOCK - 1) +
+					  SKX_SHORT_POSITION_MAX * SKX_OWN_POSITIONS_BYTES);
+	w->current = palloc0(sizeof(SkxSubblock));
+	w->waiting = palloc0(sizeof(SkxSubblock));
+	return w;
+}
+
+static void
+skx_segment_subblock_reset(SkxSubblock *s)
+{
+	s->p.n = 0;
+	s->positions = false;
+	s->address.offset = 0;
+	skx_rank_impacts_reset(&s->impacts);
+	if (s->labelled)
+		memset(s->p.label_tf, 0, sizeof(s->p.label_tf));
+	s->labelled = false;
+}
+
+/*
+ * Starts a term with `df` postings and `npositions` positions, larger than
+ * all terms before; flags are SKX_TERM_LABELS and SKX_TERM_BARE.
+ */
+void
+skx_segment_term_begin(SkxTermWriter *w, const char *lexeme, int len,
+					   uint32 df, uint64 npositions, uint8 flags)
+{
+	memcpy(w->lexeme, lexeme, len);
+	w->len = len;
+	w->df = df;
+	w->npositions = npositions;
+	w->flags = flags;
+	w->nflat = 0;
+	w->nbest = 0;
+	w->has_waiting = false;
+	w->first.offset = 0;
+	skx_segment_subblock_reset(w->current);
+	if (df >= SKX_SUBBLOCK)
+	{
+		skx_skiplist_writer_begin(w->lists, w->totals.nterms, df);
+		if (npositions > 0)
+			skx_segment_positions_mark(&w->positions, &w->first);
+	}
+}
+
+/* Puts `value` in place of the smallest of the heap. */
+static void
+skx_segment_best_replace(SkxBest *heap, int n, SkxBest value)
+{
+	int			at = 0;
+
+	for (;;)
+	{
+		int			child = 2 * at + 1;
+
+		if (child >= n)
+			break;
+		if (child + 1 < n && heap[child + 1] < heap[child])
+			child++;
+		if (heap[child] >= value)
+			break;
+		heap[at] = heap[child];
+		at = child;
+	}
+	heap[at] = value;
+}
+
+/* Adds `value` to a heap of `n`. */
+static void
+skx_segment_best_insert(SkxBest *heap, int n, SkxBest value)
+{
+	int			at = n;
+
+	while (at > 0 && heap[(at - 1) / 2] > value)
+	{
+		heap[at] = heap[(at - 1) / 2];
+		at = (at - 1) / 2;
+	}
+	heap[at] = value;
+}
+
+static void
+skx_segment_best_add(SkxTermWriter *w, uint32 tf, uint8 norm)
+{
+	uint32		counted = Min(Max(tf, 1), 256);
+	union
+	{
+		float		score;
+		uint32		bits;
+	}			value;
+	SkxBest		best;
+
+	/* of a positive float, the bits order like the value */
+	value.score = counted / (counted + w->lengths[norm]);
+	best = (uint64) value.bits << 16 | (counted - 1) << 8 | norm;
+	if (w->nbest < SKX_BEST_MAX)
+		skx_segment_best_insert(w->best, w->nbest++, best);
+	else if (best > w->best[0])
+		skx_segment_best_replace(w->best, SKX_BEST_MAX, best);
+}
+
+/* Hands a sub-block over whose address is known. */
+static void
+skx_segment_subblock_put(SkxTermWriter *w, SkxSubblock *s)
+{
+	skx_skiplist_writer_add(w->lists, &s->p,
+							skx_rank_impacts_pack(&s->impacts), &s->address);
+	skx_segment_subblock_reset(s);
+}
+
+/* The current sub-block is complete. */
+static void
+skx_segment_subblock_end(SkxTermWriter *w)
+{
+	SkxSubblock *s = w->current;
+
+	if (w->has_waiting)
+	{
+		/* two that begin in one position block: cut that block short */
+		if (w->waiting->address.offset == 0)
+			skx_segment_positions_close(&w->positions);
+		skx_segment_subblock_put(w, w->waiting);
+		w->has_waiting = false;
+	}
+	if (!s->positions)
+	{
+		/* no meaning, but near its neighbours' */
+		s->address.page = w->positions.ordinal;
+		s->address.index = 0;
+	}
+	if (!s->positions || s->address.offset != 0)
+	{
+		skx_segment_subblock_put(w, s);
+		return;
+	}
+	w->current = w->waiting;
+	w->waiting = s;
+	w->has_waiting = true;
+}
+
+/* Fills in the labels of the posting just added as number `at`. */
+static void
+skx_segment_posting_labels(SkxSubblock *s, int at, const SkxPosting *posting)
+{
+	uint8		set = 0;
+	int			i;
+
+	s->labelled = true;
+	for (i = 0; i < posting->tf; i++)
+	{
+		int			label = WEP_GETWEIGHT(posting->positions[i]);
+
+		set |= 1 << label;
+		if (label != SKX_LABEL_D)
+			s->p.label_tf[label - 1][at]++;
+	}
+	s->p.labels[at] = set;
+}
+
+/* Adds the next posting of the term. */
+void
+skx_segment_term_posting(SkxTermWriter *w, const SkxPosting *posting)
+{
+	SkxSubblock *s = w->current;
+	int			at = s->p.n++;
+
+	s->p.docs[at] = posting->doc;
+	s->p.tf[at] = posting->tf;
+	if (posting->labelled)
+		skx_segment_posting_labels(s, at, posting);
+	else
+		s->p.labels[at] = posting->tf > 0 ? 1 << SKX_LABEL_D : 0;
+	if (w->df < SKX_SUBBLOCK)
+	{
+		memcpy(w->flat + w->nflat, posting->positions,
+			   posting->tf * sizeof(uint16));
+		w->nflat += posting->tf;
+		return;
+	}
+	if (posting->tf > 0)
+	{
+		if (!s->positions)
+			skx_segment_positions_mark(&w->positions, &s->address);
+		s->positions = true;
+		skx_segment_positions_add(&w->positions, posting->positions,
+								  posting->tf);
+	}
+	skx_rank_impacts_add(&s->impacts, posting->tf, w->norms[posting->doc]);
+	skx_segment_best_add(w, posting->tf, w->norms[posting->doc]);
+	if (s->p.n == SKX_SUBBLOCK)
+		skx_segment_subblock_end(w);
+}
+
+static int
+skx_segment_best_compare(const void *a, const void *b)
+{
+	SkxBest		x = *(const SkxBest *) a;
+	SkxBest		y = *(const SkxBest *) b;
+
+	return x > y ? -1 : x < y;
+}
+
+/* Ends a long list and appends its part of the dictionary value. */
+static uint8 *
+skx_segment_term_long(SkxTermWriter *w, uint8 *to)
+{
+	SkxListAddress address;
+	int			i;
+
+	if (w->current->p.n > 0)
+		skx_segment_subblock_end(w);
+	skx_segment_positions_close(&w->positions);
+	if (w->has_waiting)
+		skx_segment_subblock_put(w, w->waiting);
+	skx_skiplist_writer_end(w->lists, &address);
+
+	to = skx_codec_varint32_put(to, address.page);
+	to = skx_codec_varint32_put(to, address.offset);
+	to = skx_codec_varint32_put(to, address.nnodes);
+	for (i = 0; i < 8; i++)
+		*to++ = (uint8) (address.impacts >> (8 * i));
+	qsort(w->best, w->nbest, sizeof(SkxBest), skx_segment_best_compare);
+	for (i = 0; i < lengthof(skx_segment_kths); i++)
+	{
+		int			k = skx_segment_kths[i];
+
+		if (k > w->nbest)
+			break;
+		*to++ = (uint8) (w->best[k - 1] >> 8);
+		*to++ = (uint8) w->best[k - 1];
+	}
+	if (address.has_table)
+	{
+		w->flags |= SKX_TERM_TABLE;
+		to = skx_codec_varint32_put(to, address.table_page);
+	}
+	return to;
+}
+
+/* Puts the positions of a short list into the plane. */
+static void
+skx_segment_term_positions(SkxTermWriter *w)
+{
+	const SkxPostings *p = &w->current->p;
+	uint32		at = 0;
+	int			i;
+
+	skx_segment_positions_mark(&w->positions, &w->first);
+	for (i = 0; i < p->n; i++)
+	{
+		skx_segment_positions_add(&w->positions, w->flat + at, p->tf[i]);
+		at += p->tf[i];
+	}
+	skx_segment_positions_close(&w->positions);
+}
+
+/* Places a short list and appends its part of the dictionary value. */
+static uint8 *
+skx_segment_term_short(SkxTermWriter *w, uint8 *to)
+{
+	const SkxPostings *p = &w->current->p;
+	uint32		size;
+
+	size = skx_codec_short_put(w->bytes, p) - w->bytes;
+	/* a position takes a byte or more */
+	if (size + w->nflat <= SKX_OWN_POSITIONS_BYTES)
+	{
+		uint8	   *end = skx_codec_short_positions_put(w->bytes + size, p,
+														w->flat);
+
+		if (end - w->bytes <= SKX_OWN_POSITIONS_BYTES)
+		{
+			size = end - w->bytes;
+			w->flags |= SKX_TERM_OWN_POSITIONS;
+		}
+	}
+	if (w->nflat == 0)
+		w->flags |= SKX_TERM_OWN_POSITIONS;
+	if (w->df <= SKX_INLINE_DF && size <= SKX_INLINE_BYTES &&
+		(w->flags & SKX_TERM_OWN_POSITIONS) != 0)
+	{
+		w->flags |= SKX_TERM_INLINE;
+		to = skx_codec_varint32_put(to, size);
+		memcpy(to, w->bytes, size);
+		to += size;
+	}
+	else
+	{
+		uint32		page;
+		uint16		offset;
+
+		w->flags |= SKX_TERM_SHORT;
+		skx_skiplist_writer_short(w->lists, w->bytes, size, &page, &offset);
+		to = skx_codec_varint32_put(to, page);
+		to = skx_codec_varint32_put(to, offset);
+		to = skx_codec_varint32_put(to, size);
+	}
+	if ((w->flags & SKX_TERM_OWN_POSITIONS) == 0)
+		skx_segment_term_positions(w);
+	return to;
+}
+
+/* Ends the term: its lists are placed and its dictionary entry written. */
+void
+skx_segment_term_end(SkxTermWriter *w)
+{
+	uint8		body[SKX_DICT_VALUE_MAX];
+	uint8		value[SKX_DICT_VALUE_MAX];
+	uint8	   *end;
+	uint8	   *to = value;
+
+	if (w->df < SKX_SUBBLOCK)
+		end = skx_segment_term_short(w, body);
+	else
+	{
+		w->flags |= SKX_TERM_LONG;
+		end = skx_segment_term_long(w, body);
+	}
+	to = skx_codec_varint32_put(to, w->df);
+	*to++ = w->flags;
+	to = skx_codec_varint64_put(to, w->npositions);
+	memcpy(to, body, end - body);
+	to += end - body;
+	if ((w->flags & SKX_TERM_OWN_POSITIONS) == 0 && w->npositions > 0)
+	{
+		to = skx_codec_varint32_put(to, w->first.page);
+		to = skx_codec_varint32_put(to, w->first.offset);
+	}
+	skx_segment_dict_add(w->dict, w->lexeme, w->len, value, to - value);
+	w->totals.nterms++;
+	w->totals.npostings += w->df;
+	w->totals.npositions += w->npositions;
+}
+
+uint32
+skx_segment_terms_end(SkxTermWriter *w, SkxTermTotals *totals)
+{
+	skx_skiplist_writer_finish(w->lists);
+	skx_segment_positions_end(&w->positions);
+	*totals = w->totals;
+	return skx_segment_dict_end(w->dict);
+}

@@ -1,0 +1,22 @@
+/*
+ * skipidx.c
+ *	  The library as the server loads it.
+ */
+#include "postgres.h"
+
+#include "am/am.h"
+#include "blkio/blkio.h"
+#include "fmgr.h"
+#include "utils/guc.h"
+
+PG_MODULE_MAGIC;
+
+extern PGDLLEXPORT void _PG_init(void);
+
+void
+_PG_init(void)
+{
+	skx_blkio_init();
+	skx_am_options_init();
+	MarkGUCPrefixReserved("skipidx");
+}

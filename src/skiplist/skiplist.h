@@ -1,0 +1,151 @@
+/*
+ * skiplist.h
+ *	  Posting lists as deterministic block skip lists: the writer, and the
+ *	  cursor that skips.
+ */
+#ifndef SKX_SKIPLIST_SKIPLIST_H
+#define SKX_SKIPLIST_SKIPLIST_H
+
+#include "blkio/blkio.h"
+#include "codec/codec.h"
+#include "rank/rank.h"
+
+/* Where positions of a sub-block start, or of a list. */
+typedef struct SkxPositionAddress
+{
+	uint32		page;			/* ordinal in the positions plane */
+	uint16		offset;			/* of a position block, from page start */
+	uint8		index;			/* of the first position in that block */
+} SkxPositionAddress;
+
+/* A long list, as the dictionary knows it. */
+typedef struct SkxListAddress
+{
+	uint32		page;			/* of the header of node 0 */
+	uint16		offset;
+	uint32		nnodes;
+	bool		has_table;		/* table pages exist */
+	uint32		table_page;		/* the first of them */
+	SkxImpacts	impacts;		/* list maxima */
+} SkxListAddress;
+
+/* Takes finished pages; ordinals come once each but not always in order. */
+typedef void (*SkxPageSink) (void *arg, uint32 ordinal, char *page,
+							 uint32 used);
+
+/*
+ * skiplist_writer.c : fills the postings plane, list after list
+ *
+ * `block_pages` pages make a block.  The sink gets each page with its content
+ * written from SKX_PAGE_START on, `used` bytes, and may modify the page until
+ * it returns; identity and seal are its business.
+ */
+typedef struct SkxSkiplistWriter SkxSkiplistWriter;
+
+extern SkxSkiplistWriter *skx_skiplist_writer_create(uint32 block_pages,
+													 SkxPageSink sink,
+													 void *arg);
+extern void skx_skiplist_writer_short(SkxSkiplistWriter *w,
+									  const uint8 *bytes, uint32 nbytes,
+									  uint32 *page, uint16 *offset);
+extern void skx_skiplist_writer_begin(SkxSkiplistWriter *w, uint32 term,
+									  uint32 df);
+extern void skx_skiplist_writer_add(SkxSkiplistWriter *w,
+									const SkxPostings *postings,
+									SkxImpacts impacts,
+									const SkxPositionAddress *positions);
+extern void skx_skiplist_writer_end(SkxSkiplistWriter *w,
+									SkxListAddress *address);
+/* Hands over what is left; returns the number of pages of the plane. */
+extern uint32 skx_skiplist_writer_finish(SkxSkiplistWriter *w);
+
+/*
+ * What reading did, counted per backend and never reset: tests assert work,
+ * not only answers.
+ */
+typedef struct SkxWork
+{
+	uint64		nodes;			/* node headers read */
+	uint64		portions;		/* pages of posting lists entered */
+	uint64		subblocks;		/* sub-blocks whose documents were decoded */
+	uint64		fills;			/* sub-blocks put into a window undecoded */
+	uint64		tables;			/* pages of node tables read */
+	uint64		positions;		/* position blocks decoded */
+	uint64		candidates;		/* documents offered to a filter */
+} SkxWork;
+
+extern PGDLLIMPORT SkxWork skx_skiplist_work;
+
+/*
+ * skiplist_cursor.c : reads one long list, forward and with skips
+ *
+ * The cursor stands on a sub-block: `base` is the last document before it,
+ * `last` its last, `n` its postings; body..end are its bytes, valid while
+ * `ref` is pinned.  It moves forward only.  Damage is reported and does not
+ * return.
+ */
+typedef struct SkxSkiplistCursor
+{
+	/* the list */
+	SkxBlkFile *file;
+	Relation	rel;
+	const SkxBlkPlane *plane;
+	uint32		term;
+	SkxListAddress list;
+
+	/* the node */
+	uint32		node;
+	uint32		node_page;		/* ordinal of its first page */
+	uint32		node_last;
+	uint16		node_offset;	/* of its header in the first page */
+	uint16		node_npages;
+	uint16		header_size;
+	uint8		nforward;
+	bool		is_last;
+	uint32		forward_last[8];
+	uint32	   *page_last;		/* node_npages entries, palloc'd */
+	int			page_slots;		/* allocated */
+	uint32	   *table_last;		/* of all nodes, when node 0 knew them */
+
+	/* the portion */
+	SkxBlkRef	ref;
+	uint32		portion;		/* page of the node, from 0 */
+	int			nsub;
+	int			tail;
+	uint32		portion_base;
+	uint32		pos_page;
+	const uint64 *impacts;		/* columns, NULL while unpinned */
+	const uint32 *lasts;
+	const char *bodies;			/* unaligned columns from here on */
+
+	/* the sub-block */
+	int			sub;
+	int			n;
+	uint32		base;
+	uint32		last;
+	const uint8 *body;
+	const uint8 *end;
+} SkxSkiplistCursor;
+
+extern void skx_skiplist_open(SkxSkiplistCursor *c, SkxBlkFile *file,
+							  Relation rel, const SkxBlkPlane *plane,
+							  uint32 term, const SkxListAddress *list);
+extern void skx_skiplist_close(SkxSkiplistCursor *c);
+
+/*
+ * Moves to the first sub-block, at or after the current one, whose last
+ * document is >= target.  False when there is none: the list is done.
+ */
+extern bool skx_skiplist_seek(SkxSkiplistCursor *c, uint32 target);
+
+/* To the next sub-block; false at the end of the list. */
+extern bool skx_skiplist_next(SkxSkiplistCursor *c);
+
+/* Makes body..end valid again after the pin may have been given up. */
+extern void skx_skiplist_pin(SkxSkiplistCursor *c);
+extern void skx_skiplist_relax(SkxSkiplistCursor *c);
+
+extern void skx_skiplist_positions(SkxSkiplistCursor *c,
+								   SkxPositionAddress *address);
+
+#endif							/* SKX_SKIPLIST_SKIPLIST_H */

@@ -1,0 +1,401 @@
+/*
+ * skiplist_cursor.c
+ *	  Reads one long posting list, forward and with skips.
+ *
+ * A seek goes down three levels and touches as little as it can: the nodes'
+ * last documents (the table of node 0 or of the table pages, else the linear
+ * forward pointers), then the node header's last document per page, then the
+ * portion's last document per sub-block.  A node whose documents all precede
+ * the target is never read, nor is a page of the node where it stops.  The
+ * cursor lands on the first node that can contain the target.
+ */
+#include "postgres.h"
+
+#include "format/format.h"
+#include "format/format_page.h"
+#include "format/format_postings.h"
+#include "skiplist/skiplist.h"
+
+SkxWork		skx_skiplist_work;
+
+#define SKX_TABLE_UNREAD	((uint32) 0xFFFFFFFF)
+
+/*
+ * Reports damage in a page of the list.
+ */
+static void
+skx_skiplist_damaged(SkxSkiplistCursor *c, uint32 ordinal, const char *what)
+{
+	BlockNumber block = InvalidBlockNumber;
+	int			i;
+
+	for (i = 0; i < c->plane->nruns; i++)
+	{
+		const SkxBlkRun *run = &c->plane->runs[i];
+
+		if (ordinal >= run->first && ordinal - run->first < run->npages)
+			block = run->block + (ordinal - run->first);
+	}
+	skx_format_report(c->rel, block, what);
+}
+
+/*
+ * The first entry of ascending `last` in [from, n) that is >= target; n when
+ * there is none.
+ */
+static int
+skx_skiplist_lower_bound(const uint32 *last, int from, int n, uint32 target)
+{
+	int			low = from;
+	int			high = n;
+
+	/* the next entry is by far the likeliest */
+	if (low < high && last[low] >= target)
+		return low;
+	while (low < high)
+	{
+		int			mid = (low + high) / 2;
+
+		if (last[mid] < target)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low;
+}
+
+static uint32
+skx_skiplist_node_page(const SkxSkiplistCursor *c, uint32 node)
+{
+	uint32		unit = c->plane->unit;
+
+	if (node == 0)
+		return c->list.page;
+	return (c->list.page / unit + node) * unit;
+}
+
+/*
+ * Copies what later moves need out of a node's header, so that the header's
+ * page need not stay pinned while the cursor is on another page of the node.
+ */
+static void
+skx_skiplist_copy_header(SkxSkiplistCursor *c, const SkxDiskNode *disk,
+						 uint32 ordinal)
+{
+	const char *columns = (const char *) (disk + 1);
+	const uint64 *impacts = (const uint64 *) columns;
+	const uint32 *lasts;
+
+	lasts = (const uint32 *) (impacts + disk->page_slots + disk->forward_slots +
+							  disk->table_slots);
+	if (c->page_slots < disk->npages)
+	{
+		if (c->page_last != NULL)
+			pfree(c->page_last);
+		c->page_last = palloc(sizeof(uint32) * disk->npages);
+		c->page_slots = disk->npages;
+	}
+	memcpy(c->page_last, lasts, sizeof(uint32) * disk->npages);
+	lasts += disk->page_slots;
+	memcpy(c->forward_last, lasts, sizeof(uint32) * disk->nforward);
+	lasts += disk->forward_slots;
+	if (disk->table_nodes > 0 && c->table_last == NULL)
+	{
+		if (disk->table_nodes != c->list.nnodes ||
+			disk->table_nodes > disk->table_slots)
+			skx_skiplist_damaged(c, ordinal,
+								 "node table does not cover its list");
+		c->table_last = palloc(sizeof(uint32) * disk->table_nodes);
+		memcpy(c->table_last, lasts, sizeof(uint32) * disk->table_nodes);
+	}
+}
+
+/*
+ * Enters a node: pins its first page and reads the header.
+ */
+static void
+skx_skiplist_enter_node(SkxSkiplistCursor *c, uint32 node)
+{
+	uint32		ordinal = skx_skiplist_node_page(c, node);
+	uint16		offset = node == 0 ? c->list.offset : SKX_PAGE_START;
+	const char *page = skx_blkio_pin(c->file, c->plane, ordinal, &c->ref);
+	const SkxDiskNode *disk;
+
+	if (offset % 8 != 0 || offset < SKX_PAGE_START ||
+		offset + sizeof(SkxDiskNode) > SKX_PAGE_END)
+		skx_skiplist_damaged(c, ordinal, "node header out of its page");
+	disk = (const SkxDiskNode *) (page + offset);
+	if (disk->term != c->term || disk->node != node)
+		skx_skiplist_damaged(c, ordinal, "node of another list");
+	if (disk->npages == 0 || disk->npages > disk->page_slots ||
+		disk->npages > c->plane->unit ||
+		disk->nforward > disk->forward_slots ||
+		disk->forward_slots > SKX_NODE_LINEAR ||
+		offset + SKX_NODE_HEADER_SIZE(disk->page_slots, disk->forward_slots,
+									  disk->table_slots) > SKX_PAGE_END)
+		skx_skiplist_damaged(c, ordinal, "node header counts out of range");
+
+	c->node = node;
+	c->node_page = ordinal;
+	c->node_offset = offset;
+	c->node_npages = disk->npages;
+	c->node_last = disk->last;
+	c->header_size = SKX_NODE_HEADER_SIZE(disk->page_slots,
+										  disk->forward_slots,
+										  disk->table_slots);
+	c->nforward = disk->nforward;
+	c->is_last = disk->is_last != 0;
+	skx_skiplist_copy_header(c, disk, ordinal);
+	c->lasts = NULL;
+	skx_skiplist_work.nodes++;
+}
+
+/*
+ * Stands on sub-block `sub` of the current portion.
+ */
+static void
+skx_skiplist_enter_subblock(SkxSkiplistCursor *c, int sub)
+{
+	uint16		body = ((const uint16 *) c->bodies)[sub];
+	uint16		next = SKX_PAGE_END;
+
+	if (sub + 1 < c->nsub)
+		next = ((const uint16 *) c->bodies)[sub + 1];
+	if (body < SKX_PAGE_START || body >= next || next > SKX_PAGE_END)
+		skx_skiplist_damaged(c, c->node_page + c->portion,
+							 "sub-block out of its page");
+	c->sub = sub;
+	c->n = sub + 1 < c->nsub ? SKX_SUBBLOCK : c->tail;
+	c->base = sub > 0 ? c->lasts[sub - 1] : c->portion_base;
+	c->last = c->lasts[sub];
+	c->body = (const uint8 *) c->ref.page + body;
+	c->end = (const uint8 *) c->ref.page + next;
+}
+
+/*
+ * Pins the current portion's page and finds its columns.
+ */
+void
+skx_skiplist_pin(SkxSkiplistCursor *c)
+{
+	uint32		ordinal = c->node_page + c->portion;
+	const char *page;
+	const SkxDiskPortion *disk;
+	uint32		offset = SKX_PAGE_START;
+
+	if (c->lasts != NULL && c->ref.page != NULL)
+		return;
+	page = skx_blkio_pin(c->file, c->plane, ordinal, &c->ref);
+	if (c->portion == 0)
+		offset = c->node_offset + c->header_size;
+	if (offset + sizeof(SkxDiskPortion) > SKX_PAGE_END)
+		skx_skiplist_damaged(c, ordinal, "portion out of its page");
+	disk = (const SkxDiskPortion *) (page + offset);
+	if (disk->term != c->term)
+		skx_skiplist_damaged(c, ordinal, "portion of another list");
+	if (disk->nsub == 0 || disk->tail == 0 || disk->tail > SKX_SUBBLOCK ||
+		offset + sizeof(SkxDiskPortion) +
+		(uint32) disk->nsub * SKX_PORTION_COLUMNS > SKX_PAGE_END)
+		skx_skiplist_damaged(c, ordinal, "portion counts out of range");
+	c->nsub = disk->nsub;
+	c->tail = disk->tail;
+	c->portion_base = disk->base;
+	c->pos_page = disk->pos_page;
+	c->impacts = (const uint64 *) (disk + 1);
+	c->lasts = (const uint32 *) (c->impacts + disk->nsub);
+	c->bodies = (const char *) (c->lasts + disk->nsub);
+	if (c->sub >= 0)
+		skx_skiplist_enter_subblock(c, c->sub);
+}
+
+/*
+ * Lets go of the page between uses when the backend holds many pins.
+ */
+void
+skx_skiplist_relax(SkxSkiplistCursor *c)
+{
+	if (c->ref.page != NULL && skx_blkio_crowded(c->file))
+	{
+		skx_blkio_unpin(c->file, &c->ref);
+		c->lasts = NULL;
+	}
+}
+
+static void
+skx_skiplist_enter_portion(SkxSkiplistCursor *c, uint32 portion)
+{
+	c->portion = portion;
+	c->lasts = NULL;
+	c->sub = -1;
+	skx_skiplist_pin(c);
+	skx_skiplist_work.portions++;
+}
+
+void
+skx_skiplist_open(SkxSkiplistCursor *c, SkxBlkFile *file, Relation rel,
+				  const SkxBlkPlane *plane, uint32 term,
+				  const SkxListAddress *list)
+{
+	memset(c, 0, sizeof(*c));
+	c->file = file;
+	c->rel = rel;
+	c->plane = plane;
+	c->term = term;
+	c->list = *list;
+	c->sub = -1;
+	c->node_npages = 0;			/* no node entered yet */
+}
+
+void
+skx_skiplist_close(SkxSkiplistCursor *c)
+{
+	if (c->ref.page != NULL)
+		skx_blkio_unpin(c->file, &c->ref);
+	if (c->page_last != NULL)
+		pfree(c->page_last);
+	if (c->table_last != NULL)
+		pfree(c->table_last);
+	memset(c, 0, sizeof(*c));
+}
+
+/*
+ * Reads the node table from its own pages, all of it: 4 bytes a node.
+ */
+static void
+skx_skiplist_load_table(SkxSkiplistCursor *c)
+{
+	uint32		done = 0;
+	uint32		ordinal = c->list.table_page;
+	SkxBlkRef	ref = {0};
+
+	c->table_last = palloc_extended(sizeof(uint32) * c->list.nnodes,
+									MCXT_ALLOC_HUGE);
+	while (done < c->list.nnodes)
+	{
+		const char *page = skx_blkio_pin(c->file, c->plane, ordinal, &ref);
+		const SkxDiskNodeTable *disk;
+		const uint32 *lasts;
+
+		disk = (const SkxDiskNodeTable *) (page + SKX_PAGE_START);
+		if (disk->term != c->term || disk->first_node != done ||
+			disk->nnodes == 0 || disk->nnodes > c->list.nnodes - done ||
+			disk->nnodes > SKX_NODE_TABLE_MAX)
+			skx_skiplist_damaged(c, ordinal, "node table of another list");
+		lasts = (const uint32 *) ((const uint64 *) (disk + 1) + disk->nnodes);
+		memcpy(c->table_last + done, lasts, sizeof(uint32) * disk->nnodes);
+		done += disk->nnodes;
+		ordinal++;
+		skx_skiplist_work.tables++;
+	}
+	skx_blkio_unpin(c->file, &ref);
+}
+
+/*
+ * The first node after the current one that can contain `target`; nnodes when
+ * none can.  Without a table the answer may be a node short of it, when it
+ * lies beyond the forward pointers: the caller asks again from there.
+ */
+static uint32
+skx_skiplist_node_after(SkxSkiplistCursor *c, uint32 target)
+{
+	int			i;
+
+	if (c->is_last)
+		return c->list.nnodes;
+	if (c->table_last == NULL)
+	{
+		for (i = 0; i < c->nforward; i++)
+			if (c->forward_last[i] >= target)
+				return c->node + 1 + i;
+		if (!c->list.has_table)
+			return c->node + 1 + c->nforward;
+		skx_skiplist_load_table(c);
+	}
+	return skx_skiplist_lower_bound(c->table_last, c->node + 1,
+									c->list.nnodes, target);
+}
+
+/*
+ * Moves to the node that can contain the target, then to its page.
+ */
+static bool
+skx_skiplist_seek_page(SkxSkiplistCursor *c, uint32 target)
+{
+	int			from = c->portion + 1;
+	int			page;
+
+	if (c->node_npages == 0)
+	{
+		skx_skiplist_enter_node(c, 0);
+		from = 0;
+	}
+	while (c->node_last < target)
+	{
+		uint32		node = skx_skiplist_node_after(c, target);
+
+		if (node >= c->list.nnodes)
+			return false;
+		skx_skiplist_enter_node(c, node);
+		from = 0;
+	}
+	page = skx_skiplist_lower_bound(c->page_last, from, c->node_npages,
+									target);
+	if (page >= c->node_npages)
+		skx_skiplist_damaged(c, c->node_page,
+							 "node ends before its last document");
+	skx_skiplist_enter_portion(c, page);
+	return true;
+}
+
+bool
+skx_skiplist_seek(SkxSkiplistCursor *c, uint32 target)
+{
+	int			sub;
+
+	if (c->node_npages != 0 && c->sub >= 0)
+	{
+		if (c->last >= target)
+			return true;
+		skx_skiplist_pin(c);
+		if (c->lasts[c->nsub - 1] >= target)
+		{
+			sub = skx_skiplist_lower_bound(c->lasts, c->sub + 1, c->nsub,
+										   target);
+			skx_skiplist_enter_subblock(c, sub);
+			return true;
+		}
+	}
+	if (!skx_skiplist_seek_page(c, target))
+		return false;
+	sub = skx_skiplist_lower_bound(c->lasts, 0, c->nsub, target);
+	if (sub >= c->nsub)
+		skx_skiplist_damaged(c, c->node_page + c->portion,
+							 "page ends before its last document");
+	skx_skiplist_enter_subblock(c, sub);
+	return true;
+}
+
+bool
+skx_skiplist_next(SkxSkiplistCursor *c)
+{
+	if (c->node_npages == 0 || c->sub < 0)
+		return skx_skiplist_seek(c, 0);
+	if (c->last >= SKX_NO_DOC - 1)
+		return false;
+	return skx_skiplist_seek(c, c->last + 1);
+}
+
+/*
+ * Where the positions of the current sub-block start.
+ */
+void
+skx_skiplist_positions(SkxSkiplistCursor *c, SkxPositionAddress *address)
+{
+	const uint16 *pages;
+
+	skx_skiplist_pin(c);
+	pages = (const uint16 *) c->bodies + c->nsub;
+	address->page = c->pos_page + pages[c->sub];
+	address->offset = pages[c->nsub + c->sub];
+	address->index = ((const uint8 *) (pages + 2 * c->nsub))[c->sub];
+}

@@ -1,0 +1,16 @@
+-- New rows are found at once, deleted ones leave the index with VACUUM.
+SET client_min_messages = warning;
+SET enable_seqscan = off;
+\pset footer off
+\set ECHO queries
+INSERT INTO docs (id, title, body)
+	VALUES ('new', 'quokka', 'A small marsupial that was not there before');
+SELECT id, title FROM docs WHERE tsv @@ 'quokka:A & marsupi';
+DELETE FROM docs WHERE id = 'new';
+VACUUM docs;
+SELECT count(*) FROM docs WHERE tsv @@ 'quokka';
+\x on
+SELECT * FROM skipidx_stats('docs_idx');
+\x off
+SELECT * FROM skipidx_segments('docs_idx');
+SELECT skipidx_check('docs_idx', true);

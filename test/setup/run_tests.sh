@@ -1,0 +1,37 @@
+#!/bin/bash
+# run_tests.sh: what `make test` runs.  Installs missing packages, checks the
+# source tree, builds without warnings, and runs every kind of test; those
+# that need a server work on a copy of the tree and a private cluster.
+#
+#   SKX_SUITES     passed on to server_tests.sh
+#   FUZZ_SECONDS   time for each fuzz target, 3 by default
+set -u
+here=$(cd "$(dirname "$0")" && pwd)
+root=$(cd "$here/../.." && pwd)
+. "$here/cluster.sh"
+. "$here/report.sh"
+export FUZZ_SECONDS=${FUZZ_SECONDS:-3}
+
+report_begin
+work=
+trap 'rm -rf "$work"' EXIT
+trap 'exit 130' HUP INT TERM
+
+report_step "packages" bash "$here/packages.sh" build test || report_end test
+report_step "tidy" sh "$root/test/tidy/tidy.sh" "$root"
+report_step "tidy selftest" sh "$root/test/tidy/selftest.sh"
+
+work=$(make_private_dir) || exit 1
+chmod 755 "$work"
+copy_tree "$root" "$work"
+cd "$work" || exit 1
+PG_CONFIG=$(find_pg_config) || exit 1
+export PG_CONFIG
+
+for kind in unit fuzz; do
+	[ ! -e "test/$kind/Makefile" ] ||
+		report_step "$kind" as_server_user env HOME="$work" make -s --no-print-directory $kind
+done
+report_step "server tests" bash test/setup/server_tests.sh
+cd /
+report_end test

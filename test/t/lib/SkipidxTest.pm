@@ -1,0 +1,213 @@
+# SkipidxTest: what every TAP test of skipidx shares.
+#
+# A cluster large enough not to evict what a test wants resident, and a psql
+# session held open over a pipe, which makes a round trip cost a fraction of a
+# millisecond instead of a process.
+
+package SkipidxTest;
+
+use strict;
+use warnings;
+
+use Exporter 'import';
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+
+our @EXPORT_OK = qw(skx_node skx_database skx_session skx_seed skx_install_try
+  skx_relation_file);
+
+# The settings a test gives come last, so they win.
+my $common_conf = <<'CONF';
+shared_buffers = 64MB
+max_connections = 40
+max_wal_size = 2GB
+checkpoint_timeout = 1h
+autovacuum = off
+log_statement = none
+log_min_messages = warning
+jit = off
+max_parallel_workers_per_gather = 0
+max_parallel_maintenance_workers = 0
+client_min_messages = warning
+restart_after_crash = on
+CONF
+
+# A started cluster.  Options: conf (text appended last), extra (initdb
+# options), streaming (a primary for replicas), start (0 to leave it stopped).
+sub skx_node
+{
+	my ($name, %opt) = @_;
+	my $node = PostgreSQL::Test::Cluster->new($name);
+
+	$node->init(
+		allows_streaming => $opt{streaming} ? 1 : 0,
+		extra => [ '--encoding=UTF8', @{ $opt{extra} // [] } ]);
+	$node->append_conf('postgresql.conf', $common_conf);
+	if (!$opt{streaming})
+	{
+		$node->append_conf('postgresql.conf', 'wal_level = replica');
+	}
+	$node->append_conf('postgresql.conf', $opt{conf}) if defined $opt{conf};
+	$node->start unless defined $opt{start} && !$opt{start};
+	return $node;
+}
+
+# A database whose default collation does not order text as bytes do, so that
+# a comparison of lexemes by collation would show.  Without ICU it is plain.
+sub skx_database
+{
+	my ($node, $db) = @_;
+	my ($rc) = $node->psql('postgres',
+		"CREATE DATABASE $db TEMPLATE template0 ENCODING 'UTF8'"
+		  . " LOCALE_PROVIDER icu ICU_LOCALE 'en-US' LC_COLLATE 'C'"
+		  . " LC_CTYPE 'C'");
+
+	$node->safe_psql('postgres',
+		"CREATE DATABASE $db TEMPLATE template0 ENCODING 'UTF8'")
+	  if $rc != 0;
+	$node->safe_psql($db, 'CREATE EXTENSION skipidx');
+	return;
+}
+
+# The seed of a test: fixed, unless SKIPIDX_SEED says otherwise.
+sub skx_seed
+{
+	my ($default) = @_;
+	my $seed = $ENV{SKIPIDX_SEED};
+
+	return defined $seed && $seed =~ /^\d+$/ ? $seed : $default;
+}
+
+# try_sql(text): runs one statement that returns one value, gives 'ok|value'
+# or 'SQLSTATE|message', inside a subtransaction.
+sub skx_install_try
+{
+	my ($node, $db) = @_;
+
+	$node->safe_psql($db, <<'SQL');
+CREATE FUNCTION try_sql(stmt text) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+	answer text;
+BEGIN
+	EXECUTE stmt INTO answer;
+	RETURN 'ok|' || coalesce(answer, '');
+EXCEPTION WHEN OTHERS THEN
+	RETURN sqlstate || '|' || sqlerrm;
+END $$;
+SQL
+	return;
+}
+
+# Absolute path of a relation's first file.
+sub skx_relation_file
+{
+	my ($node, $db, $rel) = @_;
+
+	return $node->data_dir . '/'
+	  . $node->safe_psql($db, "SELECT pg_relation_filepath('$rel')");
+}
+
+sub skx_session
+{
+	my ($node, $db) = @_;
+
+	return SkipidxTest::Session->new($node, $db);
+}
+
+package SkipidxTest::Session;
+
+use IPC::Open2;
+
+my $sentinel = '--end-of-answer--';
+
+sub new
+{
+	my ($class, $node, $db) = @_;
+	my $connstr = $node->connstr($db);
+	my ($out, $in);
+
+	# stderr joins stdout so that an error is read in its place.
+	my $pid = open2($out, $in,
+		"exec psql -XAtq -v VERBOSITY=verbose -v SHOW_CONTEXT=never "
+		  . "-d \"$connstr\" 2>&1");
+	my $self = bless { pid => $pid, in => $in, out => $out }, $class;
+
+	binmode $in, ':utf8';
+	binmode $out, ':utf8';
+	$in->autoflush(1);
+	$self->{backend} = $self->value('SELECT pg_backend_pid()');
+	return $self;
+}
+
+# Process id of the server's side.
+sub backend { return $_[0]->{backend}; }
+
+# Sends statements and returns all output lines as one string, errors too.
+sub raw
+{
+	my ($self, $sql) = @_;
+
+	$self->start($sql);
+	return $self->finish;
+}
+
+# As raw, but an error of the server is fatal for the test.
+sub value
+{
+	my ($self, $sql) = @_;
+	my $text = $self->raw($sql);
+
+	die "$sql\n$text" if $text =~ /^(psql:.*)?(ERROR|FATAL|PANIC):/m;
+	return $text;
+}
+
+# Sends without waiting; the answer is read by finish.  A text that ends in a
+# newline is complete as it is (COPY data does).
+sub start
+{
+	my ($self, $sql) = @_;
+	my $in = $self->{in};
+
+	local $SIG{PIPE} = 'IGNORE';
+	$sql .= ';' unless $sql =~ /[;\n]\z/;
+	print $in "$sql\n\\echo $sentinel\n";
+	return;
+}
+
+sub finish
+{
+	my ($self) = @_;
+	my $out = $self->{out};
+	my @lines;
+
+	while (defined(my $line = <$out>))
+	{
+		chomp $line;
+		return join("\n", @lines) if $line eq $sentinel;
+		push @lines, $line;
+	}
+	$self->{gone} = 1;
+	return join("\n", @lines, 'ERROR: session ended');
+}
+
+sub close
+{
+	my ($self) = @_;
+
+	return unless defined $self->{pid};
+	CORE::close($self->{in});
+	CORE::close($self->{out});
+	waitpid $self->{pid}, 0;
+	$? = 0;
+	delete $self->{pid};
+	return;
+}
+
+sub DESTROY
+{
+	local ($?, $@, $!);
+	$_[0]->close;
+	return;
+}
+
+1;

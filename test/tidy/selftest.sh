@@ -1,0 +1,191 @@
+#!/bin/sh
+# selftest.sh: each check passes a sound little tree, and fails, with the right
+# complaint, once that tree is spoilt in one way.
+here=$(cd "$(dirname "$0")" && pwd)
+tree=$(mktemp -d)
+trap 'rm -rf "$tree"' EXIT
+trap 'exit 1' HUP INT TERM
+passed=0
+failed=0
+
+source_file() {	# source_file FILE < body
+	mkdir -p "$(dirname "$1")"
+	{
+		printf '/*\n * %s\n *\t  One sentence.\n */\n' "${1##*/}"
+		cat
+	} >"$1"
+}
+
+sound_tree() {
+	rm -rf "$tree"
+	mkdir -p "$tree/src"
+	cd "$tree" || exit 1
+	printf '# lowest first\ncompat\nformat\nquery maint\nam\n' >src/LAYERS
+	for dir in compat format query maint am; do
+		mkdir "src/$dir"
+		echo "# $dir" >"src/$dir/README.md"
+		guard=SKX_$(echo $dir | tr a-z A-Z)_H
+		printf '#ifndef %s\n#define %s\nextern int skx_%s_get(int a);\n#endif\n' \
+			$guard $guard $dir | source_file src/$dir/$dir.h
+	done
+	printf '#ifndef SKX_QUERY_INTERNAL_H\n#define SKX_QUERY_INTERNAL_H\n#endif\n' |
+		source_file src/query/query_internal.h
+	source_file src/format/format_page.h <<'EOF'
+#ifndef SKX_FORMAT_PAGE_H
+#define SKX_FORMAT_PAGE_H
+
+typedef struct SkxDiskPage
+{
+	uint32		magic;
+} SkxDiskPage;
+StaticAssertDecl(sizeof(SkxDiskPage) == 4, "format");
+#endif
+EOF
+	source_file src/query/query_get.c <<'EOF'
+#include "postgres.h"
+
+#include "access/relation.h"
+#include "format/format_page.h"
+#include "query/query.h"
+#include "query/query_internal.h"
+
+static int	calls = 0;
+
+static int
+helper(int a)
+{
+	return a + calls;
+}
+
+int
+skx_query_get(int a)
+{
+	return helper(a);
+}
+EOF
+	source_file src/am/am_handler.c <<'EOF'
+#include "postgres.h"
+
+#include "query/query.h"
+
+PG_FUNCTION_INFO_V1(skxhandler);
+
+Datum
+skxhandler(PG_FUNCTION_ARGS)
+{
+	return skx_query_get(1);
+}
+EOF
+	echo 'See `src/query/query_get.c`, `query_get.c`, `am/` and `skx_query_get()`; [map](src/query/README.md).' >README.md
+}
+
+# expect CHECK PATTERN: the check must fail on the tree and say PATTERN
+expect() {
+	if output=$(sh "$here/$1.sh" "$tree" 2>&1); then
+		echo "selftest: $1 did not see: $2"
+		failed=$((failed + 1))
+	elif ! printf '%s\n' "$output" | grep -q -- "$2"; then
+		echo "selftest: $1 said \"$output\" instead of: $2"
+		failed=$((failed + 1))
+	else
+		passed=$((passed + 1))
+	fi
+	sound_tree
+}
+
+many_lines() {	# many_lines N TEXT
+	awk -v n="$1" -v text="$2" 'BEGIN { while (n-- > 0) print text }'
+}
+
+sound_tree
+for check in layers length names docs; do
+	if output=$(sh "$here/$check.sh" "$tree" 2>&1); then
+		passed=$((passed + 1))
+	else
+		echo "selftest: $check refuses the sound tree: $output"
+		failed=$((failed + 1))
+	fi
+done
+
+echo '#include "am/am.h"' >>src/query/query_get.c
+expect layers 'query/ may not include am/'
+echo '#include "maint/maint.h"' >>src/query/query_get.c
+expect layers 'query/ may not include maint/'
+echo '#include "query/query_internal.h"' >>src/am/am_handler.c
+expect layers 'private header query/query_internal.h'
+echo '#include "format/format_gone.h"' >>src/am/am_handler.c
+expect layers 'no such header: format/format_gone.h'
+sed -i 's|#include "postgres.h"|#include "fmgr.h"|' src/am/am_handler.c
+expect layers 'first include of a .c file is postgres.h'
+sed -i 's|^#endif|#include "postgres.h"\n#endif|' src/am/am.h
+expect layers 'header must not include postgres.h'
+sed -i 's|^#ifndef.*||' src/am/am.h
+expect layers 'no guard'
+sed 's/am\.h/am_two.h/' src/am/am.h >src/am/am_two.h
+expect layers 'guard SKX_AM_H is that of'
+for n in 2 3 4; do sed "s/SKX_AM_H/SKX_AM_${n}_H/" src/am/am.h >src/am/am_$n.h; done
+expect layers 'more than three headers in am/'
+mkdir src/extra && cp src/am/am_handler.c src/extra/extra_a.c
+expect layers 'folder extra/ is not in src/LAYERS'
+mv src/am/am_handler.c src/am/handler.c
+expect layers 'file name must begin with am_'
+cp src/am/am_handler.c src/loose.c
+expect layers 'only skipidx.c lies outside'
+
+{ printf 'int\nskx_am_long(int a,\n\t\t\tint b)\n{\n'; many_lines 67 '	a++;'; echo '}'; } >>src/am/am_handler.c
+expect length 'skx_am_long has 71 lines'
+{ printf 'int skx_am_long(int a) {\n'; many_lines 70 '	a++;'; echo '}'; } >>src/am/am_handler.c
+expect length 'skx_am_long has 72 lines'
+mkdir -p test/unit
+{ printf 'static void\ntest_long(void)\n{\n'; many_lines 70 '	a++;'; echo '}'; } >test/unit/test_a.c
+expect length 'test_long has 73 lines'
+many_lines 1200 '' >>src/am/am_handler.c
+expect length 'am_handler.c:.*at most 1200'
+many_lines 300 '' >>src/am/am.h
+expect length 'am.h:.*at most 300'
+# The longest that is allowed, so that the limit is not off by one.
+{ printf 'int\nskx_am_long(int a)\n{\n'; many_lines 67 '	a++;'; echo '}'; } >>src/am/am_handler.c
+if sh "$here/length.sh" "$tree" >/dev/null; then passed=$((passed + 1)); else
+	echo "selftest: length refuses 70 lines"
+	failed=$((failed + 1))
+fi
+sound_tree
+
+printf '\nint\nstray(int a)\n{\n\treturn a;\n}\n' >>src/query/query_get.c
+expect names 'query_get.c:.* external symbol stray'
+printf '\nint\nskx_am_stray(int a)\n{\n\treturn a;\n}\n' >>src/query/query_get.c
+expect names 'external symbol skx_am_stray'
+printf '\nint\t\t\tcounter = 0;\n' >>src/query/query_get.c
+expect names 'external symbol counter'
+sed -i '/^StaticAssert/d' src/format/format_page.h
+expect names 'no StaticAssert of sizeof(SkxDiskPage)'
+printf 'typedef struct SkxDiskStray\n{\n\tint a;\n} SkxDiskStray;\n' >>src/query/query.h
+expect names 'SkxDiskStray belongs to src/format/'
+printf '#if PG_VERSION_NUM >= 160000\n#endif\n' >>src/query/query_get.c
+expect names 'PG_VERSION_NUM belongs to src/compat/'
+source_file src/query/query_utils.c </dev/null
+expect names 'query_utils.c: a file name that says nothing'
+for place in work root home/someone; do
+	echo "see /$place/notes.md" >>src/query/README.md
+	expect names 'a path of one machine'
+done
+if command -v gcc >/dev/null && command -v nm >/dev/null; then
+	echo 'int stray_in_library(void) { return 1; }' |
+		gcc -shared -fPIC -x c -o skipidx.so - && expect names 'external symbol stray_in_library'
+fi
+
+echo 'Look at `query_gone.c`.' >>README.md
+expect docs 'query_gone.c. does not exist'
+echo 'Look at `src/gone/`.' >>src/query/README.md
+expect docs 'src/gone/. does not exist'
+echo 'Call `skx_query_gone()`.' >>src/query/README.md
+expect docs 'skx_query_gone(). is nowhere'
+echo '[dead](doc/gone.md)' >>README.md
+expect docs 'link to doc/gone.md is dead'
+rm src/maint/README.md
+expect docs 'src/maint/ has no README.md'
+sed -i 's/query_get\.c/query_fetch.c/' src/query/query_get.c
+expect docs 'head comment does not name it'
+
+echo "#count $passed $failed"
+[ $failed = 0 ]

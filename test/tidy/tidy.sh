@@ -1,0 +1,18 @@
+#!/bin/sh
+# tidy.sh [ROOT]: every mechanical rule of the source tree, in a few seconds.
+# Needs nothing beyond a POSIX shell, awk, sed, grep and find.
+here=$(cd "$(dirname "$0")" && pwd)
+root=${1:-$here/../..}
+passed=0
+failed=0
+for check in layers length names docs; do
+	if sh "$here/$check.sh" "$root"; then
+		echo "tidy: $check ok"
+		passed=$((passed + 1))
+	else
+		echo "tidy: $check FAILED"
+		failed=$((failed + 1))
+	fi
+done
+echo "#count $passed $failed"
+[ $failed = 0 ]
