@@ -181,7 +181,7 @@ extern void skx_blkio_cache_forget(uint64 incarnation);
  *
  * For a new index only.  extend makes the main fork `nblocks` long,
  * zero-filled; it does nothing when it is that long already.  Replay makes the
- * file only as long as its last logged page, so the last block must be written.
+ * file only as long as its last logged page: write the last block too.
  * write logs the pages when the relation needs it, sets checksums, and writes
  * them to consecutive blocks starting at `block`, all below the file's end;
  * the pages are modified (LSN, checksum).  Their pd_lower..pd_upper hole is

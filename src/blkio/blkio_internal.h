@@ -46,7 +46,7 @@ skx_blkio_frame_pages(SkxBlkClass class)
 
 /*
  * A read of consecutive blocks that lie in one segment file, into one or more
- * pieces of memory.  `done` is the number of bytes read, `error` an errno or 0.
+ * pieces of memory.  `done` counts the bytes read, `error` is an errno or 0.
  */
 typedef struct SkxBlkTransfer
 {

@@ -16,4 +16,9 @@
 extern void skx_format_report(Relation rel, BlockNumber block,
 							  const char *what) pg_attribute_noreturn();
 
+/* The same with a detail made as by printf. */
+extern void skx_format_report_detail(Relation rel, BlockNumber block,
+									 const char *format,...)
+			pg_attribute_printf(3, 4) pg_attribute_noreturn();
+
 #endif							/* SKX_FORMAT_FORMAT_H */

@@ -27,3 +27,16 @@ skx_format_report(Relation rel, BlockNumber block, const char *what)
 			 errdetail_internal("%s", what),
 			 errhint("Rebuild it with REINDEX.")));
 }
+
+void
+skx_format_report_detail(Relation rel, BlockNumber block,
+						 const char *format,...)
+{
+	char		what[256];
+	va_list		args;
+
+	va_start(args, format);
+	vsnprintf(what, sizeof(what), format, args);
+	va_end(args);
+	skx_format_report(rel, block, what);
+}

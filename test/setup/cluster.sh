@@ -6,6 +6,9 @@
 # address ever used is the socket in the directory made here, which nobody
 # but its owner and root can enter.
 
+# A make above us must not reach into the makes that we run.
+unset MAKEFLAGS MFLAGS MAKELEVEL MAKEOVERRIDES
+
 # say WHAT: progress, on standard error so that answers stay clean
 say() { printf '%s\n' "$*" >&2; }
 

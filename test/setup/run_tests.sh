@@ -28,10 +28,21 @@ cd "$work" || exit 1
 PG_CONFIG=$(find_pg_config) || exit 1
 export PG_CONFIG
 
-for kind in unit fuzz; do
-	[ ! -e "test/$kind/Makefile" ] ||
-		report_step "$kind" as_server_user env HOME="$work" make -s --no-print-directory $kind
-done
+# by_program TARGET ARG...: make, with a "#count" of the lines that its
+# programs close with
+by_program() {
+	local output status
+	output=$(as_server_user env HOME="$work" FUZZ_SECONDS="$FUZZ_SECONDS" \
+		make -s -k --no-print-directory PG_CONFIG="$PG_CONFIG" "$@" 2>&1)
+	status=$?
+	printf '%s\n' "$output"
+	echo "#count $(printf '%s\n' "$output" | grep -cE '^(test|fuzz)_[a-z0-9_]+: .* ok') $((status != 0))"
+	return $status
+}
+
+report_step "unit" by_program -C test/unit
+report_step "unit, sanitized" by_program -C test/unit asan
+report_step "fuzz" by_program -C test/fuzz
 report_step "server tests" bash test/setup/server_tests.sh
 cd /
 report_end test

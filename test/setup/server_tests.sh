@@ -5,6 +5,7 @@
 #
 #   SKX_SUITES   regress, isolation, TAP names or patterns below test/t/;
 #                "regress isolation *" by default
+#   SUITE_TIMEOUT  seconds until a suite counts as hung, 900 by default
 #
 # Prints "#count PASSED FAILED" for report.sh.
 set -u
@@ -42,22 +43,35 @@ count() {
 	failed=$((failed + bad))
 }
 
+# A test that was killed leaves the servers it started; these are known by
+# their data directories, which lie in this tree.
+stop_leftovers() {
+	local file
+	for file in tmp_check/*/pgdata/postmaster.pid; do
+		[ ! -e "$file" ] || kill -QUIT "$(head -n 1 "$file")" 2>/dev/null
+	done
+}
+
 # suite NAME MAKE-VARIABLES...: one kind of test, the others switched off
 suite() {
-	local name=$1 output before=$failed
+	local name=$1 output=$PWD/suite.out before=$failed status file
 	shift
-	output=$PWD/suite.out
 	echo "== $name"
-	bash "$here/with_cluster.sh" -u -k -c fsync=off -c wal_level=replica \
+	timeout --kill-after=20 "${SUITE_TIMEOUT:-900}" \
+		bash "$here/with_cluster.sh" -u -k -c fsync=off -c wal_level=replica \
 		env HOME="$PWD" make -s --no-print-directory with_llvm=no \
-		PG_CONFIG="$PG_CONFIG" installcheck "$@" >"$output" 2>&1
+		PG_CONFIG="$PG_CONFIG" PROVE_FLAGS="-j$(nproc) --timer" \
+		installcheck "$@" >"$output" 2>&1
 	status=$?
 	cat "$output"
 	count "$output"
 	if [ $status != 0 ]; then
-		[ -e regression.diffs ] && { head -n 200 regression.diffs; rm -f regression.diffs; }
-		[ -e output_iso/regression.diffs ] &&
-			{ head -n 200 output_iso/regression.diffs; rm -f output_iso/regression.diffs; }
+		stop_leftovers
+		for file in regression.diffs output_iso/regression.diffs; do
+			[ ! -e $file ] || head -n 200 $file
+			rm -f $file
+		done
+		[ $status != 124 ] || fail "$name took more than ${SUITE_TIMEOUT:-900} s"
 		[ "$failed" != "$before" ] || fail "$name stopped with exit code $status"
 	fi
 	rm -f "$output"

@@ -16,11 +16,13 @@ listed() {
 }
 
 # 1. Definitions of external functions and variables: skx_<folder>_, or the
-# skx<verb> of an access method's callback, or what the server looks for.
+# skx<verb> of an access method's callback, or the skipidx_<name> that an SQL
+# function shares with its C function, or what the server looks for.
 wrong=$(find src -name '*.c' | sort | xargs -r awk '
 FNR == 1 {
 	static = 0
 	pending = ""
+	delete callable
 	n = split(FILENAME, path, "/")
 	folder = n > 2 ? path[2] : ""
 }
@@ -29,9 +31,16 @@ function check(name, line) {
 		return
 	if (folder != "" && index(name, "skx_" folder "_") == 1)
 		return
+	if (name ~ /^skipidx_/ && name in callable)
+		return
 	if (name ~ /^skx[a-z]+$/ || (folder == "" && name ~ /^skx_/))
 		return
 	printf "%s:%d: external symbol %s\n", FILENAME, line, name
+}
+/^PG_FUNCTION_INFO_V1\(/ {
+	name = $0
+	gsub(/^[^(]*\(|\).*/, "", name)
+	callable[name] = 1
 }
 # pgindent: the type on a line of its own, then the name in column 0
 /^(static|typedef)/ { static = 1 }
@@ -60,7 +69,7 @@ pending != "" && /^\{/ { check(pending, at); pending = "" }
 if [ -e skipidx.so ] && command -v nm >/dev/null &&
 	[ -z "$(find src -name '*.[ch]' -newer skipidx.so)" ]; then
 	wrong=$(nm -D --defined-only skipidx.so | awk '$2 ~ /^[A-TV-Z]$/ {
-		if ($3 !~ /^(skx|pg_finfo_|Pg_magic_func$|_PG_init$|_PG_fini$|_init$|_fini$)/)
+		if ($3 !~ /^(skx|skipidx_|pg_finfo_|Pg_magic_func$|_PG_init$|_PG_fini$|_init$|_fini$)/)
 			print "skipidx.so: external symbol " $3 }')
 	[ -z "$wrong" ] || complain "$wrong"
 fi

@@ -155,6 +155,8 @@ printf '\nint\nstray(int a)\n{\n\treturn a;\n}\n' >>src/query/query_get.c
 expect names 'query_get.c:.* external symbol stray'
 printf '\nint\nskx_am_stray(int a)\n{\n\treturn a;\n}\n' >>src/query/query_get.c
 expect names 'external symbol skx_am_stray'
+printf '\nDatum\nskipidx_stray(PG_FUNCTION_ARGS)\n{\n\treturn 0;\n}\n' >>src/am/am_handler.c
+expect names 'external symbol skipidx_stray'
 printf '\nint\t\t\tcounter = 0;\n' >>src/query/query_get.c
 expect names 'external symbol counter'
 sed -i '/^StaticAssert/d' src/format/format_page.h

@@ -2,7 +2,7 @@
  * test_codec_pfor.c
  *	  Patched frame of reference: bytes, the best width, damage.
  */
-#include "unit_postings.h"
+#include "unit_sizes.h"
 
 static void
 golden(void)

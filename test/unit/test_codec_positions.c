@@ -3,6 +3,7 @@
  *	  Blocks of positions: bytes, labels, summing up again, damage.
  */
 #include "unit_postings.h"
+#include "unit_sizes.h"
 
 #define POS(label, position)	((label) << 14 | (position))
 

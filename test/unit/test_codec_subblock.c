@@ -3,6 +3,7 @@
  *	  Sub-block bodies: bytes, sizes, every kind of postings, windows, damage.
  */
 #include "unit_postings.h"
+#include "unit_sizes.h"
 
 #define BODY_ROOM		(SKX_SUBBLOCK_BODY_MAX + 16)
 

@@ -1,0 +1,111 @@
+--
+-- Very large and very deep queries: the right answer or a clean refusal
+--
+SET client_min_messages = warning;
+CREATE EXTENSION IF NOT EXISTS skipidx;
+
+CREATE TABLE docs (id int, body tsvector);
+INSERT INTO docs SELECT i, array_to_tsvector(ARRAY['all', 'w' || i, 'v' || i % 10]) FROM generate_series(1, 300) i;
+INSERT INTO docs SELECT 1000 + i, ('a:' || i || ' b:' || i + 1 || ' c:' || i + 2)::tsvector FROM generate_series(1, 50) i;
+INSERT INTO docs SELECT 2000, (SELECT string_agg('p' || i || ':' || i, ' ') FROM generate_series(1, 12000) i)::tsvector;
+CREATE INDEX docs_body ON docs USING skipidx (body);
+INSERT INTO docs SELECT id + 5000, body FROM docs WHERE id % 10 = 0;
+
+-- ok when bitmap and plain index scan agree with the sequential scan, or
+-- refuse with a code of too much work; what refused is not part of the output
+CREATE FUNCTION try(q tsquery) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+	mode text;
+	n int[];
+	h text;
+	oracle text;
+BEGIN
+	FOREACH mode IN ARRAY ARRAY['seq', 'bitmap', 'plain'] LOOP
+		PERFORM set_config('enable_seqscan', (mode = 'seq')::text, true),
+			set_config('enable_bitmapscan', (mode = 'bitmap')::text, true),
+			set_config('enable_indexscan', (mode = 'plain')::text, true);
+		BEGIN
+			SELECT array_agg(id ORDER BY id)::text INTO h FROM docs WHERE body @@ q;
+		EXCEPTION WHEN OTHERS THEN
+			IF sqlstate IN ('54000', '54001') OR sqlstate LIKE '53%' THEN
+				CONTINUE;
+			END IF;
+			RETURN mode || ': ' || sqlstate || ' ' || sqlerrm;
+		END;
+		oracle := coalesce(oracle, h, '{}');
+		IF coalesce(h, '{}') <> oracle THEN
+			RETURN mode || ': ' || coalesce(h, '{}') || ' instead of ' || oracle;
+		END IF;
+	END LOOP;
+	RETURN 'ok';
+END $$;
+
+-- The query a text describes, or NULL where the server's parser refuses it.
+CREATE FUNCTION query(txt text) RETURNS tsquery LANGUAGE plpgsql AS $$
+BEGIN
+	RETURN txt::tsquery;
+EXCEPTION WHEN program_limit_exceeded OR statement_too_complex THEN
+	RETURN NULL;
+END $$;
+
+CREATE FUNCTION words(word text, op text, n int) RETURNS text LANGUAGE sql AS $$
+	SELECT string_agg(word || i, op ORDER BY i) FROM generate_series(1, n) i
+$$;
+
+-- 10,000 operands
+SELECT try(words('w', ' | ', 10000)::tsquery);
+SELECT try(words('w', ' & ', 10000)::tsquery);
+SELECT try(words('p', ' & ', 10000)::tsquery);
+SELECT try(words('!w', ' & ', 10000)::tsquery);
+SELECT try(words('!w', ' | ', 10000)::tsquery);
+SELECT try((words('all | w', ' & all | w', 3000))::tsquery);
+SELECT try((repeat('all & ', 9999) || 'w7')::tsquery);
+SELECT try((repeat('all | ', 9999) || 'w7')::tsquery);
+SELECT try((repeat('all:* & ', 2000) || 'w7')::tsquery);
+SELECT try((repeat('w:* | ', 2000) || 'v7')::tsquery);
+-- 10,000 operands in a phrase
+SELECT try(words('p', ' <-> ', 10000)::tsquery);
+SELECT try(words('p', ' <2> ', 3000)::tsquery);
+SELECT try((repeat('a <0> ', 9999) || 'a')::tsquery);
+SELECT try(('(' || words('p', ' | ', 5000) || ') <-> p2')::tsquery);
+SELECT try(('p1 <-> (' || words('p', ' & ', 5000) || ')')::tsquery);
+-- depth 10,000
+SELECT try(query(repeat('!', 10000) || 'all'));
+SELECT try(query(repeat('!', 10001) || 'w7'));
+SELECT try(query(repeat('(', 5000) || 'w7' || repeat(')', 5000)));
+SELECT try(query(repeat('!(', 5000) || 'w7' || repeat(')', 5000)));
+SELECT try(query(repeat('!(all & ', 5000) || 'w7' || repeat(')', 5000)));
+SELECT try(query(repeat('(w3 | ', 5000) || 'w7' || repeat(')', 5000)));
+SELECT try(query(repeat('a <-> (', 2500) || 'b' || repeat(')', 2500)));
+SELECT try(query(repeat('(', 2500) || 'a' || repeat(' <-> b)', 2500)));
+SELECT try(query(repeat('!(', 2500) || 'a' || repeat(' <-> b)', 2500)));
+-- the same built by operators, where no parser limits the depth
+CREATE FUNCTION nest(op text, n int) RETURNS tsquery LANGUAGE plpgsql AS $$
+DECLARE
+	q tsquery := 'b';
+BEGIN
+	FOR i IN 1 .. n LOOP
+		q := CASE op WHEN '!' THEN !!q WHEN '<->' THEN 'a'::tsquery <-> q
+			WHEN '<0>' THEN tsquery_phrase(q, !!'a'::tsquery, 0)
+			WHEN '&' THEN 'a'::tsquery && q ELSE 'w1'::tsquery || (!!q) END;
+	END LOOP;
+	RETURN q;
+END $$;
+SELECT op, try(nest(op, 3000)) FROM unnest(ARRAY['!', '<->', '<0>', '&', '|']) op;
+-- a small stack and little memory
+SET max_stack_depth = '100kB';
+SET work_mem = '64kB';
+SELECT op, try(nest(op, 3000)) FROM unnest(ARRAY['!', '<->', '<0>', '&', '|']) op;
+SELECT try(words('w', ' | ', 10000)::tsquery);
+SELECT try(words('p', ' <-> ', 10000)::tsquery);
+RESET max_stack_depth;
+RESET work_mem;
+-- operands of every size
+SELECT n, try(quote_literal(repeat('x', n))::tsquery) FROM unnest(ARRAY[1, 2, 255, 256, 2045, 2046]) n;
+INSERT INTO docs SELECT 9000 + n, array_to_tsvector(ARRAY[repeat('x', n)]) FROM unnest(ARRAY[1, 2, 255, 256, 2045, 2046]) n;
+SELECT n, try((quote_literal(repeat('x', n)) || ':*')::tsquery) FROM unnest(ARRAY[1, 2, 255, 256, 2045, 2046]) n;
+-- nothing is left behind that a later query would meet
+SELECT try('w7 | v7');
+
+DROP TABLE docs;
+DROP FUNCTION try, query, words, nest;

@@ -1,0 +1,192 @@
+/*
+ * inspect_check_pages.c
+ *	  Pages as they lie in the file, each checked for what it should be.
+ *
+ * A check that read through a cache would see what was sound when the cache
+ * read it.  So pages are read anew, except those resident in shared buffers,
+ * which may be newer than the file.
+ */
+#include "postgres.h"
+
+#include "compat/compat.h"
+#include "inspect/inspect_internal.h"
+#include "miscadmin.h"
+#include "storage/bufmgr.h"
+#include "utils/memutils.h"
+
+static const uint8 skx_inspect_plane_ids[SKX_SEGMENT_NPLANES] = {
+	[SKX_SEGMENT_TIDS] = SKX_PLANE_TIDS,
+	[SKX_SEGMENT_NORMS] = SKX_PLANE_NORMS,
+	[SKX_SEGMENT_KEYS] = SKX_PLANE_KEYS,
+	[SKX_SEGMENT_DICT] = SKX_PLANE_DICT,
+	[SKX_SEGMENT_POSTINGS] = SKX_PLANE_POSTINGS,
+	[SKX_SEGMENT_POSITIONS] = SKX_PLANE_POSITIONS,
+	[SKX_SEGMENT_DELETES] = SKX_PLANE_DELETES,
+};
+
+void
+skx_inspect_page_alloc(SkxCheckPage *page)
+{
+	char	   *memory = palloc(BLCKSZ + SKX_INSPECT_ALIGN);
+
+	page->block = InvalidBlockNumber;
+	page->data = (char *) TYPEALIGN(SKX_INSPECT_ALIGN, memory);
+}
+
+static void
+skx_inspect_page_copy(Relation rel, BlockNumber block, char *data)
+{
+	Buffer		buffer = ReadBuffer(rel, block);
+
+	LockBuffer(buffer, BUFFER_LOCK_SHARE);
+	memcpy(data, BufferGetPage(buffer), BLCKSZ);
+	UnlockReleaseBuffer(buffer);
+}
+
+static bool
+skx_inspect_page_resident(Relation rel, BlockNumber block)
+{
+	BufferTag	tag;
+	uint32		hash;
+	LWLock	   *lock;
+	int			id;
+
+	skx_compat_buffer_tag(&tag, SKX_REL_LOCATOR(rel), block);
+	hash = BufTableHashCode(&tag);
+	lock = BufMappingPartitionLock(hash);
+	LWLockAcquire(lock, LW_SHARED);
+	id = BufTableLookup(&tag, hash);
+	LWLockRelease(lock);
+	return id >= 0;
+}
+
+bool
+skx_inspect_page_read(SkxCheck *check, BlockNumber block, SkxCheckPage *page)
+{
+	Relation	rel = check->index;
+	int			attempt;
+
+	CHECK_FOR_INTERRUPTS();
+	page->block = block;
+	if (block >= check->file_pages)
+		skx_format_report(rel, block, "the file ends before this block");
+	for (attempt = 0; attempt < 2; attempt++)
+	{
+		if (RelationUsesLocalBuffers(rel) ||
+			skx_inspect_page_resident(rel, block))
+		{
+			skx_inspect_page_copy(rel, block, page->data);
+			return true;
+		}
+		smgrread(RelationGetSmgr(rel), MAIN_FORKNUM, block, page->data);
+		if (skx_compat_page_verified(page->data, block,
+									 SKX_REL_LOCATOR(rel)))
+			return true;
+		/* A page that is just being written can be torn: look again. */
+	}
+	return false;
+}
+
+/* Of a page that is read through the buffer manager later on. */
+void
+skx_inspect_page_sound(SkxCheck *check, BlockNumber block)
+{
+	if (!skx_inspect_page_read(check, block, &check->page))
+		skx_format_report(check->index, block,
+						  "the page's header or checksum is wrong");
+}
+
+/* Checks a page that was read against what it must be. */
+static void
+skx_inspect_page_identity(SkxCheck *check, const SkxCheckPage *page,
+						  bool sound, uint32 segment, uint8 plane,
+						  uint32 ordinal)
+{
+	SkxPageIdentity id;
+	const char *what;
+
+	id.incarnation = check->view->meta.incarnation;
+	id.segment = segment;
+	id.plane = plane;
+	id.ordinal = ordinal;
+	what = skx_format_page_check(page->data, &id);
+	if (what == NULL && !sound)
+		what = "the page's header or checksum is wrong";
+	if (what != NULL)
+		skx_format_report(check->index, page->block, what);
+}
+
+void
+skx_inspect_reader_init(SkxCheckReader *r, SkxCheck *check,
+						const SkxSegment *seg, SkxSegmentPlane plane)
+{
+	memset(r, 0, sizeof(*r));
+	r->check = check;
+	r->seg = seg;
+	r->plane = plane;
+	skx_inspect_page_alloc(&r->page);
+}
+
+/* A page of the deletes plane may be zero; then it counts as empty. */
+const char *
+skx_inspect_reader_page(SkxCheckReader *r, uint32 ordinal)
+{
+	SkxCheck   *check = r->check;
+	bool		sound;
+
+	if (r->valid && r->ordinal == ordinal)
+		return r->page.data;
+	if (ordinal >= r->seg->planes[r->plane].npages)
+		skx_format_report_detail(check->index, r->page.block,
+								 "an address leads to page %u of a plane of %u pages",
+								 ordinal, r->seg->planes[r->plane].npages);
+	r->valid = false;
+	sound = skx_inspect_page_read(check,
+								  skx_segment_block(r->seg, r->plane,
+													ordinal),
+								  &r->page);
+	r->lower = SKX_PAGE_START;
+	if (r->plane != SKX_SEGMENT_DELETES ||
+		!PageIsNew((Page) r->page.data))
+	{
+		skx_inspect_page_identity(check, &r->page, sound,
+								  r->seg->header.segment,
+								  skx_inspect_plane_ids[r->plane], ordinal);
+		r->lower = ((PageHeader) r->page.data)->pd_lower;
+	}
+	r->ordinal = ordinal;
+	r->valid = true;
+	return r->page.data;
+}
+
+void
+skx_inspect_check_header(SkxCheck *check, const SkxDiskSegmentRef *ref)
+{
+	uint32		i;
+
+	for (i = 0; i < ref->header_pages; i++)
+	{
+		bool		sound = skx_inspect_page_read(check, ref->header + i,
+												  &check->page);
+
+		skx_inspect_page_identity(check, &check->page, sound, ref->segment,
+								  SKX_PLANE_HEADER, i);
+	}
+}
+
+void
+skx_inspect_check_pages(SkxCheckSegment *cs)
+{
+	const SkxSegment *seg = cs->seg;
+	int			plane;
+
+	for (plane = 0; plane < SKX_SEGMENT_NPLANES; plane++)
+	{
+		SkxCheckReader r;
+		uint32		ordinal;
+
+		skx_inspect_reader_init(&r, cs->check, seg, plane);
+		for (ordinal = 0; ordinal < seg->planes[plane].npages; ordinal++)
+			skx_inspect_reader_page(&r, ordinal);
+	}
+}
