@@ -5,8 +5,8 @@ SET client_min_messages = warning;
 CREATE EXTENSION IF NOT EXISTS skipidx;
 
 CREATE TABLE docs (id int, body tsvector);
-INSERT INTO docs SELECT i, array_to_tsvector(ARRAY['all', 'w' || i, 'v' || i % 10]) FROM generate_series(1, 300) i;
-INSERT INTO docs SELECT 1000 + i, ('a:' || i || ' b:' || i + 1 || ' c:' || i + 2)::tsvector FROM generate_series(1, 50) i;
+INSERT INTO docs SELECT i, array_to_tsvector(ARRAY['all', 'w' || i, 'v' || i % 10]) FROM generate_series(1, 40) i;
+INSERT INTO docs SELECT 1000 + i, ('a:' || i || ' b:' || i + 1 || ' c:' || i + 2)::tsvector FROM generate_series(1, 10) i;
 INSERT INTO docs SELECT 2000, (SELECT string_agg('p' || i || ':' || i, ' ') FROM generate_series(1, 12000) i)::tsvector;
 CREATE INDEX docs_body ON docs USING skipidx (body);
 INSERT INTO docs SELECT id + 5000, body FROM docs WHERE id % 10 = 0;
@@ -44,7 +44,7 @@ END $$;
 CREATE FUNCTION query(txt text) RETURNS tsquery LANGUAGE plpgsql AS $$
 BEGIN
 	RETURN txt::tsquery;
-EXCEPTION WHEN program_limit_exceeded OR statement_too_complex THEN
+EXCEPTION WHEN program_limit_exceeded OR statement_too_complex OR internal_error THEN
 	RETURN NULL;
 END $$;
 
@@ -91,15 +91,25 @@ BEGIN
 	END LOOP;
 	RETURN q;
 END $$;
-SELECT op, try(nest(op, 3000)) FROM unnest(ARRAY['!', '<->', '<0>', '&', '|']) op;
--- a small stack and little memory
-SET max_stack_depth = '100kB';
-SET work_mem = '64kB';
-SELECT op, try(nest(op, 3000)) FROM unnest(ARRAY['!', '<->', '<0>', '&', '|']) op;
-SELECT try(words('w', ' | ', 10000)::tsquery);
-SELECT try(words('p', ' <-> ', 10000)::tsquery);
-RESET max_stack_depth;
-RESET work_mem;
+CREATE FUNCTION try_nested(stack text, memory text) RETURNS SETOF text LANGUAGE plpgsql AS $$
+DECLARE
+	one record;
+	q tsquery;
+BEGIN
+	FOR one IN VALUES ('!', CASE stack WHEN '2MB' THEN 10000 ELSE 1001 END),
+		('<->', 1000), ('<0>', 1000), ('&', 1000), ('|', 1000) LOOP
+		q := nest(one.column1, one.column2);
+		PERFORM set_config('max_stack_depth', stack, true), set_config('work_mem', memory, true);
+		RETURN NEXT one.column1 || ' ' || one.column2 || ' ' || try(q);
+		SET LOCAL max_stack_depth TO DEFAULT;
+	END LOOP;
+	FOREACH q IN ARRAY ARRAY[words('w', ' | ', 10000), words('p', ' <-> ', 10000)]::tsquery[] LOOP
+		PERFORM set_config('max_stack_depth', stack, true), set_config('work_mem', memory, true);
+		RETURN NEXT try(q);
+	END LOOP;
+END $$;
+SELECT try_nested('2MB', '4MB');
+SELECT try_nested('100kB', '64kB');
 -- operands of every size
 SELECT n, try(quote_literal(repeat('x', n))::tsquery) FROM unnest(ARRAY[1, 2, 255, 256, 2045, 2046]) n;
 INSERT INTO docs SELECT 9000 + n, array_to_tsvector(ARRAY[repeat('x', n)]) FROM unnest(ARRAY[1, 2, 255, 256, 2045, 2046]) n;
@@ -108,4 +118,4 @@ SELECT n, try((quote_literal(repeat('x', n)) || ':*')::tsquery) FROM unnest(ARRA
 SELECT try('w7 | v7');
 
 DROP TABLE docs;
-DROP FUNCTION try, query, words, nest;
+DROP FUNCTION try, query, words, nest, try_nested;

@@ -252,3 +252,13 @@ LANGUAGE C VOLATILE PARALLEL RESTRICTED;
 
 COMMENT ON FUNCTION skipidx_work() IS
 	'work done by skipidx queries of this session';
+
+CREATE FUNCTION skipidx_check(
+	index pg_catalog.regclass,
+	heapallindexed pg_catalog.bool DEFAULT false)
+RETURNS pg_catalog.void
+AS 'MODULE_PATHNAME'
+LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED;
+
+COMMENT ON FUNCTION skipidx_check(pg_catalog.regclass, pg_catalog.bool) IS
+	'verifies a skipidx index; an error tells the first damage found';

@@ -81,7 +81,7 @@ load_queries() {
 
 # What the record should say beside figures
 settings_json() {
-	printf '{"corpus": "%s", "order": "%s", "queries": %d, "rounds": %d, ' \
+	printf '{"corpus": "%s", "order": "%s", "class_queries": %d, "rounds": %d, ' \
 		"$BENCH_NAME" "$order" "$queries" "$rounds"
 	printf '"explains": %d, "cap_ms": %d, "class_seconds": %d, ' \
 		"$explains" "$cap" "$seconds"

@@ -1,9 +1,10 @@
 -- export.sql: everything measured, as one JSON object a line.
 SELECT json_build_object('table', json_build_object(
-	'rows', (SELECT count(*) FROM docs),
-	'lexemes', (SELECT sum(length(tsv)) FROM docs),
+	'rows', count(*),
+	'lexemes', sum(length(tsv)),
 	'heap_bytes', pg_relation_size('docs'),
-	'with_toast_bytes', pg_table_size('docs')));
+	'with_toast_bytes', pg_table_size('docs')))
+FROM docs;
 SELECT json_build_object('server', json_build_object(
 	'version', version(),
 	'settings', (SELECT json_object_agg(name, current_setting(name))

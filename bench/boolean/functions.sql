@@ -111,3 +111,36 @@ BEGIN
 	RETURN done;
 END
 $$;
+
+-- Scans of each index, before and after a call of each engine's function.
+CREATE UNLOGGED TABLE moved (engine text, index text, scans bigint);
+
+CREATE FUNCTION scans_of(name text)
+RETURNS bigint
+LANGUAGE sql AS
+'SELECT pg_stat_get_numscans((''docs_'' || name)::regclass)';
+
+-- The statements of the proof for each engine; each has to be a transaction of
+-- its own, since the server flushes counters between transactions only.
+CREATE VIEW proof AS
+SELECT rank,
+	'SELECT pg_stat_force_next_flush()' AS flush,
+	format('INSERT INTO moved SELECT %L, name, scans_of(name) FROM engine',
+		   name) AS note,
+	format('SELECT matches FROM count_%s(''a'')', name) AS call
+FROM engine;
+
+CREATE FUNCTION prove_plans()
+RETURNS text
+LANGUAGE plpgsql AS $$
+BEGIN
+	IF EXISTS (SELECT FROM moved GROUP BY engine, index
+			   HAVING (max(scans) > min(scans)) <> (engine = index))
+	THEN
+		RAISE EXCEPTION 'an engine''s plan does not use its index: %',
+			(SELECT json_agg(moved) FROM moved);
+	END IF;
+	DELETE FROM moved;
+	RETURN 'each engine''s plans use its own index';
+END
+$$;

@@ -94,8 +94,8 @@ extern bool skx_codec_bits_get(const uint8 *src, const uint8 *end, uint32 i,
  * One byte (width 0..31 in the low 5 bits, exceptions 0..7 in the high 3),
  * 16 * width bytes with the low bits packed, then per exception, by ascending
  * index, its index (1 byte) and its high part (value >> width, varint, never
- * 0).  The encoder chooses the width with the fewest bytes, of equals the
- * widest.  Values are below 2^31.
+ * 0).  The width is the narrowest that leaves at most 7 exceptions, which is
+ * also the one with the fewest bytes.  Values are below 2^31.
  */
 #define SKX_PFOR_MAX		(1 + 16 * 31 + 7 * (1 + SKX_VARINT32_MAX))
 extern uint8 *skx_codec_pfor_put(uint8 *dst, const uint32 *src);

@@ -21,42 +21,34 @@
 #define SKX_PFOR_EXCEPTIONS		7
 
 /*
- * The cheapest width.  by_width counts the values that need each width, which
- * is all that the cost depends on: the high part of a value of h bits has
- * h - width bits.
+ * The cheapest width, by_width[w] being the number of values that need w bits,
+ * none more than `widest`.
+ *
+ * It is the narrowest with few enough exceptions.  A bit less saves 16 bytes;
+ * it makes some values exceptions, of 2 bytes each as their high part is 1,
+ * and may lengthen the high parts of those that were exceptions by a byte each.
+ * That is 14 bytes at most, as there are at most seven in all.
  */
 static int
 skx_codec_pfor_width(const int *by_width, int widest)
 {
-	int			best = widest;
-	int			best_cost = 16 * widest;
-	int			width;
 	int			exceptions = 0;
 
-	for (width = widest - 1; width >= 0; width--)
+	while (widest > 0)
 	{
-		int			cost = 16 * width;
-		int			h;
-
-		exceptions += by_width[width + 1];
+		exceptions += by_width[widest];
 		if (exceptions > SKX_PFOR_EXCEPTIONS)
 			break;
-		for (h = width + 1; h <= widest; h++)
-			cost += by_width[h] * (1 + (h - width + 6) / 7);
-		if (cost < best_cost)
-		{
-			best = width;
-			best_cost = cost;
-		}
+		widest--;
 	}
-	return best;
+	return widest;
 }
 
 /* Writes SKX_SUBBLOCK values below 2^31; returns the end. */
 uint8 *
 skx_codec_pfor_put(uint8 *dst, const uint32 *src)
 {
-	int			by_width[SKX_PFOR_MAX_WIDTH + 2] = {0};
+	int			by_width[SKX_PFOR_MAX_WIDTH + 1] = {0};
 	uint32		low[SKX_SUBBLOCK];
 	uint32		all = 0;
 	uint32		mask;

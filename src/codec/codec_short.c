@@ -137,7 +137,7 @@ skx_codec_short_get(const uint8 *src, const uint8 *end, int n, SkxPostings *p)
 		int			kind;
 
 		src = skx_codec_varint64_get(src, end, &first);
-		if (src == NULL || first >> SKX_SHORT_BITS > SKX_DOC_MAX)
+		if (src == NULL)
 			return NULL;
 		next += first >> SKX_SHORT_BITS;
 		if (next > SKX_DOC_MAX)

@@ -11,16 +11,31 @@
 #define SKX_COMPAT_COMPAT_H
 
 #include "access/xloginsert.h"
+#include "catalog/pg_class.h"
 #include "commands/vacuum.h"
 #include "miscadmin.h"
 #include "storage/buf_internals.h"
 #include "storage/bufpage.h"
 #include "storage/fd.h"
 #include "storage/smgr.h"
+#include "utils/acl.h"
 #include "utils/rel.h"
 
 #if PG_VERSION_NUM < 150000 || PG_VERSION_NUM >= 190000
 #error "skipidx supports PostgreSQL 15 to 18"
+#endif
+
+/* ---- what moved between headers, or changed its spelling ---- */
+
+#if PG_VERSION_NUM >= 160000
+#include "varatt.h"
+#endif
+
+/* Stands before the type of a function that does not return. */
+#if PG_VERSION_NUM >= 180000
+#define SKX_NORETURN				pg_noreturn
+#else
+#define SKX_NORETURN				pg_attribute_noreturn()
 #endif
 
 /* ---- the physical address of a relation ---- */
@@ -122,6 +137,16 @@ extern void *skx_compat_anchor(const char *name, Size size,
 #else
 #define skx_compat_owns_relation(oid) \
 	pg_class_ownercheck((oid), GetUserId())
+#endif
+
+/*
+ * Before functions of users run with the rights of another: only objects of
+ * the system are found without a schema.  Up to 16 the server did nothing.
+ */
+#if PG_VERSION_NUM >= 170000
+#define skx_compat_restrict_search_path()	RestrictSearchPath()
+#else
+#define skx_compat_restrict_search_path()	((void) 0)
 #endif
 
 /* A point where VACUUM may sleep and be cancelled. */

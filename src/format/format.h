@@ -5,6 +5,7 @@
 #ifndef SKX_FORMAT_FORMAT_H
 #define SKX_FORMAT_FORMAT_H
 
+#include "compat/compat.h"
 #include "storage/block.h"
 #include "utils/relcache.h"
 
@@ -13,12 +14,13 @@
  * with `what` as detail and REINDEX as hint.  block InvalidBlockNumber when
  * the damage cannot be tied to one.
  */
-extern void skx_format_report(Relation rel, BlockNumber block,
-							  const char *what) pg_attribute_noreturn();
+extern SKX_NORETURN void skx_format_report(Relation rel, BlockNumber block,
+										   const char *what);
 
 /* The same with a detail made as by printf. */
-extern void skx_format_report_detail(Relation rel, BlockNumber block,
-									 const char *format,...)
-			pg_attribute_printf(3, 4) pg_attribute_noreturn();
+extern SKX_NORETURN void skx_format_report_detail(Relation rel,
+												  BlockNumber block,
+												  const char *format,...)
+			pg_attribute_printf(3, 4);
 
 #endif							/* SKX_FORMAT_FORMAT_H */

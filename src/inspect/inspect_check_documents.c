@@ -267,6 +267,8 @@ skx_inspect_check_lengths(SkxCheckSegment *cs)
 		uint8		norm = cs->norms[doc];
 
 		total += length;
+		if (norm == SKX_NORM_NULL && cs->fingerprints != NULL)
+			cs->fingerprints[doc] = SKX_FINGERPRINT_NULL;
 		if (norm == SKX_NORM_NULL ? length == 0 :
 			norm == skx_rank_norm_encode(length))
 			continue;

@@ -14,6 +14,7 @@
 #include "postgres.h"
 
 #include "compat/compat.h"
+#include "format/format_check.h"
 #include "inspect/inspect_internal.h"
 #include "storage/bufmgr.h"
 
@@ -31,7 +32,7 @@ typedef struct SkxOwners
 	SkxCheck   *check;
 	int			n;
 	int			size;
-	SkxOwned   *owned;
+	SkxOwned   *owned;			/* by block, once all are there */
 } SkxOwners;
 
 /* Follows the chain of root pages; its content is read by skx_manifest_view. */
@@ -97,7 +98,15 @@ skx_inspect_moment(SkxCheck *check)
 	}
 	skx_manifest_meta(check->index, &meta);
 	for (i = 0; i < view->nstripes; i++)
+	{
+		const char *what = skx_format_check_stripe((char *)
+												   BufferGetPage(buffers[i]),
+												   meta.nblocks);
+
+		if (what != NULL)
+			skx_format_report(check->index, view->stripes[i].stripe, what);
 		UnlockReleaseBuffer(buffers[i]);
+	}
 	pfree(buffers);
 	if (meta.generation != view->meta.generation)
 		return false;
@@ -266,6 +275,31 @@ skx_inspect_cover(SkxOwners *o)
 								 nblocks - covered);
 }
 
+/*
+ * The pages of a stripe, which are in the list, in a chain, unused, or taken
+ * for a chain that a crash kept from being linked.
+ */
+static void
+skx_inspect_stripe_page(SkxCheck *check, BlockNumber block)
+{
+	SkxPageIdentity id;
+	const SkxDiskTrailer *trailer;
+	const char *what;
+
+	skx_inspect_page_sound(check, block);
+	if (PageIsNew((Page) check->page.data))
+		return;
+	trailer = skx_format_trailer(check->page.data);
+	id.incarnation = check->view->meta.incarnation;
+	id.segment = 0;
+	id.ordinal = trailer->ordinal;
+	id.plane = trailer->plane == SKX_PLANE_CHAIN ? SKX_PLANE_CHAIN :
+		SKX_PLANE_PENDING;
+	what = skx_format_page_check(check->page.data, &id);
+	if (what != NULL)
+		skx_format_report(check->index, block, what);
+}
+
 static void
 skx_inspect_stripe_pages(SkxOwners *o, int which)
 {
@@ -276,8 +310,15 @@ skx_inspect_stripe_pages(SkxOwners *o, int which)
 	int			i;
 
 	for (i = 0; i < o->n; i++)
-		if (o->owned[i].stripe == which)
-			npages += o->owned[i].npages;
+	{
+		uint32		k;
+
+		if (o->owned[i].stripe != which)
+			continue;
+		npages += o->owned[i].npages;
+		for (k = 0; k < o->owned[i].npages; k++)
+			skx_inspect_stripe_page(check, o->owned[i].block + k);
+	}
 	want += stripe->extent_end - stripe->extent_next;
 	if (npages != want)
 		skx_format_report_detail(check->index,
@@ -290,23 +331,43 @@ void
 skx_inspect_check_extents(SkxCheck *check)
 {
 	const SkxView *view = check->view;
-	SkxOwners	o = {0};
+	SkxOwners  *o = palloc0(sizeof(SkxOwners));
 	int			i;
 
-	o.check = check;
-	skx_inspect_own(&o, SKX_META_BLOCK, 1, -1, "the metapage");
+	o->check = check;
+	skx_inspect_own(o, SKX_META_BLOCK, 1, -1, "the metapage");
 	for (i = 0; i < check->nroot_pages; i++)
-		skx_inspect_own(&o, check->root_pages[i], 1, -1, "a root page");
+		skx_inspect_own(o, check->root_pages[i], 1, -1, "a root page");
 	for (i = 0; i < view->nstripes; i++)
-		skx_inspect_own_stripe(&o, i);
+		skx_inspect_own_stripe(o, i);
 	for (i = 0; i < view->nsegments; i++)
-		skx_inspect_own_segment(&o, i);
+		skx_inspect_own_segment(o, i);
 	for (i = 0; i < view->nextents; i++)
-		skx_inspect_own(&o, view->extents[i].block, view->extents[i].npages,
+		skx_inspect_own(o, view->extents[i].block, view->extents[i].npages,
 						-1, "a free extent");
-	skx_inspect_cover(&o);
+	skx_inspect_cover(o);
 	for (i = 0; i < view->nstripes; i++)
-		skx_inspect_stripe_pages(&o, i);
-	if (o.owned != NULL)
-		pfree(o.owned);
+		skx_inspect_stripe_pages(o, i);
+	check->owners = o;
+}
+
+int
+skx_inspect_owner(const SkxCheck *check, BlockNumber block)
+{
+	const SkxOwned *owned = check->owners->owned;
+	int			low = 0;
+	int			high = check->owners->n - 1;
+
+	if (block >= check->view->meta.nblocks)
+		return -1;
+	while (low < high)
+	{
+		int			mid = (low + high + 1) / 2;
+
+		if (owned[mid].block <= block)
+			low = mid;
+		else
+			high = mid - 1;
+	}
+	return owned[low].stripe;
 }

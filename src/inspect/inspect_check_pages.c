@@ -9,6 +9,7 @@
 #include "postgres.h"
 
 #include "compat/compat.h"
+#include "format/format_check.h"
 #include "inspect/inspect_internal.h"
 #include "miscadmin.h"
 #include "storage/bufmgr.h"
@@ -27,10 +28,9 @@ static const uint8 skx_inspect_plane_ids[SKX_SEGMENT_NPLANES] = {
 void
 skx_inspect_page_alloc(SkxCheckPage *page)
 {
-	char	   *memory = palloc(BLCKSZ + SKX_INSPECT_ALIGN);
-
 	page->block = InvalidBlockNumber;
-	page->data = (char *) TYPEALIGN(SKX_INSPECT_ALIGN, memory);
+	page->memory = palloc(BLCKSZ + SKX_INSPECT_ALIGN);
+	page->data = (char *) TYPEALIGN(SKX_INSPECT_ALIGN, page->memory);
 }
 
 static void
@@ -127,6 +127,30 @@ skx_inspect_reader_init(SkxCheckReader *r, SkxCheck *check,
 	skx_inspect_page_alloc(&r->page);
 }
 
+void
+skx_inspect_reader_free(SkxCheckReader *r)
+{
+	pfree(r->page.memory);
+	memset(r, 0, sizeof(*r));
+}
+
+/* As skx_segment_block, but knows where it was last. */
+static BlockNumber
+skx_inspect_reader_block(SkxCheckReader *r, uint32 ordinal)
+{
+	const SkxBlkPlane *plane = &r->seg->planes[r->plane];
+	const SkxBlkRun *run = &plane->runs[r->run];
+
+	if (r->run + 1 < plane->nruns && run[1].first == ordinal)
+	{
+		r->run++;
+		run++;
+	}
+	if (ordinal - run->first >= run->npages)
+		return skx_segment_block(r->seg, r->plane, ordinal);
+	return run->block + (ordinal - run->first);
+}
+
 /* A page of the deletes plane may be zero; then it counts as empty. */
 const char *
 skx_inspect_reader_page(SkxCheckReader *r, uint32 ordinal)
@@ -142,8 +166,7 @@ skx_inspect_reader_page(SkxCheckReader *r, uint32 ordinal)
 								 ordinal, r->seg->planes[r->plane].npages);
 	r->valid = false;
 	sound = skx_inspect_page_read(check,
-								  skx_segment_block(r->seg, r->plane,
-													ordinal),
+								  skx_inspect_reader_block(r, ordinal),
 								  &r->page);
 	r->lower = SKX_PAGE_START;
 	if (r->plane != SKX_SEGMENT_DELETES ||
@@ -159,9 +182,13 @@ skx_inspect_reader_page(SkxCheckReader *r, uint32 ordinal)
 	return r->page.data;
 }
 
+/* The header's pages, and what their stream says. */
 void
 skx_inspect_check_header(SkxCheck *check, const SkxDiskSegmentRef *ref)
 {
+	Size		size = (Size) ref->header_pages * SKX_PAGE_CAPACITY;
+	char	   *stream = palloc_extended(size, MCXT_ALLOC_HUGE);
+	const char *what;
 	uint32		i;
 
 	for (i = 0; i < ref->header_pages; i++)
@@ -171,6 +198,35 @@ skx_inspect_check_header(SkxCheck *check, const SkxDiskSegmentRef *ref)
 
 		skx_inspect_page_identity(check, &check->page, sound, ref->segment,
 								  SKX_PLANE_HEADER, i);
+		memcpy(stream + i * SKX_PAGE_CAPACITY,
+			   check->page.data + SKX_PAGE_START, SKX_PAGE_CAPACITY);
+	}
+	what = skx_format_check_segment(stream, size, ref->segment,
+									check->view->meta.nblocks);
+	if (what != NULL)
+		skx_format_report(check->index, ref->header, what);
+	pfree(stream);
+}
+
+/* What a page of a plane says by itself; of postings, nothing. */
+static const char *
+skx_inspect_page_structure(SkxSegmentPlane plane, const char *page,
+						   uint32 ordinal, const SkxDiskSegment *header)
+{
+	switch (plane)
+	{
+		case SKX_SEGMENT_TIDS:
+			return skx_format_check_tids(page, ordinal, header);
+		case SKX_SEGMENT_NORMS:
+			return skx_format_check_norms(page, ordinal, header);
+		case SKX_SEGMENT_DICT:
+			return skx_format_check_dict(page, header);
+		case SKX_SEGMENT_POSITIONS:
+			return skx_format_check_positions(page);
+		case SKX_SEGMENT_DELETES:
+			return skx_format_check_deletes(page, ordinal, header);
+		default:
+			return NULL;
 	}
 }
 
@@ -187,6 +243,15 @@ skx_inspect_check_pages(SkxCheckSegment *cs)
 
 		skx_inspect_reader_init(&r, cs->check, seg, plane);
 		for (ordinal = 0; ordinal < seg->planes[plane].npages; ordinal++)
-			skx_inspect_reader_page(&r, ordinal);
+		{
+			const char *page = skx_inspect_reader_page(&r, ordinal);
+			const char *what = skx_inspect_page_structure(plane, page,
+														  ordinal,
+														  &seg->header);
+
+			if (what != NULL)
+				skx_format_report(cs->check->index, r.page.block, what);
+		}
+		skx_inspect_reader_free(&r);
 	}
 }

@@ -25,6 +25,7 @@ typedef struct SkxCheckPage
 {
 	BlockNumber block;
 	char	   *data;			/* BLCKSZ, aligned */
+	char	   *memory;			/* what was allocated */
 } SkxCheckPage;
 
 /* The index as it was at one moment. */
@@ -40,6 +41,7 @@ typedef struct SkxCheck
 	uint32		nroot_pages;
 	SkxBlkFile *file;
 	SkxCheckSegment **segments;
+	struct SkxOwners *owners;	/* of all pages below meta.nblocks */
 	HTAB	   *pending;		/* SkxCheckEntry, live ones; want_entries */
 	SkxCheckPage page;			/* for whoever needs a page at once */
 	MemoryContext scratch;		/* reset per term and per document */
@@ -60,6 +62,7 @@ typedef struct SkxCheckReader
 	SkxSegmentPlane plane;
 	uint32		ordinal;
 	bool		valid;
+	int			run;			/* of the plane, that the page lies in */
 	uint32		lower;			/* pd_lower: where its content ends */
 	SkxCheckPage page;
 } SkxCheckReader;
@@ -89,11 +92,17 @@ struct SkxCheckSegment
 	uint32	   *lengths;		/* from postings; freed after the lists */
 	uint64	   *fingerprints;	/* NULL unless wanted */
 
+	/* the group of TIDs looked at last, for the heap */
+	uint32		group;			/* its number plus one; 0: none */
+	int			ntids;
+	ItemPointerData tids[SKX_TID_GROUP];
+
 	/* going through the dictionary */
 	SkxCheckReader postings;
 	SkxCheckPositions positions;
 	uint32		post_page;		/* where the next list may start */
 	uint32		post_offset;
+	uint32		post_lower;		/* where that page's content ends */
 	uint32		nterms;
 	uint64		npostings;
 	uint64		npositions;
@@ -116,19 +125,23 @@ extern void skx_inspect_reader_init(SkxCheckReader *r, SkxCheck *check,
 									const SkxSegment *seg,
 									SkxSegmentPlane plane);
 extern const char *skx_inspect_reader_page(SkxCheckReader *r, uint32 ordinal);
+extern void skx_inspect_reader_free(SkxCheckReader *r);
 
 /* All pages of a segment: those of its header, before it is opened; others. */
 extern void skx_inspect_check_header(SkxCheck *check,
 									 const SkxDiskSegmentRef *ref);
 extern void skx_inspect_check_pages(SkxCheckSegment *cs);
 
-/* Reports damage in the page that the reader holds. */
+/* Reports damage in the page that a reader holds. */
 #define skx_inspect_damaged(r, ...) \
 	skx_format_report_detail((r)->check->index, (r)->page.block, __VA_ARGS__)
 
 /* inspect_check_extents.c */
 extern void skx_inspect_check_view(SkxCheck *check);
 extern void skx_inspect_check_extents(SkxCheck *check);
+
+/* Number of the stripe that a page belongs to, -1: none. */
+extern int	skx_inspect_owner(const SkxCheck *check, BlockNumber block);
 
 /* inspect_check_documents.c: fills groups, deleted and norms */
 extern void skx_inspect_check_documents(SkxCheckSegment *cs);
@@ -146,7 +159,7 @@ typedef struct SkxCheckList
 {
 	SkxCheckSegment *cs;
 	const SkxTerm *term;
-	BlockNumber block;			/* where the damage is if there is some */
+	BlockNumber block;			/* where damage is, if there is some */
 	uint64		hash;			/* of the lexeme */
 	uint32		last;			/* last document */
 	uint64		npostings;
@@ -169,11 +182,17 @@ extern const uint8 *skx_inspect_postings(SkxCheckList *l,
 										 const uint8 *own_end);
 
 /*
- * Something of `size` bytes lies at `offset` of a postings page: it must
- * begin where what came before it ended, give or take `align`.
+ * Something begins at `offset` of a postings page: it must be where what came
+ * before it ended, give or take `align`, or at the start of a later page.
+ * Returns the page; the caller sets post_offset to where the thing ends.
  */
-extern void skx_inspect_place(SkxCheckSegment *cs, uint32 page, uint32 offset,
-							  uint32 size, uint32 align);
+extern const char *skx_inspect_place(SkxCheckSegment *cs, uint32 page,
+									 uint32 offset, uint32 align);
+extern void skx_inspect_place_end(SkxCheckSegment *cs);
+
+/* Reports damage in a list. */
+#define skx_inspect_list_damaged(l, ...) \
+	skx_format_report_detail((l)->cs->check->index, (l)->block, __VA_ARGS__)
 
 /* inspect_check_nodes.c: long lists */
 extern void skx_inspect_check_nodes(SkxCheckList *l);

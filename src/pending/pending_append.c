@@ -10,6 +10,7 @@
 #include "postgres.h"
 
 #include "access/generic_xlog.h"
+#include "compat/compat.h"
 #include "miscadmin.h"
 #include "pending/pending_internal.h"
 #include "storage/bufmgr.h"

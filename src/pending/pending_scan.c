@@ -7,6 +7,7 @@
  */
 #include "postgres.h"
 
+#include "compat/compat.h"
 #include "format/format.h"
 #include "pending/pending_internal.h"
 #include "utils/memutils.h"

@@ -79,6 +79,14 @@ skx_query_generate_term(SkxIter *it, uint32 from, uint32 limit, uint32 *docs,
 	*n = 0;
 	if (doc >= limit)
 		return doc;
+	if (it->weights == 0 && list->last < limit)
+	{
+		k = list->p.n - list->i;
+		memcpy(docs, list->p.docs + list->i, sizeof(uint32) * k);
+		list->i = list->p.n - 1;
+		*n = k;
+		return list->last + 1;
+	}
 	for (;;)
 	{
 		docs[k] = list->p.docs[list->i];

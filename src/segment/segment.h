@@ -54,9 +54,10 @@ extern BlockNumber skx_segment_block(const SkxSegment *seg,
 /* Pins a page of a plane and checks that the plane has it. */
 extern const char *skx_segment_pin(SkxSegment *seg, SkxSegmentPlane plane,
 								   uint32 ordinal, SkxBlkRef *ref);
-extern void skx_segment_damaged(const SkxSegment *seg, SkxSegmentPlane plane,
-								uint32 ordinal, const char *what)
-			pg_attribute_noreturn();
+extern SKX_NORETURN void skx_segment_damaged(const SkxSegment *seg,
+											 SkxSegmentPlane plane,
+											 uint32 ordinal,
+											 const char *what);
 
 /*
  * segment_dict_reader.c

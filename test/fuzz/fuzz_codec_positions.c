@@ -13,11 +13,13 @@ fuzz_seed(uint8 *data, size_t room)
 	uint64		starts[2] = {0, 0};
 	int			n = unit_below(2) ? SKX_SUBBLOCK :
 		1 + unit_below(SKX_SUBBLOCK);
+	int			tfs = unit_below(UNIT_TF_KINDS);
+	bool		many = tfs == 2 || tfs == 3 || tfs == 5;
 	int			at = 0;
 	int			total;
 	int			i;
 
-	unit_postings(&p, SKX_SUBBLOCK, SKX_NO_DOC, 0, unit_below(UNIT_TF_KINDS),
+	unit_postings(&p, many ? 4 : SKX_SUBBLOCK, SKX_NO_DOC, 0, tfs,
 				  unit_below(UNIT_LABEL_KINDS));
 	total = unit_positions(&p, positions);
 	if (total == 0)

@@ -38,7 +38,7 @@ report_step() {
 	if [ $status = 0 ]; then
 		printf 'ok      %-28s %5d passed %24ss\n' "$name" "$passed" $(($(date +%s) - began))
 	else
-		sed 's/^/    | /' "$log" | tail -n "${REPORT_LINES:-120}"
+		sed 's/^/    | /' "$log" | tail -n "${REPORT_LINES:-400}"
 		printf 'FAILED  %-28s %5d passed, %d failed %12ss\n' "$name" "$passed" "$failed" $(($(date +%s) - began))
 	fi
 	return $status

@@ -71,6 +71,10 @@ suite() {
 			[ ! -e $file ] || head -n 200 $file
 			rm -f $file
 		done
+		for file in $(sed -n 's|^test/t/\(.*\)\.pl *(Wstat.*|tmp_check/log/regress_log_\1|p' "$output"); do
+			echo "== the end of $file"
+			tail -n 40 "$file"
+		done
 		[ $status != 124 ] || fail "$name took more than ${SUITE_TIMEOUT:-900} s"
 		[ "$failed" != "$before" ] || fail "$name stopped with exit code $status"
 	fi

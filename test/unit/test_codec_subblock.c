@@ -207,6 +207,26 @@ windows(const uint8 *src, const uint8 *end, const SkxPostings *p, uint32 base)
 	}
 }
 
+/* A bitset where it is no larger, varints in a tail, else packed. */
+static void
+check_form(const SkxPostings *p, uint32 base)
+{
+	uint32		words = (p->docs[p->n - 1] - base - 1) / 64 + 1;
+	uint32		all = p->docs[0] - base - 1;
+	int			width;
+	int			i;
+
+	for (i = 1; i < p->n; i++)
+		all |= p->docs[i] - p->docs[i - 1] - 1;
+	width = skx_codec_width(all);
+	if (p->n < SKX_SUBBLOCK)
+		CHECK(body[0] == 32);
+	else if (words <= 2 * width)
+		CHECK(body[0] == 63 + words);
+	else
+		CHECK(body[0] == width);
+}
+
 static void
 round_trip(const SkxPostings *p, uint32 base, bool cuts)
 {
@@ -221,6 +241,7 @@ round_trip(const SkxPostings *p, uint32 base, bool cuts)
 	size = skx_codec_subblock_put(body, p, base) - body;
 	CHECK(size <= SKX_SUBBLOCK_BODY_MAX);
 	CHECK(size == layout_size(p, base));
+	check_form(p, base);
 	src = unit_guarded(body, size);
 	CHECK(unit_subblock_get(src, src + size, p->n, base, &got) == src + size);
 	CHECK(unit_postings_equal(p, &got));
@@ -377,6 +398,7 @@ refused_documents(void)
 	CHECK(DOCS(128, SKX_NO_DOC) == NULL);
 	body[0] = 25;
 	CHECK(DOCS(128, SKX_NO_DOC) == NULL);
+	CHECK(DOCS(128, 5) == NULL);
 	body[0] = 23;
 	CHECK(DOCS(128, SKX_NO_DOC) != NULL);
 	CHECK(DOCS(128, 1 << 30) == NULL);
@@ -448,6 +470,27 @@ refused_tail(void)
 	}
 }
 
+/* Bodies of one posting that break one rule. */
+static void
+refused_one(void)
+{
+	static const uint8 tf_257[] = {32, 0x00, 0, 0x80, 0x02};
+	static const uint8 no_zero[] = {32, 0x80, 0, 1};
+	static const uint8 only_d[] = {32, 0x02, 0, 0, 0x01, 0x00};
+	static const uint8 large[] = {32, 0x02, 0, 1, 0x09, 4, 0x81, 0x80, 0x04};
+	static const uint8 sound[] = {32, 0x02, 0, 1, 0x09, 4, 0x01};
+	SkxPostings p;
+
+#define GET(bytes) \
+	unit_subblock_get(bytes, bytes + sizeof(bytes), 1, SKX_NO_DOC, &p)
+	CHECK(GET(tf_257) == NULL);
+	CHECK(GET(no_zero) == NULL);
+	CHECK(GET(only_d) == NULL);
+	CHECK(GET(large) == NULL);
+	CHECK(GET(sound) == sound + sizeof(sound));
+#undef GET
+}
+
 int
 main(void)
 {
@@ -458,6 +501,7 @@ main(void)
 	refused_documents();
 	refused_varints();
 	refused_tail();
+	refused_one();
 	all_kinds();
 	all_lengths();
 	return unit_done("test_codec_subblock");

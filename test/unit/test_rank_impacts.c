@@ -44,6 +44,7 @@ golden(void)
 	static const Posting five[] = {
 		{1, 1}, {2, 2}, {10, 10}, {20, 30}, {100, 90}
 	};
+	static const Posting even[] = {{1, 1}, {2, 2}, {3, 3}, {4, 4}, {5, 5}};
 	static const Posting stripped[] = {{0, 7}};
 	static const Posting null_norm[] = {{256, 255}};
 
@@ -51,6 +52,7 @@ golden(void)
 				0, 10, 4, 20, 255, 50, 255, 50);
 	CHECK_BYTES(bytes, as_bytes(pack(five, 5)),
 				1, 1, 9, 10, 19, 30, 99, 90);
+	CHECK_BYTES(bytes, as_bytes(pack(even, 5)), 1, 1, 2, 3, 3, 4, 4, 5);
 	CHECK_BYTES(bytes, as_bytes(pack(stripped, 1)), 0, 7, 0, 7, 0, 7, 0, 7);
 	CHECK_BYTES(bytes, as_bytes(pack(null_norm, 1)),
 				255, 254, 255, 254, 255, 254, 255, 254);

@@ -1,0 +1,69 @@
+/*
+ * format_check.h
+ *	  Is what stands on a page what a sound writer could have put there?
+ *
+ * Pure: every count and offset is checked before it is used, nothing past the
+ * page is read, no memory is taken.  Each function returns NULL when the page
+ * is fine, else what is wrong with it, as a constant string.  `page` is a
+ * whole page whose identity and header skx_format_page_check has accepted;
+ * `seg` is the segment's header (its page counts and ndocs bound what pages
+ * may point at).  A page that passes can be read without further checks of
+ * its structure; whether pages agree with each other is skipidx_check's
+ * business.
+ */
+#ifndef SKX_FORMAT_CHECK_H
+#define SKX_FORMAT_CHECK_H
+
+#include "format/format_dict.h"
+#include "format/format_meta.h"
+#include "format/format_pending.h"
+#include "format/format_postings.h"
+#include "format/format_segment.h"
+
+/* format_check_mutable.c */
+extern const char *skx_format_check_meta(const char *page);
+extern const char *skx_format_check_root(const char *page);
+
+/* The stream of all root pages, `nbytes` of it. */
+extern const char *skx_format_check_root_stream(const char *stream,
+												Size nbytes,
+												const SkxDiskMeta *meta);
+extern const char *skx_format_check_stripe(const char *page,
+										   BlockNumber nblocks);
+extern const char *skx_format_check_pending(const char *page,
+											BlockNumber nblocks);
+extern const char *skx_format_check_chain(const char *page,
+										  BlockNumber nblocks);
+
+/* Page `ordinal` of a deletes plane; a zero page is fine. */
+extern const char *skx_format_check_deletes(const char *page, uint32 ordinal,
+											const SkxDiskSegment *seg);
+
+/* format_check_segment.c */
+
+/* The stream of all header pages; 64-bit aligned. */
+extern const char *skx_format_check_segment(const char *stream, Size nbytes,
+											uint32 segment,
+											BlockNumber nblocks);
+extern const char *skx_format_check_tids(const char *page, uint32 ordinal,
+										 const SkxDiskSegment *seg);
+extern const char *skx_format_check_norms(const char *page, uint32 ordinal,
+										  const SkxDiskSegment *seg);
+
+/* format_check_dict.c */
+extern const char *skx_format_check_dict(const char *page,
+										 const SkxDiskSegment *seg);
+
+/*
+ * format_check_lists.c : a postings page cannot be told apart by itself;
+ * `offset` is where a node or a portion is known to start.
+ */
+extern const char *skx_format_check_node(const char *page, uint32 offset,
+										 const SkxDiskSegment *seg);
+extern const char *skx_format_check_portion(const char *page, uint32 offset,
+											const SkxDiskSegment *seg);
+extern const char *skx_format_check_node_table(const char *page,
+											   const SkxDiskSegment *seg);
+extern const char *skx_format_check_positions(const char *page);
+
+#endif							/* SKX_FORMAT_CHECK_H */

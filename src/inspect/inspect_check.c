@@ -1,0 +1,162 @@
+/*
+ * inspect_check.c
+ *	  skipidx_check(): is an index sound, and does it have every row?
+ *
+ * Raises the first damage found, by way of skx_format_report.  Pages come
+ * first, then who owns them, then what each segment says in them, then the
+ * pending lists, then the rows of the table; each step relies on those before
+ * it.  Inserts and VACUUM may go on meanwhile: what is immutable stays, and of
+ * the rest one moment is looked at.
+ */
+#include "postgres.h"
+
+#include "access/relation.h"
+#include "access/table.h"
+#include "catalog/index.h"
+#include "catalog/pg_class.h"
+#include "compat/compat.h"
+#include "fmgr.h"
+#include "inspect/inspect.h"
+#include "inspect/inspect_internal.h"
+#include "miscadmin.h"
+#include "utils/acl.h"
+#include "utils/memutils.h"
+#include "utils/rel.h"
+#include "utils/snapmgr.h"
+
+PG_FUNCTION_INFO_V1(skipidx_check);
+
+/* The header against the root, which repeats some of it. */
+static void
+skx_inspect_check_ref(SkxCheck *check, const SkxDiskSegmentRef *ref,
+					  const SkxDiskSegment *header)
+{
+	if (header->total_length != ref->total_length ||
+		header->order_key_bits != check->view->meta.order_key_bits ||
+		header->nnull > header->ndocs ||
+		(header->order_key_bits == 0 &&
+		 header->planes[SKX_SEGMENT_KEYS].npages > 0))
+		skx_format_report(check->index, ref->header,
+						  "the segment's header does not fit the root");
+}
+
+static SkxCheckSegment *
+skx_inspect_open_segment(SkxCheck *check, int which)
+{
+	const SkxDiskSegmentRef *ref = &check->view->segments[which];
+	SkxCheckSegment *cs = palloc0(sizeof(SkxCheckSegment));
+
+	cs->check = check;
+	skx_inspect_check_header(check, ref);
+	cs->seg = skx_segment_open(check->file, check->index, check->view, which);
+	cs->ndocs = cs->seg->header.ndocs;
+	skx_inspect_check_ref(check, ref, &cs->seg->header);
+	skx_inspect_check_pages(cs);
+	return cs;
+}
+
+/* Documents, then lists, then what the lists say of the documents. */
+static void
+skx_inspect_check_segment(SkxCheckSegment *cs)
+{
+	Size		n = (Size) cs->ndocs + 1;
+
+	skx_inspect_check_documents(cs);
+	cs->lengths = palloc_extended(n * sizeof(uint32),
+								  MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
+	if (cs->check->want_entries)
+		cs->fingerprints = palloc_extended(n * sizeof(uint64),
+										   MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
+	skx_inspect_check_dict(cs);
+	skx_inspect_check_lengths(cs);
+	pfree(cs->lengths);
+	pfree(cs->norms);
+	cs->lengths = NULL;
+	cs->norms = NULL;
+}
+
+static void
+skx_inspect_check_index(SkxCheck *check)
+{
+	int			n;
+	int			i;
+
+	check->scratch = AllocSetContextCreate(CurrentMemoryContext,
+										   "skipidx check: one list",
+										   ALLOCSET_DEFAULT_SIZES);
+	skx_inspect_page_alloc(&check->page);
+	skx_inspect_check_view(check);
+	check->file = skx_segment_file(check->index,
+								   check->view->meta.incarnation);
+	n = check->view->nsegments;
+	check->segments = palloc0((n + 1) * sizeof(SkxCheckSegment *));
+	for (i = 0; i < n; i++)
+		check->segments[i] = skx_inspect_open_segment(check, i);
+	skx_inspect_check_extents(check);
+	for (i = 0; i < n; i++)
+		skx_inspect_check_segment(check->segments[i]);
+	skx_inspect_check_pending(check);
+}
+
+static void
+skx_inspect_check_close(SkxCheck *check)
+{
+	int			i;
+
+	for (i = 0; i < check->view->nsegments; i++)
+		skx_segment_close(check->segments[i]->seg);
+	skx_blkio_close(check->file);
+}
+
+/*
+ * Opens index and table, the table first as everybody does; table locks of
+ * others than the owner are refused.
+ */
+static void
+skx_inspect_check_open(SkxCheck *check, Oid oid)
+{
+	Oid			heap = IndexGetRelation(oid, true);
+
+	if (OidIsValid(heap) && skx_compat_owns_relation(oid))
+		check->heap = table_open(heap, AccessShareLock);
+	check->index = skx_inspect_open(oid, SKX_INSPECT_OWNER);
+	if (check->heap == NULL || heap != IndexGetRelation(oid, false))
+		ereport(ERROR,
+				(errcode(ERRCODE_UNDEFINED_TABLE),
+				 errmsg("could not open parent table of index \"%s\"",
+						RelationGetRelationName(check->index))));
+	if (!check->index->rd_index->indisvalid)
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("index \"%s\" is not valid",
+						RelationGetRelationName(check->index)),
+				 errhint("Rebuild it with REINDEX, or drop it.")));
+}
+
+Datum
+skipidx_check(PG_FUNCTION_ARGS)
+{
+	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext,
+												  "skipidx check",
+												  ALLOCSET_DEFAULT_SIZES);
+	MemoryContext before = MemoryContextSwitchTo(context);
+	SkxCheck	check = {0};
+	Snapshot	snapshot = NULL;
+
+	check.want_entries = PG_GETARG_BOOL(1);
+	skx_inspect_check_open(&check, PG_GETARG_OID(0));
+	if (check.want_entries)
+		snapshot = RegisterSnapshot(GetTransactionSnapshot());
+	skx_inspect_check_index(&check);
+	if (check.want_entries)
+	{
+		skx_inspect_check_heap(&check, snapshot);
+		UnregisterSnapshot(snapshot);
+	}
+	skx_inspect_check_close(&check);
+	relation_close(check.index, AccessShareLock);
+	table_close(check.heap, AccessShareLock);
+	MemoryContextSwitchTo(before);
+	MemoryContextDelete(context);
+	PG_RETURN_VOID();
+}

@@ -1,0 +1,159 @@
+/*
+ * inspect_check_heap.c
+ *	  Is every row of the table in the index, once, and as it is?
+ *
+ * The table is scanned as CREATE INDEX would scan it, which evaluates the
+ * index's expression and predicate, but under an ordinary snapshot, taken
+ * before the index was read: whatever that snapshot sees was in the index
+ * then, and is not removed from it while the snapshot exists.
+ */
+#include "postgres.h"
+
+#include "access/tableam.h"
+#include "access/xact.h"
+#include "catalog/index.h"
+#include "compat/compat.h"
+#include "inspect/inspect_internal.h"
+#include "miscadmin.h"
+#include "nodes/execnodes.h"
+#include "utils/guc.h"
+#include "utils/rel.h"
+#include "utils/snapmgr.h"
+
+/* The document of a row; SKX_NO_DOC: none. */
+static uint32
+skx_inspect_find_tid(SkxCheckSegment *cs, ItemPointer tid)
+{
+	int			low = 0;
+	int			high = cs->ngroups - 1;
+
+	if (cs->ndocs == 0 || ItemPointerCompare(&cs->groups[0], tid) > 0)
+		return SKX_NO_DOC;
+	while (low < high)
+	{
+		int			mid = low + (high - low + 1) / 2;
+
+		if (ItemPointerCompare(&cs->groups[mid], tid) <= 0)
+			low = mid;
+		else
+			high = mid - 1;
+	}
+	if (cs->group != (uint32) low + 1)
+	{
+		cs->group = low + 1;
+		cs->ntids = Min(cs->ndocs - low * SKX_TID_GROUP, SKX_TID_GROUP);
+		skx_segment_tids(cs->seg, low * SKX_TID_GROUP, cs->ntids, cs->tids);
+	}
+	for (high = 0; high < cs->ntids; high++)
+		if (ItemPointerEquals(&cs->tids[high], tid))
+			return low * SKX_TID_GROUP + high;
+	return SKX_NO_DOC;
+}
+
+/* Says in how many places the row is; the fingerprint is that of the last. */
+static int
+skx_inspect_places(SkxCheck *check, ItemPointer tid, uint64 *fingerprint,
+				   int *ndeleted)
+{
+	const SkxCheckEntry *entry;
+	int			n = 0;
+	int			i;
+
+	*ndeleted = 0;
+	for (i = 0; i < check->view->nsegments; i++)
+	{
+		SkxCheckSegment *cs = check->segments[i];
+		uint32		doc = skx_inspect_find_tid(cs, tid);
+
+		if (doc == SKX_NO_DOC)
+			continue;
+		if (cs->deleted[doc / 8] >> (doc % 8) & 1)
+			(*ndeleted)++;
+		else
+		{
+			*fingerprint = cs->fingerprints[doc];
+			n++;
+		}
+	}
+	entry = hash_search(check->pending, tid, HASH_FIND, NULL);
+	if (entry != NULL)
+	{
+		*fingerprint = entry->fingerprint;
+		n++;
+	}
+	return n;
+}
+
+/* A row that the index should have. */
+static void
+skx_inspect_row_present(Relation index, ItemPointer tid, Datum *values,
+						bool *isnull, bool alive, void *arg)
+{
+	SkxCheck   *check = arg;
+	TSVector	value = isnull[0] ? NULL : DatumGetTSVector(values[0]);
+	uint64		want = skx_inspect_hash_vector(value);
+	uint64		fingerprint = 0;
+	int			ndeleted;
+	int			n = skx_inspect_places(check, tid, &fingerprint, &ndeleted);
+	const char *what = NULL;
+
+	if (n == 0)
+		what = ndeleted > 0 ? "is marked deleted in the index" :
+			"is not in the index";
+	else if (n > 1)
+		what = "is in the index more than once";
+	else if (fingerprint != want)
+		what = "has other lexemes, positions or labels in the index";
+	if (what != NULL)
+		skx_format_report_detail(index, InvalidBlockNumber, "row (%u,%u) of table \"%s\" %s",
+								 ItemPointerGetBlockNumber(tid),
+								 ItemPointerGetOffsetNumber(tid),
+								 RelationGetRelationName(check->heap), what);
+	if (value != NULL && PointerGetDatum(value) != values[0])
+		pfree(value);
+}
+
+/*
+ * A snapshot older than the index can see rows that were not indexed because
+ * their HOT chains were broken.
+ */
+static void
+skx_inspect_check_snapshot(SkxCheck *check, Snapshot snapshot)
+{
+	Relation	index = check->index;
+
+	if (IsolationUsesXactSnapshot() && index->rd_index->indcheckxmin &&
+		!TransactionIdPrecedes(HeapTupleHeaderGetXmin(index->rd_indextuple->t_data),
+							   snapshot->xmin))
+		ereport(ERROR,
+				(errcode(ERRCODE_T_R_SERIALIZATION_FAILURE),
+				 errmsg("index \"%s\" cannot be checked against its table using this transaction's snapshot",
+						RelationGetRelationName(index)),
+				 errhint("Retry it in a new transaction.")));
+}
+
+/* Expressions are evaluated as the owner of the table. */
+void
+skx_inspect_check_heap(SkxCheck *check, Snapshot snapshot)
+{
+	IndexInfo  *info = BuildIndexInfo(check->index);
+	TableScanDesc scan;
+	Oid			user;
+	int			context;
+	int			nest;
+
+	skx_inspect_check_snapshot(check, snapshot);
+	GetUserIdAndSecContext(&user, &context);
+	SetUserIdAndSecContext(check->heap->rd_rel->relowner,
+						   context | SECURITY_RESTRICTED_OPERATION);
+	nest = NewGUCNestLevel();
+	skx_compat_restrict_search_path();
+	/* not a synchronized scan: rows come in the order of documents */
+	scan = table_beginscan_strat(check->heap, snapshot, 0, NULL, true, false);
+	info->ii_Concurrent = true;
+	info->ii_Unique = false;
+	table_index_build_scan(check->heap, check->index, info, false, false,
+						   skx_inspect_row_present, check, scan);
+	AtEOXact_GUC(false, nest);
+	SetUserIdAndSecContext(user, context);
+}

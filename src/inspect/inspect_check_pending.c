@@ -1,0 +1,268 @@
+/*
+ * inspect_check_pending.c
+ *	  Pending lists against the counters of their stripes.
+ *
+ * Documents may be added and marked dead meanwhile.  Those that were not
+ * there when the stripe page was copied are left out; of dead ones there may
+ * be more than it counts, but no more than it counts afterwards.
+ */
+#include "postgres.h"
+
+#include "format/format_check.h"
+#include "inspect/inspect_internal.h"
+#include "miscadmin.h"
+#include "storage/bufmgr.h"
+#include "utils/memutils.h"
+
+/* A document whose tsvector is longer lies in a chain. */
+#define SKX_INSPECT_INLINE_MAX \
+	(SKX_PAGE_CAPACITY - sizeof(SkxDiskPendingPage) - \
+	 sizeof(SkxDiskPendingDoc))
+
+/* Going through the pages of one stripe. */
+typedef struct SkxCheckStripe
+{
+	SkxCheck   *check;
+	int			which;
+	const SkxDiskStripe *disk;	/* as copied */
+	BlockNumber block;			/* page read last */
+	uint64		sequence;		/* of the next record, 0: none read yet */
+	uint64		npages;			/* list and chains */
+	PGAlignedBlock page;
+} SkxCheckStripe;
+
+/* Copies a page, which must be one of the stripe's. */
+static void
+skx_inspect_pending_page(SkxCheckStripe *s, BlockNumber block, SkxPlane plane,
+						 char *page)
+{
+	SkxCheck   *check = s->check;
+	const char *what;
+	Buffer		buffer;
+
+	CHECK_FOR_INTERRUPTS();
+	if (!BlockNumberIsValid(block) ||
+		skx_inspect_owner(check, block) != s->which)
+		skx_format_report_detail(check->index, s->block,
+								 "the pending list leads to block %u, which is not its stripe's",
+								 block);
+	buffer = skx_manifest_buffer(check->index, check->view->meta.incarnation,
+								 block, plane, 0, BUFFER_LOCK_SHARE);
+	memcpy(page, BufferGetPage(buffer), BLCKSZ);
+	UnlockReleaseBuffer(buffer);
+	/* the newest pages may lead past the moment's end of the file */
+	what = plane == SKX_PLANE_CHAIN ?
+		skx_format_check_chain(page, MaxBlockNumber) :
+		skx_format_check_pending(page, MaxBlockNumber);
+	if (what != NULL)
+		skx_format_report(check->index, block, what);
+	s->npages++;
+	if (s->npages > s->disk->npages)
+		skx_format_report_detail(check->index,
+								 check->view->stripes[s->which].stripe,
+								 "the pending list has more pages than the %u that the stripe counts",
+								 s->disk->npages);
+}
+
+/* Counts the pages of a chain; its content is read with the documents. */
+static void
+skx_inspect_pending_chain(SkxCheckStripe *s, const SkxDiskPendingChain *chain)
+{
+	PGAlignedBlock page;
+	BlockNumber next = chain->first;
+	uint64		nbytes = 0;
+
+	while (BlockNumberIsValid(next))
+	{
+		const SkxDiskChainPage *head;
+
+		skx_inspect_pending_page(s, next, SKX_PLANE_CHAIN, page.data);
+		head = (const SkxDiskChainPage *) (page.data + SKX_PAGE_START);
+		nbytes += head->nbytes;
+		next = head->next;
+	}
+	if (nbytes != chain->nbytes)
+		skx_format_report_detail(s->check->index, s->block,
+								 "a chain has " UINT64_FORMAT " bytes, but its document %u",
+								 nbytes, chain->nbytes);
+}
+
+/* The records of a page, whose bounds are known to be sound. */
+static void
+skx_inspect_pending_records(SkxCheckStripe *s)
+{
+	const SkxDiskPendingPage *head =
+	(const SkxDiskPendingPage *) (s->page.data + SKX_PAGE_START);
+	uint32		at = SKX_PAGE_START + sizeof(SkxDiskPendingPage);
+	uint32		i;
+
+	for (i = 0; i < head->nrecords; i++, s->sequence++)
+	{
+		const SkxDiskPendingDoc *doc =
+		(const SkxDiskPendingDoc *) (s->page.data + at);
+
+		at += sizeof(SkxDiskPendingDoc) + INTALIGN(doc->nbytes);
+		if ((doc->flags & SKX_PENDING_CHAIN) == 0 ||
+			s->sequence >= s->disk->next_sequence)
+			continue;
+		skx_inspect_pending_chain(s, (const SkxDiskPendingChain *) (doc + 1));
+	}
+}
+
+/* All pages of the list, up to the document that was the last. */
+static void
+skx_inspect_pending_pages(SkxCheckStripe *s)
+{
+	SkxCheck   *check = s->check;
+	const SkxDiskStripeRef *ref = &check->view->stripes[s->which];
+	BlockNumber next = BlockNumberIsValid(ref->first) ? ref->first :
+		s->disk->first;
+	uint64		flushed = ref->flushed_through;
+
+	s->block = ref->stripe;
+	while (Max(s->sequence, flushed + 1) < s->disk->next_sequence)
+	{
+		const SkxDiskPendingPage *head =
+		(const SkxDiskPendingPage *) (s->page.data + SKX_PAGE_START);
+
+		skx_inspect_pending_page(s, next, SKX_PLANE_PENDING, s->page.data);
+		s->block = next;
+		if (s->sequence == 0 ? head->first_sequence == 0 ||
+			head->first_sequence > flushed + 1 :
+			head->first_sequence != s->sequence)
+			skx_format_report(check->index, s->block,
+							  "the pending page is not the next one of its list");
+		if (head->nrecords == 0)
+			skx_format_report(check->index, s->block,
+							  "the pending page has no records");
+		s->sequence = head->first_sequence;
+		skx_inspect_pending_records(s);
+		next = head->next;
+	}
+	if (s->npages > 0 && s->block != s->disk->tail)
+		skx_format_report_detail(check->index, s->block,
+								 "the pending list ends here, but the stripe says in block %u",
+								 s->disk->tail);
+}
+
+static void
+skx_inspect_pending_remember(SkxCheck *check, const SkxPendingDoc *doc)
+{
+	SkxCheckEntry *entry;
+	bool		found;
+
+	if (!check->want_entries || doc->dead)
+		return;
+	entry = hash_search(check->pending, &doc->tid, HASH_ENTER, &found);
+	if (found)
+		skx_format_report_detail(check->index, InvalidBlockNumber,
+								 "row (%u,%u) is in the pending list twice",
+								 ItemPointerGetBlockNumber(&doc->tid),
+								 ItemPointerGetOffsetNumber(&doc->tid));
+	entry->fingerprint = skx_inspect_hash_vector(doc->value);
+}
+
+static void
+skx_inspect_pending_compare(SkxCheck *check, int which, uint64 counted,
+							uint64 found, const char *what)
+{
+	if (counted != found)
+		skx_format_report_detail(check->index,
+								 check->view->stripes[which].stripe,
+								 "the pending list has " UINT64_FORMAT " %s, but the stripe counts " UINT64_FORMAT,
+								 found, what, counted);
+}
+
+static uint64
+skx_inspect_pending_ndead(SkxCheck *check, int which)
+{
+	Buffer		buffer;
+	uint64		ndead;
+
+	buffer = skx_manifest_buffer(check->index, check->view->meta.incarnation,
+								 check->view->stripes[which].stripe,
+								 SKX_PLANE_STRIPE, 0, BUFFER_LOCK_SHARE);
+	ndead = ((SkxDiskStripe *) skx_manifest_content(buffer))->ndead;
+	UnlockReleaseBuffer(buffer);
+	return ndead;
+}
+
+/* What the documents of a stripe add up to. */
+static void
+skx_inspect_pending_documents(SkxCheck *check, int which,
+							  SkxDiskStripe *sum)
+{
+	SkxView		one = *check->view;
+	SkxPendingScan *scan;
+	SkxPendingDoc doc;
+
+	memset(sum, 0, sizeof(*sum));
+	one.nstripes = 1;
+	one.stripes = &check->view->stripes[which];
+	scan = skx_pending_begin(check->index, &one, true);
+	while (skx_pending_next(scan, &doc) &&
+		   doc.sequence < check->stripes[which].next_sequence)
+	{
+		sum->ndocs++;
+		sum->ndead += doc.dead;
+		sum->nbytes += sizeof(SkxDiskPendingDoc);
+		if (doc.value == NULL)
+			sum->nnull++;
+		else
+		{
+			sum->total_length += skx_pending_length(doc.value);
+			sum->nbytes += VARSIZE(doc.value);
+			if (VARSIZE(doc.value) > SKX_INSPECT_INLINE_MAX)
+				sum->nbytes += sizeof(SkxDiskPendingChain);
+		}
+		skx_inspect_pending_remember(check, &doc);
+	}
+	skx_pending_end(scan);
+}
+
+static void
+skx_inspect_pending_stripe(SkxCheck *check, int which)
+{
+	const SkxDiskStripe *disk = &check->stripes[which];
+	SkxCheckStripe *s = palloc0(sizeof(SkxCheckStripe));
+	SkxDiskStripe sum;
+
+	s->check = check;
+	s->which = which;
+	s->disk = disk;
+	skx_inspect_pending_pages(s);
+	pfree(s);
+	skx_inspect_pending_documents(check, which, &sum);
+	skx_inspect_pending_compare(check, which, disk->ndocs, sum.ndocs,
+								"documents");
+	skx_inspect_pending_compare(check, which, disk->nnull, sum.nnull,
+								"documents that are NULL");
+	skx_inspect_pending_compare(check, which, disk->total_length,
+								sum.total_length, "positions in documents");
+	skx_inspect_pending_compare(check, which, disk->nbytes, sum.nbytes,
+								"bytes");
+	if (sum.ndead < disk->ndead ||
+		sum.ndead > skx_inspect_pending_ndead(check, which))
+		skx_inspect_pending_compare(check, which, disk->ndead, sum.ndead,
+									"dead documents");
+}
+
+void
+skx_inspect_check_pending(SkxCheck *check)
+{
+	int			i;
+
+	if (check->want_entries)
+	{
+		HASHCTL		ctl = {0};
+
+		ctl.keysize = sizeof(ItemPointerData);
+		ctl.entrysize = sizeof(SkxCheckEntry);
+		ctl.hcxt = CurrentMemoryContext;
+		check->pending = hash_create("skipidx check: pending documents", 1024,
+									 &ctl, HASH_ELEM | HASH_BLOBS |
+									 HASH_CONTEXT);
+	}
+	for (i = 0; i < check->view->nstripes; i++)
+		skx_inspect_pending_stripe(check, i);
+}

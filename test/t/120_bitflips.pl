@@ -1,0 +1,268 @@
+# 10,000 flipped bits in segment pages, half of them with data checksums: each
+# time a damaged page is read there is an error that names it, and no query
+# ever gives a wrong row.
+#
+# In a round every segment page has one bit flipped while the server is down.
+# Then queries run until they succeed: an error must name a page that is still
+# damaged, which is put right before the next try; an answer must be the true
+# one.  The verifier reads what no query did.  A damaged page that was read
+# without an error would be left over at the end.
+
+use strict;
+use warnings;
+use FindBin;
+use lib "$FindBin::RealBin/lib";
+use PostgreSQL::Test::Utils;
+use SkipidxTest qw(skx_node skx_session skx_seed skx_install_try
+  skx_relation_file);
+use Test::More;
+
+use constant {
+	PAGE => 8192,
+	FLIPS => 10000,
+	PLANE_AT => 8192 - 3,		# SkxDiskTrailer.plane
+	PAGE_ID => 0xF51D,
+	FIRST_SEGMENT_PLANE => 16
+};
+
+my $seed = skx_seed(77);
+
+note "seed $seed";
+srand($seed);
+
+# Rows whose lists fill all planes: many short lists, some of several nodes,
+# positions for all.
+my $setup = <<'SQL';
+CREATE EXTENSION skipidx;
+CREATE TABLE docs (id int, v tsvector);
+INSERT INTO docs SELECT i, string_agg(w || ':' || p, ' ')::tsvector
+FROM generate_series(1, 30000) i, LATERAL (
+	SELECT 'w' || (hashint4(i * 16 + p) & 1023 & ((1 << p) - 1)) AS w, p
+	FROM generate_series(1, 14) p) x
+GROUP BY i;
+CREATE INDEX docs_v ON docs USING skipidx (v) WITH (block_size = '8kB');
+INSERT INTO docs VALUES (100000, 'w1:1 pending:2');
+DELETE FROM docs WHERE id % 100 = 0;
+VACUUM (FREEZE, ANALYZE) docs;
+CREATE TABLE wanted AS
+	SELECT lexeme, count(*) || ' ' || sum(id) AS answer
+	FROM docs, unnest(v) GROUP BY 1;
+SQL
+
+sub read_pages
+{
+	my ($path) = @_;
+	my @pages;
+
+	open my $file, '<:raw', $path or die "$path: $!";
+	while (read($file, my $page, PAGE))
+	{
+		push @pages, $page;
+	}
+	close $file;
+	return @pages;
+}
+
+sub is_segment_page
+{
+	my ($page) = @_;
+
+	return unpack('v', substr($page, PAGE - 2)) == PAGE_ID
+	  && ord(substr($page, PLANE_AT, 1)) >= FIRST_SEGMENT_PLANE;
+}
+
+sub write_page
+{
+	my ($file, $block, $page) = @_;
+
+	sysseek $file, $block * PAGE, 0 or die "seek: $!";
+	syswrite($file, $page) == PAGE or die "write: $!";
+	return;
+}
+
+sub flipped
+{
+	my ($page, $first) = @_;
+	my $at = $first + int rand(PAGE - $first);
+
+	substr($page, $at, 1) = chr(ord(substr($page, $at, 1)) ^ 1 << int rand 8);
+	return $page;
+}
+
+# The word's rows, their positions read too; and one that needs every TID.
+sub statement
+{
+	my ($word) = @_;
+
+	return "SELECT count(*) || \$x\$ \$x\$ || sum(id) FROM docs WHERE v @@ "
+	  . ($word eq '' ? q{$x$!nosuch$x$} : "\$x\$'$word' <0> '$word'\$x\$");
+}
+
+# One round over all segment pages of the cluster.
+sub round
+{
+	my ($node, $path, $first, $wanted) = @_;
+	my @pages = read_pages($path);
+	my %damaged;
+	my ($errors, $wrong, $left) = (0, 0, 0);
+
+	$node->stop;
+	open my $file, '+<:raw', $path or die "$path: $!";
+	for my $block (grep { is_segment_page($pages[$_]) } 0 .. $#pages)
+	{
+		write_page($file, $block, flipped($pages[$block], $first));
+		$damaged{$block} = 1;
+	}
+	my $flips = keys %damaged;
+
+	$node->start;
+	my $s = skx_session($node, 'postgres');
+
+	$s->value('SET skipidx.io_method = buffered; SET enable_seqscan = off;'
+		  . ' SET enable_bitmapscan = ' . (int(rand 2) ? 'on' : 'off'));
+	for my $word ((sort keys %$wanted), 'CHECK')
+	{
+		my $stmt = $word eq 'CHECK' ? q{SELECT skipidx_check('docs_v', false)}
+		  : statement($word);
+
+		while (1)
+		{
+			my $got = $s->value("SELECT try_sql(\$s\$$stmt\$s\$)");
+			my ($code, $text) = split /\|/, $got, 2;
+
+			if ($code eq 'ok')
+			{
+				if ($word ne 'CHECK' && $text ne $wanted->{$word})
+				{
+					$wrong++;
+					diag("$word: $text instead of $wanted->{$word}");
+				}
+				last;
+			}
+			my ($block) = $text =~ /block (\d+)/;
+
+			if (($code ne 'XX002' && $code ne 'XX001') || !defined $block
+				|| !delete $damaged{$block})
+			{
+				$wrong++;
+				diag("$word: unexpected $got");
+				last;
+			}
+			write_page($file, $block, $pages[$block]);
+			$errors++;
+		}
+	}
+	for my $block (sort { $a <=> $b } keys %damaged)
+	{
+		$left++;
+		diag(sprintf 'block %d, plane %d: damage was not reported', $block,
+			ord(substr($pages[$block], PLANE_AT, 1)));
+		write_page($file, $block, $pages[$block]);
+	}
+	$s->close;
+	close $file;
+	return ($flips, $errors, $wrong, $left);
+}
+
+for my $checksums (0, 1)
+{
+	my $name = $checksums ? 'checksums' : 'no_checksums';
+	my $node = skx_node($name,
+		extra => $checksums ? ['--data-checksums'] : [],
+		conf => "wal_level = minimal\nmax_wal_senders = 0\nskipidx.cache_size = 64MB");
+
+	$node->safe_psql('postgres', $setup);
+	skx_install_try($node, 'postgres');
+	my %wanted = map { split /\|/ } split /\n/,
+	  $node->safe_psql('postgres', 'SELECT lexeme, answer FROM wanted');
+
+	$wanted{''} = $node->safe_psql('postgres',
+		q{SELECT count(*) || ' ' || sum(id) FROM docs});
+
+	my $path = skx_relation_file($node, 'postgres', 'docs_v');
+	my $planes = $node->safe_psql('postgres',
+		"SELECT tid_pages > 2 AND norm_pages > 2 AND dict_pages > 2"
+		  . " AND posting_pages > 50 AND position_pages > 50"
+		  . " FROM skipidx_segments('docs_v')");
+
+	is($planes, 't', "$name: there are pages of every plane");
+
+	# Without data checksums, nothing covers the LSN and the server's flags:
+	# nothing depends on them either.
+	my $first = $checksums ? 0 : 12;
+	my ($flips, $errors, $wrong, $left) = (0, 0, 0, 0);
+
+	while ($flips < FLIPS / 2)
+	{
+		my @sums = round($node, $path, $first, \%wanted);
+
+		$flips += $sums[0];
+		$errors += $sums[1];
+		$wrong += $sums[2];
+		$left += $sums[3];
+		last if $sums[0] < 100 || $wrong > 50 || $left > 50;
+	}
+	cmp_ok($flips, '>=', FLIPS / 2, "$name: bits flipped");
+	is($wrong, 0, "$name: no wrong answer and no other error");
+	is($left, 0, "$name: no damaged page was read unnoticed");
+	is($errors, $flips, "$name: every damaged page was reported");
+
+	# Through shared buffers a damaged page stays where it was read, so here
+	# nothing is put right: an answer is the true one, or an error.
+	$node->stop;
+	my @pages = read_pages($path);
+
+	open my $file, '+<:raw', $path or die "$path: $!";
+	for my $block (grep { is_segment_page($pages[$_]) && $_ % 4 == 1 } 0 .. $#pages)
+	{
+		write_page($file, $block, flipped($pages[$block], $first));
+	}
+	$node->start;
+	my $s = skx_session($node, 'postgres');
+	my ($right, $refused, $other) = (0, 0, 0);
+
+	$s->value('SET skipidx.io_method = shared_buffers; SET enable_seqscan = off');
+	for my $word (sort keys %wanted)
+	{
+		my $got = $s->value("SELECT try_sql(\$s\$" . statement($word) . "\$s\$)");
+
+		if ($got eq "ok|$wanted{$word}") { $right++ }
+		elsif ($got =~ /^XX00[12]\|/) { $refused++ }
+		else { $other++; diag("$word: $got") }
+	}
+	is($other, 0, "$name: shared_buffers: right or refused");
+	cmp_ok($refused, '>', 10, "$name: shared_buffers: damage was met ($right right)");
+	$s->close;
+	for my $block (0 .. $#pages) { write_page($file, $block, $pages[$block]); }
+	close $file;
+	$node->restart;
+	is($node->safe_psql('postgres',
+			"SET enable_seqscan = off; " . statement('')), $wanted{''},
+		"$name: repaired");
+
+	# What nothing covers changes nothing.
+	if (!$checksums)
+	{
+		$node->stop;
+		open $file, '+<:raw', $path or die "$path: $!";
+		for my $block (grep { is_segment_page($pages[$_]) } 0 .. $#pages)
+		{
+			my $page = $pages[$block];
+
+			substr($page, int rand 10, 1) ^= chr(1 << int rand 8);
+			write_page($file, $block, $page);
+		}
+		close $file;
+		$node->start;
+		$s = skx_session($node, 'postgres');
+		$s->value('SET enable_seqscan = off');
+		my $bad = grep { $s->value(statement($_)) ne $wanted{$_} } sort keys %wanted;
+
+		is($bad, 0, "$name: LSN and checksum of a page do not matter");
+		$s->close;
+	}
+	unlike(slurp_file($node->logfile), qr/terminated by signal|PANIC/,
+		"$name: no crash");
+	$node->stop;
+}
+done_testing();

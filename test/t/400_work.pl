@@ -1,0 +1,150 @@
+# Work done by a query, bounded from both sides: the skip structure is used,
+# and the counters count.  Blocks of 8 kB, a million documents.
+
+use strict;
+use warnings;
+use FindBin;
+use lib "$FindBin::RealBin/lib";
+use PostgreSQL::Test::Utils;
+use SkipidxTest qw(skx_node skx_session);
+use Test::More;
+
+my $node = skx_node('work', conf => "maintenance_work_mem = 256MB\n"
+	  . "wal_level = minimal\nmax_wal_senders = 0\nskipidx.cache_size = 128MB");
+my $s = skx_session($node, 'postgres');
+
+# half: in every second document, at random; rare: 20, evenly spread; close:
+# 20 in a row; few: 40, under a list's long form; third: in a third.
+$s->value(<<'SQL');
+CREATE EXTENSION skipidx;
+CREATE TABLE docs (id int, v tsvector) WITH (autovacuum_enabled = off);
+INSERT INTO docs SELECT i, array_to_tsvector(ARRAY['all']
+	|| CASE WHEN hashint4(i) & 1 = 0 THEN '{half}'::text[] ELSE '{}' END
+	|| CASE WHEN hashint4(i + 5000000) % 3 = 0 THEN '{third}'::text[] ELSE '{}' END
+	|| CASE WHEN i % 50000 = 777 THEN '{rare}'::text[] ELSE '{}' END
+	|| CASE WHEN i BETWEEN 600000 AND 600019 THEN '{close}'::text[] ELSE '{}' END
+	|| CASE WHEN i % 1000 = 5 THEN '{thousand}'::text[] ELSE '{}' END)
+	FROM generate_series(1, 1000000) i;
+CREATE INDEX docs_v ON docs USING skipidx (v) WITH (block_size = '8kB');
+SET enable_seqscan = off;
+SET enable_indexscan = off;
+SET skipidx.io_method = buffered;
+SQL
+
+my ($posting_pages, $ndocs) = split /\|/,
+  $s->value("SELECT posting_pages, ndocs FROM skipidx_segments('docs_v')");
+
+is($ndocs, 1000000, 'one segment holds all documents');
+note "$posting_pages pages of posting lists";
+cmp_ok($posting_pages, '>', 60, 'lists of many nodes');
+
+my @counters = qw(nodes portions tables subblocks fills positions candidates
+  pages requests);
+
+sub counters
+{
+	my ($session) = @_;
+	my %at;
+
+	@at{@counters} = split /\|/, $session->value(
+		'SELECT nodes, portions, tables, subblocks, fills, positions,'
+		  . ' candidates, pages_read, requests FROM skipidx_work(), skipidx_io()'
+		  . " WHERE scope = 'session'");
+	return \%at;
+}
+
+# Rows that a query finds, and the work it took.
+sub work
+{
+	my ($session, $query) = @_;
+	my $before = counters($session);
+	my $n = $session->value("SELECT count(*) FROM docs WHERE v @@ '$query'");
+	my $after = counters($session);
+	my %spent = map { $_ => $after->{$_} - $before->{$_} } @counters;
+
+	note "$query: $n rows, " . join ', ', map { "$_ $spent{$_}" } @counters;
+	return ($n, \%spent);
+}
+
+# Each query in a fresh session after a restart, so that reads are cold.
+sub cold_work
+{
+	my ($query) = @_;
+
+	$s->close;
+	$node->restart;
+	$s = skx_session($node, 'postgres');
+	$s->value('SET enable_seqscan = off; SET enable_indexscan = off;'
+		  . " SET skipidx.io_method = buffered; SELECT count(*) FROM docs WHERE v @@ 'nosuch'");
+	return work($s, $query);
+}
+
+sub between
+{
+	my ($what, $n, $low, $high) = @_;
+
+	ok($n >= $low && $n <= $high, "$what: $n in $low..$high");
+	return;
+}
+
+# What all of a long list costs is the measure of the rest.
+my ($n, $all) = cold_work('half');
+my $nodes = $all->{nodes};
+my $subblocks = $all->{subblocks} + $all->{fills};
+
+between('half: rows', $n, 490000, 510000);
+between('half: nodes', $nodes, 8, 100);
+between('half: sub-blocks', $subblocks, $n / 128 - 1, $n / 128 + $nodes + 1);
+between('half: pages read', $all->{pages}, $nodes, $nodes + 450);
+
+# A rare word, spread: its 20 documents need about 20 sub-blocks of the other.
+for my $query ('rare & half', 'half & rare')
+{
+	my ($rows, $spent) = cold_work($query);
+
+	between("$query: rows", $rows, 4, 16);
+	between("$query: sub-blocks", $spent->{subblocks} + $spent->{fills}, 10, 45);
+	between("$query: nodes", $spent->{nodes}, 5, $nodes);
+	between("$query: portions", $spent->{portions}, 5, 22);
+	between("$query: pages read", $spent->{pages}, 8, 70);
+}
+
+# Close together: one or two sub-blocks of one or two nodes; the way there
+# leads over the forward pointers and not through every node.
+($n, my $close) = cold_work('close & half');
+between('close & half: rows', $n, 3, 17);
+between('close & half: sub-blocks', $close->{subblocks} + $close->{fills}, 1, 4);
+between('close & half: nodes', $close->{nodes}, 1, 4);
+between('close & half: pages read', $close->{pages}, 2, 16);
+
+# Two common words: everything, once.
+($n, my $both) = cold_work('half & third');
+between('half & third: rows', $n, 160000, 175000);
+between('half & third: sub-blocks', $both->{subblocks} + $both->{fills},
+	$n / 128, 2.5 * $subblocks);
+
+# A word in a thousandth: at most a sub-block of the common one for each.
+($n, my $thousand) = cold_work('thousand & half');
+between('thousand & half: rows', $n, 400, 600);
+between('thousand & half: sub-blocks', $thousand->{subblocks} + $thousand->{fills},
+	500, 1100);
+
+# Absent words cost no posting at all.
+my ($none, $absent) = work($s, 'half & nosuch');
+is($none, 0, 'half & nosuch: rows');
+is($absent->{subblocks} + $absent->{fills}, 0, 'half & nosuch: sub-blocks');
+is($absent->{portions}, 0, 'half & nosuch: portions');
+
+# NOT of a common word costs no more than AND of it.
+my ($without, $minus) = work($s, 'rare & !half');
+between('rare & !half: sub-blocks', $minus->{subblocks} + $minus->{fills}, 10, 45);
+my ($matched) = work($s, 'rare & half');
+is($without + $matched, 20, 'rare & half, rare & !half: rows');
+
+# Warm, nothing is read.
+my (undef, $warm) = work($s, 'rare & half');
+is($warm->{pages}, 0, 'warm: no page is read');
+
+$s->close;
+$node->stop;
+done_testing();
