@@ -11,10 +11,10 @@ import itertools
 import random
 import sys
 
-VOCABULARY = 120000
+VOCABULARY = 80000
 TOPIC_WORDS = 60
 ROWS_OF_TOPIC = 12
-FOLLOW = 0.35       # chance that a word is followed by one of its favourites
+FOLLOW = 0.5        # chance that a word is followed by one of its favourites
 TOPICAL = 0.12      # chance that it comes from the topic
 QUERIES = {"ng2": 360, "ng3": 160, "ng4": 40,
            "co2": 240, "co3": 140, "co4": 60}
@@ -36,7 +36,7 @@ class Language:
     def __init__(self, rng):
         self.rng = rng
         self.words = [make_word(i) for i in range(VOCABULARY)]
-        weights = (1.0 / (rank + 2.7) for rank in range(VOCABULARY))
+        weights = ((rank + 2.7) ** -1.1 for rank in range(VOCABULARY))
         self.cumulative = list(itertools.accumulate(weights))
         self.favourites = [self.draw(3) for _ in range(VOCABULARY)]
 

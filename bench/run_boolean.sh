@@ -95,7 +95,7 @@ run_corpus() {
 	local raw=$work/$1 name setting settings=()
 	mkdir "$raw" || return 1
 	for name in $BENCH_ENGINES; do
-		for setting in $(engine_field "$name" 6); do
+		for setting in $(engine_field "$name" 5); do
 			settings+=(-c "$setting")
 		done
 	done
@@ -113,7 +113,8 @@ run_corpus() {
 		python3 "$here/report.py" collect "$raw" "$results/boolean-$1.json"
 }
 
-bash "$root/test/setup/packages.sh" build bench || exit 1
+bash "$root/test/setup/packages.sh" build bench ||
+	bash "$root/test/setup/packages.sh" build || exit 1
 PG_CONFIG=$(find_pg_config) || exit 1
 export PG_CONFIG
 choose_engines || exit 1

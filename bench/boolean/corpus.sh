@@ -6,11 +6,11 @@
 #   BENCH_SKIPIDX    version of skipidx, for the record
 #   BENCH_RAW        directory for what was measured
 # Options, with their defaults for a corpus of a million rows in brackets:
-#   BENCH_QUERIES    queries of each class            400 [200]
-#   BENCH_ROUNDS     timed runs of each query         7 [5]
-#   BENCH_EXPLAINS   explained runs of each query     3 [3]
+#   BENCH_QUERIES    queries of each class            200 [200]
+#   BENCH_ROUNDS     timed runs of each query         5 [5]
+#   BENCH_EXPLAINS   explained runs of each query     2 [2]
 #   BENCH_CAP_MS     end a query's rounds early (at least 3) past this, 1500 [4000]
-#   BENCH_SECONDS    end a class early past this      30 [240]
+#   BENCH_SECONDS    end a class early past this      50 [240]
 #   BENCH_BUILDS     builds of each index at 1GB      3 [2]
 #   BENCH_SMALL_BUILDS  the same at 64MB              1 [1]
 #   BENCH_ORDER      id (as the text is) or md5 (scattered)
@@ -23,11 +23,11 @@ sql() { psql -X -q -At -v ON_ERROR_STOP=1 "$@"; }
 if [ "$(head -n 600000 "$BENCH_TEXT" | wc -l)" = 600000 ]; then
 	queries=200 rounds=5 cap=4000 seconds=240 builds=2
 else
-	queries=400 rounds=7 cap=1500 seconds=30 builds=3
+	queries=200 rounds=5 cap=1500 seconds=50 builds=3
 fi
 queries=${BENCH_QUERIES:-$queries}
 rounds=${BENCH_ROUNDS:-$rounds}
-explains=${BENCH_EXPLAINS:-3}
+explains=${BENCH_EXPLAINS:-2}
 cap=${BENCH_CAP_MS:-$cap}
 seconds=${BENCH_SECONDS:-$seconds}
 builds=${BENCH_BUILDS:-$builds}
@@ -40,17 +40,18 @@ chosen_engines() {
 	awk -F '|' -v OFS='|' -v wanted=" $BENCH_ENGINES " '
 	/^#/ || NF < 3 { next }
 	{ for (i = 1; i <= NF; i++) gsub(/^[ \t]+|[ \t]+$/, "", $i) }
-	index(wanted, " " $1 " ") { print $1, $2, $3, $5 }' "$here/engines.conf"
+	index(wanted, " " $1 " ") { print $1, $2, $3, $4 }' "$here/engines.conf"
 }
 
 declare_engines() {
-	local name extension clause rest rank=0
-	while IFS='|' read -r name extension clause rest; do
+	local name extension clause often rank=0
+	while IFS='|' read -r name extension clause often; do
 		rank=$((rank + 1))
 		[ -z "$extension" ] ||
 			sql -v e="$extension" <<<'CREATE EXTENSION :"e"' || return 1
-		sql -v name="$name" -v rank=$rank -v clause="$clause" \
-			<<<"INSERT INTO engine VALUES (:'name', :rank, :'clause')" || return 1
+		sql -v name="$name" -v rank=$rank -v often="$often" -v clause="$clause" \
+			<<<"INSERT INTO engine VALUES (:'name', :rank, :'often' = 'few', :'clause')" ||
+			return 1
 	done < <(chosen_engines)
 }
 
@@ -63,7 +64,7 @@ build_rounds() {
 		for ((turn = 0; turn < ${#lines[@]}; turn++)); do
 			line=${lines[$(((round + turn - 1) % ${#lines[@]}))]}
 			IFS='|' read -r name extension clause often <<<"$line"
-			if [ "$often" = one ] && { [ "$3" = repeated ] || [ $round -gt 1 ]; }; then
+			if [ "$often" = few ] && { [ "$3" = repeated ] || [ $round -gt 1 ]; }; then
 				continue
 			fi
 			sql -v engine="$name" -v index="docs_$name" -v clause="$clause" \

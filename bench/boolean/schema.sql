@@ -11,6 +11,7 @@ CREATE UNLOGGED TABLE staged (
 CREATE UNLOGGED TABLE engine (
 	name	text PRIMARY KEY,
 	rank	int NOT NULL,		-- the order in engines.conf
+	few		boolean NOT NULL,	-- measured less often, see engines.conf
 	clause	text NOT NULL		-- what follows USING
 );
 

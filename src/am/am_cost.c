@@ -22,6 +22,23 @@
  */
 #define SKX_COST_POSTINGS_PER_PAGE	4000
 
+/*
+ * A query without any condition on the column needs no column either, and the
+ * planner thinks of an index-only scan.  There is none: nothing pins what
+ * VACUUM removes while we hand out its TID, so the visibility map cannot be
+ * trusted.  Returns what reading the heap costs that the planner left out.
+ */
+static Cost
+skx_am_cost_refuse_index_only(IndexPath *path)
+{
+	RelOptInfo *rel = path->indexinfo->rel;
+
+	if (path->path.pathtype != T_IndexOnlyScan)
+		return 0;
+	path->path.pathtype = T_IndexScan;
+	return rel->pages * rel->allvisfrac * random_page_cost;
+}
+
 void
 skxcostestimate(PlannerInfo *root, IndexPath *path, double loop_count,
 				Cost *startup, Cost *total, Selectivity *selectivity,
@@ -40,6 +57,7 @@ skxcostestimate(PlannerInfo *root, IndexPath *path, double loop_count,
 		costs.spc_random_page_cost;
 	costs.indexTotalCost = costs.numIndexPages * costs.spc_random_page_cost +
 		costs.numIndexTuples * (cpu_index_tuple_cost + cpu_operator_cost);
+	costs.indexTotalCost += skx_am_cost_refuse_index_only(path);
 	*startup = costs.indexStartupCost;
 	*total = Max(costs.indexTotalCost, costs.indexStartupCost);
 	*selectivity = costs.indexSelectivity;

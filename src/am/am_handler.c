@@ -5,11 +5,9 @@
  * The scalar opclasses and amcanmulticol exist so that CREATE INDEX with a
  * sort column gets as far as our own message about it.
  *
- * amoptionalkey is false although every row is a document: a scan without a
- * condition offers nothing that a sequential scan does not, and for count(*)
- * the planner would make an index-only scan of it.  We have no tuple to
- * return, and the visibility map must not be trusted for TIDs that were
- * collected before VACUUM removed their rows.
+ * amoptionalkey: every row is a document, also one with a NULL or empty
+ * tsvector, so a scan without a condition is complete.  The planner would make
+ * an index-only scan of it for count(*); am_cost.c refuses that.
  */
 #include "postgres.h"
 
@@ -30,7 +28,7 @@ skx_am_capabilities(IndexAmRoutine *am)
 	am->amcanbackward = false;
 	am->amcanunique = false;
 	am->amcanmulticol = true;
-	am->amoptionalkey = false;	/* see the file comment */
+	am->amoptionalkey = true;
 	am->amsearcharray = false;
 	am->amsearchnulls = false;
 	am->amstorage = false;

@@ -227,6 +227,8 @@ skxgettuple(IndexScanDesc scan, ScanDirection dir)
 	SkxScan    *so = scan->opaque;
 
 	Assert(!ScanDirectionIsBackward(dir));
+	if (scan->xs_want_itup)
+		elog(ERROR, "skipidx does not support index-only scans");
 	if (so->next >= so->n && !skx_am_scan_fetch(scan))
 		return false;
 	scan->xs_heaptid = so->tids[so->next++];

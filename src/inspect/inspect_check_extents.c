@@ -5,7 +5,8 @@
  * The metapage, the root, stripes with their extents, segments with header
  * and runs, and free extents must not overlap, and together take every page
  * below meta.nblocks.  What lies behind that has been left by a crash and
- * means nothing.
+ * means nothing, and so do zero pages that fill a block up behind the end of
+ * a plane.
  *
  * How long an extent of a stripe is, only the newest tells; an older one ends
  * where the next owner begins.  What all extents of a stripe hold is known,
@@ -243,6 +244,30 @@ skx_inspect_compare_owned(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
+/*
+ * Pages [from, to) that nobody owns: they may be what the ends of a segment's
+ * planes left of a block that they share, and then are zero.
+ */
+static void
+skx_inspect_padding(SkxOwners *o, BlockNumber from, BlockNumber to)
+{
+	SkxCheck   *check = o->check;
+	uint32		block_pages = check->view->meta.block_size / BLCKSZ;
+	BlockNumber block;
+
+	if (from % block_pages == 0 ||
+		from / block_pages != (to - 1) / block_pages)
+		skx_format_report_detail(check->index, from,
+								 "%u pages belong to nobody", to - from);
+	for (block = from; block < to; block++)
+	{
+		skx_inspect_page_sound(check, block);
+		if (!PageIsNew((Page) check->page.data))
+			skx_format_report(check->index, block,
+							  "the page belongs to nobody");
+	}
+}
+
 /* Sorts, and looks for pages with two owners or none. */
 static void
 skx_inspect_cover(SkxOwners *o)
@@ -262,17 +287,13 @@ skx_inspect_cover(SkxOwners *o)
 									 "%s overlaps %s", owned->owner,
 									 o->owned[i - 1].owner);
 		if (owned->block > covered)
-			skx_format_report_detail(o->check->index, covered,
-									 "%u pages belong to nobody",
-									 owned->block - covered);
+			skx_inspect_padding(o, covered, owned->block);
 		if (owned->npages == 0)
 			owned->npages = next - owned->block;
 		covered = owned->block + owned->npages;
 	}
 	if (covered < nblocks)
-		skx_format_report_detail(o->check->index, covered,
-								 "%u pages belong to nobody",
-								 nblocks - covered);
+		skx_inspect_padding(o, covered, nblocks);
 }
 
 /*

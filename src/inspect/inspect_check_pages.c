@@ -186,8 +186,9 @@ skx_inspect_reader_page(SkxCheckReader *r, uint32 ordinal)
 void
 skx_inspect_check_header(SkxCheck *check, const SkxDiskSegmentRef *ref)
 {
-	Size		size = (Size) ref->header_pages * SKX_PAGE_CAPACITY;
-	char	   *stream = palloc_extended(size, MCXT_ALLOC_HUGE);
+	char	   *stream = palloc0((Size) ref->header_pages *
+								 SKX_PAGE_CAPACITY + sizeof(SkxDiskSegment));
+	Size		size = 0;
 	const char *what;
 	uint32		i;
 
@@ -195,11 +196,13 @@ skx_inspect_check_header(SkxCheck *check, const SkxDiskSegmentRef *ref)
 	{
 		bool		sound = skx_inspect_page_read(check, ref->header + i,
 												  &check->page);
+		uint32		used;
 
 		skx_inspect_page_identity(check, &check->page, sound, ref->segment,
 								  SKX_PLANE_HEADER, i);
-		memcpy(stream + i * SKX_PAGE_CAPACITY,
-			   check->page.data + SKX_PAGE_START, SKX_PAGE_CAPACITY);
+		used = ((PageHeader) check->page.data)->pd_lower - SKX_PAGE_START;
+		memcpy(stream + size, check->page.data + SKX_PAGE_START, used);
+		size += used;
 	}
 	what = skx_format_check_segment(stream, size, ref->segment,
 									check->view->meta.nblocks);

@@ -7,6 +7,7 @@
 #define SKX_SEGMENT_SEGMENT_H
 
 #include "blkio/blkio.h"
+#include "compat/compat.h"
 #include "format/format_segment.h"
 #include "manifest/manifest.h"
 #include "skiplist/skiplist.h"

@@ -55,6 +55,9 @@ StaticAssertDecl(sizeof(SkxInvertOrder) == 2 * sizeof(SkxInvertSlot),
 #define SKX_SLICE_NEXT(level)	Min((level) + 1, SKX_SLICE_LEVELS - 1)
 #define SKX_SLICE_LINK		sizeof(uint32)
 
+/* A posting is rarely longer. */
+#define SKX_INVERT_COPY		16
+
 /* Lexemes of a document that are looked up together. */
 #define SKX_INVERT_BATCH	64
 
@@ -172,12 +175,22 @@ skx_segment_arena_take(SkxInverter *inv, uint32 size)
 	return address;
 }
 
-/* Appends bytes to the postings of a term. */
+/*
+ * Appends bytes to the postings of a term.  SKX_INVERT_COPY bytes can be read
+ * from `bytes`, however few there are.
+ */
 static void
 skx_segment_invert_append(SkxInverter *inv, SkxInvertTerm *term,
 						  const uint8 *bytes, uint32 n)
 {
 	term->nbytes += n;
+	/* nearly always; a copy of a constant size is two instructions */
+	if (n <= SKX_INVERT_COPY && term->end - term->tail >= SKX_INVERT_COPY)
+	{
+		memcpy(skx_segment_arena(inv, term->tail), bytes, SKX_INVERT_COPY);
+		term->tail += n;
+		return;
+	}
 	for (;;)
 	{
 		uint32		room = Min(n, term->end - term->tail);
@@ -296,7 +309,7 @@ static void
 skx_segment_invert_posting(SkxInverter *inv, SkxInvertTerm *term, uint32 doc,
 						   const WordEntryPos *positions, int n)
 {
-	uint8		bytes[SKX_RUN_POSTING_MAX];
+	uint8		bytes[SKX_RUN_POSTING_MAX + SKX_INVERT_COPY];
 	uint8	   *to = bytes;
 	uint64		gap = (uint64) (uint32) (doc - term->last - 1) << 2;
 	uint32		labels = 0;
