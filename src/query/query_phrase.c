@@ -39,7 +39,8 @@ struct SkxPhrase
 	int			noperands;		/* links, or items of the whole query */
 	SkxOperand *operands;
 	uint32		doc;			/* being decided */
-	MemoryContext temp;			/* positions handed to TS_execute */
+	MemoryContext context;		/* what lists keep from document to document */
+	MemoryContext temp;			/* what TS_execute allocates for one of them */
 };
 
 static void
@@ -135,6 +136,7 @@ skx_query_phrase_open(SkxSegment *seg, const SkxQueryNode *node)
 
 	phrase->seg = seg;
 	phrase->node = node;
+	phrase->context = CurrentMemoryContext;
 	phrase->items = GETQUERY(node->query);
 	phrase->noperands = node->nlinks > 0 ? node->nlinks : node->query->size;
 	phrase->operands = palloc0(sizeof(SkxOperand) * phrase->noperands);
@@ -262,6 +264,21 @@ skx_query_compare_position(const void *a, const void *b)
 }
 
 /*
+ * Positions of one list for TS_execute, which runs in the context that is
+ * reset with each document: what the list allocates must outlive it.
+ */
+static int
+skx_query_check_positions(SkxPhrase *phrase, SkxList *list, uint8 weights,
+						  uint16 *positions)
+{
+	MemoryContext old = MemoryContextSwitchTo(phrase->context);
+	int			n = skx_query_positions(list, phrase->doc, weights, positions);
+
+	MemoryContextSwitchTo(old);
+	return n;
+}
+
+/*
  * TS_execute's question: where is the operand in the document?
  */
 static TSTernaryValue
@@ -278,8 +295,8 @@ skx_query_check_operand(void *arg, QueryOperand *val, ExecPhraseData *data)
 
 	for (i = 0; i < operand->nlists; i++)
 	{
-		int			n = skx_query_positions(operand->lists[i], phrase->doc,
-											val->weight, positions);
+		int			n = skx_query_check_positions(phrase, operand->lists[i],
+												  val->weight, positions);
 
 		if (n < 0)
 			return data != NULL ? TS_MAYBE : TS_YES;
