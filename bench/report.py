@@ -2,6 +2,8 @@
 """report.py collect RAWDIR FILE.json: gathers what one run measured into one
 file, and prints it.
 report.py show FILE.json ...: prints files again.
+report.py worst FILE.json CLASS: the queries that take skipidx longest, with
+where the time goes.
 
 A file holds the single times, in the order they were taken; every figure
 printed is computed from them here.  The exit code is 1 if engines gave
@@ -15,6 +17,8 @@ YARDSTICK, SUBJECT = "gin", "skipidx"
 CLASSES = ("and", "or", "phrase", "prefix")
 POINTS = (("p50", .50), ("p95", .95), ("p99", .99))
 PHRASE_FACTOR = 5.0
+MB = 1 << 20          # as the server and its users count
+WORST = 20
 
 
 def load_json(path):
@@ -98,8 +102,8 @@ def print_head(run):
     print("corpus   %s, %s order: %d rows, %.0f MB of text, %d lexemes; "
           "table %.0f MB, with its toast %.0f MB" % (
               run["corpus"], run["order"], table["rows"],
-              run["text_bytes"] / 1e6, table["lexemes"] or 0,
-              table["heap_bytes"] / 1e6, table["with_toast_bytes"] / 1e6))
+              run["text_bytes"] / MB, table["lexemes"] or 0,
+              table["heap_bytes"] / MB, table["with_toast_bytes"] / MB))
     print("machine  %s, %d cores, %d MB; load %.1f before, %.1f after" % (
         hardware["cpu"], hardware["cores"], hardware.get("memory_mb", 0),
         hardware["load_average"][0], run["load_average_after"][0]))
@@ -121,8 +125,8 @@ def print_builds(run):
         print("%-10s %-8s %9.1f %22s %9.1f %9.1f %9.1f" % (
             key + (build_of(run, *key, "seconds"), " ".join(each),
                    build_of(run, *key, "flush_seconds"),
-                   build_of(run, *key, "bytes") / 1e6,
-                   build_of(run, *key, "wal_bytes") / 1e6)))
+                   build_of(run, *key, "bytes") / MB,
+                   build_of(run, *key, "wal_bytes") / MB)))
 
 
 def matched_line(queries):
@@ -197,8 +201,8 @@ def expectations(run):
     lines += ratio_expectations(run, "or", 1.0, POINTS)
     label = "boolean.%s." % run["corpus"]
     lines.append(expect(label + "size",
-                        build_of(run, SUBJECT, "1GB", "bytes") / 1e6,
-                        build_of(run, YARDSTICK, "1GB", "bytes") / 1e6,
+                        build_of(run, SUBJECT, "1GB", "bytes") / MB,
+                        build_of(run, YARDSTICK, "1GB", "bytes") / MB,
                         "MB", False))
     for memory in ("1GB", "64MB"):
         ours = build_of(run, SUBJECT, memory, "seconds")
@@ -227,12 +231,32 @@ def show(run):
     return not wrong
 
 
+def worst(run, name):
+    """The rest of a statement's time is the heap's, alike for all engines but
+    for rows that only one of them has to recheck."""
+    rows = [query for query in run["queries"] if query["class"] == name]
+    rows.sort(key=lambda query: -median(query["us"][SUBJECT]))
+    print("%-40s %9s %9s %9s %9s %9s %9s" % (
+        "us", "matches", YARDSTICK, "its scan", "its rows", SUBJECT, "its scan"))
+    for query in rows[:WORST]:
+        scans = {engine: median([scan[0] for scan in query["index"][engine]])
+                 for engine in (YARDSTICK, SUBJECT)}
+        print("%-40s %9d %9.0f %9.0f %9d %9.0f %9.0f" % (
+            query["words"], query["matches"][SUBJECT],
+            median(query["us"][YARDSTICK]), scans[YARDSTICK],
+            query["index"][YARDSTICK][0][1],
+            median(query["us"][SUBJECT]), scans[SUBJECT]))
+
+
 def main():
     if len(sys.argv) == 4 and sys.argv[1] == "collect":
         run = collect(sys.argv[2])
         save(run, sys.argv[3])
         print("\nkept in %s" % os.path.relpath(sys.argv[3]))
         return 0 if show(run) else 1
+    if len(sys.argv) == 4 and sys.argv[1] == "worst":
+        worst(load_json(sys.argv[2]), sys.argv[3])
+        return 0
     if len(sys.argv) > 2 and sys.argv[1] == "show":
         return 0 if all([show(load_json(path)) for path in sys.argv[2:]]) else 1
     print(__doc__, file=sys.stderr)

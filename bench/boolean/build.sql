@@ -26,4 +26,4 @@ SELECT :'engine', :'memory', :round,
 	   :'lsn_after'::pg_lsn - :'lsn_before'::pg_lsn
 RETURNING format('  %-8s maintenance_work_mem %-5s %8s s %7s MB, WAL %s MB',
 				 engine, memory, round(seconds::numeric, 1),
-				 round(bytes / 1e6), round(wal_bytes / 1e6));
+				 round(bytes / 1048576.0), round(wal_bytes / 1048576.0));

@@ -47,8 +47,7 @@ skx_inspect_open_segment(SkxCheck *check, int which)
 	SkxCheckSegment *cs = palloc0(sizeof(SkxCheckSegment));
 
 	cs->check = check;
-	skx_inspect_check_header(check, ref);
-	cs->seg = skx_segment_open(check->file, check->index, check->view, which);
+	cs->seg = skx_inspect_check_header(check, which);
 	cs->ndocs = cs->seg->header.ndocs;
 	skx_inspect_check_ref(check, ref, &cs->seg->header);
 	skx_inspect_check_pages(cs);

@@ -2,9 +2,8 @@
  * inspect_check_documents.c
  *	  TIDs, norms and delete bits of a segment.
  *
- * The TID plane is decoded here from its own pages, and the reader that scans
- * use is asked for the first document of each group: the directory must lead
- * it to the same page.
+ * The TID plane is decoded here from its own pages; then the reader that scans
+ * use is asked for the first document of each group.
  */
 #include "postgres.h"
 
@@ -20,6 +19,7 @@ typedef struct SkxCheckTids
 	SkxCheckSegment *cs;
 	SkxCheckReader reader;
 	uint32		group;			/* next one to come */
+	uint32	   *firsts;			/* first group of each page */
 	ItemPointerData last;		/* TID before it */
 	bool		any;
 } SkxCheckTids;
@@ -99,6 +99,7 @@ skx_inspect_tid_pages(SkxCheckTids *t)
 			skx_inspect_damaged(&t->reader,
 								"the TID page does not go on with group %u",
 								t->group);
+		t->firsts[ordinal] = t->group;
 		for (i = 0; i < head->ngroups; i++)
 			skx_inspect_tid_group(t, &groups[i], first_body);
 	}
@@ -108,7 +109,7 @@ skx_inspect_tid_pages(SkxCheckTids *t)
 							cs->ngroups);
 }
 
-/* What the reader makes of the directory. */
+/* The directory names the first group of each page. */
 static void
 skx_inspect_tid_directory(SkxCheckTids *t)
 {
@@ -116,30 +117,41 @@ skx_inspect_tid_directory(SkxCheckTids *t)
 	uint32		n = cs->seg->header.tid_pages;
 	uint32		npages = cs->seg->planes[SKX_SEGMENT_TIDS].npages;
 	uint32		i;
-	ItemPointerData tid;
 
 	if (n > npages || npages - n != (n + SKX_TID_DIRECTORY - 1) /
 		SKX_TID_DIRECTORY)
 		skx_inspect_damaged(&t->reader,
 							"the TID plane has %u pages for %u of data",
 							npages, n);
-	for (i = n; i < npages; i++)
+	for (i = 0; i < n; i++)
 	{
-		uint32		want = Min(n - (i - n) * SKX_TID_DIRECTORY,
-							   SKX_TID_DIRECTORY);
+		const char *page = skx_inspect_reader_page(&t->reader, n + i /
+												   SKX_TID_DIRECTORY);
+		const uint32 *entry = (const uint32 *) (page + SKX_PAGE_START) +
+		i % SKX_TID_DIRECTORY;
 
-		skx_inspect_reader_page(&t->reader, i);
-		if (t->reader.lower != SKX_PAGE_START + want * sizeof(uint32))
+		if ((const char *) (entry + 1) > page + t->reader.lower ||
+			*entry != t->firsts[i])
 			skx_inspect_damaged(&t->reader,
-								"the page of the TID directory has another length");
+								"the TID directory does not lead to page %u",
+								i);
 	}
+}
+
+/* The reader that scans use must find each group where it was found here. */
+static void
+skx_inspect_tid_reader(SkxCheckTids *t)
+{
+	SkxCheckSegment *cs = t->cs;
+	uint32		i;
+	ItemPointerData tid;
+
 	for (i = 0; i < cs->ngroups; i++)
 	{
 		skx_segment_tids(cs->seg, i * SKX_TID_GROUP, 1, &tid);
 		if (!ItemPointerEquals(&tid, &cs->groups[i]))
 			skx_inspect_damaged(&t->reader,
-								"the TID directory does not lead to group %u",
-								i);
+								"a look-up of TID group %u goes astray", i);
 	}
 }
 
@@ -153,8 +165,13 @@ skx_inspect_check_tids(SkxCheckSegment *cs)
 	cs->ngroups = (cs->ndocs + SKX_TID_GROUP - 1) / SKX_TID_GROUP;
 	cs->groups = palloc_extended((cs->ngroups + 1) * sizeof(ItemPointerData),
 								 MCXT_ALLOC_HUGE);
+	t.firsts = palloc_extended((cs->seg->header.tid_pages + 1) *
+							   sizeof(uint32), MCXT_ALLOC_HUGE);
 	skx_inspect_tid_pages(&t);
 	skx_inspect_tid_directory(&t);
+	skx_inspect_tid_reader(&t);
+	pfree(t.firsts);
+	skx_inspect_reader_free(&t.reader);
 }
 
 static void

@@ -48,6 +48,7 @@ skx_inspect_root_pages(SkxCheck *check, const SkxDiskMeta *meta)
 	check->root_pages = palloc(size * sizeof(BlockNumber));
 	while (BlockNumberIsValid(next))
 	{
+		const char *what;
 		Buffer		buffer;
 
 		if (next == SKX_META_BLOCK || next >= meta->nblocks ||
@@ -59,8 +60,11 @@ skx_inspect_root_pages(SkxCheck *check, const SkxDiskMeta *meta)
 		buffer = skx_manifest_buffer(check->index, meta->incarnation, block,
 									 SKX_PLANE_ROOT, check->nroot_pages,
 									 BUFFER_LOCK_SHARE);
+		what = skx_format_check_root((char *) BufferGetPage(buffer));
 		next = ((SkxDiskRootPage *) skx_manifest_content(buffer))->next;
 		UnlockReleaseBuffer(buffer);
+		if (what != NULL)
+			skx_format_report(check->index, block, what);
 		if (check->nroot_pages == size)
 		{
 			size *= 2;
@@ -119,12 +123,16 @@ void
 skx_inspect_check_view(SkxCheck *check)
 {
 	SkxDiskMeta meta;
+	const char *what;
 
 	do
 	{
 		check->file_pages = RelationGetNumberOfBlocks(check->index);
 		skx_inspect_page_sound(check, SKX_META_BLOCK);
 		skx_manifest_meta(check->index, &meta);
+		what = skx_format_check_meta(check->page.data);
+		if (what != NULL)
+			skx_format_report(check->index, SKX_META_BLOCK, what);
 		skx_inspect_root_pages(check, &meta);
 		check->view = skx_manifest_view(check->index);
 	} while (check->view->meta.generation != meta.generation ||

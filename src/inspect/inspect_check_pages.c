@@ -182,10 +182,35 @@ skx_inspect_reader_page(SkxCheckReader *r, uint32 ordinal)
 	return r->page.data;
 }
 
-/* The header's pages, and what their stream says. */
-void
-skx_inspect_check_header(SkxCheck *check, const SkxDiskSegmentRef *ref)
+/* Is a segment opened by what the file says? */
+static void
+skx_inspect_opened(SkxCheck *check, const SkxDiskSegmentRef *ref,
+				   const SkxSegment *seg, const char *stream)
 {
+	const SkxDiskRun *runs =
+	(const SkxDiskRun *) (stream + sizeof(SkxDiskSegment));
+	bool		same = memcmp(stream, &seg->header,
+							  sizeof(SkxDiskSegment)) == 0;
+	int			i;
+
+	for (i = 0; same && i < seg->header.nruns; i++)
+		same = runs[i].first == seg->runs[i].first &&
+			runs[i].npages == seg->runs[i].npages &&
+			runs[i].block == seg->runs[i].block;
+	if (!same)
+		skx_format_report(check->index, ref->header,
+						  "the segment's header is not that which readers see");
+}
+
+/*
+ * The header's pages, and what their stream says.  Then the segment is opened
+ * as scans do it, which may see an older copy of them in the cache.
+ */
+SkxSegment *
+skx_inspect_check_header(SkxCheck *check, int which)
+{
+	const SkxDiskSegmentRef *ref = &check->view->segments[which];
+	SkxSegment *seg;
 	char	   *stream = palloc0((Size) ref->header_pages *
 								 SKX_PAGE_CAPACITY + sizeof(SkxDiskSegment));
 	Size		size = 0;
@@ -208,7 +233,10 @@ skx_inspect_check_header(SkxCheck *check, const SkxDiskSegmentRef *ref)
 									check->view->meta.nblocks);
 	if (what != NULL)
 		skx_format_report(check->index, ref->header, what);
+	seg = skx_segment_open(check->file, check->index, check->view, which);
+	skx_inspect_opened(check, ref, seg, stream);
 	pfree(stream);
+	return seg;
 }
 
 /* What a page of a plane says by itself; of postings, nothing. */

@@ -41,8 +41,11 @@ skx_inspect_pending_page(SkxCheckStripe *s, BlockNumber block, SkxPlane plane,
 	Buffer		buffer;
 
 	CHECK_FOR_INTERRUPTS();
-	if (!BlockNumberIsValid(block) ||
-		skx_inspect_owner(check, block) != s->which)
+	if (!BlockNumberIsValid(block))
+		skx_format_report_detail(check->index, s->block,
+								 "the pending list ends before document " UINT64_FORMAT,
+								 s->disk->next_sequence - 1);
+	if (skx_inspect_owner(check, block) != s->which)
 		skx_format_report_detail(check->index, s->block,
 								 "the pending list leads to block %u, which is not its stripe's",
 								 block);

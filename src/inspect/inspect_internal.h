@@ -127,9 +127,8 @@ extern void skx_inspect_reader_init(SkxCheckReader *r, SkxCheck *check,
 extern const char *skx_inspect_reader_page(SkxCheckReader *r, uint32 ordinal);
 extern void skx_inspect_reader_free(SkxCheckReader *r);
 
-/* All pages of a segment: those of its header, before it is opened; others. */
-extern void skx_inspect_check_header(SkxCheck *check,
-									 const SkxDiskSegmentRef *ref);
+/* All pages of a segment: those of its header, and opens it; the others. */
+extern SkxSegment *skx_inspect_check_header(SkxCheck *check, int which);
 extern void skx_inspect_check_pages(SkxCheckSegment *cs);
 
 /* Reports damage in the page that a reader holds. */

@@ -102,12 +102,22 @@ skx_query_generate_term(SkxIter *it, uint32 from, uint32 limit, uint32 *docs,
 }
 
 /*
- * Windows start at word boundaries.
+ * The window to fill for matches in [start, limit): at a word boundary, and
+ * not past the limit, since lists do not come back for what lies there.  A
+ * limit below the end of the segment is the end of the caller's window, which
+ * starts at or below `start`.
  */
 static uint32
-skx_query_window(uint32 from)
+skx_query_window(const SkxIter *it, uint32 start, uint32 limit)
 {
-	return from & ~(uint32) 63;
+	uint32		window = start & ~(uint32) 63;
+
+	if (limit < it->seg->header.ndocs)
+	{
+		Assert(limit % 64 == 0 && limit >= SKX_QUERY_BATCH);
+		window = Min(window, limit - SKX_QUERY_BATCH);
+	}
+	return window;
 }
 
 /*
@@ -146,7 +156,7 @@ skx_query_generate_window(SkxIter *it, uint32 from, uint32 limit,
 	*n = 0;
 	if (start >= limit)
 		return start;
-	window = skx_query_window(start);
+	window = skx_query_window(it, start, limit);
 	memset(bits, 0, sizeof(bits));
 	skx_query_fill(it, window, bits);
 	*n = skx_query_unpack(bits, window, start, limit, docs);
@@ -169,7 +179,7 @@ skx_query_generate_dense(SkxIter *it, uint32 from, uint32 limit, uint32 *docs,
 	*n = 0;
 	if (start >= limit)
 		return start;
-	window = skx_query_window(start);
+	window = skx_query_window(it, start, limit);
 	memset(bits, 0, sizeof(bits));
 	skx_query_fill_and(it, window, bits);
 	*n = skx_query_unpack(bits, window, start, limit, docs);

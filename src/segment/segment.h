@@ -113,6 +113,7 @@ typedef struct SkxList
 	bool		decoded;		/* documents are in p */
 	bool		has_tf;
 	bool		has_labels;
+	uint16		tf_part;		/* where frequencies start in its body */
 
 	/* short lists with positions of their own */
 	uint8	   *own;			/* copy of the positions part */

@@ -102,13 +102,15 @@ static void
 skx_segment_list_decode(SkxList *list)
 {
 	SkxSkiplistCursor *c = &list->cursor;
+	const uint8 *part;
 
 	skx_skiplist_pin(c);
-	if (skx_codec_subblock_docs(c->body, c->end, c->n, c->base,
-								list->p.docs) == NULL ||
-		list->p.docs[c->n - 1] != c->last ||
+	part = skx_codec_subblock_docs(c->body, c->end, c->n, c->base,
+								   list->p.docs);
+	if (part == NULL || list->p.docs[c->n - 1] != c->last ||
 		c->last >= list->seg->header.ndocs)
 		skx_segment_list_damaged(list, "sub-block does not decode");
+	list->tf_part = part - c->body;
 	list->p.n = c->n;
 	list->last = c->last;
 	list->i = 0;
@@ -227,23 +229,32 @@ skx_segment_list_fill(SkxList *list, uint32 window, uint64 *bits, int nwords)
 		skx_skiplist_relax(c);
 }
 
-void
-skx_segment_list_tfs(SkxList *list)
+/*
+ * Decodes the frequencies of the decoded sub-block; returns where its labels
+ * start.  The page must stay pinned until the caller is done with that.
+ */
+static const uint8 *
+skx_segment_list_decode_tfs(SkxList *list)
 {
 	SkxSkiplistCursor *c = &list->cursor;
 	const uint8 *part;
 
-	if (list->has_tf)
-		return;
 	skx_skiplist_pin(c);
-	part = skx_codec_subblock_docs(c->body, c->end, c->n, c->base,
-								   list->p.docs);
-	if (part == NULL ||
-		skx_codec_subblock_tfs(c->body, part, c->end, c->n,
-							   list->p.tf) == NULL)
+	part = skx_codec_subblock_tfs(c->body, c->body + list->tf_part, c->end,
+								  c->n, list->p.tf);
+	if (part == NULL)
 		skx_segment_list_damaged(list, "sub-block does not decode");
 	list->has_tf = true;
-	skx_skiplist_relax(c);
+	return part;
+}
+
+void
+skx_segment_list_tfs(SkxList *list)
+{
+	if (list->has_tf)
+		return;
+	(void) skx_segment_list_decode_tfs(list);
+	skx_skiplist_relax(&list->cursor);
 }
 
 void
@@ -254,15 +265,9 @@ skx_segment_list_labels(SkxList *list)
 
 	if (list->has_labels)
 		return;
-	skx_skiplist_pin(c);
-	part = skx_codec_subblock_docs(c->body, c->end, c->n, c->base,
-								   list->p.docs);
-	if (part != NULL)
-		part = skx_codec_subblock_tfs(c->body, part, c->end, c->n,
-									  list->p.tf);
-	if (part == NULL ||
-		skx_codec_subblock_labels(c->body, part, c->end, &list->p) == NULL)
+	part = skx_segment_list_decode_tfs(list);
+	if (skx_codec_subblock_labels(c->body, part, c->end, &list->p) == NULL)
 		skx_segment_list_damaged(list, "sub-block does not decode");
-	list->has_tf = list->has_labels = true;
+	list->has_labels = true;
 	skx_skiplist_relax(c);
 }

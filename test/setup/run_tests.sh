@@ -36,7 +36,7 @@ by_program() {
 		make -s -k --no-print-directory PG_CONFIG="$PG_CONFIG" "$@" 2>&1)
 	status=$?
 	printf '%s\n' "$output"
-	echo "#count $(printf '%s\n' "$output" | grep -cE '^(test|fuzz)_[a-z0-9_]+: .* ok') $((status != 0))"
+	echo "#count $(printf '%s\n' "$output" | grep -cE '^[a-z0-9_]+: [0-9]+ (checks|runs) ok') $((status != 0))"
 	return $status
 }
 

@@ -72,8 +72,9 @@ suite() {
 			rm -f $file
 		done
 		for file in $(sed -n 's|^test/t/\(.*\)\.pl *(Wstat.*|tmp_check/log/regress_log_\1|p' "$output"); do
-			echo "== the end of $file"
-			tail -n 40 "$file"
+			echo "== failures and the end of $file"
+			grep -A 8 '\] not ok ' "$file" | head -n 80
+			tail -n 20 "$file"
 		done
 		[ $status != 124 ] || fail "$name took more than ${SUITE_TIMEOUT:-900} s"
 		[ "$failed" != "$before" ] || fail "$name stopped with exit code $status"

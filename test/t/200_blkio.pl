@@ -17,11 +17,11 @@ CREATE EXTENSION skipidx;
 CREATE EXTENSION pg_prewarm;
 CREATE TABLE docs (id int, v tsvector) WITH (autovacuum_enabled = off);
 INSERT INTO docs SELECT i, ('all:1 b' || i % 2 || ':2 h' || i % 100 || ':3 t' || i % 5000 || ':4')::tsvector
-	FROM generate_series(1, 60000) i;
+	FROM generate_series(1, 150000) i;
 CREATE INDEX docs_v ON docs USING skipidx (v) WITH (block_size = '64kB');
 DELETE FROM docs WHERE id % 50 = 7;
 VACUUM docs;
-INSERT INTO docs SELECT 100000 + i, 'all:1 late:2'::tsvector FROM generate_series(1, 100) i;
+INSERT INTO docs SELECT 200000 + i, 'all:1 late:2'::tsvector FROM generate_series(1, 100) i;
 SQL
 
 my @queries = ('all', 'b1', 'h7', 't77', 'b0 & h8', 'b0 & t8', 'all <-> b1',
@@ -137,7 +137,7 @@ for my $how ('tool', 'method')
 	is(answers($s), $oracle, "resident by $how: answers");
 	my $used = spent($start, io($s));
 
-	cmp_ok($used->{resident}, '>=', $pages / 2, "resident by $how: pages are found");
+	cmp_ok($used->{resident}, '>=', $pages / 3, "resident by $how: pages are found");
 	if ($how eq 'tool')
 	{
 		is($used->{pages}, 0, 'resident by tool: none is read from the file');
@@ -203,7 +203,8 @@ $_->close for @sessions;
 # ---- methods and tablespaces that exist or not ----
 
 $s = skx_session($node, 'postgres');
-like($s->raw('SET skipidx.io_method = telepathy'), qr/ERROR: .*22023.*io_method/, 'unknown method');
+$s->value('SELECT count(*) FROM skipidx_io()');
+like($s->raw('SET skipidx.io_method = telepathy'), qr/ERROR: +22023: .*io_method/, 'unknown method');
 $s->value(q{SET allow_in_place_tablespaces = on; CREATE TABLESPACE elsewhere LOCATION ''});
 $s->value('SET skipidx.io_method = buffered; SET enable_seqscan = off');
 answers($s);

@@ -1,0 +1,496 @@
+/*
+ * test_format_golden.c
+ *	  The writers make, byte for byte, the pages that golden files hold, and
+ *	  the validators accept them.
+ *
+ * A difference means that the format changed: then SKX_VERSION must change,
+ * unless it is 0.  The writers' sources are included; of the server they need
+ * palloc, which libpgcommon has, and the few names below.
+ */
+#include "unit_golden.h"
+
+#include "../../src/skiplist/skiplist_writer.c"
+#include "../../src/segment/segment_dict_writer.c"
+#include "../../src/segment/segment_documents_writer.c"
+#include "../../src/segment/segment_positions_writer.c"
+#include "format/format_check.h"
+
+#define MAX_PAGES	64
+
+MemoryContext CurrentMemoryContext;
+
+static SkxDiskSegment unit_segment;
+
+void *
+repalloc_huge(void *pointer, Size size)
+{
+	return repalloc(pointer, size);
+}
+
+static char *
+unit_page(uint32 ordinal, uint8 kind)
+{
+	SkxPageIdentity id = {UINT64CONST(0x1122334455667788), 0, 0, 0};
+	char	   *page = malloc(BLCKSZ);
+
+	id.segment = kind >= SKX_PLANE_DELETES ? 9 : 0;
+	id.ordinal = ordinal;
+	id.plane = kind;
+	skx_format_page_init(page, &id);
+	return page;
+}
+
+/* Stands in for segment_plane.c: keeps the sealed pages in the plane. */
+void
+skx_segment_plane_put(void *arg, uint32 ordinal, char *from, uint32 used)
+{
+	SkxPlaneWriter *plane = arg;
+	char	   *page = unit_page(ordinal, plane->plane);
+
+	CHECK(ordinal < MAX_PAGES && plane->pages[ordinal] == NULL);
+	memcpy(page + SKX_PAGE_START, from + SKX_PAGE_START, used);
+	skx_format_page_seal(page, used);
+	plane->pages[ordinal] = page;
+	plane->npages = Max(plane->npages, ordinal + 1);
+}
+
+static void
+unit_start(SkxPlaneWriter *plane, uint8 kind)
+{
+	memset(plane, 0, sizeof(*plane));
+	plane->plane = kind;
+	plane->pages = calloc(MAX_PAGES, sizeof(char *));
+}
+
+/* A page with the given content, as mutable pages are written. */
+static char *
+unit_mutable(uint8 plane, const void *content, Size size)
+{
+	char	   *page = unit_page(0, plane);
+
+	memcpy(page + SKX_PAGE_START, content, size);
+	((PageHeader) page)->pd_lower = SKX_PAGE_START + size;
+	return page;
+}
+
+static void
+test_meta(void)
+{
+	SkxDiskMeta meta = {0};
+	char	   *page;
+
+	meta.magic = SKX_MAGIC;
+	meta.version = SKX_VERSION;
+	meta.incarnation = UINT64CONST(0x1122334455667788);
+	meta.generation = 3;
+	meta.block_size = 131072;
+	meta.root = 1;
+	meta.next_segment = 10;
+	meta.nblocks = 1600;
+	page = unit_mutable(SKX_PLANE_META, &meta, sizeof(meta));
+	CHECK(skx_format_check_meta(page) == NULL);
+	unit_golden("meta", page);
+}
+
+static void
+test_root(void)
+{
+	struct
+	{
+		SkxDiskRootPage head;
+		SkxDiskRoot root;
+		SkxDiskSegmentRef segment;
+		SkxDiskStripeRef stripe;
+		SkxDiskExtent extent;
+	}			content = {
+		{InvalidBlockNumber, sizeof(content) - sizeof(SkxDiskRootPage)},
+		{1, 1, 1, 0},
+		{9, 1000, 1, 2, 300000, UINT64CONST(5000000000), 900},
+		{2, InvalidBlockNumber, 0},
+		{1200, 16, 77},
+	};
+	SkxDiskMeta meta = {0};
+	char	   *page = unit_mutable(SKX_PLANE_ROOT, &content, sizeof(content));
+
+	StaticAssertStmt(sizeof(content) == 8 + 16 + 32 + 16 + 16, "no padding");
+	meta.next_segment = 10;
+	meta.nblocks = 1600;
+	CHECK(skx_format_check_root(page) == NULL);
+	CHECK(skx_format_check_root_stream((char *) &content.root,
+									   content.head.nbytes, &meta) == NULL);
+	unit_golden("root", page);
+}
+
+static void
+test_pending(void)
+{
+	SkxDiskStripe stripe = {6, 5, 1, 1, 4000, 2000, 3, 4, 5, 16, 3, 2};
+	SkxDiskChainPage chain = {InvalidBlockNumber, 0};
+	SkxDiskPendingPage head = {1, InvalidBlockNumber, 3};
+	SkxDiskPendingDoc docs[3];
+	SkxDiskPendingChain far = {7, 20000};
+	char		content[200] = {0};
+	char	   *page;
+
+	page = unit_mutable(SKX_PLANE_STRIPE, &stripe, sizeof(stripe));
+	CHECK(skx_format_check_stripe(page, 16) == NULL);
+	unit_golden("stripe", page);
+
+	memset(docs, 0, sizeof(docs));
+	docs[0].nbytes = 24;
+	ItemPointerSet(&docs[0].tid, 11, 1);
+	docs[1].flags = SKX_PENDING_NULL | SKX_PENDING_DEAD;
+	ItemPointerSet(&docs[1].tid, 11, 2);
+	docs[2].nbytes = sizeof(far);
+	docs[2].flags = SKX_PENDING_CHAIN;
+	ItemPointerSet(&docs[2].tid, 65536, 3);
+	memcpy(content, &head, 16);
+	memcpy(content + 16, &docs[0], 12);
+	memset(content + 28, 0x5A, 24);
+	memcpy(content + 52, &docs[1], 12);
+	memcpy(content + 64, &docs[2], 12);
+	memcpy(content + 76, &far, 8);
+	page = unit_mutable(SKX_PLANE_PENDING, content, 84);
+	CHECK(skx_format_check_pending(page, 16) == NULL);
+	unit_golden("pending", page);
+
+	chain.nbytes = 100;
+	memcpy(content, &chain, sizeof(chain));
+	memset(content + sizeof(chain), 0x33, 100);
+	page = unit_mutable(SKX_PLANE_CHAIN, content, sizeof(chain) + 100);
+	CHECK(skx_format_check_chain(page, 16) == NULL);
+	unit_golden("chain", page);
+}
+
+static void
+test_deletes(void)
+{
+	char		content[8 + SKX_DELETES_PER_PAGE / 8] = {0};
+	SkxDiskDeletes head = {3, 0};
+	char	   *page;
+
+	memcpy(content, &head, sizeof(head));
+	content[8] = 0x05;
+	content[8 + 100] = 0x40;
+	unit_segment.ndocs = 1000;
+	page = unit_mutable(SKX_PLANE_DELETES, content, sizeof(content));
+	CHECK(skx_format_check_deletes(page, 0, &unit_segment) == NULL);
+	unit_golden("deletes", page);
+}
+
+static void
+test_header(void)
+{
+	struct
+	{
+		SkxDiskSegment header;
+		SkxDiskRun	runs[6];
+	}			content;
+	SkxDiskSegment *header = &content.header;
+	char	   *page;
+
+	memset(&content, 0, sizeof(content));
+	header->magic = SKX_MAGIC;
+	header->segment = 9;
+	header->block_size = 131072;
+	header->ndocs = 300000;
+	header->nnull = 2;
+	header->total_length = 30000000;
+	header->npostings = 20000000;
+	header->npositions = 30000000;
+	header->nterms = 500000;
+	header->dict_root = 999;
+	header->tid_pages = 55;
+	header->nruns = 6;
+	header->weights[0] = header->weights[1] = header->weights[2] =
+		header->weights[3] = 1.0;
+	header->planes[SKX_SEGMENT_TIDS] = (SkxDiskPlane) {56, 0, 1};
+	header->planes[SKX_SEGMENT_NORMS] = (SkxDiskPlane) {37, 1, 1};
+	header->planes[SKX_SEGMENT_KEYS] = (SkxDiskPlane) {0, 2, 0};
+	header->planes[SKX_SEGMENT_DICT] = (SkxDiskPlane) {1000, 2, 1};
+	header->planes[SKX_SEGMENT_POSTINGS] = (SkxDiskPlane) {35, 3, 2};
+	header->planes[SKX_SEGMENT_POSITIONS] = (SkxDiskPlane) {0, 5, 0};
+	header->planes[SKX_SEGMENT_DELETES] = (SkxDiskPlane) {5, 5, 1};
+	content.runs[0] = (SkxDiskRun) {0, 56, 16};
+	content.runs[1] = (SkxDiskRun) {0, 37, 80};
+	content.runs[2] = (SkxDiskRun) {0, 1000, 160};
+	content.runs[3] = (SkxDiskRun) {0, 32, 1184};
+	content.runs[4] = (SkxDiskRun) {32, 3, 1220};
+	content.runs[5] = (SkxDiskRun) {0, 5, 1223};
+	CHECK(skx_format_check_segment((char *) &content, sizeof(content), 9,
+								   1600) == NULL);
+	page = unit_page(0, SKX_PLANE_HEADER);
+	memcpy(page + SKX_PAGE_START, &content, sizeof(content));
+	skx_format_page_seal(page, sizeof(content));
+	unit_golden("header", page);
+}
+
+/* TIDs in heap order with holes; then scattered. */
+static void
+test_documents(void)
+{
+	SkxDocumentsWriter docs;
+	SkxPlaneWriter tids;
+	SkxPlaneWriter norms;
+	uint32		ndocs = 20000;
+	uint32		i;
+
+	unit_start(&tids, SKX_PLANE_TIDS);
+	unit_start(&norms, SKX_PLANE_NORMS);
+	skx_segment_documents_init(&docs, &tids, &norms);
+	for (i = 0; i < ndocs; i++)
+	{
+		ItemPointerData tid;
+
+		if (i < 15000)
+			ItemPointerSet(&tid, i / 40 * 2, 1 + i % 40);
+		else
+			ItemPointerSet(&tid, i * 1000 + i % 7, 1 + i % 3 * 100);
+		skx_segment_documents_add(&docs, &tid, i % 255);
+	}
+	skx_segment_documents_end(&docs);
+	memset(&unit_segment, 0, sizeof(unit_segment));
+	unit_segment.ndocs = ndocs;
+	unit_segment.tid_pages = docs.tid_pages;
+	CHECK(docs.tid_pages > 1 && tids.npages == docs.tid_pages + 1);
+	CHECK(norms.npages == ndocs / SKX_NORMS_PER_PAGE + 1);
+	for (i = 0; i < tids.npages; i++)
+		CHECK(skx_format_check_tids(tids.pages[i], i, &unit_segment) == NULL);
+	for (i = 0; i < norms.npages; i++)
+		CHECK(skx_format_check_norms(norms.pages[i], i,
+									 &unit_segment) == NULL);
+	unit_golden("tids", tids.pages[0]);
+	unit_golden("tid_directory", tids.pages[docs.tid_pages]);
+	unit_golden("norms", norms.pages[norms.npages - 1]);
+}
+
+/* Entries of all three forms. */
+static uint8 *
+unit_value(uint8 *to, uint32 i)
+{
+	static const uint8 impacts[8] = {0, 10, 1, 20, 2, 30, 2, 30};
+
+	switch (i % 3)
+	{
+		case 0:
+			to = skx_codec_varint32_put(to, 1);
+			*to++ = SKX_TERM_INLINE | SKX_TERM_OWN_POSITIONS;
+			to = skx_codec_varint32_put(to, 1);
+			to = skx_codec_varint32_put(to, 3);
+			memcpy(to, "\x04\x08\x05", 3);
+			return to + 3;
+		case 1:
+			to = skx_codec_varint32_put(to, 50);
+			*to++ = SKX_TERM_SHORT | SKX_TERM_BARE;
+			to = skx_codec_varint32_put(to, 20);
+			to = skx_codec_varint32_put(to, i % 100);
+			to = skx_codec_varint32_put(to, 24 + i % 1000);
+			to = skx_codec_varint32_put(to, 70);
+			break;
+		default:
+			to = skx_codec_varint32_put(to, 1000 + i);
+			*to++ = SKX_TERM_LONG | SKX_TERM_TABLE | SKX_TERM_LABELS;
+			to = skx_codec_varint32_put(to, 5000 + i);
+			to = skx_codec_varint32_put(to, i % 100);
+			to = skx_codec_varint32_put(to, 32);
+			to = skx_codec_varint32_put(to, 17);
+			memcpy(to, impacts, sizeof(impacts));
+			to += sizeof(impacts);
+			memcpy(to, "\x02\x1e\x01\x14\x00\x0a", 6);
+			to = skx_codec_varint32_put(to + 6, 99);
+			break;
+	}
+	to = skx_codec_varint32_put(to, i % 100);
+	return skx_codec_varint32_put(to, 24 + i % 2000);
+}
+
+static void
+test_dict(void)
+{
+	SkxDictWriter *dict;
+	SkxPlaneWriter plane;
+	uint32		nterms = 3000;
+	uint32		root;
+	uint32		i;
+
+	unit_start(&plane, SKX_PLANE_DICT);
+	dict = skx_segment_dict_begin(&plane);
+	for (i = 0; i < nterms; i++)
+	{
+		uint8		value[SKX_DICT_VALUE_MAX];
+		char		lexeme[40];
+
+		snprintf(lexeme, sizeof(lexeme), "lexeme%05u%s", i,
+				 i % 5 == 0 ? "abcdefghijklmnop" : "");
+		skx_segment_dict_add(dict, lexeme, strlen(lexeme), value,
+							 unit_value(value, i) - value);
+	}
+	root = skx_segment_dict_end(dict);
+	CHECK(root == plane.npages - 1 && root > 2);
+	memset(&unit_segment, 0, sizeof(unit_segment));
+	unit_segment.ndocs = 100000;
+	unit_segment.nterms = nterms;
+	unit_segment.planes[SKX_SEGMENT_DICT].npages = plane.npages;
+	unit_segment.planes[SKX_SEGMENT_POSTINGS].npages = 100;
+	unit_segment.planes[SKX_SEGMENT_POSITIONS].npages = 100;
+	for (i = 0; i < plane.npages; i++)
+		CHECK(skx_format_check_dict(plane.pages[i], &unit_segment) == NULL);
+	unit_golden("dict_leaf", plane.pages[1]);
+	unit_golden("dict_inner", plane.pages[root]);
+}
+
+/* A list of `df` with a few labels. */
+static void
+unit_list(SkxSkiplistWriter *w, uint32 df, SkxListAddress *address)
+{
+	SkxPositionAddress positions = {5, 24, 0};
+	uint32		doc = SKX_NO_DOC;
+	uint32		done = 0;
+
+	skx_skiplist_writer_begin(w, 3, df);
+	while (done < df)
+	{
+		SkxPostings p = {0};
+		SkxImpactSet set;
+
+		skx_rank_impacts_reset(&set);
+		for (; done < df && p.n < SKX_SUBBLOCK; done++, p.n++)
+		{
+			doc += 1 + done * 7 % 13;
+			p.docs[p.n] = doc;
+			p.tf[p.n] = 1 + done % 3;
+			p.labels[p.n] = 1;
+			if (done % 1000 == 0)
+			{
+				p.labels[p.n] = 1 << 3;
+				p.label_tf[2][p.n] = p.tf[p.n];
+			}
+			skx_rank_impacts_add(&set, p.tf[p.n], done % 200);
+		}
+		skx_skiplist_writer_add(w, &p, skx_rank_impacts_pack(&set),
+								&positions);
+		positions.offset = 24 + (positions.offset + 77) % 8000;
+		positions.page++;
+		positions.index = (positions.index + 1) % SKX_SUBBLOCK;
+	}
+	skx_skiplist_writer_end(w, address);
+}
+
+static void
+test_postings(void)
+{
+	SkxSkiplistWriter *w;
+	SkxPlaneWriter plane;
+	SkxListAddress address;
+	const SkxDiskNode *node;
+	uint32		page;
+	uint16		offset;
+
+	memset(&unit_segment, 0, sizeof(unit_segment));
+	unit_segment.ndocs = 10000000;
+	unit_segment.nterms = 10;
+	unit_segment.block_size = 4 * BLCKSZ;
+	unit_start(&plane, SKX_PLANE_POSTINGS);
+	w = skx_skiplist_writer_create(4, skx_segment_plane_put, &plane);
+	skx_skiplist_writer_short(w, (const uint8 *) "short", 5, &page, &offset);
+	unit_list(w, 50000, &address);
+	skx_skiplist_writer_finish(w);
+	CHECK(address.page == 0 && address.offset == 32);
+	node = (const SkxDiskNode *) (plane.pages[0] + 32);
+	CHECK(node->nforward >= 1 && node->table_nodes == address.nnodes);
+	CHECK(skx_format_check_node(plane.pages[0], 32, &unit_segment) == NULL);
+	CHECK(skx_format_check_portion(plane.pages[0], 32 +
+								   SKX_NODE_HEADER_SIZE(node->page_slots, 8,
+														node->table_slots),
+								   &unit_segment) == NULL);
+	CHECK(skx_format_check_portion(plane.pages[1], SKX_PAGE_START,
+								   &unit_segment) == NULL);
+	unit_golden("postings_node", plane.pages[0]);
+	unit_golden("postings_portion", plane.pages[1]);
+}
+
+/* A list that was announced as short, so that its table needs a page. */
+static void
+test_node_table(void)
+{
+	SkxPositionAddress positions = {0, 24, 0};
+	SkxSkiplistWriter *w;
+	SkxPlaneWriter plane;
+	SkxListAddress address;
+	SkxPostings p;
+	uint32		doc = 0;
+
+	memset(&p, 0, sizeof(p));
+	memset(&unit_segment, 0, sizeof(unit_segment));
+	unit_segment.ndocs = 1000000000;
+	unit_segment.nterms = 10;
+	unit_start(&plane, SKX_PLANE_POSTINGS);
+	w = skx_skiplist_writer_create(1, skx_segment_plane_put, &plane);
+	skx_skiplist_writer_begin(w, 3, SKX_SUBBLOCK);
+	w->remaining = 0;
+	while (plane.npages < 20)
+	{
+		for (p.n = 0; p.n < SKX_SUBBLOCK; p.n++)
+		{
+			doc += 1 + doc % 1000;
+			p.docs[p.n] = doc;
+			p.tf[p.n] = 1;
+			p.labels[p.n] = 1;
+		}
+		skx_skiplist_writer_add(w, &p, 0, &positions);
+	}
+	skx_skiplist_writer_end(w, &address);
+	skx_skiplist_writer_finish(w);
+	CHECK(address.has_table);
+	CHECK(skx_format_check_node_table(plane.pages[address.table_page],
+									  &unit_segment) == NULL);
+	unit_golden("node_table", plane.pages[address.table_page]);
+}
+
+static void
+test_positions(void)
+{
+	SkxPositionsWriter w;
+	SkxPlaneWriter plane;
+	SkxPositionAddress marks[2];
+	uint32		i;
+
+	unit_start(&plane, SKX_PLANE_POSITIONS);
+	skx_segment_positions_init(&w, &plane);
+	skx_segment_positions_mark(&w, &marks[0]);
+	for (i = 0; i < 10000; i++)
+	{
+		uint16		positions[3];
+
+		positions[0] = i * 31 % 5000;
+		positions[1] = positions[0] + 1 + i % 300;
+		positions[2] = (positions[1] + 7) | (i % 50 == 0 ? 0xC000 : 0);
+		skx_segment_positions_add(&w, positions, 1 + i % 3);
+	}
+	skx_segment_positions_close(&w);
+	skx_segment_positions_mark(&w, &marks[1]);
+	skx_segment_positions_add(&w, (const uint16 *) "a", 1);
+	skx_segment_positions_close(&w);
+	skx_segment_positions_end(&w);
+	CHECK(marks[0].page == 0 && marks[0].offset == SKX_PAGE_START);
+	CHECK(marks[1].page == plane.npages - 1 && marks[1].index == 0);
+	for (i = 0; i < plane.npages; i++)
+		CHECK(skx_format_check_positions(plane.pages[i]) == NULL);
+	unit_golden("positions", plane.pages[0]);
+}
+
+int
+main(void)
+{
+	test_meta();
+	test_root();
+	test_pending();
+	test_deletes();
+	test_header();
+	test_documents();
+	test_dict();
+	test_postings();
+	test_node_table();
+	test_positions();
+	return unit_done("format_golden");
+}
