@@ -87,10 +87,10 @@ SELECT ids('copied'), ids('b1 | b5000'), ids('mod3 & bulk & b1233');
 SELECT count(*) FROM docs WHERE body @@ 'bulk';
 SELECT count(*) FROM docs WHERE body @@ 'bulk <2> mod7';
 SELECT ndocs, null_docs, segments, pending_docs, pending_pages > 100 AS pages FROM skipidx_stats('docs_body');
-SELECT ndocs = (SELECT count(*) FROM docs) + (SELECT deleted FROM skipidx_stats('docs_body')) + 28 AS counted
-FROM skipidx_stats('docs_body');
+VACUUM docs;
+SELECT ndocs - deleted = (SELECT count(*) FROM docs) AS counted FROM skipidx_stats('docs_body');
 
--- A two-phase row, and a row written under a serializable snapshot
+-- A row written under a serializable snapshot
 BEGIN ISOLATION LEVEL SERIALIZABLE;
 SELECT ids('serial');
 INSERT INTO docs VALUES (40, 'serial');
@@ -101,7 +101,9 @@ SELECT ids('serial');
 -- The same index built from these rows answers the same.
 CREATE TABLE before AS SELECT q, ids(q::tsquery) FROM unnest(ARRAY['base', 'new:A', 'big1500 <-> big1501', '!bulk',
 	'bulk & mod3 & !b3', 'many3 <-> many4', 'b12:*', 'kept | copied', 'wide:*', 'bulk <-> b77']) q;
+SELECT skipidx_check('docs_body', true);
 REINDEX INDEX docs_body;
+SELECT skipidx_check('docs_body', true);
 SELECT segments, pending_docs FROM skipidx_stats('docs_body');
 SELECT q, ids = ids(q::tsquery) AS same FROM before;
 

@@ -4,7 +4,7 @@
 SET client_min_messages = warning;
 CREATE EXTENSION IF NOT EXISTS skipidx;
 
-CREATE TABLE docs (id int PRIMARY KEY, body tsvector);
+CREATE TABLE docs (id int, body tsvector);
 INSERT INTO docs VALUES
 	(1, 'fat:1 cat:2 sat:3 mat:6'),
 	(2, 'fat:1A rat:2B sat:3C fat:4D'),
@@ -17,7 +17,8 @@ INSERT INTO docs VALUES
 	(9, NULL),
 	(10, ''),
 	(11, 'Cat:1 CAT:2 cät:3'),
-	(12, 'supernova:1 star:2');
+	(12, 'supernova:1 star:2'),
+	(13, 'near:1 far:16383');
 -- The same again, to be pending behind the segment.
 CREATE INDEX docs_body ON docs USING skipidx (body) WITH (block_size = 8);
 INSERT INTO docs SELECT id + 100, body FROM docs;
@@ -73,7 +74,7 @@ SELECT q AS query, ids(q::tsquery) AS rows FROM unnest(ARRAY[
 	-- phrases
 	'fat <-> cat', 'cat <-> fat', 'fat <2> sat', 'fat <3> and', 'fat <5> mat', 'fat <0> fat',
 	'rat <0> cat', 'fat <-> cat <-> sat', 'fat <-> (cat <-> sat)', 'cat <-> fat <-> cat',
-	'fat <-> nosuch', 'fat <16384> cat', 'fat <16383> cat', 'fat <16382> cat', 'fat <-> fat',
+	'fat <-> nosuch', 'fat <16384> cat', 'fat <16383> cat', 'near <16382> far', 'near <16381> far', 'fat <-> fat',
 	'cat <2> cat <2> cat', 'fat <-> rat | fat <-> cat', 'fat <-> cat & mat',
 	-- NOT inside and around
 	'!fat <-> cat', 'fat <-> !cat', '!cat <-> fat', 'fat <2> !sat', '!fat <-> !cat',

@@ -58,14 +58,13 @@ skx_blkio_load_plan(SkxBlkLoad *load)
 	}
 }
 
-/* Copies a page from shared buffers if it is there. */
-static bool
-skx_blkio_load_resident(Relation rel, BlockNumber block, char *page)
+/* Is the page in shared buffers, or being read into them? */
+bool
+skx_blkio_resident(Relation rel, BlockNumber block)
 {
 	BufferTag	tag;
 	uint32		hash;
 	LWLock	   *lock;
-	Buffer		buffer;
 	int			id;
 
 	skx_compat_buffer_tag(&tag, SKX_REL_LOCATOR(rel), block);
@@ -74,7 +73,16 @@ skx_blkio_load_resident(Relation rel, BlockNumber block, char *page)
 	LWLockAcquire(lock, LW_SHARED);
 	id = BufTableLookup(&tag, hash);
 	LWLockRelease(lock);
-	if (id < 0)
+	return id >= 0;
+}
+
+/* Copies a page from shared buffers if it is there. */
+static bool
+skx_blkio_load_resident(Relation rel, BlockNumber block, char *page)
+{
+	Buffer		buffer;
+
+	if (!skx_blkio_resident(rel, block))
 		return false;
 
 	/*

@@ -1,18 +1,24 @@
 /*
  * blkio_write.c
- *	  Writes the pages of a new index, which nobody else can read yet.
+ *	  Writes the pages of a new index, which no query can read yet.
  *
  * The pages bypass shared buffers, as in the server's own index builds: logged
  * where the relation is, written without asking the checkpointer to sync them,
  * and synced at the end, before the commit that shows the index to others.  A
  * checkpoint in between cannot lose them: it can only move replay past their
  * log records, and by the time that matters they are on disk.
+ *
+ * While an index is built concurrently, its file can be opened by others all
+ * the same: tools such as pg_prewarm read any relation.  What they bring into
+ * shared buffers before a page is written would be taken for its newest image
+ * afterwards, so it is replaced.
  */
 #include "postgres.h"
 
 #include "access/xlog_internal.h"
 #include "access/xloginsert.h"
 #include "blkio/blkio_internal.h"
+#include "storage/bufmgr.h"
 #include "storage/bufpage.h"
 #include "storage/lmgr.h"
 #include "storage/smgr.h"
@@ -52,6 +58,24 @@ skx_blkio_new_write_page(SMgrRelation smgr, BlockNumber block, char *page)
 	smgrwrite(smgr, MAIN_FORKNUM, block, page, true);
 }
 
+/*
+ * Whoever read the block before it was written has a buffer for it by now,
+ * if only one that the read is under way into; the mode waits for that.  The
+ * buffer stays clean, since the file has the same.
+ */
+static void
+skx_blkio_new_refresh(Relation rel, BlockNumber block, const char *page)
+{
+	Buffer		buffer;
+
+	if (RelationUsesLocalBuffers(rel) || !skx_blkio_resident(rel, block))
+		return;
+	buffer = ReadBufferExtended(rel, MAIN_FORKNUM, block, RBM_ZERO_AND_LOCK,
+								NULL);
+	memcpy(BufferGetPage(buffer), page, BLCKSZ);
+	UnlockReleaseBuffer(buffer);
+}
+
 void
 skx_blkio_new_write(Relation rel, BlockNumber block, char **pages, int npages)
 {
@@ -76,6 +100,8 @@ skx_blkio_new_write(Relation rel, BlockNumber block, char **pages, int npages)
 		for (int i = 0; i < n; i++)
 			skx_blkio_new_write_page(RelationGetSmgr(rel), block + i,
 									 pages[i]);
+		for (int i = 0; i < n; i++)
+			skx_blkio_new_refresh(rel, block + i, pages[i]);
 		block += n;
 		pages += n;
 		npages -= n;

@@ -86,6 +86,9 @@ skx_inspect_dict_enter(SkxCheckDictPage *p, uint32 ordinal, int level)
 		skx_inspect_dict_damaged(p,
 								 "the dictionary page begins with term %u, but should with %u",
 								 head->first_term, p->dict->cs->nterms);
+	if ((level > 0 && head->first_term != 0) || head->reserved != 0)
+		skx_inspect_dict_damaged(p,
+								 "the dictionary page has something where nothing belongs");
 	p->head = head;
 	p->src = (const uint8 *) (head + 1);
 	p->end = (const uint8 *) page + head->restarts;

@@ -92,6 +92,7 @@ skx_segment_build_add(SkxSegmentBuilder *b, ItemPointer tid, TSVector value)
 {
 	MemoryContext old = MemoryContextSwitchTo(b->context);
 	uint8		norm = SKX_NORM_NULL;
+	Size		used;
 
 	if (ItemPointerIsValid(&b->last) && ItemPointerCompare(&b->last, tid) >= 0)
 		elog(ERROR, "documents of a segment are not in order");
@@ -107,8 +108,9 @@ skx_segment_build_add(SkxSegmentBuilder *b, ItemPointer tid, TSVector value)
 	else
 		b->nnull++;
 	skx_segment_documents_add(&b->docs, tid, norm);
-	if (skx_segment_invert_used(b->inv) + b->docs.norms_size + b->fixed >=
-		b->options.memory)
+	used = skx_segment_invert_used(b->inv);
+	if (used + b->docs.norms_size + b->fixed >= b->options.memory ||
+		used >= SKX_INVERT_MAX)
 		skx_segment_build_spill(b);
 	MemoryContextSwitchTo(old);
 }

@@ -216,6 +216,9 @@ typedef struct SkxRunTerm
 
 typedef struct SkxInverter SkxInverter;
 
+/* Its addresses have 32 bits; there must be room for one more document. */
+#define SKX_INVERT_MAX		(UINT64CONST(3584) * 1024 * 1024)
+
 extern SkxInverter *skx_segment_invert_create(Size memory);
 
 /* Returns the length of the document. */

@@ -55,6 +55,9 @@ StaticAssertDecl(sizeof(SkxInvertOrder) == 2 * sizeof(SkxInvertSlot),
 #define SKX_SLICE_NEXT(level)	Min((level) + 1, SKX_SLICE_LEVELS - 1)
 #define SKX_SLICE_LINK		sizeof(uint32)
 
+/* Slots of the smallest table. */
+#define SKX_INVERT_SLOTS	1024
+
 /* A posting is rarely longer. */
 #define SKX_INVERT_COPY		16
 
@@ -64,6 +67,7 @@ StaticAssertDecl(sizeof(SkxInvertOrder) == 2 * sizeof(SkxInvertSlot),
 struct SkxInverter
 {
 	MemoryContext context;
+	Size		memory;			/* what it should hold at most */
 
 	SkxInvertSlot *slots;
 	uint32		nslots;			/* power of two */
@@ -87,16 +91,25 @@ struct SkxInverter
 	int			at_level;		/* level of its slice */
 };
 
+/* Makes tables of the smallest size. */
+static void
+skx_segment_invert_tables(SkxInverter *inv)
+{
+	inv->nslots = SKX_INVERT_SLOTS;
+	inv->slots = MemoryContextAlloc(inv->context,
+									inv->nslots * sizeof(SkxInvertSlot));
+	inv->terms_size = inv->nslots / 2;
+	inv->terms = MemoryContextAlloc(inv->context, inv->terms_size *
+									sizeof(SkxInvertTerm));
+}
+
 SkxInverter *
 skx_segment_invert_create(Size memory)
 {
 	SkxInverter *inv = palloc0(sizeof(SkxInverter));
 
 	inv->context = CurrentMemoryContext;
-	inv->nslots = 1024;
-	inv->slots = palloc0(inv->nslots * sizeof(SkxInvertSlot));
-	inv->terms_size = inv->nslots / 2;
-	inv->terms = palloc(inv->terms_size * sizeof(SkxInvertTerm));
+	inv->memory = memory;
 	/* chunks of a sixty-fourth of the memory, 32 kB to 1 MB */
 	inv->chunk_bits = 15;
 	while (inv->chunk_bits < 20 &&
@@ -104,13 +117,35 @@ skx_segment_invert_create(Size memory)
 		inv->chunk_bits++;
 	inv->chunks_size = 16;
 	inv->chunks = palloc(inv->chunks_size * sizeof(char *));
+	skx_segment_invert_tables(inv);
 	skx_segment_invert_reset(inv);
 	return inv;
+}
+
+/*
+ * A document with very many lexemes can take more than the memory.  What it
+ * took is given back, or each document from then on would be a run.
+ */
+static void
+skx_segment_invert_shrink(SkxInverter *inv)
+{
+	Size		most = inv->memory >> inv->chunk_bits;
+
+	while (inv->chunks_made > most)
+		pfree(inv->chunks[--inv->chunks_made]);
+	if (inv->nslots * sizeof(SkxInvertSlot) +
+		inv->terms_size * sizeof(SkxInvertTerm) > inv->memory / 2)
+	{
+		pfree(inv->slots);
+		pfree(inv->terms);
+		skx_segment_invert_tables(inv);
+	}
 }
 
 void
 skx_segment_invert_reset(SkxInverter *inv)
 {
+	skx_segment_invert_shrink(inv);
 	memset(inv->slots, 0, inv->nslots * sizeof(SkxInvertSlot));
 	inv->nterms = 0;
 	inv->nchunks = 0;
@@ -261,7 +296,8 @@ skx_segment_invert_new_term(SkxInverter *inv, uint32 hash, const char *lexeme,
 	inv->slots[at].hash = hash;
 	inv->slots[at].term = inv->nterms;
 	memset(term, 0, sizeof(*term));
-	term->text = skx_segment_arena_take(inv, len);
+	/* an empty lexeme too has an address inside a chunk */
+	term->text = skx_segment_arena_take(inv, Max(len, 1));
 	memcpy(skx_segment_arena(inv, term->text), lexeme, len);
 	term->len = (uint16) len;
 	term->last = SKX_NO_DOC;

@@ -290,6 +290,25 @@ for my $checksums (0, 1)
 		$s->close;
 	}
 }
+
+# A damaged index can be rebuilt: nothing of it is read for that.
+$node->stop;
+my @pages = read_pages($path);
+
+open my $file, '+<:raw', $path or die "$path: $!";
+write_page($file, $_, flipped($pages[$_], 0)) for 0 .. $#pages;
+close $file;
+$node->start;
+my ($rc, undef, $stderr) = $node->psql('postgres',
+	"SET enable_seqscan = off; " . statement('w1'), on_error_stop => 1);
+
+isnt($rc, 0, 'a wholly damaged index is refused');
+$node->safe_psql('postgres', 'REINDEX INDEX docs_v');
+is($node->safe_psql('postgres', "SET enable_seqscan = off; " . statement('')),
+	$wanted{''}, 'and works again after REINDEX');
+is($node->safe_psql('postgres', q{SELECT skipidx_check('docs_v', true)}), '',
+	'and is sound');
+
 unlike(slurp_file($node->logfile), qr/terminated by signal|PANIC/, 'no crash');
 $node->stop;
 done_testing();

@@ -118,8 +118,8 @@ SQL
 
 is(check($_, 1), '', "$_ is sound") for qw(whole mixed subset);
 
-# 1. One bit wrong in what a segment's pages say.  All of it matters but the
-# bounds, which may be looser than they need be.
+# 1. One bit wrong in what a segment's pages say.  All of it matters but bounds,
+# which may be looser than they need be, and keys that separate no less.
 my $path = skx_relation_file($node, 'postgres', 'whole');
 my ($blocks, $pages) = read_index($path);
 
@@ -146,7 +146,7 @@ for my $plane (TIDS, NORMS, DICT, POSTINGS, POSITIONS)
 		$strange = $said if $said ne '' && $said !~ /is damaged/;
 		write_page($path, $block, $pages->[$block]);
 	}
-	cmp_ok($missed, '<=', $plane == POSTINGS ? FLIPS / 10 : 0,
+	cmp_ok($missed, '<=', $plane == POSTINGS || $plane == DICT ? FLIPS / 10 : 0,
 		"plane $plane: flipped bits found");
 	is($strange, '', "plane $plane: nothing but damage reported");
 }
