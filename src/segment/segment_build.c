@@ -4,7 +4,8 @@
  *
  * Memory: norms grow with the documents, up to a quarter; the writers at the
  * end need a fixed part; the rest is the inverter's, which is spilled to a run
- * whenever it has used that up.  The inverter is gone before runs are merged.
+ * before a document that might not fit.  The inverter is gone before runs are
+ * merged.
  */
 #include "postgres.h"
 
@@ -13,6 +14,9 @@
 
 /* What writers and planes hold, at most a quarter of the memory. */
 #define SKX_BUILD_FIXED		(4 * 1024 * 1024)
+
+/* The inverter has addresses for 4 GB of postings; runs of half are long. */
+#define SKX_BUILD_INVERT_MAX	((Size) 2 * 1024 * 1024 * 1024)
 
 /* A segment holds about this much for 16 bytes of runs. */
 #define SKX_BUILD_SHRINK	10
@@ -31,6 +35,7 @@ struct SkxSegmentBuilder
 	SkxDocumentsWriter docs;
 	SkxInverter *inv;
 	SkxRuns    *runs;
+	uint32		in_memory;		/* documents in the inverter */
 	Size		fixed;
 	ItemPointerData last;
 	uint32		nnull;
@@ -85,6 +90,21 @@ skx_segment_build_spill(SkxSegmentBuilder *b)
 	skx_segment_invert_sort(b->inv);
 	skx_segment_runs_spill(b->runs, b->inv);
 	skx_segment_invert_reset(b->inv);
+	b->in_memory = 0;
+}
+
+/* Adds a document to the inverter, whose memory it may take for itself. */
+static uint64
+skx_segment_build_invert(SkxSegmentBuilder *b, TSVector value)
+{
+	Size		taken = b->docs.norms_size + b->fixed;
+	Size		room = b->options.memory - Min(taken, b->options.memory);
+
+	if (b->in_memory > 0 && skx_segment_invert_need(b->inv, value) >
+		Min(room, SKX_BUILD_INVERT_MAX))
+		skx_segment_build_spill(b);
+	b->in_memory++;
+	return skx_segment_invert_add(b->inv, b->docs.ndocs, value);
 }
 
 void
@@ -99,8 +119,7 @@ skx_segment_build_add(SkxSegmentBuilder *b, ItemPointer tid, TSVector value)
 	b->last = *tid;
 	if (value != NULL)
 	{
-		uint64		length = skx_segment_invert_add(b->inv, b->docs.ndocs,
-													value);
+		uint64		length = skx_segment_build_invert(b, value);
 
 		b->total_length += length;
 		norm = skx_rank_norm_encode(length);

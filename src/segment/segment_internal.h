@@ -225,8 +225,9 @@ extern SkxInverter *skx_segment_invert_create(Size memory);
 extern uint64 skx_segment_invert_add(SkxInverter *inv, uint32 doc,
 									 TSVector value);
 
-/* Bytes in use, room for the next growth included. */
+/* Bytes in use, and how many it could be when a document is added. */
 extern Size skx_segment_invert_used(const SkxInverter *inv);
+extern Size skx_segment_invert_need(const SkxInverter *inv, TSVector value);
 
 /* Sorts; then one can go through the terms, once. */
 extern void skx_segment_invert_sort(SkxInverter *inv);

@@ -15,6 +15,8 @@
 
 #include "segment/segment_internal.h"
 #include "common/hashfn.h"
+#include "compat/compat.h"
+#include "miscadmin.h"
 #include "utils/memutils.h"
 
 typedef struct SkxInvertTerm
@@ -76,8 +78,7 @@ struct SkxInverter
 	uint32		terms_size;
 
 	char	  **chunks;			/* of the arena */
-	uint32		nchunks;		/* in use */
-	uint32		chunks_made;
+	uint32		nchunks;
 	uint32		chunks_size;
 	int			chunk_bits;
 	uint32		free;			/* first free byte of the last chunk */
@@ -123,16 +124,15 @@ skx_segment_invert_create(Size memory)
 }
 
 /*
- * A document with very many lexemes can take more than the memory.  What it
- * took is given back, or each document from then on would be a run.
+ * Gives the arena back: the next documents may need the memory for more terms
+ * instead.  Tables that a document with very many lexemes has made too large
+ * go as well, or each document from then on would be a run.
  */
-static void
-skx_segment_invert_shrink(SkxInverter *inv)
+void
+skx_segment_invert_reset(SkxInverter *inv)
 {
-	Size		most = inv->memory >> inv->chunk_bits;
-
-	while (inv->chunks_made > most)
-		pfree(inv->chunks[--inv->chunks_made]);
+	while (inv->nchunks > 0)
+		pfree(inv->chunks[--inv->nchunks]);
 	if (inv->nslots * sizeof(SkxInvertSlot) +
 		inv->terms_size * sizeof(SkxInvertTerm) > inv->memory / 2)
 	{
@@ -140,32 +140,43 @@ skx_segment_invert_shrink(SkxInverter *inv)
 		pfree(inv->terms);
 		skx_segment_invert_tables(inv);
 	}
-}
-
-void
-skx_segment_invert_reset(SkxInverter *inv)
-{
-	skx_segment_invert_shrink(inv);
 	memset(inv->slots, 0, inv->nslots * sizeof(SkxInvertSlot));
 	inv->nterms = 0;
-	inv->nchunks = 0;
 	inv->free = (uint32) 1 << inv->chunk_bits;
 	inv->order = NULL;
 }
 
-/* The term arrays may double within a document; say so in advance. */
 Size
 skx_segment_invert_used(const SkxInverter *inv)
 {
-	Size		used;
+	return ((Size) inv->nchunks << inv->chunk_bits) +
+		(Size) inv->nslots * sizeof(SkxInvertSlot) +
+		(Size) inv->terms_size * sizeof(SkxInvertTerm);
+}
 
-	used = (Size) inv->nchunks << inv->chunk_bits;
-	used += (Size) inv->nslots * sizeof(SkxInvertSlot);
-	used += (Size) inv->terms_size * sizeof(SkxInvertTerm);
-	if (inv->nterms + inv->nterms / 8 >= inv->terms_size)
-		used += (Size) inv->nslots * 2 * sizeof(SkxInvertSlot) +
-			(Size) inv->terms_size * sizeof(SkxInvertTerm);
-	return used;
+/*
+ * As if all lexemes of the document were new, and its postings took twice
+ * their space in the document for the slices that they do not fill.
+ */
+Size
+skx_segment_invert_need(const SkxInverter *inv, TSVector value)
+{
+	Size		chunk = (Size) 1 << inv->chunk_bits;
+	Size		bytes = 2 * (Size) VARSIZE(value) +
+		value->size * 2 * (Size) SKX_SLICE_SIZE(0);
+	uint64		nterms = (uint64) inv->nterms + value->size;
+	uint64		size = inv->terms_size;
+	Size		need = (Size) inv->nchunks * chunk;
+
+	if (bytes > chunk - inv->free)
+		need += TYPEALIGN(chunk, bytes - (chunk - inv->free));
+	while (size < nterms)
+		size *= 2;
+	need += size * (2 * sizeof(SkxInvertSlot) + sizeof(SkxInvertTerm));
+	/* the last doubling needs the slots before and after it */
+	if (size > inv->terms_size)
+		need += size * sizeof(SkxInvertSlot);
+	return need;
 }
 
 /*
@@ -190,9 +201,8 @@ skx_segment_arena_chunk(SkxInverter *inv)
 	}
 	if (inv->nchunks >= (uint32) 1 << (32 - inv->chunk_bits))
 		elog(ERROR, "more than 4 GB of postings in memory");
-	if (inv->nchunks == inv->chunks_made)
-		inv->chunks[inv->chunks_made++] =
-			MemoryContextAlloc(inv->context, (Size) 1 << inv->chunk_bits);
+	inv->chunks[inv->nchunks] =
+		MemoryContextAlloc(inv->context, (Size) 1 << inv->chunk_bits);
 	inv->nchunks++;
 	inv->free = 0;
 }
@@ -447,6 +457,7 @@ skx_segment_invert_compare(const void *a, const void *b, void *arg)
 	const SkxInvertTerm *t;
 	int			order;
 
+	CHECK_FOR_INTERRUPTS();
 	if (x->prefix != y->prefix)
 		return x->prefix < y->prefix ? -1 : 1;
 	s = &inv->terms[x->term];

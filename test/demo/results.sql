@@ -43,7 +43,7 @@ SELECT kind, query::text, hits,
 	CASE WHEN used THEN '' ELSE ', PLAN WITHOUT ITS INDEX' END AS answers
 FROM demo_result ORDER BY no;
 
-\echo 'The plans of the phrase of common words (GIN, then' :am '):'
+\echo 'The plans of the phrase of common words, GIN first:'
 \pset tuples_only on
 \pset format unaligned
 SELECT '    ' || line FROM (

@@ -103,10 +103,10 @@ is($s->value("SELECT count(DISTINCT form) FROM answers JOIN queries USING (qid)"
 
 for my $mode (qw(bitmap plain))
 {
-	$diff->run('fresh', $mode, 5, $_) for ('v @@@ $1', '$1 @@ v');
+	$diff->run('fresh', $mode, 8, $_) for ('v @@@ $1', '$1 @@ v');
 	$diff->agrees('fresh', 'fresh', "$mode $_") for ('v @@@ $1', '$1 @@ v');
 }
-$diff->run('fresh', $_, 3, 'v @@ $1 AND v @@ $2') for qw(seq bitmap plain);
+$diff->run('fresh', $_, 5, 'v @@ $1 AND v @@ $2') for qw(seq bitmap plain);
 $diff->agrees('fresh', 'fresh', "$_ v @@ \$1 AND v @@ \$2")
   for qw(bitmap plain);
 
@@ -121,7 +121,7 @@ like($s->value('SET enable_seqscan = off; SET enable_bitmapscan = off;'
 	'plan: the query comes from the outer row');
 for my $mode (qw(bitmap plain))
 {
-	$diff->run_nested('fresh', $mode, 2);
+	$diff->run_nested('fresh', $mode, 3);
 	$diff->agrees('fresh', 'fresh', "$mode nested");
 }
 
@@ -265,7 +265,7 @@ $s->value('RESET maintenance_work_mem');
 
 $s->value('TRUNCATE docs, answers, queries; ALTER TABLE docs SET (fillfactor = 40)');
 $gen = SkipidxGen->new(seed => $seed + 1, vocab => 3000);
-$gen->add_documents(60000, 'plain');
+$gen->add_documents(40000, 'plain');
 $diff->load_documents([ $gen->copy_documents(1) ], 0);
 $diff->load_queries($gen->copy_queries(2, [ grep { !/^(english|plainto|websearch|dist_large|or_many)/ } SkipidxGen::forms() ]));
 $s->value("SET maintenance_work_mem = '1MB'");

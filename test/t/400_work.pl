@@ -150,6 +150,38 @@ is($without + $matched, 20, 'rare & half, rare & !half: rows');
 my (undef, $warm) = work($s, 'rare & half');
 is($warm->{pages}, 0, 'warm: no page is read');
 
+# ---- a list of more nodes than its first can describe ----
+
+# The lexeme h has one of many sets of positions and weights in two documents
+# of three, so that its list takes several bits a posting.
+$s->value(<<'SQL');
+DROP TABLE docs;
+CREATE TABLE docs (id int, v tsvector) WITH (autovacuum_enabled = off);
+CREATE TABLE forms AS SELECT i AS form, string_agg(p || substr('ABCDDD', 1 + hashint4(i * 32 + p) % 3 + 3, 1), ',') AS p
+	FROM generate_series(0, 63) i, generate_series(1, 30) p
+	WHERE hashint4(i + 64 * p) & 7 = 0 GROUP BY i;
+INSERT INTO docs SELECT i, CASE WHEN i % 100000 = 99999 THEN 'rare:31 ' WHEN i BETWEEN 900000 AND 900009
+	THEN 'close:31 ' ELSE '' END::tsvector || CASE WHEN hashint4(i) % 3 <> 0 THEN ('h:' || p)::tsvector ELSE '' END
+	FROM generate_series(1, 1000000) i JOIN forms ON form = hashint4(i + 7777777) & 63;
+CREATE INDEX docs_v ON docs USING skipidx (v) WITH (block_size = '8kB');
+SQL
+($n, $all) = cold_work('h');
+between('h: rows', $n, 600000, 700000);
+between('h: nodes', $all->{nodes}, 65, 2000);
+
+my ($there, $found) = cold_work('rare & h');
+between('rare & h: rows', $there, 1, 10);
+between('rare & h: nodes', $found->{nodes}, 5, 12);
+between('rare & h: sub-blocks', $found->{subblocks} + $found->{fills}, 8, 12);
+between('rare & h: table pages', $found->{tables}, 1, 3);
+between('rare & h: pages read', $found->{pages}, 10, 40);
+
+(undef, $found) = cold_work('close & h');
+between('close & h: nodes', $found->{nodes}, 2, 4);
+between('close & h: sub-blocks', $found->{subblocks} + $found->{fills}, 2, 3);
+between('close & h: pages read', $found->{pages}, 3, 12);
+
+is($s->value(q{SELECT skipidx_check('docs_v')}), '', 'skipidx_check');
 $s->close;
 $node->stop;
 done_testing();
