@@ -224,6 +224,7 @@ CREATE INDEX refused ON docs USING skipidx (body);
 --
 -- A failed build leaves nothing
 --
+\set SHOW_CONTEXT never
 CREATE FUNCTION fails_at_90(i bigint, t text) RETURNS tsvector LANGUAGE plpgsql IMMUTABLE AS $$
 BEGIN
 	IF i = 90 THEN

@@ -30,6 +30,7 @@ typedef struct SkxScan
 	SkxSegment *seg;
 	SkxQueryScan *answer;
 	SkxPendingScan *pending;
+	MemoryContext document;		/* of matching a pending document */
 	bool		pending_done;
 	int			n;				/* TIDs fetched ... */
 	int			next;			/* ... and handed out */
@@ -177,6 +178,18 @@ skx_am_scan_segments(IndexScanDesc scan)
 	}
 }
 
+/* The server's own functions, which match it, leave memory behind. */
+static bool
+skx_am_scan_matches(SkxScan *so, const SkxPendingDoc *doc)
+{
+	MemoryContext old = MemoryContextSwitchTo(so->document);
+	bool		matches = skx_query_matches(so->query, doc->value);
+
+	MemoryContextSwitchTo(old);
+	MemoryContextReset(so->document);
+	return matches;
+}
+
 static bool
 skx_am_scan_pending(IndexScanDesc scan)
 {
@@ -186,7 +199,12 @@ skx_am_scan_pending(IndexScanDesc scan)
 	if (so->pending_done)
 		return false;
 	if (so->pending == NULL)
+	{
 		so->pending = skx_pending_begin(scan->indexRelation, so->view, false);
+		so->document = AllocSetContextCreate(so->context,
+											 "skipidx pending document",
+											 ALLOCSET_DEFAULT_SIZES);
+	}
 	while (so->n < SKX_QUERY_BATCH)
 	{
 		CHECK_FOR_INTERRUPTS();
@@ -197,7 +215,7 @@ skx_am_scan_pending(IndexScanDesc scan)
 			so->pending_done = true;
 			break;
 		}
-		if (skx_query_matches(so->query, doc.value))
+		if (skx_am_scan_matches(so, &doc))
 			so->tids[so->n++] = doc.tid;
 	}
 	return so->n > 0;

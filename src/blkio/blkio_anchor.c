@@ -74,15 +74,23 @@ skx_blkio_anchor_bytes(void)
 	return (Size) skx_blkio_cache_size * 1024;
 }
 
+/*
+ * Size of the cache in main shared memory.  The server asks for requests once,
+ * but makes its shared memory again after a crash, when the setting can be
+ * another one.
+ */
+static Size skx_blkio_anchor_reserved = 0;
+
 static void
 skx_blkio_anchor_request(void)
 {
 	if (skx_blkio_anchor_next_request)
 		skx_blkio_anchor_next_request();
+	skx_blkio_anchor_reserved = skx_blkio_anchor_bytes();
 	RequestAddinShmemSpace(MAXALIGN(sizeof(SkxBlkAnchor)));
-	if (skx_blkio_cache_size > 0)
+	if (skx_blkio_anchor_reserved > 0)
 		RequestAddinShmemSpace(
-			skx_blkio_cache_total_size(skx_blkio_anchor_bytes()));
+			skx_blkio_cache_total_size(skx_blkio_anchor_reserved));
 }
 
 static void
@@ -99,9 +107,9 @@ skx_blkio_anchor_startup(void)
 									   sizeof(SkxBlkAnchor), &found);
 	if (!found)
 		skx_blkio_anchor_format(skx_blkio_anchor);
-	if (skx_blkio_cache_size > 0)
+	if (skx_blkio_anchor_reserved > 0)
 	{
-		Size		bytes = skx_blkio_anchor_bytes();
+		Size		bytes = skx_blkio_anchor_reserved;
 		SkxBlkCacheHeader *header =
 			ShmemInitStruct(SKX_BLK_CACHE_NAME,
 							skx_blkio_cache_total_size(bytes), &found);

@@ -128,6 +128,7 @@ static void
 skx_manifest_head_stripe(SkxHead *head)
 {
 	SkxDiskStripe *stripe;
+	uint32		block;
 
 	stripe = (SkxDiskStripe *) skx_manifest_head_page(head, head->npages - 1,
 													  SKX_PLANE_STRIPE, 0,
@@ -137,16 +138,16 @@ skx_manifest_head_stripe(SkxHead *head)
 	stripe->tail = InvalidBlockNumber;
 	stripe->extent_next = head->npages;
 	stripe->extent_end = head->size;
-	stripe->extent_last = InvalidBlockNumber;
-	if (head->size > head->npages)
-	{
-		stripe->extent_last = head->npages;
-		skx_manifest_head_page(head, head->npages, SKX_PLANE_PENDING,
+	stripe->extent_last = head->size > head->npages ? head->npages :
+		InvalidBlockNumber;
+
+	/*
+	 * Pages of an extent may be zero, but here they would be holes in the
+	 * file: a full disk would show when a checkpoint writes them.
+	 */
+	for (block = head->npages; block < head->size; block++)
+		skx_manifest_head_page(head, block, SKX_PLANE_PENDING,
 							   InvalidBlockNumber, 0);
-		/* see the promise on the length of the file */
-		skx_manifest_head_page(head, head->size - 1, SKX_PLANE_PENDING,
-							   InvalidBlockNumber, 0);
-	}
 }
 
 static SkxHead *
@@ -183,10 +184,8 @@ skx_manifest_head_free(SkxHead *head)
 }
 
 /*
- * Zero pages at the end of the file were never logged, and readers of the
- * pages before them (the deletes plane of a segment is zero until the first
- * delete) must find them on a standby too.  An image of the last page makes
- * replay create all that come before.
+ * Unused pages at the end of the file were never logged.  An image of the last
+ * page makes replay create all that come before.
  */
 static void
 skx_manifest_log_length(Relation rel, BlockNumber nblocks)
@@ -207,11 +206,7 @@ skx_manifest_create(Relation rel, const SkxManifestNew *m)
 	if (smgrnblocks(RelationGetSmgr(rel), MAIN_FORKNUM) < m->nblocks)
 		skx_blkio_new_extend(rel, m->nblocks);
 	skx_manifest_log_length(rel, m->nblocks);
-	skx_blkio_new_write(rel, SKX_META_BLOCK, head->pages,
-						Min(head->npages + 1, head->size));
-	if (head->size > head->npages + 1)
-		skx_blkio_new_write(rel, head->size - 1,
-							&head->pages[head->size - 1], 1);
+	skx_blkio_new_write(rel, SKX_META_BLOCK, head->pages, head->size);
 	skx_manifest_head_free(head);
 }
 
@@ -231,9 +226,8 @@ skx_manifest_create_init(Relation rel, uint64 incarnation, uint32 block_size)
 	for (block = 0; block < head->size; block++)
 	{
 		memcpy(page.data, head->pages[block], BLCKSZ);
-		if (!PageIsNew((Page) page.data))
-			log_newpage(&SKX_REL_LOCATOR(rel), INIT_FORKNUM, block,
-						(Page) page.data, true);
+		log_newpage(&SKX_REL_LOCATOR(rel), INIT_FORKNUM, block,
+					(Page) page.data, true);
 		PageSetChecksumInplace((Page) page.data, block);
 		smgrextend(RelationGetSmgr(rel), INIT_FORKNUM, block, page.data, true);
 	}

@@ -16,7 +16,7 @@ typedef enum SkxNodeKind
 	SKX_NODE_OR,
 	SKX_NODE_NOT,
 	SKX_NODE_PHRASE,
-	SKX_NODE_BITMAP				/* iterators only: a prefix with many terms */
+	SKX_NODE_BITMAP				/* iterators only: many terms or clauses */
 } SkxNodeKind;
 
 /* Compiled, independent of any segment. */
@@ -49,6 +49,13 @@ struct SkxQuery
 	int			nqueries;
 	TSQuery    *queries;
 };
+
+/*
+ * A disjunction of more clauses is gathered into a bitmap, one after the
+ * other: window by window they would need more pins than one backend should
+ * hold, and read their pages anew in each window.
+ */
+#define SKX_GATHER_CLAUSES	128
 
 /* Runs one node on one segment. */
 typedef struct SkxIter

@@ -127,11 +127,12 @@ static void
 skx_query_fill_and(SkxIter *it, uint32 window, uint64 *bits)
 {
 	uint64		other[SKX_WINDOW_WORDS];
+	uint64		left = 1;
 	int			i;
 	int			w;
 
 	skx_query_fill(it->children[0], window, bits);
-	for (i = 1; i < it->nchildren; i++)
+	for (i = 1; i < it->nchildren && left != 0; i++)
 	{
 		SkxIter    *child = it->children[i];
 		bool		negative = child->kind == SKX_NODE_NOT;
@@ -140,8 +141,12 @@ skx_query_fill_and(SkxIter *it, uint32 window, uint64 *bits)
 			continue;
 		memset(other, 0, sizeof(other));
 		skx_query_fill(negative ? child->children[0] : child, window, other);
+		left = 0;
 		for (w = 0; w < SKX_WINDOW_WORDS; w++)
+		{
 			bits[w] &= negative ? ~other[w] : other[w];
+			left |= bits[w];
+		}
 	}
 }
 
@@ -223,6 +228,7 @@ skx_query_generate(SkxIter *it, uint32 from, uint32 limit, uint32 *docs,
 {
 	uint32		next;
 
+	check_stack_depth();
 	switch (it->kind)
 	{
 		case SKX_NODE_TERM:
@@ -347,6 +353,8 @@ skx_query_filter(SkxIter *it, uint32 *docs, int n)
 
 	if (n == 0)
 		return 0;
+	check_stack_depth();
+	CHECK_FOR_INTERRUPTS();
 	switch (it->kind)
 	{
 		case SKX_NODE_TERM:
@@ -422,6 +430,35 @@ skx_query_fill_not(SkxIter *it, uint32 window, uint64 *bits)
 	}
 }
 
+/*
+ * Makes a disjunction the bitmap of what it matches from the window on.
+ */
+static void
+skx_query_gather(SkxIter *it, uint32 window)
+{
+	uint32		ndocs = it->seg->header.ndocs;
+	Size		size = ((Size) ndocs / 64 + 1 + SKX_WINDOW_WORDS) *
+		sizeof(uint64);
+	int			i;
+
+	it->bitmap = palloc_extended(size, MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
+	for (i = 0; i < it->nchildren; i++)
+	{
+		SkxIter    *child = it->children[i];
+		uint32		from = skx_query_bound(child, window);
+
+		while (from < ndocs)
+		{
+			from &= ~(uint32) 63;
+			skx_query_fill(child, from, it->bitmap + from / 64);
+			from = skx_query_bound(child, from + SKX_QUERY_BATCH);
+		}
+		skx_query_close(child);
+	}
+	it->nchildren = 0;
+	it->kind = SKX_NODE_BITMAP;
+}
+
 void
 skx_query_fill(SkxIter *it, uint32 window, uint64 *bits)
 {
@@ -430,7 +467,10 @@ skx_query_fill(SkxIter *it, uint32 window, uint64 *bits)
 	uint32		last = ndocs / 64;
 	int			i;
 
+	check_stack_depth();
 	CHECK_FOR_INTERRUPTS();
+	if (it->kind == SKX_NODE_OR && it->nchildren > SKX_GATHER_CLAUSES)
+		skx_query_gather(it, window);
 	switch (it->kind)
 	{
 		case SKX_NODE_TERM:
@@ -475,6 +515,8 @@ skx_query_bound(SkxIter *it, uint32 from)
 	uint32		bound = from;
 	int			i;
 
+	check_stack_depth();
+	CHECK_FOR_INTERRUPTS();
 	switch (it->kind)
 	{
 		case SKX_NODE_TERM:
@@ -486,7 +528,11 @@ skx_query_bound(SkxIter *it, uint32 from)
 		case SKX_NODE_OR:
 			bound = SKX_NO_DOC;
 			for (i = 0; i < it->nchildren && bound > from; i++)
-				bound = Min(bound, skx_query_bound(it->children[i], from));
+			{
+				uint32		child = skx_query_bound(it->children[i], from);
+
+				bound = Min(bound, child);
+			}
 			return bound;
 		case SKX_NODE_PHRASE:
 			return skx_query_bound(it->children[0], from);

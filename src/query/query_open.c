@@ -80,35 +80,27 @@ skx_query_open_term(SkxSegment *seg, const SkxTerm *term, uint8 weights)
 	return it;
 }
 
-/* Terms of a prefix. */
+/* Terms of a prefix, until they are too many. */
 typedef struct SkxExpansion
 {
-	SkxTerm    *terms;
+	SkxIter    *it;
+	uint8		weights;
+	uint64		cost;
 	int			n;
-	int			size;
+	SkxTerm		terms[SKX_PREFIX_TERMS];
+	uint32	   *docs;			/* SKX_QUERY_BATCH of them */
 } SkxExpansion;
-
-static bool
-skx_query_expand(const SkxTerm *term, const char *lexeme, int len, void *arg)
-{
-	SkxExpansion *e = arg;
-
-	if (e->n == e->size)
-	{
-		e->size *= 2;
-		e->terms = repalloc_huge(e->terms, sizeof(SkxTerm) * e->size);
-	}
-	e->terms[e->n++] = *term;
-	return true;
-}
 
 /*
  * ORs one more list into the bitmap of a prefix.
  */
 static void
-skx_query_bitmap_add(SkxIter *bitmap, SkxIter *it, uint32 *docs)
+skx_query_bitmap_add(SkxExpansion *e, const SkxTerm *term)
 {
-	uint32		ndocs = bitmap->seg->header.ndocs;
+	SkxSegment *seg = e->it->seg;
+	SkxIter    *one = skx_query_open_term(seg, term, e->weights);
+	uint64	   *bitmap = e->it->bitmap;
+	uint32		ndocs = seg->header.ndocs;
 	uint32		from = 0;
 	int			n;
 	int			i;
@@ -116,54 +108,62 @@ skx_query_bitmap_add(SkxIter *bitmap, SkxIter *it, uint32 *docs)
 	while (from < ndocs)
 	{
 		CHECK_FOR_INTERRUPTS();
-		from = skx_query_generate(it, from, ndocs, docs, &n);
+		from = skx_query_generate(one, from, ndocs, e->docs, &n);
 		for (i = 0; i < n; i++)
-			bitmap->bitmap[docs[i] / 64] |=
-				UINT64CONST(1) << (docs[i] % 64);
+			bitmap[e->docs[i] / 64] |= UINT64CONST(1) << (e->docs[i] % 64);
 	}
+	skx_query_close(one);
+}
+
+static bool
+skx_query_expand(const SkxTerm *term, const char *lexeme, int len, void *arg)
+{
+	SkxExpansion *e = arg;
+	int			i;
+
+	e->cost += term->df;
+	if (e->n < SKX_PREFIX_TERMS)
+	{
+		e->terms[e->n++] = *term;
+		return true;
+	}
+	if (e->it->bitmap == NULL)
+	{
+		e->it->kind = SKX_NODE_BITMAP;
+		e->it->bitmap = palloc_extended(((Size) e->it->seg->header.ndocs / 64 +
+										 1) * sizeof(uint64),
+										MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
+		e->docs = palloc(sizeof(uint32) * SKX_QUERY_BATCH);
+		for (i = 0; i < e->n; i++)
+			skx_query_bitmap_add(e, &e->terms[i]);
+	}
+	skx_query_bitmap_add(e, term);
+	return true;
 }
 
 static SkxIter *
 skx_query_open_prefix(SkxSegment *seg, const SkxQueryNode *node)
 {
 	SkxExpansion e;
-	SkxIter    *it;
-	uint64		cost = 0;
-	uint32	   *docs;
+	SkxIter    *it = skx_query_iter(seg, SKX_NODE_OR, 0);
 	int			i;
 
+	e.it = it;
+	e.weights = node->weights;
+	e.cost = 0;
 	e.n = 0;
-	e.size = SKX_PREFIX_TERMS;
-	e.terms = palloc(sizeof(SkxTerm) * e.size);
+	e.docs = NULL;
 	skx_segment_prefix(seg, node->lexeme, node->len, skx_query_expand, &e);
-	for (i = 0; i < e.n; i++)
-		cost += e.terms[i].df;
-	it = skx_query_iter(seg, SKX_NODE_OR, Min(cost, seg->header.ndocs));
-	if (e.n <= SKX_PREFIX_TERMS)
+	it->cost = Min(e.cost, seg->header.ndocs);
+	if (it->kind == SKX_NODE_BITMAP)
 	{
-		it->children = palloc(sizeof(SkxIter *) * Max(e.n, 1));
-		for (i = 0; i < e.n; i++)
-			it->children[it->nchildren++] =
-				skx_query_open_term(seg, &e.terms[i], node->weights);
-		pfree(e.terms);
+		pfree(e.docs);
 		return it;
 	}
-	it->kind = SKX_NODE_BITMAP;
-	it->bitmap = MemoryContextAllocHuge(CurrentMemoryContext,
-										(seg->header.ndocs / 64 + 1) *
-										sizeof(uint64));
-	memset(it->bitmap, 0, (seg->header.ndocs / 64 + 1) * sizeof(uint64));
-	docs = palloc(sizeof(uint32) * SKX_QUERY_BATCH);
+	it->children = palloc(sizeof(SkxIter *) * Max(e.n, 1));
 	for (i = 0; i < e.n; i++)
-	{
-		SkxIter    *one = skx_query_open_term(seg, &e.terms[i],
-											  node->weights);
-
-		skx_query_bitmap_add(it, one, docs);
-		skx_query_close(one);
-	}
-	pfree(docs);
-	pfree(e.terms);
+		it->children[it->nchildren++] =
+			skx_query_open_term(seg, &e.terms[i], node->weights);
 	return it;
 }
 
@@ -187,6 +187,42 @@ skx_query_compare_cost(const void *a, const void *b)
 	if (skx_query_rank(x) != skx_query_rank(y))
 		return skx_query_rank(x) - skx_query_rank(y);
 	return x->cost < y->cost ? -1 : x->cost > y->cost;
+}
+
+/*
+ * Makes many negations of a conjunction one, of a disjunction, which can be
+ * gathered.
+ */
+static void
+skx_query_join_negations(SkxIter *it)
+{
+	SkxIter   **negations = it->children + it->npositive;
+	int			most = it->nchildren - it->npositive;
+	int			n = 0;
+	SkxIter    *any;
+	uint64		cost = 0;
+	int			i;
+
+	while (n < most && negations[n]->cheap)
+		n++;
+	if (n <= SKX_GATHER_CLAUSES)
+		return;
+	any = skx_query_iter(it->seg, SKX_NODE_OR, 0);
+	any->children = palloc(sizeof(SkxIter *) * n);
+	for (i = 0; i < n; i++)
+	{
+		any->children[any->nchildren++] = negations[i]->children[0];
+		cost += negations[i]->children[0]->cost;
+		negations[i]->nchildren = 0;
+		if (i > 0)
+			skx_query_close(negations[i]);
+	}
+	any->cost = Min(cost, it->seg->header.ndocs);
+	negations[0]->children[0] = any;
+	negations[0]->nchildren = 1;
+	negations[0]->cost = it->seg->header.ndocs - any->cost;
+	memmove(negations + 1, negations + n, sizeof(SkxIter *) * (most - n));
+	it->nchildren -= n - 1;
 }
 
 static SkxIter *
@@ -219,6 +255,7 @@ skx_query_open_and(SkxSegment *seg, const SkxQueryNode *node)
 	while (it->npositive < it->nchildren &&
 		   it->children[it->npositive]->kind != SKX_NODE_NOT)
 		it->npositive++;
+	skx_query_join_negations(it);
 	if (it->nchildren == 0)
 		it->kind = SKX_NODE_ALL;
 	else if (it->npositive > 0)

@@ -23,20 +23,35 @@
 #define SKX_POSITION(p)		((p) & 0x3FFF)
 #define SKX_LABEL_BIT(p)	(1 << ((p) >> 14))
 
-/* The lists behind one operand: one, or those of its prefix. */
+/* A place of a term with a short list. */
+typedef struct SkxPlace
+{
+	uint32		doc;
+	uint16		position;		/* WordEntryPos */
+	bool		bare;			/* the lexeme is there without positions */
+} SkxPlace;
+
+/*
+ * What is behind one operand: a list, or those of its prefix.  Most terms of
+ * a prefix are in few documents: all their places are read at once, so that
+ * a document meets those that it has and is not looked for in all lists.
+ */
 typedef struct SkxOperand
 {
 	int			nlists;
 	int			max_lists;
 	SkxList   **lists;
+	int64		nplaces;
+	int64		max_places;
+	int64		next_place;		/* those before it are of earlier documents */
+	SkxPlace   *places;			/* ascending */
 } SkxOperand;
 
 struct SkxPhrase
 {
 	SkxSegment *seg;
 	const SkxQueryNode *node;
-	QueryItem  *items;
-	int			noperands;		/* links, or items of the whole query */
+	int			noperands;		/* links, or items of the phrase */
 	SkxOperand *operands;
 	uint32		doc;			/* being decided */
 	MemoryContext context;		/* what lists keep from document to document */
@@ -61,26 +76,71 @@ skx_query_operand_add(SkxPhrase *phrase, SkxOperand *operand,
 															  term);
 }
 
-/* Terms found first, lists opened later: visiting must not touch the segment. */
-typedef struct SkxTermArray
+/*
+ * Adds all places of a short list.
+ */
+static void
+skx_query_operand_places(SkxOperand *operand, SkxList *list)
 {
-	SkxTerm    *terms;
-	int			n;
-	int			size;
-} SkxTermArray;
+	uint16		positions[SKX_POSITIONS_MAX];
+	uint32		doc = 0;
+
+	while ((doc = skx_segment_list_seek(list, doc)) != SKX_NO_DOC)
+	{
+		int			n = skx_segment_list_positions(list, positions);
+		bool		bare = n == 0;
+		int			i;
+
+		if (operand->nplaces + SKX_POSITIONS_MAX > operand->max_places)
+		{
+			operand->max_places *= 2;
+			operand->places = repalloc_huge(operand->places,
+											operand->max_places *
+											sizeof(SkxPlace));
+		}
+		for (i = 0; i < n || (bare && i == 0); i++)
+		{
+			SkxPlace   *place = &operand->places[operand->nplaces++];
+
+			place->doc = doc;
+			place->position = bare ? 0 : positions[i];
+			place->bare = bare;
+		}
+		doc++;
+	}
+}
+
+static int
+skx_query_compare_place(const void *a, const void *b)
+{
+	uint32		x = ((const SkxPlace *) a)->doc;
+	uint32		y = ((const SkxPlace *) b)->doc;
+
+	return x < y ? -1 : x > y;
+}
+
+/* For the callback below. */
+typedef struct SkxOperandVisit
+{
+	SkxPhrase  *phrase;
+	SkxOperand *operand;
+} SkxOperandVisit;
 
 static bool
 skx_query_operand_visit(const SkxTerm *term, const char *lexeme, int len,
 						void *arg)
 {
-	SkxTermArray *a = arg;
+	SkxOperandVisit *visit = arg;
 
-	if (a->n == a->size)
+	if (term->df < SKX_SUBBLOCK)
 	{
-		a->size *= 2;
-		a->terms = repalloc_huge(a->terms, sizeof(SkxTerm) * a->size);
+		SkxList    *list = skx_segment_list_open(visit->phrase->seg, term);
+
+		skx_query_operand_places(visit->operand, list);
+		skx_segment_list_close(list);
 	}
-	a->terms[a->n++] = *term;
+	else
+		skx_query_operand_add(visit->phrase, visit->operand, term);
 	return true;
 }
 
@@ -89,9 +149,8 @@ skx_query_operand_open(SkxPhrase *phrase, SkxOperand *operand,
 					   const QueryOperand *val)
 {
 	const char *lexeme = GETOPERAND(phrase->node->query) + val->distance;
+	SkxOperandVisit visit = {phrase, operand};
 	SkxTerm		term;
-	SkxTermArray a;
-	int			i;
 
 	if (!val->prefix)
 	{
@@ -99,14 +158,12 @@ skx_query_operand_open(SkxPhrase *phrase, SkxOperand *operand,
 			skx_query_operand_add(phrase, operand, &term);
 		return;
 	}
-	a.n = 0;
-	a.size = 16;
-	a.terms = palloc(sizeof(SkxTerm) * a.size);
+	operand->max_places = 4 * SKX_POSITIONS_MAX;
+	operand->places = palloc(sizeof(SkxPlace) * operand->max_places);
 	skx_segment_prefix(phrase->seg, lexeme, val->length,
-					   skx_query_operand_visit, &a);
-	for (i = 0; i < a.n; i++)
-		skx_query_operand_add(phrase, operand, &a.terms[i]);
-	pfree(a.terms);
+					   skx_query_operand_visit, &visit);
+	qsort(operand->places, operand->nplaces, sizeof(SkxPlace),
+		  skx_query_compare_place);
 }
 
 /*
@@ -124,8 +181,22 @@ skx_query_phrase_operands(SkxPhrase *phrase, QueryItem *item)
 									  item + item->qoperator.left);
 		item++;
 	}
-	skx_query_operand_open(phrase, &phrase->operands[item - phrase->items],
+	skx_query_operand_open(phrase,
+						   &phrase->operands[item - phrase->node->item],
 						   &item->qoperand);
+}
+
+/*
+ * The items of a subtree follow its root, those of the left operand last.
+ */
+static int
+skx_query_phrase_items(QueryItem *root)
+{
+	QueryItem  *item = root;
+
+	while (item->type == QI_OPR)
+		item += item->qoperator.oper == OP_NOT ? 1 : item->qoperator.left;
+	return item - root + 1;
 }
 
 SkxPhrase *
@@ -137,8 +208,8 @@ skx_query_phrase_open(SkxSegment *seg, const SkxQueryNode *node)
 	phrase->seg = seg;
 	phrase->node = node;
 	phrase->context = CurrentMemoryContext;
-	phrase->items = GETQUERY(node->query);
-	phrase->noperands = node->nlinks > 0 ? node->nlinks : node->query->size;
+	phrase->noperands = node->nlinks > 0 ? node->nlinks :
+		skx_query_phrase_items(node->item);
 	phrase->operands = palloc0(sizeof(SkxOperand) * phrase->noperands);
 	if (node->nlinks > 0)
 	{
@@ -168,6 +239,8 @@ skx_query_phrase_close(SkxPhrase *phrase)
 			skx_segment_list_close(phrase->operands[i].lists[j]);
 		if (phrase->operands[i].lists != NULL)
 			pfree(phrase->operands[i].lists);
+		if (phrase->operands[i].places != NULL)
+			pfree(phrase->operands[i].places);
 	}
 	pfree(phrase->operands);
 	if (phrase->temp != NULL)
@@ -278,6 +351,79 @@ skx_query_check_positions(SkxPhrase *phrase, SkxList *list, uint8 weights,
 	return n;
 }
 
+/* Positions of an operand in a document, without labels. */
+typedef struct SkxFound
+{
+	WordEntryPos *positions;
+	int			n;
+	int			size;
+} SkxFound;
+
+static void
+skx_query_found_add(SkxFound *found, const uint16 *positions, int n)
+{
+	if (found->n + n > found->size)
+	{
+		found->size = Max(found->n + n, found->size * 2);
+		if (found->positions == NULL)
+			found->positions = palloc(sizeof(WordEntryPos) * found->size);
+		else
+			found->positions = repalloc(found->positions,
+										sizeof(WordEntryPos) * found->size);
+	}
+	memcpy(found->positions + found->n, positions, sizeof(uint16) * n);
+	found->n += n;
+}
+
+static void
+skx_query_found_sort(SkxFound *found)
+{
+	int			unique = 1;
+	int			i;
+
+	qsort(found->positions, found->n, sizeof(WordEntryPos),
+		  skx_query_compare_position);
+	for (i = 1; i < found->n; i++)
+		if (found->positions[i] != found->positions[unique - 1])
+			found->positions[unique++] = found->positions[i];
+	found->n = unique;
+}
+
+/*
+ * Adds the places of the document; false when a lexeme is there without
+ * positions.
+ */
+static bool
+skx_query_check_places(SkxOperand *operand, uint32 doc, uint8 weights,
+					   SkxFound *found)
+{
+	int64		low = operand->next_place;
+	int64		high = operand->nplaces;
+
+	while (low < high)
+	{
+		int64		mid = (low + high) / 2;
+
+		if (operand->places[mid].doc < doc)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	operand->next_place = low;
+	for (; low < operand->nplaces && operand->places[low].doc == doc; low++)
+	{
+		uint16		position = operand->places[low].position;
+
+		if (operand->places[low].bare)
+			return false;
+		if (weights != 0 && (SKX_LABEL_BIT(position) & weights) == 0)
+			continue;
+		position = SKX_POSITION(position);
+		skx_query_found_add(found, &position, 1);
+	}
+	return true;
+}
+
 /*
  * TS_execute's question: where is the operand in the document?
  */
@@ -286,13 +432,13 @@ skx_query_check_operand(void *arg, QueryOperand *val, ExecPhraseData *data)
 {
 	SkxPhrase  *phrase = arg;
 	SkxOperand *operand =
-		&phrase->operands[(QueryItem *) val - phrase->items];
+		&phrase->operands[(QueryItem *) val - phrase->node->item];
 	uint16		positions[SKX_POSITIONS_MAX];
-	WordEntryPos *all = NULL;
-	int			total = 0;
+	SkxFound	found = {0};
 	int			i;
-	int			j;
 
+	if (!skx_query_check_places(operand, phrase->doc, val->weight, &found))
+		return data != NULL ? TS_MAYBE : TS_YES;
 	for (i = 0; i < operand->nlists; i++)
 	{
 		int			n = skx_query_check_positions(phrase, operand->lists[i],
@@ -300,31 +446,16 @@ skx_query_check_operand(void *arg, QueryOperand *val, ExecPhraseData *data)
 
 		if (n < 0)
 			return data != NULL ? TS_MAYBE : TS_YES;
-		if (n == 0)
-			continue;
-		if (data == NULL)
-			return TS_YES;
-		if (all == NULL)
-			all = palloc(sizeof(WordEntryPos) * n);
-		else
-			all = repalloc(all, sizeof(WordEntryPos) * (total + n));
-		for (j = 0; j < n; j++)
-			all[total++] = positions[j];
+		skx_query_found_add(&found, positions, n);
 	}
-	if (total == 0)
+	if (found.n == 0)
 		return TS_NO;
-	if (operand->nlists > 1)
-	{
-		int			unique = 1;
-
-		qsort(all, total, sizeof(WordEntryPos), skx_query_compare_position);
-		for (i = 1; i < total; i++)
-			if (all[i] != all[unique - 1])
-				all[unique++] = all[i];
-		total = unique;
-	}
-	data->npos = total;
-	data->pos = all;
+	if (data == NULL)
+		return TS_YES;
+	if (val->prefix)
+		skx_query_found_sort(&found);
+	data->npos = found.n;
+	data->pos = found.positions;
 	data->allocated = true;
 	return TS_YES;
 }

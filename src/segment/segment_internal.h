@@ -67,7 +67,10 @@ extern void skx_segment_plane_init(SkxPlaneWriter *plane,
 extern void skx_segment_plane_put(void *arg, uint32 ordinal, char *page,
 								  uint32 used);
 
-/* Makes room for pages that are left zero. */
+/*
+ * Adds pages of zeros.  They are written, because a hole in the file would be
+ * filled by a checkpoint, which must not be the one to find the disk full.
+ */
 extern void skx_segment_plane_zero(SkxPlaneWriter *plane, uint32 npages);
 
 /*

@@ -224,10 +224,20 @@ skx_segment_plane_put(void *arg, uint32 ordinal, char *page, uint32 used)
 void
 skx_segment_plane_zero(SkxPlaneWriter *plane, uint32 npages)
 {
+	uint32		block_pages = plane->space->block_pages;
+	uint32		i;
+
 	Assert(plane->npages == 0);
 	plane->npages = npages;
-	while (plane->block < npages / plane->space->block_pages)
-		skx_segment_plane_block_end(plane);
+	for (i = 0; i < npages; i++)
+	{
+		char	   *page = skx_segment_buffer_get(plane->space);
+
+		memset(page, 0, BLCKSZ);
+		if (i / block_pages > plane->block)
+			skx_segment_plane_block_end(plane);
+		plane->pages[i % block_pages] = page;
+	}
 }
 
 /* Pages of the last block when it is partial, else 0. */
@@ -332,11 +342,7 @@ skx_segment_header_write(SkxPlaneWriter *planes, int nplanes,
 	pfree(stream);
 }
 
-/*
- * The deletes plane and all that is written later than it lie in this order
- * in the file, so that replaying the header makes the file long enough for
- * the zero pages, which no WAL record mentions.
- */
+/* Lays out the tails, with the header behind them, and the header's runs. */
 void
 skx_segment_plane_finish(SkxPlaneWriter *planes, int nplanes,
 						 SkxDiskSegment *header, SkxDiskSegmentRef *ref)

@@ -33,7 +33,7 @@ export PG_CONFIG
 by_program() {
 	local output status
 	output=$(as_server_user env HOME="$work" FUZZ_SECONDS="$FUZZ_SECONDS" \
-		make -s -k --no-print-directory PG_CONFIG="$PG_CONFIG" "$@" 2>&1)
+		make -s -k -j"$(nproc)" --no-print-directory PG_CONFIG="$PG_CONFIG" "$@" 2>&1)
 	status=$?
 	printf '%s\n' "$output"
 	echo "#count $(printf '%s\n' "$output" | grep -cE '^[a-z0-9_]+: [0-9]+ (checks|runs) ok') $((status != 0))"

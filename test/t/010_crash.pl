@@ -12,7 +12,7 @@ use Test::More;
 
 my $node = skx_node('primary', streaming => 1, extra => ['--data-checksums'],
 	conf => "wal_consistency_checking = 'generic'\nmax_connections = 30\n"
-	  . "hot_standby_feedback = on\nfull_page_writes = on");
+	  . "hot_standby_feedback = on\nwal_keep_size = 4GB");
 my @methods = qw(shared_buffers buffered);
 
 srand(skx_seed(99));
@@ -116,7 +116,8 @@ for my $kill (qw(backend backend immediate backend immediate))
 		$inserters[$i]->start(join "\n", map { "SELECT add($_) \\g /dev/null" } $first .. $first + 3000);
 	}
 	$next += 100000;
-	select undef, undef, undef, 0.05 + rand 0.4;
+	$node->poll_query_until('postgres', "SELECT count(*) > $sure + 20 FROM log");
+	select undef, undef, undef, rand 0.4;
 	if ($kill eq 'backend')
 	{
 		kill 'KILL', $inserters[ rand 3 ]->backend;
@@ -247,5 +248,38 @@ checks($standby, 'promoted and crashed');
 $standby->stop;
 command_ok([ 'pg_checksums', '--check', '-D', $standby->data_dir ], 'pg_checksums');
 unlike(slurp_file($standby->logfile), qr/inconsistent page|PANIC/, 'replay was consistent');
+
+
+# ---- wal_level = minimal: a table and its index made in one transaction ----
+
+my $minimal = skx_node('minimal', conf => "wal_level = minimal\nmax_wal_senders = 0");
+
+$minimal->safe_psql('postgres', 'CREATE EXTENSION skipidx');
+for my $threshold ('0', '1GB')
+{
+	# Below the threshold the pages are logged at commit, above they are synced.
+	$minimal->safe_psql('postgres', <<"SQL");
+ALTER SYSTEM SET wal_skip_threshold = '$threshold';
+SELECT pg_reload_conf();
+CHECKPOINT;
+SQL
+	$minimal->safe_psql('postgres', <<'SQL');
+DROP TABLE IF EXISTS docs;
+BEGIN;
+CREATE TABLE docs (id int, v tsvector);
+INSERT INTO docs SELECT i, ('all:1 m' || i % 7 || ':2 w' || i || ':3')::tsvector FROM generate_series(1, 5000) i;
+CREATE INDEX docs_v ON docs USING skipidx (v);
+INSERT INTO docs SELECT i, ('all:1 new:2 m' || i % 7 || ':3')::tsvector FROM generate_series(5001, 5500) i;
+COMMIT;
+INSERT INTO docs VALUES (6000, 'all new');
+SQL
+	$minimal->stop('immediate');
+	$minimal->start;
+	agrees($minimal, "minimal, wal_skip_threshold $threshold");
+	checks($minimal, "minimal, wal_skip_threshold $threshold");
+	is($minimal->safe_psql('postgres', q{SET enable_seqscan = off; SELECT count(*) FROM docs WHERE v @@ 'all'}),
+		5501, "minimal, wal_skip_threshold $threshold: all rows");
+}
+$minimal->stop;
 
 done_testing();

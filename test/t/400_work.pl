@@ -162,7 +162,8 @@ CREATE TABLE forms AS SELECT i AS form, string_agg(p || substr('ABCDDD', 1 + has
 	WHERE hashint4(i + 64 * p) & 7 = 0 GROUP BY i;
 INSERT INTO docs SELECT i, CASE WHEN i % 100000 = 99999 THEN 'rare:31 ' WHEN i BETWEEN 900000 AND 900009
 	THEN 'close:31 ' ELSE '' END::tsvector || CASE WHEN hashint4(i) % 3 <> 0 THEN ('h:' || p)::tsvector ELSE '' END
-	FROM generate_series(1, 1000000) i JOIN forms ON form = hashint4(i + 7777777) & 63;
+	FROM generate_series(1, 1000000) i JOIN forms ON form = hashint4(i + 7777777) & 63
+	ORDER BY i;
 CREATE INDEX docs_v ON docs USING skipidx (v) WITH (block_size = '8kB');
 SQL
 ($n, $all) = cold_work('h');

@@ -1,0 +1,87 @@
+--
+-- Lists, windows and prefixes at the borders of their structures
+--
+SET client_min_messages = warning;
+CREATE EXTENSION IF NOT EXISTS skipidx;
+
+CREATE TABLE docs (id int, body tsvector);
+INSERT INTO docs
+SELECT i, (
+	'all:1 of' || i % 300 || ':2 stem' || i % 40 || ':3A'
+	|| CASE WHEN i % 2 = 0 THEN ' even:4' ELSE ' odd:4B' END
+	|| CASE WHEN i % 20 = 0 THEN ' spread:5,6' ELSE '' END
+	|| CASE WHEN i BETWEEN 8128 AND 8256 THEN ' border:7C' ELSE '' END
+	|| CASE WHEN i % 47 = 0 THEN ' bare' ELSE '' END
+	|| CASE WHEN i % 7 = 0 THEN ' stemless' ELSE '' END
+	|| CASE WHEN i % 4096 IN (0, 4095) THEN ' edge:8,16383' ELSE '' END)::tsvector
+FROM generate_series(0, 12999) i;
+CREATE INDEX docs_body ON docs USING skipidx (body) WITH (block_size = 8);
+
+-- The number of matches, if bitmap and plain index scan find the rows that
+-- the sequential scan finds.
+CREATE FUNCTION matches(q tsquery) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+	mode text;
+	got text;
+	oracle text;
+BEGIN
+	FOREACH mode IN ARRAY ARRAY['seq', 'bitmap', 'plain'] LOOP
+		PERFORM set_config('enable_seqscan', (mode = 'seq')::text, true),
+			set_config('enable_bitmapscan', (mode = 'bitmap')::text, true),
+			set_config('enable_indexscan', (mode = 'plain')::text, true);
+		SELECT count(*) || ' ' || coalesce(sum(hashint4extended(id, 1)), 0)
+			INTO got FROM docs WHERE body @@ q;
+		oracle := coalesce(oracle, got);
+		IF got <> oracle THEN
+			RETURN format('%s: %s instead of %s', mode, got, oracle);
+		END IF;
+	END LOOP;
+	RETURN split_part(oracle, ' ', 1);
+END $$;
+
+CREATE FUNCTION words(form text, op text, first int, last int) RETURNS text LANGUAGE sql AS $$
+	SELECT string_agg(format(form, i), op ORDER BY i) FROM generate_series(first, last) i
+$$;
+
+-- a window within the window of its caller: lists must not be read past it
+SELECT matches('!(spread & (border:C | bare & edge))');
+SELECT matches('!(spread & (border | edge:D))');
+SELECT matches('(odd | even) & !(all & (border:C | bare:A & spread))');
+SELECT matches('!(!border & !(border:C | edge:D))');
+
+-- general phrases: long lists, their positions on many pages, prefixes
+SELECT matches('(all | even) <-> of7:*');
+SELECT matches('all <2> (stem:* & !stem3)');
+SELECT matches('stem:* <-> (even | odd:B)');
+SELECT matches('of:* <-> stem:* <-> even');
+SELECT matches('of:*D <-> stem:*B');
+SELECT matches('(of17 <-> stem:*A) | (spread <-> spread)');
+SELECT matches('!(all <-> of1:*) & spread');
+SELECT matches('all <-> !of:*');
+SELECT matches('s:* <-> spread');
+
+-- more clauses than are read window by window
+SELECT matches(words('of%s', ' | ', 0, 127)::tsquery);
+SELECT matches(words('of%s', ' | ', 0, 128)::tsquery);
+SELECT matches(words('of%s', ' | ', 0, 299)::tsquery);
+SELECT matches(('spread & (' || words('of%s', ' | ', 20, 199) || ')')::tsquery);
+SELECT matches(('even & (' || words('of%s:D', ' | ', 20, 199) || ')')::tsquery);
+SELECT matches(('even & (' || words('(of%s & spread)', ' | ', 0, 199) || ')')::tsquery);
+SELECT matches(('border & !(even & (' || words('of%s', ' | ', 0, 199) || '))')::tsquery);
+SELECT matches(words('(all <-> of%s)', ' | ', 0, 149)::tsquery);
+SELECT matches(words('!of%s', ' & ', 0, 149)::tsquery);
+SELECT matches(('even & !(all <-> of160) & ' || words('!of%s', ' & ', 0, 149))::tsquery);
+SELECT matches(('(even | odd) & bare & ' || words('!of%s', ' & ', 0, 149))::tsquery);
+
+-- many phrases in one query, each with its share of the operands
+SELECT matches(words('(all <-> of%s:*)', ' | ', 10, 99)::tsquery);
+
+-- rows that are gone: the numbering of documents stays
+DELETE FROM docs WHERE id % 5 = 2 OR id BETWEEN 8100 AND 8200;
+VACUUM docs;
+SELECT matches('!(spread & (border:C | bare & edge))');
+SELECT matches('of:* <-> stem:* <-> even');
+SELECT matches(words('of%s', ' | ', 0, 299)::tsquery);
+
+DROP TABLE docs;
+DROP FUNCTION matches(tsquery), words(text, text, int, int);

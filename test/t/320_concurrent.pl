@@ -1,0 +1,127 @@
+# Writers, readers and VACUUM at once: every answer is that of its snapshot.
+#
+# Writers replace rows within a group, or undo what they did, and never change
+# how many rows a group has; so every reader knows what it must count.
+
+use strict;
+use warnings;
+use FindBin;
+use lib "$FindBin::RealBin/lib";
+use PostgreSQL::Test::Utils;
+use SkipidxTest qw(skx_node skx_session);
+use Test::More;
+
+my $seconds = 8;
+my $node = skx_node('concurrent', conf => "skipidx.cache_size = 1MB\n"
+	  . "autovacuum = on\nautovacuum_naptime = 1\n"
+	  . "autovacuum_vacuum_threshold = 50\nautovacuum_vacuum_scale_factor = 0");
+
+$node->safe_psql('postgres', <<'SQL');
+CREATE EXTENSION skipidx;
+CREATE TABLE docs (id int PRIMARY KEY, grp int, v tsvector);
+INSERT INTO docs SELECT i, i % 50, ('all:1 g' || i % 50 || ':2 k' || i % 3 || ':3')::tsvector
+	FROM generate_series(1, 5000) i;
+CREATE INDEX docs_v ON docs USING skipidx (v) WITH (block_size = '8kB');
+CREATE SEQUENCE ids START 100000;
+
+CREATE FUNCTION churn(g int, what int) RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+	PERFORM pg_advisory_xact_lock(g);
+	IF what = 0 THEN
+		WITH gone AS (DELETE FROM docs WHERE id IN
+			(SELECT id FROM docs WHERE grp = g ORDER BY random() LIMIT 10) RETURNING 1)
+		INSERT INTO docs SELECT nextval('ids'), g, ('all:1 g' || g || ':2 k1:3 new')::tsvector FROM gone;
+	ELSIF what = 1 THEN
+		UPDATE docs SET v = v || ('updated' || g)::tsvector
+		WHERE id IN (SELECT id FROM docs WHERE grp = g LIMIT 5);
+	ELSIF what = 2 THEN
+		BEGIN
+			INSERT INTO docs SELECT nextval('ids'), g, ('all:1 g' || g || ':2')::tsvector
+			FROM generate_series(1, 20);
+			RAISE 'undo';
+		EXCEPTION WHEN raise_exception THEN
+			NULL;
+		END;
+	ELSIF what = 3 THEN
+		UPDATE docs SET v = (SELECT string_agg('big' || k || ':' || k + 10, ' ')
+			FROM generate_series(1, 1200) k)::tsvector || ('all:1 g' || g || ':2')::tsvector
+		WHERE id = (SELECT id FROM docs WHERE grp = g LIMIT 1);
+	ELSE
+		UPDATE docs SET v = ('all:1 g' || grp || ':2 k2:3')::tsvector
+		WHERE id IN (SELECT id FROM docs WHERE grp = g ORDER BY random() LIMIT 3);
+	END IF;
+END $$;
+
+-- What is wrong, or nothing
+CREATE FUNCTION look(g int, bitmap bool, method text) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+	n int;
+	m int;
+BEGIN
+	PERFORM set_config('enable_seqscan', 'off', true),
+		set_config('enable_bitmapscan', bitmap::text, true),
+		set_config('skipidx.io_method', method, true);
+	SELECT count(*), count(DISTINCT id) INTO n, m FROM docs WHERE v @@ ('g' || g)::tsquery;
+	IF n <> 100 OR m <> 100 THEN
+		RETURN format('group %s: %s rows, %s ids', g, n, m);
+	END IF;
+	SELECT count(*), count(DISTINCT id) INTO n, m FROM docs WHERE v @@ 'all <-> g:*';
+	IF n <> 5000 OR m <> 5000 THEN
+		RETURN format('all: %s rows, %s ids', n, m);
+	END IF;
+	SELECT count(*) INTO n FROM docs WHERE v @@ '!all';
+	RETURN CASE WHEN n <> 0 THEN format('!all: %s rows', n) ELSE '' END;
+END $$;
+SQL
+
+my @writers = map { skx_session($node, 'postgres') } 1 .. 3;
+my @readers = map { skx_session($node, 'postgres') } 1 .. 2;
+my $vacuum = skx_session($node, 'postgres');
+my ($looks, $wrong) = (0, 0);
+
+$_->start(<<"SQL") for @writers;
+DO \$\$
+DECLARE
+	until timestamptz := clock_timestamp() + '$seconds s';
+BEGIN
+	WHILE clock_timestamp() < until LOOP
+		PERFORM churn((random() * 49)::int, (random() * 5)::int);
+		COMMIT;
+	END LOOP;
+END \$\$;
+SQL
+$vacuum->start("VACUUM docs;\nSELECT pg_sleep(0.2) \\g /dev/null\n" x (2 * $seconds));
+
+my $end = time + $seconds;
+
+while (time < $end)
+{
+	for my $i (0 .. $#readers)
+	{
+		my $bitmap = int rand 2;
+		my $method = int rand 2 ? 'buffered' : 'shared_buffers';
+
+		$readers[$i]->start("SELECT look(" . int(rand 50) . ", ${bitmap}::bool, '$method')");
+	}
+	for my $reader (@readers)
+	{
+		my $what = $reader->finish;
+
+		$looks++;
+		next if $what eq '';
+		diag($what) if $wrong++ < 10;
+	}
+}
+is($_->finish, '', 'writer') for @writers;
+unlike($vacuum->finish, qr/ERROR/, 'VACUUM');
+is($wrong, 0, "$looks looks");
+cmp_ok($looks, '>', 20, 'there was something to see');
+
+my $s = $readers[0];
+
+cmp_ok($s->value("SELECT deleted FROM skipidx_stats('docs_v')"), '>', 500, 'documents came and went');
+is($s->raw(q{SELECT skipidx_check('docs_v', true)}), '', 'skipidx_check');
+is($s->value('SELECT pinned FROM skipidx_cache()'), 0, 'nothing stays pinned');
+$_->close for @readers, @writers, $vacuum;
+$node->stop;
+done_testing();
