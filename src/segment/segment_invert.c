@@ -134,7 +134,7 @@ skx_segment_invert_reset(SkxInverter *inv)
 	while (inv->nchunks > 0)
 		pfree(inv->chunks[--inv->nchunks]);
 	if (inv->nslots * sizeof(SkxInvertSlot) +
-		inv->terms_size * sizeof(SkxInvertTerm) > inv->memory / 2)
+		inv->terms_size * sizeof(SkxInvertTerm) > inv->memory / 4)
 	{
 		pfree(inv->slots);
 		pfree(inv->terms);

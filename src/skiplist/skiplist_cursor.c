@@ -334,7 +334,12 @@ skx_skiplist_seek_page(SkxSkiplistCursor *c, uint32 target)
 		uint32		node = skx_skiplist_node_after(c, target);
 
 		if (node >= c->list.nnodes)
+		{
+			/* Nobody relaxes a list that is done. */
+			skx_blkio_unpin(c->file, &c->ref);
+			c->lasts = NULL;
 			return false;
+		}
 		skx_skiplist_enter_node(c, node);
 		from = 0;
 	}
