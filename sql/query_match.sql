@@ -164,6 +164,37 @@ ROLLBACK TO s;
 UPDATE docs SET body = body || 'star:9' WHERE body @@ 'fat <-> cat' RETURNING id;
 SELECT id FROM docs WHERE body @@ 'cat & star' ORDER BY id;
 ROLLBACK;
+-- A cursor outlives a subtransaction that read from it, or failed meanwhile.
+BEGIN;
+DECLARE c CURSOR FOR SELECT id FROM docs WHERE body @@ 'fat | cat';
+FETCH 2 FROM c;
+SAVEPOINT s;
+FETCH 2 FROM c;
+ROLLBACK TO s;
+FETCH 2 FROM c;
+SELECT 1 / 0;
+ROLLBACK TO s;
+FETCH 2 FROM c;
+COMMIT;
+DO $$
+DECLARE
+	r record;
+	n int := 0;
+BEGIN
+	FOR r IN SELECT id FROM docs WHERE body @@ '!nosuch' LOOP
+		n := n + 1;
+		BEGIN
+			PERFORM FROM docs WHERE body @@ 'fat <-> cat';
+			PERFORM 1 / (n % 3);
+		EXCEPTION WHEN division_by_zero THEN
+			NULL;
+		END;
+		IF n % 5 = 0 THEN
+			COMMIT;
+		END IF;
+	END LOOP;
+	RAISE WARNING '% rows', n;
+END $$;
 BEGIN;
 DECLARE h CURSOR WITH HOLD FOR SELECT id FROM docs WHERE body @@ 'rat' ORDER BY id;
 COMMIT;

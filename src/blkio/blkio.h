@@ -134,6 +134,13 @@ extern BlockNumber skx_blkio_block(Relation rel, const SkxBlkPlane *plane,
 								   uint32 ordinal);
 
 /*
+ * Is a page in shared buffers, or being read into them?  Whoever reads the
+ * file by other means asks this first: a resident page may be newer than the
+ * file.
+ */
+extern bool skx_blkio_resident(Relation rel, BlockNumber block);
+
+/*
  * Tells the method which pages will be wanted soon.  A hint: nothing is
  * pinned, no error is raised for what cannot be read, and a method may ignore
  * it.  Ordinals in ascending order are cheapest.

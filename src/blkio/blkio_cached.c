@@ -22,6 +22,20 @@ skx_blkio_cached_first(const SkxBlkPlane *plane, uint32 ordinal)
 	return ordinal & ~(skx_blkio_frame_pages(skx_blkio_class(plane)) - 1);
 }
 
+/* Notes in a reserved slot that this backend has pinned the frame. */
+static void
+skx_blkio_cached_note(int32 slot, SkxBlkClass class, int32 frame,
+					  bool loading)
+{
+	SkxBlkPin  *pin = skx_blkio_pins_at(slot);
+
+	pin->kind = SKX_BLK_PIN_FRAME;
+	pin->class = class;
+	pin->number = frame;
+	pin->memory = skx_blkio_cache_pages(frame);
+	pin->loading = loading;
+}
+
 /* Pins the frame at `first`; true when its pages are there. */
 static bool
 skx_blkio_cached_take(const SkxBlkKey *key, SkxBlkClass class, int32 slot)
@@ -29,7 +43,6 @@ skx_blkio_cached_take(const SkxBlkKey *key, SkxBlkClass class, int32 slot)
 	uint32		hash = skx_blkio_cache_hash(key);
 	bool		mine = false;
 	int32		frame = skx_blkio_cache_find(key, hash);
-	SkxBlkPin  *pin;
 
 	if (frame < 0)
 		frame = skx_blkio_cache_claim(key, hash, class, &mine);
@@ -38,15 +51,10 @@ skx_blkio_cached_take(const SkxBlkKey *key, SkxBlkClass class, int32 slot)
 		skx_blkio_pins_private(slot, class);
 		return false;
 	}
-	pin = skx_blkio_pins_at(slot);
-	pin->kind = SKX_BLK_PIN_FRAME;
-	pin->class = class;
-	pin->number = frame;
-	pin->memory = skx_blkio_cache_pages(frame);
-	pin->loading = mine;
+	skx_blkio_cached_note(slot, class, frame, mine);
 	if (!mine && skx_blkio_cache_await(frame))
 		return true;
-	pin->loading = true;
+	skx_blkio_pins_at(slot)->loading = true;
 	return false;
 }
 
@@ -59,21 +67,13 @@ skx_blkio_cached_neighbour(const SkxBlkKey *key, SkxBlkClass class,
 	int32		slot;
 	int32		frame;
 	bool		mine;
-	SkxBlkPin  *pin;
 
 	if (skx_blkio_cache_present(key, hash))
 		return;
 	slot = skx_blkio_pins_take();
 	frame = skx_blkio_cache_claim(key, hash, class, &mine);
 	if (frame >= 0)
-	{
-		pin = skx_blkio_pins_at(slot);
-		pin->kind = SKX_BLK_PIN_FRAME;
-		pin->class = class;
-		pin->number = frame;
-		pin->memory = skx_blkio_cache_pages(frame);
-		pin->loading = mine;
-	}
+		skx_blkio_cached_note(slot, class, frame, mine);
 	if (frame < 0 || !mine)
 	{
 		skx_blkio_pins_drop(slot);

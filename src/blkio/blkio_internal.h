@@ -167,7 +167,6 @@ typedef struct SkxBlkGroup
 } SkxBlkGroup;
 
 extern void skx_blkio_load(SkxBlkFile *file, const SkxBlkGroup *group);
-extern bool skx_blkio_resident(Relation rel, BlockNumber block);
 
 /* blkio_cached.c : pinning through the cache, for every such method */
 extern void skx_blkio_cached_pin(SkxBlkFile *file, const SkxBlkPlane *plane,

@@ -58,7 +58,6 @@ skx_blkio_load_plan(SkxBlkLoad *load)
 	}
 }
 
-/* Is the page in shared buffers, or being read into them? */
 bool
 skx_blkio_resident(Relation rel, BlockNumber block)
 {

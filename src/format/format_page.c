@@ -14,12 +14,23 @@
 #endif
 
 #include "format/format_page.h"
+#include "format/format_segment.h"
 #include "port/pg_crc32c.h"
 
 #define SKX_CRC_START	offsetof(PageHeaderData, pd_lower)
 #define SKX_CRC_AT		(SKX_PAGE_END + offsetof(SkxDiskTrailer, crc))
 
 StaticAssertDecl(SKX_CRC_START == 12, "LSN, checksum and flags come first");
+
+const uint8 skx_format_plane_ids[SKX_SEGMENT_NPLANES] = {
+	[SKX_SEGMENT_TIDS] = SKX_PLANE_TIDS,
+	[SKX_SEGMENT_NORMS] = SKX_PLANE_NORMS,
+	[SKX_SEGMENT_KEYS] = SKX_PLANE_KEYS,
+	[SKX_SEGMENT_DICT] = SKX_PLANE_DICT,
+	[SKX_SEGMENT_POSTINGS] = SKX_PLANE_POSTINGS,
+	[SKX_SEGMENT_POSITIONS] = SKX_PLANE_POSITIONS,
+	[SKX_SEGMENT_DELETES] = SKX_PLANE_DELETES,
+};
 
 void
 skx_format_page_init(char *page, const SkxPageIdentity *id)

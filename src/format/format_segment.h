@@ -24,6 +24,9 @@ typedef enum SkxSegmentPlane
 	SKX_SEGMENT_NPLANES
 } SkxSegmentPlane;
 
+/* format_page.c: the SkxPlane of each of them */
+extern const uint8 skx_format_plane_ids[SKX_SEGMENT_NPLANES];
+
 typedef struct SkxDiskPlane
 {
 	uint32		npages;
@@ -124,5 +127,6 @@ typedef struct SkxDiskDeletes
 StaticAssertDecl(sizeof(SkxDiskDeletes) == 8, "deletes page size");
 
 #define SKX_DELETES_PER_PAGE	(8128 * 8)
+#define SKX_DELETES_BYTES		(SKX_DELETES_PER_PAGE / 8)
 
 #endif							/* SKX_FORMAT_SEGMENT_H */

@@ -15,16 +15,6 @@
 #include "storage/bufmgr.h"
 #include "utils/memutils.h"
 
-static const uint8 skx_inspect_plane_ids[SKX_SEGMENT_NPLANES] = {
-	[SKX_SEGMENT_TIDS] = SKX_PLANE_TIDS,
-	[SKX_SEGMENT_NORMS] = SKX_PLANE_NORMS,
-	[SKX_SEGMENT_KEYS] = SKX_PLANE_KEYS,
-	[SKX_SEGMENT_DICT] = SKX_PLANE_DICT,
-	[SKX_SEGMENT_POSTINGS] = SKX_PLANE_POSTINGS,
-	[SKX_SEGMENT_POSITIONS] = SKX_PLANE_POSITIONS,
-	[SKX_SEGMENT_DELETES] = SKX_PLANE_DELETES,
-};
-
 void
 skx_inspect_page_alloc(SkxCheckPage *page)
 {
@@ -43,23 +33,6 @@ skx_inspect_page_copy(Relation rel, BlockNumber block, char *data)
 	UnlockReleaseBuffer(buffer);
 }
 
-static bool
-skx_inspect_page_resident(Relation rel, BlockNumber block)
-{
-	BufferTag	tag;
-	uint32		hash;
-	LWLock	   *lock;
-	int			id;
-
-	skx_compat_buffer_tag(&tag, SKX_REL_LOCATOR(rel), block);
-	hash = BufTableHashCode(&tag);
-	lock = BufMappingPartitionLock(hash);
-	LWLockAcquire(lock, LW_SHARED);
-	id = BufTableLookup(&tag, hash);
-	LWLockRelease(lock);
-	return id >= 0;
-}
-
 bool
 skx_inspect_page_read(SkxCheck *check, BlockNumber block, SkxCheckPage *page)
 {
@@ -73,7 +46,7 @@ skx_inspect_page_read(SkxCheck *check, BlockNumber block, SkxCheckPage *page)
 	for (attempt = 0; attempt < 2; attempt++)
 	{
 		if (RelationUsesLocalBuffers(rel) ||
-			skx_inspect_page_resident(rel, block))
+			skx_blkio_resident(rel, block))
 		{
 			skx_inspect_page_copy(rel, block, page->data);
 			return true;
@@ -174,7 +147,7 @@ skx_inspect_reader_page(SkxCheckReader *r, uint32 ordinal)
 	{
 		skx_inspect_page_identity(check, &r->page, sound,
 								  r->seg->header.segment,
-								  skx_inspect_plane_ids[r->plane], ordinal);
+								  skx_format_plane_ids[r->plane], ordinal);
 		r->lower = ((PageHeader) r->page.data)->pd_lower;
 	}
 	r->ordinal = ordinal;

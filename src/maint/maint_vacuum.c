@@ -22,8 +22,6 @@
 #include "segment/segment.h"
 #include "storage/lmgr.h"
 
-#define SKX_DELETES_BYTES	(SKX_DELETES_PER_PAGE / 8)
-
 StaticAssertDecl(SKX_DELETES_PER_PAGE % SKX_TID_GROUP == 0,
 				 "groups of TIDs do not cross pages of the deletes plane");
 
@@ -39,26 +37,6 @@ typedef struct SkxVacuum
 	uint8		dying[SKX_DELETES_BYTES];	/* bits to add */
 } SkxVacuum;
 
-/* NULL when the page, zero or not, is page `ordinal` of the deletes plane. */
-static const char *
-skx_maint_check_deletes(const SkxSegment *seg, uint32 ordinal, Page page)
-{
-	SkxPageIdentity id;
-	const char *wrong;
-
-	if (PageIsNew(page))
-		return NULL;
-	id.incarnation = seg->incarnation;
-	id.segment = seg->header.segment;
-	id.ordinal = ordinal;
-	id.plane = SKX_PLANE_DELETES;
-	wrong = skx_format_page_check((const char *) page, &id);
-	if (wrong == NULL && ((PageHeader) page)->pd_lower <
-		SKX_PAGE_START + sizeof(SkxDiskDeletes) + SKX_DELETES_BYTES)
-		wrong = "the page of delete bits is too short";
-	return wrong;
-}
-
 static Buffer
 skx_maint_lock_deletes(const SkxSegment *seg, uint32 ordinal, int mode)
 {
@@ -67,7 +45,8 @@ skx_maint_lock_deletes(const SkxSegment *seg, uint32 ordinal, int mode)
 	const char *wrong;
 
 	LockBuffer(buffer, mode);
-	wrong = skx_maint_check_deletes(seg, ordinal, BufferGetPage(buffer));
+	wrong = skx_segment_check_deletes(seg, ordinal,
+									  (const char *) BufferGetPage(buffer));
 	if (wrong != NULL)
 		skx_format_report(seg->rel, block, wrong);
 	return buffer;

@@ -211,4 +211,9 @@ extern uint8 skx_segment_norm(SkxSegment *seg, uint32 doc);
 extern int	skx_segment_drop_deleted(SkxSegment *seg, uint32 *docs, int n);
 extern uint64 skx_segment_ndeleted(SkxSegment *seg);
 
+/* NULL when the page, zero or not, is page `ordinal` of the deletes plane. */
+extern const char *skx_segment_check_deletes(const SkxSegment *seg,
+											 uint32 ordinal,
+											 const char *page);
+
 #endif							/* SKX_SEGMENT_SEGMENT_H */

@@ -42,16 +42,6 @@ struct SkxSegmentBuilder
 	uint64		total_length;
 };
 
-static const uint8 skx_segment_kinds[SKX_SEGMENT_NPLANES] = {
-	[SKX_SEGMENT_TIDS] = SKX_PLANE_TIDS,
-	[SKX_SEGMENT_NORMS] = SKX_PLANE_NORMS,
-	[SKX_SEGMENT_KEYS] = SKX_PLANE_KEYS,
-	[SKX_SEGMENT_DICT] = SKX_PLANE_DICT,
-	[SKX_SEGMENT_POSTINGS] = SKX_PLANE_POSTINGS,
-	[SKX_SEGMENT_POSITIONS] = SKX_PLANE_POSITIONS,
-	[SKX_SEGMENT_DELETES] = SKX_PLANE_DELETES,
-};
-
 SkxSegmentBuilder *
 skx_segment_build_begin(Relation index, const SkxSegmentBuildOptions *options)
 {
@@ -72,7 +62,7 @@ skx_segment_build_begin(Relation index, const SkxSegmentBuildOptions *options)
 	skx_segment_space_init(&b->space, options);
 	for (i = 0; i < SKX_SEGMENT_NPLANES; i++)
 		skx_segment_plane_init(&b->planes[i], &b->space,
-							   skx_segment_kinds[i]);
+							   skx_format_plane_ids[i]);
 	skx_segment_documents_init(&b->docs, &b->planes[SKX_SEGMENT_TIDS],
 							   &b->planes[SKX_SEGMENT_NORMS]);
 	b->runs = skx_segment_runs_create(options->memory - options->memory / 4 -

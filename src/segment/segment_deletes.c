@@ -13,6 +13,26 @@
 #include "format/format_page.h"
 #include "segment/segment.h"
 
+const char *
+skx_segment_check_deletes(const SkxSegment *seg, uint32 ordinal,
+						  const char *page)
+{
+	SkxPageIdentity id;
+	const char *wrong;
+
+	if (PageIsNew((Page) page))
+		return NULL;
+	id.incarnation = seg->incarnation;
+	id.segment = seg->header.segment;
+	id.ordinal = ordinal;
+	id.plane = SKX_PLANE_DELETES;
+	wrong = skx_format_page_check(page, &id);
+	if (wrong == NULL && ((const PageHeaderData *) page)->pd_lower <
+		SKX_PAGE_START + sizeof(SkxDiskDeletes) + SKX_DELETES_BYTES)
+		wrong = "the page of delete bits is too short";
+	return wrong;
+}
+
 /*
  * Pins page `ordinal` of the plane; true when it has any bit.  The caller
  * unlocks.
@@ -21,8 +41,7 @@ static bool
 skx_segment_lock_deletes(SkxSegment *seg, uint32 ordinal)
 {
 	Page		page;
-	SkxPageIdentity id;
-	const char *what;
+	const char *wrong;
 
 	if (!BufferIsValid(seg->deletes) || seg->deletes_page != ordinal)
 	{
@@ -34,16 +53,10 @@ skx_segment_lock_deletes(SkxSegment *seg, uint32 ordinal)
 	}
 	LockBuffer(seg->deletes, BUFFER_LOCK_SHARE);
 	page = BufferGetPage(seg->deletes);
-	if (PageIsNew(page))
-		return false;
-	id.incarnation = seg->incarnation;
-	id.segment = seg->header.segment;
-	id.ordinal = ordinal;
-	id.plane = SKX_PLANE_DELETES;
-	what = skx_format_page_check((const char *) page, &id);
-	if (what != NULL)
-		skx_segment_damaged(seg, SKX_SEGMENT_DELETES, ordinal, what);
-	return ((SkxDiskDeletes *) PageGetContents(page))->ndeleted > 0;
+	wrong = skx_segment_check_deletes(seg, ordinal, (const char *) page);
+	if (wrong != NULL)
+		skx_segment_damaged(seg, SKX_SEGMENT_DELETES, ordinal, wrong);
+	return !PageIsNew(page) && ((SkxDiskDeletes *) PageGetContents(page))->ndeleted > 0;
 }
 
 /*

@@ -11,16 +11,6 @@
 #include "format/format_page.h"
 #include "segment/segment.h"
 
-static const uint8 skx_segment_plane_ids[SKX_SEGMENT_NPLANES] = {
-	[SKX_SEGMENT_TIDS] = SKX_PLANE_TIDS,
-	[SKX_SEGMENT_NORMS] = SKX_PLANE_NORMS,
-	[SKX_SEGMENT_KEYS] = SKX_PLANE_KEYS,
-	[SKX_SEGMENT_DICT] = SKX_PLANE_DICT,
-	[SKX_SEGMENT_POSTINGS] = SKX_PLANE_POSTINGS,
-	[SKX_SEGMENT_POSITIONS] = SKX_PLANE_POSITIONS,
-	[SKX_SEGMENT_DELETES] = SKX_PLANE_DELETES,
-};
-
 static void
 skx_segment_verify(Relation rel, const SkxBlkKey *key, BlockNumber block,
 				   const char *page)
@@ -85,7 +75,7 @@ skx_segment_layout(SkxSegment *seg, int which)
 	int			i;
 
 	plane->segment = seg->header.segment;
-	plane->plane = skx_segment_plane_ids[which];
+	plane->plane = skx_format_plane_ids[which];
 	plane->unit = which == SKX_SEGMENT_POSTINGS ?
 		seg->header.block_size / BLCKSZ : 1;
 	plane->npages = disk->npages;

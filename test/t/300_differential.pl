@@ -125,6 +125,52 @@ for my $mode (qw(bitmap plain))
 	$diff->agrees('fresh', 'fresh', "$mode nested");
 }
 
+# A scan that is left before its end, and then started again
+$s->value('SET enable_seqscan = off');
+for my $off (qw(enable_bitmapscan enable_indexscan))
+{
+	is($s->value(<<"SQL"), 0, "rescanned before the end, $off off");
+SET $off = off;
+SELECT count(*) FROM answers a JOIN (SELECT qid, count(*) AS n, bool_and(d.v @@ s.q) AS fits
+	FROM (SELECT qid, q FROM asked WHERE qid % 4 = 1 OFFSET 0) s,
+	LATERAL (SELECT v FROM docs WHERE v @@ s.q LIMIT 3) d GROUP BY qid) b USING (qid)
+WHERE state = 'fresh' AND mode = 'seq' AND (b.n <> least(a.n, 3) OR NOT fits);
+RESET $off;
+SQL
+}
+
+# Scans in parallel workers
+$s->value(<<'SQL');
+RESET ALL;
+SET client_min_messages = warning;
+SET max_parallel_workers_per_gather = 2;
+SET parallel_setup_cost = 0;
+SET parallel_tuple_cost = 0;
+SET min_parallel_table_scan_size = 0;
+SET enable_bitmapscan = off;
+SET enable_hashjoin = off;
+SET enable_mergejoin = off;
+SET enable_material = off;
+SET enable_memoize = off;
+ALTER FUNCTION make_query PARALLEL SAFE;
+SQL
+my $in_workers = 'SELECT qid, count(*) AS n, hash_array_extended(array_agg(id'
+  . ' ORDER BY id), 0) AS h FROM asked JOIN docs ON v @@ q WHERE qid % 3 = 2 GROUP BY qid';
+
+like($s->value("EXPLAIN (COSTS OFF) $in_workers"),
+	qr/Gather.*Nested Loop.*Parallel Seq Scan on queries.*Index Scan using docs_skx/s,
+	'plan: scans in parallel workers');
+$s->value("CREATE TABLE in_workers AS $in_workers");
+is($s->value("SELECT count(*) FROM answers a LEFT JOIN in_workers b USING (qid)"
+		  . " WHERE state = 'fresh' AND mode = 'seq' AND qid % 3 = 2"
+		  . ' AND a.n > 0 AND (a.n, a.h) IS DISTINCT FROM (b.n, b.h)'),
+	0, 'in parallel workers');
+is($s->value('SELECT count(*) FROM in_workers'),
+	$s->value("SELECT count(*) FROM answers WHERE state = 'fresh'"
+		  . " AND mode = 'seq' AND qid % 3 = 2 AND n > 0"),
+	'and no row more');
+$s->value('RESET ALL; SET client_min_messages = warning');
+
 # ---- pending rows ----
 
 my $first_new = @{ $gen->{docs} } + 1;
