@@ -41,32 +41,40 @@ sub memory
 	return $kb // 0;
 }
 
+# Temporary files that sessions of this database have closed so far.
+sub temp_files
+{
+	my ($session) = @_;
+
+	$session->value('SELECT pg_stat_force_next_flush()');
+	return $s->value('SELECT temp_files FROM pg_stat_database'
+		  . ' WHERE datname = current_database()');
+}
+
 # Runs a statement; returns the most memory it took above what it started
-# with, and the most temporary files seen.
+# with, and the number of temporary files it made.
 sub watched
 {
 	my ($session, $sql) = @_;
-	my $temp = $node->data_dir . '/base/pgsql_tmp';
 	my $pid = $session->backend;
 	my $before = memory($pid);
-	my ($most, $files) = (0, 0);
+	my $files = temp_files($session);
+	my $most = 0;
 	my $done = 0;
 
 	$session->start($sql);
 	while (!$done)
 	{
 		my $now = memory($pid);
-		my $n = () = glob("$temp/*");
 
 		$most = $now if $now > $most;
-		$files = $n if $n > $files;
 		usleep(3000);
 		$done = $s->value("SELECT state = 'idle' FROM pg_stat_activity"
 			  . " WHERE pid = $pid") eq 't';
 	}
 	my $answer = $session->finish;
 	die $answer if $answer =~ /ERROR/;
-	return ($most - $before, $files);
+	return ($most - $before, temp_files($session) - $files);
 }
 
 my $totals = "SELECT sum(ndocs), sum(postings), sum(positions),"
