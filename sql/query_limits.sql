@@ -69,6 +69,10 @@ SELECT try(words('p', ' <2> ', 3000)::tsquery, must => true);
 SELECT try((repeat('a <0> ', 9999) || 'a')::tsquery, must => true);
 SELECT try(('(' || words('p', ' | ', 5000) || ') <-> p2')::tsquery, must => true);
 SELECT try(('p1 <-> (' || words('p', ' & ', 5000) || ')')::tsquery, must => true);
+-- clauses in turns: the work grows with the depth, not with a power of it
+SET statement_timeout = '60s';
+SELECT try((repeat('(w7 | (all & ', 100) || 'v7' || repeat('))', 100))::tsquery, must => true);
+RESET statement_timeout;
 -- depth 10,000
 SELECT try(query(repeat('!', 10000) || 'all'));
 SELECT try(query(repeat('!', 10001) || 'w7'));
