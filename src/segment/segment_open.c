@@ -150,15 +150,7 @@ BlockNumber
 skx_segment_block(const SkxSegment *seg, SkxSegmentPlane plane,
 				  uint32 ordinal)
 {
-	const SkxBlkPlane *p = &seg->planes[plane];
-	int			i;
-
-	for (i = 0; i < p->nruns; i++)
-		if (ordinal >= p->runs[i].first &&
-			ordinal - p->runs[i].first < p->runs[i].npages)
-			return p->runs[i].block + (ordinal - p->runs[i].first);
-	skx_format_report(seg->rel, InvalidBlockNumber,
-					  "segment has no such page");
+	return skx_blkio_block(seg->rel, &seg->planes[plane], ordinal);
 }
 
 void

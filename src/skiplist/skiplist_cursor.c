@@ -26,17 +26,7 @@ SkxWork		skx_skiplist_work;
 static void
 skx_skiplist_damaged(SkxSkiplistCursor *c, uint32 ordinal, const char *what)
 {
-	BlockNumber block = InvalidBlockNumber;
-	int			i;
-
-	for (i = 0; i < c->plane->nruns; i++)
-	{
-		const SkxBlkRun *run = &c->plane->runs[i];
-
-		if (ordinal >= run->first && ordinal - run->first < run->npages)
-			block = run->block + (ordinal - run->first);
-	}
-	skx_format_report(c->rel, block, what);
+	skx_format_report(c->rel, skx_blkio_block(c->rel, c->plane, ordinal), what);
 }
 
 /*
