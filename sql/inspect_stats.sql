@@ -20,9 +20,17 @@ SELECT block_size, format_version, ndocs, deleted, null_docs, total_length, roun
 	terms, postings, positions, segments, pending_docs, pending_dead, pending_bytes, pending_pages, stripes
 FROM skipidx_stats('docs_body');
 SELECT segment, level, block_size, ndocs, deleted, null_docs, terms, postings, positions, total_length,
-	tid_pages, norm_pages, key_pages, dict_pages, posting_pages, position_pages
-FROM skipidx_segments('docs_body');
+	tid_pages, norm_pages, key_pages, dict_pages, posting_pages, position_pages, delete_pages
+FROM skipidx_segments('docs_body') WHERE kind = 'segment';
 \x off
+-- What pages are there for; together they are the file.
+SELECT kind, segment, level, ndocs, deleted, pages, bytes, waiting_for, null_docs, total_length FROM skipidx_segments('docs_body');
+CREATE VIEW parts_and_file AS
+	SELECT sum(pages) AS parts, file_pages,
+		sum(pages) FILTER (WHERE kind = 'waiting') AS waiting, waiting_pages,
+		sum(pages) FILTER (WHERE kind IN ('flush', 'merge')) AS reserved, reserved_pages
+	FROM skipidx_segments('docs_body'), skipidx_stats('docs_body') GROUP BY file_pages, waiting_pages, reserved_pages;
+SELECT parts = file_pages AS all, waiting, waiting_pages, reserved, reserved_pages FROM parts_and_file;
 -- which is what the rows hold
 SELECT count(*) AS ndocs, count(*) FILTER (WHERE body IS NULL) AS null_docs,
 	(SELECT sum(greatest(cardinality(positions), 1)) FROM docs, unnest(body)) AS total_length,
@@ -37,7 +45,8 @@ INSERT INTO docs SELECT 1000 + i, 'pending:1 list:2' FROM generate_series(1, 20)
 INSERT INTO docs VALUES (1100, NULL);
 SELECT ndocs, deleted, null_docs, total_length, pending_docs, pending_dead, pending_bytes > 0 AS bytes, pending_pages, segments
 FROM skipidx_stats('docs_body');
-SELECT ndocs, deleted FROM skipidx_segments('docs_body');
+SELECT kind, ndocs, deleted, null_docs, total_length, bytes > 0 AS bytes FROM skipidx_segments('docs_body') WHERE ndocs IS NOT NULL;
+SELECT parts = file_pages AS all FROM parts_and_file;
 SELECT skipidx_check('docs_body');
 SELECT skipidx_check('docs_body', heapallindexed => true);
 
@@ -45,7 +54,7 @@ SELECT skipidx_check('docs_body', heapallindexed => true);
 CREATE TABLE empty (body tsvector);
 CREATE INDEX empty_body ON empty USING skipidx (body);
 SELECT ndocs, segments, terms, avg_length, pending_docs FROM skipidx_stats('empty_body');
-SELECT count(*) FROM skipidx_segments('empty_body');
+SELECT kind, ndocs, deleted, pages, bytes FROM skipidx_segments('empty_body');
 SELECT skipidx_check('empty_body', true);
 -- All that a vector can be, without a lexeme
 INSERT INTO empty VALUES (NULL), ('');
@@ -96,6 +105,7 @@ SELECT q, work(q::tsquery) FROM unnest(ARRAY['nosuch', 'one', 'short', 'long', '
 SELECT scope, pins >= hits AS pins, hits > 0 AS hits FROM skipidx_io() ORDER BY 1;
 SELECT pinned, bytes > 0 AS bytes, frames > 0 AS frames, frames_used > 0 AS used FROM skipidx_cache();
 
+DROP VIEW parts_and_file;
 DROP TABLE docs, empty, parts;
 DROP FUNCTION work;
 DROP ROLE regress_skipidx_reader, regress_skipidx_monitor;

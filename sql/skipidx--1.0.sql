@@ -176,7 +176,9 @@ CREATE FUNCTION skipidx_stats(
 	OUT stripes pg_catalog.int4,
 	OUT free_extents pg_catalog.int4,
 	OUT file_pages pg_catalog.int8,
-	OUT free_pages pg_catalog.int8)
+	OUT free_pages pg_catalog.int8,
+	OUT waiting_pages pg_catalog.int8,
+	OUT reserved_pages pg_catalog.int8)
 RETURNS pg_catalog.record
 AS 'MODULE_PATHNAME'
 LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED;
@@ -186,16 +188,20 @@ COMMENT ON FUNCTION skipidx_stats(pg_catalog.regclass) IS
 
 CREATE FUNCTION skipidx_segments(
 	index pg_catalog.regclass,
+	OUT kind pg_catalog.text,
 	OUT segment pg_catalog.int8,
 	OUT level pg_catalog.int4,
-	OUT block_size pg_catalog.int4,
 	OUT ndocs pg_catalog.int8,
 	OUT deleted pg_catalog.int8,
+	OUT pages pg_catalog.int8,
+	OUT bytes pg_catalog.int8,
+	OUT waiting_for pg_catalog.xid8,
 	OUT null_docs pg_catalog.int8,
 	OUT terms pg_catalog.int8,
 	OUT postings pg_catalog.int8,
 	OUT positions pg_catalog.int8,
 	OUT total_length pg_catalog.int8,
+	OUT block_size pg_catalog.int4,
 	OUT tid_pages pg_catalog.int8,
 	OUT norm_pages pg_catalog.int8,
 	OUT key_pages pg_catalog.int8,
@@ -208,7 +214,7 @@ AS 'MODULE_PATHNAME'
 LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED;
 
 COMMENT ON FUNCTION skipidx_segments(pg_catalog.regclass) IS
-	'segments of a skipidx index, largest first';
+	'parts of a skipidx index: segments, largest first, and what other pages are for';
 
 CREATE FUNCTION skipidx_io(
 	OUT scope pg_catalog.text,
@@ -262,3 +268,26 @@ LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED;
 
 COMMENT ON FUNCTION skipidx_check(pg_catalog.regclass, pg_catalog.bool) IS
 	'verifies a skipidx index; an error tells the first damage found';
+
+--
+-- Maintenance by hand; VACUUM does both, as far as it is worth it.
+--
+
+CREATE FUNCTION skipidx_flush(
+	index pg_catalog.regclass)
+RETURNS pg_catalog.int8
+AS 'MODULE_PATHNAME'
+LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE;
+
+COMMENT ON FUNCTION skipidx_flush(pg_catalog.regclass) IS
+	'moves all pending documents of a skipidx index into segments; returns how many';
+
+CREATE FUNCTION skipidx_merge(
+	index pg_catalog.regclass,
+	max_segments pg_catalog.int4 DEFAULT 1)
+RETURNS pg_catalog.int4
+AS 'MODULE_PATHNAME'
+LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE;
+
+COMMENT ON FUNCTION skipidx_merge(pg_catalog.regclass, pg_catalog.int4) IS
+	'merges segments of a skipidx index until at most so many are left; returns how many';

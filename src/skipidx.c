@@ -6,6 +6,7 @@
 
 #include "am/am.h"
 #include "blkio/blkio.h"
+#include "fault/fault.h"
 #include "fmgr.h"
 #include "utils/guc.h"
 
@@ -16,6 +17,7 @@ extern PGDLLEXPORT void _PG_init(void);
 void
 _PG_init(void)
 {
+	skx_fault_init();
 	skx_blkio_init();
 	skx_am_options_init();
 	MarkGUCPrefixReserved("skipidx");

@@ -7,6 +7,7 @@
 
 #include "access/amapi.h"
 #include "access/genam.h"
+#include "maint/maint.h"
 #include "nodes/execnodes.h"
 #include "nodes/pathnodes.h"
 #include "utils/rel.h"
@@ -37,6 +38,7 @@ typedef struct SkxOptions
 extern void skx_am_options_init(void);
 extern bytea *skxoptions(Datum reloptions, bool validate);
 extern uint32 skx_am_block_size(Relation index);	/* bytes */
+extern void skx_am_maint_options(Relation index, SkxMaintOptions *options);
 
 /* am_columns.c : errors out unless the index has exactly one tsvector key */
 extern void skx_am_check_columns(Relation index);

@@ -19,6 +19,7 @@
 #include "blkio/blkio.h"
 #include "catalog/index.h"
 #include "commands/progress.h"
+#include "fault/fault.h"
 #include "manifest/manifest.h"
 #include "miscadmin.h"
 #include "pgstat.h"
@@ -31,8 +32,11 @@
 #define SKX_SUBPHASE_SCAN		2
 #define SKX_SUBPHASE_WRITE		3
 
-/* Pages kept for the head where a block is smaller: 2 of them for the root. */
-#define SKX_HEAD_PAGES			4
+/*
+ * Pages kept for the head where a block is smaller: metapage, stripes, and 2
+ * for the root.
+ */
+#define SKX_HEAD_PAGES			(1 + SKX_STRIPES + 2)
 
 /* A document of the heap page being read. */
 typedef struct SkxBuildDoc
@@ -121,6 +125,8 @@ skx_am_build_give_back(void *arg, BlockNumber block, uint32 npages)
 	extent->block = block;
 	extent->npages = npages;
 	extent->safexid = 0;
+	extent->operation = 0;
+	extent->reserved = 0;
 }
 
 static void
@@ -153,6 +159,7 @@ static void
 skx_am_build_begin_segment(SkxBuild *b)
 {
 	b->options.segment = b->nsegments + 1;
+	b->options.salt = skx_manifest_random();
 	b->builder = skx_segment_build_begin(b->index, &b->options);
 }
 
@@ -170,6 +177,7 @@ skx_am_build_end_segment(SkxBuild *b)
 		b->segments[b->nsegments++] = ref;
 	}
 	b->builder = NULL;
+	SKX_FAULT(SKX_FAULT_BUILD_SEGMENT_WRITTEN);
 }
 
 /*
@@ -288,18 +296,6 @@ skx_am_build_callback(Relation index, ItemPointer tid, Datum *values,
  * The whole
  */
 
-static uint64
-skx_am_incarnation(void)
-{
-	uint64		incarnation;
-
-	if (!pg_strong_random(&incarnation, sizeof(incarnation)))
-		ereport(ERROR,
-				(errcode(ERRCODE_INTERNAL_ERROR),
-				 errmsg("could not generate a random number for the index")));
-	return incarnation;
-}
-
 static SkxBuild *
 skx_am_build_begin(Relation index)
 {
@@ -308,7 +304,7 @@ skx_am_build_begin(Relation index)
 	Size		memory = (Size) maintenance_work_mem * 1024;
 
 	b->index = index;
-	b->incarnation = skx_am_incarnation();
+	b->incarnation = skx_manifest_random();
 	b->block_pages = skx_am_block_size(index) / BLCKSZ;
 	b->heap_block = InvalidBlockNumber;
 	b->page_context = AllocSetContextCreate(CurrentMemoryContext,
@@ -410,6 +406,7 @@ skx_am_build_head(SkxBuild *b)
 	m.segments = b->segments;
 	m.extents = b->extents;
 	skx_manifest_create(b->index, &m);
+	SKX_FAULT(SKX_FAULT_BUILD_HEAD_WRITTEN);
 	skx_blkio_new_sync(b->index);
 }
 
@@ -447,7 +444,7 @@ void
 skxbuildempty(Relation index)
 {
 	skx_am_check_columns(index);
-	skx_manifest_create_init(index, skx_am_incarnation(),
+	skx_manifest_create_init(index, skx_manifest_random(),
 							 skx_am_block_size(index));
 }
 

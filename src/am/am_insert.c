@@ -4,27 +4,56 @@
  *
  * Every row is a document, one with a NULL or empty tsvector too: a query
  * that is a pure negation, and a ranking without a filter, need them all.
+ *
+ * The insert that finds the pending list too long flushes as much of it as
+ * may be there.  It waits for nobody: while another flush is under way, or
+ * VACUUM goes over the index, the list grows, and a later insert makes up for
+ * it.  It never merges.
  */
 #include "postgres.h"
 
+#include "access/xact.h"
+#include "access/xlog.h"
 #include "am/am.h"
 #include "pending/pending.h"
+#include "utils/memutils.h"
+
+static void
+skx_am_insert_flush(Relation index)
+{
+	MemoryContext context;
+	MemoryContext old;
+	SkxMaintOptions options;
+	uint64		ndocs = 0;
+
+	if (RecoveryInProgress() || IsInParallelMode())
+		return;
+	context = AllocSetContextCreate(CurrentMemoryContext, "skipidx insert",
+									ALLOCSET_SMALL_SIZES);
+	old = MemoryContextSwitchTo(context);
+	skx_am_maint_options(index, &options);
+	if (skx_pending_bytes(index, skx_manifest_view(index)) >
+		options.pending_limit)
+		skx_maint_flush(index, &options, options.pending_limit,
+						SKX_WAIT_NEVER, &ndocs);
+	MemoryContextSwitchTo(old);
+	MemoryContextDelete(context);
+}
 
 bool
 skxinsert(Relation index, Datum *values, bool *isnull, ItemPointer tid,
 		  Relation heap, IndexUniqueCheck unique, bool unchanged,
 		  struct IndexInfo *info)
 {
-	TSVector	value;
+	TSVector	value = NULL;
+	bool		full;
 
-	if (isnull[0])
-	{
-		skx_pending_append(index, tid, NULL);
-		return false;
-	}
-	value = DatumGetTSVector(values[0]);
-	skx_pending_append(index, tid, value);
-	if (PointerGetDatum(value) != values[0])
+	if (!isnull[0])
+		value = DatumGetTSVector(values[0]);
+	full = skx_pending_append(index, tid, value);
+	if (value != NULL && PointerGetDatum(value) != values[0])
 		pfree(value);
+	if (full)
+		skx_am_insert_flush(index);
 	return false;
 }

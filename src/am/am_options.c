@@ -10,7 +10,9 @@
 
 #include "access/reloptions.h"
 #include "am/am.h"
+#include "compat/compat.h"
 #include "format/format_page.h"
+#include "miscadmin.h"
 #include "utils/guc.h"
 
 #define SKX_PENDING_LIMIT_MIN	64	/* kB */
@@ -129,4 +131,20 @@ skx_am_block_size(Relation index)
 	const SkxOptions *options = (const SkxOptions *) index->rd_options;
 
 	return options != NULL ? options->block_size : SKX_DEFAULT_BLOCK_SIZE;
+}
+
+/* What flushes and merges of the index go by, in this session. */
+void
+skx_am_maint_options(Relation index, SkxMaintOptions *options)
+{
+	const SkxOptions *given = (const SkxOptions *) index->rd_options;
+	int			memory = maintenance_work_mem;
+
+	if (skx_compat_autovacuum() && autovacuum_work_mem != -1)
+		memory = autovacuum_work_mem;
+	options->k1 = given != NULL ? given->k1 : SKX_DEFAULT_K1;
+	options->b = given != NULL ? given->b : SKX_DEFAULT_B;
+	options->memory = (Size) memory * 1024;
+	options->pending_limit = (uint64) 1024 *
+		(given != NULL ? given->pending_limit : SKX_DEFAULT_PENDING_LIMIT);
 }

@@ -18,18 +18,20 @@ skxbulkdelete(IndexVacuumInfo *info, IndexBulkDeleteResult *stats,
 }
 
 /*
- * Without a bulkdelete before, which has counted already, the documents are
- * counted here.
+ * Documents are counted again after a bulkdelete, too: since then some may
+ * have been added, and what was merged takes other pages.
  */
 IndexBulkDeleteResult *
 skxvacuumcleanup(IndexVacuumInfo *info, IndexBulkDeleteResult *stats)
 {
+	SkxMaintOptions options;
+
 	if (info->analyze_only)
 		return stats;
+	skx_am_maint_options(info->index, &options);
+	skx_maint_cleanup(info->index, &options);
 	if (stats == NULL)
-	{
 		stats = palloc0(sizeof(IndexBulkDeleteResult));
-		skx_maint_count(info->index, stats);
-	}
+	skx_maint_count(info->index, stats);
 	return stats;
 }

@@ -27,6 +27,7 @@ typedef struct SkxBlkRun
  */
 typedef struct SkxBlkPlane
 {
+	uint64		salt;			/* of the segment */
 	uint32		segment;
 	uint8		plane;
 	uint16		unit;
@@ -35,11 +36,16 @@ typedef struct SkxBlkPlane
 	const SkxBlkRun *runs;		/* ascending, without holes */
 } SkxBlkPlane;
 
-/* Logical identity of a page; never reused, whatever happens to the file. */
+/*
+ * Logical identity of a page; never reused, whatever happens to the file.  A
+ * copy of an index (CREATE DATABASE, an unlogged index after a crash) goes on
+ * with the incarnation and the segment numbers of the original; the salt,
+ * random for each segment, tells what the two make from then on apart.
+ */
 typedef struct SkxBlkKey
 {
 	uint64		incarnation;
-	Oid			database;
+	uint64		salt;
 	uint32		segment;
 	uint32		ordinal;		/* of the page; in the cache, of the frame's
 								 * first page */
@@ -178,8 +184,8 @@ typedef struct SkxBlkCacheState
 extern void skx_blkio_cache_state(SkxBlkCacheState *state);
 
 /*
- * Drops every unpinned frame of one index of this database (incarnation 0: of
- * all indexes of all databases).
+ * Drops every unpinned frame of one index and of its copies (incarnation 0: of
+ * all indexes).
  */
 extern void skx_blkio_cache_forget(uint64 incarnation);
 
@@ -198,6 +204,33 @@ extern void skx_blkio_new_extend(Relation rel, BlockNumber nblocks);
 extern void skx_blkio_new_write(Relation rel, BlockNumber block,
 								char **pages, int npages);
 extern void skx_blkio_new_sync(Relation rel);
+
+/*
+ * blkio_live.c : pages of a segment that is made while the index is in use
+ *
+ * The pages belong to extents that nobody reads before they are published,
+ * but that may have been used before: old images may be in shared buffers,
+ * dirty ones too.  put copies a finished page; pages gather in batches, and
+ * each batch is logged, the log flushed, resident buffers refreshed, the file
+ * written, and the checkpointer told to sync it, with checkpoints held off
+ * meanwhile.  end writes the last batch; after it everything put is safe as
+ * soon as a WAL record that follows is.  Must run inside a transaction, not
+ * during recovery.  A failed write is an ordinary error; nothing need be
+ * called then.  Interrupts are served between batches.
+ */
+typedef struct SkxBlkLive SkxBlkLive;
+
+extern SkxBlkLive *skx_blkio_live_begin(Relation rel);
+extern void skx_blkio_live_put(SkxBlkLive *live, BlockNumber block,
+							   const char *page);
+extern void skx_blkio_live_end(SkxBlkLive *live);
+
+/*
+ * Makes the main fork at least `nblocks` long; the new pages read as zeros
+ * and have their space on disk, so that writing them cannot fail for want of
+ * it.  Takes the relation extension lock.
+ */
+extern void skx_blkio_live_extend(Relation rel, BlockNumber nblocks);
 
 /*
  * blkio_gucs.c : defines skipidx.io_method and skipidx.cache_size, and asks

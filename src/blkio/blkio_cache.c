@@ -27,7 +27,7 @@ skx_blkio_cache_hash(const SkxBlkKey *key)
 	h ^= ((uint64) key->segment << 32 | key->ordinal) *
 		UINT64CONST(0x9E3779B97F4A7C15);
 	h ^= h >> 32;
-	h += (uint64) key->database << 8 | key->plane;
+	h += key->salt ^ key->plane;
 	h *= UINT64CONST(0xFF51AFD7ED558CCD);
 	h ^= h >> 33;
 	h *= UINT64CONST(0xC4CEB9FE1A85EC53);
@@ -52,7 +52,7 @@ skx_blkio_cache_same(const SkxBlkKey *a, const SkxBlkKey *b)
 {
 	return a->incarnation == b->incarnation && a->ordinal == b->ordinal &&
 		a->segment == b->segment && a->plane == b->plane &&
-		a->database == b->database;
+		a->salt == b->salt;
 }
 
 /* The frame of a key; the caller holds the partition lock. */
@@ -285,8 +285,7 @@ skx_blkio_cache_forget(uint64 incarnation)
 											state + SKX_BLK_PIN))
 			continue;
 		if (incarnation != 0 &&
-			(frame->key.incarnation != incarnation ||
-			 frame->key.database != MyDatabaseId))
+			frame->key.incarnation != incarnation)
 			skx_blkio_cache_unpin(i);
 		else if (skx_blkio_cache_evict(i))
 			pg_atomic_write_u64(&frame->state, 0);

@@ -56,7 +56,6 @@ skx_blkio_open(Relation rel, uint64 incarnation, SkxBlkVerify verify)
 	file->rel = rel;
 	file->verify = verify;
 	file->incarnation = incarnation;
-	file->database = SKX_LOCATOR_DATABASE(SKX_REL_LOCATOR(rel));
 	file->method = skx_blkio_choose(rel);
 	file->pin_budget = skx_blkio_budget(file->method, rel);
 	skx_blkio_fd_recheck();

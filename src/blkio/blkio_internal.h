@@ -89,7 +89,6 @@ struct SkxBlkFile
 	const SkxBlkMethod *method;
 	SkxBlkVerify verify;
 	uint64		incarnation;
-	Oid			database;
 	int			pin_budget;		/* skx_blkio_crowded from here on */
 };
 
@@ -98,7 +97,7 @@ skx_blkio_key(const SkxBlkFile *file, const SkxBlkPlane *plane,
 			  uint32 ordinal, SkxBlkKey *key)
 {
 	key->incarnation = file->incarnation;
-	key->database = file->database;
+	key->salt = plane->salt;
 	key->segment = plane->segment;
 	key->ordinal = ordinal;
 	key->plane = plane->plane;

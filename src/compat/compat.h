@@ -14,9 +14,11 @@
 #include "catalog/pg_class.h"
 #include "commands/vacuum.h"
 #include "miscadmin.h"
+#include "postmaster/autovacuum.h"
 #include "storage/buf_internals.h"
 #include "storage/bufpage.h"
 #include "storage/fd.h"
+#include "storage/proc.h"
 #include "storage/smgr.h"
 #include "utils/acl.h"
 #include "utils/rel.h"
@@ -83,6 +85,21 @@ extern bool skx_compat_page_verified(char *page, BlockNumber block,
 extern void skx_compat_extend(SMgrRelation smgr, BlockNumber from,
 							  BlockNumber to);
 
+/*
+ * The same for a file in use: each new block has its space, and the
+ * checkpointer is told to sync the file.
+ */
+extern void skx_compat_reserve(SMgrRelation smgr, BlockNumber from,
+							   BlockNumber to);
+
+/*
+ * Writes pages to consecutive blocks below the end of the main fork, and has
+ * the checkpointer sync them, or syncs them at once when its queue is full.
+ * Pages must be aligned as for SKX_COMPAT_ALIGN_WRITES.
+ */
+extern void skx_compat_write(SMgrRelation smgr, BlockNumber block,
+							 char **pages, int npages);
+
 /* Must pages given to smgrwrite be aligned for direct I/O? */
 #if PG_VERSION_NUM >= 160000
 #define SKX_COMPAT_ALIGN_WRITES()	((io_direct_flags & IO_DIRECT_DATA) != 0)
@@ -95,6 +112,31 @@ extern void skx_compat_extend(SMgrRelation smgr, BlockNumber from,
 typedef PGIOAlignedBlock SkxAlignedBlock;
 #else
 typedef PGAlignedBlock SkxAlignedBlock;
+#endif
+
+/* ---- reuse of pages ---- */
+
+/*
+ * Does no snapshot need any more what was removed before `safexid` was the
+ * next transaction id?  True only when no session of any database, no
+ * replication slot and no standby with feedback does.
+ */
+extern bool skx_compat_removable(uint64 safexid);
+
+/*
+ * Logs that pages whose content was removed at `safexid` will be overwritten;
+ * before it replays, a standby cancels the queries in the relation's database
+ * that may still need them.  For relations that need WAL; where no standby is
+ * possible (wal_level) nothing is logged.
+ */
+extern void skx_compat_log_reuse(SkxLocator locator, BlockNumber block,
+								 uint64 safexid);
+
+/* This backend's local transaction id; invalid outside of transactions. */
+#if PG_VERSION_NUM >= 170000
+#define SKX_COMPAT_LXID()		(MyProc->vxid.lxid)
+#else
+#define SKX_COMPAT_LXID()		(MyProc->lxid)
 #endif
 
 /* ---- waiting, shared memory, accounting ---- */
@@ -139,6 +181,15 @@ extern void *skx_compat_anchor(const char *name, Size size,
 	pg_class_ownercheck((oid), GetUserId())
 #endif
 
+/* May the user have the index of that table maintained? */
+#if PG_VERSION_NUM >= 170000
+#define skx_compat_may_maintain(index, table) \
+	pg_class_aclcheck((table), GetUserId(), ACL_MAINTAIN)
+#else
+#define skx_compat_may_maintain(index, table) \
+	(skx_compat_owns_relation(index) ? ACLCHECK_OK : ACLCHECK_NOT_OWNER)
+#endif
+
 /*
  * Before functions of users run with the rights of another: only objects of
  * the system are found without a schema.  Up to 16 the server did nothing.
@@ -147,6 +198,13 @@ extern void *skx_compat_anchor(const char *name, Size size,
 #define skx_compat_restrict_search_path()	RestrictSearchPath()
 #else
 #define skx_compat_restrict_search_path()	((void) 0)
+#endif
+
+/* Is this backend a worker of autovacuum? */
+#if PG_VERSION_NUM >= 170000
+#define skx_compat_autovacuum()	AmAutoVacuumWorkerProcess()
+#else
+#define skx_compat_autovacuum()	IsAutoVacuumWorkerProcess()
 #endif
 
 /* A point where VACUUM may sleep and be cancelled. */

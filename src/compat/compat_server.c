@@ -4,12 +4,17 @@
  */
 #include "postgres.h"
 
+#include "access/nbtxlog.h"
+#include "access/xlog.h"
+#include "access/xloginsert.h"
 #include "catalog/catalog.h"
 #include "common/relpath.h"
 #include "compat/compat.h"
 #include "pgstat.h"
+#include "port/pg_iovec.h"
 #include "storage/lwlock.h"
 #include "storage/shmem.h"
+#include "utils/snapmgr.h"
 #if PG_VERSION_NUM >= 170000
 #include "storage/dsm_registry.h"
 #include "utils/wait_event.h"
@@ -74,6 +79,83 @@ skx_compat_extend(SMgrRelation smgr, BlockNumber from, BlockNumber to)
 		smgrextend(smgr, MAIN_FORKNUM, from - 1, zero.data, true);
 	}
 #endif
+}
+
+void
+skx_compat_reserve(SMgrRelation smgr, BlockNumber from, BlockNumber to)
+{
+#if PG_VERSION_NUM >= 160000
+	while (from < to)
+	{
+		BlockNumber n = Min(to - from, (BlockNumber) RELSEG_SIZE);
+
+		smgrzeroextend(smgr, MAIN_FORKNUM, from, (int) n, false);
+		from += n;
+	}
+#else
+	PGAlignedBlock zero;
+
+	/* The last block of each file asks for its sync. */
+	memset(zero.data, 0, BLCKSZ);
+	for (; from < to; from++)
+		smgrextend(smgr, MAIN_FORKNUM, from, zero.data,
+				   from + 1 < to && (from + 1) % RELSEG_SIZE != 0);
+#endif
+}
+
+void
+skx_compat_write(SMgrRelation smgr, BlockNumber block, char **pages,
+				 int npages)
+{
+#if PG_VERSION_NUM >= 170000
+	while (npages > 0)
+	{
+		/* One call stays within one file and one vector. */
+		int			n = Min(npages, PG_IOV_MAX);
+
+		n = Min(n, RELSEG_SIZE - (int) (block % RELSEG_SIZE));
+		smgrwritev(smgr, MAIN_FORKNUM, block, (const void **) pages, n, false);
+		block += n;
+		pages += n;
+		npages -= n;
+	}
+#else
+	for (int i = 0; i < npages; i++)
+		smgrwrite(smgr, MAIN_FORKNUM, block + i, pages[i], false);
+#endif
+}
+
+bool
+skx_compat_removable(uint64 safexid)
+{
+	return GlobalVisCheckRemovableFullXid(NULL,
+										  FullTransactionIdFromU64(safexid));
+}
+
+/*
+ * B-tree's record of this meaning: its replay touches no page, and any server
+ * can do it.
+ */
+void
+skx_compat_log_reuse(SkxLocator locator, BlockNumber block, uint64 safexid)
+{
+	xl_btree_reuse_page record;
+
+	if (!XLogStandbyInfoActive())
+		return;
+	memset(&record, 0, sizeof(record));
+	record.block = block;
+#if PG_VERSION_NUM >= 160000
+	record.locator = locator;
+	record.snapshotConflictHorizon = FullTransactionIdFromU64(safexid);
+	record.isCatalogRel = false;
+#else
+	record.node = locator;
+	record.latestRemovedFullXid = FullTransactionIdFromU64(safexid);
+#endif
+	XLogBeginInsert();
+	XLogRegisterData((char *) &record, SizeOfBtreeReusePage);
+	XLogInsert(RM_BTREE_ID, XLOG_BTREE_REUSE_PAGE);
 }
 
 uint32

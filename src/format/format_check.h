@@ -20,11 +20,14 @@
 #include "format/format_postings.h"
 #include "format/format_segment.h"
 
+/* A tier's segments are at least twice those of the one below. */
+#define SKX_LEVEL_MAX	32
+
 /* format_check_mutable.c */
 extern const char *skx_format_check_meta(const char *page);
 extern const char *skx_format_check_root(const char *page);
 
-/* The stream of all root pages, `nbytes` of it. */
+/* The stream of all root pages, `nbytes` of it; alignment does not matter. */
 extern const char *skx_format_check_root_stream(const char *stream,
 												Size nbytes,
 												const SkxDiskMeta *meta);

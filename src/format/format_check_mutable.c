@@ -26,14 +26,48 @@ skx_format_block_ok(BlockNumber block, BlockNumber nblocks)
 	return block == InvalidBlockNumber || block < nblocks;
 }
 
+/* Do pages [block, block + npages) exist, apart from the metapage? */
+static bool
+skx_format_extent_ok(BlockNumber block, uint32 npages, BlockNumber nblocks)
+{
+	return block != 0 && npages != 0 && (uint64) block + npages <= nblocks;
+}
+
+static const char *
+skx_format_check_pool(const SkxDiskMeta *meta)
+{
+	int			i;
+	int			j;
+
+	if (meta->npool > SKX_META_POOL)
+		return "the metapage has an impossible pool";
+	for (i = 0; i < meta->npool; i++)
+	{
+		const SkxDiskPoolExtent *extent = &meta->pool[i];
+
+		if (!skx_format_extent_ok(extent->block, extent->npages,
+								  meta->nblocks))
+			return "the metapage has an impossible extent in its pool";
+		for (j = 0; j < i; j++)
+		{
+			const SkxDiskPoolExtent *other = &meta->pool[j];
+
+			if (extent->block < other->block + other->npages &&
+				other->block < extent->block + extent->npages)
+				return "the metapage has a page twice in its pool";
+		}
+	}
+	return NULL;
+}
+
 const char *
 skx_format_check_meta(const char *page)
 {
 	const SkxDiskMeta *meta = (const SkxDiskMeta *) SKX_CONTENT(page);
 	uint32		block_pages;
 
-	if (skx_format_content_size(page) < sizeof(SkxDiskMeta))
-		return "the metapage is too short";
+	if (skx_format_content_size(page) != sizeof(SkxDiskMeta))
+		return "the metapage has an impossible length";
 	if (meta->magic != SKX_MAGIC)
 		return "the metapage has a wrong magic number";
 	if (meta->version != SKX_VERSION)
@@ -52,7 +86,7 @@ skx_format_check_meta(const char *page)
 	if (meta->order_key_bits != 0 && meta->order_key_bits != 64 &&
 		meta->order_key_bits != 128)
 		return "the metapage has an impossible order key";
-	return NULL;
+	return skx_format_check_pool(meta);
 }
 
 const char *
@@ -67,53 +101,198 @@ skx_format_check_root(const char *page)
 	return NULL;
 }
 
+/* The root's arrays, one after the other; none need be aligned. */
+typedef struct SkxRootCheck
+{
+	const SkxDiskMeta *meta;
+	SkxDiskRoot root;
+	const char *segments;
+	const char *stripes;
+	const char *extents;
+	const char *operations;
+	const char *end;
+} SkxRootCheck;
+
+/* Does an operation make that segment? */
+static bool
+skx_format_root_operation(const SkxRootCheck *c, uint32 segment)
+{
+	uint32		i;
+
+	for (i = 0; i < c->root.noperations; i++)
+	{
+		SkxDiskOperation op;
+
+		memcpy(&op, c->operations + i * sizeof(op), sizeof(op));
+		if (op.segment == segment)
+			return true;
+	}
+	return false;
+}
+
+static const char *
+skx_format_check_operations(const SkxRootCheck *c)
+{
+	uint32		seen = 0;		/* one bit a kind */
+	uint32		i;
+
+	for (i = 0; i < c->root.noperations; i++)
+	{
+		SkxDiskOperation op;
+
+		memcpy(&op, c->operations + i * sizeof(op), sizeof(op));
+		if (op.kind < SKX_OPERATION_FLUSH || op.kind > SKX_OPERATION_MERGE)
+			return "the root has an operation of an unknown kind";
+		if (op.segment == 0 || op.segment >= c->meta->next_segment)
+			return "the root has an operation with an impossible segment";
+		if (seen & 1 << op.kind)
+			return "the root has two operations of a kind";
+		seen |= 1 << op.kind;
+	}
+	if (c->root.noperations == 2 &&
+		memcmp(c->operations, c->operations + sizeof(SkxDiskOperation),
+			   sizeof(uint32)) == 0)
+		return "the root has two operations with the same segment";
+	return NULL;
+}
+
+static const char *
+skx_format_check_segments(const SkxRootCheck *c)
+{
+	uint32		i;
+
+	for (i = 0; i < c->root.nsegments; i++)
+	{
+		SkxDiskSegmentRef ref;
+
+		memcpy(&ref, c->segments + i * sizeof(ref), sizeof(ref));
+		if (ref.segment == 0 || ref.segment >= c->meta->next_segment ||
+			ref.ndocs == 0 || ref.npages < ref.header_pages ||
+			!skx_format_extent_ok(ref.header, ref.header_pages,
+								  c->meta->nblocks))
+			return "the root names an impossible segment";
+		if (ref.salt == 0)
+			return "the root names a segment without salt";
+		if (ref.level > SKX_LEVEL_MAX)
+			return "the root names a segment of an impossible level";
+		if (skx_format_root_operation(c, ref.segment))
+			return "the root names a segment that is still being made";
+	}
+	return NULL;
+}
+
+static const char *
+skx_format_check_stripe_refs(const SkxRootCheck *c)
+{
+	BlockNumber nblocks = c->meta->nblocks;
+	uint32		i;
+
+	for (i = 0; i < c->root.nstripes; i++)
+	{
+		SkxDiskStripeRef ref;
+
+		memcpy(&ref, c->stripes + i * sizeof(ref), sizeof(ref));
+		if (!skx_format_extent_ok(ref.stripe, 1, nblocks) ||
+			!skx_format_block_ok(ref.first, nblocks) ||
+			!skx_format_block_ok(ref.extent, nblocks) ||
+			ref.first == 0 || ref.extent == 0)
+			return "the root names an impossible stripe";
+		if ((ref.first == InvalidBlockNumber) != (ref.flushed_through == 0))
+			return "the root names a stripe flushed to an impossible place";
+		if (ref.ndead > ref.flushed_through ||
+			ref.nnull > ref.flushed_through ||
+			ref.nbytes / sizeof(SkxDiskPendingDoc) < ref.flushed_through ||
+			(ref.flushed_through == 0 &&
+			 (ref.total_length != 0 || ref.nbytes != 0)))
+			return "the root has impossible counts for a stripe";
+		if ((ref.extent == InvalidBlockNumber || ref.flushed_through == 0) &&
+			ref.npages != 0)
+			return "the root has impossible extents for a stripe";
+	}
+	return NULL;
+}
+
+static const char *
+skx_format_check_extents(const SkxRootCheck *c)
+{
+	uint64		least = 0;		/* where the next one may start */
+	uint32		i;
+
+	for (i = 0; i < c->root.nextents; i++)
+	{
+		SkxDiskExtent extent;
+
+		memcpy(&extent, c->extents + i * sizeof(extent), sizeof(extent));
+		if (!skx_format_extent_ok(extent.block, extent.npages,
+								  c->meta->nblocks) ||
+			extent.reserved != 0)
+			return "the root names an impossible extent";
+		if (extent.block < least)
+			return "the extents of the root are not in order";
+		least = (uint64) extent.block + extent.npages;
+		if (extent.operation == 0)
+			continue;
+		if (extent.safexid != 0)
+			return "the root has an extent both reserved and free";
+		if (!skx_format_root_operation(c, extent.operation))
+			return "the root has an extent reserved for nobody";
+	}
+	return NULL;
+}
+
 const char *
 skx_format_check_root_stream(const char *stream, Size nbytes,
 							 const SkxDiskMeta *meta)
 {
-	SkxDiskRoot root;
+	SkxRootCheck c;
+	const char *wrong;
 	uint64		size = sizeof(SkxDiskRoot);
-	uint32		i;
 
-	if (nbytes < sizeof(root))
+	if (nbytes < sizeof(c.root))
 		return "the root is too short";
-	memcpy(&root, stream, sizeof(root));
-	if (root.noperations != 0)
-		return "the root has operations, which this version does not know";
-	size += (uint64) root.nsegments * sizeof(SkxDiskSegmentRef);
-	size += (uint64) root.nstripes * sizeof(SkxDiskStripeRef);
-	size += (uint64) root.nextents * sizeof(SkxDiskExtent);
+	c.meta = meta;
+	memcpy(&c.root, stream, sizeof(c.root));
+	size += (uint64) c.root.nsegments * sizeof(SkxDiskSegmentRef);
+	size += (uint64) c.root.nstripes * sizeof(SkxDiskStripeRef);
+	size += (uint64) c.root.nextents * sizeof(SkxDiskExtent);
+	size += (uint64) c.root.noperations * sizeof(SkxDiskOperation);
 	if (size != nbytes)
 		return "the root has an impossible length";
-	stream += sizeof(root);
-	for (i = 0; i < root.nsegments; i++, stream += sizeof(SkxDiskSegmentRef))
-	{
-		SkxDiskSegmentRef ref;
+	if (c.root.nstripes == 0 || c.root.noperations > SKX_OPERATION_MERGE)
+		return "the root has impossible counts";
+	c.segments = stream + sizeof(SkxDiskRoot);
+	c.stripes = c.segments + c.root.nsegments * sizeof(SkxDiskSegmentRef);
+	c.extents = c.stripes + c.root.nstripes * sizeof(SkxDiskStripeRef);
+	c.operations = c.extents + c.root.nextents * sizeof(SkxDiskExtent);
+	wrong = skx_format_check_operations(&c);
+	if (wrong == NULL)
+		wrong = skx_format_check_segments(&c);
+	if (wrong == NULL)
+		wrong = skx_format_check_stripe_refs(&c);
+	if (wrong == NULL)
+		wrong = skx_format_check_extents(&c);
+	return wrong;
+}
 
-		memcpy(&ref, stream, sizeof(ref));
-		if (ref.segment == 0 || ref.segment >= meta->next_segment ||
-			ref.ndocs == 0 || ref.header_pages == 0 ||
-			(uint64) ref.header + ref.header_pages > meta->nblocks)
-			return "the root names an impossible segment";
-	}
-	for (i = 0; i < root.nstripes; i++, stream += sizeof(SkxDiskStripeRef))
+/* Where the stripe's next page comes from. */
+static const char *
+skx_format_check_stripe_extent(const SkxDiskStripe *stripe,
+							   BlockNumber nblocks)
+{
+	if (stripe->extent_last == InvalidBlockNumber)
 	{
-		SkxDiskStripeRef ref;
-
-		memcpy(&ref, stream, sizeof(ref));
-		if (ref.stripe == 0 || ref.stripe >= meta->nblocks ||
-			!skx_format_block_ok(ref.first, meta->nblocks))
-			return "the root names an impossible stripe";
+		if (stripe->npages != 0 || stripe->extent_next != stripe->extent_end)
+			return "the stripe page has pages but no extent";
+		return NULL;
 	}
-	for (i = 0; i < root.nextents; i++, stream += sizeof(SkxDiskExtent))
-	{
-		SkxDiskExtent extent;
-
-		memcpy(&extent, stream, sizeof(extent));
-		if (extent.npages == 0 ||
-			(uint64) extent.block + extent.npages > meta->nblocks)
-			return "the root names an impossible extent";
-	}
+	if (stripe->extent_last == 0 ||
+		stripe->extent_last >= stripe->extent_end ||
+		stripe->extent_next < stripe->extent_last ||
+		stripe->extent_next > stripe->extent_end ||
+		stripe->extent_end > nblocks)
+		return "the stripe page has an impossible extent";
+	if (stripe->npages < stripe->extent_next - stripe->extent_last)
+		return "the stripe page counts too few pages";
 	return NULL;
 }
 
@@ -121,22 +300,24 @@ const char *
 skx_format_check_stripe(const char *page, BlockNumber nblocks)
 {
 	const SkxDiskStripe *stripe = (const SkxDiskStripe *) SKX_CONTENT(page);
+	uint64		ndocs;
 
-	if (skx_format_content_size(page) < sizeof(SkxDiskStripe))
-		return "the stripe page is too short";
-	if (stripe->next_sequence == 0 || stripe->ndead > stripe->ndocs ||
-		stripe->nnull > stripe->ndocs ||
-		stripe->ndocs >= stripe->next_sequence)
+	if (skx_format_content_size(page) != sizeof(SkxDiskStripe))
+		return "the stripe page has an impossible length";
+	if (stripe->next_sequence == 0)
+		return "the stripe page has an impossible next document";
+	ndocs = stripe->next_sequence - 1;
+	if (stripe->ndead > ndocs || stripe->nnull > ndocs ||
+		stripe->nbytes / sizeof(SkxDiskPendingDoc) < ndocs ||
+		(ndocs == 0 && (stripe->total_length != 0 || stripe->nbytes != 0)))
 		return "the stripe page has impossible counts";
 	if (!skx_format_block_ok(stripe->first, nblocks) ||
 		!skx_format_block_ok(stripe->tail, nblocks) ||
-		(stripe->first == InvalidBlockNumber) !=
-		(stripe->tail == InvalidBlockNumber))
-		return "the stripe page points past the file";
-	if (stripe->extent_next > stripe->extent_end ||
-		stripe->extent_end > nblocks)
-		return "the stripe page has an impossible extent";
-	return NULL;
+		stripe->first == 0 || stripe->tail == 0 ||
+		(stripe->first == InvalidBlockNumber) != (ndocs == 0) ||
+		(stripe->tail == InvalidBlockNumber) != (ndocs == 0))
+		return "the stripe page has an impossible list";
+	return skx_format_check_stripe_extent(stripe, nblocks);
 }
 
 const char *

@@ -88,6 +88,8 @@ skx_format_check_segment(const char *stream, Size nbytes, uint32 segment,
 		return "the segment has a version that is not known here";
 	if (seg->segment != segment)
 		return "the segment header is that of another segment";
+	if (seg->salt == 0)
+		return "the segment header has no salt";
 	if (seg->block_size < SKX_BLOCK_SIZE_MIN ||
 		seg->block_size > SKX_BLOCK_SIZE_MAX ||
 		(seg->block_size & (seg->block_size - 1)) != 0)

@@ -6,11 +6,25 @@
  * to it in one WAL record: that record is the commit point.  The root is a
  * byte stream spread over a chain of root pages: SkxDiskRoot, then its
  * arrays in the order of its counts.
+ *
+ * Every page below meta.nblocks has one owner: metapage, root, stripe, a
+ * stripe's extent, a segment, an extent listed in the root, or the pool.
  */
 #ifndef SKX_FORMAT_META_H
 #define SKX_FORMAT_META_H
 
 #include "storage/block.h"
+
+/* Pages of the pool: free, and needed by no snapshot. */
+typedef struct SkxDiskPoolExtent
+{
+	BlockNumber block;
+	uint32		npages;
+} SkxDiskPoolExtent;
+
+StaticAssertDecl(sizeof(SkxDiskPoolExtent) == 8, "pool extent size");
+
+#define SKX_META_POOL		64
 
 typedef struct SkxDiskMeta
 {
@@ -25,11 +39,13 @@ typedef struct SkxDiskMeta
 	BlockNumber nblocks;		/* pages below this are allocated; whole
 								 * blocks */
 	uint16		order_key_bits; /* 0, 64 or 128 */
-	uint16		reserved1;
-	uint32		reserved2;
+	uint16		npool;
+	uint32		reserved;
+	SkxDiskPoolExtent pool[SKX_META_POOL];	/* where stripes take extents
+											 * before the file grows */
 } SkxDiskMeta;
 
-StaticAssertDecl(sizeof(SkxDiskMeta) == 48, "metapage size");
+StaticAssertDecl(sizeof(SkxDiskMeta) == 560, "metapage size");
 
 /* At the start of each root page; `nbytes` of the stream follow. */
 typedef struct SkxDiskRootPage
@@ -44,14 +60,16 @@ typedef struct SkxDiskRoot
 {
 	uint32		nsegments;		/* SkxDiskSegmentRef, largest first */
 	uint32		nstripes;		/* SkxDiskStripeRef */
-	uint32		nextents;		/* SkxDiskExtent, free, by block */
-	uint32		noperations;	/* 0 in version 0 */
+	uint32		nextents;		/* SkxDiskExtent, by block */
+	uint32		noperations;	/* SkxDiskOperation */
 } SkxDiskRoot;
 
 StaticAssertDecl(sizeof(SkxDiskRoot) == 16, "root size");
 
 typedef struct SkxDiskSegmentRef
 {
+	uint64		salt;			/* random: tells this segment from one of the
+								 * same id in a copy of the index */
 	uint32		segment;
 	BlockNumber header;			/* first of header_pages consecutive pages */
 	uint16		header_pages;
@@ -61,47 +79,76 @@ typedef struct SkxDiskSegmentRef
 	uint64		npages;			/* of all planes, for cost and statistics */
 } SkxDiskSegmentRef;
 
-StaticAssertDecl(sizeof(SkxDiskSegmentRef) == 32, "segment ref size");
+StaticAssertDecl(sizeof(SkxDiskSegmentRef) == 40, "segment ref size");
 
+/*
+ * A stripe as the root knows it.  Documents up to flushed_through live in
+ * segments; the counts are of those, to be taken from the stripe's own, which
+ * only grow.  `first` is a page at or before the one with the next document;
+ * it has the last flushed one, and stays allocated with its extent.
+ */
 typedef struct SkxDiskStripeRef
 {
 	BlockNumber stripe;			/* the stripe page */
-	BlockNumber first;			/* first pending page, or Invalid: none was
-								 * there when the root was written, look at
-								 * the stripe page */
-	uint64		flushed_through;	/* documents up to this number live in
-									 * segments */
+	BlockNumber first;			/* Invalid: nothing was flushed yet, the
+								 * stripe page has the first page */
+	uint64		flushed_through;
+	uint64		ndead;
+	uint64		nnull;
+	uint64		total_length;
+	uint64		nbytes;
+	BlockNumber extent;			/* oldest extent that is the stripe's;
+								 * Invalid: all that it ever took are */
+	uint32		npages;			/* of the extents given up */
 } SkxDiskStripeRef;
 
-StaticAssertDecl(sizeof(SkxDiskStripeRef) == 16, "stripe ref size");
+StaticAssertDecl(sizeof(SkxDiskStripeRef) == 56, "stripe ref size");
 
 typedef struct SkxDiskExtent
 {
 	BlockNumber block;
 	uint32		npages;
-	uint64		safexid;		/* reusable when no snapshot needs it; 0: now */
+	uint64		safexid;		/* free: reusable when no snapshot needs it;
+								 * 0: now */
+	uint32		operation;		/* reserved for the operation with this output
+								 * segment; 0: free */
+	uint32		reserved;
 } SkxDiskExtent;
 
-StaticAssertDecl(sizeof(SkxDiskExtent) == 16, "extent size");
+StaticAssertDecl(sizeof(SkxDiskExtent) == 24, "extent size");
 
-/* The stripe page: where the next pending document goes. */
+/* A flush or a merge in work, or one whose process has gone. */
+#define SKX_OPERATION_FLUSH	1
+#define SKX_OPERATION_MERGE	2
+
+typedef struct SkxDiskOperation
+{
+	uint32		segment;		/* id of the segment it makes */
+	uint32		kind;			/* SKX_OPERATION_* */
+} SkxDiskOperation;
+
+StaticAssertDecl(sizeof(SkxDiskOperation) == 8, "operation size");
+
+/*
+ * The stripe page: where the next pending document goes.  Counts are of all
+ * documents ever added; those flushed since are the root's to subtract.
+ */
 typedef struct SkxDiskStripe
 {
 	uint64		next_sequence;	/* of the next document; first is 1 */
-	uint64		ndocs;			/* documents in the list, dead ones too */
-	uint64		ndead;			/* of them, marked by VACUUM */
-	uint64		nnull;			/* of them, with a NULL tsvector */
+	uint64		ndead;			/* documents marked by VACUUM */
+	uint64		nnull;			/* with a NULL tsvector */
 	uint64		total_length;
 	uint64		nbytes;			/* of all records */
-	BlockNumber first;			/* first pending page, or Invalid */
+	BlockNumber first;			/* first page ever, or Invalid */
 	BlockNumber tail;			/* last pending page, or Invalid */
 	BlockNumber extent_next;	/* next unused page of the stripe's extent */
 	BlockNumber extent_end;		/* end of that extent; equal: none left */
 	BlockNumber extent_last;	/* where the newest extent starts; each
 								 * extent's first page names the one before */
-	uint32		npages;			/* pages in use */
+	uint32		npages;			/* pages ever put to use */
 } SkxDiskStripe;
 
-StaticAssertDecl(sizeof(SkxDiskStripe) == 72, "stripe size");
+StaticAssertDecl(sizeof(SkxDiskStripe) == 64, "stripe size");
 
 #endif							/* SKX_FORMAT_META_H */

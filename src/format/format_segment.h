@@ -55,6 +55,7 @@ typedef struct SkxDiskSegment
 {
 	uint32		magic;			/* SKX_MAGIC */
 	uint32		version;		/* SKX_VERSION of the writer */
+	uint64		salt;			/* as in the root's reference */
 	uint32		segment;
 	uint32		block_size;
 	uint32		ndocs;
@@ -74,7 +75,7 @@ typedef struct SkxDiskSegment
 	SkxDiskPlane planes[SKX_SEGMENT_NPLANES];
 } SkxDiskSegment;
 
-StaticAssertDecl(sizeof(SkxDiskSegment) == 136, "segment header size");
+StaticAssertDecl(sizeof(SkxDiskSegment) == 144, "segment header size");
 
 /*
  * TID plane.  A data page is SkxDiskTidPage, an array of SkxDiskTidGroup, and

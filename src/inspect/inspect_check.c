@@ -4,9 +4,14 @@
  *
  * Raises the first damage found, by way of skx_format_report.  Pages come
  * first, then who owns them, then what each segment says in them, then the
- * pending lists, then the rows of the table; each step relies on those before
- * it.  Inserts and VACUUM may go on meanwhile: what is immutable stays, and of
- * the rest one moment is looked at.
+ * pending lists, then whether a row is in two places, then the rows of the
+ * table; each step relies on those before it.
+ *
+ * Everything else may go on meanwhile.  One moment is looked at: the view that
+ * was taken then, under a snapshot that keeps what a flush or a merge replaces
+ * as it was.  Later inserts are left out.  Only VACUUM's marks, which are
+ * read as they are met, can be newer; they belong to rows that no snapshot
+ * sees, and none is ever taken back.
  */
 #include "postgres.h"
 
@@ -32,6 +37,7 @@ skx_inspect_check_ref(SkxCheck *check, const SkxDiskSegmentRef *ref,
 					  const SkxDiskSegment *header)
 {
 	if (header->total_length != ref->total_length ||
+		header->salt != ref->salt ||
 		header->order_key_bits != check->view->meta.order_key_bits ||
 		header->nnull > header->ndocs ||
 		(header->order_key_bits == 0 &&
@@ -95,6 +101,7 @@ skx_inspect_check_index(SkxCheck *check)
 	for (i = 0; i < n; i++)
 		skx_inspect_check_segment(check->segments[i]);
 	skx_inspect_check_pending(check);
+	skx_inspect_check_unique(check);
 }
 
 static void
@@ -140,18 +147,15 @@ skipidx_check(PG_FUNCTION_ARGS)
 												  ALLOCSET_DEFAULT_SIZES);
 	MemoryContext before = MemoryContextSwitchTo(context);
 	SkxCheck	check = {0};
-	Snapshot	snapshot = NULL;
+	Snapshot	snapshot;
 
 	check.want_entries = PG_GETARG_BOOL(1);
 	skx_inspect_check_open(&check, PG_GETARG_OID(0));
-	if (check.want_entries)
-		snapshot = RegisterSnapshot(GetTransactionSnapshot());
+	snapshot = RegisterSnapshot(GetTransactionSnapshot());
 	skx_inspect_check_index(&check);
 	if (check.want_entries)
-	{
 		skx_inspect_check_heap(&check, snapshot);
-		UnregisterSnapshot(snapshot);
-	}
+	UnregisterSnapshot(snapshot);
 	skx_inspect_check_close(&check);
 	relation_close(check.index, AccessShareLock);
 	table_close(check.heap, AccessShareLock);

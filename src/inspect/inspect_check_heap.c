@@ -1,6 +1,6 @@
 /*
  * inspect_check_heap.c
- *	  Is every row of the table in the index, once, and as it is?
+ *	  Is every row of the table in the index, and as it is?
  *
  * The table is scanned as CREATE INDEX would scan it, which evaluates the
  * index's expression and predicate, but under an ordinary snapshot, taken
@@ -20,68 +20,32 @@
 #include "utils/rel.h"
 #include "utils/snapmgr.h"
 
-/* The document of a row; SKX_NO_DOC: none. */
-static uint32
-skx_inspect_find_tid(SkxCheckSegment *cs, ItemPointer tid)
-{
-	int			low = 0;
-	int			high = cs->ngroups - 1;
-
-	if (cs->ndocs == 0 || ItemPointerCompare(&cs->groups[0], tid) > 0)
-		return SKX_NO_DOC;
-	while (low < high)
-	{
-		int			mid = low + (high - low + 1) / 2;
-
-		if (ItemPointerCompare(&cs->groups[mid], tid) <= 0)
-			low = mid;
-		else
-			high = mid - 1;
-	}
-	if (cs->group != (uint32) low + 1)
-	{
-		cs->group = low + 1;
-		cs->ntids = Min(cs->ndocs - low * SKX_TID_GROUP, SKX_TID_GROUP);
-		skx_segment_tids(cs->seg, low * SKX_TID_GROUP, cs->ntids, cs->tids);
-	}
-	for (high = 0; high < cs->ntids; high++)
-		if (ItemPointerEquals(&cs->tids[high], tid))
-			return low * SKX_TID_GROUP + high;
-	return SKX_NO_DOC;
-}
-
-/* Says in how many places the row is; the fingerprint is that of the last. */
-static int
-skx_inspect_places(SkxCheck *check, ItemPointer tid, uint64 *fingerprint,
-				   int *ndeleted)
+/*
+ * Is the row in the index?  There is at most one place where it is live.
+ */
+static bool
+skx_inspect_find_row(SkxCheck *check, ItemPointer tid, uint64 *fingerprint,
+					 bool *deleted)
 {
 	const SkxCheckEntry *entry;
-	int			n = 0;
 	int			i;
 
-	*ndeleted = 0;
+	*deleted = false;
 	for (i = 0; i < check->view->nsegments; i++)
 	{
 		SkxCheckSegment *cs = check->segments[i];
-		uint32		doc = skx_inspect_find_tid(cs, tid);
+		uint32		doc = skx_inspect_find_live(cs, tid, deleted);
 
-		if (doc == SKX_NO_DOC)
-			continue;
-		if (cs->deleted[doc / 8] >> (doc % 8) & 1)
-			(*ndeleted)++;
-		else
+		if (doc != SKX_NO_DOC)
 		{
 			*fingerprint = cs->fingerprints[doc];
-			n++;
+			return true;
 		}
 	}
 	entry = hash_search(check->pending, tid, HASH_FIND, NULL);
 	if (entry != NULL)
-	{
 		*fingerprint = entry->fingerprint;
-		n++;
-	}
-	return n;
+	return entry != NULL;
 }
 
 /* A row that the index should have. */
@@ -93,15 +57,12 @@ skx_inspect_row_present(Relation index, ItemPointer tid, Datum *values,
 	TSVector	value = isnull[0] ? NULL : DatumGetTSVector(values[0]);
 	uint64		want = skx_inspect_hash_vector(value);
 	uint64		fingerprint = 0;
-	int			ndeleted;
-	int			n = skx_inspect_places(check, tid, &fingerprint, &ndeleted);
+	bool		deleted;
 	const char *what = NULL;
 
-	if (n == 0)
-		what = ndeleted > 0 ? "is marked deleted in the index" :
+	if (!skx_inspect_find_row(check, tid, &fingerprint, &deleted))
+		what = deleted ? "is marked deleted in the index" :
 			"is not in the index";
-	else if (n > 1)
-		what = "is in the index more than once";
 	else if (fingerprint != want)
 		what = "has other lexemes, positions or labels in the index";
 	if (what != NULL)

@@ -15,6 +15,9 @@
 #include "storage/bufmgr.h"
 #include "utils/memutils.h"
 
+/* Reads of a page that nobody needs before it counts as damaged. */
+#define SKX_INSPECT_ATTEMPTS	10
+
 void
 skx_inspect_page_alloc(SkxCheckPage *page)
 {
@@ -23,41 +26,104 @@ skx_inspect_page_alloc(SkxCheckPage *page)
 	page->data = (char *) TYPEALIGN(SKX_INSPECT_ALIGN, page->memory);
 }
 
-static void
-skx_inspect_page_copy(Relation rel, BlockNumber block, char *data)
+void
+skx_inspect_page_copy(SkxCheck *check, BlockNumber block, char *data)
 {
-	Buffer		buffer = ReadBuffer(rel, block);
+	Buffer		buffer = ReadBuffer(check->index, block);
 
 	LockBuffer(buffer, BUFFER_LOCK_SHARE);
 	memcpy(data, BufferGetPage(buffer), BLCKSZ);
 	UnlockReleaseBuffer(buffer);
 }
 
-bool
-skx_inspect_page_read(SkxCheck *check, BlockNumber block, SkxCheckPage *page)
+/* Gets a page; true when it comes from shared buffers. */
+static bool
+skx_inspect_page_get(SkxCheck *check, BlockNumber block, SkxCheckPage *page)
 {
 	Relation	rel = check->index;
-	int			attempt;
 
 	CHECK_FOR_INTERRUPTS();
 	page->block = block;
 	if (block >= check->file_pages)
 		skx_format_report(rel, block, "the file ends before this block");
+	if (RelationUsesLocalBuffers(rel) || skx_blkio_resident(rel, block))
+	{
+		skx_inspect_page_copy(check, block, page->data);
+		return true;
+	}
+	smgrread(RelationGetSmgr(rel), MAIN_FORKNUM, block, page->data);
+	return false;
+}
+
+bool
+skx_inspect_page_read(SkxCheck *check, BlockNumber block, SkxCheckPage *page)
+{
+	int			attempt;
+
 	for (attempt = 0; attempt < 2; attempt++)
 	{
-		if (RelationUsesLocalBuffers(rel) ||
-			skx_blkio_resident(rel, block))
-		{
-			skx_inspect_page_copy(rel, block, page->data);
-			return true;
-		}
-		smgrread(RelationGetSmgr(rel), MAIN_FORKNUM, block, page->data);
-		if (skx_compat_page_verified(page->data, block,
-									 SKX_REL_LOCATOR(rel)))
+		if (skx_inspect_page_get(check, block, page) ||
+			skx_compat_page_verified(page->data, block,
+									 SKX_REL_LOCATOR(check->index)))
 			return true;
 		/* A page that is just being written can be torn: look again. */
 	}
 	return false;
+}
+
+const char *
+skx_inspect_page_strange(const SkxCheck *check, const char *page)
+{
+	const SkxDiskTrailer *trailer = skx_format_const_trailer(page);
+	SkxPageIdentity id;
+	const uint64 *words = (const uint64 *) page;
+	int			i;
+
+	if (PageIsNew((Page) page))
+	{
+		for (i = 0; i < BLCKSZ / sizeof(uint64); i++)
+			if (words[i] != 0)
+				return "the page is neither in use nor zero";
+		return NULL;
+	}
+	id.incarnation = check->view->meta.incarnation;
+	id.segment = trailer->segment;
+	id.ordinal = trailer->ordinal;
+	id.plane = trailer->plane;
+	if (id.plane < SKX_PLANE_META || id.plane > SKX_PLANE_LAST ||
+		(id.plane > SKX_PLANE_DELETES && SkxPlaneIsMutable(id.plane)))
+		return "the page is of an unknown kind";
+	return skx_format_page_check(page, &id);
+}
+
+/*
+ * Such a page may be just being written past shared buffers, and so be found
+ * torn again and again; but not for long.  The server's own check comes last,
+ * because it counts what it refuses.
+ */
+void
+skx_inspect_page_whole(SkxCheck *check, BlockNumber block)
+{
+	const char *what = NULL;
+	int			attempt;
+
+	for (attempt = 0; attempt < SKX_INSPECT_ATTEMPTS; attempt++)
+	{
+		bool		resident;
+
+		if (attempt > 0)
+			pg_usleep(1000L << attempt);
+		resident = skx_inspect_page_get(check, block, &check->page);
+		what = skx_inspect_page_strange(check, check->page.data);
+		if (what != NULL)
+			continue;
+		if (resident ||
+			skx_compat_page_verified(check->page.data, block,
+									 SKX_REL_LOCATOR(check->index)))
+			return;
+		what = "the page's header or checksum is wrong";
+	}
+	skx_format_report(check->index, block, what);
 }
 
 /* Of a page that is read through the buffer manager later on. */

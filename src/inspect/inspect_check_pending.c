@@ -2,9 +2,10 @@
  * inspect_check_pending.c
  *	  Pending lists against the counters of their stripes.
  *
- * Documents may be added and marked dead meanwhile.  Those that were not
- * there when the stripe page was copied are left out; of dead ones there may
- * be more than it counts, but no more than it counts afterwards.
+ * What is pending is what the stripe counts less what the root says was
+ * flushed.  Documents may be added and marked dead meanwhile.  Those that were
+ * not there when the stripe page was copied are left out; of dead ones there
+ * may be more than it counts, but no more than it counts afterwards.
  */
 #include "postgres.h"
 
@@ -25,6 +26,7 @@ typedef struct SkxCheckStripe
 	SkxCheck   *check;
 	int			which;
 	const SkxDiskStripe *disk;	/* as copied */
+	const SkxDiskStripeRef *ref;
 	BlockNumber block;			/* page read last */
 	uint64		sequence;		/* of the next record, 0: none read yet */
 	uint64		npages;			/* list and chains */
@@ -60,11 +62,10 @@ skx_inspect_pending_page(SkxCheckStripe *s, BlockNumber block, SkxPlane plane,
 	if (what != NULL)
 		skx_format_report(check->index, block, what);
 	s->npages++;
-	if (s->npages > s->disk->npages)
-		skx_format_report_detail(check->index,
-								 check->view->stripes[s->which].stripe,
+	if (s->npages > s->disk->npages - s->ref->npages)
+		skx_format_report_detail(check->index, s->ref->stripe,
 								 "the pending list has more pages than the %u that the stripe counts",
-								 s->disk->npages);
+								 s->disk->npages - s->ref->npages);
 }
 
 /* Counts the pages of a chain; its content is read with the documents. */
@@ -106,10 +107,27 @@ skx_inspect_pending_records(SkxCheckStripe *s)
 
 		at += sizeof(SkxDiskPendingDoc) + INTALIGN(doc->nbytes);
 		if ((doc->flags & SKX_PENDING_CHAIN) == 0 ||
+			s->sequence <= s->ref->flushed_through ||
 			s->sequence >= s->disk->next_sequence)
 			continue;
 		skx_inspect_pending_chain(s, (const SkxDiskPendingChain *) (doc + 1));
 	}
+}
+
+/*
+ * The list begins with its very first document, or on the page of the last
+ * one flushed.
+ */
+static void
+skx_inspect_pending_begin(SkxCheckStripe *s, uint64 first, uint32 nrecords)
+{
+	uint64		flushed = s->ref->flushed_through;
+
+	if (flushed == 0 ? first != 1 :
+		first == 0 || first > flushed || flushed - first >= nrecords)
+		skx_format_report_detail(s->check->index, s->block,
+								 "the page does not have document " UINT64_FORMAT ", where the pending list begins",
+								 Max(flushed, 1));
 }
 
 /* All pages of the list, up to the document that was the last. */
@@ -117,27 +135,27 @@ static void
 skx_inspect_pending_pages(SkxCheckStripe *s)
 {
 	SkxCheck   *check = s->check;
-	const SkxDiskStripeRef *ref = &check->view->stripes[s->which];
-	BlockNumber next = BlockNumberIsValid(ref->first) ? ref->first :
+	BlockNumber next = BlockNumberIsValid(s->ref->first) ? s->ref->first :
 		s->disk->first;
-	uint64		flushed = ref->flushed_through;
 
-	s->block = ref->stripe;
-	while (Max(s->sequence, flushed + 1) < s->disk->next_sequence)
+	s->block = s->ref->stripe;
+	while (s->sequence < s->disk->next_sequence &&
+		   s->disk->next_sequence > 1)
 	{
 		const SkxDiskPendingPage *head =
 		(const SkxDiskPendingPage *) (s->page.data + SKX_PAGE_START);
 
 		skx_inspect_pending_page(s, next, SKX_PLANE_PENDING, s->page.data);
 		s->block = next;
-		if (s->sequence == 0 ? head->first_sequence == 0 ||
-			head->first_sequence > flushed + 1 :
-			head->first_sequence != s->sequence)
-			skx_format_report(check->index, s->block,
-							  "the pending page is not the next one of its list");
 		if (head->nrecords == 0)
 			skx_format_report(check->index, s->block,
 							  "the pending page has no records");
+		if (s->sequence == 0)
+			skx_inspect_pending_begin(s, head->first_sequence,
+									  head->nrecords);
+		else if (head->first_sequence != s->sequence)
+			skx_format_report(check->index, s->block,
+							  "the pending page is not the next one of its list");
 		s->sequence = head->first_sequence;
 		skx_inspect_pending_records(s);
 		next = head->next;
@@ -154,7 +172,7 @@ skx_inspect_pending_remember(SkxCheck *check, const SkxPendingDoc *doc)
 	SkxCheckEntry *entry;
 	bool		found;
 
-	if (!check->want_entries || doc->dead)
+	if (doc->dead)
 		return;
 	entry = hash_search(check->pending, &doc->tid, HASH_ENTER, &found);
 	if (found)
@@ -162,7 +180,8 @@ skx_inspect_pending_remember(SkxCheck *check, const SkxPendingDoc *doc)
 								 "row (%u,%u) is in the pending list twice",
 								 ItemPointerGetBlockNumber(&doc->tid),
 								 ItemPointerGetOffsetNumber(&doc->tid));
-	entry->fingerprint = skx_inspect_hash_vector(doc->value);
+	entry->fingerprint = check->want_entries ?
+		skx_inspect_hash_vector(doc->value) : 0;
 }
 
 static void
@@ -172,7 +191,7 @@ skx_inspect_pending_compare(SkxCheck *check, int which, uint64 counted,
 	if (counted != found)
 		skx_format_report_detail(check->index,
 								 check->view->stripes[which].stripe,
-								 "the pending list has " UINT64_FORMAT " %s, but the stripe counts " UINT64_FORMAT,
+								 "the pending list has " UINT64_FORMAT " %s, but the stripe counts " UINT64_FORMAT " not flushed",
 								 found, what, counted);
 }
 
@@ -190,10 +209,18 @@ skx_inspect_pending_ndead(SkxCheck *check, int which)
 	return ndead;
 }
 
-/* What the documents of a stripe add up to. */
+/* Sums over the documents of a stripe. */
+typedef struct SkxCheckSum
+{
+	uint64		ndocs;
+	uint64		ndead;
+	uint64		nnull;
+	uint64		total_length;
+	uint64		nbytes;
+} SkxCheckSum;
+
 static void
-skx_inspect_pending_documents(SkxCheck *check, int which,
-							  SkxDiskStripe *sum)
+skx_inspect_pending_documents(SkxCheck *check, int which, SkxCheckSum *sum)
 {
 	SkxView		one = *check->view;
 	SkxPendingScan *scan;
@@ -227,45 +254,43 @@ static void
 skx_inspect_pending_stripe(SkxCheck *check, int which)
 {
 	const SkxDiskStripe *disk = &check->stripes[which];
+	const SkxDiskStripeRef *ref = &check->view->stripes[which];
 	SkxCheckStripe *s = palloc0(sizeof(SkxCheckStripe));
-	SkxDiskStripe sum;
+	SkxCheckSum sum;
 
 	s->check = check;
 	s->which = which;
 	s->disk = disk;
+	s->ref = ref;
 	skx_inspect_pending_pages(s);
 	pfree(s);
 	skx_inspect_pending_documents(check, which, &sum);
-	skx_inspect_pending_compare(check, which, disk->ndocs, sum.ndocs,
-								"documents");
-	skx_inspect_pending_compare(check, which, disk->nnull, sum.nnull,
-								"documents that are NULL");
-	skx_inspect_pending_compare(check, which, disk->total_length,
+	skx_inspect_pending_compare(check, which, disk->next_sequence - 1 -
+								ref->flushed_through, sum.ndocs, "documents");
+	skx_inspect_pending_compare(check, which, disk->nnull - ref->nnull,
+								sum.nnull, "documents that are NULL");
+	skx_inspect_pending_compare(check, which,
+								disk->total_length - ref->total_length,
 								sum.total_length, "positions in documents");
-	skx_inspect_pending_compare(check, which, disk->nbytes, sum.nbytes,
-								"bytes");
-	if (sum.ndead < disk->ndead ||
-		sum.ndead > skx_inspect_pending_ndead(check, which))
-		skx_inspect_pending_compare(check, which, disk->ndead, sum.ndead,
-									"dead documents");
+	skx_inspect_pending_compare(check, which, disk->nbytes - ref->nbytes,
+								sum.nbytes, "bytes");
+	if (sum.ndead < disk->ndead - ref->ndead ||
+		sum.ndead > skx_inspect_pending_ndead(check, which) - ref->ndead)
+		skx_inspect_pending_compare(check, which, disk->ndead - ref->ndead,
+									sum.ndead, "dead documents");
 }
 
 void
 skx_inspect_check_pending(SkxCheck *check)
 {
+	HASHCTL		ctl = {0};
 	int			i;
 
-	if (check->want_entries)
-	{
-		HASHCTL		ctl = {0};
-
-		ctl.keysize = sizeof(ItemPointerData);
-		ctl.entrysize = sizeof(SkxCheckEntry);
-		ctl.hcxt = CurrentMemoryContext;
-		check->pending = hash_create("skipidx check: pending documents", 1024,
-									 &ctl, HASH_ELEM | HASH_BLOBS |
-									 HASH_CONTEXT);
-	}
+	ctl.keysize = sizeof(ItemPointerData);
+	ctl.entrysize = sizeof(SkxCheckEntry);
+	ctl.hcxt = CurrentMemoryContext;
+	check->pending = hash_create("skipidx check: pending documents", 1024,
+								 &ctl, HASH_ELEM | HASH_BLOBS | HASH_CONTEXT);
 	for (i = 0; i < check->view->nstripes; i++)
 		skx_inspect_pending_stripe(check, i);
 }

@@ -34,15 +34,13 @@ typedef struct SkxCheck
 	Relation	index;
 	Relation	heap;
 	bool		want_entries;	/* fingerprints of all documents */
-	SkxView    *view;			/* meta.nblocks is that of the moment */
+	SkxView    *view;			/* meta is that of the moment */
 	SkxDiskStripe *stripes;		/* as many as in the view */
 	BlockNumber file_pages;		/* length of the file */
-	BlockNumber *root_pages;
-	uint32		nroot_pages;
 	SkxBlkFile *file;
 	SkxCheckSegment **segments;
 	struct SkxOwners *owners;	/* of all pages below meta.nblocks */
-	HTAB	   *pending;		/* SkxCheckEntry, live ones; want_entries */
+	HTAB	   *pending;		/* SkxCheckEntry, live ones */
 	SkxCheckPage page;			/* for whoever needs a page at once */
 	MemoryContext scratch;		/* reset per term and per document */
 } SkxCheck;
@@ -51,7 +49,7 @@ typedef struct SkxCheck
 typedef struct SkxCheckEntry
 {
 	ItemPointerData tid;		/* key */
-	uint64		fingerprint;
+	uint64		fingerprint;	/* want_entries */
 } SkxCheckEntry;
 
 /* The page of a plane that was read last. */
@@ -92,7 +90,7 @@ struct SkxCheckSegment
 	uint32	   *lengths;		/* from postings; freed after the lists */
 	uint64	   *fingerprints;	/* NULL unless wanted */
 
-	/* the group of TIDs looked at last, for the heap */
+	/* the group of TIDs looked at last (inspect_check_unique.c) */
 	uint32		group;			/* its number plus one; 0: none */
 	int			ntids;
 	ItemPointerData tids[SKX_TID_GROUP];
@@ -121,6 +119,17 @@ extern void skx_inspect_page_alloc(SkxCheckPage *page);
 extern bool skx_inspect_page_read(SkxCheck *check, BlockNumber block,
 								  SkxCheckPage *page);
 extern void skx_inspect_page_sound(SkxCheck *check, BlockNumber block);
+extern void skx_inspect_page_copy(SkxCheck *check, BlockNumber block,
+								  char *data);
+
+/*
+ * What a page may be whoever it belongs to: zero, or a whole page of this
+ * index.  strange says what is wrong, NULL if nothing; whole reads the page
+ * and reports it.
+ */
+extern const char *skx_inspect_page_strange(const SkxCheck *check,
+											const char *page);
+extern void skx_inspect_page_whole(SkxCheck *check, BlockNumber block);
 extern void skx_inspect_reader_init(SkxCheckReader *r, SkxCheck *check,
 									const SkxSegment *seg,
 									SkxSegmentPlane plane);
@@ -135,8 +144,10 @@ extern void skx_inspect_check_pages(SkxCheckSegment *cs);
 #define skx_inspect_damaged(r, ...) \
 	skx_format_report_detail((r)->check->index, (r)->page.block, __VA_ARGS__)
 
-/* inspect_check_extents.c */
+/* inspect_check_view.c: fills view and stripes */
 extern void skx_inspect_check_view(SkxCheck *check);
+
+/* inspect_check_extents.c */
 extern void skx_inspect_check_extents(SkxCheck *check);
 
 /* Number of the stripe that a page belongs to, -1: none. */
@@ -219,8 +230,19 @@ extern uint64 skx_inspect_hash_positions(uint64 lexeme_hash,
 										 const uint16 *positions, int n);
 extern uint64 skx_inspect_hash_vector(TSVector value);
 
-/* inspect_check_pending.c */
+/* inspect_check_pending.c: fills check->pending */
 extern void skx_inspect_check_pending(SkxCheck *check);
+
+/*
+ * inspect_check_unique.c
+ *
+ * find_live looks for a row among the documents of a segment that are not
+ * deleted; SKX_NO_DOC: not there.  With `deleted`, says whether a deleted one
+ * was.
+ */
+extern void skx_inspect_check_unique(SkxCheck *check);
+extern uint32 skx_inspect_find_live(SkxCheckSegment *cs, ItemPointer tid,
+									bool *deleted);
 
 /* inspect_check_heap.c */
 extern void skx_inspect_check_heap(SkxCheck *check, Snapshot snapshot);

@@ -8,6 +8,7 @@
 #include "postgres.h"
 
 #include "access/relation.h"
+#include "compat/compat.h"
 #include "fmgr.h"
 #include "funcapi.h"
 #include "inspect/inspect.h"
@@ -15,14 +16,15 @@
 #include "segment/segment.h"
 #include "storage/bufmgr.h"
 #include "utils/builtins.h"
+#include "utils/xid8.h"
 
 PG_FUNCTION_INFO_V1(skipidx_stats);
 PG_FUNCTION_INFO_V1(skipidx_segments);
 PG_FUNCTION_INFO_V1(skipidx_io);
 PG_FUNCTION_INFO_V1(skipidx_cache);
 
-#define SKX_STATS_COLUMNS		20
-#define SKX_SEGMENTS_COLUMNS	17
+#define SKX_STATS_COLUMNS		22
+#define SKX_SEGMENTS_COLUMNS	21
 #define SKX_IO_COLUMNS			7
 
 /* A row of bigints, and of others, as it is filled from left to right. */
@@ -38,6 +40,13 @@ skx_inspect_add(SkxRow *row, uint64 value)
 {
 	Assert(row->n < SKX_STATS_COLUMNS);
 	row->values[row->n++] = Int64GetDatum((int64) value);
+}
+
+static void
+skx_inspect_add_null(SkxRow *row)
+{
+	Assert(row->n < SKX_STATS_COLUMNS);
+	row->nulls[row->n++] = true;
 }
 
 static Datum
@@ -89,15 +98,48 @@ skx_inspect_sum(Relation rel, const SkxView *view, SkxSegmentTotals *sum)
 	skx_blkio_close(file);
 }
 
-static uint64
-skx_inspect_free_pages(const SkxView *view, const SkxPendingTotals *pending)
+/* May a snapshot still need what was in these pages? */
+static bool
+skx_inspect_waits(const SkxDiskExtent *extent)
 {
-	uint64		npages = pending->nunused;
+	return extent->operation == 0 && extent->safexid != 0 &&
+		!skx_compat_removable(extent->safexid);
+}
+
+/* Pages that hold nothing, or nothing that a new view could see. */
+typedef struct SkxFreeTotals
+{
+	int			nextents;
+	uint64		nfree;			/* in the root, usable */
+	uint64		nwaiting;		/* in the root, not yet usable */
+	uint64		npool;
+	uint64		nreserved;		/* by operations */
+} SkxFreeTotals;
+
+static void
+skx_inspect_sum_free(const SkxView *view, SkxFreeTotals *sum)
+{
 	int			i;
 
+	memset(sum, 0, sizeof(*sum));
 	for (i = 0; i < view->nextents; i++)
-		npages += view->extents[i].npages;
-	return npages;
+	{
+		const SkxDiskExtent *extent = &view->extents[i];
+
+		if (extent->operation != 0)
+		{
+			sum->nreserved += extent->npages;
+			continue;
+		}
+		sum->nextents++;
+		if (skx_inspect_waits(extent))
+			sum->nwaiting += extent->npages;
+		else
+			sum->nfree += extent->npages;
+	}
+	sum->nextents += view->meta.npool;
+	for (i = 0; i < view->meta.npool; i++)
+		sum->npool += view->meta.pool[i].npages;
 }
 
 /*
@@ -111,11 +153,13 @@ skipidx_stats(PG_FUNCTION_ARGS)
 	SkxView    *view = skx_manifest_view(rel);
 	SkxSegmentTotals sum;
 	SkxPendingTotals pending;
+	SkxFreeTotals free;
 	SkxRow		row = {0};
 	uint64		ndocs;
 	uint64		nnull;
 	uint64		length;
 
+	skx_inspect_sum_free(view, &free);
 	skx_inspect_sum(rel, view, &sum);
 	skx_pending_totals(rel, view, &pending);
 	ndocs = sum.ndocs + pending.ndocs;
@@ -140,11 +184,38 @@ skipidx_stats(PG_FUNCTION_ARGS)
 	skx_inspect_add(&row, pending.nbytes);
 	skx_inspect_add(&row, pending.npages);
 	row.values[row.n++] = Int32GetDatum(view->nstripes);
-	row.values[row.n++] = Int32GetDatum(view->nextents);
+	row.values[row.n++] = Int32GetDatum(free.nextents);
 	skx_inspect_add(&row, RelationGetNumberOfBlocks(rel));
-	skx_inspect_add(&row, skx_inspect_free_pages(view, &pending));
+	skx_inspect_add(&row, free.nfree + free.nwaiting + free.npool +
+					pending.nunused);
+	skx_inspect_add(&row, free.nwaiting);
+	skx_inspect_add(&row, free.nreserved);
 	relation_close(rel, AccessShareLock);
 	return skx_inspect_row(fcinfo, &row);
+}
+
+/*
+ * The rows of skipidx_segments: what each page of the file is there for.
+ */
+
+/* The first columns; those that do not apply are added as NULL. */
+static void
+skx_inspect_part(SkxRow *row, const char *kind, uint32 segment)
+{
+	row->values[row->n++] = CStringGetTextDatum(kind);
+	if (segment > 0)
+		skx_inspect_add(row, segment);
+	else
+		skx_inspect_add_null(row);
+}
+
+static void
+skx_inspect_part_end(ReturnSetInfo *rsinfo, SkxRow *row)
+{
+	while (row->n < SKX_SEGMENTS_COLUMNS)
+		skx_inspect_add_null(row);
+	tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, row->values,
+						 row->nulls);
 }
 
 static void
@@ -154,43 +225,153 @@ skx_inspect_segment(ReturnSetInfo *rsinfo, const SkxDiskSegmentRef *ref,
 	SkxRow		row = {0};
 	int			i;
 
-	skx_inspect_add(&row, ref->segment);
+	skx_inspect_part(&row, "segment", ref->segment);
 	row.values[row.n++] = Int32GetDatum(ref->level);
-	row.values[row.n++] = Int32GetDatum(seg->header.block_size);
 	skx_inspect_add(&row, seg->header.ndocs);
 	skx_inspect_add(&row, skx_segment_ndeleted(seg));
+	skx_inspect_add(&row, ref->npages);
+	skx_inspect_add(&row, ref->npages * BLCKSZ);
+	skx_inspect_add_null(&row);
 	skx_inspect_add(&row, seg->header.nnull);
 	skx_inspect_add(&row, seg->header.nterms);
 	skx_inspect_add(&row, seg->header.npostings);
 	skx_inspect_add(&row, seg->header.npositions);
 	skx_inspect_add(&row, seg->header.total_length);
+	row.values[row.n++] = Int32GetDatum(seg->header.block_size);
 	for (i = 0; i < SKX_SEGMENT_NPLANES; i++)
 		skx_inspect_add(&row, seg->planes[i].npages);
-	tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, row.values,
-						 row.nulls);
+	Assert(row.n == SKX_SEGMENTS_COLUMNS);
+	skx_inspect_part_end(rsinfo, &row);
 }
 
-/* A row for each segment, largest first. */
+static void
+skx_inspect_pending(ReturnSetInfo *rsinfo, const SkxPendingTotals *pending)
+{
+	SkxRow		row = {0};
+
+	skx_inspect_part(&row, "pending", 0);
+	skx_inspect_add_null(&row);
+	skx_inspect_add(&row, pending->ndocs);
+	skx_inspect_add(&row, pending->ndead);
+	skx_inspect_add(&row, pending->npages + pending->nunused);
+	skx_inspect_add(&row, pending->nbytes);
+	skx_inspect_add_null(&row);
+	skx_inspect_add(&row, pending->nnull);
+	skx_inspect_add_null(&row);
+	skx_inspect_add_null(&row);
+	skx_inspect_add_null(&row);
+	skx_inspect_add(&row, pending->total_length);
+	skx_inspect_part_end(rsinfo, &row);
+}
+
+/* Pages without documents; xid 0: they wait for nothing. */
+static void
+skx_inspect_pages(ReturnSetInfo *rsinfo, const char *kind, uint32 segment,
+				  uint64 npages, uint64 xid)
+{
+	SkxRow		row = {0};
+
+	skx_inspect_part(&row, kind, segment);
+	skx_inspect_add_null(&row);
+	skx_inspect_add_null(&row);
+	skx_inspect_add_null(&row);
+	skx_inspect_add(&row, npages);
+	skx_inspect_add(&row, npages * BLCKSZ);
+	if (xid > 0)
+		row.values[row.n++] =
+			FullTransactionIdGetDatum(FullTransactionIdFromU64(xid));
+	skx_inspect_part_end(rsinfo, &row);
+}
+
+static void
+skx_inspect_operations(ReturnSetInfo *rsinfo, const SkxView *view)
+{
+	int			i;
+	int			k;
+
+	for (i = 0; i < view->noperations; i++)
+	{
+		const SkxDiskOperation *op = &view->operations[i];
+		uint64		npages = 0;
+
+		for (k = 0; k < view->nextents; k++)
+		{
+			if (view->extents[k].operation == op->segment)
+				npages += view->extents[k].npages;
+		}
+		skx_inspect_pages(rsinfo, op->kind == SKX_OPERATION_FLUSH ?
+						  "flush" : "merge", op->segment, npages, 0);
+	}
+}
+
+static int
+skx_inspect_compare_xids(const void *a, const void *b)
+{
+	uint64		x = ((const SkxDiskExtent *) a)->safexid;
+	uint64		y = ((const SkxDiskExtent *) b)->safexid;
+
+	return (x > y) - (x < y);
+}
+
+/* A row for each transaction id that pages wait for. */
+static void
+skx_inspect_waiting(ReturnSetInfo *rsinfo, const SkxView *view)
+{
+	SkxDiskExtent *waiting = palloc_extended((view->nextents + 1) *
+											 sizeof(SkxDiskExtent),
+											 MCXT_ALLOC_HUGE);
+	uint64		npages = 0;
+	int			n = 0;
+	int			i;
+
+	for (i = 0; i < view->nextents; i++)
+	{
+		if (skx_inspect_waits(&view->extents[i]))
+			waiting[n++] = view->extents[i];
+	}
+	qsort(waiting, n, sizeof(SkxDiskExtent), skx_inspect_compare_xids);
+	for (i = 0; i < n; i++)
+	{
+		npages += waiting[i].npages;
+		if (i + 1 < n && waiting[i + 1].safexid == waiting[i].safexid)
+			continue;
+		skx_inspect_pages(rsinfo, "waiting", 0, npages, waiting[i].safexid);
+		npages = 0;
+	}
+	pfree(waiting);
+}
+
+/* All parts, segments first, the largest of them at the top. */
 Datum
 skipidx_segments(PG_FUNCTION_ARGS)
 {
+	ReturnSetInfo *rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
 	Relation	rel = skx_inspect_open(PG_GETARG_OID(0), SKX_INSPECT_STATS);
 	SkxView    *view = skx_manifest_view(rel);
 	SkxBlkFile *file = skx_segment_file(rel, view->meta.incarnation);
+	SkxPendingTotals pending;
+	SkxFreeTotals free;
 	int			i;
 
-	StaticAssertStmt(SKX_SEGMENTS_COLUMNS == 10 + SKX_SEGMENT_NPLANES,
+	StaticAssertStmt(SKX_SEGMENTS_COLUMNS == 14 + SKX_SEGMENT_NPLANES,
 					 "columns of skipidx_segments");
 	InitMaterializedSRF(fcinfo, 0);
 	for (i = 0; i < view->nsegments; i++)
 	{
 		SkxSegment *seg = skx_segment_open(file, rel, view, i);
 
-		skx_inspect_segment((ReturnSetInfo *) fcinfo->resultinfo,
-							&view->segments[i], seg);
+		skx_inspect_segment(rsinfo, &view->segments[i], seg);
 		skx_segment_close(seg);
 	}
 	skx_blkio_close(file);
+	skx_pending_totals(rel, view, &pending);
+	skx_inspect_pending(rsinfo, &pending);
+	skx_inspect_operations(rsinfo, view);
+	skx_inspect_waiting(rsinfo, view);
+	skx_inspect_sum_free(view, &free);
+	skx_inspect_pages(rsinfo, "free", 0, free.nfree, 0);
+	skx_inspect_pages(rsinfo, "pool", 0, free.npool, 0);
+	skx_inspect_pages(rsinfo, "head", 0, 1 + view->nroot + view->nstripes, 0);
 	relation_close(rel, AccessShareLock);
 	return (Datum) 0;
 }

@@ -13,14 +13,19 @@
  */
 #include "postgres.h"
 
-#include "access/generic_xlog.h"
 #include "compat/compat.h"
+#include "fault/fault.h"
 #include "format/format.h"
 #include "maint/maint.h"
 #include "pending/pending.h"
-#include "port/pg_bitutils.h"
 #include "segment/segment.h"
 #include "storage/lmgr.h"
+
+/*
+ * A pending list of fewer bytes is left as it is: the smallest segment is not
+ * smaller, and costs a query as much.
+ */
+#define SKX_CLEANUP_WORTH	(64 * 1024)
 
 StaticAssertDecl(SKX_DELETES_PER_PAGE % SKX_TID_GROUP == 0,
 				 "groups of TIDs do not cross pages of the deletes plane");
@@ -36,70 +41,6 @@ typedef struct SkxVacuum
 	uint8		deleted[SKX_DELETES_BYTES]; /* bits of the page, as found */
 	uint8		dying[SKX_DELETES_BYTES];	/* bits to add */
 } SkxVacuum;
-
-static Buffer
-skx_maint_lock_deletes(const SkxSegment *seg, uint32 ordinal, int mode)
-{
-	BlockNumber block = skx_segment_block(seg, SKX_SEGMENT_DELETES, ordinal);
-	Buffer		buffer = ReadBuffer(seg->rel, block);
-	const char *wrong;
-
-	LockBuffer(buffer, mode);
-	wrong = skx_segment_check_deletes(seg, ordinal,
-									  (const char *) BufferGetPage(buffer));
-	if (wrong != NULL)
-		skx_format_report(seg->rel, block, wrong);
-	return buffer;
-}
-
-static void
-skx_maint_read_deletes(SkxVacuum *v, const SkxSegment *seg, uint32 ordinal)
-{
-	Buffer		buffer = skx_maint_lock_deletes(seg, ordinal,
-												BUFFER_LOCK_SHARE);
-
-	if (PageIsNew(BufferGetPage(buffer)))
-		memset(v->deleted, 0, SKX_DELETES_BYTES);
-	else
-		memcpy(v->deleted, skx_manifest_content(buffer) +
-			   sizeof(SkxDiskDeletes), SKX_DELETES_BYTES);
-	UnlockReleaseBuffer(buffer);
-}
-
-/* Adds v->dying to the page, which is made at its segment's first delete. */
-static void
-skx_maint_write_deletes(SkxVacuum *v, const SkxSegment *seg, uint32 ordinal)
-{
-	SkxPageIdentity id;
-	Buffer		buffer = skx_maint_lock_deletes(seg, ordinal,
-												BUFFER_LOCK_EXCLUSIVE);
-	bool		fresh = PageIsNew(BufferGetPage(buffer));
-	GenericXLogState *xlog = GenericXLogStart(seg->rel);
-	char	   *page;
-	SkxDiskDeletes *head;
-	uint8	   *bits;
-	int			i;
-
-	page = (char *) GenericXLogRegisterBuffer(xlog, buffer, fresh ?
-											  GENERIC_XLOG_FULL_IMAGE : 0);
-	if (fresh)
-	{
-		id.incarnation = seg->incarnation;
-		id.segment = seg->header.segment;
-		id.ordinal = ordinal;
-		id.plane = SKX_PLANE_DELETES;
-		skx_format_page_init(page, &id);
-		((PageHeader) page)->pd_lower +=
-			sizeof(SkxDiskDeletes) + SKX_DELETES_BYTES;
-	}
-	head = (SkxDiskDeletes *) (page + SKX_PAGE_START);
-	bits = (uint8 *) (head + 1);
-	for (i = 0; i < SKX_DELETES_BYTES; i++)
-		bits[i] |= v->dying[i];
-	head->ndeleted = pg_popcount((const char *) bits, SKX_DELETES_BYTES);
-	GenericXLogFinish(xlog);
-	UnlockReleaseBuffer(buffer);
-}
 
 /*
  * Asks about documents first .. first + n - 1, one group of TIDs, which lie
@@ -149,7 +90,7 @@ skx_maint_vacuum_segment(SkxVacuum *v, SkxSegment *seg)
 
 		if (doc >= ndocs)
 			break;
-		skx_maint_read_deletes(v, seg, ordinal);
+		skx_segment_read_deletes(seg, ordinal, v->deleted);
 		memset(v->dying, 0, SKX_DELETES_BYTES);
 		for (; doc < end; doc += SKX_TID_GROUP)
 		{
@@ -158,7 +99,10 @@ skx_maint_vacuum_segment(SkxVacuum *v, SkxSegment *seg)
 			skx_compat_vacuum_delay();
 		}
 		if (dying > 0)
-			skx_maint_write_deletes(v, seg, ordinal);
+		{
+			skx_segment_add_deletes(seg, ordinal, v->dying);
+			SKX_FAULT(SKX_FAULT_VACUUM_SEGMENT_MARKED);
+		}
 		v->removed += dying;
 	}
 }
@@ -172,8 +116,13 @@ skx_maint_set_pages(Relation index, const SkxView *view,
 
 	stats->num_pages = RelationGetNumberOfBlocks(index);
 	stats->pages_free = pending->nunused;
+	for (i = 0; i < view->meta.npool; i++)
+		stats->pages_free += view->meta.pool[i].npages;
 	for (i = 0; i < view->nextents; i++)
-		stats->pages_free += view->extents[i].npages;
+	{
+		if (view->extents[i].operation == 0)
+			stats->pages_free += view->extents[i].npages;
+	}
 	stats->estimated_count = false;
 }
 
@@ -216,12 +165,15 @@ skx_maint_bulkdelete(Relation index, IndexBulkDeleteResult *stats,
 void
 skx_maint_count(Relation index, IndexBulkDeleteResult *stats)
 {
-	SkxView    *view = skx_manifest_view(index);
-	SkxBlkFile *file = skx_segment_file(index, view->meta.incarnation);
 	SkxPendingTotals totals;
+	SkxView    *view;
+	SkxBlkFile *file;
 	double		ndocs = 0;
 	int			i;
 
+	LockPage(index, SKX_META_BLOCK, ShareLock);
+	view = skx_manifest_view(index);
+	file = skx_segment_file(index, view->meta.incarnation);
 	for (i = 0; i < view->nsegments; i++)
 	{
 		SkxSegment *seg = skx_segment_open(file, index, view, i);
@@ -232,7 +184,17 @@ skx_maint_count(Relation index, IndexBulkDeleteResult *stats)
 	}
 	skx_blkio_close(file);
 	skx_pending_totals(index, view, &totals);
+	UnlockPage(index, SKX_META_BLOCK, ShareLock);
 	stats->num_index_tuples = ndocs + totals.ndocs - totals.ndead;
 	skx_maint_set_pages(index, view, &totals, stats);
 	pfree(view);
+}
+
+void
+skx_maint_cleanup(Relation index, const SkxMaintOptions *options)
+{
+	skx_manifest_tidy(index);
+	if (skx_maint_pending_bytes(index) >= SKX_CLEANUP_WORTH)
+		skx_maint_flush_all(index, options, SKX_WAIT_PAGE);
+	skx_maint_merge(index, options, 0, SKX_WAIT_PAGE);
 }

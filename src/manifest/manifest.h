@@ -13,6 +13,9 @@
 
 #define SKX_META_BLOCK		0	/* of the metapage */
 
+/* Pending stripes of a new index: inserts of so many backends do not meet. */
+#define SKX_STRIPES			4
+
 /*
  * One consistent reading of the metapage and the root under it.  A scan takes
  * its view after its snapshot exists and uses nothing else.
@@ -23,9 +26,13 @@ typedef struct SkxView
 	int			nsegments;
 	int			nstripes;
 	int			nextents;
+	int			noperations;
+	int			nroot;			/* pages of the root */
 	SkxDiskSegmentRef *segments;
 	SkxDiskStripeRef *stripes;
 	SkxDiskExtent *extents;
+	SkxDiskOperation *operations;
+	BlockNumber *root;			/* they, in order */
 } SkxView;
 
 /* manifest_view.c */
@@ -46,8 +53,8 @@ extern BlockNumber skx_manifest_stripe(Relation rel, uint32 choice,
 
 /*
  * A mutable page, pinned, locked in `mode` (BUFFER_LOCK_*) and checked to be
- * what it should.  Of pages in extents of stripes (pending, chain) the
- * ordinal is not compared: see skx_manifest_take_extent.
+ * what it should.  Of pages in extents of stripes (pending, chain) segment
+ * and ordinal are not compared: see skx_manifest_take_extent.
  */
 extern Buffer skx_manifest_buffer(Relation rel, uint64 incarnation,
 								  BlockNumber block, SkxPlane plane,
@@ -61,8 +68,8 @@ extern Buffer skx_manifest_buffer(Relation rel, uint64 incarnation,
  * manifest_create.c : a new index
  *
  * The head of the file, whole blocks from page 0 on, holds metapage, root
- * pages as many as needed, and one stripe page; what is left of the head is
- * the stripe's first extent, so that a small index is one block.
+ * pages as many as needed, and the stripe pages; what is left of the head is
+ * the first stripe's first extent, so that a small index is one block.
  */
 typedef struct SkxManifestNew
 {
@@ -95,15 +102,17 @@ extern void skx_manifest_create_init(Relation rel, uint64 incarnation,
 									 uint32 block_size);
 
 /*
- * manifest_extent.c : takes `npages` (a whole number of blocks) of the file
+ * manifest_extent.c : takes `npages` (a whole number of blocks) or more
  *
- * Extends the file, zero-filled, and raises meta.nblocks in a WAL record that
- * also carries the caller's change of `owner` (a page locked exclusively,
- * where `apply` notes the extent), so that a crash loses neither.  The first
- * and the last page of the extent become empty pages of SKX_PLANE_PENDING in
- * the same record: the last so that replay makes the file long enough, the
- * first to hold `previous` as its ordinal, which chains the extents of one
- * owner.  The other pages are zero.  Locks the metapage: see README.md for
+ * From the pool in the metapage, or else the file grows, and meta.nblocks
+ * with it, in a WAL record that also carries the caller's change of `owner`
+ * (a page locked exclusively, where `apply` notes the extent), so that a crash
+ * loses neither.  The first page of the extent becomes an empty page of
+ * SKX_PLANE_PENDING in the same record, with the extent's length as its
+ * segment and `previous` as its ordinal, which chains the extents of one
+ * owner (other pages of extents have 0 and InvalidBlockNumber); and so does the last one where the file
+ * grew, so that replay makes it long enough.  The content of the other pages
+ * is whatever they were used for last.  Locks the metapage: see README.md for
  * the order.  Errors out, with nothing changed, when the disk is full.
  */
 typedef void (*SkxExtentApply) (char *page, BlockNumber block, uint32 npages,
@@ -112,5 +121,8 @@ extern BlockNumber skx_manifest_take_extent(Relation rel, uint32 npages,
 											BlockNumber previous,
 											Buffer owner,
 											SkxExtentApply apply, void *arg);
+
+/* A random number, for an incarnation or the salt of a segment. */
+extern uint64 skx_manifest_random(void);
 
 #endif							/* SKX_MANIFEST_MANIFEST_H */

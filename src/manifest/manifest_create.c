@@ -1,6 +1,6 @@
 /*
  * manifest_create.c
- *	  The head of a new index file: metapage, root, stripe page.
+ *	  The head of a new index file: metapage, root, stripe pages.
  *
  * Nobody else sees the relation yet, so the pages go past shared buffers like
  * those of the segments that the root names.  The init fork of an unlogged
@@ -12,12 +12,10 @@
 #include "access/xloginsert.h"
 #include "blkio/blkio.h"
 #include "compat/compat.h"
-#include "manifest/manifest.h"
+#include "manifest/manifest_internal.h"
 #include "storage/bufmgr.h"
 #include "storage/smgr.h"
 #include "utils/rel.h"
-
-#define SKX_ROOT_CAPACITY	(SKX_PAGE_CAPACITY - sizeof(SkxDiskRootPage))
 
 /* An extent never crosses from one file of the relation into the next. */
 StaticAssertDecl(RELSEG_SIZE % (SKX_BLOCK_SIZE_MAX / BLCKSZ) == 0,
@@ -28,7 +26,7 @@ typedef struct SkxHead
 {
 	const SkxManifestNew *m;
 	char	  **pages;
-	uint32		npages;			/* in use: metapage, root, stripe */
+	uint32		npages;			/* in use: metapage, root, stripes */
 	uint32		size;			/* npages in whole blocks */
 } SkxHead;
 
@@ -37,7 +35,7 @@ skx_manifest_stream_size(const SkxManifestNew *m)
 {
 	return sizeof(SkxDiskRoot) +
 		(Size) m->nsegments * sizeof(SkxDiskSegmentRef) +
-		sizeof(SkxDiskStripeRef) +
+		SKX_STRIPES * sizeof(SkxDiskStripeRef) +
 		(Size) m->nextents * sizeof(SkxDiskExtent);
 }
 
@@ -51,7 +49,7 @@ skx_manifest_root_pages(const SkxManifestNew *m)
 uint32
 skx_manifest_new_pages(const SkxManifestNew *m)
 {
-	return 1 + skx_manifest_root_pages(m) + 1;
+	return 1 + skx_manifest_root_pages(m) + SKX_STRIPES;
 }
 
 static char *
@@ -89,8 +87,7 @@ static void
 skx_manifest_head_root(SkxHead *head)
 {
 	const SkxManifestNew *m = head->m;
-	SkxDiskRoot root = {m->nsegments, 1, m->nextents, 0};
-	SkxDiskStripeRef stripe = {head->npages - 1, InvalidBlockNumber, 0};
+	SkxDiskRoot root = {m->nsegments, SKX_STRIPES, m->nextents, 0};
 	Size		size = skx_manifest_stream_size(m);
 	char	   *stream = palloc(size);
 	char	   *p = stream;
@@ -102,8 +99,16 @@ skx_manifest_head_root(SkxHead *head)
 	if (m->nsegments > 0)
 		memcpy(p, m->segments, m->nsegments * sizeof(SkxDiskSegmentRef));
 	p += m->nsegments * sizeof(SkxDiskSegmentRef);
-	memcpy(p, &stripe, sizeof(stripe));
-	p += sizeof(stripe);
+	for (i = 0; i < SKX_STRIPES; i++)
+	{
+		SkxDiskStripeRef stripe = {0};
+
+		stripe.stripe = head->npages - SKX_STRIPES + i;
+		stripe.first = InvalidBlockNumber;
+		stripe.extent = InvalidBlockNumber;
+		memcpy(p, &stripe, sizeof(stripe));
+		p += sizeof(stripe);
+	}
 	if (m->nextents > 0)
 		memcpy(p, m->extents, m->nextents * sizeof(SkxDiskExtent));
 
@@ -125,21 +130,30 @@ skx_manifest_head_root(SkxHead *head)
 }
 
 static void
-skx_manifest_head_stripe(SkxHead *head)
+skx_manifest_head_stripes(SkxHead *head)
 {
-	SkxDiskStripe *stripe;
 	uint32		block;
+	uint32		i;
 
-	stripe = (SkxDiskStripe *) skx_manifest_head_page(head, head->npages - 1,
-													  SKX_PLANE_STRIPE, 0,
-													  sizeof(SkxDiskStripe));
-	stripe->next_sequence = 1;
-	stripe->first = InvalidBlockNumber;
-	stripe->tail = InvalidBlockNumber;
-	stripe->extent_next = head->npages;
-	stripe->extent_end = head->size;
-	stripe->extent_last = head->size > head->npages ? head->npages :
-		InvalidBlockNumber;
+	for (i = 0; i < SKX_STRIPES; i++)
+	{
+		SkxDiskStripe *stripe;
+
+		block = head->npages - SKX_STRIPES + i;
+		stripe = (SkxDiskStripe *)
+			skx_manifest_head_page(head, block, SKX_PLANE_STRIPE, 0,
+								   sizeof(SkxDiskStripe));
+		stripe->next_sequence = 1;
+		stripe->first = InvalidBlockNumber;
+		stripe->tail = InvalidBlockNumber;
+		stripe->extent_last = InvalidBlockNumber;
+		if (i == 0 && head->size > head->npages)
+		{
+			stripe->extent_next = head->npages;
+			stripe->extent_end = head->size;
+			stripe->extent_last = head->npages;
+		}
+	}
 
 	/*
 	 * Pages of an extent may be zero, but here they would be holes in the
@@ -148,6 +162,9 @@ skx_manifest_head_stripe(SkxHead *head)
 	for (block = head->npages; block < head->size; block++)
 		skx_manifest_head_page(head, block, SKX_PLANE_PENDING,
 							   InvalidBlockNumber, 0);
+	if (head->size > head->npages)
+		skx_format_trailer(head->pages[head->npages])->segment =
+			head->size - head->npages;
 }
 
 static SkxHead *
@@ -168,7 +185,7 @@ skx_manifest_head(const SkxManifestNew *m)
 		head->pages[i] = palloc0(BLCKSZ);
 	skx_manifest_head_meta(head);
 	skx_manifest_head_root(head);
-	skx_manifest_head_stripe(head);
+	skx_manifest_head_stripes(head);
 	return head;
 }
 
@@ -238,4 +255,16 @@ skx_manifest_create_init(Relation rel, uint64 incarnation, uint32 block_size)
 	 */
 	smgrimmedsync(RelationGetSmgr(rel), INIT_FORKNUM);
 	skx_manifest_head_free(head);
+}
+
+uint64
+skx_manifest_random(void)
+{
+	uint64		number;
+
+	if (!pg_strong_random(&number, sizeof(number)))
+		ereport(ERROR,
+				(errcode(ERRCODE_INTERNAL_ERROR),
+				 errmsg("could not generate a random number for the index")));
+	return number;
 }

@@ -1,44 +1,61 @@
 /*
  * manifest_extent.c
- *	  Takes extents at the end of the file.
+ *	  Takes extents for stripes: from the pool, or at the end of the file.
  *
  * meta.nblocks is where the allocated part of the file ends.  The file may be
  * longer: an extension is not logged, so a crash right after it leaves pages
  * past nblocks, and they are simply taken by whoever comes next.
+ *
+ * The pool is a part of the free extents that inserts reach without the lock
+ * that protects the root: what is in it was found to be needed by no snapshot
+ * when it was put there, and standbys have been told.
  */
 #include "postgres.h"
 
 #include "access/generic_xlog.h"
+#include "blkio/blkio.h"
 #include "compat/compat.h"
+#include "fault/fault.h"
 #include "format/format.h"
-#include "manifest/manifest.h"
+#include "manifest/manifest_internal.h"
 #include "storage/bufmgr.h"
-#include "storage/lmgr.h"
-#include "storage/smgr.h"
 #include "utils/rel.h"
 
-/*
- * Makes the file at least `nblocks` long.  Every page is written, not only
- * the last one, so that a full disk shows here and not when a buffer is
- * evicted or a checkpoint runs.
- */
-static void
-skx_manifest_extend(Relation rel, BlockNumber nblocks)
-{
-	SkxAlignedBlock zero;
-	BlockNumber block;
+/* Not worth an extent of its own when one is cut. */
+#define SKX_EXTENT_LEAST	16
 
-	memset(zero.data, 0, BLCKSZ);
-	LockRelationForExtension(rel, ExclusiveLock);
-	for (block = RelationGetNumberOfBlocks(rel); block < nblocks; block++)
-		smgrextend(RelationGetSmgr(rel), MAIN_FORKNUM, block, zero.data,
-				   false);
-	UnlockRelationForExtension(rel, ExclusiveLock);
+Buffer
+skx_manifest_fresh(Relation rel, BlockNumber block)
+{
+	return ReadBufferExtended(rel, MAIN_FORKNUM, block, RBM_ZERO_AND_LOCK,
+							  NULL);
 }
 
-/* Pins and locks a page of an extent that nobody refers to yet. */
+void
+skx_manifest_empty(GenericXLogState *xlog, Buffer buffer, uint64 incarnation,
+				   uint32 npages, BlockNumber previous)
+{
+	SkxPageIdentity id = {incarnation, npages, previous, SKX_PLANE_PENDING};
+
+	skx_format_page_init((char *)
+						 GenericXLogRegisterBuffer(xlog, buffer,
+												   GENERIC_XLOG_FULL_IMAGE),
+						 &id);
+}
+
+void
+skx_manifest_check_growth(Relation rel, BlockNumber nblocks, uint32 npages)
+{
+	if (npages > MaxBlockNumber - nblocks)
+		ereport(ERROR,
+				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+				 errmsg("index \"%s\" cannot grow beyond %u blocks",
+						RelationGetRelationName(rel), MaxBlockNumber)));
+}
+
+/* A page past the allocated part must not have been used by anyone. */
 static Buffer
-skx_manifest_fresh(Relation rel, BlockNumber block)
+skx_manifest_new_page(Relation rel, BlockNumber block)
 {
 	Buffer		buffer = ReadBuffer(rel, block);
 
@@ -49,16 +66,32 @@ skx_manifest_fresh(Relation rel, BlockNumber block)
 	return buffer;
 }
 
-static void
-skx_manifest_empty(GenericXLogState *xlog, Buffer buffer, uint64 incarnation,
-				   uint32 ordinal)
+/* Cuts an extent out of the pool; false when it has none that will do. */
+static bool
+skx_manifest_take_pooled(SkxDiskMeta *meta, BlockNumber *block,
+						 uint32 *npages)
 {
-	SkxPageIdentity id = {incarnation, 0, ordinal, SKX_PLANE_PENDING};
+	int			i;
 
-	skx_format_page_init((char *)
-						 GenericXLogRegisterBuffer(xlog, buffer,
-												   GENERIC_XLOG_FULL_IMAGE),
-						 &id);
+	for (i = 0; i < meta->npool; i++)
+	{
+		SkxDiskPoolExtent *extent = &meta->pool[i];
+
+		if (extent->npages < *npages)
+			continue;
+		if (extent->npages < *npages + SKX_EXTENT_LEAST)
+			*npages = extent->npages;
+		*block = extent->block;
+		extent->block += *npages;
+		extent->npages -= *npages;
+		if (extent->npages == 0)
+		{
+			*extent = meta->pool[--meta->npool];
+			memset(&meta->pool[meta->npool], 0, sizeof(SkxDiskPoolExtent));
+		}
+		return true;
+	}
+	return false;
 }
 
 BlockNumber
@@ -76,27 +109,31 @@ skx_manifest_take_extent(Relation rel, uint32 npages, BlockNumber previous,
 								  ->incarnation, SKX_META_BLOCK,
 								  SKX_PLANE_META, 0, BUFFER_LOCK_EXCLUSIVE);
 	memcpy(&meta, skx_manifest_content(metabuf), sizeof(meta));
-	block = meta.nblocks;
-	if (npages > MaxBlockNumber - block)
-		ereport(ERROR,
-				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
-				 errmsg("index \"%s\" cannot grow beyond %u blocks",
-						RelationGetRelationName(rel), MaxBlockNumber)));
-	skx_manifest_extend(rel, block + npages);
-	first = skx_manifest_fresh(rel, block);
-	if (npages > 1)
-		last = skx_manifest_fresh(rel, block + npages - 1);
+	if (skx_manifest_take_pooled(&meta, &block, &npages))
+		first = skx_manifest_fresh(rel, block);
+	else
+	{
+		block = meta.nblocks;
+		skx_manifest_check_growth(rel, block, npages);
+		skx_blkio_live_extend(rel, block + npages);
+		SKX_FAULT(SKX_FAULT_EXTENT_GROWN);
+		first = skx_manifest_new_page(rel, block);
+		if (npages > 1)
+			last = skx_manifest_new_page(rel, block + npages - 1);
+		meta.nblocks = block + npages;
+	}
 
 	xlog = GenericXLogStart(rel);
-	meta.nblocks = block + npages;
 	memcpy((char *) GenericXLogRegisterBuffer(xlog, metabuf, 0) +
 		   SKX_PAGE_START, &meta, sizeof(meta));
 	apply((char *) GenericXLogRegisterBuffer(xlog, owner, 0), block, npages,
 		  arg);
-	skx_manifest_empty(xlog, first, meta.incarnation, previous);
+	skx_manifest_empty(xlog, first, meta.incarnation, npages, previous);
 	if (BufferIsValid(last))
-		skx_manifest_empty(xlog, last, meta.incarnation, InvalidBlockNumber);
+		skx_manifest_empty(xlog, last, meta.incarnation, 0,
+						   InvalidBlockNumber);
 	GenericXLogFinish(xlog);
+	SKX_FAULT(SKX_FAULT_EXTENT_TAKEN);
 
 	if (BufferIsValid(last))
 		UnlockReleaseBuffer(last);

@@ -14,7 +14,7 @@
 #include "postgres.h"
 
 #include "format/format.h"
-#include "manifest/manifest.h"
+#include "manifest/manifest_internal.h"
 #include "storage/bufmgr.h"
 #include "utils/memutils.h"
 #include "utils/rel.h"
@@ -27,16 +27,19 @@ typedef struct SkxRootReader
 	BlockNumber next;			/* page to read */
 	uint32		ordinal;		/* of that page */
 	BlockNumber block;			/* page that was read last */
+	BlockNumber first;			/* page 0 */
+	BlockNumber *pages;			/* all pages, room for `most`; or NULL as
+								 * long as only page 0 has been read */
+	uint32		most;
 	uint32		nbytes;			/* on it */
 	uint32		used;			/* of them */
 	PGAlignedBlock page;
 } SkxRootReader;
 
-/* What an insert needs of the root; kept in rd_amcache. */
+/* What an insert needs of the root, which never changes; in rd_amcache. */
 typedef struct SkxStripeCache
 {
 	uint64		incarnation;
-	uint64		generation;
 	uint32		nstripes;
 	BlockNumber stripes[FLEXIBLE_ARRAY_MEMBER];
 } SkxStripeCache;
@@ -55,7 +58,10 @@ skx_manifest_buffer(Relation rel, uint64 incarnation, BlockNumber block,
 	id.plane = plane;
 	id.ordinal = ordinal;
 	if (plane == SKX_PLANE_PENDING || plane == SKX_PLANE_CHAIN)
+	{
+		id.segment = skx_format_trailer(BufferGetPage(buffer))->segment;
 		id.ordinal = skx_format_trailer(BufferGetPage(buffer))->ordinal;
+	}
 	wrong = skx_format_page_check((const char *) BufferGetPage(buffer), &id);
 	if (wrong != NULL)
 		skx_format_report(rel, block, wrong);
@@ -98,9 +104,9 @@ skx_manifest_check_meta(Relation rel, const char *page)
 		skx_format_report(rel, SKX_META_BLOCK,
 						  "the metapage has an impossible block size");
 	if (meta->nblocks % pages != 0 || meta->root == SKX_META_BLOCK ||
-		meta->root >= meta->nblocks)
+		meta->root >= meta->nblocks || meta->npool > SKX_META_POOL)
 		skx_format_report(rel, SKX_META_BLOCK,
-						  "the metapage has an impossible root or file size");
+						  "the metapage has an impossible root, pool or file size");
 }
 
 void
@@ -123,7 +129,13 @@ skx_manifest_root_page(SkxRootReader *r)
 
 	if (r->next == SKX_META_BLOCK || r->next >= r->meta->nblocks)
 		skx_format_report(r->rel, r->block, "the root ends too early");
+	if (r->ordinal > 0 && (r->pages == NULL || r->ordinal >= r->most))
+		skx_format_report(r->rel, r->block, "the root ends too late");
 	r->block = r->next;
+	if (r->ordinal == 0)
+		r->first = r->block;
+	else
+		r->pages[r->ordinal] = r->block;
 	buffer = skx_manifest_buffer(r->rel, r->meta->incarnation, r->block,
 								 SKX_PLANE_ROOT, r->ordinal,
 								 BUFFER_LOCK_SHARE);
@@ -194,9 +206,19 @@ skx_manifest_check_view(Relation rel, const SkxView *view)
 		const SkxDiskExtent *extent = &view->extents[i];
 
 		if (extent->npages == 0 ||
-			(uint64) extent->block + extent->npages > nblocks)
+			(uint64) extent->block + extent->npages > nblocks ||
+			(i > 0 && extent->block < extent[-1].block + extent[-1].npages))
 			skx_format_report(rel, root,
 							  "the root names an impossible extent");
+	}
+	for (i = 0; i < view->noperations; i++)
+	{
+		const SkxDiskOperation *op = &view->operations[i];
+
+		if (op->segment == 0 || op->segment >= view->meta.next_segment ||
+			op->kind < SKX_OPERATION_FLUSH || op->kind > SKX_OPERATION_MERGE)
+			skx_format_report(rel, root,
+							  "the root names an impossible operation");
 	}
 }
 
@@ -209,13 +231,20 @@ skx_manifest_root_size(Relation rel, const SkxDiskMeta *meta,
 
 	size = (uint64) root->nsegments * sizeof(SkxDiskSegmentRef) +
 		(uint64) root->nstripes * sizeof(SkxDiskStripeRef) +
-		(uint64) root->nextents * sizeof(SkxDiskExtent);
-	if (root->nstripes == 0 || root->noperations != 0 ||
+		(uint64) root->nextents * sizeof(SkxDiskExtent) +
+		(uint64) root->noperations * sizeof(SkxDiskOperation);
+	if (root->nstripes == 0 || root->noperations > SKX_OPERATION_MERGE ||
 		root->nsegments > PG_INT32_MAX || root->nextents > PG_INT32_MAX ||
 		root->nstripes > PG_INT32_MAX ||
 		size > (uint64) meta->nblocks * SKX_PAGE_CAPACITY)
 		skx_format_report(rel, meta->root, "the root has impossible counts");
 	return (Size) size;
+}
+
+uint32
+skx_manifest_root_most(Size size)
+{
+	return (sizeof(SkxDiskRoot) + size) / SKX_ROOT_CAPACITY + 2;
 }
 
 SkxView *
@@ -232,22 +261,31 @@ skx_manifest_view(Relation rel)
 	r.meta = &meta;
 	r.next = r.block = meta.root;
 	r.ordinal = r.nbytes = r.used = 0;
+	r.pages = NULL;
 	skx_manifest_root_bytes(&r, &root, sizeof(root));
 	size = skx_manifest_root_size(rel, &meta, &root);
+	r.most = skx_manifest_root_most(size);
 
 	view = MemoryContextAllocHuge(CurrentMemoryContext,
-								  MAXALIGN(sizeof(SkxView)) + size);
+								  MAXALIGN(sizeof(SkxView)) + size +
+								  r.most * sizeof(BlockNumber));
 	view->meta = meta;
 	view->nsegments = root.nsegments;
 	view->nstripes = root.nstripes;
 	view->nextents = root.nextents;
+	view->noperations = root.noperations;
 	view->segments = (SkxDiskSegmentRef *)
 		((char *) view + MAXALIGN(sizeof(SkxView)));
 	view->stripes = (SkxDiskStripeRef *) (view->segments + view->nsegments);
 	view->extents = (SkxDiskExtent *) (view->stripes + view->nstripes);
+	view->operations = (SkxDiskOperation *) (view->extents + view->nextents);
+	view->root = (BlockNumber *) (view->operations + view->noperations);
+	view->root[0] = r.first;
+	r.pages = view->root;
 	skx_manifest_root_bytes(&r, view->segments, size);
 	if (r.used != r.nbytes || BlockNumberIsValid(r.next))
 		skx_format_report(rel, r.block, "the root ends too late");
+	view->nroot = r.ordinal;
 	skx_manifest_check_view(rel, view);
 	return view;
 }
@@ -260,8 +298,7 @@ skx_manifest_stripe(Relation rel, uint32 choice, SkxDiskMeta *meta)
 	int			i;
 
 	skx_manifest_meta(rel, meta);
-	if (cache == NULL || cache->incarnation != meta->incarnation ||
-		cache->generation != meta->generation)
+	if (cache == NULL || cache->incarnation != meta->incarnation)
 	{
 		view = skx_manifest_view(rel);
 		*meta = view->meta;
@@ -274,7 +311,6 @@ skx_manifest_stripe(Relation rel, uint32 choice, SkxDiskMeta *meta)
 								   offsetof(SkxStripeCache, stripes) +
 								   view->nstripes * sizeof(BlockNumber));
 		cache->incarnation = meta->incarnation;
-		cache->generation = meta->generation;
 		cache->nstripes = view->nstripes;
 		for (i = 0; i < view->nstripes; i++)
 			cache->stripes[i] = view->stripes[i].stripe;

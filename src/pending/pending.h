@@ -9,9 +9,15 @@
 #include "storage/itemptr.h"
 #include "tsearch/ts_type.h"
 
-/* pending_append.c : crash-safe and visible when it returns; value NULL: a
- * row whose tsvector is NULL */
-extern void skx_pending_append(Relation rel, ItemPointer tid, TSVector value);
+/*
+ * pending_append.c : crash-safe and visible when it returns; value NULL: a
+ * row whose tsvector is NULL.  True once in a while, when a page of the list
+ * was filled: the time to ask for its size.
+ */
+extern bool skx_pending_append(Relation rel, ItemPointer tid, TSVector value);
+
+/* Bytes of all documents that are pending by that view. */
+extern uint64 skx_pending_bytes(Relation rel, const SkxView *view);
 
 /* pending_scan.c : all live documents of all stripes, by stripe and number */
 typedef struct SkxPendingScan SkxPendingScan;
@@ -28,6 +34,33 @@ extern SkxPendingScan *skx_pending_begin(Relation rel, const SkxView *view,
 										 bool want_dead);
 extern bool skx_pending_next(SkxPendingScan *scan, SkxPendingDoc *doc);
 extern void skx_pending_end(SkxPendingScan *scan);
+
+/*
+ * pending_flush.c : what a flush takes out of the lists
+ *
+ * begin fixes nothing; next gives live documents in the order of each stripe,
+ * until `budget` bytes of them, at least one document, were seen.  The caller
+ * has the lock of flushes, so no page leaves the lists meanwhile.
+ *
+ * Then, with the lock on the metapage, finish tells the documents that VACUUM
+ * marked dead after next had given them, by `late`, and what the root has to
+ * say afterwards: the view's stripes with what was flushed, and the extents
+ * that hold nothing else.  Both are palloc'd.
+ */
+typedef struct SkxPendingFlush SkxPendingFlush;
+
+extern SkxPendingFlush *skx_pending_flush_begin(Relation rel,
+												const SkxView *view,
+												uint64 budget);
+extern bool skx_pending_flush_next(SkxPendingFlush *flush,
+								   SkxPendingDoc *doc);
+extern void skx_pending_flush_finish(SkxPendingFlush *flush,
+									 void (*late) (ItemPointer tid, void *arg),
+									 void *arg, SkxDiskStripeRef **stripes,
+									 SkxDiskExtent **freed, int *nfreed);
+
+/* Did it see any document, live or dead? */
+extern bool skx_pending_flush_any(const SkxPendingFlush *flush);
 
 /* pending_vacuum.c : marks documents dead for which `callback` says so; it is
  * called once for every live document */
@@ -56,6 +89,9 @@ typedef struct SkxPendingTotals
 
 extern void skx_pending_totals(Relation rel, const SkxView *view,
 							   SkxPendingTotals *totals);
+
+/* Number of the last document of each of the view's stripes, pending or not. */
+extern void skx_pending_last(Relation rel, const SkxView *view, uint64 *last);
 
 /* Length of a document as ranking counts it: positions, or 1 per lexeme
  * without any. */

@@ -11,9 +11,16 @@
 
 #include "access/generic_xlog.h"
 #include "compat/compat.h"
+#include "fault/fault.h"
 #include "miscadmin.h"
 #include "pending/pending_internal.h"
 #include "storage/bufmgr.h"
+
+/*
+ * Records with chains that a page takes.  A flush cannot free what was taken
+ * after the page on which it stops, and these have their pages there.
+ */
+#define SKX_PENDING_CHAINS	8
 
 /* A record about to be added. */
 typedef struct SkxPendingRecord
@@ -54,7 +61,6 @@ skx_pending_put(char *stripe_page, char *page, const SkxPendingRecord *record)
 	head->nrecords++;
 
 	stripe->next_sequence++;
-	stripe->ndocs++;
 	if (record->doc.flags & SKX_PENDING_NULL)
 		stripe->nnull++;
 	stripe->total_length += record->length;
@@ -63,10 +69,10 @@ skx_pending_put(char *stripe_page, char *page, const SkxPendingRecord *record)
 
 /* Takes the stripe's next unused page as its new tail. */
 static void
-skx_pending_put_new(SkxPendingStripe *s, Buffer stripe, Buffer tail,
+skx_pending_put_new(SkxPendingStripe *s, Buffer tail,
 					const SkxPendingRecord *record)
 {
-	SkxDiskStripe *disk = (SkxDiskStripe *) skx_manifest_content(stripe);
+	SkxDiskStripe *disk = (SkxDiskStripe *) skx_manifest_content(s->buffer);
 	SkxDiskPendingPage *head;
 	GenericXLogState *xlog;
 	BlockNumber block;
@@ -75,12 +81,12 @@ skx_pending_put_new(SkxPendingStripe *s, Buffer stripe, Buffer tail,
 	char	   *page;
 	char	   *before;
 
-	skx_pending_extend(s, stripe, 1);
+	skx_pending_extend(s, 1);
 	block = disk->extent_next;
 	fresh = skx_pending_fresh(s, block);
 
 	xlog = GenericXLogStart(s->rel);
-	stripe_page = (char *) GenericXLogRegisterBuffer(xlog, stripe, 0);
+	stripe_page = (char *) GenericXLogRegisterBuffer(xlog, s->buffer, 0);
 	page = (char *) GenericXLogRegisterBuffer(xlog, fresh,
 											  GENERIC_XLOG_FULL_IMAGE);
 	skx_pending_init_page(page, fresh, s, SKX_PLANE_PENDING);
@@ -105,49 +111,64 @@ skx_pending_put_new(SkxPendingStripe *s, Buffer stripe, Buffer tail,
 	UnlockReleaseBuffer(fresh);
 }
 
-static void
+/* Does the record go on the tail page, locked, or on a new one? */
+static bool
+skx_pending_fits(Buffer tail, const SkxPendingRecord *record)
+{
+	Page		page = BufferGetPage(tail);
+	const SkxDiskPendingPage *head =
+	(const SkxDiskPendingPage *) skx_manifest_content(tail);
+
+	if ((record->doc.flags & SKX_PENDING_CHAIN) &&
+		head->nrecords >= SKX_PENDING_CHAINS)
+		return false;
+	return ((PageHeader) page)->pd_lower +
+		SKX_PENDING_RECORD_SIZE(record->doc.nbytes) <= SKX_PAGE_END;
+}
+
+/* True when it took a new page. */
+static bool
 skx_pending_put_record(SkxPendingStripe *s, const SkxPendingRecord *record)
 {
-	Buffer		stripe = skx_pending_buffer(s->rel, &s->meta, s->block,
-											SKX_PLANE_STRIPE,
-											BUFFER_LOCK_EXCLUSIVE);
-	BlockNumber last = ((SkxDiskStripe *) skx_manifest_content(stripe))->tail;
+	BlockNumber last =
+		((SkxDiskStripe *) skx_manifest_content(s->buffer))->tail;
 	Buffer		tail = InvalidBuffer;
-	Size		used = BLCKSZ;
+	bool		full;
 
 	if (BlockNumberIsValid(last))
-	{
 		tail = skx_pending_buffer(s->rel, &s->meta, last, SKX_PLANE_PENDING,
 								  BUFFER_LOCK_EXCLUSIVE);
-		used = ((PageHeader) BufferGetPage(tail))->pd_lower;
-	}
-	if (used + SKX_PENDING_RECORD_SIZE(record->doc.nbytes) <= SKX_PAGE_END)
+	full = !BufferIsValid(tail) || !skx_pending_fits(tail, record);
+	if (full)
+		skx_pending_put_new(s, tail, record);
+	else
 	{
 		GenericXLogState *xlog = GenericXLogStart(s->rel);
 		char	   *stripe_page;
 		char	   *page;
 
-		stripe_page = (char *) GenericXLogRegisterBuffer(xlog, stripe, 0);
+		stripe_page = (char *) GenericXLogRegisterBuffer(xlog, s->buffer, 0);
 		page = (char *) GenericXLogRegisterBuffer(xlog, tail, 0);
 		skx_pending_put(stripe_page, page, record);
 		GenericXLogFinish(xlog);
 	}
-	else
-		skx_pending_put_new(s, stripe, tail, record);
 	if (BufferIsValid(tail))
 		UnlockReleaseBuffer(tail);
-	UnlockReleaseBuffer(stripe);
+	return full;
 }
 
-void
+bool
 skx_pending_append(Relation rel, ItemPointer tid, TSVector value)
 {
 	SkxPendingStripe s;
 	SkxPendingRecord record;
 	SkxDiskPendingChain chain;
+	bool		full;
 
+	SKX_FAULT(SKX_FAULT_INSERT_BEGIN);
 	s.rel = rel;
 	s.block = skx_manifest_stripe(rel, MyProcPid, &s.meta);
+	s.extent = InvalidBlockNumber;
 	memset(&record, 0, sizeof(record));
 	record.doc.tid = *tid;
 	record.nbytes = sizeof(record.doc);
@@ -160,15 +181,21 @@ skx_pending_append(Relation rel, ItemPointer tid, TSVector value)
 		record.payload = value;
 		record.doc.nbytes = VARSIZE(value);
 	}
+	s.buffer = skx_pending_buffer(rel, &s.meta, s.block, SKX_PLANE_STRIPE,
+								  BUFFER_LOCK_EXCLUSIVE);
 	if (record.doc.nbytes > SKX_PENDING_INLINE_MAX)
 	{
 		chain.nbytes = record.doc.nbytes;
 		chain.first = skx_pending_chain_write(&s, (const char *) value,
 											  chain.nbytes);
+		SKX_FAULT(SKX_FAULT_INSERT_CHAIN_WRITTEN);
 		record.doc.flags = SKX_PENDING_CHAIN;
 		record.doc.nbytes = sizeof(chain);
 		record.payload = &chain;
 		record.nbytes += sizeof(chain);
 	}
-	skx_pending_put_record(&s, &record);
+	full = skx_pending_put_record(&s, &record);
+	UnlockReleaseBuffer(s.buffer);
+	SKX_FAULT(SKX_FAULT_INSERT_APPENDED);
+	return full;
 }

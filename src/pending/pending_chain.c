@@ -5,7 +5,11 @@
  * The pages are taken from the stripe's extent first and written while
  * nothing refers to them; the record that adds the document links them.  A
  * crash or an error in between loses the pages, not more, until the extent
- * is freed as a whole.  Only taking them needs the stripe page.
+ * is freed.
+ *
+ * The stripe page stays locked all the while.  So pages are taken in the order
+ * in which documents follow, and what a flush finds in an extent before that
+ * of its last document is of documents that it has flushed.
  */
 #include "postgres.h"
 
@@ -17,38 +21,31 @@
 
 #define SKX_CHAIN_CAPACITY	(SKX_PAGE_CAPACITY - sizeof(SkxDiskChainPage))
 
-/* Takes `n` pages, in one record a run of consecutive ones. */
-static void
-skx_pending_take_pages(SkxPendingStripe *s, uint32 n, BlockNumber *blocks)
+/* Takes up to `n` consecutive pages; returns how many. */
+static uint32
+skx_pending_take_pages(SkxPendingStripe *s, uint32 n, BlockNumber *block)
 {
-	while (n > 0)
-	{
-		Buffer		stripe = skx_pending_buffer(s->rel, &s->meta, s->block,
-												SKX_PLANE_STRIPE,
-												BUFFER_LOCK_EXCLUSIVE);
-		GenericXLogState *xlog;
-		SkxDiskStripe *disk;
-		char	   *page;
-		uint32		run;
+	GenericXLogState *xlog;
+	SkxDiskStripe *disk;
+	uint32		run;
 
-		skx_pending_extend(s, stripe, n);
-		xlog = GenericXLogStart(s->rel);
-		page = (char *) GenericXLogRegisterBuffer(xlog, stripe, 0);
-		disk = (SkxDiskStripe *) (page + SKX_PAGE_START);
-		for (run = 0; run < n && disk->extent_next < disk->extent_end; run++)
-			*blocks++ = disk->extent_next++;
-		disk->npages += run;
-		GenericXLogFinish(xlog);
-		UnlockReleaseBuffer(stripe);
-		n -= run;
-	}
+	skx_pending_extend(s, n);
+	xlog = GenericXLogStart(s->rel);
+	disk = (SkxDiskStripe *)
+		((char *) GenericXLogRegisterBuffer(xlog, s->buffer, 0) +
+		 SKX_PAGE_START);
+	*block = disk->extent_next;
+	run = Min(n, disk->extent_end - disk->extent_next);
+	disk->extent_next += run;
+	disk->npages += run;
+	GenericXLogFinish(xlog);
+	return run;
 }
 
-/* Writes up to MAX_GENERIC_XLOG_PAGES pages, the next ones in `blocks`. */
+/* Writes up to MAX_GENERIC_XLOG_PAGES pages from `block` on. */
 static void
-skx_pending_chain_pages(SkxPendingStripe *s, const BlockNumber *blocks,
-						uint32 n, BlockNumber next, const char *bytes,
-						uint32 nbytes)
+skx_pending_chain_pages(SkxPendingStripe *s, BlockNumber block, uint32 n,
+						BlockNumber next, const char *bytes, uint32 nbytes)
 {
 	GenericXLogState *xlog = GenericXLogStart(s->rel);
 	Buffer		buffers[MAX_GENERIC_XLOG_PAGES];
@@ -60,12 +57,12 @@ skx_pending_chain_pages(SkxPendingStripe *s, const BlockNumber *blocks,
 		SkxDiskChainPage *head;
 		char	   *page;
 
-		buffers[i] = skx_pending_fresh(s, blocks[i]);
+		buffers[i] = skx_pending_fresh(s, block + i);
 		page = (char *) GenericXLogRegisterBuffer(xlog, buffers[i],
 												  GENERIC_XLOG_FULL_IMAGE);
 		skx_pending_init_page(page, buffers[i], s, SKX_PLANE_CHAIN);
 		head = (SkxDiskChainPage *) (page + SKX_PAGE_START);
-		head->next = i + 1 < n ? blocks[i + 1] : next;
+		head->next = i + 1 < n ? block + i + 1 : next;
 		head->nbytes = part;
 		memcpy(head + 1, bytes, part);
 		((PageHeader) page)->pd_lower += sizeof(SkxDiskChainPage) + part;
@@ -77,32 +74,38 @@ skx_pending_chain_pages(SkxPendingStripe *s, const BlockNumber *blocks,
 		UnlockReleaseBuffer(buffers[i]);
 }
 
-/* Returns the first page of the chain, which nothing refers to yet. */
+/*
+ * Returns the first page of the chain, which nothing refers to yet.  Runs of
+ * pages are written last first, since each names the one after it; the first
+ * page of an extent is only known to be that while the extent is the newest.
+ */
 BlockNumber
 skx_pending_chain_write(SkxPendingStripe *s, const char *bytes, uint32 nbytes)
 {
-	uint32		n = (nbytes + SKX_CHAIN_CAPACITY - 1) / SKX_CHAIN_CAPACITY;
-	BlockNumber *blocks = palloc(n * sizeof(BlockNumber));
-	BlockNumber first;
-	uint32		i;
-	uint32		part;
+	uint32		end = (nbytes + SKX_CHAIN_CAPACITY - 1) / SKX_CHAIN_CAPACITY;
+	BlockNumber next = InvalidBlockNumber;
 
-	skx_pending_take_pages(s, n, blocks);
-	first = blocks[0];
-	for (i = 0; i < n; i += part)
+	while (end > 0)
 	{
-		BlockNumber next = InvalidBlockNumber;
-		Size		done = i * SKX_CHAIN_CAPACITY;
+		BlockNumber block;
+		uint32		run = skx_pending_take_pages(s, end, &block);
+		uint32		left = run;
 
-		CHECK_FOR_INTERRUPTS();
-		part = Min(n - i, MAX_GENERIC_XLOG_PAGES);
-		if (i + part < n)
-			next = blocks[i + part];
-		skx_pending_chain_pages(s, &blocks[i], part, next, bytes + done,
-								nbytes - done);
+		while (left > 0)
+		{
+			uint32		part = Min(left, MAX_GENERIC_XLOG_PAGES);
+			Size		done;
+
+			left -= part;
+			done = (Size) (end - run + left) * SKX_CHAIN_CAPACITY;
+			skx_pending_chain_pages(s, block + left, part, next, bytes + done,
+									Min(nbytes - done,
+										part * SKX_CHAIN_CAPACITY));
+			next = block + left;
+		}
+		end -= run;
 	}
-	pfree(blocks);
-	return first;
+	return next;
 }
 
 /*

@@ -22,6 +22,9 @@ typedef struct SkxPendingStripe
 	Relation	rel;
 	SkxDiskMeta meta;			/* nblocks: at least what it was at the start */
 	BlockNumber block;			/* the stripe page */
+	Buffer		buffer;			/* it, locked exclusively for the insert */
+	BlockNumber extent;			/* start of the newest extent, once a page of
+								 * it is about to be used */
 } SkxPendingStripe;
 
 /*
@@ -37,8 +40,7 @@ extern Buffer skx_pending_buffer(Relation rel, SkxDiskMeta *meta,
 extern Buffer skx_pending_fresh(SkxPendingStripe *s, BlockNumber block);
 extern void skx_pending_init_page(char *copy, Buffer buffer,
 								  const SkxPendingStripe *s, SkxPlane plane);
-extern void skx_pending_extend(SkxPendingStripe *s, Buffer stripe,
-							   uint32 wanted);
+extern void skx_pending_extend(SkxPendingStripe *s, uint32 wanted);
 
 /* pending_chain.c */
 extern BlockNumber skx_pending_chain_write(SkxPendingStripe *s,
@@ -74,5 +76,20 @@ extern bool skx_pending_walk_page(SkxPendingWalk *walk);
 
 /* Next record of the page, NULL at its end. */
 extern SkxDiskPendingDoc *skx_pending_walk_record(SkxPendingWalk *walk);
+
+/*
+ * pending_scan.c : the tsvector of the record that the walk has just passed,
+ * checked; NULL for NULL; valid until the next call
+ */
+typedef struct SkxPendingValue
+{
+	MemoryContext context;		/* where it may stay */
+	char	   *chain;			/* a document read from a chain */
+	Size		chain_size;		/* room there */
+} SkxPendingValue;
+
+extern TSVector skx_pending_value(SkxPendingValue *memory,
+								  SkxPendingWalk *walk,
+								  SkxDiskPendingDoc *doc);
 
 #endif							/* SKX_PENDING_INTERNAL_H */

@@ -3,8 +3,9 @@
  *	  Pages of a stripe: finding, initialising and getting more of them.
  *
  * A page of an extent is unused from when the extent is taken until the
- * stripe's extent_next passes it.  An unused page is zero or, first and last
- * of an extent, an empty pending page.
+ * stripe's extent_next passes it.  What an unused page holds means nothing,
+ * except the first of an extent: its trailer says how long the extent is and
+ * where the one before starts, and keeps saying so.
  */
 #include "postgres.h"
 
@@ -12,9 +13,8 @@
 #include "pending/pending_internal.h"
 #include "storage/bufmgr.h"
 
-/* Pages that a small list takes at once, and a large one. */
-#define SKX_PENDING_EXTENT_MIN	16
-#define SKX_PENDING_EXTENT_MAX	128
+/* Pages of an extent, if a block is not longer. */
+#define SKX_PENDING_EXTENT	16
 
 Buffer
 skx_pending_buffer(Relation rel, SkxDiskMeta *meta, BlockNumber block,
@@ -54,39 +54,33 @@ skx_pending_buffer(Relation rel, SkxDiskMeta *meta, BlockNumber block,
 Buffer
 skx_pending_fresh(SkxPendingStripe *s, BlockNumber block)
 {
-	Buffer		buffer;
-	Page		page;
-
 	if (block >= s->meta.nblocks)
 		skx_manifest_meta(s->rel, &s->meta);
 	if (block >= s->meta.nblocks)
 		skx_format_report(s->rel, s->block,
 						  "the stripe's extent lies outside the file");
-	buffer = ReadBuffer(s->rel, block);
-	LockBuffer(buffer, BUFFER_LOCK_EXCLUSIVE);
-	page = BufferGetPage(buffer);
-	if (!PageIsNew(page) &&
-		(((PageHeader) page)->pd_special != SKX_PAGE_END ||
-		 skx_format_trailer(page)->plane != SKX_PLANE_PENDING ||
-		 ((PageHeader) page)->pd_lower != SKX_PAGE_START))
-		skx_format_report(s->rel, block,
-						  "an unused page of the stripe's extent has content");
-	return buffer;
+	if (block == s->extent)
+		return skx_manifest_buffer(s->rel, s->meta.incarnation, block,
+								   SKX_PLANE_PENDING, 0,
+								   BUFFER_LOCK_EXCLUSIVE);
+	return ReadBufferExtended(s->rel, MAIN_FORKNUM, block, RBM_ZERO_AND_LOCK,
+							  NULL);
 }
 
-/* The ordinal survives: on an extent's first page it names the one before. */
 void
 skx_pending_init_page(char *copy, Buffer buffer, const SkxPendingStripe *s,
 					  SkxPlane plane)
 {
-	Page		old = BufferGetPage(buffer);
-	SkxPageIdentity id;
+	SkxPageIdentity id = {s->meta.incarnation, 0, InvalidBlockNumber, plane};
 
-	id.incarnation = s->meta.incarnation;
-	id.segment = 0;
-	id.plane = plane;
-	id.ordinal = PageIsNew(old) ? InvalidBlockNumber :
-		skx_format_trailer(old)->ordinal;
+	if (BufferGetBlockNumber(buffer) == s->extent)
+	{
+		const SkxDiskTrailer *trailer =
+		skx_format_trailer(BufferGetPage(buffer));
+
+		id.segment = trailer->segment;
+		id.ordinal = trailer->ordinal;
+	}
 	skx_format_page_init(copy, &id);
 }
 
@@ -102,22 +96,20 @@ skx_pending_note_extent(char *page, BlockNumber block, uint32 npages,
 }
 
 /*
- * Makes sure that the stripe, locked exclusively, has an unused page.
- * `wanted` pages are about to be used; extents also grow with the list, so
- * that a long one is not made of very many.
+ * Makes sure that the stripe, locked exclusively, has an unused page, of
+ * which `wanted` are about to be used.
  */
 void
-skx_pending_extend(SkxPendingStripe *s, Buffer stripe, uint32 wanted)
+skx_pending_extend(SkxPendingStripe *s, uint32 wanted)
 {
 	const SkxDiskStripe *disk;
-	uint32		npages;
+	uint32		npages = Max(SKX_PENDING_EXTENT, wanted);
 
-	disk = (const SkxDiskStripe *) skx_manifest_content(stripe);
-	if (disk->extent_next < disk->extent_end)
-		return;
-	npages = Min(disk->npages / 8, SKX_PENDING_EXTENT_MAX);
-	npages = Max(Max(npages, SKX_PENDING_EXTENT_MIN), wanted);
-	npages = TYPEALIGN(s->meta.block_size / BLCKSZ, npages);
-	skx_manifest_take_extent(s->rel, npages, disk->extent_last, stripe,
-							 skx_pending_note_extent, NULL);
+	disk = (const SkxDiskStripe *) skx_manifest_content(s->buffer);
+	if (disk->extent_next >= disk->extent_end)
+		skx_manifest_take_extent(s->rel,
+								 TYPEALIGN(s->meta.block_size / BLCKSZ, npages),
+								 disk->extent_last, s->buffer,
+								 skx_pending_note_extent, NULL);
+	s->extent = disk->extent_last;
 }

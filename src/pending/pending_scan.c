@@ -18,8 +18,7 @@ struct SkxPendingScan
 	bool		want_dead;
 	int			which;			/* stripe of `walk` */
 	bool		on_page;		/* the walk has a page with records left */
-	char	   *chain;			/* a document read from a chain */
-	Size		chain_size;		/* room there */
+	SkxPendingValue value;
 	SkxPendingWalk walk;
 };
 
@@ -29,6 +28,7 @@ skx_pending_begin(Relation rel, const SkxView *view, bool want_dead)
 	SkxPendingScan *scan = palloc0(sizeof(SkxPendingScan));
 
 	scan->view = view;
+	scan->value.context = CurrentMemoryContext;
 	scan->want_dead = want_dead;
 	skx_pending_walk_begin(&scan->walk, rel, view, 0);
 	return scan;
@@ -68,10 +68,10 @@ skx_pending_vector_check(const char *bytes, uint32 nbytes)
 	return NULL;
 }
 
-static TSVector
-skx_pending_value(SkxPendingScan *scan, SkxDiskPendingDoc *doc)
+TSVector
+skx_pending_value(SkxPendingValue *memory, SkxPendingWalk *walk,
+				  SkxDiskPendingDoc *doc)
 {
-	SkxPendingWalk *walk = &scan->walk;
 	char	   *bytes = (char *) (doc + 1);
 	uint32		nbytes = doc->nbytes;
 	const char *wrong;
@@ -87,16 +87,16 @@ skx_pending_value(SkxPendingScan *scan, SkxDiskPendingDoc *doc)
 			chain.nbytes > MaxAllocSize)
 			skx_format_report(walk->rel, walk->block,
 							  "a pending record has an impossible chain");
-		if (chain.nbytes > scan->chain_size)
+		if (chain.nbytes > memory->chain_size)
 		{
-			if (scan->chain != NULL)
-				pfree(scan->chain);
-			scan->chain = NULL;
-			scan->chain = MemoryContextAlloc(GetMemoryChunkContext(scan),
-											 chain.nbytes);
-			scan->chain_size = chain.nbytes;
+			if (memory->chain != NULL)
+				pfree(memory->chain);
+			memory->chain = NULL;
+			memory->chain = MemoryContextAlloc(memory->context,
+											   chain.nbytes);
+			memory->chain_size = chain.nbytes;
 		}
-		bytes = scan->chain;
+		bytes = memory->chain;
 		nbytes = chain.nbytes;
 		skx_pending_chain_read(walk->rel, &walk->meta, &chain, walk->block,
 							   bytes);
@@ -145,14 +145,14 @@ skx_pending_next(SkxPendingScan *scan, SkxPendingDoc *doc)
 	} while (doc->dead && !scan->want_dead);
 	doc->tid = record->tid;
 	doc->sequence = scan->walk.sequence - 1;
-	doc->value = skx_pending_value(scan, record);
+	doc->value = skx_pending_value(&scan->value, &scan->walk, record);
 	return true;
 }
 
 void
 skx_pending_end(SkxPendingScan *scan)
 {
-	if (scan->chain != NULL)
-		pfree(scan->chain);
+	if (scan->value.chain != NULL)
+		pfree(scan->value.chain);
 	pfree(scan);
 }

@@ -10,6 +10,7 @@
 
 #include "access/generic_xlog.h"
 #include "compat/compat.h"
+#include "fault/fault.h"
 #include "format/format.h"
 #include "pending/pending_internal.h"
 #include "storage/bufmgr.h"
@@ -69,7 +70,10 @@ skx_pending_vacuum_page(SkxPendingWalk *walk,
 			result->remaining++;
 	}
 	if (n > 0)
+	{
 		skx_pending_mark(walk, offsets, n);
+		SKX_FAULT(SKX_FAULT_VACUUM_PENDING_MARKED);
+	}
 	result->removed += n;
 }
 
@@ -104,20 +108,48 @@ skx_pending_totals(Relation rel, const SkxView *view,
 	memset(totals, 0, sizeof(*totals));
 	for (i = 0; i < view->nstripes; i++)
 	{
-		Buffer		buffer = skx_pending_buffer(rel, &meta,
-												view->stripes[i].stripe,
+		const SkxDiskStripeRef *ref = &view->stripes[i];
+		Buffer		buffer = skx_pending_buffer(rel, &meta, ref->stripe,
 												SKX_PLANE_STRIPE,
 												BUFFER_LOCK_SHARE);
 		const SkxDiskStripe *stripe =
 		(const SkxDiskStripe *) skx_manifest_content(buffer);
 
-		totals->ndocs += stripe->ndocs;
-		totals->ndead += stripe->ndead;
-		totals->nnull += stripe->nnull;
-		totals->total_length += stripe->total_length;
-		totals->nbytes += stripe->nbytes;
-		totals->npages += stripe->npages;
+		totals->ndocs += stripe->next_sequence - 1 - ref->flushed_through;
+		totals->ndead += stripe->ndead - ref->ndead;
+		totals->nnull += stripe->nnull - ref->nnull;
+		totals->total_length += stripe->total_length - ref->total_length;
+		totals->nbytes += stripe->nbytes - ref->nbytes;
+		totals->npages += stripe->npages - ref->npages;
 		totals->nunused += stripe->extent_end - stripe->extent_next;
+		UnlockReleaseBuffer(buffer);
+	}
+}
+
+uint64
+skx_pending_bytes(Relation rel, const SkxView *view)
+{
+	SkxPendingTotals totals;
+
+	skx_pending_totals(rel, view, &totals);
+	return totals.nbytes;
+}
+
+void
+skx_pending_last(Relation rel, const SkxView *view, uint64 *last)
+{
+	SkxDiskMeta meta = view->meta;
+	int			i;
+
+	for (i = 0; i < view->nstripes; i++)
+	{
+		Buffer		buffer = skx_pending_buffer(rel, &meta,
+												view->stripes[i].stripe,
+												SKX_PLANE_STRIPE,
+												BUFFER_LOCK_SHARE);
+
+		last[i] = ((const SkxDiskStripe *)
+				   skx_manifest_content(buffer))->next_sequence - 1;
 		UnlockReleaseBuffer(buffer);
 	}
 }

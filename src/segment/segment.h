@@ -48,6 +48,22 @@ extern SkxSegment *skx_segment_open(SkxBlkFile *file, Relation rel,
 									const SkxView *view, int which);
 extern void skx_segment_close(SkxSegment *seg);
 
+/* Lets go of all pages that the readers below hold. */
+extern void skx_segment_relax(SkxSegment *seg);
+
+/* The same for a segment that no view has yet. */
+extern SkxSegment *skx_segment_open_ref(SkxBlkFile *file, Relation rel,
+										uint64 incarnation, uint32 block_size,
+										const SkxDiskSegmentRef *ref);
+
+/*
+ * All pages of the file that are the segment's, header too, as few extents as
+ * possible, ascending; palloc'd.  What freeing it frees.
+ */
+extern SkxDiskExtent *skx_segment_extents(const SkxSegment *seg,
+										  const SkxDiskSegmentRef *ref,
+										  int *n);
+
 /* File block of a page of a plane; errors out when there is none. */
 extern BlockNumber skx_segment_block(const SkxSegment *seg,
 									 SkxSegmentPlane plane, uint32 ordinal);
@@ -96,15 +112,29 @@ extern void skx_segment_prefix(SkxSegment *seg, const char *prefix, int len,
 							   SkxTermVisit visit, void *arg);
 
 /*
+ * All terms in lexeme order, pulled one by one.  The walk has a copy of the
+ * page it is on: no pin is held between two calls, and other readers of the
+ * segment may be used.  The lexeme is valid until the next call; false after
+ * the last term.
+ */
+typedef struct SkxTermWalk SkxTermWalk;
+extern SkxTermWalk *skx_segment_walk_begin(SkxSegment *seg);
+extern bool skx_segment_walk_next(SkxTermWalk *walk, SkxTerm *term,
+								  const char **lexeme, int *len);
+extern void skx_segment_walk_end(SkxTermWalk *walk);
+
+/*
  * segment_list.c : any posting list, short or long, as a forward cursor
  */
 typedef struct SkxList
 {
 	SkxSegment *seg;
 	SkxTerm		term;
+	bool		keep;			/* the page of a short list stays pinned */
 	bool		is_long;
 	bool		done;
 	SkxSkiplistCursor cursor;	/* long lists */
+	SkxBlkRef	short_ref;		/* short lists, with keep */
 
 	/* the decoded sub-block (a short list is one sub-block) */
 	SkxPostings p;
@@ -117,6 +147,7 @@ typedef struct SkxList
 
 	/* short lists with positions of their own */
 	uint8	   *own;			/* copy of the positions part */
+	uint32		own_size;		/* bytes allocated there */
 	const uint8 *own_end;
 	const uint8 *own_src;		/* where those of posting own_i start */
 	int			own_i;
@@ -137,6 +168,15 @@ typedef struct SkxList
 
 extern SkxList *skx_segment_list_open(SkxSegment *seg, const SkxTerm *term);
 extern void skx_segment_list_close(SkxList *list);
+
+/*
+ * The same in a struct of the caller's, all zero at first (`keep` apart), for
+ * one list of a segment after the other: begin makes use of the memory and
+ * the pins that the list before left in it, end gives them up.
+ */
+extern void skx_segment_list_begin(SkxList *list, SkxSegment *seg,
+								   const SkxTerm *term);
+extern void skx_segment_list_end(SkxList *list);
 
 /* The slow path of skx_segment_list_seek. */
 extern uint32 skx_segment_list_move(SkxList *list, uint32 target);
@@ -210,6 +250,17 @@ extern uint8 skx_segment_norm(SkxSegment *seg, uint32 doc);
  */
 extern int	skx_segment_drop_deleted(SkxSegment *seg, uint32 *docs, int n);
 extern uint64 skx_segment_ndeleted(SkxSegment *seg);
+
+/* Copies SKX_DELETES_BYTES of bits; returns how many are set. */
+extern uint32 skx_segment_read_deletes(SkxSegment *seg, uint32 ordinal,
+									   uint8 *bits);
+
+/*
+ * Sets the bits given, in addition to those set, in one WAL record.  The
+ * caller holds the lock on the metapage.
+ */
+extern void skx_segment_add_deletes(SkxSegment *seg, uint32 ordinal,
+									const uint8 *bits);
 
 /* NULL when the page, zero or not, is page `ordinal` of the deletes plane. */
 extern const char *skx_segment_check_deletes(const SkxSegment *seg,

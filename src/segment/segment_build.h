@@ -1,6 +1,6 @@
 /*
  * segment_build.h
- *	  Building one segment from documents in document order.
+ *	  Making one segment: from documents in document order, or from segments.
  */
 #ifndef SKX_SEGMENT_BUILD_H
 #define SKX_SEGMENT_BUILD_H
@@ -27,6 +27,7 @@ typedef struct SkxSegmentBuildOptions
 {
 	uint64		incarnation;
 	uint32		segment;		/* its id */
+	uint64		salt;			/* random, for its reference and header */
 	uint32		block_size;		/* bytes */
 	Size		memory;			/* bytes, for everything the builder holds */
 	double		k1;				/* BM25's, for the k-th best impacts */
@@ -57,6 +58,39 @@ extern bool skx_segment_build_full(const SkxSegmentBuilder *b);
 /* Writes everything; false, and nothing written, without documents. */
 extern bool skx_segment_build_finish(SkxSegmentBuilder *b,
 									 SkxDiskSegmentRef *ref);
+
+/*
+ * segment_merge.c : one segment from several
+ *
+ * Documents of the inputs are interleaved by TID, deleted ones left out; the
+ * result is the same as building from the live documents, bit for bit but for
+ * where its pages lie.  Memory: a byte a live document and some 16 kB an input
+ * whatever options->memory says; the maps from old documents to new ones are
+ * spilled to temporary files when they would pass it.  The inputs stay open
+ * until end.  A TID that is live in two inputs is reported as damage.
+ */
+struct SkxSegment;
+typedef struct SkxSegmentMerge SkxSegmentMerge;
+
+/*
+ * Takes the delete bits of the inputs as they are now.  Returns false, and
+ * nothing is written, when no document is live.
+ */
+extern SkxSegmentMerge *skx_segment_merge_begin(Relation index,
+												const SkxSegmentBuildOptions *options,
+												struct SkxSegment **inputs,
+												int ninputs);
+extern bool skx_segment_merge_run(SkxSegmentMerge *m, SkxDiskSegmentRef *ref);
+
+/*
+ * After run: calls `visit` with the new number of every document that was
+ * marked deleted in an input after begin read its bits, in ascending order
+ * within an input.
+ */
+extern void skx_segment_merge_late(SkxSegmentMerge *m,
+								   void (*visit) (uint32 doc, void *arg),
+								   void *arg);
+extern void skx_segment_merge_end(SkxSegmentMerge *m);
 
 #define SKX_SEGMENT_BYTES_MAX	(UINT64CONST(5) * 1024 * 1024 * 1024)
 

@@ -10,7 +10,9 @@
  */
 #include "postgres.h"
 
+#include "access/generic_xlog.h"
 #include "format/format_page.h"
+#include "port/pg_bitutils.h"
 #include "segment/segment.h"
 
 const char *
@@ -34,11 +36,11 @@ skx_segment_check_deletes(const SkxSegment *seg, uint32 ordinal,
 }
 
 /*
- * Pins page `ordinal` of the plane; true when it has any bit.  The caller
- * unlocks.
+ * Pins page `ordinal` of the plane and locks it in `mode`; true when it has
+ * any bit.  The caller unlocks.
  */
 static bool
-skx_segment_lock_deletes(SkxSegment *seg, uint32 ordinal)
+skx_segment_lock_deletes(SkxSegment *seg, uint32 ordinal, int mode)
 {
 	Page		page;
 	const char *wrong;
@@ -51,12 +53,21 @@ skx_segment_lock_deletes(SkxSegment *seg, uint32 ordinal)
 		seg->deletes = ReleaseAndReadBuffer(seg->deletes, seg->rel, block);
 		seg->deletes_page = ordinal;
 	}
-	LockBuffer(seg->deletes, BUFFER_LOCK_SHARE);
+	LockBuffer(seg->deletes, mode);
 	page = BufferGetPage(seg->deletes);
 	wrong = skx_segment_check_deletes(seg, ordinal, (const char *) page);
 	if (wrong != NULL)
 		skx_segment_damaged(seg, SKX_SEGMENT_DELETES, ordinal, wrong);
-	return !PageIsNew(page) && ((SkxDiskDeletes *) PageGetContents(page))->ndeleted > 0;
+	return !PageIsNew(page) &&
+		((SkxDiskDeletes *) PageGetContents(page))->ndeleted > 0;
+}
+
+/* The bits of the page that is locked. */
+static const uint8 *
+skx_segment_deletes_bits(const SkxSegment *seg)
+{
+	return (const uint8 *) PageGetContents(BufferGetPage(seg->deletes)) +
+		sizeof(SkxDiskDeletes);
 }
 
 /*
@@ -65,8 +76,7 @@ skx_segment_lock_deletes(SkxSegment *seg, uint32 ordinal)
 static int
 skx_segment_drop_on_page(SkxSegment *seg, uint32 *docs, int n, uint32 *out)
 {
-	const uint8 *bits = (const uint8 *)
-		PageGetContents(BufferGetPage(seg->deletes)) + sizeof(SkxDiskDeletes);
+	const uint8 *bits = skx_segment_deletes_bits(seg);
 	uint32		first = seg->deletes_page * SKX_DELETES_PER_PAGE;
 	int			kept = 0;
 	int			i;
@@ -99,7 +109,7 @@ skx_segment_drop_deleted(SkxSegment *seg, uint32 *docs, int n)
 			any = false;
 		else
 		{
-			any = skx_segment_lock_deletes(seg, page);
+			any = skx_segment_lock_deletes(seg, page, BUFFER_LOCK_SHARE);
 			if (any)
 				kept += skx_segment_drop_on_page(seg, docs + i, next - i,
 												 docs + kept);
@@ -125,10 +135,65 @@ skx_segment_ndeleted(SkxSegment *seg)
 
 	for (i = 0; i < seg->planes[SKX_SEGMENT_DELETES].npages; i++)
 	{
-		if (skx_segment_lock_deletes(seg, i))
+		if (skx_segment_lock_deletes(seg, i, BUFFER_LOCK_SHARE))
 			total += ((SkxDiskDeletes *)
 					  PageGetContents(BufferGetPage(seg->deletes)))->ndeleted;
 		LockBuffer(seg->deletes, BUFFER_LOCK_UNLOCK);
 	}
 	return total;
+}
+
+uint32
+skx_segment_read_deletes(SkxSegment *seg, uint32 ordinal, uint8 *bits)
+{
+	uint32		ndeleted = 0;
+
+	if (skx_segment_lock_deletes(seg, ordinal, BUFFER_LOCK_SHARE))
+	{
+		memcpy(bits, skx_segment_deletes_bits(seg), SKX_DELETES_BYTES);
+		ndeleted = pg_popcount((const char *) bits, SKX_DELETES_BYTES);
+	}
+	else
+		memset(bits, 0, SKX_DELETES_BYTES);
+	LockBuffer(seg->deletes, BUFFER_LOCK_UNLOCK);
+	return ndeleted;
+}
+
+/* A page of zeros becomes one with a header at its first delete. */
+void
+skx_segment_add_deletes(SkxSegment *seg, uint32 ordinal, const uint8 *add)
+{
+	bool		fresh;
+	GenericXLogState *xlog;
+	char	   *page;
+	SkxDiskDeletes *head;
+	uint8	   *bits;
+	int			i;
+
+	(void) skx_segment_lock_deletes(seg, ordinal, BUFFER_LOCK_EXCLUSIVE);
+	fresh = PageIsNew(BufferGetPage(seg->deletes));
+	xlog = GenericXLogStart(seg->rel);
+	page = (char *) GenericXLogRegisterBuffer(xlog, seg->deletes, fresh ?
+											  GENERIC_XLOG_FULL_IMAGE : 0);
+	if (fresh)
+	{
+		SkxPageIdentity id;
+
+		id.incarnation = seg->incarnation;
+		id.segment = seg->header.segment;
+		id.ordinal = ordinal;
+		id.plane = SKX_PLANE_DELETES;
+		skx_format_page_init(page, &id);
+		((PageHeader) page)->pd_lower +=
+			sizeof(SkxDiskDeletes) + SKX_DELETES_BYTES;
+	}
+	head = (SkxDiskDeletes *) (page + SKX_PAGE_START);
+	bits = (uint8 *) (head + 1);
+	for (i = 0; i < SKX_DELETES_BYTES; i++)
+		bits[i] |= add[i];
+	head->ndeleted = pg_popcount((const char *) bits, SKX_DELETES_BYTES);
+	GenericXLogFinish(xlog);
+	LockBuffer(seg->deletes, BUFFER_LOCK_UNLOCK);
+	if (seg->deletes_clean == ordinal + 1)
+		seg->deletes_clean = 0;
 }

@@ -383,3 +383,70 @@ skx_segment_prefix(SkxSegment *seg, const char *prefix, int len,
 	}
 	skx_segment_dict_relax(seg);
 }
+
+struct SkxTermWalk
+{
+	SkxDictCursor cursor;
+	bool		begun;
+	char		page[BLCKSZ];
+};
+
+SkxTermWalk *
+skx_segment_walk_begin(SkxSegment *seg)
+{
+	SkxTermWalk *walk = palloc(sizeof(SkxTermWalk));
+
+	memset(&walk->cursor, 0, sizeof(walk->cursor));
+	walk->cursor.seg = seg;
+	walk->begun = false;
+	return walk;
+}
+
+/* To the first leaf or the next one, of which it takes a copy. */
+static bool
+skx_segment_walk_page(SkxTermWalk *walk)
+{
+	SkxDictCursor *c = &walk->cursor;
+
+	if (!walk->begun)
+	{
+		if (c->seg->header.nterms == 0)
+			return false;
+		skx_segment_dict_enter(c, 0);
+		if (c->head->level != 0)
+			skx_segment_dict_damaged(c, "dictionary page of another level");
+		walk->begun = true;
+	}
+	else if (!skx_segment_dict_next_leaf(c))
+	{
+		skx_blkio_unpin(c->seg->file, &c->seg->dict_ref);
+		return false;
+	}
+	memcpy(walk->page, c->page, BLCKSZ);
+	skx_blkio_unpin(c->seg->file, &c->seg->dict_ref);
+	c->page = walk->page;
+	c->head = (const SkxDiskDictPage *) (c->page + SKX_PAGE_START);
+	skx_segment_dict_restart(c, 0);
+	return true;
+}
+
+bool
+skx_segment_walk_next(SkxTermWalk *walk, SkxTerm *term, const char **lexeme,
+					  int *len)
+{
+	SkxDictCursor *c = &walk->cursor;
+
+	if ((!walk->begun || !skx_segment_dict_step(c)) &&
+		!skx_segment_walk_page(walk))
+		return false;
+	skx_segment_dict_term(c, term);
+	*lexeme = c->key;
+	*len = c->keylen;
+	return true;
+}
+
+void
+skx_segment_walk_end(SkxTermWalk *walk)
+{
+	pfree(walk);
+}

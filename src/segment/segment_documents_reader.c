@@ -12,6 +12,7 @@
 #include "format/format_page.h"
 #include "rank/rank.h"
 #include "segment/segment.h"
+#include "utils/memutils.h"
 
 static void
 skx_segment_tid_directory(SkxSegment *seg)
@@ -26,7 +27,8 @@ skx_segment_tid_directory(SkxSegment *seg)
 		npages - n != (n - 1) / SKX_TID_DIRECTORY + 1)
 		skx_segment_damaged(seg, SKX_SEGMENT_TIDS, 0,
 							"TID directory of the wrong size");
-	directory = palloc_extended(sizeof(uint32) * n, MCXT_ALLOC_HUGE);
+	directory = MemoryContextAllocHuge(GetMemoryChunkContext(seg),
+									   sizeof(uint32) * n);
 	for (i = 0; i < n; i += SKX_TID_DIRECTORY)
 	{
 		const char *page = skx_segment_pin(seg, SKX_SEGMENT_TIDS,

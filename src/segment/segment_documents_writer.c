@@ -14,58 +14,82 @@
 /* No group is smaller than its head, so a page has at most so many. */
 #define SKX_TID_PAGE_GROUPS	(SKX_PAGE_CAPACITY / sizeof(SkxDiskTidGroup))
 
+/* The TIDs. */
+typedef struct SkxTidWriter
+{
+	SkxPlaneWriter *plane;
+	ItemPointerData group[SKX_TID_GROUP];
+	char	   *page;			/* being filled */
+	uint32		ngroups;		/* on it */
+	uint32		nbody;			/* bytes of bodies on it */
+	SkxDiskTidGroup *groups;
+	uint8	   *body;
+	uint32		npages;
+	uint32		first_group;	/* of the page */
+	uint32	   *directory;		/* first group of each page */
+	uint32		directory_size;
+} SkxTidWriter;
+
+static SkxTidWriter *
+skx_segment_tids_begin(SkxPlaneWriter *plane)
+{
+	SkxTidWriter *w = palloc0(sizeof(SkxTidWriter));
+
+	w->plane = plane;
+	w->page = palloc0(BLCKSZ);
+	w->groups = palloc(SKX_TID_PAGE_GROUPS * sizeof(SkxDiskTidGroup));
+	w->body = palloc(BLCKSZ);
+	w->directory_size = 64;
+	w->directory = palloc(w->directory_size * sizeof(uint32));
+	return w;
+}
+
 void
 skx_segment_documents_init(SkxDocumentsWriter *docs, SkxPlaneWriter *tids,
 						   SkxPlaneWriter *norms)
 {
 	memset(docs, 0, sizeof(*docs));
-	docs->tids = tids;
+	docs->tids = skx_segment_tids_begin(tids);
 	docs->norm_plane = norms;
-	docs->context = CurrentMemoryContext;
 	docs->norms_size = SKX_NORMS_PER_PAGE;
 	docs->norms = palloc(docs->norms_size);
-	docs->page = palloc0(BLCKSZ);
-	docs->groups = palloc(SKX_TID_PAGE_GROUPS * sizeof(SkxDiskTidGroup));
-	docs->body = palloc(BLCKSZ);
-	docs->directory_size = 64;
-	docs->directory = palloc(docs->directory_size * sizeof(uint32));
 }
 
 /* Writes the groups collected so far as the next data page. */
 static void
-skx_segment_tids_flush(SkxDocumentsWriter *docs)
+skx_segment_tids_flush(SkxTidWriter *w)
 {
-	SkxDiskTidPage *head = (SkxDiskTidPage *) (docs->page + SKX_PAGE_START);
+	SkxDiskTidPage *head = (SkxDiskTidPage *) (w->page + SKX_PAGE_START);
 	uint32		body = SKX_PAGE_START + sizeof(SkxDiskTidPage) +
-		docs->ngroups * sizeof(SkxDiskTidGroup);
+		w->ngroups * sizeof(SkxDiskTidGroup);
 	uint32		i;
 
-	if (docs->ngroups == 0)
+	if (w->ngroups == 0)
 		return;
 	memset(head, 0, sizeof(*head));
-	head->first_group = docs->first_group;
-	head->ngroups = (uint16) docs->ngroups;
-	for (i = 0; i < docs->ngroups; i++)
-		docs->groups[i].body += body;
-	memcpy(head + 1, docs->groups, docs->ngroups * sizeof(SkxDiskTidGroup));
-	memcpy(docs->page + body, docs->body, docs->nbody);
-	if (docs->tid_pages == docs->directory_size)
+	head->first_group = w->first_group;
+	head->ngroups = (uint16) w->ngroups;
+	for (i = 0; i < w->ngroups; i++)
+		w->groups[i].body += body;
+	memcpy(head + 1, w->groups, w->ngroups * sizeof(SkxDiskTidGroup));
+	memcpy(w->page + body, w->body, w->nbody);
+	if (w->npages == w->directory_size)
 	{
-		docs->directory_size *= 2;
-		docs->directory = repalloc(docs->directory,
-								   docs->directory_size * sizeof(uint32));
+		w->directory_size *= 2;
+		w->directory = repalloc(w->directory,
+								   w->directory_size * sizeof(uint32));
 	}
-	docs->directory[docs->tid_pages] = docs->first_group;
-	skx_segment_plane_put(docs->tids, docs->tid_pages++, docs->page,
-						  body + docs->nbody - SKX_PAGE_START);
-	docs->first_group += docs->ngroups;
-	docs->ngroups = 0;
-	docs->nbody = 0;
+	w->directory[w->npages] = w->first_group;
+	skx_segment_plane_put(w->plane, w->npages++, w->page,
+						  body + w->nbody - SKX_PAGE_START);
+	w->first_group += w->ngroups;
+	w->ngroups = 0;
+	w->nbody = 0;
 }
 
-/* Encodes the first `n` TIDs in docs->group. */
+/* Encodes the first `n` TIDs in w->group. */
 static void
-skx_segment_tids_group(SkxDocumentsWriter *docs, int n)
+skx_segment_tids_group(SkxTidWriter *w, int n)
 {
 	SkxDiskTidGroup *group;
 	uint32		blocks[SKX_TID_GROUP];
@@ -79,14 +103,14 @@ skx_segment_tids_group(SkxDocumentsWriter *docs, int n)
 
 	for (i = 0; i < n; i++)
 	{
-		offsets[i] = ItemPointerGetOffsetNumberNoCheck(&docs->group[i]);
+		offsets[i] = ItemPointerGetOffsetNumberNoCheck(&w->group[i]);
 		least = Min(least, offsets[i]);
 	}
 	for (i = 0; i < n; i++)
 	{
 		/* TIDs ascend: the first has the smallest block */
-		blocks[i] = ItemPointerGetBlockNumberNoCheck(&docs->group[i]) -
-			ItemPointerGetBlockNumberNoCheck(&docs->group[0]);
+		blocks[i] = ItemPointerGetBlockNumberNoCheck(&w->group[i]) -
+			ItemPointerGetBlockNumberNoCheck(&w->group[0]);
 		offsets[i] -= least;
 		all_blocks |= blocks[i];
 		all_offsets |= offsets[i];
@@ -94,20 +118,29 @@ skx_segment_tids_group(SkxDocumentsWriter *docs, int n)
 	size = (n * skx_codec_width(all_blocks) + 7) / 8 +
 		(n * skx_codec_width(all_offsets) + 7) / 8;
 	if (sizeof(SkxDiskTidPage) +
-		(docs->ngroups + 1) * sizeof(SkxDiskTidGroup) +
-		docs->nbody + size > SKX_PAGE_CAPACITY)
-		skx_segment_tids_flush(docs);
-	group = &docs->groups[docs->ngroups++];
-	group->block = ItemPointerGetBlockNumberNoCheck(&docs->group[0]);
+		(w->ngroups + 1) * sizeof(SkxDiskTidGroup) +
+		w->nbody + size > SKX_PAGE_CAPACITY)
+		skx_segment_tids_flush(w);
+	group = &w->groups[w->ngroups++];
+	group->block = ItemPointerGetBlockNumberNoCheck(&w->group[0]);
 	group->offset = (uint16) least;
-	group->body = (uint16) docs->nbody;
+	group->body = (uint16) w->nbody;
 	group->block_width = (uint8) skx_codec_width(all_blocks);
 	group->offset_width = (uint8) skx_codec_width(all_offsets);
 	group->ndocs = (uint16) n;
-	to = skx_codec_bits_put(docs->body + docs->nbody, blocks, n,
+	to = skx_codec_bits_put(w->body + w->nbody, blocks, n,
 							group->block_width);
 	to = skx_codec_bits_put(to, offsets, n, group->offset_width);
-	docs->nbody = to - docs->body;
+	w->nbody = to - w->body;
+}
+
+void
+skx_segment_documents_reserve(SkxDocumentsWriter *docs, uint32 ndocs)
+{
+	if (ndocs <= docs->norms_size)
+		return;
+	docs->norms_size = ndocs;
+	docs->norms = repalloc_huge(docs->norms, docs->norms_size);
 }
 
 /* Adds the next document; its number is the count of those before. */
@@ -123,36 +156,48 @@ skx_segment_documents_add(SkxDocumentsWriter *docs, ItemPointer tid,
 		docs->norms = repalloc_huge(docs->norms, docs->norms_size);
 	}
 	docs->norms[docs->ndocs++] = norm;
-	docs->group[at] = *tid;
+	docs->tids->group[at] = *tid;
 	if (at + 1 == SKX_TID_GROUP)
-		skx_segment_tids_group(docs, SKX_TID_GROUP);
+		skx_segment_tids_group(docs->tids, SKX_TID_GROUP);
 }
 
-/* Writes what is left, the directory of the TID pages, and the norms. */
-void
-skx_segment_documents_end(SkxDocumentsWriter *docs)
+/* Writes what is left, and the directory; returns the pages before it. */
+static uint32
+skx_segment_tids_end(SkxTidWriter *w, uint32 in_group)
 {
 	uint32		ordinal;
 	uint32		done;
 
-	if (docs->ndocs % SKX_TID_GROUP != 0)
-		skx_segment_tids_group(docs, docs->ndocs % SKX_TID_GROUP);
-	skx_segment_tids_flush(docs);
-	ordinal = docs->tid_pages;
-	for (done = 0; done < docs->tid_pages; done += SKX_TID_DIRECTORY)
+	if (in_group > 0)
+		skx_segment_tids_group(w, in_group);
+	skx_segment_tids_flush(w);
+	ordinal = w->npages;
+	for (done = 0; done < w->npages; done += SKX_TID_DIRECTORY)
 	{
-		uint32		size = Min(docs->tid_pages - done, SKX_TID_DIRECTORY) *
+		uint32		size = Min(w->npages - done, SKX_TID_DIRECTORY) *
 			sizeof(uint32);
 
-		memcpy(docs->page + SKX_PAGE_START, docs->directory + done, size);
-		skx_segment_plane_put(docs->tids, ordinal++, docs->page, size);
+		memcpy(w->page + SKX_PAGE_START, w->directory + done, size);
+		skx_segment_plane_put(w->plane, ordinal++, w->page, size);
 	}
-	ordinal = 0;
+	return w->npages;
+}
+
+/* Ends the TIDs and writes the norms. */
+void
+skx_segment_documents_end(SkxDocumentsWriter *docs)
+{
+	char	   *page = docs->tids->page;
+	uint32		ordinal = 0;
+	uint32		done;
+
+	docs->tid_pages = skx_segment_tids_end(docs->tids,
+										   docs->ndocs % SKX_TID_GROUP);
 	for (done = 0; done < docs->ndocs; done += SKX_NORMS_PER_PAGE)
 	{
 		uint32		size = Min(docs->ndocs - done, SKX_NORMS_PER_PAGE);
 
-		memcpy(docs->page + SKX_PAGE_START, docs->norms + done, size);
-		skx_segment_plane_put(docs->norm_plane, ordinal++, docs->page, size);
+		memcpy(page + SKX_PAGE_START, docs->norms + done, size);
+		skx_segment_plane_put(docs->norm_plane, ordinal++, page, size);
 	}
 }

@@ -1,10 +1,11 @@
 /*
  * segment_internal.h
- *	  What the files that build a segment share.
+ *	  What the files that make a segment share.
  *
  * Documents go into an SkxInverter; its terms leave it sorted, as a run, in
  * memory or in a temporary file; runs are merged term by term into an
- * SkxTermWriter, which fills the planes.
+ * SkxTermWriter, which fills the planes.  A merge of segments brings documents
+ * and terms from these instead.
  */
 #ifndef SKX_SEGMENT_INTERNAL_H
 #define SKX_SEGMENT_INTERNAL_H
@@ -15,53 +16,21 @@
 #include "format/format_postings.h"
 #include "format/format_segment.h"
 #include "rank/rank.h"
+#include "segment/segment.h"
 #include "segment/segment_build.h"
 #include "skiplist/skiplist.h"
 #include "storage/buffile.h"
 
 /*
  * segment_plane.c
+ *
+ * A plane grows page by page; the planes of a segment share page buffers, and
+ * in the end blocks.
  */
+typedef struct SkxPlaneWriter SkxPlaneWriter;
 
-/* Pages written together. */
-#define SKX_PLANE_BATCH		16
-
-/* Page buffers and what else the planes of one segment have in common. */
-typedef struct SkxSegmentSpace
-{
-	MemoryContext context;
-	const SkxSegmentStore *store;
-	uint64		incarnation;
-	uint32		segment;
-	uint32		block_pages;
-	char	  **spare;			/* page buffers not in use */
-	int			nspare;
-	int			spare_size;
-} SkxSegmentSpace;
-
-/* A plane that grows page by page. */
-typedef struct SkxPlaneWriter
-{
-	SkxSegmentSpace *space;
-	uint8		plane;
-	uint32		npages;			/* largest ordinal put, plus one */
-	SkxDiskRun *runs;
-	int			nruns;
-	int			runs_size;
-	uint32		allocated;		/* blocks */
-	BlockNumber next;			/* next block of the last allocation ... */
-	uint32		nleft;			/* ... and how many are left of it */
-	uint32		block;			/* number of the block being filled */
-	char	  **pages;			/* its pages, NULL where not there yet */
-	char	   *batch[SKX_PLANE_BATCH];
-	BlockNumber batch_at;
-	int			nbatch;
-} SkxPlaneWriter;
-
-extern void skx_segment_space_init(SkxSegmentSpace *space,
-								   const SkxSegmentBuildOptions *options);
-extern void skx_segment_plane_init(SkxPlaneWriter *plane,
-								   SkxSegmentSpace *space, uint8 kind);
+extern void skx_segment_planes_begin(SkxPlaneWriter **planes, int nplanes,
+									 const SkxSegmentBuildOptions *options);
 
 /* Takes a page with `used` bytes of content; arg is the SkxPlaneWriter. */
 extern void skx_segment_plane_put(void *arg, uint32 ordinal, char *page,
@@ -77,9 +46,9 @@ extern void skx_segment_plane_zero(SkxPlaneWriter *plane, uint32 npages);
  * Ends all planes: writes what is left of them with the segment header behind
  * it.  header->planes and nruns are filled in here.
  */
-extern void skx_segment_plane_finish(SkxPlaneWriter *planes, int nplanes,
-									 SkxDiskSegment *header,
-									 SkxDiskSegmentRef *ref);
+extern void skx_segment_planes_finish(SkxPlaneWriter **planes, int nplanes,
+									  SkxDiskSegment *header,
+									  SkxDiskSegmentRef *ref);
 
 /*
  * segment_dict_writer.c
@@ -101,27 +70,21 @@ extern uint32 skx_segment_dict_end(SkxDictWriter *dict);
  */
 typedef struct SkxDocumentsWriter
 {
-	SkxPlaneWriter *tids;
 	SkxPlaneWriter *norm_plane;
-	MemoryContext context;
 	uint32		ndocs;
 	uint8	   *norms;
 	Size		norms_size;
-	ItemPointerData group[SKX_TID_GROUP];
-	char	   *page;			/* TID page being filled */
-	uint32		ngroups;		/* on it */
-	uint32		nbody;			/* bytes of bodies on it */
-	SkxDiskTidGroup *groups;
-	uint8	   *body;
-	uint32		tid_pages;
-	uint32		first_group;	/* of the page */
-	uint32	   *directory;		/* first group of each page */
-	uint32		directory_size;
+	uint32		tid_pages;		/* without the directory */
+	struct SkxTidWriter *tids;
 } SkxDocumentsWriter;
 
 extern void skx_segment_documents_init(SkxDocumentsWriter *docs,
 									   SkxPlaneWriter *tids,
 									   SkxPlaneWriter *norms);
+
+/* Makes room for the norms of so many documents. */
+extern void skx_segment_documents_reserve(SkxDocumentsWriter *docs,
+										  uint32 ndocs);
 extern void skx_segment_documents_add(SkxDocumentsWriter *docs,
 									  ItemPointer tid, uint8 norm);
 extern void skx_segment_documents_end(SkxDocumentsWriter *docs);
@@ -129,21 +92,12 @@ extern void skx_segment_documents_end(SkxDocumentsWriter *docs);
 /*
  * segment_positions_writer.c
  */
-typedef struct SkxPositionsWriter
-{
-	SkxPlaneWriter *plane;
-	char	   *page;
-	uint32		ordinal;		/* of `page` */
-	uint32		used;			/* page offset where its content ends */
-	int			n;				/* positions in hand */
-	uint16		positions[SKX_SUBBLOCK];
-	uint64		starts[2];
-	SkxPositionAddress *marks[4];	/* wait for the block's address */
-	int			nmarks;
-} SkxPositionsWriter;
+typedef struct SkxPositionsWriter SkxPositionsWriter;
 
-extern void skx_segment_positions_init(SkxPositionsWriter *w,
-									   SkxPlaneWriter *plane);
+extern SkxPositionsWriter *skx_segment_positions_begin(SkxPlaneWriter *plane);
+
+/* The page being filled. */
+extern uint32 skx_segment_positions_page(const SkxPositionsWriter *w);
 
 /* Has *mark filled in when the block that takes the next position is placed. */
 extern void skx_segment_positions_mark(SkxPositionsWriter *w,
@@ -177,12 +131,10 @@ typedef struct SkxTermTotals
 } SkxTermTotals;
 
 /* norms and average length are those of the whole segment. */
-extern SkxTermWriter *skx_segment_terms_begin(SkxPlaneWriter *dict,
-											  SkxPlaneWriter *postings,
-											  SkxPlaneWriter *positions,
+extern SkxTermWriter *skx_segment_terms_begin(SkxPlaneWriter **planes,
+											  const SkxSegmentBuildOptions *options,
 											  const uint8 *norms,
-											  double average,
-											  double k1, double b);
+											  double average);
 extern void skx_segment_term_begin(SkxTermWriter *w, const char *lexeme,
 								   int len, uint32 df, uint64 npositions,
 								   uint8 flags);
@@ -192,6 +144,81 @@ extern void skx_segment_term_end(SkxTermWriter *w);
 
 /* Returns the page ordinal of the dictionary's root. */
 extern uint32 skx_segment_terms_end(SkxTermWriter *w, SkxTermTotals *totals);
+
+/*
+ * segment_output.c : a segment, whatever its documents and terms come from
+ *
+ * First all documents in order, then all terms in order, then finish, which
+ * writes the header and fills in the reference.  total_length is the caller's
+ * to add up before terms begin.
+ */
+typedef struct SkxSegmentOutput
+{
+	SkxSegmentBuildOptions options;
+	SkxPlaneWriter *planes[SKX_SEGMENT_NPLANES];
+	SkxDocumentsWriter docs;
+	SkxTermWriter *terms;
+	Size		fixed;			/* bytes that all this takes, without norms */
+	uint32		nnull;
+	uint64		total_length;
+} SkxSegmentOutput;
+
+extern void skx_segment_output_init(SkxSegmentOutput *out,
+									const SkxSegmentBuildOptions *options);
+extern void skx_segment_output_document(SkxSegmentOutput *out,
+										ItemPointer tid, uint8 norm);
+extern SkxTermWriter *skx_segment_output_terms(SkxSegmentOutput *out);
+extern void skx_segment_output_finish(SkxSegmentOutput *out,
+									  SkxDiskSegmentRef *ref);
+
+/*
+ * segment_merge_map.c : new numbers of the documents of segments
+ *
+ * A segment whose documents stay next to each other needs an offset only
+ * (`linear`), others four bytes a document: in memory as far as `memory`
+ * goes, the rest in a temporary file, of which each segment has a few pages
+ * in memory.  Numbers are put in the order of the old ones, segment by segment
+ * or mixed; SKX_NO_DOC for a document that is left out.
+ */
+typedef struct SkxMergeMaps SkxMergeMaps;
+
+extern SkxMergeMaps *skx_segment_maps_create(const uint32 *ndocs, int nmaps,
+											 const bool *linear, Size memory);
+extern void skx_segment_maps_put(SkxMergeMaps *maps, int which, uint32 doc);
+extern void skx_segment_maps_filled(SkxMergeMaps *maps);
+
+/* New numbers of `n` documents of segment `which`. */
+extern void skx_segment_maps_get(SkxMergeMaps *maps, int which,
+								 const uint32 *docs, int n, uint32 *to);
+extern void skx_segment_maps_free(SkxMergeMaps *maps);
+
+/*
+ * segment_merge_dead.c : what the documents left out take from terms
+ *
+ * Counted before the merge, since a term must be announced with the numbers
+ * of its live postings, and its scores need the average length of the live
+ * documents.
+ */
+typedef struct SkxDeadTerm
+{
+	uint32		ordinal;		/* in the dictionary of the segment */
+	uint32		df;				/* dead postings */
+	uint64		npositions;		/* theirs */
+	uint8		flags;			/* of the live postings */
+} SkxDeadTerm;
+
+typedef struct SkxDeadTerms SkxDeadTerms;
+
+extern SkxDeadTerms *skx_segment_dead_create(int nsegments);
+
+/* Counts for the bits set in `dead`; returns the documents' length. */
+extern uint64 skx_segment_dead_count(SkxDeadTerms *d, int which,
+									 SkxSegment *seg, const uint8 *dead);
+
+/* Terms of a segment are asked for in ascending order.  False: all live. */
+extern bool skx_segment_dead_term(SkxDeadTerms *d, int which, uint32 ordinal,
+								  SkxDeadTerm *term);
+extern void skx_segment_dead_free(SkxDeadTerms *d);
 
 /*
  * segment_invert.c
@@ -259,10 +286,7 @@ extern SkxRuns *skx_segment_runs_create(Size memory);
 extern void skx_segment_runs_spill(SkxRuns *runs, SkxInverter *inv);
 extern uint64 skx_segment_runs_bytes(const SkxRuns *runs);
 
-/*
- * Merges all runs, and those of a sorted inverter when there are none, into
- * the writer.
- */
+/* Merges all runs, or without any the inverter, into the writer. */
 extern void skx_segment_runs_merge(SkxRuns *runs, SkxInverter *inv,
 								   SkxTermWriter *w,
 								   void (*progress) (int phase, uint64 done,

@@ -25,18 +25,18 @@ skx_segment_list_damaged(SkxList *list, const char *what)
  * Decodes a short list, and keeps its positions part if it has one.
  */
 static void
-skx_segment_list_open_short(SkxList *list)
+skx_segment_list_begin_short(SkxList *list)
 {
 	const SkxTerm *term = &list->term;
 	const uint8 *src = term->bytes;
 	uint32		size = term->inline_size;
-	SkxBlkRef	ref = {0};
 	const uint8 *rest;
 
 	if ((term->flags & SKX_TERM_PLACE) == SKX_TERM_SHORT)
 	{
 		const char *page = skx_segment_pin(list->seg, SKX_SEGMENT_POSTINGS,
-										   term->short_page, &ref);
+										   term->short_page,
+										   &list->short_ref);
 
 		src = (const uint8 *) page + term->short_offset;
 		size = term->short_size;
@@ -47,27 +47,39 @@ skx_segment_list_open_short(SkxList *list)
 		skx_segment_list_damaged(list, "short posting list does not decode");
 	if (term->flags & SKX_TERM_OWN_POSITIONS)
 	{
-		Size		n = src + size - rest;
+		uint32		n = src + size - rest;
 
-		list->own = palloc(n + 1);
+		if (list->own == NULL || n > list->own_size)
+		{
+			if (list->own != NULL)
+				pfree(list->own);
+			list->own_size = list->keep ? Max(n, SKX_OWN_POSITIONS_BYTES) : n;
+			list->own = palloc(list->own_size + 1);
+		}
 		memcpy(list->own, rest, n);
 		list->own_end = list->own + n;
 		list->own_src = list->own;
 	}
-	skx_blkio_unpin(list->seg->file, &ref);
+	if (!list->keep || skx_blkio_crowded(list->seg->file))
+		skx_blkio_unpin(list->seg->file, &list->short_ref);
 	list->decoded = list->has_tf = list->has_labels = true;
 	list->last = list->p.docs[list->p.n - 1];
 	skx_skiplist_work.subblocks++;
 }
 
-SkxList *
-skx_segment_list_open(SkxSegment *seg, const SkxTerm *term)
+void
+skx_segment_list_begin(SkxList *list, SkxSegment *seg, const SkxTerm *term)
 {
-	SkxList    *list = palloc0(sizeof(SkxList));
-
+	if (list->is_long)
+		skx_skiplist_close(&list->cursor);
 	list->seg = seg;
 	list->term = *term;
 	list->is_long = (term->flags & SKX_TERM_PLACE) == SKX_TERM_LONG;
+	list->done = false;
+	list->i = 0;
+	list->decoded = list->has_tf = list->has_labels = false;
+	list->own_i = 0;
+	list->pos_ready = false;
 	if (list->is_long)
 	{
 		if (term->list.page >= seg->planes[SKX_SEGMENT_POSTINGS].npages)
@@ -78,20 +90,40 @@ skx_segment_list_open(SkxSegment *seg, const SkxTerm *term)
 						  &term->list);
 	}
 	else
-		skx_segment_list_open_short(list);
+		skx_segment_list_begin_short(list);
+}
+
+void
+skx_segment_list_end(SkxList *list)
+{
+	if (list->seg == NULL)
+		return;
+	if (list->is_long)
+		skx_skiplist_close(&list->cursor);
+	list->is_long = false;
+	skx_blkio_unpin(list->seg->file, &list->short_ref);
+	skx_blkio_unpin(list->seg->file, &list->pos_ref);
+	if (list->own != NULL)
+		pfree(list->own);
+	if (list->pos_deltas != NULL)
+		pfree(list->pos_deltas);
+	list->own = NULL;
+	list->pos_deltas = NULL;
+}
+
+SkxList *
+skx_segment_list_open(SkxSegment *seg, const SkxTerm *term)
+{
+	SkxList    *list = palloc0(sizeof(SkxList));
+
+	skx_segment_list_begin(list, seg, term);
 	return list;
 }
 
 void
 skx_segment_list_close(SkxList *list)
 {
-	if (list->is_long)
-		skx_skiplist_close(&list->cursor);
-	skx_blkio_unpin(list->seg->file, &list->pos_ref);
-	if (list->own != NULL)
-		pfree(list->own);
-	if (list->pos_deltas != NULL)
-		pfree(list->pos_deltas);
+	skx_segment_list_end(list);
 	pfree(list);
 }
 

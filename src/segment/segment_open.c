@@ -45,6 +45,7 @@ skx_segment_read_header(SkxBlkFile *file, const SkxDiskSegmentRef *ref)
 	char	   *bytes = palloc(ref->header_pages * SKX_PAGE_CAPACITY);
 	uint32		i;
 
+	plane.salt = ref->salt;
 	plane.segment = ref->segment;
 	plane.plane = SKX_PLANE_HEADER;
 	plane.unit = 1;
@@ -74,6 +75,7 @@ skx_segment_layout(SkxSegment *seg, int which)
 	uint32		covered = 0;
 	int			i;
 
+	plane->salt = seg->header.salt;
 	plane->segment = seg->header.segment;
 	plane->plane = skx_format_plane_ids[which];
 	plane->unit = which == SKX_SEGMENT_POSTINGS ?
@@ -92,11 +94,29 @@ skx_segment_layout(SkxSegment *seg, int which)
 	return covered >= plane->npages;
 }
 
-SkxSegment *
-skx_segment_open(SkxBlkFile *file, Relation rel, const SkxView *view,
-				 int which)
+/* The header, from the bytes on its pages, must be what the root refers to. */
+static void
+skx_segment_check_header(const SkxSegment *seg, const SkxDiskSegmentRef *ref,
+						 uint32 block_size)
 {
-	const SkxDiskSegmentRef *ref = &view->segments[which];
+	const SkxDiskSegment *header = &seg->header;
+
+	if (header->magic != SKX_MAGIC ||
+		header->version > SKX_VERSION ||
+		header->salt != ref->salt ||
+		header->segment != ref->segment ||
+		header->ndocs != ref->ndocs ||
+		header->block_size != block_size ||
+		sizeof(SkxDiskSegment) + header->nruns * sizeof(SkxDiskRun) >
+		ref->header_pages * SKX_PAGE_CAPACITY)
+		skx_format_report(seg->rel, ref->header,
+						  "segment header does not fit the segment directory");
+}
+
+SkxSegment *
+skx_segment_open_ref(SkxBlkFile *file, Relation rel, uint64 incarnation,
+					 uint32 block_size, const SkxDiskSegmentRef *ref)
+{
 	SkxSegment *seg = palloc0(sizeof(SkxSegment));
 	char	   *bytes = skx_segment_read_header(file, ref);
 	const SkxDiskRun *disk_runs;
@@ -104,18 +124,10 @@ skx_segment_open(SkxBlkFile *file, Relation rel, const SkxView *view,
 
 	seg->rel = rel;
 	seg->file = file;
-	seg->incarnation = view->meta.incarnation;
+	seg->incarnation = incarnation;
 	seg->deletes = InvalidBuffer;
 	memcpy(&seg->header, bytes, sizeof(SkxDiskSegment));
-	if (seg->header.magic != SKX_MAGIC ||
-		seg->header.version > SKX_VERSION ||
-		seg->header.segment != ref->segment ||
-		seg->header.ndocs != ref->ndocs ||
-		seg->header.block_size != view->meta.block_size ||
-		sizeof(SkxDiskSegment) + seg->header.nruns * sizeof(SkxDiskRun) >
-		ref->header_pages * SKX_PAGE_CAPACITY)
-		skx_format_report(rel, ref->header,
-						  "segment header does not fit the segment directory");
+	skx_segment_check_header(seg, ref, block_size);
 	seg->runs = palloc(sizeof(SkxBlkRun) * (seg->header.nruns + 1));
 	disk_runs = (const SkxDiskRun *) (bytes + sizeof(SkxDiskSegment));
 	for (i = 0; i < seg->header.nruns; i++)
@@ -132,14 +144,72 @@ skx_segment_open(SkxBlkFile *file, Relation rel, const SkxView *view,
 	return seg;
 }
 
+SkxSegment *
+skx_segment_open(SkxBlkFile *file, Relation rel, const SkxView *view,
+				 int which)
+{
+	return skx_segment_open_ref(file, rel, view->meta.incarnation,
+								view->meta.block_size,
+								&view->segments[which]);
+}
+
+static int
+skx_segment_extent_order(const void *a, const void *b)
+{
+	BlockNumber x = ((const SkxDiskExtent *) a)->block;
+	BlockNumber y = ((const SkxDiskExtent *) b)->block;
+
+	return (x > y) - (x < y);
+}
+
+SkxDiskExtent *
+skx_segment_extents(const SkxSegment *seg, const SkxDiskSegmentRef *ref,
+					int *n)
+{
+	int			nruns = seg->header.nruns;
+	SkxDiskExtent *extents = palloc0((nruns + 1) * sizeof(SkxDiskExtent));
+	int			last = 0;
+	int			i;
+
+	for (i = 0; i < nruns; i++)
+	{
+		extents[i].block = seg->runs[i].block;
+		extents[i].npages = seg->runs[i].npages;
+	}
+	extents[nruns].block = ref->header;
+	extents[nruns].npages = ref->header_pages;
+	qsort(extents, nruns + 1, sizeof(SkxDiskExtent), skx_segment_extent_order);
+	for (i = 1; i <= nruns; i++)
+	{
+		BlockNumber end = extents[last].block + extents[last].npages;
+
+		if (extents[i].block < end)
+			skx_format_report(seg->rel, extents[i].block,
+							  "a page belongs to a segment twice");
+		if (extents[i].block == end)
+			extents[last].npages += extents[i].npages;
+		else
+			extents[++last] = extents[i];
+	}
+	*n = last + 1;
+	return extents;
+}
+
 void
-skx_segment_close(SkxSegment *seg)
+skx_segment_relax(SkxSegment *seg)
 {
 	skx_blkio_unpin(seg->file, &seg->dict_ref);
 	skx_blkio_unpin(seg->file, &seg->tid_ref);
 	skx_blkio_unpin(seg->file, &seg->norm_ref);
 	if (BufferIsValid(seg->deletes))
 		ReleaseBuffer(seg->deletes);
+	seg->deletes = InvalidBuffer;
+}
+
+void
+skx_segment_close(SkxSegment *seg)
+{
+	skx_segment_relax(seg);
 	if (seg->tid_directory != NULL)
 		pfree(seg->tid_directory);
 	pfree(seg->runs);

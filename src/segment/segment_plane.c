@@ -9,6 +9,9 @@
  * that a tiny segment takes one block.  A page of an earlier block, which its
  * maker held back, is written on its own.
  *
+ * Nothing is assumed of what the file holds: every page of the planes' runs is
+ * written, and what is allocated and not in a run goes back.
+ *
  * Finished pages are sealed here and written in batches of consecutive ones.
  */
 #include "postgres.h"
@@ -23,17 +26,41 @@
 #define SKX_BUFFER_ALIGN	4096
 #define SKX_SLAB_PAGES		16
 
-void
-skx_segment_space_init(SkxSegmentSpace *space,
-					   const SkxSegmentBuildOptions *options)
+/* Pages written together. */
+#define SKX_PLANE_BATCH		16
+
+/* Page buffers and what else the planes of one segment have in common. */
+typedef struct SkxSegmentSpace
 {
-	memset(space, 0, sizeof(*space));
-	space->context = CurrentMemoryContext;
-	space->store = options->store;
-	space->incarnation = options->incarnation;
-	space->segment = options->segment;
-	space->block_pages = options->block_size / BLCKSZ;
-}
+	MemoryContext context;
+	const SkxSegmentStore *store;
+	uint64		incarnation;
+	uint32		segment;
+	uint32		block_pages;
+	char	  **spare;			/* page buffers not in use */
+	int			nspare;
+	int			spare_size;
+} SkxSegmentSpace;
+
+/* A plane that grows page by page. */
+typedef struct SkxPlaneWriter
+{
+	SkxSegmentSpace *space;
+	uint8		plane;
+	uint32		npages;			/* largest ordinal put, plus one */
+	uint32		nput;			/* pages put; in the end all of them */
+	SkxDiskRun *runs;
+	int			nruns;
+	int			runs_size;
+	uint32		allocated;		/* blocks */
+	BlockNumber next;			/* next block of the last allocation ... */
+	uint32		nleft;			/* ... and how many are left of it */
+	uint32		block;			/* number of the block being filled */
+	char	  **pages;			/* its pages, NULL where not there yet */
+	char	   *batch[SKX_PLANE_BATCH];
+	BlockNumber batch_at;
+	int			nbatch;
+} SkxPlaneWriter;
 
 static char *
 skx_segment_buffer_get(SkxSegmentSpace *space)
@@ -67,16 +94,33 @@ skx_segment_buffer_put(SkxSegmentSpace *space, char *page)
 	space->spare[space->nspare++] = page;
 }
 
-void
-skx_segment_plane_init(SkxPlaneWriter *plane, SkxSegmentSpace *space,
-					   uint8 kind)
+static SkxPlaneWriter *
+skx_segment_plane_begin(SkxSegmentSpace *space, uint8 kind)
 {
-	memset(plane, 0, sizeof(*plane));
+	SkxPlaneWriter *plane = palloc0(sizeof(SkxPlaneWriter));
+
 	plane->space = space;
 	plane->plane = kind;
 	plane->runs_size = 16;
 	plane->runs = palloc(plane->runs_size * sizeof(SkxDiskRun));
 	plane->pages = palloc0(space->block_pages * sizeof(char *));
+	return plane;
+}
+
+void
+skx_segment_planes_begin(SkxPlaneWriter **planes, int nplanes,
+						 const SkxSegmentBuildOptions *options)
+{
+	SkxSegmentSpace *space = palloc0(sizeof(SkxSegmentSpace));
+	int			i;
+
+	space->context = CurrentMemoryContext;
+	space->store = options->store;
+	space->incarnation = options->incarnation;
+	space->segment = options->segment;
+	space->block_pages = options->block_size / BLCKSZ;
+	for (i = 0; i < nplanes; i++)
+		planes[i] = skx_segment_plane_begin(space, skx_format_plane_ids[i]);
 }
 
 static void
@@ -209,6 +253,7 @@ skx_segment_plane_put(void *arg, uint32 ordinal, char *page, uint32 used)
 	char	   *sealed = skx_segment_plane_seal(plane, ordinal, page, used);
 
 	plane->npages = Max(plane->npages, ordinal + 1);
+	plane->nput++;
 	if (ordinal / block_pages < plane->block)
 	{
 		skx_segment_plane_write(plane, skx_segment_plane_find(plane, ordinal),
@@ -229,6 +274,7 @@ skx_segment_plane_zero(SkxPlaneWriter *plane, uint32 npages)
 
 	Assert(plane->npages == 0);
 	plane->npages = npages;
+	plane->nput = npages;
 	for (i = 0; i < npages; i++)
 	{
 		char	   *page = skx_segment_buffer_get(plane->space);
@@ -299,10 +345,11 @@ skx_segment_plane_tail_write(SkxPlaneWriter *plane, BlockNumber at)
 
 /* Writes header and runs, as a byte stream, to file blocks from `at` on. */
 static void
-skx_segment_header_write(SkxPlaneWriter *planes, int nplanes,
+skx_segment_header_write(SkxPlaneWriter **planes, int nplanes,
 						 SkxDiskSegment *header, BlockNumber at)
 {
-	SkxPlaneWriter *stream = palloc(sizeof(SkxPlaneWriter));
+	SkxPlaneWriter *stream = skx_segment_plane_begin(planes[0]->space,
+													 SKX_PLANE_HEADER);
 	Size		size = sizeof(SkxDiskSegment) +
 		header->nruns * sizeof(SkxDiskRun);
 	char	   *bytes = palloc0(size + SKX_PAGE_START);
@@ -312,10 +359,10 @@ skx_segment_header_write(SkxPlaneWriter *planes, int nplanes,
 
 	for (i = 0; i < nplanes; i++)
 	{
-		header->planes[i].npages = planes[i].npages;
+		header->planes[i].npages = planes[i]->npages;
 		header->planes[i].first_run = nruns;
-		header->planes[i].nruns = planes[i].nruns;
-		nruns += planes[i].nruns;
+		header->planes[i].nruns = planes[i]->nruns;
+		nruns += planes[i]->nruns;
 	}
 	Assert(nruns <= header->nruns);
 	header->nruns = nruns;
@@ -324,10 +371,9 @@ skx_segment_header_write(SkxPlaneWriter *planes, int nplanes,
 	runs = (SkxDiskRun *) (bytes + SKX_PAGE_START + sizeof(SkxDiskSegment));
 	for (i = 0; i < nplanes; i++)
 	{
-		memcpy(runs, planes[i].runs, planes[i].nruns * sizeof(SkxDiskRun));
-		runs += planes[i].nruns;
+		memcpy(runs, planes[i]->runs, planes[i]->nruns * sizeof(SkxDiskRun));
+		runs += planes[i]->nruns;
 	}
-	skx_segment_plane_init(stream, planes[0].space, SKX_PLANE_HEADER);
 	for (i = 0; i * SKX_PAGE_CAPACITY < size; i++)
 	{
 		Size		done = i * SKX_PAGE_CAPACITY;
@@ -342,16 +388,65 @@ skx_segment_header_write(SkxPlaneWriter *planes, int nplanes,
 	pfree(stream);
 }
 
+/*
+ * Gives the tails places in blocks of their own, which start at page 0 of
+ * places[]; returns the pages up to the end of the last one.
+ */
+static uint32
+skx_segment_tails_fit(SkxPlaneWriter **planes, int nplanes,
+					  uint32 *places, uint32 *fill)
+{
+	uint32		block_pages = planes[0]->space->block_pages;
+	uint32		total = 0;
+	int			i;
+
+	for (i = 0; i < nplanes; i++)
+	{
+		uint32		tail = skx_segment_plane_tail(planes[i]);
+
+		if (tail == 0)
+			continue;
+		places[i] = skx_segment_plane_fit(fill, tail, block_pages);
+		total = Max(total, places[i] + tail);
+	}
+	return total;
+}
+
+/*
+ * Gives back what neither tails nor the header took of `nblocks` blocks at
+ * `at`: the header goes up to page `total`, fill[] are the tails in a block.
+ */
+static void
+skx_segment_tails_give_back(SkxSegmentSpace *space, BlockNumber at,
+							uint32 nblocks, const uint32 *fill, uint32 tails,
+							uint32 total)
+{
+	const SkxSegmentStore *store = space->store;
+	uint32		block_pages = space->block_pages;
+	uint32		block;
+
+	for (block = 0; (block + 1) * block_pages < tails; block++)
+	{
+		if (fill[block] < block_pages)
+			store->give_back(store->arg,
+							 at + block * block_pages + fill[block],
+							 block_pages - fill[block]);
+	}
+	if (total < nblocks * block_pages)
+		store->give_back(store->arg, at + total,
+						 nblocks * block_pages - total);
+}
+
 /* Lays out the tails, with the header behind them, and the header's runs. */
 void
-skx_segment_plane_finish(SkxPlaneWriter *planes, int nplanes,
-						 SkxDiskSegment *header, SkxDiskSegmentRef *ref)
+skx_segment_planes_finish(SkxPlaneWriter **planes, int nplanes,
+						  SkxDiskSegment *header, SkxDiskSegmentRef *ref)
 {
-	SkxSegmentSpace *space = planes[0].space;
+	SkxSegmentSpace *space = planes[0]->space;
 	uint32		block_pages = space->block_pages;
 	uint32	   *fill = palloc0((nplanes + 1) * sizeof(uint32));
 	uint32	   *places = palloc0(nplanes * sizeof(uint32));
-	uint32		total = 0;		/* pages up to the end of the tails */
+	uint32		tails;
 	uint32		nruns = 0;
 	uint32		nblocks;
 	BlockNumber at;
@@ -361,16 +456,15 @@ skx_segment_plane_finish(SkxPlaneWriter *planes, int nplanes,
 	ref->npages = 0;
 	for (i = 0; i < nplanes; i++)
 	{
-		uint32		tail = skx_segment_plane_tail(&planes[i]);
-
-		skx_segment_plane_end(&planes[i]);
-		nruns += planes[i].nruns + (tail > 0 ? 1 : 0);
-		ref->npages += planes[i].npages;
-		if (tail == 0)
-			continue;
-		places[i] = skx_segment_plane_fit(fill, tail, block_pages);
-		total = Max(total, places[i] + tail);
+		/* one left out would keep what the file had there */
+		if (planes[i]->nput != planes[i]->npages)
+			elog(ERROR, "pages of a segment are missing");
+		skx_segment_plane_end(planes[i]);
+		nruns += planes[i]->nruns +
+			(skx_segment_plane_tail(planes[i]) > 0 ? 1 : 0);
+		ref->npages += planes[i]->npages;
 	}
+	tails = skx_segment_tails_fit(planes, nplanes, places, fill);
 	if (nruns > PG_UINT16_MAX)
 		ereport(ERROR,
 				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
@@ -379,20 +473,18 @@ skx_segment_plane_finish(SkxPlaneWriter *planes, int nplanes,
 	header->nruns = nruns;
 	size = sizeof(SkxDiskSegment) + nruns * sizeof(SkxDiskRun);
 	ref->header_pages = (size + SKX_PAGE_CAPACITY - 1) / SKX_PAGE_CAPACITY;
-	nblocks = (total + ref->header_pages + block_pages - 1) / block_pages;
+	nblocks = (tails + ref->header_pages + block_pages - 1) / block_pages;
 	at = space->store->allocate(space->store->arg, nblocks);
 	for (i = 0; i < nplanes; i++)
 	{
-		if (skx_segment_plane_tail(&planes[i]) > 0)
-			skx_segment_plane_tail_write(&planes[i], at + places[i]);
+		if (skx_segment_plane_tail(planes[i]) > 0)
+			skx_segment_plane_tail_write(planes[i], at + places[i]);
 	}
-	ref->header = at + total;
+	ref->header = at + tails;
 	ref->npages += ref->header_pages;
 	skx_segment_header_write(planes, nplanes, header, ref->header);
-	total += ref->header_pages;
-	if (total < nblocks * block_pages)
-		space->store->give_back(space->store->arg, at + total,
-								nblocks * block_pages - total);
+	skx_segment_tails_give_back(space, at, nblocks, fill, tails,
+								tails + ref->header_pages);
 	pfree(fill);
 	pfree(places);
 }

@@ -10,13 +10,34 @@
 
 #include "segment/segment_internal.h"
 
-void
-skx_segment_positions_init(SkxPositionsWriter *w, SkxPlaneWriter *plane)
+struct SkxPositionsWriter
 {
-	memset(w, 0, sizeof(*w));
+	SkxPlaneWriter *plane;
+	char	   *page;
+	uint32		ordinal;		/* of `page` */
+	uint32		used;			/* page offset where its content ends */
+	int			n;				/* positions in hand */
+	uint16		positions[SKX_SUBBLOCK];
+	uint64		starts[2];
+	SkxPositionAddress *marks[4];	/* wait for the block's address */
+	int			nmarks;
+};
+
+SkxPositionsWriter *
+skx_segment_positions_begin(SkxPlaneWriter *plane)
+{
+	SkxPositionsWriter *w = palloc0(sizeof(SkxPositionsWriter));
+
 	w->plane = plane;
 	w->page = palloc0(BLCKSZ);
 	w->used = SKX_PAGE_START;
+	return w;
+}
+
+uint32
+skx_segment_positions_page(const SkxPositionsWriter *w)
+{
+	return w->ordinal;
 }
 
 static void

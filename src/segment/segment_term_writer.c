@@ -32,8 +32,7 @@ struct SkxTermWriter
 {
 	SkxDictWriter *dict;
 	SkxSkiplistWriter *lists;
-	SkxPlaneWriter *postings;
-	SkxPositionsWriter positions;
+	SkxPositionsWriter *positions;
 	const uint8 *norms;
 	float		lengths[256];	/* k1 (1 - b + b length / average), by norm */
 	SkxTermTotals totals;
@@ -60,18 +59,21 @@ struct SkxTermWriter
 };
 
 SkxTermWriter *
-skx_segment_terms_begin(SkxPlaneWriter *dict, SkxPlaneWriter *postings,
-						SkxPlaneWriter *positions, const uint8 *norms,
-						double average, double k1, double b)
+skx_segment_terms_begin(SkxPlaneWriter **planes,
+						const SkxSegmentBuildOptions *options,
+						const uint8 *norms, double average)
 {
 	SkxTermWriter *w = palloc0(sizeof(SkxTermWriter));
+	double		k1 = options->k1;
+	double		b = options->b;
 	int			norm;
 
-	w->dict = skx_segment_dict_begin(dict);
-	w->postings = postings;
-	w->lists = skx_skiplist_writer_create(postings->space->block_pages,
-										  skx_segment_plane_put, postings);
-	skx_segment_positions_init(&w->positions, positions);
+	w->dict = skx_segment_dict_begin(planes[SKX_SEGMENT_DICT]);
+	w->lists = skx_skiplist_writer_create(options->block_size / BLCKSZ,
+										  skx_segment_plane_put,
+										  planes[SKX_SEGMENT_POSTINGS]);
+	w->positions =
+		skx_segment_positions_begin(planes[SKX_SEGMENT_POSITIONS]);
 	w->norms = norms;
 	for (norm = 0; norm < 256; norm++)
 		w->lengths[norm] = k1 * (1 - b + b * (average > 0 ?
@@ -118,7 +120,7 @@ skx_segment_term_begin(SkxTermWriter *w, const char *lexeme, int len,
 	{
 		skx_skiplist_writer_begin(w->lists, w->totals.nterms, df);
 		if (npositions > 0)
-			skx_segment_positions_mark(&w->positions, &w->first);
+			skx_segment_positions_mark(w->positions, &w->first);
 	}
 }
 
@@ -197,14 +199,14 @@ skx_segment_subblock_end(SkxTermWriter *w)
 	{
 		/* two that begin in one position block: cut that block short */
 		if (w->waiting->address.offset == 0)
-			skx_segment_positions_close(&w->positions);
+			skx_segment_positions_close(w->positions);
 		skx_segment_subblock_put(w, w->waiting);
 		w->has_waiting = false;
 	}
 	if (!s->positions)
 	{
 		/* no meaning, but near its neighbours' */
-		s->address.page = w->positions.ordinal;
+		s->address.page = skx_segment_positions_page(w->positions);
 		s->address.index = 0;
 	}
 	if (!s->positions || s->address.offset != 0)
@@ -259,9 +261,9 @@ skx_segment_term_posting(SkxTermWriter *w, const SkxPosting *posting)
 	if (posting->tf > 0)
 	{
 		if (!s->positions)
-			skx_segment_positions_mark(&w->positions, &s->address);
+			skx_segment_positions_mark(w->positions, &s->address);
 		s->positions = true;
-		skx_segment_positions_add(&w->positions, posting->positions,
+		skx_segment_positions_add(w->positions, posting->positions,
 								  posting->tf);
 	}
 	skx_rank_impacts_add(&s->impacts, posting->tf, w->norms[posting->doc]);
@@ -270,13 +272,66 @@ skx_segment_term_posting(SkxTermWriter *w, const SkxPosting *posting)
 		skx_segment_subblock_end(w);
 }
 
-static int
-skx_segment_best_compare(const void *a, const void *b)
+/* The k-th largest of n; moves it and those above it to the front. */
+static SkxBest
+skx_segment_best_select(SkxBest *best, int n, int k)
 {
-	SkxBest		x = *(const SkxBest *) a;
-	SkxBest		y = *(const SkxBest *) b;
+	int			low = 0;
+	int			high = n - 1;
 
-	return x > y ? -1 : x < y;
+	while (low < high)
+	{
+		SkxBest		pivot = best[low + (high - low) / 2];
+		int			i = low;
+		int			j = high;
+
+		while (i <= j)
+		{
+			while (best[i] > pivot)
+				i++;
+			while (best[j] < pivot)
+				j--;
+			if (i <= j)
+			{
+				SkxBest		other = best[i];
+
+				best[i++] = best[j];
+				best[j--] = other;
+			}
+		}
+		if (k - 1 <= j)
+			high = j;
+		else if (k - 1 >= i)
+			low = i;
+		else
+			break;
+	}
+	return best[k - 1];
+}
+
+/* Appends the k-th best postings, largest k last. */
+static uint8 *
+skx_segment_term_kths(SkxTermWriter *w, uint8 *to)
+{
+	uint16		kths[lengthof(skx_segment_kths)];
+	int			n = w->nbest;
+	int			count = 0;
+	int			i;
+
+	while (count < lengthof(kths) && skx_segment_kths[count] <= n)
+		count++;
+	for (i = count - 1; i >= 0; i--)
+	{
+		kths[i] = (uint16) skx_segment_best_select(w->best, n,
+												   skx_segment_kths[i]);
+		n = skx_segment_kths[i];
+	}
+	for (i = 0; i < count; i++)
+	{
+		*to++ = (uint8) (kths[i] >> 8);
+		*to++ = (uint8) kths[i];
+	}
+	return to;
 }
 
 /* Ends a long list and appends its part of the dictionary value. */
@@ -288,7 +343,7 @@ skx_segment_term_long(SkxTermWriter *w, uint8 *to)
 
 	if (w->current->p.n > 0)
 		skx_segment_subblock_end(w);
-	skx_segment_positions_close(&w->positions);
+	skx_segment_positions_close(w->positions);
 	if (w->has_waiting)
 		skx_segment_subblock_put(w, w->waiting);
 	skx_skiplist_writer_end(w->lists, &address);
@@ -298,16 +353,7 @@ skx_segment_term_long(SkxTermWriter *w, uint8 *to)
 	to = skx_codec_varint32_put(to, address.nnodes);
 	for (i = 0; i < 8; i++)
 		*to++ = (uint8) (address.impacts >> (8 * i));
-	qsort(w->best, w->nbest, sizeof(SkxBest), skx_segment_best_compare);
-	for (i = 0; i < lengthof(skx_segment_kths); i++)
-	{
-		int			k = skx_segment_kths[i];
-
-		if (k > w->nbest)
-			break;
-		*to++ = (uint8) (w->best[k - 1] >> 8);
-		*to++ = (uint8) w->best[k - 1];
-	}
+	to = skx_segment_term_kths(w, to);
 	if (address.has_table)
 	{
 		w->flags |= SKX_TERM_TABLE;
@@ -324,13 +370,13 @@ skx_segment_term_positions(SkxTermWriter *w)
 	uint32		at = 0;
 	int			i;
 
-	skx_segment_positions_mark(&w->positions, &w->first);
+	skx_segment_positions_mark(w->positions, &w->first);
 	for (i = 0; i < p->n; i++)
 	{
-		skx_segment_positions_add(&w->positions, w->flat + at, p->tf[i]);
+		skx_segment_positions_add(w->positions, w->flat + at, p->tf[i]);
 		at += p->tf[i];
 	}
-	skx_segment_positions_close(&w->positions);
+	skx_segment_positions_close(w->positions);
 }
 
 /* Places a short list and appends its part of the dictionary value. */
@@ -415,7 +461,7 @@ uint32
 skx_segment_terms_end(SkxTermWriter *w, SkxTermTotals *totals)
 {
 	skx_skiplist_writer_finish(w->lists);
-	skx_segment_positions_end(&w->positions);
+	skx_segment_positions_end(w->positions);
 	*totals = w->totals;
 	return skx_segment_dict_end(w->dict);
 }

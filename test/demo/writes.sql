@@ -13,5 +13,6 @@ SELECT count(*) FROM docs WHERE tsv @@ 'quokka';
 \x on
 SELECT * FROM skipidx_stats('docs_idx');
 \x off
-SELECT * FROM skipidx_segments('docs_idx');
+SELECT kind, segment, level, ndocs, deleted, pages, bytes, waiting_for
+	FROM skipidx_segments('docs_idx');
 SELECT skipidx_check('docs_idx', true);

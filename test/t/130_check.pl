@@ -7,16 +7,20 @@ use warnings;
 use FindBin;
 use lib "$FindBin::RealBin/lib";
 use PostgreSQL::Test::Utils;
-use SkipidxTest qw(skx_node skx_seed skx_relation_file);
+use SkipidxFault;
+use SkipidxTest qw(skx_node skx_seed skx_session skx_relation_file);
 use Test::More;
+use Time::HiRes qw(sleep);
 
 use constant {
 	PAGE => 8192,
 	START => 24,				# SKX_PAGE_START
 	PD_LOWER => 12,
+	TRAILER => 8168,			# SKX_PAGE_END
 	CRC_AT => 8168 + 16,		# SkxDiskTrailer.crc
 	PLANE_AT => 8168 + 21,		# SkxDiskTrailer.plane
 	META => 1,
+	ROOT => 2,
 	STRIPE => 3,
 	PENDING => 4,
 	DELETES => 6,
@@ -160,63 +164,115 @@ is(check('whole', 1), '', 'all put right');
 
 # 2. Pages that have no CRC.  They are in shared buffers, so the server is
 # stopped while they change.
-$path = skx_relation_file($node, 'postgres', 'mixed');
-$node->stop;
-($blocks, $pages) = read_index($path);
+my $spoiled;
 
+sub spoil_index
+{
+	$spoiled = shift;
+	$path = skx_relation_file($node, 'postgres', $spoiled);
+	$node->stop;
+	($blocks, $pages) = read_index($path);
+	return;
+}
+
+# First page of a plane with content; of stripes, the one with documents.
+sub page_of
+{
+	my ($plane) = @_;
+	my ($where) = grep {
+		my $page = $pages->[$_];
+
+		unpack('v', substr($page, PD_LOWER, 2)) > START
+		  && ($plane != STRIPE || unpack('Q<', substr($page, START, 8)) > 1);
+	} @{ $blocks->{$plane} };
+
+	return $where;
+}
+
+# Changes page $where (a block in an array, or a plane) and looks at what the
+# check says: of block $block ('here', 'any', or undef: none is named).
 sub spoil
 {
-	my ($name, $plane, $change, $block, $expect) = @_;
-	my ($where) = grep { unpack('v', substr($pages->[$_], PD_LOWER, 2)) > START }
-	  @{ $blocks->{$plane} };
+	my ($name, $where, $change, $block, $expect) = @_;
+
+	$where = ref $where ? $where->[0] : page_of($where);
 	my $page = $pages->[$where];
 
 	$change->(\$page);
 	write_page($path, $where, $page);
 	$node->start;
 
-	my $said = check('mixed', 1);
+	my $said = check($spoiled, 1);
 
 	$block = $where if defined $block && $block eq 'here';
-	like($said, defined $block ? qr/damaged in block $block\b/ : qr/damaged$/m,
-		"$name: block");
+	like($said, !defined $block ? qr/damaged$/m
+		: $block eq 'any' ? qr/damaged in block \d+/
+		: qr/damaged in block $block\b/, "$name: block");
 	like($said, $expect, "$name: reason");
-	$node->stop;
+	$node->stop('immediate');
 	write_page($path, $where, $pages->[$where]);
 	return;
 }
 
-# adds to a little-endian field at `at` of the content
+# Changes a little-endian number at `at` of the page.
+sub change
+{
+	my ($at, $template, $to) = @_;
+	my $size = length pack($template, 0);
+
+	return sub {
+		my ($page) = @_;
+
+		substr($$page, $at, $size) =
+		  pack($template, $to->(unpack($template, substr($$page, $at, $size))));
+	};
+}
+
 sub add
 {
 	my ($at, $template, $n) = @_;
 
-	return sub {
-		my ($page) = @_;
-		my $size = length pack($template, 0);
-
-		substr($$page, START + $at, $size) =
-		  pack($template, $n + unpack($template, substr($$page, START + $at, $size)));
-	};
+	return change(START + $at, $template, sub { $_[0] + $n });
 }
 
-my ($stripe) = @{ $blocks->{ +STRIPE } };
+sub set
+{
+	my ($at, $template, $n) = @_;
+
+	return change(START + $at, $template, sub { $n });
+}
+
+spoil_index('mixed');
+
 my $nblocks = @$pages;
+my $stripe = page_of(STRIPE);
 
 spoil('a file too short', META, add(36, 'V', 16), 'here',
 	qr/the file has $nblocks pages, but should have/);
-spoil('documents of the stripe', STRIPE, add(8, 'Q<', -1), 'here',
-	qr/has 339 documents, but the stripe counts 338/);
-spoil('lengths of the stripe', STRIPE, add(32, 'Q<', 1), 'here',
+spoil('documents of the stripe', STRIPE, add(0, 'Q<', 1), 'any',
+	qr/ends before document 340|has 339 documents, but the stripe counts 340/);
+spoil('NULLs of the stripe', STRIPE, add(16, 'Q<', 1), 'here',
+	qr/documents that are NULL, but the stripe counts/);
+spoil('lengths of the stripe', STRIPE, add(24, 'Q<', 1), 'here',
 	qr/positions in documents, but the stripe counts/);
-spoil('bytes of the stripe', STRIPE, add(40, 'Q<', 4), 'here',
+spoil('bytes of the stripe', STRIPE, add(32, 'Q<', 4), 'here',
 	qr/bytes, but the stripe counts/);
-spoil('pages of the stripe', STRIPE, add(68, 'V', 1), 'here',
+spoil('first page of the stripe', STRIPE, add(40, 'V', 1), 'any',
+	qr/of another kind|does not have document 1/);
+spoil('tail of the stripe', STRIPE, add(44, 'V', -1), 'any',
+	qr/the pending list ends here, but the stripe says/);
+spoil('next page of the extent', STRIPE, add(48, 'V', -1), 'here',
+	qr/the stripe's extents have \d+ pages, but it counts/);
+spoil('end of the extent', STRIPE, add(52, 'V', -1), 'any',
+	qr/newest extent has \d+ pages, but the stripe says \d+/);
+spoil('start of the extent', STRIPE, add(56, 'V', 1), 'any',
+	qr/an extent of a stripe does not begin here/);
+spoil('pages of the stripe', STRIPE, add(60, 'V', 1), 'here',
 	qr/the stripe's extents have \d+ pages, but it counts/);
 spoil('count of delete bits', DELETES, add(0, 'V', 1), 'here',
 	qr/counts other than it has|delete bits are set/);
 spoil('sequence of a pending page', PENDING, add(0, 'Q<', 1), 'here',
-	qr/not the next one of its list/);
+	qr/does not have document 1,/);
 
 # 3. Sound in itself, but not what the table holds.
 sub set_bit
@@ -229,24 +285,271 @@ sub set_bit
 	  pack('V', 1 + unpack('V', substr($$page, START, 4)));
 }
 
+# the first pending record becomes another row
 sub other_row
 {
-	my ($page) = @_;
+	my ($offset) = @_;
 
-	# the first pending record becomes row (0,21), which the segment has
-	substr($$page, START + 16 + 6, 6) = pack('v3', 0, 0, 21);
+	return sub { substr(${ $_[0] }, START + 16 + 6, 6) = pack('v3', 0, 0, $offset) };
 }
 
 spoil('a deleted document', DELETES, \&set_bit, undef,
 	qr/row \(0,21\) of table "more" is marked deleted in the index/);
-spoil('a row twice', PENDING, \&other_row, undef,
-	qr/row \(0,21\) of table "more" is in the index more than once/);
+spoil('a row in a segment and pending', PENDING, other_row(21), undef,
+	qr/row \(0,21\) is in the pending list and document 20 of segment 1/);
 spoil('a dead pending document',
 	PENDING, sub { add(16 + 4, 'v', 1)->(@_) }, $stripe,
 	qr/1 dead documents, but the stripe counts 0/);
+spoil('a pending row twice', PENDING, sub {
+	my ($page) = @_;
+
+	# records are as long as they say, up to the next multiple of 4
+	my $next = START + 16 + 12 + (unpack('V', substr($$page, START + 16, 4)) + 3 & ~3);
+
+	substr($$page, START + 16 + 6, 6) = substr($$page, $next + 6, 6);
+}, undef, qr/row \(\d+,\d+\) is in the pending list twice/);
 
 $node->start;
 is(check('mixed', 1), '', 'all put right');
+
+# 4. An index that has been written to for a while: several segments, one of
+# them with rows that now are others; pages that wait, pages in the pool; a
+# pending list that was flushed and goes on; a flush and a merge that were
+# left where they were.
+$node->safe_psql('postgres', <<'SQL');
+CREATE TABLE worn (id int, v tsvector);
+CREATE INDEX worn_v ON worn USING skipidx (v) WITH (block_size = '16kB');
+INSERT INTO worn SELECT i, doc(i) FROM generate_series(1, 1500) i;
+SELECT skipidx_flush('worn_v');
+DELETE FROM worn WHERE id BETWEEN 101 AND 200;
+VACUUM (INDEX_CLEANUP ON) worn;
+INSERT INTO worn SELECT i, doc(i) FROM generate_series(1601, 2200) i;
+INSERT INTO worn SELECT 0, string_agg('long' || i, ' ')::tsvector
+FROM generate_series(1, 3000) i;
+SELECT skipidx_flush('worn_v');
+DELETE FROM worn WHERE id > 2150;
+INSERT INTO worn SELECT i, doc(i) FROM generate_series(2301, 3200) i;
+SELECT skipidx_flush('worn_v');
+SQL
+is(check('worn_v', 1), '', 'an index of several segments is sound');
+{
+	my ($wait) = grep { $_->{name} eq 'merge_built' } SkipidxFault::points();
+	my $lock = skx_session($node, 'postgres');
+	my $merge = skx_session($node, 'postgres');
+	my $flush = skx_session($node, 'postgres');
+
+	$lock->value('SELECT pg_advisory_lock(' . SkipidxFault::LOCK_KEY
+		  . ", $wait->{number})");
+	$merge->value("LOAD 'skipidx'; SET skipidx.fault = 'merge_built:wait'");
+	$merge->start("SELECT skipidx_merge('worn_v')");
+	$node->poll_query_until('postgres', 'SELECT count(*) = 1 FROM pg_locks'
+		  . " WHERE locktype = 'advisory' AND NOT granted") or die;
+
+	# all in one session, so in one stripe
+	$flush->value("LOAD 'skipidx'; INSERT INTO worn SELECT i, doc(i)"
+		  . ' FROM generate_series(3301, 4300) i');
+	$flush->value("SELECT skipidx_flush('worn_v')");
+	$flush->value('INSERT INTO worn SELECT i, doc(i) FROM generate_series(4301, 4500) i');
+	$flush->value("SET skipidx.fault = 'flush_built:error'");
+	like($flush->raw("SELECT skipidx_flush('worn_v')"), qr/ERROR/, 'a flush fails');
+	is(check('worn_v', 1), '', 'sound while a merge is at work');
+	$node->safe_psql('postgres',
+		'SELECT pg_terminate_backend(' . $merge->backend . ', 60000)');
+	$_->close for $lock, $merge, $flush;
+}
+is($node->safe_psql('postgres',
+		"SELECT string_agg(kind || CASE WHEN pages > 0 THEN '' ELSE ' none' END, ' '"
+		  . " ORDER BY kind) FROM skipidx_segments('worn_v')"),
+	'flush free head merge pending pool segment segment segment segment waiting',
+	'what the pages are for');
+is($node->safe_psql('postgres', 'SELECT sum(pages) = file_pages,'
+		  . " sum(pages) FILTER (WHERE kind = 'waiting') = waiting_pages,"
+		  . " sum(pages) FILTER (WHERE kind IN ('flush', 'merge')) = reserved_pages"
+		  . " FROM skipidx_segments('worn_v'), skipidx_stats('worn_v')"
+		  . ' GROUP BY file_pages, waiting_pages, reserved_pages'),
+	't|t|t', 'and that they are all');
+is($node->safe_psql('postgres', "SELECT bool_and(waiting_for <= pg_current_xact_id())"
+		  . " FROM skipidx_segments('worn_v') WHERE kind = 'waiting'"),
+	't', 'what they wait for');
+is(check('worn_v', 1), '', 'sound with what was left behind');
+$node->safe_psql('postgres', 'CHECKPOINT');
+
+spoil_index('worn_v');
+
+# The root, in one page: where its arrays start, and entries of each kind.
+my ($where_root) = unpack('V', substr($pages->[0], START + 28, 4));
+my $root = substr($pages->[$where_root], START + 8);
+my @counts = unpack('V4', $root);
+my $segments_at = 8 + 16;
+my $stripes_at = $segments_at + 40 * $counts[0];
+my $extents_at = $stripes_at + 56 * $counts[1];
+my $operations_at = $extents_at + 24 * $counts[2];
+my @extents = map {
+	my $at = $extents_at + 24 * $_;
+	my %e = (at => $at);
+
+	@e{qw(block npages safexid operation)} =
+	  unpack('VVQ<V', substr($pages->[$where_root], START + $at, 20));
+	\%e;
+} 0 .. $counts[2] - 1;
+my ($reserved) = grep { $_->{operation} } @extents;
+my ($waiting) = grep { $_->{safexid} } @extents;
+my ($flushed) = grep {
+	unpack('Q<', substr($pages->[$where_root], START + $stripes_at + 56 * $_ + 8, 8)) > 0
+	  && unpack('V', substr($pages->[$where_root], START + $stripes_at + 56 * $_ + 52, 4)) > 0
+} 0 .. $counts[1] - 1;
+my ($stripe_block, $first, $through, $oldest) =
+  unpack('VVQ<x32V', substr($pages->[$where_root], START + $stripes_at + 56 * $flushed, 52));
+my $ref = $stripes_at + 56 * $flushed;
+my ($pool_block, $pool_pages) = unpack('VV', substr($pages->[0], START + 48, 8));
+
+is("@counts[0, 1, 3]", '4 4 2', 'the root is read');
+ok($reserved && $waiting && $pool_pages && $oldest != 0xFFFFFFFF,
+	'with extents of every kind');
+
+my @damage = (
+	# name, page, offset, template, number to add, block reported, reason
+	[ 'root', 0, 28, 'V', 1, 'any', qr/of another kind|page is empty/ ],
+	[ 'next segment', 0, 32, 'V', -2, $where_root, qr/impossible segment/ ],
+	[ 'end of the file', 0, 36, 'V', -2, 'any', qr/impossible|outside|past the file/ ],
+	[ 'length of the pool', 0, 42, 'v', 1, 0, qr/impossible extent in its pool/ ],
+	[ 'shorter pool', 0, 42, 'v', -1, 'any', qr/\d+ pages belong to nobody/ ],
+	[ 'start of a pool extent', 0, 48, 'V', -1, 'any', qr/overlaps/ ],
+	[ 'length of a pool extent', 0, 52, 'V', -1, 'any', qr/1 pages belong to nobody/ ],
+	[ 'salt', $where_root, $segments_at, 'Q<', 1, 'any', qr/header does not fit/ ],
+	[ 'id of a segment', $where_root, $segments_at + 8, 'V', 1, 'any',
+		qr/page belongs to another segment/ ],
+	[ 'header of a segment', $where_root, $segments_at + 12, 'V', 1, 'any',
+		qr/another (kind|place|segment)|is empty|overlaps/ ],
+	[ 'header pages', $where_root, $segments_at + 16, 'v', 1, 'any',
+		qr/of another kind|is empty|page belongs to another/ ],
+	[ 'level', $where_root, $segments_at + 18, 'v', 64, $where_root, qr/impossible level/ ],
+	[ 'documents of a segment', $where_root, $segments_at + 20, 'V', 1, 'any',
+		qr/header does not fit/ ],
+	[ 'length of a segment', $where_root, $segments_at + 24, 'Q<', 1, 'any',
+		qr/header does not fit/ ],
+	[ 'pages of a segment', $where_root, $segments_at + 32, 'Q<', 1, $where_root,
+		qr/pages, but the root counts/ ],
+	[ 'a segment twice', $where_root, $segments_at + 40, 'a40',
+		substr($pages->[$where_root], START + $segments_at, 40), $where_root,
+		qr/names segment \d+ twice/ ],
+	[ 'a stripe', $where_root, $ref, 'V', 1, 'any',
+		qr/of another kind|flushed which the stripe never had/ ],
+	[ 'first pending page', $where_root, $ref + 4, 'V', -1, 'any',
+		qr/of another kind|does not have document $through,|not its stripe's/ ],
+	[ 'fewer flushed', $where_root, $ref + 8, 'Q<', -1, 'any',
+		qr/documents, but the stripe counts|NULL, but|positions in|bytes, but|twice|is in the pending list and/ ],
+	[ 'more flushed', $where_root, $ref + 8, 'Q<', 1, $stripe_block,
+		qr/documents that are NULL, but|positions in|bytes, but the stripe counts/ ],
+	[ 'all and more flushed', $where_root, $ref + 8, 'Q<', 100000, 'any',
+		qr/flushed which the stripe never had|impossible counts/ ],
+	[ 'flushed dead', $where_root, $ref + 16, 'Q<', 1, $stripe_block,
+		qr/counts more in flushed|dead documents, but the stripe counts/ ],
+	[ 'flushed NULLs', $where_root, $ref + 24, 'Q<', 1, $stripe_block,
+		qr/documents that are NULL, but the stripe counts/ ],
+	[ 'flushed lengths', $where_root, $ref + 32, 'Q<', 1, $stripe_block,
+		qr/positions in documents, but the stripe counts/ ],
+	[ 'flushed bytes', $where_root, $ref + 40, 'Q<', 1, $stripe_block,
+		qr/bytes, but the stripe counts/ ],
+	[ 'oldest extent', $where_root, $ref + 48, 'V', 1, 'any',
+		qr/do not lead to block|where none of them is/ ],
+	[ 'pages given up', $where_root, $ref + 52, 'V', 1, $stripe_block,
+		qr/extents have \d+ pages, but it counts|where none of them is/ ],
+	[ 'start of a free extent', $where_root, $waiting->{at}, 'V', 1, 'any',
+		qr/1 pages belong to nobody|overlaps|not in order/ ],
+	[ 'length of a free extent', $where_root, $waiting->{at} + 4, 'V', -1, 'any',
+		qr/impossible extent|1 pages belong to nobody/ ],
+	[ 'what it waits for', $where_root, $waiting->{at} + 8, 'Q<', 1 << 20, $where_root,
+		qr/wait for a transaction that has not begun/ ],
+	[ 'free and reserved', $where_root, $waiting->{at} + 16, 'V', $reserved->{operation},
+		$where_root, qr/both reserved and free/ ],
+	[ 'reserved for nobody', $where_root, $reserved->{at} + 16, 'V', -1, $where_root,
+		qr/reserved for nobody|still being made/ ],
+	[ 'reserved and free', $where_root, $reserved->{at} + 8, 'Q<', 3, $where_root,
+		qr/both reserved and free/ ],
+	[ 'an operation\'s segment', $where_root, $operations_at, 'V', 100, $where_root,
+		qr/operation with an impossible segment/ ],
+	[ 'an operation\'s kind', $where_root, $operations_at + 4, 'V', 2, $where_root,
+		qr/unknown kind/ ],
+	[ 'two of a kind', $where_root, $operations_at + 8 + 4, 'V',
+		unpack('V', substr($pages->[$where_root], START + $operations_at + 4, 4))
+		  - unpack('V', substr($pages->[$where_root], START + $operations_at + 12, 4)),
+		$where_root, qr/two operations of a kind/ ],
+	[ 'length of an extent', $oldest, TRAILER - START + 8, 'V', 1, 'any',
+		qr/extents have \d+ pages|overlaps|newest extent has/ ],
+);
+
+for (@damage)
+{
+	my ($name, $page, $at, $template, $n, $block, $expect) = @$_;
+
+	spoil($name, [$page],
+		$template =~ /^a/ ? set($at, $template, $n) : add($at, $template, $n),
+		$block, $expect);
+}
+
+# Pages that nobody reads must be whole nevertheless, or zero.
+for my $loose (
+	[ 'waiting', $waiting->{block} ],
+	[ 'reserved', $reserved->{block} ],
+	[ 'in the pool', $pool_block ])
+{
+	my ($name, $block) = @$loose;
+	my $page = $pages->[$block];
+	my $is_zero = $page !~ /[^\0]/;
+
+	spoil("a page $name of no kind", [$block],
+		$is_zero ? change(4000, 'C', sub { 7 }) : change(PLANE_AT, 'C', sub { 99 }),
+		'here', qr/neither in use nor zero|of an unknown kind|header or checksum/);
+}
+my ($old) = grep { plane($pages->[$_]) >= HEADER } map {
+	my $e = $_;
+
+	$e->{block} .. $e->{block} + $e->{npages} - 1
+} @extents;
+
+ok(defined $old, 'pages of a segment are among the free');
+spoil('a page that was a segment\'s', [$old], change(100, 'C', sub { $_[0] ^ 1 }),
+	'here', qr/the checksum of the page is wrong/);
+
+# A row that VACUUM took out of one segment, and whose place another row has in
+# another segment, comes back.
+my ($deletes) = grep {
+	plane($pages->[$_]) == DELETES && unpack('V', substr($pages->[$_], START, 4)) == 100
+} 0 .. $#$pages;
+
+ok(defined $deletes, 'a segment has deleted documents');
+spoil('a row in two segments', [$deletes], sub {
+	my ($page) = @_;
+
+	# documents 100 to 199 were rows that went
+	vec(substr($$page, START + 8, 8128), 150, 1) = 0;
+	substr($$page, START, 4) = pack('V', 99);
+}, undef, qr/row \(\d+,\d+\) is both document \d+ of segment \d+ and document \d+ of segment \d+/);
+spoil('a row pending and in a segment, of several', [$first], sub {
+	my ($page) = @_;
+
+	# row (0,1), which is live in the first segment; the page's last record
+	my ($at, $last) = (START + 16);
+
+	for (1 .. unpack('V', substr($$page, START + 12, 4)))
+	{
+		$last = $at;
+		$at += 12 + (unpack('V', substr($$page, $at, 4)) + 3 & ~3);
+	}
+	substr($$page, $last + 6, 6) = pack('v3', 0, 0, 1);
+}, undef, qr/row \(0,1\) is in the pending list and document 0 of segment 1\b/);
+
+$node->start;
+is(check('worn_v', 1), '', 'all put right again');
+is($node->safe_psql('postgres', "SELECT skipidx_flush('worn_v') > 0,"
+		  . " skipidx_merge('worn_v')"), 't|1', 'and can be used');
+is(check('worn_v', 1), '', 'sound after it');
+is($node->safe_psql('postgres', "SELECT sum(pages) FILTER (WHERE kind = 'segment') > 0,"
+		  . " count(*) FILTER (WHERE kind IN ('flush', 'merge')),"
+		  . ' sum(pages) = max(file_pages)'
+		  . " FROM skipidx_segments('worn_v'), skipidx_stats('worn_v')"),
+	't|0|t', 'what was left behind has been taken back');
 
 # A row that came into the table past the index is missing; one that left the
 # table is not.
@@ -261,7 +564,7 @@ is(check('whole', 0), '', 'without the table nothing is missing');
 like(check('whole', 1), qr/row \(\d+,\d+\) of table "docs" is not in the index/,
 	'a row is missing');
 
-# 4. Who may, and what.
+# 5. Who may, and what.
 $node->safe_psql('postgres', <<'SQL');
 CREATE ROLE somebody;
 CREATE TABLE parts (id int, v tsvector) PARTITION BY RANGE (id);

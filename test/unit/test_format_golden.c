@@ -87,6 +87,9 @@ test_meta(void)
 	meta.root = 1;
 	meta.next_segment = 10;
 	meta.nblocks = 1600;
+	meta.npool = 2;
+	meta.pool[0] = (SkxDiskPoolExtent) {1232, 32};
+	meta.pool[1] = (SkxDiskPoolExtent) {64, 16};
 	page = unit_mutable(SKX_PLANE_META, &meta, sizeof(meta));
 	CHECK(skx_format_check_meta(page) == NULL);
 	unit_golden("meta", page);
@@ -100,19 +103,24 @@ test_root(void)
 		SkxDiskRootPage head;
 		SkxDiskRoot root;
 		SkxDiskSegmentRef segment;
-		SkxDiskStripeRef stripe;
-		SkxDiskExtent extent;
+		SkxDiskStripeRef stripes[2];
+		SkxDiskExtent extents[3];
+		SkxDiskOperation operation;
 	}			content = {
 		{InvalidBlockNumber, sizeof(content) - sizeof(SkxDiskRootPage)},
-		{1, 1, 1, 0},
-		{9, 1000, 1, 2, 300000, UINT64CONST(5000000000), 900},
-		{2, InvalidBlockNumber, 0},
-		{1200, 16, 77},
+		{1, 2, 3, 1},
+		{UINT64CONST(0xFEDCBA9876543210), 8, 1000, 1, 2, 300000,
+			UINT64CONST(5000000000), 900},
+		{{2, 40, 500, 7, 3, 20000, 90000, 32, 16},
+			{3, InvalidBlockNumber, 0, 0, 0, 0, 0, InvalidBlockNumber, 0}},
+		{{1200, 16, 0, 0, 0}, {1264, 8, 77, 0, 0}, {1280, 320, 0, 9, 0}},
+		{9, SKX_OPERATION_MERGE},
 	};
 	SkxDiskMeta meta = {0};
 	char	   *page = unit_mutable(SKX_PLANE_ROOT, &content, sizeof(content));
 
-	StaticAssertStmt(sizeof(content) == 8 + 16 + 32 + 16 + 16, "no padding");
+	StaticAssertStmt(sizeof(content) == 8 + 16 + 40 + 2 * 56 + 3 * 24 + 8,
+					 "no padding");
 	meta.next_segment = 10;
 	meta.nblocks = 1600;
 	CHECK(skx_format_check_root(page) == NULL);
@@ -124,7 +132,7 @@ test_root(void)
 static void
 test_pending(void)
 {
-	SkxDiskStripe stripe = {6, 5, 1, 1, 4000, 2000, 3, 4, 5, 16, 3, 2};
+	SkxDiskStripe stripe = {6, 1, 1, 4000, 2000, 3, 4, 5, 16, 3, 2};
 	SkxDiskChainPage chain = {InvalidBlockNumber, 0};
 	SkxDiskPendingPage head = {1, InvalidBlockNumber, 3};
 	SkxDiskPendingDoc docs[3];
@@ -191,6 +199,7 @@ test_header(void)
 
 	memset(&content, 0, sizeof(content));
 	header->magic = SKX_MAGIC;
+	header->salt = UINT64CONST(0xFEDCBA9876543210);
 	header->segment = 9;
 	header->block_size = 131072;
 	header->ndocs = 300000;

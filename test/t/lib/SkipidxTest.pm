@@ -133,7 +133,7 @@ sub new
 	my $self = bless { pid => $pid, in => $in, out => $out }, $class;
 
 	binmode $in, ':utf8';
-	binmode $out, ':utf8';
+	$self->{ahead} = '';
 	$in->autoflush(1);
 	$self->{backend} = $self->value('SELECT pg_backend_pid()');
 	return $self;
@@ -177,17 +177,65 @@ sub start
 sub finish
 {
 	my ($self) = @_;
-	my $out = $self->{out};
-	my @lines;
 
-	while (defined(my $line = <$out>))
+	until ($self->{gone} || defined $self->answer)
 	{
-		chomp $line;
-		return join("\n", @lines) if $line eq $sentinel;
-		push @lines, $line;
+		$self->read;
 	}
-	$self->{gone} = 1;
-	return join("\n", @lines, 'ERROR: session ended');
+	return $self->take;
+}
+
+# As finish when the whole answer is there already; else undef, at once.
+sub ready
+{
+	my ($self) = @_;
+	my $bits = '';
+
+	vec($bits, fileno($self->{out}), 1) = 1;
+	$self->read while !$self->{gone} && select(my $can = $bits, undef, undef, 0);
+	return $self->{gone} || defined $self->answer ? $self->take : undef;
+}
+
+# Has the session ended?
+sub gone { return $_[0]->{gone}; }
+
+sub read
+{
+	my ($self) = @_;
+
+	$self->{gone} = 1
+	  unless sysread $self->{out}, $self->{ahead}, 65536, length $self->{ahead};
+	return;
+}
+
+# Where the answer ends in what was read.
+sub answer
+{
+	my ($self) = @_;
+	my $at = index "\n$self->{ahead}", "\n$sentinel\n";
+
+	return $at < 0 ? undef : $at;
+}
+
+sub take
+{
+	my ($self) = @_;
+	my $at = $self->answer;
+	my $text;
+
+	if (defined $at)
+	{
+		$text = substr $self->{ahead}, 0, $at, '';
+		substr $self->{ahead}, 0, length("$sentinel\n"), '';
+	}
+	else
+	{
+		$text = $self->{ahead} . 'ERROR: session ended';
+		$self->{ahead} = '';
+	}
+	chomp $text;
+	utf8::decode($text);
+	return $text;
 }
 
 sub close

@@ -1,0 +1,105 @@
+/*
+ * am_functions.c
+ *	  SQL functions that flush and merge an index.
+ */
+#include "postgres.h"
+
+#include "access/relation.h"
+#include "access/table.h"
+#include "access/xlog.h"
+#include "am/am.h"
+#include "catalog/index.h"
+#include "compat/compat.h"
+#include "fmgr.h"
+#include "miscadmin.h"
+
+PG_FUNCTION_INFO_V1(skipidx_flush);
+PG_FUNCTION_INFO_V1(skipidx_merge);
+
+typedef struct SkxMaintained
+{
+	Relation	heap;
+	Relation	index;
+	SkxMaintOptions options;
+} SkxMaintained;
+
+static void
+skx_am_functions_refuse(const char *name)
+{
+	if (RecoveryInProgress())
+		ereport(ERROR,
+				(errcode(ERRCODE_READ_ONLY_SQL_TRANSACTION),
+				 errmsg("recovery is in progress"),
+				 errhint("A skipidx index can be flushed and merged on the primary only.")));
+	PreventCommandIfReadOnly(name);
+	PreventCommandIfParallelMode(name);
+}
+
+/*
+ * Opens index and table as an insert does, the table first.  Which table it
+ * is could change until both are locked.
+ */
+static void
+skx_am_functions_open(SkxMaintained *m, Oid oid, const char *name)
+{
+	Oid			heap = IndexGetRelation(oid, true);
+	AclResult	right;
+
+	skx_am_functions_refuse(name);
+	m->heap = OidIsValid(heap) ? table_open(heap, RowExclusiveLock) : NULL;
+	m->index = relation_open(oid, RowExclusiveLock);
+	skx_maint_check_index(m->index);
+	if (m->heap == NULL || heap != IndexGetRelation(oid, false))
+		ereport(ERROR,
+				(errcode(ERRCODE_UNDEFINED_TABLE),
+				 errmsg("could not open parent table of index \"%s\"",
+						RelationGetRelationName(m->index))));
+	right = skx_compat_may_maintain(oid, heap);
+	if (right != ACLCHECK_OK)
+		aclcheck_error(right, OBJECT_INDEX, RelationGetRelationName(m->index));
+	if (!m->index->rd_index->indisvalid)
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("index \"%s\" is not valid",
+						RelationGetRelationName(m->index)),
+				 errhint("Rebuild it with REINDEX, or drop it.")));
+	skx_am_maint_options(m->index, &m->options);
+}
+
+static void
+skx_am_functions_close(SkxMaintained *m)
+{
+	relation_close(m->index, RowExclusiveLock);
+	table_close(m->heap, RowExclusiveLock);
+}
+
+Datum
+skipidx_flush(PG_FUNCTION_ARGS)
+{
+	SkxMaintained m;
+	uint64		ndocs;
+
+	skx_am_functions_open(&m, PG_GETARG_OID(0), "skipidx_flush()");
+	skx_manifest_tidy(m.index);
+	ndocs = skx_maint_flush_all(m.index, &m.options, SKX_WAIT_ALL);
+	skx_am_functions_close(&m);
+	PG_RETURN_INT64((int64) ndocs);
+}
+
+Datum
+skipidx_merge(PG_FUNCTION_ARGS)
+{
+	SkxMaintained m;
+	int			most = PG_GETARG_INT32(1);
+	int			left;
+
+	if (most < 1)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("max_segments must be at least 1")));
+	skx_am_functions_open(&m, PG_GETARG_OID(0), "skipidx_merge()");
+	skx_manifest_tidy(m.index);
+	left = skx_maint_merge(m.index, &m.options, most, SKX_WAIT_ALL);
+	skx_am_functions_close(&m);
+	PG_RETURN_INT32(left);
+}

@@ -1,0 +1,286 @@
+/*
+ * blkio_live.c
+ *	  Writes the pages of a segment that is made while the index is in use.
+ *
+ * The pages bypass shared buffers, so what the buffer manager does for a page
+ * is done here, for a batch of pages at a time:
+ *
+ *	1. checkpoints are held off (DELAY_CHKPT_START);
+ *	2. the pages are logged, as full images, and the log is flushed;
+ *	3. where shared buffers have one of the blocks, the new image replaces
+ *	   what is there, marked dirty;
+ *	4. the file is written, and the checkpointer asked to sync it;
+ *	5. step 3 again, for blocks that came into shared buffers meanwhile;
+ *	6. checkpoints may go on.
+ *
+ * Why the pages are not synced here: a checkpoint fixes the point where
+ * replay would start, then waits for whoever holds it off, and only then
+ * collects requests and syncs.  So either replay starts at or before the log
+ * records of a batch, or the checkpoint has synced the batch's file before it
+ * counts.  Every page written by the buffer manager relies on the same.  It
+ * covers a base backup too, which copies files after such a checkpoint; syncing
+ * before the segment is published, with checkpoints going on, would not: the
+ * backup might copy a file before the write, and start replay after the log
+ * record.
+ *
+ * Why the log is flushed first: the blocks may have been another segment's.
+ * The log that freed them, and the images that repair them when the write is
+ * torn by a crash, must not be lost while the write is kept; and pg_rewind
+ * finds an overwritten block by its log record only.  So each page of the
+ * file is zero or sound at all times, in extents that nobody uses as well.
+ *
+ * Why buffers are replaced: replay, CREATE DATABASE and tools bring blocks
+ * into shared buffers.  An old image that is dirty there would be written over
+ * the new one, and a clean one read in its place (see blkio_load.c).  Taking
+ * the buffer's content lock exclusively waits out a write of the old image;
+ * from then on whoever writes the buffer writes the new one.  A block that is
+ * in no buffer at step 3 may be read from the file before it is written:
+ * hence step 5.
+ *
+ * Unlogged indexes, and such as are logged only at commit (wal_level minimal),
+ * leave out step 2; their files are synced by the checkpoint at shutdown or by
+ * the commit.  Temporary ones go through the local buffers, which nobody else
+ * can see and nothing needs to survive.
+ */
+#include "postgres.h"
+
+#include "access/xlog.h"
+#include "access/xloginsert.h"
+#include "blkio/blkio_internal.h"
+#include "executor/instrument.h"
+#include "fault/fault.h"
+#include "storage/bufmgr.h"
+#include "storage/bufpage.h"
+#include "storage/lmgr.h"
+#include "storage/proc.h"
+#include "storage/smgr.h"
+
+/* 1 MB: one flush of the log for so much, and so much memory. */
+#define SKX_BLK_LIVE_BATCH		128
+
+/* Blocks added to the file between two looks at interrupts. */
+#define SKX_BLK_LIVE_EXTEND		1024
+
+typedef struct SkxBlkLivePage
+{
+	BlockNumber block;
+	char	   *page;
+} SkxBlkLivePage;
+
+struct SkxBlkLive
+{
+	Relation	rel;
+	int			npages;
+	SkxBlkLivePage put[SKX_BLK_LIVE_BATCH];
+	/* a batch on its way, in the order of the file */
+	BlockNumber blocks[SKX_BLK_LIVE_BATCH];
+	char	   *pages[SKX_BLK_LIVE_BATCH];
+	char	   *memory;			/* of the batch, aligned for direct I/O */
+	char	   *allocated;
+};
+
+SkxBlkLive *
+skx_blkio_live_begin(Relation rel)
+{
+	SkxBlkLive *live = palloc(sizeof(SkxBlkLive));
+
+	if (RecoveryInProgress())
+		elog(ERROR, "cannot write segments during recovery");
+	live->rel = rel;
+	live->npages = 0;
+	live->allocated = palloc(SKX_BLK_LIVE_BATCH * BLCKSZ + SKX_BLK_ALIGN);
+	live->memory = (char *) TYPEALIGN(SKX_BLK_ALIGN, live->allocated);
+	return live;
+}
+
+static int
+skx_blkio_live_compare(const void *a, const void *b)
+{
+	BlockNumber x = ((const SkxBlkLivePage *) a)->block;
+	BlockNumber y = ((const SkxBlkLivePage *) b)->block;
+
+	return x < y ? -1 : x > y;
+}
+
+/* Puts the batch in the order of the file, and makes sure that it fits. */
+static void
+skx_blkio_live_sort(SkxBlkLive *live)
+{
+	Relation	rel = live->rel;
+
+	qsort(live->put, live->npages, sizeof(SkxBlkLivePage),
+		  skx_blkio_live_compare);
+	for (int i = 0; i < live->npages; i++)
+	{
+		live->blocks[i] = live->put[i].block;
+		live->pages[i] = live->put[i].page;
+		if (i > 0 && live->blocks[i] == live->blocks[i - 1])
+			elog(ERROR, "block %u of index \"%s\" written twice at once",
+				 live->blocks[i], RelationGetRelationName(rel));
+	}
+	if (live->blocks[live->npages - 1] >=
+		smgrnblocks(RelationGetSmgr(rel), MAIN_FORKNUM))
+		elog(ERROR, "block %u is past the end of index \"%s\"",
+			 live->blocks[live->npages - 1], RelationGetRelationName(rel));
+}
+
+/* Makes a page the newest image of its block in the buffer manager. */
+static void
+skx_blkio_live_install(Relation rel, BlockNumber block, const char *page)
+{
+	Buffer		buffer;
+
+	buffer = ReadBufferExtended(rel, MAIN_FORKNUM, block, RBM_ZERO_AND_LOCK,
+								NULL);
+	memcpy(BufferGetPage(buffer), page, BLCKSZ);
+	MarkBufferDirty(buffer);
+	UnlockReleaseBuffer(buffer);
+}
+
+/*
+ * If a buffer found here is given to another block before it is installed,
+ * the buffer manager takes a new one: as good.
+ */
+static void
+skx_blkio_live_refresh(SkxBlkLive *live)
+{
+	for (int i = 0; i < live->npages; i++)
+	{
+		if (skx_blkio_resident(live->rel, live->blocks[i]))
+			skx_blkio_live_install(live->rel, live->blocks[i],
+								   live->pages[i]);
+	}
+}
+
+/* Logs the batch and flushes the log; sets the pages' LSN. */
+static void
+skx_blkio_live_log(SkxBlkLive *live)
+{
+	log_newpages(&SKX_REL_LOCATOR(live->rel), MAIN_FORKNUM, live->npages,
+				 live->blocks, (Page *) live->pages, true);
+	SKX_FAULT(SKX_FAULT_LIVE_LOGGED);
+
+	/* Not the last page's LSN: a page of zeros has none. */
+	XLogFlush(XactLastRecEnd);
+}
+
+static void
+skx_blkio_live_write(SkxBlkLive *live)
+{
+	SMgrRelation smgr = RelationGetSmgr(live->rel);
+	int			done = 0;
+
+	/* The checksum covers the LSN. */
+	for (int i = 0; i < live->npages; i++)
+		PageSetChecksumInplace((Page) live->pages[i], live->blocks[i]);
+	while (done < live->npages)
+	{
+		int			n = 1;
+
+		while (done + n < live->npages &&
+			   live->blocks[done + n] == live->blocks[done] + n)
+			n++;
+		skx_compat_write(smgr, live->blocks[done], &live->pages[done], n);
+		done += n;
+	}
+	pgBufferUsage.shared_blks_written += live->npages;
+	if (VacuumCostActive)
+		VacuumCostBalance += VacuumCostPageDirty * live->npages;
+}
+
+/*
+ * Steps 1 to 6.  The server itself takes back the hold on checkpoints only
+ * when the whole transaction ends, not for an error caught inside of it, and
+ * it heeds the hold of a transaction only.
+ */
+static void
+skx_blkio_live_batch(SkxBlkLive *live)
+{
+	if (!LocalTransactionIdIsValid(SKX_COMPAT_LXID()))
+		elog(ERROR, "cannot write segments outside of a transaction");
+	HOLD_INTERRUPTS();
+	Assert((MyProc->delayChkptFlags & DELAY_CHKPT_START) == 0);
+	MyProc->delayChkptFlags |= DELAY_CHKPT_START;
+	PG_TRY();
+	{
+		/* Asked each time: it may not depend on wal_level alone. */
+		if (RelationNeedsWAL(live->rel))
+			skx_blkio_live_log(live);
+		SKX_FAULT(SKX_FAULT_LIVE_FLUSHED);
+		skx_blkio_live_refresh(live);
+		skx_blkio_live_write(live);
+		SKX_FAULT(SKX_FAULT_LIVE_WRITTEN);
+		skx_blkio_live_refresh(live);
+	}
+	PG_FINALLY();
+	{
+		MyProc->delayChkptFlags &= ~DELAY_CHKPT_START;
+	}
+	PG_END_TRY();
+
+	/* An error has set the count to zero by itself. */
+	RESUME_INTERRUPTS();
+}
+
+static void
+skx_blkio_live_send(SkxBlkLive *live)
+{
+	if (live->npages == 0)
+		return;
+	CHECK_FOR_INTERRUPTS();
+	skx_blkio_live_sort(live);
+	if (!RelationUsesLocalBuffers(live->rel))
+		skx_blkio_live_batch(live);
+	else
+	{
+		for (int i = 0; i < live->npages; i++)
+			skx_blkio_live_install(live->rel, live->blocks[i],
+								   live->pages[i]);
+	}
+	live->npages = 0;
+}
+
+void
+skx_blkio_live_put(SkxBlkLive *live, BlockNumber block, const char *page)
+{
+	char	   *copy = live->memory + (Size) live->npages * BLCKSZ;
+
+	memcpy(copy, page, BLCKSZ);
+	live->put[live->npages].block = block;
+	live->put[live->npages].page = copy;
+	if (++live->npages == SKX_BLK_LIVE_BATCH)
+		skx_blkio_live_send(live);
+}
+
+void
+skx_blkio_live_end(SkxBlkLive *live)
+{
+	skx_blkio_live_send(live);
+	pfree(live->allocated);
+	pfree(live);
+}
+
+void
+skx_blkio_live_extend(Relation rel, BlockNumber nblocks)
+{
+	bool		lock = !RelationUsesLocalBuffers(rel);
+	BlockNumber now = smgrnblocks(RelationGetSmgr(rel), MAIN_FORKNUM);
+
+	if (now >= nblocks)
+		return;
+	if (lock)
+	{
+		LockRelationForExtension(rel, ExclusiveLock);
+		now = smgrnblocks(RelationGetSmgr(rel), MAIN_FORKNUM);
+	}
+	while (now < nblocks)
+	{
+		BlockNumber n = Min(nblocks - now, SKX_BLK_LIVE_EXTEND);
+
+		skx_compat_reserve(RelationGetSmgr(rel), now, now + n);
+		now += n;
+		CHECK_FOR_INTERRUPTS();
+	}
+	if (lock)
+		UnlockRelationForExtension(rel, ExclusiveLock);
+}

@@ -1,0 +1,38 @@
+/*
+ * fault.h
+ *	  Named points of the storage protocol where a test can stop, fail or
+ *	  kill a backend.
+ */
+#ifndef SKX_FAULT_FAULT_H
+#define SKX_FAULT_FAULT_H
+
+#include "fault/fault_points.h"
+
+typedef enum SkxFaultPoint
+{
+	SKX_FAULT_NONE = 0,
+#define SKX_FAULT_ENUM(symbol, name, wait) SKX_FAULT_##symbol,
+	SKX_FAULT_POINTS(SKX_FAULT_ENUM)
+#undef SKX_FAULT_ENUM
+} SkxFaultPoint;
+
+/* Is skipidx.fault set in this session, and has it not acted yet? */
+extern bool skx_fault_armed;
+
+/* Marks a point: SKX_FAULT(SKX_FAULT_LIVE_LOGGED). */
+#define SKX_FAULT(point) \
+	do { \
+		if (unlikely(skx_fault_armed)) \
+			skx_fault_reached(point); \
+	} while (0)
+
+/*
+ * Counts, and acts as the setting says.  Action error raises
+ * ERRCODE_INTERNAL_ERROR; kill and panic do not return.
+ */
+extern void skx_fault_reached(SkxFaultPoint point);
+
+/* Defines skipidx.fault; called once, from _PG_init. */
+extern void skx_fault_init(void);
+
+#endif							/* SKX_FAULT_FAULT_H */

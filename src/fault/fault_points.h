@@ -1,0 +1,54 @@
+/*
+ * fault_points.h
+ *	  The one list of named points at which a test can stop a backend.
+ *
+ * X(NAME, "name", wait): NAME is for SKX_FAULT, the string for the setting.
+ * `wait` says whether action wait is possible there: not with LWLocks held,
+ * nor with interrupts held off for another reason.  Tests read this file too,
+ * one point a line; a point's number is its place in the list, from 1.
+ */
+#ifndef SKX_FAULT_POINTS_H
+#define SKX_FAULT_POINTS_H
+
+#define SKX_FAULT_POINTS(X) \
+	/* insert: before anything; a long document written but not linked; \
+	 * its record written */ \
+	X(INSERT_BEGIN, "insert_begin", true) \
+	X(INSERT_CHAIN_WRITTEN, "insert_chain_written", false) \
+	X(INSERT_APPENDED, "insert_appended", true) \
+	/* a stripe takes an extent: file extended, nothing logged; logged */ \
+	X(EXTENT_GROWN, "extent_grown", false) \
+	X(EXTENT_TAKEN, "extent_taken", false) \
+	/* any change of the root: conflict record logged, nothing written; new \
+	 * root pages written, metapage not */ \
+	X(REUSE_LOGGED, "reuse_logged", false) \
+	X(ROOT_WRITTEN, "root_written", false) \
+	/* an operation has reserved its pages */ \
+	X(RESERVE_FLIPPED, "reserve_flipped", true) \
+	/* a batch of segment pages: logged, not flushed; flushed, not \
+	 * written; written, checkpoints still held off */ \
+	X(LIVE_LOGGED, "live_logged", false) \
+	X(LIVE_FLUSHED, "live_flushed", false) \
+	X(LIVE_WRITTEN, "live_written", false) \
+	/* flush: about to read a stripe; all documents read; segment written, \
+	 * publish lock not taken */ \
+	X(FLUSH_STRIPE, "flush_stripe", true) \
+	X(FLUSH_READ, "flush_read", true) \
+	X(FLUSH_BUILT, "flush_built", true) \
+	/* merge: documents mapped; segment written, lock not taken */ \
+	X(MERGE_MAPPED, "merge_mapped", true) \
+	X(MERGE_BUILT, "merge_built", true) \
+	/* publish: lock held; late deletes carried over; root flipped */ \
+	X(PUBLISH_LOCKED, "publish_locked", true) \
+	X(PUBLISH_CARRIED, "publish_carried", true) \
+	X(PUBLISH_FLIPPED, "publish_flipped", true) \
+	/* what dead operations left taken back */ \
+	X(TIDY_DONE, "tidy_done", true) \
+	/* VACUUM: one page of delete bits; one page of the pending list */ \
+	X(VACUUM_SEGMENT_MARKED, "vacuum_segment_marked", true) \
+	X(VACUUM_PENDING_MARKED, "vacuum_pending_marked", true) \
+	/* CREATE INDEX: a segment written; the head of the file written */ \
+	X(BUILD_SEGMENT_WRITTEN, "build_segment_written", true) \
+	X(BUILD_HEAD_WRITTEN, "build_head_written", true)
+
+#endif							/* SKX_FAULT_POINTS_H */

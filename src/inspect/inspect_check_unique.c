@@ -1,0 +1,177 @@
+/*
+ * inspect_check_unique.c
+ *	  No row is live in two places.
+ *
+ * A row's document moves from the pending list into a segment, and from
+ * segment to segment, each time in one flip of the root; and its TID is not
+ * used for another row before VACUUM has marked the document.  So at any
+ * moment no TID belongs to two documents that are not deleted, whatever the
+ * table says.
+ *
+ * The segments' documents, each in the order of their TIDs, are merged; then
+ * the pending ones, which are few, are looked up in every segment.
+ */
+#include "postgres.h"
+
+#include "inspect/inspect_internal.h"
+#include "lib/binaryheap.h"
+#include "miscadmin.h"
+
+/* A segment's next live document. */
+typedef struct SkxCheckNext
+{
+	SkxCheckSegment *cs;
+	uint32		doc;
+	ItemPointerData tid;
+} SkxCheckNext;
+
+static bool
+skx_inspect_deleted(const SkxCheckSegment *cs, uint32 doc)
+{
+	return (cs->deleted[doc / 8] >> (doc % 8) & 1) != 0;
+}
+
+/* Gets the TIDs of a group. */
+static void
+skx_inspect_group(SkxCheckSegment *cs, uint32 group)
+{
+	uint32		first = group * SKX_TID_GROUP;
+
+	if (cs->group == group + 1)
+		return;
+	CHECK_FOR_INTERRUPTS();
+	cs->group = group + 1;
+	cs->ntids = Min(cs->ndocs - first, SKX_TID_GROUP);
+	skx_segment_tids(cs->seg, first, cs->ntids, cs->tids);
+}
+
+uint32
+skx_inspect_find_live(SkxCheckSegment *cs, ItemPointer tid, bool *deleted)
+{
+	uint32		low = 0;
+	uint32		high = cs->ngroups - 1;
+	uint32		doc;
+	int			i;
+
+	if (ItemPointerCompare(&cs->groups[0], tid) > 0)
+		return SKX_NO_DOC;
+	while (low < high)
+	{
+		uint32		mid = low + (high - low + 1) / 2;
+
+		if (ItemPointerCompare(&cs->groups[mid], tid) <= 0)
+			low = mid;
+		else
+			high = mid - 1;
+	}
+	skx_inspect_group(cs, low);
+	for (i = 0; i < cs->ntids && !ItemPointerEquals(&cs->tids[i], tid); i++)
+		 /* keep looking */ ;
+	if (i == cs->ntids)
+		return SKX_NO_DOC;
+	doc = low * SKX_TID_GROUP + i;
+	if (!skx_inspect_deleted(cs, doc))
+		return doc;
+	if (deleted != NULL)
+		*deleted = true;
+	return SKX_NO_DOC;
+}
+
+/* Goes to the first live document from `doc` on; false at the end. */
+static bool
+skx_inspect_next(SkxCheckNext *next, uint32 doc)
+{
+	SkxCheckSegment *cs = next->cs;
+
+	while (doc < cs->ndocs && skx_inspect_deleted(cs, doc))
+		doc++;
+	if (doc >= cs->ndocs)
+		return false;
+	skx_inspect_group(cs, doc / SKX_TID_GROUP);
+	next->doc = doc;
+	next->tid = cs->tids[doc % SKX_TID_GROUP];
+	return true;
+}
+
+static int
+skx_inspect_next_order(Datum a, Datum b, void *arg)
+{
+	SkxCheckNext *x = (SkxCheckNext *) DatumGetPointer(a);
+	SkxCheckNext *y = (SkxCheckNext *) DatumGetPointer(b);
+
+	return ItemPointerCompare(&y->tid, &x->tid);	/* the least on top */
+}
+
+/* Two documents of one row, one after the other in the merge, are damage. */
+static void
+skx_inspect_merge_segments(SkxCheck *check)
+{
+	int			n = check->view->nsegments;
+	SkxCheckNext *nexts = palloc(n * sizeof(SkxCheckNext));
+	binaryheap *heap = binaryheap_allocate(n, skx_inspect_next_order, NULL);
+	SkxCheckNext last = {0};
+	int			i;
+
+	for (i = 0; i < n; i++)
+	{
+		nexts[i].cs = check->segments[i];
+		if (skx_inspect_next(&nexts[i], 0))
+			binaryheap_add_unordered(heap, PointerGetDatum(&nexts[i]));
+	}
+	binaryheap_build(heap);
+	while (!binaryheap_empty(heap))
+	{
+		SkxCheckNext *next =
+		(SkxCheckNext *) DatumGetPointer(binaryheap_first(heap));
+
+		if (last.cs != NULL && ItemPointerEquals(&last.tid, &next->tid))
+			skx_format_report_detail(check->index, InvalidBlockNumber,
+									 "row (%u,%u) is both document %u of segment %u and document %u of segment %u",
+									 ItemPointerGetBlockNumber(&next->tid),
+									 ItemPointerGetOffsetNumber(&next->tid),
+									 last.doc, last.cs->seg->header.segment,
+									 next->doc,
+									 next->cs->seg->header.segment);
+		last = *next;
+		if (skx_inspect_next(next, next->doc + 1))
+			binaryheap_replace_first(heap, PointerGetDatum(next));
+		else
+			binaryheap_remove_first(heap);
+	}
+	binaryheap_free(heap);
+	pfree(nexts);
+}
+
+static void
+skx_inspect_look_up_pending(SkxCheck *check)
+{
+	HASH_SEQ_STATUS status;
+	SkxCheckEntry *entry;
+
+	hash_seq_init(&status, check->pending);
+	while ((entry = hash_seq_search(&status)) != NULL)
+	{
+		int			i;
+
+		for (i = 0; i < check->view->nsegments; i++)
+		{
+			SkxCheckSegment *cs = check->segments[i];
+			uint32		doc = skx_inspect_find_live(cs, &entry->tid, NULL);
+
+			if (doc != SKX_NO_DOC)
+				skx_format_report_detail(check->index, InvalidBlockNumber,
+										 "row (%u,%u) is in the pending list and document %u of segment %u",
+										 ItemPointerGetBlockNumber(&entry->tid),
+										 ItemPointerGetOffsetNumber(&entry->tid),
+										 doc, cs->seg->header.segment);
+		}
+	}
+}
+
+void
+skx_inspect_check_unique(SkxCheck *check)
+{
+	if (check->view->nsegments > 1)
+		skx_inspect_merge_segments(check);
+	skx_inspect_look_up_pending(check);
+}

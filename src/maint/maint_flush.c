@@ -1,0 +1,376 @@
+/*
+ * maint_flush.c
+ *	  Flush: pending documents become a segment.
+ *
+ * A flush reads the documents of the lists, oldest first, and sorts them by
+ * TID; that of one portion is what the segment holds.  Values wait in memory,
+ * or in a temporary file where they do not fit.  Inserts and scans go on, and
+ * so does VACUUM: whom it marks after we have seen them is found out at the
+ * end, under the lock that keeps it out.
+ */
+#include "postgres.h"
+
+#include "fault/fault.h"
+#include "format/format.h"
+#include "maint/maint_internal.h"
+#include "miscadmin.h"
+#include "pending/pending.h"
+#include "storage/buffile.h"
+#include "utils/memutils.h"
+
+/* No flush takes more bytes than make up half a segment of the largest size. */
+#define SKX_FLUSH_MOST		(SKX_SEGMENT_BYTES_MAX / 2)
+
+/* Reserved at first at most, by who can wait for more. */
+#define SKX_FLUSH_RESERVE	(64 * 1024 * 1024)
+
+/* How long an insert tries to publish what it has made, in ms. */
+#define SKX_FLUSH_PATIENCE	10
+
+/* A document between list and segment. */
+typedef struct SkxFlushDoc
+{
+	ItemPointerData tid;
+	bool		in_file;
+	uint32		size;			/* of the value; 0: NULL */
+	TSVector	value;			/* in memory, or */
+	int			fileno;			/* where it waits in the file */
+	off_t		offset;
+} SkxFlushDoc;
+
+typedef struct SkxFlush
+{
+	Relation	index;
+	SkxFlushDoc *docs;			/* at last by TID */
+	uint32		ndocs;
+	uint32		docs_size;
+	uint32		docs_most;
+	MemoryContext values;
+	Size		nbytes;			/* of values in memory */
+	Size		nbytes_most;
+	BufFile    *file;
+	SkxMaintMarks marks;
+} SkxFlush;
+
+/*
+ * Reading
+ */
+
+static void
+skx_maint_flush_begin(SkxFlush *f, Relation index,
+					  const SkxMaintOptions *options)
+{
+	memset(f, 0, sizeof(*f));
+	f->index = index;
+	f->docs_size = 1024;
+	f->docs = palloc(f->docs_size * sizeof(SkxFlushDoc));
+	f->docs_most = (uint32) Min(options->memory / 8 / sizeof(SkxFlushDoc),
+								SKX_DOC_MAX);
+	f->docs_most = Max(f->docs_most, f->docs_size);
+	f->nbytes_most = options->memory / 8 * 3;
+	f->values = GenerationContextCreate(CurrentMemoryContext,
+										"skipidx flushed values",
+										ALLOCSET_DEFAULT_SIZES);
+}
+
+static void
+skx_maint_flush_keep(SkxFlush *f, const SkxPendingDoc *from)
+{
+	SkxFlushDoc *doc;
+
+	if (f->ndocs == f->docs_size)
+	{
+		f->docs_size = Min(f->docs_size * 2, f->docs_most);
+		f->docs = repalloc_huge(f->docs, f->docs_size * sizeof(SkxFlushDoc));
+	}
+	doc = &f->docs[f->ndocs++];
+	memset(doc, 0, sizeof(*doc));
+	doc->tid = from->tid;
+	if (from->value == NULL)
+		return;
+	doc->size = VARSIZE(from->value);
+	doc->in_file = f->nbytes + doc->size > f->nbytes_most;
+	if (!doc->in_file)
+	{
+		doc->value = MemoryContextAlloc(f->values, doc->size);
+		memcpy(doc->value, from->value, doc->size);
+		f->nbytes += doc->size;
+		return;
+	}
+	if (f->file == NULL)
+		f->file = BufFileCreateTemp(false);
+	BufFileTell(f->file, &doc->fileno, &doc->offset);
+	BufFileWrite(f->file, from->value, doc->size);
+}
+
+static int
+skx_maint_flush_compare(const void *a, const void *b)
+{
+	return ItemPointerCompare(unconstify(ItemPointerData *,
+										 &((const SkxFlushDoc *) a)->tid),
+							  unconstify(ItemPointerData *,
+										 &((const SkxFlushDoc *) b)->tid));
+}
+
+/* Two entries of one row cannot both be live: one of them is damage. */
+static void
+skx_maint_flush_sort(SkxFlush *f)
+{
+	uint32		i;
+
+	qsort(f->docs, f->ndocs, sizeof(SkxFlushDoc), skx_maint_flush_compare);
+	for (i = 1; i < f->ndocs; i++)
+	{
+		const ItemPointerData *tid = &f->docs[i].tid;
+
+		if (skx_maint_flush_compare(&f->docs[i - 1], &f->docs[i]) == 0)
+			skx_format_report_detail(f->index, InvalidBlockNumber,
+									 "row (%u,%u) is in the pending list twice",
+									 ItemPointerGetBlockNumber(tid),
+									 ItemPointerGetOffsetNumber(tid));
+	}
+}
+
+static void
+skx_maint_flush_read(SkxFlush *f, SkxPendingFlush *pending)
+{
+	SkxPendingDoc doc;
+
+	while (f->ndocs < f->docs_most && skx_pending_flush_next(pending, &doc))
+		skx_maint_flush_keep(f, &doc);
+	skx_maint_flush_sort(f);
+}
+
+/*
+ * Building
+ */
+
+static TSVector
+skx_maint_flush_value(SkxFlush *f, const SkxFlushDoc *doc)
+{
+	TSVector	value;
+
+	if (doc->size == 0 || !doc->in_file)
+		return doc->value;
+	value = palloc(doc->size);
+	if (BufFileSeek(f->file, doc->fileno, doc->offset, SEEK_SET) != 0 ||
+		BufFileRead(f->file, value, doc->size) != doc->size)
+		ereport(ERROR,
+				(errcode_for_file_access(),
+				 errmsg("could not read temporary file of an index flush: %m")));
+	return value;
+}
+
+static bool
+skx_maint_flush_build(SkxFlush *f, SkxOperation *op,
+					  const SkxMaintOptions *options, SkxDiskSegmentRef *ref)
+{
+	SkxMaintOutput out;
+	SkxSegmentBuilder *builder;
+	bool		built;
+	uint32		i;
+
+	if (f->ndocs == 0)
+		return false;
+	skx_maint_output_begin(&out, op, options);
+	out.build.memory = options->memory / 2;
+	builder = skx_segment_build_begin(f->index, &out.build);
+	for (i = 0; i < f->ndocs; i++)
+	{
+		SkxFlushDoc *doc = &f->docs[i];
+		TSVector	value = skx_maint_flush_value(f, doc);
+
+		skx_segment_build_add(builder, &doc->tid, value);
+		if (doc->in_file)
+			pfree(value);
+	}
+	if (f->file != NULL)
+		BufFileClose(f->file);
+	f->file = NULL;
+	MemoryContextDelete(f->values);
+	f->values = NULL;
+	built = skx_segment_build_finish(builder, ref);
+	skx_maint_output_end(&out);
+	return built;
+}
+
+/*
+ * Publishing
+ */
+
+static void
+skx_maint_flush_late(ItemPointer tid, void *arg)
+{
+	SkxFlush   *f = arg;
+	SkxFlushDoc key;
+	SkxFlushDoc *doc;
+
+	key.tid = *tid;
+	doc = bsearch(&key, f->docs, f->ndocs, sizeof(SkxFlushDoc),
+				  skx_maint_flush_compare);
+	if (doc == NULL)
+		skx_format_report(f->index, InvalidBlockNumber,
+						  "the pending list changed under a flush");
+	skx_maint_marks_add(&f->marks, doc - f->docs);
+}
+
+/* The metapage's lock is held; ref NULL: no document was live. */
+static void
+skx_maint_flush_publish(SkxFlush *f, SkxOperation *op,
+						SkxPendingFlush *pending,
+						const SkxDiskSegmentRef *ref)
+{
+	SkxPublish	change = {0};
+	SkxDiskStripeRef *stripes;
+	SkxDiskExtent *freed;
+
+	skx_pending_flush_finish(pending, skx_maint_flush_late, f, &stripes,
+							 &freed, &change.nfreed);
+	if (ref != NULL)
+		skx_maint_marks_set(&f->marks, op, ref);
+	SKX_FAULT(SKX_FAULT_PUBLISH_CARRIED);
+	change.add = ref;
+	change.stripes = stripes;
+	change.freed = freed;
+	skx_manifest_publish(op, &change);
+}
+
+/*
+ * A merge that publishes has the lock for a moment, VACUUM perhaps for long:
+ * an insert waits for the former, lest its work be in vain.
+ */
+static bool
+skx_maint_flush_lock(const SkxOperation *op)
+{
+	int			i;
+
+	for (i = 0; i < SKX_FLUSH_PATIENCE; i++)
+	{
+		if (skx_manifest_lock(op->rel, op->wait))
+			return true;
+		CHECK_FOR_INTERRUPTS();
+		pg_usleep(1000);
+	}
+	return false;
+}
+
+/*
+ * Blocks to reserve for a flush of so many bytes: more than it will need when
+ * it is an insert's, which could not wait for the lock to reserve more.
+ */
+static uint32
+skx_maint_flush_blocks(uint64 nbytes, uint32 block_size, SkxManifestWait wait)
+{
+	uint64		size = nbytes + nbytes / 2;
+
+	if (wait != SKX_WAIT_NEVER)
+		size = Min(nbytes, SKX_FLUSH_RESERVE);
+	/* a page or two a plane, whatever is in it; whole blocks apart */
+	size += 16 * BLCKSZ;
+	if (size > block_size)
+		size += 2 * block_size;
+	return (uint32) ((size + block_size - 1) / block_size);
+}
+
+/* Everything under the lock of flushes; false: nothing was published. */
+static bool
+skx_maint_flush_work(Relation index, const SkxMaintOptions *options,
+					 uint64 budget, SkxManifestWait wait, SkxOperation *op,
+					 uint64 *ndocs)
+{
+	SkxPendingFlush *pending;
+	SkxFlush	f;
+	SkxDiskSegmentRef ref;
+	bool		built;
+
+	skx_maint_flush_begin(&f, index, options);
+	pending = skx_pending_flush_begin(index, skx_maint_view(index, wait),
+									  budget);
+	skx_maint_flush_read(&f, pending);
+	if (!skx_pending_flush_any(pending))
+		return false;
+	SKX_FAULT(SKX_FAULT_FLUSH_READ);
+	built = skx_maint_flush_build(&f, op, options, &ref);
+	SKX_FAULT(SKX_FAULT_FLUSH_BUILT);
+	if (!skx_maint_flush_lock(op))
+		return false;
+	SKX_FAULT(SKX_FAULT_PUBLISH_LOCKED);
+	skx_maint_flush_publish(&f, op, pending, built ? &ref : NULL);
+	skx_manifest_unlock(index);
+	*ndocs += f.ndocs;
+	return true;
+}
+
+bool
+skx_maint_flush(Relation index, const SkxMaintOptions *options, uint64 budget,
+				SkxManifestWait wait, uint64 *ndocs)
+{
+	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext,
+												  "skipidx flush",
+												  ALLOCSET_DEFAULT_SIZES);
+	MemoryContext old = MemoryContextSwitchTo(context);
+	SkxView    *view = skx_maint_view(index, wait);
+	uint64		nbytes = skx_pending_bytes(index, view);
+	SkxOperation *op = NULL;
+	bool		done = false;
+
+	budget = Min(budget, SKX_FLUSH_MOST);
+	if (nbytes > 0)
+		op = skx_manifest_begin(index, SKX_OPERATION_FLUSH,
+								skx_maint_flush_blocks(Min(nbytes, budget),
+													   view->meta.block_size,
+													   wait), wait);
+	if (op != NULL)
+	{
+		done = skx_maint_flush_work(index, options, budget, wait, op, ndocs);
+		skx_manifest_end(op);
+	}
+	MemoryContextSwitchTo(old);
+	MemoryContextDelete(context);
+	return done;
+}
+
+uint64
+skx_maint_pending_bytes(Relation index)
+{
+	SkxView    *view = skx_maint_view(index, SKX_WAIT_ALL);
+	uint64		nbytes = skx_pending_bytes(index, view);
+
+	pfree(view);
+	return nbytes;
+}
+
+/* Is any document up to `last` of its stripe still pending? */
+static bool
+skx_maint_flush_left(Relation index, const uint64 *last)
+{
+	SkxView    *view = skx_maint_view(index, SKX_WAIT_ALL);
+	bool		left = false;
+	int			i;
+
+	for (i = 0; i < view->nstripes; i++)
+		left = left || view->stripes[i].flushed_through < last[i];
+	pfree(view);
+	return left;
+}
+
+uint64
+skx_maint_flush_all(Relation index, const SkxMaintOptions *options,
+					SkxManifestWait wait)
+{
+	SkxView    *view = skx_maint_view(index, SKX_WAIT_ALL);
+	uint64	   *last = palloc(view->nstripes * sizeof(uint64));
+	uint64		budget = Max(options->memory, options->pending_limit);
+	uint64		ndocs = 0;
+
+	skx_pending_last(index, view, last);
+	pfree(view);
+	while (skx_maint_flush_left(index, last))
+	{
+		CHECK_FOR_INTERRUPTS();
+		if (!skx_maint_flush(index, options, budget, wait, &ndocs))
+			break;
+	}
+	pfree(last);
+	return ndocs;
+}

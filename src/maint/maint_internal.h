@@ -1,0 +1,55 @@
+/*
+ * maint_internal.h
+ *	  What flush and merge share: a segment that is made while the index is in
+ *	  use.
+ */
+#ifndef SKX_MAINT_INTERNAL_H
+#define SKX_MAINT_INTERNAL_H
+
+#include "blkio/blkio.h"
+#include "maint/maint.h"
+#include "segment/segment.h"
+#include "segment/segment_build.h"
+
+/*
+ * maint_output.c
+ *
+ * Where the pages of the new segment go: extents of the operation.
+ */
+typedef struct SkxMaintOutput
+{
+	SkxOperation *op;
+	SkxBlkLive *live;
+	SkxSegmentStore store;
+	SkxSegmentBuildOptions build;
+} SkxMaintOutput;
+
+extern void skx_maint_output_begin(SkxMaintOutput *out, SkxOperation *op,
+								   const SkxMaintOptions *options);
+
+/* Afterwards all pages are safe as soon as a later WAL record is. */
+extern void skx_maint_output_end(SkxMaintOutput *out);
+
+/* Documents of the new segment that were deleted while it was made. */
+typedef struct SkxMaintMarks
+{
+	uint32		npages;
+	uint8	  **pages;			/* bits, or NULL where there are none */
+} SkxMaintMarks;
+
+extern void skx_maint_marks_add(SkxMaintMarks *marks, uint32 doc);
+
+/* Sets the bits in the segment; the metapage's lock is held. */
+extern void skx_maint_marks_set(const SkxMaintMarks *marks,
+								const SkxOperation *op,
+								const SkxDiskSegmentRef *ref);
+
+/*
+ * A view that does not depend on a snapshot: taken under the lock on the
+ * metapage, unless the caller has a snapshot and must not wait.  What the
+ * view names stays readable only as far as an operation's lock, or the
+ * snapshot, sees to it.
+ */
+extern SkxView *skx_maint_view(Relation index, SkxManifestWait wait);
+
+#endif							/* SKX_MAINT_INTERNAL_H */

@@ -1,0 +1,211 @@
+/*
+ * maint_merge.c
+ *	  Merge: several segments become one, without their deleted documents.
+ *
+ * What to merge is a matter of maint_policy.c.  Only merges remove segments,
+ * so under the lock of merges the inputs stay what they are, but for the bits
+ * that VACUUM sets in them: those that it sets after the merge has read them
+ * are carried over at the end, under the lock that keeps it out.
+ */
+#include "postgres.h"
+
+#include "fault/fault.h"
+#include "maint/maint_internal.h"
+#include "maint/maint_policy.h"
+#include "miscadmin.h"
+#include "storage/lmgr.h"
+#include "utils/memutils.h"
+
+/* Reserved at first at most; more is reserved when it is needed. */
+#define SKX_MERGE_RESERVE	(64 * 1024 * 1024)
+
+/* What is to become one segment. */
+typedef struct SkxMerge
+{
+	Relation	index;
+	SkxView    *view;
+	SkxBlkFile *file;
+	int			n;
+	uint32		ids[SKX_POLICY_INPUTS_MAX];
+	const SkxDiskSegmentRef *refs[SKX_POLICY_INPUTS_MAX];	/* in the view */
+	uint64		bytes;			/* of their pages */
+} SkxMerge;
+
+static const SkxDiskSegmentRef *
+skx_maint_merge_ref(const SkxView *view, uint32 id)
+{
+	int			i;
+
+	for (i = 0; i < view->nsegments; i++)
+	{
+		if (view->segments[i].segment == id)
+			return &view->segments[i];
+	}
+	elog(ERROR, "segment %u is not in its view", id);
+	return NULL;
+}
+
+/* Chooses among the segments of a new view; `most` as for skx_maint_merge. */
+static void
+skx_maint_merge_choose(SkxMerge *m, Relation index, int most)
+{
+	SkxPolicyLimits limits = {SKX_SEGMENT_BYTES_MAX, SKX_DOC_MAX};
+	SkxPolicySegment *segments;
+	int			i;
+
+	memset(m, 0, sizeof(*m));
+	m->index = index;
+	LockPage(index, SKX_META_BLOCK, ShareLock);
+	m->view = skx_manifest_view(index);
+	m->file = skx_segment_file(index, m->view->meta.incarnation);
+	segments = palloc((m->view->nsegments + 1) * sizeof(SkxPolicySegment));
+	for (i = 0; i < m->view->nsegments; i++)
+	{
+		const SkxDiskSegmentRef *ref = &m->view->segments[i];
+		SkxSegment *seg = skx_segment_open(m->file, index, m->view, i);
+
+		segments[i].id = ref->segment;
+		segments[i].bytes = ref->npages * BLCKSZ;
+		segments[i].ndocs = ref->ndocs;
+		segments[i].ndeleted = (uint32) skx_segment_ndeleted(seg);
+		skx_segment_close(seg);
+	}
+	UnlockPage(index, SKX_META_BLOCK, ShareLock);
+	if (most > 0)
+		m->n = skx_maint_policy_most(segments, m->view->nsegments, most,
+									 &limits, m->ids);
+	else
+		m->n = skx_maint_policy_tiers(segments, m->view->nsegments, &limits,
+									  m->ids);
+	for (i = 0; i < m->n; i++)
+	{
+		m->refs[i] = skx_maint_merge_ref(m->view, m->ids[i]);
+		m->bytes += m->refs[i]->npages * BLCKSZ;
+	}
+	pfree(segments);
+}
+
+/* All pages of the inputs. */
+static SkxDiskExtent *
+skx_maint_merge_freed(const SkxMerge *m, SkxSegment **inputs, int *nfreed)
+{
+	SkxDiskExtent *freed = palloc(sizeof(SkxDiskExtent));
+	int			i;
+
+	*nfreed = 0;
+	for (i = 0; i < m->n; i++)
+	{
+		int			n;
+		SkxDiskExtent *extents = skx_segment_extents(inputs[i], m->refs[i],
+													 &n);
+
+		freed = repalloc_huge(freed, (*nfreed + n + 1) *
+							  sizeof(SkxDiskExtent));
+		memcpy(freed + *nfreed, extents, n * sizeof(SkxDiskExtent));
+		*nfreed += n;
+		pfree(extents);
+	}
+	return freed;
+}
+
+static void
+skx_maint_merge_late(uint32 doc, void *arg)
+{
+	skx_maint_marks_add(arg, doc);
+}
+
+/* Everything under the lock of merges, the inputs chosen. */
+static void
+skx_maint_merge_work(SkxMerge *m, const SkxMaintOptions *options,
+					 SkxOperation *op)
+{
+	SkxSegment **inputs = palloc(m->n * sizeof(SkxSegment *));
+	SkxMaintMarks marks = {0};
+	SkxPublish	change = {0};
+	SkxMaintOutput out;
+	SkxDiskSegmentRef ref;
+	SkxSegmentMerge *merge;
+	int			i;
+
+	for (i = 0; i < m->n; i++)
+		inputs[i] = skx_segment_open(m->file, m->index, m->view,
+									 m->refs[i] - m->view->segments);
+	skx_maint_output_begin(&out, op, options);
+	merge = skx_segment_merge_begin(m->index, &out.build, inputs, m->n);
+	if (skx_segment_merge_run(merge, &ref))
+		change.add = &ref;
+	skx_maint_output_end(&out);
+	change.remove = m->ids;
+	change.nremove = m->n;
+	change.freed = skx_maint_merge_freed(m, inputs, &change.nfreed);
+
+	SKX_FAULT(SKX_FAULT_MERGE_BUILT);
+
+	skx_manifest_lock(m->index, true);
+	SKX_FAULT(SKX_FAULT_PUBLISH_LOCKED);
+	if (change.add != NULL)
+	{
+		skx_segment_merge_late(merge, skx_maint_merge_late, &marks);
+		skx_maint_marks_set(&marks, op, &ref);
+	}
+	SKX_FAULT(SKX_FAULT_PUBLISH_CARRIED);
+	skx_manifest_publish(op, &change);
+	skx_manifest_unlock(m->index);
+	skx_segment_merge_end(merge);
+	for (i = 0; i < m->n; i++)
+		skx_segment_close(inputs[i]);
+}
+
+/* One merge; false: there is nothing to merge, or somebody else does. */
+static bool
+skx_maint_merge_one(Relation index, const SkxMaintOptions *options, int most,
+					SkxManifestWait wait)
+{
+	SkxOperation *op;
+	SkxMerge	m;
+	uint32		nblocks;
+	bool		done;
+
+	/* to look whether there is any need costs nothing on disk */
+	skx_maint_merge_choose(&m, index, most);
+	skx_blkio_close(m.file);
+	if (m.n == 0)
+		return false;
+	nblocks = 1 + (uint32) (Min(m.bytes, SKX_MERGE_RESERVE) /
+							m.view->meta.block_size);
+	op = skx_manifest_begin(index, SKX_OPERATION_MERGE, nblocks, wait);
+	if (op == NULL)
+		return false;
+	skx_maint_merge_choose(&m, index, most);
+	done = m.n > 0;
+	if (done)
+		skx_maint_merge_work(&m, options, op);
+	skx_manifest_end(op);
+	skx_blkio_close(m.file);
+	return done;
+}
+
+int
+skx_maint_merge(Relation index, const SkxMaintOptions *options, int most,
+				SkxManifestWait wait)
+{
+	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext,
+												  "skipidx merge",
+												  ALLOCSET_DEFAULT_SIZES);
+	MemoryContext old = MemoryContextSwitchTo(context);
+	int			left = skx_maint_view(index, wait)->nsegments;
+
+	/* no merge makes more segments, or more of those with many deletes */
+	for (left = 2 * left; left > 0; left--)
+	{
+		CHECK_FOR_INTERRUPTS();
+		MemoryContextReset(context);
+		if (!skx_maint_merge_one(index, options, most, wait))
+			break;
+	}
+	MemoryContextReset(context);
+	left = skx_maint_view(index, wait)->nsegments;
+	MemoryContextSwitchTo(old);
+	MemoryContextDelete(context);
+	return left;
+}

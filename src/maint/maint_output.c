@@ -1,0 +1,128 @@
+/*
+ * maint_output.c
+ *	  The segment that a flush or a merge makes.
+ *
+ * Its pages go to extents that the operation has reserved, past shared
+ * buffers, and nobody looks at them before they are published.  Documents that
+ * VACUUM marked in the meantime, where they came from, get their bits before
+ * that: under the lock that keeps VACUUM out, so that none is missed.
+ */
+#include "postgres.h"
+
+#include "maint/maint_internal.h"
+#include "miscadmin.h"
+#include "storage/lmgr.h"
+
+static BlockNumber
+skx_maint_output_allocate(void *arg, uint32 nblocks)
+{
+	return skx_manifest_allocate(((SkxMaintOutput *) arg)->op, nblocks);
+}
+
+static void
+skx_maint_output_give_back(void *arg, BlockNumber block, uint32 npages)
+{
+	skx_manifest_give_back(((SkxMaintOutput *) arg)->op, block, npages);
+}
+
+/* Writes outside shared buffers cost VACUUM what others do. */
+static void
+skx_maint_output_write(void *arg, BlockNumber block, char **pages, int npages)
+{
+	SkxMaintOutput *out = arg;
+	int			i;
+
+	for (i = 0; i < npages; i++)
+		skx_blkio_live_put(out->live, block + i, pages[i]);
+	if (VacuumCostActive)
+		VacuumCostBalance += VacuumCostPageDirty * npages;
+	skx_compat_vacuum_delay();
+}
+
+void
+skx_maint_output_begin(SkxMaintOutput *out, SkxOperation *op,
+					   const SkxMaintOptions *options)
+{
+	memset(out, 0, sizeof(*out));
+	out->op = op;
+	out->live = skx_blkio_live_begin(op->rel);
+	out->store.allocate = skx_maint_output_allocate;
+	out->store.give_back = skx_maint_output_give_back;
+	out->store.write = skx_maint_output_write;
+	out->store.arg = out;
+	out->build.incarnation = op->incarnation;
+	out->build.segment = op->segment;
+	out->build.salt = op->salt;
+	out->build.block_size = op->block_pages * BLCKSZ;
+	out->build.memory = options->memory;
+	out->build.k1 = options->k1;
+	out->build.b = options->b;
+	out->build.store = &out->store;
+}
+
+void
+skx_maint_output_end(SkxMaintOutput *out)
+{
+	skx_blkio_live_end(out->live);
+	out->live = NULL;
+}
+
+void
+skx_maint_marks_add(SkxMaintMarks *marks, uint32 doc)
+{
+	uint32		page = doc / SKX_DELETES_PER_PAGE;
+	uint32		bit = doc % SKX_DELETES_PER_PAGE;
+
+	if (page >= marks->npages)
+	{
+		uint32		n = page + 1;
+
+		if (marks->pages == NULL)
+			marks->pages = palloc0(n * sizeof(uint8 *));
+		else
+		{
+			marks->pages = repalloc(marks->pages, n * sizeof(uint8 *));
+			memset(marks->pages + marks->npages, 0,
+				   (n - marks->npages) * sizeof(uint8 *));
+		}
+		marks->npages = n;
+	}
+	if (marks->pages[page] == NULL)
+		marks->pages[page] = palloc0(SKX_DELETES_BYTES);
+	marks->pages[page][bit / 8] |= 1 << (bit % 8);
+}
+
+void
+skx_maint_marks_set(const SkxMaintMarks *marks, const SkxOperation *op,
+					const SkxDiskSegmentRef *ref)
+{
+	SkxBlkFile *file;
+	SkxSegment *seg;
+	uint32		i;
+
+	if (marks->npages == 0)
+		return;
+	file = skx_segment_file(op->rel, op->incarnation);
+	seg = skx_segment_open_ref(file, op->rel, op->incarnation,
+							   op->block_pages * BLCKSZ, ref);
+	for (i = 0; i < marks->npages; i++)
+	{
+		if (marks->pages[i] != NULL)
+			skx_segment_add_deletes(seg, i, marks->pages[i]);
+	}
+	skx_segment_close(seg);
+	skx_blkio_close(file);
+}
+
+SkxView *
+skx_maint_view(Relation index, SkxManifestWait wait)
+{
+	SkxView    *view;
+
+	if (wait == SKX_WAIT_NEVER)
+		return skx_manifest_view(index);
+	LockPage(index, SKX_META_BLOCK, ShareLock);
+	view = skx_manifest_view(index);
+	UnlockPage(index, SKX_META_BLOCK, ShareLock);
+	return view;
+}

@@ -1,0 +1,212 @@
+/*
+ * maint_policy.c
+ *	  Which segments to merge next.
+ *
+ * Segments fall into tiers by what is live in them, each tier eight times the
+ * one below.  Eight of a tier become one, which belongs to the next tier or
+ * nearly so: hence a document is written once or twice a tier, and at most
+ * seven segments a tier are left.  A segment with many deleted documents is
+ * written anew for their sake alone.
+ *
+ * Each choice leaves fewer segments, or as many and fewer with many deletes;
+ * that is why it ends.
+ */
+#ifndef FRONTEND
+#include "postgres.h"
+#else
+#include "postgres_fe.h"
+#endif
+
+#include "maint/maint_policy.h"
+
+/*
+ * Where the smallest tier ends: a segment is not smaller than a page or two a
+ * plane, however little is in it.  4 MB, about what a flush makes, is the end
+ * of a tier too.
+ */
+#define SKX_POLICY_TIER_BYTES	(64 * 1024)
+#define SKX_POLICY_TIER_RATIO	8
+
+/* A merge by tiers has so many inputs at most. */
+#define SKX_POLICY_TIER_INPUTS	16
+
+/* Deletes are many when they are more than one document in so many. */
+#define SKX_POLICY_MANY			5
+
+static uint32
+skx_maint_policy_live_docs(const SkxPolicySegment *s)
+{
+	return s->ndocs - Min(s->ndeleted, s->ndocs);
+}
+
+/* 0 only when nothing is live. */
+static uint64
+skx_maint_policy_live_bytes(const SkxPolicySegment *s)
+{
+	uint32		live = skx_maint_policy_live_docs(s);
+
+	if (live == 0)
+		return 0;
+	return Max((uint64) ((double) s->bytes * live / s->ndocs), 1);
+}
+
+static bool
+skx_maint_policy_many(const SkxPolicySegment *s)
+{
+	return s->ndeleted > s->ndocs / SKX_POLICY_MANY;
+}
+
+static int
+skx_maint_policy_tier(const SkxPolicySegment *s)
+{
+	uint64		bytes = skx_maint_policy_live_bytes(s);
+	uint64		most = SKX_POLICY_TIER_BYTES;
+	int			tier = 0;
+
+	while (bytes > most)
+	{
+		most *= SKX_POLICY_TIER_RATIO;
+		tier++;
+	}
+	return tier;
+}
+
+/* Smallest first, and of equals the oldest. */
+static int
+skx_maint_policy_compare(const void *a, const void *b)
+{
+	const SkxPolicySegment *s = a;
+	const SkxPolicySegment *t = b;
+	uint64		x = skx_maint_policy_live_bytes(s);
+	uint64		y = skx_maint_policy_live_bytes(t);
+
+	if (x != y)
+		return x < y ? -1 : 1;
+	return (s->id > t->id) - (s->id < t->id);
+}
+
+/*
+ * Takes from segments [from, to) the first that fit into one, at most `most`
+ * of them; only those with many deletes if told so.  The first is taken
+ * whatever its size, or it could never be rid of its deletes.
+ */
+static int
+skx_maint_policy_take(const SkxPolicySegment *segments, int from, int to,
+					  int most, bool many, const SkxPolicyLimits *limits,
+					  uint32 *chosen)
+{
+	uint64		bytes = 0;
+	uint64		ndocs = 0;
+	int			taken = 0;
+	int			i;
+
+	for (i = from; i < to && taken < most; i++)
+	{
+		uint64		more = skx_maint_policy_live_bytes(&segments[i]);
+		uint32		docs = skx_maint_policy_live_docs(&segments[i]);
+
+		if ((many && !skx_maint_policy_many(&segments[i])) ||
+			(taken > 0 && (bytes + more > limits->bytes ||
+						   ndocs + docs > limits->ndocs)))
+			continue;
+		bytes += more;
+		ndocs += docs;
+		chosen[taken++] = segments[i].id;
+	}
+	return taken;
+}
+
+/* End of the tier that starts at `from`. */
+static int
+skx_maint_policy_tier_end(const SkxPolicySegment *segments, int n, int from)
+{
+	int			tier = skx_maint_policy_tier(&segments[from]);
+	int			to = from + 1;
+
+	while (to < n && skx_maint_policy_tier(&segments[to]) == tier)
+		to++;
+	return to;
+}
+
+/* Sorts; then takes the segments of which nothing is live. */
+static int
+skx_maint_policy_dead(SkxPolicySegment *segments, int n, uint32 *chosen)
+{
+	int			taken = 0;
+
+	qsort(segments, n, sizeof(SkxPolicySegment), skx_maint_policy_compare);
+	while (taken < Min(n, SKX_POLICY_INPUTS_MAX) &&
+		   skx_maint_policy_live_docs(&segments[taken]) == 0)
+	{
+		chosen[taken] = segments[taken].id;
+		taken++;
+	}
+	return taken;
+}
+
+/*
+ * Segments with many deletes, of one tier: as they have to be written anyway,
+ * they can as well become one.
+ */
+static int
+skx_maint_policy_purge(const SkxPolicySegment *segments, int n,
+					   const SkxPolicyLimits *limits, uint32 *chosen)
+{
+	int			from;
+	int			to;
+	int			taken;
+
+	for (from = 0; from < n; from = to)
+	{
+		to = skx_maint_policy_tier_end(segments, n, from);
+		taken = skx_maint_policy_take(segments, from, to,
+									  SKX_POLICY_TIER_INPUTS, true, limits,
+									  chosen);
+		if (taken > 0)
+			return taken;
+	}
+	return 0;
+}
+
+int
+skx_maint_policy_tiers(SkxPolicySegment *segments, int n,
+					   const SkxPolicyLimits *limits, uint32 *chosen)
+{
+	int			taken = skx_maint_policy_dead(segments, n, chosen);
+	int			from;
+	int			to;
+
+	if (taken > 0)
+		return taken;
+	for (from = 0; from < n; from = to)
+	{
+		to = skx_maint_policy_tier_end(segments, n, from);
+		if (to - from < SKX_POLICY_FAN)
+			continue;
+		taken = skx_maint_policy_take(segments, from, to,
+									  SKX_POLICY_TIER_INPUTS, false, limits,
+									  chosen);
+		if (taken > 1)
+			return taken;
+	}
+	return skx_maint_policy_purge(segments, n, limits, chosen);
+}
+
+int
+skx_maint_policy_most(SkxPolicySegment *segments, int n, int most,
+					  const SkxPolicyLimits *limits, uint32 *chosen)
+{
+	int			taken = skx_maint_policy_dead(segments, n, chosen);
+
+	if (taken > 0)
+		return taken;
+	if (n > most)
+	{
+		taken = skx_maint_policy_take(segments, 0, n,
+									  Min(n - most + 1, SKX_POLICY_INPUTS_MAX),
+									  false, limits, chosen);
+		if (taken > 1)
+			return taken;
+	}
+	return skx_maint_policy_purge(segments, n, limits, chosen);
+}

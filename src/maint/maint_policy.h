@@ -1,0 +1,50 @@
+/*
+ * maint_policy.h
+ *	  Which segments to merge next.  Pure: builds without a server.
+ */
+#ifndef SKX_MAINT_POLICY_H
+#define SKX_MAINT_POLICY_H
+
+typedef struct SkxPolicySegment
+{
+	uint64		bytes;			/* of its pages */
+	uint32		ndocs;			/* with deleted ones */
+	uint32		ndeleted;
+	uint32		id;
+} SkxPolicySegment;
+
+/* What one segment may hold; of live bytes and documents. */
+typedef struct SkxPolicyLimits
+{
+	uint64		bytes;
+	uint64		ndocs;
+} SkxPolicyLimits;
+
+/* Segments of one tier that make a merge worth while. */
+#define SKX_POLICY_FAN			8
+
+/* Inputs of one merge, at most. */
+#define SKX_POLICY_INPUTS_MAX	64
+
+/*
+ * maint_policy.c
+ *
+ * Both choose among n segments, which they sort, and return how many are to
+ * become one; their ids go to `chosen`, which has room for
+ * SKX_POLICY_INPUTS_MAX, the smallest first.  It may be a single one, to be
+ * written without its deleted documents; when no document of the choice is
+ * live it is to be dropped.  0: leave all as they are.  Whoever does what was
+ * chosen and asks again comes to an end.
+ */
+
+/* By tiers. */
+extern int	skx_maint_policy_tiers(SkxPolicySegment *segments, int n,
+								   const SkxPolicyLimits *limits,
+								   uint32 *chosen);
+
+/* Towards at most `most` segments, none of them with many deletes. */
+extern int	skx_maint_policy_most(SkxPolicySegment *segments, int n, int most,
+								  const SkxPolicyLimits *limits,
+								  uint32 *chosen);
+
+#endif							/* SKX_MAINT_POLICY_H */

@@ -1,0 +1,346 @@
+/*
+ * manifest_flip.c
+ *	  Writes a new root and makes it the root: the commit point.
+ *
+ * The metapage is locked exclusively from the choice of the new root's pages
+ * to the record that names them.  Its extents then include what the flip
+ * itself uses: pages that the file grows by, and the pages of the old root.
+ *
+ * The xid from which on freed pages are safe to use again is read under that
+ * lock.  A scan that knows the old root has read the metapage before we
+ * locked it and taken its snapshot before that, so its xmin is not larger;
+ * read any earlier, a snapshot taken in between could be younger than the
+ * xid and the scan still see the old root.
+ *
+ * Standbys are told before any of the pages that are taken is overwritten.
+ */
+#include "postgres.h"
+
+#include "access/generic_xlog.h"
+#include "access/transam.h"
+#include "access/xlog.h"
+#include "blkio/blkio.h"
+#include "compat/compat.h"
+#include "fault/fault.h"
+#include "manifest/manifest_internal.h"
+#include "storage/bufmgr.h"
+#include "utils/rel.h"
+
+/* Shorter extents are not put into the pool. */
+#define SKX_POOL_LEAST		16
+
+/* The stream of a root, and where it goes. */
+typedef struct SkxFlip
+{
+	SkxDraft   *draft;
+	SkxDiskMeta meta;
+	char	   *stream;
+	Size		size;
+	BlockNumber *pages;
+	uint32		npages;
+} SkxFlip;
+
+static int
+skx_manifest_compare_extents(const void *a, const void *b)
+{
+	BlockNumber x = ((const SkxDraftExtent *) a)->e.block;
+	BlockNumber y = ((const SkxDraftExtent *) b)->e.block;
+
+	return (x > y) - (x < y);
+}
+
+static int
+skx_manifest_compare_segments(const void *a, const void *b)
+{
+	const SkxDiskSegmentRef *x = a;
+	const SkxDiskSegmentRef *y = b;
+
+	if (x->ndocs != y->ndocs)
+		return x->ndocs > y->ndocs ? -1 : 1;
+	return x->segment < y->segment ? -1 : x->segment > y->segment;
+}
+
+/*
+ * Sorts extents by block and joins neighbours that have become free at one
+ * time, or both are reusable.
+ */
+static void
+skx_manifest_join_extents(SkxDraft *draft)
+{
+	int			n = 0;
+	int			i;
+
+	qsort(draft->extents, draft->nextents, sizeof(SkxDraftExtent),
+		  skx_manifest_compare_extents);
+	for (i = 0; i < draft->nextents; i++)
+	{
+		SkxDraftExtent *next = &draft->extents[i];
+		SkxDraftExtent *last = n > 0 ? &draft->extents[n - 1] : NULL;
+
+		if (next->e.npages == 0)
+			continue;
+		if (last != NULL &&
+			last->e.block + last->e.npages == next->e.block &&
+			last->e.operation == next->e.operation &&
+			(last->e.safexid == next->e.safexid ||
+			 (last->reusable && next->reusable)))
+		{
+			last->e.npages += next->e.npages;
+			last->e.safexid = Max(last->e.safexid, next->e.safexid);
+		}
+		else
+			draft->extents[n++] = *next;
+	}
+	draft->nextents = n;
+}
+
+/* Moves reusable extents into the pool until it has what it should. */
+static void
+skx_manifest_fill_pool(SkxDraft *draft, SkxDiskMeta *meta)
+{
+	uint64		npages = 0;
+	int			i;
+
+	for (i = 0; i < meta->npool; i++)
+		npages += meta->pool[i].npages;
+	for (i = 0; i < draft->nextents; i++)
+	{
+		SkxDraftExtent *extent = &draft->extents[i];
+		uint32		part;
+
+		if (npages >= draft->pool_target || meta->npool == SKX_META_POOL)
+			break;
+		if (!extent->reusable || extent->e.npages < SKX_POOL_LEAST)
+			continue;
+		part = Min(extent->e.npages,
+				   TYPEALIGN(Max(draft->block_pages, SKX_POOL_LEAST),
+							 draft->pool_target - npages));
+		draft->reuse = Max(draft->reuse, extent->e.safexid);
+		meta->pool[meta->npool].block = extent->e.block;
+		meta->pool[meta->npool].npages = part;
+		meta->npool++;
+		extent->e.block += part;
+		extent->e.npages -= part;
+		npages += part;
+	}
+}
+
+/* Room for the arrays, when some more extents come. */
+static Size
+skx_manifest_flip_size(const SkxDraft *draft, int more)
+{
+	return sizeof(SkxDiskRoot) +
+		(Size) draft->nsegments * sizeof(SkxDiskSegmentRef) +
+		(Size) draft->view->nstripes * sizeof(SkxDiskStripeRef) +
+		(Size) (draft->nextents + more) * sizeof(SkxDiskExtent) +
+		(Size) draft->noperations * sizeof(SkxDiskOperation);
+}
+
+/*
+ * Chooses pages for the root, of the smallest extents first; what cannot be
+ * had so is added to the growth of the file.
+ */
+static void
+skx_manifest_flip_place(SkxFlip *f)
+{
+	SkxDraft   *draft = f->draft;
+	uint32		most = 2 + (uint32)
+		(skx_manifest_flip_size(draft, 2) / SKX_ROOT_CAPACITY);
+	uint32		n = 0;
+	uint32		missing;
+
+	f->npages = (skx_manifest_flip_size(draft, 2) + SKX_ROOT_CAPACITY - 1) /
+		SKX_ROOT_CAPACITY;
+	f->pages = palloc(most * sizeof(BlockNumber));
+	while (n < f->npages)
+	{
+		SkxDraftExtent *best = NULL;
+		int			i;
+
+		for (i = 0; i < draft->nextents; i++)
+		{
+			SkxDraftExtent *extent = &draft->extents[i];
+
+			if (extent->reusable && extent->e.npages > 0 &&
+				(best == NULL || extent->e.npages < best->e.npages))
+				best = extent;
+		}
+		if (best == NULL)
+			break;
+		draft->reuse = Max(draft->reuse, best->e.safexid);
+		f->pages[n++] = best->e.block++;
+		best->e.npages--;
+	}
+	missing = TYPEALIGN(draft->block_pages, f->npages - n);
+	skx_manifest_check_growth(draft->rel, f->meta.nblocks,
+							  draft->grow + missing);
+	while (n < f->npages)
+	{
+		f->pages[n++] = f->meta.nblocks + draft->grow;
+		draft->grow++;
+		missing--;
+	}
+	if (missing > 0)
+		skx_manifest_draft_add(draft, f->meta.nblocks + draft->grow, missing,
+							   0);
+	draft->grow += missing;
+}
+
+/* The extents as they are after the flip. */
+static void
+skx_manifest_flip_extents(SkxFlip *f, uint32 reserved)
+{
+	SkxDraft   *draft = f->draft;
+	uint64		safexid;
+	int			i;
+
+	if (reserved > 0)
+	{
+		skx_manifest_draft_add(draft, f->meta.nblocks, reserved, 0);
+		draft->extents[draft->nextents - 1].e.operation =
+			draft->grow_operation;
+		draft->extents[draft->nextents - 1].reusable = false;
+	}
+	safexid = U64FromFullTransactionId(ReadNextFullTransactionId());
+	for (i = 0; i < draft->nextents; i++)
+	{
+		if (draft->extents[i].e.safexid == SKX_SAFEXID_FLIP)
+			draft->extents[i].e.safexid = safexid;
+	}
+	skx_manifest_join_extents(draft);
+}
+
+static void
+skx_manifest_flip_stream(SkxFlip *f)
+{
+	SkxDraft   *draft = f->draft;
+	SkxDiskRoot root;
+	char	   *p;
+	int			i;
+
+	qsort(draft->segments, draft->nsegments, sizeof(SkxDiskSegmentRef),
+		  skx_manifest_compare_segments);
+	root.nsegments = draft->nsegments;
+	root.nstripes = draft->view->nstripes;
+	root.nextents = draft->nextents;
+	root.noperations = draft->noperations;
+	f->size = skx_manifest_flip_size(draft, 0);
+	f->stream = p = palloc(f->size);
+	memcpy(p, &root, sizeof(root));
+	p += sizeof(root);
+	memcpy(p, draft->segments, root.nsegments * sizeof(SkxDiskSegmentRef));
+	p += root.nsegments * sizeof(SkxDiskSegmentRef);
+	memcpy(p, draft->stripes, root.nstripes * sizeof(SkxDiskStripeRef));
+	p += root.nstripes * sizeof(SkxDiskStripeRef);
+	for (i = 0; i < draft->nextents; i++)
+	{
+		memcpy(p, &draft->extents[i].e, sizeof(SkxDiskExtent));
+		p += sizeof(SkxDiskExtent);
+	}
+	memcpy(p, draft->operations, root.noperations * sizeof(SkxDiskOperation));
+}
+
+/*
+ * Writes the stream, spread evenly over the pages: they were counted before
+ * it was known how many extents there would be.
+ */
+static void
+skx_manifest_flip_write(SkxFlip *f)
+{
+	Relation	rel = f->draft->rel;
+	Size		share = (f->size + f->npages - 1) / f->npages;
+	uint32		i;
+
+	for (i = 0; i < f->npages; i++)
+	{
+		Size		at = i * share;
+		Size		n = Min(share, f->size - at);
+		SkxPageIdentity id = {f->meta.incarnation, 0, i, SKX_PLANE_ROOT};
+		Buffer		buffer = skx_manifest_fresh(rel, f->pages[i]);
+		GenericXLogState *xlog = GenericXLogStart(rel);
+		SkxDiskRootPage *head;
+		char	   *page;
+
+		page = (char *) GenericXLogRegisterBuffer(xlog, buffer,
+												  GENERIC_XLOG_FULL_IMAGE);
+		skx_format_page_init(page, &id);
+		head = (SkxDiskRootPage *) (page + SKX_PAGE_START);
+		head->next = i + 1 < f->npages ? f->pages[i + 1] : InvalidBlockNumber;
+		head->nbytes = n;
+		memcpy(head + 1, f->stream + at, n);
+		((PageHeader) page)->pd_lower += sizeof(SkxDiskRootPage) + n;
+		GenericXLogFinish(xlog);
+		UnlockReleaseBuffer(buffer);
+	}
+}
+
+/* The one record that counts. */
+static void
+skx_manifest_flip_meta(SkxFlip *f, Buffer metabuf)
+{
+	Relation	rel = f->draft->rel;
+	BlockNumber nblocks = f->meta.nblocks + f->draft->grow;
+	GenericXLogState *xlog;
+	Buffer		last = InvalidBuffer;
+
+	/* replay must make the file long enough; a root page has done so */
+	if (f->draft->grow > 0 && f->pages[f->npages - 1] != nblocks - 1)
+		last = skx_manifest_fresh(rel, nblocks - 1);
+	f->meta.root = f->pages[0];
+	f->meta.generation++;
+	f->meta.next_segment = f->draft->next_segment;
+	f->meta.nblocks = nblocks;
+	xlog = GenericXLogStart(rel);
+	memcpy((char *) GenericXLogRegisterBuffer(xlog, metabuf, 0) +
+		   SKX_PAGE_START, &f->meta, sizeof(SkxDiskMeta));
+	if (BufferIsValid(last))
+		skx_manifest_empty(xlog, last, f->meta.incarnation, 0,
+						   InvalidBlockNumber);
+	GenericXLogFinish(xlog);
+	if (BufferIsValid(last))
+		UnlockReleaseBuffer(last);
+}
+
+void
+skx_manifest_draft_flip(SkxDraft *draft)
+{
+	SkxView    *view = draft->view;
+	SkxFlip		f = {0};
+	uint32		reserved = draft->grow;
+	Buffer		metabuf;
+	int			i;
+
+	f.draft = draft;
+	for (i = 0; i < view->nroot; i++)
+		skx_manifest_draft_add(draft, view->root[i], 1, SKX_SAFEXID_FLIP);
+	skx_manifest_join_extents(draft);
+	if (draft->grow > 0)
+		skx_blkio_live_extend(draft->rel, view->meta.nblocks + draft->grow);
+
+	metabuf = skx_manifest_buffer(draft->rel, view->meta.incarnation,
+								  SKX_META_BLOCK, SKX_PLANE_META, 0,
+								  BUFFER_LOCK_EXCLUSIVE);
+	memcpy(&f.meta, skx_manifest_content(metabuf), sizeof(SkxDiskMeta));
+	if (f.meta.generation != view->meta.generation)
+		elog(ERROR, "the root of index \"%s\" was replaced without its lock",
+			 RelationGetRelationName(draft->rel));
+	skx_manifest_fill_pool(draft, &f.meta);
+	skx_manifest_flip_place(&f);
+	if (draft->grow > 0)
+		skx_blkio_live_extend(draft->rel, f.meta.nblocks + draft->grow);
+	skx_manifest_flip_extents(&f, reserved);
+	skx_manifest_flip_stream(&f);
+	if (draft->reuse > 0 && RelationNeedsWAL(draft->rel) &&
+		XLogStandbyInfoActive())
+	{
+		skx_compat_log_reuse(SKX_REL_LOCATOR(draft->rel), SKX_META_BLOCK,
+							 draft->reuse);
+		SKX_FAULT(SKX_FAULT_REUSE_LOGGED);
+	}
+	skx_manifest_flip_write(&f);
+	SKX_FAULT(SKX_FAULT_ROOT_WRITTEN);
+	skx_manifest_flip_meta(&f, metabuf);
+	UnlockReleaseBuffer(metabuf);
+	pfree(f.stream);
+	pfree(f.pages);
+}

@@ -1,0 +1,92 @@
+/*
+ * manifest_internal.h
+ *	  What the files of manifest/ share: a root in the making.
+ */
+#ifndef SKX_MANIFEST_INTERNAL_H
+#define SKX_MANIFEST_INTERNAL_H
+
+#include "access/generic_xlog.h"
+#include "manifest/manifest.h"
+#include "manifest/manifest_publish.h"
+
+#define SKX_ROOT_CAPACITY	(SKX_PAGE_CAPACITY - sizeof(SkxDiskRootPage))
+
+/* Most pages of a root whose arrays take `size` bytes (manifest_view.c). */
+extern uint32 skx_manifest_root_most(Size size);
+
+/*
+ * Pins and locks exclusively a page that nobody refers to, whatever it holds;
+ * it is not read (manifest_extent.c).
+ */
+extern Buffer skx_manifest_fresh(Relation rel, BlockNumber block);
+
+/*
+ * Makes it an empty page of SKX_PLANE_PENDING, in full in the record: the
+ * first of an extent, with its length and the extent before, or 0 and Invalid.
+ */
+extern void skx_manifest_empty(GenericXLogState *xlog, Buffer buffer,
+							   uint64 incarnation, uint32 npages,
+							   BlockNumber previous);
+
+/* Errors out if the file cannot get so many pages more. */
+extern void skx_manifest_check_growth(Relation rel, BlockNumber nblocks,
+									  uint32 npages);
+
+/*
+ * A new root: the present one, edited, until flip makes it the present one.
+ * The caller holds the heavyweight lock on the metapage all the time.
+ */
+
+/* Pages that the pool should have, and the most it is asked to. */
+#define SKX_POOL_PAGES		640
+#define SKX_POOL_MOST		(1024 * 1024)
+
+/* safexid of pages that the flip frees: the next xid of that moment. */
+#define SKX_SAFEXID_FLIP	PG_UINT64_MAX
+
+typedef struct SkxDraftExtent
+{
+	SkxDiskExtent e;
+	bool		reusable;		/* free, and no snapshot needs it */
+} SkxDraftExtent;
+
+typedef struct SkxDraft
+{
+	Relation	rel;
+	SkxView    *view;			/* the present root */
+	uint32		block_pages;
+	uint32		next_segment;
+	int			nsegments;
+	SkxDiskSegmentRef *segments;	/* room for one more */
+	const SkxDiskStripeRef *stripes;
+	int			noperations;
+	SkxDiskOperation operations[SKX_OPERATION_MERGE + 1];
+	int			nextents;
+	int			extents_size;
+	SkxDraftExtent *extents;
+	uint32		grow;			/* pages, whole blocks, to add to the file */
+	uint32		grow_operation; /* whose they will be */
+	uint32		pool_target;	/* pages that the pool should have */
+	uint64		reuse;			/* largest safexid among pages taken again */
+} SkxDraft;
+
+/* manifest_draft.c */
+extern SkxDraft *skx_manifest_draft(Relation rel);
+extern void skx_manifest_draft_add(SkxDraft *draft, BlockNumber block,
+								   uint32 npages, uint64 safexid);
+
+/*
+ * Reserves at least `nblocks` blocks for an operation, in runs of at least
+ * `least`; what is not free is added to the file by the flip.
+ */
+extern void skx_manifest_draft_reserve(SkxDraft *draft, uint32 operation,
+									   uint32 nblocks, uint32 least);
+
+/* Frees all that is reserved for an operation, and removes it. */
+extern void skx_manifest_draft_drop(SkxDraft *draft, uint32 operation);
+
+/* manifest_flip.c: makes the draft the root, and frees it */
+extern void skx_manifest_draft_flip(SkxDraft *draft);
+extern void skx_manifest_draft_free(SkxDraft *draft);
+
+#endif							/* SKX_MANIFEST_INTERNAL_H */

@@ -1,0 +1,300 @@
+/*
+ * manifest_operation.c
+ *	  Flushes and merges from reserve to end.
+ *
+ * An operation's own lock is a heavyweight lock on an object that stands for
+ * it: the index with the operation's kind as sub-object.  (A page lock would
+ * not do: none may be held while another is taken.)  Whoever gets the lock
+ * knows that what the root lists under that kind has been left behind.
+ */
+#include "postgres.h"
+
+#include "catalog/pg_class.h"
+#include "fault/fault.h"
+#include "manifest/manifest_internal.h"
+#include "miscadmin.h"
+#include "storage/lmgr.h"
+#include "utils/rel.h"
+
+/* Reserved at a time after the first: an eighth of what there is, at least. */
+#define SKX_RESERVE_PAGES	1024
+
+static void
+skx_manifest_operation_tag(LOCKTAG *tag, Relation rel, uint32 kind)
+{
+	SET_LOCKTAG_OBJECT(*tag, MyDatabaseId, RelationRelationId,
+					   RelationGetRelid(rel), kind);
+}
+
+static bool
+skx_manifest_operation_lock(Relation rel, uint32 kind, bool wait)
+{
+	LOCKTAG		tag;
+
+	skx_manifest_operation_tag(&tag, rel, kind);
+	switch (LockAcquire(&tag, ExclusiveLock, false, !wait))
+	{
+		case LOCKACQUIRE_NOT_AVAIL:
+			return false;
+		case LOCKACQUIRE_OK:
+			return true;
+		default:
+			/* this backend is in the middle of one */
+			LockRelease(&tag, ExclusiveLock, false);
+			return false;
+	}
+}
+
+static void
+skx_manifest_operation_unlock(Relation rel, uint32 kind)
+{
+	LOCKTAG		tag;
+
+	skx_manifest_operation_tag(&tag, rel, kind);
+	LockRelease(&tag, ExclusiveLock, false);
+}
+
+bool
+skx_manifest_lock(Relation rel, bool wait)
+{
+	if (!wait)
+		return ConditionalLockPage(rel, SKX_META_BLOCK, ExclusiveLock);
+	LockPage(rel, SKX_META_BLOCK, ExclusiveLock);
+	return true;
+}
+
+void
+skx_manifest_unlock(Relation rel)
+{
+	UnlockPage(rel, SKX_META_BLOCK, ExclusiveLock);
+}
+
+/*
+ * Drops the operations whose backends have gone, which for `mine` the caller
+ * knows; returns how many.
+ */
+static int
+skx_manifest_drop_orphans(SkxDraft *draft, uint32 mine)
+{
+	int			dropped = 0;
+	int			i;
+
+	for (i = draft->noperations - 1; i >= 0; i--)
+	{
+		SkxDiskOperation op = draft->operations[i];
+
+		if (op.kind != mine)
+		{
+			/* Who holds the metapage's lock cannot be racing with its begin */
+			if (!skx_manifest_operation_lock(draft->rel, op.kind, false))
+				continue;
+			skx_manifest_operation_unlock(draft->rel, op.kind);
+		}
+		skx_manifest_draft_drop(draft, op.segment);
+		dropped++;
+	}
+	return dropped;
+}
+
+/* Notes what is reserved for the operation and not in its pool yet. */
+static void
+skx_manifest_operation_fill(SkxOperation *op, const SkxDraft *draft,
+							const SkxView *before)
+{
+	int			i;
+
+	for (i = 0; i < draft->nextents; i++)
+	{
+		SkxDiskExtent e = draft->extents[i].e;
+		int			k;
+
+		if (e.operation != op->segment)
+			continue;
+		/* joined with what was reserved earlier: only the new part */
+		for (k = 0; k < before->nextents; k++)
+		{
+			const SkxDiskExtent *old = &before->extents[k];
+
+			if (old->operation != op->segment)
+				continue;
+			if (old->block >= e.block && old->block < e.block + e.npages)
+			{
+				if (old->block > e.block)
+					skx_manifest_give_back(op, e.block,
+										   old->block - e.block);
+				e.npages -= old->block + old->npages - e.block;
+				e.block = old->block + old->npages;
+			}
+		}
+		if (e.npages > 0)
+			skx_manifest_give_back(op, e.block, e.npages);
+	}
+}
+
+SkxOperation *
+skx_manifest_begin(Relation rel, uint32 kind, uint32 nblocks,
+				   SkxManifestWait wait)
+{
+	SkxOperation *op;
+	SkxDraft   *draft;
+	SkxDiskOperation *disk;
+
+	if (!skx_manifest_operation_lock(rel, kind, wait == SKX_WAIT_ALL))
+		return NULL;
+	if (!skx_manifest_lock(rel, wait != SKX_WAIT_NEVER))
+	{
+		skx_manifest_operation_unlock(rel, kind);
+		return NULL;
+	}
+	draft = skx_manifest_draft(rel);
+	if (draft->next_segment == PG_UINT32_MAX)
+		ereport(ERROR,
+				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+				 errmsg("index \"%s\" has used up its segment numbers",
+						RelationGetRelationName(rel)),
+				 errhint("Rebuild it with REINDEX.")));
+	skx_manifest_drop_orphans(draft, kind);
+
+	op = palloc0(sizeof(SkxOperation));
+	op->rel = rel;
+	op->kind = kind;
+	op->segment = draft->next_segment++;
+	op->salt = skx_manifest_random();
+	op->incarnation = draft->view->meta.incarnation;
+	op->block_pages = draft->block_pages;
+	op->wait = wait != SKX_WAIT_NEVER;
+	op->pool_size = 16;
+	op->pool = palloc(op->pool_size * sizeof(SkxDiskExtent));
+	disk = &draft->operations[draft->noperations++];
+	disk->segment = op->segment;
+	disk->kind = kind;
+	skx_manifest_draft_reserve(draft, op->segment, nblocks, 1);
+	op->nreserved = nblocks;
+	skx_manifest_draft_flip(draft);
+	skx_manifest_operation_fill(op, draft, draft->view);
+	skx_manifest_draft_free(draft);
+	skx_manifest_unlock(rel);
+	SKX_FAULT(SKX_FAULT_RESERVE_FLIPPED);
+	return op;
+}
+
+static void
+skx_manifest_reserve_more(SkxOperation *op, uint32 least)
+{
+	uint32		nblocks = Max(op->nreserved / 8,
+							  SKX_RESERVE_PAGES / op->block_pages);
+	SkxDraft   *draft;
+
+	nblocks = Max(nblocks, least);
+	skx_manifest_lock(op->rel, true);
+	draft = skx_manifest_draft(op->rel);
+	skx_manifest_draft_reserve(draft, op->segment, nblocks, least);
+	op->nreserved += nblocks;
+	skx_manifest_draft_flip(draft);
+	skx_manifest_operation_fill(op, draft, draft->view);
+	skx_manifest_draft_free(draft);
+	skx_manifest_unlock(op->rel);
+}
+
+/* Cuts the blocks out of the shortest extent that has them. */
+static bool
+skx_manifest_allocate_pooled(SkxOperation *op, uint32 nblocks,
+							 BlockNumber *block)
+{
+	uint32		npages = nblocks * op->block_pages;
+	SkxDiskExtent *best = NULL;
+	int			i;
+
+	for (i = 0; i < op->npool; i++)
+	{
+		SkxDiskExtent *extent = &op->pool[i];
+
+		if (extent->block % op->block_pages == 0 &&
+			extent->npages >= npages &&
+			(best == NULL || extent->npages < best->npages))
+			best = extent;
+	}
+	if (best == NULL)
+		return false;
+	*block = best->block;
+	best->block += npages;
+	best->npages -= npages;
+	if (best->npages == 0)
+		*best = op->pool[--op->npool];
+	return true;
+}
+
+BlockNumber
+skx_manifest_allocate(SkxOperation *op, uint32 nblocks)
+{
+	BlockNumber block;
+
+	if (!skx_manifest_allocate_pooled(op, nblocks, &block))
+	{
+		skx_manifest_reserve_more(op, nblocks);
+		if (!skx_manifest_allocate_pooled(op, nblocks, &block))
+			elog(ERROR, "no %u blocks in a row were reserved", nblocks);
+	}
+	return block;
+}
+
+void
+skx_manifest_give_back(SkxOperation *op, BlockNumber block, uint32 npages)
+{
+	SkxDiskExtent *extent;
+
+	if (op->npool == op->pool_size)
+	{
+		op->pool_size *= 2;
+		op->pool = repalloc(op->pool, op->pool_size * sizeof(SkxDiskExtent));
+	}
+	extent = &op->pool[op->npool++];
+	memset(extent, 0, sizeof(*extent));
+	extent->block = block;
+	extent->npages = npages;
+}
+
+void
+skx_manifest_end(SkxOperation *op)
+{
+	if (!op->published && skx_manifest_lock(op->rel, op->wait))
+	{
+		SkxDraft   *draft = skx_manifest_draft(op->rel);
+
+		skx_manifest_draft_drop(draft, op->segment);
+		skx_manifest_draft_flip(draft);
+		skx_manifest_draft_free(draft);
+		skx_manifest_unlock(op->rel);
+	}
+	skx_manifest_operation_unlock(op->rel, op->kind);
+	pfree(op->pool);
+	pfree(op);
+}
+
+bool
+skx_manifest_tidy(Relation rel)
+{
+	SkxDraft   *draft;
+	bool		any;
+	uint64		npages = 0;
+	uint64		pooled = 0;
+	int			i;
+
+	skx_manifest_lock(rel, true);
+	draft = skx_manifest_draft(rel);
+	any = skx_manifest_drop_orphans(draft, 0) > 0;
+	for (i = 0; i < draft->view->meta.npool; i++)
+		pooled += draft->view->meta.pool[i].npages;
+	for (i = 0; i < draft->nextents; i++)
+		npages += draft->extents[i].reusable ? draft->extents[i].e.npages : 0;
+	if (pooled < draft->pool_target / 2 && npages >= draft->pool_target / 2)
+		any = true;
+	if (any)
+	{
+		skx_manifest_draft_flip(draft);
+		SKX_FAULT(SKX_FAULT_TIDY_DONE);
+	}
+	skx_manifest_draft_free(draft);
+	skx_manifest_unlock(rel);
+	return any;
+}

@@ -1,0 +1,102 @@
+/*
+ * manifest_publish.h
+ *	  Changing which segments make up an index: operations, extents, publish.
+ *
+ * An operation (flush or merge) reserves a segment id and extents, works
+ * without locks, and publishes.  At most one of each kind is under way for an
+ * index; a heavyweight lock that its backend holds from begin to end says so.
+ * What is left of one whose backend has gone is taken back by the next.
+ *
+ * Reserving and publishing exclude each other, and VACUUM's marking, by the
+ * heavyweight lock on the metapage (LockPage), which is taken after that of
+ * the operation and before any buffer.
+ */
+#ifndef SKX_MANIFEST_PUBLISH_H
+#define SKX_MANIFEST_PUBLISH_H
+
+#include "manifest/manifest.h"
+
+/* What begin waits for. */
+typedef enum SkxManifestWait
+{
+	SKX_WAIT_NEVER,				/* nothing: give up instead */
+	SKX_WAIT_PAGE,				/* the metapage's lock, but not for another
+								 * operation of the kind to end */
+	SKX_WAIT_ALL
+} SkxManifestWait;
+
+typedef struct SkxOperation
+{
+	Relation	rel;
+	uint32		kind;			/* SKX_OPERATION_* */
+	uint32		segment;		/* id of the segment to make */
+	uint64		salt;			/* ditto */
+	uint64		incarnation;
+	uint32		block_pages;
+	bool		wait;			/* for the metapage's lock */
+	bool		published;
+	uint32		nreserved;		/* blocks so far */
+
+	/* reserved and not given out, nor returned; in the context of begin */
+	SkxDiskExtent *pool;
+	int			npool;
+	int			pool_size;
+} SkxOperation;
+
+/*
+ * manifest_operation.c
+ *
+ * begin takes the operation's lock, consumes a segment id and reserves
+ * `nblocks` blocks at first, all logged before it returns.  NULL, with nothing
+ * changed: it would have to wait for longer than `wait` allows, or is called
+ * from within an operation of the kind.
+ *
+ * allocate gives consecutive, aligned blocks and reserves more when it must;
+ * give_back returns pages that stayed unused.  end releases the operation's
+ * lock; if nothing was published it first tries to return the reservation,
+ * which otherwise is left to the next operation.  After an error nothing need
+ * be called.
+ */
+extern SkxOperation *skx_manifest_begin(Relation rel, uint32 kind,
+										uint32 nblocks,
+										SkxManifestWait wait);
+extern BlockNumber skx_manifest_allocate(SkxOperation *op, uint32 nblocks);
+extern void skx_manifest_give_back(SkxOperation *op, BlockNumber block,
+								   uint32 npages);
+extern void skx_manifest_end(SkxOperation *op);
+
+/* The lock on the metapage; false: not free, and the caller did not wait. */
+extern bool skx_manifest_lock(Relation rel, bool wait);
+extern void skx_manifest_unlock(Relation rel);
+
+/*
+ * manifest_publish.c
+ *
+ * One flip of the root: afterwards every new view has the added segment and
+ * none of the removed ones, and stripes are as given.  Their pages are free
+ * from then on, once no snapshot needs them; what the operation reserved and
+ * did not use is free at once.  The caller holds the metapage's lock and has
+ * flushed nothing else: the flip is one WAL record.  A view of that moment is
+ * skx_manifest_view() under the same lock.
+ */
+typedef struct SkxPublish
+{
+	const SkxDiskSegmentRef *add;	/* or NULL */
+	const uint32 *remove;		/* ids */
+	int			nremove;
+	const SkxDiskStripeRef *stripes;	/* all of them, or NULL: unchanged */
+	const SkxDiskExtent *freed; /* block and npages of what the removed
+								 * segments, or the stripes, occupied */
+	int			nfreed;
+} SkxPublish;
+
+extern void skx_manifest_publish(SkxOperation *op, const SkxPublish *change);
+
+/*
+ * Takes back what operations left that are under way no more; also makes free
+ * extents that no snapshot needs any more usable by inserts.  Takes the
+ * metapage's lock itself.  False: nothing was to do.
+ */
+extern bool skx_manifest_tidy(Relation rel);
+
+#endif							/* SKX_MANIFEST_PUBLISH_H */

@@ -1,0 +1,318 @@
+/*
+ * pending_flush.c
+ *	  What a flush takes out of the pending lists, and what stays.
+ *
+ * The first pass gives the documents to the flush.  VACUUM goes on meanwhile
+ * and may mark some of them; the second pass, with the lock on the metapage
+ * that keeps VACUUM out, goes over the same records again and compares.
+ *
+ * A stripe keeps the page of its last flushed document, since the next one
+ * comes on that page or behind it, and with it the page's whole extent.
+ * Extents taken before that one hold nothing else than flushed documents
+ * (pending_chain.c), and are given up.
+ *
+ * Where each stripe ends for the flush is noted before a page of any is read.
+ * A document whose TID was used again before that is then found marked; were
+ * the end of a stripe noted later, the flush could see a row that took a TID
+ * from a document it had found live in another stripe.
+ */
+#include "postgres.h"
+
+#include "fault/fault.h"
+#include "format/format.h"
+#include "pending/pending_internal.h"
+#include "storage/bufmgr.h"
+
+/* A stripe's share of a flush. */
+typedef struct SkxFlushedStripe
+{
+	int			which;			/* in the view */
+	uint64		nbytes;			/* pending when the flush began */
+	uint64		limit;			/* first document not to see */
+	uint64		through;		/* last document seen; 0: none */
+	BlockNumber page;			/* where it is */
+	SkxDiskStripeRef ref;		/* with what was seen counted in */
+} SkxFlushedStripe;
+
+struct SkxPendingFlush
+{
+	Relation	rel;
+	const SkxView *view;
+	uint64		budget;			/* bytes still to be seen */
+	int			nstripes;
+	int			current;
+	bool		walking;		/* `walk` is in the current stripe */
+	bool		on_page;
+	SkxFlushedStripe *stripes;	/* the fullest first */
+	uint64		ndocs;			/* seen */
+	uint8	   *dead;			/* a byte each, as seen */
+	Size		dead_size;
+	SkxPendingValue value;
+	SkxPendingWalk walk;
+};
+
+static int
+skx_pending_flush_compare(const void *a, const void *b)
+{
+	uint64		x = ((const SkxFlushedStripe *) a)->nbytes;
+	uint64		y = ((const SkxFlushedStripe *) b)->nbytes;
+
+	return x > y ? -1 : x < y;
+}
+
+SkxPendingFlush *
+skx_pending_flush_begin(Relation rel, const SkxView *view, uint64 budget)
+{
+	SkxPendingFlush *flush = palloc0(sizeof(SkxPendingFlush));
+	SkxDiskMeta meta = view->meta;
+	int			i;
+
+	flush->rel = rel;
+	flush->view = view;
+	flush->budget = budget;
+	flush->nstripes = view->nstripes;
+	flush->stripes = palloc0(view->nstripes * sizeof(SkxFlushedStripe));
+	flush->dead_size = 1024;
+	flush->dead = palloc(flush->dead_size);
+	flush->value.context = CurrentMemoryContext;
+	for (i = 0; i < view->nstripes; i++)
+	{
+		SkxFlushedStripe *s = &flush->stripes[i];
+		const SkxDiskStripe *stripe;
+		Buffer		buffer;
+
+		s->which = i;
+		s->ref = view->stripes[i];
+		buffer = skx_pending_buffer(rel, &meta, s->ref.stripe,
+									SKX_PLANE_STRIPE, BUFFER_LOCK_SHARE);
+		stripe = (const SkxDiskStripe *) skx_manifest_content(buffer);
+		s->nbytes = stripe->nbytes - s->ref.nbytes;
+		s->limit = stripe->next_sequence;
+		UnlockReleaseBuffer(buffer);
+	}
+	qsort(flush->stripes, flush->nstripes, sizeof(SkxFlushedStripe),
+		  skx_pending_flush_compare);
+	return flush;
+}
+
+/* Next record of any page and stripe, within the budget; or NULL. */
+static SkxDiskPendingDoc *
+skx_pending_flush_record(SkxPendingFlush *flush)
+{
+	while (flush->budget > 0 && flush->current < flush->nstripes)
+	{
+		SkxDiskPendingDoc *doc;
+
+		if (!flush->walking)
+		{
+			SKX_FAULT(SKX_FAULT_FLUSH_STRIPE);
+			skx_pending_walk_begin(&flush->walk, flush->rel, flush->view,
+								   flush->stripes[flush->current].which);
+			flush->walk.limit = flush->stripes[flush->current].limit;
+		}
+		flush->walking = true;
+		if (flush->on_page &&
+			(doc = skx_pending_walk_record(&flush->walk)) != NULL)
+			return doc;
+		flush->on_page = skx_pending_walk_page(&flush->walk);
+		if (!flush->on_page)
+		{
+			flush->walking = false;
+			flush->current++;
+		}
+	}
+	return NULL;
+}
+
+/* Counts the record as the append that made it did. */
+static void
+skx_pending_flush_count(SkxPendingFlush *flush, const SkxDiskPendingDoc *disk,
+						TSVector value)
+{
+	SkxFlushedStripe *s = &flush->stripes[flush->current];
+	uint64		nbytes = sizeof(SkxDiskPendingDoc);
+
+	if (value == NULL)
+		s->ref.nnull++;
+	else
+	{
+		nbytes += VARSIZE(value);
+		s->ref.total_length += skx_pending_length(value);
+	}
+	if (disk->flags & SKX_PENDING_CHAIN)
+		nbytes += sizeof(SkxDiskPendingChain);
+	s->ref.nbytes += nbytes;
+	s->through = flush->walk.sequence - 1;
+	s->page = flush->walk.block;
+	flush->budget -= Min(nbytes, flush->budget);
+	if (flush->ndocs == flush->dead_size)
+	{
+		flush->dead_size *= 2;
+		flush->dead = repalloc_huge(flush->dead, flush->dead_size);
+	}
+	flush->dead[flush->ndocs++] = (disk->flags & SKX_PENDING_DEAD) != 0;
+}
+
+bool
+skx_pending_flush_next(SkxPendingFlush *flush, SkxPendingDoc *doc)
+{
+	SkxDiskPendingDoc *disk;
+
+	while ((disk = skx_pending_flush_record(flush)) != NULL)
+	{
+		doc->tid = disk->tid;
+		doc->sequence = flush->walk.sequence - 1;
+		doc->dead = (disk->flags & SKX_PENDING_DEAD) != 0;
+		doc->value = skx_pending_value(&flush->value, &flush->walk, disk);
+		skx_pending_flush_count(flush, disk, doc->value);
+		if (!doc->dead)
+			return true;
+	}
+	return false;
+}
+
+bool
+skx_pending_flush_any(const SkxPendingFlush *flush)
+{
+	return flush->ndocs > 0;
+}
+
+/* Tells what was marked since; `at` is the stripe's first in `dead`. */
+static uint64
+skx_pending_flush_again(SkxPendingFlush *flush, SkxFlushedStripe *s,
+						uint64 at, void (*late) (ItemPointer tid, void *arg),
+						void *arg)
+{
+	SkxPendingWalk *walk = &flush->walk;
+
+	skx_pending_walk_begin(walk, flush->rel, flush->view, s->which);
+	walk->limit = s->through + 1;
+	while (skx_pending_walk_page(walk))
+	{
+		SkxDiskPendingDoc *disk;
+
+		while ((disk = skx_pending_walk_record(walk)) != NULL)
+		{
+			bool		dead = (disk->flags & SKX_PENDING_DEAD) != 0;
+
+			if (at >= flush->ndocs)
+				skx_format_report(flush->rel, walk->block,
+								  "the pending list changed under a flush");
+			s->ref.ndead += dead;
+			if (dead && !flush->dead[at])
+				late(&disk->tid, arg);
+			at++;
+		}
+	}
+	return at;
+}
+
+/* The extent that starts at `block`: its length and the one before. */
+static void
+skx_pending_flush_extent(SkxPendingFlush *flush, BlockNumber block,
+						 uint32 *npages, BlockNumber *previous)
+{
+	BlockNumber nblocks = flush->walk.meta.nblocks;
+	const SkxDiskTrailer *trailer;
+	Buffer		buffer;
+	uint8		plane;
+
+	if (block == SKX_META_BLOCK || block >= nblocks)
+		skx_format_report(flush->rel, block,
+						  "a stripe's extent lies outside the file");
+	buffer = ReadBuffer(flush->rel, block);
+	LockBuffer(buffer, BUFFER_LOCK_SHARE);
+	plane = skx_format_trailer(BufferGetPage(buffer))->plane;
+	UnlockReleaseBuffer(buffer);
+	if (plane != SKX_PLANE_CHAIN)
+		plane = SKX_PLANE_PENDING;
+	buffer = skx_manifest_buffer(flush->rel, flush->view->meta.incarnation,
+								 block, plane, 0, BUFFER_LOCK_SHARE);
+	trailer = skx_format_trailer(BufferGetPage(buffer));
+	*npages = trailer->segment;
+	*previous = trailer->ordinal;
+	UnlockReleaseBuffer(buffer);
+	if (*npages == 0 || *npages > nblocks - block)
+		skx_format_report(flush->rel, block,
+						  "an extent of a stripe does not begin here");
+}
+
+/* Gives up the extents before that of the last flushed document. */
+static void
+skx_pending_flush_free(SkxPendingFlush *flush, SkxFlushedStripe *s,
+					   SkxDiskExtent **freed, int *nfreed)
+{
+	BlockNumber oldest = s->ref.extent;
+	bool		found = false;
+	BlockNumber block;
+	BlockNumber next;
+	uint32		most;
+	Buffer		buffer;
+
+	buffer = skx_pending_buffer(flush->rel, &flush->walk.meta, s->ref.stripe,
+								SKX_PLANE_STRIPE, BUFFER_LOCK_SHARE);
+	block = ((const SkxDiskStripe *)
+			 skx_manifest_content(buffer))->extent_last;
+	UnlockReleaseBuffer(buffer);
+	/* inserts have gone on, and the file may have grown for them */
+	skx_manifest_meta(flush->rel, &flush->walk.meta);
+	most = flush->walk.meta.nblocks;
+	while (BlockNumberIsValid(block) && most-- > 0)
+	{
+		uint32		npages;
+
+		skx_pending_flush_extent(flush, block, &npages, &next);
+		if (found)
+		{
+			SkxDiskExtent *extent;
+
+			*freed = repalloc(*freed, (*nfreed + 1) * sizeof(SkxDiskExtent));
+			extent = &(*freed)[(*nfreed)++];
+			memset(extent, 0, sizeof(*extent));
+			extent->block = block;
+			extent->npages = npages;
+			s->ref.npages += npages;
+		}
+		else if (s->page >= block && s->page < block + npages)
+		{
+			found = true;
+			s->ref.extent = block;
+		}
+		if (block == oldest)
+			break;
+		block = next;
+	}
+	if (!found)
+		skx_format_report(flush->rel, s->page,
+						  "a pending page is in no extent of its stripe");
+}
+
+void
+skx_pending_flush_finish(SkxPendingFlush *flush,
+						 void (*late) (ItemPointer tid, void *arg), void *arg,
+						 SkxDiskStripeRef **stripes, SkxDiskExtent **freed,
+						 int *nfreed)
+{
+	uint64		at = 0;
+	int			i;
+
+	*stripes = palloc(flush->nstripes * sizeof(SkxDiskStripeRef));
+	*freed = palloc(sizeof(SkxDiskExtent));
+	*nfreed = 0;
+	for (i = 0; i < flush->nstripes; i++)
+	{
+		SkxFlushedStripe *s = &flush->stripes[i];
+
+		if (s->through > 0)
+		{
+			at = skx_pending_flush_again(flush, s, at, late, arg);
+			s->ref.flushed_through = s->through;
+			s->ref.first = s->page;
+			skx_pending_flush_free(flush, s, freed, nfreed);
+		}
+		(*stripes)[s->which] = s->ref;
+	}
+	if (at != flush->ndocs)
+		skx_format_report(flush->rel, InvalidBlockNumber,
+						  "the pending list changed under a flush");
+}

@@ -1,0 +1,684 @@
+/*
+ * segment_merge.c
+ *	  One segment from several: documents first, then term after term.
+ *
+ * Documents are interleaved by TID; that gives the maps from old numbers to
+ * new ones, and the norms.  Then the dictionaries are walked together, and the
+ * postings of each term interleaved by new number.  Whichever input is ahead
+ * is used up to where the next one begins: inputs that do not overlap cost a
+ * comparison each, not one a posting.
+ *
+ * In memory are the norms, a byte a document, the delete bits until documents
+ * and dead postings were counted, and some 16 kB an input; the maps have what
+ * is left, at least a page an input.
+ */
+#include "postgres.h"
+
+#include "compat/compat.h"
+#include "fault/fault.h"
+#include "format/format.h"
+#include "lib/binaryheap.h"
+#include "port/pg_bitutils.h"
+#include "segment/segment_internal.h"
+#include "utils/memutils.h"
+
+/* An input, and where the merge is in it. */
+typedef struct SkxMergeInput
+{
+	SkxSegment *seg;
+	int			number;
+	uint8	   *dead;			/* delete bits as of begin; NULL: none */
+	uint32		ndead;
+
+	/* documents */
+	uint32		next;			/* the one after those in tids */
+	ItemPointerData tids[SKX_TID_GROUP];
+	int			ntids;
+	int			tid;			/* current one */
+
+	/* terms */
+	SkxTermWalk *walk;
+	SkxTerm		term;
+	const char *lexeme;
+	int			len;
+	uint64		prefix;			/* its first bytes, to compare by */
+
+	/* postings of the term */
+	SkxList		list;
+	uint32		docs[SKX_SUBBLOCK]; /* new numbers of the sub-block's */
+	uint32		doc;			/* current one; SKX_NO_DOC at the end */
+} SkxMergeInput;
+
+struct SkxSegmentMerge
+{
+	MemoryContext context;
+	Relation	index;
+	SkxSegmentOutput out;
+	SkxMergeInput *inputs;
+	int			ninputs;
+	uint64		ndocs;			/* of all inputs */
+	uint64		nlive;
+	SkxMergeMaps *maps;
+	SkxDeadTerms *dead_terms;
+	ItemPointerData last_tid;
+
+	/* the term */
+	SkxMergeInput **same;		/* inputs that have it */
+	int			nsame;
+	binaryheap *postings;		/* of them, by document */
+	SkxPosting	posting;
+	uint32		df;				/* announced and not yet written */
+	uint64		npositions;
+	uint64		done;			/* postings of all terms */
+	uint64		total;
+};
+
+/*
+ * Begin: the delete bits
+ */
+
+static void
+skx_segment_merge_read_dead(SkxMergeInput *in)
+{
+	uint32		npages = in->seg->planes[SKX_SEGMENT_DELETES].npages;
+	uint8		bits[SKX_DELETES_BYTES];
+	uint32		page;
+
+	if ((uint64) npages * SKX_DELETES_PER_PAGE < in->seg->header.ndocs)
+		skx_format_report(in->seg->rel, InvalidBlockNumber,
+						  "a segment has too few pages of delete bits");
+	for (page = 0; page < npages; page++)
+	{
+		uint32		n = skx_segment_read_deletes(in->seg, page, bits);
+
+		if (n == 0)
+			continue;
+		if (in->dead == NULL)
+			in->dead = MemoryContextAllocExtended(CurrentMemoryContext,
+												  (Size) npages *
+												  SKX_DELETES_BYTES,
+												  MCXT_ALLOC_HUGE |
+												  MCXT_ALLOC_ZERO);
+		memcpy(in->dead + (Size) page * SKX_DELETES_BYTES, bits,
+			   SKX_DELETES_BYTES);
+		in->ndead += n;
+	}
+	skx_segment_relax(in->seg);
+}
+
+SkxSegmentMerge *
+skx_segment_merge_begin(Relation index, const SkxSegmentBuildOptions *options,
+						SkxSegment **inputs, int ninputs)
+{
+	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext,
+												  "skipidx segment merge",
+												  ALLOCSET_DEFAULT_SIZES);
+	MemoryContext old = MemoryContextSwitchTo(context);
+	SkxSegmentMerge *m = palloc0(sizeof(SkxSegmentMerge));
+	int			i;
+
+	m->context = context;
+	m->index = index;
+	m->inputs = MemoryContextAllocExtended(context, ninputs *
+										   sizeof(SkxMergeInput),
+										   MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
+	m->ninputs = ninputs;
+	m->same = palloc(ninputs * sizeof(SkxMergeInput *));
+	for (i = 0; i < ninputs; i++)
+	{
+		SkxMergeInput *in = &m->inputs[i];
+
+		in->seg = inputs[i];
+		in->number = i;
+		skx_segment_merge_read_dead(in);
+		m->ndocs += in->seg->header.ndocs;
+		m->nlive += in->seg->header.ndocs - in->ndead;
+		m->total += in->seg->header.npostings;
+	}
+	if (m->ndocs > SKX_DOC_MAX)
+		ereport(ERROR,
+				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+				 errmsg("segments of index \"%s\" have too many documents to be merged",
+						RelationGetRelationName(index))));
+	skx_segment_output_init(&m->out, options);
+	MemoryContextSwitchTo(old);
+	return m;
+}
+
+/*
+ * Documents
+ */
+
+/* Makes the next TID current; false after the last one. */
+static bool
+skx_segment_merge_next_tid(SkxMergeInput *in)
+{
+	uint32		ndocs = in->seg->header.ndocs;
+
+	if (++in->tid < in->ntids)
+		return true;
+	in->ntids = Min(ndocs - in->next, SKX_TID_GROUP);
+	in->tid = 0;
+	if (in->ntids == 0)
+		return false;
+	skx_segment_tids(in->seg, in->next, in->ntids, in->tids);
+	in->next += in->ntids;
+	return true;
+}
+
+/* Makes the next live document current; the dead before it are left out. */
+static bool
+skx_segment_merge_next_doc(SkxSegmentMerge *m, SkxMergeInput *in)
+{
+	while (skx_segment_merge_next_tid(in))
+	{
+		uint32		doc = in->next - in->ntids + in->tid;
+
+		if (in->dead == NULL || (in->dead[doc / 8] >> (doc % 8) & 1) == 0)
+			return true;
+		skx_segment_maps_put(m->maps, in->number, SKX_NO_DOC);
+	}
+	if (skx_blkio_crowded(in->seg->file))
+		skx_segment_relax(in->seg);
+	return false;
+}
+
+/* The heap's largest is the document that comes first. */
+static int
+skx_segment_merge_tid_order(Datum a, Datum b, void *arg)
+{
+	SkxMergeInput *x = (SkxMergeInput *) DatumGetPointer(a);
+	SkxMergeInput *y = (SkxMergeInput *) DatumGetPointer(b);
+
+	return ItemPointerCompare(&y->tids[y->tid], &x->tids[x->tid]);
+}
+
+/* Adds the current document of an input. */
+static void
+skx_segment_merge_document(SkxSegmentMerge *m, SkxMergeInput *in)
+{
+	ItemPointer tid = &in->tids[in->tid];
+	uint32		doc = in->next - in->ntids + in->tid;
+
+	if (ItemPointerIsValid(&m->last_tid) &&
+		ItemPointerCompare(&m->last_tid, tid) >= 0)
+		skx_format_report_detail(m->index, InvalidBlockNumber,
+								 "a row of the table, (%u,%u), is in the index twice",
+								 ItemPointerGetBlockNumber(tid),
+								 ItemPointerGetOffsetNumber(tid));
+	m->last_tid = *tid;
+	skx_segment_maps_put(m->maps, in->number, m->out.docs.ndocs);
+	skx_segment_output_document(&m->out, tid,
+								skx_segment_norm(in->seg, doc));
+}
+
+static void
+skx_segment_merge_documents(SkxSegmentMerge *m)
+{
+	binaryheap *heap = binaryheap_allocate(m->ninputs,
+										   skx_segment_merge_tid_order, NULL);
+	int			i;
+
+	skx_segment_documents_reserve(&m->out.docs, m->nlive);
+	ItemPointerSetInvalid(&m->last_tid);
+	for (i = 0; i < m->ninputs; i++)
+	{
+		if (skx_segment_merge_next_doc(m, &m->inputs[i]))
+			binaryheap_add_unordered(heap, PointerGetDatum(&m->inputs[i]));
+	}
+	binaryheap_build(heap);
+	while (!binaryheap_empty(heap))
+	{
+		SkxMergeInput *in = (SkxMergeInput *)
+			DatumGetPointer(binaryheap_remove_first(heap));
+		SkxMergeInput *other = binaryheap_empty(heap) ? NULL :
+			(SkxMergeInput *) DatumGetPointer(binaryheap_first(heap));
+		bool		more;
+
+		do
+		{
+			skx_segment_merge_document(m, in);
+			more = skx_segment_merge_next_doc(m, in);
+			if (in->tid == 0)
+				skx_compat_vacuum_delay();
+		} while (more && (other == NULL ||
+						  ItemPointerCompare(&in->tids[in->tid],
+											 &other->tids[other->tid]) < 0));
+		if (more)
+			binaryheap_add(heap, PointerGetDatum(in));
+		else
+			skx_segment_relax(in->seg);
+	}
+	binaryheap_free(heap);
+	skx_segment_maps_filled(m->maps);
+	if (m->out.docs.ndocs != m->nlive)
+		skx_format_report(m->index, InvalidBlockNumber,
+						  "delete bits are set for documents that do not exist");
+}
+
+/*
+ * Do the documents of an input stay next to each other?  So they do when all
+ * live and no other input has a TID between its first and its last.
+ */
+static bool
+skx_segment_merge_linear(SkxSegmentMerge *m, int which,
+						 const ItemPointerData *ends)
+{
+	int			i;
+
+	if (m->inputs[which].dead != NULL)
+		return false;
+	for (i = 0; i < m->ninputs; i++)
+	{
+		if (i != which &&
+			ItemPointerCompare(unconstify(ItemPointerData *, &ends[2 * i]),
+							   unconstify(ItemPointerData *,
+										  &ends[2 * which + 1])) < 0 &&
+			ItemPointerCompare(unconstify(ItemPointerData *, &ends[2 * i + 1]),
+							   unconstify(ItemPointerData *,
+										  &ends[2 * which])) > 0)
+			return false;
+	}
+	return true;
+}
+
+/* Memory that is left for the maps. */
+static Size
+skx_segment_merge_map_memory(SkxSegmentMerge *m)
+{
+	Size		memory = m->out.options.memory;
+	Size		taken = m->out.fixed + m->nlive + m->ndocs / 8 +
+		m->ninputs * (sizeof(SkxMergeInput) + BLCKSZ + 2 * SKX_LEXEME_MAX);
+
+	return memory - Min(taken, memory);
+}
+
+static void
+skx_segment_merge_create_maps(SkxSegmentMerge *m)
+{
+	uint32	   *ndocs = palloc(m->ninputs * sizeof(uint32));
+	bool	   *linear = palloc(m->ninputs * sizeof(bool));
+	ItemPointerData *ends = palloc(2 * m->ninputs * sizeof(ItemPointerData));
+	int			i;
+
+	for (i = 0; i < m->ninputs; i++)
+	{
+		SkxSegment *seg = m->inputs[i].seg;
+
+		ndocs[i] = seg->header.ndocs;
+		skx_segment_tids(seg, 0, 1, &ends[2 * i]);
+		skx_segment_tids(seg, ndocs[i] - 1, 1, &ends[2 * i + 1]);
+	}
+	for (i = 0; i < m->ninputs; i++)
+		linear[i] = skx_segment_merge_linear(m, i, ends);
+	m->maps = skx_segment_maps_create(ndocs, m->ninputs, linear,
+									  skx_segment_merge_map_memory(m));
+	pfree(ndocs);
+	pfree(linear);
+	pfree(ends);
+}
+
+/*
+ * Adds up the lengths of the live documents, and notes what terms lose.
+ */
+static void
+skx_segment_merge_count(SkxSegmentMerge *m)
+{
+	int			i;
+
+	m->dead_terms = skx_segment_dead_create(m->ninputs);
+	for (i = 0; i < m->ninputs; i++)
+	{
+		SkxMergeInput *in = &m->inputs[i];
+
+		m->out.total_length += in->seg->header.total_length;
+		if (in->dead == NULL)
+			continue;
+		m->out.total_length -= skx_segment_dead_count(m->dead_terms, i,
+													  in->seg, in->dead);
+		pfree(in->dead);
+	}
+}
+
+/*
+ * Postings
+ */
+
+/* The decoded sub-block is new: renumbers it. */
+static void
+skx_segment_merge_renumber(SkxSegmentMerge *m, SkxMergeInput *in)
+{
+	SkxList    *list = &in->list;
+
+	skx_compat_vacuum_delay();
+	skx_segment_list_tfs(list);
+	skx_segment_maps_get(m->maps, in->number, list->p.docs, list->p.n,
+						 in->docs);
+}
+
+/* Makes the next live posting current. */
+static void
+skx_segment_merge_step(SkxSegmentMerge *m, SkxMergeInput *in)
+{
+	SkxList    *list = &in->list;
+
+	do
+	{
+		if (list->i + 1 < list->p.n)
+			list->i++;
+		else if (skx_segment_list_seek(list, list->last + 1) != SKX_NO_DOC)
+			skx_segment_merge_renumber(m, in);
+		else
+		{
+			in->doc = SKX_NO_DOC;
+			return;
+		}
+		in->doc = in->docs[list->i];
+	} while (in->doc == SKX_NO_DOC);
+}
+
+/* Stands on the first live posting of the term. */
+static void
+skx_segment_merge_first(SkxSegmentMerge *m, SkxMergeInput *in)
+{
+	skx_segment_list_begin(&in->list, in->seg, &in->term);
+	(void) skx_segment_list_seek(&in->list, 0);
+	skx_segment_merge_renumber(m, in);
+	in->doc = in->docs[0];
+	if (in->doc == SKX_NO_DOC)
+		skx_segment_merge_step(m, in);
+}
+
+static void
+skx_segment_merge_miscounted(SkxMergeInput *in)
+{
+	skx_segment_damaged(in->seg, SKX_SEGMENT_DICT, in->seg->header.dict_root,
+						"a posting list is not what its dictionary entry says");
+}
+
+/* Writes the current posting of an input. */
+static void
+skx_segment_merge_posting(SkxSegmentMerge *m, SkxMergeInput *in)
+{
+	SkxPosting *posting = &m->posting;
+	uint32		labels = 0;
+	int			i;
+
+	posting->doc = in->doc;
+	posting->tf = skx_segment_list_positions(&in->list, posting->positions);
+	if (in->term.flags & SKX_TERM_LABELS)
+	{
+		for (i = 0; i < posting->tf; i++)
+			labels |= WEP_GETWEIGHT(posting->positions[i]);
+	}
+	posting->labelled = labels != 0;
+
+	/* the writer relies on these */
+	if (m->df == 0 || posting->tf > m->npositions)
+		skx_segment_merge_miscounted(in);
+	m->df--;
+	m->npositions -= posting->tf;
+	skx_segment_term_posting(m->out.terms, posting);
+}
+
+/* The heap's largest is the posting that comes first. */
+static int
+skx_segment_merge_posting_order(Datum a, Datum b, void *arg)
+{
+	uint32		x = ((SkxMergeInput *) DatumGetPointer(a))->doc;
+	uint32		y = ((SkxMergeInput *) DatumGetPointer(b))->doc;
+
+	return x < y ? 1 : x > y ? -1 : 0;
+}
+
+/* Writes the postings of the inputs that have the term. */
+static void
+skx_segment_merge_postings(SkxSegmentMerge *m)
+{
+	binaryheap *heap = m->postings;
+	int			i;
+
+	binaryheap_reset(heap);
+	for (i = 0; i < m->nsame; i++)
+	{
+		skx_segment_merge_first(m, m->same[i]);
+		if (m->same[i]->doc != SKX_NO_DOC)
+			binaryheap_add_unordered(heap, PointerGetDatum(m->same[i]));
+	}
+	binaryheap_build(heap);
+	while (!binaryheap_empty(heap))
+	{
+		SkxMergeInput *in = (SkxMergeInput *)
+			DatumGetPointer(binaryheap_remove_first(heap));
+		uint32		end = SKX_NO_DOC;
+
+		if (!binaryheap_empty(heap))
+			end = ((SkxMergeInput *)
+				   DatumGetPointer(binaryheap_first(heap)))->doc;
+		do
+		{
+			skx_segment_merge_posting(m, in);
+			skx_segment_merge_step(m, in);
+		} while (in->doc < end);
+		if (in->doc != SKX_NO_DOC)
+			binaryheap_add(heap, PointerGetDatum(in));
+	}
+	if (m->df != 0 || m->npositions != 0)
+		skx_segment_merge_miscounted(m->same[0]);
+}
+
+/*
+ * Terms
+ */
+
+/* Makes the next term of an input current; false after the last one. */
+static bool
+skx_segment_merge_next_term(SkxMergeInput *in)
+{
+	int			i;
+
+	if (!skx_segment_walk_next(in->walk, &in->term, &in->lexeme, &in->len))
+		return false;
+	in->prefix = 0;
+	for (i = 0; i < (int) sizeof(in->prefix); i++)
+		in->prefix = in->prefix << 8 |
+			(i < in->len ? (uint8) in->lexeme[i] : 0);
+	return true;
+}
+
+static int
+skx_segment_merge_compare(const SkxMergeInput *a, const SkxMergeInput *b)
+{
+	int			order;
+
+	if (a->prefix != b->prefix)
+		return a->prefix < b->prefix ? -1 : 1;
+	order = memcmp(a->lexeme, b->lexeme, Min(a->len, b->len));
+	return order != 0 ? order : a->len - b->len;
+}
+
+/* The heap's largest is the term that comes first, of the earliest input. */
+static int
+skx_segment_merge_term_order(Datum a, Datum b, void *arg)
+{
+	const SkxMergeInput *x = (const SkxMergeInput *) DatumGetPointer(a);
+	const SkxMergeInput *y = (const SkxMergeInput *) DatumGetPointer(b);
+	int			order = skx_segment_merge_compare(x, y);
+
+	return order != 0 ? -order : y->number - x->number;
+}
+
+/*
+ * Writes the term that the inputs in `same` stand on, if it has a live
+ * posting; those that have none of it leave.
+ */
+static void
+skx_segment_merge_term(SkxSegmentMerge *m)
+{
+	const char *lexeme = m->same[0]->lexeme;
+	int			len = m->same[0]->len;
+	uint8		flags = 0;
+	int			nlive = 0;
+	int			i;
+
+	m->df = 0;
+	m->npositions = 0;
+	for (i = 0; i < m->nsame; i++)
+	{
+		SkxMergeInput *in = m->same[i];
+		uint32		df = in->term.df;
+		uint64		npositions = in->term.npositions;
+		uint8		live = in->term.flags & (SKX_TERM_LABELS | SKX_TERM_BARE);
+		SkxDeadTerm dead;
+
+		m->done += df;
+		if (skx_segment_dead_term(m->dead_terms, in->number,
+								  in->term.ordinal, &dead))
+		{
+			if (dead.df >= df || dead.npositions > npositions)
+			{
+				if (dead.df > df || dead.npositions > npositions)
+					skx_segment_merge_miscounted(in);
+				continue;
+			}
+			df -= dead.df;
+			npositions -= dead.npositions;
+			live = dead.flags;
+		}
+		m->df += df;
+		m->npositions += npositions;
+		flags |= live;
+		m->same[nlive++] = in;
+	}
+	m->nsame = nlive;
+	if (nlive == 0)
+		return;
+	skx_segment_term_begin(m->out.terms, lexeme, len, m->df, m->npositions,
+						   flags);
+	skx_segment_merge_postings(m);
+	skx_segment_term_end(m->out.terms);
+}
+
+/* Goes through the dictionaries of all inputs together. */
+static void
+skx_segment_merge_terms(SkxSegmentMerge *m)
+{
+	binaryheap *heap = binaryheap_allocate(m->ninputs,
+										   skx_segment_merge_term_order, NULL);
+	SkxMergeInput **same = palloc(m->ninputs * sizeof(SkxMergeInput *));
+	int			i;
+
+	m->postings = binaryheap_allocate(m->ninputs,
+									  skx_segment_merge_posting_order, NULL);
+	for (i = 0; i < m->ninputs; i++)
+	{
+		m->inputs[i].walk = skx_segment_walk_begin(m->inputs[i].seg);
+		m->inputs[i].list.keep = true;
+		if (skx_segment_merge_next_term(&m->inputs[i]))
+			binaryheap_add_unordered(heap, PointerGetDatum(&m->inputs[i]));
+	}
+	binaryheap_build(heap);
+	while (!binaryheap_empty(heap))
+	{
+		int			n = 0;
+
+		do
+		{
+			same[n++] = (SkxMergeInput *)
+				DatumGetPointer(binaryheap_remove_first(heap));
+		} while (!binaryheap_empty(heap) &&
+				 skx_segment_merge_compare(same[0], (SkxMergeInput *)
+										   DatumGetPointer(binaryheap_first(heap))) == 0);
+		memcpy(m->same, same, n * sizeof(SkxMergeInput *));
+		m->nsame = n;
+		skx_segment_merge_term(m);
+		if (m->out.options.progress != NULL)
+			m->out.options.progress(SKX_BUILD_MERGE, m->done, m->total);
+		for (i = 0; i < n; i++)
+		{
+			if (skx_segment_merge_next_term(same[i]))
+				binaryheap_add(heap, PointerGetDatum(same[i]));
+		}
+	}
+	for (i = 0; i < m->ninputs; i++)
+	{
+		skx_segment_list_end(&m->inputs[i].list);
+		skx_segment_walk_end(m->inputs[i].walk);
+	}
+	binaryheap_free(m->postings);
+	binaryheap_free(heap);
+	pfree(same);
+}
+
+/*
+ * The whole
+ */
+
+bool
+skx_segment_merge_run(SkxSegmentMerge *m, SkxDiskSegmentRef *ref)
+{
+	MemoryContext old = MemoryContextSwitchTo(m->context);
+
+	memset(ref, 0, sizeof(*ref));
+	if (m->nlive > 0)
+	{
+		skx_segment_merge_create_maps(m);
+		skx_segment_merge_documents(m);
+		SKX_FAULT(SKX_FAULT_MERGE_MAPPED);
+		skx_segment_merge_count(m);
+		(void) skx_segment_output_terms(&m->out);
+		skx_segment_merge_terms(m);
+		skx_segment_output_finish(&m->out, ref);
+		skx_segment_dead_free(m->dead_terms);
+	}
+	MemoryContextSwitchTo(old);
+	return m->nlive > 0;
+}
+
+void
+skx_segment_merge_late(SkxSegmentMerge *m,
+					   void (*visit) (uint32 doc, void *arg), void *arg)
+{
+	uint8		bits[SKX_DELETES_BYTES];
+	int			i;
+
+	if (m->nlive == 0)
+		return;
+	for (i = 0; i < m->ninputs; i++)
+	{
+		SkxSegment *seg = m->inputs[i].seg;
+		uint32		npages = seg->planes[SKX_SEGMENT_DELETES].npages;
+		uint32		page;
+
+		for (page = 0; page < npages; page++)
+		{
+			uint32		first = page * SKX_DELETES_PER_PAGE;
+			uint32		n = Min(seg->header.ndocs - first,
+								SKX_DELETES_PER_PAGE);
+			uint32		k;
+
+			if (skx_segment_read_deletes(seg, page, bits) == 0)
+				continue;
+			for (k = 0; k < n; k++)
+			{
+				uint32		doc = first + k;
+				uint32		now;
+
+				if ((bits[k / 8] >> (k % 8) & 1) == 0)
+					continue;
+				skx_segment_maps_get(m->maps, i, &doc, 1, &now);
+				if (now != SKX_NO_DOC)
+					visit(now, arg);
+			}
+		}
+		skx_segment_relax(seg);
+	}
+}
+
+void
+skx_segment_merge_end(SkxSegmentMerge *m)
+{
+	if (m->maps != NULL)
+		skx_segment_maps_free(m->maps);
+	MemoryContextDelete(m->context);
+}

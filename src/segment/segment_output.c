@@ -1,0 +1,100 @@
+/*
+ * segment_output.c
+ *	  A segment in the making: its planes, and what goes into its header.
+ *
+ * A build and a merge differ in where documents and terms come from.  What
+ * becomes of them is here, so that a merged segment is what a build of the
+ * same documents would have made.
+ */
+#include "postgres.h"
+
+#include "segment/segment_internal.h"
+
+/* What writers and planes hold, at most a quarter of the memory. */
+#define SKX_OUTPUT_FIXED	(4 * 1024 * 1024)
+
+/* Bytes of the smallest merge tier, and its ratio to the next one. */
+#define SKX_TIER_BYTES		(UINT64CONST(4) * 1024 * 1024)
+#define SKX_TIER_RATIO		8
+
+void
+skx_segment_output_init(SkxSegmentOutput *out,
+						const SkxSegmentBuildOptions *options)
+{
+	memset(out, 0, sizeof(*out));
+	out->options = *options;
+	out->fixed = Min(SKX_OUTPUT_FIXED, options->memory / 4);
+	skx_segment_planes_begin(out->planes, SKX_SEGMENT_NPLANES, options);
+	skx_segment_documents_init(&out->docs, out->planes[SKX_SEGMENT_TIDS],
+							   out->planes[SKX_SEGMENT_NORMS]);
+}
+
+/* Documents ascend by TID; the norm of a NULL is SKX_NORM_NULL. */
+void
+skx_segment_output_document(SkxSegmentOutput *out, ItemPointer tid,
+							uint8 norm)
+{
+	skx_segment_documents_add(&out->docs, tid, norm);
+	out->nnull += norm == SKX_NORM_NULL;
+}
+
+SkxTermWriter *
+skx_segment_output_terms(SkxSegmentOutput *out)
+{
+	out->terms = skx_segment_terms_begin(out->planes, &out->options,
+										 out->docs.norms,
+										 (double) out->total_length /
+										 out->docs.ndocs);
+	return out->terms;
+}
+
+static uint16
+skx_segment_output_level(uint64 npages)
+{
+	uint64		bytes = npages * BLCKSZ;
+	uint64		most = SKX_TIER_BYTES;
+	uint16		level = 0;
+
+	while (bytes > most)
+	{
+		most *= SKX_TIER_RATIO;
+		level++;
+	}
+	return level;
+}
+
+void
+skx_segment_output_finish(SkxSegmentOutput *out, SkxDiskSegmentRef *ref)
+{
+	uint32		ndocs = out->docs.ndocs;
+	SkxDiskSegment header = {0};
+	SkxTermTotals totals;
+	int			i;
+
+	header.dict_root = skx_segment_terms_end(out->terms, &totals);
+	header.nterms = totals.nterms;
+	header.npostings = totals.npostings;
+	header.npositions = totals.npositions;
+	skx_segment_documents_end(&out->docs);
+	skx_segment_plane_zero(out->planes[SKX_SEGMENT_DELETES],
+						   (ndocs + SKX_DELETES_PER_PAGE - 1) /
+						   SKX_DELETES_PER_PAGE);
+	header.magic = SKX_MAGIC;
+	header.version = SKX_VERSION;
+	header.salt = out->options.salt;
+	header.segment = out->options.segment;
+	header.block_size = out->options.block_size;
+	header.ndocs = ndocs;
+	header.nnull = out->nnull;
+	header.total_length = out->total_length;
+	header.tid_pages = out->docs.tid_pages;
+	for (i = 0; i < lengthof(header.weights); i++)
+		header.weights[i] = 1.0;
+	memset(ref, 0, sizeof(*ref));
+	ref->salt = out->options.salt;
+	ref->segment = out->options.segment;
+	ref->ndocs = ndocs;
+	ref->total_length = out->total_length;
+	skx_segment_planes_finish(out->planes, SKX_SEGMENT_NPLANES, &header, ref);
+	ref->level = skx_segment_output_level(ref->npages);
+}

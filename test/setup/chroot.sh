@@ -1,0 +1,85 @@
+# chroot.sh: Debian chroots with other server versions, for sourcing after
+# cluster.sh, apt.sh and report.sh, with $here set to this directory.
+#
+#   SKIPIDX_CHROOTS   where chroots are kept: /var/cache/skipidx-chroots
+#
+# Needs root.  The mirror is the one the host's own apt uses.  Mounts are made
+# in a mount namespace that ends with the command, however it ends.
+
+SKIPIDX_CHROOTS=${SKIPIDX_CHROOTS:-/var/cache/skipidx-chroots}
+
+# The Debian release that ships each server version.
+suite_of() {
+	case $1 in
+		15) echo bookworm ;;
+		17) echo trixie ;;
+		18) echo forky ;;
+		*) say "no Debian release known with PostgreSQL $1"; return 1 ;;
+	esac
+}
+
+# inside CHROOT COMMAND ...: with /proc and /dev/shm, which servers and
+# package scripts need; every process left behind ends with COMMAND
+inside() {
+	local chroot=$1
+	shift
+	unshare --mount --propagation private --pid --fork --kill-child \
+		sh -c 'mount -t proc proc "$0/proc" &&
+			mkdir -p "$0/dev/shm" &&
+			mount -t tmpfs -o mode=1777 tmpfs "$0/dev/shm" &&
+			exec chroot "$0" /usr/bin/env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin \
+				HOME=/tmp LANG=C.UTF-8 DEBIAN_FRONTEND=noninteractive \
+				http_proxy="${http_proxy:-}" https_proxy="${https_proxy:-}" \
+				no_proxy="${no_proxy:-}" "$@"' "$chroot" "$@" </dev/null
+}
+
+# make_chroot VERSION CHROOT: built aside and renamed, so that a chroot with
+# its final name is a whole one
+make_chroot() {
+	local version=$1 chroot=$2 part=$2.part suite script mirror
+	suite=$(suite_of "$version") || return 1
+	bash "$here/packages.sh" versions || return 1
+	mirror=$(debian_mirror)
+	if [ -z "$mirror" ]; then
+		apt_wait update >&2
+		mirror=$(debian_mirror)
+	fi
+	[ -n "$mirror" ] || { say "apt has no Debian archive on this machine"; return 1; }
+	# debootstrap may be older than the release; all since are made as sid is.
+	script=/usr/share/debootstrap/scripts/$suite
+	[ -e "$script" ] || script=/usr/share/debootstrap/scripts/sid
+	rm -rf "$part"
+	mkdir -p "$part" || return 1
+	debootstrap --variant=minbase "$suite" "$part" "$mirror" "$script" </dev/null || return 1
+	printf '#!/bin/sh\nexit 101\n' >"$part/usr/sbin/policy-rc.d"
+	chmod 755 "$part/usr/sbin/policy-rc.d"
+	mkdir -p "$part/etc/postgresql-common"
+	echo 'create_main_cluster = false' >"$part/etc/postgresql-common/createcluster.conf"
+	inside "$part" apt-get -q -y --no-install-recommends install \
+		"postgresql-$version" "postgresql-server-dev-$version" \
+		libipc-run-perl perl make gcc libc6-dev || return 1
+	inside "$part" apt-get clean
+	rm -rf "$chroot"
+	mv "$part" "$chroot"
+}
+
+# need_chroot VERSION: sets CHROOT, and makes it if need be
+need_chroot() {
+	local suite
+	suite=$(suite_of "$1") || return 1
+	CHROOT=$SKIPIDX_CHROOTS/$suite-pg$1
+	[ ! -d "$CHROOT" ] || return 0
+	say "PostgreSQL $1: making $CHROOT"
+	report_step "pg$1 chroot" make_chroot "$1" "$CHROOT"
+}
+
+# tree_in_chroot ROOT CHROOT: copies the tree to a new directory below the
+# chroot's /tmp, owned by its server user, and prints it as seen from outside
+tree_in_chroot() {
+	local work
+	work=$(mktemp -d "$2/tmp/skipidx-src.XXXXXX") || return 1
+	copy_tree "$1" "$work"
+	# Owner by the chroot's own user table; the numbers differ from the host's.
+	inside "$2" sh -c "chown -R postgres '${work#"$2"}' && chmod 755 '${work#"$2"}'"
+	echo "$work"
+}

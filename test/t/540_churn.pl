@@ -1,0 +1,230 @@
+# Everything at once: inserts, updates, deletes, aborted subtransactions,
+# prepared transactions, VACUUM, flushes, merges, indexes built and rebuilt
+# beside them.  Every answer is that of its snapshot.
+#
+# Writers never change how many rows a group has, so readers know what they
+# must count; and they ask the sequential scan in the same snapshot as well.
+#
+# SKX_CHURN_SECONDS: how long, 8 by default.
+
+use strict;
+use warnings;
+use FindBin;
+use lib "$FindBin::RealBin/lib";
+use PostgreSQL::Test::Utils;
+use SkipidxTest qw(skx_node skx_session skx_seed);
+use Test::More;
+use Time::HiRes qw(time sleep);
+
+my $seconds = $ENV{SKX_CHURN_SECONDS} // 8;
+my $seed = skx_seed(540);
+my $node = skx_node('churn', extra => ['--data-checksums'],
+	conf => "skipidx.cache_size = 2MB\nmax_prepared_transactions = 10\n"
+	  . "autovacuum = on\nautovacuum_naptime = 1\ndeadlock_timeout = 200ms\n"
+	  . "autovacuum_vacuum_threshold = 200\nautovacuum_vacuum_scale_factor = 0\n"
+	  . "autovacuum_vacuum_insert_threshold = 200\nautovacuum_vacuum_insert_scale_factor = 0");
+
+note "seed $seed, $seconds s";
+srand($seed);
+
+$node->safe_psql('postgres', <<'SQL');
+CREATE EXTENSION skipidx;
+CREATE TABLE docs (id int PRIMARY KEY, grp int, v tsvector);
+INSERT INTO docs SELECT i, i % 50, ('all:1 g' || i % 50 || ':2 k' || i % 3 || ':3')::tsvector
+	FROM generate_series(1, 5000) i;
+CREATE INDEX docs_v ON docs USING skipidx (v) WITH (block_size = '8kB', pending_limit = '64kB');
+CREATE SEQUENCE ids START 100000;
+
+CREATE FUNCTION churn(g int, what int) RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+	PERFORM pg_advisory_xact_lock(g);
+	IF what = 0 THEN
+		WITH gone AS (DELETE FROM docs WHERE id IN
+			(SELECT id FROM docs WHERE grp = g ORDER BY random() LIMIT 10) RETURNING 1)
+		INSERT INTO docs SELECT nextval('ids'), g, ('all:1 g' || g || ':2 k1:3 new')::tsvector FROM gone;
+	ELSIF what = 1 THEN
+		UPDATE docs SET v = v || ('updated' || g)::tsvector
+		WHERE id IN (SELECT id FROM docs WHERE grp = g LIMIT 5);
+	ELSIF what = 2 THEN
+		BEGIN
+			INSERT INTO docs SELECT nextval('ids'), g, ('all:1 g' || g || ':2')::tsvector
+			FROM generate_series(1, 20);
+			RAISE 'undo';
+		EXCEPTION WHEN raise_exception THEN
+			DELETE FROM docs WHERE id = (SELECT id FROM docs WHERE grp = g LIMIT 1);
+			INSERT INTO docs VALUES (nextval('ids'), g, ('all:1 g' || g || ':2 again')::tsvector);
+		END;
+	ELSIF what = 3 THEN
+		UPDATE docs SET v = (SELECT string_agg('big' || k || ':' || k + 10, ' ')
+			FROM generate_series(1, 1200) k)::tsvector || ('all:1 g' || g || ':2')::tsvector
+		WHERE id = (SELECT id FROM docs WHERE grp = g LIMIT 1);
+	ELSIF what = 4 THEN
+		-- the whole group, at new places
+		UPDATE docs SET v = ('all:1 g' || grp || ':2 moved:3')::tsvector WHERE grp = g;
+	ELSE
+		UPDATE docs SET v = ('all:1 g' || grp || ':2 k2:3')::tsvector
+		WHERE id IN (SELECT id FROM docs WHERE grp = g ORDER BY random() LIMIT 3);
+	END IF;
+END $$;
+
+CREATE FUNCTION counted(what tsquery, mode text) RETURNS text LANGUAGE plpgsql STABLE AS $$
+DECLARE
+	answer text;
+BEGIN
+	PERFORM set_config('enable_seqscan', (mode = 'seq')::text, true),
+		set_config('enable_bitmapscan', (mode = 'bitmap')::text, true),
+		set_config('enable_indexscan', (mode = 'plain')::text, true);
+	EXECUTE 'SELECT count(*) || '' rows '' || count(DISTINCT id) || '' ids '' || coalesce(sum(id::int8), 0)
+		FROM docs WHERE v @@ $1' INTO answer USING what;
+	RETURN answer;
+END $$;
+
+-- What is wrong, or nothing; all of it in one snapshot
+CREATE FUNCTION look(g int, mode text, method text) RETURNS text LANGUAGE plpgsql STABLE AS $$
+DECLARE
+	what text;
+	got text;
+	want text;
+BEGIN
+	PERFORM set_config('skipidx.io_method', method, true);
+	FOREACH what IN ARRAY ARRAY['g' || g, 'all <-> g:*', 'new | updated:*', 'moved & !k1', 'again',
+		'big7 <-> big8'] LOOP
+		got := counted(what::tsquery, mode);
+		want := counted(what::tsquery, 'seq');
+		IF got <> want THEN
+			RETURN format('%s: %s, but the heap has %s', what, got, want);
+		END IF;
+		IF what = 'g' || g AND got NOT LIKE '100 rows 100 ids %'
+			OR what = 'all <-> g:*' AND got NOT LIKE '5000 rows 5000 ids %' THEN
+			RETURN format('%s: %s', what, got);
+		END IF;
+	END LOOP;
+	got := counted('!all', mode);
+	RETURN CASE WHEN got LIKE '0 rows%' THEN '' ELSE '!all: ' || got END;
+END $$;
+SQL
+
+# A session that repeats a statement until the time is over, and counts.
+my $end = time + $seconds;
+
+sub forever
+{
+	my ($name, $next) = @_;
+	my $s = skx_session($node, 'postgres');
+
+	$s->value("SET client_min_messages = warning; SET statement_timeout = '120s'");
+	$s->start($next->());
+	return { name => $name, s => $s, next => $next, done => 0, wrong => [], poll => '' };
+}
+
+my $serial = 0;
+my @modes = qw(bitmap plain);
+my @methods = qw(buffered shared_buffers);
+my @loops = map { forever(@$_) } (
+	(map { [ "writer $_", sub { 'SELECT churn(' . int(rand 50) . ', ' . int(rand 6) . ') \g /dev/null' . "\n" } ] } 1 .. 3),
+	[ 'prepared', sub {
+			my $name = 'p' . ++$serial;
+
+			return 'BEGIN; SELECT churn(' . int(rand 50) . ', ' . int(rand 6) . ") \\g /dev/null\n"
+			  . "PREPARE TRANSACTION '$name'; SELECT pg_sleep(0.05) \\g /dev/null\n"
+			  . (rand() < 0.5 ? 'COMMIT' : 'ROLLBACK') . " PREPARED '$name';\n";
+		} ],
+	(map { [ "reader $_", sub { "SELECT look(" . int(rand 50) . ", '$modes[rand 2]', '$methods[rand 2]')" } ] } 1 .. 2),
+	# One snapshot for two looks, with whatever happens between them
+	[ 'old reader', sub {
+			return "BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT counted('all', 'plain') = counted('all', 'seq') AS a \\gset\n"
+			  . "SELECT pg_sleep(0.3) \\g /dev/null\nSELECT look(" . int(rand 50)
+			  . ", '$modes[rand 2]', '$methods[rand 2]') || CASE WHEN :'a' = 't' THEN '' ELSE ' differs' END;\nCOMMIT;\n";
+		} ],
+	[ 'vacuum', sub { "VACUUM docs; SELECT pg_sleep(0.1) \\g /dev/null\n" } ],
+	[ 'flush', sub { "SELECT skipidx_flush('docs_v') \\g /dev/null\nSELECT pg_sleep(0.02) \\g /dev/null\n" } ],
+	[ 'merge', sub { "SELECT skipidx_merge('docs_v', " . (1 + int rand 3) . ") \\g /dev/null\nSELECT pg_sleep(0.1) \\g /dev/null\n" } ],
+	[ 'build', sub {
+			return 'REINDEX INDEX CONCURRENTLY docs_v' if rand() < 0.4;
+			return 'REINDEX INDEX docs_v' if rand() < 0.2;
+			return 'DROP INDEX IF EXISTS docs_w; CREATE INDEX CONCURRENTLY docs_w ON docs USING skipidx (v)'
+			  . " WITH (block_size = '16kB', pending_limit = '128kB')";
+		} ]);
+
+# What may go wrong: the index that was named has been rebuilt meanwhile.
+sub harmless
+{
+	my ($loop, $text) = @_;
+
+	return $loop->{name} =~ /^(flush|merge|vacuum)$/
+	  && $text =~ /could not open relation with OID|does not exist|was concurrently dropped/;
+}
+
+# Reads answers as they come, so that a slow one holds nobody up.
+while (time < $end + 1)
+{
+	my $idle = 1;
+
+	for my $loop (@loops)
+	{
+		my $said = $loop->{s}->ready;
+
+		next unless defined $said;
+		$idle = 0;
+		$loop->{done}++;
+		push @{ $loop->{wrong} }, $said if $said ne '' && !harmless($loop, $said);
+		if (time < $end && !$loop->{s}->gone)
+		{
+			$loop->{s}->start($loop->{next}->());
+		}
+		else
+		{
+			$loop->{idle} = 1;
+		}
+	}
+	last unless grep { !$_->{idle} } @loops;
+	sleep 0.002 if $idle;
+}
+for my $loop (@loops)
+{
+	if (!$loop->{idle})
+	{
+		my $said = $loop->{s}->finish;
+
+		$loop->{done}++;
+		push @{ $loop->{wrong} }, $said if $said ne '' && !harmless($loop, $said);
+	}
+	is(scalar(@{ $loop->{wrong} }), 0, "$loop->{name}: $loop->{done} times")
+	  or diag(join "\n", grep { defined } @{ $loop->{wrong} }[ 0 .. 4 ]);
+	cmp_ok($loop->{done}, '>=', $loop->{name} eq 'build' ? 1 : 5, "$loop->{name}: often enough");
+}
+
+# ---- afterwards ----
+
+my $s = $loops[0]{s};
+
+is($s->value('SELECT count(*) FROM pg_prepared_xacts'), 0, 'nothing is left prepared');
+$s->value('DROP INDEX IF EXISTS docs_w; CREATE INDEX docs_w ON docs USING skipidx (v)')
+  if $s->value("SELECT count(*) FROM pg_index WHERE indexrelid = to_regclass('docs_w') AND indisvalid") == 0;
+for my $other (qw(docs_w docs_v))
+{
+	my $index = $other eq 'docs_w' ? 'docs_v' : 'docs_w';
+
+	is($s->raw("SELECT skipidx_check('$index', true)"), '', "$index: skipidx_check");
+	cmp_ok($s->value("SELECT deleted + pending_docs FROM skipidx_stats('$index')"), '>', 0, "$index: was used")
+	  if $index eq 'docs_v' && $seconds < 10;
+	$s->value("BEGIN; DROP INDEX $other");
+	for my $mode (@modes)
+	{
+		is($s->value("SELECT wrong FROM (SELECT look(g, '$mode', 'buffered') AS wrong FROM generate_series(0, 49, 3) g OFFSET 0) l WHERE wrong <> ''"),
+			'', "$index: nothing lost, nothing invented, $mode");
+	}
+	$s->value('ROLLBACK');
+	$s->value('VACUUM docs');
+	is($s->value("SELECT ndocs - deleted FROM skipidx_stats('$index')"), 5000, "$index: as many documents as rows");
+	$s->value("SELECT skipidx_flush('$index') \\g /dev/null\n");
+	$s->value("SELECT skipidx_merge('$index', 1) \\g /dev/null\n");
+	is($s->value("SELECT segments || ' ' || ndocs - deleted FROM skipidx_stats('$index')"), '1 5000', "$index: merged to one segment");
+	is($s->raw("SELECT skipidx_check('$index', true)"), '', "$index: skipidx_check, merged");
+}
+is($s->value('SELECT pinned FROM skipidx_cache()'), 0, 'nothing stays pinned');
+unlike(slurp_file($node->logfile), qr/PANIC|TRAP|XX00[12]/, 'nothing else in the log');
+$_->{s}->close for @loops;
+$node->stop;
+command_ok([ 'pg_checksums', '--check', '-D', $node->data_dir ], 'pg_checksums');
+done_testing();

@@ -1,0 +1,318 @@
+/*
+ * test_maint_policy.c
+ *	  The choice of merges: each rule alone, and simulated lives of an index.
+ */
+#include "unit.h"
+#include "maint/maint_policy.h"
+
+#define KB			UINT64CONST(1024)
+#define MB			(1024 * KB)
+#define GB			(1024 * MB)
+#define SEGMENTS	4096
+
+/* An index: its segments, and what merging them has cost. */
+typedef struct Life
+{
+	SkxPolicySegment segments[SEGMENTS];
+	uint64		docs_in[SEGMENTS];	/* documents by times written */
+	SkxPolicyLimits limits;
+	int			n;
+	uint32		next_id;
+	uint64		flushed;		/* bytes */
+	uint64		written;		/* bytes, by merges */
+	uint64		merges;
+	int			most;			/* segments left after merging, at most */
+} Life;
+
+static Life *
+life_new(void)
+{
+	Life	   *life = calloc(1, sizeof(Life));
+
+	life->limits.bytes = 5 * GB;
+	life->limits.ndocs = PG_INT32_MAX;
+	life->next_id = 1;
+	return life;
+}
+
+static void
+life_add(Life *life, uint64 bytes, uint32 ndocs, uint32 ndeleted)
+{
+	SkxPolicySegment *s = &life->segments[life->n++];
+
+	s->bytes = bytes;
+	s->ndocs = ndocs;
+	s->ndeleted = ndeleted;
+	s->id = life->next_id++;
+}
+
+/* Takes a segment out, by id. */
+static SkxPolicySegment
+life_remove(Life *life, uint32 id)
+{
+	SkxPolicySegment s = {0};
+	int			i;
+
+	for (i = 0; i < life->n; i++)
+	{
+		if (life->segments[i].id != id)
+			continue;
+		s = life->segments[i];
+		life->segments[i] = life->segments[--life->n];
+		return s;
+	}
+	CHECK(!"a segment that exists, once");
+	return s;
+}
+
+/* Merges as chosen; `shrink`: percent that is left of the bytes put together. */
+static void
+life_merge(Life *life, const uint32 *chosen, int n, int shrink)
+{
+	uint64		bytes = 0;
+	uint64		ndocs = 0;
+	int			i;
+
+	CHECK(n <= SKX_POLICY_INPUTS_MAX);
+	for (i = 0; i < n; i++)
+	{
+		SkxPolicySegment s = life_remove(life, chosen[i]);
+		uint32		live = s.ndocs - s.ndeleted;
+
+		bytes += (uint64) ((double) s.bytes * live / s.ndocs);
+		ndocs += live;
+	}
+	CHECK(n == 1 || (bytes <= life->limits.bytes &&
+					 ndocs <= life->limits.ndocs));
+	life->merges++;
+	if (ndocs == 0)
+		return;
+	bytes = Max(bytes * shrink / 100, 8 * KB);
+	life->written += bytes;
+	life_add(life, bytes, (uint32) ndocs, 0);
+}
+
+/* Until the policy is content; returns how many merges that took. */
+static int
+life_settle(Life *life, int most, int shrink)
+{
+	uint32		chosen[SKX_POLICY_INPUTS_MAX];
+	int			limit = 3 * life->n + 3;
+	int			done = 0;
+	int			n;
+
+	for (;;)
+	{
+		n = most > 0 ?
+			skx_maint_policy_most(life->segments, life->n, most,
+								  &life->limits, chosen) :
+			skx_maint_policy_tiers(life->segments, life->n, &life->limits,
+								   chosen);
+		if (n == 0)
+			break;
+		life_merge(life, chosen, n, shrink);
+		CHECK(++done <= limit);
+		if (done > limit)
+			break;
+	}
+	life->most = Max(life->most, life->n);
+	return done;
+}
+
+static uint32
+life_deleted(const Life *life)
+{
+	uint32		deleted = 0;
+	int			i;
+
+	for (i = 0; i < life->n; i++)
+		deleted += life->segments[i].ndeleted;
+	return deleted;
+}
+
+/* Equal flushes: few segments, each byte written a few times a tier. */
+static void
+test_flushes(uint64 bytes, int flushes, int shrink)
+{
+	Life	   *life = life_new();
+	double		tiers;
+	int			i;
+
+	for (i = 0; i < flushes; i++)
+	{
+		life_add(life, bytes, 4000, 0);
+		life->flushed += bytes;
+		life_settle(life, 0, shrink);
+	}
+	for (i = 0, tiers = 1; life->flushed >> (3 * i) > bytes; i++)
+		tiers++;
+	/* the segments that no merge may make larger come on top */
+	CHECK(life->most <= 7 * tiers + life->flushed / (2 * GB));
+	CHECK(life->written <= 2 * tiers * life->flushed);
+	CHECK(life->written >= life->flushed * (shrink - 20) / 100);
+	CHECK(life->merges <= flushes / 7 + tiers);
+	free(life);
+}
+
+/* Flushes of any size, deletes anywhere. */
+static void
+test_random(int rounds)
+{
+	Life	   *life = life_new();
+	int			i;
+	int			j;
+
+	life->limits.bytes = 300 * MB;
+	life->limits.ndocs = 600 * 1000;
+	for (i = 0; i < rounds; i++)
+	{
+		uint32		ndocs = 1 + (uint32) unit_below(10000);
+
+		life_add(life, 8 * KB * (1 + unit_below(600)), ndocs,
+				 (uint32) unit_below(ndocs + 1));
+		for (j = 0; j < life->n; j++)
+		{
+			SkxPolicySegment *s = &life->segments[j];
+
+			if (unit_below(20) == 0)
+				s->ndeleted += (uint32) unit_below(s->ndocs - s->ndeleted + 1);
+		}
+		life_settle(life, unit_below(50) == 0 ? (int) unit_below(20) + 1 : 0,
+					60 + (int) unit_below(41));
+		for (j = 0; j < life->n; j++)
+			CHECK(life->segments[j].ndeleted <= life->segments[j].ndocs / 5);
+	}
+	CHECK(life->most < 60);
+	free(life);
+}
+
+static void
+test_deletes(void)
+{
+	Life	   *life = life_new();
+	uint32		chosen[SKX_POLICY_INPUTS_MAX];
+
+	/* a fifth is not many, one more is */
+	life_add(life, 20 * MB, 1000, 200);
+	CHECK(life_settle(life, 0, 100) == 0);
+	life_add(life, 30 * MB, 1000, 201);
+	CHECK(life_settle(life, 0, 100) == 1);
+	CHECK(life->n == 2 && life_deleted(life) == 200);
+	CHECK(life_settle(life, 2, 100) == 0);
+
+	/* nothing live: dropped, nothing written, others left alone */
+	life->written = 0;
+	life_add(life, 3 * GB, 5, 5);
+	life_add(life, 8 * KB, 7, 7);
+	CHECK(skx_maint_policy_tiers(life->segments, life->n, &life->limits,
+								 chosen) == 2);
+	CHECK(chosen[0] == 4 && chosen[1] == 5);
+	CHECK(life_settle(life, 0, 100) == 1);
+	CHECK(life->n == 2 && life->written == 0);
+
+	/* what is larger than a segment may be can still lose its deletes */
+	life_add(life, 20 * GB, 1000, 500);
+	CHECK(life_settle(life, 0, 100) == 1);
+	CHECK(life->n == 3 && life_deleted(life) == 200);
+
+	/* those of one tier that are written anyway become one */
+	life_add(life, 1 * MB, 1000, 300);
+	life_add(life, 2 * MB, 1000, 300);
+	life_add(life, 1 * MB, 1000, 0);
+	CHECK(life_settle(life, 0, 100) == 1);
+	CHECK(life->n == 5);
+
+	/* the size that counts is the live one */
+	CHECK(skx_maint_policy_tiers(life->segments, life->n, &life->limits,
+								 chosen) == 0);
+	while (life->n < 8)
+		life_add(life, 1 * MB, 1000, 0);
+	CHECK(life_settle(life, 0, 100) == 0);
+	free(life);
+}
+
+/* Seven of a tier stay, eight go; the smallest tier goes first. */
+static void
+test_tiers(void)
+{
+	Life	   *life = life_new();
+	uint32		chosen[SKX_POLICY_INPUTS_MAX];
+	int			i;
+
+	CHECK(skx_maint_policy_tiers(life->segments, 0, &life->limits,
+								 chosen) == 0);
+	for (i = 0; i < 7; i++)
+		life_add(life, 4 * MB, 100, 0);
+	for (i = 0; i < 7; i++)
+		life_add(life, 4 * MB + 1, 100, 0);
+	CHECK(life_settle(life, 0, 100) == 0);
+	life_add(life, 32 * MB, 100, 0);
+	CHECK(skx_maint_policy_tiers(life->segments, life->n, &life->limits,
+								 chosen) == 8);
+	CHECK(chosen[0] == 8 && chosen[7] == 15);
+	life_add(life, 512 * KB + 1, 100, 0);
+	CHECK(skx_maint_policy_tiers(life->segments, life->n, &life->limits,
+								 chosen) == 8);
+	CHECK(chosen[0] == 16 && chosen[1] == 1);
+	CHECK(life_settle(life, 0, 100) == 2);
+	CHECK(life->n == 1);
+	for (i = 0; i < 100; i++)
+		life_add(life, 10 * KB, 1, 0);
+	CHECK(skx_maint_policy_tiers(life->segments, life->n, &life->limits,
+								 chosen) == 16);
+	free(life);
+}
+
+/* Towards a number of segments, as far as limits allow. */
+static void
+test_most(void)
+{
+	Life	   *life = life_new();
+	uint32		chosen[SKX_POLICY_INPUTS_MAX];
+	int			i;
+
+	for (i = 0; i < 10; i++)
+		life_add(life, (i + 1) * MB, 10, 0);
+	CHECK(life_settle(life, 10, 100) == 0);
+	CHECK(skx_maint_policy_most(life->segments, life->n, 7, &life->limits,
+								chosen) == 4);
+	CHECK(chosen[0] == 1 && chosen[3] == 4);
+	CHECK(life_settle(life, 7, 100) == 1 && life->n == 7);
+	CHECK(life_settle(life, 1, 100) == 1 && life->n == 1);
+	for (i = 0; i < 500; i++)
+		life_add(life, MB, 10, 0);
+	CHECK(life_settle(life, 1, 100) == 8 && life->n == 1);
+
+	/* 556 MB there is; not more than 5 GB in a segment */
+	for (i = 0; i < 6; i++)
+		life_add(life, 2 * GB, 10, 0);
+	life_settle(life, 1, 100);
+	CHECK(life->n == 3);
+	CHECK(life_settle(life, 1, 100) == 0);
+
+	/* nor more documents than can be numbered */
+	free(life);
+	life = life_new();
+	for (i = 0; i < 5; i++)
+		life_add(life, MB, PG_INT32_MAX / 2, 0);
+	CHECK(life_settle(life, 1, 100) == 2 && life->n == 3);
+	free(life);
+}
+
+int
+main(void)
+{
+	unit_seed(11);
+	test_tiers();
+	test_deletes();
+	test_most();
+	test_flushes(8 * KB, 20000, 100);
+	test_flushes(100 * KB, 5000, 100);
+	test_flushes(2 * MB, 5000, 100);
+	test_flushes(2 * MB, 5000, 75);
+	test_flushes(4 * MB, 4000, 90);
+	test_flushes(5 * MB, 3000, 100);
+	test_flushes(100 * MB, 700, 85);
+	test_random(3000);
+	return unit_done("test_maint_policy");
+}
