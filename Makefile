@@ -7,7 +7,9 @@
 #   make test               all tests, with all of their set-up (see README.md)
 #   make demo               a tour on real text, with all of its set-up
 #   make test-versions      the tests on other server versions, in chroots
+#   make test-faults        crashes, replicas and concurrency, at length
 #   make tidy unit fuzz     the parts that need no server
+#   make bench-boolean bench-insert    measurements, see bench/README.md
 
 EXTENSION = skipidx
 MODULE_big = skipidx
@@ -57,7 +59,7 @@ clean:
 	rm -rf $(EXTRA_CLEAN)
 endif
 
-.PHONY: tidy unit fuzz demo test test-versions bench-boolean
+.PHONY: tidy unit fuzz demo test test-versions bench-boolean test-faults bench-insert
 
 tidy:
 	@sh test/tidy/tidy.sh
@@ -77,5 +79,11 @@ test:
 test-versions:
 	@bash test/setup/test_versions.sh
 
+test-faults:
+	@bash test/setup/test_faults.sh
+
 bench-boolean:
 	@bash bench/run_boolean.sh
+
+bench-insert:
+	@bash bench/run_insert.sh

@@ -47,6 +47,15 @@ SELECT ndocs, deleted, null_docs, total_length, pending_docs, pending_dead, pend
 FROM skipidx_stats('docs_body');
 SELECT kind, ndocs, deleted, null_docs, total_length, bytes > 0 AS bytes FROM skipidx_segments('docs_body') WHERE ndocs IS NOT NULL;
 SELECT parts = file_pages AS all FROM parts_and_file;
+-- What a flush gives up waits for the transactions of that moment.
+BEGIN;
+INSERT INTO docs VALUES (1200, 'mine:1');
+SELECT skipidx_flush('docs_body');
+SELECT kind, sum(pages) > 0 AS pages, bool_and(waiting_for > pg_current_xact_id()) AS waits, max(segment) AS last
+FROM skipidx_segments('docs_body') WHERE kind IN ('segment', 'waiting', 'flush', 'merge') GROUP BY kind ORDER BY kind;
+SELECT parts = file_pages AS all, waiting = waiting_pages AS waiting, reserved_pages FROM parts_and_file;
+COMMIT;
+SELECT ndocs, pending_docs, pending_bytes, segments FROM skipidx_stats('docs_body');
 SELECT skipidx_check('docs_body');
 SELECT skipidx_check('docs_body', heapallindexed => true);
 

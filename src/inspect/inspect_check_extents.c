@@ -172,17 +172,12 @@ static void
 skx_inspect_own_free(SkxOwners *o)
 {
 	const SkxView *view = o->check->view;
-	FullTransactionId next = ReadNextFullTransactionId();
 	int			i;
 
 	for (i = 0; i < view->nextents; i++)
 	{
 		const SkxDiskExtent *e = &view->extents[i];
 
-		if (e->safexid > U64FromFullTransactionId(next))
-			skx_format_report_detail(o->check->index, view->meta.root,
-									 "the pages from block %u on wait for a transaction that has not begun",
-									 e->block);
 		skx_inspect_own(o, e->block, e->npages,
 						e->operation == 0 ? "a free extent" :
 						"an extent reserved by an operation")->loose = true;

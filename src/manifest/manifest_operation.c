@@ -16,8 +16,11 @@
 #include "storage/lmgr.h"
 #include "utils/rel.h"
 
-/* Reserved at a time after the first: an eighth of what there is, at least. */
-#define SKX_RESERVE_PAGES	1024
+/*
+ * Reserved at a time after the first: a quarter of what there is, at least so
+ * many pages.
+ */
+#define SKX_RESERVE_PAGES	128
 
 static void
 skx_manifest_operation_tag(LOCKTAG *tag, Relation rel, uint32 kind)
@@ -181,7 +184,7 @@ skx_manifest_begin(Relation rel, uint32 kind, uint32 nblocks,
 static void
 skx_manifest_reserve_more(SkxOperation *op, uint32 least)
 {
-	uint32		nblocks = Max(op->nreserved / 8,
+	uint32		nblocks = Max(op->nreserved / 4,
 							  SKX_RESERVE_PAGES / op->block_pages);
 	SkxDraft   *draft;
 

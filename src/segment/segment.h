@@ -130,7 +130,8 @@ typedef struct SkxList
 {
 	SkxSegment *seg;
 	SkxTerm		term;
-	bool		keep;			/* the page of a short list stays pinned */
+	bool		keep;			/* for all lists of a segment in turn: pages
+								 * stay pinned, and are read ahead */
 	bool		is_long;
 	bool		done;
 	SkxSkiplistCursor cursor;	/* long lists */
@@ -154,6 +155,7 @@ typedef struct SkxList
 
 	/* positions of long lists, and of short ones without their own */
 	SkxBlkRef	pos_ref;
+	uint32		pos_ahead;		/* with keep: pages before it were asked for */
 	uint32		pos_page;
 	uint16		pos_offset;		/* of the block after the decoded one */
 	uint32		pos_start;		/* positions before the decoded block, from

@@ -64,7 +64,7 @@ extern bool skx_segment_build_finish(SkxSegmentBuilder *b,
  *
  * Documents of the inputs are interleaved by TID, deleted ones left out; the
  * result is the same as building from the live documents, bit for bit but for
- * where its pages lie.  Memory: a byte a live document and some 16 kB an input
+ * where its pages lie.  Memory: some 16 kB an input and a bit a document
  * whatever options->memory says; the maps from old documents to new ones are
  * spilled to temporary files when they would pass it.  The inputs stay open
  * until end.  A TID that is live in two inputs is reported as damage.

@@ -5,7 +5,8 @@
  * TIDs leave group by group: 128 documents are a heap block and an offset
  * number, each less the smallest of the group, bit-packed.  Norms are needed
  * for the impacts once all documents are known, so they stay in memory, one
- * byte each, and become pages at the end.
+ * byte each, and become pages at the end; those who can get them elsewhere let
+ * them leave page by page.
  */
 #include "postgres.h"
 
@@ -135,12 +136,49 @@ skx_segment_tids_group(SkxTidWriter *w, int n)
 }
 
 void
-skx_segment_documents_reserve(SkxDocumentsWriter *docs, uint32 ndocs)
+skx_segment_documents_reserve(SkxDocumentsWriter *docs, uint32 ndocs,
+							  bool keep_norms)
 {
-	if (ndocs <= docs->norms_size)
+	Assert(docs->ndocs == 0);
+	pfree(docs->norms);
+	docs->norms = NULL;
+	docs->norms_size = keep_norms ? Max(ndocs, 1) : 0;
+	if (keep_norms)
+		docs->norms = MemoryContextAllocHuge(CurrentMemoryContext,
+											 docs->norms_size);
+	else
+		docs->norm_page = palloc0(BLCKSZ);
+}
+
+/* Writes the page of norms that ends with the last document. */
+static void
+skx_segment_norms_flush(SkxDocumentsWriter *docs)
+{
+	uint32		page = (docs->ndocs - 1) / SKX_NORMS_PER_PAGE;
+
+	skx_segment_plane_put(docs->norm_plane, page, docs->norm_page,
+						  docs->ndocs - page * SKX_NORMS_PER_PAGE);
+}
+
+/* Adds the norm of document docs->ndocs. */
+static void
+skx_segment_norms_add(SkxDocumentsWriter *docs, uint8 norm)
+{
+	if (docs->norms == NULL)
+	{
+		uint32		at = docs->ndocs % SKX_NORMS_PER_PAGE;
+
+		if (at == 0 && docs->ndocs > 0)
+			skx_segment_norms_flush(docs);
+		docs->norm_page[SKX_PAGE_START + at] = (char) norm;
 		return;
-	docs->norms_size = ndocs;
-	docs->norms = repalloc_huge(docs->norms, docs->norms_size);
+	}
+	if (docs->ndocs == docs->norms_size)
+	{
+		docs->norms_size *= 2;
+		docs->norms = repalloc_huge(docs->norms, docs->norms_size);
+	}
+	docs->norms[docs->ndocs] = norm;
 }
 
 /* Adds the next document; its number is the count of those before. */
@@ -150,12 +188,8 @@ skx_segment_documents_add(SkxDocumentsWriter *docs, ItemPointer tid,
 {
 	uint32		at = docs->ndocs % SKX_TID_GROUP;
 
-	if (docs->ndocs == docs->norms_size)
-	{
-		docs->norms_size *= 2;
-		docs->norms = repalloc_huge(docs->norms, docs->norms_size);
-	}
-	docs->norms[docs->ndocs++] = norm;
+	skx_segment_norms_add(docs, norm);
+	docs->ndocs++;
 	docs->tids->group[at] = *tid;
 	if (at + 1 == SKX_TID_GROUP)
 		skx_segment_tids_group(docs->tids, SKX_TID_GROUP);
@@ -183,7 +217,7 @@ skx_segment_tids_end(SkxTidWriter *w, uint32 in_group)
 	return w->npages;
 }
 
-/* Ends the TIDs and writes the norms. */
+/* Writes what is left of TIDs and norms. */
 void
 skx_segment_documents_end(SkxDocumentsWriter *docs)
 {
@@ -193,6 +227,11 @@ skx_segment_documents_end(SkxDocumentsWriter *docs)
 
 	docs->tid_pages = skx_segment_tids_end(docs->tids,
 										   docs->ndocs % SKX_TID_GROUP);
+	if (docs->norms == NULL)
+	{
+		skx_segment_norms_flush(docs);
+		return;
+	}
 	for (done = 0; done < docs->ndocs; done += SKX_NORMS_PER_PAGE)
 	{
 		uint32		size = Min(docs->ndocs - done, SKX_NORMS_PER_PAGE);

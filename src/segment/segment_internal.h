@@ -72,8 +72,9 @@ typedef struct SkxDocumentsWriter
 {
 	SkxPlaneWriter *norm_plane;
 	uint32		ndocs;
-	uint8	   *norms;
+	uint8	   *norms;			/* NULL: they leave page by page */
 	Size		norms_size;
+	char	   *norm_page;		/* without norms: being filled */
 	uint32		tid_pages;		/* without the directory */
 	struct SkxTidWriter *tids;
 } SkxDocumentsWriter;
@@ -82,9 +83,9 @@ extern void skx_segment_documents_init(SkxDocumentsWriter *docs,
 									   SkxPlaneWriter *tids,
 									   SkxPlaneWriter *norms);
 
-/* Makes room for the norms of so many documents. */
+/* Before the first document: how many come; are their norms to be kept? */
 extern void skx_segment_documents_reserve(SkxDocumentsWriter *docs,
-										  uint32 ndocs);
+										  uint32 ndocs, bool keep_norms);
 extern void skx_segment_documents_add(SkxDocumentsWriter *docs,
 									  ItemPointer tid, uint8 norm);
 extern void skx_segment_documents_end(SkxDocumentsWriter *docs);
@@ -119,6 +120,7 @@ typedef struct SkxPosting
 {
 	uint32		doc;
 	uint16		tf;
+	uint8		norm;			/* where the writer was given no norms */
 	bool		labelled;		/* some position has a label other than D */
 	uint16		positions[SKX_TF_MAX];
 } SkxPosting;
@@ -130,7 +132,7 @@ typedef struct SkxTermTotals
 	uint64		npositions;
 } SkxTermTotals;
 
-/* norms and average length are those of the whole segment. */
+/* norms (or NULL) and average length are those of the whole segment. */
 extern SkxTermWriter *skx_segment_terms_begin(SkxPlaneWriter **planes,
 											  const SkxSegmentBuildOptions *options,
 											  const uint8 *norms,

@@ -8,8 +8,9 @@
  * is used up to where the next one begins: inputs that do not overlap cost a
  * comparison each, not one a posting.
  *
- * In memory are the norms, a byte a document, the delete bits until documents
- * and dead postings were counted, and some 16 kB an input; the maps have what
+ * In memory are some 16 kB an input, delete bits until documents and dead
+ * postings were counted, and norms, a byte a document, if they take no more
+ * than a quarter; else they are read again from the inputs.  The maps have what
  * is left, at least a page an input.
  */
 #include "postgres.h"
@@ -46,6 +47,7 @@ typedef struct SkxMergeInput
 	/* postings of the term */
 	SkxList		list;
 	uint32		docs[SKX_SUBBLOCK]; /* new numbers of the sub-block's */
+	uint8		norms[SKX_SUBBLOCK];	/* unless all are in memory */
 	uint32		doc;			/* current one; SKX_NO_DOC at the end */
 } SkxMergeInput;
 
@@ -212,6 +214,12 @@ skx_segment_merge_document(SkxSegmentMerge *m, SkxMergeInput *in)
 								skx_segment_norm(in->seg, doc));
 }
 
+static bool
+skx_segment_merge_keeps_norms(const SkxSegmentMerge *m)
+{
+	return m->nlive <= m->out.options.memory / 4;
+}
+
 static void
 skx_segment_merge_documents(SkxSegmentMerge *m)
 {
@@ -219,7 +227,8 @@ skx_segment_merge_documents(SkxSegmentMerge *m)
 										   skx_segment_merge_tid_order, NULL);
 	int			i;
 
-	skx_segment_documents_reserve(&m->out.docs, m->nlive);
+	skx_segment_documents_reserve(&m->out.docs, m->nlive,
+								  skx_segment_merge_keeps_norms(m));
 	ItemPointerSetInvalid(&m->last_tid);
 	for (i = 0; i < m->ninputs; i++)
 	{
@@ -287,8 +296,11 @@ static Size
 skx_segment_merge_map_memory(SkxSegmentMerge *m)
 {
 	Size		memory = m->out.options.memory;
-	Size		taken = m->out.fixed + m->nlive + m->ndocs / 8 +
+	Size		taken = m->out.fixed + m->ndocs / 8 +
 		m->ninputs * (sizeof(SkxMergeInput) + BLCKSZ + 2 * SKX_LEXEME_MAX);
+
+	if (skx_segment_merge_keeps_norms(m))
+		taken += m->nlive;
 
 	return memory - Min(taken, memory);
 }
@@ -348,12 +360,28 @@ skx_segment_merge_count(SkxSegmentMerge *m)
 static void
 skx_segment_merge_renumber(SkxSegmentMerge *m, SkxMergeInput *in)
 {
+	const uint8 *norms = m->out.docs.norms;
 	SkxList    *list = &in->list;
+	int			i;
 
 	skx_compat_vacuum_delay();
 	skx_segment_list_tfs(list);
 	skx_segment_maps_get(m->maps, in->number, list->p.docs, list->p.n,
 						 in->docs);
+
+	/* the writer will want these, all over the array */
+	for (i = 0; norms != NULL && i < list->p.n; i++)
+	{
+		if (in->docs[i] != SKX_NO_DOC)
+			__builtin_prefetch(&norms[in->docs[i]]);
+	}
+	if (norms == NULL)
+	{
+		for (i = 0; i < list->p.n; i++)
+			in->norms[i] = skx_segment_norm(in->seg, list->p.docs[i]);
+		if (skx_blkio_crowded(in->seg->file))
+			skx_segment_relax(in->seg);
+	}
 }
 
 /* Makes the next live posting current. */
@@ -405,6 +433,7 @@ skx_segment_merge_posting(SkxSegmentMerge *m, SkxMergeInput *in)
 	int			i;
 
 	posting->doc = in->doc;
+	posting->norm = in->norms[in->list.i];
 	posting->tf = skx_segment_list_positions(&in->list, posting->positions);
 	if (in->term.flags & SKX_TERM_LABELS)
 	{

@@ -17,6 +17,9 @@
 /* The position in a WordEntryPos; deltas are summed modulo this. */
 #define SKX_POSITION_MASK	0x3FFF
 
+/* Pages that a reader of all lists asks for at once. */
+#define SKX_POSITIONS_AHEAD	16
+
 static void
 skx_segment_positions_damaged(SkxList *list)
 {
@@ -56,6 +59,25 @@ skx_segment_positions_start(SkxList *list)
 }
 
 /*
+ * Asks for pages that will be wanted when all lists are read in turn.
+ */
+static void
+skx_segment_positions_ahead(SkxList *list)
+{
+	uint32		npages = list->seg->planes[SKX_SEGMENT_POSITIONS].npages;
+	uint32		pages[2 * SKX_POSITIONS_AHEAD];
+	uint32		next = Max(list->pos_ahead, list->pos_page + 1);
+	uint32		end = Min(list->pos_page + 2 * SKX_POSITIONS_AHEAD, npages);
+	int			n = 0;
+
+	while (next < end)
+		pages[n++] = next++;
+	list->pos_ahead = next;
+	skx_blkio_prefetch(list->seg->file,
+					   &list->seg->planes[SKX_SEGMENT_POSITIONS], pages, n);
+}
+
+/*
  * Finds the bytes of the next block: on this page, or first on the next one.
  */
 static const uint8 *
@@ -64,6 +86,9 @@ skx_segment_positions_next(SkxList *list, const uint8 **end)
 	const char *page = skx_segment_pin(list->seg, SKX_SEGMENT_POSITIONS,
 									   list->pos_page, &list->pos_ref);
 	uint16		lower = ((const PageHeaderData *) page)->pd_lower;
+
+	if (list->keep && list->pos_page + SKX_POSITIONS_AHEAD >= list->pos_ahead)
+		skx_segment_positions_ahead(list);
 
 	if (list->pos_offset >= lower)
 	{

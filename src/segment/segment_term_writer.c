@@ -244,6 +244,7 @@ skx_segment_term_posting(SkxTermWriter *w, const SkxPosting *posting)
 {
 	SkxSubblock *s = w->current;
 	int			at = s->p.n++;
+	uint8		norm;
 
 	s->p.docs[at] = posting->doc;
 	s->p.tf[at] = posting->tf;
@@ -266,8 +267,9 @@ skx_segment_term_posting(SkxTermWriter *w, const SkxPosting *posting)
 		skx_segment_positions_add(w->positions, posting->positions,
 								  posting->tf);
 	}
-	skx_rank_impacts_add(&s->impacts, posting->tf, w->norms[posting->doc]);
-	skx_segment_best_add(w, posting->tf, w->norms[posting->doc]);
+	norm = w->norms != NULL ? w->norms[posting->doc] : posting->norm;
+	skx_rank_impacts_add(&s->impacts, posting->tf, norm);
+	skx_segment_best_add(w, posting->tf, norm);
 	if (s->p.n == SKX_SUBBLOCK)
 		skx_segment_subblock_end(w);
 }

@@ -1,8 +1,8 @@
-# 10,000 flipped bits in segment pages, half of them with data checksums: each
-# time a damaged page is read there is an error that names it, and no query
-# ever gives a wrong row.
+# 10,000 flipped bits, half of them in segment pages, half of them in any pages
+# and with data checksums: each time a damaged page is read there is an error
+# that names it, and no query ever gives a wrong row.
 #
-# In a round every segment page has one bit flipped while the server is down.
+# In a round every such page has one bit flipped while the server is down.
 # Then queries run until they succeed: an error must name a page that is still
 # damaged, which is put right before the next try; an answer must be the true
 # one.  The verifier reads what no query did.  A damaged page that was read
@@ -33,7 +33,8 @@ srand($seed);
 
 # Some 500 words in a tenth of the rows each, far apart in their rows: each has
 # its own pages of postings and of positions.  Rows of their own make the
-# short lists of many words.
+# short lists of many words.  The index has two segments; what the second was
+# merged from is free, but still must be whole.
 my $setup = <<'SQL';
 CREATE EXTENSION skipidx;
 CREATE TABLE docs (id int, v tsvector);
@@ -43,12 +44,18 @@ FROM generate_series(1, 40000) i, generate_series(1, 50) p GROUP BY i;
 INSERT INTO docs SELECT 40000 + i, ('s' || i || ':1 s' || i + 1 || ':2')::tsvector
 FROM generate_series(1, 4000) i;
 CREATE INDEX docs_v ON docs USING skipidx (v) WITH (block_size = '16kB');
+INSERT INTO docs SELECT 50000 + i, v FROM docs, generate_series(1, 2) i WHERE id <= 400;
+SELECT skipidx_flush('docs_v');
+INSERT INTO docs SELECT 60000 + id, v FROM docs WHERE id <= 400;
+SELECT skipidx_flush('docs_v');
+SELECT skipidx_merge('docs_v', 2);
 INSERT INTO docs VALUES (100000, 'w1:1 pending:2');
 DELETE FROM docs WHERE id % 100 = 0;
 VACUUM (FREEZE, ANALYZE) docs;
 CREATE TABLE wanted AS
 	SELECT lexeme, count(*) || ' ' || sum(id) AS answer
 	FROM docs, unnest(v) WHERE lexeme LIKE 'w%' OR lexeme LIKE 's%7' GROUP BY 1;
+CHECKPOINT;
 SQL
 
 sub read_pages
@@ -67,12 +74,14 @@ sub read_pages
 
 sub plane { return ord substr($_[0], PLANE_AT, 1); }
 
-sub is_segment_page
+# With data checksums any page can be told to be damaged, else those of
+# segments, which have one of their own.
+sub can_be_told
 {
-	my ($page) = @_;
+	my ($page, $checksums) = @_;
 
 	return unpack('v', substr($page, PAGE - 2)) == PAGE_ID
-	  && plane($page) >= FIRST_SEGMENT_PLANE;
+	  && ($checksums || plane($page) >= FIRST_SEGMENT_PLANE);
 }
 
 sub write_page
@@ -107,17 +116,17 @@ sub statement
 
 sub finds { return $_[0] !~ /^w.*[^5]$/; }
 
-# One round over all segment pages of the cluster.
+# One round over all pages of the index.
 sub round
 {
-	my ($node, $path, $first, $wanted) = @_;
+	my ($node, $path, $checksums, $first, $wanted) = @_;
 	my @pages = read_pages($path);
 	my %damaged;
 	my ($errors, $wrong, $left) = (0, 0, 0);
 
 	$node->stop;
 	open my $file, '+<:raw', $path or die "$path: $!";
-	for my $block (grep { is_segment_page($pages[$_]) } 0 .. $#pages)
+	for my $block (grep { can_be_told($pages[$_], $checksums) } 0 .. $#pages)
 	{
 		write_page($file, $block, flipped($pages[$block], $first));
 		$damaged{$block} = 1;
@@ -128,6 +137,7 @@ sub round
 	my $s = skx_session($node, 'postgres');
 
 	$s->value('SET skipidx.io_method = buffered; SET enable_seqscan = off;'
+		  . ' SET client_min_messages = error;'
 		  . ' SET enable_bitmapscan = ' . (int(rand 2) ? 'on' : 'off'));
 	for my $word ((sort keys %$wanted), 'CHECK')
 	{
@@ -194,10 +204,14 @@ $wanted{''} =
 my $path = skx_relation_file($node, 'postgres', 'docs_v');
 
 is($node->safe_psql('postgres',
-		'SELECT tid_pages > 2 AND norm_pages > 2 AND dict_pages > 5'
-		  . ' AND posting_pages > 200 AND position_pages > 200'
+		'SELECT count(*), max(tid_pages) > 2, max(norm_pages) > 2, max(dict_pages) > 5,'
+		  . ' max(posting_pages) > 200, max(position_pages) > 200'
 		  . " FROM skipidx_segments('docs_v') WHERE kind = 'segment'"),
-	't', 'there are pages of every plane');
+	'2|t|t|t|t|t', 'there are pages of every plane');
+my %planes = map { plane($_) => 1 } read_pages($path);
+
+is(join(' ', sort { $a <=> $b } keys %planes), '0 1 2 3 4 6 16 17 18 20 21 22',
+	'and of every other kind');
 
 for my $checksums (0, 1)
 {
@@ -220,7 +234,7 @@ for my $checksums (0, 1)
 
 	while ($flips < FLIPS / 2)
 	{
-		my @sums = round($node, $path, $first, \%wanted);
+		my @sums = round($node, $path, $checksums, $first, \%wanted);
 
 		$flips += $sums[0];
 		$errors += $sums[1];
@@ -239,7 +253,7 @@ for my $checksums (0, 1)
 	my @pages = read_pages($path);
 
 	open my $file, '+<:raw', $path or die "$path: $!";
-	for my $block (grep { is_segment_page($pages[$_]) && plane($pages[$_]) > DICTIONARY && $_ % 8 == 1 } 0 .. $#pages)
+	for my $block (grep { can_be_told($pages[$_], 0) && plane($pages[$_]) > DICTIONARY && $_ % 8 == 1 } 0 .. $#pages)
 	{
 		write_page($file, $block, flipped($pages[$block], $first));
 	}
@@ -273,7 +287,7 @@ for my $checksums (0, 1)
 	{
 		$node->stop;
 		open $file, '+<:raw', $path or die "$path: $!";
-		for my $block (grep { is_segment_page($pages[$_]) } 0 .. $#pages)
+		for my $block (grep { can_be_told($pages[$_], 0) } 0 .. $#pages)
 		{
 			my $page = $pages[$block];
 

@@ -459,8 +459,6 @@ my @damage = (
 		qr/1 pages belong to nobody|overlaps|not in order/ ],
 	[ 'length of a free extent', $where_root, $waiting->{at} + 4, 'V', -1, 'any',
 		qr/impossible extent|1 pages belong to nobody/ ],
-	[ 'what it waits for', $where_root, $waiting->{at} + 8, 'Q<', 1 << 20, $where_root,
-		qr/wait for a transaction that has not begun/ ],
 	[ 'free and reserved', $where_root, $waiting->{at} + 16, 'V', $reserved->{operation},
 		$where_root, qr/both reserved and free/ ],
 	[ 'reserved for nobody', $where_root, $reserved->{at} + 16, 'V', -1, $where_root,

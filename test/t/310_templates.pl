@@ -31,10 +31,10 @@ $node->safe_psql('origin', "SET skipidx.io_method = $_; SET enable_seqscan = off
   for qw(shared_buffers buffered);
 
 my %change = (
-	logged_insert => q{INSERT INTO docs SELECT 60000 + i, 'all:1 w3:2'::tsvector FROM generate_series(1, 500) i},
-	copied_insert => q{INSERT INTO docs SELECT 70000 + i, 'all:1 w4:2'::tsvector FROM generate_series(1, 700) i},
+	logged_insert => q{INSERT INTO docs SELECT 60000 + i, 'all:1 w3:2'::tsvector FROM generate_series(1, 500) i; SELECT skipidx_flush('docs_v')},
+	copied_insert => q{INSERT INTO docs SELECT 70000 + i, 'all:1 w4:2'::tsvector FROM generate_series(1, 700) i; SELECT skipidx_flush('docs_v')},
 	logged_rebuilt => q{UPDATE docs SET v = 'all:1 w5:2' WHERE id % 3 = 0; REINDEX INDEX docs_v},
-	copied_vacuumed => q{DELETE FROM docs WHERE id % 5 < 2; VACUUM docs; INSERT INTO docs SELECT 80000 + i, 'all:1 w6:2'::tsvector FROM generate_series(1, 900) i},
+	copied_vacuumed => q{DELETE FROM docs WHERE id % 5 < 2; VACUUM docs; INSERT INTO docs SELECT 80000 + i, 'all:1 w6:2'::tsvector FROM generate_series(1, 900) i; SELECT skipidx_flush('docs_v')},
 	logged_swapped => q{TRUNCATE docs; INSERT INTO docs SELECT i, ('all:1 w' || i % 13 || ':2')::tsvector FROM generate_series(1, 5000) i},
 	copied_same => q{SELECT 1});
 my @databases = sort keys %change;
@@ -47,7 +47,8 @@ for my $db (@databases)
 		"CREATE DATABASE $db TEMPLATE origin STRATEGY $strategy");
 }
 push @databases, 'origin';
-$change{origin} = q{INSERT INTO docs VALUES (50001, 'all late')};
+# So do what they make of the same segment number, each for itself.
+$change{origin} = q{INSERT INTO docs VALUES (50001, 'all late'); SELECT skipidx_flush('docs_v')};
 
 is($node->safe_psql('postgres', 'SELECT count(*) FROM pg_database'),
 	@databases + 3, 'databases');

@@ -24,7 +24,7 @@ my $all = $ENV{SKX_FAULTS_ALL};
 my $seed = skx_seed(510);
 my $node = skx_node('faults', extra => ['--data-checksums'],
 	conf => "wal_consistency_checking = 'generic'\nwork_mem = 16MB\n"
-	  . "maintenance_work_mem = 16MB\nshared_buffers = 32MB");
+	  . "maintenance_work_mem = 16MB\nshared_buffers = 32MB\nwal_buffers = 32MB");
 
 note "seed $seed";
 srand($seed);
@@ -33,6 +33,7 @@ $node->safe_psql('postgres', 'CREATE EXTENSION skipidx');
 my $f = SkipidxFault->new($node, 'postgres', rows => 500, queries => 2, seed => $seed);
 my @actions = qw(kill error cancel);
 my (%hit, $cases);
+my $lost = 0;
 
 $f->{s}->value("CREATE INDEX docs_v ON docs USING skipidx (v) WITH (block_size = '8kB')");
 
@@ -97,18 +98,28 @@ my %operations = (
 	tidy => {
 		sql => 'VACUUM (INDEX_CLEANUP ON) docs',
 		before => \&orphan,
-		done => sub { $f->exact($_[0]) } },
+		done => sub {
+			$f->exact($_[0]);
+			is(left_behind(), 0, "$_[0]: nothing is left behind");
+		} },
 	build => {
 		sql => 'REINDEX INDEX docs_v',
 		done => sub { is($f->stat('segments'), 1, "$_[0]: one segment") } });
+
+# Operations that the index knows of.
+sub left_behind
+{
+	return $f->{s}->value("SELECT count(*) FROM skipidx_segments('docs_v') WHERE kind IN ('flush', 'merge')");
+}
 
 sub orphan
 {
 	my $s = $f->session;
 
 	$f->arm($s, 'flush_built', 'error');
-	like($s->raw("SELECT skipidx_flush('docs_v')"), qr/told to fail/, 'a flush is left behind');
+	like($s->raw("SELECT skipidx_flush('docs_v')"), qr/told to fail/, 'a flush fails');
 	$s->close;
+	is(left_behind(), 1, 'and is left behind');
 	return;
 }
 
@@ -239,6 +250,44 @@ for my $point (@points)
 	ok(keys %{ $hit{$point} // {} }, "$point: some action") unless $all;
 }
 
+# ---- WAL that is lost ----
+
+# Commits that nobody waits for, and a WAL writer that is stopped: a crash
+# takes the last flushes and merges back, and with them the extents that they
+# freed to those that had them.  Had such an extent been overwritten before the
+# WAL of that was safe, these would have each other's pages.
+for my $point (grep { /^live_|^root_written|^publish_flipped/ } @points)
+{
+	prepare();
+	my $victim = $f->session;
+	my $writer = $f->{s}->value("SELECT pid FROM pg_stat_activity WHERE backend_type = 'walwriter'");
+
+	$f->{s}->value('CHECKPOINT');
+	kill 'STOP', $writer;
+	$victim->value('SET synchronous_commit = off');
+	for (1 .. 4)
+	{
+		$victim->value("SELECT add(40, 'small'), drop_some(40)");
+		$victim->value("SELECT skipidx_flush('docs_v') \\g /dev/null\n");
+		$victim->value("SELECT skipidx_merge('docs_v', 1) \\g /dev/null\n");
+	}
+	my $rows = $victim->value("SELECT counts('seq')");
+
+	$victim->value("SELECT add(40, 'small')");
+	$f->mark;
+	$f->arm($victim, $point, 'kill');
+	$victim->raw("SELECT skipidx_flush('docs_v') \\g /dev/null\nSELECT skipidx_merge('docs_v', 1) \\g /dev/null\n");
+	$victim->close;
+	kill 'CONT', $writer;
+	is($f->reached($point, 'kill'), 1, "$point, WAL lost: reached");
+	$f->recover;
+	$f->agrees("$point, WAL lost", $all ? 2 : 6);
+	$lost++ if $f->{s}->value("SELECT counts('seq')") eq $rows;
+	$f->{s}->value("SELECT skipidx_flush('docs_v'); SELECT skipidx_merge('docs_v', 1)");
+	$f->agrees("$point, WAL lost, merged", 0);
+}
+cmp_ok($lost, '>', 0, 'WAL was lost');
+
 # ---- an error that is caught, in a transaction that goes on ----
 
 for my $point (grep { /^live_|^flush_built|^publish_locked|^publish_carried/ } @points)
@@ -277,6 +326,9 @@ $f->{s}->value('SELECT drop_some(100); VACUUM docs');
 $f->{s}->value("SELECT skipidx_flush('docs_v'); SELECT skipidx_merge('docs_v', 1)");
 $f->{s}->value('VACUUM (INDEX_CLEANUP ON) docs');
 $f->exact('the end');
+is(left_behind(), 0, 'the end: no operation is left');
+diag($f->{s}->value("SELECT pg_relation_size('docs_v')"));
+diag($f->{s}->value("SELECT sum(pages) FROM skipidx_segments('docs_v') WHERE kind = 'segment'"));
 $f->agrees('the end', 1);
 unlike(slurp_file($node->logfile), qr/PANIC|inconsistent page|TRAP/, 'nothing else in the log');
 note "$cases cases";

@@ -9,6 +9,10 @@
  */
 #include "unit_golden.h"
 
+/* The readers of segments need a server, the writers do not need them. */
+#define SKX_SEGMENT_SEGMENT_H
+typedef struct SkxSegment SkxSegment;
+
 #include "../../src/skiplist/skiplist_writer.c"
 #include "../../src/segment/segment_dict_writer.c"
 #include "../../src/segment/segment_documents_writer.c"
@@ -16,6 +20,14 @@
 #include "format/format_check.h"
 
 #define MAX_PAGES	64
+
+/* Stands in for that of segment_plane.c: keeps its pages. */
+struct SkxPlaneWriter
+{
+	uint8		plane;
+	uint32		npages;
+	char	   *pages[MAX_PAGES];
+};
 
 MemoryContext CurrentMemoryContext;
 
@@ -40,7 +52,7 @@ unit_page(uint32 ordinal, uint8 kind)
 	return page;
 }
 
-/* Stands in for segment_plane.c: keeps the sealed pages in the plane. */
+/* Seals as segment_plane.c does. */
 void
 skx_segment_plane_put(void *arg, uint32 ordinal, char *from, uint32 used)
 {
@@ -59,7 +71,6 @@ unit_start(SkxPlaneWriter *plane, uint8 kind)
 {
 	memset(plane, 0, sizeof(*plane));
 	plane->plane = kind;
-	plane->pages = calloc(MAX_PAGES, sizeof(char *));
 }
 
 /* A page with the given content, as mutable pages are written. */
@@ -459,14 +470,14 @@ test_node_table(void)
 static void
 test_positions(void)
 {
-	SkxPositionsWriter w;
+	SkxPositionsWriter *w;
 	SkxPlaneWriter plane;
 	SkxPositionAddress marks[2];
 	uint32		i;
 
 	unit_start(&plane, SKX_PLANE_POSITIONS);
-	skx_segment_positions_init(&w, &plane);
-	skx_segment_positions_mark(&w, &marks[0]);
+	w = skx_segment_positions_begin(&plane);
+	skx_segment_positions_mark(w, &marks[0]);
 	for (i = 0; i < 10000; i++)
 	{
 		uint16		positions[3];
@@ -474,13 +485,13 @@ test_positions(void)
 		positions[0] = i * 31 % 5000;
 		positions[1] = positions[0] + 1 + i % 300;
 		positions[2] = (positions[1] + 7) | (i % 50 == 0 ? 0xC000 : 0);
-		skx_segment_positions_add(&w, positions, 1 + i % 3);
+		skx_segment_positions_add(w, positions, 1 + i % 3);
 	}
-	skx_segment_positions_close(&w);
-	skx_segment_positions_mark(&w, &marks[1]);
-	skx_segment_positions_add(&w, (const uint16 *) "a", 1);
-	skx_segment_positions_close(&w);
-	skx_segment_positions_end(&w);
+	skx_segment_positions_close(w);
+	skx_segment_positions_mark(w, &marks[1]);
+	skx_segment_positions_add(w, (const uint16 *) "a", 1);
+	skx_segment_positions_close(w);
+	skx_segment_positions_end(w);
 	CHECK(marks[0].page == 0 && marks[0].offset == SKX_PAGE_START);
 	CHECK(marks[1].page == plane.npages - 1 && marks[1].index == 0);
 	for (i = 0; i < plane.npages; i++)
