@@ -7,6 +7,7 @@
 #   make test               all tests, with all of their set-up (see README.md)
 #   make demo               a tour on real text, with all of its set-up
 #   make test-versions      the tests on other server versions, in chroots
+#   make test-upgrade       pg_upgrade from this server version to a newer one
 #   make test-faults        crashes, replicas and concurrency, at length
 #   make tidy unit fuzz     the parts that need no server
 #   make bench-boolean bench-insert    measurements, see bench/README.md
@@ -59,7 +60,7 @@ clean:
 	rm -rf $(EXTRA_CLEAN)
 endif
 
-.PHONY: tidy unit fuzz demo test test-versions bench-boolean test-faults bench-insert
+.PHONY: tidy unit fuzz demo test test-upgrade test-versions bench-boolean test-faults bench-insert
 
 tidy:
 	@sh test/tidy/tidy.sh
@@ -78,6 +79,9 @@ test:
 
 test-versions:
 	@bash test/setup/test_versions.sh
+
+test-upgrade:
+	@bash test/setup/test_upgrade.sh
 
 test-faults:
 	@bash test/setup/test_faults.sh

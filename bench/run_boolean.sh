@@ -3,30 +3,18 @@
 # installs skipidx, then measures each corpus in a private cluster of its own
 # and prints the report; see README.md beside it.
 #
-#   SKIPIDX_CORPORA      where the corpora are (default ../shared/corpora)
-#   SKIPIDX_BENCH_CACHE  where they are kept decompressed
 #   BENCH_CORPORA        which of them (default "simplewiki enwiki_1m"),
 #                        or "generated"
 #   BENCH_ENGINES        default "gin rum skipidx"
-#   BENCH_INSTALL=no     measure the skipidx that is installed already
-#   BENCH_RESULTS        where the JSON goes (default bench/results)
-# and the options of boolean/corpus.sh.
+# and the options of boolean/corpus.sh and prepare.sh.
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
 root=$(cd "$here/.." && pwd)
 . "$root/test/setup/cluster.sh"
+. "$here/prepare.sh"
 
-corpora_dir=${SKIPIDX_CORPORA:-$root/../shared/corpora}
-cache=${SKIPIDX_BENCH_CACHE:-${XDG_CACHE_HOME:-${HOME:-/tmp}/.cache}/skipidx-bench}
-results=${BENCH_RESULTS:-$here/results}
 BENCH_ENGINES=${BENCH_ENGINES:-gin rum skipidx}
 BENCH_SHARED_BUFFERS=${BENCH_SHARED_BUFFERS:-2GB}
-BENCH_SEED=${BENCH_SEED:-1}
-BENCH_ROWS=${BENCH_ROWS:-150000}	# of the generated corpus
-
-work=$(mktemp -d "${TMPDIR:-/tmp}/skipidx-bench.XXXXXX") || exit 1
-trap 'rm -rf "$work"' EXIT
-trap 'exit 130' HUP INT TERM
 
 measures() { case " $BENCH_ENGINES " in *" $1 "*) true ;; *) false ;; esac; }
 
@@ -52,42 +40,6 @@ choose_engines() {
 		kept="$kept $name"
 	done
 	BENCH_ENGINES=${kept# }
-}
-
-install_skipidx() {
-	[ "${BENCH_INSTALL:-yes}" = yes ] || return 0
-	mkdir "$work/tree" && copy_tree "$root" "$work/tree" &&
-		make -s -C "$work/tree" -j"$(nproc)" with_llvm=no >"$work/build.log" 2>&1 &&
-		as_root make -s -C "$work/tree" with_llvm=no install >>"$work/build.log" 2>&1 ||
-		{ cat "$work/build.log"; return 1; }
-}
-
-# unpack NAME: decompressed into the cache once; sets text and queries
-unpack() {
-	local packed=$corpora_dir/$1.tsv.xz bytes
-	text=$cache/$1.tsv
-	queries=$corpora_dir/queries/${1%_1m}.q
-	[ -r "$packed" ] && [ -r "$queries" ] || return 1
-	bytes=$(xz --robot -l "$packed" | awk '$1 == "totals" { print $5 }')
-	if [ "$(stat -c %s "$text" 2>/dev/null)" != "$bytes" ]; then
-		say "bench: decompressing $1"
-		mkdir -p "$cache" && xz -dc "$packed" >"$text.$$" &&
-			mv "$text.$$" "$text" || { rm -f "$text.$$"; return 1; }
-	fi
-}
-
-generate() {
-	text=$work/generated.tsv
-	queries=$work/generated.q
-	say "bench: generating $BENCH_ROWS rows, seed $BENCH_SEED"
-	python3 "$here/gen_corpus.py" "$BENCH_ROWS" "$BENCH_SEED" "$text" "$queries"
-}
-
-# version_of_tree: the commit, with + where the tree differs from it
-version_of_tree() {
-	local git="git -c safe.directory=* -C $root"
-	echo "$(set -f; $git rev-parse --short HEAD 2>/dev/null)$(set -f
-		[ -z "$($git status --porcelain -- src sql Makefile 2>/dev/null)" ] || echo +)"
 }
 
 # run_corpus NAME TEXT QUERIES

@@ -212,8 +212,10 @@ SELECT skipidx_merge('flush_small_body');
 ROLLBACK;
 CREATE ROLE regress_skipidx_other;
 SET ROLE regress_skipidx_other;
+\set VERBOSITY sqlstate
 SELECT skipidx_flush('flush_small_body');
 SELECT skipidx_merge('flush_small_body');
+\set VERBOSITY default
 RESET ROLE;
 ALTER TABLE flush_small OWNER TO regress_skipidx_other;
 SET ROLE regress_skipidx_other;

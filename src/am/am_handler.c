@@ -38,7 +38,7 @@ skx_am_capabilities(IndexAmRoutine *am)
 	am->amcaninclude = false;
 	am->amusemaintenanceworkmem = true;
 	am->amparallelvacuumoptions =
-		VACUUM_OPTION_PARALLEL_BULKDEL | VACUUM_OPTION_PARALLEL_COND_CLEANUP;
+		VACUUM_OPTION_PARALLEL_BULKDEL | VACUUM_OPTION_PARALLEL_CLEANUP;
 	am->amkeytype = InvalidOid;
 }
 

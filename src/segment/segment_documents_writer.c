@@ -140,14 +140,17 @@ skx_segment_documents_reserve(SkxDocumentsWriter *docs, uint32 ndocs,
 							  bool keep_norms)
 {
 	Assert(docs->ndocs == 0);
-	pfree(docs->norms);
-	docs->norms = NULL;
-	docs->norms_size = keep_norms ? Max(ndocs, 1) : 0;
-	if (keep_norms)
-		docs->norms = MemoryContextAllocHuge(CurrentMemoryContext,
-											 docs->norms_size);
-	else
+	if (!keep_norms)
+	{
+		pfree(docs->norms);
+		docs->norms = NULL;
 		docs->norm_page = palloc0(BLCKSZ);
+	}
+	else if (ndocs > docs->norms_size)
+	{
+		docs->norms_size = ndocs;
+		docs->norms = repalloc_huge(docs->norms, docs->norms_size);
+	}
 }
 
 /* Writes the page of norms that ends with the last document. */

@@ -46,8 +46,8 @@ skx_segment_map_spill(SkxMergeMap *map, Size memory)
 	map->npages = (map->ndocs + SKX_MAP_PAGE - 1) / SKX_MAP_PAGE;
 	map->places = palloc(map->npages * sizeof(uint32));
 	map->nslots = Max(Min(memory / BLCKSZ, map->npages), 1);
-	map->slots = MemoryContextAllocHuge(CurrentMemoryContext,
-										(Size) map->nslots * BLCKSZ);
+	map->slots = palloc_extended((Size) map->nslots * BLCKSZ,
+								 MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
 	map->tags = palloc0(map->nslots * sizeof(uint32));
 }
 

@@ -87,7 +87,8 @@ skx_segment_positions_next(SkxList *list, const uint8 **end)
 									   list->pos_page, &list->pos_ref);
 	uint16		lower = ((const PageHeaderData *) page)->pd_lower;
 
-	if (list->keep && list->pos_page + SKX_POSITIONS_AHEAD >= list->pos_ahead)
+	if (list->keep && list->pos_page + SKX_POSITIONS_AHEAD >= list->pos_ahead &&
+		list->pos_ahead < list->seg->planes[SKX_SEGMENT_POSITIONS].npages)
 		skx_segment_positions_ahead(list);
 
 	if (list->pos_offset >= lower)

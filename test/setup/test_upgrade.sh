@@ -25,7 +25,7 @@ fi
 # libraries that the chroot does not have under the same names; a server finds
 # its files from where its program is
 old_server() {
-	local chroot=$1 to=$1/opt/skipidx-old from lib share build
+	local chroot=$1 to=$1/opt/skipidx-old from lib share build file
 	lib=$("$PG_CONFIG" --pkglibdir)
 	share=$("$PG_CONFIG" --sharedir)
 	from=$(dirname "$("$PG_CONFIG" --bindir)")
@@ -48,18 +48,19 @@ old_server() {
 	old_install=/opt/skipidx-old$from
 }
 
+work=
 upgrade() {
-	local work
 	old_server "$CHROOT" || return 1
 	work=$(tree_in_chroot "$root" "$CHROOT") || return 1
-	trap 'rm -rf "$work" "$CHROOT/opt/skipidx-old" "$CHROOT/etc/ld.so.conf.d/skipidx-old.conf"' RETURN
 	inside "$CHROOT" env SKX_SUITES=610_upgrade SKX_OLD_INSTALL="$old_install" CI="${CI:-}" \
 		bash "${work#"$CHROOT"}/test/setup/server_tests.sh"
 }
 
 export_proxies
 report_begin
+trap '[ -z "$CHROOT" ] || rm -rf ${work:+"$work"} "$CHROOT/opt/skipidx-old" "$CHROOT/etc/ld.so.conf.d/skipidx-old.conf"' EXIT
 bash "$here/packages.sh" build versions || exit 1
 PG_CONFIG=$(find_pg_config) || exit 1
+CHROOT=
 need_chroot "$NEW" && report_step "upgrade to $NEW" upgrade
 report_end upgrade
