@@ -14,7 +14,6 @@
  */
 #include "postgres.h"
 
-#include "access/transam.h"
 #include "compat/compat.h"
 #include "format/format_check.h"
 #include "inspect/inspect_internal.h"

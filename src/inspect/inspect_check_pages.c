@@ -16,7 +16,7 @@
 #include "utils/memutils.h"
 
 /* Reads of a page that nobody needs before it counts as damaged. */
-#define SKX_INSPECT_ATTEMPTS	10
+#define SKX_INSPECT_ATTEMPTS	7
 
 void
 skx_inspect_page_alloc(SkxCheckPage *page)
@@ -112,7 +112,7 @@ skx_inspect_page_whole(SkxCheck *check, BlockNumber block)
 		bool		resident;
 
 		if (attempt > 0)
-			pg_usleep(1000L << attempt);
+			pg_usleep(500L << attempt);
 		resident = skx_inspect_page_get(check, block, &check->page);
 		what = skx_inspect_page_strange(check, check->page.data);
 		if (what != NULL)

@@ -157,6 +157,7 @@ skx_inspect_view(SkxCheck *check)
 	check->file_pages = RelationGetNumberOfBlocks(check->index);
 	skx_inspect_page_sound(check, SKX_META_BLOCK);
 	skx_manifest_meta(check->index, &meta);
+	check->file_pages = RelationGetNumberOfBlocks(check->index);
 	skx_inspect_page_copy(check, SKX_META_BLOCK, check->page.data);
 	what = skx_format_check_meta(check->page.data);
 	if (what != NULL)

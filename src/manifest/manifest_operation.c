@@ -72,29 +72,19 @@ skx_manifest_unlock(Relation rel)
 	UnlockPage(rel, SKX_META_BLOCK, ExclusiveLock);
 }
 
-/*
- * Drops the operations whose backends have gone, which for `mine` the caller
- * knows; returns how many.
- */
-static int
-skx_manifest_drop_orphans(SkxDraft *draft, uint32 mine)
+/* Drops what operations of that kind left; the caller has its lock. */
+static bool
+skx_manifest_drop_orphans(SkxDraft *draft, uint32 kind)
 {
-	int			dropped = 0;
+	bool		dropped = false;
 	int			i;
 
 	for (i = draft->noperations - 1; i >= 0; i--)
 	{
-		SkxDiskOperation op = draft->operations[i];
-
-		if (op.kind != mine)
-		{
-			/* Who holds the metapage's lock cannot be racing with its begin */
-			if (!skx_manifest_operation_lock(draft->rel, op.kind, false))
-				continue;
-			skx_manifest_operation_unlock(draft->rel, op.kind);
-		}
-		skx_manifest_draft_drop(draft, op.segment);
-		dropped++;
+		if (draft->operations[i].kind != kind)
+			continue;
+		skx_manifest_draft_drop(draft, draft->operations[i].segment);
+		dropped = true;
 	}
 	return dropped;
 }
@@ -274,30 +264,59 @@ skx_manifest_end(SkxOperation *op)
 	pfree(op);
 }
 
-bool
-skx_manifest_tidy(Relation rel)
+/* Could inserts do with more in the pool, and could a flip put it there? */
+static bool
+skx_manifest_pool_low(const SkxDraft *draft)
 {
-	SkxDraft   *draft;
-	bool		any;
-	uint64		npages = 0;
+	const SkxDiskMeta *meta = &draft->view->meta;
+	uint64		reusable = 0;
 	uint64		pooled = 0;
 	int			i;
 
+	for (i = 0; i < meta->npool; i++)
+		pooled += meta->pool[i].npages;
+	for (i = 0; i < draft->nextents; i++)
+	{
+		if (draft->extents[i].reusable)
+			reusable += draft->extents[i].e.npages;
+	}
+	return pooled < draft->pool_target / 2 &&
+		reusable >= draft->pool_target / 2;
+}
+
+/*
+ * The operations' locks come first: no other lock but the relation extension
+ * lock may be asked for while one holds a page lock.
+ */
+bool
+skx_manifest_tidy(Relation rel)
+{
+	bool		locked[SKX_OPERATION_MERGE + 1];
+	bool		any = false;
+	SkxDraft   *draft;
+	uint32		kind;
+
+	for (kind = SKX_OPERATION_FLUSH; kind <= SKX_OPERATION_MERGE; kind++)
+		locked[kind] = skx_manifest_operation_lock(rel, kind, false);
 	skx_manifest_lock(rel, true);
 	draft = skx_manifest_draft(rel);
-	any = skx_manifest_drop_orphans(draft, 0) > 0;
-	for (i = 0; i < draft->view->meta.npool; i++)
-		pooled += draft->view->meta.pool[i].npages;
-	for (i = 0; i < draft->nextents; i++)
-		npages += draft->extents[i].reusable ? draft->extents[i].e.npages : 0;
-	if (pooled < draft->pool_target / 2 && npages >= draft->pool_target / 2)
-		any = true;
-	if (any)
+	for (kind = SKX_OPERATION_FLUSH; kind <= SKX_OPERATION_MERGE; kind++)
+	{
+		if (locked[kind] && skx_manifest_drop_orphans(draft, kind))
+			any = true;
+	}
+	if (any || skx_manifest_pool_low(draft))
 	{
 		skx_manifest_draft_flip(draft);
 		SKX_FAULT(SKX_FAULT_TIDY_DONE);
+		any = true;
 	}
 	skx_manifest_draft_free(draft);
 	skx_manifest_unlock(rel);
+	for (kind = SKX_OPERATION_FLUSH; kind <= SKX_OPERATION_MERGE; kind++)
+	{
+		if (locked[kind])
+			skx_manifest_operation_unlock(rel, kind);
+	}
 	return any;
 }

@@ -54,8 +54,8 @@ typedef struct SkxOperation
  * allocate gives consecutive, aligned blocks and reserves more when it must;
  * give_back returns pages that stayed unused.  end releases the operation's
  * lock; if nothing was published it first tries to return the reservation,
- * which otherwise is left to the next operation.  After an error nothing need
- * be called.
+ * which otherwise is left to the next operation of its kind.  After an error
+ * nothing need be called.
  */
 extern SkxOperation *skx_manifest_begin(Relation rel, uint32 kind,
 										uint32 nblocks,

@@ -44,9 +44,9 @@ FROM generate_series(1, 40000) i, generate_series(1, 50) p GROUP BY i;
 INSERT INTO docs SELECT 40000 + i, ('s' || i || ':1 s' || i + 1 || ':2')::tsvector
 FROM generate_series(1, 4000) i;
 CREATE INDEX docs_v ON docs USING skipidx (v) WITH (block_size = '16kB');
-INSERT INTO docs SELECT 50000 + i, v FROM docs, generate_series(1, 2) i WHERE id <= 400;
+INSERT INTO docs SELECT 50000 + id, v FROM docs WHERE id <= 100;
 SELECT skipidx_flush('docs_v');
-INSERT INTO docs SELECT 60000 + id, v FROM docs WHERE id <= 400;
+INSERT INTO docs SELECT 60000 + id, v FROM docs WHERE id <= 50;
 SELECT skipidx_flush('docs_v');
 SELECT skipidx_merge('docs_v', 2);
 INSERT INTO docs VALUES (100000, 'w1:1 pending:2');

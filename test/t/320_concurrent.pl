@@ -119,7 +119,8 @@ cmp_ok($looks, '>', 20, 'there was something to see');
 
 my $s = $readers[0];
 
-cmp_ok($s->value("SELECT deleted FROM skipidx_stats('docs_v')"), '>', 500, 'documents came and went');
+cmp_ok($s->value("SELECT max(segment) FROM skipidx_segments('docs_v')"), '>', 10,
+	'VACUUM has flushed and merged');
 is($s->raw(q{SELECT skipidx_check('docs_v', true)}), '', 'skipidx_check');
 # Autovacuum may be merging.
 ok($node->poll_query_until('postgres', 'SELECT pinned = 0 FROM skipidx_cache()'),
