@@ -5,7 +5,9 @@
  * Segments fall into tiers by what is live in them, each tier eight times the
  * one below.  Eight of a tier become one, which belongs to the next tier or
  * nearly so: hence a document is written once or twice a tier, and at most
- * seven segments a tier are left.  A segment with many deleted documents is
+ * seven segments a tier are left.  Where more have gathered, as many as one
+ * merge takes become one at once, so that a backlog is not written tier by
+ * tier.  A segment with many deleted documents is
  * written anew for their sake alone.
  *
  * Each choice leaves fewer segments, or as many and fewer with many deletes;
@@ -26,9 +28,6 @@
  */
 #define SKX_POLICY_TIER_BYTES	(64 * 1024)
 #define SKX_POLICY_TIER_RATIO	8
-
-/* A merge by tiers has so many inputs at most. */
-#define SKX_POLICY_TIER_INPUTS	16
 
 /* Deletes are many when they are more than one document in so many. */
 #define SKX_POLICY_MANY			5
@@ -160,7 +159,7 @@ skx_maint_policy_purge(const SkxPolicySegment *segments, int n,
 	{
 		to = skx_maint_policy_tier_end(segments, n, from);
 		taken = skx_maint_policy_take(segments, from, to,
-									  SKX_POLICY_TIER_INPUTS, true, limits,
+									  SKX_POLICY_INPUTS_MAX, true, limits,
 									  chosen);
 		if (taken > 0)
 			return taken;
@@ -184,7 +183,7 @@ skx_maint_policy_tiers(SkxPolicySegment *segments, int n,
 		if (to - from < SKX_POLICY_FAN)
 			continue;
 		taken = skx_maint_policy_take(segments, from, to,
-									  SKX_POLICY_TIER_INPUTS, false, limits,
+									  SKX_POLICY_INPUTS_MAX, false, limits,
 									  chosen);
 		if (taken > 1)
 			return taken;

@@ -135,7 +135,7 @@ sub written
 
 # Without a cache each look at a page is one at the file or at shared buffers.
 my $node = skx_node('replace', streaming => 1, extra => ['--data-checksums'],
-	conf => "bgwriter_lru_maxpages = 0\nallow_in_place_tablespaces = on\nskipidx.cache_size = 0\n");
+	conf => "bgwriter_lru_maxpages = 0\nwal_keep_size = 4GB\nallow_in_place_tablespaces = on\nskipidx.cache_size = 0\n");
 
 $node->safe_psql('postgres', $fixture);
 $node->backup('start');
@@ -220,15 +220,14 @@ right_in_file($node, 'file_copy', 'docs', 'copied by file_copy, in the file');
 $s = skx_session($node, 'postgres');
 right($s, 'docs', 'original, in the file');
 
-# ---- read into shared buffers and checkpointed while it is written ----
+# ---- read into few shared buffers and written from there meanwhile ----
 
 {
-	my $reader = skx_session($node, 'postgres');
-	my $checkpoints = skx_session($node, 'postgres');
-	my $until = time + 6;
-	my $rounds = 0;
+	my $crowded = skx_node('crowded', extra => ['--data-checksums'],
+		conf => "shared_buffers = 2MB\nskipidx.cache_size = 0\n");
 
-	$reader->value(<<'SQL');
+	$crowded->safe_psql('postgres', $fixture);
+	$crowded->safe_psql('postgres', <<'SQL');
 CREATE PROCEDURE keep_reading(seconds float8) LANGUAGE plpgsql AS $$
 DECLARE
 	stop timestamptz := clock_timestamp() + seconds * interval '1 s';
@@ -239,22 +238,32 @@ BEGIN
 	END LOOP;
 END $$;
 SQL
+	my $w = skx_session($crowded, 'postgres');
+	my $reader = skx_session($crowded, 'postgres');
+	my $checkpoints = skx_session($crowded, 'postgres');
+	my $until = time + 6;
+	my ($rounds, $damaged) = (0, '');
+
+	table($w, 'docs', '');
+	round($w, 'docs') for 1 .. 3;
 	$reader->start('CALL keep_reading(6)');
-	$checkpoints->start(join "\n", map { "CHECKPOINT; SELECT pg_sleep(0.05);" } 1 .. 40);
-	while (time < $until)
+	$checkpoints->start(join "\n", map { "CHECKPOINT; SELECT pg_sleep(0.2);" } 1 .. 25);
+	while (time < $until && $damaged eq '')
 	{
-		round($s, 'docs');
+		round($w, 'docs');
+		$damaged = $w->raw("SELECT skipidx_check('docs_v', true)");
 		$rounds++;
 	}
+	is($damaged, '', 'whole while it is read');
+	cmp_ok($rounds, '>', 3, "$rounds rounds meanwhile");
 	is($reader->finish, '', 'the tool has read');
 	$checkpoints->finish;
-	cmp_ok($rounds, '>', 3, "$rounds rounds meanwhile");
-	right($s, 'docs', 'read while written');
-	$_->close for $reader, $checkpoints;
-	$s->value('CHECKPOINT');
-	$s->close;
-	right_in_file($node, 'postgres', 'docs', 'read while written, in the file');
-	$s = skx_session($node, 'postgres');
+	right($w, 'docs', 'read while written');
+	$w->value('CHECKPOINT');
+	$_->close for $reader, $checkpoints, $w;
+	right_in_file($crowded, 'postgres', 'docs', 'read while written, in the file');
+	$crowded->stop;
+	command_ok([ 'pg_checksums', '--check', '-D', $crowded->data_dir ], 'read while written: pg_checksums');
 }
 
 # ---- a standby, and what it was promoted to ----

@@ -206,8 +206,6 @@ for my $other (qw(docs_w docs_v))
 	my $index = $other eq 'docs_w' ? 'docs_v' : 'docs_w';
 
 	is($s->raw("SELECT skipidx_check('$index', true)"), '', "$index: skipidx_check");
-	cmp_ok($s->value("SELECT deleted + pending_docs FROM skipidx_stats('$index')"), '>', 0, "$index: was used")
-	  if $index eq 'docs_v' && $seconds < 10;
 	$s->value("BEGIN; DROP INDEX $other");
 	for my $mode (@modes)
 	{

@@ -259,7 +259,7 @@ test_tiers(void)
 	for (i = 0; i < 100; i++)
 		life_add(life, 10 * KB, 1, 0);
 	CHECK(skx_maint_policy_tiers(life->segments, life->n, &life->limits,
-								 chosen) == 16);
+								 chosen) == SKX_POLICY_INPUTS_MAX);
 	free(life);
 }
 
