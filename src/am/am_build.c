@@ -79,6 +79,8 @@ typedef struct SkxBuild
 	BlockNumber nwritable;		/* the file is this long */
 	SkxDiskExtent *extents;
 	int			nextents;
+	SkxDiskPoolExtent pool[SKX_META_POOL];
+	int			npool;
 } SkxBuild;
 
 /*
@@ -351,53 +353,65 @@ skx_am_build_extent_order(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* Forgets the smallest extent: its pages are lost until a rebuild. */
+/* Moves the longest extent from the root to the pool. */
 static void
-skx_am_build_drop_extent(SkxBuild *b)
+skx_am_build_pool_extent(SkxBuild *b)
 {
-	int			least = 0;
+	int			most = 0;
 	int			i;
 
+	if (b->nextents == 0 || b->npool == SKX_META_POOL)
+		ereport(ERROR,
+				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+				 errmsg("index \"%s\" would have too many segments",
+						RelationGetRelationName(b->index)),
+				 errhint("Increase maintenance_work_mem or the index's block_size.")));
 	for (i = 1; i < b->nextents; i++)
 	{
-		if (b->extents[i].npages < b->extents[least].npages)
-			least = i;
+		if (b->extents[i].npages > b->extents[most].npages)
+			most = i;
 	}
-	b->extents[least] = b->extents[--b->nextents];
+	b->pool[b->npool].block = b->extents[most].block;
+	b->pool[b->npool].npages = b->extents[most].npages;
+	b->npool++;
+	b->extents[most] = b->extents[--b->nextents];
+}
+
+/*
+ * Pages of the head, whole blocks.  What it does not need of those that were
+ * kept for it is free, and may itself need room in the root.
+ */
+static void
+skx_am_build_fit_head(SkxBuild *b, SkxManifestNew *m)
+{
+	uint32		reserved = TYPEALIGN(b->block_pages, SKX_HEAD_PAGES);
+	uint32		used;
+
+	for (m->nextents = b->nextents;
+		 skx_manifest_new_pages(m) > reserved;
+		 m->nextents = b->nextents)
+		skx_am_build_pool_extent(b);
+	used = TYPEALIGN(b->block_pages, skx_manifest_new_pages(m));
+	if (used == reserved)
+		return;
+	skx_am_build_give_back(b, used, reserved - used);
+	for (m->nextents = b->nextents;
+		 TYPEALIGN(b->block_pages, skx_manifest_new_pages(m)) > used;
+		 m->nextents = b->nextents)
+		skx_am_build_pool_extent(b);
 }
 
 /* Writes the head of the file, which names the segments, and syncs it all. */
 static void
 skx_am_build_head(SkxBuild *b)
 {
-	uint32		reserved = TYPEALIGN(b->block_pages, SKX_HEAD_PAGES);
 	SkxManifestNew m = {0};
-	uint32		used;
 
 	m.incarnation = b->incarnation;
 	m.block_size = b->options.block_size;
 	m.next_segment = b->nsegments + 1;
 	m.nsegments = b->nsegments;
-	for (;;)
-	{
-		m.nextents = b->nextents;
-		if (skx_manifest_new_pages(&m) <= reserved)
-			break;
-		if (b->nextents == 0)
-			ereport(ERROR,
-					(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
-					 errmsg("index \"%s\" would have too many segments",
-							RelationGetRelationName(b->index)),
-					 errhint("Increase maintenance_work_mem or the index's block_size.")));
-		skx_am_build_drop_extent(b);
-	}
-	/* blocks of the head that it does not need after all */
-	used = TYPEALIGN(b->block_pages, skx_manifest_new_pages(&m));
-	if (used < reserved)
-		skx_am_build_give_back(b, used, reserved - used);
-	m.nextents = b->nextents;
-	if (TYPEALIGN(b->block_pages, skx_manifest_new_pages(&m)) != used)
-		m.nextents--;
+	skx_am_build_fit_head(b, &m);
 	qsort(b->segments, b->nsegments, sizeof(SkxDiskSegmentRef),
 		  skx_am_build_segment_order);
 	qsort(b->extents, m.nextents, sizeof(SkxDiskExtent),
@@ -405,6 +419,8 @@ skx_am_build_head(SkxBuild *b)
 	m.nblocks = b->nblocks;
 	m.segments = b->segments;
 	m.extents = b->extents;
+	m.npool = b->npool;
+	m.pool = b->pool;
 	skx_manifest_create(b->index, &m);
 	SKX_FAULT(SKX_FAULT_BUILD_HEAD_WRITTEN);
 	skx_blkio_new_sync(b->index);

@@ -80,8 +80,10 @@ typedef struct SkxManifestNew
 								 * whole blocks */
 	int			nsegments;
 	int			nextents;
+	int			npool;			/* at most SKX_META_POOL */
 	const SkxDiskSegmentRef *segments;	/* largest first */
-	const SkxDiskExtent *extents;
+	const SkxDiskExtent *extents;	/* free, by block */
+	const SkxDiskPoolExtent *pool;	/* free, too */
 } SkxManifestNew;
 
 /*

@@ -81,6 +81,9 @@ skx_manifest_head_meta(SkxHead *head)
 	meta->root = SKX_META_BLOCK + 1;
 	meta->next_segment = m->next_segment;
 	meta->nblocks = m->nblocks;
+	meta->npool = m->npool;
+	if (m->npool > 0)
+		memcpy(meta->pool, m->pool, m->npool * sizeof(SkxDiskPoolExtent));
 }
 
 static void

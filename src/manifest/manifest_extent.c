@@ -104,6 +104,7 @@ skx_manifest_take_extent(Relation rel, uint32 npages, BlockNumber previous,
 	Buffer		last = InvalidBuffer;
 	BlockNumber block;
 	GenericXLogState *xlog;
+	char	   *page;
 
 	metabuf = skx_manifest_buffer(rel, skx_format_trailer(BufferGetPage(owner))
 								  ->incarnation, SKX_META_BLOCK,
@@ -123,11 +124,12 @@ skx_manifest_take_extent(Relation rel, uint32 npages, BlockNumber previous,
 		meta.nblocks = block + npages;
 	}
 
+	/* Replay locks pages in the order in which they are registered. */
 	xlog = GenericXLogStart(rel);
-	memcpy((char *) GenericXLogRegisterBuffer(xlog, metabuf, 0) +
-		   SKX_PAGE_START, &meta, sizeof(meta));
-	apply((char *) GenericXLogRegisterBuffer(xlog, owner, 0), block, npages,
-		  arg);
+	page = (char *) GenericXLogRegisterBuffer(xlog, owner, 0);
+	apply(page, block, npages, arg);
+	page = (char *) GenericXLogRegisterBuffer(xlog, metabuf, 0);
+	memcpy(page + SKX_PAGE_START, &meta, sizeof(meta));
 	skx_manifest_empty(xlog, first, meta.incarnation, npages, previous);
 	if (BufferIsValid(last))
 		skx_manifest_empty(xlog, last, meta.incarnation, 0,

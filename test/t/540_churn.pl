@@ -3,7 +3,8 @@
 # beside them.  Every answer is that of its snapshot.
 #
 # Writers never change how many rows a group has, so readers know what they
-# must count; and they ask the sequential scan in the same snapshot as well.
+# must count; and they ask the sequential scan in the same snapshot as well.  So
+# do readers on a standby, where replay takes no heavyweight lock of the index.
 #
 # SKX_CHURN_SECONDS: how long, 8 by default.
 
@@ -12,14 +13,15 @@ use warnings;
 use FindBin;
 use lib "$FindBin::RealBin/lib";
 use PostgreSQL::Test::Utils;
+use PostgreSQL::Test::Cluster;
 use SkipidxTest qw(skx_node skx_session skx_seed);
 use Test::More;
 use Time::HiRes qw(time sleep);
 
 my $seconds = $ENV{SKX_CHURN_SECONDS} // 8;
 my $seed = skx_seed(540);
-my $node = skx_node('churn', extra => ['--data-checksums'],
-	conf => "skipidx.cache_size = 2MB\nmax_prepared_transactions = 10\n"
+my $node = skx_node('churn', streaming => 1, extra => ['--data-checksums'],
+	conf => "wal_keep_size = 2GB\nmax_standby_streaming_delay = 20ms\nskipidx.cache_size = 2MB\nmax_prepared_transactions = 10\n"
 	  . "autovacuum = on\nautovacuum_naptime = 1\ndeadlock_timeout = 200ms\n"
 	  . "autovacuum_vacuum_threshold = 200\nautovacuum_vacuum_scale_factor = 0\n"
 	  . "autovacuum_vacuum_insert_threshold = 200\nautovacuum_vacuum_insert_scale_factor = 0");
@@ -104,13 +106,18 @@ BEGIN
 END $$;
 SQL
 
+$node->backup('base');
+my $standby = PostgreSQL::Test::Cluster->new('standby');
+$standby->init_from_backup($node, 'base', has_streaming => 1);
+$standby->start;
+
 # A session that repeats a statement until the time is over, and counts.
 my $end = time + $seconds;
 
 sub forever
 {
 	my ($name, $next) = @_;
-	my $s = skx_session($node, 'postgres');
+	my $s = skx_session($name =~ /standby/ ? $standby : $node, 'postgres');
 
 	$s->value("SET client_min_messages = warning; SET statement_timeout = '120s'");
 	$s->start($next->());
@@ -130,6 +137,7 @@ my @loops = map { forever(@$_) } (
 			  . (rand() < 0.5 ? 'COMMIT' : 'ROLLBACK') . " PREPARED '$name';\n";
 		} ],
 	(map { [ "reader $_", sub { "SELECT look(" . int(rand 50) . ", '$modes[rand 2]', '$methods[rand 2]')" } ] } 1 .. 2),
+	(map { [ "standby $_", sub { "SELECT look(" . int(rand 50) . ", '$modes[rand 2]', '$methods[rand 2]')" } ] } 1 .. 2),
 	# One snapshot for two looks, with whatever happens between them
 	[ 'old reader', sub {
 			return "BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT counted('all', 'plain') = counted('all', 'seq') AS a \\gset\n"
@@ -146,13 +154,25 @@ my @loops = map { forever(@$_) } (
 			  . " WITH (block_size = '16kB', pending_limit = '128kB')";
 		} ]);
 
-# What may go wrong: the index that was named has been rebuilt meanwhile.
+# What may go wrong: the index that was named has been rebuilt meanwhile; a
+# standby needs pages that its reader needs too.
 sub harmless
 {
 	my ($loop, $text) = @_;
 
+	return $text =~ /^\S*\s*(ERROR:  40001: canceling statement|FATAL:  40001: terminating connection) due to conflict with recovery/
+	  if $loop->{name} =~ /standby/;
 	return $loop->{name} =~ /^(flush|merge|vacuum)$/
 	  && $text =~ /could not open relation with OID|does not exist|was concurrently dropped/;
+}
+
+sub note_answer
+{
+	my ($loop, $said) = @_;
+
+	return if $said eq '';
+	push @{ $loop->{ harmless($loop, $said) ? 'harmless' : 'wrong' } }, $said;
+	return;
 }
 
 # Reads answers as they come, so that a slow one holds nobody up.
@@ -162,12 +182,14 @@ while (time < $end + 1)
 
 	for my $loop (@loops)
 	{
-		my $said = $loop->{s}->ready;
+		my $said = $loop->{idle} ? undef : $loop->{s}->ready;
 
 		next unless defined $said;
 		$idle = 0;
 		$loop->{done}++;
-		push @{ $loop->{wrong} }, $said if $said ne '' && !harmless($loop, $said);
+		note_answer($loop, $said);
+		$loop->{s} = skx_session($standby, 'postgres')
+		  if $loop->{s}->gone && $loop->{name} =~ /standby/ && harmless($loop, $said);
 		if (time < $end && !$loop->{s}->gone)
 		{
 			$loop->{s}->start($loop->{next}->());
@@ -187,8 +209,9 @@ for my $loop (@loops)
 		my $said = $loop->{s}->finish;
 
 		$loop->{done}++;
-		push @{ $loop->{wrong} }, $said if $said ne '' && !harmless($loop, $said);
+		note_answer($loop, $said);
 	}
+	note "$loop->{name}: " . scalar(@{ $loop->{harmless} }) . ' harmless errors' if $loop->{harmless};
 	is(scalar(@{ $loop->{wrong} }), 0, "$loop->{name}: $loop->{done} times")
 	  or diag(join "\n", grep { defined } @{ $loop->{wrong} }[ 0 .. 4 ]);
 	cmp_ok($loop->{done}, '>=', $loop->{name} eq 'build' ? 1 : 5, "$loop->{name}: often enough");
@@ -197,6 +220,19 @@ for my $loop (@loops)
 # ---- afterwards ----
 
 my $s = $loops[0]{s};
+
+$node->wait_for_catchup($standby, 'replay', $node->lsn('insert'));
+{
+	my $r = skx_session($standby, 'postgres');
+
+	is($r->raw("SELECT skipidx_check('docs_v', true)"), '', 'standby: skipidx_check');
+	for my $mode (@modes)
+	{
+		is($r->value("SELECT wrong FROM (SELECT look(g, '$mode', 'buffered') AS wrong FROM generate_series(0, 49, 7) g OFFSET 0) l WHERE wrong <> ''"),
+			'', "standby: nothing lost, nothing invented, $mode");
+	}
+	$r->close;
+}
 
 is($s->value('SELECT count(*) FROM pg_prepared_xacts'), 0, 'nothing is left prepared');
 $s->value('DROP INDEX IF EXISTS docs_w; CREATE INDEX docs_w ON docs USING skipidx (v)')
@@ -222,7 +258,11 @@ for my $other (qw(docs_w docs_v))
 }
 is($s->value('SELECT pinned FROM skipidx_cache()'), 0, 'nothing stays pinned');
 unlike(slurp_file($node->logfile), qr/PANIC|TRAP|XX00[12]/, 'nothing else in the log');
+unlike(slurp_file($standby->logfile), qr/PANIC|TRAP|XX00[12]/, 'nor in that of the standby');
 $_->{s}->close for @loops;
-$node->stop;
-command_ok([ 'pg_checksums', '--check', '-D', $node->data_dir ], 'pg_checksums');
+for my $one ($node, $standby)
+{
+	$one->stop;
+	command_ok([ 'pg_checksums', '--check', '-D', $one->data_dir ], 'pg_checksums');
+}
 done_testing();
