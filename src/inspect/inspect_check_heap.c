@@ -113,7 +113,8 @@ skx_inspect_check_heap(SkxCheck *check, Snapshot snapshot)
 	scan = table_beginscan_strat(check->heap, snapshot, 0, NULL, true, false);
 	info->ii_Concurrent = true;
 	info->ii_Unique = false;
-	table_index_build_scan(check->heap, check->index, info, false, false,
+	/* with a scan of one's own, that the scan is synchronized is its matter */
+	table_index_build_scan(check->heap, check->index, info, true, false,
 						   skx_inspect_row_present, check, scan);
 	AtEOXact_GUC(false, nest);
 	SetUserIdAndSecContext(user, context);
