@@ -104,18 +104,20 @@ extern void skx_manifest_create_init(Relation rel, uint64 incarnation,
 									 uint32 block_size);
 
 /*
- * manifest_extent.c : takes `npages` (a whole number of blocks) or more
+ * manifest_extent.c : takes an extent of about `npages` (a whole number of
+ * blocks)
  *
- * From the pool in the metapage, or else the file grows, and meta.nblocks
- * with it, in a WAL record that also carries the caller's change of `owner`
- * (a page locked exclusively, where `apply` notes the extent), so that a crash
- * loses neither.  The first page of the extent becomes an empty page of
- * SKX_PLANE_PENDING in the same record, with the extent's length as its
- * segment and `previous` as its ordinal, which chains the extents of one
- * owner (other pages of extents have 0 and InvalidBlockNumber); and so does the last one where the file
- * grew, so that replay makes it long enough.  The content of the other pages
- * is whatever they were used for last.  Locks the metapage: see README.md for
- * the order.  Errors out, with nothing changed, when the disk is full.
+ * From the pool in the metapage, then it may be shorter or longer; or else the
+ * file grows, and meta.nblocks with it.  The WAL record also carries the
+ * caller's change of `owner` (a page locked exclusively, where `apply` notes
+ * the extent), so that a crash loses neither.  The first page of the extent
+ * becomes an empty page of SKX_PLANE_PENDING in the same record, with the
+ * extent's length as its segment and `previous` as its ordinal, which chains
+ * the extents of one owner (other pages of extents have 0 and
+ * InvalidBlockNumber); and so does the last one where the file grew, so that
+ * replay makes it long enough.  The content of the other pages is whatever
+ * they were used for last.  Locks the metapage: see README.md for the order.
+ * Errors out, with nothing changed, when the disk is full.
  */
 typedef void (*SkxExtentApply) (char *page, BlockNumber block, uint32 npages,
 								void *arg);

@@ -53,45 +53,58 @@ skx_manifest_check_growth(Relation rel, BlockNumber nblocks, uint32 npages)
 						RelationGetRelationName(rel), MaxBlockNumber)));
 }
 
-/* A page past the allocated part must not have been used by anyone. */
+/*
+ * A page past the allocated part must not have been used by anyone, but for a
+ * root that was written and, by an error or a crash, never flipped to.
+ */
 static Buffer
-skx_manifest_new_page(Relation rel, BlockNumber block)
+skx_manifest_new_page(Relation rel, uint64 incarnation, BlockNumber block)
 {
 	Buffer		buffer = ReadBuffer(rel, block);
+	const SkxDiskTrailer *trailer;
 
 	LockBuffer(buffer, BUFFER_LOCK_EXCLUSIVE);
-	if (!PageIsNew(BufferGetPage(buffer)))
+	trailer = skx_format_trailer(BufferGetPage(buffer));
+	if (!PageIsNew(BufferGetPage(buffer)) &&
+		(trailer->plane != SKX_PLANE_ROOT ||
+		 trailer->incarnation != incarnation))
 		skx_format_report(rel, block,
 						  "a page past the allocated part is in use");
 	return buffer;
 }
 
-/* Cuts an extent out of the pool; false when it has none that will do. */
+/*
+ * Cuts an extent out of the pool; false when that is empty.  If none is long
+ * enough, the longest will do: the owner comes back for more, while pieces
+ * that nobody wants would stay in the pool for ever and keep others out.
+ */
 static bool
 skx_manifest_take_pooled(SkxDiskMeta *meta, BlockNumber *block,
 						 uint32 *npages)
 {
+	SkxDiskPoolExtent *extent = NULL;
 	int			i;
 
 	for (i = 0; i < meta->npool; i++)
 	{
-		SkxDiskPoolExtent *extent = &meta->pool[i];
-
-		if (extent->npages < *npages)
-			continue;
-		if (extent->npages < *npages + SKX_EXTENT_LEAST)
-			*npages = extent->npages;
-		*block = extent->block;
-		extent->block += *npages;
-		extent->npages -= *npages;
-		if (extent->npages == 0)
-		{
-			*extent = meta->pool[--meta->npool];
-			memset(&meta->pool[meta->npool], 0, sizeof(SkxDiskPoolExtent));
-		}
-		return true;
+		if (extent == NULL || meta->pool[i].npages > extent->npages)
+			extent = &meta->pool[i];
+		if (extent->npages >= *npages)
+			break;
 	}
-	return false;
+	if (extent == NULL)
+		return false;
+	if (extent->npages < *npages + SKX_EXTENT_LEAST)
+		*npages = extent->npages;
+	*block = extent->block;
+	extent->block += *npages;
+	extent->npages -= *npages;
+	if (extent->npages == 0)
+	{
+		*extent = meta->pool[--meta->npool];
+		memset(&meta->pool[meta->npool], 0, sizeof(SkxDiskPoolExtent));
+	}
+	return true;
 }
 
 BlockNumber
@@ -118,9 +131,10 @@ skx_manifest_take_extent(Relation rel, uint32 npages, BlockNumber previous,
 		skx_manifest_check_growth(rel, block, npages);
 		skx_blkio_live_extend(rel, block + npages);
 		SKX_FAULT(SKX_FAULT_EXTENT_GROWN);
-		first = skx_manifest_new_page(rel, block);
+		first = skx_manifest_new_page(rel, meta.incarnation, block);
 		if (npages > 1)
-			last = skx_manifest_new_page(rel, block + npages - 1);
+			last = skx_manifest_new_page(rel, meta.incarnation,
+										 block + npages - 1);
 		meta.nblocks = block + npages;
 	}
 
