@@ -20,9 +20,12 @@
 #include "utils/guc.h"
 #include "utils/memutils.h"
 
-/* First key of the advisory locks of action wait; the second is the point's
+/* First key of the advisory locks of wait and pause; the second is the point's
  * number. */
 #define SKX_FAULT_LOCK_KEY	0x736b78
+
+/* Looks at the lock that a pause takes at most, 5 ms apart: a minute. */
+#define SKX_FAULT_PAUSE_MAX	12000
 
 typedef enum SkxFaultAction
 {
@@ -30,12 +33,13 @@ typedef enum SkxFaultAction
 	SKX_FAULT_ACT_ERROR,
 	SKX_FAULT_ACT_CANCEL,
 	SKX_FAULT_ACT_WAIT,
+	SKX_FAULT_ACT_PAUSE,
 	SKX_FAULT_ACT_KILL,
 	SKX_FAULT_ACT_PANIC
 } SkxFaultAction;
 
 static const char *const skx_fault_actions[] = {
-	"note", "error", "cancel", "wait", "kill", "panic"
+	"note", "error", "cancel", "wait", "pause", "kill", "panic"
 };
 
 typedef struct SkxFaultPlace
@@ -107,7 +111,7 @@ skx_fault_parse(const char *text, SkxFaultSpec *spec)
 	len = strcspn(text, ":");
 	found = skx_fault_action_number(text, len);
 	if (found < 0)
-		return "Actions are note, error, cancel, wait, kill and panic.";
+		return "Actions are note, error, cancel, wait, pause, kill and panic.";
 	spec->action = (SkxFaultAction) found;
 	if (spec->action == SKX_FAULT_ACT_WAIT &&
 		!skx_fault_places[spec->point].wait)
@@ -163,6 +167,30 @@ skx_fault_wait(SkxFaultPoint point)
 	LockRelease(&tag, ShareLock, true);
 }
 
+/*
+ * The same where locks are held that nobody may wait with: looks again and
+ * again, without joining the queue, and cannot be cancelled.
+ */
+static void
+skx_fault_pause(SkxFaultPoint point)
+{
+	LOCKTAG		tag;
+	int			i;
+
+	SET_LOCKTAG_ADVISORY(tag, MyDatabaseId, SKX_FAULT_LOCK_KEY,
+						 (uint32) point, 2);
+	for (i = 0; i < SKX_FAULT_PAUSE_MAX; i++)
+	{
+		if (LockAcquire(&tag, ShareLock, true, true) !=
+			LOCKACQUIRE_NOT_AVAIL)
+		{
+			LockRelease(&tag, ShareLock, true);
+			break;
+		}
+		pg_usleep(5000);
+	}
+}
+
 void
 skx_fault_reached(SkxFaultPoint point)
 {
@@ -197,6 +225,9 @@ skx_fault_reached(SkxFaultPoint point)
 		case SKX_FAULT_ACT_WAIT:
 			skx_fault_wait(point);
 			break;
+		case SKX_FAULT_ACT_PAUSE:
+			skx_fault_pause(point);
+			break;
 		case SKX_FAULT_ACT_KILL:
 			kill(MyProcPid, SIGKILL);
 			pg_usleep(10 * 1000 * 1000L);
@@ -212,7 +243,7 @@ skx_fault_init(void)
 {
 	DefineCustomStringVariable("skipidx.fault",
 							   "For tests: what to do at a named point of the storage protocol.",
-							   "point:action or point:action:n, the n-th time the point is reached. Actions are note, error, cancel, wait, kill and panic.",
+							   "point:action or point:action:n, the n-th time the point is reached. Actions are note, error, cancel, wait, pause, kill and panic.",
 							   &skx_fault_setting,
 							   "",
 							   PGC_SUSET,

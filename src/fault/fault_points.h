@@ -20,9 +20,11 @@
 	X(EXTENT_GROWN, "extent_grown", false) \
 	X(EXTENT_TAKEN, "extent_taken", false) \
 	/* any change of the root: conflict record logged, nothing written; new \
-	 * root pages written, metapage not */ \
+	 * root pages written, metapage not; metapage too, from which xid on the \
+	 * freed pages are safe is not noted */ \
 	X(REUSE_LOGGED, "reuse_logged", false) \
 	X(ROOT_WRITTEN, "root_written", false) \
+	X(ROOT_FLIPPED, "root_flipped", false) \
 	/* an operation has reserved its pages */ \
 	X(RESERVE_FLIPPED, "reserve_flipped", true) \
 	/* a batch of segment pages: logged, not flushed; flushed, not \

@@ -41,11 +41,13 @@ typedef struct SkxDiskMeta
 	uint16		order_key_bits; /* 0, 64 or 128 */
 	uint16		npool;
 	uint32		reserved;
+	uint64		freed_xid;		/* next xid after the flip to `root`: safexid
+								 * of SKX_SAFEXID_FLIP; 0: not noted */
 	SkxDiskPoolExtent pool[SKX_META_POOL];	/* where stripes take extents
 											 * before the file grows */
 } SkxDiskMeta;
 
-StaticAssertDecl(sizeof(SkxDiskMeta) == 560, "metapage size");
+StaticAssertDecl(sizeof(SkxDiskMeta) == 568, "metapage size");
 
 /* At the start of each root page; `nbytes` of the stream follow. */
 typedef struct SkxDiskRootPage
@@ -103,6 +105,12 @@ typedef struct SkxDiskStripeRef
 } SkxDiskStripeRef;
 
 StaticAssertDecl(sizeof(SkxDiskStripeRef) == 56, "stripe ref size");
+
+/*
+ * safexid of pages that were freed by the flip to the root they are listed
+ * in.  The root is written before the transaction id is known.
+ */
+#define SKX_SAFEXID_FLIP	PG_UINT64_MAX
 
 typedef struct SkxDiskExtent
 {

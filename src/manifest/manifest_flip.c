@@ -6,11 +6,13 @@
  * to the record that names them.  Its extents then include what the flip
  * itself uses: pages that the file grows by, and the pages of the old root.
  *
- * The xid from which on freed pages are safe to use again is read under that
- * lock.  A scan that knows the old root has read the metapage before we
- * locked it and taken its snapshot before that, so its xmin is not larger;
- * read any earlier, a snapshot taken in between could be younger than the
- * xid and the scan still see the old root.
+ * The xid from which on freed pages are safe to use again must not be smaller
+ * than the xmin of any scan that knows the old root.  It is read when that
+ * record has been inserted, and noted in the metapage by one of its own,
+ * still under the lock.  Read any earlier it would do for the scans of this
+ * server, which have taken their snapshots before they read the metapage;
+ * but a standby replays the commits that come before the flip first, and can
+ * take a snapshot with all of them in it that sees the old root.
  *
  * Standbys are told before any of the pages that are taken is overwritten.
  */
@@ -191,8 +193,6 @@ static void
 skx_manifest_flip_extents(SkxFlip *f, uint32 reserved)
 {
 	SkxDraft   *draft = f->draft;
-	uint64		safexid;
-	int			i;
 
 	if (reserved > 0)
 	{
@@ -200,12 +200,6 @@ skx_manifest_flip_extents(SkxFlip *f, uint32 reserved)
 		draft->extents[draft->nextents - 1].e.operation =
 			draft->grow_operation;
 		draft->extents[draft->nextents - 1].reusable = false;
-	}
-	safexid = U64FromFullTransactionId(ReadNextFullTransactionId());
-	for (i = 0; i < draft->nextents; i++)
-	{
-		if (draft->extents[i].e.safexid == SKX_SAFEXID_FLIP)
-			draft->extents[i].e.safexid = safexid;
 	}
 	skx_manifest_join_extents(draft);
 }
@@ -290,6 +284,7 @@ skx_manifest_flip_meta(SkxFlip *f, Buffer metabuf)
 	f->meta.generation++;
 	f->meta.next_segment = f->draft->next_segment;
 	f->meta.nblocks = nblocks;
+	f->meta.freed_xid = 0;
 	xlog = GenericXLogStart(rel);
 	memcpy((char *) GenericXLogRegisterBuffer(xlog, metabuf, 0) +
 		   SKX_PAGE_START, &f->meta, sizeof(SkxDiskMeta));
@@ -299,6 +294,19 @@ skx_manifest_flip_meta(SkxFlip *f, Buffer metabuf)
 	GenericXLogFinish(xlog);
 	if (BufferIsValid(last))
 		UnlockReleaseBuffer(last);
+}
+
+/* If a crash comes before it, the xid is read when it is wanted. */
+static void
+skx_manifest_flip_date(SkxFlip *f, Buffer metabuf)
+{
+	GenericXLogState *xlog = GenericXLogStart(f->draft->rel);
+	SkxDiskMeta *meta = (SkxDiskMeta *)
+		((char *) GenericXLogRegisterBuffer(xlog, metabuf, 0) +
+		 SKX_PAGE_START);
+
+	meta->freed_xid = U64FromFullTransactionId(ReadNextFullTransactionId());
+	GenericXLogFinish(xlog);
 }
 
 void
@@ -340,6 +348,8 @@ skx_manifest_draft_flip(SkxDraft *draft)
 	skx_manifest_flip_write(&f);
 	SKX_FAULT(SKX_FAULT_ROOT_WRITTEN);
 	skx_manifest_flip_meta(&f, metabuf);
+	SKX_FAULT(SKX_FAULT_ROOT_FLIPPED);
+	skx_manifest_flip_date(&f, metabuf);
 	UnlockReleaseBuffer(metabuf);
 	pfree(f.stream);
 	pfree(f.pages);

@@ -41,9 +41,6 @@ extern void skx_manifest_check_growth(Relation rel, BlockNumber nblocks,
 #define SKX_POOL_PAGES		640
 #define SKX_POOL_MOST		(1024 * 1024)
 
-/* safexid of pages that the flip frees: the next xid of that moment. */
-#define SKX_SAFEXID_FLIP	PG_UINT64_MAX
-
 typedef struct SkxDraftExtent
 {
 	SkxDiskExtent e;

@@ -13,6 +13,7 @@
  */
 #include "postgres.h"
 
+#include "access/transam.h"
 #include "format/format.h"
 #include "manifest/manifest_internal.h"
 #include "storage/bufmgr.h"
@@ -247,6 +248,23 @@ skx_manifest_root_most(Size size)
 	return (sizeof(SkxDiskRoot) + size) / SKX_ROOT_CAPACITY + 2;
 }
 
+/* Extents that became free with this root: from which xid on. */
+static void
+skx_manifest_date_extents(SkxView *view)
+{
+	uint64		xid = view->meta.freed_xid;
+	int			i;
+
+	for (i = 0; i < view->nextents; i++)
+	{
+		if (view->extents[i].safexid != SKX_SAFEXID_FLIP)
+			continue;
+		if (xid == 0)
+			xid = U64FromFullTransactionId(ReadNextFullTransactionId());
+		view->extents[i].safexid = xid;
+	}
+}
+
 SkxView *
 skx_manifest_view(Relation rel)
 {
@@ -287,6 +305,7 @@ skx_manifest_view(Relation rel)
 		skx_format_report(rel, r.block, "the root ends too late");
 	view->nroot = r.ordinal;
 	skx_manifest_check_view(rel, view);
+	skx_manifest_date_extents(view);
 	return view;
 }
 

@@ -139,6 +139,7 @@ my %cases = (
 	extent_taken => [ [ 'insert_many', 1 ], [ 'insert_many', 2 ] ],
 	reuse_logged => [ [ 'flush', 1 ], [ 'merge', 1 ] ],
 	root_written => [ [ 'flush', 2 ], [ 'flush', 1 ], [ 'merge', 1 ], [ 'merge', 2 ], [ 'tidy', 1 ] ],
+	root_flipped => [ [ 'merge', 2 ], [ 'flush', 1 ], [ 'flush', 2 ], [ 'tidy', 1 ] ],
 	reserve_flipped => [ [ 'flush', 1 ], [ 'merge', 1 ] ],
 	live_logged => [ [ 'merge', 1 ], [ 'flush', 1 ] ],
 	live_flushed => [ [ 'flush', 1 ], [ 'merge', 1 ] ],
@@ -262,7 +263,7 @@ for my $point (@points)
 # takes the last flushes and merges back, and with them the extents that they
 # freed to those that had them.  Had such an extent been overwritten before the
 # WAL of that was safe, these would have each other's pages.
-for my $point (grep { /^live_|^root_written|^publish_flipped/ } @points)
+for my $point (grep { /^live_|^root_|^publish_flipped/ } @points)
 {
 	prepare();
 	my $victim = $f->session;

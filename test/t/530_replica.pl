@@ -149,11 +149,11 @@ sub catchup_all
 # the table only grows.
 sub standby_cursor
 {
-	my ($on) = @_;
+	my ($on, $method) = @_;
 	my $r = skx_session($on, 'postgres');
 
 	$r->value('SET enable_seqscan = off; SET enable_bitmapscan = off;'
-		  . ' SET skipidx.io_method = buffered; BEGIN ISOLATION LEVEL REPEATABLE READ;'
+		  . " SET skipidx.io_method = $method; BEGIN ISOLATION LEVEL REPEATABLE READ;"
 		  . " DECLARE c CURSOR FOR SELECT id FROM grown WHERE v @@ 'all'");
 	return { s => $r,
 		rows => $r->value('SELECT max(id) FROM grown'),
@@ -174,7 +174,7 @@ sub conflicts
 }
 
 my $before = conflicts();
-my $old = standby_cursor($bare);
+my $old = standby_cursor($bare, 'buffered');
 
 for my $i (1 .. 12)
 {
@@ -189,7 +189,7 @@ $old->{s}->close;
 catchup_all();
 same($bare, 'after the conflict', $node);
 
-my $kept = standby_cursor($fed);
+my $kept = standby_cursor($fed, 'buffered');
 
 ok($node->poll_query_until('postgres',
 		"SELECT backend_xmin IS NOT NULL FROM pg_stat_replication WHERE application_name = 'fed'"),
@@ -205,6 +205,67 @@ is(join(' ', sort { $a <=> $b } @{ $kept->{got} }), join(' ', 1 .. $kept->{rows}
 is($fed->safe_psql('postgres', "SELECT confl_snapshot FROM pg_stat_database_conflicts WHERE datname = 'postgres'"), 0,
 	'fed: no conflict');
 $kept->{s}->close;
+
+# Until the primary knows that no snapshot needs what was freed so far.
+sub nothing_waits
+{
+	$s->value('INSERT INTO other VALUES (0)');
+	ok($node->poll_query_until('postgres',
+			"SELECT count(*) = 0 FROM skipidx_segments('grown_v') WHERE waiting_for IS NOT NULL"), 'nobody needs what was freed');
+	return;
+}
+
+# ---- a transaction that commits in the middle of a flip ----
+
+# Its commit is in the WAL before the flip: a snapshot that a standby takes
+# between the two sees the transaction, and reads the old root.  The pages that
+# the flip frees must be kept, or conflict, for that snapshot as well.
+{
+	my $victim = $f->session;
+
+	$bare->safe_psql('postgres', 'SELECT pg_stat_reset()');
+	$s->value('CREATE TABLE IF NOT EXISTS other (i int)');
+	grow_round() for 1 .. 2;
+	$s->value('SELECT grow(300)');
+	$s->value("SELECT skipidx_flush('grown_v') \\g /dev/null\n");
+	nothing_waits();
+	$f->hold($s, 'root_written');
+	$f->mark;
+	$f->arm($victim, 'root_written', 'pause', 2);
+	$victim->start("SELECT skipidx_merge('grown_v', 1) \\g /dev/null\n");
+	for (1 .. 600)
+	{
+		last if $f->reached('root_written', 'pause');
+		sleep 0.05;
+	}
+	is($f->reached('root_written', 'pause'), 1, 'a merge pauses in the middle of its flip');
+	$s->value('INSERT INTO other VALUES (1)') for 1 .. 3;
+	$node->wait_for_catchup($bare, 'replay', $node->lsn('flush'));
+	my $between = standby_cursor($bare, 'shared_buffers');
+
+	$f->release($s, 'root_written');
+	is($victim->finish, '', 'the merge ends');
+	$victim->close;
+
+	# One transaction takes all that this flip has freed, and nothing that is
+	# freed from now on.
+	nothing_waits();
+	my $said = '';
+
+	$s->value('BEGIN');
+	for (1 .. 12)
+	{
+		grow_round();
+		catchup($node, $bare);
+		$said = $between->{s}->raw('FETCH 10 FROM c');
+		last if $said !~ /^[0-9\n]*$/;
+	}
+	$s->value('COMMIT');
+	$said = $between->{s}->raw('FETCH ALL FROM c') if $said =~ /^[0-9\n]*$/;
+	like($said, qr/40001.*conflict with recovery/s, 'bare: the snapshot in between conflicts');
+	$between->{s}->close;
+	same($bare, 'after the flip', $node);
+}
 
 # ---- standbys reading throughout ----
 

@@ -98,6 +98,7 @@ test_meta(void)
 	meta.root = 1;
 	meta.next_segment = 10;
 	meta.nblocks = 1600;
+	meta.freed_xid = 4100;
 	meta.npool = 2;
 	meta.pool[0] = (SkxDiskPoolExtent) {1232, 32};
 	meta.pool[1] = (SkxDiskPoolExtent) {64, 16};
