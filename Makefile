@@ -2,6 +2,7 @@
 #
 #   make                    build skipidx.so (PG_CONFIG chooses the server)
 #   make install            as root, into that server's directories
+#   make WITH_LIBURING=no   the same for machines without liburing
 #   make installcheck       regress, isolation and TAP tests, as non-root,
 #                           against the running server of PGHOST and PGPORT
 #   make test               all tests, with all of their set-up (see README.md)
@@ -10,7 +11,8 @@
 #   make test-upgrade       pg_upgrade from this server version to a newer one
 #   make test-faults        crashes, replicas and concurrency, at length
 #   make tidy unit fuzz     the parts that need no server
-#   make bench-boolean bench-insert    measurements, see bench/README.md
+#   make bench-boolean bench-insert bench-io bench-lookup bench-rescore
+#                           measurements, see bench/README.md
 
 EXTENSION = skipidx
 MODULE_big = skipidx
@@ -40,6 +42,13 @@ PG_CFLAGS = -Wextra -Wno-unused-parameter -Wno-sign-compare \
 	-Wno-missing-field-initializers -ffp-contract=off $(SKX_CFLAGS)
 SHLIB_LINK += $(SKX_LIBS)
 
+# io_uring: without it, reads are made with preadv
+WITH_LIBURING ?= yes
+ifeq ($(WITH_LIBURING),yes)
+PG_CPPFLAGS += -DSKX_WITH_LIBURING
+SHLIB_LINK += -luring
+endif
+
 EXTRA_CLEAN = results regression.diffs regression.out output_iso tmp_check log \
 	test/results test/output_iso $(wildcard src/*.bc src/*/*.bc src/*.o src/*/*.o)
 
@@ -60,7 +69,8 @@ clean:
 	rm -rf $(EXTRA_CLEAN)
 endif
 
-.PHONY: tidy unit fuzz demo test test-upgrade test-versions bench-boolean test-faults bench-insert
+.PHONY: tidy unit fuzz demo test test-upgrade test-versions bench-boolean \
+	test-faults bench-insert bench-io bench-lookup bench-rescore
 
 tidy:
 	@sh test/tidy/tidy.sh
@@ -91,3 +101,12 @@ bench-boolean:
 
 bench-insert:
 	@bash bench/run_insert.sh
+
+bench-io:
+	@bash bench/run_io.sh
+
+bench-lookup:
+	@bash bench/run_lookup.sh
+
+bench-rescore:
+	@bash bench/run_rescore.sh

@@ -223,7 +223,13 @@ CREATE FUNCTION skipidx_io(
 	OUT loads pg_catalog.int8,
 	OUT requests pg_catalog.int8,
 	OUT pages_read pg_catalog.int8,
-	OUT resident pg_catalog.int8)
+	OUT resident pg_catalog.int8,
+	OUT batches pg_catalog.int8,
+	OUT depth_sum pg_catalog.int8,
+	OUT waits pg_catalog.int8,
+	OUT queue_waits pg_catalog.int8,
+	OUT ahead pg_catalog.int8,
+	OUT ahead_used pg_catalog.int8)
 RETURNS SETOF pg_catalog.record
 AS 'MODULE_PATHNAME'
 LANGUAGE C VOLATILE PARALLEL RESTRICTED;
@@ -231,18 +237,94 @@ LANGUAGE C VOLATILE PARALLEL RESTRICTED;
 COMMENT ON FUNCTION skipidx_io() IS
 	'reads of skipidx segments, by this session and in total';
 
+CREATE FUNCTION skipidx_io_methods(
+	OUT scope pg_catalog.text,
+	OUT method pg_catalog.text,
+	OUT pins pg_catalog.int8,
+	OUT hits pg_catalog.int8,
+	OUT loads pg_catalog.int8,
+	OUT requests pg_catalog.int8,
+	OUT pages_read pg_catalog.int8,
+	OUT resident pg_catalog.int8,
+	OUT batches pg_catalog.int8,
+	OUT depth_sum pg_catalog.int8,
+	OUT waits pg_catalog.int8,
+	OUT queue_waits pg_catalog.int8,
+	OUT ahead pg_catalog.int8,
+	OUT ahead_used pg_catalog.int8)
+RETURNS SETOF pg_catalog.record
+AS 'MODULE_PATHNAME'
+LANGUAGE C VOLATILE PARALLEL RESTRICTED;
+
+COMMENT ON FUNCTION skipidx_io_methods() IS
+	'reads of skipidx segments by method, by this session and in total';
+
+-- Qualified, because it may be used under any search path.
+CREATE VIEW skipidx_io AS
+	SELECT method, requests,
+		pages_read OPERATOR(pg_catalog.*)
+			pg_catalog.current_setting('block_size')::pg_catalog.int8 AS bytes,
+		batches,
+		pg_catalog.round(depth_sum::pg_catalog.numeric
+			OPERATOR(pg_catalog./) NULLIF(requests, 0)::pg_catalog.numeric,
+			2) AS mean_depth,
+		waits, queue_waits,
+		hits AS cache_hits,
+		loads AS cache_misses,
+		resident, ahead, ahead_used
+	FROM skipidx_io_methods()
+	WHERE scope OPERATOR(pg_catalog.=) 'total'::pg_catalog.text;
+
+COMMENT ON VIEW skipidx_io IS
+	'reads of skipidx segments by method since the server started';
+
+GRANT SELECT ON skipidx_io TO PUBLIC;
+
 CREATE FUNCTION skipidx_cache(
 	OUT bytes pg_catalog.int8,
 	OUT frames pg_catalog.int8,
 	OUT frames_used pg_catalog.int8,
 	OUT pinned pg_catalog.int8,
-	OUT evictions pg_catalog.int8)
+	OUT evictions pg_catalog.int8,
+	OUT reads_under_way pg_catalog.int8,
+	OUT reads_queued pg_catalog.int8)
 RETURNS pg_catalog.record
 AS 'MODULE_PATHNAME'
 LANGUAGE C VOLATILE PARALLEL RESTRICTED;
 
 COMMENT ON FUNCTION skipidx_cache() IS
 	'state of the block cache of skipidx';
+
+CREATE FUNCTION skipidx_cache_indexes(
+	OUT index pg_catalog.regclass,
+	OUT block_frames pg_catalog.int8,
+	OUT page_frames pg_catalog.int8,
+	OUT bytes pg_catalog.int8)
+RETURNS SETOF pg_catalog.record
+AS 'MODULE_PATHNAME'
+LANGUAGE C VOLATILE PARALLEL RESTRICTED;
+
+COMMENT ON FUNCTION skipidx_cache_indexes() IS
+	'what the block cache of skipidx holds of each index; NULL: of other databases and dropped indexes';
+
+CREATE FUNCTION skipidx_cache_reset()
+RETURNS pg_catalog.int8
+AS 'MODULE_PATHNAME'
+LANGUAGE C VOLATILE PARALLEL RESTRICTED;
+
+COMMENT ON FUNCTION skipidx_cache_reset() IS
+	'empties the block cache of skipidx; returns how many frames it drops';
+
+REVOKE ALL ON FUNCTION skipidx_cache_reset() FROM PUBLIC;
+
+CREATE FUNCTION skipidx_prewarm(
+	index pg_catalog.regclass)
+RETURNS pg_catalog.int8
+AS 'MODULE_PATHNAME'
+LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED;
+
+COMMENT ON FUNCTION skipidx_prewarm(pg_catalog.regclass) IS
+	'reads a skipidx index into memory as far as there is room; returns how many pages';
 
 CREATE FUNCTION skipidx_work(
 	OUT nodes pg_catalog.int8,

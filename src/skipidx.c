@@ -18,6 +18,7 @@ void
 _PG_init(void)
 {
 	skx_fault_init();
+	skx_fault_read_init();
 	skx_blkio_init();
 	skx_am_options_init();
 	MarkGUCPrefixReserved("skipidx");

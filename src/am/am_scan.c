@@ -236,6 +236,7 @@ skx_am_scan_fetch(IndexScanDesc scan)
 		skx_am_scan_start(scan);
 	any = skx_am_scan_segments(scan) || skx_am_scan_pending(scan);
 	MemoryContextSwitchTo(old);
+	skx_compat_check_snapshot(scan->xs_snapshot, scan->indexRelation);
 	return any;
 }
 

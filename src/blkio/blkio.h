@@ -71,9 +71,9 @@ typedef struct SkxBlkFile SkxBlkFile;
  * ref that holds another page releases that first, and costs a comparison
  * when the page lies in the frame already pinned (`base`, `first`, `npages`).
  *
- * The pin belongs to the resource owner current when it was taken: it ends
- * with that at the latest, and unpinning afterwards does nothing.  A plane
- * must stay where it is in memory as long as refs into it are pinned.
+ * The pin ends with the resource owner current when it was taken, at the
+ * latest; unpinning afterwards does nothing.  A plane must stay where it is in
+ * memory as long as refs into it are pinned.
  */
 typedef struct SkxBlkRef
 {
@@ -87,9 +87,23 @@ typedef struct SkxBlkRef
 	uint32		serial;			/* of the pin in that slot */
 } SkxBlkRef;
 
+/* The methods, as counters know them; never renumbered. */
+typedef enum SkxBlkMethodNumber
+{
+	SKX_BLK_SHARED_BUFFERS,
+	SKX_BLK_BUFFERED,
+	SKX_BLK_DIRECT,
+	SKX_BLK_URING,
+	SKX_BLK_URING_DIRECT
+} SkxBlkMethodNumber;
+#define SKX_BLK_NMETHODS		5
+
+/* Their names, as in skipidx.io_method. */
+extern const char *const skx_blkio_method_names[SKX_BLK_NMETHODS];
+
 /*
- * What this backend has read so far; counts, never reset.  A page found
- * through a ref that already holds its frame is counted nowhere.
+ * What has been read by one method; counts, never reset, all of them uint64.
+ * A page found through a ref that already holds its frame is counted nowhere.
  */
 typedef struct SkxBlkCounters
 {
@@ -100,6 +114,14 @@ typedef struct SkxBlkCounters
 	uint64		pages_read;		/* pages in them */
 	uint64		resident;		/* pages taken from shared buffers by the
 								 * residency protocol */
+	uint64		batches;		/* calls that handed requests to the kernel */
+	uint64		depth_sum;		/* over requests: how many of the backend's
+								 * were under way then, it included */
+	uint64		waits;			/* for a read under way, its own or another
+								 * backend's */
+	uint64		queue_waits;	/* for others' reads to end: io_depth_total */
+	uint64		ahead;			/* units read before they were pinned */
+	uint64		ahead_used;		/* of these, pinned later */
 } SkxBlkCounters;
 
 /*
@@ -117,6 +139,13 @@ typedef struct SkxBlkCounters
 extern SkxBlkFile *skx_blkio_open(Relation rel, uint64 incarnation,
 								  SkxBlkVerify verify);
 extern void skx_blkio_close(SkxBlkFile *file);
+
+/*
+ * What is read through this file from now on is read in passing: it is taken
+ * from the cache where it is there, and not put there where it is not, so that
+ * what queries use stays.  A page is then in memory only while it is pinned.
+ */
+extern void skx_blkio_once(SkxBlkFile *file);
 extern const char *skx_blkio_pin_slow(SkxBlkFile *file,
 									  const SkxBlkPlane *plane,
 									  uint32 ordinal, SkxBlkRef *ref);
@@ -147,12 +176,20 @@ extern BlockNumber skx_blkio_block(Relation rel, const SkxBlkPlane *plane,
 extern bool skx_blkio_resident(Relation rel, BlockNumber block);
 
 /*
- * Tells the method which pages will be wanted soon.  A hint: nothing is
- * pinned, no error is raised for what cannot be read, and a method may ignore
- * it.  Ordinals in ascending order are cheapest.
+ * Tells the method which pages will be wanted soon, best in the order in which
+ * they will be pinned.  A hint: no error is raised for what cannot be read,
+ * and a method may ignore it.  What exceeds the depth waits in a queue and is
+ * started as pages are pinned; adjacent pages become one read.  The plane must
+ * stay where it is in memory until the file is closed.
  */
 extern void skx_blkio_prefetch(SkxBlkFile *file, const SkxBlkPlane *plane,
 							   const uint32 *ordinals, int n);
+
+/*
+ * Units that prefetch can have under way at a time; 0: it would do nothing,
+ * and who plans reads need not.
+ */
+extern int	skx_blkio_ahead(const SkxBlkFile *file);
 
 /*
  * Does this backend hold so many pins that a cursor should let go of its page
@@ -160,18 +197,29 @@ extern void skx_blkio_prefetch(SkxBlkFile *file, const SkxBlkPlane *plane,
  */
 extern bool skx_blkio_crowded(SkxBlkFile *file);
 
+/*
+ * blkio_prewarm.c : reads the pages of all these planes, in the order of the
+ * file, until the cache would begin to drop what it has just read; returns how
+ * many pages that were, those already in the cache not counted.
+ */
+extern uint64 skx_blkio_prewarm(SkxBlkFile *file,
+								const SkxBlkPlane *const *planes,
+								int nplanes);
+
 /* Name of the method behind an open file, for EXPLAIN and statistics. */
 extern const char *skx_blkio_method_name(SkxBlkFile *file);
 
 /*
- * Counts of this backend, exact; and of all backends together since the
- * server started, to which a backend adds at skx_blkio_close and at its end.
- * Totals are zero where no shared memory could be had.
+ * Counts by method number of this backend, exact; and of all since the server
+ * started, to which each adds at skx_blkio_close, here, and at its end; zero
+ * without shared memory.  SKX_BLK_NMETHODS structs each; sum adds them up.
  */
 extern const SkxBlkCounters *skx_blkio_counters(void);
 extern void skx_blkio_totals(SkxBlkCounters *totals);
+extern void skx_blkio_sum(const SkxBlkCounters *counters,
+						  SkxBlkCounters *sum);
 
-/* State of the shared cache; all zero when there is none. */
+/* State of the shared cache; zeros when there is none. */
 typedef struct SkxBlkCacheState
 {
 	uint64		bytes;			/* of pages, without bookkeeping */
@@ -179,26 +227,40 @@ typedef struct SkxBlkCacheState
 	uint64		frames_used;
 	uint64		pinned;			/* frames with at least one pin */
 	uint64		evictions;
+	uint64		reads;			/* under way in all backends, as counted for
+								 * skipidx.io_depth_total */
+	uint64		queue;			/* backends that wait for one of these to end */
 } SkxBlkCacheState;
 
 extern void skx_blkio_cache_state(SkxBlkCacheState *state);
 
+/* What the cache holds of an index and its copies, or is being read of it. */
+typedef struct SkxBlkCached
+{
+	uint64		incarnation;
+	uint64		block_frames;
+	uint64		page_frames;
+	uint64		bytes;			/* of these frames */
+} SkxBlkCached;
+
+/* All of them, in no order; palloc'd.  Approximate while others read. */
+extern SkxBlkCached *skx_blkio_cache_indexes(int *n);
+
 /*
  * Drops every unpinned frame of one index and of its copies (incarnation 0: of
- * all indexes).
+ * all indexes), and returns how many there were.
  */
-extern void skx_blkio_cache_forget(uint64 incarnation);
+extern uint64 skx_blkio_cache_forget(uint64 incarnation);
 
 /*
  * blkio_write.c : pages of a relation file that nobody else can read yet
  *
- * For a new index only.  extend makes the main fork `nblocks` long,
- * zero-filled; it does nothing when it is that long already.  Replay makes the
- * file only as long as its last logged page: write the last block too.
+ * For a new index only.  extend makes the main fork `nblocks` long, if it is
+ * not; replay only as long as its last logged page: write the last block too.
  * write logs the pages when the relation needs it, sets checksums, and writes
- * them to consecutive blocks starting at `block`, all below the file's end;
- * the pages are modified (LSN, checksum).  Their pd_lower..pd_upper hole is
- * not kept.  sync makes all of it durable and must precede commit.
+ * them to consecutive blocks from `block` on, all below the file's end; the
+ * pages are modified (LSN, checksum), the pd_lower..pd_upper hole is not kept.
+ * sync makes all of it durable and must precede commit.
  */
 extern void skx_blkio_new_extend(Relation rel, BlockNumber nblocks);
 extern void skx_blkio_new_write(Relation rel, BlockNumber block,
@@ -208,15 +270,12 @@ extern void skx_blkio_new_sync(Relation rel);
 /*
  * blkio_live.c : pages of a segment that is made while the index is in use
  *
- * The pages belong to extents that nobody reads before they are published,
- * but that may have been used before: old images may be in shared buffers,
- * dirty ones too.  put copies a finished page; pages gather in batches, and
- * each batch is logged, the log flushed, resident buffers refreshed, the file
- * written, and the checkpointer told to sync it, with checkpoints held off
- * meanwhile.  end writes the last batch; after it everything put is safe as
- * soon as a WAL record that follows is.  Must run inside a transaction, not
- * during recovery.  A failed write is an ordinary error; nothing need be
- * called then.  Interrupts are served between batches.
+ * They belong to extents that nobody reads before they are published, but that
+ * may have been used before.  put copies a finished page; pages gather, and
+ * are logged and written in batches, with interrupts served in between.  end
+ * writes the last batch; after it everything put is safe as soon as a WAL
+ * record that follows is.  Must run inside a transaction, not during recovery.
+ * A failed write is an ordinary error; nothing need be called then.
  */
 typedef struct SkxBlkLive SkxBlkLive;
 
@@ -233,8 +292,8 @@ extern void skx_blkio_live_end(SkxBlkLive *live);
 extern void skx_blkio_live_extend(Relation rel, BlockNumber nblocks);
 
 /*
- * blkio_gucs.c : defines skipidx.io_method and skipidx.cache_size, and asks
- * for main shared memory when preloaded.  Called once, from _PG_init.
+ * blkio_gucs.c : defines the settings, and asks for main shared memory when
+ * preloaded.  Called once, from _PG_init.
  */
 extern void skx_blkio_init(void);
 

@@ -6,9 +6,11 @@
  * anchor is a small area that can be had at any time (skx_compat_anchor), and
  * the first process that needs the cache puts it into a dynamic shared memory
  * segment, which stays until the server stops.  Where that much memory cannot
- * be had, half of it is tried, and so on; if nothing is left, the anchor says
- * so, and nobody tries again.  No failure here is an error for the query:
- * reading works without a cache.
+ * be had (a container's /dev/shm has 64 MB by default), half of it is tried,
+ * and so on; if nothing is left, the anchor says so, and nobody tries again.
+ * No failure here is an error for the query: reading works without a cache.
+ * The log says what is missing, once, and so does a notice to the session that
+ * met with it.
  */
 #include "postgres.h"
 
@@ -25,7 +27,9 @@
 /* The least worth a dynamic segment. */
 #define SKX_BLK_LEAST_BYTES		((Size) 4 * 1024 * 1024)
 
-#define SKX_BLK_NCOUNTERS	(sizeof(SkxBlkCounters) / sizeof(uint64))
+/* Totals: the counters of all methods, one method after the other. */
+#define SKX_BLK_NTOTALS \
+	(SKX_BLK_NMETHODS * sizeof(SkxBlkCounters) / sizeof(uint64))
 
 typedef enum SkxBlkAnchorState
 {
@@ -42,8 +46,12 @@ typedef struct SkxBlkAnchor
 	int			tranche;
 	uint32		state;
 	dsm_handle	handle;
-	pg_atomic_uint64 totals[SKX_BLK_NCOUNTERS];
+	pg_atomic_uint32 refusals;	/* a bit for each SkxBlkRefusal */
+	pg_atomic_uint64 totals[SKX_BLK_NTOTALS];
 } SkxBlkAnchor;
+
+/* Not preloaded, it comes out of the little that the server has to spare. */
+StaticAssertDecl(sizeof(SkxBlkAnchor) <= 2048, "the anchor must be small");
 
 static SkxBlkAnchor *skx_blkio_anchor = NULL;
 
@@ -62,7 +70,8 @@ skx_blkio_anchor_format(void *area)
 	anchor->tranche = LWLockNewTrancheId();
 	LWLockInitialize(&anchor->lock, anchor->tranche);
 	anchor->state = SKX_BLK_ANCHOR_EMPTY;
-	for (int i = 0; i < SKX_BLK_NCOUNTERS; i++)
+	pg_atomic_init_u32(&anchor->refusals, 0);
+	for (int i = 0; i < SKX_BLK_NTOTALS; i++)
 		pg_atomic_init_u64(&anchor->totals[i], 0);
 }
 
@@ -140,19 +149,18 @@ skx_blkio_anchor_init(void)
 /* ---- not preloaded ---- */
 
 /*
- * Runs `action`, and turns an error it raises into a message of level
- * `elevel` and false.
+ * Runs `action`, and returns NULL, or the text of the error it raised.
  *
  * Whatever it makes belongs to the session rather than to the query.  LWLocks
  * are released as an abort would: no caller of this file holds any.
  */
-static bool
-skx_blkio_anchor_try(void (*action) (void *arg), void *arg, int elevel)
+static char *
+skx_blkio_anchor_try(void (*action) (void *arg), void *arg)
 {
 	MemoryContext context = CurrentMemoryContext;
 	ResourceOwner owner = CurrentResourceOwner;
 	uint32		holdoff = InterruptHoldoffCount;
-	volatile bool ok = true;
+	char	   *volatile why = NULL;
 
 	CurrentResourceOwner = NULL;
 	PG_TRY();
@@ -170,16 +178,24 @@ skx_blkio_anchor_try(void (*action) (void *arg), void *arg, int elevel)
 		MemoryContextSwitchTo(context);
 		error = CopyErrorData();
 		FlushErrorState();
-		ereport(elevel,
-				(errcode(error->sqlerrcode),
-				 errmsg("skipidx could not use shared memory: %s",
-						error->message)));
+		why = pstrdup(error->message);
 		FreeErrorData(error);
-		ok = false;
 	}
 	PG_END_TRY();
 	CurrentResourceOwner = owner;
-	return ok;
+	return why;
+}
+
+/* The same, with a message in the log; false when it failed. */
+static bool
+skx_blkio_anchor_attempt(void (*action) (void *arg), void *arg)
+{
+	char	   *why = skx_blkio_anchor_try(action, arg);
+
+	if (why != NULL)
+		ereport(LOG,
+				(errmsg("skipidx could not use shared memory: %s", why)));
+	return why == NULL;
 }
 
 static void
@@ -232,31 +248,50 @@ skx_blkio_anchor_map(void *arg)
 	skx_blkio_cache_map(dsm_segment_address(segment));
 }
 
+/* Says that there is less cache than was asked for: `bytes`, or 0. */
+static void
+skx_blkio_anchor_regret(int elevel, Size bytes, Size wanted, const char *why)
+{
+	ereport(elevel,
+			(errmsg("skipidx has a block cache of %zu MB instead of %zu MB, for want of shared memory",
+					bytes / (1024 * 1024), wanted / (1024 * 1024)),
+			 errdetail_internal("%s", why),
+			 errhint("Enlarge /dev/shm or raise min_dynamic_shared_memory, or preload skipidx, or lower skipidx.cache_size; then restart the server.")));
+}
+
 /* Creates the cache unless another process has; smaller rather than not. */
 static void
 skx_blkio_anchor_establish(void)
 {
 	Size		wanted = skx_blkio_anchor_bytes();
 	Size		bytes = wanted;
+	char	   *first = NULL;	/* why not all that was wanted */
+	char	   *why;
+	bool		failed = false;
 
-	while (!skx_blkio_anchor_try(skx_blkio_anchor_create, &bytes, DEBUG1))
+	while ((why = skx_blkio_anchor_try(skx_blkio_anchor_create,
+									   &bytes)) != NULL)
 	{
+		if (first == NULL)
+			first = why;
 		bytes /= 2;
 		if (bytes >= SKX_BLK_LEAST_BYTES)
 			continue;
 		LWLockAcquire(&skx_blkio_anchor->lock, LW_EXCLUSIVE);
-		if (skx_blkio_anchor->state == SKX_BLK_ANCHOR_EMPTY)
+		failed = skx_blkio_anchor->state == SKX_BLK_ANCHOR_EMPTY;
+		if (failed)
 			skx_blkio_anchor->state = SKX_BLK_ANCHOR_FAILED;
 		LWLockRelease(&skx_blkio_anchor->lock);
-		ereport(LOG,
-				(errmsg("skipidx has no shared memory for its block cache and works without"),
-				 errhint("Make room in the server's shared memory, or lower skipidx.cache_size, and restart.")));
-		return;
+		bytes = 0;
+		break;
 	}
-	if (bytes < wanted)
-		ereport(LOG,
-				(errmsg("skipidx found shared memory for a block cache of %zu kB only, not %d kB",
-						bytes / 1024, skx_blkio_cache_size)));
+
+	/* Whoever made it speaks of it; the maker has it mapped already. */
+	if (failed || (first != NULL && skx_blkio_cache.header != NULL))
+	{
+		skx_blkio_anchor_regret(LOG_SERVER_ONLY, bytes, wanted, first);
+		skx_blkio_anchor_regret(NOTICE, bytes, wanted, first);
+	}
 }
 
 bool
@@ -267,7 +302,7 @@ skx_blkio_anchor_attach(void)
 	if (skx_blkio_anchor_hopeless || !IsUnderPostmaster)
 		return false;
 	if (skx_blkio_anchor == NULL &&
-		!skx_blkio_anchor_try(skx_blkio_anchor_find, NULL, LOG))
+		!skx_blkio_anchor_attempt(skx_blkio_anchor_find, NULL))
 	{
 		skx_blkio_anchor_hopeless = true;
 		return false;
@@ -278,12 +313,26 @@ skx_blkio_anchor_attach(void)
 	pg_read_barrier();
 	if (skx_blkio_cache.header == NULL &&
 		skx_blkio_anchor->state == SKX_BLK_ANCHOR_DYNAMIC &&
-		!skx_blkio_anchor_try(skx_blkio_anchor_map, NULL, LOG))
+		!skx_blkio_anchor_attempt(skx_blkio_anchor_map, NULL))
 		skx_blkio_anchor_hopeless = true;
 	return skx_blkio_cache.header != NULL;
 }
 
-/* ---- totals of all backends ---- */
+/* ---- what processes tell each other ---- */
+
+bool
+skx_blkio_first_refusal(SkxBlkRefusal what)
+{
+	static uint32 mine = 0;
+	uint32		bit = (uint32) 1 << what;
+	bool		first = (mine & bit) == 0;
+
+	mine |= bit;
+	if (skx_blkio_anchor != NULL)
+		first = first &&
+			(pg_atomic_fetch_or_u32(&skx_blkio_anchor->refusals, bit) & bit) == 0;
+	return first;
+}
 
 void
 skx_blkio_anchor_add(const SkxBlkCounters *delta)
@@ -292,7 +341,7 @@ skx_blkio_anchor_add(const SkxBlkCounters *delta)
 
 	if (skx_blkio_anchor == NULL)
 		return;
-	for (int i = 0; i < SKX_BLK_NCOUNTERS; i++)
+	for (int i = 0; i < SKX_BLK_NTOTALS; i++)
 		if (n[i] != 0)
 			pg_atomic_fetch_add_u64(&skx_blkio_anchor->totals[i], n[i]);
 }
@@ -302,10 +351,11 @@ skx_blkio_totals(SkxBlkCounters *totals)
 {
 	uint64	   *n = (uint64 *) totals;
 
-	memset(totals, 0, sizeof(*totals));
+	memset(totals, 0, SKX_BLK_NMETHODS * sizeof(*totals));
 	(void) skx_blkio_anchor_attach();
 	if (skx_blkio_anchor == NULL)
 		return;
-	for (int i = 0; i < SKX_BLK_NCOUNTERS; i++)
+	skx_blkio_counters_publish();
+	for (int i = 0; i < SKX_BLK_NTOTALS; i++)
 		n[i] = pg_atomic_read_u64(&skx_blkio_anchor->totals[i]);
 }

@@ -17,6 +17,9 @@
 
 #include "blkio/blkio_cache.h"
 
+/* A backend that reads ahead is waited for so long, ms. */
+#define SKX_BLK_PATIENCE		2
+
 SkxBlkCache skx_blkio_cache;
 
 uint32
@@ -72,9 +75,9 @@ skx_blkio_cache_search(const SkxBlkKey *key, uint32 hash)
 	return i;
 }
 
-/* Adds a pin and a use. */
+/* Adds a pin, and a use where it is one. */
 static void
-skx_blkio_cache_pin(SkxBlkFrame *frame)
+skx_blkio_cache_pin(SkxBlkFrame *frame, bool use)
 {
 	uint64		old = pg_atomic_read_u64(&frame->state);
 	uint64		new;
@@ -82,13 +85,13 @@ skx_blkio_cache_pin(SkxBlkFrame *frame)
 	do
 	{
 		new = old + SKX_BLK_PIN;
-		if ((old & SKX_BLK_USE_MASK) < SKX_BLK_USE_MAX)
+		if (use && (old & SKX_BLK_USE_MASK) < SKX_BLK_USE_MAX)
 			new += SKX_BLK_USE;
 	} while (!pg_atomic_compare_exchange_u64(&frame->state, &old, new));
 }
 
 int32
-skx_blkio_cache_find(const SkxBlkKey *key, uint32 hash)
+skx_blkio_cache_find(const SkxBlkKey *key, uint32 hash, bool use)
 {
 	LWLock	   *lock = skx_blkio_cache_lock(hash);
 	int32		i;
@@ -96,7 +99,7 @@ skx_blkio_cache_find(const SkxBlkKey *key, uint32 hash)
 	LWLockAcquire(lock, LW_SHARED);
 	i = skx_blkio_cache_search(key, hash);
 	if (i >= 0)
-		skx_blkio_cache_pin(skx_blkio_cache_frame(i));
+		skx_blkio_cache_pin(skx_blkio_cache_frame(i), use);
 	LWLockRelease(lock);
 	return i;
 }
@@ -148,7 +151,6 @@ skx_blkio_cache_evict(int32 i)
 	*link = frame->next;
 	pg_atomic_write_u64(&frame->state, SKX_BLK_PIN);
 	LWLockRelease(lock);
-	pg_atomic_fetch_add_u64(&skx_blkio_cache.header->evictions, 1);
 	return true;
 }
 
@@ -186,15 +188,20 @@ skx_blkio_cache_sweep(SkxBlkClass class)
 		if (!pg_atomic_compare_exchange_u64(&frame->state, &state,
 											state + SKX_BLK_PIN))
 			continue;
-		if (!(state & SKX_BLK_TAGGED) || skx_blkio_cache_evict(i))
+		if (!(state & SKX_BLK_TAGGED))
 			return i;
+		if (skx_blkio_cache_evict(i))
+		{
+			pg_atomic_fetch_add_u64(&skx_blkio_cache.header->evictions, 1);
+			return i;
+		}
 	}
 	return -1;
 }
 
 int32
 skx_blkio_cache_claim(const SkxBlkKey *key, uint32 hash, SkxBlkClass class,
-					  bool *mine)
+					  bool ahead, bool *mine)
 {
 	LWLock	   *lock = skx_blkio_cache_lock(hash);
 	int32		i = skx_blkio_cache_sweep(class);
@@ -210,7 +217,7 @@ skx_blkio_cache_claim(const SkxBlkKey *key, uint32 hash, SkxBlkClass class,
 	other = skx_blkio_cache_search(key, hash);
 	if (other >= 0)
 	{
-		skx_blkio_cache_pin(skx_blkio_cache_frame(other));
+		skx_blkio_cache_pin(skx_blkio_cache_frame(other), true);
 		LWLockRelease(lock);
 		pg_atomic_write_u64(&frame->state, 0);
 		return other;
@@ -220,38 +227,49 @@ skx_blkio_cache_claim(const SkxBlkKey *key, uint32 hash, SkxBlkClass class,
 	frame->next = *skx_blkio_cache_bucket(hash);
 	*skx_blkio_cache_bucket(hash) = i;
 	pg_atomic_write_u64(&frame->state, SKX_BLK_PIN | SKX_BLK_USE |
-						SKX_BLK_TAGGED | SKX_BLK_BUSY);
+						SKX_BLK_TAGGED | SKX_BLK_BUSY |
+						(ahead ? SKX_BLK_AHEAD : 0));
 	LWLockRelease(lock);
 	*mine = true;
 	return i;
 }
 
-bool
+SkxBlkAwaited
 skx_blkio_cache_await(int32 i)
 {
 	static uint32 wait_event = 0;
 	SkxBlkFrame *frame = skx_blkio_cache_frame(i);
 	uint64		state = pg_atomic_read_u64(&frame->state);
+	SkxBlkAwaited result = SKX_BLK_AWAITED_VALID;
 	bool		slept = false;
 
 	while (!(state & SKX_BLK_VALID))
 	{
 		if (state & SKX_BLK_BUSY)
 		{
+			long		most = state & SKX_BLK_AHEAD ? SKX_BLK_PATIENCE : -1;
+
 			if (wait_event == 0)
 				wait_event = skx_compat_wait_event("SkipidxFrameLoad");
 			slept = true;
-			ConditionVariableSleep(&frame->loaded, wait_event);
+			if (ConditionVariableTimedSleep(&frame->loaded, most, wait_event))
+			{
+				result = SKX_BLK_AWAITED_SLOW;
+				break;
+			}
 			state = pg_atomic_read_u64(&frame->state);
 		}
 		else if (pg_atomic_compare_exchange_u64(&frame->state, &state,
 												state | SKX_BLK_BUSY))
+		{
+			result = SKX_BLK_AWAITED_MINE;
 			break;
+		}
 	}
 	if (slept)
 		ConditionVariableCancelSleep();
 	pg_read_barrier();
-	return (state & SKX_BLK_VALID) != 0;
+	return result;
 }
 
 /* Ends a load of this backend, well or badly; the pin remains. */
@@ -262,17 +280,18 @@ skx_blkio_cache_loaded(int32 i, bool valid)
 
 	if (valid)
 		pg_atomic_fetch_or_u64(&frame->state, SKX_BLK_VALID);
-	pg_atomic_fetch_and_u64(&frame->state, ~SKX_BLK_BUSY);
+	pg_atomic_fetch_and_u64(&frame->state, ~(SKX_BLK_BUSY | SKX_BLK_AHEAD));
 	ConditionVariableBroadcast(&frame->loaded);
 }
 
-void
+uint64
 skx_blkio_cache_forget(uint64 incarnation)
 {
+	uint64		forgotten = 0;
 	uint32		n;
 
 	if (!skx_blkio_anchor_attach())
-		return;
+		return 0;
 	n = skx_blkio_cache.nframes[SKX_BLK_CLASS_BLOCK] +
 		skx_blkio_cache.nframes[SKX_BLK_CLASS_PAGE];
 	for (uint32 i = 0; i < n; i++)
@@ -288,8 +307,12 @@ skx_blkio_cache_forget(uint64 incarnation)
 			frame->key.incarnation != incarnation)
 			skx_blkio_cache_unpin(i);
 		else if (skx_blkio_cache_evict(i))
+		{
 			pg_atomic_write_u64(&frame->state, 0);
+			forgotten++;
+		}
 	}
+	return forgotten;
 }
 
 void
@@ -300,6 +323,9 @@ skx_blkio_cache_state(SkxBlkCacheState *result)
 		return;
 	result->evictions =
 		pg_atomic_read_u64(&skx_blkio_cache.header->evictions);
+	result->reads = pg_atomic_read_u32(&skx_blkio_cache.header->depth);
+	result->queue =
+		pg_atomic_read_u32(&skx_blkio_cache.header->depth_waiters);
 	result->bytes = BLCKSZ *
 		((Size) skx_blkio_cache.nframes[SKX_BLK_CLASS_BLOCK] *
 		 SKX_BLK_FRAME_PAGES + skx_blkio_cache.nframes[SKX_BLK_CLASS_PAGE]);
@@ -315,4 +341,59 @@ skx_blkio_cache_state(SkxBlkCacheState *result)
 		if (state & SKX_BLK_PIN_MASK)
 			result->pinned++;
 	}
+}
+
+static int
+skx_blkio_cache_compare(const void *a, const void *b)
+{
+	uint64		x = ((const SkxBlkCached *) a)->incarnation;
+	uint64		y = ((const SkxBlkCached *) b)->incarnation;
+
+	return (x > y) - (x < y);
+}
+
+/*
+ * Looks at each frame without a lock: one that gets another key meanwhile
+ * counts for the old index or for the new one.
+ */
+SkxBlkCached *
+skx_blkio_cache_indexes(int *n)
+{
+	uint32		nblock;
+	uint32		nframes;
+	SkxBlkCached *list;
+	int			last = -1;
+
+	*n = 0;
+	if (!skx_blkio_anchor_attach())
+		return NULL;
+	nblock = skx_blkio_cache.nframes[SKX_BLK_CLASS_BLOCK];
+	nframes = nblock + skx_blkio_cache.nframes[SKX_BLK_CLASS_PAGE];
+	list = palloc_extended(nframes * sizeof(SkxBlkCached), MCXT_ALLOC_HUGE);
+	for (uint32 i = 0; i < nframes; i++)
+	{
+		SkxBlkFrame *frame = skx_blkio_cache_frame(i);
+
+		if (!(pg_atomic_read_u64(&frame->state) & SKX_BLK_TAGGED))
+			continue;
+		list[*n].incarnation = frame->key.incarnation;
+		list[*n].block_frames = i < nblock;
+		list[*n].page_frames = i >= nblock;
+		list[*n].bytes = (i < nblock ? SKX_BLK_FRAME_PAGES : 1) * BLCKSZ;
+		(*n)++;
+	}
+	qsort(list, *n, sizeof(SkxBlkCached), skx_blkio_cache_compare);
+	for (int i = 0; i < *n; i++)
+	{
+		if (last < 0 || list[last].incarnation != list[i].incarnation)
+		{
+			list[++last] = list[i];
+			continue;
+		}
+		list[last].block_frames += list[i].block_frames;
+		list[last].page_frames += list[i].page_frames;
+		list[last].bytes += list[i].bytes;
+	}
+	*n = last + 1;
+	return list;
 }

@@ -23,6 +23,7 @@
 #define SKX_BLK_TAGGED			(UINT64CONST(1) << 40)	/* key set, in hash */
 #define SKX_BLK_VALID			(UINT64CONST(1) << 41)	/* pages verified */
 #define SKX_BLK_BUSY			(UINT64CONST(1) << 42)	/* being read */
+#define SKX_BLK_AHEAD			(UINT64CONST(1) << 43)	/* ahead of its pin */
 
 /*
  * key, hash and next change only while the frame has exactly one pin, of the
@@ -61,6 +62,11 @@ typedef struct SkxBlkCacheHeader
 	Size		size;			/* of all */
 	pg_atomic_uint64 evictions;
 	pg_atomic_uint32 hand[SKX_BLK_NCLASSES];	/* clock hands */
+	uint32		ndepths;		/* words of backends, see blkio_depth.c */
+	Size		depths;			/* pg_atomic_uint64 each */
+	pg_atomic_uint32 depth;		/* reads under way */
+	pg_atomic_uint32 depth_waiters;
+	ConditionVariable depth_free;
 	LWLockPadded locks[SKX_BLK_PARTITIONS];
 } SkxBlkCacheHeader;
 
@@ -73,6 +79,7 @@ typedef struct SkxBlkCache
 	char	   *pages[SKX_BLK_NCLASSES];
 	uint32		nframes[SKX_BLK_NCLASSES];
 	uint32		bucket_mask;
+	pg_atomic_uint64 *depths;
 } SkxBlkCache;
 
 extern SkxBlkCache skx_blkio_cache;
@@ -98,19 +105,28 @@ skx_blkio_cache_pages(int32 frame)
 /*
  * blkio_cache.c
  *
- * find pins the frame of a key, -1 when there is none.  claim takes a frame
- * for a key that was not found; it returns it pinned, and *mine says whether
- * this backend must load it (else another was quicker), or -1 when every
- * frame of the class is pinned.  await returns true once the frame is valid,
- * false when this backend must load it; it may be cancelled.  The others
+ * find pins the frame of a key, -1 when there is none; without `use` the clock
+ * does not count it.  claim takes a frame for a key that was not found; it
+ * returns it pinned, and *mine says whether this backend must load it (else
+ * another was quicker), or -1 when every frame of the class is pinned; with `ahead` others know that it may take its
+ * time.  await returns when the frame is valid or must be loaded by this
+ * backend, or when it is not worth the wait; it may be cancelled.  The others
  * never fail: they are called while cleaning up.
  */
+typedef enum SkxBlkAwaited
+{
+	SKX_BLK_AWAITED_VALID,
+	SKX_BLK_AWAITED_MINE,		/* this backend must load it */
+	SKX_BLK_AWAITED_SLOW		/* read ahead by a backend that may sleep */
+} SkxBlkAwaited;
+
 extern uint32 skx_blkio_cache_hash(const SkxBlkKey *key);
-extern int32 skx_blkio_cache_find(const SkxBlkKey *key, uint32 hash);
+extern int32 skx_blkio_cache_find(const SkxBlkKey *key, uint32 hash,
+								  bool use);
 extern bool skx_blkio_cache_present(const SkxBlkKey *key, uint32 hash);
 extern int32 skx_blkio_cache_claim(const SkxBlkKey *key, uint32 hash,
-								   SkxBlkClass class, bool *mine);
-extern bool skx_blkio_cache_await(int32 frame);
+								   SkxBlkClass class, bool ahead, bool *mine);
+extern SkxBlkAwaited skx_blkio_cache_await(int32 frame);
 extern void skx_blkio_cache_loaded(int32 frame, bool valid);
 extern void skx_blkio_cache_unpin(int32 frame);
 
@@ -119,6 +135,23 @@ extern void skx_blkio_cache_format(SkxBlkCacheHeader *header, Size bytes,
 								   int tranche);
 extern Size skx_blkio_cache_total_size(Size bytes);
 extern void skx_blkio_cache_map(SkxBlkCacheHeader *header);
+
+/*
+ * blkio_depth.c : reads under way in all backends, skipidx.io_depth_total
+ *
+ * take asks for n reads and returns how many of them may be started: with
+ * `wait` at least one, after a wait that can be cancelled.  It waits at once
+ * where it would get nothing, so who wants to count waits asks without first.
+ * A backend must not wait while reads of its own have ended that it has not
+ * given back yet.  full says whether a read would have to wait now.  give
+ * returns n of them, and never fails: it is called while cleaning up, too.  At
+ * the end of the process all are given back.
+ */
+#define SKX_BLK_DEPTH_MOST		10000	/* of io_depth_total */
+
+extern int	skx_blkio_depth_take(int n, bool wait);
+extern bool skx_blkio_depth_full(void);
+extern void skx_blkio_depth_give(int n);
 
 /*
  * blkio_anchor.c

@@ -43,6 +43,7 @@ skx_blkio_cache_total_size(Size bytes)
 	frames = (Size) nframes[SKX_BLK_CLASS_BLOCK] +
 		nframes[SKX_BLK_CLASS_PAGE];
 	return MAXALIGN(sizeof(SkxBlkCacheHeader)) +
+		SKX_COMPAT_BACKEND_SLOTS() * sizeof(pg_atomic_uint64) +
 		MAXALIGN(skx_blkio_cache_nbuckets(nframes) * sizeof(int32)) +
 		frames * sizeof(SkxBlkFramePadded) + PG_CACHE_LINE_SIZE +
 		((Size) nframes[SKX_BLK_CLASS_BLOCK] * SKX_BLK_FRAME_PAGES +
@@ -55,6 +56,19 @@ skx_blkio_cache_align(SkxBlkCacheHeader *header, Size offset, Size alignment)
 {
 	return TYPEALIGN(alignment, (uintptr_t) header + offset) -
 		(uintptr_t) header;
+}
+
+static void
+skx_blkio_cache_format_depth(SkxBlkCacheHeader *header)
+{
+	pg_atomic_uint64 *depths =
+		(pg_atomic_uint64 *) ((char *) header + header->depths);
+
+	pg_atomic_init_u32(&header->depth, 0);
+	pg_atomic_init_u32(&header->depth_waiters, 0);
+	ConditionVariableInit(&header->depth_free);
+	for (uint32 i = 0; i < header->ndepths; i++)
+		pg_atomic_init_u64(&depths[i], 0);
 }
 
 /*
@@ -73,6 +87,9 @@ skx_blkio_cache_format(SkxBlkCacheHeader *header, Size bytes, int tranche)
 	skx_blkio_cache_split(bytes, header->nframes);
 	n = header->nframes[SKX_BLK_CLASS_BLOCK] +
 		header->nframes[SKX_BLK_CLASS_PAGE];
+	header->ndepths = SKX_COMPAT_BACKEND_SLOTS();
+	header->depths = offset;
+	offset += header->ndepths * sizeof(pg_atomic_uint64);
 	header->nbuckets = skx_blkio_cache_nbuckets(header->nframes);
 	header->buckets = offset;
 	offset += MAXALIGN(header->nbuckets * sizeof(int32));
@@ -94,6 +111,7 @@ skx_blkio_cache_format(SkxBlkCacheHeader *header, Size bytes, int tranche)
 		pg_atomic_init_u32(&header->hand[i], 0);
 	for (int i = 0; i < SKX_BLK_PARTITIONS; i++)
 		LWLockInitialize(&header->locks[i].lock, tranche);
+	skx_blkio_cache_format_depth(header);
 	buckets = (int32 *) ((char *) header + header->buckets);
 	for (uint32 i = 0; i < header->nbuckets; i++)
 		buckets[i] = -1;
@@ -116,6 +134,8 @@ skx_blkio_cache_map(SkxBlkCacheHeader *header)
 	skx_blkio_cache.header = header;
 	skx_blkio_cache.buckets = (int32 *) ((char *) header + header->buckets);
 	skx_blkio_cache.bucket_mask = header->nbuckets - 1;
+	skx_blkio_cache.depths =
+		(pg_atomic_uint64 *) ((char *) header + header->depths);
 	skx_blkio_cache.frames =
 		(SkxBlkFramePadded *) ((char *) header + header->frames);
 	for (int i = 0; i < SKX_BLK_NCLASSES; i++)

@@ -4,10 +4,11 @@
  *
  * A miss brings the whole unit of the page, as far as it is not in the cache
  * yet.  The wanted frame is claimed first and waited for while this backend
- * is loading nothing; its neighbours are taken only if that needs no waiting.
- * So no two backends can wait for each other.  Where the cache has no frame
- * to give, the pages go to a frame in the backend's own memory, which lasts
- * as long as the pin.
+ * is loading nothing that others would wait for; its neighbours are taken only
+ * if that needs no waiting.  So no two backends can wait for each other.  Where
+ * the cache has no frame to give, or another backend is slow to bring it, the
+ * pages go to a frame in the backend's own memory, which lasts as long as the
+ * pin; and so do all that are not in the cache for a file that is read once.
  */
 #include "postgres.h"
 
@@ -36,51 +37,72 @@ skx_blkio_cached_note(int32 slot, SkxBlkClass class, int32 frame,
 	pin->loading = loading;
 }
 
-/* Pins the frame at `first`; true when its pages are there. */
+/* Pins the frame of the key; true when its pages are there. */
 static bool
-skx_blkio_cached_take(const SkxBlkKey *key, SkxBlkClass class, int32 slot)
+skx_blkio_cached_take(SkxBlkFile *file, const SkxBlkKey *key,
+					  SkxBlkClass class, int32 slot)
 {
 	uint32		hash = skx_blkio_cache_hash(key);
 	bool		mine = false;
-	int32		frame = skx_blkio_cache_find(key, hash);
+	int32		frame = skx_blkio_cache_find(key, hash, !file->once);
 
-	if (frame < 0)
-		frame = skx_blkio_cache_claim(key, hash, class, &mine);
+	if (frame < 0 && !file->once)
+		frame = skx_blkio_cache_claim(key, hash, class, false, &mine);
 	if (frame < 0)
 	{
 		skx_blkio_pins_private(slot, class);
 		return false;
 	}
 	skx_blkio_cached_note(slot, class, frame, mine);
-	if (!mine && skx_blkio_cache_await(frame))
-		return true;
-	skx_blkio_pins_at(slot)->loading = true;
+	if (mine)
+		return false;
+	switch (skx_blkio_cache_await(frame))
+	{
+		case SKX_BLK_AWAITED_VALID:
+			return true;
+		case SKX_BLK_AWAITED_MINE:
+			skx_blkio_pins_at(slot)->loading = true;
+			break;
+		case SKX_BLK_AWAITED_SLOW:
+			skx_blkio_cache_unpin(frame);
+			skx_blkio_pins_at(slot)->kind = SKX_BLK_PIN_NOTHING;
+			skx_blkio_pins_private(slot, class);
+			break;
+	}
 	return false;
 }
 
-/* Takes a neighbour into the group if nobody has it and a frame is free. */
-static void
-skx_blkio_cached_neighbour(const SkxBlkKey *key, SkxBlkClass class,
-						   SkxBlkGroup *group)
+void
+skx_blkio_cached_claim(SkxBlkFile *file, SkxBlkGroup *group, uint32 first,
+					   bool ahead)
 {
-	uint32		hash = skx_blkio_cache_hash(key);
+	SkxBlkClass class = skx_blkio_class(group->plane);
+	SkxBlkKey	key;
+	uint32		hash;
 	int32		slot;
 	int32		frame;
-	bool		mine;
+	bool		mine = false;
 
-	if (skx_blkio_cache_present(key, hash))
+	skx_blkio_key(file, group->plane, first, &key);
+	hash = skx_blkio_cache_hash(&key);
+	if (skx_blkio_cache_present(&key, hash))
 		return;
 	slot = skx_blkio_pins_take();
-	frame = skx_blkio_cache_claim(key, hash, class, &mine);
-	if (frame >= 0)
-		skx_blkio_cached_note(slot, class, frame, mine);
-	if (frame < 0 || !mine)
+	if (file->once)
+		skx_blkio_pins_private(slot, class);
+	else
 	{
-		skx_blkio_pins_drop(slot);
-		return;
+		frame = skx_blkio_cache_claim(&key, hash, class, ahead, &mine);
+		if (frame >= 0)
+			skx_blkio_cached_note(slot, class, frame, mine);
+		if (!mine)
+		{
+			skx_blkio_pins_drop(slot);
+			return;
+		}
 	}
 	group->slots[group->nframes] = slot;
-	group->firsts[group->nframes] = key->ordinal;
+	group->firsts[group->nframes] = first;
 	group->nframes++;
 }
 
@@ -105,8 +127,6 @@ skx_blkio_cached_read(SkxBlkFile *file, const SkxBlkPlane *plane,
 		unit / frame_pages <= skx_blkio_cache.nframes[class] / 8;
 	for (uint32 at = first; at < end; at += frame_pages)
 	{
-		SkxBlkKey	key;
-
 		if (at == wanted)
 		{
 			group.slots[group.nframes] = slot;
@@ -114,12 +134,9 @@ skx_blkio_cached_read(SkxBlkFile *file, const SkxBlkPlane *plane,
 			group.nframes++;
 		}
 		else if (neighbours)
-		{
-			skx_blkio_key(file, plane, at, &key);
-			skx_blkio_cached_neighbour(&key, class, &group);
-		}
+			skx_blkio_cached_claim(file, &group, at, false);
 	}
-	skx_blkio_load(file, &group);
+	skx_blkio_load_finish(skx_blkio_load_start(file, &group, false));
 	for (int i = 0; i < group.nframes; i++)
 	{
 		if (group.slots[i] != slot)
@@ -127,38 +144,50 @@ skx_blkio_cached_read(SkxBlkFile *file, const SkxBlkPlane *plane,
 	}
 }
 
-void
-skx_blkio_cached_pin(SkxBlkFile *file, const SkxBlkPlane *plane,
-					 uint32 ordinal, SkxBlkRef *ref)
+/* Pins the frame of the key in `slot`, which is reserved, and fills it. */
+static void
+skx_blkio_cached_fill(SkxBlkFile *file, const SkxBlkPlane *plane,
+					  const SkxBlkKey *key, int32 slot)
 {
 	SkxBlkClass class = skx_blkio_class(plane);
-	uint32		first = skx_blkio_cached_first(plane, ordinal);
-	int32		slot = skx_blkio_pins_take();
-	SkxBlkKey	key;
-	SkxBlkPin  *pin;
 
-	skx_blkio_key(file, plane, first, &key);
 	if (skx_blkio_cache.header == NULL)
-	{
 		skx_blkio_pins_private(slot, class);
-		skx_blkio_cached_read(file, plane, first, slot);
-	}
-	else if (skx_blkio_cached_take(&key, class, slot))
+	else if (skx_blkio_cached_take(file, key, class, slot))
 	{
-		skx_blkio_mine.hits++;
+		skx_blkio_count(file)->hits++;
 		pgBufferUsage.shared_blks_hit++;
 		pgstat_count_buffer_read(file->rel);
 		pgstat_count_buffer_hit(file->rel);
 		if (VacuumCostActive)
 			VacuumCostBalance += VacuumCostPageHit;
+		return;
 	}
-	else
-		skx_blkio_cached_read(file, plane, first, slot);
+	skx_blkio_cached_read(file, plane, key->ordinal, slot);
+}
 
+void
+skx_blkio_cached_pin(SkxBlkFile *file, const SkxBlkPlane *plane,
+					 uint32 ordinal, SkxBlkRef *ref)
+{
+	uint32		first = skx_blkio_cached_first(plane, ordinal);
+	int32		slot = -1;
+	SkxBlkKey	key;
+	SkxBlkPin  *pin;
+
+	skx_blkio_key(file, plane, first, &key);
+	if (skx_blkio_loads_ahead > 0)
+		slot = skx_blkio_ahead_take(file, &key);
+	if (slot < 0)
+	{
+		slot = skx_blkio_pins_take();
+		skx_blkio_cached_fill(file, plane, &key, slot);
+	}
 	pin = skx_blkio_pins_at(slot);
 	ref->base = pin->memory;
 	ref->first = first;
-	ref->npages = Min(skx_blkio_frame_pages(class), plane->npages - first);
+	ref->npages = Min(skx_blkio_frame_pages(skx_blkio_class(plane)),
+					  plane->npages - first);
 	ref->slot = slot;
 	ref->serial = pin->serial;
 }

@@ -136,6 +136,16 @@ skx_blkio_fd_open_file(SkxLocator locator, BlockNumber segment, bool direct)
 		}
 	}
 	fd = BasicOpenFile(path, direct ? flags | PG_O_DIRECT : flags);
+	if (fd < 0 && direct && errno == EINVAL)
+	{
+		/* A file system that has no direct I/O, such as tmpfs */
+		if (skx_blkio_first_refusal(SKX_BLK_REFUSAL_DIRECT))
+			ereport(LOG,
+					(errmsg("file \"%s\" cannot be read with direct I/O, skipidx reads it through the page cache",
+							path)));
+		direct = false;
+		fd = BasicOpenFile(path, flags);
+	}
 	if (fd < 0)
 	{
 		int			save_errno = errno;

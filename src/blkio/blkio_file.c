@@ -1,6 +1,6 @@
 /*
  * blkio_file.c
- *	  An index opened by a scan: choice of method, pins, hints, counters.
+ *	  An index opened by a scan: choice of method, pins, hints.
  */
 #include "postgres.h"
 
@@ -11,10 +11,26 @@
 /* No scan needs more pages at once to run well. */
 #define SKX_BLK_PIN_BUDGET		64
 
-SkxBlkCounters skx_blkio_mine;
+/*
+ * What is read in passing is read again when it is pinned again, so a merge of
+ * many segments must be able to keep a few pages of each.
+ */
+#define SKX_BLK_ONCE_BUDGET		1024
 
-/* What of these is in the totals already. */
-static SkxBlkCounters skx_blkio_published;
+/*
+ * Where the cache is large enough to stand in for the page cache, that would
+ * only hold everything twice.
+ */
+static const SkxBlkMethod *
+skx_blkio_choose_auto(void)
+{
+	bool		ring = skx_blkio_ring_ready();
+
+	if (skx_blkio_cache_size >= skx_blkio_direct_min_cache)
+		return ring ? &skx_blkio_method_uring_direct :
+			&skx_blkio_method_direct;
+	return ring ? &skx_blkio_method_uring : &skx_blkio_method_buffered;
+}
 
 static const SkxBlkMethod *
 skx_blkio_choose(Relation rel)
@@ -22,12 +38,37 @@ skx_blkio_choose(Relation rel)
 	bool		cache;
 
 	if (RelationUsesLocalBuffers(rel) ||
-		skx_blkio_io_method == SKX_BLK_METHOD_SHARED_BUFFERS)
+		skx_blkio_io_method == SKX_BLK_SHARED_BUFFERS)
 		return &skx_blkio_method_bufmgr;
 	cache = skx_blkio_anchor_attach();
-	if (skx_blkio_io_method == SKX_BLK_METHOD_AUTO && !cache)
-		return &skx_blkio_method_bufmgr;
-	return &skx_blkio_method_buffered;
+	switch (skx_blkio_io_method)
+	{
+		case SKX_BLK_AUTO:
+			return cache ? skx_blkio_choose_auto() : &skx_blkio_method_bufmgr;
+		case SKX_BLK_DIRECT:
+			return &skx_blkio_method_direct;
+		case SKX_BLK_URING:
+			return skx_blkio_ring_ready() ? &skx_blkio_method_uring :
+				&skx_blkio_method_buffered;
+		case SKX_BLK_URING_DIRECT:
+			return skx_blkio_ring_ready() ? &skx_blkio_method_uring_direct :
+				&skx_blkio_method_direct;
+		default:
+			return &skx_blkio_method_buffered;
+	}
+}
+
+/*
+ * How many units may be under way before they are pinned.  Without a cache
+ * there is no place for them.
+ */
+static int
+skx_blkio_choose_ahead(const SkxBlkMethod *method)
+{
+	if (method->prefetch == NULL || method->pin != NULL ||
+		skx_blkio_cache.header == NULL)
+		return 0;
+	return skx_blkio_io_depth;
 }
 
 /* How many pins one backend should hold, of the memory they come from. */
@@ -58,6 +99,8 @@ skx_blkio_open(Relation rel, uint64 incarnation, SkxBlkVerify verify)
 	file->incarnation = incarnation;
 	file->method = skx_blkio_choose(rel);
 	file->pin_budget = skx_blkio_budget(file->method, rel);
+	file->ahead = skx_blkio_choose_ahead(file->method);
+	file->once = false;
 	skx_blkio_fd_recheck();
 	return file;
 }
@@ -65,8 +108,17 @@ skx_blkio_open(Relation rel, uint64 incarnation, SkxBlkVerify verify)
 void
 skx_blkio_close(SkxBlkFile *file)
 {
+	skx_blkio_ahead_forget(NULL, file);
 	skx_blkio_counters_publish();
 	pfree(file);
+}
+
+void
+skx_blkio_once(SkxBlkFile *file)
+{
+	file->once = true;
+	if (file->method->pin == NULL)
+		file->pin_budget = SKX_BLK_ONCE_BUDGET;
 }
 
 BlockNumber
@@ -100,7 +152,7 @@ skx_blkio_pin_slow(SkxBlkFile *file, const SkxBlkPlane *plane,
 	skx_blkio_unpin(file, ref);
 	if (ordinal >= plane->npages)
 		(void) skx_blkio_block(file->rel, plane, ordinal);	/* reports */
-	skx_blkio_mine.pins++;
+	skx_blkio_count(file)->pins++;
 	if (file->method->pin != NULL)
 		file->method->pin(file, plane, ordinal, ref);
 	else
@@ -129,8 +181,14 @@ void
 skx_blkio_prefetch(SkxBlkFile *file, const SkxBlkPlane *plane,
 				   const uint32 *ordinals, int n)
 {
-	if (file->method->prefetch != NULL)
+	if (file->ahead > 0)
 		file->method->prefetch(file, plane, ordinals, n);
+}
+
+int
+skx_blkio_ahead(const SkxBlkFile *file)
+{
+	return file->ahead;
 }
 
 bool
@@ -142,26 +200,5 @@ skx_blkio_crowded(SkxBlkFile *file)
 const char *
 skx_blkio_method_name(SkxBlkFile *file)
 {
-	return file->method->name;
-}
-
-const SkxBlkCounters *
-skx_blkio_counters(void)
-{
-	return &skx_blkio_mine;
-}
-
-/* Adds to the totals what has come since the last time. */
-void
-skx_blkio_counters_publish(void)
-{
-	const uint64 *now = (const uint64 *) &skx_blkio_mine;
-	const uint64 *then = (const uint64 *) &skx_blkio_published;
-	SkxBlkCounters delta;
-	uint64	   *n = (uint64 *) &delta;
-
-	for (int i = 0; i < sizeof(SkxBlkCounters) / sizeof(uint64); i++)
-		n[i] = now[i] - then[i];
-	skx_blkio_anchor_add(&delta);
-	skx_blkio_published = skx_blkio_mine;
+	return skx_blkio_method_names[file->method->number];
 }

@@ -19,7 +19,10 @@
 #define SKX_BLK_GROUP_PAGES		128
 
 /* Most frames those pages take: a unit below a block frame goes to pages. */
-#define SKX_BLK_GROUP_FRAMES	8
+#define SKX_BLK_GROUP_FRAMES	16
+
+/* Most units that one backend reads ahead: the largest skipidx.io_depth. */
+#define SKX_BLK_MAX_AHEAD		64
 
 /* Buffers for direct I/O must be aligned to this. */
 #define SKX_BLK_ALIGN			4096
@@ -50,38 +53,46 @@ skx_blkio_frame_pages(SkxBlkClass class)
  */
 typedef struct SkxBlkTransfer
 {
+	struct SkxBlkLoad *load;
 	BlockNumber block;
 	int			npages;
 	struct iovec *iov;
 	int			niov;
 	size_t		done;
 	int			error;
+	int			handle;			/* of the descriptor, while under way */
 } SkxBlkTransfer;
 
 /*
- * A method.  Either it pins pages by its own means (pin and unpin set), or it
- * reads into frames of the cache (submit and complete set) and shares all else
- * with the other methods of that kind.
+ * A method.  Either it pins pages by its own means (pin set), or it reads into
+ * frames of the cache (read set), and all else is common to that kind.
  *
- * submit may start the reads or do them; complete returns when none of them is
- * under way any more.  Neither raises an error for a failed read: that is in
- * the transfer.  prefetch may be NULL.
+ * read does all of the transfers, one after the other or at once, and returns
+ * when none of them is under way.  start begins them; it is NULL where reads
+ * cannot go on while the backend does something else, and the caller of the
+ * two finds the result, failure too, in the transfer.  prefetch may be NULL.
  */
 typedef struct SkxBlkMethod
 {
-	const char *name;
+	SkxBlkMethodNumber number;	/* of its counters; the name goes with it */
 	bool		direct;			/* descriptors opened with O_DIRECT */
 	void		(*pin) (SkxBlkFile *file, const SkxBlkPlane *plane,
 						uint32 ordinal, SkxBlkRef *ref);
 	void		(*prefetch) (SkxBlkFile *file, const SkxBlkPlane *plane,
 							 const uint32 *ordinals, int n);
-	void		(*submit) (SkxBlkFile *file, SkxBlkTransfer *transfers, int n);
-	void		(*complete) (SkxBlkFile *file, SkxBlkTransfer *transfers,
-							 int n);
+	void		(*read) (SkxBlkFile *file, SkxBlkTransfer *transfers, int n);
+	void		(*start) (SkxBlkFile *file, SkxBlkTransfer *transfers, int n);
 } SkxBlkMethod;
 
 extern const SkxBlkMethod skx_blkio_method_bufmgr;
 extern const SkxBlkMethod skx_blkio_method_buffered;
+extern const SkxBlkMethod skx_blkio_method_direct;
+extern const SkxBlkMethod skx_blkio_method_uring;
+extern const SkxBlkMethod skx_blkio_method_uring_direct;
+
+/* blkio_pread.c: one transfer after the other, with preadv */
+extern void skx_blkio_pread(SkxBlkFile *file, SkxBlkTransfer *transfers,
+							int n);
 
 struct SkxBlkFile
 {
@@ -90,6 +101,8 @@ struct SkxBlkFile
 	SkxBlkVerify verify;
 	uint64		incarnation;
 	int			pin_budget;		/* skx_blkio_crowded from here on */
+	int			ahead;			/* units that may be under way ahead of pins */
+	bool		once;			/* what is not cached is read past the cache */
 };
 
 static inline void
@@ -103,20 +116,25 @@ skx_blkio_key(const SkxBlkFile *file, const SkxBlkPlane *plane,
 	key->plane = plane->plane;
 }
 
-/* blkio_file.c */
-extern SkxBlkCounters skx_blkio_mine;
+/* blkio_counters.c */
+extern SkxBlkCounters skx_blkio_mine[SKX_BLK_NMETHODS];
 extern void skx_blkio_counters_publish(void);
 
-/* blkio_gucs.c */
-typedef enum SkxBlkMethodChoice
+/* Where reads of this file are counted. */
+static inline SkxBlkCounters *
+skx_blkio_count(const SkxBlkFile *file)
 {
-	SKX_BLK_METHOD_AUTO,
-	SKX_BLK_METHOD_SHARED_BUFFERS,
-	SKX_BLK_METHOD_BUFFERED
-} SkxBlkMethodChoice;
+	return &skx_blkio_mine[file->method->number];
+}
+
+/* blkio_gucs.c */
+#define SKX_BLK_AUTO	(-1)	/* else a SkxBlkMethodNumber */
 
 extern int	skx_blkio_io_method;
+extern int	skx_blkio_io_depth;
+extern int	skx_blkio_io_depth_total;
 extern int	skx_blkio_cache_size;	/* kB */
+extern int	skx_blkio_direct_min_cache; /* kB */
 
 /*
  * blkio_pins.c : what this backend has pinned, by resource owner
@@ -151,12 +169,7 @@ extern void skx_blkio_pins_private(int32 slot, SkxBlkClass class);
 extern void skx_blkio_pins_loaded(int32 slot);
 extern int	skx_blkio_pins_count(void);
 
-/*
- * blkio_load.c : fills frames through the residency protocol
- *
- * The group is the frames of one unit that must be read: slots whose pins are
- * loading or private.  On success all hold verified pages.
- */
+/* The frames of one unit that must be read: slots loading or private. */
 typedef struct SkxBlkGroup
 {
 	const SkxBlkPlane *plane;
@@ -165,11 +178,108 @@ typedef struct SkxBlkGroup
 	uint32		firsts[SKX_BLK_GROUP_FRAMES];	/* ordinals, ascending */
 } SkxBlkGroup;
 
-extern void skx_blkio_load(SkxBlkFile *file, const SkxBlkGroup *group);
+/*
+ * blkio_load.c : fills frames through the residency protocol
+ *
+ * start looks up what is resident and begins to read the rest, or reads it;
+ * finish waits for that and verifies: after it the frames are there.  Between
+ * the two, and after an error in either, the load is the resource owner's
+ * that was current at start.
+ *
+ * A load read ahead has pinned its frames itself.  find returns it, and which
+ * of its frames has the key, or NULL.  drop waits for what is under way and
+ * gives up the slots that are left (those taken over are -1); end drops all of
+ * an owner (NULL: of any) or, ahead, of a file (NULL: of any).  ended is called
+ * when no transfer is under way any more.  weed drops those ahead that were
+ * not wanted while more than `patience` others were.
+ */
+typedef struct SkxBlkLoad
+{
+	bool		used;			/* or to be had for the next load */
+	bool		ahead;
+	bool		done;			/* verified */
+	bool		token;			/* of skx_blkio_depth_take */
+	int			under_way;		/* transfers */
+	uint32		wanted;			/* when it began, or was wanted last, counted
+								 * in loads */
+	struct ResourceOwnerData *owner;
+	SkxBlkFile *file;
+	SkxBlkKey	key;			/* of its plane; ordinal unused */
+	SkxBlkGroup group;
+	int			npages;
+	bool		resident[SKX_BLK_GROUP_PAGES];
+	uint32		ordinals[SKX_BLK_GROUP_PAGES];
+	BlockNumber blocks[SKX_BLK_GROUP_PAGES];
+	char	   *pages[SKX_BLK_GROUP_PAGES];
+	int			ntransfers;
+	SkxBlkTransfer transfers[SKX_BLK_GROUP_PAGES];
+	struct iovec iov[SKX_BLK_GROUP_PAGES];
+} SkxBlkLoad;
+
+extern int	skx_blkio_loads_ahead;	/* loads read ahead that exist */
+extern int	skx_blkio_slots_ahead;	/* slots that they have */
+
+extern SkxBlkLoad *skx_blkio_load_start(SkxBlkFile *file,
+										const SkxBlkGroup *group, bool ahead);
+extern void skx_blkio_load_finish(SkxBlkLoad *load);
+extern SkxBlkLoad *skx_blkio_load_find(const SkxBlkKey *key, int *which);
+extern void skx_blkio_load_drop(SkxBlkLoad *load);
+extern void skx_blkio_load_ended(SkxBlkLoad *load);
+extern void skx_blkio_loads_weed(uint32 patience);
+extern void skx_blkio_loads_end(struct ResourceOwnerData *owner,
+								SkxBlkFile *file);
+
+/*
+ * blkio_ahead.c : reading ahead of pins
+ *
+ * plan is the prefetch of methods that have start.  take waits for the frame
+ * of the key if it was read ahead; it returns the slot of a private one, which
+ * is the caller's then, else -1.  forget drops the plans of an owner that ends
+ * or of a file, as skx_blkio_loads_end.
+ */
+extern void skx_blkio_ahead_plan(SkxBlkFile *file, const SkxBlkPlane *plane,
+								 const uint32 *ordinals, int n);
+extern int32 skx_blkio_ahead_take(SkxBlkFile *file, const SkxBlkKey *key);
+extern void skx_blkio_ahead_forget(struct ResourceOwnerData *owner,
+								   SkxBlkFile *file);
+
+/*
+ * blkio_ring.c : this process's io_uring
+ *
+ * ready says whether there is one, and makes it at first use; where the kernel
+ * refuses, the log says so once.  add queues a read, submit hands all that is
+ * queued to the kernel.  reap notes the results of reads that have ended in
+ * their transfers and returns how many; with `wait` it sleeps first until
+ * there is one or a signal comes.  depth is how many are under way.
+ */
+extern bool skx_blkio_ring_ready(void);
+extern void skx_blkio_ring_add(SkxBlkTransfer *transfer, int fd);
+extern void skx_blkio_ring_submit(void);
+extern int	skx_blkio_ring_reap(bool wait);
+extern int	skx_blkio_ring_depth(void);
+
+/*
+ * blkio_anchor.c : true for the first process of this server that meets this
+ * limit of the machine, which may then write a line to the log
+ */
+typedef enum SkxBlkRefusal
+{
+	SKX_BLK_REFUSAL_RING,		/* no io_uring */
+	SKX_BLK_REFUSAL_DIRECT		/* a file system without O_DIRECT */
+} SkxBlkRefusal;
+
+extern bool skx_blkio_first_refusal(SkxBlkRefusal what);
 
 /* blkio_cached.c : pinning through the cache, for every such method */
 extern void skx_blkio_cached_pin(SkxBlkFile *file, const SkxBlkPlane *plane,
 								 uint32 ordinal, SkxBlkRef *ref);
+
+/*
+ * Takes the frame at ordinal `first` into the group, pinned, if nobody has it
+ * and a frame is free; else does nothing.
+ */
+extern void skx_blkio_cached_claim(SkxBlkFile *file, SkxBlkGroup *group,
+								   uint32 first, bool ahead);
 extern bool skx_blkio_cached_present(SkxBlkFile *file,
 									 const SkxBlkPlane *plane,
 									 uint32 ordinal);

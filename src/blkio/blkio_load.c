@@ -9,6 +9,11 @@
  * and only then are the others read from the file.  The order matters: read
  * first, and a page that was dirty then and evicted before the look-up would
  * be missed both times.
+ *
+ * While a read is under way the kernel writes into the frames' memory, so
+ * these must stay pinned, whatever happens to the query: an owner that ends
+ * waits for the reads of its loads.  By then the scan's memory may be gone,
+ * and a load that is abandoned looks at nothing but itself.
  */
 #include "postgres.h"
 
@@ -16,27 +21,43 @@
 #include "executor/instrument.h"
 #include "pgstat.h"
 #include "storage/bufmgr.h"
+#include "utils/memutils.h"
+#include "utils/resowner.h"
 
-/* One load: the pages of a group in ascending order, and their transfers. */
-typedef struct SkxBlkLoad
+/* Loads that can exist at a time: those read ahead, and one pinned for. */
+#define SKX_BLK_MAX_LOADS		(SKX_BLK_MAX_AHEAD + 8)
+
+int			skx_blkio_loads_ahead = 0;
+int			skx_blkio_slots_ahead = 0;
+
+static SkxBlkLoad *skx_blkio_loads[SKX_BLK_MAX_LOADS];
+static int	skx_blkio_nloads = 0;	/* allocated, in use or not */
+static int	skx_blkio_loads_used = 0;
+static uint32 skx_blkio_load_clock = 0;	/* loads that were wanted so far */
+
+static SkxBlkLoad *
+skx_blkio_load_new(void)
 {
-	SkxBlkFile *file;
-	const SkxBlkGroup *group;
-	int			npages;
-	bool		resident[SKX_BLK_GROUP_PAGES];
-	uint32		ordinals[SKX_BLK_GROUP_PAGES];
-	BlockNumber blocks[SKX_BLK_GROUP_PAGES];
-	char	   *pages[SKX_BLK_GROUP_PAGES];
-	int			ntransfers;
-	SkxBlkTransfer transfers[SKX_BLK_GROUP_PAGES];
-	struct iovec iov[SKX_BLK_GROUP_PAGES];
-} SkxBlkLoad;
+	int			i;
+
+	for (i = 0; i < skx_blkio_nloads; i++)
+	{
+		if (!skx_blkio_loads[i]->used)
+			return skx_blkio_loads[i];
+	}
+	if (skx_blkio_nloads == SKX_BLK_MAX_LOADS)
+		elog(ERROR, "too many reads of skipidx are under way");
+	skx_blkio_loads[i] = MemoryContextAllocZero(TopMemoryContext,
+												sizeof(SkxBlkLoad));
+	skx_blkio_nloads++;
+	return skx_blkio_loads[i];
+}
 
 /* Lists the pages of the group: where they lie and where they go. */
 static void
 skx_blkio_load_plan(SkxBlkLoad *load)
 {
-	const SkxBlkGroup *group = load->group;
+	const SkxBlkGroup *group = &load->group;
 	const SkxBlkPlane *plane = group->plane;
 	uint32		frame_pages = skx_blkio_frame_pages(skx_blkio_class(plane));
 
@@ -116,6 +137,7 @@ skx_blkio_load_join(SkxBlkLoad *load)
 		{
 			transfer = &load->transfers[load->ntransfers++];
 			memset(transfer, 0, sizeof(*transfer));
+			transfer->load = load;
 			transfer->block = block;
 			transfer->iov = &load->iov[niov];
 		}
@@ -162,17 +184,74 @@ skx_blkio_load_failed(Relation rel, const SkxBlkTransfer *transfer)
 						RelationGetRelationName(rel))));
 }
 
+/* Counts requests as they go to the kernel. */
 static void
-skx_blkio_load_read(SkxBlkLoad *load)
+skx_blkio_load_count(SkxBlkLoad *load)
 {
 	SkxBlkFile *file = load->file;
+	SkxBlkCounters *count = skx_blkio_count(file);
+
+	count->batches++;
+	for (int i = 0; i < load->ntransfers; i++)
+	{
+		int			npages = load->transfers[i].npages;
+
+		count->requests++;
+		count->depth_sum += skx_blkio_ring_depth() + i + 1;
+		count->pages_read += npages;
+		pgBufferUsage.shared_blks_read += npages;
+		for (int k = 0; k < npages; k++)
+			pgstat_count_buffer_read(file->rel);
+		if (VacuumCostActive)
+			VacuumCostBalance += VacuumCostPageMiss * npages;
+	}
+}
+
+/*
+ * Waits for the reads of a load.  A signal may end a wait early; with
+ * `interrupts` that is looked at.
+ */
+static void
+skx_blkio_load_wait(SkxBlkLoad *load, bool interrupts)
+{
+	while (load->under_way > 0)
+	{
+		if (interrupts)
+			CHECK_FOR_INTERRUPTS();
+		(void) skx_blkio_ring_reap(true);
+	}
+}
+
+/*
+ * What io_uring did not bring, for want of a moment's resources or because
+ * it is not there, is asked for again, and then it is an error.
+ */
+static void
+skx_blkio_load_settle(SkxBlkLoad *load)
+{
+	for (int i = 0; i < load->ntransfers; i++)
+	{
+		SkxBlkTransfer *transfer = &load->transfers[i];
+		size_t		want = (size_t) transfer->npages * BLCKSZ;
+
+		if (transfer->done != want && (transfer->error == 0 ||
+									   transfer->error == EAGAIN ||
+									   transfer->error == EINTR))
+			skx_blkio_pread(load->file, transfer, 1);
+		if (transfer->done != want)
+			skx_blkio_load_failed(load->file->rel, transfer);
+	}
+}
+
+static void
+skx_blkio_load_time(SkxBlkLoad *load, void (*what) (SkxBlkLoad *load))
+{
 	instr_time	start;
 	instr_time	now;
 
 	if (track_io_timing)
 		INSTR_TIME_SET_CURRENT(start);
-	file->method->submit(file, load->transfers, load->ntransfers);
-	file->method->complete(file, load->transfers, load->ntransfers);
+	what(load);
 	if (track_io_timing)
 	{
 		INSTR_TIME_SET_CURRENT(now);
@@ -180,20 +259,52 @@ skx_blkio_load_read(SkxBlkLoad *load)
 		pgstat_count_buffer_read_time(INSTR_TIME_GET_MICROSEC(now));
 		INSTR_TIME_ADD(SKX_COMPAT_READ_TIME, now);
 	}
-	for (int i = 0; i < load->ntransfers; i++)
-	{
-		SkxBlkTransfer *transfer = &load->transfers[i];
+}
 
-		skx_blkio_mine.requests++;
-		skx_blkio_mine.pages_read += transfer->npages;
-		pgBufferUsage.shared_blks_read += transfer->npages;
-		for (int k = 0; k < transfer->npages; k++)
-			pgstat_count_buffer_read(file->rel);
-		if (VacuumCostActive)
-			VacuumCostBalance += VacuumCostPageMiss * transfer->npages;
-		if (transfer->done != (size_t) transfer->npages * BLCKSZ)
-			skx_blkio_load_failed(file->rel, transfer);
+/*
+ * One read that is wanted now gains nothing by the ring.
+ */
+static void
+skx_blkio_load_begin(SkxBlkLoad *load)
+{
+	const SkxBlkMethod *method = load->file->method;
+
+	if (method->start != NULL && (load->ahead || load->ntransfers > 1))
+		method->start(load->file, load->transfers, load->ntransfers);
+	else
+		method->read(load->file, load->transfers, load->ntransfers);
+	if (load->under_way == 0)
+		skx_blkio_load_ended(load);
+}
+
+void
+skx_blkio_load_ended(SkxBlkLoad *load)
+{
+	if (load->token)
+		skx_blkio_depth_give(1);
+	load->token = false;
+}
+
+/*
+ * Waits for its turn among all backends.  One that has reads under way itself
+ * goes on: others may be waiting for those to be taken notice of.
+ */
+static void
+skx_blkio_load_turn(SkxBlkLoad *load)
+{
+	load->token = skx_blkio_depth_take(1, false) > 0;
+	if (!load->token && skx_blkio_ring_depth() == 0)
+	{
+		skx_blkio_count(load->file)->queue_waits++;
+		load->token = skx_blkio_depth_take(1, true) > 0;
 	}
+}
+
+static void
+skx_blkio_load_end(SkxBlkLoad *load)
+{
+	skx_blkio_load_wait(load, true);
+	skx_blkio_load_settle(load);
 }
 
 /*
@@ -211,7 +322,7 @@ skx_blkio_load_verify(SkxBlkLoad *load, int i)
 	if (!load->resident[i])
 		sound = skx_compat_page_verified(load->pages[i], block,
 										 SKX_REL_LOCATOR(rel));
-	skx_blkio_key(load->file, load->group->plane, load->ordinals[i], &key);
+	skx_blkio_key(load->file, load->group.plane, load->ordinals[i], &key);
 	load->file->verify(rel, &key, block, load->pages[i]);
 	if (!sound)
 	{
@@ -226,27 +337,142 @@ skx_blkio_load_verify(SkxBlkLoad *load, int i)
 	}
 }
 
-void
-skx_blkio_load(SkxBlkFile *file, const SkxBlkGroup *group)
+SkxBlkLoad *
+skx_blkio_load_start(SkxBlkFile *file, const SkxBlkGroup *group, bool ahead)
 {
-	SkxBlkLoad	load;
+	SkxBlkLoad *load = skx_blkio_load_new();
 
-	CHECK_FOR_INTERRUPTS();
-	load.file = file;
-	load.group = group;
-	skx_blkio_load_plan(&load);
-	for (int i = 0; i < load.npages; i++)
+	load->used = true;
+	skx_blkio_loads_used++;
+	load->ahead = ahead;
+	load->done = false;
+	load->token = false;
+	load->under_way = 0;
+	load->wanted = skx_blkio_load_clock;
+	load->owner = CurrentResourceOwner;
+	load->file = file;
+	skx_blkio_key(file, group->plane, 0, &load->key);
+	load->group = *group;
+	load->ntransfers = 0;
+	if (ahead)
 	{
-		load.resident[i] = skx_blkio_load_resident(file->rel, load.blocks[i],
-												   load.pages[i]);
-		skx_blkio_mine.resident += load.resident[i];
+		skx_blkio_loads_ahead++;
+		skx_blkio_slots_ahead += group->nframes;
 	}
-	skx_blkio_load_join(&load);
-	if (load.ntransfers > 0)
-		skx_blkio_load_read(&load);
-	for (int i = 0; i < load.npages; i++)
-		skx_blkio_load_verify(&load, i);
+
+	skx_blkio_load_plan(load);
+	for (int i = 0; i < load->npages; i++)
+	{
+		load->resident[i] = skx_blkio_load_resident(file->rel,
+													load->blocks[i],
+													load->pages[i]);
+		skx_blkio_count(file)->resident += load->resident[i];
+	}
+	skx_blkio_load_join(load);
+	if (load->ntransfers > 0)
+	{
+		skx_blkio_load_turn(load);
+		skx_blkio_load_count(load);
+		skx_blkio_load_time(load, skx_blkio_load_begin);
+	}
+	return load;
+}
+
+void
+skx_blkio_load_finish(SkxBlkLoad *load)
+{
+	SkxBlkFile *file = load->file;
+	SkxBlkGroup *group = &load->group;
+
+	if (load->under_way > 0)
+	{
+		(void) skx_blkio_ring_reap(false);
+		skx_blkio_count(file)->waits += load->under_way > 0;
+	}
+	skx_blkio_load_time(load, skx_blkio_load_end);
+	for (int i = 0; i < load->npages; i++)
+		skx_blkio_load_verify(load, i);
+	skx_blkio_count(file)->loads += group->nframes;
 	for (int i = 0; i < group->nframes; i++)
 		skx_blkio_pins_loaded(group->slots[i]);
-	skx_blkio_mine.loads += group->nframes;
+	load->done = true;
+	load->wanted = ++skx_blkio_load_clock;
+	if (!load->ahead)
+	{
+		load->used = false;
+		skx_blkio_loads_used--;
+	}
+}
+
+void
+skx_blkio_load_drop(SkxBlkLoad *load)
+{
+	skx_blkio_load_wait(load, false);
+	skx_blkio_load_ended(load);
+	if (load->ahead)
+	{
+		for (int i = 0; i < load->group.nframes; i++)
+		{
+			if (load->group.slots[i] < 0)
+				continue;
+			skx_blkio_pins_drop(load->group.slots[i]);
+			skx_blkio_slots_ahead--;
+		}
+		skx_blkio_loads_ahead--;
+	}
+	load->used = false;
+	skx_blkio_loads_used--;
+}
+
+SkxBlkLoad *
+skx_blkio_load_find(const SkxBlkKey *key, int *which)
+{
+	for (int i = 0; i < skx_blkio_nloads; i++)
+	{
+		SkxBlkLoad *load = skx_blkio_loads[i];
+
+		if (!load->used || !load->ahead ||
+			load->key.segment != key->segment ||
+			load->key.plane != key->plane ||
+			load->key.incarnation != key->incarnation ||
+			load->key.salt != key->salt)
+			continue;
+		for (int k = 0; k < load->group.nframes; k++)
+		{
+			if (load->group.firsts[k] == key->ordinal &&
+				load->group.slots[k] >= 0)
+			{
+				*which = k;
+				return load;
+			}
+		}
+	}
+	return NULL;
+}
+
+void
+skx_blkio_loads_weed(uint32 patience)
+{
+	for (int i = 0; i < skx_blkio_nloads; i++)
+	{
+		SkxBlkLoad *load = skx_blkio_loads[i];
+
+		if (load->used && load->ahead && load->under_way == 0 &&
+			skx_blkio_load_clock - load->wanted > patience)
+			skx_blkio_load_drop(load);
+	}
+}
+
+void
+skx_blkio_loads_end(ResourceOwner owner, SkxBlkFile *file)
+{
+	for (int i = 0; skx_blkio_loads_used > 0 && i < skx_blkio_nloads; i++)
+	{
+		SkxBlkLoad *load = skx_blkio_loads[i];
+
+		if (load->used &&
+			(owner == NULL || load->owner == owner) &&
+			(file == NULL || (load->file == file && load->ahead)))
+			skx_blkio_load_drop(load);
+	}
 }

@@ -23,6 +23,7 @@ skx_blkio_bufmgr_pin(SkxBlkFile *file, const SkxBlkPlane *plane,
 		pgBufferUsage.local_blks_read;
 	Buffer		buffer = ReadBuffer(file->rel, block);
 	SkxBlkPin  *pin = skx_blkio_pins_at(slot);
+	SkxBlkCounters *count = skx_blkio_count(file);
 	SkxBlkKey	key;
 
 	pin->kind = SKX_BLK_PIN_BUFFER;
@@ -30,12 +31,14 @@ skx_blkio_bufmgr_pin(SkxBlkFile *file, const SkxBlkPlane *plane,
 	pin->memory = (char *) BufferGetPage(buffer);
 	if (pgBufferUsage.shared_blks_read + pgBufferUsage.local_blks_read ==
 		before)
-		skx_blkio_mine.hits++;
+		count->hits++;
 	else
 	{
-		skx_blkio_mine.loads++;
-		skx_blkio_mine.requests++;
-		skx_blkio_mine.pages_read++;
+		count->loads++;
+		count->requests++;
+		count->batches++;
+		count->depth_sum++;
+		count->pages_read++;
 	}
 	skx_blkio_key(file, plane, ordinal, &key);
 	file->verify(file->rel, &key, block, pin->memory);
@@ -62,7 +65,7 @@ skx_blkio_bufmgr_prefetch(SkxBlkFile *file, const SkxBlkPlane *plane,
 }
 
 const SkxBlkMethod skx_blkio_method_bufmgr = {
-	.name = "shared_buffers",
+	.number = SKX_BLK_SHARED_BUFFERS,
 	.pin = skx_blkio_bufmgr_pin,
 	.prefetch = skx_blkio_bufmgr_prefetch,
 };

@@ -112,7 +112,10 @@ static void
 skx_blkio_pins_owner_ends(ResourceReleasePhase phase, bool commit,
 						  bool top_level, void *arg)
 {
-	if (phase != RESOURCE_RELEASE_BEFORE_LOCKS || skx_blkio_pins_used == 0)
+	if (phase != RESOURCE_RELEASE_BEFORE_LOCKS)
+		return;
+	skx_blkio_ahead_forget(CurrentResourceOwner, NULL);
+	if (skx_blkio_pins_used == 0)
 		return;
 	for (int32 slot = 0; slot < skx_blkio_pins_size; slot++)
 	{
@@ -131,6 +134,7 @@ skx_blkio_pins_owner_ends(ResourceReleasePhase phase, bool commit,
 static void
 skx_blkio_pins_process_ends(int code, Datum arg)
 {
+	skx_blkio_ahead_forget(NULL, NULL);
 	for (int32 slot = 0; slot < skx_blkio_pins_size; slot++)
 	{
 		if (skx_blkio_pins[slot].kind == SKX_BLK_PIN_FRAME)
@@ -225,5 +229,5 @@ skx_blkio_pins_loaded(int32 slot)
 int
 skx_blkio_pins_count(void)
 {
-	return skx_blkio_pins_used;
+	return skx_blkio_pins_used - skx_blkio_slots_ahead;
 }

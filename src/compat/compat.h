@@ -22,6 +22,7 @@
 #include "storage/smgr.h"
 #include "utils/acl.h"
 #include "utils/rel.h"
+#include "utils/snapmgr.h"
 
 #if PG_VERSION_NUM < 150000 || PG_VERSION_NUM >= 190000
 #error "skipidx supports PostgreSQL 15 to 18"
@@ -132,6 +133,24 @@ extern bool skx_compat_removable(uint64 safexid);
 extern void skx_compat_log_reuse(SkxLocator locator, BlockNumber block,
 								 uint64 safexid);
 
+/*
+ * Up to 16, old_snapshot_threshold lets VACUUM remove what an old snapshot
+ * sees.  To be called after a scan with it has read something: fails if VACUUM
+ * may have been there, whether or not anything is missing.
+ */
+#if PG_VERSION_NUM >= 170000
+#define skx_compat_check_snapshot(snapshot, rel)	((void) (rel))
+#else
+static inline void
+skx_compat_check_snapshot(Snapshot snapshot, Relation rel)
+{
+	if (old_snapshot_threshold >= 0 && snapshot != NULL &&
+		snapshot->snapshot_type == SNAPSHOT_MVCC &&
+		!XLogRecPtrIsInvalid(snapshot->lsn))
+		TestForOldSnapshot_impl(snapshot, rel);
+}
+#endif
+
 /* This backend's local transaction id; invalid outside of transactions. */
 #if PG_VERSION_NUM >= 170000
 #define SKX_COMPAT_LXID()		(MyProc->vxid.lxid)
@@ -140,6 +159,17 @@ extern void skx_compat_log_reuse(SkxLocator locator, BlockNumber block,
 #endif
 
 /* ---- waiting, shared memory, accounting ---- */
+
+/*
+ * A number that no other process attached to shared memory has: below
+ * SKX_COMPAT_BACKEND_SLOTS, which is known before shared memory is made.
+ */
+#if PG_VERSION_NUM >= 170000
+#define SKX_COMPAT_BACKEND_SLOT()	(MyProcNumber)
+#else
+#define SKX_COMPAT_BACKEND_SLOT()	(MyProc->pgprocno)
+#endif
+#define SKX_COMPAT_BACKEND_SLOTS()	(MaxBackends + NUM_AUXILIARY_PROCS)
 
 /* A wait event of this name; before 17 just "Extension". */
 extern uint32 skx_compat_wait_event(const char *name);

@@ -1,7 +1,7 @@
 /*
  * fault.h
  *	  Named points of the storage protocol where a test can stop, fail or
- *	  kill a backend.
+ *	  kill a backend; and reads that a test can spoil.
  */
 #ifndef SKX_FAULT_FAULT_H
 #define SKX_FAULT_FAULT_H
@@ -32,7 +32,24 @@ extern bool skx_fault_armed;
  */
 extern void skx_fault_reached(SkxFaultPoint point);
 
-/* Defines skipidx.fault; called once, from _PG_init. */
+/* Is skipidx.fault_read set in this session? */
+extern bool skx_fault_read_armed;
+
+/*
+ * What a read is to have returned: bytes, or -errno.  An error or a kill may
+ * come instead.
+ */
+extern ssize_t skx_fault_read_result(ssize_t result);
+
+static inline ssize_t
+skx_fault_read(ssize_t result)
+{
+	return unlikely(skx_fault_read_armed) ? skx_fault_read_result(result) :
+		result;
+}
+
+/* Define the settings; called once, from _PG_init. */
+extern void skx_fault_read_init(void);
 extern void skx_fault_init(void);
 
 #endif							/* SKX_FAULT_FAULT_H */

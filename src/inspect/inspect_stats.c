@@ -1,6 +1,6 @@
 /*
  * inspect_stats.c
- *	  SQL functions that show what an index holds and what reading it cost.
+ *	  SQL functions that show what an index holds.
  *
  * What an index holds is read without locks that would hold up anybody, so
  * the figures of one row may be those of slightly different moments.
@@ -20,12 +20,9 @@
 
 PG_FUNCTION_INFO_V1(skipidx_stats);
 PG_FUNCTION_INFO_V1(skipidx_segments);
-PG_FUNCTION_INFO_V1(skipidx_io);
-PG_FUNCTION_INFO_V1(skipidx_cache);
 
 #define SKX_STATS_COLUMNS		22
 #define SKX_SEGMENTS_COLUMNS	21
-#define SKX_IO_COLUMNS			7
 
 /* A row of bigints, and of others, as it is filled from left to right. */
 typedef struct SkxRow
@@ -374,52 +371,4 @@ skipidx_segments(PG_FUNCTION_ARGS)
 	skx_inspect_pages(rsinfo, "head", 0, 1 + view->nroot + view->nstripes, 0);
 	relation_close(rel, AccessShareLock);
 	return (Datum) 0;
-}
-
-static void
-skx_inspect_counters(ReturnSetInfo *rsinfo, const char *scope,
-					 const SkxBlkCounters *counters)
-{
-	SkxRow		row = {0};
-
-	row.values[row.n++] = CStringGetTextDatum(scope);
-	skx_inspect_add(&row, counters->pins);
-	skx_inspect_add(&row, counters->hits);
-	skx_inspect_add(&row, counters->loads);
-	skx_inspect_add(&row, counters->requests);
-	skx_inspect_add(&row, counters->pages_read);
-	skx_inspect_add(&row, counters->resident);
-	Assert(row.n == SKX_IO_COLUMNS);
-	tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, row.values,
-						 row.nulls);
-}
-
-/* What reading segments cost: this session, and all since the server started. */
-Datum
-skipidx_io(PG_FUNCTION_ARGS)
-{
-	ReturnSetInfo *rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
-	SkxBlkCounters total;
-
-	InitMaterializedSRF(fcinfo, 0);
-	skx_blkio_totals(&total);
-	skx_inspect_counters(rsinfo, "session", skx_blkio_counters());
-	skx_inspect_counters(rsinfo, "total", &total);
-	return (Datum) 0;
-}
-
-/* State of the shared block cache. */
-Datum
-skipidx_cache(PG_FUNCTION_ARGS)
-{
-	SkxBlkCacheState state;
-	SkxRow		row = {0};
-
-	skx_blkio_cache_state(&state);
-	skx_inspect_add(&row, state.bytes);
-	skx_inspect_add(&row, state.frames);
-	skx_inspect_add(&row, state.frames_used);
-	skx_inspect_add(&row, state.pinned);
-	skx_inspect_add(&row, state.evictions);
-	return skx_inspect_row(fcinfo, &row);
 }

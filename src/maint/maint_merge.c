@@ -58,6 +58,7 @@ skx_maint_merge_choose(SkxMerge *m, Relation index, int most)
 	LockPage(index, SKX_META_BLOCK, ShareLock);
 	m->view = skx_manifest_view(index);
 	m->file = skx_segment_file(index, m->view->meta.incarnation);
+	skx_blkio_once(m->file);
 	segments = palloc((m->view->nsegments + 1) * sizeof(SkxPolicySegment));
 	for (i = 0; i < m->view->nsegments; i++)
 	{

@@ -143,6 +143,7 @@ skx_maint_bulkdelete(Relation index, IndexBulkDeleteResult *stats,
 	LockPage(index, SKX_META_BLOCK, ExclusiveLock);
 	view = skx_manifest_view(index);
 	file = skx_segment_file(index, view->meta.incarnation);
+	skx_blkio_once(file);
 	for (i = 0; i < view->nsegments; i++)
 	{
 		SkxSegment *seg = skx_segment_open(file, index, view, i);

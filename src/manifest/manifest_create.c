@@ -203,19 +203,45 @@ skx_manifest_head_free(SkxHead *head)
 	pfree(head);
 }
 
+/* Is the page free, rather than a page of a segment without deletes? */
+static bool
+skx_manifest_is_free(const SkxManifestNew *m, BlockNumber block)
+{
+	int			i;
+
+	for (i = 0; i < m->nextents; i++)
+	{
+		if (block - m->extents[i].block < m->extents[i].npages)
+			return true;
+	}
+	for (i = 0; i < m->npool; i++)
+	{
+		if (block - m->pool[i].block < m->pool[i].npages)
+			return true;
+	}
+	return false;
+}
+
 /*
  * Unused pages at the end of the file were never logged.  An image of the last
- * page makes replay create all that come before.
+ * page makes replay create all that come before.  It should not be of zeros:
+ * those are left out where the commit logs the file (wal_level minimal).
  */
 static void
-skx_manifest_log_length(Relation rel, BlockNumber nblocks)
+skx_manifest_log_length(Relation rel, const SkxManifestNew *m)
 {
+	SkxPageIdentity id = {m->incarnation, 0, InvalidBlockNumber,
+	SKX_PLANE_PENDING};
+	BlockNumber block = m->nblocks - 1;
 	SkxAlignedBlock last;
 	char	   *page = last.data;
 
-	smgrread(RelationGetSmgr(rel), MAIN_FORKNUM, nblocks - 1, page);
-	if (PageIsNew((Page) page))
-		skx_blkio_new_write(rel, nblocks - 1, &page, 1);
+	smgrread(RelationGetSmgr(rel), MAIN_FORKNUM, block, page);
+	if (!PageIsNew((Page) page))
+		return;
+	if (skx_manifest_is_free(m, block))
+		skx_format_page_init(page, &id);
+	skx_blkio_new_write(rel, block, &page, 1);
 }
 
 void
@@ -225,7 +251,7 @@ skx_manifest_create(Relation rel, const SkxManifestNew *m)
 
 	if (smgrnblocks(RelationGetSmgr(rel), MAIN_FORKNUM) < m->nblocks)
 		skx_blkio_new_extend(rel, m->nblocks);
-	skx_manifest_log_length(rel, m->nblocks);
+	skx_manifest_log_length(rel, m);
 	skx_blkio_new_write(rel, SKX_META_BLOCK, head->pages, head->size);
 	skx_manifest_head_free(head);
 }

@@ -242,13 +242,15 @@ static void
 skx_manifest_flip_write(SkxFlip *f)
 {
 	Relation	rel = f->draft->rel;
-	Size		share = (f->size + f->npages - 1) / f->npages;
 	uint32		i;
+
+	if (f->npages > skx_manifest_root_most(f->size - sizeof(SkxDiskRoot)))
+		elog(ERROR, "a root of %zu bytes got %u pages", f->size, f->npages);
 
 	for (i = 0; i < f->npages; i++)
 	{
-		Size		at = i * share;
-		Size		n = Min(share, f->size - at);
+		Size		at = f->size * i / f->npages;
+		Size		n = f->size * (i + 1) / f->npages - at;
 		SkxPageIdentity id = {f->meta.incarnation, 0, i, SKX_PLANE_ROOT};
 		Buffer		buffer = skx_manifest_fresh(rel, f->pages[i]);
 		GenericXLogState *xlog = GenericXLogStart(rel);

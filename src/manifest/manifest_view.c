@@ -242,10 +242,15 @@ skx_manifest_root_size(Relation rel, const SkxDiskMeta *meta,
 	return (Size) size;
 }
 
+/*
+ * A flip counts pages before it takes them: each page may use up an extent,
+ * the pool may take as many as it has room for, and a few join.
+ */
 uint32
 skx_manifest_root_most(Size size)
 {
-	return (sizeof(SkxDiskRoot) + size) / SKX_ROOT_CAPACITY + 2;
+	size += sizeof(SkxDiskRoot) + (SKX_META_POOL + 8) * sizeof(SkxDiskExtent);
+	return size / (SKX_ROOT_CAPACITY - sizeof(SkxDiskExtent)) + 2;
 }
 
 /* Extents that became free with this root: from which xid on. */

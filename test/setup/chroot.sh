@@ -56,7 +56,7 @@ make_chroot() {
 	mkdir -p "$part/etc/postgresql-common"
 	echo 'create_main_cluster = false' >"$part/etc/postgresql-common/createcluster.conf"
 	inside "$part" apt-get -q -y --no-install-recommends install \
-		"postgresql-$version" "postgresql-server-dev-$version" \
+		"postgresql-$version" "postgresql-server-dev-$version" liburing-dev \
 		libipc-run-perl perl make gcc libc6-dev || return 1
 	inside "$part" apt-get clean
 	rm -rf "$chroot"

@@ -28,10 +28,11 @@ wanted() {
 	for set in "$@"; do
 		case $set in
 			build) echo postgresql-$major postgresql-server-dev-$major \
-				make gcc libc6-dev xz-utils ;;
+				make gcc libc6-dev liburing-dev xz-utils ;;
 			test) echo libipc-run-perl perl python3 clang libclang-rt-dev ;;
 			versions) echo debootstrap ;;
-			bench) echo postgresql-$major-rum python3 ;;
+			bench) echo postgresql-$major-rum python3 python3-matplotlib \
+				liburing-dev ;;
 			*) say "unknown set of packages: $set"; return 1 ;;
 		esac
 	done

@@ -7,7 +7,7 @@ use FindBin;
 use lib "$FindBin::RealBin/lib";
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
-use SkipidxTest qw(skx_node skx_session skx_seed);
+use SkipidxTest qw(skx_node skx_relation_file skx_session skx_seed);
 use Test::More;
 
 my $node = skx_node('primary', streaming => 1, extra => ['--data-checksums'],
@@ -270,11 +270,20 @@ CREATE TABLE docs (id int, v tsvector);
 INSERT INTO docs SELECT i, ('all:1 m' || i % 7 || ':2 w' || i || ':3')::tsvector FROM generate_series(1, 5000) i;
 CREATE INDEX docs_v ON docs USING skipidx (v);
 INSERT INTO docs SELECT i, ('all:1 new:2 m' || i % 7 || ':3')::tsvector FROM generate_series(5001, 5500) i;
+CREATE INDEX docs_large ON docs USING skipidx (v) WITH (block_size = '1MB');
 COMMIT;
 INSERT INTO docs VALUES (6000, 'all new');
 SQL
+	my $file = skx_relation_file($minimal, 'postgres', 'docs_large');
+	my $size = -s $file;
+
 	$minimal->stop('immediate');
+	# a power failure can leave nothing of a file that was logged, not synced
+	truncate($file, 0) or die "$file: $!" if $threshold ne '0';
 	$minimal->start;
+	is(-s $file, $size, "minimal, wal_skip_threshold $threshold: length of the file");
+	is($minimal->safe_psql('postgres', "SELECT skipidx_check('docs_large', true)"), '',
+		"minimal, wal_skip_threshold $threshold: skipidx_check of unused pages");
 	agrees($minimal, "minimal, wal_skip_threshold $threshold");
 	checks($minimal, "minimal, wal_skip_threshold $threshold");
 	is($minimal->safe_psql('postgres', q{SET enable_seqscan = off; SELECT count(*) FROM docs WHERE v @@ 'all'}),

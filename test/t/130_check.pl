@@ -405,7 +405,7 @@ my ($flushed) = grep {
 my ($stripe_block, $first, $through, $oldest) =
   unpack('VVQ<x32V', substr($pages->[$where_root], START + $stripes_at + 56 * $flushed, 52));
 my $ref = $stripes_at + 56 * $flushed;
-my ($pool_block, $pool_pages) = unpack('VV', substr($pages->[0], START + 48, 8));
+my ($pool_block, $pool_pages) = unpack('VV', substr($pages->[0], START + 56, 8));
 
 is("@counts[0, 1, 3]", '4 4 2', 'the root is read');
 ok($reserved && $waiting && $pool_pages && $oldest != 0xFFFFFFFF,
@@ -418,8 +418,8 @@ my @damage = (
 	[ 'end of the file', 0, 36, 'V', -2, 'any', qr/impossible|outside|past the file/ ],
 	[ 'length of the pool', 0, 42, 'v', 1, 0, qr/impossible extent in its pool/ ],
 	[ 'shorter pool', 0, 42, 'v', -1, 'any', qr/\d+ pages belong to nobody/ ],
-	[ 'start of a pool extent', 0, 48, 'V', -1, 'any', qr/overlaps/ ],
-	[ 'length of a pool extent', 0, 52, 'V', -1, 'any', qr/1 pages belong to nobody/ ],
+	[ 'start of a pool extent', 0, 56, 'V', -1, 'any', qr/overlaps/ ],
+	[ 'length of a pool extent', 0, 60, 'V', -1, 'any', qr/1 pages belong to nobody/ ],
 	[ 'salt', $where_root, $segments_at, 'Q<', 1, 'any', qr/header does not fit/ ],
 	[ 'id of a segment', $where_root, $segments_at + 8, 'V', 1, 'any',
 		qr/belongs to another segment|still being made|names segment \d+ twice/ ],

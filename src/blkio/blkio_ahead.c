@@ -1,0 +1,217 @@
+/*
+ * blkio_ahead.c
+ *	  Reading ahead of pins.
+ *
+ * A scan says which pages it will want.  As many units of these as the depth
+ * allows are read at once, the others wait in a queue, and whenever a unit is
+ * wanted that was read ahead, the next ones are started.
+ *
+ * Frames read ahead are verified when they are pinned, not before: nobody
+ * is told of damage in pages that nobody wanted.  Until then they are busy, and
+ * another backend that wants one does not wait for ours to come back from
+ * wherever it is (skx_blkio_cache_await).
+ */
+#include "postgres.h"
+
+#include "blkio/blkio_cache.h"
+#include "utils/memutils.h"
+#include "utils/resowner.h"
+
+/* Runs of pages that can wait; more are forgotten, as hints may be. */
+#define SKX_BLK_MAX_PLANS		1024
+
+/* Adjacent pages of a plane that is read page by page: one read. */
+#define SKX_BLK_RUN_PAGES		SKX_BLK_GROUP_FRAMES
+
+/*
+ * A unit read ahead that was not wanted while so many times the depth of
+ * others were is taken for a mistake.
+ */
+#define SKX_BLK_WEED_FACTOR		3
+
+typedef struct SkxBlkPlan
+{
+	SkxBlkFile *file;			/* NULL: dropped */
+	ResourceOwner owner;
+	const SkxBlkPlane *plane;
+	uint32		first;
+	uint32		npages;
+} SkxBlkPlan;
+
+/* A ring buffer. */
+static SkxBlkPlan *skx_blkio_plans = NULL;
+static uint32 skx_blkio_plans_next = 0;
+static uint32 skx_blkio_plans_end = 0;
+
+static SkxBlkPlan *
+skx_blkio_ahead_at(uint32 i)
+{
+	return &skx_blkio_plans[i % SKX_BLK_MAX_PLANS];
+}
+
+/* Starts to read what is not in the cache yet. */
+static void
+skx_blkio_ahead_start(const SkxBlkPlan *plan)
+{
+	uint32		frame = skx_blkio_frame_pages(skx_blkio_class(plan->plane));
+	uint32		end = plan->first + plan->npages;
+	ResourceOwner current = CurrentResourceOwner;
+	SkxBlkGroup group;
+
+	/* What is pinned for a plan goes with the scan that made it. */
+	CurrentResourceOwner = plan->owner;
+	group.plane = plan->plane;
+	group.nframes = 0;
+	for (uint32 at = plan->first; at < end; at += frame)
+		skx_blkio_cached_claim(plan->file, &group, at, true);
+	if (group.nframes > 0)
+	{
+		skx_blkio_count(plan->file)->ahead++;
+		(void) skx_blkio_load_start(plan->file, &group, true);
+	}
+	CurrentResourceOwner = current;
+}
+
+/*
+ * How many units may be read ahead for this plan: no more than a quarter of
+ * the frames, or those read first would be gone before they are wanted.
+ */
+static int
+skx_blkio_ahead_limit(const SkxBlkPlan *plan)
+{
+	SkxBlkClass class = skx_blkio_class(plan->plane);
+	uint32		frames = plan->npages / skx_blkio_frame_pages(class);
+
+	if (plan->file->once)
+		return plan->file->ahead;
+	return Min(plan->file->ahead,
+			   skx_blkio_cache.nframes[class] / 4 / Max(frames, 1));
+}
+
+/*
+ * Starts as many as the depth allows, this backend's and that of all; but one
+ * is always under way, and when it is wanted the next ones are.  A scan that has changed its mind leaves
+ * units behind that nobody wants; in time they make room for others.
+ */
+static void
+skx_blkio_ahead_go(void)
+{
+	if (skx_blkio_loads_ahead > 0)
+		(void) skx_blkio_ring_reap(false);
+	while (skx_blkio_plans_next != skx_blkio_plans_end)
+	{
+		SkxBlkPlan	plan = *skx_blkio_ahead_at(skx_blkio_plans_next);
+
+		if (plan.file != NULL &&
+			skx_blkio_loads_ahead >= skx_blkio_ahead_limit(&plan))
+		{
+			skx_blkio_loads_weed(SKX_BLK_WEED_FACTOR * plan.file->ahead);
+			if (skx_blkio_loads_ahead >= skx_blkio_ahead_limit(&plan))
+				break;
+		}
+		if (skx_blkio_loads_ahead > 0 && skx_blkio_depth_full())
+			break;
+		skx_blkio_plans_next++;
+		if (plan.file != NULL)
+			skx_blkio_ahead_start(&plan);
+	}
+}
+
+/*
+ * Appends a page: to the run before it where it can be read with that.
+ */
+static void
+skx_blkio_ahead_append(SkxBlkFile *file, const SkxBlkPlane *plane,
+					   uint32 ordinal)
+{
+	uint32		unit = Min(plane->unit, SKX_BLK_GROUP_PAGES);
+	uint32		first = ordinal & ~(unit - 1);
+	SkxBlkPlan *plan;
+
+	if (skx_blkio_plans_next != skx_blkio_plans_end)
+	{
+		plan = skx_blkio_ahead_at(skx_blkio_plans_end - 1);
+		if (plan->file == file && plan->plane == plane)
+		{
+			if (first >= plan->first && first < plan->first + plan->npages)
+				return;
+			if (unit == 1 && first == plan->first + plan->npages &&
+				plan->npages < SKX_BLK_RUN_PAGES)
+			{
+				plan->npages++;
+				return;
+			}
+		}
+	}
+	if (skx_blkio_plans_end - skx_blkio_plans_next == SKX_BLK_MAX_PLANS)
+		return;
+	plan = skx_blkio_ahead_at(skx_blkio_plans_end++);
+	plan->file = file;
+	plan->owner = CurrentResourceOwner;
+	plan->plane = plane;
+	plan->first = first;
+	plan->npages = Min(unit, plane->npages - first);
+}
+
+void
+skx_blkio_ahead_plan(SkxBlkFile *file, const SkxBlkPlane *plane,
+					 const uint32 *ordinals, int n)
+{
+	if (skx_blkio_plans == NULL)
+		skx_blkio_plans = MemoryContextAlloc(TopMemoryContext,
+											 SKX_BLK_MAX_PLANS *
+											 sizeof(SkxBlkPlan));
+	for (int i = 0; i < n; i++)
+	{
+		if (ordinals[i] < plane->npages &&
+			!skx_blkio_cached_present(file, plane, ordinals[i]))
+			skx_blkio_ahead_append(file, plane, ordinals[i]);
+	}
+	skx_blkio_ahead_go();
+}
+
+int32
+skx_blkio_ahead_take(SkxBlkFile *file, const SkxBlkKey *key)
+{
+	int			which;
+	SkxBlkLoad *load = skx_blkio_load_find(key, &which);
+	int32		slot = -1;
+	bool		left = false;
+
+	if (load == NULL)
+		return -1;
+	if (!load->done)
+	{
+		skx_blkio_count(file)->ahead_used++;
+		skx_blkio_load_finish(load);
+	}
+	if (skx_blkio_pins_at(load->group.slots[which])->kind ==
+		SKX_BLK_PIN_PRIVATE)
+	{
+		slot = load->group.slots[which];
+		load->group.slots[which] = -1;
+		skx_blkio_slots_ahead--;
+		skx_blkio_pins_at(slot)->owner = CurrentResourceOwner;
+		for (int i = 0; i < load->group.nframes; i++)
+			left |= load->group.slots[i] >= 0;
+	}
+	if (!left)
+		skx_blkio_load_drop(load);
+	skx_blkio_ahead_go();
+	return slot;
+}
+
+void
+skx_blkio_ahead_forget(ResourceOwner owner, SkxBlkFile *file)
+{
+	for (uint32 i = skx_blkio_plans_next; i != skx_blkio_plans_end; i++)
+	{
+		SkxBlkPlan *plan = skx_blkio_ahead_at(i);
+
+		if (plan->file != NULL &&
+			(owner == NULL || plan->owner == owner) &&
+			(file == NULL || plan->file == file))
+			plan->file = NULL;
+	}
+	skx_blkio_loads_end(owner, file);
+}

@@ -1,0 +1,82 @@
+/*
+ * blkio_pread.c
+ *	  Reads with preadv, one transfer after the other.
+ */
+#include "postgres.h"
+
+#include <unistd.h>
+
+#include "blkio/blkio_internal.h"
+#include "fault/fault.h"
+#include "pgstat.h"
+#include "port/pg_iovec.h"
+#include "utils/wait_event.h"
+
+/*
+ * Reads a transfer from its start as far as the file goes.  `fresh` asks for
+ * a newly opened descriptor.
+ */
+static void
+skx_blkio_pread_one(SkxBlkFile *file, SkxBlkTransfer *transfer, bool fresh)
+{
+	size_t		want = (size_t) transfer->npages * BLCKSZ;
+	off_t		offset = (off_t) (transfer->block % RELSEG_SIZE) * BLCKSZ;
+	struct iovec iov[SKX_BLK_GROUP_PAGES];
+	struct iovec *at = iov;
+	int			left = transfer->niov;
+	int			handle;
+	int			fd;
+
+	transfer->done = 0;
+	transfer->error = 0;
+	fd = skx_blkio_fd_get(file->rel, transfer->block, file->method->direct,
+						  fresh, &handle);
+	if (fd < 0)
+	{
+		transfer->error = errno;
+		return;
+	}
+	memcpy(iov, transfer->iov, left * sizeof(struct iovec));
+	pgstat_report_wait_start(WAIT_EVENT_DATA_FILE_READ);
+	while (transfer->done < want)
+	{
+		ssize_t		n = preadv(fd, at, Min(left, IOV_MAX),
+							   offset + transfer->done);
+
+		n = skx_fault_read(n < 0 ? -errno : n);
+		if (n == -EINTR)
+			continue;
+		if (n < 0)
+			transfer->error = -n;
+		if (n <= 0)
+			break;
+		transfer->done += n;
+		while (left > 0 && n >= at->iov_len)
+		{
+			n -= at->iov_len;
+			at++;
+			left--;
+		}
+		if (left > 0)
+		{
+			at->iov_base = (char *) at->iov_base + n;
+			at->iov_len -= n;
+		}
+	}
+	pgstat_report_wait_end();
+	skx_blkio_fd_put(handle);
+}
+
+void
+skx_blkio_pread(SkxBlkFile *file, SkxBlkTransfer *transfers, int n)
+{
+	for (int i = 0; i < n; i++)
+	{
+		skx_blkio_pread_one(file, &transfers[i], false);
+
+		/* An end of file may be that of a file that exists no more. */
+		if (transfers[i].error == 0 &&
+			transfers[i].done < (size_t) transfers[i].npages * BLCKSZ)
+			skx_blkio_pread_one(file, &transfers[i], true);
+	}
+}

@@ -1,0 +1,180 @@
+/*
+ * blkio_ring.c
+ *	  This process's io_uring.
+ *
+ * One ring for all indexes and scans of a backend, made when it is first
+ * wanted.  A kernel can refuse it (too old, sysctl kernel.io_uring_disabled, a
+ * seccomp filter, RLIMIT_MEMLOCK before 5.12), and then every method that
+ * would have used it reads with preadv.
+ *
+ * A read that fails is not tried again here, nor is the rest of a short one:
+ * whoever waits for it does that with preadv, which is as good for the rare.
+ */
+#include "postgres.h"
+
+#include <unistd.h>
+
+#include "blkio/blkio_internal.h"
+#include "fault/fault.h"
+#include "pgstat.h"
+#include "utils/wait_event.h"
+
+#ifdef SKX_WITH_LIBURING
+
+#include <liburing.h>
+
+/* Reads that can be queued before they are handed over. */
+#define SKX_BLK_RING_ENTRIES	64
+
+typedef enum SkxBlkRingState
+{
+	SKX_BLK_RING_UNTRIED,
+	SKX_BLK_RING_OPEN,
+	SKX_BLK_RING_REFUSED
+} SkxBlkRingState;
+
+static SkxBlkRingState skx_blkio_ring_state = SKX_BLK_RING_UNTRIED;
+static struct io_uring skx_blkio_ring;
+static int	skx_blkio_ring_under_way = 0;
+
+static void
+skx_blkio_ring_refused(int error)
+{
+	skx_blkio_ring_state = SKX_BLK_RING_REFUSED;
+	if (!skx_blkio_first_refusal(SKX_BLK_REFUSAL_RING))
+		return;
+	errno = error;
+	ereport(LOG,
+			(errmsg("io_uring cannot be used, skipidx reads with preadv: %m"),
+			 error == EPERM || error == EACCES || error == ENOSYS ?
+			 errhint("The kernel, its setting kernel.io_uring_disabled, or a container's seccomp profile does not allow it.") :
+			 error == ENOMEM ?
+			 errhint("The limit of locked memory (ulimit -l) is too low.") : 0));
+}
+
+bool
+skx_blkio_ring_ready(void)
+{
+	int			result;
+
+	if (skx_blkio_ring_state != SKX_BLK_RING_UNTRIED)
+		return skx_blkio_ring_state == SKX_BLK_RING_OPEN;
+	if (!AcquireExternalFD())
+		return false;			/* later there may be descriptors to spare */
+	result = io_uring_queue_init(SKX_BLK_RING_ENTRIES, &skx_blkio_ring, 0);
+	if (result < 0)
+	{
+		ReleaseExternalFD();
+		if (result == -EMFILE || result == -ENFILE)
+			return false;
+		skx_blkio_ring_refused(-result);
+		return false;
+	}
+	skx_blkio_ring_state = SKX_BLK_RING_OPEN;
+	return true;
+}
+
+void
+skx_blkio_ring_add(SkxBlkTransfer *transfer, int fd)
+{
+	off_t		offset = (off_t) (transfer->block % RELSEG_SIZE) * BLCKSZ;
+	struct io_uring_sqe *sqe = io_uring_get_sqe(&skx_blkio_ring);
+
+	while (sqe == NULL)
+	{
+		skx_blkio_ring_submit();
+		sqe = io_uring_get_sqe(&skx_blkio_ring);
+	}
+	io_uring_prep_readv(sqe, fd, transfer->iov, transfer->niov, offset);
+	io_uring_sqe_set_data(sqe, transfer);
+	transfer->load->under_way++;
+	skx_blkio_ring_under_way++;
+}
+
+void
+skx_blkio_ring_submit(void)
+{
+	while (io_uring_sq_ready(&skx_blkio_ring) > 0)
+	{
+		int			result = io_uring_submit(&skx_blkio_ring);
+
+		/* The kernel is short of memory, or wants results fetched first. */
+		if (result == -EAGAIN || result == -EBUSY)
+			(void) skx_blkio_ring_reap(false);
+		else if (result < 0 && result != -EINTR)
+			elog(PANIC, "io_uring_enter failed: %s", strerror(-result));
+	}
+}
+
+int
+skx_blkio_ring_reap(bool wait)
+{
+	struct io_uring_cqe *cqe;
+	int			n = 0;
+
+	if (skx_blkio_ring_under_way == 0)
+		return 0;
+	if (wait && io_uring_peek_cqe(&skx_blkio_ring, &cqe) != 0)
+	{
+		pgstat_report_wait_start(WAIT_EVENT_DATA_FILE_READ);
+		(void) io_uring_wait_cqe(&skx_blkio_ring, &cqe);
+		pgstat_report_wait_end();
+	}
+	while (io_uring_peek_cqe(&skx_blkio_ring, &cqe) == 0)
+	{
+		SkxBlkTransfer *transfer = io_uring_cqe_get_data(cqe);
+		ssize_t		result = cqe->res;
+
+		io_uring_cqe_seen(&skx_blkio_ring, cqe);
+		skx_blkio_fd_put(transfer->handle);
+		skx_blkio_ring_under_way--;
+		if (--transfer->load->under_way == 0)
+			skx_blkio_load_ended(transfer->load);
+		n++;
+		result = skx_fault_read(result);
+		if (result < 0)
+			transfer->error = -result;
+		else
+			transfer->done = result;
+	}
+	return n;
+}
+
+int
+skx_blkio_ring_depth(void)
+{
+	return skx_blkio_ring_under_way;
+}
+
+#else							/* !SKX_WITH_LIBURING */
+
+bool
+skx_blkio_ring_ready(void)
+{
+	return false;
+}
+
+void
+skx_blkio_ring_add(SkxBlkTransfer *transfer, int fd)
+{
+	elog(ERROR, "skipidx was built without liburing");
+}
+
+void
+skx_blkio_ring_submit(void)
+{
+}
+
+int
+skx_blkio_ring_reap(bool wait)
+{
+	return 0;
+}
+
+int
+skx_blkio_ring_depth(void)
+{
+	return 0;
+}
+
+#endif

@@ -1,0 +1,167 @@
+/*
+ * fault_read.c
+ *	  The setting skipidx.fault_read: reads that fail, or come short or late.
+ *
+ * `action:first` or `action:first:count`: the reads with these numbers, counted
+ * in this session from when the setting was set, have another result than
+ * the operating system gave.  What has been read stays in memory: as from a
+ * device that failed after the transfer.
+ *
+ * Each read that is changed is logged.
+ */
+#include "postgres.h"
+
+#include <signal.h>
+
+#include "fault/fault.h"
+#include "miscadmin.h"
+#include "utils/guc.h"
+
+/* How much later a slow read comes, us. */
+#define SKX_FAULT_READ_DELAY	5000
+
+/* Short reads end at whole sectors. */
+#define SKX_FAULT_READ_SECTOR	512
+
+typedef enum SkxFaultReadAction
+{
+	SKX_FAULT_READ_EIO,
+	SKX_FAULT_READ_AGAIN,
+	SKX_FAULT_READ_INTR,
+	SKX_FAULT_READ_EMPTY,
+	SKX_FAULT_READ_SHORT,
+	SKX_FAULT_READ_SLOW,
+	SKX_FAULT_READ_ERROR,
+	SKX_FAULT_READ_KILL
+} SkxFaultReadAction;
+
+static const char *const skx_fault_read_actions[] = {
+	"eio", "again", "intr", "empty", "short", "slow", "error", "kill"
+};
+
+typedef struct SkxFaultReadSpec
+{
+	SkxFaultReadAction action;
+	uint32		first;
+	uint32		count;
+} SkxFaultReadSpec;
+
+bool		skx_fault_read_armed = false;
+static char *skx_fault_read_setting = NULL;
+static SkxFaultReadSpec skx_fault_read_spec;
+static uint32 skx_fault_read_count; /* reads since it was set */
+
+static bool
+skx_fault_read_number(const char **text, uint32 *number)
+{
+	char	   *end;
+	unsigned long value;
+
+	if (**text != ':')
+		return false;
+	errno = 0;
+	value = strtoul(*text + 1, &end, 10);
+	if (errno != 0 || end == *text + 1 || value < 1 || value > PG_INT32_MAX)
+		return false;
+	*text = end;
+	*number = (uint32) value;
+	return true;
+}
+
+static bool
+skx_fault_read_parse(const char *text, SkxFaultReadSpec *spec)
+{
+	size_t		len = strcspn(text, ":");
+	int			i;
+
+	for (i = 0; i < (int) lengthof(skx_fault_read_actions); i++)
+	{
+		if (strlen(skx_fault_read_actions[i]) == len &&
+			memcmp(skx_fault_read_actions[i], text, len) == 0)
+			break;
+	}
+	if (i == lengthof(skx_fault_read_actions))
+		return false;
+	spec->action = i;
+	spec->count = 1;
+	text += len;
+	if (!skx_fault_read_number(&text, &spec->first))
+		return false;
+	if (*text == '\0')
+		return true;
+	return skx_fault_read_number(&text, &spec->count) && *text == '\0';
+}
+
+static bool
+skx_fault_read_check(char **newval, void **extra, GucSource source)
+{
+	SkxFaultReadSpec spec;
+
+	if (**newval == '\0' || skx_fault_read_parse(*newval, &spec))
+		return true;
+	GUC_check_errdetail("The format is action:first or action:first:count. Actions are eio, again, intr, empty, short, slow, error and kill.");
+	return false;
+}
+
+static void
+skx_fault_read_assign(const char *newval, void *extra)
+{
+	skx_fault_read_count = 0;
+	skx_fault_read_armed = newval != NULL && *newval != '\0' &&
+		skx_fault_read_parse(newval, &skx_fault_read_spec);
+}
+
+ssize_t
+skx_fault_read_result(ssize_t result)
+{
+	const SkxFaultReadSpec *spec = &skx_fault_read_spec;
+	uint32		n = ++skx_fault_read_count;
+
+	if (n < spec->first || n - spec->first >= spec->count)
+		return result;
+	ereport(LOG,
+			(errmsg("skipidx fault read: %s",
+					skx_fault_read_actions[spec->action])));
+	switch (spec->action)
+	{
+		case SKX_FAULT_READ_EIO:
+			return -EIO;
+		case SKX_FAULT_READ_AGAIN:
+			return -EAGAIN;
+		case SKX_FAULT_READ_INTR:
+			return -EINTR;
+		case SKX_FAULT_READ_EMPTY:
+			return 0;
+		case SKX_FAULT_READ_SHORT:
+			return result <= 0 ? result :
+				result / 2 / SKX_FAULT_READ_SECTOR * SKX_FAULT_READ_SECTOR;
+		case SKX_FAULT_READ_SLOW:
+			pg_usleep(SKX_FAULT_READ_DELAY);
+			return result;
+		case SKX_FAULT_READ_ERROR:
+			ereport(ERROR,
+					(errcode(ERRCODE_INTERNAL_ERROR),
+					 errmsg("skipidx was told to fail at a read")));
+			break;
+		case SKX_FAULT_READ_KILL:
+			kill(MyProcPid, SIGKILL);
+			pg_usleep(10 * 1000 * 1000L);
+			break;
+	}
+	return result;
+}
+
+void
+skx_fault_read_init(void)
+{
+	DefineCustomStringVariable("skipidx.fault_read",
+							   "For tests: makes reads of index files fail.",
+							   "action:first or action:first:count. Actions are eio, again, intr, empty, short, slow, error and kill.",
+							   &skx_fault_read_setting,
+							   "",
+							   PGC_SUSET,
+							   GUC_NO_SHOW_ALL | GUC_NOT_IN_SAMPLE,
+							   skx_fault_read_check,
+							   skx_fault_read_assign,
+							   NULL);
+}

@@ -1,0 +1,236 @@
+/*
+ * inspect_io.c
+ *	  SQL functions that show what reading has cost, and what the block cache
+ *	  holds.
+ */
+#include "postgres.h"
+
+#include "access/genam.h"
+#include "access/htup_details.h"
+#include "access/relation.h"
+#include "access/table.h"
+#include "access/xlog.h"
+#include "blkio/blkio.h"
+#include "catalog/pg_class.h"
+#include "commands/defrem.h"
+#include "compat/compat.h"
+#include "fmgr.h"
+#include "funcapi.h"
+#include "manifest/manifest.h"
+#include "storage/bufmgr.h"
+#include "storage/lmgr.h"
+#include "utils/builtins.h"
+#include "utils/rel.h"
+
+PG_FUNCTION_INFO_V1(skipidx_io);
+PG_FUNCTION_INFO_V1(skipidx_io_methods);
+PG_FUNCTION_INFO_V1(skipidx_cache);
+PG_FUNCTION_INFO_V1(skipidx_cache_indexes);
+PG_FUNCTION_INFO_V1(skipidx_cache_reset);
+
+#define SKX_NCOUNTERS		(sizeof(SkxBlkCounters) / sizeof(uint64))
+
+/* ---- counters ---- */
+
+/* A row: scope, method unless that is NULL, and all counters. */
+static void
+skx_inspect_io_row(ReturnSetInfo *rsinfo, const char *scope,
+				   const char *method, const SkxBlkCounters *counters)
+{
+	const uint64 *n = (const uint64 *) counters;
+	Datum		values[SKX_NCOUNTERS + 2];
+	bool		nulls[SKX_NCOUNTERS + 2] = {false};
+	int			k = 0;
+
+	values[k++] = CStringGetTextDatum(scope);
+	if (method != NULL)
+		values[k++] = CStringGetTextDatum(method);
+	for (int i = 0; i < SKX_NCOUNTERS; i++)
+		values[k++] = Int64GetDatum((int64) n[i]);
+	if (rsinfo->setDesc->natts != k)
+		elog(ERROR, "function returns %d columns, not %d", k,
+			 rsinfo->setDesc->natts);
+	tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, values, nulls);
+}
+
+/* What reading segments cost: this session, and all since the server started. */
+Datum
+skipidx_io(PG_FUNCTION_ARGS)
+{
+	ReturnSetInfo *rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
+	SkxBlkCounters totals[SKX_BLK_NMETHODS];
+	SkxBlkCounters sum;
+
+	InitMaterializedSRF(fcinfo, 0);
+	skx_blkio_totals(totals);
+	skx_blkio_sum(skx_blkio_counters(), &sum);
+	skx_inspect_io_row(rsinfo, "session", NULL, &sum);
+	skx_blkio_sum(totals, &sum);
+	skx_inspect_io_row(rsinfo, "total", NULL, &sum);
+	return (Datum) 0;
+}
+
+/* The same, method by method. */
+Datum
+skipidx_io_methods(PG_FUNCTION_ARGS)
+{
+	ReturnSetInfo *rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
+	const SkxBlkCounters *mine = skx_blkio_counters();
+	SkxBlkCounters totals[SKX_BLK_NMETHODS];
+
+	InitMaterializedSRF(fcinfo, 0);
+	skx_blkio_totals(totals);
+	for (int i = 0; i < SKX_BLK_NMETHODS; i++)
+		skx_inspect_io_row(rsinfo, "session", skx_blkio_method_names[i],
+						   &mine[i]);
+	for (int i = 0; i < SKX_BLK_NMETHODS; i++)
+		skx_inspect_io_row(rsinfo, "total", skx_blkio_method_names[i],
+						   &totals[i]);
+	return (Datum) 0;
+}
+
+/* ---- the cache ---- */
+
+/* State of the shared block cache. */
+Datum
+skipidx_cache(PG_FUNCTION_ARGS)
+{
+	SkxBlkCacheState state;
+	TupleDesc	desc;
+	Datum		values[7];
+	bool		nulls[7] = {false};
+
+	if (get_call_result_type(fcinfo, NULL, &desc) != TYPEFUNC_COMPOSITE)
+		elog(ERROR, "return type must be a row type");
+	skx_blkio_cache_state(&state);
+	values[0] = Int64GetDatum((int64) state.bytes);
+	values[1] = Int64GetDatum((int64) state.frames);
+	values[2] = Int64GetDatum((int64) state.frames_used);
+	values[3] = Int64GetDatum((int64) state.pinned);
+	values[4] = Int64GetDatum((int64) state.evictions);
+	values[5] = Int64GetDatum((int64) state.reads);
+	values[6] = Int64GetDatum((int64) state.queue);
+	return HeapTupleGetDatum(heap_form_tuple(BlessTupleDesc(desc), values,
+											 nulls));
+}
+
+Datum
+skipidx_cache_reset(PG_FUNCTION_ARGS)
+{
+	PG_RETURN_INT64((int64) skx_blkio_cache_forget(0));
+}
+
+/*
+ * The incarnation of an index, 0 when it has none that can be read without
+ * waiting and without an error that belongs to whoever uses the index.
+ */
+static uint64
+skx_inspect_io_incarnation(Oid oid)
+{
+	uint64		incarnation = 0;
+	Relation	rel;
+
+	if (!ConditionalLockRelationOid(oid, AccessShareLock))
+		return 0;
+	rel = try_relation_open(oid, NoLock);
+	if (rel == NULL)
+	{
+		UnlockRelationOid(oid, AccessShareLock);
+		return 0;
+	}
+	if (rel->rd_index != NULL && rel->rd_index->indisready &&
+		!RelationUsesLocalBuffers(rel) &&
+		!(RecoveryInProgress() && !RelationIsPermanent(rel)) &&
+		RelationGetNumberOfBlocks(rel) > 0)
+	{
+		Buffer		buffer = ReadBuffer(rel, SKX_META_BLOCK);
+		const SkxDiskMeta *meta =
+			(const SkxDiskMeta *) skx_manifest_content(buffer);
+
+		LockBuffer(buffer, BUFFER_LOCK_SHARE);
+		if (meta->magic == SKX_MAGIC)
+			incarnation = meta->incarnation;
+		UnlockReleaseBuffer(buffer);
+	}
+	relation_close(rel, AccessShareLock);
+	return incarnation;
+}
+
+/* A row of skipidx_cache_indexes; no oid: of indexes not known here. */
+static void
+skx_inspect_io_index(ReturnSetInfo *rsinfo, Oid oid,
+					 const SkxBlkCached *cached)
+{
+	Datum		values[4];
+	bool		nulls[4] = {false};
+
+	values[0] = ObjectIdGetDatum(oid);
+	nulls[0] = !OidIsValid(oid);
+	values[1] = Int64GetDatum((int64) cached->block_frames);
+	values[2] = Int64GetDatum((int64) cached->page_frames);
+	values[3] = Int64GetDatum((int64) cached->bytes);
+	tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, values, nulls);
+}
+
+/* Indexes of this database, in the order of the catalog. */
+static List *
+skx_inspect_io_list(void)
+{
+	Oid			am = get_index_am_oid("skipidx", true);
+	Relation	catalog = table_open(RelationRelationId, AccessShareLock);
+	SysScanDesc scan = systable_beginscan(catalog, InvalidOid, false, NULL,
+										  0, NULL);
+	List	   *oids = NIL;
+	HeapTuple	tuple;
+
+	while (HeapTupleIsValid(tuple = systable_getnext(scan)))
+	{
+		Form_pg_class class = (Form_pg_class) GETSTRUCT(tuple);
+
+		if (class->relkind == RELKIND_INDEX && class->relam == am)
+			oids = lappend_oid(oids, class->oid);
+	}
+	systable_endscan(scan);
+	table_close(catalog, AccessShareLock);
+	return oids;
+}
+
+/*
+ * What the cache holds of each index.  An index that is locked exclusively is
+ * not waited for: what it has is shown with the rest, which belongs to other
+ * databases and to indexes that exist no more.
+ */
+Datum
+skipidx_cache_indexes(PG_FUNCTION_ARGS)
+{
+	ReturnSetInfo *rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
+	SkxBlkCached rest = {0};
+	SkxBlkCached *cached;
+	int			n;
+	ListCell   *cell;
+
+	InitMaterializedSRF(fcinfo, 0);
+	cached = skx_blkio_cache_indexes(&n);
+	foreach(cell, n > 0 ? skx_inspect_io_list() : NIL)
+	{
+		uint64		incarnation = skx_inspect_io_incarnation(lfirst_oid(cell));
+		int			i = 0;
+
+		CHECK_FOR_INTERRUPTS();
+		while (i < n && cached[i].incarnation != incarnation)
+			i++;
+		if (i == n || incarnation == 0)
+			continue;
+		skx_inspect_io_index(rsinfo, lfirst_oid(cell), &cached[i]);
+		cached[i] = cached[--n];
+	}
+	for (int i = 0; i < n; i++)
+	{
+		rest.block_frames += cached[i].block_frames;
+		rest.page_frames += cached[i].page_frames;
+		rest.bytes += cached[i].bytes;
+	}
+	if (n > 0)
+		skx_inspect_io_index(rsinfo, InvalidOid, &rest);
+	return (Datum) 0;
+}
