@@ -52,3 +52,28 @@ version_of_tree() {
 	echo "$(set -f; $git rev-parse --short HEAD 2>/dev/null)$(set -f
 		[ -z "$($git status --porcelain -- src sql Makefile 2>/dev/null)" ] || echo +)"
 }
+
+# prepare_server_bench: packages, skipidx installed, the text of $BENCH_CORPUS
+# (enwiki_1m by default, generated where it is not there); exports what
+# programs of a private cluster need
+prepare_server_bench() {
+	bash "$root/test/setup/packages.sh" build bench ||
+		bash "$root/test/setup/packages.sh" build || return 1
+	PG_CONFIG=$(find_pg_config) && install_skipidx || return 1
+	BENCH_CORPUS=${BENCH_CORPUS:-enwiki_1m}
+	if [ "$BENCH_CORPUS" = generated ] || ! unpack "$BENCH_CORPUS"; then
+		BENCH_CORPUS=generated
+		generate || return 1
+	fi
+	BENCH_TEXT=$text
+	BENCH_SKIPIDX=$(version_of_tree)
+	BENCH_TEMP=$work
+	export PG_CONFIG BENCH_CORPUS BENCH_TEXT BENCH_SKIPIDX BENCH_TEMP
+	mkdir -p "$results"
+}
+
+# The Python that has the distribution's matplotlib, where another one comes
+# first in PATH.
+python=python3
+python3 -c 'import matplotlib' 2>/dev/null ||
+	{ [ -x /usr/bin/python3 ] && python=/usr/bin/python3; }

@@ -1,0 +1,63 @@
+"""plot.py: curves as a PNG beside the JSON they come from.  Without
+matplotlib there is no plot, and a line says so."""
+import io
+import os
+
+COLUMN_INCHES, ROW_INCHES = 4.2, 3.2
+COLORS = 32
+STYLES = ("o-", "s-", "^-", "d-", "v--", "x--", "+:", ".:")
+
+
+def beside(path, suffix=""):
+    """FILE.json -> FILE<suffix>.png"""
+    return os.path.splitext(path)[0] + suffix + ".png"
+
+
+def save_small(figure, path):
+    """With a palette: a third of the bytes."""
+    from PIL import Image
+    whole = io.BytesIO()
+    figure.savefig(whole, format="png")
+    Image.open(whole).convert("RGB").quantize(COLORS).save(path, optimize=True)
+
+
+def draw(path, title, panels, columns=2):
+    """panels: dicts of title, x, y (labels of axes), ticks (x values with
+    their names) and curves ((label, xs, ys) each); both axes logarithmic."""
+    try:
+        import matplotlib
+    except ImportError:
+        print("bench: no matplotlib, no plot")
+        return
+    matplotlib.use("Agg")
+    from matplotlib import pyplot, ticker
+    rows = -(-len(panels) // columns)
+    figure, axes = pyplot.subplots(
+        rows, columns, squeeze=False, dpi=72,
+        figsize=(COLUMN_INCHES * columns, ROW_INCHES * rows))
+    for number, axis in enumerate(axes.flat):
+        if number >= len(panels):
+            axis.axis("off")
+            continue
+        panel = panels[number]
+        for style, (label, xs, ys) in zip(STYLES * 9, panel["curves"]):
+            axis.plot(xs, ys, style, label=label, linewidth=1, markersize=3)
+        axis.set_xscale("log", base=2)
+        axis.set_yscale("log")
+        axis.set_xticks([x for x, _ in panel["ticks"]])
+        axis.set_xticklabels([name for _, name in panel["ticks"]], fontsize=6,
+                             rotation=45)
+        axis.minorticks_off()
+        axis.yaxis.set_major_locator(ticker.LogLocator(subs=(1, 2, 5)))
+        axis.yaxis.set_major_formatter(ticker.FormatStrFormatter("%g"))
+        axis.set_title(panel["title"], fontsize=9)
+        axis.set_xlabel(panel["x"], fontsize=7)
+        axis.set_ylabel(panel["y"], fontsize=7)
+        axis.tick_params(axis="y", labelsize=6)
+        axis.grid(True, linewidth=0.3)
+        axis.legend(fontsize=6)
+    figure.suptitle(title, fontsize=9)
+    figure.tight_layout()
+    save_small(figure, path)
+    pyplot.close(figure)
+    print("drawn in %s" % os.path.relpath(path))

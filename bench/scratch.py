@@ -1,0 +1,40 @@
+"""scratch.py: the file that device.py and rescore.py read, and the programs of
+io/ that read it."""
+import json
+import os
+import subprocess
+
+from record import option, step
+
+CHUNK = 16 << 20
+
+
+def scratch_file(bytes_wanted):
+    """BENCH_FILE if that is given and there, else a new file below BENCH_TEMP
+    of random bytes, so that neither holes nor compression help."""
+    path = option("FILE", "")
+    if path and os.path.exists(path):
+        return path
+    path = path or os.path.join(option("TEMP", "/tmp"), "scratch")
+    step("writing %d MB to %s" % (bytes_wanted >> 20, path))
+    with open(path, "wb") as file:
+        for _ in range(0, bytes_wanted, CHUNK):
+            file.write(os.urandom(CHUNK))
+        file.flush()
+        os.fsync(file.fileno())
+    return path
+
+
+def build_programs():
+    here = os.path.dirname(os.path.abspath(__file__))
+    binaries = os.path.join(option("TEMP", "/tmp"), "bin")
+    subprocess.run(["make", "-s", "-C", os.path.join(here, "io"),
+                    "BIN=" + binaries], check=True)
+    return binaries
+
+
+def run_program(*words):
+    """The JSON object that it prints."""
+    return json.loads(subprocess.run(
+        [str(word) for word in words], check=True, stdout=subprocess.PIPE,
+        text=True).stdout)
