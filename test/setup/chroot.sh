@@ -55,12 +55,27 @@ make_chroot() {
 	chmod 755 "$part/usr/sbin/policy-rc.d"
 	mkdir -p "$part/etc/postgresql-common"
 	echo 'create_main_cluster = false' >"$part/etc/postgresql-common/createcluster.conf"
-	inside "$part" apt-get -q -y --no-install-recommends install \
-		"postgresql-$version" "postgresql-server-dev-$version" liburing-dev \
-		libipc-run-perl perl make gcc libc6-dev || return 1
-	inside "$part" apt-get clean
+	install_inside "$version" "$part" || return 1
 	rm -rf "$chroot"
 	mv "$part" "$chroot"
+}
+
+# packages_inside VERSION: what building and testing needs there
+packages_inside() {
+	echo "postgresql-$1" "postgresql-server-dev-$1" liburing-dev \
+		libipc-run-perl perl make gcc libc6-dev
+}
+
+install_inside() {
+	inside "$2" apt-get -q -y --no-install-recommends install \
+		$(packages_inside "$1") && inside "$2" apt-get clean
+}
+
+# complete_chroot VERSION CHROOT: adds packages that came to the list after the
+# chroot was made
+complete_chroot() {
+	inside "$2" dpkg-query -W $(packages_inside "$1") >/dev/null 2>&1 && return 0
+	inside "$2" apt-get -q update && install_inside "$1" "$2"
 }
 
 # need_chroot VERSION: sets CHROOT, and makes it if need be
@@ -68,7 +83,10 @@ need_chroot() {
 	local suite
 	suite=$(suite_of "$1") || return 1
 	CHROOT=$SKIPIDX_CHROOTS/$suite-pg$1
-	[ ! -d "$CHROOT" ] || return 0
+	if [ -d "$CHROOT" ]; then
+		complete_chroot "$1" "$CHROOT" >&2
+		return
+	fi
 	say "PostgreSQL $1: making $CHROOT"
 	report_step "pg$1 chroot" make_chroot "$1" "$CHROOT"
 }
