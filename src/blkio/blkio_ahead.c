@@ -20,8 +20,14 @@
 /* Runs of pages that can wait; more are forgotten, as hints may be. */
 #define SKX_BLK_MAX_PLANS		1024
 
-/* Adjacent pages of a plane that is read page by page: one read. */
-#define SKX_BLK_RUN_PAGES		SKX_BLK_GROUP_FRAMES
+/*
+ * Adjacent units become one read of up to so many pages: more than that gains
+ * little on any device, and small blocks lose nothing where all are read.
+ */
+#define SKX_BLK_RUN_PAGES		16
+
+StaticAssertDecl(SKX_BLK_RUN_PAGES <= SKX_BLK_GROUP_FRAMES,
+				 "a run must fit into one group");
 
 /*
  * A unit read ahead that was not wanted while so many times the depth of
@@ -49,14 +55,20 @@ skx_blkio_ahead_at(uint32 i)
 	return &skx_blkio_plans[i % SKX_BLK_MAX_PLANS];
 }
 
-/* Starts to read what is not in the cache yet. */
-static void
+/*
+ * Starts to read what is not in the cache yet; false when all backends
+ * together have enough under way.
+ */
+static bool
 skx_blkio_ahead_start(const SkxBlkPlan *plan)
 {
 	uint32		frame = skx_blkio_frame_pages(skx_blkio_class(plan->plane));
 	uint32		end = plan->first + plan->npages;
 	ResourceOwner current = CurrentResourceOwner;
 	SkxBlkGroup group;
+
+	if (skx_blkio_depth_take(1, false) == 0)
+		return false;
 
 	/* What is pinned for a plan goes with the scan that made it. */
 	CurrentResourceOwner = plan->owner;
@@ -69,7 +81,10 @@ skx_blkio_ahead_start(const SkxBlkPlan *plan)
 		skx_blkio_count(plan->file)->ahead++;
 		(void) skx_blkio_load_start(plan->file, &group, true);
 	}
+	else
+		skx_blkio_depth_give(1);
 	CurrentResourceOwner = current;
+	return true;
 }
 
 /*
@@ -111,9 +126,9 @@ skx_blkio_ahead_go(void)
 		}
 		if (skx_blkio_loads_ahead > 0 && skx_blkio_depth_full())
 			break;
+		if (plan.file != NULL && !skx_blkio_ahead_start(&plan))
+			break;
 		skx_blkio_plans_next++;
-		if (plan.file != NULL)
-			skx_blkio_ahead_start(&plan);
 	}
 }
 
@@ -126,6 +141,7 @@ skx_blkio_ahead_append(SkxBlkFile *file, const SkxBlkPlane *plane,
 {
 	uint32		unit = Min(plane->unit, SKX_BLK_GROUP_PAGES);
 	uint32		first = ordinal & ~(unit - 1);
+	uint32		npages = Min(unit, plane->npages - first);
 	SkxBlkPlan *plan;
 
 	if (skx_blkio_plans_next != skx_blkio_plans_end)
@@ -135,10 +151,10 @@ skx_blkio_ahead_append(SkxBlkFile *file, const SkxBlkPlane *plane,
 		{
 			if (first >= plan->first && first < plan->first + plan->npages)
 				return;
-			if (unit == 1 && first == plan->first + plan->npages &&
-				plan->npages < SKX_BLK_RUN_PAGES)
+			if (first == plan->first + plan->npages &&
+				plan->npages + npages <= SKX_BLK_RUN_PAGES)
 			{
-				plan->npages++;
+				plan->npages += npages;
 				return;
 			}
 		}
@@ -150,7 +166,7 @@ skx_blkio_ahead_append(SkxBlkFile *file, const SkxBlkPlane *plane,
 	plan->owner = CurrentResourceOwner;
 	plan->plane = plane;
 	plan->first = first;
-	plan->npages = Min(unit, plane->npages - first);
+	plan->npages = npages;
 }
 
 void

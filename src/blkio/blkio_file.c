@@ -59,14 +59,14 @@ skx_blkio_choose(Relation rel)
 }
 
 /*
- * How many units may be under way before they are pinned.  Without a cache
- * there is no place for them.
+ * How many units may be under way before they are pinned.  A method that puts
+ * them into the cache needs one.
  */
 static int
 skx_blkio_choose_ahead(const SkxBlkMethod *method)
 {
-	if (method->prefetch == NULL || method->pin != NULL ||
-		skx_blkio_cache.header == NULL)
+	if (method->prefetch == NULL ||
+		(method->pin == NULL && skx_blkio_cache.header == NULL))
 		return 0;
 	return skx_blkio_io_depth;
 }

@@ -186,12 +186,12 @@ typedef struct SkxBlkGroup
  * the two, and after an error in either, the load is the resource owner's
  * that was current at start.
  *
- * A load read ahead has pinned its frames itself.  find returns it, and which
- * of its frames has the key, or NULL.  drop waits for what is under way and
- * gives up the slots that are left (those taken over are -1); end drops all of
- * an owner (NULL: of any) or, ahead, of a file (NULL: of any).  ended is called
- * when no transfer is under way any more.  weed drops those ahead that were
- * not wanted while more than `patience` others were.
+ * A load read ahead has pinned its frames itself, and brings its token.  find
+ * returns it, and which of its frames has the key, or NULL.  drop waits for
+ * what is under way and gives up the slots that are left (those taken over are
+ * -1); end drops all of an owner (NULL: of any) or, ahead, of a file (NULL: of
+ * any).  ended is called when no transfer is under way any more.  weed drops
+ * those ahead that were not wanted while more than `patience` others were.
  */
 typedef struct SkxBlkLoad
 {

@@ -346,7 +346,7 @@ skx_blkio_load_start(SkxBlkFile *file, const SkxBlkGroup *group, bool ahead)
 	skx_blkio_loads_used++;
 	load->ahead = ahead;
 	load->done = false;
-	load->token = false;
+	load->token = ahead;
 	load->under_way = 0;
 	load->wanted = skx_blkio_load_clock;
 	load->owner = CurrentResourceOwner;
@@ -371,10 +371,13 @@ skx_blkio_load_start(SkxBlkFile *file, const SkxBlkGroup *group, bool ahead)
 	skx_blkio_load_join(load);
 	if (load->ntransfers > 0)
 	{
-		skx_blkio_load_turn(load);
+		if (!ahead)
+			skx_blkio_load_turn(load);
 		skx_blkio_load_count(load);
 		skx_blkio_load_time(load, skx_blkio_load_begin);
 	}
+	else
+		skx_blkio_load_ended(load);
 	return load;
 }
 
