@@ -111,6 +111,8 @@ skx_blkio_ahead_limit(const SkxBlkPlan *plan)
 static void
 skx_blkio_ahead_go(void)
 {
+	SkxBlkFile *started = NULL;
+
 	if (skx_blkio_loads_ahead > 0)
 		(void) skx_blkio_ring_reap(false);
 	while (skx_blkio_plans_next != skx_blkio_plans_end)
@@ -124,11 +126,16 @@ skx_blkio_ahead_go(void)
 			if (skx_blkio_loads_ahead >= skx_blkio_ahead_limit(&plan))
 				break;
 		}
-		if (skx_blkio_loads_ahead > 0 && skx_blkio_depth_full())
-			break;
 		if (plan.file != NULL && !skx_blkio_ahead_start(&plan))
 			break;
 		skx_blkio_plans_next++;
+		if (plan.file != NULL)
+			started = plan.file;
+	}
+	if (started != NULL)
+	{
+		skx_blkio_ring_submit();
+		skx_blkio_count(started)->batches++;
 	}
 }
 

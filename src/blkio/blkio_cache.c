@@ -50,14 +50,6 @@ skx_blkio_cache_bucket(uint32 hash)
 	return &skx_blkio_cache.buckets[hash & skx_blkio_cache.bucket_mask];
 }
 
-static inline bool
-skx_blkio_cache_same(const SkxBlkKey *a, const SkxBlkKey *b)
-{
-	return a->incarnation == b->incarnation && a->ordinal == b->ordinal &&
-		a->segment == b->segment && a->plane == b->plane &&
-		a->salt == b->salt;
-}
-
 /* The frame of a key; the caller holds the partition lock. */
 static int32
 skx_blkio_cache_search(const SkxBlkKey *key, uint32 hash)
@@ -68,7 +60,7 @@ skx_blkio_cache_search(const SkxBlkKey *key, uint32 hash)
 	{
 		SkxBlkFrame *frame = skx_blkio_cache_frame(i);
 
-		if (frame->hash == hash && skx_blkio_cache_same(&frame->key, key))
+		if (frame->hash == hash && skx_blkio_same_key(&frame->key, key))
 			break;
 		i = frame->next;
 	}
@@ -326,9 +318,7 @@ skx_blkio_cache_state(SkxBlkCacheState *result)
 	result->reads = pg_atomic_read_u32(&skx_blkio_cache.header->depth);
 	result->queue =
 		pg_atomic_read_u32(&skx_blkio_cache.header->depth_waiters);
-	result->bytes = BLCKSZ *
-		((Size) skx_blkio_cache.nframes[SKX_BLK_CLASS_BLOCK] *
-		 SKX_BLK_FRAME_PAGES + skx_blkio_cache.nframes[SKX_BLK_CLASS_PAGE]);
+	result->bytes = skx_blkio_cache_bytes();
 	result->frames = skx_blkio_cache.nframes[SKX_BLK_CLASS_BLOCK] +
 		skx_blkio_cache.nframes[SKX_BLK_CLASS_PAGE];
 	for (uint64 i = 0; i < result->frames; i++)

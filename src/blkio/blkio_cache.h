@@ -102,6 +102,15 @@ skx_blkio_cache_pages(int32 frame)
 		(Size) (frame - nblock) * BLCKSZ;
 }
 
+/* Bytes of pages in it; 0 when there is none. */
+static inline Size
+skx_blkio_cache_bytes(void)
+{
+	return BLCKSZ *
+		((Size) skx_blkio_cache.nframes[SKX_BLK_CLASS_BLOCK] *
+		 SKX_BLK_FRAME_PAGES + skx_blkio_cache.nframes[SKX_BLK_CLASS_PAGE]);
+}
+
 /*
  * blkio_cache.c
  *
@@ -136,6 +145,29 @@ extern void skx_blkio_cache_format(SkxBlkCacheHeader *header, Size bytes,
 extern Size skx_blkio_cache_total_size(Size bytes);
 extern void skx_blkio_cache_map(SkxBlkCacheHeader *header);
 
+/* blkio_gucs.c */
+#define SKX_BLK_AUTO	(-1)	/* else a SkxBlkMethodNumber */
+
+extern int	skx_blkio_io_method;
+extern int	skx_blkio_io_depth;
+extern int	skx_blkio_io_depth_total;
+extern int	skx_blkio_cache_size;	/* kB */
+extern int	skx_blkio_direct_min_cache; /* kB */
+
+/*
+ * blkio_private.c : frames in this backend's memory
+ *
+ * find and take return one, with the pages of the key (NULL when there is
+ * none), or with any; give takes it back, with the key of what is in it, or
+ * NULL.  trim returns most of the memory.  Only take can fail.
+ */
+extern bool skx_blkio_private_has(SkxBlkClass class, const SkxBlkKey *key);
+extern char *skx_blkio_private_find(SkxBlkClass class, const SkxBlkKey *key);
+extern char *skx_blkio_private_take(SkxBlkClass class);
+extern void skx_blkio_private_give(SkxBlkClass class, char *memory,
+								   const SkxBlkKey *key);
+extern void skx_blkio_private_trim(void);
+
 /*
  * blkio_depth.c : reads under way in all backends, skipidx.io_depth_total
  *
@@ -143,14 +175,12 @@ extern void skx_blkio_cache_map(SkxBlkCacheHeader *header);
  * `wait` at least one, after a wait that can be cancelled.  It waits at once
  * where it would get nothing, so who wants to count waits asks without first.
  * A backend must not wait while reads of its own have ended that it has not
- * given back yet.  full says whether a read would have to wait now.  give
- * returns n of them, and never fails: it is called while cleaning up, too.  At
- * the end of the process all are given back.
+ * given back yet.  give returns n of them, and never fails: it is called while
+ * cleaning up, too.  At the end of the process all are given back.
  */
 #define SKX_BLK_DEPTH_MOST		10000	/* of io_depth_total */
 
 extern int	skx_blkio_depth_take(int n, bool wait);
-extern bool skx_blkio_depth_full(void);
 extern void skx_blkio_depth_give(int n);
 
 /*

@@ -8,7 +8,8 @@
  * if that needs no waiting.  So no two backends can wait for each other.  Where
  * the cache has no frame to give, or another backend is slow to bring it, the
  * pages go to a frame in the backend's own memory, which lasts as long as the
- * pin; and so do all that are not in the cache for a file that is read once.
+ * pin, and a little longer; and so do all that are not in the cache for a file
+ * that is read once.
  */
 #include "postgres.h"
 
@@ -49,10 +50,7 @@ skx_blkio_cached_take(SkxBlkFile *file, const SkxBlkKey *key,
 	if (frame < 0 && !file->once)
 		frame = skx_blkio_cache_claim(key, hash, class, false, &mine);
 	if (frame < 0)
-	{
-		skx_blkio_pins_private(slot, class);
-		return false;
-	}
+		return skx_blkio_pins_private(slot, class, key);
 	skx_blkio_cached_note(slot, class, frame, mine);
 	if (mine)
 		return false;
@@ -66,8 +64,7 @@ skx_blkio_cached_take(SkxBlkFile *file, const SkxBlkKey *key,
 		case SKX_BLK_AWAITED_SLOW:
 			skx_blkio_cache_unpin(frame);
 			skx_blkio_pins_at(slot)->kind = SKX_BLK_PIN_NOTHING;
-			skx_blkio_pins_private(slot, class);
-			break;
+			return skx_blkio_pins_private(slot, class, key);
 	}
 	return false;
 }
@@ -85,11 +82,12 @@ skx_blkio_cached_claim(SkxBlkFile *file, SkxBlkGroup *group, uint32 first,
 
 	skx_blkio_key(file, group->plane, first, &key);
 	hash = skx_blkio_cache_hash(&key);
-	if (skx_blkio_cache_present(&key, hash))
+	if (skx_blkio_cache_present(&key, hash) ||
+		(file->once && skx_blkio_private_has(class, &key)))
 		return;
 	slot = skx_blkio_pins_take();
 	if (file->once)
-		skx_blkio_pins_private(slot, class);
+		(void) skx_blkio_pins_private(slot, class, &key);
 	else
 	{
 		frame = skx_blkio_cache_claim(&key, hash, class, ahead, &mine);
@@ -150,10 +148,13 @@ skx_blkio_cached_fill(SkxBlkFile *file, const SkxBlkPlane *plane,
 					  const SkxBlkKey *key, int32 slot)
 {
 	SkxBlkClass class = skx_blkio_class(plane);
+	bool		found;
 
 	if (skx_blkio_cache.header == NULL)
-		skx_blkio_pins_private(slot, class);
-	else if (skx_blkio_cached_take(file, key, class, slot))
+		found = skx_blkio_pins_private(slot, class, key);
+	else
+		found = skx_blkio_cached_take(file, key, class, slot);
+	if (found)
 	{
 		skx_blkio_count(file)->hits++;
 		pgBufferUsage.shared_blks_hit++;
@@ -184,6 +185,7 @@ skx_blkio_cached_pin(SkxBlkFile *file, const SkxBlkPlane *plane,
 		skx_blkio_cached_fill(file, plane, &key, slot);
 	}
 	pin = skx_blkio_pins_at(slot);
+	pin->filled = true;
 	ref->base = pin->memory;
 	ref->first = first;
 	ref->npages = Min(skx_blkio_frame_pages(skx_blkio_class(plane)),

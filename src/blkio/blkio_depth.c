@@ -205,16 +205,6 @@ skx_blkio_depth_take(int n, bool wait)
 	return got;
 }
 
-bool
-skx_blkio_depth_full(void)
-{
-	SkxBlkCacheHeader *header = skx_blkio_cache.header;
-
-	return header != NULL &&
-		(pg_atomic_read_u32(&header->depth) >= skx_blkio_io_depth_total ||
-		 pg_atomic_read_u32(&header->depth_waiters) > 0);
-}
-
 void
 skx_blkio_depth_give(int n)
 {

@@ -26,7 +26,8 @@ skx_blkio_choose_auto(void)
 {
 	bool		ring = skx_blkio_ring_ready();
 
-	if (skx_blkio_cache_size >= skx_blkio_direct_min_cache)
+	/* As large as it is, not as it was asked for, but for the rounding. */
+	if (skx_blkio_cache_bytes() / 1024 + 1024 > skx_blkio_direct_min_cache)
 		return ring ? &skx_blkio_method_uring_direct :
 			&skx_blkio_method_direct;
 	return ring ? &skx_blkio_method_uring : &skx_blkio_method_buffered;

@@ -68,9 +68,9 @@ typedef struct SkxBlkTransfer
  * frames of the cache (read set), and all else is common to that kind.
  *
  * read does all of the transfers, one after the other or at once, and returns
- * when none of them is under way.  start begins them; it is NULL where reads
- * cannot go on while the backend does something else, and the caller of the
- * two finds the result, failure too, in the transfer.  prefetch may be NULL.
+ * when none of them is under way.  start queues them for the ring; it is NULL
+ * where reads cannot go on while the backend does something else.  Either
+ * leaves the result, failure too, in the transfer.  prefetch may be NULL.
  */
 typedef struct SkxBlkMethod
 {
@@ -116,6 +116,14 @@ skx_blkio_key(const SkxBlkFile *file, const SkxBlkPlane *plane,
 	key->plane = plane->plane;
 }
 
+static inline bool
+skx_blkio_same_key(const SkxBlkKey *a, const SkxBlkKey *b)
+{
+	return a->incarnation == b->incarnation && a->ordinal == b->ordinal &&
+		a->segment == b->segment && a->plane == b->plane &&
+		a->salt == b->salt;
+}
+
 /* blkio_counters.c */
 extern SkxBlkCounters skx_blkio_mine[SKX_BLK_NMETHODS];
 extern void skx_blkio_counters_publish(void);
@@ -126,15 +134,6 @@ skx_blkio_count(const SkxBlkFile *file)
 {
 	return &skx_blkio_mine[file->method->number];
 }
-
-/* blkio_gucs.c */
-#define SKX_BLK_AUTO	(-1)	/* else a SkxBlkMethodNumber */
-
-extern int	skx_blkio_io_method;
-extern int	skx_blkio_io_depth;
-extern int	skx_blkio_io_depth_total;
-extern int	skx_blkio_cache_size;	/* kB */
-extern int	skx_blkio_direct_min_cache; /* kB */
 
 /*
  * blkio_pins.c : what this backend has pinned, by resource owner
@@ -160,12 +159,17 @@ typedef struct SkxBlkPin
 	uint8		kind;
 	uint8		class;			/* SkxBlkClass of a frame */
 	bool		loading;		/* this backend must fill the frame */
+	bool		filled;			/* has its pages */
+	SkxBlkKey	key;			/* private: of the frame */
 } SkxBlkPin;
 
 extern int32 skx_blkio_pins_take(void);
 extern SkxBlkPin *skx_blkio_pins_at(int32 slot);
 extern void skx_blkio_pins_drop(int32 slot);
-extern void skx_blkio_pins_private(int32 slot, SkxBlkClass class);
+
+/* Gives a reserved slot a private frame; true when its pages are in it. */
+extern bool skx_blkio_pins_private(int32 slot, SkxBlkClass class,
+								   const SkxBlkKey *key);
 extern void skx_blkio_pins_loaded(int32 slot);
 extern int	skx_blkio_pins_count(void);
 

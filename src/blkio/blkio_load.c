@@ -191,7 +191,7 @@ skx_blkio_load_count(SkxBlkLoad *load)
 	SkxBlkFile *file = load->file;
 	SkxBlkCounters *count = skx_blkio_count(file);
 
-	count->batches++;
+	count->batches += !load->ahead;
 	for (int i = 0; i < load->ntransfers; i++)
 	{
 		int			npages = load->transfers[i].npages;
@@ -269,10 +269,14 @@ skx_blkio_load_begin(SkxBlkLoad *load)
 {
 	const SkxBlkMethod *method = load->file->method;
 
-	if (method->start != NULL && (load->ahead || load->ntransfers > 1))
-		method->start(load->file, load->transfers, load->ntransfers);
-	else
+	if (method->start == NULL || (!load->ahead && load->ntransfers == 1))
 		method->read(load->file, load->transfers, load->ntransfers);
+	else
+	{
+		method->start(load->file, load->transfers, load->ntransfers);
+		if (!load->ahead)
+			skx_blkio_ring_submit();
+	}
 	if (load->under_way == 0)
 		skx_blkio_load_ended(load);
 }

@@ -24,7 +24,6 @@ skx_blkio_uring_start(SkxBlkFile *file, SkxBlkTransfer *transfers, int n)
 		else
 			skx_blkio_ring_add(transfer, fd);
 	}
-	skx_blkio_ring_submit();
 }
 
 const SkxBlkMethod skx_blkio_method_uring = {

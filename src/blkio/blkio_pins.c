@@ -18,55 +18,11 @@
 #include "utils/memutils.h"
 #include "utils/resowner.h"
 
-/* Private frames kept for the next use, of each class. */
-#define SKX_BLK_SPARES			4
-
 static SkxBlkPin *skx_blkio_pins = NULL;
 static int	skx_blkio_pins_size = 0;
 static int	skx_blkio_pins_used = 0;
 static int32 skx_blkio_pins_free = -1;
 static uint32 skx_blkio_pins_serial = 0;
-
-static char *skx_blkio_spares[SKX_BLK_NCLASSES][SKX_BLK_SPARES];
-static int	skx_blkio_nspares[SKX_BLK_NCLASSES];
-
-/* ---- private frames ---- */
-
-/*
- * Aligned memory for a frame in this backend.  The address that palloc gave
- * lies just below the frame.
- */
-static char *
-skx_blkio_pins_memory(SkxBlkClass class)
-{
-	Size		size = (Size) skx_blkio_frame_pages(class) * BLCKSZ;
-	char	   *base;
-	char	   *memory;
-
-	if (skx_blkio_nspares[class] > 0)
-		return skx_blkio_spares[class][--skx_blkio_nspares[class]];
-	base = MemoryContextAlloc(TopMemoryContext,
-							  size + SKX_BLK_ALIGN + sizeof(char *));
-	memory = (char *) TYPEALIGN(SKX_BLK_ALIGN, base + sizeof(char *));
-	memcpy(memory - sizeof(char *), &base, sizeof(char *));
-	return memory;
-}
-
-static void
-skx_blkio_pins_free_memory(SkxBlkClass class, char *memory)
-{
-	char	   *base;
-
-	if (skx_blkio_nspares[class] < SKX_BLK_SPARES)
-	{
-		skx_blkio_spares[class][skx_blkio_nspares[class]++] = memory;
-		return;
-	}
-	memcpy(&base, memory - sizeof(char *), sizeof(char *));
-	pfree(base);
-}
-
-/* ---- the table ---- */
 
 /* Gives up what a slot holds; core has released buffers when it is gone. */
 static void
@@ -92,7 +48,8 @@ skx_blkio_pins_release(int32 slot, bool owner_gone)
 			skx_blkio_cache_unpin(pin->number);
 			break;
 		case SKX_BLK_PIN_PRIVATE:
-			skx_blkio_pins_free_memory(pin->class, pin->memory);
+			skx_blkio_private_give(pin->class, pin->memory,
+								   pin->filled ? &pin->key : NULL);
 			break;
 		case SKX_BLK_PIN_NOTHING:
 		case SKX_BLK_PIN_FREE:
@@ -115,6 +72,8 @@ skx_blkio_pins_owner_ends(ResourceReleasePhase phase, bool commit,
 	if (phase != RESOURCE_RELEASE_BEFORE_LOCKS)
 		return;
 	skx_blkio_ahead_forget(CurrentResourceOwner, NULL);
+	if (top_level)
+		skx_blkio_private_trim();
 	if (skx_blkio_pins_used == 0)
 		return;
 	for (int32 slot = 0; slot < skx_blkio_pins_size; slot++)
@@ -184,6 +143,7 @@ skx_blkio_pins_take(void)
 	pin->serial = ++skx_blkio_pins_serial;
 	pin->kind = SKX_BLK_PIN_NOTHING;
 	pin->loading = false;
+	pin->filled = false;
 	skx_blkio_pins_used++;
 	return slot;
 }
@@ -201,16 +161,45 @@ skx_blkio_pins_drop(int32 slot)
 	skx_blkio_pins_release(slot, false);
 }
 
-/* Gives a reserved slot a frame of this backend's own, yet to be loaded. */
-void
-skx_blkio_pins_private(int32 slot, SkxBlkClass class)
+/* The memory of another private pin of this frame, or NULL. */
+static char *
+skx_blkio_pins_private_other(SkxBlkClass class, const SkxBlkKey *key)
 {
-	char	   *memory = skx_blkio_pins_memory(class);
-	SkxBlkPin  *pin = &skx_blkio_pins[slot];
+	for (int32 slot = 0; slot < skx_blkio_pins_size; slot++)
+	{
+		SkxBlkPin  *pin = &skx_blkio_pins[slot];
 
+		if (pin->kind == SKX_BLK_PIN_PRIVATE && pin->class == class &&
+			pin->filled && skx_blkio_same_key(&pin->key, key))
+			return pin->memory;
+	}
+	return NULL;
+}
+
+bool
+skx_blkio_pins_private(int32 slot, SkxBlkClass class, const SkxBlkKey *key)
+{
+	char	   *memory = skx_blkio_private_find(class, key);
+	bool		found = memory != NULL;
+	SkxBlkPin  *pin;
+
+	if (!found)
+	{
+		char	   *other = skx_blkio_pins_private_other(class, key);
+
+		memory = skx_blkio_private_take(class);
+		found = other != NULL;
+		if (found)
+			memcpy(memory, other,
+				   (Size) skx_blkio_frame_pages(class) * BLCKSZ);
+	}
+	pin = &skx_blkio_pins[slot];
 	pin->kind = SKX_BLK_PIN_PRIVATE;
 	pin->class = class;
 	pin->memory = memory;
+	pin->key = *key;
+	pin->filled = found;
+	return found;
 }
 
 /* The pages of a frame are there and verified. */

@@ -13,8 +13,9 @@
 #include "storage/bufmgr.h"
 #include "utils/guc.h"
 
-/* Pages asked for ahead of those being pinned. */
-#define SKX_BLK_WARM_AHEAD		256
+/* Pages asked for ahead of those being pinned, and in one go. */
+#define SKX_BLK_WARM_AHEAD		512
+#define SKX_BLK_WARM_STEP		64
 
 /* Frames between two looks at the first. */
 #define SKX_BLK_WARM_LOOK		16
@@ -30,9 +31,11 @@ typedef struct SkxBlkWarmClass
 {
 	uint64		most;			/* frames that fit */
 	uint64		n;				/* frames so far */
+	uint64		asked;			/* pages prefetched */
 	const SkxBlkPlane *plane;	/* of the first, NULL: none yet, or one that
 								 * cannot be looked for */
 	uint32		first;			/* its first page */
+	uint32		frame_pages;
 	bool		full;
 } SkxBlkWarmClass;
 
@@ -40,6 +43,12 @@ typedef struct SkxBlkWarm
 {
 	SkxBlkFile *file;
 	SkxBlkWarmClass classes[SKX_BLK_NCLASSES];
+	SkxBlkWarmRun *runs;		/* by block */
+	int			nruns;
+	uint64		pinned;			/* pages of runs, gone through or passed over */
+	uint64		asked;			/* ditto, prefetched */
+	int			next;			/* run of the page to ask for next */
+	uint32		next_page;		/* in that run */
 } SkxBlkWarm;
 
 static int
@@ -121,43 +130,58 @@ skx_blkio_prewarm_count(SkxBlkWarm *warm, const SkxBlkRef *ref)
 											 class->first);
 }
 
+/* Asks for pages, up to so many before those that are pinned now. */
 static void
-skx_blkio_prewarm_ahead(SkxBlkWarm *warm, const SkxBlkWarmRun *run,
-						uint32 from)
+skx_blkio_prewarm_ahead(SkxBlkWarm *warm)
 {
-	uint32		ordinals[SKX_BLK_WARM_AHEAD];
-	int			n = 0;
-
-	while (n < SKX_BLK_WARM_AHEAD && from + n < run->run.npages)
+	while (warm->next < warm->nruns &&
+		   warm->asked < warm->pinned + SKX_BLK_WARM_AHEAD)
 	{
-		ordinals[n] = run->run.first + from + n;
-		n++;
+		const SkxBlkWarmRun *run = &warm->runs[warm->next];
+		uint32		left = run->run.npages - warm->next_page;
+		uint32		ordinals[SKX_BLK_WARM_STEP];
+		int			n = Min(left, SKX_BLK_WARM_STEP);
+		SkxBlkWarmClass *class = skx_blkio_prewarm_class(warm, run->plane);
+
+		for (int i = 0; i < n; i++)
+			ordinals[i] = run->run.first + warm->next_page + i;
+		if (class->asked + n <= class->most * class->frame_pages)
+		{
+			skx_blkio_prefetch(warm->file, run->plane, ordinals, n);
+			class->asked += n;
+		}
+		warm->asked += n;
+		warm->next_page += n;
+		if (n == left)
+		{
+			warm->next++;
+			warm->next_page = 0;
+		}
 	}
-	if (n > 0)
-		skx_blkio_prefetch(warm->file, run->plane, ordinals, n);
 }
 
 static void
 skx_blkio_prewarm_run(SkxBlkWarm *warm, const SkxBlkWarmRun *run)
 {
 	SkxBlkWarmClass *class = skx_blkio_prewarm_class(warm, run->plane);
+	uint64		before = warm->pinned;
 	SkxBlkRef	ref = {0};
 
 	for (uint32 i = 0; i < run->run.npages && !class->full;)
 	{
-		if (i == 0)
-			skx_blkio_prewarm_ahead(warm, run, 0);
-		if (i % SKX_BLK_WARM_AHEAD == 0)
+		if (warm->asked < warm->pinned + SKX_BLK_WARM_AHEAD / 2)
 		{
 			CHECK_FOR_INTERRUPTS();
-			skx_blkio_prewarm_ahead(warm, run, i + SKX_BLK_WARM_AHEAD);
+			skx_blkio_prewarm_ahead(warm);
 		}
 		(void) skx_blkio_pin(warm->file, run->plane, run->run.first + i,
 							 &ref);
 		skx_blkio_prewarm_count(warm, &ref);
 		i = ref.first + ref.npages - run->run.first;
+		warm->pinned = before + i;
 	}
 	skx_blkio_unpin(warm->file, &ref);
+	warm->pinned = before + run->run.npages;
 }
 
 uint64
@@ -167,24 +191,26 @@ skx_blkio_prewarm(SkxBlkFile *file, const SkxBlkPlane *const *planes,
 	const SkxBlkCounters *count = skx_blkio_count(file);
 	uint64		before = count->pages_read + count->resident;
 	SkxBlkWarm	warm = {0};
-	SkxBlkWarmRun *runs;
-	int			n;
 
 	warm.file = file;
 	if (file->method->pin != NULL)
+	{
 		warm.classes[0].most = RelationUsesLocalBuffers(file->rel) ?
 			num_temp_buffers : NBuffers;
+		warm.classes[0].frame_pages = 1;
+	}
 	else
 	{
 		for (int i = 0; i < SKX_BLK_NCLASSES; i++)
 		{
 			warm.classes[i].most = skx_blkio_cache.nframes[i];
 			warm.classes[i].full = skx_blkio_cache.nframes[i] == 0;
+			warm.classes[i].frame_pages = skx_blkio_frame_pages(i);
 		}
 	}
-	runs = skx_blkio_prewarm_runs(planes, nplanes, &n);
-	for (int i = 0; i < n; i++)
-		skx_blkio_prewarm_run(&warm, &runs[i]);
-	pfree(runs);
+	warm.runs = skx_blkio_prewarm_runs(planes, nplanes, &warm.nruns);
+	for (int i = 0; i < warm.nruns; i++)
+		skx_blkio_prewarm_run(&warm, &warm.runs[i]);
+	pfree(warm.runs);
 	return count->pages_read + count->resident - before;
 }

@@ -114,6 +114,8 @@ skx_blkio_ring_reap(bool wait)
 
 	if (skx_blkio_ring_under_way == 0)
 		return 0;
+	if (wait)
+		skx_blkio_ring_submit();
 	if (wait && io_uring_peek_cqe(&skx_blkio_ring, &cqe) != 0)
 	{
 		pgstat_report_wait_start(WAIT_EVENT_DATA_FILE_READ);

@@ -19,8 +19,8 @@ Datum
 skipidx_work(PG_FUNCTION_ARGS)
 {
 	const SkxWork *work = &skx_skiplist_work;
-	Datum		values[7];
-	bool		nulls[7] = {false};
+	Datum		values[8];
+	bool		nulls[8] = {false};
 	TupleDesc	desc;
 
 	if (get_call_result_type(fcinfo, NULL, &desc) != TYPEFUNC_COMPOSITE)
@@ -32,5 +32,6 @@ skipidx_work(PG_FUNCTION_ARGS)
 	values[4] = Int64GetDatum((int64) work->fills);
 	values[5] = Int64GetDatum((int64) work->positions);
 	values[6] = Int64GetDatum((int64) work->candidates);
+	values[7] = Int64GetDatum((int64) work->asked);
 	return HeapTupleGetDatum(heap_form_tuple(desc, values, nulls));
 }

@@ -18,7 +18,7 @@
 #include "format/format.h"
 #include "maint/maint.h"
 #include "pending/pending.h"
-#include "segment/segment.h"
+#include "segment/segment_build.h"
 #include "storage/lmgr.h"
 
 /*

@@ -17,6 +17,7 @@
 
 typedef struct SkxCompile
 {
+	const SkxQuery *whole;
 	TSQuery		query;
 	QueryItem  *items;
 	char	   *operands;
@@ -60,6 +61,8 @@ skx_query_compile_operand(SkxCompile *c, QueryOperand *operand)
 	node->len = operand->length;
 	node->weights = operand->weight;
 	node->prefix = operand->prefix;
+	if (!node->prefix)
+		node->slot = skx_query_lexeme(c->whole, node->lexeme, node->len);
 	return node;
 }
 
@@ -244,6 +247,69 @@ skx_query_accepts_none(const SkxQueryNode *node)
 	}
 }
 
+/* The order of a dictionary. */
+static int
+skx_query_compare_lexeme(const void *a, const void *b)
+{
+	const SkxLexeme *x = a;
+	const SkxLexeme *y = b;
+	int			cmp = memcmp(x->bytes, y->bytes, Min(x->len, y->len));
+
+	return cmp != 0 ? cmp : x->len - y->len;
+}
+
+int
+skx_query_lexeme(const SkxQuery *query, const char *lexeme, int len)
+{
+	SkxLexeme	key = {lexeme, len};
+	const SkxLexeme *found = bsearch(&key, query->lexemes, query->nlexemes,
+									 sizeof(SkxLexeme),
+									 skx_query_compare_lexeme);
+
+	Assert(found != NULL);
+	return found - query->lexemes;
+}
+
+/*
+ * Gathers the lexemes that are looked up whole.
+ */
+static void
+skx_query_gather_lexemes(SkxQuery *query)
+{
+	Size		most = 1;
+	int			n = 0;
+	int			kept = 0;
+	int			i;
+	int			k;
+
+	for (i = 0; i < query->nqueries; i++)
+		most += query->queries[i]->size;
+	query->lexemes = palloc_extended(sizeof(SkxLexeme) * most,
+									 MCXT_ALLOC_HUGE);
+	for (i = 0; i < query->nqueries; i++)
+	{
+		QueryItem  *items = GETQUERY(query->queries[i]);
+
+		for (k = 0; k < query->queries[i]->size; k++)
+		{
+			if (items[k].type != QI_VAL || items[k].qoperand.prefix)
+				continue;
+			query->lexemes[n].bytes = GETOPERAND(query->queries[i]) +
+				items[k].qoperand.distance;
+			query->lexemes[n++].len = items[k].qoperand.length;
+		}
+	}
+	qsort(query->lexemes, n, sizeof(SkxLexeme), skx_query_compare_lexeme);
+	for (i = 0; i < n; i++)
+	{
+		if (kept == 0 ||
+			skx_query_compare_lexeme(&query->lexemes[kept - 1],
+									 &query->lexemes[i]) != 0)
+			query->lexemes[kept++] = query->lexemes[i];
+	}
+	query->nlexemes = kept;
+}
+
 SkxQuery *
 skx_query_compile(TSQuery *queries, int nqueries)
 {
@@ -258,13 +324,18 @@ skx_query_compile(TSQuery *queries, int nqueries)
 		query->root = skx_query_node(SKX_NODE_AND);
 	for (i = 0; i < nqueries; i++)
 	{
-		SkxCompile	c;
-
 		if (queries[i]->size == 0)
 		{
 			query->root = skx_query_node(SKX_NODE_NONE);
 			return query;
 		}
+	}
+	skx_query_gather_lexemes(query);
+	for (i = 0; i < nqueries; i++)
+	{
+		SkxCompile	c;
+
+		c.whole = query;
 		c.query = queries[i];
 		c.items = GETQUERY(queries[i]);
 		c.operands = GETOPERAND(queries[i]);

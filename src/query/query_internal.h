@@ -32,6 +32,7 @@ typedef struct SkxQueryNode
 	int			len;
 	uint8		weights;		/* set of labels, 1 << label; 0: any */
 	bool		prefix;
+	int			slot;			/* among the query's lexemes, without prefix */
 
 	/* SKX_NODE_PHRASE: children[0] admits a superset of the matches */
 	TSQuery		query;
@@ -48,7 +49,21 @@ struct SkxQuery
 								 * tsvectors have to be weeded out */
 	int			nqueries;
 	TSQuery    *queries;
+	int			nlexemes;		/* of all operands that are no prefixes */
+	SkxLexeme  *lexemes;		/* ascending, distinct */
 };
+
+/* query_compile.c : the number of a lexeme of the query */
+extern int	skx_query_lexeme(const SkxQuery *query, const char *lexeme,
+							 int len);
+
+/* A query that is being put on a segment. */
+typedef struct SkxOpening
+{
+	SkxSegment *seg;
+	const SkxQuery *query;
+	SkxTerm    *terms;			/* one a lexeme; df 0: not in the segment */
+} SkxOpening;
 
 /*
  * A disjunction of more clauses is gathered into a bitmap, one after the
@@ -92,17 +107,57 @@ extern int	skx_query_filter(SkxIter *it, uint32 *docs, int n);
 extern void skx_query_fill(SkxIter *it, uint32 window, uint64 *bits);
 extern uint32 skx_query_bound(SkxIter *it, uint32 from);
 
+/* A clause with more than 1/32 of all documents is dense. */
+static inline bool
+skx_query_is_dense(const SkxIter *it)
+{
+	return it->cost >= it->seg->header.ndocs / 32;
+}
+
+/* Does a conjunction work on windows? */
+static inline bool
+skx_query_is_dense_and(const SkxIter *it)
+{
+	return it->children[0]->cheap &&
+		(it->npositive == 0 || skx_query_is_dense(it->children[0]));
+}
+
 /* query_open.c */
-extern SkxIter *skx_query_open(SkxSegment *seg, const SkxQueryNode *node);
-extern SkxIter *skx_query_open_term(SkxSegment *seg, const SkxTerm *term,
-									uint8 weights);
+extern SkxIter *skx_query_open(SkxSegment *seg, const SkxQuery *query);
 extern void skx_query_close(SkxIter *it);
+
+/*
+ * query_ahead.c : what a query will read first, asked for
+ *
+ * ask_terms: where the lists of these terms begin.  first: the same for all
+ * lexemes that matter, before any list is opened.  roles: tells the lists of an
+ * opened query which of them are gone through, and asks for node tables.
+ */
+extern void skx_query_ask_terms(SkxSegment *seg, const SkxTerm *terms, int n);
+extern void skx_query_ahead_first(const SkxOpening *o);
+extern void skx_query_ahead_roles(SkxIter *it);
 
 /* query_phrase.c */
 typedef struct SkxPhrase SkxPhrase;
-extern SkxPhrase *skx_query_phrase_open(SkxSegment *seg,
+extern SkxPhrase *skx_query_phrase_open(const SkxOpening *o,
 										const SkxQueryNode *node);
 extern int	skx_query_phrase_filter(SkxPhrase *phrase, uint32 *docs, int n);
 extern void skx_query_phrase_close(SkxPhrase *phrase);
+
+/*
+ * query_chain.c : phrases that are chains of plain lexemes
+ *
+ * positions leaves those that have one of the labels, without their labels;
+ * returns how many.
+ */
+typedef struct SkxChain SkxChain;
+extern SkxChain *skx_query_chain_open(const SkxOpening *o,
+									  const SkxQueryNode *node);
+extern int	skx_query_chain_filter(SkxChain *chain, uint32 *docs, int n);
+extern void skx_query_chain_close(SkxChain *chain);
+
+#define SKX_POSITION(p)		((p) & 0x3FFF)
+#define SKX_LABEL_BIT(p)	(1 << ((p) >> 14))
+extern int	skx_query_positions(uint16 *positions, int n, uint8 weights);
 
 #endif							/* SKX_QUERY_INTERNAL_H */

@@ -15,9 +15,6 @@
 #include "port/pg_bitutils.h"
 #include "query/query_internal.h"
 
-/* A clause with more than 1/32 of all documents is dense. */
-#define SKX_DENSE(it) ((it)->cost >= (it)->seg->header.ndocs / 32)
-
 /*
  * Turns bits of a window into documents in [from, limit).
  */
@@ -201,8 +198,7 @@ skx_query_generate_and(SkxIter *it, uint32 from, uint32 limit, uint32 *docs,
 	uint32		next;
 	int			i;
 
-	if (it->children[0]->cheap &&
-		(it->npositive == 0 || SKX_DENSE(it->children[0])))
+	if (skx_query_is_dense_and(it))
 		return skx_query_generate_dense(it, from, limit, docs, n);
 	next = skx_query_generate(it->children[0], from, limit, docs, n);
 	for (i = 1; i < it->nchildren && *n > 0; i++)
@@ -257,6 +253,8 @@ skx_query_filter_term(SkxIter *it, uint32 *docs, int n)
 	int			kept = 0;
 	int			i = 0;
 
+	if (it->list->is_long)
+		skx_skiplist_targets(&it->list->cursor, docs, n);
 	while (i < n)
 	{
 		uint32		doc = skx_segment_list_seek(it->list, docs[i]);
@@ -270,6 +268,8 @@ skx_query_filter_term(SkxIter *it, uint32 *docs, int n)
 			i++;
 		}
 	}
+	if (it->list->is_long)
+		skx_skiplist_targets(&it->list->cursor, NULL, 0);
 	return kept;
 }
 
@@ -493,7 +493,7 @@ skx_query_fill(SkxIter *it, uint32 window, uint64 *bits)
 			break;
 		case SKX_NODE_AND:
 			if (!it->cheap ||
-				(it->npositive > 0 && !SKX_DENSE(it->children[0])))
+				(it->npositive > 0 && !skx_query_is_dense(it->children[0])))
 			{
 				skx_query_fill_generated(it, window, bits);
 				break;

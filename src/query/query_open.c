@@ -2,6 +2,9 @@
  * query_open.c
  *	  Puts a compiled query on one segment: looks up terms, expands prefixes,
  *	  folds away what is empty or full, and orders conjunctions by cost.
+ *
+ * All lexemes are looked up first, and then all lists asked for, so that what
+ * one clause waits for is read with what the others need.
  */
 #include "postgres.h"
 
@@ -12,6 +15,9 @@
 
 /* Prefixes with more terms than this are gathered into a bitmap. */
 #define SKX_PREFIX_TERMS	16
+
+static SkxIter *skx_query_open_node(const SkxOpening *o,
+									const SkxQueryNode *node);
 
 static SkxIter *
 skx_query_iter(SkxSegment *seg, SkxNodeKind kind, uint32 cost)
@@ -62,7 +68,7 @@ skx_query_close(SkxIter *it)
  * A lexeme stored without positions matches whatever labels are asked for, as
  * in the server; with positions, only D unless the list says otherwise.
  */
-SkxIter *
+static SkxIter *
 skx_query_open_term(SkxSegment *seg, const SkxTerm *term, uint8 weights)
 {
 	SkxIter    *it;
@@ -80,7 +86,7 @@ skx_query_open_term(SkxSegment *seg, const SkxTerm *term, uint8 weights)
 	return it;
 }
 
-/* Terms of a prefix, until they are too many. */
+/* Terms of a prefix; when they are too many, those not in the bitmap yet. */
 typedef struct SkxExpansion
 {
 	SkxIter    *it;
@@ -105,6 +111,8 @@ skx_query_bitmap_add(SkxExpansion *e, const SkxTerm *term)
 	int			n;
 	int			i;
 
+	if (one->list != NULL)
+		one->list->cursor.running = true;
 	while (from < ndocs)
 	{
 		CHECK_FOR_INTERRUPTS();
@@ -115,18 +123,14 @@ skx_query_bitmap_add(SkxExpansion *e, const SkxTerm *term)
 	skx_query_close(one);
 }
 
-static bool
-skx_query_expand(const SkxTerm *term, const char *lexeme, int len, void *arg)
+/*
+ * Gathers the terms at hand into the bitmap.
+ */
+static void
+skx_query_expand_gather(SkxExpansion *e)
 {
-	SkxExpansion *e = arg;
 	int			i;
 
-	e->cost += term->df;
-	if (e->n < SKX_PREFIX_TERMS)
-	{
-		e->terms[e->n++] = *term;
-		return true;
-	}
 	if (e->it->bitmap == NULL)
 	{
 		e->it->kind = SKX_NODE_BITMAP;
@@ -134,10 +138,22 @@ skx_query_expand(const SkxTerm *term, const char *lexeme, int len, void *arg)
 										 1) * sizeof(uint64),
 										MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
 		e->docs = palloc(sizeof(uint32) * SKX_QUERY_BATCH);
-		for (i = 0; i < e->n; i++)
-			skx_query_bitmap_add(e, &e->terms[i]);
 	}
-	skx_query_bitmap_add(e, term);
+	skx_query_ask_terms(e->it->seg, e->terms, e->n);
+	for (i = 0; i < e->n; i++)
+		skx_query_bitmap_add(e, &e->terms[i]);
+	e->n = 0;
+}
+
+static bool
+skx_query_expand(const SkxTerm *term, const char *lexeme, int len, void *arg)
+{
+	SkxExpansion *e = arg;
+
+	e->cost += term->df;
+	if (e->n == SKX_PREFIX_TERMS)
+		skx_query_expand_gather(e);
+	e->terms[e->n++] = *term;
 	return true;
 }
 
@@ -157,9 +173,11 @@ skx_query_open_prefix(SkxSegment *seg, const SkxQueryNode *node)
 	it->cost = Min(e.cost, seg->header.ndocs);
 	if (it->kind == SKX_NODE_BITMAP)
 	{
+		skx_query_expand_gather(&e);
 		pfree(e.docs);
 		return it;
 	}
+	skx_query_ask_terms(seg, e.terms, e.n);
 	it->children = palloc(sizeof(SkxIter *) * Max(e.n, 1));
 	for (i = 0; i < e.n; i++)
 		it->children[it->nchildren++] =
@@ -225,16 +243,39 @@ skx_query_join_negations(SkxIter *it)
 	it->nchildren -= n - 1;
 }
 
-static SkxIter *
-skx_query_open_and(SkxSegment *seg, const SkxQueryNode *node)
+/*
+ * Is a clause of the conjunction a lexeme that the segment does not have?
+ */
+static bool
+skx_query_lacks(const SkxOpening *o, const SkxQueryNode *node)
 {
-	SkxIter    *it = skx_query_iter(seg, SKX_NODE_AND, seg->header.ndocs);
 	int			i;
 
+	for (i = 0; i < node->nchildren; i++)
+	{
+		const SkxQueryNode *child = node->children[i];
+
+		if (child->kind == SKX_NODE_TERM && !child->prefix &&
+			o->terms[child->slot].df == 0)
+			return true;
+	}
+	return false;
+}
+
+static SkxIter *
+skx_query_open_and(const SkxOpening *o, const SkxQueryNode *node)
+{
+	SkxSegment *seg = o->seg;
+	SkxIter    *it;
+	int			i;
+
+	if (skx_query_lacks(o, node))
+		return skx_query_none(seg);
+	it = skx_query_iter(seg, SKX_NODE_AND, seg->header.ndocs);
 	it->children = palloc(sizeof(SkxIter *) * node->nchildren);
 	for (i = 0; i < node->nchildren; i++)
 	{
-		SkxIter    *child = skx_query_open(seg, node->children[i]);
+		SkxIter    *child = skx_query_open_node(o, node->children[i]);
 
 		if (child->kind == SKX_NODE_NONE)
 		{
@@ -264,8 +305,9 @@ skx_query_open_and(SkxSegment *seg, const SkxQueryNode *node)
 }
 
 static SkxIter *
-skx_query_open_or(SkxSegment *seg, const SkxQueryNode *node)
+skx_query_open_or(const SkxOpening *o, const SkxQueryNode *node)
 {
+	SkxSegment *seg = o->seg;
 	SkxIter    *it = skx_query_iter(seg, SKX_NODE_OR, 0);
 	uint64		cost = 0;
 	int			i;
@@ -273,7 +315,7 @@ skx_query_open_or(SkxSegment *seg, const SkxQueryNode *node)
 	it->children = palloc(sizeof(SkxIter *) * node->nchildren);
 	for (i = 0; i < node->nchildren; i++)
 	{
-		SkxIter    *child = skx_query_open(seg, node->children[i]);
+		SkxIter    *child = skx_query_open_node(o, node->children[i]);
 
 		if (child->kind == SKX_NODE_ALL)
 		{
@@ -294,9 +336,10 @@ skx_query_open_or(SkxSegment *seg, const SkxQueryNode *node)
 }
 
 static SkxIter *
-skx_query_open_not(SkxSegment *seg, const SkxQueryNode *node)
+skx_query_open_not(const SkxOpening *o, const SkxQueryNode *node)
 {
-	SkxIter    *child = skx_query_open(seg, node->children[0]);
+	SkxSegment *seg = o->seg;
+	SkxIter    *child = skx_query_open_node(o, node->children[0]);
 	SkxIter    *it;
 
 	if (child->kind == SKX_NODE_NONE || child->kind == SKX_NODE_ALL)
@@ -314,44 +357,67 @@ skx_query_open_not(SkxSegment *seg, const SkxQueryNode *node)
 	return it;
 }
 
-SkxIter *
-skx_query_open(SkxSegment *seg, const SkxQueryNode *node)
+static SkxIter *
+skx_query_open_phrase(const SkxOpening *o, const SkxQueryNode *node)
 {
+	SkxIter    *admit = skx_query_open_node(o, node->children[0]);
 	SkxIter    *it;
-	SkxTerm		term;
+
+	if (admit->kind == SKX_NODE_NONE)
+		return admit;
+	it = skx_query_iter(o->seg, SKX_NODE_PHRASE, admit->cost);
+	it->children = palloc(sizeof(SkxIter *));
+	it->children[0] = admit;
+	it->nchildren = 1;
+	it->phrase = skx_query_phrase_open(o, node);
+	return it;
+}
+
+static SkxIter *
+skx_query_open_node(const SkxOpening *o, const SkxQueryNode *node)
+{
+	const SkxTerm *term;
 
 	check_stack_depth();
 	CHECK_FOR_INTERRUPTS();
 	switch (node->kind)
 	{
 		case SKX_NODE_ALL:
-			return skx_query_all(seg);
+			return skx_query_all(o->seg);
 		case SKX_NODE_TERM:
 			if (node->prefix)
-				return skx_query_open_prefix(seg, node);
-			if (!skx_segment_find(seg, node->lexeme, node->len, &term))
-				return skx_query_none(seg);
-			return skx_query_open_term(seg, &term, node->weights);
+				return skx_query_open_prefix(o->seg, node);
+			term = &o->terms[node->slot];
+			if (term->df == 0)
+				return skx_query_none(o->seg);
+			return skx_query_open_term(o->seg, term, node->weights);
 		case SKX_NODE_AND:
-			return skx_query_open_and(seg, node);
+			return skx_query_open_and(o, node);
 		case SKX_NODE_OR:
-			return skx_query_open_or(seg, node);
+			return skx_query_open_or(o, node);
 		case SKX_NODE_NOT:
-			return skx_query_open_not(seg, node);
+			return skx_query_open_not(o, node);
 		case SKX_NODE_PHRASE:
-			it = skx_query_open(seg, node->children[0]);
-			if (it->kind != SKX_NODE_NONE)
-			{
-				SkxIter    *admit = it;
-
-				it = skx_query_iter(seg, SKX_NODE_PHRASE, admit->cost);
-				it->children = palloc(sizeof(SkxIter *));
-				it->children[0] = admit;
-				it->nchildren = 1;
-				it->phrase = skx_query_phrase_open(seg, node);
-			}
-			return it;
+			return skx_query_open_phrase(o, node);
 		default:
-			return skx_query_none(seg);
+			return skx_query_none(o->seg);
 	}
+}
+
+SkxIter *
+skx_query_open(SkxSegment *seg, const SkxQuery *query)
+{
+	SkxOpening	o = {seg, query, NULL};
+	SkxIter    *it;
+
+	o.terms = palloc_extended(sizeof(SkxTerm) * (query->nlexemes + (Size) 1),
+							  MCXT_ALLOC_HUGE);
+	skx_segment_find_all(seg, query->lexemes, query->nlexemes, o.terms);
+	if (seg->ahead > 0)
+		skx_query_ahead_first(&o);
+	it = skx_query_open_node(&o, query->root);
+	pfree(o.terms);
+	if (seg->ahead > 0)
+		skx_query_ahead_roles(it);
+	return it;
 }

@@ -2,12 +2,10 @@
  * query_phrase.c
  *	  Decides which of the admitted documents really match a phrase.
  *
- * A chain of plain lexemes, a <d1> b <d2> c ..., is matched by intersecting
- * position lists from left to right: what survives link i are the positions of
- * link i that complete the phrase so far.  Anything else (negations, ORs,
- * prefixes, nesting to the right) is handed to the server's own evaluator,
- * TS_execute, with the positions from the index, so that every corner of its
- * semantics is its own.
+ * A chain of plain lexemes, a <d1> b <d2> c ..., is the business of
+ * query_chain.c.  Anything else (negations, ORs, prefixes, nesting to the
+ * right) is handed to the server's own evaluator, TS_execute, with the
+ * positions from the index, so that every corner of its semantics is its own.
  *
  * A lexeme stored without positions answers "maybe", and a phrase operator
  * over a maybe is false (tsvector_op.c, TS_phrase_execute).
@@ -19,9 +17,6 @@
 #include "query/query_internal.h"
 #include "tsearch/ts_utils.h"
 #include "utils/memutils.h"
-
-#define SKX_POSITION(p)		((p) & 0x3FFF)
-#define SKX_LABEL_BIT(p)	(1 << ((p) >> 14))
 
 /* A place of a term with a short list. */
 typedef struct SkxPlace
@@ -51,7 +46,8 @@ struct SkxPhrase
 {
 	SkxSegment *seg;
 	const SkxQueryNode *node;
-	int			noperands;		/* links, or items of the phrase */
+	SkxChain   *chain;			/* or all that follows */
+	int			noperands;		/* items of the phrase */
 	SkxOperand *operands;
 	uint32		doc;			/* being decided */
 	MemoryContext context;		/* what lists keep from document to document */
@@ -145,17 +141,18 @@ skx_query_operand_visit(const SkxTerm *term, const char *lexeme, int len,
 }
 
 static void
-skx_query_operand_open(SkxPhrase *phrase, SkxOperand *operand,
-					   const QueryOperand *val)
+skx_query_operand_open(const SkxOpening *o, SkxPhrase *phrase,
+					   SkxOperand *operand, const QueryOperand *val)
 {
 	const char *lexeme = GETOPERAND(phrase->node->query) + val->distance;
 	SkxOperandVisit visit = {phrase, operand};
-	SkxTerm		term;
 
 	if (!val->prefix)
 	{
-		if (skx_segment_find(phrase->seg, lexeme, val->length, &term))
-			skx_query_operand_add(phrase, operand, &term);
+		int			slot = skx_query_lexeme(o->query, lexeme, val->length);
+
+		if (o->terms[slot].df > 0)
+			skx_query_operand_add(phrase, operand, &o->terms[slot]);
 		return;
 	}
 	operand->max_places = 4 * SKX_POSITIONS_MAX;
@@ -171,17 +168,18 @@ skx_query_operand_open(SkxPhrase *phrase, SkxOperand *operand,
  * that is what TS_execute's callback is given.
  */
 static void
-skx_query_phrase_operands(SkxPhrase *phrase, QueryItem *item)
+skx_query_phrase_operands(const SkxOpening *o, SkxPhrase *phrase,
+						  QueryItem *item)
 {
 	check_stack_depth();
 	while (item->type == QI_OPR)
 	{
 		if (item->qoperator.oper != OP_NOT)
-			skx_query_phrase_operands(phrase,
+			skx_query_phrase_operands(o, phrase,
 									  item + item->qoperator.left);
 		item++;
 	}
-	skx_query_operand_open(phrase,
+	skx_query_operand_open(o, phrase,
 						   &phrase->operands[item - phrase->node->item],
 						   &item->qoperand);
 }
@@ -200,30 +198,24 @@ skx_query_phrase_items(QueryItem *root)
 }
 
 SkxPhrase *
-skx_query_phrase_open(SkxSegment *seg, const SkxQueryNode *node)
+skx_query_phrase_open(const SkxOpening *o, const SkxQueryNode *node)
 {
 	SkxPhrase  *phrase = palloc0(sizeof(SkxPhrase));
-	int			i;
 
-	phrase->seg = seg;
+	phrase->seg = o->seg;
 	phrase->node = node;
-	phrase->context = CurrentMemoryContext;
-	phrase->noperands = node->nlinks > 0 ? node->nlinks :
-		skx_query_phrase_items(node->item);
-	phrase->operands = palloc0(sizeof(SkxOperand) * phrase->noperands);
 	if (node->nlinks > 0)
 	{
-		for (i = 0; i < node->nlinks; i++)
-			skx_query_operand_open(phrase, &phrase->operands[i],
-								   node->links[i]);
+		phrase->chain = skx_query_chain_open(o, node);
+		return phrase;
 	}
-	else
-	{
-		skx_query_phrase_operands(phrase, node->item);
-		phrase->temp = AllocSetContextCreate(CurrentMemoryContext,
-											 "skipidx phrase",
-											 ALLOCSET_SMALL_SIZES);
-	}
+	phrase->context = CurrentMemoryContext;
+	phrase->noperands = skx_query_phrase_items(node->item);
+	phrase->operands = palloc0(sizeof(SkxOperand) * phrase->noperands);
+	skx_query_phrase_operands(o, phrase, node->item);
+	phrase->temp = AllocSetContextCreate(CurrentMemoryContext,
+										 "skipidx phrase",
+										 ALLOCSET_SMALL_SIZES);
 	return phrase;
 }
 
@@ -233,6 +225,8 @@ skx_query_phrase_close(SkxPhrase *phrase)
 	int			i;
 	int			j;
 
+	if (phrase->chain != NULL)
+		skx_query_chain_close(phrase->chain);
 	for (i = 0; i < phrase->noperands; i++)
 	{
 		for (j = 0; j < phrase->operands[i].nlists; j++)
@@ -242,7 +236,8 @@ skx_query_phrase_close(SkxPhrase *phrase)
 		if (phrase->operands[i].places != NULL)
 			pfree(phrase->operands[i].places);
 	}
-	pfree(phrase->operands);
+	if (phrase->operands != NULL)
+		pfree(phrase->operands);
 	if (phrase->temp != NULL)
 		MemoryContextDelete(phrase->temp);
 	pfree(phrase);
@@ -253,81 +248,15 @@ skx_query_phrase_close(SkxPhrase *phrase)
  * the lexeme is there without any positions.
  */
 static int
-skx_query_positions(SkxList *list, uint32 doc, uint8 weights,
-					uint16 *positions)
+skx_query_list_positions(SkxList *list, uint32 doc, uint8 weights,
+						 uint16 *positions)
 {
 	int			n;
-	int			kept = 0;
-	int			i;
 
 	if (skx_segment_list_seek(list, doc) != doc)
 		return 0;
 	n = skx_segment_list_positions(list, positions);
-	if (n == 0)
-		return -1;
-	for (i = 0; i < n; i++)
-	{
-		if (weights != 0 && (SKX_LABEL_BIT(positions[i]) & weights) == 0)
-			continue;
-		positions[kept++] = SKX_POSITION(positions[i]);
-	}
-	return kept;
-}
-
-/*
- * Keeps the positions of `right` that lie `distance` after one of `left`.
- */
-static int
-skx_query_join(const uint16 *left, int nleft, uint16 *right, int nright,
-			   int distance)
-{
-	int			kept = 0;
-	int			i = 0;
-	int			j;
-
-	for (j = 0; j < nright; j++)
-	{
-		while (i < nleft && left[i] + distance < right[j])
-			i++;
-		if (i >= nleft)
-			break;
-		if (left[i] + distance == right[j])
-			right[kept++] = right[j];
-	}
-	return kept;
-}
-
-static bool
-skx_query_chain_matches(SkxPhrase *phrase, uint32 doc)
-{
-	const SkxQueryNode *node = phrase->node;
-	uint16		a[SKX_POSITIONS_MAX];
-	uint16		b[SKX_POSITIONS_MAX];
-	uint16	   *left = a;
-	uint16	   *right = b;
-	int			nleft = 0;
-	int			i;
-
-	for (i = 0; i < node->nlinks; i++)
-	{
-		SkxOperand *operand = &phrase->operands[i];
-		int			n;
-		uint16	   *swap;
-
-		if (operand->nlists == 0)
-			return false;
-		n = skx_query_positions(operand->lists[0], doc,
-								node->links[i]->weight, right);
-		if (n > 0 && i > 0)
-			n = skx_query_join(left, nleft, right, n, node->distances[i]);
-		if (n <= 0)
-			return false;
-		nleft = n;
-		swap = left;
-		left = right;
-		right = swap;
-	}
-	return true;
+	return n > 0 ? skx_query_positions(positions, n, weights) : -1;
 }
 
 static int
@@ -345,7 +274,8 @@ skx_query_check_positions(SkxPhrase *phrase, SkxList *list, uint8 weights,
 						  uint16 *positions)
 {
 	MemoryContext old = MemoryContextSwitchTo(phrase->context);
-	int			n = skx_query_positions(list, phrase->doc, weights, positions);
+	int			n = skx_query_list_positions(list, phrase->doc, weights,
+											 positions);
 
 	MemoryContextSwitchTo(old);
 	return n;
@@ -466,8 +396,6 @@ skx_query_phrase_matches(SkxPhrase *phrase, uint32 doc)
 	MemoryContext old;
 	bool		result;
 
-	if (phrase->node->nlinks > 0)
-		return skx_query_chain_matches(phrase, doc);
 	phrase->doc = doc;
 	old = MemoryContextSwitchTo(phrase->temp);
 	result = TS_execute(phrase->node->item, phrase, TS_EXEC_EMPTY,
@@ -483,6 +411,8 @@ skx_query_phrase_filter(SkxPhrase *phrase, uint32 *docs, int n)
 	int			kept = 0;
 	int			i;
 
+	if (phrase->chain != NULL)
+		return skx_query_chain_filter(phrase->chain, docs, n);
 	for (i = 0; i < n; i++)
 	{
 		CHECK_FOR_INTERRUPTS();

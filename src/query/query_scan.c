@@ -32,7 +32,7 @@ skx_query_scan_open(SkxSegment *seg, const SkxQuery *query)
 	scan->seg = seg;
 	scan->query = query;
 	scan->context = context;
-	scan->it = skx_query_open(seg, query->root);
+	scan->it = skx_query_open(seg, query);
 	MemoryContextSwitchTo(old);
 	return scan;
 }

@@ -33,6 +33,10 @@ typedef struct SkxSegment
 	Buffer		deletes;		/* pinned page of the deletes plane */
 	uint32		deletes_page;
 	uint32		deletes_clean;	/* 1 + page last seen without bits, or 0 */
+	int			ahead;			/* units that may be under way, 0: none */
+	uint64		tid_reads;		/* for skx_skiplist_cold */
+	uint32		tid_asked;		/* pages of documents before it were asked for */
+	int			tid_window;		/* further pages asked for with these */
 } SkxSegment;
 
 /* segment_open.c */
@@ -50,19 +54,6 @@ extern void skx_segment_close(SkxSegment *seg);
 
 /* Lets go of all pages that the readers below hold. */
 extern void skx_segment_relax(SkxSegment *seg);
-
-/* The same for a segment that no view has yet. */
-extern SkxSegment *skx_segment_open_ref(SkxBlkFile *file, Relation rel,
-										uint64 incarnation, uint32 block_size,
-										const SkxDiskSegmentRef *ref);
-
-/*
- * All pages of the file that are the segment's, header too, as few extents as
- * possible, ascending; palloc'd.  What freeing it frees.
- */
-extern SkxDiskExtent *skx_segment_extents(const SkxSegment *seg,
-										  const SkxDiskSegmentRef *ref,
-										  int *n);
 
 /* File block of a page of a plane; errors out when there is none. */
 extern BlockNumber skx_segment_block(const SkxSegment *seg,
@@ -102,6 +93,19 @@ extern bool skx_segment_find(SkxSegment *seg, const char *lexeme, int len,
 							 SkxTerm *term);
 
 /*
+ * Looks up n lexemes, ascending and distinct, level by level: the pages of a
+ * level are read at once.  Those that are not there get a df of 0.
+ */
+typedef struct SkxLexeme
+{
+	const char *bytes;
+	int			len;
+} SkxLexeme;
+
+extern void skx_segment_find_all(SkxSegment *seg, const SkxLexeme *lexemes,
+								 int n, SkxTerm *terms);
+
+/*
  * Calls `visit` for each term that starts with the prefix (empty: all), in
  * lexeme order, until it returns false.  The callback must not look up terms
  * in the same segment.
@@ -112,18 +116,6 @@ extern void skx_segment_prefix(SkxSegment *seg, const char *prefix, int len,
 							   SkxTermVisit visit, void *arg);
 
 /*
- * All terms in lexeme order, pulled one by one.  The walk has a copy of the
- * page it is on: no pin is held between two calls, and other readers of the
- * segment may be used.  The lexeme is valid until the next call; false after
- * the last term.
- */
-typedef struct SkxTermWalk SkxTermWalk;
-extern SkxTermWalk *skx_segment_walk_begin(SkxSegment *seg);
-extern bool skx_segment_walk_next(SkxTermWalk *walk, SkxTerm *term,
-								  const char **lexeme, int *len);
-extern void skx_segment_walk_end(SkxTermWalk *walk);
-
-/*
  * segment_list.c : any posting list, short or long, as a forward cursor
  */
 typedef struct SkxList
@@ -132,6 +124,7 @@ typedef struct SkxList
 	SkxTerm		term;
 	bool		keep;			/* for all lists of a segment in turn: pages
 								 * stay pinned, and are read ahead */
+	bool		whole;			/* with keep: each list to its end */
 	bool		is_long;
 	bool		done;
 	SkxSkiplistCursor cursor;	/* long lists */
@@ -156,15 +149,19 @@ typedef struct SkxList
 	/* positions of long lists, and of short ones without their own */
 	SkxBlkRef	pos_ref;
 	uint32		pos_ahead;		/* with keep: pages before it were asked for */
+	uint32		own_ahead;		/* ditto, units of the lists themselves */
+	SkxPositionAddress pos_place;	/* of the sub-block */
+	bool		pos_ready;		/* that is known, and the next two */
+	int			pos_i;
+	uint32		pos_first;		/* positions from pos_place on to posting
+								 * pos_i */
+	uint32		pos_from_page;	/* block that was read from */
+	uint16		pos_from_offset;
 	uint32		pos_page;
 	uint16		pos_offset;		/* of the block after the decoded one */
 	uint32		pos_start;		/* positions before the decoded block, from
-								 * the sub-block's block on */
+								 * the one that was read from on */
 	int			pos_n;			/* in the decoded block; 0: none decoded */
-	uint32		pos_first;		/* ditto before posting pos_i */
-	int			pos_i;
-	uint8		pos_index;
-	bool		pos_ready;		/* the above belong to this sub-block */
 	uint32	   *pos_deltas;
 } SkxList;
 
@@ -229,11 +226,48 @@ extern void skx_segment_list_tfs(SkxList *list);
 extern void skx_segment_list_labels(SkxList *list);
 
 /*
+ * segment_positions_reader.c
+ *
  * Positions of the current posting as WordEntryPos values, at most 256;
- * returns their number, 0 for a lexeme without positions.
+ * returns their number, 0 for a lexeme without positions.  Or in two steps:
+ * where they are, of postings one after the other, and in the same order what
+ * they are; ask has the pages of n such places read in between.
  */
 #define SKX_POSITIONS_MAX	256
+typedef struct SkxPositionPlace
+{
+	uint32		page;			/* of a position block */
+	uint16		offset;
+	uint16		tf;				/* how many there are */
+	uint32		first;			/* which one from there on; of a list with
+								 * positions of its own, which posting */
+} SkxPositionPlace;
+
 extern int	skx_segment_list_positions(SkxList *list, uint16 *positions);
+extern void skx_segment_list_place(SkxList *list, SkxPositionPlace *place);
+extern int	skx_segment_list_positions_at(SkxList *list,
+										  const SkxPositionPlace *place,
+										  uint16 *positions);
+extern void skx_segment_ask_positions(SkxList *list,
+									  const SkxPositionPlace *places, int n);
+
+/*
+ * segment_ahead.c : asks for pages before they are pinned
+ *
+ * Where the list of a term starts; false: in its dictionary entry.
+ */
+extern bool skx_segment_term_page(const SkxTerm *term, uint32 *page);
+
+/* Asks for pages in any order, if there are several units; sorts them. */
+extern void skx_segment_ask(SkxSegment *seg, SkxSegmentPlane plane,
+							uint32 *pages, int n);
+
+/*
+ * For who reads pages [at, end) one by one and is at `at`: has the next ones
+ * under way.  *asked is zero at first.
+ */
+extern void skx_segment_ask_next(SkxSegment *seg, SkxSegmentPlane plane,
+								 uint32 at, uint32 end, uint32 *asked);
 
 /*
  * segment_documents_reader.c
@@ -252,17 +286,6 @@ extern uint8 skx_segment_norm(SkxSegment *seg, uint32 doc);
  */
 extern int	skx_segment_drop_deleted(SkxSegment *seg, uint32 *docs, int n);
 extern uint64 skx_segment_ndeleted(SkxSegment *seg);
-
-/* Copies SKX_DELETES_BYTES of bits; returns how many are set. */
-extern uint32 skx_segment_read_deletes(SkxSegment *seg, uint32 ordinal,
-									   uint8 *bits);
-
-/*
- * Sets the bits given, in addition to those set, in one WAL record.  The
- * caller holds the lock on the metapage.
- */
-extern void skx_segment_add_deletes(SkxSegment *seg, uint32 ordinal,
-									const uint8 *bits);
 
 /* NULL when the page, zero or not, is page `ordinal` of the deletes plane. */
 extern const char *skx_segment_check_deletes(const SkxSegment *seg,

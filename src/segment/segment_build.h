@@ -1,11 +1,13 @@
 /*
  * segment_build.h
- *	  Making one segment: from documents in document order, or from segments.
+ *	  Making one segment: from documents in document order, or from segments;
+ *	  and what only those who make and change segments read of them.
  */
 #ifndef SKX_SEGMENT_BUILD_H
 #define SKX_SEGMENT_BUILD_H
 
 #include "format/format_meta.h"
+#include "segment/segment.h"
 #include "storage/itemptr.h"
 #include "tsearch/ts_type.h"
 #include "utils/relcache.h"
@@ -93,5 +95,51 @@ extern void skx_segment_merge_late(SkxSegmentMerge *m,
 extern void skx_segment_merge_end(SkxSegmentMerge *m);
 
 #define SKX_SEGMENT_BYTES_MAX	(UINT64CONST(5) * 1024 * 1024 * 1024)
+
+/*
+ * segment_open.c
+ */
+
+/* skx_segment_open for a segment that no view has yet. */
+extern SkxSegment *skx_segment_open_ref(SkxBlkFile *file, Relation rel,
+										uint64 incarnation, uint32 block_size,
+										const SkxDiskSegmentRef *ref);
+
+/*
+ * All pages of the file that are the segment's, header too, as few extents as
+ * possible, ascending; palloc'd.  What freeing it frees.
+ */
+extern SkxDiskExtent *skx_segment_extents(const SkxSegment *seg,
+										  const SkxDiskSegmentRef *ref,
+										  int *n);
+
+/*
+ * segment_dict_reader.c
+ *
+ * All terms in lexeme order, pulled one by one.  The walk has a copy of the
+ * page it is on: no pin is held between two calls, and other readers of the
+ * segment may be used.  The lexeme is valid until the next call; false after
+ * the last term.
+ */
+typedef struct SkxTermWalk SkxTermWalk;
+extern SkxTermWalk *skx_segment_walk_begin(SkxSegment *seg);
+extern bool skx_segment_walk_next(SkxTermWalk *walk, SkxTerm *term,
+								  const char **lexeme, int *len);
+extern void skx_segment_walk_end(SkxTermWalk *walk);
+
+/*
+ * segment_deletes.c
+ */
+
+/* Copies SKX_DELETES_BYTES of bits; returns how many are set. */
+extern uint32 skx_segment_read_deletes(SkxSegment *seg, uint32 ordinal,
+									   uint8 *bits);
+
+/*
+ * Sets the bits given, in addition to those set, in one WAL record.  The
+ * caller holds the lock on the metapage.
+ */
+extern void skx_segment_add_deletes(SkxSegment *seg, uint32 ordinal,
+									const uint8 *bits);
 
 #endif							/* SKX_SEGMENT_BUILD_H */

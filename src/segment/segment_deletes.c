@@ -13,7 +13,7 @@
 #include "access/generic_xlog.h"
 #include "format/format_page.h"
 #include "port/pg_bitutils.h"
-#include "segment/segment.h"
+#include "segment/segment_build.h"
 
 const char *
 skx_segment_check_deletes(const SkxSegment *seg, uint32 ordinal,

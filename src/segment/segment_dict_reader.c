@@ -12,7 +12,7 @@
 #include "format/format_dict.h"
 #include "format/format_page.h"
 #include "miscadmin.h"
-#include "segment/segment.h"
+#include "segment/segment_build.h"
 #include "tsearch/ts_type.h"
 #include "tsearch/ts_utils.h"
 
@@ -297,35 +297,113 @@ skx_segment_dict_relax(SkxSegment *seg)
 		skx_blkio_unpin(seg->file, &seg->dict_ref);
 }
 
+/*
+ * Looks a lexeme up on the leaf that it must be on.
+ */
+static bool
+skx_segment_dict_find(SkxDictCursor *c, const char *lexeme, int len,
+					  SkxTerm *term)
+{
+	skx_segment_dict_bisect(c, lexeme, len);
+	for (;;)
+	{
+		int			cmp = skx_segment_dict_compare(c, lexeme, len);
+
+		if (cmp > 0)
+			return false;
+		skx_segment_dict_term(c, term);
+		if (cmp == 0)
+			return true;
+		if (c->entry % SKX_DICT_RESTART == SKX_DICT_RESTART - 1 ||
+			!skx_segment_dict_step(c))
+			return false;
+	}
+}
+
 bool
 skx_segment_find(SkxSegment *seg, const char *lexeme, int len, SkxTerm *term)
 {
 	SkxDictCursor c;
-	bool		found = false;
+	bool		found;
 
 	if (seg->header.nterms == 0 || len > SKX_LEXEME_MAX)
 		return false;
 	c.seg = seg;
 	skx_segment_dict_descend(&c, lexeme, len);
-	skx_segment_dict_bisect(&c, lexeme, len);
-	for (;;)
-	{
-		int			cmp = skx_segment_dict_compare(&c, lexeme, len);
-
-		if (cmp > 0)
-			break;
-		skx_segment_dict_term(&c, term);
-		if (cmp == 0)
-		{
-			found = true;
-			break;
-		}
-		if (c.entry % SKX_DICT_RESTART == SKX_DICT_RESTART - 1 ||
-			!skx_segment_dict_step(&c))
-			break;
-	}
+	found = skx_segment_dict_find(&c, lexeme, len, term);
 	skx_segment_dict_relax(seg);
 	return found;
+}
+
+/*
+ * Finds the leaves of lexemes, ascending, level by level: the pages of a level
+ * are asked for together, those of the last level too.
+ */
+static void
+skx_segment_dict_leaves(SkxDictCursor *c, const SkxLexeme *lexemes, int n,
+						uint32 *pages)
+{
+	SkxSegment *seg = c->seg;
+	uint32	   *ask = palloc(sizeof(uint32) * n);
+	int			level;
+	int			i;
+
+	skx_segment_dict_enter(c, seg->header.dict_root);
+	level = c->head->level;
+	for (i = 0; i < n; i++)
+		pages[i] = c->ordinal;
+	for (; level > 0; level--)
+	{
+		int			nask = 0;
+
+		for (i = 0; i < n; i++)
+		{
+			CHECK_FOR_INTERRUPTS();
+			if (pages[i] != c->ordinal)
+				skx_segment_dict_enter(c, pages[i]);
+			if (c->head->level != level)
+				skx_segment_dict_damaged(c, "dictionary page of another level");
+			pages[i] = skx_segment_dict_child(c, lexemes[i].bytes,
+											  lexemes[i].len);
+			if (nask == 0 || ask[nask - 1] != pages[i])
+				ask[nask++] = pages[i];
+		}
+		if (seg->ahead > 0 && nask > 1)
+			skx_skiplist_ask(seg->file, &seg->planes[SKX_SEGMENT_DICT], ask,
+							 nask);
+	}
+	pfree(ask);
+}
+
+void
+skx_segment_find_all(SkxSegment *seg, const SkxLexeme *lexemes, int n,
+					 SkxTerm *terms)
+{
+	SkxDictCursor c;
+	uint32	   *pages;
+	int			i;
+
+	if (seg->header.nterms == 0)
+	{
+		for (i = 0; i < n; i++)
+			terms[i].df = 0;
+		return;
+	}
+	c.seg = seg;
+	pages = palloc(sizeof(uint32) * n);
+	skx_segment_dict_leaves(&c, lexemes, n, pages);
+	for (i = 0; i < n; i++)
+	{
+		if (pages[i] != c.ordinal)
+			skx_segment_dict_enter(&c, pages[i]);
+		if (c.head->level != 0)
+			skx_segment_dict_damaged(&c, "dictionary page of another level");
+		if (!skx_segment_dict_find(&c, lexemes[i].bytes, lexemes[i].len,
+								   &terms[i]))
+			terms[i].df = 0;
+	}
+	pfree(pages);
+	skx_segment_dict_relax(seg);
 }
 
 /*
@@ -348,21 +426,47 @@ skx_segment_dict_next_leaf(SkxDictCursor *c)
 	return false;
 }
 
+/*
+ * Goes to the first leaf of a prefix.  Returns the page after its last one:
+ * no lexeme of the prefix is above the prefix followed by a byte that UTF-8
+ * does not have; in other encodings a page may be missed, and is not read
+ * ahead then.
+ */
+static uint32
+skx_segment_dict_range(SkxDictCursor *c, const char *prefix, int len)
+{
+	char		above[SKX_LEXEME_MAX + 1];
+	SkxLexeme	ends[2] = {{prefix, len}, {above, len + 1}};
+	uint32		pages[2];
+
+	memcpy(above, prefix, len);
+	above[len] = (char) 0xFF;
+	skx_segment_dict_leaves(c, ends, 2, pages);
+	if (pages[0] != c->ordinal)
+		skx_segment_dict_enter(c, pages[0]);
+	if (c->head->level != 0)
+		skx_segment_dict_damaged(c, "dictionary page of another level");
+	return pages[1] + 1;
+}
+
 void
 skx_segment_prefix(SkxSegment *seg, const char *prefix, int len,
 				   SkxTermVisit visit, void *arg)
 {
 	SkxDictCursor c;
 	SkxTerm		term;
+	uint32		end;
+	uint32		asked = 0;
 
 	if (seg->header.nterms == 0 || len > SKX_LEXEME_MAX)
 		return;
 	c.seg = seg;
-	skx_segment_dict_descend(&c, prefix, len);
+	end = skx_segment_dict_range(&c, prefix, len);
 	skx_segment_dict_bisect(&c, prefix, len);
 	for (;;)
 	{
 		CHECK_FOR_INTERRUPTS();
+		skx_segment_ask_next(seg, SKX_SEGMENT_DICT, c.ordinal, end, &asked);
 		do
 		{
 			int			cmp = skx_segment_dict_compare(&c, prefix, len);
@@ -388,6 +492,7 @@ struct SkxTermWalk
 {
 	SkxDictCursor cursor;
 	bool		begun;
+	uint32		asked;			/* pages before it were asked for */
 	char		page[BLCKSZ];
 };
 
@@ -399,6 +504,7 @@ skx_segment_walk_begin(SkxSegment *seg)
 	memset(&walk->cursor, 0, sizeof(walk->cursor));
 	walk->cursor.seg = seg;
 	walk->begun = false;
+	walk->asked = 0;
 	return walk;
 }
 
@@ -422,6 +528,9 @@ skx_segment_walk_page(SkxTermWalk *walk)
 		skx_blkio_unpin(c->seg->file, &c->seg->dict_ref);
 		return false;
 	}
+	skx_segment_ask_next(c->seg, SKX_SEGMENT_DICT, c->ordinal,
+						 c->seg->planes[SKX_SEGMENT_DICT].npages,
+						 &walk->asked);
 	memcpy(walk->page, c->page, BLCKSZ);
 	skx_blkio_unpin(c->seg->file, &c->seg->dict_ref);
 	c->page = walk->page;

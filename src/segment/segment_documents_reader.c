@@ -43,36 +43,95 @@ skx_segment_tid_directory(SkxSegment *seg)
 }
 
 /*
- * Pins the data page of a group.
+ * The data page of a group, looked for at `page` first.
+ */
+static uint32
+skx_segment_tid_find(const SkxSegment *seg, uint32 group, uint32 page)
+{
+	const uint32 *directory = seg->tid_directory;
+	uint32		n = seg->header.tid_pages;
+	uint32		low = 0;
+	uint32		high = n - 1;
+
+	if (directory[page] <= group &&
+		(page + 1 >= n || directory[page + 1] > group))
+		return page;
+	while (low < high)
+	{
+		uint32		mid = (low + high + 1) / 2;
+
+		if (directory[mid] <= group)
+			low = mid;
+		else
+			high = mid - 1;
+	}
+	return low;
+}
+
+/*
+ * Asks for the data pages of ascending documents, the first of which is on
+ * `page`; and of a reader that takes one page after the other for some after
+ * them, more each time.
+ */
+static void
+skx_segment_tids_ahead(SkxSegment *seg, uint32 page, const uint32 *docs, int n)
+{
+	uint32		pages[2 * SKX_AHEAD_MAX];
+	uint32		npages = seg->header.tid_pages;
+	int			window = 0;
+	int			k = 0;
+	int			i = 0;
+
+	if (docs[0] < seg->tid_asked || !skx_skiplist_cold(&seg->tid_reads))
+		return;
+	if (page == seg->tid_page + 1)
+		window = Min(Max(seg->tid_window * 2, 1), seg->ahead);
+	seg->tid_window = window;
+	for (;;)
+	{
+		int			high = n;
+
+		page = skx_segment_tid_find(seg, docs[i] / SKX_TID_GROUP, page);
+		pages[k++] = page++;
+		seg->tid_asked = page < npages ?
+			seg->tid_directory[page] * SKX_TID_GROUP : SKX_NO_DOC;
+		while (i < high)
+		{
+			int			mid = (i + high) / 2;
+
+			if (docs[mid] < seg->tid_asked)
+				i = mid + 1;
+			else
+				high = mid;
+		}
+		if (i >= n || k == SKX_AHEAD_MAX)
+			break;
+	}
+	for (; window > 0 && page < npages; window--)
+	{
+		pages[k++] = page++;
+		seg->tid_asked = page < npages ?
+			seg->tid_directory[page] * SKX_TID_GROUP : SKX_NO_DOC;
+	}
+	if (k > 1)
+		skx_skiplist_ask(seg->file, &seg->planes[SKX_SEGMENT_TIDS], pages, k);
+}
+
+/*
+ * Pins the data page of the first of ascending documents.
  */
 static const SkxDiskTidPage *
-skx_segment_tid_page(SkxSegment *seg, uint32 group)
+skx_segment_tid_page(SkxSegment *seg, const uint32 *docs, int n)
 {
-	const uint32 *directory;
-	uint32		page = seg->tid_page;
-	uint32		n = seg->header.tid_pages;
+	uint32		group = docs[0] / SKX_TID_GROUP;
+	uint32		page;
 	const SkxDiskTidPage *disk;
 
 	if (seg->tid_directory == NULL)
 		skx_segment_tid_directory(seg);
-	directory = seg->tid_directory;
-	if (directory[page] > group ||
-		(page + 1 < n && directory[page + 1] <= group))
-	{
-		uint32		low = 0;
-		uint32		high = n - 1;
-
-		while (low < high)
-		{
-			uint32		mid = (low + high + 1) / 2;
-
-			if (directory[mid] <= group)
-				low = mid;
-			else
-				high = mid - 1;
-		}
-		page = low;
-	}
+	page = skx_segment_tid_find(seg, group, seg->tid_page);
+	if (seg->ahead > 0)
+		skx_segment_tids_ahead(seg, page, docs, n);
 	seg->tid_page = page;
 	disk = (const SkxDiskTidPage *)
 		(skx_segment_pin(seg, SKX_SEGMENT_TIDS, page, &seg->tid_ref) +
@@ -129,7 +188,7 @@ skx_segment_tids_of(SkxSegment *seg, const uint32 *docs, int n,
 		{
 			if (disk == NULL || wanted < disk->first_group ||
 				wanted - disk->first_group >= disk->ngroups)
-				disk = skx_segment_tid_page(seg, wanted);
+				disk = skx_segment_tid_page(seg, docs + i, n - i);
 			group = (const SkxDiskTidGroup *) (disk + 1) +
 				(wanted - disk->first_group);
 			current = wanted;

@@ -67,6 +67,20 @@ skx_segment_list_begin_short(SkxList *list)
 	skx_skiplist_work.subblocks++;
 }
 
+/*
+ * Who goes through all lists is at the page where this one starts.
+ */
+static void
+skx_segment_list_ahead(SkxList *list)
+{
+	uint32		page;
+
+	if (skx_segment_term_page(&list->term, &page))
+		skx_segment_ask_next(list->seg, SKX_SEGMENT_POSTINGS, page,
+							 list->seg->planes[SKX_SEGMENT_POSTINGS].npages,
+							 &list->own_ahead);
+}
+
 void
 skx_segment_list_begin(SkxList *list, SkxSegment *seg, const SkxTerm *term)
 {
@@ -80,6 +94,9 @@ skx_segment_list_begin(SkxList *list, SkxSegment *seg, const SkxTerm *term)
 	list->decoded = list->has_tf = list->has_labels = false;
 	list->own_i = 0;
 	list->pos_ready = false;
+	list->pos_from_page = PG_UINT32_MAX;
+	if (list->whole)
+		skx_segment_list_ahead(list);
 	if (list->is_long)
 	{
 		if (term->list.page >= seg->planes[SKX_SEGMENT_POSTINGS].npages)
@@ -88,6 +105,8 @@ skx_segment_list_begin(SkxList *list, SkxSegment *seg, const SkxTerm *term)
 		skx_skiplist_open(&list->cursor, seg->file, seg->rel,
 						  &seg->planes[SKX_SEGMENT_POSTINGS], term->ordinal,
 						  &term->list);
+		list->cursor.ahead = seg->ahead;
+		list->cursor.running = list->whole;
 	}
 	else
 		skx_segment_list_begin_short(list);

@@ -603,6 +603,7 @@ skx_segment_merge_terms(SkxSegmentMerge *m)
 	{
 		m->inputs[i].walk = skx_segment_walk_begin(m->inputs[i].seg);
 		m->inputs[i].list.keep = true;
+		m->inputs[i].list.whole = true;
 		if (skx_segment_merge_next_term(&m->inputs[i]))
 			binaryheap_add_unordered(heap, PointerGetDatum(&m->inputs[i]));
 	}

@@ -9,7 +9,7 @@
 
 #include "format/format.h"
 #include "format/format_page.h"
-#include "segment/segment.h"
+#include "segment/segment_build.h"
 
 static void
 skx_segment_verify(Relation rel, const SkxBlkKey *key, BlockNumber block,
@@ -126,6 +126,8 @@ skx_segment_open_ref(SkxBlkFile *file, Relation rel, uint64 incarnation,
 	seg->file = file;
 	seg->incarnation = incarnation;
 	seg->deletes = InvalidBuffer;
+	seg->ahead = Min(skx_blkio_ahead(file), SKX_AHEAD_MAX);
+	seg->tid_reads = PG_UINT64_MAX;
 	memcpy(&seg->header, bytes, sizeof(SkxDiskSegment));
 	skx_segment_check_header(seg, ref, block_size);
 	seg->runs = palloc(sizeof(SkxBlkRun) * (seg->header.nruns + 1));
@@ -212,6 +214,10 @@ skx_segment_close(SkxSegment *seg)
 	skx_segment_relax(seg);
 	if (seg->tid_directory != NULL)
 		pfree(seg->tid_directory);
+
+	/* Pages that were asked for may still be on their way. */
+	if (seg->ahead > 0)
+		return;
 	pfree(seg->runs);
 	pfree(seg);
 }

@@ -7,6 +7,9 @@
  * it.  Blocks in between are stepped over undecoded, and the block decoded
  * last is kept for the next posting.  A list is its own sub-block when it is
  * short, and starts at the address in the dictionary.
+ *
+ * Where positions are (SkxPositionPlace) takes no page of them to know, so
+ * that those of many documents can be asked for at once.
  */
 #include "postgres.h"
 
@@ -17,8 +20,11 @@
 /* The position in a WordEntryPos; deltas are summed modulo this. */
 #define SKX_POSITION_MASK	0x3FFF
 
-/* Pages that a reader of all lists asks for at once. */
-#define SKX_POSITIONS_AHEAD	16
+/*
+ * Bytes that positions take on average, in halves: to guess whether they
+ * begin on the page where their sub-block's do or on the next one.
+ */
+#define SKX_POSITION_HALVES	3
 
 static void
 skx_segment_positions_damaged(SkxList *list)
@@ -35,46 +41,18 @@ skx_segment_positions_start(SkxList *list)
 {
 	if (list->is_long)
 	{
-		SkxPositionAddress address;
-
-		skx_skiplist_positions(&list->cursor, &address);
-		list->pos_page = address.page;
-		list->pos_offset = address.offset;
-		list->pos_index = address.index;
+		skx_skiplist_positions(&list->cursor, &list->pos_place);
 		skx_skiplist_relax(&list->cursor);
 	}
 	else
 	{
-		list->pos_page = list->term.pos_page;
-		list->pos_offset = list->term.pos_offset;
-		list->pos_index = 0;
+		list->pos_place.page = list->term.pos_page;
+		list->pos_place.offset = list->term.pos_offset;
+		list->pos_place.index = 0;
 	}
-	list->pos_start = 0;
-	list->pos_n = 0;
 	list->pos_i = 0;
-	list->pos_first = 0;
+	list->pos_first = list->pos_place.index;
 	list->pos_ready = true;
-	if (list->pos_deltas == NULL)
-		list->pos_deltas = palloc(sizeof(uint32) * SKX_SUBBLOCK);
-}
-
-/*
- * Asks for pages that will be wanted when all lists are read in turn.
- */
-static void
-skx_segment_positions_ahead(SkxList *list)
-{
-	uint32		npages = list->seg->planes[SKX_SEGMENT_POSITIONS].npages;
-	uint32		pages[2 * SKX_POSITIONS_AHEAD];
-	uint32		next = Max(list->pos_ahead, list->pos_page + 1);
-	uint32		end = Min(list->pos_page + 2 * SKX_POSITIONS_AHEAD, npages);
-	int			n = 0;
-
-	while (next < end)
-		pages[n++] = next++;
-	list->pos_ahead = next;
-	skx_blkio_prefetch(list->seg->file,
-					   &list->seg->planes[SKX_SEGMENT_POSITIONS], pages, n);
 }
 
 /*
@@ -87,10 +65,10 @@ skx_segment_positions_next(SkxList *list, const uint8 **end)
 									   list->pos_page, &list->pos_ref);
 	uint16		lower = ((const PageHeaderData *) page)->pd_lower;
 
-	if (list->keep && list->pos_page + SKX_POSITIONS_AHEAD >= list->pos_ahead &&
-		list->pos_ahead < list->seg->planes[SKX_SEGMENT_POSITIONS].npages)
-		skx_segment_positions_ahead(list);
-
+	if (list->keep)
+		skx_segment_ask_next(list->seg, SKX_SEGMENT_POSITIONS, list->pos_page,
+							 list->seg->planes[SKX_SEGMENT_POSITIONS].npages,
+							 &list->pos_ahead);
 	if (list->pos_offset >= lower)
 	{
 		list->pos_page++;
@@ -108,7 +86,7 @@ skx_segment_positions_next(SkxList *list, const uint8 **end)
 
 /*
  * Makes the decoded block the one that holds position `want` (counted from
- * the start of the sub-block's first position block).
+ * the block that was read from).
  */
 static void
 skx_segment_positions_block(SkxList *list, uint32 want)
@@ -138,64 +116,140 @@ skx_segment_positions_block(SkxList *list, uint32 want)
 }
 
 static int
-skx_segment_positions_far(SkxList *list, uint16 *positions)
+skx_segment_positions_far(SkxList *list, const SkxPositionPlace *place,
+						  uint16 *positions)
 {
-	uint32		want;
+	uint32		want = place->first;
 	uint32		position = 0;
-	int			tf;
+	bool		moved = false;
 	int			k;
 
-	if (!list->pos_ready)
-		skx_segment_positions_start(list);
-	for (; list->pos_i < list->i; list->pos_i++)
-		list->pos_first += list->p.tf[list->pos_i];
-	tf = list->p.tf[list->i];
-	want = list->pos_index + list->pos_first;
-	for (k = 0; k < tf; k++, want++)
+	if (place->page != list->pos_from_page ||
+		place->offset != list->pos_from_offset || want < list->pos_start)
+	{
+		list->pos_page = list->pos_from_page = place->page;
+		list->pos_offset = list->pos_from_offset = place->offset;
+		list->pos_start = 0;
+		list->pos_n = 0;
+		if (list->pos_deltas == NULL)
+			list->pos_deltas = palloc(sizeof(uint32) * SKX_SUBBLOCK);
+	}
+	for (k = 0; k < place->tf; k++, want++)
 	{
 		uint32		delta;
 
-		skx_segment_positions_block(list, want);
+		if (want >= list->pos_start + list->pos_n)
+		{
+			skx_segment_positions_block(list, want);
+			moved = true;
+		}
 		if (want == list->pos_start)
 			position = 0;		/* a block needs no other */
 		delta = list->pos_deltas[want - list->pos_start];
 		position = (position + delta) & SKX_POSITION_MASK;
 		positions[k] = (uint16) ((delta >> 30) << 14 | position);
 	}
-	if (skx_blkio_crowded(list->seg->file))
+	if (moved && skx_blkio_crowded(list->seg->file))
 		skx_blkio_unpin(list->seg->file, &list->pos_ref);
-	return tf;
+	return place->tf;
 }
 
 /*
  * Positions that a short list carries itself.
  */
 static int
-skx_segment_positions_own(SkxList *list, uint16 *positions)
+skx_segment_positions_own(SkxList *list, int which, uint16 *positions)
 {
 	int			skip = 0;
 
-	for (; list->own_i < list->i; list->own_i++)
+	for (; list->own_i < which; list->own_i++)
 		skip += list->p.tf[list->own_i];
 	if (skip > 0)
 		list->own_src = skx_codec_short_positions_skip(list->own_src,
 													   list->own_end, skip);
 	if (list->own_src == NULL ||
 		skx_codec_short_positions_get(list->own_src, list->own_end, &list->p,
-									  list->i, positions, NULL) == NULL)
+									  which, positions, NULL) == NULL)
 		skx_segment_damaged(list->seg, SKX_SEGMENT_DICT,
 							list->seg->header.dict_root,
 							"positions of a short list do not decode");
-	return list->p.tf[list->i];
+	return list->p.tf[which];
+}
+
+void
+skx_segment_list_place(SkxList *list, SkxPositionPlace *place)
+{
+	skx_segment_list_tfs(list);
+	place->tf = list->p.tf[list->i];
+	if (place->tf == 0)
+		return;
+	if (list->term.flags & SKX_TERM_OWN_POSITIONS)
+	{
+		place->first = list->i;
+		return;
+	}
+	if (!list->pos_ready)
+		skx_segment_positions_start(list);
+	for (; list->pos_i < list->i; list->pos_i++)
+		list->pos_first += list->p.tf[list->pos_i];
+	place->page = list->pos_place.page;
+	place->offset = list->pos_place.offset;
+	place->first = list->pos_first;
+}
+
+int
+skx_segment_list_positions_at(SkxList *list, const SkxPositionPlace *place,
+							  uint16 *positions)
+{
+	if (place->tf == 0)
+		return 0;
+	if (list->term.flags & SKX_TERM_OWN_POSITIONS)
+		return skx_segment_positions_own(list, place->first, positions);
+	return skx_segment_positions_far(list, place, positions);
 }
 
 int
 skx_segment_list_positions(SkxList *list, uint16 *positions)
 {
-	skx_segment_list_tfs(list);
-	if (list->p.tf[list->i] == 0)
-		return 0;
+	SkxPositionPlace place;
+
+	skx_segment_list_place(list, &place);
+	return skx_segment_list_positions_at(list, &place, positions);
+}
+
+void
+skx_segment_ask_positions(SkxList *list, const SkxPositionPlace *places,
+						  int n)
+{
+	SkxSegment *seg = list->seg;
+	const SkxBlkPlane *plane = &seg->planes[SKX_SEGMENT_POSITIONS];
+	uint32		pages[SKX_AHEAD_MAX];
+	uint32		next = 0;
+	int			npages = 0;
+	int			i;
+
 	if (list->term.flags & SKX_TERM_OWN_POSITIONS)
-		return skx_segment_positions_own(list, positions);
-	return skx_segment_positions_far(list, positions);
+		return;
+	for (i = 0; i < n; i++)
+	{
+		const SkxPositionPlace *place = &places[i];
+		uint32		bytes;
+		uint32		last;
+
+		if (place->tf == 0)
+			continue;
+		bytes = place->offset - SKX_PAGE_START +
+			place->first * SKX_POSITION_HALVES / 2;
+		last = place->page + bytes / SKX_PAGE_CAPACITY;
+		for (next = Max(next, place->page); next <= last; next++)
+		{
+			if (npages == SKX_AHEAD_MAX)
+			{
+				skx_skiplist_ask(seg->file, plane, pages, npages);
+				npages = 0;
+			}
+			pages[npages++] = next;
+		}
+	}
+	skx_skiplist_ask(seg->file, plane, pages, npages);
 }

@@ -72,6 +72,7 @@ typedef struct SkxWork
 	uint64		tables;			/* pages of node tables read */
 	uint64		positions;		/* position blocks decoded */
 	uint64		candidates;		/* documents offered to a filter */
+	uint64		asked;			/* units asked for before they were pinned */
 } SkxWork;
 
 extern PGDLLIMPORT SkxWork skx_skiplist_work;
@@ -106,6 +107,16 @@ typedef struct SkxSkiplistCursor
 	uint32	   *page_last;		/* node_npages entries, palloc'd */
 	int			page_slots;		/* allocated */
 	uint32	   *table_last;		/* of all nodes, when node 0 knew them */
+
+	/* what is read ahead, see skiplist_ahead.c */
+	int			ahead;			/* nodes that may be under way, 0: none */
+	bool		running;		/* the list will be gone through */
+	int			window;			/* nodes to have under way, 0: skipping */
+	uint32		asked;			/* nodes before it have been decided on */
+	int			under_way;		/* of targets: asked for, not entered */
+	uint64		reads;			/* see skx_skiplist_cold */
+	const uint32 *targets;		/* NULL: not known */
+	int			ntargets;		/* that are not planned yet */
 
 	/* the portion */
 	SkxBlkRef	ref;
@@ -147,5 +158,29 @@ extern void skx_skiplist_relax(SkxSkiplistCursor *c);
 
 extern void skx_skiplist_positions(SkxSkiplistCursor *c,
 								   SkxPositionAddress *address);
+
+/*
+ * skiplist_ahead.c : asks for pages before they are pinned
+ *
+ * A cursor asks by itself when `ahead` is set after open, and for a list that
+ * is gone through from its first node on when `running` is.  `targets` are
+ * the documents that will be sought next, ascending, until they are taken
+ * back with n = 0: then it asks for the nodes that these lie in, and no other.
+ */
+#define SKX_AHEAD_MAX		64	/* units of one kind under way at most */
+
+extern void skx_skiplist_targets(SkxSkiplistCursor *c, const uint32 *docs,
+								 int n);
+
+/* skx_blkio_prefetch, counted. */
+extern void skx_skiplist_ask(SkxBlkFile *file, const SkxBlkPlane *plane,
+							 const uint32 *ordinals, int n);
+
+/*
+ * Has this backend read anything since it was last asked with this *seen?
+ * True the first time (PG_UINT64_MAX).  Who plans page by page leaves it when
+ * everything has been in the cache.
+ */
+extern bool skx_skiplist_cold(uint64 *seen);
 
 #endif							/* SKX_SKIPLIST_SKIPLIST_H */

@@ -14,7 +14,7 @@
 #include "format/format.h"
 #include "format/format_page.h"
 #include "format/format_postings.h"
-#include "skiplist/skiplist.h"
+#include "skiplist/skiplist_internal.h"
 
 SkxWork		skx_skiplist_work;
 
@@ -27,41 +27,6 @@ static void
 skx_skiplist_damaged(SkxSkiplistCursor *c, uint32 ordinal, const char *what)
 {
 	skx_format_report(c->rel, skx_blkio_block(c->rel, c->plane, ordinal), what);
-}
-
-/*
- * The first entry of ascending `last` in [from, n) that is >= target; n when
- * there is none.
- */
-static int
-skx_skiplist_lower_bound(const uint32 *last, int from, int n, uint32 target)
-{
-	int			low = from;
-	int			high = n;
-
-	/* the next entry is by far the likeliest */
-	if (low < high && last[low] >= target)
-		return low;
-	while (low < high)
-	{
-		int			mid = (low + high) / 2;
-
-		if (last[mid] < target)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	return low;
-}
-
-static uint32
-skx_skiplist_node_page(const SkxSkiplistCursor *c, uint32 node)
-{
-	uint32		unit = c->plane->unit;
-
-	if (node == 0)
-		return c->list.page;
-	return (c->list.page / unit + node) * unit;
 }
 
 /*
@@ -110,6 +75,7 @@ skx_skiplist_enter_node(SkxSkiplistCursor *c, uint32 node)
 	uint16		offset = node == 0 ? c->list.offset : SKX_PAGE_START;
 	const char *page = skx_blkio_pin(c->file, c->plane, ordinal, &c->ref);
 	const SkxDiskNode *disk;
+	bool		in_row = node == c->node + 1;
 
 	if (offset % 8 != 0 || offset < SKX_PAGE_START ||
 		offset + sizeof(SkxDiskNode) > SKX_PAGE_END)
@@ -138,6 +104,8 @@ skx_skiplist_enter_node(SkxSkiplistCursor *c, uint32 node)
 	skx_skiplist_copy_header(c, disk, ordinal);
 	c->lasts = NULL;
 	skx_skiplist_work.nodes++;
+	if (c->ahead > 0)
+		skx_skiplist_ahead(c, in_row);
 }
 
 /*
@@ -234,6 +202,7 @@ skx_skiplist_open(SkxSkiplistCursor *c, SkxBlkFile *file, Relation rel,
 	c->list = *list;
 	c->sub = -1;
 	c->node_npages = 0;			/* no node entered yet */
+	c->reads = PG_UINT64_MAX;
 }
 
 void
@@ -248,10 +217,7 @@ skx_skiplist_close(SkxSkiplistCursor *c)
 	memset(c, 0, sizeof(*c));
 }
 
-/*
- * Reads the node table from its own pages, all of it: 4 bytes a node.
- */
-static void
+void
 skx_skiplist_load_table(SkxSkiplistCursor *c)
 {
 	uint32		done = 0;

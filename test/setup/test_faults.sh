@@ -1,8 +1,9 @@
 #!/bin/bash
 # test_faults.sh: what `make test-faults` runs: the tests of crashes, replicas
-# and concurrency (test/t/5*.pl) whole, of which `make test` runs short forms.
+# and concurrency whole, of which `make test` runs short forms.
 #
 #   SKX_CHURN_SECONDS   of everything at once, 60 by default
+#   SKX_STAMPEDE_SECONDS  of cold reads by each method, 60 by default
 #   SKX_SUITES          other TAP names or patterns below test/t/
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
@@ -11,7 +12,8 @@ root=$(cd "$here/../.." && pwd)
 . "$here/report.sh"
 export SKX_FAULTS_ALL=1
 export SKX_CHURN_SECONDS=${SKX_CHURN_SECONDS:-60}
-export SKX_SUITES=${SKX_SUITES:-5*}
+export SKX_STAMPEDE_SECONDS=${SKX_STAMPEDE_SECONDS:-60}
+export SKX_SUITES=${SKX_SUITES:-5* 240*}
 export SUITE_TIMEOUT=${SUITE_TIMEOUT:-2400}
 
 report_begin

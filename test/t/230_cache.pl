@@ -16,7 +16,8 @@ my @counters = qw(pins hits loads requests pages_read resident batches
   depth_sum waits queue_waits ahead ahead_used);
 
 # 4 MB are 16 frames of posting blocks and 256 frames of single pages.
-my $node = skx_node('cache', conf => "skipidx.cache_size = 4MB");
+my $node = skx_node('cache',
+	conf => "skipidx.cache_size = 4MB\nskipidx.io_depth_total = 64");
 
 # "hot" fits the cache beside what a few queries need; "big" is larger.
 $node->safe_psql('postgres', <<'SQL');
@@ -103,7 +104,7 @@ my ($big_pages, $segments) = split /\|/, $s->value('SELECT sum(pages - delete_pa
 	  . " FROM skipidx_segments('big_v') WHERE kind = 'segment'");
 
 is($segments, 3, 'big: segments');
-cmp_ok($big_pages, '>', 3 * 512, 'big: several times the cache');
+cmp_ok($big_pages, '>', 2 * 512, 'big: larger than the cache');
 is(state($s, 'bytes'), 4 * 1024 * 1024, 'size of the cache');
 
 # ---- full reads leave what queries use ----
@@ -127,10 +128,14 @@ for my $method (@methods)
 	my $merge = cost($full, sub { $full->value(q{SELECT skipidx_merge('big_v')}) });
 	my $check = cost($full, sub { $full->value(q{SELECT skipidx_check('big_v', true)}) });
 
+	note "$method: merge of $pages pages: ", join ', ', map { "$_ $merge->{$_}" } @counters;
 	is($full->value("SELECT count(*) FROM skipidx_segments('big_v') WHERE kind = 'segment'"), 1,
 		"$method: merged");
-	cmp_ok($vacuum->{pages_read} + $merge->{pages_read}, '>', $pages * 0.9, "$method: a merge reads everything");
-	cmp_ok($merge->{pages_read}, '<', $pages * 1.3, "$method: and hardly anything twice");
+	my $moved = $merge->{pages_read} + $merge->{resident};
+
+	cmp_ok($moved + $vacuum->{pages_read} + $vacuum->{resident}, '>', $pages * 0.9,
+		"$method: a merge reads everything");
+	cmp_ok($moved, '<', $pages * 1.3, "$method: and hardly anything twice");
 	is(state($s, 'evictions'), $evictions, "$method: nothing was evicted for it");
 
 	my $after = cost($s, sub { is(answers($s), $oracle, "$method: answers") });
@@ -154,7 +159,7 @@ for my $method (@methods)
 
 # ---- skipidx_prewarm ----
 
-for my $method (@methods, 'shared_buffers')
+for my $method (@methods)
 {
 	my $p = session($method);
 
@@ -162,12 +167,6 @@ for my $method (@methods, 'shared_buffers')
 	my $evictions = state($s, 'evictions');
 	my $n = $p->value(q{SELECT skipidx_prewarm('big_v')});
 
-	if ($method eq 'shared_buffers')
-	{
-		cmp_ok($n, '>', 1000, "$method: prewarm reads into shared buffers");
-		$p->close;
-		next;
-	}
 	cmp_ok($n, '<=', 512, "$method: prewarm stops when the cache is full");
 	cmp_ok($n, '>=', 400, "$method: and not before");
 	cmp_ok(state($s, 'evictions') - $evictions, '<', 20, "$method: it evicts next to nothing");
@@ -225,8 +224,6 @@ for my $method (@methods)
 	cmp_ok($mine->{requests}, '>', 0, "$method: requests");
 	cmp_ok($mine->{batches}, '<=', $mine->{requests}, "$method: batches");
 	cmp_ok($mine->{depth_sum}, '>=', $mine->{requests}, "$method: depth");
-	is($mine->{pins}, $mine->{hits} + $mine->{loads}, "$method: each pin found its frame or read it")
-	  if $method eq 'buffered';
 	is( $p->value("SELECT requests || ' ' || bytes || ' ' || batches || ' ' || mean_depth FROM skipidx_io WHERE method = '$method'"),
 		$p->value("SELECT requests || ' ' || pages_read * 8192 || ' ' || batches || ' ' || round(depth_sum::numeric / requests, 2)"
 			  . " FROM skipidx_io_methods() WHERE $where"), "$method: the view");
@@ -279,12 +276,19 @@ sub limit
 	return;
 }
 
+# Nothing of these indexes is in shared buffers from here on, and there is room
+# to read ahead.
+$s->close;
+$node->adjust_conf('postgresql.conf', 'skipidx.cache_size', '32MB');
+$node->restart;
+$s = session('buffered');
+answers($s);
+my $on_tmpfs = `stat -f -c %T '${\ $node->data_dir}'` =~ /tmpfs/;
+
 limit(1);
 for my $method (qw(uring uring_direct))
 {
 	my $p = session($method);
-	my $probe = $p->value('SELECT count(*) FROM hot') && io($p);
-
 	$p->value('SELECT skipidx_cache_reset()');
 	my $one = cost($p, sub { $p->value(q{SELECT skipidx_prewarm('big_v')}) });
 
@@ -293,30 +297,34 @@ for my $method (qw(uring uring_direct))
 	$p->value('SELECT skipidx_cache_reset()');
 	my $many = cost($p, sub { $p->value(q{SELECT skipidx_prewarm('big_v')}) });
 
+	# What is in the page cache is there at once.
   SKIP:
 	{
-		skip 'no io_uring here', 1 if $many->{ahead} == 0;
+		skip 'reads cannot overlap here', 1
+		  if $many->{ahead} == 0 || $method eq 'uring' || $on_tmpfs;
 		cmp_ok($many->{depth_sum}, '>', 2 * $many->{requests}, "$method: many when they may be");
 	}
 	limit(1);
 	$p->close;
 }
 
+my $all = $s->value(q{SELECT count(*) FROM big WHERE v @@ 'all'});
+
 for my $method (@methods)
 {
 	my @many = map { session($method) } 1 .. 6;
 	my $before = io($s, "scope = 'total'");
-	my $wrong = 0;
+	my %seen;
 
+	# Each reads something else first, or they would wait for its frames.
 	for my $round (1 .. 4)
 	{
 		$node->safe_psql('postgres', 'SELECT skipidx_cache_reset()');
-		$_->start(q{SELECT count(*) FROM big WHERE v @@ 'all & w1:*'}) for @many;
-		my %seen = map { $_ => 1 } map { $_->finish } @many;
-
-		$wrong++ if keys %seen != 1 || (keys %seen)[0] !~ /^\d+$/;
+		$many[$_]->start("SELECT sum(n) FROM (SELECT count(*) n FROM big WHERE v @@ 'all & w" . (3 * $_ + 1)
+			  . ":*' UNION ALL SELECT count(*) FROM big WHERE v @@ 'all' OFFSET 1) x") for 0 .. 5;
+		$seen{$_}++ for map { $_->finish } @many;
 	}
-	is($wrong, 0, "$method: six sessions, one read: answers");
+	is_deeply(\%seen, { $all => 24 }, "$method: six sessions, one read: answers");
 	$_->close for @many;
 	my $used = spent($before, io($s, "scope = 'total'"));
 
@@ -364,6 +372,12 @@ $_->close for @many;
 ok($node->poll_query_until('postgres', 'SELECT reads_under_way = 0 AND reads_queued = 0 AND pinned = 0 FROM skipidx_cache()'),
 	'cancelled in the queue: nothing is left');
 limit(64);
+$s->close;
+
+# Through shared buffers it fills these.
+$s = session('shared_buffers');
+cmp_ok($s->value(q{SELECT skipidx_prewarm('big_v')}), '>', $big_pages / 2, 'shared_buffers: prewarm reads');
+is($s->value(q{SELECT skipidx_prewarm('big_v')}), 0, 'shared_buffers: once');
 $s->close;
 
 # ---- less shared memory than asked for ----

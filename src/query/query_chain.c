@@ -1,0 +1,301 @@
+/*
+ * query_chain.c
+ *	  Phrases that are chains of plain lexemes, a <d1> b <d2> c ...
+ *
+ * Matched by intersecting position lists from left to right: what survives
+ * link i are the positions of link i that complete the phrase so far.
+ *
+ * Candidates are verified in batches, link by link: where the positions of a
+ * batch lie is known before any of them is read, and their pages are asked
+ * for together.  Nothing is asked for of a document that an earlier link has
+ * ruled out, but of the first two links: they are read for each candidate.
+ * The first batch is small, for whoever wants one row only; then they grow.
+ */
+#include "postgres.h"
+
+#include "miscadmin.h"
+#include "query/query_internal.h"
+
+/* Candidates of the first batch, and of later ones at most. */
+#define SKX_CHAIN_FIRST		8
+#define SKX_CHAIN_MOST		256
+
+/* After so many it looks whether anything has been read. */
+#define SKX_CHAIN_LOOK		16
+
+typedef struct SkxCandidate
+{
+	uint16	   *left;			/* positions that complete the phrase so far */
+	int			nleft;
+} SkxCandidate;
+
+struct SkxChain
+{
+	SkxSegment *seg;
+	const SkxQueryNode *node;
+	SkxList   **lists;			/* of the links; NULL when one has none */
+	int			batch;			/* candidates of the next one */
+	int			size;			/* of the arrays, in candidates */
+	uint64		reads;			/* for skx_skiplist_cold */
+	SkxPositionPlace *places[2];	/* of the first two links, or the next */
+	SkxCandidate *candidates;
+	uint16	   *positions;		/* SKX_POSITIONS_MAX a candidate */
+};
+
+SkxChain *
+skx_query_chain_open(const SkxOpening *o, const SkxQueryNode *node)
+{
+	SkxChain   *chain = palloc0(sizeof(SkxChain));
+	const char *operands = GETOPERAND(node->query);
+	int			i;
+
+	chain->seg = o->seg;
+	chain->node = node;
+	chain->batch = SKX_CHAIN_FIRST;
+	chain->reads = PG_UINT64_MAX;
+	chain->lists = palloc0(sizeof(SkxList *) * node->nlinks);
+	for (i = 0; i < node->nlinks; i++)
+	{
+		const QueryOperand *link = node->links[i];
+		int			slot = skx_query_lexeme(o->query,
+											operands + link->distance,
+											link->length);
+
+		if (o->terms[slot].df == 0)
+			elog(ERROR, "phrase of a lexeme that the segment lacks");
+		chain->lists[i] = skx_segment_list_open(o->seg, &o->terms[slot]);
+
+		/* These nodes have been read for the conjunction. */
+		chain->lists[i]->cursor.ahead = 0;
+	}
+	return chain;
+}
+
+void
+skx_query_chain_close(SkxChain *chain)
+{
+	int			i;
+
+	for (i = 0; i < chain->node->nlinks; i++)
+		skx_segment_list_close(chain->lists[i]);
+	pfree(chain->lists);
+	if (chain->size > 0)
+	{
+		pfree(chain->places[0]);
+		pfree(chain->places[1]);
+		pfree(chain->candidates);
+		pfree(chain->positions);
+	}
+	pfree(chain);
+}
+
+/* Makes room for a batch. */
+static void
+skx_query_chain_reserve(SkxChain *chain, int n)
+{
+	if (n <= chain->size)
+		return;
+	if (chain->size > 0)
+	{
+		pfree(chain->places[0]);
+		pfree(chain->places[1]);
+		pfree(chain->candidates);
+		pfree(chain->positions);
+	}
+	chain->places[0] = palloc(sizeof(SkxPositionPlace) * n);
+	chain->places[1] = palloc(sizeof(SkxPositionPlace) * n);
+	chain->candidates = palloc(sizeof(SkxCandidate) * n);
+	chain->positions = palloc(sizeof(uint16) * SKX_POSITIONS_MAX * n);
+	chain->size = n;
+}
+
+int
+skx_query_positions(uint16 *positions, int n, uint8 weights)
+{
+	int			kept = 0;
+	int			i;
+
+	if (weights == 0)
+	{
+		for (i = 0; i < n; i++)
+			positions[i] = SKX_POSITION(positions[i]);
+		return n;
+	}
+	for (i = 0; i < n; i++)
+	{
+		if ((SKX_LABEL_BIT(positions[i]) & weights) != 0)
+			positions[kept++] = SKX_POSITION(positions[i]);
+	}
+	return kept;
+}
+
+/*
+ * Keeps the positions of `left` that lie `distance` before one of `right`, as
+ * those of `right`.
+ */
+static int
+skx_query_chain_join(uint16 *left, int nleft, const uint16 *right, int nright,
+					 int distance)
+{
+	int			kept = 0;
+	int			i = 0;
+	int			j;
+
+	for (j = 0; j < nright; j++)
+	{
+		while (i < nleft && left[i] + distance < right[j])
+			i++;
+		if (i >= nleft)
+			break;
+		if (left[i] + distance == right[j])
+		{
+			left[kept++] = right[j];
+			i++;
+		}
+	}
+	return kept;
+}
+
+/*
+ * Finds where the positions of a link are in documents, and drops those where
+ * it has none.  What belongs to the documents moves with them.
+ */
+static int
+skx_query_chain_locate(SkxChain *chain, int link, uint32 *docs, int n,
+					   SkxPositionPlace *places)
+{
+	SkxList    *list = chain->lists[link];
+	int			kept = 0;
+	int			i;
+
+	for (i = 0; i < n; i++)
+	{
+		if (skx_segment_list_seek(list, docs[i]) != docs[i])
+			continue;
+		skx_segment_list_place(list, &places[kept]);
+		if (places[kept].tf == 0)
+			continue;
+		docs[kept] = docs[i];
+		if (link == 1)
+			chain->places[0][kept] = chain->places[0][i];
+		else if (link > 1)
+			chain->candidates[kept] = chain->candidates[i];
+		kept++;
+	}
+	return kept;
+}
+
+/*
+ * Asks for the pages of links [first, last] of the candidates from `i` on,
+ * unless everything is in the cache; returns the first one not decided on.
+ */
+static int
+skx_query_chain_ask(SkxChain *chain, int first, int last, int i, int n)
+{
+	int			link;
+
+	if (chain->seg->ahead == 0 || !skx_skiplist_cold(&chain->reads))
+		return i + 1;
+	for (link = first; link <= last; link++)
+		skx_segment_ask_positions(chain->lists[link],
+								  chain->places[link - first] + i, n - i);
+	return n;
+}
+
+/*
+ * The first two links.
+ */
+static int
+skx_query_chain_begin(SkxChain *chain, uint32 *docs, int n)
+{
+	const SkxQueryNode *node = chain->node;
+	uint16		right[SKX_POSITIONS_MAX];
+	int			asked = 0;
+	int			kept = 0;
+	int			i;
+
+	n = skx_query_chain_locate(chain, 0, docs, n, chain->places[0]);
+	n = skx_query_chain_locate(chain, 1, docs, n, chain->places[1]);
+	for (i = 0; i < n; i++)
+	{
+		uint16	   *left = chain->positions + kept * SKX_POSITIONS_MAX;
+		int			nleft;
+		int			nright;
+
+		if (i >= asked && i % SKX_CHAIN_LOOK == 0)
+			asked = skx_query_chain_ask(chain, 0, 1, i, n);
+		nleft = skx_segment_list_positions_at(chain->lists[0],
+											  &chain->places[0][i], left);
+		nleft = skx_query_positions(left, nleft, node->links[0]->weight);
+		if (nleft == 0)
+			continue;
+		nright = skx_segment_list_positions_at(chain->lists[1],
+											   &chain->places[1][i], right);
+		nright = skx_query_positions(right, nright, node->links[1]->weight);
+		nleft = skx_query_chain_join(left, nleft, right, nright,
+									 node->distances[1]);
+		docs[kept] = docs[i];
+		chain->candidates[kept].left = left;
+		chain->candidates[kept].nleft = nleft;
+		kept += nleft > 0;
+	}
+	return kept;
+}
+
+/*
+ * A further link.
+ */
+static int
+skx_query_chain_go_on(SkxChain *chain, int link, uint32 *docs, int n)
+{
+	const SkxQueryNode *node = chain->node;
+	uint16		right[SKX_POSITIONS_MAX];
+	int			asked = 0;
+	int			kept = 0;
+	int			i;
+
+	n = skx_query_chain_locate(chain, link, docs, n, chain->places[0]);
+	for (i = 0; i < n; i++)
+	{
+		SkxCandidate candidate = chain->candidates[i];
+		int			nright;
+
+		if (i >= asked && i % SKX_CHAIN_LOOK == 0)
+			asked = skx_query_chain_ask(chain, link, link, i, n);
+		nright = skx_segment_list_positions_at(chain->lists[link],
+											   &chain->places[0][i], right);
+		nright = skx_query_positions(right, nright, node->links[link]->weight);
+		candidate.nleft = skx_query_chain_join(candidate.left, candidate.nleft,
+											   right, nright,
+											   node->distances[link]);
+		docs[kept] = docs[i];
+		chain->candidates[kept] = candidate;
+		kept += candidate.nleft > 0;
+	}
+	return kept;
+}
+
+int
+skx_query_chain_filter(SkxChain *chain, uint32 *docs, int n)
+{
+	int			kept = 0;
+	int			i;
+	int			some;
+
+	for (i = 0; i < n; i += some)
+	{
+		int			left;
+		int			link;
+
+		CHECK_FOR_INTERRUPTS();
+		some = Min(n - i, chain->batch);
+		skx_query_chain_reserve(chain, some);
+		left = skx_query_chain_begin(chain, docs + i, some);
+		for (link = 2; link < chain->node->nlinks && left > 0; link++)
+			left = skx_query_chain_go_on(chain, link, docs + i, left);
+		memmove(docs + kept, docs + i, sizeof(uint32) * left);
+		kept += left;
+		chain->batch = Min(chain->batch * 2, SKX_CHAIN_MOST);
+	}
+	return kept;
+}

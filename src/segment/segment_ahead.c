@@ -1,0 +1,69 @@
+/*
+ * segment_ahead.c
+ *	  Asks for pages of a segment before they are pinned.
+ */
+#include "postgres.h"
+
+#include "format/format_dict.h"
+#include "segment/segment.h"
+
+bool
+skx_segment_term_page(const SkxTerm *term, uint32 *page)
+{
+	switch (term->flags & SKX_TERM_PLACE)
+	{
+		case SKX_TERM_SHORT:
+			*page = term->short_page;
+			return true;
+		case SKX_TERM_LONG:
+			*page = term->list.page;
+			return true;
+		default:
+			return false;
+	}
+}
+
+static int
+skx_segment_page_order(const void *a, const void *b)
+{
+	uint32		x = *(const uint32 *) a;
+	uint32		y = *(const uint32 *) b;
+
+	return (x > y) - (x < y);
+}
+
+void
+skx_segment_ask(SkxSegment *seg, SkxSegmentPlane plane, uint32 *pages, int n)
+{
+	uint32		unit = seg->planes[plane].unit;
+	int			kept = 0;
+	int			i;
+
+	qsort(pages, n, sizeof(uint32), skx_segment_page_order);
+	for (i = 0; i < n; i++)
+	{
+		if (kept == 0 || pages[i] / unit != pages[kept - 1] / unit)
+			pages[kept++] = pages[i];
+	}
+	if (kept > 1)
+		skx_skiplist_ask(seg->file, &seg->planes[plane], pages, kept);
+}
+
+void
+skx_segment_ask_next(SkxSegment *seg, SkxSegmentPlane plane, uint32 at,
+					 uint32 end, uint32 *asked)
+{
+	uint32		pages[2 * SKX_AHEAD_MAX];
+	uint32		unit = seg->planes[plane].unit;
+	uint32		here = at / unit;
+	uint32		next = Max(*asked, here + 1);
+	uint32		stop = Min(here + 1 + 2 * seg->ahead, (end - 1) / unit + 1);
+	int			n = 0;
+
+	if (next > here + seg->ahead || next >= stop)
+		return;
+	while (next < stop)
+		pages[n++] = next++ * unit;
+	*asked = next;
+	skx_skiplist_ask(seg->file, &seg->planes[plane], pages, n);
+}

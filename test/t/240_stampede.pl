@@ -1,0 +1,110 @@
+# Sixteen sessions read through a cache that is emptied all the time, with the
+# lowest cap on reads under way, while another cancels them: right answers or a
+# cancel, and nothing left behind.
+#
+# SKX_STAMPEDE_SECONDS: how long for each method, 2 by default.
+
+use strict;
+use warnings;
+use FindBin;
+use lib "$FindBin::RealBin/lib";
+use PostgreSQL::Test::Utils;
+use SkipidxTest qw(skx_node skx_session skx_seed);
+use Test::More;
+use Time::HiRes qw(time sleep);
+
+use constant SESSIONS => 16;
+
+my $seconds = $ENV{SKX_STAMPEDE_SECONDS} // 2;
+my $seed = skx_seed(240);
+my $node = skx_node('stampede', conf => "skipidx.cache_size = 2MB\nskipidx.io_depth_total = 1\n"
+	  . "shared_buffers = 32MB\nmax_connections = 40");
+
+note "seed $seed, $seconds s";
+srand($seed);
+$node->safe_psql('postgres', <<'SQL');
+CREATE EXTENSION skipidx;
+CREATE TABLE docs (id int, v tsvector) WITH (autovacuum_enabled = off);
+INSERT INTO docs SELECT i, ('all:1 b' || i % 2 || ':2 h' || i % 100 || ':3 t' || i % 5000 || ':4 '
+	|| md5(i::text))::tsvector FROM generate_series(1, 60000) i;
+CREATE INDEX docs_v ON docs USING skipidx (v) WITH (block_size = '16kB');
+VACUUM ANALYZE docs;
+SQL
+
+my @queries = ('all & b1', 't77 | t78', 'b0 & h8', 'all <-> b1 <-> h7', 'h1 | h2 | h:*', 't12:*', '!b0 & h9', 'b1 <-> h77',
+	map { sprintf '%03x:* & b1', rand 4096 } 1 .. 40);
+my %want;
+my $s = skx_session($node, 'postgres');
+
+$s->value('SET enable_indexscan = off; SET enable_bitmapscan = off');
+$want{$_} = $s->value("SELECT count(*) FROM docs WHERE v @@ '$_'") for @queries;
+$s->close;
+
+my @methods = grep { !/auto|shared_buffers/ } split /,/, $node->safe_psql('postgres',
+	"LOAD 'skipidx'; SELECT array_to_string(enumvals, ',') FROM pg_settings WHERE name = 'skipidx.io_method'");
+
+for my $method (@methods)
+{
+	my $control = skx_session($node, 'postgres');
+	my @sessions = map {
+		my $one = skx_session($node, 'postgres');
+
+		$one->value("LOAD 'skipidx'; SET skipidx.io_method = $method; SET enable_seqscan = off;"
+			  . ' SET max_parallel_workers_per_gather = 0');
+		{ s => $one, pid => $one->value('SELECT pg_backend_pid()'), query => undef }
+	} 1 .. SESSIONS;
+	my ($right, $cancelled, @wrong) = (0, 0);
+	my $end = time + $seconds;
+	my $next_cancel = time;
+
+	while (time < $end || grep { defined $_->{query} } @sessions)
+	{
+		my $idle = 1;
+
+		for my $one (@sessions)
+		{
+			if (!defined $one->{query})
+			{
+				next if time >= $end;
+				$one->{query} = $queries[ rand @queries ];
+				$one->{s}->start("SELECT count(*) FROM docs WHERE v @@ '$one->{query}'");
+				$idle = 0;
+				next;
+			}
+			my $said = $one->{s}->ready;
+
+			next unless defined $said;
+			$idle = 0;
+			if ($said eq $want{ $one->{query} }) { $right++ }
+			elsif ($said =~ /57014/) { $cancelled++ }
+			else { push @wrong, "$one->{query}: $said" }
+			$one->{query} = undef;
+		}
+		if (time >= $next_cancel)
+		{
+			$control->value('SELECT pg_cancel_backend(' . $sessions[ rand @sessions ]{pid} . '), skipidx_cache_reset() \g /dev/null' . "\n");
+			$next_cancel = time + 0.01;
+		}
+		sleep 0.001 if $idle;
+	}
+	is_deeply([ @wrong[ 0 .. ($#wrong > 3 ? 3 : $#wrong) ] ], [], "$method: $right right answers, $cancelled cancelled");
+	cmp_ok($right, '>', 5 * SESSIONS, "$method: they get on");
+	cmp_ok($cancelled, '>', 0, "$method: some were cancelled");
+	is($control->value('SELECT pinned FROM skipidx_cache()'), 0, "$method: nothing stays pinned");
+	is($control->value('SELECT reads_under_way || \' \' || reads_queued FROM skipidx_cache()'), '0 0', "$method: nothing under way, nobody waits");
+	for my $one (@sessions)
+	{
+		my @fds = map { readlink($_) // '' } glob "/proc/$one->{pid}/fd/*";
+
+		$one->{rings} = grep { /io_uring/ } @fds;
+		$one->{files} = grep { /base/ } @fds;
+	}
+	is(scalar(grep { $_->{rings} > 1 || $_->{files} > 8 } @sessions), 0, "$method: no descriptors pile up");
+	$_->{s}->close for @sessions;
+	cmp_ok($control->value("SELECT queue_waits FROM skipidx_io_methods() WHERE scope = 'total' AND method = '$method'"),
+		'>', 0, "$method: the cap made them wait");
+	$control->close;
+}
+unlike(slurp_file($node->logfile), qr/PANIC|TRAP|page pin leak|leaked|terminated by signal/, 'nothing else in the log');
+$node->stop;
+done_testing();
