@@ -35,6 +35,9 @@ StaticAssertDecl(SKX_BLK_RUN_PAGES <= SKX_BLK_GROUP_FRAMES,
  */
 #define SKX_BLK_WEED_FACTOR		3
 
+/* Both are so many times as much for files that are read in passing. */
+#define SKX_BLK_ONCE_FACTOR		4
+
 typedef struct SkxBlkPlan
 {
 	SkxBlkFile *file;			/* NULL: dropped */
@@ -89,7 +92,9 @@ skx_blkio_ahead_start(const SkxBlkPlan *plan)
 
 /*
  * How many units may be read ahead for this plan: no more than a quarter of
- * the frames, or those read first would be gone before they are wanted.
+ * the frames, or those read first would be gone before they are wanted.  What
+ * is read in passing is kept here until its last page was pinned, and a merge
+ * has several runs of each input in hand.
  */
 static int
 skx_blkio_ahead_limit(const SkxBlkPlan *plan)
@@ -98,7 +103,8 @@ skx_blkio_ahead_limit(const SkxBlkPlan *plan)
 	uint32		frames = plan->npages / skx_blkio_frame_pages(class);
 
 	if (plan->file->once)
-		return plan->file->ahead;
+		return Min(SKX_BLK_ONCE_FACTOR * plan->file->ahead,
+				   SKX_BLK_MAX_AHEAD);
 	return Min(plan->file->ahead,
 			   skx_blkio_cache.nframes[class] / 4 / Max(frames, 1));
 }
@@ -122,7 +128,9 @@ skx_blkio_ahead_go(void)
 		if (plan.file != NULL &&
 			skx_blkio_loads_ahead >= skx_blkio_ahead_limit(&plan))
 		{
-			skx_blkio_loads_weed(SKX_BLK_WEED_FACTOR * plan.file->ahead);
+			skx_blkio_loads_weed(SKX_BLK_WEED_FACTOR *
+								 (plan.file->once ? SKX_BLK_ONCE_FACTOR : 1) *
+								 plan.file->ahead);
 			if (skx_blkio_loads_ahead >= skx_blkio_ahead_limit(&plan))
 				break;
 		}

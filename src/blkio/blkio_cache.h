@@ -102,6 +102,14 @@ skx_blkio_cache_pages(int32 frame)
 		(Size) (frame - nblock) * BLCKSZ;
 }
 
+static inline bool
+skx_blkio_same_key(const SkxBlkKey *a, const SkxBlkKey *b)
+{
+	return a->incarnation == b->incarnation && a->ordinal == b->ordinal &&
+		a->segment == b->segment && a->plane == b->plane &&
+		a->salt == b->salt;
+}
+
 /* Bytes of pages in it; 0 when there is none. */
 static inline Size
 skx_blkio_cache_bytes(void)
@@ -167,6 +175,14 @@ extern char *skx_blkio_private_take(SkxBlkClass class);
 extern void skx_blkio_private_give(SkxBlkClass class, char *memory,
 								   const SkxBlkKey *key);
 extern void skx_blkio_private_trim(void);
+
+/*
+ * blkio_pins.c: the private pin of a frame, or NULL; of one that has its pages,
+ * or of any
+ */
+extern const SkxBlkPin *skx_blkio_pins_other(SkxBlkClass class,
+											 const SkxBlkKey *key,
+											 bool filled);
 
 /*
  * blkio_depth.c : reads under way in all backends, skipidx.io_depth_total

@@ -83,7 +83,9 @@ skx_blkio_cached_claim(SkxBlkFile *file, SkxBlkGroup *group, uint32 first,
 	skx_blkio_key(file, group->plane, first, &key);
 	hash = skx_blkio_cache_hash(&key);
 	if (skx_blkio_cache_present(&key, hash) ||
-		(file->once && skx_blkio_private_has(class, &key)))
+		(file->once &&
+		 (skx_blkio_private_has(class, &key) ||
+		  skx_blkio_pins_other(class, &key, false) != NULL)))
 		return;
 	slot = skx_blkio_pins_take();
 	if (file->once)

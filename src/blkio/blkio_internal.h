@@ -116,14 +116,6 @@ skx_blkio_key(const SkxBlkFile *file, const SkxBlkPlane *plane,
 	key->plane = plane->plane;
 }
 
-static inline bool
-skx_blkio_same_key(const SkxBlkKey *a, const SkxBlkKey *b)
-{
-	return a->incarnation == b->incarnation && a->ordinal == b->ordinal &&
-		a->segment == b->segment && a->plane == b->plane &&
-		a->salt == b->salt;
-}
-
 /* blkio_counters.c */
 extern SkxBlkCounters skx_blkio_mine[SKX_BLK_NMETHODS];
 extern void skx_blkio_counters_publish(void);

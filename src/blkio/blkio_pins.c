@@ -161,17 +161,16 @@ skx_blkio_pins_drop(int32 slot)
 	skx_blkio_pins_release(slot, false);
 }
 
-/* The memory of another private pin of this frame, or NULL. */
-static char *
-skx_blkio_pins_private_other(SkxBlkClass class, const SkxBlkKey *key)
+const SkxBlkPin *
+skx_blkio_pins_other(SkxBlkClass class, const SkxBlkKey *key, bool filled)
 {
 	for (int32 slot = 0; slot < skx_blkio_pins_size; slot++)
 	{
 		SkxBlkPin  *pin = &skx_blkio_pins[slot];
 
 		if (pin->kind == SKX_BLK_PIN_PRIVATE && pin->class == class &&
-			pin->filled && skx_blkio_same_key(&pin->key, key))
-			return pin->memory;
+			(pin->filled || !filled) && skx_blkio_same_key(&pin->key, key))
+			return pin;
 	}
 	return NULL;
 }
@@ -185,12 +184,12 @@ skx_blkio_pins_private(int32 slot, SkxBlkClass class, const SkxBlkKey *key)
 
 	if (!found)
 	{
-		char	   *other = skx_blkio_pins_private_other(class, key);
+		const SkxBlkPin *other = skx_blkio_pins_other(class, key, true);
 
 		memory = skx_blkio_private_take(class);
 		found = other != NULL;
 		if (found)
-			memcpy(memory, other,
+			memcpy(memory, other->memory,
 				   (Size) skx_blkio_frame_pages(class) * BLCKSZ);
 	}
 	pin = &skx_blkio_pins[slot];

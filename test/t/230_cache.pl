@@ -136,6 +136,7 @@ for my $method (@methods)
 	cmp_ok($moved + $vacuum->{pages_read} + $vacuum->{resident}, '>', $pages * 0.9,
 		"$method: a merge reads everything");
 	cmp_ok($moved, '<', $pages * 1.3, "$method: and hardly anything twice");
+	cmp_ok($merge->{ahead_used}, '>=', $merge->{ahead} * 0.8, "$method: what it reads ahead it uses");
 	is(state($s, 'evictions'), $evictions, "$method: nothing was evicted for it");
 
 	my $after = cost($s, sub { is(answers($s), $oracle, "$method: answers") });
@@ -167,7 +168,8 @@ for my $method (@methods)
 	my $evictions = state($s, 'evictions');
 	my $n = $p->value(q{SELECT skipidx_prewarm('big_v')});
 
-	cmp_ok($n, '<=', 512, "$method: prewarm stops when the cache is full");
+	# What was read ahead when it stops may be too much.
+	cmp_ok($n, '<=', 512 + 32, "$method: prewarm stops when the cache is full");
 	cmp_ok($n, '>=', 400, "$method: and not before");
 	cmp_ok(state($s, 'evictions') - $evictions, '<', 20, "$method: it evicts next to nothing");
 	$node->safe_psql('postgres', 'SELECT skipidx_cache_reset()');
@@ -333,31 +335,47 @@ for my $method (@methods)
 		"$method: nothing is left");
 }
 
-# Who has read ahead and does not come back holds up nobody, who is cancelled
-# while it waits leaves nothing, and the rest of the cursor is right.
+# Who has read ahead and does not come back holds up nobody, and goes on later.
+$node->safe_psql('postgres', <<'SQL');
+CREATE TABLE long (id int, v tsvector) WITH (autovacuum_enabled = off);
+INSERT INTO long SELECT i, ('all:1 b' || (hashint4(i) & 1) || ':2')::tsvector FROM generate_series(1, 200000) i;
+CREATE INDEX long_v ON long USING skipidx (v) WITH (block_size = '8kB');
+SQL
 SKIP:
 {
 	my $idle = session('uring');
 	my $other = session('buffered');
-	my $count = $s->value(q{SELECT count(*) FROM big WHERE v @@ 'all'});
+	my $count = $s->value(q{SELECT count(*) FROM long WHERE v @@ 'b0'});
 
 	limit(64);
 	$node->safe_psql('postgres', 'SELECT skipidx_cache_reset()');
-	$idle->value(q{SET enable_bitmapscan = off; BEGIN; DECLARE c CURSOR FOR SELECT id FROM big WHERE v @@ 'all'; FETCH 1 FROM c});
+	$idle->value(q{SET enable_bitmapscan = off; BEGIN; DECLARE c CURSOR FOR SELECT id FROM long WHERE v @@ 'b0'; FETCH 1 FROM c});
 	my $held = state($s, 'reads_under_way');
 
-	skip 'nothing is read ahead here', 3 if $held == 0;
+	skip 'no io_uring here', 5 if io($idle)->{ahead} == 0;
+	cmp_ok($held, '>', 0, 'an idle session has read ahead');
 	limit(1);
+	my $before = io($other);
 	my $start = time;
-	$other->value(q{SELECT count(*) FROM hot WHERE v @@ 'all'});
-	cmp_ok(time - $start, '<', 3, "another session gets its turn though $held reads are not accounted for");
-	my $rest = $idle->value('MOVE ALL IN c; SELECT count(*) FROM big WHERE v @@ $$all$$; COMMIT');
-	is($rest, $count, 'the idle session goes on');
+
+	is($other->raw(q{SET statement_timeout = '10s'; SELECT count(*) FROM hot WHERE v @@ 'all'}), 20000,
+		'another session gets its turn');
+	cmp_ok(time - $start, '<', 3, 'and soon');
+	is(spent($before, io($other))->{queue_waits}, 1, 'after one wait');
+	my $tuples = 1;
+
+	while ((my $n = () = $idle->value('FETCH 50000 FROM c') =~ /^\d+$/mg) > 0)
+	{
+		$tuples += $n;
+	}
+	is($tuples, $count, 'the idle session goes on');
+	$idle->value('COMMIT');
 	$idle->close;
 	ok($node->poll_query_until('postgres', 'SELECT reads_under_way = 0 AND reads_queued = 0 AND pinned = 0 FROM skipidx_cache()'),
 		'nothing is left of it');
 }
 
+# Who is cancelled while it waits leaves nothing.
 my @many = map { session('direct') } 1 .. 6;
 
 limit(1);
