@@ -12,6 +12,7 @@
 /* The readers of segments need a server, the writers do not need them. */
 #define SKX_SEGMENT_SEGMENT_H
 typedef struct SkxSegment SkxSegment;
+typedef struct SkxTerm SkxTerm;
 
 #include "../../src/skiplist/skiplist_writer.c"
 #include "../../src/segment/segment_dict_writer.c"
