@@ -37,6 +37,11 @@
  * in no buffer at step 3 may be read from the file before it is written:
  * hence step 5.
  *
+ * Why no page of zeros is written: it has no LSN.  Without full page images
+ * (full_page_writes off) replay starts with changes of the block's former use;
+ * the LSN of the new image tells it to leave them out.  On a page of zeros it
+ * finds none, and notes a page that is missing, with which no standby starts.
+ *
  * Unlogged indexes, and such as are logged only at commit (wal_level minimal),
  * leave out step 2; their files are synced by the checkpoint at shutdown or by
  * the commit.  Temporary ones go through the local buffers, which nobody else
@@ -160,7 +165,6 @@ skx_blkio_live_log(SkxBlkLive *live)
 				 live->blocks, (Page *) live->pages, true);
 	SKX_FAULT(SKX_FAULT_LIVE_LOGGED);
 
-	/* Not the last page's LSN: a page of zeros has none. */
 	XLogFlush(XactLastRecEnd);
 }
 
@@ -245,6 +249,9 @@ skx_blkio_live_put(SkxBlkLive *live, BlockNumber block, const char *page)
 {
 	char	   *copy = live->memory + (Size) live->npages * BLCKSZ;
 
+	if (PageIsNew((Page) page))
+		elog(ERROR, "block %u of index \"%s\" would be written without LSN",
+			 block, RelationGetRelationName(live->rel));
 	memcpy(copy, page, BLCKSZ);
 	live->put[live->npages].block = block;
 	live->put[live->npages].page = copy;

@@ -159,7 +159,7 @@ skx_segment_read_deletes(SkxSegment *seg, uint32 ordinal, uint8 *bits)
 	return ndeleted;
 }
 
-/* A page of zeros becomes one with a header at its first delete. */
+/* A page of zeros is as good as one without a bit. */
 void
 skx_segment_add_deletes(SkxSegment *seg, uint32 ordinal, const uint8 *add)
 {

@@ -37,10 +37,11 @@ extern void skx_segment_plane_put(void *arg, uint32 ordinal, char *page,
 								  uint32 used);
 
 /*
- * Adds pages of zeros.  They are written, because a hole in the file would be
- * filled by a checkpoint, which must not be the one to find the disk full.
+ * Adds pages with `used` bytes of zeros.  They are written, since a checkpoint
+ * that fills holes must not be the one to find the disk full, and have an LSN.
  */
-extern void skx_segment_plane_zero(SkxPlaneWriter *plane, uint32 npages);
+extern void skx_segment_plane_blank(SkxPlaneWriter *plane, uint32 npages,
+									uint32 used);
 
 /*
  * Ends all planes: writes what is left of them with the segment header behind

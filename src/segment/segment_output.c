@@ -76,9 +76,10 @@ skx_segment_output_finish(SkxSegmentOutput *out, SkxDiskSegmentRef *ref)
 	header.npostings = totals.npostings;
 	header.npositions = totals.npositions;
 	skx_segment_documents_end(&out->docs);
-	skx_segment_plane_zero(out->planes[SKX_SEGMENT_DELETES],
-						   (ndocs + SKX_DELETES_PER_PAGE - 1) /
-						   SKX_DELETES_PER_PAGE);
+	skx_segment_plane_blank(out->planes[SKX_SEGMENT_DELETES],
+							(ndocs + SKX_DELETES_PER_PAGE - 1) /
+							SKX_DELETES_PER_PAGE,
+							sizeof(SkxDiskDeletes) + SKX_DELETES_BYTES);
 	header.magic = SKX_MAGIC;
 	header.version = SKX_VERSION;
 	header.salt = out->options.salt;

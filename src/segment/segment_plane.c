@@ -267,22 +267,23 @@ skx_segment_plane_put(void *arg, uint32 ordinal, char *page, uint32 used)
 }
 
 void
-skx_segment_plane_zero(SkxPlaneWriter *plane, uint32 npages)
+skx_segment_plane_blank(SkxPlaneWriter *plane, uint32 npages, uint32 used)
 {
-	uint32		block_pages = plane->space->block_pages;
-	uint32		i;
+	SkxSegmentSpace *space = plane->space;
+	SkxPageIdentity id = {space->incarnation, space->segment, 0, plane->plane};
 
 	Assert(plane->npages == 0);
 	plane->npages = npages;
 	plane->nput = npages;
-	for (i = 0; i < npages; i++)
+	for (id.ordinal = 0; id.ordinal < npages; id.ordinal++)
 	{
-		char	   *page = skx_segment_buffer_get(plane->space);
+		char	   *page = skx_segment_buffer_get(space);
 
-		memset(page, 0, BLCKSZ);
-		if (i / block_pages > plane->block)
+		skx_format_page_init(page, &id);
+		((PageHeader) page)->pd_lower += used;
+		if (id.ordinal / space->block_pages > plane->block)
 			skx_segment_plane_block_end(plane);
-		plane->pages[i % block_pages] = page;
+		plane->pages[id.ordinal % space->block_pages] = page;
 	}
 }
 
