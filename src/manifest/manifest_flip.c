@@ -166,6 +166,8 @@ skx_manifest_flip_place(SkxFlip *f)
 			if (extent->reusable && extent->e.npages > 0 &&
 				(best == NULL || extent->e.npages < best->e.npages))
 				best = extent;
+			if (best != NULL && best->e.npages == 1)
+				break;
 		}
 		if (best == NULL)
 			break;

@@ -22,6 +22,12 @@
  */
 #define SKX_RESERVE_PAGES	128
 
+/*
+ * Blocks in a row that a segment may ask for at its end, for the last pages of
+ * its planes and the header.
+ */
+#define SKX_RESERVE_RUN		8
+
 static void
 skx_manifest_operation_tag(LOCKTAG *tag, Relation rel, uint32 kind)
 {
@@ -87,6 +93,19 @@ skx_manifest_drop_orphans(SkxDraft *draft, uint32 kind)
 		dropped = true;
 	}
 	return dropped;
+}
+
+/*
+ * Blocks in a row that are worth reserving at first.  Who waits for the lock
+ * reserves more when it finds none; who does not must not have to, and a plane
+ * asks for more at a time as it grows.
+ */
+static uint32
+skx_manifest_least_run(uint32 nblocks, SkxManifestWait wait)
+{
+	if (wait != SKX_WAIT_NEVER)
+		return 1;
+	return Min(nblocks, SKX_RESERVE_RUN + nblocks / 16);
 }
 
 /* Notes what is reserved for the operation and not in its pool yet. */
@@ -161,7 +180,8 @@ skx_manifest_begin(Relation rel, uint32 kind, uint32 nblocks,
 	disk = &draft->operations[draft->noperations++];
 	disk->segment = op->segment;
 	disk->kind = kind;
-	skx_manifest_draft_reserve(draft, op->segment, nblocks, 1);
+	skx_manifest_draft_reserve(draft, op->segment, nblocks,
+							   skx_manifest_least_run(nblocks, wait));
 	op->nreserved = nblocks;
 	skx_manifest_draft_flip(draft);
 	skx_manifest_operation_fill(op, draft, draft->view);
