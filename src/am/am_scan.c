@@ -19,16 +19,22 @@
 #include "query/query.h"
 #include "utils/memutils.h"
 
+/* Segments opened together when the whole answer is wanted. */
+#define SKX_SCAN_SEGMENTS	8
+
 typedef struct SkxScan
 {
 	MemoryContext context;		/* everything below; reset by a rescan */
 	bool		started;
+	bool		all;			/* the whole answer will be fetched */
 	SkxQuery   *query;
 	SkxView    *view;
 	SkxBlkFile *file;
 	int			segment;		/* next one to open */
-	SkxSegment *seg;
-	SkxQueryScan *answer;
+	int			nopen;			/* opened together ... */
+	int			at;				/* ... and which of these is being read */
+	SkxSegment *segs[SKX_SCAN_SEGMENTS];
+	SkxQueryScan *answers[SKX_SCAN_SEGMENTS];
 	SkxPendingScan *pending;
 	MemoryContext document;		/* of matching a pending document */
 	bool		pending_done;
@@ -54,18 +60,43 @@ skxbeginscan(Relation index, int nkeys, int norderbys)
 static void
 skx_am_scan_close_segment(SkxScan *so)
 {
-	if (so->answer != NULL)
-		skx_query_scan_close(so->answer);
-	if (so->seg != NULL)
-		skx_segment_close(so->seg);
-	so->answer = NULL;
-	so->seg = NULL;
+	if (so->answers[so->at] != NULL)
+		skx_query_scan_close(so->answers[so->at]);
+	if (so->segs[so->at] != NULL)
+		skx_segment_close(so->segs[so->at]);
+	so->answers[so->at] = NULL;
+	so->segs[so->at] = NULL;
+}
+
+/*
+ * Opens the next segments: one, or several when all will be read, so that one
+ * does not wait for what could be read with what another waits for.
+ */
+static void
+skx_am_scan_open_segments(IndexScanDesc scan)
+{
+	SkxScan    *so = scan->opaque;
+	int			n = so->all ? SKX_SCAN_SEGMENTS : 1;
+	int			i;
+
+	n = Min(n, so->view->nsegments - so->segment);
+	skx_segment_ask_headers(so->file, so->view, so->segment, n);
+	so->at = 0;
+	so->nopen = n;
+	for (i = 0; i < n; i++)
+	{
+		so->segs[i] = skx_segment_open(so->file, scan->indexRelation,
+									   so->view, so->segment++);
+		so->answers[i] = skx_query_scan_open(so->segs[i], so->query, so->all);
+	}
+	skx_query_scan_plan(so->answers, n);
 }
 
 static void
 skx_am_scan_stop(SkxScan *so)
 {
-	skx_am_scan_close_segment(so);
+	for (; so->at < so->nopen; so->at++)
+		skx_am_scan_close_segment(so);
 	if (so->pending != NULL)
 		skx_pending_end(so->pending);
 	if (so->file != NULL)
@@ -76,7 +107,7 @@ skx_am_scan_stop(SkxScan *so)
 	so->query = NULL;
 	so->started = false;
 	so->pending_done = false;
-	so->segment = so->n = so->next = 0;
+	so->segment = so->nopen = so->at = so->n = so->next = 0;
 	so->docs = NULL;
 	so->tids = NULL;
 	MemoryContextReset(so->context);
@@ -143,8 +174,8 @@ skx_am_scan_start(IndexScanDesc scan)
 		return;
 	}
 	so->view = skx_manifest_view(scan->indexRelation);
-	so->docs = palloc(sizeof(uint32) * SKX_QUERY_BATCH);
-	so->tids = palloc(sizeof(ItemPointerData) * SKX_QUERY_BATCH);
+	so->docs = palloc(sizeof(uint32) * SKX_QUERY_DOCS);
+	so->tids = palloc(sizeof(ItemPointerData) * SKX_QUERY_DOCS);
 	if (so->view->nsegments > 0)
 		so->file = skx_segment_file(scan->indexRelation,
 									so->view->meta.incarnation);
@@ -160,21 +191,20 @@ skx_am_scan_segments(IndexScanDesc scan)
 
 	for (;;)
 	{
-		if (so->seg == NULL)
+		if (so->at >= so->nopen)
 		{
 			if (so->query == NULL || so->segment >= so->view->nsegments)
 				return false;
-			so->seg = skx_segment_open(so->file, scan->indexRelation,
-									   so->view, so->segment++);
-			so->answer = skx_query_scan_open(so->seg, so->query);
+			skx_am_scan_open_segments(scan);
 		}
-		so->n = skx_query_scan_next(so->answer, so->docs);
+		so->n = skx_query_scan_next(so->answers[so->at], so->docs);
 		if (so->n > 0)
 		{
-			skx_segment_tids_of(so->seg, so->docs, so->n, so->tids);
+			skx_segment_tids_of(so->segs[so->at], so->docs, so->n, so->tids);
 			return true;
 		}
 		skx_am_scan_close_segment(so);
+		so->at++;
 	}
 }
 
@@ -261,6 +291,7 @@ skxgetbitmap(IndexScanDesc scan, TIDBitmap *tbm)
 	SkxScan    *so = scan->opaque;
 	int64		total = 0;
 
+	so->all = true;
 	while (skx_am_scan_fetch(scan))
 	{
 		tbm_add_tuples(tbm, so->tids, so->n, false);

@@ -15,8 +15,11 @@ typedef struct SkxQuery SkxQuery;
 /* The answer of one segment, in batches. */
 typedef struct SkxQueryScan SkxQueryScan;
 
-/* Documents of a batch at most; also the window of set operations. */
+/* The window of set operations, in documents. */
 #define SKX_QUERY_BATCH		4096
+
+/* Documents of an answer's batch at most. */
+#define SKX_QUERY_DOCS		(2 * SKX_QUERY_BATCH)
 
 /*
  * query_compile.c
@@ -32,11 +35,15 @@ extern bool skx_query_is_empty(const SkxQuery *query);
 /*
  * query_scan.c
  *
- * next fills `docs` with the next live matches, ascending; 0 at the end.
+ * next fills `docs` with the next live matches, ascending; 0 at the end.  The
+ * batches grow, unless `all` are wanted: then they are large at once.
  */
 extern SkxQueryScan *skx_query_scan_open(SkxSegment *seg,
-										 const SkxQuery *query);
+										 const SkxQuery *query, bool all);
 extern int	skx_query_scan_next(SkxQueryScan *scan, uint32 *docs);
+
+/* Before any next: scans of one query on several segments begin together. */
+extern void skx_query_scan_plan(SkxQueryScan **scans, int n);
 extern void skx_query_scan_close(SkxQueryScan *scan);
 
 /* Does a pending document match?  value NULL: its tsvector is NULL. */

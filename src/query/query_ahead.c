@@ -16,6 +16,9 @@
 /* Lists asked for before the first one is opened, at most. */
 #define SKX_AHEAD_LISTS		256
 
+/* Where positions are read, this part of what may be under way is lists. */
+#define SKX_AHEAD_POSITIONS	4
+
 void
 skx_query_ask_terms(SkxSegment *seg, const SkxTerm *terms, int n)
 {
@@ -27,7 +30,7 @@ skx_query_ask_terms(SkxSegment *seg, const SkxTerm *terms, int n)
 		return;
 	for (i = 0; i < n && k < SKX_AHEAD_LISTS; i++)
 		k += skx_segment_term_page(&terms[i], &pages[k]);
-	skx_segment_ask(seg, SKX_SEGMENT_POSTINGS, pages, k);
+	skx_segment_ask(seg, SKX_SEGMENT_POSTINGS, pages, k, 2);
 }
 
 /* Pages that a query asks for, the first of them all. */
@@ -86,14 +89,15 @@ skx_query_first(SkxFirst *first, const SkxQueryNode *node)
 }
 
 void
-skx_query_ahead_first(const SkxOpening *o)
+skx_query_ahead_first(const SkxOpening *o, bool alone)
 {
 	SkxFirst	first;
 
 	first.o = o;
 	first.n = 0;
 	if (skx_query_first(&first, o->query->root))
-		skx_segment_ask(o->seg, SKX_SEGMENT_POSTINGS, first.pages, first.n);
+		skx_segment_ask(o->seg, SKX_SEGMENT_POSTINGS, first.pages, first.n,
+						alone ? 2 : 1);
 }
 
 /*
@@ -170,8 +174,11 @@ void
 skx_query_ahead_roles(SkxIter *it)
 {
 	int			n = skx_query_roles(it, true, it->cost, 0);
+	int			ahead = it->seg->ahead;
 
-	if (n > 1)
-		(void) skx_query_roles(it, true, it->cost,
-							   Max(2, it->seg->ahead / n));
+	/* A node of postings lasts for many pages of positions: let these by. */
+	if (!it->cheap)
+		ahead /= SKX_AHEAD_POSITIONS;
+	if (n > 0)
+		(void) skx_query_roles(it, true, it->cost, Max(1, ahead / n));
 }

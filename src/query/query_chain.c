@@ -36,7 +36,8 @@ struct SkxChain
 	SkxList   **lists;			/* of the links; NULL when one has none */
 	int			batch;			/* candidates of the next one */
 	int			size;			/* of the arrays, in candidates */
-	uint64		reads;			/* for skx_skiplist_cold */
+	uint64		reads;			/* skx_skiplist_reads when the batch began, */
+	uint64		reads_before;	/* and when the one before it did */
 	SkxPositionPlace *places[2];	/* of the first two links, or the next */
 	SkxCandidate *candidates;
 	uint16	   *positions;		/* SKX_POSITIONS_MAX a candidate */
@@ -53,6 +54,7 @@ skx_query_chain_open(const SkxOpening *o, const SkxQueryNode *node)
 	chain->node = node;
 	chain->batch = SKX_CHAIN_FIRST;
 	chain->reads = PG_UINT64_MAX;
+	chain->reads_before = PG_UINT64_MAX;
 	chain->lists = palloc0(sizeof(SkxList *) * node->nlinks);
 	for (i = 0; i < node->nlinks; i++)
 	{
@@ -186,19 +188,27 @@ skx_query_chain_locate(SkxChain *chain, int link, uint32 *docs, int n,
 }
 
 /*
- * Asks for the pages of links [first, last] of the candidates from `i` on,
- * unless everything is in the cache; returns the first one not decided on.
+ * Asks for the pages of links [first, last], two at most, of the candidates
+ * from `i` on, in about the order they will be read in, unless nothing had to
+ * be read for a while; returns the first candidate not decided on.
  */
 static int
 skx_query_chain_ask(SkxChain *chain, int first, int last, int i, int n)
 {
-	int			link;
+	int			at[2] = {i, i};
 
-	if (chain->seg->ahead == 0 || !skx_skiplist_cold(&chain->reads))
+	if (chain->seg->ahead == 0 ||
+		skx_skiplist_reads() == chain->reads_before)
 		return i + 1;
-	for (link = first; link <= last; link++)
-		skx_segment_ask_positions(chain->lists[link],
-								  chain->places[link - first] + i, n - i);
+	if (first == last)
+		at[1] = n;
+	while (at[0] < n || at[1] < n)
+	{
+		int			k = at[0] <= at[1] ? 0 : 1;
+
+		at[k] = skx_segment_ask_positions(chain->lists[first + k],
+										  chain->places[k], at[k], n);
+	}
 	return n;
 }
 
@@ -290,6 +300,8 @@ skx_query_chain_filter(SkxChain *chain, uint32 *docs, int n)
 		CHECK_FOR_INTERRUPTS();
 		some = Min(n - i, chain->batch);
 		skx_query_chain_reserve(chain, some);
+		chain->reads_before = chain->reads;
+		chain->reads = skx_skiplist_reads();
 		left = skx_query_chain_begin(chain, docs + i, some);
 		for (link = 2; link < chain->node->nlinks && left > 0; link++)
 			left = skx_query_chain_go_on(chain, link, docs + i, left);

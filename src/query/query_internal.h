@@ -87,6 +87,7 @@ typedef struct SkxIter
 	uint64	   *bitmap;			/* BITMAP: one bit a document */
 	struct SkxPhrase *phrase;
 	uint32	   *scratch;		/* SKX_QUERY_BATCH documents, for OR, NOT */
+	struct SkxHeld *held;		/* not cheap: candidates for reading positions */
 } SkxIter;
 
 /*
@@ -98,11 +99,19 @@ typedef struct SkxIter
  * match.  fill sets the window's bits (bit of document window + i is i) of
  * all matches; the window has SKX_QUERY_BATCH bits.  bound is at most the
  * first match >= from.  All move forward only.
+ *
+ * collect is generate up to the end of the segment, for the root of a query:
+ * what its driving clause yields is collected until it is at least `goal`
+ * (SKX_QUERY_BATCH at most) candidates, at most SKX_QUERY_DOCS, before the
+ * other clauses see it.  The more they know of what they will be asked, the
+ * more they read at once.
  */
 #define SKX_WINDOW_WORDS	(SKX_QUERY_BATCH / 64)
 
 extern uint32 skx_query_generate(SkxIter *it, uint32 from, uint32 limit,
 								 uint32 *docs, int *n);
+extern uint32 skx_query_collect(SkxIter *it, uint32 from, int goal,
+								uint32 *docs, int *n);
 extern int	skx_query_filter(SkxIter *it, uint32 *docs, int n);
 extern void skx_query_fill(SkxIter *it, uint32 window, uint64 *bits);
 extern uint32 skx_query_bound(SkxIter *it, uint32 from);
@@ -123,18 +132,19 @@ skx_query_is_dense_and(const SkxIter *it)
 }
 
 /* query_open.c */
-extern SkxIter *skx_query_open(SkxSegment *seg, const SkxQuery *query);
+extern SkxIter *skx_query_open(const SkxOpening *o);
 extern void skx_query_close(SkxIter *it);
 
 /*
  * query_ahead.c : what a query will read first, asked for
  *
  * ask_terms: where the lists of these terms begin.  first: the same for all
- * lexemes that matter, before any list is opened.  roles: tells the lists of an
+ * lexemes that matter, before any list is opened; `alone`: and then these are,
+ * without other segments' in between.  roles: tells the lists of an
  * opened query which of them are gone through, and asks for node tables.
  */
 extern void skx_query_ask_terms(SkxSegment *seg, const SkxTerm *terms, int n);
-extern void skx_query_ahead_first(const SkxOpening *o);
+extern void skx_query_ahead_first(const SkxOpening *o, bool alone);
 extern void skx_query_ahead_roles(SkxIter *it);
 
 /* query_phrase.c */

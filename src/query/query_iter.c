@@ -166,17 +166,32 @@ skx_query_generate_window(SkxIter *it, uint32 from, uint32 limit,
 }
 
 /*
- * A conjunction of dense clauses, on a window of bits; clauses that read
- * positions see what is left of it.
+ * A bound by the clauses that read no positions.  The others have not seen the
+ * documents of earlier windows yet, and must not move past them.
+ */
+static uint32
+skx_query_bound_cheap(SkxIter *it, uint32 from)
+{
+	uint32		bound = from;
+	int			i;
+
+	for (i = 0; i < it->npositive && bound != SKX_NO_DOC; i++)
+		if (it->children[i]->cheap)
+			bound = skx_query_bound(it->children[i], bound);
+	return bound;
+}
+
+/*
+ * A conjunction of dense clauses, on a window of bits, but for those that read
+ * positions.
  */
 static uint32
 skx_query_generate_dense(SkxIter *it, uint32 from, uint32 limit, uint32 *docs,
 						 int *n)
 {
 	uint64		bits[SKX_WINDOW_WORDS];
-	uint32		start = skx_query_bound(it, from);
+	uint32		start = skx_query_bound_cheap(it, from);
 	uint32		window;
-	int			i;
 
 	*n = 0;
 	if (start >= limit)
@@ -185,10 +200,25 @@ skx_query_generate_dense(SkxIter *it, uint32 from, uint32 limit, uint32 *docs,
 	memset(bits, 0, sizeof(bits));
 	skx_query_fill_and(it, window, bits);
 	*n = skx_query_unpack(bits, window, start, limit, docs);
-	for (i = 0; i < it->nchildren && *n > 0; i++)
-		if (!it->children[i]->cheap)
-			*n = skx_query_filter(it->children[i], docs, *n);
 	return Min(window + SKX_QUERY_BATCH, limit);
+}
+
+/*
+ * Keeps the documents that match the clauses which have not generated them,
+ * those that read positions last and only if `positions`.
+ */
+static int
+skx_query_filter_and(SkxIter *it, uint32 *docs, int n, bool positions)
+{
+	int			i;
+
+	for (i = 1; i < it->nchildren && n > 0 && !skx_query_is_dense_and(it); i++)
+		if (it->children[i]->cheap)
+			n = skx_query_filter(it->children[i], docs, n);
+	for (i = 1; i < it->nchildren && n > 0 && positions; i++)
+		if (!it->children[i]->cheap)
+			n = skx_query_filter(it->children[i], docs, n);
+	return n;
 }
 
 static uint32
@@ -196,14 +226,81 @@ skx_query_generate_and(SkxIter *it, uint32 from, uint32 limit, uint32 *docs,
 					   int *n)
 {
 	uint32		next;
-	int			i;
 
 	if (skx_query_is_dense_and(it))
-		return skx_query_generate_dense(it, from, limit, docs, n);
-	next = skx_query_generate(it->children[0], from, limit, docs, n);
-	for (i = 1; i < it->nchildren && *n > 0; i++)
-		*n = skx_query_filter(it->children[i], docs, *n);
+		next = skx_query_generate_dense(it, from, limit, docs, n);
+	else
+		next = skx_query_generate(it->children[0], from, limit, docs, n);
+	*n = skx_query_filter_and(it, docs, *n, !it->children[0]->cheap);
 	return next;
+}
+
+/*
+ * Documents that match as far as that can be told without positions, or by
+ * the first of several clauses that read them.
+ */
+static uint32
+skx_query_candidates(SkxIter *it, uint32 from, uint32 limit, uint32 *docs,
+					 int *n)
+{
+	if (it->kind == SKX_NODE_PHRASE)
+		return skx_query_generate(it->children[0], from, limit, docs, n);
+	return skx_query_generate_and(it, from, limit, docs, n);
+}
+
+/*
+ * Candidates that wait for what reads positions.
+ */
+struct SkxHeld
+{
+	int			batch;			/* how many to try next */
+	int			at;				/* those before it have been tried */
+	int			n;
+	uint32		next;			/* where candidates go on after them */
+	uint32		docs[SKX_QUERY_BATCH];
+};
+
+#define SKX_HELD_FIRST		8
+
+/*
+ * Generates for a node that reads positions: a few candidates at first, then
+ * more, so that whoever wants one row does not pay for the positions of many.
+ */
+static uint32
+skx_query_generate_held(SkxIter *it, uint32 from, uint32 limit, uint32 *docs,
+						int *n)
+{
+	struct SkxHeld *held = it->held;
+	int			k = 0;
+	int			i;
+
+	if (held == NULL)
+	{
+		held = it->held = palloc(sizeof(struct SkxHeld));
+		held->batch = SKX_HELD_FIRST;
+		held->at = held->n = 0;
+		held->next = 0;
+	}
+	while (held->at < held->n && held->docs[held->at] < from)
+		held->at++;
+	if (held->at == held->n)
+	{
+		held->at = 0;
+		held->next = skx_query_candidates(it, Max(from, held->next), limit,
+										  held->docs, &held->n);
+	}
+	while (k < held->batch && held->at < held->n &&
+		   held->docs[held->at] < limit)
+		docs[k++] = held->docs[held->at++];
+	held->batch = Min(held->batch * 2, SKX_QUERY_BATCH);
+	from = held->at < held->n ? held->docs[held->at] : held->next;
+	if (it->kind == SKX_NODE_PHRASE)
+		k = skx_query_phrase_filter(it->phrase, docs, k);
+	for (i = 1; i < it->nchildren && k > 0; i++)
+		if (!it->children[i]->cheap)
+			k = skx_query_filter(it->children[i], docs, k);
+	*n = k;
+	return from;
 }
 
 static uint32
@@ -222,29 +319,81 @@ uint32
 skx_query_generate(SkxIter *it, uint32 from, uint32 limit, uint32 *docs,
 				   int *n)
 {
-	uint32		next;
-
 	check_stack_depth();
 	switch (it->kind)
 	{
 		case SKX_NODE_TERM:
 			return skx_query_generate_term(it, from, limit, docs, n);
 		case SKX_NODE_AND:
+			if (!it->cheap && it->children[0]->cheap)
+				return skx_query_generate_held(it, from, limit, docs, n);
 			return skx_query_generate_and(it, from, limit, docs, n);
 		case SKX_NODE_OR:
 		case SKX_NODE_NOT:
 		case SKX_NODE_BITMAP:
 			return skx_query_generate_window(it, from, limit, docs, n);
 		case SKX_NODE_PHRASE:
-			next = skx_query_generate(it->children[0], from, limit, docs, n);
-			*n = skx_query_phrase_filter(it->phrase, docs, *n);
-			return next;
+			return skx_query_generate_held(it, from, limit, docs, n);
 		case SKX_NODE_ALL:
 			return skx_query_generate_all(from, limit, docs, n);
 		default:
 			*n = 0;
 			return limit;
 	}
+}
+
+/*
+ * The clauses that have not generated take SKX_QUERY_BATCH documents at a time.
+ */
+static int
+skx_query_collect_filter(SkxIter *it, uint32 *docs, int n)
+{
+	int			kept = 0;
+	int			i;
+
+	for (i = 0; i < n; i += SKX_QUERY_BATCH)
+	{
+		int			some = Min(n - i, SKX_QUERY_BATCH);
+
+		if (it->kind == SKX_NODE_AND)
+			some = skx_query_filter_and(it, docs + i, some, true);
+		else
+			some = skx_query_phrase_filter(it->phrase, docs + i, some);
+		memmove(docs + kept, docs + i, sizeof(uint32) * some);
+		kept += some;
+	}
+	return kept;
+}
+
+uint32
+skx_query_collect(SkxIter *it, uint32 from, int goal, uint32 *docs, int *n)
+{
+	uint32		ndocs = it->seg->header.ndocs;
+	bool		dense = it->kind == SKX_NODE_AND && skx_query_is_dense_and(it);
+	bool		split = it->kind == SKX_NODE_PHRASE || it->kind == SKX_NODE_AND;
+	int			some;
+
+	check_stack_depth();
+	/* Positions of a few candidates first, and then always so. */
+	if (!it->cheap && (goal < SKX_QUERY_BATCH || it->held != NULL))
+		split = dense = false;
+	if (split && !dense)
+		from = skx_query_collect(it->children[0], from, goal, docs, n);
+	else
+	{
+		for (*n = 0; *n < goal && from < ndocs; *n += some)
+		{
+			CHECK_FOR_INTERRUPTS();
+			if (dense)
+				from = skx_query_generate_dense(it, from, ndocs, docs + *n,
+												&some);
+			else
+				from = skx_query_generate(it, from, ndocs, docs + *n, &some);
+		}
+	}
+	if (split)
+		*n = skx_query_collect_filter(it, docs, *n);
+	return from;
 }
 
 static int
@@ -517,6 +666,8 @@ skx_query_bound(SkxIter *it, uint32 from)
 
 	check_stack_depth();
 	CHECK_FOR_INTERRUPTS();
+	if (it->held != NULL && it->held->at < it->held->n)
+		return Max(from, it->held->docs[it->held->at]);
 	switch (it->kind)
 	{
 		case SKX_NODE_TERM:

@@ -3,8 +3,8 @@
  *	  Puts a compiled query on one segment: looks up terms, expands prefixes,
  *	  folds away what is empty or full, and orders conjunctions by cost.
  *
- * All lexemes are looked up first, and then all lists asked for, so that what
- * one clause waits for is read with what the others need.
+ * All lexemes have been looked up, and all lists asked for, before: what one
+ * clause waits for is read with what the others need.
  */
 #include "postgres.h"
 
@@ -57,6 +57,8 @@ skx_query_close(SkxIter *it)
 		skx_query_phrase_close(it->phrase);
 	if (it->bitmap != NULL)
 		pfree(it->bitmap);
+	if (it->held != NULL)
+		pfree(it->held);
 	if (it->scratch != NULL)
 		pfree(it->scratch);
 	if (it->children != NULL)
@@ -405,19 +407,11 @@ skx_query_open_node(const SkxOpening *o, const SkxQueryNode *node)
 }
 
 SkxIter *
-skx_query_open(SkxSegment *seg, const SkxQuery *query)
+skx_query_open(const SkxOpening *o)
 {
-	SkxOpening	o = {seg, query, NULL};
-	SkxIter    *it;
+	SkxIter    *it = skx_query_open_node(o, o->query->root);
 
-	o.terms = palloc_extended(sizeof(SkxTerm) * (query->nlexemes + (Size) 1),
-							  MCXT_ALLOC_HUGE);
-	skx_segment_find_all(seg, query->lexemes, query->nlexemes, o.terms);
-	if (seg->ahead > 0)
-		skx_query_ahead_first(&o);
-	it = skx_query_open_node(&o, query->root);
-	pfree(o.terms);
-	if (seg->ahead > 0)
+	if (o->seg->ahead > 0)
 		skx_query_ahead_roles(it);
 	return it;
 }

@@ -15,13 +15,30 @@ struct SkxQueryScan
 {
 	SkxSegment *seg;
 	const SkxQuery *query;
-	SkxIter    *it;
+	SkxTerm    *terms;			/* of the query's lexemes, once planned */
+	SkxIter    *it;				/* once begun */
 	uint32		next;			/* documents below are done */
+	int			goal;			/* candidates of the next step, about */
+	int			want;			/* documents that the next batch should have */
+	int			at;				/* those of `docs` before it are handed out */
+	int			n;
+	uint32	   *docs;			/* SKX_QUERY_DOCS, from one step of `it` */
 	MemoryContext context;		/* of the iterators */
 };
 
+/*
+ * Unless all are wanted, batches grow by this factor from one document up to
+ * SKX_SCAN_MOST: whoever wants one row does not wait for more, and the rows of
+ * a query with few matches among many documents are looked up together.
+ */
+#define SKX_SCAN_GROWTH		4
+#define SKX_SCAN_MOST		1024
+
+/* Lexemes that are looked up in several segments at a time, at most. */
+#define SKX_SCAN_LEXEMES	1024
+
 SkxQueryScan *
-skx_query_scan_open(SkxSegment *seg, const SkxQuery *query)
+skx_query_scan_open(SkxSegment *seg, const SkxQuery *query, bool all)
 {
 	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext,
 												  "skipidx query",
@@ -32,28 +49,107 @@ skx_query_scan_open(SkxSegment *seg, const SkxQuery *query)
 	scan->seg = seg;
 	scan->query = query;
 	scan->context = context;
-	scan->it = skx_query_open(seg, query);
+	scan->goal = all ? SKX_QUERY_BATCH : 1;
+	scan->want = all ? SKX_SCAN_MOST : 1;
+	scan->docs = palloc(sizeof(uint32) * SKX_QUERY_DOCS);
 	MemoryContextSwitchTo(old);
 	return scan;
+}
+
+void
+skx_query_scan_plan(SkxQueryScan **scans, int n)
+{
+	const SkxQuery *query = scans[0]->query;
+	Size		size = sizeof(SkxTerm) * (query->nlexemes + (Size) 1);
+	SkxSegment **segs;
+	SkxTerm   **terms;
+	int			i;
+
+	/* They would take much memory; each plans alone when it begins. */
+	if (n > 1 && query->nlexemes > SKX_SCAN_LEXEMES)
+		return;
+	segs = palloc(sizeof(SkxSegment *) * n);
+	terms = palloc(sizeof(SkxTerm *) * n);
+	for (i = 0; i < n; i++)
+	{
+		segs[i] = scans[i]->seg;
+		terms[i] = MemoryContextAllocHuge(scans[i]->context, size);
+	}
+	skx_segment_find_all(segs, n, query->lexemes, query->nlexemes, terms);
+	for (i = 0; i < n; i++)
+	{
+		SkxOpening	o = {segs[i], query, terms[i]};
+
+		scans[i]->terms = terms[i];
+		if (segs[i]->ahead > 0)
+			skx_query_ahead_first(&o, n == 1);
+	}
+	pfree(segs);
+	pfree(terms);
+}
+
+static void
+skx_query_scan_begin(SkxQueryScan *scan)
+{
+	SkxOpening	o = {scan->seg, scan->query, NULL};
+
+	if (scan->terms == NULL)
+		skx_query_scan_plan(&scan, 1);
+	o.terms = scan->terms;
+	scan->it = skx_query_open(&o);
+	pfree(scan->terms);
+	scan->terms = NULL;
+}
+
+/*
+ * Finds the next live matches, 0 when there are no more.
+ */
+static int
+skx_query_scan_step(SkxQueryScan *scan, uint32 *docs)
+{
+	int			n = 0;
+
+	while (n == 0 && scan->next < scan->seg->header.ndocs)
+	{
+		CHECK_FOR_INTERRUPTS();
+		scan->next = skx_query_collect(scan->it, scan->next, scan->goal,
+									   docs, &n);
+		scan->goal = Min(scan->goal * 2, SKX_QUERY_BATCH);
+		if (n > 0 && scan->query->may_match_null)
+			n = skx_segment_drop_null(scan->seg, docs, n);
+		if (n > 0)
+			n = skx_segment_drop_deleted(scan->seg, docs, n);
+	}
+	return n;
 }
 
 int
 skx_query_scan_next(SkxQueryScan *scan, uint32 *docs)
 {
 	MemoryContext old = MemoryContextSwitchTo(scan->context);
-	uint32		ndocs = scan->seg->header.ndocs;
 	int			n = 0;
 
-	while (n == 0 && scan->next < ndocs)
+	if (scan->it == NULL)
+		skx_query_scan_begin(scan);
+	if (scan->at == scan->n)
+		n = skx_query_scan_step(scan, docs);
+	while (n < scan->want)
 	{
-		CHECK_FOR_INTERRUPTS();
-		scan->next = skx_query_generate(scan->it, scan->next, ndocs, docs,
-										&n);
-		if (n > 0 && scan->query->may_match_null)
-			n = skx_segment_drop_null(scan->seg, docs, n);
-		if (n > 0)
-			n = skx_segment_drop_deleted(scan->seg, docs, n);
+		int			some;
+
+		if (scan->at == scan->n)
+		{
+			scan->at = 0;
+			scan->n = skx_query_scan_step(scan, scan->docs);
+			if (scan->n == 0)
+				break;
+		}
+		some = Min(scan->n - scan->at, SKX_QUERY_DOCS - n);
+		memcpy(docs + n, scan->docs + scan->at, sizeof(uint32) * some);
+		scan->at += some;
+		n += some;
 	}
+	scan->want = Min(scan->want * SKX_SCAN_GROWTH, SKX_SCAN_MOST);
 	MemoryContextSwitchTo(old);
 	return n;
 }
@@ -61,7 +157,8 @@ skx_query_scan_next(SkxQueryScan *scan, uint32 *docs)
 void
 skx_query_scan_close(SkxQueryScan *scan)
 {
-	skx_query_close(scan->it);
+	if (scan->it != NULL)
+		skx_query_close(scan->it);
 	MemoryContextDelete(scan->context);
 }
 

@@ -47,10 +47,12 @@ typedef struct SkxSegment
  */
 extern SkxBlkFile *skx_segment_file(Relation rel, uint64 incarnation);
 
-/* Segment number `which` of the view. */
+/* Segment number `which` of the view; ask for the headers of several. */
 extern SkxSegment *skx_segment_open(SkxBlkFile *file, Relation rel,
 									const SkxView *view, int which);
 extern void skx_segment_close(SkxSegment *seg);
+extern void skx_segment_ask_headers(SkxBlkFile *file, const SkxView *view,
+									int first, int n);
 
 /* Lets go of all pages that the readers below hold. */
 extern void skx_segment_relax(SkxSegment *seg);
@@ -93,17 +95,17 @@ extern bool skx_segment_find(SkxSegment *seg, const char *lexeme, int len,
 							 SkxTerm *term);
 
 /*
- * Looks up n lexemes, ascending and distinct, level by level: the pages of a
- * level are read at once.  Those that are not there get a df of 0.
+ * Looks up n lexemes, ascending and distinct, in several segments, the pages
+ * of each level at once.  terms[i] is for segs[i]; df 0: it is not there.
  */
 typedef struct SkxLexeme
 {
 	const char *bytes;
 	int			len;
 } SkxLexeme;
-
-extern void skx_segment_find_all(SkxSegment *seg, const SkxLexeme *lexemes,
-								 int n, SkxTerm *terms);
+extern void skx_segment_find_all(SkxSegment **segs, int nsegs,
+								 const SkxLexeme *lexemes, int n,
+								 SkxTerm **terms);
 
 /*
  * Calls `visit` for each term that starts with the prefix (empty: all), in
@@ -163,6 +165,9 @@ typedef struct SkxList
 								 * the one that was read from on */
 	int			pos_n;			/* in the decoded block; 0: none decoded */
 	uint32	   *pos_deltas;
+	uint32		pos_asked;		/* pages before it were asked for or passed */
+	uint32		pos_last;		/* of the places asked for last */
+	int			pos_window;		/* pages wanted after it, 0: skipping */
 } SkxList;
 
 extern SkxList *skx_segment_list_open(SkxSegment *seg, const SkxTerm *term);
@@ -231,7 +236,8 @@ extern void skx_segment_list_labels(SkxList *list);
  * Positions of the current posting as WordEntryPos values, at most 256;
  * returns their number, 0 for a lexeme without positions.  Or in two steps:
  * where they are, of postings one after the other, and in the same order what
- * they are; ask has the pages of n such places read in between.
+ * they are.  In between, ask has the pages of some places read: of [i, n);
+ * returns the first place left out.
  */
 #define SKX_POSITIONS_MAX	256
 typedef struct SkxPositionPlace
@@ -248,8 +254,9 @@ extern void skx_segment_list_place(SkxList *list, SkxPositionPlace *place);
 extern int	skx_segment_list_positions_at(SkxList *list,
 										  const SkxPositionPlace *place,
 										  uint16 *positions);
-extern void skx_segment_ask_positions(SkxList *list,
-									  const SkxPositionPlace *places, int n);
+extern int	skx_segment_ask_positions(SkxList *list,
+									  const SkxPositionPlace *places, int i,
+									  int n);
 
 /*
  * segment_ahead.c : asks for pages before they are pinned
@@ -258,20 +265,18 @@ extern void skx_segment_ask_positions(SkxList *list,
  */
 extern bool skx_segment_term_page(const SkxTerm *term, uint32 *page);
 
-/* Asks for pages in any order, if there are several units; sorts them. */
+/* Asks for pages in any order, if of `least` units; sorts them. */
 extern void skx_segment_ask(SkxSegment *seg, SkxSegmentPlane plane,
-							uint32 *pages, int n);
+							uint32 *pages, int n, int least);
 
 /*
- * For who reads pages [at, end) one by one and is at `at`: has the next ones
- * under way.  *asked is zero at first.
+ * For who reads pages [at, end) in turn: has the next ones under way.  *asked
+ * is zero at first.
  */
 extern void skx_segment_ask_next(SkxSegment *seg, SkxSegmentPlane plane,
 								 uint32 at, uint32 end, uint32 *asked);
 
-/*
- * segment_documents_reader.c
- */
+/* segment_documents_reader.c */
 extern void skx_segment_tids(SkxSegment *seg, uint32 first, int n,
 							 ItemPointerData *tids);
 extern void skx_segment_tids_of(SkxSegment *seg, const uint32 *docs, int n,

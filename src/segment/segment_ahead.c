@@ -33,7 +33,8 @@ skx_segment_page_order(const void *a, const void *b)
 }
 
 void
-skx_segment_ask(SkxSegment *seg, SkxSegmentPlane plane, uint32 *pages, int n)
+skx_segment_ask(SkxSegment *seg, SkxSegmentPlane plane, uint32 *pages, int n,
+				int least)
 {
 	uint32		unit = seg->planes[plane].unit;
 	int			kept = 0;
@@ -45,7 +46,7 @@ skx_segment_ask(SkxSegment *seg, SkxSegmentPlane plane, uint32 *pages, int n)
 		if (kept == 0 || pages[i] / unit != pages[kept - 1] / unit)
 			pages[kept++] = pages[i];
 	}
-	if (kept > 1)
+	if (kept >= least)
 		skx_skiplist_ask(seg->file, &seg->planes[plane], pages, kept);
 }
 
@@ -57,10 +58,12 @@ skx_segment_ask_next(SkxSegment *seg, SkxSegmentPlane plane, uint32 at,
 	uint32		unit = seg->planes[plane].unit;
 	uint32		here = at / unit;
 	uint32		next = Max(*asked, here + 1);
-	uint32		stop = Min(here + 1 + 2 * seg->ahead, (end - 1) / unit + 1);
+	uint32		ahead = Max(seg->ahead / unit, 2);
+	uint32		stop = Min(here + 1 + 2 * ahead, (end - 1) / unit + 1);
 	int			n = 0;
 
-	if (next > here + seg->ahead || next >= stop)
+	/* There are several such readers: a few large units each, or many small. */
+	if (seg->ahead == 0 || next > here + ahead || next >= stop)
 		return;
 	while (next < stop)
 		pages[n++] = next++ * unit;

@@ -336,74 +336,127 @@ skx_segment_find(SkxSegment *seg, const char *lexeme, int len, SkxTerm *term)
 }
 
 /*
- * Finds the leaves of lexemes, ascending, level by level: the pages of a level
- * are asked for together, those of the last level too.
+ * Takes lexemes, ascending, from their pages on one level to those on the
+ * level below, which are asked for together if there are `least`, or from
+ * nowhere (-1) via the root.  Returns the level of the pages, 0 when they are
+ * leaves.
  */
-static void
-skx_segment_dict_leaves(SkxDictCursor *c, const SkxLexeme *lexemes, int n,
-						uint32 *pages)
+static int
+skx_segment_dict_down(SkxDictCursor *c, const SkxLexeme *lexemes, int n,
+					  uint32 *pages, int level, int least)
 {
 	SkxSegment *seg = c->seg;
-	uint32	   *ask = palloc(sizeof(uint32) * n);
-	int			level;
+	uint32	   *ask;
+	int			nask = 0;
 	int			i;
 
-	skx_segment_dict_enter(c, seg->header.dict_root);
-	level = c->head->level;
-	for (i = 0; i < n; i++)
-		pages[i] = c->ordinal;
-	for (; level > 0; level--)
+	if (level < 0)
 	{
-		int			nask = 0;
-
+		skx_segment_dict_enter(c, seg->header.dict_root);
+		level = c->head->level;
 		for (i = 0; i < n; i++)
-		{
-			CHECK_FOR_INTERRUPTS();
-			if (pages[i] != c->ordinal)
-				skx_segment_dict_enter(c, pages[i]);
-			if (c->head->level != level)
-				skx_segment_dict_damaged(c, "dictionary page of another level");
-			pages[i] = skx_segment_dict_child(c, lexemes[i].bytes,
-											  lexemes[i].len);
-			if (nask == 0 || ask[nask - 1] != pages[i])
-				ask[nask++] = pages[i];
-		}
-		if (seg->ahead > 0 && nask > 1)
-			skx_skiplist_ask(seg->file, &seg->planes[SKX_SEGMENT_DICT], ask,
-							 nask);
+			pages[i] = c->ordinal;
 	}
+	if (level == 0)
+		return 0;
+	ask = palloc(sizeof(uint32) * n);
+	for (i = 0; i < n; i++)
+	{
+		CHECK_FOR_INTERRUPTS();
+		if (pages[i] != c->ordinal)
+			skx_segment_dict_enter(c, pages[i]);
+		if (c->head->level != level)
+			skx_segment_dict_damaged(c, "dictionary page of another level");
+		pages[i] = skx_segment_dict_child(c, lexemes[i].bytes, lexemes[i].len);
+		if (nask == 0 || ask[nask - 1] != pages[i])
+			ask[nask++] = pages[i];
+	}
+	if (seg->ahead > 0 && nask >= least)
+		skx_skiplist_ask(seg->file, &seg->planes[SKX_SEGMENT_DICT], ask, nask);
 	pfree(ask);
+	return level - 1;
 }
 
-void
-skx_segment_find_all(SkxSegment *seg, const SkxLexeme *lexemes, int n,
-					 SkxTerm *terms)
+/*
+ * Looks lexemes up on their leaves.
+ */
+static void
+skx_segment_dict_finish(SkxDictCursor *c, const SkxLexeme *lexemes, int n,
+						const uint32 *pages, SkxTerm *terms)
 {
-	SkxDictCursor c;
-	uint32	   *pages;
 	int			i;
 
-	if (seg->header.nterms == 0)
-	{
-		for (i = 0; i < n; i++)
-			terms[i].df = 0;
-		return;
-	}
-	c.seg = seg;
-	pages = palloc(sizeof(uint32) * n);
-	skx_segment_dict_leaves(&c, lexemes, n, pages);
 	for (i = 0; i < n; i++)
 	{
-		if (pages[i] != c.ordinal)
-			skx_segment_dict_enter(&c, pages[i]);
-		if (c.head->level != 0)
-			skx_segment_dict_damaged(&c, "dictionary page of another level");
-		if (!skx_segment_dict_find(&c, lexemes[i].bytes, lexemes[i].len,
+		if (pages[i] != c->ordinal)
+			skx_segment_dict_enter(c, pages[i]);
+		if (c->head->level != 0)
+			skx_segment_dict_damaged(c, "dictionary page of another level");
+		if (!skx_segment_dict_find(c, lexemes[i].bytes, lexemes[i].len,
 								   &terms[i]))
 			terms[i].df = 0;
 	}
-	pfree(pages);
-	skx_segment_dict_relax(seg);
+	skx_segment_dict_relax(c->seg);
+}
+
+/* Where the look-up in one of several segments has come. */
+typedef struct SkxDictSearch
+{
+	SkxDictCursor cursor;
+	int			level;			/* of the pages */
+	uint32	   *pages;			/* one a lexeme */
+} SkxDictSearch;
+
+void
+skx_segment_find_all(SkxSegment **segs, int nsegs, const SkxLexeme *lexemes,
+					 int n, SkxTerm **terms)
+{
+	SkxDictSearch *searches = palloc(sizeof(SkxDictSearch) * nsegs);
+	bool		more = n > 0;
+	int			i;
+
+	for (i = 0; i < nsegs; i++)
+	{
+		SkxDictSearch *s = &searches[i];
+
+		s->cursor.seg = segs[i];
+		s->level = segs[i]->header.nterms > 0 ? -1 : 0;
+		s->pages = palloc(sizeof(uint32) * Max(n, 1));
+		if (n > 0 && nsegs > 1 && s->level < 0 && segs[i]->ahead > 0)
+			skx_skiplist_ask(segs[i]->file,
+							 &segs[i]->planes[SKX_SEGMENT_DICT],
+							 &segs[i]->header.dict_root, 1);
+	}
+	while (more)
+	{
+		more = false;
+		for (i = 0; i < nsegs; i++)
+		{
+			SkxDictSearch *s = &searches[i];
+
+			if (s->level != 0)
+				s->level = skx_segment_dict_down(&s->cursor, lexemes, n,
+												 s->pages, s->level,
+												 nsegs > 1 ? 1 : 2);
+			more |= s->level > 0;
+		}
+	}
+	for (i = 0; i < nsegs; i++)
+	{
+		SkxDictSearch *s = &searches[i];
+		int			k;
+
+		if (segs[i]->header.nterms > 0 && n > 0)
+			skx_segment_dict_finish(&s->cursor, lexemes, n, s->pages,
+									terms[i]);
+		else
+		{
+			for (k = 0; k < n; k++)
+				terms[i][k].df = 0;
+		}
+		pfree(s->pages);
+	}
+	pfree(searches);
 }
 
 /*
@@ -438,10 +491,13 @@ skx_segment_dict_range(SkxDictCursor *c, const char *prefix, int len)
 	char		above[SKX_LEXEME_MAX + 1];
 	SkxLexeme	ends[2] = {{prefix, len}, {above, len + 1}};
 	uint32		pages[2];
+	int			level = -1;
 
 	memcpy(above, prefix, len);
 	above[len] = (char) 0xFF;
-	skx_segment_dict_leaves(c, ends, 2, pages);
+	do
+		level = skx_segment_dict_down(c, ends, 2, pages, level, 2);
+	while (level > 0);
 	if (pages[0] != c->ordinal)
 		skx_segment_dict_enter(c, pages[0]);
 	if (c->head->level != 0)

@@ -178,23 +178,23 @@ skx_segment_tids_of(SkxSegment *seg, const uint32 *docs, int n,
 	uint32		current = PG_UINT32_MAX;
 	const SkxDiskTidGroup *group = NULL;
 	const SkxDiskTidPage *disk = NULL;
-	int			i;
+	const uint32 *end = docs + n;
 
-	for (i = 0; i < n; i++)
+	for (; docs < end; docs++, tids++)
 	{
-		uint32		wanted = docs[i] / SKX_TID_GROUP;
+		uint32		wanted = *docs / SKX_TID_GROUP;
 
 		if (wanted != current)
 		{
 			if (disk == NULL || wanted < disk->first_group ||
 				wanted - disk->first_group >= disk->ngroups)
-				disk = skx_segment_tid_page(seg, docs + i, n - i);
+				disk = skx_segment_tid_page(seg, docs, end - docs);
 			group = (const SkxDiskTidGroup *) (disk + 1) +
 				(wanted - disk->first_group);
 			current = wanted;
 		}
 		if (!skx_segment_tid_get(seg->tid_ref.page, group,
-								 docs[i] % SKX_TID_GROUP, &tids[i]))
+								 *docs % SKX_TID_GROUP, tids))
 			skx_segment_damaged(seg, SKX_SEGMENT_TIDS, seg->tid_page,
 								"TID group does not decode");
 	}

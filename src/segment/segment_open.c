@@ -33,25 +33,62 @@ skx_segment_file(Relation rel, uint64 incarnation)
 	return skx_blkio_open(rel, incarnation, skx_segment_verify);
 }
 
+/* The pages of a header as a plane. */
+static void
+skx_segment_header_plane(const SkxDiskSegmentRef *ref, SkxBlkPlane *plane,
+						 SkxBlkRun *run)
+{
+	run->first = 0;
+	run->npages = ref->header_pages;
+	run->block = ref->header;
+	memset(plane, 0, sizeof(*plane));
+	plane->salt = ref->salt;
+	plane->segment = ref->segment;
+	plane->plane = SKX_PLANE_HEADER;
+	plane->unit = 1;
+	plane->npages = ref->header_pages;
+	plane->nruns = 1;
+	plane->runs = run;
+}
+
+/*
+ * The planes stay in the memory context, as long as pages may be on their way.
+ */
+void
+skx_segment_ask_headers(SkxBlkFile *file, const SkxView *view, int first,
+						int n)
+{
+	SkxBlkPlane *planes;
+	SkxBlkRun  *runs;
+	int			i;
+
+	if (skx_blkio_ahead(file) == 0 || n < 2)
+		return;
+	planes = palloc(sizeof(SkxBlkPlane) * n);
+	runs = palloc(sizeof(SkxBlkRun) * n);
+	for (i = 0; i < n; i++)
+	{
+		uint32		page = 0;
+
+		skx_segment_header_plane(&view->segments[first + i], &planes[i],
+								 &runs[i]);
+		skx_skiplist_ask(file, &planes[i], &page, 1);
+	}
+}
+
 /*
  * The whole header as one byte string.
  */
 static char *
 skx_segment_read_header(SkxBlkFile *file, const SkxDiskSegmentRef *ref)
 {
-	SkxBlkRun	run = {0, ref->header_pages, ref->header};
-	SkxBlkPlane plane = {0};
+	SkxBlkRun	run;
+	SkxBlkPlane plane;
 	SkxBlkRef	pin = {0};
 	char	   *bytes = palloc(ref->header_pages * SKX_PAGE_CAPACITY);
 	uint32		i;
 
-	plane.salt = ref->salt;
-	plane.segment = ref->segment;
-	plane.plane = SKX_PLANE_HEADER;
-	plane.unit = 1;
-	plane.npages = ref->header_pages;
-	plane.nruns = 1;
-	plane.runs = &run;
+	skx_segment_header_plane(ref, &plane, &run);
 	for (i = 0; i < ref->header_pages; i++)
 	{
 		const char *page = skx_blkio_pin(file, &plane, i, &pin);

@@ -26,6 +26,9 @@
  */
 #define SKX_POSITION_HALVES	3
 
+/* Pages asked for at a time: of one list, then of the next one's. */
+#define SKX_POSITIONS_ASKED	8
+
 static void
 skx_segment_positions_damaged(SkxList *list)
 {
@@ -217,39 +220,59 @@ skx_segment_list_positions(SkxList *list, uint16 *positions)
 	return skx_segment_list_positions_at(list, &place, positions);
 }
 
-void
+/*
+ * The page where the positions of a place are, as far as can be guessed.
+ */
+static uint32
+skx_segment_positions_guess(const SkxPositionPlace *place)
+{
+	uint32		bytes = place->offset - SKX_PAGE_START +
+		place->first * SKX_POSITION_HALVES / 2;
+
+	return place->page + Min(bytes / SKX_PAGE_CAPACITY,
+							 SKX_POSITIONS_ASKED - 1);
+}
+
+/*
+ * Of a list whose places have gone on to the next page, and not skipped any,
+ * further pages are asked for, more each time.
+ */
+int
 skx_segment_ask_positions(SkxList *list, const SkxPositionPlace *places,
-						  int n)
+						  int i, int n)
 {
 	SkxSegment *seg = list->seg;
 	const SkxBlkPlane *plane = &seg->planes[SKX_SEGMENT_POSITIONS];
-	uint32		pages[SKX_AHEAD_MAX];
-	uint32		next = 0;
+	uint32		pages[2 * SKX_POSITIONS_ASKED + SKX_AHEAD_MAX];
+	uint32		next = list->pos_asked;
+	uint32		last = list->pos_last;
+	bool		skipped = false;
 	int			npages = 0;
-	int			i;
 
 	if (list->term.flags & SKX_TERM_OWN_POSITIONS)
-		return;
-	for (i = 0; i < n; i++)
+		return n;
+	for (; i < n && npages < SKX_POSITIONS_ASKED; i++)
 	{
-		const SkxPositionPlace *place = &places[i];
-		uint32		bytes;
-		uint32		last;
-
-		if (place->tf == 0)
+		if (places[i].tf == 0)
 			continue;
-		bytes = place->offset - SKX_PAGE_START +
-			place->first * SKX_POSITION_HALVES / 2;
-		last = place->page + bytes / SKX_PAGE_CAPACITY;
-		for (next = Max(next, place->page); next <= last; next++)
-		{
-			if (npages == SKX_AHEAD_MAX)
-			{
-				skx_skiplist_ask(seg->file, plane, pages, npages);
-				npages = 0;
-			}
-			pages[npages++] = next;
-		}
+		skipped |= places[i].page > next;
+		next = Max(next, places[i].page);
+		last = skx_segment_positions_guess(&places[i]);
+		while (next <= last)
+			pages[npages++] = next++;
 	}
+	if (skipped)
+		list->pos_window = 0;
+	else if (last > list->pos_last)
+		list->pos_window = Min(Max(list->pos_window * 2, 1), seg->ahead);
+	list->pos_last = last;
+	if ((last + 1 + list->pos_window - next) * 2 >= list->pos_window)
+	{
+		last = Min(last + list->pos_window, plane->npages - 1);
+		while (next <= last)
+			pages[npages++] = next++;
+	}
+	list->pos_asked = next;
 	skx_skiplist_ask(seg->file, plane, pages, npages);
+	return i;
 }

@@ -177,10 +177,11 @@ extern void skx_skiplist_ask(SkxBlkFile *file, const SkxBlkPlane *plane,
 							 const uint32 *ordinals, int n);
 
 /*
- * Has this backend read anything since it was last asked with this *seen?
- * True the first time (PG_UINT64_MAX).  Who plans page by page leaves it when
- * everything has been in the cache.
+ * A number that grows with whatever this backend reads; and has it grown since
+ * *seen, which it is put into?  (PG_UINT64_MAX: it has.)  Who plans page by
+ * page leaves it when everything has been in the cache.
  */
+extern uint64 skx_skiplist_reads(void);
 extern bool skx_skiplist_cold(uint64 *seen);
 
 #endif							/* SKX_SKIPLIST_SKIPLIST_H */

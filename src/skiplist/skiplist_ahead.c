@@ -29,16 +29,23 @@ skx_skiplist_ask(SkxBlkFile *file, const SkxBlkPlane *plane,
 	skx_blkio_prefetch(file, plane, ordinals, n);
 }
 
+uint64
+skx_skiplist_reads(void)
+{
+	const SkxBlkCounters *counters = skx_blkio_counters();
+	uint64		reads = 0;
+
+	for (int i = 0; i < SKX_BLK_NMETHODS; i++)
+		reads += counters[i].loads + counters[i].ahead;
+	return reads;
+}
+
 bool
 skx_skiplist_cold(uint64 *seen)
 {
-	const SkxBlkCounters *counters = skx_blkio_counters();
-	uint64		now = 0;
-	bool		cold;
+	uint64		now = skx_skiplist_reads();
+	bool		cold = now != *seen;
 
-	for (int i = 0; i < SKX_BLK_NMETHODS; i++)
-		now += counters[i].loads + counters[i].ahead;
-	cold = now != *seen;
 	*seen = now;
 	return cold;
 }

@@ -40,7 +40,7 @@ note "$posting_pages pages of posting lists";
 cmp_ok($posting_pages, '>', 60, 'lists of many nodes');
 
 my @counters = qw(nodes portions tables subblocks fills positions candidates
-  pages requests);
+  asked pages requests loads ahead ahead_used);
 
 sub counters
 {
@@ -49,7 +49,8 @@ sub counters
 
 	@at{@counters} = split /\|/, $session->value(
 		'SELECT nodes, portions, tables, subblocks, fills, positions,'
-		  . ' candidates, pages_read, requests FROM skipidx_work(), skipidx_io()'
+		  . ' candidates, asked, pages_read, requests, loads, ahead, ahead_used'
+		  . ' FROM skipidx_work(), skipidx_io()'
 		  . " WHERE scope = 'session'");
 	return \%at;
 }
@@ -182,6 +183,112 @@ between('rare & h: pages read', $found->{pages}, 10, 40);
 between('close & h: nodes', $found->{nodes}, 2, 4);
 between('close & h: sub-blocks', $found->{subblocks} + $found->{fills}, 2, 3);
 between('close & h: pages read', $found->{pages}, 3, 12);
+
+# ---- what is asked for before it is needed ----
+
+# The same query cold by both methods: buffered reads what is pinned and no
+# more; uring reads what is asked for as well.
+sub planned
+{
+	my ($query, $limit) = @_;
+	my $select = $limit
+	  ? "SELECT count(*) FROM (SELECT FROM docs WHERE v @@ '$query' LIMIT $limit) l"
+	  : "SELECT count(*) FROM docs WHERE v @@ '$query'";
+	my (%n, %spent);
+
+	for my $method (qw(buffered uring))
+	{
+		$s->value("SET skipidx.io_method = $method;"
+			  . ($limit ? 'SET enable_bitmapscan = off; SET enable_indexscan = on' :
+				'SET enable_bitmapscan = on; SET enable_indexscan = off'));
+		$s->value('SELECT skipidx_cache_reset() IS NULL');
+		my $before = counters($s);
+		$n{$method} = $s->value($select);
+		my $after = counters($s);
+		$spent{$method} = { map { $_ => $after->{$_} - $before->{$_} } @counters };
+		note "$method, $query: " . join ', ', map { "$_ $spent{$method}{$_}" } @counters;
+	}
+	is($n{uring}, $n{buffered}, "$query: same rows");
+	$spent{uring}{vain} = $spent{uring}{pages} - $spent{buffered}{pages};
+	return $spent{uring};
+}
+
+SKIP:
+{
+	skip 'no io_uring here', 1 if planned('h')->{ahead} == 0;
+
+	# query; rows wanted, 0 for all; pages read in vain at most; reads before
+	# they were waited for at least (a read is one page or several); pages for
+	# which nothing of that kind was done at most, where each is a read
+	for my $case (
+		['h', 0, 0, 30],
+		['h', 1, 1, 0, 5],
+		['!h', 1, 1, 0, 5],
+		['rare & h', 0, 0, 17, 4],
+		['h & rare & close', 0, 1, 1, 3],
+		['close & h', 0, 0, 1, 6],
+		['h & nosuch', 0, 0, 0, 2],
+		['h | rare', 0, 0, 30],
+		['rare & !h', 0, 0, 15, 4],
+		['h <-> rare', 0, 0, 17, 4],
+		['h <-> h', 0, 10, 150],
+		['h <-> h', 1, 2, 1, 5],
+		['(h <-> h) & rare', 0, 2, 17, 6])
+	{
+		my ($query, $limit, $vain, $ahead, $alone) = @$case;
+		my $spent = planned($query, $limit);
+		my $what = $query . ($limit ? ", $limit row" : '');
+
+		between("$what: pages in vain", $spent->{vain}, 0, $vain);
+		between("$what: reads not used", $spent->{ahead} - $spent->{ahead_used}, 0, $vain);
+		cmp_ok($spent->{ahead}, '>=', $ahead, "$what: reads ahead");
+		between("$what: reads alone", $spent->{loads} - $spent->{ahead_used}, 0, $alone)
+		  if defined $alone;
+	}
+}
+
+# Several segments: their headers, dictionaries and lists at once, when the
+# whole answer is wanted; one after the other when it may end early.
+$s->value(<<'SQL');
+ALTER TABLE docs RENAME TO one_segment;
+CREATE TABLE docs (v tsvector) WITH (autovacuum_enabled = off);
+CREATE INDEX parts_v ON docs USING skipidx (v) WITH (block_size = '8kB', pending_limit = '1GB');
+SQL
+for my $part (1 .. 5)
+{
+	$s->value('INSERT INTO docs SELECT array_to_tsvector(ARRAY[\'a\' || i % 7, \'b\' || i % 11, \'c\' || i])'
+		  . " FROM generate_series(1, 2000) i; SELECT skipidx_flush('parts_v')");
+}
+$s->value('ANALYZE docs');
+is($s->value("SELECT count(*) FROM skipidx_segments('parts_v') WHERE kind = 'segment'"),
+	5, 'five segments');
+SKIP:
+{
+	my $spent = planned('a1 & b1');
+
+	skip 'no io_uring here', 1 if $spent->{ahead} == 0;
+	is($spent->{vain}, 0, 'five segments: pages in vain');
+	between('five segments: reads alone', $spent->{loads} - $spent->{ahead_used}, 0, 10);
+	cmp_ok($spent->{ahead}, '>=', 20, 'five segments: reads ahead');
+	$spent = planned('a1 & b1', 1);
+	between('five segments, 1 row: pages in vain', $spent->{vain}, 0, 1);
+	between('five segments, 1 row: pages', $spent->{pages}, 4, 10);
+}
+$s->value('DROP TABLE docs; ALTER TABLE one_segment RENAME TO docs');
+
+# Warm, only the next nodes of a list are asked for: who finds everything in
+# the cache stops asking for pages of single documents.
+$s->value('SET enable_bitmapscan = on; SET enable_indexscan = off');
+for my $case (['h <-> h', 340], ['rare & h', 25], ['h', 170])
+{
+	my ($query, $most) = @$case;
+
+	work($s, $query);
+	my (undef, $again) = work($s, $query);
+
+	is($again->{pages}, 0, "$query again: nothing read");
+	between("$query again: asked for", $again->{asked}, 0, $most);
+}
 
 is($s->value(q{SELECT skipidx_check('docs_v')}), '', 'skipidx_check');
 $s->close;
