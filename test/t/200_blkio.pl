@@ -192,10 +192,14 @@ cmp_ok($sessions[0]->value('SELECT evictions FROM skipidx_cache()'), '>', 0, 'fr
 # Cancelled in the middle, over and over, it leaves nothing pinned.
 for my $i (1 .. 30)
 {
-	$sessions[1]->value("SET statement_timeout = '" . ($i % 6 + 1) . "ms'");
+	# a busy machine can cancel this one, too
+	$sessions[1]->raw("SET statement_timeout = '" . ($i % 6 + 1) . "ms'");
 	$sessions[1]->raw(q{SELECT count(*) FROM docs WHERE v @@ '!b0 & t:* | b1 <-> h:*'});
 }
-$sessions[1]->value('RESET statement_timeout');
+for (1 .. 100)
+{
+	last if $sessions[1]->raw('RESET statement_timeout') eq '';
+}
 is($sessions[1]->value('SELECT pinned FROM skipidx_cache()'), 0, 'cancelled: nothing stays pinned');
 is(answers($sessions[1]), $oracle, 'cancelled: answers');
 $_->close for @sessions;
