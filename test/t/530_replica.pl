@@ -150,6 +150,20 @@ sub catchup_all
 sub standby_cursor
 {
 	my ($on, $method) = @_;
+
+	# a conflict can come before it has begun
+	for (1 .. 5)
+	{
+		my $cursor = eval { open_cursor($on, $method) };
+
+		return $cursor if $cursor;
+	}
+	return open_cursor($on, $method);
+}
+
+sub open_cursor
+{
+	my ($on, $method) = @_;
 	my $r = skx_session($on, 'postgres');
 
 	$r->value('SET enable_seqscan = off; SET enable_bitmapscan = off;'
