@@ -110,9 +110,10 @@ skx_blkio_ahead_limit(const SkxBlkPlan *plan)
 }
 
 /*
- * Starts as many as the depth allows, this backend's and that of all; but one
- * is always under way, and when it is wanted the next ones are.  A scan that has changed its mind leaves
- * units behind that nobody wants; in time they make room for others.
+ * Starts as many as the depth allows, this backend's and that of all.  The
+ * rest waits until a unit read ahead is wanted, or the scan asks for more.  A
+ * scan that has changed its mind leaves units behind that nobody wants; in
+ * time they make room for others.
  */
 static void
 skx_blkio_ahead_go(void)
