@@ -8,8 +8,8 @@ import os
 import sys
 
 from plot import beside, draw
-from record import (begin, in_turns, keep, load, numbers, of, option,
-                    print_machine, size_name, step)
+from record import (begin, command_line, in_turns, keep, numbers, of,
+                    option, print_machine, size_name, step)
 from report import expect, median
 from scratch import build_programs, run_program, scratch_file
 
@@ -209,17 +209,5 @@ def show(run, path):
         print(line)
 
 
-def main():
-    if len(sys.argv) == 3 and sys.argv[1] == "measure":
-        measure(sys.argv[2])
-        return 0
-    if len(sys.argv) > 2 and sys.argv[1] == "show":
-        for path in sys.argv[2:]:
-            show(load(path), path)
-        return 0
-    print(__doc__, file=sys.stderr)
-    return 2
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(command_line(__doc__, measure, show))

@@ -13,6 +13,7 @@ import sys
 import time
 
 from hardware import describe
+from record import available, command_line, of, option, step
 from report import expect, median, quantile
 
 ENGINES = {  # name: extension, index
@@ -28,10 +29,6 @@ TPS_SHARE = 0.8       # of GIN's with its pending list
 MB = 1 << 20
 
 
-def option(name, default):
-    return os.environ.get("BENCH_" + name, default)
-
-
 def sql(*statements, session=()):
     """Runs statements in one session; the lines they print."""
     command = ["psql", "-XAtq", "-v", "ON_ERROR_STOP=1"]
@@ -45,23 +42,7 @@ def lsn():
     return int(sql("SELECT pg_current_wal_insert_lsn() - '0/0'")[0])
 
 
-def step(*words):
-    print("==", *words, flush=True)
-
-
 # ---- measuring ----
-
-def available(names):
-    kept = []
-    for name in names:
-        extension = ENGINES[name][0]
-        if extension and sql("SELECT count(*) FROM pg_available_extensions"
-                             " WHERE name = '%s'" % extension) == ["0"]:
-            print("bench: %s is not installed, left out" % name)
-            continue
-        kept.append(name)
-    return kept
-
 
 def load(names, base, pool):
     """The text's first rows as the tables' base, the next ones as the pool."""
@@ -177,8 +158,8 @@ def measure(path):
                "'checkpoint_timeout', 'full_page_writes',"
                "'gin_pending_list_limit')")),
            "hardware": describe(option("TEMP", "/tmp")),
-           "engines": available(option("ENGINES",
-                                       " ".join(ENGINES)).split()),
+           "engines": available(option("ENGINES", " ".join(ENGINES)).split(),
+                               ENGINES, sql),
            "statements": [], "runs": [], "long": []}
     step("load")
     run["lexemes"] = load(run["engines"], base, pool)
@@ -201,11 +182,6 @@ def measure(path):
 
 
 # ---- printing ----
-
-def of(entries, **wanted):
-    return [entry for entry in entries
-            if all(entry[key] == value for key, value in wanted.items())]
-
 
 def tps(run, name, clients):
     return median([entry["rows"] / entry["seconds"] for entry in
@@ -295,7 +271,7 @@ def expectations(run):
     return lines
 
 
-def show(run):
+def show(run, path=None):
     print_head(run)
     print_statements(run)
     print_runs(run)
@@ -305,18 +281,5 @@ def show(run):
         print(line)
 
 
-def main():
-    if len(sys.argv) == 3 and sys.argv[1] == "measure":
-        measure(sys.argv[2])
-        return 0
-    if len(sys.argv) > 2 and sys.argv[1] == "show":
-        for path in sys.argv[2:]:
-            with open(path, encoding="utf-8") as file:
-                show(json.load(file))
-        return 0
-    print(__doc__, file=sys.stderr)
-    return 2
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(command_line(__doc__, measure, show))

@@ -7,10 +7,10 @@ lookup.py show FILE.json ...: prints and draws files again.
 import sys
 
 from plot import beside, draw
-from record import (begin, in_turns, keep, load, numbers, of, option,
-                    print_machine, size_name, step)
+from record import (available, begin, command_line, in_turns, keep, numbers,
+                    of, option, print_machine, size_name, step)
 from report import expect, median
-from scan import (available, build, depth_of, load_docs, make_cold, methods,
+from scan import (ENGINES, build, depth_of, load_docs, make_cold, methods,
                   pages_of, requests_of, run_queries, settings, sql)
 from words import frequencies, rare_sets, sample
 
@@ -79,7 +79,8 @@ def measure(path):
     run = begin("lookup")
     run.update(corpus=option("CORPUS", ""), rounds=rounds, indexes=[],
                series=[], runs=[], blocks=numbers("BLOCKS", BLOCKS),
-               engines=available(option("ENGINES", "gin rum skipidx").split()))
+               engines=available(option("ENGINES", "gin rum skipidx").split(),
+                                 ENGINES, sql))
     run["queries"] = choose_queries(sample(text, limit), run["corpus"])
     step("load")
     run["rows"] = load_docs(text, limit, run["engines"])
@@ -281,15 +282,5 @@ def show(run, path):
     return not wrong
 
 
-def main():
-    if len(sys.argv) == 3 and sys.argv[1] == "measure":
-        return 0 if measure(sys.argv[2]) else 1
-    if len(sys.argv) > 2 and sys.argv[1] == "show":
-        good = [show(load(path), path) for path in sys.argv[2:]]
-        return 0 if all(good) else 1
-    print(__doc__, file=sys.stderr)
-    return 2
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(command_line(__doc__, measure, show))

@@ -1,11 +1,12 @@
-"""record.py: options, the record of a run, and how it is kept; imported by
-device.py, lookup.py and rescore.py.
+"""record.py: options, the record of a run, how it is kept, and the command
+line of those that measure; imported by all of these.
 
 A record is one JSON object: what was measured on in its fields, single
 measurements in lists, one line each.
 """
 import json
 import os
+import sys
 
 from hardware import describe
 
@@ -54,9 +55,8 @@ def of(entries, **wanted):
             if all(entry[key] == value for key, value in wanted.items())]
 
 
-def keep(run, path, lists):
+def write(run, path, lists):
     """One line a measurement: readable, and small changes make small diffs."""
-    run["load_average_after"] = os.getloadavg()
     rest = {key: value for key, value in run.items() if key not in lists}
     text = json.dumps(rest, indent=1, sort_keys=True)[:-2]
     for name in lists:
@@ -65,6 +65,11 @@ def keep(run, path, lists):
         text += ',\n "%s": [\n%s\n ]' % (name, rows)
     with open(path, "w", encoding="utf-8") as file:
         file.write(text + "\n}\n")
+
+
+def keep(run, path, lists):
+    run["load_average_after"] = os.getloadavg()
+    write(run, path, lists)
     print("\nkept in %s" % os.path.relpath(path))
 
 
@@ -81,3 +86,29 @@ def print_machine(run):
               hardware.get("memory_mb", 0), hardware.get("kernel"),
               hardware.get("filesystem"), hardware["load_average"][0],
               run["load_average_after"][0]))
+
+
+def available(names, engines, sql):
+    """Those whose extension the server has, as `sql` finds."""
+    kept = []
+    for name in names:
+        extension = engines[name][0]
+        if extension and sql("SELECT count(*) FROM pg_available_extensions"
+                             " WHERE name = '%s'" % extension) == ["0"]:
+            print("bench: %s is not installed, left out" % name)
+            continue
+        kept.append(name)
+    return kept
+
+
+def command_line(usage, measure, show):
+    """`measure FILE` or `show FILE ...`; the exit code.  What either returns
+    says whether the run is valid, None that it cannot be otherwise."""
+    if len(sys.argv) == 3 and sys.argv[1] == "measure":
+        results = [measure(sys.argv[2])]
+    elif len(sys.argv) > 2 and sys.argv[1] == "show":
+        results = [show(load(path), path) for path in sys.argv[2:]]
+    else:
+        print(usage, file=sys.stderr)
+        return 2
+    return 1 if False in results else 0

@@ -13,6 +13,8 @@ import json
 import os
 import sys
 
+from record import write
+
 YARDSTICK, SUBJECT = "gin", "skipidx"
 CLASSES = ("and", "or", "phrase", "prefix")
 POINTS = (("p50", .50), ("p95", .95), ("p99", .99))
@@ -41,19 +43,6 @@ def collect(raw):
                 else:
                     run[kind] = value
     return run
-
-
-def save(run, path):
-    """One line a query: readable, and small changes make small diffs."""
-    lists = ("builds", "queries")
-    rest = {key: value for key, value in run.items() if key not in lists}
-    text = json.dumps(rest, indent=1, sort_keys=True)[:-2]
-    for name in lists:
-        rows = ",\n".join("  " + json.dumps(row, separators=(",", ":"))
-                          for row in run[name])
-        text += ',\n "%s": [\n%s\n ]' % (name, rows)
-    with open(path, "w", encoding="utf-8") as file:
-        file.write(text + "\n}\n")
 
 
 def quantile(values, share):
@@ -251,7 +240,7 @@ def worst(run, name):
 def main():
     if len(sys.argv) == 4 and sys.argv[1] == "collect":
         run = collect(sys.argv[2])
-        save(run, sys.argv[3])
+        write(run, sys.argv[3], ("builds", "queries"))
         print("\nkept in %s" % os.path.relpath(sys.argv[3]))
         return 0 if show(run) else 1
     if len(sys.argv) == 4 and sys.argv[1] == "worst":

@@ -10,8 +10,8 @@ import sys
 
 from phrases import choose_phrases, measure_server
 from plot import beside, draw
-from record import (begin, in_turns, keep, load, numbers, of, option,
-                    print_machine, size_name, step)
+from record import (begin, command_line, in_turns, keep, numbers, of,
+                    option, print_machine, size_name, step)
 from report import expect, median
 from scratch import build_programs, run_program, scratch_file
 
@@ -201,15 +201,5 @@ def show(run, path):
     return not wrong
 
 
-def main():
-    if len(sys.argv) == 3 and sys.argv[1] == "measure":
-        return 0 if measure(sys.argv[2]) else 1
-    if len(sys.argv) > 2 and sys.argv[1] == "show":
-        good = [show(load(path), path) for path in sys.argv[2:]]
-        return 0 if all(good) else 1
-    print(__doc__, file=sys.stderr)
-    return 2
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(command_line(__doc__, measure, show))

@@ -41,18 +41,6 @@ def sql(*statements):
     return outputs(*statements)[-1].splitlines()
 
 
-def available(names):
-    kept = []
-    for name in names:
-        extension = ENGINES[name][0]
-        if extension and sql("SELECT count(*) FROM pg_available_extensions"
-                             " WHERE name = '%s'" % extension) == ["0"]:
-            print("bench: %s is not installed, left out" % name)
-            continue
-        kept.append(name)
-    return kept
-
-
 def methods():
     """Those that this build of skipidx knows and BENCH_METHODS allows; the
     yardstick first."""
