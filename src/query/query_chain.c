@@ -36,8 +36,7 @@ struct SkxChain
 	SkxList   **lists;			/* of the links; NULL when one has none */
 	int			batch;			/* candidates of the next one */
 	int			size;			/* of the arrays, in candidates */
-	uint64		reads;			/* skx_skiplist_reads when the batch began, */
-	uint64		reads_before;	/* and when the one before it did */
+	SkxReads	reads;
 	SkxPositionPlace *places[2];	/* of the first two links, or the next */
 	SkxCandidate *candidates;
 	uint16	   *positions;		/* SKX_POSITIONS_MAX a candidate */
@@ -53,8 +52,7 @@ skx_query_chain_open(const SkxOpening *o, const SkxQueryNode *node)
 	chain->seg = o->seg;
 	chain->node = node;
 	chain->batch = SKX_CHAIN_FIRST;
-	chain->reads = PG_UINT64_MAX;
-	chain->reads_before = PG_UINT64_MAX;
+	skx_query_reads_init(&chain->reads);
 	chain->lists = palloc0(sizeof(SkxList *) * node->nlinks);
 	for (i = 0; i < node->nlinks; i++)
 	{
@@ -197,8 +195,7 @@ skx_query_chain_ask(SkxChain *chain, int first, int last, int i, int n)
 {
 	int			at[2] = {i, i};
 
-	if (chain->seg->ahead == 0 ||
-		skx_skiplist_reads() == chain->reads_before)
+	if (chain->seg->ahead == 0 || !skx_query_reads_cold(&chain->reads))
 		return i + 1;
 	if (first == last)
 		at[1] = n;
@@ -300,8 +297,7 @@ skx_query_chain_filter(SkxChain *chain, uint32 *docs, int n)
 		CHECK_FOR_INTERRUPTS();
 		some = Min(n - i, chain->batch);
 		skx_query_chain_reserve(chain, some);
-		chain->reads_before = chain->reads;
-		chain->reads = skx_skiplist_reads();
+		skx_query_reads_begin(&chain->reads);
 		left = skx_query_chain_begin(chain, docs + i, some);
 		for (link = 2; link < chain->node->nlinks && left > 0; link++)
 			left = skx_query_chain_go_on(chain, link, docs + i, left);

@@ -147,6 +147,36 @@ extern void skx_query_ask_terms(SkxSegment *seg, const SkxTerm *terms, int n);
 extern void skx_query_ahead_first(const SkxOpening *o, bool alone);
 extern void skx_query_ahead_roles(SkxIter *it);
 
+/*
+ * Whether a query that works in batches reads anything, or finds all of it in
+ * the cache: of the batch before this one, and of this one so far.  The first
+ * two are taken for cold.
+ */
+typedef struct SkxReads
+{
+	uint64		now;			/* skx_skiplist_reads when the batch began, */
+	uint64		before;			/* and when the one before it did */
+} SkxReads;
+
+static inline void
+skx_query_reads_init(SkxReads *reads)
+{
+	reads->now = reads->before = PG_UINT64_MAX;
+}
+
+static inline void
+skx_query_reads_begin(SkxReads *reads)
+{
+	reads->before = reads->now;
+	reads->now = skx_skiplist_reads();
+}
+
+static inline bool
+skx_query_reads_cold(const SkxReads *reads)
+{
+	return skx_skiplist_reads() != reads->before;
+}
+
 /* query_phrase.c */
 typedef struct SkxPhrase SkxPhrase;
 extern SkxPhrase *skx_query_phrase_open(const SkxOpening *o,

@@ -9,6 +9,9 @@
  *
  * A lexeme stored without positions answers "maybe", and a phrase operator
  * over a maybe is false (tsvector_op.c, TS_phrase_execute).
+ *
+ * Documents are decided on in batches, as in query_chain.c: where the
+ * positions of a batch lie is known before any of them is read.
  */
 #include "postgres.h"
 
@@ -17,6 +20,20 @@
 #include "query/query_internal.h"
 #include "tsearch/ts_utils.h"
 #include "utils/memutils.h"
+
+/*
+ * Documents of the first batch, and of later ones at most; together with the
+ * lists they make so many places at most, or there is one document a batch.
+ */
+#define SKX_PHRASE_FIRST	8
+#define SKX_PHRASE_MOST		256
+#define SKX_PHRASE_PLACES	4096
+
+/* After so many it looks whether anything has been read. */
+#define SKX_PHRASE_LOOK		16
+
+/* Terms of a prefix whose lists are asked for together. */
+#define SKX_PHRASE_TERMS	64
 
 /* A place of a term with a short list. */
 typedef struct SkxPlace
@@ -27,6 +44,18 @@ typedef struct SkxPlace
 } SkxPlace;
 
 /*
+ * A list, and where its positions are in each document of the batch.
+ */
+typedef struct SkxOperandList
+{
+	SkxList    *list;
+	SkxPositionPlace *places;	/* first is SKX_NOT_THERE where it has none */
+	int			asked;			/* of the places before it pages were */
+} SkxOperandList;
+
+#define SKX_NOT_THERE		PG_UINT32_MAX
+
+/*
  * What is behind one operand: a list, or those of its prefix.  Most terms of
  * a prefix are in few documents: all their places are read at once, so that
  * a document meets those that it has and is not looked for in all lists.
@@ -35,7 +64,7 @@ typedef struct SkxOperand
 {
 	int			nlists;
 	int			max_lists;
-	SkxList   **lists;
+	SkxOperandList *lists;
 	int64		nplaces;
 	int64		max_places;
 	int64		next_place;		/* those before it are of earlier documents */
@@ -49,7 +78,13 @@ struct SkxPhrase
 	SkxChain   *chain;			/* or all that follows */
 	int			noperands;		/* items of the phrase */
 	SkxOperand *operands;
-	uint32		doc;			/* being decided */
+	int			nlists;			/* of all operands */
+	SkxPositionPlace *places;	/* of all lists */
+	int			batch;			/* documents of the next one */
+	int			most;			/* that a batch may have */
+	SkxReads	reads;
+	uint32		doc;			/* being decided, */
+	int			which;			/* and its number in the batch */
 	MemoryContext context;		/* what lists keep from document to document */
 	MemoryContext temp;			/* what TS_execute allocates for one of them */
 };
@@ -62,14 +97,16 @@ skx_query_operand_add(SkxPhrase *phrase, SkxOperand *operand,
 	{
 		operand->max_lists = Max(1, operand->max_lists * 4);
 		if (operand->lists == NULL)
-			operand->lists = palloc(sizeof(SkxList *) * operand->max_lists);
+			operand->lists = palloc(sizeof(SkxOperandList) *
+									operand->max_lists);
 		else
 			operand->lists = repalloc_huge(operand->lists,
-										   sizeof(SkxList *) *
+										   sizeof(SkxOperandList) *
 										   operand->max_lists);
 	}
-	operand->lists[operand->nlists++] = skx_segment_list_open(phrase->seg,
-															  term);
+	operand->lists[operand->nlists++].list =
+		skx_segment_list_open(phrase->seg, term);
+	phrase->nlists++;
 }
 
 /*
@@ -115,28 +152,72 @@ skx_query_compare_place(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-/* For the callback below. */
-typedef struct SkxOperandVisit
+/* Terms of a prefix that have not been added yet. */
+typedef struct SkxOperandTerms
 {
 	SkxPhrase  *phrase;
 	SkxOperand *operand;
-} SkxOperandVisit;
+	int			n;
+	SkxTerm		terms[SKX_PHRASE_TERMS];
+} SkxOperandTerms;
+
+/*
+ * Asks for where the positions of short lists begin.
+ */
+static void
+skx_query_operand_ask_positions(const SkxOperandTerms *t)
+{
+	uint32		pages[SKX_PHRASE_TERMS];
+	int			n = 0;
+	int			i;
+
+	for (i = 0; i < t->n; i++)
+	{
+		const SkxTerm *term = &t->terms[i];
+
+		if (term->df < SKX_SUBBLOCK && term->npositions > 0 &&
+			(term->flags & SKX_TERM_OWN_POSITIONS) == 0)
+			pages[n++] = term->pos_page;
+	}
+	skx_segment_ask(t->phrase->seg, SKX_SEGMENT_POSITIONS, pages, n, 2);
+}
+
+/*
+ * Adds the terms at hand.
+ */
+static void
+skx_query_operand_flush(SkxOperandTerms *t)
+{
+	int			i;
+
+	skx_query_ask_terms(t->phrase->seg, t->terms, t->n);
+	if (t->phrase->seg->ahead > 0)
+		skx_query_operand_ask_positions(t);
+	for (i = 0; i < t->n; i++)
+	{
+		SkxList    *list;
+
+		if (t->terms[i].df >= SKX_SUBBLOCK)
+		{
+			skx_query_operand_add(t->phrase, t->operand, &t->terms[i]);
+			continue;
+		}
+		list = skx_segment_list_open(t->phrase->seg, &t->terms[i]);
+		skx_query_operand_places(t->operand, list);
+		skx_segment_list_close(list);
+	}
+	t->n = 0;
+}
 
 static bool
 skx_query_operand_visit(const SkxTerm *term, const char *lexeme, int len,
 						void *arg)
 {
-	SkxOperandVisit *visit = arg;
+	SkxOperandTerms *t = arg;
 
-	if (term->df < SKX_SUBBLOCK)
-	{
-		SkxList    *list = skx_segment_list_open(visit->phrase->seg, term);
-
-		skx_query_operand_places(visit->operand, list);
-		skx_segment_list_close(list);
-	}
-	else
-		skx_query_operand_add(visit->phrase, visit->operand, term);
+	if (t->n == SKX_PHRASE_TERMS)
+		skx_query_operand_flush(t);
+	t->terms[t->n++] = *term;
 	return true;
 }
 
@@ -145,7 +226,7 @@ skx_query_operand_open(const SkxOpening *o, SkxPhrase *phrase,
 					   SkxOperand *operand, const QueryOperand *val)
 {
 	const char *lexeme = GETOPERAND(phrase->node->query) + val->distance;
-	SkxOperandVisit visit = {phrase, operand};
+	SkxOperandTerms *terms;
 
 	if (!val->prefix)
 	{
@@ -157,8 +238,14 @@ skx_query_operand_open(const SkxOpening *o, SkxPhrase *phrase,
 	}
 	operand->max_places = 4 * SKX_POSITIONS_MAX;
 	operand->places = palloc(sizeof(SkxPlace) * operand->max_places);
+	terms = palloc(sizeof(SkxOperandTerms));
+	terms->phrase = phrase;
+	terms->operand = operand;
+	terms->n = 0;
 	skx_segment_prefix(phrase->seg, lexeme, val->length,
-					   skx_query_operand_visit, &visit);
+					   skx_query_operand_visit, terms);
+	skx_query_operand_flush(terms);
+	pfree(terms);
 	qsort(operand->places, operand->nplaces, sizeof(SkxPlace),
 		  skx_query_compare_place);
 }
@@ -197,6 +284,33 @@ skx_query_phrase_items(QueryItem *root)
 	return item - root + 1;
 }
 
+/*
+ * Makes room for the places of a batch.
+ */
+static void
+skx_query_phrase_reserve(SkxPhrase *phrase)
+{
+	int			most = SKX_PHRASE_PLACES / Max(phrase->nlists, 1);
+	SkxPositionPlace *places;
+	int			i;
+	int			j;
+
+	phrase->most = Min(Max(most, 1), SKX_PHRASE_MOST);
+	phrase->batch = Min(SKX_PHRASE_FIRST, phrase->most);
+	places = MemoryContextAllocHuge(CurrentMemoryContext,
+									sizeof(SkxPositionPlace) * phrase->most *
+									(phrase->nlists + (Size) 1));
+	phrase->places = places;
+	for (i = 0; i < phrase->noperands; i++)
+	{
+		for (j = 0; j < phrase->operands[i].nlists; j++)
+		{
+			phrase->operands[i].lists[j].places = places;
+			places += phrase->most;
+		}
+	}
+}
+
 SkxPhrase *
 skx_query_phrase_open(const SkxOpening *o, const SkxQueryNode *node)
 {
@@ -210,9 +324,11 @@ skx_query_phrase_open(const SkxOpening *o, const SkxQueryNode *node)
 		return phrase;
 	}
 	phrase->context = CurrentMemoryContext;
+	skx_query_reads_init(&phrase->reads);
 	phrase->noperands = skx_query_phrase_items(node->item);
 	phrase->operands = palloc0(sizeof(SkxOperand) * phrase->noperands);
 	skx_query_phrase_operands(o, phrase, node->item);
+	skx_query_phrase_reserve(phrase);
 	phrase->temp = AllocSetContextCreate(CurrentMemoryContext,
 										 "skipidx phrase",
 										 ALLOCSET_SMALL_SIZES);
@@ -230,33 +346,20 @@ skx_query_phrase_close(SkxPhrase *phrase)
 	for (i = 0; i < phrase->noperands; i++)
 	{
 		for (j = 0; j < phrase->operands[i].nlists; j++)
-			skx_segment_list_close(phrase->operands[i].lists[j]);
+			skx_segment_list_close(phrase->operands[i].lists[j].list);
 		if (phrase->operands[i].lists != NULL)
 			pfree(phrase->operands[i].lists);
 		if (phrase->operands[i].places != NULL)
 			pfree(phrase->operands[i].places);
 	}
 	if (phrase->operands != NULL)
+	{
 		pfree(phrase->operands);
+		pfree(phrase->places);
+	}
 	if (phrase->temp != NULL)
 		MemoryContextDelete(phrase->temp);
 	pfree(phrase);
-}
-
-/*
- * Positions of the list in the document that have one of the labels; -1 when
- * the lexeme is there without any positions.
- */
-static int
-skx_query_list_positions(SkxList *list, uint32 doc, uint8 weights,
-						 uint16 *positions)
-{
-	int			n;
-
-	if (skx_segment_list_seek(list, doc) != doc)
-		return 0;
-	n = skx_segment_list_positions(list, positions);
-	return n > 0 ? skx_query_positions(positions, n, weights) : -1;
 }
 
 static int
@@ -266,19 +369,27 @@ skx_query_compare_position(const void *a, const void *b)
 }
 
 /*
- * Positions of one list for TS_execute, which runs in the context that is
- * reset with each document: what the list allocates must outlive it.
+ * Positions of one list in the document being decided that have one of the
+ * labels; -1 when the lexeme is there without any.  TS_execute runs in a
+ * context that is reset with each document: what the list allocates must
+ * outlive it.
  */
 static int
-skx_query_check_positions(SkxPhrase *phrase, SkxList *list, uint8 weights,
-						  uint16 *positions)
+skx_query_check_positions(SkxPhrase *phrase, const SkxOperandList *operand,
+						  uint8 weights, uint16 *positions)
 {
-	MemoryContext old = MemoryContextSwitchTo(phrase->context);
-	int			n = skx_query_list_positions(list, phrase->doc, weights,
-											 positions);
+	const SkxPositionPlace *place = &operand->places[phrase->which];
+	MemoryContext old;
+	int			n;
 
+	if (place->first == SKX_NOT_THERE)
+		return 0;
+	if (place->tf == 0)
+		return -1;
+	old = MemoryContextSwitchTo(phrase->context);
+	n = skx_segment_list_positions_at(operand->list, place, positions);
 	MemoryContextSwitchTo(old);
-	return n;
+	return skx_query_positions(positions, n, weights);
 }
 
 /* Positions of an operand in a document, without labels. */
@@ -371,7 +482,7 @@ skx_query_check_operand(void *arg, QueryOperand *val, ExecPhraseData *data)
 		return data != NULL ? TS_MAYBE : TS_YES;
 	for (i = 0; i < operand->nlists; i++)
 	{
-		int			n = skx_query_check_positions(phrase, operand->lists[i],
+		int			n = skx_query_check_positions(phrase, &operand->lists[i],
 												  val->weight, positions);
 
 		if (n < 0)
@@ -405,19 +516,116 @@ skx_query_phrase_matches(SkxPhrase *phrase, uint32 doc)
 	return result;
 }
 
+/*
+ * Finds where the positions of a list are in the documents of a batch.
+ */
+static void
+skx_query_phrase_locate(SkxOperandList *operand, const uint32 *docs, int n)
+{
+	SkxList    *list = operand->list;
+	int			i;
+
+	if (list->is_long)
+		skx_skiplist_targets(&list->cursor, docs, n);
+	for (i = 0; i < n; i++)
+	{
+		SkxPositionPlace *place = &operand->places[i];
+
+		place->tf = 0;
+		if (skx_segment_list_seek(list, docs[i]) == docs[i])
+		{
+			place->first = 0;
+			skx_segment_list_place(list, place);
+		}
+		else
+			place->first = SKX_NOT_THERE;
+	}
+	if (list->is_long)
+		skx_skiplist_targets(&list->cursor, NULL, 0);
+	operand->asked = 0;
+}
+
+/*
+ * Asks for the positions of documents from `from` on: some of each list, then
+ * some more, in about the order they will be read in.
+ */
+static void
+skx_query_phrase_ask(SkxPhrase *phrase, int from, int n)
+{
+	bool		left = true;
+	int			i;
+	int			j;
+
+	while (left)
+	{
+		left = false;
+		for (i = 0; i < phrase->noperands; i++)
+		{
+			for (j = 0; j < phrase->operands[i].nlists; j++)
+			{
+				SkxOperandList *o = &phrase->operands[i].lists[j];
+
+				o->asked = Max(o->asked, from);
+				if (o->asked < n)
+					o->asked = skx_segment_ask_positions(o->list, o->places,
+														 o->asked, n);
+				left |= o->asked < n;
+			}
+		}
+	}
+}
+
+/*
+ * Decides on the documents of a batch.
+ */
+static int
+skx_query_phrase_batch(SkxPhrase *phrase, uint32 *docs, int n)
+{
+	bool		asked = phrase->seg->ahead == 0;
+	int			kept = 0;
+	int			i;
+	int			j;
+
+	for (i = 0; i < phrase->noperands; i++)
+	{
+		for (j = 0; j < phrase->operands[i].nlists; j++)
+			skx_query_phrase_locate(&phrase->operands[i].lists[j], docs, n);
+	}
+	for (i = 0; i < n; i++)
+	{
+		CHECK_FOR_INTERRUPTS();
+		if (!asked && i % SKX_PHRASE_LOOK == 0 &&
+			skx_query_reads_cold(&phrase->reads))
+		{
+			skx_query_phrase_ask(phrase, i, n);
+			asked = true;
+		}
+		phrase->which = i;
+		docs[kept] = docs[i];
+		kept += skx_query_phrase_matches(phrase, docs[i]);
+	}
+	return kept;
+}
+
 int
 skx_query_phrase_filter(SkxPhrase *phrase, uint32 *docs, int n)
 {
 	int			kept = 0;
 	int			i;
+	int			some;
 
 	if (phrase->chain != NULL)
 		return skx_query_chain_filter(phrase->chain, docs, n);
-	for (i = 0; i < n; i++)
+	for (i = 0; i < n; i += some)
 	{
-		CHECK_FOR_INTERRUPTS();
-		docs[kept] = docs[i];
-		kept += skx_query_phrase_matches(phrase, docs[i]);
+		int			left;
+
+		some = Min(n - i, phrase->batch);
+		skx_query_reads_begin(&phrase->reads);
+		left = skx_query_phrase_batch(phrase, docs + i, some);
+		memmove(docs + kept, docs + i, sizeof(uint32) * left);
+		kept += left;
+		phrase->batch = Min(phrase->batch * 2, phrase->most);
 	}
 	return kept;
 }
