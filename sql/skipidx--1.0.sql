@@ -216,43 +216,36 @@ LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED;
 COMMENT ON FUNCTION skipidx_segments(pg_catalog.regclass) IS
 	'parts of a skipidx index: segments, largest first, and what other pages are for';
 
-CREATE FUNCTION skipidx_io(
-	OUT scope pg_catalog.text,
-	OUT pins pg_catalog.int8,
-	OUT hits pg_catalog.int8,
-	OUT loads pg_catalog.int8,
-	OUT requests pg_catalog.int8,
-	OUT pages_read pg_catalog.int8,
-	OUT resident pg_catalog.int8,
-	OUT batches pg_catalog.int8,
-	OUT depth_sum pg_catalog.int8,
-	OUT waits pg_catalog.int8,
-	OUT queue_waits pg_catalog.int8,
-	OUT ahead pg_catalog.int8,
-	OUT ahead_used pg_catalog.int8)
-RETURNS SETOF pg_catalog.record
+-- What skipidx_io and skipidx_io_methods return; the first has no method.
+CREATE TYPE skipidx_io_counts AS (
+	scope pg_catalog.text,
+	method pg_catalog.text,
+	pins pg_catalog.int8,
+	hits pg_catalog.int8,
+	loads pg_catalog.int8,
+	requests pg_catalog.int8,
+	pages_read pg_catalog.int8,
+	resident pg_catalog.int8,
+	batches pg_catalog.int8,
+	depth_sum pg_catalog.int8,
+	waits pg_catalog.int8,
+	queue_waits pg_catalog.int8,
+	ahead pg_catalog.int8,
+	ahead_used pg_catalog.int8);
+
+COMMENT ON TYPE skipidx_io_counts IS
+	'counts of reads of skipidx segments';
+
+CREATE FUNCTION skipidx_io()
+RETURNS SETOF skipidx_io_counts
 AS 'MODULE_PATHNAME'
 LANGUAGE C VOLATILE PARALLEL RESTRICTED;
 
 COMMENT ON FUNCTION skipidx_io() IS
 	'reads of skipidx segments, by this session and in total';
 
-CREATE FUNCTION skipidx_io_methods(
-	OUT scope pg_catalog.text,
-	OUT method pg_catalog.text,
-	OUT pins pg_catalog.int8,
-	OUT hits pg_catalog.int8,
-	OUT loads pg_catalog.int8,
-	OUT requests pg_catalog.int8,
-	OUT pages_read pg_catalog.int8,
-	OUT resident pg_catalog.int8,
-	OUT batches pg_catalog.int8,
-	OUT depth_sum pg_catalog.int8,
-	OUT waits pg_catalog.int8,
-	OUT queue_waits pg_catalog.int8,
-	OUT ahead pg_catalog.int8,
-	OUT ahead_used pg_catalog.int8)
-RETURNS SETOF pg_catalog.record
+CREATE FUNCTION skipidx_io_methods()
+RETURNS SETOF skipidx_io_counts
 AS 'MODULE_PATHNAME'
 LANGUAGE C VOLATILE PARALLEL RESTRICTED;
 

@@ -4,7 +4,8 @@
  *
  * A scan says which pages it will want.  As many units of these as the depth
  * allows are read at once, the others wait in a queue, and whenever a unit is
- * wanted that was read ahead, the next ones are started.
+ * wanted that was read ahead, or had to be read, the next ones are started.
+ * Where all backends together have enough under way, any pin looks again.
  *
  * Frames read ahead are verified when they are pinned, not before: nobody
  * is told of damage in pages that nobody wanted.  Until then they are busy, and
@@ -35,8 +36,12 @@ StaticAssertDecl(SKX_BLK_RUN_PAGES <= SKX_BLK_GROUP_FRAMES,
  */
 #define SKX_BLK_WEED_FACTOR		3
 
-/* Both are so many times as much for files that are read in passing. */
+/*
+ * Both are so many times as much for files that are read in passing, up to
+ * 16 MB of this backend's memory.
+ */
 #define SKX_BLK_ONCE_FACTOR		4
+#define SKX_BLK_ONCE_PAGES		(16 * 1024 * 1024 / BLCKSZ)
 
 typedef struct SkxBlkPlan
 {
@@ -51,6 +56,8 @@ typedef struct SkxBlkPlan
 static SkxBlkPlan *skx_blkio_plans = NULL;
 static uint32 skx_blkio_plans_next = 0;
 static uint32 skx_blkio_plans_end = 0;
+
+bool		skx_blkio_ahead_starved = false;
 
 static SkxBlkPlan *
 skx_blkio_ahead_at(uint32 i)
@@ -68,26 +75,24 @@ skx_blkio_ahead_start(const SkxBlkPlan *plan)
 	uint32		frame = skx_blkio_frame_pages(skx_blkio_class(plan->plane));
 	uint32		end = plan->first + plan->npages;
 	ResourceOwner current = CurrentResourceOwner;
-	SkxBlkGroup group;
-
-	if (skx_blkio_depth_take(1, false) == 0)
-		return false;
+	SkxBlkLoad *load;
+	bool		turn;
 
 	/* What is pinned for a plan goes with the scan that made it. */
 	CurrentResourceOwner = plan->owner;
-	group.plane = plan->plane;
-	group.nframes = 0;
-	for (uint32 at = plan->first; at < end; at += frame)
-		skx_blkio_cached_claim(plan->file, &group, at, true);
-	if (group.nframes > 0)
+	load = skx_blkio_load_new(plan->file, plan->plane, true);
+	turn = load->token = skx_blkio_depth_take(1, false) > 0;
+	for (uint32 at = plan->first; turn && at < end; at += frame)
+		skx_blkio_cached_claim(load, at);
+	if (load->group.nframes > 0)
 	{
 		skx_blkio_count(plan->file)->ahead++;
-		(void) skx_blkio_load_start(plan->file, &group, true);
+		skx_blkio_load_start(load);
 	}
 	else
-		skx_blkio_depth_give(1);
+		skx_blkio_load_drop(load);
 	CurrentResourceOwner = current;
-	return true;
+	return turn;
 }
 
 /*
@@ -103,43 +108,58 @@ skx_blkio_ahead_limit(const SkxBlkPlan *plan)
 	uint32		frames = plan->npages / skx_blkio_frame_pages(class);
 
 	if (plan->file->once)
-		return Min(SKX_BLK_ONCE_FACTOR * plan->file->ahead,
-				   SKX_BLK_MAX_AHEAD);
+		return Min(Min(SKX_BLK_ONCE_FACTOR * plan->file->ahead,
+					   SKX_BLK_MAX_AHEAD),
+				   SKX_BLK_ONCE_PAGES / plan->npages);
 	return Min(plan->file->ahead,
 			   skx_blkio_cache.nframes[class] / 4 / Max(frames, 1));
 }
 
+/* Makes room for a plan if all that may be under way is. */
+static bool
+skx_blkio_ahead_room(const SkxBlkPlan *plan)
+{
+	int			limit = skx_blkio_ahead_limit(plan);
+
+	if (skx_blkio_loads_ahead >= limit)
+		skx_blkio_loads_weed(SKX_BLK_WEED_FACTOR *
+							 (plan->file->once ? SKX_BLK_ONCE_FACTOR : 1) *
+							 plan->file->ahead);
+	return skx_blkio_loads_ahead < limit;
+}
+
 /*
  * Starts as many as the depth allows, this backend's and that of all.  The
- * rest waits until a unit read ahead is wanted, or the scan asks for more.  A
- * scan that has changed its mind leaves units behind that nobody wants; in
- * time they make room for others.
+ * rest waits until a unit read ahead is wanted or another was read, until other
+ * backends' reads have ended, or until the scan asks for more.  A scan that
+ * has changed its mind leaves units behind that nobody wants; in time they make
+ * room for others.
  */
-static void
+void
 skx_blkio_ahead_go(void)
 {
 	SkxBlkFile *started = NULL;
 
+	if (skx_blkio_plans_next == skx_blkio_plans_end)
+		return;
 	if (skx_blkio_loads_ahead > 0)
 		(void) skx_blkio_ring_reap(false);
+	skx_blkio_ahead_starved = false;
 	while (skx_blkio_plans_next != skx_blkio_plans_end)
 	{
 		SkxBlkPlan	plan = *skx_blkio_ahead_at(skx_blkio_plans_next);
 
-		if (plan.file != NULL &&
-			skx_blkio_loads_ahead >= skx_blkio_ahead_limit(&plan))
+		/* For a unit that is too large for this cache there never is room. */
+		if (plan.file != NULL && skx_blkio_ahead_limit(&plan) > 0)
 		{
-			skx_blkio_loads_weed(SKX_BLK_WEED_FACTOR *
-								 (plan.file->once ? SKX_BLK_ONCE_FACTOR : 1) *
-								 plan.file->ahead);
-			if (skx_blkio_loads_ahead >= skx_blkio_ahead_limit(&plan))
+			if (!skx_blkio_ahead_room(&plan))
 				break;
-		}
-		if (plan.file != NULL && !skx_blkio_ahead_start(&plan))
-			break;
-		skx_blkio_plans_next++;
-		if (plan.file != NULL)
+			skx_blkio_ahead_starved = !skx_blkio_ahead_start(&plan);
+			if (skx_blkio_ahead_starved)
+				break;
 			started = plan.file;
+		}
+		skx_blkio_plans_next++;
 	}
 	if (started != NULL)
 	{
@@ -149,7 +169,8 @@ skx_blkio_ahead_go(void)
 }
 
 /*
- * Appends a page: to the run before it where it can be read with that.
+ * Appends a page: to the run before it where it can be read with that, which
+ * goes up or, for a scan that goes backward, down.
  */
 static void
 skx_blkio_ahead_append(SkxBlkFile *file, const SkxBlkPlane *plane,
@@ -167,9 +188,11 @@ skx_blkio_ahead_append(SkxBlkFile *file, const SkxBlkPlane *plane,
 		{
 			if (first >= plan->first && first < plan->first + plan->npages)
 				return;
-			if (first == plan->first + plan->npages &&
+			if ((first == plan->first + plan->npages ||
+				 first + npages == plan->first) &&
 				plan->npages + npages <= SKX_BLK_RUN_PAGES)
 			{
+				plan->first = Min(plan->first, first);
 				plan->npages += npages;
 				return;
 			}
@@ -202,12 +225,26 @@ skx_blkio_ahead_plan(SkxBlkFile *file, const SkxBlkPlane *plane,
 	skx_blkio_ahead_go();
 }
 
+void
+skx_blkio_ahead_finish(SkxBlkFile *file, const SkxBlkKey *key)
+{
+	int			which;
+	SkxBlkLoad *load = skx_blkio_load_find(key, false, &which);
+
+	if (load == NULL)
+		return;
+	skx_blkio_count(file)->ahead_used++;
+	skx_blkio_load_finish(load);
+	skx_blkio_load_drop(load);
+	skx_blkio_ahead_go();
+}
+
 int32
 skx_blkio_ahead_take(SkxBlkFile *file, const SkxBlkKey *key)
 {
 	int			which;
-	SkxBlkLoad *load = skx_blkio_load_find(key, &which);
-	int32		slot = -1;
+	SkxBlkLoad *load = skx_blkio_load_find(key, true, &which);
+	int32		slot;
 	bool		left = false;
 
 	if (load == NULL)
@@ -217,16 +254,12 @@ skx_blkio_ahead_take(SkxBlkFile *file, const SkxBlkKey *key)
 		skx_blkio_count(file)->ahead_used++;
 		skx_blkio_load_finish(load);
 	}
-	if (skx_blkio_pins_at(load->group.slots[which])->kind ==
-		SKX_BLK_PIN_PRIVATE)
-	{
-		slot = load->group.slots[which];
-		load->group.slots[which] = -1;
-		skx_blkio_slots_ahead--;
-		skx_blkio_pins_at(slot)->owner = CurrentResourceOwner;
-		for (int i = 0; i < load->group.nframes; i++)
-			left |= load->group.slots[i] >= 0;
-	}
+	slot = load->group.slots[which];
+	load->group.slots[which] = -1;
+	skx_blkio_slots_ahead--;
+	skx_blkio_pins_at(slot)->owner = CurrentResourceOwner;
+	for (int i = 0; i < load->group.nframes; i++)
+		left |= load->group.slots[i] >= 0;
 	if (!left)
 		skx_blkio_load_drop(load);
 	skx_blkio_ahead_go();
@@ -245,5 +278,10 @@ skx_blkio_ahead_forget(ResourceOwner owner, SkxBlkFile *file)
 			(file == NULL || plan->file == file))
 			plan->file = NULL;
 	}
+	while (skx_blkio_plans_next != skx_blkio_plans_end &&
+		   skx_blkio_ahead_at(skx_blkio_plans_next)->file == NULL)
+		skx_blkio_plans_next++;
+	if (skx_blkio_plans_next == skx_blkio_plans_end)
+		skx_blkio_ahead_starved = false;
 	skx_blkio_loads_end(owner, file);
 }

@@ -101,12 +101,16 @@ bool
 skx_blkio_cache_present(const SkxBlkKey *key, uint32 hash)
 {
 	LWLock	   *lock = skx_blkio_cache_lock(hash);
+	bool		present;
 	int32		i;
 
 	LWLockAcquire(lock, LW_SHARED);
 	i = skx_blkio_cache_search(key, hash);
+	present = i >= 0 &&
+		(pg_atomic_read_u64(&skx_blkio_cache_frame(i)->state) &
+		 (SKX_BLK_VALID | SKX_BLK_BUSY)) != 0;
 	LWLockRelease(lock);
-	return i >= 0;
+	return present;
 }
 
 void
@@ -226,8 +230,40 @@ skx_blkio_cache_claim(const SkxBlkKey *key, uint32 hash, SkxBlkClass class,
 	return i;
 }
 
+bool
+skx_blkio_cache_reclaim(int32 i, bool ahead)
+{
+	SkxBlkFrame *frame = skx_blkio_cache_frame(i);
+	uint64		state = pg_atomic_read_u64(&frame->state);
+
+	while (!(state & (SKX_BLK_VALID | SKX_BLK_BUSY)))
+	{
+		if (pg_atomic_compare_exchange_u64(&frame->state, &state,
+										   state | SKX_BLK_BUSY |
+										   (ahead ? SKX_BLK_AHEAD : 0)))
+			return true;
+	}
+	return false;
+}
+
+/* Notes that a frame read ahead does not come, unless it just has. */
+static void
+skx_blkio_cache_slow(SkxBlkFrame *frame)
+{
+	uint64		state = pg_atomic_read_u64(&frame->state);
+
+	while ((state & SKX_BLK_AHEAD) &&
+		   !pg_atomic_compare_exchange_u64(&frame->state, &state,
+										   state | SKX_BLK_SLOW))
+		;
+}
+
+/*
+ * Once somebody has waited in vain for a frame read ahead, nobody waits for it
+ * any more until it is there.
+ */
 SkxBlkAwaited
-skx_blkio_cache_await(int32 i)
+skx_blkio_cache_await(int32 i, uint64 *waits)
 {
 	static uint32 wait_event = 0;
 	SkxBlkFrame *frame = skx_blkio_cache_frame(i);
@@ -243,20 +279,22 @@ skx_blkio_cache_await(int32 i)
 
 			if (wait_event == 0)
 				wait_event = skx_compat_wait_event("SkipidxFrameLoad");
-			slept = true;
-			if (ConditionVariableTimedSleep(&frame->loaded, most, wait_event))
+			if (state & SKX_BLK_SLOW)
 			{
 				result = SKX_BLK_AWAITED_SLOW;
 				break;
 			}
-			state = pg_atomic_read_u64(&frame->state);
+			*waits += !slept;
+			slept = true;
+			if (ConditionVariableTimedSleep(&frame->loaded, most, wait_event))
+				skx_blkio_cache_slow(frame);
 		}
-		else if (pg_atomic_compare_exchange_u64(&frame->state, &state,
-												state | SKX_BLK_BUSY))
+		else if (skx_blkio_cache_reclaim(i, false))
 		{
 			result = SKX_BLK_AWAITED_MINE;
 			break;
 		}
+		state = pg_atomic_read_u64(&frame->state);
 	}
 	if (slept)
 		ConditionVariableCancelSleep();
@@ -272,7 +310,8 @@ skx_blkio_cache_loaded(int32 i, bool valid)
 
 	if (valid)
 		pg_atomic_fetch_or_u64(&frame->state, SKX_BLK_VALID);
-	pg_atomic_fetch_and_u64(&frame->state, ~(SKX_BLK_BUSY | SKX_BLK_AHEAD));
+	pg_atomic_fetch_and_u64(&frame->state, ~(SKX_BLK_BUSY | SKX_BLK_AHEAD |
+											 SKX_BLK_SLOW));
 	ConditionVariableBroadcast(&frame->loaded);
 }
 

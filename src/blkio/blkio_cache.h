@@ -24,6 +24,7 @@
 #define SKX_BLK_VALID			(UINT64CONST(1) << 41)	/* pages verified */
 #define SKX_BLK_BUSY			(UINT64CONST(1) << 42)	/* being read */
 #define SKX_BLK_AHEAD			(UINT64CONST(1) << 43)	/* ahead of its pin */
+#define SKX_BLK_SLOW			(UINT64CONST(1) << 44)	/* and waited for in vain */
 
 /*
  * key, hash and next change only while the frame has exactly one pin, of the
@@ -125,10 +126,12 @@ skx_blkio_cache_bytes(void)
  * find pins the frame of a key, -1 when there is none; without `use` the clock
  * does not count it.  claim takes a frame for a key that was not found; it
  * returns it pinned, and *mine says whether this backend must load it (else
- * another was quicker), or -1 when every frame of the class is pinned; with `ahead` others know that it may take its
- * time.  await returns when the frame is valid or must be loaded by this
- * backend, or when it is not worth the wait; it may be cancelled.  The others
- * never fail: they are called while cleaning up.
+ * another was quicker), or -1 when every frame of the class is pinned.  reclaim
+ * is true when this backend must load a frame it has pinned, because whoever
+ * was to do it failed.  With `ahead` others know that it may take its time.
+ * await returns when the frame is valid or must be loaded by this backend, or
+ * when it is not worth the wait; it counts a wait, which may be cancelled.  The
+ * others never fail: they are called while cleaning up.
  */
 typedef enum SkxBlkAwaited
 {
@@ -143,9 +146,34 @@ extern int32 skx_blkio_cache_find(const SkxBlkKey *key, uint32 hash,
 extern bool skx_blkio_cache_present(const SkxBlkKey *key, uint32 hash);
 extern int32 skx_blkio_cache_claim(const SkxBlkKey *key, uint32 hash,
 								   SkxBlkClass class, bool ahead, bool *mine);
-extern SkxBlkAwaited skx_blkio_cache_await(int32 frame);
+extern bool skx_blkio_cache_reclaim(int32 frame, bool ahead);
+extern SkxBlkAwaited skx_blkio_cache_await(int32 frame, uint64 *waits);
 extern void skx_blkio_cache_loaded(int32 frame, bool valid);
 extern void skx_blkio_cache_unpin(int32 frame);
+
+/* Has a pinned frame its pages? */
+static inline bool
+skx_blkio_cache_valid(int32 frame)
+{
+	uint64		state =
+		pg_atomic_read_u64(&skx_blkio_cache_frame(frame)->state);
+
+	pg_read_barrier();
+	return (state & SKX_BLK_VALID) != 0;
+}
+
+/* blkio_cached.c : pinning through the cache, for every such method */
+extern void skx_blkio_cached_pin(SkxBlkFile *file, const SkxBlkPlane *plane,
+								 uint32 ordinal, SkxBlkRef *ref);
+
+/*
+ * Takes the frame at ordinal `first` into the load, pinned, if nobody has it
+ * or is reading it, and a frame is free; else does nothing.
+ */
+extern void skx_blkio_cached_claim(SkxBlkLoad *load, uint32 first);
+extern bool skx_blkio_cached_present(SkxBlkFile *file,
+									 const SkxBlkPlane *plane,
+									 uint32 ordinal);
 
 /* blkio_cache_shmem.c */
 extern void skx_blkio_cache_format(SkxBlkCacheHeader *header, Size bytes,

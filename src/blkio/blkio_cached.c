@@ -54,7 +54,11 @@ skx_blkio_cached_take(SkxBlkFile *file, const SkxBlkKey *key,
 	skx_blkio_cached_note(slot, class, frame, mine);
 	if (mine)
 		return false;
-	switch (skx_blkio_cache_await(frame))
+	if (skx_blkio_cache_valid(frame))
+		return true;
+	if (skx_blkio_loads_ahead > 0)
+		skx_blkio_ahead_finish(file, key);
+	switch (skx_blkio_cache_await(frame, &skx_blkio_count(file)->waits))
 	{
 		case SKX_BLK_AWAITED_VALID:
 			return true;
@@ -69,18 +73,33 @@ skx_blkio_cached_take(SkxBlkFile *file, const SkxBlkKey *key,
 	return false;
 }
 
-void
-skx_blkio_cached_claim(SkxBlkFile *file, SkxBlkGroup *group, uint32 first,
-					   bool ahead)
+/* The same for a frame that this backend alone can load, or nobody now. */
+static bool
+skx_blkio_cached_take_free(const SkxBlkKey *key, uint32 hash,
+						   SkxBlkClass class, bool ahead, int32 slot)
 {
-	SkxBlkClass class = skx_blkio_class(group->plane);
+	bool		mine = false;
+	int32		frame = skx_blkio_cache_find(key, hash, false);
+
+	if (frame >= 0)
+		mine = skx_blkio_cache_reclaim(frame, ahead);
+	else
+		frame = skx_blkio_cache_claim(key, hash, class, ahead, &mine);
+	if (frame >= 0)
+		skx_blkio_cached_note(slot, class, frame, mine);
+	return mine;
+}
+
+void
+skx_blkio_cached_claim(SkxBlkLoad *load, uint32 first)
+{
+	SkxBlkFile *file = load->file;
+	SkxBlkClass class = skx_blkio_class(load->group.plane);
 	SkxBlkKey	key;
 	uint32		hash;
 	int32		slot;
-	int32		frame;
-	bool		mine = false;
 
-	skx_blkio_key(file, group->plane, first, &key);
+	skx_blkio_key(file, load->group.plane, first, &key);
 	hash = skx_blkio_cache_hash(&key);
 	if (skx_blkio_cache_present(&key, hash) ||
 		(file->once &&
@@ -89,21 +108,14 @@ skx_blkio_cached_claim(SkxBlkFile *file, SkxBlkGroup *group, uint32 first,
 		return;
 	slot = skx_blkio_pins_take();
 	if (file->once)
-		(void) skx_blkio_pins_private(slot, class, &key);
-	else
 	{
-		frame = skx_blkio_cache_claim(&key, hash, class, ahead, &mine);
-		if (frame >= 0)
-			skx_blkio_cached_note(slot, class, frame, mine);
-		if (!mine)
-		{
-			skx_blkio_pins_drop(slot);
-			return;
-		}
+		skx_blkio_load_add(load, slot, first);
+		(void) skx_blkio_pins_private(slot, class, &key);
 	}
-	group->slots[group->nframes] = slot;
-	group->firsts[group->nframes] = first;
-	group->nframes++;
+	else if (skx_blkio_cached_take_free(&key, hash, class, load->ahead, slot))
+		skx_blkio_load_add(load, slot, first);
+	else
+		skx_blkio_pins_drop(slot);
 }
 
 /* Reads the frame in `slot`, and with it the rest of its unit. */
@@ -116,11 +128,9 @@ skx_blkio_cached_read(SkxBlkFile *file, const SkxBlkPlane *plane,
 	uint32		unit = Min(plane->unit, SKX_BLK_GROUP_PAGES);
 	uint32		first = wanted & ~(unit - 1);
 	uint32		end = first + Min(unit, plane->npages - first);
+	SkxBlkLoad *load = skx_blkio_load_new(file, plane, false);
+	SkxBlkGroup *group = &load->group;
 	bool		neighbours;
-	SkxBlkGroup group;
-
-	group.plane = plane;
-	group.nframes = 0;
 
 	/* In a cache of a few units they would only push each other out. */
 	neighbours = skx_blkio_pins_at(slot)->kind == SKX_BLK_PIN_FRAME &&
@@ -128,24 +138,24 @@ skx_blkio_cached_read(SkxBlkFile *file, const SkxBlkPlane *plane,
 	for (uint32 at = first; at < end; at += frame_pages)
 	{
 		if (at == wanted)
-		{
-			group.slots[group.nframes] = slot;
-			group.firsts[group.nframes] = at;
-			group.nframes++;
-		}
+			skx_blkio_load_add(load, slot, at);
 		else if (neighbours)
-			skx_blkio_cached_claim(file, &group, at, false);
+			skx_blkio_cached_claim(load, at);
 	}
-	skx_blkio_load_finish(skx_blkio_load_start(file, &group, false));
-	for (int i = 0; i < group.nframes; i++)
+	skx_blkio_load_start(load);
+	skx_blkio_load_finish(load);
+	for (int i = 0; i < group->nframes; i++)
 	{
-		if (group.slots[i] != slot)
-			skx_blkio_pins_drop(group.slots[i]);
+		if (group->slots[i] != slot)
+			skx_blkio_pins_drop(group->slots[i]);
 	}
 }
 
-/* Pins the frame of the key in `slot`, which is reserved, and fills it. */
-static void
+/*
+ * Pins the frame of the key in `slot`, which is reserved, and fills it; true
+ * when it had to be read.
+ */
+static bool
 skx_blkio_cached_fill(SkxBlkFile *file, const SkxBlkPlane *plane,
 					  const SkxBlkKey *key, int32 slot)
 {
@@ -164,9 +174,10 @@ skx_blkio_cached_fill(SkxBlkFile *file, const SkxBlkPlane *plane,
 		pgstat_count_buffer_hit(file->rel);
 		if (VacuumCostActive)
 			VacuumCostBalance += VacuumCostPageHit;
-		return;
 	}
-	skx_blkio_cached_read(file, plane, key->ordinal, slot);
+	else
+		skx_blkio_cached_read(file, plane, key->ordinal, slot);
+	return !found;
 }
 
 void
@@ -179,12 +190,14 @@ skx_blkio_cached_pin(SkxBlkFile *file, const SkxBlkPlane *plane,
 	SkxBlkPin  *pin;
 
 	skx_blkio_key(file, plane, first, &key);
-	if (skx_blkio_loads_ahead > 0)
+	if (file->once && skx_blkio_loads_ahead > 0)
 		slot = skx_blkio_ahead_take(file, &key);
 	if (slot < 0)
 	{
 		slot = skx_blkio_pins_take();
-		skx_blkio_cached_fill(file, plane, &key, slot);
+		if (skx_blkio_cached_fill(file, plane, &key, slot) ||
+			skx_blkio_ahead_starved)
+			skx_blkio_ahead_go();
 	}
 	pin = skx_blkio_pins_at(slot);
 	pin->filled = true;

@@ -95,7 +95,7 @@ skx_blkio_fd_close_oldest(void)
 
 /* An entry to put a new descriptor in; NULL when all are in use. */
 static SkxBlkFd *
-skx_blkio_fd_slot(void)
+skx_blkio_fd_free_slot(void)
 {
 	int			limit = Min(SKX_BLK_MAX_FDS, Max(max_safe_fds / 4, 4));
 	int			open = 0;
@@ -114,6 +114,23 @@ skx_blkio_fd_slot(void)
 	{
 		entry = &skx_blkio_fds[skx_blkio_nfds++];
 		entry->fd = -1;
+	}
+	return entry;
+}
+
+/*
+ * The same; reads of as many files can be under way.  They are this backend's
+ * own, and one of them will end.
+ */
+static SkxBlkFd *
+skx_blkio_fd_slot(void)
+{
+	SkxBlkFd   *entry = skx_blkio_fd_free_slot();
+
+	while (entry == NULL && skx_blkio_ring_depth() > 0)
+	{
+		(void) skx_blkio_ring_reap(true);
+		entry = skx_blkio_fd_free_slot();
 	}
 	return entry;
 }

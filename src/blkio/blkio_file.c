@@ -7,6 +7,7 @@
 #include "blkio/blkio_cache.h"
 #include "storage/bufmgr.h"
 #include "utils/guc.h"
+#include "utils/memutils.h"
 
 /* No scan needs more pages at once to run well. */
 #define SKX_BLK_PIN_BUDGET		64
@@ -102,6 +103,7 @@ skx_blkio_open(Relation rel, uint64 incarnation, SkxBlkVerify verify)
 	file->pin_budget = skx_blkio_budget(file->method, rel);
 	file->ahead = skx_blkio_choose_ahead(file->method);
 	file->once = false;
+	file->strategy = NULL;
 	skx_blkio_fd_recheck();
 	return file;
 }
@@ -111,15 +113,22 @@ skx_blkio_close(SkxBlkFile *file)
 {
 	skx_blkio_ahead_forget(NULL, file);
 	skx_blkio_counters_publish();
+	if (file->strategy != NULL)
+		FreeAccessStrategy(file->strategy);
 	pfree(file);
 }
 
 void
 skx_blkio_once(SkxBlkFile *file)
 {
+	MemoryContext context = MemoryContextSwitchTo(GetMemoryChunkContext(file));
+
 	file->once = true;
 	if (file->method->pin == NULL)
 		file->pin_budget = SKX_BLK_ONCE_BUDGET;
+	else if (file->strategy == NULL)
+		file->strategy = GetAccessStrategy(BAS_BULKREAD);
+	MemoryContextSwitchTo(context);
 }
 
 BlockNumber

@@ -13,13 +13,13 @@
 #include "storage/buf.h"
 
 /* Pages in a frame of the block class; a frame of the page class holds 1. */
-#define SKX_BLK_FRAME_PAGES		16
+#define SKX_BLK_FRAME_PAGES		4
 
 /* Most pages transferred for one miss: the largest unit, 1 MB. */
 #define SKX_BLK_GROUP_PAGES		128
 
 /* Most frames those pages take: a unit below a block frame goes to pages. */
-#define SKX_BLK_GROUP_FRAMES	16
+#define SKX_BLK_GROUP_FRAMES	32
 
 /* Most units that one backend reads ahead: the largest skipidx.io_depth. */
 #define SKX_BLK_MAX_AHEAD		64
@@ -103,6 +103,7 @@ struct SkxBlkFile
 	int			pin_budget;		/* skx_blkio_crowded from here on */
 	int			ahead;			/* units that may be under way ahead of pins */
 	bool		once;			/* what is not cached is read past the cache */
+	BufferAccessStrategy strategy;	/* in shared buffers; NULL: as usual */
 };
 
 static inline void
@@ -165,7 +166,7 @@ extern bool skx_blkio_pins_private(int32 slot, SkxBlkClass class,
 extern void skx_blkio_pins_loaded(int32 slot);
 extern int	skx_blkio_pins_count(void);
 
-/* The frames of one unit that must be read: slots loading or private. */
+/* The frames that a load reads: slots loading or private. */
 typedef struct SkxBlkGroup
 {
 	const SkxBlkPlane *plane;
@@ -177,17 +178,18 @@ typedef struct SkxBlkGroup
 /*
  * blkio_load.c : fills frames through the residency protocol
  *
- * start looks up what is resident and begins to read the rest, or reads it;
- * finish waits for that and verifies: after it the frames are there.  Between
- * the two, and after an error in either, the load is the resource owner's
- * that was current at start.
+ * new makes a load of the current resource owner, and add puts a frame into
+ * it.  start looks up what is resident and begins to read the rest, or reads
+ * it; finish waits for that and verifies: after it the frames are there.  An
+ * error at any time leaves the load to its resource owner.
  *
- * A load read ahead has pinned its frames itself, and brings its token.  find
- * returns it, and which of its frames has the key, or NULL.  drop waits for
- * what is under way and gives up the slots that are left (those taken over are
- * -1); end drops all of an owner (NULL: of any) or, ahead, of a file (NULL: of
- * any).  ended is called when no transfer is under way any more.  weed drops
- * those ahead that were not wanted while more than `patience` others were.
+ * A load read ahead has its own pins of its frames, and a token before it
+ * starts.  find returns it, and which of its frames, private or of the cache,
+ * has the key, or NULL.  drop waits for what is under way and gives up the
+ * slots that are left (those taken over are -1); end drops all of an owner
+ * (NULL: of any) or, ahead, of a file (NULL: of any).  ended is called when no
+ * transfer is under way any more.  weed drops those ahead that were not wanted
+ * while more than `patience` others were.
  */
 typedef struct SkxBlkLoad
 {
@@ -215,10 +217,13 @@ typedef struct SkxBlkLoad
 extern int	skx_blkio_loads_ahead;	/* loads read ahead that exist */
 extern int	skx_blkio_slots_ahead;	/* slots that they have */
 
-extern SkxBlkLoad *skx_blkio_load_start(SkxBlkFile *file,
-										const SkxBlkGroup *group, bool ahead);
+extern SkxBlkLoad *skx_blkio_load_new(SkxBlkFile *file,
+									  const SkxBlkPlane *plane, bool ahead);
+extern void skx_blkio_load_add(SkxBlkLoad *load, int32 slot, uint32 first);
+extern void skx_blkio_load_start(SkxBlkLoad *load);
 extern void skx_blkio_load_finish(SkxBlkLoad *load);
-extern SkxBlkLoad *skx_blkio_load_find(const SkxBlkKey *key, int *which);
+extern SkxBlkLoad *skx_blkio_load_find(const SkxBlkKey *key, bool private,
+									   int *which);
 extern void skx_blkio_load_drop(SkxBlkLoad *load);
 extern void skx_blkio_load_ended(SkxBlkLoad *load);
 extern void skx_blkio_loads_weed(uint32 patience);
@@ -228,13 +233,19 @@ extern void skx_blkio_loads_end(struct ResourceOwnerData *owner,
 /*
  * blkio_ahead.c : reading ahead of pins
  *
- * plan is the prefetch of methods that have start.  take waits for the frame
- * of the key if it was read ahead; it returns the slot of a private one, which
- * is the caller's then, else -1.  forget drops the plans of an owner that ends
- * or of a file, as skx_blkio_loads_end.
+ * plan is the prefetch of methods that have start.  go starts what may be
+ * started now; while starved, plans wait for reads of other backends to end.
+ * finish waits for the frame of the key if this backend reads it ahead into
+ * the cache; take does so if into its own memory, and returns its slot, the
+ * caller's then, else -1.  forget drops the plans of an owner that ends or of
+ * a file, as skx_blkio_loads_end.
  */
+extern bool skx_blkio_ahead_starved;
+
 extern void skx_blkio_ahead_plan(SkxBlkFile *file, const SkxBlkPlane *plane,
 								 const uint32 *ordinals, int n);
+extern void skx_blkio_ahead_go(void);
+extern void skx_blkio_ahead_finish(SkxBlkFile *file, const SkxBlkKey *key);
 extern int32 skx_blkio_ahead_take(SkxBlkFile *file, const SkxBlkKey *key);
 extern void skx_blkio_ahead_forget(struct ResourceOwnerData *owner,
 								   SkxBlkFile *file);
@@ -265,20 +276,6 @@ typedef enum SkxBlkRefusal
 } SkxBlkRefusal;
 
 extern bool skx_blkio_first_refusal(SkxBlkRefusal what);
-
-/* blkio_cached.c : pinning through the cache, for every such method */
-extern void skx_blkio_cached_pin(SkxBlkFile *file, const SkxBlkPlane *plane,
-								 uint32 ordinal, SkxBlkRef *ref);
-
-/*
- * Takes the frame at ordinal `first` into the group, pinned, if nobody has it
- * and a frame is free; else does nothing.
- */
-extern void skx_blkio_cached_claim(SkxBlkFile *file, SkxBlkGroup *group,
-								   uint32 first, bool ahead);
-extern bool skx_blkio_cached_present(SkxBlkFile *file,
-									 const SkxBlkPlane *plane,
-									 uint32 ordinal);
 
 /*
  * blkio_fd.c : descriptors of our own

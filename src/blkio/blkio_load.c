@@ -36,7 +36,7 @@ static int	skx_blkio_loads_used = 0;
 static uint32 skx_blkio_load_clock = 0;	/* loads that were wanted so far */
 
 static SkxBlkLoad *
-skx_blkio_load_new(void)
+skx_blkio_load_unused(void)
 {
 	int			i;
 
@@ -51,6 +51,41 @@ skx_blkio_load_new(void)
 												sizeof(SkxBlkLoad));
 	skx_blkio_nloads++;
 	return skx_blkio_loads[i];
+}
+
+SkxBlkLoad *
+skx_blkio_load_new(SkxBlkFile *file, const SkxBlkPlane *plane, bool ahead)
+{
+	SkxBlkLoad *load = skx_blkio_load_unused();
+
+	load->used = true;
+	skx_blkio_loads_used++;
+	load->ahead = ahead;
+	skx_blkio_loads_ahead += ahead;
+	load->done = false;
+	load->token = false;
+	load->under_way = 0;
+	load->wanted = skx_blkio_load_clock;
+	load->owner = CurrentResourceOwner;
+	load->file = file;
+	skx_blkio_key(file, plane, 0, &load->key);
+	load->group.plane = plane;
+	load->group.nframes = 0;
+	load->ntransfers = 0;
+	return load;
+}
+
+void
+skx_blkio_load_add(SkxBlkLoad *load, int32 slot, uint32 first)
+{
+	SkxBlkGroup *group = &load->group;
+
+	Assert(group->nframes < SKX_BLK_GROUP_FRAMES);
+	Assert(group->nframes == 0 || group->firsts[group->nframes - 1] < first);
+	group->slots[group->nframes] = slot;
+	group->firsts[group->nframes] = first;
+	group->nframes++;
+	skx_blkio_slots_ahead += load->ahead;
 }
 
 /* Lists the pages of the group: where they lie and where they go. */
@@ -223,6 +258,18 @@ skx_blkio_load_wait(SkxBlkLoad *load, bool interrupts)
 }
 
 /*
+ * May a read by other means succeed?  All but the first two are what io_uring
+ * says when it is short of memory or threads, or cannot do this read at all.
+ */
+static bool
+skx_blkio_load_again(int error)
+{
+	return error == 0 || error == EINTR || error == EAGAIN ||
+		error == ENOMEM || error == ECANCELED || error == EINVAL ||
+		error == EOPNOTSUPP;
+}
+
+/*
  * What io_uring did not bring, for want of a moment's resources or because
  * it is not there, is asked for again, and then it is an error.
  */
@@ -234,9 +281,7 @@ skx_blkio_load_settle(SkxBlkLoad *load)
 		SkxBlkTransfer *transfer = &load->transfers[i];
 		size_t		want = (size_t) transfer->npages * BLCKSZ;
 
-		if (transfer->done != want && (transfer->error == 0 ||
-									   transfer->error == EAGAIN ||
-									   transfer->error == EINTR))
+		if (transfer->done != want && skx_blkio_load_again(transfer->error))
 			skx_blkio_pread(load->file, transfer, 1);
 		if (transfer->done != want)
 			skx_blkio_load_failed(load->file->rel, transfer);
@@ -341,28 +386,10 @@ skx_blkio_load_verify(SkxBlkLoad *load, int i)
 	}
 }
 
-SkxBlkLoad *
-skx_blkio_load_start(SkxBlkFile *file, const SkxBlkGroup *group, bool ahead)
+void
+skx_blkio_load_start(SkxBlkLoad *load)
 {
-	SkxBlkLoad *load = skx_blkio_load_new();
-
-	load->used = true;
-	skx_blkio_loads_used++;
-	load->ahead = ahead;
-	load->done = false;
-	load->token = ahead;
-	load->under_way = 0;
-	load->wanted = skx_blkio_load_clock;
-	load->owner = CurrentResourceOwner;
-	load->file = file;
-	skx_blkio_key(file, group->plane, 0, &load->key);
-	load->group = *group;
-	load->ntransfers = 0;
-	if (ahead)
-	{
-		skx_blkio_loads_ahead++;
-		skx_blkio_slots_ahead += group->nframes;
-	}
+	SkxBlkFile *file = load->file;
 
 	skx_blkio_load_plan(load);
 	for (int i = 0; i < load->npages; i++)
@@ -375,14 +402,13 @@ skx_blkio_load_start(SkxBlkFile *file, const SkxBlkGroup *group, bool ahead)
 	skx_blkio_load_join(load);
 	if (load->ntransfers > 0)
 	{
-		if (!ahead)
+		if (!load->ahead)
 			skx_blkio_load_turn(load);
 		skx_blkio_load_count(load);
 		skx_blkio_load_time(load, skx_blkio_load_begin);
 	}
 	else
 		skx_blkio_load_ended(load);
-	return load;
 }
 
 void
@@ -432,7 +458,7 @@ skx_blkio_load_drop(SkxBlkLoad *load)
 }
 
 SkxBlkLoad *
-skx_blkio_load_find(const SkxBlkKey *key, int *which)
+skx_blkio_load_find(const SkxBlkKey *key, bool private, int *which)
 {
 	for (int i = 0; i < skx_blkio_nloads; i++)
 	{
@@ -446,8 +472,11 @@ skx_blkio_load_find(const SkxBlkKey *key, int *which)
 			continue;
 		for (int k = 0; k < load->group.nframes; k++)
 		{
-			if (load->group.firsts[k] == key->ordinal &&
-				load->group.slots[k] >= 0)
+			int32		slot = load->group.slots[k];
+
+			if (load->group.firsts[k] == key->ordinal && slot >= 0 &&
+				private == (skx_blkio_pins_at(slot)->kind ==
+							SKX_BLK_PIN_PRIVATE))
 			{
 				*which = k;
 				return load;

@@ -9,7 +9,7 @@
 
 #include <fcntl.h>
 
-#include "blkio/blkio_internal.h"
+#include "blkio/blkio_cache.h"
 
 static void
 skx_blkio_buffered_prefetch(SkxBlkFile *file, const SkxBlkPlane *plane,

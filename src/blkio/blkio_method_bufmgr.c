@@ -5,7 +5,9 @@
  * Needs nothing, works for temporary relations too (their pages lie in local
  * buffers), and shows any page as the server sees it.  Segment pages do not
  * change, so a pin suffices and no content lock is taken.  When a page came
- * into its buffer is unknown, so it is verified at every pin.
+ * into its buffer is unknown, so it is verified at every pin.  What is read in
+ * passing goes through a ring of a few buffers, as the server's own full scans
+ * do, but for pages that are pinned longer than the ring lasts.
  */
 #include "postgres.h"
 
@@ -21,7 +23,8 @@ skx_blkio_bufmgr_pin(SkxBlkFile *file, const SkxBlkPlane *plane,
 	int32		slot = skx_blkio_pins_take();
 	int64		before = pgBufferUsage.shared_blks_read +
 		pgBufferUsage.local_blks_read;
-	Buffer		buffer = ReadBuffer(file->rel, block);
+	Buffer		buffer = ReadBufferExtended(file->rel, MAIN_FORKNUM, block,
+											RBM_NORMAL, file->strategy);
 	SkxBlkPin  *pin = skx_blkio_pins_at(slot);
 	SkxBlkCounters *count = skx_blkio_count(file);
 	SkxBlkKey	key;

@@ -12,6 +12,29 @@
 #include "port/pg_iovec.h"
 #include "utils/wait_event.h"
 
+/* One call, from where the transfer has got to; bytes, or -errno. */
+static ssize_t
+skx_blkio_pread_some(SkxBlkFile *file, const SkxBlkTransfer *transfer,
+					 const struct iovec *iov, int niov, bool fresh)
+{
+	off_t		offset = (off_t) (transfer->block % RELSEG_SIZE) * BLCKSZ;
+	ssize_t		n;
+	int			handle;
+	int			fd;
+
+	fd = skx_blkio_fd_get(file->rel, transfer->block, file->method->direct,
+						  fresh, &handle);
+	if (fd < 0)
+		return -errno;
+	pgstat_report_wait_start(WAIT_EVENT_DATA_FILE_READ);
+	n = preadv(fd, iov, Min(niov, IOV_MAX), offset + transfer->done);
+	if (n < 0)
+		n = -errno;
+	pgstat_report_wait_end();
+	skx_blkio_fd_put(handle);
+	return skx_fault_read(n);
+}
+
 /*
  * Reads a transfer from its start as far as the file goes.  `fresh` asks for
  * a newly opened descriptor.
@@ -20,30 +43,18 @@ static void
 skx_blkio_pread_one(SkxBlkFile *file, SkxBlkTransfer *transfer, bool fresh)
 {
 	size_t		want = (size_t) transfer->npages * BLCKSZ;
-	off_t		offset = (off_t) (transfer->block % RELSEG_SIZE) * BLCKSZ;
 	struct iovec iov[SKX_BLK_GROUP_PAGES];
 	struct iovec *at = iov;
 	int			left = transfer->niov;
-	int			handle;
-	int			fd;
 
 	transfer->done = 0;
 	transfer->error = 0;
-	fd = skx_blkio_fd_get(file->rel, transfer->block, file->method->direct,
-						  fresh, &handle);
-	if (fd < 0)
-	{
-		transfer->error = errno;
-		return;
-	}
 	memcpy(iov, transfer->iov, left * sizeof(struct iovec));
-	pgstat_report_wait_start(WAIT_EVENT_DATA_FILE_READ);
 	while (transfer->done < want)
 	{
-		ssize_t		n = preadv(fd, at, Min(left, IOV_MAX),
-							   offset + transfer->done);
+		ssize_t		n = skx_blkio_pread_some(file, transfer, at, left, fresh);
 
-		n = skx_fault_read(n < 0 ? -errno : n);
+		fresh = false;
 		if (n == -EINTR)
 			continue;
 		if (n < 0)
@@ -63,8 +74,6 @@ skx_blkio_pread_one(SkxBlkFile *file, SkxBlkTransfer *transfer, bool fresh)
 			at->iov_len -= n;
 		}
 	}
-	pgstat_report_wait_end();
-	skx_blkio_fd_put(handle);
 }
 
 void

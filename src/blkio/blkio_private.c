@@ -15,7 +15,7 @@
 #include "utils/memutils.h"
 
 /* Frames kept during a transaction, and after it, of each class. */
-#define SKX_BLK_SPARES			64
+#define SKX_BLK_SPARES			128
 #define SKX_BLK_SPARES_IDLE		4
 
 typedef struct SkxBlkSpare

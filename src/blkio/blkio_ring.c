@@ -26,6 +26,13 @@
 /* Reads that can be queued before they are handed over. */
 #define SKX_BLK_RING_ENTRIES	64
 
+/*
+ * Reads that can be under way: the kernel makes room for as many results.  A
+ * result that finds none can be lost if memory is short, and a wait for it
+ * would have no end.
+ */
+#define SKX_BLK_RING_MOST		(2 * SKX_BLK_RING_ENTRIES)
+
 typedef enum SkxBlkRingState
 {
 	SKX_BLK_RING_UNTRIED,
@@ -78,8 +85,11 @@ void
 skx_blkio_ring_add(SkxBlkTransfer *transfer, int fd)
 {
 	off_t		offset = (off_t) (transfer->block % RELSEG_SIZE) * BLCKSZ;
-	struct io_uring_sqe *sqe = io_uring_get_sqe(&skx_blkio_ring);
+	struct io_uring_sqe *sqe;
 
+	while (skx_blkio_ring_under_way >= SKX_BLK_RING_MOST)
+		(void) skx_blkio_ring_reap(true);
+	sqe = io_uring_get_sqe(&skx_blkio_ring);
 	while (sqe == NULL)
 	{
 		skx_blkio_ring_submit();

@@ -32,7 +32,7 @@ PG_FUNCTION_INFO_V1(skipidx_cache_reset);
 
 /* ---- counters ---- */
 
-/* A row: scope, method unless that is NULL, and all counters. */
+/* A row: scope, method (NULL: all of them together), and all counters. */
 static void
 skx_inspect_io_row(ReturnSetInfo *rsinfo, const char *scope,
 				   const char *method, const SkxBlkCounters *counters)
@@ -43,8 +43,8 @@ skx_inspect_io_row(ReturnSetInfo *rsinfo, const char *scope,
 	int			k = 0;
 
 	values[k++] = CStringGetTextDatum(scope);
-	if (method != NULL)
-		values[k++] = CStringGetTextDatum(method);
+	nulls[k] = method == NULL;
+	values[k++] = method == NULL ? (Datum) 0 : CStringGetTextDatum(method);
 	for (int i = 0; i < SKX_NCOUNTERS; i++)
 		values[k++] = Int64GetDatum((int64) n[i]);
 	if (rsinfo->setDesc->natts != k)

@@ -10,10 +10,12 @@
 #ifndef SKX_TEST_UNIT_H
 #define SKX_TEST_UNIT_H
 
-#ifndef FRONTEND
-#error "unit tests are built with -DFRONTEND"
-#endif
+#ifdef FRONTEND
 #include "postgres_fe.h"
+#else
+/* of a part of the server, whose surroundings the test stands in for */
+#include "postgres.h"
+#endif
 
 #include <sys/mman.h>
 #include <unistd.h>
