@@ -18,9 +18,10 @@ CURVE_BLOCKS = "4k 8k 16k 32k 64k 128k 256k 1M"
 PATTERNS = ("forward", "backward", "random", "skip")
 DEPTHS = (1, 16)
 MB = 1 << 20
-SMALL, LARGE = 8 << 10, 128 << 10     # a page, a block as it comes
+SMALL, LARGE = 8 << 10, 128 << 10     # a page, the longest run of adjacent ones
 LARGE_GAIN = 4.0      # MB/s of large reads over that of small ones
-DEPTH_GAIN = {SMALL: 3.0, LARGE: 2.0}  # of 16 random reads under way over one
+DEPTH_GAIN = 3.0      # of 16 small reads under way over one
+BOTH_GAIN = 8.0       # of 16 large reads under way over one small one
 
 
 # ---- measuring ----
@@ -146,16 +147,16 @@ def expectations(run):
     """What the design of the blocks stands on, as ratios: it should hold on any
     device that is worth it."""
     lines = []
-    small, large = (random_direct(run, block, 1) for block in (SMALL, LARGE))
-    if small and large:
-        lines.append(expect("io.large_over_small", large / small, LARGE_GAIN,
-                            "x", True))
-    for block, wanted in DEPTH_GAIN.items():
-        one, many = (random_direct(run, block, depth) for depth in DEPTHS)
-        if one and many:
-            lines.append(expect(
-                "io.depth_16_over_1_%dk" % (block >> 10), many / one, wanted,
-                "x", True))
+    small, many, large, both = (
+        random_direct(run, block, depth) for block in (SMALL, LARGE)
+        for depth in DEPTHS)
+    for name, figure, wanted in (("large_over_small", large, LARGE_GAIN),
+                                 ("depth_16_over_1", many, DEPTH_GAIN),
+                                 ("large_at_16_over_small_at_1", both,
+                                  BOTH_GAIN)):
+        if small and figure:
+            lines.append(expect("io." + name, figure / small, wanted, "x",
+                                True))
     cold = of(run["reads"], part="curve", mode="cold", pattern="random")
     if cold:
         lines.append(expect("io.cold_was_read_from_device",

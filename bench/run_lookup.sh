@@ -11,6 +11,7 @@
 #   BENCH_METHODS   default: all that this skipidx has
 #   BENCH_ROUNDS    default 5
 #   BENCH_KINDS     default "dense sparse phrase"
+#   BENCH_CACHE_SIZE  of skipidx (default 512MB)
 #   BENCH_DENSE, BENCH_PHRASE   other queries of those kinds
 # and the options of prepare.sh.
 set -u
@@ -23,5 +24,6 @@ prepare_server_bench || exit 1
 bash "$root/test/setup/with_cluster.sh" \
 	-c shared_buffers="${BENCH_SHARED_BUFFERS:-2GB}" -c max_wal_size=32GB \
 	-c jit=off -c autovacuum=off -c max_parallel_workers_per_gather=0 \
-	-c max_parallel_maintenance_workers=0 -c skipidx.cache_size=512MB -- \
+	-c max_parallel_maintenance_workers=0 \
+	-c skipidx.cache_size="${BENCH_CACHE_SIZE:-512MB}" -- \
 	"$python" "$here/lookup.py" measure "$results/lookup-$BENCH_CORPUS.json"

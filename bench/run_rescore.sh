@@ -16,6 +16,7 @@
 #   BENCH_CORPUS      whose text (default enwiki_1m), or "generated"
 #   BENCH_LIMIT       rows of it at most
 #   BENCH_METHODS     default: all that this skipidx has
+#   BENCH_CACHE_SIZE  of skipidx (default 512MB)
 #   BENCH_PAIRS       phrases for each size (default 8)
 # and the options of prepare.sh.
 set -u
@@ -28,5 +29,6 @@ prepare_server_bench || exit 1
 bash "$root/test/setup/with_cluster.sh" \
 	-c shared_buffers="${BENCH_SHARED_BUFFERS:-2GB}" -c max_wal_size=32GB \
 	-c jit=off -c autovacuum=off -c max_parallel_workers_per_gather=0 \
-	-c max_parallel_maintenance_workers=0 -c skipidx.cache_size=512MB -- \
+	-c max_parallel_maintenance_workers=0 \
+	-c skipidx.cache_size="${BENCH_CACHE_SIZE:-512MB}" -- \
 	"$python" "$here/rescore.py" measure "$results/rescore-$BENCH_CORPUS.json"

@@ -29,7 +29,7 @@ typedef struct SkxOptions
 	double		b;
 } SkxOptions;
 
-#define SKX_DEFAULT_BLOCK_SIZE	(128 * 1024)
+#define SKX_DEFAULT_BLOCK_SIZE	(32 * 1024)
 #define SKX_DEFAULT_PENDING_LIMIT	4096
 #define SKX_DEFAULT_K1			1.2
 #define SKX_DEFAULT_B			0.75
