@@ -60,10 +60,12 @@ skx_query_first(SkxFirst *first, const SkxQueryNode *node)
 			if (node->prefix)
 				return true;
 			term = &first->o->terms[node->slot];
-			if (term->df > 0 && first->n < SKX_AHEAD_LISTS)
+			if (!skx_query_has_term(term, node->weights))
+				return false;
+			if (first->n < SKX_AHEAD_LISTS)
 				first->n += skx_segment_term_page(term,
 												  &first->pages[first->n]);
-			return term->df > 0;
+			return true;
 		case SKX_NODE_OR:
 			for (i = 0; i < node->nchildren; i++)
 				any |= skx_query_first(first, node->children[i]);
@@ -127,7 +129,8 @@ skx_query_ahead_table(SkxList *list, uint32 candidates)
  * `candidates` documents.
  */
 static int
-skx_query_roles(SkxIter *it, bool running, uint32 candidates, int ahead)
+skx_query_roles(SkxIter *it, bool running, uint32 candidates, int ahead,
+				bool all)
 {
 	bool		seek;
 	int			n = 0;
@@ -139,7 +142,7 @@ skx_query_roles(SkxIter *it, bool running, uint32 candidates, int ahead)
 		case SKX_NODE_TERM:
 			if (!it->list->is_long)
 				return 0;
-			it->list->cursor.running = running;
+			it->list->cursor.running = running && all;
 			if (ahead == 0 && !running)
 				skx_query_ahead_table(it->list, candidates);
 			if (ahead > 0 && running)
@@ -152,33 +155,33 @@ skx_query_roles(SkxIter *it, bool running, uint32 candidates, int ahead)
 				bool		sought = seek ? i > 0 : !it->children[i]->cheap;
 
 				n += skx_query_roles(it->children[i], running && !sought,
-									 Min(candidates, it->cost), ahead);
+									 Min(candidates, it->cost), ahead, all);
 			}
 			return n;
 		case SKX_NODE_OR:
 			for (i = 0; i < it->nchildren; i++)
 				n += skx_query_roles(it->children[i], running, candidates,
-									 ahead);
+									 ahead, all);
 			/* one clause after the other */
 			return it->nchildren > SKX_GATHER_CLAUSES ? Min(n, 1) : n;
 		case SKX_NODE_NOT:
 		case SKX_NODE_PHRASE:
 			return skx_query_roles(it->children[0], running, candidates,
-								   ahead);
+								   ahead, all);
 		default:
 			return 0;
 	}
 }
 
 void
-skx_query_ahead_roles(SkxIter *it)
+skx_query_ahead_roles(SkxIter *it, bool all)
 {
-	int			n = skx_query_roles(it, true, it->cost, 0);
+	int			n = skx_query_roles(it, true, it->cost, 0, all);
 	int			ahead = it->seg->ahead;
 
 	/* A node of postings lasts for many pages of positions: let these by. */
 	if (!it->cheap)
 		ahead /= SKX_AHEAD_POSITIONS;
 	if (n > 0)
-		(void) skx_query_roles(it, true, it->cost, Max(1, ahead / n));
+		(void) skx_query_roles(it, true, it->cost, Max(1, ahead / n), all);
 }

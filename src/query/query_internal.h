@@ -63,6 +63,7 @@ typedef struct SkxOpening
 	SkxSegment *seg;
 	const SkxQuery *query;
 	SkxTerm    *terms;			/* one a lexeme; df 0: not in the segment */
+	bool		all;			/* the whole answer will be fetched */
 } SkxOpening;
 
 /*
@@ -135,6 +136,9 @@ skx_query_is_dense_and(const SkxIter *it)
 extern SkxIter *skx_query_open(const SkxOpening *o);
 extern void skx_query_close(SkxIter *it);
 
+/* Has the lexeme any posting with one of the labels?  True: it may have. */
+extern bool skx_query_has_term(const SkxTerm *term, uint8 weights);
+
 /*
  * query_ahead.c : what a query will read first, asked for
  *
@@ -145,7 +149,7 @@ extern void skx_query_close(SkxIter *it);
  */
 extern void skx_query_ask_terms(SkxSegment *seg, const SkxTerm *terms, int n);
 extern void skx_query_ahead_first(const SkxOpening *o, bool alone);
-extern void skx_query_ahead_roles(SkxIter *it);
+extern void skx_query_ahead_roles(SkxIter *it, bool all);
 
 /*
  * Whether a query that works in batches reads anything, or finds all of it in

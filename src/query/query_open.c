@@ -70,18 +70,24 @@ skx_query_close(SkxIter *it)
  * A lexeme stored without positions matches whatever labels are asked for, as
  * in the server; with positions, only D unless the list says otherwise.
  */
+bool
+skx_query_has_term(const SkxTerm *term, uint8 weights)
+{
+	return term->df > 0 &&
+		(weights == 0 || (weights & (1 << SKX_LABEL_D)) != 0 ||
+		 (term->flags & (SKX_TERM_LABELS | SKX_TERM_BARE)) != 0);
+}
+
 static SkxIter *
 skx_query_open_term(SkxSegment *seg, const SkxTerm *term, uint8 weights)
 {
 	SkxIter    *it;
 
-	if (weights != 0 && (term->flags & SKX_TERM_LABELS) == 0)
-	{
-		if (weights & (1 << SKX_LABEL_D))
-			weights = 0;
-		else if ((term->flags & SKX_TERM_BARE) == 0)
-			return skx_query_none(seg);
-	}
+	if (!skx_query_has_term(term, weights))
+		return skx_query_none(seg);
+	if ((term->flags & SKX_TERM_LABELS) == 0 &&
+		(weights & (1 << SKX_LABEL_D)) != 0)
+		weights = 0;
 	it = skx_query_iter(seg, SKX_NODE_TERM, term->df);
 	it->weights = weights;
 	it->list = skx_segment_list_open(seg, term);
@@ -246,7 +252,8 @@ skx_query_join_negations(SkxIter *it)
 }
 
 /*
- * Is a clause of the conjunction a lexeme that the segment does not have?
+ * Is a clause of the conjunction a lexeme that the segment does not have, or
+ * not with its labels?
  */
 static bool
 skx_query_lacks(const SkxOpening *o, const SkxQueryNode *node)
@@ -258,7 +265,7 @@ skx_query_lacks(const SkxOpening *o, const SkxQueryNode *node)
 		const SkxQueryNode *child = node->children[i];
 
 		if (child->kind == SKX_NODE_TERM && !child->prefix &&
-			o->terms[child->slot].df == 0)
+			!skx_query_has_term(&o->terms[child->slot], child->weights))
 			return true;
 	}
 	return false;
@@ -390,8 +397,6 @@ skx_query_open_node(const SkxOpening *o, const SkxQueryNode *node)
 			if (node->prefix)
 				return skx_query_open_prefix(o->seg, node);
 			term = &o->terms[node->slot];
-			if (term->df == 0)
-				return skx_query_none(o->seg);
 			return skx_query_open_term(o->seg, term, node->weights);
 		case SKX_NODE_AND:
 			return skx_query_open_and(o, node);
@@ -412,6 +417,6 @@ skx_query_open(const SkxOpening *o)
 	SkxIter    *it = skx_query_open_node(o, o->query->root);
 
 	if (o->seg->ahead > 0)
-		skx_query_ahead_roles(it);
+		skx_query_ahead_roles(it, o->all);
 	return it;
 }

@@ -78,7 +78,7 @@ skx_query_scan_plan(SkxQueryScan **scans, int n)
 	skx_segment_find_all(segs, n, query->lexemes, query->nlexemes, terms);
 	for (i = 0; i < n; i++)
 	{
-		SkxOpening	o = {segs[i], query, terms[i]};
+		SkxOpening	o = {segs[i], query, terms[i], false};
 
 		scans[i]->terms = terms[i];
 		if (segs[i]->ahead > 0)
@@ -91,7 +91,7 @@ skx_query_scan_plan(SkxQueryScan **scans, int n)
 static void
 skx_query_scan_begin(SkxQueryScan *scan)
 {
-	SkxOpening	o = {scan->seg, scan->query, NULL};
+	SkxOpening	o = {scan->seg, scan->query, NULL, scan->goal > 1};
 
 	if (scan->terms == NULL)
 		skx_query_scan_plan(&scan, 1);

@@ -217,8 +217,8 @@ skx_segment_list_seek(SkxList *list, uint32 target)
 }
 
 /*
- * A lower bound, without decoding or reading, of the next document >= target
- * (exact when decoded); SKX_NO_DOC when the list is known to be done.
+ * A lower bound of the next document >= target, exact or close enough for a
+ * window; SKX_NO_DOC when the list is known to be done.
  */
 extern uint32 skx_segment_list_bound(SkxList *list, uint32 target);
 

@@ -11,6 +11,9 @@
 #include "format/format_dict.h"
 #include "segment/segment.h"
 
+/* A lower bound by more documents than this is no good. */
+#define SKX_BOUND_FAR		4096
+
 static void
 skx_segment_list_damaged(SkxList *list, const char *what)
 {
@@ -212,8 +215,15 @@ skx_segment_list_bound(SkxList *list, uint32 target)
 		list->done = true;
 		return SKX_NO_DOC;
 	}
+	/* Where in a sub-block that reaches far is worth to know. */
+	target = Max(target, list->cursor.base + 1);
+	if (list->cursor.last - target >= SKX_BOUND_FAR)
+	{
+		skx_segment_list_decode(list);
+		return skx_segment_list_seek(list, target);
+	}
 	skx_skiplist_relax(&list->cursor);
-	return Max(target, list->cursor.base + 1);
+	return target;
 }
 
 /*

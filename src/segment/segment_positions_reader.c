@@ -234,6 +234,32 @@ skx_segment_positions_guess(const SkxPositionPlace *place)
 }
 
 /*
+ * About the last page of the list's positions: the part of them that lies
+ * behind is that of the list itself.  Its last node is taken for half full.
+ */
+static uint32
+skx_segment_positions_last(const SkxList *list)
+{
+	const SkxSkiplistCursor *c = &list->cursor;
+	uint32		start = list->term.list.page;
+	uint32		at;
+	uint32		end;
+	uint32		unit;
+
+	/* Of a short list the cursor is none. */
+	if (!list->is_long || !list->pos_ready)
+		return list->pos_last;
+	unit = c->plane->unit;
+	at = c->node_page + c->portion;
+	end = c->node_page + c->node_npages;
+	if (!c->is_last)
+		end = (start / unit + c->list.nnodes - 1) * unit + (unit + 1) / 2;
+	return list->term.pos_page +
+		(uint64) (list->pos_place.page - list->term.pos_page + 1) *
+		Max(end - start, 1) / (at - start + 1);
+}
+
+/*
  * Of a list whose places have gone on to the next page, and not skipped any,
  * further pages are asked for, more each time.
  */
@@ -268,7 +294,9 @@ skx_segment_ask_positions(SkxList *list, const SkxPositionPlace *places,
 	list->pos_last = last;
 	if ((last + 1 + list->pos_window - next) * 2 >= list->pos_window)
 	{
-		last = Min(last + list->pos_window, plane->npages - 1);
+		last = Min(last + list->pos_window,
+				   Max(last, skx_segment_positions_last(list)));
+		last = Min(last, plane->npages - 1);
 		while (next <= last)
 			pages[npages++] = next++;
 	}

@@ -52,7 +52,7 @@ skx_skiplist_cold(uint64 *seen)
 
 /*
  * Goes through the list: `window` nodes are wanted under way, and asked for
- * when at least half of them are missing.
+ * when at least half of them are missing, or the last ones of the list are.
  */
 static void
 skx_skiplist_ahead_run(SkxSkiplistCursor *c, bool in_row)
@@ -67,7 +67,8 @@ skx_skiplist_ahead_run(SkxSkiplistCursor *c, bool in_row)
 	else
 		c->window = c->node == 0 && c->running ? 1 : 0;
 	to = Min(c->node + 1 + c->window, c->list.nnodes);
-	if (from >= to || (to - from) * 2 < c->window)
+	if (from >= to ||
+		((to - from) * 2 < c->window && to < c->list.nnodes))
 		return;
 	while (from < to)
 		pages[n++] = skx_skiplist_node_page(c, from++);
@@ -84,8 +85,8 @@ skx_skiplist_ahead_find(SkxSkiplistCursor *c, uint32 target, uint32 *node)
 {
 	uint32		reach = c->node + c->nforward;
 
-	/* The seek to it would read the table as well. */
-	if (c->table_last == NULL && *node == c->node && c->list.has_table &&
+	/* One of the seeks would read the table as well, or it is worth a read. */
+	if (c->table_last == NULL && c->list.has_table &&
 		(c->nforward == 0 || c->forward_last[c->nforward - 1] < target))
 		skx_skiplist_load_table(c);
 	if (c->table_last != NULL)
