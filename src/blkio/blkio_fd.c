@@ -135,6 +135,27 @@ skx_blkio_fd_slot(void)
 	return entry;
 }
 
+static bool
+skx_blkio_fd_exhausted(int fd)
+{
+	return fd < 0 && (errno == EMFILE || errno == ENFILE);
+}
+
+/*
+ * Where the process or the machine has no descriptor left, ours make room for
+ * each other before the server's do.
+ */
+static int
+skx_blkio_fd_open_path(const char *path, int flags)
+{
+	int			fd;
+
+	do
+		fd = open(path, flags);
+	while (skx_blkio_fd_exhausted(fd) && skx_blkio_fd_close_oldest());
+	return skx_blkio_fd_exhausted(fd) ? BasicOpenFile(path, flags) : fd;
+}
+
 static int
 skx_blkio_fd_open_file(SkxLocator locator, BlockNumber segment, bool direct)
 {
@@ -152,7 +173,7 @@ skx_blkio_fd_open_file(SkxLocator locator, BlockNumber segment, bool direct)
 			break;
 		}
 	}
-	fd = BasicOpenFile(path, direct ? flags | PG_O_DIRECT : flags);
+	fd = skx_blkio_fd_open_path(path, direct ? flags | PG_O_DIRECT : flags);
 	if (fd < 0 && direct && errno == EINVAL)
 	{
 		/* A file system that has no direct I/O, such as tmpfs */
@@ -161,7 +182,7 @@ skx_blkio_fd_open_file(SkxLocator locator, BlockNumber segment, bool direct)
 					(errmsg("file \"%s\" cannot be read with direct I/O, skipidx reads it through the page cache",
 							path)));
 		direct = false;
-		fd = BasicOpenFile(path, flags);
+		fd = skx_blkio_fd_open_path(path, flags);
 	}
 	if (fd < 0)
 	{

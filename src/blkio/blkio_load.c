@@ -207,6 +207,8 @@ skx_blkio_load_failed(Relation rel, const SkxBlkTransfer *transfer)
 				(errcode_for_file_access(),
 				 errmsg("could not read block %u in file \"%s\": %m",
 						block, path),
+				 transfer->error == EMFILE || transfer->error == ENFILE ?
+				 errhint("Raise the operating system's limit of open files, or reduce max_files_per_process.") : 0,
 				 errcontext("skipidx index \"%s\"",
 							RelationGetRelationName(rel))));
 	}
