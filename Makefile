@@ -9,7 +9,8 @@
 #   make demo               a tour on real text, with all of its set-up
 #   make test-versions      the tests on other server versions, in chroots
 #   make test-upgrade       pg_upgrade from this server version to a newer one
-#   make test-faults        crashes, replicas and concurrency, at length
+#   make test-faults        crashes, replicas, concurrency and every method of
+#                           reading, at length
 #   make tidy unit fuzz     the parts that need no server
 #   make bench-boolean bench-insert bench-io bench-lookup bench-rescore
 #                           measurements, see bench/README.md

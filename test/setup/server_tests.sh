@@ -58,7 +58,7 @@ suite() {
 	shift
 	echo "== $name"
 	timeout --kill-after=20 "${SUITE_TIMEOUT:-900}" \
-		bash "$here/with_cluster.sh" -u -k -c fsync=off -c autovacuum=off -c wal_level=replica \
+		bash "$here/with_cluster.sh" -u -k -c fsync=off -c autovacuum=off -c wal_level=replica -c huge_pages=off \
 		env HOME="$PWD" make -s --no-print-directory with_llvm=no \
 		PG_CONFIG="$PG_CONFIG" PROVE_FLAGS="-j$(nproc) --timer" \
 		installcheck "$@" >"$output" 2>&1

@@ -1,9 +1,14 @@
 #!/bin/bash
-# test_faults.sh: what `make test-faults` runs: the tests of crashes, replicas
-# and concurrency whole, of which `make test` runs short forms.
+# test_faults.sh: what `make test-faults` runs: the tests of crashes, replicas,
+# concurrency and methods of reading whole, of which `make test` runs short
+# forms.
 #
+#   SKX_IO_METHODS      by which methods the differential test asks everything,
+#                       all of them by default
 #   SKX_CHURN_SECONDS   of everything at once, 60 by default
 #   SKX_STAMPEDE_SECONDS  of cold reads by each method, 60 by default
+#   SKX_HUGE_PAGES      huge pages that the machine reserves for the test of these,
+#                       if it can; 160 by default
 #   SKX_SUITES          other TAP names or patterns below test/t/
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
@@ -13,12 +18,20 @@ root=$(cd "$here/../.." && pwd)
 export SKX_FAULTS_ALL=1
 export SKX_CHURN_SECONDS=${SKX_CHURN_SECONDS:-60}
 export SKX_STAMPEDE_SECONDS=${SKX_STAMPEDE_SECONDS:-60}
-export SKX_SUITES=${SKX_SUITES:-5* 240*}
+export SKX_IO_METHODS=${SKX_IO_METHODS:-auto buffered direct uring uring_direct shared_buffers}
+export SKX_SUITES=${SKX_SUITES:-5* 220* 240* 300*}
 export SUITE_TIMEOUT=${SUITE_TIMEOUT:-2400}
+
+# set_huge_pages NUMBER: as many as the machine can find
+huge_file=/proc/sys/vm/nr_hugepages
+huge_before=$(cat $huge_file 2>/dev/null)
+set_huge_pages() {
+	[ -z "$huge_before" ] || echo "$1" | as_root tee $huge_file >/dev/null 2>&1
+}
 
 report_begin
 work=
-trap 'rm -rf "$work"' EXIT
+trap 'rm -rf "$work"; set_huge_pages "$huge_before"' EXIT
 trap 'exit 130' HUP INT TERM
 
 report_step "packages" bash "$here/packages.sh" build test || report_end faults
@@ -28,6 +41,11 @@ copy_tree "$root" "$work"
 cd "$work" || exit 1
 PG_CONFIG=$(find_pg_config) || exit 1
 export PG_CONFIG
+
+# Alone, or other servers would take them.
+set_huge_pages $((${huge_before:-0} + ${SKX_HUGE_PAGES:-160}))
+report_step "huge pages" env SKX_SUITES=231_huge_pages bash test/setup/server_tests.sh
+set_huge_pages "$huge_before"
 report_step "faults" bash test/setup/server_tests.sh
 cd /
 report_end faults

@@ -11,8 +11,9 @@ use SkipidxTest qw(skx_node skx_session);
 use Test::More;
 use Time::HiRes qw(time sleep);
 
-# Until a query that was told to stop counts as deaf; milliseconds on a machine
-# with nothing else to do.
+# Until a query that was told to stop counts as deaf, ms, where every read is
+# late and most of it is a wait for those under way; how soon it is otherwise,
+# t/216_cancel.pl measures.
 use constant DEAF_MS => 500;
 
 my $node = skx_node('methods', conf => "skipidx.cache_size = 16MB\nskipidx.io_depth = 8");

@@ -3,6 +3,9 @@
 # not, must neither be read nor find its way back into the file: not by a
 # checkpoint, not on a standby, not after its promotion, not in a copy of the
 # database.
+#
+# SKX_FAULTS_ALL=1: by every method of reading blocks each time, else by direct
+# or uring_direct, in turn, and shared_buffers.
 
 use strict;
 use warnings;
@@ -16,6 +19,8 @@ use Time::HiRes qw(sleep time);
 
 my @queries = ('all', 'b1', 'h7', '!b0', 't3 | t70', 'b0 & h8', 'all <-> b1',
 	'h:*', 'b1 <-> h7:A', '!b0 & t:*');
+my $turn = 0;
+my %found;
 my $seed = skx_seed(220);
 
 my $fixture = <<'SQL';
@@ -88,22 +93,48 @@ sub round
 	return;
 }
 
-# Index against heap, each way to read; and the whole file.
+# Through shared buffers last: the others would find there what that one read.
+sub methods
+{
+	return (qw(buffered direct uring uring_direct shared_buffers)) if $ENV{SKX_FAULTS_ALL};
+	return (qw(direct uring_direct))[ $turn++ % 2 ], 'shared_buffers';
+}
+
+# Index against heap, each way to read; and the whole file.  No query finds
+# pages in our cache: each looks at the file or at shared buffers.
 sub right
 {
 	my ($s, $name, $when) = @_;
 	my $sql = join "\n", map {
-		"SELECT '$_', count(*), coalesce(sum(id), 0) FROM $name WHERE v @@ '$_';"
+		"SELECT skipidx_cache_reset() \\g /dev/null\n"
+		  . "SELECT '$_', count(*), coalesce(sum(id), 0) FROM $name WHERE v @@ '$_';"
 	} @queries;
 	my $heap = $s->value("SET enable_seqscan = on; SET enable_indexscan = off; SET enable_bitmapscan = off;\n$sql");
 
 	$s->value('SET enable_seqscan = off; SET enable_indexscan = on; SET enable_bitmapscan = on');
-	for my $method (qw(buffered shared_buffers))
+	for my $method (methods())
 	{
+		my $from = counters($s, $method);
+
 		is($s->raw("SET skipidx.io_method = $method;\n$sql"), $heap, "$when: $method");
+		my $to = counters($s, $method);
+
+		$found{$method}{$_} += $to->{$_} - $from->{$_} for keys %$to;
 	}
 	is($s->raw("SELECT skipidx_check('${name}_v', true)"), '', "$when: skipidx_check");
 	return;
+}
+
+# Pages that this session has read by the method from the file, found in shared
+# buffers, and read ahead.
+sub counters
+{
+	my ($s, $method) = @_;
+	my %n;
+
+	@n{qw(file resident ahead)} = split /\|/, $s->value('SELECT pages_read, resident, ahead'
+		  . " FROM skipidx_io_methods() WHERE scope = 'session' AND method = '$method'");
+	return \%n;
 }
 
 # The same from an empty cache and empty shared buffers: what is in the file.
@@ -133,16 +164,14 @@ sub written
 	return $s->value("SELECT written('${name}_v', '{" . join(',', @$blocks) . "}', '$since')");
 }
 
-# Without a cache each look at a page is one at the file or at shared buffers.
 my $node = skx_node('replace', streaming => 1, extra => ['--data-checksums'],
-	conf => "bgwriter_lru_maxpages = 0\nwal_keep_size = 4GB\nallow_in_place_tablespaces = on\nskipidx.cache_size = 0\n");
+	conf => "bgwriter_lru_maxpages = 0\nwal_keep_size = 4GB\nallow_in_place_tablespaces = on\nskipidx.cache_size = 16MB\n");
 
 $node->safe_psql('postgres', $fixture);
 $node->backup('start');
 my $standby = PostgreSQL::Test::Cluster->new('standby');
 
 $standby->init_from_backup($node, 'start', has_streaming => 1);
-$standby->append_conf('postgresql.conf', 'skipidx.cache_size = 16MB');
 $standby->start;
 my $s = skx_session($node, 'postgres');
 
@@ -401,4 +430,14 @@ command_ok([ 'pg_checksums', '--check', '-D', $node->data_dir ], 'pg_checksums')
 	command_ok([ 'pg_checksums', '--check', '-D', $minimal->data_dir ], 'minimal: pg_checksums');
 }
 
+for my $method (methods(), methods())
+{
+	my $n = $found{$method};
+
+	note "$method: ", join ', ', map { "$_ $n->{$_}" } sort keys %$n;
+	cmp_ok($n->{file}, '>', 1000, "$method: pages came from the file");
+	next if $method eq 'shared_buffers';
+	cmp_ok($n->{resident}, '>', 1000, "$method: and from shared buffers");
+	cmp_ok($n->{ahead}, '>', 100, "$method: ahead of their use, too") if $method =~ /uring/;
+}
 done_testing();

@@ -40,8 +40,61 @@ $s->value('SET enable_indexscan = off; SET enable_bitmapscan = off');
 $want{$_} = $s->value("SELECT count(*) FROM docs WHERE v @@ '$_'") for @queries;
 $s->close;
 
+# Descriptors of a process, without what they are numbered; reading alone is
+# what skipidx opens files of relations for.
+sub descriptors
+{
+	my ($pid) = @_;
+	my %n = (rings => 0, ours => 0, all => 0);
+
+	for my $fd (glob "/proc/$pid/fd/*")
+	{
+		my $file = readlink($fd) // next;
+		my ($flags) = $file =~ m{/base/} ? slurp_file($fd =~ s/fd/fdinfo/r) =~ /^flags:\s*(\d+)/m : ();
+
+		$n{all}++;
+		$n{rings} += $file =~ /io_uring/;
+		$n{ours} += defined $flags && (oct($flags) & 3) == 0;
+	}
+	return \%n;
+}
+
+# Descriptors of the postmaster, and those of ours in all the processes that it
+# has started but for sessions.
+sub server
+{
+	my ($postmaster) = split /\n/, slurp_file($node->data_dir . '/postmaster.pid');
+	my %n = (postmaster => descriptors($postmaster), rings => 0, ours => 0);
+
+	for my $process (glob '/proc/[0-9]*')
+	{
+		my $stat = eval { slurp_file("$process/stat") } // next;
+		my $name = eval { slurp_file("$process/cmdline") } // next;
+
+		next unless $stat =~ /\) \w $postmaster / && $name !~ /\[local\]/;
+		my $fds = descriptors($process =~ s/\D+//r);
+
+		$n{$_} += $fds->{$_} for qw(rings ours);
+	}
+	return \%n;
+}
+
 my @methods = grep { !/auto|shared_buffers/ } split /,/, $node->safe_psql('postgres',
 	"LOAD 'skipidx'; SELECT array_to_string(enumvals, ',') FROM pg_settings WHERE name = 'skipidx.io_method'");
+
+my $have_ring = do
+{
+	my $probe = skx_session($node, 'postgres');
+
+	$probe->value("LOAD 'skipidx'; SET skipidx.io_method = uring; SET enable_seqscan = off; SELECT count(*) FROM docs WHERE v @@ 'all'");
+	descriptors($probe->backend)->{rings};
+};
+
+$node->poll_query_until('postgres', "SELECT count(*) = 1 FROM pg_stat_activity WHERE backend_type = 'client backend'");
+my $before = server();
+
+cmp_ok($before->{postmaster}{all}, '>', 3, 'descriptors of the postmaster');
+is($before->{$_}, 0, "$_ that processes have which are no sessions") for qw(rings ours);
 
 for my $method (@methods)
 {
@@ -92,18 +145,36 @@ for my $method (@methods)
 	cmp_ok($cancelled, '>', 0, "$method: some were cancelled");
 	is($control->value('SELECT pinned FROM skipidx_cache()'), 0, "$method: nothing stays pinned");
 	is($control->value('SELECT reads_under_way || \' \' || reads_queued FROM skipidx_cache()'), '0 0', "$method: nothing under way, nobody waits");
-	for my $one (@sessions)
-	{
-		my @fds = map { readlink($_) // '' } glob "/proc/$one->{pid}/fd/*";
 
-		$one->{rings} = grep { /io_uring/ } @fds;
-		$one->{files} = grep { /base/ } @fds;
-	}
-	is(scalar(grep { $_->{rings} > 1 || $_->{files} > 8 } @sessions), 0, "$method: no descriptors pile up");
+	# one index, of one file
+	my $ring = $method =~ /uring/ ? $have_ring : 0;
+	my $once_more = sub { $_->{s}->value("SELECT count(*) FROM docs WHERE v @@ 'all & b1'") for @sessions };
+
+	$once_more->();
+	my @held = map { descriptors($_->{pid}) } @sessions;
+
+	is_deeply([ map { $_->{rings} } @held ], [ ($ring) x SESSIONS ], "$method: a ring each, or none");
+	is_deeply([ map { $_->{ours} } @held ], [ (1) x SESSIONS ], "$method: the file of the index once each");
+	$once_more->();
+	is_deeply([ map { descriptors($_->{pid}) } @sessions ], \@held, "$method: another query opens nothing");
+
+	# frames that somebody held could not be dropped
+	$control->value('SELECT skipidx_cache_reset() \g /dev/null' . "\n");
+	is($control->value('SELECT frames_used FROM skipidx_cache()'), 0, "$method: every frame can be dropped");
 	$_->{s}->close for @sessions;
+	for (1 .. 200)
+	{
+		last unless grep { -e "/proc/$_->{pid}" } @sessions;
+		sleep 0.05;
+	}
+	is(scalar(grep { -e "/proc/$_->{pid}" } @sessions), 0, "$method: their processes end");
+	is($control->value('SELECT pinned + reads_under_way + reads_queued FROM skipidx_cache()'), 0, "$method: nothing is left of them");
 	cmp_ok($control->value("SELECT queue_waits FROM skipidx_io_methods() WHERE scope = 'total' AND method = '$method'"),
 		'>', 0, "$method: the cap made them wait");
 	$control->close;
+	ok($node->poll_query_until('postgres', "SELECT count(*) = 1 FROM pg_stat_activity WHERE backend_type = 'client backend'"),
+		"$method: all sessions are gone");
+	is_deeply(server(), $before, "$method: the server has the descriptors that it had before");
 }
 unlike(slurp_file($node->logfile), qr/PANIC|TRAP|page pin leak|leaked|terminated by signal/, 'nothing else in the log');
 $node->stop;

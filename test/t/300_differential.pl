@@ -1,6 +1,10 @@
 # Every operator form of tsquery, on rows its queries were drawn from: the
 # sequential scan, skipidx by bitmap and by plain index scan, and GIN must
 # give the same rows in every state an index can be in.
+#
+# SKX_IO_METHODS: by which methods of reading blocks all of it is asked, "auto"
+# by default.  The others are asked a few queries of every form, in the states
+# that differ in where pages are.
 
 use strict;
 use warnings;
@@ -13,7 +17,12 @@ use SkipidxDiff;
 use Test::More;
 
 my $seed = skx_seed(20240607);
-my $node = skx_node('differential', conf => 'work_mem = 16MB');
+# The larger of the indexes does not fit this cache.
+my $node = skx_node('differential', conf => "work_mem = 16MB\nskipidx.cache_size = 1MB");
+my %whole = map { $_ => 1 } split ' ', $ENV{SKX_IO_METHODS} // 'auto';
+
+# Queries of each form.
+use constant PER_FORM => 36;
 
 note "seed $seed: SKIPIDX_SEED=$seed repeats this run";
 skx_database($node, 'd');
@@ -21,6 +30,21 @@ skx_database($node, 'd');
 my $s = skx_session($node, 'd');
 my $diff = SkipidxDiff->new($s);
 my $gen = SkipidxGen->new(seed => $seed, vocab => 250);
+
+# Through shared buffers last: the others would find there what that one read.
+my @methods = sort { ($a eq 'shared_buffers') <=> ($b eq 'shared_buffers') || $a cmp $b }
+  grep { $_ ne 'auto' } split /,/,
+  $s->value("LOAD 'skipidx'; SELECT array_to_string(enumvals, ',') FROM pg_settings WHERE name = 'skipidx.io_method'");
+
+cmp_ok(scalar(@methods), '>=', 5, "methods: auto @methods");
+
+# How modes are called that are asked everything.
+sub ways
+{
+	my ($mode) = @_;
+
+	return ($mode, map { "$mode via $_" } grep { $whole{$_} } @methods);
+}
 
 sub recall
 {
@@ -44,6 +68,69 @@ sub all_modes
 	return;
 }
 
+sub reconnect
+{
+	$s = skx_session($node, 'd');
+	$diff->use_session($s);
+	return;
+}
+
+sub counters
+{
+	my ($method) = @_;
+	my %n;
+
+	@n{qw(pins hits read resident evictions)} = split /\|/, $s->value('SELECT pins, hits, pages_read, resident, evictions'
+		  . " FROM skipidx_io_methods(), skipidx_cache() WHERE scope = 'session' AND method = '$method'");
+	return \%n;
+}
+
+# The same by every method: by bitmap with our cache empty for each query, then
+# by plain index scan with what is there.  cold: nothing in shared buffers either.
+# part: stride of methods that are not asked everything; a multiple of PER_FORM
+# makes it one of each form.
+sub all_methods
+{
+	my ($state, $stride, %opt) = @_;
+	my $oracle = $opt{oracle} // $state;
+
+	for my $method (@methods)
+	{
+		next if $opt{whole} && !$whole{$method};
+		my $step = $whole{$method} ? $stride : $opt{part} // PER_FORM / 3;
+
+		if ($opt{cold})
+		{
+			$s->close;
+			$node->restart;
+			reconnect();
+		}
+		my $from = counters($method);
+		my $asked = 0;
+
+		for my $mode (qw(bitmap plain))
+		{
+			$asked += $diff->run($state, "$mode via $method", $step);
+			$diff->agrees($oracle, $state, "$mode via $method");
+		}
+		my $to = counters($method);
+		my %n = map { $_ => $to->{$_} - $from->{$_} } keys %$to;
+
+		note "$state, $method: ", join ', ', map { "$n{$_} $_" } sort keys %n;
+		cmp_ok($n{pins}, '>', $asked, "$state: $method pins");
+		cmp_ok($n{hits}, '>', $asked / 2, "$state: $method finds pages again");
+		if ($method ne 'shared_buffers')
+		{
+			cmp_ok($n{read} + $n{resident}, '>', $asked, "$state: $method fetches pages");
+		}
+		cmp_ok($n{evictions}, '>', 100, "$state: $method makes room for pages")
+		  if $state eq 'large' && $method ne 'shared_buffers';
+		next unless $opt{cold};
+		cmp_ok($n{read}, '>', $method eq 'shared_buffers' ? 10 : $asked, "$state: $method reads pages from the file");
+	}
+	return;
+}
+
 sub check_index
 {
 	my ($when) = @_;
@@ -59,7 +146,7 @@ $gen->add_documents(1400);
 $gen->add_large(2500);
 $gen->add_documents(60, 'same');
 $diff->load_documents([ $gen->copy_documents(1) ], 1);
-$diff->load_queries($gen->copy_queries(36));
+$diff->load_queries($gen->copy_queries(PER_FORM));
 
 my $queries = $s->value('SELECT count(*) FROM queries');
 my $forms = $s->value('SELECT count(DISTINCT form) FROM queries');
@@ -101,14 +188,15 @@ is($s->value("SELECT count(DISTINCT form) FROM answers JOIN queries USING (qid)"
 		  . " AND form NOT IN ('word_absent', 'empty', 'english_stop', 'dist_large')"),
 	$forms - 4, 'every form that can match does');
 
-for my $mode (qw(bitmap plain))
+for my $mode (map { ways($_) } qw(bitmap plain))
 {
 	$diff->run('fresh', $mode, 8, $_) for ('v @@@ $1', '$1 @@ v');
 	$diff->agrees('fresh', 'fresh', "$mode $_") for ('v @@@ $1', '$1 @@ v');
 }
-$diff->run('fresh', $_, 5, 'v @@ $1 AND v @@ $2') for qw(seq bitmap plain);
+$diff->run('fresh', $_, 5, 'v @@ $1 AND v @@ $2') for 'seq', map { ways($_) } qw(bitmap plain);
 $diff->agrees('fresh', 'fresh', "$_ v @@ \$1 AND v @@ \$2")
-  for qw(bitmap plain);
+  for map { ways($_) } qw(bitmap plain);
+all_methods('fresh', 1, cold => 1);
 
 # ---- rescans ----
 
@@ -119,7 +207,7 @@ like($s->value('SET enable_seqscan = off; SET enable_bitmapscan = off;'
 		  . ' RESET ALL'),
 	qr/Nested Loop.*Index Scan using docs_skx on docs.*Index Cond: \(v @@ make_query\(queries\./s,
 	'plan: the query comes from the outer row');
-for my $mode (qw(bitmap plain))
+for my $mode (map { ways($_) } qw(bitmap plain))
 {
 	$diff->run_nested('fresh', $mode, 3);
 	$diff->agrees('fresh', 'fresh', "$mode nested");
@@ -160,15 +248,19 @@ my $in_workers = 'SELECT qid, count(*) AS n, hash_array_extended(array_agg(id'
 like($s->value("EXPLAIN (COSTS OFF) $in_workers"),
 	qr/Gather.*Nested Loop.*Parallel Seq Scan on queries.*Index Scan using docs_skx/s,
 	'plan: scans in parallel workers');
-$s->value("CREATE TABLE in_workers AS $in_workers");
-is($s->value("SELECT count(*) FROM answers a LEFT JOIN in_workers b USING (qid)"
-		  . " WHERE state = 'fresh' AND mode = 'seq' AND qid % 3 = 2"
-		  . ' AND a.n > 0 AND (a.n, a.h) IS DISTINCT FROM (b.n, b.h)'),
-	0, 'in parallel workers');
-is($s->value('SELECT count(*) FROM in_workers'),
-	$s->value("SELECT count(*) FROM answers WHERE state = 'fresh'"
-		  . " AND mode = 'seq' AND qid % 3 = 2 AND n > 0"),
-	'and no row more');
+for my $method ('auto', grep { $whole{$_} } @methods)
+{
+	$s->value("SET skipidx.io_method = $method; CREATE TABLE in_workers AS $in_workers");
+	is($s->value("SELECT count(*) FROM answers a LEFT JOIN in_workers b USING (qid)"
+			  . " WHERE state = 'fresh' AND mode = 'seq' AND qid % 3 = 2"
+			  . ' AND a.n > 0 AND (a.n, a.h) IS DISTINCT FROM (b.n, b.h)'),
+		0, "in parallel workers, $method");
+	is($s->value('SELECT count(*) FROM in_workers'),
+		$s->value("SELECT count(*) FROM answers WHERE state = 'fresh'"
+			  . " AND mode = 'seq' AND qid % 3 = 2 AND n > 0"),
+		"and no row more, $method");
+	$s->value('DROP TABLE in_workers');
+}
 $s->value('RESET ALL; SET client_min_messages = warning');
 
 # ---- pending rows ----
@@ -195,7 +287,25 @@ for my $table (qw(docs docs_gin))
 		  . " UPDATE $table SET id = id + 100 WHERE id > 300110; RELEASE b; COMMIT");
 }
 all_modes('pending', 3, qw(bitmap plain gin));
+all_methods('pending', 3);
 check_index('pending');
+
+# The same rows in other places; states whose names are as long as that of
+# their oracle take the same part of the queries.
+for my $step ([ 'flushed', "skipidx_flush('docs_skx')" ], [ 'unified', "skipidx_merge('docs_skx', 1)" ])
+{
+	my ($state, $work) = @$step;
+
+	is($s->raw("SELECT $work \\g /dev/null\n"), '', $state);
+	is($s->value("SELECT count(*) FROM skipidx_segments('docs_skx') WHERE kind = 'segment'"),
+		$state eq 'flushed' ? 2 : 1, "$state: segments");
+	for my $mode (qw(bitmap plain))
+	{
+		$diff->run($state, $mode, PER_FORM / 4);
+		$diff->agrees('pending', $state, $mode);
+	}
+	all_methods($state, 3, oracle => 'pending', cold => $state eq 'unified');
+}
 
 # ---- the index does not ask for the operator ----
 
@@ -225,11 +335,13 @@ $s->value('DELETE FROM docs WHERE id BETWEEN 400000 AND 499999;'
 
 $s->value("DELETE FROM $_ WHERE id % 5 IN (1, 3) OR id > 300000") for qw(docs docs_gin);
 all_modes('deleted', 6, qw(bitmap plain));
+all_methods('deleted', 6, whole => 1);
 
 $s->value('CREATE TABLE gone AS SELECT ctid AS tid FROM docs LIMIT 0');
 $s->value('VACUUM docs');
 $s->value('VACUUM docs_gin');
 all_modes('vacuumed', 3, qw(bitmap plain gin));
+all_methods('vacuumed', 3);
 check_index('vacuumed');
 
 $s->value('CREATE TABLE live AS SELECT ctid AS tid FROM docs');
@@ -240,6 +352,7 @@ cmp_ok($s->value('SELECT count(*) FROM docs WHERE id >= ' . $first_new
 		  . ' AND ctid < (SELECT max(tid) FROM live)'),
 	'>', 100, 'rows took the places of deleted ones');
 all_modes('reused', 3, qw(bitmap plain gin));
+all_methods('reused', 3, whole => 1);
 
 # Pending rows die too, and are vacuumed before any of them became a segment.
 $s->value("DELETE FROM docs WHERE id % 4 = 2");
@@ -248,6 +361,7 @@ $first_new = @{ $gen->{docs} } + 1;
 $gen->add_documents(300);
 $diff->load_documents([ $gen->copy_documents($first_new) ], 0);
 all_modes('reused twice', 4, qw(bitmap plain));
+all_methods('reused twice', 4, whole => 1);
 check_index('reused twice');
 
 # ---- crashes ----
@@ -256,11 +370,11 @@ $s->value('CREATE TABLE noise (v tsvector)');
 $s->close;
 $node->stop('immediate');
 $node->start;
-$s = skx_session($node, 'd');
-$diff->use_session($s);
+reconnect();
 
 # The table answers is unlogged: the oracle answers again.
 all_modes('crashed', 4, qw(bitmap plain));
+all_methods('crashed', 4);
 check_index('crashed');
 
 $first_new = @{ $gen->{docs} } + 1;
@@ -282,11 +396,11 @@ for (1 .. 300)
 	last if $rc == 0;
 	select undef, undef, undef, 0.1;
 }
-$s = skx_session($node, 'd');
-$diff->use_session($s);
+reconnect();
 is($s->value('SELECT count(*) FROM docs WHERE id >= 500000'), 0,
 	'the killed transaction left no rows');
 all_modes('killed', 4, qw(bitmap plain));
+all_methods('killed', 4, whole => 1);
 check_index('killed');
 
 # ---- other block sizes and memory ----
@@ -298,7 +412,7 @@ for my $with ([ '8kB', '1MB' ], [ '64kB', '16MB' ], [ '1MB', '256MB' ])
 
 	$s->value("SET maintenance_work_mem = '$memory'");
 	recall("WITH (block_size = '$block')");
-	for my $mode (qw(bitmap plain))
+	for my $mode (map { ways($_) } qw(bitmap plain))
 	{
 		$s->value("DELETE FROM answers WHERE state = 'killed' AND mode = '$mode'");
 		$diff->run('killed', $mode, 4);
@@ -321,6 +435,7 @@ $s->value('DELETE FROM docs WHERE id % 10 = 3');
 $s->value('VACUUM docs');
 $s->value('INSERT INTO docs SELECT id + 60000, kind, v FROM docs WHERE id % 40 = 1');
 all_modes('large', 1, qw(bitmap plain));
+all_methods('large', 1, cold => 1, part => 4);
 check_index('large');
 $diff->run_nested('large', 'bitmap', 4);
 $diff->agrees('large', 'large', 'bitmap nested');
@@ -338,8 +453,11 @@ for my $block (qw(128kB 1MB))
 {
 	recall("WITH (block_size = '$block')");
 	$s->value("DELETE FROM answers WHERE mode LIKE 'bitmap%'");
-	$diff->run('large', 'bitmap', 3);
-	ok($diff->agrees('large', 'large', 'bitmap'), "large, block_size $block");
+	for my $mode (ways('bitmap'))
+	{
+		$diff->run('large', $mode, 3);
+		ok($diff->agrees('large', 'large', $mode), "large, block_size $block");
+	}
 }
 
 $s->close;

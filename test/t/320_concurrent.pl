@@ -8,6 +8,7 @@ use warnings;
 use FindBin;
 use lib "$FindBin::RealBin/lib";
 use PostgreSQL::Test::Utils;
+use SkipidxChurn qw(skx_churn_install);
 use SkipidxTest qw(skx_node skx_session);
 use Test::More;
 
@@ -16,42 +17,8 @@ my $node = skx_node('concurrent', conf => "skipidx.cache_size = 1MB\n"
 	  . "autovacuum = on\nautovacuum_naptime = 1\n"
 	  . "autovacuum_vacuum_threshold = 50\nautovacuum_vacuum_scale_factor = 0");
 
+skx_churn_install($node, 'postgres', q{block_size = '8kB'});
 $node->safe_psql('postgres', <<'SQL');
-CREATE EXTENSION skipidx;
-CREATE TABLE docs (id int PRIMARY KEY, grp int, v tsvector);
-INSERT INTO docs SELECT i, i % 50, ('all:1 g' || i % 50 || ':2 k' || i % 3 || ':3')::tsvector
-	FROM generate_series(1, 5000) i;
-CREATE INDEX docs_v ON docs USING skipidx (v) WITH (block_size = '8kB');
-CREATE SEQUENCE ids START 100000;
-
-CREATE FUNCTION churn(g int, what int) RETURNS void LANGUAGE plpgsql AS $$
-BEGIN
-	PERFORM pg_advisory_xact_lock(g);
-	IF what = 0 THEN
-		WITH gone AS (DELETE FROM docs WHERE id IN
-			(SELECT id FROM docs WHERE grp = g ORDER BY random() LIMIT 10) RETURNING 1)
-		INSERT INTO docs SELECT nextval('ids'), g, ('all:1 g' || g || ':2 k1:3 new')::tsvector FROM gone;
-	ELSIF what = 1 THEN
-		UPDATE docs SET v = v || ('updated' || g)::tsvector
-		WHERE id IN (SELECT id FROM docs WHERE grp = g LIMIT 5);
-	ELSIF what = 2 THEN
-		BEGIN
-			INSERT INTO docs SELECT nextval('ids'), g, ('all:1 g' || g || ':2')::tsvector
-			FROM generate_series(1, 20);
-			RAISE 'undo';
-		EXCEPTION WHEN raise_exception THEN
-			NULL;
-		END;
-	ELSIF what = 3 THEN
-		UPDATE docs SET v = (SELECT string_agg('big' || k || ':' || k + 10, ' ')
-			FROM generate_series(1, 1200) k)::tsvector || ('all:1 g' || g || ':2')::tsvector
-		WHERE id = (SELECT id FROM docs WHERE grp = g LIMIT 1);
-	ELSE
-		UPDATE docs SET v = ('all:1 g' || grp || ':2 k2:3')::tsvector
-		WHERE id IN (SELECT id FROM docs WHERE grp = g ORDER BY random() LIMIT 3);
-	END IF;
-END $$;
-
 -- What is wrong, or nothing
 CREATE FUNCTION look(g int, bitmap bool, method text) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE

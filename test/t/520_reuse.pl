@@ -212,7 +212,7 @@ my @readers;
 
 for my $isolation ('REPEATABLE READ', 'READ COMMITTED')
 {
-	for my $method (qw(buffered shared_buffers))
+	for my $method (qw(buffered direct uring_direct shared_buffers))
 	{
 		my $r = $f->session;
 

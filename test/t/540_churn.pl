@@ -14,6 +14,7 @@ use FindBin;
 use lib "$FindBin::RealBin/lib";
 use PostgreSQL::Test::Utils;
 use PostgreSQL::Test::Cluster;
+use SkipidxChurn qw(skx_churn_install);
 use SkipidxTest qw(skx_node skx_session skx_seed);
 use Test::More;
 use Time::HiRes qw(time sleep);
@@ -29,46 +30,8 @@ my $node = skx_node('churn', streaming => 1, extra => ['--data-checksums'],
 note "seed $seed, $seconds s";
 srand($seed);
 
+skx_churn_install($node, 'postgres', q{block_size = '8kB', pending_limit = '64kB'});
 $node->safe_psql('postgres', <<'SQL');
-CREATE EXTENSION skipidx;
-CREATE TABLE docs (id int PRIMARY KEY, grp int, v tsvector);
-INSERT INTO docs SELECT i, i % 50, ('all:1 g' || i % 50 || ':2 k' || i % 3 || ':3')::tsvector
-	FROM generate_series(1, 5000) i;
-CREATE INDEX docs_v ON docs USING skipidx (v) WITH (block_size = '8kB', pending_limit = '64kB');
-CREATE SEQUENCE ids START 100000;
-
-CREATE FUNCTION churn(g int, what int) RETURNS void LANGUAGE plpgsql AS $$
-BEGIN
-	PERFORM pg_advisory_xact_lock(g);
-	IF what = 0 THEN
-		WITH gone AS (DELETE FROM docs WHERE id IN
-			(SELECT id FROM docs WHERE grp = g ORDER BY random() LIMIT 10) RETURNING 1)
-		INSERT INTO docs SELECT nextval('ids'), g, ('all:1 g' || g || ':2 k1:3 new')::tsvector FROM gone;
-	ELSIF what = 1 THEN
-		UPDATE docs SET v = v || ('updated' || g)::tsvector
-		WHERE id IN (SELECT id FROM docs WHERE grp = g LIMIT 5);
-	ELSIF what = 2 THEN
-		BEGIN
-			INSERT INTO docs SELECT nextval('ids'), g, ('all:1 g' || g || ':2')::tsvector
-			FROM generate_series(1, 20);
-			RAISE 'undo';
-		EXCEPTION WHEN raise_exception THEN
-			DELETE FROM docs WHERE id = (SELECT id FROM docs WHERE grp = g LIMIT 1);
-			INSERT INTO docs VALUES (nextval('ids'), g, ('all:1 g' || g || ':2 again')::tsvector);
-		END;
-	ELSIF what = 3 THEN
-		UPDATE docs SET v = (SELECT string_agg('big' || k || ':' || k + 10, ' ')
-			FROM generate_series(1, 1200) k)::tsvector || ('all:1 g' || g || ':2')::tsvector
-		WHERE id = (SELECT id FROM docs WHERE grp = g LIMIT 1);
-	ELSIF what = 4 THEN
-		-- the whole group, at new places
-		UPDATE docs SET v = ('all:1 g' || grp || ':2 moved:3')::tsvector WHERE grp = g;
-	ELSE
-		UPDATE docs SET v = ('all:1 g' || grp || ':2 k2:3')::tsvector
-		WHERE id IN (SELECT id FROM docs WHERE grp = g ORDER BY random() LIMIT 3);
-	END IF;
-END $$;
-
 CREATE FUNCTION counted(what tsquery, mode text) RETURNS text LANGUAGE plpgsql STABLE AS $$
 DECLARE
 	answer text;
@@ -109,6 +72,9 @@ SQL
 $node->backup('base');
 my $standby = PostgreSQL::Test::Cluster->new('standby');
 $standby->init_from_backup($node, 'base', has_streaming => 1);
+
+# Some pages stay where replay put them, others have to go to the file.
+$standby->append_conf('postgresql.conf', 'shared_buffers = 2MB');
 $standby->start;
 
 # A conflict can end a session of the standby while it begins.
@@ -154,7 +120,7 @@ sub forever
 
 my $serial = 0;
 my @modes = qw(bitmap plain);
-my @methods = qw(buffered shared_buffers);
+my @methods = qw(direct uring_direct buffered shared_buffers uring);
 my @loops = map { forever(@$_) } (
 	(map { [ "writer $_", sub { 'SELECT churn(' . int(rand 50) . ', ' . int(rand 6) . ') \g /dev/null' . "\n" } ] } 1 .. 3),
 	[ 'prepared', sub {
@@ -164,14 +130,16 @@ my @loops = map { forever(@$_) } (
 			  . "PREPARE TRANSACTION '$name'; SELECT pg_sleep(0.05) \\g /dev/null\n"
 			  . (rand() < 0.5 ? 'COMMIT' : 'ROLLBACK') . " PREPARED '$name';\n";
 		} ],
-	(map { [ "reader $_", sub { "SELECT look(" . int(rand 50) . ", '$modes[rand 2]', '$methods[rand 2]')" } ] } 1 .. 2),
-	(map { [ "standby $_", sub { standby_look("SELECT look(" . int(rand 50) . ", '$modes[rand 2]', '$methods[rand 2]')") } ] } 1 .. 2),
+	(map { [ "reader $_", sub { "SELECT look(" . int(rand 50) . ", '$modes[rand 2]', '$methods[rand @methods]')" } ] } 1 .. 2),
+	(map { [ "standby $_", sub { standby_look("SELECT look(" . int(rand 50) . ", '$modes[rand 2]', '$methods[rand @methods]')") } ] } 1 .. 2),
 	# One snapshot for two looks, with whatever happens between them
 	[ 'old reader', sub {
 			return "BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT counted('all', 'plain') = counted('all', 'seq') AS a \\gset\n"
 			  . "SELECT pg_sleep(0.3) \\g /dev/null\nSELECT look(" . int(rand 50)
-			  . ", '$modes[rand 2]', '$methods[rand 2]') || CASE WHEN :'a' = 't' THEN '' ELSE ' differs' END;\nCOMMIT;\n";
+			  . ", '$modes[rand 2]', '$methods[rand @methods]') || CASE WHEN :'a' = 't' THEN '' ELSE ' differs' END;\nCOMMIT;\n";
 		} ],
+	# Pages come from the file or from shared buffers again
+	(map { [ "$_ reset", sub { "SELECT skipidx_cache_reset() \\g /dev/null\nSELECT pg_sleep(0.03) \\g /dev/null\n" } ] } qw(primary standby)),
 	[ 'vacuum', sub { "VACUUM docs; SELECT pg_sleep(0.1) \\g /dev/null\n" } ],
 	[ 'flush', sub { "SELECT skipidx_flush('docs_v') \\g /dev/null\nSELECT pg_sleep(0.02) \\g /dev/null\n" } ],
 	[ 'merge', sub { "SELECT skipidx_merge('docs_v', " . (1 + int rand 3) . ") \\g /dev/null\nSELECT pg_sleep(0.1) \\g /dev/null\n" } ],
@@ -253,6 +221,36 @@ for my $loop (@loops)
 
 # ---- afterwards ----
 
+# What is wrong with every so many of the groups.
+sub everything
+{
+	my ($mode, $method, $stride) = @_;
+
+	return "SELECT skipidx_cache_reset() \\g /dev/null\n"
+	  . "SELECT wrong FROM (SELECT look(g, '$mode', '$method') AS wrong"
+	  . " FROM generate_series(0, 49, $stride) g OFFSET 0) l WHERE wrong <> '';\n";
+}
+
+# Readers of this server have read by every method, from shared buffers and from
+# the file.
+sub used
+{
+	my ($session, $where) = @_;
+
+	for my $method (@methods)
+	{
+		my ($pins, $file, $resident) = split /\|/, $session->value('SELECT pins, pages_read, resident'
+			  . " FROM skipidx_io_methods() WHERE scope = 'total' AND method = '$method'");
+
+		note "$where, $method: $pins pins, $file pages from the file, $resident resident";
+		cmp_ok($pins, '>', 100, "$where: pages by $method");
+		next if $method eq 'shared_buffers';
+		cmp_ok($resident, '>', 20, "$where: from shared buffers by $method");
+		cmp_ok($file, '>', 20, "$where: from the file by $method");
+	}
+	return;
+}
+
 my $s = $loops[0]{s};
 
 $node->wait_for_catchup($standby, 'replay', $node->lsn('insert'));
@@ -260,11 +258,12 @@ $node->wait_for_catchup($standby, 'replay', $node->lsn('insert'));
 	my $r = standby_session();
 
 	is($r->raw("SELECT skipidx_check('docs_v', true)"), '', 'standby: skipidx_check');
-	for my $mode (@modes)
+	for my $i (0 .. $#methods)
 	{
-		is($r->value("SELECT wrong FROM (SELECT look(g, '$mode', 'buffered') AS wrong FROM generate_series(0, 49, 7) g OFFSET 0) l WHERE wrong <> ''"),
-			'', "standby: nothing lost, nothing invented, $mode");
+		is($r->value(everything($modes[ $i % 2 ], $methods[$i], 7)),
+			'', "standby: nothing lost, nothing invented, $modes[$i % 2] via $methods[$i]");
 	}
+	used($r, 'standby');
 	$r->close;
 }
 
@@ -277,10 +276,10 @@ for my $other (qw(docs_w docs_v))
 
 	is($s->raw("SELECT skipidx_check('$index', true)"), '', "$index: skipidx_check");
 	$s->value("BEGIN; DROP INDEX $other");
-	for my $mode (@modes)
+	for my $i (0 .. $#methods)
 	{
-		is($s->value("SELECT wrong FROM (SELECT look(g, '$mode', 'buffered') AS wrong FROM generate_series(0, 49, 3) g OFFSET 0) l WHERE wrong <> ''"),
-			'', "$index: nothing lost, nothing invented, $mode");
+		is($s->value(everything($modes[ $i % 2 ], $methods[$i], 3)),
+			'', "$index: nothing lost, nothing invented, $modes[$i % 2] via $methods[$i]");
 	}
 	$s->value('ROLLBACK');
 	$s->value('VACUUM docs');
@@ -290,6 +289,7 @@ for my $other (qw(docs_w docs_v))
 	is($s->value("SELECT segments || ' ' || ndocs - deleted FROM skipidx_stats('$index')"), '1 5000', "$index: merged to one segment");
 	is($s->raw("SELECT skipidx_check('$index', true)"), '', "$index: skipidx_check, merged");
 }
+used($s, 'primary');
 is($s->value('SELECT pinned FROM skipidx_cache()'), 0, 'nothing stays pinned');
 unlike(slurp_file($node->logfile), qr/PANIC|TRAP|XX00[12]|terminated by signal/, 'nothing else in the log');
 unlike(slurp_file($standby->logfile), qr/PANIC|TRAP|XX00[12]|terminated by signal/, 'nor in that of the standby');

@@ -56,7 +56,7 @@ sub whole
 	my $want = $s->value("SELECT answer('$table', 'seq')");
 
 	is($s->raw("SELECT skipidx_check('${table}_v', true)"), '', "$when: skipidx_check");
-	for my $method (qw(buffered shared_buffers))
+	for my $method (qw(buffered direct uring_direct shared_buffers))
 	{
 		$s->value("SET skipidx.io_method = $method");
 		is($s->value("SELECT answer('$table', '$_')"), $want, "$when: $method, $_") for qw(bitmap plain);

@@ -4,6 +4,9 @@
 # with GIN's.  Every mode answers every query of the sample and leaves count
 # and hash of the sorted ids in the table answers; the sequential scan is the
 # oracle.
+#
+# A mode is seq, bitmap, plain or gin; "bitmap via direct" is bitmap with that
+# method of reading blocks.
 
 package SkipidxDiff;
 
@@ -48,6 +51,7 @@ BEGIN
 END $$;
 
 -- Two keys in cond stand for two clauses the index ANDs; $2 is the next query.
+-- A bitmap scan by a method finds nothing in our cache.
 CREATE FUNCTION run_mode(state text, mode text, stride int, cond text)
 RETURNS int LANGUAGE plpgsql AS $$
 DECLARE
@@ -64,7 +68,10 @@ BEGIN
 		LEFT JOIN asked b ON b.qid = a.qid + stride
 		WHERE a.qid % stride = length(state) % stride ORDER BY a.qid
 	LOOP
-		PERFORM set_mode(mode);
+		PERFORM set_mode(split_part(mode, ' ', 1));
+		IF mode LIKE 'bitmap via %' THEN
+			PERFORM skipidx_cache_reset();
+		END IF;
 		EXECUTE stmt INTO n, h USING one.q, one.next;
 		INSERT INTO answers VALUES (state, mode || CASE cond
 			WHEN 'v @@ $1' THEN '' ELSE ' ' || cond END, one.qid, n, h);
@@ -80,7 +87,7 @@ RETURNS int LANGUAGE plpgsql AS $$
 DECLARE
 	done int;
 BEGIN
-	PERFORM set_mode(mode);
+	PERFORM set_mode(split_part(mode, ' ', 1));
 	SET enable_hashjoin = off;
 	SET enable_mergejoin = off;
 	SET enable_memoize = off;
@@ -99,16 +106,18 @@ BEGIN
 	RETURN done;
 END $$;
 
--- Queries answered otherwise than by the oracle's state.
+-- Queries answered otherwise than by the oracle, or that it was not asked.
 CREATE FUNCTION disagree(oracle text, st text, md text)
-RETURNS TABLE (qid int, form text, wanted int, got int) LANGUAGE sql AS $$
-	SELECT qid, form, a.n, b.n FROM answers b LEFT JOIN answers a USING (qid)
-		JOIN queries USING (qid)
-	WHERE a.state = oracle AND a.mode = CASE WHEN md LIKE '% AND %'
-			THEN 'seq' || substr(md, strpos(md, ' ')) ELSE 'seq' END
-		AND b.state = st AND b.mode = md
-		AND (a.n, a.h) IS DISTINCT FROM (b.n, b.h) ORDER BY qid
-$$;
+RETURNS TABLE (qid int, form text, wanted int, got int) LANGUAGE plpgsql AS $$
+#variable_conflict use_column
+DECLARE
+	seq text := CASE WHEN md LIKE '% AND %' THEN regexp_replace(md, '^\w+( via \w+)?', 'seq') ELSE 'seq' END;
+BEGIN
+	RETURN QUERY SELECT b.qid, q.form, a.n, b.n FROM answers b
+		LEFT JOIN answers a ON a.qid = b.qid AND a.state = oracle AND a.mode = seq
+		JOIN queries q ON q.qid = b.qid
+	WHERE b.state = st AND b.mode = md AND (a.n, a.h) IS DISTINCT FROM (b.n, b.h) ORDER BY b.qid;
+END $$;
 
 CREATE FUNCTION explain(mode text, stmt text, opts text) RETURNS text
 LANGUAGE plpgsql AS $$
@@ -131,6 +140,18 @@ sub new
 
 	$session->value($functions);
 	return bless { s => $session }, $class;
+}
+
+# Does something while the session reads by the mode's method, if it names one.
+sub by_method
+{
+	my ($self, $mode, $what) = @_;
+	my ($method) = $mode =~ / via (\w+)/;
+
+	$self->{s}->value("SET skipidx.io_method = $method") if $method;
+	my $result = $what->();
+	$self->{s}->value('RESET skipidx.io_method') if $method;
+	return $result;
 }
 
 # Continues with another session over the same tables, after a restart.
@@ -174,16 +195,18 @@ sub run
 	my ($self, $state, $mode, $stride, $cond) = @_;
 
 	$cond //= 'v @@ $1';
-	return $self->{s}->value(
-		"SELECT run_mode('$state', '$mode', $stride, '$cond')");
+	return $self->by_method($mode, sub {
+			$self->{s}->value("SELECT run_mode('$state', '$mode', $stride, '$cond')")
+		});
 }
 
 sub run_nested
 {
 	my ($self, $state, $mode, $stride) = @_;
 
-	return $self->{s}->value(
-		"SELECT run_nested('$state', '$mode', $stride)");
+	return $self->by_method($mode, sub {
+			$self->{s}->value("SELECT run_nested('$state', '$mode', $stride)")
+		});
 }
 
 # Passes if the mode agrees with the oracle's state on all it answered.
@@ -202,10 +225,12 @@ sub agrees
 	diag("$bad of $n differ");
 	diag($s->value("SELECT form, count(*) FROM disagree('$oracle', '$state',"
 			  . " '$mode') GROUP BY 1 ORDER BY 2 DESC LIMIT 15"));
-	$self->explain_difference($_, $mode)
-	  for split /\n/, $s->value("SELECT qid FROM disagree('$oracle',"
+	for my $qid (split /\n/, $s->value("SELECT qid FROM disagree('$oracle',"
 		  . " '$state', '$mode') ORDER BY length((SELECT txt FROM queries q"
-		  . " WHERE q.qid = disagree.qid)) LIMIT 6");
+		  . " WHERE q.qid = disagree.qid)) LIMIT 6"))
+	{
+		$self->by_method($mode, sub { $self->explain_difference($qid, $mode) });
+	}
 	return $ok;
 }
 

@@ -30,6 +30,7 @@ max_parallel_workers_per_gather = 0
 max_parallel_maintenance_workers = 0
 client_min_messages = warning
 restart_after_crash = on
+huge_pages = off
 CONF
 
 # A started cluster.  Options: conf (text appended last), extra (initdb
