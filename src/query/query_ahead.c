@@ -9,6 +9,7 @@
  */
 #include "postgres.h"
 
+#include "format/format_dict.h"
 #include "format/format_postings.h"
 #include "miscadmin.h"
 #include "query/query_internal.h"
@@ -33,20 +34,58 @@ skx_query_ask_terms(SkxSegment *seg, const SkxTerm *terms, int n)
 	skx_segment_ask(seg, SKX_SEGMENT_POSTINGS, pages, k, 2);
 }
 
+/*
+ * Of a list of two nodes, most of which are short ones that lie across the
+ * border of two blocks, so many documents sought will hardly leave out one.
+ */
+#define SKX_AHEAD_BOTH		8
+
 /* Pages that a query asks for, the first of them all. */
 typedef struct SkxFirst
 {
 	const SkxOpening *o;
 	int			n;
-	uint32		pages[SKX_AHEAD_LISTS];
+	uint32		pages[SKX_AHEAD_LISTS + 1];
 } SkxFirst;
 
+static void
+skx_query_first_pages(SkxFirst *first, const SkxTerm *term, uint32 candidates)
+{
+	uint32		unit = first->o->seg->planes[SKX_SEGMENT_POSTINGS].unit;
+	uint32	   *page = &first->pages[first->n];
+
+	if (first->n >= SKX_AHEAD_LISTS || !skx_segment_term_page(term, page))
+		return;
+	first->n++;
+	if ((term->flags & SKX_TERM_PLACE) == SKX_TERM_LONG &&
+		term->list.nnodes == 2 && first->o->all &&
+		candidates >= SKX_AHEAD_BOTH)
+		first->pages[first->n++] = (*page / unit + 1) * unit;
+}
+
+/* How many documents a conjunction can have, as its lexemes tell. */
+static uint32
+skx_query_first_candidates(const SkxFirst *first, const SkxQueryNode *node,
+						   uint32 candidates)
+{
+	int			i;
+
+	for (i = 0; i < node->nchildren; i++)
+	{
+		const SkxQueryNode *child = node->children[i];
+
+		if (child->kind == SKX_NODE_TERM && !child->prefix)
+			candidates = Min(candidates, first->o->terms[child->slot].df);
+	}
+	return candidates;
+}
+
 /*
- * Collects the pages of a subtree; takes them back and returns false when it
- * cannot match.
+ * Collects the pages of a subtree that is asked about `candidates` documents at
+ * most; takes them back and returns false when it cannot match.
  */
 static bool
-skx_query_first(SkxFirst *first, const SkxQueryNode *node)
+skx_query_first(SkxFirst *first, const SkxQueryNode *node, uint32 candidates)
 {
 	int			before = first->n;
 	const SkxTerm *term;
@@ -62,22 +101,21 @@ skx_query_first(SkxFirst *first, const SkxQueryNode *node)
 			term = &first->o->terms[node->slot];
 			if (!skx_query_has_term(term, node->weights))
 				return false;
-			if (first->n < SKX_AHEAD_LISTS)
-				first->n += skx_segment_term_page(term,
-												  &first->pages[first->n]);
+			skx_query_first_pages(first, term, candidates);
 			return true;
 		case SKX_NODE_OR:
 			for (i = 0; i < node->nchildren; i++)
-				any |= skx_query_first(first, node->children[i]);
+				any |= skx_query_first(first, node->children[i], candidates);
 			return any;
 		case SKX_NODE_NOT:
-			(void) skx_query_first(first, node->children[0]);
+			(void) skx_query_first(first, node->children[0], candidates);
 			return true;
 		case SKX_NODE_AND:
 		case SKX_NODE_PHRASE:
+			candidates = skx_query_first_candidates(first, node, candidates);
 			for (i = 0; i < node->nchildren; i++)
 			{
-				if (skx_query_first(first, node->children[i]))
+				if (skx_query_first(first, node->children[i], candidates))
 					continue;
 				first->n = before;
 				return false;
@@ -97,7 +135,7 @@ skx_query_ahead_first(const SkxOpening *o, bool alone)
 
 	first.o = o;
 	first.n = 0;
-	if (skx_query_first(&first, o->query->root))
+	if (skx_query_first(&first, o->query->root, o->seg->header.ndocs))
 		skx_segment_ask(o->seg, SKX_SEGMENT_POSTINGS, first.pages, first.n,
 						alone ? 2 : 1);
 }

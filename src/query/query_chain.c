@@ -9,7 +9,8 @@
  * batch lie is known before any of them is read, and their pages are asked
  * for together.  Nothing is asked for of a document that an earlier link has
  * ruled out, but of the first two links: they are read for each candidate.
- * The first batch is small, for whoever wants one row only; then they grow.
+ * Unless the whole answer is wanted the first batch is small, for whoever wants
+ * one row only; then they grow.
  */
 #include "postgres.h"
 
@@ -51,8 +52,8 @@ skx_query_chain_open(const SkxOpening *o, const SkxQueryNode *node)
 
 	chain->seg = o->seg;
 	chain->node = node;
-	chain->batch = SKX_CHAIN_FIRST;
-	skx_query_reads_init(&chain->reads);
+	chain->batch = o->all ? SKX_CHAIN_MOST : SKX_CHAIN_FIRST;
+	chain->reads.now = o->reads;
 	chain->lists = palloc0(sizeof(SkxList *) * node->nlinks);
 	for (i = 0; i < node->nlinks; i++)
 	{

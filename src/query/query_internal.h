@@ -64,6 +64,7 @@ typedef struct SkxOpening
 	const SkxQuery *query;
 	SkxTerm    *terms;			/* one a lexeme; df 0: not in the segment */
 	bool		all;			/* the whole answer will be fetched */
+	uint64		reads;			/* skx_skiplist_reads when the scan began */
 } SkxOpening;
 
 /*
@@ -153,20 +154,14 @@ extern void skx_query_ahead_roles(SkxIter *it, bool all);
 
 /*
  * Whether a query that works in batches reads anything, or finds all of it in
- * the cache: of the batch before this one, and of this one so far.  The first
- * two are taken for cold.
+ * the cache: in the batch before this one, and in this one so far; in the first
+ * one, since the scan began.
  */
 typedef struct SkxReads
 {
 	uint64		now;			/* skx_skiplist_reads when the batch began, */
 	uint64		before;			/* and when the one before it did */
 } SkxReads;
-
-static inline void
-skx_query_reads_init(SkxReads *reads)
-{
-	reads->now = reads->before = PG_UINT64_MAX;
-}
 
 static inline void
 skx_query_reads_begin(SkxReads *reads)

@@ -285,10 +285,11 @@ skx_query_phrase_items(QueryItem *root)
 }
 
 /*
- * Makes room for the places of a batch.
+ * Makes room for the places of a batch.  If `all` matches are wanted there is
+ * no reason to begin with few.
  */
 static void
-skx_query_phrase_reserve(SkxPhrase *phrase)
+skx_query_phrase_reserve(SkxPhrase *phrase, bool all)
 {
 	int			most = SKX_PHRASE_PLACES / Max(phrase->nlists, 1);
 	SkxPositionPlace *places;
@@ -296,7 +297,7 @@ skx_query_phrase_reserve(SkxPhrase *phrase)
 	int			j;
 
 	phrase->most = Min(Max(most, 1), SKX_PHRASE_MOST);
-	phrase->batch = Min(SKX_PHRASE_FIRST, phrase->most);
+	phrase->batch = all ? phrase->most : Min(SKX_PHRASE_FIRST, phrase->most);
 	places = MemoryContextAllocHuge(CurrentMemoryContext,
 									sizeof(SkxPositionPlace) * phrase->most *
 									(phrase->nlists + (Size) 1));
@@ -324,11 +325,11 @@ skx_query_phrase_open(const SkxOpening *o, const SkxQueryNode *node)
 		return phrase;
 	}
 	phrase->context = CurrentMemoryContext;
-	skx_query_reads_init(&phrase->reads);
+	phrase->reads.now = o->reads;
 	phrase->noperands = skx_query_phrase_items(node->item);
 	phrase->operands = palloc0(sizeof(SkxOperand) * phrase->noperands);
 	skx_query_phrase_operands(o, phrase, node->item);
-	skx_query_phrase_reserve(phrase);
+	skx_query_phrase_reserve(phrase, o->all);
 	phrase->temp = AllocSetContextCreate(CurrentMemoryContext,
 										 "skipidx phrase",
 										 ALLOCSET_SMALL_SIZES);

@@ -20,6 +20,7 @@ struct SkxQueryScan
 	uint32		next;			/* documents below are done */
 	int			goal;			/* candidates of the next step, about */
 	int			want;			/* documents that the next batch should have */
+	uint64		reads;			/* skx_skiplist_reads when it was opened */
 	int			at;				/* those of `docs` before it are handed out */
 	int			n;
 	uint32	   *docs;			/* SKX_QUERY_DOCS, from one step of `it` */
@@ -48,6 +49,7 @@ skx_query_scan_open(SkxSegment *seg, const SkxQuery *query, bool all)
 
 	scan->seg = seg;
 	scan->query = query;
+	scan->reads = skx_skiplist_reads();
 	scan->context = context;
 	scan->goal = all ? SKX_QUERY_BATCH : 1;
 	scan->want = all ? SKX_SCAN_MOST : 1;
@@ -78,7 +80,8 @@ skx_query_scan_plan(SkxQueryScan **scans, int n)
 	skx_segment_find_all(segs, n, query->lexemes, query->nlexemes, terms);
 	for (i = 0; i < n; i++)
 	{
-		SkxOpening	o = {segs[i], query, terms[i], false};
+		SkxOpening	o = {segs[i], query, terms[i], scans[i]->goal > 1,
+		scans[i]->reads};
 
 		scans[i]->terms = terms[i];
 		if (segs[i]->ahead > 0)
@@ -91,7 +94,7 @@ skx_query_scan_plan(SkxQueryScan **scans, int n)
 static void
 skx_query_scan_begin(SkxQueryScan *scan)
 {
-	SkxOpening	o = {scan->seg, scan->query, NULL, scan->goal > 1};
+	SkxOpening	o = {scan->seg, scan->query, NULL, scan->goal > 1, scan->reads};
 
 	if (scan->terms == NULL)
 		skx_query_scan_plan(&scan, 1);
@@ -115,6 +118,9 @@ skx_query_scan_step(SkxQueryScan *scan, uint32 *docs)
 		scan->next = skx_query_collect(scan->it, scan->next, scan->goal,
 									   docs, &n);
 		scan->goal = Min(scan->goal * 2, SKX_QUERY_BATCH);
+		/* Nothing else will be asked for before these are wanted. */
+		if (n > 0 && scan->next >= scan->seg->header.ndocs)
+			skx_segment_ask_tids(scan->seg, docs, n);
 		if (n > 0 && scan->query->may_match_null)
 			n = skx_segment_drop_null(scan->seg, docs, n);
 		if (n > 0)

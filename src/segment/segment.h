@@ -276,19 +276,18 @@ extern void skx_segment_ask(SkxSegment *seg, SkxSegmentPlane plane,
 extern void skx_segment_ask_next(SkxSegment *seg, SkxSegmentPlane plane,
 								 uint32 at, uint32 end, uint32 *asked);
 
-/* segment_documents_reader.c */
+/* segment_documents_reader.c; ask_tids: for the pages that tids_of reads */
 extern void skx_segment_tids(SkxSegment *seg, uint32 first, int n,
 							 ItemPointerData *tids);
 extern void skx_segment_tids_of(SkxSegment *seg, const uint32 *docs, int n,
 								ItemPointerData *tids);
+extern void skx_segment_ask_tids(SkxSegment *seg, const uint32 *docs, int n);
 
 /* Drops the documents whose tsvector is NULL; returns how many are left. */
 extern int	skx_segment_drop_null(SkxSegment *seg, uint32 *docs, int n);
 extern uint8 skx_segment_norm(SkxSegment *seg, uint32 doc);
 
-/*
- * segment_deletes.c : ascending documents; returns how many are live
- */
+/* segment_deletes.c : ascending documents; returns how many are live */
 extern int	skx_segment_drop_deleted(SkxSegment *seg, uint32 *docs, int n);
 extern uint64 skx_segment_ndeleted(SkxSegment *seg);
 

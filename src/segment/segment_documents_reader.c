@@ -70,11 +70,12 @@ skx_segment_tid_find(const SkxSegment *seg, uint32 group, uint32 page)
 
 /*
  * Asks for the data pages of ascending documents, the first of which is on
- * `page`; and of a reader that takes one page after the other for some after
- * them, more each time.
+ * `page`, if they are `least` or more; and of a reader that takes one page
+ * after the other for some after them, more each time.
  */
 static void
-skx_segment_tids_ahead(SkxSegment *seg, uint32 page, const uint32 *docs, int n)
+skx_segment_tids_ahead(SkxSegment *seg, uint32 page, const uint32 *docs, int n,
+					   int least)
 {
 	uint32		pages[2 * SKX_AHEAD_MAX];
 	uint32		npages = seg->header.tid_pages;
@@ -113,8 +114,21 @@ skx_segment_tids_ahead(SkxSegment *seg, uint32 page, const uint32 *docs, int n)
 		seg->tid_asked = page < npages ?
 			seg->tid_directory[page] * SKX_TID_GROUP : SKX_NO_DOC;
 	}
-	if (k > 1)
+	if (k >= least)
 		skx_skiplist_ask(seg->file, &seg->planes[SKX_SEGMENT_TIDS], pages, k);
+}
+
+void
+skx_segment_ask_tids(SkxSegment *seg, const uint32 *docs, int n)
+{
+	uint32		page;
+
+	if (seg->ahead == 0)
+		return;
+	if (seg->tid_directory == NULL)
+		skx_segment_tid_directory(seg);
+	page = skx_segment_tid_find(seg, docs[0] / SKX_TID_GROUP, seg->tid_page);
+	skx_segment_tids_ahead(seg, page, docs, n, 1);
 }
 
 /*
@@ -131,7 +145,7 @@ skx_segment_tid_page(SkxSegment *seg, const uint32 *docs, int n)
 		skx_segment_tid_directory(seg);
 	page = skx_segment_tid_find(seg, group, seg->tid_page);
 	if (seg->ahead > 0)
-		skx_segment_tids_ahead(seg, page, docs, n);
+		skx_segment_tids_ahead(seg, page, docs, n, 2);
 	seg->tid_page = page;
 	disk = (const SkxDiskTidPage *)
 		(skx_segment_pin(seg, SKX_SEGMENT_TIDS, page, &seg->tid_ref) +
