@@ -3,12 +3,12 @@
  *	  Descriptors of segment files: how many are open, which one goes, and
  *	  what happens while reads are under way on all of them.
  *
- * The server's descriptors are stood in for by those of /dev/null, the ring by
- * a list of handles.
+ * All files are /dev/null, and the ring is a list of handles.
  */
 #include "unit.h"
 
 #include <fcntl.h>
+#include <sys/resource.h>
 
 #include "blkio/blkio_internal.h"
 #include "utils/inval.h"
@@ -18,7 +18,8 @@
 /* ---- the world ---- */
 
 static int	external;			/* descriptors that the server knows of */
-static int	opened;				/* calls */
+static int	opened;				/* files */
+static int	by_server;			/* tried by the server's own function */
 static int	under_way[200];
 static int	nunder_way;
 static int	reaped;
@@ -49,8 +50,8 @@ ReleaseExternalFD(void)
 int
 BasicOpenFile(const char *name, int flags)
 {
-	opened++;
-	return open("/dev/null", O_RDONLY);
+	by_server++;
+	return open(name, flags);
 }
 
 void
@@ -62,13 +63,14 @@ CacheRegisterRelcacheCallback(RelcacheCallbackFunction function, Datum arg)
 char *
 skx_compat_path(SkxLocator locator)
 {
-	return strdup("path");
+	opened++;
+	return strdup("/dev/null");
 }
 
 char *
 psprintf(const char *format,...)
 {
-	return strdup("path.1");
+	return strdup("/dev/null");
 }
 
 void
@@ -159,6 +161,37 @@ get(Oid number, BlockNumber segment, int *handle)
 							handle);
 }
 
+/* Where the process may not open more, one of ours makes room. */
+static void
+test_limit(void)
+{
+	struct rlimit before;
+	struct rlimit limit;
+	int			handle;
+	int			first;
+
+	for (Oid i = 101; i <= 104; i++)
+	{
+		CHECK(get(i, 0, &handle) >= 0);
+		skx_blkio_fd_put(handle);
+	}
+	first = open("/dev/null", O_RDONLY);
+	close(first);
+	CHECK(getrlimit(RLIMIT_NOFILE, &before) == 0);
+	limit = before;
+	limit.rlim_cur = first;
+	CHECK(setrlimit(RLIMIT_NOFILE, &limit) == 0);
+	for (Oid i = 105; i <= 140; i++)
+	{
+		CHECK(get(i, 0, &handle) >= 0);
+		skx_blkio_fd_put(handle);
+		CHECK(external == 4);
+	}
+	CHECK(setrlimit(RLIMIT_NOFILE, &before) == 0);
+	CHECK(by_server == 0);
+	opened = 0;
+}
+
 /* Up to MOST stay open; the one used longest ago goes. */
 static void
 test_oldest(void)
@@ -231,6 +264,7 @@ int
 main(void)
 {
 	unit_seed(4);
+	test_limit();
 	test_oldest();
 	test_all_in_use();
 	test_invalidated();
