@@ -7,6 +7,7 @@
  * of one plane's pages.
  */
 #include "unit.h"
+#include "server.h"
 
 #include <setjmp.h>
 
@@ -48,21 +49,6 @@ MemoryContextAlloc(MemoryContext context, Size size)
 {
 	return malloc(size);
 }
-
-#ifdef USE_ASSERT_CHECKING
-#if PG_VERSION_NUM >= 160000
-void
-ExceptionalCondition(const char *condition, const char *file, int line)
-#else
-void
-ExceptionalCondition(const char *condition, const char *type,
-					 const char *file, int line)
-#endif
-{
-	fprintf(stderr, "%s:%d: %s\n", file, line, condition);
-	abort();
-}
-#endif
 
 int
 skx_blkio_depth_take(int n, bool wait)

@@ -6,6 +6,7 @@
  * All files are /dev/null, and the ring is a list of handles.
  */
 #include "unit.h"
+#include "server.h"
 
 #include <fcntl.h>
 #include <sys/resource.h>
@@ -109,20 +110,6 @@ errfinish(const char *filename, int lineno, const char *funcname)
 {
 	abort();
 }
-
-#ifdef USE_ASSERT_CHECKING
-#if PG_VERSION_NUM >= 160000
-void
-ExceptionalCondition(const char *condition, const char *file, int line)
-#else
-void
-ExceptionalCondition(const char *condition, const char *type,
-					 const char *file, int line)
-#endif
-{
-	abort();
-}
-#endif
 
 int
 skx_blkio_ring_depth(void)
