@@ -9,20 +9,10 @@
  * batch lie is known before any of them is read, and their pages are asked
  * for together.  Nothing is asked for of a document that an earlier link has
  * ruled out, but of the first two links: they are read for each candidate.
- * Unless the whole answer is wanted the first batch is small, for whoever wants
- * one row only; then they grow.
  */
 #include "postgres.h"
 
-#include "miscadmin.h"
 #include "query/query_internal.h"
-
-/* Candidates of the first batch, and of later ones at most. */
-#define SKX_CHAIN_FIRST		8
-#define SKX_CHAIN_MOST		256
-
-/* After so many it looks whether anything has been read. */
-#define SKX_CHAIN_LOOK		16
 
 typedef struct SkxCandidate
 {
@@ -35,16 +25,16 @@ struct SkxChain
 	SkxSegment *seg;
 	const SkxQueryNode *node;
 	SkxList   **lists;			/* of the links; NULL when one has none */
-	int			batch;			/* candidates of the next one */
 	int			size;			/* of the arrays, in candidates */
-	SkxReads	reads;
+	const SkxReads *reads;		/* of the phrase */
 	SkxPositionPlace *places[2];	/* of the first two links, or the next */
 	SkxCandidate *candidates;
 	uint16	   *positions;		/* SKX_POSITIONS_MAX a candidate */
 };
 
 SkxChain *
-skx_query_chain_open(const SkxOpening *o, const SkxQueryNode *node)
+skx_query_chain_open(const SkxOpening *o, const SkxQueryNode *node,
+					 const SkxReads *reads)
 {
 	SkxChain   *chain = palloc0(sizeof(SkxChain));
 	const char *operands = GETOPERAND(node->query);
@@ -52,8 +42,7 @@ skx_query_chain_open(const SkxOpening *o, const SkxQueryNode *node)
 
 	chain->seg = o->seg;
 	chain->node = node;
-	chain->batch = o->all ? SKX_CHAIN_MOST : SKX_CHAIN_FIRST;
-	chain->reads.now = o->reads;
+	chain->reads = reads;
 	chain->lists = palloc0(sizeof(SkxList *) * node->nlinks);
 	for (i = 0; i < node->nlinks; i++)
 	{
@@ -196,7 +185,7 @@ skx_query_chain_ask(SkxChain *chain, int first, int last, int i, int n)
 {
 	int			at[2] = {i, i};
 
-	if (chain->seg->ahead == 0 || !skx_query_reads_cold(&chain->reads))
+	if (chain->seg->ahead == 0 || !skx_query_reads_cold(chain->reads))
 		return i + 1;
 	if (first == last)
 		at[1] = n;
@@ -230,7 +219,7 @@ skx_query_chain_begin(SkxChain *chain, uint32 *docs, int n)
 		int			nleft;
 		int			nright;
 
-		if (i >= asked && i % SKX_CHAIN_LOOK == 0)
+		if (i >= asked && i % SKX_PHRASE_LOOK == 0)
 			asked = skx_query_chain_ask(chain, 0, 1, i, n);
 		nleft = skx_segment_list_positions_at(chain->lists[0],
 											  &chain->places[0][i], left);
@@ -268,7 +257,7 @@ skx_query_chain_go_on(SkxChain *chain, int link, uint32 *docs, int n)
 		SkxCandidate candidate = chain->candidates[i];
 		int			nright;
 
-		if (i >= asked && i % SKX_CHAIN_LOOK == 0)
+		if (i >= asked && i % SKX_PHRASE_LOOK == 0)
 			asked = skx_query_chain_ask(chain, link, link, i, n);
 		nright = skx_segment_list_positions_at(chain->lists[link],
 											   &chain->places[0][i], right);
@@ -284,27 +273,14 @@ skx_query_chain_go_on(SkxChain *chain, int link, uint32 *docs, int n)
 }
 
 int
-skx_query_chain_filter(SkxChain *chain, uint32 *docs, int n)
+skx_query_chain_batch(SkxChain *chain, uint32 *docs, int n)
 {
-	int			kept = 0;
-	int			i;
-	int			some;
+	int			left;
+	int			link;
 
-	for (i = 0; i < n; i += some)
-	{
-		int			left;
-		int			link;
-
-		CHECK_FOR_INTERRUPTS();
-		some = Min(n - i, chain->batch);
-		skx_query_chain_reserve(chain, some);
-		skx_query_reads_begin(&chain->reads);
-		left = skx_query_chain_begin(chain, docs + i, some);
-		for (link = 2; link < chain->node->nlinks && left > 0; link++)
-			left = skx_query_chain_go_on(chain, link, docs + i, left);
-		memmove(docs + kept, docs + i, sizeof(uint32) * left);
-		kept += left;
-		chain->batch = Min(chain->batch * 2, SKX_CHAIN_MOST);
-	}
-	return kept;
+	skx_query_chain_reserve(chain, n);
+	left = skx_query_chain_begin(chain, docs, n);
+	for (link = 2; link < chain->node->nlinks && left > 0; link++)
+		left = skx_query_chain_go_on(chain, link, docs, left);
+	return left;
 }

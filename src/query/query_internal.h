@@ -176,6 +176,9 @@ skx_query_reads_cold(const SkxReads *reads)
 	return skx_skiplist_reads() != reads->before;
 }
 
+/* Documents of a batch after which a phrase looks whether anything was read. */
+#define SKX_PHRASE_LOOK		16
+
 /* query_phrase.c */
 typedef struct SkxPhrase SkxPhrase;
 extern SkxPhrase *skx_query_phrase_open(const SkxOpening *o,
@@ -186,13 +189,15 @@ extern void skx_query_phrase_close(SkxPhrase *phrase);
 /*
  * query_chain.c : phrases that are chains of plain lexemes
  *
+ * batch keeps the documents that match; `reads` are those of its batches.
  * positions leaves those that have one of the labels, without their labels;
  * returns how many.
  */
 typedef struct SkxChain SkxChain;
 extern SkxChain *skx_query_chain_open(const SkxOpening *o,
-									  const SkxQueryNode *node);
-extern int	skx_query_chain_filter(SkxChain *chain, uint32 *docs, int n);
+									  const SkxQueryNode *node,
+									  const SkxReads *reads);
+extern int	skx_query_chain_batch(SkxChain *chain, uint32 *docs, int n);
 extern void skx_query_chain_close(SkxChain *chain);
 
 #define SKX_POSITION(p)		((p) & 0x3FFF)

@@ -10,8 +10,9 @@
  * A lexeme stored without positions answers "maybe", and a phrase operator
  * over a maybe is false (tsvector_op.c, TS_phrase_execute).
  *
- * Documents are decided on in batches, as in query_chain.c: where the
- * positions of a batch lie is known before any of them is read.
+ * Documents are decided on in batches: where the positions of a batch lie is
+ * known before any of them is read.  Unless the whole answer is wanted the
+ * first batch is small, for whoever wants one row only; then they grow.
  */
 #include "postgres.h"
 
@@ -22,15 +23,12 @@
 #include "utils/memutils.h"
 
 /*
- * Documents of the first batch, and of later ones at most; together with the
- * lists they make so many places at most, or there is one document a batch.
+ * Documents of the first batch, and of later ones at most; where TS_execute
+ * decides, a batch makes so many places at most, or has one document.
  */
 #define SKX_PHRASE_FIRST	8
 #define SKX_PHRASE_MOST		256
 #define SKX_PHRASE_PLACES	4096
-
-/* After so many it looks whether anything has been read. */
-#define SKX_PHRASE_LOOK		16
 
 /* Terms of a prefix whose lists are asked for together. */
 #define SKX_PHRASE_TERMS	64
@@ -75,14 +73,14 @@ struct SkxPhrase
 {
 	SkxSegment *seg;
 	const SkxQueryNode *node;
+	int			batch;			/* documents of the next one */
+	int			most;			/* that a batch may have */
+	SkxReads	reads;
 	SkxChain   *chain;			/* or all that follows */
 	int			noperands;		/* items of the phrase */
 	SkxOperand *operands;
 	int			nlists;			/* of all operands */
 	SkxPositionPlace *places;	/* of all lists */
-	int			batch;			/* documents of the next one */
-	int			most;			/* that a batch may have */
-	SkxReads	reads;
 	uint32		doc;			/* being decided, */
 	int			which;			/* and its number in the batch */
 	MemoryContext context;		/* what lists keep from document to document */
@@ -285,11 +283,10 @@ skx_query_phrase_items(QueryItem *root)
 }
 
 /*
- * Makes room for the places of a batch.  If `all` matches are wanted there is
- * no reason to begin with few.
+ * Makes room for the places of a batch.
  */
 static void
-skx_query_phrase_reserve(SkxPhrase *phrase, bool all)
+skx_query_phrase_reserve(SkxPhrase *phrase)
 {
 	int			most = SKX_PHRASE_PLACES / Max(phrase->nlists, 1);
 	SkxPositionPlace *places;
@@ -297,7 +294,6 @@ skx_query_phrase_reserve(SkxPhrase *phrase, bool all)
 	int			j;
 
 	phrase->most = Min(Max(most, 1), SKX_PHRASE_MOST);
-	phrase->batch = all ? phrase->most : Min(SKX_PHRASE_FIRST, phrase->most);
 	places = MemoryContextAllocHuge(CurrentMemoryContext,
 									sizeof(SkxPositionPlace) * phrase->most *
 									(phrase->nlists + (Size) 1));
@@ -312,6 +308,22 @@ skx_query_phrase_reserve(SkxPhrase *phrase, bool all)
 	}
 }
 
+static void
+skx_query_phrase_open_general(const SkxOpening *o, SkxPhrase *phrase)
+{
+	phrase->context = CurrentMemoryContext;
+	phrase->noperands = skx_query_phrase_items(phrase->node->item);
+	phrase->operands = palloc0(sizeof(SkxOperand) * phrase->noperands);
+	skx_query_phrase_operands(o, phrase, phrase->node->item);
+	skx_query_phrase_reserve(phrase);
+	phrase->temp = AllocSetContextCreate(CurrentMemoryContext,
+										 "skipidx phrase",
+										 ALLOCSET_SMALL_SIZES);
+}
+
+/*
+ * If all matches are wanted there is no reason to begin with few documents.
+ */
 SkxPhrase *
 skx_query_phrase_open(const SkxOpening *o, const SkxQueryNode *node)
 {
@@ -319,20 +331,13 @@ skx_query_phrase_open(const SkxOpening *o, const SkxQueryNode *node)
 
 	phrase->seg = o->seg;
 	phrase->node = node;
-	if (node->nlinks > 0)
-	{
-		phrase->chain = skx_query_chain_open(o, node);
-		return phrase;
-	}
-	phrase->context = CurrentMemoryContext;
+	phrase->most = SKX_PHRASE_MOST;
 	phrase->reads.now = o->reads;
-	phrase->noperands = skx_query_phrase_items(node->item);
-	phrase->operands = palloc0(sizeof(SkxOperand) * phrase->noperands);
-	skx_query_phrase_operands(o, phrase, node->item);
-	skx_query_phrase_reserve(phrase, o->all);
-	phrase->temp = AllocSetContextCreate(CurrentMemoryContext,
-										 "skipidx phrase",
-										 ALLOCSET_SMALL_SIZES);
+	if (node->nlinks > 0)
+		phrase->chain = skx_query_chain_open(o, node, &phrase->reads);
+	else
+		skx_query_phrase_open_general(o, phrase);
+	phrase->batch = o->all ? phrase->most : Min(SKX_PHRASE_FIRST, phrase->most);
 	return phrase;
 }
 
@@ -615,15 +620,17 @@ skx_query_phrase_filter(SkxPhrase *phrase, uint32 *docs, int n)
 	int			i;
 	int			some;
 
-	if (phrase->chain != NULL)
-		return skx_query_chain_filter(phrase->chain, docs, n);
 	for (i = 0; i < n; i += some)
 	{
 		int			left;
 
+		CHECK_FOR_INTERRUPTS();
 		some = Min(n - i, phrase->batch);
 		skx_query_reads_begin(&phrase->reads);
-		left = skx_query_phrase_batch(phrase, docs + i, some);
+		if (phrase->chain != NULL)
+			left = skx_query_chain_batch(phrase->chain, docs + i, some);
+		else
+			left = skx_query_phrase_batch(phrase, docs + i, some);
 		memmove(docs + kept, docs + i, sizeof(uint32) * left);
 		kept += left;
 		phrase->batch = Min(phrase->batch * 2, phrase->most);

@@ -15,7 +15,7 @@ my @methods = qw(buffered direct uring uring_direct);
 my @counters = qw(pins hits loads requests pages_read resident batches
   depth_sum waits queue_waits ahead ahead_used);
 
-# 4 MB are 16 frames of posting blocks and 256 frames of single pages.
+# 4 MB are 64 frames of posting blocks and 256 frames of single pages.
 my $node = skx_node('cache',
 	conf => "skipidx.cache_size = 4MB\nskipidx.io_depth_total = 64");
 
