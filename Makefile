@@ -12,8 +12,8 @@
 #   make test-faults        crashes, replicas, concurrency and every method of
 #                           reading, at length
 #   make tidy unit fuzz     the parts that need no server
-#   make bench-boolean bench-insert bench-io bench-lookup bench-rescore
-#                           measurements, see bench/README.md
+#   make bench-boolean bench-build bench-insert bench-io bench-lookup
+#        bench-rescore      measurements, see bench/README.md
 
 EXTENSION = skipidx
 MODULE_big = skipidx
@@ -70,8 +70,8 @@ clean:
 	rm -rf $(EXTRA_CLEAN)
 endif
 
-.PHONY: tidy unit fuzz demo test test-upgrade test-versions bench-boolean \
-	test-faults bench-insert bench-io bench-lookup bench-rescore
+.PHONY: tidy unit fuzz demo test test-upgrade test-versions test-faults \
+	bench-boolean bench-build bench-insert bench-io bench-lookup bench-rescore
 
 tidy:
 	@sh test/tidy/tidy.sh
@@ -99,6 +99,9 @@ test-faults:
 
 bench-boolean:
 	@bash bench/run_boolean.sh
+
+bench-build:
+	@bash bench/run_build.sh
 
 bench-insert:
 	@bash bench/run_insert.sh

@@ -53,23 +53,34 @@ version_of_tree() {
 		[ -z "$($git status --porcelain -- src sql Makefile 2>/dev/null)" ] || echo +)"
 }
 
-# prepare_server_bench: packages, skipidx installed, the text of $BENCH_CORPUS
-# (enwiki_1m by default, generated where it is not there); exports what
-# programs of a private cluster need
-prepare_server_bench() {
-	bash "$root/test/setup/packages.sh" build bench ||
-		bash "$root/test/setup/packages.sh" build || return 1
-	PG_CONFIG=$(find_pg_config) && install_skipidx || return 1
-	BENCH_CORPUS=${BENCH_CORPUS:-enwiki_1m}
+# choose_text NAME: exports BENCH_CORPUS and BENCH_TEXT; generated where there
+# is no such corpus
+choose_text() {
+	BENCH_CORPUS=$1
 	if [ "$BENCH_CORPUS" = generated ] || ! unpack "$BENCH_CORPUS"; then
 		BENCH_CORPUS=generated
 		generate || return 1
 	fi
 	BENCH_TEXT=$text
+	export BENCH_CORPUS BENCH_TEXT
+}
+
+# prepare_server: packages, skipidx installed; exports what programs of a
+# private cluster need
+prepare_server() {
+	bash "$root/test/setup/packages.sh" build bench ||
+		bash "$root/test/setup/packages.sh" build || return 1
+	PG_CONFIG=$(find_pg_config) && export PG_CONFIG && install_skipidx || return 1
 	BENCH_SKIPIDX=$(version_of_tree)
 	BENCH_TEMP=$work
-	export PG_CONFIG BENCH_CORPUS BENCH_TEXT BENCH_SKIPIDX BENCH_TEMP
+	export BENCH_SKIPIDX BENCH_TEMP
 	mkdir -p "$results"
+}
+
+# prepare_server_bench: the same and the text of $BENCH_CORPUS (enwiki_1m by
+# default)
+prepare_server_bench() {
+	prepare_server && choose_text "${BENCH_CORPUS:-enwiki_1m}"
 }
 
 # The Python that has the distribution's matplotlib, where another one comes

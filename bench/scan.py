@@ -1,5 +1,5 @@
 """scan.py: queries through one index of the table docs, cold and warm; imported
-by lookup.py and rescore.py.
+by lookup.py and rescore.py, the table and its queries also by build.py.
 
 Cold: the server was restarted, the kernel has none of the table's and the
 indexes' files in its page cache.  What is no part of reading an index (the
@@ -165,16 +165,37 @@ def depth_of(result):
     return max(1, result.get("depth_sum", 0) / max(result.get("requests", 0), 1))
 
 
+def only(index):
+    """Has the planner of this transaction see no other index of the table."""
+    return ("UPDATE pg_index SET indisvalid = (indexrelid = '%s'::regclass)"
+            " WHERE indrelid = 'docs'::regclass" % index)
+
+
+def matches_of(index, queries):
+    """How many rows each query finds by the index."""
+    out = outputs(*PLAN_SETTINGS, "BEGIN", only(index), *map(explain, queries),
+                  "ROLLBACK")
+    return [int(read_plan(text, index)["matches"])
+            for text in out[-1 - len(queries):-1]]
+
+
+def matches_without(queries):
+    """The same by reading the table once."""
+    counts = ", ".join("count(*) FILTER (WHERE tsv @@ '%s')" % query
+                       for query in queries)
+    line, = sql("SET enable_bitmapscan = off", "SET enable_indexscan = off",
+                "SELECT %s FROM docs" % counts)
+    return [int(count) for count in line.split("|")]
+
+
 def run_queries(engine, index, method, queries, repeats):
     """The queries once each, in a session of their own, then `repeats` times
     all of them again after one untimed time; returns what the first runs took
     and did, and a list of lists of the repeated ones."""
-    choose = ["UPDATE pg_index SET indisvalid = (indexrelid = '%s'::regclass)"
-              " WHERE indrelid = 'docs'::regclass" % index]
     method_setting = ["SET skipidx.io_method = '%s'" % method] if method else []
     before = (["LOAD 'skipidx'"] + method_setting + list(PLAN_SETTINGS) +
               ["SELECT count(*) FROM tiny_%s WHERE tsv @@ 'a'" % engine,
-               COUNTERS, "BEGIN"] + choose)
+               COUNTERS, "BEGIN", only(index)])
     cold = [part for query in queries
             for part in (COUNTERS, explain(query), COUNTERS)]
     again = [explain(query) for query in queries]

@@ -1,0 +1,112 @@
+"""peers.py: the text of the table docs through Lucene and Tantivy, by programs
+that peers.sh has made; imported by build.py."""
+import json
+import os
+import shutil
+import subprocess
+
+from record import in_turns, of, option, step
+from report import median
+
+PEERS = "lucene tantivy"
+FIELDS = ("commit_seconds", "merge_seconds", "cpu_seconds", "segments", "bytes",
+          "merged_bytes", "peak_bytes")
+MB = 1 << 20
+# The words that the server's indexes have, in the order of their positions; a
+# line without a title.
+WORDS = """COPY (SELECT id, '', coalesce((SELECT string_agg(lexeme, ' '
+    ORDER BY place) FROM unnest(tsv), unnest(positions) place), '')
+    FROM docs ORDER BY id) TO STDOUT"""
+
+
+def program_of(name):
+    return os.path.join(option("TEMP", "/tmp"), "build_" + name)
+
+
+def write_words(path):
+    with open(path, "wb") as file:
+        subprocess.run(["psql", "-Xq", "-v", "ON_ERROR_STOP=1", "-c", WORDS],
+                       stdout=file, check=True)
+
+
+def build_once(name, threads):
+    """Runs in BENCH_TEMP, where the words are; None if it fails."""
+    directory = option("TEMP", "/tmp")
+    index, log = (os.path.join(directory, name + suffix)
+                  for suffix in ("_index", "_run.log"))
+    shutil.rmtree(index, ignore_errors=True)
+    with open(log, "w", encoding="utf-8") as errors, subprocess.Popen(
+            [program_of(name), "words.tsv", name + "_index", str(threads)],
+            cwd=directory, stdout=subprocess.PIPE, stderr=errors,
+            text=True) as process:
+        text = process.stdout.read()
+        _, status, usage = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+    shutil.rmtree(index, ignore_errors=True)
+    if process.returncode:
+        with open(log, encoding="utf-8") as file:
+            print("".join(file.readlines()[-5:]), end="")
+        return None
+    result = json.loads(text)
+    result.update(cpu_seconds=round(usage.ru_utime + usage.ru_stime, 2),
+                  peak_bytes=usage.ru_maxrss << 10)
+    return result
+
+
+def measure_peers(run):
+    """One thread, and as many as each takes by default."""
+    names = option("PEERS", PEERS).split()
+    run["peers_missing"] = [name for name in names
+                            if not os.path.exists(program_of(name))]
+    entries = [(name, threads) for name in names for threads in (1, 0)
+               if name not in run["peers_missing"]]
+    if not entries:
+        return
+    step("words for", ", ".join(names))
+    path = os.path.join(option("TEMP", "/tmp"), "words.tsv")
+    write_words(path)
+    run["words_bytes"] = os.path.getsize(path)
+    for turn, (name, threads) in in_turns(entries,
+                                          int(option("PEER_ROUNDS", 2))):
+        result = build_once(name, threads)
+        if result is None:
+            if name not in run["peers_missing"]:
+                run["peers_missing"].append(name)
+            continue
+        if result["documents"] != run["rows"]:
+            raise RuntimeError("%s has %d of %d rows" % (
+                name, result["documents"], run["rows"]))
+        run["peers"].append(dict(engine=name, asked=threads, round=turn,
+                                 **result))
+        print("  %-8s %d threads %8.1f s" % (
+            name, result["threads"], result["commit_seconds"]), flush=True)
+    os.remove(path)
+
+
+def peer_medians(run):
+    """One entry for each peer and number of threads."""
+    found = []
+    for peer in run["peers"]:
+        key = {"engine": peer["engine"], "asked": peer["asked"]}
+        if not of(found, **key):
+            same = of(run["peers"], **key)
+            found.append(dict(key, threads=peer["threads"], **{
+                field: median([one[field] for one in same])
+                for field in FIELDS}))
+    return found
+
+
+def print_peers(run):
+    """Committed, with the segments that came of it, and merged into one."""
+    if run["peers"]:
+        print("\n%-10s %8s %10s %9s %9s %10s %9s %9s %9s" % (
+            "from text", "threads", "committed", "segments", "size MB",
+            "merging s", "size MB", "CPU s", "peak MB"))
+    for peer in peer_medians(run):
+        print("%-10s %8d %10.1f %9d %9.1f %10.1f %9.1f %9.1f %9.1f" % (
+            peer["engine"], peer["threads"], peer["commit_seconds"],
+            peer["segments"], peer["bytes"] / MB, peer["merge_seconds"],
+            peer["merged_bytes"] / MB, peer["cpu_seconds"],
+            peer["peak_bytes"] / MB))
+    for name in run["peers_missing"]:
+        print("%-10s not available" % name)

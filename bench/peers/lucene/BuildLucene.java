@@ -1,0 +1,141 @@
+// BuildLucene TEXT DIR THREADS: indexes lines of `id TAB TAB words` with
+// positions, by Lucene, and prints one JSON object.  THREADS 0: one a core,
+// since Lucene leaves the number to its caller; with one, it reads as well.
+import java.io.BufferedReader;
+import java.io.File;
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.ArrayBlockingQueue;
+import java.util.concurrent.BlockingQueue;
+import org.apache.lucene.analysis.core.WhitespaceAnalyzer;
+import org.apache.lucene.document.Document;
+import org.apache.lucene.document.Field;
+import org.apache.lucene.document.StoredField;
+import org.apache.lucene.document.TextField;
+import org.apache.lucene.index.DirectoryReader;
+import org.apache.lucene.index.IndexWriter;
+import org.apache.lucene.index.IndexWriterConfig;
+import org.apache.lucene.store.FSDirectory;
+
+public class BuildLucene {
+	static final int BATCH = 500;
+	static final int BUFFER_MB = 1024;
+	static final List<String> END = new ArrayList<>();
+
+	/** Adds lines, with fields that are used again for each. */
+	static class Adder {
+		final IndexWriter writer;
+		final Document document = new Document();
+		final StoredField id = new StoredField("id", "");
+		final TextField text = new TextField("text", "", Field.Store.NO);
+
+		Adder(IndexWriter writer) {
+			this.writer = writer;
+			document.add(id);
+			document.add(text);
+		}
+
+		void add(String line) throws IOException {
+			String[] parts = line.split("\t", 3);
+			id.setStringValue(parts[0]);
+			text.setStringValue(parts[2]);
+			writer.addDocument(document);
+		}
+	}
+
+	static void addAlone(IndexWriter writer, BufferedReader lines)
+			throws IOException {
+		Adder adder = new Adder(writer);
+		for (String line; (line = lines.readLine()) != null;)
+			adder.add(line);
+	}
+
+	static void addTogether(IndexWriter writer, BufferedReader lines,
+			int threads) throws Exception {
+		BlockingQueue<List<String>> queue =
+			new ArrayBlockingQueue<>(4 * threads);
+		List<Thread> running = new ArrayList<>();
+		for (int i = 0; i < threads; i++) {
+			Thread thread = new Thread(() -> {
+				try {
+					Adder adder = new Adder(writer);
+					for (List<String> batch; (batch = queue.take()) != END;)
+						for (String line : batch)
+							adder.add(line);
+				} catch (Throwable e) {
+					e.printStackTrace();
+					System.exit(1);
+				}
+			});
+			thread.start();
+			running.add(thread);
+		}
+		List<String> batch = new ArrayList<>(BATCH);
+		for (String line; (line = lines.readLine()) != null;) {
+			batch.add(line);
+			if (batch.size() == BATCH) {
+				queue.put(batch);
+				batch = new ArrayList<>(BATCH);
+			}
+		}
+		queue.put(batch);
+		for (Thread thread : running)
+			queue.put(END);
+		for (Thread thread : running)
+			thread.join();
+	}
+
+	static long bytesOf(String directory) {
+		long bytes = 0;
+		for (File file : new File(directory).listFiles())
+			bytes += file.length();
+		return bytes;
+	}
+
+	static double secondsSince(long began) {
+		return (System.nanoTime() - began) / 1e9;
+	}
+
+	public static void main(String[] args) throws Exception {
+		int threads = Integer.parseInt(args[2]);
+		if (threads == 0)
+			threads = Runtime.getRuntime().availableProcessors();
+		IndexWriterConfig config =
+			new IndexWriterConfig(new WhitespaceAnalyzer());
+		config.setRAMBufferSizeMB(BUFFER_MB);
+		config.setUseCompoundFile(false);
+		config.getMergePolicy().setNoCFSRatio(0);
+		long began = System.nanoTime();
+		try (FSDirectory directory = FSDirectory.open(Path.of(args[1]));
+				IndexWriter writer = new IndexWriter(directory, config)) {
+			try (BufferedReader lines = Files.newBufferedReader(
+					Path.of(args[0]), StandardCharsets.UTF_8)) {
+				if (threads == 1)
+					addAlone(writer, lines);
+				else
+					addTogether(writer, lines, threads);
+			}
+			writer.commit();
+			double committed = secondsSince(began);
+			int documents, segments;
+			try (DirectoryReader reader = DirectoryReader.open(directory)) {
+				documents = reader.numDocs();
+				segments = reader.leaves().size();
+			}
+			long bytes = bytesOf(args[1]);
+			long merging = System.nanoTime();
+			writer.forceMerge(1, true);
+			writer.commit();
+			writer.deleteUnusedFiles();
+			System.out.printf("{\"documents\": %d, \"threads\": %d, "
+				+ "\"commit_seconds\": %.3f, \"segments\": %d, "
+				+ "\"bytes\": %d, \"merge_seconds\": %.3f, "
+				+ "\"merged_bytes\": %d}%n", documents, threads, committed,
+				segments, bytes, secondsSince(merging), bytesOf(args[1]));
+		}
+	}
+}
