@@ -13,6 +13,7 @@
 
 #include "am/am.h"
 #include "commands/vacuum.h"
+#include "compat/compat.h"
 #include "fmgr.h"
 
 PG_FUNCTION_INFO_V1(skipidx_handler);
@@ -35,6 +36,7 @@ skx_am_capabilities(IndexAmRoutine *am)
 	am->amclusterable = false;
 	am->ampredlocks = false;
 	am->amcanparallel = false;
+	SKX_COMPAT_SET_BUILD_PARALLEL(am);
 	am->amcaninclude = false;
 	am->amusemaintenanceworkmem = true;
 	am->amparallelvacuumoptions =

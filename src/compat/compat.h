@@ -115,6 +115,22 @@ typedef PGIOAlignedBlock SkxAlignedBlock;
 typedef PGAlignedBlock SkxAlignedBlock;
 #endif
 
+/* ---- parallel index builds ---- */
+
+/*
+ * Workers that the planner grants a build of `index` on `heap`, 0 where there
+ * can be none.  Since 17 the server has asked it already, for access methods
+ * that say that they can.
+ */
+extern int	skx_compat_build_workers(Relation heap, Relation index,
+									 struct IndexInfo *info);
+
+#if PG_VERSION_NUM >= 170000
+#define SKX_COMPAT_SET_BUILD_PARALLEL(am)	((am)->amcanbuildparallel = true)
+#else
+#define SKX_COMPAT_SET_BUILD_PARALLEL(am)	((void) (am))
+#endif
+
 /* ---- reuse of pages ---- */
 
 /*

@@ -5,11 +5,14 @@
 #include "postgres.h"
 
 #include "access/nbtxlog.h"
+#include "access/xact.h"
 #include "access/xlog.h"
 #include "access/xloginsert.h"
 #include "catalog/catalog.h"
 #include "common/relpath.h"
 #include "compat/compat.h"
+#include "nodes/execnodes.h"
+#include "optimizer/optimizer.h"
 #include "pgstat.h"
 #include "port/pg_iovec.h"
 #include "storage/lwlock.h"
@@ -184,4 +187,19 @@ skx_compat_anchor(const char *name, Size size, void (*init) (void *area))
 	LWLockRelease(AddinShmemInitLock);
 #endif
 	return area;
+}
+
+int
+skx_compat_build_workers(Relation heap, Relation index, IndexInfo *info)
+{
+#if PG_VERSION_NUM >= 170000
+	return info->ii_ParallelWorkers;
+#else
+	/* an empty table needs none, and is built when it is truncated */
+	if (!IsNormalProcessingMode() || IsInParallelMode() ||
+		RelationGetNumberOfBlocks(heap) == 0)
+		return 0;
+	return plan_create_index_workers(RelationGetRelid(heap),
+									 RelationGetRelid(index));
+#endif
 }

@@ -14,6 +14,7 @@
 typedef struct SkxDictCheck
 {
 	const SkxDiskSegment *seg;
+	const SkxDiskDictPage *head;
 	const uint8 *p;				/* next byte */
 	const uint8 *end;			/* of the entries */
 	const char *wrong;
@@ -50,16 +51,33 @@ skx_format_dict_skip(SkxDictCheck *c, uint64 nbytes)
 		c->p += nbytes;
 }
 
-/* A page and an offset in it, of a plane with `npages`. */
+/* A page counted from `first`, of a plane with `npages`. */
 static void
-skx_format_dict_address(SkxDictCheck *c, uint32 npages)
+skx_format_dict_page(SkxDictCheck *c, uint32 first, uint32 npages)
 {
 	uint64		page = skx_format_dict_number(c);
-	uint64		offset = skx_format_dict_number(c);
 
-	if (c->wrong == NULL &&
-		(page >= npages || offset < SKX_PAGE_START || offset >= SKX_PAGE_END))
+	if (c->wrong == NULL && (first >= npages || page >= npages - first))
 		c->wrong = "a dictionary entry points past its plane";
+}
+
+/* Such a page, and an offset in it. */
+static void
+skx_format_dict_address(SkxDictCheck *c, uint32 first, uint32 npages)
+{
+	uint64		offset;
+
+	skx_format_dict_page(c, first, npages);
+	offset = skx_format_dict_number(c);
+	if (c->wrong == NULL && (offset < SKX_PAGE_START || offset >= SKX_PAGE_END))
+		c->wrong = "a dictionary entry points past its plane";
+}
+
+static void
+skx_format_dict_postings(SkxDictCheck *c)
+{
+	skx_format_dict_address(c, c->head->postings_page,
+							c->seg->planes[SKX_SEGMENT_POSTINGS].npages);
 }
 
 static void
@@ -69,7 +87,7 @@ skx_format_dict_long(SkxDictCheck *c, uint64 df, uint8 flags)
 	uint64		nnodes;
 	uint64		k;
 
-	skx_format_dict_address(c, npages);
+	skx_format_dict_postings(c);
 	nnodes = skx_format_dict_number(c);
 	if (c->wrong == NULL &&
 		(df < SKX_SUBBLOCK || nnodes == 0 || nnodes > npages))
@@ -77,9 +95,8 @@ skx_format_dict_long(SkxDictCheck *c, uint64 df, uint8 flags)
 	skx_format_dict_skip(c, sizeof(uint64));
 	for (k = 10; k <= 1000; k *= 10)
 		skx_format_dict_skip(c, k <= df ? 2 : 0);
-	if ((flags & SKX_TERM_TABLE) != 0 &&
-		skx_format_dict_number(c) >= npages && c->wrong == NULL)
-		c->wrong = "a dictionary entry points past its plane";
+	if ((flags & SKX_TERM_TABLE) != 0)
+		skx_format_dict_page(c, c->head->postings_page, npages);
 }
 
 /* The value of a leaf entry. */
@@ -118,8 +135,7 @@ skx_format_dict_value(SkxDictCheck *c)
 			skx_format_dict_skip(c, size);
 			break;
 		case SKX_TERM_SHORT:
-			skx_format_dict_address(c,
-									c->seg->planes[SKX_SEGMENT_POSTINGS].npages);
+			skx_format_dict_postings(c);
 			size = skx_format_dict_number(c);
 			if (c->wrong == NULL && (size == 0 || size > SKX_PAGE_CAPACITY))
 				c->wrong = "a dictionary entry has an impossible list";
@@ -131,7 +147,7 @@ skx_format_dict_value(SkxDictCheck *c)
 			c->wrong = "a dictionary entry has an unknown form";
 	}
 	if ((flags & SKX_TERM_OWN_POSITIONS) == 0 && npositions > 0)
-		skx_format_dict_address(c,
+		skx_format_dict_address(c, c->head->positions_page,
 								c->seg->planes[SKX_SEGMENT_POSITIONS].npages);
 }
 
@@ -195,8 +211,15 @@ skx_format_check_dict(const char *page, const SkxDiskSegment *seg)
 	if (head->level == 0 &&
 		(uint64) head->first_term + head->nentries > seg->nterms)
 		return "the dictionary page has terms past the last one";
+	if (head->postings_page >
+		(head->level == 0 ? seg->planes[SKX_SEGMENT_POSTINGS].npages : 0) ||
+		head->positions_page >
+		(head->level == 0 ? seg->planes[SKX_SEGMENT_POSITIONS].npages : 0) ||
+		(head->level > 0 && head->first_term != 0))
+		return "the dictionary page begins past its planes";
 	restarts = (const uint16 *) (page + head->restarts);
 	c.seg = seg;
+	c.head = head;
 	c.p = (const uint8 *) page + at;
 	c.end = (const uint8 *) page + head->restarts;
 	c.wrong = NULL;

@@ -87,8 +87,6 @@ skx_format_check_node(const char *page, uint32 offset,
 									  node->table_slots) >
 		skx_format_lower(page))
 		return "a node header passes the end of its page";
-	if (node->term >= seg->nterms)
-		return "a node is that of an impossible term";
 	if ((node->node == 0) != (node->base == SKX_NO_DOC) ||
 		(node->node > 0 && node->table_slots > 0) ||
 		(node->is_last && node->nforward > 0))
@@ -122,8 +120,6 @@ skx_format_check_portion(const char *page, uint32 offset,
 	least = offset + sizeof(SkxDiskPortion) + n * SKX_PORTION_COLUMNS;
 	if (least > lower)
 		return "a portion passes the end of its page";
-	if (portion->term >= seg->nterms)
-		return "a portion is that of an impossible term";
 	lasts = (const uint32 *) ((const uint64 *) (portion + 1) + n);
 	bodies = (const uint16 *) (lasts + n);
 	indexes = (const uint8 *) (bodies + 3 * n);
@@ -154,8 +150,6 @@ skx_format_check_node_table(const char *page, const SkxDiskSegment *seg)
 	if (table->nnodes == 0 || table->nnodes > SKX_NODE_TABLE_MAX ||
 		size != sizeof(SkxDiskNodeTable) + table->nnodes * 12)
 		return "the node table has an impossible length";
-	if (table->term >= seg->nterms)
-		return "the node table is that of an impossible term";
 	lasts = (const uint32 *) ((const uint64 *) (table + 1) + table->nnodes);
 	if (!skx_format_ascending(SKX_NO_DOC, lasts, table->nnodes, seg->ndocs))
 		return "the node table is not in order";

@@ -11,13 +11,19 @@
  *
  * Value above the leaves: varint page ordinal of the child, whose lexemes are
  * all >= the key and below the next entry's; the first key of a level is
- * empty.  The keys of level 1 are the shortest that separate two leaves.
+ * empty.  The keys of level 1 are the shortest that separate two leaves, or
+ * any that separates them.
  *
  * Leaves have the page ordinals 0, 1, ... in the order of their lexemes; the
  * levels above follow, the root is the last page.  A segment without terms has
  * no dictionary pages.
  *
- * Value in a leaf:
+ * Leaves can be made before it is known what comes before them: pages of the
+ * postings and positions planes are numbered in a leaf from those that stand
+ * in its header, which are the ones that were being filled when its first
+ * list began, and may be added to as may first_term.
+ *
+ * Value in a leaf (pages less the leaf's postings_page or positions_page):
  *	  varint df (>= 1); byte of SKX_TERM_* flags; varint total positions;
  *	  place SKX_TERM_INLINE: varint length, that many bytes of short list
  *	  place SKX_TERM_SHORT: varint postings page, varint page offset, varint
@@ -41,12 +47,13 @@ typedef struct SkxDiskDictPage
 	uint16		level;			/* 0: leaf */
 	uint16		nrestarts;
 	uint16		restarts;		/* page offset of the restart array */
-	uint32		first_term;		/* leaf: ordinal of entry 0 in the segment;
-								 * above: 0 */
-	uint32		reserved;
+	/* in leaves, above these 0 */
+	uint32		first_term;		/* ordinal of entry 0 in the segment */
+	uint32		postings_page;	/* added to all pages of that plane ... */
+	uint32		positions_page; /* ... and of that one */
 } SkxDiskDictPage;
 
-StaticAssertDecl(sizeof(SkxDiskDictPage) == 16, "dictionary page size");
+StaticAssertDecl(sizeof(SkxDiskDictPage) == 20, "dictionary page size");
 
 #define SKX_DICT_RESTART	16
 

@@ -14,6 +14,7 @@
 #endif
 
 #include "format/format_page.h"
+#include "format/format_postings.h"
 #include "format/format_segment.h"
 #include "port/pg_crc32c.h"
 
@@ -91,7 +92,7 @@ skx_format_page_check(const char *page, const SkxPageIdentity *id)
 		return "the page header is wrong";
 	if (trailer->page_id != SKX_PAGE_ID)
 		return "the page is not one of skipidx";
-	if (trailer->version > SKX_VERSION)
+	if (trailer->version != SKX_VERSION)
 		return "the page has a version that is not known here";
 	if (!SkxPlaneIsMutable(trailer->plane) &&
 		trailer->crc != skx_format_page_crc(page))
@@ -105,4 +106,15 @@ skx_format_page_check(const char *page, const SkxPageIdentity *id)
 	if (trailer->ordinal != id->ordinal)
 		return "the page belongs to another place";
 	return NULL;
+}
+
+uint32
+skx_format_lexeme_check(const char *lexeme, int len)
+{
+	pg_crc32c	crc;
+
+	INIT_CRC32C(crc);
+	COMP_CRC32C(crc, lexeme, len);
+	FIN_CRC32C(crc);
+	return crc;
 }

@@ -18,9 +18,10 @@
  *	  uint64 impacts, uint32 last document, uint16 body (page offset),
  *	  uint16 pos_page (plus the portion's), uint16 pos_offset, uint8 pos_index.
  * A sub-block's positions start at position pos_index of the position block
- * at (pos_page, pos_offset); of a sub-block without positions the three are
- * meaningless.  Every sub-block has SKX_SUBBLOCK postings but the last of a
- * list.
+ * at (pos_page, pos_offset), where pages count from that of the list's first
+ * position block, which its dictionary entry has; of a sub-block without
+ * positions the three are meaningless.  Every sub-block has SKX_SUBBLOCK
+ * postings but the last of a list.
  *
  * Node header columns, in this order:
  *	  uint64 page_impacts[page_slots]; uint64 forward_impacts[forward_slots];
@@ -40,6 +41,11 @@
  * stands on pages of its own right after the list: SkxDiskNodeTable, then
  * uint64 impacts[nnodes] and uint32 last[nnodes] of the page's nodes,
  * SKX_NODE_TABLE_MAX to a page, page after page of the plane.
+ *
+ * Nothing on these pages tells where they are in their plane, or which term of
+ * the segment a list is that of: that is up to the dictionary alone.  So they
+ * can be made before it is known what comes before them, as long as node 0
+ * stays in its place within a block.  `check` stands for the term.
  */
 #ifndef SKX_FORMAT_POSTINGS_H
 #define SKX_FORMAT_POSTINGS_H
@@ -51,7 +57,7 @@
 
 typedef struct SkxDiskNode
 {
-	uint32		term;			/* ordinal in the dictionary, as a check */
+	uint32		check;			/* of the lexeme (skx_format_lexeme_check) */
 	uint32		node;			/* number in the list */
 	uint32		npostings;		/* of this node */
 	uint32		base;			/* last document before it, SKX_NO_DOC: none */
@@ -76,7 +82,7 @@ StaticAssertDecl(sizeof(SkxDiskNode) == 40, "node header size");
 
 typedef struct SkxDiskPortion
 {
-	uint32		term;			/* as in the node */
+	uint32		check;			/* as in the node */
 	uint32		base;			/* last document before the portion */
 	uint32		pos_page;		/* added to the pos_page column */
 	uint16		nsub;
@@ -90,7 +96,7 @@ StaticAssertDecl(sizeof(SkxDiskPortion) == 16, "portion size");
 
 typedef struct SkxDiskNodeTable
 {
-	uint32		term;
+	uint32		check;			/* as in the node */
 	uint32		first_node;
 	uint32		nnodes;			/* on this page */
 	uint32		reserved;
@@ -100,6 +106,12 @@ StaticAssertDecl(sizeof(SkxDiskNodeTable) == 16, "node table size");
 
 #define SKX_NODE_TABLE_MAX \
 	((SKX_PAGE_CAPACITY - sizeof(SkxDiskNodeTable)) / 12)
+
+/*
+ * format_page.c (pure): the CRC-32C of a lexeme.  It is defined outside of the
+ * server, whatever the machine, and of up to four bytes no two are alike.
+ */
+extern uint32 skx_format_lexeme_check(const char *lexeme, int len);
 
 /*
  * Positions plane: position blocks (skx_codec_positions_put) of one list

@@ -10,6 +10,7 @@
 
 #include "codec/codec.h"
 #include "format/format_dict.h"
+#include "format/format_postings.h"
 #include "inspect/inspect_internal.h"
 #include "miscadmin.h"
 
@@ -57,6 +58,36 @@ skx_inspect_dict_compare(const SkxCheckKey *a, const SkxCheckKey *b)
 	return cmp != 0 ? cmp : a->len - b->len;
 }
 
+/*
+ * A leaf counts its terms from those before it, and its pages from where the
+ * lists before it end: there, or on the next page, or where another writer has
+ * begun, of postings with a block.
+ */
+static void
+skx_inspect_dict_origin(SkxCheckDictPage *p, const SkxDiskDictPage *head)
+{
+	SkxCheckSegment *cs = p->dict->cs;
+	uint32		unit = cs->seg->planes[SKX_SEGMENT_POSTINGS].unit;
+	uint32		postings = cs->post_page;
+	uint32		positions = cs->positions.next_page;
+	bool		first = cs->nterms == 0;
+
+	if (head->first_term != cs->nterms)
+		skx_inspect_dict_damaged(p,
+								 "the dictionary page begins with term %u, but should with %u",
+								 head->first_term, cs->nterms);
+	if (head->postings_page < postings ||
+		head->postings_page > (first ? 0 : (postings / unit + 1) * unit))
+		skx_inspect_dict_damaged(p,
+								 "the dictionary page counts from page %u of the postings, but these end on page %u",
+								 head->postings_page, postings);
+	if (head->positions_page < positions ||
+		head->positions_page > (first ? 0 : positions + 1))
+		skx_inspect_dict_damaged(p,
+								 "the dictionary page counts from page %u of the positions, but these end on page %u",
+								 head->positions_page, positions);
+}
+
 static void
 skx_inspect_dict_enter(SkxCheckDictPage *p, uint32 ordinal, int level)
 {
@@ -82,13 +113,12 @@ skx_inspect_dict_enter(SkxCheckDictPage *p, uint32 ordinal, int level)
 		skx_inspect_dict_damaged(p,
 								 "the dictionary page is of level %u, but should be of %d",
 								 head->level, level);
-	if (level == 0 && head->first_term != p->dict->cs->nterms)
-		skx_inspect_dict_damaged(p,
-								 "the dictionary page begins with term %u, but should with %u",
-								 head->first_term, p->dict->cs->nterms);
-	if ((level > 0 && head->first_term != 0) || head->reserved != 0)
+	if (level > 0 && (head->first_term != 0 || head->postings_page != 0 ||
+					  head->positions_page != 0))
 		skx_inspect_dict_damaged(p,
 								 "the dictionary page has something where nothing belongs");
+	if (level == 0)
+		skx_inspect_dict_origin(p, head);
 	p->head = head;
 	p->src = (const uint8 *) (head + 1);
 	p->end = (const uint8 *) page + head->restarts;
@@ -150,14 +180,26 @@ skx_inspect_dict_key(SkxCheckDictPage *p)
 								 p->entry);
 }
 
+/* A page, counted from `first`. */
 static bool
-skx_inspect_dict_address(SkxCheckDictPage *p, uint32 *page, uint16 *offset)
+skx_inspect_dict_number(SkxCheckDictPage *p, uint32 first, uint32 *page)
+{
+	p->src = skx_codec_varint32_get(p->src, p->end, page);
+	if (p->src == NULL || *page > PG_UINT32_MAX - first)
+		return false;
+	*page += first;
+	return true;
+}
+
+static bool
+skx_inspect_dict_address(SkxCheckDictPage *p, uint32 first, uint32 *page,
+						 uint16 *offset)
 {
 	uint32		o = 0;
 
-	p->src = skx_codec_varint32_get(p->src, p->end, page);
-	if (p->src != NULL)
-		p->src = skx_codec_varint32_get(p->src, p->end, &o);
+	if (!skx_inspect_dict_number(p, first, page))
+		return false;
+	p->src = skx_codec_varint32_get(p->src, p->end, &o);
 	*offset = (uint16) o;
 	return p->src != NULL && o >= SKX_PAGE_START && o < SKX_PAGE_END;
 }
@@ -179,7 +221,8 @@ skx_inspect_dict_long(SkxCheckDictPage *p, SkxTerm *t)
 	uint8		bytes[8];
 	int			i;
 
-	if (!skx_inspect_dict_address(p, &t->list.page, &t->list.offset))
+	if (!skx_inspect_dict_address(p, p->head->postings_page, &t->list.page,
+								  &t->list.offset))
 		return false;
 	p->src = skx_codec_varint32_get(p->src, p->end, &t->list.nnodes);
 	if (p->src == NULL || t->list.nnodes == 0 ||
@@ -194,9 +237,9 @@ skx_inspect_dict_long(SkxCheckDictPage *p, SkxTerm *t)
 		t->kth[i] = bytes[0] << 8 | bytes[1];
 	}
 	t->list.has_table = (t->flags & SKX_TERM_TABLE) != 0;
-	if (t->list.has_table)
-		p->src = skx_codec_varint32_get(p->src, p->end, &t->list.table_page);
-	return p->src != NULL;
+	return !t->list.has_table ||
+		skx_inspect_dict_number(p, p->head->postings_page,
+								&t->list.table_page);
 }
 
 static bool
@@ -214,8 +257,8 @@ skx_inspect_dict_place(SkxCheckDictPage *p, SkxTerm *t)
 			t->inline_size = (uint8) n;
 			return true;
 		case SKX_TERM_SHORT:
-			if (!skx_inspect_dict_address(p, &t->short_page,
-										  &t->short_offset))
+			if (!skx_inspect_dict_address(p, p->head->postings_page,
+										  &t->short_page, &t->short_offset))
 				return false;
 			p->src = skx_codec_varint32_get(p->src, p->end, &t->short_size);
 			return p->src != NULL &&
@@ -236,6 +279,7 @@ skx_inspect_dict_term(SkxCheckDictPage *p)
 
 	memset(t, 0, sizeof(*t));
 	t->ordinal = p->head->first_term + p->entry;
+	t->check = skx_format_lexeme_check(p->key.bytes, p->key.len);
 	p->src = skx_codec_varint32_get(p->src, p->end, &t->df);
 	sound = p->src != NULL && skx_inspect_dict_bytes(p, &t->flags, 1);
 	if (sound)
@@ -243,7 +287,8 @@ skx_inspect_dict_term(SkxCheckDictPage *p)
 	sound = sound && p->src != NULL && skx_inspect_dict_place(p, t);
 	if (sound && t->npositions > 0 &&
 		(t->flags & SKX_TERM_OWN_POSITIONS) == 0)
-		sound = skx_inspect_dict_address(p, &t->pos_page, &t->pos_offset);
+		sound = skx_inspect_dict_address(p, p->head->positions_page,
+										 &t->pos_page, &t->pos_offset);
 	if (!sound || t->df == 0 || t->df > p->dict->cs->ndocs)
 		skx_inspect_dict_damaged(p, "entry %d does not decode", p->entry);
 }
@@ -263,6 +308,7 @@ skx_inspect_dict_find(SkxCheckDictPage *p)
 		found.short_offset != t->short_offset ||
 		found.list.page != t->list.page ||
 		found.list.offset != t->list.offset ||
+		found.list.table_page != t->list.table_page ||
 		found.pos_page != t->pos_page || found.pos_offset != t->pos_offset)
 		skx_inspect_dict_damaged(p,
 								 "a search for the lexeme of entry %d goes astray",

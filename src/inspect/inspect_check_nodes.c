@@ -149,7 +149,7 @@ skx_inspect_node_begin(SkxCheckNodes *w)
 												   &cs->seg->header));
 	head = (const SkxDiskNode *) (page + w->offset);
 	if (w->offset + sizeof(SkxDiskNode) > cs->postings.lower ||
-		head->term != l->term->ordinal || head->node != w->number)
+		head->check != l->term->check || head->node != w->number)
 		skx_inspect_list_damaged(l, "node %u of term %u is not here",
 								 w->number, l->term->ordinal);
 	w->header_size = SKX_NODE_HEADER_SIZE(head->page_slots,
@@ -200,7 +200,7 @@ skx_inspect_portion_begin(SkxCheckNodes *w, SkxCheckPortion *portion)
 													  &cs->seg->header));
 	head = (const SkxDiskPortion *) (portion->page + portion->offset);
 	if (portion->offset + sizeof(SkxDiskPortion) > cs->postings.lower ||
-		head->term != l->term->ordinal || head->base != l->last)
+		head->check != l->term->check || head->base != l->last)
 		skx_inspect_list_damaged(l,
 								 "the portion of term %u does not continue its list",
 								 l->term->ordinal);
@@ -232,7 +232,7 @@ skx_inspect_seek(SkxCheckNodes *w, const SkxCheckPortion *portion, int sub,
 	bool		found;
 
 	skx_skiplist_open(&c, seg->file, seg->rel,
-					  &seg->planes[SKX_SEGMENT_POSTINGS], l->term->ordinal,
+					  &seg->planes[SKX_SEGMENT_POSTINGS], l->term->check,
 					  &l->term->list);
 	found = skx_skiplist_seek(&c, target);
 	if (portion == NULL)
@@ -248,7 +248,7 @@ skx_inspect_seek(SkxCheckNodes *w, const SkxCheckPortion *portion, int sub,
 	skx_skiplist_close(&c);
 }
 
-/* The position address in the directory. */
+/* The position address in the directory, from the list's first page on. */
 static void
 skx_inspect_subblock_address(SkxCheckNodes *w, const SkxCheckPortion *portion,
 							 int sub, const SkxPostings *p)
@@ -265,7 +265,8 @@ skx_inspect_subblock_address(SkxCheckNodes *w, const SkxCheckPortion *portion,
 	if (i == p->n)
 		return;
 	skx_inspect_positions_at(&w->l->cs->positions, &at);
-	if (at.page != portion->head->pos_page + pages[sub] ||
+	if (at.page - w->l->term->pos_page !=
+		portion->head->pos_page + pages[sub] ||
 		at.offset != offsets[sub] || at.index != indexes[sub])
 		skx_inspect_list_damaged(w->l,
 								 "sub-block %d of term %u says that its positions are elsewhere than at page %u, offset %u, position %u",
@@ -425,7 +426,7 @@ skx_inspect_table_pages(SkxCheckNodes *w)
 		skx_inspect_structure(l, skx_format_check_node_table(page,
 															 &cs->seg->header));
 		n = table->nnodes;
-		if (table->term != l->term->ordinal || table->first_node != done ||
+		if (table->check != l->term->check || table->first_node != done ||
 			n == 0 || n > Min(nnodes - done, SKX_NODE_TABLE_MAX) ||
 			(n < SKX_NODE_TABLE_MAX && done + n < nnodes))
 			skx_inspect_list_damaged(l,

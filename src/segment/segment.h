@@ -77,6 +77,7 @@ extern SKX_NORETURN void skx_segment_damaged(const SkxSegment *seg,
 typedef struct SkxTerm
 {
 	uint32		ordinal;
+	uint32		check;			/* SKX_TERM_LONG: what is on its pages */
 	uint32		df;
 	uint64		npositions;
 	uint8		flags;			/* SKX_TERM_* */

@@ -3,17 +3,13 @@
  *	  Builds one segment from documents in document order.
  *
  * Memory: norms grow with the documents, up to a quarter; the output needs a
- * fixed part; the rest is the inverter's, which is spilled to a run
- * before a document that might not fit.  The inverter is gone before runs are
- * merged.
+ * fixed part; the rest is for inversion.  The inverter is gone before runs
+ * are merged.
  */
 #include "postgres.h"
 
-#include "segment/segment_internal.h"
+#include "segment/segment_writer.h"
 #include "utils/memutils.h"
-
-/* The inverter has addresses for 4 GB of postings; runs of half are long. */
-#define SKX_BUILD_INVERT_MAX	((Size) 2 * 1024 * 1024 * 1024)
 
 /* A segment holds about this much for 16 bytes of runs. */
 #define SKX_BUILD_SHRINK	10
@@ -21,12 +17,12 @@
 struct SkxSegmentBuilder
 {
 	MemoryContext context;
-	MemoryContext invert_context;
 	SkxSegmentOutput out;
-	SkxInverter *inv;
 	SkxRuns    *runs;
-	uint32		in_memory;		/* documents in the inverter */
+	SkxInvertDocuments *documents;
 	ItemPointerData last;
+	uint64		read;			/* bytes of runs */
+	uint64		to_read;
 };
 
 SkxSegmentBuilder *
@@ -39,95 +35,128 @@ skx_segment_build_begin(Relation index, const SkxSegmentBuildOptions *options)
 	SkxSegmentBuilder *b = palloc0(sizeof(SkxSegmentBuilder));
 
 	b->context = context;
-	b->invert_context = AllocSetContextCreate(context,
-											  "skipidx inverter",
-											  ALLOCSET_DEFAULT_SIZES);
 	ItemPointerSetInvalid(&b->last);
 	skx_segment_output_init(&b->out, options);
-	b->runs = skx_segment_runs_create(options->memory - options->memory / 4 -
-									  b->out.fixed);
-	MemoryContextSwitchTo(b->invert_context);
-	b->inv = skx_segment_invert_create(options->memory);
+	b->runs = skx_invert_runs_create(options->memory - options->memory / 4 -
+									 b->out.fixed, NULL, NULL);
+	b->documents = skx_invert_documents_begin(options->memory, b->runs);
 	MemoryContextSwitchTo(old);
 	return b;
-}
-
-/* Turns what the inverter holds into a run. */
-static void
-skx_segment_build_spill(SkxSegmentBuilder *b)
-{
-	skx_segment_invert_sort(b->inv);
-	skx_segment_runs_spill(b->runs, b->inv);
-	skx_segment_invert_reset(b->inv);
-	b->in_memory = 0;
-}
-
-/* Adds a document to the inverter, whose memory it may take for itself. */
-static uint64
-skx_segment_build_invert(SkxSegmentBuilder *b, TSVector value)
-{
-	Size		memory = b->out.options.memory;
-	Size		taken = b->out.docs.norms_size + b->out.fixed;
-	Size		room = memory - Min(taken, memory);
-
-	if (b->in_memory > 0 && skx_segment_invert_need(b->inv, value) >
-		Min(room, SKX_BUILD_INVERT_MAX))
-		skx_segment_build_spill(b);
-	b->in_memory++;
-	return skx_segment_invert_add(b->inv, b->out.docs.ndocs, value);
 }
 
 void
 skx_segment_build_add(SkxSegmentBuilder *b, ItemPointer tid, TSVector value)
 {
 	MemoryContext old = MemoryContextSwitchTo(b->context);
+	Size		memory = b->out.options.memory;
+	Size		taken = b->out.docs.norms_size + b->out.fixed;
 	uint8		norm = SKX_NORM_NULL;
-	Size		used;
 
 	if (ItemPointerIsValid(&b->last) && ItemPointerCompare(&b->last, tid) >= 0)
 		elog(ERROR, "documents of a segment are not in order");
 	b->last = *tid;
 	if (value != NULL)
 	{
-		uint64		length = skx_segment_build_invert(b, value);
+		uint64		length;
 
+		length = skx_invert_documents_add(b->documents, b->out.docs.ndocs,
+										  value, memory - Min(taken, memory));
 		b->out.total_length += length;
 		norm = skx_rank_norm_encode(length);
 	}
 	skx_segment_output_document(&b->out, tid, norm);
-	used = skx_segment_invert_used(b->inv);
-	if (used + b->out.docs.norms_size + b->out.fixed >= b->out.options.memory ||
-		used >= SKX_INVERT_MAX)
-		skx_segment_build_spill(b);
 	MemoryContextSwitchTo(old);
 }
 
 bool
 skx_segment_build_full(const SkxSegmentBuilder *b)
 {
-	uint64		bytes = skx_segment_runs_bytes(b->runs) +
-		skx_segment_invert_used(b->inv);
+	return b->out.docs.ndocs >= b->out.options.memory / 4 ||
+		skx_segment_enough(b->out.docs.ndocs,
+						   skx_invert_documents_bytes(b->documents));
+}
 
-	return b->out.docs.ndocs >= SKX_DOC_MAX ||
-		b->out.docs.ndocs >= b->out.options.memory / 4 ||
-		bytes / 16 * SKX_BUILD_SHRINK >= SKX_SEGMENT_BYTES_MAX;
+bool
+skx_segment_enough(uint64 ndocs, uint64 run_bytes)
+{
+	return ndocs >= SKX_DOC_MAX ||
+		run_bytes / 16 * SKX_BUILD_SHRINK >= SKX_SEGMENT_BYTES_MAX;
+}
+
+void
+skx_segment_terms_merge(SkxTermWriter *w, SkxRunMerge *m)
+{
+	SkxPostingBatch *batch = palloc(sizeof(SkxPostingBatch));
+	SkxRunTerm	term;
+	const char *lexeme;
+
+	while (skx_invert_merge_next(m, &term, &lexeme))
+	{
+		skx_segment_term_begin(w, lexeme, term.len, term.df, term.npositions,
+							   term.flags);
+		while (skx_invert_merge_postings(m, batch))
+			skx_segment_term_batch(w, batch);
+		skx_segment_term_end(w);
+	}
+	pfree(batch);
+}
+
+static void
+skx_segment_build_read(void *arg, uint32 nbytes)
+{
+	SkxSegmentBuilder *b = arg;
+
+	b->read += nbytes;
+	if (b->out.options.progress != NULL)
+		b->out.options.progress(SKX_BUILD_MERGE, b->read, b->to_read);
+}
+
+/* Cursors on the runs, few enough of them, or on what is in memory. */
+static SkxRunCursor **
+skx_segment_build_cursors(SkxSegmentBuilder *b, int *n,
+						  const SkxRunProgress *progress)
+{
+	int			fan = skx_invert_merge_fan(b->runs->memory);
+	SkxRunCursor **cursors;
+	uint32		buffer;
+	int			left;
+	int			i;
+
+	if (b->runs->nruns == 0)
+	{
+		cursors = palloc(sizeof(SkxRunCursor *));
+		cursors[0] = skx_invert_cursor_memory(
+											  skx_invert_documents_sorted(b->documents));
+		*n = 1;
+		return cursors;
+	}
+	skx_invert_documents_spill(b->documents);
+	skx_invert_documents_end(b->documents);
+	for (left = b->runs->nruns; left > fan; left = (left + fan - 1) / fan)
+		b->to_read += b->runs->nbytes;
+	b->to_read += b->runs->nbytes;
+	skx_invert_runs_reduce(b->runs, fan, progress);
+	*n = b->runs->nruns;
+	buffer = skx_invert_merge_buffer(b->runs->memory, *n);
+	cursors = palloc(*n * sizeof(SkxRunCursor *));
+	for (i = 0; i < *n; i++)
+		cursors[i] = skx_invert_cursor_open(b->runs->file, &b->runs->runs[i],
+											0, i, buffer, progress);
+	return cursors;
 }
 
 /* Sends all terms through the writer. */
 static void
 skx_segment_build_terms(SkxSegmentBuilder *b)
 {
-	if (skx_segment_runs_bytes(b->runs) > 0)
-	{
-		skx_segment_build_spill(b);
-		MemoryContextDelete(b->invert_context);
-		b->inv = NULL;
-	}
-	else
-		skx_segment_invert_sort(b->inv);
-	skx_segment_runs_merge(b->runs, b->inv,
-						   skx_segment_output_terms(&b->out),
-						   b->out.options.progress);
+	SkxRunProgress progress = {skx_segment_build_read, b};
+	int			n;
+	SkxRunCursor **cursors = skx_segment_build_cursors(b, &n, &progress);
+	SkxRunMerge *m = skx_invert_merge_begin(cursors, n, NULL);
+
+	skx_segment_terms_merge(skx_segment_output_terms(&b->out), m);
+	skx_invert_merge_end(m);
+	skx_invert_runs_close(b->runs);
 }
 
 bool

@@ -1,13 +1,17 @@
 /*
  * segment_build.h
  *	  Making one segment: from documents in document order, or from segments;
- *	  and what only those who make and change segments read of them.
+ *	  the parts of this that stand by themselves; and what only those who make
+ *	  and change segments read of them.
  */
 #ifndef SKX_SEGMENT_BUILD_H
 #define SKX_SEGMENT_BUILD_H
 
+#include "format/format_dict.h"
 #include "format/format_meta.h"
+#include "lib/stringinfo.h"
 #include "segment/segment.h"
+#include "skiplist/skiplist.h"
 #include "storage/itemptr.h"
 #include "tsearch/ts_type.h"
 #include "utils/relcache.h"
@@ -93,6 +97,122 @@ extern void skx_segment_merge_late(SkxSegmentMerge *m,
 								   void (*visit) (uint32 doc, void *arg),
 								   void *arg);
 extern void skx_segment_merge_end(SkxSegmentMerge *m);
+
+/*
+ * segment_dict_writer.c
+ *
+ * Leaves first, in one go or by several writers one after the other; then,
+ * from all their keys, the levels above.
+ */
+typedef struct SkxDictWriter SkxDictWriter;
+
+/* What a leaf has of a lexeme.  Pages are those that the sinks are told. */
+typedef struct SkxDictEntry
+{
+	uint32		postings_page;	/* no page of the entry lies before these: */
+	uint32		positions_page; /* they were being filled when it began */
+	uint32		df;
+	uint64		npositions;
+	uint8		flags;			/* SKX_TERM_* */
+	const uint8 *bytes;			/* SKX_TERM_INLINE: the list */
+	uint32		nbytes;			/* of a short list, inline or not */
+	SkxListAddress list;		/* SKX_TERM_SHORT: page and offset only */
+	uint16		kths[3];		/* SKX_TERM_LONG: tf code << 8 | norm */
+	int			nkths;
+	SkxPositionAddress positions;	/* without SKX_TERM_OWN_POSITIONS */
+} SkxDictEntry;
+
+/* The keys that lead to leaves: of each an SkxDictChild, and its key. */
+typedef struct SkxDictChild
+{
+	uint32		ordinal;
+	uint32		len;
+} SkxDictChild;
+
+typedef struct SkxDictLeaves
+{
+	uint32		n;
+	StringInfoData keys;
+} SkxDictLeaves;
+
+extern SkxDictWriter *skx_segment_dict_begin(SkxPageSink sink, void *arg);
+extern void skx_segment_dict_add(SkxDictWriter *dict, const char *lexeme,
+								 int len, const SkxDictEntry *entry);
+
+/* Ends the last leaf; no lexemes, no leaves.  The first key is empty. */
+extern void skx_segment_dict_leaves(SkxDictWriter *dict,
+									SkxDictLeaves *leaves);
+
+/*
+ * Adds the leaves of the writer that came after: its first key, empty by
+ * itself, becomes `key`, which separates the two.
+ */
+extern void skx_segment_dict_join(SkxDictLeaves *leaves,
+								  const SkxDictLeaves *after,
+								  const char *key, int len);
+
+/*
+ * Writes the levels above leaves 0 .. n-1, on pages n and up.  Returns the
+ * page ordinal of the root.
+ */
+extern uint32 skx_segment_dict_levels(SkxPageSink sink, void *arg,
+									  const SkxDictLeaves *leaves);
+
+/*
+ * Moves a leaf made by a writer of its own, whose counts start from 0, behind
+ * so many terms and pages.  Its content is at SKX_PAGE_START, not sealed.
+ */
+extern void skx_segment_dict_relocate(char *page, uint32 terms,
+									  uint32 postings, uint32 positions);
+
+/*
+ * segment_merge_map.c : new numbers of the documents of segments
+ *
+ * A segment whose documents stay next to each other needs an offset only
+ * (`linear`), others four bytes a document: in memory as far as `memory`
+ * goes, the rest in a temporary file, of which each segment has a few pages
+ * in memory.  Numbers are put in the order of the old ones, segment by segment
+ * or mixed; SKX_NO_DOC for a document that is left out.
+ */
+typedef struct SkxMergeMaps SkxMergeMaps;
+
+extern SkxMergeMaps *skx_segment_maps_create(const uint32 *ndocs, int nmaps,
+											 const bool *linear, Size memory);
+extern void skx_segment_maps_put(SkxMergeMaps *maps, int which, uint32 doc);
+extern void skx_segment_maps_filled(SkxMergeMaps *maps);
+
+/* New numbers of `n` documents of segment `which`. */
+extern void skx_segment_maps_get(SkxMergeMaps *maps, int which,
+								 const uint32 *docs, int n, uint32 *to);
+extern void skx_segment_maps_free(SkxMergeMaps *maps);
+
+/*
+ * segment_merge_dead.c : what the documents left out take from terms
+ *
+ * Counted before the merge, since a term must be announced with the numbers
+ * of its live postings, and its scores need the average length of the live
+ * documents.
+ */
+typedef struct SkxDeadTerm
+{
+	uint32		ordinal;		/* in the dictionary of the segment */
+	uint32		df;				/* dead postings */
+	uint64		npositions;		/* theirs */
+	uint8		flags;			/* of the live postings */
+} SkxDeadTerm;
+
+typedef struct SkxDeadTerms SkxDeadTerms;
+
+extern SkxDeadTerms *skx_segment_dead_create(int nsegments);
+
+/* Counts for the bits set in `dead`; returns the documents' length. */
+extern uint64 skx_segment_dead_count(SkxDeadTerms *d, int which,
+									 SkxSegment *seg, const uint8 *dead);
+
+/* Terms of a segment are asked for in ascending order.  False: all live. */
+extern bool skx_segment_dead_term(SkxDeadTerms *d, int which, uint32 ordinal,
+								  SkxDeadTerm *term);
+extern void skx_segment_dead_free(SkxDeadTerms *d);
 
 #define SKX_SEGMENT_BYTES_MAX	(UINT64CONST(5) * 1024 * 1024 * 1024)
 

@@ -10,7 +10,7 @@
 
 #include "codec/codec.h"
 #include "format/format_dict.h"
-#include "format/format_page.h"
+#include "format/format_postings.h"
 #include "miscadmin.h"
 #include "segment/segment_build.h"
 #include "tsearch/ts_type.h"
@@ -101,10 +101,10 @@ skx_segment_dict_compare(const SkxDictCursor *c, const char *lexeme, int len)
 						   unconstify(char *, lexeme), len, false);
 }
 
-/* Reads an address of the postings or positions plane. */
+/* Reads an address of the postings or positions plane, from page `first` on. */
 static const uint8 *
-skx_segment_dict_address(const uint8 *src, const uint8 *end, uint32 *page,
-						 uint16 *offset)
+skx_segment_dict_address(const uint8 *src, const uint8 *end, uint32 first,
+						 uint32 *page, uint16 *offset)
 {
 	uint32		o = 0;
 
@@ -113,17 +113,20 @@ skx_segment_dict_address(const uint8 *src, const uint8 *end, uint32 *page,
 		src = skx_codec_varint32_get(src, end, &o);
 	if (src == NULL || o < SKX_PAGE_START || o >= SKX_PAGE_END)
 		return NULL;
+	*page += first;
 	*offset = o;
 	return src;
 }
 
 static const uint8 *
-skx_segment_dict_long(const uint8 *src, const uint8 *end, SkxTerm *t)
+skx_segment_dict_long(const uint8 *src, const uint8 *end, uint32 first,
+					  SkxTerm *t)
 {
 	static const uint32 ks[3] = {10, 100, 1000};
 	int			i;
 
-	src = skx_segment_dict_address(src, end, &t->list.page, &t->list.offset);
+	src = skx_segment_dict_address(src, end, first, &t->list.page,
+								   &t->list.offset);
 	if (src != NULL)
 		src = skx_codec_varint32_get(src, end, &t->list.nnodes);
 	if (src == NULL || t->list.nnodes == 0 ||
@@ -142,12 +145,16 @@ skx_segment_dict_long(const uint8 *src, const uint8 *end, SkxTerm *t)
 	}
 	t->list.has_table = (t->flags & SKX_TERM_TABLE) != 0;
 	if (t->list.has_table)
+	{
 		src = skx_codec_varint32_get(src, end, &t->list.table_page);
+		t->list.table_page += first;
+	}
 	return src;
 }
 
 static const uint8 *
-skx_segment_dict_place(const uint8 *src, const uint8 *end, SkxTerm *t)
+skx_segment_dict_place(const uint8 *src, const uint8 *end, uint32 first,
+					   SkxTerm *t)
 {
 	uint32		n = 0;
 
@@ -162,7 +169,7 @@ skx_segment_dict_place(const uint8 *src, const uint8 *end, SkxTerm *t)
 			memcpy(t->bytes, src, n);
 			return src + n;
 		case SKX_TERM_SHORT:
-			src = skx_segment_dict_address(src, end, &t->short_page,
+			src = skx_segment_dict_address(src, end, first, &t->short_page,
 										   &t->short_offset);
 			if (src != NULL)
 				src = skx_codec_varint32_get(src, end, &t->short_size);
@@ -171,7 +178,7 @@ skx_segment_dict_place(const uint8 *src, const uint8 *end, SkxTerm *t)
 				return NULL;
 			return src;
 		case SKX_TERM_LONG:
-			return skx_segment_dict_long(src, end, t);
+			return skx_segment_dict_long(src, end, first, t);
 		default:
 			return NULL;
 	}
@@ -196,13 +203,15 @@ skx_segment_dict_term(SkxDictCursor *c, SkxTerm *t)
 		src = skx_codec_varint64_get(src, end, &t->npositions);
 	}
 	if (src != NULL && src < end)
-		src = skx_segment_dict_place(src, end, t);
+		src = skx_segment_dict_place(src, end, c->head->postings_page, t);
 	if (src != NULL && t->npositions > 0 &&
 		(t->flags & SKX_TERM_OWN_POSITIONS) == 0)
-		src = skx_segment_dict_address(src, end, &t->pos_page,
-									   &t->pos_offset);
+		src = skx_segment_dict_address(src, end, c->head->positions_page,
+									   &t->pos_page, &t->pos_offset);
 	if (src == NULL || t->df == 0 || t->df > c->seg->header.ndocs)
 		skx_segment_dict_damaged(c, "dictionary entry out of range");
+	if ((t->flags & SKX_TERM_PLACE) == SKX_TERM_LONG)
+		t->check = skx_format_lexeme_check(c->key, c->keylen);
 	c->next = src;
 }
 

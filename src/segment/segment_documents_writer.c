@@ -10,7 +10,7 @@
  */
 #include "postgres.h"
 
-#include "segment/segment_internal.h"
+#include "segment/segment_writer.h"
 
 /* No group is smaller than its head, so a page has at most so many. */
 #define SKX_TID_PAGE_GROUPS	(SKX_PAGE_CAPACITY / sizeof(SkxDiskTidGroup))
@@ -151,6 +151,16 @@ skx_segment_documents_reserve(SkxDocumentsWriter *docs, uint32 ndocs,
 		docs->norms_size = ndocs;
 		docs->norms = repalloc_huge(docs->norms, docs->norms_size);
 	}
+}
+
+void
+skx_segment_documents_keep(SkxDocumentsWriter *docs, uint8 *norms,
+						   uint32 ndocs)
+{
+	Assert(docs->ndocs == 0);
+	pfree(docs->norms);
+	docs->norms = norms;
+	docs->norms_size = ndocs;
 }
 
 /* Writes the page of norms that ends with the last document. */

@@ -106,7 +106,7 @@ skx_segment_list_begin(SkxList *list, SkxSegment *seg, const SkxTerm *term)
 			skx_segment_damaged(seg, SKX_SEGMENT_DICT, seg->header.dict_root,
 								"posting list past the end of its plane");
 		skx_skiplist_open(&list->cursor, seg->file, seg->rel,
-						  &seg->planes[SKX_SEGMENT_POSTINGS], term->ordinal,
+						  &seg->planes[SKX_SEGMENT_POSTINGS], term->check,
 						  &term->list);
 		list->cursor.ahead = seg->ahead;
 		list->cursor.running = list->whole;

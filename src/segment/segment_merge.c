@@ -20,7 +20,7 @@
 #include "format/format.h"
 #include "lib/binaryheap.h"
 #include "port/pg_bitutils.h"
-#include "segment/segment_internal.h"
+#include "segment/segment_writer.h"
 #include "utils/memutils.h"
 
 /* An input, and where the merge is in it. */

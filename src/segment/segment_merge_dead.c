@@ -10,7 +10,7 @@
 #include "postgres.h"
 
 #include "compat/compat.h"
-#include "segment/segment_internal.h"
+#include "segment/segment_writer.h"
 
 /* Records of a segment that are read at once. */
 #define SKX_DEAD_BATCH		64

@@ -9,7 +9,7 @@
  */
 #include "postgres.h"
 
-#include "segment/segment_internal.h"
+#include "segment/segment_writer.h"
 
 /* Documents on a page. */
 #define SKX_MAP_PAGE		(BLCKSZ / sizeof(uint32))

@@ -8,7 +8,7 @@
  */
 #include "postgres.h"
 
-#include "segment/segment_internal.h"
+#include "segment/segment_writer.h"
 
 /* What writers and planes hold, at most a quarter of the memory. */
 #define SKX_OUTPUT_FIXED	(4 * 1024 * 1024)
@@ -17,13 +17,19 @@
 #define SKX_TIER_BYTES		(UINT64CONST(4) * 1024 * 1024)
 #define SKX_TIER_RATIO		8
 
+Size
+skx_segment_output_fixed(const SkxSegmentBuildOptions *options)
+{
+	return Min(SKX_OUTPUT_FIXED, options->memory / 4);
+}
+
 void
 skx_segment_output_init(SkxSegmentOutput *out,
 						const SkxSegmentBuildOptions *options)
 {
 	memset(out, 0, sizeof(*out));
 	out->options = *options;
-	out->fixed = Min(SKX_OUTPUT_FIXED, options->memory / 4);
+	out->fixed = skx_segment_output_fixed(options);
 	skx_segment_planes_begin(out->planes, SKX_SEGMENT_NPLANES, options);
 	skx_segment_documents_init(&out->docs, out->planes[SKX_SEGMENT_TIDS],
 							   out->planes[SKX_SEGMENT_NORMS]);
@@ -41,7 +47,11 @@ skx_segment_output_document(SkxSegmentOutput *out, ItemPointer tid,
 SkxTermWriter *
 skx_segment_output_terms(SkxSegmentOutput *out)
 {
-	out->terms = skx_segment_terms_begin(out->planes, &out->options,
+	SkxTermSinks sinks = {skx_segment_plane_put,
+		out->planes[SKX_SEGMENT_DICT], out->planes[SKX_SEGMENT_POSTINGS],
+	out->planes[SKX_SEGMENT_POSITIONS]};
+
+	out->terms = skx_segment_terms_begin(&sinks, &out->options,
 										 out->docs.norms,
 										 (double) out->total_length /
 										 out->docs.ndocs);
@@ -64,17 +74,17 @@ skx_segment_output_level(uint64 npages)
 }
 
 void
-skx_segment_output_finish(SkxSegmentOutput *out, SkxDiskSegmentRef *ref)
+skx_segment_output_close(SkxSegmentOutput *out, const SkxTermTotals *totals,
+						 uint32 dict_root, SkxDiskSegmentRef *ref)
 {
 	uint32		ndocs = out->docs.ndocs;
 	SkxDiskSegment header = {0};
-	SkxTermTotals totals;
 	int			i;
 
-	header.dict_root = skx_segment_terms_end(out->terms, &totals);
-	header.nterms = totals.nterms;
-	header.npostings = totals.npostings;
-	header.npositions = totals.npositions;
+	header.dict_root = dict_root;
+	header.nterms = totals->nterms;
+	header.npostings = totals->npostings;
+	header.npositions = totals->npositions;
 	skx_segment_documents_end(&out->docs);
 	skx_segment_plane_blank(out->planes[SKX_SEGMENT_DELETES],
 							(ndocs + SKX_DELETES_PER_PAGE - 1) /
@@ -98,4 +108,13 @@ skx_segment_output_finish(SkxSegmentOutput *out, SkxDiskSegmentRef *ref)
 	ref->total_length = out->total_length;
 	skx_segment_planes_finish(out->planes, SKX_SEGMENT_NPLANES, &header, ref);
 	ref->level = skx_segment_output_level(ref->npages);
+}
+
+void
+skx_segment_output_finish(SkxSegmentOutput *out, SkxDiskSegmentRef *ref)
+{
+	SkxTermTotals totals;
+	uint32		root = skx_segment_terms_end(out->terms, &totals);
+
+	skx_segment_output_close(out, &totals, root, ref);
 }

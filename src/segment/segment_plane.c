@@ -16,7 +16,7 @@
  */
 #include "postgres.h"
 
-#include "segment/segment_internal.h"
+#include "segment/segment_writer.h"
 
 /* The largest allocation: this many blocks, or as many as make up 1 MB. */
 #define SKX_GROWTH_BLOCKS	8
@@ -42,11 +42,16 @@ typedef struct SkxSegmentSpace
 	int			spare_size;
 } SkxSegmentSpace;
 
-/* A plane that grows page by page. */
+/*
+ * A plane that grows page by page.  What is put is a stretch of it, which
+ * starts at `base` and whose pages are numbered from 0; there is only one
+ * unless several processes write the plane.
+ */
 typedef struct SkxPlaneWriter
 {
 	SkxSegmentSpace *space;
 	uint8		plane;
+	uint32		base;
 	uint32		npages;			/* largest ordinal put, plus one */
 	uint32		nput;			/* pages put; in the end all of them */
 	SkxDiskRun *runs;
@@ -158,7 +163,9 @@ skx_segment_plane_map(SkxPlaneWriter *plane, uint32 first, uint32 npages,
 {
 	SkxDiskRun *run = plane->nruns > 0 ? &plane->runs[plane->nruns - 1] : NULL;
 
-	if (run != NULL && run->block + run->npages == at)
+	first += plane->base;
+	if (run != NULL && run->block + run->npages == at &&
+		run->first + run->npages == first)
 	{
 		run->npages += npages;
 		return;
@@ -222,6 +229,7 @@ skx_segment_plane_find(const SkxPlaneWriter *plane, uint32 ordinal)
 	int			i;
 
 	/* the pages that come late are among the newest */
+	ordinal += plane->base;
 	for (i = plane->nruns - 1; i > 0 && plane->runs[i].first > ordinal; i--)
 		 /* keep looking */ ;
 	return plane->runs[i].block + (ordinal - plane->runs[i].first);
@@ -238,7 +246,7 @@ skx_segment_plane_seal(SkxPlaneWriter *plane, uint32 ordinal,
 	id.incarnation = plane->space->incarnation;
 	id.segment = plane->space->segment;
 	id.plane = plane->plane;
-	id.ordinal = ordinal;
+	id.ordinal = plane->base + ordinal;
 	skx_format_page_init(page, &id);
 	memcpy(page + SKX_PAGE_START, from + SKX_PAGE_START, used);
 	skx_format_page_seal(page, used);
@@ -294,20 +302,103 @@ skx_segment_plane_tail(const SkxPlaneWriter *plane)
 	return plane->npages % plane->space->block_pages;
 }
 
-/* Places all whole blocks and returns what was allocated in vain. */
+/* Places all whole blocks. */
+static void
+skx_segment_plane_settle(SkxPlaneWriter *plane)
+{
+	/* one left out would keep what the file had there */
+	if (plane->nput != plane->npages)
+		elog(ERROR, "pages of a segment are missing");
+	if (skx_segment_plane_tail(plane) == 0 &&
+		plane->block < plane->npages / plane->space->block_pages)
+		skx_segment_plane_block_end(plane);
+	skx_segment_plane_flush(plane);
+}
+
+/* The same, and returns what was allocated in vain. */
 static void
 skx_segment_plane_end(SkxPlaneWriter *plane)
 {
 	SkxSegmentSpace *space = plane->space;
 
-	if (skx_segment_plane_tail(plane) == 0 &&
-		plane->block < plane->npages / space->block_pages)
-		skx_segment_plane_block_end(plane);
-	skx_segment_plane_flush(plane);
+	skx_segment_plane_settle(plane);
 	if (plane->nleft > 0)
 		space->store->give_back(space->store->arg, plane->next,
 								plane->nleft * space->block_pages);
 	plane->nleft = 0;
+}
+
+/*
+ * Stretches of a plane
+ */
+
+void
+skx_segment_stretch_begin(SkxPlaneWriter *plane, uint32 base)
+{
+	plane->base = base;
+	plane->npages = 0;
+	plane->nput = 0;
+	plane->block = 0;
+}
+
+int
+skx_segment_stretch_end(SkxPlaneWriter *plane, SkxPlaneTail *tail)
+{
+	uint32		n;
+
+	skx_segment_plane_settle(plane);
+	n = skx_segment_plane_tail(plane);
+	tail->first = plane->base + plane->npages - n;
+	tail->pages = plane->pages;
+	return n;
+}
+
+void
+skx_segment_stretch_tail_done(SkxPlaneWriter *plane)
+{
+	uint32		n = skx_segment_plane_tail(plane);
+	uint32		i;
+
+	for (i = 0; i < n; i++)
+	{
+		skx_segment_buffer_put(plane->space, plane->pages[i]);
+		plane->pages[i] = NULL;
+	}
+}
+
+void
+skx_segment_stretches_end(SkxPlaneWriter *plane, SkxPlaneStretches *all)
+{
+	all->runs = plane->runs;
+	all->nruns = plane->nruns;
+	all->unused = plane->next;
+	all->nunused = plane->nleft * plane->space->block_pages;
+	plane->nleft = 0;
+}
+
+static int
+skx_segment_run_order(const void *a, const void *b)
+{
+	uint32		x = ((const SkxDiskRun *) a)->first;
+	uint32		y = ((const SkxDiskRun *) b)->first;
+
+	return (x > y) - (x < y);
+}
+
+void
+skx_segment_plane_adopt(SkxPlaneWriter *plane, SkxDiskRun *runs, int nruns)
+{
+	int			i;
+
+	Assert(plane->nruns == 0 && plane->npages == 0);
+	qsort(runs, nruns, sizeof(SkxDiskRun), skx_segment_run_order);
+	for (i = 0; i < nruns; i++)
+	{
+		if (runs[i].first != plane->base)
+			elog(ERROR, "pages of a segment are missing");
+		skx_segment_plane_map(plane, 0, runs[i].npages, runs[i].block);
+		plane->base += runs[i].npages;
+	}
 }
 
 /*
@@ -360,7 +451,7 @@ skx_segment_header_write(SkxPlaneWriter **planes, int nplanes,
 
 	for (i = 0; i < nplanes; i++)
 	{
-		header->planes[i].npages = planes[i]->npages;
+		header->planes[i].npages = planes[i]->base + planes[i]->npages;
 		header->planes[i].first_run = nruns;
 		header->planes[i].nruns = planes[i]->nruns;
 		nruns += planes[i]->nruns;
@@ -457,13 +548,10 @@ skx_segment_planes_finish(SkxPlaneWriter **planes, int nplanes,
 	ref->npages = 0;
 	for (i = 0; i < nplanes; i++)
 	{
-		/* one left out would keep what the file had there */
-		if (planes[i]->nput != planes[i]->npages)
-			elog(ERROR, "pages of a segment are missing");
 		skx_segment_plane_end(planes[i]);
 		nruns += planes[i]->nruns +
 			(skx_segment_plane_tail(planes[i]) > 0 ? 1 : 0);
-		ref->npages += planes[i]->npages;
+		ref->npages += planes[i]->base + planes[i]->npages;
 	}
 	tails = skx_segment_tails_fit(planes, nplanes, places, fill);
 	if (nruns > PG_UINT16_MAX)

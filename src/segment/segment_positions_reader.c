@@ -45,6 +45,7 @@ skx_segment_positions_start(SkxList *list)
 	if (list->is_long)
 	{
 		skx_skiplist_positions(&list->cursor, &list->pos_place);
+		list->pos_place.page += list->term.pos_page;
 		skx_skiplist_relax(&list->cursor);
 	}
 	else

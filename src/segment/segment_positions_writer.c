@@ -8,11 +8,12 @@
  */
 #include "postgres.h"
 
-#include "segment/segment_internal.h"
+#include "segment/segment_writer.h"
 
 struct SkxPositionsWriter
 {
-	SkxPlaneWriter *plane;
+	SkxPageSink sink;
+	void	   *arg;
 	char	   *page;
 	uint32		ordinal;		/* of `page` */
 	uint32		used;			/* page offset where its content ends */
@@ -24,11 +25,12 @@ struct SkxPositionsWriter
 };
 
 SkxPositionsWriter *
-skx_segment_positions_begin(SkxPlaneWriter *plane)
+skx_segment_positions_begin(SkxPageSink sink, void *arg)
 {
 	SkxPositionsWriter *w = palloc0(sizeof(SkxPositionsWriter));
 
-	w->plane = plane;
+	w->sink = sink;
+	w->arg = arg;
 	w->page = palloc0(BLCKSZ);
 	w->used = SKX_PAGE_START;
 	return w;
@@ -43,8 +45,7 @@ skx_segment_positions_page(const SkxPositionsWriter *w)
 static void
 skx_segment_positions_page_end(SkxPositionsWriter *w)
 {
-	skx_segment_plane_put(w->plane, w->ordinal, w->page,
-						  w->used - SKX_PAGE_START);
+	w->sink(w->arg, w->ordinal, w->page, w->used - SKX_PAGE_START);
 	w->ordinal++;
 	w->used = SKX_PAGE_START;
 }
@@ -100,10 +101,11 @@ skx_segment_positions_add(SkxPositionsWriter *w, const uint16 *positions,
 	}
 }
 
-void
+uint32
 skx_segment_positions_end(SkxPositionsWriter *w)
 {
 	Assert(w->n == 0);
 	if (w->used > SKX_PAGE_START)
 		skx_segment_positions_page_end(w);
+	return w->ordinal;
 }

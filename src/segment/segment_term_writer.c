@@ -10,7 +10,7 @@
  */
 #include "postgres.h"
 
-#include "segment/segment_internal.h"
+#include "segment/segment_writer.h"
 
 /* k-th best impacts are kept for these k. */
 #define SKX_BEST_MAX	1000
@@ -30,6 +30,7 @@ typedef struct SkxSubblock
 
 struct SkxTermWriter
 {
+	SkxTermSinks sinks;
 	SkxDictWriter *dict;
 	SkxSkiplistWriter *lists;
 	SkxPositionsWriter *positions;
@@ -40,9 +41,7 @@ struct SkxTermWriter
 	/* the term */
 	char		lexeme[SKX_LEXEME_MAX];
 	int			len;
-	uint32		df;
-	uint64		npositions;
-	uint8		flags;
+	SkxDictEntry entry;			/* its positions: of the first position block */
 
 	/* a short list */
 	uint16	   *flat;			/* positions of all its postings */
@@ -53,13 +52,12 @@ struct SkxTermWriter
 	SkxSubblock *current;
 	SkxSubblock *waiting;
 	bool		has_waiting;
-	SkxPositionAddress first;	/* of the list's first position block */
 	SkxBest		best[SKX_BEST_MAX]; /* min-heap of the best scores */
 	int			nbest;
 };
 
 SkxTermWriter *
-skx_segment_terms_begin(SkxPlaneWriter **planes,
+skx_segment_terms_begin(const SkxTermSinks *sinks,
 						const SkxSegmentBuildOptions *options,
 						const uint8 *norms, double average)
 {
@@ -68,12 +66,11 @@ skx_segment_terms_begin(SkxPlaneWriter **planes,
 	double		b = options->b;
 	int			norm;
 
-	w->dict = skx_segment_dict_begin(planes[SKX_SEGMENT_DICT]);
+	w->sinks = *sinks;
+	w->dict = skx_segment_dict_begin(sinks->sink, sinks->dict);
 	w->lists = skx_skiplist_writer_create(options->block_size / BLCKSZ,
-										  skx_segment_plane_put,
-										  planes[SKX_SEGMENT_POSTINGS]);
-	w->positions =
-		skx_segment_positions_begin(planes[SKX_SEGMENT_POSITIONS]);
+										  sinks->sink, sinks->postings);
+	w->positions = skx_segment_positions_begin(sinks->sink, sinks->positions);
 	w->norms = norms;
 	for (norm = 0; norm < 256; norm++)
 		w->lengths[norm] = k1 * (1 - b + b * (average > 0 ?
@@ -106,21 +103,26 @@ void
 skx_segment_term_begin(SkxTermWriter *w, const char *lexeme, int len,
 					   uint32 df, uint64 npositions, uint8 flags)
 {
+	SkxDictEntry *entry = &w->entry;
+
 	memcpy(w->lexeme, lexeme, len);
 	w->len = len;
-	w->df = df;
-	w->npositions = npositions;
-	w->flags = flags;
+	entry->postings_page = skx_skiplist_writer_page(w->lists);
+	entry->positions_page = skx_segment_positions_page(w->positions);
+	entry->df = df;
+	entry->npositions = npositions;
+	entry->flags = flags;
+	entry->positions.offset = 0;
 	w->nflat = 0;
 	w->nbest = 0;
 	w->has_waiting = false;
-	w->first.offset = 0;
 	skx_segment_subblock_reset(w->current);
 	if (df >= SKX_SUBBLOCK)
 	{
-		skx_skiplist_writer_begin(w->lists, w->totals.nterms, df);
+		skx_skiplist_writer_begin(w->lists,
+								  skx_format_lexeme_check(lexeme, len), df);
 		if (npositions > 0)
-			skx_segment_positions_mark(w->positions, &w->first);
+			skx_segment_positions_mark(w->positions, &entry->positions);
 	}
 }
 
@@ -180,10 +182,17 @@ skx_segment_best_add(SkxTermWriter *w, uint32 tf, uint8 norm)
 		skx_segment_best_replace(w->best, SKX_BEST_MAX, best);
 }
 
-/* Hands a sub-block over whose address is known. */
+/*
+ * Hands a sub-block over whose address is known, and so is that of the list's
+ * first position block, from which it counts.
+ */
 static void
 skx_segment_subblock_put(SkxTermWriter *w, SkxSubblock *s)
 {
+	const SkxPositionAddress *first = &w->entry.positions;
+
+	Assert(!s->positions || (first->offset != 0 && s->address.offset != 0));
+	s->address.page -= first->offset != 0 ? first->page : s->address.page;
 	skx_skiplist_writer_add(w->lists, &s->p,
 							skx_rank_impacts_pack(&s->impacts), &s->address);
 	skx_segment_subblock_reset(s);
@@ -252,7 +261,7 @@ skx_segment_term_posting(SkxTermWriter *w, const SkxPosting *posting)
 		skx_segment_posting_labels(s, at, posting);
 	else
 		s->p.labels[at] = posting->tf > 0 ? 1 << SKX_LABEL_D : 0;
-	if (w->df < SKX_SUBBLOCK)
+	if (w->entry.df < SKX_SUBBLOCK)
 	{
 		memcpy(w->flat + w->nflat, posting->positions,
 			   posting->tf * sizeof(uint16));
@@ -270,6 +279,76 @@ skx_segment_term_posting(SkxTermWriter *w, const SkxPosting *posting)
 	norm = w->norms != NULL ? w->norms[posting->doc] : posting->norm;
 	skx_rank_impacts_add(&s->impacts, posting->tf, norm);
 	skx_segment_best_add(w, posting->tf, norm);
+	if (s->p.n == SKX_SUBBLOCK)
+		skx_segment_subblock_end(w);
+}
+
+/* Labels and their counts for a batch that is the current sub-block. */
+static void
+skx_segment_batch_labels(SkxSubblock *s, const SkxPostingBatch *batch)
+{
+	const uint16 *positions = batch->positions;
+	int			i;
+	int			k;
+
+	for (i = 0; i < batch->n; i++)
+	{
+		uint8		set = 0;
+
+		for (k = 0; k < batch->tf[i]; k++)
+		{
+			int			label = WEP_GETWEIGHT(positions[k]);
+
+			set |= 1 << label;
+			if (label != SKX_LABEL_D)
+				s->p.label_tf[label - 1][i]++;
+		}
+		s->p.labels[i] = set;
+		positions += batch->tf[i];
+	}
+	s->labelled = true;
+}
+
+/*
+ * Adds the next sub-block of postings, or those that are left, of a term that
+ * gets them in no other way.
+ */
+void
+skx_segment_term_batch(SkxTermWriter *w, const SkxPostingBatch *batch)
+{
+	SkxSubblock *s = w->current;
+	const uint16 *positions = batch->positions;
+	int			i;
+
+	Assert(s->p.n == 0);
+	s->p.n = batch->n;
+	memcpy(s->p.docs, batch->docs, batch->n * sizeof(uint32));
+	memcpy(s->p.tf, batch->tf, batch->n * sizeof(uint16));
+	if (batch->labelled)
+		skx_segment_batch_labels(s, batch);
+	else
+	{
+		for (i = 0; i < batch->n; i++)
+			s->p.labels[i] = batch->tf[i] > 0 ? 1 << SKX_LABEL_D : 0;
+	}
+	if (w->entry.df < SKX_SUBBLOCK)
+	{
+		memcpy(w->flat, positions, batch->npositions * sizeof(uint16));
+		w->nflat = batch->npositions;
+		return;
+	}
+	s->positions = batch->npositions > 0;
+	if (s->positions)
+		skx_segment_positions_mark(w->positions, &s->address);
+	for (i = 0; i < batch->n; i++)
+	{
+		uint8		norm = w->norms[batch->docs[i]];
+
+		skx_segment_positions_add(w->positions, positions, batch->tf[i]);
+		positions += batch->tf[i];
+		skx_rank_impacts_add(&s->impacts, batch->tf[i], norm);
+		skx_segment_best_add(w, batch->tf[i], norm);
+	}
 	if (s->p.n == SKX_SUBBLOCK)
 		skx_segment_subblock_end(w);
 }
@@ -311,57 +390,40 @@ skx_segment_best_select(SkxBest *best, int n, int k)
 	return best[k - 1];
 }
 
-/* Appends the k-th best postings, largest k last. */
-static uint8 *
-skx_segment_term_kths(SkxTermWriter *w, uint8 *to)
+/* The k-th best postings, largest k last. */
+static void
+skx_segment_term_kths(SkxTermWriter *w)
 {
-	uint16		kths[lengthof(skx_segment_kths)];
+	SkxDictEntry *entry = &w->entry;
 	int			n = w->nbest;
-	int			count = 0;
 	int			i;
 
-	while (count < lengthof(kths) && skx_segment_kths[count] <= n)
-		count++;
-	for (i = count - 1; i >= 0; i--)
+	entry->nkths = 0;
+	while (entry->nkths < lengthof(entry->kths) &&
+		   skx_segment_kths[entry->nkths] <= n)
+		entry->nkths++;
+	for (i = entry->nkths - 1; i >= 0; i--)
 	{
-		kths[i] = (uint16) skx_segment_best_select(w->best, n,
-												   skx_segment_kths[i]);
+		entry->kths[i] = (uint16) skx_segment_best_select(w->best, n,
+														  skx_segment_kths[i]);
 		n = skx_segment_kths[i];
 	}
-	for (i = 0; i < count; i++)
-	{
-		*to++ = (uint8) (kths[i] >> 8);
-		*to++ = (uint8) kths[i];
-	}
-	return to;
 }
 
-/* Ends a long list and appends its part of the dictionary value. */
-static uint8 *
-skx_segment_term_long(SkxTermWriter *w, uint8 *to)
+/* Ends a long list. */
+static void
+skx_segment_term_long(SkxTermWriter *w)
 {
-	SkxListAddress address;
-	int			i;
-
+	w->entry.flags |= SKX_TERM_LONG;
 	if (w->current->p.n > 0)
 		skx_segment_subblock_end(w);
 	skx_segment_positions_close(w->positions);
 	if (w->has_waiting)
 		skx_segment_subblock_put(w, w->waiting);
-	skx_skiplist_writer_end(w->lists, &address);
-
-	to = skx_codec_varint32_put(to, address.page);
-	to = skx_codec_varint32_put(to, address.offset);
-	to = skx_codec_varint32_put(to, address.nnodes);
-	for (i = 0; i < 8; i++)
-		*to++ = (uint8) (address.impacts >> (8 * i));
-	to = skx_segment_term_kths(w, to);
-	if (address.has_table)
-	{
-		w->flags |= SKX_TERM_TABLE;
-		to = skx_codec_varint32_put(to, address.table_page);
-	}
-	return to;
+	skx_skiplist_writer_end(w->lists, &w->entry.list);
+	skx_segment_term_kths(w);
+	if (w->entry.list.has_table)
+		w->entry.flags |= SKX_TERM_TABLE;
 }
 
 /* Puts the positions of a short list into the plane. */
@@ -372,7 +434,7 @@ skx_segment_term_positions(SkxTermWriter *w)
 	uint32		at = 0;
 	int			i;
 
-	skx_segment_positions_mark(w->positions, &w->first);
+	skx_segment_positions_mark(w->positions, &w->entry.positions);
 	for (i = 0; i < p->n; i++)
 	{
 		skx_segment_positions_add(w->positions, w->flat + at, p->tf[i]);
@@ -381,11 +443,12 @@ skx_segment_term_positions(SkxTermWriter *w)
 	skx_segment_positions_close(w->positions);
 }
 
-/* Places a short list and appends its part of the dictionary value. */
-static uint8 *
-skx_segment_term_short(SkxTermWriter *w, uint8 *to)
+/* Places a short list. */
+static void
+skx_segment_term_short(SkxTermWriter *w)
 {
 	const SkxPostings *p = &w->current->p;
+	SkxDictEntry *entry = &w->entry;
 	uint32		size;
 
 	size = skx_codec_short_put(w->bytes, p) - w->bytes;
@@ -398,72 +461,56 @@ skx_segment_term_short(SkxTermWriter *w, uint8 *to)
 		if (end - w->bytes <= SKX_OWN_POSITIONS_BYTES)
 		{
 			size = end - w->bytes;
-			w->flags |= SKX_TERM_OWN_POSITIONS;
+			entry->flags |= SKX_TERM_OWN_POSITIONS;
 		}
 	}
 	if (w->nflat == 0)
-		w->flags |= SKX_TERM_OWN_POSITIONS;
-	if (w->df <= SKX_INLINE_DF && size <= SKX_INLINE_BYTES &&
-		(w->flags & SKX_TERM_OWN_POSITIONS) != 0)
-	{
-		w->flags |= SKX_TERM_INLINE;
-		to = skx_codec_varint32_put(to, size);
-		memcpy(to, w->bytes, size);
-		to += size;
-	}
+		entry->flags |= SKX_TERM_OWN_POSITIONS;
+	entry->bytes = w->bytes;
+	entry->nbytes = size;
+	if (entry->df <= SKX_INLINE_DF && size <= SKX_INLINE_BYTES &&
+		(entry->flags & SKX_TERM_OWN_POSITIONS) != 0)
+		entry->flags |= SKX_TERM_INLINE;
 	else
 	{
-		uint32		page;
-		uint16		offset;
-
-		w->flags |= SKX_TERM_SHORT;
-		skx_skiplist_writer_short(w->lists, w->bytes, size, &page, &offset);
-		to = skx_codec_varint32_put(to, page);
-		to = skx_codec_varint32_put(to, offset);
-		to = skx_codec_varint32_put(to, size);
+		entry->flags |= SKX_TERM_SHORT;
+		skx_skiplist_writer_short(w->lists, w->bytes, size,
+								  &entry->list.page, &entry->list.offset);
 	}
-	if ((w->flags & SKX_TERM_OWN_POSITIONS) == 0)
+	if ((entry->flags & SKX_TERM_OWN_POSITIONS) == 0)
 		skx_segment_term_positions(w);
-	return to;
 }
 
 /* Ends the term: its lists are placed and its dictionary entry written. */
 void
 skx_segment_term_end(SkxTermWriter *w)
 {
-	uint8		body[SKX_DICT_VALUE_MAX];
-	uint8		value[SKX_DICT_VALUE_MAX];
-	uint8	   *end;
-	uint8	   *to = value;
-
-	if (w->df < SKX_SUBBLOCK)
-		end = skx_segment_term_short(w, body);
+	if (w->entry.df < SKX_SUBBLOCK)
+		skx_segment_term_short(w);
 	else
-	{
-		w->flags |= SKX_TERM_LONG;
-		end = skx_segment_term_long(w, body);
-	}
-	to = skx_codec_varint32_put(to, w->df);
-	*to++ = w->flags;
-	to = skx_codec_varint64_put(to, w->npositions);
-	memcpy(to, body, end - body);
-	to += end - body;
-	if ((w->flags & SKX_TERM_OWN_POSITIONS) == 0 && w->npositions > 0)
-	{
-		to = skx_codec_varint32_put(to, w->first.page);
-		to = skx_codec_varint32_put(to, w->first.offset);
-	}
-	skx_segment_dict_add(w->dict, w->lexeme, w->len, value, to - value);
+		skx_segment_term_long(w);
+	skx_segment_dict_add(w->dict, w->lexeme, w->len, &w->entry);
 	w->totals.nterms++;
-	w->totals.npostings += w->df;
-	w->totals.npositions += w->npositions;
+	w->totals.npostings += w->entry.df;
+	w->totals.npositions += w->entry.npositions;
+}
+
+void
+skx_segment_terms_leaves(SkxTermWriter *w, SkxTermTotals *totals,
+						 SkxDictLeaves *leaves)
+{
+	w->totals.postings_pages = skx_skiplist_writer_finish(w->lists);
+	w->totals.positions_pages = skx_segment_positions_end(w->positions);
+	skx_segment_dict_leaves(w->dict, leaves);
+	w->totals.dict_leaves = leaves->n;
+	*totals = w->totals;
 }
 
 uint32
 skx_segment_terms_end(SkxTermWriter *w, SkxTermTotals *totals)
 {
-	skx_skiplist_writer_finish(w->lists);
-	skx_segment_positions_end(w->positions);
-	*totals = w->totals;
-	return skx_segment_dict_end(w->dict);
+	SkxDictLeaves leaves;
+
+	skx_segment_terms_leaves(w, totals, &leaves);
+	return skx_segment_dict_levels(w->sinks.sink, w->sinks.dict, &leaves);
 }

@@ -10,7 +10,10 @@
 #include "codec/codec.h"
 #include "rank/rank.h"
 
-/* Where positions of a sub-block start, or of a list. */
+/*
+ * Where positions start: of a list, or of a sub-block, whose pages count from
+ * its list's in what is written and read here.
+ */
 typedef struct SkxPositionAddress
 {
 	uint32		page;			/* ordinal in the positions plane */
@@ -48,7 +51,12 @@ extern SkxSkiplistWriter *skx_skiplist_writer_create(uint32 block_pages,
 extern void skx_skiplist_writer_short(SkxSkiplistWriter *w,
 									  const uint8 *bytes, uint32 nbytes,
 									  uint32 *page, uint16 *offset);
-extern void skx_skiplist_writer_begin(SkxSkiplistWriter *w, uint32 term,
+
+/* The page being filled, or the next one: nothing will lie before it. */
+extern uint32 skx_skiplist_writer_page(const SkxSkiplistWriter *w);
+
+/* `check` stands for the term in all parts of its list. */
+extern void skx_skiplist_writer_begin(SkxSkiplistWriter *w, uint32 check,
 									  uint32 df);
 extern void skx_skiplist_writer_add(SkxSkiplistWriter *w,
 									const SkxPostings *postings,
@@ -91,7 +99,7 @@ typedef struct SkxSkiplistCursor
 	SkxBlkFile *file;
 	Relation	rel;
 	const SkxBlkPlane *plane;
-	uint32		term;
+	uint32		check;
 	SkxListAddress list;
 
 	/* the node */
@@ -140,7 +148,7 @@ typedef struct SkxSkiplistCursor
 
 extern void skx_skiplist_open(SkxSkiplistCursor *c, SkxBlkFile *file,
 							  Relation rel, const SkxBlkPlane *plane,
-							  uint32 term, const SkxListAddress *list);
+							  uint32 check, const SkxListAddress *list);
 extern void skx_skiplist_close(SkxSkiplistCursor *c);
 
 /*
@@ -156,6 +164,7 @@ extern bool skx_skiplist_next(SkxSkiplistCursor *c);
 extern void skx_skiplist_pin(SkxSkiplistCursor *c);
 extern void skx_skiplist_relax(SkxSkiplistCursor *c);
 
+/* Where the current sub-block's start; pages count from the list's first. */
 extern void skx_skiplist_positions(SkxSkiplistCursor *c,
 								   SkxPositionAddress *address);
 

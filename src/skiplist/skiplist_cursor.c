@@ -81,7 +81,7 @@ skx_skiplist_enter_node(SkxSkiplistCursor *c, uint32 node)
 		offset + sizeof(SkxDiskNode) > SKX_PAGE_END)
 		skx_skiplist_damaged(c, ordinal, "node header out of its page");
 	disk = (const SkxDiskNode *) (page + offset);
-	if (disk->term != c->term || disk->node != node)
+	if (disk->check != c->check || disk->node != node)
 		skx_skiplist_damaged(c, ordinal, "node of another list");
 	if (disk->npages == 0 || disk->npages > disk->page_slots ||
 		disk->npages > c->plane->unit ||
@@ -149,7 +149,7 @@ skx_skiplist_pin(SkxSkiplistCursor *c)
 	if (offset + sizeof(SkxDiskPortion) > SKX_PAGE_END)
 		skx_skiplist_damaged(c, ordinal, "portion out of its page");
 	disk = (const SkxDiskPortion *) (page + offset);
-	if (disk->term != c->term)
+	if (disk->check != c->check)
 		skx_skiplist_damaged(c, ordinal, "portion of another list");
 	if (disk->nsub == 0 || disk->tail == 0 || disk->tail > SKX_SUBBLOCK ||
 		offset + sizeof(SkxDiskPortion) +
@@ -191,14 +191,14 @@ skx_skiplist_enter_portion(SkxSkiplistCursor *c, uint32 portion)
 
 void
 skx_skiplist_open(SkxSkiplistCursor *c, SkxBlkFile *file, Relation rel,
-				  const SkxBlkPlane *plane, uint32 term,
+				  const SkxBlkPlane *plane, uint32 check,
 				  const SkxListAddress *list)
 {
 	memset(c, 0, sizeof(*c));
 	c->file = file;
 	c->rel = rel;
 	c->plane = plane;
-	c->term = term;
+	c->check = check;
 	c->list = *list;
 	c->sub = -1;
 	c->node_npages = 0;			/* no node entered yet */
@@ -233,7 +233,7 @@ skx_skiplist_load_table(SkxSkiplistCursor *c)
 		const uint32 *lasts;
 
 		disk = (const SkxDiskNodeTable *) (page + SKX_PAGE_START);
-		if (disk->term != c->term || disk->first_node != done ||
+		if (disk->check != c->check || disk->first_node != done ||
 			disk->nnodes == 0 || disk->nnodes > c->list.nnodes - done ||
 			disk->nnodes > SKX_NODE_TABLE_MAX)
 			skx_skiplist_damaged(c, ordinal, "node table of another list");
@@ -346,9 +346,6 @@ skx_skiplist_next(SkxSkiplistCursor *c)
 	return skx_skiplist_seek(c, c->last + 1);
 }
 
-/*
- * Where the positions of the current sub-block start.
- */
 void
 skx_skiplist_positions(SkxSkiplistCursor *c, SkxPositionAddress *address)
 {

@@ -76,7 +76,7 @@ struct SkxSkiplistWriter
 	int			nspare;
 
 	/* the list */
-	uint32		term;
+	uint32		check;
 	uint32		remaining;		/* postings to come, as announced */
 	uint32		last;			/* last document so far */
 	uint32		nnodes;			/* begun */
@@ -169,6 +169,12 @@ skx_skiplist_page_get(SkxSkiplistWriter *w)
 	page->full = false;
 	w->page = page;
 	return page;
+}
+
+uint32
+skx_skiplist_writer_page(const SkxSkiplistWriter *w)
+{
+	return w->page != NULL ? w->page->ordinal : w->npages;
 }
 
 void
@@ -364,7 +370,7 @@ skx_skiplist_node_begin(SkxSkiplistWriter *w, uint32 nbody)
 	Assert(at + size + need <= SKX_PAGE_END);
 	node = (SkxDiskNode *) (page->data + at);
 	*node = sizes;
-	node->term = w->term;
+	node->check = w->check;
 	node->node = w->nnodes;
 	node->base = w->last;
 	page->used = at + size;
@@ -424,7 +430,7 @@ skx_skiplist_portion_begin(SkxSkiplistWriter *w,
 
 	w->start = SKX_ALIGN(page->used);
 	memset(&w->portion, 0, sizeof(w->portion));
-	w->portion.term = w->term;
+	w->portion.check = w->check;
 	w->portion.base = w->last;
 	w->portion.pos_page = positions->page;
 	w->nbody = 0;
@@ -516,10 +522,10 @@ skx_skiplist_make_room(SkxSkiplistWriter *w, uint32 nbody,
 
 /* Starts a list of `df` postings, SKX_SUBBLOCK or more. */
 void
-skx_skiplist_writer_begin(SkxSkiplistWriter *w, uint32 term, uint32 df)
+skx_skiplist_writer_begin(SkxSkiplistWriter *w, uint32 check, uint32 df)
 {
 	Assert(w->node == NULL && w->portion.nsub == 0);
-	w->term = term;
+	w->check = check;
 	w->remaining = df;
 	w->last = SKX_NO_DOC;
 	w->nnodes = 0;
@@ -575,7 +581,7 @@ skx_skiplist_table_write(SkxSkiplistWriter *w)
 		uint32	   *lasts = (uint32 *) (impacts + n);
 		uint32		i;
 
-		table->term = w->term;
+		table->check = w->check;
 		table->first_node = done;
 		table->nnodes = n;
 		for (i = 0; i < n; i++)

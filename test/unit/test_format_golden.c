@@ -3,8 +3,7 @@
  *	  The writers make, byte for byte, the pages that golden files hold, and
  *	  the validators accept them.
  *
- * A difference means that the format changed: then SKX_VERSION must change,
- * unless it is 0.  The writers' sources are included; of the server they need
+ * A difference means that the format changed: then SKX_VERSION must change.  The writers' sources are included; of the server they need
  * palloc, which libpgcommon has, and the few names below.
  */
 #include "unit_golden.h"
@@ -212,6 +211,7 @@ test_header(void)
 
 	memset(&content, 0, sizeof(content));
 	header->magic = SKX_MAGIC;
+	header->version = SKX_VERSION;
 	header->salt = UINT64CONST(0xFEDCBA9876543210);
 	header->segment = 9;
 	header->block_size = 131072;
@@ -286,69 +286,71 @@ test_documents(void)
 	unit_golden("norms", norms.pages[norms.npages - 1]);
 }
 
-/* Entries of all three forms. */
-static uint8 *
-unit_value(uint8 *to, uint32 i)
+/* Entries of all three forms, whose pages ascend as those of lists do. */
+static void
+unit_entry(SkxDictEntry *entry, uint32 i)
 {
-	static const uint8 impacts[8] = {0, 10, 1, 20, 2, 30, 2, 30};
-
-	switch (i % 3)
+	memset(entry, 0, sizeof(*entry));
+	entry->postings_page = i / 40;
+	entry->positions_page = i / 50;
+	entry->df = 1;
+	entry->npositions = 1;
+	entry->flags = SKX_TERM_INLINE | SKX_TERM_OWN_POSITIONS;
+	entry->bytes = (const uint8 *) "\x04\x08\x05";
+	entry->nbytes = 3;
+	entry->list.page = (i + 3) / 40;
+	entry->list.offset = 24 + i % 1000;
+	entry->positions.page = (i + 5) / 50;
+	entry->positions.offset = 24 + i % 2000;
+	if (i % 3 == 1)
 	{
-		case 0:
-			to = skx_codec_varint32_put(to, 1);
-			*to++ = SKX_TERM_INLINE | SKX_TERM_OWN_POSITIONS;
-			to = skx_codec_varint32_put(to, 1);
-			to = skx_codec_varint32_put(to, 3);
-			memcpy(to, "\x04\x08\x05", 3);
-			return to + 3;
-		case 1:
-			to = skx_codec_varint32_put(to, 50);
-			*to++ = SKX_TERM_SHORT | SKX_TERM_BARE;
-			to = skx_codec_varint32_put(to, 20);
-			to = skx_codec_varint32_put(to, i % 100);
-			to = skx_codec_varint32_put(to, 24 + i % 1000);
-			to = skx_codec_varint32_put(to, 70);
-			break;
-		default:
-			to = skx_codec_varint32_put(to, 1000 + i);
-			*to++ = SKX_TERM_LONG | SKX_TERM_TABLE | SKX_TERM_LABELS;
-			to = skx_codec_varint32_put(to, 5000 + i);
-			to = skx_codec_varint32_put(to, i % 100);
-			to = skx_codec_varint32_put(to, 32);
-			to = skx_codec_varint32_put(to, 17);
-			memcpy(to, impacts, sizeof(impacts));
-			to += sizeof(impacts);
-			memcpy(to, "\x02\x1e\x01\x14\x00\x0a", 6);
-			to = skx_codec_varint32_put(to + 6, 99);
-			break;
+		entry->df = 50;
+		entry->npositions = 20;
+		entry->flags = SKX_TERM_SHORT | SKX_TERM_BARE;
+		entry->nbytes = 70;
 	}
-	to = skx_codec_varint32_put(to, i % 100);
-	return skx_codec_varint32_put(to, 24 + i % 2000);
+	else if (i % 3 == 2)
+	{
+		entry->df = 1000 + i;
+		entry->npositions = 5000 + i;
+		entry->flags = SKX_TERM_LONG | SKX_TERM_TABLE | SKX_TERM_LABELS;
+		entry->list.nnodes = 17;
+		entry->list.impacts = UINT64CONST(0x1E021E0214010A00);
+		entry->list.has_table = true;
+		entry->list.table_page = (i + 30) / 40;
+		entry->nkths = 3;
+		entry->kths[0] = 0x021E;
+		entry->kths[1] = 0x0114;
+		entry->kths[2] = 0x000A;
+	}
 }
 
 static void
 test_dict(void)
 {
 	SkxDictWriter *dict;
+	SkxDictLeaves leaves;
 	SkxPlaneWriter plane;
 	uint32		nterms = 3000;
 	uint32		root;
 	uint32		i;
 
 	unit_start(&plane, SKX_PLANE_DICT);
-	dict = skx_segment_dict_begin(&plane);
+	dict = skx_segment_dict_begin(skx_segment_plane_put, &plane);
 	for (i = 0; i < nterms; i++)
 	{
-		uint8		value[SKX_DICT_VALUE_MAX];
+		SkxDictEntry entry;
 		char		lexeme[40];
 
 		snprintf(lexeme, sizeof(lexeme), "lexeme%05u%s", i,
 				 i % 5 == 0 ? "abcdefghijklmnop" : "");
-		skx_segment_dict_add(dict, lexeme, strlen(lexeme), value,
-							 unit_value(value, i) - value);
+		unit_entry(&entry, i);
+		skx_segment_dict_add(dict, lexeme, strlen(lexeme), &entry);
 	}
-	root = skx_segment_dict_end(dict);
-	CHECK(root == plane.npages - 1 && root > 2);
+	skx_segment_dict_leaves(dict, &leaves);
+	CHECK(leaves.n == plane.npages && leaves.n > 1);
+	root = skx_segment_dict_levels(skx_segment_plane_put, &plane, &leaves);
+	CHECK(root == plane.npages - 1 && root == leaves.n);
 	memset(&unit_segment, 0, sizeof(unit_segment));
 	unit_segment.ndocs = 100000;
 	unit_segment.nterms = nterms;
@@ -478,7 +480,7 @@ test_positions(void)
 	uint32		i;
 
 	unit_start(&plane, SKX_PLANE_POSITIONS);
-	w = skx_segment_positions_begin(&plane);
+	w = skx_segment_positions_begin(skx_segment_plane_put, &plane);
 	skx_segment_positions_mark(w, &marks[0]);
 	for (i = 0; i < 10000; i++)
 	{
@@ -493,7 +495,7 @@ test_positions(void)
 	skx_segment_positions_mark(w, &marks[1]);
 	skx_segment_positions_add(w, (const uint16 *) "a", 1);
 	skx_segment_positions_close(w);
-	skx_segment_positions_end(w);
+	CHECK(skx_segment_positions_end(w) == plane.npages);
 	CHECK(marks[0].page == 0 && marks[0].offset == SKX_PAGE_START);
 	CHECK(marks[1].page == plane.npages - 1 && marks[1].index == 0);
 	for (i = 0; i < plane.npages; i++)

@@ -186,7 +186,7 @@ unit_portion(uint32 ordinal, uint32 offset, uint32 term, uint32 *base,
 	uint32		i;
 
 	CHECK(skx_format_check_portion(page, offset, &unit_segment) == NULL);
-	CHECK(portion->term == term);
+	CHECK(portion->check == term);
 	CHECK(portion->base == *base);
 	for (i = 0; i < n; i++)
 	{
@@ -271,7 +271,7 @@ unit_check_node(const SkxListAddress *address, uint32 i, uint32 term,
 	CHECK(node != NULL);
 	CHECK(skx_format_check_node(page, (const char *) node - page,
 								&unit_segment) == NULL);
-	CHECK(node->term == term && node->node == i && node->base == *base);
+	CHECK(node->check == term && node->node == i && node->base == *base);
 	CHECK(node->is_last == (i + 1 == address->nnodes));
 	CHECK(ordinal / unit_block_pages ==
 		  (ordinal + node->npages - 1) / unit_block_pages);
@@ -314,7 +314,7 @@ unit_check_table(const SkxListAddress *address, uint32 term)
 
 		CHECK(skx_format_check_node_table(unit_pages[ordinal],
 										  &unit_segment) == NULL);
-		CHECK(table->term == term && table->first_node == node);
+		CHECK(table->check == term && table->first_node == node);
 		for (i = 0; i < table->nnodes; i++, node++)
 		{
 			uint32		at;

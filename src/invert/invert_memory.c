@@ -1,5 +1,5 @@
 /*
- * segment_invert.c
+ * invert_memory.c
  *	  Inverts documents in memory: from lexemes by document to documents by
  *	  lexeme.
  *
@@ -13,9 +13,9 @@
  */
 #include "postgres.h"
 
-#include "segment/segment_internal.h"
 #include "common/hashfn.h"
 #include "compat/compat.h"
+#include "invert/invert.h"
 #include "miscadmin.h"
 #include "utils/memutils.h"
 
@@ -94,7 +94,7 @@ struct SkxInverter
 
 /* Makes tables of the smallest size. */
 static void
-skx_segment_invert_tables(SkxInverter *inv)
+skx_invert_memory_tables(SkxInverter *inv)
 {
 	inv->nslots = SKX_INVERT_SLOTS;
 	inv->slots = MemoryContextAlloc(inv->context,
@@ -105,7 +105,7 @@ skx_segment_invert_tables(SkxInverter *inv)
 }
 
 SkxInverter *
-skx_segment_invert_create(Size memory)
+skx_invert_memory_create(Size memory)
 {
 	SkxInverter *inv = palloc0(sizeof(SkxInverter));
 
@@ -118,8 +118,8 @@ skx_segment_invert_create(Size memory)
 		inv->chunk_bits++;
 	inv->chunks_size = 16;
 	inv->chunks = palloc(inv->chunks_size * sizeof(char *));
-	skx_segment_invert_tables(inv);
-	skx_segment_invert_reset(inv);
+	skx_invert_memory_tables(inv);
+	skx_invert_memory_reset(inv);
 	return inv;
 }
 
@@ -129,7 +129,7 @@ skx_segment_invert_create(Size memory)
  * go as well, or each document from then on would be a run.
  */
 void
-skx_segment_invert_reset(SkxInverter *inv)
+skx_invert_memory_reset(SkxInverter *inv)
 {
 	while (inv->nchunks > 0)
 		pfree(inv->chunks[--inv->nchunks]);
@@ -138,7 +138,7 @@ skx_segment_invert_reset(SkxInverter *inv)
 	{
 		pfree(inv->slots);
 		pfree(inv->terms);
-		skx_segment_invert_tables(inv);
+		skx_invert_memory_tables(inv);
 	}
 	memset(inv->slots, 0, inv->nslots * sizeof(SkxInvertSlot));
 	inv->nterms = 0;
@@ -147,7 +147,7 @@ skx_segment_invert_reset(SkxInverter *inv)
 }
 
 Size
-skx_segment_invert_used(const SkxInverter *inv)
+skx_invert_memory_used(const SkxInverter *inv)
 {
 	return ((Size) inv->nchunks << inv->chunk_bits) +
 		(Size) inv->nslots * sizeof(SkxInvertSlot) +
@@ -159,7 +159,7 @@ skx_segment_invert_used(const SkxInverter *inv)
  * their space in the document for the slices that they do not fill.
  */
 Size
-skx_segment_invert_need(const SkxInverter *inv, TSVector value)
+skx_invert_memory_need(const SkxInverter *inv, TSVector value)
 {
 	Size		chunk = (Size) 1 << inv->chunk_bits;
 	Size		bytes = 2 * (Size) VARSIZE(value) +
@@ -225,7 +225,7 @@ skx_segment_arena_take(SkxInverter *inv, uint32 size)
  * from `bytes`, however few there are.
  */
 static void
-skx_segment_invert_append(SkxInverter *inv, SkxInvertTerm *term,
+skx_invert_memory_append(SkxInverter *inv, SkxInvertTerm *term,
 						  const uint8 *bytes, uint32 n)
 {
 	term->nbytes += n;
@@ -261,7 +261,7 @@ skx_segment_invert_append(SkxInverter *inv, SkxInvertTerm *term,
 
 /* Makes room for as many terms again. */
 static void
-skx_segment_invert_grow(SkxInverter *inv)
+skx_invert_memory_grow(SkxInverter *inv)
 {
 	SkxInvertSlot *old = inv->slots;
 	uint32		mask = inv->nslots * 2 - 1;
@@ -289,7 +289,7 @@ skx_segment_invert_grow(SkxInverter *inv)
 }
 
 static SkxInvertTerm *
-skx_segment_invert_new_term(SkxInverter *inv, uint32 hash, const char *lexeme,
+skx_invert_memory_new_term(SkxInverter *inv, uint32 hash, const char *lexeme,
 							int len)
 {
 	SkxInvertTerm *term;
@@ -297,7 +297,7 @@ skx_segment_invert_new_term(SkxInverter *inv, uint32 hash, const char *lexeme,
 	uint32		at;
 
 	if (inv->nterms == inv->terms_size)
-		skx_segment_invert_grow(inv);
+		skx_invert_memory_grow(inv);
 	mask = inv->nslots - 1;
 	at = hash & mask;
 	while (inv->slots[at].term != 0)
@@ -318,7 +318,7 @@ skx_segment_invert_new_term(SkxInverter *inv, uint32 hash, const char *lexeme,
 }
 
 static inline SkxInvertTerm *
-skx_segment_invert_term(SkxInverter *inv, uint32 hash, const char *lexeme,
+skx_invert_memory_term(SkxInverter *inv, uint32 hash, const char *lexeme,
 						int len)
 {
 	uint32		mask = inv->nslots - 1;
@@ -335,11 +335,11 @@ skx_segment_invert_term(SkxInverter *inv, uint32 hash, const char *lexeme,
 			memcmp(skx_segment_arena(inv, term->text), lexeme, len) == 0)
 			return term;
 	}
-	return skx_segment_invert_new_term(inv, hash, lexeme, len);
+	return skx_invert_memory_new_term(inv, hash, lexeme, len);
 }
 
 static inline uint8 *
-skx_segment_invert_varint(uint8 *to, uint64 v)
+skx_invert_memory_varint(uint8 *to, uint64 v)
 {
 	while (v >= 0x80)
 	{
@@ -352,7 +352,7 @@ skx_segment_invert_varint(uint8 *to, uint64 v)
 
 /* Appends a posting with `n` positions. */
 static void
-skx_segment_invert_posting(SkxInverter *inv, SkxInvertTerm *term, uint32 doc,
+skx_invert_memory_posting(SkxInverter *inv, SkxInvertTerm *term, uint32 doc,
 						   const WordEntryPos *positions, int n)
 {
 	uint8		bytes[SKX_RUN_POSTING_MAX + SKX_INVERT_COPY];
@@ -367,21 +367,21 @@ skx_segment_invert_posting(SkxInverter *inv, SkxInvertTerm *term, uint32 doc,
 		labels |= WEP_GETWEIGHT(positions[i]);
 	if (n == 0)
 	{
-		to = skx_segment_invert_varint(to, gap | 1);
+		to = skx_invert_memory_varint(to, gap | 1);
 		term->flags |= SKX_TERM_BARE;
 	}
 	else if (labels != 0)
 	{
-		to = skx_segment_invert_varint(to, gap | 3);
-		to = skx_segment_invert_varint(to, n);
+		to = skx_invert_memory_varint(to, gap | 3);
+		to = skx_invert_memory_varint(to, n);
 		term->flags |= SKX_TERM_LABELS;
 	}
 	else if (n == 1)
-		to = skx_segment_invert_varint(to, gap);
+		to = skx_invert_memory_varint(to, gap);
 	else
 	{
-		to = skx_segment_invert_varint(to, gap | 2);
-		to = skx_segment_invert_varint(to, n);
+		to = skx_invert_memory_varint(to, gap | 2);
+		to = skx_invert_memory_varint(to, n);
 	}
 	for (i = 0; i < n; i++)
 	{
@@ -390,17 +390,17 @@ skx_segment_invert_posting(SkxInverter *inv, SkxInvertTerm *term, uint32 doc,
 
 		if (labels != 0)
 			delta = delta << 2 | WEP_GETWEIGHT(positions[i]);
-		to = skx_segment_invert_varint(to, delta);
+		to = skx_invert_memory_varint(to, delta);
 		before = position;
 	}
-	skx_segment_invert_append(inv, term, bytes, to - bytes);
+	skx_invert_memory_append(inv, term, bytes, to - bytes);
 	term->last = doc;
 	term->df++;
 	term->npositions += n;
 }
 
 uint64
-skx_segment_invert_add(SkxInverter *inv, uint32 doc, TSVector value)
+skx_invert_memory_add(SkxInverter *inv, uint32 doc, TSVector value)
 {
 	const WordEntry *entries = ARRPTR(value);
 	const char *texts = STRPTR(value);
@@ -432,10 +432,10 @@ skx_segment_invert_add(SkxInverter *inv, uint32 doc, TSVector value)
 			SkxInvertTerm *term;
 			int			npos = POSDATALEN(value, &batch[i]);
 
-			term = skx_segment_invert_term(inv, hashes[i],
+			term = skx_invert_memory_term(inv, hashes[i],
 										   texts + batch[i].pos,
 										   batch[i].len);
-			skx_segment_invert_posting(inv, term, doc,
+			skx_invert_memory_posting(inv, term, doc,
 									   POSDATAPTR(value, &batch[i]), npos);
 			length += Max(npos, 1);
 		}
@@ -448,7 +448,7 @@ skx_segment_invert_add(SkxInverter *inv, uint32 doc, TSVector value)
  */
 
 static int
-skx_segment_invert_compare(const void *a, const void *b, void *arg)
+skx_invert_memory_compare(const void *a, const void *b, void *arg)
 {
 	const SkxInvertOrder *x = a;
 	const SkxInvertOrder *y = b;
@@ -468,7 +468,7 @@ skx_segment_invert_compare(const void *a, const void *b, void *arg)
 }
 
 void
-skx_segment_invert_sort(SkxInverter *inv)
+skx_invert_memory_sort(SkxInverter *inv)
 {
 	uint32		i;
 	int			j;
@@ -488,12 +488,12 @@ skx_segment_invert_sort(SkxInverter *inv)
 		inv->order[i].term = i;
 	}
 	qsort_arg(inv->order, inv->nterms, sizeof(SkxInvertOrder),
-			  skx_segment_invert_compare, inv);
+			  skx_invert_memory_compare, inv);
 	inv->next = 0;
 }
 
 bool
-skx_segment_invert_next(SkxInverter *inv, SkxRunTerm *run,
+skx_invert_memory_next(SkxInverter *inv, SkxRunTerm *run,
 						const char **lexeme)
 {
 	SkxInvertTerm *term;
@@ -517,7 +517,7 @@ skx_segment_invert_next(SkxInverter *inv, SkxRunTerm *run,
 }
 
 uint32
-skx_segment_invert_read(SkxInverter *inv, uint8 *to, uint32 n)
+skx_invert_memory_read(SkxInverter *inv, uint8 *to, uint32 n)
 {
 	uint32		done = 0;
 

@@ -1,0 +1,178 @@
+/*
+ * am_build_documents.c
+ *	  The rows of a table scan as documents in TID order.
+ *
+ * The scan visits heap pages in order, but a row that was updated in place
+ * (HOT) is reported when its newest tuple is met, with the TID of its oldest.
+ * So the documents of one heap page are collected and sorted.  What they hold
+ * in memory is bounded: values past the limit wait in a temporary file.
+ */
+#include "postgres.h"
+
+#include "access/htup_details.h"
+#include "am/am_build.h"
+#include "storage/buffile.h"
+#include "utils/memutils.h"
+
+/* A document of the heap page being read. */
+typedef struct SkxBuildDoc
+{
+	ItemPointerData tid;
+	bool		isnull;
+	bool		in_file;
+	struct varlena *value;		/* as in the table, or */
+	int			fileno;			/* where it waits in the file */
+	off_t		offset;
+	Size		size;
+} SkxBuildDoc;
+
+struct SkxBuildDocuments
+{
+	SkxBuildSink sink;
+	BlockNumber heap_block;
+	int			ndocs;
+	SkxBuildDoc docs[MaxHeapTuplesPerPage];
+	MemoryContext context;
+	MemoryContext page_context; /* their values */
+	MemoryContext doc_context;	/* the one being handed over */
+	Size		page_bytes;		/* of the values in memory */
+	Size		page_limit;
+	BufFile    *file;			/* values past the limit */
+};
+
+SkxBuildDocuments *
+skx_am_documents_begin(const SkxBuildSink *sink, Size memory)
+{
+	SkxBuildDocuments *b = palloc0(sizeof(SkxBuildDocuments));
+
+	b->sink = *sink;
+	b->heap_block = InvalidBlockNumber;
+	b->context = CurrentMemoryContext;
+	b->page_limit = memory;
+	b->page_context = AllocSetContextCreate(CurrentMemoryContext,
+											"skipidx build page",
+											ALLOCSET_DEFAULT_SIZES);
+	b->doc_context = AllocSetContextCreate(CurrentMemoryContext,
+										   "skipidx build document",
+										   ALLOCSET_DEFAULT_SIZES);
+	return b;
+}
+
+static int
+skx_am_documents_compare(const void *a, const void *b)
+{
+	OffsetNumber x = ItemPointerGetOffsetNumber(&((const SkxBuildDoc *) a)->tid);
+	OffsetNumber y = ItemPointerGetOffsetNumber(&((const SkxBuildDoc *) b)->tid);
+
+	return (x > y) - (x < y);
+}
+
+static struct varlena *
+skx_am_documents_value(SkxBuildDocuments *b, const SkxBuildDoc *doc)
+{
+	struct varlena *value;
+
+	if (!doc->in_file)
+		return doc->value;
+	value = palloc(doc->size);
+	if (BufFileSeek(b->file, doc->fileno, doc->offset, SEEK_SET) != 0 ||
+		BufFileRead(b->file, value, doc->size) != doc->size)
+		ereport(ERROR,
+				(errcode_for_file_access(),
+				 errmsg("could not read temporary file of an index build: %m")));
+	return value;
+}
+
+/*
+ * Hands over the documents of the heap page that has been read; returns how
+ * many.
+ */
+static int
+skx_am_documents_flush(SkxBuildDocuments *b)
+{
+	MemoryContext old = CurrentMemoryContext;
+	int			ndocs = b->ndocs;
+	int			i;
+
+	qsort(b->docs, b->ndocs, sizeof(SkxBuildDoc), skx_am_documents_compare);
+	for (i = 0; i < b->ndocs; i++)
+	{
+		SkxBuildDoc *doc = &b->docs[i];
+		TSVector	value = NULL;
+
+		MemoryContextSwitchTo(b->doc_context);
+		if (!doc->isnull)
+			value = DatumGetTSVector(PointerGetDatum(skx_am_documents_value(b, doc)));
+		MemoryContextSwitchTo(old);
+		b->sink.document(b->sink.arg, &doc->tid, value);
+		MemoryContextReset(b->doc_context);
+	}
+	b->ndocs = 0;
+	b->page_bytes = 0;
+	MemoryContextReset(b->page_context);
+	if (b->file != NULL)
+		BufFileClose(b->file);
+	b->file = NULL;
+	return ndocs;
+}
+
+/* Keeps a value until its heap page has been read. */
+static void
+skx_am_documents_keep(SkxBuildDocuments *b, SkxBuildDoc *doc, struct varlena *value)
+{
+	doc->size = VARSIZE_ANY(value);
+	doc->in_file = b->page_bytes + doc->size > b->page_limit;
+	if (!doc->in_file)
+	{
+		doc->value = MemoryContextAlloc(b->page_context, doc->size);
+		memcpy(doc->value, value, doc->size);
+		b->page_bytes += doc->size;
+		return;
+	}
+	if (b->file == NULL)
+		b->file = BufFileCreateTemp(false);
+	BufFileTell(b->file, &doc->fileno, &doc->offset);
+	BufFileWrite(b->file, value, doc->size);
+}
+
+void
+skx_am_documents_callback(Relation index, ItemPointer tid, Datum *values,
+					  bool *isnull, bool alive, void *arg)
+{
+	SkxBuildDocuments *b = arg;
+	BlockNumber heap_block = ItemPointerGetBlockNumber(tid);
+	MemoryContext old;
+	SkxBuildDoc *doc;
+
+	old = MemoryContextSwitchTo(b->context);
+	if (heap_block != b->heap_block)
+	{
+		int			ndocs = skx_am_documents_flush(b);
+
+		if (ndocs > 0)
+			b->sink.page(b->sink.arg, ndocs);
+		b->heap_block = heap_block;
+	}
+	if (b->ndocs == lengthof(b->docs))
+		elog(ERROR, "too many rows on one page of the table");
+	doc = &b->docs[b->ndocs++];
+	memset(doc, 0, sizeof(*doc));
+	doc->tid = *tid;
+	doc->isnull = isnull[0];
+	if (!isnull[0])
+		skx_am_documents_keep(b, doc, (struct varlena *)
+						  DatumGetPointer(values[0]));
+	MemoryContextSwitchTo(old);
+}
+
+void
+skx_am_documents_end(SkxBuildDocuments *b)
+{
+	int			ndocs = skx_am_documents_flush(b);
+
+	if (ndocs > 0)
+		b->sink.page(b->sink.arg, ndocs);
+	MemoryContextDelete(b->page_context);
+	MemoryContextDelete(b->doc_context);
+	pfree(b);
+}

@@ -1,0 +1,490 @@
+/*
+ * am_build_team.c
+ *	  CREATE INDEX with parallel workers: a team (team.h) that scans the table
+ *	  together, and goes from one step of a segment to the next together.
+ *
+ * A barrier has three phases a segment: shares are inverted, documents are put
+ * in order, tasks are encoded.  A member can come in any of them, as a worker
+ * that took long to start does; from then on all others wait for it.  The last
+ * segment is the one whose documents are put in order when no member is
+ * scanning any more.
+ *
+ * Each member scans in the order of heap blocks: a parallel scan hands them
+ * out in that order, when it does not start in the middle.
+ */
+#include "postgres.h"
+
+#include "access/parallel.h"
+#include "access/relscan.h"
+#include "access/table.h"
+#include "access/tableam.h"
+#include "access/xact.h"
+#include "am/am_build.h"
+#include "blkio/blkio.h"
+#include "catalog/index.h"
+#include "commands/progress.h"
+#include "executor/instrument.h"
+#include "fault/fault.h"
+#include "miscadmin.h"
+#include "pgstat.h"
+#include "storage/barrier.h"
+#include "storage/spin.h"
+#include "tcop/tcopprot.h"
+#include "team/team.h"
+#include "utils/rel.h"
+#include "utils/snapmgr.h"
+#include "utils/wait_event.h"
+
+/* Keys of the shared memory. */
+#define SKX_KEY_SHARED		UINT64CONST(0x5358000000000001)
+#define SKX_KEY_TEAM		UINT64CONST(0x5358000000000002)
+#define SKX_KEY_SCAN		UINT64CONST(0x5358000000000003)
+#define SKX_KEY_QUERY		UINT64CONST(0x5358000000000004)
+#define SKX_KEY_WAL			UINT64CONST(0x5358000000000005)
+#define SKX_KEY_BUFFERS		UINT64CONST(0x5358000000000006)
+
+/*
+ * A segment has at most so many documents: their norms, one byte each, are in
+ * shared memory, of which containers often have 64 MB.
+ */
+#define SKX_TEAM_DOCS_MAX	(32 * 1024 * 1024)
+
+/* Phases of the barrier, modulo their number. */
+#define SKX_PHASE_SHARE		0
+#define SKX_PHASE_ORDER		1
+#define SKX_PHASE_ENCODE	2
+#define SKX_NPHASES			3
+
+typedef struct SkxBuildShared
+{
+	Oid			heap;
+	Oid			index;
+	bool		concurrent;
+	uint64		incarnation;
+	Size		memory;			/* bytes, of each member */
+
+	Barrier		barrier;
+	pg_atomic_uint32 scanning;	/* members whose scan has not ended */
+	pg_atomic_uint64 nblocks;	/* of the file, given out */
+	pg_atomic_uint64 tuples;	/* so far */
+	uint32		segment;		/* being made */
+	bool		last;			/* no segment comes after it */
+
+	slock_t		mutex;			/* for those below: of scans that have ended */
+	double		heap_tuples;
+	bool		broken_hot_chain;
+} SkxBuildShared;
+
+/* A member, in its process. */
+typedef struct SkxBuildMember
+{
+	SkxBuild   *build;
+	SkxBuildShared *shared;
+	SkxTeam    *team;
+	int			number;			/* 0: the leader */
+	SkxShare   *share;
+} SkxBuildMember;
+
+/* The leader's. */
+typedef struct SkxBuildLeader
+{
+	ParallelContext *context;
+	Snapshot	snapshot;
+	ParallelTableScanDesc scan;
+	SkxBuildShared *shared;
+	SkxTeam    *team;
+	WalUsage   *wal;
+	BufferUsage *buffers;
+} SkxBuildLeader;
+
+extern PGDLLEXPORT void skx_am_build_worker(dsm_segment *seg, shm_toc *toc);
+
+/*
+ * The store of the segments: all members take blocks from one file.
+ */
+
+static BlockNumber
+skx_am_team_allocate(void *arg, uint32 nblocks)
+{
+	SkxBuildMember *m = arg;
+	uint32		npages = nblocks * m->build->block_pages;
+	uint64		block = pg_atomic_fetch_add_u64(&m->shared->nblocks, npages);
+
+	if (block + npages > MaxBlockNumber)
+		ereport(ERROR,
+				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+				 errmsg("index \"%s\" would pass the largest size of a relation",
+						RelationGetRelationName(m->build->index))));
+	return (BlockNumber) block;
+}
+
+static void
+skx_am_team_give_back(void *arg, BlockNumber block, uint32 npages)
+{
+	skx_am_build_free(((SkxBuildMember *) arg)->build, block, npages);
+}
+
+static void
+skx_am_team_write(void *arg, BlockNumber block, char **pages, int npages)
+{
+	skx_am_build_write(((SkxBuildMember *) arg)->build, block, pages, npages);
+}
+
+/*
+ * Segments
+ */
+
+static void
+skx_am_team_subphase(SkxBuildMember *m, int subphase)
+{
+	if (m->number == 0)
+		pgstat_progress_update_param(PROGRESS_CREATEIDX_SUBPHASE, subphase);
+}
+
+static void
+skx_am_team_next(SkxBuildMember *m)
+{
+	BarrierArriveAndWait(&m->shared->barrier,
+						 WAIT_EVENT_PARALLEL_CREATE_INDEX_SCAN);
+}
+
+static void
+skx_am_team_begin_share(SkxBuildMember *m)
+{
+	m->share = skx_team_share_begin(m->team, m->number, &m->build->options);
+	skx_am_team_subphase(m, SKX_SUBPHASE_SCAN);
+}
+
+/* All shares have ended. */
+static SkxTeamSegment *
+skx_am_team_order(SkxBuildMember *m)
+{
+	SkxBuildShared *shared = m->shared;
+
+	shared->last = pg_atomic_read_u32(&shared->scanning) == 0;
+	pgstat_progress_update_param(PROGRESS_CREATEIDX_TUPLES_DONE,
+								 pg_atomic_read_u64(&shared->tuples));
+	skx_am_build_next_segment(m->build);
+	shared->segment = m->build->options.segment;
+	return skx_team_order(m->team, &m->build->options);
+}
+
+/*
+ * Ends a segment, from `phase` on, together with all others; returns whether
+ * it was the last one.
+ */
+static bool
+skx_am_team_end_segment(SkxBuildMember *m, int phase)
+{
+	SkxTeamSegment *segment = NULL;
+	SkxDiskSegmentRef ref;
+	bool		last;
+
+	skx_am_team_subphase(m, SKX_SUBPHASE_WRITE);
+	if (phase == SKX_PHASE_SHARE)
+	{
+		skx_team_share_end(m->share);
+		skx_am_team_next(m);
+	}
+	if (phase <= SKX_PHASE_ORDER)
+	{
+		if (m->number == 0)
+			segment = skx_am_team_order(m);
+		skx_am_team_next(m);
+	}
+	last = m->shared->last;
+	m->build->options.segment = m->shared->segment;
+	skx_team_encode(m->team, m->number, &m->build->options);
+	skx_am_team_next(m);
+	if (segment != NULL)
+	{
+		skx_team_finish(segment, &ref);
+		skx_am_build_add_segment(m->build, &ref);
+		SKX_FAULT(SKX_FAULT_BUILD_SEGMENT_WRITTEN);
+	}
+	return last;
+}
+
+/*
+ * The scan
+ */
+
+static void
+skx_am_team_document(void *arg, ItemPointer tid, TSVector value)
+{
+	skx_team_share_add(((SkxBuildMember *) arg)->share, tid, value);
+}
+
+static void
+skx_am_team_page(void *arg, int ndocs)
+{
+	SkxBuildMember *m = arg;
+	uint64		tuples = pg_atomic_add_fetch_u64(&m->shared->tuples, ndocs);
+
+	if (m->number == 0)
+		pgstat_progress_update_param(PROGRESS_CREATEIDX_TUPLES_DONE, tuples);
+	if (skx_team_share_full(m->share))
+	{
+		skx_am_team_end_segment(m, SKX_PHASE_SHARE);
+		skx_am_team_begin_share(m);
+	}
+}
+
+static void
+skx_am_team_scan(SkxBuildMember *m, Relation heap, IndexInfo *info,
+				 ParallelTableScanDesc pscan)
+{
+	SkxBuildShared *shared = m->shared;
+	SkxBuildSink sink = {skx_am_team_document, skx_am_team_page, m};
+	SkxBuildDocuments *documents;
+	double		tuples;
+
+	documents = skx_am_documents_begin(&sink, shared->memory / 16);
+	pg_atomic_fetch_add_u32(&shared->scanning, 1);
+	skx_am_team_begin_share(m);
+	tuples = table_index_build_scan(heap, m->build->index, info, true,
+									m->number == 0,
+									skx_am_documents_callback, documents,
+									table_beginscan_parallel(heap, pscan));
+	skx_am_documents_end(documents);
+	SpinLockAcquire(&shared->mutex);
+	shared->heap_tuples += tuples;
+	shared->broken_hot_chain |= info->ii_BrokenHotChain;
+	SpinLockRelease(&shared->mutex);
+	pg_atomic_fetch_sub_u32(&shared->scanning, 1);
+	while (!skx_am_team_end_segment(m, SKX_PHASE_SHARE))
+		skx_am_team_begin_share(m);
+}
+
+/* What a member does, from when it comes until all is built. */
+static void
+skx_am_team_member(SkxBuildMember *m, Relation heap, IndexInfo *info,
+				   ParallelTableScanDesc pscan)
+{
+	SkxBuild   *b = m->build;
+	int			phase;
+
+	b->store.allocate = skx_am_team_allocate;
+	b->store.give_back = skx_am_team_give_back;
+	b->store.write = skx_am_team_write;
+	b->store.arg = m;
+	b->options.memory = m->shared->memory - m->shared->memory / 16;
+	if (m->number > 0)
+		b->options.progress = NULL;
+	phase = BarrierAttach(&m->shared->barrier) % SKX_NPHASES;
+	if (phase == SKX_PHASE_SHARE || !skx_am_team_end_segment(m, phase))
+		skx_am_team_scan(m, heap, info, pscan);
+	BarrierDetach(&m->shared->barrier);
+}
+
+/*
+ * Workers
+ */
+
+void
+skx_am_build_worker(dsm_segment *seg, shm_toc *toc)
+{
+	SkxBuildShared *shared = shm_toc_lookup(toc, SKX_KEY_SHARED, false);
+	SkxTeam    *team = shm_toc_lookup(toc, SKX_KEY_TEAM, false);
+	WalUsage   *wal = shm_toc_lookup(toc, SKX_KEY_WAL, false);
+	BufferUsage *buffers = shm_toc_lookup(toc, SKX_KEY_BUFFERS, false);
+	SkxBuildMember member = {0};
+	SkxBuild	build;
+	Relation	heap;
+	Relation	index;
+	IndexInfo  *info;
+
+	debug_query_string = shm_toc_lookup(toc, SKX_KEY_QUERY, true);
+	pgstat_report_activity(STATE_RUNNING, debug_query_string);
+	heap = table_open(shared->heap, shared->concurrent ?
+					  ShareUpdateExclusiveLock : ShareLock);
+	index = index_open(shared->index, shared->concurrent ?
+					   RowExclusiveLock : AccessExclusiveLock);
+	info = BuildIndexInfo(index);
+	info->ii_Concurrent = shared->concurrent;
+	skx_team_join(team, seg);
+	skx_am_build_begin(&build, index, shared->incarnation);
+	member.build = &build;
+	member.shared = shared;
+	member.team = team;
+	member.number = ParallelWorkerNumber + 1;
+	InstrStartParallelQuery();
+	skx_am_team_member(&member, heap, info,
+					   shm_toc_lookup(toc, SKX_KEY_SCAN, false));
+	InstrEndParallelQuery(&buffers[ParallelWorkerNumber],
+						  &wal[ParallelWorkerNumber]);
+	index_close(index, shared->concurrent ? RowExclusiveLock :
+				AccessExclusiveLock);
+	table_close(heap, shared->concurrent ? ShareUpdateExclusiveLock :
+				ShareLock);
+}
+
+/*
+ * The leader
+ */
+
+static void *
+skx_am_leader_place(ParallelContext *context, uint64 key, Size size)
+{
+	void	   *place = shm_toc_allocate(context->toc, size);
+
+	memset(place, 0, size);
+	shm_toc_insert(context->toc, key, place);
+	return place;
+}
+
+static void
+skx_am_leader_estimate(ParallelContext *context, Size size)
+{
+	shm_toc_estimate_chunk(&context->estimator, size);
+	shm_toc_estimate_keys(&context->estimator, 1);
+}
+
+/* Fills the shared memory. */
+static void
+skx_am_leader_share(SkxBuildLeader *leader, SkxBuild *b, Relation heap,
+					bool concurrent, Size scan_size)
+{
+	ParallelContext *context = leader->context;
+	int			nmembers = context->nworkers + 1;
+	SkxBuildShared *shared;
+
+	shared = skx_am_leader_place(context, SKX_KEY_SHARED,
+								 sizeof(SkxBuildShared));
+	shared->heap = RelationGetRelid(heap);
+	shared->index = RelationGetRelid(b->index);
+	shared->concurrent = concurrent;
+	shared->incarnation = b->options.incarnation;
+	shared->memory = b->memory / nmembers;
+	BarrierInit(&shared->barrier, 0);
+	pg_atomic_init_u32(&shared->scanning, 0);
+	pg_atomic_init_u64(&shared->nblocks, b->nblocks);
+	pg_atomic_init_u64(&shared->tuples, 0);
+	SpinLockInit(&shared->mutex);
+	leader->shared = shared;
+	leader->team = skx_am_leader_place(context, SKX_KEY_TEAM,
+									   skx_team_size(nmembers));
+	skx_team_create(leader->team, nmembers,
+					Min(b->memory / 4, SKX_TEAM_DOCS_MAX), context->seg);
+	leader->scan = skx_am_leader_place(context, SKX_KEY_SCAN, scan_size);
+	table_parallelscan_initialize(heap, leader->scan, leader->snapshot);
+	leader->scan->phs_syncscan = false;
+	leader->wal = skx_am_leader_place(context, SKX_KEY_WAL,
+									  context->nworkers * sizeof(WalUsage));
+	leader->buffers = skx_am_leader_place(context, SKX_KEY_BUFFERS,
+										  context->nworkers *
+										  sizeof(BufferUsage));
+	if (debug_query_string != NULL)
+		strcpy(skx_am_leader_place(context, SKX_KEY_QUERY,
+								   strlen(debug_query_string) + 1),
+			   debug_query_string);
+}
+
+static void
+skx_am_leader_end(SkxBuildLeader *leader)
+{
+	if (IsMVCCSnapshot(leader->snapshot))
+		UnregisterSnapshot(leader->snapshot);
+	DestroyParallelContext(leader->context);
+	ExitParallelMode();
+}
+
+/* Starts workers; false: there are none. */
+static bool
+skx_am_leader_begin(SkxBuildLeader *leader, SkxBuild *b, Relation heap,
+					bool concurrent, int nworkers)
+{
+	ParallelContext *context;
+	Size		scan_size;
+
+	EnterParallelMode();
+	context = CreateParallelContext("skipidx", "skx_am_build_worker",
+									nworkers);
+	leader->context = context;
+	leader->snapshot = concurrent ?
+		RegisterSnapshot(GetTransactionSnapshot()) : SnapshotAny;
+	scan_size = table_parallelscan_estimate(heap, leader->snapshot);
+	skx_am_leader_estimate(context, sizeof(SkxBuildShared));
+	skx_am_leader_estimate(context, skx_team_size(nworkers + 1));
+	skx_am_leader_estimate(context, scan_size);
+	skx_am_leader_estimate(context, nworkers * sizeof(WalUsage));
+	skx_am_leader_estimate(context, nworkers * sizeof(BufferUsage));
+	if (debug_query_string != NULL)
+		skx_am_leader_estimate(context, strlen(debug_query_string) + 1);
+	InitializeParallelDSM(context);
+	if (context->seg != NULL)
+	{
+		skx_am_leader_share(leader, b, heap, concurrent, scan_size);
+		LaunchParallelWorkers(context);
+		if (context->nworkers_launched > 0)
+			return true;
+	}
+	skx_am_leader_end(leader);
+	return false;
+}
+
+static int
+skx_am_leader_extent_order(const void *a, const void *b)
+{
+	BlockNumber x = ((const SkxDiskExtent *) a)->block;
+	BlockNumber y = ((const SkxDiskExtent *) b)->block;
+
+	return (x > y) - (x < y);
+}
+
+/*
+ * What is free at the end of the file and was never written is none of it.
+ * The rest, if it is longer, becomes that long.
+ */
+static void
+skx_am_leader_trim(SkxBuild *b)
+{
+	BlockNumber length = RelationGetNumberOfBlocks(b->index);
+
+	qsort(b->extents, b->nextents, sizeof(SkxDiskExtent),
+		  skx_am_leader_extent_order);
+	while (b->nextents > 0)
+	{
+		SkxDiskExtent *last = &b->extents[b->nextents - 1];
+		BlockNumber end = TYPEALIGN(b->block_pages, Max(last->block, length));
+
+		if (last->block + last->npages != b->nblocks || end >= b->nblocks)
+			break;
+		b->nblocks = end;
+		if (end > last->block)
+		{
+			last->npages = end - last->block;
+			break;
+		}
+		b->nextents--;
+	}
+	skx_blkio_new_extend(b->index, b->nblocks);
+}
+
+bool
+skx_am_build_together(SkxBuild *b, Relation heap, IndexInfo *info,
+					  int nworkers, double *heap_tuples)
+{
+	SkxSegmentStore store = b->store;
+	SkxBuildLeader leader = {0};
+	SkxBuildMember member = {0};
+	int			i;
+
+	if (!skx_am_leader_begin(&leader, b, heap, info->ii_Concurrent, nworkers))
+		return false;
+	member.build = b;
+	member.shared = leader.shared;
+	member.team = leader.team;
+	skx_am_team_member(&member, heap, info, leader.scan);
+	WaitForParallelWorkersToFinish(leader.context);
+	for (i = 0; i < leader.context->nworkers_launched; i++)
+		InstrAccumParallelQuery(&leader.buffers[i], &leader.wal[i]);
+	*heap_tuples = leader.shared->heap_tuples;
+	info->ii_BrokenHotChain |= leader.shared->broken_hot_chain;
+	b->tuples = pg_atomic_read_u64(&leader.shared->tuples);
+	b->nblocks = pg_atomic_read_u64(&leader.shared->nblocks);
+	skx_am_leader_end(&leader);
+	b->store = store;
+	skx_am_leader_trim(b);
+	return true;
+}

@@ -1,0 +1,415 @@
+/*
+ * invert_merge.c
+ *	  Merges runs, term by term.
+ *
+ * Terms come out of a heap of cursors.  Within a term, the runs of one source
+ * follow one another.  Sources alternate by stretches of documents: whichever
+ * is ahead goes on to the end of its stretch, since no document of another
+ * source lies inside.
+ */
+#include "postgres.h"
+
+#include "invert/invert_internal.h"
+#include "lib/binaryheap.h"
+#include "miscadmin.h"
+
+/* The current term in the runs of one source. */
+typedef struct SkxRunStream
+{
+	SkxRunCursor **cursors;		/* in the order of their documents */
+	int			n;				/* left of them */
+	const SkxRunMap *map;
+	const SkxRunStretch *stretch;	/* of the next posting */
+	uint32		end;			/* first local number after it */
+	uint32		last;			/* local number of the posting before */
+	uint32		next;			/* final number of the next one */
+} SkxRunStream;
+
+struct SkxRunMerge
+{
+	SkxRunCursor **cursors;
+	int			n;
+	const SkxRunMap *maps;
+	binaryheap *heap;
+	SkxRunCursor **same;		/* that stand on the current term */
+	int			nsame;
+	SkxRunStream *streams;
+	int			nstreams;		/* with postings left */
+};
+
+static const SkxRunStretch skx_invert_identity = {0, 0};
+static const SkxRunMap skx_invert_identity_map = {&skx_invert_identity, 1};
+
+static int
+skx_invert_merge_compare(const SkxRunCursor *a, const SkxRunCursor *b)
+{
+	int			order;
+
+	if (a->prefix != b->prefix)
+		return a->prefix < b->prefix ? -1 : 1;
+	order = memcmp(a->lexeme, b->lexeme, Min(a->term.len, b->term.len));
+	return order != 0 ? order : (int) a->term.len - (int) b->term.len;
+}
+
+/* The heap's largest is the term that comes first, of the earliest run. */
+static int
+skx_invert_merge_order(Datum a, Datum b, void *arg)
+{
+	const SkxRunCursor *x = (const SkxRunCursor *) DatumGetPointer(a);
+	const SkxRunCursor *y = (const SkxRunCursor *) DatumGetPointer(b);
+	int			order = skx_invert_merge_compare(x, y);
+
+	if (order != 0)
+		return -order;
+	if (x->source != y->source)
+		return y->source - x->source;
+	return y->number - x->number;
+}
+
+int
+skx_invert_merge_fan(Size memory)
+{
+	Size		fan = memory / SKX_RUN_BUFFER_MIN;
+
+	return Min(Max(fan, SKX_RUN_FAN_MIN), SKX_RUN_FAN_MAX);
+}
+
+uint32
+skx_invert_merge_buffer(Size memory, int n)
+{
+	Size		buffer = memory / n;
+
+	return Min(Max(buffer, SKX_RUN_BUFFER_MIN), SKX_RUN_BUFFER_MAX);
+}
+
+SkxRunMerge *
+skx_invert_merge_begin(SkxRunCursor **cursors, int n, const SkxRunMap *maps)
+{
+	SkxRunMerge *m = palloc0(sizeof(SkxRunMerge));
+	int			i;
+
+	m->cursors = cursors;
+	m->n = n;
+	m->maps = maps;
+	m->heap = binaryheap_allocate(Max(n, 1), skx_invert_merge_order, NULL);
+	m->same = palloc(n * sizeof(SkxRunCursor *));
+	m->streams = palloc(n * sizeof(SkxRunStream));
+	for (i = 0; i < n; i++)
+	{
+		if (skx_invert_cursor_next(cursors[i]))
+			binaryheap_add_unordered(m->heap, PointerGetDatum(cursors[i]));
+	}
+	binaryheap_build(m->heap);
+	return m;
+}
+
+void
+skx_invert_merge_end(SkxRunMerge *m)
+{
+	binaryheap_free(m->heap);
+	pfree(m->same);
+	pfree(m->streams);
+	pfree(m);
+}
+
+/*
+ * Streams
+ */
+
+/* Finds the stretch of local document `doc`, not before the current one. */
+static void
+skx_invert_stream_find(SkxRunStream *s, uint32 doc)
+{
+	const SkxRunStretch *first = s->map->stretches;
+	const SkxRunStretch *end = first + s->map->nstretches;
+	const SkxRunStretch *low = s->stretch;
+	const SkxRunStretch *high = end;
+
+	while (high - low > 1)
+	{
+		const SkxRunStretch *mid = low + (high - low) / 2;
+
+		if (mid->local <= doc)
+			low = mid;
+		else
+			high = mid;
+	}
+	s->stretch = low;
+	s->end = high < end ? high->local : SKX_NO_DOC;
+}
+
+/* Looks which document the next posting is of. */
+static void
+skx_invert_stream_peek(SkxRunStream *s)
+{
+	SkxRunCursor *c = s->cursors[0];
+	uint64		v;
+	uint32		doc;
+
+	skx_invert_cursor_need(c, SKX_VARINT64_MAX);
+	skx_invert_varint_get(c->p, &v);
+	doc = s->last + (uint32) (v >> 2) + 1;
+	if (doc >= s->end)
+		skx_invert_stream_find(s, doc);
+	s->next = doc - s->stretch->local + s->stretch->global;
+}
+
+static void
+skx_invert_stream_begin(SkxRunStream *s, SkxRunCursor **cursors, int n,
+						const SkxRunMap *map)
+{
+	s->cursors = cursors;
+	s->n = n;
+	s->map = map;
+	s->stretch = map->stretches;
+	s->end = 0;
+	s->last = SKX_NO_DOC;
+	skx_invert_stream_peek(s);
+}
+
+/*
+ * Decodes positions of a posting behind those in the batch.
+ */
+static inline uint8 *
+skx_invert_positions(SkxPostingBatch *batch, uint8 *p, uint32 tf,
+					 bool labelled)
+{
+	uint16	   *to = batch->positions + batch->npositions;
+	uint32		position = 0;
+	uint64		v;
+	uint32		i;
+
+	for (i = 0; i < tf; i++)
+	{
+		p = skx_invert_varint_get(p, &v);
+		if (labelled)
+		{
+			position = (position + (uint32) (v >> 2) + 1) & 0x3FFF;
+			to[i] = position | (v & 3) << 14;
+		}
+		else
+		{
+			position = (position + (uint32) v + 1) & 0x3FFF;
+			to[i] = position;
+		}
+	}
+	batch->npositions += tf;
+	batch->labelled |= labelled;
+	return p;
+}
+
+/*
+ * Takes postings up to the end of the stretch, of the run, or of the batch.
+ */
+static void
+skx_invert_stream_run(SkxRunStream *s, SkxPostingBatch *batch)
+{
+	SkxRunCursor *c = s->cursors[0];
+	uint32		final = s->stretch->global - s->stretch->local;
+
+	while (batch->n < SKX_SUBBLOCK && c->left > 0)
+	{
+		uint8	   *p;
+		uint64		v;
+		uint64		tf;
+		uint32		form;
+		uint32		doc;
+
+		skx_invert_cursor_need(c, SKX_RUN_POSTING_MAX);
+		p = skx_invert_varint_get(c->p, &v);
+		doc = s->last + (uint32) (v >> 2) + 1;
+		if (doc >= s->end)
+			break;
+		form = v & 3;
+		tf = form != 1;
+		if (form >= 2)
+			p = skx_invert_varint_get(p, &tf);
+		p = skx_invert_positions(batch, p, (uint32) tf, form == 3);
+		batch->docs[batch->n] = doc + final;
+		batch->tf[batch->n++] = (uint16) tf;
+		s->last = doc;
+		c->left -= p - c->p;
+		c->p = p;
+	}
+}
+
+/* The same for all of its runs; false when it has no more postings. */
+static bool
+skx_invert_stream_take(SkxRunStream *s, SkxPostingBatch *batch)
+{
+	skx_invert_stream_run(s, batch);
+	if (s->cursors[0]->left == 0)
+	{
+		s->cursors++;
+		s->last = SKX_NO_DOC;
+		if (--s->n == 0)
+			return false;
+	}
+	skx_invert_stream_peek(s);
+	return true;
+}
+
+/*
+ * Terms
+ */
+
+/* What the cursors that stand on one term know of it together. */
+static void
+skx_invert_merge_sum(SkxRunMerge *m, SkxRunTerm *sum)
+{
+	int			i;
+
+	*sum = m->same[0]->term;
+	for (i = 1; i < m->nsame; i++)
+	{
+		const SkxRunTerm *term = &m->same[i]->term;
+
+		sum->nbytes += term->nbytes;
+		sum->npositions += term->npositions;
+		sum->df += term->df;
+		sum->last = term->last;
+		sum->flags |= term->flags;
+	}
+}
+
+/* One stream for the runs of each source. */
+static void
+skx_invert_merge_streams(SkxRunMerge *m)
+{
+	int			first;
+	int			end;
+
+	m->nstreams = 0;
+	for (first = 0; first < m->nsame; first = end)
+	{
+		int			source = m->same[first]->source;
+
+		for (end = first + 1; end < m->nsame &&
+			 m->same[end]->source == source; end++)
+			 /* all of the source */ ;
+		skx_invert_stream_begin(&m->streams[m->nstreams++], m->same + first,
+								end - first, m->maps != NULL ?
+								&m->maps[source] : &skx_invert_identity_map);
+	}
+}
+
+bool
+skx_invert_merge_next(SkxRunMerge *m, SkxRunTerm *term, const char **lexeme)
+{
+	int			i;
+
+	for (i = 0; i < m->nsame; i++)
+	{
+		if (skx_invert_cursor_next(m->same[i]))
+			binaryheap_add(m->heap, PointerGetDatum(m->same[i]));
+	}
+	m->nsame = 0;
+	if (binaryheap_empty(m->heap))
+		return false;
+	CHECK_FOR_INTERRUPTS();
+	do
+	{
+		m->same[m->nsame++] = (SkxRunCursor *)
+			DatumGetPointer(binaryheap_remove_first(m->heap));
+	} while (!binaryheap_empty(m->heap) &&
+			 skx_invert_merge_compare(m->same[0], (SkxRunCursor *)
+									  DatumGetPointer(binaryheap_first(m->heap))) == 0);
+	skx_invert_merge_sum(m, term);
+	skx_invert_merge_streams(m);
+	*lexeme = m->same[0]->lexeme;
+	return true;
+}
+
+bool
+skx_invert_merge_postings(SkxRunMerge *m, SkxPostingBatch *batch)
+{
+	batch->n = 0;
+	batch->npositions = 0;
+	batch->labelled = false;
+	while (batch->n < SKX_SUBBLOCK && m->nstreams > 0)
+	{
+		int			first = 0;
+		int			i;
+
+		for (i = 1; i < m->nstreams; i++)
+		{
+			if (m->streams[i].next < m->streams[first].next)
+				first = i;
+		}
+		if (!skx_invert_stream_take(&m->streams[first], batch))
+			m->streams[first] = m->streams[--m->nstreams];
+	}
+	return batch->n > 0;
+}
+
+/*
+ * The first gap of each part but the first counts from the part before.
+ */
+void
+skx_invert_merge_copy(SkxRunMerge *m, const SkxRunTerm *term,
+					  const char *lexeme, SkxRuns *to)
+{
+	uint8		gaps[SKX_RUN_FAN_MAX][SKX_VARINT64_MAX];
+	uint8		sizes[SKX_RUN_FAN_MAX];
+	SkxRunTerm	sum = *term;
+	int			i;
+
+	Assert(m->nstreams == 1);
+	for (i = 0; i < m->nsame; i++)
+	{
+		SkxRunCursor *c = m->same[i];
+		uint8	   *p;
+		uint64		v;
+
+		skx_invert_cursor_need(c, SKX_VARINT64_MAX);
+		p = skx_invert_varint_get(c->p, &v);
+		if (i > 0)
+			v -= ((uint64) m->same[i - 1]->term.last + 1) << 2;
+		sizes[i] = skx_codec_varint64_put(gaps[i], v) - gaps[i];
+		sum.nbytes -= (p - c->p) - sizes[i];
+		c->left -= p - c->p;
+		c->p = p;
+	}
+	skx_invert_run_term(to, &sum, lexeme);
+	for (i = 0; i < m->nsame; i++)
+	{
+		SkxRunCursor *c = m->same[i];
+
+		skx_invert_run_write(to, gaps[i], sizes[i]);
+		while (c->left > 0)
+		{
+			uint32		size;
+
+			skx_invert_cursor_need(c, 1);
+			size = Min(c->left, c->end - c->p);
+			skx_invert_run_write(to, c->p, size);
+			c->p += size;
+			c->left -= size;
+		}
+	}
+	m->nstreams = 0;
+}
+
+void
+skx_invert_merge_group(SkxRuns *runs, int first, int n, SkxRuns *to,
+					   const SkxRunProgress *progress)
+{
+	SkxRunCursor **cursors = palloc(n * sizeof(SkxRunCursor *));
+	uint32		buffer = skx_invert_merge_buffer(runs->memory, n);
+	SkxRunMerge *m;
+	SkxRunTerm	term;
+	const char *lexeme;
+	int			i;
+
+	for (i = 0; i < n; i++)
+		cursors[i] = skx_invert_cursor_open(runs->file,
+											&runs->runs[first + i], 0, i,
+											buffer, progress);
+	m = skx_invert_merge_begin(cursors, n, NULL);
+	while (skx_invert_merge_next(m, &term, &lexeme))
+		skx_invert_merge_copy(m, &term, lexeme, to);
+	skx_invert_merge_end(m);
+	for (i = 0; i < n; i++)
+		skx_invert_cursor_close(cursors[i]);
+	pfree(cursors);
+}

@@ -1,0 +1,57 @@
+/*
+ * team.h
+ *	  One segment, built by several processes.
+ *
+ * The members of a team first invert a share of the documents each, numbering
+ * them from 0.  When all have ended their shares, member 0 puts the documents
+ * in order and cuts the lexemes into tasks.  Then all encode tasks, and when
+ * they are through member 0 finishes the segment.  It is what one process
+ * would have built, but for pages that are partly empty where a task ends.
+ * The caller keeps the steps apart, with barriers.
+ *
+ * The team lies in dynamic shared memory; its files go away with that.
+ */
+#ifndef SKX_TEAM_TEAM_H
+#define SKX_TEAM_TEAM_H
+
+#include "segment/segment_build.h"
+#include "storage/dsm.h"
+
+typedef struct SkxTeam SkxTeam;
+
+extern Size skx_team_size(int nmembers);
+
+/* By member 0; `most` documents are a segment. */
+extern void skx_team_create(SkxTeam *team, int nmembers, uint32 most,
+									dsm_segment *seg);
+extern void skx_team_join(SkxTeam *team, dsm_segment *seg);
+
+/* Step 1.  options->memory is the member's part, here and below. */
+typedef struct SkxShare SkxShare;
+
+extern SkxShare *skx_team_share_begin(SkxTeam *team, int member,
+										 const SkxSegmentBuildOptions *options);
+
+/* As skx_segment_build_add. */
+extern void skx_team_share_add(SkxShare *share, ItemPointer tid,
+								  TSVector value);
+
+/* Should the segment end here?  All members are told so sooner or later. */
+extern bool skx_team_share_full(SkxShare *share);
+extern void skx_team_share_end(SkxShare *share);
+
+/* Step 2; NULL: there are no documents. */
+typedef struct SkxTeamSegment SkxTeamSegment;
+
+extern SkxTeamSegment *skx_team_order(SkxTeam *team,
+											  const SkxSegmentBuildOptions *options);
+
+/* Step 3; does nothing without documents. */
+extern void skx_team_encode(SkxTeam *team, int member,
+									const SkxSegmentBuildOptions *options);
+
+/* Step 4; then the next segment may begin, which others may have done. */
+extern void skx_team_finish(SkxTeamSegment *segment,
+									SkxDiskSegmentRef *ref);
+
+#endif							/* SKX_TEAM_TEAM_H */

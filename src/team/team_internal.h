@@ -1,0 +1,150 @@
+/*
+ * team_internal.h
+ *	  What the members of a team have in common, and its files.
+ */
+#ifndef SKX_TEAM_INTERNAL_H
+#define SKX_TEAM_INTERNAL_H
+
+#include "invert/invert.h"
+#include "segment/segment_writer.h"
+#include "storage/condition_variable.h"
+#include "storage/sharedfileset.h"
+#include "team/team.h"
+
+/*
+ * team_share.c : a team in shared memory, and its files by name
+ *
+ * Of each member and round (segment) "docs" with SkxTeamDoc, "runs", "list"
+ * with runs and marks, "done" with what team_task.c leaves; of member 0
+ * "plan": per member the number of stretches and these, then SkxPlanRun of all
+ * runs, then per task SkxPlanTask and where it begins in each run (uint64).
+ */
+typedef struct SkxTeamDoc
+{
+	ItemPointerData tid;
+	uint8		norm;
+} SkxTeamDoc;
+
+#define SKX_TEAM_DOC_SIZE	(offsetof(SkxTeamDoc, norm) + 1)
+
+typedef struct SkxPlanRun
+{
+	uint32		source;
+	uint32		number;
+	SkxRun		run;
+} SkxPlanRun;
+
+typedef struct SkxPlanTask
+{
+	uint16		len;
+	char		lexeme[SKX_RUN_MARK_LEXEME];	/* where it begins */
+} SkxPlanTask;
+
+/* What a member brings to the segment. */
+typedef struct SkxTeamTotals
+{
+	uint32		ndocs;
+	uint32		nruns;
+	uint32		runs_file;
+	uint32		nmarks;
+	uint32		mark_bytes;
+	uint64		total_length;
+	uint64		run_bytes;
+} SkxTeamTotals;
+
+struct SkxTeam
+{
+	SharedFileSet files;
+	int			nmembers;
+	uint32		most_docs;
+	uint32		share_round;	/* of the shares being inverted */
+	uint32		round;			/* of the segment being encoded */
+	pg_atomic_uint64 ndocs;		/* of all shares so far, as told */
+	pg_atomic_uint64 run_bytes;
+
+	/* set when documents are in order */
+	dsm_handle	norms;			/* one byte a document */
+	uint32		nordered;		/* documents */
+	double		average;		/* length */
+	uint32		nruns;
+	uint64		to_read;		/* bytes of runs */
+	uint32		ntasks;
+
+	/* encoding */
+	pg_atomic_uint64 read;		/* bytes of runs */
+	pg_atomic_uint32 next_task;
+	slock_t		mutex;			/* for the two below */
+	uint32		settled;		/* tasks that are in `base` */
+	SkxTermTotals base;			/* before the next task: its pages and terms
+								 * begin there */
+	ConditionVariable settled_cv;
+
+	SkxTeamTotals shares[FLEXIBLE_ARRAY_MEMBER];
+};
+
+/*
+ * team_task.c : what a member leaves in its file "done"
+ *
+ * Of each task SkxDoneTask, and as it says the keys of its leaves; of each
+ * tail of a plane SkxDoneTail and its pages; in the end per plane SkxDonePlane
+ * and its runs.  An SkxDoneKind stands before each.
+ */
+typedef enum SkxDoneKind
+{
+	SKX_DONE_TASK,
+	SKX_DONE_TAIL,
+	SKX_DONE_PLANE,
+	SKX_DONE_END
+} SkxDoneKind;
+
+typedef struct SkxDoneTask
+{
+	uint32		task;
+	uint32		nleaves;
+	uint32		nkeys;			/* bytes */
+	uint32		len;			/* of the lexeme where it begins */
+	char		lexeme[SKX_RUN_MARK_LEXEME];
+} SkxDoneTask;
+
+typedef struct SkxDoneTail
+{
+	uint32		plane;			/* SkxSegmentPlane */
+	uint32		first;			/* ordinal */
+	uint32		npages;
+} SkxDoneTail;
+
+typedef struct SkxDonePlane
+{
+	uint32		plane;
+	uint32		nruns;
+	BlockNumber unused;			/* pages to give back */
+	uint32		nunused;
+} SkxDonePlane;
+
+extern BufFile *skx_team_file(SkxTeam *team, uint32 round,
+							  int member, const char *what);
+extern BufFile *skx_team_open(SkxTeam *team, uint32 round,
+							  int member, const char *what, bool missing_ok);
+extern BufFile *skx_team_runs_open(SkxTeam *team, uint32 round, int member,
+								   uint32 file);
+extern void skx_team_runs_drop(SkxTeam *team, uint32 round, int member,
+							   uint32 file);
+extern void skx_team_drop(SkxTeam *team, uint32 round, int member,
+						  const char *what);
+extern void skx_team_name(char to[MAXPGPATH], uint32 round,
+						  int member, const char *what);
+extern void skx_team_read(BufFile *file, void *to, Size n);
+
+/* In member 0, from order to finish. */
+struct SkxTeamSegment
+{
+	MemoryContext context;
+	SkxTeam    *team;
+	uint32		round;
+	dsm_segment *norms;
+	uint32	   *runs_files;		/* of the members */
+	SkxSegmentOutput out;
+	SkxTermTotals totals;
+};
+
+#endif							/* SKX_TEAM_INTERNAL_H */

@@ -1,0 +1,385 @@
+/*
+ * team_order.c
+ *	  Puts the documents of a team's shares in order, and cuts the lexemes
+ *	  into tasks.
+ *
+ * Shares interleave: each has stretches of the table.  Stretches are few, as
+ * many as the parallel scan handed out, so the numbers of a share's documents
+ * in the segment are kept as a start for each.
+ *
+ * Tasks are cut at marks, so that each has about as many bytes of runs.  A
+ * term is in one task whatever its size.
+ */
+#include "postgres.h"
+
+#include "team/team_internal.h"
+#include "utils/memutils.h"
+
+/* Tasks for a member, so that none waits long for the last one ... */
+#define SKX_TEAM_TASKS		16
+/* ... and blocks for a task, whose last one stays half empty. */
+#define SKX_TEAM_TASK_BLOCKS	64
+
+/* A share while documents are put in order. */
+typedef struct SkxOrderShare
+{
+	BufFile    *docs;
+	uint32		ndocs;
+	uint32		read;			/* the current one's number, plus one */
+	SkxTeamDoc	doc;
+	SkxRunStretch *stretches;
+	uint32		nstretches;
+	uint32		stretches_size;
+} SkxOrderShare;
+
+/* A mark while tasks are cut. */
+typedef struct SkxOrderMark
+{
+	const char *lexeme;
+	SkxRunMark	mark;			/* of run number `run` of all */
+} SkxOrderMark;
+
+/*
+ * Documents
+ */
+
+/* Goes to the next document; false: there is none. */
+static bool
+skx_team_order_read(SkxOrderShare *share)
+{
+	if (share->read++ == share->ndocs)
+		return false;
+	skx_team_read(share->docs, &share->doc, SKX_TEAM_DOC_SIZE);
+	return true;
+}
+
+static inline bool
+skx_team_order_done(const SkxOrderShare *share)
+{
+	return share->read > share->ndocs;
+}
+
+/* The share whose document comes next, but for `except`; -1: none. */
+static int
+skx_team_order_first(SkxOrderShare *shares, int n, int except)
+{
+	int			first = -1;
+	int			i;
+
+	for (i = 0; i < n; i++)
+	{
+		if (i == except || skx_team_order_done(&shares[i]))
+			continue;
+		if (first < 0 || ItemPointerCompare(&shares[i].doc.tid,
+											&shares[first].doc.tid) < 0)
+			first = i;
+	}
+	return first;
+}
+
+static void
+skx_team_order_stretch(SkxOrderShare *share, uint32 global)
+{
+	SkxRunStretch *stretch;
+
+	if (share->nstretches == share->stretches_size)
+	{
+		share->stretches_size *= 2;
+		share->stretches = repalloc_huge(share->stretches,
+										 (Size) share->stretches_size *
+										 sizeof(SkxRunStretch));
+	}
+	stretch = &share->stretches[share->nstretches++];
+	stretch->local = share->read - 1;
+	stretch->global = global;
+}
+
+/* All documents go out, and each share learns where its own are. */
+static void
+skx_team_order_documents(SkxSegmentOutput *out, SkxOrderShare *shares,
+							int n)
+{
+	int			at;
+
+	for (at = skx_team_order_first(shares, n, -1); at >= 0;
+		 at = skx_team_order_first(shares, n, -1))
+	{
+		SkxOrderShare *share = &shares[at];
+		int			other = skx_team_order_first(shares, n, at);
+		ItemPointer end = other < 0 ? NULL : &shares[other].doc.tid;
+
+		CHECK_FOR_INTERRUPTS();
+		skx_team_order_stretch(share, out->docs.ndocs);
+		do
+		{
+			skx_segment_output_document(out, &share->doc.tid,
+										share->doc.norm);
+		} while (skx_team_order_read(share) &&
+				 (end == NULL ||
+				  ItemPointerCompare(&share->doc.tid, end) < 0));
+	}
+}
+
+static SkxOrderShare *
+skx_team_order_shares(SkxTeam *team)
+{
+	SkxOrderShare *shares = palloc0(team->nmembers * sizeof(SkxOrderShare));
+	int			i;
+
+	for (i = 0; i < team->nmembers; i++)
+	{
+		shares[i].ndocs = team->shares[i].ndocs;
+		shares[i].stretches_size = 16;
+		shares[i].stretches = palloc(16 * sizeof(SkxRunStretch));
+		if (shares[i].ndocs == 0)
+		{
+			shares[i].read = 1;
+			continue;
+		}
+		shares[i].docs = skx_team_open(team, team->round, i, "docs",
+									   false);
+		skx_team_order_read(&shares[i]);
+	}
+	return shares;
+}
+
+/*
+ * Tasks
+ */
+
+/* Reads a share's list: its runs become the plan's, from number `first` on. */
+static void
+skx_team_order_list(SkxTeam *team, int member, SkxPlanRun *runs,
+					   uint32 first, StringInfo marks)
+{
+	const SkxTeamTotals *totals = &team->shares[member];
+	BufFile    *list;
+	uint32		i;
+	Size		at = marks->len;
+
+	if (totals->nruns == 0)
+		return;
+	list = skx_team_open(team, team->round, member, "list", false);
+	for (i = 0; i < totals->nruns; i++)
+	{
+		runs[first + i].source = member;
+		runs[first + i].number = i;
+		skx_team_read(list, &runs[first + i].run, sizeof(SkxRun));
+	}
+	enlargeStringInfo(marks, totals->mark_bytes);
+	skx_team_read(list, marks->data + at, totals->mark_bytes);
+	marks->len += totals->mark_bytes;
+	BufFileClose(list);
+	while (at < marks->len)
+	{
+		SkxRunMark	mark;
+
+		memcpy(&mark, marks->data + at, sizeof(mark));
+		mark.run += first;
+		memcpy(marks->data + at, &mark, sizeof(mark));
+		at += sizeof(mark) + mark.len;
+	}
+}
+
+static int
+skx_team_order_mark_order(const void *a, const void *b)
+{
+	const SkxOrderMark *x = a;
+	const SkxOrderMark *y = b;
+	int			order = memcmp(x->lexeme, y->lexeme,
+							   Min(x->mark.len, y->mark.len));
+
+	return order != 0 ? order : (int) x->mark.len - (int) y->mark.len;
+}
+
+static SkxOrderMark *
+skx_team_order_marks(StringInfo bytes, uint32 n)
+{
+	SkxOrderMark *marks = palloc_extended((Size) Max(n, 1) *
+										  sizeof(SkxOrderMark),
+										  MCXT_ALLOC_HUGE);
+	int			at = 0;
+	uint32		i;
+
+	for (i = 0; i < n; i++)
+	{
+		memcpy(&marks[i].mark, bytes->data + at, sizeof(SkxRunMark));
+		marks[i].lexeme = bytes->data + at + sizeof(SkxRunMark);
+		at += sizeof(SkxRunMark) + marks[i].mark.len;
+	}
+	qsort(marks, n, sizeof(SkxOrderMark), skx_team_order_mark_order);
+	return marks;
+}
+
+/* How many tasks `bytes` of runs should be cut into. */
+static uint32
+skx_team_order_ntasks(SkxTeam *team, uint64 bytes,
+						 const SkxSegmentBuildOptions *options)
+{
+	uint64		least = (uint64) SKX_TEAM_TASK_BLOCKS * options->block_size;
+	uint64		size = Max(bytes / (team->nmembers * SKX_TEAM_TASKS), least);
+
+	/* larger ones would wait, with their pages in memory, for others */
+	size = Min(size, Max(options->memory / 4, SKX_RUN_MARK_STEP));
+	return (uint32) (bytes / size) + 1;
+}
+
+static void
+skx_team_order_task(BufFile *plan, const SkxOrderMark *mark,
+					   const uint64 *starts, uint32 nruns)
+{
+	SkxPlanTask task = {0};
+
+	if (mark != NULL)
+	{
+		task.len = mark->mark.len;
+		memcpy(task.lexeme, mark->lexeme, mark->mark.len);
+	}
+	BufFileWrite(plan, &task, sizeof(task));
+	BufFileWrite(plan, unconstify(uint64 *, starts), nruns * sizeof(uint64));
+}
+
+/* Writes where tasks begin in each run; returns how many there are. */
+static uint32
+skx_team_order_tasks(BufFile *plan, SkxOrderMark *marks, uint32 nmarks,
+						uint32 wanted, uint32 nruns)
+{
+	uint64	   *starts = palloc0(Max(nruns, 1) * sizeof(uint64));
+	uint32		ntasks = 1;
+	uint32		last = 0;
+	uint32		i;
+
+	skx_team_order_task(plan, NULL, starts, nruns);
+	for (i = 0; i < nmarks; i++)
+	{
+		uint32		next = (uint64) ntasks * nmarks / wanted;
+
+		starts[marks[i].mark.run] = marks[i].mark.at;
+		if (ntasks == wanted || i < next ||
+			(ntasks > 1 && skx_team_order_mark_order(&marks[last],
+														&marks[i]) == 0))
+			continue;
+		skx_team_order_task(plan, &marks[i], starts, nruns);
+		last = i;
+		ntasks++;
+	}
+	pfree(starts);
+	return ntasks;
+}
+
+/* Writes the plan that all members read. */
+static void
+skx_team_order_plan(SkxTeam *team, SkxOrderShare *shares,
+					   const SkxSegmentBuildOptions *options)
+{
+	BufFile    *plan = skx_team_file(team, team->round, 0, "plan");
+	StringInfoData bytes;
+	SkxPlanRun *runs;
+	SkxOrderMark *marks;
+	uint32		nmarks = 0;
+	uint32		done = 0;
+	int			i;
+
+	team->nruns = 0;
+	team->to_read = 0;
+	for (i = 0; i < team->nmembers; i++)
+	{
+		team->nruns += team->shares[i].nruns;
+		team->to_read += team->shares[i].run_bytes;
+		BufFileWrite(plan, &shares[i].nstretches, sizeof(uint32));
+		BufFileWrite(plan, shares[i].stretches,
+					 shares[i].nstretches * sizeof(SkxRunStretch));
+	}
+	initStringInfo(&bytes);
+	runs = palloc0(Max(team->nruns, 1) * sizeof(SkxPlanRun));
+	for (i = 0; i < team->nmembers; i++)
+	{
+		skx_team_order_list(team, i, runs, done, &bytes);
+		done += team->shares[i].nruns;
+		nmarks += team->shares[i].nmarks;
+	}
+	BufFileWrite(plan, runs, team->nruns * sizeof(SkxPlanRun));
+	marks = skx_team_order_marks(&bytes, nmarks);
+	team->ntasks = skx_team_order_tasks(plan, marks, nmarks,
+										   skx_team_order_ntasks(team,
+																	team->to_read,
+																	options),
+										   team->nruns);
+	BufFileExportFileSet(plan);
+	BufFileClose(plan);
+	pfree(marks);
+	pfree(runs);
+	pfree(bytes.data);
+}
+
+/* What all members add up to, and nothing is encoded yet. */
+static void
+skx_team_order_totals(SkxTeam *team, uint64 *total_length)
+{
+	int			i;
+
+	team->round = team->share_round++;
+	team->nordered = 0;
+	*total_length = 0;
+	for (i = 0; i < team->nmembers; i++)
+	{
+		team->nordered += team->shares[i].ndocs;
+		*total_length += team->shares[i].total_length;
+	}
+	team->average = team->nordered > 0 ?
+		(double) *total_length / team->nordered : 0;
+	pg_atomic_write_u64(&team->ndocs, 0);
+	pg_atomic_write_u64(&team->run_bytes, 0);
+	pg_atomic_write_u64(&team->read, 0);
+	pg_atomic_write_u32(&team->next_task, 0);
+	team->ntasks = 0;
+	team->settled = 0;
+	memset(&team->base, 0, sizeof(team->base));
+}
+
+SkxTeamSegment *
+skx_team_order(SkxTeam *team, const SkxSegmentBuildOptions *options)
+{
+	MemoryContext context;
+	MemoryContext old;
+	SkxTeamSegment *segment;
+	SkxOrderShare *shares;
+	uint64		total_length;
+	int			i;
+
+	skx_team_order_totals(team, &total_length);
+	if (team->nordered == 0)
+		return NULL;
+	context = AllocSetContextCreate(CurrentMemoryContext,
+									"skipidx team segment",
+									ALLOCSET_DEFAULT_SIZES);
+	old = MemoryContextSwitchTo(context);
+	segment = palloc0(sizeof(SkxTeamSegment));
+	segment->context = context;
+	segment->team = team;
+	segment->round = team->round;
+	segment->runs_files = palloc(team->nmembers * sizeof(uint32));
+	for (i = 0; i < team->nmembers; i++)
+		segment->runs_files[i] = team->shares[i].runs_file;
+	segment->norms = dsm_create(team->nordered, 0);
+	team->norms = dsm_segment_handle(segment->norms);
+	skx_segment_output_init(&segment->out, options);
+	segment->out.total_length = total_length;
+	skx_segment_documents_keep(&segment->out.docs,
+							   dsm_segment_address(segment->norms),
+							   team->nordered);
+	shares = skx_team_order_shares(team);
+	skx_team_order_documents(&segment->out, shares, team->nmembers);
+	skx_team_order_plan(team, shares, options);
+	for (i = 0; i < team->nmembers; i++)
+	{
+		if (shares[i].docs != NULL)
+			BufFileClose(shares[i].docs);
+		pfree(shares[i].stretches);
+		skx_team_drop(team, team->round, i, "docs");
+		skx_team_drop(team, team->round, i, "list");
+	}
+	pfree(shares);
+	MemoryContextSwitchTo(old);
+	return segment;
+}

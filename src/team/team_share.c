@@ -1,0 +1,242 @@
+/*
+ * team_share.c
+ *	  A team that builds one segment, and the share of the documents that a
+ *	  member inverts.
+ *
+ * A member numbers its documents from 0.  What they are in the segment shows
+ * when all members are through, so TIDs and norms go to a file, in order, and
+ * so do the runs: every member will read parts of all of them.
+ */
+#include "postgres.h"
+
+#include "team/team_internal.h"
+#include "utils/memutils.h"
+
+struct SkxShare
+{
+	MemoryContext context;
+	SkxTeam    *team;
+	int			member;
+	Size		memory;
+	SkxRuns    *runs;
+	SkxInvertDocuments *documents;
+	BufFile    *docs;
+	SkxTeamTotals totals;
+	ItemPointerData last;
+	uint32		told_docs;		/* what the team's sums have of it */
+	uint64		told_bytes;
+	char		name[MAXPGPATH];
+};
+
+Size
+skx_team_size(int nmembers)
+{
+	return offsetof(SkxTeam, shares) + nmembers * sizeof(SkxTeamTotals);
+}
+
+void
+skx_team_create(SkxTeam *team, int nmembers, uint32 most,
+						dsm_segment *seg)
+{
+	memset(team, 0, skx_team_size(nmembers));
+	SharedFileSetInit(&team->files, seg);
+	team->nmembers = nmembers;
+	team->most_docs = most;
+	pg_atomic_init_u64(&team->ndocs, 0);
+	pg_atomic_init_u64(&team->run_bytes, 0);
+	pg_atomic_init_u64(&team->read, 0);
+	pg_atomic_init_u32(&team->next_task, 0);
+	SpinLockInit(&team->mutex);
+	ConditionVariableInit(&team->settled_cv);
+}
+
+void
+skx_team_join(SkxTeam *team, dsm_segment *seg)
+{
+	SharedFileSetAttach(&team->files, seg);
+}
+
+void
+skx_team_name(char to[MAXPGPATH], uint32 round, int member,
+					  const char *what)
+{
+	snprintf(to, MAXPGPATH, "%u.%d.%s", round, member, what);
+}
+
+BufFile *
+skx_team_file(SkxTeam *team, uint32 round, int member,
+					  const char *what)
+{
+	char		name[MAXPGPATH];
+
+	skx_team_name(name, round, member, what);
+	return BufFileCreateFileSet(&team->files.fs, name);
+}
+
+BufFile *
+skx_team_open(SkxTeam *team, uint32 round, int member, const char *what,
+			  bool missing_ok)
+{
+	char		name[MAXPGPATH];
+
+	skx_team_name(name, round, member, what);
+	return BufFileOpenFileSet(&team->files.fs, name, O_RDONLY, missing_ok);
+}
+
+void
+skx_team_drop(SkxTeam *team, uint32 round, int member,
+					  const char *what)
+{
+	char		name[MAXPGPATH];
+
+	skx_team_name(name, round, member, what);
+	BufFileDeleteFileSet(&team->files.fs, name, true);
+}
+
+static void
+skx_team_runs_name(char to[MAXPGPATH], uint32 round, int member, uint32 file)
+{
+	char		runs[MAXPGPATH];
+
+	skx_team_name(runs, round, member, "runs");
+	skx_invert_runs_name(to, runs, file);
+}
+
+BufFile *
+skx_team_runs_open(SkxTeam *team, uint32 round, int member, uint32 file)
+{
+	char		name[MAXPGPATH];
+
+	skx_team_runs_name(name, round, member, file);
+	return BufFileOpenFileSet(&team->files.fs, name, O_RDONLY, false);
+}
+
+void
+skx_team_runs_drop(SkxTeam *team, uint32 round, int member, uint32 file)
+{
+	char		name[MAXPGPATH];
+
+	skx_team_runs_name(name, round, member, file);
+	BufFileDeleteFileSet(&team->files.fs, name, true);
+}
+
+void
+skx_team_read(BufFile *file, void *to, Size n)
+{
+	if (BufFileRead(file, to, n) != n)
+		ereport(ERROR,
+				(errcode_for_file_access(),
+				 errmsg("could not read temporary file of an index build: %m")));
+}
+
+SkxShare *
+skx_team_share_begin(SkxTeam *team, int member,
+						const SkxSegmentBuildOptions *options)
+{
+	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext,
+												  "skipidx build share",
+												  ALLOCSET_DEFAULT_SIZES);
+	MemoryContext old = MemoryContextSwitchTo(context);
+	SkxShare   *share = palloc0(sizeof(SkxShare));
+
+	share->context = context;
+	share->team = team;
+	share->member = member;
+	share->memory = options->memory;
+	ItemPointerSetInvalid(&share->last);
+	skx_team_name(share->name, team->share_round, member, "runs");
+	share->runs = skx_invert_runs_create(options->memory / 2, &team->files.fs,
+										 share->name);
+	share->documents = skx_invert_documents_begin(options->memory,
+												  share->runs);
+	share->docs = skx_team_file(team, team->share_round, member, "docs");
+	MemoryContextSwitchTo(old);
+	return share;
+}
+
+void
+skx_team_share_add(SkxShare *share, ItemPointer tid, TSVector value)
+{
+	MemoryContext old = MemoryContextSwitchTo(share->context);
+	SkxTeamTotals *totals = &share->totals;
+	SkxTeamDoc	doc;
+
+	if (ItemPointerIsValid(&share->last) &&
+		ItemPointerCompare(&share->last, tid) >= 0)
+		elog(ERROR, "documents of a segment are not in order");
+	share->last = *tid;
+	doc.tid = *tid;
+	doc.norm = SKX_NORM_NULL;
+	if (value != NULL)
+	{
+		uint64		length;
+
+		length = skx_invert_documents_add(share->documents, totals->ndocs,
+										  value, share->memory);
+		totals->total_length += length;
+		doc.norm = skx_rank_norm_encode(length);
+	}
+	BufFileWrite(share->docs, &doc, SKX_TEAM_DOC_SIZE);
+	totals->ndocs++;
+	MemoryContextSwitchTo(old);
+}
+
+bool
+skx_team_share_full(SkxShare *share)
+{
+	SkxTeam    *team = share->team;
+	uint32		docs = share->totals.ndocs;
+	uint64		bytes = skx_invert_documents_bytes(share->documents);
+	uint64		all_docs;
+	uint64		all_bytes;
+
+	all_docs = pg_atomic_add_fetch_u64(&team->ndocs,
+									   docs - share->told_docs);
+	all_bytes = pg_atomic_add_fetch_u64(&team->run_bytes,
+										bytes - share->told_bytes);
+	share->told_docs = docs;
+	share->told_bytes = bytes;
+	return all_docs >= team->most_docs ||
+		skx_segment_enough(all_docs, all_bytes);
+}
+
+/* Writes down what is where in the file of runs. */
+static void
+skx_team_share_list(SkxShare *share)
+{
+	SkxRuns    *runs = share->runs;
+	BufFile    *list = skx_team_file(share->team,
+											 share->team->share_round,
+											 share->member, "list");
+
+	BufFileWrite(list, runs->runs, runs->nruns * sizeof(SkxRun));
+	BufFileWrite(list, runs->marks->data, runs->marks->len);
+	BufFileExportFileSet(list);
+	BufFileClose(list);
+}
+
+void
+skx_team_share_end(SkxShare *share)
+{
+	MemoryContext old = MemoryContextSwitchTo(share->context);
+	SkxRuns    *runs = share->runs;
+	int			most = skx_invert_merge_fan(share->memory / 4);
+
+	skx_invert_documents_spill(share->documents);
+	skx_invert_documents_end(share->documents);
+	skx_invert_runs_reduce(runs, Max(most / share->team->nmembers, 1), NULL);
+	skx_team_share_list(share);
+	if (runs->file != NULL)
+		BufFileExportFileSet(runs->file);
+	skx_invert_runs_close(runs);
+	BufFileExportFileSet(share->docs);
+	BufFileClose(share->docs);
+	share->totals.run_bytes = runs->nbytes;
+	share->totals.nruns = runs->nruns;
+	share->totals.runs_file = runs->nfiles - 1;
+	share->totals.nmarks = runs->nmarks;
+	share->totals.mark_bytes = runs->marks->len;
+	share->team->shares[share->member] = share->totals;
+	MemoryContextSwitchTo(old);
+	MemoryContextDelete(share->context);
+}

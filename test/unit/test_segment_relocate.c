@@ -1,0 +1,519 @@
+/*
+ * test_segment_relocate.c
+ *	  The same terms written by one writer and by several, whose pages are put
+ *	  together: the readers find all of it in both.
+ *
+ * Of the server the readers need the pages, which are arrays here, and a
+ * report of damage, which ends the test.
+ */
+#include "unit.h"
+#include "server.h"
+
+#include "format/format.h"
+#include "format/format_check.h"
+#include "miscadmin.h"
+#include "segment/segment_writer.h"
+#include "tsearch/ts_utils.h"
+
+#define TERMS		4000
+#define DOCS		1000000
+#define PARTS		5
+
+/* Pages of a plane, made one after the other. */
+typedef struct UnitPlane
+{
+	uint32		npages;
+	uint32		room;
+	char	  **pages;
+} UnitPlane;
+
+typedef struct UnitSegment
+{
+	SkxSegment	seg;			/* its file: the UnitSegment */
+	UnitPlane	planes[SKX_SEGMENT_NPLANES];
+} UnitSegment;
+
+static uint8 unit_norms[DOCS];
+static uint32 unit_block_pages;
+
+/* ---- the server ---- */
+
+volatile sig_atomic_t InterruptPending;
+MemoryContext CurrentMemoryContext;
+
+void
+ProcessInterrupts(void)
+{
+}
+
+void
+skx_format_report(Relation rel, BlockNumber block, const char *what)
+{
+	fprintf(stderr, "damaged: %s\n", what);
+	exit(1);
+}
+
+void
+skx_segment_damaged(const SkxSegment *seg, SkxSegmentPlane plane,
+					uint32 ordinal, const char *what)
+{
+	fprintf(stderr, "page %u of plane %d is damaged: %s\n", ordinal, plane,
+			what);
+	exit(1);
+}
+
+const char *
+skx_segment_pin(SkxSegment *seg, SkxSegmentPlane plane, uint32 ordinal,
+				SkxBlkRef *ref)
+{
+	const UnitPlane *from = &((const UnitSegment *) seg)->planes[plane];
+
+	if (ordinal >= from->npages)
+		skx_segment_damaged(seg, plane, ordinal, "there is none");
+	ref->page = from->pages[ordinal];
+	return ref->page;
+}
+
+const char *
+skx_blkio_pin_slow(SkxBlkFile *file, const SkxBlkPlane *plane, uint32 ordinal,
+				   SkxBlkRef *ref)
+{
+	SkxSegment *seg = (SkxSegment *) file;
+
+	return skx_segment_pin(seg, (SkxSegmentPlane) (plane - seg->planes),
+						   ordinal, ref);
+}
+
+void
+skx_blkio_unpin(SkxBlkFile *file, SkxBlkRef *ref)
+{
+	ref->page = NULL;
+}
+
+bool
+skx_blkio_crowded(SkxBlkFile *file)
+{
+	static int	calls;
+
+	return calls++ % 3 == 0;
+}
+
+BlockNumber
+skx_blkio_block(Relation rel, const SkxBlkPlane *plane, uint32 ordinal)
+{
+	return ordinal;
+}
+
+void
+skx_blkio_prefetch(SkxBlkFile *file, const SkxBlkPlane *plane,
+				   const uint32 *ordinals, int n)
+{
+}
+
+const SkxBlkCounters *
+skx_blkio_counters(void)
+{
+	static SkxBlkCounters counters[SKX_BLK_NMETHODS];
+
+	return counters;
+}
+
+int32
+tsCompareString(char *a, int lena, char *b, int lenb, bool prefix)
+{
+	int			cmp = memcmp(a, b, Min(lena, lenb));
+
+	return cmp != 0 ? cmp : lena - lenb;
+}
+
+/* ---- the terms ---- */
+
+/* A term, whose postings come one after the other. */
+typedef struct UnitTerm
+{
+	char		lexeme[40];
+	int			len;
+	uint32		df;
+	uint32		gap;
+	int			form;
+	uint32		done;
+	uint64		state;
+	SkxPosting	posting;
+} UnitTerm;
+
+static void
+unit_term(UnitTerm *t, uint32 number)
+{
+	unit_seed(number + 1);
+	t->len = snprintf(t->lexeme, sizeof(t->lexeme), "l%04u%s", number,
+					  number % 5 == 0 ? "abcdefghijklmnop" : "");
+	t->df = 1 + unit_below(2);
+	if (number % 5 == 1)
+		t->df = 1 + unit_below(SKX_SUBBLOCK * 2);
+	if (number % 20 == 2)
+		t->df = 1 + unit_below(4000);
+	if (number % 2000 == 702)
+		t->df = DOCS / 2 - unit_below(100000);
+	t->gap = DOCS / t->df;
+	t->form = unit_below(4);
+	t->done = 0;
+	t->state = unit_state;
+	t->posting.doc = SKX_NO_DOC;
+}
+
+static bool
+unit_next(UnitTerm *t)
+{
+	SkxPosting *p = &t->posting;
+	int			position = 0;
+	int			i;
+
+	if (t->done == t->df)
+		return false;
+	unit_state = t->state;
+	p->doc += 1 + unit_below(t->gap);
+	p->norm = unit_norms[p->doc];
+	p->labelled = false;
+	p->tf = 1 + unit_below(3);
+
+	/* none; all; none at first and then now and then; some labels */
+	if (t->form == 0 || (t->form == 2 && t->done / 300 % 2 == 0))
+		p->tf = 0;
+	for (i = 0; i < p->tf; i++)
+	{
+		position += 1 + unit_below(500);
+		p->positions[i] = position;
+		if (t->form == 3 && unit_below(50) == 0)
+		{
+			p->positions[i] |= 1 << 14;
+			p->labelled = true;
+		}
+	}
+	t->done++;
+	t->state = unit_state;
+	return true;
+}
+
+static void
+unit_write(SkxTermWriter *w, uint32 number)
+{
+	UnitTerm	t;
+	uint64		npositions = 0;
+	uint8		flags = 0;
+
+	unit_term(&t, number);
+	while (unit_next(&t))
+	{
+		npositions += t.posting.tf;
+		flags |= t.posting.tf == 0 ? SKX_TERM_BARE : 0;
+		flags |= t.posting.labelled ? SKX_TERM_LABELS : 0;
+	}
+	unit_term(&t, number);
+	skx_segment_term_begin(w, t.lexeme, t.len, t.df, npositions, flags);
+	while (unit_next(&t))
+		skx_segment_term_posting(w, &t.posting);
+	skx_segment_term_end(w);
+}
+
+/* ---- segments ---- */
+
+static char *
+unit_page(UnitPlane *plane, uint32 ordinal, uint32 used)
+{
+	SkxPageIdentity id = {1, 2, ordinal, SKX_PLANE_DICT};
+
+	while (ordinal >= plane->room)
+	{
+		plane->room = plane->room * 2 + 64;
+		plane->pages = realloc(plane->pages, plane->room * sizeof(char *));
+	}
+	plane->npages = Max(plane->npages, ordinal + 1);
+	plane->pages[ordinal] = malloc(BLCKSZ);
+	skx_format_page_init(plane->pages[ordinal], &id);
+	((PageHeader) plane->pages[ordinal])->pd_lower = SKX_PAGE_START + used;
+	return plane->pages[ordinal];
+}
+
+static void
+unit_sink(void *arg, uint32 ordinal, char *page, uint32 used)
+{
+	memcpy(unit_page(arg, ordinal, used) + SKX_PAGE_START,
+		   page + SKX_PAGE_START, used);
+}
+
+/* Adds the first n pages of a plane to another. */
+static void
+unit_append(UnitPlane *to, const UnitPlane *from, uint32 n)
+{
+	uint32		i;
+
+	for (i = 0; i < n; i++)
+		unit_sink(to, to->npages, from->pages[i],
+				  ((PageHeader) from->pages[i])->pd_lower - SKX_PAGE_START);
+}
+
+/* Writes terms from .. to - 1, to read them by themselves. */
+static void
+unit_segment(UnitSegment *us, uint32 from, uint32 to, SkxTermTotals *totals,
+			 SkxDictLeaves *leaves)
+{
+	SkxTermSinks sinks = {unit_sink, &us->planes[SKX_SEGMENT_DICT],
+		&us->planes[SKX_SEGMENT_POSTINGS],
+	&us->planes[SKX_SEGMENT_POSITIONS]};
+	SkxSegmentBuildOptions options = {0};
+	SkxTermWriter *w;
+	uint32		i;
+
+	options.block_size = unit_block_pages * BLCKSZ;
+	options.k1 = 1.2;
+	options.b = 0.75;
+	memset(us, 0, sizeof(*us));
+	w = skx_segment_terms_begin(&sinks, &options, unit_norms, 10);
+	for (i = from; i < to; i++)
+		unit_write(w, i);
+	skx_segment_terms_leaves(w, totals, leaves);
+	CHECK(totals->nterms == to - from);
+	CHECK(totals->dict_leaves == leaves->n);
+	CHECK(totals->dict_leaves == us->planes[SKX_SEGMENT_DICT].npages);
+	CHECK(totals->postings_pages == us->planes[SKX_SEGMENT_POSTINGS].npages);
+	CHECK(totals->positions_pages ==
+		  us->planes[SKX_SEGMENT_POSITIONS].npages);
+}
+
+/* Ends a segment's dictionary, and opens it. */
+static void
+unit_open(UnitSegment *us, uint32 nterms, const SkxDictLeaves *leaves)
+{
+	SkxSegment *seg = &us->seg;
+	int			i;
+
+	CHECK(leaves->n == us->planes[SKX_SEGMENT_DICT].npages);
+	seg->file = (SkxBlkFile *) us;
+	seg->header.dict_root =
+		skx_segment_dict_levels(unit_sink, &us->planes[SKX_SEGMENT_DICT],
+								leaves);
+	seg->header.nterms = nterms;
+	seg->header.ndocs = DOCS;
+	for (i = 0; i < SKX_SEGMENT_NPLANES; i++)
+	{
+		seg->planes[i].unit = i == SKX_SEGMENT_POSTINGS ? unit_block_pages : 1;
+		seg->planes[i].npages = us->planes[i].npages;
+		seg->header.planes[i].npages = us->planes[i].npages;
+	}
+	CHECK(nterms == 0 ? us->planes[SKX_SEGMENT_DICT].npages == 0 :
+		  seg->header.dict_root == us->planes[SKX_SEGMENT_DICT].npages - 1);
+	for (i = 0; i < us->planes[SKX_SEGMENT_DICT].npages; i++)
+		CHECK(skx_format_check_dict(us->planes[SKX_SEGMENT_DICT].pages[i],
+									&seg->header) == NULL);
+}
+
+/* Puts a part behind what there is; the pages of the planes then. */
+static void
+unit_join(UnitSegment *us, const UnitSegment *part,
+		  const SkxTermTotals *totals, SkxTermTotals *base)
+{
+	UnitPlane  *dict = &us->planes[SKX_SEGMENT_DICT];
+	UnitPlane  *postings = &us->planes[SKX_SEGMENT_POSTINGS];
+	UnitPlane  *positions = &us->planes[SKX_SEGMENT_POSITIONS];
+	uint32		i;
+
+	while (postings->npages % unit_block_pages != 0)
+		unit_page(postings, postings->npages, 0);
+	base->dict_leaves = dict->npages;
+	base->postings_pages = postings->npages;
+	base->positions_pages = positions->npages;
+	unit_append(dict, &part->planes[SKX_SEGMENT_DICT], totals->dict_leaves);
+	unit_append(postings, &part->planes[SKX_SEGMENT_POSTINGS],
+				totals->postings_pages);
+	unit_append(positions, &part->planes[SKX_SEGMENT_POSITIONS],
+				totals->positions_pages);
+	for (i = base->dict_leaves; i < dict->npages; i++)
+		skx_segment_dict_relocate(dict->pages[i], base->nterms,
+								  base->postings_pages,
+								  base->positions_pages);
+}
+
+/* ---- reading ---- */
+
+/* The list of a term is what was written. */
+static void
+unit_read(UnitSegment *us, const SkxTerm *term, uint32 number)
+{
+	SkxList    *list = skx_segment_list_open(&us->seg, term);
+	uint16		positions[SKX_POSITIONS_MAX];
+	uint32		doc = 0;
+	UnitTerm	t;
+
+	unit_term(&t, number);
+	CHECK(term->df == t.df);
+	while (unit_next(&t))
+	{
+		doc = skx_segment_list_seek(list, doc);
+		CHECK(doc == t.posting.doc);
+		CHECK(skx_segment_list_positions(list, positions) == t.posting.tf);
+		CHECK(memcmp(positions, t.posting.positions,
+					 t.posting.tf * sizeof(uint16)) == 0);
+		doc++;
+	}
+	CHECK(skx_segment_list_seek(list, doc) == SKX_NO_DOC);
+	skx_segment_list_close(list);
+
+	/* past all nodes but the last */
+	list = skx_segment_list_open(&us->seg, term);
+	CHECK(skx_segment_list_seek(list, t.posting.doc) == t.posting.doc);
+	CHECK(skx_segment_list_positions(list, positions) == t.posting.tf);
+	CHECK(memcmp(positions, t.posting.positions,
+				 t.posting.tf * sizeof(uint16)) == 0);
+	skx_segment_list_close(list);
+}
+
+/* An address moved by as much as its plane. */
+static bool
+unit_moved(const SkxTerm *now, const SkxTerm *own, const SkxTermTotals *by)
+{
+	if (now->df != own->df || now->npositions != own->npositions ||
+		now->flags != own->flags || now->ordinal != own->ordinal + by->nterms)
+		return false;
+	if (own->npositions > 0 && (own->flags & SKX_TERM_OWN_POSITIONS) == 0 &&
+		(now->pos_page != own->pos_page + by->positions_pages ||
+		 now->pos_offset != own->pos_offset))
+		return false;
+	switch (own->flags & SKX_TERM_PLACE)
+	{
+		case SKX_TERM_INLINE:
+			return now->inline_size == own->inline_size &&
+				memcmp(now->bytes, own->bytes, own->inline_size) == 0;
+		case SKX_TERM_SHORT:
+			return now->short_page == own->short_page + by->postings_pages &&
+				now->short_offset == own->short_offset &&
+				now->short_size == own->short_size;
+		default:
+			return now->list.page == own->list.page + by->postings_pages &&
+				now->list.offset == own->list.offset &&
+				now->list.nnodes == own->list.nnodes &&
+				now->list.impacts == own->list.impacts &&
+				now->list.has_table == own->list.has_table &&
+				(!own->list.has_table ||
+				 now->list.table_page == own->list.table_page +
+				 by->postings_pages) &&
+				memcmp(now->kth, own->kth, sizeof(own->kth)) == 0;
+	}
+}
+
+/* All terms, looked up; returns how many lists have table pages. */
+static int
+unit_find(UnitSegment *us, uint32 from, uint32 to)
+{
+	int			tables = 0;
+	uint32		i;
+
+	for (i = from; i < to; i++)
+	{
+		UnitTerm	t;
+		SkxTerm		term;
+
+		unit_term(&t, i);
+		CHECK(skx_segment_find(&us->seg, t.lexeme, t.len, &term));
+		CHECK(term.ordinal == i - from);
+		tables += (term.flags & SKX_TERM_TABLE) != 0;
+		unit_read(us, &term, i);
+		CHECK(!skx_segment_find(&us->seg, t.lexeme, t.len - 1, &term));
+	}
+	return tables;
+}
+
+/* All terms, in their order. */
+static void
+unit_walk(UnitSegment *us)
+{
+	SkxTermWalk *walk = skx_segment_walk_begin(&us->seg);
+	const char *lexeme;
+	SkxTerm		term;
+	int			len;
+	uint32		i;
+
+	for (i = 0; i < TERMS; i++)
+	{
+		UnitTerm	t;
+
+		unit_term(&t, i);
+		CHECK(skx_segment_walk_next(walk, &term, &lexeme, &len));
+		CHECK(term.ordinal == i && len == t.len);
+		CHECK(memcmp(lexeme, t.lexeme, len) == 0);
+		CHECK(term.df == t.df);
+	}
+	CHECK(!skx_segment_walk_next(walk, &term, &lexeme, &len));
+	skx_segment_walk_end(walk);
+}
+
+static UnitSegment whole;
+static UnitSegment joined;
+static UnitSegment parts[PARTS];
+
+static void
+test_blocks(uint32 block_pages)
+{
+	/* terms that parts begin with; one has none, one no long list */
+	static const uint32 begins[PARTS + 1] = {0, 703, 703, 2900, 2902, TERMS};
+	SkxTermTotals totals[PARTS];
+	SkxTermTotals bases[PARTS];
+	SkxTermTotals all;
+	SkxDictLeaves leaves;
+	SkxDictLeaves keys = {0};
+	uint32		i;
+	int			p;
+
+	unit_block_pages = block_pages;
+	unit_segment(&whole, 0, TERMS, &all, &leaves);
+	unit_open(&whole, TERMS, &leaves);
+	CHECK((unit_find(&whole, 0, TERMS) > 0) == (block_pages == 1));
+	unit_walk(&whole);
+
+	memset(&joined, 0, sizeof(joined));
+	initStringInfo(&keys.keys);
+	for (p = 0; p < PARTS; p++)
+	{
+		UnitTerm	first;
+
+		unit_term(&first, begins[p]);
+		unit_segment(&parts[p], begins[p], begins[p + 1], &totals[p],
+					 &leaves);
+		bases[p].nterms = begins[p];
+		unit_join(&joined, &parts[p], &totals[p], &bases[p]);
+		skx_segment_dict_join(&keys, &leaves, first.lexeme, first.len);
+		unit_open(&parts[p], totals[p].nterms, &leaves);
+		(void) unit_find(&parts[p], begins[p], begins[p + 1]);
+	}
+	unit_open(&joined, TERMS, &keys);
+	CHECK(bases[4].postings_pages > bases[1].postings_pages);
+	CHECK(bases[4].positions_pages > bases[1].positions_pages);
+	(void) unit_find(&joined, 0, TERMS);
+	unit_walk(&joined);
+	for (p = 0; p < PARTS; p++)
+	{
+		for (i = begins[p]; i < begins[p + 1]; i++)
+		{
+			UnitTerm	t;
+			SkxTerm		own;
+			SkxTerm		now;
+
+			unit_term(&t, i);
+			CHECK(skx_segment_find(&parts[p].seg, t.lexeme, t.len, &own));
+			CHECK(skx_segment_find(&joined.seg, t.lexeme, t.len, &now));
+			CHECK(unit_moved(&now, &own, &bases[p]));
+		}
+	}
+}
+
+int
+main(void)
+{
+	int			i;
+
+	unit_seed(3);
+	for (i = 0; i < DOCS; i++)
+		unit_norms[i] = unit_below(SKX_NORM_LAST);
+	test_blocks(1);
+	test_blocks(4);
+	return unit_done("segment_relocate");
+}
