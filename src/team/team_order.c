@@ -17,8 +17,9 @@
 
 /* Tasks for a member, so that none waits long for the last one ... */
 #define SKX_TEAM_TASKS		16
-/* ... and blocks for a task, whose last one stays half empty. */
+/* ... and blocks for a task, whose last one stays half empty: better, least. */
 #define SKX_TEAM_TASK_BLOCKS	64
+#define SKX_TEAM_TASK_LEAST		16
 
 /* A share while documents are put in order. */
 typedef struct SkxOrderShare
@@ -216,11 +217,12 @@ static uint32
 skx_team_order_ntasks(SkxTeam *team, uint64 bytes,
 						 const SkxSegmentBuildOptions *options)
 {
-	uint64		least = (uint64) SKX_TEAM_TASK_BLOCKS * options->block_size;
-	uint64		size = Max(bytes / (team->nmembers * SKX_TEAM_TASKS), least);
+	uint64		block = options->block_size;
+	uint64		size = Max(bytes / (team->nmembers * SKX_TEAM_TASKS),
+						   block * SKX_TEAM_TASK_BLOCKS);
 
 	/* larger ones would wait, with their pages in memory, for others */
-	size = Min(size, Max(options->memory / 4, SKX_RUN_MARK_STEP));
+	size = Min(size, Max(options->memory / 4, block * SKX_TEAM_TASK_LEAST));
 	return (uint32) (bytes / size) + 1;
 }
 
