@@ -272,7 +272,9 @@ skx_am_team_member(SkxBuildMember *m, Relation heap, IndexInfo *info,
 	if (m->number > 0)
 		b->options.progress = NULL;
 	phase = BarrierAttach(&m->shared->barrier) % SKX_NPHASES;
-	if (phase == SKX_PHASE_SHARE || !skx_am_team_end_segment(m, phase))
+	/* in the phase after the last segment nothing is left to do */
+	if (phase == SKX_PHASE_SHARE ? !m->shared->last :
+		!skx_am_team_end_segment(m, phase))
 		skx_am_team_scan(m, heap, info, pscan);
 	BarrierDetach(&m->shared->barrier);
 }
