@@ -313,6 +313,7 @@ skx_am_build_worker(dsm_segment *seg, shm_toc *toc)
 	InstrStartParallelQuery();
 	skx_am_team_member(&member, heap, info,
 					   shm_toc_lookup(toc, SKX_KEY_SCAN, false));
+	skx_blkio_new_finish(index);
 	InstrEndParallelQuery(&buffers[ParallelWorkerNumber],
 						  &wal[ParallelWorkerNumber]);
 	index_close(index, shared->concurrent ? RowExclusiveLock :

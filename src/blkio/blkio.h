@@ -185,10 +185,7 @@ extern bool skx_blkio_resident(Relation rel, BlockNumber block);
 extern void skx_blkio_prefetch(SkxBlkFile *file, const SkxBlkPlane *plane,
 							   const uint32 *ordinals, int n);
 
-/*
- * Units that prefetch can have under way at a time; 0: it would do nothing,
- * and who plans reads need not.
- */
+/* Units that prefetch can have under way; 0: it would do nothing. */
 extern int	skx_blkio_ahead(const SkxBlkFile *file);
 
 /*
@@ -257,14 +254,17 @@ extern uint64 skx_blkio_cache_forget(uint64 incarnation);
  *
  * For a new index only.  extend makes the main fork `nblocks` long, if it is
  * not; replay only as long as its last logged page: write the last block too.
- * write logs the pages when the relation needs it, sets checksums, and writes
- * them to consecutive blocks from `block` on, all below the file's end; the
- * pages are modified (LSN, checksum), the pd_lower..pd_upper hole is not kept.
- * sync makes all of it durable and must precede commit.
+ * write takes copies of the pages for consecutive blocks from `block` on, all
+ * below the file's end; up to 1 MB of them wait or are on their way.  Each
+ * is logged if the relation needs it, and written with LSN and checksum; the
+ * pd_lower..pd_upper hole is not kept.  finish sees all of that done, and must
+ * be called, by each process that wrote, before the file is read.  sync does
+ * the same, makes the whole file durable and must precede commit.
  */
 extern void skx_blkio_new_extend(Relation rel, BlockNumber nblocks);
 extern void skx_blkio_new_write(Relation rel, BlockNumber block,
 								char **pages, int npages);
+extern void skx_blkio_new_finish(Relation rel);
 extern void skx_blkio_new_sync(Relation rel);
 
 /*

@@ -294,19 +294,24 @@ skx_blkio_anchor_establish(void)
 	}
 }
 
+/* Is there an anchor?  It is looked for once. */
+static bool
+skx_blkio_anchor_found(void)
+{
+	if (skx_blkio_anchor == NULL && !skx_blkio_anchor_hopeless &&
+		IsUnderPostmaster)
+		skx_blkio_anchor_hopeless =
+			!skx_blkio_anchor_attempt(skx_blkio_anchor_find, NULL);
+	return skx_blkio_anchor != NULL;
+}
+
 bool
 skx_blkio_anchor_attach(void)
 {
 	if (skx_blkio_cache.header != NULL)
 		return true;
-	if (skx_blkio_anchor_hopeless || !IsUnderPostmaster)
+	if (skx_blkio_anchor_hopeless || !skx_blkio_anchor_found())
 		return false;
-	if (skx_blkio_anchor == NULL &&
-		!skx_blkio_anchor_attempt(skx_blkio_anchor_find, NULL))
-	{
-		skx_blkio_anchor_hopeless = true;
-		return false;
-	}
 	if (skx_blkio_anchor->state == SKX_BLK_ANCHOR_EMPTY &&
 		skx_blkio_cache_size > 0)
 		skx_blkio_anchor_establish();
@@ -328,8 +333,8 @@ skx_blkio_first_refusal(SkxBlkRefusal what)
 	bool		first = (mine & bit) == 0;
 
 	mine |= bit;
-	if (skx_blkio_anchor != NULL)
-		first = first &&
+	if (first && skx_blkio_anchor_found())
+		first =
 			(pg_atomic_fetch_or_u32(&skx_blkio_anchor->refusals, bit) & bit) == 0;
 	return first;
 }

@@ -1,6 +1,6 @@
 /*
  * blkio_fd.c
- *	  Descriptors of segment files, kept open between reads.
+ *	  Descriptors of segment files, kept open between transfers.
  *
  * The server's virtual descriptors may be closed behind our back, so these
  * are real ones, counted with AcquireExternalFD, few, and dropped least
@@ -28,8 +28,9 @@ typedef struct SkxBlkFd
 	BlockNumber segment;		/* number of the segment file */
 	Oid			relid;
 	int			fd;				/* -1: free */
-	int			users;			/* reads under way */
+	int			users;			/* transfers under way */
 	bool		direct;
+	bool		write;
 	bool		stale;			/* close when the last user is done */
 	uint32		checked;		/* epoch of the last look at the file's name */
 	uint64		used;			/* clock of the last use */
@@ -119,7 +120,7 @@ skx_blkio_fd_free_slot(void)
 }
 
 /*
- * The same; reads of as many files can be under way.  They are this backend's
+ * The same; transfers of as many files can be under way.  They are this backend's
  * own, and one of them will end.
  */
 static SkxBlkFd *
@@ -157,11 +158,12 @@ skx_blkio_fd_open_path(const char *path, int flags)
 }
 
 static int
-skx_blkio_fd_open_file(SkxLocator locator, BlockNumber segment, bool direct)
+skx_blkio_fd_open_file(SkxLocator locator, BlockNumber segment, bool direct,
+					   bool write)
 {
 	char	   *base = skx_compat_path(locator);
 	char	   *path = segment == 0 ? base : psprintf("%s.%u", base, segment);
-	int			flags = O_RDONLY | PG_BINARY | O_CLOEXEC;
+	int			flags = (write ? O_RDWR : O_RDONLY) | PG_BINARY | O_CLOEXEC;
 	int			fd;
 
 	/* Past our share of descriptors, give up others before core's. */
@@ -174,7 +176,7 @@ skx_blkio_fd_open_file(SkxLocator locator, BlockNumber segment, bool direct)
 		}
 	}
 	fd = skx_blkio_fd_open_path(path, direct ? flags | PG_O_DIRECT : flags);
-	if (fd < 0 && direct && errno == EINVAL)
+	if (fd < 0 && direct && !write && errno == EINVAL)
 	{
 		/* A file system that has no direct I/O, such as tmpfs */
 		if (skx_blkio_first_refusal(SKX_BLK_REFUSAL_DIRECT))
@@ -191,7 +193,7 @@ skx_blkio_fd_open_file(SkxLocator locator, BlockNumber segment, bool direct)
 		ReleaseExternalFD();
 		errno = save_errno;
 	}
-	else if (!direct)
+	else if (!direct && !write)
 		(void) posix_fadvise(fd, 0, 0, POSIX_FADV_RANDOM);
 	if (path != base)
 		pfree(path);
@@ -212,23 +214,24 @@ skx_blkio_fd_orphaned(SkxBlkFd *entry)
 }
 
 static SkxBlkFd *
-skx_blkio_fd_find(SkxLocator locator, BlockNumber segment, bool direct)
+skx_blkio_fd_find(SkxLocator locator, BlockNumber segment, bool direct,
+				  bool write)
 {
 	for (int i = 0; i < skx_blkio_nfds; i++)
 	{
 		SkxBlkFd   *entry = &skx_blkio_fds[i];
 
 		if (entry->fd >= 0 && !entry->stale && entry->segment == segment &&
-			entry->direct == direct &&
+			entry->direct == direct && entry->write == write &&
 			SKX_LOCATOR_EQUALS(entry->locator, locator))
 			return entry;
 	}
 	return NULL;
 }
 
-int
-skx_blkio_fd_get(Relation rel, BlockNumber block, bool direct, bool fresh,
-				 int *handle)
+static int
+skx_blkio_fd_use(Relation rel, BlockNumber block, bool direct, bool write,
+				 bool fresh, int *handle)
 {
 	SkxLocator	locator = SKX_REL_LOCATOR(rel);
 	BlockNumber segment = block / RELSEG_SIZE;
@@ -239,7 +242,7 @@ skx_blkio_fd_get(Relation rel, BlockNumber block, bool direct, bool fresh,
 		CacheRegisterRelcacheCallback(skx_blkio_fd_invalidate, (Datum) 0);
 		skx_blkio_fd_registered = true;
 	}
-	entry = skx_blkio_fd_find(locator, segment, direct);
+	entry = skx_blkio_fd_find(locator, segment, direct, write);
 	if (entry != NULL && (fresh || skx_blkio_fd_orphaned(entry)))
 	{
 		skx_blkio_fd_close(entry);
@@ -255,7 +258,7 @@ skx_blkio_fd_get(Relation rel, BlockNumber block, bool direct, bool fresh,
 			errno = EMFILE;
 			return -1;
 		}
-		fd = skx_blkio_fd_open_file(locator, segment, direct);
+		fd = skx_blkio_fd_open_file(locator, segment, direct, write);
 		if (fd < 0)
 			return -1;
 		entry->locator = locator;
@@ -264,6 +267,7 @@ skx_blkio_fd_get(Relation rel, BlockNumber block, bool direct, bool fresh,
 		entry->fd = fd;
 		entry->users = 0;
 		entry->direct = direct;
+		entry->write = write;
 		entry->stale = false;
 		entry->checked = skx_blkio_fd_epoch;
 	}
@@ -271,6 +275,20 @@ skx_blkio_fd_get(Relation rel, BlockNumber block, bool direct, bool fresh,
 	entry->used = ++skx_blkio_fd_clock;
 	*handle = entry - skx_blkio_fds;
 	return entry->fd;
+}
+
+int
+skx_blkio_fd_get(Relation rel, BlockNumber block, bool direct, bool fresh,
+				 int *handle)
+{
+	return skx_blkio_fd_use(rel, block, direct, false, fresh, handle);
+}
+
+int
+skx_blkio_fd_get_write(Relation rel, BlockNumber block, bool direct,
+					   int *handle)
+{
+	return skx_blkio_fd_use(rel, block, direct, true, false, handle);
 }
 
 void

@@ -49,11 +49,13 @@ skx_blkio_frame_pages(SkxBlkClass class)
 
 /*
  * A read of consecutive blocks that lie in one segment file, into one or more
- * pieces of memory.  `done` counts the bytes read, `error` is an errno or 0.
+ * pieces of memory, or a write of them.  `done` counts the bytes that got
+ * there, `error` is an errno or 0.
  */
 typedef struct SkxBlkTransfer
 {
-	struct SkxBlkLoad *load;
+	struct SkxBlkLoad *load;	/* NULL: a write */
+	bool		writing;		/* a write under way in the ring */
 	BlockNumber block;
 	int			npages;
 	struct iovec *iov;
@@ -254,10 +256,10 @@ extern void skx_blkio_ahead_forget(struct ResourceOwnerData *owner,
  * blkio_ring.c : this process's io_uring
  *
  * ready says whether there is one, and makes it at first use; where the kernel
- * refuses, the log says so once.  add queues a read, submit hands all that is
- * queued to the kernel.  reap notes the results of reads that have ended in
- * their transfers and returns how many; with `wait` it sleeps first until
- * there is one or a signal comes.  depth is how many are under way.
+ * refuses, the log says so once.  add queues a transfer, submit hands all that
+ * is queued to the kernel.  reap notes the results of transfers that have ended
+ * and returns how many; with `wait` it sleeps first until there is one or a
+ * signal comes.  depth is how many are under way.
  */
 extern bool skx_blkio_ring_ready(void);
 extern void skx_blkio_ring_add(SkxBlkTransfer *transfer, int fd);
@@ -283,10 +285,13 @@ extern bool skx_blkio_first_refusal(SkxBlkRefusal what);
  * get returns an open descriptor of the segment file that holds `block`, and
  * in *handle what put wants back; nothing that can raise an error may come in
  * between.  With `fresh`, a descriptor kept from before is not used.  A
- * negative result is failure, errno says why.
+ * negative result is failure, errno says why.  get_write is for writing, and
+ * fails with EINVAL where a file system has no direct I/O.
  */
 extern int	skx_blkio_fd_get(Relation rel, BlockNumber block, bool direct,
 							 bool fresh, int *handle);
+extern int	skx_blkio_fd_get_write(Relation rel, BlockNumber block,
+								   bool direct, int *handle);
 extern void skx_blkio_fd_put(int handle);
 extern void skx_blkio_fd_recheck(void);
 

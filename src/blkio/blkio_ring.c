@@ -7,8 +7,9 @@
  * seccomp filter, RLIMIT_MEMLOCK before 5.12), and then every method that
  * would have used it reads with preadv.
  *
- * A read that fails is not tried again here, nor is the rest of a short one:
- * whoever waits for it does that with preadv, which is as good for the rare.
+ * A transfer that fails is not tried again here, nor is the rest of a short
+ * one: whoever waits for it does that with preadv or pwrite, which is as good
+ * for the rare.
  */
 #include "postgres.h"
 
@@ -23,11 +24,11 @@
 
 #include <liburing.h>
 
-/* Reads that can be queued before they are handed over. */
+/* Transfers that can be queued before they are handed over. */
 #define SKX_BLK_RING_ENTRIES	64
 
 /*
- * Reads that can be under way: the kernel makes room for as many results.  A
+ * Transfers that can be under way: the kernel makes room for as many results.  A
  * result that finds none can be lost if memory is short, and a wait for it
  * would have no end.
  */
@@ -43,6 +44,7 @@ typedef enum SkxBlkRingState
 static SkxBlkRingState skx_blkio_ring_state = SKX_BLK_RING_UNTRIED;
 static struct io_uring skx_blkio_ring;
 static int	skx_blkio_ring_under_way = 0;
+static int	skx_blkio_ring_writes = 0;	/* of these */
 
 static void
 skx_blkio_ring_refused(int error)
@@ -95,9 +97,18 @@ skx_blkio_ring_add(SkxBlkTransfer *transfer, int fd)
 		skx_blkio_ring_submit();
 		sqe = io_uring_get_sqe(&skx_blkio_ring);
 	}
-	io_uring_prep_readv(sqe, fd, transfer->iov, transfer->niov, offset);
+	if (transfer->load != NULL)
+	{
+		io_uring_prep_readv(sqe, fd, transfer->iov, transfer->niov, offset);
+		transfer->load->under_way++;
+	}
+	else
+	{
+		io_uring_prep_writev(sqe, fd, transfer->iov, transfer->niov, offset);
+		transfer->writing = true;
+		skx_blkio_ring_writes++;
+	}
 	io_uring_sqe_set_data(sqe, transfer);
-	transfer->load->under_way++;
 	skx_blkio_ring_under_way++;
 }
 
@@ -116,6 +127,30 @@ skx_blkio_ring_submit(void)
 	}
 }
 
+/* A transfer has ended, and this is what the kernel says of it. */
+static void
+skx_blkio_ring_ended(SkxBlkTransfer *transfer, ssize_t result)
+{
+	skx_blkio_fd_put(transfer->handle);
+	skx_blkio_ring_under_way--;
+	if (transfer->load == NULL)
+	{
+		transfer->writing = false;
+		skx_blkio_ring_writes--;
+		result = skx_fault_write(result);
+	}
+	else
+	{
+		if (--transfer->load->under_way == 0)
+			skx_blkio_load_ended(transfer->load);
+		result = skx_fault_read(result);
+	}
+	if (result < 0)
+		transfer->error = -result;
+	else
+		transfer->done = result;
+}
+
 int
 skx_blkio_ring_reap(bool wait)
 {
@@ -128,7 +163,10 @@ skx_blkio_ring_reap(bool wait)
 		skx_blkio_ring_submit();
 	if (wait && io_uring_peek_cqe(&skx_blkio_ring, &cqe) != 0)
 	{
-		pgstat_report_wait_start(WAIT_EVENT_DATA_FILE_READ);
+		pgstat_report_wait_start(skx_blkio_ring_writes <
+								 skx_blkio_ring_under_way ?
+								 WAIT_EVENT_DATA_FILE_READ :
+								 WAIT_EVENT_DATA_FILE_WRITE);
 		(void) io_uring_wait_cqe(&skx_blkio_ring, &cqe);
 		pgstat_report_wait_end();
 	}
@@ -138,16 +176,8 @@ skx_blkio_ring_reap(bool wait)
 		ssize_t		result = cqe->res;
 
 		io_uring_cqe_seen(&skx_blkio_ring, cqe);
-		skx_blkio_fd_put(transfer->handle);
-		skx_blkio_ring_under_way--;
-		if (--transfer->load->under_way == 0)
-			skx_blkio_load_ended(transfer->load);
 		n++;
-		result = skx_fault_read(result);
-		if (result < 0)
-			transfer->error = -result;
-		else
-			transfer->done = result;
+		skx_blkio_ring_ended(transfer, result);
 	}
 	return n;
 }

@@ -1,7 +1,7 @@
 /*
  * fault.h
  *	  Named points of the storage protocol where a test can stop, fail or
- *	  kill a backend; and reads that a test can spoil.
+ *	  kill a backend; and transfers that a test can spoil.
  */
 #ifndef SKX_FAULT_FAULT_H
 #define SKX_FAULT_FAULT_H
@@ -45,6 +45,17 @@ static inline ssize_t
 skx_fault_read(ssize_t result)
 {
 	return unlikely(skx_fault_read_armed) ? skx_fault_read_result(result) :
+		result;
+}
+
+/* The same for writes, and skipidx.fault_write. */
+extern bool skx_fault_write_armed;
+extern ssize_t skx_fault_write_result(ssize_t result);
+
+static inline ssize_t
+skx_fault_write(ssize_t result)
+{
+	return unlikely(skx_fault_write_armed) ? skx_fault_write_result(result) :
 		result;
 }
 

@@ -32,6 +32,10 @@
 	X(LIVE_LOGGED, "live_logged", false) \
 	X(LIVE_FLUSHED, "live_flushed", false) \
 	X(LIVE_WRITTEN, "live_written", false) \
+	/* a batch of a new index: logged, not written; handed to the kernel, \
+	 * and written now or later */ \
+	X(NEW_LOGGED, "new_logged", true) \
+	X(NEW_SENT, "new_sent", true) \
 	/* flush: about to read a stripe; all documents read; segment written, \
 	 * publish lock not taken */ \
 	X(FLUSH_STRIPE, "flush_stripe", true) \

@@ -1,13 +1,15 @@
 /*
  * fault_read.c
- *	  The setting skipidx.fault_read: reads that fail, or come short or late.
+ *	  The settings skipidx.fault_read and skipidx.fault_write: reads and writes
+ *	  that fail, or come short or late.
  *
- * `action:first` or `action:first:count`: the reads with these numbers, counted
- * in this session from when the setting was set, have another result than
- * the operating system gave.  What has been read stays in memory: as from a
- * device that failed after the transfer.
+ * `action:first` or `action:first:count`: the transfers with these numbers,
+ * counted in this session from when the setting was set, have another result
+ * than the operating system gave.  What has been read stays in memory, what
+ * has been written stays in the file: as from a device that failed after the
+ * transfer.
  *
- * Each read that is changed is logged.
+ * Each transfer that is changed is logged.
  */
 #include "postgres.h"
 
@@ -32,11 +34,14 @@ typedef enum SkxFaultReadAction
 	SKX_FAULT_READ_SHORT,
 	SKX_FAULT_READ_SLOW,
 	SKX_FAULT_READ_ERROR,
-	SKX_FAULT_READ_KILL
+	SKX_FAULT_READ_KILL,
+	SKX_FAULT_READ_NOSPACE,
+	SKX_FAULT_READ_INVALID
 } SkxFaultReadAction;
 
 static const char *const skx_fault_read_actions[] = {
-	"eio", "again", "intr", "empty", "short", "slow", "error", "kill"
+	"eio", "again", "intr", "empty", "short", "slow", "error", "kill",
+	"enospc", "einval"
 };
 
 typedef struct SkxFaultReadSpec
@@ -44,12 +49,15 @@ typedef struct SkxFaultReadSpec
 	SkxFaultReadAction action;
 	uint32		first;
 	uint32		count;
+	uint32		done;			/* transfers since it was set */
 } SkxFaultReadSpec;
 
 bool		skx_fault_read_armed = false;
+bool		skx_fault_write_armed = false;
 static char *skx_fault_read_setting = NULL;
+static char *skx_fault_write_setting = NULL;
 static SkxFaultReadSpec skx_fault_read_spec;
-static uint32 skx_fault_read_count; /* reads since it was set */
+static SkxFaultReadSpec skx_fault_write_spec;
 
 static bool
 skx_fault_read_number(const char **text, uint32 *number)
@@ -84,6 +92,7 @@ skx_fault_read_parse(const char *text, SkxFaultReadSpec *spec)
 		return false;
 	spec->action = i;
 	spec->count = 1;
+	spec->done = 0;
 	text += len;
 	if (!skx_fault_read_number(&text, &spec->first))
 		return false;
@@ -99,28 +108,34 @@ skx_fault_read_check(char **newval, void **extra, GucSource source)
 
 	if (**newval == '\0' || skx_fault_read_parse(*newval, &spec))
 		return true;
-	GUC_check_errdetail("The format is action:first or action:first:count. Actions are eio, again, intr, empty, short, slow, error and kill.");
+	GUC_check_errdetail("The format is action:first or action:first:count. Actions are eio, again, intr, empty, short, slow, error, kill, enospc and einval.");
 	return false;
 }
 
 static void
 skx_fault_read_assign(const char *newval, void *extra)
 {
-	skx_fault_read_count = 0;
 	skx_fault_read_armed = newval != NULL && *newval != '\0' &&
 		skx_fault_read_parse(newval, &skx_fault_read_spec);
 }
 
-ssize_t
-skx_fault_read_result(ssize_t result)
+static void
+skx_fault_write_assign(const char *newval, void *extra)
 {
-	const SkxFaultReadSpec *spec = &skx_fault_read_spec;
-	uint32		n = ++skx_fault_read_count;
+	skx_fault_write_armed = newval != NULL && *newval != '\0' &&
+		skx_fault_read_parse(newval, &skx_fault_write_spec);
+}
+
+static ssize_t
+skx_fault_transfer_result(SkxFaultReadSpec *spec, const char *what,
+						  ssize_t result)
+{
+	uint32		n = ++spec->done;
 
 	if (n < spec->first || n - spec->first >= spec->count)
 		return result;
 	ereport(LOG,
-			(errmsg("skipidx fault read: %s",
+			(errmsg("skipidx fault %s: %s", what,
 					skx_fault_read_actions[spec->action])));
 	switch (spec->action)
 	{
@@ -141,14 +156,30 @@ skx_fault_read_result(ssize_t result)
 		case SKX_FAULT_READ_ERROR:
 			ereport(ERROR,
 					(errcode(ERRCODE_INTERNAL_ERROR),
-					 errmsg("skipidx was told to fail at a read")));
+					 errmsg("skipidx was told to fail at a %s", what)));
 			break;
 		case SKX_FAULT_READ_KILL:
 			kill(MyProcPid, SIGKILL);
 			pg_usleep(10 * 1000 * 1000L);
 			break;
+		case SKX_FAULT_READ_NOSPACE:
+			return -ENOSPC;
+		case SKX_FAULT_READ_INVALID:
+			return -EINVAL;
 	}
 	return result;
+}
+
+ssize_t
+skx_fault_read_result(ssize_t result)
+{
+	return skx_fault_transfer_result(&skx_fault_read_spec, "read", result);
+}
+
+ssize_t
+skx_fault_write_result(ssize_t result)
+{
+	return skx_fault_transfer_result(&skx_fault_write_spec, "write", result);
 }
 
 void
@@ -156,12 +187,22 @@ skx_fault_read_init(void)
 {
 	DefineCustomStringVariable("skipidx.fault_read",
 							   "For tests: makes reads of index files fail.",
-							   "action:first or action:first:count. Actions are eio, again, intr, empty, short, slow, error and kill.",
+							   "action:first or action:first:count. Actions are eio, again, intr, empty, short, slow, error, kill, enospc and einval.",
 							   &skx_fault_read_setting,
 							   "",
 							   PGC_SUSET,
 							   GUC_NO_SHOW_ALL | GUC_NOT_IN_SAMPLE,
 							   skx_fault_read_check,
 							   skx_fault_read_assign,
+							   NULL);
+	DefineCustomStringVariable("skipidx.fault_write",
+							   "For tests: makes writes of a new index's file fail.",
+							   "As skipidx.fault_read.",
+							   &skx_fault_write_setting,
+							   "",
+							   PGC_SUSET,
+							   GUC_NO_SHOW_ALL | GUC_NOT_IN_SAMPLE,
+							   skx_fault_read_check,
+							   skx_fault_write_assign,
 							   NULL);
 }

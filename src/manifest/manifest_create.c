@@ -251,6 +251,9 @@ skx_manifest_create(Relation rel, const SkxManifestNew *m)
 
 	if (smgrnblocks(RelationGetSmgr(rel), MAIN_FORKNUM) < m->nblocks)
 		skx_blkio_new_extend(rel, m->nblocks);
+
+	/* The file is read below: nothing may be on its way to it. */
+	skx_blkio_new_finish(rel);
 	skx_manifest_log_length(rel, m);
 	skx_blkio_new_write(rel, SKX_META_BLOCK, head->pages, head->size);
 	skx_manifest_head_free(head);
