@@ -276,6 +276,20 @@ skx_am_build_fit_head(SkxBuild *b, SkxManifestNew *m)
 		skx_am_build_pool_extent(b);
 }
 
+/* Every row that the scan has handed over must be in a segment. */
+static void
+skx_am_build_count(const SkxBuild *b)
+{
+	uint64		ndocs = 0;
+	int			i;
+
+	for (i = 0; i < b->nsegments; i++)
+		ndocs += b->segments[i].ndocs;
+	if (ndocs != b->tuples)
+		elog(ERROR, "index \"%s\" would have " UINT64_FORMAT " rows of " UINT64_FORMAT,
+			 RelationGetRelationName(b->index), ndocs, b->tuples);
+}
+
 /* Writes the head of the file, which names the segments, and syncs it all. */
 static void
 skx_am_build_head(SkxBuild *b)
@@ -318,6 +332,7 @@ skxbuild(Relation heap, Relation index, struct IndexInfo *info)
 		!skx_am_build_together(&b, heap, info, nworkers, &result->heap_tuples))
 		result->heap_tuples = skx_am_build_alone(&b, heap, info);
 	pgstat_progress_update_param(PROGRESS_CREATEIDX_TUPLES_TOTAL, b.tuples);
+	skx_am_build_count(&b);
 	skx_am_build_head(&b);
 	result->index_tuples = b.tuples;
 	return result;

@@ -5,9 +5,11 @@
  *
  * A barrier has three phases a segment: shares are inverted, documents are put
  * in order, tasks are encoded.  A member can come in any of them, as a worker
- * that took long to start does; from then on all others wait for it.  The last
- * segment is the one whose documents are put in order when no member is
- * scanning any more.
+ * that took long to start does; from then on all others wait for it.  Only the
+ * leader can put documents in order, so it is at the barrier before any worker
+ * is started: without it, a worker would go through the phases alone and its
+ * share would be lost.  The last segment is the one whose documents are put in
+ * order when no member is scanning any more; who comes after that leaves.
  *
  * Each member scans in the order of heap blocks: a parallel scan hands them
  * out in that order, when it does not start in the middle.
@@ -262,7 +264,8 @@ skx_am_team_member(SkxBuildMember *m, Relation heap, IndexInfo *info,
 				   ParallelTableScanDesc pscan)
 {
 	SkxBuild   *b = m->build;
-	int			phase;
+	int			phase = SKX_PHASE_SHARE;
+	bool		last;
 
 	b->store.allocate = skx_am_team_allocate;
 	b->store.give_back = skx_am_team_give_back;
@@ -271,10 +274,11 @@ skx_am_team_member(SkxBuildMember *m, Relation heap, IndexInfo *info,
 	b->options.memory = m->shared->memory - m->shared->memory / 16;
 	if (m->number > 0)
 		b->options.progress = NULL;
-	phase = BarrierAttach(&m->shared->barrier) % SKX_NPHASES;
-	/* in the phase after the last segment nothing is left to do */
-	if (phase == SKX_PHASE_SHARE ? !m->shared->last :
-		!skx_am_team_end_segment(m, phase))
+	if (m->number > 0)
+		phase = BarrierAttach(&m->shared->barrier) % SKX_NPHASES;
+	last = phase == SKX_PHASE_SHARE ? m->shared->last :
+		skx_am_team_end_segment(m, phase);
+	if (!last)
 		skx_am_team_scan(m, heap, info, pscan);
 	BarrierDetach(&m->shared->barrier);
 }
@@ -360,6 +364,7 @@ skx_am_leader_share(SkxBuildLeader *leader, SkxBuild *b, Relation heap,
 	shared->incarnation = b->options.incarnation;
 	shared->memory = b->memory / nmembers;
 	BarrierInit(&shared->barrier, 0);
+	BarrierAttach(&shared->barrier);
 	pg_atomic_init_u32(&shared->scanning, 0);
 	pg_atomic_init_u64(&shared->nblocks, b->nblocks);
 	pg_atomic_init_u64(&shared->tuples, 0);
@@ -435,10 +440,7 @@ skx_am_leader_extent_order(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/*
- * What is free at the end of the file and was never written is none of it.
- * The rest, if it is longer, becomes that long.
- */
+/* What is free at the end of the file and was never written is none of it. */
 static void
 skx_am_leader_trim(SkxBuild *b)
 {
@@ -461,7 +463,6 @@ skx_am_leader_trim(SkxBuild *b)
 		}
 		b->nextents--;
 	}
-	skx_blkio_new_extend(b->index, b->nblocks);
 }
 
 bool

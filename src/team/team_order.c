@@ -17,9 +17,15 @@
 
 /* Tasks for a member, so that none waits long for the last one ... */
 #define SKX_TEAM_TASKS		16
-/* ... and blocks for a task, whose last one stays half empty: better, least. */
+/*
+ * ... and bytes of runs for a task, whose last block of postings stays half
+ * empty: so many blocks, of 32 kB at least, because leaves do too.
+ */
 #define SKX_TEAM_TASK_BLOCKS	64
-#define SKX_TEAM_TASK_LEAST		16
+#define SKX_TEAM_TASK_BLOCK		(32 * 1024)
+
+/* Each has runs of its own in three planes, and these are numbered by uint16. */
+#define SKX_TEAM_TASKS_MAX		4096
 
 /* A share while documents are put in order. */
 typedef struct SkxOrderShare
@@ -217,12 +223,13 @@ static uint32
 skx_team_order_ntasks(SkxTeam *team, uint64 bytes,
 						 const SkxSegmentBuildOptions *options)
 {
-	uint64		block = options->block_size;
-	uint64		size = Max(bytes / (team->nmembers * SKX_TEAM_TASKS),
-						   block * SKX_TEAM_TASK_BLOCKS);
+	uint64		block = Max(options->block_size, SKX_TEAM_TASK_BLOCK);
+	uint64		size = bytes / (team->nmembers * SKX_TEAM_TASKS);
 
 	/* larger ones would wait, with their pages in memory, for others */
-	size = Min(size, Max(options->memory / 4, block * SKX_TEAM_TASK_LEAST));
+	size = Min(size, options->memory / 4);
+	size = Max(size, block * SKX_TEAM_TASK_BLOCKS);
+	size = Max(size, bytes / SKX_TEAM_TASKS_MAX);
 	return (uint32) (bytes / size) + 1;
 }
 

@@ -354,8 +354,10 @@ skx_team_encode_progress(void *arg, uint32 nbytes)
 	SkxTeamEncoder *e = arg;
 	uint64		read = pg_atomic_add_fetch_u64(&e->team->read, nbytes);
 
+	/* what lies around the end of a task is read twice */
 	if (e->options.progress != NULL)
-		e->options.progress(SKX_BUILD_MERGE, read, e->team->to_read);
+		e->options.progress(SKX_BUILD_MERGE, Min(read, e->team->to_read),
+							e->team->to_read);
 }
 
 /* Reads the plan up to its tasks. */
