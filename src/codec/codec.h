@@ -82,7 +82,12 @@ extern uint8 *skx_codec_pack128(uint8 *dst, const uint32 *src, int width);
 extern void skx_codec_unpack128(uint32 *dst, const uint8 *src, int width);
 extern void skx_codec_unpack128_gaps(uint32 *dst, const uint8 *src, int width,
 									 uint32 base);
-extern int	skx_codec_width(uint32 all_bits_or_ed);
+static inline int
+skx_codec_width(uint32 all_bits_or_ed)
+{
+	return all_bits_or_ed == 0 ? 0 : 32 - __builtin_clz(all_bits_or_ed);
+}
+
 extern uint8 *skx_codec_bits_put(uint8 *dst, const uint32 *src, int n,
 								 int width);
 extern bool skx_codec_bits_get(const uint8 *src, const uint8 *end, uint32 i,

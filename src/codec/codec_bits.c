@@ -248,13 +248,6 @@ skx_codec_unpack128_gaps(uint32 *dst, const uint8 *src, int width,
 	skx_codec_gaps_table[width] (dst, src, base);
 }
 
-/* Bits needed by every one of the numbers that were or-ed together. */
-int
-skx_codec_width(uint32 all_bits_or_ed)
-{
-	return all_bits_or_ed == 0 ? 0 : 32 - __builtin_clz(all_bits_or_ed);
-}
-
 /*
  * Writes n values below 2^width as a bit string of (n * width + 7) / 8 bytes,
  * unused bits 0; returns its end.

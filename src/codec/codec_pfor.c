@@ -20,35 +20,74 @@
 #define SKX_PFOR_COUNT_SHIFT	5
 #define SKX_PFOR_EXCEPTIONS		7
 
+/* How many of SKX_SUBBLOCK values below 2^31 are larger than `most`. */
+static pg_attribute_always_inline int
+skx_codec_pfor_above(const uint32 *src, uint32 most)
+{
+	int			above = 0;
+	int			i;
+
+	/* signed, since plain vector units compare nothing else */
+	for (i = 0; i < SKX_SUBBLOCK; i++)
+		above += (int32) src[i] > (int32) most;
+	return above;
+}
+
 /*
- * The cheapest width, by_width[w] being the number of values that need w bits,
- * none more than `widest`.
+ * The cheapest width, `all` being the values or-ed together.
  *
  * It is the narrowest with few enough exceptions.  A bit less saves 16 bytes;
  * it makes some values exceptions, of 2 bytes each as their high part is 1,
  * and may lengthen the high parts of those that were exceptions by a byte each.
  * That is 14 bytes at most, as there are at most seven in all.
+ *
+ * It is looked for from the widest down: few steps, of whole vectors each.
  */
 static int
-skx_codec_pfor_width(const int *by_width, int widest)
+skx_codec_pfor_width(const uint32 *src, uint32 all)
 {
-	int			exceptions = 0;
+	int			width = skx_codec_width(all);
 
-	while (widest > 0)
+	while (width > 0 &&
+		   skx_codec_pfor_above(src, ((uint32) 1 << (width - 1)) - 1) <=
+		   SKX_PFOR_EXCEPTIONS)
+		width--;
+	return width;
+}
+
+/* Writes the values larger than `mask`; counts them in *n, returns the end. */
+static uint8 *
+skx_codec_pfor_exceptions(uint8 *dst, const uint32 *src, int width,
+						  uint32 mask, int *n)
+{
+	int			i;
+	int			k;
+
+	for (i = 0; i < SKX_SUBBLOCK; i += 8)
 	{
-		exceptions += by_width[widest];
-		if (exceptions > SKX_PFOR_EXCEPTIONS)
-			break;
-		widest--;
+		uint32		any = 0;
+
+		for (k = i; k < i + 8; k++)
+			any |= src[k];
+		/* a mask of ones: one of them is larger, or all or-ed are not */
+		if (any <= mask)
+			continue;
+		for (k = i; k < i + 8; k++)
+		{
+			if (src[k] <= mask)
+				continue;
+			*dst++ = (uint8) k;
+			dst = skx_codec_varint_put(dst, src[k] >> width);
+			(*n)++;
+		}
 	}
-	return widest;
+	return dst;
 }
 
 /* Writes SKX_SUBBLOCK values below 2^31; returns the end. */
 uint8 *
 skx_codec_pfor_put(uint8 *dst, const uint32 *src)
 {
-	int			by_width[SKX_PFOR_MAX_WIDTH + 1] = {0};
 	uint32		low[SKX_SUBBLOCK];
 	uint32		all = 0;
 	uint32		mask;
@@ -60,30 +99,17 @@ skx_codec_pfor_put(uint8 *dst, const uint32 *src)
 	for (i = 0; i < SKX_SUBBLOCK; i++)
 		all |= src[i];
 	Assert(all >> SKX_PFOR_MAX_WIDTH == 0);
-	if (all == 0)
-	{
-		*dst++ = 0;
-		return dst;
-	}
-	for (i = 0; i < SKX_SUBBLOCK; i++)
-		by_width[skx_codec_width(src[i])]++;
-	width = skx_codec_pfor_width(by_width, skx_codec_width(all));
+	width = skx_codec_pfor_width(src, all);
 	mask = ((uint32) 1 << width) - 1;
-
+	if (all <= mask)
+	{
+		*head = (uint8) width;
+		return skx_codec_pack128(head + 1, src, width);
+	}
 	for (i = 0; i < SKX_SUBBLOCK; i++)
 		low[i] = src[i] & mask;
 	dst = skx_codec_pack128(head + 1, low, width);
-	if (all > mask)
-	{
-		for (i = 0; i < SKX_SUBBLOCK; i++)
-		{
-			if (src[i] <= mask)
-				continue;
-			*dst++ = (uint8) i;
-			dst = skx_codec_varint_put(dst, src[i] >> width);
-			exceptions++;
-		}
-	}
+	dst = skx_codec_pfor_exceptions(dst, src, width, mask, &exceptions);
 	*head = (uint8) (width | exceptions << SKX_PFOR_COUNT_SHIFT);
 	return dst;
 }

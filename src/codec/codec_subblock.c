@@ -55,34 +55,45 @@ skx_codec_bitset_put(uint8 *dst, const uint32 *docs, uint32 base)
 	return dst + sizeof(word);
 }
 
+/*
+ * Gaps less one of n documents, or-ed together in the result.  Inlined with n
+ * constant for the compiler to use vectors.
+ */
+static pg_attribute_always_inline uint32
+skx_codec_docs_gaps(uint32 *restrict gaps, const uint32 *restrict docs, int n,
+					uint32 base)
+{
+	uint32		all = docs[0] - base - 1;
+	int			i;
+
+	gaps[0] = all;
+	for (i = 1; i < n; i++)
+	{
+		gaps[i] = docs[i] - docs[i - 1] - 1;
+		all |= gaps[i];
+	}
+	Assert(all <= SKX_DOC_MAX && docs[n - 1] <= SKX_DOC_MAX);
+	return all;
+}
+
 /* Writes the documents part and its form into *form; returns the end. */
 static uint8 *
 skx_codec_docs_put(uint8 *dst, uint8 *form, const SkxPostings *p, uint32 base)
 {
 	uint32		gaps[SKX_SUBBLOCK];
-	uint32		all = 0;
-	uint32		last = base;
 	int			width;
 	uint32		words;
-	int			i;
-
-	for (i = 0; i < p->n; i++)
-	{
-		gaps[i] = p->docs[i] - last - 1;
-		all |= gaps[i];
-		last = p->docs[i];
-		Assert(last <= SKX_DOC_MAX);
-	}
-	Assert(all <= SKX_DOC_MAX);
 
 	if (p->n < SKX_SUBBLOCK)
 	{
+		skx_codec_docs_gaps(gaps, p->docs, p->n, base);
 		*form = SKX_DOCS_VARINTS;
 		return skx_codec_column_put(dst, gaps, p->n);
 	}
 
-	width = skx_codec_width(all);
-	words = (last - base - 1) / 64 + 1;
+	width = skx_codec_width(skx_codec_docs_gaps(gaps, p->docs, SKX_SUBBLOCK,
+												base));
+	words = (p->docs[SKX_SUBBLOCK - 1] - base - 1) / 64 + 1;
 	if (words <= 2 * width)
 	{
 		Assert(words >= SKX_BITSET_MIN && words <= SKX_BITSET_MAX);
@@ -91,6 +102,29 @@ skx_codec_docs_put(uint8 *dst, uint8 *form, const SkxPostings *p, uint32 base)
 	}
 	*form = (uint8) width;
 	return skx_codec_pack128(dst, gaps, width);
+}
+
+/*
+ * The column of n frequencies, less one each unless some is 0, which is
+ * returned.  Inlined with n constant, like the above.
+ */
+static pg_attribute_always_inline bool
+skx_codec_tf_column(uint32 *restrict column, const uint16 *restrict tf, int n)
+{
+	uint32		zeros = 0;
+	uint32		less;
+	int			i;
+
+	for (i = 0; i < n; i++)
+	{
+		Assert(tf[i] <= SKX_TF_MAX);
+		column[i] = tf[i];
+		zeros += column[i] == 0;
+	}
+	less = zeros == 0 ? 1 : 0;
+	for (i = 0; i < n; i++)
+		column[i] -= less;
+	return zeros > 0;
 }
 
 /*
@@ -104,20 +138,14 @@ skx_codec_subblock_put(uint8 *dst, const SkxPostings *p, uint32 base)
 	uint8	   *body = dst;
 	uint8		form = skx_codec_labels_form(p);
 	uint32		column[SKX_SUBBLOCK];
-	uint32		less = 1;
-	int			i;
+	bool		zero;
 
 	Assert(p->n >= 1 && p->n <= SKX_SUBBLOCK);
 	dst = skx_codec_docs_put(body + 2, &body[0], p, base);
-	for (i = 0; i < p->n; i++)
-	{
-		Assert(p->tf[i] <= SKX_TF_MAX);
-		if (p->tf[i] == 0)
-			less = 0;
-	}
-	for (i = 0; i < p->n; i++)
-		column[i] = p->tf[i] - less;
-	body[1] = form | (less == 0 ? SKX_TF_HAS_ZERO : 0);
+	zero = p->n == SKX_SUBBLOCK ?
+		skx_codec_tf_column(column, p->tf, SKX_SUBBLOCK) :
+		skx_codec_tf_column(column, p->tf, p->n);
+	body[1] = form | (zero ? SKX_TF_HAS_ZERO : 0);
 	dst = skx_codec_column_put(dst, column, p->n);
 	return skx_codec_labels_put(dst, p, form);
 }

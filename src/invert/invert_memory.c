@@ -8,23 +8,26 @@
  * large, so that rare terms cost few bytes and frequent ones few links.  There
  * is one allocation per arena chunk, none per term or posting.
  *
- * Each lexeme occurrence is hashed once.  A document's slots and terms are
- * prefetched before they are used, because nearly each would miss the cache.
+ * What costs time is waiting for memory.  So a term lies in the arena with its
+ * lexeme and its first slice behind it, for most terms all in one cache line,
+ * and the lexemes of a document go through the stages slot, term, end of its
+ * postings together, each stage fetching what the next one will touch.
  */
 #include "postgres.h"
 
-#include "common/hashfn.h"
-#include "compat/compat.h"
+#include <sys/mman.h>
+
 #include "invert/invert.h"
+#include "compat/compat.h"
 #include "miscadmin.h"
+#include "port/pg_bswap.h"
 #include "utils/memutils.h"
 
+/* The lexeme and the first slice follow. */
 typedef struct SkxInvertTerm
 {
-	uint32		text;			/* arena addresses: the lexeme, */
-	uint32		head;			/* its first slice, */
-	uint32		tail;			/* where the next byte goes, */
-	uint32		end;			/* where the current slice's bytes end */
+	uint32		tail;			/* arena addresses: of the next byte, */
+	uint32		end;			/* and where the current slice's bytes end */
 	uint32		last;			/* last document */
 	uint32		df;
 	uint32		npositions;
@@ -37,34 +40,67 @@ typedef struct SkxInvertTerm
 typedef struct SkxInvertSlot
 {
 	uint32		hash;
-	uint32		term;			/* number plus one; 0: empty */
+	uint32		term;			/* address, SKX_INVERT_TAKEN set; 0: empty */
 } SkxInvertSlot;
+
+/* An address is that of a cache line; its lowest bit is free. */
+#define SKX_INVERT_TAKEN	1
 
 /* What the slots become when they have served: terms in lexeme order. */
 typedef struct SkxInvertOrder
 {
 	uint64		prefix;			/* first bytes of the lexeme, big-endian */
-	uint32		term;
+	uint32		term;			/* address */
 	uint32		reserved;
 } SkxInvertOrder;
 
 StaticAssertDecl(sizeof(SkxInvertOrder) == 2 * sizeof(SkxInvertSlot),
 				 "a table at most half full has room for the order");
 
-/* Slices of 16 bytes to 8 kB end with the address of the next one. */
+/*
+ * Slices of 32 bytes to 8 kB end with the address of the next one; the first,
+ * level 0, is what is left of the term's lines.
+ */
 #define SKX_SLICE_LEVELS	10
 #define SKX_SLICE_SIZE(level)	((uint32) 16 << (level))
 #define SKX_SLICE_NEXT(level)	Min((level) + 1, SKX_SLICE_LEVELS - 1)
 #define SKX_SLICE_LINK		sizeof(uint32)
 
+/* Terms begin, and chunks too, at multiples of this. */
+#define SKX_INVERT_LINE		64
+
+/*
+ * Chunks are of a sixteenth of the memory, in powers of two.  They count as
+ * far as they have been written to: before that they are no memory.
+ */
+#define SKX_INVERT_CHUNK_MIN	15	/* 32 kB */
+#define SKX_INVERT_CHUNK_MAX	23	/* 8 MB */
+
+/* A huge page, where areas of at least two of them are put on such. */
+#define SKX_INVERT_HUGE		((Size) 2 * 1024 * 1024)
+
+/* The first slice is no smaller. */
+#define SKX_INVERT_FIRST	16
+
+/* Bytes of a term with its lexeme and first slice. */
+#define SKX_INVERT_TERM_SIZE(len) \
+	TYPEALIGN(SKX_INVERT_LINE, \
+			  sizeof(SkxInvertTerm) + (len) + SKX_INVERT_FIRST)
+
 /* Slots of the smallest table. */
 #define SKX_INVERT_SLOTS	1024
 
-/* A posting is rarely longer. */
-#define SKX_INVERT_COPY		16
-
 /* Lexemes of a document that are looked up together. */
 #define SKX_INVERT_BATCH	64
+
+/* Terms fetched ahead when all are gone through. */
+#define SKX_INVERT_AHEAD	16
+
+typedef struct SkxInvertChunk
+{
+	char	   *bytes;			/* aligned */
+	void	   *allocated;
+} SkxInvertChunk;
 
 struct SkxInverter
 {
@@ -72,16 +108,16 @@ struct SkxInverter
 	Size		memory;			/* what it should hold at most */
 
 	SkxInvertSlot *slots;
-	uint32		nslots;			/* power of two */
-	SkxInvertTerm *terms;
+	void	   *slots_allocated;
+	uint32		nslots;			/* power of two, at least twice nterms */
 	uint32		nterms;
-	uint32		terms_size;
 
-	char	  **chunks;			/* of the arena */
+	SkxInvertChunk *chunks;		/* of the arena */
 	uint32		nchunks;
 	uint32		chunks_size;
 	int			chunk_bits;
 	uint32		free;			/* first free byte of the last chunk */
+	uint32		hole;			/* address of a free half line, 0: none */
 
 	/* going through the terms */
 	SkxInvertOrder *order;
@@ -92,16 +128,147 @@ struct SkxInverter
 	int			at_level;		/* level of its slice */
 };
 
-/* Makes tables of the smallest size. */
-static void
-skx_invert_memory_tables(SkxInverter *inv)
+/*
+ * Words of lexemes
+ */
+
+#ifdef WORDS_BIGENDIAN
+#define SKX_INVERT_BE64(x)	(x)
+#define SKX_INVERT_LE64(x)	pg_bswap64(x)
+#define SKX_INVERT_MASK(n)	(~UINT64CONST(0) << (64 - 8 * (n)))
+#else
+#define SKX_INVERT_BE64(x)	pg_bswap64(x)
+#define SKX_INVERT_LE64(x)	(x)
+#define SKX_INVERT_MASK(n)	(~UINT64CONST(0) >> (64 - 8 * (n)))
+#endif
+
+/* The first n bytes of a word in memory, 0 to 8. */
+static const uint64 skx_invert_masks[] = {
+	0, SKX_INVERT_MASK(1), SKX_INVERT_MASK(2), SKX_INVERT_MASK(3),
+	SKX_INVERT_MASK(4), SKX_INVERT_MASK(5), SKX_INVERT_MASK(6),
+	SKX_INVERT_MASK(7), SKX_INVERT_MASK(8)
+};
+
+/*
+ * The `n` bytes at `text`, at most 8, and zeros behind them; nothing at or
+ * past `limit` is read, which may be right behind the text.
+ */
+static inline uint64
+skx_invert_word(const char *text, int n, const char *limit)
 {
-	inv->nslots = SKX_INVERT_SLOTS;
-	inv->slots = MemoryContextAlloc(inv->context,
-									inv->nslots * sizeof(SkxInvertSlot));
-	inv->terms_size = inv->nslots / 2;
-	inv->terms = MemoryContextAlloc(inv->context, inv->terms_size *
-									sizeof(SkxInvertTerm));
+	uint64		word = 0;
+
+	if (unlikely(limit - text < sizeof(word)))
+	{
+		memcpy(&word, text, Min(n, sizeof(word)));
+		return word;
+	}
+	memcpy(&word, text, sizeof(word));
+	return word & skx_invert_masks[Min(n, sizeof(word))];
+}
+
+static inline uint32
+skx_invert_hash(const char *text, int len, const char *limit)
+{
+	uint64		h = len;
+
+	for (;;)
+	{
+		h = (h ^ skx_invert_word(text, len, limit)) *
+			UINT64CONST(0x9E3779B97F4A7C15);
+		h ^= h >> 32;
+		if (len <= 8)
+			break;
+		text += 8;
+		len -= 8;
+	}
+	return (uint32) ((h * UINT64CONST(0xD6E8FEB86659FD93)) >> 32);
+}
+
+/* The arena's bytes of a term. */
+
+static inline char *
+skx_invert_arena(const SkxInverter *inv, uint32 address)
+{
+	return inv->chunks[address >> inv->chunk_bits].bytes +
+		(address & (((uint32) 1 << inv->chunk_bits) - 1));
+}
+
+static inline SkxInvertTerm *
+skx_invert_memory_at(const SkxInverter *inv, uint32 address)
+{
+	return (SkxInvertTerm *) skx_invert_arena(inv, address);
+}
+
+static inline char *
+skx_invert_memory_text(const SkxInvertTerm *term)
+{
+	return (char *) (term + 1);
+}
+
+/* Is this the lexeme of the term?  Behind that, a slice can be read. */
+static inline bool
+skx_invert_memory_same(const SkxInvertTerm *term, const char *lexeme,
+						int len, const char *limit)
+{
+	const char *text = skx_invert_memory_text(term);
+	int			i = 0;
+
+	if (term->len != len)
+		return false;
+	do
+	{
+		uint64		word;
+
+		memcpy(&word, text + i, sizeof(word));
+		if (((skx_invert_word(lexeme + i, len - i, limit) ^ word) &
+			 skx_invert_masks[Min(len - i, 8)]) != 0)
+			return false;
+		i += 8;
+	} while (i < len);
+	return true;
+}
+
+/*
+ * The inverter
+ */
+
+/*
+ * Allocates memory that begins with a cache line, *allocated being what is to
+ * be freed.  With `huge` an area that is large enough lies on huge pages, if
+ * the system has some: what is looked at next is anywhere in it, and finding
+ * the places of small pages would take longer than fetching from them.
+ */
+static void *
+skx_invert_memory_area(SkxInverter *inv, Size size, bool huge,
+						void **allocated)
+{
+	Size		align = SKX_INVERT_LINE;
+	void	   *area;
+
+	huge = huge && size >= 2 * SKX_INVERT_HUGE;
+	if (huge)
+		align = SKX_INVERT_HUGE;
+	*allocated = MemoryContextAllocHuge(inv->context, size + align);
+	area = (void *) TYPEALIGN(align, *allocated);
+#ifdef MADV_HUGEPAGE
+	/* a hint; refused where the system has none */
+	if (huge)
+		(void) madvise(area, size, MADV_HUGEPAGE);
+#endif
+	return area;
+}
+
+/* Makes an empty table. */
+static void
+skx_invert_memory_table(SkxInverter *inv, uint32 nslots)
+{
+	Size		size = (Size) nslots * sizeof(SkxInvertSlot);
+
+	inv->slots = skx_invert_memory_area(inv, size, true,
+										 &inv->slots_allocated);
+	inv->nslots = nslots;
+	memset(inv->slots, 0, size);
 }
 
 SkxInverter *
@@ -111,47 +278,54 @@ skx_invert_memory_create(Size memory)
 
 	inv->context = CurrentMemoryContext;
 	inv->memory = memory;
-	/* chunks of a sixty-fourth of the memory, 32 kB to 1 MB */
-	inv->chunk_bits = 15;
-	while (inv->chunk_bits < 20 &&
-		   ((Size) 1 << inv->chunk_bits) < memory / 64)
+	inv->chunk_bits = SKX_INVERT_CHUNK_MIN;
+	while (inv->chunk_bits < SKX_INVERT_CHUNK_MAX &&
+		   ((Size) 1 << inv->chunk_bits) < memory / 16)
 		inv->chunk_bits++;
 	inv->chunks_size = 16;
-	inv->chunks = palloc(inv->chunks_size * sizeof(char *));
-	skx_invert_memory_tables(inv);
+	inv->chunks = palloc(inv->chunks_size * sizeof(SkxInvertChunk));
+	skx_invert_memory_table(inv, SKX_INVERT_SLOTS);
 	skx_invert_memory_reset(inv);
 	return inv;
 }
 
 /*
- * Gives the arena back: the next documents may need the memory for more terms
- * instead.  Tables that a document with very many lexemes has made too large
- * go as well, or each document from then on would be a run.
+ * Gives the arena back: the next documents may need the memory for more slots
+ * instead.  A table that a document with very many lexemes has made too large
+ * goes as well, or each document from then on would be a run.
  */
 void
 skx_invert_memory_reset(SkxInverter *inv)
 {
 	while (inv->nchunks > 0)
-		pfree(inv->chunks[--inv->nchunks]);
-	if (inv->nslots * sizeof(SkxInvertSlot) +
-		inv->terms_size * sizeof(SkxInvertTerm) > inv->memory / 4)
+		pfree(inv->chunks[--inv->nchunks].allocated);
+	if (inv->nslots * sizeof(SkxInvertSlot) > inv->memory / 4)
 	{
-		pfree(inv->slots);
-		pfree(inv->terms);
-		skx_invert_memory_tables(inv);
+		pfree(inv->slots_allocated);
+		skx_invert_memory_table(inv, SKX_INVERT_SLOTS);
 	}
-	memset(inv->slots, 0, inv->nslots * sizeof(SkxInvertSlot));
+	else
+		memset(inv->slots, 0, inv->nslots * sizeof(SkxInvertSlot));
 	inv->nterms = 0;
 	inv->free = (uint32) 1 << inv->chunk_bits;
+	inv->hole = 0;
 	inv->order = NULL;
+}
+
+/* Bytes of the arena written to. */
+static Size
+skx_invert_arena_used(const SkxInverter *inv)
+{
+	if (inv->nchunks == 0)
+		return 0;
+	return ((Size) (inv->nchunks - 1) << inv->chunk_bits) + inv->free;
 }
 
 Size
 skx_invert_memory_used(const SkxInverter *inv)
 {
-	return ((Size) inv->nchunks << inv->chunk_bits) +
-		(Size) inv->nslots * sizeof(SkxInvertSlot) +
-		(Size) inv->terms_size * sizeof(SkxInvertTerm);
+	return skx_invert_arena_used(inv) +
+		(Size) inv->nslots * sizeof(SkxInvertSlot);
 }
 
 /*
@@ -161,21 +335,18 @@ skx_invert_memory_used(const SkxInverter *inv)
 Size
 skx_invert_memory_need(const SkxInverter *inv, TSVector value)
 {
-	Size		chunk = (Size) 1 << inv->chunk_bits;
-	Size		bytes = 2 * (Size) VARSIZE(value) +
-		value->size * 2 * (Size) SKX_SLICE_SIZE(0);
+	Size		need = skx_invert_arena_used(inv) +
+		2 * (Size) VARSIZE(value) +
+		value->size * ((Size) SKX_INVERT_TERM_SIZE(0) + SKX_INVERT_FIRST);
 	uint64		nterms = (uint64) inv->nterms + value->size;
-	uint64		size = inv->terms_size;
-	Size		need = (Size) inv->nchunks * chunk;
+	uint64		size = inv->nslots;
 
-	if (bytes > chunk - inv->free)
-		need += TYPEALIGN(chunk, bytes - (chunk - inv->free));
-	while (size < nterms)
+	while (size / 2 < nterms)
 		size *= 2;
-	need += size * (2 * sizeof(SkxInvertSlot) + sizeof(SkxInvertTerm));
+	need += size * sizeof(SkxInvertSlot);
 	/* the last doubling needs the slots before and after it */
-	if (size > inv->terms_size)
-		need += size * sizeof(SkxInvertSlot);
+	if (size > inv->nslots)
+		need += size / 2 * sizeof(SkxInvertSlot);
 	return need;
 }
 
@@ -183,75 +354,82 @@ skx_invert_memory_need(const SkxInverter *inv, TSVector value)
  * The arena
  */
 
-static inline char *
-skx_segment_arena(const SkxInverter *inv, uint32 address)
-{
-	return inv->chunks[address >> inv->chunk_bits] +
-		(address & (((uint32) 1 << inv->chunk_bits) - 1));
-}
-
 static void
-skx_segment_arena_chunk(SkxInverter *inv)
+skx_invert_arena_chunk(SkxInverter *inv)
 {
+	SkxInvertChunk *chunk;
+
 	if (inv->nchunks == inv->chunks_size)
 	{
 		inv->chunks_size *= 2;
 		inv->chunks = repalloc(inv->chunks,
-							   inv->chunks_size * sizeof(char *));
+							   inv->chunks_size * sizeof(SkxInvertChunk));
 	}
 	if (inv->nchunks >= (uint32) 1 << (32 - inv->chunk_bits))
 		elog(ERROR, "more than 4 GB of postings in memory");
-	inv->chunks[inv->nchunks] =
-		MemoryContextAlloc(inv->context, (Size) 1 << inv->chunk_bits);
+	chunk = &inv->chunks[inv->nchunks];
+	/* the first may stay nearly empty */
+	chunk->bytes = skx_invert_memory_area(inv, (Size) 1 << inv->chunk_bits,
+										   inv->nchunks > 0,
+										   &chunk->allocated);
 	inv->nchunks++;
 	inv->free = 0;
 }
 
-/* Address of `size` bytes that lie together. */
-static inline uint32
-skx_segment_arena_take(SkxInverter *inv, uint32 size)
+/*
+ * Address of `size` bytes that lie together: half a line, or whole ones, which
+ * begin where a line does.
+ */
+static uint32
+skx_invert_arena_take(SkxInverter *inv, uint32 size)
 {
 	uint32		address;
 
+	if (size < SKX_INVERT_LINE && inv->hole != 0)
+	{
+		address = inv->hole;
+		inv->hole = 0;
+		return address;
+	}
 	if (inv->free + size > (uint32) 1 << inv->chunk_bits)
-		skx_segment_arena_chunk(inv);
+		skx_invert_arena_chunk(inv);
 	address = ((inv->nchunks - 1) << inv->chunk_bits) | inv->free;
-	inv->free += size;
+	inv->free += TYPEALIGN(SKX_INVERT_LINE, size);
+	if (size < SKX_INVERT_LINE)
+		inv->hole = address + size;
 	return address;
 }
 
-/*
- * Appends bytes to the postings of a term.  SKX_INVERT_COPY bytes can be read
- * from `bytes`, however few there are.
- */
+/* Gives a term whose slice is full the next one. */
+static void
+skx_invert_memory_slice(SkxInverter *inv, SkxInvertTerm *term)
+{
+	uint32		slice;
+
+	term->level = SKX_SLICE_NEXT(term->level);
+	slice = skx_invert_arena_take(inv, SKX_SLICE_SIZE(term->level));
+	memcpy(skx_invert_arena(inv, term->end), &slice, SKX_SLICE_LINK);
+	term->tail = slice;
+	term->end = slice + SKX_SLICE_SIZE(term->level) - SKX_SLICE_LINK;
+}
+
+/* Appends bytes to the postings of a term. */
 static void
 skx_invert_memory_append(SkxInverter *inv, SkxInvertTerm *term,
 						  const uint8 *bytes, uint32 n)
 {
 	term->nbytes += n;
-	/* nearly always; a copy of a constant size is two instructions */
-	if (n <= SKX_INVERT_COPY && term->end - term->tail >= SKX_INVERT_COPY)
-	{
-		memcpy(skx_segment_arena(inv, term->tail), bytes, SKX_INVERT_COPY);
-		term->tail += n;
-		return;
-	}
 	for (;;)
 	{
 		uint32		room = Min(n, term->end - term->tail);
-		uint32		slice;
 
-		memcpy(skx_segment_arena(inv, term->tail), bytes, room);
+		memcpy(skx_invert_arena(inv, term->tail), bytes, room);
 		term->tail += room;
 		bytes += room;
 		n -= room;
 		if (n == 0)
 			return;
-		term->level = SKX_SLICE_NEXT(term->level);
-		slice = skx_segment_arena_take(inv, SKX_SLICE_SIZE(term->level));
-		memcpy(skx_segment_arena(inv, term->end), &slice, SKX_SLICE_LINK);
-		term->tail = slice;
-		term->end = slice + SKX_SLICE_SIZE(term->level) - SKX_SLICE_LINK;
+		skx_invert_memory_slice(inv, term);
 	}
 }
 
@@ -263,15 +441,14 @@ skx_invert_memory_append(SkxInverter *inv, SkxInvertTerm *term,
 static void
 skx_invert_memory_grow(SkxInverter *inv)
 {
-	SkxInvertSlot *old = inv->slots;
-	uint32		mask = inv->nslots * 2 - 1;
+	const SkxInvertSlot *old = inv->slots;
+	void	   *allocated = inv->slots_allocated;
+	uint32		nold = inv->nslots;
+	uint32		mask = nold * 2 - 1;
 	uint32		i;
 
-	inv->slots = MemoryContextAllocExtended(inv->context,
-											(Size) inv->nslots * 2 *
-											sizeof(SkxInvertSlot),
-											MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
-	for (i = 0; i < inv->nslots; i++)
+	skx_invert_memory_table(inv, nold * 2);
+	for (i = 0; i < nold; i++)
 	{
 		uint32		at = old[i].hash & mask;
 
@@ -281,45 +458,43 @@ skx_invert_memory_grow(SkxInverter *inv)
 			at = (at + 1) & mask;
 		inv->slots[at] = old[i];
 	}
-	inv->nslots *= 2;
-	pfree(old);
-	inv->terms_size *= 2;
-	inv->terms = repalloc_huge(inv->terms,
-							   (Size) inv->terms_size * sizeof(SkxInvertTerm));
+	pfree(allocated);
 }
 
 static SkxInvertTerm *
 skx_invert_memory_new_term(SkxInverter *inv, uint32 hash, const char *lexeme,
 							int len)
 {
+	uint32		size = SKX_INVERT_TERM_SIZE(len);
 	SkxInvertTerm *term;
+	uint32		address;
 	uint32		mask;
 	uint32		at;
 
-	if (inv->nterms == inv->terms_size)
+	if (inv->nterms == inv->nslots / 2)
 		skx_invert_memory_grow(inv);
 	mask = inv->nslots - 1;
 	at = hash & mask;
 	while (inv->slots[at].term != 0)
 		at = (at + 1) & mask;
-	term = &inv->terms[inv->nterms++];
+	address = skx_invert_arena_take(inv, size);
 	inv->slots[at].hash = hash;
-	inv->slots[at].term = inv->nterms;
+	inv->slots[at].term = address | SKX_INVERT_TAKEN;
+	inv->nterms++;
+	term = skx_invert_memory_at(inv, address);
 	memset(term, 0, sizeof(*term));
-	/* an empty lexeme too has an address inside a chunk */
-	term->text = skx_segment_arena_take(inv, Max(len, 1));
-	memcpy(skx_segment_arena(inv, term->text), lexeme, len);
 	term->len = (uint16) len;
 	term->last = SKX_NO_DOC;
-	term->head = skx_segment_arena_take(inv, SKX_SLICE_SIZE(0));
-	term->tail = term->head;
-	term->end = term->head + SKX_SLICE_SIZE(0) - SKX_SLICE_LINK;
+	term->tail = address + sizeof(*term) + len;
+	term->end = address + size - SKX_SLICE_LINK;
+	memcpy(skx_invert_memory_text(term), lexeme, len);
 	return term;
 }
 
-static inline SkxInvertTerm *
+/* The term of a lexeme, new if need be. */
+static SkxInvertTerm *
 skx_invert_memory_term(SkxInverter *inv, uint32 hash, const char *lexeme,
-						int len)
+						int len, const char *limit)
 {
 	uint32		mask = inv->nslots - 1;
 	uint32		at;
@@ -330,13 +505,29 @@ skx_invert_memory_term(SkxInverter *inv, uint32 hash, const char *lexeme,
 
 		if (inv->slots[at].hash != hash)
 			continue;
-		term = &inv->terms[inv->slots[at].term - 1];
-		if (term->len == len &&
-			memcmp(skx_segment_arena(inv, term->text), lexeme, len) == 0)
+		term = skx_invert_memory_at(inv,
+									 inv->slots[at].term & ~SKX_INVERT_TAKEN);
+		if (skx_invert_memory_same(term, lexeme, len, limit))
 			return term;
 	}
 	return skx_invert_memory_new_term(inv, hash, lexeme, len);
 }
+
+/* Address of the first term with this hash, nearly always the one; or 0. */
+static inline uint32
+skx_invert_memory_probe(const SkxInverter *inv, uint32 hash)
+{
+	uint32		mask = inv->nslots - 1;
+	uint32		at = hash & mask;
+
+	while (inv->slots[at].term != 0 && inv->slots[at].hash != hash)
+		at = (at + 1) & mask;
+	return inv->slots[at].term;
+}
+
+/*
+ * Postings
+ */
 
 static inline uint8 *
 skx_invert_memory_varint(uint8 *to, uint64 v)
@@ -350,37 +541,55 @@ skx_invert_memory_varint(uint8 *to, uint64 v)
 	return to;
 }
 
-/* Appends a posting with `n` positions. */
-static void
-skx_invert_memory_posting(SkxInverter *inv, SkxInvertTerm *term, uint32 doc,
-						   const WordEntryPos *positions, int n)
+/*
+ * Writes a posting with one position, label D, which most are: without
+ * branches, for its length is anybody's guess.  Returns it in the order of its
+ * bytes, low first, at most 7 of them.
+ */
+static inline uint64
+skx_invert_memory_once(uint32 gap, uint32 position, int *size)
 {
-	uint8		bytes[SKX_RUN_POSTING_MAX + SKX_INVERT_COPY];
-	uint8	   *to = bytes;
-	uint64		gap = (uint64) (uint32) (doc - term->last - 1) << 2;
+	uint64		v = (uint64) gap << 2;
+	uint64		p = (position - 1) & 0x3FFF;
+	int			nv = (64 + 6 - __builtin_clzll(v | 1)) / 7;
+	int			np = 1 + (p >= 0x80);
+
+	v = (v & 0x7F) | (v & 0x3F80) << 1 | (v & 0x1FC000) << 2 |
+		(v & 0xFE00000) << 3 | (v & UINT64CONST(0x7F0000000)) << 4;
+	v |= UINT64CONST(0x80808080) & (((uint64) 1 << (8 * (nv - 1))) - 1);
+	p = (p & 0x7F) | (p & 0x3F80) << 1 | (uint64) (np - 1) << 7;
+	*size = nv + np;
+	return v | p << (8 * nv);
+}
+
+/* Writes any posting in at most SKX_RUN_POSTING_MAX bytes; returns the end. */
+static uint8 *
+skx_invert_memory_put(uint8 *to, SkxInvertTerm *term, uint32 gap,
+					   const WordEntryPos *positions, int n)
+{
+	uint64		v = (uint64) gap << 2;
 	uint32		labels = 0;
 	uint32		before = 0;
 	int			i;
 
-	Assert(n <= SKX_TF_MAX);
 	for (i = 0; i < n; i++)
 		labels |= WEP_GETWEIGHT(positions[i]);
 	if (n == 0)
 	{
-		to = skx_invert_memory_varint(to, gap | 1);
+		to = skx_invert_memory_varint(to, v | 1);
 		term->flags |= SKX_TERM_BARE;
 	}
 	else if (labels != 0)
 	{
-		to = skx_invert_memory_varint(to, gap | 3);
+		to = skx_invert_memory_varint(to, v | 3);
 		to = skx_invert_memory_varint(to, n);
 		term->flags |= SKX_TERM_LABELS;
 	}
 	else if (n == 1)
-		to = skx_invert_memory_varint(to, gap);
+		to = skx_invert_memory_varint(to, v);
 	else
 	{
-		to = skx_invert_memory_varint(to, gap | 2);
+		to = skx_invert_memory_varint(to, v | 2);
 		to = skx_invert_memory_varint(to, n);
 	}
 	for (i = 0; i < n; i++)
@@ -393,18 +602,99 @@ skx_invert_memory_posting(SkxInverter *inv, SkxInvertTerm *term, uint32 doc,
 		to = skx_invert_memory_varint(to, delta);
 		before = position;
 	}
-	skx_invert_memory_append(inv, term, bytes, to - bytes);
+	return to;
+}
+
+/* Appends a posting with `n` positions. */
+static inline void
+skx_invert_memory_posting(SkxInverter *inv, SkxInvertTerm *term, uint32 doc,
+						   const WordEntryPos *positions, int n)
+{
+	uint32		gap = doc - term->last - 1;
+	uint32		room = term->end - term->tail;
+
+	Assert(n <= SKX_TF_MAX);
 	term->last = doc;
 	term->df++;
 	term->npositions += n;
+	if (likely(n == 1 && room >= sizeof(uint64) &&
+			   WEP_GETWEIGHT(positions[0]) == 0))
+	{
+		int			size;
+		uint64		bytes = skx_invert_memory_once(gap,
+													WEP_GETPOS(positions[0]),
+													&size);
+
+		bytes = SKX_INVERT_LE64(bytes);
+		memcpy(skx_invert_arena(inv, term->tail), &bytes, sizeof(bytes));
+		term->tail += size;
+		term->nbytes += size;
+	}
+	else if (room >= SKX_VARINT64_MAX + SKX_VARINT32_MAX + 3 * n)
+	{
+		uint8	   *bytes = (uint8 *) skx_invert_arena(inv, term->tail);
+		uint32		size = skx_invert_memory_put(bytes, term, gap, positions,
+												  n) - bytes;
+
+		term->tail += size;
+		term->nbytes += size;
+	}
+	else
+	{
+		uint8		bytes[SKX_RUN_POSTING_MAX];
+
+		skx_invert_memory_append(inv, term, bytes,
+								  skx_invert_memory_put(bytes, term, gap,
+														 positions, n) -
+								  bytes);
+	}
+}
+
+/*
+ * Finds the terms of `n` lexemes, at most SKX_INVERT_BATCH, and has the ends
+ * of their postings fetched.  `limit` is the end of the document's bytes.
+ */
+static void
+skx_invert_memory_find(SkxInverter *inv, const WordEntry *entries, int n,
+						const char *texts, const char *limit,
+						SkxInvertTerm **terms)
+{
+	uint32		hashes[SKX_INVERT_BATCH];
+	uint32		found[SKX_INVERT_BATCH];
+	int			i;
+
+	for (i = 0; i < n; i++)
+	{
+		hashes[i] = skx_invert_hash(texts + entries[i].pos, entries[i].len,
+									 limit);
+		__builtin_prefetch(&inv->slots[hashes[i] & (inv->nslots - 1)]);
+	}
+	for (i = 0; i < n; i++)
+	{
+		found[i] = skx_invert_memory_probe(inv, hashes[i]);
+		if (found[i] != 0)
+			__builtin_prefetch(skx_invert_arena(inv, found[i]));
+	}
+	for (i = 0; i < n; i++)
+	{
+		const char *lexeme = texts + entries[i].pos;
+		int			len = entries[i].len;
+
+		terms[i] = skx_invert_memory_at(inv, found[i] & ~SKX_INVERT_TAKEN);
+		if (found[i] == 0 ||
+			!skx_invert_memory_same(terms[i], lexeme, len, limit))
+			terms[i] = skx_invert_memory_term(inv, hashes[i], lexeme, len,
+											   limit);
+		else
+			__builtin_prefetch(skx_invert_arena(inv, terms[i]->tail));
+	}
 }
 
 uint64
 skx_invert_memory_add(SkxInverter *inv, uint32 doc, TSVector value)
 {
 	const WordEntry *entries = ARRPTR(value);
-	const char *texts = STRPTR(value);
-	uint32		hashes[SKX_INVERT_BATCH];
+	const char *limit = (const char *) value + VARSIZE(value);
 	uint64		length = 0;
 	int			done;
 	int			i;
@@ -413,29 +703,14 @@ skx_invert_memory_add(SkxInverter *inv, uint32 doc, TSVector value)
 	{
 		const WordEntry *batch = entries + done;
 		int			n = Min(value->size - done, SKX_INVERT_BATCH);
+		SkxInvertTerm *terms[SKX_INVERT_BATCH];
 
+		skx_invert_memory_find(inv, batch, n, STRPTR(value), limit, terms);
 		for (i = 0; i < n; i++)
 		{
-			hashes[i] = hash_bytes((const unsigned char *)
-								   texts + batch[i].pos, batch[i].len);
-			__builtin_prefetch(&inv->slots[hashes[i] & (inv->nslots - 1)]);
-		}
-		for (i = 0; i < n; i++)
-		{
-			uint32		term = inv->slots[hashes[i] & (inv->nslots - 1)].term;
-
-			if (term != 0)
-				__builtin_prefetch(&inv->terms[term - 1]);
-		}
-		for (i = 0; i < n; i++)
-		{
-			SkxInvertTerm *term;
 			int			npos = POSDATALEN(value, &batch[i]);
 
-			term = skx_invert_memory_term(inv, hashes[i],
-										   texts + batch[i].pos,
-										   batch[i].len);
-			skx_invert_memory_posting(inv, term, doc,
+			skx_invert_memory_posting(inv, terms[i], doc,
 									   POSDATAPTR(value, &batch[i]), npos);
 			length += Max(npos, 1);
 		}
@@ -447,49 +722,112 @@ skx_invert_memory_add(SkxInverter *inv, uint32 doc, TSVector value)
  * Going through the terms
  */
 
-static int
-skx_invert_memory_compare(const void *a, const void *b, void *arg)
+static inline int
+skx_invert_memory_compare(const SkxInvertOrder *x, const SkxInvertOrder *y,
+						   const SkxInverter *inv)
 {
-	const SkxInvertOrder *x = a;
-	const SkxInvertOrder *y = b;
-	SkxInverter *inv = arg;
 	const SkxInvertTerm *s;
 	const SkxInvertTerm *t;
 	int			order;
 
-	CHECK_FOR_INTERRUPTS();
 	if (x->prefix != y->prefix)
 		return x->prefix < y->prefix ? -1 : 1;
-	s = &inv->terms[x->term];
-	t = &inv->terms[y->term];
-	order = memcmp(skx_segment_arena(inv, s->text),
-				   skx_segment_arena(inv, t->text), Min(s->len, t->len));
+	s = skx_invert_memory_at(inv, x->term);
+	t = skx_invert_memory_at(inv, y->term);
+	order = memcmp(skx_invert_memory_text(s), skx_invert_memory_text(t),
+				   Min(s->len, t->len));
 	return order != 0 ? order : (int) s->len - (int) t->len;
 }
 
+#define ST_SORT skx_invert_memory_order
+#define ST_ELEMENT_TYPE SkxInvertOrder
+#define ST_COMPARE(a, b, inv) skx_invert_memory_compare(a, b, inv)
+#define ST_COMPARE_ARG_TYPE const SkxInverter
+#define ST_CHECK_FOR_INTERRUPTS
+#define ST_SCOPE static
+#define ST_DEFINE
+#include "lib/sort_template.h"
+
+/*
+ * Turns the table, no longer needed, into the order: first the terms of all
+ * slots in use, at its beginning, then twice the space for each, from the last
+ * one down.
+ */
 void
 skx_invert_memory_sort(SkxInverter *inv)
 {
+	uint32	   *addresses = (uint32 *) inv->slots;
+	uint32		n = 0;
 	uint32		i;
-	int			j;
 
-	/* the table is at most half full and no longer needed */
 	Assert(inv->nterms <= inv->nslots / 2);
-	inv->order = (SkxInvertOrder *) inv->slots;
-	for (i = 0; i < inv->nterms; i++)
+	for (i = 0; i < inv->nslots; i++)
 	{
-		const SkxInvertTerm *term = &inv->terms[i];
-		const uint8 *text = (const uint8 *) skx_segment_arena(inv, term->text);
-		uint64		prefix = 0;
+		uint32		term = inv->slots[i].term;
 
-		for (j = 0; j < 8; j++)
-			prefix = prefix << 8 | (j < term->len ? text[j] : 0);
-		inv->order[i].prefix = prefix;
-		inv->order[i].term = i;
+		if (term != 0)
+			addresses[n++] = term & ~SKX_INVERT_TAKEN;
 	}
-	qsort_arg(inv->order, inv->nterms, sizeof(SkxInvertOrder),
-			  skx_invert_memory_compare, inv);
+	Assert(n == inv->nterms);
+	inv->order = (SkxInvertOrder *) inv->slots;
+	for (i = n; i-- > 0;)
+	{
+		uint32		address = addresses[i];
+		const SkxInvertTerm *term = skx_invert_memory_at(inv, address);
+		const char *text = skx_invert_memory_text(term);
+
+		if (i >= SKX_INVERT_AHEAD)
+			__builtin_prefetch(skx_invert_arena(inv, addresses[i -
+																SKX_INVERT_AHEAD]));
+		inv->order[i].prefix =
+			SKX_INVERT_BE64(skx_invert_word(text, term->len,
+											 text + sizeof(uint64)));
+		inv->order[i].term = address;
+	}
+	skx_invert_memory_order(inv->order, inv->nterms, inv);
 	inv->next = 0;
+}
+
+/* Where the first slice of the term at `address` ends. */
+static inline uint32
+skx_invert_memory_first_end(const SkxInvertTerm *term, uint32 address)
+{
+	return address + SKX_INVERT_TERM_SIZE(term->len) - SKX_SLICE_LINK;
+}
+
+/* The slice after the one that ends at `end`. */
+static inline uint32
+skx_invert_memory_link(const SkxInverter *inv, uint32 end)
+{
+	uint32		slice;
+
+	memcpy(&slice, skx_invert_arena(inv, end), SKX_SLICE_LINK);
+	return slice;
+}
+
+/*
+ * Has memory fetched for the terms that come soon: their lines, and of those
+ * that are nearer and so have come, the second slice.
+ */
+static inline uint32
+skx_invert_memory_fetch(const SkxInverter *inv)
+{
+	uint64		next = inv->next;
+
+	if (next + SKX_INVERT_AHEAD < inv->nterms)
+		__builtin_prefetch(skx_invert_arena(inv,
+											 inv->order[next + SKX_INVERT_AHEAD].term));
+	if (next + SKX_INVERT_AHEAD / 2 < inv->nterms)
+	{
+		uint32		address = inv->order[next + SKX_INVERT_AHEAD / 2].term;
+		const SkxInvertTerm *term = skx_invert_memory_at(inv, address);
+
+		if (term->level > 0)
+			__builtin_prefetch(skx_invert_arena(inv,
+												 skx_invert_memory_link(inv,
+																		 skx_invert_memory_first_end(term, address))));
+	}
+	return inv->order[inv->next].term;
 }
 
 bool
@@ -497,14 +835,17 @@ skx_invert_memory_next(SkxInverter *inv, SkxRunTerm *run,
 						const char **lexeme)
 {
 	SkxInvertTerm *term;
+	uint32		address;
 
 	if (inv->next == inv->nterms)
 		return false;
-	term = &inv->terms[inv->order[inv->next++].term];
+	address = skx_invert_memory_fetch(inv);
+	inv->next++;
+	term = skx_invert_memory_at(inv, address);
 	inv->left = term->nbytes;
-	inv->at = term->head;
+	inv->at = address + sizeof(*term) + term->len;
 	inv->at_level = 0;
-	inv->at_end = inv->at + SKX_SLICE_SIZE(0) - SKX_SLICE_LINK;
+	inv->at_end = skx_invert_memory_first_end(term, address);
 	memset(run, 0, sizeof(*run));
 	run->nbytes = term->nbytes;
 	run->npositions = term->npositions;
@@ -512,8 +853,18 @@ skx_invert_memory_next(SkxInverter *inv, SkxRunTerm *run,
 	run->last = term->last;
 	run->len = term->len;
 	run->flags = term->flags;
-	*lexeme = skx_segment_arena(inv, term->text);
+	*lexeme = skx_invert_memory_text(term);
 	return true;
+}
+
+/* Goes on to the next slice, and has the end of that one fetched. */
+static void
+skx_invert_memory_read_slice(SkxInverter *inv)
+{
+	inv->at_level = SKX_SLICE_NEXT(inv->at_level);
+	inv->at = skx_invert_memory_link(inv, inv->at_end);
+	inv->at_end = inv->at + SKX_SLICE_SIZE(inv->at_level) - SKX_SLICE_LINK;
+	__builtin_prefetch(skx_invert_arena(inv, inv->at_end));
 }
 
 uint32
@@ -526,18 +877,12 @@ skx_invert_memory_read(SkxInverter *inv, uint8 *to, uint32 n)
 	{
 		uint32		size = Min(n - done, inv->at_end - inv->at);
 
-		memcpy(to + done, skx_segment_arena(inv, inv->at), size);
+		memcpy(to + done, skx_invert_arena(inv, inv->at), size);
 		done += size;
 		inv->at += size;
 		inv->left -= size;
 		if (inv->at == inv->at_end && inv->left > 0)
-		{
-			inv->at_level = SKX_SLICE_NEXT(inv->at_level);
-			memcpy(&inv->at, skx_segment_arena(inv, inv->at_end),
-				   SKX_SLICE_LINK);
-			inv->at_end = inv->at + SKX_SLICE_SIZE(inv->at_level) -
-				SKX_SLICE_LINK;
-		}
+			skx_invert_memory_read_slice(inv);
 	}
 	return n;
 }

@@ -38,11 +38,24 @@ typedef uint64 SkxImpacts;
 typedef struct SkxImpactSet
 {
 	uint16		tf_max[256];	/* by norm: largest tf code + 1, 0 = none */
-	bool		any;
+	uint64		norms[4];		/* which have some */
 } SkxImpactSet;
 
+/*
+ * Adds a posting.  A norm past SKX_NORM_LAST counts as that one, which no
+ * score is hurt by, so that SKX_IMPACTS_NONE never stands for postings.
+ */
+static inline void
+skx_rank_impacts_add(SkxImpactSet *set, uint32 tf, uint8 norm)
+{
+	uint16		above = (uint16) Min(Max(tf, 1), 256);	/* tf code plus one */
+
+	norm = Min(norm, SKX_NORM_LAST);
+	set->tf_max[norm] = Max(set->tf_max[norm], above);
+	set->norms[norm / 64] |= UINT64CONST(1) << (norm % 64);
+}
+
 extern void skx_rank_impacts_reset(SkxImpactSet *set);
-extern void skx_rank_impacts_add(SkxImpactSet *set, uint32 tf, uint8 norm);
 extern SkxImpacts skx_rank_impacts_pack(const SkxImpactSet *set);
 extern SkxImpacts skx_rank_impacts_merge(SkxImpacts a, SkxImpacts b);
 extern bool skx_rank_impacts_cover(SkxImpacts bound, uint32 tf, uint8 norm);

@@ -57,20 +57,6 @@ skx_rank_impacts_reset(SkxImpactSet *set)
 }
 
 /*
- * Adds a posting.  A norm past SKX_NORM_LAST counts as that one, which no
- * score is hurt by, so that SKX_IMPACTS_NONE never stands for postings.
- */
-void
-skx_rank_impacts_add(SkxImpactSet *set, uint32 tf, uint8 norm)
-{
-	uint16		above = skx_rank_impact_code(tf) + 1;
-
-	norm = Min(norm, SKX_NORM_LAST);
-	set->tf_max[norm] = Max(set->tf_max[norm], above);
-	set->any = true;
-}
-
-/*
  * Appends a pair whose norm is no smaller than those before, unless it is
  * dominated.
  */
@@ -137,18 +123,22 @@ SkxImpacts
 skx_rank_impacts_pack(const SkxImpactSet *set)
 {
 	SkxImpactFront front;
-	int			norm;
+	int			i;
 
-	if (!set->any)
-		return SKX_IMPACTS_NONE;
 	front.n = 0;
-	for (norm = 0; norm < SKX_IMPACT_NORMS; norm++)
+	for (i = 0; i < lengthof(set->norms); i++)
 	{
-		if (set->tf_max[norm] > 0)
+		uint64		left = set->norms[i];
+
+		for (; left != 0; left &= left - 1)
+		{
+			int			norm = 64 * i + __builtin_ctzll(left);
+
 			skx_rank_front_add(&front, (uint8) (set->tf_max[norm] - 1),
 							   (uint8) norm);
+		}
 	}
-	return skx_rank_front_pack(&front);
+	return front.n == 0 ? SKX_IMPACTS_NONE : skx_rank_front_pack(&front);
 }
 
 /* The pairs that cover all that a or b covers. */
