@@ -19,6 +19,9 @@ static const int skx_segment_kths[] = {10, 100, SKX_BEST_MAX};
 /* A score's bits, which order like the score, tf code and norm below them. */
 typedef uint64 SkxBest;
 
+/* Scores of so many tf codes are worked out once. */
+#define SKX_SCORES		4
+
 typedef struct SkxSubblock
 {
 	SkxPostings p;
@@ -26,6 +29,7 @@ typedef struct SkxSubblock
 	SkxPositionAddress address;
 	bool		positions;		/* it has some */
 	bool		labelled;		/* columns of label_tf are in use */
+	uint8		norms[SKX_SUBBLOCK];	/* where the writer was given none */
 } SkxSubblock;
 
 struct SkxTermWriter
@@ -36,6 +40,7 @@ struct SkxTermWriter
 	SkxPositionsWriter *positions;
 	const uint8 *norms;
 	float		lengths[256];	/* k1 (1 - b + b length / average), by norm */
+	SkxBest		scores[SKX_SCORES][256];	/* of small tf codes, by norm */
 	SkxTermTotals totals;
 
 	/* the term */
@@ -52,9 +57,26 @@ struct SkxTermWriter
 	SkxSubblock *current;
 	SkxSubblock *waiting;
 	bool		has_waiting;
-	SkxBest		best[SKX_BEST_MAX]; /* min-heap of the best scores */
+	SkxBest		best[2 * SKX_BEST_MAX]; /* scores, the best among them */
 	int			nbest;
+	SkxBest		floor;			/* scores up to this are not among them */
 };
+
+/* Of a posting with this many positions and this norm. */
+static SkxBest
+skx_segment_best_value(const SkxTermWriter *w, uint32 tf, uint8 norm)
+{
+	uint32		counted = Min(Max(tf, 1), 256);
+	union
+	{
+		float		score;
+		uint32		bits;
+	}			value;
+
+	/* of a positive float, the bits order like the value */
+	value.score = counted / (counted + w->lengths[norm]);
+	return (uint64) value.bits << 16 | (counted - 1) << 8 | norm;
+}
 
 SkxTermWriter *
 skx_segment_terms_begin(const SkxTermSinks *sinks,
@@ -65,6 +87,7 @@ skx_segment_terms_begin(const SkxTermSinks *sinks,
 	double		k1 = options->k1;
 	double		b = options->b;
 	int			norm;
+	int			code;
 
 	w->sinks = *sinks;
 	w->dict = skx_segment_dict_begin(sinks->sink, sinks->dict);
@@ -75,6 +98,11 @@ skx_segment_terms_begin(const SkxTermSinks *sinks,
 	for (norm = 0; norm < 256; norm++)
 		w->lengths[norm] = k1 * (1 - b + b * (average > 0 ?
 											  skx_rank_norm_decode(norm) / average : 1));
+	for (code = 0; code < SKX_SCORES; code++)
+	{
+		for (norm = 0; norm < 256; norm++)
+			w->scores[code][norm] = skx_segment_best_value(w, code + 1, norm);
+	}
 	w->flat = palloc(SKX_SUBBLOCK * SKX_TF_MAX * sizeof(uint16));
 	w->bytes = palloc(skx_codec_short_max(SKX_SUBBLOCK - 1) +
 					  SKX_SHORT_POSITION_MAX * SKX_OWN_POSITIONS_BYTES);
@@ -115,6 +143,7 @@ skx_segment_term_begin(SkxTermWriter *w, const char *lexeme, int len,
 	entry->positions.offset = 0;
 	w->nflat = 0;
 	w->nbest = 0;
+	w->floor = 0;
 	w->has_waiting = false;
 	skx_segment_subblock_reset(w->current);
 	if (df >= SKX_SUBBLOCK)
@@ -126,60 +155,87 @@ skx_segment_term_begin(SkxTermWriter *w, const char *lexeme, int len,
 	}
 }
 
-/* Puts `value` in place of the smallest of the heap. */
-static void
-skx_segment_best_replace(SkxBest *heap, int n, SkxBest value)
+/* The k-th largest of n; moves it and those above it to the front. */
+static SkxBest
+skx_segment_best_select(SkxBest *best, int n, int k)
 {
-	int			at = 0;
+	int			low = 0;
+	int			high = n - 1;
 
-	for (;;)
+	while (low < high)
 	{
-		int			child = 2 * at + 1;
+		SkxBest		pivot = best[low + (high - low) / 2];
+		int			i = low;
+		int			j = high;
 
-		if (child >= n)
+		while (i <= j)
+		{
+			while (best[i] > pivot)
+				i++;
+			while (best[j] < pivot)
+				j--;
+			if (i <= j)
+			{
+				SkxBest		other = best[i];
+
+				best[i++] = best[j];
+				best[j--] = other;
+			}
+		}
+		if (k - 1 <= j)
+			high = j;
+		else if (k - 1 >= i)
+			low = i;
+		else
 			break;
-		if (child + 1 < n && heap[child + 1] < heap[child])
-			child++;
-		if (heap[child] >= value)
-			break;
-		heap[at] = heap[child];
-		at = child;
 	}
-	heap[at] = value;
+	return best[k - 1];
 }
 
-/* Adds `value` to a heap of `n`. */
-static void
-skx_segment_best_insert(SkxBest *heap, int n, SkxBest value)
+/*
+ * Keeps a score that may be among the best.  When there is no room left, those
+ * that are not go, and what is no better than the last one that stays is not
+ * looked at any more.
+ */
+static inline void
+skx_segment_best_add(SkxTermWriter *w, SkxBest best)
 {
-	int			at = n;
-
-	while (at > 0 && heap[(at - 1) / 2] > value)
+	if (best <= w->floor)
+		return;
+	w->best[w->nbest++] = best;
+	if (w->nbest == lengthof(w->best))
 	{
-		heap[at] = heap[(at - 1) / 2];
-		at = (at - 1) / 2;
+		w->floor = skx_segment_best_select(w->best, w->nbest, SKX_BEST_MAX);
+		w->nbest = SKX_BEST_MAX;
 	}
-	heap[at] = value;
 }
 
+/*
+ * Takes the scores of the current sub-block, all together: the norms are
+ * anywhere in memory, and fetching one need not wait for another.
+ */
 static void
-skx_segment_best_add(SkxTermWriter *w, uint32 tf, uint8 norm)
+skx_segment_subblock_scores(SkxTermWriter *w)
 {
-	uint32		counted = Min(Max(tf, 1), 256);
-	union
-	{
-		float		score;
-		uint32		bits;
-	}			value;
-	SkxBest		best;
+	SkxSubblock *s = w->current;
+	int			i;
 
-	/* of a positive float, the bits order like the value */
-	value.score = counted / (counted + w->lengths[norm]);
-	best = (uint64) value.bits << 16 | (counted - 1) << 8 | norm;
-	if (w->nbest < SKX_BEST_MAX)
-		skx_segment_best_insert(w->best, w->nbest++, best);
-	else if (best > w->best[0])
-		skx_segment_best_replace(w->best, SKX_BEST_MAX, best);
+	if (w->norms != NULL)
+	{
+		for (i = 0; i < s->p.n; i++)
+			s->norms[i] = w->norms[s->p.docs[i]];
+	}
+	for (i = 0; i < s->p.n; i++)
+	{
+		uint32		tf = s->p.tf[i];
+		uint8		norm = s->norms[i];
+
+		skx_rank_impacts_add(&s->impacts, tf, norm);
+		if (likely(tf - 1 < SKX_SCORES))
+			skx_segment_best_add(w, w->scores[tf - 1][norm]);
+		else
+			skx_segment_best_add(w, skx_segment_best_value(w, tf, norm));
+	}
 }
 
 /*
@@ -204,6 +260,7 @@ skx_segment_subblock_end(SkxTermWriter *w)
 {
 	SkxSubblock *s = w->current;
 
+	skx_segment_subblock_scores(w);
 	if (w->has_waiting)
 	{
 		/* two that begin in one position block: cut that block short */
@@ -253,7 +310,6 @@ skx_segment_term_posting(SkxTermWriter *w, const SkxPosting *posting)
 {
 	SkxSubblock *s = w->current;
 	int			at = s->p.n++;
-	uint8		norm;
 
 	s->p.docs[at] = posting->doc;
 	s->p.tf[at] = posting->tf;
@@ -276,9 +332,8 @@ skx_segment_term_posting(SkxTermWriter *w, const SkxPosting *posting)
 		skx_segment_positions_add(w->positions, posting->positions,
 								  posting->tf);
 	}
-	norm = w->norms != NULL ? w->norms[posting->doc] : posting->norm;
-	skx_rank_impacts_add(&s->impacts, posting->tf, norm);
-	skx_segment_best_add(w, posting->tf, norm);
+	if (w->norms == NULL)
+		s->norms[at] = posting->norm;
 	if (s->p.n == SKX_SUBBLOCK)
 		skx_segment_subblock_end(w);
 }
@@ -342,52 +397,11 @@ skx_segment_term_batch(SkxTermWriter *w, const SkxPostingBatch *batch)
 		skx_segment_positions_mark(w->positions, &s->address);
 	for (i = 0; i < batch->n; i++)
 	{
-		uint8		norm = w->norms[batch->docs[i]];
-
 		skx_segment_positions_add(w->positions, positions, batch->tf[i]);
 		positions += batch->tf[i];
-		skx_rank_impacts_add(&s->impacts, batch->tf[i], norm);
-		skx_segment_best_add(w, batch->tf[i], norm);
 	}
 	if (s->p.n == SKX_SUBBLOCK)
 		skx_segment_subblock_end(w);
-}
-
-/* The k-th largest of n; moves it and those above it to the front. */
-static SkxBest
-skx_segment_best_select(SkxBest *best, int n, int k)
-{
-	int			low = 0;
-	int			high = n - 1;
-
-	while (low < high)
-	{
-		SkxBest		pivot = best[low + (high - low) / 2];
-		int			i = low;
-		int			j = high;
-
-		while (i <= j)
-		{
-			while (best[i] > pivot)
-				i++;
-			while (best[j] < pivot)
-				j--;
-			if (i <= j)
-			{
-				SkxBest		other = best[i];
-
-				best[i++] = best[j];
-				best[j--] = other;
-			}
-		}
-		if (k - 1 <= j)
-			high = j;
-		else if (k - 1 >= i)
-			low = i;
-		else
-			break;
-	}
-	return best[k - 1];
 }
 
 /* The k-th best postings, largest k last. */
