@@ -17,7 +17,8 @@
 #include "codec/codec.h"
 #include "format/format_dict.h"
 #include "lib/stringinfo.h"
-#include "storage/buffile.h"
+#include "storage/fd.h"
+#include "storage/fileset.h"
 #include "tsearch/ts_type.h"
 
 /*
@@ -76,13 +77,34 @@ extern uint32 skx_invert_memory_read(SkxInverter *inv, uint8 *to, uint32 n);
 extern void skx_invert_memory_reset(SkxInverter *inv);
 
 /*
+ * invert_file.c : a file that runs are written to once and then read
+ */
+typedef struct SkxRunFile
+{
+	File		file;
+	uint64		size;			/* without what is in the buffer */
+	char	   *buffer;			/* while it is written */
+	uint32		used;			/* bytes of it */
+} SkxRunFile;
+
+#define SKX_RUN_FILE_BUFFER	(64 * 1024)
+
+/* A temporary file of this process, or with `set` one that others can open. */
+extern SkxRunFile *skx_invert_file_create(FileSet *set, const char *name);
+extern SkxRunFile *skx_invert_file_open(FileSet *set, const char *name);
+
+/* Nothing is written after that; now it can be read, and by others. */
+extern void skx_invert_file_complete(SkxRunFile *f);
+extern void skx_invert_file_read(SkxRunFile *f, uint64 at, void *to,
+								 uint32 n);
+extern void skx_invert_file_close(SkxRunFile *f);
+
+/*
  * invert_runs.c : runs and the file they are in
  */
 typedef struct SkxRun
 {
-	int32		fileno;			/* where it starts in the file */
-	uint32		reserved;
-	uint64		offset;
+	uint64		offset;			/* where it starts in the file */
 	uint64		nbytes;
 } SkxRun;
 
@@ -109,7 +131,7 @@ typedef struct SkxRuns
 	FileSet    *set;			/* NULL: a temporary file of this process */
 	const char *name;			/* what the names of files in `set` begin with */
 	uint32		nfiles;			/* made so far; the last one is `file` */
-	BufFile    *file;
+	SkxRunFile *file;
 	SkxRun	   *runs;
 	int			nruns;
 	int			runs_size;
@@ -159,7 +181,10 @@ typedef struct SkxRunProgress
 	void	   *arg;
 } SkxRunProgress;
 
-/* Turns groups of neighbours into longer runs until `most` are left. */
+/*
+ * Turns groups of neighbours into longer runs until `most` are left.  No run
+ * comes after that, and they can be read.
+ */
 extern void skx_invert_runs_reduce(SkxRuns *runs, int most,
 								   const SkxRunProgress *progress);
 extern void skx_invert_runs_close(SkxRuns *runs);
@@ -180,7 +205,8 @@ typedef struct SkxRunCursor SkxRunCursor;
  * `number` orders the runs of one source (process); sources are numbered from
  * 0.  A cursor on an inverter is on the only run there is.
  */
-extern SkxRunCursor *skx_invert_cursor_open(BufFile *file, const SkxRun *run,
+extern SkxRunCursor *skx_invert_cursor_open(SkxRunFile *file,
+											const SkxRun *run,
 											int source, int number,
 											uint32 buffer_size,
 											const SkxRunProgress *progress);

@@ -2,8 +2,7 @@
  * invert_cursor.c
  *	  Reads one run, term after term.
  *
- * A run is read in large pieces: several runs share a file, and each piece
- * costs a seek of their own.
+ * It is read in large pieces, since several runs share a file.
  */
 #include "postgres.h"
 
@@ -21,7 +20,7 @@ skx_invert_cursor_create(uint32 buffer_size)
 }
 
 SkxRunCursor *
-skx_invert_cursor_open(BufFile *file, const SkxRun *run, int source,
+skx_invert_cursor_open(SkxRunFile *file, const SkxRun *run, int source,
 					   int number, uint32 buffer_size,
 					   const SkxRunProgress *progress)
 {
@@ -69,12 +68,7 @@ skx_invert_cursor_fill(SkxRunCursor *c)
 	n = Min(n, c->run.nbytes - c->at);
 	if (n == 0)
 		return;
-	if (BufFileSeek(c->file, c->run.fileno, c->run.offset + c->at,
-					SEEK_SET) != 0 ||
-		BufFileRead(c->file, c->end, n) != n)
-		ereport(ERROR,
-				(errcode_for_file_access(),
-				 errmsg("could not read temporary file of an index build: %m")));
+	skx_invert_file_read(c->file, c->run.offset + c->at, c->end, n);
 	c->end += n;
 	c->at += n;
 	if (c->progress != NULL)

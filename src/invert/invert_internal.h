@@ -16,7 +16,7 @@ struct SkxRunCursor
 	int			source;
 	int			number;			/* order among the runs of the source */
 	SkxInverter *inv;			/* the run is this inverter's, or */
-	BufFile    *file;			/* it is here: */
+	SkxRunFile *file;			/* it is here: */
 	SkxRun		run;
 	uint64		at;				/* bytes of it read */
 	const SkxRunProgress *progress;
@@ -34,6 +34,12 @@ struct SkxRunCursor
 	char		lexeme[SKX_LEXEME_MAX];
 	uint64		left;			/* bytes of its postings not yet used */
 };
+
+/*
+ * invert_file.c
+ */
+extern void skx_invert_file_flush(SkxRunFile *f);
+extern void skx_invert_file_write(SkxRunFile *f, const void *bytes, Size n);
 
 /*
  * invert_runs.c : a run is begun, then written piece by piece

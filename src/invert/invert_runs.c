@@ -42,15 +42,11 @@ static void
 skx_invert_runs_file(SkxRuns *runs)
 {
 	MemoryContext old = MemoryContextSwitchTo(runs->context);
-	char		name[MAXPGPATH];
+	char		name[MAXPGPATH] = "";
 
-	if (runs->set == NULL)
-		runs->file = BufFileCreateTemp(false);
-	else
-	{
+	if (runs->set != NULL)
 		skx_invert_runs_name(name, runs->name, runs->nfiles);
-		runs->file = BufFileCreateFileSet(runs->set, name);
-	}
+	runs->file = skx_invert_file_create(runs->set, name);
 	runs->nfiles++;
 	MemoryContextSwitchTo(old);
 }
@@ -58,7 +54,7 @@ skx_invert_runs_file(SkxRuns *runs)
 void
 skx_invert_run_write(SkxRuns *runs, const void *bytes, Size n)
 {
-	BufFileWrite(runs->file, unconstify(void *, bytes), n);
+	skx_invert_file_write(runs->file, bytes, n);
 	runs->runs[runs->nruns - 1].nbytes += n;
 	runs->nbytes += n;
 }
@@ -67,8 +63,6 @@ void
 skx_invert_run_begin(SkxRuns *runs)
 {
 	SkxRun	   *run;
-	int			fileno;
-	off_t		offset;
 
 	if (runs->file == NULL)
 		skx_invert_runs_file(runs);
@@ -77,11 +71,9 @@ skx_invert_run_begin(SkxRuns *runs)
 		runs->runs_size *= 2;
 		runs->runs = repalloc(runs->runs, runs->runs_size * sizeof(SkxRun));
 	}
-	BufFileTell(runs->file, &fileno, &offset);
 	run = &runs->runs[runs->nruns++];
-	memset(run, 0, sizeof(*run));
-	run->fileno = fileno;
-	run->offset = offset;
+	run->offset = runs->file->size + runs->file->used;
+	run->nbytes = 0;
 	runs->marked = 0;
 }
 
@@ -113,21 +105,40 @@ skx_invert_run_term(SkxRuns *runs, const SkxRunTerm *term, const char *lexeme)
 	skx_invert_run_write(runs, lexeme, term->len);
 }
 
+/* Copies the postings of a term right into the file's buffer. */
+static void
+skx_invert_runs_postings(SkxRuns *runs, SkxInverter *inv, uint64 nbytes)
+{
+	SkxRunFile *f = runs->file;
+	uint64		left = nbytes;
+
+	while (left > 0)
+	{
+		uint32		n;
+
+		if (f->used == SKX_RUN_FILE_BUFFER)
+			skx_invert_file_flush(f);
+		n = skx_invert_memory_read(inv, (uint8 *) f->buffer + f->used,
+								   SKX_RUN_FILE_BUFFER - f->used);
+		f->used += n;
+		left -= n;
+	}
+	runs->runs[runs->nruns - 1].nbytes += nbytes;
+	runs->nbytes += nbytes;
+}
+
 void
 skx_invert_runs_spill(SkxRuns *runs, SkxInverter *inv)
 {
 	SkxRunTerm	term;
 	const char *lexeme;
-	uint8		bytes[BLCKSZ];
-	uint32		n;
 
 	skx_invert_run_begin(runs);
 	while (skx_invert_memory_next(inv, &term, &lexeme))
 	{
 		CHECK_FOR_INTERRUPTS();
 		skx_invert_run_term(runs, &term, lexeme);
-		while ((n = skx_invert_memory_read(inv, bytes, sizeof(bytes))) > 0)
-			skx_invert_run_write(runs, bytes, n);
+		skx_invert_runs_postings(runs, inv, term.nbytes);
 	}
 }
 
@@ -139,6 +150,7 @@ skx_invert_runs_pass(SkxRuns *runs, int fan, const SkxRunProgress *progress)
 	char		name[MAXPGPATH];
 	int			first;
 
+	skx_invert_file_complete(before.file);
 	runs->file = NULL;
 	runs->runs = palloc(runs->runs_size * sizeof(SkxRun));
 	runs->nruns = 0;
@@ -153,11 +165,11 @@ skx_invert_runs_pass(SkxRuns *runs, int fan, const SkxRunProgress *progress)
 							   Min(fan, before.nruns - first), runs,
 							   progress);
 	}
-	BufFileClose(before.file);
+	skx_invert_file_close(before.file);
 	if (before.set != NULL)
 	{
 		skx_invert_runs_name(name, before.name, before.nfiles - 1);
-		BufFileDeleteFileSet(before.set, name, false);
+		FileSetDelete(before.set, name, true);
 	}
 	pfree(before.runs);
 }
@@ -170,12 +182,14 @@ skx_invert_runs_reduce(SkxRuns *runs, int most,
 
 	while (runs->nruns > most)
 		skx_invert_runs_pass(runs, fan, progress);
+	if (runs->file != NULL)
+		skx_invert_file_complete(runs->file);
 }
 
 void
 skx_invert_runs_close(SkxRuns *runs)
 {
 	if (runs->file != NULL)
-		BufFileClose(runs->file);
+		skx_invert_file_close(runs->file);
 	runs->file = NULL;
 }

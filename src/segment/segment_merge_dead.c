@@ -11,6 +11,7 @@
 
 #include "compat/compat.h"
 #include "segment/segment_writer.h"
+#include "storage/buffile.h"
 
 /* Records of a segment that are read at once. */
 #define SKX_DEAD_BATCH		64

@@ -10,6 +10,7 @@
 #include "postgres.h"
 
 #include "segment/segment_writer.h"
+#include "storage/buffile.h"
 
 /* Documents on a page. */
 #define SKX_MAP_PAGE		(BLCKSZ / sizeof(uint32))

@@ -7,6 +7,7 @@
 
 #include "invert/invert.h"
 #include "segment/segment_writer.h"
+#include "storage/buffile.h"
 #include "storage/condition_variable.h"
 #include "storage/sharedfileset.h"
 #include "team/team.h"
@@ -125,8 +126,8 @@ extern BufFile *skx_team_file(SkxTeam *team, uint32 round,
 							  int member, const char *what);
 extern BufFile *skx_team_open(SkxTeam *team, uint32 round,
 							  int member, const char *what, bool missing_ok);
-extern BufFile *skx_team_runs_open(SkxTeam *team, uint32 round, int member,
-								   uint32 file);
+extern SkxRunFile *skx_team_runs_open(SkxTeam *team, uint32 round,
+									  int member, uint32 file);
 extern void skx_team_runs_drop(SkxTeam *team, uint32 round, int member,
 							   uint32 file);
 extern void skx_team_drop(SkxTeam *team, uint32 round, int member,

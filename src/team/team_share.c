@@ -102,13 +102,13 @@ skx_team_runs_name(char to[MAXPGPATH], uint32 round, int member, uint32 file)
 	skx_invert_runs_name(to, runs, file);
 }
 
-BufFile *
+SkxRunFile *
 skx_team_runs_open(SkxTeam *team, uint32 round, int member, uint32 file)
 {
 	char		name[MAXPGPATH];
 
 	skx_team_runs_name(name, round, member, file);
-	return BufFileOpenFileSet(&team->files.fs, name, O_RDONLY, false);
+	return skx_invert_file_open(&team->files.fs, name);
 }
 
 void
@@ -117,7 +117,7 @@ skx_team_runs_drop(SkxTeam *team, uint32 round, int member, uint32 file)
 	char		name[MAXPGPATH];
 
 	skx_team_runs_name(name, round, member, file);
-	BufFileDeleteFileSet(&team->files.fs, name, true);
+	FileSetDelete(&team->files.fs, name, false);
 }
 
 void
@@ -226,8 +226,6 @@ skx_team_share_end(SkxShare *share)
 	skx_invert_documents_end(share->documents);
 	skx_invert_runs_reduce(runs, Max(most / share->team->nmembers, 1), NULL);
 	skx_team_share_list(share);
-	if (runs->file != NULL)
-		BufFileExportFileSet(runs->file);
 	skx_invert_runs_close(runs);
 	BufFileExportFileSet(share->docs);
 	BufFileClose(share->docs);

@@ -50,7 +50,7 @@ typedef struct SkxTeamEncoder
 	off_t		tasks_offset;
 	SkxRunMap  *maps;
 	SkxPlanRun *runs;
-	BufFile   **files;			/* of the members' runs */
+	SkxRunFile **files;			/* of the members' runs */
 	SkxRunCursor **cursors;
 	uint64	   *starts;
 	SkxRunProgress progress;
@@ -405,7 +405,7 @@ skx_team_encode_runs(SkxTeamEncoder *e)
 	buffer = skx_invert_merge_buffer(memory / 2, Max(team->nruns, 1));
 	e->progress.read = skx_team_encode_progress;
 	e->progress.arg = e;
-	e->files = palloc0(team->nmembers * sizeof(BufFile *));
+	e->files = palloc0(team->nmembers * sizeof(SkxRunFile *));
 	e->cursors = palloc(Max(team->nruns, 1) * sizeof(SkxRunCursor *));
 	e->starts = palloc(Max(team->nruns, 1) * sizeof(uint64));
 	for (i = 0; i < team->nruns; i++)
@@ -474,7 +474,7 @@ skx_team_encode_end(SkxTeamEncoder *e)
 	for (i = 0; i < e->team->nmembers; i++)
 	{
 		if (e->files[i] != NULL)
-			BufFileClose(e->files[i]);
+			skx_invert_file_close(e->files[i]);
 	}
 	if (e->member != 0)
 		dsm_detach(e->norms);
