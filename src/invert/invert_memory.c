@@ -185,7 +185,9 @@ skx_invert_hash(const char *text, int len, const char *limit)
 	return (uint32) ((h * UINT64CONST(0xD6E8FEB86659FD93)) >> 32);
 }
 
-/* The arena's bytes of a term. */
+/*
+ * Addresses
+ */
 
 static inline char *
 skx_invert_arena(const SkxInverter *inv, uint32 address)
@@ -206,7 +208,7 @@ skx_invert_memory_text(const SkxInvertTerm *term)
 	return (char *) (term + 1);
 }
 
-/* Is this the lexeme of the term?  Behind that, a slice can be read. */
+/* Is this the lexeme of the term?  What is read behind it is its slice. */
 static inline bool
 skx_invert_memory_same(const SkxInvertTerm *term, const char *lexeme,
 						int len, const char *limit)
@@ -680,13 +682,18 @@ skx_invert_memory_find(SkxInverter *inv, const WordEntry *entries, int n,
 		const char *lexeme = texts + entries[i].pos;
 		int			len = entries[i].len;
 
-		terms[i] = skx_invert_memory_at(inv, found[i] & ~SKX_INVERT_TAKEN);
-		if (found[i] == 0 ||
-			!skx_invert_memory_same(terms[i], lexeme, len, limit))
-			terms[i] = skx_invert_memory_term(inv, hashes[i], lexeme, len,
-											   limit);
-		else
-			__builtin_prefetch(skx_invert_arena(inv, terms[i]->tail));
+		if (found[i] != 0)
+		{
+			terms[i] = skx_invert_memory_at(inv,
+											 found[i] & ~SKX_INVERT_TAKEN);
+			if (skx_invert_memory_same(terms[i], lexeme, len, limit))
+			{
+				__builtin_prefetch(skx_invert_arena(inv, terms[i]->tail));
+				continue;
+			}
+		}
+		terms[i] = skx_invert_memory_term(inv, hashes[i], lexeme, len,
+										   limit);
 	}
 }
 
@@ -806,8 +813,9 @@ skx_invert_memory_link(const SkxInverter *inv, uint32 end)
 }
 
 /*
- * Has memory fetched for the terms that come soon: their lines, and of those
- * that are nearer and so have come, the second slice.
+ * Returns the address of the next term, and has memory fetched for those that
+ * come soon: their lines, and of those that are nearer, whose lines have come,
+ * the second slice.  (GCC drops calls of functions that do nothing but fetch.)
  */
 static inline uint32
 skx_invert_memory_fetch(const SkxInverter *inv)
