@@ -232,12 +232,20 @@ typedef struct SkxRunStretch
 	uint32		global;
 } SkxRunStretch;
 
-/* All of a source, ascending by both numbers; the first is that of local 0. */
+/*
+ * All of a source, ascending by both numbers; the first is that of local 0.
+ * index[doc >> shift] is a stretch at or soon before that of a document.
+ */
 typedef struct SkxRunMap
 {
 	const SkxRunStretch *stretches;
 	uint32		nstretches;
+	const uint32 *index;
+	int			shift;
 } SkxRunMap;
+
+/* Makes the index, for documents 0 .. ndocs - 1; 8 to 16 bytes a stretch. */
+extern void skx_invert_map_index(SkxRunMap *map, uint32 ndocs);
 
 /* Postings of one term, in document order. */
 typedef struct SkxPostingBatch

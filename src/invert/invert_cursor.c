@@ -7,6 +7,7 @@
 #include "postgres.h"
 
 #include "invert/invert_internal.h"
+#include "port/pg_bswap.h"
 
 static SkxRunCursor *
 skx_invert_cursor_create(uint32 buffer_size)
@@ -114,7 +115,7 @@ skx_invert_cursor_read(SkxRunCursor *c)
 bool
 skx_invert_cursor_next(SkxRunCursor *c)
 {
-	int			i;
+	uint64		prefix = 0;
 
 	Assert(c->left == 0);
 	if (!skx_invert_cursor_read(c))
@@ -122,10 +123,12 @@ skx_invert_cursor_next(SkxRunCursor *c)
 	if (c->high != NULL &&
 		skx_invert_cursor_compare(c, c->high, c->high_len) >= 0)
 		return false;
-	c->prefix = 0;
-	for (i = 0; i < sizeof(c->prefix); i++)
-		c->prefix = c->prefix << 8 |
-			(i < c->term.len ? (uint8) c->lexeme[i] : 0);
+	memcpy(&prefix, c->lexeme, Min(c->term.len, sizeof(prefix)));
+#ifdef WORDS_BIGENDIAN
+	c->prefix = prefix;
+#else
+	c->prefix = pg_bswap64(prefix);
+#endif
 	return true;
 }
 

@@ -10,7 +10,6 @@
 #include "postgres.h"
 
 #include "invert/invert_internal.h"
-#include "lib/binaryheap.h"
 #include "miscadmin.h"
 
 /* The current term in the runs of one source. */
@@ -30,7 +29,8 @@ struct SkxRunMerge
 	SkxRunCursor **cursors;
 	int			n;
 	const SkxRunMap *maps;
-	binaryheap *heap;
+	SkxRunCursor **heap;		/* the first term on top */
+	int			nheap;
 	SkxRunCursor **same;		/* that stand on the current term */
 	int			nsame;
 	SkxRunStream *streams;
@@ -38,9 +38,12 @@ struct SkxRunMerge
 };
 
 static const SkxRunStretch skx_invert_identity = {0, 0};
-static const SkxRunMap skx_invert_identity_map = {&skx_invert_identity, 1};
+static const uint32 skx_invert_identity_index = 0;
+static const SkxRunMap skx_invert_identity_map = {
+	&skx_invert_identity, 1, &skx_invert_identity_index, 31
+};
 
-static int
+static inline int
 skx_invert_merge_compare(const SkxRunCursor *a, const SkxRunCursor *b)
 {
 	int			order;
@@ -51,19 +54,62 @@ skx_invert_merge_compare(const SkxRunCursor *a, const SkxRunCursor *b)
 	return order != 0 ? order : (int) a->term.len - (int) b->term.len;
 }
 
-/* The heap's largest is the term that comes first, of the earliest run. */
-static int
-skx_invert_merge_order(Datum a, Datum b, void *arg)
+/*
+ * Does `a` leave the heap before `b`?  Of one term, the earlier run of the
+ * earlier source does.
+ */
+static inline bool
+skx_invert_merge_before(const SkxRunCursor *a, const SkxRunCursor *b)
 {
-	const SkxRunCursor *x = (const SkxRunCursor *) DatumGetPointer(a);
-	const SkxRunCursor *y = (const SkxRunCursor *) DatumGetPointer(b);
-	int			order = skx_invert_merge_compare(x, y);
+	int			order = skx_invert_merge_compare(a, b);
 
-	if (order != 0)
-		return -order;
-	if (x->source != y->source)
-		return y->source - x->source;
-	return y->number - x->number;
+	if (order == 0)
+		order = a->source - b->source;
+	if (order == 0)
+		order = a->number - b->number;
+	return order < 0;
+}
+
+static void
+skx_invert_heap_add(SkxRunMerge *m, SkxRunCursor *c)
+{
+	int			at = m->nheap++;
+
+	while (at > 0)
+	{
+		int			parent = (at - 1) / 2;
+
+		if (!skx_invert_merge_before(c, m->heap[parent]))
+			break;
+		m->heap[at] = m->heap[parent];
+		at = parent;
+	}
+	m->heap[at] = c;
+}
+
+static SkxRunCursor *
+skx_invert_heap_remove(SkxRunMerge *m)
+{
+	SkxRunCursor *first = m->heap[0];
+	SkxRunCursor *c = m->heap[--m->nheap];
+	int			at = 0;
+
+	for (;;)
+	{
+		int			child = 2 * at + 1;
+
+		if (child >= m->nheap)
+			break;
+		if (child + 1 < m->nheap &&
+			skx_invert_merge_before(m->heap[child + 1], m->heap[child]))
+			child++;
+		if (!skx_invert_merge_before(m->heap[child], c))
+			break;
+		m->heap[at] = m->heap[child];
+		at = child;
+	}
+	m->heap[at] = c;
+	return first;
 }
 
 int
@@ -91,22 +137,21 @@ skx_invert_merge_begin(SkxRunCursor **cursors, int n, const SkxRunMap *maps)
 	m->cursors = cursors;
 	m->n = n;
 	m->maps = maps;
-	m->heap = binaryheap_allocate(Max(n, 1), skx_invert_merge_order, NULL);
+	m->heap = palloc(n * sizeof(SkxRunCursor *));
 	m->same = palloc(n * sizeof(SkxRunCursor *));
 	m->streams = palloc(n * sizeof(SkxRunStream));
 	for (i = 0; i < n; i++)
 	{
 		if (skx_invert_cursor_next(cursors[i]))
-			binaryheap_add_unordered(m->heap, PointerGetDatum(cursors[i]));
+			skx_invert_heap_add(m, cursors[i]);
 	}
-	binaryheap_build(m->heap);
 	return m;
 }
 
 void
 skx_invert_merge_end(SkxRunMerge *m)
 {
-	binaryheap_free(m->heap);
+	pfree(m->heap);
 	pfree(m->same);
 	pfree(m->streams);
 	pfree(m);
@@ -116,26 +161,40 @@ skx_invert_merge_end(SkxRunMerge *m)
  * Streams
  */
 
-/* Finds the stretch of local document `doc`, not before the current one. */
-static void
+void
+skx_invert_map_index(SkxRunMap *map, uint32 ndocs)
+{
+	uint32		most = Max(map->nstretches, 1);
+	uint32	   *index;
+	uint32		at = 0;
+	uint32		i;
+
+	/* two to four entries for a stretch */
+	map->shift = 0;
+	while (ndocs >> map->shift >= 4 * most)
+		map->shift++;
+	index = palloc(((ndocs >> map->shift) + 1) * sizeof(uint32));
+	for (i = 0; i <= ndocs >> map->shift; i++)
+	{
+		while (at + 1 < map->nstretches &&
+			   map->stretches[at + 1].local <= i << map->shift)
+			at++;
+		index[i] = at;
+	}
+	map->index = index;
+}
+
+/* Finds the stretch of local document `doc`. */
+static inline void
 skx_invert_stream_find(SkxRunStream *s, uint32 doc)
 {
-	const SkxRunStretch *first = s->map->stretches;
-	const SkxRunStretch *end = first + s->map->nstretches;
-	const SkxRunStretch *low = s->stretch;
-	const SkxRunStretch *high = end;
+	const SkxRunMap *map = s->map;
+	uint32		at = map->index[doc >> map->shift];
 
-	while (high - low > 1)
-	{
-		const SkxRunStretch *mid = low + (high - low) / 2;
-
-		if (mid->local <= doc)
-			low = mid;
-		else
-			high = mid;
-	}
-	s->stretch = low;
-	s->end = high < end ? high->local : SKX_NO_DOC;
+	while (at + 1 < map->nstretches && map->stretches[at + 1].local <= doc)
+		at++;
+	s->stretch = &map->stretches[at];
+	s->end = at + 1 < map->nstretches ? s->stretch[1].local : SKX_NO_DOC;
 }
 
 /* Looks which document the next posting is of. */
@@ -301,19 +360,17 @@ skx_invert_merge_next(SkxRunMerge *m, SkxRunTerm *term, const char **lexeme)
 	for (i = 0; i < m->nsame; i++)
 	{
 		if (skx_invert_cursor_next(m->same[i]))
-			binaryheap_add(m->heap, PointerGetDatum(m->same[i]));
+			skx_invert_heap_add(m, m->same[i]);
 	}
 	m->nsame = 0;
-	if (binaryheap_empty(m->heap))
+	if (m->nheap == 0)
 		return false;
 	CHECK_FOR_INTERRUPTS();
 	do
 	{
-		m->same[m->nsame++] = (SkxRunCursor *)
-			DatumGetPointer(binaryheap_remove_first(m->heap));
-	} while (!binaryheap_empty(m->heap) &&
-			 skx_invert_merge_compare(m->same[0], (SkxRunCursor *)
-									  DatumGetPointer(binaryheap_first(m->heap))) == 0);
+		m->same[m->nsame++] = skx_invert_heap_remove(m);
+	} while (m->nheap > 0 &&
+			 skx_invert_merge_compare(m->same[0], m->heap[0]) == 0);
 	skx_invert_merge_sum(m, term);
 	skx_invert_merge_streams(m);
 	*lexeme = m->same[0]->lexeme;

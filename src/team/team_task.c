@@ -380,6 +380,7 @@ skx_team_encode_plan(SkxTeamEncoder *e)
 		skx_team_read(e->plan, stretches,
 					  (Size) map->nstretches * sizeof(SkxRunStretch));
 		map->stretches = stretches;
+		skx_invert_map_index(map, team->shares[i].ndocs);
 	}
 	e->runs = palloc(Max(team->nruns, 1) * sizeof(SkxPlanRun));
 	skx_team_read(e->plan, e->runs, team->nruns * sizeof(SkxPlanRun));
