@@ -186,12 +186,16 @@ skx_am_team_end_segment(SkxBuildMember *m, int phase)
 	if (phase == SKX_PHASE_SHARE)
 	{
 		skx_team_share_end(m->share);
+		SKX_FAULT(SKX_FAULT_TEAM_SHARED);
 		skx_am_team_next(m);
 	}
 	if (phase <= SKX_PHASE_ORDER)
 	{
 		if (m->number == 0)
+		{
 			segment = skx_am_team_order(m);
+			SKX_FAULT(SKX_FAULT_TEAM_ORDERED);
+		}
 		skx_am_team_next(m);
 	}
 	last = m->shared->last;
@@ -314,6 +318,7 @@ skx_am_build_worker(dsm_segment *seg, shm_toc *toc)
 	member.shared = shared;
 	member.team = team;
 	member.number = ParallelWorkerNumber + 1;
+	SKX_FAULT(SKX_FAULT_TEAM_COME);
 	InstrStartParallelQuery();
 	skx_am_team_member(&member, heap, info,
 					   shm_toc_lookup(toc, SKX_KEY_SCAN, false));
@@ -479,6 +484,7 @@ skx_am_build_together(SkxBuild *b, Relation heap, IndexInfo *info,
 	member.build = b;
 	member.shared = leader.shared;
 	member.team = leader.team;
+	SKX_FAULT(SKX_FAULT_TEAM_LAUNCHED);
 	skx_am_team_member(&member, heap, info, leader.scan);
 	WaitForParallelWorkersToFinish(leader.context);
 	for (i = 0; i < leader.context->nworkers_launched; i++)

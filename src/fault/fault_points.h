@@ -55,6 +55,16 @@
 	X(VACUUM_PENDING_MARKED, "vacuum_pending_marked", true) \
 	/* CREATE INDEX: a segment written; the head of the file written */ \
 	X(BUILD_SEGMENT_WRITTEN, "build_segment_written", true) \
-	X(BUILD_HEAD_WRITTEN, "build_head_written", true)
+	X(BUILD_HEAD_WRITTEN, "build_head_written", true) \
+	/* CREATE INDEX with workers: the leader has started them; one has come \
+	 * but not joined; a member's share has ended; documents are in order; a \
+	 * member has taken a task; has encoded it; is through with tasks */ \
+	X(TEAM_LAUNCHED, "team_launched", true) \
+	X(TEAM_COME, "team_come", true) \
+	X(TEAM_SHARED, "team_shared", true) \
+	X(TEAM_ORDERED, "team_ordered", true) \
+	X(TEAM_TASK, "team_task", true) \
+	X(TEAM_TASK_ENCODED, "team_task_encoded", true) \
+	X(TEAM_ENCODED, "team_encoded", true)
 
 #endif							/* SKX_FAULT_POINTS_H */

@@ -13,6 +13,7 @@
  */
 #include "postgres.h"
 
+#include "fault/fault.h"
 #include "format/format_page.h"
 #include "team/team_internal.h"
 #include "utils/memutils.h"
@@ -332,6 +333,7 @@ skx_team_task_run(SkxTeamEncoder *e, uint32 number)
 	e->task = number;
 	e->settled = false;
 	skx_team_task_terms(e, &task, &totals, &leaves);
+	SKX_FAULT(SKX_FAULT_TEAM_TASK_ENCODED);
 	if (!e->settled)
 		skx_team_task_wait(e);
 	skx_team_task_publish(e, &totals);
@@ -496,7 +498,9 @@ skx_team_encode(SkxTeam *team, int member,
 		   team->ntasks)
 	{
 		CHECK_FOR_INTERRUPTS();
+		SKX_FAULT(SKX_FAULT_TEAM_TASK);
 		skx_team_task_run(e, task);
 	}
 	skx_team_encode_end(e);
+	SKX_FAULT(SKX_FAULT_TEAM_ENCODED);
 }
