@@ -147,7 +147,7 @@ skx_am_build_document(void *arg, ItemPointer tid, TSVector value)
 }
 
 static void
-skx_am_build_page(void *arg, int ndocs)
+skx_am_build_page(void *arg, BlockNumber block, int ndocs)
 {
 	SkxBuild   *b = arg;
 

@@ -63,7 +63,7 @@ typedef struct SkxBuildSink
 	/* a row; value NULL: NULL */
 	void		(*document) (void *arg, ItemPointer tid, TSVector value);
 	/* all rows of a page of the table, so many, have been handed over */
-	void		(*page) (void *arg, int ndocs);
+	void		(*page) (void *arg, BlockNumber block, int ndocs);
 	void	   *arg;
 } SkxBuildSink;
 

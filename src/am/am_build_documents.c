@@ -150,7 +150,7 @@ skx_am_documents_callback(Relation index, ItemPointer tid, Datum *values,
 		int			ndocs = skx_am_documents_flush(b);
 
 		if (ndocs > 0)
-			b->sink.page(b->sink.arg, ndocs);
+			b->sink.page(b->sink.arg, b->heap_block, ndocs);
 		b->heap_block = heap_block;
 	}
 	if (b->ndocs == lengthof(b->docs))
@@ -171,7 +171,7 @@ skx_am_documents_end(SkxBuildDocuments *b)
 	int			ndocs = skx_am_documents_flush(b);
 
 	if (ndocs > 0)
-		b->sink.page(b->sink.arg, ndocs);
+		b->sink.page(b->sink.arg, b->heap_block, ndocs);
 	MemoryContextDelete(b->page_context);
 	MemoryContextDelete(b->doc_context);
 	pfree(b);

@@ -11,8 +11,11 @@
  * share would be lost.  The last segment is the one whose documents are put in
  * order when no member is scanning any more; who comes after that leaves.
  *
- * Each member scans in the order of heap blocks: a parallel scan hands them
- * out in that order, when it does not start in the middle.
+ * Each member scans in the order of heap blocks.  They are handed out here, in
+ * ranges that get shorter towards the end: the fewer stretches of documents a
+ * share has, the faster postings are merged.  A concurrent build needs one
+ * snapshot for all, as a parallel scan has; that hands out small ranges, in
+ * order when it does not start in the middle.
  */
 #include "postgres.h"
 
@@ -51,6 +54,9 @@
  */
 #define SKX_TEAM_DOCS_MAX	(32 * 1024 * 1024)
 
+/* Blocks of a range of the table, at least. */
+#define SKX_TEAM_RANGE_MIN	16
+
 /* Phases of the barrier, modulo their number. */
 #define SKX_PHASE_SHARE		0
 #define SKX_PHASE_ORDER		1
@@ -63,17 +69,23 @@ typedef struct SkxBuildShared
 	Oid			index;
 	bool		concurrent;
 	uint64		incarnation;
+	int			nmembers;
 	Size		memory;			/* bytes, of each member */
+
+	BlockNumber nheap;			/* blocks of the table */
+	bool		ranges;			/* handed out here */
 
 	Barrier		barrier;
 	pg_atomic_uint32 scanning;	/* members whose scan has not ended */
 	pg_atomic_uint64 nblocks;	/* of the file, given out */
 	pg_atomic_uint64 tuples;	/* so far */
+	pg_atomic_uint64 scanned;	/* blocks of the table so far */
 	uint32		segment;		/* being made */
 	bool		last;			/* no segment comes after it */
 
-	slock_t		mutex;			/* for those below: of scans that have ended */
-	double		heap_tuples;
+	slock_t		mutex;			/* for those below */
+	BlockNumber next_block;		/* of the table, to be handed out */
+	double		heap_tuples;	/* of scans that have ended */
 	bool		broken_hot_chain;
 } SkxBuildShared;
 
@@ -85,6 +97,7 @@ typedef struct SkxBuildMember
 	SkxTeam    *team;
 	int			number;			/* 0: the leader */
 	SkxShare   *share;
+	BlockNumber at;				/* blocks before it are in `scanned` */
 } SkxBuildMember;
 
 /* The leader's. */
@@ -221,19 +234,79 @@ skx_am_team_document(void *arg, ItemPointer tid, TSVector value)
 	skx_team_share_add(((SkxBuildMember *) arg)->share, tid, value);
 }
 
+/* Blocks of the table before `block` have been scanned. */
 static void
-skx_am_team_page(void *arg, int ndocs)
+skx_am_team_scanned(SkxBuildMember *m, BlockNumber block)
+{
+	SkxBuildShared *shared = m->shared;
+	uint64		scanned;
+
+	if (!shared->ranges)
+		return;
+	scanned = pg_atomic_add_fetch_u64(&shared->scanned, block - m->at);
+	m->at = block;
+	if (m->number == 0)
+	{
+		pgstat_progress_update_param(PROGRESS_SCAN_BLOCKS_TOTAL,
+									 shared->nheap);
+		pgstat_progress_update_param(PROGRESS_SCAN_BLOCKS_DONE, scanned);
+	}
+}
+
+static void
+skx_am_team_page(void *arg, BlockNumber block, int ndocs)
 {
 	SkxBuildMember *m = arg;
 	uint64		tuples = pg_atomic_add_fetch_u64(&m->shared->tuples, ndocs);
 
 	if (m->number == 0)
 		pgstat_progress_update_param(PROGRESS_CREATEIDX_TUPLES_DONE, tuples);
+	if (block >= m->at)
+		skx_am_team_scanned(m, block);
 	if (skx_team_share_full(m->share))
 	{
 		skx_am_team_end_segment(m, SKX_PHASE_SHARE);
 		skx_am_team_begin_share(m);
 	}
+}
+
+/* The next range of the table; false: there is none. */
+static bool
+skx_am_team_range(SkxBuildMember *m, BlockNumber *block, BlockNumber *nblocks)
+{
+	SkxBuildShared *shared = m->shared;
+	BlockNumber left;
+
+	SpinLockAcquire(&shared->mutex);
+	left = shared->nheap - shared->next_block;
+	*block = shared->next_block;
+	*nblocks = Max(left / (2 * shared->nmembers), SKX_TEAM_RANGE_MIN);
+	*nblocks = Min(*nblocks, left);
+	shared->next_block += *nblocks;
+	SpinLockRelease(&shared->mutex);
+	return *nblocks > 0;
+}
+
+/* Scans range after range; returns the rows that it met. */
+static double
+skx_am_team_ranges(SkxBuildMember *m, Relation heap, IndexInfo *info,
+				   SkxBuildDocuments *documents)
+{
+	double		tuples = 0;
+	BlockNumber block;
+	BlockNumber nblocks;
+
+	while (skx_am_team_range(m, &block, &nblocks))
+	{
+		m->at = block;
+		tuples += table_index_build_range_scan(heap, m->build->index, info,
+											   false, false, false, block,
+											   nblocks,
+											   skx_am_documents_callback,
+											   documents, NULL);
+		skx_am_team_scanned(m, block + nblocks);
+	}
+	return tuples;
 }
 
 static void
@@ -248,10 +321,13 @@ skx_am_team_scan(SkxBuildMember *m, Relation heap, IndexInfo *info,
 	documents = skx_am_documents_begin(&sink, shared->memory / 16);
 	pg_atomic_fetch_add_u32(&shared->scanning, 1);
 	skx_am_team_begin_share(m);
-	tuples = table_index_build_scan(heap, m->build->index, info, true,
-									m->number == 0,
-									skx_am_documents_callback, documents,
-									table_beginscan_parallel(heap, pscan));
+	if (shared->ranges)
+		tuples = skx_am_team_ranges(m, heap, info, documents);
+	else
+		tuples = table_index_build_scan(heap, m->build->index, info, true,
+										m->number == 0,
+										skx_am_documents_callback, documents,
+										table_beginscan_parallel(heap, pscan));
 	skx_am_documents_end(documents);
 	SpinLockAcquire(&shared->mutex);
 	shared->heap_tuples += tuples;
@@ -368,11 +444,16 @@ skx_am_leader_share(SkxBuildLeader *leader, SkxBuild *b, Relation heap,
 	shared->concurrent = concurrent;
 	shared->incarnation = b->options.incarnation;
 	shared->memory = b->memory / nmembers;
+	shared->nmembers = nmembers;
+	shared->nheap = RelationGetNumberOfBlocks(heap);
+	shared->ranges = !concurrent &&
+		heap->rd_tableam == GetHeapamTableAmRoutine();
 	BarrierInit(&shared->barrier, 0);
 	BarrierAttach(&shared->barrier);
 	pg_atomic_init_u32(&shared->scanning, 0);
 	pg_atomic_init_u64(&shared->nblocks, b->nblocks);
 	pg_atomic_init_u64(&shared->tuples, 0);
+	pg_atomic_init_u64(&shared->scanned, 0);
 	SpinLockInit(&shared->mutex);
 	leader->shared = shared;
 	leader->team = skx_am_leader_place(context, SKX_KEY_TEAM,
