@@ -188,7 +188,7 @@ $s->value('SELECT pg_cancel_backend(' . $b->backend . ')');
 like($b->finish, qr/57014/, 'a build can be cancelled');
 is($s->value("SELECT count(*) FROM pg_class WHERE relname = 'slow_v'"),
 	'0', 'and leaves no index');
-$b->value("SET maintenance_work_mem = '1MB'; SET statement_timeout = '150ms'");
+$b->value("SET maintenance_work_mem = '1MB'; SET statement_timeout = '40ms'");
 like($b->raw('CREATE INDEX docs_w ON docs USING skipidx (v)'),
 	qr/57014/, 'also after runs were written');
 is(scalar(() = glob($node->data_dir . '/base/pgsql_tmp/*')),
