@@ -228,6 +228,13 @@ skx_am_build_extent_order(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
+void
+skx_am_build_sort_extents(SkxBuild *b)
+{
+	qsort(b->extents, b->nextents, sizeof(SkxDiskExtent),
+		  skx_am_build_extent_order);
+}
+
 /* Moves the longest extent from the root to the pool. */
 static void
 skx_am_build_pool_extent(SkxBuild *b)
@@ -303,8 +310,7 @@ skx_am_build_head(SkxBuild *b)
 	skx_am_build_fit_head(b, &m);
 	qsort(b->segments, b->nsegments, sizeof(SkxDiskSegmentRef),
 		  skx_am_build_segment_order);
-	qsort(b->extents, m.nextents, sizeof(SkxDiskExtent),
-		  skx_am_build_extent_order);
+	skx_am_build_sort_extents(b);
 	m.nblocks = b->nblocks;
 	m.segments = b->segments;
 	m.extents = b->extents;

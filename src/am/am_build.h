@@ -54,6 +54,7 @@ extern void skx_am_build_progress(int phase, uint64 done, uint64 total);
 
 /* Notes that pages of the file are free. */
 extern void skx_am_build_free(SkxBuild *b, BlockNumber block, uint32 npages);
+extern void skx_am_build_sort_extents(SkxBuild *b);
 
 /*
  * am_build_documents.c : the rows of a table scan in TID order

@@ -137,7 +137,7 @@ skx_am_documents_keep(SkxBuildDocuments *b, SkxBuildDoc *doc, struct varlena *va
 
 void
 skx_am_documents_callback(Relation index, ItemPointer tid, Datum *values,
-					  bool *isnull, bool alive, void *arg)
+						  bool *isnull, bool alive, void *arg)
 {
 	SkxBuildDocuments *b = arg;
 	BlockNumber heap_block = ItemPointerGetBlockNumber(tid);
@@ -161,7 +161,7 @@ skx_am_documents_callback(Relation index, ItemPointer tid, Datum *values,
 	doc->isnull = isnull[0];
 	if (!isnull[0])
 		skx_am_documents_keep(b, doc, (struct varlena *)
-						  DatumGetPointer(values[0]));
+							  DatumGetPointer(values[0]));
 	MemoryContextSwitchTo(old);
 }
 

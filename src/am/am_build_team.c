@@ -517,23 +517,13 @@ skx_am_leader_begin(SkxBuildLeader *leader, SkxBuild *b, Relation heap,
 	return false;
 }
 
-static int
-skx_am_leader_extent_order(const void *a, const void *b)
-{
-	BlockNumber x = ((const SkxDiskExtent *) a)->block;
-	BlockNumber y = ((const SkxDiskExtent *) b)->block;
-
-	return (x > y) - (x < y);
-}
-
 /* What is free at the end of the file and was never written is none of it. */
 static void
 skx_am_leader_trim(SkxBuild *b)
 {
 	BlockNumber length = RelationGetNumberOfBlocks(b->index);
 
-	qsort(b->extents, b->nextents, sizeof(SkxDiskExtent),
-		  skx_am_leader_extent_order);
+	skx_am_build_sort_extents(b);
 	while (b->nextents > 0)
 	{
 		SkxDiskExtent *last = &b->extents[b->nextents - 1];

@@ -54,7 +54,7 @@ extern SkxInverter *skx_invert_memory_create(Size memory);
 
 /* Returns the length of the document. */
 extern uint64 skx_invert_memory_add(SkxInverter *inv, uint32 doc,
-									 TSVector value);
+									TSVector value);
 
 /* Bytes in use, and how many it could be when a document is added. */
 extern Size skx_invert_memory_used(const SkxInverter *inv);
@@ -65,7 +65,7 @@ extern void skx_invert_memory_sort(SkxInverter *inv);
 
 /* The next term, false after the last one. */
 extern bool skx_invert_memory_next(SkxInverter *inv, SkxRunTerm *term,
-									const char **lexeme);
+								   const char **lexeme);
 
 /*
  * Copies the next bytes, at most `n`, of the current term's postings; returns

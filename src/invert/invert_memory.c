@@ -211,7 +211,7 @@ skx_invert_memory_text(const SkxInvertTerm *term)
 /* Is this the lexeme of the term?  What is read behind it is its slice. */
 static inline bool
 skx_invert_memory_same(const SkxInvertTerm *term, const char *lexeme,
-						int len, const char *limit)
+					   int len, const char *limit)
 {
 	const char *text = skx_invert_memory_text(term);
 	int			i = 0;
@@ -243,7 +243,7 @@ skx_invert_memory_same(const SkxInvertTerm *term, const char *lexeme,
  */
 static void *
 skx_invert_memory_area(SkxInverter *inv, Size size, bool huge,
-						void **allocated)
+					   void **allocated)
 {
 	Size		align = SKX_INVERT_LINE;
 	void	   *area;
@@ -268,7 +268,7 @@ skx_invert_memory_table(SkxInverter *inv, uint32 nslots)
 	Size		size = (Size) nslots * sizeof(SkxInvertSlot);
 
 	inv->slots = skx_invert_memory_area(inv, size, true,
-										 &inv->slots_allocated);
+										&inv->slots_allocated);
 	inv->nslots = nslots;
 	memset(inv->slots, 0, size);
 }
@@ -372,8 +372,8 @@ skx_invert_arena_chunk(SkxInverter *inv)
 	chunk = &inv->chunks[inv->nchunks];
 	/* the first may stay nearly empty */
 	chunk->bytes = skx_invert_memory_area(inv, (Size) 1 << inv->chunk_bits,
-										   inv->nchunks > 0,
-										   &chunk->allocated);
+										  inv->nchunks > 0,
+										  &chunk->allocated);
 	inv->nchunks++;
 	inv->free = 0;
 }
@@ -418,7 +418,7 @@ skx_invert_memory_slice(SkxInverter *inv, SkxInvertTerm *term)
 /* Appends bytes to the postings of a term. */
 static void
 skx_invert_memory_append(SkxInverter *inv, SkxInvertTerm *term,
-						  const uint8 *bytes, uint32 n)
+						 const uint8 *bytes, uint32 n)
 {
 	term->nbytes += n;
 	for (;;)
@@ -465,7 +465,7 @@ skx_invert_memory_grow(SkxInverter *inv)
 
 static SkxInvertTerm *
 skx_invert_memory_new_term(SkxInverter *inv, uint32 hash, const char *lexeme,
-							int len)
+						   int len)
 {
 	uint32		size = SKX_INVERT_TERM_SIZE(len);
 	SkxInvertTerm *term;
@@ -496,7 +496,7 @@ skx_invert_memory_new_term(SkxInverter *inv, uint32 hash, const char *lexeme,
 /* The term of a lexeme, new if need be. */
 static SkxInvertTerm *
 skx_invert_memory_term(SkxInverter *inv, uint32 hash, const char *lexeme,
-						int len, const char *limit)
+					   int len, const char *limit)
 {
 	uint32		mask = inv->nslots - 1;
 	uint32		at;
@@ -508,7 +508,7 @@ skx_invert_memory_term(SkxInverter *inv, uint32 hash, const char *lexeme,
 		if (inv->slots[at].hash != hash)
 			continue;
 		term = skx_invert_memory_at(inv,
-									 inv->slots[at].term & ~SKX_INVERT_TAKEN);
+									inv->slots[at].term & ~SKX_INVERT_TAKEN);
 		if (skx_invert_memory_same(term, lexeme, len, limit))
 			return term;
 	}
@@ -567,7 +567,7 @@ skx_invert_memory_once(uint32 gap, uint32 position, int *size)
 /* Writes any posting in at most SKX_RUN_POSTING_MAX bytes; returns the end. */
 static uint8 *
 skx_invert_memory_put(uint8 *to, SkxInvertTerm *term, uint32 gap,
-					   const WordEntryPos *positions, int n)
+					  const WordEntryPos *positions, int n)
 {
 	uint64		v = (uint64) gap << 2;
 	uint32		labels = 0;
@@ -610,7 +610,7 @@ skx_invert_memory_put(uint8 *to, SkxInvertTerm *term, uint32 gap,
 /* Appends a posting with `n` positions. */
 static inline void
 skx_invert_memory_posting(SkxInverter *inv, SkxInvertTerm *term, uint32 doc,
-						   const WordEntryPos *positions, int n)
+						  const WordEntryPos *positions, int n)
 {
 	uint32		gap = doc - term->last - 1;
 	uint32		room = term->end - term->tail;
@@ -624,8 +624,8 @@ skx_invert_memory_posting(SkxInverter *inv, SkxInvertTerm *term, uint32 doc,
 	{
 		int			size;
 		uint64		bytes = skx_invert_memory_once(gap,
-													WEP_GETPOS(positions[0]),
-													&size);
+												   WEP_GETPOS(positions[0]),
+												   &size);
 
 		bytes = SKX_INVERT_LE64(bytes);
 		memcpy(skx_invert_arena(inv, term->tail), &bytes, sizeof(bytes));
@@ -636,7 +636,7 @@ skx_invert_memory_posting(SkxInverter *inv, SkxInvertTerm *term, uint32 doc,
 	{
 		uint8	   *bytes = (uint8 *) skx_invert_arena(inv, term->tail);
 		uint32		size = skx_invert_memory_put(bytes, term, gap, positions,
-												  n) - bytes;
+												 n) - bytes;
 
 		term->tail += size;
 		term->nbytes += size;
@@ -646,9 +646,9 @@ skx_invert_memory_posting(SkxInverter *inv, SkxInvertTerm *term, uint32 doc,
 		uint8		bytes[SKX_RUN_POSTING_MAX];
 
 		skx_invert_memory_append(inv, term, bytes,
-								  skx_invert_memory_put(bytes, term, gap,
-														 positions, n) -
-								  bytes);
+								 skx_invert_memory_put(bytes, term, gap,
+													   positions, n) -
+								 bytes);
 	}
 }
 
@@ -658,8 +658,8 @@ skx_invert_memory_posting(SkxInverter *inv, SkxInvertTerm *term, uint32 doc,
  */
 static void
 skx_invert_memory_find(SkxInverter *inv, const WordEntry *entries, int n,
-						const char *texts, const char *limit,
-						SkxInvertTerm **terms)
+					   const char *texts, const char *limit,
+					   SkxInvertTerm **terms)
 {
 	uint32		hashes[SKX_INVERT_BATCH];
 	uint32		found[SKX_INVERT_BATCH];
@@ -668,7 +668,7 @@ skx_invert_memory_find(SkxInverter *inv, const WordEntry *entries, int n,
 	for (i = 0; i < n; i++)
 	{
 		hashes[i] = skx_invert_hash(texts + entries[i].pos, entries[i].len,
-									 limit);
+									limit);
 		__builtin_prefetch(&inv->slots[hashes[i] & (inv->nslots - 1)]);
 	}
 	for (i = 0; i < n; i++)
@@ -685,7 +685,7 @@ skx_invert_memory_find(SkxInverter *inv, const WordEntry *entries, int n,
 		if (found[i] != 0)
 		{
 			terms[i] = skx_invert_memory_at(inv,
-											 found[i] & ~SKX_INVERT_TAKEN);
+											found[i] & ~SKX_INVERT_TAKEN);
 			if (skx_invert_memory_same(terms[i], lexeme, len, limit))
 			{
 				__builtin_prefetch(skx_invert_arena(inv, terms[i]->tail));
@@ -693,7 +693,7 @@ skx_invert_memory_find(SkxInverter *inv, const WordEntry *entries, int n,
 			}
 		}
 		terms[i] = skx_invert_memory_term(inv, hashes[i], lexeme, len,
-										   limit);
+										  limit);
 	}
 }
 
@@ -718,7 +718,7 @@ skx_invert_memory_add(SkxInverter *inv, uint32 doc, TSVector value)
 			int			npos = POSDATALEN(value, &batch[i]);
 
 			skx_invert_memory_posting(inv, terms[i], doc,
-									   POSDATAPTR(value, &batch[i]), npos);
+									  POSDATAPTR(value, &batch[i]), npos);
 			length += Max(npos, 1);
 		}
 	}
@@ -731,7 +731,7 @@ skx_invert_memory_add(SkxInverter *inv, uint32 doc, TSVector value)
 
 static inline int
 skx_invert_memory_compare(const SkxInvertOrder *x, const SkxInvertOrder *y,
-						   const SkxInverter *inv)
+						  const SkxInverter *inv)
 {
 	const SkxInvertTerm *s;
 	const SkxInvertTerm *t;
@@ -785,10 +785,10 @@ skx_invert_memory_sort(SkxInverter *inv)
 
 		if (i >= SKX_INVERT_AHEAD)
 			__builtin_prefetch(skx_invert_arena(inv, addresses[i -
-																SKX_INVERT_AHEAD]));
+												SKX_INVERT_AHEAD]));
 		inv->order[i].prefix =
 			SKX_INVERT_BE64(skx_invert_word(text, term->len,
-											 text + sizeof(uint64)));
+											text + sizeof(uint64)));
 		inv->order[i].term = address;
 	}
 	skx_invert_memory_order(inv->order, inv->nterms, inv);
@@ -832,7 +832,7 @@ skx_invert_memory_fetch(const SkxInverter *inv)
 
 		if (term->level > 0)
 			__builtin_prefetch(skx_invert_arena(inv,
-												 skx_invert_memory_link(inv,
+												skx_invert_memory_link(inv,
 																		 skx_invert_memory_first_end(term, address))));
 	}
 	return inv->order[inv->next].term;
@@ -840,7 +840,7 @@ skx_invert_memory_fetch(const SkxInverter *inv)
 
 bool
 skx_invert_memory_next(SkxInverter *inv, SkxRunTerm *run,
-						const char **lexeme)
+					   const char **lexeme)
 {
 	SkxInvertTerm *term;
 	uint32		address;

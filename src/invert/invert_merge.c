@@ -26,8 +26,6 @@ typedef struct SkxRunStream
 
 struct SkxRunMerge
 {
-	SkxRunCursor **cursors;
-	int			n;
 	const SkxRunMap *maps;
 	SkxRunCursor **heap;		/* the first term on top */
 	int			nheap;
@@ -134,8 +132,6 @@ skx_invert_merge_begin(SkxRunCursor **cursors, int n, const SkxRunMap *maps)
 	SkxRunMerge *m = palloc0(sizeof(SkxRunMerge));
 	int			i;
 
-	m->cursors = cursors;
-	m->n = n;
 	m->maps = maps;
 	m->heap = palloc(n * sizeof(SkxRunCursor *));
 	m->same = palloc(n * sizeof(SkxRunCursor *));

@@ -23,18 +23,18 @@ extern Size skx_team_size(int nmembers);
 
 /* By member 0; `most` documents are a segment. */
 extern void skx_team_create(SkxTeam *team, int nmembers, uint32 most,
-									dsm_segment *seg);
+							dsm_segment *seg);
 extern void skx_team_join(SkxTeam *team, dsm_segment *seg);
 
 /* Step 1.  options->memory is the member's part, here and below. */
 typedef struct SkxShare SkxShare;
 
 extern SkxShare *skx_team_share_begin(SkxTeam *team, int member,
-										 const SkxSegmentBuildOptions *options);
+									  const SkxSegmentBuildOptions *options);
 
 /* As skx_segment_build_add. */
 extern void skx_team_share_add(SkxShare *share, ItemPointer tid,
-								  TSVector value);
+							   TSVector value);
 
 /* Should the segment end here?  All members are told so sooner or later. */
 extern bool skx_team_share_full(SkxShare *share);
@@ -44,14 +44,14 @@ extern void skx_team_share_end(SkxShare *share);
 typedef struct SkxTeamSegment SkxTeamSegment;
 
 extern SkxTeamSegment *skx_team_order(SkxTeam *team,
-											  const SkxSegmentBuildOptions *options);
+									  const SkxSegmentBuildOptions *options);
 
 /* Step 3; does nothing without documents. */
 extern void skx_team_encode(SkxTeam *team, int member,
-									const SkxSegmentBuildOptions *options);
+							const SkxSegmentBuildOptions *options);
 
 /* Step 4; then the next segment may begin, which others may have done. */
 extern void skx_team_finish(SkxTeamSegment *segment,
-									SkxDiskSegmentRef *ref);
+							SkxDiskSegmentRef *ref);
 
 #endif							/* SKX_TEAM_TEAM_H */

@@ -104,7 +104,7 @@ skx_team_order_stretch(SkxOrderShare *share, uint32 global)
 /* All documents go out, and each share learns where its own are. */
 static void
 skx_team_order_documents(SkxSegmentOutput *out, SkxOrderShare *shares,
-							int n)
+						 int n)
 {
 	int			at;
 
@@ -157,7 +157,7 @@ skx_team_order_shares(SkxTeam *team)
 /* Reads a share's list: its runs become the plan's, from number `first` on. */
 static void
 skx_team_order_list(SkxTeam *team, int member, SkxPlanRun *runs,
-					   uint32 first, StringInfo marks)
+					uint32 first, StringInfo marks)
 {
 	const SkxTeamTotals *totals = &team->shares[member];
 	BufFile    *list;
@@ -221,7 +221,7 @@ skx_team_order_marks(StringInfo bytes, uint32 n)
 /* How many tasks `bytes` of runs should be cut into. */
 static uint32
 skx_team_order_ntasks(SkxTeam *team, uint64 bytes,
-						 const SkxSegmentBuildOptions *options)
+					  const SkxSegmentBuildOptions *options)
 {
 	uint64		block = Max(options->block_size, SKX_TEAM_TASK_BLOCK);
 	uint64		size = bytes / (team->nmembers * SKX_TEAM_TASKS);
@@ -235,7 +235,7 @@ skx_team_order_ntasks(SkxTeam *team, uint64 bytes,
 
 static void
 skx_team_order_task(BufFile *plan, const SkxOrderMark *mark,
-					   const uint64 *starts, uint32 nruns)
+					const uint64 *starts, uint32 nruns)
 {
 	SkxPlanTask task = {0};
 
@@ -251,7 +251,7 @@ skx_team_order_task(BufFile *plan, const SkxOrderMark *mark,
 /* Writes where tasks begin in each run; returns how many there are. */
 static uint32
 skx_team_order_tasks(BufFile *plan, SkxOrderMark *marks, uint32 nmarks,
-						uint32 wanted, uint32 nruns)
+					 uint32 wanted, uint32 nruns)
 {
 	uint64	   *starts = palloc0(Max(nruns, 1) * sizeof(uint64));
 	uint32		ntasks = 1;
@@ -266,7 +266,7 @@ skx_team_order_tasks(BufFile *plan, SkxOrderMark *marks, uint32 nmarks,
 		starts[marks[i].mark.run] = marks[i].mark.at;
 		if (ntasks == wanted || i < next ||
 			(ntasks > 1 && skx_team_order_mark_order(&marks[last],
-														&marks[i]) == 0))
+													 &marks[i]) == 0))
 			continue;
 		skx_team_order_task(plan, &marks[i], starts, nruns);
 		last = i;
@@ -279,7 +279,7 @@ skx_team_order_tasks(BufFile *plan, SkxOrderMark *marks, uint32 nmarks,
 /* Writes the plan that all members read. */
 static void
 skx_team_order_plan(SkxTeam *team, SkxOrderShare *shares,
-					   const SkxSegmentBuildOptions *options)
+					const SkxSegmentBuildOptions *options)
 {
 	BufFile    *plan = skx_team_file(team, team->round, 0, "plan");
 	StringInfoData bytes;
@@ -310,10 +310,10 @@ skx_team_order_plan(SkxTeam *team, SkxOrderShare *shares,
 	BufFileWrite(plan, runs, team->nruns * sizeof(SkxPlanRun));
 	marks = skx_team_order_marks(&bytes, nmarks);
 	team->ntasks = skx_team_order_tasks(plan, marks, nmarks,
-										   skx_team_order_ntasks(team,
-																	team->to_read,
-																	options),
-										   team->nruns);
+										skx_team_order_ntasks(team,
+															  team->to_read,
+															  options),
+										team->nruns);
 	BufFileExportFileSet(plan);
 	BufFileClose(plan);
 	pfree(marks);

@@ -36,7 +36,7 @@ skx_team_size(int nmembers)
 
 void
 skx_team_create(SkxTeam *team, int nmembers, uint32 most,
-						dsm_segment *seg)
+				dsm_segment *seg)
 {
 	memset(team, 0, skx_team_size(nmembers));
 	SharedFileSetInit(&team->files, seg);
@@ -58,14 +58,14 @@ skx_team_join(SkxTeam *team, dsm_segment *seg)
 
 void
 skx_team_name(char to[MAXPGPATH], uint32 round, int member,
-					  const char *what)
+			  const char *what)
 {
 	snprintf(to, MAXPGPATH, "%u.%d.%s", round, member, what);
 }
 
 BufFile *
 skx_team_file(SkxTeam *team, uint32 round, int member,
-					  const char *what)
+			  const char *what)
 {
 	char		name[MAXPGPATH];
 
@@ -85,7 +85,7 @@ skx_team_open(SkxTeam *team, uint32 round, int member, const char *what,
 
 void
 skx_team_drop(SkxTeam *team, uint32 round, int member,
-					  const char *what)
+			  const char *what)
 {
 	char		name[MAXPGPATH];
 
@@ -131,7 +131,7 @@ skx_team_read(BufFile *file, void *to, Size n)
 
 SkxShare *
 skx_team_share_begin(SkxTeam *team, int member,
-						const SkxSegmentBuildOptions *options)
+					 const SkxSegmentBuildOptions *options)
 {
 	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext,
 												  "skipidx build share",
@@ -206,7 +206,7 @@ skx_team_share_list(SkxShare *share)
 {
 	SkxRuns    *runs = share->runs;
 	BufFile    *list = skx_team_file(share->team,
-											 share->team->share_round,
+									 share->team->share_round,
 											 share->member, "list");
 
 	BufFileWrite(list, runs->runs, runs->nruns * sizeof(SkxRun));

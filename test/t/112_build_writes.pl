@@ -10,7 +10,7 @@ use POSIX ();
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use SkipidxFault;
-use SkipidxTest qw(skx_node skx_session skx_relation_file);
+use SkipidxTest qw(skx_node skx_refuse_io_uring skx_relation_file skx_session);
 use Test::More;
 use Time::HiRes qw(sleep time);
 
@@ -371,25 +371,9 @@ $minimal->stop;
 
 # ---- a kernel without io_uring ----
 
-# From here on io_uring_setup fails with EPERM, here and in all children.
-sub refuse_io_uring
-{
-	my %prctl = ('x86_64' => 157, 'aarch64' => 167);
-	my $call = $prctl{ (POSIX::uname())[4] };
-
-	return 0 unless $call;
-
-	# load the call's number; io_uring_setup (425): EPERM; else: allow
-	my $filter = join '', map { pack('SCCL', @$_) } ([ 0x20, 0, 0, 0 ], [ 0x15, 0, 1, 425 ],
-		[ 0x06, 0, 0, 0x00050001 ], [ 0x06, 0, 0, 0x7fff0000 ]);
-	my $program = pack('S x![P] P', 4, $filter);
-
-	return syscall($call, 38, 1, 0, 0, 0) == 0 && syscall($call, 22, 2, $program) == 0;
-}
-
 SKIP:
 {
-	skip 'no seccomp filter to be had', 5 unless refuse_io_uring();
+	skip 'no seccomp filter to be had', 5 unless skx_refuse_io_uring();
 	$minimal->start;
 	my $session = skx_session($minimal, 'postgres');
 

@@ -7,28 +7,10 @@ use FindBin;
 use lib "$FindBin::RealBin/lib";
 use Config;
 use PostgreSQL::Test::Utils;
-use SkipidxTest qw(skx_node skx_session);
+use SkipidxTest qw(skx_node skx_refuse_io_uring skx_session);
 use Test::More;
 
-# From here on io_uring_setup fails with EPERM, here and in all children, as in
-# a container with the usual seccomp profile.
-sub refuse_io_uring
-{
-	my %prctl = ('x86_64' => 157, 'aarch64' => 167);
-	my $call = $prctl{ (POSIX::uname())[4] };
-
-	return 0 unless $call;
-
-	# load the call's number; io_uring_setup (425): EPERM; else: allow
-	my $filter = join '', map { pack('SCCL', @$_) } ([ 0x20, 0, 0, 0 ], [ 0x15, 0, 1, 425 ],
-		[ 0x06, 0, 0, 0x00050001 ], [ 0x06, 0, 0, 0x7fff0000 ]);
-	my $program = pack('S x![P] P', 4, $filter);
-
-	return syscall($call, 38, 1, 0, 0, 0) == 0 && syscall($call, 22, 2, $program) == 0;
-}
-
-require POSIX;
-plan skip_all => 'no seccomp filter to be had' unless refuse_io_uring();
+plan skip_all => 'no seccomp filter to be had' unless skx_refuse_io_uring();
 
 my $node = skx_node('no_uring');
 

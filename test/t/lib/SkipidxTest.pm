@@ -10,11 +10,12 @@ use strict;
 use warnings;
 
 use Exporter 'import';
+use POSIX ();
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 
 our @EXPORT_OK = qw(skx_node skx_database skx_session skx_seed skx_install_try
-  skx_relation_file);
+  skx_relation_file skx_refuse_io_uring);
 
 # The settings a test gives come last, so they win.
 my $common_conf = <<'CONF';
@@ -113,6 +114,23 @@ sub skx_session
 	my ($node, $db) = @_;
 
 	return SkipidxTest::Session->new($node, $db);
+}
+
+# From here on io_uring_setup fails with EPERM, here and in all children, as in
+# a container with the usual seccomp profile.
+sub skx_refuse_io_uring
+{
+	my %prctl = ('x86_64' => 157, 'aarch64' => 167);
+	my $call = $prctl{ (POSIX::uname())[4] };
+
+	return 0 unless $call;
+
+	# load the call's number; io_uring_setup (425): EPERM; else: allow
+	my $filter = join '', map { pack('SCCL', @$_) } ([ 0x20, 0, 0, 0 ], [ 0x15, 0, 1, 425 ],
+		[ 0x06, 0, 0, 0x00050001 ], [ 0x06, 0, 0, 0x7fff0000 ]);
+	my $program = pack('S x![P] P', 4, $filter);
+
+	return syscall($call, 38, 1, 0, 0, 0) == 0 && syscall($call, 22, 2, $program) == 0;
 }
 
 package SkipidxTest::Session;
