@@ -10,11 +10,13 @@
 #include "maint/maint.h"
 #include "nodes/execnodes.h"
 #include "nodes/pathnodes.h"
+#include "rank/rank_score.h"
 #include "utils/rel.h"
 
 /* Strategies of the opclass for tsvector. */
 #define SKX_STRATEGY_MATCH		1	/* tsvector @@ tsquery */
 #define SKX_STRATEGY_MATCH_OLD	2	/* tsvector @@@ tsquery, GIN's synonym */
+#define SKX_STRATEGY_RANK		3	/* tsvector <@> skipidx_ref, FOR ORDER BY */
 
 /* Strategies 1..5 of the opclasses for scalar types are btree's. */
 #define SKX_NSTRATEGIES			5
@@ -38,6 +40,7 @@ typedef struct SkxOptions
 extern void skx_am_options_init(void);
 extern bytea *skxoptions(Datum reloptions, bool validate);
 extern uint32 skx_am_block_size(Relation index);	/* bytes */
+extern void skx_am_rank_options(Relation index, SkxRankOptions *options);
 extern void skx_am_maint_options(Relation index, SkxMaintOptions *options);
 
 /* am_columns.c : errors out unless the index has exactly one tsvector key */
@@ -70,6 +73,17 @@ extern void skxrescan(IndexScanDesc scan, ScanKey keys, int nkeys,
 extern bool skxgettuple(IndexScanDesc scan, ScanDirection dir);
 extern int64 skxgetbitmap(IndexScanDesc scan, TIDBitmap *tbm);
 extern void skxendscan(IndexScanDesc scan);
+
+/*
+ * am_ranked.c : scans with `<@>` in ORDER BY
+ *
+ * want tells that about so many rows will be fetched (0: not known), before
+ * the first one; distance is that of the row fetched last, false: it is NULL,
+ * or was not ranked.  work: see SkxTopkWork, NULL before the first row.
+ */
+extern void skx_am_scan_want(IndexScanDesc scan, uint64 rows);
+extern bool skx_am_scan_distance(IndexScanDesc scan, float4 *distance);
+extern const struct SkxTopkWork *skx_am_scan_work(IndexScanDesc scan);
 
 /* am_cost.c */
 extern void skxcostestimate(PlannerInfo *root, IndexPath *path,

@@ -1,0 +1,135 @@
+/*
+ * score.h
+ *	  A ranking query under the statistics of an index, and the score of one
+ *	  document by it.
+ */
+#ifndef SKX_SCORE_SCORE_H
+#define SKX_SCORE_SCORE_H
+
+#include "rank/rank_score.h"
+#include "segment/segment.h"
+#include "tsearch/ts_type.h"
+#include "utils/snapshot.h"
+
+/*
+ * score_stats.c : statistics of an index, or of all partitions of one
+ *
+ * Pinned by index and content of the snapshot until the transaction ends, so
+ * that whoever asks under the same snapshot is told the same: scan, sort,
+ * select list, all partitions, all pages of a cursor.  Without an MVCC snapshot
+ * they are fresh.  `index` is open and locked; partitions of a partitioned
+ * index are opened and locked here; those without an index of the family are
+ * none of it.
+ */
+typedef struct SkxStats SkxStats;
+
+extern SkxStats *skx_score_stats(Relation index, Snapshot snapshot);
+
+/* Documents with a tsvector, and the sum of their lengths. */
+extern uint64 skx_score_stats_ndocs(const SkxStats *stats);
+extern uint64 skx_score_stats_length(const SkxStats *stats);
+
+/*
+ * One word of a ranking query.
+ */
+typedef struct SkxScoreTerm
+{
+	const char *lexeme;
+	int			len;
+	bool		prefix;			/* all lexemes that begin so, as one word */
+	uint8		labels;			/* set of labels that count; 0: any */
+	uint64		df;				/* of a prefix: the sum over its lexemes, at
+								 * most the number of documents */
+	double		idf;
+	float		weight;			/* idf in units */
+	float		ceiling;		/* a weight that bounds the parts of pairs,
+								 * too, of which this is the lesser word */
+} SkxScoreTerm;
+
+/* Two neighbouring words of a ranking query; neither is a prefix. */
+typedef struct SkxScorePair
+{
+	int			first;			/* terms, in the order of the query */
+	int			second;
+	float		weight;			/* in units */
+} SkxScorePair;
+
+/* Pairs that are looked at: the first ones of a long query. */
+#define SKX_SCORE_PAIRS_MAX	16
+
+/*
+ * score_query.c
+ *
+ * The words are those that the query does not negate, each lexeme once; its
+ * labels are united.  NULL statistics give every word the weight zero.
+ */
+typedef struct SkxScorer
+{
+	TSQuery		query;
+	SkxStats   *stats;
+	SkxRankOptions options;
+	int			nterms;
+	SkxScoreTerm *terms;		/* in the order of a dictionary, prefixes
+								 * last */
+	int			npairs;
+	SkxScorePair *pairs;
+	double		unit;			/* units that make a score of 1 */
+	double		average;		/* length */
+	float		most;			/* largest of the label weights */
+	bool		flat;			/* all label weights are 1 */
+	float		inverse[256];	/* by norm */
+} SkxScorer;
+
+/* In the current memory context; `query` must stay. */
+extern SkxScorer *skx_score_open(Relation index, Snapshot snapshot,
+								 const SkxRankOptions *options,
+								 TSQuery query);
+
+/*
+ * Terms of the statistics' view, so that nobody looks them up twice: where the
+ * statistics are of the plain index `index` alone, the view that they were read
+ * from (else NULL), and what a segment of it has of each of the scorer's terms
+ * that is no prefix (df 0: nothing).
+ */
+extern const SkxView *skx_score_view(const SkxScorer *scorer, Relation index);
+extern const SkxTerm *skx_score_found(const SkxScorer *scorer, int term,
+									  int segment);
+
+/*
+ * score_document.c : the sum of parts of one document, 0 when it has none of
+ * the words.  parts (NULL: not asked for) has room for nterms + npairs numbers.
+ */
+extern int32 skx_score_document(const SkxScorer *scorer, TSVector document,
+								int32 *parts);
+
+/* How often a posting counts, by its labels; `tf` without labels. */
+extern float skx_score_tf(const SkxScorer *scorer, const SkxScoreTerm *term,
+						  const SkxPostings *p, int i);
+
+/* Score of a sum, and the distance that `<@>` returns. */
+static inline float4
+skx_score_value(const SkxScorer *scorer, int32 sum)
+{
+	return (float4) (sum / scorer->unit);
+}
+
+static inline float4
+skx_score_distance(const SkxScorer *scorer, int32 sum)
+{
+	return sum == 0 ? 0.0f : -skx_score_value(scorer, sum);
+}
+
+/*
+ * What stands on the right of a bound `<@>`: the index whose statistics and
+ * options rank, and the ranking query.  A varlena, never toasted or stored.
+ */
+typedef struct SkxRef
+{
+	int32		vl_len_;		/* varlena header (do not touch directly!) */
+	Oid			index;
+	int32		query[FLEXIBLE_ARRAY_MEMBER];	/* a TSQuery */
+} SkxRef;
+
+#define SkxRefQuery(ref)	((TSQuery) (ref)->query)
+
+#endif							/* SKX_SCORE_SCORE_H */

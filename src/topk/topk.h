@@ -1,0 +1,60 @@
+/*
+ * topk.h
+ *	  The rows of an index in the order of their scores, best first.
+ */
+#ifndef SKX_TOPK_TOPK_H
+#define SKX_TOPK_TOPK_H
+
+#include "query/query.h"
+#include "score/score.h"
+
+/*
+ * A row: its place, and the sum of the parts of its score.  Rows come by
+ * descending sum, those with the same by ascending TID; after them those whose
+ * tsvector is NULL.
+ */
+typedef struct SkxTopkHit
+{
+	ItemPointerData tid;
+	bool		is_null;
+	int32		sum;
+} SkxTopkHit;
+
+typedef struct SkxTopkRequest
+{
+	Relation	index;
+	const SkxView *view;		/* taken after the snapshot */
+	const SkxQuery *filter;		/* what rows have to match; without queries:
+								 * nothing */
+	const SkxScorer *scorer;
+	uint64		wanted;			/* rows that will be fetched, about; 0: not
+								 * known */
+} SkxTopkRequest;
+
+typedef struct SkxTopk SkxTopk;
+
+/* In the current memory context.  What the request points to must stay. */
+extern SkxTopk *skx_topk_begin(const SkxTopkRequest *request);
+
+/* The next rows, at least one; 0 at the end.  Valid until the next call. */
+extern int	skx_topk_next(SkxTopk *topk, const SkxTopkHit **hits);
+extern void skx_topk_end(SkxTopk *topk);
+
+/* What it did so far. */
+typedef struct SkxTopkWork
+{
+	uint64		passes;			/* searches: one, and one for each time that
+								 * more rows were asked for than found */
+	uint64		windows;
+	uint64		scored;			/* postings given a part */
+	uint64		candidates;		/* documents that were looked at beyond
+								 * their first words */
+	uint64		proximity;		/* documents whose positions were read for
+								 * pairs */
+	double		left;			/* share of the documents that were not
+								 * reached when the budget was spent */
+} SkxTopkWork;
+
+extern const SkxTopkWork *skx_topk_work(const SkxTopk *topk);
+
+#endif							/* SKX_TOPK_TOPK_H */
