@@ -8,6 +8,7 @@
 #include "blkio/blkio.h"
 #include "fault/fault.h"
 #include "fmgr.h"
+#include "topk/topk.h"
 #include "utils/guc.h"
 
 PG_MODULE_MAGIC;
@@ -20,6 +21,7 @@ _PG_init(void)
 	skx_fault_init();
 	skx_fault_read_init();
 	skx_blkio_init();
+	skx_topk_init();
 	skx_am_options_init();
 	MarkGUCPrefixReserved("skipidx");
 }

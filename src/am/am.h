@@ -29,12 +29,16 @@ typedef struct SkxOptions
 	int			pending_limit;	/* kB */
 	double		k1;
 	double		b;
+	double		proximity;
+	double		labels[4];		/* weights of D, C, B, A */
 } SkxOptions;
 
 #define SKX_DEFAULT_BLOCK_SIZE	(32 * 1024)
 #define SKX_DEFAULT_PENDING_LIMIT	4096
 #define SKX_DEFAULT_K1			1.2
 #define SKX_DEFAULT_B			0.75
+#define SKX_DEFAULT_PROXIMITY	0.25
+#define SKX_DEFAULT_LABEL_WEIGHT	1.0
 
 /* am_options.c */
 extern void skx_am_options_init(void);
@@ -84,6 +88,12 @@ extern void skxendscan(IndexScanDesc scan);
 extern void skx_am_scan_want(IndexScanDesc scan, uint64 rows);
 extern bool skx_am_scan_distance(IndexScanDesc scan, float4 *distance);
 extern const struct SkxTopkWork *skx_am_scan_work(IndexScanDesc scan);
+
+/*
+ * The index that a ranking is bound to, opened with AccessShareLock; errors
+ * out when it is gone.
+ */
+extern Relation skx_am_open_bound(Oid index);
 
 /* am_cost.c */
 extern void skxcostestimate(PlannerInfo *root, IndexPath *path,

@@ -19,6 +19,10 @@
 
 static relopt_kind skx_am_relopt_kind;
 
+/* By the number of the label. */
+static const char *const skx_am_label_options[] =
+{"weight_d", "weight_c", "weight_b", "weight_a"};
+
 /* kB, or -1 */
 static int
 skx_am_parse_size(const char *value)
@@ -64,6 +68,7 @@ void
 skx_am_options_init(void)
 {
 	char		value[32];
+	int			i;
 
 	skx_am_relopt_kind = add_reloption_kind();
 	snprintf(value, sizeof(value), "%dkB", SKX_DEFAULT_BLOCK_SIZE / 1024);
@@ -83,6 +88,15 @@ skx_am_options_init(void)
 	add_real_reloption(skx_am_relopt_kind, "b",
 					   "How far the length of a document lowers its score (BM25)",
 					   SKX_DEFAULT_B, 0.0, 1.0, ShareUpdateExclusiveLock);
+	add_real_reloption(skx_am_relopt_kind, "proximity",
+					   "What neighbouring words of a query add to a score that are neighbours in a document, too, against the weight of the lesser word",
+					   SKX_DEFAULT_PROXIMITY, 0.0, 100.0,
+					   ShareUpdateExclusiveLock);
+	for (i = 0; i < lengthof(skx_am_label_options); i++)
+		add_real_reloption(skx_am_relopt_kind, skx_am_label_options[i],
+						   "How many times an occurrence with that label counts, in steps of 1/256",
+						   SKX_DEFAULT_LABEL_WEIGHT, 0.0, 100.0,
+						   ShareUpdateExclusiveLock);
 }
 
 /* A string that the server stored behind the struct, as kB. */
@@ -105,6 +119,11 @@ skxoptions(Datum reloptions, bool validate)
 		offsetof(SkxOptions, pending_limit)},
 		{"k1", RELOPT_TYPE_REAL, offsetof(SkxOptions, k1)},
 		{"b", RELOPT_TYPE_REAL, offsetof(SkxOptions, b)},
+		{"proximity", RELOPT_TYPE_REAL, offsetof(SkxOptions, proximity)},
+		{"weight_d", RELOPT_TYPE_REAL, offsetof(SkxOptions, labels[0])},
+		{"weight_c", RELOPT_TYPE_REAL, offsetof(SkxOptions, labels[1])},
+		{"weight_b", RELOPT_TYPE_REAL, offsetof(SkxOptions, labels[2])},
+		{"weight_a", RELOPT_TYPE_REAL, offsetof(SkxOptions, labels[3])},
 	};
 	SkxOptions *options;
 
@@ -131,6 +150,21 @@ skx_am_block_size(Relation index)
 	const SkxOptions *options = (const SkxOptions *) index->rd_options;
 
 	return options != NULL ? options->block_size : SKX_DEFAULT_BLOCK_SIZE;
+}
+
+void
+skx_am_rank_options(Relation index, SkxRankOptions *options)
+{
+	const SkxOptions *given = (const SkxOptions *) index->rd_options;
+	int			i;
+
+	options->k1 = given != NULL ? given->k1 : SKX_DEFAULT_K1;
+	options->b = given != NULL ? given->b : SKX_DEFAULT_B;
+	options->proximity = given != NULL ? given->proximity :
+		SKX_DEFAULT_PROXIMITY;
+	for (i = 0; i < lengthof(options->labels); i++)
+		options->labels[i] = given != NULL ? given->labels[i] :
+			SKX_DEFAULT_LABEL_WEIGHT;
 }
 
 /* What flushes and merges of the index go by, in this session. */

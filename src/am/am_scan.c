@@ -5,12 +5,12 @@
  * A scan takes its view of the index when it fetches its first row, which is
  * after its snapshot was taken, and uses nothing else until it is rescanned:
  * every row that the snapshot can see is in exactly one place of that view.
- * Answers are exact, so the executor is never asked to recheck.
+ * With `<@>` in ORDER BY rows come by am_ranked.c.  Answers are exact, so the executor is never asked to recheck.
  */
 #include "postgres.h"
 
 #include "access/relscan.h"
-#include "am/am.h"
+#include "am/am_scan.h"
 #include "compat/compat.h"
 #include "miscadmin.h"
 #include "nodes/tidbitmap.h"
@@ -18,31 +18,6 @@
 #include "pgstat.h"
 #include "query/query.h"
 #include "utils/memutils.h"
-
-/* Segments opened together when the whole answer is wanted. */
-#define SKX_SCAN_SEGMENTS	8
-
-typedef struct SkxScan
-{
-	MemoryContext context;		/* everything below; reset by a rescan */
-	bool		started;
-	bool		all;			/* the whole answer will be fetched */
-	SkxQuery   *query;
-	SkxView    *view;
-	SkxBlkFile *file;
-	int			segment;		/* next one to open */
-	int			nopen;			/* opened together ... */
-	int			at;				/* ... and which of these is being read */
-	SkxSegment *segs[SKX_SCAN_SEGMENTS];
-	SkxQueryScan *answers[SKX_SCAN_SEGMENTS];
-	SkxPendingScan *pending;
-	MemoryContext document;		/* of matching a pending document */
-	bool		pending_done;
-	int			n;				/* TIDs fetched ... */
-	int			next;			/* ... and handed out */
-	uint32	   *docs;
-	ItemPointerData *tids;
-} SkxScan;
 
 IndexScanDesc
 skxbeginscan(Relation index, int nkeys, int norderbys)
@@ -105,6 +80,7 @@ skx_am_scan_stop(SkxScan *so)
 	so->file = NULL;
 	so->view = NULL;
 	so->query = NULL;
+	skx_am_ranked_stop(so);
 	so->started = false;
 	so->pending_done = false;
 	so->segment = so->nopen = so->at = so->n = so->next = 0;
@@ -120,6 +96,9 @@ skxrescan(IndexScanDesc scan, ScanKey keys, int nkeys, ScanKey orderbys,
 	skx_am_scan_stop(scan->opaque);
 	if (keys != NULL && scan->numberOfKeys > 0)
 		memmove(scan->keyData, keys, scan->numberOfKeys * sizeof(ScanKeyData));
+	if (orderbys != NULL && scan->numberOfOrderBys > 0)
+		memmove(scan->orderByData, orderbys,
+				scan->numberOfOrderBys * sizeof(ScanKeyData));
 }
 
 void
@@ -173,6 +152,8 @@ skx_am_scan_start(IndexScanDesc scan)
 		so->pending_done = true;
 		return;
 	}
+	if (skx_am_ranked_start(scan))
+		return;
 	so->view = skx_manifest_view(scan->indexRelation);
 	so->docs = palloc(sizeof(uint32) * SKX_QUERY_DOCS);
 	so->tids = palloc(sizeof(ItemPointerData) * SKX_QUERY_DOCS);
@@ -264,7 +245,10 @@ skx_am_scan_fetch(IndexScanDesc scan)
 	so->n = so->next = 0;
 	if (!so->started)
 		skx_am_scan_start(scan);
-	any = skx_am_scan_segments(scan) || skx_am_scan_pending(scan);
+	if (so->ranked != NULL)
+		any = skx_am_ranked_fetch(scan);
+	else
+		any = skx_am_scan_segments(scan) || skx_am_scan_pending(scan);
 	MemoryContextSwitchTo(old);
 	skx_compat_check_snapshot(scan->xs_snapshot, scan->indexRelation);
 	return any;
@@ -281,7 +265,7 @@ skxgettuple(IndexScanDesc scan, ScanDirection dir)
 	if (so->next >= so->n && !skx_am_scan_fetch(scan))
 		return false;
 	scan->xs_heaptid = so->tids[so->next++];
-	scan->xs_recheck = false;
+	scan->xs_recheck = scan->xs_recheckorderby = false;
 	return true;
 }
 

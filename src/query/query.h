@@ -42,11 +42,68 @@ extern SkxQueryScan *skx_query_scan_open(SkxSegment *seg,
 										 const SkxQuery *query, bool all);
 extern int	skx_query_scan_next(SkxQueryScan *scan, uint32 *docs);
 
+/* Documents that it may give, at most, as far as df can tell. */
+extern uint32 skx_query_scan_cost(SkxQueryScan *scan);
+
 /* Before any next: scans of one query on several segments begin together. */
 extern void skx_query_scan_plan(SkxQueryScan **scans, int n);
 extern void skx_query_scan_close(SkxQueryScan *scan);
 
 /* Does a pending document match?  value NULL: its tsvector is NULL. */
 extern bool skx_query_matches(const SkxQuery *query, TSVector value);
+
+/*
+ * query_split.c : takes a query apart, for who finds matches by other means
+ *
+ * Every match has all of `required`, or, of a disjunction of plain lexemes,
+ * has one of them and is a match (`any`).  Lexemes are numbers among
+ * skx_query_lexemes(), ascending without duplicates of the same labels; labels
+ * are sets, 0: any.  `rest` is what else they have to match, NULL: nothing.
+ */
+typedef struct SkxQueryRequired
+{
+	int			lexeme;
+	uint8		labels;
+} SkxQueryRequired;
+
+typedef struct SkxQuerySplit
+{
+	bool		any;
+	int			nrequired;
+	SkxQueryRequired *required;
+	SkxQuery   *rest;
+} SkxQuerySplit;
+
+extern void skx_query_split(const SkxQuery *query, SkxQuerySplit *split);
+extern const SkxLexeme *skx_query_lexemes(const SkxQuery *query, int *n);
+
+/* How many tsqueries the query has; 0: it matches every document. */
+extern int	skx_query_count(const SkxQuery *query);
+
+/* Words that documents are to be without, whatever else they have to match. */
+typedef struct SkxQueryWord
+{
+	const char *lexeme;
+	int			len;
+	bool		prefix;
+	uint8		labels;
+} SkxQueryWord;
+
+extern SkxQuery *skx_query_without(const SkxQuery *query,
+								   const SkxQueryWord *words, int n);
+
+/*
+ * The rest of a query on a segment, for documents that have all that is
+ * required; `terms` are those of the segment, one for each lexeme of the
+ * query.  filter keeps those of n ascending documents, SKX_QUERY_BATCH at
+ * most, that match; each call goes on where the last one ended.
+ */
+typedef struct SkxIter SkxQueryRest;
+
+extern SkxQueryRest *skx_query_rest_open(SkxSegment *seg,
+										 const SkxQuery *rest,
+										 SkxTerm *terms);
+extern int	skx_query_rest_filter(SkxQueryRest *rest, uint32 *docs, int n);
+extern void skx_query_rest_close(SkxQueryRest *rest);
 
 #endif							/* SKX_QUERY_QUERY_H */

@@ -271,6 +271,26 @@ skx_query_lexeme(const SkxQuery *query, const char *lexeme, int len)
 }
 
 /*
+ * Sorts the query's lexemes and drops duplicates.
+ */
+static void
+skx_query_sort_lexemes(SkxQuery *query, int n)
+{
+	int			kept = 0;
+	int			i;
+
+	qsort(query->lexemes, n, sizeof(SkxLexeme), skx_query_compare_lexeme);
+	for (i = 0; i < n; i++)
+	{
+		if (kept == 0 ||
+			skx_query_compare_lexeme(&query->lexemes[kept - 1],
+									 &query->lexemes[i]) != 0)
+			query->lexemes[kept++] = query->lexemes[i];
+	}
+	query->nlexemes = kept;
+}
+
+/*
  * Gathers the lexemes that are looked up whole.
  */
 static void
@@ -278,7 +298,6 @@ skx_query_gather_lexemes(SkxQuery *query)
 {
 	Size		most = 1;
 	int			n = 0;
-	int			kept = 0;
 	int			i;
 	int			k;
 
@@ -299,15 +318,21 @@ skx_query_gather_lexemes(SkxQuery *query)
 			query->lexemes[n++].len = items[k].qoperand.length;
 		}
 	}
-	qsort(query->lexemes, n, sizeof(SkxLexeme), skx_query_compare_lexeme);
-	for (i = 0; i < n; i++)
-	{
-		if (kept == 0 ||
-			skx_query_compare_lexeme(&query->lexemes[kept - 1],
-									 &query->lexemes[i]) != 0)
-			query->lexemes[kept++] = query->lexemes[i];
-	}
-	query->nlexemes = kept;
+	skx_query_sort_lexemes(query, n);
+}
+
+void
+skx_query_join_lexemes(SkxQuery *query, const SkxLexeme *more, int n)
+{
+	SkxLexeme  *all = palloc_extended(sizeof(SkxLexeme) *
+									  ((Size) query->nlexemes + n + 1),
+									  MCXT_ALLOC_HUGE);
+
+	if (query->nlexemes > 0)
+		memcpy(all, query->lexemes, sizeof(SkxLexeme) * query->nlexemes);
+	memcpy(all + query->nlexemes, more, sizeof(SkxLexeme) * n);
+	query->lexemes = all;
+	skx_query_sort_lexemes(query, query->nlexemes + n);
 }
 
 SkxQuery *

@@ -57,6 +57,10 @@ struct SkxQuery
 extern int	skx_query_lexeme(const SkxQuery *query, const char *lexeme,
 							 int len);
 
+/* Adds lexemes; those that the query had get other numbers. */
+extern void skx_query_join_lexemes(SkxQuery *query, const SkxLexeme *more,
+								   int n);
+
 /* A query that is being put on a segment. */
 typedef struct SkxOpening
 {

@@ -104,6 +104,17 @@ skx_query_scan_begin(SkxQueryScan *scan)
 	scan->terms = NULL;
 }
 
+uint32
+skx_query_scan_cost(SkxQueryScan *scan)
+{
+	MemoryContext old = MemoryContextSwitchTo(scan->context);
+
+	if (scan->it == NULL)
+		skx_query_scan_begin(scan);
+	MemoryContextSwitchTo(old);
+	return scan->it->cost;
+}
+
 /*
  * Finds the next live matches, 0 when there are no more.
  */

@@ -102,7 +102,13 @@ extern const SkxTerm *skx_score_found(const SkxScorer *scorer, int term,
 extern int32 skx_score_document(const SkxScorer *scorer, TSVector document,
 								int32 *parts);
 
-/* How often a posting counts, by its labels; `tf` without labels. */
+/* What a word counts in a document at most; of a prefix, the sum of all. */
+#define SKX_SCORE_TF_MAX	65535.0f
+
+/*
+ * How often a posting counts, by its labels (which are decoded unless they do
+ * not matter); 0: it has none of those that the term asks for.
+ */
 extern float skx_score_tf(const SkxScorer *scorer, const SkxScoreTerm *term,
 						  const SkxPostings *p, int i);
 

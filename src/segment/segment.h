@@ -183,6 +183,9 @@ extern void skx_segment_list_begin(SkxList *list, SkxSegment *seg,
 								   const SkxTerm *term);
 extern void skx_segment_list_end(SkxList *list);
 
+/* Of a long list: decodes the documents of the sub-block its cursor is on. */
+extern void skx_segment_list_decode(SkxList *list);
+
 /* The slow path of skx_segment_list_seek. */
 extern uint32 skx_segment_list_move(SkxList *list, uint32 target);
 

@@ -149,10 +149,7 @@ skx_segment_list_close(SkxList *list)
 	pfree(list);
 }
 
-/*
- * Decodes the documents of the sub-block that the cursor stands on.
- */
-static void
+void
 skx_segment_list_decode(SkxList *list)
 {
 	SkxSkiplistCursor *c = &list->cursor;

@@ -111,10 +111,14 @@ typedef struct SkxSkiplistCursor
 	uint16		header_size;
 	uint8		nforward;
 	bool		is_last;
+	SkxImpacts	node_impacts;
 	uint32		forward_last[8];
-	uint32	   *page_last;		/* node_npages entries, palloc'd */
+	SkxImpacts	forward_impacts[8];
+	SkxImpacts *page_impacts;	/* node_npages entries, palloc'd */
+	uint32	   *page_last;		/* ditto, in the same piece of memory */
 	int			page_slots;		/* allocated */
-	uint32	   *table_last;		/* of all nodes, when node 0 knew them */
+	SkxImpacts *table_impacts;	/* of all nodes, once they are known */
+	uint32	   *table_last;		/* ditto, in the same piece of memory */
 
 	/* what is read ahead, see skiplist_ahead.c */
 	int			ahead;			/* nodes that may be under way, 0: none */
@@ -159,6 +163,12 @@ extern bool skx_skiplist_seek(SkxSkiplistCursor *c, uint32 target);
 
 /* To the next sub-block; false at the end of the list. */
 extern bool skx_skiplist_next(SkxSkiplistCursor *c);
+
+/*
+ * Fills table_last and table_impacts for the current node and all after it.
+ * Only after a seek.
+ */
+extern void skx_skiplist_know_nodes(SkxSkiplistCursor *c);
 
 /* Makes body..end valid again after the pin may have been given up. */
 extern void skx_skiplist_pin(SkxSkiplistCursor *c);

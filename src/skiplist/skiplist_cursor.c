@@ -29,6 +29,17 @@ skx_skiplist_damaged(SkxSkiplistCursor *c, uint32 ordinal, const char *what)
 	skx_format_report(c->rel, skx_blkio_block(c->rel, c->plane, ordinal), what);
 }
 
+/* Makes room for what is known of all nodes. */
+static void
+skx_skiplist_make_table(SkxSkiplistCursor *c)
+{
+	Size		n = c->list.nnodes;
+
+	c->table_impacts = palloc_extended((sizeof(SkxImpacts) + sizeof(uint32)) *
+									   n, MCXT_ALLOC_HUGE);
+	c->table_last = (uint32 *) (c->table_impacts + n);
+}
+
 /*
  * Copies what later moves need out of a node's header, so that the header's
  * page need not stay pinned while the cursor is on another page of the node.
@@ -45,14 +56,21 @@ skx_skiplist_copy_header(SkxSkiplistCursor *c, const SkxDiskNode *disk,
 							  disk->table_slots);
 	if (c->page_slots < disk->npages)
 	{
-		if (c->page_last != NULL)
-			pfree(c->page_last);
-		c->page_last = palloc(sizeof(uint32) * disk->npages);
+		if (c->page_impacts != NULL)
+			pfree(c->page_impacts);
+		c->page_impacts = palloc((sizeof(SkxImpacts) + sizeof(uint32)) *
+								 disk->npages);
+		c->page_last = (uint32 *) (c->page_impacts + disk->npages);
 		c->page_slots = disk->npages;
 	}
+	c->node_impacts = disk->impacts;
+	memcpy(c->page_impacts, impacts, sizeof(SkxImpacts) * disk->npages);
 	memcpy(c->page_last, lasts, sizeof(uint32) * disk->npages);
+	impacts += disk->page_slots;
 	lasts += disk->page_slots;
+	memcpy(c->forward_impacts, impacts, sizeof(SkxImpacts) * disk->nforward);
 	memcpy(c->forward_last, lasts, sizeof(uint32) * disk->nforward);
+	impacts += disk->forward_slots;
 	lasts += disk->forward_slots;
 	if (disk->table_nodes > 0 && c->table_last == NULL)
 	{
@@ -60,8 +78,10 @@ skx_skiplist_copy_header(SkxSkiplistCursor *c, const SkxDiskNode *disk,
 			disk->table_nodes > disk->table_slots)
 			skx_skiplist_damaged(c, ordinal,
 								 "node table does not cover its list");
-		c->table_last = palloc(sizeof(uint32) * disk->table_nodes);
+		skx_skiplist_make_table(c);
 		memcpy(c->table_last, lasts, sizeof(uint32) * disk->table_nodes);
+		memcpy(c->table_impacts, impacts,
+			   sizeof(SkxImpacts) * disk->table_nodes);
 	}
 }
 
@@ -210,10 +230,10 @@ skx_skiplist_close(SkxSkiplistCursor *c)
 {
 	if (c->ref.page != NULL)
 		skx_blkio_unpin(c->file, &c->ref);
-	if (c->page_last != NULL)
-		pfree(c->page_last);
-	if (c->table_last != NULL)
-		pfree(c->table_last);
+	if (c->page_impacts != NULL)
+		pfree(c->page_impacts);
+	if (c->table_impacts != NULL)
+		pfree(c->table_impacts);
 	memset(c, 0, sizeof(*c));
 }
 
@@ -224,26 +244,55 @@ skx_skiplist_load_table(SkxSkiplistCursor *c)
 	uint32		ordinal = c->list.table_page;
 	SkxBlkRef	ref = {0};
 
-	c->table_last = palloc_extended(sizeof(uint32) * c->list.nnodes,
-									MCXT_ALLOC_HUGE);
+	skx_skiplist_make_table(c);
 	while (done < c->list.nnodes)
 	{
 		const char *page = skx_blkio_pin(c->file, c->plane, ordinal, &ref);
 		const SkxDiskNodeTable *disk;
-		const uint32 *lasts;
+		const uint64 *impacts;
 
 		disk = (const SkxDiskNodeTable *) (page + SKX_PAGE_START);
 		if (disk->check != c->check || disk->first_node != done ||
 			disk->nnodes == 0 || disk->nnodes > c->list.nnodes - done ||
 			disk->nnodes > SKX_NODE_TABLE_MAX)
 			skx_skiplist_damaged(c, ordinal, "node table of another list");
-		lasts = (const uint32 *) ((const uint64 *) (disk + 1) + disk->nnodes);
-		memcpy(c->table_last + done, lasts, sizeof(uint32) * disk->nnodes);
+		impacts = (const uint64 *) (disk + 1);
+		memcpy(c->table_impacts + done, impacts,
+			   sizeof(uint64) * disk->nnodes);
+		memcpy(c->table_last + done, impacts + disk->nnodes,
+			   sizeof(uint32) * disk->nnodes);
 		done += disk->nnodes;
 		ordinal++;
 		skx_skiplist_work.tables++;
 	}
 	skx_blkio_unpin(c->file, &ref);
+}
+
+/*
+ * A list without a table is short enough for the forward pointers of any of
+ * its nodes to reach its end.
+ */
+void
+skx_skiplist_know_nodes(SkxSkiplistCursor *c)
+{
+	if (c->table_last != NULL)
+		return;
+	if (c->list.has_table)
+	{
+		skx_skiplist_load_table(c);
+		return;
+	}
+	if (c->node + 1 + c->nforward != c->list.nnodes)
+		skx_skiplist_damaged(c, c->node_page,
+							 "forward pointers end before their list");
+	skx_skiplist_make_table(c);
+	memset(c->table_last, 0, sizeof(uint32) * c->node);
+	c->table_last[c->node] = c->node_last;
+	c->table_impacts[c->node] = c->node_impacts;
+	memcpy(c->table_last + c->node + 1, c->forward_last,
+		   sizeof(uint32) * c->nforward);
+	memcpy(c->table_impacts + c->node + 1, c->forward_impacts,
+		   sizeof(SkxImpacts) * c->nforward);
 }
 
 /*

@@ -55,6 +55,9 @@ typedef struct SkxTopkWork
 								 * reached when the budget was spent */
 } SkxTopkWork;
 
+/* Defines skipidx.search_budget.  Called once, from _PG_init. */
+extern void skx_topk_init(void);
+
 extern const SkxTopkWork *skx_topk_work(const SkxTopk *topk);
 
 #endif							/* SKX_TOPK_TOPK_H */

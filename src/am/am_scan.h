@@ -1,0 +1,52 @@
+/*
+ * am_scan.h
+ *	  The state of an index scan.
+ */
+#ifndef SKX_AM_AM_SCAN_H
+#define SKX_AM_AM_SCAN_H
+
+#include "access/relscan.h"
+#include "am/am.h"
+#include "pending/pending.h"
+#include "query/query.h"
+#include "topk/topk.h"
+
+/* Segments opened together when the whole answer is wanted. */
+#define SKX_SCAN_SEGMENTS	8
+
+typedef struct SkxScan
+{
+	MemoryContext context;		/* everything below; reset by a rescan */
+	bool		started;
+	bool		all;			/* the whole answer will be fetched */
+	SkxQuery   *query;
+	const SkxView *view;
+	SkxBlkFile *file;
+	int			segment;		/* next one to open */
+	int			nopen;			/* opened together ... */
+	int			at;				/* ... and which of these is being read */
+	SkxSegment *segs[SKX_SCAN_SEGMENTS];
+	SkxQueryScan *answers[SKX_SCAN_SEGMENTS];
+	SkxPendingScan *pending;
+	MemoryContext document;		/* of matching a pending document */
+	bool		pending_done;
+	int			n;				/* TIDs fetched ... */
+	int			next;			/* ... and handed out */
+	uint32	   *docs;
+	ItemPointerData *tids;
+	struct SkxRanked *ranked;	/* NULL: rows come in no order */
+	uint64		wanted;			/* rows, about; 0: not known */
+	SkxTopkWork work;			/* of ranked scans before the last rescan */
+} SkxScan;
+
+/*
+ * am_ranked.c
+ *
+ * start is called with the compiled query, after the snapshot; false: there is
+ * nothing to order by.  fetch fills so->tids as a scan without order does.
+ */
+extern bool skx_am_ranked_start(IndexScanDesc scan);
+extern bool skx_am_ranked_fetch(IndexScanDesc scan);
+extern void skx_am_ranked_stop(SkxScan *so);
+
+#endif							/* SKX_AM_AM_SCAN_H */

@@ -1,0 +1,302 @@
+/*
+ * query_split.c
+ *	  Takes a query apart into plain lexemes that every match has and the rest.
+ *
+ * Who ranks goes through the lists of those lexemes anyway, by scores, and
+ * asks about the rest only for documents that are good enough.
+ */
+#include "postgres.h"
+
+#include "miscadmin.h"
+#include "query/query_internal.h"
+
+static inline bool
+skx_query_is_plain(const SkxQueryNode *node)
+{
+	return node->kind == SKX_NODE_TERM && !node->prefix;
+}
+
+static SkxQueryNode *
+skx_query_new_node(SkxNodeKind kind, int nchildren)
+{
+	SkxQueryNode *node = palloc0(sizeof(SkxQueryNode));
+
+	node->kind = kind;
+	node->max_children = nchildren;
+	node->children = palloc(sizeof(SkxQueryNode *) * Max(nchildren, 1));
+	return node;
+}
+
+/* All terms below a node of a kind, when it has nothing but plain lexemes. */
+static bool
+skx_query_only_plain(const SkxQueryNode *node)
+{
+	int			i;
+
+	for (i = 0; i < node->nchildren; i++)
+		if (!skx_query_is_plain(node->children[i]))
+			return false;
+	return node->nchildren > 0;
+}
+
+typedef struct SkxSplitting
+{
+	SkxQuerySplit *split;
+	int			max_required;
+	SkxQueryNode *rest;
+	int			max_rest;
+} SkxSplitting;
+
+static void
+skx_query_split_require(SkxSplitting *s, const SkxQueryNode *term)
+{
+	SkxQuerySplit *split = s->split;
+
+	if (split->nrequired == s->max_required)
+	{
+		s->max_required = Max(8, s->max_required * 2);
+		if (split->required == NULL)
+			split->required = palloc(sizeof(SkxQueryRequired) *
+									 s->max_required);
+		else
+			split->required = repalloc_huge(split->required,
+											sizeof(SkxQueryRequired) *
+											s->max_required);
+	}
+	split->required[split->nrequired].lexeme = term->slot;
+	split->required[split->nrequired++].labels = term->weights;
+}
+
+static void
+skx_query_split_keep(SkxSplitting *s, SkxQueryNode *node)
+{
+	SkxQueryNode *rest = s->rest;
+
+	if (rest->nchildren == rest->max_children)
+	{
+		rest->max_children = Max(8, rest->max_children * 2);
+		rest->children = repalloc_huge(rest->children,
+									   sizeof(SkxQueryNode *) *
+									   rest->max_children);
+	}
+	rest->children[rest->nchildren++] = node;
+}
+
+/*
+ * A phrase whose documents are known to have its lexemes need not look for
+ * them again.
+ */
+static SkxQueryNode *
+skx_query_split_phrase(const SkxQueryNode *phrase)
+{
+	SkxQueryNode *node = skx_query_new_node(SKX_NODE_PHRASE, 1);
+	SkxQueryNode **children = node->children;
+
+	*node = *phrase;
+	node->children = children;
+	node->children[0] = skx_query_new_node(SKX_NODE_ALL, 0);
+	return node;
+}
+
+static void
+skx_query_split_node(SkxSplitting *s, SkxQueryNode *node)
+{
+	int			i;
+
+	check_stack_depth();
+	if (skx_query_is_plain(node))
+		skx_query_split_require(s, node);
+	else if (node->kind == SKX_NODE_AND)
+	{
+		for (i = 0; i < node->nchildren; i++)
+			skx_query_split_node(s, node->children[i]);
+	}
+	else if (node->kind == SKX_NODE_PHRASE &&
+			 node->children[0]->kind == SKX_NODE_AND &&
+			 skx_query_only_plain(node->children[0]))
+	{
+		for (i = 0; i < node->children[0]->nchildren; i++)
+			skx_query_split_require(s, node->children[0]->children[i]);
+		skx_query_split_keep(s, skx_query_split_phrase(node));
+	}
+	else
+		skx_query_split_keep(s, node);
+}
+
+static int
+skx_query_compare_required(const void *a, const void *b)
+{
+	const SkxQueryRequired *x = a;
+	const SkxQueryRequired *y = b;
+
+	if (x->lexeme != y->lexeme)
+		return x->lexeme < y->lexeme ? -1 : 1;
+	return (int) x->labels - (int) y->labels;
+}
+
+static void
+skx_query_split_sort(SkxQuerySplit *split)
+{
+	int			kept = 0;
+	int			i;
+
+	if (split->nrequired > 0)
+		qsort(split->required, split->nrequired, sizeof(SkxQueryRequired),
+			  skx_query_compare_required);
+	for (i = 0; i < split->nrequired; i++)
+		if (kept == 0 ||
+			skx_query_compare_required(&split->required[kept - 1],
+									   &split->required[i]) != 0)
+			split->required[kept++] = split->required[i];
+	split->nrequired = kept;
+}
+
+/* A disjunction of plain lexemes, of any labels, and nothing else? */
+static const SkxQueryNode *
+skx_query_disjunction(const SkxQuery *query)
+{
+	const SkxQueryNode *node = query->root;
+	int			i;
+
+	while (node->kind == SKX_NODE_AND && node->nchildren == 1)
+		node = node->children[0];
+	if (node->kind != SKX_NODE_OR || !skx_query_only_plain(node))
+		return NULL;
+	for (i = 0; i < node->nchildren; i++)
+		if (node->children[i]->weights != 0)
+			return NULL;
+	return node;
+}
+
+void
+skx_query_split(const SkxQuery *query, SkxQuerySplit *split)
+{
+	const SkxQueryNode *any = skx_query_disjunction(query);
+	SkxSplitting s;
+	int			i;
+
+	memset(split, 0, sizeof(*split));
+	s.split = split;
+	s.max_required = 0;
+	s.rest = skx_query_new_node(SKX_NODE_AND, 1);
+	if (any != NULL)
+	{
+		split->any = true;
+		for (i = 0; i < any->nchildren; i++)
+			skx_query_split_require(&s, any->children[i]);
+	}
+	else if (query->root->kind != SKX_NODE_ALL)
+		skx_query_split_node(&s, query->root);
+	skx_query_split_sort(split);
+	if (s.rest->nchildren > 0)
+	{
+		split->rest = palloc(sizeof(SkxQuery));
+		*split->rest = *query;
+		split->rest->root = s.rest;
+	}
+}
+
+const SkxLexeme *
+skx_query_lexemes(const SkxQuery *query, int *n)
+{
+	*n = query->nlexemes;
+	return query->lexemes;
+}
+
+int
+skx_query_count(const SkxQuery *query)
+{
+	return query->nqueries;
+}
+
+/*
+ * The words join the lexemes of the query, so its terms are numbered anew.
+ */
+static void
+skx_query_renumber(const SkxQuery *query, SkxQueryNode *node)
+{
+	int			i;
+
+	check_stack_depth();
+	if (skx_query_is_plain(node))
+		node->slot = skx_query_lexeme(query, node->lexeme, node->len);
+	for (i = 0; i < node->nchildren; i++)
+		skx_query_renumber(query, node->children[i]);
+}
+
+static SkxQueryNode *
+skx_query_copy_node(const SkxQueryNode *node)
+{
+	SkxQueryNode *copy = skx_query_new_node(node->kind, node->nchildren);
+	SkxQueryNode **children = copy->children;
+	int			i;
+
+	check_stack_depth();
+	*copy = *node;
+	copy->children = children;
+	for (i = 0; i < node->nchildren; i++)
+		children[i] = skx_query_copy_node(node->children[i]);
+	return copy;
+}
+
+SkxQuery *
+skx_query_without(const SkxQuery *query, const SkxQueryWord *words, int n)
+{
+	SkxQuery   *without = palloc(sizeof(SkxQuery));
+	SkxQueryNode *any = skx_query_new_node(SKX_NODE_OR, n);
+	SkxQueryNode *not = skx_query_new_node(SKX_NODE_NOT, 1);
+	SkxLexeme  *more = palloc_extended(sizeof(SkxLexeme) * ((Size) n + 1),
+									   MCXT_ALLOC_HUGE);
+	int			nmore = 0;
+	int			i;
+
+	*without = *query;
+	without->root = skx_query_new_node(SKX_NODE_AND, 2);
+	without->root->children[without->root->nchildren++] =
+		skx_query_copy_node(query->root);
+	for (i = 0; i < n; i++)
+	{
+		SkxQueryNode *term = skx_query_new_node(SKX_NODE_TERM, 0);
+
+		term->lexeme = words[i].lexeme;
+		term->len = words[i].len;
+		term->prefix = words[i].prefix;
+		term->weights = words[i].labels;
+		any->children[any->nchildren++] = term;
+		if (words[i].prefix)
+			continue;
+		more[nmore].bytes = words[i].lexeme;
+		more[nmore++].len = words[i].len;
+	}
+	if (n > 0)
+	{
+		not->children[not->nchildren++] = any;
+		without->root->children[without->root->nchildren++] = not;
+	}
+	skx_query_join_lexemes(without, more, nmore);
+	skx_query_renumber(without, without->root);
+	/* Whatever the words, a NULL has none of them. */
+	without->may_match_null = true;
+	pfree(more);
+	return without;
+}
+
+SkxQueryRest *
+skx_query_rest_open(SkxSegment *seg, const SkxQuery *rest, SkxTerm *terms)
+{
+	SkxOpening	o = {seg, rest, terms, false, skx_skiplist_reads()};
+
+	return skx_query_open(&o);
+}
+
+int
+skx_query_rest_filter(SkxQueryRest *rest, uint32 *docs, int n)
+{
+	return skx_query_filter(rest, docs, n);
+}
+
+void
+skx_query_rest_close(SkxQueryRest *rest)
+{
+	skx_query_close(rest);
+}

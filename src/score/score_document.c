@@ -1,0 +1,228 @@
+/*
+ * score_document.c
+ *	  The score of one document, from its tsvector.
+ *
+ * This is what an index scan's sums are the same as: both count occurrences
+ * by one function, in multiples of 1 / SKX_SCORE_LABEL_STEPS, so that sums of
+ * counts are exact in single precision whatever their order.
+ */
+#include "postgres.h"
+
+#include "codec/codec.h"
+#include "pending/pending.h"
+#include "score/score_internal.h"
+#include "tsearch/ts_utils.h"
+
+/* Occurrences of a word in a document, by label; `bare`: without position. */
+typedef struct SkxScoreCount
+{
+	uint32		labels[SKX_NLABELS];
+	uint32		bare;
+} SkxScoreCount;
+
+/* What the occurrences count; a bare lexeme counts like a label of D. */
+static inline float
+skx_score_count_value(const SkxScorer *scorer, const SkxScoreCount *count)
+{
+	float		value;
+
+	if (scorer->flat)
+		value = (float) (count->labels[0] + count->labels[1] +
+						 count->labels[2] + count->labels[3] + count->bare);
+	else
+		value = (float) (count->labels[0] + count->bare) *
+			(float) scorer->options.labels[0] +
+			(float) count->labels[1] * (float) scorer->options.labels[1] +
+			(float) count->labels[2] * (float) scorer->options.labels[2] +
+			(float) count->labels[3] * (float) scorer->options.labels[3];
+	return Min(value, SKX_SCORE_TF_MAX);
+}
+
+float
+skx_score_tf(const SkxScorer *scorer, const SkxScoreTerm *term,
+			 const SkxPostings *p, int i)
+{
+	SkxScoreCount count = {{0, 0, 0, 0}, 0};
+	int			label;
+
+	if (p->tf[i] == 0)
+		count.bare = 1;
+	else if (scorer->flat && term->labels == 0)
+		return (float) p->tf[i];
+	else
+	{
+		uint32		rest = p->tf[i];
+
+		for (label = 1; label < SKX_NLABELS; label++)
+		{
+			count.labels[label] = p->label_tf[label - 1][i];
+			rest -= count.labels[label];
+		}
+		count.labels[SKX_LABEL_D] = rest;
+		for (label = 0; label < SKX_NLABELS; label++)
+			if (term->labels != 0 && (term->labels & (1 << label)) == 0)
+				count.labels[label] = 0;
+	}
+	return skx_score_count_value(scorer, &count);
+}
+
+/* Adds one lexeme's occurrences that the term counts. */
+static void
+skx_score_count_entry(const SkxScoreTerm *term, TSVector document,
+					  const WordEntry *entry, SkxScoreCount *count)
+{
+	const WordEntryPos *positions;
+	int			n;
+	int			i;
+
+	if (!entry->haspos)
+	{
+		count->bare++;
+		return;
+	}
+	positions = POSDATAPTR(document, entry);
+	n = POSDATALEN(document, entry);
+	for (i = 0; i < n; i++)
+	{
+		int			label = WEP_GETWEIGHT(positions[i]);
+
+		if (term->labels == 0 || (term->labels & (1 << label)) != 0)
+			count->labels[label]++;
+	}
+}
+
+/* The first lexeme of the document that is not below the term's. */
+static int
+skx_score_entry(const SkxScoreTerm *term, TSVector document)
+{
+	const WordEntry *entries = ARRPTR(document);
+	char	   *bytes = STRPTR(document);
+	int			low = 0;
+	int			high = document->size;
+
+	while (low < high)
+	{
+		int			middle = (low + high) / 2;
+
+		if (tsCompareString(bytes + entries[middle].pos, entries[middle].len,
+							unconstify(char *, term->lexeme), term->len,
+							false) < 0)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+/* How often the document has the term; `at`: its entry, -1 when it has not. */
+static float
+skx_score_document_tf(const SkxScorer *scorer, const SkxScoreTerm *term,
+					  TSVector document, int *at)
+{
+	const WordEntry *entries = ARRPTR(document);
+	char	   *bytes = STRPTR(document);
+	SkxScoreCount count = {{0, 0, 0, 0}, 0};
+	float		tf;
+	int			i;
+
+	*at = -1;
+	for (i = skx_score_entry(term, document); i < document->size; i++)
+	{
+		if (entries[i].len < term->len ||
+			(!term->prefix && entries[i].len != term->len) ||
+			memcmp(bytes + entries[i].pos, term->lexeme, term->len) != 0)
+			break;
+		*at = i;
+		skx_score_count_entry(term, document, &entries[i], &count);
+		if (!term->prefix)
+			break;
+	}
+	if (*at < 0)
+		return 0;
+	tf = skx_score_count_value(scorer, &count);
+	if (tf == 0)
+		*at = -1;
+	return tf;
+}
+
+/* Positions with a label that the term counts, ascending. */
+static int
+skx_score_positions(const SkxScoreTerm *term, TSVector document, int at,
+					uint16 *positions)
+{
+	const WordEntry *entry = &ARRPTR(document)[at];
+	const WordEntryPos *from;
+	int			n = 0;
+	int			i;
+
+	if (!entry->haspos)
+		return 0;
+	from = POSDATAPTR(document, entry);
+	for (i = 0; i < Min(POSDATALEN(document, entry), SKX_POSITIONS_MAX); i++)
+	{
+		if (term->labels == 0 ||
+			(term->labels & (1 << WEP_GETWEIGHT(from[i]))) != 0)
+			positions[n++] = WEP_GETPOS(from[i]);
+	}
+	return n;
+}
+
+static int32
+skx_score_document_pair(const SkxScorer *scorer, const SkxScorePair *pair,
+						TSVector document, const int *at, float inverse)
+{
+	uint16		first[SKX_POSITIONS_MAX];
+	uint16		second[SKX_POSITIONS_MAX];
+	int			ordered;
+	int			near;
+
+	if (at[pair->first] < 0 || at[pair->second] < 0)
+		return 0;
+	skx_rank_pairs(first,
+				   skx_score_positions(&scorer->terms[pair->first], document,
+									   at[pair->first], first),
+				   second,
+				   skx_score_positions(&scorer->terms[pair->second], document,
+									   at[pair->second], second),
+				   &ordered, &near);
+	return skx_rank_pair_part(pair->weight, ordered, near, inverse);
+}
+
+int32
+skx_score_document(const SkxScorer *scorer, TSVector document, int32 *parts)
+{
+	float		inverse;
+	int32		sum = 0;
+	int			few[64];
+	int		   *at = few;
+	int			i;
+
+	if (scorer->nterms > (int) lengthof(few))
+		at = palloc_extended(sizeof(int) * (Size) scorer->nterms,
+							 MCXT_ALLOC_HUGE);
+	inverse = scorer->inverse[skx_rank_norm_encode(skx_pending_length(document))];
+	for (i = 0; i < scorer->nterms; i++)
+	{
+		const SkxScoreTerm *term = &scorer->terms[i];
+		float		tf = skx_score_document_tf(scorer, term, document, &at[i]);
+		int32		part = 0;
+
+		if (tf > 0)
+			part = skx_rank_part(term->weight, tf, inverse);
+		if (parts != NULL)
+			parts[i] = part;
+		sum += part;
+	}
+	for (i = 0; i < scorer->npairs; i++)
+	{
+		int32		part = skx_score_document_pair(scorer, &scorer->pairs[i],
+												   document, at, inverse);
+
+		if (parts != NULL)
+			parts[scorer->nterms + i] = part;
+		sum += part;
+	}
+	if (at != few)
+		pfree(at);
+	return sum;
+}

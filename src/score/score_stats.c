@@ -1,0 +1,730 @@
+/*
+ * score_stats.c
+ *	  Statistics of an index, pinned for a snapshot.
+ *
+ * Numbers of documents, lengths and df move with every insert, flush and
+ * merge, while all that is computed under one snapshot has to agree.  So the
+ * first who asks fixes what is counted: a view of each index and the number of
+ * the last pending document of each stripe.  A lexeme is looked up in these
+ * when it is asked for first, be it much later.
+ *
+ * The table of pins goes by the content of the snapshot, not by its address:
+ * the executor copies snapshots, and a portal's lives on when it is not the
+ * active one.
+ */
+#include "postgres.h"
+
+#include "access/relation.h"
+#include "access/xact.h"
+#include "catalog/pg_inherits.h"
+#include "common/hashfn.h"
+#include "compat/compat.h"
+#include "lib/ilist.h"
+#include "miscadmin.h"
+#include "pending/pending.h"
+#include "score/score_internal.h"
+#include "storage/lmgr.h"
+#include "tsearch/ts_utils.h"
+#include "utils/hsearch.h"
+#include "utils/memutils.h"
+
+/* Statistics that are pinned at a time, unless more are in use. */
+#define SKX_SCORE_PINS		64
+
+/* Lexemes looked up in all segments at a time. */
+#define SKX_SCORE_LOOKUPS	1024
+
+/* What makes two snapshots see the same. */
+typedef struct SkxScoreContent
+{
+	TransactionId xmin;
+	TransactionId xmax;
+	CommandId	curcid;
+	bool		suboverflowed;
+	bool		recovery;
+	uint32		nxip;
+	int32		nsubxip;
+	TransactionId *xip;
+	TransactionId *subxip;
+} SkxScoreContent;
+
+/* One index with storage. */
+typedef struct SkxScoreLeaf
+{
+	Oid			oid;
+	SkxLocator	locator;
+	SkxView    *view;
+	uint64	   *last;			/* number of the last document of each stripe
+								 * that counts */
+} SkxScoreLeaf;
+
+struct SkxStats
+{
+	dlist_node	node;			/* in skx_score_pins, the last used first */
+	bool		listed;
+	bool		pinned;			/* was ever listed */
+	int			users;
+	SubTransactionId subid;		/* that pinned it */
+	Oid			index;
+	SkxLocator	locator;		/* of a plain index */
+	SkxScoreContent content;
+	MemoryContext context;		/* of all of it */
+	uint64		ndocs;
+	uint64		length;
+	bool		plain;			/* one leaf, which is the index itself */
+	int			nleaves;
+	SkxScoreLeaf *leaves;
+	HTAB	   *words;			/* SkxScoreWord */
+};
+
+/* What lexemes are looked up into, before anybody is told of them. */
+typedef struct SkxScoreSearch
+{
+	int			nplain;			/* those that are no prefix come first */
+	int			n;
+	SkxScoreWord *words;
+} SkxScoreSearch;
+
+/* A claim on pinned statistics. */
+typedef struct SkxScoreHold
+{
+	MemoryContextCallback callback;
+	SkxStats   *stats;
+	uint64		epoch;
+} SkxScoreHold;
+
+static dlist_head skx_score_pins = DLIST_STATIC_INIT(skx_score_pins);
+static int	skx_score_npins = 0;
+static uint64 skx_score_epoch = 0;	/* transactions that pinned any */
+static bool skx_score_tabled = false;	/* this one will forget the table */
+static bool skx_score_watching = false; /* subtransactions, for good */
+
+/* ---- the table of pins ---- */
+
+static void
+skx_score_forget(SkxStats *stats)
+{
+	dlist_delete(&stats->node);
+	skx_score_npins--;
+	stats->listed = false;
+	if (stats->users == 0)
+		MemoryContextDelete(stats->context);
+}
+
+/* The transaction is over, and the memory with it. */
+static void
+skx_score_forget_table(void *arg)
+{
+	dlist_init(&skx_score_pins);
+	skx_score_npins = 0;
+	skx_score_tabled = false;
+	skx_score_epoch++;
+}
+
+/*
+ * What was pinned in a subtransaction that is undone may be of a file that
+ * never was: command ids come again after it.
+ */
+static void
+skx_score_subxact(SubXactEvent event, SubTransactionId subid,
+				  SubTransactionId parent, void *arg)
+{
+	dlist_mutable_iter iter;
+
+	if (event != SUBXACT_EVENT_ABORT_SUB)
+		return;
+	dlist_foreach_modify(iter, &skx_score_pins)
+	{
+		SkxStats   *stats = dlist_container(SkxStats, node, iter.cur);
+
+		if (stats->subid >= subid)
+			skx_score_forget(stats);
+	}
+}
+
+static void
+skx_score_make_room(void)
+{
+	dlist_node *node = skx_score_npins < SKX_SCORE_PINS ? NULL :
+		dlist_tail_node(&skx_score_pins);
+
+	while (node != NULL)
+	{
+		SkxStats   *stats = dlist_container(SkxStats, node, node);
+
+		if (stats->users == 0)
+		{
+			skx_score_forget(stats);
+			return;
+		}
+		node = dlist_has_prev(&skx_score_pins, node) ?
+			dlist_prev_node(&skx_score_pins, node) : NULL;
+	}
+}
+
+static void
+skx_score_pin(SkxStats *stats)
+{
+	if (!skx_score_watching)
+	{
+		RegisterSubXactCallback(skx_score_subxact, NULL);
+		skx_score_watching = true;
+	}
+	if (!skx_score_tabled)
+	{
+		MemoryContextCallback *callback =
+		MemoryContextAllocZero(TopTransactionContext, sizeof(*callback));
+
+		callback->func = skx_score_forget_table;
+		MemoryContextRegisterResetCallback(TopTransactionContext, callback);
+		skx_score_tabled = true;
+	}
+	skx_score_make_room();
+	MemoryContextSetParent(stats->context, TopTransactionContext);
+	stats->subid = GetCurrentSubTransactionId();
+	stats->pinned = stats->listed = true;
+	dlist_push_head(&skx_score_pins, &stats->node);
+	skx_score_npins++;
+}
+
+static void
+skx_score_release(void *arg)
+{
+	SkxScoreHold *hold = arg;
+
+	if (hold->epoch != skx_score_epoch)
+		return;
+	hold->stats->users--;
+	if (hold->stats->users == 0 && !hold->stats->listed)
+		MemoryContextDelete(hold->stats->context);
+}
+
+void
+skx_score_stats_hold(SkxStats *stats)
+{
+	SkxScoreHold *hold;
+
+	if (!stats->pinned)
+		return;
+	hold = palloc0(sizeof(SkxScoreHold));
+	hold->callback.func = skx_score_release;
+	hold->callback.arg = hold;
+	hold->stats = stats;
+	hold->epoch = skx_score_epoch;
+	MemoryContextRegisterResetCallback(CurrentMemoryContext, &hold->callback);
+	stats->users++;
+}
+
+/* ---- snapshots ---- */
+
+/* Refers to the snapshot's arrays. */
+static void
+skx_score_content(Snapshot snapshot, SkxScoreContent *content)
+{
+	content->xmin = snapshot->xmin;
+	content->xmax = snapshot->xmax;
+	content->curcid = snapshot->curcid;
+	content->suboverflowed = snapshot->suboverflowed;
+	content->recovery = snapshot->takenDuringRecovery;
+	content->nxip = snapshot->xcnt;
+	content->xip = snapshot->xip;
+	/* Copies of a snapshot do without subtransactions that nobody looks at. */
+	content->nsubxip = 0;
+	if (!snapshot->suboverflowed || snapshot->takenDuringRecovery)
+		content->nsubxip = snapshot->subxcnt;
+	content->subxip = snapshot->subxip;
+}
+
+static bool
+skx_score_same_content(const SkxScoreContent *a, const SkxScoreContent *b)
+{
+	return a->xmin == b->xmin && a->xmax == b->xmax &&
+		a->curcid == b->curcid && a->suboverflowed == b->suboverflowed &&
+		a->recovery == b->recovery && a->nxip == b->nxip &&
+		a->nsubxip == b->nsubxip &&
+		(a->nxip == 0 ||
+		 memcmp(a->xip, b->xip, sizeof(TransactionId) * a->nxip) == 0) &&
+		(a->nsubxip == 0 ||
+		 memcmp(a->subxip, b->subxip,
+				sizeof(TransactionId) * a->nsubxip) == 0);
+}
+
+static TransactionId *
+skx_score_copy_xids(const TransactionId *xids, uint32 n)
+{
+	TransactionId *copy = palloc(sizeof(TransactionId) * ((Size) n + 1));
+
+	if (n > 0)
+		memcpy(copy, xids, sizeof(TransactionId) * n);
+	return copy;
+}
+
+/* ---- what is counted ---- */
+
+static bool
+skx_score_is_plain(Relation index)
+{
+	return index->rd_rel->relkind != RELKIND_PARTITIONED_INDEX;
+}
+
+static SkxSegment **
+skx_score_leaf_open(const SkxScoreLeaf *leaf, Relation rel, SkxBlkFile **file)
+{
+	int			n = leaf->view->nsegments;
+	SkxSegment **segs = palloc(sizeof(SkxSegment *) * (n + 1));
+	int			i;
+
+	*file = NULL;
+	if (n > 0)
+	{
+		*file = skx_segment_file(rel, leaf->view->meta.incarnation);
+		skx_segment_ask_headers(*file, leaf->view, 0, n);
+	}
+	for (i = 0; i < n; i++)
+		segs[i] = skx_segment_open(*file, rel, leaf->view, i);
+	return segs;
+}
+
+static void
+skx_score_leaf_close(const SkxScoreLeaf *leaf, SkxSegment **segs,
+					 SkxBlkFile *file)
+{
+	int			i;
+
+	for (i = 0; i < leaf->view->nsegments; i++)
+		skx_segment_close(segs[i]);
+	if (file != NULL)
+		skx_blkio_close(file);
+	pfree(segs);
+}
+
+/* A view of one of the stripes, whose pages are read one stripe at a time. */
+static void
+skx_score_stripe(const SkxScoreLeaf *leaf, int stripe, SkxView *view)
+{
+	*view = *leaf->view;
+	view->stripes = &leaf->view->stripes[stripe];
+	view->nstripes = 1;
+}
+
+/*
+ * Numbers of documents count those with a tsvector, also the deleted ones
+ * until a flush or merge leaves them behind.
+ */
+static void
+skx_score_leaf_pin(SkxStats *stats, SkxScoreLeaf *leaf, Relation rel)
+{
+	SkxSegment **segs;
+	SkxBlkFile *file;
+	int			i;
+
+	leaf->oid = RelationGetRelid(rel);
+	leaf->locator = SKX_REL_LOCATOR(rel);
+	leaf->view = skx_manifest_view(rel);
+	leaf->last = palloc(sizeof(uint64) * (leaf->view->nstripes + 1));
+	for (i = 0; i < leaf->view->nstripes; i++)
+	{
+		SkxPendingTotals totals;
+		SkxView		view;
+
+		skx_score_stripe(leaf, i, &view);
+		skx_pending_totals(rel, &view, &totals);
+		leaf->last[i] = view.stripes[0].flushed_through + totals.ndocs;
+		stats->ndocs += totals.ndocs - totals.nnull;
+		stats->length += totals.total_length;
+	}
+	segs = skx_score_leaf_open(leaf, rel, &file);
+	for (i = 0; i < leaf->view->nsegments; i++)
+	{
+		stats->ndocs += segs[i]->header.ndocs - segs[i]->header.nnull;
+		stats->length += segs[i]->header.total_length;
+	}
+	skx_score_leaf_close(leaf, segs, file);
+}
+
+/*
+ * A leaf of a partitioned index, locked until the transaction ends; NULL when
+ * it is none, or no longer the one that was pinned.
+ */
+static Relation
+skx_score_leaf_relation(Oid oid, Relation index, const SkxScoreLeaf *pinned)
+{
+	Relation	rel = try_relation_open(oid, AccessShareLock);
+
+	if (rel == NULL)
+		return NULL;
+	if (rel->rd_rel->relkind == RELKIND_INDEX &&
+		rel->rd_rel->relam == index->rd_rel->relam &&
+		rel->rd_index->indisvalid &&
+		(pinned == NULL ||
+		 SKX_LOCATOR_EQUALS(pinned->locator, SKX_REL_LOCATOR(rel))))
+		return rel;
+	relation_close(rel, NoLock);
+	return NULL;
+}
+
+static void
+skx_score_pin_leaves(SkxStats *stats, Relation index)
+{
+	List	   *oids;
+	ListCell   *lc;
+
+	if (stats->plain)
+	{
+		stats->nleaves = 1;
+		stats->leaves = palloc0(sizeof(SkxScoreLeaf));
+		skx_score_leaf_pin(stats, stats->leaves, index);
+		return;
+	}
+	oids = find_all_inheritors(RelationGetRelid(index), AccessShareLock, NULL);
+	list_sort(oids, list_oid_cmp);
+	stats->leaves = palloc0(sizeof(SkxScoreLeaf) * list_length(oids));
+	foreach(lc, oids)
+	{
+		Relation	rel = skx_score_leaf_relation(lfirst_oid(lc), index, NULL);
+
+		CHECK_FOR_INTERRUPTS();
+		if (rel == NULL)
+			continue;
+		skx_score_leaf_pin(stats, &stats->leaves[stats->nleaves++], rel);
+		relation_close(rel, NoLock);
+	}
+	list_free(oids);
+}
+
+/* ---- words ---- */
+
+static uint32
+skx_score_word_hash(const void *key, Size size)
+{
+	const SkxScoreWord *word = key;
+
+	return hash_bytes((const unsigned char *) word->bytes, word->len) +
+		word->prefix;
+}
+
+static int
+skx_score_word_compare(const void *a, const void *b, Size size)
+{
+	const SkxScoreWord *x = a;
+	const SkxScoreWord *y = b;
+
+	return x->len != y->len || x->prefix != y->prefix ||
+		memcmp(x->bytes, y->bytes, x->len) != 0;
+}
+
+static HTAB *
+skx_score_words(MemoryContext context)
+{
+	HASHCTL		ctl = {0};
+
+	ctl.keysize = offsetof(SkxScoreWord, df);
+	ctl.entrysize = sizeof(SkxScoreWord);
+	ctl.hash = skx_score_word_hash;
+	ctl.match = skx_score_word_compare;
+	ctl.hcxt = context;
+	return hash_create("skipidx words", 64, &ctl,
+					   HASH_ELEM | HASH_FUNCTION | HASH_COMPARE | HASH_CONTEXT);
+}
+
+static bool
+skx_score_add_df(const SkxTerm *term, const char *lexeme, int len, void *arg)
+{
+	((SkxScoreWord *) arg)->df += term->df;
+	return true;
+}
+
+/* Words from..from+n-1, none of them a prefix, in all segments. */
+static void
+skx_score_find_some(SkxStats *stats, SkxScoreSearch *search, int from, int n,
+					SkxSegment **segs, int nsegs)
+{
+	SkxLexeme  *lexemes = palloc(sizeof(SkxLexeme) * n);
+	SkxTerm   **terms = palloc(sizeof(SkxTerm *) * nsegs);
+	int			i;
+	int			k;
+
+	for (k = 0; k < n; k++)
+	{
+		lexemes[k].bytes = search->words[from + k].bytes;
+		lexemes[k].len = search->words[from + k].len;
+	}
+	for (i = 0; i < nsegs; i++)
+		terms[i] = palloc(sizeof(SkxTerm) * n);
+	skx_segment_find_all(segs, nsegs, lexemes, n, terms);
+	for (k = 0; k < n; k++)
+	{
+		SkxScoreWord *word = &search->words[from + k];
+
+		for (i = 0; i < nsegs; i++)
+		{
+			SkxTerm    *copy;
+
+			word->df += terms[i][k].df;
+			if (!stats->plain || terms[i][k].df == 0)
+				continue;
+			copy = MemoryContextAlloc(stats->context, sizeof(SkxTerm));
+			*copy = terms[i][k];
+			word->found[i] = copy;
+		}
+	}
+	for (i = 0; i < nsegs; i++)
+		pfree(terms[i]);
+	pfree(terms);
+	pfree(lexemes);
+}
+
+static void
+skx_score_find_segments(SkxStats *stats, SkxScoreSearch *search,
+						const SkxScoreLeaf *leaf, Relation rel)
+{
+	int			nsegs = leaf->view->nsegments;
+	SkxSegment **segs;
+	SkxBlkFile *file;
+	int			i;
+	int			k;
+
+	if (nsegs == 0)
+		return;
+	segs = skx_score_leaf_open(leaf, rel, &file);
+	for (k = 0; k < search->nplain; k += SKX_SCORE_LOOKUPS)
+		skx_score_find_some(stats, search, k,
+							Min(SKX_SCORE_LOOKUPS, search->nplain - k),
+							segs, nsegs);
+	for (k = search->nplain; k < search->n; k++)
+	{
+		for (i = 0; i < nsegs; i++)
+			skx_segment_prefix(segs[i], search->words[k].bytes,
+							   search->words[k].len, skx_score_add_df,
+							   &search->words[k]);
+	}
+	skx_score_leaf_close(leaf, segs, file);
+}
+
+/* Adds a pending document's lexemes to the df of the words. */
+static void
+skx_score_count_document(SkxScoreSearch *search, TSVector document)
+{
+	const WordEntry *entries = ARRPTR(document);
+	char	   *bytes = STRPTR(document);
+	int			k;
+
+	for (k = 0; k < search->n; k++)
+	{
+		SkxScoreWord *word = &search->words[k];
+		int			low = 0;
+		int			high = document->size;
+
+		while (low < high)
+		{
+			int			middle = (low + high) / 2;
+
+			if (tsCompareString(bytes + entries[middle].pos,
+								entries[middle].len,
+								unconstify(char *, word->bytes), word->len,
+								false) < 0)
+				low = middle + 1;
+			else
+				high = middle;
+		}
+		for (; low < document->size; low++)
+		{
+			if (tsCompareString(unconstify(char *, word->bytes), word->len,
+								bytes + entries[low].pos, entries[low].len,
+								word->prefix) != 0)
+				break;
+			word->df++;
+			if (!word->prefix)
+				break;
+		}
+	}
+}
+
+static void
+skx_score_find_pending(SkxScoreSearch *search, const SkxScoreLeaf *leaf,
+					   Relation rel)
+{
+	int			i;
+
+	for (i = 0; i < leaf->view->nstripes; i++)
+	{
+		SkxPendingScan *scan;
+		SkxPendingDoc doc;
+		SkxView		view;
+
+		skx_score_stripe(leaf, i, &view);
+		if (leaf->last[i] <= view.stripes[0].flushed_through)
+			continue;
+		scan = skx_pending_begin(rel, &view, true);
+		while (skx_pending_next(scan, &doc) && doc.sequence <= leaf->last[i])
+		{
+			CHECK_FOR_INTERRUPTS();
+			if (doc.value != NULL)
+				skx_score_count_document(search, doc.value);
+		}
+		skx_pending_end(scan);
+	}
+}
+
+static void
+skx_score_find_words(SkxStats *stats, Relation index, SkxScoreSearch *search)
+{
+	int			i;
+
+	for (i = 0; i < stats->nleaves; i++)
+	{
+		const SkxScoreLeaf *leaf = &stats->leaves[i];
+		Relation	rel = index;
+
+		if (!stats->plain)
+			rel = skx_score_leaf_relation(leaf->oid, index, leaf);
+		if (rel == NULL)
+			continue;
+		skx_score_find_segments(stats, search, leaf, rel);
+		skx_score_find_pending(search, leaf, rel);
+		if (!stats->plain)
+			relation_close(rel, NoLock);
+	}
+}
+
+/*
+ * Copies the terms that the table does not have; false when it has all.
+ */
+static bool
+skx_score_missing(SkxStats *stats, const SkxScoreTerm *terms, int n,
+				  SkxScoreSearch *search)
+{
+	int			nsegs = stats->plain ? stats->leaves[0].view->nsegments : 0;
+	int			i;
+
+	search->n = search->nplain = 0;
+	search->words = palloc_extended(sizeof(SkxScoreWord) * ((Size) n + 1),
+									MCXT_ALLOC_HUGE);
+	for (i = 0; i < n; i++)
+	{
+		SkxScoreWord *word = &search->words[search->n];
+		char	   *copy;
+
+		memset(word, 0, sizeof(*word));
+		word->bytes = terms[i].lexeme;
+		word->len = terms[i].len;
+		word->prefix = terms[i].prefix;
+		if (hash_search(stats->words, word, HASH_FIND, NULL) != NULL)
+			continue;
+		copy = MemoryContextAlloc(stats->context, word->len + 1);
+		memcpy(copy, word->bytes, word->len);
+		word->bytes = copy;
+		if (!word->prefix && nsegs > 0)
+			word->found = MemoryContextAllocZero(stats->context,
+												 sizeof(SkxTerm *) * nsegs);
+		search->n++;
+		search->nplain += !word->prefix;
+	}
+	return search->n > 0;
+}
+
+void
+skx_score_stats_find(SkxStats *stats, Relation index,
+					 const SkxScoreTerm *terms, int n,
+					 const SkxScoreWord **words)
+{
+	SkxScoreSearch search;
+	int			i;
+
+	if (skx_score_missing(stats, terms, n, &search))
+	{
+		skx_score_find_words(stats, index, &search);
+		for (i = 0; i < search.n; i++)
+		{
+			SkxScoreWord *word = hash_search(stats->words, &search.words[i],
+											 HASH_ENTER, NULL);
+
+			*word = search.words[i];
+			word->df = Min(word->df, stats->ndocs);
+		}
+	}
+	pfree(search.words);
+	for (i = 0; i < n; i++)
+	{
+		SkxScoreWord key = {terms[i].lexeme, terms[i].len, terms[i].prefix};
+
+		words[i] = hash_search(stats->words, &key, HASH_FIND, NULL);
+	}
+}
+
+/* ---- the interface ---- */
+
+static SkxStats *
+skx_score_read(Relation index, const SkxScoreContent *content)
+{
+	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext,
+												  "skipidx statistics",
+												  ALLOCSET_SMALL_SIZES);
+	MemoryContext old = MemoryContextSwitchTo(context);
+	SkxStats   *stats = palloc0(sizeof(SkxStats));
+
+	stats->context = context;
+	stats->index = RelationGetRelid(index);
+	stats->plain = skx_score_is_plain(index);
+	if (stats->plain)
+		stats->locator = SKX_REL_LOCATOR(index);
+	if (content != NULL)
+	{
+		stats->content = *content;
+		stats->content.xip = skx_score_copy_xids(content->xip, content->nxip);
+		stats->content.subxip = skx_score_copy_xids(content->subxip,
+													content->nsubxip);
+	}
+	skx_score_pin_leaves(stats, index);
+	stats->words = skx_score_words(context);
+	MemoryContextSwitchTo(old);
+	return stats;
+}
+
+SkxStats *
+skx_score_stats(Relation index, Snapshot snapshot)
+{
+	SkxScoreContent content;
+	SkxStats   *stats;
+	dlist_iter	iter;
+
+	if (snapshot == NULL || snapshot->snapshot_type != SNAPSHOT_MVCC)
+		return skx_score_read(index, NULL);
+	skx_score_content(snapshot, &content);
+	dlist_foreach(iter, &skx_score_pins)
+	{
+		stats = dlist_container(SkxStats, node, iter.cur);
+		if (stats->index == RelationGetRelid(index) &&
+			(!stats->plain ||
+			 SKX_LOCATOR_EQUALS(stats->locator, SKX_REL_LOCATOR(index))) &&
+			skx_score_same_content(&stats->content, &content))
+		{
+			dlist_move_head(&skx_score_pins, &stats->node);
+			return stats;
+		}
+	}
+	stats = skx_score_read(index, &content);
+	skx_score_pin(stats);
+	return stats;
+}
+
+uint64
+skx_score_stats_ndocs(const SkxStats *stats)
+{
+	return stats->ndocs;
+}
+
+uint64
+skx_score_stats_length(const SkxStats *stats)
+{
+	return stats->length;
+}
+
+const SkxView *
+skx_score_stats_view(const SkxStats *stats, Relation index)
+{
+	if (!stats->plain || stats->index != RelationGetRelid(index) ||
+		!SKX_LOCATOR_EQUALS(stats->locator, SKX_REL_LOCATOR(index)))
+		return NULL;
+	return stats->leaves[0].view;
+}

@@ -1,0 +1,161 @@
+/*
+ * topk_and.c
+ *	  The best documents with all required words: score first, then intersect.
+ *
+ * The list with the fewest documents leads, sub-block by sub-block.  One whose
+ * bound, with those of all other lists over its documents, does not reach the
+ * heap is passed over undecoded.  Else its documents get their parts at once,
+ * and only those that can still become hits are looked up in the other lists,
+ * one list after the other.
+ */
+#include "postgres.h"
+
+#include "topk/topk_internal.h"
+
+typedef struct SkxAnd
+{
+	SkxTopkRun *run;
+	int64	   *rest;			/* what lists from i on give at most in the
+								 * window; required ones, then optional */
+} SkxAnd;
+
+/* Bounds of all lists but the lead for its window; false: it can be passed. */
+static bool
+skx_and_bounds(SkxAnd *a, uint32 from, uint32 to)
+{
+	SkxTopkRun *run = a->run;
+	int64		total = skx_topk_list_sub_bound(run, run->required[0]);
+	int64		sum = 0;
+	int			i;
+
+	for (i = 1; i < run->nrequired; i++)
+		total += run->required[i]->max;
+	for (i = 0; i < run->noptional; i++)
+		total += run->optional[i]->max;
+	for (i = 1; i < run->nrequired + run->noptional; i++)
+	{
+		SkxTopkList *l = i < run->nrequired ? run->required[i] :
+			run->optional[i - run->nrequired];
+
+		if (total < run->need)
+			return false;
+		if (!skx_topk_list_seek(l, from))
+		{
+			l->bound = 0;
+			if (i < run->nrequired)
+				return false;
+		}
+		else
+			l->bound = skx_topk_list_bound(run, l, from, to);
+		if (l->bound == 0 && l->term != NULL && i < run->nrequired)
+			return false;		/* it has none of these documents */
+		total += l->bound - l->max;
+	}
+	if (total < run->need)
+		return false;
+	for (i = 0; i < run->noptional; i++)
+	{
+		sum += run->optional[i]->bound;
+		run->optional[i]->before = sum;
+	}
+	a->rest[run->nrequired] = sum;
+	for (i = run->nrequired - 1; i > 0; i--)
+		a->rest[i] = a->rest[i + 1] + run->required[i]->bound;
+	return true;
+}
+
+/* Before there is anything to reach, nothing is asked for bounds. */
+static void
+skx_and_no_bounds(SkxAnd *a)
+{
+	SkxTopkRun *run = a->run;
+	int64		sum = 0;
+	int			i;
+
+	for (i = 0; i < run->noptional; i++)
+	{
+		sum += run->optional[i]->max;
+		run->optional[i]->before = sum;
+	}
+	for (i = run->nrequired; i > 0; i--)
+		a->rest[i] = PG_INT32_MAX;
+}
+
+/*
+ * Optional lists that give most are asked first: they come last.
+ */
+static void
+skx_and_sort_optional(SkxTopkRun *run)
+{
+	int			i;
+
+	for (i = 1; i < run->noptional; i++)
+	{
+		SkxTopkList *l = run->optional[i];
+		int			k = i;
+
+		for (; k > 0 && l->max < run->optional[k - 1]->max; k--)
+			run->optional[k] = run->optional[k - 1];
+		run->optional[k] = l;
+	}
+}
+
+static void
+skx_and_candidates(SkxAnd *a, uint32 from, uint32 to)
+{
+	SkxTopkRun *run = a->run;
+	int			i;
+
+	run->n = skx_topk_list_parts(run, run->required[0], from, to, run->docs,
+								 run->sums);
+	for (i = 1; i < run->nrequired && run->n > 0; i++)
+	{
+		skx_topk_batch_floor(run, run->need - a->rest[i]);
+		skx_topk_batch_probe(run, run->required[i], a->rest[i + 1], true);
+	}
+	if (run->n == 0)
+		return;
+	skx_topk_batch_optional(run, run->optional, run->noptional,
+							run->noptional);
+	skx_topk_batch_finish(run);
+}
+
+/* Is a required list other than the lead at its end? */
+static bool
+skx_and_done(const SkxTopkRun *run)
+{
+	int			i;
+
+	for (i = 1; i < run->nrequired; i++)
+		if (run->required[i]->done)
+			return true;
+	return false;
+}
+
+void
+skx_topk_and(SkxTopkRun *run)
+{
+	SkxTopkList *lead = run->required[0];
+	SkxAnd		a = {run};
+	uint32		from = 0;
+
+	a.rest = palloc(sizeof(int64) * (run->nrequired + 1));
+	skx_and_sort_optional(run);
+	while (skx_topk_list_seek(lead, from))
+	{
+		uint32		to = lead->last + 1;
+		bool		pass = false;
+
+		if (skx_topk_tick(run, from))
+			return;
+		if (run->need > 1)
+			pass = !skx_and_bounds(&a, from, to);
+		else
+			skx_and_no_bounds(&a);
+		if (!pass)
+			skx_and_candidates(&a, from, to);
+		if (skx_and_done(run))
+			break;
+		from = to;
+	}
+}

@@ -1,0 +1,308 @@
+/*
+ * topk_exact.c
+ *	  Sums of candidates with their pairs of words.
+ *
+ * Lists give parts by their ceilings (rank_score.h), which no sum with pairs
+ * exceeds.  Of a candidate that reaches the heap with these the true parts are
+ * computed, with what its pairs can give at most by the frequencies of their
+ * words; only who still reaches it has its positions read.  Lists of their own
+ * follow the candidates, since those of the search have moved on.
+ */
+#include "postgres.h"
+
+#include "topk/topk_internal.h"
+
+/* Candidates whose positions are asked for together. */
+#define SKX_EXACT_BATCH		64
+
+typedef struct SkxExactWord
+{
+	const SkxScoreTerm *term;
+	SkxList    *list;			/* NULL: the segment has it not, or a prefix */
+	const SkxTopkMemory *memory;	/* of a prefix */
+	bool		labelled;
+	bool		in_pair;
+	int32		parts[SKX_EXACT_BATCH];
+	uint16		tfs[SKX_EXACT_BATCH];	/* positions */
+	SkxPositionPlace places[SKX_EXACT_BATCH];
+	int			n;				/* positions of the candidate being looked at;
+								 * -1: not read */
+	uint16		positions[SKX_POSITIONS_MAX];
+} SkxExactWord;
+
+typedef struct SkxTopkExact
+{
+	int			nwords;
+	SkxExactWord *words;
+	uint64		reads;			/* see skx_skiplist_cold */
+	uint32		docs[SKX_EXACT_BATCH];
+	int32		sums[SKX_EXACT_BATCH];	/* of words */
+	float		inverses[SKX_EXACT_BATCH];
+} SkxTopkExact;
+
+static const SkxTopkMemory *
+skx_exact_memory(const SkxTopkRun *run, const SkxScoreTerm *term)
+{
+	int			i;
+
+	for (i = 0; i < run->noptional; i++)
+		if (run->optional[i]->term == term)
+			return run->optional[i]->memory;
+	return NULL;
+}
+
+SkxTopkExact *
+skx_topk_exact_open(SkxTopkRun *run)
+{
+	const SkxScorer *scorer = run->scorer;
+	const SkxTopkSegment *s = &run->topk->segments[run->segment];
+	SkxTopkExact *exact = palloc0(sizeof(SkxTopkExact));
+	int			i;
+
+	exact->nwords = scorer->nterms;
+	exact->words = palloc_extended(sizeof(SkxExactWord) *
+								   (Size) Max(scorer->nterms, 1),
+								   MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
+	exact->reads = PG_UINT64_MAX;
+	for (i = 0; i < scorer->nterms; i++)
+	{
+		SkxExactWord *word = &exact->words[i];
+		const SkxTerm *term;
+
+		word->term = &scorer->terms[i];
+		word->labelled = word->term->labels != 0 || !scorer->flat;
+		if (word->term->prefix)
+		{
+			word->memory = skx_exact_memory(run, word->term);
+			continue;
+		}
+		term = &s->terms[run->topk->term_lexemes[i]];
+		if (term->df == 0)
+			continue;
+		word->list = skx_segment_list_open(run->seg, term);
+		word->list->cursor.ahead = 0;	/* its nodes have just been read */
+	}
+	for (i = 0; i < scorer->npairs; i++)
+	{
+		SkxExactWord *first = &exact->words[scorer->pairs[i].first];
+		SkxExactWord *second = &exact->words[scorer->pairs[i].second];
+
+		if (first->list != NULL && second->list != NULL)
+			first->in_pair = second->in_pair = true;
+	}
+	return exact;
+}
+
+void
+skx_topk_exact_close(SkxTopkExact *exact)
+{
+	int			i;
+
+	for (i = 0; i < exact->nwords; i++)
+		if (exact->words[i].list != NULL)
+			skx_segment_list_close(exact->words[i].list);
+}
+
+static float
+skx_exact_memory_tf(const SkxTopkMemory *m, uint32 doc)
+{
+	uint32		low = 0;
+	uint32		high = m->n;
+
+	while (low < high)
+	{
+		uint32		mid = low + (high - low) / 2;
+
+		if (m->docs[mid] < doc)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low < m->n && m->docs[low] == doc ? m->tfs[low] : 0;
+}
+
+/* How often the word counts in candidate i; finds its positions, too. */
+static float
+skx_exact_tf(SkxTopkRun *run, SkxExactWord *word, int i, uint32 doc)
+{
+	SkxList    *list = word->list;
+
+	word->tfs[i] = word->places[i].tf = 0;
+	if (word->memory != NULL)
+		return skx_exact_memory_tf(word->memory, doc);
+	if (list == NULL || skx_segment_list_seek(list, doc) != doc)
+		return 0;
+	if (word->in_pair)
+	{
+		skx_segment_list_place(list, &word->places[i]);
+		word->tfs[i] = word->places[i].tf;
+	}
+	if (word->labelled)
+	{
+		skx_segment_list_labels(list);
+		return skx_score_tf(run->scorer, word->term, &list->p, list->i);
+	}
+	skx_segment_list_tfs(list);
+	return Max(list->p.tf[list->i], 1);
+}
+
+/* What the pairs of candidate i can give at most. */
+static int32
+skx_exact_pairs_bound(SkxTopkRun *run, int i)
+{
+	const SkxScorer *scorer = run->scorer;
+	SkxTopkExact *exact = run->exact;
+	int32		bound = 0;
+	int			k;
+
+	for (k = 0; k < scorer->npairs; k++)
+	{
+		const SkxScorePair *pair = &scorer->pairs[k];
+		int			tf = Min(exact->words[pair->first].tfs[i],
+							 exact->words[pair->second].tfs[i]);
+
+		if (tf > 0)
+			bound += skx_rank_pair_part(pair->weight, tf, tf,
+										exact->inverses[i]);
+	}
+	return bound;
+}
+
+/*
+ * Sums of words of some candidates; keeps those that may be hits with pairs.
+ */
+static int
+skx_exact_words(SkxTopkRun *run, const uint32 *docs, int n)
+{
+	SkxTopkExact *exact = run->exact;
+	const float *inverse = run->scorer->inverse;
+	int			kept = 0;
+	int			i;
+	int			k;
+
+	skx_topk_norms_want(run->norms, docs, n);
+	for (i = 0; i < n; i++)
+	{
+		int32		sum = 0;
+
+		exact->inverses[kept] = inverse[run->norms->bytes[docs[i]]];
+		for (k = 0; k < exact->nwords; k++)
+		{
+			SkxExactWord *word = &exact->words[k];
+			float		tf = skx_exact_tf(run, word, kept, docs[i]);
+
+			if (tf > 0)
+				sum += skx_rank_part(word->term->weight, tf,
+									 exact->inverses[kept]);
+		}
+		exact->docs[kept] = docs[i];
+		exact->sums[kept] = sum;
+		kept += sum + skx_exact_pairs_bound(run, kept) >= run->need;
+	}
+	return kept;
+}
+
+/* Positions of a word in candidate i, without labels. */
+static int
+skx_exact_positions(SkxExactWord *word, int i)
+{
+	int			n;
+	int			kept = 0;
+	int			k;
+
+	if (word->n >= 0)
+		return word->n;
+	word->n = 0;
+	if (word->tfs[i] == 0)
+		return 0;
+	n = skx_segment_list_positions_at(word->list, &word->places[i],
+									  word->positions);
+	for (k = 0; k < n; k++)
+	{
+		uint16		position = word->positions[k];
+
+		word->positions[kept] = position & 0x3FFF;
+		kept += word->term->labels == 0 ||
+			(word->term->labels & (1 << (position >> 14))) != 0;
+	}
+	return word->n = kept;
+}
+
+static int32
+skx_exact_pairs(SkxTopkRun *run, int i)
+{
+	const SkxScorer *scorer = run->scorer;
+	SkxTopkExact *exact = run->exact;
+	int32		sum = 0;
+	int			k;
+
+	for (k = 0; k < exact->nwords; k++)
+		exact->words[k].n = -1;
+	for (k = 0; k < scorer->npairs; k++)
+	{
+		const SkxScorePair *pair = &scorer->pairs[k];
+		SkxExactWord *first = &exact->words[pair->first];
+		SkxExactWord *second = &exact->words[pair->second];
+		int			ordered;
+		int			near;
+
+		if (first->tfs[i] == 0 || second->tfs[i] == 0)
+			continue;
+		skx_rank_pairs(first->positions, skx_exact_positions(first, i),
+					   second->positions, skx_exact_positions(second, i),
+					   &ordered, &near);
+		sum += skx_rank_pair_part(pair->weight, ordered, near,
+								  exact->inverses[i]);
+	}
+	return sum;
+}
+
+/* Asks for the positions of all candidates at once. */
+static void
+skx_exact_ask(SkxTopkRun *run, int n)
+{
+	SkxTopkExact *exact = run->exact;
+	int			k;
+
+	if (run->seg->ahead == 0 || !skx_skiplist_cold(&exact->reads))
+		return;
+	for (k = 0; k < exact->nwords; k++)
+	{
+		SkxExactWord *word = &exact->words[k];
+		int			at = 0;
+
+		while (word->in_pair && at < n)
+			at = skx_segment_ask_positions(word->list, word->places, at, n);
+	}
+}
+
+/* Makes hits of the candidates. */
+void
+skx_topk_exact_finish(SkxTopkRun *run)
+{
+	SkxTopkExact *exact = run->exact;
+	int			from;
+
+	for (from = 0; from < run->n; from += SKX_EXACT_BATCH)
+	{
+		int			n = Min(run->n - from, SKX_EXACT_BATCH);
+		int			i;
+
+		n = skx_exact_words(run, run->docs + from, n);
+		skx_exact_ask(run, n);
+		for (i = 0; i < n; i++)
+		{
+			int32		sum = exact->sums[i];
+			int32		most = skx_exact_pairs_bound(run, i);
+
+			if (sum + most < run->need)
+				continue;
+			if (most > 0)
+			{
+				run->topk->work.proximity++;
+				sum += skx_exact_pairs(run, i);
+			}
+			skx_topk_batch_hit(run, exact->docs[i], sum);
+		}
+	}
+}

@@ -1,0 +1,461 @@
+/*
+ * topk_scan.c
+ *	  Rows in the order of their scores, as many as are asked for.
+ *
+ * A search finds the best so many rows.  Whoever wants more gets them from a
+ * further search that leaves out what came before and looks for a multiple, in
+ * the same view and under the same statistics; so nothing comes twice and
+ * nothing is left out.  After the rows with some of the words come those
+ * without, if they match, then those whose tsvector is NULL.
+ */
+#include "postgres.h"
+
+#include "miscadmin.h"
+#include "topk/topk_internal.h"
+#include "utils/guc.h"
+#include "utils/memutils.h"
+#include "utils/timestamp.h"
+
+/* Rows looked for where nobody knows how many are wanted, and growth. */
+#define SKX_TOPK_ROWS		64
+#define SKX_TOPK_GROWTH		4
+
+static int	skx_topk_budget = 0;	/* ms */
+
+void
+skx_topk_init(void)
+{
+	DefineCustomIntVariable("skipidx.search_budget",
+							"Time after which a ranked search ends with the best rows found so far",
+							"A NOTICE tells how much was left out.  0 turns this off.",
+							&skx_topk_budget, 0, 0, PG_INT32_MAX / 1000,
+							PGC_USERSET, GUC_UNIT_MS, NULL, NULL, NULL);
+}
+
+static int
+skx_topk_compare_lexemes(const void *a, const void *b)
+{
+	const SkxLexeme *x = a;
+	const SkxLexeme *y = b;
+	int			cmp = memcmp(x->bytes, y->bytes, Min(x->len, y->len));
+
+	return cmp != 0 ? cmp : x->len - y->len;
+}
+
+static int
+skx_topk_lexeme(const SkxTopk *topk, const char *bytes, int len)
+{
+	SkxLexeme	key = {bytes, len};
+	const SkxLexeme *found = bsearch(&key, topk->lexemes, topk->nlexemes,
+									 sizeof(SkxLexeme),
+									 skx_topk_compare_lexemes);
+
+	Assert(found != NULL);
+	return found - topk->lexemes;
+}
+
+/* Lexemes of the filter and of the ranking query, each once. */
+static void
+skx_topk_gather_lexemes(SkxTopk *topk)
+{
+	const SkxScorer *scorer = topk->scorer;
+	int			nfilter;
+	const SkxLexeme *filter = skx_query_lexemes(topk->request.filter,
+												&nfilter);
+	int			n = 0;
+	int			i;
+
+	topk->lexemes = palloc_extended(sizeof(SkxLexeme) *
+									((Size) nfilter + scorer->nterms + 1),
+									MCXT_ALLOC_HUGE);
+	for (i = 0; i < nfilter; i++)
+		topk->lexemes[n++] = filter[i];
+	for (i = 0; i < scorer->nterms; i++)
+	{
+		if (scorer->terms[i].prefix)
+			continue;
+		topk->lexemes[n].bytes = scorer->terms[i].lexeme;
+		topk->lexemes[n++].len = scorer->terms[i].len;
+	}
+	qsort(topk->lexemes, n, sizeof(SkxLexeme), skx_topk_compare_lexemes);
+	for (i = 0; i < n; i++)
+		if (topk->nlexemes == 0 ||
+			skx_topk_compare_lexemes(&topk->lexemes[topk->nlexemes - 1],
+									 &topk->lexemes[i]) != 0)
+			topk->lexemes[topk->nlexemes++] = topk->lexemes[i];
+	topk->filter_lexemes = palloc_extended(sizeof(int) * ((Size) nfilter + 1),
+										   MCXT_ALLOC_HUGE);
+	for (i = 0; i < nfilter; i++)
+		topk->filter_lexemes[i] = skx_topk_lexeme(topk, filter[i].bytes,
+												  filter[i].len);
+	topk->term_lexemes = palloc_extended(sizeof(int) *
+										 ((Size) scorer->nterms + 1),
+										 MCXT_ALLOC_HUGE);
+	for (i = 0; i < scorer->nterms; i++)
+		topk->term_lexemes[i] = scorer->terms[i].prefix ? -1 :
+			skx_topk_lexeme(topk, scorer->terms[i].lexeme,
+							scorer->terms[i].len);
+}
+
+/* The scored word of a lexeme, if any label of it will do; -1: none. */
+static int
+skx_topk_word_of(const SkxTopk *topk, int lexeme, uint8 labels)
+{
+	const SkxScorer *scorer = topk->scorer;
+	int			i;
+
+	for (i = 0; i < scorer->nterms; i++)
+		if (topk->term_lexemes[i] == lexeme &&
+			(scorer->terms[i].labels == 0 ||
+			 scorer->terms[i].labels == labels))
+			return i;
+	return -1;
+}
+
+/*
+ * A disjunction of the words, or of more: whoever has a word matches.
+ */
+static void
+skx_topk_relate_any(SkxTopk *topk)
+{
+	const SkxScorer *scorer = topk->scorer;
+	int			found = 0;
+	int			i;
+
+	for (i = 0; i < topk->split.nrequired; i++)
+		found += skx_topk_word_of(topk,
+								  topk->filter_lexemes[topk->split.required[i].lexeme],
+								  0) >= 0;
+	topk->words_match = found == scorer->nterms;
+	topk->scored_only = found == topk->split.nrequired && topk->labels_count;
+	topk->split.nrequired = 0;
+	if (topk->words_match)
+		return;
+	topk->split.rest = unconstify(SkxQuery *, topk->request.filter);
+}
+
+/* What the filter says about the words, and they about it. */
+static void
+skx_topk_relate(SkxTopk *topk)
+{
+	const SkxScorer *scorer = topk->scorer;
+	int			i;
+
+	topk->labels_count = true;
+	for (i = 0; i < 4; i++)
+		topk->labels_count &= scorer->options.labels[i] > 0;
+	if (skx_query_count(topk->request.filter) == 0)
+	{
+		topk->words_match = true;
+		return;
+	}
+	if (topk->split.any)
+	{
+		skx_topk_relate_any(topk);
+		return;
+	}
+	for (i = 0; i < topk->split.nrequired && topk->labels_count; i++)
+	{
+		const SkxQueryRequired *r = &topk->split.required[i];
+
+		if (skx_topk_word_of(topk, topk->filter_lexemes[r->lexeme],
+							 r->labels) >= 0)
+			topk->scored_only = true;
+	}
+}
+
+static int
+skx_topk_compare_segments(const void *a, const void *b)
+{
+	uint32		x = ((const SkxTopkSegment *) a)->seg->header.ndocs;
+	uint32		y = ((const SkxTopkSegment *) b)->seg->header.ndocs;
+
+	return x > y ? -1 : x < y;
+}
+
+/* Opens all segments, and looks all lexemes up in them. */
+static void
+skx_topk_open_segments(SkxTopk *topk)
+{
+	const SkxTopkRequest *request = &topk->request;
+	int			n = request->view->nsegments;
+	SkxSegment **segs = palloc(sizeof(SkxSegment *) * (n + 1));
+	SkxTerm   **terms = palloc(sizeof(SkxTerm *) * (n + 1));
+	int			i;
+
+	topk->nsegments = n;
+	topk->segments = palloc0(sizeof(SkxTopkSegment) * (n + 1));
+	if (n == 0)
+		return;
+	topk->file = skx_segment_file(request->index,
+								  request->view->meta.incarnation);
+	skx_segment_ask_headers(topk->file, request->view, 0, n);
+	for (i = 0; i < n; i++)
+		topk->segments[i].seg = skx_segment_open(topk->file, request->index,
+												 request->view, i);
+	qsort(topk->segments, n, sizeof(SkxTopkSegment),
+		  skx_topk_compare_segments);
+	for (i = 0; i < n; i++)
+	{
+		SkxTopkSegment *s = &topk->segments[i];
+
+		segs[i] = s->seg;
+		terms[i] = palloc_extended(sizeof(SkxTerm) *
+								   ((Size) topk->nlexemes + 1),
+								   MCXT_ALLOC_HUGE);
+		s->terms = terms[i];
+		topk->ndocs += s->seg->header.ndocs;
+		skx_topk_norms_open(&s->norms, s->seg,
+							request->view->meta.incarnation);
+	}
+	skx_segment_find_all(segs, n, topk->lexemes, topk->nlexemes, terms);
+}
+
+/* Hits of a search at most, for what they take of work_mem. */
+static int
+skx_topk_most(uint64 rows)
+{
+	uint64		most = (uint64) work_mem * 1024 /
+		(sizeof(SkxHit) + sizeof(SkxTopkHit));
+
+	return (int) Max(Min(rows, most), 1);
+}
+
+SkxTopk *
+skx_topk_begin(const SkxTopkRequest *request)
+{
+	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext,
+												  "skipidx search",
+												  ALLOCSET_DEFAULT_SIZES);
+	MemoryContext old = MemoryContextSwitchTo(context);
+	SkxTopk    *topk = palloc0(sizeof(SkxTopk));
+
+	topk->context = context;
+	topk->pass = AllocSetContextCreate(context, "skipidx segment search",
+									   ALLOCSET_DEFAULT_SIZES);
+	topk->request = *request;
+	topk->scorer = request->scorer;
+	topk->rows = skx_topk_most(request->wanted > 0 ? request->wanted :
+							   SKX_TOPK_ROWS);
+	if (skx_topk_budget > 0)
+		topk->deadline = GetCurrentTimestamp() + skx_topk_budget * INT64CONST(1000);
+	skx_query_split(request->filter, &topk->split);
+	skx_topk_gather_lexemes(topk);
+	skx_topk_relate(topk);
+	skx_topk_norms_trim();
+	skx_topk_open_segments(topk);
+	topk->docs = palloc(sizeof(uint32) * SKX_TOPK_BATCH);
+	topk->sums = palloc(sizeof(int32) * SKX_TOPK_BATCH);
+	topk->bits_sums = palloc0(sizeof(int32) * SKX_TOPK_WINDOW);
+	topk->bits = palloc0(sizeof(uint64) * (SKX_TOPK_WINDOW / 64));
+	MemoryContextSwitchTo(old);
+	return topk;
+}
+
+void
+skx_topk_left(SkxTopk *topk, int segment, uint32 doc)
+{
+	uint64		left = topk->segments[segment].seg->header.ndocs - doc;
+	int			i;
+
+	for (i = segment + 1; i < topk->nsegments; i++)
+		left += topk->segments[i].seg->header.ndocs;
+	topk->work.left = (double) left / topk->ndocs;
+	ereport(NOTICE,
+			(errmsg("ranked search ended after %d ms with the best rows found so far",
+					skx_topk_budget),
+			 errdetail("%.1f %% of the documents were not looked at.",
+					   topk->work.left * 100),
+			 errhint("See skipidx.search_budget.")));
+}
+
+/* One search over all segments and pending documents. */
+static void
+skx_topk_search(SkxTopk *topk, int32 least)
+{
+	int			i;
+
+	topk->hits.n = 0;
+	topk->hits.most = topk->rows;
+	topk->hits.least = Max(least, 1);
+	topk->npending = 0;
+	topk->work.passes++;
+	for (i = 0; i < topk->nsegments && !topk->stopped; i++)
+		skx_topk_segment(topk, i);
+	skx_topk_pending(topk);
+}
+
+/* A hit, and where its row goes. */
+typedef struct SkxHitPlace
+{
+	SkxHit		hit;
+	int			place;
+} SkxHitPlace;
+
+static int
+skx_topk_compare_places(const void *a, const void *b)
+{
+	const SkxHit *x = &((const SkxHitPlace *) a)->hit;
+	const SkxHit *y = &((const SkxHitPlace *) b)->hit;
+
+	if (x->segment != y->segment)
+		return x->segment < y->segment ? -1 : 1;
+	return x->doc < y->doc ? -1 : x->doc > y->doc;
+}
+
+/* Looks up the TIDs of hits, by segment and document. */
+static void
+skx_topk_find_tids(SkxTopk *topk, int n)
+{
+	SkxHitPlace *places = palloc_extended(sizeof(SkxHitPlace) * (Size) n,
+										  MCXT_ALLOC_HUGE);
+	uint32		docs[SKX_SUBBLOCK];
+	ItemPointerData tids[SKX_SUBBLOCK];
+	int			some;
+	int			i;
+	int			k;
+
+	for (i = 0; i < n; i++)
+	{
+		places[i].hit = topk->hits.heap[i];
+		places[i].place = i;
+	}
+	qsort(places, n, sizeof(SkxHitPlace), skx_topk_compare_places);
+	for (i = 0; i < n; i += some)
+	{
+		int			segment = places[i].hit.segment;
+
+		for (some = 0; some < SKX_SUBBLOCK && i + some < n &&
+			 places[i + some].hit.segment == segment; some++)
+		{
+			docs[some] = places[i + some].hit.doc;
+			if (segment < 0)
+				tids[some] = topk->pending[docs[some]];
+		}
+		if (segment >= 0)
+			skx_segment_tids_of(topk->segments[segment].seg, docs, some, tids);
+		for (k = 0; k < some; k++)
+			topk->out[places[i + k].place].tid = tids[k];
+	}
+	pfree(places);
+}
+
+/* Makes rows of the hits. */
+static void
+skx_topk_hand_out(SkxTopk *topk, int n)
+{
+	int			i;
+
+	if (topk->out == NULL || n > topk->max_out)
+	{
+		if (topk->out != NULL)
+			pfree(topk->out);
+		topk->max_out = Max(n, 64);
+		topk->out = palloc_extended(sizeof(SkxTopkHit) * (Size) topk->max_out,
+									MCXT_ALLOC_HUGE);
+	}
+	if (n == 0)
+		return;
+	for (i = 0; i < n; i++)
+	{
+		topk->out[i].sum = topk->hits.heap[i].sum;
+		topk->out[i].is_null = false;
+	}
+	skx_topk_find_tids(topk, n);
+	topk->has_after = true;
+	topk->after = topk->hits.heap[n - 1];
+	topk->after_tid = topk->out[n - 1].tid;
+}
+
+/*
+ * The next rows with some of the words.  Where every document with one of them
+ * matches, it is known in advance what the best so many reach; should it be
+ * too much, because some of them are deleted, that is forgotten.
+ */
+static int
+skx_topk_scored(SkxTopk *topk)
+{
+	int32		least = 0;
+	int			n;
+
+	if (topk->scorer->nterms == 0)
+	{
+		topk->stage = topk->scored_only ? SKX_TOPK_DONE : SKX_TOPK_OTHERS;
+		return 0;
+	}
+	if (topk->words_match && !topk->has_after)
+		least = skx_topk_prime(topk);
+	skx_topk_search(topk, least);
+	if (topk->hits.n < topk->rows && least > 1 && !topk->stopped)
+		skx_topk_search(topk, 0);
+	n = skx_topk_hits_sort(topk);
+	skx_topk_hand_out(topk, n);
+	if (topk->stopped)
+		topk->stage = SKX_TOPK_DONE;
+	else if (n < topk->rows)
+		topk->stage = topk->scored_only ? SKX_TOPK_DONE : SKX_TOPK_OTHERS;
+	topk->rows = skx_topk_most(Max((uint64) topk->rows * SKX_TOPK_GROWTH,
+								   SKX_TOPK_ROWS));
+	return n;
+}
+
+/* The next rows without. */
+static int
+skx_topk_others(SkxTopk *topk)
+{
+	int			n;
+
+	if (topk->tail == NULL)
+		topk->tail = skx_topk_rows_open(topk, topk->stage == SKX_TOPK_NULLS);
+	if (topk->max_out == 0)
+		skx_topk_hand_out(topk, 0);
+	n = skx_topk_rows_next(topk, topk->tail);
+	if (n > 0)
+		return n;
+	skx_topk_rows_close(topk->tail);
+	topk->tail = NULL;
+	if (topk->stage == SKX_TOPK_OTHERS &&
+		skx_query_count(topk->request.filter) == 0)
+		topk->stage = SKX_TOPK_NULLS;
+	else
+		topk->stage = SKX_TOPK_DONE;
+	return 0;
+}
+
+int
+skx_topk_next(SkxTopk *topk, const SkxTopkHit **hits)
+{
+	MemoryContext old = MemoryContextSwitchTo(topk->context);
+	int			n = 0;
+
+	while (n == 0 && topk->stage != SKX_TOPK_DONE)
+	{
+		if (topk->stage == SKX_TOPK_SCORED)
+			n = skx_topk_scored(topk);
+		else
+			n = skx_topk_others(topk);
+	}
+	*hits = topk->out;
+	MemoryContextSwitchTo(old);
+	return n;
+}
+
+void
+skx_topk_end(SkxTopk *topk)
+{
+	int			i;
+
+	if (topk->tail != NULL)
+		skx_topk_rows_close(topk->tail);
+	for (i = 0; i < topk->nsegments; i++)
+		skx_segment_close(topk->segments[i].seg);
+	if (topk->file != NULL)
+		skx_blkio_close(topk->file);
+	MemoryContextDelete(topk->context);
+}
+
+const SkxTopkWork *
+skx_topk_work(const SkxTopk *topk)
+{
+	return &topk->work;
+}

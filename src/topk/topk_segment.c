@@ -1,0 +1,331 @@
+/*
+ * topk_segment.c
+ *	  Puts a search on one segment: which lists there are, which of them a
+ *	  document must be in, and by which way to go through them.
+ */
+#include "postgres.h"
+
+#include "format/format_dict.h"
+#include "miscadmin.h"
+#include "topk/topk_internal.h"
+#include "utils/memutils.h"
+
+/*
+ * A filter without required words is gone through when the documents that it
+ * may match are fewer than this part of those with words of the ranking query.
+ */
+#define SKX_TOPK_FILTER_SHARE	4
+
+/* Do both words of a pair occur in the segment? */
+static bool
+skx_topk_has_pairs(const SkxTopk *topk, const SkxTopkSegment *s)
+{
+	const SkxScorer *scorer = topk->scorer;
+	int			i;
+
+	for (i = 0; i < scorer->npairs; i++)
+	{
+		int			first = topk->term_lexemes[scorer->pairs[i].first];
+		int			second = topk->term_lexemes[scorer->pairs[i].second];
+
+		if (s->terms[first].df > 0 && s->terms[second].df > 0)
+			return true;
+	}
+	return false;
+}
+
+/* What the filter asks of the lexeme of a scored word; NULL: nothing. */
+static const SkxQueryRequired *
+skx_topk_requires(const SkxTopk *topk, int lexeme, uint8 labels)
+{
+	int			i;
+
+	for (i = 0; i < topk->split.nrequired; i++)
+	{
+		const SkxQueryRequired *r = &topk->split.required[i];
+
+		if (topk->filter_lexemes[r->lexeme] == lexeme && r->labels == labels)
+			return r;
+	}
+	return NULL;
+}
+
+/* Opens the lists of the words; those that the filter requires, too. */
+static void
+skx_topk_open_scored(SkxTopkRun *run, const SkxTopkSegment *s, bool *covered)
+{
+	SkxTopk    *topk = run->topk;
+	const SkxScorer *scorer = topk->scorer;
+	int			i;
+
+	for (i = 0; i < scorer->nterms; i++)
+	{
+		const SkxScoreTerm *scored = &scorer->terms[i];
+		int			lexeme = topk->term_lexemes[i];
+		const SkxQueryRequired *r;
+		SkxTopkList *l;
+
+		if (scored->prefix)
+		{
+			l = skx_topk_list_prefix(run, scored);
+			if (l != NULL)
+				run->optional[run->noptional++] = l;
+			continue;
+		}
+		if (s->terms[lexeme].df == 0)
+			continue;
+		l = skx_topk_list_open(run, &s->terms[lexeme], scored,
+							   scored->labels);
+		r = skx_topk_requires(topk, lexeme, scored->labels);
+		if (r == NULL || !topk->labels_count)
+			run->optional[run->noptional++] = l;
+		else
+		{
+			run->required[run->nrequired++] = l;
+			covered[r - topk->split.required] = true;
+		}
+	}
+}
+
+/* Opens what else is required; false when the segment has it not. */
+static bool
+skx_topk_open_required(SkxTopkRun *run, const SkxTopkSegment *s,
+					   const bool *covered)
+{
+	SkxTopk    *topk = run->topk;
+	int			i;
+
+	for (i = 0; i < topk->split.nrequired; i++)
+	{
+		const SkxQueryRequired *r = &topk->split.required[i];
+		const SkxTerm *term = &s->terms[topk->filter_lexemes[r->lexeme]];
+
+		if (!covered[i])
+			run->required[run->nrequired++] =
+				skx_topk_list_open(run, term, NULL, r->labels);
+	}
+	return true;
+}
+
+static int
+skx_topk_compare_df(const void *a, const void *b)
+{
+	const SkxTopkList *x = *(SkxTopkList *const *) a;
+	const SkxTopkList *y = *(SkxTopkList *const *) b;
+
+	return x->df < y->df ? -1 : x->df > y->df;
+}
+
+/* Has the segment every lexeme that is required? */
+static bool
+skx_topk_has_required(const SkxTopk *topk, const SkxTopkSegment *s)
+{
+	int			i;
+
+	for (i = 0; i < topk->split.nrequired; i++)
+		if (s->terms[topk->filter_lexemes[topk->split.required[i].lexeme]].df == 0)
+			return false;
+	return true;
+}
+
+/* Asks for where the lists begin. */
+static void
+skx_topk_ask_lists(const SkxTopk *topk, const SkxTopkSegment *s)
+{
+	uint32	   *pages;
+	int			n = 0;
+	int			i;
+
+	if (s->seg->ahead == 0)
+		return;
+	pages = palloc(sizeof(uint32) * (topk->nlexemes + 1));
+	for (i = 0; i < topk->nlexemes; i++)
+		if (s->terms[i].df > 0)
+			n += skx_segment_term_page(&s->terms[i], &pages[n]);
+	skx_segment_ask(s->seg, SKX_SEGMENT_POSTINGS, pages, n, 2);
+	pfree(pages);
+}
+
+static SkxTerm *
+skx_topk_rest_terms(const SkxTopk *topk, const SkxTopkSegment *s)
+{
+	SkxTerm    *terms;
+	int			n;
+	int			i;
+
+	(void) skx_query_lexemes(topk->request.filter, &n);
+	terms = palloc_extended(sizeof(SkxTerm) * ((Size) n + 1),
+							MCXT_ALLOC_HUGE);
+	for (i = 0; i < n; i++)
+		terms[i] = s->terms[topk->filter_lexemes[i]];
+	return terms;
+}
+
+/* Can a document of the segment become a hit? */
+static bool
+skx_topk_can_compete(const SkxTopkRun *run)
+{
+	int64		total = 0;
+	int			i;
+
+	for (i = 0; i < run->nrequired; i++)
+		total += run->required[i]->max;
+	for (i = 0; i < run->noptional; i++)
+		total += run->optional[i]->max;
+	return total >= run->need;
+}
+
+/*
+ * Without required words: through the documents that match, or through those
+ * with a word.
+ */
+static void
+skx_topk_choose(SkxTopkRun *run, const SkxTopkSegment *s)
+{
+	SkxTopk    *topk = run->topk;
+	uint64		scored = 0;
+	SkxQueryScan *scan;
+	int			i;
+
+	if (!topk->words_match)
+	{
+		for (i = 0; i < run->noptional; i++)
+			scored += run->optional[i]->df;
+		scan = skx_query_scan_open(run->seg, topk->request.filter, true);
+		if ((uint64) skx_query_scan_cost(scan) * SKX_TOPK_FILTER_SHARE < scored)
+		{
+			skx_topk_filter(run, scan);
+			skx_query_scan_close(scan);
+			return;
+		}
+		skx_query_scan_close(scan);
+		run->rest = skx_query_rest_open(run->seg, topk->split.rest,
+										skx_topk_rest_terms(topk, s));
+	}
+	skx_topk_or(run);
+}
+
+static void
+skx_topk_run(SkxTopkRun *run, const SkxTopkSegment *s)
+{
+	SkxTopk    *topk = run->topk;
+	bool	   *covered = palloc0(topk->split.nrequired + 1);
+
+	skx_topk_open_scored(run, s, covered);
+	skx_topk_open_required(run, s, covered);
+	if (!skx_topk_can_compete(run))
+		return;
+	if (run->paired)
+		run->exact = skx_topk_exact_open(run);
+	if (run->nrequired == 0)
+	{
+		skx_topk_choose(run, s);
+		return;
+	}
+	qsort(run->required, run->nrequired, sizeof(SkxTopkList *),
+		  skx_topk_compare_df);
+	if (topk->split.rest != NULL)
+		run->rest = skx_query_rest_open(run->seg, topk->split.rest,
+										skx_topk_rest_terms(topk, s));
+	skx_topk_and(run);
+}
+
+static void
+skx_topk_run_close(SkxTopkRun *run)
+{
+	int			i;
+
+	for (i = 0; i < run->nrequired; i++)
+		skx_topk_list_close(run->required[i]);
+	for (i = 0; i < run->noptional; i++)
+		skx_topk_list_close(run->optional[i]);
+	if (run->rest != NULL)
+		skx_query_rest_close(run->rest);
+	if (run->exact != NULL)
+		skx_topk_exact_close(run->exact);
+	skx_segment_relax(run->seg);
+}
+
+void
+skx_topk_segment(SkxTopk *topk, int segment)
+{
+	SkxTopkSegment *s = &topk->segments[segment];
+	MemoryContext old;
+	SkxTopkRun	run = {topk};
+	Size		n = (Size) topk->scorer->nterms + topk->split.nrequired + 1;
+
+	if (!skx_topk_has_required(topk, s))
+		return;
+	old = MemoryContextSwitchTo(topk->pass);
+	run.scorer = topk->scorer;
+	run.segment = segment;
+	run.seg = s->seg;
+	run.norms = &s->norms;
+	run.need = skx_topk_hits_need(&topk->hits, segment);
+	run.paired = skx_topk_has_pairs(topk, s);
+	run.required = palloc_extended(sizeof(SkxTopkList *) * n,
+								   MCXT_ALLOC_HUGE);
+	run.optional = palloc_extended(sizeof(SkxTopkList *) * n,
+								   MCXT_ALLOC_HUGE);
+	run.docs = topk->docs;
+	run.sums = topk->sums;
+	run.bits = topk->bits;
+	run.bits_sums = topk->bits_sums;
+	skx_topk_ask_lists(topk, s);
+	skx_topk_run(&run, s);
+	skx_topk_run_close(&run);
+	MemoryContextSwitchTo(old);
+	MemoryContextReset(topk->pass);
+}
+
+/*
+ * The k-th best posting of a word in a segment, for the k that is stored and
+ * at least as large, reaches this sum.
+ */
+static int32
+skx_topk_prime_word(const SkxTopk *topk, const SkxScoreTerm *scored,
+					const SkxTerm *term)
+{
+	static const int stored[] = {10, 100, 1000};
+	int			i;
+
+	for (i = 0; i < (int) lengthof(stored); i++)
+	{
+		if (topk->rows > stored[i])
+			continue;
+		if (term->df < stored[i])
+			break;
+		return skx_rank_part(scored->weight, (term->kth[i] >> 8) + 1,
+							 topk->scorer->inverse[term->kth[i] & 0xFF]);
+	}
+	return 0;
+}
+
+/* Where labels count, a frequency does not tell the part. */
+int32
+skx_topk_prime(SkxTopk *topk)
+{
+	const SkxScorer *scorer = topk->scorer;
+	int32		best = 0;
+	int			i;
+	int			k;
+
+	for (i = 0; i < topk->nsegments; i++)
+	{
+		for (k = 0; k < scorer->nterms && scorer->flat; k++)
+		{
+			const SkxScoreTerm *scored = &scorer->terms[k];
+			const SkxTerm *term;
+			int32		sum;
+
+			if (scored->prefix || scored->labels != 0)
+				continue;
+			term = &topk->segments[i].terms[topk->term_lexemes[k]];
+			if ((term->flags & SKX_TERM_PLACE) != SKX_TERM_LONG)
+				continue;
+			sum = skx_topk_prime_word(topk, scored, term);
+			best = Max(best, sum);
+		}
+	}
+	return best;
+}
