@@ -61,9 +61,9 @@ skx_rank_inverse(const SkxRankOptions *options, double average,
 
 /*
  * Below SKX_RANK_SUM_MAX by 1/128: half of it is for the slack of ceilings,
- * so that bounds add up like scores; the other half, four million units, for
- * the rounding of weights and the unit that each word is given.  A tsquery has
- * fewer than a million words: its text ends at 2^20 bytes.
+ * so that bounds add up like scores; the other half, 65,536 units, for the
+ * rounding of weights and the unit that each word is given.  A query of more
+ * words than that may have sums above, which only share a float4.
  */
 double
 skx_rank_unit(double total)

@@ -27,8 +27,11 @@ typedef struct SkxRankOptions
 								 * counts */
 } SkxRankOptions;
 
-/* No sum of parts, pairs included, exceeds this. */
-#define SKX_RANK_SUM_MAX	(1 << 30)
+/*
+ * No sum of parts, pairs included, exceeds this, so that a float4 holds every
+ * one exactly: rows with the same score have the same sum.
+ */
+#define SKX_RANK_SUM_MAX	(1 << 24)
 
 /* Occurrences of two words at most this far apart are near. */
 #define SKX_RANK_NEAR		8
