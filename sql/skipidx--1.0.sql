@@ -367,3 +367,85 @@ LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE;
 
 COMMENT ON FUNCTION skipidx_merge(pg_catalog.regclass, pg_catalog.int4) IS
 	'merges segments of a skipidx index until at most so many are left; returns how many';
+
+--
+-- Scores
+--
+
+CREATE FUNCTION skipidx_bm25(
+	index pg_catalog.regclass,
+	document pg_catalog.tsvector,
+	query pg_catalog.tsquery)
+RETURNS pg_catalog.float4
+AS 'MODULE_PATHNAME'
+LANGUAGE C STABLE STRICT PARALLEL RESTRICTED;
+
+COMMENT ON FUNCTION skipidx_bm25(pg_catalog.regclass, pg_catalog.tsvector, pg_catalog.tsquery) IS
+	'what the words of a query add to the score of a document, by the statistics of a skipidx index';
+
+CREATE FUNCTION skipidx_proximity(
+	index pg_catalog.regclass,
+	document pg_catalog.tsvector,
+	query pg_catalog.tsquery)
+RETURNS pg_catalog.float4
+AS 'MODULE_PATHNAME'
+LANGUAGE C STABLE STRICT PARALLEL RESTRICTED;
+
+COMMENT ON FUNCTION skipidx_proximity(pg_catalog.regclass, pg_catalog.tsvector, pg_catalog.tsquery) IS
+	'what neighbouring words of a query add to the score of a document, by the statistics of a skipidx index';
+
+CREATE FUNCTION skipidx_explain_score(
+	index pg_catalog.regclass,
+	row_tid pg_catalog.tid,
+	query pg_catalog.tsquery,
+	OUT part pg_catalog.text,
+	OUT word pg_catalog.text,
+	OUT df pg_catalog.int8,
+	OUT idf pg_catalog.float8,
+	OUT tf pg_catalog.float4,
+	OUT length pg_catalog.int4,
+	OUT score pg_catalog.float4)
+RETURNS SETOF pg_catalog.record
+AS 'MODULE_PATHNAME'
+LANGUAGE C STABLE STRICT PARALLEL RESTRICTED
+ROWS 10;
+
+COMMENT ON FUNCTION skipidx_explain_score(pg_catalog.regclass, pg_catalog.tid, pg_catalog.tsquery) IS
+	'the parts of the score of a row of a table with a skipidx index';
+
+CREATE FUNCTION skipidx_search(
+	index pg_catalog.regclass,
+	query pg_catalog.tsquery,
+	k pg_catalog.int4 DEFAULT 10,
+	rank_by pg_catalog.tsquery DEFAULT NULL,
+	OUT ctid pg_catalog.tid,
+	OUT score pg_catalog.float4)
+RETURNS SETOF pg_catalog.record
+AS 'MODULE_PATHNAME'
+LANGUAGE C STABLE PARALLEL RESTRICTED
+ROWS 10;
+
+COMMENT ON FUNCTION skipidx_search(pg_catalog.regclass, pg_catalog.tsquery, pg_catalog.int4, pg_catalog.tsquery) IS
+	'the rows that match a query with the best scores, best first';
+
+-- Like to_tsvector: a configuration may be changed, but is given out as if not.
+CREATE FUNCTION skipidx_any(
+	config pg_catalog.regconfig,
+	document pg_catalog.text)
+RETURNS pg_catalog.tsquery
+AS 'MODULE_PATHNAME'
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE
+COST 100;
+
+COMMENT ON FUNCTION skipidx_any(pg_catalog.regconfig, pg_catalog.text) IS
+	'a query for any of the words of a text';
+
+CREATE FUNCTION skipidx_any(
+	document pg_catalog.text)
+RETURNS pg_catalog.tsquery
+AS 'MODULE_PATHNAME', 'skipidx_any_default'
+LANGUAGE C STABLE STRICT PARALLEL SAFE
+COST 100;
+
+COMMENT ON FUNCTION skipidx_any(pg_catalog.text) IS
+	'a query for any of the words of a text';

@@ -206,6 +206,14 @@ extern void *skx_compat_anchor(const char *name, Size size,
 #define SKX_COMPAT_READ_TIME	(pgBufferUsage.blk_read_time)
 #endif
 
+#if PG_VERSION_NUM >= 180000
+#define skx_compat_index_beginscan(heap, index, snapshot, nkeys, norderbys) \
+	index_beginscan(heap, index, snapshot, NULL, nkeys, norderbys)
+#else
+#define skx_compat_index_beginscan(heap, index, snapshot, nkeys, norderbys) \
+	index_beginscan(heap, index, snapshot, nkeys, norderbys)
+#endif
+
 /* One more descent of the index, for EXPLAIN ANALYZE of 18. */
 #if PG_VERSION_NUM >= 180000
 #define skx_compat_count_search(scan) \

@@ -75,8 +75,10 @@ typedef struct SkxScorer
 	SkxScorePair *pairs;
 	double		unit;			/* units that make a score of 1 */
 	double		average;		/* length */
-	float		most;			/* largest of the label weights */
-	bool		flat;			/* all label weights are 1 */
+	float		most;			/* largest of the label weights, at least 1,
+								 * so that it bounds occurrences, too */
+	bool		flat;			/* all label weights are 1; those in `options`
+								 * are rounded to multiples of 1/256 */
 	float		inverse[256];	/* by norm */
 } SkxScorer;
 
@@ -84,6 +86,12 @@ typedef struct SkxScorer
 extern SkxScorer *skx_score_open(Relation index, Snapshot snapshot,
 								 const SkxRankOptions *options,
 								 TSQuery query);
+
+/*
+ * Is it of this transaction, and of a snapshot of the same content?  One that
+ * is not must be opened again, and is good for nothing any more.
+ */
+extern bool skx_score_is_current(const SkxScorer *scorer, Snapshot snapshot);
 
 /*
  * Terms of the statistics' view, so that nobody looks them up twice: where the
@@ -102,12 +110,17 @@ extern const SkxTerm *skx_score_found(const SkxScorer *scorer, int term,
 extern int32 skx_score_document(const SkxScorer *scorer, TSVector document,
 								int32 *parts);
 
+/* How often the document has one of the terms, by its labels. */
+extern float skx_score_count(const SkxScorer *scorer, int term,
+							 TSVector document);
+
 /* What a word counts in a document at most; of a prefix, the sum of all. */
 #define SKX_SCORE_TF_MAX	65535.0f
 
 /*
  * How often a posting counts, by its labels (which are decoded unless they do
- * not matter); 0: it has none of those that the term asks for.
+ * not matter); 0: it has none of those that the term asks for.  A multiple of
+ * 1/256, so that the counts of a prefix's lexemes add up in any order.
  */
 extern float skx_score_tf(const SkxScorer *scorer, const SkxScoreTerm *term,
 						  const SkxPostings *p, int i);

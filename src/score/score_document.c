@@ -145,6 +145,14 @@ skx_score_document_tf(const SkxScorer *scorer, const SkxScoreTerm *term,
 	return tf;
 }
 
+float
+skx_score_count(const SkxScorer *scorer, int term, TSVector document)
+{
+	int			at;
+
+	return skx_score_document_tf(scorer, &scorer->terms[term], document, &at);
+}
+
 /* Positions with a label that the term counts, ascending. */
 static int
 skx_score_positions(const SkxScoreTerm *term, TSVector document, int at,

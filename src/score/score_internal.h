@@ -9,8 +9,8 @@
 
 /*
  * Label weights are multiples of 1 / SKX_SCORE_LABEL_STEPS, and a word counts
- * SKX_SCORE_TF_MAX times at most: the product of both is 2^24, so that a sum
- * below the limit is exact in single precision.
+ * SKX_SCORE_TF_MAX times at most: the product of both is below 2^24, so that a
+ * sum below the limit is exact in single precision.
  */
 #define SKX_SCORE_LABEL_STEPS	256
 
@@ -36,6 +36,14 @@ extern void skx_score_stats_find(SkxStats *stats, Relation index,
 
 /* Keeps the statistics until the current memory context is reset. */
 extern void skx_score_stats_hold(SkxStats *stats);
+
+/*
+ * Statistics that were pinned when epoch() gave that number: are they alive,
+ * and of a snapshot of that content?
+ */
+extern uint64 skx_score_stats_epoch(void);
+extern bool skx_score_stats_current(const SkxStats *stats, uint64 epoch,
+									Snapshot snapshot);
 
 /* The view, where the statistics are of `index` alone; else NULL. */
 extern const SkxView *skx_score_stats_view(const SkxStats *stats,

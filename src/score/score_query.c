@@ -19,6 +19,7 @@ typedef struct SkxScorerOpen
 {
 	SkxScorer	scorer;
 	const SkxScoreWord **words; /* of the terms */
+	uint64		epoch;			/* of the statistics */
 } SkxScorerOpen;
 
 /* What a segment has of a word that it does not have. */
@@ -252,6 +253,7 @@ skx_score_open(Relation index, Snapshot snapshot,
 	pfree(negated);
 	scorer->stats = skx_score_stats(index, snapshot);
 	skx_score_stats_hold(scorer->stats);
+	open->epoch = skx_score_stats_epoch();
 	open->words = palloc_extended(sizeof(SkxScoreWord *) *
 								  ((Size) scorer->nterms + 1),
 								  MCXT_ALLOC_HUGE);
@@ -269,6 +271,14 @@ skx_score_open(Relation index, Snapshot snapshot,
 	skx_rank_inverse(&scorer->options, scorer->average, scorer->inverse);
 	skx_score_weigh(scorer);
 	return scorer;
+}
+
+bool
+skx_score_is_current(const SkxScorer *scorer, Snapshot snapshot)
+{
+	return skx_score_stats_current(scorer->stats,
+								   ((const SkxScorerOpen *) scorer)->epoch,
+								   snapshot);
 }
 
 const SkxView *

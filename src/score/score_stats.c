@@ -728,3 +728,22 @@ skx_score_stats_view(const SkxStats *stats, Relation index)
 		return NULL;
 	return stats->leaves[0].view;
 }
+
+uint64
+skx_score_stats_epoch(void)
+{
+	return skx_score_epoch;
+}
+
+bool
+skx_score_stats_current(const SkxStats *stats, uint64 epoch,
+						Snapshot snapshot)
+{
+	SkxScoreContent content;
+
+	if (epoch != skx_score_epoch || !stats->listed || snapshot == NULL ||
+		snapshot->snapshot_type != SNAPSHOT_MVCC)
+		return false;
+	skx_score_content(snapshot, &content);
+	return skx_score_same_content(&stats->content, &content);
+}

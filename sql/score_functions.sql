@@ -1,0 +1,392 @@
+--
+-- Scores against the formulas written out in SQL, and who may ask for them
+--
+SET client_min_messages = warning;
+CREATE EXTENSION IF NOT EXISTS skipidx;
+
+--
+-- A reference.  A query is given twice: as tsquery, and as its operands in the
+-- order in which it reads, each a lexeme with :*, labels, and ! when negated.
+--
+CREATE TABLE score_docs (id int, body tsvector) WITH (autovacuum_enabled = off);
+-- what statistics count: rows that were deleted stay until they are merged
+CREATE TABLE score_truth (id int, body tsvector);
+CREATE TABLE score_queries (q tsquery, operands text[]);
+INSERT INTO score_queries VALUES
+	('w1', '{w1}'),
+	('w1 & w2', '{w1,w2}'),
+	('w2 | w1', '{w2,w1}'),
+	('w1 <-> w2 | w3', '{w1,w2,w3}'),
+	('w1 & (w2 | (w3 <2> w4)) & w5', '{w1,w2,w3,w4,w5}'),
+	('w1 & !w2 & w3', '{w1,!w2,w3}'),
+	('!(w1 & !(w2 | w3)) & w4', '{!w1,w2,w3,w4}'),
+	('w1 <-> !w2', '{w1,!w2}'),
+	('w1 | w1 | w2 | w1', '{w1,w1,w2,w1}'),
+	('w1:A & w2:BC', '{w1:A,w2:BC}'),
+	('w1:A | w2 | w1:D', '{w1:A,w2,w1:D}'),
+	('w1:A | w2 | w1', '{w1:A,w2,w1}'),
+	('w1:* & w2', '{w1:*,w2}'),
+	('w1 & w:* & w2', '{w1,w:*,w2}'),
+	('w:*AB | w3:*', '{w:*AB,w3:*}'),
+	('nosuch & w1 & none:*', '{nosuch,w1,none:*}'),
+	('bare & w1', '{bare,w1}'),
+	('bare:C | w1:D', '{bare:C,w1:D}'),
+	('!w1', '{!w1}'),
+	('w1|w2|w3|w4|w5|w6|w7|w8|w9|w10|w11|w12|w13|w14|w15|w16|w17|w18|w19|w20',
+	 '{w1,w2,w3,w4,w5,w6,w7,w8,w9,w10,w11,w12,w13,w14,w15,w16,w17,w18,w19,w20}');
+
+CREATE VIEW score_lexemes AS
+	SELECT id, lexeme, positions, weights
+	FROM score_truth CROSS JOIN LATERAL unnest(body);
+
+CREATE FUNCTION score_parsed(operands text[], OUT n int, OUT lexeme text, OUT prefix bool, OUT labels text)
+RETURNS SETOF record LANGUAGE sql AS $$
+	SELECT o.n::int, split_part(word, ':', 1), word ~ ':\*', replace(split_part(word, ':', 2), '*', '')
+	FROM unnest(operands) WITH ORDINALITY AS o(word, n)
+	WHERE word !~ '^!'
+$$;
+
+-- How often, by weights of D, C, B, A
+CREATE FUNCTION score_tf(doc tsvector, term text, prefix bool, labels text, counts float8[])
+RETURNS float8 LANGUAGE sql AS $$
+	SELECT coalesce(sum(CASE WHEN u.positions IS NULL THEN counts[1] ELSE
+		(SELECT coalesce(sum(counts[strpos('DCBA', label)]), 0) FROM unnest(u.weights) label
+		 WHERE labels = '' OR strpos(labels, label) > 0) END), 0)
+	FROM unnest(doc) u
+	WHERE u.lexeme = term OR prefix AND starts_with(u.lexeme, term)
+$$;
+
+CREATE FUNCTION score_positions(doc tsvector, term text, labels text)
+RETURNS int[] LANGUAGE sql AS $$
+	SELECT coalesce(array_agg(p ORDER BY p), '{}')
+	FROM unnest(doc) u, unnest(u.positions, u.weights) AS o(p, label)
+	WHERE u.lexeme = term AND (labels = '' OR strpos(labels, label) > 0)
+$$;
+
+CREATE FUNCTION score_near(a int[], b int[]) RETURNS int LANGUAGE plpgsql AS $$
+DECLARE
+	i int := 1;
+	j int := 1;
+	n int := 0;
+BEGIN
+	WHILE i <= cardinality(a) AND j <= cardinality(b) LOOP
+		IF abs(a[i] - b[j]) <= 8 THEN
+			n := n + 1; i := i + 1; j := j + 1;
+		ELSIF a[i] < b[j] THEN
+			i := i + 1;
+		ELSE
+			j := j + 1;
+		END IF;
+	END LOOP;
+	RETURN n;
+END $$;
+
+CREATE TYPE score_term AS (lexeme text, prefix bool, labels text, idf float8);
+
+-- Words of a query with what statistics say of them
+CREATE FUNCTION score_terms(operands text[])
+RETURNS SETOF score_term LANGUAGE sql AS $$
+	WITH united AS (
+		SELECT lexeme, prefix,
+			CASE WHEN bool_or(labels = '') THEN '' ELSE string_agg(labels, '') END AS labels
+		FROM score_parsed(operands) GROUP BY 1, 2),
+	counted AS (
+		SELECT u.*, (SELECT count(body) FROM score_truth) AS ndocs,
+			(SELECT count(*) FROM score_lexemes l
+			 WHERE l.lexeme = u.lexeme OR u.prefix AND starts_with(l.lexeme, u.lexeme)) AS found
+		FROM united u)
+	SELECT lexeme, prefix, labels, ln(1 + (ndocs - least(found, ndocs) + 0.5) / (least(found, ndocs) + 0.5))
+	FROM counted
+$$;
+
+CREATE FUNCTION score_reference(doc tsvector, operands text[], terms score_term[], average float8, k1 float8, b float8,
+	counts float8[], OUT bm25 float8, OUT proximity float8)
+LANGUAGE sql AS $$
+	WITH saturation AS (
+		SELECT k1 * (1 - b + b * coalesce(sum(coalesce(cardinality(positions), 1)), 0) / average) AS k FROM unnest(doc)),
+	counted AS (
+		SELECT *, score_tf(doc, lexeme, prefix, labels, counts) AS tf FROM unnest(terms)),
+	pairs AS (
+		SELECT DISTINCT x.lexeme AS first, y.lexeme AS second
+		FROM score_parsed(operands) x JOIN score_parsed(operands) y ON y.n = x.n + 1 AND x.n <= 16
+		WHERE NOT x.prefix AND NOT y.prefix AND x.lexeme <> y.lexeme),
+	neighbours AS (
+		SELECT least(s.idf, t.idf) AS idf,
+			(SELECT count(*) FROM unnest(a) p WHERE p + 1 = ANY (c))::float8 AS ordered,
+			score_near(a, c)::float8 AS near
+		FROM pairs JOIN counted s ON s.lexeme = first AND NOT s.prefix AND s.tf > 0
+			JOIN counted t ON t.lexeme = second AND NOT t.prefix AND t.tf > 0,
+			score_positions(doc, first, s.labels) a, score_positions(doc, second, t.labels) c)
+	SELECT (SELECT coalesce(sum(idf * tf / (tf + k)), 0) FROM counted, saturation),
+		(SELECT coalesce(sum(idf * (ordered / (ordered + k) + 0.5 * near / (near + k))), 0) FROM neighbours, saturation)
+$$;
+
+-- Compares all rows and queries; tells how many scores are not zero.
+CREATE FUNCTION score_compare(index regclass, k1 float8, b float8, factor float8, weights float8[],
+	OUT compared int, OUT words int, OUT pairs int, OUT wrong int)
+LANGUAGE sql AS $$
+	WITH asked AS MATERIALIZED (
+		SELECT *, (SELECT array_agg(t) FROM score_terms(operands) t) AS terms FROM score_queries),
+	lengths AS MATERIALIZED (
+		SELECT sum(coalesce(cardinality(positions), 1)) / (SELECT count(body) FROM score_truth)::float8 AS average
+		FROM score_lexemes),
+	docs AS MATERIALIZED (
+		SELECT * FROM score_docs WHERE body IS NOT NULL AND id % 4 = 1)
+	SELECT count(*), count(*) FILTER (WHERE w > 0), count(*) FILTER (WHERE p > 0),
+		count(*) FILTER (WHERE NOT (abs(w - r.bm25) <= 1e-5 * (1 + r.bm25) AND
+			abs(p - factor * r.proximity) <= 1e-5 * (1 + r.proximity)) OR
+			w = 0 AND r.bm25 > 0 OR p = 0 AND factor * r.proximity > 1e-5)
+	FROM docs CROSS JOIN asked CROSS JOIN lengths,
+		skipidx_bm25(index, body, q) w, skipidx_proximity(index, body, q) p,
+		score_reference(body, operands, terms, average, k1, b, weights) r
+$$;
+
+-- Words w1..w25, the first ones often; labels by position; some bare lexemes
+CREATE FUNCTION score_document(i int) RETURNS tsvector LANGUAGE sql AS $$
+	SELECT CASE WHEN i % 29 = 0 THEN NULL
+		WHEN i % 13 = 0 THEN strip(v) || 'bare'
+		WHEN i % 17 = 0 THEN ''::tsvector
+		WHEN i % 11 = 0 THEN v || 'bare' ELSE v END
+	FROM (SELECT string_agg(format('w%s:%s%s', 1 + (abs(hashint4(i * 100 + p)) % 25) * (abs(hashint4(i * 100 - p)) % 25) / 25,
+			p, CASE p % 7 WHEN 1 THEN 'A' WHEN 2 THEN 'B' WHEN 3 THEN 'C' ELSE '' END), ' ')::tsvector AS v
+		FROM generate_series(1, 5 + i % 30) p) x
+$$;
+
+--
+-- Segments, pending documents, deletes
+--
+INSERT INTO score_docs SELECT i, score_document(i) FROM generate_series(1, 60) i;
+CREATE INDEX score_body ON score_docs USING skipidx (body);
+INSERT INTO score_docs SELECT i, score_document(i) FROM generate_series(61, 90) i;
+SELECT skipidx_flush('score_body');
+INSERT INTO score_docs SELECT i, score_document(i) FROM generate_series(91, 120) i;
+INSERT INTO score_truth SELECT * FROM score_docs;
+SELECT * FROM score_compare('score_body', 1.2, 0.75, 0.25, '{1,1,1,1}');
+DELETE FROM score_docs WHERE id % 10 = 3;
+SELECT * FROM score_compare('score_body', 1.2, 0.75, 0.25, '{1,1,1,1}');
+VACUUM score_docs;
+SELECT * FROM score_compare('score_body', 1.2, 0.75, 0.25, '{1,1,1,1}');
+-- pending documents are flushed without those deleted; segments keep theirs
+SELECT skipidx_flush('score_body');
+SELECT ndocs, deleted, pending_docs FROM skipidx_stats('score_body');
+DELETE FROM score_truth WHERE id > 90 AND id % 10 = 3;
+SELECT * FROM score_compare('score_body', 1.2, 0.75, 0.25, '{1,1,1,1}');
+SELECT skipidx_merge('score_body');
+DELETE FROM score_truth WHERE id % 10 = 3;
+SELECT * FROM score_compare('score_body', 1.2, 0.75, 0.25, '{1,1,1,1}');
+
+--
+-- Storage parameters, changed as one likes
+--
+ALTER INDEX score_body SET (k1 = 0.5, b = 0.1, proximity = 2);
+SELECT * FROM score_compare('score_body', 0.5, 0.1, 2, '{1,1,1,1}');
+ALTER INDEX score_body SET (proximity = 0, weight_d = 0.125, weight_c = 0, weight_b = 0.5, weight_a = 10);
+SELECT * FROM score_compare('score_body', 0.5, 0.1, 0, '{0.125,0,0.5,10}');
+ALTER INDEX score_body SET (proximity = 1);
+SELECT * FROM score_compare('score_body', 0.5, 0.1, 1, '{0.125,0,0.5,10}');
+ALTER INDEX score_body SET (k1 = 0, b = 0);
+SELECT * FROM score_compare('score_body', 1e-9, 0, 1, '{0.125,0,0.5,10}');
+ALTER INDEX score_body SET (weight_a = 101);
+ALTER INDEX score_body SET (weight_d = -1);
+ALTER INDEX score_body SET (proximity = -0.5);
+ALTER INDEX score_body RESET (k1, b, proximity, weight_d, weight_c, weight_b, weight_a);
+SELECT * FROM score_compare('score_body', 1.2, 0.75, 0.25, '{1,1,1,1}');
+
+--
+-- An index of an expression, and a partial one: statistics of its rows only
+--
+CREATE INDEX score_partial ON score_docs USING skipidx ((body || ''::tsvector)) WHERE id <= 50;
+DELETE FROM score_truth WHERE id > 50;
+SELECT * FROM score_compare('score_partial', 1.2, 0.75, 0.25, '{1,1,1,1}');
+
+--
+-- Partitions: statistics of all of them
+--
+CREATE TABLE score_parts (id int, body tsvector) PARTITION BY RANGE (id);
+CREATE TABLE score_parts_1 PARTITION OF score_parts FOR VALUES FROM (0) TO (41);
+CREATE TABLE score_parts_2 PARTITION OF score_parts FOR VALUES FROM (41) TO (81) PARTITION BY RANGE (id);
+CREATE TABLE score_parts_3 PARTITION OF score_parts_2 FOR VALUES FROM (41) TO (81);
+CREATE TABLE score_parts_4 PARTITION OF score_parts FOR VALUES FROM (81) TO (200);
+INSERT INTO score_parts SELECT * FROM score_docs WHERE id <= 60;
+CREATE INDEX score_parts_body ON score_parts USING skipidx (body) WITH (k1 = 2);
+INSERT INTO score_parts SELECT * FROM score_docs WHERE id > 60;
+TRUNCATE score_truth;
+INSERT INTO score_truth SELECT * FROM score_parts;
+SELECT * FROM score_compare('score_parts_body', 2, 0.75, 0.25, '{1,1,1,1}');
+TRUNCATE score_truth;
+INSERT INTO score_truth SELECT * FROM score_parts_4;
+SELECT * FROM score_compare('score_parts_4_body_idx', 2, 0.75, 0.25, '{1,1,1,1}');
+-- no documents at all
+CREATE INDEX score_empty ON score_docs USING skipidx (body) WHERE id < 0;
+SELECT skipidx_bm25('score_empty', 'a:1 b:2', 'a & b & c'), skipidx_proximity('score_empty', 'a:1 b:2', 'a & b');
+
+--
+-- One snapshot, one statistics
+--
+CREATE TABLE score_pins (id int, body tsvector) WITH (autovacuum_enabled = off);
+INSERT INTO score_pins SELECT i, 'common:1 rare:2' FROM generate_series(1, 9) i;
+CREATE INDEX score_pins_body ON score_pins USING skipidx (body);
+CREATE FUNCTION score_of(q tsquery) RETURNS float8 LANGUAGE sql AS $$
+	SELECT round(skipidx_bm25('score_pins_body', 'common:1 rare:2 rarer:3', q)::numeric, 4)
+$$;
+-- a cursor's snapshot goes by what it sees, not by when it is asked
+BEGIN;
+DECLARE c CURSOR FOR SELECT id, round(skipidx_bm25('score_pins_body', body, 'common')::numeric, 4) FROM score_pins;
+FETCH 2 FROM c;
+INSERT INTO score_pins SELECT i, 'common:1' FROM generate_series(10, 90) i;
+SELECT score_of('common');
+FETCH 2 FROM c;
+SELECT score_of('common');
+ROLLBACK;
+SELECT score_of('common');
+SELECT skipidx_flush('score_pins_body');
+VACUUM score_pins;
+SELECT score_of('common');
+-- more snapshots at a time than are kept
+BEGIN;
+DO $$
+DECLARE
+	scores float8[];
+	i int;
+BEGIN
+	FOR i IN 1..80 LOOP
+		EXECUTE format('DECLARE c%s CURSOR FOR SELECT round(skipidx_bm25(%L, body, %L)::numeric, 4) FROM score_pins WHERE id <= 2',
+			i, 'score_pins_body', 'common & rare');
+		EXECUTE format('FETCH c%s', i);
+		INSERT INTO score_pins VALUES (1000 + i, 'rare:1');
+		scores := scores || score_of('rare');
+	END LOOP;
+	RAISE INFO '% scores, % distinct', cardinality(scores), (SELECT count(DISTINCT s) FROM unnest(scores) s);
+END $$;
+FETCH c1;
+FETCH c2;
+FETCH c80;
+ROLLBACK;
+-- command ids come again after a savepoint, the file does not
+BEGIN;
+SAVEPOINT s;
+TRUNCATE score_pins;
+INSERT INTO score_pins SELECT i, 'common:1' FROM generate_series(1, 3) i;
+SELECT score_of('common'), score_of('rare');
+ROLLBACK TO s;
+SELECT score_of('common'), score_of('rare');
+SAVEPOINT t;
+INSERT INTO score_pins VALUES (1, 'rare:1 rarer:2');
+SELECT score_of('rarer');
+REINDEX INDEX score_pins_body;
+SELECT score_of('rarer');
+ROLLBACK TO t;
+SELECT score_of('rarer'), score_of('common');
+COMMIT;
+-- prepared, with parameters, in PL/pgSQL over several transactions
+PREPARE score_prepared(tsquery) AS SELECT round(skipidx_bm25('score_pins_body', 'common:1 rare:2', $1)::numeric, 4);
+EXECUTE score_prepared('common');
+EXECUTE score_prepared('rare');
+DO $$
+BEGIN
+	FOR i IN 1..3 LOOP
+		INSERT INTO score_pins VALUES (i, 'common:1');
+		COMMIT;
+		RAISE INFO '%', round(skipidx_bm25('score_pins_body', 'common:1', 'common')::numeric, 4);
+	END LOOP;
+END $$;
+EXECUTE score_prepared('common');
+
+--
+-- One row explained
+--
+CREATE TABLE score_rows (id int, body tsvector, txt text);
+INSERT INTO score_rows VALUES
+	(1, 'quick:1 brown:2 fox:3A', 'the quick'), (2, 'fox:1,20 quick:2', 'fox'), (3, NULL, NULL), (4, '', ''),
+	(5, 'foxes quick', 'foxes quick');
+CREATE INDEX score_rows_body ON score_rows USING skipidx (body);
+CREATE FUNCTION explained(i int, q tsquery, OUT part text, OUT word text, OUT df int8, OUT idf numeric, OUT tf float4,
+	OUT length int, OUT score numeric) RETURNS SETOF record LANGUAGE sql AS $$
+	SELECT part, word, df, round(idf::numeric, 4), tf, length, round(score::numeric, 4)
+	FROM score_rows r, skipidx_explain_score('score_rows_body', r.ctid, q) WHERE id = i
+$$;
+SELECT * FROM explained(1, 'quick & (fox:* | fox:AB) & !brown & lazy');
+SELECT * FROM explained(2, 'fox <-> quick');
+SELECT * FROM explained(3, 'fox');
+SELECT * FROM explained(4, 'fox');
+SELECT * FROM explained(5, 'quick & fox');
+SELECT * FROM explained(2, '');
+SELECT id, skipidx_bm25('score_rows_body', body, q) + skipidx_proximity('score_rows_body', body, q) =
+	(SELECT score FROM skipidx_explain_score('score_rows_body', r.ctid, q) WHERE part = 'total') AS same
+FROM score_rows r, to_tsquery('simple', 'fox & quick') q ORDER BY id;
+-- the expression of the index is evaluated
+CREATE INDEX score_rows_txt ON score_rows USING skipidx (to_tsvector('simple', txt));
+SELECT part, word, tf, length FROM score_rows r, skipidx_explain_score('score_rows_txt', r.ctid, 'quick') WHERE id = 1;
+-- rows that are not there, or not seen
+SELECT * FROM skipidx_explain_score('score_rows_body', '(0,77)', 'fox');
+SELECT * FROM skipidx_explain_score('score_rows_body', '(7777,1)', 'fox');
+SELECT * FROM skipidx_explain_score('score_rows_body', '(0,0)', 'fox');
+UPDATE score_rows SET txt = 'changed' WHERE id = 1;
+SELECT * FROM skipidx_explain_score('score_rows_body', '(0,1)', 'fox');
+
+--
+-- The words of a text
+--
+SELECT skipidx_any('simple', 'Red green, RED: blue'), skipidx_any('english', 'the of'), skipidx_any('english', 'running dogs'),
+	skipidx_any('simple', ''), skipidx_any('simple', NULL), skipidx_any(NULL);
+SET default_text_search_config = 'pg_catalog.english';
+SELECT skipidx_any('The running dogs');
+SELECT skipidx_any('simple', 'a') = 'a'::tsquery, skipidx_any('simple', 'c b a b') = 'c | b | a'::tsquery,
+	skipidx_any('simple', 'http://x.y/z?a=b it''s \ & | ! ()')::text::tsquery = skipidx_any('simple', 'http://x.y/z?a=b it''s \ & | ! ()');
+SELECT to_tsvector('simple', 'x y dogs') @@ skipidx_any('simple', 'dogs bite') AS matches,
+	to_tsvector('simple', 'x y') @@ skipidx_any('simple', 'dogs bite') AS not;
+SELECT numnode(skipidx_any('simple', string_agg('word' || i, ' '))) FROM generate_series(1, 1000) i;
+SELECT skipidx_any('simple', string_agg(repeat('x', 1000) || i, ' ')) IS NOT NULL FROM generate_series(1, 1040) i;
+
+--
+-- Refusals
+--
+CREATE INDEX score_rows_gin ON score_rows USING gin (body);
+SELECT skipidx_bm25('score_rows_gin', 'fox', 'fox');
+SELECT skipidx_bm25('score_rows', 'fox', 'fox');
+SELECT skipidx_bm25(0, 'fox', 'fox');
+SELECT * FROM skipidx_search('score_rows_gin', 'fox');
+SELECT * FROM skipidx_explain_score('score_parts_body', '(0,1)', 'fox');
+SELECT * FROM skipidx_search('score_parts_body', 'fox');
+SELECT skipidx_bm25('score_rows_body', NULL, 'fox') IS NULL AND skipidx_bm25('score_rows_body', 'fox', NULL) IS NULL AS strict;
+
+-- privileges: SELECT on the columns of the index, and no policy
+CREATE ROLE regress_score;
+CREATE INDEX score_rows_partial ON score_rows USING skipidx (body) WHERE id > 1;
+SET ROLE regress_score;
+SELECT skipidx_bm25('score_rows_body', 'fox', 'fox');
+SELECT skipidx_proximity('score_rows_body', 'fox', 'fox');
+SELECT * FROM skipidx_explain_score('score_rows_body', '(0,2)', 'fox');
+SELECT * FROM skipidx_search('score_rows_body', 'fox');
+RESET ROLE;
+GRANT SELECT (body) ON score_rows TO regress_score;
+SET ROLE regress_score;
+SELECT skipidx_bm25('score_rows_body', 'fox', 'fox') > 0;
+SELECT count(*) FROM skipidx_explain_score('score_rows_body', '(0,2)', 'fox');
+SELECT skipidx_bm25('score_rows_txt', 'fox', 'fox') > 0;
+SELECT skipidx_bm25('score_rows_partial', 'fox', 'fox') > 0;
+RESET ROLE;
+GRANT SELECT (id) ON score_rows TO regress_score;
+SET ROLE regress_score;
+SELECT skipidx_bm25('score_rows_partial', 'fox', 'fox') > 0;
+RESET ROLE;
+GRANT SELECT ON score_rows TO regress_score;
+ALTER TABLE score_rows ENABLE ROW LEVEL SECURITY;
+SELECT skipidx_bm25('score_rows_body', 'fox', 'fox') > 0 AS owner;
+SET ROLE regress_score;
+SELECT skipidx_bm25('score_rows_body', 'fox', 'fox');
+SELECT * FROM skipidx_search('score_rows_body', 'fox');
+RESET ROLE;
+-- whoever asks, in one query
+ALTER TABLE score_rows DISABLE ROW LEVEL SECURITY;
+REVOKE ALL ON score_rows FROM regress_score;
+CREATE FUNCTION as_other(r name) RETURNS bool LANGUAGE plpgsql AS $$ BEGIN PERFORM set_config('role', r, true); RETURN true; END $$;
+BEGIN;
+SELECT as_other(r), skipidx_bm25('score_rows_body', 'fox', 'fox') > 0 FROM (VALUES ('none'), ('regress_score')) v(r);
+ROLLBACK;
+
+DROP TABLE score_docs, score_truth, score_queries, score_parts, score_pins, score_rows CASCADE;
+DROP FUNCTION score_parsed, score_tf, score_positions, score_near, score_terms, score_reference, score_compare, score_document, score_of,
+	explained, as_other;
+DROP TYPE score_term;
+DROP ROLE regress_score;

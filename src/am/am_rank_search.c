@@ -1,0 +1,225 @@
+/*
+ * am_rank_search.c
+ *	  SQL functions that search an index and make a query of a text.
+ */
+#include "postgres.h"
+
+#include "access/genam.h"
+#include "access/tableam.h"
+#include "am/am.h"
+#include "am/am_rank.h"
+#include "compat/compat.h"
+#include "executor/tuptable.h"
+#include "fmgr.h"
+#include "funcapi.h"
+#include "miscadmin.h"
+#include "score/score.h"
+#include "tsearch/ts_cache.h"
+#include "tsearch/ts_utils.h"
+#include "utils/builtins.h"
+#include "utils/fmgrprotos.h"
+#include "utils/pg_crc.h"
+#include "utils/snapmgr.h"
+
+PG_FUNCTION_INFO_V1(skipidx_search);
+PG_FUNCTION_INFO_V1(skipidx_any);
+PG_FUNCTION_INFO_V1(skipidx_any_default);
+
+/* ---- search ---- */
+
+static SkxRef *
+skx_am_rank_ref(Relation index, TSQuery query)
+{
+	Size		size = offsetof(SkxRef, query) + VARSIZE(query);
+	SkxRef	   *ref = palloc0(size);
+
+	SET_VARSIZE(ref, size);
+	ref->index = RelationGetRelid(index);
+	memcpy(ref->query, query, VARSIZE(query));
+	return ref;
+}
+
+static void
+skx_am_rank_search(ReturnSetInfo *result, Relation heap, Relation index,
+				   TSQuery query, TSQuery rank_by, int k)
+{
+	TupleTableSlot *slot = table_slot_create(heap, NULL);
+	IndexScanDesc scan;
+	ScanKeyData match;
+	ScanKeyData rank;
+	int			n;
+
+	ScanKeyEntryInitialize(&match, 0, 1, SKX_STRATEGY_MATCH, InvalidOid,
+						   InvalidOid, InvalidOid, TSQueryGetDatum(query));
+	ScanKeyEntryInitialize(&rank, SK_ORDER_BY, 1, SKX_STRATEGY_RANK,
+						   InvalidOid, InvalidOid, InvalidOid,
+						   PointerGetDatum(skx_am_rank_ref(index, rank_by)));
+	scan = skx_compat_index_beginscan(heap, index, GetActiveSnapshot(), 1, 1);
+	index_rescan(scan, &match, 1, &rank, 1);
+	skx_am_scan_want(scan, k);
+	for (n = 0; n < k; n++)
+	{
+		Datum		values[2];
+		bool		nulls[2] = {false, false};
+		float4		distance = 0;
+
+		CHECK_FOR_INTERRUPTS();
+		if (!index_getnext_slot(scan, ForwardScanDirection, slot))
+			break;
+		values[0] = PointerGetDatum(&slot->tts_tid);
+		nulls[1] = !skx_am_scan_distance(scan, &distance);
+		values[1] = Float4GetDatum(distance == 0 ? 0 : -distance);
+		tuplestore_putvalues(result->setResult, result->setDesc, values,
+							 nulls);
+	}
+	index_endscan(scan);
+	ExecDropSingleTupleTableSlot(slot);
+}
+
+Datum
+skipidx_search(PG_FUNCTION_ARGS)
+{
+	TSQuery		query;
+	Relation	heap;
+	Relation	index;
+	int			k;
+
+	InitMaterializedSRF(fcinfo, 0);
+	if (PG_ARGISNULL(0) || PG_ARGISNULL(1) || PG_ARGISNULL(2))
+		return (Datum) 0;
+	k = PG_GETARG_INT32(2);
+	if (k < 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("k must not be negative")));
+	query = PG_GETARG_TSQUERY(1);
+	skx_am_rank_open(PG_GETARG_OID(0), false, &heap, &index);
+	if (k > 0)
+		skx_am_rank_search((ReturnSetInfo *) fcinfo->resultinfo, heap, index,
+						   query,
+						   PG_ARGISNULL(3) ? query : PG_GETARG_TSQUERY(3), k);
+	skx_am_rank_close(heap, index);
+	return (Datum) 0;
+}
+
+/* ---- a text as a query ---- */
+
+/* A word of a text; `first`: where it stands first. */
+typedef struct SkxRankWord
+{
+	const WordEntry *entry;
+	int			first;
+} SkxRankWord;
+
+static int
+skx_am_rank_compare_words(const void *a, const void *b)
+{
+	const SkxRankWord *x = a;
+	const SkxRankWord *y = b;
+
+	if (x->first != y->first)
+		return x->first < y->first ? -1 : 1;
+	return x->entry < y->entry ? -1 : x->entry > y->entry;
+}
+
+/* The words in the order of the text, in which neighbours are neighbours. */
+static SkxRankWord *
+skx_am_rank_text_words(TSVector text)
+{
+	SkxRankWord *words = palloc(sizeof(SkxRankWord) * (text->size + 1));
+	int			i;
+
+	for (i = 0; i < text->size; i++)
+	{
+		const WordEntry *entry = &ARRPTR(text)[i];
+
+		words[i].entry = entry;
+		words[i].first = entry->haspos ?
+			WEP_GETPOS(POSDATAPTR(text, entry)[0]) : 0;
+	}
+	qsort(words, text->size, sizeof(SkxRankWord), skx_am_rank_compare_words);
+	return words;
+}
+
+static void
+skx_am_rank_put_operand(QueryItem *item, char *operands, const char *lexeme,
+						int len, int *distance)
+{
+	pg_crc32	crc;
+
+	if (*distance >= MAXSTRPOS)
+		ereport(ERROR,
+				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+				 errmsg("the text has too many words for a tsquery")));
+	INIT_LEGACY_CRC32(crc);
+	COMP_LEGACY_CRC32(crc, lexeme, len);
+	FIN_LEGACY_CRC32(crc);
+	item->type = QI_VAL;
+	item->qoperand.valcrc = (int32) crc;
+	item->qoperand.length = len;
+	item->qoperand.distance = *distance;
+	memcpy(operands + *distance, lexeme, len);
+	*distance += len + 1;
+}
+
+/*
+ * a | b | c as the parser builds it: each operator is followed by its right
+ * operand and then by the rest, its left one.
+ */
+static TSQuery
+skx_am_rank_any(TSVector text)
+{
+	SkxRankWord *words = skx_am_rank_text_words(text);
+	int			n = text->size;
+	int			nitems = n == 0 ? 0 : 2 * n - 1;
+	Size		size = HDRSIZETQ + sizeof(QueryItem) * (Size) nitems;
+	TSQuery		query;
+	QueryItem  *item;
+	int			distance = 0;
+	int			i;
+
+	for (i = 0; i < n; i++)
+		size += words[i].entry->len + 1;
+	query = palloc0(size);
+	SET_VARSIZE(query, size);
+	query->size = nitems;
+	item = GETQUERY(query);
+	for (i = n - 1; i >= 0; i--)
+	{
+		if (i > 0)
+		{
+			item->type = QI_OPR;
+			item->qoperator.oper = OP_OR;
+			item->qoperator.left = 2;
+			item++;
+		}
+		skx_am_rank_put_operand(item++, GETOPERAND(query),
+								STRPTR(text) + words[i].entry->pos,
+								words[i].entry->len, &distance);
+	}
+	pfree(words);
+	return query;
+}
+
+static TSQuery
+skx_am_rank_any_text(Oid config, Datum text)
+{
+	Datum		vector = DirectFunctionCall2(to_tsvector_byid,
+											 ObjectIdGetDatum(config), text);
+
+	return skx_am_rank_any(DatumGetTSVector(vector));
+}
+
+Datum
+skipidx_any(PG_FUNCTION_ARGS)
+{
+	PG_RETURN_TSQUERY(skx_am_rank_any_text(PG_GETARG_OID(0),
+										   PG_GETARG_DATUM(1)));
+}
+
+Datum
+skipidx_any_default(PG_FUNCTION_ARGS)
+{
+	PG_RETURN_TSQUERY(skx_am_rank_any_text(getTSCurrentConfig(true),
+										   PG_GETARG_DATUM(0)));
+}
