@@ -29,8 +29,11 @@ extern uint32 skx_rank_norm_decode(uint8 norm);
  * ascending, the last pair repeated to fill four.  The tf code is
  * min(max(tf, 1), 256) - 1; code 255 must be taken as unbounded.
  * When more than four pairs are needed, neighbours are joined as (larger tf,
- * smaller norm), the join that loosens least (smallest product of the
- * differences) first.  SKX_IMPACTS_NONE (no posting) is the identity of merge.
+ * smaller norm), the join that loosens least first: the one whose pair scores
+ * least where `saturation` is given, k1 (1 - b + b length / average) by norm,
+ * so that under such statistics the bound is hardly above the best score; else
+ * the one with the smallest product of the differences.  SKX_IMPACTS_NONE (no
+ * posting) is the identity of merge.
  */
 typedef uint64 SkxImpacts;
 
@@ -56,7 +59,8 @@ skx_rank_impacts_add(SkxImpactSet *set, uint32 tf, uint8 norm)
 }
 
 extern void skx_rank_impacts_reset(SkxImpactSet *set);
-extern SkxImpacts skx_rank_impacts_pack(const SkxImpactSet *set);
+extern SkxImpacts skx_rank_impacts_pack(const SkxImpactSet *set,
+										const float *saturation);
 extern SkxImpacts skx_rank_impacts_merge(SkxImpacts a, SkxImpacts b);
 extern bool skx_rank_impacts_cover(SkxImpacts bound, uint32 tf, uint8 norm);
 

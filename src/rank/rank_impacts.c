@@ -73,41 +73,57 @@ skx_rank_front_add(SkxImpactFront *front, uint8 tf, uint8 norm)
 	front->n++;
 }
 
+/* What joining a pair with the next one costs. */
+static inline float
+skx_rank_front_cost(const SkxImpactFront *front, int i,
+					const float *saturation)
+{
+	float		tf = front->pair[i + 1].tf;
+
+	if (saturation == NULL)
+		return (tf - front->pair[i].tf) *
+			(front->pair[i + 1].norm - front->pair[i].norm);
+	return (tf + 1) / (tf + 1 + saturation[front->pair[i].norm]);
+}
+
 /* Joins neighbours, the cheapest first, until SKX_IMPACT_PAIRS are left. */
 static void
-skx_rank_front_reduce(SkxImpactFront *front)
+skx_rank_front_reduce(SkxImpactFront *front, const float *saturation)
 {
+	float		costs[SKX_IMPACT_NORMS];
+	int			i;
+
+	if (front->n <= SKX_IMPACT_PAIRS)
+		return;
+	for (i = 0; i + 1 < front->n; i++)
+		costs[i] = skx_rank_front_cost(front, i, saturation);
 	while (front->n > SKX_IMPACT_PAIRS)
 	{
 		int			best = 0;
-		int			best_cost = PG_INT32_MAX;
-		int			i;
 
-		for (i = 0; i + 1 < front->n; i++)
-		{
-			int			cost = (front->pair[i + 1].tf - front->pair[i].tf) *
-				(front->pair[i + 1].norm - front->pair[i].norm);
-
-			if (cost < best_cost)
-			{
+		for (i = 1; i + 1 < front->n; i++)
+			if (costs[i] < costs[best])
 				best = i;
-				best_cost = cost;
-			}
-		}
 		front->pair[best].tf = front->pair[best + 1].tf;
 		front->n--;
 		memmove(&front->pair[best + 1], &front->pair[best + 2],
 				(front->n - best - 1) * sizeof(front->pair[0]));
+		memmove(&costs[best], &costs[best + 1],
+				(front->n - best) * sizeof(costs[0]));
+		if (best > 0)
+			costs[best - 1] = skx_rank_front_cost(front, best - 1, saturation);
+		if (best + 1 < front->n)
+			costs[best] = skx_rank_front_cost(front, best, saturation);
 	}
 }
 
 static SkxImpacts
-skx_rank_front_pack(SkxImpactFront *front)
+skx_rank_front_pack(SkxImpactFront *front, const float *saturation)
 {
 	SkxImpacts	impacts = 0;
 	int			i;
 
-	skx_rank_front_reduce(front);
+	skx_rank_front_reduce(front, saturation);
 	for (i = 0; i < SKX_IMPACT_PAIRS; i++)
 	{
 		int			pair = Min(i, front->n - 1);
@@ -120,7 +136,7 @@ skx_rank_front_pack(SkxImpactFront *front)
 
 /* The pairs that cover all that was added; SKX_IMPACTS_NONE if nothing was. */
 SkxImpacts
-skx_rank_impacts_pack(const SkxImpactSet *set)
+skx_rank_impacts_pack(const SkxImpactSet *set, const float *saturation)
 {
 	SkxImpactFront front;
 	int			i;
@@ -138,7 +154,8 @@ skx_rank_impacts_pack(const SkxImpactSet *set)
 							   (uint8) norm);
 		}
 	}
-	return front.n == 0 ? SKX_IMPACTS_NONE : skx_rank_front_pack(&front);
+	return front.n == 0 ? SKX_IMPACTS_NONE :
+		skx_rank_front_pack(&front, saturation);
 }
 
 /* The pairs that cover all that a or b covers. */
@@ -165,7 +182,7 @@ skx_rank_impacts_merge(SkxImpacts a, SkxImpacts b)
 		skx_rank_front_add(&front, skx_rank_impact_tf(from, pair),
 						   skx_rank_impact_norm(from, pair));
 	}
-	return skx_rank_front_pack(&front);
+	return skx_rank_front_pack(&front, NULL);
 }
 
 /* Whether some pair of bound dominates a posting. */

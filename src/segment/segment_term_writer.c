@@ -98,6 +98,7 @@ skx_segment_terms_begin(const SkxTermSinks *sinks,
 	for (norm = 0; norm < 256; norm++)
 		w->lengths[norm] = k1 * (1 - b + b * (average > 0 ?
 											  skx_rank_norm_decode(norm) / average : 1));
+	skx_skiplist_writer_saturation(w->lists, w->lengths);
 	for (code = 0; code < SKX_SCORES; code++)
 	{
 		for (norm = 0; norm < 256; norm++)
@@ -250,7 +251,8 @@ skx_segment_subblock_put(SkxTermWriter *w, SkxSubblock *s)
 	Assert(!s->positions || (first->offset != 0 && s->address.offset != 0));
 	s->address.page -= first->offset != 0 ? first->page : s->address.page;
 	skx_skiplist_writer_add(w->lists, &s->p,
-							skx_rank_impacts_pack(&s->impacts), &s->address);
+							skx_rank_impacts_pack(&s->impacts, w->lengths),
+							&s->address);
 	skx_segment_subblock_reset(s);
 }
 

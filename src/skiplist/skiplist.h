@@ -48,6 +48,10 @@ typedef struct SkxSkiplistWriter SkxSkiplistWriter;
 extern SkxSkiplistWriter *skx_skiplist_writer_create(uint32 block_pages,
 													 SkxPageSink sink,
 													 void *arg);
+
+/* For impacts of pages, nodes and lists, as skx_rank_impacts_pack takes it. */
+extern void skx_skiplist_writer_saturation(SkxSkiplistWriter *w,
+										   const float *saturation);
 extern void skx_skiplist_writer_short(SkxSkiplistWriter *w,
 									  const uint8 *bytes, uint32 nbytes,
 									  uint32 *page, uint16 *offset);

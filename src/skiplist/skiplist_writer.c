@@ -70,6 +70,7 @@ struct SkxSkiplistWriter
 	uint32		block_pages;
 	SkxPageSink sink;
 	void	   *arg;
+	const float *saturation;	/* see skx_rank_impacts_pack; or NULL */
 	SkxWriterPage *page;		/* the one being filled, or NULL */
 	uint32		npages;			/* ordinals given out */
 	SkxWriterPage *spare[SKX_WRITER_PAGES]; /* not in use */
@@ -125,6 +126,18 @@ skx_skiplist_writer_create(uint32 block_pages, SkxPageSink sink, void *arg)
 		w->spare[w->nspare] = &pages[w->nspare];
 	}
 	return w;
+}
+
+void
+skx_skiplist_writer_saturation(SkxSkiplistWriter *w, const float *saturation)
+{
+	w->saturation = saturation;
+}
+
+static inline SkxImpacts
+skx_skiplist_pack(const SkxSkiplistWriter *w, const SkxImpactSet *set)
+{
+	return skx_rank_impacts_pack(set, w->saturation);
 }
 
 /*
@@ -400,7 +413,7 @@ skx_skiplist_node_end(SkxSkiplistWriter *w)
 	SkxNodeSummary *summary;
 
 	node->last = w->last;
-	node->impacts = skx_rank_impacts_pack(&w->node_set);
+	node->impacts = skx_skiplist_pack(w, &w->node_set);
 	skx_skiplist_absorb(&w->list_set, node->impacts);
 	if (number == w->summaries_size)
 	{
@@ -460,7 +473,7 @@ skx_skiplist_portion_end(SkxSkiplistWriter *w)
 	uint16	   *pos_offsets = pos_pages + n;
 	uint8	   *pos_indexes = (uint8 *) (pos_offsets + n);
 	uint32		body_at = (char *) (pos_indexes + n) - page->data;
-	SkxImpacts	page_impacts = skx_rank_impacts_pack(&w->page_set);
+	SkxImpacts	page_impacts = skx_skiplist_pack(w, &w->page_set);
 	uint32		i;
 
 	Assert(n > 0);
@@ -615,7 +628,7 @@ skx_skiplist_writer_end(SkxSkiplistWriter *w, SkxListAddress *address)
 		w->oldest++;
 	}
 	w->address.nnodes = w->nnodes;
-	w->address.impacts = skx_rank_impacts_pack(&w->list_set);
+	w->address.impacts = skx_skiplist_pack(w, &w->list_set);
 	*address = w->address;
 }
 

@@ -30,22 +30,9 @@ skx_topk_tick(SkxTopkRun *run, uint32 doc)
 void
 skx_topk_batch_floor(SkxTopkRun *run, int64 floor)
 {
-	uint32	   *docs = run->docs;
-	int32	   *sums = run->sums;
-	int32		limit;
-	int			kept = 0;
-	int			i;
-
-	if (floor <= 0)
-		return;
-	limit = (int32) Min(floor, PG_INT32_MAX);
-	for (i = 0; i < run->n; i++)
-	{
-		docs[kept] = docs[i];
-		sums[kept] = sums[i];
-		kept += sums[i] >= limit;
-	}
-	run->n = kept;
+	if (floor > 0)
+		run->n = skx_topk_floor(run->docs, run->sums, run->n,
+								(int32) Min(floor, PG_INT32_MAX));
 }
 
 void

@@ -181,6 +181,16 @@ typedef struct SkxTopkList
 	int32	   *node_bounds;
 } SkxTopkList;
 
+/*
+ * topk_vector.c : arithmetic on many numbers, compiled for vectors
+ *
+ * parts computes skx_rank_part of n postings.  floor keeps the candidates
+ * whose sum is at least `limit`; returns how many.
+ */
+extern void skx_topk_parts(float weight, const float *tfs,
+						   const float *inverses, int n, int32 *parts);
+extern int	skx_topk_floor(uint32 *docs, int32 *sums, int n, int32 limit);
+
 /* One pass over one segment. */
 typedef struct SkxTopkRun
 {

@@ -15,26 +15,39 @@
 /* A page has fewer sub-blocks: each has 19 bytes of columns, and a body. */
 #define SKX_SUBS_MAX		400
 
+/*
+ * A sub-block that reaches so many times further than a window is decoded, to
+ * see whether it has a document there.
+ */
+#define SKX_SPARSE			16
+
 /* Sub-blocks looked at before a page is asked as a whole. */
 #define SKX_SUBS_FEW		6
 
-/* Past the tf that a posting can have: what a bound without impacts assumes. */
+/* What a short list gives at most: the parts of all of its postings tell. */
+static int32
+skx_topk_list_short_limit(SkxTopkRun *run, SkxTopkList *l)
+{
+	uint32		docs[SKX_SUBBLOCK];
+	int32		parts[SKX_SUBBLOCK];
+	int32		limit = 0;
+	int			n = skx_topk_list_parts(run, l, 0, SKX_NO_DOC, docs, parts);
+	int			i;
+
+	for (i = 0; i < n; i++)
+		limit = Max(limit, parts[i]);
+	return limit;
+}
+
 static int32
 skx_topk_list_limit(SkxTopkRun *run, SkxTopkList *l)
 {
-	const SkxTerm *term = &l->list->term;
-	float		tf = 1;
-	int			i;
-
 	if (l->term == NULL)
 		return 0;
-	if (l->list->is_long)
-		return skx_rank_bound(term->list.impacts, l->weight,
-							  run->scorer->most, run->scorer->inverse);
-	for (i = 0; i < l->list->p.n; i++)
-		tf = Max(tf, (float) l->list->p.tf[i]);
-	return skx_rank_part(l->weight, tf * run->scorer->most,
-						 run->scorer->inverse[1]);
+	if (!l->list->is_long)
+		return skx_topk_list_short_limit(run, l);
+	return skx_rank_bound(l->list->term.list.impacts, l->weight,
+						  run->scorer->most, run->scorer->inverse);
 }
 
 SkxTopkList *
@@ -272,6 +285,14 @@ skx_topk_list_bound(SkxTopkRun *run, SkxTopkList *l, uint32 from, uint32 to)
 	c = &l->list->cursor;
 	if (c->base + 1 >= to)
 		return 0;				/* base + 1 wraps to 0 in the first one */
+	if (c->last >= to &&
+		(l->decoded || c->last - c->base > SKX_SPARSE * (uint64) (to - from)))
+	{
+		int			at = skx_topk_list_find(l, from);
+
+		if (l->docs[at] >= to)
+			return 0;
+	}
 	skx_skiplist_pin(c);
 	sub = c->sub;
 	if (c->lasts[c->nsub - 1] < to - 1 && c->nsub - sub > SKX_SUBS_FEW)
@@ -341,6 +362,7 @@ skx_topk_list_plain(SkxTopkRun *run, SkxTopkList *l, int a, int e,
 {
 	const float *inverse = run->scorer->inverse;
 	const uint8 *norms = run->norms->bytes;
+	const uint32 *docs = l->docs + a;
 	float		weight = l->weight;
 	float		inverses[SKX_SUBBLOCK];
 	float		tfs[SKX_SUBBLOCK];
@@ -348,7 +370,7 @@ skx_topk_list_plain(SkxTopkRun *run, SkxTopkList *l, int a, int e,
 	int			i;
 
 	for (i = 0; i < n; i++)
-		inverses[i] = inverse[norms[l->docs[a + i]]];
+		inverses[i] = inverse[norms[docs[i]]];
 	if (l->memory != NULL)
 		memcpy(tfs, l->memory->tfs + l->block * SKX_SUBBLOCK + a,
 			   sizeof(float) * n);
@@ -359,8 +381,7 @@ skx_topk_list_plain(SkxTopkRun *run, SkxTopkList *l, int a, int e,
 		for (i = 0; i < n; i++)
 			tfs[i] = (float) (tf[i] + (tf[i] == 0));
 	}
-	for (i = 0; i < n; i++)
-		parts[i] = skx_rank_part(weight, tfs[i], inverses[i]);
+	skx_topk_parts(weight, tfs, inverses, n, parts);
 }
 
 int

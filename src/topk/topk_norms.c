@@ -101,35 +101,45 @@ skx_topk_norms_open(SkxTopkNorms *norms, SkxSegment *seg, uint64 incarnation)
 	norms->nloaded = &kept->nloaded;
 }
 
-/* Reads the pages of ascending documents that are not there yet. */
+static void
+skx_topk_norms_page(SkxTopkNorms *norms, uint32 page)
+{
+	SkxSegment *seg = norms->seg;
+	uint32		first = page * SKX_NORMS_PER_PAGE;
+	const char *content;
+
+	if (norms->loaded[page])
+		return;
+	content = skx_segment_pin(seg, SKX_SEGMENT_NORMS, page, &seg->norm_ref);
+	memcpy(norms->bytes + first, content + SKX_PAGE_START,
+		   Min(SKX_NORMS_PER_PAGE, seg->header.ndocs - first));
+	norms->loaded[page] = 1;
+	(*norms->nloaded)++;
+}
+
+/*
+ * Reads the pages of ascending documents that are not there yet; once half of
+ * all are, the others, too, so that nobody has to ask any more.
+ */
 void
 skx_topk_norms_load(SkxTopkNorms *norms, const uint32 *docs, int n)
 {
-	SkxSegment *seg = norms->seg;
 	uint32		limit = 0;
+	uint32		page;
 	int			i;
 
 	for (i = 0; i < n; i++)
 	{
-		uint32		page;
-		uint32		first;
-		const char *content;
-
 		if (docs[i] < limit)
 			continue;
 		page = docs[i] / SKX_NORMS_PER_PAGE;
-		first = page * SKX_NORMS_PER_PAGE;
-		limit = first + SKX_NORMS_PER_PAGE;
-		if (norms->loaded[page])
-			continue;
-		content = skx_segment_pin(seg, SKX_SEGMENT_NORMS, page,
-								  &seg->norm_ref);
-		memcpy(norms->bytes + first, content + SKX_PAGE_START,
-			   Min(SKX_NORMS_PER_PAGE, seg->header.ndocs - first));
-		norms->loaded[page] = 1;
-		(*norms->nloaded)++;
+		limit = (page + 1) * SKX_NORMS_PER_PAGE;
+		skx_topk_norms_page(norms, page);
 	}
-	skx_blkio_unpin(seg->file, &seg->norm_ref);
+	if (*norms->nloaded > norms->npages / 2)
+		for (page = 0; page < norms->npages; page++)
+			skx_topk_norms_page(norms, page);
+	skx_blkio_unpin(norms->seg->file, &norms->seg->norm_ref);
 }
 
 /*

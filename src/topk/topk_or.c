@@ -18,6 +18,16 @@
 /* Windows grow as long as they have fewer candidates for each list. */
 #define SKX_OR_CANDIDATES	32
 
+/*
+ * A list with so many times fewer documents than another one is sparse: what
+ * lies between its documents is gone through without it.
+ */
+#define SKX_OR_SPARSE		1024
+
+/* Windows after which larger ones are tried, at first, and at most. */
+#define SKX_OR_PATIENCE		4
+#define SKX_OR_PATIENCE_MOST	64
+
 typedef struct SkxOr
 {
 	SkxTopkRun *run;
@@ -25,8 +35,12 @@ typedef struct SkxOr
 	SkxTopkList **lists;		/* by what they give, ascending; essential
 								 * ones last */
 	int			nlow;			/* lists that are not essential */
+	int			nfree;			/* lists whose sub-blocks do not end windows */
+	int			waited;			/* windows since nlow is above that */
+	int			patience;
 	int			required;		/* with one essential list: those from here on
 								 * a candidate must be in */
+	uint32		df;				/* of the list with most documents */
 	uint32		least;			/* documents of a window at least */
 	uint64		windows;
 	uint64		candidates;
@@ -38,21 +52,51 @@ skx_or_low(const SkxOr *o)
 	return o->nlow > 0 ? o->lists[o->nlow - 1]->before : 0;
 }
 
-/* The end of the sub-block of an essential list that ends first. */
+static inline bool
+skx_or_is_sparse(const SkxOr *o, const SkxTopkList *l)
+{
+	return (uint64) l->df * SKX_OR_SPARSE < o->df;
+}
+
+/*
+ * The end of a window: where the first of the sub-blocks of lists from `nfree`
+ * on ends.  Beside dense lists, documents of sparse ones get windows of their
+ * own, so that the bounds of the dense ones are tight there, and all that
+ * lies between them has one.
+ */
 static uint32
 skx_or_end(SkxOr *o, uint32 from)
 {
-	uint32		end = o->run->seg->header.ndocs;
+	uint32		ndocs = o->run->seg->header.ndocs;
+	uint32		end = ndocs;
+	uint32		gap = ndocs;
+	bool		dense = false;
 	int			i;
 
-	for (i = Min(o->nlow, o->n - 1); i < o->n; i++)
-		if (skx_topk_list_seek(o->lists[i], from))
-			end = Min(end, o->lists[i]->last + 1);
-	if (o->n - o->nlow > 1)
+	for (i = Min(o->nfree, o->n - 1); i < o->n; i++)
+	{
+		SkxTopkList *l = o->lists[i];
+
+		if (!skx_topk_list_seek(l, from))
+			continue;
+		if (skx_or_is_sparse(o, l))
+		{
+			int			at = skx_topk_list_find(l, from);
+			uint32		doc = l->docs[at];
+
+			gap = Min(gap, doc > from ? doc : from + 1);
+		}
+		else
+			dense = true;
+		end = Min(end, l->last + 1);
+	}
+	if (gap < ndocs && dense)
+		return gap;
+	if (o->n - o->nfree > 1)
 	{
 		uint64		least = (uint64) from + o->least;
 
-		end = Max(end, Min(least, o->run->seg->header.ndocs));
+		end = Max(end, Min(least, ndocs));
 	}
 	return end;
 }
@@ -120,27 +164,37 @@ skx_or_adapt(SkxOr *o)
 
 /*
  * Chooses a window that starts at `from`, and what is essential in it; returns
- * its end.  With fewer essential lists it may end later.
+ * its end.  A list that has not been essential for some windows no longer ends
+ * them, unless it is essential in the larger window.
  */
 static uint32
 skx_or_window(SkxOr *o, uint32 from)
 {
+	bool		larger = false;
+	bool		failed = false;
 	uint32		to;
-	uint32		end;
 
 	if (o->n - o->nlow > 1)
 		skx_or_adapt(o);
-	to = skx_or_end(o, from);
-	skx_or_split(o, from, to);
-	if (o->nlow < o->n)
+	if (o->nlow > o->nfree && ++o->waited > o->patience)
 	{
-		end = skx_or_end(o, from);
-		if (end != to)
-		{
-			to = end;
-			skx_or_split(o, from, to);
-		}
+		o->nfree = o->nlow;
+		larger = true;
 	}
+	for (;;)
+	{
+		to = skx_or_end(o, from);
+		skx_or_split(o, from, to);
+		if (o->nlow >= o->nfree)
+			break;
+		o->nfree = o->nlow;
+		failed = true;
+	}
+	if (larger)
+		o->patience = failed ?
+			Min(o->patience * 2, SKX_OR_PATIENCE_MOST) : SKX_OR_PATIENCE;
+	if (o->nlow <= o->nfree)
+		o->waited = 0;
 	o->windows++;
 	return to;
 }
@@ -229,9 +283,9 @@ skx_or_add(SkxOr *o, SkxTopkList *l, uint32 from, uint32 to)
 		skx_skiplist_relax(&l->list->cursor);
 }
 
-/* Takes the candidates out of the window. */
+/* Takes the candidates out of the window of [from, to). */
 static void
-skx_or_drain(SkxOr *o, uint32 from)
+skx_or_drain(SkxOr *o, uint32 from, uint32 to)
 {
 	SkxTopkRun *run = o->run;
 	int64		floor = run->need - skx_or_low(o);
@@ -239,7 +293,7 @@ skx_or_drain(SkxOr *o, uint32 from)
 	int			n = 0;
 	int			w;
 
-	for (w = 0; w < SKX_TOPK_WINDOW / 64; w++)
+	for (w = 0; w < (int) (to - from + 63) / 64; w++)
 	{
 		uint64		word = run->bits[w];
 
@@ -270,7 +324,7 @@ skx_or_several(SkxOr *o, uint32 from, uint32 to)
 
 		for (i = o->nlow; i < o->n; i++)
 			skx_or_add(o, o->lists[i], from, end);
-		skx_or_drain(o, from);
+		skx_or_drain(o, from, end);
 		if (o->run->n > 0)
 		{
 			skx_topk_batch_optional(o->run, o->lists, o->nlow, o->nlow);
@@ -287,7 +341,12 @@ skx_topk_or(SkxTopkRun *run)
 	uint32		ndocs = run->seg->header.ndocs;
 	uint32		from = 0;
 
+	int			i;
+
+	for (i = 0; i < o.n; i++)
+		o.df = Max(o.df, o.lists[i]->df);
 	o.least = 1;
+	o.patience = SKX_OR_PATIENCE;
 	while (o.n > 0 && from < ndocs)
 	{
 		uint32		to;

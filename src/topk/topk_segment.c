@@ -278,17 +278,54 @@ skx_topk_segment(SkxTopk *topk, int segment)
 	MemoryContextReset(topk->pass);
 }
 
+static int
+skx_topk_compare_parts(const void *a, const void *b)
+{
+	int32		x = *(const int32 *) a;
+	int32		y = *(const int32 *) b;
+
+	return x > y ? -1 : x < y;
+}
+
+/* The same of a short list, whose postings are at hand. */
+static int32
+skx_topk_prime_short(const SkxTopk *topk, SkxTopkSegment *s,
+					 const SkxScoreTerm *scored, const SkxTerm *term)
+{
+	int32		parts[SKX_SUBBLOCK];
+	int32		part = 0;
+	SkxList    *list;
+	int			i;
+
+	if (term->df < topk->rows)
+		return 0;
+	list = skx_segment_list_open(s->seg, term);
+	skx_topk_norms_want(&s->norms, list->p.docs, list->p.n);
+	for (i = 0; i < list->p.n; i++)
+		parts[i] = skx_rank_part(scored->weight, Max(list->p.tf[i], 1),
+								 topk->scorer->inverse[s->norms.bytes[list->p.docs[i]]]);
+	qsort(parts, list->p.n, sizeof(int32), skx_topk_compare_parts);
+	part = parts[topk->rows - 1];
+	skx_segment_list_close(list);
+	return part;
+}
+
 /*
- * The k-th best posting of a word in a segment, for the k that is stored and
- * at least as large, reaches this sum.
+ * What the best postings of a word in a segment, as many as are looked for,
+ * give at least: of a long list for the smallest of the numbers that are
+ * stored which is not below.
  */
 static int32
-skx_topk_prime_word(const SkxTopk *topk, const SkxScoreTerm *scored,
-					const SkxTerm *term)
+skx_topk_prime_word(const SkxTopk *topk, SkxTopkSegment *s,
+					const SkxScoreTerm *scored, const SkxTerm *term)
 {
 	static const int stored[] = {10, 100, 1000};
 	int			i;
 
+	if (term->df == 0)
+		return 0;
+	if ((term->flags & SKX_TERM_PLACE) != SKX_TERM_LONG)
+		return skx_topk_prime_short(topk, s, scored, term);
 	for (i = 0; i < (int) lengthof(stored); i++)
 	{
 		if (topk->rows > stored[i])
@@ -315,15 +352,12 @@ skx_topk_prime(SkxTopk *topk)
 		for (k = 0; k < scorer->nterms && scorer->flat; k++)
 		{
 			const SkxScoreTerm *scored = &scorer->terms[k];
-			const SkxTerm *term;
 			int32		sum;
 
 			if (scored->prefix || scored->labels != 0)
 				continue;
-			term = &topk->segments[i].terms[topk->term_lexemes[k]];
-			if ((term->flags & SKX_TERM_PLACE) != SKX_TERM_LONG)
-				continue;
-			sum = skx_topk_prime_word(topk, scored, term);
+			sum = skx_topk_prime_word(topk, &topk->segments[i], scored,
+									  &topk->segments[i].terms[topk->term_lexemes[k]]);
 			best = Max(best, sum);
 		}
 	}

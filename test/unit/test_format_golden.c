@@ -391,7 +391,7 @@ unit_list(SkxSkiplistWriter *w, uint32 df, SkxListAddress *address)
 			}
 			skx_rank_impacts_add(&set, p.tf[p.n], done % 200);
 		}
-		skx_skiplist_writer_add(w, &p, skx_rank_impacts_pack(&set),
+		skx_skiplist_writer_add(w, &p, skx_rank_impacts_pack(&set, NULL),
 								&positions);
 		positions.offset = 24 + (positions.offset + 77) % 8000;
 		positions.page++;

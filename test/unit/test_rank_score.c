@@ -301,7 +301,7 @@ pack(const Posting *postings, int n)
 	skx_rank_impacts_reset(&set);
 	for (i = 0; i < n; i++)
 		skx_rank_impacts_add(&set, postings[i].tf, postings[i].norm);
-	return skx_rank_impacts_pack(&set);
+	return skx_rank_impacts_pack(&set, NULL);
 }
 
 typedef struct Ranking

@@ -122,7 +122,7 @@ unit_write(SkxSkiplistWriter *w, uint32 term, const UnitShape *shape,
 			unit_posting(&s->p, shape, doc, &set);
 			done++;
 		}
-		s->impacts = skx_rank_impacts_pack(&set);
+		s->impacts = skx_rank_impacts_pack(&set, NULL);
 		position_page += unit_below(3);
 		s->positions.page = position_page;
 		s->positions.offset = 24 + unit_below(8000);
