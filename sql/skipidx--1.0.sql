@@ -449,3 +449,114 @@ COST 100;
 
 COMMENT ON FUNCTION skipidx_any(pg_catalog.text) IS
 	'a query for any of the words of a text';
+
+--
+-- Ranking.  The planner turns <@> with a query on its right into <@> with a
+-- reference there: the query, and the index by whose statistics it ranks.
+--
+
+CREATE TYPE skipidx_ref;
+
+CREATE FUNCTION skipidx_ref_in(pg_catalog.cstring)
+RETURNS skipidx_ref
+AS 'MODULE_PATHNAME'
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+
+CREATE FUNCTION skipidx_ref_out(skipidx_ref)
+RETURNS pg_catalog.cstring
+AS 'MODULE_PATHNAME'
+LANGUAGE C STABLE STRICT PARALLEL SAFE;
+
+CREATE FUNCTION skipidx_ref_recv(pg_catalog.internal)
+RETURNS skipidx_ref
+AS 'MODULE_PATHNAME'
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+
+CREATE TYPE skipidx_ref (
+	INPUT = skipidx_ref_in,
+	OUTPUT = skipidx_ref_out,
+	RECEIVE = skipidx_ref_recv,
+	INTERNALLENGTH = VARIABLE,
+	ALIGNMENT = pg_catalog.int4,
+	STORAGE = plain);
+
+COMMENT ON TYPE skipidx_ref IS
+	'a ranking query and the skipidx index that ranks';
+
+CREATE FUNCTION skipidx_query(
+	query pg_catalog.tsquery,
+	index pg_catalog.text)
+RETURNS skipidx_ref
+AS 'MODULE_PATHNAME'
+LANGUAGE C STABLE STRICT PARALLEL RESTRICTED;
+
+COMMENT ON FUNCTION skipidx_query(pg_catalog.tsquery, pg_catalog.text) IS
+	'a query to rank by, by the index of this name';
+
+CREATE FUNCTION skipidx_bind(pg_catalog.tsquery, skipidx_ref)
+RETURNS skipidx_ref
+AS 'MODULE_PATHNAME'
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+
+COMMENT ON FUNCTION skipidx_bind(pg_catalog.tsquery, skipidx_ref) IS
+	'another query to rank by, by the index of a reference';
+
+CREATE FUNCTION skipidx_distance_support(pg_catalog.internal)
+RETURNS pg_catalog.internal
+AS 'MODULE_PATHNAME'
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+
+CREATE FUNCTION skipidx_distance(pg_catalog.tsvector, pg_catalog.tsquery)
+RETURNS pg_catalog.float4
+AS 'MODULE_PATHNAME'
+LANGUAGE C STABLE STRICT PARALLEL RESTRICTED COST 50
+SUPPORT skipidx_distance_support;
+
+COMMENT ON FUNCTION skipidx_distance(pg_catalog.tsvector, pg_catalog.tsquery) IS
+	'implementation of <@> operator';
+
+CREATE FUNCTION skipidx_distance(pg_catalog.tsvector, skipidx_ref)
+RETURNS pg_catalog.float4
+AS 'MODULE_PATHNAME', 'skipidx_distance_bound'
+LANGUAGE C STABLE STRICT PARALLEL RESTRICTED COST 50;
+
+COMMENT ON FUNCTION skipidx_distance(pg_catalog.tsvector, skipidx_ref) IS
+	'implementation of <@> operator';
+
+CREATE OPERATOR <@> (
+	LEFTARG = pg_catalog.tsvector,
+	RIGHTARG = pg_catalog.tsquery,
+	FUNCTION = skipidx_distance);
+
+COMMENT ON OPERATOR <@> (pg_catalog.tsvector, pg_catalog.tsquery) IS
+	'minus the score of a document by a query: best ones first';
+
+CREATE OPERATOR <@> (
+	LEFTARG = pg_catalog.tsvector,
+	RIGHTARG = skipidx_ref,
+	FUNCTION = skipidx_distance);
+
+COMMENT ON OPERATOR <@> (pg_catalog.tsvector, skipidx_ref) IS
+	'minus the score of a document by a query and an index: best ones first';
+
+-- A literal without a type could be a query or a reference; as a string it is
+-- a query.
+CREATE FUNCTION skipidx_distance(pg_catalog.tsvector, pg_catalog.text)
+RETURNS pg_catalog.float4
+LANGUAGE sql STABLE STRICT PARALLEL RESTRICTED
+RETURN $1 <@> $2::pg_catalog.tsquery;
+
+COMMENT ON FUNCTION skipidx_distance(pg_catalog.tsvector, pg_catalog.text) IS
+	'implementation of <@> operator';
+
+CREATE OPERATOR <@> (
+	LEFTARG = pg_catalog.tsvector,
+	RIGHTARG = pg_catalog.text,
+	FUNCTION = skipidx_distance);
+
+COMMENT ON OPERATOR <@> (pg_catalog.tsvector, pg_catalog.text) IS
+	'minus the score of a document by a query, written as a string: best ones first';
+
+ALTER OPERATOR FAMILY tsvector_ops USING skipidx ADD
+	OPERATOR 3 <@> (pg_catalog.tsvector, skipidx_ref)
+		FOR ORDER BY pg_catalog.float_ops;

@@ -8,6 +8,7 @@
 #include "blkio/blkio.h"
 #include "fault/fault.h"
 #include "fmgr.h"
+#include "planner/planner.h"
 #include "topk/topk.h"
 #include "utils/guc.h"
 
@@ -23,5 +24,6 @@ _PG_init(void)
 	skx_blkio_init();
 	skx_topk_init();
 	skx_am_options_init();
+	skx_planner_init();
 	MarkGUCPrefixReserved("skipidx");
 }

@@ -12,9 +12,11 @@
 #include "postgres.h"
 
 #include "am/am.h"
+#include "catalog/pg_type.h"
 #include "commands/vacuum.h"
 #include "compat/compat.h"
 #include "fmgr.h"
+#include "utils/lsyscache.h"
 
 PG_FUNCTION_INFO_V1(skipidx_handler);
 
@@ -25,7 +27,7 @@ skx_am_capabilities(IndexAmRoutine *am)
 	am->amsupport = 0;
 	am->amoptsprocnum = 0;
 	am->amcanorder = false;
-	am->amcanorderbyop = false;
+	am->amcanorderbyop = true;
 	am->amcanbackward = false;
 	am->amcanunique = false;
 	am->amcanmulticol = true;
@@ -44,6 +46,29 @@ skx_am_capabilities(IndexAmRoutine *am)
 	am->amkeytype = InvalidOid;
 }
 
+/*
+ * Only the tsvector column of an index orders by distance; the server asks,
+ * because it knows of the whole access method only.
+ */
+static bool
+skx_am_property(Oid index, int column, IndexAMProperty property,
+				const char *name, bool *result, bool *isnull)
+{
+	Oid			opclass;
+	Oid			family;
+	Oid			type;
+
+	if (property != AMPROP_DISTANCE_ORDERABLE || column == 0)
+		return false;
+	opclass = get_index_column_opclass(index, column);
+	if (!OidIsValid(opclass) ||
+		!get_opclass_opfamily_and_input_type(opclass, &family, &type))
+		*isnull = true;
+	else
+		*result = type == TSVECTOROID;
+	return true;
+}
+
 Datum
 skipidx_handler(PG_FUNCTION_ARGS)
 {
@@ -57,6 +82,7 @@ skipidx_handler(PG_FUNCTION_ARGS)
 	am->amvacuumcleanup = skxvacuumcleanup;
 	am->amcostestimate = skxcostestimate;
 	am->amoptions = skxoptions;
+	am->amproperty = skx_am_property;
 	am->ambuildphasename = skxbuildphasename;
 	am->amvalidate = skxvalidate;
 	am->ambeginscan = skxbeginscan;

@@ -3,8 +3,8 @@
  *	  Checks an operator class of the access method.
  *
  * Two shapes exist.  For tsvector: strategies 1 and 2 of am.h, with a
- * tsquery on the right.  For a scalar type: btree's five comparisons, of any
- * pair of types.
+ * tsquery on the right, and 3, a distance that orders, with a reference there.
+ * For a scalar type: btree's five comparisons, of any pair of types.
  */
 #include "postgres.h"
 
@@ -30,12 +30,35 @@ typedef struct SkxOpclass
 	Oid			type;
 } SkxOpclass;
 
+/* Is it used as its strategy says? */
+static bool
+skx_am_validate_purpose(Form_pg_amop amop, bool ranks)
+{
+	if (!ranks)
+		return amop->amoppurpose == AMOP_SEARCH &&
+			!OidIsValid(amop->amopsortfamily);
+	return amop->amoppurpose == AMOP_ORDER &&
+		opfamily_can_sort_type(amop->amopsortfamily,
+							   get_op_rettype(amop->amopopr));
+}
+
+static bool
+skx_am_validate_signature(Form_pg_amop amop, bool ranks)
+{
+	if (amop->amoplefttype == TSVECTOROID && !ranks &&
+		amop->amoprighttype != TSQUERYOID)
+		return false;
+	return check_amop_signature(amop->amopopr, ranks ? FLOAT4OID : BOOLOID,
+								amop->amoplefttype, amop->amoprighttype);
+}
+
 static bool
 skx_am_validate_operator(const SkxOpclass *class, Form_pg_amop amop)
 {
 	bool		tsvector = amop->amoplefttype == TSVECTOROID;
-	int			nstrategies = tsvector ? SKX_STRATEGY_MATCH_OLD :
-		SKX_NSTRATEGIES;
+	bool		ranks = tsvector && amop->amopstrategy == SKX_STRATEGY_RANK;
+	int			nstrategies = tsvector ? SKX_STRATEGY_RANK : SKX_NSTRATEGIES;
+	const char *problem;
 
 	if (amop->amopstrategy < 1 || amop->amopstrategy > nstrategies)
 	{
@@ -47,27 +70,17 @@ skx_am_validate_operator(const SkxOpclass *class, Form_pg_amop amop)
 						amop->amopstrategy)));
 		return false;
 	}
-	if (amop->amoppurpose != AMOP_SEARCH || OidIsValid(amop->amopsortfamily))
-	{
-		ereport(INFO,
-				(errcode(ERRCODE_INVALID_OBJECT_DEFINITION),
-				 errmsg("operator family \"%s\" of access method %s contains invalid ORDER BY specification for operator %s",
-						class->family_name, "skipidx",
-						format_operator(amop->amopopr))));
-		return false;
-	}
-	if ((tsvector && amop->amoprighttype != TSQUERYOID) ||
-		!check_amop_signature(amop->amopopr, BOOLOID, amop->amoplefttype,
-							  amop->amoprighttype))
-	{
-		ereport(INFO,
-				(errcode(ERRCODE_INVALID_OBJECT_DEFINITION),
-				 errmsg("operator family \"%s\" of access method %s contains operator %s with wrong signature",
-						class->family_name, "skipidx",
-						format_operator(amop->amopopr))));
-		return false;
-	}
-	return true;
+	if (!skx_am_validate_purpose(amop, ranks))
+		problem = "operator family \"%s\" of access method %s contains invalid ORDER BY specification for operator %s";
+	else if (!skx_am_validate_signature(amop, ranks))
+		problem = "operator family \"%s\" of access method %s contains operator %s with wrong signature";
+	else
+		return true;
+	ereport(INFO,
+			(errcode(ERRCODE_INVALID_OBJECT_DEFINITION),
+			 errmsg(problem, class->family_name, "skipidx",
+					format_operator(amop->amopopr))));
+	return false;
 }
 
 /* Are the operators of the class's own type all there? */

@@ -1,0 +1,252 @@
+--
+-- `<@>` finds the index that ranks, whatever the form of the query
+--
+SET client_min_messages = warning;
+CREATE EXTENSION IF NOT EXISTS skipidx;
+
+CREATE TABLE notes (id int PRIMARY KEY, lang text, title text, body tsvector);
+INSERT INTO notes
+SELECT i, CASE i % 3 WHEN 0 THEN 'de' ELSE 'en' END, 'hill ' || i % 7,
+	CASE WHEN i % 50 <> 0 THEN to_tsvector('simple', repeat('river ', i % 4)
+		|| repeat('stone ', i % 3) || repeat('tree ', i % 11) || 'n' || i) END
+FROM generate_series(1, 400) i;
+CREATE INDEX notes_body ON notes USING skipidx (body);
+CREATE INDEX notes_title ON notes USING skipidx (to_tsvector('simple', title));
+ANALYZE notes;
+SET enable_seqscan = off;
+SET enable_bitmapscan = off;
+SET jit = off;
+
+-- The indexes that a plan is bound to, and how it reads them
+CREATE FUNCTION bound(query text) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+	line text;
+	plan text := '';
+	names text;
+BEGIN
+	FOR line IN EXECUTE 'EXPLAIN (COSTS OFF, VERBOSE) ' || query LOOP
+		plan := plan || line || E'\n';
+	END LOOP;
+	SELECT string_agg(DISTINCT m[1], ', ' ORDER BY m[1]) INTO names
+		FROM regexp_matches(plan, 'by ([a-z0-9_]+)''::skipidx_ref', 'g') m;
+	RETURN coalesce(names, 'nothing')
+		|| CASE WHEN plan LIKE '%Order By: %' THEN ', in order' ELSE '' END
+		|| CASE WHEN plan LIKE '%Skipidx Scan%' THEN ', handed over' ELSE '' END;
+END $$;
+
+-- Binding of a query with columns id and s, ordered by s; and the number of
+-- rows, if order and scores are the same however it is executed.
+CREATE FUNCTION form(query text) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+	mode text;
+	answer text;
+	expected text;
+	n int;
+BEGIN
+	FOREACH mode IN ARRAY ARRAY['sort', 'plain', 'custom'] LOOP
+		PERFORM set_config('enable_seqscan', (mode = 'sort')::text, true),
+			set_config('enable_sort', (mode = 'sort')::text, true),
+			set_config('enable_indexscan', (mode <> 'sort')::text, true),
+			set_config('skipidx.enable_custom_scan', (mode = 'custom')::text, true);
+		EXECUTE format('SELECT count(*), md5(string_agg(s::text, %L)) FROM (%s) q', ' ', query)
+			INTO n, answer;
+		expected := coalesce(expected, answer);
+		IF answer IS DISTINCT FROM expected THEN
+			RETURN mode || ' scan differs';
+		END IF;
+		EXECUTE format('SELECT count(*) FROM (SELECT s < lag(s) OVER () AS wrong FROM (%s) p) q WHERE wrong', query)
+			INTO n;
+		IF n > 0 THEN
+			RETURN mode || ' scan has wrong order';
+		END IF;
+	END LOOP;
+	EXECUTE format('SELECT count(*) FROM (%s) q', query) INTO n;
+	RETURN format('%s: %s rows', bound(query), n);
+END $$;
+
+-- plain, with a filter, without a limit, a tie broken by another column
+EXPLAIN (COSTS OFF, VERBOSE)
+SELECT id, body <@> 'river & stone' FROM notes WHERE body @@ 'river & stone' ORDER BY body <@> 'river & stone' LIMIT 5;
+SELECT form('SELECT id, body <@> ''river & stone'' AS s FROM notes WHERE body @@ ''river & stone'' ORDER BY s LIMIT 5');
+SELECT form('SELECT id, body <@> ''river | stone'' AS s FROM notes ORDER BY s');
+SELECT form('SELECT id, body <@> ''tree'' AS s FROM notes WHERE body @@ ''river'' ORDER BY s LIMIT 50');
+SELECT form('SELECT id, skipidx_distance(body, ''tree''::tsquery) AS s FROM notes ORDER BY s LIMIT 50');
+EXPLAIN (COSTS OFF)
+SELECT id FROM notes ORDER BY body <@> 'river', id LIMIT 5;
+SELECT form('SELECT id, body <@> ''river'' AS s FROM notes ORDER BY s, id DESC LIMIT 50');
+SELECT id, round((body <@> 'n7 | n49')::numeric, 4) AS s FROM notes ORDER BY body <@> 'n7 | n49', id LIMIT 3;
+-- NULL last, as in every ascending order; not the other way round
+SELECT count(*), count(s), min(id) FILTER (WHERE s IS NULL) FROM
+	(SELECT id, body <@> 'river' AS s FROM notes ORDER BY s OFFSET 390) q;
+SELECT bound('SELECT id FROM notes ORDER BY body <@> ''river'' DESC LIMIT 5');
+SELECT bound('SELECT id FROM notes ORDER BY body <@> ''river'' NULLS FIRST LIMIT 5');
+-- two rankings
+SELECT bound('SELECT id FROM notes ORDER BY body <@> ''river'', body <@> ''stone'' LIMIT 5');
+SELECT form('SELECT id, body <@> ''river'' AS s FROM notes ORDER BY s, body <@> ''stone'' LIMIT 50');
+-- no words: every score is 0
+SELECT count(*), min(s), max(s) FROM (SELECT body <@> '' AS s FROM notes) q;
+SELECT count(*), count(s) FROM (SELECT body <@> NULL::tsquery AS s FROM notes ORDER BY s) q;
+SELECT min(body <@> '!river')::text FROM notes;
+
+-- an expression index; queries that are not constants
+EXPLAIN (COSTS OFF)
+SELECT id FROM notes ORDER BY to_tsvector('simple', title) <@> to_tsquery('hill') LIMIT 5;
+SELECT form('SELECT id, to_tsvector(''simple'', title) <@> plainto_tsquery(''hill 3'') AS s FROM notes ORDER BY s LIMIT 60');
+SELECT form('SELECT id, body <@> (SELECT to_tsquery(''river | tree'')) AS s FROM notes ORDER BY s LIMIT 60');
+SELECT form('SELECT id, body <@> q AS s FROM notes, to_tsquery(''simple'', ''river'') q WHERE body @@ q ORDER BY s LIMIT 60');
+-- not a constant, so rows are sorted
+SELECT form('SELECT id, body <@> q AS s FROM notes, to_tsquery(''river'') q WHERE body @@ q ORDER BY s LIMIT 60');
+SELECT form('SELECT id, body <@> q AS s FROM notes, (SELECT to_tsquery(''river'') AS q OFFSET 0) t WHERE body @@ q ORDER BY s LIMIT 60');
+
+-- views: what is stored is not bound
+CREATE VIEW open_notes AS SELECT id, body AS words FROM notes;
+CREATE VIEW scored_notes AS SELECT id, body <@> 'river'::tsquery AS s FROM notes;
+CREATE VIEW closed_notes WITH (security_barrier) AS SELECT id, body FROM notes WHERE lang = 'en';
+SELECT form('SELECT id, words <@> ''river'' AS s FROM open_notes ORDER BY s LIMIT 50');
+SELECT form('SELECT id, s FROM scored_notes ORDER BY s LIMIT 50');
+SELECT pg_get_viewdef('scored_notes') LIKE '%skipidx_ref%' AS stored_bound;
+SELECT form('SELECT id, body <@> ''river'' AS s FROM closed_notes ORDER BY s LIMIT 50');
+SELECT form('SELECT id, body <@> ''river'' AS s FROM closed_notes WHERE body @@ ''river'' ORDER BY s LIMIT 50');
+
+-- subqueries that stay, CTEs, set operations
+SELECT form('SELECT id, body <@> ''river'' AS s FROM (SELECT * FROM notes OFFSET 0) n ORDER BY s LIMIT 50');
+SELECT form('SELECT id, to_tsvector(''simple'', t) <@> ''hill'' AS s FROM (SELECT id, title AS t FROM notes OFFSET 0) n ORDER BY s LIMIT 50');
+SELECT form('WITH n AS MATERIALIZED (SELECT * FROM notes WHERE id > 100) SELECT id, body <@> ''river'' AS s FROM n ORDER BY s LIMIT 50');
+SELECT form('WITH n AS (SELECT * FROM notes), m AS (SELECT body AS b, id FROM n) SELECT x.id, x.b <@> ''river'' AS s FROM m x JOIN m y USING (id) ORDER BY s LIMIT 50');
+SELECT form('SELECT id, (WITH m AS MATERIALIZED (SELECT n.body AS b) SELECT b <@> ''river'' FROM m) AS s FROM notes n ORDER BY s LIMIT 50');
+CREATE TABLE more_notes AS SELECT id + 1000 AS id, title AS body_of, body FROM notes WHERE id % 5 = 0;
+SELECT bound('SELECT body <@> ''river'' FROM (SELECT id, body FROM notes UNION ALL SELECT id, body FROM more_notes) n');
+CREATE INDEX more_notes_body ON more_notes USING skipidx (body);
+ANALYZE more_notes;
+EXPLAIN (COSTS OFF)
+SELECT id FROM (SELECT id, body FROM notes UNION ALL SELECT id, body FROM more_notes) n ORDER BY body <@> 'river' LIMIT 5;
+SELECT form('SELECT id, body <@> ''river'' AS s FROM (SELECT id, body FROM more_notes UNION ALL SELECT id, body FROM notes) n ORDER BY s LIMIT 50');
+SELECT form('SELECT id, body <@> ''river'' AS s FROM (SELECT id, body FROM notes UNION SELECT id, body FROM more_notes) n ORDER BY s LIMIT 50');
+SELECT form('SELECT * FROM (SELECT id, body <@> ''river'' AS s FROM notes UNION ALL SELECT id, body <@> ''river'' FROM more_notes) n ORDER BY s LIMIT 50');
+
+-- groups, aggregates, windows
+SELECT form('SELECT count(*) AS id, body <@> ''river'' AS s FROM notes GROUP BY body ORDER BY s LIMIT 50');
+SELECT form('SELECT max(id) AS id, to_tsvector(''simple'', title) <@> ''hill'' AS s FROM notes GROUP BY to_tsvector(''simple'', title) ORDER BY s');
+SELECT form('SELECT max(id) AS id, s FROM (SELECT id, body <@> ''river'' AS s FROM notes) q GROUP BY s HAVING min(s) < 0 ORDER BY s');
+SELECT form('SELECT id, body <@> ''river'' AS s, rank() OVER (ORDER BY body <@> ''river'') FROM notes ORDER BY s LIMIT 50');
+SELECT form('SELECT DISTINCT body <@> ''river'' AS s FROM notes ORDER BY s');
+
+-- joins: also where a row may be missing
+SELECT form('SELECT a.id, a.body <@> ''river'' AS s FROM notes a JOIN notes b ON b.id = a.id + 1 WHERE a.lang = ''de'' ORDER BY s LIMIT 50');
+SELECT form('SELECT n.id, body <@> ''river'' AS s FROM notes n JOIN more_notes USING (body) ORDER BY s LIMIT 50');
+SELECT form('SELECT id, b <@> ''river'' AS s FROM (SELECT n.id, body AS b FROM notes n LEFT JOIN more_notes USING (body) OFFSET 0) q ORDER BY s LIMIT 50');
+SELECT bound('SELECT body <@> ''river'' AS s FROM notes n FULL JOIN more_notes USING (body)');
+SELECT form('SELECT g AS id, body <@> ''river'' AS s FROM generate_series(390, 410) g LEFT JOIN notes ON id = g ORDER BY s LIMIT 50');
+SELECT form('SELECT g AS id, words <@> ''hill'' AS s FROM generate_series(390, 410) g LEFT JOIN (SELECT id, to_tsvector(''simple'', title) AS words FROM notes) n ON id = g ORDER BY s LIMIT 50');
+SELECT form('SELECT q.a AS id, q.b <@> ''river'' AS s FROM (notes n JOIN more_notes m ON m.id = n.id + 1000) AS q (a, l, t, b, c, d, e) ORDER BY s LIMIT 50');
+
+-- of other levels
+SELECT form('SELECT n.id, (SELECT n.body <@> ''river'' WHERE n.id > 0) AS s FROM notes n ORDER BY s LIMIT 50');
+SELECT form('SELECT n.id, (SELECT body FROM notes m WHERE m.id = n.id) <@> ''river'' AS s FROM notes n ORDER BY s LIMIT 50');
+EXPLAIN (COSTS OFF)
+SELECT w, id FROM (VALUES ('river'::tsquery), ('tree')) v (w),
+	LATERAL (SELECT id FROM notes WHERE body @@ w ORDER BY body <@> w LIMIT 2) n;
+SELECT w, id FROM (VALUES ('n3 | n4'::tsquery), ('n5 & tree'), (NULL), ('n9')) v (w),
+	LATERAL (SELECT id FROM notes WHERE body @@ w ORDER BY body <@> w, id LIMIT 2) n;
+
+-- prepared statements, also of untyped parameters; an index that comes and goes
+SET plan_cache_mode = force_generic_plan;
+PREPARE best(tsquery, int) AS SELECT id, body <@> $1 < 0 AS scored FROM notes WHERE body @@ $1 ORDER BY body <@> $1, id LIMIT $2;
+EXPLAIN (COSTS OFF) EXECUTE best('n7 | n8', 1);
+EXECUTE best('n7 | n8', 1);
+EXECUTE best('n9', 5);
+EXECUTE best(NULL, 5);
+PREPARE untyped AS SELECT id FROM notes ORDER BY body <@> $1 LIMIT 1;
+EXECUTE untyped('n11');
+RESET plan_cache_mode;
+DROP INDEX notes_body;
+EXECUTE best('n9', 5);
+CREATE INDEX notes_body ON notes USING skipidx (body);
+EXECUTE best('n9', 5);
+DO $$
+DECLARE
+	q tsquery;
+	r record;
+BEGIN
+	FOREACH q IN ARRAY ARRAY['n21', 'n22', 'n23', 'n24', 'n25', 'n26', 'n27'] LOOP
+		SELECT id, body <@> q < 0 AS scored INTO r FROM notes ORDER BY body <@> q LIMIT 1;
+		ASSERT r.scored AND q = ('n' || r.id)::tsquery;
+	END LOOP;
+END $$;
+CREATE FUNCTION score_of(doc tsvector, q tsquery) RETURNS float4 STABLE LANGUAGE sql AS 'SELECT -(doc <@> q)';
+SELECT form('SELECT id, -score_of(body, ''river'') AS s FROM notes ORDER BY body <@> ''river'' LIMIT 50');
+
+-- writing queries
+UPDATE notes SET lang = lang WHERE id = 5 RETURNING id, (body <@> 'river') < 0 AS scored;
+UPDATE notes n SET lang = lang FROM (SELECT id FROM notes ORDER BY body <@> 'n77' LIMIT 1) b WHERE n.id = b.id
+	RETURNING n.id, (n.body <@> 'n77') < 0 AS scored;
+INSERT INTO notes VALUES (5, 'en', '', '') ON CONFLICT (id) DO UPDATE SET lang = notes.lang
+	WHERE notes.body <@> 'n5' < 0 RETURNING id, lang;
+BEGIN;
+DELETE FROM notes WHERE id IN (SELECT id FROM notes ORDER BY body <@> 'n30 | n31', id LIMIT 2) RETURNING id;
+ROLLBACK;
+
+-- partitions: one ranking for all of them
+CREATE TABLE logs (id int, body tsvector) PARTITION BY RANGE (id);
+CREATE TABLE logs_1 PARTITION OF logs FOR VALUES FROM (0) TO (100);
+CREATE TABLE logs_2 (body tsvector, id int);
+ALTER TABLE logs ATTACH PARTITION logs_2 FOR VALUES FROM (100) TO (1000);
+INSERT INTO logs SELECT id, body FROM notes;
+CREATE INDEX logs_body ON logs USING skipidx (body);
+ANALYZE logs;
+EXPLAIN (COSTS OFF) SELECT id, body <@> 'river' FROM logs WHERE body @@ 'river' ORDER BY body <@> 'river' LIMIT 5;
+SELECT form('SELECT id, body <@> ''river | n200'' AS s FROM logs ORDER BY s LIMIT 50');
+SELECT form('SELECT id, body <@> ''river | n200'' AS s FROM logs WHERE id < 100 ORDER BY s LIMIT 50');
+SELECT form('SELECT id, body <@> ''river'' AS s FROM logs_1 ORDER BY s LIMIT 50');
+SELECT (SELECT min(body <@> 'n7') FROM logs) < (SELECT min(body <@> 'n7') FROM logs_1) AS rarer_in_all;
+-- one that inherits has an index of its own, but is ranked as its parent is
+CREATE TABLE parent (id int, body tsvector);
+CREATE TABLE child () INHERITS (parent);
+INSERT INTO parent SELECT id, body FROM notes WHERE id < 100;
+INSERT INTO child SELECT id, body FROM notes WHERE id >= 100;
+CREATE INDEX parent_body ON parent USING skipidx (body);
+CREATE INDEX child_body ON child USING skipidx (body);
+SELECT form('SELECT id, body <@> ''river'' AS s FROM parent ORDER BY s LIMIT 50');
+
+-- Of several indexes: one of all rows, then one whose predicate WHERE implies,
+-- then the oldest.
+CREATE INDEX notes_de ON notes USING skipidx (body) WHERE lang = 'de';
+SELECT bound('SELECT body <@> ''river'' FROM notes WHERE lang = ''de''');
+CREATE INDEX notes_again ON notes USING skipidx (body);
+SELECT bound('SELECT body <@> ''river'' FROM notes WHERE lang = ''de''');
+DROP INDEX notes_body, notes_again;
+CREATE INDEX notes_en ON notes USING skipidx (body) WHERE lang = 'en';
+SELECT bound('SELECT body <@> ''river'' FROM notes WHERE lang = ''de''');
+SELECT bound('SELECT body <@> ''river'' FROM notes WHERE id < 10 AND lang = ''en''');
+SELECT bound('SELECT n.body <@> ''river'' FROM more_notes m JOIN notes n ON m.id = n.id AND lang = ''en''');
+SELECT bound('SELECT n.body <@> ''river'' FROM more_notes m LEFT JOIN notes n ON m.id = n.id AND lang = ''en''');
+SELECT bound('SELECT n.body <@> ''river'' FROM more_notes m LEFT JOIN notes n ON m.id = n.id WHERE lang = ''en''');
+SELECT bound('SELECT body <@> ''river'' FROM closed_notes');
+SELECT form('SELECT id, body <@> ''river'' AS s FROM notes WHERE lang = ''de'' ORDER BY s LIMIT 50');
+SELECT bound('SELECT body <@> ''river'' FROM notes');
+SELECT bound('SELECT body <@> ''river'' FROM notes WHERE lang = ''de'' OR lang = ''en''');
+-- a parameter implies nothing, whatever its value
+PREPARE by_lang(text) AS SELECT min(body <@> 'river') FROM notes WHERE lang = $1;
+EXECUTE by_lang('de');
+-- an index that failed to be built is none
+CREATE TABLE broken (id int, a int, body tsvector);
+INSERT INTO broken VALUES (1, 0, 'a');
+CREATE FUNCTION fail(tsvector) RETURNS tsvector IMMUTABLE LANGUAGE plpgsql AS 'BEGIN RETURN (length($1) / 0)::text; END';
+CREATE INDEX CONCURRENTLY broken_body ON broken USING skipidx (fail(body));
+SELECT bound('SELECT fail(body) <@> ''a'' FROM broken');
+UPDATE pg_index SET indisvalid = true WHERE indexrelid = 'broken_body'::regclass;
+SELECT bound('SELECT fail(body) <@> ''a'' FROM broken');
+DROP INDEX broken_body;
+CREATE INDEX broken_words ON broken USING skipidx ((CASE WHEN a = 0 THEN body END));
+SELECT bound('SELECT CASE WHEN a = 0 THEN body END <@> ''a'' FROM broken'), bound('SELECT body <@> ''a'' FROM broken');
+
+-- Where there is none: the error of the first row, with the remedy
+SELECT body <@> 'river' FROM notes LIMIT 1;
+SELECT 'a'::tsvector <@> 'a'::tsquery;
+SELECT coalesce(body, '') <@> 'river' FROM notes WHERE lang = 'de' LIMIT 1;
+CREATE INDEX ON notes ((body <@> 'river'::tsquery));
+ALTER TABLE notes ADD CHECK (body <@> 'river'::tsquery < 0);
+SELECT round((body <@> skipidx_query('n7', 'notes_en'))::numeric, 3) FROM notes WHERE id = 7;
+
+DROP FUNCTION bound, form, score_of, fail CASCADE;
+DROP TABLE notes, more_notes, logs, parent, child, broken CASCADE;

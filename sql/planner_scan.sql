@@ -1,0 +1,199 @@
+--
+-- The custom scan over a ranked index scan: scores, limits, cursors, row
+-- security, references
+--
+SET client_min_messages = warning;
+CREATE EXTENSION IF NOT EXISTS skipidx;
+
+CREATE TABLE pages (id int PRIMARY KEY, lang text, words text, body tsvector GENERATED ALWAYS AS (to_tsvector('simple', words)) STORED);
+INSERT INTO pages
+SELECT i, CASE WHEN i % 4 = 0 THEN 'de' ELSE 'en' END,
+	'all ' || repeat('oak ', i % 3) || repeat('elm ', (i * 7) % 13) || repeat('ash ', i % 29) || 'p' || i % 500
+FROM generate_series(1, 20000) i;
+INSERT INTO pages SELECT i, 'en', NULL FROM generate_series(20001, 20010) i;
+CREATE INDEX pages_body ON pages USING skipidx (body);
+VACUUM ANALYZE pages;
+SET enable_seqscan = off;
+SET enable_bitmapscan = off;
+SET jit = off;
+SET enable_sort = off;
+
+-- What EXPLAIN ANALYZE tells of a plan
+CREATE FUNCTION measured(query text) RETURNS jsonb LANGUAGE plpgsql AS $$
+DECLARE
+	plan jsonb;
+BEGIN
+	EXECUTE 'EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF, FORMAT json) ' || query INTO plan;
+	RETURN jsonb_path_query_first(plan, 'strict $.**? (@."Custom Plan Provider" == "Skipidx Scan")');
+END $$;
+CREATE FUNCTION fetched(query text) RETURNS text LANGUAGE sql AS
+	$$ SELECT format('%s rows of %s', m -> 'Actual Rows', m #> '{Plans,0,Actual Rows}') FROM measured(query) m $$;
+CREATE FUNCTION scored(query text) RETURNS int LANGUAGE sql AS
+	$$ SELECT (measured(query) ->> 'Scored Postings')::int $$;
+
+SELECT jsonb_object_agg(key, jsonb_typeof(value)) FROM jsonb_each(measured('SELECT id FROM pages ORDER BY body <@> ''oak'' LIMIT 3'))
+	WHERE key IN ('Passes', 'Scored Postings', 'Candidates', 'Proximity Documents');
+SELECT count(*) FROM jsonb_each(measured('SELECT id FROM pages ORDER BY body <@> ''oak'' LIMIT 3')) WHERE key LIKE '%Postings%';
+EXPLAIN (COSTS OFF) SELECT id FROM pages ORDER BY body <@> 'oak' LIMIT 3;
+SET skipidx.enable_custom_scan = off;
+EXPLAIN (COSTS OFF) SELECT id FROM pages ORDER BY body <@> 'oak' LIMIT 3;
+RESET skipidx.enable_custom_scan;
+
+-- Scores are handed over and not computed again: the document is not even
+-- looked at.  Where only a part of it is asked for, its columns are there.
+CREATE FUNCTION counted(doc tsvector) RETURNS tsvector IMMUTABLE STRICT LANGUAGE plpgsql AS
+	$$ BEGIN PERFORM nextval('calls'); RETURN doc; END $$;
+CREATE SEQUENCE calls;
+CREATE TABLE costly AS SELECT id, words::text AS words, body FROM pages WHERE id <= 300;
+CREATE INDEX costly_body ON costly USING skipidx (counted(body));
+SELECT setval('calls', 1, false);
+SELECT count(counted(body) <@> 'oak') FROM (SELECT * FROM costly ORDER BY counted(body) <@> 'oak') c;
+SELECT nextval('calls') - 1 AS calls_for_every_row;
+SELECT setval('calls', 1, false);
+SELECT count(s), sum(s) < 0 AS scored FROM (SELECT counted(body) <@> 'oak' AS s, body, ctid FROM costly ORDER BY s) c;
+SELECT nextval('calls') - 1 AS calls_with_custom_scan;
+SET skipidx.enable_custom_scan = off;
+SELECT count(s), sum(s) < 0 AS scored FROM (SELECT counted(body) <@> 'oak' AS s, body, ctid FROM costly ORDER BY s) c;
+SELECT nextval('calls') - 2 AS calls_without;
+RESET skipidx.enable_custom_scan;
+EXPLAIN (COSTS OFF, VERBOSE)
+SELECT tableoid::regclass, upper(words), -(counted(body) <@> 'oak') AS score, c FROM costly c ORDER BY counted(body) <@> 'oak' LIMIT 2;
+SELECT tableoid::regclass, upper(words) LIKE '%OAK%' AS oak, -(counted(body) <@> 'oak') > 0 AS scored, (c).id = id AS same
+	FROM costly c ORDER BY counted(body) <@> 'oak' LIMIT 2;
+
+-- The limit reaches the search, also from parameters, with an offset, when the
+-- query is run again; it is a hint only.
+SELECT scored('SELECT id FROM pages ORDER BY body <@> ''oak'' LIMIT 5') < scored('SELECT id FROM pages ORDER BY body <@> ''oak'' LIMIT 5000') AS constant,
+	scored('SELECT id FROM pages ORDER BY body <@> ''oak'' LIMIT 5') < scored('SELECT id FROM pages ORDER BY body <@> ''oak'' LIMIT 5 OFFSET 5000') AS "offset";
+SET plan_cache_mode = force_generic_plan;
+PREPARE first(tsquery, int, int) AS SELECT id FROM pages ORDER BY body <@> $1 LIMIT $2 OFFSET $3;
+SELECT scored('EXECUTE first(''oak'', 5, 0)') = scored('SELECT id FROM pages ORDER BY body <@> ''oak'' LIMIT 5') AS generic,
+	scored('EXECUTE first(''oak'', 5000, 0)') = scored('SELECT id FROM pages ORDER BY body <@> ''oak'' LIMIT 5000') AS generic_more,
+	scored('EXECUTE first(''oak'', 1, 4999)') = scored('SELECT id FROM pages ORDER BY body <@> ''oak'' LIMIT 5000') AS generic_offset,
+	scored('EXECUTE first(''oak'', NULL, NULL)') >= scored('SELECT id FROM pages ORDER BY body <@> ''oak''') AS no_limit;
+RESET plan_cache_mode;
+SELECT scored('SELECT id FROM (SELECT id FROM pages ORDER BY body <@> ''oak'' LIMIT (SELECT 5)) s, generate_series(1, 1)')
+	< scored('SELECT id FROM pages ORDER BY body <@> ''oak'' LIMIT (SELECT 5000)') AS of_a_subquery;
+SELECT g, string_agg(id || '', ' ' ORDER BY id) FROM generate_series(1, 4) g,
+	LATERAL (SELECT id FROM pages WHERE id < 1000 ORDER BY body <@> ('p' || g)::tsquery, id LIMIT g) p GROUP BY g ORDER BY g;
+-- more rows than the limit are needed
+SELECT count(*), min(id % 4), max(id % 4) FROM (SELECT id FROM pages WHERE id % 4 = 3 ORDER BY body <@> 'oak' LIMIT 2500) p;
+SELECT count(*) FROM (SELECT id FROM pages ORDER BY body <@> 'p3' FETCH FIRST 3 ROWS WITH TIES) p;
+SELECT count(*), count(DISTINCT id) FROM (SELECT id FROM pages ORDER BY body <@> 'p3', id DESC LIMIT 20000) p;
+SELECT count(*), count(DISTINCT p.id) FROM (SELECT p.id FROM pages p JOIN costly c ON c.id = p.id ORDER BY p.body <@> 'oak' LIMIT 200) p;
+SELECT count(*) FROM (SELECT DISTINCT body <@> 'p3' FROM pages ORDER BY 1 LIMIT 3) p;
+SELECT id FROM pages ORDER BY body <@> 'oak' LIMIT -1;
+
+-- Cursors: any number of rows, backward by storing them, WHERE CURRENT OF
+BEGIN;
+DECLARE best CURSOR FOR SELECT id, body <@> 'p7' < 0 AS scored, lang FROM pages ORDER BY body <@> 'p7 & elm';
+FETCH 2 FROM best;
+UPDATE pages SET lang = 'it' WHERE CURRENT OF best;
+SELECT id FROM pages WHERE lang = 'it';
+MOVE FORWARD 19990 IN best;
+FETCH 30 FROM best;
+CLOSE best;
+EXPLAIN (COSTS OFF) DECLARE best SCROLL CURSOR FOR SELECT id FROM pages ORDER BY body <@> 'p7';
+DECLARE best SCROLL CURSOR FOR SELECT id FROM pages ORDER BY body <@> 'p7', id;
+FETCH 3 FROM best;
+FETCH BACKWARD 2 FROM best;
+ROLLBACK;
+-- one that outlives its transaction
+BEGIN;
+DECLARE best CURSOR WITH HOLD FOR SELECT id, body <@> 'p7' < 0 AS scored FROM pages ORDER BY body <@> 'p7', id LIMIT 40;
+COMMIT;
+FETCH 1 FROM best;
+MOVE FORWARD 38 IN best;
+FETCH 2 FROM best;
+CLOSE best;
+
+-- A new snapshot has new statistics, within a function, too.
+CREATE FUNCTION moves() RETURNS bool VOLATILE LANGUAGE plpgsql AS $$
+DECLARE
+	before float4;
+	after float4;
+BEGIN
+	SELECT body <@> 'p9' INTO before FROM pages WHERE id = 9;
+	INSERT INTO pages SELECT i, 'en', 'p9 p9' FROM generate_series(30001, 30100) i;
+	SELECT body <@> 'p9' INTO after FROM pages WHERE id = 9;
+	RETURN after > before;
+END $$;
+BEGIN;
+SELECT moves();
+ROLLBACK;
+
+-- Row security: what may not be an index condition stays a filter.  The scan
+-- ends with the last row that has a score, if no other can pass.
+CREATE ROLE regress_skipidx_reader;
+GRANT SELECT ON pages TO regress_skipidx_reader;
+ALTER TABLE pages ENABLE ROW LEVEL SECURITY;
+CREATE POLICY pages_en ON pages USING (lang = 'en');
+SET ROLE regress_skipidx_reader;
+EXPLAIN (COSTS OFF) SELECT id FROM pages WHERE body @@ 'p8' ORDER BY body <@> 'p8';
+SELECT fetched('SELECT id FROM pages WHERE body @@ ''p8'' ORDER BY body <@> ''p8''');
+SELECT fetched('SELECT id FROM pages WHERE body @@ ''p9'' ORDER BY body <@> ''p9''');
+SELECT fetched('SELECT id FROM pages WHERE ''p9 | p10''::tsquery @@ body ORDER BY body <@> ''p9 | p10''');
+SELECT fetched('SELECT id FROM pages WHERE body @@ ''p9 & !p10'' ORDER BY body <@> ''p9 & !p10'' LIMIT 9');
+PREPARE mine(tsquery, tsquery) AS SELECT id FROM pages WHERE body @@ $1 ORDER BY body <@> $2;
+SET plan_cache_mode = force_generic_plan;
+SELECT fetched('EXECUTE mine(''p9'', ''p9'')');
+-- another query, one that is met without a word, one that nothing meets
+SELECT fetched('EXECUTE mine(''p9'', ''p9 | p10'')');
+SELECT fetched('EXECUTE mine(''!p9'', ''!p9'')');
+SELECT fetched('EXECUTE mine(''p9 | !p10'', ''p9 | !p10'')');
+SELECT fetched('EXECUTE mine('''', '''')');
+SELECT fetched('EXECUTE mine(NULL, NULL)');
+RESET plan_cache_mode;
+-- the same in a loop: each search ends for itself
+SELECT w, count(*), count(*) FILTER (WHERE s < 0) FROM (VALUES ('p8'::tsquery), ('p9'), ('p10 | p11'), ('nowhere'), ('!p8')) v (w),
+	LATERAL (SELECT body <@> w AS s FROM pages WHERE body @@ w ORDER BY s OFFSET 0) p GROUP BY w ORDER BY w;
+RESET ROLE;
+-- a word that counts nothing has no score, but matches
+ALTER INDEX pages_body SET (weight_d = 0);
+SET ROLE regress_skipidx_reader;
+SELECT count(*) FROM (SELECT id FROM pages WHERE body @@ 'p9' ORDER BY body <@> 'p9') p;
+SELECT fetched('SELECT id FROM pages WHERE body @@ ''p9'' ORDER BY body <@> ''p9''');
+RESET ROLE;
+ALTER INDEX pages_body RESET (weight_d);
+
+-- References: made by the planner, or with the rights of a reader
+SELECT 'oak by pages_body'::skipidx_ref;
+SELECT skipidx_query('oak | p9', 'pages_body'), skipidx_bind('elm', skipidx_query('oak', 'public.pages_body'));
+SELECT skipidx_bind('oak', NULL) IS NULL, skipidx_bind(NULL, NULL) IS NULL, skipidx_query(NULL, 'x') IS NULL;
+SELECT skipidx_query('oak', 'pages_pkey');
+SELECT skipidx_query('oak', 'pages');
+SELECT skipidx_query('oak', 'no_such_index');
+EXPLAIN (COSTS OFF) SELECT id FROM costly ORDER BY counted(body) <@> skipidx_query('oak', 'pages_body') LIMIT 2;
+SELECT count(*), count(DISTINCT s) > 10 AS ranked FROM (SELECT to_tsvector('simple', words) <@> skipidx_query('oak | elm', 'pages_body') AS s FROM costly) c;
+SET ROLE regress_skipidx_reader;
+SELECT skipidx_query('oak', 'pages_body');
+SELECT skipidx_query('oak', 'costly_body');
+RESET ROLE;
+GRANT SELECT (body) ON costly TO regress_skipidx_reader;
+SET ROLE regress_skipidx_reader;
+SELECT skipidx_query('oak', 'costly_body');
+SELECT count(body <@> skipidx_query('oak', 'costly_body')) FROM costly;
+RESET ROLE;
+-- a view's owner reads, and ranks, for those who may read the view
+ALTER TABLE pages DISABLE ROW LEVEL SECURITY;
+REVOKE ALL ON pages FROM regress_skipidx_reader;
+CREATE VIEW best_pages AS SELECT id, body, body <@> 'p9' AS s FROM pages;
+GRANT SELECT ON best_pages TO regress_skipidx_reader;
+SET ROLE regress_skipidx_reader;
+SELECT count(*) FROM (SELECT id FROM best_pages ORDER BY s LIMIT 5) b;
+SELECT count(*) FROM (SELECT id FROM best_pages ORDER BY body <@> 'oak' LIMIT 5) b;
+SELECT count(*) FROM (SELECT id FROM pages ORDER BY body <@> 'oak' LIMIT 5) b;
+RESET ROLE;
+-- the index is gone
+CREATE TABLE kept AS SELECT skipidx_query('oak', 'costly_body') AS ref;
+SELECT count(body <@> ref) FROM costly, kept;
+DROP INDEX costly_body;
+SELECT regexp_replace(ref::text, '[0-9]+', 'OID') FROM kept;
+DO $$ BEGIN PERFORM count(body <@> ref) FROM costly, kept;
+EXCEPTION WHEN undefined_object THEN RAISE WARNING '%', regexp_replace(SQLERRM, '[0-9]+', 'OID'); END $$;
+
+DROP OWNED BY regress_skipidx_reader;
+DROP ROLE regress_skipidx_reader;
+DROP TABLE pages, costly, kept CASCADE;
+DROP SEQUENCE calls;
+DROP FUNCTION measured, fetched, scored, counted, moves;

@@ -1,0 +1,85 @@
+/*
+ * compat_planner.h
+ *	  What differs between server versions for planning, executing and
+ *	  explaining ranked scans; see compat.h.
+ */
+#ifndef SKX_COMPAT_COMPAT_PLANNER_H
+#define SKX_COMPAT_COMPAT_PLANNER_H
+
+#include "access/genam.h"
+#include "access/stratnum.h"
+#include "commands/explain.h"
+#include "nodes/execnodes.h"
+#include "nodes/parsenodes.h"
+#include "nodes/pathnodes.h"
+#include "nodes/primnodes.h"
+
+#if PG_VERSION_NUM >= 180000
+#include "commands/explain_format.h"
+#include "commands/explain_state.h"
+#endif
+
+/*
+ * Does the planner make an index path of ordering operators that match only
+ * the first ones of the query's sort keys?  Up to 16 it was all or none.
+ */
+#if PG_VERSION_NUM >= 170000
+#define SKX_COMPAT_MATCHES_PREFIX	true
+#else
+#define SKX_COMPAT_MATCHES_PREFIX	false
+#endif
+
+/* Ascending order, NULLs last? */
+static inline bool
+skx_compat_pathkey_ascends(const PathKey *key)
+{
+#if PG_VERSION_NUM >= 180000
+	return key->pk_cmptype == COMPARE_LT && !key->pk_nulls_first;
+#else
+	return key->pk_strategy == BTLessStrategyNumber && !key->pk_nulls_first;
+#endif
+}
+
+/*
+ * Makes a column of a query one of an index expression, for equal(): without
+ * the outer joins that may make a NULL of it (16), and whatever row of
+ * RETURNING it is of (18).
+ */
+static inline void
+skx_compat_plain_var(Var *var)
+{
+#if PG_VERSION_NUM >= 160000
+	var->varnullingrels = NULL;
+#endif
+#if PG_VERSION_NUM >= 180000
+	var->varreturningtype = VAR_RETURNING_DEFAULT;
+#endif
+}
+
+/* What a column of the grouping step is of (18); NULL where it is none. */
+static inline Node *
+skx_compat_group_column(const RangeTblEntry *rte, AttrNumber column)
+{
+#if PG_VERSION_NUM >= 180000
+	if (rte->rtekind == RTE_GROUP && column > 0 &&
+		column <= list_length(rte->groupexprs))
+		return (Node *) list_nth(rte->groupexprs, column - 1);
+#endif
+	return NULL;
+}
+
+/* Begins the scan of an Index Scan as its first fetch would. */
+static inline IndexScanDesc
+skx_compat_begin_index_scan(IndexScanState *state)
+{
+	return index_beginscan(state->ss.ss_currentRelation,
+						   state->iss_RelationDesc,
+						   state->ss.ps.state->es_snapshot,
+#if PG_VERSION_NUM >= 180000
+						   &state->iss_Instrument,
+#endif
+						   state->iss_NumScanKeys,
+						   state->iss_NumOrderByKeys);
+}
+
+#endif							/* SKX_COMPAT_COMPAT_PLANNER_H */

@@ -1,0 +1,113 @@
+/*
+ * planner_bind.c
+ *	  `tsvector <@> tsquery` becomes `tsvector <@> skipidx_ref`.
+ *
+ * A score needs the statistics of an index, so while the planner simplifies
+ * an expression, the support function of the unbound operator looks for the
+ * index of its left operand and returns the operator that has it on its
+ * right.  It is that operator that the operator class has for ORDER BY.
+ */
+#include "postgres.h"
+
+#include "catalog/pg_proc.h"
+#include "catalog/pg_type.h"
+#include "fmgr.h"
+#include "nodes/makefuncs.h"
+#include "nodes/supportnodes.h"
+#include "optimizer/optimizer.h"
+#include "planner/planner_internal.h"
+#include "utils/builtins.h"
+#include "utils/lsyscache.h"
+#include "utils/syscache.h"
+
+PG_FUNCTION_INFO_V1(skipidx_distance);
+PG_FUNCTION_INFO_V1(skipidx_distance_support);
+
+/* Not bound: there was no index to be found. */
+Datum
+skipidx_distance(PG_FUNCTION_ARGS)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+			 errmsg("no skipidx index was found for the left operand of <@>"),
+			 errdetail("It must be a column or an expression that has a valid skipidx index, which tells how common words are."),
+			 errhint("Name the index, as in tsv <@> skipidx_query(query, 'name_of_index').")));
+	PG_RETURN_NULL();
+}
+
+static Node *
+skx_planner_const_ref(Oid type, SkxRef *ref)
+{
+	return (Node *) makeConst(type, -1, InvalidOid, -1, PointerGetDatum(ref),
+							  false, false);
+}
+
+/*
+ * The right operand: of a constant query a constant, else a call that binds
+ * what the query turns out to be.
+ */
+static Node *
+skx_planner_bound_query(const SkxBinding *binding, Oid namespace, Node *query)
+{
+	Oid			types[2] = {TSQUERYOID, binding->type};
+	oidvector  *key = buildoidvector(types, lengthof(types));
+	Oid			bind;
+
+	if (IsA(query, Const) && !((Const *) query)->constisnull)
+		return skx_planner_const_ref(binding->type,
+									 skx_planner_ref(binding->index,
+													 DatumGetTSQuery(((Const *) query)->constvalue)));
+	bind = GetSysCacheOid3(PROCNAMEARGSNSP, Anum_pg_proc_oid,
+						   CStringGetDatum("skipidx_bind"),
+						   PointerGetDatum(key), ObjectIdGetDatum(namespace));
+	if (!OidIsValid(bind))
+		return NULL;
+	return (Node *) makeFuncExpr(bind, binding->type,
+								 list_make2(query,
+											skx_planner_const_ref(binding->type,
+																  skx_planner_ref(binding->index, NULL))),
+								 InvalidOid, InvalidOid,
+								 COERCE_EXPLICIT_CALL);
+}
+
+static Node *
+skx_planner_bind(PlannerInfo *root, FuncExpr *call)
+{
+	Oid			namespace = get_func_namespace(call->funcid);
+	Node	   *document = linitial(call->args);
+	SkxBinding	binding = {0};
+	Node	   *ref;
+	OpExpr	   *op;
+
+	binding.type = GetSysCacheOid2(TYPENAMENSP, Anum_pg_type_oid,
+								   CStringGetDatum("skipidx_ref"),
+								   ObjectIdGetDatum(namespace));
+	if (!OidIsValid(binding.type) ||
+		!skx_planner_find(root, document, &binding))
+		return NULL;
+	ref = skx_planner_bound_query(&binding, namespace, lsecond(call->args));
+	if (ref == NULL)
+		return NULL;
+	op = (OpExpr *) make_opclause(binding.operator, FLOAT4OID, false,
+								  (Expr *) document, (Expr *) ref,
+								  InvalidOid, call->inputcollid);
+	op->opfuncid = get_opcode(op->opno);
+	return (Node *) op;
+}
+
+/*
+ * Outside of a query (index expressions, constraints) there is nothing that
+ * tells which table a column is of.
+ */
+Datum
+skipidx_distance_support(PG_FUNCTION_ARGS)
+{
+	Node	   *request = (Node *) PG_GETARG_POINTER(0);
+	Node	   *bound = NULL;
+
+	if (IsA(request, SupportRequestSimplify) &&
+		((SupportRequestSimplify *) request)->root != NULL)
+		bound = skx_planner_bind(((SupportRequestSimplify *) request)->root,
+								 ((SupportRequestSimplify *) request)->fcall);
+	PG_RETURN_POINTER(bound);
+}

@@ -1,0 +1,81 @@
+/*
+ * planner_internal.h
+ *	  Between the files of planner/.
+ */
+#ifndef SKX_PLANNER_PLANNER_INTERNAL_H
+#define SKX_PLANNER_PLANNER_INTERNAL_H
+
+#include "nodes/execnodes.h"
+#include "nodes/extensible.h"
+#include "nodes/parsenodes.h"
+#include "nodes/pathnodes.h"
+#include "nodes/plannodes.h"
+#include "score/score.h"
+
+/*
+ * planner_index.c
+ *
+ * The index that ranks a column: its OID, and the operator `<@>` of its
+ * operator class for references of type `type`.
+ */
+typedef struct SkxBinding
+{
+	Oid			type;
+	Oid			index;
+	Oid			operator;
+} SkxBinding;
+
+/*
+ * Among the indexes of the table that `varno` is in `query`, those whose key
+ * is `expr`: its columns are of this table and plain (skx_compat_plain_var()).
+ * False when there is none.
+ */
+extern bool skx_planner_choose(Query *query, int varno, Node *expr,
+							   SkxBinding *binding);
+
+/*
+ * planner_origin.c : the same for an expression of any query level, whose
+ * columns are followed to the table that they come from
+ */
+extern bool skx_planner_find(PlannerInfo *root, Node *expr,
+							 SkxBinding *binding);
+
+/*
+ * planner_ref.c
+ *
+ * A reference to the index, for `query` (NULL: for none, to be bound later).
+ * scored_only: has every row that matches the query itself a score above zero?
+ */
+extern SkxRef *skx_planner_ref(Oid index, TSQuery query);
+extern bool skx_planner_scored_only(const SkxRef *ref);
+
+/*
+ * planner_plan.c : from a path to a plan
+ *
+ * custom_exprs of the plan, by these numbers; all but the first two, the
+ * operands of `<@>`, may be NULL.
+ */
+enum
+{
+	SKX_EXPR_DOCUMENT,
+	SKX_EXPR_REF,
+	SKX_EXPR_COUNT,				/* LIMIT, which tells how many rows will be
+								 * fetched */
+	SKX_EXPR_OFFSET,
+	SKX_EXPR_FILTER				/* query that all rows have to match */
+};
+
+/*
+ * custom_private: a list of the OID of the function under `<@>`, and the
+ * number of rows that will be fetched beyond the limit.
+ *
+ * Quals are those of the child, if `document @@ query` is one of them: should
+ * the query be the ranking query, the scan ends with the last row that has a
+ * score.
+ */
+extern const CustomPathMethods skx_planner_path_methods;
+
+/* planner_scan.c */
+extern const CustomScanMethods skx_planner_scan_methods;
+
+#endif							/* SKX_PLANNER_PLANNER_INTERNAL_H */

@@ -1,0 +1,283 @@
+/*
+ * planner_origin.c
+ *	  From an expression in some query to the table whose column it ranks.
+ *
+ * A column of a subquery that was not pulled up, of a CTE, of a UNION, of a
+ * join or of the grouping step is replaced by what it stands for there, until
+ * all columns left are those of one table.  Rows of a set operation may come
+ * from each of its arms: all have to lead to an index, and the first arm's
+ * ranks.
+ */
+#include "postgres.h"
+
+#include "compat/compat_planner.h"
+#include "miscadmin.h"
+#include "nodes/nodeFuncs.h"
+#include "optimizer/clauses.h"
+#include "optimizer/optimizer.h"
+#include "parser/parse_relation.h"
+#include "parser/parsetree.h"
+#include "planner/planner_internal.h"
+#include "rewrite/rewriteManip.h"
+
+/* A query, and the one that it is part of. */
+typedef struct SkxLevel
+{
+	Query	   *query;
+	struct SkxLevel *parent;
+} SkxLevel;
+
+static bool skx_planner_find_in(SkxLevel *level, Node *expr,
+								SkxBinding *binding);
+
+static SkxLevel *
+skx_planner_level_up(SkxLevel *level, Index up)
+{
+	while (level != NULL && up-- > 0)
+		level = level->parent;
+	return level;
+}
+
+static RangeTblEntry *
+skx_planner_rte(SkxLevel *level, const Var *var)
+{
+	level = skx_planner_level_up(level, var->varlevelsup);
+	if (level == NULL || var->varno < 1 ||
+		var->varno > list_length(level->query->rtable))
+		return NULL;
+	return rt_fetch(var->varno, level->query->rtable);
+}
+
+/*
+ * Columns of joins and of the grouping step become what they stand for, which
+ * is of the same level; all columns become plain.
+ */
+static Node *
+skx_planner_flatten_mutator(Node *node, void *context)
+{
+	SkxLevel   *level = context;
+	RangeTblEntry *rte;
+	Node	   *alias = NULL;
+	Var		   *var;
+
+	if (node == NULL)
+		return NULL;
+	check_stack_depth();
+	if (IsA(node, PlaceHolderVar))
+		return skx_planner_flatten_mutator((Node *)
+										   ((PlaceHolderVar *) node)->phexpr,
+										   context);
+	if (!IsA(node, Var))
+		return expression_tree_mutator(node, skx_planner_flatten_mutator,
+									   context);
+	var = copyObject((Var *) node);
+	skx_compat_plain_var(var);
+	rte = skx_planner_rte(level, var);
+	if (rte == NULL)
+		return (Node *) var;
+	if (rte->rtekind == RTE_JOIN && var->varattno > 0)
+		alias = list_nth(rte->joinaliasvars, var->varattno - 1);
+	else
+		alias = skx_compat_group_column(rte, var->varattno);
+	if (alias == NULL)
+		return (Node *) var;
+	alias = copyObject(alias);
+	IncrementVarSublevelsUp(alias, var->varlevelsup, 0);
+	return skx_planner_flatten_mutator(alias, context);
+}
+
+/* The range table entry that all columns of an expression are of. */
+typedef struct SkxSource
+{
+	int			varno;			/* 0: none yet */
+	Index		levelsup;
+	bool		mixed;
+} SkxSource;
+
+static bool
+skx_planner_source_walker(Node *node, void *context)
+{
+	SkxSource  *source = context;
+	Var		   *var = (Var *) node;
+
+	if (node == NULL)
+		return false;
+	if (!IsA(node, Var))
+		return expression_tree_walker(node, skx_planner_source_walker,
+									  context);
+	if (source->varno == 0)
+	{
+		source->varno = var->varno;
+		source->levelsup = var->varlevelsup;
+	}
+	if (source->varno != var->varno || source->levelsup != var->varlevelsup ||
+		var->varattno <= 0)
+		source->mixed = true;
+	return source->mixed;
+}
+
+/*
+ * Replaces columns of a subquery by what its target list, the context, has
+ * for them; without one they become columns of their own level.
+ */
+static Node *
+skx_planner_replace_mutator(Node *node, void *context)
+{
+	List	   *targets = context;
+	TargetEntry *target;
+
+	if (node == NULL)
+		return NULL;
+	if (!IsA(node, Var))
+		return expression_tree_mutator(node, skx_planner_replace_mutator,
+									   context);
+	if (targets == NIL)
+	{
+		Var		   *var = copyObject((Var *) node);
+
+		var->varlevelsup = 0;
+		return (Node *) var;
+	}
+	target = get_tle_by_resno(targets, ((Var *) node)->varattno);
+	if (target == NULL)
+		elog(ERROR, "subquery has no column %d", ((Var *) node)->varattno);
+	return copyObject((Node *) target->expr);
+}
+
+static bool skx_planner_find_below(SkxLevel *parent, Query *query, Node *expr,
+								   SkxBinding *binding);
+
+/* Columns of the arms of a set operation have the numbers of its own. */
+static bool
+skx_planner_find_arms(SkxLevel *level, Node *arm, Node *expr,
+					  SkxBinding *binding)
+{
+	SkxBinding	other = *binding;
+
+	check_stack_depth();
+	if (IsA(arm, RangeTblRef))
+		return skx_planner_find_below(level,
+									  rt_fetch(((RangeTblRef *) arm)->rtindex,
+											   level->query->rtable)->subquery,
+									  expr, binding);
+	return skx_planner_find_arms(level, ((SetOperationStmt *) arm)->larg,
+								 expr, binding) &&
+		skx_planner_find_arms(level, ((SetOperationStmt *) arm)->rarg,
+							  expr, &other);
+}
+
+/* An expression of columns of `query`, which is part of the parent. */
+static bool
+skx_planner_find_below(SkxLevel *parent, Query *query, Node *expr,
+					   SkxBinding *binding)
+{
+	SkxLevel	level;
+
+	if (query == NULL || query->commandType != CMD_SELECT)
+		return false;
+	level.query = query;
+	level.parent = parent;
+	if (query->setOperations != NULL)
+		return skx_planner_find_arms(&level, query->setOperations, expr,
+									 binding);
+	return skx_planner_find_in(&level,
+							   skx_planner_replace_mutator(expr,
+														   query->targetList),
+							   binding);
+}
+
+/* Columns of a CTE; it knows the queries around the one that has it. */
+static bool
+skx_planner_find_cte(SkxLevel *level, RangeTblEntry *rte, Node *expr,
+					 SkxBinding *binding)
+{
+	ListCell   *lc;
+
+	level = skx_planner_level_up(level, rte->ctelevelsup);
+	if (level == NULL || rte->self_reference)
+		return false;
+	foreach(lc, level->query->cteList)
+	{
+		CommonTableExpr *cte = lfirst(lc);
+
+		if (strcmp(cte->ctename, rte->ctename) == 0)
+			return IsA(cte->ctequery, Query) &&
+				skx_planner_find_below(level, (Query *) cte->ctequery, expr,
+									   binding);
+	}
+	return false;
+}
+
+/* The value of a subquery in the place of an expression. */
+static bool
+skx_planner_find_sublink(SkxLevel *parent, SubLink *link, SkxBinding *binding)
+{
+	Query	   *query = (Query *) link->subselect;
+	SkxLevel	level;
+
+	if (link->subLinkType != EXPR_SUBLINK || !IsA(query, Query) ||
+		query->setOperations != NULL)
+		return false;
+	level.query = query;
+	level.parent = parent;
+	return skx_planner_find_in(&level,
+							   (Node *) ((TargetEntry *)
+										 linitial(query->targetList))->expr,
+							   binding);
+}
+
+static bool
+skx_planner_find_in(SkxLevel *level, Node *expr, SkxBinding *binding)
+{
+	SkxSource	source = {0};
+	RangeTblEntry *rte;
+
+	check_stack_depth();
+	if (IsA(expr, SubLink))
+		return skx_planner_find_sublink(level, (SubLink *) expr, binding);
+	if (contain_subplans(expr))
+		return false;
+	expr = skx_planner_flatten_mutator(expr, level);
+	while (IsA(expr, RelabelType))
+		expr = (Node *) ((RelabelType *) expr)->arg;
+	skx_planner_source_walker(expr, &source);
+	level = skx_planner_level_up(level, source.levelsup);
+	if (source.varno < 1 || source.mixed || level == NULL ||
+		source.varno > list_length(level->query->rtable))
+		return false;
+	rte = rt_fetch(source.varno, level->query->rtable);
+	switch (rte->rtekind)
+	{
+		case RTE_RELATION:
+
+			/*
+			 * As the expressions of an index are kept: a query that was not
+			 * planned yet has nothing simplified.
+			 */
+			expr = skx_planner_replace_mutator(expr, NIL);
+			expr = eval_const_expressions(NULL, expr);
+			return skx_planner_choose(level->query, source.varno, expr,
+									  binding);
+		case RTE_SUBQUERY:
+			return skx_planner_find_below(level, rte->subquery, expr, binding);
+		case RTE_CTE:
+			return skx_planner_find_cte(level, rte, expr, binding);
+		default:
+			return false;
+	}
+}
+
+bool
+skx_planner_find(PlannerInfo *root, Node *expr, SkxBinding *binding)
+{
+	SkxLevel   *first = NULL;
+	SkxLevel  **last = &first;
+
+	for (; root != NULL; root = root->parent_root)
+	{
+		*last = palloc0(sizeof(SkxLevel));
+		(*last)->query = root->parse;
+		last = &(*last)->parent;
+	}
+	return skx_planner_find_in(first, expr, binding);
+}

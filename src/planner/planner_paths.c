@@ -1,0 +1,205 @@
+/*
+ * planner_paths.c
+ *	  What the planner is offered for a table with ranked index paths.
+ *
+ * Each of them is put into a custom path of the same cost, which hands the
+ * distance over instead of computing it again (planner_scan.c).
+ *
+ * Up to version 16 the planner has no index path for ORDER BY distance, id,
+ * because the index orders by the first only; it is made here, and the planner
+ * sorts what is equal.
+ */
+#include "postgres.h"
+
+#include "am/am.h"
+#include "compat/compat_planner.h"
+#include "nodes/makefuncs.h"
+#include "nodes/nodeFuncs.h"
+#include "optimizer/clauses.h"
+#include "optimizer/optimizer.h"
+#include "optimizer/pathnode.h"
+#include "optimizer/paths.h"
+#include "optimizer/restrictinfo.h"
+#include "planner/planner.h"
+#include "planner/planner_internal.h"
+#include "utils/guc.h"
+#include "utils/lsyscache.h"
+
+static bool skx_planner_custom = true;
+static set_rel_pathlist_hook_type skx_planner_next_hook;
+
+static bool
+skx_planner_can_order(const IndexOptInfo *index)
+{
+	return index->amcanorderbyop && index->amhasgettuple &&
+		(void *) index->amcostestimate == (void *) skxcostestimate;
+}
+
+/* ---- paths in the order of the first sort keys ---- */
+
+/* The expression if it is `column <@> reference` with the right order. */
+static Expr *
+skx_planner_match_distance(IndexOptInfo *index, Expr *expr, Oid order)
+{
+	OpExpr	   *op = (OpExpr *) expr;
+
+	if (!IsA(expr, OpExpr) || list_length(op->args) != 2 ||
+		get_op_opfamily_sortfamily(op->opno, index->opfamily[0]) != order ||
+		!match_index_to_operand(linitial(op->args), 0, index) ||
+		contain_var_clause(lsecond(op->args)) ||
+		contain_volatile_functions(lsecond(op->args)))
+		return NULL;
+	return expr;
+}
+
+static Expr *
+skx_planner_match_key(IndexOptInfo *index, const PathKey *key)
+{
+	ListCell   *lc;
+
+	if (!skx_compat_pathkey_ascends(key) || key->pk_eclass->ec_has_volatile)
+		return NULL;
+	foreach(lc, key->pk_eclass->ec_members)
+	{
+		EquivalenceMember *member = lfirst(lc);
+
+		if (bms_equal(member->em_relids, index->rel->relids) &&
+			skx_planner_match_distance(index, member->em_expr,
+									   key->pk_opfamily) != NULL)
+			return member->em_expr;
+	}
+	return NULL;
+}
+
+/* A condition as one of the index, NULL when it cannot be. */
+static IndexClause *
+skx_planner_match_clause(IndexOptInfo *index, RestrictInfo *rinfo)
+{
+	OpExpr	   *op = (OpExpr *) rinfo->clause;
+	RestrictInfo *qual = rinfo;
+	Oid			operator;
+	Node	   *query;
+	IndexClause *clause;
+
+	if (rinfo->pseudoconstant || !IsA(op, OpExpr) ||
+		list_length(op->args) != 2 ||
+		!restriction_is_securely_promotable(rinfo, index->rel))
+		return NULL;
+	operator = op->opno;
+	query = lsecond(op->args);
+	if (!match_index_to_operand(linitial(op->args), 0, index))
+	{
+		operator = get_commutator(operator);
+		query = linitial(op->args);
+		if (!OidIsValid(operator) ||
+			!match_index_to_operand(lsecond(op->args), 0, index))
+			return NULL;
+		qual = commute_restrictinfo(rinfo, operator);
+	}
+	if (!op_in_opfamily(operator, index->opfamily[0]) ||
+		contain_var_clause(query) || contain_volatile_functions(query))
+		return NULL;
+	clause = makeNode(IndexClause);
+	clause->rinfo = rinfo;
+	clause->indexquals = list_make1(qual);
+	return clause;
+}
+
+/* A path by the keys that are distances, if these are not all keys. */
+static void
+skx_planner_add_prefix(PlannerInfo *root, RelOptInfo *rel, IndexOptInfo *index)
+{
+	List	   *orders = NIL;
+	List	   *columns = NIL;
+	List	   *clauses = NIL;
+	ListCell   *lc;
+
+	foreach(lc, root->query_pathkeys)
+	{
+		Expr	   *order = skx_planner_match_key(index, lfirst(lc));
+
+		if (order == NULL)
+			break;
+		orders = lappend(orders, order);
+		columns = lappend_int(columns, 0);
+	}
+	if (orders == NIL || lc == NULL)
+		return;
+	foreach(lc, index->indrestrictinfo)
+	{
+		IndexClause *clause = skx_planner_match_clause(index, lfirst(lc));
+
+		if (clause != NULL)
+			clauses = lappend(clauses, clause);
+	}
+	add_path(rel, (Path *)
+			 create_index_path(root, index, clauses, orders, columns,
+							   list_copy_head(root->query_pathkeys,
+											  list_length(orders)),
+							   ForwardScanDirection, false,
+							   rel->lateral_relids, 1.0, false));
+}
+
+/* ---- custom paths ---- */
+
+static bool
+skx_planner_is_ranked(Path *path)
+{
+	return IsA(path, IndexPath) && path->pathtype == T_IndexScan &&
+		skx_planner_can_order(((IndexPath *) path)->indexinfo) &&
+		list_length(((IndexPath *) path)->indexorderbys) == 1;
+}
+
+/* Without workers: statistics are pinned in the leader. */
+static Path *
+skx_planner_wrap(Path *path)
+{
+	CustomPath *custom = makeNode(CustomPath);
+
+	custom->path = *path;
+	custom->path.type = T_CustomPath;
+	custom->path.pathtype = T_CustomScan;
+	custom->path.parallel_safe = false;
+	custom->flags = CUSTOMPATH_SUPPORT_PROJECTION;
+	custom->custom_paths = list_make1(path);
+	custom->methods = &skx_planner_path_methods;
+	return (Path *) custom;
+}
+
+static void
+skx_planner_set_rel_pathlist(PlannerInfo *root, RelOptInfo *rel, Index rti,
+							 RangeTblEntry *rte)
+{
+	ListCell   *lc;
+
+	if (skx_planner_next_hook != NULL)
+		skx_planner_next_hook(root, rel, rti, rte);
+	if (rte->rtekind != RTE_RELATION || rte->inh)
+		return;
+	if (!SKX_COMPAT_MATCHES_PREFIX && !IS_DUMMY_REL(rel))
+		foreach(lc, rel->indexlist)
+		{
+			IndexOptInfo *index = lfirst(lc);
+
+			if (skx_planner_can_order(index) &&
+				(index->indpred == NIL || index->predOK))
+				skx_planner_add_prefix(root, rel, index);
+		}
+	if (skx_planner_custom)
+		foreach(lc, rel->pathlist)
+			if (skx_planner_is_ranked(lfirst(lc)))
+				lfirst(lc) = skx_planner_wrap(lfirst(lc));
+}
+
+void
+skx_planner_init(void)
+{
+	DefineCustomBoolVariable("skipidx.enable_custom_scan",
+							 "Lets ranked index scans hand their scores over.",
+							 "Otherwise scores in the output are computed again from the rows.",
+							 &skx_planner_custom, true, PGC_USERSET, 0,
+							 NULL, NULL, NULL);
+	RegisterCustomScanMethods(&skx_planner_scan_methods);
+	skx_planner_next_hook = set_rel_pathlist_hook;
+	set_rel_pathlist_hook = skx_planner_set_rel_pathlist;
+}

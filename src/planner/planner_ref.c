@@ -1,0 +1,233 @@
+/*
+ * planner_ref.c
+ *	  References: a ranking query together with the index that ranks.
+ *
+ * The planner makes them, or skipidx_query(), which sees to privileges.  No
+ * user can write one down: the plan's own check of privileges is enough for
+ * what the planner makes.  The score of a row by a reference is the same in
+ * every plan, by the statistics that are pinned for the snapshot.
+ */
+#include "postgres.h"
+
+#include "access/relation.h"
+#include "am/am.h"
+#include "am/am_rank.h"
+#include "catalog/namespace.h"
+#include "compat/compat.h"
+#include "fmgr.h"
+#include "planner/planner_internal.h"
+#include "tsearch/ts_utils.h"
+#include "utils/builtins.h"
+#include "utils/memutils.h"
+#include "utils/snapmgr.h"
+#include "utils/varlena.h"
+
+PG_FUNCTION_INFO_V1(skipidx_ref_in);
+PG_FUNCTION_INFO_V1(skipidx_ref_recv);
+PG_FUNCTION_INFO_V1(skipidx_ref_out);
+PG_FUNCTION_INFO_V1(skipidx_bind);
+PG_FUNCTION_INFO_V1(skipidx_query);
+PG_FUNCTION_INFO_V1(skipidx_distance_bound);
+
+#define SKX_GETARG_REF(n)	((SkxRef *) PG_GETARG_VARLENA_P(n))
+
+SkxRef *
+skx_planner_ref(Oid index, TSQuery query)
+{
+	Size		size = query != NULL ? VARSIZE(query) : HDRSIZETQ;
+	SkxRef	   *ref = palloc0(offsetof(SkxRef, query) + size);
+
+	SET_VARSIZE(ref, offsetof(SkxRef, query) + size);
+	ref->index = index;
+	if (query != NULL)
+		memcpy(ref->query, query, size);
+	else
+		SET_VARSIZE(ref->query, size);
+	return ref;
+}
+
+static void
+skx_planner_refuse_input(void)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+			 errmsg("cannot accept a value of type %s", "skipidx_ref"),
+			 errhint("Make one with skipidx_query(query, 'name_of_index').")));
+}
+
+Datum
+skipidx_ref_in(PG_FUNCTION_ARGS)
+{
+	skx_planner_refuse_input();
+	PG_RETURN_NULL();
+}
+
+Datum
+skipidx_ref_recv(PG_FUNCTION_ARGS)
+{
+	skx_planner_refuse_input();
+	PG_RETURN_NULL();
+}
+
+/* For EXPLAIN: 'cat' & 'dog' by docs_idx */
+Datum
+skipidx_ref_out(PG_FUNCTION_ARGS)
+{
+	SkxRef	   *ref = SKX_GETARG_REF(0);
+	TSQuery		query = SkxRefQuery(ref);
+	char	   *index;
+
+	index = DatumGetCString(DirectFunctionCall1(regclassout,
+												ObjectIdGetDatum(ref->index)));
+	if (query->size == 0)
+		PG_RETURN_CSTRING(psprintf("by %s", index));
+	PG_RETURN_CSTRING(psprintf("%s by %s",
+							   DatumGetCString(DirectFunctionCall1(tsqueryout,
+																   TSQueryGetDatum(query))),
+							   index));
+}
+
+/* Another query by the index of a reference. */
+Datum
+skipidx_bind(PG_FUNCTION_ARGS)
+{
+	TSQuery		query = PG_GETARG_TSQUERY(0);
+	SkxRef	   *ref = SKX_GETARG_REF(1);
+
+	PG_RETURN_POINTER(skx_planner_ref(ref->index, query));
+}
+
+Datum
+skipidx_query(PG_FUNCTION_ARGS)
+{
+	TSQuery		query = PG_GETARG_TSQUERY(0);
+	List	   *name = textToQualifiedNameList(PG_GETARG_TEXT_PP(1));
+	Relation	table;
+	Relation	index;
+	SkxRef	   *ref;
+
+	skx_am_rank_open(RangeVarGetRelid(makeRangeVarFromNameList(name), NoLock,
+									  false),
+					 true, &table, &index);
+	ref = skx_planner_ref(RelationGetRelid(index), query);
+	skx_am_rank_close(table, index);
+	PG_RETURN_POINTER(ref);
+}
+
+/*
+ * A document that has a word of the query has a score, unless all its
+ * occurrences have a label that counts nothing.
+ */
+bool
+skx_planner_scored_only(const SkxRef *ref)
+{
+	TSQuery		query = SkxRefQuery(ref);
+	SkxRankOptions options;
+	Relation	index;
+	int			i;
+
+	if (query->size == 0)
+		return true;
+	if (!tsquery_requires_match(GETQUERY(query)))
+		return false;
+	index = skx_am_open_bound(ref->index);
+	skx_am_rank_options(index, &options);
+	relation_close(index, NoLock);
+	for (i = 0; i < lengthof(options.labels); i++)
+		if (options.labels[i] <= 0)
+			return false;
+	return true;
+}
+
+/* A scorer, for calls with the same reference under the same snapshot. */
+typedef struct SkxDistance
+{
+	MemoryContext context;		/* of the next three */
+	SkxRef	   *ref;
+	SkxScorer  *scorer;
+	TransactionId *xids;		/* xip and subxip of the snapshot */
+	SnapshotData snapshot;		/* the rest of its content */
+} SkxDistance;
+
+static bool
+skx_planner_same_snapshot(const SkxDistance *d, Snapshot snapshot)
+{
+	const SnapshotData *s = &d->snapshot;
+
+	return s->snapshot_type == snapshot->snapshot_type &&
+		s->xmin == snapshot->xmin && s->xmax == snapshot->xmax &&
+		s->curcid == snapshot->curcid && s->xcnt == snapshot->xcnt &&
+		s->subxcnt == snapshot->subxcnt &&
+		s->suboverflowed == snapshot->suboverflowed &&
+		s->takenDuringRecovery == snapshot->takenDuringRecovery &&
+		memcmp(d->xids, snapshot->xip,
+			   s->xcnt * sizeof(TransactionId)) == 0 &&
+		memcmp(d->xids + s->xcnt, snapshot->subxip,
+			   Max(s->subxcnt, 0) * sizeof(TransactionId)) == 0;
+}
+
+static void
+skx_planner_open_scorer(SkxDistance *d, const SkxRef *ref, Snapshot snapshot)
+{
+	int			nsub = Max(snapshot->subxcnt, 0);
+	MemoryContext old;
+	SkxRankOptions options;
+	Relation	index;
+
+	d->scorer = NULL;
+	MemoryContextReset(d->context);
+	old = MemoryContextSwitchTo(d->context);
+	d->ref = palloc(VARSIZE(ref));
+	memcpy(d->ref, ref, VARSIZE(ref));
+	d->snapshot = *snapshot;
+	d->xids = palloc((snapshot->xcnt + nsub + 1) * sizeof(TransactionId));
+	if (snapshot->xcnt > 0)
+		memcpy(d->xids, snapshot->xip,
+			   snapshot->xcnt * sizeof(TransactionId));
+	if (nsub > 0)
+		memcpy(d->xids + snapshot->xcnt, snapshot->subxip,
+			   nsub * sizeof(TransactionId));
+	index = skx_am_open_bound(ref->index);
+	skx_am_rank_options(index, &options);
+	d->scorer = skx_score_open(index, snapshot, &options,
+							   SkxRefQuery(d->ref));
+	relation_close(index, NoLock);
+	MemoryContextSwitchTo(old);
+}
+
+/* Of fn_extra, with a scorer for the call. */
+static SkxDistance *
+skx_planner_distance(FmgrInfo *flinfo, const SkxRef *ref)
+{
+	SkxDistance *d = flinfo->fn_extra;
+	Snapshot	snapshot = GetActiveSnapshot();
+
+	if (d == NULL)
+	{
+		d = MemoryContextAllocZero(flinfo->fn_mcxt, sizeof(SkxDistance));
+		d->context = AllocSetContextCreate(flinfo->fn_mcxt, "skipidx distance",
+										   ALLOCSET_SMALL_SIZES);
+		flinfo->fn_extra = d;
+	}
+	if (d->scorer == NULL || VARSIZE(d->ref) != VARSIZE(ref) ||
+		memcmp(d->ref, ref, VARSIZE(ref)) != 0 ||
+		!skx_planner_same_snapshot(d, snapshot))
+		skx_planner_open_scorer(d, ref, snapshot);
+	return d;
+}
+
+Datum
+skipidx_distance_bound(PG_FUNCTION_ARGS)
+{
+	TSVector	document = PG_GETARG_TSVECTOR(0);
+	SkxRef	   *ref = SKX_GETARG_REF(1);
+	SkxDistance *d = skx_planner_distance(fcinfo->flinfo, ref);
+	float4		distance;
+
+	distance = skx_score_distance(d->scorer,
+								  skx_score_document(d->scorer, document,
+													 NULL));
+	PG_FREE_IF_COPY(document, 0);
+	PG_FREE_IF_COPY(ref, 1);
+	PG_RETURN_FLOAT4(distance);
+}

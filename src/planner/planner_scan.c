@@ -1,0 +1,308 @@
+/*
+ * planner_scan.c
+ *	  The custom scan over a ranked Index Scan, at run time.
+ *
+ * It tells the scan of the index how many rows will be fetched, and adds the
+ * distance of each row, which the scan of the index knows.  While a row that
+ * another transaction changed is rechecked (EvalPlanQual) there is no such
+ * scan, and the distance is computed from the row.
+ *
+ * Rows without a score come last.  Where the ranking query is a condition,
+ * too, which they cannot meet, the scan ends with the first of them.
+ */
+#include "postgres.h"
+
+#include "access/genam.h"
+#include "am/am.h"
+#include "compat/compat_planner.h"
+#include "executor/executor.h"
+#include "executor/nodeIndexscan.h"
+#include "nodes/value.h"
+#include "planner/planner_internal.h"
+#include "topk/topk.h"
+#include "utils/rel.h"
+
+typedef struct SkxRankedScan
+{
+	CustomScanState css;
+	IndexScanState *child;
+	ExprState  *document;		/* operands of the distance ... */
+	ExprState  *ref;
+	FmgrInfo	distance;		/* ... and its function */
+	ExprState  *count;			/* LIMIT and OFFSET, where they apply */
+	ExprState  *offset;
+	ExprState  *filter;			/* a query that all rows have to match */
+	uint64		extra;			/* rows fetched beyond them */
+	bool		ready;			/* the index knows what it has to do */
+	bool		scored_only;	/* ends with the last row with a score */
+	bool		done;
+} SkxRankedScan;
+
+static Node *skx_planner_create_state(CustomScan *scan);
+static void skx_planner_begin(CustomScanState *node, EState *estate,
+							  int eflags);
+static TupleTableSlot *skx_planner_next(CustomScanState *node);
+static void skx_planner_end(CustomScanState *node);
+static void skx_planner_rescan(CustomScanState *node);
+static void skx_planner_explain(CustomScanState *node, List *ancestors,
+								ExplainState *es);
+
+const CustomScanMethods skx_planner_scan_methods = {
+	.CustomName = "Skipidx Scan",
+	.CreateCustomScanState = skx_planner_create_state
+};
+
+static const CustomExecMethods skx_planner_exec_methods = {
+	.CustomName = "Skipidx Scan",
+	.BeginCustomScan = skx_planner_begin,
+	.ExecCustomScan = skx_planner_next,
+	.EndCustomScan = skx_planner_end,
+	.ReScanCustomScan = skx_planner_rescan,
+	.ExplainCustomScan = skx_planner_explain
+};
+
+static Node *
+skx_planner_create_state(CustomScan *scan)
+{
+	SkxRankedScan *state = palloc0(sizeof(SkxRankedScan));
+
+	NodeSetTag(state, T_CustomScanState);
+	state->css.methods = &skx_planner_exec_methods;
+	return (Node *) state;
+}
+
+static void
+skx_planner_begin(CustomScanState *node, EState *estate, int eflags)
+{
+	SkxRankedScan *state = (SkxRankedScan *) node;
+	CustomScan *scan = castNode(CustomScan, node->ss.ps.plan);
+	List	   *exprs = scan->custom_exprs;
+	PlanState  *parent = &node->ss.ps;
+
+	state->child = castNode(IndexScanState,
+							ExecInitNode(linitial(scan->custom_plans),
+										 estate, eflags));
+	node->custom_ps = list_make1(state->child);
+	state->document = ExecInitExpr(list_nth(exprs, SKX_EXPR_DOCUMENT), parent);
+	state->ref = ExecInitExpr(list_nth(exprs, SKX_EXPR_REF), parent);
+	state->count = ExecInitExpr(list_nth(exprs, SKX_EXPR_COUNT), parent);
+	state->offset = ExecInitExpr(list_nth(exprs, SKX_EXPR_OFFSET), parent);
+	state->filter = ExecInitExpr(list_nth(exprs, SKX_EXPR_FILTER), parent);
+	fmgr_info(linitial_oid(linitial(scan->custom_private)), &state->distance);
+	state->extra = intVal(lsecond(scan->custom_private));
+}
+
+/* ---- before the first row ---- */
+
+/* As an integer; false where there is no expression, or it is NULL. */
+static bool
+skx_planner_number(ExprState *expr, ExprContext *econtext, int64 *number)
+{
+	bool		isnull = true;
+
+	if (expr != NULL)
+		*number = DatumGetInt64(ExecEvalExprSwitchContext(expr, econtext,
+														  &isnull));
+	return !isnull;
+}
+
+/* About how many rows will be fetched; 0: not known. */
+static uint64
+skx_planner_wanted(SkxRankedScan *state)
+{
+	ExprContext *econtext = state->css.ss.ps.ps_ExprContext;
+	int64		count;
+	int64		offset;
+
+	if (!skx_planner_number(state->count, econtext, &count) || count < 0)
+		return 0;
+	if (!skx_planner_number(state->offset, econtext, &offset) || offset < 0)
+		offset = 0;
+	return (uint64) count + offset + state->extra;
+}
+
+/*
+ * Can no row without a score pass the filter?  It cannot when the filter is
+ * the ranking query, or NULL.
+ */
+static bool
+skx_planner_ends_early(SkxRankedScan *state)
+{
+	ExprContext *econtext = state->css.ss.ps.ps_ExprContext;
+	bool		isnull;
+	Datum		filter;
+	Datum		value;
+	SkxRef	   *ref;
+	TSQuery		query;
+
+	if (state->filter == NULL)
+		return false;
+	filter = ExecEvalExprSwitchContext(state->filter, econtext, &isnull);
+	if (isnull)
+		return true;
+	value = ExecEvalExprSwitchContext(state->ref, econtext, &isnull);
+	if (isnull)
+		return false;
+	query = DatumGetTSQuery(filter);
+	ref = (SkxRef *) PG_DETOAST_DATUM(value);
+	return VARSIZE(query) == VARSIZE(SkxRefQuery(ref)) &&
+		memcmp(query, SkxRefQuery(ref), VARSIZE(query)) == 0 &&
+		skx_planner_scored_only(ref);
+}
+
+/*
+ * Does what the child would do before its first fetch, as it is then that it
+ * begins the scan of the index.
+ */
+static void
+skx_planner_prepare(SkxRankedScan *state)
+{
+	IndexScanState *child = state->child;
+
+	if (child->ss.ps.chgParam != NULL ||
+		(child->iss_NumRuntimeKeys != 0 && !child->iss_RuntimeKeysReady))
+		ExecReScan(&child->ss.ps);
+	if (child->iss_ScanDesc == NULL)
+	{
+		child->iss_ScanDesc = skx_compat_begin_index_scan(child);
+		index_rescan(child->iss_ScanDesc,
+					 child->iss_ScanKeys, child->iss_NumScanKeys,
+					 child->iss_OrderByKeys, child->iss_NumOrderByKeys);
+	}
+	skx_am_scan_want(child->iss_ScanDesc, skx_planner_wanted(state));
+	state->scored_only = skx_planner_ends_early(state);
+	state->ready = true;
+}
+
+/* ---- rows ---- */
+
+/* The distance, from the row in `slot`; false: it is NULL. */
+static bool
+skx_planner_compute(SkxRankedScan *state, TupleTableSlot *slot,
+					Datum *distance)
+{
+	ExprContext *econtext = state->css.ss.ps.ps_ExprContext;
+	MemoryContext old = MemoryContextSwitchTo(econtext->ecxt_per_tuple_memory);
+	bool		isnull[2];
+	Datum		document;
+	Datum		ref;
+
+	econtext->ecxt_scantuple = slot;
+	document = ExecEvalExpr(state->document, econtext, &isnull[0]);
+	ref = ExecEvalExpr(state->ref, econtext, &isnull[1]);
+	if (!isnull[0] && !isnull[1])
+		*distance = FunctionCall2(&state->distance, document, ref);
+	MemoryContextSwitchTo(old);
+	return !isnull[0] && !isnull[1];
+}
+
+/* The child's next row and its distance; an empty slot at the end. */
+static TupleTableSlot *
+skx_planner_fetch(SkxRankedScan *state)
+{
+	TupleTableSlot *slot = state->css.ss.ss_ScanTupleSlot;
+	bool		recheck = state->css.ss.ps.state->es_epq_active != NULL;
+	int			last = slot->tts_tupleDescriptor->natts - 1;
+	TupleTableSlot *row;
+	float4		distance;
+	Datum		value = (Datum) 0;
+	bool		known;
+
+	ExecClearTuple(slot);
+	if (!recheck && !state->ready)
+		skx_planner_prepare(state);
+	row = state->done ? NULL : ExecProcNode(&state->child->ss.ps);
+	if (TupIsNull(row))
+		return slot;
+	slot_getallattrs(row);
+	memcpy(slot->tts_values, row->tts_values, last * sizeof(Datum));
+	memcpy(slot->tts_isnull, row->tts_isnull, last * sizeof(bool));
+	slot->tts_values[last] = (Datum) 0;
+	slot->tts_isnull[last] = true;
+	ExecStoreVirtualTuple(slot);
+	/* for WHERE CURRENT OF */
+	slot->tts_tid = state->child->ss.ss_ScanTupleSlot->tts_tid;
+	slot->tts_tableOid = state->child->ss.ss_ScanTupleSlot->tts_tableOid;
+
+	if (recheck)
+		known = skx_planner_compute(state, slot, &value);
+	else
+	{
+		known = skx_am_scan_distance(state->child->iss_ScanDesc, &distance);
+		if (known)
+			value = Float4GetDatum(distance);
+	}
+	slot->tts_values[last] = value;
+	slot->tts_isnull[last] = !known;
+	if (state->scored_only && (!known || DatumGetFloat4(value) >= 0))
+	{
+		state->done = true;
+		ExecClearTuple(slot);
+	}
+	return slot;
+}
+
+static TupleTableSlot *
+skx_planner_next(CustomScanState *node)
+{
+	SkxRankedScan *state = (SkxRankedScan *) node;
+	ExprContext *econtext = node->ss.ps.ps_ExprContext;
+	ProjectionInfo *projection = node->ss.ps.ps_ProjInfo;
+	ExprState  *qual = node->ss.ps.qual;
+
+	for (;;)
+	{
+		TupleTableSlot *slot;
+
+		ResetExprContext(econtext);
+		slot = skx_planner_fetch(state);
+		if (TupIsNull(slot))
+			return projection == NULL ? slot :
+				ExecClearTuple(projection->pi_state.resultslot);
+		econtext->ecxt_scantuple = slot;
+		if (ExecQual(qual, econtext))
+			return projection == NULL ? slot : ExecProject(projection);
+		InstrCountFiltered1(node, 1);
+	}
+}
+
+/* ---- rescan, end, explain ---- */
+
+/* The child is rescanned with the next fetch if what it depends on changed. */
+static void
+skx_planner_rescan(CustomScanState *node)
+{
+	SkxRankedScan *state = (SkxRankedScan *) node;
+	PlanState  *child = &state->child->ss.ps;
+
+	ExecClearTuple(node->ss.ss_ScanTupleSlot);
+	if (node->ss.ps.chgParam != NULL)
+		UpdateChangedParamSet(child, node->ss.ps.chgParam);
+	if (child->chgParam == NULL)
+		ExecReScan(child);
+	state->ready = false;
+	state->done = false;
+}
+
+static void
+skx_planner_end(CustomScanState *node)
+{
+	ExecEndNode(&((SkxRankedScan *) node)->child->ss.ps);
+}
+
+static void
+skx_planner_explain(CustomScanState *node, List *ancestors, ExplainState *es)
+{
+	SkxRankedScan *state = (SkxRankedScan *) node;
+	const SkxTopkWork *work;
+
+	if (!es->analyze || state->child->iss_ScanDesc == NULL)
+		return;
+	work = skx_am_scan_work(state->child->iss_ScanDesc);
+	if (work == NULL)
+		return;
+	ExplainPropertyUInteger("Passes", NULL, work->passes, es);
+	ExplainPropertyUInteger("Scored Postings", NULL, work->scored, es);
+	ExplainPropertyUInteger("Candidates", NULL, work->candidates, es);
+	ExplainPropertyUInteger("Proximity Documents", NULL, work->proximity, es);
+}
