@@ -12,8 +12,9 @@
 #   make test-faults        crashes, replicas, concurrency and every method of
 #                           reading, at length
 #   make tidy unit fuzz     the parts that need no server
-#   make bench-boolean bench-build bench-insert bench-io bench-lookup
-#        bench-rescore      measurements, see bench/README.md
+#   make bench-boolean bench-build bench-execution bench-insert bench-io
+#        bench-lookup bench-quality bench-rank bench-rescore
+#                           measurements, see bench/README.md
 
 EXTENSION = skipidx
 MODULE_big = skipidx
@@ -71,7 +72,8 @@ clean:
 endif
 
 .PHONY: tidy unit fuzz demo test test-upgrade test-versions test-faults \
-	bench-boolean bench-build bench-insert bench-io bench-lookup bench-rescore
+	bench-boolean bench-build bench-execution bench-insert bench-io \
+	bench-lookup bench-quality bench-rank bench-rescore
 
 tidy:
 	@sh test/tidy/tidy.sh
@@ -103,6 +105,9 @@ bench-boolean:
 bench-build:
 	@bash bench/run_build.sh
 
+bench-execution:
+	@bash bench/run_execution.sh
+
 bench-insert:
 	@bash bench/run_insert.sh
 
@@ -111,6 +116,12 @@ bench-io:
 
 bench-lookup:
 	@bash bench/run_lookup.sh
+
+bench-quality:
+	@bash bench/run_quality.sh
+
+bench-rank:
+	@bash bench/run_rank.sh
 
 bench-rescore:
 	@bash bench/run_rescore.sh

@@ -37,7 +37,7 @@ typedef struct SkxOptions
 #define SKX_DEFAULT_PENDING_LIMIT	4096
 #define SKX_DEFAULT_K1			1.2
 #define SKX_DEFAULT_B			0.75
-#define SKX_DEFAULT_PROXIMITY	0.25
+#define SKX_DEFAULT_PROXIMITY	0.1
 #define SKX_DEFAULT_LABEL_WEIGHT	1.0
 
 /* am_options.c */
@@ -94,6 +94,19 @@ extern const struct SkxTopkWork *skx_am_scan_work(IndexScanDesc scan);
  * out when it is gone.
  */
 extern Relation skx_am_open_bound(Oid index);
+
+/*
+ * am_rank_functions.c : what SQL functions that read through an index share
+ *
+ * check_rights errors out unless the user may read every row of the columns
+ * that the index is made of: SELECT on them, and no policy that applies.
+ * open errors out, too, unless the index is a valid one of ours (with `parts`
+ * also a partitioned one); close leaves both locked until the transaction ends.
+ */
+extern void skx_am_rank_check_rights(Relation heap, Relation index);
+extern void skx_am_rank_open(Oid oid, bool parts, Relation *heap,
+							 Relation *index);
+extern void skx_am_rank_close(Relation heap, Relation index);
 
 /* am_cost.c */
 extern void skxcostestimate(PlannerInfo *root, IndexPath *path,

@@ -2,25 +2,89 @@
  * am_cost.c
  *	  What an index scan costs.
  *
- * The pages of a boolean scan are those of the dictionary, a few per lexeme,
- * and its share of the posting lists; rows come out in heap order.
+ * Where the planner knows the queries, the document frequencies of their words
+ * are looked up in the largest segment, which costs no more than the scan will
+ * spend on its first pages; what they make of the work is am_cost_model.c's.
+ * How many rows match stays what ANALYZE makes of it.
+ *
+ * A ranked scan searches for as many of the best as the LIMIT wants before it
+ * hands out a row: that is its startup cost.  Its total cost is that of all
+ * rows in order, so that the planner, which goes from the one to the other in a
+ * straight line, comes close for what is between.
  */
 #include "postgres.h"
 
+#include <math.h>
+
+#include "access/genam.h"
 #include "am/am.h"
+#include "am/am_cost_model.h"
+#include "catalog/index.h"
+#include "catalog/pg_type_d.h"
+#include "format/format_dict.h"
+#include "nodes/nodeFuncs.h"
 #include "optimizer/cost.h"
 #include "optimizer/optimizer.h"
+#include "pending/pending.h"
+#include "score/score.h"
+#include "tsearch/ts_utils.h"
+#include "utils/memutils.h"
 #include "utils/selfuncs.h"
+#include "utils/snapmgr.h"
 #include "utils/spccache.h"
 
-/* Pages read to look one lexeme up and to start on its list. */
-#define SKX_COST_LOOKUP_PAGES	3
+/* Distinct words that are looked up; further ones are taken for average. */
+#define SKX_COST_LOOKUPS	64
+
+/* Lexemes of a prefix that are counted; then all of them are guessed. */
+#define SKX_COST_PREFIX		64
 
 /*
- * Posting lists are read in proportion to the rows they yield, and hold about
- * this many postings to a page.
+ * Rows that are wanted, where no LIMIT says how many: a search that goes on in
+ * growing steps begins with few, and the planner adds the rest by the share
+ * that it expects to be fetched.
  */
-#define SKX_COST_POSTINGS_PER_PAGE	4000
+#define SKX_COST_WANTED		64
+
+/* Pages that are read before a word is looked up, and for each word. */
+#define SKX_COST_PAGES_OPEN	1
+#define SKX_COST_PAGES_WORD	2
+
+/* Share of the documents that have a word of which nothing is known. */
+#define SKX_COST_UNKNOWN	0.005
+
+/* What of its weight a word is given at most, where nothing is known. */
+#define SKX_COST_SHORT_MOST	0.9f
+
+/* Units of a weight of 1: fine enough for any part. */
+#define SKX_COST_UNIT		65536
+
+/* What is known of the queries of one scan, and of the index. */
+typedef struct SkxCosting
+{
+	PlannerInfo *root;
+	IndexPath  *path;
+	List	   *filters;		/* TSQuery, of `@@` */
+	int			unknown;		/* of them: conditions with unknown query */
+	bool		nothing;		/* a query is NULL or empty */
+	TSQuery		ranking;		/* of `<@>`; NULL: unknown, or none */
+	double		rows;			/* that match, as the planner thinks */
+
+	/* of the index */
+	double		ndocs;			/* at least 1 */
+	double		nsegments;
+	double		npending;
+	double		pending_pages;
+	double		length;			/* average */
+	SkxRankOptions options;
+
+	/* of the queries' words */
+	int			nlexemes;
+	SkxLexeme	lexemes[SKX_COST_LOOKUPS];	/* ascending, distinct */
+	SkxTerm    *terms;			/* df 0: none; scaled by: */
+	double		scale;
+	SkxSegment *segment;		/* the largest; NULL: nothing was read */
+} SkxCosting;
 
 /*
  * A query without any condition on the column needs no column either, and the
@@ -39,28 +103,585 @@ skx_am_cost_refuse_index_only(IndexPath *path)
 	return rel->pages * rel->allvisfrac * random_page_cost;
 }
 
+/* Value of the right side of an index clause, NULL if it cannot be known. */
+static Const *
+skx_am_cost_argument(PlannerInfo *root, Node *clause)
+{
+	Node	   *value;
+
+	if (!IsA(clause, OpExpr))
+		return NULL;
+	value = estimate_expression_value(root, get_rightop((Expr *) clause));
+	return IsA(value, Const) ? (Const *) value : NULL;
+}
+
+static void
+skx_am_cost_queries(SkxCosting *c)
+{
+	IndexPath  *path = c->path;
+	ListCell   *lc;
+
+	foreach(lc, get_quals_from_indexclauses(path->indexclauses))
+	{
+		RestrictInfo *qual = lfirst_node(RestrictInfo, lc);
+		Const	   *value = skx_am_cost_argument(c->root,
+												 (Node *) qual->clause);
+
+		if (value == NULL || value->consttype != TSQUERYOID)
+			c->unknown++;
+		else if (value->constisnull ||
+				 DatumGetTSQuery(value->constvalue)->size == 0)
+			c->nothing = true;
+		else
+			c->filters = lappend(c->filters,
+								 DatumGetTSQuery(value->constvalue));
+	}
+	if (list_length(path->indexorderbys) == 1)
+	{
+		Const	   *value = skx_am_cost_argument(c->root,
+												 linitial(path->indexorderbys));
+
+		if (value != NULL && !value->constisnull)
+		{
+			SkxRef	   *ref = (SkxRef *) PG_DETOAST_DATUM(value->constvalue);
+
+			c->ranking = SkxRefQuery(ref);
+		}
+	}
+}
+
+/* The order of a dictionary. */
+static int
+skx_am_cost_compare(const void *a, const void *b)
+{
+	const SkxLexeme *x = a;
+	const SkxLexeme *y = b;
+	int			cmp = memcmp(x->bytes, y->bytes, Min(x->len, y->len));
+
+	return cmp != 0 ? cmp : x->len - y->len;
+}
+
+/* Adds the words of a query that are no prefixes, as far as there is room. */
+static void
+skx_am_cost_gather(SkxCosting *c, TSQuery query)
+{
+	QueryItem  *items = GETQUERY(query);
+	int			i;
+
+	for (i = 0; i < query->size && c->nlexemes < SKX_COST_LOOKUPS; i++)
+	{
+		SkxLexeme  *lexeme = &c->lexemes[c->nlexemes];
+
+		if (items[i].type != QI_VAL || items[i].qoperand.prefix)
+			continue;
+		lexeme->bytes = GETOPERAND(query) + items[i].qoperand.distance;
+		lexeme->len = items[i].qoperand.length;
+		c->nlexemes++;
+	}
+}
+
+static void
+skx_am_cost_distinct(SkxCosting *c)
+{
+	int			kept = 0;
+	int			i;
+
+	qsort(c->lexemes, c->nlexemes, sizeof(SkxLexeme), skx_am_cost_compare);
+	for (i = 0; i < c->nlexemes; i++)
+	{
+		if (kept == 0 || skx_am_cost_compare(&c->lexemes[kept - 1],
+											 &c->lexemes[i]) != 0)
+			c->lexemes[kept++] = c->lexemes[i];
+	}
+	c->nlexemes = kept;
+}
+
+/*
+ * May the index be read?  Not where there is none yet; and where neither kind
+ * of scan is allowed anyway, one that is damaged should not be in the way.
+ */
+static bool
+skx_am_cost_readable(const IndexOptInfo *info)
+{
+	return !info->hypothetical && info->pages > 0 && ActiveSnapshotSet() &&
+		(enable_indexscan || enable_bitmapscan) &&
+		!ReindexIsProcessingIndex(info->indexoid);
+}
+
+/* Sizes of the index, and what its largest segment has of the words. */
+static void
+skx_am_cost_read(SkxCosting *c, Relation index, SkxBlkFile **file)
+{
+	SkxView    *view = skx_manifest_view(index);
+	SkxPendingTotals pending;
+	uint64		ndocs = 0;
+	uint64		length = 0;
+	int			i;
+
+	skx_am_rank_options(index, &c->options);
+	skx_pending_totals(index, view, &pending);
+	for (i = 0; i < view->nsegments; i++)
+	{
+		ndocs += view->segments[i].ndocs;
+		length += view->segments[i].total_length;
+	}
+	c->nsegments = view->nsegments;
+	c->npending = pending.ndocs;
+	c->pending_pages = pending.npages;
+	c->ndocs = Max(ndocs + pending.ndocs, 1);
+	c->length = (length + pending.total_length) / c->ndocs;
+	if (view->nsegments == 0)
+		return;
+	*file = skx_segment_file(index, view->meta.incarnation);
+	c->segment = skx_segment_open(*file, index, view, 0);
+	c->scale = c->ndocs / Max(c->segment->header.ndocs, 1);
+	c->terms = palloc(sizeof(SkxTerm) * Max(c->nlexemes, 1));
+	skx_segment_find_all(&c->segment, 1, c->lexemes, c->nlexemes, &c->terms);
+}
+
+/* The lexemes of a prefix that have been counted. */
+typedef struct SkxCostPrefix
+{
+	double		df;
+	int			n;
+} SkxCostPrefix;
+
+static bool
+skx_am_cost_count(const SkxTerm *term, const char *lexeme, int len, void *arg)
+{
+	SkxCostPrefix *prefix = arg;
+
+	prefix->df += term->df;
+	return ++prefix->n < SKX_COST_PREFIX;
+}
+
+/*
+ * Documents that have a lexeme with that prefix.  Pages after the first ones
+ * are not read ahead: they will not be looked at.
+ */
+static double
+skx_am_cost_prefix(SkxCosting *c, const SkxLexeme *lexeme)
+{
+	SkxCostPrefix prefix = {0, 0};
+	int			ahead = c->segment->ahead;
+	double		df;
+
+	c->segment->ahead = 0;
+	skx_segment_prefix(c->segment, lexeme->bytes, lexeme->len,
+					   skx_am_cost_count, &prefix);
+	c->segment->ahead = ahead;
+	df = Min(prefix.df * c->scale, c->ndocs);
+	return prefix.n < SKX_COST_PREFIX ? df : sqrt(df * c->ndocs);
+}
+
+/*
+ * The term of an operand, or NULL; in any case how many documents have it.
+ */
+static const SkxTerm *
+skx_am_cost_operand(SkxCosting *c, TSQuery query, const QueryOperand *operand,
+					double *df)
+{
+	SkxLexeme	lexeme = {GETOPERAND(query) + operand->distance,
+	operand->length};
+	SkxLexeme  *found;
+	SkxTerm    *term;
+
+	*df = c->ndocs * SKX_COST_UNKNOWN;
+	if (c->segment == NULL)
+		return NULL;
+	if (operand->prefix)
+	{
+		/* That alone, ANALYZE knows as well. */
+		if (query->size == 1 && c->filters != NIL)
+			*df = c->rows;
+		else
+			*df = skx_am_cost_prefix(c, &lexeme);
+		return NULL;
+	}
+	found = bsearch(&lexeme, c->lexemes, c->nlexemes, sizeof(SkxLexeme),
+					skx_am_cost_compare);
+	if (found == NULL)
+		return NULL;
+	term = &c->terms[found - c->lexemes];
+	*df = Min(term->df * c->scale, c->ndocs);
+	return term;
+}
+
+/* A query as the model takes it. */
+static SkxCostSet
+skx_am_cost_filter(SkxCosting *c, TSQuery query)
+{
+	SkxCostItem *items = palloc(sizeof(SkxCostItem) * query->size);
+	SkxCostSet *sets = palloc(sizeof(SkxCostSet) * query->size);
+	QueryItem  *from = GETQUERY(query);
+	int			i;
+
+	for (i = 0; i < query->size; i++)
+	{
+		items[i].left = 1;
+		if (from[i].type == QI_VAL)
+		{
+			items[i].kind = SKX_COST_WORD;
+			skx_am_cost_operand(c, query, &from[i].qoperand, &items[i].df);
+			continue;
+		}
+		items[i].left = from[i].qoperator.left;
+		switch (from[i].qoperator.oper)
+		{
+			case OP_NOT:
+				items[i].kind = SKX_COST_NOT;
+				items[i].left = 1;
+				break;
+			case OP_OR:
+				items[i].kind = SKX_COST_OR;
+				break;
+			case OP_PHRASE:
+				items[i].kind = SKX_COST_PHRASE;
+				break;
+			default:
+				items[i].kind = SKX_COST_AND;
+				break;
+		}
+	}
+	return skx_am_cost_match(items, query->size, c->ndocs, sets);
+}
+
+/*
+ * Documents that match all conditions: of unknown ones as many as the planner
+ * thinks, found in a list of that length.
+ */
+static SkxCostSet
+skx_am_cost_filters(SkxCosting *c)
+{
+	SkxCostItem guess = {SKX_COST_WORD, 1, c->rows};
+	SkxCostSet	all;
+	SkxCostSet	one;
+	bool		any = false;
+	ListCell   *lc;
+
+	memset(&all, 0, sizeof(all));
+	if (c->nothing)
+		return all;
+	if (c->unknown > 0)
+	{
+		all = skx_am_cost_match(&guess, 1, c->ndocs, &one);
+		any = true;
+	}
+	foreach(lc, c->filters)
+	{
+		one = skx_am_cost_filter(c, lfirst(lc));
+		all = any ? skx_am_cost_both(&all, &one, c->ndocs) : one;
+		any = true;
+	}
+	if (!any)
+		all.docs = c->ndocs;
+	return all;
+}
+
+/*
+ * Parts that postings of a term have: from its list's maxima and the ranks that
+ * its dictionary entry knows; of short lists nothing is known.
+ */
+static void
+skx_am_cost_parts(const SkxTerm *term, float weight, const float *inverse,
+				  SkxCostWord *word)
+{
+	int			i;
+
+	memset(word->kth, 0, sizeof(word->kth));
+	word->most = weight * SKX_COST_SHORT_MOST;
+	if (term == NULL || (term->flags & SKX_TERM_PLACE) != SKX_TERM_LONG)
+		return;
+	word->most = skx_rank_bound(term->list.impacts, weight, 1, inverse);
+	for (i = 0; i < SKX_COST_KTHS && term->kth[i] != 0; i++)
+		word->kth[i] = skx_rank_part(weight, (term->kth[i] >> 8) + 1,
+									 inverse[term->kth[i] & 0xFF]);
+}
+
+/*
+ * The words of a ranking query that it does not negate, each operand for
+ * itself; SKX_COST_LOOKUPS at most.  *any: it asks for any of them, and for
+ * nothing else.
+ */
+static int
+skx_am_cost_words(SkxCosting *c, TSQuery query, SkxCostWord *words, bool *any)
+{
+	QueryItem  *items = GETQUERY(query);
+	bool	   *negated = palloc0(query->size);
+	float		inverse[256];
+	int			n = 0;
+	int			i;
+
+	skx_rank_inverse(&c->options, c->length, inverse);
+	*any = true;
+	for (i = 0; i < query->size && n < SKX_COST_LOOKUPS; i++)
+	{
+		QueryItem  *item = &items[i];
+		const SkxTerm *term;
+
+		if (item->type == QI_VAL && !negated[i])
+		{
+			term = skx_am_cost_operand(c, query, &item->qoperand,
+									   &words[n].df);
+			skx_am_cost_parts(term, SKX_COST_UNIT *
+							  skx_rank_idf((uint64) words[n].df,
+										   (uint64) c->ndocs),
+							  inverse, &words[n]);
+			n++;
+		}
+		if (item->type == QI_VAL)
+			continue;
+		*any &= item->qoperator.oper == OP_OR;
+		negated[i + 1] = negated[i] != (item->qoperator.oper == OP_NOT);
+		if (item->qoperator.oper != OP_NOT)
+			negated[i + item->qoperator.left] = negated[i];
+	}
+	return n;
+}
+
+/*
+ * Rows of the index that the LIMIT makes the executor fetch, if the planner
+ * knows of one: rows that conditions of the table drop come on top.
+ */
+static double
+skx_am_cost_wanted(const SkxCosting *c)
+{
+	double		wanted = c->root->limit_tuples;
+
+	if (wanted <= 0)
+		return SKX_COST_WANTED;
+	return wanted * Max(c->rows / Max(c->path->path.rows, 1), 1);
+}
+
+/* Is the ranking query the condition, and the only one? */
+static bool
+skx_am_cost_ranks_filter(const SkxCosting *c)
+{
+	TSQuery		filter;
+
+	if (c->unknown > 0 || list_length(c->filters) != 1 || c->ranking == NULL)
+		return false;
+	filter = linitial(c->filters);
+	return VARSIZE(filter) == VARSIZE(c->ranking) &&
+		memcmp(VARDATA(filter), VARDATA(c->ranking),
+			   VARSIZE(filter) - VARHDRSZ) == 0;
+}
+
+/*
+ * Of two words of a pair that is the lesser one by which pairs are bounded
+ * (rank_score.h): all but the greatest may be.
+ */
+static void
+skx_am_cost_pairs(const SkxCosting *c, SkxCostRanked *ranked,
+				  SkxCostWord *words)
+{
+	double		pairs = c->options.proximity * (1 + SKX_RANK_NEAR_SHARE);
+	int			rarest = 0;
+	int			i;
+
+	ranked->pairs = ranked->nwords > 1 && pairs > 0;
+	if (!ranked->pairs)
+		return;
+	for (i = 1; i < ranked->nwords; i++)
+		if (words[i].df < words[rarest].df)
+			rarest = i;
+	for (i = 0; i < ranked->nwords; i++)
+		if (i != rarest)
+			words[i].most *= 1 + pairs;
+}
+
+/* What a scan does: before its first row, and for all rows. */
+typedef struct SkxCostScan
+{
+	double		lookups;		/* words */
+	double		work[2];
+	double		pages[2];
+} SkxCostScan;
+
+/* Finds the best before it hands them out, and then all the rest. */
+static void
+skx_am_cost_ranked(SkxCosting *c, const SkxCostSet *match, SkxCostScan *scan)
+{
+	SkxCostWord words[SKX_COST_LOOKUPS];
+	SkxCostRanked ranked;
+	bool		any = true;
+	bool		same;
+	double		wanted;
+
+	ranked.words = words;
+	ranked.nwords = 1;
+	ranked.match = *match;
+	memset(words, 0, sizeof(words));
+	if (c->ranking != NULL)
+		ranked.nwords = skx_am_cost_words(c, c->ranking, words, &any);
+	else
+	{
+		words[0].df = Min(match->docs, c->ndocs * SKX_COST_UNKNOWN);
+		words[0].most = 1;
+	}
+	skx_am_cost_pairs(c, &ranked, words);
+	same = skx_am_cost_ranks_filter(c);
+	ranked.any = (same && any) || (c->unknown == 0 && c->filters == NIL);
+	ranked.others = same ? 0 : ranked.nwords;
+	wanted = skx_am_cost_wanted(c);
+	skx_am_cost_best(&ranked, wanted, wanted, &scan->work[0],
+					 &scan->pages[0]);
+	skx_am_cost_best(&ranked, wanted, match->docs, &scan->work[1],
+					 &scan->pages[1]);
+}
+
+/*
+ * What the scan does, by what can be known of its queries and of the index.
+ */
+static void
+skx_am_cost_scan(SkxCosting *c, SkxCostScan *scan)
+{
+	Relation	index = NULL;
+	SkxBlkFile *file = NULL;
+	SkxCostSet	match;
+	ListCell   *lc;
+
+	skx_am_cost_queries(c);
+	foreach(lc, c->filters)
+		skx_am_cost_gather(c, lfirst(lc));
+	if (c->ranking != NULL)
+		skx_am_cost_gather(c, c->ranking);
+	skx_am_cost_distinct(c);
+	if (skx_am_cost_readable(c->path->indexinfo))
+	{
+		index = index_open(c->path->indexinfo->indexoid, NoLock);
+		skx_am_cost_read(c, index, &file);
+	}
+	scan->lookups = c->nlexemes + c->unknown;
+	match = skx_am_cost_filters(c);
+	if (c->path->indexorderbys != NIL)
+		skx_am_cost_ranked(c, &match, scan);
+	else
+	{
+		scan->work[1] = match.work;
+		scan->pages[1] = match.pages;
+	}
+	if (c->segment != NULL)
+		skx_segment_close(c->segment);
+	if (file != NULL)
+		skx_blkio_close(file);
+	if (index != NULL)
+		index_close(index, NoLock);
+}
+
+/*
+ * The price of that: what is read to look words up, anywhere in the file; and
+ * stretches of lists, in turn.
+ */
+static void
+skx_am_cost_price(const SkxCosting *c, const SkxCostScan *scan,
+				  double loop_count, GenericCosts *costs)
+{
+	const IndexOptInfo *info = c->path->indexinfo;
+	bool		ranked = c->path->indexorderbys != NIL;
+	double		most = Max(info->pages, 1);
+	double		lookups;
+	double		pages[2];
+	double		random;
+	double		sequential;
+	double		work;
+	int			i;
+
+	get_tablespace_page_costs(info->reltablespace, &random, &sequential);
+	lookups = Min(Max(c->nsegments, 1) *
+				  (SKX_COST_PAGES_OPEN + SKX_COST_PAGES_WORD * scan->lookups),
+				  most);
+	for (i = 0; i < 2; i++)
+	{
+		pages[i] = scan->pages[i];
+		if (ranked || i == 1)
+			pages[i] += c->pending_pages;
+		pages[i] = Min(pages[i], most - lookups);
+		if (loop_count > 1)
+			pages[i] = index_pages_fetched(pages[i] * loop_count, info->pages,
+										   most, c->root) / loop_count;
+	}
+	if (loop_count > 1)
+		lookups = index_pages_fetched(lookups * loop_count, info->pages,
+									  most, c->root) / loop_count;
+	work = SKX_COST_SEGMENT * c->nsegments + SKX_COST_OPEN * scan->lookups;
+	costs->indexStartupCost = lookups * random + pages[0] * sequential +
+		(work + scan->work[0] + (ranked ? c->npending * SKX_COST_PENDING : 0)) *
+		cpu_operator_cost;
+	costs->indexTotalCost = lookups * random + pages[1] * sequential +
+		(work + scan->work[1] + c->npending * SKX_COST_PENDING) *
+		cpu_operator_cost +
+		c->rows * (cpu_index_tuple_cost + SKX_COST_ROW * cpu_operator_cost);
+	costs->numIndexPages = lookups + pages[1];
+}
+
+/*
+ * Rows without an order come by their place in the heap, as those of a bitmap
+ * do, so they cost what these do there.  The planner knows what is between the
+ * pages of rows that lie together and those of rows anywhere by the square of
+ * a correlation: the one with this result.
+ */
+static double
+skx_am_cost_correlation(const SkxCosting *c, Selectivity selectivity)
+{
+	RelOptInfo *rel = c->path->indexinfo->rel;
+	double		all = Max(rel->pages, 1);
+	double		rows = clamp_row_est(selectivity * rel->tuples);
+	double		random;
+	double		sequential;
+	double		fetched;
+	double		least;
+	double		most;
+	double		page;
+
+	get_tablespace_page_costs(rel->reltablespace, &random, &sequential);
+	fetched = index_pages_fetched(rows, rel->pages,
+								  c->path->indexinfo->pages, c->root);
+	most = fetched * random;
+	least = random + (ceil(selectivity * all) - 1) * sequential;
+	page = fetched < 2 ? random :
+		random - (random - sequential) * sqrt(Min(fetched / all, 1));
+	if (most <= least)
+		return 1;
+	return sqrt(Max(Min((most - fetched * page) / (most - least), 1), 0));
+}
+
 void
 skxcostestimate(PlannerInfo *root, IndexPath *path, double loop_count,
 				Cost *startup, Cost *total, Selectivity *selectivity,
 				double *correlation, double *pages)
 {
+	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext,
+												  "skipidx cost",
+												  ALLOCSET_DEFAULT_SIZES);
+	MemoryContext old = MemoryContextSwitchTo(context);
 	GenericCosts costs;
-	double		nclauses = Max(list_length(path->indexclauses), 1);
+	SkxCosting	c;
+	SkxCostScan scan;
+	Cost		arguments;
 
 	memset(&costs, 0, sizeof(costs));
 	genericcostestimate(root, path, loop_count, &costs);
-	costs.numIndexPages = nclauses * SKX_COST_LOOKUP_PAGES +
-		costs.numIndexTuples / SKX_COST_POSTINGS_PER_PAGE;
-	costs.numIndexPages = Min(costs.numIndexPages,
-							  Max(path->indexinfo->pages, 1));
-	costs.indexStartupCost = nclauses * SKX_COST_LOOKUP_PAGES *
-		costs.spc_random_page_cost;
-	costs.indexTotalCost = costs.numIndexPages * costs.spc_random_page_cost +
-		costs.numIndexTuples * (cpu_index_tuple_cost + cpu_operator_cost);
-	costs.indexTotalCost += skx_am_cost_refuse_index_only(path);
-	*startup = costs.indexStartupCost;
-	*total = Max(costs.indexTotalCost, costs.indexStartupCost);
+	memset(&c, 0, sizeof(c));
+	memset(&scan, 0, sizeof(scan));
+	c.root = root;
+	c.path = path;
+	c.rows = costs.numIndexTuples;
+	c.ndocs = Max(path->indexinfo->tuples, 1);
+	c.nsegments = 1;
+	skx_am_cost_scan(&c, &scan);
+	skx_am_cost_price(&c, &scan, loop_count, &costs);
+	arguments = index_other_operands_eval_cost(root, path->indexorderbys) +
+		index_other_operands_eval_cost(root,
+									   get_quals_from_indexclauses(path->indexclauses));
+	*startup = arguments + costs.indexStartupCost;
+	*total = arguments +
+		Max(costs.indexTotalCost + skx_am_cost_refuse_index_only(path),
+			costs.indexStartupCost);
 	*selectivity = costs.indexSelectivity;
-	*correlation = 1.0;
+	*correlation = path->indexorderbys != NIL ? 0 :
+		skx_am_cost_correlation(&c, costs.indexSelectivity);
 	*pages = costs.numIndexPages;
+	MemoryContextSwitchTo(old);
+	MemoryContextDelete(context);
 }

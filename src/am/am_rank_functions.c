@@ -12,7 +12,6 @@
 #include "access/table.h"
 #include "access/tableam.h"
 #include "am/am.h"
-#include "am/am_rank.h"
 #include "catalog/index.h"
 #include "catalog/pg_am.h"
 #include "compat/compat.h"

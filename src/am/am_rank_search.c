@@ -7,7 +7,6 @@
 #include "access/genam.h"
 #include "access/tableam.h"
 #include "am/am.h"
-#include "am/am_rank.h"
 #include "compat/compat.h"
 #include "executor/tuptable.h"
 #include "fmgr.h"

@@ -11,7 +11,6 @@
 
 #include "access/relation.h"
 #include "am/am.h"
-#include "am/am_rank.h"
 #include "catalog/namespace.h"
 #include "compat/compat.h"
 #include "fmgr.h"

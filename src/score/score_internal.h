@@ -28,7 +28,8 @@ typedef struct SkxScoreWord
 /*
  * Looks up `n` terms (lexeme, len and prefix are set; those that are no prefix
  * first, in the order of a dictionary) and sets words[i] of each.  `index` is
- * the one that the statistics are of.
+ * the one that the statistics are of.  The words stay as long as somebody holds
+ * the statistics.
  */
 extern void skx_score_stats_find(SkxStats *stats, Relation index,
 								 const SkxScoreTerm *terms, int n,

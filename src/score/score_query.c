@@ -252,13 +252,13 @@ skx_score_open(Relation index, Snapshot snapshot,
 	skx_score_gather_pairs(scorer, negated);
 	pfree(negated);
 	scorer->stats = skx_score_stats(index, snapshot);
-	skx_score_stats_hold(scorer->stats);
 	open->epoch = skx_score_stats_epoch();
 	open->words = palloc_extended(sizeof(SkxScoreWord *) *
 								  ((Size) scorer->nterms + 1),
 								  MCXT_ALLOC_HUGE);
 	skx_score_stats_find(scorer->stats, index, scorer->terms, scorer->nterms,
 						 open->words);
+	skx_score_stats_hold(scorer->stats);
 	ndocs = skx_score_stats_ndocs(scorer->stats);
 	for (i = 0; i < scorer->nterms; i++)
 	{

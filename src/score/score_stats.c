@@ -34,6 +34,9 @@
 /* Lexemes looked up in all segments at a time. */
 #define SKX_SCORE_LOOKUPS	1024
 
+/* Words that are remembered from one query of a snapshot to the next. */
+#define SKX_SCORE_WORDS		10000
+
 /* What makes two snapshots see the same. */
 typedef struct SkxScoreContent
 {
@@ -74,6 +77,7 @@ struct SkxStats
 	bool		plain;			/* one leaf, which is the index itself */
 	int			nleaves;
 	SkxScoreLeaf *leaves;
+	MemoryContext lookups;		/* of the words and what they point to */
 	HTAB	   *words;			/* SkxScoreWord */
 };
 
@@ -95,9 +99,8 @@ typedef struct SkxScoreHold
 
 static dlist_head skx_score_pins = DLIST_STATIC_INIT(skx_score_pins);
 static int	skx_score_npins = 0;
-static uint64 skx_score_epoch = 0;	/* transactions that pinned any */
-static bool skx_score_tabled = false;	/* this one will forget the table */
-static bool skx_score_watching = false; /* subtransactions, for good */
+static uint64 skx_score_epoch = 0;	/* transactions that ended */
+static bool skx_score_watching = false; /* their ends, for good */
 
 /* ---- the table of pins ---- */
 
@@ -111,14 +114,28 @@ skx_score_forget(SkxStats *stats)
 		MemoryContextDelete(stats->context);
 }
 
-/* The transaction is over, and the memory with it. */
+/*
+ * The transaction is over, and the memory goes with it.  This has to be known
+ * before any of that is freed: scorers let go of their statistics in any
+ * order.
+ */
 static void
-skx_score_forget_table(void *arg)
+skx_score_xact(XactEvent event, void *arg)
 {
-	dlist_init(&skx_score_pins);
-	skx_score_npins = 0;
-	skx_score_tabled = false;
-	skx_score_epoch++;
+	switch (event)
+	{
+		case XACT_EVENT_COMMIT:
+		case XACT_EVENT_PARALLEL_COMMIT:
+		case XACT_EVENT_ABORT:
+		case XACT_EVENT_PARALLEL_ABORT:
+		case XACT_EVENT_PREPARE:
+			dlist_init(&skx_score_pins);
+			skx_score_npins = 0;
+			skx_score_epoch++;
+			break;
+		default:
+			break;
+	}
 }
 
 /*
@@ -167,17 +184,9 @@ skx_score_pin(SkxStats *stats)
 {
 	if (!skx_score_watching)
 	{
+		RegisterXactCallback(skx_score_xact, NULL);
 		RegisterSubXactCallback(skx_score_subxact, NULL);
 		skx_score_watching = true;
-	}
-	if (!skx_score_tabled)
-	{
-		MemoryContextCallback *callback =
-		MemoryContextAllocZero(TopTransactionContext, sizeof(*callback));
-
-		callback->func = skx_score_forget_table;
-		MemoryContextRegisterResetCallback(TopTransactionContext, callback);
-		skx_score_tabled = true;
 	}
 	skx_score_make_room();
 	MemoryContextSetParent(stats->context, TopTransactionContext);
@@ -413,8 +422,8 @@ skx_score_word_compare(const void *a, const void *b, Size size)
 		memcmp(x->bytes, y->bytes, x->len) != 0;
 }
 
-static HTAB *
-skx_score_words(MemoryContext context)
+static void
+skx_score_make_words(SkxStats *stats)
 {
 	HASHCTL		ctl = {0};
 
@@ -422,9 +431,10 @@ skx_score_words(MemoryContext context)
 	ctl.entrysize = sizeof(SkxScoreWord);
 	ctl.hash = skx_score_word_hash;
 	ctl.match = skx_score_word_compare;
-	ctl.hcxt = context;
-	return hash_create("skipidx words", 64, &ctl,
-					   HASH_ELEM | HASH_FUNCTION | HASH_COMPARE | HASH_CONTEXT);
+	ctl.hcxt = stats->lookups;
+	stats->words = hash_create("skipidx words", 64, &ctl,
+							   HASH_ELEM | HASH_FUNCTION | HASH_COMPARE |
+							   HASH_CONTEXT);
 }
 
 static bool
@@ -463,7 +473,7 @@ skx_score_find_some(SkxStats *stats, SkxScoreSearch *search, int from, int n,
 			word->df += terms[i][k].df;
 			if (!stats->plain || terms[i][k].df == 0)
 				continue;
-			copy = MemoryContextAlloc(stats->context, sizeof(SkxTerm));
+			copy = MemoryContextAlloc(stats->lookups, sizeof(SkxTerm));
 			*copy = terms[i][k];
 			word->found[i] = copy;
 		}
@@ -611,11 +621,11 @@ skx_score_missing(SkxStats *stats, const SkxScoreTerm *terms, int n,
 		word->prefix = terms[i].prefix;
 		if (hash_search(stats->words, word, HASH_FIND, NULL) != NULL)
 			continue;
-		copy = MemoryContextAlloc(stats->context, word->len + 1);
+		copy = MemoryContextAlloc(stats->lookups, word->len + 1);
 		memcpy(copy, word->bytes, word->len);
 		word->bytes = copy;
 		if (!word->prefix && nsegs > 0)
-			word->found = MemoryContextAllocZero(stats->context,
+			word->found = MemoryContextAllocZero(stats->lookups,
 												 sizeof(SkxTerm *) * nsegs);
 		search->n++;
 		search->nplain += !word->prefix;
@@ -631,6 +641,12 @@ skx_score_stats_find(SkxStats *stats, Relation index,
 	SkxScoreSearch search;
 	int			i;
 
+	if (stats->users == 0 &&
+		hash_get_num_entries(stats->words) > SKX_SCORE_WORDS)
+	{
+		MemoryContextReset(stats->lookups);
+		skx_score_make_words(stats);
+	}
 	if (skx_score_missing(stats, terms, n, &search))
 	{
 		skx_score_find_words(stats, index, &search);
@@ -676,7 +692,9 @@ skx_score_read(Relation index, const SkxScoreContent *content)
 													content->nsubxip);
 	}
 	skx_score_pin_leaves(stats, index);
-	stats->words = skx_score_words(context);
+	stats->lookups = AllocSetContextCreate(context, "skipidx words",
+										   ALLOCSET_SMALL_SIZES);
+	skx_score_make_words(stats);
 	MemoryContextSwitchTo(old);
 	return stats;
 }

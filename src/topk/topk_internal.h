@@ -221,6 +221,7 @@ typedef struct SkxTopkRun
  * some of them are deleted; 0: not known.
  */
 extern void skx_topk_segment(SkxTopk *topk, int segment);
+extern void skx_topk_run_close(SkxTopkRun *run);
 extern int32 skx_topk_prime(SkxTopk *topk);
 
 extern SkxTopkList *skx_topk_list_open(SkxTopkRun *run, const SkxTerm *term,
@@ -330,6 +331,13 @@ extern bool skx_topk_tick(SkxTopkRun *run, uint32 doc);
 extern void skx_topk_or(SkxTopkRun *run);
 extern void skx_topk_and(SkxTopkRun *run);
 extern void skx_topk_filter(SkxTopkRun *run, SkxQueryScan *scan);
+
+/*
+ * topk_segment.c : where a label counts nothing, a document can have a word and
+ * no score; keeps those of n ascending documents that have no score.
+ */
+extern SkxTopkRun *skx_topk_unscored_open(SkxTopk *topk, int segment);
+extern int	skx_topk_unscored(SkxTopkRun *run, uint32 *docs, int n);
 
 /* topk_exact.c : pairs of words, from positions */
 extern struct SkxTopkExact *skx_topk_exact_open(SkxTopkRun *run);

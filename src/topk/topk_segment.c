@@ -50,7 +50,10 @@ skx_topk_requires(const SkxTopk *topk, int lexeme, uint8 labels)
 	return NULL;
 }
 
-/* Opens the lists of the words; those that the filter requires, too. */
+/*
+ * Opens the lists of the words; those that the filter requires, too, are among
+ * the required ones unless `covered` is NULL.
+ */
 static void
 skx_topk_open_scored(SkxTopkRun *run, const SkxTopkSegment *s, bool *covered)
 {
@@ -77,7 +80,7 @@ skx_topk_open_scored(SkxTopkRun *run, const SkxTopkSegment *s, bool *covered)
 		l = skx_topk_list_open(run, &s->terms[lexeme], scored,
 							   scored->labels);
 		r = skx_topk_requires(topk, lexeme, scored->labels);
-		if (r == NULL || !topk->labels_count)
+		if (r == NULL || covered == NULL || !topk->labels_count)
 			run->optional[run->noptional++] = l;
 		else
 		{
@@ -230,7 +233,7 @@ skx_topk_run(SkxTopkRun *run, const SkxTopkSegment *s)
 	skx_topk_and(run);
 }
 
-static void
+void
 skx_topk_run_close(SkxTopkRun *run)
 {
 	int			i;
@@ -246,31 +249,71 @@ skx_topk_run_close(SkxTopkRun *run)
 	skx_segment_relax(run->seg);
 }
 
+/* What all ways through a segment need. */
+static void
+skx_topk_run_begin(SkxTopkRun *run, SkxTopk *topk, int segment)
+{
+	SkxTopkSegment *s = &topk->segments[segment];
+	Size		n = (Size) topk->scorer->nterms + topk->split.nrequired + 1;
+
+	memset(run, 0, sizeof(*run));
+	run->topk = topk;
+	run->scorer = topk->scorer;
+	run->segment = segment;
+	run->seg = s->seg;
+	run->norms = &s->norms;
+	run->required = palloc_extended(sizeof(SkxTopkList *) * n,
+									MCXT_ALLOC_HUGE);
+	run->optional = palloc_extended(sizeof(SkxTopkList *) * n,
+									MCXT_ALLOC_HUGE);
+	run->docs = topk->docs;
+	run->sums = topk->sums;
+	run->bits = topk->bits;
+	run->bits_sums = topk->bits_sums;
+}
+
+SkxTopkRun *
+skx_topk_unscored_open(SkxTopk *topk, int segment)
+{
+	SkxTopkRun *run = palloc(sizeof(SkxTopkRun));
+
+	skx_topk_run_begin(run, topk, segment);
+	skx_topk_open_scored(run, &topk->segments[segment], NULL);
+	return run;
+}
+
+int
+skx_topk_unscored(SkxTopkRun *run, uint32 *docs, int n)
+{
+	int			kept = 0;
+	int			i;
+
+	memcpy(run->docs, docs, sizeof(uint32) * n);
+	memset(run->sums, 0, sizeof(int32) * n);
+	run->n = n;
+	for (i = 0; i < run->noptional; i++)
+		skx_topk_batch_probe(run, run->optional[i], 0, false);
+	for (i = 0; i < run->n; i++)
+	{
+		docs[kept] = run->docs[i];
+		kept += run->sums[i] == 0;
+	}
+	return kept;
+}
+
 void
 skx_topk_segment(SkxTopk *topk, int segment)
 {
 	SkxTopkSegment *s = &topk->segments[segment];
 	MemoryContext old;
-	SkxTopkRun	run = {topk};
-	Size		n = (Size) topk->scorer->nterms + topk->split.nrequired + 1;
+	SkxTopkRun	run;
 
 	if (!skx_topk_has_required(topk, s))
 		return;
 	old = MemoryContextSwitchTo(topk->pass);
-	run.scorer = topk->scorer;
-	run.segment = segment;
-	run.seg = s->seg;
-	run.norms = &s->norms;
+	skx_topk_run_begin(&run, topk, segment);
 	run.need = skx_topk_hits_need(&topk->hits, segment);
 	run.paired = skx_topk_has_pairs(topk, s);
-	run.required = palloc_extended(sizeof(SkxTopkList *) * n,
-								   MCXT_ALLOC_HUGE);
-	run.optional = palloc_extended(sizeof(SkxTopkList *) * n,
-								   MCXT_ALLOC_HUGE);
-	run.docs = topk->docs;
-	run.sums = topk->sums;
-	run.bits = topk->bits;
-	run.bits_sums = topk->bits_sums;
 	skx_topk_ask_lists(topk, s);
 	skx_topk_run(&run, s);
 	skx_topk_run_close(&run);

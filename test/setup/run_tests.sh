@@ -4,6 +4,8 @@
 # that need a server work on a copy of the tree and a private cluster.
 #
 #   SKX_SUITES     passed on to server_tests.sh
+#   SKIPIDX_CORPORA  where the corpora are (default ../shared/corpora); tests that
+#                  need them are skipped where there are none
 #   FUZZ_SECONDS   time for each fuzz target, 3 by default
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
@@ -11,6 +13,7 @@ root=$(cd "$here/../.." && pwd)
 . "$here/cluster.sh"
 . "$here/report.sh"
 export FUZZ_SECONDS=${FUZZ_SECONDS:-3}
+export SKIPIDX_CORPORA=${SKIPIDX_CORPORA:-$root/../shared/corpora}
 
 report_begin
 work=

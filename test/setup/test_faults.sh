@@ -9,6 +9,8 @@
 #   SKX_STAMPEDE_SECONDS  of cold reads by each method, 60 by default
 #   SKX_HUGE_PAGES      huge pages that the machine reserves for the test of these,
 #                       if it can; 160 by default
+#   SKX_RANK_QUERIES    ranked queries of each mode, 2000 by default
+#   SKX_RANK_PARTITIONS  of a ranked table, 1000 by default
 #   SKX_SUITES          other TAP names or patterns below test/t/
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
@@ -19,7 +21,9 @@ export SKX_FAULTS_ALL=1
 export SKX_CHURN_SECONDS=${SKX_CHURN_SECONDS:-60}
 export SKX_STAMPEDE_SECONDS=${SKX_STAMPEDE_SECONDS:-60}
 export SKX_IO_METHODS=${SKX_IO_METHODS:-auto buffered direct uring uring_direct shared_buffers}
-export SKX_SUITES=${SKX_SUITES:-5* 220* 240* 300*}
+export SKX_RANK_QUERIES=${SKX_RANK_QUERIES:-2000}
+export SKX_RANK_PARTITIONS=${SKX_RANK_PARTITIONS:-1000}
+export SKX_SUITES=${SKX_SUITES:-5* 220* 240* 300* 350* 352* 356*}
 export SUITE_TIMEOUT=${SUITE_TIMEOUT:-2400}
 
 # set_huge_pages NUMBER: as many as the machine can find

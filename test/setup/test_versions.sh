@@ -5,8 +5,8 @@
 #   VERSIONS          major versions, "17 18" by default
 #   SUITES            which tests: regress, isolation, and TAP files (names or
 #                     patterns below test/t/), by default those of every
-#                     version: "regress isolation", the differential tests and
-#                     the names of wait events
+#                     version: "regress isolation", the differential tests,
+#                     plans of ranked scans and the names of wait events
 #   SKIPIDX_CHROOTS   where chroots are kept: /var/cache/skipidx-chroots
 #
 # Needs root or sudo.
@@ -19,7 +19,7 @@ root=$(cd "$here/../.." && pwd)
 . "$here/chroot.sh"
 
 VERSIONS=${VERSIONS:-17 18}
-SUITES=${SUITES:-regress isolation *differential* *wait_events*}
+SUITES=${SUITES:-regress isolation *differential* *rank_plans* *rank_partitions* *wait_events*}
 
 if [ "$(id -u)" != 0 ]; then
 	exec sudo --preserve-env=VERSIONS,SUITES,SKIPIDX_CHROOTS,TMPDIR,http_proxy,https_proxy,no_proxy \

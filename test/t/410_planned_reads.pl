@@ -481,14 +481,17 @@ sub check_vain
 
 # ---- EXPLAIN ----
 
+# Blocks read and hit by a query: for its plan, which takes looking its words up,
+# and by its scan.
 sub blocks
 {
 	my ($query) = @_;
-	my $plan = decode_json($s->value('EXPLAIN (ANALYZE, BUFFERS, TIMING OFF, FORMAT JSON)'
-			  . " SELECT count(*) FROM docs WHERE v \@\@ '$query'"))->[0]{Plan};
+	my $explained = decode_json($s->value('EXPLAIN (ANALYZE, BUFFERS, TIMING OFF, FORMAT JSON)'
+			  . " SELECT count(*) FROM docs WHERE v \@\@ '$query'"))->[0];
+	my $plan = $explained->{Plan};
 
 	$plan = $plan->{Plans}[0] until $plan->{'Node Type'} eq 'Bitmap Index Scan';
-	return $plan;
+	return { map { ($_ => $plan->{$_} + $explained->{Planning}{$_}) } 'Shared Read Blocks', 'Shared Hit Blocks' };
 }
 
 sub check_explain

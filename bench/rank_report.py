@@ -1,0 +1,248 @@
+"""rank_report.py: prints what rank.py has measured; imported by it."""
+import re
+
+from record import of, print_machine
+from report import expect, median, quantile
+
+SUBJECT, REFERENCE, SLOW_PEER = "skipidx", "lucene", "rum"
+MODES = "AND10 OR10 PHRASE10 OR100 OR1000"
+# Series of skipidx, and what is different about them.
+VARIANTS = {
+    "skipidx": {},
+    "skipidx near": {"proximity": True},
+    "skipidx pinned": {"fresh": False},
+    "skipidx rows": {"fetch": True},
+    "skipidx statement": {"statement": True},
+}
+POINTS = (("p50", .50), ("p95", .95), ("p99", .99))
+COMMON_SHARE = .01        # of all rows, the rarest word of a query
+COMMON_FACTOR = 10.0
+OVERHEAD_US = 150.0
+OVERHEAD_ROWS = 10
+MB = 1 << 20
+WORST = 20
+
+
+def kind_of(mode):
+    return re.match(r"[A-Z]+", mode)[0]
+
+
+def rows_of(mode):
+    return int(mode[len(kind_of(mode)):])
+
+
+def fast(series):
+    """Whether it runs all queries in each round."""
+    return series not in ("rum", "gin")
+
+
+# ---- figures ----
+
+def figures(run, mode, series):
+    """The median of its rounds, in us, of each query that was run."""
+    rounds = [one["us"] for one in of(run["times"], mode=mode, series=series)]
+    if not rounds:
+        return []
+    n = min(len(us) for us in rounds)
+    return [median([us[i] for us in rounds]) for i in range(n)]
+
+
+def statement_figures(run, field="least", **wanted):
+    """The same through pgbench; by number of the query."""
+    rounds = [one[field] for one in of(run["statements"], **wanted)]
+    found = {}
+    for i in range(min((len(us) for us in rounds), default=0)):
+        known = [us[i] for us in rounds if us[i] is not None]
+        if known:
+            found[i] = median(known)
+    return found
+
+
+def common(run):
+    """Numbers of the queries all of whose words are common."""
+    return {number for number, query in enumerate(run["queries"])
+            if query["rarest"] > COMMON_SHARE * run["rows"]}
+
+
+def chosen(values, numbers):
+    return [value for number, value in enumerate(values) if number in numbers]
+
+
+def row_of(values):
+    return "".join(" %10.1f" % quantile(values, share)
+                   for _, share in POINTS) + " %10.1f" % (
+                       sum(values) / len(values))
+
+
+# ---- tables ----
+
+def print_mode(run, mode):
+    hits = {one["series"]: one["hits"] for one in of(run["times"], mode=mode)}
+    print("\n%-20s %6s %10s %10s %10s %10s   %s" % (
+        mode + ", us", "run", "p50", "p95", "p99", "mean",
+        "p50, p99, mean of it / " + REFERENCE))
+    base = figures(run, mode, REFERENCE)
+    for series in run["series"]:
+        values = figures(run, mode, series)
+        if not values:
+            continue
+        line = "  %-18s %6d" % (series, len(values)) + row_of(values)
+        if base and len(base) == len(values) and series != REFERENCE:
+            line += "   %8.2f %8.2f %8.2f" % (
+                median(values) / median(base),
+                quantile(values, .99) / quantile(base, .99),
+                sum(values) / sum(base))
+        print(line)
+    print_work(run, mode)
+    whole = {count for series, count in hits.items() if fast(series)}
+    print("  rows: " + " or ".join(str(count) for count in sorted(whole)))
+
+
+def print_work(run, mode):
+    """Of one search on average; of a statement it is not known."""
+    for series in (SUBJECT, "skipidx near"):
+        for one in of(run["times"], mode=mode, series=series, round=0):
+            work, n = one["work"], len(one["us"])
+            print("  work of %-13s %.1f passes, %.1f windows, %.0f scored, "
+                  "%.0f candidates, %.0f positions" % (
+                      series + ":", *(work[field] / n for field in (
+                          "passes", "windows", "scored", "candidates",
+                          "proximity"))))
+
+
+def print_common(run):
+    numbers = common(run)
+    print("\ncommon words: %d queries whose rarest word is in more than %g %%"
+          " of the rows; mean us" % (len(numbers), COMMON_SHARE * 100))
+    print("  %-10s" % "" + "".join("%18s" % series for series in run["series"]))
+    for mode in run["modes"]:
+        row = "  %-10s" % mode
+        for series in run["series"]:
+            values = chosen(figures(run, mode, series), numbers)
+            row += ("%10.0f (%5d)" % (sum(values) / len(values), len(values))
+                    if values else "%18s" % "-")
+        print(row)
+
+
+def label_of(entry):
+    return entry["name"] + (" near" if entry["proximity"] else "")
+
+
+def print_statements(run):
+    print("\n%-24s %6s %10s %10s %10s %10s %12s" % (
+        "pgbench, us, least", "run", "p50", "p95", "p99", "mean", "p50, median"))
+    for first in of(run["statements"], round=0):
+        wanted = {key: first[key] for key in ("name", "mode", "proximity")}
+        values = list(statement_figures(run, **wanted).values())
+        if values:
+            print("  %-9s %-12s %6d%s %12.1f" % (
+                first["mode"], label_of(first), len(values), row_of(values),
+                median(list(statement_figures(run, "median",
+                                              **wanted).values()))))
+    nothing = [one["nothing"] for one in run["statements"]]
+    if nothing:
+        print("  SELECT 1 on the same connections: least %.1f, median %.1f" % (
+            median([one[0] for one in nothing]),
+            median([one[1] for one in nothing])))
+    for entry in of(run["statements"], round=0):
+        print("  plans of %-9s %-12s %s" % (
+            entry["mode"], label_of(entry), "; ".join(
+                "%d x %s" % (count, plan)
+                for plan, count in sorted(entry["plans"].items()))))
+
+
+def overheads(run, mode):
+    """Of each query: through pgbench, less what the scan itself takes."""
+    inside = figures(run, mode, SUBJECT)
+    return [us - inside[number] for number, us in statement_figures(
+        run, name=SUBJECT, mode=mode, proximity=False).items()
+            if number < len(inside)]
+
+
+def print_overheads(run):
+    for mode in run["modes"]:
+        values = overheads(run, mode)
+        if values:
+            print("%s overhead of PostgreSQL, us: p50 %.1f, p95 %.1f, p99 %.1f"
+                  % (mode, median(values), quantile(values, .95),
+                     quantile(values, .99)))
+
+
+# ---- expectations ----
+
+def reference_expectations(run, mode):
+    ours, base = (figures(run, mode, series)
+                  for series in (SUBJECT, REFERENCE))
+    if not ours or not base:
+        return []
+    return [expect("rank.%s.%s_%s" % (run["corpus"], mode, point),
+                   quantile(ours, share), quantile(base, share), "us", False)
+            for point, share in POINTS if point != "p95"]
+
+
+def common_expectation(run, mode):
+    """Of the queries that the slow peer was given time for."""
+    numbers = common(run)
+    peer = chosen(figures(run, mode, SLOW_PEER), numbers)
+    ours = chosen(figures(run, mode, SUBJECT), numbers)[:len(peer)]
+    if not peer or not ours:
+        return []
+    return [expect("rank.%s.%s_common_vs_%s" % (run["corpus"], mode, SLOW_PEER),
+                   sum(peer) / sum(ours), COMMON_FACTOR, "x", True)]
+
+
+def overhead_expectation(run, mode):
+    values = overheads(run, mode)
+    if not values or rows_of(mode) != OVERHEAD_ROWS:
+        return []
+    return [expect("rank.%s.%s_overhead" % (run["corpus"], mode),
+                   median(values), OVERHEAD_US, "us", False)]
+
+
+def expectations(run):
+    return [line for kind in (reference_expectations, common_expectation,
+                              overhead_expectation)
+            for mode in run["modes"] for line in kind(run, mode)]
+
+
+def show(run, _path):
+    """Returns whether all series found as many rows."""
+    print()
+    print_machine(run)
+    print("corpus   %s: %d rows, %d queries; skipidx %s, server %s; "
+          "%d rounds, medians of the least of %d" % (
+              run["corpus"], run["rows"], len(run["queries"]), run["skipidx"],
+              run["server"].split()[0], run["rounds"], run["repetitions"]))
+    print("indexes  " + ", ".join(
+        "%s %.0f MB" % (name, size / MB)
+        for name, size in run["indexes"].items()))
+    for name in run["peers_missing"]:
+        print("         %s is not available" % name)
+    if not run["limit_told"]:
+        print("note: scans without the executor were not told the limit")
+    for mode in run["modes"]:
+        print_mode(run, mode)
+    print_common(run)
+    print_statements(run)
+    print_overheads(run)
+    print()
+    for one in run["wrong"][:WORST]:
+        print("WRONG %s by %s, %s: %s rows" % (
+            one["mode"], one["series"], run["queries"][one["query"]]["words"],
+            " or ".join(str(count) for count in one["rows"])))
+    for line in expectations(run):
+        print(line)
+    return not run["wrong"]
+
+
+def worst(run, mode):
+    """The queries of a mode that take skipidx longest."""
+    table = [figures(run, mode, series) for series in run["series"]]
+    ours = figures(run, mode, SUBJECT)
+    print("%-36s %9s" % (mode + ", us", "rarest") +
+          "".join("%18s" % series for series in run["series"]))
+    for number in sorted(range(len(ours)), key=lambda i: -ours[i])[:WORST]:
+        query = run["queries"][number]
+        print("%-36s %9d" % (query["words"], query["rarest"]) + "".join(
+            "%18.1f" % values[number] if number < len(values) else "%18s" % "-"
+            for values in table))

@@ -1,0 +1,76 @@
+"""searches.py: searches by Lucene and Tantivy of the words of the table docs,
+by programs that rank/peers.sh has made; imported by rank.py."""
+import json
+import os
+import subprocess
+
+from peers import program_of
+from record import option
+from timing import short
+
+PEERS = "lucene tantivy"
+QUERIES = "searches.tsv"
+ERRORS = "searches.log"
+
+
+def write_searches(queries):
+    """`words TAB distinct words`, as the server has them."""
+    with open(os.path.join(option("TEMP", "/tmp"), QUERIES), "w",
+              encoding="utf-8") as file:
+        for query in queries:
+            distinct = dict.fromkeys(query["words"])
+            file.write(" ".join(query["words"]) + "\t" + " ".join(distinct) +
+                       "\n")
+
+
+class Peer:
+    """An index of one segment, and the program that searches it."""
+
+    def __init__(self, name):
+        self.name = name
+        self.directory = option("TEMP", "/tmp")
+        self.process = None
+        self.bytes = 0
+
+    def available(self):
+        return all(os.path.exists(os.path.join(self.directory, kind + name))
+                   for kind in ("build_", "search_") for name in [self.name])
+
+    def build(self):
+        """Returns how many documents it has."""
+        built = json.loads(subprocess.run(
+            [program_of(self.name), "words.tsv", self.name + "_index", "1"],
+            cwd=self.directory, check=True, stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL, text=True).stdout)
+        self.bytes = built["merged_bytes"]
+        return built["documents"]
+
+    def start(self):
+        with open(os.path.join(self.directory, ERRORS), "a",
+                  encoding="utf-8") as errors:
+            self.process = subprocess.Popen(
+                [os.path.join(self.directory, "search_" + self.name),
+                 self.name + "_index", QUERIES], cwd=self.directory,
+                stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors,
+                text=True)
+
+    def times(self, mode, k, repetitions, warm):
+        """Of each search the least time in us, and its rows; `warm` seconds of
+        untimed ones before, once at least."""
+        if self.process is None:
+            self.start()
+        self.process.stdin.write("%s %d %d %g\n" % (mode, k, repetitions,
+                                                    warm))
+        self.process.stdin.flush()
+        line = self.process.stdout.readline()
+        if not line:
+            raise RuntimeError("%s ended, see %s" % (self.name, ERRORS))
+        result = json.loads(line)
+        result["us"] = [short(us) for us in result["us"]]
+        return result
+
+    def stop(self):
+        if self.process is not None:
+            self.process.stdin.close()
+            self.process.wait()
+            self.process = None

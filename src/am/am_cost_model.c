@@ -1,0 +1,389 @@
+/*
+ * am_cost_model.c
+ *	  How much work a query is, from document frequencies.
+ *
+ * A query is a tree of sets.  Each of them can be gone through, or be asked
+ * about documents that another one yields; a conjunction takes the cheaper
+ * way round, and never pays more for asking than going through would cost.
+ * Words are taken to be independent of each other.
+ *
+ * A search for the k best passes over what cannot be among them.  The k-th best
+ * part of a word is a score that k documents reach, so words whose largest
+ * parts do not add up to it cannot bring in a document alone: they are only
+ * asked about what the others bring in.  Of a list that has to be gone through,
+ * sub-blocks are passed over by their own maxima.  Those that stay are the ones
+ * with one of the k best, or with something that looks as good: as many as are
+ * hit when so many balls are thrown at them.  Of the documents there, those
+ * become candidates that are better than the k-th best so far; when they come
+ * in no order of their scores, these are k (1 + ln (all / k)).
+ *
+ * The constants are in units of cpu_operator_cost, which is some 6.5 ns where
+ * a page that is in memory costs what the planner takes it for.
+ */
+#ifndef FRONTEND
+#include "postgres.h"
+#else
+#include "postgres_fe.h"
+#endif
+
+#include <math.h>
+
+#include "am/am_cost_model.h"
+
+/* Going through a list, for each posting. */
+#define SKX_COST_POSTING	0.2
+
+/* Asking about a document, and what decoding a sub-block for it adds. */
+#define SKX_COST_ASK		2.0
+#define SKX_COST_DECODE		12.0
+
+/* Positions of a document of a phrase, all words together. */
+#define SKX_COST_POSITIONS	14.0
+
+/* Documents that have the words of a phrase, for one that has the phrase. */
+#define SKX_COST_PHRASE_RARITY	20.0
+
+/* Postings of a list on one page of BLCKSZ, and in a sub-block. */
+#define SKX_COST_PAGE_POSTINGS	4000.0
+#define SKX_COST_SUBBLOCK	128.0
+
+/* Giving a posting its part of a score. */
+#define SKX_COST_SCORE		1.2
+
+/* Of a candidate: comparing it; reading positions for its pairs of words. */
+#define SKX_COST_CANDIDATE	12.0
+#define SKX_COST_PAIRS		60.0
+
+/* Putting a row of the result in its place. */
+#define SKX_COST_KEEP		15.0
+
+/*
+ * Balls that are thrown at sub-blocks: where one word decides, and, times the
+ * root of k, where bounds of several are added up; more if pairs of words
+ * loosen them.
+ */
+#define SKX_COST_BALLS_ONE	8.0
+#define SKX_COST_BALLS_MANY	250.0
+#define SKX_COST_BALLS_PAIRS	3.0
+
+/*
+ * With pairs, candidates are more by this power of all / k.  Documents that are
+ * asked about, for each candidate.
+ */
+#define SKX_COST_PAIRS_POWER	0.25
+#define SKX_COST_ASKED		10.0
+
+/* A search that goes on looks for so many times as many rows. */
+#define SKX_COST_GROWTH		4.0
+
+static SkxCostSet
+skx_am_cost_word(double df)
+{
+	SkxCostSet	set;
+
+	set.docs = df;
+	set.lead = df;
+	set.work = df * SKX_COST_POSTING;
+	set.pages = df / SKX_COST_PAGE_POSTINGS;
+	set.lists = df > 0 ? 1 : 0;
+	set.ask = set.lists * SKX_COST_ASK;
+	return set;
+}
+
+/* To ask about n documents: no more decoding than all there is. */
+static double
+skx_am_cost_asked(const SkxCostSet *set, double n)
+{
+	return n * set->ask + Min(n * set->lists * SKX_COST_DECODE, set->work);
+}
+
+static double
+skx_am_cost_asked_pages(const SkxCostSet *set, double n)
+{
+	return Min(n * set->lists, set->pages);
+}
+
+/* Going through one set, asking about each document in the other. */
+static SkxCostSet
+skx_am_cost_filter(const SkxCostSet *lead, const SkxCostSet *other,
+				   double ndocs)
+{
+	SkxCostSet	set;
+	double		share = ndocs > 0 ? Min(lead->docs / ndocs, 1) : 0;
+
+	set.docs = share * other->docs;
+	set.lead = lead->lead;
+	set.work = lead->work + skx_am_cost_asked(other, lead->docs);
+	set.pages = lead->pages + skx_am_cost_asked_pages(other, lead->docs);
+	set.ask = lead->ask + share * other->ask;
+	set.lists = lead->lists + share * other->lists;
+	return set;
+}
+
+SkxCostSet
+skx_am_cost_both(const SkxCostSet *a, const SkxCostSet *b, double ndocs)
+{
+	SkxCostSet	one = skx_am_cost_filter(a, b, ndocs);
+	SkxCostSet	two = skx_am_cost_filter(b, a, ndocs);
+
+	return one.work <= two.work ? one : two;
+}
+
+static SkxCostSet
+skx_am_cost_either(const SkxCostSet *a, const SkxCostSet *b, double ndocs)
+{
+	SkxCostSet	set;
+	double		common = ndocs > 0 ? a->docs * b->docs / ndocs : 0;
+
+	set.docs = Max(a->docs + b->docs - common, 0);
+	set.lead = a->lead + b->lead;
+	set.work = a->work + b->work;
+	set.pages = a->pages + b->pages;
+	set.ask = a->ask + b->ask;
+	set.lists = a->lists + b->lists;
+	return set;
+}
+
+static SkxCostSet
+skx_am_cost_phrase(const SkxCostSet *a, const SkxCostSet *b, double ndocs)
+{
+	SkxCostSet	set = skx_am_cost_both(a, b, ndocs);
+	double		share = ndocs > 0 ? Min(set.docs / ndocs, 1) : 0;
+
+	set.work += set.docs * SKX_COST_POSITIONS;
+	set.pages += Min(2 * set.docs, set.pages);
+	set.ask += share * SKX_COST_POSITIONS;
+	set.docs /= SKX_COST_PHRASE_RARITY;
+	return set;
+}
+
+SkxCostSet
+skx_am_cost_match(const SkxCostItem *items, int n, double ndocs,
+				  SkxCostSet *sets)
+{
+	int			i;
+
+	/* Operands stand behind their operators. */
+	for (i = n - 1; i >= 0; i--)
+	{
+		const SkxCostSet *right = &sets[i + 1];
+		const SkxCostSet *left = &sets[i + items[i].left];
+
+		switch (items[i].kind)
+		{
+			case SKX_COST_NOT:
+				sets[i] = *right;
+				sets[i].docs = Max(ndocs - right->docs, 0);
+				sets[i].lead = ndocs;
+				sets[i].work += ndocs * SKX_COST_POSTING;
+				break;
+			case SKX_COST_AND:
+				sets[i] = skx_am_cost_both(left, right, ndocs);
+				break;
+			case SKX_COST_OR:
+				sets[i] = skx_am_cost_either(left, right, ndocs);
+				break;
+			case SKX_COST_PHRASE:
+				sets[i] = skx_am_cost_phrase(left, right, ndocs);
+				break;
+			default:
+				sets[i] = skx_am_cost_word(Min(items[i].df, ndocs));
+				break;
+		}
+	}
+	return sets[0];
+}
+
+/*
+ * A part that the k best postings of a word reach.  Between the ranks that are
+ * known it falls with the logarithm of k; beyond, down to nothing.
+ */
+static double
+skx_am_cost_reached(const SkxCostWord *word, double k)
+{
+	double		rank = 10;
+	double		before = word->most;
+	double		from = 1;
+	int			i;
+
+	if (k > word->df)
+		return 0;
+	for (i = 0; i < SKX_COST_KTHS && word->df >= rank; i++, rank *= 10)
+	{
+		if (word->kth[i] <= 0)
+			break;
+		if (k <= rank)
+			return before - (before - word->kth[i]) * log(k / from) /
+				log(rank / from);
+		before = word->kth[i];
+		from = rank;
+	}
+	if (word->df <= from)
+		return before;
+	return before * (1 - log(k / from) / log(word->df / from));
+}
+
+/*
+ * Can a document be among the best by this word and those that are more
+ * frequent alone?
+ */
+static bool
+skx_am_cost_essential(const SkxCostRanked *ranked, int which,
+					  double threshold)
+{
+	const SkxCostWord *words = ranked->words;
+	double		reach = words[which].most;
+	int			i;
+
+	for (i = 0; i < ranked->nwords && reach < threshold; i++)
+	{
+		if (words[i].df > words[which].df ||
+			(words[i].df == words[which].df && i > which))
+			reach += words[i].most;
+	}
+	return reach >= threshold;
+}
+
+/*
+ * Share of the sub-blocks of n postings in which something may be good enough.
+ */
+static double
+skx_am_cost_left(const SkxCostRanked *ranked, double k, double n)
+{
+	double		balls = k + SKX_COST_BALLS_ONE;
+
+	if (n <= 0)
+		return 0;
+	if (ranked->nwords > 1)
+		balls = Max(balls, sqrt(k) * SKX_COST_BALLS_MANY);
+	if (ranked->pairs)
+		balls *= SKX_COST_BALLS_PAIRS;
+	return 1 - exp(-balls * SKX_COST_SUBBLOCK / n);
+}
+
+/* Candidates of n documents; never more for a smaller k. */
+static double
+skx_am_cost_candidates(const SkxCostRanked *ranked, double k, double n)
+{
+	double		candidates;
+
+	if (k >= n)
+		return n;
+	candidates = k * (1 + log(n / k));
+	if (ranked->pairs)
+		candidates *= pow(n / k, SKX_COST_PAIRS_POWER);
+	return Min(candidates, n);
+}
+
+/*
+ * Documents with any of the words: those words that have to be gone through,
+ * and then the others, asked about what these bring in.
+ */
+static void
+skx_am_cost_best_any(const SkxCostRanked *ranked, double k, double all,
+					 double *work, double *pages)
+{
+	double		threshold = 0;
+	double		scored = 0;
+	double		asked;
+	int			essential;
+	int			i;
+
+	for (i = 0; i < ranked->nwords; i++)
+		threshold = Max(threshold, skx_am_cost_reached(&ranked->words[i], k));
+	for (essential = 1; essential >= 0; essential--)
+	{
+		asked = Min(scored, SKX_COST_ASKED *
+					skx_am_cost_candidates(ranked, k, all));
+		for (i = 0; i < ranked->nwords; i++)
+		{
+			double		df = ranked->words[i].df;
+			SkxCostSet	set = skx_am_cost_word(df);
+			double		left = skx_am_cost_left(ranked, k, df);
+			double		through = left * (set.work + df * SKX_COST_SCORE);
+			double		touched = left * set.pages;
+
+			if (skx_am_cost_essential(ranked, i, threshold) != essential)
+				continue;
+			if (essential)
+				scored += left * df;
+			else
+			{
+				through = Min(through, skx_am_cost_asked(&set, asked));
+				touched = Min(touched, skx_am_cost_asked_pages(&set, asked));
+			}
+			*work += through;
+			*pages += touched;
+		}
+	}
+}
+
+/*
+ * Documents that match: the clause that leads is scored, and what is good
+ * enough looked up in the others, and in lists of further words.
+ */
+static void
+skx_am_cost_best_all(const SkxCostRanked *ranked, double k, double all,
+					 double *work, double *pages)
+{
+	const SkxCostSet *match = &ranked->match;
+	double		left = skx_am_cost_left(ranked, k, match->lead);
+	double		through = match->lead * SKX_COST_POSTING;
+	double		scored = left * match->lead;
+	double		asked = Min(scored, SKX_COST_ASKED *
+							skx_am_cost_candidates(ranked, k, all));
+
+	*work += left * through + scored * SKX_COST_SCORE +
+		asked * ranked->others * SKX_COST_ASK;
+	if (match->lead > 0)
+		*work += Max(match->work - through, 0) * asked / match->lead;
+	*pages += left * match->pages;
+}
+
+/* One search. */
+static void
+skx_am_cost_search(const SkxCostRanked *ranked, double k, double all,
+				   double *work, double *pages)
+{
+	double		candidates = skx_am_cost_candidates(ranked, k, all);
+
+	if (ranked->any)
+		skx_am_cost_best_any(ranked, k, all, work, pages);
+	else
+		skx_am_cost_best_all(ranked, k, all, work, pages);
+	*work += candidates * SKX_COST_CANDIDATE + Min(k, all) * SKX_COST_KEEP;
+	if (ranked->pairs)
+		*work += candidates * SKX_COST_PAIRS;
+}
+
+/* Documents that a search can find: with any of the words, and matching. */
+static double
+skx_am_cost_findable(const SkxCostRanked *ranked)
+{
+	double		any = 0;
+	int			i;
+
+	for (i = 0; i < ranked->nwords; i++)
+		any += ranked->words[i].df;
+	return Min(any, ranked->match.docs);
+}
+
+void
+skx_am_cost_best(const SkxCostRanked *ranked, double first, double k,
+				 double *work, double *pages)
+{
+	double		all = skx_am_cost_findable(ranked);
+	double		pages_once;
+
+	*work = *pages = 0;
+	first = Max(first, 1);
+	for (;;)
+	{
+		pages_once = 0;
+		skx_am_cost_search(ranked, Min(first, k), all, work, &pages_once);
+		*pages = Max(*pages, pages_once);
+		if (first >= k || first >= all)
+			break;
+		first *= SKX_COST_GROWTH;
+	}
+}

@@ -1,0 +1,99 @@
+/*
+ * am_cost_model.h
+ *	  How much work a query is, from document frequencies.  Pure: builds
+ *	  without a server.
+ */
+#ifndef SKX_AM_COST_MODEL_H
+#define SKX_AM_COST_MODEL_H
+
+/*
+ * An item of a query.  Items stand in the order of a tsquery: an operator's
+ * right operand follows it, its left one is `left` items further on.
+ */
+typedef enum SkxCostKind
+{
+	SKX_COST_WORD,
+	SKX_COST_NOT,
+	SKX_COST_AND,
+	SKX_COST_OR,
+	SKX_COST_PHRASE
+} SkxCostKind;
+
+typedef struct SkxCostItem
+{
+	SkxCostKind kind;
+	int			left;
+	double		df;				/* of a word: documents, all segments' */
+} SkxCostItem;
+
+/*
+ * What it is to find the documents of a query.  Work is in units of
+ * cpu_operator_cost, fetching them from the heap not included.
+ */
+typedef struct SkxCostSet
+{
+	double		docs;			/* about so many match */
+	double		lead;			/* postings of what is gone through */
+	double		work;			/* to find all of them */
+	double		pages;			/* that are read for that */
+	double		ask;			/* work to tell whether a document matches,
+								 * without decoding */
+	double		lists;			/* of postings, that it is looked up in */
+} SkxCostSet;
+
+/*
+ * am_cost_model.c
+ *
+ * match: `sets` has room for n; the result is that of the whole query.
+ * both: documents that are in two sets.
+ */
+extern SkxCostSet skx_am_cost_match(const SkxCostItem *items, int n,
+									double ndocs, SkxCostSet *sets);
+extern SkxCostSet skx_am_cost_both(const SkxCostSet *a, const SkxCostSet *b,
+								   double ndocs);
+
+/*
+ * A word of a ranking query.  Parts of scores are in any unit, the same for
+ * all words; kth are those of the posting with the 10th, 100th and 1000th
+ * largest part, 0 if there are fewer.
+ */
+#define SKX_COST_KTHS		3
+typedef struct SkxCostWord
+{
+	double		df;
+	double		most;			/* no part is larger */
+	double		kth[SKX_COST_KTHS];
+} SkxCostWord;
+
+typedef struct SkxCostRanked
+{
+	int			nwords;
+	const SkxCostWord *words;	/* in any order */
+	bool		pairs;			/* neighbouring words count, too */
+	bool		any;			/* whatever has one of the words matches; or
+								 * those in `match` */
+	int			others;			/* words that `match` does not ask for */
+	SkxCostSet	match;			/* rows that come out; with `any` only how
+								 * many */
+} SkxCostRanked;
+
+/*
+ * To find the k best rows by searches for `first`, and then for more: work and
+ * pages.  Never less for a larger k.
+ */
+extern void skx_am_cost_best(const SkxCostRanked *ranked, double first,
+							 double k, double *work, double *pages);
+
+/* Work that is not the model's own: matching one pending document, ... */
+#define SKX_COST_PENDING	60.0
+
+/* ... looking a word up, with what comes before and after, ... */
+#define SKX_COST_OPEN	500.0
+
+/* ... beginning on a segment, ... */
+#define SKX_COST_SEGMENT	1000.0
+
+/* ... and handing out a row, besides cpu_index_tuple_cost. */
+#define SKX_COST_ROW		2.0
+
+#endif							/* SKX_AM_COST_MODEL_H */

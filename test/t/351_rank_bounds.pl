@@ -1,0 +1,202 @@
+# Work of ranked queries, bounded from both sides: what cannot be among the
+# first rows is not read, and how many rows are wanted is known where LIMIT
+# tells it.
+
+use strict;
+use warnings;
+use FindBin;
+use lib "$FindBin::RealBin/lib";
+use PostgreSQL::Test::Utils;
+use SkipidxTest qw(skx_node skx_session);
+use Test::More;
+
+use constant { ROWS => 200000, AGAIN => 8 };
+
+my $node = skx_node('rank_bounds', conf => "maintenance_work_mem = 256MB\n"
+	  . "wal_level = minimal\nmax_wal_senders = 0\nskipidx.cache_size = 128MB");
+my $s = skx_session($node, 'postgres');
+
+# half, third, tenth: in these shares of the documents, once, at random.  One
+# document in a thousand has all three up to 40 times, and tenth after half
+# after third; rare is in 20.  Lengths are 10 to 110.
+$s->value(<<'SQL');
+CREATE EXTENSION skipidx;
+CREATE TABLE docs (id int, v tsvector) WITH (autovacuum_enabled = off);
+CREATE TABLE forms AS SELECT form, ('f' || form || ':' || string_agg(p::text, ','))::tsvector AS filling
+	FROM generate_series(0, 63) form, generate_series(200, 209 + 100 * form / 64) p GROUP BY form;
+CREATE TABLE tops AS SELECT top,
+	('half:' || string_agg((5 * p)::text, ',') || ' third:' || string_agg((5 * p - 1)::text, ',')
+		|| ' tenth:' || string_agg((5 * p + 1)::text, ','))::tsvector AS words
+	FROM generate_series(0, 15) top, generate_series(1, 10 + 2 * top) p GROUP BY top;
+INSERT INTO docs SELECT i, filling || CASE WHEN hashint4(i + 3) % 1000 = 7 THEN words ELSE concat_ws(' ',
+	CASE WHEN hashint4(i) & 1 = 0 THEN 'half:1' END,
+	CASE WHEN hashint4(i + 5000000) % 3 = 0 THEN 'third:30' END,
+	CASE WHEN hashint4(i + 9000000) % 10 = 0 THEN 'tenth:60' END,
+	CASE WHEN i % 10000 = 777 THEN 'rare:90' END)::tsvector END
+	FROM generate_series(1, 200000) i JOIN forms ON form = hashint4(i + 7777777) & 63
+	JOIN tops ON top = hashint4(i + 8888888) & 15 ORDER BY i;
+CREATE INDEX docs_v ON docs USING skipidx (v) WITH (block_size = '8kB', proximity = 0);
+ANALYZE docs;
+SET enable_seqscan = off;
+SET enable_bitmapscan = off;
+SET enable_sort = off;
+SQL
+
+my @counters = qw(nodes portions subblocks fills positions candidates);
+
+sub counters
+{
+	my %at;
+
+	@at{@counters} = split /\|/,
+	  $s->value('SELECT ' . join(', ', @counters) . ' FROM skipidx_work()');
+	return \%at;
+}
+
+# Work of a statement that gives one value; blocks: sub-blocks it decoded.
+sub work
+{
+	my ($what, $sql) = @_;
+	my $before = counters();
+	my $n = $s->value($sql);
+	my $after = counters();
+	my %spent = map { $_ => $after->{$_} - $before->{$_} } @counters;
+
+	$spent{blocks} = $spent{subblocks} + $spent{fills};
+	note "$what: $n, " . join ', ', map { "$_ $spent{$_}" } @counters;
+	return ($n, \%spent);
+}
+
+sub select_of
+{
+	my ($query, $limit, $rank) = @_;
+
+	$rank //= $query;
+	return 'SELECT count(*) FROM (SELECT v <@> ' . "'$rank'::tsquery FROM docs"
+	  . ($query eq '' ? '' : " WHERE v @@ '$query'")
+	  . " ORDER BY v <@> '$rank'::tsquery" . ($limit ? " LIMIT $limit" : '') . ') x';
+}
+
+sub top { my ($query, $limit, $rank) = @_; return work("$query by " . ($rank // 'itself') . ', ' . ($limit || 'all'), select_of(@_)); }
+
+sub between
+{
+	my ($what, $n, $low, $high) = @_;
+
+	ok($n >= $low && $n <= $high, "$what: $n in " . int($low) . '..' . int($high));
+	return;
+}
+
+# ---- how much of the lists ----
+
+# What a list has, by the documents that have the word.
+my %df = map { $_ => $s->value("SELECT count(*) FROM docs WHERE v @@ '$_'") } qw(half third tenth rare);
+my $windows = ROWS / 4096 + 1;
+
+note join ', ', map { "$_ $df{$_}" } sort keys %df;
+cmp_ok($df{half}, '>', 0.48 * ROWS, 'half');
+
+sub lists { my $n = 0; $n += $df{$_} / 128 for @_; return $n; }
+
+# query; sub-blocks of the lists at least and at most, as a share, for 10 rows
+# and for all of them.  These are searched for several times, each time more of
+# them, at most AGAIN times as often as once.
+for my $case (
+	[ 'half', 0.002, 0.15, 0.99, 1.0 ],
+	[ 'half | third', 0.002, 0.25, 0.99, 1.0 ],
+	[ 'half | third | tenth', 0.002, 0.25, 0.99, 1.0 ],
+	[ 'half & third', 0.002, 0.25, 0.99, 1.0 ],
+	[ 'half & third & tenth', 0.002, 0.25, 0.3, 1.0 ],
+	[ 'half | rare', 0.0001, 0.1, 0.99, 1.0 ],
+	[ 'rare & half', 0.0001, 0.1, 0.0001, 0.1 ],
+	[ 'third <-> half', 0.002, 0.4, 0.3, 1.2 ],
+	[ 'half & !third', 0.002, 0.35, 0.99, 2.0 ])
+{
+	my ($query, $low, $high, $low_all, $high_all) = @$case;
+	my @words = $query =~ /(?<![!\w])(\w+)/g;
+	my $lists = lists(@words);
+	my ($n, $ten) = top($query, 10);
+	my ($m, $all) = top($query, 0);
+
+	is($n, $m < 10 ? $m : 10, "$query: rows");
+	between("$query: sub-blocks of $lists for 10", $ten->{blocks}, $lists * $low, $lists * $high);
+	between("$query: sub-blocks for all", $all->{blocks}, $lists * $low_all, AGAIN * ($lists * $high_all + @words * $windows));
+	cmp_ok(2 * $ten->{blocks}, '<', $all->{blocks}, "$query: LIMIT saves work") if $query !~ /rare &/;
+}
+
+# A phrase reads positions of few of its documents for 10 rows.
+my (undef, $phrase) = top('third <-> half', 10);
+my (undef, $phrases) = top('third <-> half', 0);
+
+cmp_ok(2 * $phrase->{positions}, '<', $phrases->{positions}, 'phrase: positions of candidates only');
+cmp_ok($phrase->{positions}, '>', 0, 'phrase: but of these');
+
+# Ranked by words that the filter does not have.
+my ($n, $other) = top('half', 10, 'tenth | rare');
+is($n, 10, 'filtered by another query');
+cmp_ok($other->{blocks}, '<', lists(qw(half tenth rare)) + 2 * $windows, 'filtered by another query: nothing twice');
+($n, $other) = top('', 10, 'tenth | half');
+is($n, 10, 'no filter');
+between('no filter', $other->{blocks}, 2, 0.35 * lists(qw(tenth half)));
+
+# With proximity, positions are read of few.
+$s->value('ALTER INDEX docs_v SET (proximity = 0.1)');
+my (undef, $near) = top('third & half', 10);
+my (undef, $nears) = top('third & half', 0);
+
+between('proximity: positions', $near->{positions}, 1, $nears->{positions} / 2);
+between('proximity: sub-blocks', $near->{blocks}, 2, 0.5 * lists(qw(third half)));
+$s->value('ALTER INDEX docs_v SET (proximity = 0)');
+
+# ---- LIMIT reaches the scan ----
+
+my $query = 'half | third';
+my $from = "FROM docs WHERE v @@ '$query' ORDER BY v <@> '$query'";
+my (undef, $ten) = top($query, 10);
+my (undef, $thousand) = top($query, 3000);
+my (undef, $all) = top($query, 0);
+
+cmp_ok($ten->{blocks}, '<', $thousand->{blocks}, '10 rows cost less than 3000');
+cmp_ok($thousand->{blocks}, '<', $all->{blocks}, '3000 rows cost less than all');
+
+# As this many rows in one search, not in several that grow.
+sub as_good
+{
+	my ($what, $sql, $wanted) = @_;
+	my (undef, $spent) = work($what, $sql);
+
+	between("$what: as with the number", $spent->{blocks}, 0.9 * $wanted->{blocks}, 1.1 * $wanted->{blocks} + 2);
+	return;
+}
+
+$s->value('SET plan_cache_mode = force_generic_plan');
+$s->value("PREPARE p (int8) AS SELECT count(*) FROM (SELECT $from LIMIT \$1) x");
+$s->value("PREPARE o (int8, int8) AS SELECT count(*) FROM (SELECT $from LIMIT \$1 OFFSET \$2) x");
+$s->value("PREPARE q (tsquery, int8) AS SELECT count(*) FROM (SELECT FROM docs WHERE v @@ \$1 ORDER BY v <@> \$1 LIMIT \$2) x");
+as_good('generic, 10', 'EXECUTE p(10)', $ten);
+as_good('generic, 3000', 'EXECUTE p(3000)', $thousand);
+as_good('generic, 10 again', 'EXECUTE p(10)', $ten);
+as_good('generic, all', 'EXECUTE p(NULL)', $all);
+as_good('generic, offset', 'EXECUTE o(10, 2990)', $thousand);
+as_good('generic, query and limit', "EXECUTE q('$query', 10)", $ten);
+as_good('generic, query and larger limit', "EXECUTE q('$query', 3000)", $thousand);
+$s->value('RESET plan_cache_mode');
+
+as_good('subquery', "SELECT count(*) FROM (SELECT * FROM (SELECT id, v <@> '$query' AS d $from LIMIT 10) y OFFSET 0) x", $ten);
+as_good('in a function', "DO \$\$ DECLARE k int := 10; n int; BEGIN SELECT count(*) INTO n FROM (SELECT id $from LIMIT k) x; END \$\$", $ten);
+
+# Only a hint: rows that are thrown away above the scan do not count.
+my ($found, $filtered) = work('filter above',
+	"SELECT count(*) FROM (SELECT id FROM docs WHERE v @@ '$query' AND id % 50 = 1 ORDER BY v <@> '$query' LIMIT 200) x");
+is($found, 200, 'a filter above the scan has its rows');
+cmp_ok($filtered->{blocks}, '>', $ten->{blocks}, 'which take more work');
+
+# A cursor gets as many as are fetched.
+$s->value("BEGIN; DECLARE c NO SCROLL CURSOR FOR SELECT id $from");
+my (undef, $fetched) = work('cursor', 'FETCH 1 FROM c');
+cmp_ok($fetched->{blocks}, '<', $all->{blocks} / 2, 'cursor: the first row without all of the work');
+$s->value('COMMIT');
+
+$s->close;
+$node->stop;
+done_testing();

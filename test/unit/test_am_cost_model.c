@@ -1,0 +1,307 @@
+/*
+ * test_am_cost_model.c
+ *	  The work of queries: what must grow with what, on random queries, and the
+ *	  size of it where that is known.
+ */
+#include "unit.h"
+
+#include <math.h>
+
+#include "am/am_cost_model.h"
+
+#define NDOCS		1000000.0
+#define ITEMS_MAX	64
+#define WORDS_MAX	8
+
+static SkxCostItem items[ITEMS_MAX];
+static SkxCostSet sets[ITEMS_MAX];
+static int	nitems;
+
+static int
+word(double df)
+{
+	items[nitems].kind = SKX_COST_WORD;
+	items[nitems].left = 1;
+	items[nitems].df = df;
+	return nitems++;
+}
+
+static int
+operator(SkxCostKind kind)
+{
+	items[nitems].kind = kind;
+	items[nitems].left = 1;
+	items[nitems].df = 0;
+	return nitems++;
+}
+
+/* The left operand of an operator follows, after the right one. */
+static void
+left_of(int at)
+{
+	items[at].left = nitems - at;
+}
+
+static SkxCostSet
+match(void)
+{
+	SkxCostSet	set = skx_am_cost_match(items, nitems, NDOCS, sets);
+
+	nitems = 0;
+	return set;
+}
+
+static SkxCostSet
+two(SkxCostKind kind, double a, double b)
+{
+	int			at = operator(kind);
+
+	word(b);
+	left_of(at);
+	word(a);
+	return match();
+}
+
+/* As many documents as a uniform logarithm gives, up to all. */
+static double
+random_df(void)
+{
+	return floor(exp(log(NDOCS) * (double) unit_below(100001) / 100000));
+}
+
+static void
+random_tree(int depth, int nkinds)
+{
+	static const SkxCostKind kinds[] = {SKX_COST_AND, SKX_COST_OR,
+	SKX_COST_PHRASE, SKX_COST_NOT};
+	SkxCostKind kind = kinds[unit_below(nkinds)];
+	int			at;
+
+	if (depth == 0 || unit_below(4) == 0)
+	{
+		word(unit_below(10) == 0 ? 0 : random_df());
+		return;
+	}
+	at = operator(kind);
+	random_tree(depth - 1, nkinds);
+	if (kind == SKX_COST_NOT)
+		return;
+	left_of(at);
+	random_tree(depth - 1, nkinds);
+}
+
+static bool
+sane(const SkxCostSet *set)
+{
+	return set->docs >= 0 && set->docs <= NDOCS * (1 + 1e-9) &&
+		set->work >= 0 && set->pages >= 0 && set->probe >= 0 &&
+		isfinite(set->work) && isfinite(set->pages) && isfinite(set->probe);
+}
+
+/*
+ * Whatever the tree: all numbers are some; without postings there is no work,
+ * unless there are negations.
+ */
+static void
+test_trees(void)
+{
+	int			i;
+	int			k;
+
+	for (i = 0; i < 20000; i++)
+	{
+		int			nkinds = 3 + unit_below(2);
+		int			n;
+		SkxCostSet	all;
+
+		nitems = 0;
+		random_tree((int) unit_below(6), nkinds);
+		n = nitems;
+		match();
+		for (k = 0; k < n; k++)
+			CHECK(sane(&sets[k]));
+		for (k = 0; k < n; k++)
+			items[k].df = 0;
+		nitems = n;
+		all = match();
+		CHECK(nkinds == 4 || (all.work == 0 && all.docs == 0));
+	}
+}
+
+/* Which clause leads, and that the other one is asked or gone through. */
+static void
+test_conjunctions(void)
+{
+	SkxCostSet	rare = (word(100), match());
+	SkxCostSet	common = (word(300000), match());
+	SkxCostSet	both = two(SKX_COST_AND, 100, 300000);
+	SkxCostSet	other = two(SKX_COST_AND, 300000, 100);
+	SkxCostSet	dense = two(SKX_COST_AND, 300000, 300000);
+	int			at;
+
+	CHECK(both.work == other.work && both.pages == other.pages);
+	CHECK(both.docs == 30);
+	CHECK(both.work > rare.work && both.work < common.work / 10);
+	CHECK(both.work == rare.work + 100 * common.probe);
+	CHECK(both.pages <= rare.pages + 100);
+	CHECK(dense.docs == 90000);
+	CHECK(dense.work == 2 * common.work);
+	CHECK(dense.pages == 2 * common.pages);
+
+	/* A word that no document has makes all of it nothing. */
+	both = two(SKX_COST_AND, 0, 300000);
+	CHECK(both.docs == 0 && both.work == 0 && both.pages == 0);
+
+	/* A negation filters; alone it is everything but a list. */
+	at = operator(SKX_COST_AND);
+	operator(SKX_COST_NOT);
+	word(300000);
+	left_of(at);
+	word(100);
+	both = match();
+	CHECK(both.docs == 70);
+	CHECK(both.work == rare.work + 100 * common.probe);
+	operator(SKX_COST_NOT);
+	word(300000);
+	both = match();
+	CHECK(both.docs == 700000 && both.work > common.work);
+}
+
+static void
+test_others(void)
+{
+	SkxCostSet	a = (word(20000), match());
+	SkxCostSet	both = two(SKX_COST_AND, 20000, 50000);
+	SkxCostSet	phrase = two(SKX_COST_PHRASE, 20000, 50000);
+	SkxCostSet	any = two(SKX_COST_OR, 20000, 50000);
+
+	CHECK(any.docs == 69000);
+	CHECK(any.work == 3.5 * a.work && any.pages == 3.5 * a.pages);
+	CHECK(phrase.docs > 0 && phrase.docs < both.docs);
+	CHECK(phrase.work > both.work + both.docs * 5);
+	CHECK(phrase.pages > both.pages);
+
+	/* All of the documents, all of the time. */
+	any = two(SKX_COST_OR, NDOCS, NDOCS);
+	CHECK(any.docs == NDOCS);
+	CHECK(two(SKX_COST_AND, NDOCS, NDOCS).docs == NDOCS);
+}
+
+/* Postings with parts that fall with the logarithm of their rank. */
+static void
+some_word(SkxCostWord *w, double df, double weight)
+{
+	int			i;
+
+	memset(w, 0, sizeof(*w));
+	w->df = df;
+	w->most = weight * 0.9;
+	for (i = 0; i < SKX_COST_KTHS && df >= 100 && df >= pow(10, i + 1); i++)
+		w->kth[i] = w->most * (1 - 0.5 * log(pow(10, i + 1)) / log(df));
+}
+
+static double
+best(const SkxCostRanked *ranked, double k, double *pages)
+{
+	double		work = -1;
+
+	*pages = -1;
+	skx_am_cost_best(ranked, k, &work, pages);
+	return work;
+}
+
+/*
+ * A larger k is never less work; all rows are at least what finding them
+ * without order is; rows with a larger df are more.
+ */
+static void
+test_best(void)
+{
+	SkxCostWord words[WORDS_MAX];
+	SkxCostRanked ranked;
+	int			i;
+	int			k;
+
+	for (i = 0; i < 20000; i++)
+	{
+		double		before = 0;
+		double		before_pages = 0;
+		double		pages;
+		double		most = 0;
+
+		ranked.words = words;
+		ranked.nwords = unit_below(WORDS_MAX + 1);
+		ranked.any = unit_below(2) == 0;
+		for (k = 0; k < ranked.nwords; k++)
+		{
+			double		df = random_df();
+
+			some_word(&words[k], df, log(1 + NDOCS / df));
+			most += words[k].df;
+		}
+		nitems = 0;
+		random_tree((int) unit_below(4), 4);
+		ranked.match = match();
+		for (k = 0; k <= 6; k++)
+		{
+			double		work = best(&ranked, pow(10, k), &pages);
+
+			CHECK(isfinite(work) && work >= before * (1 - 1e-9));
+			CHECK(isfinite(pages) && pages >= before_pages * (1 - 1e-9));
+			before = work;
+			before_pages = pages;
+		}
+		if (!ranked.any)
+			CHECK(before >= ranked.match.work * (1 - 1e-9));
+		else
+			CHECK(before >= most * 0.1);
+	}
+}
+
+/* What cannot be among the best alone is not gone through. */
+static void
+test_pruning(void)
+{
+	SkxCostWord words[2];
+	SkxCostRanked ranked;
+	double		pages;
+	double		both;
+	double		rare;
+
+	memset(&ranked, 0, sizeof(ranked));
+	ranked.any = true;
+	ranked.words = words;
+	ranked.match.docs = NDOCS;
+	some_word(&words[0], 500, 7.6);
+	some_word(&words[1], 900000, 0.1);
+	ranked.nwords = 1;
+	rare = best(&ranked, 10, &pages);
+	ranked.nwords = 2;
+	both = best(&ranked, 10, &pages);
+	CHECK(both > rare && both < 900000 / 10);
+
+	/* More rows than the rare word has: now it has to be. */
+	CHECK(best(&ranked, 1000, &pages) > both * 2);
+
+	/* The best ten of many are much less work than all. */
+	some_word(&words[0], 300000, 1.5);
+	ranked.nwords = 1;
+	CHECK(best(&ranked, 10, &pages) * 5 < best(&ranked, 300000, &pages));
+	nitems = 0;
+	ranked.any = false;
+	ranked.match = two(SKX_COST_AND, 300000, 300000);
+	CHECK(best(&ranked, 10, &pages) * 5 < best(&ranked, 90000, &pages));
+	CHECK(best(&ranked, 90000, &pages) == best(&ranked, 1e9, &pages));
+}
+
+int
+main(void)
+{
+	unit_seed(1);
+	test_trees();
+	test_conjunctions();
+	test_others();
+	test_best();
+	test_pruning();
+	return unit_done("test_am_cost_model");
+}
