@@ -2,14 +2,49 @@
  * segment_open.c
  *	  Opens a segment: reads its header and lays out its planes.
  *
- * The header is small and immutable; a scan reads it anew, through the same
- * cache as everything else.
+ * The header is immutable: a backend that has read it once, through the same
+ * cache as everything else, keeps it.
  */
 #include "postgres.h"
 
 #include "format/format.h"
 #include "format/format_page.h"
 #include "segment/segment_build.h"
+
+/*
+ * What a backend knows of a segment, for the next time: a segment never
+ * changes, and where its pages lie may take many runs to tell.
+ */
+typedef struct SkxKept
+{
+	uint64		incarnation;
+	uint64		salt;
+	uint32		segment;
+	int			users;			/* open segments that have the runs */
+	uint64		used;			/* the larger, the later */
+	SkxDiskSegment header;
+	SkxBlkPlane planes[SKX_SEGMENT_NPLANES];
+	SkxBlkRun  *runs;			/* in the same piece of memory */
+	struct SkxKept *next;
+} SkxKept;
+
+#define SKX_KEPT_MAX		64
+
+static SkxKept *skx_segment_kept = NULL;
+static int	skx_segment_nkept = 0;
+static uint64 skx_segment_kept_clock = 0;
+
+static SkxKept *
+skx_segment_find_kept(uint64 incarnation, const SkxDiskSegmentRef *ref)
+{
+	SkxKept    *kept = skx_segment_kept;
+
+	while (kept != NULL &&
+		   (kept->salt != ref->salt || kept->segment != ref->segment ||
+			kept->incarnation != incarnation))
+		kept = kept->next;
+	return kept;
+}
 
 static void
 skx_segment_verify(Relation rel, const SkxBlkKey *key, BlockNumber block,
@@ -70,6 +105,9 @@ skx_segment_ask_headers(SkxBlkFile *file, const SkxView *view, int first,
 	{
 		uint32		page = 0;
 
+		if (skx_segment_find_kept(view->meta.incarnation,
+								  &view->segments[first + i]) != NULL)
+			continue;
 		skx_segment_header_plane(&view->segments[first + i], &planes[i],
 								 &runs[i]);
 		skx_skiplist_ask(file, &planes[i], &page, 1);
@@ -150,14 +188,105 @@ skx_segment_check_header(const SkxSegment *seg, const SkxDiskSegmentRef *ref,
 						  "segment header does not fit the segment directory");
 }
 
+/* Forgets the one used longest ago that nobody has open. */
+static void
+skx_segment_kept_trim(void)
+{
+	SkxKept   **oldest = NULL;
+	SkxKept   **link;
+	SkxKept    *kept;
+
+	for (link = &skx_segment_kept; *link != NULL; link = &(*link)->next)
+		if ((*link)->users == 0 &&
+			(oldest == NULL || (*link)->used < (*oldest)->used))
+			oldest = link;
+	if (oldest == NULL)
+		return;
+	kept = *oldest;
+	*oldest = kept->next;
+	skx_segment_nkept--;
+	pfree(kept);
+}
+
+/* Reads the header of a segment, and keeps it. */
+static SkxKept *
+skx_segment_keep(SkxBlkFile *file, SkxSegment *seg, uint32 block_size,
+				 const SkxDiskSegmentRef *ref)
+{
+	char	   *bytes = skx_segment_read_header(file, ref);
+	const SkxDiskRun *disk_runs;
+	SkxKept    *kept;
+	int			i;
+
+	memcpy(&seg->header, bytes, sizeof(SkxDiskSegment));
+	skx_segment_check_header(seg, ref, block_size);
+	if (skx_segment_nkept >= SKX_KEPT_MAX)
+		skx_segment_kept_trim();
+	kept = MemoryContextAllocHuge(TopMemoryContext,
+								  MAXALIGN(sizeof(SkxKept)) +
+								  sizeof(SkxBlkRun) *
+								  (seg->header.nruns + 1));
+	kept->incarnation = seg->incarnation;
+	kept->salt = ref->salt;
+	kept->segment = ref->segment;
+	kept->users = 0;
+	kept->header = seg->header;
+	kept->runs = (SkxBlkRun *) ((char *) kept + MAXALIGN(sizeof(SkxKept)));
+	disk_runs = (const SkxDiskRun *) (bytes + sizeof(SkxDiskSegment));
+	for (i = 0; i < seg->header.nruns; i++)
+	{
+		kept->runs[i].first = disk_runs[i].first;
+		kept->runs[i].npages = disk_runs[i].npages;
+		kept->runs[i].block = disk_runs[i].block;
+	}
+	pfree(bytes);
+	seg->runs = kept->runs;
+	for (i = 0; i < SKX_SEGMENT_NPLANES; i++)
+	{
+		if (skx_segment_layout(seg, i))
+			continue;
+		pfree(kept);
+		skx_format_report(seg->rel, ref->header,
+						  "segment planes do not cover their pages");
+	}
+	memcpy(kept->planes, seg->planes, sizeof(kept->planes));
+	kept->next = skx_segment_kept;
+	skx_segment_kept = kept;
+	skx_segment_nkept++;
+	return kept;
+}
+
+/* The memory of an open segment goes, after an error too. */
+static void
+skx_segment_kept_release(void *arg)
+{
+	SkxKept    *kept = arg;
+
+	kept->users--;
+}
+
+/* The layout comes with the memory context that the segment lives in. */
+static void
+skx_segment_use(SkxSegment *seg, SkxKept *kept)
+{
+	MemoryContextCallback *callback = palloc(sizeof(MemoryContextCallback));
+
+	callback->func = skx_segment_kept_release;
+	callback->arg = kept;
+	MemoryContextRegisterResetCallback(CurrentMemoryContext, callback);
+	kept->users++;
+	kept->used = ++skx_segment_kept_clock;
+	seg->header = kept->header;
+	seg->runs = kept->runs;
+	memcpy(seg->planes, kept->planes, sizeof(seg->planes));
+}
+
 SkxSegment *
 skx_segment_open_ref(SkxBlkFile *file, Relation rel, uint64 incarnation,
 					 uint32 block_size, const SkxDiskSegmentRef *ref)
 {
 	SkxSegment *seg = palloc0(sizeof(SkxSegment));
-	char	   *bytes = skx_segment_read_header(file, ref);
-	const SkxDiskRun *disk_runs;
-	int			i;
+	SkxKept    *kept = skx_segment_find_kept(incarnation, ref);
 
 	seg->rel = rel;
 	seg->file = file;
@@ -165,21 +294,9 @@ skx_segment_open_ref(SkxBlkFile *file, Relation rel, uint64 incarnation,
 	seg->deletes = InvalidBuffer;
 	seg->ahead = Min(skx_blkio_ahead(file), SKX_AHEAD_MAX);
 	seg->tid_reads = PG_UINT64_MAX;
-	memcpy(&seg->header, bytes, sizeof(SkxDiskSegment));
-	skx_segment_check_header(seg, ref, block_size);
-	seg->runs = palloc(sizeof(SkxBlkRun) * (seg->header.nruns + 1));
-	disk_runs = (const SkxDiskRun *) (bytes + sizeof(SkxDiskSegment));
-	for (i = 0; i < seg->header.nruns; i++)
-	{
-		seg->runs[i].first = disk_runs[i].first;
-		seg->runs[i].npages = disk_runs[i].npages;
-		seg->runs[i].block = disk_runs[i].block;
-	}
-	for (i = 0; i < SKX_SEGMENT_NPLANES; i++)
-		if (!skx_segment_layout(seg, i))
-			skx_format_report(rel, ref->header,
-							  "segment planes do not cover their pages");
-	pfree(bytes);
+	if (kept == NULL)
+		kept = skx_segment_keep(file, seg, block_size, ref);
+	skx_segment_use(seg, kept);
 	return seg;
 }
 
@@ -255,7 +372,6 @@ skx_segment_close(SkxSegment *seg)
 	/* Pages that were asked for may still be on their way. */
 	if (seg->ahead > 0)
 		return;
-	pfree(seg->runs);
 	pfree(seg);
 }
 

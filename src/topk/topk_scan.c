@@ -173,6 +173,28 @@ skx_topk_compare_segments(const void *a, const void *b)
 	return x > y ? -1 : x < y;
 }
 
+/* Statistics of the same view have looked the words up already. */
+static bool
+skx_topk_known_terms(SkxTopk *topk)
+{
+	const SkxScorer *scorer = topk->scorer;
+	int			nwords = 0;
+	int			i;
+	int			k;
+
+	for (i = 0; i < scorer->nterms; i++)
+		nwords += !scorer->terms[i].prefix;
+	if (nwords != topk->nlexemes ||
+		skx_score_view(scorer, topk->request.index) != topk->request.view)
+		return false;
+	for (i = 0; i < topk->nsegments; i++)
+		for (k = 0; k < scorer->nterms; k++)
+			if (!scorer->terms[k].prefix)
+				topk->segments[i].terms[topk->term_lexemes[k]] =
+					*skx_score_found(scorer, k, i);
+	return true;
+}
+
 /* Opens all segments, and looks all lexemes up in them. */
 static void
 skx_topk_open_segments(SkxTopk *topk)
@@ -191,24 +213,22 @@ skx_topk_open_segments(SkxTopk *topk)
 								  request->view->meta.incarnation);
 	skx_segment_ask_headers(topk->file, request->view, 0, n);
 	for (i = 0; i < n; i++)
-		topk->segments[i].seg = skx_segment_open(topk->file, request->index,
-												 request->view, i);
-	qsort(topk->segments, n, sizeof(SkxTopkSegment),
-		  skx_topk_compare_segments);
-	for (i = 0; i < n; i++)
 	{
 		SkxTopkSegment *s = &topk->segments[i];
 
-		segs[i] = s->seg;
-		terms[i] = palloc_extended(sizeof(SkxTerm) *
-								   ((Size) topk->nlexemes + 1),
-								   MCXT_ALLOC_HUGE);
-		s->terms = terms[i];
+		segs[i] = s->seg = skx_segment_open(topk->file, request->index,
+											request->view, i);
+		terms[i] = s->terms = palloc_extended(sizeof(SkxTerm) *
+											  ((Size) topk->nlexemes + 1),
+											  MCXT_ALLOC_HUGE);
 		topk->ndocs += s->seg->header.ndocs;
 		skx_topk_norms_open(&s->norms, s->seg,
 							request->view->meta.incarnation);
 	}
-	skx_segment_find_all(segs, n, topk->lexemes, topk->nlexemes, terms);
+	if (!skx_topk_known_terms(topk))
+		skx_segment_find_all(segs, n, topk->lexemes, topk->nlexemes, terms);
+	qsort(topk->segments, n, sizeof(SkxTopkSegment),
+		  skx_topk_compare_segments);
 }
 
 /* Hits of a search at most, for what they take of work_mem. */
