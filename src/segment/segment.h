@@ -56,7 +56,6 @@ extern void skx_segment_ask_headers(SkxBlkFile *file, const SkxView *view,
 
 /* Lets go of all pages that the readers below hold. */
 extern void skx_segment_relax(SkxSegment *seg);
-
 /* File block of a page of a plane; errors out when there is none. */
 extern BlockNumber skx_segment_block(const SkxSegment *seg,
 									 SkxSegmentPlane plane, uint32 ordinal);
@@ -183,10 +182,8 @@ extern void skx_segment_list_begin(SkxList *list, SkxSegment *seg,
 								   const SkxTerm *term);
 extern void skx_segment_list_end(SkxList *list);
 
-/* Of a long list: decodes the documents of the sub-block its cursor is on. */
+/* decode: the documents of the sub-block that a long list's cursor is on. */
 extern void skx_segment_list_decode(SkxList *list);
-
-/* The slow path of skx_segment_list_seek. */
 extern uint32 skx_segment_list_move(SkxList *list, uint32 target);
 
 /*
@@ -287,7 +284,7 @@ extern void skx_segment_tids_of(SkxSegment *seg, const uint32 *docs, int n,
 								ItemPointerData *tids);
 extern void skx_segment_ask_tids(SkxSegment *seg, const uint32 *docs, int n);
 
-/* Drops the documents whose tsvector is NULL; returns how many are left. */
+/* Drops those whose tsvector is NULL; returns how many are left. */
 extern int	skx_segment_drop_null(SkxSegment *seg, uint32 *docs, int n);
 extern uint8 skx_segment_norm(SkxSegment *seg, uint32 doc);
 
