@@ -14,6 +14,9 @@
 #include "topk/topk_internal.h"
 #include "utils/memutils.h"
 
+/* A batch that needs this part of a plane brings all of it. */
+#define SKX_NORMS_SHARE		16
+
 typedef struct SkxKeptNorms
 {
 	uint64		incarnation;
@@ -117,28 +120,66 @@ skx_topk_norms_page(SkxTopkNorms *norms, uint32 page)
 	(*norms->nloaded)++;
 }
 
+/* Reads pages [first, end) that are not there yet, adjacent ones together. */
+static void
+skx_topk_norms_range(SkxTopkNorms *norms, uint32 first, uint32 end)
+{
+	uint32		pages[SKX_AHEAD_MAX];
+
+	while (first < end)
+	{
+		uint32		some = Min(end - first, SKX_AHEAD_MAX);
+		int			n = 0;
+		uint32		i;
+
+		for (i = first; i < first + some; i++)
+			if (!norms->loaded[i])
+				pages[n++] = i;
+		if (norms->seg->ahead > 0)
+			skx_segment_ask(norms->seg, SKX_SEGMENT_NORMS, pages, n, 2);
+		for (i = first; i < first + some; i++)
+			skx_topk_norms_page(norms, i);
+		first += some;
+	}
+}
+
 /*
- * Reads the pages of ascending documents that are not there yet; once half of
- * all are, the others, too, so that nobody has to ask any more.
+ * Reads the pages of ascending documents that are not there yet: all that the
+ * batch needs together.  Where that is a good part of the plane, or most of it
+ * is there, the rest comes with it, in a few large reads: so that nobody has to
+ * ask any more.
  */
 void
 skx_topk_norms_load(SkxTopkNorms *norms, const uint32 *docs, int n)
 {
+	uint32		pages[SKX_SUBBLOCK];
 	uint32		limit = 0;
-	uint32		page;
+	int			npages = 0;
 	int			i;
 
+	Assert(n <= SKX_SUBBLOCK);
 	for (i = 0; i < n; i++)
 	{
+		uint32		page = docs[i] / SKX_NORMS_PER_PAGE;
+
 		if (docs[i] < limit)
 			continue;
-		page = docs[i] / SKX_NORMS_PER_PAGE;
 		limit = (page + 1) * SKX_NORMS_PER_PAGE;
-		skx_topk_norms_page(norms, page);
+		if (!norms->loaded[page])
+			pages[npages++] = page;
 	}
-	if (*norms->nloaded > norms->npages / 2)
-		for (page = 0; page < norms->npages; page++)
-			skx_topk_norms_page(norms, page);
+	if (npages == 0)
+		return;
+	if ((*norms->nloaded + npages) * 2 > norms->npages ||
+		npages * SKX_NORMS_SHARE > norms->npages)
+		skx_topk_norms_range(norms, 0, norms->npages);
+	else
+	{
+		if (norms->seg->ahead > 0)
+			skx_segment_ask(norms->seg, SKX_SEGMENT_NORMS, pages, npages, 2);
+		for (i = 0; i < npages; i++)
+			skx_topk_norms_page(norms, pages[i]);
+	}
 	skx_blkio_unpin(norms->seg->file, &norms->seg->norm_ref);
 }
 
