@@ -157,7 +157,7 @@ $$;
 -- Segments, pending documents, deletes
 --
 INSERT INTO score_docs SELECT i, score_document(i) FROM generate_series(1, 60) i;
-CREATE INDEX score_body ON score_docs USING skipidx (body);
+CREATE INDEX score_body ON score_docs USING skipidx (body) WITH (proximity = 0.25);
 INSERT INTO score_docs SELECT i, score_document(i) FROM generate_series(61, 90) i;
 SELECT skipidx_flush('score_body');
 INSERT INTO score_docs SELECT i, score_document(i) FROM generate_series(91, 120) i;
@@ -190,7 +190,8 @@ SELECT * FROM score_compare('score_body', 1e-9, 0, 1, '{0.125,0,0.5,10}');
 ALTER INDEX score_body SET (weight_a = 101);
 ALTER INDEX score_body SET (weight_d = -1);
 ALTER INDEX score_body SET (proximity = -0.5);
-ALTER INDEX score_body RESET (k1, b, proximity, weight_d, weight_c, weight_b, weight_a);
+ALTER INDEX score_body SET (proximity = 0.25);
+ALTER INDEX score_body RESET (k1, b, weight_d, weight_c, weight_b, weight_a);
 SELECT * FROM score_compare('score_body', 1.2, 0.75, 0.25, '{1,1,1,1}');
 
 --
@@ -232,7 +233,7 @@ SELECT skipidx_merge('score_body');
 --
 -- An index of an expression, and a partial one: statistics of its rows only
 --
-CREATE INDEX score_partial ON score_docs USING skipidx ((body || ''::tsvector)) WHERE id <= 50;
+CREATE INDEX score_partial ON score_docs USING skipidx ((body || ''::tsvector)) WITH (proximity = 0.25) WHERE id <= 50;
 DELETE FROM score_truth WHERE id > 50;
 SELECT * FROM score_compare('score_partial', 1.2, 0.75, 0.25, '{1,1,1,1}');
 
@@ -245,7 +246,7 @@ CREATE TABLE score_parts_2 PARTITION OF score_parts FOR VALUES FROM (41) TO (81)
 CREATE TABLE score_parts_3 PARTITION OF score_parts_2 FOR VALUES FROM (41) TO (81);
 CREATE TABLE score_parts_4 PARTITION OF score_parts FOR VALUES FROM (81) TO (200);
 INSERT INTO score_parts SELECT * FROM score_docs WHERE id <= 60;
-CREATE INDEX score_parts_body ON score_parts USING skipidx (body) WITH (k1 = 2);
+CREATE INDEX score_parts_body ON score_parts USING skipidx (body) WITH (k1 = 2, proximity = 0.25);
 INSERT INTO score_parts SELECT * FROM score_docs WHERE id > 60;
 TRUNCATE score_truth;
 INSERT INTO score_truth SELECT * FROM score_parts;
@@ -254,7 +255,7 @@ TRUNCATE score_truth;
 INSERT INTO score_truth SELECT * FROM score_parts_4;
 SELECT * FROM score_compare('score_parts_4_body_idx', 2, 0.75, 0.25, '{1,1,1,1}');
 -- no documents at all
-CREATE INDEX score_empty ON score_docs USING skipidx (body) WHERE id < 0;
+CREATE INDEX score_empty ON score_docs USING skipidx (body) WITH (proximity = 0.25) WHERE id < 0;
 SELECT round(skipidx_bm25('score_empty', 'a:1 b:2', 'a & b & c')::numeric, 4) AS bm25,
 	round(skipidx_proximity('score_empty', 'a:1 b:2', 'a & b')::numeric, 4) AS proximity;
 
@@ -264,7 +265,7 @@ SELECT round(skipidx_bm25('score_empty', 'a:1 b:2', 'a & b & c')::numeric, 4) AS
 CREATE TABLE score_pins (id int, body tsvector) WITH (autovacuum_enabled = off);
 INSERT INTO score_pins SELECT i, 'common:1 rare:2' FROM generate_series(1, 9) i;
 CREATE INDEX score_pins_body ON score_pins USING skipidx (body);
-CREATE FUNCTION score_of(q tsquery) RETURNS float8 LANGUAGE sql AS $$
+CREATE FUNCTION score_of(q tsquery) RETURNS numeric LANGUAGE sql AS $$
 	SELECT round(skipidx_bm25('score_pins_body', 'common:1 rare:2 rarer:3', q)::numeric, 4)
 $$;
 -- a cursor's snapshot goes by what it sees, not by when it is asked
@@ -284,7 +285,7 @@ SELECT score_of('common');
 BEGIN;
 DO $$
 DECLARE
-	scores float8[];
+	scores numeric[];
 	i int;
 BEGIN
 	FOR i IN 1..80 LOOP
@@ -316,7 +317,14 @@ SELECT score_of('rarer');
 ROLLBACK TO t;
 SELECT score_of('rarer'), score_of('common');
 COMMIT;
--- nor do those of partitions
+-- more words than are remembered between queries
+BEGIN ISOLATION LEVEL REPEATABLE READ;
+SELECT score_of('common');
+SELECT round(sum(score_of(q)), 4) AS many FROM generate_series(1, 3) i,
+	LATERAL (SELECT skipidx_any('simple', string_agg('word' || 10000 * i + j, ' ')) || 'rare' FROM generate_series(1, 9999) j) s(q);
+SELECT score_of('common'), score_of('rare | word10001');
+COMMIT;
+-- files of partitions do not come again either
 BEGIN;
 SAVEPOINT s;
 TRUNCATE score_parts_4;
@@ -356,7 +364,7 @@ CREATE TABLE score_rows (id int, body tsvector, txt text);
 INSERT INTO score_rows VALUES
 	(1, 'quick:1 brown:2 fox:3A', 'the quick'), (2, 'fox:1,20 quick:2', 'fox'), (3, NULL, NULL), (4, '', ''),
 	(5, 'foxes quick', 'foxes quick');
-CREATE INDEX score_rows_body ON score_rows USING skipidx (body);
+CREATE INDEX score_rows_body ON score_rows USING skipidx (body) WITH (proximity = 0.25);
 CREATE FUNCTION explained(i int, q tsquery, OUT part text, OUT word text, OUT df int8, OUT idf numeric, OUT tf float4,
 	OUT length int, OUT score numeric) RETURNS SETOF record LANGUAGE sql AS $$
 	SELECT part, word, df, round(idf::numeric, 4), tf, length, round(score::numeric, 4)

@@ -69,6 +69,7 @@ typedef struct SkxScorer
 	SkxStats   *stats;
 	SkxRankOptions options;
 	int			nterms;
+	int			nplain;			/* of them no prefixes */
 	SkxScoreTerm *terms;		/* in the order of a dictionary, prefixes
 								 * last */
 	int			npairs;

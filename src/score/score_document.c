@@ -11,7 +11,6 @@
 #include "codec/codec.h"
 #include "pending/pending.h"
 #include "score/score_internal.h"
-#include "tsearch/ts_utils.h"
 
 /* Occurrences of a word in a document, by label; `bare`: without position. */
 typedef struct SkxScoreCount
@@ -96,7 +95,7 @@ static int
 skx_score_entry(const SkxScoreTerm *term, TSVector document)
 {
 	const WordEntry *entries = ARRPTR(document);
-	char	   *bytes = STRPTR(document);
+	const char *bytes = STRPTR(document);
 	int			low = 0;
 	int			high = document->size;
 
@@ -104,9 +103,9 @@ skx_score_entry(const SkxScoreTerm *term, TSVector document)
 	{
 		int			middle = (low + high) / 2;
 
-		if (tsCompareString(bytes + entries[middle].pos, entries[middle].len,
-							unconstify(char *, term->lexeme), term->len,
-							false) < 0)
+		if (skx_score_compare(bytes + entries[middle].pos,
+							  entries[middle].len,
+							  term->lexeme, term->len) < 0)
 			low = middle + 1;
 		else
 			high = middle;
@@ -114,43 +113,108 @@ skx_score_entry(const SkxScoreTerm *term, TSVector document)
 	return low;
 }
 
-/* How often the document has the term; `at`: its entry, -1 when it has not. */
-static float
-skx_score_document_tf(const SkxScorer *scorer, const SkxScoreTerm *term,
-					  TSVector document, int *at)
+/* Which entry a term is that is no prefix; -1: none. */
+static int
+skx_score_find_entry(const SkxScoreTerm *term, TSVector document)
 {
 	const WordEntry *entries = ARRPTR(document);
-	char	   *bytes = STRPTR(document);
-	SkxScoreCount count = {{0, 0, 0, 0}, 0};
-	float		tf;
+	int			i = skx_score_entry(term, document);
+
+	if (i < document->size && entries[i].len == term->len &&
+		memcmp(STRPTR(document) + entries[i].pos, term->lexeme,
+			   term->len) == 0)
+		return i;
+	return -1;
+}
+
+/* Which term the document's lexeme is, among those that are no prefixes. */
+static int
+skx_score_find_term(const SkxScorer *scorer, const char *lexeme, int len)
+{
+	int			low = 0;
+	int			high = scorer->nplain - 1;
+
+	while (low <= high)
+	{
+		int			middle = (low + high) / 2;
+		int			cmp = skx_score_compare(scorer->terms[middle].lexeme,
+											scorer->terms[middle].len,
+											lexeme, len);
+
+		if (cmp == 0)
+			return middle;
+		if (cmp < 0)
+			low = middle + 1;
+		else
+			high = middle - 1;
+	}
+	return -1;
+}
+
+/*
+ * Sets at[] of all terms that are no prefixes to their entries, -1 for none;
+ * looks the fewer ones up in the others.
+ */
+static void
+skx_score_locate(const SkxScorer *scorer, TSVector document, int *at)
+{
+	const WordEntry *entries = ARRPTR(document);
 	int			i;
 
-	*at = -1;
+	if (scorer->nplain <= document->size)
+	{
+		for (i = 0; i < scorer->nplain; i++)
+			at[i] = skx_score_find_entry(&scorer->terms[i], document);
+		return;
+	}
+	for (i = 0; i < scorer->nplain; i++)
+		at[i] = -1;
+	for (i = 0; i < document->size; i++)
+	{
+		int			term = skx_score_find_term(scorer, STRPTR(document) +
+											   entries[i].pos,
+											   entries[i].len);
+
+		if (term >= 0)
+			at[term] = i;
+	}
+}
+
+/* How often the document has a term, which is entry `at` if no prefix. */
+static float
+skx_score_document_tf(const SkxScorer *scorer, const SkxScoreTerm *term,
+					  TSVector document, int at)
+{
+	const WordEntry *entries = ARRPTR(document);
+	SkxScoreCount count = {{0, 0, 0, 0}, 0};
+	int			i;
+
+	if (!term->prefix)
+	{
+		if (at < 0)
+			return 0;
+		skx_score_count_entry(term, document, &entries[at], &count);
+		return skx_score_count_value(scorer, &count);
+	}
 	for (i = skx_score_entry(term, document); i < document->size; i++)
 	{
 		if (entries[i].len < term->len ||
-			(!term->prefix && entries[i].len != term->len) ||
-			memcmp(bytes + entries[i].pos, term->lexeme, term->len) != 0)
+			memcmp(STRPTR(document) + entries[i].pos, term->lexeme,
+				   term->len) != 0)
 			break;
-		*at = i;
 		skx_score_count_entry(term, document, &entries[i], &count);
-		if (!term->prefix)
-			break;
 	}
-	if (*at < 0)
-		return 0;
-	tf = skx_score_count_value(scorer, &count);
-	if (tf == 0)
-		*at = -1;
-	return tf;
+	return skx_score_count_value(scorer, &count);
 }
 
 float
 skx_score_count(const SkxScorer *scorer, int term, TSVector document)
 {
-	int			at;
+	const SkxScoreTerm *t = &scorer->terms[term];
 
-	return skx_score_document_tf(scorer, &scorer->terms[term], document, &at);
+	return skx_score_document_tf(scorer, t, document,
+								 t->prefix ? -1 :
+								 skx_score_find_entry(t, document));
 }
 
 /* Positions with a label that the term counts, ascending. */
@@ -208,15 +272,20 @@ skx_score_document(const SkxScorer *scorer, TSVector document, int32 *parts)
 	if (scorer->nterms > (int) lengthof(few))
 		at = palloc_extended(sizeof(int) * (Size) scorer->nterms,
 							 MCXT_ALLOC_HUGE);
+	for (i = scorer->nplain; i < scorer->nterms; i++)
+		at[i] = -1;
 	inverse = scorer->inverse[skx_rank_norm_encode(skx_pending_length(document))];
+	skx_score_locate(scorer, document, at);
 	for (i = 0; i < scorer->nterms; i++)
 	{
 		const SkxScoreTerm *term = &scorer->terms[i];
-		float		tf = skx_score_document_tf(scorer, term, document, &at[i]);
+		float		tf = skx_score_document_tf(scorer, term, document, at[i]);
 		int32		part = 0;
 
 		if (tf > 0)
 			part = skx_rank_part(term->weight, tf, inverse);
+		else
+			at[i] = -1;
 		if (parts != NULL)
 			parts[i] = part;
 		sum += part;

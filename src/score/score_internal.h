@@ -5,7 +5,10 @@
 #ifndef SKX_SCORE_SCORE_INTERNAL_H
 #define SKX_SCORE_SCORE_INTERNAL_H
 
+#include "compat/compat.h"
+#include "lib/ilist.h"
 #include "score/score.h"
+#include "utils/hsearch.h"
 
 /*
  * Label weights are multiples of 1 / SKX_SCORE_LABEL_STEPS, and a word counts
@@ -13,6 +16,17 @@
  * sum below the limit is exact in single precision.
  */
 #define SKX_SCORE_LABEL_STEPS	256
+
+/*
+ * The order of a dictionary and of a tsvector's lexemes.
+ */
+static inline int
+skx_score_compare(const char *a, int alen, const char *b, int blen)
+{
+	int			cmp = memcmp(a, b, Min(alen, blen));
+
+	return cmp != 0 ? cmp : alen - blen;
+}
 
 /* A lexeme or prefix as the statistics know it. */
 typedef struct SkxScoreWord
@@ -25,15 +39,51 @@ typedef struct SkxScoreWord
 								 * prefix */
 } SkxScoreWord;
 
-/*
- * Looks up `n` terms (lexeme, len and prefix are set; those that are no prefix
- * first, in the order of a dictionary) and sets words[i] of each.  `index` is
- * the one that the statistics are of.  The words stay as long as somebody holds
- * the statistics.
- */
-extern void skx_score_stats_find(SkxStats *stats, Relation index,
-								 const SkxScoreTerm *terms, int n,
-								 const SkxScoreWord **words);
+/* What makes two snapshots see the same. */
+typedef struct SkxScoreContent
+{
+	TransactionId xmin;
+	TransactionId xmax;
+	CommandId	curcid;
+	bool		suboverflowed;
+	bool		recovery;
+	uint32		nxip;
+	int32		nsubxip;
+	TransactionId *xip;
+	TransactionId *subxip;
+} SkxScoreContent;
+
+/* One index with storage. */
+typedef struct SkxScoreLeaf
+{
+	Oid			oid;
+	SkxLocator	locator;
+	SkxView    *view;
+	uint64	   *last;			/* number of the last document of each stripe
+								 * that counts */
+} SkxScoreLeaf;
+
+struct SkxStats
+{
+	dlist_node	node;			/* in skx_score_pins, the last used first */
+	bool		listed;
+	bool		pinned;			/* was ever listed */
+	int			users;
+	SubTransactionId subid;		/* that pinned it */
+	Oid			index;
+	SkxLocator	locator;		/* of a plain index */
+	SkxScoreContent content;
+	MemoryContext context;		/* of all of it */
+	uint64		ndocs;
+	uint64		length;
+	bool		plain;			/* one leaf, which is the index itself */
+	int			nleaves;
+	SkxScoreLeaf *leaves;
+	MemoryContext lookups;		/* of the words and what they point to */
+	HTAB	   *words;			/* SkxScoreWord */
+};
+
+/* score_stats.c */
 
 /* Keeps the statistics until the current memory context is reset. */
 extern void skx_score_stats_hold(SkxStats *stats);
@@ -49,5 +99,37 @@ extern bool skx_score_stats_current(const SkxStats *stats, uint64 epoch,
 /* The view, where the statistics are of `index` alone; else NULL. */
 extern const SkxView *skx_score_stats_view(const SkxStats *stats,
 										   Relation index);
+
+/* Opens all segments of a leaf, and closes them. */
+extern SkxSegment **skx_score_leaf_open(const SkxScoreLeaf *leaf,
+										Relation rel, SkxBlkFile **file);
+extern void skx_score_leaf_close(const SkxScoreLeaf *leaf, SkxSegment **segs,
+								 SkxBlkFile *file);
+
+/* A view of one of the stripes, whose pages are read one stripe at a time. */
+extern void skx_score_leaf_stripe(const SkxScoreLeaf *leaf, int stripe,
+								  SkxView *view);
+
+/*
+ * A leaf of a partitioned index, locked until the transaction ends; NULL when
+ * it is none, or no longer the one that was pinned.
+ */
+extern Relation skx_score_leaf_relation(Oid oid, Relation index,
+										const SkxScoreLeaf *pinned);
+
+/* score_words.c */
+
+/* An empty table of words, in place of what was looked up before. */
+extern void skx_score_words_make(SkxStats *stats);
+
+/*
+ * Looks up `n` terms (lexeme, len and prefix are set; those that are no prefix
+ * first, in the order of a dictionary) and sets words[i] of each.  `index` is
+ * the one that the statistics are of.  The words stay as long as somebody holds
+ * the statistics.
+ */
+extern void skx_score_words_find(SkxStats *stats, Relation index,
+								 const SkxScoreTerm *terms, int n,
+								 const SkxScoreWord **words);
 
 #endif							/* SKX_SCORE_SCORE_INTERNAL_H */

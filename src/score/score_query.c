@@ -56,12 +56,10 @@ skx_score_compare_terms(const void *a, const void *b)
 {
 	const SkxScoreTerm *x = a;
 	const SkxScoreTerm *y = b;
-	int			cmp;
 
 	if (x->prefix != y->prefix)
 		return x->prefix ? 1 : -1;
-	cmp = memcmp(x->lexeme, y->lexeme, Min(x->len, y->len));
-	return cmp != 0 ? cmp : x->len - y->len;
+	return skx_score_compare(x->lexeme, x->len, y->lexeme, y->len);
 }
 
 static void
@@ -104,6 +102,8 @@ skx_score_gather_terms(SkxScorer *scorer, const bool *negated)
 			last->labels |= scorer->terms[i].labels;
 	}
 	scorer->nterms = kept;
+	while (scorer->nplain < kept && !scorer->terms[scorer->nplain].prefix)
+		scorer->nplain++;
 }
 
 /* Number of a word that the query does not negate. */
@@ -256,7 +256,7 @@ skx_score_open(Relation index, Snapshot snapshot,
 	open->words = palloc_extended(sizeof(SkxScoreWord *) *
 								  ((Size) scorer->nterms + 1),
 								  MCXT_ALLOC_HUGE);
-	skx_score_stats_find(scorer->stats, index, scorer->terms, scorer->nterms,
+	skx_score_words_find(scorer->stats, index, scorer->terms, scorer->nterms,
 						 open->words);
 	skx_score_stats_hold(scorer->stats);
 	ndocs = skx_score_stats_ndocs(scorer->stats);

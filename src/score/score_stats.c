@@ -6,7 +6,7 @@
  * merge, while all that is computed under one snapshot has to agree.  So the
  * first who asks fixes what is counted: a view of each index and the number of
  * the last pending document of each stripe.  A lexeme is looked up in these
- * when it is asked for first, be it much later.
+ * when it is asked for first, be it much later (score_words.c).
  *
  * The table of pins goes by the content of the snapshot, not by its address:
  * the executor copies snapshots, and a portal's lives on when it is not the
@@ -17,77 +17,15 @@
 #include "access/relation.h"
 #include "access/xact.h"
 #include "catalog/pg_inherits.h"
-#include "common/hashfn.h"
 #include "compat/compat.h"
 #include "lib/ilist.h"
 #include "miscadmin.h"
 #include "pending/pending.h"
 #include "score/score_internal.h"
-#include "storage/lmgr.h"
-#include "tsearch/ts_utils.h"
-#include "utils/hsearch.h"
 #include "utils/memutils.h"
 
 /* Statistics that are pinned at a time, unless more are in use. */
 #define SKX_SCORE_PINS		64
-
-/* Lexemes looked up in all segments at a time. */
-#define SKX_SCORE_LOOKUPS	1024
-
-/* Words that are remembered from one query of a snapshot to the next. */
-#define SKX_SCORE_WORDS		10000
-
-/* What makes two snapshots see the same. */
-typedef struct SkxScoreContent
-{
-	TransactionId xmin;
-	TransactionId xmax;
-	CommandId	curcid;
-	bool		suboverflowed;
-	bool		recovery;
-	uint32		nxip;
-	int32		nsubxip;
-	TransactionId *xip;
-	TransactionId *subxip;
-} SkxScoreContent;
-
-/* One index with storage. */
-typedef struct SkxScoreLeaf
-{
-	Oid			oid;
-	SkxLocator	locator;
-	SkxView    *view;
-	uint64	   *last;			/* number of the last document of each stripe
-								 * that counts */
-} SkxScoreLeaf;
-
-struct SkxStats
-{
-	dlist_node	node;			/* in skx_score_pins, the last used first */
-	bool		listed;
-	bool		pinned;			/* was ever listed */
-	int			users;
-	SubTransactionId subid;		/* that pinned it */
-	Oid			index;
-	SkxLocator	locator;		/* of a plain index */
-	SkxScoreContent content;
-	MemoryContext context;		/* of all of it */
-	uint64		ndocs;
-	uint64		length;
-	bool		plain;			/* one leaf, which is the index itself */
-	int			nleaves;
-	SkxScoreLeaf *leaves;
-	MemoryContext lookups;		/* of the words and what they point to */
-	HTAB	   *words;			/* SkxScoreWord */
-};
-
-/* What lexemes are looked up into, before anybody is told of them. */
-typedef struct SkxScoreSearch
-{
-	int			nplain;			/* those that are no prefix come first */
-	int			n;
-	SkxScoreWord *words;
-} SkxScoreSearch;
 
 /* A claim on pinned statistics. */
 typedef struct SkxScoreHold
@@ -276,7 +214,7 @@ skx_score_is_plain(Relation index)
 	return index->rd_rel->relkind != RELKIND_PARTITIONED_INDEX;
 }
 
-static SkxSegment **
+SkxSegment **
 skx_score_leaf_open(const SkxScoreLeaf *leaf, Relation rel, SkxBlkFile **file)
 {
 	int			n = leaf->view->nsegments;
@@ -294,7 +232,7 @@ skx_score_leaf_open(const SkxScoreLeaf *leaf, Relation rel, SkxBlkFile **file)
 	return segs;
 }
 
-static void
+void
 skx_score_leaf_close(const SkxScoreLeaf *leaf, SkxSegment **segs,
 					 SkxBlkFile *file)
 {
@@ -307,9 +245,8 @@ skx_score_leaf_close(const SkxScoreLeaf *leaf, SkxSegment **segs,
 	pfree(segs);
 }
 
-/* A view of one of the stripes, whose pages are read one stripe at a time. */
-static void
-skx_score_stripe(const SkxScoreLeaf *leaf, int stripe, SkxView *view)
+void
+skx_score_leaf_stripe(const SkxScoreLeaf *leaf, int stripe, SkxView *view)
 {
 	*view = *leaf->view;
 	view->stripes = &leaf->view->stripes[stripe];
@@ -336,7 +273,7 @@ skx_score_leaf_pin(SkxStats *stats, SkxScoreLeaf *leaf, Relation rel)
 		SkxPendingTotals totals;
 		SkxView		view;
 
-		skx_score_stripe(leaf, i, &view);
+		skx_score_leaf_stripe(leaf, i, &view);
 		skx_pending_totals(rel, &view, &totals);
 		leaf->last[i] = view.stripes[0].flushed_through + totals.ndocs;
 		stats->ndocs += totals.ndocs - totals.nnull;
@@ -351,11 +288,7 @@ skx_score_leaf_pin(SkxStats *stats, SkxScoreLeaf *leaf, Relation rel)
 	skx_score_leaf_close(leaf, segs, file);
 }
 
-/*
- * A leaf of a partitioned index, locked until the transaction ends; NULL when
- * it is none, or no longer the one that was pinned.
- */
-static Relation
+Relation
 skx_score_leaf_relation(Oid oid, Relation index, const SkxScoreLeaf *pinned)
 {
 	Relation	rel = try_relation_open(oid, AccessShareLock);
@@ -401,273 +334,6 @@ skx_score_pin_leaves(SkxStats *stats, Relation index)
 	list_free(oids);
 }
 
-/* ---- words ---- */
-
-static uint32
-skx_score_word_hash(const void *key, Size size)
-{
-	const SkxScoreWord *word = key;
-
-	return hash_bytes((const unsigned char *) word->bytes, word->len) +
-		word->prefix;
-}
-
-static int
-skx_score_word_compare(const void *a, const void *b, Size size)
-{
-	const SkxScoreWord *x = a;
-	const SkxScoreWord *y = b;
-
-	return x->len != y->len || x->prefix != y->prefix ||
-		memcmp(x->bytes, y->bytes, x->len) != 0;
-}
-
-static void
-skx_score_make_words(SkxStats *stats)
-{
-	HASHCTL		ctl = {0};
-
-	ctl.keysize = offsetof(SkxScoreWord, df);
-	ctl.entrysize = sizeof(SkxScoreWord);
-	ctl.hash = skx_score_word_hash;
-	ctl.match = skx_score_word_compare;
-	ctl.hcxt = stats->lookups;
-	stats->words = hash_create("skipidx words", 64, &ctl,
-							   HASH_ELEM | HASH_FUNCTION | HASH_COMPARE |
-							   HASH_CONTEXT);
-}
-
-static bool
-skx_score_add_df(const SkxTerm *term, const char *lexeme, int len, void *arg)
-{
-	((SkxScoreWord *) arg)->df += term->df;
-	return true;
-}
-
-/* Words from..from+n-1, none of them a prefix, in all segments. */
-static void
-skx_score_find_some(SkxStats *stats, SkxScoreSearch *search, int from, int n,
-					SkxSegment **segs, int nsegs)
-{
-	SkxLexeme  *lexemes = palloc(sizeof(SkxLexeme) * n);
-	SkxTerm   **terms = palloc(sizeof(SkxTerm *) * nsegs);
-	int			i;
-	int			k;
-
-	for (k = 0; k < n; k++)
-	{
-		lexemes[k].bytes = search->words[from + k].bytes;
-		lexemes[k].len = search->words[from + k].len;
-	}
-	for (i = 0; i < nsegs; i++)
-		terms[i] = palloc(sizeof(SkxTerm) * n);
-	skx_segment_find_all(segs, nsegs, lexemes, n, terms);
-	for (k = 0; k < n; k++)
-	{
-		SkxScoreWord *word = &search->words[from + k];
-
-		for (i = 0; i < nsegs; i++)
-		{
-			SkxTerm    *copy;
-
-			word->df += terms[i][k].df;
-			if (!stats->plain || terms[i][k].df == 0)
-				continue;
-			copy = MemoryContextAlloc(stats->lookups, sizeof(SkxTerm));
-			*copy = terms[i][k];
-			word->found[i] = copy;
-		}
-	}
-	for (i = 0; i < nsegs; i++)
-		pfree(terms[i]);
-	pfree(terms);
-	pfree(lexemes);
-}
-
-static void
-skx_score_find_segments(SkxStats *stats, SkxScoreSearch *search,
-						const SkxScoreLeaf *leaf, Relation rel)
-{
-	int			nsegs = leaf->view->nsegments;
-	SkxSegment **segs;
-	SkxBlkFile *file;
-	int			i;
-	int			k;
-
-	if (nsegs == 0)
-		return;
-	segs = skx_score_leaf_open(leaf, rel, &file);
-	for (k = 0; k < search->nplain; k += SKX_SCORE_LOOKUPS)
-		skx_score_find_some(stats, search, k,
-							Min(SKX_SCORE_LOOKUPS, search->nplain - k),
-							segs, nsegs);
-	for (k = search->nplain; k < search->n; k++)
-	{
-		for (i = 0; i < nsegs; i++)
-			skx_segment_prefix(segs[i], search->words[k].bytes,
-							   search->words[k].len, skx_score_add_df,
-							   &search->words[k]);
-	}
-	skx_score_leaf_close(leaf, segs, file);
-}
-
-/* Adds a pending document's lexemes to the df of the words. */
-static void
-skx_score_count_document(SkxScoreSearch *search, TSVector document)
-{
-	const WordEntry *entries = ARRPTR(document);
-	char	   *bytes = STRPTR(document);
-	int			k;
-
-	for (k = 0; k < search->n; k++)
-	{
-		SkxScoreWord *word = &search->words[k];
-		int			low = 0;
-		int			high = document->size;
-
-		while (low < high)
-		{
-			int			middle = (low + high) / 2;
-
-			if (tsCompareString(bytes + entries[middle].pos,
-								entries[middle].len,
-								unconstify(char *, word->bytes), word->len,
-								false) < 0)
-				low = middle + 1;
-			else
-				high = middle;
-		}
-		for (; low < document->size; low++)
-		{
-			if (tsCompareString(unconstify(char *, word->bytes), word->len,
-								bytes + entries[low].pos, entries[low].len,
-								word->prefix) != 0)
-				break;
-			word->df++;
-			if (!word->prefix)
-				break;
-		}
-	}
-}
-
-static void
-skx_score_find_pending(SkxScoreSearch *search, const SkxScoreLeaf *leaf,
-					   Relation rel)
-{
-	int			i;
-
-	for (i = 0; i < leaf->view->nstripes; i++)
-	{
-		SkxPendingScan *scan;
-		SkxPendingDoc doc;
-		SkxView		view;
-
-		skx_score_stripe(leaf, i, &view);
-		if (leaf->last[i] <= view.stripes[0].flushed_through)
-			continue;
-		scan = skx_pending_begin(rel, &view, true);
-		while (skx_pending_next(scan, &doc) && doc.sequence <= leaf->last[i])
-		{
-			CHECK_FOR_INTERRUPTS();
-			if (doc.value != NULL)
-				skx_score_count_document(search, doc.value);
-		}
-		skx_pending_end(scan);
-	}
-}
-
-static void
-skx_score_find_words(SkxStats *stats, Relation index, SkxScoreSearch *search)
-{
-	int			i;
-
-	for (i = 0; i < stats->nleaves; i++)
-	{
-		const SkxScoreLeaf *leaf = &stats->leaves[i];
-		Relation	rel = index;
-
-		if (!stats->plain)
-			rel = skx_score_leaf_relation(leaf->oid, index, leaf);
-		if (rel == NULL)
-			continue;
-		skx_score_find_segments(stats, search, leaf, rel);
-		skx_score_find_pending(search, leaf, rel);
-		if (!stats->plain)
-			relation_close(rel, NoLock);
-	}
-}
-
-/*
- * Copies the terms that the table does not have; false when it has all.
- */
-static bool
-skx_score_missing(SkxStats *stats, const SkxScoreTerm *terms, int n,
-				  SkxScoreSearch *search)
-{
-	int			nsegs = stats->plain ? stats->leaves[0].view->nsegments : 0;
-	int			i;
-
-	search->n = search->nplain = 0;
-	search->words = palloc_extended(sizeof(SkxScoreWord) * ((Size) n + 1),
-									MCXT_ALLOC_HUGE);
-	for (i = 0; i < n; i++)
-	{
-		SkxScoreWord *word = &search->words[search->n];
-		char	   *copy;
-
-		memset(word, 0, sizeof(*word));
-		word->bytes = terms[i].lexeme;
-		word->len = terms[i].len;
-		word->prefix = terms[i].prefix;
-		if (hash_search(stats->words, word, HASH_FIND, NULL) != NULL)
-			continue;
-		copy = MemoryContextAlloc(stats->lookups, word->len + 1);
-		memcpy(copy, word->bytes, word->len);
-		word->bytes = copy;
-		if (!word->prefix && nsegs > 0)
-			word->found = MemoryContextAllocZero(stats->lookups,
-												 sizeof(SkxTerm *) * nsegs);
-		search->n++;
-		search->nplain += !word->prefix;
-	}
-	return search->n > 0;
-}
-
-void
-skx_score_stats_find(SkxStats *stats, Relation index,
-					 const SkxScoreTerm *terms, int n,
-					 const SkxScoreWord **words)
-{
-	SkxScoreSearch search;
-	int			i;
-
-	if (stats->users == 0 &&
-		hash_get_num_entries(stats->words) > SKX_SCORE_WORDS)
-	{
-		MemoryContextReset(stats->lookups);
-		skx_score_make_words(stats);
-	}
-	if (skx_score_missing(stats, terms, n, &search))
-	{
-		skx_score_find_words(stats, index, &search);
-		for (i = 0; i < search.n; i++)
-		{
-			SkxScoreWord *word = hash_search(stats->words, &search.words[i],
-											 HASH_ENTER, NULL);
-
-			*word = search.words[i];
-			word->df = Min(word->df, stats->ndocs);
-		}
-	}
-	pfree(search.words);
-	for (i = 0; i < n; i++)
-	{
-		SkxScoreWord key = {terms[i].lexeme, terms[i].len, terms[i].prefix};
-
-		words[i] = hash_search(stats->words, &key, HASH_FIND, NULL);
-	}
-}
-
 /* ---- the interface ---- */
 
 static SkxStats *
@@ -692,9 +358,7 @@ skx_score_read(Relation index, const SkxScoreContent *content)
 													content->nsubxip);
 	}
 	skx_score_pin_leaves(stats, index);
-	stats->lookups = AllocSetContextCreate(context, "skipidx words",
-										   ALLOCSET_SMALL_SIZES);
-	skx_score_make_words(stats);
+	skx_score_words_make(stats);
 	MemoryContextSwitchTo(old);
 	return stats;
 }

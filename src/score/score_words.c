@@ -1,0 +1,350 @@
+/*
+ * score_words.c
+ *	  What the statistics of an index say of words.
+ *
+ * A word is looked up when it is asked for first: in all segments of the views
+ * that were pinned, and in the documents that were pending then.  The table
+ * gets all that a search found, or nothing when that fails.
+ */
+#include "postgres.h"
+
+#include "access/relation.h"
+#include "common/hashfn.h"
+#include "miscadmin.h"
+#include "pending/pending.h"
+#include "score/score_internal.h"
+#include "utils/memutils.h"
+
+/* Lexemes looked up in all segments at a time. */
+#define SKX_SCORE_LOOKUPS	1024
+
+/* Words that are remembered from one query of a snapshot to the next. */
+#define SKX_SCORE_WORDS		10000
+
+/* What lexemes are looked up into, before anybody is told of them. */
+typedef struct SkxScoreSearch
+{
+	int			nplain;			/* those that are no prefix come first */
+	int			n;
+	SkxScoreWord *words;
+} SkxScoreSearch;
+
+static uint32
+skx_score_word_hash(const void *key, Size size)
+{
+	const SkxScoreWord *word = key;
+
+	return hash_bytes((const unsigned char *) word->bytes, word->len) +
+		word->prefix;
+}
+
+static int
+skx_score_word_compare(const void *a, const void *b, Size size)
+{
+	const SkxScoreWord *x = a;
+	const SkxScoreWord *y = b;
+
+	return x->len != y->len || x->prefix != y->prefix ||
+		memcmp(x->bytes, y->bytes, x->len) != 0;
+}
+
+void
+skx_score_words_make(SkxStats *stats)
+{
+	MemoryContext lookups = AllocSetContextCreate(stats->context,
+												  "skipidx words",
+												  ALLOCSET_SMALL_SIZES);
+	HASHCTL		ctl = {0};
+	HTAB	   *words;
+
+	ctl.keysize = offsetof(SkxScoreWord, df);
+	ctl.entrysize = sizeof(SkxScoreWord);
+	ctl.hash = skx_score_word_hash;
+	ctl.match = skx_score_word_compare;
+	ctl.hcxt = lookups;
+	words = hash_create("skipidx words", 64, &ctl,
+						HASH_ELEM | HASH_FUNCTION | HASH_COMPARE |
+						HASH_CONTEXT);
+	if (stats->lookups != NULL)
+		MemoryContextDelete(stats->lookups);
+	stats->lookups = lookups;
+	stats->words = words;
+}
+
+static bool
+skx_score_add_df(const SkxTerm *term, const char *lexeme, int len, void *arg)
+{
+	((SkxScoreWord *) arg)->df += term->df;
+	return true;
+}
+
+/* Words from..from+n-1, none of them a prefix, in all segments. */
+static void
+skx_score_find_some(SkxStats *stats, SkxScoreSearch *search, int from, int n,
+					SkxSegment **segs, int nsegs)
+{
+	SkxLexeme  *lexemes = palloc(sizeof(SkxLexeme) * n);
+	SkxTerm   **terms = palloc(sizeof(SkxTerm *) * nsegs);
+	int			i;
+	int			k;
+
+	for (k = 0; k < n; k++)
+	{
+		lexemes[k].bytes = search->words[from + k].bytes;
+		lexemes[k].len = search->words[from + k].len;
+	}
+	for (i = 0; i < nsegs; i++)
+		terms[i] = palloc(sizeof(SkxTerm) * n);
+	skx_segment_find_all(segs, nsegs, lexemes, n, terms);
+	for (k = 0; k < n; k++)
+	{
+		SkxScoreWord *word = &search->words[from + k];
+
+		for (i = 0; i < nsegs; i++)
+		{
+			SkxTerm    *copy;
+
+			word->df += terms[i][k].df;
+			if (!stats->plain || terms[i][k].df == 0)
+				continue;
+			copy = MemoryContextAlloc(stats->lookups, sizeof(SkxTerm));
+			*copy = terms[i][k];
+			word->found[i] = copy;
+		}
+	}
+	for (i = 0; i < nsegs; i++)
+		pfree(terms[i]);
+	pfree(terms);
+	pfree(lexemes);
+}
+
+static void
+skx_score_find_segments(SkxStats *stats, SkxScoreSearch *search,
+						const SkxScoreLeaf *leaf, Relation rel)
+{
+	int			nsegs = leaf->view->nsegments;
+	SkxSegment **segs;
+	SkxBlkFile *file;
+	int			i;
+	int			k;
+
+	if (nsegs == 0)
+		return;
+	segs = skx_score_leaf_open(leaf, rel, &file);
+	for (k = 0; k < search->nplain; k += SKX_SCORE_LOOKUPS)
+		skx_score_find_some(stats, search, k,
+							Min(SKX_SCORE_LOOKUPS, search->nplain - k),
+							segs, nsegs);
+	for (k = search->nplain; k < search->n; k++)
+	{
+		for (i = 0; i < nsegs; i++)
+			skx_segment_prefix(segs[i], search->words[k].bytes,
+							   search->words[k].len, skx_score_add_df,
+							   &search->words[k]);
+	}
+	skx_score_leaf_close(leaf, segs, file);
+}
+
+/* The first lexeme of a document that is not below the word. */
+static int
+skx_score_word_entry(const SkxScoreWord *word, TSVector document)
+{
+	const WordEntry *entries = ARRPTR(document);
+	int			low = 0;
+	int			high = document->size;
+
+	while (low < high)
+	{
+		int			middle = (low + high) / 2;
+
+		if (skx_score_compare(STRPTR(document) + entries[middle].pos,
+							  entries[middle].len,
+							  word->bytes, word->len) < 0)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+/* Counts the words that the document has, each a prefix or none. */
+static void
+skx_score_count_words(SkxScoreWord *words, int n, TSVector document)
+{
+	const WordEntry *entries = ARRPTR(document);
+	int			k;
+
+	for (k = 0; k < n; k++)
+	{
+		SkxScoreWord *word = &words[k];
+		int			i = skx_score_word_entry(word, document);
+
+		for (; i < document->size; i++)
+		{
+			if (entries[i].len < word->len ||
+				(!word->prefix && entries[i].len != word->len) ||
+				memcmp(STRPTR(document) + entries[i].pos, word->bytes,
+					   word->len) != 0)
+				break;
+			word->df++;
+		}
+	}
+}
+
+/* The same of many words, ascending and no prefixes. */
+static void
+skx_score_count_lexemes(SkxScoreWord *words, int n, TSVector document)
+{
+	const WordEntry *entries = ARRPTR(document);
+	int			i;
+
+	for (i = 0; i < document->size; i++)
+	{
+		int			low = 0;
+		int			high = n - 1;
+
+		while (low <= high)
+		{
+			int			middle = (low + high) / 2;
+			int			cmp = skx_score_compare(words[middle].bytes,
+												words[middle].len,
+												STRPTR(document) +
+												entries[i].pos,
+												entries[i].len);
+
+			if (cmp == 0)
+				words[middle].df++;
+			if (cmp <= 0)
+				low = middle + 1;
+			if (cmp >= 0)
+				high = middle - 1;
+		}
+	}
+}
+
+/* Adds a pending document's lexemes to the df of the words. */
+static void
+skx_score_count_document(SkxScoreSearch *search, TSVector document)
+{
+	if (search->nplain > document->size)
+		skx_score_count_lexemes(search->words, search->nplain, document);
+	else
+		skx_score_count_words(search->words, search->nplain, document);
+	skx_score_count_words(search->words + search->nplain,
+						  search->n - search->nplain, document);
+}
+
+static void
+skx_score_find_pending(SkxScoreSearch *search, const SkxScoreLeaf *leaf,
+					   Relation rel)
+{
+	int			i;
+
+	for (i = 0; i < leaf->view->nstripes; i++)
+	{
+		SkxPendingScan *scan;
+		SkxPendingDoc doc;
+		SkxView		view;
+
+		skx_score_leaf_stripe(leaf, i, &view);
+		if (leaf->last[i] <= view.stripes[0].flushed_through)
+			continue;
+		scan = skx_pending_begin(rel, &view, true);
+		while (skx_pending_next(scan, &doc) && doc.sequence <= leaf->last[i])
+		{
+			CHECK_FOR_INTERRUPTS();
+			if (doc.value != NULL)
+				skx_score_count_document(search, doc.value);
+		}
+		skx_pending_end(scan);
+	}
+}
+
+static void
+skx_score_find_words(SkxStats *stats, Relation index, SkxScoreSearch *search)
+{
+	int			i;
+
+	for (i = 0; i < stats->nleaves; i++)
+	{
+		const SkxScoreLeaf *leaf = &stats->leaves[i];
+		Relation	rel = index;
+
+		if (!stats->plain)
+			rel = skx_score_leaf_relation(leaf->oid, index, leaf);
+		if (rel == NULL)
+			continue;
+		skx_score_find_segments(stats, search, leaf, rel);
+		skx_score_find_pending(search, leaf, rel);
+		if (!stats->plain)
+			relation_close(rel, NoLock);
+	}
+}
+
+/*
+ * Copies the terms that the table does not have; false when it has all.
+ */
+static bool
+skx_score_missing(SkxStats *stats, const SkxScoreTerm *terms, int n,
+				  SkxScoreSearch *search)
+{
+	int			nsegs = stats->plain ? stats->leaves[0].view->nsegments : 0;
+	int			i;
+
+	search->n = search->nplain = 0;
+	search->words = palloc_extended(sizeof(SkxScoreWord) * ((Size) n + 1),
+									MCXT_ALLOC_HUGE);
+	for (i = 0; i < n; i++)
+	{
+		SkxScoreWord *word = &search->words[search->n];
+		char	   *copy;
+
+		memset(word, 0, sizeof(*word));
+		word->bytes = terms[i].lexeme;
+		word->len = terms[i].len;
+		word->prefix = terms[i].prefix;
+		if (hash_search(stats->words, word, HASH_FIND, NULL) != NULL)
+			continue;
+		copy = MemoryContextAlloc(stats->lookups, word->len + 1);
+		memcpy(copy, word->bytes, word->len);
+		word->bytes = copy;
+		if (!word->prefix && nsegs > 0)
+			word->found = MemoryContextAllocZero(stats->lookups,
+												 sizeof(SkxTerm *) * nsegs);
+		search->n++;
+		search->nplain += !word->prefix;
+	}
+	return search->n > 0;
+}
+
+void
+skx_score_words_find(SkxStats *stats, Relation index,
+					 const SkxScoreTerm *terms, int n,
+					 const SkxScoreWord **words)
+{
+	SkxScoreSearch search;
+	int			i;
+
+	if (stats->users == 0 &&
+		hash_get_num_entries(stats->words) > SKX_SCORE_WORDS)
+		skx_score_words_make(stats);
+	if (skx_score_missing(stats, terms, n, &search))
+	{
+		skx_score_find_words(stats, index, &search);
+		for (i = 0; i < search.n; i++)
+		{
+			SkxScoreWord *word = hash_search(stats->words, &search.words[i],
+											 HASH_ENTER, NULL);
+
+			*word = search.words[i];
+			word->df = Min(word->df, stats->ndocs);
+		}
+	}
+	pfree(search.words);
+	for (i = 0; i < n; i++)
+	{
+		SkxScoreWord key = {terms[i].lexeme, terms[i].len, terms[i].prefix};
+
+		words[i] = hash_search(stats->words, &key, HASH_FIND, NULL);
+	}
+}
