@@ -365,7 +365,7 @@ skx_am_rank_put_parts(ReturnSetInfo *result, const SkxScorer *scorer,
 		row.has_df = row.has_tf = row.has_score = true;
 		row.df = (int64) term->df;
 		row.idf = term->idf;
-		row.tf = skx_score_count(scorer, i, document);
+		row.tf = Max(skx_score_count(scorer, i, document), 0);
 		row.score = skx_score_value(scorer, parts[i]);
 		skx_am_rank_put(result, &row);
 	}

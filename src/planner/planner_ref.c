@@ -113,29 +113,13 @@ skipidx_query(PG_FUNCTION_ARGS)
 	PG_RETURN_POINTER(ref);
 }
 
-/*
- * A document that has a word of the query has a score, unless all its
- * occurrences have a label that counts nothing.
- */
+/* A document that has a word of the query has a score. */
 bool
 skx_planner_scored_only(const SkxRef *ref)
 {
 	TSQuery		query = SkxRefQuery(ref);
-	SkxRankOptions options;
-	Relation	index;
-	int			i;
 
-	if (query->size == 0)
-		return true;
-	if (!tsquery_requires_match(GETQUERY(query)))
-		return false;
-	index = skx_am_open_bound(ref->index);
-	skx_am_rank_options(index, &options);
-	relation_close(index, NoLock);
-	for (i = 0; i < lengthof(options.labels); i++)
-		if (options.labels[i] <= 0)
-			return false;
-	return true;
+	return query->size == 0 || tsquery_requires_match(GETQUERY(query));
 }
 
 /* A scorer, for calls with the same reference under the same snapshot. */

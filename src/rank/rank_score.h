@@ -42,7 +42,7 @@ typedef struct SkxRankOptions
 /*
  * The part of a word, in units: weight * x / (x + k1 (1 - b + b length /
  * average)), plus one unit, so that a document with the word is above one
- * without it.  `tf` is above zero.
+ * without it, even where its label counts nothing.
  */
 static inline int32
 skx_rank_part(float weight, float tf, float inverse)

@@ -111,7 +111,7 @@ extern const SkxTerm *skx_score_found(const SkxScorer *scorer, int term,
 extern int32 skx_score_document(const SkxScorer *scorer, TSVector document,
 								int32 *parts);
 
-/* How often the document has one of the terms, by its labels. */
+/* How often one of the terms counts in the document; -1: it has it not. */
 extern float skx_score_count(const SkxScorer *scorer, int term,
 							 TSVector document);
 
@@ -120,8 +120,8 @@ extern float skx_score_count(const SkxScorer *scorer, int term,
 
 /*
  * How often a posting counts, by its labels (which are decoded unless they do
- * not matter); 0: it has none of those that the term asks for.  A multiple of
- * 1/256, so that the counts of a prefix's lexemes add up in any order.
+ * not matter), which may be 0 times; -1: it has none of the labels that the
+ * term asks for.  A multiple of 1/256, so that the counts of a prefix's lexemes add up in any order.
  */
 extern float skx_score_tf(const SkxScorer *scorer, const SkxScoreTerm *term,
 						  const SkxPostings *p, int i);

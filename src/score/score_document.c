@@ -19,15 +19,21 @@ typedef struct SkxScoreCount
 	uint32		bare;
 } SkxScoreCount;
 
-/* What the occurrences count; a bare lexeme counts like a label of D. */
+/*
+ * What the occurrences count; a bare lexeme counts like a label of D.  -1:
+ * there is none.
+ */
 static inline float
 skx_score_count_value(const SkxScorer *scorer, const SkxScoreCount *count)
 {
+	uint32		n = count->labels[0] + count->labels[1] + count->labels[2] +
+		count->labels[3] + count->bare;
 	float		value;
 
+	if (n == 0)
+		return -1;
 	if (scorer->flat)
-		value = (float) (count->labels[0] + count->labels[1] +
-						 count->labels[2] + count->labels[3] + count->bare);
+		value = (float) n;
 	else
 		value = (float) (count->labels[0] + count->bare) *
 			(float) scorer->options.labels[0] +
@@ -180,7 +186,7 @@ skx_score_locate(const SkxScorer *scorer, TSVector document, int *at)
 	}
 }
 
-/* How often the document has a term, which is entry `at` if no prefix. */
+/* How often the document has a term, which is entry `at` if no prefix; or -1. */
 static float
 skx_score_document_tf(const SkxScorer *scorer, const SkxScoreTerm *term,
 					  TSVector document, int at)
@@ -192,7 +198,7 @@ skx_score_document_tf(const SkxScorer *scorer, const SkxScoreTerm *term,
 	if (!term->prefix)
 	{
 		if (at < 0)
-			return 0;
+			return -1;
 		skx_score_count_entry(term, document, &entries[at], &count);
 		return skx_score_count_value(scorer, &count);
 	}
@@ -282,7 +288,7 @@ skx_score_document(const SkxScorer *scorer, TSVector document, int32 *parts)
 		float		tf = skx_score_document_tf(scorer, term, document, at[i]);
 		int32		part = 0;
 
-		if (tf > 0)
+		if (tf >= 0)
 			part = skx_rank_part(term->weight, tf, inverse);
 		else
 			at[i] = -1;

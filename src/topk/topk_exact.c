@@ -118,10 +118,13 @@ skx_exact_memory_tf(const SkxTopkMemory *m, uint32 doc)
 		else
 			high = mid;
 	}
-	return low < m->n && m->docs[low] == doc ? m->tfs[low] : 0;
+	return low < m->n && m->docs[low] == doc ? m->tfs[low] : -1;
 }
 
-/* How often the word counts in candidate i; finds its positions, too. */
+/*
+ * How often the word counts in candidate i, -1: it is not there; finds its
+ * positions, too.
+ */
 static float
 skx_exact_tf(SkxTopkRun *run, SkxExactWord *word, int i, uint32 doc)
 {
@@ -131,7 +134,7 @@ skx_exact_tf(SkxTopkRun *run, SkxExactWord *word, int i, uint32 doc)
 	if (word->memory != NULL)
 		return skx_exact_memory_tf(word->memory, doc);
 	if (list == NULL || skx_segment_list_seek(list, doc) != doc)
-		return 0;
+		return -1;
 	if (word->in_pair)
 	{
 		skx_segment_list_place(list, &word->places[i]);
@@ -191,7 +194,7 @@ skx_exact_words(SkxTopkRun *run, const uint32 *docs, int n)
 			SkxExactWord *word = &exact->words[k];
 			float		tf = skx_exact_tf(run, word, kept, docs[i]);
 
-			if (tf > 0)
+			if (tf >= 0)
 				sum += skx_rank_part(word->term->weight, tf,
 									 exact->inverses[kept]);
 		}

@@ -71,7 +71,6 @@ struct SkxTopk
 	int		   *term_lexemes;	/* those of the scorer's terms; -1: prefix */
 	bool		scored_only;	/* who matches has a word of the ranking query */
 	bool		words_match;	/* who has such a word matches */
-	bool		labels_count;	/* no label counts nothing */
 
 	int			npending;		/* pending documents that are hits */
 	int			max_pending;
@@ -135,7 +134,6 @@ struct SkxTopkRun
  * some of them are deleted; 0: not known.
  */
 extern void skx_topk_segment(SkxTopk *topk, int segment);
-extern void skx_topk_run_close(SkxTopkRun *run);
 extern int32 skx_topk_prime(SkxTopk *topk);
 
 /*
@@ -168,13 +166,6 @@ extern bool skx_topk_tick(SkxTopkRun *run, uint32 doc);
 extern void skx_topk_or(SkxTopkRun *run);
 extern void skx_topk_and(SkxTopkRun *run);
 extern void skx_topk_filter(SkxTopkRun *run, SkxQueryScan *scan);
-
-/*
- * topk_segment.c : where a label counts nothing, a document can have a word and
- * no score; keeps those of n ascending documents that have no score.
- */
-extern SkxTopkRun *skx_topk_unscored_open(SkxTopk *topk, int segment);
-extern int	skx_topk_unscored(SkxTopkRun *run, uint32 *docs, int n);
 
 /* topk_exact.c : pairs of words, from positions */
 extern struct SkxTopkExact *skx_topk_exact_open(SkxTopkRun *run);

@@ -309,18 +309,23 @@ skx_topk_list_bound(SkxTopkRun *run, SkxTopkList *l, uint32 from, uint32 to)
 	return Max(bound, rest);
 }
 
-/* How often posting i counts; 0: it has none of the labels. */
+/*
+ * How often posting i counts; -1: it has none of the labels.  Pairs are counted
+ * by positions, whatever their labels count: a ceiling must hold for these.
+ */
 static inline float
 skx_topk_list_tf(SkxTopkRun *run, SkxTopkList *l, int i)
 {
 	SkxList    *list = l->list;
+	float		tf;
 
 	if (l->memory != NULL)
 		return l->memory->tfs[l->block * SKX_SUBBLOCK + i];
 	if (l->labelled)
 	{
 		skx_segment_list_labels(list);
-		return skx_score_tf(run->scorer, l->term, &list->p, i);
+		tf = skx_score_tf(run->scorer, l->term, &list->p, i);
+		return tf >= 0 && run->paired ? Max(tf, (float) list->p.tf[i]) : tf;
 	}
 	skx_segment_list_tfs(list);
 	return Max(list->p.tf[i], 1);
@@ -345,7 +350,7 @@ skx_topk_list_part(SkxTopkRun *run, SkxTopkList *l, int i)
 	if (l->term == NULL)
 		return 0;
 	tf = skx_topk_list_tf(run, l, i);
-	if (tf <= 0)
+	if (tf < 0)
 		return 0;
 	skx_topk_norms_want(run->norms, &l->docs[i], 1);
 	return skx_rank_part(l->weight, tf,

@@ -16,7 +16,7 @@ typedef struct SkxPrefix
 {
 	SkxTopkRun *run;
 	const SkxScoreTerm *scored;
-	float	   *tfs;			/* by document */
+	float	   *tfs;			/* by document; -1: it has none */
 	uint32		n;				/* documents that have some */
 } SkxPrefix;
 
@@ -39,8 +39,12 @@ skx_prefix_add(const SkxTerm *term, const char *lexeme, int len, void *arg)
 		{
 			float		tf = skx_score_tf(scorer, p->scored, &list->p, i);
 
-			p->n += p->tfs[list->p.docs[i]] == 0 && tf > 0;
-			p->tfs[list->p.docs[i]] += tf;
+			float	   *sum = &p->tfs[list->p.docs[i]];
+
+			if (tf < 0)
+				continue;
+			p->n += *sum < 0;
+			*sum = Max(*sum, 0) + tf;
 		}
 		doc = list->last + 1;
 		list->i = list->p.n - 1;
@@ -88,7 +92,9 @@ skx_topk_list_prefix(SkxTopkRun *run, const SkxScoreTerm *scored)
 	uint32		doc;
 
 	p.tfs = palloc_extended(sizeof(float) * ((Size) ndocs + 1),
-							MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
+							MCXT_ALLOC_HUGE);
+	for (doc = 0; doc < ndocs; doc++)
+		p.tfs[doc] = -1;
 	skx_segment_prefix(run->seg, scored->lexeme, scored->len, skx_prefix_add,
 					   &p);
 	if (p.n == 0)
@@ -104,7 +110,7 @@ skx_topk_list_prefix(SkxTopkRun *run, const SkxScoreTerm *scored)
 								MCXT_ALLOC_HUGE);
 	for (doc = 0; doc < ndocs; doc++)
 	{
-		if (p.tfs[doc] == 0)
+		if (p.tfs[doc] < 0)
 			continue;
 		m->docs[m->n] = doc;
 		m->tfs[m->n++] = Min(p.tfs[doc], SKX_SCORE_TF_MAX);

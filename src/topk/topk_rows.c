@@ -22,8 +22,6 @@ typedef struct SkxRowSource
 {
 	SkxSegment *seg;			/* NULL: pending documents */
 	SkxQueryScan *scan;
-	SkxTopkRun *scores;			/* to leave out documents with a score; NULL:
-								 * the query does */
 	int			at;
 	int			n;
 	uint32	   *docs;
@@ -71,8 +69,6 @@ skx_rows_fill(SkxTopkRows *rows, SkxRowSource *source)
 		source->n = n;
 		if (rows->nulls)
 			source->n = skx_rows_keep_null(source->seg, source->docs, n);
-		else if (source->scores != NULL)
-			source->n = skx_topk_unscored(source->scores, source->docs, n);
 	} while (source->n == 0);
 	skx_segment_tids_of(source->seg, source->docs, source->n, source->tids);
 }
@@ -140,8 +136,6 @@ skx_rows_query(SkxTopk *topk, bool nulls)
 
 	if (nulls)
 		return skx_query_compile(NULL, 0);
-	if (!topk->labels_count)
-		return skx_query_without(topk->request.filter, NULL, 0);
 	words = palloc(sizeof(SkxQueryWord) * (scorer->nterms + 1));
 	for (i = 0; i < scorer->nterms; i++)
 	{
@@ -176,8 +170,6 @@ skx_topk_rows_open(SkxTopk *topk, bool nulls)
 		rows->nsources++;
 		source->seg = topk->segments[i].seg;
 		source->scan = skx_query_scan_open(source->seg, rows->query, false);
-		if (!nulls && !topk->labels_count)
-			source->scores = skx_topk_unscored_open(topk, i);
 		source->docs = palloc(sizeof(uint32) * SKX_QUERY_DOCS);
 		source->tids = palloc(sizeof(ItemPointerData) * SKX_QUERY_DOCS);
 		skx_rows_fill(rows, source);
@@ -236,11 +228,7 @@ skx_topk_rows_close(SkxTopkRows *rows)
 	int			i;
 
 	for (i = 0; i < rows->nsources; i++)
-	{
-		if (rows->sources[i].scores != NULL)
-			skx_topk_run_close(rows->sources[i].scores);
 		if (rows->sources[i].scan != NULL)
 			skx_query_scan_close(rows->sources[i].scan);
-	}
 	MemoryContextDelete(rows->context);
 }

@@ -127,7 +127,7 @@ skx_topk_relate_any(SkxTopk *topk)
 								  topk->filter_lexemes[topk->split.required[i].lexeme],
 								  0) >= 0;
 	topk->words_match = found == scorer->nterms;
-	topk->scored_only = found == topk->split.nrequired && topk->labels_count;
+	topk->scored_only = found == topk->split.nrequired;
 	topk->split.nrequired = 0;
 	if (topk->words_match)
 		return;
@@ -138,12 +138,8 @@ skx_topk_relate_any(SkxTopk *topk)
 static void
 skx_topk_relate(SkxTopk *topk)
 {
-	const SkxScorer *scorer = topk->scorer;
 	int			i;
 
-	topk->labels_count = true;
-	for (i = 0; i < 4; i++)
-		topk->labels_count &= scorer->options.labels[i] > 0;
 	if (skx_query_count(topk->request.filter) == 0)
 	{
 		topk->words_match = true;
@@ -154,7 +150,7 @@ skx_topk_relate(SkxTopk *topk)
 		skx_topk_relate_any(topk);
 		return;
 	}
-	for (i = 0; i < topk->split.nrequired && topk->labels_count; i++)
+	for (i = 0; i < topk->split.nrequired; i++)
 	{
 		const SkxQueryRequired *r = &topk->split.required[i];
 

@@ -50,10 +50,7 @@ skx_topk_requires(const SkxTopk *topk, int lexeme, uint8 labels)
 	return NULL;
 }
 
-/*
- * Opens the lists of the words; those that the filter requires, too, are among
- * the required ones unless `covered` is NULL.
- */
+/* Opens the lists of the words; those that the filter requires, too. */
 static void
 skx_topk_open_scored(SkxTopkRun *run, const SkxTopkSegment *s, bool *covered)
 {
@@ -80,7 +77,7 @@ skx_topk_open_scored(SkxTopkRun *run, const SkxTopkSegment *s, bool *covered)
 		l = skx_topk_list_open(run, &s->terms[lexeme], scored,
 							   scored->labels);
 		r = skx_topk_requires(topk, lexeme, scored->labels);
-		if (r == NULL || covered == NULL || !topk->labels_count)
+		if (r == NULL)
 			run->optional[run->noptional++] = l;
 		else
 		{
@@ -233,7 +230,7 @@ skx_topk_run(SkxTopkRun *run, const SkxTopkSegment *s)
 	skx_topk_and(run);
 }
 
-void
+static void
 skx_topk_run_close(SkxTopkRun *run)
 {
 	int			i;
@@ -270,35 +267,6 @@ skx_topk_run_begin(SkxTopkRun *run, SkxTopk *topk, int segment)
 	run->sums = topk->sums;
 	run->bits = topk->bits;
 	run->bits_sums = topk->bits_sums;
-}
-
-SkxTopkRun *
-skx_topk_unscored_open(SkxTopk *topk, int segment)
-{
-	SkxTopkRun *run = palloc(sizeof(SkxTopkRun));
-
-	skx_topk_run_begin(run, topk, segment);
-	skx_topk_open_scored(run, &topk->segments[segment], NULL);
-	return run;
-}
-
-int
-skx_topk_unscored(SkxTopkRun *run, uint32 *docs, int n)
-{
-	int			kept = 0;
-	int			i;
-
-	memcpy(run->docs, docs, sizeof(uint32) * n);
-	memset(run->sums, 0, sizeof(int32) * n);
-	run->n = n;
-	for (i = 0; i < run->noptional; i++)
-		skx_topk_batch_probe(run, run->optional[i], 0, false);
-	for (i = 0; i < run->n; i++)
-	{
-		docs[kept] = run->docs[i];
-		kept += run->sums[i] == 0;
-	}
-	return kept;
 }
 
 void
