@@ -235,6 +235,26 @@ skx_score_round_labels(SkxScorer *scorer)
 	}
 }
 
+/* Statistics hardly move from one query to the next: the last table is kept. */
+static void
+skx_score_inverse(SkxScorer *scorer)
+{
+	static double k1 = -1;
+	static double b;
+	static double average;
+	static float inverse[256];
+
+	if (k1 != scorer->options.k1 || b != scorer->options.b ||
+		average != scorer->average)
+	{
+		k1 = scorer->options.k1;
+		b = scorer->options.b;
+		average = scorer->average;
+		skx_rank_inverse(&scorer->options, average, inverse);
+	}
+	memcpy(scorer->inverse, inverse, sizeof(inverse));
+}
+
 SkxScorer *
 skx_score_open(Relation index, Snapshot snapshot,
 			   const SkxRankOptions *options, TSQuery query)
@@ -268,7 +288,7 @@ skx_score_open(Relation index, Snapshot snapshot,
 	if (ndocs > 0)
 		scorer->average = (double) skx_score_stats_length(scorer->stats) /
 			ndocs;
-	skx_rank_inverse(&scorer->options, scorer->average, scorer->inverse);
+	skx_score_inverse(scorer);
 	skx_score_weigh(scorer);
 	return scorer;
 }

@@ -147,7 +147,8 @@ skx_topk_first_from(const uint32 *docs, int i, int n, uint32 target)
 		{
 			int			half = left / 2;
 
-			i += docs[i + half - 1] < target ? half : 0;
+			/* a branch would be taken or not at random */
+			i += half & -(int) (docs[i + half - 1] < target);
 			left -= half;
 		}
 	}
