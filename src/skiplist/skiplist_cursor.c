@@ -18,6 +18,8 @@
 
 SkxWork		skx_skiplist_work;
 
+#define SKX_CACHE_LINE		64
+
 #define SKX_TABLE_UNREAD	((uint32) 0xFFFFFFFF)
 
 /*
@@ -148,6 +150,10 @@ skx_skiplist_enter_subblock(SkxSkiplistCursor *c, int sub)
 	c->last = c->lasts[sub];
 	c->body = (const uint8 *) c->ref.page + body;
 	c->end = (const uint8 *) c->ref.page + next;
+	/* Most sub-blocks entered are decoded, after some thought. */
+	__builtin_prefetch(c->body);
+	__builtin_prefetch(c->body + SKX_CACHE_LINE);
+	__builtin_prefetch(c->body + 2 * SKX_CACHE_LINE);
 }
 
 /*
