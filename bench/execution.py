@@ -154,7 +154,8 @@ def share(run, heat, **wanted):
 
 def cell(run, heat, **wanted):
     part = share(run, heat, **wanted)
-    return "%8.0f %7.2f%s" % (rate(run, heat, **wanted),
+    figure = rate(run, heat, **wanted)
+    return "%8.*f %7.2f%s" % (figure < 100, figure,
                               millis(run, heat, **wanted),
                               "     " if part > 99.95 else "%4.0f%%" % part)
 

@@ -11,8 +11,8 @@ import subprocess
 import sys
 
 from peers import write_words
-from rank_report import (MODES, SUBJECT, VARIANTS, fast, kind_of, rows_of,
-                         show, worst)
+from rank_report import (MODES, SUBJECT, VARIANTS, alternating, fast, kind_of,
+                         rows_of, show, worst)
 from record import (available, begin, command_line, in_turns, keep, load,
                     numbers, option, step)
 from scan import ENGINES, build, load_docs, settings, sql
@@ -49,9 +49,9 @@ def read_lines(path):
         return [line.rstrip("\n").split("\t")[-1] for line in file]
 
 
-def load_queries(path, limit):
+def load_queries(run, path, limit):
     """The table searches: id, mode and q of each line that has words, in an
-    order drawn by seed; returns their words, as to_tsvector splits them."""
+    order drawn by seed; their words as to_tsvector splits them."""
     lines = read_lines(path)
     random.Random(int(option("SEED", 1))).shuffle(lines)
     sql("CREATE TABLE lines (id int, line text)",
@@ -75,7 +75,8 @@ def load_queries(path, limit):
                 mode, quote, operator, distinct,
                 ", place" if mode == "PHRASE" else ""))
     sql("ANALYZE searches")
-    return [{"words": line.split(" ")} for line in sql(
+    run["ids"] = [int(line) for line in sql("SELECT id FROM words ORDER BY id")]
+    run["queries"] = [{"words": line.split(" ")} for line in sql(
         "SELECT array_to_string(words, ' ') FROM words ORDER BY id")]
 
 
@@ -106,6 +107,18 @@ def load_texts(path, limit):
         "SET maintenance_work_mem = '1GB'", "SET client_min_messages = error",
         "CREATE INDEX texts_expression ON texts USING skipidx (%s)"
         " WITH (proximity = 0)" % EXPRESSION, "VACUUM (FREEZE, ANALYZE) texts")
+
+
+def order_slow(run):
+    """The table slow: in which order the searches run that may not all be
+    run."""
+    run["slow"] = alternating(run)
+    sql("CREATE TABLE slow (id int, place int)")
+    subprocess.run(
+        ["psql", "-Xq", "-v", "ON_ERROR_STOP=1", "-c", "COPY slow FROM STDIN"],
+        input="".join("%d\t%d\n" % (run["ids"][number], place)
+                      for place, number in enumerate(run["slow"])),
+        text=True, check=True)
 
 
 def build_all(run):
@@ -145,13 +158,18 @@ def searches_of(kind, argument=""):
         argument, kind)
 
 
+def slow_searches_of(kind, argument=""):
+    return ("SELECT q%s FROM searches JOIN slow USING (id) WHERE mode = '%s'"
+            " ORDER BY place" % (argument, kind))
+
+
 def subject_times(mode, variant):
     kind, k = kind_of(mode), rows_of(mode)
     choice = VARIANTS[variant]
+    show_only("docs_skipidx")
     rank_by(choice.get("proximity", False))
     course = course_of(REPETITIONS, fresh=choice.get("fresh", True))
     if choice.get("statement"):
-        show_only("docs_skipidx")
         return time_statement(
             STATEMENTS[SUBJECT].format("$1", k), searches_of(kind), course,
             ["SET plan_cache_mode = force_generic_plan"])
@@ -166,11 +184,11 @@ def slow_times(mode, engine, seconds):
     course = course_of(1, seconds=seconds / 2)
     kind, k = kind_of(mode), rows_of(mode)
     if engine == "rum":
-        return time_scan("docs_rum", searches_of(kind, ", q"),
+        return time_scan("docs_rum", slow_searches_of(kind, ", q"),
                          STRATEGIES[engine], k, False, course)
     show_only("docs_gin")
     return time_statement(
-        STATEMENTS[engine].format("$1", k), searches_of(kind), course,
+        STATEMENTS[engine].format("$1", k), slow_searches_of(kind), course,
         ["SET plan_cache_mode = force_generic_plan"] + set_all(SLOW_SETTINGS))
 
 
@@ -195,7 +213,10 @@ def measure_searches(run, peers):
             entry["work"] = result["work"]
         if result.get("limit_told") is False and fast(series):
             run["limit_told"] = False
-        compare_hits(run, mode, series, result["hits"])
+        if not fast(series):
+            entry["queries"] = run["slow"][:len(result["us"])]
+        compare_hits(run, mode, series, dict(zip(
+            entry.get("queries", range(len(result["hits"]))), result["hits"])))
         run["times"].append(entry)
         ordered = sorted(result["us"])
         print("  %-9s %-18s %5d queries, median %9.1f us, %d rows" % (
@@ -204,22 +225,21 @@ def measure_searches(run, peers):
 
 
 def compare_hits(run, mode, series, hits):
-    """With what the first series found."""
-    known = run["found"].setdefault(mode, hits)
-    if len(hits) > len(known):
-        run["found"][mode], known, hits = hits, hits, known
-    for number, (one, other) in enumerate(zip(known, hits)):
-        if one != other:
+    """With what the first series found that ran the query."""
+    known = run["found"].setdefault(mode, {})
+    for number, rows in hits.items():
+        if known.setdefault(number, rows) != rows:
             run["wrong"].append({"mode": mode, "series": series,
-                                 "query": number, "rows": [one, other]})
+                                 "query": number,
+                                 "rows": [known[number], rows]})
 
 
 # ---- through pgbench ----
 
 def statements_of(name, mode):
-    return [STATEMENTS[name].format(literal(q), rows_of(mode)) for q in sql(
-        "SELECT q FROM searches WHERE mode = '%s' ORDER BY id" %
-        kind_of(mode))]
+    source = searches_of if fast(name) else slow_searches_of
+    return [STATEMENTS[name].format(literal(q), rows_of(mode))
+            for q in sql(source(kind_of(mode)))]
 
 
 def pgbench_entries(run):
@@ -237,7 +257,7 @@ def pgbench_entries(run):
 def measure_pgbench(run):
     for turn, (name, mode, proximity) in in_turns(pgbench_entries(run),
                                                   run["rounds"]):
-        slow = name not in (SUBJECT, "expression")
+        slow = not fast(name)
         statements = statements_of(name, mode)
         if slow:
             statements = statements[:SLOW_STATEMENTS]
@@ -248,6 +268,8 @@ def measure_pgbench(run):
         chosen = SLOW_SETTINGS if slow else ()
         entry = {"name": name, "mode": mode, "proximity": proximity,
                  "round": turn}
+        if slow:
+            entry["queries"] = run["slow"][:len(statements)]
         if turn == 0:
             entry["plans"] = plans_of(statements, chosen)
         entry.update(time_pgbench(statements, EXECUTIONS, chosen,
@@ -272,12 +294,12 @@ def measure(path):
     step("load", run["corpus"])
     run["rows"] = load_docs(option("TEXT", ""), run["limit"], run["engines"])
     run["server"] = sql("SHOW server_version")[0]
-    run["queries"] = load_queries(option("QUERY_FILE", ""),
-                                  int(option("QUERIES", 1000)))
+    load_queries(run, option("QUERY_FILE", ""), int(option("QUERIES", 1000)))
     words = os.path.join(option("TEMP", "/tmp"), "words.tsv")
     write_words(words)
     count_rows(run["queries"], words)
     write_searches(run["queries"])
+    order_slow(run)
     create_procedures()
     build_all(run)
     if SUBJECT in run["engines"]:
@@ -291,9 +313,10 @@ def measure(path):
     measure_searches(run, peers)
     for peer in peers.values():
         peer.stop()
-    del run["found"]
+    del run["found"], run["ids"]
     step("pgbench")
     measure_pgbench(run)
+    del run["slow"]
     for query in run["queries"]:
         query["words"] = " ".join(query["words"])
     keep(run, path, ("queries", "times", "statements", "wrong"))

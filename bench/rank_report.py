@@ -38,40 +38,77 @@ def fast(series):
 
 # ---- figures ----
 
-def figures(run, mode, series):
-    """The median of its rounds, in us, of each query that was run."""
-    rounds = [one["us"] for one in of(run["times"], mode=mode, series=series)]
-    if not rounds:
-        return []
-    n = min(len(us) for us in rounds)
-    return [median([us[i] for us in rounds]) for i in range(n)]
-
-
-def statement_figures(run, field="least", **wanted):
-    """The same through pgbench; by number of the query."""
-    rounds = [one[field] for one in of(run["statements"], **wanted)]
-    found = {}
-    for i in range(min((len(us) for us in rounds), default=0)):
-        known = [us[i] for us in rounds if us[i] is not None]
-        if known:
-            found[i] = median(known)
-    return found
-
-
 def common(run):
     """Numbers of the queries all of whose words are common."""
     return {number for number, query in enumerate(run["queries"])
             if query["rarest"] > COMMON_SHARE * run["rows"]}
 
 
+def alternating(run):
+    """Numbers of the queries, common words and others in turn: in this order
+    they are run where there is not time for all."""
+    kinds = [[], []]
+    for number in range(len(run["queries"])):
+        kinds[number not in common(run)].append(number)
+    both = min(map(len, kinds))
+    return ([number for pair in zip(*kinds) for number in pair] +
+            kinds[0][both:] + kinds[1][both:])
+
+
+def collected(rounds, field):
+    """The median of its rounds, in us, of each query that was run, by its
+    number."""
+    found = {}
+    for one in rounds:
+        numbers = one.get("queries", range(len(one[field])))
+        for number, us in zip(numbers, one[field]):
+            if us is not None:
+                found.setdefault(number, []).append(us)
+    return {number: median(found[number]) for number in sorted(found)}
+
+
+def figures(run, mode, series):
+    return collected(of(run["times"], mode=mode, series=series), "us")
+
+
+def statement_figures(run, field="least", **wanted):
+    return collected(of(run["statements"], **wanted), field)
+
+
 def chosen(values, numbers):
-    return [value for number, value in enumerate(values) if number in numbers]
+    return [us for number, us in values.items() if number in numbers]
 
 
-def row_of(values):
-    return "".join(" %10.1f" % quantile(values, share)
-                   for _, share in POINTS) + " %10.1f" % (
-                       sum(values) / len(values))
+def weights(run, values):
+    """Of each query that was run, how many it stands for: all those of its
+    kind, common words or others."""
+    frequent = common(run)
+    kinds = (frequent, set(range(len(run["queries"]))) - frequent)
+    share = [len(kind) / max(len(chosen(values, kind)), 1) for kind in kinds]
+    return [share[number not in frequent] for number in values]
+
+
+def spread(run, values):
+    """Of all queries: p50, p95, p99, mean."""
+    if len(values) == len(run["queries"]):
+        ordered = list(values.values())
+        return [quantile(ordered, share) for _, share in POINTS] + [
+            sum(ordered) / len(ordered)]
+    pairs = sorted(zip(values.values(), weights(run, values)))
+    total = sum(weight for _, weight in pairs)
+    found = []
+    for _, share in POINTS:
+        reached = 0
+        for us, weight in pairs:
+            reached += weight
+            if reached >= share * total:
+                break
+        found.append(us)
+    return found + [sum(us * weight for us, weight in pairs) / total]
+
+
+def row_of(run, values):
+    return "".join(" %10.1f" % figure for figure in spread(run, values))
 
 
 # ---- tables ----
@@ -86,12 +123,12 @@ def print_mode(run, mode):
         values = figures(run, mode, series)
         if not values:
             continue
-        line = "  %-18s %6d" % (series, len(values)) + row_of(values)
-        if base and len(base) == len(values) and series != REFERENCE:
-            line += "   %8.2f %8.2f %8.2f" % (
-                median(values) / median(base),
-                quantile(values, .99) / quantile(base, .99),
-                sum(values) / sum(base))
+        line = "  %-18s %6d" % (series, len(values)) + row_of(run, values)
+        if base and series != REFERENCE:
+            line += "   " + " ".join(
+                "%8.2f" % (ours / theirs) for number, (ours, theirs) in
+                enumerate(zip(spread(run, values), spread(run, base)))
+                if number != 1)
         print(line)
     print_work(run, mode)
     whole = {count for series, count in hits.items() if fast(series)}
@@ -133,12 +170,12 @@ def print_statements(run):
         "pgbench, us, least", "run", "p50", "p95", "p99", "mean", "p50, median"))
     for first in of(run["statements"], round=0):
         wanted = {key: first[key] for key in ("name", "mode", "proximity")}
-        values = list(statement_figures(run, **wanted).values())
+        values = statement_figures(run, **wanted)
         if values:
             print("  %-9s %-12s %6d%s %12.1f" % (
-                first["mode"], label_of(first), len(values), row_of(values),
-                median(list(statement_figures(run, "median",
-                                              **wanted).values()))))
+                first["mode"], label_of(first), len(values),
+                row_of(run, values),
+                spread(run, statement_figures(run, "median", **wanted))[0]))
     nothing = [one["nothing"] for one in run["statements"]]
     if nothing:
         print("  SELECT 1 on the same connections: least %.1f, median %.1f" % (
@@ -156,7 +193,7 @@ def overheads(run, mode):
     inside = figures(run, mode, SUBJECT)
     return [us - inside[number] for number, us in statement_figures(
         run, name=SUBJECT, mode=mode, proximity=False).items()
-            if number < len(inside)]
+            if number in inside]
 
 
 def print_overheads(run):
@@ -175,18 +212,21 @@ def reference_expectations(run, mode):
                   for series in (SUBJECT, REFERENCE))
     if not ours or not base:
         return []
-    return [expect("rank.%s.%s_%s" % (run["corpus"], mode, point),
-                   quantile(ours, share), quantile(base, share), "us", False)
-            for point, share in POINTS if point != "p95"]
+    return [expect("rank.%s.%s_%s" % (run["corpus"], mode, point), us, wanted,
+                   "us", False)
+            for (point, _), us, wanted in zip(POINTS, spread(run, ours),
+                                              spread(run, base))
+            if point != "p95"]
 
 
 def common_expectation(run, mode):
     """Of the queries that the slow peer was given time for."""
-    numbers = common(run)
-    peer = chosen(figures(run, mode, SLOW_PEER), numbers)
-    ours = chosen(figures(run, mode, SUBJECT), numbers)[:len(peer)]
-    if not peer or not ours:
+    peer, ours = (figures(run, mode, series)
+                  for series in (SLOW_PEER, SUBJECT))
+    numbers = common(run) & set(peer) & set(ours)
+    if not numbers:
         return []
+    peer, ours = chosen(peer, numbers), chosen(ours, numbers)
     return [expect("rank.%s.%s_common_vs_%s" % (run["corpus"], mode, SLOW_PEER),
                    sum(peer) / sum(ours), COMMON_FACTOR, "x", True)]
 
@@ -241,8 +281,8 @@ def worst(run, mode):
     ours = figures(run, mode, SUBJECT)
     print("%-36s %9s" % (mode + ", us", "rarest") +
           "".join("%18s" % series for series in run["series"]))
-    for number in sorted(range(len(ours)), key=lambda i: -ours[i])[:WORST]:
+    for number in sorted(ours, key=lambda number: -ours[number])[:WORST]:
         query = run["queries"][number]
         print("%-36s %9d" % (query["words"], query["rarest"]) + "".join(
-            "%18.1f" % values[number] if number < len(values) else "%18s" % "-"
+            "%18.1f" % values[number] if number in values else "%18s" % "-"
             for values in table))

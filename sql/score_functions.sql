@@ -114,8 +114,8 @@ LANGUAGE sql AS $$
 		SELECT least(s.idf, t.idf) AS idf,
 			(SELECT count(*) FROM unnest(a) p WHERE p + 1 = ANY (c))::float8 AS ordered,
 			score_near(a, c)::float8 AS near
-		FROM pairs JOIN counted s ON s.lexeme = first AND NOT s.prefix AND s.tf > 0
-			JOIN counted t ON t.lexeme = second AND NOT t.prefix AND t.tf > 0,
+		FROM pairs JOIN counted s ON s.lexeme = first AND NOT s.prefix
+			JOIN counted t ON t.lexeme = second AND NOT t.prefix,
 			score_positions(doc, first, s.labels) a, score_positions(doc, second, t.labels) c)
 	SELECT (SELECT coalesce(sum(idf * tf / (tf + k)), 0) FROM counted, saturation),
 		(SELECT coalesce(sum(idf * (ordered / (ordered + k) + 0.5 * near / (near + k))), 0) FROM neighbours, saturation)
@@ -179,24 +179,7 @@ SELECT * FROM score_compare('score_body', 1.2, 0.75, 0.25, '{1,1,1,1}');
 --
 -- Storage parameters, changed as one likes
 --
-ALTER INDEX score_body SET (k1 = 0.5, b = 0.1, proximity = 2);
-SELECT * FROM score_compare('score_body', 0.5, 0.1, 2, '{1,1,1,1}');
-ALTER INDEX score_body SET (proximity = 0, weight_d = 0.125, weight_c = 0, weight_b = 0.5, weight_a = 10);
-SELECT * FROM score_compare('score_body', 0.5, 0.1, 0, '{0.125,0,0.5,10}');
-ALTER INDEX score_body SET (proximity = 1);
-SELECT * FROM score_compare('score_body', 0.5, 0.1, 1, '{0.125,0,0.5,10}');
-ALTER INDEX score_body SET (k1 = 0, b = 0);
-SELECT * FROM score_compare('score_body', 1e-9, 0, 1, '{0.125,0,0.5,10}');
-ALTER INDEX score_body SET (weight_a = 101);
-ALTER INDEX score_body SET (weight_d = -1);
-ALTER INDEX score_body SET (proximity = -0.5);
-ALTER INDEX score_body SET (proximity = 0.25);
-ALTER INDEX score_body RESET (k1, b, weight_d, weight_c, weight_b, weight_a);
-SELECT * FROM score_compare('score_body', 1.2, 0.75, 0.25, '{1,1,1,1}');
-
---
--- The best rows: those of all rows sorted, to the last bit
---
+-- A search finds the best of all rows sorted, to the last bit.
 CREATE FUNCTION score_search(index regclass, q tsquery, k int, rank_by tsquery, OUT rows int, OUT wrong int)
 LANGUAGE sql AS $$
 	WITH found AS (SELECT row_number() OVER () AS n, f.* FROM skipidx_search(index, q, k, rank_by) f),
@@ -208,6 +191,33 @@ LANGUAGE sql AS $$
 	SELECT count(f.n)::int, count(*) FILTER (WHERE f IS NULL OR f.ctid <> t.ctid OR f.score <> t.score)::int
 	FROM (SELECT * FROM truth WHERE n <= k) t FULL JOIN found f USING (n)
 $$;
+CREATE FUNCTION score_searches(index regclass, OUT rows int, OUT wrong int)
+LANGUAGE sql AS $$
+	SELECT sum(r.rows), sum(r.wrong)
+	FROM score_queries CROSS JOIN (VALUES (3), (20)) ks(k), score_search(index, q, k, NULL) r
+$$;
+ALTER INDEX score_body SET (k1 = 0.5, b = 0.1, proximity = 2);
+SELECT * FROM score_compare('score_body', 0.5, 0.1, 2, '{1,1,1,1}');
+SELECT * FROM score_searches('score_body');
+ALTER INDEX score_body SET (proximity = 0, weight_d = 0.125, weight_c = 0, weight_b = 0.5, weight_a = 10);
+SELECT * FROM score_compare('score_body', 0.5, 0.1, 0, '{0.125,0,0.5,10}');
+SELECT * FROM score_searches('score_body');
+ALTER INDEX score_body SET (proximity = 1);
+SELECT * FROM score_compare('score_body', 0.5, 0.1, 1, '{0.125,0,0.5,10}');
+SELECT * FROM score_searches('score_body');
+ALTER INDEX score_body SET (k1 = 0, b = 0);
+SELECT * FROM score_compare('score_body', 1e-9, 0, 1, '{0.125,0,0.5,10}');
+SELECT * FROM score_searches('score_body');
+ALTER INDEX score_body SET (weight_a = 101);
+ALTER INDEX score_body SET (weight_d = -1);
+ALTER INDEX score_body SET (proximity = -0.5);
+ALTER INDEX score_body SET (proximity = 0.25);
+ALTER INDEX score_body RESET (k1, b, weight_d, weight_c, weight_b, weight_a);
+SELECT * FROM score_compare('score_body', 1.2, 0.75, 0.25, '{1,1,1,1}');
+
+--
+-- The best rows
+--
 INSERT INTO score_docs SELECT i, score_document(i) FROM generate_series(121, 150) i;
 SELECT q, k, r.* FROM score_queries CROSS JOIN (VALUES (1), (10), (1000)) ks(k), score_search('score_body', q, k, NULL) r
 WHERE numnode(q) < 9 AND q IS DISTINCT FROM '' ORDER BY q::text COLLATE "C", k;
@@ -451,7 +461,7 @@ SELECT as_other(r), skipidx_bm25('score_rows_body', 'fox', 'fox') > 0 FROM (VALU
 ROLLBACK;
 
 DROP TABLE score_docs, score_truth, score_queries, score_parts, score_pins, score_rows CASCADE;
-DROP FUNCTION score_parsed, score_tf, score_positions, score_near, score_terms, score_reference, score_compare, score_search, score_document, score_of,
+DROP FUNCTION score_parsed, score_tf, score_positions, score_near, score_terms, score_reference, score_compare, score_search, score_searches, score_document, score_of,
 	score_replace, explained, as_other;
 DROP TYPE score_term;
 DROP ROLE regress_score;

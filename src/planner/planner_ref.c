@@ -125,34 +125,14 @@ skx_planner_scored_only(const SkxRef *ref)
 /* A scorer, for calls with the same reference under the same snapshot. */
 typedef struct SkxDistance
 {
-	MemoryContext context;		/* of the next three */
+	MemoryContext context;		/* of the next two */
 	SkxRef	   *ref;
 	SkxScorer  *scorer;
-	TransactionId *xids;		/* xip and subxip of the snapshot */
-	SnapshotData snapshot;		/* the rest of its content */
 } SkxDistance;
-
-static bool
-skx_planner_same_snapshot(const SkxDistance *d, Snapshot snapshot)
-{
-	const SnapshotData *s = &d->snapshot;
-
-	return s->snapshot_type == snapshot->snapshot_type &&
-		s->xmin == snapshot->xmin && s->xmax == snapshot->xmax &&
-		s->curcid == snapshot->curcid && s->xcnt == snapshot->xcnt &&
-		s->subxcnt == snapshot->subxcnt &&
-		s->suboverflowed == snapshot->suboverflowed &&
-		s->takenDuringRecovery == snapshot->takenDuringRecovery &&
-		memcmp(d->xids, snapshot->xip,
-			   s->xcnt * sizeof(TransactionId)) == 0 &&
-		memcmp(d->xids + s->xcnt, snapshot->subxip,
-			   Max(s->subxcnt, 0) * sizeof(TransactionId)) == 0;
-}
 
 static void
 skx_planner_open_scorer(SkxDistance *d, const SkxRef *ref, Snapshot snapshot)
 {
-	int			nsub = Max(snapshot->subxcnt, 0);
 	MemoryContext old;
 	SkxRankOptions options;
 	Relation	index;
@@ -162,14 +142,6 @@ skx_planner_open_scorer(SkxDistance *d, const SkxRef *ref, Snapshot snapshot)
 	old = MemoryContextSwitchTo(d->context);
 	d->ref = palloc(VARSIZE(ref));
 	memcpy(d->ref, ref, VARSIZE(ref));
-	d->snapshot = *snapshot;
-	d->xids = palloc((snapshot->xcnt + nsub + 1) * sizeof(TransactionId));
-	if (snapshot->xcnt > 0)
-		memcpy(d->xids, snapshot->xip,
-			   snapshot->xcnt * sizeof(TransactionId));
-	if (nsub > 0)
-		memcpy(d->xids + snapshot->xcnt, snapshot->subxip,
-			   nsub * sizeof(TransactionId));
 	index = skx_am_open_bound(ref->index);
 	skx_am_rank_options(index, &options);
 	d->scorer = skx_score_open(index, snapshot, &options,
@@ -194,7 +166,7 @@ skx_planner_distance(FmgrInfo *flinfo, const SkxRef *ref)
 	}
 	if (d->scorer == NULL || VARSIZE(d->ref) != VARSIZE(ref) ||
 		memcmp(d->ref, ref, VARSIZE(ref)) != 0 ||
-		!skx_planner_same_snapshot(d, snapshot))
+		!skx_score_is_current(d->scorer, snapshot))
 		skx_planner_open_scorer(d, ref, snapshot);
 	return d;
 }

@@ -121,7 +121,8 @@ extern float skx_score_count(const SkxScorer *scorer, int term,
 /*
  * How often a posting counts, by its labels (which are decoded unless they do
  * not matter), which may be 0 times; -1: it has none of the labels that the
- * term asks for.  A multiple of 1/256, so that the counts of a prefix's lexemes add up in any order.
+ * term asks for.  A multiple of 1/256, so that the counts of a prefix's lexemes
+ * add up in any order.
  */
 extern float skx_score_tf(const SkxScorer *scorer, const SkxScoreTerm *term,
 						  const SkxPostings *p, int i);

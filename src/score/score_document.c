@@ -186,7 +186,7 @@ skx_score_locate(const SkxScorer *scorer, TSVector document, int *at)
 	}
 }
 
-/* How often the document has a term, which is entry `at` if no prefix; or -1. */
+/* How often a term, which is entry `at` if no prefix, counts; -1: not there. */
 static float
 skx_score_document_tf(const SkxScorer *scorer, const SkxScoreTerm *term,
 					  TSVector document, int at)

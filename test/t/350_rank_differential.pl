@@ -106,6 +106,7 @@ $rank->is_right('several', $some);
 $s->value('ALTER INDEX docs_skx SET (proximity = 0.3)');
 $rank->agrees('proximity', $some, ks());
 $rank->is_right('proximity', $some, proximity => 0.3);
+$rank->others_agree('proximity', $some, 10);
 
 $s->value('ALTER INDEX docs_skx SET (k1 = 2.5, b = 0.1)');
 $rank->agrees('k1 and b', $few, ks());
@@ -118,6 +119,7 @@ $rank->is_right('no tf', $few, proximity => 0.3, k1 => 0, b => 1);
 $s->value('ALTER INDEX docs_skx RESET (k1, b);'
 	  . ' ALTER INDEX docs_skx SET (weight_a = 4, weight_b = 2.5, weight_c = 1.5, weight_d = 0.5)');
 $rank->agrees('labels', $some, ks());
+$rank->others_agree('labels', $few, 7);
 $rank->is_right('labels', $some, proximity => 0.3, weights => [ 0.5, 1.5, 2.5, 4 ]);
 $s->value('ALTER INDEX docs_skx SET (weight_a = 0.125, weight_b = 1, weight_c = 1, weight_d = 3, proximity = 0)');
 $rank->agrees('labels, D first', $few, ks());
@@ -211,6 +213,7 @@ load(500, 'plain');
 $s->value('DELETE FROM docs WHERE id % 9 = 4 AND id > 3000; VACUUM docs; DELETE FROM docs WHERE id % 17 = 2;'
 	. ' ALTER INDEX docs_skx SET (proximity = 0.3)');
 $rank->agrees('large, several', 2, ks());
+$rank->others_agree('large, several', $few, 10);
 $s->value("SET work_mem = '64kB'");
 $rank->agrees('large, little memory', 4, ks());
 $s->value('RESET work_mem');

@@ -197,6 +197,21 @@ my (undef, $fetched) = work('cursor', 'FETCH 1 FROM c');
 cmp_ok($fetched->{blocks}, '<', $all->{blocks} / 2, 'cursor: the first row without all of the work');
 $s->value('COMMIT');
 
+# ---- a budget of time ----
+
+# What comes is right and in order; the rest is told of.
+$s->value('SET client_min_messages = notice; SET skipidx.search_budget = 1');
+my $told = $s->raw("SELECT count(*), count(*) FILTER (WHERE d <> again), count(*) FILTER (WHERE d < before) FROM"
+	  . " (SELECT d, again, lag(d) OVER () AS before FROM (SELECT v <\@> '$query' AS d, -(skipidx_bm25('docs_v', v, '$query')) AS again $from LIMIT 100000) x) y");
+
+like($told, qr/NOTICE.*ended after 1 ms.*DETAIL: +[1-9][0-9.]* %/s, 'budget: what was not looked at is told');
+my ($most, $other_value, $disorder) = $told =~ /^(\d+)\|(\d+)\|(\d+)$/m;
+
+cmp_ok($most, '<', 100000, 'budget: not all rows');
+is("$other_value $disorder", '0 0', 'budget: their distances, in order');
+$s->value('RESET skipidx.search_budget; SET client_min_messages = warning');
+is($s->value("SELECT count(*) FROM (SELECT id $from LIMIT 100000) x"), 100000, 'no budget: all rows');
+
 $s->close;
 $node->stop;
 done_testing();

@@ -206,6 +206,20 @@ for my $step (1 .. 6)
 is("@one", "@two", 'two cursors');
 $reader->value('COMMIT');
 
+# ---- back and forth ----
+
+$reader->value("BEGIN ISOLATION LEVEL REPEATABLE READ; $ind");
+$reader->value("DECLARE c SCROLL CURSOR FOR SELECT " . expression('or') . " $statement{or}");
+my @there = split /\n/, $reader->value('FETCH 60 FROM c');
+
+change(3);
+change(4);
+my @back = split /\n/, $reader->value('FETCH BACKWARD 30 FROM c');
+
+is("@back", "@{[ reverse @there[ 29 .. 58 ] ]}", 'a scrolled cursor');
+is($reader->value('FETCH ABSOLUTE 60 FROM c'), $there[59], 'and at a place');
+$reader->value('COMMIT');
+
 # ---- READ COMMITTED: a cursor keeps its snapshot and statistics ----
 
 $reader->value("BEGIN; $seq");

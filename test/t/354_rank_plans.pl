@@ -287,6 +287,19 @@ for my $settings ($index_now, "$index_now SET skipidx.enable_custom_scan = off",
 	is($s->value("SELECT count(*) FROM (SELECT $ranking FROM docs ORDER BY $ranking) x"),
 		$s->value("SELECT count(*) FROM docs"), 'policy: all rows, no filter');
 }
+
+# A scan that ends with the last score has to know that a row can match without.
+for my $weights ('weight_d = 0', 'weight_d = 1')
+{
+	$writer->value("ALTER INDEX docs_v SET ($weights)");
+	for my $query ('w1 | w5', 'w1 & !w2', 'w1 | !w2', '!w1', 'w1:A | w5', 'w0 <-> w1')
+	{
+		my $ranked = "SELECT count(*) FROM (SELECT id FROM docs WHERE v \@\@ '$query' ORDER BY v <\@> '$query'::tsquery OFFSET 0) x";
+
+		is($s->value("$index_now; $ranked"), $s->value("RESET ALL; SELECT count(*) FROM docs WHERE v \@\@ '$query'"),
+			"policy, $weights: all rows of $query");
+	}
+}
 for my $call (q{skipidx_search('docs_v', 'w1')}, q{skipidx_bm25('docs_v', 'w1', 'w1')},
 	q{skipidx_explain_score('docs_v', '(0,1)', 'w1')}, q{skipidx_query('w1', 'docs_v')})
 {

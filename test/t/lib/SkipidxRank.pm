@@ -14,7 +14,7 @@ use warnings;
 use Test::More;
 
 # Modes: forms of SkipidxGen, of which a query is filter and ranking query
-# alike, or [filter, ranking]; undef stands for no filter.
+# alike, or [filter, ranking]; undef stands for no filter, `null` for a NULL.
 my %modes = (
 	and => [qw(word and2 and3 and_other and_many same_and weight_and)],
 	or => [qw(or2 or3 or_many or_absent weight_or weight_any)],
@@ -37,7 +37,8 @@ my %modes = (
 		[ and2 => 'or2' ], [ not_word => 'or2' ], [ phrase2 => 'or3' ], [ or3 => 'not_word' ],
 		[ prefix => 'word' ], [ or2 => 'empty' ], [ undef, 'not_and' ], [ or_many => 'and_not' ],
 		[ english_and => 'plainto' ]
-	]);
+	],
+	nulls => [ [ or2 => 'null' ], [ undef, 'null' ], [ null => 'or2' ] ]);
 
 sub modes { return sort keys %modes; }
 
@@ -83,7 +84,8 @@ $$;
 -- The queries with qid % stride = part, each with all of `ks` (0: all rows).
 -- Returns what differs; counts statements and rows.  Rows of equal distance come
 -- by TID, which of a heap-only tuple is that of the first version: where there
--- are some (hot), such rows are compared as sets.
+-- are some (hot), such rows are compared as sets.  So are all where there is no
+-- distance, which ask for no order.
 CREATE FUNCTION rank_run(part int, stride int, ks int[], modes text, hot bool,
 	OUT queries int, OUT scans int, OUT n_rows int8, OUT scored int8, OUT wrong text[])
 LANGUAGE plpgsql AS $$
@@ -114,11 +116,13 @@ BEGIN
 			FOREACH k IN ARRAY ks LOOP
 				PERFORM rank_mode(true, (one.qid + k) % 3 <> 0);
 				EXECUTE rank_statement(one.filtered, true, k) INTO got, gotd USING one.r, one.f;
-				scans := scans + 1;
+				IF one.r IS NOT NULL AND (one.f IS NOT NULL OR NOT one.filtered) THEN
+					scans := scans + 1;
+				END IF;
 				n_rows := n_rows + cardinality(got);
-				IF hot AND k = 0 THEN
+				IF (hot OR one.r IS NULL) AND k = 0 THEN
 					SELECT coalesce(array_agg(t ORDER BY x, t), '{}') INTO got FROM unnest(got, gotd) u(t, x);
-				ELSIF hot THEN
+				ELSIF hot OR one.r IS NULL THEN
 					got := tids[1:k];
 				END IF;
 				IF '-0' = ANY (gotd::text[]) THEN
@@ -146,7 +150,66 @@ BEGIN
 	PERFORM rank_mode(false, true);
 END $$;
 
+-- Other ways to the first rows than a statement of their own: what each of them
+-- gives otherwise than the sequential scan.  `nested` takes all queries from an
+-- outer row.
+CREATE FUNCTION rank_others(part int, stride int, k int, OUT queries int, OUT n_rows int8, OUT wrong text[])
+LANGUAGE plpgsql AS $$
+DECLARE
+	one record;
+	tids tid[];
+	dist float4[];
+	got tid[];
+	gotd float4[];
+	bad int;
+BEGIN
+	queries := 0; n_rows := 0; wrong := '{}';
+	PERFORM rank_mode(true, true);
+	SET LOCAL enable_hashjoin = off;
+	SET LOCAL enable_mergejoin = off;
+	SET LOCAL enable_material = off;
+	SET LOCAL enable_memoize = off;
+	DROP TABLE IF EXISTS nested;
+	EXECUTE format('CREATE TEMP TABLE nested AS SELECT qid, array_agg(c) AS c, array_agg(d) AS d FROM'
+		' (SELECT qid, r, f FROM rank_asked WHERE filtered AND qid %% %s = %s OFFSET 0) a,'
+		' LATERAL (SELECT ctid AS c, v <@> a.r AS d FROM docs WHERE v @@ a.f ORDER BY v <@> a.r LIMIT %s) x'
+		' GROUP BY qid', stride, part, k);
+	FOR one IN SELECT * FROM rank_asked WHERE filtered AND r IS NOT NULL AND f IS NOT NULL
+		AND qid % stride = part ORDER BY qid LOOP
+		PERFORM rank_mode(false, true);
+		EXECUTE rank_statement(true, false, k) INTO tids, dist USING one.r, one.f;
+		queries := queries + 1;
+		n_rows := n_rows + cardinality(tids);
+		SELECT coalesce(c, '{}'), coalesce(d, '{}') INTO got, gotd FROM (SELECT) x LEFT JOIN nested ON qid = one.qid;
+		IF (got, gotd) IS DISTINCT FROM (tids, dist) THEN
+			wrong := wrong || format('%s nested: %s %s for %s %s', one.qid, got, gotd, tids, dist);
+		END IF;
+		SELECT coalesce(array_agg(ctid), '{}'), coalesce(array_agg(-score), '{}') INTO got, gotd
+			FROM skipidx_search('docs_skx', one.f, k, one.r);
+		IF (got, gotd) IS DISTINCT FROM (tids, dist) THEN
+			wrong := wrong || format('%s skipidx_search: %s %s for %s %s', one.qid, got, gotd, tids, dist);
+		END IF;
+		SELECT count(*) INTO bad FROM unnest(tids, dist) u(t, d) JOIN docs ON docs.ctid = t
+			WHERE -d::float8 <> skipidx_bm25('docs_skx', v, one.r)::float8 + skipidx_proximity('docs_skx', v, one.r);
+		IF bad > 0 THEN
+			wrong := wrong || format('%s skipidx_bm25 and skipidx_proximity: %s rows', one.qid, bad);
+		END IF;
+		SELECT count(*) INTO bad FROM unnest(tids, dist) u(t, d) WHERE (-d::float8, -d::float8) IS DISTINCT FROM
+			(SELECT (coalesce(sum(score::float8) FILTER (WHERE e.part IN ('word', 'pair')), 0), sum(score::float8) FILTER (WHERE e.part = 'total'))
+				FROM skipidx_explain_score('docs_skx', t, one.r) e);
+		IF bad > 0 THEN
+			wrong := wrong || format('%s skipidx_explain_score: %s rows', one.qid, bad);
+		END IF;
+	END LOOP;
+	PERFORM rank_mode(false, true);
+END $$;
+
 -- ---- the reference ----
+
+-- NULL for a NULL, other than least().
+CREATE FUNCTION ref_least(a float8, b float8) RETURNS float8 LANGUAGE sql IMMUTABLE AS $$
+	SELECT CASE WHEN a < b THEN a WHEN a >= b THEN b END
+$$;
 
 CREATE FUNCTION ref_near(a int2[], b int2[]) RETURNS int LANGUAGE plpgsql IMMUTABLE AS $$
 DECLARE
@@ -183,7 +246,9 @@ BEGIN
 	ANALYZE ref_doc;
 END $$;
 
--- Scores of the given queries: idf and tf of each word, then all parts.
+-- Scores of the given queries: idf and tf of each word, then all parts.  A word
+-- of which all occurrences have labels that count nothing is there, with a tf of
+-- zero.
 CREATE FUNCTION ref_scores(k1 float8, b float8, proximity float8, wd float8, wc float8, wb float8, wa float8)
 RETURNS TABLE (qid int, id int, score float8, parts int, most float8) LANGUAGE plpgsql AS $$
 #variable_conflict use_column
@@ -207,12 +272,12 @@ BEGIN
 			ELSE (SELECT sum(CASE l WHEN 'A' THEN wa WHEN 'B' THEN wb WHEN 'C' THEN wc ELSE wd END)
 				FROM unnest(p.lab) l WHERE t.labels = '' OR strpos(t.labels, l) > 0) END) AS tf
 		FROM ref_term t JOIN ref_post p ON p.lex = t.lex
-		WHERE NOT t.prefix AND t.qid IN (SELECT g.qid FROM given g) GROUP BY 1, 2, 3) x WHERE tf > 0;
-	INSERT INTO ref_tf SELECT * FROM (SELECT t.qid, t.t, p.id, least(sum(CASE WHEN p.pos IS NULL THEN wd
-			ELSE (SELECT coalesce(sum(CASE l WHEN 'A' THEN wa WHEN 'B' THEN wb WHEN 'C' THEN wc ELSE wd END), 0)
+		WHERE NOT t.prefix AND t.qid IN (SELECT g.qid FROM given g) GROUP BY 1, 2, 3) x WHERE tf >= 0;
+	INSERT INTO ref_tf SELECT * FROM (SELECT t.qid, t.t, p.id, ref_least(sum(CASE WHEN p.pos IS NULL THEN wd
+			ELSE (SELECT sum(CASE l WHEN 'A' THEN wa WHEN 'B' THEN wb WHEN 'C' THEN wc ELSE wd END)
 				FROM unnest(p.lab) l WHERE t.labels = '' OR strpos(t.labels, l) > 0) END), 65535) AS tf
 		FROM ref_term t JOIN ref_post p ON starts_with(p.lex, t.lex)
-		WHERE t.prefix AND t.qid IN (SELECT g.qid FROM given g) GROUP BY 1, 2, 3) x WHERE tf > 0;
+		WHERE t.prefix AND t.qid IN (SELECT g.qid FROM given g) GROUP BY 1, 2, 3) x WHERE tf >= 0;
 	ANALYZE ref_tf;
 	TRUNCATE ref_both;
 	INSERT INTO ref_both SELECT r.qid, r.first, r.second, f.id FROM ref_pair r
@@ -245,7 +310,7 @@ DECLARE
 BEGIN
 	TRUNCATE given;
 	PERFORM rank_mode(false, true);
-	FOR one IN SELECT qid, r FROM rank_asked WHERE qid % stride = part ORDER BY qid LOOP
+	FOR one IN SELECT qid, r FROM rank_asked WHERE qid % stride = part AND r IS NOT NULL ORDER BY qid LOOP
 		EXECUTE 'INSERT INTO given SELECT $1, id, v <@> $2 FROM docs WHERE v IS NOT NULL' USING one.qid, one.r;
 		n := n + 1;
 	END LOOP;
@@ -268,6 +333,15 @@ sub new
 	return $self;
 }
 
+# Fields of COPY of so many queries of a form.
+sub fields
+{
+	my ($gen, $n, $form) = @_;
+
+	return map { [ 0, $form, 'raw', '\\N' ] } 1 .. $n if $form eq 'null';
+	return map { chomp; [ split /\t/, $_, -1 ] } $gen->copy_queries($n, [$form]);
+}
+
 # Adds n queries of every mode (or of those given), drawn from what the
 # generator's documents have.
 sub add_queries
@@ -283,8 +357,8 @@ sub add_queries
 		for my $form (@forms)
 		{
 			my ($filter, $rank) = ref $form ? @$form : ($form, undef);
-			my @filters = $filter ? map { chomp; [ split /\t/, $_, -1 ] } $gen->copy_queries($per, [$filter]) : ();
-			my @ranks = $rank ? map { chomp; [ split /\t/, $_, -1 ] } $gen->copy_queries($per, [$rank]) : @filters;
+			my @filters = $filter ? fields($gen, $per, $filter) : ();
+			my @ranks = $rank ? fields($gen, $per, $rank) : @filters;
 
 			for my $i (0 .. $#ranks)
 			{
@@ -400,6 +474,21 @@ sub agrees
 				  . ' ORDER BY length(unnest(wrong)) LIMIT 12'));
 	}
 	return { queries => $queries, scans => $scans, rows => $rows, scored => $scored };
+}
+
+# Passes if the first k rows are the same from an inner side of a join, from
+# skipidx_search(), and their parts add up.
+sub others_agree
+{
+	my ($self, $state, $stride, $k) = @_;
+	my $s = $self->{s};
+	my $part = length($state) % $stride;
+	my ($queries, $rows, $wrong) =
+	  split /\|/, $s->value("SELECT queries, n_rows, cardinality(wrong) FROM rank_others($part, $stride, $k)");
+	my $ok = ok($queries > 0 && $rows > $queries && $wrong == 0, "$state: $queries queries in other ways, $rows rows");
+
+	diag("$wrong differ\n" . $s->value("SELECT left(unnest(wrong), 300) FROM rank_others($part, $stride, $k) LIMIT 8")) if !$ok;
+	return;
 }
 
 # From here on statistics count these rows: SELECT id, v ...
