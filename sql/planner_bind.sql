@@ -15,6 +15,7 @@ CREATE INDEX notes_title ON notes USING skipidx (to_tsvector('simple', title));
 ANALYZE notes;
 SET enable_seqscan = off;
 SET enable_bitmapscan = off;
+SET enable_sort = off;
 SET jit = off;
 
 -- The indexes that a plan is bound to, and how it reads them

@@ -76,6 +76,15 @@ SELECT scored('SELECT id FROM (SELECT id FROM pages ORDER BY body <@> ''oak'' LI
 	< scored('SELECT id FROM pages ORDER BY body <@> ''oak'' LIMIT (SELECT 5000)') AS of_a_subquery;
 SELECT g, string_agg(id || '', ' ' ORDER BY id) FROM generate_series(1, 4) g,
 	LATERAL (SELECT id FROM pages WHERE id < 1000 ORDER BY body <@> ('p' || g)::tsquery, id LIMIT g) p GROUP BY g ORDER BY g;
+-- of each partition, and of what a filter leaves, as estimated
+CREATE TABLE parts (id int, body tsvector) PARTITION BY RANGE (id);
+CREATE TABLE parts_1 PARTITION OF parts FOR VALUES FROM (0) TO (8000);
+CREATE TABLE parts_2 PARTITION OF parts FOR VALUES FROM (8000) TO (30000);
+INSERT INTO parts SELECT id, body FROM pages;
+CREATE INDEX parts_body ON parts USING skipidx (body);
+ANALYZE parts;
+SELECT scored('SELECT id FROM parts ORDER BY body <@> ''oak'' LIMIT 5') < scored('SELECT id FROM parts ORDER BY body <@> ''oak'' LIMIT 5000') AS partitions,
+	measured('SELECT id FROM pages WHERE lang = ''de'' ORDER BY body <@> ''oak'' LIMIT 500') ->> 'Passes' AS passes_with_filter;
 -- more rows than the limit are needed
 SELECT count(*), min(id % 4), max(id % 4) FROM (SELECT id FROM pages WHERE id % 4 = 3 ORDER BY body <@> 'oak' LIMIT 2500) p;
 SELECT count(*) FROM (SELECT id FROM pages ORDER BY body <@> 'p3' FETCH FIRST 3 ROWS WITH TIES) p;
@@ -83,6 +92,17 @@ SELECT count(*), count(DISTINCT id) FROM (SELECT id FROM pages ORDER BY body <@>
 SELECT count(*), count(DISTINCT p.id) FROM (SELECT p.id FROM pages p JOIN costly c ON c.id = p.id ORDER BY p.body <@> 'oak' LIMIT 200) p;
 SELECT count(*) FROM (SELECT DISTINCT body <@> 'p3' FROM pages ORDER BY 1 LIMIT 3) p;
 SELECT id FROM pages ORDER BY body <@> 'oak' LIMIT -1;
+
+-- Plans around it: sets of rows for each, conditions without columns, a loop
+-- that starts again
+SELECT generate_series(1, 2) AS n, id FROM pages ORDER BY body <@> 'p3 & p3', id LIMIT 3;
+EXPLAIN (COSTS OFF) SELECT id FROM pages WHERE now() > '2000-01-01'::timestamptz ORDER BY body <@> 'p3' LIMIT 2;
+SELECT count(*) FROM (SELECT id FROM pages WHERE now() > '2000-01-01'::timestamptz ORDER BY body <@> 'p3' LIMIT 2) p;
+SELECT count(*) FROM (SELECT id FROM pages WHERE now() < '2000-01-01'::timestamptz ORDER BY body <@> 'p3' LIMIT 2) p;
+SET enable_material = off;
+SELECT n, string_agg(id || '', ' ' ORDER BY id) FROM generate_series(1, 3) n
+	LEFT JOIN (SELECT id, body FROM pages ORDER BY body <@> 'p3', id LIMIT 3) p ON body @@ ('p' || n)::tsquery GROUP BY n ORDER BY n;
+RESET enable_material;
 
 -- Cursors: any number of rows, backward by storing them, WHERE CURRENT OF
 BEGIN;
@@ -134,6 +154,13 @@ SELECT fetched('SELECT id FROM pages WHERE body @@ ''p8'' ORDER BY body <@> ''p8
 SELECT fetched('SELECT id FROM pages WHERE body @@ ''p9'' ORDER BY body <@> ''p9''');
 SELECT fetched('SELECT id FROM pages WHERE ''p9 | p10''::tsquery @@ body ORDER BY body <@> ''p9 | p10''');
 SELECT fetched('SELECT id FROM pages WHERE body @@ ''p9 & !p10'' ORDER BY body <@> ''p9 & !p10'' LIMIT 9');
+-- The planner knows, and prefers it to looking at every row.
+RESET enable_seqscan;
+RESET enable_sort;
+EXPLAIN (COSTS OFF) SELECT id FROM pages WHERE body @@ 'p9 & ash' ORDER BY body <@> 'p9 & ash' LIMIT 5;
+EXPLAIN (COSTS OFF) SELECT id FROM pages WHERE body @@ 'all & ash' ORDER BY body <@> 'p9 & ash';
+SET enable_seqscan = off;
+SET enable_sort = off;
 PREPARE mine(tsquery, tsquery) AS SELECT id FROM pages WHERE body @@ $1 ORDER BY body <@> $2;
 SET plan_cache_mode = force_generic_plan;
 SELECT fetched('EXECUTE mine(''p9'', ''p9'')');
@@ -194,6 +221,6 @@ EXCEPTION WHEN undefined_object THEN RAISE WARNING '%', regexp_replace(SQLERRM, 
 
 DROP OWNED BY regress_skipidx_reader;
 DROP ROLE regress_skipidx_reader;
-DROP TABLE pages, costly, kept CASCADE;
+DROP TABLE pages, costly, kept, parts CASCADE;
 DROP SEQUENCE calls;
 DROP FUNCTION measured, fetched, scored, counted, moves;

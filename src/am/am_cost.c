@@ -4,7 +4,7 @@
  *
  * Where the planner knows the queries, the document frequencies of their words
  * are looked up in the largest segment, which costs no more than the scan will
- * spend on its first pages; what they make of the work is am_cost_model.c's.
+ * spend on its first pages; what they make of the work is rank_cost.c's.
  * How many rows match stays what ANALYZE makes of it.
  *
  * A ranked scan searches for as many of the best as the LIMIT wants before it
@@ -18,7 +18,6 @@
 
 #include "access/genam.h"
 #include "am/am.h"
-#include "am/am_cost_model.h"
 #include "catalog/index.h"
 #include "catalog/pg_type_d.h"
 #include "format/format_dict.h"
@@ -26,6 +25,7 @@
 #include "optimizer/cost.h"
 #include "optimizer/optimizer.h"
 #include "pending/pending.h"
+#include "rank/rank_cost.h"
 #include "score/score.h"
 #include "tsearch/ts_utils.h"
 #include "utils/memutils.h"
@@ -343,7 +343,7 @@ skx_am_cost_filter(SkxCosting *c, TSQuery query)
 				break;
 		}
 	}
-	return skx_am_cost_match(items, query->size, c->ndocs, sets);
+	return skx_rank_cost_match(items, query->size, c->ndocs, sets);
 }
 
 /*
@@ -364,13 +364,13 @@ skx_am_cost_filters(SkxCosting *c)
 		return all;
 	if (c->unknown > 0)
 	{
-		all = skx_am_cost_match(&guess, 1, c->ndocs, &one);
+		all = skx_rank_cost_match(&guess, 1, c->ndocs, &one);
 		any = true;
 	}
 	foreach(lc, c->filters)
 	{
 		one = skx_am_cost_filter(c, lfirst(lc));
-		all = any ? skx_am_cost_both(&all, &one, c->ndocs) : one;
+		all = any ? skx_rank_cost_both(&all, &one, c->ndocs) : one;
 		any = true;
 	}
 	if (!any)
@@ -448,6 +448,8 @@ skx_am_cost_wanted(const SkxCosting *c)
 {
 	double		wanted = c->root->limit_tuples;
 
+	if (list_length(c->path->indexorderbys) > 1)
+		return c->ndocs;		/* all are sorted before the first one */
 	if (wanted <= 0)
 		return SKX_COST_WANTED;
 	return wanted * Max(c->rows / Max(c->path->path.rows, 1), 1);
@@ -468,26 +470,32 @@ skx_am_cost_ranks_filter(const SkxCosting *c)
 }
 
 /*
- * Of two words of a pair that is the lesser one by which pairs are bounded
- * (rank_score.h): all but the greatest may be.
+ * What pairs of words add to the bounds of the words: to that of the lesser
+ * one (rank_score.h), which may be any but the greatest.  Returns how many
+ * documents have both words of a pair, of `match`, which are all that have all
+ * words if `same`.
  */
-static void
-skx_am_cost_pairs(const SkxCosting *c, SkxCostRanked *ranked,
-				  SkxCostWord *words)
+static double
+skx_am_cost_pairs(const SkxCosting *c, SkxCostWord *words, int n,
+				  const SkxCostSet *match, bool same)
 {
 	double		pairs = c->options.proximity * (1 + SKX_RANK_NEAR_SHARE);
+	double		paired = 0;
 	int			rarest = 0;
 	int			i;
 
-	ranked->pairs = ranked->nwords > 1 && pairs > 0;
-	if (!ranked->pairs)
-		return;
-	for (i = 1; i < ranked->nwords; i++)
+	if (n < 2 || pairs <= 0)
+		return 0;
+	for (i = 1; i < n; i++)
+	{
+		paired += words[i - 1].df * words[i].df / c->ndocs;
 		if (words[i].df < words[rarest].df)
 			rarest = i;
-	for (i = 0; i < ranked->nwords; i++)
+	}
+	for (i = 0; i < n; i++)
 		if (i != rarest)
 			words[i].most *= 1 + pairs;
+	return same ? match->docs : paired * match->docs / c->ndocs;
 }
 
 /* What a scan does: before its first row, and for all rows. */
@@ -519,14 +527,16 @@ skx_am_cost_ranked(SkxCosting *c, const SkxCostSet *match, SkxCostScan *scan)
 		words[0].df = Min(match->docs, c->ndocs * SKX_COST_UNKNOWN);
 		words[0].most = 1;
 	}
-	skx_am_cost_pairs(c, &ranked, words);
 	same = skx_am_cost_ranks_filter(c);
+	ranked.ndocs = c->ndocs;
 	ranked.any = (same && any) || (c->unknown == 0 && c->filters == NIL);
-	ranked.others = same ? 0 : ranked.nwords;
+	ranked.others = same || ranked.any ? 0 : ranked.nwords;
+	ranked.paired = skx_am_cost_pairs(c, words, ranked.nwords, match,
+									  same && !any);
 	wanted = skx_am_cost_wanted(c);
-	skx_am_cost_best(&ranked, wanted, wanted, &scan->work[0],
+	skx_rank_cost_best(&ranked, wanted, wanted, &scan->work[0],
 					 &scan->pages[0]);
-	skx_am_cost_best(&ranked, wanted, match->docs, &scan->work[1],
+	skx_rank_cost_best(&ranked, wanted, match->docs, &scan->work[1],
 					 &scan->pages[1]);
 }
 
@@ -651,10 +661,8 @@ skxcostestimate(PlannerInfo *root, IndexPath *path, double loop_count,
 				Cost *startup, Cost *total, Selectivity *selectivity,
 				double *correlation, double *pages)
 {
-	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext,
-												  "skipidx cost",
-												  ALLOCSET_DEFAULT_SIZES);
-	MemoryContext old = MemoryContextSwitchTo(context);
+	MemoryContext context;
+	MemoryContext old;
 	GenericCosts costs;
 	SkxCosting	c;
 	SkxCostScan scan;
@@ -662,6 +670,9 @@ skxcostestimate(PlannerInfo *root, IndexPath *path, double loop_count,
 
 	memset(&costs, 0, sizeof(costs));
 	genericcostestimate(root, path, loop_count, &costs);
+	arguments = index_other_operands_eval_cost(root, path->indexorderbys) +
+		index_other_operands_eval_cost(root,
+									   get_quals_from_indexclauses(path->indexclauses));
 	memset(&c, 0, sizeof(c));
 	memset(&scan, 0, sizeof(scan));
 	c.root = root;
@@ -669,11 +680,13 @@ skxcostestimate(PlannerInfo *root, IndexPath *path, double loop_count,
 	c.rows = costs.numIndexTuples;
 	c.ndocs = Max(path->indexinfo->tuples, 1);
 	c.nsegments = 1;
+	context = AllocSetContextCreate(CurrentMemoryContext, "skipidx cost",
+									ALLOCSET_DEFAULT_SIZES);
+	old = MemoryContextSwitchTo(context);
 	skx_am_cost_scan(&c, &scan);
+	MemoryContextSwitchTo(old);
+	MemoryContextDelete(context);
 	skx_am_cost_price(&c, &scan, loop_count, &costs);
-	arguments = index_other_operands_eval_cost(root, path->indexorderbys) +
-		index_other_operands_eval_cost(root,
-									   get_quals_from_indexclauses(path->indexclauses));
 	*startup = arguments + costs.indexStartupCost;
 	*total = arguments +
 		Max(costs.indexTotalCost + skx_am_cost_refuse_index_only(path),
@@ -682,6 +695,4 @@ skxcostestimate(PlannerInfo *root, IndexPath *path, double loop_count,
 	*correlation = path->indexorderbys != NIL ? 0 :
 		skx_am_cost_correlation(&c, costs.indexSelectivity);
 	*pages = costs.numIndexPages;
-	MemoryContextSwitchTo(old);
-	MemoryContextDelete(context);
 }

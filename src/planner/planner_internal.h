@@ -50,6 +50,18 @@ extern SkxRef *skx_planner_ref(Oid index, TSQuery query);
 extern bool skx_planner_scored_only(const SkxRef *ref);
 
 /*
+ * planner_early.c
+ *
+ * matched: the query of a condition `document @@ query`, of an operator in
+ * `family`; NULL if it is none.  early_share: how much of its rows a ranked
+ * scan returns until it ends with the last one that has a score.
+ */
+extern bool skx_planner_is_simple(Node *expr);
+extern Node *skx_planner_matched(Node *clause, Node *document, Oid family);
+extern double skx_planner_early_share(PlannerInfo *root, RelOptInfo *rel,
+									  IndexPath *path);
+
+/*
  * planner_plan.c : from a path to a plan
  *
  * custom_exprs of the plan, by these numbers; all but the first two, the
@@ -66,8 +78,9 @@ enum
 };
 
 /*
- * custom_private: a list of the OID of the function under `<@>`, and the
- * number of rows that will be fetched beyond the limit.
+ * custom_private: a list of the OID of the function under `<@>`; the number of
+ * rows that will be fetched beyond the limit; percent of limit and these that
+ * will be fetched because a filter discards rows.
  *
  * Quals are those of the child, if `document @@ query` is one of them: should
  * the query be the ranking query, the scan ends with the last row that has a

@@ -3,7 +3,8 @@
  *	  What the planner is offered for a table with ranked index paths.
  *
  * Each of them is put into a custom path of the same cost, which hands the
- * distance over instead of computing it again (planner_scan.c).
+ * distance over instead of computing it again (planner_scan.c), and may end
+ * before all rows were returned (planner_early.c).
  *
  * Up to version 16 the planner has no index path for ORDER BY distance, id,
  * because the index orders by the first only; it is made here, and the planner
@@ -150,20 +151,42 @@ skx_planner_is_ranked(Path *path)
 		list_length(((IndexPath *) path)->indexorderbys) == 1;
 }
 
-/* Without workers: statistics are pinned in the leader. */
+/*
+ * Without workers: statistics are pinned in the leader.  What a scan that ends
+ * early does not cost is taken off.
+ */
 static Path *
-skx_planner_wrap(Path *path)
+skx_planner_wrap(PlannerInfo *root, RelOptInfo *rel, Path *path)
 {
 	CustomPath *custom = makeNode(CustomPath);
 
 	custom->path = *path;
 	custom->path.type = T_CustomPath;
 	custom->path.pathtype = T_CustomScan;
+	custom->path.total_cost = path->startup_cost +
+		(path->total_cost - path->startup_cost) *
+		skx_planner_early_share(root, rel, (IndexPath *) path);
 	custom->path.parallel_safe = false;
 	custom->flags = CUSTOMPATH_SUPPORT_PROJECTION;
 	custom->custom_paths = list_make1(path);
 	custom->methods = &skx_planner_path_methods;
 	return (Path *) custom;
+}
+
+/* Paths are compared once more: they may cost less now. */
+static void
+skx_planner_wrap_all(PlannerInfo *root, RelOptInfo *rel)
+{
+	List	   *paths = rel->pathlist;
+	ListCell   *lc;
+
+	rel->pathlist = NIL;
+	foreach(lc, paths)
+		if (!skx_planner_is_ranked(lfirst(lc)))
+			rel->pathlist = lappend(rel->pathlist, lfirst(lc));
+	foreach(lc, paths)
+		if (skx_planner_is_ranked(lfirst(lc)))
+			add_path(rel, skx_planner_wrap(root, rel, lfirst(lc)));
 }
 
 static void
@@ -186,9 +209,7 @@ skx_planner_set_rel_pathlist(PlannerInfo *root, RelOptInfo *rel, Index rti,
 				skx_planner_add_prefix(root, rel, index);
 		}
 	if (skx_planner_custom)
-		foreach(lc, rel->pathlist)
-			if (skx_planner_is_ranked(lfirst(lc)))
-				lfirst(lc) = skx_planner_wrap(lfirst(lc));
+		skx_planner_wrap_all(root, rel);
 }
 
 void

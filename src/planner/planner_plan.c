@@ -9,6 +9,8 @@
  */
 #include "postgres.h"
 
+#include <math.h>
+
 #include "am/am.h"
 #include "compat/compat_planner.h"
 #include "nodes/makefuncs.h"
@@ -20,6 +22,9 @@
 #include "planner/planner_internal.h"
 #include "utils/lsyscache.h"
 
+/* Rows of which one is left by the filter, at most, in what is asked for. */
+#define SKX_PLANNER_DISCARD_MAX	20
+
 static Plan *skx_planner_plan(PlannerInfo *root, RelOptInfo *rel,
 							  CustomPath *path, List *tlist, List *clauses,
 							  List *custom_plans);
@@ -28,6 +33,16 @@ const CustomPathMethods skx_planner_path_methods = {
 	.CustomName = "Skipidx Scan",
 	.PlanCustomPath = skx_planner_plan
 };
+
+/* What the custom scan has to know beyond its child. */
+typedef struct SkxPlanned
+{
+	Node	   *count;			/* LIMIT and OFFSET, where they apply */
+	Node	   *offset;
+	int			extra;			/* rows fetched beyond them */
+	Node	   *query;			/* all rows have to match it */
+	List	   *rest;			/* what else discards rows */
+} SkxPlanned;
 
 /*
  * The Index Scan.  Where there are conditions without columns it is below a
@@ -41,67 +56,35 @@ skx_planner_child(Plan *plan)
 	return castNode(IndexScan, plan);
 }
 
-/* Is it a value that can be computed at any time, without a row? */
-static bool
-skx_planner_is_simple(Node *expr)
-{
-	return expr == NULL ||
-		(!contain_subplans(expr) && !contain_volatile_functions(expr) &&
-		 !contain_var_clause(expr));
-}
-
 static OpExpr *
 skx_planner_distance_of(const IndexScan *child)
 {
 	return castNode(OpExpr, linitial(child->indexorderbyorig));
 }
 
-/* The query of a condition `document @@ query`; NULL if it is none. */
-static Node *
-skx_planner_matched(Node *clause, Node *document, Oid family)
-{
-	OpExpr	   *op = (OpExpr *) clause;
-	Node	   *left;
-	Node	   *right;
-
-	if (!IsA(clause, OpExpr) || list_length(op->args) != 2)
-		return NULL;
-	left = linitial(op->args);
-	right = lsecond(op->args);
-	if (op_in_opfamily(op->opno, family))
-		return equal(left, document) && skx_planner_is_simple(right) ?
-			right : NULL;
-	if (OidIsValid(get_commutator(op->opno)) &&
-		op_in_opfamily(get_commutator(op->opno), family))
-		return equal(right, document) && skx_planner_is_simple(left) ?
-			left : NULL;
-	return NULL;
-}
-
 /*
- * If the child has such a condition, which could not be one of the index
- * because of those that have to be tested before, then all of its conditions,
- * in their order, are left to the custom scan.  Returns the query.
+ * If the child has a condition `document @@ query`, which could not be one of
+ * the index because of those that have to be tested before, then all of its conditions,
+ * in their order, are left to the custom scan.
  */
-static Node *
-skx_planner_take_quals(CustomScan *scan, IndexScan *child, Oid family)
+static void
+skx_planner_take_quals(CustomScan *scan, IndexScan *child, Oid family,
+					   SkxPlanned *planned)
 {
 	Node	   *document = linitial(skx_planner_distance_of(child)->args);
-	Node	   *query = NULL;
 	ListCell   *lc;
 
+	planned->rest = list_copy(child->scan.plan.qual);
 	foreach(lc, child->scan.plan.qual)
 	{
-		query = skx_planner_matched(lfirst(lc), document, family);
-		if (query != NULL)
-			break;
-	}
-	if (query != NULL)
-	{
+		planned->query = skx_planner_matched(lfirst(lc), document, family);
+		if (planned->query == NULL)
+			continue;
+		planned->rest = list_delete_ptr(planned->rest, lfirst(lc));
 		scan->scan.plan.qual = child->scan.plan.qual;
 		child->scan.plan.qual = NIL;
+		return;
 	}
-	return query;
 }
 
 /* Makes the child return the columns that the expressions need. */
@@ -153,22 +136,39 @@ skx_planner_is_limited(PlannerInfo *root, RelOptInfo *rel, CustomPath *path)
 
 static void
 skx_planner_limit(PlannerInfo *root, RelOptInfo *rel, CustomPath *path,
-				  Node **count, Node **offset, int *extra)
+				  SkxPlanned *planned)
 {
 	Query	   *query = root->parse;
 
-	*count = *offset = NULL;
-	*extra = 0;
 	if (!skx_planner_is_limited(root, rel, path) ||
 		!skx_planner_is_simple(query->limitCount) ||
 		!skx_planner_is_simple(query->limitOffset))
 		return;
-	*count = copyObject(query->limitCount);
-	*offset = copyObject(query->limitOffset);
+	planned->count = query->limitCount;
+	planned->offset = query->limitOffset;
 	/* to see that a tie has ended */
 	if (query->limitOption == LIMIT_OPTION_WITH_TIES ||
 		!pathkeys_contained_in(root->sort_pathkeys, path->path.pathkeys))
-		*extra = 1;
+		planned->extra = 1;
+}
+
+/*
+ * Percent of the limit that have to be fetched until enough rows are left by
+ * what discards some, with a margin.  An estimate that is far off makes the
+ * search look for too many rows, while one that is too low has it search again
+ * for twice as many: hence no more than SKX_PLANNER_DISCARD_MAX.
+ */
+static int
+skx_planner_percent(PlannerInfo *root, RelOptInfo *rel,
+					const SkxPlanned *planned)
+{
+	Selectivity kept;
+
+	if (planned->rest == NIL)
+		return 100;
+	kept = clauselist_selectivity(root, planned->rest, rel->relid,
+								  JOIN_INNER, NULL);
+	return (int) ceil(125.0 / Max(kept, 1.0 / SKX_PLANNER_DISCARD_MAX));
 }
 
 static Plan *
@@ -179,18 +179,11 @@ skx_planner_plan(PlannerInfo *root, RelOptInfo *rel, CustomPath *path,
 	IndexScan  *child = skx_planner_child(linitial(custom_plans));
 	OpExpr	   *distance = skx_planner_distance_of(child);
 	CustomScan *scan = makeNode(CustomScan);
-	Node	   *query;
-	Node	   *count;
-	Node	   *offset;
-	int			extra;
+	SkxPlanned	planned = {0};
 
-	skx_planner_limit(root, rel, path, &count, &offset, &extra);
-	query = skx_planner_take_quals(scan, child,
-								   index->indexinfo->opfamily[0]);
-	if (child->scan.plan.qual != NIL ||
-		list_length(scan->scan.plan.qual) > 1)
-		count = offset = NULL;
-
+	skx_planner_limit(root, rel, path, &planned);
+	skx_planner_take_quals(scan, child, index->indexinfo->opfamily[0],
+						   &planned);
 	skx_planner_reduce(child, list_concat_copy(distance->args,
 											   scan->scan.plan.qual));
 	scan->scan.plan.targetlist = tlist;
@@ -198,8 +191,8 @@ skx_planner_plan(PlannerInfo *root, RelOptInfo *rel, CustomPath *path,
 	scan->flags = path->flags;
 	scan->custom_plans = list_make1(child);
 	scan->custom_exprs = list_make5(linitial(distance->args),
-									lsecond(distance->args), count, offset,
-									query);
+									lsecond(distance->args), planned.count,
+									planned.offset, planned.query);
 	scan->custom_exprs = copyObject(scan->custom_exprs);
 	scan->custom_scan_tlist = copyObject(child->scan.plan.targetlist);
 	scan->custom_scan_tlist =
@@ -207,8 +200,9 @@ skx_planner_plan(PlannerInfo *root, RelOptInfo *rel, CustomPath *path,
 				makeTargetEntry((Expr *) copyObject(distance),
 								list_length(scan->custom_scan_tlist) + 1,
 								NULL, false));
-	scan->custom_private = list_make2(list_make1_oid(get_opcode(distance->opno)),
-									  makeInteger(extra));
+	scan->custom_private = list_make3(list_make1_oid(get_opcode(distance->opno)),
+									  makeInteger(planned.extra),
+									  makeInteger(skx_planner_percent(root, rel, &planned)));
 	scan->methods = &skx_planner_scan_methods;
 	return (Plan *) scan;
 }

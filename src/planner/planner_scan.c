@@ -33,6 +33,7 @@ typedef struct SkxRankedScan
 	ExprState  *offset;
 	ExprState  *filter;			/* a query that all rows have to match */
 	uint64		extra;			/* rows fetched beyond them */
+	double		times;			/* rows fetched for each that is left */
 	bool		ready;			/* the index knows what it has to do */
 	bool		scored_only;	/* ends with the last row with a score */
 	bool		done;
@@ -90,6 +91,7 @@ skx_planner_begin(CustomScanState *node, EState *estate, int eflags)
 	state->filter = ExecInitExpr(list_nth(exprs, SKX_EXPR_FILTER), parent);
 	fmgr_info(linitial_oid(linitial(scan->custom_private)), &state->distance);
 	state->extra = intVal(lsecond(scan->custom_private));
+	state->times = intVal(lthird(scan->custom_private)) / 100.0;
 }
 
 /* ---- before the first row ---- */
@@ -118,7 +120,8 @@ skx_planner_wanted(SkxRankedScan *state)
 		return 0;
 	if (!skx_planner_number(state->offset, econtext, &offset) || offset < 0)
 		offset = 0;
-	return (uint64) count + offset + state->extra;
+	return (uint64) Min(((double) count + offset + state->extra) * state->times,
+						PG_INT64_MAX / 2);
 }
 
 /*

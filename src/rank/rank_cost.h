@@ -1,10 +1,10 @@
 /*
- * am_cost_model.h
+ * rank_cost.h
  *	  How much work a query is, from document frequencies.  Pure: builds
  *	  without a server.
  */
-#ifndef SKX_AM_COST_MODEL_H
-#define SKX_AM_COST_MODEL_H
+#ifndef SKX_RANK_RANK_COST_H
+#define SKX_RANK_RANK_COST_H
 
 /*
  * An item of a query.  Items stand in the order of a tsquery: an operator's
@@ -42,14 +42,14 @@ typedef struct SkxCostSet
 } SkxCostSet;
 
 /*
- * am_cost_model.c
+ * rank_cost.c
  *
  * match: `sets` has room for n; the result is that of the whole query.
  * both: documents that are in two sets.
  */
-extern SkxCostSet skx_am_cost_match(const SkxCostItem *items, int n,
+extern SkxCostSet skx_rank_cost_match(const SkxCostItem *items, int n,
 									double ndocs, SkxCostSet *sets);
-extern SkxCostSet skx_am_cost_both(const SkxCostSet *a, const SkxCostSet *b,
+extern SkxCostSet skx_rank_cost_both(const SkxCostSet *a, const SkxCostSet *b,
 								   double ndocs);
 
 /*
@@ -67,9 +67,11 @@ typedef struct SkxCostWord
 
 typedef struct SkxCostRanked
 {
+	double		ndocs;
 	int			nwords;
 	const SkxCostWord *words;	/* in any order */
-	bool		pairs;			/* neighbouring words count, too */
+	double		paired;			/* documents with two neighbouring words, where
+								 * these count for something */
 	bool		any;			/* whatever has one of the words matches; or
 								 * those in `match` */
 	int			others;			/* words that `match` does not ask for */
@@ -81,7 +83,7 @@ typedef struct SkxCostRanked
  * To find the k best rows by searches for `first`, and then for more: work and
  * pages.  Never less for a larger k.
  */
-extern void skx_am_cost_best(const SkxCostRanked *ranked, double first,
+extern void skx_rank_cost_best(const SkxCostRanked *ranked, double first,
 							 double k, double *work, double *pages);
 
 /* Work that is not the model's own: matching one pending document, ... */
@@ -96,4 +98,4 @@ extern void skx_am_cost_best(const SkxCostRanked *ranked, double first,
 /* ... and handing out a row, besides cpu_index_tuple_cost. */
 #define SKX_COST_ROW		2.0
 
-#endif							/* SKX_AM_COST_MODEL_H */
+#endif							/* SKX_RANK_RANK_COST_H */

@@ -1,5 +1,5 @@
 /*
- * am_cost_model.c
+ * rank_cost.c
  *	  How much work a query is, from document frequencies.
  *
  * A query is a tree of sets.  Each of them can be gone through, or be asked
@@ -28,7 +28,7 @@
 
 #include <math.h>
 
-#include "am/am_cost_model.h"
+#include "rank/rank_cost.h"
 
 /* Going through a list, for each posting. */
 #define SKX_COST_POSTING	0.2
@@ -74,10 +74,10 @@
 #define SKX_COST_ASKED		10.0
 
 /* A search that goes on looks for so many times as many rows. */
-#define SKX_COST_GROWTH		4.0
+#define SKX_COST_GROWTH		16.0
 
 static SkxCostSet
-skx_am_cost_word(double df)
+skx_rank_cost_word(double df)
 {
 	SkxCostSet	set;
 
@@ -92,20 +92,20 @@ skx_am_cost_word(double df)
 
 /* To ask about n documents: no more decoding than all there is. */
 static double
-skx_am_cost_asked(const SkxCostSet *set, double n)
+skx_rank_cost_asked(const SkxCostSet *set, double n)
 {
 	return n * set->ask + Min(n * set->lists * SKX_COST_DECODE, set->work);
 }
 
 static double
-skx_am_cost_asked_pages(const SkxCostSet *set, double n)
+skx_rank_cost_asked_pages(const SkxCostSet *set, double n)
 {
 	return Min(n * set->lists, set->pages);
 }
 
 /* Going through one set, asking about each document in the other. */
 static SkxCostSet
-skx_am_cost_filter(const SkxCostSet *lead, const SkxCostSet *other,
+skx_rank_cost_filter(const SkxCostSet *lead, const SkxCostSet *other,
 				   double ndocs)
 {
 	SkxCostSet	set;
@@ -113,24 +113,24 @@ skx_am_cost_filter(const SkxCostSet *lead, const SkxCostSet *other,
 
 	set.docs = share * other->docs;
 	set.lead = lead->lead;
-	set.work = lead->work + skx_am_cost_asked(other, lead->docs);
-	set.pages = lead->pages + skx_am_cost_asked_pages(other, lead->docs);
+	set.work = lead->work + skx_rank_cost_asked(other, lead->docs);
+	set.pages = lead->pages + skx_rank_cost_asked_pages(other, lead->docs);
 	set.ask = lead->ask + share * other->ask;
 	set.lists = lead->lists + share * other->lists;
 	return set;
 }
 
 SkxCostSet
-skx_am_cost_both(const SkxCostSet *a, const SkxCostSet *b, double ndocs)
+skx_rank_cost_both(const SkxCostSet *a, const SkxCostSet *b, double ndocs)
 {
-	SkxCostSet	one = skx_am_cost_filter(a, b, ndocs);
-	SkxCostSet	two = skx_am_cost_filter(b, a, ndocs);
+	SkxCostSet	one = skx_rank_cost_filter(a, b, ndocs);
+	SkxCostSet	two = skx_rank_cost_filter(b, a, ndocs);
 
 	return one.work <= two.work ? one : two;
 }
 
 static SkxCostSet
-skx_am_cost_either(const SkxCostSet *a, const SkxCostSet *b, double ndocs)
+skx_rank_cost_either(const SkxCostSet *a, const SkxCostSet *b, double ndocs)
 {
 	SkxCostSet	set;
 	double		common = ndocs > 0 ? a->docs * b->docs / ndocs : 0;
@@ -145,9 +145,9 @@ skx_am_cost_either(const SkxCostSet *a, const SkxCostSet *b, double ndocs)
 }
 
 static SkxCostSet
-skx_am_cost_phrase(const SkxCostSet *a, const SkxCostSet *b, double ndocs)
+skx_rank_cost_phrase(const SkxCostSet *a, const SkxCostSet *b, double ndocs)
 {
-	SkxCostSet	set = skx_am_cost_both(a, b, ndocs);
+	SkxCostSet	set = skx_rank_cost_both(a, b, ndocs);
 	double		share = ndocs > 0 ? Min(set.docs / ndocs, 1) : 0;
 
 	set.work += set.docs * SKX_COST_POSITIONS;
@@ -158,7 +158,7 @@ skx_am_cost_phrase(const SkxCostSet *a, const SkxCostSet *b, double ndocs)
 }
 
 SkxCostSet
-skx_am_cost_match(const SkxCostItem *items, int n, double ndocs,
+skx_rank_cost_match(const SkxCostItem *items, int n, double ndocs,
 				  SkxCostSet *sets)
 {
 	int			i;
@@ -178,16 +178,16 @@ skx_am_cost_match(const SkxCostItem *items, int n, double ndocs,
 				sets[i].work += ndocs * SKX_COST_POSTING;
 				break;
 			case SKX_COST_AND:
-				sets[i] = skx_am_cost_both(left, right, ndocs);
+				sets[i] = skx_rank_cost_both(left, right, ndocs);
 				break;
 			case SKX_COST_OR:
-				sets[i] = skx_am_cost_either(left, right, ndocs);
+				sets[i] = skx_rank_cost_either(left, right, ndocs);
 				break;
 			case SKX_COST_PHRASE:
-				sets[i] = skx_am_cost_phrase(left, right, ndocs);
+				sets[i] = skx_rank_cost_phrase(left, right, ndocs);
 				break;
 			default:
-				sets[i] = skx_am_cost_word(Min(items[i].df, ndocs));
+				sets[i] = skx_rank_cost_word(Min(items[i].df, ndocs));
 				break;
 		}
 	}
@@ -199,7 +199,7 @@ skx_am_cost_match(const SkxCostItem *items, int n, double ndocs,
  * known it falls with the logarithm of k; beyond, down to nothing.
  */
 static double
-skx_am_cost_reached(const SkxCostWord *word, double k)
+skx_rank_cost_reached(const SkxCostWord *word, double k)
 {
 	double		rank = 10;
 	double		before = word->most;
@@ -228,7 +228,7 @@ skx_am_cost_reached(const SkxCostWord *word, double k)
  * frequent alone?
  */
 static bool
-skx_am_cost_essential(const SkxCostRanked *ranked, int which,
+skx_rank_cost_essential(const SkxCostRanked *ranked, int which,
 					  double threshold)
 {
 	const SkxCostWord *words = ranked->words;
@@ -245,134 +245,145 @@ skx_am_cost_essential(const SkxCostRanked *ranked, int which,
 }
 
 /*
- * Share of the sub-blocks of n postings in which something may be good enough.
+ * Share of the sub-blocks of n postings, with `all` documents to be found, in
+ * which something may be good enough.
  */
 static double
-skx_am_cost_left(const SkxCostRanked *ranked, double k, double n)
+skx_rank_cost_left(const SkxCostRanked *ranked, double k, double n, double all)
 {
 	double		balls = k + SKX_COST_BALLS_ONE;
 
 	if (n <= 0)
 		return 0;
-	if (ranked->nwords > 1)
+	balls *= Max(n / Max(all, 1), 1);
+	if (ranked->nwords > 1 || ranked->others > 0)
 		balls = Max(balls, sqrt(k) * SKX_COST_BALLS_MANY);
-	if (ranked->pairs)
+	if (ranked->paired > 0)
 		balls *= SKX_COST_BALLS_PAIRS;
 	return 1 - exp(-balls * SKX_COST_SUBBLOCK / n);
 }
 
-/* Candidates of n documents; never more for a smaller k. */
+/* Candidates of n documents. */
 static double
-skx_am_cost_candidates(const SkxCostRanked *ranked, double k, double n)
+skx_rank_cost_candidates(const SkxCostRanked *ranked, double k, double n)
 {
 	double		candidates;
 
 	if (k >= n)
 		return n;
 	candidates = k * (1 + log(n / k));
-	if (ranked->pairs)
+	if (ranked->paired > 0)
 		candidates *= pow(n / k, SKX_COST_PAIRS_POWER);
 	return Min(candidates, n);
 }
 
 /*
  * Documents with any of the words: those words that have to be gone through,
- * and then the others, asked about what these bring in.
+ * and then the others, asked about what these bring in.  Returns the
+ * candidates.
  */
-static void
-skx_am_cost_best_any(const SkxCostRanked *ranked, double k, double all,
-					 double *work, double *pages)
+static double
+skx_rank_cost_search_any(const SkxCostRanked *ranked, double k, double *work,
+					   double *pages)
 {
 	double		threshold = 0;
 	double		scored = 0;
-	double		asked;
+	double		candidates = 0;
 	int			essential;
 	int			i;
 
 	for (i = 0; i < ranked->nwords; i++)
-		threshold = Max(threshold, skx_am_cost_reached(&ranked->words[i], k));
+		threshold = Max(threshold, skx_rank_cost_reached(&ranked->words[i], k));
 	for (essential = 1; essential >= 0; essential--)
 	{
-		asked = Min(scored, SKX_COST_ASKED *
-					skx_am_cost_candidates(ranked, k, all));
 		for (i = 0; i < ranked->nwords; i++)
 		{
 			double		df = ranked->words[i].df;
-			SkxCostSet	set = skx_am_cost_word(df);
-			double		left = skx_am_cost_left(ranked, k, df);
+			SkxCostSet	set = skx_rank_cost_word(df);
+			double		left = skx_rank_cost_left(ranked, k, df, df);
+			double		asked = Min(scored, candidates * SKX_COST_ASKED);
 			double		through = left * (set.work + df * SKX_COST_SCORE);
 			double		touched = left * set.pages;
 
-			if (skx_am_cost_essential(ranked, i, threshold) != essential)
+			if (skx_rank_cost_essential(ranked, i, threshold) != essential)
 				continue;
 			if (essential)
 				scored += left * df;
 			else
 			{
-				through = Min(through, skx_am_cost_asked(&set, asked));
-				touched = Min(touched, skx_am_cost_asked_pages(&set, asked));
+				through = Min(through, skx_rank_cost_asked(&set, asked));
+				touched = Min(touched, skx_rank_cost_asked_pages(&set, asked));
 			}
 			*work += through;
 			*pages += touched;
 		}
+		if (essential)
+			candidates = skx_rank_cost_candidates(ranked, k, scored);
 	}
+	return candidates;
 }
 
 /*
  * Documents that match: the clause that leads is scored, and what is good
- * enough looked up in the others, and in lists of further words.
+ * enough, which is all as long as there are not k, looked up in the others and
+ * in lists of further words.
  */
-static void
-skx_am_cost_best_all(const SkxCostRanked *ranked, double k, double all,
-					 double *work, double *pages)
+static double
+skx_rank_cost_search_all(const SkxCostRanked *ranked, double k, double all,
+					   double *work, double *pages)
 {
 	const SkxCostSet *match = &ranked->match;
-	double		left = skx_am_cost_left(ranked, k, match->lead);
+	double		left = k >= all ? 1 :
+		skx_rank_cost_left(ranked, k, match->lead, all);
 	double		through = match->lead * SKX_COST_POSTING;
 	double		scored = left * match->lead;
-	double		asked = Min(scored, SKX_COST_ASKED *
-							skx_am_cost_candidates(ranked, k, all));
+	double		candidates = skx_rank_cost_candidates(ranked, k, all);
+	double		asked = Min(scored, candidates * SKX_COST_ASKED);
 
 	*work += left * through + scored * SKX_COST_SCORE +
 		asked * ranked->others * SKX_COST_ASK;
+	if (k >= all)
+		asked = scored;
 	if (match->lead > 0)
 		*work += Max(match->work - through, 0) * asked / match->lead;
 	*pages += left * match->pages;
+	return candidates;
 }
 
-/* One search. */
-static void
-skx_am_cost_search(const SkxCostRanked *ranked, double k, double all,
-				   double *work, double *pages)
-{
-	double		candidates = skx_am_cost_candidates(ranked, k, all);
-
-	if (ranked->any)
-		skx_am_cost_best_any(ranked, k, all, work, pages);
-	else
-		skx_am_cost_best_all(ranked, k, all, work, pages);
-	*work += candidates * SKX_COST_CANDIDATE + Min(k, all) * SKX_COST_KEEP;
-	if (ranked->pairs)
-		*work += candidates * SKX_COST_PAIRS;
-}
-
-/* Documents that a search can find: with any of the words, and matching. */
+/* Documents that can be found: with any of the words, and matching. */
 static double
-skx_am_cost_findable(const SkxCostRanked *ranked)
+skx_rank_cost_findable(const SkxCostRanked *ranked)
 {
 	double		any = 0;
 	int			i;
 
 	for (i = 0; i < ranked->nwords; i++)
 		any += ranked->words[i].df;
+	if (ranked->others > 0 && !ranked->any && ranked->ndocs > 0)
+		return ranked->match.docs * Min(any / ranked->ndocs, 1);
 	return Min(any, ranked->match.docs);
 }
 
+/* One search, for the k best of `all`. */
+static void
+skx_rank_cost_search(const SkxCostRanked *ranked, double k, double all,
+				   double *work, double *pages)
+{
+	double		candidates;
+
+	if (ranked->any)
+		candidates = skx_rank_cost_search_any(ranked, k, work, pages);
+	else
+		candidates = skx_rank_cost_search_all(ranked, k, all, work, pages);
+	*work += candidates * SKX_COST_CANDIDATE + Min(k, all) * SKX_COST_KEEP;
+	*work += Min(candidates, ranked->paired) * SKX_COST_PAIRS;
+}
+
 void
-skx_am_cost_best(const SkxCostRanked *ranked, double first, double k,
+skx_rank_cost_best(const SkxCostRanked *ranked, double first, double k,
 				 double *work, double *pages)
 {
-	double		all = skx_am_cost_findable(ranked);
+	double		all = skx_rank_cost_findable(ranked);
 	double		pages_once;
 
 	*work = *pages = 0;
@@ -380,7 +391,7 @@ skx_am_cost_best(const SkxCostRanked *ranked, double first, double k,
 	for (;;)
 	{
 		pages_once = 0;
-		skx_am_cost_search(ranked, Min(first, k), all, work, &pages_once);
+		skx_rank_cost_search(ranked, Min(first, k), all, work, &pages_once);
 		*pages = Max(*pages, pages_once);
 		if (first >= k || first >= all)
 			break;

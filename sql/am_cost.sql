@@ -1,0 +1,118 @@
+--
+-- What scans are thought to cost: by document frequencies, k and pending
+-- documents; what the planner makes of it; and that asking is harmless
+--
+SET client_min_messages = warning;
+CREATE EXTENSION IF NOT EXISTS skipidx;
+
+-- every in all of 20,000, half and third in as many, but never far apart; rare
+-- in 20; and a word that each has for itself
+CREATE TABLE costs (id int, v tsvector) WITH (autovacuum_enabled = off);
+INSERT INTO costs SELECT i, concat_ws(' ', 'every:1', CASE WHEN i % 2 = 0 THEN 'half:2,' || 3 + i % 7 END,
+	CASE WHEN i % 3 = 0 THEN 'third:' || 4 + i % 5 END, CASE WHEN i % 1000 = 0 THEN 'rare:2' END, 'own' || i || ':' || 9 + i % 60,
+	repeat('filler ', 1 + i % 3))::tsvector
+FROM generate_series(1, 20000) i;
+CREATE INDEX costs_v ON costs USING skipidx (v);
+VACUUM costs;
+
+-- The first node of a plan that scans an index
+CREATE FUNCTION index_node(query text) RETURNS jsonb LANGUAGE plpgsql AS $$
+DECLARE
+	plan jsonb;
+BEGIN
+	EXECUTE 'EXPLAIN (FORMAT JSON) ' || query INTO plan;
+	RETURN jsonb_path_query_first(plan, 'strict $.** ? (exists (@."Index Name"))');
+END $$;
+CREATE FUNCTION total(condition text) RETURNS numeric LANGUAGE sql AS
+$$ SELECT (index_node('SELECT FROM costs WHERE v @@ ' || quote_literal(condition)) ->> 'Total Cost')::numeric $$;
+CREATE FUNCTION estimate(condition text) RETURNS numeric LANGUAGE sql AS
+$$ SELECT (index_node('SELECT FROM costs WHERE v @@ ' || quote_literal(condition)) ->> 'Plan Rows')::numeric $$;
+
+-- Before ANALYZE all words are the same to the planner, but not to the index.
+SELECT count(DISTINCT estimate(q)) AS rows, count(DISTINCT total(q)) AS costs
+FROM unnest(ARRAY['rare', 'third', 'half', 'every']) q;
+SELECT total('nothing') < total('rare'), total('rare') < total('third'), total('third') < total('half'), total('half') < total('every');
+
+ANALYZE costs;
+SET enable_seqscan = off;
+SET enable_indexscan = off;
+-- The same rows, as far as the planner knows
+SELECT estimate('third & half') = estimate('third <-> half') AS rows, total('third & half') < total('third <-> half') AS positions;
+SELECT estimate('third & half') = estimate('half & third') AS rows, total('third & half') = total('half & third') AS either_way;
+-- A rare word leads, and what it leads to is not gone through.
+SELECT total('rare & every') < total('third & every'), total('rare & every & half') < total('half'),
+	total('rare & !every') < total('third & !every'), total('rare | third') > total('third'), total('(rare | nothing) & every') < total('third & every');
+RESET enable_indexscan;
+
+-- Queries of which nothing is known yet, or nothing can be
+SELECT q, total(q) > 0 AS costs FROM unnest(ARRAY['', 'fil:*', 'own:*', 'ow:* & rare', '!rare', '!nothing', 'half:A', 'half:* <-> third', '!(own1 <-> !own2)']) q;
+SELECT total(string_agg('own' || i, ' | ')) > total('rare') AS many FROM generate_series(1, 3000) i;
+SELECT (index_node('SELECT FROM costs WHERE v @@ NULL::tsquery') IS NULL) AS no_scan;
+PREPARE by_param (tsquery, int) AS SELECT id FROM costs WHERE v @@ $1 ORDER BY v <@> $1 LIMIT $2;
+SET plan_cache_mode = force_generic_plan;
+SELECT index_node('EXECUTE by_param (''rare'', 3)') ->> 'Index Name' AS generic;
+SELECT index_node('EXECUTE by_param (NULL, NULL)') ->> 'Index Name' AS generic;
+SET plan_cache_mode = force_custom_plan;
+SELECT index_node('EXECUTE by_param (''rare'', 3)') ->> 'Index Name' AS custom;
+RESET plan_cache_mode;
+DEALLOCATE by_param;
+-- of another row each time
+SELECT index_node('SELECT FROM (VALUES (''rare''::tsquery), (''own7'')) q (q), LATERAL (SELECT FROM costs WHERE v @@ q OFFSET 0) c') IS NOT NULL AS planned;
+SELECT count(*) FROM (VALUES ('rare'::tsquery), ('own7')) q (q), LATERAL (SELECT FROM costs WHERE v @@ q OFFSET 0) c;
+RESET enable_seqscan;
+
+-- What the best cost depends on how many are wanted; rows and their number do not.
+CREATE FUNCTION first_row(ranking text) RETURNS numeric LANGUAGE sql AS
+$$ SELECT (index_node('SELECT id FROM costs ' || ranking) ->> 'Startup Cost')::numeric $$;
+SELECT first_row($$ORDER BY v <@> 'half' LIMIT 1$$) < first_row($$ORDER BY v <@> 'half' LIMIT 100$$) AS limits,
+	first_row($$ORDER BY v <@> 'half' LIMIT 100$$) < first_row($$ORDER BY v <@> 'half' LIMIT 1000$$) AS more,
+	first_row($$ORDER BY v <@> 'rare' LIMIT 10$$) < first_row($$ORDER BY v <@> 'half | third' LIMIT 10$$) AS words,
+	first_row($$WHERE v @@ 'rare' ORDER BY v <@> 'rare & every' LIMIT 10$$) < first_row($$WHERE v @@ 'every' ORDER BY v <@> 'rare & every' LIMIT 10$$) AS conditions;
+SELECT index_node($$SELECT FROM costs WHERE v @@ 'third' ORDER BY v <@> 'third' LIMIT 5$$) ->> 'Plan Rows' =
+	estimate('third')::text AS rows;
+
+-- What comes of it: the few best from the index, all of them by sorting.
+CREATE FUNCTION way(query text) RETURNS text LANGUAGE sql AS
+$$ SELECT CASE WHEN index_node(query) ->> 'Order By' IS NULL THEN 'sorted' ELSE 'by the index' END $$;
+SELECT condition, word, k, way(format('SELECT id FROM costs %s ORDER BY v <@> %L LIMIT %s', condition, word, coalesce(k, 'ALL')))
+FROM (VALUES (''), ('WHERE v @@ ''half''')) c (condition), (VALUES ('rare'), ('every | third')) w (word), (VALUES ('1'), ('100'), (NULL)) l (k)
+ORDER BY 1, 2, length(k);
+
+-- Pending documents are looked at one by one.
+CREATE TABLE totals AS SELECT total('rare') AS rare, first_row($$ORDER BY v <@> 'rare' LIMIT 1$$) AS best;
+INSERT INTO costs SELECT i, ('every:1 own' || i || ':2')::tsvector FROM generate_series(20001, 22000) i;
+SELECT total('rare') > rare AS more, first_row($$ORDER BY v <@> 'rare' LIMIT 1$$) > best AS more_before_the_first FROM totals;
+SELECT skipidx_flush('costs_v');
+SELECT total('rare') < 2 * rare AS flushed FROM totals;
+
+-- Where neither kind of scan is allowed, the index is not read.
+CREATE FUNCTION pins(query text) RETURNS bool LANGUAGE plpgsql AS $$
+DECLARE
+	before int8;
+	line text;
+BEGIN
+	SELECT pins INTO before FROM skipidx_io() WHERE scope = 'session';
+	FOR line IN EXECUTE 'EXPLAIN ' || query LOOP
+	END LOOP;
+	RETURN (SELECT pins > before FROM skipidx_io() WHERE scope = 'session');
+END $$;
+SELECT pins($$SELECT FROM costs WHERE v @@ 'rare'$$);
+SET enable_indexscan = off;
+SELECT pins($$SELECT FROM costs WHERE v @@ 'rare'$$);
+SET enable_bitmapscan = off;
+SELECT pins($$SELECT FROM costs WHERE v @@ 'rare'$$);
+SELECT count(*) FROM costs WHERE v @@ 'rare';
+RESET enable_indexscan;
+RESET enable_bitmapscan;
+
+-- Nothing is written for it, and nothing is there yet.
+START TRANSACTION READ ONLY;
+SELECT way($$SELECT FROM costs ORDER BY v <@> 'rare' LIMIT 1$$);
+COMMIT;
+CREATE TABLE nobody (v tsvector);
+CREATE INDEX nobody_v ON nobody USING skipidx (v);
+SELECT count(*) FROM nobody WHERE v @@ 'rare';
+SELECT count(*) FROM (SELECT FROM nobody ORDER BY v <@> 'rare' LIMIT 10) n;
+
+DROP TABLE costs, totals, nobody;
+DROP FUNCTION index_node, total, estimate, first_row, way, pins;

@@ -1,0 +1,133 @@
+/*
+ * planner_early.c
+ *	  Scans that end with the last row that has a score.
+ *
+ * A ranked scan whose filter is `document @@ query`, with its own ranking
+ * query, is of use only up to there: planner_scan.c sees to that, once the
+ * query is known.  Here it is about what the planner has to know, the condition
+ * itself and how much of the index will be read.
+ */
+#include "postgres.h"
+
+#include "catalog/pg_type.h"
+#include "nodes/makefuncs.h"
+#include "nodes/nodeFuncs.h"
+#include "optimizer/clauses.h"
+#include "optimizer/optimizer.h"
+#include "planner/planner_internal.h"
+#include "tsearch/ts_utils.h"
+#include "utils/lsyscache.h"
+
+/* Is it a value that can be computed at any time, without a row? */
+bool
+skx_planner_is_simple(Node *expr)
+{
+	return expr == NULL ||
+		(!contain_subplans(expr) && !contain_volatile_functions(expr) &&
+		 !contain_var_clause(expr));
+}
+
+Node *
+skx_planner_matched(Node *clause, Node *document, Oid family)
+{
+	OpExpr	   *op = (OpExpr *) clause;
+	Node	   *left;
+	Node	   *right;
+
+	if (!IsA(clause, OpExpr) || list_length(op->args) != 2)
+		return NULL;
+	left = linitial(op->args);
+	right = lsecond(op->args);
+	if (op_in_opfamily(op->opno, family))
+		return equal(left, document) && skx_planner_is_simple(right) ?
+			right : NULL;
+	if (OidIsValid(get_commutator(op->opno)) &&
+		op_in_opfamily(get_commutator(op->opno), family))
+		return equal(right, document) && skx_planner_is_simple(left) ?
+			left : NULL;
+	return NULL;
+}
+
+/* Is `query` what the reference ranks by, as far as can be known now? */
+static bool
+skx_planner_is_ranking(Node *query, Node *ref)
+{
+	if (IsA(ref, Const) && IsA(query, Const))
+	{
+		TSQuery		filter;
+		TSQuery		ranking;
+
+		if (((Const *) ref)->constisnull || ((Const *) query)->constisnull)
+			return false;
+		filter = DatumGetTSQuery(((Const *) query)->constvalue);
+		ranking = SkxRefQuery((SkxRef *)
+							  DatumGetPointer(((Const *) ref)->constvalue));
+		return VARSIZE(filter) == VARSIZE(ranking) && filter->size > 0 &&
+			memcmp(filter, ranking, VARSIZE(filter)) == 0 &&
+			tsquery_requires_match(GETQUERY(filter));
+	}
+	return IsA(ref, FuncExpr) && ((FuncExpr *) ref)->args != NIL &&
+		equal(linitial(((FuncExpr *) ref)->args), query);
+}
+
+/*
+ * A clause that is met by all rows with a score: any of the words will do.
+ * Words that are negated have none, but cannot be left out; then it is the
+ * clause itself, which is met by fewer.
+ */
+static Node *
+skx_planner_any_word(Node *clause, Node *query)
+{
+	OpExpr	   *any;
+	Const	   *words;
+	TSQuery		copy;
+	QueryItem  *items;
+	int			i;
+
+	if (!IsA(query, Const))
+		return clause;
+	copy = DatumGetTSQueryCopy(((Const *) query)->constvalue);
+	items = GETQUERY(copy);
+	for (i = 0; i < copy->size; i++)
+	{
+		if (items[i].type != QI_OPR)
+			continue;
+		if (items[i].qoperator.oper == OP_NOT)
+			return clause;
+		items[i].qoperator.oper = OP_OR;
+	}
+	words = makeConst(TSQUERYOID, -1, InvalidOid, -1, TSQueryGetDatum(copy),
+					  false, false);
+	any = (OpExpr *) copyObject(clause);
+	any->args = IsA(lsecond(any->args), Const) &&
+		exprType(lsecond(any->args)) == TSQUERYOID ?
+		list_make2(linitial(any->args), words) :
+		list_make2(words, lsecond(any->args));
+	return (Node *) any;
+}
+
+double
+skx_planner_early_share(PlannerInfo *root, RelOptInfo *rel, IndexPath *path)
+{
+	Oid			family = path->indexinfo->opfamily[0];
+	OpExpr	   *distance = linitial(path->indexorderbys);
+	ListCell   *lc;
+
+	/* Conditions of the index leave few rows without a score anyway. */
+	if (path->indexclauses != NIL)
+		return 1.0;
+	foreach(lc, rel->baserestrictinfo)
+	{
+		Node	   *clause = (Node *) ((RestrictInfo *) lfirst(lc))->clause;
+		Node	   *query = skx_planner_matched(clause,
+												linitial(distance->args),
+												family);
+
+		if (query != NULL &&
+			skx_planner_is_ranking(query, lsecond(distance->args)))
+			return clause_selectivity(root,
+									  skx_planner_any_word(clause, query),
+									  rel->relid, JOIN_INNER, NULL);
+	}
+	return 1.0;
+}
