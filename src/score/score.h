@@ -101,6 +101,9 @@ extern bool skx_score_is_current(const SkxScorer *scorer, Snapshot snapshot);
  * that is no prefix (df 0: nothing).
  */
 extern const SkxView *skx_score_view(const SkxScorer *scorer, Relation index);
+
+/* May that view have a pending document that the snapshot sees? */
+extern bool skx_score_pending(const SkxScorer *scorer);
 extern const SkxTerm *skx_score_found(const SkxScorer *scorer, int term,
 									  int segment);
 

@@ -97,6 +97,7 @@ extern bool skx_score_stats_current(const SkxStats *stats, uint64 epoch,
 									Snapshot snapshot);
 
 /* The view, where the statistics are of `index` alone; else NULL. */
+extern bool skx_score_stats_pending(const SkxStats *stats);
 extern const SkxView *skx_score_stats_view(const SkxStats *stats,
 										   Relation index);
 

@@ -411,6 +411,21 @@ skx_score_stats_view(const SkxStats *stats, Relation index)
 	return stats->leaves[0].view;
 }
 
+/* What came after the pin is of no transaction that the snapshot sees. */
+bool
+skx_score_stats_pending(const SkxStats *stats)
+{
+	const SkxScoreLeaf *leaf = &stats->leaves[0];
+	int			i;
+
+	if (!stats->plain || !stats->pinned)
+		return true;
+	for (i = 0; i < leaf->view->nstripes; i++)
+		if (leaf->last[i] > leaf->view->stripes[i].flushed_through)
+			return true;
+	return false;
+}
+
 uint64
 skx_score_stats_epoch(void)
 {

@@ -35,51 +35,136 @@ skx_topk_batch_floor(SkxTopkRun *run, int64 floor)
 								(int32) Min(floor, PG_INT32_MAX));
 }
 
+/* Candidates of a sub-block that are worth a map of its documents. */
+#define SKX_PROBE_MANY		24
+
+/* What such a map covers at most. */
+#define SKX_PROBE_SPAN		8192
+
+/* A list being asked about candidates; those kept so far come first. */
+typedef struct SkxProbe
+{
+	SkxTopkRun *run;
+	SkxTopkList *l;
+	int64		rest;
+	bool		required;
+	bool		bounded;		/* there is something to reach */
+	int			kept;
+} SkxProbe;
+
+/* Keeps candidate i, with what the list adds to it; `at`: its posting, or -1. */
+static inline void
+skx_topk_probe_keep(SkxProbe *p, int i, int at)
+{
+	SkxTopkRun *run = p->run;
+	uint32		doc = run->docs[i];
+	int32		sum = run->sums[i];
+	bool		found = false;
+
+	if (at >= 0)
+	{
+		int32		part = skx_topk_list_part(run, p->l, at);
+
+		found = p->l->term != NULL ? part > 0 : skx_topk_list_has(p->l, at);
+		sum += part;
+	}
+	run->docs[p->kept] = doc;
+	run->sums[p->kept] = sum;
+	p->kept += found || !p->required;
+}
+
+/*
+ * Candidates [i, end), all of them in the current sub-block: a bit for each of
+ * its documents tells at once who is not among them.
+ */
+static void
+skx_topk_probe_many(SkxProbe *p, int i, int end)
+{
+	SkxTopkRun *run = p->run;
+	SkxTopkList *l = p->l;
+	uint64		map[SKX_PROBE_SPAN / 64];
+	uint32		first = run->docs[i];
+	uint32		span = l->last - first;
+	int32		floor = 0;
+	int			k;
+
+	if (p->bounded)
+	{
+		int64		least = run->need - p->rest -
+			skx_topk_list_sub_bound(run, l);
+
+		floor = (int32) Max(least, 0);
+	}
+	memset(map, 0, (span / 64 + 1) * sizeof(uint64));
+	for (k = skx_topk_list_find(l, first); k < l->n; k++)
+	{
+		uint32		bit = l->docs[k] - first;
+
+		map[bit / 64] |= UINT64CONST(1) << (bit % 64);
+	}
+	for (k = i; k < end; k++)
+	{
+		uint32		bit = run->docs[k] - first;
+
+		if (run->sums[k] < floor)
+			continue;
+		if (map[bit / 64] >> (bit % 64) & 1)
+			skx_topk_probe_keep(p, k, skx_topk_list_find(l, run->docs[k]));
+		else if (!p->required)
+			skx_topk_probe_keep(p, k, -1);
+	}
+}
+
+/* Candidate i, in the current sub-block if anywhere. */
+static inline void
+skx_topk_probe_one(SkxProbe *p, int i)
+{
+	SkxTopkList *l = p->l;
+	uint32		doc = p->run->docs[i];
+	int			at;
+
+	if (!l->decoded && p->bounded &&
+		p->run->sums[i] + p->rest + skx_topk_list_sub_bound(p->run, l) <
+		p->run->need)
+		return;
+	at = skx_topk_list_find(l, doc);
+	skx_topk_probe_keep(p, i, l->docs[at] == doc ? at : -1);
+}
+
 void
 skx_topk_batch_probe(SkxTopkRun *run, SkxTopkList *l, int64 rest,
 					 bool required)
 {
-	uint32	   *docs = run->docs;
-	int32	   *sums = run->sums;
-	bool		bounded = run->need > 1 && l->term != NULL;
-	int			kept = 0;
+	SkxProbe	p = {run, l, rest, required, run->need > 1 && l->term != NULL};
+	bool		is_long = l->list != NULL && l->list->is_long;
 	int			i;
+	int			end;
 
-	if (l->list != NULL && l->list->is_long)
-		skx_skiplist_targets(&l->list->cursor, docs, run->n);
-	for (i = 0; i < run->n; i++)
+	if (is_long)
+		skx_skiplist_targets(&l->list->cursor, run->docs, run->n);
+	for (i = 0; i < run->n; i = end)
 	{
-		uint32		doc = docs[i];
-		int32		sum = sums[i];
-		bool		found = false;
-
-		if (!skx_topk_list_seek(l, doc))
+		end = i + 1;
+		if (!skx_topk_list_seek(l, run->docs[i]))
 		{
 			if (required)
 				break;
+			skx_topk_probe_keep(&p, i, -1);
+			continue;
+		}
+		if (l->last - run->docs[i] < SKX_PROBE_SPAN &&
+			i + SKX_PROBE_MANY <= run->n &&
+			run->docs[i + SKX_PROBE_MANY - 1] <= l->last)
+		{
+			while (end < run->n && run->docs[end] <= l->last)
+				end++;
+			skx_topk_probe_many(&p, i, end);
 		}
 		else
-		{
-			int			at;
-
-			if (!l->decoded && bounded &&
-				sum + rest + skx_topk_list_sub_bound(run, l) < run->need)
-				continue;
-			at = skx_topk_list_find(l, doc);
-			if (l->docs[at] == doc)
-			{
-				int32		part = skx_topk_list_part(run, l, at);
-
-				found = l->term != NULL ? part > 0 : skx_topk_list_has(l, at);
-				sum += part;
-			}
-		}
-		docs[kept] = doc;
-		sums[kept] = sum;
-		kept += found || !required;
+			skx_topk_probe_one(&p, i);
 	}
-	run->n = kept;
-	if (l->list != NULL && l->list->is_long)
+	run->n = p.kept;
+	if (is_long)
 	{
 		skx_skiplist_targets(&l->list->cursor, NULL, 0);
 		if (!l->done)

@@ -72,7 +72,8 @@ struct SkxTopk
 	bool		scored_only;	/* who matches has a word of the ranking query */
 	bool		words_match;	/* who has such a word matches */
 
-	int			npending;		/* pending documents that are hits */
+	bool		has_pending;	/* there may be pending documents */
+	int			npending;		/* those of them that are hits */
 	int			max_pending;
 	ItemPointerData *pending;
 

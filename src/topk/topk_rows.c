@@ -174,7 +174,8 @@ skx_topk_rows_open(SkxTopk *topk, bool nulls)
 		source->tids = palloc(sizeof(ItemPointerData) * SKX_QUERY_DOCS);
 		skx_rows_fill(rows, source);
 	}
-	skx_rows_pending(topk, rows, &rows->sources[rows->nsources++]);
+	if (topk->has_pending)
+		skx_rows_pending(topk, rows, &rows->sources[rows->nsources++]);
 	MemoryContextSwitchTo(old);
 	return rows;
 }

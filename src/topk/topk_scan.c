@@ -255,6 +255,8 @@ skx_topk_begin(const SkxTopkRequest *request)
 							   SKX_TOPK_ROWS);
 	if (skx_topk_budget > 0)
 		topk->deadline = GetCurrentTimestamp() + skx_topk_budget * INT64CONST(1000);
+	topk->has_pending = skx_score_pending(request->scorer) ||
+		skx_score_view(request->scorer, request->index) != request->view;
 	skx_query_split(request->filter, &topk->split);
 	skx_topk_gather_lexemes(topk);
 	skx_topk_relate(topk);
@@ -298,7 +300,8 @@ skx_topk_search(SkxTopk *topk, int32 least)
 	topk->work.passes++;
 	for (i = 0; i < topk->nsegments && !topk->stopped; i++)
 		skx_topk_segment(topk, i);
-	skx_topk_pending(topk);
+	if (topk->has_pending)
+		skx_topk_pending(topk);
 }
 
 /* A hit, and where its row goes. */
