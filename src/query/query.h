@@ -106,4 +106,23 @@ extern SkxQueryRest *skx_query_rest_open(SkxSegment *seg,
 extern int	skx_query_rest_filter(SkxQueryRest *rest, uint32 *docs, int n);
 extern void skx_query_rest_close(SkxQueryRest *rest);
 
+/*
+ * query_chain.c : a rest that is one phrase of plain lexemes, for who has gone
+ * through their lists and knows where their positions are
+ *
+ * links: how many the phrase has, 0: the rest is something else; link: the
+ * lexeme of one.  borrow takes a list for each link.  verify keeps those of n
+ * documents, each among `all`, that match; places[link][i] is of all[i].
+ */
+typedef struct SkxChain SkxChain;
+
+extern int	skx_query_rest_links(const SkxQuery *rest);
+extern int	skx_query_rest_link(const SkxQuery *rest, int link);
+extern SkxChain *skx_query_chain_borrow(SkxSegment *seg, const SkxQuery *rest,
+										SkxList **lists);
+extern int	skx_query_chain_verify(SkxChain *chain, uint32 *docs, int n,
+								   const uint32 *all,
+								   SkxPositionPlace *const *places);
+extern void skx_query_chain_close(SkxChain *chain);
+
 #endif							/* SKX_QUERY_QUERY_H */

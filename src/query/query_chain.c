@@ -30,6 +30,12 @@ struct SkxChain
 	SkxPositionPlace *places[2];	/* of the first two links, or the next */
 	SkxCandidate *candidates;
 	uint16	   *positions;		/* SKX_POSITIONS_MAX a candidate */
+
+	/* with lists of somebody else */
+	SkxReads	own_reads;
+	const uint32 *all;			/* documents, the candidates among them, */
+	SkxPositionPlace *const *given; /* and by link where positions are in
+									 * them */
 };
 
 SkxChain *
@@ -66,7 +72,8 @@ skx_query_chain_close(SkxChain *chain)
 {
 	int			i;
 
-	for (i = 0; i < chain->node->nlinks; i++)
+	for (i = 0; i < chain->node->nlinks && chain->reads != &chain->own_reads;
+		 i++)
 		skx_segment_list_close(chain->lists[i]);
 	pfree(chain->lists);
 	if (chain->size > 0)
@@ -146,6 +153,28 @@ skx_query_chain_join(uint16 *left, int nleft, const uint16 *right, int nright,
 	return kept;
 }
 
+/* Where the positions of a link are in a document; false: it has none. */
+static inline bool
+skx_query_chain_place(SkxChain *chain, int link, uint32 doc, int *at,
+					  SkxPositionPlace *place)
+{
+	SkxList    *list = chain->lists[link];
+
+	if (chain->given != NULL)
+	{
+		while (chain->all[*at] != doc)
+			(*at)++;
+		*place = chain->given[link][*at];
+	}
+	else
+	{
+		if (skx_segment_list_seek(list, doc) != doc)
+			return false;
+		skx_segment_list_place(list, place);
+	}
+	return place->tf > 0;
+}
+
 /*
  * Finds where the positions of a link are in documents, and drops those where
  * it has none.  What belongs to the documents moves with them.
@@ -154,16 +183,13 @@ static int
 skx_query_chain_locate(SkxChain *chain, int link, uint32 *docs, int n,
 					   SkxPositionPlace *places)
 {
-	SkxList    *list = chain->lists[link];
 	int			kept = 0;
+	int			at = 0;
 	int			i;
 
 	for (i = 0; i < n; i++)
 	{
-		if (skx_segment_list_seek(list, docs[i]) != docs[i])
-			continue;
-		skx_segment_list_place(list, &places[kept]);
-		if (places[kept].tf == 0)
+		if (!skx_query_chain_place(chain, link, docs[i], &at, &places[kept]))
 			continue;
 		docs[kept] = docs[i];
 		if (link == 1)
@@ -283,4 +309,49 @@ skx_query_chain_batch(SkxChain *chain, uint32 *docs, int n)
 	for (link = 2; link < chain->node->nlinks && left > 0; link++)
 		left = skx_query_chain_go_on(chain, link, docs, left);
 	return left;
+}
+
+int
+skx_query_rest_links(const SkxQuery *rest)
+{
+	const SkxQueryNode *root = rest->root;
+
+	if (root->kind != SKX_NODE_AND || root->nchildren != 1 ||
+		root->children[0]->kind != SKX_NODE_PHRASE)
+		return 0;
+	return root->children[0]->nlinks;
+}
+
+int
+skx_query_rest_link(const SkxQuery *rest, int link)
+{
+	const SkxQueryNode *node = rest->root->children[0];
+	const QueryOperand *operand = node->links[link];
+
+	return skx_query_lexeme(rest, GETOPERAND(node->query) + operand->distance,
+							operand->length);
+}
+
+SkxChain *
+skx_query_chain_borrow(SkxSegment *seg, const SkxQuery *rest, SkxList **lists)
+{
+	SkxChain   *chain = palloc0(sizeof(SkxChain));
+	int			n = skx_query_rest_links(rest);
+
+	chain->seg = seg;
+	chain->node = rest->root->children[0];
+	chain->reads = &chain->own_reads;
+	chain->lists = palloc(sizeof(SkxList *) * n);
+	memcpy(chain->lists, lists, sizeof(SkxList *) * n);
+	return chain;
+}
+
+int
+skx_query_chain_verify(SkxChain *chain, uint32 *docs, int n,
+					   const uint32 *all, SkxPositionPlace *const *places)
+{
+	skx_query_reads_begin(&chain->own_reads);
+	chain->all = all;
+	chain->given = places;
+	return skx_query_chain_batch(chain, docs, n);
 }

@@ -197,12 +197,10 @@ extern void skx_query_phrase_close(SkxPhrase *phrase);
  * positions leaves those that have one of the labels, without their labels;
  * returns how many.
  */
-typedef struct SkxChain SkxChain;
 extern SkxChain *skx_query_chain_open(const SkxOpening *o,
 									  const SkxQueryNode *node,
 									  const SkxReads *reads);
 extern int	skx_query_chain_batch(SkxChain *chain, uint32 *docs, int n);
-extern void skx_query_chain_close(SkxChain *chain);
 
 #define SKX_POSITION(p)		((p) & 0x3FFF)
 #define SKX_LABEL_BIT(p)	(1 << ((p) >> 14))

@@ -100,6 +100,29 @@ skx_and_sort_optional(SkxTopkRun *run)
 	}
 }
 
+/* Notes the candidates for which lists will be asked for places. */
+static void
+skx_and_begin_places(SkxTopkRun *run)
+{
+	int			i;
+
+	memcpy(run->all, run->docs, sizeof(uint32) * run->n);
+	for (i = 0; i < run->nrequired; i++)
+		run->required[i]->place = 0;
+}
+
+/* The lead's are wanted of those that are left only. */
+static void
+skx_and_lead_places(SkxTopkRun *run)
+{
+	SkxTopkList *lead = run->required[0];
+	int			i;
+
+	for (i = 0; i < run->n && lead->places != NULL; i++)
+		skx_topk_batch_place(run, lead,
+							 skx_topk_list_find(lead, run->docs[i]));
+}
+
 static void
 skx_and_candidates(SkxAnd *a, uint32 from, uint32 to)
 {
@@ -108,15 +131,19 @@ skx_and_candidates(SkxAnd *a, uint32 from, uint32 to)
 
 	run->n = skx_topk_list_parts(run, run->required[0], from, to, run->docs,
 								 run->sums);
+	if (run->chain != NULL)
+		skx_and_begin_places(run);
 	for (i = 1; i < run->nrequired && run->n > 0; i++)
 	{
 		skx_topk_batch_floor(run, run->need - a->rest[i]);
 		skx_topk_batch_probe(run, run->required[i], a->rest[i + 1], true);
 	}
-	if (run->n == 0)
-		return;
 	skx_topk_batch_optional(run, run->optional, run->noptional,
 							run->noptional);
+	skx_topk_batch_floor(run, run->need);
+	if (run->n == 0)
+		return;
+	skx_and_lead_places(run);
 	skx_topk_batch_finish(run);
 }
 

@@ -35,6 +35,15 @@ skx_topk_batch_floor(SkxTopkRun *run, int64 floor)
 								(int32) Min(floor, PG_INT32_MAX));
 }
 
+void
+skx_topk_batch_place(const SkxTopkRun *run, SkxTopkList *l, int at)
+{
+	while (run->all[l->place] != l->docs[at])
+		l->place++;
+	l->list->i = at;
+	skx_segment_list_place(l->list, &l->places[l->place]);
+}
+
 /* Candidates of a sub-block that are worth a map of its documents. */
 #define SKX_PROBE_MANY		24
 
@@ -61,6 +70,8 @@ skx_topk_probe_keep(SkxProbe *p, int i, int at)
 	int32		sum = run->sums[i];
 	bool		found = false;
 
+	if (at >= 0 && p->l->places != NULL)
+		skx_topk_batch_place(run, p->l, at);
 	if (at >= 0)
 	{
 		int32		part = skx_topk_list_part(run, p->l, at);
@@ -226,6 +237,9 @@ skx_topk_batch_match(SkxTopkRun *run)
 		run->docs = docs + i;
 		run->sums = sums + i;
 		run->n = some;
+		if (run->chain != NULL)
+			run->n = skx_query_chain_verify(run->chain, run->docs, run->n,
+											run->all, run->places);
 		if (run->rest != NULL)
 			run->n = skx_query_rest_filter(run->rest, run->docs, run->n);
 		if (run->n > 0)

@@ -120,6 +120,9 @@ struct SkxTopkRun
 	int			noptional;
 	SkxTopkList **optional;
 	SkxQueryRest *rest;
+	SkxChain   *chain;			/* or a phrase of required words, */
+	SkxPositionPlace **places;	/* whose places are known, by link, */
+	uint32	   *all;			/* in the candidates of the lead's sub-block */
 	struct SkxTopkExact *exact; /* NULL: sums are exact */
 	int			n;				/* candidates */
 	uint32	   *docs;			/* SKX_TOPK_BATCH */
@@ -143,7 +146,8 @@ extern int32 skx_topk_prime(SkxTopk *topk);
  * floor drops those whose sum is below; probe adds the parts of a list, and
  * drops candidates that can no longer be hits when lists after it give `rest`
  * at most, and with `required` those that are not in it; finish makes hits of
- * those that are live and match.
+ * those that are live and match.  place notes where the positions of posting
+ * `at` are, which is that of a candidate.
  */
 extern void skx_topk_batch_floor(SkxTopkRun *run, int64 floor);
 extern void skx_topk_batch_probe(SkxTopkRun *run, SkxTopkList *l, int64 rest,
@@ -151,6 +155,8 @@ extern void skx_topk_batch_probe(SkxTopkRun *run, SkxTopkList *l, int64 rest,
 extern void skx_topk_batch_optional(SkxTopkRun *run, SkxTopkList **lists,
 									int n, int required);
 extern void skx_topk_batch_finish(SkxTopkRun *run);
+extern void skx_topk_batch_place(const SkxTopkRun *run, SkxTopkList *l,
+								 int at);
 extern void skx_topk_batch_hit(SkxTopkRun *run, uint32 doc, int32 sum);
 
 /* The budget was spent when a document of a segment was reached. */

@@ -93,6 +93,9 @@ typedef struct SkxTopkList
 	int32	   *page_bounds;
 	int			page_slots;
 	int32	   *node_bounds;
+	SkxPositionPlace *places;	/* in each of the candidates of a sub-block of
+								 * the lead; NULL: nobody asks */
+	int			place;			/* of the candidate looked at last */
 } SkxTopkList;
 
 extern SkxTopkList *skx_topk_list_open(SkxTopkRun *run, const SkxTerm *term,

@@ -205,6 +205,53 @@ skx_topk_choose(SkxTopkRun *run, const SkxTopkSegment *s)
 	skx_topk_or(run);
 }
 
+/* The required list of a term of the segment. */
+static SkxTopkList *
+skx_topk_list_of(const SkxTopkRun *run, const SkxTerm *term)
+{
+	int			i;
+
+	for (i = 0; i < run->nrequired; i++)
+		if (run->required[i]->list->term.ordinal == term->ordinal)
+			return run->required[i];
+	return NULL;
+}
+
+/*
+ * Opens what is left to ask of who has all required words: of a phrase, only
+ * their positions, which the lists lead to that have been gone through.
+ */
+static void
+skx_topk_open_rest(SkxTopkRun *run, const SkxTopkSegment *s)
+{
+	SkxTopk    *topk = run->topk;
+	const SkxQuery *rest = topk->split.rest;
+	int			nlinks = skx_query_rest_links(rest);
+	SkxList   **lists = palloc(sizeof(SkxList *) * (nlinks + 1));
+	int			i;
+
+	run->places = palloc(sizeof(SkxPositionPlace *) * (nlinks + 1));
+	for (i = 0; i < nlinks; i++)
+	{
+		int			lexeme = topk->filter_lexemes[skx_query_rest_link(rest, i)];
+		SkxTopkList *l = skx_topk_list_of(run, &s->terms[lexeme]);
+
+		if (l->places == NULL)
+			l->places = palloc(sizeof(SkxPositionPlace) * SKX_SUBBLOCK);
+		run->places[i] = l->places;
+		lists[i] = l->list;
+	}
+	if (nlinks > 0)
+	{
+		run->all = palloc(sizeof(uint32) * SKX_SUBBLOCK);
+		run->chain = skx_query_chain_borrow(run->seg, rest, lists);
+	}
+	else
+		run->rest = skx_query_rest_open(run->seg, rest,
+										skx_topk_rest_terms(topk, s));
+	pfree(lists);
+}
+
 static void
 skx_topk_run(SkxTopkRun *run, const SkxTopkSegment *s)
 {
@@ -225,8 +272,7 @@ skx_topk_run(SkxTopkRun *run, const SkxTopkSegment *s)
 	qsort(run->required, run->nrequired, sizeof(SkxTopkList *),
 		  skx_topk_compare_df);
 	if (topk->split.rest != NULL)
-		run->rest = skx_query_rest_open(run->seg, topk->split.rest,
-										skx_topk_rest_terms(topk, s));
+		skx_topk_open_rest(run, s);
 	skx_topk_and(run);
 }
 
@@ -235,6 +281,8 @@ skx_topk_run_close(SkxTopkRun *run)
 {
 	int			i;
 
+	if (run->chain != NULL)
+		skx_query_chain_close(run->chain);
 	for (i = 0; i < run->nrequired; i++)
 		skx_topk_list_close(run->required[i]);
 	for (i = 0; i < run->noptional; i++)
