@@ -470,9 +470,8 @@ skx_am_cost_ranks_filter(const SkxCosting *c)
 }
 
 /*
- * What pairs of words add to the bounds of the words: to that of the lesser
- * one (rank_score.h), which may be any but the greatest.  Returns how many
- * documents have both words of a pair, of `match`, which are all that have all
+ * What pairs of words add to the bounds of the words: to that of the rarer one
+ * in proportion to the other (score_query.c).  Returns how many documents have both words of a pair, of `match`, which are all that have all
  * words if `same`.
  */
 static double
@@ -481,20 +480,18 @@ skx_am_cost_pairs(const SkxCosting *c, SkxCostWord *words, int n,
 {
 	double		pairs = c->options.proximity * (1 + SKX_RANK_NEAR_SHARE);
 	double		paired = 0;
-	int			rarest = 0;
 	int			i;
 
 	if (n < 2 || pairs <= 0)
 		return 0;
 	for (i = 1; i < n; i++)
 	{
+		int			rarer = words[i].df <= words[i - 1].df ? i : i - 1;
+		int			other = rarer == i ? i - 1 : i;
+
 		paired += words[i - 1].df * words[i].df / c->ndocs;
-		if (words[i].df < words[rarest].df)
-			rarest = i;
+		words[rarer].most += pairs * words[other].most;
 	}
-	for (i = 0; i < n; i++)
-		if (i != rarest)
-			words[i].most *= 1 + pairs;
 	return same ? match->docs : paired * match->docs / c->ndocs;
 }
 

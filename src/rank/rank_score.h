@@ -70,8 +70,8 @@ skx_rank_pair_part(float weight, int ordered, int near, float inverse)
  * inverse fills 1 / (k1 (1 - b + b length / average)) for every norm; length
  * is that of the norm's code.  unit returns the largest power of two by which
  * weights that add up to `total` may be multiplied, at most 2^24.
- * ceiling is a weight by which the part of a word bounds that part and all of
- * the pairs that it is the lesser word of: `pairs` is the sum of their weights.
+ * ceiling is a weight by which the part of a word bounds the true one and
+ * those of some of its pairs: `pairs` is the sum of their weights.
  */
 extern double skx_rank_idf(uint64 df, uint64 ndocs);
 extern void skx_rank_inverse(const SkxRankOptions *options, double average,

@@ -43,7 +43,7 @@ typedef struct SkxScoreTerm
 	double		idf;
 	float		weight;			/* idf in units */
 	float		ceiling;		/* a weight that bounds the parts of pairs,
-								 * too, of which this is the lesser word */
+								 * too, of which this is the rarer word */
 } SkxScoreTerm;
 
 /* Two neighbouring words of a ranking query; neither is a prefix. */

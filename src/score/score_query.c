@@ -163,17 +163,18 @@ skx_score_gather_pairs(SkxScorer *scorer, const bool *negated)
 }
 
 /*
- * The word that a pair's part is bounded with: the lesser one, which more
- * documents have; of two the same, the later.
+ * The word that a pair's part is bounded with: the rarer one, for most documents
+ * with the other have no pair, and to most of its own weight a pair adds
+ * little; of two the same, the later.
  */
 static int
-skx_score_lesser(const SkxScorer *scorer, const SkxScorePair *pair)
+skx_score_rarer(const SkxScorer *scorer, const SkxScorePair *pair)
 {
 	double		first = scorer->terms[pair->first].idf;
 	double		second = scorer->terms[pair->second].idf;
 
 	if (first != second)
-		return first < second ? pair->first : pair->second;
+		return first > second ? pair->first : pair->second;
 	return Max(pair->first, pair->second);
 }
 
@@ -207,7 +208,7 @@ skx_score_weigh(SkxScorer *scorer)
 
 		pair->weight = (float) (skx_score_pair_weight(scorer, pair) *
 								scorer->unit);
-		scorer->terms[skx_score_lesser(scorer, pair)].ceiling += pair->weight;
+		scorer->terms[skx_score_rarer(scorer, pair)].ceiling += pair->weight;
 	}
 	for (i = 0; i < scorer->nterms; i++)
 		scorer->terms[i].ceiling = skx_rank_ceiling(scorer->terms[i].weight,
