@@ -1,6 +1,7 @@
-"""rank_report.py: prints what rank.py has measured; imported by it."""
+"""rank_report.py: prints and draws what rank.py has measured; imported by it."""
 import re
 
+from plot import beside, draw
 from record import of, print_machine
 from report import expect, median, quantile
 
@@ -245,7 +246,24 @@ def expectations(run):
             for mode in run["modes"] for line in kind(run, mode)]
 
 
-def show(run, _path):
+def plots(run, path):
+    """Curves over the points, which are 1, 2, 4 on the axis."""
+    places = [1 << number for number in range(len(POINTS))]
+    drawn = [series for series in run["series"]
+             if series in (SUBJECT, "skipidx near") or series not in VARIANTS]
+    panels = []
+    for mode in run["modes"]:
+        curves = [(series, places, spread(run, values)[:-1])
+                  for series in drawn
+                  for values in [figures(run, mode, series)] if values]
+        panels.append({"title": mode, "x": "of the queries", "y": "us",
+                       "ticks": [(place, name) for place, (name, _) in
+                                 zip(places, POINTS)], "curves": curves})
+    draw(beside(path), "searches for the best rows, %s" % run["corpus"],
+         panels)
+
+
+def show(run, path):
     """Returns whether all series found as many rows."""
     print()
     print_machine(run)
@@ -266,6 +284,7 @@ def show(run, _path):
     print_statements(run)
     print_overheads(run)
     print()
+    plots(run, path)
     for one in run["wrong"][:WORST]:
         print("WRONG %s by %s, %s: %s rows" % (
             one["mode"], one["series"], run["queries"][one["query"]]["words"],

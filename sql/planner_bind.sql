@@ -112,6 +112,8 @@ SELECT form('SELECT id, body <@> ''river'' AS s FROM closed_notes WHERE body @@ 
 -- subqueries that stay, CTEs, set operations
 SELECT form('SELECT id, body <@> ''river'' AS s FROM (SELECT * FROM notes OFFSET 0) n ORDER BY s LIMIT 50');
 SELECT form('SELECT id, to_tsvector(''simple'', t) <@> ''hill'' AS s FROM (SELECT id, title AS t FROM notes OFFSET 0) n ORDER BY s LIMIT 50');
+CREATE INDEX notes_both ON notes USING skipidx (to_tsvector('simple', title || (' ' || lower('WORD'))));
+SELECT form('SELECT id, w <@> ''word'' AS s FROM (SELECT id, to_tsvector(''simple'', title || ('' '' || lower(''WORD''))) AS w FROM notes OFFSET 0) n ORDER BY s LIMIT 50');
 SELECT form('WITH n AS MATERIALIZED (SELECT * FROM notes WHERE id > 100) SELECT id, body <@> ''river'' AS s FROM n ORDER BY s LIMIT 50');
 SELECT form('WITH n AS (SELECT * FROM notes), m AS (SELECT body AS b, id FROM n) SELECT x.id, x.b <@> ''river'' AS s FROM m x JOIN m y USING (id) ORDER BY s LIMIT 50');
 SELECT form('SELECT id, (WITH m AS MATERIALIZED (SELECT n.body AS b) SELECT b <@> ''river'' FROM m) AS s FROM notes n ORDER BY s LIMIT 50');
@@ -140,6 +142,7 @@ SELECT bound('SELECT body <@> ''river'' AS s FROM notes n FULL JOIN more_notes U
 SELECT form('SELECT g AS id, body <@> ''river'' AS s FROM generate_series(390, 410) g LEFT JOIN notes ON id = g ORDER BY s LIMIT 50');
 SELECT form('SELECT g AS id, words <@> ''hill'' AS s FROM generate_series(390, 410) g LEFT JOIN (SELECT id, to_tsvector(''simple'', title) AS words FROM notes) n ON id = g ORDER BY s LIMIT 50');
 SELECT form('SELECT q.a AS id, q.b <@> ''river'' AS s FROM (notes n JOIN more_notes m ON m.id = n.id + 1000) AS q (a, l, t, b, c, d, e) ORDER BY s LIMIT 50');
+SELECT form('SELECT a AS id, b <@> ''river'' AS s FROM (SELECT q.a, q.b FROM (notes n JOIN more_notes m ON m.id = n.id + 1000) AS q (a, l, t, b, c, d, e) OFFSET 0) x ORDER BY s LIMIT 50');
 
 -- of other levels
 SELECT form('SELECT n.id, (SELECT n.body <@> ''river'' WHERE n.id > 0) AS s FROM notes n ORDER BY s LIMIT 50');

@@ -501,6 +501,7 @@ typedef struct SkxCostScan
 	double		lookups;		/* words */
 	double		work[2];
 	double		pages[2];
+	double		scored;			/* share of the rows that come by a score */
 } SkxCostScan;
 
 /* Finds the best before it hands them out, and then all the rest. */
@@ -535,6 +536,7 @@ skx_am_cost_ranked(SkxCosting *c, const SkxCostSet *match, SkxCostScan *scan)
 					 &scan->pages[0]);
 	skx_rank_cost_best(&ranked, wanted, match->docs, &scan->work[1],
 					 &scan->pages[1]);
+	scan->scored = skx_rank_cost_findable(&ranked) / Max(match->docs, 1);
 }
 
 /*
@@ -611,7 +613,8 @@ skx_am_cost_price(const SkxCosting *c, const SkxCostScan *scan,
 	if (loop_count > 1)
 		lookups = index_pages_fetched(lookups * loop_count, info->pages,
 									  most, c->root) / loop_count;
-	work = SKX_COST_SEGMENT * c->nsegments + SKX_COST_OPEN * scan->lookups;
+	work = SKX_COST_SEGMENT * c->nsegments + SKX_COST_OPEN * scan->lookups +
+		(ranked ? SKX_COST_RANKING : 0);
 	costs->indexStartupCost = lookups * random + pages[0] * sequential +
 		(work + scan->work[0] + (ranked ? c->npending * SKX_COST_PENDING : 0)) *
 		cpu_operator_cost;
@@ -623,13 +626,14 @@ skx_am_cost_price(const SkxCosting *c, const SkxCostScan *scan,
 }
 
 /*
- * Rows without an order come by their place in the heap, as those of a bitmap
- * do, so they cost what these do there.  The planner knows what is between the
- * pages of rows that lie together and those of rows anywhere by the square of
- * a correlation: the one with this result.
+ * Rows without a score come by their place in the heap, as those of a bitmap
+ * do, so they cost what these do there; rows with one come from anywhere.  The
+ * planner knows what is between the pages of rows that lie together and those
+ * of rows anywhere by the square of a correlation: the one with this result.
  */
 static double
-skx_am_cost_correlation(const SkxCosting *c, Selectivity selectivity)
+skx_am_cost_correlation(const SkxCosting *c, const SkxCostScan *scan,
+						Selectivity selectivity)
 {
 	RelOptInfo *rel = c->path->indexinfo->rel;
 	double		all = Max(rel->pages, 1);
@@ -640,6 +644,7 @@ skx_am_cost_correlation(const SkxCosting *c, Selectivity selectivity)
 	double		least;
 	double		most;
 	double		page;
+	double		square = 1;
 
 	get_tablespace_page_costs(rel->reltablespace, &random, &sequential);
 	fetched = index_pages_fetched(rows, rel->pages,
@@ -648,9 +653,10 @@ skx_am_cost_correlation(const SkxCosting *c, Selectivity selectivity)
 	least = random + (ceil(selectivity * all) - 1) * sequential;
 	page = fetched < 2 ? random :
 		random - (random - sequential) * sqrt(Min(fetched / all, 1));
-	if (most <= least)
-		return 1;
-	return sqrt(Max(Min((most - fetched * page) / (most - least), 1), 0));
+	if (most > least)
+		square = (most - fetched * page) / (most - least);
+	square *= 1 - Min(scan->scored, 1);
+	return sqrt(Max(Min(square, 1), 0));
 }
 
 void
@@ -689,7 +695,6 @@ skxcostestimate(PlannerInfo *root, IndexPath *path, double loop_count,
 		Max(costs.indexTotalCost + skx_am_cost_refuse_index_only(path),
 			costs.indexStartupCost);
 	*selectivity = costs.indexSelectivity;
-	*correlation = path->indexorderbys != NIL ? 0 :
-		skx_am_cost_correlation(&c, costs.indexSelectivity);
+	*correlation = skx_am_cost_correlation(&c, &scan, costs.indexSelectivity);
 	*pages = costs.numIndexPages;
 }

@@ -17,6 +17,7 @@
 #include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
 #include "optimizer/clauses.h"
+#include "optimizer/cost.h"
 #include "optimizer/optimizer.h"
 #include "optimizer/pathnode.h"
 #include "optimizer/paths.h"
@@ -152,20 +153,57 @@ skx_planner_is_ranked(Path *path)
 }
 
 /*
+ * What the conditions of a ranked path find in no order.  The planner makes one
+ * index path for both, so that its bitmap would be charged for ranking.
+ */
+static void
+skx_planner_add_unordered(PlannerInfo *root, RelOptInfo *rel)
+{
+	List	   *ranked = NIL;
+	ListCell   *lc;
+
+	foreach(lc, rel->pathlist)
+		if (skx_planner_is_ranked(lfirst(lc)) &&
+			((IndexPath *) lfirst(lc))->indexclauses != NIL)
+			ranked = lappend(ranked, lfirst(lc));
+	foreach(lc, ranked)
+	{
+		IndexPath  *path = lfirst(lc);
+		Relids		outer = PATH_REQ_OUTER(&path->path);
+		IndexPath  *plain = create_index_path(root, path->indexinfo,
+											  path->indexclauses, NIL, NIL,
+											  NIL, ForwardScanDirection,
+											  false, outer, 1.0, false);
+
+		add_path(rel, (Path *) plain);
+		add_path(rel, (Path *) create_bitmap_heap_path(root, rel,
+													   (Path *) plain,
+													   outer, 1.0, 0));
+	}
+	list_free(ranked);
+}
+
+/*
  * Without workers: statistics are pinned in the leader.  What a scan that ends
- * early does not cost is taken off.
+ * early does not cost is taken off, and so is computing the distance, which
+ * the planner will charge whoever returns it.
  */
 static Path *
 skx_planner_wrap(PlannerInfo *root, RelOptInfo *rel, Path *path)
 {
 	CustomPath *custom = makeNode(CustomPath);
+	QualCost	distance;
+	Cost		run;
 
+	cost_qual_eval_node(&distance,
+						linitial(((IndexPath *) path)->indexorderbys), root);
+	run = (path->total_cost - path->startup_cost) *
+		skx_planner_early_share(root, rel, (IndexPath *) path) -
+		distance.per_tuple * path->rows;
 	custom->path = *path;
 	custom->path.type = T_CustomPath;
 	custom->path.pathtype = T_CustomScan;
-	custom->path.total_cost = path->startup_cost +
-		(path->total_cost - path->startup_cost) *
-		skx_planner_early_share(root, rel, (IndexPath *) path);
+	custom->path.total_cost = path->startup_cost + Max(run, 0);
 	custom->path.parallel_safe = false;
 	custom->flags = CUSTOMPATH_SUPPORT_PROJECTION;
 	custom->custom_paths = list_make1(path);
@@ -208,6 +246,7 @@ skx_planner_set_rel_pathlist(PlannerInfo *root, RelOptInfo *rel, Index rti,
 				(index->indpred == NIL || index->predOK))
 				skx_planner_add_prefix(root, rel, index);
 		}
+	skx_planner_add_unordered(root, rel);
 	if (skx_planner_custom)
 		skx_planner_wrap_all(root, rel);
 }

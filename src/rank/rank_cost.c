@@ -350,8 +350,7 @@ skx_rank_cost_search_all(const SkxCostRanked *ranked, double k, double all,
 	return candidates;
 }
 
-/* Documents that can be found: with any of the words, and matching. */
-static double
+double
 skx_rank_cost_findable(const SkxCostRanked *ranked)
 {
 	double		any = 0;

@@ -86,6 +86,9 @@ typedef struct SkxCostRanked
 extern void skx_rank_cost_best(const SkxCostRanked *ranked, double first,
 							 double k, double *work, double *pages);
 
+/* Documents that match and have one of the words. */
+extern double skx_rank_cost_findable(const SkxCostRanked *ranked);
+
 /* Work that is not the model's own: matching one pending document, ... */
 #define SKX_COST_PENDING	60.0
 
@@ -94,6 +97,9 @@ extern void skx_rank_cost_best(const SkxCostRanked *ranked, double first,
 
 /* ... beginning on a segment, ... */
 #define SKX_COST_SEGMENT	1000.0
+
+/* ... and to rank, with statistics and all that a search needs, ... */
+#define SKX_COST_RANKING	2000.0
 
 /* ... and handing out a row, besides cpu_index_tuple_cost. */
 #define SKX_COST_ROW		2.0

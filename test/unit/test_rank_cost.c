@@ -322,8 +322,23 @@ test_pruning(void)
 		  best(&ranked, 1e9, 1e9, &pages) * 1.2);
 
 	/* Pairs of words loosen bounds, and have positions read. */
+	ranked.paired = 1;
+	rare = best(&ranked, 10, 10, &pages);
+	CHECK(rare > both * 1.5);
 	ranked.paired = 90000;
-	CHECK(best(&ranked, 10, 10, &pages) > both * 1.5);
+	CHECK(best(&ranked, 10, 10, &pages) > rare + 10 * 20);
+
+	/* Where all are found anyway, each row more is put in its place. */
+	memset(&ranked, 0, sizeof(ranked));
+	some_word(&words[0], 50, 5);
+	ranked.ndocs = NDOCS;
+	ranked.words = words;
+	ranked.nwords = 1;
+	nitems = 0;
+	word(50);
+	ranked.match = match();
+	CHECK(best(&ranked, 50, 50, &pages) >
+		  best(&ranked, 49, 49, &pages) + 5);
 }
 
 int

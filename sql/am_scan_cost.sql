@@ -5,7 +5,7 @@
 SET client_min_messages = warning;
 CREATE EXTENSION IF NOT EXISTS skipidx;
 
--- every in all of 20,000, half and third in as many, but never far apart; rare
+-- every in all of 20,000, half and third in as many of them, near to each other; rare
 -- in 20; and a word that each has for itself
 CREATE TABLE costs (id int, v tsvector) WITH (autovacuum_enabled = off);
 INSERT INTO costs SELECT i, concat_ws(' ', 'every:1', CASE WHEN i % 2 = 0 THEN 'half:2,' || 3 + i % 7 END,
