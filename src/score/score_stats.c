@@ -40,6 +40,15 @@ static int	skx_score_npins = 0;
 static uint64 skx_score_epoch = 0;	/* transactions that ended */
 static bool skx_score_watching = false; /* their ends, for good */
 
+/*
+ * Of the last transaction: what its index had then, it may have still, and
+ * most sessions ask for one index again and again.
+ */
+static SkxStats *skx_score_carried = NULL;
+
+/* Words that they may have by then; of more, none are kept. */
+#define SKX_SCORE_CARRIED_WORDS	1000
+
 /* ---- the table of pins ---- */
 
 static void
@@ -50,6 +59,26 @@ skx_score_forget(SkxStats *stats)
 	stats->listed = false;
 	if (stats->users == 0)
 		MemoryContextDelete(stats->context);
+}
+
+/* Saves the statistics used last from the end of the transaction. */
+static void
+skx_score_carry(void)
+{
+	SkxStats   *stats;
+
+	if (dlist_is_empty(&skx_score_pins))
+		return;
+	stats = dlist_head_element(SkxStats, node, &skx_score_pins);
+	if (!stats->plain)
+		return;
+	if (skx_score_carried != NULL)
+		MemoryContextDelete(skx_score_carried->context);
+	dlist_delete(&stats->node);
+	MemoryContextSetParent(stats->context, TopMemoryContext);
+	stats->listed = false;
+	stats->users = 0;
+	skx_score_carried = stats;
 }
 
 /*
@@ -63,6 +92,8 @@ skx_score_xact(XactEvent event, void *arg)
 	switch (event)
 	{
 		case XACT_EVENT_COMMIT:
+			skx_score_carry();
+			/* FALLTHROUGH */
 		case XACT_EVENT_PARALLEL_COMMIT:
 		case XACT_EVENT_ABORT:
 		case XACT_EVENT_PARALLEL_ABORT:
@@ -336,6 +367,73 @@ skx_score_pin_leaves(SkxStats *stats, Relation index)
 
 /* ---- the interface ---- */
 
+/* Has the index the segments and the pending documents that were counted? */
+static bool
+skx_score_is_unchanged(const SkxStats *stats, Relation index)
+{
+	const SkxScoreLeaf *leaf = &stats->leaves[0];
+	SkxDiskMeta meta;
+	int			i;
+
+	skx_manifest_meta(index, &meta);
+	if (meta.incarnation != leaf->view->meta.incarnation ||
+		meta.generation != leaf->view->meta.generation)
+		return false;
+	for (i = 0; i < leaf->view->nstripes; i++)
+	{
+		SkxPendingTotals totals;
+		SkxView		view;
+
+		skx_score_leaf_stripe(leaf, i, &view);
+		skx_pending_totals(index, &view, &totals);
+		if (leaf->last[i] != view.stripes[0].flushed_through + totals.ndocs)
+			return false;
+	}
+	return true;
+}
+
+/* The snapshot that statistics are for. */
+static void
+skx_score_set_content(SkxStats *stats, const SkxScoreContent *content)
+{
+	MemoryContext old = MemoryContextSwitchTo(stats->context);
+
+	stats->content = *content;
+	stats->content.xip = skx_score_copy_xids(content->xip, content->nxip);
+	stats->content.subxip = skx_score_copy_xids(content->subxip,
+												content->nsubxip);
+	MemoryContextSwitchTo(old);
+}
+
+/*
+ * Statistics of the last transaction, if they are of this index and it is as it
+ * was; else they are given up.
+ */
+static SkxStats *
+skx_score_take_carried(Relation index, const SkxScoreContent *content)
+{
+	SkxStats   *stats = skx_score_carried;
+
+	if (stats == NULL || stats->index != RelationGetRelid(index))
+		return NULL;
+	if (!skx_score_is_plain(index) ||
+		!SKX_LOCATOR_EQUALS(stats->locator, SKX_REL_LOCATOR(index)) ||
+		!skx_score_is_unchanged(stats, index))
+	{
+		skx_score_carried = NULL;
+		MemoryContextDelete(stats->context);
+		return NULL;
+	}
+	skx_score_carried = NULL;
+	MemoryContextSetParent(stats->context, CurrentMemoryContext);
+	pfree(stats->content.xip);
+	pfree(stats->content.subxip);
+	skx_score_set_content(stats, content);
+	if (hash_get_num_entries(stats->words) > SKX_SCORE_CARRIED_WORDS)
+		skx_score_words_make(stats);
+	return stats;
+}
+
 static SkxStats *
 skx_score_read(Relation index, const SkxScoreContent *content)
 {
@@ -351,12 +449,7 @@ skx_score_read(Relation index, const SkxScoreContent *content)
 	if (stats->plain)
 		stats->locator = SKX_REL_LOCATOR(index);
 	if (content != NULL)
-	{
-		stats->content = *content;
-		stats->content.xip = skx_score_copy_xids(content->xip, content->nxip);
-		stats->content.subxip = skx_score_copy_xids(content->subxip,
-													content->nsubxip);
-	}
+		skx_score_set_content(stats, content);
 	skx_score_pin_leaves(stats, index);
 	skx_score_words_make(stats);
 	MemoryContextSwitchTo(old);
@@ -385,7 +478,9 @@ skx_score_stats(Relation index, Snapshot snapshot)
 			return stats;
 		}
 	}
-	stats = skx_score_read(index, &content);
+	stats = skx_score_take_carried(index, &content);
+	if (stats == NULL)
+		stats = skx_score_read(index, &content);
 	skx_score_pin(stats);
 	return stats;
 }
