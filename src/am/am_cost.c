@@ -471,8 +471,9 @@ skx_am_cost_ranks_filter(const SkxCosting *c)
 
 /*
  * What pairs of words add to the bounds of the words: to that of the rarer one
- * in proportion to the other (score_query.c).  Returns how many documents have both words of a pair, of `match`, which are all that have all
- * words if `same`.
+ * in proportion to the other (score_query.c).  Returns how many documents have
+ * both words of a pair, of `match`, which are all that have all words if
+ * `same`.
  */
 static double
 skx_am_cost_pairs(const SkxCosting *c, SkxCostWord *words, int n,
@@ -480,17 +481,22 @@ skx_am_cost_pairs(const SkxCosting *c, SkxCostWord *words, int n,
 {
 	double		pairs = c->options.proximity * (1 + SKX_RANK_NEAR_SHARE);
 	double		paired = 0;
+	double		before;
 	int			i;
 
 	if (n < 2 || pairs <= 0)
 		return 0;
+	before = words[0].most;
 	for (i = 1; i < n; i++)
 	{
-		int			rarer = words[i].df <= words[i - 1].df ? i : i - 1;
-		int			other = rarer == i ? i - 1 : i;
+		double		most = words[i].most;
 
 		paired += words[i - 1].df * words[i].df / c->ndocs;
-		words[rarer].most += pairs * words[other].most;
+		if (words[i].df <= words[i - 1].df)
+			words[i].most += pairs * before;
+		else
+			words[i - 1].most += pairs * most;
+		before = most;
 	}
 	return same ? match->docs : paired * match->docs / c->ndocs;
 }

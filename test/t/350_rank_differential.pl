@@ -2,7 +2,7 @@
 # with the same distances to the last bit; and these are BM25 and proximity as
 # SQL of this test computes them.
 #
-# SKX_RANK_QUERIES: queries of each mode, 60 by default; 2000 in
+# SKX_RANK_QUERIES: queries of each mode, 48 by default; 2000 in
 # `make test-faults`.
 
 use strict;
@@ -17,7 +17,7 @@ use SkipidxTest qw(skx_node skx_database skx_session skx_seed);
 use Test::More;
 
 my $seed = skx_seed(350);
-my $queries = $ENV{SKX_RANK_QUERIES} // 60;
+my $queries = $ENV{SKX_RANK_QUERIES} // 48;
 my $whole = $queries >= 1000;
 
 # How many: of states that are like others, a part of the queries is enough.

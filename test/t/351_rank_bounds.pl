@@ -148,6 +148,17 @@ between('proximity: positions', $near->{positions}, 1, $nears->{positions} / 2);
 between('proximity: sub-blocks', $near->{blocks}, 2, 0.5 * lists(qw(third half)));
 $s->value('ALTER INDEX docs_v SET (proximity = 0)');
 
+# One search is enough where what the dictionary knows of the best rows is true,
+# and it is no search of its own.
+for my $or ('half', 'half | third', 'half | third | tenth', 'half | rare', 'rare')
+{
+	for my $limit (1, 10, 20)
+	{
+		like($s->value("EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF) " . select_of($or, $limit)),
+			qr/Passes: 1\n/, "$or, $limit rows: one search");
+	}
+}
+
 # ---- LIMIT reaches the scan ----
 
 my $query = 'half | third';
