@@ -230,7 +230,7 @@ skx_am_cost_read(SkxCosting *c, Relation index, SkxBlkFile **file)
 	c->pending_pages = pending.npages;
 	c->ndocs = Max(ndocs + pending.ndocs, 1);
 	c->length = (length + pending.total_length) / c->ndocs;
-	if (view->nsegments == 0)
+	if (view->nsegments == 0 || (c->filters == NIL && c->ranking == NULL))
 		return;
 	*file = skx_segment_file(index, view->meta.incarnation);
 	c->segment = skx_segment_open(*file, index, view, 0);

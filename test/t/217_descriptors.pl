@@ -139,7 +139,9 @@ for my $method (@methods)
 	for my $more (0 .. 2)
 	{
 		$s = session($method);
+		$s->value('SET enable_indexscan = off');
 		$s->value("SELECT count(*) FROM docs$_") for 1 .. 30;
+		$s->value('RESET enable_indexscan');
 		no_more($s, $more);
 		is(ask($s, @all), '', "$method, no more but $more: all indexes");
 		cmp_ok(ours($s->backend), '<=', 4, "$method, no more but $more: ours make room for each other") if !$more;
