@@ -83,7 +83,8 @@ extern void skxendscan(IndexScanDesc scan);
  *
  * want tells that about so many rows will be fetched (0: not known), before
  * the first one; distance is that of the row fetched last, false: it is NULL,
- * or was not ranked.  work: see SkxTopkWork, NULL before the first row.
+ * or was not ranked.  work: see SkxTopkWork, of all rescans; valid until the
+ * next call.
  */
 extern void skx_am_scan_want(IndexScanDesc scan, uint64 rows);
 extern bool skx_am_scan_distance(IndexScanDesc scan, float4 *distance);

@@ -123,6 +123,17 @@ skx_am_ranked_start(IndexScanDesc scan)
 	return true;
 }
 
+static void
+skx_am_ranked_add(SkxTopkWork *sum, const SkxTopkWork *work)
+{
+	sum->passes += work->passes;
+	sum->windows += work->windows;
+	sum->scored += work->scored;
+	sum->candidates += work->candidates;
+	sum->proximity += work->proximity;
+	sum->left = work->left;
+}
+
 void
 skx_am_ranked_stop(SkxScan *so)
 {
@@ -130,13 +141,7 @@ skx_am_ranked_stop(SkxScan *so)
 		return;
 	if (so->ranked->topk != NULL)
 	{
-		const SkxTopkWork *work = skx_topk_work(so->ranked->topk);
-
-		so->work.passes += work->passes;
-		so->work.windows += work->windows;
-		so->work.scored += work->scored;
-		so->work.candidates += work->candidates;
-		so->work.proximity += work->proximity;
+		skx_am_ranked_add(&so->work, skx_topk_work(so->ranked->topk));
 		skx_topk_end(so->ranked->topk);
 	}
 	so->ranked = NULL;
@@ -322,7 +327,8 @@ skx_am_scan_work(IndexScanDesc scan)
 {
 	SkxScan    *so = scan->opaque;
 
+	so->total = so->work;
 	if (so->ranked != NULL && so->ranked->topk != NULL)
-		return skx_topk_work(so->ranked->topk);
-	return &so->work;
+		skx_am_ranked_add(&so->total, skx_topk_work(so->ranked->topk));
+	return &so->total;
 }
