@@ -25,6 +25,7 @@
 #include "optimizer/cost.h"
 #include "optimizer/optimizer.h"
 #include "pending/pending.h"
+#include "query/query.h"
 #include "rank/rank_cost.h"
 #include "score/score.h"
 #include "tsearch/ts_utils.h"
@@ -150,17 +151,6 @@ skx_am_cost_queries(SkxCosting *c)
 	}
 }
 
-/* The order of a dictionary. */
-static int
-skx_am_cost_compare(const void *a, const void *b)
-{
-	const SkxLexeme *x = a;
-	const SkxLexeme *y = b;
-	int			cmp = memcmp(x->bytes, y->bytes, Min(x->len, y->len));
-
-	return cmp != 0 ? cmp : x->len - y->len;
-}
-
 /* Adds the words of a query that are no prefixes, as far as there is room. */
 static void
 skx_am_cost_gather(SkxCosting *c, TSQuery query)
@@ -186,10 +176,10 @@ skx_am_cost_distinct(SkxCosting *c)
 	int			kept = 0;
 	int			i;
 
-	qsort(c->lexemes, c->nlexemes, sizeof(SkxLexeme), skx_am_cost_compare);
+	qsort(c->lexemes, c->nlexemes, sizeof(SkxLexeme), skx_query_compare_lexeme);
 	for (i = 0; i < c->nlexemes; i++)
 	{
-		if (kept == 0 || skx_am_cost_compare(&c->lexemes[kept - 1],
+		if (kept == 0 || skx_query_compare_lexeme(&c->lexemes[kept - 1],
 											 &c->lexemes[i]) != 0)
 			c->lexemes[kept++] = c->lexemes[i];
 	}
@@ -299,7 +289,7 @@ skx_am_cost_operand(SkxCosting *c, TSQuery query, const QueryOperand *operand,
 		return NULL;
 	}
 	found = bsearch(&lexeme, c->lexemes, c->nlexemes, sizeof(SkxLexeme),
-					skx_am_cost_compare);
+					skx_query_compare_lexeme);
 	if (found == NULL)
 		return NULL;
 	term = &c->terms[found - c->lexemes];

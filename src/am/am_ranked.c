@@ -19,6 +19,7 @@ typedef struct SkxRankedRow
 {
 	ItemPointerData tid;
 	bool		is_null;
+	int32		sum;			/* of one key, until all are known: */
 	int32	   *sums;			/* one a key */
 } SkxRankedRow;
 
@@ -209,9 +210,7 @@ skx_am_ranked_gather(IndexScanDesc scan, int key, SkxRankedRow **rows)
 		{
 			(*rows)[n].tid = hits[i].tid;
 			(*rows)[n].is_null = hits[i].is_null;
-			(*rows)[n].sums = NULL;
-			/* of one key, until all are known */
-			memcpy(&(*rows)[n++].sums, &hits[i].sum, sizeof(int32));
+			(*rows)[n++].sum = hits[i].sum;
 		}
 	}
 	skx_topk_end(topk);
@@ -243,8 +242,7 @@ skx_am_ranked_sort(IndexScanDesc scan)
 										   (n + 1),
 										   MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
 		for (i = 0; i < n; i++)
-			memcpy(&ranked->sums[i * ranked->nkeys + key], &rows[i].sums,
-				   sizeof(int32));
+			ranked->sums[i * ranked->nkeys + key] = rows[i].sum;
 		if (ranked->rows != NULL)
 			pfree(rows);
 		else

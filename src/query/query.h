@@ -29,6 +29,9 @@ typedef struct SkxQueryScan SkxQueryScan;
  */
 extern SkxQuery *skx_query_compile(TSQuery *queries, int nqueries);
 
+/* The order of a dictionary, of SkxLexeme; for qsort and bsearch. */
+extern int	skx_query_compare_lexeme(const void *a, const void *b);
+
 /* Can no document match, whatever the index holds? */
 extern bool skx_query_is_empty(const SkxQuery *query);
 
@@ -124,5 +127,11 @@ extern int	skx_query_chain_verify(SkxChain *chain, uint32 *docs, int n,
 								   const uint32 *all,
 								   SkxPositionPlace *const *places);
 extern void skx_query_chain_close(SkxChain *chain);
+
+/*
+ * Leaves the positions that have one of the labels (a set; 0: any), without
+ * their labels; returns how many.
+ */
+extern int	skx_query_positions(uint16 *positions, int n, uint8 weights);
 
 #endif							/* SKX_QUERY_QUERY_H */

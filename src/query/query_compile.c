@@ -247,8 +247,7 @@ skx_query_accepts_none(const SkxQueryNode *node)
 	}
 }
 
-/* The order of a dictionary. */
-static int
+int
 skx_query_compare_lexeme(const void *a, const void *b)
 {
 	const SkxLexeme *x = a;

@@ -194,8 +194,6 @@ extern void skx_query_phrase_close(SkxPhrase *phrase);
  * query_chain.c : phrases that are chains of plain lexemes
  *
  * batch keeps the documents that match; `reads` are those of its batches.
- * positions leaves those that have one of the labels, without their labels;
- * returns how many.
  */
 extern SkxChain *skx_query_chain_open(const SkxOpening *o,
 									  const SkxQueryNode *node,
@@ -204,6 +202,5 @@ extern int	skx_query_chain_batch(SkxChain *chain, uint32 *docs, int n);
 
 #define SKX_POSITION(p)		((p) & 0x3FFF)
 #define SKX_LABEL_BIT(p)	(1 << ((p) >> 14))
-extern int	skx_query_positions(uint16 *positions, int n, uint8 weights);
 
 #endif							/* SKX_QUERY_INTERNAL_H */

@@ -10,37 +10,14 @@
 
 #include "rank/rank_score.h"
 
-/* Positions of a whose successor is one of b. */
-static int
-skx_rank_pairs_ordered(const uint16 *a, int na, const uint16 *b, int nb)
-{
-	int			n = 0;
-	int			i = 0;
-	int			j = 0;
-
-	while (i < na && j < nb)
-	{
-		if (a[i] + 1 < b[j])
-			i++;
-		else if (a[i] + 1 > b[j])
-			j++;
-		else
-		{
-			n++;
-			i++;
-			j++;
-		}
-	}
-	return n;
-}
-
 /*
- * The most pairs that can be made of near positions, each used once: of two
- * ascending lists, the first positions that are near each other are always
- * part of such a matching.
+ * The most pairs that can be made of positions with a gap, of b behind a, in
+ * [low, high], each used once: of two ascending lists, the first positions
+ * that make a pair are always part of such a matching.
  */
 static int
-skx_rank_pairs_near(const uint16 *a, int na, const uint16 *b, int nb)
+skx_rank_pairs_within(const uint16 *a, int na, const uint16 *b, int nb,
+					  int low, int high)
 {
 	int			n = 0;
 	int			i = 0;
@@ -50,9 +27,9 @@ skx_rank_pairs_near(const uint16 *a, int na, const uint16 *b, int nb)
 	{
 		int			gap = (int) b[j] - (int) a[i];
 
-		if (gap > SKX_RANK_NEAR)
+		if (gap > high)
 			i++;
-		else if (gap < -SKX_RANK_NEAR)
+		else if (gap < low)
 			j++;
 		else
 		{
@@ -68,6 +45,7 @@ void
 skx_rank_pairs(const uint16 *a, int na, const uint16 *b, int nb,
 			   int *ordered, int *near)
 {
-	*ordered = skx_rank_pairs_ordered(a, na, b, nb);
-	*near = skx_rank_pairs_near(a, na, b, nb);
+	*ordered = skx_rank_pairs_within(a, na, b, nb, 1, 1);
+	*near = skx_rank_pairs_within(a, na, b, nb, -SKX_RANK_NEAR,
+								  SKX_RANK_NEAR);
 }

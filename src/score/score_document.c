@@ -96,9 +96,8 @@ skx_score_count_entry(const SkxScoreTerm *term, TSVector document,
 	}
 }
 
-/* The first lexeme of the document that is not below the term's. */
-static int
-skx_score_entry(const SkxScoreTerm *term, TSVector document)
+int
+skx_score_entry(const char *lexeme, int len, TSVector document)
 {
 	const WordEntry *entries = ARRPTR(document);
 	const char *bytes = STRPTR(document);
@@ -110,8 +109,7 @@ skx_score_entry(const SkxScoreTerm *term, TSVector document)
 		int			middle = (low + high) / 2;
 
 		if (skx_score_compare(bytes + entries[middle].pos,
-							  entries[middle].len,
-							  term->lexeme, term->len) < 0)
+							  entries[middle].len, lexeme, len) < 0)
 			low = middle + 1;
 		else
 			high = middle;
@@ -124,7 +122,7 @@ static int
 skx_score_find_entry(const SkxScoreTerm *term, TSVector document)
 {
 	const WordEntry *entries = ARRPTR(document);
-	int			i = skx_score_entry(term, document);
+	int			i = skx_score_entry(term->lexeme, term->len, document);
 
 	if (i < document->size && entries[i].len == term->len &&
 		memcmp(STRPTR(document) + entries[i].pos, term->lexeme,
@@ -202,7 +200,7 @@ skx_score_document_tf(const SkxScorer *scorer, const SkxScoreTerm *term,
 		skx_score_count_entry(term, document, &entries[at], &count);
 		return skx_score_count_value(scorer, &count);
 	}
-	for (i = skx_score_entry(term, document); i < document->size; i++)
+	for (i = skx_score_entry(term->lexeme, term->len, document); i < document->size; i++)
 	{
 		if (entries[i].len < term->len ||
 			memcmp(STRPTR(document) + entries[i].pos, term->lexeme,

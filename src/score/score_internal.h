@@ -83,6 +83,9 @@ struct SkxStats
 	HTAB	   *words;			/* SkxScoreWord */
 };
 
+/* score_document.c : the first entry that is not below the lexeme */
+extern int	skx_score_entry(const char *lexeme, int len, TSVector document);
+
 /* score_stats.c */
 
 /* Keeps the statistics until the current memory context is reset. */

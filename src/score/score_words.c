@@ -145,28 +145,6 @@ skx_score_find_segments(SkxStats *stats, SkxScoreSearch *search,
 	skx_score_leaf_close(leaf, segs, file);
 }
 
-/* The first lexeme of a document that is not below the word. */
-static int
-skx_score_word_entry(const SkxScoreWord *word, TSVector document)
-{
-	const WordEntry *entries = ARRPTR(document);
-	int			low = 0;
-	int			high = document->size;
-
-	while (low < high)
-	{
-		int			middle = (low + high) / 2;
-
-		if (skx_score_compare(STRPTR(document) + entries[middle].pos,
-							  entries[middle].len,
-							  word->bytes, word->len) < 0)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
-}
-
 /* Counts the words that the document has, each a prefix or none. */
 static void
 skx_score_count_words(SkxScoreWord *words, int n, TSVector document)
@@ -177,7 +155,7 @@ skx_score_count_words(SkxScoreWord *words, int n, TSVector document)
 	for (k = 0; k < n; k++)
 	{
 		SkxScoreWord *word = &words[k];
-		int			i = skx_score_word_entry(word, document);
+		int			i = skx_score_entry(word->bytes, word->len, document);
 
 		for (; i < document->size; i++)
 		{

@@ -209,26 +209,17 @@ skx_exact_words(SkxTopkRun *run, const uint32 *docs, int n)
 static int
 skx_exact_positions(SkxExactWord *word, int i)
 {
-	int			n;
-	int			kept = 0;
-	int			k;
-
 	if (word->n >= 0)
 		return word->n;
 	word->n = 0;
-	if (word->tfs[i] == 0)
-		return 0;
-	n = skx_segment_list_positions_at(word->list, &word->places[i],
-									  word->positions);
-	for (k = 0; k < n; k++)
+	if (word->tfs[i] > 0)
 	{
-		uint16		position = word->positions[k];
-
-		word->positions[kept] = position & 0x3FFF;
-		kept += word->term->labels == 0 ||
-			(word->term->labels & (1 << (position >> 14))) != 0;
+		word->n = skx_segment_list_positions_at(word->list, &word->places[i],
+												word->positions);
+		word->n = skx_query_positions(word->positions, word->n,
+									  word->term->labels);
 	}
-	return word->n = kept;
+	return word->n;
 }
 
 static int32

@@ -140,23 +140,3 @@ skx_topk_hits_sort(SkxTopk *topk)
 	hits->n = 0;
 	return total;
 }
-
-uint32
-skx_topk_first_after(SkxSegment *seg, const ItemPointerData *tid)
-{
-	uint32		low = 0;
-	uint32		high = seg->header.ndocs;
-
-	while (low < high)
-	{
-		uint32		mid = low + (high - low) / 2;
-		ItemPointerData there;
-
-		skx_segment_tids_of(seg, &mid, 1, &there);
-		if (ItemPointerCompare(&there, unconstify(ItemPointerData *, tid)) <= 0)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	return low;
-}

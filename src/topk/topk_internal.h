@@ -102,9 +102,6 @@ extern ItemPointerData skx_topk_hit_tid(SkxTopk *topk, const SkxHit *hit);
 /* Takes all hits out, best first; returns their number. */
 extern int	skx_topk_hits_sort(SkxTopk *topk);
 
-/* The first document of a segment that comes after a TID. */
-extern uint32 skx_topk_first_after(SkxSegment *seg, const ItemPointerData *tid);
-
 /* One pass over one segment. */
 struct SkxTopkRun
 {

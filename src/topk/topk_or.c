@@ -313,10 +313,30 @@ skx_or_drain(SkxOr *o, uint32 from, uint32 to)
 	run->n = n;
 }
 
+/* The window, which most searches do without. */
+static void
+skx_or_make_window(SkxTopkRun *run)
+{
+	SkxTopk    *topk = run->topk;
+
+	if (topk->bits == NULL)
+	{
+		topk->bits_sums = MemoryContextAllocZero(topk->context,
+												 sizeof(int32) *
+												 SKX_TOPK_WINDOW);
+		topk->bits = MemoryContextAllocZero(topk->context, sizeof(uint64) *
+											(SKX_TOPK_WINDOW / 64));
+	}
+	run->bits = topk->bits;
+	run->bits_sums = topk->bits_sums;
+}
+
 /* Several essential lists: their parts are added up in a window. */
 static void
 skx_or_several(SkxOr *o, uint32 from, uint32 to)
 {
+	if (o->run->bits == NULL)
+		skx_or_make_window(o->run);
 	while (from < to)
 	{
 		uint32		end = Min(to, from + SKX_TOPK_WINDOW);

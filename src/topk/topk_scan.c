@@ -33,22 +33,12 @@ skx_topk_init(void)
 }
 
 static int
-skx_topk_compare_lexemes(const void *a, const void *b)
-{
-	const SkxLexeme *x = a;
-	const SkxLexeme *y = b;
-	int			cmp = memcmp(x->bytes, y->bytes, Min(x->len, y->len));
-
-	return cmp != 0 ? cmp : x->len - y->len;
-}
-
-static int
 skx_topk_lexeme(const SkxTopk *topk, const char *bytes, int len)
 {
 	SkxLexeme	key = {bytes, len};
 	const SkxLexeme *found = bsearch(&key, topk->lexemes, topk->nlexemes,
 									 sizeof(SkxLexeme),
-									 skx_topk_compare_lexemes);
+									 skx_query_compare_lexeme);
 
 	Assert(found != NULL);
 	return found - topk->lexemes;
@@ -77,10 +67,10 @@ skx_topk_gather_lexemes(SkxTopk *topk)
 		topk->lexemes[n].bytes = scorer->terms[i].lexeme;
 		topk->lexemes[n++].len = scorer->terms[i].len;
 	}
-	qsort(topk->lexemes, n, sizeof(SkxLexeme), skx_topk_compare_lexemes);
+	qsort(topk->lexemes, n, sizeof(SkxLexeme), skx_query_compare_lexeme);
 	for (i = 0; i < n; i++)
 		if (topk->nlexemes == 0 ||
-			skx_topk_compare_lexemes(&topk->lexemes[topk->nlexemes - 1],
+			skx_query_compare_lexeme(&topk->lexemes[topk->nlexemes - 1],
 									 &topk->lexemes[i]) != 0)
 			topk->lexemes[topk->nlexemes++] = topk->lexemes[i];
 	topk->filter_lexemes = palloc_extended(sizeof(int) * ((Size) nfilter + 1),
@@ -264,8 +254,6 @@ skx_topk_begin(const SkxTopkRequest *request)
 	skx_topk_open_segments(topk);
 	topk->docs = palloc(sizeof(uint32) * SKX_TOPK_BATCH);
 	topk->sums = palloc(sizeof(int32) * SKX_TOPK_BATCH);
-	topk->bits_sums = palloc0(sizeof(int32) * SKX_TOPK_WINDOW);
-	topk->bits = palloc0(sizeof(uint64) * (SKX_TOPK_WINDOW / 64));
 	MemoryContextSwitchTo(old);
 	return topk;
 }

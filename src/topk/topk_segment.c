@@ -87,8 +87,8 @@ skx_topk_open_scored(SkxTopkRun *run, const SkxTopkSegment *s, bool *covered)
 	}
 }
 
-/* Opens what else is required; false when the segment has it not. */
-static bool
+/* Opens what else is required. */
+static void
 skx_topk_open_required(SkxTopkRun *run, const SkxTopkSegment *s,
 					   const bool *covered)
 {
@@ -104,7 +104,6 @@ skx_topk_open_required(SkxTopkRun *run, const SkxTopkSegment *s,
 			run->required[run->nrequired++] =
 				skx_topk_list_open(run, term, NULL, r->labels);
 	}
-	return true;
 }
 
 static int
@@ -313,8 +312,6 @@ skx_topk_run_begin(SkxTopkRun *run, SkxTopk *topk, int segment)
 									MCXT_ALLOC_HUGE);
 	run->docs = topk->docs;
 	run->sums = topk->sums;
-	run->bits = topk->bits;
-	run->bits_sums = topk->bits_sums;
 }
 
 void
