@@ -165,6 +165,12 @@ extern void skx_skiplist_close(SkxSkiplistCursor *c);
  */
 extern bool skx_skiplist_seek(SkxSkiplistCursor *c, uint32 target);
 
+/*
+ * Has the processor fetch the sub-block that a seek to `target` will decode, if
+ * that is on the current page.
+ */
+extern void skx_skiplist_touch(const SkxSkiplistCursor *c, uint32 target);
+
 /* To the next sub-block; false at the end of the list. */
 extern bool skx_skiplist_next(SkxSkiplistCursor *c);
 

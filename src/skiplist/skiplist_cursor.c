@@ -20,7 +20,8 @@ SkxWork		skx_skiplist_work;
 
 #define SKX_CACHE_LINE		64
 
-#define SKX_TABLE_UNREAD	((uint32) 0xFFFFFFFF)
+/* Of the body of a sub-block, what documents and frequencies mostly take. */
+#define SKX_BODY_FETCHED	(3 * SKX_CACHE_LINE)
 
 /*
  * Reports damage in a page of the list.
@@ -130,6 +131,16 @@ skx_skiplist_enter_node(SkxSkiplistCursor *c, uint32 node)
 		skx_skiplist_ahead(c, in_row);
 }
 
+/* Has the processor fetch bytes that will be read soon. */
+static inline void
+skx_skiplist_fetch(const void *bytes, int n)
+{
+	int			i;
+
+	for (i = 0; i < n; i += SKX_CACHE_LINE)
+		__builtin_prefetch((const char *) bytes + i);
+}
+
 /*
  * Stands on sub-block `sub` of the current portion.
  */
@@ -138,6 +149,7 @@ skx_skiplist_enter_subblock(SkxSkiplistCursor *c, int sub)
 {
 	uint16		body = ((const uint16 *) c->bodies)[sub];
 	uint16		next = SKX_PAGE_END;
+	bool		in_row = sub == c->sub + 1;
 
 	if (sub + 1 < c->nsub)
 		next = ((const uint16 *) c->bodies)[sub + 1];
@@ -151,9 +163,9 @@ skx_skiplist_enter_subblock(SkxSkiplistCursor *c, int sub)
 	c->body = (const uint8 *) c->ref.page + body;
 	c->end = (const uint8 *) c->ref.page + next;
 	/* Most sub-blocks entered are decoded, after some thought. */
-	__builtin_prefetch(c->body);
-	__builtin_prefetch(c->body + SKX_CACHE_LINE);
-	__builtin_prefetch(c->body + 2 * SKX_CACHE_LINE);
+	skx_skiplist_fetch(c->body, SKX_BODY_FETCHED);
+	if (in_row)
+		skx_skiplist_fetch(c->end, SKX_BODY_FETCHED);
 }
 
 /*
@@ -190,6 +202,9 @@ skx_skiplist_pin(SkxSkiplistCursor *c)
 	c->bodies = (const char *) (c->lasts + disk->nsub);
 	if (c->sub >= 0)
 		skx_skiplist_enter_subblock(c, c->sub);
+	else
+		skx_skiplist_fetch(c->lasts, disk->nsub *
+						   (sizeof(uint32) + sizeof(uint16)));
 }
 
 /*
@@ -389,6 +404,18 @@ skx_skiplist_seek(SkxSkiplistCursor *c, uint32 target)
 							 "page ends before its last document");
 	skx_skiplist_enter_subblock(c, sub);
 	return true;
+}
+
+void
+skx_skiplist_touch(const SkxSkiplistCursor *c, uint32 target)
+{
+	int			sub;
+
+	if (c->lasts == NULL || c->lasts[c->nsub - 1] < target)
+		return;
+	sub = skx_skiplist_lower_bound(c->lasts, c->sub + 1, c->nsub, target);
+	skx_skiplist_fetch(c->ref.page + ((const uint16 *) c->bodies)[sub],
+					   SKX_BODY_FETCHED);
 }
 
 bool

@@ -15,6 +15,7 @@
 typedef struct SkxAnd
 {
 	SkxTopkRun *run;
+	bool		counted;		/* places tell all parts */
 	int64	   *rest;			/* what lists from i on give at most in the
 								 * window; required ones, then optional */
 } SkxAnd;
@@ -123,8 +124,9 @@ skx_and_lead_places(SkxTopkRun *run)
 							 skx_topk_list_find(lead, run->docs[i]));
 }
 
+/* The lead's parts first: most of its documents give too little. */
 static void
-skx_and_candidates(SkxAnd *a, uint32 from, uint32 to)
+skx_and_score_first(SkxAnd *a, uint32 from, uint32 to)
 {
 	SkxTopkRun *run = a->run;
 	int			i;
@@ -138,13 +140,62 @@ skx_and_candidates(SkxAnd *a, uint32 from, uint32 to)
 		skx_topk_batch_floor(run, run->need - a->rest[i]);
 		skx_topk_batch_probe(run, run->required[i], a->rest[i + 1], true);
 	}
+	skx_topk_batch_floor(run, run->need - a->rest[run->nrequired]);
+	skx_and_lead_places(run);
+}
+
+/*
+ * The lead's parts last: whatever they are, the other lists may give enough,
+ * but few documents are in these.
+ */
+static void
+skx_and_score_last(SkxAnd *a, uint32 from, uint32 to)
+{
+	SkxTopkRun *run = a->run;
+	SkxTopkList *lead = run->required[0];
+	int64		bound = skx_topk_list_sub_bound(run, lead);
+	int			i;
+
+	run->late = a->counted && run->need <= 1;
+	run->n = skx_topk_list_docs(lead, from, to, run->docs);
+	memset(run->sums, 0, sizeof(int32) * run->n);
+	if (run->chain != NULL)
+		skx_and_begin_places(run);
+	for (i = 1; i < run->nrequired && run->n > 0; i++)
+		skx_topk_batch_probe(run, run->required[i], a->rest[i + 1] + bound,
+							 true);
+	skx_topk_batch_add(run, lead);
+}
+
+static void
+skx_and_candidates(SkxAnd *a, uint32 from, uint32 to)
+{
+	SkxTopkRun *run = a->run;
+
+	run->late = false;
+	if (run->nrequired > 1 && 2 * (int64) run->need <= a->rest[1])
+		skx_and_score_last(a, from, to);
+	else
+		skx_and_score_first(a, from, to);
 	skx_topk_batch_optional(run, run->optional, run->noptional,
 							run->noptional);
-	skx_topk_batch_floor(run, run->need);
-	if (run->n == 0)
-		return;
-	skx_and_lead_places(run);
 	skx_topk_batch_finish(run);
+}
+
+/* Are the parts of all required words known by how many places they have? */
+static bool
+skx_and_counted(const SkxTopkRun *run)
+{
+	int			i;
+
+	for (i = 0; i < run->nrequired; i++)
+	{
+		const SkxTopkList *l = run->required[i];
+
+		if (l->labelled || (l->term != NULL && l->places == NULL))
+			return false;
+	}
+	return run->chain != NULL && run->noptional == 0;
 }
 
 /* Is a required list other than the lead at its end? */
@@ -168,6 +219,7 @@ skx_topk_and(SkxTopkRun *run)
 
 	a.rest = palloc(sizeof(int64) * (run->nrequired + 1));
 	skx_and_sort_optional(run);
+	a.counted = skx_and_counted(run);
 	while (skx_topk_list_seek(lead, from))
 	{
 		uint32		to = lead->last + 1;

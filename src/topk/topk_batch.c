@@ -45,10 +45,10 @@ skx_topk_batch_place(const SkxTopkRun *run, SkxTopkList *l, int at)
 }
 
 /* Candidates of a sub-block that are worth a map of its documents. */
-#define SKX_PROBE_MANY		24
+#define SKX_PROBE_MANY		12
 
-/* What such a map covers at most. */
-#define SKX_PROBE_SPAN		8192
+/* Slots of such a map, by the last bits of documents. */
+#define SKX_PROBE_SLOTS		2048
 
 /* A list being asked about candidates; those kept so far come first. */
 typedef struct SkxProbe
@@ -72,7 +72,9 @@ skx_topk_probe_keep(SkxProbe *p, int i, int at)
 
 	if (at >= 0 && p->l->places != NULL)
 		skx_topk_batch_place(run, p->l, at);
-	if (at >= 0)
+	if (at >= 0 && run->late)
+		found = true;
+	else if (at >= 0)
 	{
 		int32		part = skx_topk_list_part(run, p->l, at);
 
@@ -85,18 +87,32 @@ skx_topk_probe_keep(SkxProbe *p, int i, int at)
 }
 
 /*
- * Candidates [i, end), all of them in the current sub-block: a bit for each of
- * its documents tells at once who is not among them.
+ * Where in the sub-block a candidate is, -1 if it is not, by a map that has the
+ * number of each posting, from 1.  A slot that several share has the last one.
+ */
+static inline int
+skx_topk_probe_slot(SkxTopkList *l, const uint8 *map, uint32 doc)
+{
+	int			at = map[doc % SKX_PROBE_SLOTS] - 1;
+
+	if (at >= 0 && l->docs[at] != doc)
+		at = skx_topk_list_find(l, doc);
+	return at >= 0 && l->docs[at] == doc ? at : -1;
+}
+
+/*
+ * Candidates [i, end), all of them in the current sub-block, are not sought
+ * one after the other: few have a slot, and who has none is not there.
  */
 static void
 skx_topk_probe_many(SkxProbe *p, int i, int end)
 {
 	SkxTopkRun *run = p->run;
 	SkxTopkList *l = p->l;
-	uint64		map[SKX_PROBE_SPAN / 64];
-	uint32		first = run->docs[i];
-	uint32		span = l->last - first;
-	int32		floor = 0;
+	uint8		map[SKX_PROBE_SLOTS] = {0};
+	uint16		some[SKX_TOPK_BATCH];
+	int			nsome = 0;
+	int32		floor = PG_INT32_MIN;
 	int			k;
 
 	if (p->bounded)
@@ -106,24 +122,17 @@ skx_topk_probe_many(SkxProbe *p, int i, int end)
 
 		floor = (int32) Max(least, 0);
 	}
-	memset(map, 0, (span / 64 + 1) * sizeof(uint64));
-	for (k = skx_topk_list_find(l, first); k < l->n; k++)
-	{
-		uint32		bit = l->docs[k] - first;
-
-		map[bit / 64] |= UINT64CONST(1) << (bit % 64);
-	}
+	for (k = skx_topk_list_find(l, run->docs[i]); k < l->n; k++)
+		map[l->docs[k] % SKX_PROBE_SLOTS] = k + 1;
 	for (k = i; k < end; k++)
 	{
-		uint32		bit = run->docs[k] - first;
-
-		if (run->sums[k] < floor)
-			continue;
-		if (map[bit / 64] >> (bit % 64) & 1)
-			skx_topk_probe_keep(p, k, skx_topk_list_find(l, run->docs[k]));
-		else if (!p->required)
-			skx_topk_probe_keep(p, k, -1);
+		some[nsome] = k;
+		nsome += (run->sums[k] >= floor) &
+			(!p->required | (map[run->docs[k] % SKX_PROBE_SLOTS] != 0));
 	}
+	for (k = 0; k < nsome; k++)
+		skx_topk_probe_keep(p, some[k],
+							skx_topk_probe_slot(l, map, run->docs[some[k]]));
 }
 
 /* Candidate i, in the current sub-block if anywhere. */
@@ -163,8 +172,7 @@ skx_topk_batch_probe(SkxTopkRun *run, SkxTopkList *l, int64 rest,
 			skx_topk_probe_keep(&p, i, -1);
 			continue;
 		}
-		if (l->last - run->docs[i] < SKX_PROBE_SPAN &&
-			i + SKX_PROBE_MANY <= run->n &&
+		if (i + SKX_PROBE_MANY <= run->n &&
 			run->docs[i + SKX_PROBE_MANY - 1] <= l->last)
 		{
 			while (end < run->n && run->docs[end] <= l->last)
@@ -172,7 +180,11 @@ skx_topk_batch_probe(SkxTopkRun *run, SkxTopkList *l, int64 rest,
 			skx_topk_probe_many(&p, i, end);
 		}
 		else
+		{
+			if (is_long && end < run->n && run->docs[end] > l->last)
+				skx_skiplist_touch(&l->list->cursor, run->docs[end]);
 			skx_topk_probe_one(&p, i);
+		}
 	}
 	run->n = p.kept;
 	if (is_long)
@@ -181,6 +193,18 @@ skx_topk_batch_probe(SkxTopkRun *run, SkxTopkList *l, int64 rest,
 		if (!l->done)
 			skx_skiplist_relax(&l->list->cursor);
 	}
+}
+
+void
+skx_topk_batch_add(SkxTopkRun *run, SkxTopkList *l)
+{
+	SkxProbe	p = {run, l, .required = true};
+	int			i;
+
+	run->topk->work.scored += run->n;
+	for (i = 0; i < run->n; i++)
+		skx_topk_probe_keep(&p, i, skx_topk_list_find(l, run->docs[i]));
+	run->n = p.kept;
 }
 
 /*
@@ -218,6 +242,35 @@ skx_topk_batch_follow(SkxTopkRun *run, const uint32 *before, int n)
 	}
 }
 
+/* Parts of those that are left, from how many places they have. */
+static void
+skx_topk_batch_late(SkxTopkRun *run)
+{
+	int			at = 0;
+	int			i;
+	int			k;
+
+	skx_topk_norms_want(run->norms, run->docs, run->n);
+	for (k = 0; k < run->n; k++)
+	{
+		float		inverse =
+			run->scorer->inverse[run->norms->bytes[run->docs[k]]];
+
+		while (run->all[at] != run->docs[k])
+			at++;
+		for (i = 0; i < run->nrequired; i++)
+		{
+			const SkxTopkList *l = run->required[i];
+
+			if (l->term != NULL)
+				run->sums[k] += skx_rank_part(l->weight,
+											  Max(l->places[at].tf, 1),
+											  inverse);
+		}
+	}
+	run->topk->work.scored += run->n;
+}
+
 /* What is not known of candidates by their words: the rest of the query. */
 static void
 skx_topk_batch_match(SkxTopkRun *run)
@@ -245,6 +298,8 @@ skx_topk_batch_match(SkxTopkRun *run)
 		if (run->n > 0)
 			run->n = skx_segment_drop_deleted(run->seg, run->docs, run->n);
 		skx_topk_batch_follow(run, before, some);
+		if (run->late)
+			skx_topk_batch_late(run);
 		memmove(docs + kept, run->docs, sizeof(uint32) * run->n);
 		memmove(sums + kept, run->sums, sizeof(int32) * run->n);
 		kept += run->n;
@@ -270,7 +325,8 @@ skx_topk_batch_finish(SkxTopkRun *run)
 {
 	int			i;
 
-	skx_topk_batch_floor(run, run->need);
+	if (!run->late)
+		skx_topk_batch_floor(run, run->need);
 	if (run->n == 0)
 		return;
 	run->topk->work.candidates += run->n;

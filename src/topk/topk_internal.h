@@ -120,6 +120,7 @@ struct SkxTopkRun
 	SkxChain   *chain;			/* or a phrase of required words, */
 	SkxPositionPlace **places;	/* whose places are known, by link, */
 	uint32	   *all;			/* in the candidates of the lead's sub-block */
+	bool		late;			/* parts are added once the phrase is found */
 	struct SkxTopkExact *exact; /* NULL: sums are exact */
 	int			n;				/* candidates */
 	uint32	   *docs;			/* SKX_TOPK_BATCH */
@@ -142,13 +143,15 @@ extern int32 skx_topk_prime(SkxTopk *topk);
  *
  * floor drops those whose sum is below; probe adds the parts of a list, and
  * drops candidates that can no longer be hits when lists after it give `rest`
- * at most, and with `required` those that are not in it; finish makes hits of
- * those that are live and match.  place notes where the positions of posting
- * `at` are, which is that of a candidate.
+ * at most, and with `required` those that are not in it; add adds the parts of
+ * a list whose current sub-block they all are in, and drops those that do not
+ * count; finish makes hits of those that are live and match.  place notes where
+ * the positions of posting `at` are, which is that of a candidate.
  */
 extern void skx_topk_batch_floor(SkxTopkRun *run, int64 floor);
 extern void skx_topk_batch_probe(SkxTopkRun *run, SkxTopkList *l, int64 rest,
 								 bool required);
+extern void skx_topk_batch_add(SkxTopkRun *run, SkxTopkList *l);
 extern void skx_topk_batch_optional(SkxTopkRun *run, SkxTopkList **lists,
 									int n, int required);
 extern void skx_topk_batch_finish(SkxTopkRun *run);

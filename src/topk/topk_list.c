@@ -389,20 +389,38 @@ skx_topk_list_plain(SkxTopkRun *run, SkxTopkList *l, int a, int e,
 	skx_topk_parts(weight, tfs, inverses, n, parts);
 }
 
+/* Postings before `to`, from `a` on, of the decoded sub-block. */
+static int
+skx_topk_list_before(const SkxTopkList *l, int a, uint32 to)
+{
+	int			e = a;
+
+	if (l->last < to)
+		return l->n;
+	while (l->docs[e] < to)
+		e++;
+	return e;
+}
+
+int
+skx_topk_list_docs(SkxTopkList *l, uint32 from, uint32 to, uint32 *docs)
+{
+	int			a = skx_topk_list_find(l, from);
+	int			n = skx_topk_list_before(l, a, to) - a;
+
+	memcpy(docs, l->docs + a, sizeof(uint32) * n);
+	return n;
+}
+
 int
 skx_topk_list_parts(SkxTopkRun *run, SkxTopkList *l, uint32 from, uint32 to,
 					uint32 *docs, int32 *parts)
 {
 	int			a = skx_topk_list_find(l, from);
-	int			e = a;
+	int			e = skx_topk_list_before(l, a, to);
 	int			kept = 0;
 	int			i;
 
-	if (l->last < to)
-		e = l->n;
-	else
-		while (l->docs[e] < to)
-			e++;
 	if (e == a)
 		return 0;
 	run->topk->work.scored += e - a;

@@ -184,9 +184,11 @@ extern int32 skx_topk_list_bound(SkxTopkRun *run, SkxTopkList *l, uint32 from,
 								 uint32 to);
 
 /*
- * Parts of the postings in [from, to) of the current sub-block; returns how
- * many there are.
+ * The documents, or those that count and their parts, in [from, to) of the
+ * current sub-block; returns how many there are.
  */
+extern int	skx_topk_list_docs(SkxTopkList *l, uint32 from, uint32 to,
+							   uint32 *docs);
 extern int	skx_topk_list_parts(SkxTopkRun *run, SkxTopkList *l, uint32 from,
 								uint32 to, uint32 *docs, int32 *parts);
 
