@@ -14,6 +14,14 @@
 #include "storage/bufmgr.h"
 #include "storage/itemptr.h"
 
+/* What a backend keeps of a segment from one use to the next. */
+typedef struct SkxSegmentKept
+{
+	uint32	   *tid_directory;	/* first group of each data page, or NULL */
+	uint64		reads;			/* after a use that had to read nothing; for
+								 * skx_skiplist_cold */
+} SkxSegmentKept;
+
 /* An open segment.  Lives in the memory context it was opened in. */
 typedef struct SkxSegment
 {
@@ -28,7 +36,8 @@ typedef struct SkxSegment
 	SkxBlkRef	dict_ref;
 	SkxBlkRef	tid_ref;
 	SkxBlkRef	norm_ref;
-	uint32	   *tid_directory;	/* first group of each data page, or NULL */
+	SkxSegmentKept *kept;
+	uint64		reads;			/* skx_skiplist_reads when it was opened */
 	uint32		tid_page;
 	Buffer		deletes;		/* pinned page of the deletes plane */
 	uint32		deletes_page;
@@ -51,6 +60,12 @@ extern SkxBlkFile *skx_segment_file(Relation rel, uint64 incarnation);
 extern SkxSegment *skx_segment_open(SkxBlkFile *file, Relation rel,
 									const SkxView *view, int which);
 extern void skx_segment_close(SkxSegment *seg);
+
+/*
+ * Has nothing been read since a use of the segment that had to read nothing?
+ * Then a few pages need not be asked for.
+ */
+extern bool skx_segment_warm(const SkxSegment *seg);
 extern void skx_segment_ask_headers(SkxBlkFile *file, const SkxView *view,
 									int first, int n);
 

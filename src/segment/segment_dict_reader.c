@@ -380,7 +380,7 @@ skx_segment_dict_down(SkxDictCursor *c, const SkxLexeme *lexemes, int n,
 		if (nask == 0 || ask[nask - 1] != pages[i])
 			ask[nask++] = pages[i];
 	}
-	if (seg->ahead > 0 && nask >= least)
+	if (seg->ahead > 0 && nask >= least && !skx_segment_warm(seg))
 		skx_skiplist_ask(seg->file, &seg->planes[SKX_SEGMENT_DICT], ask, nask);
 	pfree(ask);
 	return level - 1;

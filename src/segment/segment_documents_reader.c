@@ -3,8 +3,8 @@
  *	  From document numbers to TIDs and norms.
  *
  * TIDs are packed in groups whose widths vary, so a directory gives the first
- * group of each page; it is read once per open segment (4 bytes for some 4,000
- * documents).  Within a page everything is computed.
+ * group of each page; a backend reads it once and keeps it (4 bytes for some
+ * 4,000 documents).  Within a page everything is computed.
  */
 #include "postgres.h"
 
@@ -20,6 +20,7 @@ skx_segment_tid_directory(SkxSegment *seg)
 	uint32		n = seg->header.tid_pages;
 	uint32		npages = seg->planes[SKX_SEGMENT_TIDS].npages;
 	uint32	   *directory;
+	uint32	   *kept;
 	SkxBlkRef	ref = {0};
 	uint32		i;
 
@@ -27,8 +28,7 @@ skx_segment_tid_directory(SkxSegment *seg)
 		npages - n != (n - 1) / SKX_TID_DIRECTORY + 1)
 		skx_segment_damaged(seg, SKX_SEGMENT_TIDS, 0,
 							"TID directory of the wrong size");
-	directory = MemoryContextAllocHuge(GetMemoryChunkContext(seg),
-									   sizeof(uint32) * n);
+	directory = palloc_extended(sizeof(uint32) * (Size) n, MCXT_ALLOC_HUGE);
 	for (i = 0; i < n; i += SKX_TID_DIRECTORY)
 	{
 		const char *page = skx_segment_pin(seg, SKX_SEGMENT_TIDS,
@@ -38,8 +38,10 @@ skx_segment_tid_directory(SkxSegment *seg)
 			   sizeof(uint32) * Min(n - i, SKX_TID_DIRECTORY));
 	}
 	skx_blkio_unpin(seg->file, &ref);
-	seg->tid_directory = directory;
-	seg->tid_page = 0;
+	kept = MemoryContextAllocHuge(TopMemoryContext, sizeof(uint32) * (Size) n);
+	memcpy(kept, directory, sizeof(uint32) * (Size) n);
+	pfree(directory);
+	seg->kept->tid_directory = kept;
 }
 
 /*
@@ -48,7 +50,7 @@ skx_segment_tid_directory(SkxSegment *seg)
 static uint32
 skx_segment_tid_find(const SkxSegment *seg, uint32 group, uint32 page)
 {
-	const uint32 *directory = seg->tid_directory;
+	const uint32 *directory = seg->kept->tid_directory;
 	uint32		n = seg->header.tid_pages;
 	uint32		low = 0;
 	uint32		high = n - 1;
@@ -95,7 +97,7 @@ skx_segment_tids_ahead(SkxSegment *seg, uint32 page, const uint32 *docs, int n,
 		page = skx_segment_tid_find(seg, docs[i] / SKX_TID_GROUP, page);
 		pages[k++] = page++;
 		seg->tid_asked = page < npages ?
-			seg->tid_directory[page] * SKX_TID_GROUP : SKX_NO_DOC;
+			seg->kept->tid_directory[page] * SKX_TID_GROUP : SKX_NO_DOC;
 		while (i < high)
 		{
 			int			mid = (i + high) / 2;
@@ -112,7 +114,7 @@ skx_segment_tids_ahead(SkxSegment *seg, uint32 page, const uint32 *docs, int n,
 	{
 		pages[k++] = page++;
 		seg->tid_asked = page < npages ?
-			seg->tid_directory[page] * SKX_TID_GROUP : SKX_NO_DOC;
+			seg->kept->tid_directory[page] * SKX_TID_GROUP : SKX_NO_DOC;
 	}
 	if (k >= least)
 		skx_skiplist_ask(seg->file, &seg->planes[SKX_SEGMENT_TIDS], pages, k);
@@ -125,7 +127,7 @@ skx_segment_ask_tids(SkxSegment *seg, const uint32 *docs, int n)
 
 	if (seg->ahead == 0)
 		return;
-	if (seg->tid_directory == NULL)
+	if (seg->kept->tid_directory == NULL)
 		skx_segment_tid_directory(seg);
 	page = skx_segment_tid_find(seg, docs[0] / SKX_TID_GROUP, seg->tid_page);
 	skx_segment_tids_ahead(seg, page, docs, n, 1);
@@ -141,7 +143,7 @@ skx_segment_tid_page(SkxSegment *seg, const uint32 *docs, int n)
 	uint32		page;
 	const SkxDiskTidPage *disk;
 
-	if (seg->tid_directory == NULL)
+	if (seg->kept->tid_directory == NULL)
 		skx_segment_tid_directory(seg);
 	page = skx_segment_tid_find(seg, group, seg->tid_page);
 	if (seg->ahead > 0)

@@ -109,6 +109,7 @@ skx_segment_list_begin(SkxList *list, SkxSegment *seg, const SkxTerm *term)
 						  &seg->planes[SKX_SEGMENT_POSTINGS], term->check,
 						  &term->list);
 		list->cursor.ahead = seg->ahead;
+		list->cursor.reads = seg->kept->reads;
 		list->cursor.running = list->whole;
 	}
 	else

@@ -25,6 +25,7 @@ typedef struct SkxKept
 	SkxDiskSegment header;
 	SkxBlkPlane planes[SKX_SEGMENT_NPLANES];
 	SkxBlkRun  *runs;			/* in the same piece of memory */
+	SkxSegmentKept readers;
 	struct SkxKept *next;
 } SkxKept;
 
@@ -205,6 +206,8 @@ skx_segment_kept_trim(void)
 	kept = *oldest;
 	*oldest = kept->next;
 	skx_segment_nkept--;
+	if (kept->readers.tid_directory != NULL)
+		pfree(kept->readers.tid_directory);
 	pfree(kept);
 }
 
@@ -230,6 +233,8 @@ skx_segment_keep(SkxBlkFile *file, SkxSegment *seg, uint32 block_size,
 	kept->salt = ref->salt;
 	kept->segment = ref->segment;
 	kept->users = 0;
+	kept->readers.tid_directory = NULL;
+	kept->readers.reads = PG_UINT64_MAX;
 	kept->header = seg->header;
 	kept->runs = (SkxBlkRun *) ((char *) kept + MAXALIGN(sizeof(SkxKept)));
 	disk_runs = (const SkxDiskRun *) (bytes + sizeof(SkxDiskSegment));
@@ -276,6 +281,8 @@ skx_segment_use(SkxSegment *seg, SkxKept *kept)
 	MemoryContextRegisterResetCallback(CurrentMemoryContext, callback);
 	kept->users++;
 	kept->used = ++skx_segment_kept_clock;
+	seg->kept = &kept->readers;
+	seg->tid_reads = kept->readers.reads;
 	seg->header = kept->header;
 	seg->runs = kept->runs;
 	memcpy(seg->planes, kept->planes, sizeof(seg->planes));
@@ -293,7 +300,7 @@ skx_segment_open_ref(SkxBlkFile *file, Relation rel, uint64 incarnation,
 	seg->incarnation = incarnation;
 	seg->deletes = InvalidBuffer;
 	seg->ahead = Min(skx_blkio_ahead(file), SKX_AHEAD_MAX);
-	seg->tid_reads = PG_UINT64_MAX;
+	seg->reads = skx_skiplist_reads();
 	if (kept == NULL)
 		kept = skx_segment_keep(file, seg, block_size, ref);
 	skx_segment_use(seg, kept);
@@ -366,13 +373,19 @@ void
 skx_segment_close(SkxSegment *seg)
 {
 	skx_segment_relax(seg);
-	if (seg->tid_directory != NULL)
-		pfree(seg->tid_directory);
+	seg->kept->reads = seg->reads == skx_skiplist_reads() ? seg->reads :
+		PG_UINT64_MAX;
 
 	/* Pages that were asked for may still be on their way. */
 	if (seg->ahead > 0)
 		return;
 	pfree(seg);
+}
+
+bool
+skx_segment_warm(const SkxSegment *seg)
+{
+	return seg->kept->reads == skx_skiplist_reads();
 }
 
 BlockNumber

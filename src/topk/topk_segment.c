@@ -135,7 +135,7 @@ skx_topk_ask_lists(const SkxTopk *topk, const SkxTopkSegment *s)
 	int			n = 0;
 	int			i;
 
-	if (s->seg->ahead == 0)
+	if (s->seg->ahead == 0 || skx_segment_warm(s->seg))
 		return;
 	pages = palloc(sizeof(uint32) * (topk->nlexemes + 1));
 	for (i = 0; i < topk->nlexemes; i++)
