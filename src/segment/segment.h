@@ -18,8 +18,8 @@
 typedef struct SkxSegmentKept
 {
 	uint32	   *tid_directory;	/* first group of each data page, or NULL */
-	uint64		reads;			/* after a use that had to read nothing; for
-								 * skx_skiplist_cold */
+	uint64		reads;			/* skx_skiplist_reads after a search that had
+								 * to read nothing */
 } SkxSegmentKept;
 
 /* An open segment.  Lives in the memory context it was opened in. */
@@ -44,7 +44,8 @@ typedef struct SkxSegment
 	uint32		deletes_clean;	/* 1 + page last seen without bits, or 0 */
 	int			ahead;			/* units that may be under way, 0: none */
 	uint64		tid_reads;		/* for skx_skiplist_cold */
-	uint32		tid_asked;		/* pages of documents before it were asked for */
+	uint32		tid_from;		/* pages of documents from here on */
+	uint32		tid_asked;		/* and before this one were asked for */
 	int			tid_window;		/* further pages asked for with these */
 } SkxSegment;
 
@@ -62,9 +63,10 @@ extern SkxSegment *skx_segment_open(SkxBlkFile *file, Relation rel,
 extern void skx_segment_close(SkxSegment *seg);
 
 /*
- * Has nothing been read since a use of the segment that had to read nothing?
- * Then a few pages need not be asked for.
+ * A search of the segment has ended.  Has nothing been read since one that had
+ * to read nothing?  Then a few pages need not be asked for.
  */
+extern void skx_segment_searched(SkxSegment *seg);
 extern bool skx_segment_warm(const SkxSegment *seg);
 extern void skx_segment_ask_headers(SkxBlkFile *file, const SkxView *view,
 									int first, int n);

@@ -85,8 +85,10 @@ skx_segment_tids_ahead(SkxSegment *seg, uint32 page, const uint32 *docs, int n,
 	int			k = 0;
 	int			i = 0;
 
-	if (docs[0] < seg->tid_asked || !skx_skiplist_cold(&seg->tid_reads))
+	if ((docs[0] >= seg->tid_from && docs[0] < seg->tid_asked) ||
+		!skx_skiplist_cold(&seg->tid_reads))
 		return;
+	seg->tid_from = docs[0];
 	if (page == seg->tid_page + 1)
 		window = Min(Max(seg->tid_window * 2, 1), seg->ahead);
 	seg->tid_window = window;

@@ -115,22 +115,42 @@ skx_segment_ask_headers(SkxBlkFile *file, const SkxView *view, int first,
 	}
 }
 
+/* Asks for pages of a header from `page` on; returns the first left out. */
+static uint32
+skx_segment_ask_header(SkxBlkFile *file, const SkxBlkPlane *plane, uint32 page)
+{
+	uint32		pages[SKX_AHEAD_MAX];
+	int			n = 0;
+
+	for (; page < plane->npages && n < SKX_AHEAD_MAX; page++)
+		pages[n++] = page;
+	if (skx_blkio_ahead(file) > 0)
+		skx_skiplist_ask(file, plane, pages, n);
+	return page;
+}
+
 /*
- * The whole header as one byte string.
+ * The whole header as one byte string.  The plane stays in the memory context,
+ * as long as pages may be on their way.
  */
 static char *
 skx_segment_read_header(SkxBlkFile *file, const SkxDiskSegmentRef *ref)
 {
-	SkxBlkRun	run;
-	SkxBlkPlane plane;
+	SkxBlkRun  *run = palloc(sizeof(SkxBlkRun));
+	SkxBlkPlane *plane = palloc(sizeof(SkxBlkPlane));
 	SkxBlkRef	pin = {0};
 	char	   *bytes = palloc(ref->header_pages * SKX_PAGE_CAPACITY);
+	uint32		asked = 0;
 	uint32		i;
 
-	skx_segment_header_plane(ref, &plane, &run);
+	skx_segment_header_plane(ref, plane, run);
 	for (i = 0; i < ref->header_pages; i++)
 	{
-		const char *page = skx_blkio_pin(file, &plane, i, &pin);
+		const char *page;
+
+		if (i >= asked && ref->header_pages > 1)
+			asked = skx_segment_ask_header(file, plane, i);
+		page = skx_blkio_pin(file, plane, i, &pin);
 
 		memcpy(bytes + i * SKX_PAGE_CAPACITY, page + SKX_PAGE_START,
 			   SKX_PAGE_CAPACITY);
@@ -373,13 +393,18 @@ void
 skx_segment_close(SkxSegment *seg)
 {
 	skx_segment_relax(seg);
-	seg->kept->reads = seg->reads == skx_skiplist_reads() ? seg->reads :
-		PG_UINT64_MAX;
 
 	/* Pages that were asked for may still be on their way. */
 	if (seg->ahead > 0)
 		return;
 	pfree(seg);
+}
+
+void
+skx_segment_searched(SkxSegment *seg)
+{
+	seg->kept->reads = skx_skiplist_reads() == seg->reads ? seg->reads :
+		PG_UINT64_MAX;
 }
 
 bool

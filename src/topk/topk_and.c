@@ -159,6 +159,8 @@ skx_and_score_last(SkxAnd *a, uint32 from, uint32 to)
 	run->late = a->counted && run->need <= 1;
 	run->n = skx_topk_list_docs(lead, from, to, run->docs);
 	memset(run->sums, 0, sizeof(int32) * run->n);
+	if (!run->late)
+		skx_topk_norms_want(run->norms, run->docs, run->n);
 	if (run->chain != NULL)
 		skx_and_begin_places(run);
 	for (i = 1; i < run->nrequired && run->n > 0; i++)
@@ -220,6 +222,8 @@ skx_topk_and(SkxTopkRun *run)
 	a.rest = palloc(sizeof(int64) * (run->nrequired + 1));
 	skx_and_sort_optional(run);
 	a.counted = skx_and_counted(run);
+	if (lead->list->is_long)
+		lead->list->cursor.running = true;
 	while (skx_topk_list_seek(lead, from))
 	{
 		uint32		to = lead->last + 1;

@@ -202,6 +202,8 @@ skx_topk_batch_add(SkxTopkRun *run, SkxTopkList *l)
 	int			i;
 
 	run->topk->work.scored += run->n;
+	if (l->term != NULL && !run->late)
+		skx_topk_norms_want(run->norms, run->docs, run->n);
 	for (i = 0; i < run->n; i++)
 		skx_topk_probe_keep(&p, i, skx_topk_list_find(l, run->docs[i]));
 	run->n = p.kept;

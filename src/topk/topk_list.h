@@ -24,6 +24,7 @@ typedef struct SkxTopkNorms
 	uint8	   *loaded;			/* one a page */
 	uint32		npages;
 	uint32	   *nloaded;
+	uint32		run;			/* pages read together last */
 } SkxTopkNorms;
 
 extern void skx_topk_norms_open(SkxTopkNorms *norms, SkxSegment *seg,

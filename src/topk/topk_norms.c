@@ -17,6 +17,14 @@
 /* A batch that needs this part of a plane brings all of it. */
 #define SKX_NORMS_SHARE		16
 
+/*
+ * A batch of so many documents that needs this part of the pages it spans
+ * brings all of these, in aligned groups: others like it will follow.
+ */
+#define SKX_NORMS_BATCH		16
+#define SKX_NORMS_DENSE		4
+#define SKX_NORMS_GROUP		16
+
 typedef struct SkxKeptNorms
 {
 	uint64		incarnation;
@@ -102,6 +110,7 @@ skx_topk_norms_open(SkxTopkNorms *norms, SkxSegment *seg, uint64 incarnation)
 	norms->loaded = kept->loaded;
 	norms->npages = kept->npages;
 	norms->nloaded = &kept->nloaded;
+	norms->run = 0;
 }
 
 static void
@@ -144,6 +153,25 @@ skx_topk_norms_range(SkxTopkNorms *norms, uint32 first, uint32 end)
 }
 
 /*
+ * Reads the groups of pages [first, last], and the more after them the longer
+ * they have been wanted one after the other.
+ */
+static void
+skx_topk_norms_groups(SkxTopkNorms *norms, uint32 first, uint32 last)
+{
+	uint32		end;
+
+	if (first > 0 && norms->loaded[first - 1])
+		norms->run = Min(norms->run * 2, SKX_AHEAD_MAX);
+	else
+		norms->run = SKX_NORMS_GROUP;
+	first -= first % SKX_NORMS_GROUP;
+	end = Max(first + norms->run,
+			  last - last % SKX_NORMS_GROUP + SKX_NORMS_GROUP);
+	skx_topk_norms_range(norms, first, Min(end, norms->npages));
+}
+
+/*
  * Reads the pages of ascending documents that are not there yet: all that the
  * batch needs together.  Where that is a good part of the plane, or most of it
  * is there, the rest comes with it, in a few large reads: so that nobody has to
@@ -173,6 +201,9 @@ skx_topk_norms_load(SkxTopkNorms *norms, const uint32 *docs, int n)
 	if ((*norms->nloaded + npages) * 2 > norms->npages ||
 		npages * SKX_NORMS_SHARE > norms->npages)
 		skx_topk_norms_range(norms, 0, norms->npages);
+	else if (n >= SKX_NORMS_BATCH &&
+			 npages * SKX_NORMS_DENSE > pages[npages - 1] - pages[0])
+		skx_topk_norms_groups(norms, pages[0], pages[npages - 1]);
 	else
 	{
 		if (norms->seg->ahead > 0)

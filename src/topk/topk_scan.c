@@ -455,7 +455,10 @@ skx_topk_end(SkxTopk *topk)
 	if (topk->tail != NULL)
 		skx_topk_rows_close(topk->tail);
 	for (i = 0; i < topk->nsegments; i++)
+	{
+		skx_segment_searched(topk->segments[i].seg);
 		skx_segment_close(topk->segments[i].seg);
+	}
 	if (topk->file != NULL)
 		skx_blkio_close(topk->file);
 	MemoryContextDelete(topk->context);
