@@ -213,23 +213,11 @@ skx_segment_list_seek(SkxList *list, uint32 target)
 	if (list->decoded && target <= list->last)
 	{
 		const uint32 *docs = list->p.docs;
-		int			i = list->i;
-		int			n;
 
-		if (docs[i] >= target)
-			return docs[i];
-		n = list->p.n - i;
-		while (n > 4)
-		{
-			int			half = n / 2;
-
-			i += docs[i + half - 1] < target ? half : 0;
-			n -= half;
-		}
-		while (docs[i] < target)
-			i++;
-		list->i = i;
-		return docs[i];
+		if (docs[list->i] < target)
+			list->i = skx_skiplist_first_from(docs, list->i, list->p.n,
+											  target);
+		return docs[list->i];
 	}
 	return skx_segment_list_move(list, target);
 }
@@ -308,10 +296,5 @@ extern uint8 skx_segment_norm(SkxSegment *seg, uint32 doc);
 /* segment_deletes.c : ascending documents; returns how many are live */
 extern int	skx_segment_drop_deleted(SkxSegment *seg, uint32 *docs, int n);
 extern uint64 skx_segment_ndeleted(SkxSegment *seg);
-
-/* NULL when the page, zero or not, is page `ordinal` of the deletes plane. */
-extern const char *skx_segment_check_deletes(const SkxSegment *seg,
-											 uint32 ordinal,
-											 const char *page);
 
 #endif							/* SKX_SEGMENT_SEGMENT_H */

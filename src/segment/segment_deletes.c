@@ -15,7 +15,8 @@
 #include "port/pg_bitutils.h"
 #include "segment/segment_build.h"
 
-const char *
+/* NULL when the page, zero or not, is page `ordinal` of the deletes plane. */
+static const char *
 skx_segment_check_deletes(const SkxSegment *seg, uint32 ordinal,
 						  const char *page)
 {

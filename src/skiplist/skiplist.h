@@ -189,6 +189,46 @@ extern void skx_skiplist_positions(SkxSkiplistCursor *c,
 								   SkxPositionAddress *address);
 
 /*
+ * The first of ascending docs[i], ..., docs[n - 1] that is >= target; the last
+ * one is.  Targets ascend, so it is mostly near; eight at once are counted
+ * without a branch.
+ */
+static inline int
+skx_skiplist_first_from(const uint32 *docs, int i, int n, uint32 target)
+{
+	typedef uint32 Vector __attribute__((vector_size(16)));
+	const Vector targets = {target, target, target, target};
+	Vector		low;
+	Vector		high;
+
+	if (n < 8)
+	{
+		while (docs[i] < target)
+			i++;
+		return i;
+	}
+	if (n - i > 8 && docs[i + 7] < target)
+	{
+		int			left = n - i - 8;
+
+		i += 8;
+		while (left > 8)
+		{
+			int			half = left / 2;
+
+			/* a branch would be taken or not at random */
+			i += half & -(int) (docs[i + half - 1] < target);
+			left -= half;
+		}
+	}
+	i = Min(i, n - 8);
+	memcpy(&low, docs + i, sizeof(low));
+	memcpy(&high, docs + i + 4, sizeof(high));
+	low = (Vector) (low < targets) + (Vector) (high < targets);
+	return i - (int) (low[0] + low[1] + low[2] + low[3]);
+}
+
+/*
  * skiplist_ahead.c : asks for pages before they are pinned
  *
  * A cursor asks by itself when `ahead` is set after open, and for a list that

@@ -124,46 +124,6 @@ skx_topk_list_seek(SkxTopkList *l, uint32 target)
 }
 
 /*
- * The first of ascending docs[i], ..., docs[n - 1] that is >= target; the last
- * one is.  Candidates ascend, so it is mostly near; eight at once are counted
- * without a branch.
- */
-static inline int
-skx_topk_first_from(const uint32 *docs, int i, int n, uint32 target)
-{
-	typedef uint32 Vector __attribute__((vector_size(16)));
-	const Vector targets = {target, target, target, target};
-	Vector		low;
-	Vector		high;
-
-	if (n < 8)
-	{
-		while (docs[i] < target)
-			i++;
-		return i;
-	}
-	if (n - i > 8 && docs[i + 7] < target)
-	{
-		int			left = n - i - 8;
-
-		i += 8;
-		while (left > 8)
-		{
-			int			half = left / 2;
-
-			/* a branch would be taken or not at random */
-			i += half & -(int) (docs[i + half - 1] < target);
-			left -= half;
-		}
-	}
-	i = Min(i, n - 8);
-	memcpy(&low, docs + i, sizeof(low));
-	memcpy(&high, docs + i + 4, sizeof(high));
-	low = (Vector) (low < targets) + (Vector) (high < targets);
-	return i - (int) (low[0] + low[1] + low[2] + low[3]);
-}
-
-/*
  * The first posting >= target of the sub-block, which must have one; decodes
  * it.
  */
@@ -173,7 +133,7 @@ skx_topk_list_find(SkxTopkList *l, uint32 target)
 	if (!l->decoded)
 		skx_topk_list_decode(l);
 	if (l->docs[l->i] < target)
-		l->i = skx_topk_first_from(l->docs, l->i, l->n, target);
+		l->i = skx_skiplist_first_from(l->docs, l->i, l->n, target);
 	return l->i;
 }
 
