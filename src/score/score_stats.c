@@ -46,8 +46,8 @@ static bool skx_score_watching = false; /* their ends, for good */
  */
 static SkxStats *skx_score_carried = NULL;
 
-/* Words that they may have by then; of more, none are kept. */
-#define SKX_SCORE_CARRIED_WORDS	1000
+/* Memory that its words may have taken by then; of more, none are kept. */
+#define SKX_SCORE_CARRIED_BYTES	(1024 * 1024)
 
 /* ---- the table of pins ---- */
 
@@ -429,7 +429,8 @@ skx_score_take_carried(Relation index, const SkxScoreContent *content)
 	pfree(stats->content.xip);
 	pfree(stats->content.subxip);
 	skx_score_set_content(stats, content);
-	if (hash_get_num_entries(stats->words) > SKX_SCORE_CARRIED_WORDS)
+	if (MemoryContextMemAllocated(stats->lookups, true) >
+		SKX_SCORE_CARRIED_BYTES)
 		skx_score_words_make(stats);
 	return stats;
 }
