@@ -156,6 +156,48 @@ SELECT w, id FROM (VALUES ('river'::tsquery), ('tree')) v (w),
 SELECT w, id FROM (VALUES ('n3 | n4'::tsquery), ('n5 & tree'), (NULL), ('n9')) v (w),
 	LATERAL (SELECT id FROM notes WHERE body @@ w ORDER BY body <@> w, id LIMIT 2) n;
 
+-- where the planner names another query than the expression's: functions in
+-- FROM of what is pulled up, and EXISTS.  The tables' columns are alike.
+CREATE TABLE tales (LIKE notes);
+INSERT INTO tales SELECT id, lang, title, CASE WHEN id % 7 = 0 THEN body END FROM notes;
+CREATE INDEX tales_body ON tales USING skipidx (body);
+CREATE FUNCTION ranked(document tsvector, query tsquery) RETURNS float4 STABLE LANGUAGE sql AS 'SELECT document <@> query';
+SELECT form('SELECT n.id, x.s FROM notes n, unnest(ARRAY[n.body <@> ''river'']) x (s) ORDER BY s LIMIT 50');
+SELECT form('SELECT n.id, x.s FROM notes n, LATERAL (SELECT s FROM unnest(ARRAY[n.body <@> ''river'']) s) x ORDER BY s LIMIT 50');
+SELECT form('SELECT n.id, x.s FROM notes n, LATERAL (SELECT s FROM unnest(ARRAY[n.body <@> ''river'']) s OFFSET 0) x ORDER BY s LIMIT 50');
+SELECT form('SELECT n.id, (SELECT s FROM unnest(ARRAY[n.body <@> ''river'']) s) AS s FROM notes n ORDER BY s LIMIT 50');
+SELECT bound('SELECT y.s FROM tales t, LATERAL (SELECT x.s FROM notes n, LATERAL (SELECT s FROM unnest(ARRAY[n.body <@> ''river'']) s) x OFFSET 0) y') AS one,
+	bound('SELECT y.s FROM tales t, LATERAL (SELECT x.s FROM notes n, LATERAL (SELECT s FROM unnest(ARRAY[ranked(n.body, ''river'')]) s) x OFFSET 0) y') AS inlined,
+	bound('SELECT y.s FROM tales t, LATERAL (SELECT x.s FROM notes n, LATERAL (SELECT s FROM ROWS FROM (unnest(ARRAY[n.body <@> ''river'']), unnest(ARRAY[t.body <@> ''river''])) q (s)) x OFFSET 0) y') AS both,
+	bound('SELECT (SELECT x.s FROM tales t, (SELECT s FROM unnest(ARRAY[n.body <@> ''river'']) s) x WHERE t.id = 1) FROM notes n') AS two_up,
+	bound('SELECT (SELECT (SELECT x.s FROM notes n, (SELECT s FROM unnest(ARRAY[t.body <@> ''river'']) s) x WHERE n.id = 1) FROM tales t WHERE t.id = m.id) FROM more_notes m') AS three_up;
+SELECT form('SELECT n.id, y.s FROM tales t, LATERAL (SELECT n.id, x.s FROM notes n, LATERAL (SELECT s FROM unnest(ARRAY[n.body <@> ''river'']) s) x WHERE n.id = t.id OFFSET 0) y JOIN notes n USING (id) ORDER BY s LIMIT 50');
+SELECT form('SELECT n.id, x.s FROM notes n, LATERAL (SELECT s FROM (VALUES (n.body <@> ''river''), (0)) v (s)) x ORDER BY s LIMIT 50');
+SELECT form('SELECT n.id, y.s FROM tales t, LATERAL (SELECT n.id, x.s FROM notes n, LATERAL (SELECT s FROM (VALUES (n.body <@> ''river''), (0)) v (s)) x WHERE n.id = t.id OFFSET 0) y JOIN notes n USING (id) WHERE n.body <@> ''river'' = y.s ORDER BY s') AS "values",
+	bound('SELECT x.* FROM notes n, LATERAL (SELECT t.id FROM tales t TABLESAMPLE bernoulli (-(n.body <@> ''river''))) x') AS sample;
+-- the condition of an EXISTS that becomes a set of values, beside the same
+-- expression around it or not
+SET enable_seqscan = on;
+SET enable_indexscan = off;
+SELECT bound('SELECT FROM tales t WHERE EXISTS (SELECT FROM notes n WHERE n.id = t.id AND n.body <@> ''river'' < -0.2) OR t.id = 0') AS "or",
+	bound('SELECT EXISTS (SELECT FROM notes n WHERE n.id = t.id AND ranked(n.body, ''river'') < -0.2) FROM tales t') AS inlined,
+	bound('SELECT EXISTS (SELECT FROM notes n WHERE n.id = t.id AND n.body <@> ''river'' < -0.2) AND t.body <@> ''river'' < -0.2 FROM tales t') AS both,
+	bound('SELECT t.id IN (SELECT m.id FROM more_notes m WHERE EXISTS (SELECT FROM notes n WHERE n.id = m.id AND t.body <@> ''river'' < -0.2) OR m.id = 0) FROM tales t') AS above,
+	bound('SELECT e FROM (SELECT EXISTS (SELECT FROM notes n WHERE n.id = t.id AND n.body <@> ''river'' < -0.2) AS e FROM tales t UNION ALL SELECT false) u') AS arm,
+	bound('SELECT e FROM (SELECT id, lang, title, body, EXISTS (SELECT FROM notes n WHERE n.id = t.id AND n.body <@> ''river'' < -0.2) AS e FROM tales t UNION ALL SELECT *, false FROM tales) u') AS arm_with_columns;
+-- where the other query has a join or a subquery of few columns in that place
+SELECT bound('SELECT y.s FROM generate_series(1, 1) g CROSS JOIN generate_series(1, 1) h, LATERAL (SELECT x.s FROM more_notes a, more_notes b, notes n, LATERAL (SELECT s FROM unnest(ARRAY[n.body <@> ''river'']) s) x OFFSET 0) y') AS joined,
+	bound('SELECT FROM generate_series(1, 1) g CROSS JOIN generate_series(1, 1) h WHERE EXISTS (SELECT FROM more_notes a, more_notes b, notes n WHERE n.id = g AND n.body <@> ''river'' < -0.2) OR g = 0') AS exists_joined,
+	bound('SELECT FROM (SELECT 1 AS g OFFSET 0) t WHERE EXISTS (SELECT FROM notes n WHERE n.id = g AND n.body <@> ''river'' < -0.2) OR g = 0') AS exists_beside_one;
+SELECT count(*) FILTER (WHERE e) > 0 AS some, count(*) FILTER (WHERE e IS DISTINCT FROM n < -0.2 OR s IS DISTINCT FROM x) AS wrong FROM
+	(SELECT EXISTS (SELECT FROM notes n WHERE n.id = t.id AND n.body <@> 'river' < -0.2) AS e, t.body <@> 'river' AS s,
+		(SELECT coalesce(n.body <@> 'river', 0) FROM notes n WHERE n.id = t.id) AS n, t.body <@> skipidx_query('river', 'tales_body') AS x FROM tales t) q;
+RESET enable_indexscan;
+SET enable_seqscan = off;
+CREATE VIEW told AS SELECT n.id, n.body <@> 'river' AS s, EXISTS (SELECT FROM notes m WHERE m.id = n.id + 1 AND m.body <@> 'river' < -0.2) AS e FROM notes n;
+SELECT form('SELECT id, s FROM told WHERE e ORDER BY s LIMIT 50');
+SELECT form('SELECT id, s FROM (SELECT * FROM told OFFSET 0) t WHERE e ORDER BY s LIMIT 50');
+
 -- prepared statements, also of untyped parameters; an index that comes and goes
 SET plan_cache_mode = force_generic_plan;
 PREPARE best(tsquery, int) AS SELECT id, body <@> $1 < 0 AS scored FROM notes WHERE body @@ $1 ORDER BY body <@> $1, id LIMIT $2;
@@ -255,6 +297,6 @@ CREATE INDEX ON notes ((body <@> 'river'::tsquery));
 ALTER TABLE notes ADD CHECK (body <@> 'river'::tsquery < 0);
 SELECT round((body <@> skipidx_query('n7', 'notes_en'))::numeric, 3) FROM notes WHERE id = 7;
 
-DROP FUNCTION bound, form, score_of, fail CASCADE;
-DROP TABLE notes, more_notes, typed, logs, parent, child, broken CASCADE;
+DROP FUNCTION bound, form, score_of, fail, ranked CASCADE;
+DROP TABLE notes, more_notes, tales, typed, logs, parent, child, broken CASCADE;
 DROP DOMAIN words;

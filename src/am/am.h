@@ -82,11 +82,14 @@ extern void skxendscan(IndexScanDesc scan);
  * am_ranked.c : scans with `<@>` in ORDER BY
  *
  * want tells that about so many rows will be fetched (0: not known), before
- * the first one; distance is that of the row fetched last, false: it is NULL,
- * or was not ranked.  work: see SkxTopkWork, of all rescans; valid until the
- * next call.
+ * the first one; want_all, that all will be fetched, about so many; first is
+ * for how many of these the first search is; distance is that of the row
+ * fetched last, false: it is NULL, or was not ranked.  work: see SkxTopkWork,
+ * of all rescans; valid until the next call.
  */
 extern void skx_am_scan_want(IndexScanDesc scan, uint64 rows);
+extern void skx_am_scan_want_all(IndexScanDesc scan, double rows);
+extern uint64 skx_am_scan_first(double rows);
 extern bool skx_am_scan_distance(IndexScanDesc scan, float4 *distance);
 extern const struct SkxTopkWork *skx_am_scan_work(IndexScanDesc scan);
 

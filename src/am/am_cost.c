@@ -41,8 +41,8 @@
 #define SKX_COST_PREFIX		64
 
 /*
- * Rows that are wanted, where no LIMIT says how many: a search that goes on in
- * growing steps begins with few, and the planner adds the rest by the share
+ * Rows that are wanted, where it is not known how many: a search that goes on
+ * in growing steps begins with few, and the planner adds the rest by the share
  * that it expects to be fetched.
  */
 #define SKX_COST_WANTED		64
@@ -430,6 +430,20 @@ skx_am_cost_words(SkxCosting *c, TSQuery query, SkxCostWord *words, bool *any)
 }
 
 /*
+ * Will all rows be fetched, as far as is known before there is a plan?  No
+ * query around has a LIMIT, or is that of a cursor.
+ */
+static bool
+skx_am_cost_reads_all(const SkxCosting *c)
+{
+	const PlannerInfo *root = c->root;
+
+	while (root != NULL && root->tuple_fraction == 0)
+		root = root->parent_root;
+	return root == NULL;
+}
+
+/*
  * Rows of the index that the LIMIT makes the executor fetch, if the planner
  * knows of one: rows that conditions of the table drop come on top.
  */
@@ -441,7 +455,8 @@ skx_am_cost_wanted(const SkxCosting *c)
 	if (list_length(c->path->indexorderbys) > 1)
 		return c->ndocs;		/* all are sorted before the first one */
 	if (wanted <= 0)
-		return SKX_COST_WANTED;
+		return skx_am_cost_reads_all(c) ? skx_am_scan_first(c->rows) :
+			SKX_COST_WANTED;
 	return wanted * Max(c->rows / Max(c->path->path.rows, 1), 1);
 }
 
@@ -509,6 +524,7 @@ skx_am_cost_ranked(SkxCosting *c, const SkxCostSet *match, SkxCostScan *scan)
 	bool		any = true;
 	bool		same;
 	double		wanted;
+	double		growth;
 
 	ranked.words = words;
 	ranked.nwords = 1;
@@ -527,11 +543,13 @@ skx_am_cost_ranked(SkxCosting *c, const SkxCostSet *match, SkxCostScan *scan)
 	ranked.others = same || ranked.any ? 0 : ranked.nwords;
 	ranked.paired = skx_am_cost_pairs(c, words, ranked.nwords, match,
 									  same && !any);
+	ranked.proximity = c->options.proximity;
 	wanted = skx_am_cost_wanted(c);
-	skx_rank_cost_best(&ranked, wanted, wanted, &scan->work[0],
-					 &scan->pages[0]);
-	skx_rank_cost_best(&ranked, wanted, match->docs, &scan->work[1],
-					 &scan->pages[1]);
+	growth = skx_am_cost_reads_all(c) ? c->ndocs : SKX_COST_GROWTH;
+	skx_rank_cost_best(&ranked, wanted, wanted, growth,
+					   &scan->work[0], &scan->pages[0]);
+	skx_rank_cost_best(&ranked, wanted, match->docs, growth,
+					   &scan->work[1], &scan->pages[1]);
 	scan->scored = skx_rank_cost_findable(&ranked) / Max(match->docs, 1);
 }
 

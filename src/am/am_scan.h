@@ -36,6 +36,7 @@ typedef struct SkxScan
 	ItemPointerData *tids;
 	struct SkxRanked *ranked;	/* NULL: rows come in no order */
 	uint64		wanted;			/* rows, about; 0: not known */
+	bool		wants_all;		/* and all others, should these not do */
 	SkxTopkWork work;			/* of ranked scans before the last rescan, */
 	SkxTopkWork total;			/* and with that of the current one */
 } SkxScan;

@@ -76,14 +76,19 @@ skx_planner_bind(PlannerInfo *root, FuncExpr *call)
 	Oid			namespace = get_func_namespace(call->funcid);
 	Node	   *document = linitial(call->args);
 	SkxBinding	binding = {0};
+	bool		early;
 	Node	   *ref;
 	OpExpr	   *op;
 
 	binding.type = GetSysCacheOid2(TYPENAMENSP, Anum_pg_type_oid,
 								   CStringGetDatum("skipidx_ref"),
 								   ObjectIdGetDatum(namespace));
-	if (!OidIsValid(binding.type) ||
-		!skx_planner_find(root, document, &binding))
+	if (!OidIsValid(binding.type))
+		return NULL;
+	early = skx_planner_is_early(root, call->funcid);
+	if (!skx_planner_find(root, early, document, &binding))
+		return early ? skx_planner_defer(root, call) : NULL;
+	if (!early && skx_planner_is_of_exists(root, call, &binding))
 		return NULL;
 	ref = skx_planner_bound_query(&binding, namespace, lsecond(call->args));
 	if (ref == NULL)

@@ -36,9 +36,26 @@ extern bool skx_planner_choose(Query *query, int varno, Node *expr,
 /*
  * planner_origin.c : the same for an expression of any query level, whose
  * columns are followed to the table that they come from
+ *
+ * alone: but not out of the query.  below: the expression is one of `query`,
+ * which is a part of the other.
  */
-extern bool skx_planner_find(PlannerInfo *root, Node *expr,
+extern bool skx_planner_find(PlannerInfo *root, bool alone, Node *expr,
 							 SkxBinding *binding);
+extern bool skx_planner_find_below(PlannerInfo *root, Query *query,
+								   Node *expr, SkxBinding *binding);
+
+/*
+ * planner_context.c : of which query an expression is
+ *
+ * early: nothing is known of the queries around, yet.  defer: what `call` is
+ * replaced by, to be bound later.  of_exists: the call is not the query's own,
+ * or may be another one than the one that was bound, and will be bound later.
+ */
+extern bool skx_planner_is_early(PlannerInfo *root, Oid function);
+extern Node *skx_planner_defer(PlannerInfo *root, FuncExpr *call);
+extern bool skx_planner_is_of_exists(PlannerInfo *root, const FuncExpr *call,
+									 const SkxBinding *binding);
 
 /*
  * planner_ref.c
@@ -80,7 +97,8 @@ enum
 /*
  * custom_private: a list of the OID of the function under `<@>`; the number of
  * rows that will be fetched beyond the limit; percent of limit and these that
- * will be fetched because a filter discards rows.
+ * will be fetched because a filter discards rows; 1 if nothing tells that not
+ * all rows will be fetched, else 0.
  *
  * Quals are those of the child, if `document @@ query` is one of them: should
  * the query be the ranking query, the scan ends with the last row that has a

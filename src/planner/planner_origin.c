@@ -12,6 +12,7 @@
 
 #include "compat/compat_planner.h"
 #include "miscadmin.h"
+#include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
 #include "optimizer/clauses.h"
 #include "optimizer/optimizer.h"
@@ -75,7 +76,8 @@ skx_planner_flatten_mutator(Node *node, void *context)
 	rte = skx_planner_rte(level, var);
 	if (rte == NULL)
 		return (Node *) var;
-	if (rte->rtekind == RTE_JOIN && var->varattno > 0)
+	if (rte->rtekind == RTE_JOIN && var->varattno > 0 &&
+		var->varattno <= list_length(rte->joinaliasvars))
 		alias = list_nth(rte->joinaliasvars, var->varattno - 1);
 	else
 		alias = skx_compat_group_column(rte, var->varattno);
@@ -118,7 +120,8 @@ skx_planner_source_walker(Node *node, void *context)
 
 /*
  * Replaces columns of a subquery by what its target list, the context, has
- * for them; without one they become columns of their own level.
+ * for them; without one they become columns of their own level.  One that is
+ * not there leads nowhere: the planner may name the wrong query.
  */
 static Node *
 skx_planner_replace_mutator(Node *node, void *context)
@@ -140,11 +143,11 @@ skx_planner_replace_mutator(Node *node, void *context)
 	}
 	target = get_tle_by_resno(targets, ((Var *) node)->varattno);
 	if (target == NULL)
-		elog(ERROR, "subquery has no column %d", ((Var *) node)->varattno);
+		return (Node *) makeNullConst(((Var *) node)->vartype, -1, InvalidOid);
 	return copyObject((Node *) target->expr);
 }
 
-static bool skx_planner_find_below(SkxLevel *parent, Query *query, Node *expr,
+static bool skx_planner_find_part(SkxLevel *parent, Query *query, Node *expr,
 								   SkxBinding *binding);
 
 /* Columns of the arms of a set operation have the numbers of its own. */
@@ -156,7 +159,7 @@ skx_planner_find_arms(SkxLevel *level, Node *arm, Node *expr,
 
 	check_stack_depth();
 	if (IsA(arm, RangeTblRef))
-		return skx_planner_find_below(level,
+		return skx_planner_find_part(level,
 									  rt_fetch(((RangeTblRef *) arm)->rtindex,
 											   level->query->rtable)->subquery,
 									  expr, binding);
@@ -168,7 +171,7 @@ skx_planner_find_arms(SkxLevel *level, Node *arm, Node *expr,
 
 /* An expression of columns of `query`, which is part of the parent. */
 static bool
-skx_planner_find_below(SkxLevel *parent, Query *query, Node *expr,
+skx_planner_find_part(SkxLevel *parent, Query *query, Node *expr,
 					   SkxBinding *binding)
 {
 	SkxLevel	level;
@@ -202,7 +205,7 @@ skx_planner_find_cte(SkxLevel *level, RangeTblEntry *rte, Node *expr,
 
 		if (strcmp(cte->ctename, rte->ctename) == 0)
 			return IsA(cte->ctequery, Query) &&
-				skx_planner_find_below(level, (Query *) cte->ctequery, expr,
+				skx_planner_find_part(level, (Query *) cte->ctequery, expr,
 									   binding);
 	}
 	return false;
@@ -259,7 +262,7 @@ skx_planner_find_in(SkxLevel *level, Node *expr, SkxBinding *binding)
 			return skx_planner_choose(level->query, source.varno, expr,
 									  binding);
 		case RTE_SUBQUERY:
-			return skx_planner_find_below(level, rte->subquery, expr, binding);
+			return skx_planner_find_part(level, rte->subquery, expr, binding);
 		case RTE_CTE:
 			return skx_planner_find_cte(level, rte, expr, binding);
 		default:
@@ -267,17 +270,36 @@ skx_planner_find_in(SkxLevel *level, Node *expr, SkxBinding *binding)
 	}
 }
 
-bool
-skx_planner_find(PlannerInfo *root, Node *expr, SkxBinding *binding)
+/* The levels from a query up; alone: itself. */
+static SkxLevel *
+skx_planner_levels(PlannerInfo *root, bool alone)
 {
 	SkxLevel   *first = NULL;
 	SkxLevel  **last = &first;
 
-	for (; root != NULL; root = root->parent_root)
+	for (; root != NULL; root = alone ? NULL : root->parent_root)
 	{
 		*last = palloc0(sizeof(SkxLevel));
 		(*last)->query = root->parse;
 		last = &(*last)->parent;
 	}
-	return skx_planner_find_in(first, expr, binding);
+	return first;
+}
+
+bool
+skx_planner_find(PlannerInfo *root, bool alone, Node *expr,
+				 SkxBinding *binding)
+{
+	return skx_planner_find_in(skx_planner_levels(root, alone), expr, binding);
+}
+
+bool
+skx_planner_find_below(PlannerInfo *root, Query *query, Node *expr,
+					   SkxBinding *binding)
+{
+	SkxLevel	level;
+
+	level.query = query;
+	level.parent = skx_planner_levels(root, false);
+	return skx_planner_find_in(&level, expr, binding);
 }

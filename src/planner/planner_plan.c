@@ -134,6 +134,66 @@ skx_planner_is_limited(PlannerInfo *root, RelOptInfo *rel, CustomPath *path)
 		linitial(root->sort_pathkeys) == linitial(path->path.pathkeys);
 }
 
+/* Is it what EXISTS, IN or their negations look for a row in? */
+static bool
+skx_planner_is_sought(PlannerInfo *root, RelOptInfo *rel)
+{
+	Relids		relids = rel->top_parent_relids != NULL ?
+		rel->top_parent_relids : rel->relids;
+	ListCell   *lc;
+
+	foreach(lc, root->join_info_list)
+	{
+		SpecialJoinInfo *join = lfirst(lc);
+
+		if ((join->jointype == JOIN_SEMI || join->jointype == JOIN_ANTI) &&
+			bms_overlap(relids, join->syn_righthand))
+			return true;
+	}
+	return false;
+}
+
+/* What the query is in the one around it; NULL: no part of FROM. */
+static RelOptInfo *
+skx_planner_rel_of(PlannerInfo *root)
+{
+	PlannerInfo *parent = root->parent_root;
+	int			i;
+
+	for (i = 1; i < parent->simple_rel_array_size; i++)
+		if (parent->simple_rel_array[i] != NULL &&
+			parent->simple_rel_array[i]->subroot == root)
+			return parent->simple_rel_array[i];
+	return NULL;
+}
+
+/*
+ * Does nothing tell that not all rows will be fetched?  What does is LIMIT, of
+ * any query around, a cursor, a search for one row, and window functions,
+ * which end when what they count is enough.  Sublinks are evaluated as a whole
+ * if they want all rows; what reads a CTE is not known.  A query has as many
+ * plans of CTEs as it has CTEs when these are all planned.
+ */
+static bool
+skx_planner_is_unlimited(PlannerInfo *root, RelOptInfo *rel)
+{
+	for (;;)
+	{
+		PlannerInfo *parent = root->parent_root;
+
+		if (root->tuple_fraction != 0 || root->parse->hasWindowFuncs ||
+			skx_planner_is_sought(root, rel))
+			return false;
+		if (parent == NULL)
+			return true;
+		rel = skx_planner_rel_of(root);
+		if (rel == NULL)
+			return list_length(parent->cte_plan_ids) ==
+				list_length(parent->parse->cteList);
+		root = parent;
+	}
+}
+
 static void
 skx_planner_limit(PlannerInfo *root, RelOptInfo *rel, CustomPath *path,
 				  SkxPlanned *planned)
@@ -200,9 +260,10 @@ skx_planner_plan(PlannerInfo *root, RelOptInfo *rel, CustomPath *path,
 				makeTargetEntry((Expr *) copyObject(distance),
 								list_length(scan->custom_scan_tlist) + 1,
 								NULL, false));
-	scan->custom_private = list_make3(list_make1_oid(get_opcode(distance->opno)),
+	scan->custom_private = list_make4(list_make1_oid(get_opcode(distance->opno)),
 									  makeInteger(planned.extra),
-									  makeInteger(skx_planner_percent(root, rel, &planned)));
+									  makeInteger(skx_planner_percent(root, rel, &planned)),
+									  makeInteger(skx_planner_is_unlimited(root, rel)));
 	scan->methods = &skx_planner_scan_methods;
 	return (Plan *) scan;
 }

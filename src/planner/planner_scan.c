@@ -34,6 +34,7 @@ typedef struct SkxRankedScan
 	ExprState  *filter;			/* a query that all rows have to match */
 	uint64		extra;			/* rows fetched beyond them */
 	double		times;			/* rows fetched for each that is left */
+	bool		unlimited;		/* all rows, as far as is known */
 	bool		ready;			/* the index knows what it has to do */
 	bool		scored_only;	/* ends with the last row with a score */
 	bool		done;
@@ -92,6 +93,7 @@ skx_planner_begin(CustomScanState *node, EState *estate, int eflags)
 	fmgr_info(linitial_oid(linitial(scan->custom_private)), &state->distance);
 	state->extra = intVal(lsecond(scan->custom_private));
 	state->times = intVal(lthird(scan->custom_private)) / 100.0;
+	state->unlimited = intVal(lfourth(scan->custom_private)) != 0;
 }
 
 /* ---- before the first row ---- */
@@ -108,20 +110,35 @@ skx_planner_number(ExprState *expr, ExprContext *econtext, int64 *number)
 	return !isnull;
 }
 
-/* About how many rows will be fetched; 0: not known. */
-static uint64
-skx_planner_wanted(SkxRankedScan *state)
+/*
+ * Tells the index how many rows will be fetched, before the first one is.  LIMIT
+ * NULL is none; a negative one is an error, but not here.
+ */
+static void
+skx_planner_want(SkxRankedScan *state)
 {
+	IndexScanDesc scan = state->child->iss_ScanDesc;
 	ExprContext *econtext = state->css.ss.ps.ps_ExprContext;
 	int64		count;
 	int64		offset;
+	bool		limited = skx_planner_number(state->count, econtext, &count);
 
-	if (!skx_planner_number(state->count, econtext, &count) || count < 0)
-		return 0;
+	if (state->unlimited || (state->count != NULL && !limited))
+	{
+		skx_am_scan_want_all(scan, state->css.ss.ps.plan->plan_rows *
+							 state->times);
+		return;
+	}
+	if (!limited || count < 0)
+	{
+		skx_am_scan_want(scan, 0);
+		return;
+	}
 	if (!skx_planner_number(state->offset, econtext, &offset) || offset < 0)
 		offset = 0;
-	return (uint64) Min(((double) count + offset + state->extra) * state->times,
-						PG_INT64_MAX / 2);
+	skx_am_scan_want(scan, (uint64) Min(((double) count + offset +
+										 state->extra) * state->times,
+										PG_INT64_MAX / 2));
 }
 
 /*
@@ -172,7 +189,7 @@ skx_planner_prepare(SkxRankedScan *state)
 					 child->iss_ScanKeys, child->iss_NumScanKeys,
 					 child->iss_OrderByKeys, child->iss_NumOrderByKeys);
 	}
-	skx_am_scan_want(child->iss_ScanDesc, skx_planner_wanted(state));
+	skx_planner_want(state);
 	state->scored_only = skx_planner_ends_early(state);
 	state->ready = true;
 }

@@ -59,22 +59,21 @@
 
 /*
  * Balls that are thrown at sub-blocks: where one word decides, and, times the
- * root of k, where bounds of several are added up; more if pairs of words
- * loosen them.
+ * root of k, where bounds of several are added up; so many times more, times
+ * the proximity, if pairs of words loosen them.
  */
 #define SKX_COST_BALLS_ONE	8.0
 #define SKX_COST_BALLS_MANY	250.0
-#define SKX_COST_BALLS_PAIRS	3.0
+#define SKX_COST_BALLS_PAIRS	2.0
 
 /*
- * With pairs, candidates are more by this power of all / k.  Documents that are
- * asked about, for each candidate.
+ * With pairs, candidates are more by a power of all / k: half of 1 at this
+ * proximity, about in proportion below.
  */
-#define SKX_COST_PAIRS_POWER	0.25
-#define SKX_COST_ASKED		10.0
+#define SKX_COST_PAIRS_HALF	0.85
 
-/* A search that goes on looks for so many times as many rows. */
-#define SKX_COST_GROWTH		16.0
+/* Documents that are asked about, for each candidate. */
+#define SKX_COST_ASKED		10.0
 
 static SkxCostSet
 skx_rank_cost_word(double df)
@@ -259,7 +258,7 @@ skx_rank_cost_left(const SkxCostRanked *ranked, double k, double n, double all)
 	if (ranked->nwords > 1 || ranked->others > 0)
 		balls = Max(balls, sqrt(k) * SKX_COST_BALLS_MANY);
 	if (ranked->paired > 0)
-		balls *= SKX_COST_BALLS_PAIRS;
+		balls *= 1 + ranked->proximity * SKX_COST_BALLS_PAIRS;
 	return 1 - exp(-balls * SKX_COST_SUBBLOCK / n);
 }
 
@@ -273,7 +272,8 @@ skx_rank_cost_candidates(const SkxCostRanked *ranked, double k, double n)
 		return n;
 	candidates = k * (1 + log(n / k));
 	if (ranked->paired > 0)
-		candidates *= pow(n / k, SKX_COST_PAIRS_POWER);
+		candidates *= pow(n / k, ranked->proximity /
+						  (ranked->proximity + SKX_COST_PAIRS_HALF));
 	return Min(candidates, n);
 }
 
@@ -380,7 +380,7 @@ skx_rank_cost_search(const SkxCostRanked *ranked, double k, double all,
 
 void
 skx_rank_cost_best(const SkxCostRanked *ranked, double first, double k,
-				 double *work, double *pages)
+				   double growth, double *work, double *pages)
 {
 	double		all = skx_rank_cost_findable(ranked);
 	double		pages_once;
@@ -394,6 +394,6 @@ skx_rank_cost_best(const SkxCostRanked *ranked, double first, double k,
 		*pages = Max(*pages, pages_once);
 		if (first >= k || first >= all)
 			break;
-		first *= SKX_COST_GROWTH;
+		first *= growth;
 	}
 }

@@ -71,7 +71,8 @@ typedef struct SkxCostRanked
 	int			nwords;
 	const SkxCostWord *words;	/* in any order */
 	double		paired;			/* documents with two neighbouring words, where
-								 * these count for something */
+								 * these count for something: */
+	double		proximity;		/* what a pair counts beside its words */
 	bool		any;			/* whatever has one of the words matches; or
 								 * those in `match` */
 	int			others;			/* words that `match` does not ask for */
@@ -79,12 +80,16 @@ typedef struct SkxCostRanked
 								 * many */
 } SkxCostRanked;
 
+/* A search that goes on looks for so many times as many rows. */
+#define SKX_COST_GROWTH		16.0
+
 /*
- * To find the k best rows by searches for `first`, and then for more: work and
- * pages.  Never less for a larger k.
+ * To find the k best rows by searches for `first`, and then each time for
+ * `growth` times as many: work and pages.  Never less for a larger k.
  */
 extern void skx_rank_cost_best(const SkxCostRanked *ranked, double first,
-							 double k, double *work, double *pages);
+							   double k, double growth, double *work,
+							   double *pages);
 
 /* Documents that match and have one of the words. */
 extern double skx_rank_cost_findable(const SkxCostRanked *ranked);

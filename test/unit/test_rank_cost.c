@@ -212,7 +212,7 @@ best(const SkxCostRanked *ranked, double first, double k, double *pages)
 	double		work = -1;
 
 	*pages = -1;
-	skx_rank_cost_best(ranked, first, k, &work, pages);
+	skx_rank_cost_best(ranked, first, k, SKX_COST_GROWTH, &work, pages);
 	return work;
 }
 
@@ -234,6 +234,7 @@ some_ranking(SkxCostRanked *ranked, SkxCostWord *words)
 		some_word(&words[k], df, log(1 + NDOCS / df));
 	}
 	ranked->paired = unit_below(2) == 0 ? 0 : unit_below(100000);
+	ranked->proximity = unit_below(100) / 50.0;
 	ranked->others = ranked->any ? 0 : unit_below(ranked->nwords + 1);
 	nitems = 0;
 	random_tree((int) unit_below(4), 4);
@@ -317,17 +318,6 @@ test_pruning(void)
 	CHECK(best(&ranked, 90000, 90000, &pages) ==
 		  best(&ranked, 1e9, 1e9, &pages));
 
-	/* Several searches are more than the last one of them. */
-	CHECK(best(&ranked, 10, 1e9, &pages) >
-		  best(&ranked, 1e9, 1e9, &pages) * 1.2);
-
-	/* Pairs of words loosen bounds, and have positions read. */
-	ranked.paired = 1;
-	rare = best(&ranked, 10, 10, &pages);
-	CHECK(rare > both * 1.5);
-	ranked.paired = 90000;
-	CHECK(best(&ranked, 10, 10, &pages) > rare + 10 * 20);
-
 	/* Where all are found anyway, each row more is put in its place. */
 	memset(&ranked, 0, sizeof(ranked));
 	some_word(&words[0], 50, 5);
@@ -341,6 +331,52 @@ test_pruning(void)
 		  best(&ranked, 49, 49, &pages) + 5);
 }
 
+/* Searches that go on, and pairs of words, of two common words. */
+static void
+test_growth_and_pairs(void)
+{
+	SkxCostWord words[2];
+	SkxCostRanked ranked;
+	double		pages;
+	double		work = 0;
+	double		both;
+	double		rare;
+
+	memset(&ranked, 0, sizeof(ranked));
+	ranked.ndocs = NDOCS;
+	ranked.words = words;
+	ranked.nwords = 2;
+	some_word(&words[0], 300000, 1.5);
+	some_word(&words[1], 900000, 0.1);
+	ranked.match = two(SKX_COST_AND, 300000, 300000);
+	both = best(&ranked, 10, 10, &pages);
+
+	/* Several searches are more than the last one of them. */
+	CHECK(best(&ranked, 10, 1e9, &pages) >
+		  best(&ranked, 1e9, 1e9, &pages) * 1.2);
+
+	/* One for all after the first is less than those that grow. */
+	rare = best(&ranked, 10, 1e9, &pages);
+	skx_rank_cost_best(&ranked, 10, 1e9, 1e9, &work, &pages);
+	CHECK(work < rare);
+	CHECK(work > best(&ranked, 1e9, 1e9, &pages) + both * 0.9);
+
+	/*
+	 * Pairs of words loosen bounds, the more they count, and have positions
+	 * read.
+	 */
+	ranked.paired = 1;
+	CHECK(best(&ranked, 10, 10, &pages) < both + 100);
+	ranked.proximity = 0.1;
+	rare = best(&ranked, 10, 10, &pages);
+	CHECK(rare > both * 1.1);
+	ranked.proximity = 0.3;
+	CHECK(best(&ranked, 10, 10, &pages) > rare * 1.1);
+	rare = best(&ranked, 10, 10, &pages);
+	ranked.paired = 90000;
+	CHECK(best(&ranked, 10, 10, &pages) > rare + 10 * 20);
+}
+
 int
 main(void)
 {
@@ -350,5 +386,6 @@ main(void)
 	test_others();
 	test_best();
 	test_pruning();
+	test_growth_and_pairs();
 	return unit_done("test_rank_cost");
 }

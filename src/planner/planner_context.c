@@ -1,0 +1,161 @@
+/*
+ * planner_context.c
+ *	  Whose columns are those of an expression?
+ *
+ * While the planner simplifies an expression it names the query that this is
+ * of, which matters to nobody else.  Twice it is another one.
+ *
+ * Functions in FROM are simplified before anything else of a query, and those
+ * of a subquery that is about to become a part of the query around it in the
+ * name of the subquery, as if it were beside that.  So nothing can be
+ * known of queries around as long as one is left that was not simplified.  A
+ * call that needs them is marked as seen and left for the second time: functions
+ * that may refer to what is beside them are simplified with all the rest again.
+ *
+ * The condition of an EXISTS is simplified in the name of the query around it,
+ * to see whether it could be an IN.  If it is one, it will be simplified again.
+ */
+#include "postgres.h"
+
+#include "nodes/makefuncs.h"
+#include "nodes/nodeFuncs.h"
+#include "optimizer/optimizer.h"
+#include "planner/planner_internal.h"
+#include "utils/lsyscache.h"
+
+/* In the place of where a call stands in the statement: it was seen. */
+#define SKX_CONTEXT_SEEN	(-2)
+
+/* Operands of a call of that function, by its name or an operator's; or NIL. */
+static List *
+skx_planner_operands(Node *node, Oid function)
+{
+	if (IsA(node, OpExpr) && get_opcode(((OpExpr *) node)->opno) == function)
+		return ((OpExpr *) node)->args;
+	if (IsA(node, FuncExpr) && ((FuncExpr *) node)->funcid == function &&
+		((FuncExpr *) node)->location != SKX_CONTEXT_SEEN)
+		return ((FuncExpr *) node)->args;
+	return NIL;
+}
+
+static bool
+skx_planner_unseen_walker(Node *node, void *context)
+{
+	if (node == NULL || IsA(node, Query))
+		return false;
+	return skx_planner_operands(node, *(Oid *) context) != NIL ||
+		expression_tree_walker(node, skx_planner_unseen_walker, context);
+}
+
+/*
+ * Is there a call that was not seen?  Without a query's name nothing is bound
+ * or marked, but functions are inlined, which may hide calls.
+ */
+static bool
+skx_planner_has_unseen(const RangeTblEntry *rte, Oid function)
+{
+	return rte->rtekind == RTE_FUNCTION &&
+		skx_planner_unseen_walker(eval_const_expressions(NULL,
+														 (Node *) rte->functions),
+								  &function);
+}
+
+bool
+skx_planner_is_early(PlannerInfo *root, Oid function)
+{
+	ListCell   *lc;
+
+	foreach(lc, root->parse->rtable)
+		if (skx_planner_has_unseen(lfirst(lc), function))
+			return true;
+	return false;
+}
+
+Node *
+skx_planner_defer(PlannerInfo *root, FuncExpr *call)
+{
+	FuncExpr   *seen = copyObject(call);
+	ListCell   *lc;
+
+	foreach(lc, root->parse->rtable)
+	{
+		RangeTblEntry *rte = lfirst(lc);
+
+		if (skx_planner_has_unseen(rte, call->funcid))
+			rte->lateral = true;
+	}
+	seen->location = SKX_CONTEXT_SEEN;
+	return (Node *) seen;
+}
+
+/* A call that might be in the condition of an EXISTS. */
+typedef struct SkxExistsCall
+{
+	PlannerInfo *root;
+	Oid			function;
+	Node	   *document;		/* its left operand */
+	const SkxBinding *binding;	/* by its columns being those of `root` */
+	Query	   *query;			/* the EXISTS that is looked at */
+} SkxExistsCall;
+
+/*
+ * Is it this very call, or one that cannot be told apart from it and would be
+ * bound to another index?  What is read from the catalogs does not know where
+ * in a statement it stands.
+ */
+static bool
+skx_planner_same_walker(Node *node, void *context)
+{
+	SkxExistsCall *call = context;
+	SkxBinding	other = *call->binding;
+	List	   *operands;
+
+	if (node == NULL || IsA(node, Query))
+		return false;
+	operands = skx_planner_operands(node, call->function);
+	if (operands != NIL && equal(linitial(operands), call->document))
+	{
+		int			here = exprLocation(call->document);
+
+		if (here != exprLocation(linitial(operands)))
+			return false;
+		return here >= 0 ||
+			!skx_planner_find_below(call->root, call->query,
+									   call->document, &other) ||
+			other.index != call->binding->index;
+	}
+	return expression_tree_walker(node, skx_planner_same_walker, context);
+}
+
+static bool
+skx_planner_exists_walker(Node *node, void *context)
+{
+	SkxExistsCall *call = context;
+
+	if (node == NULL || IsA(node, Query))
+		return false;
+	if (IsA(node, SubLink) &&
+		((SubLink *) node)->subLinkType == EXISTS_SUBLINK)
+	{
+		call->query = castNode(Query, ((SubLink *) node)->subselect);
+		if (skx_planner_same_walker(eval_const_expressions(NULL,
+														   call->query->jointree->quals),
+									context))
+			return true;
+	}
+	return expression_tree_walker(node, skx_planner_exists_walker, context);
+}
+
+bool
+skx_planner_is_of_exists(PlannerInfo *root, const FuncExpr *call,
+						 const SkxBinding *binding)
+{
+	SkxExistsCall exists = {root, call->funcid, linitial(call->args), binding};
+
+	return root->parse->hasSubLinks &&
+		(query_tree_walker(root->parse, skx_planner_exists_walker, &exists,
+						   QTW_IGNORE_RT_SUBQUERIES |
+						   QTW_IGNORE_CTE_SUBQUERIES |
+						   QTW_IGNORE_JOINALIASES) ||
+		 skx_planner_exists_walker((Node *) root->append_rel_list, &exists));
+}
