@@ -70,6 +70,8 @@ typedef struct SkxCosting
 	bool		nothing;		/* a query is NULL or empty */
 	TSQuery		ranking;		/* of `<@>`; NULL: unknown, or none */
 	double		rows;			/* that match, as the planner thinks */
+	double		likely;			/* the same by the index, of a scan that
+								 * fetches all of them; 0: not known */
 
 	/* of the index */
 	double		ndocs;			/* at least 1 */
@@ -583,6 +585,8 @@ skx_am_cost_scan(SkxCosting *c, SkxCostScan *scan)
 	{
 		scan->work[1] = match.work;
 		scan->pages[1] = match.pages;
+		if (c->segment != NULL)
+			c->likely = match.likely;
 	}
 	if (c->segment != NULL)
 		skx_segment_close(c->segment);
@@ -703,6 +707,15 @@ skxcostestimate(PlannerInfo *root, IndexPath *path, double loop_count,
 	skx_am_cost_scan(&c, &scan);
 	MemoryContextSwitchTo(old);
 	MemoryContextDelete(context);
+	if (c.likely > c.rows)
+	{
+		/*
+		 * If all have to be fetched to be sorted, too few are worse to expect
+		 * than too many.
+		 */
+		costs.indexSelectivity *= c.likely / c.rows;
+		c.rows = c.likely;
+	}
 	skx_am_cost_price(&c, &scan, loop_count, &costs);
 	*startup = arguments + costs.indexStartupCost;
 	*total = arguments +

@@ -32,7 +32,10 @@ typedef struct SkxCostItem
  */
 typedef struct SkxCostSet
 {
-	double		docs;			/* about so many match */
+	double		docs;			/* about so many match, if words are
+								 * independent of each other */
+	double		likely;			/* halfway to one being only where the other
+								 * is */
 	double		lead;			/* postings of what is gone through */
 	double		work;			/* to find all of them */
 	double		pages;			/* that are read for that */

@@ -11,10 +11,14 @@
 #include "utils/memutils.h"
 
 /*
- * A filter without required words is gone through when the documents that it
- * may match are fewer than this part of those with words of the ranking query.
+ * A filter is gone through when the documents that it may match are fewer than
+ * this part of those with its rarest required word, or without one, with words
+ * of the ranking query.
  */
 #define SKX_TOPK_FILTER_SHARE	4
+
+/* Documents with a required word for which that is worth to be asked. */
+#define SKX_TOPK_FILTER_WORTH	1024
 
 /* Do both words of a pair occur in the segment? */
 static bool
@@ -175,6 +179,38 @@ skx_topk_can_compete(const SkxTopkRun *run)
 }
 
 /*
+ * Goes through the documents that match, if these are far fewer than `others`,
+ * which would be gone through instead.  Lists are optional then.
+ */
+static bool
+skx_topk_by_filter(SkxTopkRun *run, uint64 others)
+{
+	SkxQueryScan *scan = skx_query_scan_open(run->seg,
+											 run->topk->request.filter, true);
+	bool		few = (uint64) skx_query_scan_cost(scan) *
+		SKX_TOPK_FILTER_SHARE < others;
+	int			n = 0;
+	int			i;
+
+	for (i = 0; i < run->nrequired && few; i++)
+	{
+		SkxTopkList *l = run->required[i];
+
+		if (l->term != NULL)
+			run->optional[run->noptional++] = l;
+		else
+			run->required[n++] = l;
+	}
+	if (few)
+	{
+		run->nrequired = n;
+		skx_topk_filter(run, scan);
+	}
+	skx_query_scan_close(scan);
+	return few;
+}
+
+/*
  * Without required words: through the documents that match, or through those
  * with a word.
  */
@@ -183,21 +219,14 @@ skx_topk_choose(SkxTopkRun *run, const SkxTopkSegment *s)
 {
 	SkxTopk    *topk = run->topk;
 	uint64		scored = 0;
-	SkxQueryScan *scan;
 	int			i;
 
 	if (!topk->words_match)
 	{
 		for (i = 0; i < run->noptional; i++)
 			scored += run->optional[i]->df;
-		scan = skx_query_scan_open(run->seg, topk->request.filter, true);
-		if ((uint64) skx_query_scan_cost(scan) * SKX_TOPK_FILTER_SHARE < scored)
-		{
-			skx_topk_filter(run, scan);
-			skx_query_scan_close(scan);
+		if (skx_topk_by_filter(run, scored))
 			return;
-		}
-		skx_query_scan_close(scan);
 		run->rest = skx_query_rest_open(run->seg, topk->split.rest,
 										skx_topk_rest_terms(topk, s));
 	}
@@ -271,7 +300,13 @@ skx_topk_run(SkxTopkRun *run, const SkxTopkSegment *s)
 	qsort(run->required, run->nrequired, sizeof(SkxTopkList *),
 		  skx_topk_compare_df);
 	if (topk->split.rest != NULL)
+	{
+		if (run->required[0]->df > SKX_TOPK_FILTER_WORTH &&
+			skx_query_rest_links(topk->split.rest) == 0 &&
+			skx_topk_by_filter(run, run->required[0]->df))
+			return;
 		skx_topk_open_rest(run, s);
+	}
 	skx_topk_and(run);
 }
 

@@ -159,6 +159,12 @@ for my $or ('half', 'half | third', 'half | third | tenth', 'half | rare', 'rare
 	}
 }
 
+# A filter that far fewer match than have its rarest plain word is gone through
+# itself: not the word's list, of which every other document is in.
+my (undef, $few) = top('half & (rare | nosuch)', 10);
+
+cmp_ok(20 * $few->{blocks}, '<', lists('half') + 1000, 'filter with few matches: the word is only looked up');
+
 # ---- LIMIT reaches the scan ----
 
 my $query = 'half | third';
