@@ -38,6 +38,18 @@ skx_am_rank_ref(Relation index, TSQuery query)
 	return ref;
 }
 
+/* A scan looks at strategies, and calls no function of an operator. */
+static void
+skx_am_rank_key(ScanKey key, int flags, StrategyNumber strategy,
+				Datum argument)
+{
+	MemSet(key, 0, sizeof(ScanKeyData));
+	key->sk_flags = flags;
+	key->sk_attno = 1;
+	key->sk_strategy = strategy;
+	key->sk_argument = argument;
+}
+
 static void
 skx_am_rank_search(ReturnSetInfo *result, Relation heap, Relation index,
 				   TSQuery query, TSQuery rank_by, int k)
@@ -48,11 +60,9 @@ skx_am_rank_search(ReturnSetInfo *result, Relation heap, Relation index,
 	ScanKeyData rank;
 	int			n;
 
-	ScanKeyEntryInitialize(&match, 0, 1, SKX_STRATEGY_MATCH, InvalidOid,
-						   InvalidOid, InvalidOid, TSQueryGetDatum(query));
-	ScanKeyEntryInitialize(&rank, SK_ORDER_BY, 1, SKX_STRATEGY_RANK,
-						   InvalidOid, InvalidOid, InvalidOid,
-						   PointerGetDatum(skx_am_rank_ref(index, rank_by)));
+	skx_am_rank_key(&match, 0, SKX_STRATEGY_MATCH, TSQueryGetDatum(query));
+	skx_am_rank_key(&rank, SK_ORDER_BY, SKX_STRATEGY_RANK,
+					PointerGetDatum(skx_am_rank_ref(index, rank_by)));
 	scan = skx_compat_index_beginscan(heap, index, GetActiveSnapshot(), 1, 1);
 	index_rescan(scan, &match, 1, &rank, 1);
 	skx_am_scan_want(scan, k);

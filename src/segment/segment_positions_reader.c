@@ -159,13 +159,19 @@ skx_segment_positions_far(SkxList *list, const SkxPositionPlace *place,
 }
 
 /*
- * Positions that a short list carries itself.
+ * Positions that a short list carries itself.  Postings come in order, but for
+ * a list that is two links of one phrase.
  */
 static int
 skx_segment_positions_own(SkxList *list, int which, uint16 *positions)
 {
 	int			skip = 0;
 
+	if (which < list->own_i)
+	{
+		list->own_i = 0;
+		list->own_src = list->own;
+	}
 	for (; list->own_i < which; list->own_i++)
 		skip += list->p.tf[list->own_i];
 	if (skip > 0)

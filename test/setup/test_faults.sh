@@ -23,7 +23,7 @@ export SKX_STAMPEDE_SECONDS=${SKX_STAMPEDE_SECONDS:-60}
 export SKX_IO_METHODS=${SKX_IO_METHODS:-auto buffered direct uring uring_direct shared_buffers}
 export SKX_RANK_QUERIES=${SKX_RANK_QUERIES:-2000}
 export SKX_RANK_PARTITIONS=${SKX_RANK_PARTITIONS:-1000}
-export SKX_SUITES=${SKX_SUITES:-5* 220* 240* 300* 350* 352* 356*}
+export SKX_SUITES=${SKX_SUITES:-5* 220* 240* 300* 350* 352* 353* 356*}
 export SUITE_TIMEOUT=${SUITE_TIMEOUT:-2400}
 
 # set_huge_pages NUMBER: as many as the machine can find

@@ -1,6 +1,7 @@
 # Ranked rows are those of a sequential scan and a sort, in the same order and
 # with the same distances to the last bit; and these are BM25 and proximity as
-# SQL of this test computes them.
+# SQL of this test computes them.  In every state a part of the queries is asked
+# by each method of reading blocks.
 #
 # SKX_RANK_QUERIES: queries of each mode, 48 by default; 2000 in
 # `make test-faults`.
@@ -23,11 +24,15 @@ my $whole = $queries >= 1000;
 # How many: of states that are like others, a part of the queries is enough.
 my $some = $whole ? 9 : 3;
 my $few = $whole ? 25 : 7;
+
+# One query in so many by each method.
+my $share = 4;
 my @ks = (1, 10, 100, 1000, 0);
 
 note "seed $seed";
 
-my $node = skx_node('rank');
+# Some of the indexes do not fit this cache.
+my $node = skx_node('rank', conf => 'skipidx.cache_size = 1MB');
 skx_database($node, 'd');
 my $s = skx_session($node, 'd');
 my $diff = SkipidxDiff->new($s);
@@ -56,7 +61,26 @@ sub recall
 	return $s->value("DROP INDEX IF EXISTS docs_skx; CREATE INDEX docs_skx ON docs USING skipidx (v) $with");
 }
 
-sub ks { return join ',', @_ ? @_ : @ks; }
+# By the default method, then a part by each of them.
+sub agrees
+{
+	my ($state, $stride, %opt) = @_;
+	my $ks = join ',', @ks;
+	my $did = $rank->agrees($state, $stride, $ks, %opt);
+
+	$rank->agrees_by_methods($state, $stride, $ks, $share, %opt);
+	return $did;
+}
+
+# Nothing in shared buffers either.
+sub restart
+{
+	$s->close;
+	$node->restart;
+	$s = skx_session($node, 'd');
+	$rank->use_session($s);
+	return;
+}
 
 # ---- states of the same rows ----
 
@@ -79,7 +103,7 @@ $s->value('SELECT rank_mode(false, true)');
 like($s->value(q{EXPLAIN (COSTS OFF) SELECT id FROM docs WHERE v @@ 'ba' ORDER BY v <@> 'ba'::tsquery, ctid LIMIT 10}),
 	qr/Sort\n.*Seq Scan on docs\n/s, 'plan: sequential scan');
 
-my $did = $rank->agrees('pending', $some, ks());
+my $did = agrees('pending', $some, segments => 0);
 
 cmp_ok($did->{scored}, '>=', $did->{queries} * 0.7, 'most queries have rows with a score');
 cmp_ok($did->{rows}, '>', $did->{scans} * 20, 'and many of them');
@@ -88,7 +112,7 @@ $rank->is_right('pending', $few);
 
 $s->value("SELECT skipidx_flush('docs_skx')");
 is(segments(), 1, 'one segment');
-$rank->agrees('one segment', 1, ks());
+agrees('one segment', 1);
 $rank->is_right('one segment', $whole ? 8 : 3);
 
 for my $part (1 .. 3)
@@ -97,49 +121,49 @@ for my $part (1 .. 3)
 	$s->value("SELECT skipidx_flush('docs_skx')") if $part < 3;
 }
 is(segments(), 3, 'three segments and pending documents');
-$rank->agrees('several', $some, ks());
+agrees('several', $some, cold => \&restart);
 $rank->count_rows('SELECT id, v FROM docs');
 $rank->is_right('several', $few);
 
 # ---- options, changed under the same index ----
 
 $s->value('ALTER INDEX docs_skx SET (proximity = 0.3)');
-$rank->agrees('proximity', $some, ks());
+agrees('proximity', $some);
 $rank->is_right('proximity', $some, proximity => 0.3);
 $rank->others_agree('proximity', $some, 10);
 
 $s->value('ALTER INDEX docs_skx SET (k1 = 2.5, b = 0.1)');
-$rank->agrees('k1 and b', $few, ks());
+agrees('k1 and b', $few);
 $rank->is_right('k1 and b', $few, proximity => 0.3, k1 => 2.5, b => 0.1);
 
 $s->value('ALTER INDEX docs_skx SET (k1 = 0, b = 1)');
-$rank->agrees('no tf', $few, ks());
+agrees('no tf', $few);
 $rank->is_right('no tf', $few, proximity => 0.3, k1 => 0, b => 1);
 
 $s->value('ALTER INDEX docs_skx RESET (k1, b);'
 	  . ' ALTER INDEX docs_skx SET (weight_a = 4, weight_b = 2.5, weight_c = 1.5, weight_d = 0.5)');
-$rank->agrees('labels', $some, ks());
+agrees('labels', $some, cold => \&restart);
 $rank->others_agree('labels', $few, 7);
 $rank->is_right('labels', $few, proximity => 0.3, weights => [ 0.5, 1.5, 2.5, 4 ]);
 $s->value('ALTER INDEX docs_skx SET (weight_a = 0.125, weight_b = 1, weight_c = 1, weight_d = 3, proximity = 0)');
-$rank->agrees('labels, D first', $few, ks());
+agrees('labels, D first', $few);
 $rank->is_right('labels, D first', $few, weights => [ 3, 1, 1, 0.125 ]);
 $s->value('ALTER INDEX docs_skx SET (weight_a = 1, weight_b = 0, weight_c = 2, weight_d = 0, proximity = 0.3)');
-$rank->agrees('labels that do not count', $few, ks());
+agrees('labels that do not count', $few);
 $rank->is_right('labels that do not count', $few, proximity => 0.3, weights => [ 0, 2, 0, 1 ]);
 $s->value('ALTER INDEX docs_skx RESET (weight_a, weight_b, weight_c, weight_d)');
 
 # ---- deletes ----
 
 $s->value('DELETE FROM docs WHERE id % 8 = 3 OR id % 50 = 7');
-$rank->agrees('deleted', $few, ks());
+agrees('deleted', $few, cold => \&restart);
 $rank->is_right('deleted', $few, proximity => 0.3);
 
 # Statistics keep what is gone until a merge drops it.
 my $before = segments();
 
 $s->value('VACUUM docs');
-$rank->agrees('vacuumed', $some, ks());
+agrees('vacuumed', $some);
 SKIP:
 {
 	skip 'VACUUM has merged', 1 if segments() != $before;
@@ -154,22 +178,22 @@ $s->value('UPDATE docs SET v = v || $$ba:3A kanew:7$$::tsvector WHERE id % 11 = 
 	  . ' BEGIN; INSERT INTO docs SELECT id + 100000, kind, v FROM docs LIMIT 100; ROLLBACK;'
 	  . ' BEGIN; SAVEPOINT a; DELETE FROM docs WHERE id < 50; ROLLBACK TO a;'
 	  . ' INSERT INTO docs SELECT id + 200000, kind, v FROM docs WHERE id < 20; COMMIT');
-$rank->agrees('replaced', $some, ks());
+agrees('replaced', $some, cold => \&restart);
 $s->value('VACUUM docs');
-$rank->agrees('vacuumed twice', $few, ks());
+agrees('vacuumed twice', $few);
 $s->value("SELECT skipidx_flush('docs_skx')");
-$rank->agrees('flushed', $few, ks());
+agrees('flushed', $few);
 
 $s->value("SELECT skipidx_merge('docs_skx', 1)");
 is(segments(), 1, 'merged');
-$rank->agrees('merged', $some, ks());
+agrees('merged', $some, cold => \&restart);
 $s->value('VACUUM docs');
 $s->value("SELECT skipidx_flush('docs_skx') \\g /dev/null\n SELECT skipidx_merge('docs_skx', 1)");
 $rank->count_rows('SELECT id, v FROM docs');
 recall("WITH (block_size = '8kB')");
-$rank->agrees('built', $few, ks());
+agrees('built', $few);
 $s->value('ALTER INDEX docs_skx SET (proximity = 1)');
-$rank->agrees('built, more proximity', $few, ks());
+agrees('built, more proximity', $few);
 $rank->is_right('built, more proximity', $few, proximity => 1);
 
 # ---- rows changed in place ----
@@ -179,7 +203,7 @@ my $hot_before = $s->value($hot);
 
 $s->value('DELETE FROM docs WHERE id % 6 = 2; VACUUM docs; UPDATE docs SET kind = kind WHERE id % 5 = 1');
 cmp_ok($s->value($hot), '>', $hot_before + 20, 'heap-only tuples');
-$rank->agrees('in place', $some, ks(), hot => 1);
+agrees('in place', $some, hot => 1);
 
 # ---- little memory ----
 
@@ -187,7 +211,7 @@ $s->value('VACUUM FULL docs');
 recall('WITH (proximity = 0.3)');
 
 $s->value("SET work_mem = '64kB'");
-$rank->agrees('little memory', $some, ks());
+agrees('little memory', $some);
 $s->value('RESET work_mem');
 
 # ---- lists of many sub-blocks and nodes ----
@@ -203,7 +227,7 @@ $rank->add_queries($gen, $whole ? 120 : 13);
 $s->value("SET maintenance_work_mem = '1MB'");
 recall("WITH (block_size = '8kB', pending_limit = '1GB', proximity = 0)");
 $s->value('RESET maintenance_work_mem; ANALYZE docs');
-$rank->agrees('large', 1, ks());
+agrees('large', 1);
 $rank->count_rows('SELECT id, v FROM docs');
 $rank->is_right('large', $whole ? 4 : 11);
 
@@ -212,10 +236,10 @@ $s->value("SELECT skipidx_flush('docs_skx')");
 load(500, 'plain');
 $s->value('DELETE FROM docs WHERE id % 9 = 4 AND id > 3000; VACUUM docs; DELETE FROM docs WHERE id % 17 = 2;'
 	. ' ALTER INDEX docs_skx SET (proximity = 0.3)');
-$rank->agrees('large, several', 2, ks());
+agrees('large, several', 2, cold => \&restart);
 $rank->others_agree('large, several', $few, 10);
 $s->value("SET work_mem = '64kB'");
-$rank->agrees('large, little memory', 4, ks());
+agrees('large, little memory', 4);
 $s->value('RESET work_mem');
 
 unlike($s->raw("SELECT skipidx_check('docs_skx', true)"), qr/ERROR/, 'skipidx_check');

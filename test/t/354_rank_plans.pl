@@ -219,6 +219,73 @@ sub rows_of_now
 		  . " (SELECT id, v <\@> '$query'::tsquery AS d FROM docs WHERE v \@\@ '$query') x");
 }
 
+# ---- another query, or another index, from row to row ----
+
+# What these give is (n, id, d) for each query of `asked`; two of them differ in
+# one byte.
+$writer->value(<<'SQL');
+CREATE TABLE asked (n int, q tsquery);
+INSERT INTO asked VALUES (1, 'w1'), (2, 'w2'), (3, 'w1 | w5'), (4, 'w1 & w5'), (5, 'w0 <-> w1'), (6, 'w1:*'), (7, 'w2');
+ANALYZE asked;
+ALTER INDEX docs_b SET (k1 = 2, b = 0);
+CREATE FUNCTION distance_by(v tsvector, q tsquery, index text) RETURNS float4 LANGUAGE plpgsql STABLE AS $$
+BEGIN
+	RETURN v <@> skipidx_query(q, index);
+END $$;
+CREATE FUNCTION distances(which int, q tsquery) RETURNS TABLE (id int, d float4) LANGUAGE plpgsql STABLE AS $$
+BEGIN
+	FOR id IN SELECT docs.id FROM docs LOOP
+		d := (SELECT docs.v <@> q FROM docs WHERE docs.id = distances.id);
+		RETURN NEXT;
+	END LOOP;
+END $$;
+SQL
+
+sub by_rows { return $s->value("SELECT string_agg(n || ':' || id || ':' || d, ' ' ORDER BY n, id) FROM ($_[0]) x"); }
+
+my %by;
+
+$s->value('BEGIN ISOLATION LEVEL REPEATABLE READ');
+for my $index (qw(docs_v docs_b))
+{
+	$by{$index} = by_rows(join ' UNION ALL ', map {
+			my ($n, $q) = split /\|/, $_, 2;
+			"SELECT $n AS n, id, v <\@> skipidx_query(\$\$$q\$\$, '$index') AS d FROM docs"
+		} split /\n/, $s->value('SELECT n, q FROM asked'));
+}
+isnt($by{docs_v}, $by{docs_b}, 'two indexes, two distances');
+for my $form (
+	[ 'queries inside', 'SELECT n, id, d FROM docs, LATERAL (SELECT n, v <@> q AS d FROM asked OFFSET 0) x' ],
+	[ 'rows inside', 'SELECT n, id, d FROM asked, LATERAL (SELECT id, v <@> q AS d FROM docs OFFSET 0) x' ],
+	[ 'ranked inside', 'SELECT n, id, d FROM asked, LATERAL (SELECT id, v <@> q AS d FROM docs ORDER BY v <@> q LIMIT 100000) x', $index ],
+	[ 'ranked inside, computed', 'SELECT n, id, d FROM asked, LATERAL (SELECT id, v <@> q AS d FROM docs ORDER BY v <@> q LIMIT 100000) x',
+		"$index SET LOCAL skipidx.enable_custom_scan = off;" ],
+	[ 'cross join', 'SELECT n, id, v <@> q AS d FROM docs, asked' ],
+	[ 'scalar subquery', 'SELECT n, id, (SELECT v <@> q) AS d FROM docs, asked' ],
+	[ 'one expression', 'SELECT n, id, v <@> CASE n WHEN 1 THEN $$w1$$ WHEN 2 THEN $$w2$$ WHEN 3 THEN $$w1 | w5$$ WHEN 4 THEN $$w1 & w5$$'
+		  . ' WHEN 5 THEN $$w0 <-> w1$$ WHEN 6 THEN $$w1:*$$ ELSE $$w2$$ END::tsquery AS d FROM docs, generate_series(1, 7) n' ],
+	[ 'aggregate', 'SELECT n, id, min(v <@> q) AS d FROM docs, asked GROUP BY n, id' ],
+	[ 'named', "SELECT n, id, v <\@> skipidx_query(q, 'docs_v') AS d FROM docs, asked" ],
+	[ 'PL/pgSQL', "SELECT n, id, distance_by(v, q, 'docs_v') AS d FROM docs, asked" ],
+	[ 'PL/pgSQL, each row by itself', 'SELECT n, x.* FROM asked, distances(n, q) x' ])
+{
+	my ($name, $sql, $settings) = @$form;
+
+	$s->value('SAVEPOINT form;' . ($settings // ''));
+	ok(by_rows($sql) eq $by{docs_v}, "another query from row to row: $name");
+	$s->value('ROLLBACK TO form; RELEASE form');
+}
+
+# The same query by one index and the other.
+for my $d ('v <@> skipidx_query(q, index)', 'distance_by(v, q, index)')
+{
+	my $sql = "FROM docs, asked, LATERAL (SELECT index, $d AS d FROM unnest('{docs_v,docs_b}'::text[]) index OFFSET 0) x";
+
+	ok(by_rows("SELECT n, id, d $sql WHERE index = '$_'") eq $by{$_}, "another index from row to row: $d, $_") for qw(docs_v docs_b);
+}
+$s->value('COMMIT');
+$writer->value('ALTER INDEX docs_b RESET (k1, b)');
+
 # ---- rows that a user may not see ----
 
 $writer->value(<<'SQL');

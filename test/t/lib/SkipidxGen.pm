@@ -278,6 +278,25 @@ sub apart
 	return @$tokens[@two];
 }
 
+# Three tokens in order of position, the first and the last of one word, as they
+# stand in the document if it has such; else what looks so.
+sub again
+{
+	my ($d) = @_;
+	my $tokens = $d->{tokens};
+
+	for (1 .. 20)
+	{
+		my $i = int rand @$tokens;
+		my ($j) = grep { $_ < @$tokens && $tokens->[$_][1] eq $tokens->[$i][1] } $i + 2 .. $i + 40;
+
+		return @$tokens[ $i, $i + 1 + int rand($j - $i - 1), $j ] if $j;
+	}
+	my @t = chain($d, 3);
+
+	return (@t[ 0, 1 ], [ $t[2][0], $t[0][1], $t[0][2] ]);
+}
+
 # The operator that joins two tokens as they stand.
 sub D
 {
@@ -346,6 +365,10 @@ my %forms = (
 	phrase2 => [ 2, sub { P({}, chain($_[0], 2)) } ],
 	phrase3 => [ 3, sub { P({}, chain($_[0], 3)) } ],
 	phrase_long => [ 4, sub { P({}, chain($_[0], pick(4, scalar @{ $_[0]{tokens} }))) } ],
+	phrase_again => [ 3, sub { P({}, again($_[0])) } ],
+	weight_again => [ 3, sub { P({ weighted => 1 }, again($_[0])) } ],
+	again_and => [ 3, sub { '(' . P({}, again($_[0])) . ') & ' . pick(W($_[0]), '!' . O($_[0])) } ],
+	again_twice => [ 3, sub { my @t = again($_[0]); P({}, @t) . ' ' . D(@t[ 0, 1 ]) . ' ' . T($t[1]) } ],
 	phrase_apart => [ 2, sub { P({}, apart($_[0])) } ],
 	phrase_miss => [ 2, sub { my @t = apart($_[0]); T($t[0]) . ' <' . ($t[1][0] - $t[0][0] + 1) . '> ' . T($t[1]) } ],
 	phrase_turned => [ 2, sub { my @t = chain($_[0], 2); T($t[1]) . ' <-> ' . T($t[0]) } ],

@@ -6,6 +6,9 @@
 # Values: the sequential scan's distances against BM25 and the score of pairs as
 # plain SQL computes them from unnest(tsvector), with the words and pairs of a
 # query taken here from its printed form.
+#
+# The same rows by every method of reading blocks, of a part of the queries that
+# were asked, with nothing in our cache.
 
 package SkipidxRank;
 
@@ -24,6 +27,7 @@ my %modes = (
 		  phrase_and_other and_phrase or_phrases nested_right nested_both nested_or
 		  weight_phrase dist0 same_phrase)
 	],
+	again => [qw(phrase_again weight_again again_and again_twice)],
 	not => [
 		qw(and_not or_not not_word not_not not_and not_or same_not not_left
 		  not_middle not_phrase and_not_phrase phrase_and_not weight_not)
@@ -58,6 +62,9 @@ CREATE UNLOGGED TABLE ref_tf (qid int, t int, id int, tf float8);
 CREATE UNLOGGED TABLE ref_both (qid int, first int, second int, id int, least_idf float8, a int2[], z int2[]);
 CREATE UNLOGGED TABLE given (qid int, id int, d float4);
 
+-- What the sequential scan gave last.
+CREATE UNLOGGED TABLE sorted (qid int PRIMARY KEY, tids tid[], dist float4[]);
+
 CREATE VIEW rank_asked AS SELECT qid, mode, form, fmaker IS NOT NULL AS filtered,
 	make_query(fmaker, ftxt) AS f, make_query(rmaker, rtxt) AS r FROM ranked;
 
@@ -86,7 +93,10 @@ $$;
 -- by TID, which of a heap-only tuple is that of the first version: where there
 -- are some (hot), such rows are compared as sets.  So are all where there is no
 -- distance, which ask for no order.
-CREATE FUNCTION rank_run(part int, stride int, ks int[], modes text, hot bool,
+--
+-- again: only the scans, against what the sequential scan gave the last time, and
+-- our cache is empty for each.
+CREATE FUNCTION rank_run(part int, stride int, ks int[], modes text, hot bool, again bool,
 	OUT queries int, OUT scans int, OUT n_rows int8, OUT scored int8, OUT wrong text[])
 LANGUAGE plpgsql AS $$
 DECLARE
@@ -100,11 +110,19 @@ DECLARE
 	what text;
 BEGIN
 	queries := 0; scans := 0; n_rows := 0; scored := 0; wrong := '{}';
+	IF NOT again THEN
+		TRUNCATE sorted;
+	END IF;
 	FOR one IN SELECT * FROM rank_asked WHERE qid % stride = part AND mode LIKE modes ORDER BY qid LOOP
 		what := NULL;
 		BEGIN
-			PERFORM rank_mode(false, true);
-			EXECUTE rank_statement(one.filtered, false, 0) INTO tids, dist USING one.r, one.f;
+			IF again THEN
+				SELECT s.tids, s.dist INTO STRICT tids, dist FROM sorted s WHERE qid = one.qid;
+			ELSE
+				PERFORM rank_mode(false, true);
+				EXECUTE rank_statement(one.filtered, false, 0) INTO tids, dist USING one.r, one.f;
+				INSERT INTO sorted VALUES (one.qid, tids, dist);
+			END IF;
 			queries := queries + 1;
 			n := cardinality(tids);
 			IF '-0' = ANY (dist::text[]) THEN
@@ -114,7 +132,7 @@ BEGIN
 				scored := scored + 1;
 			END IF;
 			FOREACH k IN ARRAY ks LOOP
-				PERFORM rank_mode(true, (one.qid + k) % 3 <> 0);
+				PERFORM rank_mode(true, (one.qid + k) % 3 <> 0), CASE WHEN again THEN skipidx_cache_reset() END;
 				EXECUTE rank_statement(one.filtered, true, k) INTO got, gotd USING one.r, one.f;
 				IF one.r IS NOT NULL AND (one.f IS NOT NULL OR NOT one.filtered) THEN
 					scans := scans + 1;
@@ -322,7 +340,10 @@ SQL
 sub new
 {
 	my ($class, $session, $diff) = @_;
-	my $self = bless { s => $session, diff => $diff, next => 0 }, $class;
+	my $self = bless { s => $session, diff => $diff, next => 0, methods => [ methods($session) ] }, $class;
+	my $uring = has_uring($session);
+
+	$self->{serves} = { map { $_ => !$uring && /^uring(_direct)?$/ ? $1 ? 'direct' : 'buffered' : $_ } @{ $self->{methods} } };
 	my @len = (0);
 
 	$session->value($functions);
@@ -331,6 +352,37 @@ sub new
 	push @len, $len[-1] + ($len[-1] >= 46 ? int($len[-1] / 23) : 1) while @len < 255;
 	$session->value('INSERT INTO ref_len SELECT unnest(' . "'{" . join(',', @len) . "}'::int[])");
 	return $self;
+}
+
+# Through shared buffers last: the others would find there what that one read.
+sub methods
+{
+	my ($session) = @_;
+
+	return sort { ($a eq 'shared_buffers') <=> ($b eq 'shared_buffers') || $a cmp $b }
+	  grep { $_ ne 'auto' } split /,/,
+	  $session->value("LOAD 'skipidx'; SELECT array_to_string(enumvals, ',') FROM pg_settings WHERE name = 'skipidx.io_method'");
+}
+
+# Whether these do it themselves, or a kernel refuses it and others do their work.
+sub has_uring
+{
+	my ($session) = @_;
+
+	return $session->value("CREATE TABLE probe AS SELECT 'a'::tsvector AS v; CREATE INDEX probe_v ON probe USING skipidx (v);"
+		  . " SET enable_seqscan = off; SET skipidx.io_method = uring; DO 'BEGIN PERFORM FROM probe WHERE v @@ ''a''; END';"
+		  . " RESET enable_seqscan; RESET skipidx.io_method; DROP TABLE probe;"
+		  . " SELECT sum(pins) > 0 FROM skipidx_io_methods() WHERE scope = 'session' AND method = 'uring'") eq 't';
+}
+
+# Continues with another session over the same tables, after a restart.
+sub use_session
+{
+	my ($self, $session) = @_;
+
+	$self->{s} = $session;
+	$self->{diff}->use_session($session);
+	return;
 }
 
 # Fields of COPY of so many queries of a form.
@@ -458,8 +510,8 @@ sub agrees
 	my ($self, $state, $stride, $ks, %opt) = @_;
 	my $s = $self->{s};
 	my $before = $self->{diff}->scans('docs_skx');
-	my $part = length($state) % $stride;
-	my $args = "'" . ($opt{mode} // '%') . "', " . ($opt{hot} ? 'true' : 'false');
+	my $part = $opt{part} // length($state) % $stride;
+	my $args = join ', ', "'" . ($opt{mode} // '%') . "'", map { $_ ? 'true' : 'false' } $opt{hot}, $opt{again};
 	my ($queries, $scans, $rows, $scored, $wrong) =
 	  split /\|/, $s->value("SELECT queries, scans, n_rows, scored, cardinality(wrong) FROM rank_run($part, $stride,"
 		  . " '{$ks}', $args)"), 5;
@@ -474,6 +526,54 @@ sub agrees
 				  . ' ORDER BY length(unnest(wrong)) LIMIT 12'));
 	}
 	return { queries => $queries, scans => $scans, rows => $rows, scored => $scored };
+}
+
+# What this session had by each method: pins, pages read, found in shared buffers.
+sub counters
+{
+	my ($self) = @_;
+	my %n;
+
+	for (split /\n/, $self->{s}->value('SELECT method, pins, pages_read, resident'
+		  . " FROM skipidx_io_methods() WHERE scope = 'session'"))
+	{
+		my $method = (split /\|/)[0];
+
+		@{ $n{$method} }{qw(pins read resident)} = (split /\|/)[ 1 .. 3 ];
+	}
+	return \%n;
+}
+
+# Passes if every method gives the same to a part of the queries that agrees()
+# has asked last, each method its own: one in `share`.  Options: hot; cold, to be
+# called before all, so that no page is in shared buffers; segments (0: pages of
+# these are not read).
+sub agrees_by_methods
+{
+	my ($self, $state, $stride, $ks, $share, %opt) = @_;
+	my $turn = length $state;
+
+	$opt{cold}->() if $opt{cold};
+	for my $method (@{ $self->{methods} })
+	{
+		my $from = $self->counters;
+		my $did = $self->{diff}->by_method(" via $method", sub {
+				$self->agrees("$state, $method", $stride * $share, $ks, again => 1, hot => $opt{hot},
+					part => length($state) % $stride + $stride * ($turn++ % $share))
+			});
+		my $to = $self->counters;
+		my $by = $self->{serves}{$method};
+		my %n = map { $_ => $to->{$by}{$_} - ($from->{$by}{$_} // 0) } keys %{ $to->{$by} };
+
+		note "$state, $method: ", join ', ', map { "$n{$_} $_" } sort keys %n;
+		next unless $opt{segments} // 1;
+		cmp_ok($n{pins}, '>', $did->{scans}, "$state: $method pins");
+		cmp_ok($n{read} + $n{resident}, '>', $did->{scans}, "$state: $method fetches pages")
+		  if $method ne 'shared_buffers';
+		cmp_ok($n{read}, '>', $method eq 'shared_buffers' ? 0 : $did->{scans}, "$state: $method reads pages from the file")
+		  if $opt{cold};
+	}
+	return;
 }
 
 # Passes if the first k rows are the same from an inner side of a join, from

@@ -53,7 +53,9 @@ sub reached
 }
 
 # Runs a statement with at most `n` workers and returns what the server said
-# and, in a hash, how many workers had a share and how many took tasks.
+# and, in a hash, how many builds have started workers (launched, which the
+# leader notes before it does anything else), how many workers had a share and
+# how many tasks there were.  A worker that comes late has no share.
 sub run
 {
 	my ($self, $session, $n, $sql) = @_;
@@ -66,11 +68,8 @@ sub run
 	$session->raw('RESET skipidx.fault');
 	my $reached = $self->reached;
 
-	for (qw(team_shared team_task))
-	{
-		$took{$_} = grep { $_ != $session->backend } keys %{ $reached->{$_} // {} };
-	}
-	$took{shares} = $took{team_shared};
+	$took{launched} = $reached->{team_launched}{ $session->backend } // 0;
+	$took{shares} = grep { $_ != $session->backend } keys %{ $reached->{team_shared} // {} };
 	$took{tasks} = 0;
 	$took{tasks} += $_ for values %{ $reached->{team_task} // {} };
 	return ($said, \%took);
