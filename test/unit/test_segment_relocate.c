@@ -84,6 +84,12 @@ skx_blkio_pin_slow(SkxBlkFile *file, const SkxBlkPlane *plane, uint32 ordinal,
 						   ordinal, ref);
 }
 
+bool
+skx_segment_warm(const SkxSegment *seg)
+{
+	return true;
+}
+
 void
 skx_blkio_unpin(SkxBlkFile *file, SkxBlkRef *ref)
 {
