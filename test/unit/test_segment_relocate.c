@@ -35,6 +35,7 @@ typedef struct UnitSegment
 
 static uint8 unit_norms[DOCS];
 static uint32 unit_block_pages;
+static SkxSegmentKept unit_kept;
 
 /* ---- the server ---- */
 
@@ -295,6 +296,7 @@ unit_open(UnitSegment *us, uint32 nterms, const SkxDictLeaves *leaves)
 
 	CHECK(leaves->n == us->planes[SKX_SEGMENT_DICT].npages);
 	seg->file = (SkxBlkFile *) us;
+	seg->kept = &unit_kept;
 	seg->header.dict_root =
 		skx_segment_dict_levels(unit_sink, &us->planes[SKX_SEGMENT_DICT],
 								leaves);
