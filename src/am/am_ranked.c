@@ -5,8 +5,7 @@
  * One distance is answered by a search for the best rows.  Who wants all of
  * them may be content with a few nevertheless: nobody knows whether a loop will
  * be left, or a client fetches on.  So there is a search for a few, which is
- * hardly any work beside the one for all, and then that; each has the time that
- * skipidx.search_budget gives.
+ * hardly any work beside the one for all, and then that.
  *
  * Several distances are answered by computing them all for every row, and
  * sorting: the executor offers no way to refuse them.
@@ -42,11 +41,9 @@ typedef struct SkxRanked
 	int			nkeys;
 	SkxScorer **scorers;		/* NULL: the key is NULL */
 	SkxTopk    *topk;
-	bool		widened;		/* it looks for all rows */
-	SkxTopkHit	last;			/* of the rows before that */
 	const SkxTopkHit *hits;		/* those in so->tids */
-	uint64		given;			/* rows, of the search before it was widened */
-	uint64		nrows;			/* of several keys */
+	uint64		given;			/* rows of several keys */
+	uint64		nrows;
 	SkxRankedRow *rows;
 	int32	   *sums;
 } SkxRanked;
@@ -112,6 +109,7 @@ skx_am_ranked_search(IndexScanDesc scan, const SkxScorer *scorer,
 	request.filter = so->query;
 	request.scorer = scorer;
 	request.wanted = wanted;
+	request.all = so->wants_all;
 	return skx_topk_begin(&request);
 }
 
@@ -289,79 +287,6 @@ skx_am_ranked_fetch_sorted(IndexScanDesc scan)
 	return so->n > 0;
 }
 
-/*
- * Should the next search be for all rows?  Not if the first one came to an end
- * before it had as many rows with a score as it looked for, or because its
- * budget was spent.
- */
-static bool
-skx_am_ranked_can_widen(const SkxScan *so)
-{
-	const SkxRanked *ranked = so->ranked;
-
-	return so->wants_all && !ranked->widened &&
-		ranked->given == so->wanted && ranked->last.sum > 0 &&
-		skx_topk_work(ranked->topk)->left == 0;
-}
-
-/* Begins the search for all, in the same view and by the same statistics. */
-static void
-skx_am_ranked_widen(IndexScanDesc scan)
-{
-	SkxScan    *so = scan->opaque;
-	SkxRanked  *ranked = so->ranked;
-
-	skx_am_ranked_add(&so->work, skx_topk_work(ranked->topk));
-	skx_topk_end(ranked->topk);
-	ranked->topk = skx_am_ranked_search(scan, ranked->scorers[0],
-										PG_UINT32_MAX);
-	ranked->widened = true;
-}
-
-/* Was the hit handed out before the search was widened? */
-static bool
-skx_am_ranked_is_past(const SkxRanked *ranked, const SkxTopkHit *hit)
-{
-	if (hit->is_null || hit->sum != ranked->last.sum)
-		return !hit->is_null && hit->sum > ranked->last.sum;
-	return ItemPointerCompare(unconstify(ItemPointerData *, &hit->tid),
-							  unconstify(ItemPointerData *,
-										 &ranked->last.tid)) <= 0;
-}
-
-/* The next hits, which are in ranked->hits; their number, 0 at the end. */
-static int
-skx_am_ranked_next(IndexScanDesc scan)
-{
-	SkxScan    *so = scan->opaque;
-	SkxRanked  *ranked = so->ranked;
-	int			n;
-
-	if (ranked->topk == NULL)
-		ranked->topk = skx_am_ranked_search(scan, ranked->scorers[0],
-											so->wanted);
-	else if (skx_am_ranked_can_widen(so))
-		skx_am_ranked_widen(scan);
-	do
-	{
-		n = skx_topk_next(ranked->topk, &ranked->hits);
-		if (n == 0)
-			return 0;
-		while (ranked->widened && n > 0 &&
-			   skx_am_ranked_is_past(ranked, ranked->hits))
-		{
-			ranked->hits++;
-			n--;
-		}
-	} while (n == 0);
-	if (!ranked->widened)
-	{
-		ranked->given += n;
-		ranked->last = ranked->hits[n - 1];
-	}
-	return n;
-}
-
 bool
 skx_am_ranked_fetch(IndexScanDesc scan)
 {
@@ -371,7 +296,10 @@ skx_am_ranked_fetch(IndexScanDesc scan)
 
 	if (ranked->nkeys > 1)
 		return skx_am_ranked_fetch_sorted(scan);
-	so->n = skx_am_ranked_next(scan);
+	if (ranked->topk == NULL)
+		ranked->topk = skx_am_ranked_search(scan, ranked->scorers[0],
+											so->wanted);
+	so->n = skx_topk_next(ranked->topk, &ranked->hits);
 	if (so->n == 0)
 		return false;
 	if (so->tids != NULL)

@@ -29,6 +29,7 @@ typedef struct SkxTopkRequest
 	const SkxScorer *scorer;
 	uint64		wanted;			/* rows that will be fetched, about; 0: not
 								 * known */
+	bool		all;			/* if more are, all will be */
 } SkxTopkRequest;
 
 typedef struct SkxTopk SkxTopk;
