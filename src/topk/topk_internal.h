@@ -71,6 +71,7 @@ struct SkxTopk
 	int		   *term_lexemes;	/* those of the scorer's terms; -1: prefix */
 	bool		scored_only;	/* who matches has a word of the ranking query */
 	bool		words_match;	/* who has such a word matches */
+	bool		primes;			/* who has the only word does */
 
 	bool		has_pending;	/* there may be pending documents */
 	int			npending;		/* those of them that are hits */

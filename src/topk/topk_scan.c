@@ -148,6 +148,9 @@ skx_topk_relate(SkxTopk *topk)
 							 r->labels) >= 0)
 			topk->scored_only = true;
 	}
+	topk->primes = topk->scored_only && topk->split.nrequired == 1 &&
+		topk->split.rest == NULL && topk->scorer->nterms == 1 &&
+		topk->split.required[0].labels == 0;
 }
 
 static int
@@ -376,8 +379,9 @@ skx_topk_hand_out(SkxTopk *topk, int n)
 
 /*
  * The next rows with some of the words.  Where every document with one of them
- * matches, it is known in advance what the best so many reach; should it be
- * too much, because some of them are deleted, that is forgotten.
+ * matches, or with the only one, it is known in advance what the best so many
+ * reach; should it be too much, because some of them are deleted, that is
+ * forgotten.
  */
 static int
 skx_topk_scored(SkxTopk *topk)
@@ -390,7 +394,7 @@ skx_topk_scored(SkxTopk *topk)
 		topk->stage = topk->scored_only ? SKX_TOPK_DONE : SKX_TOPK_OTHERS;
 		return 0;
 	}
-	if (topk->words_match && !topk->has_after)
+	if ((topk->words_match || topk->primes) && !topk->has_after)
 		least = skx_topk_prime(topk);
 	skx_topk_search(topk, least);
 	if (topk->hits.n < topk->rows && least > 1 && !topk->stopped)
