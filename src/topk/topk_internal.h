@@ -80,7 +80,8 @@ struct SkxTopk
 
 	SkxHits		hits;
 	int			rows;			/* that the next pass looks for */
-	bool		has_after;		/* hits up to this one were handed out */
+	uint64		given;			/* hits handed out */
+	bool		has_after;		/* those up to this one were */
 	SkxHit		after;
 	ItemPointerData after_tid;
 	SkxTopkStage stage;

@@ -273,8 +273,11 @@ skx_topk_left(SkxTopk *topk, int segment, uint32 doc)
 	ereport(NOTICE,
 			(errmsg("ranked search ended after %d ms with the best rows found so far",
 					skx_topk_budget),
+			 topk->given == 0 ?
 			 errdetail("%.1f %% of the documents were not looked at.",
-					   topk->work.left * 100),
+					   topk->work.left * 100) :
+			 errdetail("The first %llu rows are the best; for those after them, %.1f %% of the documents were not looked at.",
+					   (unsigned long long) topk->given, topk->work.left * 100),
 			 errhint("See skipidx.search_budget.")));
 }
 
@@ -372,6 +375,7 @@ skx_topk_hand_out(SkxTopk *topk, int n)
 		topk->out[i].is_null = false;
 	}
 	skx_topk_find_tids(topk, n);
+	topk->given += n;
 	topk->has_after = true;
 	topk->after = topk->hits.heap[n - 1];
 	topk->after_tid = topk->out[n - 1].tid;
