@@ -282,7 +282,8 @@ for my $other (qw(docs_w docs_v))
 			'', "$index: nothing lost, nothing invented, $modes[$i % 2] via $methods[$i]");
 	}
 	$s->value('ROLLBACK');
-	$s->value('VACUUM docs');
+	# Of itself VACUUM leaves a few dead rows in the indexes.
+	$s->value('VACUUM (INDEX_CLEANUP ON) docs');
 	is($s->value("SELECT ndocs - deleted FROM skipidx_stats('$index')"), 5000, "$index: as many documents as rows");
 	$s->value("SELECT skipidx_flush('$index') \\g /dev/null\n");
 	$s->value("SELECT skipidx_merge('$index', 1) \\g /dev/null\n");
