@@ -153,9 +153,11 @@ skx_and_score_last(SkxAnd *a, uint32 from, uint32 to)
 {
 	SkxTopkRun *run = a->run;
 	SkxTopkList *lead = run->required[0];
-	int64		bound = skx_topk_list_sub_bound(run, lead);
+	int64		bound = 0;
 	int			i;
 
+	if (run->need > 1)
+		bound = skx_topk_list_sub_bound(run, lead);
 	run->late = a->counted && run->need <= 1;
 	run->n = skx_topk_list_docs(lead, from, to, run->docs);
 	memset(run->sums, 0, sizeof(int32) * run->n);

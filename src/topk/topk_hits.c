@@ -90,7 +90,7 @@ skx_topk_hit_is_past(SkxTopk *topk, const SkxHit *hit)
 {
 	ItemPointerData tid;
 
-	if (!topk->has_after || hit->sum < topk->after.sum)
+	if (topk->given == 0 || hit->sum < topk->after.sum)
 		return false;
 	if (hit->sum > topk->after.sum)
 		return true;

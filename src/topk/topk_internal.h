@@ -80,9 +80,8 @@ struct SkxTopk
 
 	SkxHits		hits;
 	int			rows;			/* that the next pass looks for */
-	uint64		given;			/* hits handed out */
-	bool		has_after;		/* those up to this one were */
-	SkxHit		after;
+	uint64		given;			/* hits handed out, */
+	SkxHit		after;			/* up to this one */
 	ItemPointerData after_tid;
 	SkxTopkStage stage;
 	struct SkxTopkRows *tail;	/* rows without score */

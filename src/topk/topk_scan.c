@@ -376,7 +376,6 @@ skx_topk_hand_out(SkxTopk *topk, int n)
 	}
 	skx_topk_find_tids(topk, n);
 	topk->given += n;
-	topk->has_after = true;
 	topk->after = topk->hits.heap[n - 1];
 	topk->after_tid = topk->out[n - 1].tid;
 }
@@ -398,7 +397,7 @@ skx_topk_scored(SkxTopk *topk)
 		topk->stage = topk->scored_only ? SKX_TOPK_DONE : SKX_TOPK_OTHERS;
 		return 0;
 	}
-	if ((topk->words_match || topk->primes) && !topk->has_after)
+	if ((topk->words_match || topk->primes) && topk->given == 0)
 		least = skx_topk_prime(topk);
 	skx_topk_search(topk, least);
 	if (topk->hits.n < topk->rows && least > 1 && !topk->stopped)
