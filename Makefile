@@ -7,7 +7,7 @@
 #                           against the running server of PGHOST and PGPORT
 #   make test               all tests, with all of their set-up (see README.md)
 #   make demo               a tour on real text, with all of its set-up
-#   make test-versions      the tests on other server versions, in chroots
+#   make test-versions      the tests on other servers: 16 to 19, assertions
 #   make test-upgrade       pg_upgrade from this server version to a newer one
 #   make test-faults        crashes, replicas, concurrency and every method of
 #                           reading, at length

@@ -64,8 +64,11 @@ CREATE INDEX refused ON docs USING skipidx (body, id, title);
 CREATE INDEX refused ON docs USING skipidx (body, id, other);
 CREATE INDEX refused ON docs USING skipidx (body) INCLUDE (id);
 CREATE UNIQUE INDEX refused ON docs USING skipidx (body);
+-- by code, since 19 tells the place in the statement, too
+\set VERBOSITY sqlstate
 CREATE INDEX refused ON docs USING skipidx (body DESC);
 CREATE INDEX refused ON docs USING skipidx (body NULLS FIRST);
+\set VERBOSITY default
 SELECT count(*) FROM pg_class WHERE relname = 'refused';
 
 --

@@ -293,7 +293,10 @@ SELECT bound('SELECT CASE WHEN a = 0 THEN body END <@> ''a'' FROM broken'), boun
 SELECT body <@> 'river' FROM notes LIMIT 1;
 SELECT 'a'::tsvector <@> 'a'::tsquery;
 SELECT coalesce(body, '') <@> 'river' FROM notes WHERE lang = 'de' LIMIT 1;
+-- by code, since 19 tells the place in the statement, too
+\set VERBOSITY sqlstate
 CREATE INDEX ON notes ((body <@> 'river'::tsquery));
+\set VERBOSITY default
 ALTER TABLE notes ADD CHECK (body <@> 'river'::tsquery < 0);
 SELECT round((body <@> skipidx_query('n7', 'notes_en'))::numeric, 3) FROM notes WHERE id = 7;
 

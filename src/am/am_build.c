@@ -12,6 +12,7 @@
 #include "blkio/blkio.h"
 #include "catalog/index.h"
 #include "commands/progress.h"
+#include "compat/compat_planner.h"
 #include "fault/fault.h"
 #include "manifest/manifest.h"
 #include "miscadmin.h"

@@ -28,6 +28,7 @@
 #include "blkio/blkio.h"
 #include "catalog/index.h"
 #include "commands/progress.h"
+#include "compat/compat_planner.h"
 #include "executor/instrument.h"
 #include "fault/fault.h"
 #include "miscadmin.h"
@@ -327,7 +328,7 @@ skx_am_team_scan(SkxBuildMember *m, Relation heap, IndexInfo *info,
 		tuples = table_index_build_scan(heap, m->build->index, info, true,
 										m->number == 0,
 										skx_am_documents_callback, documents,
-										table_beginscan_parallel(heap, pscan));
+										skx_compat_beginscan_parallel(heap, pscan));
 	skx_am_documents_end(documents);
 	SpinLockAcquire(&shared->mutex);
 	shared->heap_tuples += tuples;

@@ -15,6 +15,7 @@
 #include "catalog/pg_type.h"
 #include "commands/vacuum.h"
 #include "compat/compat.h"
+#include "compat/compat_planner.h"
 #include "fmgr.h"
 #include "utils/lsyscache.h"
 

@@ -8,6 +8,7 @@
 #include "access/tableam.h"
 #include "am/am.h"
 #include "compat/compat.h"
+#include "compat/compat_planner.h"
 #include "executor/tuptable.h"
 #include "fmgr.h"
 #include "funcapi.h"

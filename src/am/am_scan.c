@@ -12,6 +12,7 @@
 #include "access/relscan.h"
 #include "am/am_scan.h"
 #include "compat/compat.h"
+#include "compat/compat_planner.h"
 #include "miscadmin.h"
 #include "nodes/tidbitmap.h"
 #include "pending/pending.h"

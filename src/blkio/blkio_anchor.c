@@ -22,6 +22,7 @@
 #include "utils/resowner.h"
 
 #define SKX_BLK_ANCHOR_NAME		"skipidx blkio"
+#define SKX_BLK_TRANCHE_NAME	"SkipidxCache"
 #define SKX_BLK_CACHE_NAME		"skipidx block cache"
 
 /* The least worth a dynamic segment. */
@@ -67,7 +68,7 @@ skx_blkio_anchor_format(void *area)
 	SkxBlkAnchor *anchor = area;
 
 	memset(anchor, 0, sizeof(*anchor));
-	anchor->tranche = LWLockNewTrancheId();
+	anchor->tranche = skx_compat_tranche_new(SKX_BLK_TRANCHE_NAME);
 	LWLockInitialize(&anchor->lock, anchor->tranche);
 	anchor->state = SKX_BLK_ANCHOR_EMPTY;
 	pg_atomic_init_u32(&anchor->refusals, 0);
@@ -131,7 +132,7 @@ skx_blkio_anchor_startup(void)
 		skx_blkio_cache_map(header);
 	}
 	LWLockRelease(AddinShmemInitLock);
-	LWLockRegisterTranche(skx_blkio_anchor->tranche, "SkipidxCache");
+	skx_compat_tranche_name(skx_blkio_anchor->tranche, SKX_BLK_TRANCHE_NAME);
 }
 
 /* Called while the library is loaded. */
@@ -204,7 +205,7 @@ skx_blkio_anchor_find(void *arg)
 	skx_blkio_anchor = skx_compat_anchor(SKX_BLK_ANCHOR_NAME,
 										 sizeof(SkxBlkAnchor),
 										 skx_blkio_anchor_format);
-	LWLockRegisterTranche(skx_blkio_anchor->tranche, "SkipidxCache");
+	skx_compat_tranche_name(skx_blkio_anchor->tranche, SKX_BLK_TRANCHE_NAME);
 }
 
 /* Makes a cache of *arg bytes unless another process has made one. */

@@ -176,7 +176,7 @@ skx_blkio_live_write(SkxBlkLive *live)
 
 	/* The checksum covers the LSN. */
 	for (int i = 0; i < live->npages; i++)
-		PageSetChecksumInplace((Page) live->pages[i], live->blocks[i]);
+		skx_compat_page_checksum((Page) live->pages[i], live->blocks[i]);
 	while (done < live->npages)
 	{
 		int			n = 1;

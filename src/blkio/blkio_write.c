@@ -354,7 +354,7 @@ skx_blkio_new_send(Relation rel, SkxBlkNew *new, SkxBlkNewBatch *batch)
 
 	/* The checksum covers the LSN, which logging has set. */
 	for (int i = 0; i < transfer->npages; i++)
-		PageSetChecksumInplace((Page) batch->pages[i], transfer->block + i);
+		skx_compat_page_checksum((Page) batch->pages[i], transfer->block + i);
 	batch->iov.iov_base = batch->pages[0];
 	batch->iov.iov_len = (size_t) transfer->npages * BLCKSZ;
 	transfer->iov = &batch->iov;
@@ -589,7 +589,7 @@ skx_blkio_new_local(Relation rel, BlockNumber block, char **pages, int npages)
 	for (int i = 0; i < npages; i++)
 	{
 		CHECK_FOR_INTERRUPTS();
-		PageSetChecksumInplace((Page) pages[i], block + i);
+		skx_compat_page_checksum((Page) pages[i], block + i);
 		skx_blkio_new_page(RelationGetSmgr(rel), block + i, pages[i]);
 	}
 }

@@ -1,6 +1,6 @@
 /*
  * compat.h
- *	  One face for PostgreSQL 15 to 18: the only place that asks for the
+ *	  One face for PostgreSQL 15 to 19: the only place that asks for the
  *	  server's version.
  *
  * What differs in name or signature only is a macro or an inline function
@@ -10,6 +10,7 @@
 #ifndef SKX_COMPAT_COMPAT_H
 #define SKX_COMPAT_COMPAT_H
 
+#include "access/htup_details.h"
 #include "access/xloginsert.h"
 #include "catalog/pg_class.h"
 #include "commands/vacuum.h"
@@ -23,9 +24,10 @@
 #include "utils/acl.h"
 #include "utils/rel.h"
 #include "utils/snapmgr.h"
+#include "utils/tuplestore.h"
 
-#if PG_VERSION_NUM < 150000 || PG_VERSION_NUM >= 190000
-#error "skipidx supports PostgreSQL 15 to 18"
+#if PG_VERSION_NUM < 150000 || PG_VERSION_NUM >= 200000
+#error "skipidx supports PostgreSQL 15 to 19"
 #endif
 
 /* ---- what moved between headers, or changed its spelling ---- */
@@ -34,7 +36,7 @@
 #include "varatt.h"
 #endif
 
-/* Stands before the type of a function that does not return. */
+/* Begins the declaration of a function that does not return. */
 #if PG_VERSION_NUM >= 180000
 #define SKX_NORETURN				pg_noreturn
 #else
@@ -101,6 +103,14 @@ extern void skx_compat_reserve(SMgrRelation smgr, BlockNumber from,
 extern void skx_compat_write(SMgrRelation smgr, BlockNumber block,
 							 char **pages, int npages);
 
+/* Sets the checksum of a page that no other process sees. */
+#if PG_VERSION_NUM >= 190000
+#define skx_compat_page_checksum(page, block)	PageSetChecksum(page, block)
+#else
+#define skx_compat_page_checksum(page, block) \
+	PageSetChecksumInplace(page, block)
+#endif
+
 /* Must pages given to smgrwrite be aligned for direct I/O? */
 #if PG_VERSION_NUM >= 160000
 #define SKX_COMPAT_ALIGN_WRITES()	((io_direct_flags & IO_DIRECT_DATA) != 0)
@@ -113,22 +123,6 @@ extern void skx_compat_write(SMgrRelation smgr, BlockNumber block,
 typedef PGIOAlignedBlock SkxAlignedBlock;
 #else
 typedef PGAlignedBlock SkxAlignedBlock;
-#endif
-
-/* ---- parallel index builds ---- */
-
-/*
- * Workers that the planner grants a build of `index` on `heap`, 0 where there
- * can be none.  Since 17 the server has asked it already, for access methods
- * that say that they can.
- */
-extern int	skx_compat_build_workers(Relation heap, Relation index,
-									 struct IndexInfo *info);
-
-#if PG_VERSION_NUM >= 170000
-#define SKX_COMPAT_SET_BUILD_PARALLEL(am)	((am)->amcanbuildparallel = true)
-#else
-#define SKX_COMPAT_SET_BUILD_PARALLEL(am)	((void) (am))
 #endif
 
 /* ---- reuse of pages ---- */
@@ -199,30 +193,23 @@ extern uint32 skx_compat_wait_event(const char *name);
 extern void *skx_compat_anchor(const char *name, Size size,
 							   void (*init) (void *area));
 
+/*
+ * A new tranche of LWLocks for all processes.  Its name has to be made known
+ * to each of them, up to 18.
+ */
+#if PG_VERSION_NUM >= 190000
+#define skx_compat_tranche_new(name)		LWLockNewTrancheId(name)
+#define skx_compat_tranche_name(id, name)	((void) (id))
+#else
+#define skx_compat_tranche_new(name)		LWLockNewTrancheId()
+#define skx_compat_tranche_name(id, name)	LWLockRegisterTranche(id, name)
+#endif
+
 /* Where EXPLAIN (BUFFERS) finds the time spent reading blocks. */
 #if PG_VERSION_NUM >= 170000
 #define SKX_COMPAT_READ_TIME	(pgBufferUsage.shared_blk_read_time)
 #else
 #define SKX_COMPAT_READ_TIME	(pgBufferUsage.blk_read_time)
-#endif
-
-#if PG_VERSION_NUM >= 180000
-#define skx_compat_index_beginscan(heap, index, snapshot, nkeys, norderbys) \
-	index_beginscan(heap, index, snapshot, NULL, nkeys, norderbys)
-#else
-#define skx_compat_index_beginscan(heap, index, snapshot, nkeys, norderbys) \
-	index_beginscan(heap, index, snapshot, nkeys, norderbys)
-#endif
-
-/* One more descent of the index, for EXPLAIN ANALYZE of 18. */
-#if PG_VERSION_NUM >= 180000
-#define skx_compat_count_search(scan) \
-	do { \
-		if ((scan)->instrument) \
-			(scan)->instrument->nsearches++; \
-	} while (0)
-#else
-#define skx_compat_count_search(scan)	((void) (scan))
 #endif
 
 /* ---- privileges ---- */

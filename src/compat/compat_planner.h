@@ -1,13 +1,14 @@
 /*
  * compat_planner.h
  *	  What differs between server versions for planning, executing and
- *	  explaining ranked scans; see compat.h.
+ *	  explaining scans, and for planning builds; see compat.h.
  */
 #ifndef SKX_COMPAT_COMPAT_PLANNER_H
 #define SKX_COMPAT_COMPAT_PLANNER_H
 
 #include "access/genam.h"
 #include "access/stratnum.h"
+#include "access/tableam.h"
 #include "commands/explain.h"
 #include "nodes/execnodes.h"
 #include "nodes/parsenodes.h"
@@ -75,11 +76,65 @@ skx_compat_begin_index_scan(IndexScanState *state)
 	return index_beginscan(state->ss.ss_currentRelation,
 						   state->iss_RelationDesc,
 						   state->ss.ps.state->es_snapshot,
-#if PG_VERSION_NUM >= 180000
+#if PG_VERSION_NUM >= 190000
+						   state->iss_Instrument,
+#elif PG_VERSION_NUM >= 180000
 						   &state->iss_Instrument,
 #endif
 						   state->iss_NumScanKeys,
-						   state->iss_NumOrderByKeys);
+						   state->iss_NumOrderByKeys
+#if PG_VERSION_NUM >= 190000
+						   ,SO_NONE
+#endif
+		);
 }
+
+/* ---- scans that are not the executor's ---- */
+
+#if PG_VERSION_NUM >= 190000
+#define skx_compat_index_beginscan(heap, index, snapshot, nkeys, norderbys) \
+	index_beginscan(heap, index, snapshot, NULL, nkeys, norderbys, SO_NONE)
+#elif PG_VERSION_NUM >= 180000
+#define skx_compat_index_beginscan(heap, index, snapshot, nkeys, norderbys) \
+	index_beginscan(heap, index, snapshot, NULL, nkeys, norderbys)
+#else
+#define skx_compat_index_beginscan(heap, index, snapshot, nkeys, norderbys) \
+	index_beginscan(heap, index, snapshot, nkeys, norderbys)
+#endif
+
+#if PG_VERSION_NUM >= 190000
+#define skx_compat_beginscan_parallel(heap, scan) \
+	table_beginscan_parallel(heap, scan, SO_NONE)
+#else
+#define skx_compat_beginscan_parallel(heap, scan) \
+	table_beginscan_parallel(heap, scan)
+#endif
+
+/* One more descent of the index, for EXPLAIN ANALYZE of 18. */
+#if PG_VERSION_NUM >= 180000
+#define skx_compat_count_search(scan) \
+	do { \
+		if ((scan)->instrument) \
+			(scan)->instrument->nsearches++; \
+	} while (0)
+#else
+#define skx_compat_count_search(scan)	((void) (scan))
+#endif
+
+/* ---- parallel index builds ---- */
+
+/*
+ * Workers that the planner grants a build of `index` on `heap`, 0 where there
+ * can be none.  Since 17 the server has asked it already, for access methods
+ * that say that they can.
+ */
+extern int	skx_compat_build_workers(Relation heap, Relation index,
+									 struct IndexInfo *info);
+
+#if PG_VERSION_NUM >= 170000
+#define SKX_COMPAT_SET_BUILD_PARALLEL(am)	((am)->amcanbuildparallel = true)
+#else
+#define SKX_COMPAT_SET_BUILD_PARALLEL(am)	((void) (am))
+#endif
 
 #endif							/* SKX_COMPAT_COMPAT_PLANNER_H */

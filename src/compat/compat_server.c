@@ -11,6 +11,7 @@
 #include "catalog/catalog.h"
 #include "common/relpath.h"
 #include "compat/compat.h"
+#include "compat/compat_planner.h"
 #include "nodes/execnodes.h"
 #include "optimizer/optimizer.h"
 #include "pgstat.h"
@@ -171,13 +172,27 @@ skx_compat_wait_event(const char *name)
 #endif
 }
 
+#if PG_VERSION_NUM >= 190000
+/* The server's callback has an argument more. */
+static void
+skx_compat_anchor_init(void *area, void *arg)
+{
+	void		(**init) (void *area) = arg;
+
+	(*init) (area);
+}
+#endif
+
 void *
 skx_compat_anchor(const char *name, Size size, void (*init) (void *area))
 {
 	bool		found;
 	void	   *area;
 
-#if PG_VERSION_NUM >= 170000
+#if PG_VERSION_NUM >= 190000
+	area = GetNamedDSMSegment(name, size, skx_compat_anchor_init, &found,
+							  &init);
+#elif PG_VERSION_NUM >= 170000
 	area = GetNamedDSMSegment(name, size, init, &found);
 #else
 	LWLockAcquire(AddinShmemInitLock, LW_EXCLUSIVE);

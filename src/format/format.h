@@ -14,11 +14,11 @@
  * with `what` as detail and REINDEX as hint.  block InvalidBlockNumber when
  * the damage cannot be tied to one.
  */
-extern SKX_NORETURN void skx_format_report(Relation rel, BlockNumber block,
+SKX_NORETURN extern void skx_format_report(Relation rel, BlockNumber block,
 										   const char *what);
 
 /* The same with a detail made as by printf. */
-extern SKX_NORETURN void skx_format_report_detail(Relation rel,
+SKX_NORETURN extern void skx_format_report_detail(Relation rel,
 												  BlockNumber block,
 												  const char *format,...)
 			pg_attribute_printf(3, 4);

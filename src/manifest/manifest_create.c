@@ -277,7 +277,7 @@ skx_manifest_create_init(Relation rel, uint64 incarnation, uint32 block_size)
 		memcpy(page.data, head->pages[block], BLCKSZ);
 		log_newpage(&SKX_REL_LOCATOR(rel), INIT_FORKNUM, block,
 					(Page) page.data, true);
-		PageSetChecksumInplace((Page) page.data, block);
+		skx_compat_page_checksum((Page) page.data, block);
 		smgrextend(RelationGetSmgr(rel), INIT_FORKNUM, block, page.data, true);
 	}
 

@@ -14,6 +14,7 @@
 #include "manifest/manifest_internal.h"
 #include "miscadmin.h"
 #include "storage/lmgr.h"
+#include "storage/lock.h"
 #include "utils/rel.h"
 
 /*

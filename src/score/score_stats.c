@@ -89,11 +89,11 @@ skx_score_carry(void)
 static void
 skx_score_xact(XactEvent event, void *arg)
 {
+	if (event == XACT_EVENT_COMMIT)
+		skx_score_carry();
 	switch (event)
 	{
 		case XACT_EVENT_COMMIT:
-			skx_score_carry();
-			/* FALLTHROUGH */
 		case XACT_EVENT_PARALLEL_COMMIT:
 		case XACT_EVENT_ABORT:
 		case XACT_EVENT_PARALLEL_ABORT:

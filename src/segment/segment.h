@@ -80,7 +80,7 @@ extern BlockNumber skx_segment_block(const SkxSegment *seg,
 /* Pins a page of a plane and checks that the plane has it. */
 extern const char *skx_segment_pin(SkxSegment *seg, SkxSegmentPlane plane,
 								   uint32 ordinal, SkxBlkRef *ref);
-extern SKX_NORETURN void skx_segment_damaged(const SkxSegment *seg,
+SKX_NORETURN extern void skx_segment_damaged(const SkxSegment *seg,
 											 SkxSegmentPlane plane,
 											 uint32 ordinal,
 											 const char *what);

@@ -14,8 +14,15 @@ suite_of() {
 		15) echo bookworm ;;
 		17) echo trixie ;;
 		18) echo forky ;;
+		19) echo sid ;;
 		*) say "no Debian release known with PostgreSQL $1"; return 1 ;;
 	esac
+}
+
+# What Debian has of a server version before its release lies in this suite
+# on top of the one above; empty for the others.
+upper_suite_of() {
+	[ "$1" != 19 ] || echo experimental
 }
 
 # inside CHROOT COMMAND ...: with /proc and /dev/shm, which servers and
@@ -36,7 +43,7 @@ inside() {
 # make_chroot VERSION CHROOT: built aside and renamed, so that a chroot with
 # its final name is a whole one
 make_chroot() {
-	local version=$1 chroot=$2 part=$2.part suite script mirror
+	local version=$1 chroot=$2 part=$2.part suite script mirror upper
 	suite=$(suite_of "$version") || return 1
 	bash "$here/packages.sh" versions || return 1
 	mirror=$(debian_mirror)
@@ -55,29 +62,40 @@ make_chroot() {
 	chmod 755 "$part/usr/sbin/policy-rc.d"
 	mkdir -p "$part/etc/postgresql-common"
 	echo 'create_main_cluster = false' >"$part/etc/postgresql-common/createcluster.conf"
+	upper=$(upper_suite_of "$version")
+	if [ -n "$upper" ]; then
+		echo "deb $mirror $upper main" >"$part/etc/apt/sources.list.d/$upper.list"
+		update_inside "$part"
+	fi
 	install_inside "$version" "$part" || return 1
 	rm -rf "$chroot"
 	mv "$part" "$chroot"
 }
 
-# packages_inside VERSION: what building and testing needs there
-packages_inside() {
-	echo "postgresql-$1" "postgresql-server-dev-$1" liburing-dev \
-		libipc-run-perl perl make gcc libc6-dev
+# What building and testing needs there.
+tools_inside() { echo liburing-dev libipc-run-perl perl make gcc libc6-dev; }
+server_inside() { echo "postgresql-$1" "postgresql-server-dev-$1"; }
+
+# Of the upper suite only the server is taken, and what it needs of there.
+install_inside() {
+	local upper install="apt-get -q -y --no-install-recommends install"
+	upper=$(upper_suite_of "$1")
+	inside "$2" $install $(tools_inside) || return 1
+	inside "$2" $install ${upper:+-t "$upper" libpq-dev} $(server_inside "$1") &&
+		inside "$2" apt-get clean
 }
 
-install_inside() {
-	inside "$2" apt-get -q -y --no-install-recommends install \
-		$(packages_inside "$1") && inside "$2" apt-get clean
+# An archive that is no longer signed anew will do: packages still are.
+update_inside() {
+	inside "$1" apt-get -q -o Acquire::Check-Valid-Until=false update
 }
 
 # complete_chroot VERSION CHROOT: adds packages that came to the list after the
 # chroot was made
 complete_chroot() {
-	inside "$2" dpkg-query -W $(packages_inside "$1") >/dev/null 2>&1 && return 0
-	# An archive that is no longer signed anew will do: packages still are.
+	inside "$2" dpkg-query -W $(tools_inside) $(server_inside "$1") >/dev/null 2>&1 && return 0
 	install_inside "$1" "$2" && return 0
-	inside "$2" apt-get -q -o Acquire::Check-Valid-Until=false update
+	update_inside "$2"
 	install_inside "$1" "$2"
 }
 

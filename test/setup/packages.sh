@@ -1,5 +1,5 @@
 #!/bin/bash
-# packages.sh [build] [test] [versions] [bench]: installs what is missing of
+# packages.sh [build] [test] [versions] [cassert] [bench]: installs what is missing of
 # the Debian packages that these need (build alone by default).  Quick when
 # nothing is missing.  As root, or with sudo.
 #
@@ -30,7 +30,8 @@ wanted() {
 			build) echo postgresql-$major postgresql-server-dev-$major \
 				make gcc libc6-dev liburing-dev xz-utils ;;
 			test) echo libipc-run-perl perl python3 clang libclang-rt-dev ;;
-			versions) echo debootstrap ;;
+			versions) echo debootstrap python3 python3-pip ;;
+			cassert) echo make gcc libc6-dev zlib1g-dev bzip2 perl ;;
 			bench) echo postgresql-$major-rum python3 python3-matplotlib \
 				liburing-dev ;;
 			*) say "unknown set of packages: $set"; return 1 ;;

@@ -1,13 +1,16 @@
 #!/bin/bash
-# test_versions.sh: builds and tests skipidx on other server versions, each in
-# a Debian chroot of its own that is kept for the next run.
+# test_versions.sh: builds and tests skipidx on other servers: versions in
+# Debian chroots of their own, and a 16 and one with assertions beside the
+# machine's own.  All are kept for the next run.
 #
-#   VERSIONS          major versions, "17 18" by default
+#   VERSIONS          major versions, or cassert: "16 17 18 19 cassert" by
+#                     default
 #   SUITES            which tests: regress, isolation, and TAP files (names or
 #                     patterns below test/t/), by default those of every
 #                     version: "regress isolation", the differential tests,
 #                     plans of ranked scans and the names of wait events
 #   SKIPIDX_CHROOTS   where chroots are kept: /var/cache/skipidx-chroots
+#   SKIPIDX_SERVERS   where other servers are: /var/cache/skipidx-servers
 #
 # Needs root or sudo.
 set -u
@@ -17,17 +20,29 @@ root=$(cd "$here/../.." && pwd)
 . "$here/apt.sh"
 . "$here/report.sh"
 . "$here/chroot.sh"
+. "$here/servers.sh"
 
-VERSIONS=${VERSIONS:-17 18}
+VERSIONS=${VERSIONS:-16 17 18 19 cassert}
 SUITES=${SUITES:-regress isolation *differential* *rank_plans* *rank_partitions* *wait_events*}
 
 if [ "$(id -u)" != 0 ]; then
-	exec sudo --preserve-env=VERSIONS,SUITES,SKIPIDX_CHROOTS,TMPDIR,http_proxy,https_proxy,no_proxy \
+	exec sudo --preserve-env=VERSIONS,SUITES,SKIPIDX_CHROOTS,SKIPIDX_SERVERS,TMPDIR,http_proxy,https_proxy,no_proxy \
 		bash "$0" "$@"
 fi
 
-# test_version VERSION: make the chroot if need be, copy the tree in, test
-test_version() {
+# test_server NAME: make the server if need be, test a copy of the tree
+test_server() {
+	local work
+	need_server "$1" || return 1
+	work=$(make_private_dir) || return 1
+	trap 'rm -rf "$work"' RETURN
+	chmod 755 "$work"
+	copy_tree "$root" "$work"
+	report_step "pg$1 tests" env SKX_SUITES="$SUITES" bash "$work/test/setup/server_tests.sh"
+}
+
+# test_chroot VERSION: make the chroot if need be, copy the tree in, test
+test_chroot() {
 	local version=$1 work
 	need_chroot "$version" || return 1
 	work=$(tree_in_chroot "$root" "$CHROOT") || return 1
@@ -40,6 +55,10 @@ test_version() {
 export_proxies
 report_begin
 for version in $VERSIONS; do
-	test_version "$version"
+	unset PG_CONFIG
+	case $version in
+		16 | cassert) test_server "$version" ;;
+		*) test_chroot "$version" ;;
+	esac
 done
 report_end versions
