@@ -3,6 +3,7 @@
 # source tree, builds without warnings, and runs every kind of test; those
 # that need a server work on a copy of the tree and a private cluster.
 #
+#   TEST_STEPS     "tidy unit asan fuzz server", or some of these
 #   SKX_SUITES     passed on to server_tests.sh
 #   SKIPIDX_CORPORA  where the corpora are (default ../shared/corpora); tests that
 #                  need them are skipped where there are none
@@ -15,14 +16,22 @@ root=$(cd "$here/../.." && pwd)
 export FUZZ_SECONDS=${FUZZ_SECONDS:-3}
 export SKIPIDX_CORPORA=${SKIPIDX_CORPORA:-$root/../shared/corpora}
 
+# wanted STEP
+wanted() {
+	case " ${TEST_STEPS:-tidy unit asan fuzz server} " in
+		*" $1 "*) return 0 ;;
+	esac
+	return 1
+}
+
 report_begin
 work=
 trap 'rm -rf "$work"' EXIT
 trap 'exit 130' HUP INT TERM
 
 report_step "packages" bash "$here/packages.sh" build test || report_end test
-report_step "tidy" sh "$root/test/tidy/tidy.sh" "$root"
-report_step "tidy selftest" sh "$root/test/tidy/selftest.sh"
+wanted tidy && report_step "tidy" sh "$root/test/tidy/tidy.sh" "$root"
+wanted tidy && report_step "tidy selftest" sh "$root/test/tidy/selftest.sh"
 
 work=$(make_private_dir) || exit 1
 chmod 755 "$work"
@@ -43,9 +52,9 @@ by_program() {
 	return $status
 }
 
-report_step "unit" by_program -C test/unit
-report_step "unit, sanitized" by_program -C test/unit asan
-report_step "fuzz" by_program -C test/fuzz
-report_step "server tests" bash test/setup/server_tests.sh
+wanted unit && report_step "unit" by_program -C test/unit
+wanted asan && report_step "unit, sanitized" by_program -C test/unit asan
+wanted fuzz && report_step "fuzz" by_program -C test/fuzz
+wanted server && report_step "server tests" bash test/setup/server_tests.sh
 cd /
 report_end test

@@ -1,6 +1,7 @@
 #!/bin/sh
 # docs.sh [ROOT]: every file, folder and function() that a README.md names in
-# backticks exists; every source file's head gives the file's own name.
+# backticks exists in this tree, whatever lies beside it; every source file's
+# head gives the file's own name.
 root=${1:-.}
 cd "$root" || exit 2
 bad=0
@@ -15,10 +16,21 @@ find src sql test bench -type f \( -name '*.[ch]' -o -name '*.sql' -o -name '*.s
 	-o -name '*.pl' -o -name '*.pm' -o -name '*.py' \) 2>/dev/null |
 	xargs -r cat | tr -cs 'A-Za-z0-9_' '\n' | sort -u >"$words"
 
+within() {	# within PATH: does it stay in the tree, from whose top it is given?
+	printf '%s\n' "$1" | awk -F / '{
+		for (i = 1; i <= NF; i++)
+			if ($i == "..") {
+				if (--depth < 0)
+					exit 1
+			} else if ($i != "" && $i != ".")
+				depth++
+	}'
+}
+
 exists() {	# exists DIR NAME: as seen from the README, the top, src/ or test/
 	for base in "$1" . src test; do
 		set -- "$1" "$2" "$base"/$2
-		[ -e "$3" ] && return 0
+		[ -e "$3" ] && within "$3" && return 0
 	done
 	# A header of the server is known by our including it.
 	case $2 in
@@ -48,7 +60,8 @@ for readme in $(find . -name README.md -not -path './.git/*' | sort); do
 	for name in $(grep -oE '\]\([^)# ]+' "$readme" | sed 's/^](//' | sort -u); do
 		case $name in
 			*://*|mailto:*) ;;
-			*) [ -e "$dir/$name" ] || complain "$readme: link to $name is dead" ;;
+			*) [ -e "$dir/$name" ] && within "$dir/$name" ||
+				complain "$readme: link to $name is dead" ;;
 		esac
 	done
 done

@@ -2,8 +2,9 @@
 # selftest.sh: each check passes a sound little tree, and fails, with the right
 # complaint, once that tree is spoilt in one way.
 here=$(cd "$(dirname "$0")" && pwd)
-tree=$(mktemp -d)
-trap 'rm -rf "$tree"' EXIT
+top=$(mktemp -d)
+tree=$top/tree
+trap 'rm -rf "$top"' EXIT
 trap 'exit 1' HUP INT TERM
 passed=0
 failed=0
@@ -184,6 +185,12 @@ echo 'Call `skx_query_gone()`.' >>src/query/README.md
 expect docs 'skx_query_gone(). is nowhere'
 echo '[dead](doc/gone.md)' >>README.md
 expect docs 'link to doc/gone.md is dead'
+# What lies beside the tree is on this machine only.
+mkdir "$top/beside" && touch "$top/beside/setup.sh"
+echo 'Call `../beside/setup.sh`.' >>README.md
+expect docs '../beside/setup.sh. does not exist'
+echo '[beside](../../../beside/setup.sh)' >>src/query/README.md
+expect docs 'link to ../../../beside/setup.sh is dead'
 rm src/maint/README.md
 expect docs 'src/maint/ has no README.md'
 sed -i 's/query_get\.c/query_fetch.c/' src/query/query_get.c
