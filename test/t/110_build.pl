@@ -7,9 +7,11 @@ use warnings;
 use FindBin;
 use lib "$FindBin::RealBin/lib";
 use PostgreSQL::Test::Utils;
-use SkipidxTest qw(skx_node skx_session);
+use SkipidxTest qw(skx_node skx_seed skx_session);
 use Test::More;
 use Time::HiRes qw(usleep);
+
+skx_seed(110);
 
 my $node = skx_node('build');
 my $s = skx_session($node, 'postgres');
@@ -19,7 +21,6 @@ my $s = skx_session($node, 'postgres');
 $s->value(<<'SQL');
 CREATE EXTENSION skipidx;
 SET enable_seqscan = off;
-SELECT setseed(0.25);
 CREATE TABLE docs (id int, v tsvector) WITH (autovacuum_enabled = off);
 INSERT INTO docs SELECT i,
 	CASE WHEN i % 997 = 0 THEN NULL WHEN i % 991 = 0 THEN '' ELSE

@@ -26,7 +26,6 @@ my $s = skx_session($node, 'd');
 my $team = SkipidxTeam->new($node, 'd');
 my $diff = SkipidxDiff->new($s);
 
-$s->value('SELECT setseed(' . ($seed % 1000) / 1000 . ')');
 $s->value(<<'SQL');
 ALTER TABLE docs SET (autovacuum_enabled = off, parallel_workers = 3);
 

@@ -9,13 +9,15 @@ use FindBin;
 use lib "$FindBin::RealBin/lib";
 use PostgreSQL::Test::Utils;
 use SkipidxTeam;
-use SkipidxTest qw(skx_node skx_session);
+use SkipidxTest qw(skx_node skx_seed skx_session);
 use Test::More;
 use Time::HiRes qw(usleep);
 
 my $all = $ENV{SKX_FAULTS_ALL};
 my $rows = $all ? 200000 : 30000;
 my $workers = 2;
+
+skx_seed(114);
 
 # Shared memory as files of the cluster: they have a size, and count as memory
 # of none of the processes.
@@ -30,7 +32,6 @@ my $s = $f->{s};
 
 # Two of some vectors together are a document.
 $s->value(<<"SQL");
-SELECT setseed(0.114);
 CREATE TABLE half AS SELECT i, (SELECT string_agg('w' || (power(random(), 3) * 200000 + i * 0)::int || ':' || p, ' ')::tsvector
 	FROM generate_series(1, 80) p) AS v FROM generate_series(1, 3000) i;
 CREATE INDEX ON half (i);

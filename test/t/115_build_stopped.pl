@@ -10,11 +10,13 @@ use FindBin;
 use lib "$FindBin::RealBin/lib";
 use PostgreSQL::Test::Utils;
 use SkipidxTeam;
-use SkipidxTest qw(skx_node skx_session);
+use SkipidxTest qw(skx_node skx_seed skx_session);
 use Test::More;
 use Time::HiRes qw(sleep time);
 
 my $all = $ENV{SKX_FAULTS_ALL};
+
+skx_seed(115);
 
 # Shared memory as files of the cluster, so that one can see what is left.
 my $node = skx_node('stopped', conf => $SkipidxTeam::conf . "dynamic_shared_memory_type = mmap\nskipidx.cache_size = 1MB\n");

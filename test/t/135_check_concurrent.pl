@@ -11,11 +11,13 @@ use FindBin;
 use lib "$FindBin::RealBin/lib";
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
-use SkipidxTest qw(skx_node skx_session);
+use SkipidxTest qw(skx_node skx_seed skx_session);
 use Test::More;
 use Time::HiRes qw(sleep time);
 
 my $seconds = 8;
+
+skx_seed(135);
 my $node = skx_node('check_primary', streaming => 1);
 
 $node->backup('copy');

@@ -9,10 +9,12 @@ use FindBin;
 use lib "$FindBin::RealBin/lib";
 use PostgreSQL::Test::Utils;
 use SkipidxChurn qw(skx_churn_install);
-use SkipidxTest qw(skx_node skx_session);
+use SkipidxTest qw(skx_node skx_seed skx_session);
 use Test::More;
 
 my $seconds = 8;
+
+skx_seed(320);
 my $node = skx_node('concurrent', conf => "skipidx.cache_size = 1MB\n"
 	  . "autovacuum = on\nautovacuum_naptime = 1\n"
 	  . "autovacuum_vacuum_threshold = 50\nautovacuum_vacuum_scale_factor = 0");

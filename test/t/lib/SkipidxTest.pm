@@ -13,9 +13,10 @@ use Exporter 'import';
 use POSIX ();
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
+use Test::More ();
 
-our @EXPORT_OK = qw(skx_node skx_database skx_session skx_seed skx_install_try
-  skx_relation_file skx_refuse_io_uring);
+our @EXPORT_OK = qw(skx_node skx_database skx_session skx_seed skx_setseed
+  skx_install_try skx_relation_file skx_refuse_io_uring);
 
 # The settings a test gives come last, so they win.
 my $common_conf = <<'CONF';
@@ -71,13 +72,32 @@ sub skx_database
 	return;
 }
 
-# The seed of a test: fixed, unless SKIPIDX_SEED says otherwise.
+# The seed of a test: fixed, unless SKIPIDX_SEED says otherwise; perl's random
+# numbers and those of all sessions come from it.
+my $seed;
+my $sessions = 0;
+
 sub skx_seed
 {
 	my ($default) = @_;
-	my $seed = $ENV{SKIPIDX_SEED};
 
-	return defined $seed && $seed =~ /^\d+$/ ? $seed : $default;
+	$seed = ($ENV{SKIPIDX_SEED} // '') =~ /^(\d+)$/ ? $1 : $default;
+	$sessions = 0;
+	srand $seed;
+	return $seed;
+}
+
+# A call of the server's setseed, with another value each time.
+sub skx_setseed
+{
+	skx_seed(1) unless defined $seed;
+	return sprintf 'setseed(%.6f)', ($seed % 100_003 * 7919 + 104_729 * $sessions++) % 1_000_003 / 1_000_003;
+}
+
+END
+{
+	Test::More::diag("the seed was $seed: SKIPIDX_SEED=$seed")
+	  if defined $seed && ($? != 0 || !Test::More->builder->is_passing);
 }
 
 # try_sql(text): runs one statement that returns one value, gives 'ok|value'
@@ -135,6 +155,7 @@ sub skx_refuse_io_uring
 
 package SkipidxTest::Session;
 
+use Errno;
 use IPC::Open2;
 
 my $sentinel = '--end-of-answer--';
@@ -154,7 +175,7 @@ sub new
 	binmode $in, ':utf8';
 	$self->{ahead} = '';
 	$in->autoflush(1);
-	$self->{backend} = $self->value('SELECT pg_backend_pid()');
+	$self->{backend} = $self->value('SELECT pg_backend_pid() FROM ' . SkipidxTest::skx_setseed());
 	return $self;
 }
 
@@ -211,7 +232,7 @@ sub ready
 	my $bits = '';
 
 	vec($bits, fileno($self->{out}), 1) = 1;
-	$self->read while !$self->{gone} && select(my $can = $bits, undef, undef, 0);
+	$self->read while !$self->{gone} && select(my $can = $bits, undef, undef, 0) > 0;
 	return $self->{gone} || defined $self->answer ? $self->take : undef;
 }
 
@@ -222,8 +243,10 @@ sub read
 {
 	my ($self) = @_;
 
-	$self->{gone} = 1
-	  unless sysread $self->{out}, $self->{ahead}, 65536, length $self->{ahead};
+	my $n = sysread $self->{out}, $self->{ahead}, 65536, length $self->{ahead};
+
+	# a signal for the test is no end of the session
+	$self->{gone} = 1 unless $n || (!defined $n && $!{EINTR});
 	return;
 }
 
