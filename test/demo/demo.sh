@@ -11,6 +11,7 @@ here=$(cd "$(dirname "$0")" && pwd)
 root=$(cd "$here/../.." && pwd)
 . "$root/test/setup/cluster.sh"
 . "$root/test/setup/apt.sh"
+. "$root/test/setup/report.sh"
 
 DEMO_AM=${DEMO_AM:-skipidx}		# the access method that is shown
 began=$(date +%s)
@@ -94,6 +95,7 @@ if [ -n "${DEMO_TSV:-}" ] && [ ! -r "$DEMO_TSV" ]; then
 	exit 1
 fi
 
+bash "$root/test/setup/packages.sh" -c "make demo" build || exit 1
 step "packages"
 bash "$root/test/setup/packages.sh" build || exit 1
 PG_CONFIG=$(find_pg_config) || exit 1
@@ -105,13 +107,15 @@ chmod 755 "$work"
 if [ "$DEMO_AM" = skipidx ]; then
 	step "build and install"
 	mkdir "$work/tree" && copy_tree "$root" "$work/tree" &&
-		make -s -C "$work/tree" -j"$(nproc)" with_llvm=no >"$work/build.log" 2>&1 &&
+		report_watch "building" "$work/build.log" \
+			make -s -C "$work/tree" -j"$(nproc)" with_llvm=no &&
 		as_root make -s -C "$work/tree" with_llvm=no install >>"$work/build.log" 2>&1 ||
-		{ cat "$work/build.log"; exit 1; }
+		{ tail -n 18 "$work/build.log"; exit 1; }
 fi
 
 step "text"
-[ -n "${DEMO_TSV:-}" ] || fetch_descriptions
+[ -n "${DEMO_TSV:-}" ] ||
+	report_watch "reading apt's lists" "$work/fetch.log" fetch_descriptions
 read_text >"$work/text.tsv"
 wc -lc <"$work/text.tsv" | awk '{ printf "%d rows, %.1f MB\n", $1, $2 / 1e6 }'
 [ -s "$work/text.tsv" ] || { say "demo: no text to load"; exit 1; }

@@ -1,13 +1,17 @@
 #!/bin/bash
-# packages.sh [build] [test] [versions] [cassert] [bench]: installs what is missing of
-# the Debian packages that these need (build alone by default).  Quick when
-# nothing is missing.  As root, or with sudo.
+# packages.sh [-c COMMAND] [build] [test] [versions] [cassert] [bench] [rum]:
+# installs what is missing of the Debian packages that these need (build alone
+# by default).  Quick when nothing is missing.  As root, or with sudo.
+#
+#   -c  installs nothing, but says at once if COMMAND could not go on: without
+#       root where packages or, with build, the extension are to be installed
 #
 # A server package would make and start a cluster on installation and restart
 # running ones; both are prevented for the time of this script.
 set -u
 . "$(dirname "$0")/cluster.sh"
 . "$(dirname "$0")/apt.sh"
+. "$(dirname "$0")/report.sh"
 
 # The server version: $PGMAJOR, or one that is installed, or Debian's own.
 server_major() {
@@ -55,6 +59,50 @@ have_candidates() {
 	done
 }
 
+# to_install SET...: the packages that are missing, or what they are for if
+# even that cannot be told
+to_install() {
+	local major
+	major=$(server_major)
+	if [ -n "$major" ]; then
+		missing $(wanted "$major" "$@")
+	else
+		echo "PostgreSQL with its headers, a compiler"
+	fi
+}
+
+# Root, or sudo that asks for a password now or never.
+can_be_root() {
+	[ "$(id -u)" != 0 ] || return 0
+	command -v sudo >/dev/null || return 1
+	sudo -n true 2>/dev/null || { [ -t 0 ] && [ -t 2 ] && sudo -v; }
+}
+
+# check COMMAND SET...: can it go on?
+check() {
+	local command=$1 packages server=
+	shift
+	packages=$(to_install "$@")
+	if [ -n "$packages" ] && ! command -v apt-get >/dev/null; then
+		say "$command: packages are missing that it installs with apt-get on Debian:" $packages
+		return 1
+	fi
+	case " $* " in
+		*' build '*) server=$(find_pg_config 2>/dev/null) || server= ;;
+	esac
+	if [ -n "$server" ] && [ -w "$("$server" --pkglibdir)" ] &&
+		[ -w "$("$server" --sharedir)/extension" ]; then
+		server=
+	fi
+	[ -n "$packages$server" ] || return 0
+	can_be_root && return 0
+	say "$command: this needs root, or sudo, and has neither, to install"
+	[ -z "$packages" ] || say "  packages:" $packages
+	[ -z "$server" ] || say "  the extension: into $("$server" --pkglibdir)"
+	say "Run it as root, or as a user who may use sudo."
+	return 1
+}
+
 # Everything that must be put back afterwards.
 undo=:
 no_services() {
@@ -73,9 +121,19 @@ no_new_cluster() {
 	echo 'create_main_cluster = false' | as_root tee -a $conf >/dev/null
 }
 
+# install PACKAGE...
+install() {
+	no_services && no_new_cluster || return 1
+	apt_wait install -y --no-install-recommends "$@" ||
+		{ apt_wait update && apt_wait install -y --no-install-recommends "$@"; }
+}
+
 main() {
 	local sets=("$@") major packages
 	[ ${#sets[@]} -gt 0 ] || sets=(build)
+	log=$(mktemp)
+	trap 'eval "$undo"; rm -f "$log"' EXIT
+	trap 'exit 130' HUP INT TERM
 	major=$(server_major)
 	if [ -n "$major" ]; then
 		packages=$(wanted "$major" "${sets[@]}") || return 1
@@ -84,20 +142,20 @@ main() {
 	fi
 	if [ -z "$major" ] || ! have_candidates $packages; then
 		say "packages: updating the lists"
-		apt_wait update >/dev/null || return 1
+		report_watch "lists of packages" "$log" apt_wait update ||
+			{ tail -n 10 "$log" >&2; return 1; }
 		major=$(server_major)
 		packages=$(missing $(wanted "$major" "${sets[@]}"))
 	fi
 	say "packages: installing" $packages
-	log=$(mktemp)
-	trap 'eval "$undo"; rm -f "$log"' EXIT
-	trap 'exit 130' HUP INT TERM
-	{
-		no_services && no_new_cluster &&
-			{ apt_wait install -y --no-install-recommends $packages ||
-				{ apt_wait update && apt_wait install -y --no-install-recommends $packages; }; }
-	} >"$log" 2>&1 || { tail -n 30 "$log" >&2; return 1; }
+	report_watch packages "$log" install $packages ||
+		{ tail -n 10 "$log" >&2; return 1; }
 	[ -z "$(missing $packages)" ]
 }
 
-main "$@"
+if [ "${1:-}" = -c ]; then
+	shift
+	check "$@"
+else
+	main "$@"
+fi

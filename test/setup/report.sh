@@ -1,13 +1,23 @@
 # report.sh: sourced by the test scripts.  Counts what passed and failed, keeps
-# the output of each step in a file and shows it when the step fails.
+# the output of each step in a file, says how it goes while it runs, and ends
+# with what failed.
 #
-# A step's output may count for itself: a line "#count PASSED FAILED" in it
-# replaces the plain 1 for the step.
+#   REPORT_LINES   so many of the last lines of a step that fails are shown when
+#                  it does, 0 by default
+#
+# A step's output may speak for itself, in lines that begin with
+#   #count PASSED FAILED   instead of the plain 1 for the step
+#   #progress TEXT         shown at once
+#   #failed TEXT           what to say of the failure in the end
+
+# Seconds after which something is said of a step that says nothing.
+report_silence=8
 
 report_begin() {
 	report_passed=0
 	report_failed=0
 	report_started=$(date +%s)
+	report_broken=()
 	report_logs=$(mktemp -d "${TMPDIR:-/tmp}/skipidx-logs.XXXXXX")
 }
 
@@ -17,13 +27,57 @@ report_count() {
 	report_failed=$((report_failed + $2))
 }
 
+# report_say TEXT: indented, or for the step that this one is a part of
+report_say() {
+	printf '%s%s\n' "${report_prefix:-        }" "$1"
+}
+
+# report_tick WHAT LOG: tells of what comes in LOG, and that time passes, until
+# LOG.done is there or the shell that waits for it is gone
+report_tick() {
+	local what=$1 log=$2 began=$SECONDS said=$SECONDS shown=0 done='' line last=
+	local -a lines
+	while kill -0 $$ 2>/dev/null && [ -z "$done" ]; do
+		sleep 0.3
+		[ ! -e "$log.done" ] || done=yes
+		mapfile -t lines < <(sed -n 's/^#progress //p' "$log")
+		for line in "${lines[@]:shown}"; do
+			report_say "$line"
+			said=$SECONDS
+		done
+		shown=${#lines[@]}
+		if [ $((SECONDS - said)) -ge $report_silence ]; then
+			line=$(grep -v '^#' "$log" | tail -n 1 | tr -cd '[:print:]' | tr -s ' .=' | sed 's/^[=+ ]*//' | cut -c -60)
+			[ "$line" != "$last" ] && last=$line || line=
+			report_say "$what, $((SECONDS - began)) s${line:+: $line}"
+			said=$SECONDS
+		fi
+	done
+}
+
+# report_watch WHAT LOG COMMAND ...: COMMAND with its output in LOG; what it
+# says of its progress is shown
+report_watch() {
+	local what=$1 log=$2 ticker status
+	shift 2
+	: >"$log"
+	report_tick "$what" "$log" </dev/null &
+	ticker=$!
+	report_prefix='#progress ' "$@" >>"$log" 2>&1
+	status=$?
+	touch "$log.done"
+	wait "$ticker"
+	rm -f "$log.done"
+	return $status
+}
+
 # report_step NAME COMMAND ...: run, time, count; COMMAND's exit code
 report_step() {
 	local name=$1 began log status passed failed
 	shift
 	began=$(date +%s)
 	log=$report_logs/$(printf '%s' "$name" | tr -c 'A-Za-z0-9' '_').log
-	"$@" >"$log" 2>&1
+	report_watch "$name" "$log" "$@"
 	status=$?
 	passed=$(awk '$1 == "#count" { n += $2 } END { print n + 0 }' "$log")
 	failed=$(awk '$1 == "#count" { n += $3 } END { print n + 0 }' "$log")
@@ -38,17 +92,35 @@ report_step() {
 	if [ $status = 0 ]; then
 		printf 'ok      %-28s %5d passed %24ss\n' "$name" "$passed" $(($(date +%s) - began))
 	else
-		sed 's/^/    | /' "$log" | tail -n "${REPORT_LINES:-400}"
+		[ "${REPORT_LINES:-0}" = 0 ] ||
+			grep -v '^#progress' "$log" | tail -n "$REPORT_LINES" | sed 's/^/    | /'
 		printf 'FAILED  %-28s %5d passed, %d failed %12ss\n' "$name" "$passed" "$failed" $(($(date +%s) - began))
+		report_broken+=("$name" "$log")
 	fi
 	return $status
 }
 
-# report_end WORD: the closing line, and the exit code of the whole
+# report_why LOG: what a step says of its failure, or how its output ends
+report_why() {
+	sed -n 's/^#failed //p' "$1" | grep . ||
+		grep -v '^#' "$1" | grep . | tail -n 5
+}
+
+# report_end WORD: what failed, in 20 lines at most, the closing line, and the
+# exit code of the whole
 report_end() {
+	local n=${#report_broken[@]} i each
+	[ $n = 0 ] || each=$((36 / n))
+	[ $n != 0 ] || rm -rf "$report_logs"
+	for ((i = 0; i < n && i < 18; i += 2)); do
+		echo "FAILED: ${report_broken[i]}; all of it: ${report_broken[i + 1]}"
+		report_why "${report_broken[i + 1]}" | cut -c -200 | sed 's/^/    /' |
+			awk -v most=$((each - 1)) '{ line[NR] = $0 } END {
+				for (i = 1; i <= NR && i <= most; i++)
+					print (i == most && NR > most ? "    and " NR - i + 1 " more" : line[i])
+			}'
+	done
 	echo "time: $(($(date +%s) - report_started)) s"
-	[ "$report_failed" != 0 ] || rm -rf "$report_logs"
-	[ "$report_failed" = 0 ] || echo "logs: $report_logs"
 	echo "$1: $report_passed passed, $report_failed failed"
 	[ "$report_failed" = 0 ] && [ "$report_passed" -gt 0 ]
 	exit $?

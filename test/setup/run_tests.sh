@@ -24,7 +24,9 @@ wanted() {
 	return 1
 }
 
+bash "$here/packages.sh" -c "make test" build test || exit 1
 report_begin
+export TEST_LOGS=$report_logs
 work=
 trap 'rm -rf "$work"' EXIT
 trap 'exit 130' HUP INT TERM
@@ -43,12 +45,12 @@ export PG_CONFIG
 # by_program TARGET ARG...: make, with a "#count" of the lines that its
 # programs close with
 by_program() {
-	local output status
-	output=$(as_server_user env HOME="$work" FUZZ_SECONDS="$FUZZ_SECONDS" \
-		make -s -k -j"$(nproc)" --no-print-directory PG_CONFIG="$PG_CONFIG" "$@" 2>&1)
-	status=$?
-	printf '%s\n' "$output"
-	echo "#count $(printf '%s\n' "$output" | grep -cE '^[a-z0-9_]+: [0-9]+ (checks|runs) ok') $((status != 0))"
+	local output=$work/programs.out status
+	as_server_user env HOME="$work" FUZZ_SECONDS="$FUZZ_SECONDS" \
+		make -s -k -j"$(nproc)" --no-print-directory PG_CONFIG="$PG_CONFIG" "$@" 2>&1 |
+		tee "$output"
+	status=${PIPESTATUS[0]}
+	echo "#count $(grep -cE '^[a-z0-9_]+: [0-9]+ (checks|runs) ok' "$output") $((status != 0))"
 	return $status
 }
 

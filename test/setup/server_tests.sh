@@ -5,9 +5,10 @@
 #
 #   SKX_SUITES   regress, isolation, TAP names or patterns below test/t/;
 #                "regress isolation *" by default
-#   SUITE_TIMEOUT  seconds until a suite counts as hung, 900 by default
+#   SUITE_TIMEOUT  seconds until a suite counts as hung, 1800 by default
+#   TEST_LOGS    a directory for the logs of TAP files that fail
 #
-# Prints "#count PASSED FAILED" for report.sh.
+# Prints lines for report.sh.
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
 cd "$here/../.." || exit 1
@@ -17,7 +18,7 @@ PG_CONFIG=$(find_pg_config) || exit 1
 export PG_CONFIG
 passed=0
 failed=0
-fail() { echo "server_tests: $*"; failed=$((failed + 1)); }
+fail() { echo "#failed $*"; failed=$((failed + 1)); }
 
 # make as the server user, without bitcode for the server's JIT compiler
 make_as_user() {
@@ -38,9 +39,59 @@ count() {
 	passed=$((passed + ok))
 	failed=$((failed + bad))
 	ok=$(sed -n 's/^Files=.*Tests=\([0-9]*\),.*/\1/p' "$1")
-	bad=$(sed -n 's/.*Failed: \([0-9]*\)).*/\1/p' "$1" | awk '{ n += $1 } END { print n + 0 }')
+	# a file that ended early counts as one failure
+	bad=$(sed -n 's/^test.*(Wstat.*Failed: \([0-9]*\)).*/\1/p' "$1" |
+		awk '{ n += $1 > 0 ? $1 : 1 } END { print n + 0 }')
 	passed=$((passed + ${ok:-0} - (${ok:-0} > 0 ? bad : 0)))
 	failed=$((failed + bad))
+}
+
+# follow FILES: copies its input, and tells of each of so many TAP files as it
+# ends
+follow() {
+	local line file result n=0
+	while IFS= read -r line; do
+		printf '%s\n' "$line"
+		case $line in
+			'['*'] test/t/'*)
+				file=${line#*] }
+				result=$(echo "${file#* ..*}" | sed 's/^\.* *//; s/ms (.*/ms/; s/  */ /g')
+				n=$((n + 1))
+				printf '#progress %3d of %d  %-34s %s\n' "$n" "$1" "${file%% *}" \
+					"${result:-FAILED}"
+				;;
+		esac
+	done
+}
+
+# slowest OUTPUT: the TAP files that took most of the time
+slowest() {
+	sed -n 's|^\[.*\] test/t/\([^ ]*\)\.pl .* ok *\([0-9]*\) ms .*|\2 \1|p' "$1" |
+		sort -rn | head -n 5 | awk '{ printf "%s%s %.0f s", NR > 1 ? ", " : "#progress slowest: ", $2, $1 / 1000 }
+			END { if (NR) print "" }'
+}
+
+# why NAME OUTPUT: what there is to know of tests that failed, the names of
+# their checks first
+why() {
+	local file name
+	sed -n 's/^test \([^ ]*\) .*FAILED.*/\1/p; s/^     \([^ ]*\) .*FAILED.*/\1/p; s/^not ok [0-9]* *[-+] *\([^ ]*\).*/\1/p' "$2" |
+		sed "s/^/#failed $1: /"
+	for file in regression.diffs output_iso/regression.diffs; do
+		[ ! -e $file ] || head -n 200 $file
+		rm -f $file
+	done
+	for name in $(sed -n 's|^test/t/\(.*\)\.pl *(Wstat.*|\1|p' "$2"); do
+		file=tmp_check/log/regress_log_$name
+		{ sed -nE 's/^(\[\S+ )?not ok [0-9]+ - //p' "$file" | grep . ||
+			grep -vE '^(\[\S+ )?#' "$file" | tail -n 1
+			grep -oE 'SKIPIDX_SEED=[0-9]+' "$file" | tail -n 1; } |
+			sed "s|^|#failed test/t/$name.pl: |"
+		echo "== failures and the end of $file"
+		grep -A 8 -E '^(\[\S+ )?not ok ' "$file" | head -n 80
+		tail -n 20 "$file"
+		[ ! -d "${TEST_LOGS:-}" ] || cp tmp_check/log/*"$name"* "$TEST_LOGS/"
+	done
 }
 
 # A test that was killed leaves the servers it started; these are known by
@@ -52,37 +103,31 @@ stop_leftovers() {
 	done
 }
 
-# suite NAME MAKE-VARIABLES...: one kind of test, the others switched off
+# suite NAME FILES MAKE-VARIABLES...: one kind of test, the others switched off
 suite() {
-	local name=$1 output=$PWD/suite.out before=$failed status file
-	shift
+	local name=$1 files=$2 output=$PWD/suite.out before=$failed status
+	shift 2
 	echo "== $name"
-	timeout --kill-after=20 "${SUITE_TIMEOUT:-900}" \
+	echo "#progress $name"
+	timeout --kill-after=20 "${SUITE_TIMEOUT:-1800}" \
 		bash "$here/with_cluster.sh" -u -k -c fsync=off -c autovacuum=off -c wal_level=replica -c huge_pages=off \
 		env HOME="$PWD" make -s --no-print-directory with_llvm=no \
 		PG_CONFIG="$PG_CONFIG" PROVE_FLAGS="-j$(nproc) --timer" \
-		installcheck "$@" >"$output" 2>&1
-	status=$?
-	cat "$output"
+		installcheck "$@" 2>&1 | follow "$files" | tee "$output"
+	status=${PIPESTATUS[0]}
 	count "$output"
+	slowest "$output"
 	if [ $status != 0 ]; then
 		stop_leftovers
-		for file in regression.diffs output_iso/regression.diffs; do
-			[ ! -e $file ] || head -n 200 $file
-			rm -f $file
-		done
-		for file in $(sed -n 's|^test/t/\(.*\)\.pl *(Wstat.*|tmp_check/log/regress_log_\1|p' "$output"); do
-			echo "== failures and the end of $file"
-			grep -A 8 '\] not ok ' "$file" | head -n 80
-			tail -n 20 "$file"
-		done
-		[ $status != 124 ] || fail "$name took more than ${SUITE_TIMEOUT:-900} s"
+		why "$name" "$output"
+		[ $status != 124 ] || fail "$name took more than ${SUITE_TIMEOUT:-1800} s"
 		[ "$failed" != "$before" ] || fail "$name stopped with exit code $status"
 	fi
 	rm -f "$output"
 }
 
 echo "== build with $("$PG_CONFIG" --version)"
+echo "#progress build"
 if build; then
 	passed=$((passed + 1))
 	set -f
@@ -91,12 +136,13 @@ if build; then
 	tap=
 	for name; do
 		case $name in
-			regress) suite regress ISOLATION= TAP_TESTS= ;;
-			isolation) suite isolation REGRESS= TAP_TESTS= ;;
+			regress) suite regress 0 ISOLATION= TAP_TESTS= ;;
+			isolation) suite isolation 0 REGRESS= TAP_TESTS= ;;
 			*) tap="$tap $(ls test/t/$name test/t/$name.pl 2>/dev/null | grep '\.pl$' | sort -u | tr '\n' ' ')" ;;
 		esac
 	done
-	[ -z "${tap// /}" ] || suite tap REGRESS= ISOLATION= PROVE_TESTS="$tap"
+	[ -z "${tap// /}" ] ||
+		suite tap "$(echo $tap | wc -w)" REGRESS= ISOLATION= PROVE_TESTS="$tap"
 else
 	fail "build"
 fi

@@ -15,6 +15,9 @@ use Time::HiRes qw(time sleep);
 
 use constant SESSIONS => 16;
 
+# Until answers that do not come count as none, s.
+use constant PATIENCE => 90;
+
 my $seconds = $ENV{SKX_STAMPEDE_SECONDS} // 2;
 my $seed = skx_seed(240);
 my $node = skx_node('stampede', conf => "skipidx.cache_size = 2MB\nskipidx.io_depth_total = 1\n"
@@ -109,16 +112,19 @@ for my $method (@methods)
 	my ($right, $cancelled, @wrong) = (0, 0);
 	my $end = time + $seconds;
 	my $next_cancel = time;
+	my $on = 1;
 
-	while (time < $end || grep { defined $_->{query} } @sessions)
+	while ($on || grep { defined $_->{query} } @sessions)
 	{
 		my $idle = 1;
+
+		$on = time < $end || (time < $end + PATIENCE && ($right <= 5 * SESSIONS || $cancelled == 0));
 
 		for my $one (@sessions)
 		{
 			if (!defined $one->{query})
 			{
-				next if time >= $end;
+				next unless $on;
 				$one->{query} = $queries[ rand @queries ];
 				$one->{s}->start("SELECT count(*) FROM docs WHERE v @@ '$one->{query}'");
 				$idle = 0;

@@ -182,6 +182,22 @@ sub new
 # Process id of the server's side.
 sub backend { return $_[0]->{backend}; }
 
+# Milliseconds that server, psql and this process have been ready to run and
+# waited for a processor: what others on the machine take is no one's delay.
+sub queued
+{
+	my ($self) = @_;
+	my $ns = 0;
+
+	for my $pid ($self->{backend}, $self->{pid}, $$)
+	{
+		open(my $stat, '<', "/proc/$pid/schedstat") or next;
+		$ns += (split ' ', <$stat> // '')[1] // 0;
+		CORE::close($stat);
+	}
+	return $ns / 1e6;
+}
+
 # Sends statements and returns all output lines as one string, errors too.
 sub raw
 {
