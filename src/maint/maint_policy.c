@@ -87,7 +87,8 @@ skx_maint_policy_compare(const void *a, const void *b)
 /*
  * Takes from segments [from, to) the first that fit into one, at most `most`
  * of them; only those with many deletes if told so.  The first is taken
- * whatever its size, or it could never be rid of its deletes.
+ * whatever its size, or it could never be rid of its deletes.  Deleted
+ * documents count: a merge has a number for each document of its inputs.
  */
 static int
 skx_maint_policy_take(const SkxPolicySegment *segments, int from, int to,
@@ -102,7 +103,7 @@ skx_maint_policy_take(const SkxPolicySegment *segments, int from, int to,
 	for (i = from; i < to && taken < most; i++)
 	{
 		uint64		more = skx_maint_policy_live_bytes(&segments[i]);
-		uint32		docs = skx_maint_policy_live_docs(&segments[i]);
+		uint32		docs = segments[i].ndocs;
 
 		if ((many && !skx_maint_policy_many(&segments[i])) ||
 			(taken > 0 && (bytes + more > limits->bytes ||
@@ -129,18 +130,16 @@ skx_maint_policy_tier_end(const SkxPolicySegment *segments, int n, int from)
 
 /* Sorts; then takes the segments of which nothing is live. */
 static int
-skx_maint_policy_dead(SkxPolicySegment *segments, int n, uint32 *chosen)
+skx_maint_policy_dead(SkxPolicySegment *segments, int n,
+					  const SkxPolicyLimits *limits, uint32 *chosen)
 {
-	int			taken = 0;
+	int			dead = 0;
 
 	qsort(segments, n, sizeof(SkxPolicySegment), skx_maint_policy_compare);
-	while (taken < Min(n, SKX_POLICY_INPUTS_MAX) &&
-		   skx_maint_policy_live_docs(&segments[taken]) == 0)
-	{
-		chosen[taken] = segments[taken].id;
-		taken++;
-	}
-	return taken;
+	while (dead < n && skx_maint_policy_live_docs(&segments[dead]) == 0)
+		dead++;
+	return skx_maint_policy_take(segments, 0, dead, SKX_POLICY_INPUTS_MAX,
+								 false, limits, chosen);
 }
 
 /*
@@ -171,7 +170,8 @@ int
 skx_maint_policy_tiers(SkxPolicySegment *segments, int n,
 					   const SkxPolicyLimits *limits, uint32 *chosen)
 {
-	int			taken = skx_maint_policy_dead(segments, n, chosen);
+	int			taken = skx_maint_policy_dead(segments, n, limits,
+												  chosen);
 	int			from;
 	int			to;
 
@@ -195,7 +195,8 @@ int
 skx_maint_policy_most(SkxPolicySegment *segments, int n, int most,
 					  const SkxPolicyLimits *limits, uint32 *chosen)
 {
-	int			taken = skx_maint_policy_dead(segments, n, chosen);
+	int			taken = skx_maint_policy_dead(segments, n, limits,
+												  chosen);
 
 	if (taken > 0)
 		return taken;

@@ -13,11 +13,11 @@ typedef struct SkxPolicySegment
 	uint32		id;
 } SkxPolicySegment;
 
-/* What one segment may hold; of live bytes and documents. */
+/* What may become one segment. */
 typedef struct SkxPolicyLimits
 {
-	uint64		bytes;
-	uint64		ndocs;
+	uint64		bytes;			/* live */
+	uint64		ndocs;			/* with deleted ones */
 } SkxPolicyLimits;
 
 /* Segments of one tier that make a merge worth while. */

@@ -71,6 +71,7 @@ life_merge(Life *life, const uint32 *chosen, int n, int shrink)
 {
 	uint64		bytes = 0;
 	uint64		ndocs = 0;
+	uint64		inputs = 0;
 	int			i;
 
 	CHECK(n <= SKX_POLICY_INPUTS_MAX);
@@ -81,9 +82,12 @@ life_merge(Life *life, const uint32 *chosen, int n, int shrink)
 
 		bytes += (uint64) ((double) s.bytes * live / s.ndocs);
 		ndocs += live;
+		inputs += s.ndocs;
 	}
+
+	/* a merge refuses inputs with more documents, live or not */
 	CHECK(n == 1 || (bytes <= life->limits.bytes &&
-					 ndocs <= life->limits.ndocs));
+					 inputs <= life->limits.ndocs));
 	life->merges++;
 	if (ndocs == 0)
 		return;
@@ -296,6 +300,16 @@ test_most(void)
 	for (i = 0; i < 5; i++)
 		life_add(life, MB, PG_INT32_MAX / 2, 0);
 	CHECK(life_settle(life, 1, 100) == 2 && life->n == 3);
+
+	/* deleted ones count until they are gone */
+	free(life);
+	life = life_new();
+	for (i = 0; i < 8; i++)
+		life_add(life, MB, PG_INT32_MAX - 7, PG_INT32_MAX / 10 * 9);
+	CHECK(life_settle(life, 0, 100) == 9 && life->n == 1);
+	for (i = 0; i < 4; i++)
+		life_add(life, MB, PG_INT32_MAX / 2, PG_INT32_MAX / 2);
+	CHECK(life_settle(life, 0, 100) == 2 && life->n == 1);
 	free(life);
 }
 
