@@ -128,20 +128,31 @@ typedef PGAlignedBlock SkxAlignedBlock;
 /* ---- reuse of pages ---- */
 
 /*
- * Does no snapshot need any more what was removed before `safexid` was the
- * next transaction id?  True only when no session of any database, no
- * replication slot and no standby with feedback does.
+ * The table of an open index, as the next two want it: looked up without a
+ * lock of its own, because the index's keeps it from being dropped.  For
+ * RelationClose.
  */
-extern bool skx_compat_removable(uint64 safexid);
+extern Relation skx_compat_heap(Relation index);
+
+/*
+ * Does no snapshot that may see the table need any more what was removed
+ * before `safexid` was the next transaction id?  What counts is what keeps
+ * VACUUM from taking away the table's dead rows: sessions of its database,
+ * the xmin of replication slots and of standbys with feedback, and for a table
+ * that logical decoding reads as a catalog (user_catalog_table) their
+ * catalog_xmin, too.
+ */
+extern bool skx_compat_removable(Relation heap, uint64 safexid);
 
 /*
  * Logs that pages whose content was removed at `safexid` will be overwritten;
  * before it replays, a standby cancels the queries in the relation's database
- * that may still need them.  For relations that need WAL; where no standby is
- * possible (wal_level) nothing is logged.
+ * that may still need them, and from 16 on invalidates logical slots of its
+ * own that may, where decoding reads the table as a catalog.  For relations
+ * that need WAL; where no standby is possible (wal_level) nothing is logged.
  */
-extern void skx_compat_log_reuse(SkxLocator locator, BlockNumber block,
-								 uint64 safexid);
+extern void skx_compat_log_reuse(Relation heap, SkxLocator locator,
+								 BlockNumber block, uint64 safexid);
 
 /*
  * Up to 16, old_snapshot_threshold lets VACUUM remove what an old snapshot

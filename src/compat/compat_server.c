@@ -18,6 +18,7 @@
 #include "port/pg_iovec.h"
 #include "storage/lwlock.h"
 #include "storage/shmem.h"
+#include "utils/relcache.h"
 #include "utils/snapmgr.h"
 #if PG_VERSION_NUM >= 170000
 #include "storage/dsm_registry.h"
@@ -129,10 +130,27 @@ skx_compat_write(SMgrRelation smgr, BlockNumber block, char **pages,
 #endif
 }
 
-bool
-skx_compat_removable(uint64 safexid)
+Relation
+skx_compat_heap(Relation index)
 {
-	return GlobalVisCheckRemovableFullXid(NULL,
+	Oid			heapid = index->rd_index->indrelid;
+	Relation	heap = RelationIdGetRelation(heapid);
+
+	if (heap == NULL)
+		elog(ERROR, "could not open relation with OID %u", heapid);
+	return heap;
+}
+
+/*
+ * The horizon of a temporary table, or of one made in this transaction, leaves
+ * out this session's own snapshots: its rows cannot be vacuumed while they
+ * are held.  Pages of an index can be given up then, under an open cursor, so
+ * the widest horizon is asked instead, which knows all snapshots.
+ */
+bool
+skx_compat_removable(Relation heap, uint64 safexid)
+{
+	return GlobalVisCheckRemovableFullXid(RELATION_IS_LOCAL(heap) ? NULL : heap,
 										  FullTransactionIdFromU64(safexid));
 }
 
@@ -141,7 +159,8 @@ skx_compat_removable(uint64 safexid)
  * can do it.
  */
 void
-skx_compat_log_reuse(SkxLocator locator, BlockNumber block, uint64 safexid)
+skx_compat_log_reuse(Relation heap, SkxLocator locator, BlockNumber block,
+					 uint64 safexid)
 {
 	xl_btree_reuse_page record;
 
@@ -152,7 +171,7 @@ skx_compat_log_reuse(SkxLocator locator, BlockNumber block, uint64 safexid)
 #if PG_VERSION_NUM >= 160000
 	record.locator = locator;
 	record.snapshotConflictHorizon = FullTransactionIdFromU64(safexid);
-	record.isCatalogRel = false;
+	record.isCatalogRel = RelationIsAccessibleInLogicalDecoding(heap);
 #else
 	record.node = locator;
 	record.latestRemovedFullXid = FullTransactionIdFromU64(safexid);

@@ -97,10 +97,10 @@ skx_inspect_sum(Relation rel, const SkxView *view, SkxSegmentTotals *sum)
 
 /* May a snapshot still need what was in these pages? */
 static bool
-skx_inspect_waits(const SkxDiskExtent *extent)
+skx_inspect_waits(Relation heap, const SkxDiskExtent *extent)
 {
 	return extent->operation == 0 && extent->safexid != 0 &&
-		!skx_compat_removable(extent->safexid);
+		!skx_compat_removable(heap, extent->safexid);
 }
 
 /* Pages that hold nothing, or nothing that a new view could see. */
@@ -114,8 +114,9 @@ typedef struct SkxFreeTotals
 } SkxFreeTotals;
 
 static void
-skx_inspect_sum_free(const SkxView *view, SkxFreeTotals *sum)
+skx_inspect_sum_free(Relation rel, const SkxView *view, SkxFreeTotals *sum)
 {
+	Relation	heap = skx_compat_heap(rel);
 	int			i;
 
 	memset(sum, 0, sizeof(*sum));
@@ -129,7 +130,7 @@ skx_inspect_sum_free(const SkxView *view, SkxFreeTotals *sum)
 			continue;
 		}
 		sum->nextents++;
-		if (skx_inspect_waits(extent))
+		if (skx_inspect_waits(heap, extent))
 			sum->nwaiting += extent->npages;
 		else
 			sum->nfree += extent->npages;
@@ -137,6 +138,7 @@ skx_inspect_sum_free(const SkxView *view, SkxFreeTotals *sum)
 	sum->nextents += view->meta.npool;
 	for (i = 0; i < view->meta.npool; i++)
 		sum->npool += view->meta.pool[i].npages;
+	RelationClose(heap);
 }
 
 /*
@@ -156,7 +158,7 @@ skipidx_stats(PG_FUNCTION_ARGS)
 	uint64		nnull;
 	uint64		length;
 
-	skx_inspect_sum_free(view, &free);
+	skx_inspect_sum_free(rel, view, &free);
 	skx_inspect_sum(rel, view, &sum);
 	skx_pending_totals(rel, view, &pending);
 	ndocs = sum.ndocs + pending.ndocs;
@@ -312,8 +314,9 @@ skx_inspect_compare_xids(const void *a, const void *b)
 
 /* A row for each transaction id that pages wait for. */
 static void
-skx_inspect_waiting(ReturnSetInfo *rsinfo, const SkxView *view)
+skx_inspect_waiting(ReturnSetInfo *rsinfo, Relation rel, const SkxView *view)
 {
+	Relation	heap = skx_compat_heap(rel);
 	SkxDiskExtent *waiting = palloc_extended((view->nextents + 1) *
 											 sizeof(SkxDiskExtent),
 											 MCXT_ALLOC_HUGE);
@@ -323,9 +326,10 @@ skx_inspect_waiting(ReturnSetInfo *rsinfo, const SkxView *view)
 
 	for (i = 0; i < view->nextents; i++)
 	{
-		if (skx_inspect_waits(&view->extents[i]))
+		if (skx_inspect_waits(heap, &view->extents[i]))
 			waiting[n++] = view->extents[i];
 	}
+	RelationClose(heap);
 	qsort(waiting, n, sizeof(SkxDiskExtent), skx_inspect_compare_xids);
 	for (i = 0; i < n; i++)
 	{
@@ -364,8 +368,8 @@ skipidx_segments(PG_FUNCTION_ARGS)
 	skx_pending_totals(rel, view, &pending);
 	skx_inspect_pending(rsinfo, &pending);
 	skx_inspect_operations(rsinfo, view);
-	skx_inspect_waiting(rsinfo, view);
-	skx_inspect_sum_free(view, &free);
+	skx_inspect_waiting(rsinfo, rel, view);
+	skx_inspect_sum_free(rel, view, &free);
 	skx_inspect_pages(rsinfo, "free", 0, free.nfree, 0);
 	skx_inspect_pages(rsinfo, "pool", 0, free.npool, 0);
 	skx_inspect_pages(rsinfo, "head", 0, 1 + view->nroot + view->nstripes, 0);

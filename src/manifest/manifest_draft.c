@@ -19,6 +19,7 @@ skx_manifest_draft(Relation rel)
 	int			i;
 
 	draft->rel = rel;
+	draft->heap = skx_compat_heap(rel);
 	draft->view = view;
 	draft->block_pages = view->meta.block_size / BLCKSZ;
 	draft->next_segment = view->meta.next_segment;
@@ -41,7 +42,8 @@ skx_manifest_draft(Relation rel)
 
 		draft->extents[i].e = *e;
 		draft->extents[i].reusable = e->operation == 0 &&
-			(e->safexid == 0 || skx_compat_removable(e->safexid));
+			(e->safexid == 0 ||
+			 skx_compat_removable(draft->heap, e->safexid));
 	}
 	return draft;
 }
@@ -176,6 +178,7 @@ skx_manifest_draft_drop(SkxDraft *draft, uint32 operation)
 void
 skx_manifest_draft_free(SkxDraft *draft)
 {
+	RelationClose(draft->heap);
 	pfree(draft->extents);
 	pfree(draft->segments);
 	pfree(draft->view);

@@ -345,8 +345,8 @@ skx_manifest_draft_flip(SkxDraft *draft)
 	if (draft->reuse > 0 && RelationNeedsWAL(draft->rel) &&
 		XLogStandbyInfoActive())
 	{
-		skx_compat_log_reuse(SKX_REL_LOCATOR(draft->rel), SKX_META_BLOCK,
-							 draft->reuse);
+		skx_compat_log_reuse(draft->heap, SKX_REL_LOCATOR(draft->rel),
+							 SKX_META_BLOCK, draft->reuse);
 		SKX_FAULT(SKX_FAULT_REUSE_LOGGED);
 	}
 	skx_manifest_flip_write(&f);

@@ -50,6 +50,7 @@ typedef struct SkxDraftExtent
 typedef struct SkxDraft
 {
 	Relation	rel;
+	Relation	heap;			/* its horizon says what is reusable */
 	SkxView    *view;			/* the present root */
 	uint32		block_pages;
 	uint32		next_segment;
