@@ -1,11 +1,13 @@
 #!/bin/bash
 # demo.sh: a tour of skipidx on real text, in under two minutes, from a bare
 # machine: installs what is missing, builds, starts a private cluster, loads
-# the descriptions of Debian's packages, and sets skipidx beside GIN.
+# the descriptions of Debian's packages, and sets skipidx beside GIN: ranked
+# searches, boolean ones, writes, a crash.
 #
 #   DEMO_TSV=file   your own text instead: id TAB title TAB body, a line each
 #                   (plain, .xz or .gz)
 #   DEMO_ROWS=n     load only the first n rows
+#   DEMO_STAY=1     ends with a prompt on the demo's database
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
 root=$(cd "$here/../.." && pwd)
@@ -13,7 +15,6 @@ root=$(cd "$here/../.." && pwd)
 . "$root/test/setup/apt.sh"
 . "$root/test/setup/report.sh"
 
-DEMO_AM=${DEMO_AM:-skipidx}		# the access method that is shown
 began=$(date +%s)
 step() { printf '\n== %s  [%d s]\n' "$*" $(($(date +%s) - began)); }
 
@@ -104,14 +105,12 @@ export PG_CONFIG
 
 work=$(make_private_dir) || exit 1
 chmod 755 "$work"
-if [ "$DEMO_AM" = skipidx ]; then
-	step "build and install"
-	mkdir "$work/tree" && copy_tree "$root" "$work/tree" &&
-		report_watch "building" "$work/build.log" \
-			make -s -C "$work/tree" -j"$(nproc)" with_llvm=no &&
-		as_root make -s -C "$work/tree" with_llvm=no install >>"$work/build.log" 2>&1 ||
-		{ tail -n 18 "$work/build.log"; exit 1; }
-fi
+step "build and install"
+mkdir "$work/tree" && copy_tree "$root" "$work/tree" &&
+	report_watch "building" "$work/build.log" \
+		make -s -C "$work/tree" -j"$(nproc)" with_llvm=no &&
+	as_root make -s -C "$work/tree" with_llvm=no install >>"$work/build.log" 2>&1 ||
+	{ tail -n 18 "$work/build.log"; exit 1; }
 
 step "text"
 [ -n "${DEMO_TSV:-}" ] ||
@@ -121,7 +120,7 @@ wc -lc <"$work/text.tsv" | awk '{ printf "%d rows, %.1f MB\n", $1, $2 / 1e6 }'
 [ -s "$work/text.tsv" ] || { say "demo: no text to load"; exit 1; }
 
 step "a private cluster"
-export DEMO_AM DEMO_TEXT=$work/text.tsv DEMO_OWN=${DEMO_TSV:+yes} DEMO_BEGAN=$began
+export DEMO_WORK=$work DEMO_TEXT=$work/text.tsv DEMO_OWN=${DEMO_TSV:+yes} DEMO_BEGAN=$began
 bash "$root/test/setup/with_cluster.sh" \
 	-c shared_buffers=512MB -c maintenance_work_mem=256MB -c work_mem=64MB \
 	-c jit=off -c max_parallel_workers_per_gather=0 -c max_parallel_maintenance_workers=0 \

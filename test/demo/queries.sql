@@ -20,6 +20,11 @@ INSERT INTO demo_query (kind, query) VALUES
 	('prefix', to_tsquery('english', 'crypto:* & data:*')),
 	('weight: in the title', to_tsquery('english', 'python3:A & test')),
 	('weight and prefix', to_tsquery('english', 'python3:A* & network'));
+INSERT INTO demo_typed VALUES
+	(101, 'play music files from the command line'),
+	(102, 'convert images between file formats'),
+	(103, 'find out which process uses the network'),
+	(104, 'game where one builds a city');
 \else
 -- Lexemes at several depths of the frequency list of a sample, and the pairs
 -- that most often stand side by side in it.
@@ -59,4 +64,10 @@ SELECT kind, form::tsquery FROM (
 	('weight and prefix', quote_literal(left(trim(both '''' from w[30]), 4)) || ':A* & ' || w[4])
 	) AS f (kind, form)
 WHERE form IS NOT NULL;
+-- Titles of some rows, as though typed.
+INSERT INTO demo_typed
+SELECT 100 + row_number() OVER (ORDER BY id), left(title, 40)
+FROM (SELECT id, title FROM docs WHERE title LIKE '% % %' LIMIT 4) t;
 \endif
+UPDATE demo_typed SET query = skipidx_any('english', typed);
+DELETE FROM demo_typed WHERE numnode(query) = 0;

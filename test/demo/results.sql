@@ -1,4 +1,4 @@
--- What was measured, side by side.
+-- What was measured of the boolean queries, side by side.
 SET client_min_messages = warning;
 \pset border 1
 \pset footer off
@@ -27,17 +27,10 @@ FROM demo_query q
 	JOIN demo_run r ON r.no = q.no AND r.slot <> 'heap'
 GROUP BY q.no, q.kind, q.query;
 
-\echo
-\echo 'The indexes (serial builds, same settings, one after the other):'
-SELECT method AS index, round(seconds, 2) AS "build s", pg_size_pretty(bytes) AS size,
-	CASE WHEN slot = 'skipidx' THEN 'lexemes, labels, positions'
-		ELSE 'lexemes' END AS "holds"
-FROM demo_index ORDER BY slot;
-
 \echo 'Matches counted, median ms warm, the two indexes taking turns, the other one'
 \echo 'absent.  "equal": the same rows as from GIN and from a sequential scan.'
 SELECT kind, query::text, hits,
-	round(gin_ms::numeric, 2) AS "GIN ms", round(skipidx_ms::numeric, 2) AS :"am",
+	round(gin_ms::numeric, 2) AS "GIN ms", round(skipidx_ms::numeric, 2) AS "skipidx",
 	round((gin_ms / nullif(skipidx_ms, 0))::numeric, 1) || 'x' AS speedup,
 	CASE WHEN equal THEN 'equal' ELSE 'DIFFERENT' END ||
 	CASE WHEN used THEN '' ELSE ', PLAN WITHOUT ITS INDEX' END AS answers
@@ -63,6 +56,3 @@ SELECT q.kind, q.query::text AS query, d.title, left(d.body, 60) AS body
 FROM demo_query q, LATERAL (
 	SELECT * FROM docs WHERE tsv @@ q.query ORDER BY length(title), title LIMIT 2) d
 WHERE q.kind IN ('phrase', 'prefix', 'weight: in the title') ORDER BY q.no, d.title;
-
-CREATE FUNCTION demo_verdict() RETURNS bool LANGUAGE sql AS
-	'SELECT count(*) > 0 AND bool_and(equal AND used) FROM demo_result';

@@ -1,9 +1,6 @@
 -- The demo's table, and the functions that run and time its queries.
 SET client_min_messages = warning;
-SELECT :'am' = 'skipidx' AS real \gset
-\if :real
 CREATE EXTENSION skipidx;
-\endif
 
 CREATE TABLE docs (
 	id text,
@@ -15,7 +12,7 @@ CREATE TABLE docs (
 );
 
 CREATE TABLE demo_query (no serial, kind text, query tsquery);
-CREATE TABLE demo_index (slot text, method text, seconds numeric, bytes bigint);
+CREATE TABLE demo_index (slot text, seconds numeric, bytes bigint);
 
 -- One turn of one query: its rows, times in ms, plan, and whether that plan
 -- used the index it was to use.
@@ -24,9 +21,44 @@ CREATE TABLE demo_run (
 	used bool
 );
 
+-- What a person types, and the query of any of its words.
+CREATE TABLE demo_typed (no int, typed text, query tsquery);
+
 CREATE FUNCTION demo_count(q tsquery) RETURNS text LANGUAGE sql AS $$
 	SELECT format('SELECT count(*) FROM docs WHERE tsv @@ %L::tsquery', q)
 $$;
+
+-- The rows that match, whatever their order.
+CREATE FUNCTION demo_rows(q tsquery) RETURNS text LANGUAGE sql AS $$
+	SELECT format('SELECT count(*), md5(string_agg(ctid::text, '' '' '
+		'ORDER BY ctid)) FROM docs WHERE tsv @@ %L::tsquery', q)
+$$;
+
+-- The ten best rows, as each index is asked for them.
+CREATE FUNCTION demo_best(slot text, q tsquery) RETURNS text LANGUAGE sql AS $$
+	SELECT CASE slot
+		WHEN 'gin' THEN format('SELECT title, body, -ts_rank_cd(tsv, %L) AS d FROM docs '
+			'WHERE tsv @@ %L ORDER BY ts_rank_cd(tsv, %L) DESC LIMIT 10', q, q, q)
+		ELSE format('SELECT title, body, tsv <@> %L::tsquery AS d FROM docs '
+			'ORDER BY tsv <@> %L::tsquery LIMIT 10', q, q) END
+$$;
+
+-- The same as one row: titles and the beginning of their text, a line each.
+CREATE FUNCTION demo_best_rows(slot text, q tsquery) RETURNS text LANGUAGE sql AS $$
+	SELECT format('SELECT count(*), string_agg(title || '': '' || '
+		'regexp_replace(left(body, 60), ''\s+'', '' '', ''g''), E''\n'' ORDER BY n) '
+		'FROM (SELECT *, row_number() OVER () AS n FROM (%s) b) b', demo_best(slot, q))
+$$;
+
+-- The distances of the ten best, by whatever plan the settings allow.
+CREATE FUNCTION demo_distances(q tsquery) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+	answer text;
+BEGIN
+	EXECUTE format('SELECT string_agg(d::text, '' '' ORDER BY d) FROM (%s) b',
+		demo_best('skipidx', q)) INTO answer;
+	RETURN answer;
+END $$;
 
 CREATE FUNCTION demo_plan(query text) RETURNS text[] LANGUAGE plpgsql AS $$
 DECLARE
@@ -59,21 +91,22 @@ BEGIN
 	RETURN times;
 END $$;
 
--- One turn with one of the two indexes: the other is dropped in a
+-- One turn with one of the two indexes: `answers` gives count and rows, `timed`
+-- is what is timed and explained.  The other index is dropped in a
 -- subtransaction, which is rolled back when all is measured.
-CREATE FUNCTION demo_alone(q demo_query, slot text, index text, away text)
+CREATE FUNCTION demo_alone(no int, slot text, answers text, timed text,
+	index text, away text)
 RETURNS demo_run LANGUAGE plpgsql AS $$
 DECLARE
 	r demo_run;
 BEGIN
-	r.no := q.no;
+	r.no := no;
 	r.slot := slot;
 	BEGIN
 		EXECUTE format('DROP INDEX %I', away);
-		SELECT count(*), md5(string_agg(ctid::text, ' ' ORDER BY ctid))
-			INTO r.hits, r.answer FROM docs WHERE tsv @@ q.query;
-		r.times := demo_times(demo_count(q.query));
-		r.plan := demo_plan(demo_count(q.query));
+		EXECUTE answers INTO r.hits, r.answer;
+		r.times := demo_times(timed);
+		r.plan := demo_plan(timed);
 		RAISE SQLSTATE 'DEMO1';
 	EXCEPTION WHEN SQLSTATE 'DEMO1' THEN
 		NULL;

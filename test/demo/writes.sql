@@ -15,4 +15,3 @@ SELECT * FROM skipidx_stats('docs_idx');
 \x off
 SELECT kind, segment, level, ndocs, deleted, pages, bytes, waiting_for
 	FROM skipidx_segments('docs_idx');
-SELECT skipidx_check('docs_idx', true);
