@@ -1,5 +1,5 @@
 """plot.py: curves as a PNG beside the JSON they come from.  Without
-matplotlib there is no plot, and a line says so."""
+matplotlib there is no plot, and a line says how to get one."""
 import io
 import os
 
@@ -27,7 +27,8 @@ def draw(path, title, panels, columns=2):
     try:
         import matplotlib
     except ImportError:
-        print("bench: no matplotlib, no plot")
+        print("bench: no plot, since this Python has no matplotlib; Debian's"
+              " python3-matplotlib is for /usr/bin/python3")
         return
     matplotlib.use("Agg")
     from matplotlib import pyplot, ticker

@@ -17,6 +17,17 @@ work=$(mktemp -d "${TMPDIR:-/tmp}/skipidx-bench.XXXXXX") || exit 1
 trap 'rm -rf "$work"' EXIT
 trap 'exit 130' HUP INT TERM
 
+# prepare_packages: RUM is left out where Debian has none for the server; sets
+# the Python that has the distribution's matplotlib, where another one comes
+# first in PATH
+prepare_packages() {
+	bash "$root/test/setup/packages.sh" build bench || return 1
+	bash "$root/test/setup/packages.sh" rum || say "bench: no RUM"
+	python=python3
+	python3 -c 'import matplotlib' 2>/dev/null ||
+		{ [ -x /usr/bin/python3 ] && python=/usr/bin/python3; }
+}
+
 install_skipidx() {
 	[ "${BENCH_INSTALL:-yes}" = yes ] || return 0
 	mkdir "$work/tree" && copy_tree "$root" "$work/tree" &&
@@ -68,8 +79,7 @@ choose_text() {
 # prepare_server: packages, skipidx installed; exports what programs of a
 # private cluster need
 prepare_server() {
-	bash "$root/test/setup/packages.sh" build bench ||
-		bash "$root/test/setup/packages.sh" build || return 1
+	prepare_packages || return 1
 	PG_CONFIG=$(find_pg_config) && export PG_CONFIG && install_skipidx || return 1
 	BENCH_SKIPIDX=$(version_of_tree)
 	BENCH_TEMP=$work
@@ -83,8 +93,3 @@ prepare_server_bench() {
 	prepare_server && choose_text "${BENCH_CORPUS:-enwiki_1m}"
 }
 
-# The Python that has the distribution's matplotlib, where another one comes
-# first in PATH.
-python=python3
-python3 -c 'import matplotlib' 2>/dev/null ||
-	{ [ -x /usr/bin/python3 ] && python=/usr/bin/python3; }

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """report.py collect RAWDIR FILE.json: gathers what one run measured into one
 file, and prints it.
-report.py show FILE.json ...: prints files again.
+report.py show FILE.json ...: prints files again, of any measurement.
 report.py worst FILE.json CLASS: the queries that take skipidx longest, with
 where the time goes.
 
@@ -9,6 +9,7 @@ A file holds the single times, in the order they were taken; every figure
 printed is computed from them here.  The exit code is 1 if engines gave
 different answers, 0 otherwise, whether expectations are met or not.
 """
+import importlib
 import json
 import os
 import sys
@@ -21,6 +22,8 @@ POINTS = (("p50", .50), ("p95", .95), ("p99", .99))
 PHRASE_FACTOR = 5.0
 MB = 1 << 20          # as the server and its users count
 WORST = 20
+# Programs that are not named as what they measure.
+SHOWN_BY = {"io": "device", "rank": "rank_report"}
 
 
 def load_json(path):
@@ -237,6 +240,15 @@ def worst(run, name):
             median(query["us"][SUBJECT]), scans[SUBJECT]))
 
 
+def show_any(path):
+    """By the program that measured it; only False says that it is invalid."""
+    run = load_json(path)
+    if run["bench"] == "boolean":
+        return show(run)
+    module = importlib.import_module(SHOWN_BY.get(run["bench"], run["bench"]))
+    return module.show(run, path) is not False
+
+
 def main():
     if len(sys.argv) == 4 and sys.argv[1] == "collect":
         run = collect(sys.argv[2])
@@ -247,7 +259,7 @@ def main():
         worst(load_json(sys.argv[2]), sys.argv[3])
         return 0
     if len(sys.argv) > 2 and sys.argv[1] == "show":
-        return 0 if all([show(load_json(path)) for path in sys.argv[2:]]) else 1
+        return 0 if all([show_any(path) for path in sys.argv[2:]]) else 1
     print(__doc__, file=sys.stderr)
     return 2
 

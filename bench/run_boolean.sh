@@ -65,8 +65,7 @@ run_corpus() {
 		python3 "$here/report.py" collect "$raw" "$results/boolean-$1.json"
 }
 
-bash "$root/test/setup/packages.sh" build bench ||
-	bash "$root/test/setup/packages.sh" build || exit 1
+prepare_packages || exit 1
 PG_CONFIG=$(find_pg_config) || exit 1
 export PG_CONFIG
 choose_engines || exit 1

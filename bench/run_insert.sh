@@ -18,8 +18,7 @@ root=$(cd "$here/.." && pwd)
 . "$root/test/setup/cluster.sh"
 . "$here/prepare.sh"
 
-bash "$root/test/setup/packages.sh" build bench ||
-	bash "$root/test/setup/packages.sh" build || exit 1
+prepare_packages || exit 1
 PG_CONFIG=$(find_pg_config) || exit 1
 export PG_CONFIG
 install_skipidx || exit 1

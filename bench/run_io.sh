@@ -17,8 +17,7 @@ root=$(cd "$here/.." && pwd)
 . "$root/test/setup/cluster.sh"
 . "$here/prepare.sh"
 
-bash "$root/test/setup/packages.sh" build bench ||
-	bash "$root/test/setup/packages.sh" build || exit 1
+prepare_packages || exit 1
 BENCH_SKIPIDX=$(version_of_tree)
 BENCH_TEMP=$work
 export BENCH_SKIPIDX BENCH_TEMP

@@ -19,13 +19,11 @@ root=$(cd "$here/.." && pwd)
 . "$root/test/setup/cluster.sh"
 . "$here/prepare.sh"
 . "$here/peers.sh"
-. "$here/rank/peers.sh"
 . "$here/rank/module.sh"
 
 prepare_server || exit 1
 prepare_timing || exit 1
 prepare_peers
-prepare_searches
 status=0
 for name in ${BENCH_CORPORA:-enwiki_1m}; do
 	choose_text "$name" || exit 1

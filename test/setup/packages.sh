@@ -36,8 +36,8 @@ wanted() {
 			test) echo libipc-run-perl perl python3 clang libclang-rt-dev ;;
 			versions) echo debootstrap python3 python3-pip ;;
 			cassert) echo make gcc libc6-dev zlib1g-dev bzip2 perl ;;
-			bench) echo postgresql-$major-rum python3 python3-matplotlib \
-				liburing-dev ;;
+			bench) echo python3 python3-matplotlib liburing-dev ;;
+			rum) echo postgresql-$major-rum ;;
 			*) say "unknown set of packages: $set"; return 1 ;;
 		esac
 	done
