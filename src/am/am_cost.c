@@ -21,6 +21,7 @@
 #include "catalog/index.h"
 #include "catalog/pg_type_d.h"
 #include "format/format_dict.h"
+#include "miscadmin.h"
 #include "nodes/nodeFuncs.h"
 #include "optimizer/cost.h"
 #include "optimizer/optimizer.h"
@@ -28,14 +29,21 @@
 #include "query/query.h"
 #include "rank/rank_cost.h"
 #include "score/score.h"
+#include "topk/topk.h"
 #include "tsearch/ts_utils.h"
 #include "utils/memutils.h"
 #include "utils/selfuncs.h"
 #include "utils/snapmgr.h"
 #include "utils/spccache.h"
 
-/* Distinct words that are looked up; further ones are taken for average. */
-#define SKX_COST_LOOKUPS	64
+/*
+ * Words of a query that are looked up: of more, so many from its beginning to
+ * its end, and the others are taken for their average.
+ */
+#define SKX_COST_LOOKUPS	SKX_TOPK_MANY
+
+/* Words of all queries that are looked up. */
+#define SKX_COST_LEXEMES	(4 * SKX_COST_LOOKUPS)
 
 /* Lexemes of a prefix that are counted; then all of them are guessed. */
 #define SKX_COST_PREFIX		64
@@ -83,9 +91,11 @@ typedef struct SkxCosting
 
 	/* of the queries' words */
 	int			nlexemes;
-	SkxLexeme	lexemes[SKX_COST_LOOKUPS];	/* ascending, distinct */
+	SkxLexeme	lexemes[SKX_COST_LEXEMES];	/* ascending, distinct */
+	double		left;			/* words that are not among these */
 	SkxTerm    *terms;			/* df 0: none; scaled by: */
 	double		scale;
+	double		average;		/* df of a word that was not looked up */
 	SkxSegment *segment;		/* the largest; NULL: nothing was read */
 } SkxCosting;
 
@@ -153,19 +163,40 @@ skx_am_cost_queries(SkxCosting *c)
 	}
 }
 
-/* Adds the words of a query that are no prefixes, as far as there is room. */
+/* Operands of a query that are no prefixes. */
+static int
+skx_am_cost_plain(TSQuery query)
+{
+	const QueryItem *items = GETQUERY(query);
+	int			n = 0;
+	int			i;
+
+	for (i = 0; i < query->size; i++)
+		n += items[i].type == QI_VAL && !items[i].qoperand.prefix;
+	return n;
+}
+
+/* Adds words of a query that are no prefixes, as far as there is room. */
 static void
 skx_am_cost_gather(SkxCosting *c, TSQuery query)
 {
 	QueryItem  *items = GETQUERY(query);
+	int			n = skx_am_cost_plain(query);
+	int			step = (n + SKX_COST_LOOKUPS - 1) / SKX_COST_LOOKUPS;
+	int			at = 0;
 	int			i;
 
-	for (i = 0; i < query->size && c->nlexemes < SKX_COST_LOOKUPS; i++)
+	for (i = 0; i < query->size; i++)
 	{
 		SkxLexeme  *lexeme = &c->lexemes[c->nlexemes];
 
 		if (items[i].type != QI_VAL || items[i].qoperand.prefix)
 			continue;
+		if (c->nlexemes == SKX_COST_LEXEMES || at++ % step != 0)
+		{
+			c->left++;
+			continue;
+		}
 		lexeme->bytes = GETOPERAND(query) + items[i].qoperand.distance;
 		lexeme->len = items[i].qoperand.length;
 		c->nlexemes++;
@@ -229,6 +260,10 @@ skx_am_cost_read(SkxCosting *c, Relation index, SkxBlkFile **file)
 	c->scale = c->ndocs / Max(c->segment->header.ndocs, 1);
 	c->terms = palloc(sizeof(SkxTerm) * Max(c->nlexemes, 1));
 	skx_segment_find_all(&c->segment, 1, c->lexemes, c->nlexemes, &c->terms);
+	if (c->nlexemes > 0)
+		c->average = 0;
+	for (i = 0; i < c->nlexemes; i++)
+		c->average += c->terms[i].df * c->scale / c->nlexemes;
 }
 
 /* The lexemes of a prefix that have been counted. */
@@ -292,8 +327,12 @@ skx_am_cost_operand(SkxCosting *c, TSQuery query, const QueryOperand *operand,
 	}
 	found = bsearch(&lexeme, c->lexemes, c->nlexemes, sizeof(SkxLexeme),
 					skx_query_compare_lexeme);
+	CHECK_FOR_INTERRUPTS();
 	if (found == NULL)
+	{
+		*df = c->average;
 		return NULL;
+	}
 	term = &c->terms[found - c->lexemes];
 	*df = Min(term->df * c->scale, c->ndocs);
 	return term;
@@ -303,26 +342,26 @@ skx_am_cost_operand(SkxCosting *c, TSQuery query, const QueryOperand *operand,
 static SkxCostSet
 skx_am_cost_filter(SkxCosting *c, TSQuery query)
 {
-	SkxCostItem *items = palloc(sizeof(SkxCostItem) * query->size);
-	SkxCostSet *sets = palloc(sizeof(SkxCostSet) * query->size);
+	SkxCostItem *items = palloc_extended(sizeof(SkxCostItem) *
+										 (Size) query->size,
+										 MCXT_ALLOC_HUGE);
+	SkxCostSet *sets;
+	SkxCostSet	result;
 	QueryItem  *from = GETQUERY(query);
 	int			i;
 
 	for (i = 0; i < query->size; i++)
 	{
-		items[i].left = 1;
 		if (from[i].type == QI_VAL)
 		{
 			items[i].kind = SKX_COST_WORD;
 			skx_am_cost_operand(c, query, &from[i].qoperand, &items[i].df);
 			continue;
 		}
-		items[i].left = from[i].qoperator.left;
 		switch (from[i].qoperator.oper)
 		{
 			case OP_NOT:
 				items[i].kind = SKX_COST_NOT;
-				items[i].left = 1;
 				break;
 			case OP_OR:
 				items[i].kind = SKX_COST_OR;
@@ -335,7 +374,13 @@ skx_am_cost_filter(SkxCosting *c, TSQuery query)
 				break;
 		}
 	}
-	return skx_rank_cost_match(items, query->size, c->ndocs, sets);
+	sets = palloc_extended(sizeof(SkxCostSet) *
+						   (Size) skx_rank_cost_depth(items, query->size),
+						   MCXT_ALLOC_HUGE);
+	result = skx_rank_cost_match(items, query->size, c->ndocs, sets);
+	pfree(sets);
+	pfree(items);
+	return result;
 }
 
 /*
@@ -345,7 +390,7 @@ skx_am_cost_filter(SkxCosting *c, TSQuery query)
 static SkxCostSet
 skx_am_cost_filters(SkxCosting *c)
 {
-	SkxCostItem guess = {SKX_COST_WORD, 1, c->rows};
+	SkxCostItem guess = {SKX_COST_WORD, c->rows};
 	SkxCostSet	all;
 	SkxCostSet	one;
 	bool		any = false;
@@ -392,29 +437,36 @@ skx_am_cost_parts(const SkxTerm *term, float weight, const float *inverse,
 
 /*
  * The words of a ranking query that it does not negate, each operand for
- * itself; SKX_COST_LOOKUPS at most.  *any: it asks for any of them, and for
- * nothing else.
+ * itself; SKX_COST_LOOKUPS at most, but *all are so many.  *any: it asks for
+ * any of them, and for nothing else.
  */
 static int
-skx_am_cost_words(SkxCosting *c, TSQuery query, SkxCostWord *words, bool *any)
+skx_am_cost_words(SkxCosting *c, TSQuery query, SkxCostWord *words,
+				  double *all, bool *any)
 {
 	QueryItem  *items = GETQUERY(query);
 	bool	   *negated = palloc0(query->size);
+	bool		few = skx_am_cost_plain(query) <= SKX_COST_LOOKUPS;
 	float		inverse[256];
 	int			n = 0;
 	int			i;
 
 	skx_rank_inverse(&c->options, c->length, inverse);
 	*any = true;
-	for (i = 0; i < query->size && n < SKX_COST_LOOKUPS; i++)
+	*all = 0;
+	for (i = 0; i < query->size; i++)
 	{
 		QueryItem  *item = &items[i];
 		const SkxTerm *term;
 
 		if (item->type == QI_VAL && !negated[i])
+			*all += 1;
+		if (item->type == QI_VAL && !negated[i] && n < SKX_COST_LOOKUPS)
 		{
 			term = skx_am_cost_operand(c, query, &item->qoperand,
 									   &words[n].df);
+			if (term == NULL && !few)
+				continue;
 			skx_am_cost_parts(term, SKX_COST_UNIT *
 							  skx_rank_idf((uint64) words[n].df,
 										   (uint64) c->ndocs),
@@ -428,6 +480,7 @@ skx_am_cost_words(SkxCosting *c, TSQuery query, SkxCostWord *words, bool *any)
 		if (item->qoperator.oper != OP_NOT)
 			negated[i + item->qoperator.left] = negated[i];
 	}
+	pfree(negated);
 	return n;
 }
 
@@ -494,7 +547,7 @@ skx_am_cost_pairs(const SkxCosting *c, SkxCostWord *words, int n,
 	if (n < 2 || pairs <= 0)
 		return 0;
 	before = words[0].most;
-	for (i = 1; i < n; i++)
+	for (i = 1; i < Min(n, SKX_SCORE_PAIRS_MAX + 1); i++)
 	{
 		double		most = words[i].most;
 
@@ -506,6 +559,19 @@ skx_am_cost_pairs(const SkxCosting *c, SkxCostWord *words, int n,
 		before = most;
 	}
 	return same ? match->docs : paired * match->docs / c->ndocs;
+}
+
+/* Of `all` words, of which n are known. */
+static double
+skx_am_cost_postings(const SkxCosting *c, const SkxCostWord *words, int n,
+					 double all)
+{
+	double		postings = 0;
+	int			i;
+
+	for (i = 0; i < n; i++)
+		postings += words[i].df;
+	return n > 0 ? postings * all / n : all * c->average;
 }
 
 /* What a scan does: before its first row, and for all rows. */
@@ -527,13 +593,14 @@ skx_am_cost_ranked(SkxCosting *c, const SkxCostSet *match, SkxCostScan *scan)
 	bool		same;
 	double		wanted;
 	double		growth;
+	double		all = 1;
 
 	ranked.words = words;
 	ranked.nwords = 1;
 	ranked.match = *match;
 	memset(words, 0, sizeof(words));
 	if (c->ranking != NULL)
-		ranked.nwords = skx_am_cost_words(c, c->ranking, words, &any);
+		ranked.nwords = skx_am_cost_words(c, c->ranking, words, &all, &any);
 	else
 	{
 		words[0].df = Min(match->docs, c->ndocs * SKX_COST_UNKNOWN);
@@ -541,6 +608,8 @@ skx_am_cost_ranked(SkxCosting *c, const SkxCostSet *match, SkxCostScan *scan)
 	}
 	same = skx_am_cost_ranks_filter(c);
 	ranked.ndocs = c->ndocs;
+	ranked.many = all > SKX_TOPK_MANY ? all : 0;
+	ranked.postings = skx_am_cost_postings(c, words, ranked.nwords, all);
 	ranked.any = (same && any) || (c->unknown == 0 && c->filters == NIL);
 	ranked.others = same || ranked.any ? 0 : ranked.nwords;
 	ranked.paired = skx_am_cost_pairs(c, words, ranked.nwords, match,
@@ -569,7 +638,7 @@ skx_am_cost_scan(SkxCosting *c, SkxCostScan *scan)
 	skx_am_cost_queries(c);
 	foreach(lc, c->filters)
 		skx_am_cost_gather(c, lfirst(lc));
-	if (c->ranking != NULL)
+	if (c->ranking != NULL && !skx_am_cost_ranks_filter(c))
 		skx_am_cost_gather(c, c->ranking);
 	skx_am_cost_distinct(c);
 	if (skx_am_cost_readable(c->path->indexinfo))
@@ -577,7 +646,7 @@ skx_am_cost_scan(SkxCosting *c, SkxCostScan *scan)
 		index = index_open(c->path->indexinfo->indexoid, NoLock);
 		skx_am_cost_read(c, index, &file);
 	}
-	scan->lookups = c->nlexemes + c->unknown;
+	scan->lookups = c->nlexemes + c->left + c->unknown;
 	match = skx_am_cost_filters(c);
 	if (c->path->indexorderbys != NIL)
 		skx_am_cost_ranked(c, &match, scan);
@@ -701,6 +770,7 @@ skxcostestimate(PlannerInfo *root, IndexPath *path, double loop_count,
 	c.rows = costs.numIndexTuples;
 	c.ndocs = Max(path->indexinfo->tuples, 1);
 	c.nsegments = 1;
+	c.average = c.ndocs * SKX_COST_UNKNOWN;
 	context = AllocSetContextCreate(CurrentMemoryContext, "skipidx cost",
 									ALLOCSET_DEFAULT_SIZES);
 	old = MemoryContextSwitchTo(context);

@@ -41,7 +41,6 @@ typedef struct SkxRankCall
 	Oid			user;			/* whose rights were checked */
 	TSQuery		query;
 	SkxScorer  *scorer;
-	int32	   *parts;
 } SkxRankCall;
 
 /* ---- who may ---- */
@@ -172,9 +171,7 @@ skx_am_rank_close(Relation heap, Relation index)
 
 /* ---- parts of a score ---- */
 
-/*
- * Sums up the parts of the document in fn_extra's `parts`.
- */
+/* The scorer of this call, in fn_extra. */
 static SkxRankCall *
 skx_am_rank_call(FunctionCallInfo fcinfo)
 {
@@ -211,23 +208,9 @@ skx_am_rank_call(FunctionCallInfo fcinfo)
 	skx_am_rank_options(index, &options);
 	call->scorer = skx_score_open(index, GetActiveSnapshot(), &options,
 								  call->query);
-	call->parts = palloc_extended(sizeof(int32) *
-								  ((Size) call->scorer->nterms +
-								   call->scorer->npairs + 1), MCXT_ALLOC_HUGE);
 	skx_am_rank_close(heap, index);
 	MemoryContextSwitchTo(old);
 	return call;
-}
-
-static float4
-skx_am_rank_sum(const SkxScorer *scorer, const int32 *parts, int from, int to)
-{
-	int32		sum = 0;
-	int			i;
-
-	for (i = from; i < to; i++)
-		sum += parts[i];
-	return skx_score_value(scorer, sum);
 }
 
 Datum
@@ -235,11 +218,12 @@ skipidx_bm25(PG_FUNCTION_ARGS)
 {
 	SkxRankCall *call = skx_am_rank_call(fcinfo);
 	TSVector	document = PG_GETARG_TSVECTOR(1);
+	int32		pairs;
+	int32		words = skx_score_document_sums(call->scorer, document, NULL,
+												&pairs);
 
-	skx_score_document(call->scorer, document, call->parts);
 	PG_FREE_IF_COPY(document, 1);
-	PG_RETURN_FLOAT4(skx_am_rank_sum(call->scorer, call->parts, 0,
-									 call->scorer->nterms));
+	PG_RETURN_FLOAT4(skx_score_value(call->scorer, words));
 }
 
 Datum
@@ -247,12 +231,11 @@ skipidx_proximity(PG_FUNCTION_ARGS)
 {
 	SkxRankCall *call = skx_am_rank_call(fcinfo);
 	TSVector	document = PG_GETARG_TSVECTOR(1);
-	int			nterms = call->scorer->nterms;
+	int32		pairs;
 
-	skx_score_document(call->scorer, document, call->parts);
+	(void) skx_score_document_sums(call->scorer, document, NULL, &pairs);
 	PG_FREE_IF_COPY(document, 1);
-	PG_RETURN_FLOAT4(skx_am_rank_sum(call->scorer, call->parts, nterms,
-									 nterms + call->scorer->npairs));
+	PG_RETURN_FLOAT4(skx_score_value(call->scorer, pairs));
 }
 
 /* ---- one row explained ---- */
@@ -355,6 +338,10 @@ static void
 skx_am_rank_put_parts(ReturnSetInfo *result, const SkxScorer *scorer,
 					  TSVector document, const int32 *parts)
 {
+	MemoryContext temp = AllocSetContextCreate(CurrentMemoryContext,
+											   "skipidx score row",
+											   ALLOCSET_SMALL_SIZES);
+	MemoryContext old = MemoryContextSwitchTo(temp);
 	int			i;
 
 	for (i = 0; i < scorer->nterms; i++)
@@ -368,6 +355,8 @@ skx_am_rank_put_parts(ReturnSetInfo *result, const SkxScorer *scorer,
 		row.tf = Max(skx_score_count(scorer, i, document), 0);
 		row.score = skx_score_value(scorer, parts[i]);
 		skx_am_rank_put(result, &row);
+		MemoryContextReset(temp);
+		CHECK_FOR_INTERRUPTS();
 	}
 	for (i = 0; i < scorer->npairs; i++)
 	{
@@ -381,6 +370,8 @@ skx_am_rank_put_parts(ReturnSetInfo *result, const SkxScorer *scorer,
 		row.score = skx_score_value(scorer, parts[scorer->nterms + i]);
 		skx_am_rank_put(result, &row);
 	}
+	MemoryContextSwitchTo(old);
+	MemoryContextDelete(temp);
 }
 
 Datum

@@ -114,6 +114,9 @@ skipidx_search(PG_FUNCTION_ARGS)
 
 /* ---- a text as a query ---- */
 
+/* Words in a row of an operator, at most. */
+#define SKX_ANY_ROW		1000
+
 /* A word of a text; `first`: where it stands first. */
 typedef struct SkxRankWord
 {
@@ -172,43 +175,74 @@ skx_am_rank_put_operand(QueryItem *item, char *operands, const char *lexeme,
 	*distance += len + 1;
 }
 
+/* What a query is made of, and how much of it there is already. */
+typedef struct SkxRankAny
+{
+	TSVector	text;
+	SkxRankWord *words;
+	TSQuery		query;
+	int			nitems;
+	int			distance;
+} SkxRankAny;
+
+static void
+skx_am_rank_put_word(SkxRankAny *any, int i)
+{
+	const WordEntry *entry = any->words[i].entry;
+
+	CHECK_FOR_INTERRUPTS();
+	skx_am_rank_put_operand(&GETQUERY(any->query)[any->nitems++],
+							GETOPERAND(any->query),
+							STRPTR(any->text) + entry->pos, entry->len,
+							&any->distance);
+}
+
 /*
- * a | b | c as the parser builds it: each operator is followed by its right
- * operand and then by the rest, its left one.
+ * Words [from, to) as a | b | c, each operator before its right operand and
+ * that before its left one: as the parser builds it, in a row to the left.
+ * Much of the server recurses along such a row, so a long one is made of two.
  */
+static void
+skx_am_rank_put_words(SkxRankAny *any, int from, int to)
+{
+	int			middle = to - from > SKX_ANY_ROW ? (from + to) / 2 : to - 1;
+	int			operator = any->nitems;
+	QueryItem  *item = &GETQUERY(any->query)[operator];
+
+	if (to - from > 1)
+	{
+		any->nitems++;
+		item->type = QI_OPR;
+		item->qoperator.oper = OP_OR;
+		if (middle == to - 1)
+			skx_am_rank_put_word(any, middle);
+		else
+			skx_am_rank_put_words(any, middle, to);
+		item->qoperator.left = any->nitems - operator;
+	}
+	if (middle > from)
+		skx_am_rank_put_words(any, from, middle);
+	else if (to > from)
+		skx_am_rank_put_word(any, from);
+}
+
 static TSQuery
 skx_am_rank_any(TSVector text)
 {
-	SkxRankWord *words = skx_am_rank_text_words(text);
 	int			n = text->size;
 	int			nitems = n == 0 ? 0 : 2 * n - 1;
 	Size		size = HDRSIZETQ + sizeof(QueryItem) * (Size) nitems;
-	TSQuery		query;
-	QueryItem  *item;
-	int			distance = 0;
+	SkxRankAny	any = {text, skx_am_rank_text_words(text)};
 	int			i;
 
 	for (i = 0; i < n; i++)
-		size += words[i].entry->len + 1;
-	query = palloc0(size);
-	SET_VARSIZE(query, size);
-	query->size = nitems;
-	item = GETQUERY(query);
-	for (i = n - 1; i >= 0; i--)
-	{
-		if (i > 0)
-		{
-			item->type = QI_OPR;
-			item->qoperator.oper = OP_OR;
-			item->qoperator.left = 2;
-			item++;
-		}
-		skx_am_rank_put_operand(item++, GETOPERAND(query),
-								STRPTR(text) + words[i].entry->pos,
-								words[i].entry->len, &distance);
-	}
-	pfree(words);
-	return query;
+		size += any.words[i].entry->len + 1;
+	any.query = palloc0(size);
+	SET_VARSIZE(any.query, size);
+	any.query->size = nitems;
+	skx_am_rank_put_words(&any, 0, n);
+	pfree(any.words);
+	return any.query;
 }
 
 static TSQuery

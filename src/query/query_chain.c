@@ -43,16 +43,16 @@ skx_query_chain_open(const SkxOpening *o, const SkxQueryNode *node,
 					 const SkxReads *reads)
 {
 	SkxChain   *chain = palloc0(sizeof(SkxChain));
-	const char *operands = GETOPERAND(node->query);
+	const char *operands = GETOPERAND(node->phrase->query);
 	int			i;
 
 	chain->seg = o->seg;
 	chain->node = node;
 	chain->reads = reads;
-	chain->lists = palloc0(sizeof(SkxList *) * node->nlinks);
-	for (i = 0; i < node->nlinks; i++)
+	chain->lists = palloc0(sizeof(SkxList *) * node->phrase->nlinks);
+	for (i = 0; i < node->phrase->nlinks; i++)
 	{
-		const QueryOperand *link = node->links[i];
+		const QueryOperand *link = node->phrase->links[i];
 		int			slot = skx_query_lexeme(o->query,
 											operands + link->distance,
 											link->length);
@@ -72,7 +72,7 @@ skx_query_chain_close(SkxChain *chain)
 {
 	int			i;
 
-	for (i = 0; i < chain->node->nlinks && chain->reads != &chain->own_reads;
+	for (i = 0; i < chain->node->phrase->nlinks && chain->reads != &chain->own_reads;
 		 i++)
 		skx_segment_list_close(chain->lists[i]);
 	pfree(chain->lists);
@@ -249,14 +249,14 @@ skx_query_chain_begin(SkxChain *chain, uint32 *docs, int n)
 			asked = skx_query_chain_ask(chain, 0, 1, i, n);
 		nleft = skx_segment_list_positions_at(chain->lists[0],
 											  &chain->places[0][i], left);
-		nleft = skx_query_positions(left, nleft, node->links[0]->weight);
+		nleft = skx_query_positions(left, nleft, node->phrase->links[0]->weight);
 		if (nleft == 0)
 			continue;
 		nright = skx_segment_list_positions_at(chain->lists[1],
 											   &chain->places[1][i], right);
-		nright = skx_query_positions(right, nright, node->links[1]->weight);
+		nright = skx_query_positions(right, nright, node->phrase->links[1]->weight);
 		nleft = skx_query_chain_join(left, nleft, right, nright,
-									 node->distances[1]);
+									 node->phrase->distances[1]);
 		docs[kept] = docs[i];
 		chain->candidates[kept].left = left;
 		chain->candidates[kept].nleft = nleft;
@@ -287,10 +287,10 @@ skx_query_chain_go_on(SkxChain *chain, int link, uint32 *docs, int n)
 			asked = skx_query_chain_ask(chain, link, link, i, n);
 		nright = skx_segment_list_positions_at(chain->lists[link],
 											   &chain->places[0][i], right);
-		nright = skx_query_positions(right, nright, node->links[link]->weight);
+		nright = skx_query_positions(right, nright, node->phrase->links[link]->weight);
 		candidate.nleft = skx_query_chain_join(candidate.left, candidate.nleft,
 											   right, nright,
-											   node->distances[link]);
+											   node->phrase->distances[link]);
 		docs[kept] = docs[i];
 		chain->candidates[kept] = candidate;
 		kept += candidate.nleft > 0;
@@ -306,7 +306,7 @@ skx_query_chain_batch(SkxChain *chain, uint32 *docs, int n)
 
 	skx_query_chain_reserve(chain, n);
 	left = skx_query_chain_begin(chain, docs, n);
-	for (link = 2; link < chain->node->nlinks && left > 0; link++)
+	for (link = 2; link < chain->node->phrase->nlinks && left > 0; link++)
 		left = skx_query_chain_go_on(chain, link, docs, left);
 	return left;
 }
@@ -319,16 +319,16 @@ skx_query_rest_links(const SkxQuery *rest)
 	if (root->kind != SKX_NODE_AND || root->nchildren != 1 ||
 		root->children[0]->kind != SKX_NODE_PHRASE)
 		return 0;
-	return root->children[0]->nlinks;
+	return root->children[0]->phrase->nlinks;
 }
 
 int
 skx_query_rest_link(const SkxQuery *rest, int link)
 {
 	const SkxQueryNode *node = rest->root->children[0];
-	const QueryOperand *operand = node->links[link];
+	const QueryOperand *operand = node->phrase->links[link];
 
-	return skx_query_lexeme(rest, GETOPERAND(node->query) + operand->distance,
+	return skx_query_lexeme(rest, GETOPERAND(node->phrase->query) + operand->distance,
 							operand->length);
 }
 

@@ -21,6 +21,8 @@ typedef struct SkxCompile
 	TSQuery		query;
 	QueryItem  *items;
 	char	   *operands;
+	SkxQueryNode *leaves;		/* room for operands, */
+	int			nleaves;		/* for so many more */
 } SkxCompile;
 
 static SkxQueryNode *skx_query_compile_item(SkxCompile *c, QueryItem *item);
@@ -45,9 +47,9 @@ skx_query_add_child(SkxQueryNode *node, SkxQueryNode *child)
 			node->children = palloc(sizeof(*node->children) *
 									node->max_children);
 		else
-			node->children = repalloc(node->children,
-									  sizeof(*node->children) *
-									  node->max_children);
+			node->children = repalloc_huge(node->children,
+										   sizeof(*node->children) *
+										   node->max_children);
 	}
 	node->children[node->nchildren++] = child;
 }
@@ -55,8 +57,18 @@ skx_query_add_child(SkxQueryNode *node, SkxQueryNode *child)
 static SkxQueryNode *
 skx_query_compile_operand(SkxCompile *c, QueryOperand *operand)
 {
-	SkxQueryNode *node = skx_query_node(SKX_NODE_TERM);
+	SkxQueryNode *node;
 
+	CHECK_FOR_INTERRUPTS();
+	if (c->nleaves > 0)
+	{
+		node = c->leaves++;
+		c->nleaves--;
+		memset(node, 0, sizeof(*node));
+		node->kind = SKX_NODE_TERM;
+	}
+	else
+		node = skx_query_node(SKX_NODE_TERM);
 	node->lexeme = c->operands + operand->distance;
 	node->len = operand->length;
 	node->weights = operand->weight;
@@ -112,9 +124,9 @@ skx_query_gather(SkxCompile *c, QueryItem *item, int8 oper,
  * which query_phrase.c matches without the general evaluator.
  */
 static void
-skx_query_chain(SkxQueryNode *node)
+skx_query_chain(SkxQueryPhrase *phrase)
 {
-	QueryItem  *item = node->item;
+	QueryItem  *item = phrase->item;
 	int			n = 1;
 	int			i;
 
@@ -128,18 +140,18 @@ skx_query_chain(SkxQueryNode *node)
 	}
 	if (item->type != QI_VAL || item->qoperand.prefix)
 		return;
-	node->nlinks = n;
-	node->links = palloc(sizeof(*node->links) * n);
-	node->distances = palloc(sizeof(*node->distances) * n);
-	item = node->item;
+	phrase->nlinks = n;
+	phrase->links = palloc(sizeof(*phrase->links) * n);
+	phrase->distances = palloc(sizeof(*phrase->distances) * n);
+	item = phrase->item;
 	for (i = n - 1; i > 0; i--)
 	{
-		node->links[i] = &skx_query_right(item)->qoperand;
-		node->distances[i] = item->qoperator.distance;
+		phrase->links[i] = &skx_query_right(item)->qoperand;
+		phrase->distances[i] = item->qoperator.distance;
 		item = skx_query_left(item);
 	}
-	node->links[0] = &item->qoperand;
-	node->distances[0] = 0;
+	phrase->links[0] = &item->qoperand;
+	phrase->distances[0] = 0;
 }
 
 /*
@@ -177,10 +189,11 @@ skx_query_compile_phrase(SkxCompile *c, QueryItem *item)
 {
 	SkxQueryNode *node = skx_query_node(SKX_NODE_PHRASE);
 
-	node->query = c->query;
-	node->item = item;
+	node->phrase = palloc0(sizeof(SkxQueryPhrase));
+	node->phrase->query = c->query;
+	node->phrase->item = item;
 	skx_query_add_child(node, skx_query_admit(c, item));
-	skx_query_chain(node);
+	skx_query_chain(node->phrase);
 	return node;
 }
 
@@ -254,6 +267,7 @@ skx_query_compare_lexeme(const void *a, const void *b)
 	const SkxLexeme *y = b;
 	int			cmp = memcmp(x->bytes, y->bytes, Min(x->len, y->len));
 
+	CHECK_FOR_INTERRUPTS();
 	return cmp != 0 ? cmp : x->len - y->len;
 }
 
@@ -289,6 +303,18 @@ skx_query_sort_lexemes(SkxQuery *query, int n)
 	query->nlexemes = kept;
 }
 
+static int
+skx_query_operands(TSQuery query)
+{
+	const QueryItem *items = GETQUERY(query);
+	int			n = 0;
+	int			i;
+
+	for (i = 0; i < query->size; i++)
+		n += items[i].type == QI_VAL;
+	return n;
+}
+
 /*
  * Gathers the lexemes that are looked up whole.
  */
@@ -301,7 +327,7 @@ skx_query_gather_lexemes(SkxQuery *query)
 	int			k;
 
 	for (i = 0; i < query->nqueries; i++)
-		most += query->queries[i]->size;
+		most += skx_query_operands(query->queries[i]);
 	query->lexemes = palloc_extended(sizeof(SkxLexeme) * most,
 									 MCXT_ALLOC_HUGE);
 	for (i = 0; i < query->nqueries; i++)
@@ -363,6 +389,9 @@ skx_query_compile(TSQuery *queries, int nqueries)
 		c.query = queries[i];
 		c.items = GETQUERY(queries[i]);
 		c.operands = GETOPERAND(queries[i]);
+		c.nleaves = skx_query_operands(queries[i]);
+		c.leaves = palloc_extended(sizeof(SkxQueryNode) * (Size) c.nleaves,
+								   MCXT_ALLOC_HUGE);
 		skx_query_add_child(query->root, skx_query_compile_item(&c, c.items));
 	}
 	query->may_match_null = nqueries > 0 &&

@@ -19,27 +19,33 @@ typedef enum SkxNodeKind
 	SKX_NODE_BITMAP				/* iterators only: many terms or clauses */
 } SkxNodeKind;
 
-/* Compiled, independent of any segment. */
-typedef struct SkxQueryNode
+typedef struct SkxQueryPhrase
 {
-	SkxNodeKind kind;
-	int			nchildren;
-	int			max_children;
-	struct SkxQueryNode **children;
-
-	/* SKX_NODE_TERM */
-	const char *lexeme;
-	int			len;
-	uint8		weights;		/* set of labels, 1 << label; 0: any */
-	bool		prefix;
-	int			slot;			/* among the query's lexemes, without prefix */
-
-	/* SKX_NODE_PHRASE: children[0] admits a superset of the matches */
 	TSQuery		query;
 	QueryItem  *item;			/* the operator */
 	int			nlinks;			/* > 0: plain lexemes a <d1> b <d2> c ... */
 	QueryOperand **links;
 	int		   *distances;		/* distances[i] from link i - 1 to link i */
+} SkxQueryPhrase;
+
+/*
+ * Compiled, independent of any segment.  A query may have as many as its
+ * tsquery has operands: they are small.
+ */
+typedef struct SkxQueryNode
+{
+	SkxNodeKind kind;
+	int			nchildren;
+	int			max_children;
+	uint8		weights;		/* TERM: set of labels, 1 << label; 0: any */
+	bool		prefix;			/* TERM */
+	struct SkxQueryNode **children;
+	const char *lexeme;			/* TERM */
+	int			len;
+	int			slot;			/* TERM: among the query's lexemes, without
+								 * prefix */
+	SkxQueryPhrase *phrase;		/* PHRASE: children[0] admits a superset of
+								 * the matches */
 } SkxQueryNode;
 
 struct SkxQuery
@@ -77,6 +83,13 @@ typedef struct SkxOpening
  * hold, and read their pages anew in each window.
  */
 #define SKX_GATHER_CLAUSES	128
+
+/*
+ * Lexemes of a conjunction or disjunction of more clauses are not even opened
+ * together: each list takes some kilobytes.  They are made a bitmap one after
+ * the other when the query is put on the segment.
+ */
+#define SKX_OPEN_CLAUSES	1024
 
 /* Runs one node on one segment. */
 typedef struct SkxIter

@@ -10,6 +10,7 @@
 
 #include "format/format_dict.h"
 #include "miscadmin.h"
+#include "port/pg_bitutils.h"
 #include "query/query_internal.h"
 #include "utils/memutils.h"
 
@@ -106,29 +107,41 @@ typedef struct SkxExpansion
 } SkxExpansion;
 
 /*
- * ORs one more list into the bitmap of a prefix.
+ * ORs one more list into a bitmap; `docs` is room for SKX_QUERY_BATCH.
  */
 static void
-skx_query_bitmap_add(SkxExpansion *e, const SkxTerm *term)
+skx_query_bitmap_add(SkxIter *it, const SkxTerm *term, uint8 weights,
+					 uint32 *docs)
 {
-	SkxSegment *seg = e->it->seg;
-	SkxIter    *one = skx_query_open_term(seg, term, e->weights);
-	uint64	   *bitmap = e->it->bitmap;
-	uint32		ndocs = seg->header.ndocs;
+	SkxSegment *seg = it->seg;
+	SkxIter    *one = skx_query_open_term(seg, term, weights);
+	uint64	   *bitmap = it->bitmap;
+	uint32		ndocs = one->kind == SKX_NODE_NONE ? 0 : seg->header.ndocs;
 	uint32		from = 0;
 	int			n;
 	int			i;
 
 	if (one->list != NULL)
 		one->list->cursor.running = true;
+	CHECK_FOR_INTERRUPTS();
 	while (from < ndocs)
 	{
 		CHECK_FOR_INTERRUPTS();
-		from = skx_query_generate(one, from, ndocs, e->docs, &n);
+		from = skx_query_generate(one, from, ndocs, docs, &n);
 		for (i = 0; i < n; i++)
-			bitmap[e->docs[i] / 64] |= UINT64CONST(1) << (e->docs[i] % 64);
+			bitmap[docs[i] / 64] |= UINT64CONST(1) << (docs[i] % 64);
 	}
 	skx_query_close(one);
+}
+
+/* Gives an iterator an empty bitmap. */
+static void
+skx_query_make_bitmap(SkxIter *it)
+{
+	it->kind = SKX_NODE_BITMAP;
+	it->bitmap = palloc_extended(((Size) it->seg->header.ndocs / 64 + 1) *
+								 sizeof(uint64),
+								 MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
 }
 
 /*
@@ -141,15 +154,12 @@ skx_query_expand_gather(SkxExpansion *e)
 
 	if (e->it->bitmap == NULL)
 	{
-		e->it->kind = SKX_NODE_BITMAP;
-		e->it->bitmap = palloc_extended(((Size) e->it->seg->header.ndocs / 64 +
-										 1) * sizeof(uint64),
-										MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
+		skx_query_make_bitmap(e->it);
 		e->docs = palloc(sizeof(uint32) * SKX_QUERY_BATCH);
 	}
 	skx_query_ask_terms(e->it->seg, e->terms, e->n);
 	for (i = 0; i < e->n; i++)
-		skx_query_bitmap_add(e, &e->terms[i]);
+		skx_query_bitmap_add(e->it, &e->terms[i], e->weights, e->docs);
 	e->n = 0;
 }
 
@@ -271,6 +281,146 @@ skx_query_lacks(const SkxOpening *o, const SkxQueryNode *node)
 	return false;
 }
 
+/* Is the clause one of those that are not opened beside others? */
+static inline bool
+skx_query_is_one_of_many(const SkxQueryNode *node, const SkxQueryNode *clause)
+{
+	return node->nchildren > SKX_OPEN_CLAUSES &&
+		clause->kind == SKX_NODE_TERM && !clause->prefix;
+}
+
+/* Asks for the lists of clauses first, first + 1, ... that are lexemes. */
+static void
+skx_query_ask_many(const SkxOpening *o, const SkxQueryNode *node, int first)
+{
+	SkxTerm		terms[SKX_PREFIX_TERMS];
+	int			n = 0;
+	int			i;
+
+	if (o->seg->ahead == 0)
+		return;
+	for (i = first; i < node->nchildren && n < SKX_PREFIX_TERMS; i++)
+		if (skx_query_is_one_of_many(node, node->children[i]))
+			terms[n++] = o->terms[node->children[i]->slot];
+	skx_query_ask_terms(o->seg, terms, n);
+}
+
+/* Many lexemes, any of which a document must have, as one clause. */
+static SkxIter *
+skx_query_open_any_of_many(const SkxOpening *o, const SkxQueryNode *node)
+{
+	SkxIter    *it = skx_query_iter(o->seg, SKX_NODE_BITMAP, 0);
+	uint32	   *docs = palloc(sizeof(uint32) * SKX_QUERY_BATCH);
+	uint64		cost = 0;
+	int			n = 0;
+	int			i;
+
+	skx_query_make_bitmap(it);
+	for (i = 0; i < node->nchildren; i++)
+	{
+		const SkxQueryNode *clause = node->children[i];
+
+		if (!skx_query_is_one_of_many(node, clause))
+			continue;
+		if (n++ % SKX_PREFIX_TERMS == 0)
+			skx_query_ask_many(o, node, i);
+		skx_query_bitmap_add(it, &o->terms[clause->slot], clause->weights,
+							 docs);
+		cost += o->terms[clause->slot].df;
+	}
+	it->cost = Min(cost, o->seg->header.ndocs);
+	pfree(docs);
+	return it;
+}
+
+/* Drops the documents of a bitmap that lack a lexeme; false: none is left. */
+static bool
+skx_query_bitmap_drop(SkxIter *it, const SkxTerm *term, uint8 weights,
+					  uint32 *docs)
+{
+	SkxIter    *one = skx_query_open_term(it->seg, term, weights);
+	uint32		nwords = it->seg->header.ndocs / 64 + 1;
+	uint32		left = 0;
+	uint32		w = 0;
+
+	while (w < nwords)
+	{
+		int			n = 0;
+		int			i;
+
+		for (; w < nwords && n <= SKX_QUERY_BATCH - 64; w++)
+		{
+			uint64		word = it->bitmap[w];
+
+			it->bitmap[w] = 0;
+			for (; word != 0; word &= word - 1)
+				docs[n++] = w * 64 + pg_rightmost_one_pos64(word);
+		}
+		CHECK_FOR_INTERRUPTS();
+		n = skx_query_filter(one, docs, n);
+		for (i = 0; i < n; i++)
+			it->bitmap[docs[i] / 64] |= UINT64CONST(1) << (docs[i] % 64);
+		left += n;
+	}
+	skx_query_close(one);
+	it->cost = left;
+	return left > 0;
+}
+
+static int
+skx_query_compare_clause(const void *a, const void *b, void *arg)
+{
+	const SkxTerm *terms = arg;
+	const SkxTerm *x = &terms[(*(SkxQueryNode *const *) a)->slot];
+	const SkxTerm *y = &terms[(*(SkxQueryNode *const *) b)->slot];
+
+	CHECK_FOR_INTERRUPTS();
+	return x->df < y->df ? -1 : x->df > y->df;
+}
+
+/* Many lexemes, all of which a document must have, as one clause. */
+static SkxIter *
+skx_query_open_all_of_many(const SkxOpening *o, const SkxQueryNode *node)
+{
+	SkxIter    *it = skx_query_iter(o->seg, SKX_NODE_BITMAP, 0);
+	SkxQueryNode **clauses = palloc_extended(sizeof(SkxQueryNode *) *
+											 (Size) node->nchildren,
+											 MCXT_ALLOC_HUGE);
+	uint32	   *docs = palloc(sizeof(uint32) * SKX_QUERY_BATCH);
+	int			n = 0;
+	int			i;
+
+	for (i = 0; i < node->nchildren; i++)
+		if (skx_query_is_one_of_many(node, node->children[i]))
+			clauses[n++] = node->children[i];
+	qsort_arg(clauses, n, sizeof(SkxQueryNode *), skx_query_compare_clause,
+			  o->terms);
+	skx_query_make_bitmap(it);
+	for (i = 0; i < n; i++)
+	{
+		const SkxTerm *term = &o->terms[clauses[i]->slot];
+
+		if (i == 0)
+			skx_query_bitmap_add(it, term, clauses[i]->weights, docs);
+		else if (!skx_query_bitmap_drop(it, term, clauses[i]->weights, docs))
+			break;
+	}
+	pfree(docs);
+	pfree(clauses);
+	return it;
+}
+
+static bool
+skx_query_has_many(const SkxQueryNode *node)
+{
+	int			i;
+
+	for (i = 0; i < node->nchildren; i++)
+		if (skx_query_is_one_of_many(node, node->children[i]))
+			return true;
+	return false;
+}
+
 static SkxIter *
 skx_query_open_and(const SkxOpening *o, const SkxQueryNode *node)
 {
@@ -281,10 +431,25 @@ skx_query_open_and(const SkxOpening *o, const SkxQueryNode *node)
 	if (skx_query_lacks(o, node))
 		return skx_query_none(seg);
 	it = skx_query_iter(seg, SKX_NODE_AND, seg->header.ndocs);
-	it->children = palloc(sizeof(SkxIter *) * node->nchildren);
+	it->children = palloc_extended(sizeof(SkxIter *) *
+								   ((Size) node->nchildren + 1),
+								   MCXT_ALLOC_HUGE);
+	if (skx_query_has_many(node))
+	{
+		it->children[it->nchildren++] = skx_query_open_all_of_many(o, node);
+		if (it->children[0]->cost == 0)
+		{
+			skx_query_close(it);
+			return skx_query_none(seg);
+		}
+	}
 	for (i = 0; i < node->nchildren; i++)
 	{
-		SkxIter    *child = skx_query_open_node(o, node->children[i]);
+		SkxIter    *child;
+
+		if (skx_query_is_one_of_many(node, node->children[i]))
+			continue;
+		child = skx_query_open_node(o, node->children[i]);
 
 		if (child->kind == SKX_NODE_NONE)
 		{
@@ -321,11 +486,21 @@ skx_query_open_or(const SkxOpening *o, const SkxQueryNode *node)
 	uint64		cost = 0;
 	int			i;
 
-	it->children = palloc(sizeof(SkxIter *) * node->nchildren);
+	it->children = palloc_extended(sizeof(SkxIter *) *
+								   ((Size) node->nchildren + 1),
+								   MCXT_ALLOC_HUGE);
+	if (skx_query_has_many(node))
+	{
+		it->children[it->nchildren++] = skx_query_open_any_of_many(o, node);
+		cost = it->children[0]->cost;
+	}
 	for (i = 0; i < node->nchildren; i++)
 	{
-		SkxIter    *child = skx_query_open_node(o, node->children[i]);
+		SkxIter    *child;
 
+		if (skx_query_is_one_of_many(node, node->children[i]))
+			continue;
+		child = skx_query_open_node(o, node->children[i]);
 		if (child->kind == SKX_NODE_ALL)
 		{
 			skx_query_close(it);

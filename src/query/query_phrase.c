@@ -223,7 +223,7 @@ static void
 skx_query_operand_open(const SkxOpening *o, SkxPhrase *phrase,
 					   SkxOperand *operand, const QueryOperand *val)
 {
-	const char *lexeme = GETOPERAND(phrase->node->query) + val->distance;
+	const char *lexeme = GETOPERAND(phrase->node->phrase->query) + val->distance;
 	SkxOperandTerms *terms;
 
 	if (!val->prefix)
@@ -265,7 +265,7 @@ skx_query_phrase_operands(const SkxOpening *o, SkxPhrase *phrase,
 		item++;
 	}
 	skx_query_operand_open(o, phrase,
-						   &phrase->operands[item - phrase->node->item],
+						   &phrase->operands[item - phrase->node->phrase->item],
 						   &item->qoperand);
 }
 
@@ -312,9 +312,9 @@ static void
 skx_query_phrase_open_general(const SkxOpening *o, SkxPhrase *phrase)
 {
 	phrase->context = CurrentMemoryContext;
-	phrase->noperands = skx_query_phrase_items(phrase->node->item);
+	phrase->noperands = skx_query_phrase_items(phrase->node->phrase->item);
 	phrase->operands = palloc0(sizeof(SkxOperand) * phrase->noperands);
-	skx_query_phrase_operands(o, phrase, phrase->node->item);
+	skx_query_phrase_operands(o, phrase, phrase->node->phrase->item);
 	skx_query_phrase_reserve(phrase);
 	phrase->temp = AllocSetContextCreate(CurrentMemoryContext,
 										 "skipidx phrase",
@@ -333,7 +333,7 @@ skx_query_phrase_open(const SkxOpening *o, const SkxQueryNode *node)
 	phrase->node = node;
 	phrase->most = SKX_PHRASE_MOST;
 	phrase->reads.now = o->reads;
-	if (node->nlinks > 0)
+	if (node->phrase->nlinks > 0)
 		phrase->chain = skx_query_chain_open(o, node, &phrase->reads);
 	else
 		skx_query_phrase_open_general(o, phrase);
@@ -479,7 +479,7 @@ skx_query_check_operand(void *arg, QueryOperand *val, ExecPhraseData *data)
 {
 	SkxPhrase  *phrase = arg;
 	SkxOperand *operand =
-		&phrase->operands[(QueryItem *) val - phrase->node->item];
+		&phrase->operands[(QueryItem *) val - phrase->node->phrase->item];
 	uint16		positions[SKX_POSITIONS_MAX];
 	SkxFound	found = {0};
 	int			i;
@@ -515,7 +515,7 @@ skx_query_phrase_matches(SkxPhrase *phrase, uint32 doc)
 
 	phrase->doc = doc;
 	old = MemoryContextSwitchTo(phrase->temp);
-	result = TS_execute(phrase->node->item, phrase, TS_EXEC_EMPTY,
+	result = TS_execute(phrase->node->phrase->item, phrase, TS_EXEC_EMPTY,
 						skx_query_check_operand);
 	MemoryContextSwitchTo(old);
 	MemoryContextReset(phrase->temp);

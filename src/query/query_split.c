@@ -23,7 +23,9 @@ skx_query_new_node(SkxNodeKind kind, int nchildren)
 
 	node->kind = kind;
 	node->max_children = nchildren;
-	node->children = palloc(sizeof(SkxQueryNode *) * Max(nchildren, 1));
+	if (nchildren > 0)
+		node->children = palloc_extended(sizeof(SkxQueryNode *) *
+										 (Size) nchildren, MCXT_ALLOC_HUGE);
 	return node;
 }
 

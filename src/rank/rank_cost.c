@@ -50,6 +50,9 @@
 /* Giving a posting its part of a score. */
 #define SKX_COST_SCORE		1.2
 
+/* The sum of a document, where all have one. */
+#define SKX_COST_SUM		0.05
+
 /* Of a candidate: comparing it; reading positions for its pairs of words. */
 #define SKX_COST_CANDIDATE	12.0
 #define SKX_COST_PAIRS		60.0
@@ -174,38 +177,57 @@ skx_rank_cost_phrase(const SkxCostSet *a, const SkxCostSet *b, double ndocs)
 	return set;
 }
 
+int
+skx_rank_cost_depth(const SkxCostItem *items, int n)
+{
+	int			depth = 0;
+	int			most = 0;
+	int			i;
+
+	for (i = n - 1; i >= 0; i--)
+	{
+		if (items[i].kind == SKX_COST_WORD)
+			depth++;
+		else if (items[i].kind != SKX_COST_NOT)
+			depth--;
+		most = Max(most, depth);
+	}
+	return most;
+}
+
 SkxCostSet
 skx_rank_cost_match(const SkxCostItem *items, int n, double ndocs,
 				  SkxCostSet *sets)
 {
+	SkxCostSet *top = sets - 1;
 	int			i;
 
-	/* Operands stand behind their operators. */
+	/* From back to front, operands come before their operators, right last. */
 	for (i = n - 1; i >= 0; i--)
 	{
-		const SkxCostSet *right = &sets[i + 1];
-		const SkxCostSet *left = &sets[i + items[i].left];
-
 		switch (items[i].kind)
 		{
 			case SKX_COST_NOT:
-				sets[i] = *right;
-				sets[i].docs = Max(ndocs - right->docs, 0);
-				sets[i].likely = Max(ndocs - right->likely, 0);
-				sets[i].lead = ndocs;
-				sets[i].work += ndocs * SKX_COST_POSTING;
+				top->docs = Max(ndocs - top->docs, 0);
+				top->likely = Max(ndocs - top->likely, 0);
+				top->lead = ndocs;
+				top->work += ndocs * SKX_COST_POSTING;
 				break;
 			case SKX_COST_AND:
-				sets[i] = skx_rank_cost_both(left, right, ndocs);
+				top--;
+				*top = skx_rank_cost_both(top, top + 1, ndocs);
 				break;
 			case SKX_COST_OR:
-				sets[i] = skx_rank_cost_either(left, right, ndocs);
+				top--;
+				*top = skx_rank_cost_either(top, top + 1, ndocs);
 				break;
 			case SKX_COST_PHRASE:
-				sets[i] = skx_rank_cost_phrase(left, right, ndocs);
+				top--;
+				*top = skx_rank_cost_phrase(top, top + 1, ndocs);
 				break;
 			default:
-				sets[i] = skx_rank_cost_word(Min(items[i].df, ndocs));
+				top++;
+				*top = skx_rank_cost_word(Min(items[i].df, ndocs));
 				break;
 		}
 	}
@@ -369,13 +391,35 @@ skx_rank_cost_search_all(const SkxCostRanked *ranked, double k, double all,
 	return candidates;
 }
 
+/*
+ * With very many words, all of their postings are scored, and sums kept of all
+ * documents; or every match is looked up in all lists, where that is less.
+ */
+static double
+skx_rank_cost_search_many(const SkxCostRanked *ranked, double k, double all,
+						  double *work, double *pages)
+{
+	const SkxCostSet *match = &ranked->match;
+	double		candidates = skx_rank_cost_candidates(ranked, k, all);
+	double		through = ranked->postings *
+		(SKX_COST_POSTING + SKX_COST_SCORE) + ranked->ndocs * SKX_COST_SUM;
+	double		asked = match->work +
+		match->docs * ranked->many * SKX_COST_ASK;
+
+	if (!ranked->any)
+		through += Min(candidates * SKX_COST_ASKED, ranked->ndocs) * match->ask;
+	*work += ranked->any ? through : Min(through, asked);
+	*pages += ranked->postings / SKX_COST_PAGE_POSTINGS;
+	return candidates;
+}
+
 double
 skx_rank_cost_findable(const SkxCostRanked *ranked)
 {
-	double		any = 0;
+	double		any = ranked->many > 0 ? ranked->postings : 0;
 	int			i;
 
-	for (i = 0; i < ranked->nwords; i++)
+	for (i = 0; i < ranked->nwords && ranked->many == 0; i++)
 		any += ranked->words[i].df;
 	if (ranked->others > 0 && !ranked->any && ranked->ndocs > 0)
 		return ranked->match.docs * Min(any / ranked->ndocs, 1);
@@ -389,7 +433,9 @@ skx_rank_cost_search(const SkxCostRanked *ranked, double k, double all,
 {
 	double		candidates;
 
-	if (ranked->any)
+	if (ranked->many > 0)
+		candidates = skx_rank_cost_search_many(ranked, k, all, work, pages);
+	else if (ranked->any)
 		candidates = skx_rank_cost_search_any(ranked, k, work, pages);
 	else
 		candidates = skx_rank_cost_search_all(ranked, k, all, work, pages);

@@ -7,8 +7,8 @@
 #define SKX_RANK_RANK_COST_H
 
 /*
- * An item of a query.  Items stand in the order of a tsquery: an operator's
- * right operand follows it, its left one is `left` items further on.
+ * An item of a query.  Items stand in the order of a tsquery: an operator is
+ * followed by its right operand and that by its left one.
  */
 typedef enum SkxCostKind
 {
@@ -22,7 +22,6 @@ typedef enum SkxCostKind
 typedef struct SkxCostItem
 {
 	SkxCostKind kind;
-	int			left;
 	double		df;				/* of a word: documents, all segments' */
 } SkxCostItem;
 
@@ -47,9 +46,11 @@ typedef struct SkxCostSet
 /*
  * rank_cost.c
  *
- * match: `sets` has room for n; the result is that of the whole query.
+ * match: `sets` has room for as many as depth tells, which of a row of one
+ * operator are few; the result is that of the whole query.
  * both: documents that are in two sets.
  */
+extern int	skx_rank_cost_depth(const SkxCostItem *items, int n);
 extern SkxCostSet skx_rank_cost_match(const SkxCostItem *items, int n,
 									double ndocs, SkxCostSet *sets);
 extern SkxCostSet skx_rank_cost_both(const SkxCostSet *a, const SkxCostSet *b,
@@ -73,6 +74,9 @@ typedef struct SkxCostRanked
 	double		ndocs;
 	int			nwords;
 	const SkxCostWord *words;	/* in any order */
+	double		many;			/* words are so many that their lists are
+								 * gone through one by one; 0: they are not */
+	double		postings;		/* of all of these */
 	double		paired;			/* documents with two neighbouring words, where
 								 * these count for something: */
 	double		proximity;		/* what a pair counts beside its words */

@@ -107,12 +107,20 @@ extern bool skx_score_pending(const SkxScorer *scorer);
 extern const SkxTerm *skx_score_found(const SkxScorer *scorer, int term,
 									  int segment);
 
+/* Is that known of all of them?  Not of a query of very many words. */
+extern bool skx_score_has_found(const SkxScorer *scorer);
+
 /*
  * score_document.c : the sum of parts of one document, 0 when it has none of
  * the words.  parts (NULL: not asked for) has room for nterms + npairs numbers.
  */
 extern int32 skx_score_document(const SkxScorer *scorer, TSVector document,
 								int32 *parts);
+
+/* The same apart: returns that of the words, *pairs is that of the pairs. */
+extern int32 skx_score_document_sums(const SkxScorer *scorer,
+									 TSVector document, int32 *parts,
+									 int32 *pairs);
 
 /* How often one of the terms counts in the document; -1: it has it not. */
 extern float skx_score_count(const SkxScorer *scorer, int term,

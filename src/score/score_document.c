@@ -155,35 +155,6 @@ skx_score_find_term(const SkxScorer *scorer, const char *lexeme, int len)
 	return -1;
 }
 
-/*
- * Sets at[] of all terms that are no prefixes to their entries, -1 for none;
- * looks the fewer ones up in the others.
- */
-static void
-skx_score_locate(const SkxScorer *scorer, TSVector document, int *at)
-{
-	const WordEntry *entries = ARRPTR(document);
-	int			i;
-
-	if (scorer->nplain <= document->size)
-	{
-		for (i = 0; i < scorer->nplain; i++)
-			at[i] = skx_score_find_entry(&scorer->terms[i], document);
-		return;
-	}
-	for (i = 0; i < scorer->nplain; i++)
-		at[i] = -1;
-	for (i = 0; i < document->size; i++)
-	{
-		int			term = skx_score_find_term(scorer, STRPTR(document) +
-											   entries[i].pos,
-											   entries[i].len);
-
-		if (term >= 0)
-			at[term] = i;
-	}
-}
-
 /* How often a term, which is entry `at` if no prefix, counts; -1: not there. */
 static float
 skx_score_document_tf(const SkxScorer *scorer, const SkxScoreTerm *term,
@@ -243,67 +214,160 @@ skx_score_positions(const SkxScoreTerm *term, TSVector document, int at,
 	return n;
 }
 
+/*
+ * The entry that a term is, if it counts, which `at` tells of few terms; -1: it
+ * is not there.
+ */
+static int
+skx_score_pair_entry(const SkxScorer *scorer, int term, TSVector document,
+					 const int *at)
+{
+	const SkxScoreTerm *t = &scorer->terms[term];
+	int			entry;
+
+	if (at != NULL)
+		return at[term];
+	entry = skx_score_find_entry(t, document);
+	if (entry >= 0 && skx_score_document_tf(scorer, t, document, entry) < 0)
+		entry = -1;
+	return entry;
+}
+
 static int32
 skx_score_document_pair(const SkxScorer *scorer, const SkxScorePair *pair,
 						TSVector document, const int *at, float inverse)
 {
-	uint16		first[SKX_POSITIONS_MAX];
-	uint16		second[SKX_POSITIONS_MAX];
+	uint16		a[SKX_POSITIONS_MAX];
+	uint16		b[SKX_POSITIONS_MAX];
+	int			first = skx_score_pair_entry(scorer, pair->first, document, at);
+	int			second;
 	int			ordered;
 	int			near;
 
-	if (at[pair->first] < 0 || at[pair->second] < 0)
+	if (first < 0)
 		return 0;
-	skx_rank_pairs(first,
+	second = skx_score_pair_entry(scorer, pair->second, document, at);
+	if (second < 0)
+		return 0;
+	skx_rank_pairs(a,
 				   skx_score_positions(&scorer->terms[pair->first], document,
-									   at[pair->first], first),
-				   second,
+									   first, a),
+				   b,
 				   skx_score_positions(&scorer->terms[pair->second], document,
-									   at[pair->second], second),
+									   second, b),
 				   &ordered, &near);
 	return skx_rank_pair_part(pair->weight, ordered, near, inverse);
+}
+
+/* The part of a term, which is entry `at` if no prefix. */
+static int32
+skx_score_document_part(const SkxScorer *scorer, int term, TSVector document,
+						int at, float inverse)
+{
+	const SkxScoreTerm *t = &scorer->terms[term];
+	float		tf = skx_score_document_tf(scorer, t, document, at);
+
+	return tf >= 0 ? skx_rank_part(t->weight, tf, inverse) : 0;
+}
+
+/* A document's sum while it is computed. */
+typedef struct SkxScoreSum
+{
+	float		inverse;
+	int32		sum;
+	int32	   *parts;			/* NULL: not asked for */
+	int		   *at;				/* entries of the terms; NULL: they are many */
+} SkxScoreSum;
+
+/* Adds a term that is no prefix and may be entry `at`. */
+static inline void
+skx_score_add_plain(const SkxScorer *scorer, int term, TSVector document,
+					int at, SkxScoreSum *s)
+{
+	int32		part = at < 0 ? 0 :
+		skx_score_document_part(scorer, term, document, at, s->inverse);
+
+	if (s->parts != NULL)
+		s->parts[term] = part;
+	if (s->at != NULL)
+		s->at[term] = part > 0 ? at : -1;
+	s->sum += part;
+}
+
+/*
+ * The terms that are no prefixes: looks the fewer ones up, terms or entries, in
+ * the others.
+ */
+static void
+skx_score_document_plain(const SkxScorer *scorer, TSVector document,
+						 SkxScoreSum *s)
+{
+	const WordEntry *entries = ARRPTR(document);
+	int			i;
+
+	if (scorer->nplain <= document->size)
+	{
+		for (i = 0; i < scorer->nplain; i++)
+			skx_score_add_plain(scorer, i, document,
+								skx_score_find_entry(&scorer->terms[i],
+													 document), s);
+		return;
+	}
+	if (s->parts != NULL)
+		memset(s->parts, 0, sizeof(int32) * (Size) scorer->nplain);
+	for (i = 0; i < scorer->nplain && s->at != NULL; i++)
+		s->at[i] = -1;
+	for (i = 0; i < document->size; i++)
+	{
+		int			term = skx_score_find_term(scorer, STRPTR(document) +
+											   entries[i].pos,
+											   entries[i].len);
+
+		if (term >= 0)
+			skx_score_add_plain(scorer, term, document, i, s);
+	}
+}
+
+int32
+skx_score_document_sums(const SkxScorer *scorer, TSVector document,
+						int32 *parts, int32 *pairs)
+{
+	int			few[64];
+	SkxScoreSum s = {.parts = parts};
+	int			i;
+
+	if (scorer->nterms <= (int) lengthof(few))
+		s.at = few;
+	s.inverse =
+		scorer->inverse[skx_rank_norm_encode(skx_pending_length(document))];
+	skx_score_document_plain(scorer, document, &s);
+	for (i = scorer->nplain; i < scorer->nterms; i++)
+	{
+		int32		part = skx_score_document_part(scorer, i, document, -1,
+												   s.inverse);
+
+		if (parts != NULL)
+			parts[i] = part;
+		s.sum += part;
+	}
+	*pairs = 0;
+	for (i = 0; i < scorer->npairs; i++)
+	{
+		int32		part = skx_score_document_pair(scorer, &scorer->pairs[i],
+												   document, s.at, s.inverse);
+
+		if (parts != NULL)
+			parts[scorer->nterms + i] = part;
+		*pairs += part;
+	}
+	return s.sum;
 }
 
 int32
 skx_score_document(const SkxScorer *scorer, TSVector document, int32 *parts)
 {
-	float		inverse;
-	int32		sum = 0;
-	int			few[64];
-	int		   *at = few;
-	int			i;
+	int32		pairs;
+	int32		words = skx_score_document_sums(scorer, document, parts, &pairs);
 
-	if (scorer->nterms > (int) lengthof(few))
-		at = palloc_extended(sizeof(int) * (Size) scorer->nterms,
-							 MCXT_ALLOC_HUGE);
-	for (i = scorer->nplain; i < scorer->nterms; i++)
-		at[i] = -1;
-	inverse = scorer->inverse[skx_rank_norm_encode(skx_pending_length(document))];
-	skx_score_locate(scorer, document, at);
-	for (i = 0; i < scorer->nterms; i++)
-	{
-		const SkxScoreTerm *term = &scorer->terms[i];
-		float		tf = skx_score_document_tf(scorer, term, document, at[i]);
-		int32		part = 0;
-
-		if (tf >= 0)
-			part = skx_rank_part(term->weight, tf, inverse);
-		else
-			at[i] = -1;
-		if (parts != NULL)
-			parts[i] = part;
-		sum += part;
-	}
-	for (i = 0; i < scorer->npairs; i++)
-	{
-		int32		part = skx_score_document_pair(scorer, &scorer->pairs[i],
-												   document, at, inverse);
-
-		if (parts != NULL)
-			parts[scorer->nterms + i] = part;
-		sum += part;
-	}
-	if (at != few)
-		pfree(at);
-	return sum;
+	return words + pairs;
 }

@@ -35,8 +35,8 @@ typedef struct SkxScoreWord
 	int			len;
 	bool		prefix;
 	uint64		df;
-	const SkxTerm **found;		/* by segment of a plain index; NULL for a
-								 * prefix */
+	const SkxTerm **found;		/* by segment of a plain index; NULL: for a
+								 * prefix, or not kept */
 } SkxScoreWord;
 
 /* What makes two snapshots see the same. */
@@ -128,12 +128,13 @@ extern void skx_score_words_make(SkxStats *stats);
 
 /*
  * Looks up `n` terms (lexeme, len and prefix are set; those that are no prefix
- * first, in the order of a dictionary) and sets words[i] of each.  `index` is
+ * first, in the order of a dictionary), sets the df of each, and words[i],
+ * which is NULL for all where they are too many to be remembered.  `index` is
  * the one that the statistics are of.  The words stay as long as somebody holds
  * the statistics.
  */
 extern void skx_score_words_find(SkxStats *stats, Relation index,
-								 const SkxScoreTerm *terms, int n,
+								 SkxScoreTerm *terms, int n,
 								 const SkxScoreWord **words);
 
 #endif							/* SKX_SCORE_SCORE_INTERNAL_H */

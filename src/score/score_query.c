@@ -11,6 +11,7 @@
 
 #include <math.h>
 
+#include "miscadmin.h"
 #include "score/score_internal.h"
 #include "utils/memutils.h"
 
@@ -57,6 +58,7 @@ skx_score_compare_terms(const void *a, const void *b)
 	const SkxScoreTerm *x = a;
 	const SkxScoreTerm *y = b;
 
+	CHECK_FOR_INTERRUPTS();
 	if (x->prefix != y->prefix)
 		return x->prefix ? 1 : -1;
 	return skx_score_compare(x->lexeme, x->len, y->lexeme, y->len);
@@ -82,8 +84,11 @@ skx_score_gather_terms(SkxScorer *scorer, const bool *negated)
 	int			kept = 0;
 	int			i;
 
-	scorer->terms = palloc_extended(sizeof(SkxScoreTerm) *
-									((Size) query->size + 1), MCXT_ALLOC_HUGE);
+	for (i = 0; i < query->size; i++)
+		n += items[i].type == QI_VAL;
+	scorer->terms = palloc_extended(sizeof(SkxScoreTerm) * ((Size) n + 1),
+									MCXT_ALLOC_HUGE);
+	n = 0;
 	for (i = 0; i < query->size; i++)
 	{
 		if (items[i].type == QI_VAL && !negated[i])
@@ -282,10 +287,7 @@ skx_score_open(Relation index, Snapshot snapshot,
 	skx_score_stats_hold(scorer->stats);
 	ndocs = skx_score_stats_ndocs(scorer->stats);
 	for (i = 0; i < scorer->nterms; i++)
-	{
-		scorer->terms[i].df = open->words[i]->df;
 		scorer->terms[i].idf = skx_rank_idf(scorer->terms[i].df, ndocs);
-	}
 	if (ndocs > 0)
 		scorer->average = (double) skx_score_stats_length(scorer->stats) /
 			ndocs;
@@ -320,7 +322,19 @@ skx_score_found(const SkxScorer *scorer, int term, int segment)
 	const SkxScorerOpen *open = (const SkxScorerOpen *) scorer;
 	const SkxScoreWord *word = open->words[term];
 
-	if (word->found == NULL || word->found[segment] == NULL)
+	if (word->found[segment] == NULL)
 		return &skx_score_nothing;
 	return word->found[segment];
+}
+
+bool
+skx_score_has_found(const SkxScorer *scorer)
+{
+	const SkxScorerOpen *open = (const SkxScorerOpen *) scorer;
+	int			i;
+
+	for (i = 0; i < scorer->nplain; i++)
+		if (open->words[i] == NULL || open->words[i]->found == NULL)
+			return false;
+	return true;
 }

@@ -21,6 +21,12 @@
 /* Words that are remembered from one query of a snapshot to the next. */
 #define SKX_SCORE_WORDS		10000
 
+/*
+ * Words of a query of which it is kept what segments have of them, which takes
+ * more memory than all else that is known of a word.
+ */
+#define SKX_SCORE_FOUND		1024
+
 /* What lexemes are looked up into, before anybody is told of them. */
 typedef struct SkxScoreSearch
 {
@@ -105,7 +111,7 @@ skx_score_find_some(SkxStats *stats, SkxScoreSearch *search, int from, int n,
 			SkxTerm    *copy;
 
 			word->df += terms[i][k].df;
-			if (!stats->plain || terms[i][k].df == 0)
+			if (word->found == NULL || terms[i][k].df == 0)
 				continue;
 			copy = MemoryContextAlloc(stats->lookups, sizeof(SkxTerm));
 			*copy = terms[i][k];
@@ -132,11 +138,15 @@ skx_score_find_segments(SkxStats *stats, SkxScoreSearch *search,
 		return;
 	segs = skx_score_leaf_open(leaf, rel, &file);
 	for (k = 0; k < search->nplain; k += SKX_SCORE_LOOKUPS)
+	{
+		CHECK_FOR_INTERRUPTS();
 		skx_score_find_some(stats, search, k,
 							Min(SKX_SCORE_LOOKUPS, search->nplain - k),
 							segs, nsegs);
+	}
 	for (k = search->nplain; k < search->n; k++)
 	{
+		CHECK_FOR_INTERRUPTS();
 		for (i = 0; i < nsegs; i++)
 			skx_segment_prefix(segs[i], search->words[k].bytes,
 							   search->words[k].len, skx_score_add_df,
@@ -260,11 +270,12 @@ skx_score_find_words(SkxStats *stats, Relation index, SkxScoreSearch *search)
 }
 
 /*
- * Copies the terms that the table does not have; false when it has all.
+ * Makes words of the terms that the table does not have, to be put there if
+ * `keep`; false when it has all.
  */
 static bool
 skx_score_missing(SkxStats *stats, const SkxScoreTerm *terms, int n,
-				  SkxScoreSearch *search)
+				  bool keep, SkxScoreSearch *search)
 {
 	int			nsegs = stats->plain ? stats->leaves[0].view->nsegments : 0;
 	int			i;
@@ -275,18 +286,22 @@ skx_score_missing(SkxStats *stats, const SkxScoreTerm *terms, int n,
 	for (i = 0; i < n; i++)
 	{
 		SkxScoreWord *word = &search->words[search->n];
-		char	   *copy;
 
 		memset(word, 0, sizeof(*word));
 		word->bytes = terms[i].lexeme;
 		word->len = terms[i].len;
 		word->prefix = terms[i].prefix;
-		if (hash_search(stats->words, word, HASH_FIND, NULL) != NULL)
-			continue;
-		copy = MemoryContextAlloc(stats->lookups, word->len + 1);
-		memcpy(copy, word->bytes, word->len);
-		word->bytes = copy;
-		if (!word->prefix && nsegs > 0)
+		if (keep)
+		{
+			char	   *copy;
+
+			if (hash_search(stats->words, word, HASH_FIND, NULL) != NULL)
+				continue;
+			copy = MemoryContextAlloc(stats->lookups, word->len + 1);
+			memcpy(copy, word->bytes, word->len);
+			word->bytes = copy;
+		}
+		if (!word->prefix && nsegs > 0 && n <= SKX_SCORE_FOUND)
 			word->found = MemoryContextAllocZero(stats->lookups,
 												 sizeof(SkxTerm *) * nsegs);
 		search->n++;
@@ -295,18 +310,40 @@ skx_score_missing(SkxStats *stats, const SkxScoreTerm *terms, int n,
 	return search->n > 0;
 }
 
-void
-skx_score_words_find(SkxStats *stats, Relation index,
-					 const SkxScoreTerm *terms, int n,
-					 const SkxScoreWord **words)
+/* Words that are not remembered: they come out as they were asked for. */
+static void
+skx_score_words_once(SkxStats *stats, Relation index, SkxScoreTerm *terms,
+					 int n, const SkxScoreWord **words)
 {
 	SkxScoreSearch search;
 	int			i;
 
+	(void) skx_score_missing(stats, terms, n, false, &search);
+	skx_score_find_words(stats, index, &search);
+	for (i = 0; i < n; i++)
+	{
+		words[i] = NULL;
+		terms[i].df = Min(search.words[i].df, stats->ndocs);
+	}
+	pfree(search.words);
+}
+
+void
+skx_score_words_find(SkxStats *stats, Relation index, SkxScoreTerm *terms,
+					 int n, const SkxScoreWord **words)
+{
+	SkxScoreSearch search;
+	int			i;
+
+	if (n > SKX_SCORE_WORDS)
+	{
+		skx_score_words_once(stats, index, terms, n, words);
+		return;
+	}
 	if (stats->users == 0 &&
 		hash_get_num_entries(stats->words) > SKX_SCORE_WORDS)
 		skx_score_words_make(stats);
-	if (skx_score_missing(stats, terms, n, &search))
+	if (skx_score_missing(stats, terms, n, true, &search))
 	{
 		skx_score_find_words(stats, index, &search);
 		for (i = 0; i < search.n; i++)
@@ -324,5 +361,6 @@ skx_score_words_find(SkxStats *stats, Relation index,
 		SkxScoreWord key = {terms[i].lexeme, terms[i].len, terms[i].prefix};
 
 		words[i] = hash_search(stats->words, &key, HASH_FIND, NULL);
+		terms[i].df = words[i]->df;
 	}
 }

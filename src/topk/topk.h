@@ -34,6 +34,13 @@ typedef struct SkxTopkRequest
 
 typedef struct SkxTopk SkxTopk;
 
+/*
+ * Words, scored or required, above which lists are gone through one at a time.
+ * With so many, bounds save nothing: what they add up to is far above any
+ * score.
+ */
+#define SKX_TOPK_MANY		64
+
 /* In the current memory context.  What the request points to must stay. */
 extern SkxTopk *skx_topk_begin(const SkxTopkRequest *request);
 

@@ -12,12 +12,11 @@
 #include "utils/timestamp.h"
 
 bool
-skx_topk_tick(SkxTopkRun *run, uint32 doc)
+skx_topk_is_spent(SkxTopkRun *run, uint32 doc)
 {
 	SkxTopk    *topk = run->topk;
 
 	CHECK_FOR_INTERRUPTS();
-	topk->work.windows++;
 	if (topk->deadline == 0 || topk->stopped)
 		return topk->stopped;
 	if (GetCurrentTimestamp() < topk->deadline)
@@ -25,6 +24,13 @@ skx_topk_tick(SkxTopkRun *run, uint32 doc)
 	topk->stopped = true;
 	skx_topk_left(topk, run->segment, doc);
 	return true;
+}
+
+bool
+skx_topk_tick(SkxTopkRun *run, uint32 doc)
+{
+	run->topk->work.windows++;
+	return skx_topk_is_spent(run, doc);
 }
 
 void

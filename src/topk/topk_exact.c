@@ -32,8 +32,11 @@ typedef struct SkxExactWord
 
 typedef struct SkxTopkExact
 {
+	bool		summed;			/* candidates come with the sums of words */
 	int			nwords;
-	SkxExactWord *words;
+	SkxExactWord *words;		/* all, or those of pairs */
+	SkxExactWord *firsts[SKX_SCORE_PAIRS_MAX];
+	SkxExactWord *seconds[SKX_SCORE_PAIRS_MAX];
 	uint64		reads;			/* see skx_skiplist_cold */
 	uint32		docs[SKX_EXACT_BATCH];
 	int32		sums[SKX_EXACT_BATCH];	/* of words */
@@ -51,46 +54,83 @@ skx_exact_memory(const SkxTopkRun *run, const SkxScoreTerm *term)
 	return NULL;
 }
 
-SkxTopkExact *
-skx_topk_exact_open(SkxTopkRun *run)
+static void
+skx_exact_open_word(SkxTopkRun *run, int i, SkxExactWord *word)
 {
-	const SkxScorer *scorer = run->scorer;
 	const SkxTopkSegment *s = &run->topk->segments[run->segment];
-	SkxTopkExact *exact = palloc0(sizeof(SkxTopkExact));
+	const SkxTerm *term;
+
+	word->term = &run->scorer->terms[i];
+	word->labelled = word->term->labels != 0 || !run->scorer->flat;
+	if (word->term->prefix)
+	{
+		word->memory = skx_exact_memory(run, word->term);
+		return;
+	}
+	term = &s->terms[run->topk->term_lexemes[i]];
+	if (term->df == 0)
+		return;
+	word->list = skx_segment_list_open(run->seg, term);
+	word->list->cursor.ahead = 0;	/* its nodes have just been read */
+}
+
+/* The word of a term; opens it if there has been no pair with it. */
+static SkxExactWord *
+skx_exact_pair_word(SkxTopkRun *run, SkxTopkExact *exact, int term)
+{
+	const SkxScoreTerm *scored = &run->scorer->terms[term];
 	int			i;
 
-	exact->nwords = scorer->nterms;
+	if (!exact->summed)
+		return &exact->words[term];
+	for (i = 0; i < exact->nwords; i++)
+		if (exact->words[i].term == scored)
+			return &exact->words[i];
+	skx_exact_open_word(run, term, &exact->words[exact->nwords]);
+	return &exact->words[exact->nwords++];
+}
+
+SkxTopkExact *
+skx_topk_exact_open(SkxTopkRun *run, bool summed)
+{
+	const SkxScorer *scorer = run->scorer;
+	SkxTopkExact *exact = palloc0(sizeof(SkxTopkExact));
+	int			nwords = summed ? 2 * scorer->npairs : scorer->nterms;
+	int			i;
+
+	exact->summed = summed;
 	exact->words = palloc_extended(sizeof(SkxExactWord) *
-								   (Size) Max(scorer->nterms, 1),
+								   (Size) Max(nwords, 1),
 								   MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
 	exact->reads = PG_UINT64_MAX;
-	for (i = 0; i < scorer->nterms; i++)
-	{
-		SkxExactWord *word = &exact->words[i];
-		const SkxTerm *term;
-
-		word->term = &scorer->terms[i];
-		word->labelled = word->term->labels != 0 || !scorer->flat;
-		if (word->term->prefix)
-		{
-			word->memory = skx_exact_memory(run, word->term);
-			continue;
-		}
-		term = &s->terms[run->topk->term_lexemes[i]];
-		if (term->df == 0)
-			continue;
-		word->list = skx_segment_list_open(run->seg, term);
-		word->list->cursor.ahead = 0;	/* its nodes have just been read */
-	}
+	for (i = 0; i < nwords && !summed; i++)
+		skx_exact_open_word(run, i, &exact->words[exact->nwords++]);
 	for (i = 0; i < scorer->npairs; i++)
 	{
-		SkxExactWord *first = &exact->words[scorer->pairs[i].first];
-		SkxExactWord *second = &exact->words[scorer->pairs[i].second];
+		SkxExactWord *first = skx_exact_pair_word(run, exact,
+												  scorer->pairs[i].first);
+		SkxExactWord *second = skx_exact_pair_word(run, exact,
+												   scorer->pairs[i].second);
 
+		exact->firsts[i] = first;
+		exact->seconds[i] = second;
 		if (first->list != NULL && second->list != NULL)
 			first->in_pair = second->in_pair = true;
 	}
 	return exact;
+}
+
+int32
+skx_topk_exact_slack(const SkxScorer *scorer)
+{
+	double		slack = 0;
+	int			i;
+
+	for (i = 0; i < scorer->nterms; i++)
+		if (scorer->terms[i].ceiling > scorer->terms[i].weight)
+			slack += (double) scorer->terms[i].ceiling -
+				scorer->terms[i].weight + 1;
+	return (int32) slack + 1;
 }
 
 void
@@ -149,6 +189,24 @@ skx_exact_tf(SkxTopkRun *run, SkxExactWord *word, int i, uint32 doc)
 	return Max(list->p.tf[list->i], 1);
 }
 
+/*
+ * What a word that is found gives, of which its list gave a part by its ceiling
+ * if the candidate comes with that: less than nothing then.
+ */
+static int32
+skx_exact_part(SkxTopkRun *run, const SkxExactWord *word, float tf,
+			   float inverse)
+{
+	const SkxScoreTerm *term = word->term;
+	int32		part = skx_rank_part(term->weight, tf, inverse);
+
+	if (!run->exact->summed)
+		return part;
+	if (word->labelled)
+		tf = Max(tf, (float) word->list->p.tf[word->list->i]);
+	return part - skx_rank_part(term->ceiling, tf, inverse);
+}
+
 /* What the pairs of candidate i can give at most. */
 static int32
 skx_exact_pairs_bound(SkxTopkRun *run, int i)
@@ -161,8 +219,8 @@ skx_exact_pairs_bound(SkxTopkRun *run, int i)
 	for (k = 0; k < scorer->npairs; k++)
 	{
 		const SkxScorePair *pair = &scorer->pairs[k];
-		int			tf = Min(exact->words[pair->first].tfs[i],
-							 exact->words[pair->second].tfs[i]);
+		int			tf = Min(exact->firsts[k]->tfs[i],
+							 exact->seconds[k]->tfs[i]);
 
 		if (tf > 0)
 			bound += skx_rank_pair_part(pair->weight, tf, tf,
@@ -175,7 +233,7 @@ skx_exact_pairs_bound(SkxTopkRun *run, int i)
  * Sums of words of some candidates; keeps those that may be hits with pairs.
  */
 static int
-skx_exact_words(SkxTopkRun *run, const uint32 *docs, int n)
+skx_exact_words(SkxTopkRun *run, const uint32 *docs, const int32 *sums, int n)
 {
 	SkxTopkExact *exact = run->exact;
 	const float *inverse = run->scorer->inverse;
@@ -186,7 +244,7 @@ skx_exact_words(SkxTopkRun *run, const uint32 *docs, int n)
 	skx_topk_norms_want(run->norms, docs, n);
 	for (i = 0; i < n; i++)
 	{
-		int32		sum = 0;
+		int32		sum = exact->summed ? sums[i] : 0;
 
 		exact->inverses[kept] = inverse[run->norms->bytes[docs[i]]];
 		for (k = 0; k < exact->nwords; k++)
@@ -195,8 +253,7 @@ skx_exact_words(SkxTopkRun *run, const uint32 *docs, int n)
 			float		tf = skx_exact_tf(run, word, kept, docs[i]);
 
 			if (tf >= 0)
-				sum += skx_rank_part(word->term->weight, tf,
-									 exact->inverses[kept]);
+				sum += skx_exact_part(run, word, tf, exact->inverses[kept]);
 		}
 		exact->docs[kept] = docs[i];
 		exact->sums[kept] = sum;
@@ -235,8 +292,8 @@ skx_exact_pairs(SkxTopkRun *run, int i)
 	for (k = 0; k < scorer->npairs; k++)
 	{
 		const SkxScorePair *pair = &scorer->pairs[k];
-		SkxExactWord *first = &exact->words[pair->first];
-		SkxExactWord *second = &exact->words[pair->second];
+		SkxExactWord *first = exact->firsts[k];
+		SkxExactWord *second = exact->seconds[k];
 		int			ordered;
 		int			near;
 
@@ -282,7 +339,7 @@ skx_topk_exact_finish(SkxTopkRun *run)
 		int			n = Min(run->n - from, SKX_EXACT_BATCH);
 		int			i;
 
-		n = skx_exact_words(run, run->docs + from, n);
+		n = skx_exact_words(run, run->docs + from, run->sums + from, n);
 		skx_exact_ask(run, n);
 		for (i = 0; i < n; i++)
 		{

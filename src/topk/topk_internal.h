@@ -64,6 +64,7 @@ struct SkxTopk
 	int			nsegments;
 	SkxTopkSegment *segments;	/* largest first */
 	uint64		ndocs;			/* of all segments */
+	double		postings;		/* of the ranking query's words, a document */
 	int			nlexemes;		/* of filter and ranking query together */
 	SkxLexeme  *lexemes;
 	SkxQuerySplit split;
@@ -72,6 +73,9 @@ struct SkxTopk
 	bool		scored_only;	/* who matches has a word of the ranking query */
 	bool		words_match;	/* who has such a word matches */
 	bool		primes;			/* who has the only word does */
+	bool		many;			/* too many words to have all lists open:
+								 * topk_many.c */
+	bool		primed;			/* a search began with too high a threshold */
 
 	bool		has_pending;	/* there may be pending documents */
 	int			npending;		/* those of them that are hits */
@@ -163,8 +167,11 @@ extern void skx_topk_batch_hit(SkxTopkRun *run, uint32 doc, int32 sum);
 /* The budget was spent when a document of a segment was reached. */
 extern void skx_topk_left(SkxTopk *topk, int segment, uint32 doc);
 
-/* Serves interrupts; true when the budget is spent. */
+/*
+ * Serve interrupts; true when the budget is spent.  tick counts a window, too.
+ */
 extern bool skx_topk_tick(SkxTopkRun *run, uint32 doc);
+extern bool skx_topk_is_spent(SkxTopkRun *run, uint32 doc);
 
 /*
  * The ways through a segment: topk_or.c, all documents with one of the
@@ -175,8 +182,22 @@ extern void skx_topk_or(SkxTopkRun *run);
 extern void skx_topk_and(SkxTopkRun *run);
 extern void skx_topk_filter(SkxTopkRun *run, SkxQueryScan *scan);
 
-/* topk_exact.c : pairs of words, from positions */
-extern struct SkxTopkExact *skx_topk_exact_open(SkxTopkRun *run);
+/*
+ * topk_many.c : the same with one list open at a time; with `scan` those that
+ * this gives
+ */
+extern void skx_topk_many(SkxTopkRun *run);
+extern void skx_topk_many_filter(SkxTopkRun *run, SkxQueryScan *scan);
+
+/*
+ * topk_exact.c : pairs of words, from positions
+ *
+ * summed: candidates' sums have the parts of all words, so that only words of
+ * pairs are looked at.  slack: no sum of true parts is below one of ceilings by
+ * more.
+ */
+extern struct SkxTopkExact *skx_topk_exact_open(SkxTopkRun *run, bool summed);
+extern int32 skx_topk_exact_slack(const SkxScorer *scorer);
 extern void skx_topk_exact_finish(SkxTopkRun *run);
 extern void skx_topk_exact_close(struct SkxTopkExact *exact);
 

@@ -50,13 +50,15 @@ skx_topk_list_limit(SkxTopkRun *run, SkxTopkList *l)
 						  run->scorer->most, run->scorer->inverse);
 }
 
-SkxTopkList *
-skx_topk_list_open(SkxTopkRun *run, const SkxTerm *term,
-				   const SkxScoreTerm *scored, uint8 labels)
+void
+skx_topk_list_begin(SkxTopkRun *run, SkxTopkList *l, const SkxTerm *term,
+					const SkxScoreTerm *scored, uint8 labels)
 {
-	SkxTopkList *l = palloc0(sizeof(SkxTopkList));
+	SkxList    *list = l->list;
 
-	l->list = skx_segment_list_open(run->seg, term);
+	memset(l, 0, sizeof(*l));
+	l->list = list;
+	skx_segment_list_begin(list, run->seg, term);
 	l->term = scored;
 	l->weight = scored == NULL ? 0 :
 		run->paired ? scored->ceiling : scored->weight;
@@ -65,13 +67,23 @@ skx_topk_list_open(SkxTopkRun *run, const SkxTerm *term,
 	l->df = term->df;
 	l->last = SKX_NO_DOC;
 	l->page = l->node = PG_UINT32_MAX;
-	if (!l->list->is_long)
+	if (!list->is_long)
 	{
-		l->docs = l->list->p.docs;
-		l->n = l->list->p.n;
+		l->docs = list->p.docs;
+		l->n = list->p.n;
 		l->decoded = true;
 		l->last = l->docs[l->n - 1];
 	}
+}
+
+SkxTopkList *
+skx_topk_list_open(SkxTopkRun *run, const SkxTerm *term,
+				   const SkxScoreTerm *scored, uint8 labels)
+{
+	SkxTopkList *l = palloc(sizeof(SkxTopkList));
+
+	l->list = palloc0(sizeof(SkxList));
+	skx_topk_list_begin(run, l, term, scored, labels);
 	l->max = skx_topk_list_limit(run, l);
 	return l;
 }

@@ -53,6 +53,13 @@ extern void skx_topk_parts(float weight, const float *tfs,
 extern int	skx_topk_floor(uint32 *docs, int32 *sums, int n, int32 limit);
 
 /*
+ * Documents from, from + 1, ... of which sums[0], sums[1], ... are at least
+ * `limit`, with their sums; returns how many.
+ */
+extern int	skx_topk_collect(const int32 *from_sums, int n, uint32 from,
+							 int32 limit, uint32 *docs, int32 *sums);
+
+/*
  * topk_list.c : a list of the ranking query in a segment, or what is required
  * without being scored
  *
@@ -103,6 +110,14 @@ extern SkxTopkList *skx_topk_list_open(SkxTopkRun *run, const SkxTerm *term,
 									   const SkxScoreTerm *scored,
 									   uint8 labels);
 extern void skx_topk_list_close(SkxTopkList *l);
+
+/*
+ * The same in a struct of the caller's, for one list after the other: l->list
+ * is of the caller's, too (skx_segment_list_begin).  Without bounds.
+ */
+extern void skx_topk_list_begin(SkxTopkRun *run, SkxTopkList *l,
+								const SkxTerm *term,
+								const SkxScoreTerm *scored, uint8 labels);
 
 /* The slow paths of those below. */
 extern bool skx_topk_list_move(SkxTopkList *l, uint32 target);

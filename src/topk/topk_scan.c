@@ -40,39 +40,63 @@ skx_topk_lexeme(const SkxTopk *topk, const char *bytes, int len)
 									 sizeof(SkxLexeme),
 									 skx_query_compare_lexeme);
 
-	Assert(found != NULL);
-	return found - topk->lexemes;
+	return found == NULL ? -1 : found - topk->lexemes;
 }
 
-/* Lexemes of the filter and of the ranking query, each once. */
 static void
-skx_topk_gather_lexemes(SkxTopk *topk)
+skx_topk_add_lexeme(SkxTopk *topk, int term)
 {
-	const SkxScorer *scorer = topk->scorer;
-	int			nfilter;
-	const SkxLexeme *filter = skx_query_lexemes(topk->request.filter,
-												&nfilter);
-	int			n = 0;
+	const SkxScoreTerm *scored = &topk->scorer->terms[term];
+
+	topk->lexemes[topk->nlexemes].bytes = scored->lexeme;
+	topk->lexemes[topk->nlexemes++].len = scored->len;
+}
+
+/* Sorts the lexemes, each once. */
+static void
+skx_topk_sort_lexemes(SkxTopk *topk)
+{
+	int			n = topk->nlexemes;
 	int			i;
 
-	topk->lexemes = palloc_extended(sizeof(SkxLexeme) *
-									((Size) nfilter + scorer->nterms + 1),
-									MCXT_ALLOC_HUGE);
-	for (i = 0; i < nfilter; i++)
-		topk->lexemes[n++] = filter[i];
-	for (i = 0; i < scorer->nterms; i++)
-	{
-		if (scorer->terms[i].prefix)
-			continue;
-		topk->lexemes[n].bytes = scorer->terms[i].lexeme;
-		topk->lexemes[n++].len = scorer->terms[i].len;
-	}
+	topk->nlexemes = 0;
 	qsort(topk->lexemes, n, sizeof(SkxLexeme), skx_query_compare_lexeme);
 	for (i = 0; i < n; i++)
 		if (topk->nlexemes == 0 ||
 			skx_query_compare_lexeme(&topk->lexemes[topk->nlexemes - 1],
 									 &topk->lexemes[i]) != 0)
 			topk->lexemes[topk->nlexemes++] = topk->lexemes[i];
+}
+
+/*
+ * Lexemes of the filter, unless it will not be asked, and of the ranking query,
+ * each once; of very many words only those of pairs.
+ */
+static void
+skx_topk_gather_lexemes(SkxTopk *topk)
+{
+	const SkxScorer *scorer = topk->scorer;
+	int			nwords = topk->many ? 2 * scorer->npairs : scorer->nterms;
+	int			nfilter;
+	const SkxLexeme *filter = skx_query_lexemes(topk->request.filter,
+												&nfilter);
+	int			i;
+
+	if (topk->many && topk->words_match)
+		nfilter = 0;
+	topk->lexemes = palloc_extended(sizeof(SkxLexeme) *
+									((Size) nfilter + nwords + 1),
+									MCXT_ALLOC_HUGE);
+	for (i = 0; i < nfilter; i++)
+		topk->lexemes[topk->nlexemes++] = filter[i];
+	for (i = 0; i < scorer->nplain && !topk->many; i++)
+		skx_topk_add_lexeme(topk, i);
+	for (i = 0; i < scorer->npairs && topk->many; i++)
+	{
+		skx_topk_add_lexeme(topk, scorer->pairs[i].first);
+		skx_topk_add_lexeme(topk, scorer->pairs[i].second);
+	}
+	skx_topk_sort_lexemes(topk);
 	topk->filter_lexemes = palloc_extended(sizeof(int) * ((Size) nfilter + 1),
 										   MCXT_ALLOC_HUGE);
 	for (i = 0; i < nfilter; i++)
@@ -87,18 +111,33 @@ skx_topk_gather_lexemes(SkxTopk *topk)
 							scorer->terms[i].len);
 }
 
-/* The scored word of a lexeme, if any label of it will do; -1: none. */
+/* The scored word of what is required, if any label of it will do; -1: none. */
 static int
-skx_topk_word_of(const SkxTopk *topk, int lexeme, uint8 labels)
+skx_topk_word_of(const SkxTopk *topk, const SkxQueryRequired *required,
+				 uint8 labels)
 {
 	const SkxScorer *scorer = topk->scorer;
-	int			i;
+	int			nfilter;
+	const SkxLexeme *lexeme = skx_query_lexemes(topk->request.filter,
+												&nfilter) + required->lexeme;
+	int			low = 0;
+	int			high = scorer->nplain - 1;
 
-	for (i = 0; i < scorer->nterms; i++)
-		if (topk->term_lexemes[i] == lexeme &&
-			(scorer->terms[i].labels == 0 ||
-			 scorer->terms[i].labels == labels))
-			return i;
+	CHECK_FOR_INTERRUPTS();
+	while (low <= high)
+	{
+		int			middle = (low + high) / 2;
+		const SkxScoreTerm *term = &scorer->terms[middle];
+		SkxLexeme	word = {term->lexeme, term->len};
+		int			cmp = skx_query_compare_lexeme(&word, lexeme);
+
+		if (cmp == 0)
+			return term->labels == 0 || term->labels == labels ? middle : -1;
+		if (cmp < 0)
+			low = middle + 1;
+		else
+			high = middle - 1;
+	}
 	return -1;
 }
 
@@ -113,9 +152,7 @@ skx_topk_relate_any(SkxTopk *topk)
 	int			i;
 
 	for (i = 0; i < topk->split.nrequired; i++)
-		found += skx_topk_word_of(topk,
-								  topk->filter_lexemes[topk->split.required[i].lexeme],
-								  0) >= 0;
+		found += skx_topk_word_of(topk, &topk->split.required[i], 0) >= 0;
 	topk->words_match = found == scorer->nterms;
 	topk->scored_only = found == topk->split.nrequired;
 	topk->split.nrequired = 0;
@@ -144,8 +181,7 @@ skx_topk_relate(SkxTopk *topk)
 	{
 		const SkxQueryRequired *r = &topk->split.required[i];
 
-		if (skx_topk_word_of(topk, topk->filter_lexemes[r->lexeme],
-							 r->labels) >= 0)
+		if (skx_topk_word_of(topk, r, r->labels) >= 0)
 			topk->scored_only = true;
 	}
 	topk->primes = topk->scored_only && topk->split.nrequired == 1 &&
@@ -167,20 +203,17 @@ static bool
 skx_topk_known_terms(SkxTopk *topk)
 {
 	const SkxScorer *scorer = topk->scorer;
-	int			nwords = 0;
 	int			i;
 	int			k;
 
-	for (i = 0; i < scorer->nterms; i++)
-		nwords += !scorer->terms[i].prefix;
-	if (nwords != topk->nlexemes ||
-		skx_score_view(scorer, topk->request.index) != topk->request.view)
+	if (topk->many || scorer->nplain != topk->nlexemes ||
+		skx_score_view(scorer, topk->request.index) != topk->request.view ||
+		!skx_score_has_found(scorer))
 		return false;
 	for (i = 0; i < topk->nsegments; i++)
-		for (k = 0; k < scorer->nterms; k++)
-			if (!scorer->terms[k].prefix)
-				topk->segments[i].terms[topk->term_lexemes[k]] =
-					*skx_score_found(scorer, k, i);
+		for (k = 0; k < scorer->nplain; k++)
+			topk->segments[i].terms[topk->term_lexemes[k]] =
+				*skx_score_found(scorer, k, i);
 	return true;
 }
 
@@ -216,6 +249,9 @@ skx_topk_open_segments(SkxTopk *topk)
 	}
 	if (!skx_topk_known_terms(topk))
 		skx_segment_find_all(segs, n, topk->lexemes, topk->nlexemes, terms);
+	for (i = 0; i < topk->scorer->nterms; i++)
+		topk->postings += (double) topk->scorer->terms[i].df;
+	topk->postings /= Max(topk->ndocs, 1);
 	qsort(topk->segments, n, sizeof(SkxTopkSegment),
 		  skx_topk_compare_segments);
 }
@@ -251,8 +287,10 @@ skx_topk_begin(const SkxTopkRequest *request)
 	topk->has_pending = skx_score_pending(request->scorer) ||
 		skx_score_view(request->scorer, request->index) != request->view;
 	skx_query_split(request->filter, &topk->split);
-	skx_topk_gather_lexemes(topk);
 	skx_topk_relate(topk);
+	topk->many = Max(topk->scorer->nterms, topk->split.nrequired) >
+		SKX_TOPK_MANY;
+	skx_topk_gather_lexemes(topk);
 	skx_topk_norms_trim();
 	skx_topk_open_segments(topk);
 	topk->docs = palloc(sizeof(uint32) * SKX_TOPK_BATCH);
@@ -397,11 +435,15 @@ skx_topk_scored(SkxTopk *topk)
 		topk->stage = topk->scored_only ? SKX_TOPK_DONE : SKX_TOPK_OTHERS;
 		return 0;
 	}
-	if ((topk->words_match || topk->primes) && topk->given == 0)
+	if ((topk->words_match || topk->primes) && topk->given == 0 &&
+		!topk->many)
 		least = skx_topk_prime(topk);
 	skx_topk_search(topk, least);
-	if (topk->hits.n < topk->rows && least > 1 && !topk->stopped)
+	if (topk->hits.n < topk->rows && topk->hits.least > 1 && !topk->stopped)
+	{
+		topk->primed = true;
 		skx_topk_search(topk, 0);
+	}
 	n = skx_topk_hits_sort(topk);
 	skx_topk_hand_out(topk, n);
 	if (topk->stopped)

@@ -280,6 +280,37 @@ skx_topk_open_rest(SkxTopkRun *run, const SkxTopkSegment *s)
 	pfree(lists);
 }
 
+/*
+ * By very many words: through the documents that match, where to ask of each
+ * what it has of all words is less than to go through the words, or through
+ * these, with the filter for who is left.
+ */
+static void
+skx_topk_run_many(SkxTopkRun *run, const SkxTopkSegment *s)
+{
+	SkxTopk    *topk = run->topk;
+	const SkxQuery *filter = topk->request.filter;
+
+	if (run->paired)
+		run->exact = skx_topk_exact_open(run, true);
+	if (!topk->words_match)
+	{
+		SkxQueryScan *scan = skx_query_scan_open(run->seg, filter, true);
+		double		cost = skx_query_scan_cost(scan);
+		bool		few = cost * topk->scorer->nterms *
+			SKX_TOPK_FILTER_SHARE < topk->postings * run->seg->header.ndocs;
+
+		if (few)
+			skx_topk_many_filter(run, scan);
+		skx_query_scan_close(scan);
+		if (few)
+			return;
+		run->rest = skx_query_rest_open(run->seg, filter,
+										skx_topk_rest_terms(topk, s));
+	}
+	skx_topk_many(run);
+}
+
 static void
 skx_topk_run(SkxTopkRun *run, const SkxTopkSegment *s)
 {
@@ -291,7 +322,7 @@ skx_topk_run(SkxTopkRun *run, const SkxTopkSegment *s)
 	if (!skx_topk_can_compete(run))
 		return;
 	if (run->paired)
-		run->exact = skx_topk_exact_open(run);
+		run->exact = skx_topk_exact_open(run, false);
 	if (run->nrequired == 0)
 	{
 		skx_topk_choose(run, s);
@@ -363,7 +394,10 @@ skx_topk_segment(SkxTopk *topk, int segment)
 	run.need = skx_topk_hits_need(&topk->hits, segment);
 	run.paired = skx_topk_has_pairs(topk, s);
 	skx_topk_ask_lists(topk, s);
-	skx_topk_run(&run, s);
+	if (topk->many)
+		skx_topk_run_many(&run, s);
+	else
+		skx_topk_run(&run, s);
 	skx_topk_run_close(&run);
 	MemoryContextSwitchTo(old);
 	MemoryContextReset(topk->pass);

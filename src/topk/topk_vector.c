@@ -74,3 +74,45 @@ skx_topk_floor(uint32 *docs, int32 *sums, int n, int32 limit)
 	}
 	return kept;
 }
+
+/* Sums looked at before it is asked which of them are enough. */
+#define SKX_VECTOR_RUN		16
+
+int
+skx_topk_collect(const int32 *from_sums, int n, uint32 from, int32 limit,
+				 uint32 *docs, int32 *sums)
+{
+	const SkxVectorInt below = {limit - 1, limit - 1, limit - 1, limit - 1};
+	int			kept = 0;
+	int			i;
+	int			k;
+
+	for (i = 0; i < n; i = k)
+	{
+		k = Min(i + SKX_VECTOR_RUN, n);
+		if (k == i + SKX_VECTOR_RUN)
+		{
+			SkxVectorInt any = {0, 0, 0, 0};
+			uint64		bits[2];
+
+			for (; i < k; i += SKX_VECTOR)
+			{
+				SkxVectorInt sum;
+
+				memcpy(&sum, from_sums + i, sizeof(sum));
+				any |= sum > below;
+			}
+			memcpy(bits, &any, sizeof(bits));
+			if ((bits[0] | bits[1]) == 0)
+				continue;
+			i -= SKX_VECTOR_RUN;
+		}
+		for (; i < k; i++)
+		{
+			docs[kept] = from + i;
+			sums[kept] = from_sums[i];
+			kept += from_sums[i] >= limit;
+		}
+	}
+	return kept;
+}

@@ -14,14 +14,13 @@
 #define WORDS_MAX	8
 
 static SkxCostItem items[ITEMS_MAX];
-static SkxCostSet sets[ITEMS_MAX];
+static SkxCostSet sets[ITEMS_MAX + 1];
 static int	nitems;
 
 static int
 word(double df)
 {
 	items[nitems].kind = SKX_COST_WORD;
-	items[nitems].left = 1;
 	items[nitems].df = df;
 	return nitems++;
 }
@@ -30,23 +29,21 @@ static int
 operator(SkxCostKind kind)
 {
 	items[nitems].kind = kind;
-	items[nitems].left = 1;
 	items[nitems].df = 0;
 	return nitems++;
-}
-
-/* The left operand of an operator follows, after the right one. */
-static void
-left_of(int at)
-{
-	items[at].left = nitems - at;
 }
 
 static SkxCostSet
 match(void)
 {
-	SkxCostSet	set = skx_rank_cost_match(items, nitems, NDOCS, sets);
+	int			depth = skx_rank_cost_depth(items, nitems);
+	SkxCostSet	set;
 
+	/* No more room is used than was asked for. */
+	CHECK(depth >= 1 && depth <= nitems);
+	memset(&sets[depth], 0x5A, sizeof(SkxCostSet));
+	set = skx_rank_cost_match(items, nitems, NDOCS, sets);
+	CHECK(*(unsigned char *) &sets[depth] == 0x5A);
 	nitems = 0;
 	return set;
 }
@@ -54,10 +51,8 @@ match(void)
 static SkxCostSet
 two(SkxCostKind kind, double a, double b)
 {
-	int			at = operator(kind);
-
+	operator(kind);
 	word(b);
-	left_of(at);
 	word(a);
 	return match();
 }
@@ -75,18 +70,16 @@ random_tree(int depth, int nkinds)
 	static const SkxCostKind kinds[] = {SKX_COST_AND, SKX_COST_OR,
 	SKX_COST_PHRASE, SKX_COST_NOT};
 	SkxCostKind kind = kinds[unit_below(nkinds)];
-	int			at;
 
 	if (depth == 0 || unit_below(4) == 0)
 	{
 		word(unit_below(10) == 0 ? 0 : random_df());
 		return;
 	}
-	at = operator(kind);
+	operator(kind);
 	random_tree(depth - 1, nkinds);
 	if (kind == SKX_COST_NOT)
 		return;
-	left_of(at);
 	random_tree(depth - 1, nkinds);
 }
 
@@ -118,9 +111,8 @@ test_trees(void)
 		nitems = 0;
 		random_tree((int) unit_below(6), nkinds);
 		n = nitems;
-		match();
-		for (k = 0; k < n; k++)
-			CHECK(sane(&sets[k]));
+		all = match();
+		CHECK(sane(&all));
 		for (k = 0; k < n; k++)
 			items[k].df = 0;
 		nitems = n;
@@ -138,7 +130,6 @@ test_conjunctions(void)
 	SkxCostSet	both = two(SKX_COST_AND, 100, 300000);
 	SkxCostSet	other = two(SKX_COST_AND, 300000, 100);
 	SkxCostSet	dense = two(SKX_COST_AND, 300000, 300000);
-	int			at;
 
 	CHECK(both.work == other.work && both.pages == other.pages);
 	CHECK(both.docs == 30 && both.lead == 100 && other.lead == 100);
@@ -158,10 +149,9 @@ test_conjunctions(void)
 	CHECK(both.docs == 0 && both.work == 0 && both.pages == 0);
 
 	/* A negation filters; alone it is everything but a list. */
-	at = operator(SKX_COST_AND);
+	operator(SKX_COST_AND);
 	operator(SKX_COST_NOT);
 	word(300000);
-	left_of(at);
 	word(100);
 	other = match();
 	both = two(SKX_COST_AND, 100, 300000);
@@ -279,6 +269,34 @@ test_best(void)
 	}
 }
 
+/* Of very many words all postings are scored, or all matches looked up. */
+static void
+test_many(void)
+{
+	SkxCostRanked ranked;
+	double		pages;
+	double		work;
+	double		few;
+
+	memset(&ranked, 0, sizeof(ranked));
+	ranked.ndocs = NDOCS;
+	ranked.any = true;
+	ranked.match.docs = NDOCS;
+	ranked.many = 1000;
+	ranked.postings = 2e6;
+	work = best(&ranked, 10, 10, &pages);
+	CHECK(work >= 2e6 && pages > 0);
+	ranked.many = 2000;
+	ranked.postings = 4e6;
+	CHECK(best(&ranked, 10, 10, &pages) < 2 * work);
+	CHECK(best(&ranked, 10, 1000, &pages) > best(&ranked, 10, 10, &pages));
+	ranked.any = false;
+	word(5);
+	ranked.match = match();
+	few = best(&ranked, 10, 10, &pages);
+	CHECK(few > 5 * 2000 && few < work / 10);
+}
+
 /* What cannot be among the best alone is not gone through. */
 static void
 test_pruning(void)
@@ -385,6 +403,7 @@ main(void)
 	test_conjunctions();
 	test_others();
 	test_best();
+	test_many();
 	test_pruning();
 	test_growth_and_pairs();
 	return unit_done("test_rank_cost");

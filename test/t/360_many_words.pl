@@ -1,0 +1,201 @@
+# Ranked searches by very many words: the rows and distances of a sequential scan
+# and a sort, work that grows with words and postings, memory that does not grow
+# with the lists, and an end when told to.
+
+use strict;
+use warnings;
+use FindBin;
+use lib "$FindBin::RealBin/lib";
+use PostgreSQL::Test::Utils;
+use SkipidxTest qw(skx_node skx_session skx_seed);
+use Test::More;
+use Time::HiRes qw(time sleep);
+
+# Rows; words that documents are made of; those of the largest query.
+use constant { ROWS => 24000, WORDS => 60000, MOST => 50000 };
+
+my $seed = skx_seed(360);
+
+note "seed $seed";
+srand($seed);
+
+my $node = skx_node('many_words', conf => "work_mem = 4MB\nmax_stack_depth = 2MB");
+my $s = skx_session($node, 'postgres');
+
+# Twelve words a row, the n-th one in proportion to 1 / n, some with a label; in
+# two segments, with deleted and with pending rows.
+$s->value(<<"SQL");
+CREATE EXTENSION skipidx;
+SELECT setseed(@{[ ($seed % 1000) / 1000 ]}) IS NULL;
+CREATE TABLE docs (id int, v tsvector) WITH (autovacuum_enabled = off);
+CREATE INDEX docs_v ON docs USING skipidx (v) WITH (block_size = '8kB', weight_a = 2);
+CREATE FUNCTION fill(a int, b int) RETURNS void LANGUAGE sql AS \$\$
+	INSERT INTO docs SELECT i, (SELECT string_agg(format('w%s:%s%s', power(@{[WORDS]}, random())::int, j,
+			CASE WHEN random() < 0.1 THEN 'A' ELSE '' END), ' ') FROM generate_series(1, 12 + i * 0) j)::tsvector
+		FROM generate_series(a, b) i
+\$\$;
+SELECT fill(1, @{[ROWS - 4000]}) IS NULL, skipidx_flush('docs_v') IS NULL;
+SELECT fill(@{[ROWS - 3999]}, @{[ROWS - 300]}) IS NULL, skipidx_flush('docs_v') IS NULL;
+DELETE FROM docs WHERE id % 97 = 5;
+VACUUM docs;
+SELECT fill(@{[ROWS - 299]}, @{[ROWS]}) IS NULL;
+ANALYZE docs;
+-- The ten commonest words and others from all over.
+CREATE FUNCTION many(n int) RETURNS tsquery STABLE LANGUAGE sql AS \$\$
+	SELECT skipidx_any('simple', string_agg('w' || w, ' ')) FROM (SELECT generate_series(1, 10) w
+		UNION SELECT 11 + (i::bigint * 7919 % (@{[WORDS]} - 11))::int FROM generate_series(1, n - 10) i) x
+\$\$;
+-- The first rows with their distances: a hash, and how many; %s is the filter.
+CREATE FUNCTION ranked(by_index bool, filter text, q tsquery, k int) RETURNS text LANGUAGE plpgsql AS \$\$
+DECLARE
+	answer text;
+BEGIN
+	PERFORM set_config('enable_seqscan', (NOT by_index)::text, true), set_config('enable_sort', (NOT by_index)::text, true),
+		set_config('enable_bitmapscan', 'off', true), set_config('enable_indexscan', by_index::text, true);
+	EXECUTE format('SELECT count(*) || '' '' || coalesce(md5(string_agg(id || '' '' || d, '','')), '''')'
+		' FROM (SELECT id, v <@> \$1 AS d FROM docs %s ORDER BY v <@> \$1%s LIMIT \$2) x',
+		CASE WHEN filter <> '' THEN 'WHERE ' || filter END, CASE WHEN by_index THEN '' ELSE ', ctid' END)
+		INTO answer USING q, k;
+	RETURN answer;
+END \$\$;
+SQL
+
+# ---- the right rows ----
+
+my @filters = ('', 'v @@ $1', "v @@ 'w50'", "v @@ 'w40000 & w1'", "v @@ '(w3 & !w1) | w777'", "v @@ 'w5 <-> w2'", "v @@ 'w12:A'",
+	"v @@ 'w99:*'");
+
+# What the sequential scan gives, asked once.
+my %sorted;
+
+sub sorted { my ($args) = @_; return $sorted{$args} //= $s->value("SELECT ranked(false, $args)"); }
+
+# Of 64 kB sums take several windows.
+for my $mem ('4MB', '64kB')
+{
+	$s->value("SET work_mem = '$mem'");
+	for my $n (60, 70, 300, 1200)
+	{
+		for my $filter ($n == 300 ? @filters : @filters[ 0, 1, 3 ])
+		{
+			for my $k (10, $n == 70 ? 100000 : 700)
+			{
+				my $args = "\$f\$$filter\$f\$, many($n), $k";
+				is($s->value("SELECT ranked(true, $args)"), sorted($args), "$n words, work_mem $mem, first $k of "
+					  . ($filter eq '' ? 'all rows' : $filter));
+			}
+		}
+	}
+	for my $q ("many(300) || 'w9:* | w77:*'", "many(300) || 'w1:A | w4:BC'", "many(300) && 'w30000 <-> w2'", "many(300) || !!'w3'")
+	{
+		for my $k (10, 100000)
+		{
+			my $args = "'v @@ \$1', $q, $k";
+
+			is($s->value("SELECT ranked(true, $args)"), sorted($args), "$q, work_mem $mem, first $k");
+		}
+	}
+}
+$s->value('RESET work_mem');
+
+# Conjunctions and what is not ranked.
+$s->value('CREATE FUNCTION all_of(a int, b int) RETURNS tsquery STABLE LANGUAGE sql AS '
+	  . q{$$ SELECT string_agg('w' || w, ' & ')::tsquery FROM generate_series(a, b) w $$});
+$s->value("INSERT INTO docs SELECT -1, to_tsvector('simple', string_agg('w' || w, ' ')) FROM generate_series(1, 1500) w;"
+	  . " SELECT skipidx_flush('docs_v') IS NULL");
+for my $q ('all_of(1, 70)', 'all_of(1, 1200)', 'all_of(1, 1501)', 'all_of(1, 1200) || all_of(1600, 2800)',
+	'many(1200) && !!all_of(1, 1100)', '!!many(1200)', "phraseto_tsquery('simple', (SELECT string_agg('w' || w, ' ') FROM generate_series(1, 1100) w))")
+{
+	is($s->value("SELECT ranked(true, 'v @@ \$1', $q, 100)"), $s->value("SELECT ranked(false, 'v @@ \$1', $q, 100)"), "$q by rank");
+	my @counts = map { $s->value("SET enable_seqscan = $_; SET enable_bitmapscan = on; SELECT count(*) FROM docs WHERE v @@ (SELECT $q)") } qw(off on);
+
+	is($counts[0], $counts[1], "$q: $counts[1] rows");
+}
+$s->value('RESET enable_seqscan');
+
+# ---- work, in time ----
+
+# Hours, were it to grow as the cube of the words.
+$s->value("SET statement_timeout = '60s'; SET enable_seqscan = off; SET enable_sort = off; SET enable_bitmapscan = off");
+my @scored;
+
+for my $n (500, 1000, 2000, 4000, MOST)
+{
+	my $text = $s->value("DO \$\$ DECLARE j json; BEGIN EXECUTE 'EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, FORMAT JSON)"
+		  . " SELECT id FROM docs WHERE v \@\@ \$1 ORDER BY v <@> \$1 LIMIT 10' INTO j USING many($n);"
+		  . " PERFORM set_config('x.scored', jsonb_path_query_first(j::jsonb, 'lax \$.**.\"Scored Postings\"')::text, false); END \$\$;"
+		  . " SELECT current_setting('x.scored')");
+	my $all = $s->value("SELECT sum(ndoc) FROM ts_stat('SELECT v FROM docs') t,"
+		  . " (SELECT unnest(tsvector_to_array(to_tsvector('simple', replace(many($n)::text, '''', ''))))) q(w) WHERE t.word = q.w") if $n <= 4000;
+
+	note "$n words: $text postings scored" . ($all ? " of $all" : '');
+	cmp_ok($text, '<=', 1.5 * $all, "$n words: hardly a posting twice") if $all;
+}
+$s->value('RESET statement_timeout');
+
+# ---- memory ----
+
+# What was resident at most, in kB, with pages of the table and of the cache.
+my $most = q{(SELECT substring(pg_read_file('/proc/self/status') FROM 'VmHWM:\s*(\d+)')::int)};
+
+SKIP:
+{
+	skip 'no /proc', 1 unless -e '/proc/self/status';
+	my $fresh = skx_session($node, 'postgres');
+
+	$fresh->value('SELECT sum(length(v)), sum(id) FROM docs; SELECT ranked(true, \'v @@ $1\', many(300), 10)');
+	$fresh->value("CREATE TEMP TABLE grown (kb int)");
+	$fresh->value("DO \$\$ DECLARE q tsquery := many(@{[MOST]}); before int := $most; BEGIN"
+		  . " PERFORM ranked(true, 'v \@\@ \$1', q, 10); INSERT INTO grown SELECT $most - before; END \$\$");
+	my $grown = $fresh->value('SELECT kb FROM grown');
+
+	cmp_ok($grown, '<', (4 + 16) * 1024, MOST . " words take $grown kB");
+	$fresh->close;
+}
+
+# ---- an end when told to ----
+
+# Generous here: the machine may be busy.
+use constant { ROUNDS => 12, SOON => 0.25 };
+
+my $other = skx_session($node, 'postgres');
+my $backend = $s->backend;
+
+$s->value(<<'SQL');
+CREATE FUNCTION until_told(statement text, n int) RETURNS timestamptz LANGUAGE plpgsql AS $$
+DECLARE
+	q tsquery := many(n);
+	answer text;
+BEGIN
+	PERFORM set_config('application_name', 'searches', false);
+	LOOP
+		EXECUTE statement INTO answer USING q;
+	END LOOP;
+EXCEPTION WHEN query_canceled THEN
+	PERFORM set_config('application_name', '', false);
+	RETURN clock_timestamp();
+END $$;
+SQL
+for my $statement ('SELECT count(*) FROM (SELECT id FROM docs WHERE v @@ $1 ORDER BY v <@> $1 LIMIT 10) x',
+	'SELECT count(*) FROM docs WHERE v @@ $1',
+	'EXPLAIN (FORMAT JSON) SELECT id FROM docs WHERE v @@ $1 ORDER BY v <@> $1 LIMIT 10')
+{
+	my @late;
+
+	for my $round (1 .. ROUNDS)
+	{
+		$s->start("SELECT extract(epoch FROM until_told(\$q\$$statement\$q\$, @{[MOST]}))");
+		sleep 0.02 until $other->value("SELECT application_name = 'searches' FROM pg_stat_activity WHERE pid = $backend") eq 't';
+		sleep rand 0.3;
+		my $told = $other->value("SELECT extract(epoch FROM clock_timestamp()) FROM pg_cancel_backend($backend)");
+
+		push @late, $s->finish - $told;
+	}
+	@late = sort { $a <=> $b } @late;
+	note sprintf 'told to stop: %.1f ms, %.1f at most: %s', 1000 * $late[ $#late / 2 ], 1000 * $late[-1], $statement;
+	cmp_ok($late[ $#late / 2 ], '<', SOON, "stops: $statement");
+}
+$other->close;
+$s->close;
+
+done_testing();
