@@ -280,13 +280,27 @@ CREATE FUNCTION skipidx_cache(
 	OUT pinned pg_catalog.int8,
 	OUT evictions pg_catalog.int8,
 	OUT reads_under_way pg_catalog.int8,
-	OUT reads_queued pg_catalog.int8)
+	OUT reads_queued pg_catalog.int8,
+	OUT configured pg_catalog.int8,
+	OUT limited_by pg_catalog.text)
 RETURNS pg_catalog.record
 AS 'MODULE_PATHNAME'
 LANGUAGE C VOLATILE PARALLEL RESTRICTED;
 
 COMMENT ON FUNCTION skipidx_cache() IS
 	'state of the block cache of skipidx';
+
+CREATE FUNCTION skipidx_settings(
+	OUT name pg_catalog.text,
+	OUT configured pg_catalog.text,
+	OUT in_force pg_catalog.text,
+	OUT reason pg_catalog.text)
+RETURNS SETOF pg_catalog.record
+AS 'MODULE_PATHNAME'
+LANGUAGE C VOLATILE PARALLEL RESTRICTED;
+
+COMMENT ON FUNCTION skipidx_settings() IS
+	'settings of skipidx that depend on the machine: as configured, as in force, and why';
 
 CREATE FUNCTION skipidx_cache_indexes(
 	OUT index pg_catalog.regclass,

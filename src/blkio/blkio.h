@@ -22,8 +22,7 @@ typedef struct SkxBlkRun
  * many pages are worth transferring together (`unit`, a power of two: the
  * index's block for posting lists, 1 for what is read page by page).
  * Pages of one unit (ordinals unit * i .. unit * i + unit - 1) are contiguous
- * in the file; the last unit may be short.  `unit` is a property of the
- * segment: every reader of it gives the same.
+ * in the file; the last may be short.  `unit` is a property of the segment.
  */
 typedef struct SkxBlkPlane
 {
@@ -54,9 +53,9 @@ typedef struct SkxBlkKey
 
 /*
  * Checks a page that was just transferred; raises an error that says what is
- * wrong with it, also for a page of zeros.  Called once per load into the
- * cache, for every page of the frames loaded; at every pin by a method that
- * cannot know when the page was loaded.  key->ordinal is that of the page.
+ * wrong with it, also for zeros.  Called once per load into the cache, for each
+ * page of the frames; at every pin where it is not known when the page was
+ * loaded.  key->ordinal is that of the page.
  * The server's own checks (header, pg_checksums) have been made, but their
  * verdict is reported only when this function finds nothing to say.
  */
@@ -141,9 +140,8 @@ extern SkxBlkFile *skx_blkio_open(Relation rel, uint64 incarnation,
 extern void skx_blkio_close(SkxBlkFile *file);
 
 /*
- * What is read through this file from now on is read in passing: it is taken
- * from the cache where it is there, and not put there where it is not, so that
- * what queries use stays.  A page is then in memory only while it is pinned.
+ * From now on this file is read in passing: what the cache has is used, and
+ * nothing is put there.  A page is then in memory only while it is pinned.
  */
 extern void skx_blkio_once(SkxBlkFile *file);
 extern const char *skx_blkio_pin_slow(SkxBlkFile *file,
@@ -169,18 +167,16 @@ extern BlockNumber skx_blkio_block(Relation rel, const SkxBlkPlane *plane,
 								   uint32 ordinal);
 
 /*
- * Is a page in shared buffers, or being read into them?  Whoever reads the
- * file by other means asks this first: a resident page may be newer than the
- * file.
+ * Is a page in shared buffers, or being read into them?  It may be newer than
+ * the file: to be asked before the file is read by other means.
  */
 extern bool skx_blkio_resident(Relation rel, BlockNumber block);
 
 /*
- * Tells the method which pages will be wanted soon, best in the order in which
- * they will be pinned.  A hint: no error is raised for what cannot be read,
- * and a method may ignore it.  What exceeds the depth waits in a queue and is
- * started as pages are pinned; adjacent pages become one read.  The plane must
- * stay where it is in memory until the file is closed.
+ * Tells the method which pages will be wanted soon, best in the order of pins.
+ * A hint: no error is raised, and a method may ignore it.  What exceeds the
+ * depth waits and is started as pages are pinned; adjacent pages become one
+ * read.  The plane must stay where it is until the file is closed.
  */
 extern void skx_blkio_prefetch(SkxBlkFile *file, const SkxBlkPlane *plane,
 							   const uint32 *ordinals, int n);
@@ -188,10 +184,7 @@ extern void skx_blkio_prefetch(SkxBlkFile *file, const SkxBlkPlane *plane,
 /* Units that prefetch can have under way; 0: it would do nothing. */
 extern int	skx_blkio_ahead(const SkxBlkFile *file);
 
-/*
- * Does this backend hold so many pins that a cursor should let go of its page
- * between two uses?
- */
+/* Does this backend hold so many pins that a cursor should drop its page? */
 extern bool skx_blkio_crowded(SkxBlkFile *file);
 
 /*
@@ -208,17 +201,18 @@ extern const char *skx_blkio_method_name(SkxBlkFile *file);
 
 /*
  * Counts by method number of this backend, exact; and of all since the server
- * started, to which each adds at skx_blkio_close, here, and at its end; zero
- * without shared memory.  SKX_BLK_NMETHODS structs each; sum adds them up.
+ * started, to which each adds at skx_blkio_close, here, and at its end.
+ * SKX_BLK_NMETHODS structs each; sum adds them up.
  */
 extern const SkxBlkCounters *skx_blkio_counters(void);
 extern void skx_blkio_totals(SkxBlkCounters *totals);
 extern void skx_blkio_sum(const SkxBlkCounters *counters,
 						  SkxBlkCounters *sum);
 
-/* State of the shared cache; zeros when there is none. */
+/* State of the shared cache; but for `configured`, zeros without one. */
 typedef struct SkxBlkCacheState
 {
+	uint64		configured;		/* skipidx.cache_size, bytes */
 	uint64		bytes;			/* of pages, without bookkeeping */
 	uint64		frames;
 	uint64		frames_used;
@@ -231,7 +225,18 @@ typedef struct SkxBlkCacheState
 
 extern void skx_blkio_cache_state(SkxBlkCacheState *state);
 
-/* What the cache holds of an index and its copies, or is being read of it. */
+/* blkio_settings.c : the settings in force; false: there is no such number */
+typedef struct SkxBlkSetting
+{
+	const char *name;
+	char	   *configured;
+	char	   *in_force;		/* NULL: nothing of it is */
+	char	   *reason;			/* NULL: it is as configured */
+} SkxBlkSetting;
+
+extern bool skx_blkio_setting(int number, SkxBlkSetting *setting);
+
+/* What the cache holds, or is being read, of an index and its copies. */
 typedef struct SkxBlkCached
 {
 	uint64		incarnation;
@@ -243,10 +248,7 @@ typedef struct SkxBlkCached
 /* All of them, in no order; palloc'd.  Approximate while others read. */
 extern SkxBlkCached *skx_blkio_cache_indexes(int *n);
 
-/*
- * Drops every unpinned frame of one index and of its copies (incarnation 0: of
- * all indexes), and returns how many there were.
- */
+/* Drops all unpinned frames of it (0: of all); returns how many there were. */
 extern uint64 skx_blkio_cache_forget(uint64 incarnation);
 
 /*
@@ -271,11 +273,10 @@ extern void skx_blkio_new_sync(Relation rel);
  * blkio_live.c : pages of a segment that is made while the index is in use
  *
  * They belong to extents that nobody reads before they are published, but that
- * may have been used before.  put copies a finished page; pages gather, and
- * are logged and written in batches, with interrupts served in between.  end
- * writes the last batch; after it everything put is safe as soon as a WAL
- * record that follows is.  Must run inside a transaction, not during recovery.
- * A failed write is an ordinary error; nothing need be called then.
+ * may have been used before.  put copies a finished page; pages are logged and
+ * written in batches, with interrupts served in between.  After end everything
+ * put is safe as soon as a WAL record that follows is.  Must run inside a
+ * transaction, not during recovery.  At an error nothing need be called.
  */
 typedef struct SkxBlkLive SkxBlkLive;
 
@@ -285,16 +286,12 @@ extern void skx_blkio_live_put(SkxBlkLive *live, BlockNumber block,
 extern void skx_blkio_live_end(SkxBlkLive *live);
 
 /*
- * Makes the main fork at least `nblocks` long; the new pages read as zeros
- * and have their space on disk, so that writing them cannot fail for want of
- * it.  Takes the relation extension lock.
+ * Makes the main fork at least `nblocks` long; the new pages read as zeros and
+ * have their space on disk.  Takes the relation extension lock.
  */
 extern void skx_blkio_live_extend(Relation rel, BlockNumber nblocks);
 
-/*
- * blkio_gucs.c : defines the settings, and asks for main shared memory when
- * preloaded.  Called once, from _PG_init.
- */
+/* blkio_gucs.c : settings, and main shared memory if preloaded; _PG_init */
 extern void skx_blkio_init(void);
 
 #endif							/* SKX_BLKIO_BLKIO_H */

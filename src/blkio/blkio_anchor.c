@@ -5,9 +5,10 @@
  * Preloaded, anchor and cache are in main shared memory.  Otherwise the
  * anchor is a small area that can be had at any time (skx_compat_anchor), and
  * the first process that needs the cache puts it into a dynamic shared memory
- * segment, which stays until the server stops.  Where that much memory cannot
- * be had (a container's /dev/shm has 64 MB by default), half of it is tried,
- * and so on; if nothing is left, the anchor says so, and nobody tries again.
+ * segment, which stays until the server stops.  It leaves most of what there is
+ * to others (room/: a container's /dev/shm has 64 MB by default).  Where
+ * the server is refused what seemed to be there, half of it is tried, and so on;
+ * if nothing is left, the anchor says so, and nobody tries again.
  * No failure here is an error for the query: reading works without a cache.
  * The log says what is missing, once, and so does a notice to the session that
  * met with it.
@@ -15,6 +16,7 @@
 #include "postgres.h"
 
 #include "blkio/blkio_cache.h"
+#include "room/room.h"
 #include "storage/dsm.h"
 #include "storage/ipc.h"
 #include "storage/shmem.h"
@@ -24,9 +26,6 @@
 #define SKX_BLK_ANCHOR_NAME		"skipidx blkio"
 #define SKX_BLK_TRANCHE_NAME	"SkipidxCache"
 #define SKX_BLK_CACHE_NAME		"skipidx block cache"
-
-/* The least worth a dynamic segment. */
-#define SKX_BLK_LEAST_BYTES		((Size) 4 * 1024 * 1024)
 
 /* Totals: the counters of all methods, one method after the other. */
 #define SKX_BLK_NTOTALS \
@@ -48,6 +47,8 @@ typedef struct SkxBlkAnchor
 	uint32		state;
 	dsm_handle	handle;
 	pg_atomic_uint32 refusals;	/* a bit for each SkxBlkRefusal */
+	int			cache_size;		/* kB, the setting when the cache was made */
+	char		why[SKX_ROOM_WHY];	/* why it is smaller than that, or "" */
 	pg_atomic_uint64 totals[SKX_BLK_NTOTALS];
 } SkxBlkAnchor;
 
@@ -58,6 +59,10 @@ static SkxBlkAnchor *skx_blkio_anchor = NULL;
 
 /* This process has tried, and got no anchor or no mapping. */
 static bool skx_blkio_anchor_hopeless = false;
+static char skx_blkio_anchor_hopeless_why[SKX_ROOM_WHY];
+
+/* This process has made the cache, or found that there can be none. */
+static bool skx_blkio_anchor_maker = false;
 
 static shmem_request_hook_type skx_blkio_anchor_next_request = NULL;
 static shmem_startup_hook_type skx_blkio_anchor_next_startup = NULL;
@@ -127,6 +132,7 @@ skx_blkio_anchor_startup(void)
 		if (!found)
 		{
 			skx_blkio_cache_format(header, bytes, skx_blkio_anchor->tranche);
+			skx_blkio_anchor->cache_size = skx_blkio_anchor_reserved / 1024;
 			skx_blkio_anchor->state = SKX_BLK_ANCHOR_MAIN;
 		}
 		skx_blkio_cache_map(header);
@@ -193,10 +199,13 @@ skx_blkio_anchor_attempt(void (*action) (void *arg), void *arg)
 {
 	char	   *why = skx_blkio_anchor_try(action, arg);
 
-	if (why != NULL)
-		ereport(LOG,
-				(errmsg("skipidx could not use shared memory: %s", why)));
-	return why == NULL;
+	if (why == NULL)
+		return true;
+	ereport(LOG,
+			(errmsg("skipidx could not use shared memory: %s", why)));
+	strlcpy(skx_blkio_anchor_hopeless_why, why, SKX_ROOM_WHY);
+	pfree(why);
+	return false;
 }
 
 static void
@@ -208,32 +217,63 @@ skx_blkio_anchor_find(void *arg)
 	skx_compat_tranche_name(skx_blkio_anchor->tranche, SKX_BLK_TRANCHE_NAME);
 }
 
-/* Makes a cache of *arg bytes unless another process has made one. */
+/* A cache while it is made. */
+typedef struct SkxBlkMaking
+{
+	Size		wanted;			/* bytes of pages */
+	Size		bytes;			/* the same, to be had; 0: none */
+	SkxRoomGrant grant;
+} SkxBlkMaking;
+
+static void
+skx_blkio_anchor_measure(void *arg)
+{
+	SkxBlkMaking *making = arg;
+	Size		total = skx_blkio_cache_total_size(making->wanted);
+
+	skx_room_ask(total, &making->grant);
+	making->bytes = making->wanted;
+	if (making->grant.bytes == total)
+		return;
+
+	/* sizes are rounded to frames, so its bookkeeping is not proportional */
+	making->bytes = making->grant.bytes;
+	while (making->bytes > 0 &&
+		   skx_blkio_cache_total_size(making->bytes) > making->grant.bytes)
+		making->bytes -= Min(making->bytes, SKX_BLK_FRAME_PAGES * BLCKSZ);
+}
+
+/* Makes a cache, or notes that there is none, unless another process has. */
 static void
 skx_blkio_anchor_create(void *arg)
 {
-	Size		bytes = *(Size *) arg;
-	dsm_segment *segment;
+	const SkxBlkMaking *making = arg;
+	SkxBlkAnchor *anchor = skx_blkio_anchor;
+	SkxBlkAnchorState state = SKX_BLK_ANCHOR_FAILED;
 
-	LWLockAcquire(&skx_blkio_anchor->lock, LW_EXCLUSIVE);
-	if (skx_blkio_anchor->state == SKX_BLK_ANCHOR_EMPTY)
+	LWLockAcquire(&anchor->lock, LW_EXCLUSIVE);
+	if (anchor->state == SKX_BLK_ANCHOR_EMPTY)
 	{
-		segment = dsm_create(skx_blkio_cache_total_size(bytes),
-							 DSM_CREATE_NULL_IF_MAXSEGMENTS);
-		if (segment == NULL)
-			ereport(ERROR,
-					(errcode(ERRCODE_INSUFFICIENT_RESOURCES),
-					 errmsg("too many dynamic shared memory segments")));
-		skx_blkio_cache_format(dsm_segment_address(segment), bytes,
-							   skx_blkio_anchor->tranche);
-		dsm_pin_segment(segment);
-		dsm_pin_mapping(segment);
-		skx_blkio_cache_map(dsm_segment_address(segment));
-		skx_blkio_anchor->handle = dsm_segment_handle(segment);
+		if (making->bytes > 0)
+		{
+			Size		total = skx_blkio_cache_total_size(making->bytes);
+			dsm_segment *segment = skx_room_segment(&making->grant, total);
+
+			skx_blkio_cache_format(dsm_segment_address(segment),
+								   making->bytes, anchor->tranche);
+			dsm_pin_segment(segment);
+			dsm_pin_mapping(segment);
+			skx_blkio_cache_map(dsm_segment_address(segment));
+			anchor->handle = dsm_segment_handle(segment);
+			state = SKX_BLK_ANCHOR_DYNAMIC;
+		}
+		anchor->cache_size = making->wanted / 1024;
+		strlcpy(anchor->why, making->grant.why, SKX_ROOM_WHY);
+		skx_blkio_anchor_maker = true;
 		pg_write_barrier();
-		skx_blkio_anchor->state = SKX_BLK_ANCHOR_DYNAMIC;
+		anchor->state = state;
 	}
-	LWLockRelease(&skx_blkio_anchor->lock);
+	LWLockRelease(&anchor->lock);
 }
 
 static void
@@ -249,49 +289,51 @@ skx_blkio_anchor_map(void *arg)
 	skx_blkio_cache_map(dsm_segment_address(segment));
 }
 
-/* Says that there is less cache than was asked for: `bytes`, or 0. */
+/* Says that there is less cache than was asked for. */
 static void
-skx_blkio_anchor_regret(int elevel, Size bytes, Size wanted, const char *why)
+skx_blkio_anchor_regret(int elevel, const SkxBlkMaking *making)
 {
+	int			wanted = making->wanted / (1024 * 1024);
+
 	ereport(elevel,
-			(errmsg("skipidx has a block cache of %zu MB instead of %zu MB, for want of shared memory",
-					bytes / (1024 * 1024), wanted / (1024 * 1024)),
-			 errdetail_internal("%s", why),
-			 errhint("Enlarge /dev/shm or raise min_dynamic_shared_memory, or preload skipidx, or lower skipidx.cache_size; then restart the server.")));
+			(making->bytes > 0 ?
+			 errmsg("skipidx has a block cache of %d MB instead of %d MB",
+					(int) (making->bytes / (1024 * 1024)), wanted) :
+			 errmsg("skipidx works without its block cache of %d MB",
+					wanted),
+			 errdetail_internal("Reason: %s.", making->grant.why),
+			 errhint("%s", skx_room_hint(making->grant.limit))));
 }
 
 /* Creates the cache unless another process has; smaller rather than not. */
 static void
 skx_blkio_anchor_establish(void)
 {
-	Size		wanted = skx_blkio_anchor_bytes();
-	Size		bytes = wanted;
-	char	   *first = NULL;	/* why not all that was wanted */
-	char	   *why;
-	bool		failed = false;
+	SkxBlkMaking making = {.wanted = skx_blkio_anchor_bytes()};
+	char	   *why = skx_blkio_anchor_try(skx_blkio_anchor_measure, &making);
 
-	while ((why = skx_blkio_anchor_try(skx_blkio_anchor_create,
-									   &bytes)) != NULL)
+	if (why != NULL)
+		making.bytes = 0;
+	while (why != NULL ||
+		   (why = skx_blkio_anchor_try(skx_blkio_anchor_create,
+									   &making)) != NULL)
 	{
-		if (first == NULL)
-			first = why;
-		bytes /= 2;
-		if (bytes >= SKX_BLK_LEAST_BYTES)
-			continue;
-		LWLockAcquire(&skx_blkio_anchor->lock, LW_EXCLUSIVE);
-		failed = skx_blkio_anchor->state == SKX_BLK_ANCHOR_EMPTY;
-		if (failed)
-			skx_blkio_anchor->state = SKX_BLK_ANCHOR_FAILED;
-		LWLockRelease(&skx_blkio_anchor->lock);
-		bytes = 0;
-		break;
+		/* the first refusal tells most */
+		if (making.grant.limit != SKX_ROOM_LIMIT_REFUSED)
+			strlcpy(making.grant.why, why, SKX_ROOM_WHY);
+		making.grant.limit = SKX_ROOM_LIMIT_REFUSED;
+		making.bytes /= 2;
+		if (making.bytes < SKX_ROOM_LEAST)
+			making.bytes = 0;
+		pfree(why);
+		why = NULL;
 	}
 
-	/* Whoever made it speaks of it; the maker has it mapped already. */
-	if (failed || (first != NULL && skx_blkio_cache.header != NULL))
+	/* Whoever made it, or gave it up, speaks of it. */
+	if (skx_blkio_anchor_maker && making.bytes < making.wanted)
 	{
-		skx_blkio_anchor_regret(LOG_SERVER_ONLY, bytes, wanted, first);
-		skx_blkio_anchor_regret(NOTICE, bytes, wanted, first);
+		skx_blkio_anchor_regret(LOG_SERVER_ONLY, &making);
+		skx_blkio_anchor_regret(NOTICE, &making);
 	}
 }
 
@@ -324,7 +366,28 @@ skx_blkio_anchor_attach(void)
 	return skx_blkio_cache.header != NULL;
 }
 
+const char *
+skx_blkio_anchor_why(bool *stale)
+{
+	SkxBlkAnchor *anchor = skx_blkio_anchor;
+
+	*stale = false;
+	if (skx_blkio_anchor_hopeless)
+		return skx_blkio_anchor_hopeless_why;
+	if (anchor == NULL || anchor->state == SKX_BLK_ANCHOR_EMPTY)
+		return "";
+	*stale = anchor->cache_size != skx_blkio_cache_size;
+	return anchor->why;
+}
+
 /* ---- what processes tell each other ---- */
+
+bool
+skx_blkio_refused(SkxBlkRefusal what)
+{
+	return skx_blkio_anchor != NULL &&
+		(pg_atomic_read_u32(&skx_blkio_anchor->refusals) & 1 << what) != 0;
+}
 
 bool
 skx_blkio_first_refusal(SkxBlkRefusal what)

@@ -350,6 +350,7 @@ void
 skx_blkio_cache_state(SkxBlkCacheState *result)
 {
 	memset(result, 0, sizeof(*result));
+	result->configured = (uint64) skx_blkio_cache_size * 1024;
 	if (!skx_blkio_anchor_attach())
 		return;
 	result->evictions =

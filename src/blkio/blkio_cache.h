@@ -181,6 +181,13 @@ extern void skx_blkio_cache_format(SkxBlkCacheHeader *header, Size bytes,
 extern Size skx_blkio_cache_total_size(Size bytes);
 extern void skx_blkio_cache_map(SkxBlkCacheHeader *header);
 
+/* blkio_file.c : for permanent indexes that are opened now */
+extern const SkxBlkMethod *skx_blkio_method_in_force(void);
+extern int	skx_blkio_depth_in_force(const SkxBlkMethod *method);
+
+/* blkio_ring.c : why this process has no ring */
+extern const char *skx_blkio_ring_why(void);
+
 /* blkio_gucs.c */
 #define SKX_BLK_AUTO	(-1)	/* else a SkxBlkMethodNumber */
 
@@ -231,9 +238,14 @@ extern void skx_blkio_depth_give(int n);
  * blkio_anchor.c
  *
  * attach makes the cache usable in this process, creating it where it does
- * not exist yet, and returns whether there is one.  It never fails.
+ * not exist yet, and returns whether there is one.  It never fails.  why says
+ * after it what keeps the cache smaller than it was to be, "" if nothing, and
+ * whether the setting has changed since the cache was made; refused, whether any
+ * process has met with this limit of the machine.
  */
 extern bool skx_blkio_anchor_attach(void);
+extern const char *skx_blkio_anchor_why(bool *stale);
+extern bool skx_blkio_refused(SkxBlkRefusal what);
 extern void skx_blkio_anchor_init(void);
 extern void skx_blkio_anchor_add(const SkxBlkCounters *delta);
 

@@ -34,13 +34,12 @@ skx_blkio_choose_auto(void)
 	return ring ? &skx_blkio_method_uring : &skx_blkio_method_buffered;
 }
 
-static const SkxBlkMethod *
-skx_blkio_choose(Relation rel)
+const SkxBlkMethod *
+skx_blkio_method_in_force(void)
 {
 	bool		cache;
 
-	if (RelationUsesLocalBuffers(rel) ||
-		skx_blkio_io_method == SKX_BLK_SHARED_BUFFERS)
+	if (skx_blkio_io_method == SKX_BLK_SHARED_BUFFERS)
 		return &skx_blkio_method_bufmgr;
 	cache = skx_blkio_anchor_attach();
 	switch (skx_blkio_io_method)
@@ -64,8 +63,8 @@ skx_blkio_choose(Relation rel)
  * How many units may be under way before they are pinned.  A method that puts
  * them into the cache needs one.
  */
-static int
-skx_blkio_choose_ahead(const SkxBlkMethod *method)
+int
+skx_blkio_depth_in_force(const SkxBlkMethod *method)
 {
 	if (method->prefetch == NULL ||
 		(method->pin == NULL && skx_blkio_cache.header == NULL))
@@ -99,9 +98,10 @@ skx_blkio_open(Relation rel, uint64 incarnation, SkxBlkVerify verify)
 	file->rel = rel;
 	file->verify = verify;
 	file->incarnation = incarnation;
-	file->method = skx_blkio_choose(rel);
+	file->method = RelationUsesLocalBuffers(rel) ?
+		&skx_blkio_method_bufmgr : skx_blkio_method_in_force();
 	file->pin_budget = skx_blkio_budget(file->method, rel);
-	file->ahead = skx_blkio_choose_ahead(file->method);
+	file->ahead = skx_blkio_depth_in_force(file->method);
 	file->once = false;
 	file->strategy = NULL;
 	skx_blkio_fd_recheck();

@@ -15,7 +15,7 @@
 
 #include <unistd.h>
 
-#include "blkio/blkio_internal.h"
+#include "blkio/blkio_cache.h"
 #include "fault/fault.h"
 #include "pgstat.h"
 #include "utils/wait_event.h"
@@ -42,6 +42,7 @@ typedef enum SkxBlkRingState
 } SkxBlkRingState;
 
 static SkxBlkRingState skx_blkio_ring_state = SKX_BLK_RING_UNTRIED;
+static int	skx_blkio_ring_error = 0;	/* when it was refused */
 static struct io_uring skx_blkio_ring;
 static int	skx_blkio_ring_under_way = 0;
 static int	skx_blkio_ring_writes = 0;	/* of these */
@@ -50,6 +51,7 @@ static void
 skx_blkio_ring_refused(int error)
 {
 	skx_blkio_ring_state = SKX_BLK_RING_REFUSED;
+	skx_blkio_ring_error = error;
 	if (!skx_blkio_first_refusal(SKX_BLK_REFUSAL_RING))
 		return;
 	errno = error;
@@ -81,6 +83,14 @@ skx_blkio_ring_ready(void)
 	}
 	skx_blkio_ring_state = SKX_BLK_RING_OPEN;
 	return true;
+}
+
+const char *
+skx_blkio_ring_why(void)
+{
+	return skx_blkio_ring_state != SKX_BLK_RING_REFUSED ?
+		"the process has no descriptor to spare for io_uring" :
+		psprintf("io_uring is refused: %s", strerror(skx_blkio_ring_error));
 }
 
 void
@@ -194,6 +204,12 @@ bool
 skx_blkio_ring_ready(void)
 {
 	return false;
+}
+
+const char *
+skx_blkio_ring_why(void)
+{
+	return "skipidx was built without liburing";
 }
 
 void

@@ -216,6 +216,13 @@ extern void *skx_compat_anchor(const char *name, Size size,
 #define skx_compat_tranche_name(id, name)	LWLockRegisterTranche(id, name)
 #endif
 
+ * What min_dynamic_shared_memory has set aside in main shared memory for
+ * dynamic segments; false: nothing.  *largest is the largest piece that is
+ * free, in bytes.
+ */
+extern bool skx_compat_dsm_aside(const char **start, Size *size,
+								 Size *largest);
+
 /* Where EXPLAIN (BUFFERS) finds the time spent reading blocks. */
 #if PG_VERSION_NUM >= 170000
 #define SKX_COMPAT_READ_TIME	(pgBufferUsage.shared_blk_read_time)

@@ -16,8 +16,10 @@
 #include "optimizer/optimizer.h"
 #include "pgstat.h"
 #include "port/pg_iovec.h"
+#include "storage/dsm_impl.h"
 #include "storage/lwlock.h"
 #include "storage/shmem.h"
+#include "utils/freepage.h"
 #include "utils/relcache.h"
 #include "utils/snapmgr.h"
 #if PG_VERSION_NUM >= 170000
@@ -221,6 +223,25 @@ skx_compat_anchor(const char *name, Size size, void (*init) (void *area))
 	LWLockRelease(AddinShmemInitLock);
 #endif
 	return area;
+}
+
+bool
+skx_compat_dsm_aside(const char **start, Size *size, Size *largest)
+{
+	bool		found;
+	FreePageManager *fpm;
+
+	*size = (Size) min_dynamic_shared_memory * 1024 * 1024;
+	if (*size == 0)
+		return false;
+	fpm = ShmemInitStruct("Preallocated DSM", *size, &found);
+	if (!found)
+		return false;
+	LWLockAcquire(DynamicSharedMemoryControlLock, LW_SHARED);
+	*largest = fpm_largest(fpm) * FPM_PAGE_SIZE;
+	LWLockRelease(DynamicSharedMemoryControlLock);
+	*start = (const char *) fpm;
+	return true;
 }
 
 int

@@ -25,6 +25,7 @@
 PG_FUNCTION_INFO_V1(skipidx_io);
 PG_FUNCTION_INFO_V1(skipidx_io_methods);
 PG_FUNCTION_INFO_V1(skipidx_cache);
+PG_FUNCTION_INFO_V1(skipidx_settings);
 PG_FUNCTION_INFO_V1(skipidx_cache_indexes);
 PG_FUNCTION_INFO_V1(skipidx_cache_reset);
 
@@ -91,14 +92,22 @@ skipidx_io_methods(PG_FUNCTION_ARGS)
 
 /* ---- the cache ---- */
 
+static void
+skx_inspect_io_text(const char *text, Datum *value, bool *null)
+{
+	*null = text == NULL;
+	*value = text == NULL ? (Datum) 0 : CStringGetTextDatum(text);
+}
+
 /* State of the shared block cache. */
 Datum
 skipidx_cache(PG_FUNCTION_ARGS)
 {
 	SkxBlkCacheState state;
+	SkxBlkSetting setting;
 	TupleDesc	desc;
-	Datum		values[7];
-	bool		nulls[7] = {false};
+	Datum		values[9];
+	bool		nulls[9] = {false};
 
 	if (get_call_result_type(fcinfo, NULL, &desc) != TYPEFUNC_COMPOSITE)
 		elog(ERROR, "return type must be a row type");
@@ -110,8 +119,34 @@ skipidx_cache(PG_FUNCTION_ARGS)
 	values[4] = Int64GetDatum((int64) state.evictions);
 	values[5] = Int64GetDatum((int64) state.reads);
 	values[6] = Int64GetDatum((int64) state.queue);
+	values[7] = Int64GetDatum((int64) state.configured);
+	(void) skx_blkio_setting(0, &setting);
+	skx_inspect_io_text(setting.reason, &values[8], &nulls[8]);
 	return HeapTupleGetDatum(heap_form_tuple(BlessTupleDesc(desc), values,
 											 nulls));
+}
+
+/* What of the settings is in force. */
+Datum
+skipidx_settings(PG_FUNCTION_ARGS)
+{
+	ReturnSetInfo *rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
+	SkxBlkSetting setting;
+
+	InitMaterializedSRF(fcinfo, 0);
+	for (int i = 0; skx_blkio_setting(i, &setting); i++)
+	{
+		Datum		values[4];
+		bool		nulls[4];
+
+		skx_inspect_io_text(setting.name, &values[0], &nulls[0]);
+		skx_inspect_io_text(setting.configured, &values[1], &nulls[1]);
+		skx_inspect_io_text(setting.in_force, &values[2], &nulls[2]);
+		skx_inspect_io_text(setting.reason, &values[3], &nulls[3]);
+		tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, values,
+							 nulls);
+	}
+	return (Datum) 0;
 }
 
 Datum

@@ -445,19 +445,6 @@ for my $type ('posix', 'mmap')
 }
 $node->adjust_conf('postgresql.conf', 'dynamic_shared_memory_type', 'posix');
 
-# As in a container: a mount namespace, and in it our own user again.
-SKIP:
-{
-	my ($uid, $gid) = ($>, $) + 0);
-	my $inner = "mount -t tmpfs -o size=24m,mode=1777 tmpfs /dev/shm && exec unshare --user --map-user=$uid --map-group=$gid -- \"\$@\"";
-	my $ns = "unshare --user --map-root-user --mount sh -c '$inner' sh";
-
-	skip 'no user namespaces here', 6
-	  if system("$ns true >/dev/null 2>&1") != 0;
-	ok(start_under("$ns %s"), 'started with a small /dev/shm');
-	small_memory('a small /dev/shm', 24);
-}
-
 # ---- preloaded ----
 
 sub huge_pages

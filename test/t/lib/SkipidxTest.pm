@@ -16,7 +16,7 @@ use PostgreSQL::Test::Utils;
 use Test::More ();
 
 our @EXPORT_OK = qw(skx_node skx_database skx_session skx_seed skx_setseed
-  skx_install_try skx_relation_file skx_refuse_io_uring);
+  skx_install_try skx_relation_file skx_refuse_io_uring skx_start_apart);
 
 # The settings a test gives come last, so they win.
 my $common_conf = <<'CONF';
@@ -134,6 +134,23 @@ sub skx_session
 	my ($node, $db) = @_;
 
 	return SkipidxTest::Session->new($node, $db);
+}
+
+# Starts the server in a mount namespace of its own, after the shell commands
+# `setup` have run there as root; the server is its own user again.  Further
+# arguments are for unshare.  False where the kernel does not allow this.
+sub skx_start_apart
+{
+	my ($node, $setup, @more) = @_;
+	my ($uid, $gid) = ($>, $) + 0);
+
+	$node->stop;
+	my $ok = system_log('unshare', '--user', '--map-root-user', '--mount', @more, 'sh', '-c',
+		"$setup && exec unshare --user --map-user=$uid --map-group=$gid -- \"\$@\"", 'sh',
+		'pg_ctl', '-s', '-w', '-D', $node->data_dir, '-l', $node->logfile, 'start') == 0;
+
+	$node->_update_pid($ok ? 1 : 0);
+	return $ok;
 }
 
 # From here on io_uring_setup fails with EPERM, here and in all children, as in
