@@ -116,8 +116,7 @@ typedef struct SkxBlkCounters
 	uint64		batches;		/* calls that handed requests to the kernel */
 	uint64		depth_sum;		/* over requests: how many of the backend's
 								 * were under way then, it included */
-	uint64		waits;			/* for a read under way, its own or another
-								 * backend's */
+	uint64		waits;			/* for a read under way, of any backend */
 	uint64		queue_waits;	/* for others' reads to end: io_depth_total */
 	uint64		ahead;			/* units read before they were pinned */
 	uint64		ahead_used;		/* of these, pinned later */
@@ -126,8 +125,9 @@ typedef struct SkxBlkCounters
 /*
  * blkio_file.c : an index opened by a scan
  *
- * open chooses the method by skipidx.io_method; the file is palloc'd in the
- * current memory context and `rel` must stay open as long as it is used.  pin
+ * open chooses the method by skipidx.io_method and by whether the file holds
+ * pages as they are, for which it may read the metapage; the file is palloc'd,
+ * and `rel` must stay open as long as it is used.  pin
  * returns the page, which stays in memory unchanged until unpinned.  It raises
  * ERRCODE_INDEX_CORRUPTED for an ordinal past the end of the plane,
  * ERRCODE_DATA_CORRUPTED or the operating system's error for a failed or short
@@ -196,8 +196,9 @@ extern uint64 skx_blkio_prewarm(SkxBlkFile *file,
 								const SkxBlkPlane *const *planes,
 								int nplanes);
 
-/* Name of the method behind an open file, for EXPLAIN and statistics. */
+/* The method behind an open file: its name, and why it is that one. */
 extern const char *skx_blkio_method_name(SkxBlkFile *file);
+extern const char *skx_blkio_method_reason(SkxBlkFile *file);
 
 /*
  * Counts by method number of this backend, exact; and of all since the server

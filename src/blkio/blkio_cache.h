@@ -11,6 +11,10 @@
 
 #define SKX_BLK_PARTITIONS		128
 
+/* Files whose path is known: by all processes, and by one without a cache. */
+#define SKX_BLK_PATHS			4096
+#define SKX_BLK_PATHS_MINE		64
+
 /*
  * State of a frame in one word: pins in the low half, above them the usage
  * count of the clock sweep and flags.
@@ -68,6 +72,7 @@ typedef struct SkxBlkCacheHeader
 	pg_atomic_uint32 depth;		/* reads under way */
 	pg_atomic_uint32 depth_waiters;
 	ConditionVariable depth_free;
+	pg_atomic_uint64 paths[SKX_BLK_PATHS];	/* see blkio_path.c */
 	LWLockPadded locks[SKX_BLK_PARTITIONS];
 } SkxBlkCacheHeader;
 
@@ -233,6 +238,24 @@ extern const SkxBlkPin *skx_blkio_pins_other(SkxBlkClass class,
 
 extern int	skx_blkio_depth_take(int n, bool wait);
 extern void skx_blkio_depth_give(int n);
+
+/*
+ * blkio_path.c : may a file be read and written past the storage manager?
+ *
+ * path says so of an index in use: its file holds pages as they are.  The
+ * caller holds no lock of a buffer.  path_new does of a new one, and leaves a
+ * page of random bytes in the block, which must be written soon.  Whatever is
+ * not proven goes through the server.
+ */
+typedef enum SkxBlkPath
+{
+	SKX_BLK_PATH_UNKNOWN,		/* it could not be found out now */
+	SKX_BLK_PATH_PROVEN,
+	SKX_BLK_PATH_REFUSED
+} SkxBlkPath;
+
+extern SkxBlkPath skx_blkio_path(Relation rel, uint64 incarnation);
+extern SkxBlkPath skx_blkio_path_new(Relation rel, BlockNumber block);
 
 /*
  * blkio_anchor.c

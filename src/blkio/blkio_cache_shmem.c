@@ -112,6 +112,8 @@ skx_blkio_cache_format(SkxBlkCacheHeader *header, Size bytes, int tranche)
 	for (int i = 0; i < SKX_BLK_PARTITIONS; i++)
 		LWLockInitialize(&header->locks[i].lock, tranche);
 	skx_blkio_cache_format_depth(header);
+	for (int i = 0; i < SKX_BLK_PATHS; i++)
+		pg_atomic_init_u64(&header->paths[i], 0);
 	buckets = (int32 *) ((char *) header + header->buckets);
 	for (uint32 i = 0; i < header->nbuckets; i++)
 		buckets[i] = -1;

@@ -300,3 +300,23 @@ skx_blkio_fd_put(int handle)
 	if (entry->stale && entry->users == 0)
 		skx_blkio_fd_close(entry);
 }
+
+ssize_t
+skx_blkio_fd_look(Relation rel, BlockNumber block, char *page)
+{
+	int			fd = skx_blkio_fd_open_file(SKX_REL_LOCATOR(rel),
+											block / RELSEG_SIZE, false, false);
+	ssize_t		n;
+
+	if (fd < 0)
+		return -errno;
+	do
+	{
+		n = pread(fd, page, BLCKSZ, (off_t) (block % RELSEG_SIZE) * BLCKSZ);
+		if (n < 0)
+			n = -errno;
+	} while (n == -EINTR);
+	close(fd);
+	ReleaseExternalFD();
+	return n;
+}

@@ -77,7 +77,7 @@ typedef struct SkxBlkTransfer
 typedef struct SkxBlkMethod
 {
 	SkxBlkMethodNumber number;	/* of its counters; the name goes with it */
-	bool		direct;			/* descriptors opened with O_DIRECT */
+	bool		direct;			/* descriptors with O_DIRECT */
 	void		(*pin) (SkxBlkFile *file, const SkxBlkPlane *plane,
 						uint32 ordinal, SkxBlkRef *ref);
 	void		(*prefetch) (SkxBlkFile *file, const SkxBlkPlane *plane,
@@ -104,6 +104,7 @@ struct SkxBlkFile
 	uint64		incarnation;
 	int			pin_budget;		/* skx_blkio_crowded from here on */
 	int			ahead;			/* units that may be under way ahead of pins */
+	const char *reason;			/* for the method */
 	bool		once;			/* what is not cached is read past the cache */
 	BufferAccessStrategy strategy;	/* in shared buffers; NULL: as usual */
 };
@@ -200,8 +201,7 @@ typedef struct SkxBlkLoad
 	bool		done;			/* verified */
 	bool		token;			/* of skx_blkio_depth_take */
 	int			under_way;		/* transfers */
-	uint32		wanted;			/* when it began, or was wanted last, counted
-								 * in loads */
+	uint32		wanted;			/* clock in loads: when it was wanted last */
 	struct ResourceOwnerData *owner;
 	SkxBlkFile *file;
 	SkxBlkKey	key;			/* of its plane; ordinal unused */
@@ -274,7 +274,8 @@ extern int	skx_blkio_ring_depth(void);
 typedef enum SkxBlkRefusal
 {
 	SKX_BLK_REFUSAL_RING,		/* no io_uring */
-	SKX_BLK_REFUSAL_DIRECT		/* a file system without O_DIRECT */
+	SKX_BLK_REFUSAL_DIRECT,		/* a file system without O_DIRECT */
+	SKX_BLK_REFUSAL_PATH		/* files that only the server can read */
 } SkxBlkRefusal;
 
 extern bool skx_blkio_first_refusal(SkxBlkRefusal what);
@@ -283,15 +284,16 @@ extern bool skx_blkio_first_refusal(SkxBlkRefusal what);
  * blkio_fd.c : descriptors of our own
  *
  * get returns an open descriptor of the segment file that holds `block`, and
- * in *handle what put wants back; nothing that can raise an error may come in
- * between.  With `fresh`, a descriptor kept from before is not used.  A
- * negative result is failure, errno says why.  get_write is for writing, and
- * fails with EINVAL where a file system has no direct I/O.
+ * in *handle what put wants back; no error may be raised in between.  With
+ * `fresh`, a descriptor kept from before is not used.  A negative result is
+ * failure, errno says why.  get_write is for writing; EINVAL means no direct
+ * I/O.  look reads a page by a new descriptor; bytes, or -errno.
  */
 extern int	skx_blkio_fd_get(Relation rel, BlockNumber block, bool direct,
 							 bool fresh, int *handle);
 extern int	skx_blkio_fd_get_write(Relation rel, BlockNumber block,
 								   bool direct, int *handle);
+extern ssize_t skx_blkio_fd_look(Relation rel, BlockNumber block, char *page);
 extern void skx_blkio_fd_put(int handle);
 extern void skx_blkio_fd_recheck(void);
 

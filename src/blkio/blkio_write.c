@@ -26,6 +26,9 @@
  * afterwards, so it is replaced: when the write has ended, since until then
  * they may still read what the file had before.
  *
+ * Where the file does not hold pages as they are (blkio_path.c), and for the
+ * method shared_buffers, the server's storage manager writes them.
+ *
  * The kernel reads from a batch until its write has ended, so a batch belongs
  * to no memory context that could go before, and whoever ends waits for it.
  */
@@ -126,8 +129,11 @@ skx_blkio_new_extend(Relation rel, BlockNumber nblocks)
  * page cache takes when it begins to write at once.
  */
 static SkxBlkNewWay
-skx_blkio_new_choose(void)
+skx_blkio_new_choose(Relation rel, BlockNumber block)
 {
+	if (skx_blkio_io_method == SKX_BLK_SHARED_BUFFERS ||
+		skx_blkio_path_new(rel, block) != SKX_BLK_PATH_PROVEN)
+		return SKX_BLK_NEW_SERVER;
 	switch (skx_blkio_io_method)
 	{
 		case SKX_BLK_AUTO:
@@ -550,9 +556,11 @@ skx_blkio_new_find(Relation rel)
 	return new;
 }
 
+/* `block` is the first to be written. */
 static SkxBlkNew *
-skx_blkio_new_begin(Relation rel)
+skx_blkio_new_begin(Relation rel, BlockNumber block)
 {
+	SkxBlkNewWay way = skx_blkio_new_choose(rel, block);
 	Size		bytes = SKX_BLK_NEW_BATCHES * SKX_BLK_NEW_PAGES * BLCKSZ;
 	SkxBlkNew  *new;
 	char	   *page;
@@ -569,7 +577,7 @@ skx_blkio_new_begin(Relation rel)
 	memset(new, 0, offsetof(SkxBlkNew, memory));
 	new->locator = SKX_REL_LOCATOR(rel);
 	new->owner = CurrentResourceOwner;
-	new->way = skx_blkio_new_choose();
+	new->way = way;
 	page = (char *) TYPEALIGN(SKX_BLK_ALIGN, new->memory);
 	for (int i = 0; i < SKX_BLK_NEW_BATCHES; i++)
 	{
@@ -606,7 +614,7 @@ skx_blkio_new_write(Relation rel, BlockNumber block, char **pages, int npages)
 	}
 	new = skx_blkio_new_find(rel);
 	if (new == NULL)
-		new = skx_blkio_new_begin(rel);
+		new = skx_blkio_new_begin(rel, block);
 
 	/* Two writes of a block must not be under way at a time. */
 	if (skx_blkio_new_has(new, block, npages))

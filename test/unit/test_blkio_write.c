@@ -37,6 +37,8 @@ static int	records;
 static int	transfers;			/* by any way */
 static bool trouble;			/* the ring does not do all of it */
 static bool refuse;				/* there is no direct I/O */
+static SkxBlkPath path = SKX_BLK_PATH_PROVEN;
+static int	served;				/* pages that the server has written */
 static SkxBlkTransfer *pending[64];
 static int	pending_fd[64];
 static int	npending;
@@ -202,6 +204,14 @@ smgrimmedsync(SMgrRelation smgr, ForkNumber fork)
 {
 }
 
+static void
+serve(BlockNumber block, const void *page)
+{
+	CHECK(block >= FIRST && block < FIRST + BLOCKS);
+	memcpy(disk[block - FIRST], page, BLCKSZ);
+	served++;
+}
+
 SMgrRelation
 smgropen(SkxLocator locator, int backend)
 {
@@ -222,7 +232,8 @@ void
 smgrwritev(SMgrRelation smgr, ForkNumber fork, BlockNumber block,
 		   const void **pages, BlockNumber npages, bool skip)
 {
-	abort();
+	for (BlockNumber i = 0; i < npages; i++)
+		serve(block + i, pages[i]);
 }
 #else
 void
@@ -240,7 +251,7 @@ smgrwrite(SMgrRelation smgr, ForkNumber fork, BlockNumber block, char *page,
 		  bool skip)
 #endif
 {
-	abort();
+	serve(block, page);
 }
 #endif
 
@@ -293,6 +304,14 @@ UnlockReleaseBuffer(Buffer buffer)
 }
 
 /* files and the ring */
+
+/* The block is about to be written. */
+SkxBlkPath
+skx_blkio_path_new(Relation rel, BlockNumber block)
+{
+	memset(disk[block - FIRST], 0xAA, BLCKSZ);
+	return path;
+}
 
 void
 skx_blkio_fd_recheck(void)
@@ -528,6 +547,27 @@ test_checkpoint(void)
 	memset(resident, false, sizeof(resident));
 }
 
+/* Files that only the server can write, and the method that asks for it. */
+static void
+test_server(SkxBlkPath answer, int method)
+{
+	int			before = skx_blkio_io_method;
+
+	path = answer;
+	skx_blkio_io_method = method;
+	served = 0;
+	test_random();
+	CHECK(served > 0 && transfers == 0);
+	begin();
+	served = 0;
+	write_pages(5, 40);
+	skx_blkio_new_finish(&relation);
+	check_file();
+	CHECK(served == 40 && transfers == 0);
+	path = SKX_BLK_PATH_PROVEN;
+	skx_blkio_io_method = before;
+}
+
 int
 main(void)
 {
@@ -548,5 +588,8 @@ main(void)
 	trouble = refuse = false;
 	test_given_up();
 	test_checkpoint();
+	test_server(SKX_BLK_PATH_REFUSED, SKX_BLK_URING_DIRECT);
+	test_server(SKX_BLK_PATH_UNKNOWN, SKX_BLK_BUFFERED);
+	test_server(SKX_BLK_PATH_PROVEN, SKX_BLK_SHARED_BUFFERS);
 	return unit_done("blkio_write");
 }
