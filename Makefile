@@ -11,6 +11,7 @@
 #   make test-upgrade       pg_upgrade from this server version to a newer one
 #   make test-faults        crashes, replicas, concurrency and every method of
 #                           reading, at length
+#   make soak               load, kills and losses of power by every method
 #   make tidy unit fuzz     the parts that need no server
 #   make bench-boolean bench-build bench-execution bench-insert bench-io
 #        bench-lookup bench-quality bench-rank bench-rescore
@@ -71,7 +72,7 @@ clean:
 	rm -rf $(EXTRA_CLEAN)
 endif
 
-.PHONY: tidy unit fuzz demo test test-upgrade test-versions test-faults \
+.PHONY: tidy unit fuzz demo test test-upgrade test-versions test-faults soak \
 	bench-boolean bench-build bench-execution bench-insert bench-io \
 	bench-lookup bench-quality bench-rank bench-rescore
 
@@ -98,6 +99,9 @@ test-upgrade:
 
 test-faults:
 	@bash test/setup/test_faults.sh
+
+soak:
+	@bash test/setup/run_soak.sh
 
 bench-boolean:
 	@bash bench/run_boolean.sh

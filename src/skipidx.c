@@ -21,6 +21,7 @@ _PG_init(void)
 {
 	skx_fault_init();
 	skx_fault_read_init();
+	skx_fault_undo_init();
 	skx_blkio_init();
 	skx_topk_init();
 	skx_am_options_init();

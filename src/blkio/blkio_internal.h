@@ -63,6 +63,7 @@ typedef struct SkxBlkTransfer
 	size_t		done;
 	int			error;
 	int			handle;			/* of the descriptor, while under way */
+	uint64		undo;			/* number of the fault layer, for a write */
 } SkxBlkTransfer;
 
 /*

@@ -93,6 +93,16 @@ skx_blkio_ring_why(void)
 		psprintf("io_uring is refused: %s", strerror(skx_blkio_ring_error));
 }
 
+static size_t
+skx_blkio_ring_bytes(const SkxBlkTransfer *transfer)
+{
+	size_t		bytes = 0;
+
+	for (int i = 0; i < transfer->niov; i++)
+		bytes += transfer->iov[i].iov_len;
+	return bytes;
+}
+
 void
 skx_blkio_ring_add(SkxBlkTransfer *transfer, int fd)
 {
@@ -114,6 +124,8 @@ skx_blkio_ring_add(SkxBlkTransfer *transfer, int fd)
 	}
 	else
 	{
+		transfer->undo = skx_fault_write_begins(fd, offset,
+												skx_blkio_ring_bytes(transfer));
 		io_uring_prep_writev(sqe, fd, transfer->iov, transfer->niov, offset);
 		transfer->writing = true;
 		skx_blkio_ring_writes++;
@@ -147,6 +159,7 @@ skx_blkio_ring_ended(SkxBlkTransfer *transfer, ssize_t result)
 	{
 		transfer->writing = false;
 		skx_blkio_ring_writes--;
+		skx_fault_write_ended(transfer->undo);
 		result = skx_fault_write(result);
 	}
 	else

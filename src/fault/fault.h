@@ -1,7 +1,7 @@
 /*
  * fault.h
  *	  Named points of the storage protocol where a test can stop, fail or
- *	  kill a backend; and transfers that a test can spoil.
+ *	  kill a backend; and transfers that a test can spoil or undo.
  */
 #ifndef SKX_FAULT_FAULT_H
 #define SKX_FAULT_FAULT_H
@@ -59,8 +59,32 @@ skx_fault_write(ssize_t result)
 		result;
 }
 
-/* Define the settings; called once, from _PG_init. */
+/*
+ * Before and after a write that no function of the C library makes, so that a
+ * simulated power loss can undo it.  The number of the first is for the second;
+ * 0 when there is no such simulation.
+ */
+extern bool skx_fault_undo_armed;
+extern uint64 skx_fault_undo_before(int fd, off_t offset, size_t bytes);
+extern void skx_fault_undo_after(uint64 number);
+
+static inline uint64
+skx_fault_write_begins(int fd, off_t offset, size_t bytes)
+{
+	return unlikely(skx_fault_undo_armed) ?
+		skx_fault_undo_before(fd, offset, bytes) : 0;
+}
+
+static inline void
+skx_fault_write_ended(uint64 number)
+{
+	if (unlikely(number != 0))
+		skx_fault_undo_after(number);
+}
+
+/* Define the settings, and see to simulations; called once, from _PG_init. */
 extern void skx_fault_read_init(void);
+extern void skx_fault_undo_init(void);
 extern void skx_fault_init(void);
 
 #endif							/* SKX_FAULT_FAULT_H */

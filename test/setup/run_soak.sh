@@ -1,0 +1,48 @@
+#!/bin/bash
+# run_soak.sh: what `make soak` runs: builds and installs the tree and runs
+# test/soak/soak.pl, which says what it can be told.
+set -u
+here=$(cd "$(dirname "$0")" && pwd)
+root=$(cd "$here/../.." && pwd)
+. "$here/cluster.sh"
+. "$here/report.sh"
+
+stop_leftovers() {
+	local file
+	for file in "$work"/tmp_check/*/pgdata/postmaster.pid; do
+		[ ! -e "$file" ] || kill -QUIT "$(head -n 1 "$file")" 2>/dev/null
+	done
+}
+
+report_begin
+work=
+trap '[ -z "$work" ] || { stop_leftovers; rm -rf "$work"; }' EXIT
+trap 'exit 130' HUP INT TERM
+
+report_step "packages" bash "$here/packages.sh" build test || report_end soak
+work=$(make_private_dir) || exit 1
+chmod 755 "$work"
+copy_tree "$root" "$work"
+cd "$work" || exit 1
+PG_CONFIG=$(find_pg_config) || exit 1
+export PG_CONFIG
+
+# server_tests.sh builds and installs; there is no such suite
+report_step "build" env SKX_SUITES=none bash test/setup/server_tests.sh || report_end soak
+
+pgxs=$(dirname "$("$PG_CONFIG" --pgxs)")/..
+as_server_user env HOME="$work" TESTDIR="$work" TESTDATADIR="$work/tmp_check" TESTLOGDIR="$work/tmp_check/log" \
+	PATH="$("$PG_CONFIG" --bindir):$PATH" PGPORT=65432 PG_REGRESS="$pgxs/test/regress/pg_regress" \
+	perl -I "$pgxs/test/perl" test/soak/soak.pl 2>&1 | tee "$report_logs/soak.log" | grep --line-buffered -v '^#  '
+status=${PIPESTATUS[0]}
+passed=$(grep -c '^ok ' "$report_logs/soak.log")
+failed=$(grep -c '^not ok ' "$report_logs/soak.log")
+[ "$status" = 0 ] || [ "$failed" != 0 ] || failed=1
+report_count "$passed" "$failed"
+if [ "$failed" != 0 ]; then
+	cp "$work"/tmp_check/log/* "$report_logs" 2>/dev/null
+	echo "clusters: $work"
+	work=
+fi
+cd /
+report_end soak
