@@ -149,7 +149,7 @@ skx_am_cost_queries(SkxCosting *c)
 			c->filters = lappend(c->filters,
 								 DatumGetTSQuery(value->constvalue));
 	}
-	if (list_length(path->indexorderbys) == 1)
+	if (path->indexorderbys != NIL)
 	{
 		Const	   *value = skx_am_cost_argument(c->root,
 												 linitial(path->indexorderbys));
@@ -507,8 +507,6 @@ skx_am_cost_wanted(const SkxCosting *c)
 {
 	double		wanted = c->root->limit_tuples;
 
-	if (list_length(c->path->indexorderbys) > 1)
-		return c->ndocs;		/* all are sorted before the first one */
 	if (wanted <= 0)
 		return skx_am_cost_reads_all(c) ? skx_am_scan_first(c->rows) :
 			SKX_COST_WANTED;

@@ -2,13 +2,10 @@
  * am_ranked.c
  *	  Scans with `<@>` in ORDER BY.
  *
- * One distance is answered by a search for the best rows.  Who wants all of
+ * A distance is answered by a search for the best rows.  Who wants all of
  * them may be content with a few nevertheless: nobody knows whether a loop will
  * be left, or a client fetches on.  So there is a search for a few, which is
  * hardly any work beside the one for all, and then that.
- *
- * Several distances are answered by computing them all for every row, and
- * sorting: the executor offers no way to refuse them.
  */
 #include "postgres.h"
 
@@ -27,25 +24,11 @@
 #define SKX_RANKED_FEW		1024
 #define SKX_RANKED_MARGIN	1.25
 
-/* A row with several distances. */
-typedef struct SkxRankedRow
-{
-	ItemPointerData tid;
-	bool		is_null;
-	int32		sum;			/* of one key, until all are known: */
-	int32	   *sums;			/* one a key */
-} SkxRankedRow;
-
 typedef struct SkxRanked
 {
-	int			nkeys;
-	SkxScorer **scorers;		/* NULL: the key is NULL */
+	SkxScorer  *scorer;
 	SkxTopk    *topk;
 	const SkxTopkHit *hits;		/* those in so->tids */
-	uint64		given;			/* rows of several keys */
-	uint64		nrows;
-	SkxRankedRow *rows;
-	int32	   *sums;
 } SkxRanked;
 
 Relation
@@ -92,10 +75,10 @@ skx_am_ranked_scorer(IndexScanDesc scan, const ScanKeyData *key)
 }
 
 static SkxTopk *
-skx_am_ranked_search(IndexScanDesc scan, const SkxScorer *scorer,
-					 uint64 wanted)
+skx_am_ranked_search(IndexScanDesc scan)
 {
 	SkxScan    *so = scan->opaque;
+	const SkxScorer *scorer = so->ranked->scorer;
 	SkxTopkRequest request;
 
 	request.index = scan->indexRelation;
@@ -108,7 +91,7 @@ skx_am_ranked_search(IndexScanDesc scan, const SkxScorer *scorer,
 	}
 	request.filter = so->query;
 	request.scorer = scorer;
-	request.wanted = wanted;
+	request.wanted = so->wanted;
 	request.all = so->wants_all;
 	return skx_topk_begin(&request);
 }
@@ -117,24 +100,19 @@ bool
 skx_am_ranked_start(IndexScanDesc scan)
 {
 	SkxScan    *so = scan->opaque;
-	SkxRanked  *ranked;
-	bool		any = false;
-	int			i;
+	SkxScorer  *scorer;
 
 	if (scan->numberOfOrderBys == 0)
 		return false;
-	ranked = palloc0(sizeof(SkxRanked));
-	ranked->nkeys = scan->numberOfOrderBys;
-	ranked->scorers = palloc(sizeof(SkxScorer *) * ranked->nkeys);
-	for (i = 0; i < ranked->nkeys; i++)
-	{
-		ranked->scorers[i] = skx_am_ranked_scorer(scan,
-												  &scan->orderByData[i]);
-		any |= ranked->scorers[i] != NULL;
-	}
-	if (!any)
+	/* A second one is sorted by: planner_paths.c leaves no other plan. */
+	if (scan->numberOfOrderBys > 1)
+		elog(ERROR, "skipidx cannot order by %d distances",
+			 scan->numberOfOrderBys);
+	scorer = skx_am_ranked_scorer(scan, &scan->orderByData[0]);
+	if (scorer == NULL)
 		return false;			/* all distances are NULL */
-	so->ranked = ranked;
+	so->ranked = palloc0(sizeof(SkxRanked));
+	so->ranked->scorer = scorer;
 	return true;
 }
 
@@ -162,131 +140,6 @@ skx_am_ranked_stop(SkxScan *so)
 	so->ranked = NULL;
 }
 
-static int
-skx_am_ranked_compare_tid(const void *a, const void *b)
-{
-	const SkxRankedRow *x = a;
-	const SkxRankedRow *y = b;
-
-	return ItemPointerCompare(unconstify(ItemPointerData *, &x->tid),
-							  unconstify(ItemPointerData *, &y->tid));
-}
-
-static int
-skx_am_ranked_compare(const void *a, const void *b, void *arg)
-{
-	const SkxRankedRow *x = a;
-	const SkxRankedRow *y = b;
-	const SkxRanked *ranked = arg;
-	int			i;
-
-	if (x->is_null != y->is_null)
-		return x->is_null ? 1 : -1;
-	for (i = 0; i < ranked->nkeys; i++)
-	{
-		float4		s;
-		float4		t;
-
-		if (ranked->scorers[i] == NULL)
-			continue;
-		s = skx_score_distance(ranked->scorers[i], x->sums[i]);
-		t = skx_score_distance(ranked->scorers[i], y->sums[i]);
-		if (s != t)
-			return s < t ? -1 : 1;
-	}
-	return skx_am_ranked_compare_tid(a, b);
-}
-
-/* All rows with the sums of one key, by TID. */
-static uint64
-skx_am_ranked_gather(IndexScanDesc scan, int key, SkxRankedRow **rows)
-{
-	SkxRanked  *ranked = ((SkxScan *) scan->opaque)->ranked;
-	SkxTopk    *topk = skx_am_ranked_search(scan, ranked->scorers[key],
-											PG_UINT32_MAX);
-	const SkxTopkHit *hits;
-	uint64		size = 1024;
-	uint64		n = 0;
-	int			some;
-
-	*rows = palloc(sizeof(SkxRankedRow) * size);
-	while ((some = skx_topk_next(topk, &hits)) > 0)
-	{
-		int			i;
-
-		CHECK_FOR_INTERRUPTS();
-		if (n + some > size)
-		{
-			size = Max(n + some, size * 2);
-			*rows = repalloc_huge(*rows, sizeof(SkxRankedRow) * size);
-		}
-		for (i = 0; i < some; i++)
-		{
-			(*rows)[n].tid = hits[i].tid;
-			(*rows)[n].is_null = hits[i].is_null;
-			(*rows)[n++].sum = hits[i].sum;
-		}
-	}
-	skx_topk_end(topk);
-	qsort(*rows, n, sizeof(SkxRankedRow), skx_am_ranked_compare_tid);
-	return n;
-}
-
-/* Every row with all of its distances, sorted. */
-static void
-skx_am_ranked_sort(IndexScanDesc scan)
-{
-	SkxRanked  *ranked = ((SkxScan *) scan->opaque)->ranked;
-	int			key;
-
-	for (key = 0; key < ranked->nkeys; key++)
-	{
-		SkxRankedRow *rows;
-		uint64		n;
-		uint64		i;
-
-		if (ranked->scorers[key] == NULL)
-			continue;
-		n = skx_am_ranked_gather(scan, key, &rows);
-		if (ranked->rows != NULL && n != ranked->nrows)
-			elog(ERROR, "rankings of one view have " UINT64_FORMAT " and " UINT64_FORMAT " rows",
-				 ranked->nrows, n);
-		if (ranked->sums == NULL)
-			ranked->sums = palloc_extended(sizeof(int32) * ranked->nkeys *
-										   (n + 1),
-										   MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
-		for (i = 0; i < n; i++)
-			ranked->sums[i * ranked->nkeys + key] = rows[i].sum;
-		if (ranked->rows != NULL)
-			pfree(rows);
-		else
-			ranked->rows = rows;
-		ranked->nrows = n;
-	}
-	for (uint64 i = 0; i < ranked->nrows; i++)
-		ranked->rows[i].sums = ranked->sums + i * ranked->nkeys;
-	qsort_arg(ranked->rows, ranked->nrows, sizeof(SkxRankedRow),
-			  skx_am_ranked_compare, ranked);
-}
-
-/* The next rows of a scan with several distances. */
-static bool
-skx_am_ranked_fetch_sorted(IndexScanDesc scan)
-{
-	SkxScan    *so = scan->opaque;
-	SkxRanked  *ranked = so->ranked;
-	uint64		i;
-
-	if (ranked->rows == NULL)
-		skx_am_ranked_sort(scan);
-	if (so->tids == NULL)
-		so->tids = palloc(sizeof(ItemPointerData) * SKX_QUERY_BATCH);
-	so->n = Min(SKX_QUERY_BATCH, ranked->nrows - ranked->given);
-	for (i = 0; i < so->n; i++)
-		so->tids[i] = ranked->rows[ranked->given++].tid;
-	return so->n > 0;
-}
-
 bool
 skx_am_ranked_fetch(IndexScanDesc scan)
 {
@@ -294,11 +147,8 @@ skx_am_ranked_fetch(IndexScanDesc scan)
 	SkxRanked  *ranked = so->ranked;
 	int			i;
 
-	if (ranked->nkeys > 1)
-		return skx_am_ranked_fetch_sorted(scan);
 	if (ranked->topk == NULL)
-		ranked->topk = skx_am_ranked_search(scan, ranked->scorers[0],
-											so->wanted);
+		ranked->topk = skx_am_ranked_search(scan);
 	so->n = skx_topk_next(ranked->topk, &ranked->hits);
 	if (so->n == 0)
 		return false;
@@ -345,12 +195,12 @@ skx_am_scan_distance(IndexScanDesc scan, float4 *distance)
 	const SkxTopkHit *hit;
 
 	*distance = 0;
-	if (ranked == NULL || ranked->nkeys > 1 || so->next == 0)
+	if (ranked == NULL || so->next == 0)
 		return false;
 	hit = &ranked->hits[so->next - 1];
 	if (hit->is_null)
 		return false;
-	*distance = skx_score_distance(ranked->scorers[0], hit->sum);
+	*distance = skx_score_distance(ranked->scorer, hit->sum);
 	return true;
 }
 

@@ -14,30 +14,60 @@
 #include "nodes/parsenodes.h"
 #include "nodes/pathnodes.h"
 #include "nodes/primnodes.h"
+#include "optimizer/paths.h"
+#include "utils/lsyscache.h"
+#include "utils/syscache.h"
 
 #if PG_VERSION_NUM >= 180000
 #include "commands/explain_format.h"
 #include "commands/explain_state.h"
 #endif
 
-/*
- * Does the planner make an index path of ordering operators that match only
- * the first ones of the query's sort keys?  Up to 16 it was all or none.
- */
-#if PG_VERSION_NUM >= 170000
-#define SKX_COMPAT_MATCHES_PREFIX	true
-#else
-#define SKX_COMPAT_MATCHES_PREFIX	false
-#endif
-
-/* Ascending order, NULLs last? */
+/* Ascending order, wherever NULLs come? */
 static inline bool
 skx_compat_pathkey_ascends(const PathKey *key)
 {
 #if PG_VERSION_NUM >= 180000
-	return key->pk_cmptype == COMPARE_LT && !key->pk_nulls_first;
+	return key->pk_cmptype == COMPARE_LT;
 #else
-	return key->pk_strategy == BTLessStrategyNumber && !key->pk_nulls_first;
+	return key->pk_strategy == BTLessStrategyNumber;
+#endif
+}
+
+/* What is equal, in terms of the table or partition (18 keeps these apart). */
+static inline List *
+skx_compat_class_members(EquivalenceClass *class, Relids relids)
+{
+	List	   *members = NIL;
+
+#if PG_VERSION_NUM >= 180000
+	EquivalenceMemberIterator iterator;
+	EquivalenceMember *member;
+
+	setup_eclass_member_iterator(&iterator, class, relids);
+	while ((member = eclass_member_iterator_next(&iterator)) != NULL)
+		members = lappend(members, member);
+#else
+	members = list_copy(class->ec_members);
+#endif
+	return members;
+}
+
+/* Is a column NOT NULL, and known to be (18 has constraints not validated)? */
+static inline bool
+skx_compat_is_not_null(const RelOptInfo *rel, Oid table, AttrNumber column)
+{
+#if PG_VERSION_NUM >= 170000
+	return bms_is_member(column, rel->notnullattnums);
+#else
+	HeapTuple	tuple = SearchSysCache2(ATTNUM, ObjectIdGetDatum(table),
+										Int16GetDatum(column));
+	bool		not_null = HeapTupleIsValid(tuple) &&
+		((Form_pg_attribute) GETSTRUCT(tuple))->attnotnull;
+
+	if (HeapTupleIsValid(tuple))
+		ReleaseSysCache(tuple);
+	return not_null;
 #endif
 }
 

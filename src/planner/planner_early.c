@@ -1,9 +1,10 @@
 /*
  * planner_early.c
- *	  Scans that end with the last row that has a score.
+ *	  Scans that end before all rows were returned.
  *
  * A ranked scan whose filter is `document @@ query`, with its own ranking
- * query, is of use only up to there: planner_scan.c sees to that, once the
+ * query, is of use only up to the last row that has a score; one with a filter
+ * that bounds the distance, up to there.  planner_scan.c sees to that, once the
  * query is known.  Here it is about what the planner has to know, the condition
  * itself and how much of the index will be read.
  */
@@ -106,8 +107,9 @@ skx_planner_any_word(Node *clause, Node *query)
 	return (Node *) any;
 }
 
-double
-skx_planner_early_share(PlannerInfo *root, RelOptInfo *rel, IndexPath *path)
+/* Share of the rows that have a score, if those without can be left out. */
+static double
+skx_planner_scored_share(PlannerInfo *root, RelOptInfo *rel, IndexPath *path)
 {
 	Oid			family = path->indexinfo->opfamily[0];
 	OpExpr	   *distance = linitial(path->indexorderbys);
@@ -130,4 +132,19 @@ skx_planner_early_share(PlannerInfo *root, RelOptInfo *rel, IndexPath *path)
 									  rel->relid, JOIN_INNER, NULL);
 	}
 	return 1.0;
+}
+
+double
+skx_planner_early_share(PlannerInfo *root, RelOptInfo *rel, IndexPath *path)
+{
+	double		share = skx_planner_scored_share(root, rel, path);
+	List	   *bounds = NIL;
+	ListCell   *lc;
+
+	foreach(lc, rel->baserestrictinfo)
+		if (skx_planner_is_bound((Node *) lfirst_node(RestrictInfo, lc)->clause,
+								 linitial(path->indexorderbys)))
+			bounds = lappend(bounds, lfirst(lc));
+	return Min(share, clauselist_selectivity(root, bounds, rel->relid,
+											 JOIN_INNER, NULL));
 }

@@ -67,6 +67,19 @@ extern SkxRef *skx_planner_ref(Oid index, TSQuery query);
 extern bool skx_planner_scored_only(const SkxRef *ref);
 
 /*
+ * planner_order.c
+ *
+ * ordering: the distance that rows have to come by, ascending, to be in the
+ * order of the sort key; NULL if there is none, or the index cannot order by
+ * it.  is_bound: once the condition is not true for a row, it is true for none
+ * with the same distance or a larger one, or with none.
+ */
+extern OpExpr *skx_planner_ordering(PlannerInfo *root,
+									const IndexOptInfo *index,
+									const PathKey *key);
+extern bool skx_planner_is_bound(Node *clause, const OpExpr *distance);
+
+/*
  * planner_early.c
  *
  * matched: the query of a condition `document @@ query`, of an operator in
@@ -91,7 +104,9 @@ enum
 	SKX_EXPR_COUNT,				/* LIMIT, which tells how many rows will be
 								 * fetched */
 	SKX_EXPR_OFFSET,
-	SKX_EXPR_FILTER				/* query that all rows have to match */
+	SKX_EXPR_FILTER,			/* query that all rows have to match */
+	SKX_EXPR_BOUNDS				/* list of conditions that end the scan once
+								 * they are not true */
 };
 
 /*
@@ -102,7 +117,7 @@ enum
  *
  * Quals are those of the child, if `document @@ query` is one of them: should
  * the query be the ranking query, the scan ends with the last row that has a
- * score.
+ * score.  So they are if one of them bounds the distance.
  */
 extern const CustomPathMethods skx_planner_path_methods;
 

@@ -6,9 +6,10 @@
  * distance over instead of computing it again (planner_scan.c), and may end
  * before all rows were returned (planner_early.c).
  *
- * Up to version 16 the planner has no index path for ORDER BY distance, id,
- * because the index orders by the first only; it is made here, and the planner
- * sorts what is equal.
+ * The planner knows no index path for what rises or falls with the distance,
+ * and up to version 16 none for ORDER BY distance, id; they are made here.  For
+ * several distances it makes one that is to order by all of them: here it gets
+ * one that orders by the first, and sorts what is equal.
  */
 #include "postgres.h"
 
@@ -37,41 +38,7 @@ skx_planner_can_order(const IndexOptInfo *index)
 		(void *) index->amcostestimate == (void *) skxcostestimate;
 }
 
-/* ---- paths in the order of the first sort keys ---- */
-
-/* The expression if it is `column <@> reference` with the right order. */
-static Expr *
-skx_planner_match_distance(IndexOptInfo *index, Expr *expr, Oid order)
-{
-	OpExpr	   *op = (OpExpr *) expr;
-
-	if (!IsA(expr, OpExpr) || list_length(op->args) != 2 ||
-		get_op_opfamily_sortfamily(op->opno, index->opfamily[0]) != order ||
-		!match_index_to_operand(linitial(op->args), 0, index) ||
-		contain_var_clause(lsecond(op->args)) ||
-		contain_volatile_functions(lsecond(op->args)))
-		return NULL;
-	return expr;
-}
-
-static Expr *
-skx_planner_match_key(IndexOptInfo *index, const PathKey *key)
-{
-	ListCell   *lc;
-
-	if (!skx_compat_pathkey_ascends(key) || key->pk_eclass->ec_has_volatile)
-		return NULL;
-	foreach(lc, key->pk_eclass->ec_members)
-	{
-		EquivalenceMember *member = lfirst(lc);
-
-		if (bms_equal(member->em_relids, index->rel->relids) &&
-			skx_planner_match_distance(index, member->em_expr,
-									   key->pk_opfamily) != NULL)
-			return member->em_expr;
-	}
-	return NULL;
-}
+/* ---- paths in the order of the first sort key ---- */
 
 /* A condition as one of the index, NULL when it cannot be. */
 static IndexClause *
@@ -107,26 +74,12 @@ skx_planner_match_clause(IndexOptInfo *index, RestrictInfo *rinfo)
 	return clause;
 }
 
-/* A path by the keys that are distances, if these are not all keys. */
-static void
-skx_planner_add_prefix(PlannerInfo *root, RelOptInfo *rel, IndexOptInfo *index)
+static List *
+skx_planner_index_clauses(IndexOptInfo *index)
 {
-	List	   *orders = NIL;
-	List	   *columns = NIL;
 	List	   *clauses = NIL;
 	ListCell   *lc;
 
-	foreach(lc, root->query_pathkeys)
-	{
-		Expr	   *order = skx_planner_match_key(index, lfirst(lc));
-
-		if (order == NULL)
-			break;
-		orders = lappend(orders, order);
-		columns = lappend_int(columns, 0);
-	}
-	if (orders == NIL || lc == NULL)
-		return;
 	foreach(lc, index->indrestrictinfo)
 	{
 		IndexClause *clause = skx_planner_match_clause(index, lfirst(lc));
@@ -134,54 +87,105 @@ skx_planner_add_prefix(PlannerInfo *root, RelOptInfo *rel, IndexOptInfo *index)
 		if (clause != NULL)
 			clauses = lappend(clauses, clause);
 	}
+	return clauses;
+}
+
+/* Is it a scan of one of our indexes by so many distances? */
+static bool
+skx_planner_orders_by(Path *path, int n)
+{
+	return IsA(path, IndexPath) && path->pathtype == T_IndexScan &&
+		skx_planner_can_order(((IndexPath *) path)->indexinfo) &&
+		list_length(((IndexPath *) path)->indexorderbys) == n;
+}
+
+/* A path by the first key, unless the planner has made it. */
+static void
+skx_planner_add_ordered(PlannerInfo *root, RelOptInfo *rel,
+						IndexOptInfo *index, OpExpr *distance)
+{
+	ListCell   *lc;
+
+	foreach(lc, rel->pathlist)
+		if (skx_planner_orders_by(lfirst(lc), 1) &&
+			((IndexPath *) lfirst(lc))->indexinfo == index &&
+			bms_equal(PATH_REQ_OUTER((Path *) lfirst(lc)),
+					  rel->lateral_relids))
+			return;
 	add_path(rel, (Path *)
-			 create_index_path(root, index, clauses, orders, columns,
-							   list_copy_head(root->query_pathkeys,
-											  list_length(orders)),
+			 create_index_path(root, index, skx_planner_index_clauses(index),
+							   list_make1(distance), list_make1_int(0),
+							   list_make1(linitial(root->query_pathkeys)),
 							   ForwardScanDirection, false,
 							   rel->lateral_relids, 1.0, false));
 }
 
-/* ---- custom paths ---- */
-
-static bool
-skx_planner_is_ranked(Path *path)
+/* Before others are added: these cost no more and say that they do more. */
+static void
+skx_planner_drop_several(RelOptInfo *rel)
 {
-	return IsA(path, IndexPath) && path->pathtype == T_IndexScan &&
-		skx_planner_can_order(((IndexPath *) path)->indexinfo) &&
-		list_length(((IndexPath *) path)->indexorderbys) == 1;
+	ListCell   *lc;
+
+	foreach(lc, rel->pathlist)
+	{
+		IndexPath  *path = lfirst(lc);
+
+		if (IsA(path, IndexPath) &&
+			skx_planner_can_order(path->indexinfo) &&
+			list_length(path->indexorderbys) > 1)
+			rel->pathlist = foreach_delete_current(rel->pathlist, lc);
+	}
 }
 
 /*
- * What the conditions of a ranked path find in no order.  The planner makes one
- * index path for both, so that its bitmap would be charged for ranking.
+ * What conditions find in no order.  The planner makes one index path for
+ * conditions and order, so that it would charge bitmaps, also as parts of
+ * others, and inner sides of joins for the ranking: here it makes all paths
+ * once more as if nothing was to be sorted.
  */
 static void
 skx_planner_add_unordered(PlannerInfo *root, RelOptInfo *rel)
 {
-	List	   *ranked = NIL;
+	List	   *pathkeys = root->query_pathkeys;
+
+	if (rel->baserestrictinfo == NIL && rel->joininfo == NIL &&
+		!rel->has_eclass_joins)
+		return;
+	root->query_pathkeys = NIL;
+	create_index_paths(root, rel);
+	root->query_pathkeys = pathkeys;
+}
+
+static void
+skx_planner_add_paths(PlannerInfo *root, RelOptInfo *rel)
+{
+	bool		ranked = false;
 	ListCell   *lc;
 
-	foreach(lc, rel->pathlist)
-		if (skx_planner_is_ranked(lfirst(lc)) &&
-			((IndexPath *) lfirst(lc))->indexclauses != NIL)
-			ranked = lappend(ranked, lfirst(lc));
-	foreach(lc, ranked)
+	if (root->query_pathkeys == NIL)
+		return;
+	skx_planner_drop_several(rel);
+	foreach(lc, rel->indexlist)
 	{
-		IndexPath  *path = lfirst(lc);
-		Relids		outer = PATH_REQ_OUTER(&path->path);
-		IndexPath  *plain = create_index_path(root, path->indexinfo,
-											  path->indexclauses, NIL, NIL,
-											  NIL, ForwardScanDirection,
-											  false, outer, 1.0, false);
+		IndexOptInfo *index = lfirst(lc);
+		OpExpr	   *distance;
 
-		add_path(rel, (Path *) plain);
-		add_path(rel, (Path *) create_bitmap_heap_path(root, rel,
-													   (Path *) plain,
-													   outer, 1.0, 0));
+		if (!skx_planner_can_order(index) ||
+			(index->indpred != NIL && !index->predOK))
+			continue;
+		distance = skx_planner_ordering(root, index,
+										linitial(root->query_pathkeys));
+		if (distance == NULL)
+			continue;
+		skx_planner_add_ordered(root, rel, index, distance);
+		ranked = true;
 	}
-	list_free(ranked);
+	if (!ranked)
+		return;
+	skx_planner_add_unordered(root, rel);
 }
+
+/* ---- custom paths ---- */
 
 /*
  * Without workers: statistics are pinned in the leader.  What a scan that ends
@@ -220,10 +224,10 @@ skx_planner_wrap_all(PlannerInfo *root, RelOptInfo *rel)
 
 	rel->pathlist = NIL;
 	foreach(lc, paths)
-		if (!skx_planner_is_ranked(lfirst(lc)))
+		if (!skx_planner_orders_by(lfirst(lc), 1))
 			rel->pathlist = lappend(rel->pathlist, lfirst(lc));
 	foreach(lc, paths)
-		if (skx_planner_is_ranked(lfirst(lc)))
+		if (skx_planner_orders_by(lfirst(lc), 1))
 			add_path(rel, skx_planner_wrap(root, rel, lfirst(lc)));
 }
 
@@ -231,22 +235,11 @@ static void
 skx_planner_set_rel_pathlist(PlannerInfo *root, RelOptInfo *rel, Index rti,
 							 RangeTblEntry *rte)
 {
-	ListCell   *lc;
-
 	if (skx_planner_next_hook != NULL)
 		skx_planner_next_hook(root, rel, rti, rte);
-	if (rte->rtekind != RTE_RELATION || rte->inh)
+	if (rte->rtekind != RTE_RELATION || rte->inh || IS_DUMMY_REL(rel))
 		return;
-	if (!SKX_COMPAT_MATCHES_PREFIX && !IS_DUMMY_REL(rel))
-		foreach(lc, rel->indexlist)
-		{
-			IndexOptInfo *index = lfirst(lc);
-
-			if (skx_planner_can_order(index) &&
-				(index->indpred == NIL || index->predOK))
-				skx_planner_add_prefix(root, rel, index);
-		}
-	skx_planner_add_unordered(root, rel);
+	skx_planner_add_paths(root, rel);
 	if (skx_planner_custom)
 		skx_planner_wrap_all(root, rel);
 }

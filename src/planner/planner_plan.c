@@ -41,6 +41,7 @@ typedef struct SkxPlanned
 	Node	   *offset;
 	int			extra;			/* rows fetched beyond them */
 	Node	   *query;			/* all rows have to match it */
+	List	   *bounds;			/* conditions that end the scan */
 	List	   *rest;			/* what else discards rows */
 } SkxPlanned;
 
@@ -64,27 +65,36 @@ skx_planner_distance_of(const IndexScan *child)
 
 /*
  * If the child has a condition `document @@ query`, which could not be one of
- * the index because of those that have to be tested before, then all of its conditions,
- * in their order, are left to the custom scan.
+ * the index because of those that have to be tested before, or one that bounds
+ * the distance, then all of its conditions, in their order, are left to the
+ * custom scan.
  */
 static void
 skx_planner_take_quals(CustomScan *scan, IndexScan *child, Oid family,
 					   SkxPlanned *planned)
 {
-	Node	   *document = linitial(skx_planner_distance_of(child)->args);
+	OpExpr	   *distance = skx_planner_distance_of(child);
 	ListCell   *lc;
 
-	planned->rest = list_copy(child->scan.plan.qual);
 	foreach(lc, child->scan.plan.qual)
 	{
-		planned->query = skx_planner_matched(lfirst(lc), document, family);
+		Node	   *clause = lfirst(lc);
+		Node	   *query = NULL;
+
 		if (planned->query == NULL)
-			continue;
-		planned->rest = list_delete_ptr(planned->rest, lfirst(lc));
-		scan->scan.plan.qual = child->scan.plan.qual;
-		child->scan.plan.qual = NIL;
-		return;
+			query = skx_planner_matched(clause, linitial(distance->args),
+										family);
+		if (query != NULL)
+			planned->query = query;
+		else if (skx_planner_is_bound(clause, distance))
+			planned->bounds = lappend(planned->bounds, clause);
+		else
+			planned->rest = lappend(planned->rest, clause);
 	}
+	if (planned->query == NULL && planned->bounds == NIL)
+		return;
+	scan->scan.plan.qual = child->scan.plan.qual;
+	child->scan.plan.qual = NIL;
 }
 
 /* Makes the child return the columns that the expressions need. */
@@ -253,6 +263,7 @@ skx_planner_plan(PlannerInfo *root, RelOptInfo *rel, CustomPath *path,
 	scan->custom_exprs = list_make5(linitial(distance->args),
 									lsecond(distance->args), planned.count,
 									planned.offset, planned.query);
+	scan->custom_exprs = lappend(scan->custom_exprs, planned.bounds);
 	scan->custom_exprs = copyObject(scan->custom_exprs);
 	scan->custom_scan_tlist = copyObject(child->scan.plan.targetlist);
 	scan->custom_scan_tlist =

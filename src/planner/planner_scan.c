@@ -8,7 +8,9 @@
  * scan, and the distance is computed from the row.
  *
  * Rows without a score come last.  Where the ranking query is a condition,
- * too, which they cannot meet, the scan ends with the first of them.
+ * too, which they cannot meet, the scan ends with the first of them.  So it
+ * does with the first row that does not meet a condition that bounds the
+ * distance.
  */
 #include "postgres.h"
 
@@ -32,6 +34,7 @@ typedef struct SkxRankedScan
 	ExprState  *count;			/* LIMIT and OFFSET, where they apply */
 	ExprState  *offset;
 	ExprState  *filter;			/* a query that all rows have to match */
+	ExprState  *bounds;			/* conditions that end the scan */
 	uint64		extra;			/* rows fetched beyond them */
 	double		times;			/* rows fetched for each that is left */
 	bool		unlimited;		/* all rows, as far as is known */
@@ -90,6 +93,7 @@ skx_planner_begin(CustomScanState *node, EState *estate, int eflags)
 	state->count = ExecInitExpr(list_nth(exprs, SKX_EXPR_COUNT), parent);
 	state->offset = ExecInitExpr(list_nth(exprs, SKX_EXPR_OFFSET), parent);
 	state->filter = ExecInitExpr(list_nth(exprs, SKX_EXPR_FILTER), parent);
+	state->bounds = ExecInitQual(list_nth(exprs, SKX_EXPR_BOUNDS), parent);
 	fmgr_info(linitial_oid(linitial(scan->custom_private)), &state->distance);
 	state->extra = intVal(lsecond(scan->custom_private));
 	state->times = intVal(lthird(scan->custom_private)) / 100.0;
@@ -216,6 +220,20 @@ skx_planner_compute(SkxRankedScan *state, TupleTableSlot *slot,
 	return !isnull[0] && !isnull[1];
 }
 
+/* Does neither this row count nor any after it? */
+static bool
+skx_planner_is_past(SkxRankedScan *state, TupleTableSlot *slot)
+{
+	ExprContext *econtext = state->css.ss.ps.ps_ExprContext;
+	int			last = slot->tts_tupleDescriptor->natts - 1;
+
+	if (state->scored_only && (slot->tts_isnull[last] ||
+							   DatumGetFloat4(slot->tts_values[last]) >= 0))
+		return true;
+	econtext->ecxt_scantuple = slot;
+	return !ExecQual(state->bounds, econtext);
+}
+
 /* The child's next row and its distance; an empty slot at the end. */
 static TupleTableSlot *
 skx_planner_fetch(SkxRankedScan *state)
@@ -254,7 +272,7 @@ skx_planner_fetch(SkxRankedScan *state)
 	}
 	slot->tts_values[last] = value;
 	slot->tts_isnull[last] = !known;
-	if (state->scored_only && (!known || DatumGetFloat4(value) >= 0))
+	if (!recheck && skx_planner_is_past(state, slot))
 	{
 		state->done = true;
 		ExecClearTuple(slot);

@@ -1,0 +1,161 @@
+/*
+ * planner_order.c
+ *	  What has the order of a distance, and what bounds it.
+ *
+ * A sort key may be the distance itself, or what rises or falls with it, as
+ * scores do: ORDER BY -(tsv <@> query) DESC.  A condition like
+ * tsv <@> query < -8 is met by the first rows of a ranked scan and, once it is
+ * not, by none after them.
+ */
+#include "postgres.h"
+
+#include "access/stratnum.h"
+#include "am/am.h"
+#include "catalog/pg_type.h"
+#include "compat/compat_planner.h"
+#include "nodes/nodeFuncs.h"
+#include "optimizer/clauses.h"
+#include "optimizer/optimizer.h"
+#include "optimizer/paths.h"
+#include "parser/parsetree.h"
+#include "planner/planner_internal.h"
+#include "utils/fmgroids.h"
+#include "utils/lsyscache.h"
+#include "utils/typcache.h"
+
+/* The only argument of a function or prefix operator, else NULL. */
+static Node *
+skx_planner_argument(Node *expr, Oid *function)
+{
+	List	   *args = NIL;
+
+	if (IsA(expr, FuncExpr))
+	{
+		*function = ((FuncExpr *) expr)->funcid;
+		args = ((FuncExpr *) expr)->args;
+	}
+	else if (IsA(expr, OpExpr))
+	{
+		*function = get_opcode(((OpExpr *) expr)->opno);
+		args = ((OpExpr *) expr)->args;
+	}
+	return list_length(args) == 1 ? linitial(args) : NULL;
+}
+
+/*
+ * An expression without casts to double precision and changes of sign; *falls:
+ * the whole falls where that rises.  All of these keep what differs apart.
+ */
+static Node *
+skx_planner_without_sign(Node *expr, bool *falls)
+{
+	Oid			function;
+	Node	   *argument;
+
+	*falls = false;
+	while ((argument = skx_planner_argument(expr, &function)) != NULL)
+	{
+		if (function == F_FLOAT4UM || function == F_FLOAT8UM)
+			*falls = !*falls;
+		else if (function != F_FLOAT8_FLOAT4 && function != F_FLOAT4UP &&
+				 function != F_FLOAT8UP)
+			return expr;
+		expr = argument;
+	}
+	return expr;
+}
+
+/* Is it `column <@> reference`, by an operator that sorts by that family? */
+static bool
+skx_planner_is_distance(const IndexOptInfo *index, Node *expr, Oid family)
+{
+	OpExpr	   *op = (OpExpr *) expr;
+
+	return IsA(expr, OpExpr) && list_length(op->args) == 2 &&
+		get_op_opfamily_sortfamily(op->opno, index->opfamily[0]) == family &&
+		match_index_to_operand(linitial(op->args), 0,
+							   unconstify(IndexOptInfo *, index)) &&
+		!contain_var_clause(lsecond(op->args)) &&
+		!contain_volatile_functions(lsecond(op->args));
+}
+
+/*
+ * Has every row a distance, unless none has?  So it is where the column is NOT
+ * NULL, or in a condition that is not true for NULL.
+ */
+static bool
+skx_planner_is_never_null(PlannerInfo *root, const IndexOptInfo *index,
+						  const OpExpr *distance)
+{
+	RelOptInfo *rel = index->rel;
+	ListCell   *lc;
+
+	if (index->indexkeys[0] > 0 &&
+		skx_compat_is_not_null(rel, planner_rt_fetch(rel->relid, root)->relid,
+							   index->indexkeys[0]))
+		return true;
+	foreach(lc, rel->baserestrictinfo)
+		if (skx_planner_matched((Node *) lfirst_node(RestrictInfo, lc)->clause,
+								linitial(distance->args),
+								index->opfamily[0]) != NULL)
+			return true;
+	return false;
+}
+
+OpExpr *
+skx_planner_ordering(PlannerInfo *root, const IndexOptInfo *index,
+					 const PathKey *key)
+{
+	ListCell   *lc;
+
+	if (key->pk_eclass->ec_has_volatile)
+		return NULL;
+	foreach(lc, skx_compat_class_members(key->pk_eclass, index->rel->relids))
+	{
+		EquivalenceMember *member = lfirst(lc);
+		bool		falls;
+		Node	   *expr = skx_planner_without_sign((Node *) member->em_expr,
+													&falls);
+
+		if (bms_equal(member->em_relids, index->rel->relids) &&
+			falls != skx_compat_pathkey_ascends(key) &&
+			skx_planner_is_distance(index, expr, key->pk_opfamily) &&
+			(!key->pk_nulls_first ||
+			 skx_planner_is_never_null(root, index, (OpExpr *) expr)))
+			return (OpExpr *) expr;
+	}
+	return NULL;
+}
+
+bool
+skx_planner_is_bound(Node *clause, const OpExpr *distance)
+{
+	OpExpr	   *op = (OpExpr *) clause;
+	Oid			operator = op->opno;
+	bool		falls;
+	bool		left;
+	int			strategy;
+
+	if (!IsA(clause, OpExpr) || list_length(op->args) != 2)
+		return false;
+	left = equal(skx_planner_without_sign(linitial(op->args), &falls),
+				 distance);
+	if (!left)
+	{
+		operator = get_commutator(operator);
+		if (!OidIsValid(operator) ||
+			!equal(skx_planner_without_sign(lsecond(op->args), &falls),
+				   distance))
+			return false;
+	}
+	if (!skx_planner_is_simple(left ? lsecond(op->args) : linitial(op->args)))
+		return false;
+	strategy = get_op_opfamily_strategy(operator,
+										lookup_type_cache(FLOAT8OID,
+														  TYPECACHE_BTREE_OPFAMILY)->btree_opf);
+	if (falls)
+		return strategy == BTGreaterStrategyNumber ||
+			strategy == BTGreaterEqualStrategyNumber;
+	return strategy == BTLessStrategyNumber ||
+		strategy == BTLessEqualStrategyNumber;
+}
