@@ -49,8 +49,7 @@ skx_blkio_frame_pages(SkxBlkClass class)
 
 /*
  * A read of consecutive blocks that lie in one segment file, into one or more
- * pieces of memory, or a write of them.  `done` counts the bytes that got
- * there, `error` is an errno or 0.
+ * pieces of memory, or a write of them.  `done` bytes; an errno or 0.
  */
 typedef struct SkxBlkTransfer
 {

@@ -216,6 +216,7 @@ extern void *skx_compat_anchor(const char *name, Size size,
 #define skx_compat_tranche_name(id, name)	LWLockRegisterTranche(id, name)
 #endif
 
+/*
  * What min_dynamic_shared_memory has set aside in main shared memory for
  * dynamic segments; false: nothing.  *largest is the largest piece that is
  * free, in bytes.
