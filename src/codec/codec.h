@@ -7,7 +7,9 @@
  * decoder gets the end of its input, never reads at or past it, and returns
  * NULL when the bytes cannot be a product of the encoder.  Encoders write to
  * a buffer that the caller made large enough (the *_MAX constants) and return
- * the end of what they wrote; their input must be sound (asserted only).
+ * the end of what they wrote.  Those of postings return NULL for documents and
+ * frequencies that they cannot write, and never pass that size whatever these
+ * are; other input must be sound (asserted only).
  * Numbers on disk are little-endian whatever the machine.
  */
 #ifndef SKX_CODEC_CODEC_H

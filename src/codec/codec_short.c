@@ -37,22 +37,26 @@ skx_codec_short_case(const SkxPostings *p, int i)
 	return p->tf[i] == 1 ? SKX_SHORT_ONCE : SKX_SHORT_TF;
 }
 
-/* Writes p->n postings in at most short_max(p->n) bytes; returns the end. */
+/*
+ * Writes p->n postings in at most short_max(p->n) bytes; returns the end, NULL
+ * when they are no list.
+ */
 uint8 *
 skx_codec_short_put(uint8 *dst, const SkxPostings *p)
 {
 	uint32		last = SKX_NO_DOC;
 	int			i;
 
-	Assert(p->n >= 1 && p->n < SKX_SUBBLOCK);
+	if (p->n < 1 || p->n >= SKX_SUBBLOCK)
+		return NULL;
 	for (i = 0; i < p->n; i++)
 	{
 		int			kind = skx_codec_short_case(p, i);
 		uint32		gap = p->docs[i] - last - 1;
 		int			label;
 
-		Assert(gap <= SKX_DOC_MAX && p->docs[i] <= SKX_DOC_MAX);
-		Assert(p->tf[i] <= SKX_TF_MAX);
+		if ((gap | p->docs[i]) > SKX_DOC_MAX || p->tf[i] > SKX_TF_MAX)
+			return NULL;
 		last = p->docs[i];
 		dst = skx_codec_varint64_put(dst, (uint64) gap << SKX_SHORT_BITS |
 									 (uint64) kind);

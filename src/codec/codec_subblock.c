@@ -56,14 +56,17 @@ skx_codec_bitset_put(uint8 *dst, const uint32 *docs, uint32 base)
 }
 
 /*
- * Gaps less one of n documents, or-ed together in the result.  Inlined with n
- * constant for the compiler to use vectors.
+ * Gaps less one of n documents, or-ed together in the result; false when the
+ * documents do not ascend from `base`, or leave the range: then one of them
+ * or one of the gaps has its high bit set.  Inlined with n constant for the
+ * compiler to use vectors.
  */
-static pg_attribute_always_inline uint32
+static pg_attribute_always_inline bool
 skx_codec_docs_gaps(uint32 *restrict gaps, const uint32 *restrict docs, int n,
-					uint32 base)
+					uint32 base, uint32 *result)
 {
 	uint32		all = docs[0] - base - 1;
+	uint32		largest = docs[0];
 	int			i;
 
 	gaps[0] = all;
@@ -71,28 +74,35 @@ skx_codec_docs_gaps(uint32 *restrict gaps, const uint32 *restrict docs, int n,
 	{
 		gaps[i] = docs[i] - docs[i - 1] - 1;
 		all |= gaps[i];
+		largest |= docs[i];
 	}
-	Assert(all <= SKX_DOC_MAX && docs[n - 1] <= SKX_DOC_MAX);
-	return all;
+	*result = all;
+	return (all | largest) <= SKX_DOC_MAX;
 }
 
-/* Writes the documents part and its form into *form; returns the end. */
+/*
+ * Writes the documents part and its form into *form; returns the end, NULL if
+ * they do not ascend.
+ */
 static uint8 *
 skx_codec_docs_put(uint8 *dst, uint8 *form, const SkxPostings *p, uint32 base)
 {
 	uint32		gaps[SKX_SUBBLOCK];
+	uint32		all;
 	int			width;
 	uint32		words;
 
 	if (p->n < SKX_SUBBLOCK)
 	{
-		skx_codec_docs_gaps(gaps, p->docs, p->n, base);
+		if (!skx_codec_docs_gaps(gaps, p->docs, p->n, base, &all))
+			return NULL;
 		*form = SKX_DOCS_VARINTS;
 		return skx_codec_column_put(dst, gaps, p->n);
 	}
 
-	width = skx_codec_width(skx_codec_docs_gaps(gaps, p->docs, SKX_SUBBLOCK,
-												base));
+	if (!skx_codec_docs_gaps(gaps, p->docs, SKX_SUBBLOCK, base, &all))
+		return NULL;
+	width = skx_codec_width(all);
 	words = (p->docs[SKX_SUBBLOCK - 1] - base - 1) / 64 + 1;
 	if (words <= 2 * width)
 	{
@@ -105,46 +115,54 @@ skx_codec_docs_put(uint8 *dst, uint8 *form, const SkxPostings *p, uint32 base)
 }
 
 /*
- * The column of n frequencies, less one each unless some is 0, which is
- * returned.  Inlined with n constant, like the above.
+ * The column of n frequencies, less one each unless some is 0, which *zero
+ * tells; false when one is too large.  Inlined with n constant, like the above.
  */
 static pg_attribute_always_inline bool
-skx_codec_tf_column(uint32 *restrict column, const uint16 *restrict tf, int n)
+skx_codec_tf_column(uint32 *restrict column, const uint16 *restrict tf, int n,
+					bool *zero)
 {
 	uint32		zeros = 0;
+	uint32		large = 0;
 	uint32		less;
 	int			i;
 
 	for (i = 0; i < n; i++)
 	{
-		Assert(tf[i] <= SKX_TF_MAX);
 		column[i] = tf[i];
 		zeros += column[i] == 0;
+		large += column[i] > SKX_TF_MAX;
 	}
 	less = zeros == 0 ? 1 : 0;
 	for (i = 0; i < n; i++)
 		column[i] -= less;
-	return zeros > 0;
+	*zero = zeros > 0;
+	return large == 0;
 }
 
 /*
  * Writes the body of a sub-block of p->n (1..SKX_SUBBLOCK) postings that
  * follow document `base`, in at most SKX_SUBBLOCK_BODY_MAX bytes; returns the
- * end.
+ * end, NULL when they are none.
  */
 uint8 *
 skx_codec_subblock_put(uint8 *dst, const SkxPostings *p, uint32 base)
 {
 	uint8	   *body = dst;
-	uint8		form = skx_codec_labels_form(p);
 	uint32		column[SKX_SUBBLOCK];
+	uint8		form;
 	bool		zero;
 
-	Assert(p->n >= 1 && p->n <= SKX_SUBBLOCK);
+	if (p->n < 1 || p->n > SKX_SUBBLOCK)
+		return NULL;
+	form = skx_codec_labels_form(p);
 	dst = skx_codec_docs_put(body + 2, &body[0], p, base);
-	zero = p->n == SKX_SUBBLOCK ?
-		skx_codec_tf_column(column, p->tf, SKX_SUBBLOCK) :
-		skx_codec_tf_column(column, p->tf, p->n);
+	if (dst == NULL)
+		return NULL;
+	if (!(p->n == SKX_SUBBLOCK ?
+		  skx_codec_tf_column(column, p->tf, SKX_SUBBLOCK, &zero) :
+		  skx_codec_tf_column(column, p->tf, p->n, &zero)))
+		return NULL;
 	body[1] = form | (zero ? SKX_TF_HAS_ZERO : 0);
 	dst = skx_codec_column_put(dst, column, p->n);
 	return skx_codec_labels_put(dst, p, form);

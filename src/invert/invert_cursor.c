@@ -105,6 +105,8 @@ skx_invert_cursor_read(SkxRunCursor *c)
 			return false;
 		memcpy(&c->term, c->p, sizeof(SkxRunTerm));
 		c->p += sizeof(SkxRunTerm);
+		if (c->term.len > SKX_LEXEME_MAX)
+			elog(ERROR, "a run has a lexeme of %u bytes", c->term.len);
 		memcpy(c->lexeme, c->p, c->term.len);
 		c->p += c->term.len;
 	}

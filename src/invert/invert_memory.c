@@ -607,6 +607,13 @@ skx_invert_memory_put(uint8 *to, SkxInvertTerm *term, uint32 gap,
 	return to;
 }
 
+static pg_noinline void
+skx_invert_memory_refuse(uint32 doc, int n)
+{
+	elog(ERROR, "posting of document %u with %d positions does not follow the one before",
+		 doc, n);
+}
+
 /* Appends a posting with `n` positions. */
 static inline void
 skx_invert_memory_posting(SkxInverter *inv, SkxInvertTerm *term, uint32 doc,
@@ -615,7 +622,9 @@ skx_invert_memory_posting(SkxInverter *inv, SkxInvertTerm *term, uint32 doc,
 	uint32		gap = doc - term->last - 1;
 	uint32		room = term->end - term->tail;
 
-	Assert(n <= SKX_TF_MAX);
+	/* of a document that does not come after the last one the gap is negative */
+	if (unlikely(gap > SKX_DOC_MAX || n > SKX_TF_MAX))
+		skx_invert_memory_refuse(doc, n);
 	term->last = doc;
 	term->df++;
 	term->npositions += n;

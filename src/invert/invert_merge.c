@@ -279,6 +279,9 @@ skx_invert_stream_run(SkxRunStream *s, SkxPostingBatch *batch)
 		tf = form != 1;
 		if (form >= 2)
 			p = skx_invert_varint_get(p, &tf);
+		if (unlikely(tf > SKX_TF_MAX))
+			elog(ERROR, "a run has a posting with " UINT64_FORMAT " positions",
+				 tf);
 		p = skx_invert_positions(batch, p, (uint32) tf, form == 3);
 		batch->docs[batch->n] = doc + final;
 		batch->tf[batch->n++] = (uint16) tf;

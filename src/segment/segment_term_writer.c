@@ -47,6 +47,8 @@ struct SkxTermWriter
 	char		lexeme[SKX_LEXEME_MAX];
 	int			len;
 	SkxDictEntry entry;			/* its positions: of the first position block */
+	uint64		npostings;		/* so far */
+	uint64		npositions;
 
 	/* a short list */
 	uint16	   *flat;			/* positions of all its postings */
@@ -134,8 +136,12 @@ skx_segment_term_begin(SkxTermWriter *w, const char *lexeme, int len,
 {
 	SkxDictEntry *entry = &w->entry;
 
+	if (len < 0 || len > SKX_LEXEME_MAX)
+		elog(ERROR, "a lexeme of %d bytes is too long", len);
 	memcpy(w->lexeme, lexeme, len);
 	w->len = len;
+	w->npostings = 0;
+	w->npositions = 0;
 	entry->postings_page = skx_skiplist_writer_page(w->lists);
 	entry->positions_page = skx_segment_positions_page(w->positions);
 	entry->df = df;
@@ -306,13 +312,26 @@ skx_segment_posting_labels(SkxSubblock *s, int at, const SkxPosting *posting)
 	s->p.labels[at] = set;
 }
 
+/* Counts postings that come; of one sub-block there are no more than it takes. */
+static inline void
+skx_segment_term_count(SkxTermWriter *w, int n, uint32 npositions)
+{
+	if (unlikely(w->current->p.n + n > SKX_SUBBLOCK ||
+				 npositions > n * SKX_TF_MAX))
+		elog(ERROR, "a term has more postings or positions than a sub-block takes");
+	w->npostings += n;
+	w->npositions += npositions;
+}
+
 /* Adds the next posting of the term. */
 void
 skx_segment_term_posting(SkxTermWriter *w, const SkxPosting *posting)
 {
 	SkxSubblock *s = w->current;
-	int			at = s->p.n++;
+	int			at = s->p.n;
 
+	skx_segment_term_count(w, 1, posting->tf);
+	s->p.n++;
 	s->p.docs[at] = posting->doc;
 	s->p.tf[at] = posting->tf;
 	if (posting->labelled)
@@ -377,7 +396,9 @@ skx_segment_term_batch(SkxTermWriter *w, const SkxPostingBatch *batch)
 	const uint16 *positions = batch->positions;
 	int			i;
 
-	Assert(s->p.n == 0);
+	skx_segment_term_count(w, batch->n, batch->npositions);
+	if (s->p.n != 0)
+		elog(ERROR, "a term has a sub-block after its last one");
 	s->p.n = batch->n;
 	memcpy(s->p.docs, batch->docs, batch->n * sizeof(uint32));
 	memcpy(s->p.tf, batch->tf, batch->n * sizeof(uint16));
@@ -465,9 +486,12 @@ skx_segment_term_short(SkxTermWriter *w)
 {
 	const SkxPostings *p = &w->current->p;
 	SkxDictEntry *entry = &w->entry;
+	const uint8 *postings = skx_codec_short_put(w->bytes, p);
 	uint32		size;
 
-	size = skx_codec_short_put(w->bytes, p) - w->bytes;
+	if (postings == NULL)
+		elog(ERROR, "postings of a short list do not ascend");
+	size = postings - w->bytes;
 	/* a position takes a byte or more */
 	if (size + w->nflat <= SKX_OWN_POSITIONS_BYTES)
 	{
@@ -501,6 +525,8 @@ skx_segment_term_short(SkxTermWriter *w)
 void
 skx_segment_term_end(SkxTermWriter *w)
 {
+	if (w->npostings != w->entry.df || w->npositions != w->entry.npositions)
+		elog(ERROR, "a term has other postings or positions than were announced");
 	if (w->entry.df < SKX_SUBBLOCK)
 		skx_segment_term_short(w);
 	else

@@ -196,7 +196,8 @@ skx_skiplist_writer_short(SkxSkiplistWriter *w, const uint8 *bytes,
 {
 	SkxWriterPage *p = skx_skiplist_page_get(w);
 
-	Assert(nbytes <= SKX_PAGE_CAPACITY);
+	if (nbytes > SKX_PAGE_CAPACITY)
+		elog(ERROR, "a list of %u bytes is too long to be a short one", nbytes);
 	if (p->used + nbytes > SKX_PAGE_END)
 	{
 		skx_skiplist_page_end(w);
@@ -555,11 +556,13 @@ skx_skiplist_writer_add(SkxSkiplistWriter *w, const SkxPostings *postings,
 						const SkxPositionAddress *positions)
 {
 	uint8		body[SKX_SUBBLOCK_BODY_MAX];
+	const uint8 *end = skx_codec_subblock_put(body, postings, w->last);
 	uint32		nbody;
 	uint32		at;
 
-	Assert(postings->n > 0 && postings->n <= SKX_SUBBLOCK);
-	nbody = skx_codec_subblock_put(body, postings, w->last) - body;
+	if (end == NULL)
+		elog(ERROR, "postings of a list do not ascend");
+	nbody = end - body;
 	skx_skiplist_make_room(w, nbody, positions);
 	at = w->portion.nsub++;
 	w->last = postings->docs[postings->n - 1];

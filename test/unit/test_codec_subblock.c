@@ -491,10 +491,84 @@ refused_one(void)
 #undef GET
 }
 
+/*
+ * What is no sub-block is refused, before anything lies behind the room that
+ * the largest one needs.
+ */
+static void
+refused_input(void)
+{
+	uint8	   *room = unit_guarded(body, SKX_SUBBLOCK_BODY_MAX);
+	SkxPostings p;
+	int			at;
+
+	for (at = 0; at < SKX_SUBBLOCK; at++)
+	{
+		/* the document before once more: the bitset's last bit wraps around */
+		plain(&p, SKX_SUBBLOCK, 99);
+		p.docs[at] = at == 0 ? 99 : p.docs[at - 1];
+		CHECK(skx_codec_subblock_put(room, &p, 99) == NULL);
+		p.n = at + 1;
+		CHECK(skx_codec_subblock_put(room, &p, 99) == NULL);
+
+		/* far away, and the next one back again */
+		plain(&p, SKX_SUBBLOCK, 99);
+		p.docs[at] = 0xFFFFFF00;
+		CHECK(skx_codec_subblock_put(room, &p, 99) == NULL);
+
+		plain(&p, SKX_SUBBLOCK, 99);
+		p.tf[at] = SKX_TF_MAX + 1;
+		CHECK(skx_codec_subblock_put(room, &p, 99) == NULL);
+	}
+	/* one document all along, as of a lexeme that is there 128 times */
+	plain(&p, SKX_SUBBLOCK, 99);
+	for (at = 0; at < SKX_SUBBLOCK; at++)
+		p.docs[at] = 100;
+	CHECK(skx_codec_subblock_put(room, &p, 99) == NULL);
+	p.n = SKX_SUBBLOCK + 1;
+	CHECK(skx_codec_subblock_put(room, &p, 99) == NULL);
+	p.n = 0;
+	CHECK(skx_codec_subblock_put(room, &p, 99) == NULL);
+	/* the last document that there is */
+	plain(&p, SKX_SUBBLOCK, SKX_DOC_MAX - SKX_SUBBLOCK);
+	CHECK(skx_codec_subblock_put(room, &p, SKX_DOC_MAX - SKX_SUBBLOCK) != NULL);
+	p.docs[SKX_SUBBLOCK - 1]++;
+	CHECK(skx_codec_subblock_put(room, &p, SKX_DOC_MAX - SKX_SUBBLOCK) == NULL);
+}
+
+/* Random documents, out of order more often than not. */
+static void
+refused_at_random(void)
+{
+	uint8	   *room = unit_guarded(body, SKX_SUBBLOCK_BODY_MAX);
+	SkxPostings p;
+	int			round;
+	int			i;
+
+	for (round = 0; round < 20000; round++)
+	{
+		uint32		base = unit_below(1000);
+		uint32		spread = 1 << unit_below(32);
+		bool		ascend = true;
+
+		plain(&p, 1 + unit_below(SKX_SUBBLOCK), base);
+		if (round % 2 == 0)
+			p.n = SKX_SUBBLOCK;
+		for (i = round % 7 == 0 ? 0 : p.n - 1; i < p.n; i++)
+			p.docs[i] += unit_below(spread) - spread / 8;
+		for (i = 0; i < p.n; i++)
+			ascend &= p.docs[i] <= SKX_DOC_MAX &&
+				p.docs[i] > (i == 0 ? base : p.docs[i - 1]);
+		CHECK((skx_codec_subblock_put(room, &p, base) != NULL) == ascend);
+	}
+}
+
 int
 main(void)
 {
 	unit_seed(4);
+	refused_input();
+	refused_at_random();
 	golden_tail();
 	golden_full();
 	golden_labels();

@@ -13,6 +13,7 @@
 typedef struct SkxSegment SkxSegment;
 typedef struct SkxTerm SkxTerm;
 
+#include "unit_error.h"
 #include "../../src/skiplist/skiplist_writer.c"
 #include "../../src/segment/segment_dict_writer.c"
 #include "../../src/segment/segment_documents_writer.c"

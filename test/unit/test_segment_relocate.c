@@ -8,6 +8,7 @@
  */
 #include "unit.h"
 #include "server.h"
+#include "unit_error.h"
 
 #include "format/format.h"
 #include "format/format_check.h"

@@ -7,6 +7,7 @@
  */
 #include "unit.h"
 
+#include "unit_error.h"
 #include "../../src/skiplist/skiplist_writer.c"
 #include "format/format_check.h"
 
