@@ -153,7 +153,7 @@ skx_format_dict_value(SkxDictCheck *c)
 
 /* The key of entry `i`: complete at a restart, and larger than the last. */
 static void
-skx_format_dict_key(SkxDictCheck *c, uint32 i, bool leaf)
+skx_format_dict_key(SkxDictCheck *c, uint32 i)
 {
 	uint64		shared = skx_format_dict_number(c);
 	uint64		more = skx_format_dict_number(c);
@@ -163,8 +163,7 @@ skx_format_dict_key(SkxDictCheck *c, uint32 i, bool leaf)
 	if (c->wrong != NULL)
 		return;
 	if (shared > c->key_len || more > SKX_LEXEME_MAX - shared ||
-		(i % SKX_DICT_RESTART == 0 && shared != 0) ||
-		(leaf && shared + more == 0))
+		(i % SKX_DICT_RESTART == 0 && shared != 0))
 	{
 		c->wrong = "a dictionary entry has an impossible key";
 		return;
@@ -229,7 +228,7 @@ skx_format_check_dict(const char *page, const SkxDiskSegment *seg)
 		if (i % SKX_DICT_RESTART == 0 &&
 			restarts[i / SKX_DICT_RESTART] != c.p - (const uint8 *) page)
 			return "the dictionary page has a wrong restart";
-		skx_format_dict_key(&c, i, head->level == 0);
+		skx_format_dict_key(&c, i);
 		if (head->level == 0)
 			skx_format_dict_value(&c);
 		else if (skx_format_dict_number(&c) >=

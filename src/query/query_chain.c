@@ -128,7 +128,8 @@ skx_query_positions(uint16 *positions, int n, uint8 weights)
 
 /*
  * Keeps the positions of `left` that lie `distance` before one of `right`, as
- * those of `right`.
+ * those of `right`.  TS_execute finds nothing at position 0, which only a
+ * value that came in binary can have.
  */
 static int
 skx_query_chain_join(uint16 *left, int nleft, const uint16 *right, int nright,
@@ -146,7 +147,8 @@ skx_query_chain_join(uint16 *left, int nleft, const uint16 *right, int nright,
 			break;
 		if (left[i] + distance == right[j])
 		{
-			left[kept++] = right[j];
+			if (right[j] > 0)
+				left[kept++] = right[j];
 			i++;
 		}
 	}
