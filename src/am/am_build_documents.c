@@ -11,6 +11,7 @@
 
 #include "access/htup_details.h"
 #include "am/am_build.h"
+#include "intake/intake.h"
 #include "storage/buffile.h"
 #include "utils/memutils.h"
 
@@ -102,7 +103,8 @@ skx_am_documents_flush(SkxBuildDocuments *b)
 
 		MemoryContextSwitchTo(b->doc_context);
 		if (!doc->isnull)
-			value = DatumGetTSVector(PointerGetDatum(skx_am_documents_value(b, doc)));
+			value = skx_intake_datum(PointerGetDatum(skx_am_documents_value(b, doc)),
+									 false, &doc->tid);
 		MemoryContextSwitchTo(old);
 		b->sink.document(b->sink.arg, &doc->tid, value);
 		MemoryContextReset(b->doc_context);

@@ -15,6 +15,7 @@
 #include "access/xact.h"
 #include "access/xlog.h"
 #include "am/am.h"
+#include "intake/intake.h"
 #include "pending/pending.h"
 #include "utils/memutils.h"
 
@@ -45,14 +46,11 @@ skxinsert(Relation index, Datum *values, bool *isnull, ItemPointer tid,
 		  Relation heap, IndexUniqueCheck unique, bool unchanged,
 		  struct IndexInfo *info)
 {
-	TSVector	value = NULL;
+	TSVector	value = skx_intake_datum(values[0], isnull[0], tid);
 	bool		full;
 
-	if (!isnull[0])
-		value = DatumGetTSVector(values[0]);
 	full = skx_pending_append(index, tid, value);
-	if (value != NULL && PointerGetDatum(value) != values[0])
-		pfree(value);
+	skx_intake_free(value, values[0]);
 	if (full)
 		skx_am_insert_flush(index);
 	return false;

@@ -15,9 +15,9 @@
 #include "catalog/index.h"
 #include "catalog/pg_am.h"
 #include "compat/compat.h"
-#include "executor/executor.h"
 #include "fmgr.h"
 #include "funcapi.h"
+#include "intake/intake.h"
 #include "miscadmin.h"
 #include "optimizer/optimizer.h"
 #include "pending/pending.h"
@@ -217,12 +217,12 @@ Datum
 skipidx_bm25(PG_FUNCTION_ARGS)
 {
 	SkxRankCall *call = skx_am_rank_call(fcinfo);
-	TSVector	document = PG_GETARG_TSVECTOR(1);
+	TSVector	document = skx_intake_datum(PG_GETARG_DATUM(1), false, NULL);
 	int32		pairs;
 	int32		words = skx_score_document_sums(call->scorer, document, NULL,
 												&pairs);
 
-	PG_FREE_IF_COPY(document, 1);
+	skx_intake_free(document, PG_GETARG_DATUM(1));
 	PG_RETURN_FLOAT4(skx_score_value(call->scorer, words));
 }
 
@@ -230,11 +230,11 @@ Datum
 skipidx_proximity(PG_FUNCTION_ARGS)
 {
 	SkxRankCall *call = skx_am_rank_call(fcinfo);
-	TSVector	document = PG_GETARG_TSVECTOR(1);
+	TSVector	document = skx_intake_datum(PG_GETARG_DATUM(1), false, NULL);
 	int32		pairs;
 
 	(void) skx_score_document_sums(call->scorer, document, NULL, &pairs);
-	PG_FREE_IF_COPY(document, 1);
+	skx_intake_free(document, PG_GETARG_DATUM(1));
 	PG_RETURN_FLOAT4(skx_score_value(call->scorer, pairs));
 }
 
@@ -250,11 +250,7 @@ skx_am_rank_document(Relation heap, Relation index, ItemPointer tid)
 	Snapshot	snapshot = GetActiveSnapshot();
 	TableScanDesc scan = table_beginscan_tid(heap, snapshot);
 	TupleTableSlot *slot = table_slot_create(heap, NULL);
-	EState	   *estate = CreateExecutorState();
-	IndexInfo  *info = BuildIndexInfo(index);
-	Datum		values[INDEX_MAX_KEYS];
-	bool		isnull[INDEX_MAX_KEYS];
-	TSVector	document = NULL;
+	TSVector	document;
 
 	if (!ItemPointerIsValid(tid) || !table_tuple_tid_valid(scan, tid) ||
 		!table_tuple_fetch_row_version(heap, tid, snapshot, slot))
@@ -264,12 +260,8 @@ skx_am_rank_document(Relation heap, Relation index, ItemPointer tid)
 						RelationGetRelationName(heap),
 						ItemPointerGetBlockNumberNoCheck(tid),
 						ItemPointerGetOffsetNumberNoCheck(tid))));
-	GetPerTupleExprContext(estate)->ecxt_scantuple = slot;
-	FormIndexDatum(info, slot, estate, values, isnull);
-	if (!isnull[0])
-		document = (TSVector) PG_DETOAST_DATUM_COPY(values[0]);
+	document = skx_intake_row(heap, index, slot);
 	ExecDropSingleTupleTableSlot(slot);
-	FreeExecutorState(estate);
 	table_endscan(scan);
 	return document;
 }

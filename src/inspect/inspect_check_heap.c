@@ -12,11 +12,10 @@
 #include "access/tableam.h"
 #include "access/xact.h"
 #include "catalog/index.h"
-#include "compat/compat.h"
 #include "inspect/inspect_internal.h"
+#include "intake/intake.h"
 #include "miscadmin.h"
 #include "nodes/execnodes.h"
-#include "utils/guc.h"
 #include "utils/rel.h"
 #include "utils/snapmgr.h"
 
@@ -54,7 +53,7 @@ skx_inspect_row_present(Relation index, ItemPointer tid, Datum *values,
 						bool *isnull, bool alive, void *arg)
 {
 	SkxCheck   *check = arg;
-	TSVector	value = isnull[0] ? NULL : DatumGetTSVector(values[0]);
+	TSVector	value = skx_intake_datum(values[0], isnull[0], tid);
 	uint64		want = skx_inspect_hash_vector(value);
 	uint64		fingerprint = 0;
 	bool		deleted;
@@ -70,8 +69,7 @@ skx_inspect_row_present(Relation index, ItemPointer tid, Datum *values,
 								 ItemPointerGetBlockNumber(tid),
 								 ItemPointerGetOffsetNumber(tid),
 								 RelationGetRelationName(check->heap), what);
-	if (value != NULL && PointerGetDatum(value) != values[0])
-		pfree(value);
+	skx_intake_free(value, values[0]);
 }
 
 /*
@@ -93,22 +91,15 @@ skx_inspect_check_snapshot(SkxCheck *check, Snapshot snapshot)
 				 errhint("Retry it in a new transaction.")));
 }
 
-/* Expressions are evaluated as the owner of the table. */
 void
 skx_inspect_check_heap(SkxCheck *check, Snapshot snapshot)
 {
 	IndexInfo  *info = BuildIndexInfo(check->index);
 	TableScanDesc scan;
-	Oid			user;
-	int			context;
-	int			nest;
+	SkxOwnerState owner;
 
 	skx_inspect_check_snapshot(check, snapshot);
-	GetUserIdAndSecContext(&user, &context);
-	SetUserIdAndSecContext(check->heap->rd_rel->relowner,
-						   context | SECURITY_RESTRICTED_OPERATION);
-	nest = NewGUCNestLevel();
-	skx_compat_restrict_search_path();
+	skx_intake_owner_begin(&owner, check->heap);
 	/* not a synchronized scan: rows come in the order of documents */
 	scan = table_beginscan_strat(check->heap, snapshot, 0, NULL, true, false);
 	info->ii_Concurrent = true;
@@ -116,6 +107,5 @@ skx_inspect_check_heap(SkxCheck *check, Snapshot snapshot)
 	/* with a scan of one's own, that the scan is synchronized is its matter */
 	table_index_build_scan(check->heap, check->index, info, true, false,
 						   skx_inspect_row_present, check, scan);
-	AtEOXact_GUC(false, nest);
-	SetUserIdAndSecContext(user, context);
+	skx_intake_owner_end(&owner);
 }

@@ -9,6 +9,7 @@
 
 #include "compat/compat.h"
 #include "format/format.h"
+#include "intake/intake.h"
 #include "pending/pending_internal.h"
 #include "utils/memutils.h"
 
@@ -34,40 +35,6 @@ skx_pending_begin(Relation rel, const SkxView *view, bool want_dead)
 	return scan;
 }
 
-/* NULL when entries, lexemes and positions lie inside the vector. */
-static const char *
-skx_pending_vector_check(const char *bytes, uint32 nbytes)
-{
-	TSVector	value = (TSVector) bytes;
-	uint32		start;
-	int			i;
-
-	if (nbytes < DATAHDRSIZE || !VARATT_IS_4B_U(value) ||
-		VARSIZE(value) != nbytes || value->size < 0 ||
-		value->size > (nbytes - DATAHDRSIZE) / sizeof(WordEntry))
-		return "a pending tsvector has an impossible size";
-	start = CALCDATASIZE(value->size, 0);
-	for (i = 0; i < value->size; i++)
-	{
-		const WordEntry *entry = &ARRPTR(value)[i];
-		uint32		end = start + entry->pos + entry->len;
-		uint16		npos;
-
-		if (end > nbytes)
-			return "a pending tsvector has a lexeme outside it";
-		if (!entry->haspos)
-			continue;
-		end = SHORTALIGN(end);
-		if (end + sizeof(uint16) > nbytes)
-			return "a pending tsvector has positions outside it";
-		npos = POSDATALEN(value, entry);
-		if (npos == 0 ||
-			end + sizeof(uint16) + npos * sizeof(WordEntryPos) > nbytes)
-			return "a pending tsvector has positions outside it";
-	}
-	return NULL;
-}
-
 TSVector
 skx_pending_value(SkxPendingValue *memory, SkxPendingWalk *walk,
 				  SkxDiskPendingDoc *doc)
@@ -75,6 +42,7 @@ skx_pending_value(SkxPendingValue *memory, SkxPendingWalk *walk,
 	char	   *bytes = (char *) (doc + 1);
 	uint32		nbytes = doc->nbytes;
 	const char *wrong;
+	bool		as_taken;
 
 	if (doc->flags & SKX_PENDING_NULL)
 		return NULL;
@@ -101,9 +69,12 @@ skx_pending_value(SkxPendingValue *memory, SkxPendingWalk *walk,
 		skx_pending_chain_read(walk->rel, &walk->meta, &chain, walk->block,
 							   bytes);
 	}
-	wrong = skx_pending_vector_check(bytes, nbytes);
+	wrong = skx_intake_vector_wrong(bytes, nbytes, &as_taken);
+	if (wrong == NULL && !as_taken)
+		wrong = "has lexemes or positions that do not ascend";
 	if (wrong != NULL)
-		skx_format_report(walk->rel, walk->block, wrong);
+		skx_format_report_detail(walk->rel, walk->block,
+								 "a pending tsvector %s", wrong);
 	return (TSVector) bytes;
 }
 

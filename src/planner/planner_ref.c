@@ -14,6 +14,7 @@
 #include "catalog/namespace.h"
 #include "compat/compat.h"
 #include "fmgr.h"
+#include "intake/intake.h"
 #include "planner/planner_internal.h"
 #include "tsearch/ts_utils.h"
 #include "utils/builtins.h"
@@ -174,7 +175,7 @@ skx_planner_distance(FmgrInfo *flinfo, const SkxRef *ref)
 Datum
 skipidx_distance_bound(PG_FUNCTION_ARGS)
 {
-	TSVector	document = PG_GETARG_TSVECTOR(0);
+	TSVector	document = skx_intake_datum(PG_GETARG_DATUM(0), false, NULL);
 	SkxRef	   *ref = SKX_GETARG_REF(1);
 	SkxDistance *d = skx_planner_distance(fcinfo->flinfo, ref);
 	float4		distance;
@@ -182,7 +183,7 @@ skipidx_distance_bound(PG_FUNCTION_ARGS)
 	distance = skx_score_distance(d->scorer,
 								  skx_score_document(d->scorer, document,
 													 NULL));
-	PG_FREE_IF_COPY(document, 0);
+	skx_intake_free(document, PG_GETARG_DATUM(0));
 	PG_FREE_IF_COPY(ref, 1);
 	PG_RETURN_FLOAT4(distance);
 }
