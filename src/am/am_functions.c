@@ -80,7 +80,7 @@ skipidx_flush(PG_FUNCTION_ARGS)
 	uint64		ndocs;
 
 	skx_am_functions_open(&m, PG_GETARG_OID(0), "skipidx_flush()");
-	skx_manifest_tidy(m.index);
+	skx_manifest_tidy(m.index, true);
 	ndocs = skx_maint_flush_all(m.index, &m.options, SKX_WAIT_ALL);
 	skx_am_functions_close(&m);
 	PG_RETURN_INT64((int64) ndocs);
@@ -98,7 +98,7 @@ skipidx_merge(PG_FUNCTION_ARGS)
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("max_segments must be at least 1")));
 	skx_am_functions_open(&m, PG_GETARG_OID(0), "skipidx_merge()");
-	skx_manifest_tidy(m.index);
+	skx_manifest_tidy(m.index, true);
 	left = skx_maint_merge(m.index, &m.options, most, SKX_WAIT_ALL);
 	skx_am_functions_close(&m);
 	PG_RETURN_INT32(left);

@@ -8,7 +8,8 @@
  * The insert that finds the pending list too long flushes as much of it as
  * may be there.  It waits for nobody: while another flush is under way, or
  * VACUUM goes over the index, the list grows, and a later insert makes up for
- * it.  It never merges.
+ * it.  It never merges.  Nor does the row, which is stored, depend on the
+ * flush: where that finds no space, the statement goes on with a warning.
  */
 #include "postgres.h"
 
@@ -18,6 +19,42 @@
 #include "intake/intake.h"
 #include "pending/pending.h"
 #include "utils/memutils.h"
+#include "utils/rel.h"
+#include "utils/timestamp.h"
+
+/* How long a session lets a flush be that has found no space, in ms. */
+#define SKX_INSERT_RETRY	10000
+
+/* The last of these. */
+static Oid	skx_am_insert_full = InvalidOid;
+static TimestampTz skx_am_insert_full_at;
+
+static void
+skx_am_insert_flush_one(Relation index, void *arg)
+{
+	SkxMaintOptions *options = arg;
+	uint64		ndocs = 0;
+
+	skx_maint_flush(index, options, options->pending_limit, SKX_WAIT_NEVER,
+					&ndocs);
+}
+
+static void
+skx_am_insert_tidy(Relation index, void *arg)
+{
+	skx_manifest_tidy(index, false);
+}
+
+static bool
+skx_am_insert_due(Relation index, const SkxMaintOptions *options)
+{
+	if (skx_pending_bytes(index, skx_manifest_view(index)) <=
+		options->pending_limit)
+		return false;
+	return skx_am_insert_full != RelationGetRelid(index) ||
+		TimestampDifferenceExceeds(skx_am_insert_full_at,
+								   GetCurrentTimestamp(), SKX_INSERT_RETRY);
+}
 
 static void
 skx_am_insert_flush(Relation index)
@@ -25,7 +62,6 @@ skx_am_insert_flush(Relation index)
 	MemoryContext context;
 	MemoryContext old;
 	SkxMaintOptions options;
-	uint64		ndocs = 0;
 
 	if (RecoveryInProgress() || IsInParallelMode())
 		return;
@@ -33,10 +69,14 @@ skx_am_insert_flush(Relation index)
 									ALLOCSET_SMALL_SIZES);
 	old = MemoryContextSwitchTo(context);
 	skx_am_maint_options(index, &options);
-	if (skx_pending_bytes(index, skx_manifest_view(index)) >
-		options.pending_limit)
-		skx_maint_flush(index, &options, options.pending_limit,
-						SKX_WAIT_NEVER, &ndocs);
+	if (skx_am_insert_due(index, &options) &&
+		!skx_maint_optional(index, skx_am_insert_flush_one, &options,
+							SKX_SPARE_SPACE))
+	{
+		skx_am_insert_full = RelationGetRelid(index);
+		skx_am_insert_full_at = GetCurrentTimestamp();
+		skx_maint_optional(index, skx_am_insert_tidy, NULL, SKX_SPARE_SPACE);
+	}
 	MemoryContextSwitchTo(old);
 	MemoryContextDelete(context);
 }

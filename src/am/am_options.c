@@ -179,6 +179,7 @@ skx_am_maint_options(Relation index, SkxMaintOptions *options)
 	options->k1 = given != NULL ? given->k1 : SKX_DEFAULT_K1;
 	options->b = given != NULL ? given->b : SKX_DEFAULT_B;
 	options->memory = (Size) memory * 1024;
+	options->certain = false;
 	options->pending_limit = (uint64) 1024 *
 		(given != NULL ? given->pending_limit : SKX_DEFAULT_PENDING_LIMIT);
 }

@@ -29,9 +29,8 @@ skxvacuumcleanup(IndexVacuumInfo *info, IndexBulkDeleteResult *stats)
 	if (info->analyze_only)
 		return stats;
 	skx_am_maint_options(info->index, &options);
-	skx_maint_cleanup(info->index, &options);
 	if (stats == NULL)
 		stats = palloc0(sizeof(IndexBulkDeleteResult));
-	skx_maint_count(info->index, stats);
+	skx_maint_cleanup(info->index, &options, stats);
 	return stats;
 }

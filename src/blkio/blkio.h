@@ -262,7 +262,7 @@ extern uint64 skx_blkio_cache_forget(uint64 incarnation);
  * is logged if the relation needs it, and written with LSN and checksum; the
  * pd_lower..pd_upper hole is not kept.  finish sees all of that done, and must
  * be called, by each process that wrote, before the file is read.  sync does
- * the same, makes the whole file durable and must precede commit.
+ * so, gives all blocks space, makes the file durable, and must precede commit.
  */
 extern void skx_blkio_new_extend(Relation rel, BlockNumber nblocks);
 extern void skx_blkio_new_write(Relation rel, BlockNumber block,
@@ -287,10 +287,12 @@ extern void skx_blkio_live_put(SkxBlkLive *live, BlockNumber block,
 extern void skx_blkio_live_end(SkxBlkLive *live);
 
 /*
- * Makes the main fork at least `nblocks` long; the new pages read as zeros and
- * have their space on disk.  Takes the relation extension lock.
+ * Makes the main fork at least `nblocks` long, new pages zero and with space on
+ * disk, or errors out; `spare`: or returns errno, and leaves 1 MB of the disk.
  */
-extern void skx_blkio_live_extend(Relation rel, BlockNumber nblocks);
+extern int	skx_blkio_live_extend(Relation rel, BlockNumber nblocks,
+								  bool spare);
+extern void skx_blkio_no_space(Relation rel, int error, int elevel);
 
 /* blkio_gucs.c : settings, and main shared memory if preloaded; _PG_init */
 extern void skx_blkio_init(void);

@@ -52,6 +52,7 @@
 #include "access/xlog.h"
 #include "access/xloginsert.h"
 #include "blkio/blkio_internal.h"
+#include "compat/compat_space.h"
 #include "executor/instrument.h"
 #include "fault/fault.h"
 #include "storage/bufmgr.h"
@@ -65,6 +66,9 @@
 
 /* Blocks added to the file between two looks at interrupts. */
 #define SKX_BLK_LIVE_EXTEND		1024
+
+/* Blocks that must be left on the disk by who can do without: 1 MB. */
+#define SKX_BLK_LIVE_SPARE		128
 
 typedef struct SkxBlkLivePage
 {
@@ -188,8 +192,6 @@ skx_blkio_live_write(SkxBlkLive *live)
 		done += n;
 	}
 	pgBufferUsage.shared_blks_written += live->npages;
-	if (VacuumCostActive)
-		VacuumCostBalance += VacuumCostPageDirty * live->npages;
 }
 
 /*
@@ -267,27 +269,69 @@ skx_blkio_live_end(SkxBlkLive *live)
 	pfree(live);
 }
 
-void
-skx_blkio_live_extend(Relation rel, BlockNumber nblocks)
+/*
+ * errno, or 0.  Where the file cannot have all, it gets nothing: others may
+ * need the little that is left on the disk.
+ */
+static int
+skx_blkio_live_grow(Relation rel, BlockNumber from, BlockNumber nblocks)
+{
+	BlockNumber now = from;
+	int			error = 0;
+
+	while (now < nblocks && error == 0)
+	{
+		BlockNumber n = Min(nblocks - now, SKX_BLK_LIVE_EXTEND);
+		SMgrRelation smgr = RelationGetSmgr(rel);
+
+		error = skx_compat_allocate(smgr, now, now + n);
+		error = -(int) skx_fault_grow(-error);
+		now += n;
+		if (error != 0)
+			skx_compat_cut(smgr, from, now);
+		else
+			skx_compat_reserve(smgr, now - n, now);
+		CHECK_FOR_INTERRUPTS();
+	}
+	return error;
+}
+
+int
+skx_blkio_live_extend(Relation rel, BlockNumber nblocks, bool spare)
 {
 	bool		lock = !RelationUsesLocalBuffers(rel);
 	BlockNumber now = smgrnblocks(RelationGetSmgr(rel), MAIN_FORKNUM);
+	int			error = 0;
 
 	if (now >= nblocks)
-		return;
+		return 0;
 	if (lock)
 	{
 		LockRelationForExtension(rel, ExclusiveLock);
 		now = smgrnblocks(RelationGetSmgr(rel), MAIN_FORKNUM);
 	}
-	while (now < nblocks)
-	{
-		BlockNumber n = Min(nblocks - now, SKX_BLK_LIVE_EXTEND);
-
-		skx_compat_reserve(RelationGetSmgr(rel), now, now + n);
-		now += n;
-		CHECK_FOR_INTERRUPTS();
-	}
+	if (spare && now < nblocks &&
+		!skx_compat_has_space(RelationGetSmgr(rel),
+							  (uint64) nblocks - now + SKX_BLK_LIVE_SPARE))
+		error = ENOSPC;
+	else if (now < nblocks)
+		error = skx_blkio_live_grow(rel, now, nblocks);
 	if (lock)
 		UnlockRelationForExtension(rel, ExclusiveLock);
+	if (error != 0 && !spare)
+		skx_blkio_no_space(rel, error, ERROR);
+	return error;
+}
+
+void
+skx_blkio_no_space(Relation rel, int error, int elevel)
+{
+	bool		full = error == ENOSPC || error == EDQUOT || error == EFBIG;
+
+	errno = error;
+	ereport(elevel,
+			(full ? errcode(ERRCODE_DISK_FULL) : errcode_for_file_access(),
+			 errmsg("could not extend index \"%s\": %m",
+					RelationGetRelationName(rel)),
+			 full ? errhint("Check free disk space.") : 0));
 }

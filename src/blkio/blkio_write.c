@@ -42,6 +42,7 @@
 #include "access/xlog_internal.h"
 #include "access/xloginsert.h"
 #include "blkio/blkio_cache.h"
+#include "compat/compat_space.h"
 #include "fault/fault.h"
 #include "miscadmin.h"
 #include "pgstat.h"
@@ -115,10 +116,17 @@ skx_blkio_new_extend(Relation rel, BlockNumber nblocks)
 		LockRelationForExtension(rel, ExclusiveLock);
 	now = smgrnblocks(RelationGetSmgr(rel), MAIN_FORKNUM);
 	if (now < nblocks)
+	{
+		int			error = -(int) skx_fault_grow(0);
+
+		if (error != 0)
+			skx_blkio_no_space(rel, error, ERROR);
 		skx_compat_extend(RelationGetSmgr(rel), now, nblocks);
+	}
 	if (lock)
 		UnlockRelationForExtension(rel, ExclusiveLock);
 }
+
 
 /*
  * One write
@@ -646,7 +654,14 @@ skx_blkio_new_finish(Relation rel)
 void
 skx_blkio_new_sync(Relation rel)
 {
+	SMgrRelation smgr;
+	int			error;
+
 	skx_blkio_new_finish(rel);
+	smgr = RelationGetSmgr(rel);
+	error = skx_compat_fill(smgr, smgrnblocks(smgr, MAIN_FORKNUM));
+	if (error != 0)
+		skx_blkio_no_space(rel, error, ERROR);
 
 	/* Temporary files do not outlive a crash. */
 	if (RelationUsesLocalBuffers(rel))

@@ -11,6 +11,7 @@
 #define SKX_COMPAT_COMPAT_H
 
 #include "access/htup_details.h"
+#include "access/xact.h"
 #include "access/xloginsert.h"
 #include "catalog/pg_class.h"
 #include "commands/vacuum.h"
@@ -79,21 +80,6 @@ skx_compat_buffer_tag(BufferTag *tag, SkxLocator locator, BlockNumber block)
  */
 extern bool skx_compat_page_verified(char *page, BlockNumber block,
 									 SkxLocator locator);
-
-/*
- * Makes the main fork `to` blocks long; blocks from `from`, its present
- * length, read as zeros.  Before 16 the new blocks have no space yet, so that
- * a full disk shows when they are written.
- */
-extern void skx_compat_extend(SMgrRelation smgr, BlockNumber from,
-							  BlockNumber to);
-
-/*
- * The same for a file in use: each new block has its space, and the
- * checkpointer is told to sync the file.
- */
-extern void skx_compat_reserve(SMgrRelation smgr, BlockNumber from,
-							   BlockNumber to);
 
 /*
  * Writes pages to consecutive blocks below the end of the main fork, and has
@@ -266,6 +252,19 @@ extern bool skx_compat_dsm_aside(const char **start, Size *size,
 #else
 #define skx_compat_autovacuum()	IsAutoVacuumWorkerProcess()
 #endif
+
+/* Can a subtransaction be begun?  Up to 16 not in parallel mode. */
+#if PG_VERSION_NUM >= 170000
+#define SKX_COMPAT_SUBTRANSACTIONS()	true
+#else
+#define SKX_COMPAT_SUBTRANSACTIONS()	(!IsInParallelMode())
+#endif
+
+/*
+ * Is the VACUUM that this process takes part in for the table's age alone: one
+ * of autovacuum against wraparound, or past the failsafe age?
+ */
+extern bool skx_compat_vacuum_urgent(Relation index);
 
 /* A point where VACUUM may sleep and be cancelled. */
 #if PG_VERSION_NUM >= 180000

@@ -5,6 +5,7 @@
 #include "postgres.h"
 
 #include "access/nbtxlog.h"
+#include "access/table.h"
 #include "access/xact.h"
 #include "access/xlog.h"
 #include "access/xloginsert.h"
@@ -55,58 +56,6 @@ skx_compat_page_verified(char *page, BlockNumber block, SkxLocator locator)
 	return ok;
 #else
 	return PageIsVerifiedExtended((Page) page, block, PIV_REPORT_STAT);
-#endif
-}
-
-void
-skx_compat_extend(SMgrRelation smgr, BlockNumber from, BlockNumber to)
-{
-#if PG_VERSION_NUM >= 160000
-	/* The argument for the number of blocks is an int. */
-	while (from < to)
-	{
-		BlockNumber n = Min(to - from, (BlockNumber) RELSEG_SIZE);
-
-		smgrzeroextend(smgr, MAIN_FORKNUM, from, (int) n, true);
-		from += n;
-	}
-#else
-	PGAlignedBlock zero;
-
-	/*
-	 * One block at the end of each segment file suffices: the file system
-	 * reads a hole as zeros.
-	 */
-	memset(zero.data, 0, BLCKSZ);
-	while (from < to)
-	{
-		BlockNumber next = (from / RELSEG_SIZE + 1) * (BlockNumber) RELSEG_SIZE;
-
-		from = Min(next, to);
-		smgrextend(smgr, MAIN_FORKNUM, from - 1, zero.data, true);
-	}
-#endif
-}
-
-void
-skx_compat_reserve(SMgrRelation smgr, BlockNumber from, BlockNumber to)
-{
-#if PG_VERSION_NUM >= 160000
-	while (from < to)
-	{
-		BlockNumber n = Min(to - from, (BlockNumber) RELSEG_SIZE);
-
-		smgrzeroextend(smgr, MAIN_FORKNUM, from, (int) n, false);
-		from += n;
-	}
-#else
-	PGAlignedBlock zero;
-
-	/* The last block of each file asks for its sync. */
-	memset(zero.data, 0, BLCKSZ);
-	for (; from < to; from++)
-		smgrextend(smgr, MAIN_FORKNUM, from, zero.data,
-				   from + 1 < to && (from + 1) % RELSEG_SIZE != 0);
 #endif
 }
 
@@ -242,6 +191,31 @@ skx_compat_dsm_aside(const char **start, Size *size, Size *largest)
 	LWLockRelease(DynamicSharedMemoryControlLock);
 	*start = (const char *) fpm;
 	return true;
+}
+
+bool
+skx_compat_vacuum_urgent(Relation index)
+{
+	Relation	heap;
+	bool		urgent;
+
+	if (MyProc->statusFlags & PROC_VACUUM_FOR_WRAPAROUND)
+		return true;
+	heap = table_open(index->rd_index->indrelid, NoLock);
+#if PG_VERSION_NUM >= 160000
+	{
+		struct VacuumCutoffs cutoffs = {0};
+
+		cutoffs.relfrozenxid = heap->rd_rel->relfrozenxid;
+		cutoffs.relminmxid = heap->rd_rel->relminmxid;
+		urgent = vacuum_xid_failsafe_check(&cutoffs);
+	}
+#else
+	urgent = vacuum_xid_failsafe_check(heap->rd_rel->relfrozenxid,
+									   heap->rd_rel->relminmxid);
+#endif
+	table_close(heap, NoLock);
+	return urgent;
 }
 
 int

@@ -59,6 +59,17 @@ skx_fault_write(ssize_t result)
 		result;
 }
 
+/* And for the growth of files, 0 being well, and skipidx.fault_grow. */
+extern bool skx_fault_grow_armed;
+extern ssize_t skx_fault_grow_result(ssize_t result);
+
+static inline ssize_t
+skx_fault_grow(ssize_t result)
+{
+	return unlikely(skx_fault_grow_armed) ? skx_fault_grow_result(result) :
+		result;
+}
+
 /*
  * Before and after a write that no function of the C library makes, so that a
  * simulated power loss can undo it.  The number of the first is for the second;

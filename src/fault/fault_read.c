@@ -1,7 +1,7 @@
 /*
  * fault_read.c
- *	  The settings skipidx.fault_read and skipidx.fault_write: reads and writes
- *	  that fail, or come short or late.
+ *	  The settings skipidx.fault_read, fault_write and fault_grow: reads and
+ *	  writes that fail, or come short or late, and files that do not grow.
  *
  * `action:first` or `action:first:count`: the transfers with these numbers,
  * counted in this session from when the setting was set, have another result
@@ -54,10 +54,13 @@ typedef struct SkxFaultReadSpec
 
 bool		skx_fault_read_armed = false;
 bool		skx_fault_write_armed = false;
+bool		skx_fault_grow_armed = false;
 static char *skx_fault_read_setting = NULL;
 static char *skx_fault_write_setting = NULL;
+static char *skx_fault_grow_setting = NULL;
 static SkxFaultReadSpec skx_fault_read_spec;
 static SkxFaultReadSpec skx_fault_write_spec;
+static SkxFaultReadSpec skx_fault_grow_spec;
 
 static bool
 skx_fault_read_number(const char **text, uint32 *number)
@@ -126,6 +129,13 @@ skx_fault_write_assign(const char *newval, void *extra)
 		skx_fault_read_parse(newval, &skx_fault_write_spec);
 }
 
+static void
+skx_fault_grow_assign(const char *newval, void *extra)
+{
+	skx_fault_grow_armed = newval != NULL && *newval != '\0' &&
+		skx_fault_read_parse(newval, &skx_fault_grow_spec);
+}
+
 static ssize_t
 skx_fault_transfer_result(SkxFaultReadSpec *spec, const char *what,
 						  ssize_t result)
@@ -182,6 +192,12 @@ skx_fault_write_result(ssize_t result)
 	return skx_fault_transfer_result(&skx_fault_write_spec, "write", result);
 }
 
+ssize_t
+skx_fault_grow_result(ssize_t result)
+{
+	return skx_fault_transfer_result(&skx_fault_grow_spec, "growth", result);
+}
+
 void
 skx_fault_read_init(void)
 {
@@ -204,5 +220,15 @@ skx_fault_read_init(void)
 							   GUC_NO_SHOW_ALL | GUC_NOT_IN_SAMPLE,
 							   skx_fault_read_check,
 							   skx_fault_write_assign,
+							   NULL);
+	DefineCustomStringVariable("skipidx.fault_grow",
+							   "For tests: makes files of indexes fail to grow.",
+							   "As skipidx.fault_read.",
+							   &skx_fault_grow_setting,
+							   "",
+							   PGC_SUSET,
+							   GUC_NO_SHOW_ALL | GUC_NOT_IN_SAMPLE,
+							   skx_fault_read_check,
+							   skx_fault_grow_assign,
 							   NULL);
 }

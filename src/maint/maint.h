@@ -16,6 +16,8 @@ typedef struct SkxMaintOptions
 	double		b;
 	Size		memory;			/* bytes, for one flush or merge */
 	uint64		pending_limit;	/* bytes */
+	bool		certain;		/* no error can be caught: begin only what has
+								 * all its space, and warn of the rest */
 } SkxMaintOptions;
 
 /* maint_open.c : errors out unless the relation is an index of ours that can
@@ -32,14 +34,33 @@ extern void skx_maint_bulkdelete(Relation index, IndexBulkDeleteResult *stats,
 								 IndexBulkDeleteCallback callback,
 								 void *state);
 
-/* Sets the counts of pages and of live documents. */
-extern void skx_maint_count(Relation index, IndexBulkDeleteResult *stats);
-
 /*
  * The rest of VACUUM: takes back what was left behind, flushes and merges
- * where that is worth it.  Waits for no other flush or merge to end.
+ * where that is worth it, unless VACUUM has no time for it; and counts as
+ * above.  Waits for no other flush or merge to end.  What fails of it is
+ * warned of and left; where no error can be caught, only what cannot fail for
+ * want of space is begun.
  */
-extern void skx_maint_cleanup(Relation index, const SkxMaintOptions *options);
+extern void skx_maint_cleanup(Relation index, SkxMaintOptions *options,
+							  IndexBulkDeleteResult *stats);
+
+/*
+ * maint_optional.c
+ *
+ * Does work in a subtransaction, in a memory context of its own; false: an
+ * error of the kind to be spared has ended it, and become a warning.  Not
+ * where SKX_COMPAT_SUBTRANSACTIONS() says no.
+ */
+typedef void (*SkxMaintWork) (Relation index, void *arg);
+
+typedef enum SkxMaintSpare
+{
+	SKX_SPARE_SPACE,			/* want of space, memory, temporary files */
+	SKX_SPARE_ALL				/* all errors but a cancel */
+} SkxMaintSpare;
+
+extern bool skx_maint_optional(Relation index, SkxMaintWork work, void *arg,
+							   SkxMaintSpare spare);
 
 /*
  * maint_flush.c

@@ -256,20 +256,18 @@ skx_maint_flush_lock(const SkxOperation *op)
 
 /*
  * Blocks to reserve for a flush of so many bytes: more than it will need when
- * it is an insert's, which could not wait for the lock to reserve more.
+ * it is an insert's, which could not wait for the lock to reserve more, or
+ * when it must not fail for want of more; all of it for who can do without.
  */
 static uint32
-skx_maint_flush_blocks(uint64 nbytes, uint32 block_size, SkxManifestWait wait)
+skx_maint_flush_blocks(uint64 nbytes, uint32 block_size,
+					   const SkxMaintOptions *options, SkxManifestWait wait)
 {
-	uint64		size = nbytes + nbytes / 2;
-
-	if (wait != SKX_WAIT_NEVER)
-		size = Min(nbytes, SKX_FLUSH_RESERVE);
-	/* a page or two a plane, whatever is in it; whole blocks apart */
-	size += 16 * BLCKSZ;
-	if (size > block_size)
-		size += 2 * block_size;
-	return (uint32) ((size + block_size - 1) / block_size);
+	if (wait == SKX_WAIT_NEVER || options->certain)
+		nbytes += nbytes / 2;
+	else if (wait == SKX_WAIT_ALL)
+		nbytes = Min(nbytes, SKX_FLUSH_RESERVE);
+	return skx_maint_blocks(nbytes, block_size);
 }
 
 /* Everything under the lock of flushes; false: nothing was published. */
@@ -319,7 +317,8 @@ skx_maint_flush(Relation index, const SkxMaintOptions *options, uint64 budget,
 		op = skx_manifest_begin(index, SKX_OPERATION_FLUSH,
 								skx_maint_flush_blocks(Min(nbytes, budget),
 													   view->meta.block_size,
-													   wait), wait);
+													   options, wait),
+								wait, options->certain ? WARNING : ERROR);
 	if (op != NULL)
 	{
 		done = skx_maint_flush_work(index, options, budget, wait, op, ndocs);
@@ -363,6 +362,9 @@ skx_maint_flush_all(Relation index, const SkxMaintOptions *options,
 	uint64		budget = Max(options->memory, options->pending_limit);
 	uint64		ndocs = 0;
 
+	/* no more than stays in memory as documents and as postings */
+	if (options->certain)
+		budget = options->memory / 4;
 	skx_pending_last(index, view, last);
 	pfree(view);
 	while (skx_maint_flush_left(index, last))

@@ -24,6 +24,9 @@ typedef struct SkxMaintOutput
 	SkxSegmentBuildOptions build;
 } SkxMaintOutput;
 
+/* Blocks for the pages of a segment of about so many bytes. */
+extern uint32 skx_maint_blocks(uint64 nbytes, uint32 block_size);
+
 extern void skx_maint_output_begin(SkxMaintOutput *out, SkxOperation *op,
 								   const SkxMaintOptions *options);
 

@@ -28,7 +28,9 @@ typedef struct SkxMerge
 	int			n;
 	uint32		ids[SKX_POLICY_INPUTS_MAX];
 	const SkxDiskSegmentRef *refs[SKX_POLICY_INPUTS_MAX];	/* in the view */
-	uint64		bytes;			/* of their pages */
+	uint64		bytes;			/* of their pages, as far as they are live */
+	uint64		ndocs;
+	uint64		ndeleted;
 } SkxMerge;
 
 static const SkxDiskSegmentRef *
@@ -43,6 +45,26 @@ skx_maint_merge_ref(const SkxView *view, uint32 id)
 	}
 	elog(ERROR, "segment %u is not in its view", id);
 	return NULL;
+}
+
+/* Adds up what was chosen. */
+static void
+skx_maint_merge_sum(SkxMerge *m, const SkxPolicySegment *segments)
+{
+	int			i;
+
+	for (i = 0; i < m->n; i++)
+	{
+		const SkxPolicySegment *s = segments;
+
+		while (s->id != m->ids[i])
+			s++;
+		m->refs[i] = skx_maint_merge_ref(m->view, s->id);
+		m->bytes += (uint64) ((double) s->bytes * (s->ndocs - s->ndeleted) /
+							  Max(s->ndocs, 1));
+		m->ndocs += s->ndocs;
+		m->ndeleted += s->ndeleted;
+	}
 }
 
 /* Chooses among the segments of a new view; `most` as for skx_maint_merge. */
@@ -78,11 +100,7 @@ skx_maint_merge_choose(SkxMerge *m, Relation index, int most)
 	else
 		m->n = skx_maint_policy_tiers(segments, m->view->nsegments, &limits,
 									  m->ids);
-	for (i = 0; i < m->n; i++)
-	{
-		m->refs[i] = skx_maint_merge_ref(m->view, m->ids[i]);
-		m->bytes += m->refs[i]->npages * BLCKSZ;
-	}
+	skx_maint_merge_sum(m, segments);
 	pfree(segments);
 }
 
@@ -157,6 +175,30 @@ skx_maint_merge_work(SkxMerge *m, const SkxMaintOptions *options,
 		skx_segment_close(inputs[i]);
 }
 
+/*
+ * Blocks to reserve: all that a merge needs that can be done without, and more
+ * when it must not fail for want of more; for others it can reserve later.
+ */
+static uint32
+skx_maint_merge_blocks(const SkxMerge *m, const SkxMaintOptions *options,
+					   SkxManifestWait wait)
+{
+	uint32		block_size = m->view->meta.block_size;
+
+	if (options->certain)
+		return skx_maint_blocks(m->bytes + m->bytes / 2, block_size);
+	if (wait != SKX_WAIT_ALL)
+		return skx_maint_blocks(m->bytes, block_size);
+	return 1 + (uint32) (Min(m->bytes, SKX_MERGE_RESERVE) / block_size);
+}
+
+/* Does a merge need temporary files, for which space cannot be reserved? */
+static bool
+skx_maint_merge_spills(const SkxMerge *m, const SkxMaintOptions *options)
+{
+	return m->ndeleted > 0 || m->ndocs * sizeof(uint32) > options->memory / 8;
+}
+
 /* One merge; false: there is nothing to merge, or somebody else does. */
 static bool
 skx_maint_merge_one(Relation index, const SkxMaintOptions *options, int most,
@@ -164,21 +206,21 @@ skx_maint_merge_one(Relation index, const SkxMaintOptions *options, int most,
 {
 	SkxOperation *op;
 	SkxMerge	m;
-	uint32		nblocks;
 	bool		done;
 
 	/* to look whether there is any need costs nothing on disk */
 	skx_maint_merge_choose(&m, index, most);
 	skx_blkio_close(m.file);
-	if (m.n == 0)
+	if (m.n == 0 || (options->certain && skx_maint_merge_spills(&m, options)))
 		return false;
-	nblocks = 1 + (uint32) (Min(m.bytes, SKX_MERGE_RESERVE) /
-							m.view->meta.block_size);
-	op = skx_manifest_begin(index, SKX_OPERATION_MERGE, nblocks, wait);
+	op = skx_manifest_begin(index, SKX_OPERATION_MERGE,
+							skx_maint_merge_blocks(&m, options, wait), wait,
+							options->certain ? WARNING : ERROR);
 	if (op == NULL)
 		return false;
 	skx_maint_merge_choose(&m, index, most);
-	done = m.n > 0;
+	done = m.n > 0 &&
+		!(options->certain && skx_maint_merge_spills(&m, options));
 	if (done)
 		skx_maint_merge_work(&m, options, op);
 	skx_manifest_end(op);

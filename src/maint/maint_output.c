@@ -39,6 +39,16 @@ skx_maint_output_write(void *arg, BlockNumber block, char **pages, int npages)
 	skx_compat_vacuum_delay();
 }
 
+uint32
+skx_maint_blocks(uint64 nbytes, uint32 block_size)
+{
+	/* a page or two a plane, whatever is in it; whole blocks apart */
+	nbytes += 16 * BLCKSZ;
+	if (nbytes > block_size)
+		nbytes += 2 * block_size;
+	return (uint32) ((nbytes + block_size - 1) / block_size);
+}
+
 void
 skx_maint_output_begin(SkxMaintOutput *out, SkxOperation *op,
 					   const SkxMaintOptions *options)

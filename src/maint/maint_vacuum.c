@@ -163,9 +163,11 @@ skx_maint_bulkdelete(Relation index, IndexBulkDeleteResult *stats,
 	pfree(v);
 }
 
-void
-skx_maint_count(Relation index, IndexBulkDeleteResult *stats)
+/* Sets the counts of pages and of live documents. */
+static void
+skx_maint_count(Relation index, void *arg)
 {
+	IndexBulkDeleteResult *stats = arg;
 	SkxPendingTotals totals;
 	SkxView    *view;
 	SkxBlkFile *file;
@@ -191,11 +193,49 @@ skx_maint_count(Relation index, IndexBulkDeleteResult *stats)
 	pfree(view);
 }
 
-void
-skx_maint_cleanup(Relation index, const SkxMaintOptions *options)
+static void
+skx_maint_cleanup_tidy(Relation index, void *arg)
 {
-	skx_manifest_tidy(index);
+	skx_manifest_tidy(index, true);
+}
+
+static void
+skx_maint_cleanup_flush(Relation index, void *arg)
+{
 	if (skx_maint_pending_bytes(index) >= SKX_CLEANUP_WORTH)
-		skx_maint_flush_all(index, options, SKX_WAIT_PAGE);
-	skx_maint_merge(index, options, 0, SKX_WAIT_PAGE);
+		skx_maint_flush_all(index, arg, SKX_WAIT_PAGE);
+}
+
+static void
+skx_maint_cleanup_merge(Relation index, void *arg)
+{
+	skx_maint_merge(index, arg, 0, SKX_WAIT_PAGE);
+}
+
+static bool
+skx_maint_cleanup_do(Relation index, SkxMaintWork work, void *arg)
+{
+	if (SKX_COMPAT_SUBTRANSACTIONS())
+		return skx_maint_optional(index, work, arg, SKX_SPARE_ALL);
+	work(index, arg);
+	return true;
+}
+
+void
+skx_maint_cleanup(Relation index, SkxMaintOptions *options,
+				  IndexBulkDeleteResult *stats)
+{
+	options->certain = !SKX_COMPAT_SUBTRANSACTIONS();
+	if (!skx_compat_vacuum_urgent(index))
+	{
+		bool		done;
+
+		skx_maint_cleanup_do(index, skx_maint_cleanup_tidy, NULL);
+		done = skx_maint_cleanup_do(index, skx_maint_cleanup_flush, options);
+		if (!skx_maint_cleanup_do(index, skx_maint_cleanup_merge, options) ||
+			!done)
+			skx_maint_cleanup_do(index, skx_maint_cleanup_tidy, NULL);
+	}
+	if (!skx_maint_cleanup_do(index, skx_maint_count, stats))
+		stats->estimated_count = true;
 }

@@ -33,6 +33,7 @@ skx_manifest_draft(Relation rel)
 	memcpy(draft->operations, view->operations,
 		   view->noperations * sizeof(SkxDiskOperation));
 	draft->pool_target = SKX_POOL_PAGES;
+	draft->pool_least = SKX_POOL_LEAST;
 	draft->nextents = view->nextents;
 	draft->extents_size = view->nextents + 64;
 	draft->extents = palloc(draft->extents_size * sizeof(SkxDraftExtent));
@@ -123,6 +124,21 @@ skx_manifest_draft_whole(const SkxDraft *draft, const SkxDraftExtent *extent)
 									 extent->e.block + extent->e.npages);
 
 	return extent->reusable && end > from ? end - from : 0;
+}
+
+uint64
+skx_manifest_draft_reusable(const SkxDraft *draft, uint32 least)
+{
+	uint64		npages = 0;
+	int			i;
+
+	for (i = 0; i < draft->nextents; i++)
+	{
+		if (draft->extents[i].reusable &&
+			draft->extents[i].e.npages >= least)
+			npages += draft->extents[i].e.npages;
+	}
+	return npages;
 }
 
 void

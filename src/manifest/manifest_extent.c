@@ -107,10 +107,50 @@ skx_manifest_take_pooled(SkxDiskMeta *meta, BlockNumber *block,
 	return true;
 }
 
+/*
+ * An extent for a stripe, from the pool, or from the root's free ones by way
+ * of the pool, or from the end of the file; if there is no space for more of
+ * it, even from the shortest that are free.  Returns the metapage, locked, as
+ * which `meta` is then to be written.
+ */
+static Buffer
+skx_manifest_find_extent(Relation rel, uint64 incarnation, SkxDiskMeta *meta,
+						 uint32 *npages, BlockNumber *block)
+{
+	int			refills;
+
+	for (refills = 0;; refills++)
+	{
+		Buffer		metabuf = skx_manifest_buffer(rel, incarnation,
+												  SKX_META_BLOCK,
+												  SKX_PLANE_META, 0,
+												  BUFFER_LOCK_EXCLUSIVE);
+
+		memcpy(meta, skx_manifest_content(metabuf), sizeof(SkxDiskMeta));
+		if (skx_manifest_take_pooled(meta, block, npages))
+			return metabuf;
+		if (refills > 0)
+		{
+			skx_manifest_check_growth(rel, meta->nblocks, *npages);
+			if (skx_blkio_live_extend(rel, meta->nblocks + *npages,
+									  refills == 1) == 0)
+			{
+				*block = meta->nblocks;
+				meta->nblocks += *npages;
+				return metabuf;
+			}
+		}
+		UnlockReleaseBuffer(metabuf);
+		(void) skx_manifest_refill(rel, refills == 0 ? SKX_POOL_LEAST : 1);
+	}
+}
+
 BlockNumber
 skx_manifest_take_extent(Relation rel, uint32 npages, BlockNumber previous,
 						 Buffer owner, SkxExtentApply apply, void *arg)
 {
+	uint64		incarnation = skx_format_trailer(BufferGetPage(owner))
+		->incarnation;
 	SkxDiskMeta meta;
 	Buffer		metabuf;
 	Buffer		first;
@@ -119,23 +159,17 @@ skx_manifest_take_extent(Relation rel, uint32 npages, BlockNumber previous,
 	GenericXLogState *xlog;
 	char	   *page;
 
-	metabuf = skx_manifest_buffer(rel, skx_format_trailer(BufferGetPage(owner))
-								  ->incarnation, SKX_META_BLOCK,
-								  SKX_PLANE_META, 0, BUFFER_LOCK_EXCLUSIVE);
-	memcpy(&meta, skx_manifest_content(metabuf), sizeof(meta));
-	if (skx_manifest_take_pooled(&meta, &block, &npages))
+	metabuf = skx_manifest_find_extent(rel, incarnation, &meta, &npages,
+									   &block);
+	if (block < ((SkxDiskMeta *) skx_manifest_content(metabuf))->nblocks)
 		first = skx_manifest_fresh(rel, block);
 	else
 	{
-		block = meta.nblocks;
-		skx_manifest_check_growth(rel, block, npages);
-		skx_blkio_live_extend(rel, block + npages);
 		SKX_FAULT(SKX_FAULT_EXTENT_GROWN);
-		first = skx_manifest_new_page(rel, meta.incarnation, block);
+		first = skx_manifest_new_page(rel, incarnation, block);
 		if (npages > 1)
-			last = skx_manifest_new_page(rel, meta.incarnation,
+			last = skx_manifest_new_page(rel, incarnation,
 										 block + npages - 1);
-		meta.nblocks = block + npages;
 	}
 
 	/* Replay locks pages in the order in which they are registered. */

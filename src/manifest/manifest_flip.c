@@ -28,9 +28,6 @@
 #include "storage/bufmgr.h"
 #include "utils/rel.h"
 
-/* Shorter extents are not put into the pool. */
-#define SKX_POOL_LEAST		16
-
 /* The stream of a root, and where it goes. */
 typedef struct SkxFlip
 {
@@ -96,10 +93,14 @@ skx_manifest_join_extents(SkxDraft *draft)
 	draft->nextents = n;
 }
 
-/* Moves reusable extents into the pool until it has what it should. */
+/*
+ * Moves reusable extents into the pool until it has what it should; `keep`
+ * pages are left for the root.
+ */
 static void
-skx_manifest_fill_pool(SkxDraft *draft, SkxDiskMeta *meta)
+skx_manifest_fill_pool(SkxDraft *draft, SkxDiskMeta *meta, uint32 keep)
 {
+	uint64		reusable = skx_manifest_draft_reusable(draft, 1);
 	uint64		npages = 0;
 	int			i;
 
@@ -110,13 +111,16 @@ skx_manifest_fill_pool(SkxDraft *draft, SkxDiskMeta *meta)
 		SkxDraftExtent *extent = &draft->extents[i];
 		uint32		part;
 
-		if (npages >= draft->pool_target || meta->npool == SKX_META_POOL)
+		if (npages >= draft->pool_target || meta->npool == SKX_META_POOL ||
+			reusable <= keep)
 			break;
-		if (!extent->reusable || extent->e.npages < SKX_POOL_LEAST)
+		if (!extent->reusable || extent->e.npages < draft->pool_least)
 			continue;
 		part = Min(extent->e.npages,
 				   TYPEALIGN(Max(draft->block_pages, SKX_POOL_LEAST),
 							 draft->pool_target - npages));
+		part = (uint32) Min(part, reusable - keep);
+		reusable -= part;
 		draft->reuse = Max(draft->reuse, extent->e.safexid);
 		meta->pool[meta->npool].block = extent->e.block;
 		meta->pool[meta->npool].npages = part;
@@ -138,6 +142,14 @@ skx_manifest_flip_size(const SkxDraft *draft, int more)
 		(Size) draft->noperations * sizeof(SkxDiskOperation);
 }
 
+/* Pages of the root. */
+static uint32
+skx_manifest_flip_pages(const SkxDraft *draft)
+{
+	return (uint32) ((skx_manifest_flip_size(draft, 2) +
+					  SKX_ROOT_CAPACITY - 1) / SKX_ROOT_CAPACITY);
+}
+
 /*
  * Chooses pages for the root, of the smallest extents first; what cannot be
  * had so is added to the growth of the file.
@@ -151,8 +163,7 @@ skx_manifest_flip_place(SkxFlip *f)
 	uint32		n = 0;
 	uint32		missing;
 
-	f->npages = (skx_manifest_flip_size(draft, 2) + SKX_ROOT_CAPACITY - 1) /
-		SKX_ROOT_CAPACITY;
+	f->npages = skx_manifest_flip_pages(draft);
 	f->pages = palloc(most * sizeof(BlockNumber));
 	while (n < f->npages)
 	{
@@ -313,33 +324,58 @@ skx_manifest_flip_date(SkxFlip *f, Buffer metabuf)
 	GenericXLogFinish(xlog);
 }
 
-void
+/*
+ * Locks the metapage and finds pages for the root, by growth of the file if
+ * need be; errno, with nothing locked nor changed, if there is no space.
+ */
+static int
+skx_manifest_flip_begin(SkxFlip *f, Buffer *metabuf)
+{
+	SkxDraft   *draft = f->draft;
+	const SkxView *view = draft->view;
+	int			error = 0;
+
+	if (draft->grow > 0)
+		error = skx_blkio_live_extend(draft->rel,
+									  view->meta.nblocks + draft->grow,
+									  draft->spare);
+	if (error != 0)
+		return error;
+	*metabuf = skx_manifest_buffer(draft->rel, view->meta.incarnation,
+								   SKX_META_BLOCK, SKX_PLANE_META, 0,
+								   BUFFER_LOCK_EXCLUSIVE);
+	memcpy(&f->meta, skx_manifest_content(*metabuf), sizeof(SkxDiskMeta));
+	if (f->meta.generation != view->meta.generation)
+		elog(ERROR, "the root of index \"%s\" was replaced without its lock",
+			 RelationGetRelationName(draft->rel));
+	skx_manifest_fill_pool(draft, &f->meta, skx_manifest_flip_pages(draft));
+	skx_manifest_flip_place(f);
+	if (draft->grow > 0)
+		error = skx_blkio_live_extend(draft->rel,
+									  f->meta.nblocks + draft->grow,
+									  draft->spare);
+	if (error != 0)
+		UnlockReleaseBuffer(*metabuf);
+	return error;
+}
+
+int
 skx_manifest_draft_flip(SkxDraft *draft)
 {
 	SkxView    *view = draft->view;
 	SkxFlip		f = {0};
 	uint32		reserved = draft->grow;
 	Buffer		metabuf;
+	int			error;
 	int			i;
 
 	f.draft = draft;
 	for (i = 0; i < view->nroot; i++)
 		skx_manifest_draft_add(draft, view->root[i], 1, SKX_SAFEXID_FLIP);
 	skx_manifest_join_extents(draft);
-	if (draft->grow > 0)
-		skx_blkio_live_extend(draft->rel, view->meta.nblocks + draft->grow);
-
-	metabuf = skx_manifest_buffer(draft->rel, view->meta.incarnation,
-								  SKX_META_BLOCK, SKX_PLANE_META, 0,
-								  BUFFER_LOCK_EXCLUSIVE);
-	memcpy(&f.meta, skx_manifest_content(metabuf), sizeof(SkxDiskMeta));
-	if (f.meta.generation != view->meta.generation)
-		elog(ERROR, "the root of index \"%s\" was replaced without its lock",
-			 RelationGetRelationName(draft->rel));
-	skx_manifest_fill_pool(draft, &f.meta);
-	skx_manifest_flip_place(&f);
-	if (draft->grow > 0)
-		skx_blkio_live_extend(draft->rel, f.meta.nblocks + draft->grow);
+	error = skx_manifest_flip_begin(&f, &metabuf);
+	if (error != 0)
+		return error;
 	skx_manifest_flip_extents(&f, reserved);
 	skx_manifest_flip_stream(&f);
 	if (draft->reuse > 0 && RelationNeedsWAL(draft->rel) &&
@@ -357,4 +393,5 @@ skx_manifest_draft_flip(SkxDraft *draft)
 	UnlockReleaseBuffer(metabuf);
 	pfree(f.stream);
 	pfree(f.pages);
+	return 0;
 }

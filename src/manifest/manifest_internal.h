@@ -28,6 +28,13 @@ extern void skx_manifest_empty(GenericXLogState *xlog, Buffer buffer,
 							   uint64 incarnation, uint32 npages,
 							   BlockNumber previous);
 
+/*
+ * Moves reusable extents of `least` pages or more to the pool, unless that
+ * would need a wait; false: there are none.  Stripe pages may be locked, the
+ * metapage not (manifest_operation.c).
+ */
+extern bool skx_manifest_refill(Relation rel, uint32 least);
+
 /* Errors out if the file cannot get so many pages more. */
 extern void skx_manifest_check_growth(Relation rel, BlockNumber nblocks,
 									  uint32 npages);
@@ -37,9 +44,13 @@ extern void skx_manifest_check_growth(Relation rel, BlockNumber nblocks,
  * The caller holds the heavyweight lock on the metapage all the time.
  */
 
-/* Pages that the pool should have, and the most it is asked to. */
+/*
+ * Pages that the pool should have, and the most it is asked to; extents that
+ * are shorter than the least stay in the root, unless the disk is full.
+ */
 #define SKX_POOL_PAGES		640
 #define SKX_POOL_MOST		(1024 * 1024)
+#define SKX_POOL_LEAST		16
 
 typedef struct SkxDraftExtent
 {
@@ -65,6 +76,9 @@ typedef struct SkxDraft
 	uint32		grow;			/* pages, whole blocks, to add to the file */
 	uint32		grow_operation; /* whose they will be */
 	uint32		pool_target;	/* pages that the pool should have */
+	uint32		pool_least;		/* pages of an extent for it */
+	bool		spare;			/* can be done without: no error of a full
+								 * disk */
 	uint64		reuse;			/* largest safexid among pages taken again */
 } SkxDraft;
 
@@ -80,11 +94,18 @@ extern void skx_manifest_draft_add(SkxDraft *draft, BlockNumber block,
 extern void skx_manifest_draft_reserve(SkxDraft *draft, uint32 operation,
 									   uint32 nblocks, uint32 least);
 
+/* Pages of reusable extents of so many pages at least. */
+extern uint64 skx_manifest_draft_reusable(const SkxDraft *draft,
+										  uint32 least);
+
 /* Frees all that is reserved for an operation, and removes it. */
 extern void skx_manifest_draft_drop(SkxDraft *draft, uint32 operation);
 
-/* manifest_flip.c: makes the draft the root, and frees it */
-extern void skx_manifest_draft_flip(SkxDraft *draft);
+/*
+ * manifest_flip.c: makes the draft the root; 0, or errno of a file that could
+ * not grow, with nothing changed, which only a spare one returns
+ */
+extern int	skx_manifest_draft_flip(SkxDraft *draft);
 extern void skx_manifest_draft_free(SkxDraft *draft);
 
 #endif							/* SKX_MANIFEST_INTERNAL_H */

@@ -9,6 +9,8 @@
  */
 #include "postgres.h"
 
+#include "access/xact.h"
+#include "blkio/blkio.h"
 #include "catalog/pg_class.h"
 #include "fault/fault.h"
 #include "manifest/manifest_internal.h"
@@ -144,32 +146,21 @@ skx_manifest_operation_fill(SkxOperation *op, const SkxDraft *draft,
 	}
 }
 
-SkxOperation *
-skx_manifest_begin(Relation rel, uint32 kind, uint32 nblocks,
-				   SkxManifestWait wait)
+/* A draft with an operation more, and that. */
+static SkxOperation *
+skx_manifest_operation_add(SkxDraft *draft, uint32 kind, SkxManifestWait wait)
 {
-	SkxOperation *op;
-	SkxDraft   *draft;
+	SkxOperation *op = palloc0(sizeof(SkxOperation));
 	SkxDiskOperation *disk;
 
-	if (!skx_manifest_operation_lock(rel, kind, wait == SKX_WAIT_ALL))
-		return NULL;
-	if (!skx_manifest_lock(rel, wait != SKX_WAIT_NEVER))
-	{
-		skx_manifest_operation_unlock(rel, kind);
-		return NULL;
-	}
-	draft = skx_manifest_draft(rel);
 	if (draft->next_segment == PG_UINT32_MAX)
 		ereport(ERROR,
 				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
 				 errmsg("index \"%s\" has used up its segment numbers",
-						RelationGetRelationName(rel)),
+						RelationGetRelationName(draft->rel)),
 				 errhint("Rebuild it with REINDEX.")));
 	skx_manifest_drop_orphans(draft, kind);
-
-	op = palloc0(sizeof(SkxOperation));
-	op->rel = rel;
+	op->rel = draft->rel;
 	op->kind = kind;
 	op->segment = draft->next_segment++;
 	op->salt = skx_manifest_random();
@@ -181,10 +172,51 @@ skx_manifest_begin(Relation rel, uint32 kind, uint32 nblocks,
 	disk = &draft->operations[draft->noperations++];
 	disk->segment = op->segment;
 	disk->kind = kind;
+	return op;
+}
+
+/*
+ * An error takes back what the caller has locked; where errors cannot be
+ * caught that is done here.
+ */
+static void
+skx_manifest_begin_full(SkxDraft *draft, uint32 kind, int error, int elevel)
+{
+	Relation	rel = draft->rel;
+
+	skx_blkio_no_space(rel, error, elevel);
+	skx_manifest_draft_free(draft);
+	skx_manifest_unlock(rel);
+	skx_manifest_operation_unlock(rel, kind);
+}
+
+SkxOperation *
+skx_manifest_begin(Relation rel, uint32 kind, uint32 nblocks,
+				   SkxManifestWait wait, int elevel)
+{
+	SkxOperation *op;
+	SkxDraft   *draft;
+	int			error;
+
+	if (!skx_manifest_operation_lock(rel, kind, wait == SKX_WAIT_ALL))
+		return NULL;
+	if (!skx_manifest_lock(rel, wait != SKX_WAIT_NEVER))
+	{
+		skx_manifest_operation_unlock(rel, kind);
+		return NULL;
+	}
+	draft = skx_manifest_draft(rel);
+	op = skx_manifest_operation_add(draft, kind, wait);
 	skx_manifest_draft_reserve(draft, op->segment, nblocks,
 							   skx_manifest_least_run(nblocks, wait));
 	op->nreserved = nblocks;
-	skx_manifest_draft_flip(draft);
+	draft->spare = wait != SKX_WAIT_ALL;
+	error = skx_manifest_draft_flip(draft);
+	if (error != 0)
+	{
+		skx_manifest_begin_full(draft, kind, error, elevel);
+		return NULL;
+	}
 	skx_manifest_operation_fill(op, draft, draft->view);
 	skx_manifest_draft_free(draft);
 	skx_manifest_unlock(rel);
@@ -276,7 +308,8 @@ skx_manifest_end(SkxOperation *op)
 		SkxDraft   *draft = skx_manifest_draft(op->rel);
 
 		skx_manifest_draft_drop(draft, op->segment);
-		skx_manifest_draft_flip(draft);
+		draft->spare = true;
+		(void) skx_manifest_draft_flip(draft);
 		skx_manifest_draft_free(draft);
 		skx_manifest_unlock(op->rel);
 	}
@@ -290,37 +323,23 @@ static bool
 skx_manifest_pool_low(const SkxDraft *draft)
 {
 	const SkxDiskMeta *meta = &draft->view->meta;
-	uint64		reusable = 0;
 	uint64		pooled = 0;
 	int			i;
 
 	for (i = 0; i < meta->npool; i++)
 		pooled += meta->pool[i].npages;
-	for (i = 0; i < draft->nextents; i++)
-	{
-		if (draft->extents[i].reusable)
-			reusable += draft->extents[i].e.npages;
-	}
 	return pooled < draft->pool_target / 2 &&
-		reusable >= draft->pool_target / 2;
+		skx_manifest_draft_reusable(draft, 1) >= draft->pool_target / 2;
 }
 
-/*
- * The operations' locks come first: no other lock but the relation extension
- * lock may be asked for while one holds a page lock.
- */
-bool
-skx_manifest_tidy(Relation rel)
+/* Under the lock on the metapage; `locked`: those of these operations, too. */
+static bool
+skx_manifest_tidy_locked(Relation rel, const bool *locked)
 {
-	bool		locked[SKX_OPERATION_MERGE + 1];
+	SkxDraft   *draft = skx_manifest_draft(rel);
 	bool		any = false;
-	SkxDraft   *draft;
 	uint32		kind;
 
-	for (kind = SKX_OPERATION_FLUSH; kind <= SKX_OPERATION_MERGE; kind++)
-		locked[kind] = skx_manifest_operation_lock(rel, kind, false);
-	skx_manifest_lock(rel, true);
-	draft = skx_manifest_draft(rel);
 	for (kind = SKX_OPERATION_FLUSH; kind <= SKX_OPERATION_MERGE; kind++)
 	{
 		if (locked[kind] && skx_manifest_drop_orphans(draft, kind))
@@ -328,16 +347,57 @@ skx_manifest_tidy(Relation rel)
 	}
 	if (any || skx_manifest_pool_low(draft))
 	{
-		skx_manifest_draft_flip(draft);
-		SKX_FAULT(SKX_FAULT_TIDY_DONE);
-		any = true;
+		draft->spare = true;
+		any = skx_manifest_draft_flip(draft) == 0;
+		if (any)
+			SKX_FAULT(SKX_FAULT_TIDY_DONE);
 	}
 	skx_manifest_draft_free(draft);
-	skx_manifest_unlock(rel);
+	return any;
+}
+
+/*
+ * The operations' locks come first: no other lock but the relation extension
+ * lock may be asked for while one holds a page lock.
+ */
+bool
+skx_manifest_tidy(Relation rel, bool wait)
+{
+	bool		locked[SKX_OPERATION_MERGE + 1];
+	bool		any = false;
+	uint32		kind;
+
+	for (kind = SKX_OPERATION_FLUSH; kind <= SKX_OPERATION_MERGE; kind++)
+		locked[kind] = skx_manifest_operation_lock(rel, kind, false);
+	if (skx_manifest_lock(rel, wait))
+	{
+		any = skx_manifest_tidy_locked(rel, locked);
+		skx_manifest_unlock(rel);
+	}
 	for (kind = SKX_OPERATION_FLUSH; kind <= SKX_OPERATION_MERGE; kind++)
 	{
 		if (locked[kind])
 			skx_manifest_operation_unlock(rel, kind);
 	}
 	return any;
+}
+
+bool
+skx_manifest_refill(Relation rel, uint32 least)
+{
+	SkxDraft   *draft;
+	bool		done = false;
+
+	/* The lock keeps out no process of this one's group. */
+	if (IsInParallelMode() || !skx_manifest_lock(rel, false))
+		return false;
+	draft = skx_manifest_draft(rel);
+	draft->pool_least = least;
+	draft->spare = true;
+	if (skx_manifest_draft_reusable(draft, least) > 0 &&
+		skx_manifest_draft_reusable(draft, 1) > draft->view->nroot + 1)
+		done = skx_manifest_draft_flip(draft) == 0;
+	skx_manifest_draft_free(draft);
+	skx_manifest_unlock(rel);
+	return done;
 }

@@ -49,7 +49,10 @@ typedef struct SkxOperation
  * begin takes the operation's lock, consumes a segment id and reserves
  * `nblocks` blocks at first, all logged before it returns.  NULL, with nothing
  * changed: it would have to wait for longer than `wait` allows, or is called
- * from within an operation of the kind.
+ * from within an operation of the kind; or there is no space for the blocks,
+ * and `elevel`, of the report of that, is below ERROR.  Who does not wait for
+ * all can do without the operation: then the last megabyte of the disk is not
+ * taken.
  *
  * allocate gives consecutive, aligned blocks and reserves more when it must;
  * give_back returns pages that stayed unused.  end releases the operation's
@@ -59,7 +62,7 @@ typedef struct SkxOperation
  */
 extern SkxOperation *skx_manifest_begin(Relation rel, uint32 kind,
 										uint32 nblocks,
-										SkxManifestWait wait);
+										SkxManifestWait wait, int elevel);
 extern BlockNumber skx_manifest_allocate(SkxOperation *op, uint32 nblocks);
 extern void skx_manifest_give_back(SkxOperation *op, BlockNumber block,
 								   uint32 npages);
@@ -95,8 +98,9 @@ extern void skx_manifest_publish(SkxOperation *op, const SkxPublish *change);
 /*
  * Takes back what operations left that are under way no more; also makes free
  * extents that no snapshot needs any more usable by inserts.  Takes the
- * metapage's lock itself.  False: nothing was to do.
+ * metapage's lock itself.  False: nothing was to do, or it would have to wait
+ * and must not, or there is no space for a root.
  */
-extern bool skx_manifest_tidy(Relation rel);
+extern bool skx_manifest_tidy(Relation rel, bool wait);
 
 #endif							/* SKX_MANIFEST_PUBLISH_H */

@@ -51,6 +51,7 @@ static char owner;
 int			skx_blkio_io_method = SKX_BLK_URING_DIRECT;
 bool		skx_fault_armed = false;
 bool		skx_fault_write_armed = false;
+bool		skx_fault_grow_armed = false;
 bool		enableFsync = true;
 int			wal_level = WAL_LEVEL_REPLICA;
 volatile sig_atomic_t InterruptPending = false;
@@ -73,6 +74,23 @@ ssize_t
 skx_fault_write_result(ssize_t result)
 {
 	return result;
+}
+
+ssize_t
+skx_fault_grow_result(ssize_t result)
+{
+	return result;
+}
+
+int
+skx_compat_fill(SMgrRelation smgr, BlockNumber nblocks)
+{
+	return 0;
+}
+
+void
+skx_blkio_no_space(Relation rel, int error, int elevel)
+{
 }
 
 void
