@@ -267,15 +267,13 @@ extern void skx_blkio_ring_submit(void);
 extern int	skx_blkio_ring_reap(bool wait);
 extern int	skx_blkio_ring_depth(void);
 
-/*
- * blkio_anchor.c : true for the first process of this server that meets this
- * limit of the machine, which may then write a line to the log
- */
+/* blkio_anchor.c : the server's first process that meets it may log it */
 typedef enum SkxBlkRefusal
 {
 	SKX_BLK_REFUSAL_RING,		/* no io_uring */
 	SKX_BLK_REFUSAL_DIRECT,		/* a file system without O_DIRECT */
-	SKX_BLK_REFUSAL_PATH		/* files that only the server can read */
+	SKX_BLK_REFUSAL_PATH,		/* files that only the server can read */
+	SKX_BLK_REFUSAL_LOOK		/* files that could not be compared */
 } SkxBlkRefusal;
 
 extern bool skx_blkio_first_refusal(SkxBlkRefusal what);

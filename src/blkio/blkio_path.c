@@ -212,7 +212,9 @@ static void
 skx_blkio_path_report(Relation rel, SkxBlkPath path)
 {
 	if (path == SKX_BLK_PATH_PROVEN ||
-		!skx_blkio_first_refusal(SKX_BLK_REFUSAL_PATH))
+		!skx_blkio_first_refusal(path == SKX_BLK_PATH_REFUSED ?
+								 SKX_BLK_REFUSAL_PATH :
+								 SKX_BLK_REFUSAL_LOOK))
 		return;
 	ereport(LOG,
 			(errmsg("skipidx reads and writes index \"%s\" and others like it through the server only",
