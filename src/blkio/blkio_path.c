@@ -199,7 +199,7 @@ skx_blkio_path_try(Relation rel, BlockNumber block, SkxBlkPathPages *pages)
 	if (!pg_strong_random(pages->wanted + SizeOfPageHeaderData,
 						  BLCKSZ - SizeOfPageHeaderData))
 		return SKX_BLK_PATH_UNKNOWN;
-	PageSetChecksumInplace((Page) pages->wanted, block);
+	skx_compat_page_checksum((Page) pages->wanted, block);
 	smgrwrite(RelationGetSmgr(rel), MAIN_FORKNUM, block, pages->wanted, true);
 	path = skx_blkio_path_read(rel, block, pages->raw);
 	if (path == SKX_BLK_PATH_PROVEN &&
