@@ -112,7 +112,14 @@ extern void skx_am_rank_open(Oid oid, bool parts, Relation *heap,
 							 Relation *index);
 extern void skx_am_rank_close(Relation heap, Relation index);
 
-/* am_cost.c */
+/*
+ * am_cost.c
+ *
+ * share: how much of the table a condition of a whole index is met by, if the
+ * index knows its words better than ANALYZE does; else below 0.
+ */
+extern double skx_am_cost_share(PlannerInfo *root, IndexOptInfo *info,
+								RestrictInfo *qual);
 extern void skxcostestimate(PlannerInfo *root, IndexPath *path,
 							double loop_count, Cost *startup, Cost *total,
 							Selectivity *selectivity, double *correlation,

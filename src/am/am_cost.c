@@ -4,8 +4,9 @@
  *
  * Where the planner knows the queries, the document frequencies of their words
  * are looked up in the largest segment, which costs no more than the scan will
- * spend on its first pages; what they make of the work is rank_cost.c's.
- * How many rows match stays what ANALYZE makes of it.
+ * spend on its first pages; what they make of the work, and of the number of
+ * rows that match, is rank_cost.c's.  What is not known there stays what ANALYZE
+ * makes of it.
  *
  * A ranked scan searches for as many of the best as the LIMIT wants before it
  * hands out a row: that is its startup cost.  Its total cost is that of all
@@ -72,14 +73,14 @@
 typedef struct SkxCosting
 {
 	PlannerInfo *root;
-	IndexPath  *path;
+	IndexOptInfo *info;
+	IndexPath  *path;			/* NULL: only what matches is asked for */
 	List	   *filters;		/* TSQuery, of `@@` */
 	int			unknown;		/* of them: conditions with unknown query */
 	bool		nothing;		/* a query is NULL or empty */
 	TSQuery		ranking;		/* of `<@>`; NULL: unknown, or none */
 	double		rows;			/* that match, as the planner thinks */
-	double		likely;			/* the same by the index, of a scan that
-								 * fetches all of them; 0: not known */
+	double		likely;			/* the same by the index; 0: not known */
 
 	/* of the index */
 	double		ndocs;			/* at least 1 */
@@ -128,13 +129,13 @@ skx_am_cost_argument(PlannerInfo *root, Node *clause)
 	return IsA(value, Const) ? (Const *) value : NULL;
 }
 
+/* What rows have to match. */
 static void
-skx_am_cost_queries(SkxCosting *c)
+skx_am_cost_conditions(SkxCosting *c, List *quals)
 {
-	IndexPath  *path = c->path;
 	ListCell   *lc;
 
-	foreach(lc, get_quals_from_indexclauses(path->indexclauses))
+	foreach(lc, quals)
 	{
 		RestrictInfo *qual = lfirst_node(RestrictInfo, lc);
 		Const	   *value = skx_am_cost_argument(c->root,
@@ -149,6 +150,14 @@ skx_am_cost_queries(SkxCosting *c)
 			c->filters = lappend(c->filters,
 								 DatumGetTSQuery(value->constvalue));
 	}
+}
+
+static void
+skx_am_cost_queries(SkxCosting *c)
+{
+	IndexPath  *path = c->path;
+
+	skx_am_cost_conditions(c, get_quals_from_indexclauses(path->indexclauses));
 	if (path->indexorderbys != NIL)
 	{
 		Const	   *value = skx_am_cost_argument(c->root,
@@ -335,6 +344,8 @@ skx_am_cost_operand(SkxCosting *c, TSQuery query, const QueryOperand *operand,
 	}
 	term = &c->terms[found - c->lexemes];
 	*df = Min(term->df * c->scale, c->ndocs);
+	if (term->df == 0)
+		*df = (c->ndocs - c->segment->header.ndocs) * SKX_COST_UNKNOWN;
 	return term;
 }
 
@@ -622,45 +633,95 @@ skx_am_cost_ranked(SkxCosting *c, const SkxCostSet *match, SkxCostScan *scan)
 	scan->scored = skx_rank_cost_findable(&ranked) / Max(match->docs, 1);
 }
 
-/*
- * What the scan does, by what can be known of its queries and of the index.
- */
+/* Reads what the index knows of the queries' words, as far as it may. */
 static void
-skx_am_cost_scan(SkxCosting *c, SkxCostScan *scan)
+skx_am_cost_begin(SkxCosting *c, Relation *index, SkxBlkFile **file)
 {
-	Relation	index = NULL;
-	SkxBlkFile *file = NULL;
-	SkxCostSet	match;
 	ListCell   *lc;
 
-	skx_am_cost_queries(c);
+	*index = NULL;
+	*file = NULL;
 	foreach(lc, c->filters)
 		skx_am_cost_gather(c, lfirst(lc));
 	if (c->ranking != NULL && !skx_am_cost_ranks_filter(c))
 		skx_am_cost_gather(c, c->ranking);
 	skx_am_cost_distinct(c);
-	if (skx_am_cost_readable(c->path->indexinfo))
-	{
-		index = index_open(c->path->indexinfo->indexoid, NoLock);
-		skx_am_cost_read(c, index, &file);
-	}
-	scan->lookups = c->nlexemes + c->left + c->unknown;
-	match = skx_am_cost_filters(c);
-	if (c->path->indexorderbys != NIL)
-		skx_am_cost_ranked(c, &match, scan);
-	else
-	{
-		scan->work[1] = match.work;
-		scan->pages[1] = match.pages;
-		if (c->segment != NULL)
-			c->likely = match.likely;
-	}
+	if (!skx_am_cost_readable(c->info))
+		return;
+	*index = index_open(c->info->indexoid, NoLock);
+	skx_am_cost_read(c, *index, file);
+}
+
+static void
+skx_am_cost_end(SkxCosting *c, Relation index, SkxBlkFile *file)
+{
 	if (c->segment != NULL)
 		skx_segment_close(c->segment);
 	if (file != NULL)
 		skx_blkio_close(file);
 	if (index != NULL)
 		index_close(index, NoLock);
+}
+
+/*
+ * What the scan does, by what can be known of its queries and of the index.
+ */
+static void
+skx_am_cost_scan(SkxCosting *c, SkxCostScan *scan)
+{
+	Relation	index;
+	SkxBlkFile *file;
+	SkxCostSet	match;
+
+	skx_am_cost_queries(c);
+	skx_am_cost_begin(c, &index, &file);
+	scan->lookups = c->nlexemes + c->left + c->unknown;
+	match = skx_am_cost_filters(c);
+	if (c->segment != NULL && c->filters != NIL)
+		c->likely = Max(match.likely, 1);
+	if (c->path->indexorderbys != NIL)
+		skx_am_cost_ranked(c, &match, scan);
+	else
+	{
+		scan->work[1] = match.work;
+		scan->pages[1] = match.pages;
+	}
+	skx_am_cost_end(c, index, file);
+}
+
+/* Is the query a prefix and nothing else?  ANALYZE knows these as well. */
+static bool
+skx_am_cost_is_prefix(TSQuery query)
+{
+	return query->size == 1 && GETQUERY(query)->qoperand.prefix;
+}
+
+double
+skx_am_cost_share(PlannerInfo *root, IndexOptInfo *info, RestrictInfo *qual)
+{
+	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext,
+												  "skipidx cost",
+												  ALLOCSET_DEFAULT_SIZES);
+	MemoryContext old = MemoryContextSwitchTo(context);
+	SkxCosting	c;
+	Relation	index;
+	SkxBlkFile *file;
+	double		share = -1;
+
+	memset(&c, 0, sizeof(c));
+	c.root = root;
+	c.info = info;
+	skx_am_cost_conditions(&c, list_make1(qual));
+	if (c.filters != NIL && !skx_am_cost_is_prefix(linitial(c.filters)))
+	{
+		skx_am_cost_begin(&c, &index, &file);
+		if (c.segment != NULL)
+			share = Min(skx_am_cost_filters(&c).likely / c.ndocs, 1);
+		skx_am_cost_end(&c, index, file);
+	}
+	MemoryContextSwitchTo(old);
+	MemoryContextDelete(context);
+	return share;
 }
 
 /*
@@ -764,6 +825,7 @@ skxcostestimate(PlannerInfo *root, IndexPath *path, double loop_count,
 	memset(&c, 0, sizeof(c));
 	memset(&scan, 0, sizeof(scan));
 	c.root = root;
+	c.info = path->indexinfo;
 	c.path = path;
 	c.rows = costs.numIndexTuples;
 	c.ndocs = Max(path->indexinfo->tuples, 1);
@@ -775,13 +837,10 @@ skxcostestimate(PlannerInfo *root, IndexPath *path, double loop_count,
 	skx_am_cost_scan(&c, &scan);
 	MemoryContextSwitchTo(old);
 	MemoryContextDelete(context);
-	if (c.likely > c.rows)
+	if (c.likely > 0)
 	{
-		/*
-		 * If all have to be fetched to be sorted, too few are worse to expect
-		 * than too many.
-		 */
 		costs.indexSelectivity *= c.likely / c.rows;
+		costs.indexSelectivity = Min(costs.indexSelectivity, 1);
 		c.rows = c.likely;
 	}
 	skx_am_cost_price(&c, &scan, loop_count, &costs);

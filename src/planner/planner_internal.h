@@ -67,6 +67,19 @@ extern SkxRef *skx_planner_ref(Oid index, TSQuery query);
 extern bool skx_planner_scored_only(const SkxRef *ref);
 
 /*
+ * planner_rows.c
+ *
+ * correct_rows: makes the planner expect as many rows of the table as its
+ * indexes know to match; to be called before other paths are added.
+ * matching_clause: a condition as one of the index; NULL when it cannot be.
+ */
+extern void skx_planner_correct_rows(PlannerInfo *root, RelOptInfo *rel,
+									 RangeTblEntry *rte);
+extern IndexClause *skx_planner_matching_clause(IndexOptInfo *index,
+												RestrictInfo *rinfo);
+extern bool skx_planner_is_ours(const IndexOptInfo *index);
+
+/*
  * planner_order.c
  *
  * ordering: the distance that rows have to come by, ascending, to be in the

@@ -31,48 +31,7 @@
 static bool skx_planner_custom = true;
 static set_rel_pathlist_hook_type skx_planner_next_hook;
 
-static bool
-skx_planner_can_order(const IndexOptInfo *index)
-{
-	return index->amcanorderbyop && index->amhasgettuple &&
-		(void *) index->amcostestimate == (void *) skxcostestimate;
-}
-
 /* ---- paths in the order of the first sort key ---- */
-
-/* A condition as one of the index, NULL when it cannot be. */
-static IndexClause *
-skx_planner_match_clause(IndexOptInfo *index, RestrictInfo *rinfo)
-{
-	OpExpr	   *op = (OpExpr *) rinfo->clause;
-	RestrictInfo *qual = rinfo;
-	Oid			operator;
-	Node	   *query;
-	IndexClause *clause;
-
-	if (rinfo->pseudoconstant || !IsA(op, OpExpr) ||
-		list_length(op->args) != 2 ||
-		!restriction_is_securely_promotable(rinfo, index->rel))
-		return NULL;
-	operator = op->opno;
-	query = lsecond(op->args);
-	if (!match_index_to_operand(linitial(op->args), 0, index))
-	{
-		operator = get_commutator(operator);
-		query = linitial(op->args);
-		if (!OidIsValid(operator) ||
-			!match_index_to_operand(lsecond(op->args), 0, index))
-			return NULL;
-		qual = commute_restrictinfo(rinfo, operator);
-	}
-	if (!op_in_opfamily(operator, index->opfamily[0]) ||
-		contain_var_clause(query) || contain_volatile_functions(query))
-		return NULL;
-	clause = makeNode(IndexClause);
-	clause->rinfo = rinfo;
-	clause->indexquals = list_make1(qual);
-	return clause;
-}
 
 static List *
 skx_planner_index_clauses(IndexOptInfo *index)
@@ -82,7 +41,7 @@ skx_planner_index_clauses(IndexOptInfo *index)
 
 	foreach(lc, index->indrestrictinfo)
 	{
-		IndexClause *clause = skx_planner_match_clause(index, lfirst(lc));
+		IndexClause *clause = skx_planner_matching_clause(index, lfirst(lc));
 
 		if (clause != NULL)
 			clauses = lappend(clauses, clause);
@@ -95,7 +54,7 @@ static bool
 skx_planner_orders_by(Path *path, int n)
 {
 	return IsA(path, IndexPath) && path->pathtype == T_IndexScan &&
-		skx_planner_can_order(((IndexPath *) path)->indexinfo) &&
+		skx_planner_is_ours(((IndexPath *) path)->indexinfo) &&
 		list_length(((IndexPath *) path)->indexorderbys) == n;
 }
 
@@ -131,7 +90,7 @@ skx_planner_drop_several(RelOptInfo *rel)
 		IndexPath  *path = lfirst(lc);
 
 		if (IsA(path, IndexPath) &&
-			skx_planner_can_order(path->indexinfo) &&
+			skx_planner_is_ours(path->indexinfo) &&
 			list_length(path->indexorderbys) > 1)
 			rel->pathlist = foreach_delete_current(rel->pathlist, lc);
 	}
@@ -170,7 +129,7 @@ skx_planner_add_paths(PlannerInfo *root, RelOptInfo *rel)
 		IndexOptInfo *index = lfirst(lc);
 		OpExpr	   *distance;
 
-		if (!skx_planner_can_order(index) ||
+		if (!skx_planner_is_ours(index) ||
 			(index->indpred != NIL && !index->predOK))
 			continue;
 		distance = skx_planner_ordering(root, index,
@@ -237,7 +196,10 @@ skx_planner_set_rel_pathlist(PlannerInfo *root, RelOptInfo *rel, Index rti,
 {
 	if (skx_planner_next_hook != NULL)
 		skx_planner_next_hook(root, rel, rti, rte);
-	if (rte->rtekind != RTE_RELATION || rte->inh || IS_DUMMY_REL(rel))
+	if (rte->rtekind != RTE_RELATION || IS_DUMMY_REL(rel))
+		return;
+	skx_planner_correct_rows(root, rel, rte);
+	if (rte->inh)
 		return;
 	skx_planner_add_paths(root, rel);
 	if (skx_planner_custom)

@@ -1,0 +1,156 @@
+/*
+ * planner_rows.c
+ *	  How many rows of a table match, as an index knows.
+ *
+ * ANALYZE knows the words that are frequent in a sample; whatever else is asked
+ * for, and what stands next to what, is the same to it.  An index knows the
+ * document frequency of each word.  The number of rows is decided before a
+ * module is asked for the first time, and paths are made with it; but it has
+ * next to no part in what they cost: what it decides comes after them, how much
+ * of a path a LIMIT takes, and all about joins.  So it is corrected in what is
+ * there, the same for all paths, and conditions remember their selectivity.
+ */
+#include "postgres.h"
+
+#include "am/am.h"
+#include "nodes/makefuncs.h"
+#include "nodes/nodeFuncs.h"
+#include "optimizer/clauses.h"
+#include "optimizer/cost.h"
+#include "optimizer/optimizer.h"
+#include "optimizer/paths.h"
+#include "optimizer/restrictinfo.h"
+#include "planner/planner_internal.h"
+#include "utils/lsyscache.h"
+
+bool
+skx_planner_is_ours(const IndexOptInfo *index)
+{
+	return index->amcanorderbyop && index->amhasgettuple &&
+		(void *) index->amcostestimate == (void *) skxcostestimate;
+}
+
+IndexClause *
+skx_planner_matching_clause(IndexOptInfo *index, RestrictInfo *rinfo)
+{
+	OpExpr	   *op = (OpExpr *) rinfo->clause;
+	RestrictInfo *qual = rinfo;
+	Oid			operator;
+	Node	   *query;
+	IndexClause *clause;
+
+	if (rinfo->pseudoconstant || !IsA(op, OpExpr) ||
+		list_length(op->args) != 2 ||
+		!restriction_is_securely_promotable(rinfo, index->rel))
+		return NULL;
+	operator = op->opno;
+	query = lsecond(op->args);
+	if (!match_index_to_operand(linitial(op->args), 0, index))
+	{
+		operator = get_commutator(operator);
+		query = linitial(op->args);
+		if (!OidIsValid(operator) ||
+			!match_index_to_operand(lsecond(op->args), 0, index))
+			return NULL;
+		qual = commute_restrictinfo(rinfo, operator);
+	}
+	if (!op_in_opfamily(operator, index->opfamily[0]) ||
+		contain_var_clause(query) || contain_volatile_functions(query))
+		return NULL;
+	clause = makeNode(IndexClause);
+	clause->rinfo = rinfo;
+	clause->indexquals = list_make1(qual);
+	return clause;
+}
+
+/* Asks the first index of all rows; false where none knows. */
+static bool
+skx_planner_correct_clause(PlannerInfo *root, RelOptInfo *rel,
+						   RestrictInfo *rinfo)
+{
+	ListCell   *lc;
+
+	foreach(lc, rel->indexlist)
+	{
+		IndexOptInfo *index = lfirst(lc);
+		IndexClause *clause;
+		double		share;
+
+		if (!skx_planner_is_ours(index) || index->indpred != NIL)
+			continue;
+		clause = skx_planner_matching_clause(index, rinfo);
+		if (clause == NULL)
+			continue;
+		share = skx_am_cost_share(root, index, linitial(clause->indexquals));
+		if (share < 0)
+			return false;
+		rinfo->norm_selec = share;
+		return true;
+	}
+	return false;
+}
+
+static void
+skx_planner_scale_rows(List *paths, double ratio)
+{
+	ListCell   *lc;
+
+	foreach(lc, paths)
+		((Path *) lfirst(lc))->rows =
+			clamp_row_est(((Path *) lfirst(lc))->rows * ratio);
+}
+
+/* Rows of the tables below, which were corrected before. */
+static void
+skx_planner_sum_rows(PlannerInfo *root, RelOptInfo *rel)
+{
+	double		rows = 0;
+	ListCell   *lc;
+
+	foreach(lc, root->append_rel_list)
+	{
+		AppendRelInfo *part = lfirst(lc);
+		RelOptInfo *child = root->simple_rel_array[part->child_relid];
+
+		if (part->parent_relid == rel->relid && child != NULL &&
+			!IS_DUMMY_REL(child))
+			rows += child->rows;
+	}
+	if (rows > 0)
+		rel->rows = clamp_row_est(rows);
+}
+
+void
+skx_planner_correct_rows(PlannerInfo *root, RelOptInfo *rel,
+						 RangeTblEntry *rte)
+{
+	bool		known = false;
+	double		rows;
+	double		ratio;
+	ListCell   *lc;
+
+	if (rte->inh)
+	{
+		skx_planner_sum_rows(root, rel);
+		return;
+	}
+	if (rte->tablesample != NULL)
+		return;
+	foreach(lc, rel->baserestrictinfo)
+		known |= skx_planner_correct_clause(root, rel, lfirst(lc));
+	if (!known)
+		return;
+	rows = clamp_row_est(rel->tuples *
+						 clauselist_selectivity(root, rel->baserestrictinfo, 0,
+												JOIN_INNER, NULL));
+	ratio = rows / Max(rel->rows, 1);
+	rel->rows = rows;
+	skx_planner_scale_rows(rel->pathlist, ratio);
+	skx_planner_scale_rows(rel->partial_pathlist, ratio);
+	foreach(lc, rel->ppilist)
+	{
+		ParamPathInfo *ppi = lfirst(lc);
+
+		ppi->ppi_rows = clamp_row_est(ppi->ppi_rows * ratio);
+	}
+}

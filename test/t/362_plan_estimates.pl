@@ -1,0 +1,112 @@
+# How many rows are expected where ANALYZE does not know a word, and what comes
+# of it.
+
+use strict;
+use warnings;
+use FindBin;
+use lib "$FindBin::RealBin/lib";
+use JSON::PP;
+use PostgreSQL::Test::Utils;
+use SkipidxTest qw(skx_node skx_session);
+use Test::More;
+
+my $node = skx_node('plan_estimates', conf => "max_parallel_workers_per_gather = 0\njit = off");
+my $s = skx_session($node, 'postgres');
+
+# df1 is in 1 row, df10 in 10, and so on; left and right in a tenth each, and next
+# to each other in 2.  Many other words push the rarer ones out of what ANALYZE
+# keeps.
+$s->value(<<'SQL');
+CREATE EXTENSION skipidx;
+CREATE FUNCTION words(i int) RETURNS tsvector LANGUAGE sql IMMUTABLE AS $$
+	SELECT concat_ws(' ', 'every:1', CASE WHEN i % 2 = 0 THEN 'half:20' END, CASE WHEN i % 10 = 0 THEN 'left:2' END, CASE WHEN i / 10 % 10 = 0 THEN CASE WHEN i % 8000 = 0 THEN 'right:3' ELSE 'right:9' END END,
+		CASE WHEN i = 777 THEN 'df1' END, CASE WHEN i % 2000 = 7 THEN 'df10' END, CASE WHEN i % 200 = 11 THEN 'df100' END,
+		'many' || i / 20, 'more' || i / 30, 'most' || i / 40)::tsvector
+$$;
+CREATE TABLE docs (id int, day int, v tsvector, filler text) WITH (autovacuum_enabled = off);
+INSERT INTO docs SELECT i, hashint4(i) & 16777215, words(i), repeat('x', 100) FROM generate_series(1, 20000) i;
+CREATE TABLE parts (LIKE docs) PARTITION BY RANGE (id);
+CREATE TABLE parts_1 PARTITION OF parts FOR VALUES FROM (0) TO (5000);
+CREATE TABLE parts_2 PARTITION OF parts FOR VALUES FROM (5000) TO (90000);
+INSERT INTO parts SELECT * FROM docs;
+CREATE TABLE side AS SELECT i AS id FROM generate_series(1, 20000) i;
+CREATE INDEX docs_v ON docs USING skipidx (v);
+CREATE INDEX parts_v ON parts USING skipidx (v);
+CREATE INDEX docs_day ON docs (day);
+CREATE UNIQUE INDEX docs_id ON docs (id);
+CREATE INDEX side_id ON side (id);
+CREATE ROLE joe;
+GRANT SELECT ON docs TO joe;
+SQL
+$s->value('VACUUM ANALYZE');
+
+sub plan_of { return decode_json($s->value("EXPLAIN (FORMAT JSON) $_[0]"))->[0]->{Plan}; }
+
+sub nodes
+{
+	my ($plan) = @_;
+
+	return ($plan, map { nodes($_) } @{ $plan->{Plans} // [] });
+}
+
+sub expected { return plan_of("SELECT FROM $_[0]")->{'Plan Rows'}; }
+
+# ---- how many rows ----
+
+for my $table (qw(docs parts))
+{
+	for my $query ('df1', 'df10', 'df100', 'df1 | df10', 'df10 & every', 'df1 & !every', 'nowhere', 'left <-> right', '!df10')
+	{
+		my $rows = $s->value("SELECT count(*) FROM $table WHERE v \@\@ '$query'");
+		my $expected = expected("$table WHERE v \@\@ '$query'");
+
+		# What is met by few is expected to be few, an order of magnitude more for
+		# what depends on how words come together.
+		my $times = $query =~ /<->/ ? 100 : 2;
+
+		cmp_ok($expected, '<=', ($rows + 1) * $times, "$table, $query: not too many rows");
+		cmp_ok($expected * 2, '>=', $rows, "$table, $query: nor too few");
+	}
+}
+is(expected("docs WHERE 'df10' \@\@ v"), expected("docs WHERE v \@\@ 'df10'"), 'the other way round');
+cmp_ok(expected("docs WHERE v \@\@ 'df10' AND id % 2 = 0"), '<=', 2, 'with another condition');
+cmp_ok(expected("docs WHERE v \@\@ 'df10' AND v \@\@ 'left'"), '<=', 10, 'two conditions');
+cmp_ok(expected("docs JOIN side USING (id) WHERE v \@\@ 'df10'"), '<=', 20, 'a join');
+cmp_ok(expected("(SELECT id FROM docs WHERE v \@\@ 'df10' UNION ALL SELECT id FROM docs WHERE v \@\@ 'df1') x"), '<=', 22, 'two tables');
+cmp_ok(expected("docs WHERE v \@\@ to_tsquery('simple', 'df10')"), '<=', 20, 'a query by a function');
+
+# A parameter is known in a plan of its own, and not in one for any.
+$s->value("PREPARE p (tsquery) AS SELECT FROM docs WHERE v \@\@ \$1");
+$s->value('SET plan_cache_mode = force_custom_plan');
+cmp_ok(plan_of("EXECUTE p ('df10')")->{'Plan Rows'}, '<=', 20, 'custom plan');
+$s->value('SET plan_cache_mode = force_generic_plan');
+cmp_ok(plan_of("EXECUTE p ('df10')")->{'Plan Rows'}, '>', 20, 'generic plan');
+$s->value('RESET plan_cache_mode');
+
+# Words that came after the largest segment was made: of what is elsewhere it
+# says nothing, so some are expected there.
+$s->value("INSERT INTO docs SELECT i, i, 'new' FROM generate_series(20001, 26000) i; ANALYZE docs (id)");
+cmp_ok(expected("docs WHERE v \@\@ 'nowhere'"), '>=', 10, 'a word that may be pending');
+$s->value("DELETE FROM docs WHERE id > 20000");
+$s->value('VACUUM docs');
+$s->value('SELECT skipidx_merge($$docs_v$$)');
+
+# Nothing is told about rows that a policy hides.
+$s->value("ALTER TABLE docs ENABLE ROW LEVEL SECURITY; CREATE POLICY few ON docs USING (id % 2 = 0); SET ROLE joe");
+is(expected("docs WHERE v \@\@ 'df1'"), expected("docs WHERE v \@\@ 'df10'"), 'not under a policy');
+$s->value('RESET ROLE; ALTER TABLE docs DISABLE ROW LEVEL SECURITY');
+
+# ---- what comes of it ----
+
+# Few match: they are found and sorted; many match: the other order finds some
+# soon.
+sub first_index { return (grep { $_->{'Index Name'} } nodes(plan_of($_[0])))[0]->{'Index Name'}; }
+
+is(first_index("SELECT id FROM docs WHERE v \@\@ '$_' ORDER BY day DESC LIMIT 20"), 'docs_v', "$_: match first")
+  for 'df1', 'df10', 'df100', 'nowhere', 'left <-> right', 'df10 & every';
+is(first_index("SELECT id FROM docs WHERE v \@\@ '$_' ORDER BY day DESC LIMIT 20"), 'docs_day', "$_: in the other order")
+  for 'every', 'half';
+
+$s->close;
+$node->stop;
+done_testing();
