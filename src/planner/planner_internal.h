@@ -93,6 +93,18 @@ extern OpExpr *skx_planner_ordering(PlannerInfo *root,
 extern bool skx_planner_is_bound(Node *clause, const OpExpr *distance);
 
 /*
+ * planner_ties.c
+ *
+ * sort_ties: what is sorted by a distance of the table alone is sorted by ctid
+ * then, where that is possible.  ranked_order: the order of a ranked scan that
+ * is known to be in the order of `pathkeys`.
+ */
+extern void skx_planner_sort_ties(PlannerInfo *root, RelOptInfo *rel,
+								  RangeTblEntry *rte);
+extern List *skx_planner_ranked_order(PlannerInfo *root,
+									  const RelOptInfo *rel, List *pathkeys);
+
+/*
  * planner_early.c
  *
  * matched: the query of a condition `document @@ query`, of an operator in

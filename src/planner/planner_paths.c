@@ -116,7 +116,7 @@ skx_planner_add_unordered(PlannerInfo *root, RelOptInfo *rel)
 }
 
 static void
-skx_planner_add_paths(PlannerInfo *root, RelOptInfo *rel)
+skx_planner_add_paths(PlannerInfo *root, RelOptInfo *rel, RangeTblEntry *rte)
 {
 	bool		ranked = false;
 	ListCell   *lc;
@@ -141,6 +141,7 @@ skx_planner_add_paths(PlannerInfo *root, RelOptInfo *rel)
 	}
 	if (!ranked)
 		return;
+	skx_planner_sort_ties(root, rel, rte);
 	skx_planner_add_unordered(root, rel);
 }
 
@@ -166,6 +167,8 @@ skx_planner_wrap(PlannerInfo *root, RelOptInfo *rel, Path *path)
 	custom->path = *path;
 	custom->path.type = T_CustomPath;
 	custom->path.pathtype = T_CustomScan;
+	custom->path.pathkeys = skx_planner_ranked_order(root, rel,
+													 path->pathkeys);
 	custom->path.total_cost = path->startup_cost + Max(run, 0);
 	custom->path.parallel_safe = false;
 	custom->flags = CUSTOMPATH_SUPPORT_PROJECTION;
@@ -201,7 +204,7 @@ skx_planner_set_rel_pathlist(PlannerInfo *root, RelOptInfo *rel, Index rti,
 	skx_planner_correct_rows(root, rel, rte);
 	if (rte->inh)
 		return;
-	skx_planner_add_paths(root, rel);
+	skx_planner_add_paths(root, rel, rte);
 	if (skx_planner_custom)
 		skx_planner_wrap_all(root, rel);
 }

@@ -1,5 +1,6 @@
 # How many rows are expected where ANALYZE does not know a word, and what comes
-# of it.
+# of it; and that rows of the same distance come in one order in every plan, so
+# that pages of a result have each row once.
 
 use strict;
 use warnings;
@@ -106,6 +107,87 @@ is(first_index("SELECT id FROM docs WHERE v \@\@ '$_' ORDER BY day DESC LIMIT 20
   for 'df1', 'df10', 'df100', 'nowhere', 'left <-> right', 'df10 & every';
 is(first_index("SELECT id FROM docs WHERE v \@\@ '$_' ORDER BY day DESC LIMIT 20"), 'docs_day', "$_: in the other order")
   for 'every', 'half';
+
+# ---- rows of the same distance ----
+
+# Distances are few, so most rows have that of others.  Updates have put rows
+# where their ids do not tell.
+$s->value(<<'SQL');
+UPDATE docs SET day = day + 1 WHERE id % 7 = 0;
+VACUUM docs;
+CREATE TABLE other AS SELECT * FROM docs WHERE id % 5 = 0;
+CREATE INDEX other_v ON other USING skipidx (v);
+ANALYZE other;
+SQL
+for my $form (
+	[ 'distance', "SELECT id FROM docs WHERE v \@\@ 'half' ORDER BY v <\@> 'half & right'" ],
+	[ 'score', "SELECT id FROM docs WHERE v \@\@ 'half' ORDER BY -(v <\@> 'half & right') DESC" ],
+	[ 'output', "SELECT id, v <\@> 'half' AS d FROM docs WHERE v \@\@ 'half' ORDER BY d" ],
+	[ 'subquery', "SELECT * FROM (SELECT id FROM docs WHERE v \@\@ 'half' ORDER BY v <\@> 'half & right' LIMIT L OFFSET O) x" ],
+	[ 'locked', "SELECT id FROM docs WHERE v \@\@ 'half' ORDER BY v <\@> 'half & right' LIMIT L OFFSET O FOR SHARE" ],
+	[ 'all of the table', "SELECT id FROM docs ORDER BY v <\@> 'df100'" ])
+{
+	my ($name, $sql) = @$form;
+	my %pages;
+
+	$sql .= ' LIMIT L OFFSET O' unless $sql =~ /LIMIT L/;
+	for my $plan (
+		[ index => 'SET enable_seqscan = off; SET enable_bitmapscan = off; SET enable_sort = off' ],
+		[ sort => 'SET enable_indexscan = off; SET enable_bitmapscan = off' ],
+		[ bitmap => 'SET enable_indexscan = off; SET enable_seqscan = off' ],
+		[ 'no custom scan' => 'SET enable_seqscan = off; SET enable_bitmapscan = off; SET enable_sort = off; SET skipidx.enable_custom_scan = off' ],
+		[ workers => 'SET enable_indexscan = off; SET enable_bitmapscan = off; SET max_parallel_workers_per_gather = 2; SET parallel_setup_cost = 0;'
+			  . ' SET parallel_tuple_cost = 0; SET min_parallel_table_scan_size = 0' ])
+	{
+		$s->value("RESET ALL; SET jit = off; $plan->[1]");
+		my @pages = map { my $page = $sql; $page =~ s/\bL\b/$_->[0]/; $page =~ s/\bO\b/$_->[1]/; $s->value($page) } [ 40, 0 ], [ 40, 40 ], [ 500, 3000 ], [ 60000, 80 ];
+
+		$pages{ join ' / ', @pages }{ $plan->[0] } = 1;
+	}
+	is(scalar(keys %pages), 1, "$name: one order") or diag(join '; ', map { join ' and ', sort keys %$_ } values %pages);
+}
+
+# As many pages as there are, by whatever plan the server likes.
+$s->value('RESET ALL');
+my %ids;
+for my $page (0 .. 99)
+{
+	$ids{$_}++ for split /\n/, $s->value("SELECT id FROM docs WHERE v \@\@ 'half' ORDER BY v <\@> 'half & right' LIMIT 100 OFFSET " . $page * 100);
+}
+is(scalar(keys %ids), $s->value("SELECT count(*) FROM docs WHERE v \@\@ 'half'"), 'pages lose no row');
+
+# It is done in the first query of a session, too, which loads the library; not
+# where ctid would change the result.
+is($node->safe_psql('postgres', "SET enable_indexscan = off; SELECT id FROM docs WHERE v \@\@ 'half' ORDER BY v <\@> 'half & right' LIMIT 50 OFFSET 300"),
+	$s->value("SELECT id FROM docs WHERE v \@\@ 'half' ORDER BY v <\@> 'half & right' LIMIT 50 OFFSET 300"), 'first query of a session');
+$s->value(<<'SQL');
+CREATE FUNCTION of_sql(n int) RETURNS SETOF int LANGUAGE sql VOLATILE AS $$ SELECT id FROM docs ORDER BY v <@> 'df100'::tsquery LIMIT n $$;
+CREATE FUNCTION of_plpgsql(n int) RETURNS SETOF int LANGUAGE plpgsql AS $$
+BEGIN
+	RETURN QUERY SELECT id FROM docs ORDER BY v <@> 'df100'::tsquery LIMIT n;
+END $$;
+SQL
+for my $off ('', 'SET enable_indexscan = off')
+{
+	$s->value("RESET ALL; $off");
+	my $ties = $s->value("SELECT count(*) FROM (SELECT id FROM docs ORDER BY v <\@> 'df100' FETCH FIRST 3 ROWS WITH TIES) x");
+
+	is($ties, 100, "with ties: $off");
+	is($s->value("SELECT count(*) FROM (SELECT DISTINCT v <\@> 'df100' AS d FROM docs ORDER BY d) x"), 2, "distinct: $off");
+	is($s->value("SELECT string_agg(n::text, ' ') FROM (SELECT count(*) AS n FROM docs GROUP BY v <\@> 'df100' ORDER BY v <\@> 'df100') x"), '100 19900', "groups: $off");
+	is($s->value("SELECT count(*) FROM (SELECT id, generate_series(1, 2) FROM docs ORDER BY v <\@> 'df100' LIMIT 7) x"), 7, "sets: $off");
+	is($s->value("SELECT count(*) FROM (SELECT row_number() OVER () FROM docs ORDER BY v <\@> 'df100' LIMIT 7) x"), 7, "window: $off");
+	is($s->value("SELECT count(*) FROM ((SELECT id FROM docs ORDER BY v <\@> 'df100' LIMIT 3) UNION ALL (SELECT id FROM other ORDER BY v <\@> 'df100' LIMIT 3)) x"), 6, "union: $off");
+	is($s->value("SELECT count(*) FROM of_sql(3)") . $s->value("SELECT count(*) FROM of_plpgsql(3)"), '33', "functions: $off");
+	is($s->value("SELECT array_length(ARRAY(SELECT id FROM docs ORDER BY v <\@> 'df100' LIMIT 3), 1)"), 3, "array: $off");
+	is($s->value("SELECT count(*) FROM docs WHERE id IN (SELECT id FROM docs ORDER BY v <\@> 'df100' LIMIT 3)"), 3, "IN: $off");
+	is($s->value("SELECT count(*) FROM side, LATERAL (SELECT id FROM docs WHERE docs.id > side.id ORDER BY v <\@> 'df100' LIMIT 2) x WHERE side.id < 4"), 6, "LATERAL: $off");
+	is($s->value("COPY (SELECT id FROM docs WHERE id < 3 ORDER BY v <\@> 'df100') TO STDOUT"), "1\n2", "COPY: $off");
+	is($s->value("BEGIN; DECLARE c CURSOR FOR SELECT id FROM docs WHERE id < 3 ORDER BY v <\@> 'df100'; FETCH ALL FROM c; COMMIT"), "1\n2", "cursor: $off");
+	is($s->value("CREATE TEMP TABLE into_it (id int); INSERT INTO into_it SELECT id FROM docs ORDER BY v <\@> 'df100' LIMIT 3; SELECT count(*) FROM into_it; DROP TABLE into_it"),
+		3, "INSERT: $off");
+	is($s->value("CREATE TABLE made AS SELECT id FROM docs ORDER BY v <\@> 'df100' LIMIT 3; SELECT count(*) FROM made; DROP TABLE made"), 3, "table: $off");
+}
 
 $s->close;
 $node->stop;

@@ -1,0 +1,141 @@
+/*
+ * planner_ties.c
+ *	  Rows of the same distance come by their place in the table.
+ *
+ * That is how a ranked scan returns them.  A sort would return them as it
+ * likes, and a query for the next page may get the one where the query for
+ * this page got the other, so that rows come twice, or never.  So a query of
+ * one table that is sorted by nothing but its distance is sorted by ctid, too.
+ *
+ * The planner does not know about it when it begins, as this module may not be
+ * loaded by then.  It is done before the output of the query is settled: what
+ * is above the table's paths finds ctid among its columns and sort keys.
+ */
+#include "postgres.h"
+
+#include "access/sysattr.h"
+#include "catalog/pg_class.h"
+#include "catalog/pg_operator_d.h"
+#include "catalog/pg_type.h"
+#include "compat/compat_planner.h"
+#include "nodes/makefuncs.h"
+#include "nodes/nodeFuncs.h"
+#include "optimizer/optimizer.h"
+#include "optimizer/paths.h"
+#include "optimizer/tlist.h"
+#include "parser/parse_clause.h"
+#include "planner/planner_internal.h"
+
+/* Does the order of the query's result come from its only table? */
+static bool
+skx_planner_sorts_table(PlannerInfo *root, RelOptInfo *rel, RangeTblEntry *rte)
+{
+	Query	   *query = root->parse;
+
+	return query->commandType == CMD_SELECT && !rte->inh &&
+		(rte->relkind == RELKIND_RELATION || rte->relkind == RELKIND_MATVIEW) &&
+		rel->reloptkind == RELOPT_BASEREL &&
+		bms_equal(root->all_baserels, rel->relids) &&
+		query->groupClause == NIL && query->groupingSets == NIL &&
+		query->distinctClause == NIL && query->setOperations == NULL &&
+		!query->hasAggs && !query->hasWindowFuncs && !query->hasTargetSRFs &&
+		!root->hasHavingQual &&
+		query->limitOption != LIMIT_OPTION_WITH_TIES &&
+		list_length(query->sortClause) == 1 &&
+		list_length(root->sort_pathkeys) == 1 &&
+		root->query_pathkeys == root->sort_pathkeys;
+}
+
+/*
+ * Can all paths return ctid?  Those that are there share the list of columns
+ * that is added to; scans of an index alone have none, and of those of other
+ * modules it is not known.
+ */
+static bool
+skx_planner_have_place(const List *paths)
+{
+	ListCell   *lc;
+
+	foreach(lc, paths)
+	{
+		switch (((Path *) lfirst(lc))->pathtype)
+		{
+			case T_SeqScan:
+			case T_SampleScan:
+			case T_IndexScan:
+			case T_BitmapHeapScan:
+			case T_TidScan:
+			case T_TidRangeScan:
+				break;
+			default:
+				return false;
+		}
+	}
+	return true;
+}
+
+void
+skx_planner_sort_ties(PlannerInfo *root, RelOptInfo *rel, RangeTblEntry *rte)
+{
+	SortGroupClause *clause;
+	TargetEntry *target;
+	List	   *pathkeys;
+	Var		   *place;
+
+	if (!skx_planner_sorts_table(root, rel, rte) ||
+		!skx_planner_have_place(rel->pathlist) ||
+		!skx_planner_have_place(rel->partial_pathlist))
+		return;
+	place = makeVar(rel->relid, SelfItemPointerAttributeNumber, TIDOID, -1,
+					InvalidOid, 0);
+	target = makeTargetEntry((Expr *) place,
+							 list_length(root->processed_tlist) + 1,
+							 pstrdup("ctid"), true);
+	root->processed_tlist = lappend(list_copy(root->processed_tlist), target);
+	clause = makeNode(SortGroupClause);
+	clause->tleSortGroupRef = assignSortGroupRef(target,
+												 root->processed_tlist);
+	clause->eqop = TIDEqualOperator;
+	clause->sortop = TIDLessOperator;
+	clause->hashable = true;
+	root->parse->sortClause = lappend(list_copy(root->parse->sortClause),
+									  clause);
+	pathkeys = make_pathkeys_for_sortclauses(root, list_make1(clause),
+											 root->processed_tlist);
+	root->sort_pathkeys = list_concat_copy(root->sort_pathkeys, pathkeys);
+	root->query_pathkeys = root->sort_pathkeys;
+	add_new_column_to_pathtarget(rel->reltarget, (Expr *) copyObject(place));
+	rel->attr_needed[SelfItemPointerAttributeNumber - rel->min_attr] =
+		bms_add_member(rel->attr_needed[SelfItemPointerAttributeNumber -
+										rel->min_attr], 0);
+}
+
+/* Is it the key after the distance, in what the query is sorted by? */
+static bool
+skx_planner_is_place(const PathKey *key, const RelOptInfo *rel)
+{
+	ListCell   *lc;
+
+	if (!skx_compat_pathkey_ascends(key))
+		return false;
+	foreach(lc, key->pk_eclass->ec_members)
+	{
+		Var		   *var = (Var *) ((EquivalenceMember *) lfirst(lc))->em_expr;
+
+		if (IsA(var, Var) && var->varno == rel->relid &&
+			var->varattno == SelfItemPointerAttributeNumber)
+			return true;
+	}
+	return false;
+}
+
+List *
+skx_planner_ranked_order(PlannerInfo *root, const RelOptInfo *rel,
+						 List *pathkeys)
+{
+	if (pathkeys != NIL && list_length(root->query_pathkeys) > 1 &&
+		linitial(pathkeys) == linitial(root->query_pathkeys) &&
+		skx_planner_is_place(lsecond(root->query_pathkeys), rel))
+		return list_copy_head(root->query_pathkeys, 2);
+	return pathkeys;
+}
