@@ -34,6 +34,7 @@ trap 'exit 130' HUP INT TERM
 report_step "packages" bash "$here/packages.sh" build test || report_end test
 wanted tidy && report_step "tidy" sh "$root/test/tidy/tidy.sh" "$root"
 wanted tidy && report_step "tidy selftest" sh "$root/test/tidy/selftest.sh"
+wanted tidy && report_step "harness" bash "$here/selftest.sh"
 
 work=$(make_private_dir) || exit 1
 chmod 755 "$work"

@@ -139,7 +139,7 @@ SQL
 	$node->reload;
 	sleep 0.2;
 	kill 'KILL', $session->backend;
-	for (1 .. 100)
+	for (1 .. 600)
 	{
 		my ($rc, $out) = $node->psql('postgres',
 			'SELECT bytes FROM skipidx_cache()');

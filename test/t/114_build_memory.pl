@@ -13,6 +13,9 @@ use SkipidxTest qw(skx_node skx_seed skx_session);
 use Test::More;
 use Time::HiRes qw(usleep);
 
+# Builds of each kind until what is to be seen counts as not happening.
+use constant TRIES => 5;
+
 my $all = $ENV{SKX_FAULTS_ALL};
 my $rows = $all ? 200000 : 30000;
 my $workers = 2;
@@ -107,9 +110,17 @@ my $totals;
 for my $memory ($all ? qw(16MB 64MB 256MB 1GB) : qw(4MB 16MB 1GB))
 {
 	my $alone_limit = $s->value("SELECT pg_size_bytes('$memory') / 1024");
-	my ($kb, $shared, $n) = watched($memory, $workers);
+	my ($kb, $shared, $n);
 
-	note sprintf '%s: %d kB, of it %d kB in shared memory', $memory, $kb, $shared;
+	# What is sampled may miss the most, when the machine is busy, but not always.
+	for my $try (1 .. TRIES)
+	{
+		($kb, $shared, $n) = watched($memory, $workers);
+		note sprintf '%s: %d kB, of it %d kB in shared memory', $memory, $kb, $shared;
+		last if $try == TRIES || $kb > $alone_limit * 1.1 + 2048 * ($workers + 1);
+		last if $n == $workers && $shared >= $rows / 1024 && ($kb > $alone_limit / 3 || $memory eq '1GB' || $all);
+		$s->value('DROP INDEX docs_v');
+	}
 	is($n, $workers, "$memory: workers");
 
 	# 2 MB of each process for relation and system caches, and what the

@@ -88,7 +88,7 @@ my $orphans = orphans();
 sub soon
 {
 	my ($what) = @_;
-	my $until = time + 10;
+	my $until = time + 60;
 
 	sleep 0.005 until $what->() || time > $until;
 	return $what->();
@@ -244,6 +244,9 @@ for my $in (qw(leader workers))
 {
 	my $s = session();
 
+	# a build that is through sooner than its time waits for the end of that
+	$f->hold($f->{s}, 'build_segment_written');
+	$f->arm($s, 'build_segment_written', 'wait');
 	for my $set ([ 'temp_file_limit = \'64kB\'', qr/53400/ ], [ 'statement_timeout = \'40ms\'', qr/57014/ ])
 	{
 		$s->value("SET $set->[0]");
@@ -251,6 +254,8 @@ for my $in (qw(leader workers))
 		$s->value('RESET temp_file_limit; RESET statement_timeout');
 		nothing_left($set->[0], 0, 1);
 	}
+	$f->release($f->{s}, 'build_segment_written');
+	$s->value('RESET skipidx.fault');
 
 	# in a transaction that goes on
 	$s->value('BEGIN; SAVEPOINT a; CREATE INDEX docs_v ON docs USING skipidx (slowly(v)); ROLLBACK TO a');

@@ -185,8 +185,9 @@ right($s, 'docs', 'at first');
 {
 	my ($old, $new) = (0, 0);
 
-	for my $i (1 .. 6)
+	for my $i (1 .. 30)
 	{
+		last if $i > 6 && $new > 30;
 		$s->value('CHECKPOINT');
 		my $lsn = $s->value("SELECT change('docs', 4000); SELECT pg_current_wal_insert_lsn()");
 		my $pending = resident($s, 'docs', 'true');
@@ -435,9 +436,9 @@ for my $method (methods(), methods())
 	my $n = $found{$method};
 
 	note "$method: ", join ', ', map { "$_ $n->{$_}" } sort keys %$n;
-	cmp_ok($n->{file}, '>', 1000, "$method: pages came from the file");
+	cmp_ok($n->{file}, '>', 250, "$method: pages came from the file");
 	next if $method eq 'shared_buffers';
-	cmp_ok($n->{resident}, '>', 1000, "$method: and from shared buffers");
+	cmp_ok($n->{resident}, '>', 250, "$method: and from shared buffers");
 	cmp_ok($n->{ahead}, '>', 100, "$method: ahead of their use, too") if $method =~ /uring/;
 }
 done_testing();

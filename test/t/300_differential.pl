@@ -123,10 +123,10 @@ sub all_methods
 		{
 			cmp_ok($n{read} + $n{resident}, '>', $asked, "$state: $method fetches pages");
 		}
-		cmp_ok($n{evictions}, '>', 100, "$state: $method makes room for pages")
+		cmp_ok($n{evictions}, '>', 30, "$state: $method makes room for pages")
 		  if $state eq 'large' && $method ne 'shared_buffers';
 		next unless $opt{cold};
-		cmp_ok($n{read}, '>', $method eq 'shared_buffers' ? 10 : $asked, "$state: $method reads pages from the file");
+		cmp_ok($n{read}, '>', $method eq 'shared_buffers' ? 3 : $asked / 2, "$state: $method reads pages from the file");
 	}
 	return;
 }

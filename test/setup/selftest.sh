@@ -1,0 +1,88 @@
+#!/bin/bash
+# selftest.sh: the scripts beside it say how far they are while a step takes its
+# time, and what failed last, in few lines; and end at once where root is needed
+# and cannot be had.
+set -u
+here=$(cd "$(dirname "$0")" && pwd)
+. "$here/cluster.sh"
+work=$(mktemp -d)
+chmod 755 "$work"
+trap 'rm -rf "$work"' EXIT
+trap 'exit 1' HUP INT TERM
+passed=0
+failed=0
+
+# expect WHAT COMMAND ...
+expect() {
+	local what=$1
+	shift
+	if "$@"; then
+		passed=$((passed + 1))
+	else
+		failed=$((failed + 1))
+		echo "#failed $what"
+		cat "$work/output"
+	fi
+}
+
+# report < SCRIPT: a script that uses report.sh, its output in $work/output
+report() {
+	{
+		printf '. "%s/report.sh"\nreport_silence=1\nreport_begin\n' "$here"
+		cat
+		echo 'report_end trial'
+	} >"$work/script"
+	env -u report_prefix REPORT_LINES=0 TMPDIR="$work" bash "$work/script" >"$work/output" 2>&1
+}
+
+said() { grep -q -e "$1" "$work/output"; }
+last_is() { [ "$(tail -n 1 "$work/output")" = "$1" ]; }
+
+report <<'EOF'
+report_step quick true
+report_step slow bash -c 'echo "#progress 1 of 2"; echo working; sleep 2.5; echo "#count 3 0"'
+EOF
+expect 'steps that pass: exit code' [ $? = 0 ]
+expect 'steps that pass: the closing line' last_is 'trial: 4 passed, 0 failed'
+expect 'a slow step tells of its progress' said '^  *1 of 2'
+expect 'and that it goes on' said 'slow, [12] s: working'
+expect 'no logs are left' [ -z "$(ls -d "$work"/skipidx-logs* 2>/dev/null)" ]
+
+report <<'EOF'
+many() { for i in $(seq 100); do echo "#failed check $1 $i"; done; return 1; }
+report_step named many a
+for step in b c d e f g h i j k l m; do report_step "also $step" many "$step"; done
+report_step silent bash -c 'for i in 1 2 3; do echo "line $i"; done; exit 3'
+EOF
+expect 'steps that fail: exit code' [ $? = 1 ]
+expect 'steps that fail: the closing line' last_is 'trial: 0 passed, 14 failed'
+sed -n '/^FAILED: /,$p' "$work/output" >"$work/summary"
+expect 'failures stand in 20 lines' [ "$(wc -l <"$work/summary")" -le 20 ]
+
+report <<'EOF'
+report_step fine true
+report_step broken bash -c 'seq 1000; echo "#failed check 7"; seq 1000; exit 1'
+EOF
+log=$(sed -n 's/^FAILED: broken; all of it: //p' "$work/output")
+expect 'a failure names its log' [ "$(grep -c 1000 "$log")" = 2 ]
+expect 'and what failed' said '^    check 7$'
+expect 'and nothing else' [ "$(wc -l <"$work/output")" -le 8 ]
+
+# A user who may become root by no means, on a machine that has everything or
+# nothing.
+printf '#!/bin/sh\nexit 1\n' >"$work/sudo"
+chmod 755 "$work/sudo"
+cp "$here"/*.sh "$work/"
+server=$(find_pg_config 2>/dev/null)
+if [ -z "$server" ] || ! as_server_user test -w "$("$server" --pkglibdir)"; then
+	as_server_user env PATH="$work:$PATH" bash "$work/packages.sh" -c 'make trial' build test \
+		</dev/null >"$work/output" 2>&1
+	expect 'without root: refused' [ $? = 1 ]
+	expect 'without root: why' said '^make trial: this needs root'
+	expect 'without root: what to do' said 'Run it as root'
+fi
+as_server_user env PATH="$work:$PATH" bash "$work/packages.sh" -c 'make trial' </dev/null >"$work/output" 2>&1
+expect 'nothing to install: no need of root' [ $? = 0 ]
+
+echo "#count $passed $failed"
+[ $failed = 0 ]
