@@ -4,8 +4,12 @@
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
 . "$here/../setup/cluster.sh"
+. "$here/../setup/report.sh"
 step() { printf '\n== %s  [%d s]\n' "$*" $(($(date +%s) - DEMO_BEGAN)); }
-sql() { psql -X -q -v ON_ERROR_STOP=1 -v own="${DEMO_OWN:-no}" "$@"; }
+sql() {
+	psql -X -q -v ON_ERROR_STOP=1 -v own="${DEMO_OWN:-no}" "$@" | report_alive "at work"
+	return "${PIPESTATUS[0]}"
+}
 
 # kill_server: every process of the private server at once, as a power cut of
 # the processes: none of them gets to write anything more

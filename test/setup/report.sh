@@ -55,6 +55,20 @@ report_tick() {
 	done
 }
 
+# report_alive WHAT: copies its input, and says on standard error that time
+# passes while none comes
+report_alive() {
+	local what=$1 began=$SECONDS line status
+	while :; do
+		IFS= read -r -t $report_silence line
+		status=$?
+		[ $status != 0 ] || { printf '%s\n' "$line"; continue; }
+		printf '%s' "$line"
+		[ $status -gt 128 ] || return 0
+		report_say "$what, $((SECONDS - began)) s" >&2
+	done
+}
+
 # report_watch WHAT LOG COMMAND ...: COMMAND with its output in LOG; what it
 # says of its progress is shown
 report_watch() {

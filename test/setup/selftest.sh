@@ -68,6 +68,12 @@ expect 'a failure names its log' [ "$(grep -c 1000 "$log")" = 2 ]
 expect 'and what failed' said '^    check 7$'
 expect 'and nothing else' [ "$(wc -l <"$work/output")" -le 8 ]
 
+report <<'EOF'
+{ echo one; sleep 2.5; printf 'two\nthree'; } | report_alive waiting; echo
+EOF
+expect 'output passes through' [ "$(grep -v 'waiting' "$work/output" | head -n 3 | tr '\n' ' ')" = 'one two three ' ]
+expect 'and its silence is told' said 'waiting, [12] s'
+
 # A user who may become root by no means, on a machine that has everything or
 # nothing.
 printf '#!/bin/sh\nexit 1\n' >"$work/sudo"
