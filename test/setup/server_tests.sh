@@ -26,8 +26,12 @@ make_as_user() {
 }
 
 build() {
-	make_as_user -j"$(nproc)" COPT=-Werror all &&
-		as_root make -s with_llvm=no PG_CONFIG="$PG_CONFIG" COPT=-Werror install
+	{ make_as_user -j"$(nproc)" COPT=-Werror all &&
+		as_root make -s with_llvm=no PG_CONFIG="$PG_CONFIG" COPT=-Werror install; } 2>&1 |
+		tee build.out
+	[ "${PIPESTATUS[0]}" = 0 ] && return
+	grep -E 'error:|\*\*\*' build.out | head -n 6 | sed 's/^/#failed /'
+	return 1
 }
 
 # count OUTPUT: adds the lines of pg_regress of all versions ("test x ... ok",
