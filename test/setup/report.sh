@@ -11,7 +11,7 @@
 #   #failed TEXT           what to say of the failure in the end
 
 # Seconds after which something is said of a step that says nothing.
-report_silence=8
+report_silence=6
 
 report_begin() {
 	report_passed=0
