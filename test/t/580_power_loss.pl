@@ -64,6 +64,7 @@ SQL
 # What is not synced is lost: otherwise nothing is tested.
 right($soak, keep => 0);
 cmp_ok($soak->{sum}{undone}, '>', 0, 'pieces were undone');
+right($soak, crash => 'kill', seconds => 0.5);
 right($soak, load => 'async', keep => 0.5);
 right($soak);
 $soak->end;

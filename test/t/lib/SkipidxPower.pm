@@ -15,7 +15,7 @@ use warnings;
 use Cwd qw(abs_path);
 use Fcntl qw(SEEK_CUR);
 use File::Basename qw(dirname);
-use File::Path qw(make_path);
+use File::Path qw(make_path remove_tree);
 use PostgreSQL::Test::Utils;
 use Time::HiRes qw(sleep time);
 
@@ -90,14 +90,17 @@ sub new
 	return $self;
 }
 
-# Starts the server; what its files have now is what the disk has.
+# Starts the server; what its files have now is what the disk has.  The notes of
+# the time before are kept until the next start, for whoever asks why.
 sub start
 {
 	my ($self) = @_;
 	local %ENV = (%ENV, LD_PRELOAD => "$self->{dir}/power.so", SKX_POWER_DIR => $self->{notes}, %{ $self->{env} // {} });
 
 	$ENV{SKX_POWER_MODULE} = $self->{module} if $self->{module};
-	unlink glob("$self->{notes}/*");
+	remove_tree("$self->{notes}-before");
+	rename $self->{notes}, "$self->{notes}-before";
+	make_path($self->{notes});
 	return $self->{node}->start(fail_ok => 1);
 }
 
@@ -145,6 +148,7 @@ sub halt
 
 	kill 'STOP', @all;
 	kill 'KILL', @all;
+	$self->{stopped} = { map { $_ => 1 } @all };
 	while (grep { parent_of($_) } @all)
 	{
 		die 'processes of the server do not end' if time > $until;
@@ -162,9 +166,12 @@ sub halt
 
 # ---- reading the notes ----
 
+# The writes of a process that died before, in a crash of the server, have ended
+# even if it could not say so; recovery syncs everything after that.
 sub read_log
 {
-	my ($path, $files) = @_;
+	my ($path, $files, $stopped) = @_;
+	my ($pid) = $path =~ /(\d+)\.log$/;
 	my (%open, $buf);
 
 	open my $in, '<:raw', $path or die "$path: $!";
@@ -192,6 +199,10 @@ sub read_log
 			$write->{ended} = $number;
 			$write->{durable} = $kind == DURABLE;
 		}
+	}
+	if (!$stopped->{$pid})
+	{
+		$_->{ended} = $_->{number} for values %open;
 	}
 	return;
 }
@@ -230,7 +241,7 @@ sub writes
 	my $path = $self->inventory;
 	my %files;
 
-	read_log($_, \%files) for glob("$self->{notes}/*.log");
+	read_log($_, \%files, {}) for glob("$self->{notes}/*.log");
 	return map { @{ $files{$_}{writes} // [] } } grep { ($path->{$_} // '') =~ /$pattern/ } keys %files;
 }
 
@@ -245,7 +256,7 @@ sub lose
 	my (%files, %sum);
 
 	$self->halt;
-	read_log($_, \%files) for glob("$self->{notes}/*.log");
+	read_log($_, \%files, $self->{stopped}) for glob("$self->{notes}/*.log");
 
 	my $path = $self->inventory;
 	my $mode = rand;

@@ -42,7 +42,7 @@ sub new
 	my ($class, $method, %opt) = @_;
 	my $self = bless { method => $method, %opt, rounds => 0, losses => 0 }, $class;
 	my $node = skx_node("soak_$method" . ($opt{checksums} ? '_sums' : '') . ($opt{mutant} ? "_$opt{mutant}" : ''),
-		start => 0, extra => $opt{checksums} ? ['--data-checksums'] : [],
+		start => 0, extra => [ checksums($opt{checksums}) ],
 		conf => "fsync = on\nfull_page_writes = on\nmax_prepared_transactions = 5\ndeadlock_timeout = 200ms\n"
 		  . "max_wal_size = 256MB\n"
 		  . "skipidx.io_method = $method\ninclude_if_exists = 'soak.conf'\n");
@@ -56,6 +56,14 @@ sub new
 	$self->{ledger}->install;
 	$self->{up} = 1;
 	return $self;
+}
+
+# initdb's option; since 18 they are on unless they are declined.
+sub checksums
+{
+	my ($on) = @_;
+
+	return $on ? '--data-checksums' : `initdb --help` =~ /--no-data-checksums/ ? '--no-data-checksums' : ();
 }
 
 # Settings of the next start; little memory makes pages go to the file.
