@@ -81,13 +81,13 @@ BEGIN
 	RETURN n;
 END $$;
 
-CREATE TYPE score_term AS (lexeme text, prefix bool, labels text, idf float8);
+CREATE TYPE score_term AS (lexeme text, prefix bool, labels text, idf float8, times int);
 
 -- Words of a query with what statistics say of them
 CREATE FUNCTION score_terms(operands text[])
 RETURNS SETOF score_term LANGUAGE sql AS $$
 	WITH united AS (
-		SELECT lexeme, prefix,
+		SELECT lexeme, prefix, count(*)::int AS times,
 			CASE WHEN bool_or(labels = '') THEN '' ELSE string_agg(labels, '') END AS labels
 		FROM score_parsed(operands) GROUP BY 1, 2),
 	counted AS (
@@ -95,7 +95,7 @@ RETURNS SETOF score_term LANGUAGE sql AS $$
 			(SELECT count(*) FROM score_lexemes l
 			 WHERE l.lexeme = u.lexeme OR u.prefix AND starts_with(l.lexeme, u.lexeme)) AS found
 		FROM united u)
-	SELECT lexeme, prefix, labels, ln(1 + (ndocs - least(found, ndocs) + 0.5) / (least(found, ndocs) + 0.5))
+	SELECT lexeme, prefix, labels, ln(1 + (ndocs - least(found, ndocs) + 0.5) / (least(found, ndocs) + 0.5)), times
 	FROM counted
 $$;
 
@@ -117,7 +117,7 @@ LANGUAGE sql AS $$
 		FROM pairs JOIN counted s ON s.lexeme = first AND NOT s.prefix
 			JOIN counted t ON t.lexeme = second AND NOT t.prefix,
 			score_positions(doc, first, s.labels) a, score_positions(doc, second, t.labels) c)
-	SELECT (SELECT coalesce(sum(idf * tf / (tf + k)), 0) FROM counted, saturation),
+	SELECT (SELECT coalesce(sum(times * idf * tf / (tf + k)), 0) FROM counted, saturation),
 		(SELECT coalesce(sum(idf * (ordered / (ordered + k) + 0.5 * near / (near + k))), 0) FROM neighbours, saturation)
 $$;
 
@@ -406,12 +406,32 @@ SELECT skipidx_any('simple', 'Red green, RED: blue'), skipidx_any('english', 'th
 	skipidx_any('simple', ''), skipidx_any('simple', NULL), skipidx_any(NULL);
 SET default_text_search_config = 'pg_catalog.english';
 SELECT skipidx_any('The running dogs');
-SELECT skipidx_any('simple', 'a') = 'a'::tsquery, skipidx_any('simple', 'c b a b') = 'c | b | a'::tsquery,
+SELECT skipidx_any('simple', 'a') = 'a'::tsquery, skipidx_any('simple', 'c b a b') = 'c | b | a | b'::tsquery,
 	skipidx_any('simple', 'http://x.y/z?a=b it''s \ & | ! ()')::text::tsquery = skipidx_any('simple', 'http://x.y/z?a=b it''s \ & | ! ()');
 SELECT to_tsvector('simple', 'x y dogs') @@ skipidx_any('simple', 'dogs bite') AS matches,
 	to_tsvector('simple', 'x y') @@ skipidx_any('simple', 'dogs bite') AS not;
 SELECT numnode(skipidx_any('simple', string_agg('word' || i, ' '))) FROM generate_series(1, 1000) i;
 SELECT skipidx_any('simple', string_agg(repeat('x', 1000) || i, ' ')) IS NOT NULL FROM generate_series(1, 1040) i;
+-- of a word, as many as a tsvector keeps, and fewer where the query would be too long
+SELECT numnode(skipidx_any('simple', repeat('a b ', 3000)));
+SELECT numnode(skipidx_any('simple', string_agg(repeat('x', 1000) || i % 100, ' '))) FROM generate_series(1, 9000) i;
+
+--
+-- Words that a query repeats
+--
+CREATE TABLE score_repeats (id int, v tsvector);
+INSERT INTO score_repeats SELECT i, CASE WHEN i % 3 = 0 THEN 'cat:1' WHEN i % 2 = 0 THEN 'dog:1' ELSE 'emu:1' END::tsvector FROM generate_series(1, 60) i;
+CREATE INDEX score_repeats_v ON score_repeats USING skipidx (v) WITH (proximity = 0);
+SELECT q, round(skipidx_bm25('score_repeats_v', 'cat:1', q)::numeric, 4) AS cat, round(skipidx_bm25('score_repeats_v', 'dog:1', q)::numeric, 4) AS dog
+	FROM unnest(ARRAY['cat | dog', 'cat | cat | cat | dog', 'cat & dog & cat & !cat', 'ca:* | dog | ca:*', 'cat:A | cat:D | dog']::tsquery[]) q;
+-- rarer, but asked for once
+SELECT id % 3 AS cat, count(*) FROM (SELECT id FROM score_repeats ORDER BY v <@> 'emu | emu | cat'::tsquery LIMIT 20) x GROUP BY 1 ORDER BY 1;
+SELECT id % 3 AS cat, count(*) FROM (SELECT id FROM score_repeats ORDER BY v <@> 'emu | cat | cat'::tsquery LIMIT 20) x GROUP BY 1 ORDER BY 1;
+SELECT part, word, df, tf FROM skipidx_explain_score('score_repeats_v', '(0,3)', 'cat | dog | cat');
+-- no more than counts
+SELECT skipidx_bm25('score_repeats_v', 'cat:1', skipidx_any('simple', repeat('cat ', 300))) =
+	skipidx_bm25('score_repeats_v', 'cat:1', (repeat('cat | ', 999) || 'cat')::tsquery) AS same;
+DROP TABLE score_repeats;
 
 --
 -- Refusals

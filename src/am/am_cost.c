@@ -446,9 +446,28 @@ skx_am_cost_parts(const SkxTerm *term, float weight, const float *inverse,
 									 inverse[term->kth[i] & 0xFF]);
 }
 
+/* Is it one of the n words before it, which then counts once more? */
+static bool
+skx_am_cost_repeats(const SkxTerm *term, SkxCostWord *words,
+					const SkxTerm **terms, int *counts, int n)
+{
+	int			i;
+	int			k;
+
+	for (i = 0; i < n && terms[i] != term; i++)
+		;
+	if (term == NULL || i == n)
+		return false;
+	words[i].most += words[i].most / counts[i];
+	for (k = 0; k < SKX_COST_KTHS; k++)
+		words[i].kth[k] += words[i].kth[k] / counts[i];
+	counts[i]++;
+	return true;
+}
+
 /*
- * The words of a ranking query that it does not negate, each operand for
- * itself; SKX_COST_LOOKUPS at most, but *all are so many.  *any: it asks for
+ * The words of a ranking query that it does not negate, each once where it was
+ * looked up; SKX_COST_LOOKUPS at most, but *all are so many.  *any: it asks for
  * any of them, and for nothing else.
  */
 static int
@@ -458,6 +477,8 @@ skx_am_cost_words(SkxCosting *c, TSQuery query, SkxCostWord *words,
 	QueryItem  *items = GETQUERY(query);
 	bool	   *negated = palloc0(query->size);
 	bool		few = skx_am_cost_plain(query) <= SKX_COST_LOOKUPS;
+	const SkxTerm *terms[SKX_COST_LOOKUPS];
+	int			counts[SKX_COST_LOOKUPS];
 	float		inverse[256];
 	int			n = 0;
 	int			i;
@@ -478,6 +499,13 @@ skx_am_cost_words(SkxCosting *c, TSQuery query, SkxCostWord *words,
 									   &words[n].df);
 			if (term == NULL && !few)
 				continue;
+			if (skx_am_cost_repeats(term, words, terms, counts, n))
+			{
+				*all -= 1;
+				continue;
+			}
+			terms[n] = term;
+			counts[n] = 1;
 			skx_am_cost_parts(term, SKX_COST_UNIT *
 							  skx_rank_idf((uint64) words[n].df,
 										   (uint64) c->ndocs),

@@ -326,6 +326,15 @@ skx_am_rank_word(const SkxScoreTerm *term)
 	return text.data;
 }
 
+/* The same, and how often it counts. */
+static char *
+skx_am_rank_counted_word(const SkxScoreTerm *term)
+{
+	char	   *word = skx_am_rank_word(term);
+
+	return term->count == 1 ? word : psprintf("%s (%d times)", word, term->count);
+}
+
 static void
 skx_am_rank_put_parts(ReturnSetInfo *result, const SkxScorer *scorer,
 					  TSVector document, const int32 *parts)
@@ -339,7 +348,7 @@ skx_am_rank_put_parts(ReturnSetInfo *result, const SkxScorer *scorer,
 	for (i = 0; i < scorer->nterms; i++)
 	{
 		const SkxScoreTerm *term = &scorer->terms[i];
-		SkxRankRow	row = {"word", skx_am_rank_word(term)};
+		SkxRankRow	row = {"word", skx_am_rank_counted_word(term)};
 
 		row.has_df = row.has_tf = row.has_score = true;
 		row.df = (int64) term->df;

@@ -117,11 +117,11 @@ skipidx_search(PG_FUNCTION_ARGS)
 /* Words in a row of an operator, at most. */
 #define SKX_ANY_ROW		1000
 
-/* A word of a text; `first`: where it stands first. */
+/* An occurrence of a word in a text, and where it stands. */
 typedef struct SkxRankWord
 {
 	const WordEntry *entry;
-	int			first;
+	int			position;
 } SkxRankWord;
 
 static int
@@ -130,27 +130,73 @@ skx_am_rank_compare_words(const void *a, const void *b)
 	const SkxRankWord *x = a;
 	const SkxRankWord *y = b;
 
-	if (x->first != y->first)
-		return x->first < y->first ? -1 : 1;
+	CHECK_FOR_INTERRUPTS();
+	if (x->position != y->position)
+		return x->position < y->position ? -1 : 1;
 	return x->entry < y->entry ? -1 : x->entry > y->entry;
+}
+
+/* Occurrences of the word, at least one and at most so many. */
+static int
+skx_am_rank_occurrences(TSVector text, const WordEntry *entry, int most)
+{
+	return entry->haspos ? Min(POSDATALEN(text, entry), most) : 1;
+}
+
+/*
+ * How often a word may be repeated, so that the query is not too long: the whole
+ * text if it is short.
+ */
+static int
+skx_am_rank_repeats(TSVector text)
+{
+	int			most = SKX_SCORE_COUNT_MAX;
+
+	for (; most > 1; most /= 2)
+	{
+		Size		size = 0;
+		int			i;
+
+		for (i = 0; i < text->size; i++)
+		{
+			const WordEntry *entry = &ARRPTR(text)[i];
+
+			size += (entry->len + (Size) 1) *
+				skx_am_rank_occurrences(text, entry, most);
+		}
+		if (size <= MAXSTRPOS)
+			break;
+	}
+	return most;
 }
 
 /* The words in the order of the text, in which neighbours are neighbours. */
 static SkxRankWord *
-skx_am_rank_text_words(TSVector text)
+skx_am_rank_text_words(TSVector text, int *n)
 {
-	SkxRankWord *words = palloc(sizeof(SkxRankWord) * (text->size + 1));
+	int			most = skx_am_rank_repeats(text);
+	Size		size = 0;
+	SkxRankWord *words;
 	int			i;
+	int			k;
 
+	for (i = 0; i < text->size; i++)
+		size += skx_am_rank_occurrences(text, &ARRPTR(text)[i], most);
+	words = palloc_extended(sizeof(SkxRankWord) * (size + 1), MCXT_ALLOC_HUGE);
+	*n = 0;
 	for (i = 0; i < text->size; i++)
 	{
 		const WordEntry *entry = &ARRPTR(text)[i];
+		int			some = skx_am_rank_occurrences(text, entry, most);
 
-		words[i].entry = entry;
-		words[i].first = entry->haspos ?
-			WEP_GETPOS(POSDATAPTR(text, entry)[0]) : 0;
+		for (k = 0; k < some; k++)
+		{
+			words[*n].entry = entry;
+			words[(*n)++].position = entry->haspos ?
+				WEP_GETPOS(POSDATAPTR(text, entry)[k]) : 0;
+		}
 	}
-	qsort(words, text->size, sizeof(SkxRankWord), skx_am_rank_compare_words);
+	qsort(words, *n, sizeof(SkxRankWord), skx_am_rank_compare_words);
 	return words;
 }
 
@@ -229,10 +275,10 @@ skx_am_rank_put_words(SkxRankAny *any, int from, int to)
 static TSQuery
 skx_am_rank_any(TSVector text)
 {
-	int			n = text->size;
+	int			n;
+	SkxRankAny	any = {text, skx_am_rank_text_words(text, &n)};
 	int			nitems = n == 0 ? 0 : 2 * n - 1;
 	Size		size = HDRSIZETQ + sizeof(QueryItem) * (Size) nitems;
-	SkxRankAny	any = {text, skx_am_rank_text_words(text)};
 	int			i;
 
 	for (i = 0; i < n; i++)

@@ -23,6 +23,8 @@ typedef struct SkxCompile
 	char	   *operands;
 	SkxQueryNode *leaves;		/* room for operands, */
 	int			nleaves;		/* for so many more */
+	const SkxQueryNode **seen;	/* by lexeme: the operator that had it last, */
+	uint8	   *seen_weights;	/* with these labels */
 } SkxCompile;
 
 static SkxQueryNode *skx_query_compile_item(SkxCompile *c, QueryItem *item);
@@ -155,6 +157,33 @@ skx_query_chain(SkxQueryPhrase *phrase)
 }
 
 /*
+ * A lexeme that an operator has twice, with the same labels, says nothing more:
+ * a query by the words of a text repeats them for their scores.
+ */
+static void
+skx_query_drop_repeats(SkxCompile *c, SkxQueryNode *node)
+{
+	int			kept = 0;
+	int			i;
+
+	for (i = 0; i < node->nchildren; i++)
+	{
+		SkxQueryNode *child = node->children[i];
+
+		if (child->kind == SKX_NODE_TERM && !child->prefix)
+		{
+			if (c->seen[child->slot] == node &&
+				c->seen_weights[child->slot] == child->weights)
+				continue;
+			c->seen[child->slot] = node;
+			c->seen_weights[child->slot] = child->weights;
+		}
+		node->children[kept++] = child;
+	}
+	node->nchildren = kept;
+}
+
+/*
  * The set of documents that a subtree of a phrase could accept: negations
  * admit everything, since what they exclude depends on positions.
  */
@@ -219,6 +248,7 @@ skx_query_compile_item(SkxCompile *c, QueryItem *item)
 							  SKX_NODE_AND : SKX_NODE_OR);
 		skx_query_gather(c, item, item->qoperator.oper,
 						 skx_query_compile_item, node);
+		skx_query_drop_repeats(c, node);
 	}
 	if (negated)
 	{
@@ -364,6 +394,7 @@ SkxQuery *
 skx_query_compile(TSQuery *queries, int nqueries)
 {
 	SkxQuery   *query = palloc0(sizeof(SkxQuery));
+	SkxCompile	c;
 	int			i;
 
 	query->nqueries = nqueries;
@@ -381,10 +412,12 @@ skx_query_compile(TSQuery *queries, int nqueries)
 		}
 	}
 	skx_query_gather_lexemes(query);
+	c.seen = palloc_extended(sizeof(SkxQueryNode *) *
+							 ((Size) query->nlexemes + 1),
+							 MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
+	c.seen_weights = palloc0(query->nlexemes + 1);
 	for (i = 0; i < nqueries; i++)
 	{
-		SkxCompile	c;
-
 		c.whole = query;
 		c.query = queries[i];
 		c.items = GETQUERY(queries[i]);
@@ -394,6 +427,8 @@ skx_query_compile(TSQuery *queries, int nqueries)
 								   MCXT_ALLOC_HUGE);
 		skx_query_add_child(query->root, skx_query_compile_item(&c, c.items));
 	}
+	pfree(c.seen);
+	pfree(c.seen_weights);
 	query->may_match_null = nqueries > 0 &&
 		skx_query_accepts_none(query->root);
 	return query;

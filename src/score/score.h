@@ -38,13 +38,21 @@ typedef struct SkxScoreTerm
 	int			len;
 	bool		prefix;			/* all lexemes that begin so, as one word */
 	uint8		labels;			/* set of labels that count; 0: any */
+	uint16		count;			/* how often the query has it, at most
+								 * SKX_SCORE_COUNT_MAX */
 	uint64		df;				/* of a prefix: the sum over its lexemes, at
 								 * most the number of documents */
 	double		idf;
-	float		weight;			/* idf in units */
+	float		weight;			/* idf in units, as often as it counts */
 	float		ceiling;		/* a weight that bounds the parts of pairs,
 								 * too, of which this is the rarer word */
 } SkxScoreTerm;
+
+/*
+ * A word that the query repeats counts so often at most: as many occurrences as
+ * a tsvector keeps.
+ */
+#define SKX_SCORE_COUNT_MAX	255
 
 /* Two neighbouring words of a ranking query; neither is a prefix. */
 typedef struct SkxScorePair

@@ -73,6 +73,7 @@ skx_score_term_of(TSQuery query, const QueryOperand *operand,
 	term->len = operand->length;
 	term->prefix = operand->prefix;
 	term->labels = operand->weight;
+	term->count = 1;
 }
 
 static void
@@ -100,8 +101,12 @@ skx_score_gather_terms(SkxScorer *scorer, const bool *negated)
 		SkxScoreTerm *last = &scorer->terms[Max(kept - 1, 0)];
 
 		if (kept == 0 || skx_score_compare_terms(last, &scorer->terms[i]) != 0)
+		{
 			scorer->terms[kept++] = scorer->terms[i];
-		else if (last->labels == 0 || scorer->terms[i].labels == 0)
+			continue;
+		}
+		last->count = Min(last->count + 1, SKX_SCORE_COUNT_MAX);
+		if (last->labels == 0 || scorer->terms[i].labels == 0)
 			last->labels = 0;
 		else
 			last->labels |= scorer->terms[i].labels;
@@ -197,15 +202,17 @@ skx_score_weigh(SkxScorer *scorer)
 	int			i;
 
 	for (i = 0; i < scorer->nterms; i++)
-		total += scorer->terms[i].idf;
+		total += scorer->terms[i].count * scorer->terms[i].idf;
 	for (i = 0; i < scorer->npairs; i++)
 		total += skx_score_pair_weight(scorer, &scorer->pairs[i]) *
 			(1 + SKX_RANK_NEAR_SHARE);
 	scorer->unit = skx_rank_unit(total);
 	for (i = 0; i < scorer->nterms; i++)
 	{
-		scorer->terms[i].weight = (float) (scorer->terms[i].idf * scorer->unit);
-		scorer->terms[i].ceiling = 0;
+		SkxScoreTerm *term = &scorer->terms[i];
+
+		term->weight = (float) (term->count * term->idf * scorer->unit);
+		term->ceiling = 0;
 	}
 	for (i = 0; i < scorer->npairs; i++)
 	{

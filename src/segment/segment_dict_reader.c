@@ -397,6 +397,7 @@ skx_segment_dict_finish(SkxDictCursor *c, const SkxLexeme *lexemes, int n,
 
 	for (i = 0; i < n; i++)
 	{
+		CHECK_FOR_INTERRUPTS();
 		if (pages[i] != c->ordinal)
 			skx_segment_dict_enter(c, pages[i]);
 		if (c->head->level != 0)

@@ -349,6 +349,16 @@ my %forms = (
 	or2 => [ 0, sub { W($_[0]) . ' | ' . O($_[0]) } ],
 	or3 => [ 0, sub { join ' | ', O($_[0]), O($_[0]), W($_[0]) } ],
 	or_many => [ 0, sub { my ($d) = @_; join ' | ', map { O($d) } 1 .. 40 } ],
+	or_repeats => [ 0, sub { my ($w, $o) = (W($_[0]), O($_[0])); join ' | ', $w, $o, $w, pick($w, "!$o", W($_[0])), $o, $w } ],
+	and_repeats => [ 0, sub { my ($w, $o) = (W($_[0]), W($_[0])); "$w & $o & $w" . pick('', " & ($w | $o)", " | $o & $w", " & !!$o") } ],
+	prefix_repeats => [
+		0,
+		sub {
+			my $p = quote(prefix_of(any_word($_[0])));
+
+			pick("$p:* | $p:* | " . O($_[0]), "$p:*AB | $p | $p:A | $p:*CD | $p:*", "$p:* & $p:*");
+		}
+	],
 	or_absent => [ 0, sub { quote('nosuch') . ' | ' . W($_[0]) } ],
 	and_or => [ 0, sub { '(' . W($_[0]) . ' | ' . O($_[0]) . ') & ' . W($_[0]) } ],
 	or_and => [ 0, sub { W($_[0]) . ' & ' . W($_[0]) . ' | ' . O($_[0]) . ' & ' . O($_[0]) } ],

@@ -21,6 +21,7 @@ use Test::More;
 my %modes = (
 	and => [qw(word and2 and3 and_other and_many same_and weight_and)],
 	or => [qw(or2 or3 or_many or_absent weight_or weight_any)],
+	repeats => [qw(or_repeats and_repeats prefix_repeats), [ word => 'or_repeats' ], [ undef, 'or_repeats' ]],
 	mixed => [qw(and_or or_and tree3 tree5), [ word => 'or_many' ], [ and2 => 'or3' ]],
 	phrase => [
 		qw(phrase2 phrase3 phrase_long phrase_apart phrase_turned phrase_or
@@ -55,7 +56,8 @@ CREATE UNLOGGED TABLE counted (id int, v tsvector);
 CREATE TABLE ref_len (len int);
 CREATE UNLOGGED TABLE ref_doc (id int PRIMARY KEY, length float8);
 CREATE UNLOGGED TABLE ref_post (id int, lex text COLLATE "C", pos int2[], lab text[]);
-CREATE TABLE ref_term (qid int, t int, lex text COLLATE "C", prefix bool, labels text);
+-- times: how often the query has it.
+CREATE TABLE ref_term (qid int, t int, lex text COLLATE "C", prefix bool, labels text, times int);
 CREATE TABLE ref_pair (qid int, first int, second int);
 CREATE UNLOGGED TABLE ref_df (qid int, t int, idf float8);
 CREATE UNLOGGED TABLE ref_tf (qid int, t int, id int, tf float8);
@@ -310,14 +312,14 @@ BEGIN
 	RETURN QUERY WITH norm AS MATERIALIZED (
 		SELECT d.id, greatest(k1 * (1 - b + b * (SELECT max(len) FROM ref_len WHERE len <= d.length) / average), 1e-9) AS k
 		FROM ref_doc d),
-	words AS (SELECT f.qid, f.id, i.idf * f.tf / (f.tf + m.k) AS part
-		FROM ref_tf f JOIN ref_df i USING (qid, t) JOIN norm m USING (id)),
+	words AS (SELECT f.qid, f.id, r.times * i.idf * f.tf / (f.tf + m.k) AS part
+		FROM ref_tf f JOIN ref_df i USING (qid, t) JOIN ref_term r USING (qid, t) JOIN norm m USING (id)),
 	pairs AS (SELECT r.qid, r.id, proximity * least_idf * (o / (o + m.k) + 0.5 * h / (h + m.k)) AS part
 		FROM ref_both r JOIN norm m USING (id),
 		LATERAL (SELECT (SELECT count(*) FROM unnest(a) x JOIN unnest(z) y ON y = x + 1)::float8 AS o, ref_near(a, z)::float8 AS h OFFSET 0) y
 		WHERE a IS NOT NULL AND z IS NOT NULL)
 	SELECT q, i, sum(part), count(*)::int, most FROM (SELECT * FROM words UNION ALL SELECT * FROM pairs WHERE part > 0) x(q, i, part)
-	JOIN (SELECT qid, sum(idf) * (1 + 1.5 * proximity) FROM ref_df GROUP BY 1) y(q, most) USING (q) GROUP BY 1, 2, 5;
+	JOIN (SELECT qid, sum(times * idf) * (1 + 1.5 * proximity) FROM ref_df JOIN ref_term USING (qid, t) GROUP BY 1) y(q, most) USING (q) GROUP BY 1, 2, 5;
 END $$;
 
 -- The sequential scan's distances of rows that have some of the words.
@@ -479,10 +481,11 @@ sub learn_words
 			if ($positive && !$w)
 			{
 				$w = $word{"$prefix$lex"} =
-				  { t => scalar keys %word, lex => $lex, prefix => $prefix, labels => {}, any => 0 };
+				  { t => scalar keys %word, lex => $lex, prefix => $prefix, labels => {}, any => 0, n => 0 };
 			}
 			if ($positive)
 			{
+				$w->{n}++ if $w->{n} < 255;
 				$w->{any} = 1 if $labels eq '';
 				$w->{labels}{$_} = 1 for split //, $labels;
 			}
@@ -494,10 +497,10 @@ sub learn_words
 			$before = $w;
 		}
 		push @terms, join("\t", $qid, $_->{t}, SkipidxGen::copy_field($_->{lex}), $_->{prefix} ? 't' : 'f',
-			$_->{any} ? '' : join('', sort keys %{ $_->{labels} })) . "\n"
+			$_->{any} ? '' : join('', sort keys %{ $_->{labels} }), $_->{n}) . "\n"
 		  for sort { $a->{t} <=> $b->{t} } values %word;
 	}
-	$self->{diff}->copy_in('ref_term', 'qid, t, lex, prefix, labels', @terms);
+	$self->{diff}->copy_in('ref_term', 'qid, t, lex, prefix, labels, times', @terms);
 	$self->{diff}->copy_in('ref_pair', 'qid, first, second', @pairs);
 	$self->{s}->value('ANALYZE ref_term; ANALYZE ref_pair; ANALYZE ranked');
 	return;
