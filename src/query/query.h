@@ -55,13 +55,24 @@ extern void skx_query_scan_close(SkxQueryScan *scan);
 /* Does a pending document match?  value NULL: its tsvector is NULL. */
 extern bool skx_query_matches(const SkxQuery *query, TSVector value);
 
+/* A word or prefix with its labels. */
+typedef struct SkxQueryWord
+{
+	const char *lexeme;
+	int			len;
+	bool		prefix;
+	uint8		labels;
+} SkxQueryWord;
+
 /*
  * query_split.c : takes a query apart, for who finds matches by other means
  *
  * Every match has all of `required`, or, of a disjunction of plain lexemes,
  * has one of them and is a match (`any`).  Lexemes are numbers among
  * skx_query_lexemes(), ascending without duplicates of the same labels; labels
- * are sets, 0: any.  `rest` is what else they have to match, NULL: nothing.
+ * are sets, 0: any.  Beside required lexemes every match has all of `prefixes`,
+ * which are those that `knows` was true for.  `rest` is what else they have to
+ * match, NULL: nothing.
  */
 typedef struct SkxQueryRequired
 {
@@ -74,24 +85,20 @@ typedef struct SkxQuerySplit
 	bool		any;
 	int			nrequired;
 	SkxQueryRequired *required;
+	int			nprefixes;
+	SkxQueryWord *prefixes;
 	SkxQuery   *rest;
 } SkxQuerySplit;
 
-extern void skx_query_split(const SkxQuery *query, SkxQuerySplit *split);
+typedef bool (*SkxQueryKnows) (const SkxQueryWord *prefix, void *arg);
+extern void skx_query_split(const SkxQuery *query, SkxQueryKnows knows,
+							void *arg, SkxQuerySplit *split);
 extern const SkxLexeme *skx_query_lexemes(const SkxQuery *query, int *n);
 
 /* How many tsqueries the query has; 0: it matches every document. */
 extern int	skx_query_count(const SkxQuery *query);
 
-/* Words that documents are to be without, whatever else they have to match. */
-typedef struct SkxQueryWord
-{
-	const char *lexeme;
-	int			len;
-	bool		prefix;
-	uint8		labels;
-} SkxQueryWord;
-
+/* Of words that documents are to be without, whatever else they match. */
 extern SkxQuery *skx_query_without(const SkxQuery *query,
 								   const SkxQueryWord *words, int n);
 

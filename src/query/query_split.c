@@ -46,7 +46,9 @@ typedef struct SkxSplitting
 	SkxQuerySplit *split;
 	int			max_required;
 	SkxQueryNode *rest;
-	int			max_rest;
+	SkxQueryNode *prefixes;		/* those that are known, as children */
+	SkxQueryKnows knows;
+	void	   *arg;
 } SkxSplitting;
 
 static void
@@ -70,9 +72,8 @@ skx_query_split_require(SkxSplitting *s, const SkxQueryNode *term)
 }
 
 static void
-skx_query_split_keep(SkxSplitting *s, SkxQueryNode *node)
+skx_query_split_keep(SkxQueryNode *rest, SkxQueryNode *node)
 {
-	SkxQueryNode *rest = s->rest;
 
 	if (rest->nchildren == rest->max_children)
 	{
@@ -100,6 +101,15 @@ skx_query_split_phrase(const SkxQueryNode *phrase)
 	return node;
 }
 
+static bool
+skx_query_split_knows(const SkxSplitting *s, const SkxQueryNode *node)
+{
+	SkxQueryWord prefix = {node->lexeme, node->len, true, node->weights};
+
+	return node->kind == SKX_NODE_TERM && node->prefix &&
+		s->knows(&prefix, s->arg);
+}
+
 static void
 skx_query_split_node(SkxSplitting *s, SkxQueryNode *node)
 {
@@ -119,10 +129,33 @@ skx_query_split_node(SkxSplitting *s, SkxQueryNode *node)
 	{
 		for (i = 0; i < node->children[0]->nchildren; i++)
 			skx_query_split_require(s, node->children[0]->children[i]);
-		skx_query_split_keep(s, skx_query_split_phrase(node));
+		skx_query_split_keep(s->rest, skx_query_split_phrase(node));
 	}
+	else if (skx_query_split_knows(s, node))
+		skx_query_split_keep(s->prefixes, node);
 	else
-		skx_query_split_keep(s, node);
+		skx_query_split_keep(s->rest, node);
+}
+
+/* Hands the prefixes over, or without any lexeme beside them, to the rest. */
+static void
+skx_query_split_prefixes(SkxSplitting *s)
+{
+	SkxQuerySplit *split = s->split;
+	int			i;
+
+	split->prefixes = palloc(sizeof(SkxQueryWord) *
+							 (s->prefixes->nchildren + 1));
+	for (i = 0; i < s->prefixes->nchildren; i++)
+	{
+		SkxQueryNode *node = s->prefixes->children[i];
+
+		if (split->nrequired == 0)
+			skx_query_split_keep(s->rest, node);
+		else
+			split->prefixes[split->nprefixes++] =
+				(SkxQueryWord) {node->lexeme, node->len, true, node->weights};
+	}
 }
 
 static int
@@ -131,6 +164,7 @@ skx_query_compare_required(const void *a, const void *b)
 	const SkxQueryRequired *x = a;
 	const SkxQueryRequired *y = b;
 
+	CHECK_FOR_INTERRUPTS();
 	if (x->lexeme != y->lexeme)
 		return x->lexeme < y->lexeme ? -1 : 1;
 	return (int) x->labels - (int) y->labels;
@@ -171,7 +205,8 @@ skx_query_disjunction(const SkxQuery *query)
 }
 
 void
-skx_query_split(const SkxQuery *query, SkxQuerySplit *split)
+skx_query_split(const SkxQuery *query, SkxQueryKnows knows, void *arg,
+				SkxQuerySplit *split)
 {
 	const SkxQueryNode *any = skx_query_disjunction(query);
 	SkxSplitting s;
@@ -181,6 +216,9 @@ skx_query_split(const SkxQuery *query, SkxQuerySplit *split)
 	s.split = split;
 	s.max_required = 0;
 	s.rest = skx_query_new_node(SKX_NODE_AND, 1);
+	s.prefixes = skx_query_new_node(SKX_NODE_AND, 1);
+	s.knows = knows;
+	s.arg = arg;
 	if (any != NULL)
 	{
 		split->any = true;
@@ -189,6 +227,7 @@ skx_query_split(const SkxQuery *query, SkxQuerySplit *split)
 	}
 	else if (query->root->kind != SKX_NODE_ALL)
 		skx_query_split_node(&s, query->root);
+	skx_query_split_prefixes(&s);
 	skx_query_split_sort(split);
 	if (s.rest->nchildren > 0)
 	{

@@ -224,7 +224,7 @@ skx_topk_and(SkxTopkRun *run)
 	a.rest = palloc(sizeof(int64) * (run->nrequired + 1));
 	skx_and_sort_optional(run);
 	a.counted = skx_and_counted(run);
-	if (lead->list->is_long)
+	if (lead->list != NULL && lead->list->is_long)
 		lead->list->cursor.running = true;
 	while (skx_topk_list_seek(lead, from))
 	{

@@ -51,6 +51,9 @@ skx_exact_memory(const SkxTopkRun *run, const SkxScoreTerm *term)
 	for (i = 0; i < run->noptional; i++)
 		if (run->optional[i]->term == term)
 			return run->optional[i]->memory;
+	for (i = 0; i < run->nrequired; i++)
+		if (run->required[i]->term == term)
+			return run->required[i]->memory;
 	return NULL;
 }
 

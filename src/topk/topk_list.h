@@ -175,8 +175,12 @@ extern int	skx_topk_list_parts(SkxTopkRun *run, SkxTopkList *l, uint32 from,
 extern int32 skx_topk_list_part(SkxTopkRun *run, SkxTopkList *l, int i);
 extern bool skx_topk_list_has(SkxTopkList *l, int i);
 
-/* topk_prefix.c : NULL when the segment has none of its lexemes */
+/*
+ * topk_prefix.c : NULL when the segment has none of its lexemes in any of n
+ * documents, or (docs NULL) in any at all
+ */
 extern SkxTopkList *skx_topk_list_prefix(SkxTopkRun *run,
-										 const SkxScoreTerm *scored);
+										 const SkxScoreTerm *scored,
+										 const uint32 *docs, uint32 n);
 
 #endif							/* SKX_TOPK_TOPK_LIST_H */

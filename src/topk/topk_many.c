@@ -36,6 +36,7 @@ typedef struct SkxMany
 	SkxList		segment_list;
 	SkxTerm    *terms;			/* SKX_MANY_LISTS */
 	MemoryContext prefix;		/* of the list of a prefix */
+	bool		probing;		/* candidates are looked up */
 	uint32		from;			/* the window, of as many sums: */
 	uint32		to;
 	int32	   *sums;
@@ -124,7 +125,9 @@ skx_many_lists(SkxMany *m, SkxManyVisit visit)
 	for (; i < scorer->nterms; i++)
 	{
 		MemoryContext old = MemoryContextSwitchTo(m->prefix);
-		SkxTopkList *l = skx_topk_list_prefix(run, &scorer->terms[i]);
+		SkxTopkList *l = skx_topk_list_prefix(run, &scorer->terms[i],
+											  m->probing ? run->docs : NULL,
+											  run->n);
 
 		MemoryContextSwitchTo(old);
 		if (l != NULL)
@@ -278,6 +281,7 @@ skx_topk_many_filter(SkxTopkRun *run, SkxQueryScan *scan)
 	SkxMany		m;
 
 	skx_many_begin(&m, run);
+	m.probing = true;
 	for (;;)
 	{
 		run->n = skx_query_scan_next(scan, run->docs);

@@ -16,41 +16,88 @@ typedef struct SkxPrefix
 {
 	SkxTopkRun *run;
 	const SkxScoreTerm *scored;
-	float	   *tfs;			/* by document; -1: it has none */
+	SkxList		list;			/* of a lexeme at a time */
+	bool		plain;			/* labels do not matter */
+	const uint32 *docs;			/* those that are looked at; NULL: all, */
+	uint32		ndocs;			/* which are so many */
+	float	   *tfs;			/* by number among them; -1: it has none */
 	uint32		n;				/* documents that have some */
 } SkxPrefix;
 
-/* Adds the postings of a lexeme; its sub-blocks are gone through once. */
-static bool
-skx_prefix_add(const SkxTerm *term, const char *lexeme, int len, void *arg)
+/* Adds posting i of the sub-block to what the document has. */
+static inline void
+skx_prefix_count(SkxPrefix *p, int i, float *sum)
 {
-	SkxPrefix  *p = arg;
-	const SkxScorer *scorer = p->run->scorer;
-	SkxList    *list = skx_segment_list_open(p->run->seg, term);
+	float		tf = skx_score_tf(p->run->scorer, p->scored, &p->list.p, i);
+
+	if (tf < 0)
+		return;
+	p->n += *sum < 0;
+	*sum = Max(*sum, 0) + tf;
+}
+
+/* Makes what counts known of the sub-block. */
+static inline void
+skx_prefix_decode(SkxPrefix *p)
+{
+	if (p->plain)
+		skx_segment_list_tfs(&p->list);
+	else
+		skx_segment_list_labels(&p->list);
+}
+
+/* Adds all postings of a lexeme; its sub-blocks are gone through once. */
+static void
+skx_prefix_add_all(SkxPrefix *p)
+{
+	SkxList    *list = &p->list;
 	uint32		doc = skx_segment_list_seek(list, 0);
 
-	CHECK_FOR_INTERRUPTS();
 	while (doc != SKX_NO_DOC)
 	{
 		int			i;
 
-		skx_segment_list_labels(list);
+		CHECK_FOR_INTERRUPTS();
+		skx_prefix_decode(p);
 		for (i = list->i; i < list->p.n; i++)
-		{
-			float		tf = skx_score_tf(scorer, p->scored, &list->p, i);
-
-			float	   *sum = &p->tfs[list->p.docs[i]];
-
-			if (tf < 0)
-				continue;
-			p->n += *sum < 0;
-			*sum = Max(*sum, 0) + tf;
-		}
+			skx_prefix_count(p, i, &p->tfs[list->p.docs[i]]);
 		doc = list->last + 1;
 		list->i = list->p.n - 1;
 		doc = skx_segment_list_seek(list, doc);
 	}
-	skx_segment_list_close(list);
+}
+
+/* Adds those of the documents that are looked at. */
+static void
+skx_prefix_add_some(SkxPrefix *p)
+{
+	uint32		i = 0;
+
+	while (i < p->ndocs)
+	{
+		uint32		doc = skx_segment_list_seek(&p->list, p->docs[i]);
+
+		if (doc == SKX_NO_DOC || doc > p->docs[p->ndocs - 1])
+			break;
+		i = skx_skiplist_first_from(p->docs, i, p->ndocs, doc);
+		if (p->docs[i] != doc)
+			continue;
+		skx_prefix_decode(p);
+		skx_prefix_count(p, p->list.i, &p->tfs[i++]);
+	}
+}
+
+static bool
+skx_prefix_add(const SkxTerm *term, const char *lexeme, int len, void *arg)
+{
+	SkxPrefix  *p = arg;
+
+	CHECK_FOR_INTERRUPTS();
+	skx_segment_list_begin(&p->list, p->run->seg, term);
+	if (p->docs == NULL)
+		skx_prefix_add_all(p);
+	else
+		skx_prefix_add_some(p);
 	return true;
 }
 
@@ -81,47 +128,61 @@ skx_prefix_bounds(SkxTopkRun *run, SkxTopkList *l)
 	}
 }
 
-/* NULL: the segment has none of its lexemes. */
-SkxTopkList *
-skx_topk_list_prefix(SkxTopkRun *run, const SkxScoreTerm *scored)
+/* What was counted, as a list. */
+static SkxTopkMemory *
+skx_prefix_memory(const SkxPrefix *p)
 {
-	uint32		ndocs = run->seg->header.ndocs;
-	SkxPrefix	p = {run, scored, NULL, 0};
-	SkxTopkList *l;
-	SkxTopkMemory *m;
-	uint32		doc;
+	SkxTopkMemory *m = palloc0(sizeof(SkxTopkMemory));
+	uint32		i;
 
-	p.tfs = palloc_extended(sizeof(float) * ((Size) ndocs + 1),
-							MCXT_ALLOC_HUGE);
-	for (doc = 0; doc < ndocs; doc++)
-		p.tfs[doc] = -1;
-	skx_segment_prefix(run->seg, scored->lexeme, scored->len, skx_prefix_add,
-					   &p);
-	if (p.n == 0)
-	{
-		pfree(p.tfs);
-		return NULL;
-	}
-	m = palloc0(sizeof(SkxTopkMemory));
-	m->docs = palloc_extended(sizeof(uint32) * (Size) p.n, MCXT_ALLOC_HUGE);
-	m->tfs = palloc_extended(sizeof(float) * (Size) p.n, MCXT_ALLOC_HUGE);
+	m->docs = palloc_extended(sizeof(uint32) * (Size) p->n, MCXT_ALLOC_HUGE);
+	m->tfs = palloc_extended(sizeof(float) * (Size) p->n, MCXT_ALLOC_HUGE);
 	m->bounds = palloc_extended(sizeof(int32) *
-								((Size) p.n / SKX_SUBBLOCK + 1),
+								((Size) p->n / SKX_SUBBLOCK + 1),
 								MCXT_ALLOC_HUGE);
-	for (doc = 0; doc < ndocs; doc++)
+	for (i = 0; i < p->ndocs; i++)
 	{
-		if (p.tfs[doc] < 0)
+		if (p->tfs[i] < 0)
 			continue;
-		m->docs[m->n] = doc;
-		m->tfs[m->n++] = Min(p.tfs[doc], SKX_SCORE_TF_MAX);
+		m->docs[m->n] = p->docs == NULL ? i : p->docs[i];
+		m->tfs[m->n++] = Min(p->tfs[i], SKX_SCORE_TF_MAX);
 	}
-	pfree(p.tfs);
-	l = palloc0(sizeof(SkxTopkList));
-	l->memory = m;
-	l->term = scored;
-	l->weight = scored->weight;	/* a prefix has no pairs */
-	l->df = m->n;
-	l->last = SKX_NO_DOC;
-	skx_prefix_bounds(run, l);
+	return m;
+}
+
+SkxTopkList *
+skx_topk_list_prefix(SkxTopkRun *run, const SkxScoreTerm *scored,
+					 const uint32 *docs, uint32 n)
+{
+	SkxPrefix  *p = palloc0(sizeof(SkxPrefix));
+	SkxTopkList *l = NULL;
+	uint32		i;
+
+	p->run = run;
+	p->scored = scored;
+	p->list.keep = true;
+	p->plain = run->scorer->flat && scored->labels == 0;
+	p->docs = docs;
+	p->ndocs = docs == NULL ? run->seg->header.ndocs : n;
+	p->tfs = palloc_extended(sizeof(float) * ((Size) p->ndocs + 1),
+							 MCXT_ALLOC_HUGE);
+	for (i = 0; i < p->ndocs; i++)
+		p->tfs[i] = -1;
+	if (p->ndocs > 0)
+		skx_segment_prefix(run->seg, scored->lexeme, scored->len,
+						   skx_prefix_add, p);
+	skx_segment_list_end(&p->list);
+	if (p->n > 0)
+	{
+		l = palloc0(sizeof(SkxTopkList));
+		l->memory = skx_prefix_memory(p);
+		l->term = scored;
+		l->weight = scored->weight; /* a prefix has no pairs */
+		l->df = l->memory->n;
+		l->last = SKX_NO_DOC;
+		skx_prefix_bounds(run, l);
+	}
+	pfree(p->tfs);
+	pfree(p);
 	return l;
 }

@@ -106,9 +106,12 @@ skx_topk_gather_lexemes(SkxTopk *topk)
 										 ((Size) scorer->nterms + 1),
 										 MCXT_ALLOC_HUGE);
 	for (i = 0; i < scorer->nterms; i++)
+	{
+		CHECK_FOR_INTERRUPTS();
 		topk->term_lexemes[i] = scorer->terms[i].prefix ? -1 :
 			skx_topk_lexeme(topk, scorer->terms[i].lexeme,
 							scorer->terms[i].len);
+	}
 }
 
 /* The scored word of what is required, if any label of it will do; -1: none. */
@@ -184,9 +187,26 @@ skx_topk_relate(SkxTopk *topk)
 		if (skx_topk_word_of(topk, r, r->labels) >= 0)
 			topk->scored_only = true;
 	}
-	topk->primes = topk->scored_only && topk->split.nrequired == 1 &&
+	if (topk->split.nprefixes > 0)
+		topk->scored_only = true;
+	topk->primes = topk->scored_only && topk->split.nprefixes == 0 && topk->split.nrequired == 1 &&
 		topk->split.rest == NULL && topk->scorer->nterms == 1 &&
 		topk->split.required[0].labels == 0;
+}
+
+/* Who ranks by a prefix of the filter knows which documents have it. */
+static bool
+skx_topk_knows_prefix(const SkxQueryWord *prefix, void *arg)
+{
+	const SkxScorer *scorer = arg;
+	int			i;
+
+	for (i = scorer->nplain; i < scorer->nterms; i++)
+		if (scorer->terms[i].len == prefix->len &&
+			scorer->terms[i].labels == prefix->labels &&
+			memcmp(scorer->terms[i].lexeme, prefix->lexeme, prefix->len) == 0)
+			return true;
+	return false;
 }
 
 static int
@@ -286,7 +306,8 @@ skx_topk_begin(const SkxTopkRequest *request)
 		topk->deadline = GetCurrentTimestamp() + skx_topk_budget * INT64CONST(1000);
 	topk->has_pending = skx_score_pending(request->scorer) ||
 		skx_score_view(request->scorer, request->index) != request->view;
-	skx_query_split(request->filter, &topk->split);
+	skx_query_split(request->filter, skx_topk_knows_prefix,
+					unconstify(SkxScorer *, request->scorer), &topk->split);
 	skx_topk_relate(topk);
 	topk->many = Max(topk->scorer->nterms, topk->split.nrequired) >
 		SKX_TOPK_MANY;

@@ -17,6 +17,12 @@
  */
 #define SKX_TOPK_FILTER_SHARE	4
 
+/*
+ * Of a prefix only documents with all required words are gathered, where those
+ * with the rarest are at most this part of all.
+ */
+#define SKX_TOPK_PREFIX_SHARE	16
+
 /* Documents with a required word for which that is worth to be asked. */
 #define SKX_TOPK_FILTER_WORTH	1024
 
@@ -62,20 +68,13 @@ skx_topk_open_scored(SkxTopkRun *run, const SkxTopkSegment *s, bool *covered)
 	const SkxScorer *scorer = topk->scorer;
 	int			i;
 
-	for (i = 0; i < scorer->nterms; i++)
+	for (i = 0; i < scorer->nplain; i++)
 	{
 		const SkxScoreTerm *scored = &scorer->terms[i];
 		int			lexeme = topk->term_lexemes[i];
 		const SkxQueryRequired *r;
 		SkxTopkList *l;
 
-		if (scored->prefix)
-		{
-			l = skx_topk_list_prefix(run, scored);
-			if (l != NULL)
-				run->optional[run->noptional++] = l;
-			continue;
-		}
 		if (s->terms[lexeme].df == 0)
 			continue;
 		l = skx_topk_list_open(run, &s->terms[lexeme], scored,
@@ -117,6 +116,117 @@ skx_topk_compare_df(const void *a, const void *b)
 	const SkxTopkList *y = *(SkxTopkList *const *) b;
 
 	return x->df < y->df ? -1 : x->df > y->df;
+}
+
+/* All documents of a term. */
+static uint32
+skx_topk_term_docs(SkxTopkRun *run, const SkxTerm *term, uint32 *docs)
+{
+	SkxList    *list = skx_segment_list_open(run->seg, term);
+	uint32		doc = skx_segment_list_seek(list, 0);
+	uint32		n = 0;
+
+	while (doc != SKX_NO_DOC)
+	{
+		CHECK_FOR_INTERRUPTS();
+		memcpy(docs + n, list->p.docs, sizeof(uint32) * list->p.n);
+		n += list->p.n;
+		list->i = list->p.n - 1;
+		doc = skx_segment_list_seek(list, list->last + 1);
+	}
+	skx_segment_list_close(list);
+	return n;
+}
+
+/* Keeps those that another term has, too. */
+static uint32
+skx_topk_docs_with(SkxTopkRun *run, const SkxTerm *term, uint32 *docs,
+				   uint32 n)
+{
+	SkxList    *list = skx_segment_list_open(run->seg, term);
+	uint32		kept = 0;
+	uint32		i;
+
+	for (i = 0; i < n; i++)
+	{
+		uint32		doc = skx_segment_list_seek(list, docs[i]);
+
+		if (doc == SKX_NO_DOC)
+			break;
+		docs[kept] = docs[i];
+		kept += doc == docs[i];
+	}
+	skx_segment_list_close(list);
+	return kept;
+}
+
+/*
+ * The documents with all required words, of which alone a prefix has to be
+ * known; NULL: they are too many.
+ */
+static uint32 *
+skx_topk_required_docs(SkxTopkRun *run, uint32 *n)
+{
+	uint32	   *docs;
+	int			i;
+
+	qsort(run->required, run->nrequired, sizeof(SkxTopkList *),
+		  skx_topk_compare_df);
+	if (run->nrequired == 0 || run->required[0]->df >
+		run->seg->header.ndocs / SKX_TOPK_PREFIX_SHARE)
+		return NULL;
+	docs = palloc(sizeof(uint32) * (Size) run->required[0]->df);
+	*n = skx_topk_term_docs(run, &run->required[0]->list->term, docs);
+	for (i = 1; i < run->nrequired && *n > 0; i++)
+		*n = skx_topk_docs_with(run, &run->required[i]->list->term, docs, *n);
+	return docs;
+}
+
+/* Does the filter require the prefix of a scored word? */
+static bool
+skx_topk_requires_prefix(const SkxTopk *topk, const SkxScoreTerm *scored)
+{
+	int			i;
+
+	for (i = 0; i < topk->split.nprefixes; i++)
+	{
+		const SkxQueryWord *prefix = &topk->split.prefixes[i];
+
+		if (prefix->len == scored->len && prefix->labels == scored->labels &&
+			memcmp(prefix->lexeme, scored->lexeme, prefix->len) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* Gathers the prefixes; false: no document has all that is required. */
+static bool
+skx_topk_open_prefixes(SkxTopkRun *run)
+{
+	const SkxScorer *scorer = run->scorer;
+	uint32		n = 0;
+	uint32	   *docs;
+	int			i;
+
+	if (scorer->nplain == scorer->nterms)
+		return true;
+	docs = skx_topk_required_docs(run, &n);
+	for (i = scorer->nplain; i < scorer->nterms; i++)
+	{
+		const SkxScoreTerm *scored = &scorer->terms[i];
+		SkxTopkList *l = skx_topk_list_prefix(run, scored, docs, n);
+		bool		required = skx_topk_requires_prefix(run->topk, scored);
+
+		if (l == NULL && required)
+			return false;
+		if (l == NULL)
+			continue;
+		if (required)
+			run->required[run->nrequired++] = l;
+		else
+			run->optional[run->noptional++] = l;
+	}
+	return docs == NULL || n > 0;
 }
 
 /* Has the segment every lexeme that is required? */
@@ -240,7 +350,8 @@ skx_topk_list_of(const SkxTopkRun *run, const SkxTerm *term)
 	int			i;
 
 	for (i = 0; i < run->nrequired; i++)
-		if (run->required[i]->list->term.ordinal == term->ordinal)
+		if (run->required[i]->list != NULL &&
+			run->required[i]->list->term.ordinal == term->ordinal)
 			return run->required[i];
 	return NULL;
 }
@@ -319,7 +430,7 @@ skx_topk_run(SkxTopkRun *run, const SkxTopkSegment *s)
 
 	skx_topk_open_scored(run, s, covered);
 	skx_topk_open_required(run, s, covered);
-	if (!skx_topk_can_compete(run))
+	if (!skx_topk_open_prefixes(run) || !skx_topk_can_compete(run))
 		return;
 	if (run->paired)
 		run->exact = skx_topk_exact_open(run, false);

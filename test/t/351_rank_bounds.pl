@@ -258,6 +258,23 @@ my (undef, $fetched) = work('cursor', 'FETCH 1 FROM c');
 cmp_ok($fetched->{blocks}, '<', $all->{blocks} / 2, 'cursor: the first row without all of the work');
 $s->value('COMMIT');
 
+# ---- a prefix beside rare words ----
+
+# Of its 64 lexemes, which are in all documents, those documents are looked at
+# that have the words: in each list no more sub-blocks than these.
+for my $rare ('rare & half & third', 'rare & third & tenth')
+{
+	my $ids = $s->value("SET enable_seqscan = on; SELECT count(*) FROM docs WHERE v @@ '$rare'; SET enable_seqscan = off");
+
+	for my $rank ("$rare & f:*", 'f:* | half', 'half & f:*')
+	{
+		my ($n, $spent) = top("$rare & f:*", 10, $rank);
+
+		is($n, $ids < 10 ? $ids : 10, "$rare & f:* by $rank: all rows");
+		cmp_ok($spent->{blocks}, '<', 64 * ($ids + 1) + 300, "$rare & f:* by $rank: sub-blocks where the words are");
+	}
+}
+
 # ---- a budget of time ----
 
 # What comes is right and in order; the rest is told of.
