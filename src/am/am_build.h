@@ -70,6 +70,9 @@ typedef struct SkxBuildSink
 
 typedef struct SkxBuildDocuments SkxBuildDocuments;
 
+/* Rows of one page of the table, at most. */
+#define SKX_AM_PAGE_DOCS	MaxHeapTuplesPerPage
+
 /* `memory` bytes of one page's values are kept, the rest goes to a file. */
 extern SkxBuildDocuments *skx_am_documents_begin(const SkxBuildSink *sink,
 												 Size memory);

@@ -32,7 +32,7 @@ struct SkxBuildDocuments
 	SkxBuildSink sink;
 	BlockNumber heap_block;
 	int			ndocs;
-	SkxBuildDoc docs[MaxHeapTuplesPerPage];
+	SkxBuildDoc docs[SKX_AM_PAGE_DOCS];
 	MemoryContext context;
 	MemoryContext page_context; /* their values */
 	MemoryContext doc_context;	/* the one being handed over */

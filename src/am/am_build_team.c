@@ -32,6 +32,7 @@
 #include "executor/instrument.h"
 #include "fault/fault.h"
 #include "miscadmin.h"
+#include "optimizer/plancat.h"
 #include "pgstat.h"
 #include "storage/barrier.h"
 #include "storage/spin.h"
@@ -51,9 +52,14 @@
 
 /*
  * A segment has at most so many documents: their norms, one byte each, are in
- * shared memory, of which containers often have 64 MB.
+ * shared memory, of which containers often have 64 MB.  It is taken before the
+ * table is scanned, and where there is little, segments are smaller.
  */
 #define SKX_TEAM_DOCS_MAX	(32 * 1024 * 1024)
+
+/* A table may have more rows than was estimated: by this factor, and so many. */
+#define SKX_TEAM_DOUBT		2
+#define SKX_TEAM_DOCS_MIN	(64 * 1024)
 
 /* Blocks of a range of the table, at least. */
 #define SKX_TEAM_RANGE_MIN	16
@@ -109,6 +115,9 @@ typedef struct SkxBuildLeader
 	ParallelTableScanDesc scan;
 	SkxBuildShared *shared;
 	SkxTeam    *team;
+	dsm_segment *norms;
+	uint32		docs;			/* that they are for ... */
+	uint32		most;			/* ... and could be for */
 	WalUsage   *wal;
 	BufferUsage *buffers;
 } SkxBuildLeader;
@@ -444,7 +453,7 @@ skx_am_leader_share(SkxBuildLeader *leader, SkxBuild *b, Relation heap,
 	shared->index = RelationGetRelid(b->index);
 	shared->concurrent = concurrent;
 	shared->incarnation = b->options.incarnation;
-	shared->memory = b->memory / nmembers;
+	shared->memory = (b->memory - leader->docs) / nmembers;
 	shared->nmembers = nmembers;
 	shared->nheap = RelationGetNumberOfBlocks(heap);
 	shared->ranges = !concurrent &&
@@ -459,8 +468,9 @@ skx_am_leader_share(SkxBuildLeader *leader, SkxBuild *b, Relation heap,
 	leader->shared = shared;
 	leader->team = skx_am_leader_place(context, SKX_KEY_TEAM,
 									   skx_team_size(nmembers));
-	skx_team_create(leader->team, nmembers,
-					Min(b->memory / 4, SKX_TEAM_DOCS_MAX), context->seg);
+	/* each member may end a page of the table before it knows of the end */
+	skx_team_create(leader->team, nmembers, leader->norms, leader->docs,
+					leader->most, nmembers * SKX_AM_PAGE_DOCS, context->seg);
 	leader->scan = skx_am_leader_place(context, SKX_KEY_SCAN, scan_size);
 	table_parallelscan_initialize(heap, leader->scan, leader->snapshot);
 	leader->scan->phs_syncscan = false;
@@ -480,8 +490,41 @@ skx_am_leader_end(SkxBuildLeader *leader)
 {
 	if (IsMVCCSnapshot(leader->snapshot))
 		UnregisterSnapshot(leader->snapshot);
+	if (leader->team != NULL)
+		leader->norms = skx_team_norms(leader->team);
 	DestroyParallelContext(leader->context);
 	ExitParallelMode();
+	dsm_detach(leader->norms);
+}
+
+/*
+ * Takes the memory for norms, for as many documents as a segment will have as it
+ * seems.  A page of the table has no more rows than fit.
+ */
+static bool
+skx_am_leader_reserve(SkxBuildLeader *leader, SkxBuild *b, Relation heap,
+					  int nmembers)
+{
+	BlockNumber nblocks;
+	double		tuples;
+	double		visible;
+	double		docs;
+	uint32		overshoot = nmembers * SKX_AM_PAGE_DOCS;
+
+	leader->most = Min(b->memory / 4, SKX_TEAM_DOCS_MAX) + overshoot;
+	estimate_rel_size(heap, NULL, &nblocks, &tuples, &visible);
+	docs = SKX_TEAM_DOUBT * tuples + SKX_TEAM_DOCS_MIN + overshoot;
+	if (heap->rd_tableam == GetHeapamTableAmRoutine())
+		docs = Min(docs, (double) nblocks * SKX_AM_PAGE_DOCS + 2 * overshoot);
+	leader->docs = (uint32) Min(docs, leader->most);
+	leader->norms = skx_team_reserve(&leader->docs);
+	if (leader->norms != NULL)
+		return true;
+	ereport(NOTICE,
+			(errmsg("index \"%s\" is built without parallel workers, for want of shared memory",
+					RelationGetRelationName(b->index)),
+			 errhint("Enlarge /dev/shm, or raise min_dynamic_shared_memory.")));
+	return false;
 }
 
 /* Starts workers; false: there are none. */
@@ -492,6 +535,8 @@ skx_am_leader_begin(SkxBuildLeader *leader, SkxBuild *b, Relation heap,
 	ParallelContext *context;
 	Size		scan_size;
 
+	if (!skx_am_leader_reserve(leader, b, heap, nworkers + 1))
+		return false;
 	EnterParallelMode();
 	context = CreateParallelContext("skipidx", "skx_am_build_worker",
 									nworkers);

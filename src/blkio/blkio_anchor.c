@@ -20,8 +20,6 @@
 #include "storage/dsm.h"
 #include "storage/ipc.h"
 #include "storage/shmem.h"
-#include "utils/memutils.h"
-#include "utils/resowner.h"
 
 #define SKX_BLK_ANCHOR_NAME		"skipidx blkio"
 #define SKX_BLK_TRANCHE_NAME	"SkipidxCache"
@@ -155,49 +153,11 @@ skx_blkio_anchor_init(void)
 
 /* ---- not preloaded ---- */
 
-/*
- * Runs `action`, and returns NULL, or the text of the error it raised.
- *
- * Whatever it makes belongs to the session rather than to the query.  LWLocks
- * are released as an abort would: no caller of this file holds any.
- */
-static char *
-skx_blkio_anchor_try(void (*action) (void *arg), void *arg)
-{
-	MemoryContext context = CurrentMemoryContext;
-	ResourceOwner owner = CurrentResourceOwner;
-	uint32		holdoff = InterruptHoldoffCount;
-	char	   *volatile why = NULL;
-
-	CurrentResourceOwner = NULL;
-	PG_TRY();
-	{
-		action(arg);
-	}
-	PG_CATCH();
-	{
-		ErrorData  *error;
-
-		/* errfinish has set the count to zero; releasing decrements it */
-		InterruptHoldoffCount = holdoff;
-		LWLockReleaseAll();
-		InterruptHoldoffCount = holdoff;
-		MemoryContextSwitchTo(context);
-		error = CopyErrorData();
-		FlushErrorState();
-		why = pstrdup(error->message);
-		FreeErrorData(error);
-	}
-	PG_END_TRY();
-	CurrentResourceOwner = owner;
-	return why;
-}
-
-/* The same, with a message in the log; false when it failed. */
+/* Like skx_room_attempt, with a message in the log; false when it failed. */
 static bool
 skx_blkio_anchor_attempt(void (*action) (void *arg), void *arg)
 {
-	char	   *why = skx_blkio_anchor_try(action, arg);
+	char	   *why = skx_room_attempt(action, arg);
 
 	if (why == NULL)
 		return true;
@@ -310,12 +270,12 @@ static void
 skx_blkio_anchor_establish(void)
 {
 	SkxBlkMaking making = {.wanted = skx_blkio_anchor_bytes()};
-	char	   *why = skx_blkio_anchor_try(skx_blkio_anchor_measure, &making);
+	char	   *why = skx_room_attempt(skx_blkio_anchor_measure, &making);
 
 	if (why != NULL)
 		making.bytes = 0;
 	while (why != NULL ||
-		   (why = skx_blkio_anchor_try(skx_blkio_anchor_create,
+		   (why = skx_room_attempt(skx_blkio_anchor_create,
 									   &making)) != NULL)
 	{
 		/* the first refusal tells most */

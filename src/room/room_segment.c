@@ -14,6 +14,8 @@
 #include "compat/compat.h"
 #include "room/room.h"
 #include "storage/dsm_impl.h"
+#include "storage/lwlock.h"
+#include "utils/resowner.h"
 
 /* Where segments come from that are not set aside, and how to say so. */
 static const char *
@@ -125,6 +127,39 @@ skx_room_segment(const SkxRoomGrant *grant, Size bytes)
 				 errmsg("the memory of min_dynamic_shared_memory is in use")));
 	}
 	return segment;
+}
+
+/* LWLocks are released as an abort would: no caller holds any. */
+char *
+skx_room_attempt(void (*action) (void *arg), void *arg)
+{
+	MemoryContext context = CurrentMemoryContext;
+	ResourceOwner owner = CurrentResourceOwner;
+	uint32		holdoff = InterruptHoldoffCount;
+	char	   *volatile why = NULL;
+
+	CurrentResourceOwner = NULL;
+	PG_TRY();
+	{
+		action(arg);
+	}
+	PG_CATCH();
+	{
+		ErrorData  *error;
+
+		/* errfinish has set the count to zero; releasing decrements it */
+		InterruptHoldoffCount = holdoff;
+		LWLockReleaseAll();
+		InterruptHoldoffCount = holdoff;
+		MemoryContextSwitchTo(context);
+		error = CopyErrorData();
+		FlushErrorState();
+		why = pstrdup(error->message);
+		FreeErrorData(error);
+	}
+	PG_END_TRY();
+	CurrentResourceOwner = owner;
+	return why;
 }
 
 const char *

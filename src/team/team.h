@@ -21,9 +21,24 @@ typedef struct SkxTeam SkxTeam;
 
 extern Size skx_team_size(int nmembers);
 
-/* By member 0; `most` documents are a segment. */
-extern void skx_team_create(SkxTeam *team, int nmembers, uint32 most,
+/*
+ * By member 0, before any document is read: shared memory for the norms of a
+ * segment's documents.  Less where there is less room; then *docs is how many it
+ * is for.  NULL: there is too little.
+ */
+extern dsm_segment *skx_team_reserve(uint32 *docs);
+
+/*
+ * By member 0, with norms that are for so many documents.  They are enlarged on
+ * the way, up to `most`, where there is room.  A segment ends when there is room
+ * for `overshoot` more, which members add before they know.
+ */
+extern void skx_team_create(SkxTeam *team, int nmembers, dsm_segment *norms,
+							uint32 given, uint32 most, uint32 overshoot,
 							dsm_segment *seg);
+
+/* What member 0 has to detach in the end. */
+extern dsm_segment *skx_team_norms(SkxTeam *team);
 extern void skx_team_join(SkxTeam *team, dsm_segment *seg);
 
 /* Step 1.  options->memory is the member's part, here and below. */

@@ -231,7 +231,6 @@ skx_team_finish(SkxTeamSegment *segment, SkxDiskSegmentRef *ref)
 									   &leaves);
 	skx_segment_output_close(out, &segment->totals, root, ref);
 	skx_team_finish_files(segment);
-	dsm_detach(segment->norms);
 	MemoryContextSwitchTo(old);
 	MemoryContextDelete(segment->context);
 }

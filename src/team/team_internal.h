@@ -63,8 +63,13 @@ struct SkxTeam
 	pg_atomic_uint64 ndocs;		/* of all shares so far, as told */
 	pg_atomic_uint64 run_bytes;
 
+	dsm_handle	norms;			/* one byte a document of a segment */
+	uint32		norms_size;
+	uint32		norms_given;	/* their size at first */
+	uint32		norms_most;		/* .. and at most */
+	uint32		overshoot;		/* documents added once a segment is full */
+
 	/* set when documents are in order */
-	dsm_handle	norms;			/* one byte a document */
 	uint32		nordered;		/* documents */
 	double		average;		/* length */
 	uint32		nruns;
@@ -142,7 +147,6 @@ struct SkxTeamSegment
 	MemoryContext context;
 	SkxTeam    *team;
 	uint32		round;
-	dsm_segment *norms;
 	uint32	   *runs_files;		/* of the members */
 	SkxSegmentOutput out;
 	SkxTermTotals totals;

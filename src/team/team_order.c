@@ -370,12 +370,13 @@ skx_team_order(SkxTeam *team, const SkxSegmentBuildOptions *options)
 	segment->runs_files = palloc(team->nmembers * sizeof(uint32));
 	for (i = 0; i < team->nmembers; i++)
 		segment->runs_files[i] = team->shares[i].runs_file;
-	segment->norms = dsm_create(team->nordered, 0);
-	team->norms = dsm_segment_handle(segment->norms);
+	if (team->nordered > team->norms_size)
+		elog(ERROR, "%u documents of a segment have norms of %u",
+			 team->nordered, team->norms_size);
 	skx_segment_output_init(&segment->out, options);
 	segment->out.total_length = total_length;
 	skx_segment_documents_keep(&segment->out.docs,
-							   dsm_segment_address(segment->norms),
+							   dsm_segment_address(skx_team_norms(team)),
 							   team->nordered);
 	shares = skx_team_order_shares(team);
 	skx_team_order_documents(&segment->out, shares, team->nmembers);

@@ -9,8 +9,20 @@
  */
 #include "postgres.h"
 
+#include "miscadmin.h"
+#include "room/room.h"
 #include "team/team_internal.h"
 #include "utils/memutils.h"
+
+/*
+ * The norms may be for a part of the documents, which makes segments smaller,
+ * but not for so small a part that a process alone would do better.
+ */
+#define SKX_TEAM_SHRINK			8
+#define SKX_TEAM_DOCS_LEAST		(128 * 1024)
+
+/* Bytes left for what the server shares with workers and for their queues. */
+#define SKX_TEAM_SPARE			(512 * 1024)
 
 struct SkxShare
 {
@@ -34,14 +46,64 @@ skx_team_size(int nmembers)
 	return offsetof(SkxTeam, shares) + nmembers * sizeof(SkxTeamTotals);
 }
 
+typedef struct SkxTeamReserve
+{
+	uint32		docs;
+	dsm_segment *spare;
+	dsm_segment *norms;
+} SkxTeamReserve;
+
+static void
+skx_team_reserve_try(void *arg)
+{
+	SkxTeamReserve *reserve = arg;
+
+	reserve->spare = dsm_create(SKX_TEAM_SPARE,
+								DSM_CREATE_NULL_IF_MAXSEGMENTS);
+	if (reserve->spare != NULL)
+		reserve->norms = dsm_create(reserve->docs,
+									DSM_CREATE_NULL_IF_MAXSEGMENTS);
+}
+
+dsm_segment *
+skx_team_reserve(uint32 *docs)
+{
+	SkxTeamReserve reserve = {.docs = *docs};
+	uint32		least = Min(*docs, Max(*docs / SKX_TEAM_SHRINK,
+									   SKX_TEAM_DOCS_LEAST));
+
+	while (reserve.norms == NULL && reserve.docs >= least)
+	{
+		char	   *why;
+
+		CHECK_FOR_INTERRUPTS();
+		*docs = reserve.docs;
+		why = skx_room_attempt(skx_team_reserve_try, &reserve);
+		if (reserve.spare != NULL)
+			dsm_detach(reserve.spare);
+		reserve.spare = NULL;
+		reserve.docs /= 2;
+		if (why != NULL)
+			pfree(why);
+	}
+	if (reserve.norms != NULL)
+		dsm_unpin_mapping(reserve.norms);
+	return reserve.norms;
+}
+
 void
-skx_team_create(SkxTeam *team, int nmembers, uint32 most,
+skx_team_create(SkxTeam *team, int nmembers, dsm_segment *norms,
+				uint32 given, uint32 most, uint32 overshoot,
 				dsm_segment *seg)
 {
 	memset(team, 0, skx_team_size(nmembers));
 	SharedFileSetInit(&team->files, seg);
 	team->nmembers = nmembers;
-	team->most_docs = most;
+	team->norms = dsm_segment_handle(norms);
+	team->norms_size = team->norms_given = given;
+	team->norms_most = most;
+	team->overshoot = overshoot;
+	team->most_docs = given - overshoot;
 	pg_atomic_init_u64(&team->ndocs, 0);
 	pg_atomic_init_u64(&team->run_bytes, 0);
 	pg_atomic_init_u64(&team->read, 0);
@@ -181,6 +243,49 @@ skx_team_share_add(SkxShare *share, ItemPointer tid, TSVector value)
 	MemoryContextSwitchTo(old);
 }
 
+static void
+skx_team_grow_try(void *arg)
+{
+	SkxTeamReserve *reserve = arg;
+
+	reserve->norms = dsm_create(reserve->docs,
+								DSM_CREATE_NULL_IF_MAXSEGMENTS);
+}
+
+/*
+ * The table has more rows than was estimated.  Nothing is in the norms while it
+ * is scanned, so that others may replace them.
+ */
+static void
+skx_team_grow(SkxTeam *team, uint64 docs)
+{
+	SkxTeamReserve reserve = {0};
+	char	   *why;
+
+	if (docs < team->norms_size / 2 || team->norms_size >= team->norms_most)
+		return;
+	reserve.docs = Min((uint64) team->norms_size * 2, team->norms_most);
+	why = skx_room_attempt(skx_team_grow_try, &reserve);
+	if (why != NULL)
+		pfree(why);
+	if (reserve.norms == NULL)
+	{
+		team->norms_most = team->norms_size;
+		return;
+	}
+	dsm_unpin_mapping(reserve.norms);
+	dsm_detach(skx_team_norms(team));
+	team->norms = dsm_segment_handle(reserve.norms);
+	team->norms_size = reserve.docs;
+	team->most_docs = reserve.docs - team->overshoot;
+}
+
+dsm_segment *
+skx_team_norms(SkxTeam *team)
+{
+	return dsm_find_mapping(team->norms);
+}
+
 bool
 skx_team_share_full(SkxShare *share)
 {
@@ -196,6 +301,8 @@ skx_team_share_full(SkxShare *share)
 										bytes - share->told_bytes);
 	share->told_docs = docs;
 	share->told_bytes = bytes;
+	if (share->member == 0)
+		skx_team_grow(team, all_docs);
 	return all_docs >= team->most_docs ||
 		skx_segment_enough(all_docs, all_bytes);
 }

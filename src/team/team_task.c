@@ -390,14 +390,16 @@ skx_team_encode_plan(SkxTeamEncoder *e)
 }
 
 /*
- * Opens all runs.  Half of what is left beside the norms and the writers is
- * for pages that wait, the other half for the buffers of the runs.
+ * Opens all runs.  Half of what is left beside the writers, and what the norms
+ * have grown by, is for pages that wait, the other half for the buffers of the
+ * runs.
  */
 static void
 skx_team_encode_runs(SkxTeamEncoder *e)
 {
 	SkxTeam    *team = e->team;
-	Size		norms = team->nordered / team->nmembers;
+	Size		norms = (team->norms_size - team->norms_given) /
+		team->nmembers;
 	Size		fixed = skx_segment_output_fixed(&e->options);
 	Size		memory = e->options.memory;
 	uint32		buffer;
