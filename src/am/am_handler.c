@@ -37,7 +37,7 @@ skx_am_capabilities(IndexAmRoutine *am)
 	am->amsearchnulls = false;
 	am->amstorage = false;
 	am->amclusterable = false;
-	am->ampredlocks = false;
+	am->ampredlocks = true;
 	am->amcanparallel = false;
 	SKX_COMPAT_SET_BUILD_PARALLEL(am);
 	am->amcaninclude = false;

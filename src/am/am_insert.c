@@ -15,7 +15,7 @@
 
 #include "access/xact.h"
 #include "access/xlog.h"
-#include "am/am.h"
+#include "am/am_scan.h"
 #include "intake/intake.h"
 #include "pending/pending.h"
 #include "utils/memutils.h"
@@ -90,6 +90,7 @@ skxinsert(Relation index, Datum *values, bool *isnull, ItemPointer tid,
 	bool		full;
 
 	full = skx_pending_append(index, tid, value);
+	skx_am_predicate_insert(index, value);
 	skx_intake_free(value, values[0]);
 	if (full)
 		skx_am_insert_flush(index);

@@ -153,6 +153,7 @@ skx_am_scan_start(IndexScanDesc scan)
 		so->pending_done = true;
 		return;
 	}
+	skx_am_predicate_read(scan);
 	if (skx_am_ranked_start(scan))
 		return;
 	so->view = skx_manifest_view(scan->indexRelation);

@@ -42,6 +42,15 @@ typedef struct SkxScan
 } SkxScan;
 
 /*
+ * am_predicate.c : SERIALIZABLE
+ *
+ * read is called with keys that are not NULL, before the view is taken; insert
+ * when the document can be read (NULL: it has no lexemes).
+ */
+extern void skx_am_predicate_read(IndexScanDesc scan);
+extern void skx_am_predicate_insert(Relation index, TSVector value);
+
+/*
  * am_ranked.c
  *
  * start is called with the compiled query, after the snapshot; false: there is
