@@ -114,10 +114,12 @@ report_step() {
 	return $status
 }
 
-# report_why LOG: what a step says of its failure, or how its output ends
+# report_why LOG: what a step says of its failure, or errors in its output and
+# how that ends
 report_why() {
-	sed -n 's/^#failed //p' "$1" | grep . ||
-		grep -v '^#' "$1" | grep . | tail -n 5
+	sed -n 's/^#failed //p' "$1" | grep . && return
+	grep -m 5 -E 'error:|ERROR:|Sanitizer|\*\*\*' "$1"
+	grep -v '^#' "$1" | grep . | tail -n 5
 }
 
 # report_end WORD: what failed, in 20 lines at most, the closing line, and the

@@ -83,11 +83,16 @@ sub told_to_stop
 }
 
 # Cancels what the session has been doing for a while; ms until it has said so.
+# A cancel that came before the statement would do nothing.
+my $watch = skx_session($node, 'postgres');
+
 sub cancel
 {
 	my ($s, $sql, $bad) = @_;
 
 	$s->start($sql);
+	sleep 0.001
+	  until $watch->value('SELECT state FROM pg_stat_activity WHERE pid = ' . $s->backend) eq 'active';
 	sleep 0.01 + rand 0.1;
 	my $from = time - $s->queued / 1000;
 
@@ -106,9 +111,9 @@ sub time_out
 	my $most = 10 + int rand 100;
 
 	$s->value("SET statement_timeout = $most");
-	my $from = time - $s->queued / 1000;
+	my $from = time;
 	my $said = $s->raw($sql);
-	my $ms = 1000 * (time - $from) - $s->queued - $most;
+	my $ms = 1000 * (time - $from) - $most;
 
 	$$bad++ unless told_to_stop($said);
 	$s->value('RESET statement_timeout');
@@ -211,6 +216,7 @@ for my $method (grep { $_ ne 'shared_buffers' } @methods)
 	$s->close;
 }
 
+$watch->close;
 cmp_ok($size, '>', 4 * 1024 * 1024, 'no cache held the index');
 $node->stop;
 done_testing();

@@ -17,6 +17,10 @@ find src sql test bench -type f \( -name '*.[ch]' -o -name '*.sql' -o -name '*.s
 	xargs -r cat | tr -cs 'A-Za-z0-9_' '\n' | sort -u >"$words"
 
 within() {	# within PATH: does it stay in the tree, from whose top it is given?
+	case $1 in
+		*..*) ;;
+		*) return 0 ;;
+	esac
 	printf '%s\n' "$1" | awk -F / '{
 		for (i = 1; i <= NF; i++)
 			if ($i == "..") {
