@@ -32,7 +32,7 @@
 #include "storage/smgr.h"
 #include "utils/memutils.h"
 
-#define MUTANT_WINDOW	150000	/* us */
+#define MUTANT_WINDOW	400000	/* us */
 
 extern __typeof__(log_newpages) __real_log_newpages;
 extern __typeof__(log_newpages) __wrap_log_newpages;
