@@ -119,6 +119,13 @@ skx_compat_begin_index_scan(IndexScanState *state)
 		);
 }
 
+/* For each column of `to`, the one of that name in `from`. */
+#if PG_VERSION_NUM >= 160000
+#define skx_compat_attrmap(from, to)	build_attrmap_by_name(from, to, false)
+#else
+#define skx_compat_attrmap(from, to)	build_attrmap_by_name(from, to)
+#endif
+
 /* ---- scans that are not the executor's ---- */
 
 #if PG_VERSION_NUM >= 190000

@@ -12,7 +12,8 @@
 #include "utils/snapshot.h"
 
 /*
- * score_stats.c : statistics of an index, or of all partitions of one
+ * score_stats.c : statistics of an index, of all partitions of one, or of one
+ * and those of the tables that inherit from its table
  *
  * Pinned by index and content of the snapshot until the transaction ends, so
  * that whoever asks under the same snapshot is told the same: scan, sort,

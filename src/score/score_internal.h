@@ -86,6 +86,13 @@ struct SkxStats
 /* score_document.c : the first entry that is not below the lexeme */
 extern int	skx_score_entry(const char *lexeme, int len, TSVector document);
 
+/*
+ * score_leaves.c : is the index counted alone?  Else those that are counted
+ * with it, and it if it is no partitioned one; all are locked
+ */
+extern bool skx_score_is_plain(Relation index);
+extern List *skx_score_leaves(Relation index);
+
 /* score_stats.c */
 
 /* Keeps the statistics until the current memory context is reset. */

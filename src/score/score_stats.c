@@ -16,7 +16,6 @@
 
 #include "access/relation.h"
 #include "access/xact.h"
-#include "catalog/pg_inherits.h"
 #include "compat/compat.h"
 #include "lib/ilist.h"
 #include "miscadmin.h"
@@ -239,12 +238,6 @@ skx_score_copy_xids(const TransactionId *xids, uint32 n)
 
 /* ---- what is counted ---- */
 
-static bool
-skx_score_is_plain(Relation index)
-{
-	return index->rd_rel->relkind != RELKIND_PARTITIONED_INDEX;
-}
-
 SkxSegment **
 skx_score_leaf_open(const SkxScoreLeaf *leaf, Relation rel, SkxBlkFile **file)
 {
@@ -349,8 +342,7 @@ skx_score_pin_leaves(SkxStats *stats, Relation index)
 		skx_score_leaf_pin(stats, stats->leaves, index);
 		return;
 	}
-	oids = find_all_inheritors(RelationGetRelid(index), AccessShareLock, NULL);
-	list_sort(oids, list_oid_cmp);
+	oids = skx_score_leaves(index);
 	stats->leaves = palloc0(sizeof(SkxScoreLeaf) * list_length(oids));
 	foreach(lc, oids)
 	{
