@@ -71,7 +71,7 @@ follow() {
 # slowest OUTPUT: the TAP files that took most of the time
 slowest() {
 	sed -n 's|^\[.*\] test/t/\([^ ]*\)\.pl .* ok *\([0-9]*\) ms .*|\2 \1|p' "$1" |
-		sort -rn | head -n 5 | awk '{ printf "%s%s %.0f s", NR > 1 ? ", " : "#progress slowest: ", $2, $1 / 1000 }
+		sort -rn | head -n 5 | awk '{ printf "%s%s %.0f s", (NR > 1 ? ", " : "#progress slowest: "), $2, $1 / 1000 }
 			END { if (NR) print "" }'
 }
 

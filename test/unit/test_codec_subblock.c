@@ -548,7 +548,7 @@ refused_at_random(void)
 	for (round = 0; round < 20000; round++)
 	{
 		uint32		base = unit_below(1000);
-		uint32		spread = 1 << unit_below(32);
+		uint32		spread = UINT32_C(1) << unit_below(32);
 		bool		ascend = true;
 
 		plain(&p, 1 + unit_below(SKX_SUBBLOCK), base);
