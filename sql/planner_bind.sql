@@ -293,6 +293,9 @@ SELECT bound('SELECT CASE WHEN a = 0 THEN body END <@> ''a'' FROM broken'), boun
 SELECT body <@> 'river' FROM notes LIMIT 1;
 SELECT 'a'::tsvector <@> 'a'::tsquery;
 SELECT coalesce(body, '') <@> 'river' FROM notes WHERE lang = 'de' LIMIT 1;
+-- words without operators, the first thing that a person types
+SELECT id FROM notes ORDER BY body <@> 'river stone' LIMIT 1;
+SELECT skipidx_tsquery('river & stone:*A'), skipidx_tsquery(NULL);
 -- by code, since 19 tells the place in the statement, too
 \set VERBOSITY sqlstate
 CREATE INDEX ON notes ((body <@> 'river'::tsquery));

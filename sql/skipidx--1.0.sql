@@ -553,12 +553,20 @@ CREATE OPERATOR <@> (
 COMMENT ON OPERATOR <@> (pg_catalog.tsvector, skipidx_ref) IS
 	'minus the score of a document by a query and an index: best ones first';
 
+CREATE FUNCTION skipidx_tsquery(pg_catalog.text)
+RETURNS pg_catalog.tsquery
+AS 'MODULE_PATHNAME'
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+
+COMMENT ON FUNCTION skipidx_tsquery(pg_catalog.text) IS
+	'a query as tsquery itself reads it, with a hint where it is none';
+
 -- A literal without a type could be a query or a reference; as a string it is
 -- a query.
 CREATE FUNCTION skipidx_distance(pg_catalog.tsvector, pg_catalog.text)
 RETURNS pg_catalog.float4
 LANGUAGE sql STABLE STRICT PARALLEL RESTRICTED
-RETURN $1 <@> $2::pg_catalog.tsquery;
+RETURN $1 <@> skipidx_tsquery($2);
 
 COMMENT ON FUNCTION skipidx_distance(pg_catalog.tsvector, pg_catalog.text) IS
 	'implementation of <@> operator';

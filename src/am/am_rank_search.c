@@ -24,6 +24,7 @@
 PG_FUNCTION_INFO_V1(skipidx_search);
 PG_FUNCTION_INFO_V1(skipidx_any);
 PG_FUNCTION_INFO_V1(skipidx_any_default);
+PG_FUNCTION_INFO_V1(skipidx_tsquery);
 
 /* ---- search ---- */
 
@@ -312,4 +313,30 @@ skipidx_any_default(PG_FUNCTION_ARGS)
 {
 	PG_RETURN_TSQUERY(skx_am_rank_any_text(getTSCurrentConfig(true),
 										   PG_GETARG_DATUM(0)));
+}
+
+/* ---- a query written as a string ---- */
+
+/* While an error is reported; the usual one is words without operators. */
+static void
+skx_am_rank_tsquery_hint(void *arg)
+{
+	if (geterrcode() == ERRCODE_SYNTAX_ERROR)
+		errhint("A query has operators between its words, as in 'a & b' or 'a | b'; skipidx_any() and websearch_to_tsquery() take words as people type them.");
+}
+
+Datum
+skipidx_tsquery(PG_FUNCTION_ARGS)
+{
+	char	   *string = text_to_cstring(PG_GETARG_TEXT_PP(0));
+	ErrorContextCallback callback;
+	Datum		query;
+
+	callback.callback = skx_am_rank_tsquery_hint;
+	callback.arg = NULL;
+	callback.previous = error_context_stack;
+	error_context_stack = &callback;
+	query = DirectFunctionCall1(tsqueryin, CStringGetDatum(string));
+	error_context_stack = callback.previous;
+	PG_RETURN_DATUM(query);
 }
