@@ -95,7 +95,8 @@ is(segments(), 0, 'nothing but pending documents');
 # Plans are what the names of the modes say.
 $s->value('SELECT rank_mode(true, false)');
 like($s->value(q{EXPLAIN (COSTS OFF) SELECT id FROM docs WHERE v @@ 'ba' ORDER BY v <@> 'ba'::tsquery LIMIT 10}),
-	qr/^Limit\n  ->  Index Scan using docs_skx on docs\n +Index Cond: .*\n +Order By: /, 'plan: index scan');
+	qr/^Limit\n  ->  Incremental Sort\n +Sort Key: .*, ctid\n +Presorted Key: .*\n +->  Index Scan using docs_skx on docs\n +Index Cond: .*\n +Order By: /,
+	'plan: index scan');
 $s->value('SELECT rank_mode(true, true)');
 like($s->value(q{EXPLAIN (COSTS OFF) SELECT id FROM docs WHERE v @@ 'ba' ORDER BY v <@> 'ba'::tsquery LIMIT 10}),
 	qr/Custom Scan.*\n +->  Index Scan using docs_skx on docs\n/, 'plan: custom scan');
