@@ -205,9 +205,10 @@ cmp_ok($taken, '>', $queries * 0.7, "$taken queries taken");
 load(400);
 is($s->value(q{SELECT segments FROM skipidx_stats('docs_raw')}), 0, 'all pending');
 # A text cannot have an empty lexeme or position 0.
-is($s->value(q{SELECT count(*) > 200 AND bool_and((raw::text)::tsvector = merged) FROM docs
-		WHERE raw::text !~ '(^| )''''|[:,]0|16383' AND cardinality(string_to_array(merged::text, ',')) < 200}),
-	't', 'the server merges the text of a vector as the test does');
+my $textual = q{raw::text !~ '(^| )''''|[:,]0|16383' AND cardinality(string_to_array(merged::text, ',')) < 200};
+cmp_ok($s->value("SELECT count(*) FROM docs WHERE $textual"), '>', 200, 'vectors that a text can have');
+is($s->value("SELECT left(raw::text, 200) FROM docs WHERE $textual AND (raw::text)::tsvector <> merged LIMIT 1"),
+	'', 'the server merges the text of a vector as the test does');
 is(total_length(), $lengths, 'length of all pending documents');
 all_agree('pending');
 cmp_ok($s->value(q{SELECT count(*) FROM wanted WHERE ids <> ''}), '>', $queries / 2, 'most queries find rows');
