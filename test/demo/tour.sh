@@ -41,7 +41,7 @@ start_server() {
 # each that was acknowledged a line is in $acknowledged
 crash() {
 	local acknowledged=$DEMO_WORK/acknowledged writer
-	sql -c 'CREATE SEQUENCE kept'
+	sql -c 'CREATE SEQUENCE kept' -c CHECKPOINT
 	yes "INSERT INTO docs (id, title, body) SELECT n, 'kept', 'row ' || n
 		FROM (SELECT 'kept' || nextval('kept') AS n) s RETURNING id;" |
 		sql -At -o "$acknowledged" 2>/dev/null &
