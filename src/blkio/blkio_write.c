@@ -121,7 +121,11 @@ skx_blkio_new_extend(Relation rel, BlockNumber nblocks)
 
 		if (error != 0)
 			skx_blkio_no_space(rel, error, ERROR);
-		skx_compat_extend(RelationGetSmgr(rel), now, nblocks);
+		/* Holes are what the server's own storage manager reads as zeros. */
+		if (skx_blkio_io_method == SKX_BLK_SHARED_BUFFERS)
+			skx_compat_reserve(RelationGetSmgr(rel), now, nblocks);
+		else
+			skx_compat_extend(RelationGetSmgr(rel), now, nblocks);
 	}
 	if (lock)
 		UnlockRelationForExtension(rel, ExclusiveLock);

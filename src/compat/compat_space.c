@@ -120,7 +120,8 @@ skx_compat_space_blocks(SMgrRelation smgr, BlockNumber from, BlockNumber to,
 		n = Min(n, SKX_SPACE_BLOCKS);
 		fd = skx_compat_space_open(smgr, from);
 		if (fd < 0)
-			return errno;
+			/* A storage manager without files finds space by itself. */
+			return errno == ENOENT ? 0 : errno;
 		error = skx_compat_space_file(fd, (off_t) at * BLCKSZ,
 									  (off_t) (at + n) * BLCKSZ, fresh);
 		CloseTransientFile(fd);
@@ -226,12 +227,8 @@ skx_compat_reserve(SMgrRelation smgr, BlockNumber from, BlockNumber to)
 
 	/* The last block of each file asks for its sync. */
 	memset(zero.data, 0, BLCKSZ);
-	while (from < to)
-	{
-		BlockNumber next = (from / RELSEG_SIZE + 1) * (BlockNumber) RELSEG_SIZE;
-
-		from = Min(next, to);
-		smgrextend(smgr, MAIN_FORKNUM, from - 1, zero.data, false);
-	}
+	for (; from < to; from++)
+		smgrextend(smgr, MAIN_FORKNUM, from, zero.data,
+				   from + 1 < to && (from + 1) % RELSEG_SIZE != 0);
 #endif
 }

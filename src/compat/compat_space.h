@@ -21,15 +21,16 @@ extern void skx_compat_extend(SMgrRelation smgr, BlockNumber from,
 extern int	skx_compat_fill(SMgrRelation smgr, BlockNumber nblocks);
 
 /*
- * Space for blocks from the end of the file on; errno or 0.  The caller has
- * the lock on the extension of the relation.
+ * Space for blocks from the end of the file on; errno or 0, also where the
+ * storage manager has no file.  The caller has the lock on the extension of the
+ * relation.
  */
 extern int	skx_compat_allocate(SMgrRelation smgr, BlockNumber from,
 								BlockNumber to);
 
 /*
- * Makes blocks that have just been allocated the storage manager's, and has
- * the checkpointer sync the files.
+ * Has the storage manager write zeros to all blocks from the end of the file
+ * on, allocated before or not, and the checkpointer sync the files.
  */
 extern void skx_compat_reserve(SMgrRelation smgr, BlockNumber from,
 							   BlockNumber to);

@@ -81,9 +81,10 @@ sub connectable
 
 	for (1 .. 300)
 	{
-		my ($rc) = $on->psql('postgres', 'SELECT 1');
+		# psql may be gone, refused, before it is told what to ask
+		my ($rc) = eval { $on->psql('postgres', 'SELECT 1') };
 
-		return if $rc == 0;
+		return if defined $rc && $rc == 0;
 		select undef, undef, undef, 0.1;
 	}
 	die 'the server did not come back';

@@ -211,6 +211,11 @@ skx_compat_extend(SMgrRelation smgr, BlockNumber from, BlockNumber to)
 {
 }
 
+void
+skx_compat_reserve(SMgrRelation smgr, BlockNumber from, BlockNumber to)
+{
+}
+
 BlockNumber
 smgrnblocks(SMgrRelation smgr, ForkNumber fork)
 {
