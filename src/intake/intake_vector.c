@@ -165,7 +165,7 @@ skx_intake_unite(TSVector value, const WordEntry *entries, int n,
 	return kept;
 }
 
-static SKX_NORETURN void
+SKX_NORETURN static void
 skx_intake_too_long(Size nbytes)
 {
 	ereport(ERROR,
