@@ -196,10 +196,6 @@ extern uint64 skx_blkio_prewarm(SkxBlkFile *file,
 								const SkxBlkPlane *const *planes,
 								int nplanes);
 
-/* The method behind an open file: its name, and why it is that one. */
-extern const char *skx_blkio_method_name(SkxBlkFile *file);
-extern const char *skx_blkio_method_reason(SkxBlkFile *file);
-
 /*
  * Counts by method number of this backend, exact; and of all since the server
  * started, to which each adds at skx_blkio_close, here, and at its end.

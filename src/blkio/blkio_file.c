@@ -61,25 +61,17 @@ skx_blkio_method_in_force(void)
 
 /* The same for one index, unless only the server can read its file. */
 static const SkxBlkMethod *
-skx_blkio_choose(Relation rel, uint64 incarnation, const char **reason)
+skx_blkio_choose(Relation rel, uint64 incarnation)
 {
 	const SkxBlkMethod *method;
-	SkxBlkPath	path;
 
-	*reason = "the session's buffers have temporary indexes";
 	if (RelationUsesLocalBuffers(rel))
 		return &skx_blkio_method_bufmgr;
-	*reason = "the settings in force say so";
 	method = skx_blkio_method_in_force();
-	if (method == &skx_blkio_method_bufmgr)
-		return method;
-	path = skx_blkio_path(rel, incarnation);
-	if (path == SKX_BLK_PATH_PROVEN)
-		return method;
-	*reason = path == SKX_BLK_PATH_REFUSED ?
-		"the file does not hold pages as the storage manager wrote them" :
-		"the file could not be compared with what the storage manager wrote";
-	return &skx_blkio_method_bufmgr;
+	if (method != &skx_blkio_method_bufmgr &&
+		skx_blkio_path(rel, incarnation) != SKX_BLK_PATH_PROVEN)
+		return &skx_blkio_method_bufmgr;
+	return method;
 }
 
 /*
@@ -121,7 +113,7 @@ skx_blkio_open(Relation rel, uint64 incarnation, SkxBlkVerify verify)
 	file->rel = rel;
 	file->verify = verify;
 	file->incarnation = incarnation;
-	file->method = skx_blkio_choose(rel, incarnation, &file->reason);
+	file->method = skx_blkio_choose(rel, incarnation);
 	file->pin_budget = skx_blkio_budget(file->method, rel);
 	file->ahead = skx_blkio_depth_in_force(file->method);
 	file->once = false;
@@ -227,16 +219,4 @@ bool
 skx_blkio_crowded(SkxBlkFile *file)
 {
 	return skx_blkio_pins_count() >= file->pin_budget;
-}
-
-const char *
-skx_blkio_method_name(SkxBlkFile *file)
-{
-	return skx_blkio_method_names[file->method->number];
-}
-
-const char *
-skx_blkio_method_reason(SkxBlkFile *file)
-{
-	return file->reason;
 }

@@ -104,7 +104,6 @@ struct SkxBlkFile
 	uint64		incarnation;
 	int			pin_budget;		/* skx_blkio_crowded from here on */
 	int			ahead;			/* units that may be under way ahead of pins */
-	const char *reason;			/* for the method */
 	bool		once;			/* what is not cached is read past the cache */
 	BufferAccessStrategy strategy;	/* in shared buffers; NULL: as usual */
 };

@@ -181,18 +181,27 @@ skx_compat_has_space(SMgrRelation smgr, uint64 nblocks)
 	return enough;
 }
 
-void
-skx_compat_extend(SMgrRelation smgr, BlockNumber from, BlockNumber to)
-{
 #if PG_VERSION_NUM >= 160000
-	/* The argument for the number of blocks is an int. */
+/* The storage manager takes the number of blocks as an int. */
+static void
+skx_compat_space_zero(SMgrRelation smgr, BlockNumber from, BlockNumber to,
+					  bool skip_fsync)
+{
 	while (from < to)
 	{
 		BlockNumber n = Min(to - from, (BlockNumber) RELSEG_SIZE);
 
-		smgrzeroextend(smgr, MAIN_FORKNUM, from, (int) n, true);
+		smgrzeroextend(smgr, MAIN_FORKNUM, from, (int) n, skip_fsync);
 		from += n;
 	}
+}
+#endif
+
+void
+skx_compat_extend(SMgrRelation smgr, BlockNumber from, BlockNumber to)
+{
+#if PG_VERSION_NUM >= 160000
+	skx_compat_space_zero(smgr, from, to, true);
 #else
 	PGAlignedBlock zero;
 
@@ -215,13 +224,7 @@ void
 skx_compat_reserve(SMgrRelation smgr, BlockNumber from, BlockNumber to)
 {
 #if PG_VERSION_NUM >= 160000
-	while (from < to)
-	{
-		BlockNumber n = Min(to - from, (BlockNumber) RELSEG_SIZE);
-
-		smgrzeroextend(smgr, MAIN_FORKNUM, from, (int) n, false);
-		from += n;
-	}
+	skx_compat_space_zero(smgr, from, to, false);
 #else
 	PGAlignedBlock zero;
 
