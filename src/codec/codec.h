@@ -220,8 +220,8 @@ extern const uint8 *skx_codec_short_positions_skip(const uint8 *src,
  * 0); bit 7 set: fewer than 128, a count byte follows (1..127), values are
  * varints, else they are pfor.
  * The decoder returns the stored differences plus one with the label in the
- * top two bits as uint32: label << 30 | delta, delta 1..16384; the caller, who
- * knows each tf, sums them up, and masks the sum with 0x3FFF.
+ * top two bits as uint32: label << 30 | delta, delta 1..16384; the caller,
+ * which knows each tf, sums them up, and masks the sum with 0x3FFF.
  */
 #define SKX_POSBLOCK_MAX	(2 + SKX_PFOR_MAX + 32)
 extern uint8 *skx_codec_positions_put(uint8 *dst, const uint16 *positions,

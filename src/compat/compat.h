@@ -183,9 +183,9 @@ extern uint32 skx_compat_wait_event(const char *name);
 
 /*
  * A small area of main shared memory, or as good, under this name, without
- * preloading.  `size` must be the same for every caller.  Whoever finds it
- * new runs init before anyone else sees it.  May raise errors with LWLocks
- * held, like the functions behind it.
+ * preloading.  `size` must be the same for every caller.  The backend that
+ * creates it runs init before any other sees it.  May raise errors with
+ * LWLocks held, like the functions behind it.
  */
 extern void *skx_compat_anchor(const char *name, Size size,
 							   void (*init) (void *area));

@@ -115,7 +115,7 @@ skx_fault_parse(const char *text, SkxFaultSpec *spec)
 	spec->action = (SkxFaultAction) found;
 	if (spec->action == SKX_FAULT_ACT_WAIT &&
 		!skx_fault_places[spec->point].wait)
-		return "Nothing can wait at this point: locks are held there that nobody may wait with.";
+		return "No wait is possible at this point: locks are held there that forbid it.";
 	if (text[len] == ':')
 	{
 		nth = strtol(text + len + 1, &end, 10);
@@ -168,8 +168,8 @@ skx_fault_wait(SkxFaultPoint point)
 }
 
 /*
- * The same where locks are held that nobody may wait with: looks again and
- * again, without joining the queue, and cannot be cancelled.
+ * The same where locks are held that forbid waiting: polls without joining the
+ * queue, and cannot be cancelled.
  */
 static void
 skx_fault_pause(SkxFaultPoint point)

@@ -235,7 +235,7 @@ skx_format_check_extents(const SkxRootCheck *c)
 		if (extent.safexid != 0)
 			return "the root has an extent both reserved and free";
 		if (!skx_format_root_operation(c, extent.operation))
-			return "the root has an extent reserved for nobody";
+			return "the root has an extent reserved for no operation";
 	}
 	return NULL;
 }

@@ -3,7 +3,7 @@
  *	  skipidx_check(): is an index sound, and does it have every row?
  *
  * Raises the first damage found, by way of skx_format_report.  Pages come
- * first, then who owns them, then what each segment says in them, then the
+ * first, then their owners, then the contents of each segment, then the
  * pending lists, then whether a row is in two places, then the rows of the
  * table; each step relies on those before it.
  *
@@ -116,8 +116,8 @@ skx_inspect_check_close(SkxCheck *check)
 }
 
 /*
- * Opens index and table, the table first as everybody does; table locks of
- * others than the owner are refused.
+ * Opens index and table, the table first as everywhere; a role that does not
+ * own the index is refused before it gets a table lock.
  */
 static void
 skx_inspect_check_open(SkxCheck *check, Oid oid)

@@ -7,10 +7,9 @@
  * must not overlap, and together take every page below meta.nblocks.  What
  * lies behind that has been left by a crash and means nothing.
  *
- * Pages that nobody reads, because they are free, reserved, or a stripe's to
- * use next, hold what they were used for last.  Each must be zero or whole
- * nevertheless: what copies or verifies files of the server stumbles over any
- * other page.
+ * Unused pages (free, reserved, or a stripe's to use next) keep their last
+ * contents. Each must be zero or whole nevertheless: tools that copy or verify
+ * the server's files report any other page.
  */
 #include "postgres.h"
 
@@ -215,12 +214,12 @@ skx_inspect_cover(SkxOwners *o)
 									 owned->owner, o->owned[i - 1].owner);
 		if (owned->block > covered)
 			skx_format_report_detail(rel, covered,
-									 "%u pages belong to nobody",
+									 "%u pages have no owner",
 									 owned->block - covered);
 		covered = owned->block + owned->npages;
 	}
 	if (covered < nblocks)
-		skx_format_report_detail(rel, covered, "%u pages belong to nobody",
+		skx_format_report_detail(rel, covered, "%u pages have no owner",
 								 nblocks - covered);
 }
 

@@ -15,7 +15,7 @@
 #include "storage/bufmgr.h"
 #include "utils/memutils.h"
 
-/* Reads of a page that nobody needs before it counts as damaged. */
+/* Reads of an unused page before it counts as damaged. */
 #define SKX_INSPECT_ATTEMPTS	7
 
 void

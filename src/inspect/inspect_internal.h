@@ -41,7 +41,7 @@ typedef struct SkxCheck
 	SkxCheckSegment **segments;
 	struct SkxOwners *owners;	/* of all pages below meta.nblocks */
 	HTAB	   *pending;		/* SkxCheckEntry, live ones */
-	SkxCheckPage page;			/* for whoever needs a page at once */
+	SkxCheckPage page;			/* scratch page, used within one function */
 	MemoryContext scratch;		/* reset per term and per document */
 } SkxCheck;
 
@@ -123,7 +123,7 @@ extern void skx_inspect_page_copy(SkxCheck *check, BlockNumber block,
 								  char *data);
 
 /*
- * What a page may be whoever it belongs to: zero, or a whole page of this
+ * What every page must be, whatever owns it: zero, or a whole page of this
  * index.  strange says what is wrong, NULL if nothing; whole reads the page
  * and reports it.
  */

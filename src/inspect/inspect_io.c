@@ -157,7 +157,7 @@ skipidx_cache_reset(PG_FUNCTION_ARGS)
 
 /*
  * The incarnation of an index, 0 when it has none that can be read without
- * waiting and without an error that belongs to whoever uses the index.
+ * waiting; damage does not raise an error here but when the index is used.
  */
 static uint64
 skx_inspect_io_incarnation(Oid oid)

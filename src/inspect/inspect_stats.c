@@ -2,8 +2,8 @@
  * inspect_stats.c
  *	  SQL functions that show what an index holds.
  *
- * What an index holds is read without locks that would hold up anybody, so
- * the figures of one row may be those of slightly different moments.
+ * What an index holds is read without locks that block other statements, so
+ * the figures of one row may be of slightly different moments.
  */
 #include "postgres.h"
 

@@ -6,7 +6,7 @@
  * ours that evaluates it would lend it the rights of the caller.  Nothing
  * here evaluates it but between skx_intake_owner_begin() and _end(); what the
  * server evaluates for us, in builds and inserts, it evaluates in that way
- * itself, or as whoever writes the row.
+ * itself, or as the user of the statement.
  */
 #include "postgres.h"
 

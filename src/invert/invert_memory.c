@@ -545,8 +545,8 @@ skx_invert_memory_varint(uint8 *to, uint64 v)
 
 /*
  * Writes a posting with one position, label D, which most are: without
- * branches, for its length is anybody's guess.  Returns it in the order of its
- * bytes, low first, at most 7 of them.
+ * branches, since its length cannot be predicted.  Returns it in the order of
+ * its bytes, low first, at most 7 of them.
  */
 static inline uint64
 skx_invert_memory_once(uint32 gap, uint32 position, int *size)

@@ -5,8 +5,8 @@
  * A flush reads the documents of the lists, oldest first, and sorts them by
  * TID; that of one portion is what the segment holds.  Values wait in memory,
  * or in a temporary file where they do not fit.  Inserts and scans go on, and
- * so does VACUUM: whom it marks after we have seen them is found out at the
- * end, under the lock that keeps it out.
+ * so does VACUUM: documents that it marks after the flush has read them are
+ * found at the end, under the lock that keeps VACUUM out.
  */
 #include "postgres.h"
 
@@ -21,7 +21,7 @@
 /* No flush takes more bytes than make up half a segment of the largest size. */
 #define SKX_FLUSH_MOST		(SKX_SEGMENT_BYTES_MAX / 2)
 
-/* Reserved at first at most, by who can wait for more. */
+/* Most that is reserved at first by a flush that can wait for more. */
 #define SKX_FLUSH_RESERVE	(64 * 1024 * 1024)
 
 /* How long an insert tries to publish what it has made, in ms. */
@@ -257,7 +257,7 @@ skx_maint_flush_lock(const SkxOperation *op)
 /*
  * Blocks to reserve for a flush of so many bytes: more than it will need when
  * it is an insert's, which could not wait for the lock to reserve more, or
- * when it must not fail for want of more; all of it for who can do without.
+ * when it must not fail for lack of more; all of it for an optional flush.
  */
 static uint32
 skx_maint_flush_blocks(uint64 nbytes, uint32 block_size,

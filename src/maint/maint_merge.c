@@ -199,7 +199,7 @@ skx_maint_merge_spills(const SkxMerge *m, const SkxMaintOptions *options)
 	return m->ndeleted > 0 || m->ndocs * sizeof(uint32) > options->memory / 8;
 }
 
-/* One merge; false: there is nothing to merge, or somebody else does. */
+/* One merge; false: there is nothing to merge, or another backend merges. */
 static bool
 skx_maint_merge_one(Relation index, const SkxMaintOptions *options, int most,
 					SkxManifestWait wait)

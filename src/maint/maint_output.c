@@ -3,7 +3,7 @@
  *	  The segment that a flush or a merge makes.
  *
  * Its pages go to extents that the operation has reserved, past shared
- * buffers, and nobody looks at them before they are published.  Documents that
+ * buffers, and no reader sees them before they are published.  Documents that
  * VACUUM marked in the meantime, where they came from, get their bits before
  * that: under the lock that keeps VACUUM out, so that none is missed.
  */

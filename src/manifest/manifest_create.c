@@ -2,10 +2,11 @@
  * manifest_create.c
  *	  The head of a new index file: metapage, root, stripe pages.
  *
- * Nobody else sees the relation yet, so the pages go past shared buffers like
- * those of the segments that the root names.  The init fork of an unlogged
- * index gets the same pages for an index without segments; it is logged
- * whatever the relation is, because a crash copies it over the main fork.
+ * The relation is not visible to other backends yet, so the pages go past
+ * shared buffers like those of the segments that the root names.  The init
+ * fork of an unlogged index gets the same pages for an index without segments;
+ * it is logged whatever the relation is, because a crash copies it over the
+ * main fork.
  */
 #include "postgres.h"
 

@@ -4,7 +4,7 @@
  *
  * meta.nblocks is where the allocated part of the file ends.  The file may be
  * longer: an extension is not logged, so a crash right after it leaves pages
- * past nblocks, and they are simply taken by whoever comes next.
+ * past nblocks, and the next growth takes them.
  *
  * The pool is a part of the free extents that inserts reach without the lock
  * that protects the root: what is in it was found to be needed by no snapshot
@@ -75,8 +75,9 @@ skx_manifest_new_page(Relation rel, uint64 incarnation, BlockNumber block)
 
 /*
  * Cuts an extent out of the pool; false when that is empty.  If none is long
- * enough, the longest will do: the owner comes back for more, while pieces
- * that nobody wants would stay in the pool for ever and keep others out.
+ * enough, the longest will do: the owner comes back for more, while pieces too
+ * short for every stripe would stay in the pool for ever and leave no place
+ * for others.
  */
 static bool
 skx_manifest_take_pooled(SkxDiskMeta *meta, BlockNumber *block,

@@ -15,7 +15,7 @@
 extern uint32 skx_manifest_root_most(Size size);
 
 /*
- * Pins and locks exclusively a page that nobody refers to, whatever it holds;
+ * Pins and locks exclusively a page that nothing refers to, whatever it holds;
  * it is not read (manifest_extent.c).
  */
 extern Buffer skx_manifest_fresh(Relation rel, BlockNumber block);

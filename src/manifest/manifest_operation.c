@@ -4,8 +4,8 @@
  *
  * An operation's own lock is a heavyweight lock on an object that stands for
  * it: the index with the operation's kind as sub-object.  (A page lock would
- * not do: none may be held while another is taken.)  Whoever gets the lock
- * knows that what the root lists under that kind has been left behind.
+ * not do: none may be held while another is taken.)  A backend that gets the
+ * lock knows that what the root lists under that kind has been left behind.
  */
 #include "postgres.h"
 
@@ -99,9 +99,9 @@ skx_manifest_drop_orphans(SkxDraft *draft, uint32 kind)
 }
 
 /*
- * Blocks in a row that are worth reserving at first.  Who waits for the lock
- * reserves more when it finds none; who does not must not have to, and a plane
- * asks for more at a time as it grows.
+ * Blocks in a row that are worth reserving at first. An operation that waits
+ * for the lock reserves more when they run out; one that does not wait must
+ * get enough here. A plane asks for more at a time as it grows.
  */
 static uint32
 skx_manifest_least_run(uint32 nblocks, SkxManifestWait wait)

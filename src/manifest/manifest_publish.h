@@ -50,9 +50,8 @@ typedef struct SkxOperation
  * `nblocks` blocks at first, all logged before it returns.  NULL, with nothing
  * changed: it would have to wait for longer than `wait` allows, or is called
  * from within an operation of the kind; or there is no space for the blocks,
- * and `elevel`, of the report of that, is below ERROR.  Who does not wait for
- * all can do without the operation: then the last megabyte of the disk is not
- * taken.
+ * and `elevel`, of the report of that, is below ERROR.  An operation that does
+ * not wait for all is optional: it leaves the last megabyte of the disk free.
  *
  * allocate gives consecutive, aligned blocks and reserves more when it must;
  * give_back returns pages that stayed unused.  end releases the operation's

@@ -2,8 +2,8 @@
  * pending_scan.c
  *	  All documents of the pending lists, for a query.
  *
- * A pending page carries no CRC, so a tsvector read from one is checked
- * before anybody follows the offsets in it.
+ * A pending page carries no CRC, so a tsvector read from one is checked before
+ * the offsets in it are followed.
  */
 #include "postgres.h"
 

@@ -2,9 +2,9 @@
  * pending_vacuum.c
  *	  Marks pending documents whose rows are gone, and adds up the stripes.
  *
- * The caller holds the heavyweight lock on the metapage, so nobody else marks
- * records and no page leaves the list: a record found in the copy of a page
- * is still at its offset when the page is locked to mark it.
+ * The caller holds the heavyweight lock on the metapage, so no other process
+ * marks records and no page leaves the list: a record found in the copy of a
+ * page is still at its offset when the page is locked to mark it.
  */
 #include "postgres.h"
 

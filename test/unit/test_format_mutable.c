@@ -286,7 +286,7 @@ test_extents(void)
 	REFUSED(root, x.s.extents[2].safexid = 1,
 			"the root has an extent both reserved and free");
 	REFUSED(root, x.s.extents[2].operation = 8,
-			"the root has an extent reserved for nobody");
+			"the root has an extent reserved for no operation");
 	REFUSED(root, (x.s.extents[1].operation = 7, x.s.extents[1].safexid = 0),
 			"");
 }
