@@ -1,19 +1,21 @@
 /*
  * planner_context.c
+ *           The query that the columns of an expression belong to.
  *	  Whose columns are those of an expression?
  *
- * While the planner simplifies an expression it names the query that this is
- * of, which matters to nobody else.  Twice it is another one.
+ * When the planner simplifies an expression it passes the PlannerInfo of the
+ * query that the expression belongs to. In two cases it passes that of another
+ * query, which only this module depends on.
  *
- * Functions in FROM are simplified before anything else of a query, and those
- * of a subquery that is about to become a part of the query around it in the
- * name of the subquery, as if it were beside that.  So nothing can be
- * known of queries around as long as one is left that was not simplified.  A
- * call that needs them is marked as seen and left for the second time: functions
- * that may refer to what is beside them are simplified with all the rest again.
+ * 1. Functions in FROM are simplified before the rest of a query; those of a
+ * subquery that is being pulled up, with the subquery's PlannerInfo. At that
+ * time the queries around it cannot be followed. A call that needs them is
+ * marked as seen and left unbound: functions in FROM that may refer to other
+ * tables are simplified a second time, with the rest of the query.
  *
- * The condition of an EXISTS is simplified in the name of the query around it,
- * to see whether it could be an IN.  If it is one, it will be simplified again.
+ * 2. The condition of an EXISTS is simplified with the PlannerInfo of the
+ * query around it, to see whether it can be converted to an IN. If it can, it
+ * is simplified again.
  */
 #include "postgres.h"
 

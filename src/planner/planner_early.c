@@ -2,11 +2,11 @@
  * planner_early.c
  *	  Scans that end before all rows were returned.
  *
- * A ranked scan whose filter is `document @@ query`, with its own ranking
- * query, is of use only up to the last row that has a score; one with a filter
- * that bounds the distance, up to there.  planner_scan.c sees to that, once the
- * query is known.  Here it is about what the planner has to know, the condition
- * itself and how much of the index will be read.
+ * A ranked scan whose filter is `document @@ query` with its own ranking query
+ * can end after the last row with a score; one with a filter that bounds the
+ * distance can end at that bound. planner_scan.c ends it at run time, when the
+ * query is known. This file recognises such conditions at planning, and
+ * estimates how much of the index will be read.
  */
 #include "postgres.h"
 

@@ -2,10 +2,10 @@
  * planner_index.c
  *	  Which index ranks a column.
  *
- * The choice decides about scores, hence it depends only on the query and on
- * the indexes that there are, not on what the planner makes of them: valid
- * ones; one of all rows rather than a partial one; a partial one only if the
- * query's own WHERE implies its predicate; of several, the oldest.  A
+ * The choice determines scores, hence it depends only on the query and on the
+ * existing indexes, not on the plan: only valid indexes count; an index of all
+ * rows is preferred to a partial one; a partial one needs a WHERE of the
+ * query's own that implies its predicate; of several, the oldest is taken.  A
  * condition with a parameter implies nothing here, so that the plan for one
  * value of it ranks as the plan for any value.
  */

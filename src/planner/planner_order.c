@@ -1,11 +1,12 @@
 /*
  * planner_order.c
+ *           Expressions ordered like a distance, and conditions that bound it.
  *	  What has the order of a distance, and what bounds it.
  *
- * A sort key may be the distance itself, or what rises or falls with it, as
- * scores do: ORDER BY -(tsv <@> query) DESC.  A condition like
- * tsv <@> query < -8 is met by the first rows of a ranked scan and, once it is
- * not, by none after them.
+ * A sort key may be the distance itself, or a monotone function of it, such as
+ * the score: ORDER BY -(tsv <@> query) DESC.  A condition like tsv <@> query <
+ * -8 is met by the first rows of a ranked scan and, once it is not, by none
+ * after them.
  */
 #include "postgres.h"
 

@@ -1,15 +1,16 @@
 /*
  * planner_paths.c
+ *           Paths offered to the planner for a table with ranked index paths.
  *	  What the planner is offered for a table with ranked index paths.
  *
  * Each of them is put into a custom path of the same cost, which hands the
  * distance over instead of computing it again (planner_scan.c), and may end
  * before all rows were returned (planner_early.c).
  *
- * The planner knows no index path for what rises or falls with the distance,
- * and up to version 16 none for ORDER BY distance, id; they are made here.  For
- * several distances it makes one that is to order by all of them: here it gets
- * one that orders by the first, and sorts what is equal.
+ * The planner makes no index path for monotone functions of the distance, and
+ * up to version 16 none for ORDER BY distance, id; they are made here. For
+ * several distances it makes a path that orders by all of them; it is replaced
+ * by one that orders by the first and sorts rows of equal first distance.
  */
 #include "postgres.h"
 
@@ -148,9 +149,9 @@ skx_planner_add_paths(PlannerInfo *root, RelOptInfo *rel, RangeTblEntry *rte)
 /* ---- custom paths ---- */
 
 /*
- * Without workers: statistics are pinned in the leader.  What a scan that ends
- * early does not cost is taken off, and so is computing the distance, which
- * the planner will charge whoever returns it.
+ * Without workers: statistics are pinned in the leader. The cost that a scan
+ * saves by ending early is subtracted, and so is the cost of computing the
+ * distance, which the planner adds to every path that returns it.
  */
 static Path *
 skx_planner_wrap(PlannerInfo *root, RelOptInfo *rel, Path *path)

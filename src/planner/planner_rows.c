@@ -1,14 +1,17 @@
 /*
  * planner_rows.c
+ *           The estimated number of matching rows, from the index's document
+ * frequencies.
  *	  How many rows of a table match, as an index knows.
  *
- * ANALYZE knows the words that are frequent in a sample; whatever else is asked
- * for, and what stands next to what, is the same to it.  An index knows the
- * document frequency of each word.  The number of rows is decided before a
- * module is asked for the first time, and paths are made with it; but it has
- * next to no part in what they cost: what it decides comes after them, how much
- * of a path a LIMIT takes, and all about joins.  So it is corrected in what is
- * there, the same for all paths, and conditions remember their selectivity.
+ * ANALYZE knows only the words that are frequent in a sample; all other words,
+ * and phrases, get one default. An index knows the document frequency of each
+ * word. The server estimates the rows of a table before it calls the first
+ * hook, and makes paths with that number. It hardly affects the costs of these
+ * paths, but it determines what follows: the share of a path that a LIMIT
+ * takes, and joins. So the estimate is corrected in the existing paths, by the
+ * same factor in all of them, and the conditions keep their corrected
+ * selectivity.
  */
 #include "postgres.h"
 

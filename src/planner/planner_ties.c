@@ -1,15 +1,16 @@
 /*
  * planner_ties.c
+ *           Rows of equal distance are ordered by ctid.
  *	  Rows of the same distance come by their place in the table.
  *
- * That is how a ranked scan returns them.  A sort would return them as it
- * likes, and a query for the next page may get the one where the query for
- * this page got the other, so that rows come twice, or never.  So a query of
- * one table that is sorted by nothing but its distance is sorted by ctid, too.
+ * A ranked scan returns them in that order; a sort returns them in any order.
+ * If the plan changed between two pages of a result, rows would come twice or
+ * never. So a query on one table that is sorted by its distance alone gets
+ * ctid as its second sort key.
  *
- * The planner does not know about it when it begins, as this module may not be
- * loaded by then.  It is done before the output of the query is settled: what
- * is above the table's paths finds ctid among its columns and sort keys.
+ * The key is added while the planner runs, since this library may not be
+ * loaded when it begins; but before the query's output is built, so that all
+ * steps above the table's paths find ctid among their columns and sort keys.
  */
 #include "postgres.h"
 

@@ -16,11 +16,11 @@
  * and those of the tables that inherit from its table
  *
  * Pinned by index and content of the snapshot until the transaction ends, so
- * that whoever asks under the same snapshot is told the same: scan, sort,
- * select list, all partitions, all pages of a cursor.  Without an MVCC snapshot
- * they are fresh.  `index` is open and locked; partitions of a partitioned
- * index are opened and locked here; those without an index of the family are
- * none of it.
+ * that every reader under the same snapshot gets the same: scan, sort, select
+ * list, all partitions, all pages of a cursor.  Without an MVCC snapshot they
+ * are fresh.  `index` is open and locked; partitions of a partitioned index
+ * are opened and locked here; those without an index of the family are none of
+ * it.
  */
 typedef struct SkxStats SkxStats;
 
@@ -104,10 +104,10 @@ extern SkxScorer *skx_score_open(Relation index, Snapshot snapshot,
 extern bool skx_score_is_current(const SkxScorer *scorer, Snapshot snapshot);
 
 /*
- * Terms of the statistics' view, so that nobody looks them up twice: where the
- * statistics are of the plain index `index` alone, the view that they were read
- * from (else NULL), and what a segment of it has of each of the scorer's terms
- * that is no prefix (df 0: nothing).
+ * Terms of the statistics' view, so that they are looked up once: where the
+ * statistics are of the plain index `index` alone, the view that they were
+ * read from (else NULL), and what a segment of it has of each of the scorer's
+ * terms that is no prefix (df 0: nothing).
  */
 extern const SkxView *skx_score_view(const SkxScorer *scorer, Relation index);
 

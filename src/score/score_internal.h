@@ -137,8 +137,8 @@ extern void skx_score_words_make(SkxStats *stats);
  * Looks up `n` terms (lexeme, len and prefix are set; those that are no prefix
  * first, in the order of a dictionary), sets the df of each, and words[i],
  * which is NULL for all where they are too many to be remembered.  `index` is
- * the one that the statistics are of.  The words stay as long as somebody holds
- * the statistics.
+ * the one that the statistics are of.  The words stay as long as a scorer
+ * holds the statistics.
  */
 extern void skx_score_words_find(SkxStats *stats, Relation index,
 								 SkxScoreTerm *terms, int n,

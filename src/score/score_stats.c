@@ -205,7 +205,7 @@ skx_score_content(Snapshot snapshot, SkxScoreContent *content)
 	content->recovery = snapshot->takenDuringRecovery;
 	content->nxip = snapshot->xcnt;
 	content->xip = snapshot->xip;
-	/* Copies of a snapshot do without subtransactions that nobody looks at. */
+	/* Copies of a snapshot leave out subtransactions, which are not compared. */
 	content->nsubxip = 0;
 	if (!snapshot->suboverflowed || snapshot->takenDuringRecovery)
 		content->nsubxip = snapshot->subxcnt;

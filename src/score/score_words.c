@@ -27,7 +27,7 @@
  */
 #define SKX_SCORE_FOUND		1024
 
-/* What lexemes are looked up into, before anybody is told of them. */
+/* Results of a look-up, before they are published in the table. */
 typedef struct SkxScoreSearch
 {
 	int			nplain;			/* those that are no prefix come first */
