@@ -214,7 +214,7 @@ for my $mode (map { ways($_) } qw(bitmap plain))
 }
 
 # A scan that is left before its end, and then started again
-$s->value('SET enable_seqscan = off');
+$s->value('ANALYZE answers; SET enable_seqscan = off');
 for my $off (qw(enable_bitmapscan enable_indexscan))
 {
 	is($s->value(<<"SQL"), 0, "rescanned before the end, $off off");
@@ -228,29 +228,28 @@ SQL
 }
 
 # Scans in parallel workers
-$s->value(<<'SQL');
-RESET ALL;
-SET client_min_messages = warning;
-SET max_parallel_workers_per_gather = 2;
-SET parallel_setup_cost = 0;
-SET parallel_tuple_cost = 0;
-SET min_parallel_table_scan_size = 0;
-SET enable_bitmapscan = off;
-SET enable_hashjoin = off;
-SET enable_mergejoin = off;
-SET enable_material = off;
-SET enable_memoize = off;
-ALTER FUNCTION make_query PARALLEL SAFE;
+my $parallel = <<'SQL';
+SET LOCAL max_parallel_workers_per_gather = 2;
+SET LOCAL parallel_setup_cost = 0;
+SET LOCAL parallel_tuple_cost = 0;
+SET LOCAL min_parallel_table_scan_size = 0;
+SET LOCAL enable_bitmapscan = off;
+SET LOCAL enable_hashjoin = off;
+SET LOCAL enable_mergejoin = off;
+SET LOCAL enable_material = off;
+SET LOCAL enable_memoize = off;
 SQL
 my $in_workers = 'SELECT qid, count(*) AS n, hash_array_extended(array_agg(id'
   . ' ORDER BY id), 0) AS h FROM asked JOIN docs ON v @@ q WHERE qid % 3 = 2 GROUP BY qid';
 
-like($s->value("EXPLAIN (COSTS OFF) $in_workers"),
+$s->value('RESET ALL; SET client_min_messages = warning; ALTER FUNCTION make_query PARALLEL SAFE');
+like($s->value("BEGIN; $parallel EXPLAIN (COSTS OFF) $in_workers; COMMIT"),
 	qr/Gather.*Nested Loop.*Parallel Seq Scan on queries.*Index Scan using docs_skx/s,
 	'plan: scans in parallel workers');
 for my $method ('auto', grep { $whole{$_} } @methods)
 {
-	$s->value("SET skipidx.io_method = $method; CREATE TABLE in_workers AS $in_workers");
+	$s->value("BEGIN; $parallel SET LOCAL skipidx.io_method = $method;"
+		  . " CREATE TABLE in_workers AS $in_workers; COMMIT");
 	is($s->value("SELECT count(*) FROM answers a LEFT JOIN in_workers b USING (qid)"
 			  . " WHERE state = 'fresh' AND mode = 'seq' AND qid % 3 = 2"
 			  . ' AND a.n > 0 AND (a.n, a.h) IS DISTINCT FROM (b.n, b.h)'),
@@ -261,7 +260,6 @@ for my $method ('auto', grep { $whole{$_} } @methods)
 		"and no row more, $method");
 	$s->value('DROP TABLE in_workers');
 }
-$s->value('RESET ALL; SET client_min_messages = warning');
 
 # ---- pending rows ----
 
