@@ -82,14 +82,12 @@ extern void skxendscan(IndexScanDesc scan);
  * am_ranked.c : scans with `<@>` in ORDER BY
  *
  * want tells that about so many rows will be fetched (0: not known), before
- * the first one; want_all, that all will be fetched, about so many; first is
- * for how many of these the first search is; distance is that of the row
- * fetched last, false: it is NULL, or was not ranked.  work: see SkxTopkWork,
- * of all rescans; valid until the next call.
+ * the first one; want_all, that all will be fetched, about so many; distance is
+ * that of the row fetched last, false: it is NULL, or was not ranked.  work: see
+ * SkxTopkWork, of all rescans; valid until the next call.
  */
 extern void skx_am_scan_want(IndexScanDesc scan, uint64 rows);
 extern void skx_am_scan_want_all(IndexScanDesc scan, double rows);
-extern uint64 skx_am_scan_first(double rows);
 extern bool skx_am_scan_distance(IndexScanDesc scan, float4 *distance);
 extern const struct SkxTopkWork *skx_am_scan_work(IndexScanDesc scan);
 
@@ -98,19 +96,6 @@ extern const struct SkxTopkWork *skx_am_scan_work(IndexScanDesc scan);
  * out when it is gone.
  */
 extern Relation skx_am_open_bound(Oid index);
-
-/*
- * am_rank_functions.c : what SQL functions that read through an index share
- *
- * check_rights errors out unless the user may read every row of the columns
- * that the index is made of: SELECT on them, and no policy that applies.
- * open errors out, too, unless the index is a valid one of ours (with `parts`
- * also a partitioned one); close leaves both locked until the transaction ends.
- */
-extern void skx_am_rank_check_rights(Relation heap, Relation index);
-extern void skx_am_rank_open(Oid oid, bool parts, Relation *heap,
-							 Relation *index);
-extern void skx_am_rank_close(Relation heap, Relation index);
 
 /*
  * am_cost.c

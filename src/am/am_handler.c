@@ -7,7 +7,7 @@
  *
  * amoptionalkey: every row is a document, also one with a NULL or empty
  * tsvector, so a scan without a condition is complete.  The planner would make
- * an index-only scan of it for count(*); am_cost.c refuses that.
+ * an index-only scan of it for count(*); cost_scan.c refuses that.
  */
 #include "postgres.h"
 

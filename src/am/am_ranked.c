@@ -12,17 +12,9 @@
 #include "access/relation.h"
 #include "am/am_scan.h"
 #include "catalog/pg_class.h"
+#include "cost/cost.h"
 #include "miscadmin.h"
 #include "utils/memutils.h"
-
-/*
- * Where all rows are wanted: how many the search for the first ones is for, and
- * how many all may be to be found by that search, with a margin as they are
- * guessed.
- */
-#define SKX_RANKED_FIRST	64
-#define SKX_RANKED_FEW		1024
-#define SKX_RANKED_MARGIN	1.25
 
 typedef struct SkxRanked
 {
@@ -170,20 +162,12 @@ skx_am_scan_want(IndexScanDesc scan, uint64 rows)
 	so->wants_all = false;
 }
 
-uint64
-skx_am_scan_first(double rows)
-{
-	rows *= SKX_RANKED_MARGIN;
-	return rows > SKX_RANKED_FEW ? SKX_RANKED_FIRST :
-		(uint64) Max(rows, SKX_RANKED_FIRST);
-}
-
 void
 skx_am_scan_want_all(IndexScanDesc scan, double rows)
 {
 	SkxScan    *so = scan->opaque;
 
-	so->wanted = skx_am_scan_first(rows);
+	so->wanted = skx_cost_first(rows);
 	so->wants_all = true;
 }
 

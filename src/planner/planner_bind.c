@@ -55,8 +55,8 @@ skx_planner_bound_query(const SkxBinding *binding, Oid namespace, Node *query)
 
 	if (IsA(query, Const) && !((Const *) query)->constisnull)
 		return skx_planner_const_ref(binding->type,
-									 skx_planner_ref(binding->index,
-													 DatumGetTSQuery(((Const *) query)->constvalue)));
+									 skx_score_ref(binding->index,
+												   DatumGetTSQuery(((Const *) query)->constvalue)));
 	bind = GetSysCacheOid3(PROCNAMEARGSNSP, Anum_pg_proc_oid,
 						   CStringGetDatum("skipidx_bind"),
 						   PointerGetDatum(key), ObjectIdGetDatum(namespace));
@@ -65,7 +65,7 @@ skx_planner_bound_query(const SkxBinding *binding, Oid namespace, Node *query)
 	return (Node *) makeFuncExpr(bind, binding->type,
 								 list_make2(query,
 											skx_planner_const_ref(binding->type,
-																  skx_planner_ref(binding->index, NULL))),
+																  skx_score_ref(binding->index, NULL))),
 								 InvalidOid, InvalidOid,
 								 COERCE_EXPLICIT_CALL);
 }

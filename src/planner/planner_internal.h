@@ -58,15 +58,6 @@ extern bool skx_planner_is_of_exists(PlannerInfo *root, const FuncExpr *call,
 									 const SkxBinding *binding);
 
 /*
- * planner_ref.c
- *
- * A reference to the index, for `query` (NULL: for none, to be bound later).
- * scored_only: has every row that matches the query itself a score above zero?
- */
-extern SkxRef *skx_planner_ref(Oid index, TSQuery query);
-extern bool skx_planner_scored_only(const SkxRef *ref);
-
-/*
  * planner_rows.c
  *
  * correct_rows: makes the planner expect as many rows of the table as its

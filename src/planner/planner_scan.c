@@ -21,6 +21,7 @@
 #include "nodes/value.h"
 #include "planner/planner_internal.h"
 #include "topk/topk.h"
+#include "tsearch/ts_utils.h"
 #include "utils/rel.h"
 
 typedef struct SkxRankedScan
@@ -142,6 +143,15 @@ skx_planner_want(SkxRankedScan *state)
 	skx_am_scan_want(scan, (uint64) Min(((double) count + offset +
 										 state->extra) * state->times,
 										PG_INT64_MAX / 2));
+}
+
+/* A document that has a word of the query has a score. */
+static bool
+skx_planner_scored_only(const SkxRef *ref)
+{
+	TSQuery		query = SkxRefQuery(ref);
+
+	return query->size == 0 || tsquery_requires_match(GETQUERY(query));
 }
 
 /*

@@ -173,4 +173,7 @@ typedef struct SkxRef
 
 #define SkxRefQuery(ref)	((TSQuery) (ref)->query)
 
+/* score_ref.c : query NULL: none, to be bound later */
+extern SkxRef *skx_score_ref(Oid index, TSQuery query);
+
 #endif							/* SKX_SCORE_SCORE_H */

@@ -1,5 +1,5 @@
 /*
- * planner_ref.c
+ * functions_ref.c
  *	  References: a ranking query together with the index that ranks.
  *
  * The planner makes them, or skipidx_query(), which checks privileges. Users
@@ -14,8 +14,9 @@
 #include "catalog/namespace.h"
 #include "compat/compat.h"
 #include "fmgr.h"
+#include "functions/functions_internal.h"
 #include "intake/intake.h"
-#include "planner/planner_internal.h"
+#include "score/score.h"
 #include "tsearch/ts_utils.h"
 #include "utils/builtins.h"
 #include "utils/memutils.h"
@@ -31,23 +32,8 @@ PG_FUNCTION_INFO_V1(skipidx_distance_bound);
 
 #define SKX_GETARG_REF(n)	((SkxRef *) PG_GETARG_VARLENA_P(n))
 
-SkxRef *
-skx_planner_ref(Oid index, TSQuery query)
-{
-	Size		size = query != NULL ? VARSIZE(query) : HDRSIZETQ;
-	SkxRef	   *ref = palloc0(offsetof(SkxRef, query) + size);
-
-	SET_VARSIZE(ref, offsetof(SkxRef, query) + size);
-	ref->index = index;
-	if (query != NULL)
-		memcpy(ref->query, query, size);
-	else
-		SET_VARSIZE(ref->query, size);
-	return ref;
-}
-
 static void
-skx_planner_refuse_input(void)
+skx_functions_refuse_input(void)
 {
 	ereport(ERROR,
 			(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
@@ -58,14 +44,14 @@ skx_planner_refuse_input(void)
 Datum
 skipidx_ref_in(PG_FUNCTION_ARGS)
 {
-	skx_planner_refuse_input();
+	skx_functions_refuse_input();
 	PG_RETURN_NULL();
 }
 
 Datum
 skipidx_ref_recv(PG_FUNCTION_ARGS)
 {
-	skx_planner_refuse_input();
+	skx_functions_refuse_input();
 	PG_RETURN_NULL();
 }
 
@@ -94,7 +80,7 @@ skipidx_bind(PG_FUNCTION_ARGS)
 	TSQuery		query = PG_GETARG_TSQUERY(0);
 	SkxRef	   *ref = SKX_GETARG_REF(1);
 
-	PG_RETURN_POINTER(skx_planner_ref(ref->index, query));
+	PG_RETURN_POINTER(skx_score_ref(ref->index, query));
 }
 
 Datum
@@ -106,21 +92,12 @@ skipidx_query(PG_FUNCTION_ARGS)
 	Relation	index;
 	SkxRef	   *ref;
 
-	skx_am_rank_open(RangeVarGetRelid(makeRangeVarFromNameList(name), NoLock,
-									  false),
-					 true, &table, &index);
-	ref = skx_planner_ref(RelationGetRelid(index), query);
-	skx_am_rank_close(table, index);
+	skx_functions_open(RangeVarGetRelid(makeRangeVarFromNameList(name), NoLock,
+										false),
+					   true, &table, &index);
+	ref = skx_score_ref(RelationGetRelid(index), query);
+	skx_functions_close(table, index);
 	PG_RETURN_POINTER(ref);
-}
-
-/* A document that has a word of the query has a score. */
-bool
-skx_planner_scored_only(const SkxRef *ref)
-{
-	TSQuery		query = SkxRefQuery(ref);
-
-	return query->size == 0 || tsquery_requires_match(GETQUERY(query));
 }
 
 /* A scorer, for calls with the same reference under the same snapshot. */
@@ -132,7 +109,7 @@ typedef struct SkxDistance
 } SkxDistance;
 
 static void
-skx_planner_open_scorer(SkxDistance *d, const SkxRef *ref, Snapshot snapshot)
+skx_functions_open_scorer(SkxDistance *d, const SkxRef *ref, Snapshot snapshot)
 {
 	MemoryContext old;
 	SkxRankOptions options;
@@ -153,7 +130,7 @@ skx_planner_open_scorer(SkxDistance *d, const SkxRef *ref, Snapshot snapshot)
 
 /* Of fn_extra, with a scorer for the call. */
 static SkxDistance *
-skx_planner_distance(FmgrInfo *flinfo, const SkxRef *ref)
+skx_functions_distance(FmgrInfo *flinfo, const SkxRef *ref)
 {
 	SkxDistance *d = flinfo->fn_extra;
 	Snapshot	snapshot = GetActiveSnapshot();
@@ -168,7 +145,7 @@ skx_planner_distance(FmgrInfo *flinfo, const SkxRef *ref)
 	if (d->scorer == NULL || VARSIZE(d->ref) != VARSIZE(ref) ||
 		memcmp(d->ref, ref, VARSIZE(ref)) != 0 ||
 		!skx_score_is_current(d->scorer, snapshot))
-		skx_planner_open_scorer(d, ref, snapshot);
+		skx_functions_open_scorer(d, ref, snapshot);
 	return d;
 }
 
@@ -177,7 +154,7 @@ skipidx_distance_bound(PG_FUNCTION_ARGS)
 {
 	TSVector	document = skx_intake_datum(PG_GETARG_DATUM(0), false, NULL);
 	SkxRef	   *ref = SKX_GETARG_REF(1);
-	SkxDistance *d = skx_planner_distance(fcinfo->flinfo, ref);
+	SkxDistance *d = skx_functions_distance(fcinfo->flinfo, ref);
 	float4		distance;
 
 	distance = skx_score_distance(d->scorer,

@@ -1,10 +1,10 @@
 /*
- * rank_cost.h
+ * cost_model.h
  *	  How much work a query is, from document frequencies.  Pure: builds
  *	  without a server.
  */
-#ifndef SKX_RANK_RANK_COST_H
-#define SKX_RANK_RANK_COST_H
+#ifndef SKX_COST_COST_MODEL_H
+#define SKX_COST_COST_MODEL_H
 
 /*
  * An item of a query.  Items stand in the order of a tsquery: an operator is
@@ -44,17 +44,17 @@ typedef struct SkxCostSet
 } SkxCostSet;
 
 /*
- * rank_cost.c
+ * cost_model.c
  *
  * match: `sets` has room for as many as depth tells, which of a row of one
  * operator are few; the result is that of the whole query.
  * both: documents that are in two sets.
  */
-extern int	skx_rank_cost_depth(const SkxCostItem *items, int n);
-extern SkxCostSet skx_rank_cost_match(const SkxCostItem *items, int n,
-									double ndocs, SkxCostSet *sets);
-extern SkxCostSet skx_rank_cost_both(const SkxCostSet *a, const SkxCostSet *b,
-								   double ndocs);
+extern int	skx_cost_model_depth(const SkxCostItem *items, int n);
+extern SkxCostSet skx_cost_model_match(const SkxCostItem *items, int n,
+									   double ndocs, SkxCostSet *sets);
+extern SkxCostSet skx_cost_model_both(const SkxCostSet *a, const SkxCostSet *b,
+									  double ndocs);
 
 /*
  * A word of a ranking query.  Parts of scores are in any unit, the same for
@@ -94,12 +94,12 @@ typedef struct SkxCostRanked
  * To find the k best rows by searches for `first`, and then each time for
  * `growth` times as many: work and pages.  Never less for a larger k.
  */
-extern void skx_rank_cost_best(const SkxCostRanked *ranked, double first,
-							   double k, double growth, double *work,
-							   double *pages);
+extern void skx_cost_model_best(const SkxCostRanked *ranked, double first,
+								double k, double growth, double *work,
+								double *pages);
 
 /* Documents that match and have one of the words. */
-extern double skx_rank_cost_findable(const SkxCostRanked *ranked);
+extern double skx_cost_model_findable(const SkxCostRanked *ranked);
 
 /* Work that is not the model's own: matching one pending document, ... */
 #define SKX_COST_PENDING	60.0
@@ -116,4 +116,4 @@ extern double skx_rank_cost_findable(const SkxCostRanked *ranked);
 /* ... and handing out a row, besides cpu_index_tuple_cost. */
 #define SKX_COST_ROW		2.0
 
-#endif							/* SKX_RANK_RANK_COST_H */
+#endif							/* SKX_COST_COST_MODEL_H */

@@ -1,5 +1,5 @@
 /*
- * inspect_prewarm.c
+ * functions_prewarm.c
  *	  skipidx_prewarm(): reads the segments of an index into memory.
  *
  * Everything that queries read through the block cache is read, in the order

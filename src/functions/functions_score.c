@@ -1,5 +1,5 @@
 /*
- * am_rank_functions.c
+ * functions_score.c
  *	  SQL functions that tell the score of a document, and its parts.
  *
  * They score as the index named in the call does, under the snapshot of the
@@ -8,25 +8,18 @@
  */
 #include "postgres.h"
 
-#include "access/relation.h"
-#include "access/table.h"
 #include "access/tableam.h"
 #include "am/am.h"
-#include "catalog/index.h"
-#include "catalog/pg_am.h"
-#include "compat/compat.h"
 #include "fmgr.h"
 #include "funcapi.h"
+#include "functions/functions_internal.h"
 #include "intake/intake.h"
 #include "miscadmin.h"
-#include "optimizer/optimizer.h"
 #include "pending/pending.h"
 #include "score/score.h"
 #include "tsearch/ts_utils.h"
-#include "utils/acl.h"
 #include "utils/builtins.h"
 #include "utils/memutils.h"
-#include "utils/rls.h"
 #include "utils/snapmgr.h"
 
 PG_FUNCTION_INFO_V1(skipidx_bm25);
@@ -43,137 +36,11 @@ typedef struct SkxRankCall
 	SkxScorer  *scorer;
 } SkxRankCall;
 
-/* ---- who may ---- */
-
-/* Columns of the table that the index is made of; NULL index expressions. */
-static Bitmapset *
-skx_am_rank_columns(Relation index)
-{
-	Bitmapset  *columns = NULL;
-	int			i;
-
-	for (i = 0; i < index->rd_index->indnatts; i++)
-	{
-		AttrNumber	attno = index->rd_index->indkey.values[i];
-
-		if (attno != 0)
-			columns = bms_add_member(columns,
-									 attno - FirstLowInvalidHeapAttributeNumber);
-	}
-	pull_varattnos((Node *) RelationGetIndexExpressions(index), 1, &columns);
-	pull_varattnos((Node *) RelationGetIndexPredicate(index), 1, &columns);
-	return columns;
-}
-
-/* May the user select all of these columns? */
-static bool
-skx_am_rank_may_select(Oid table, const Bitmapset *columns)
-{
-	int			column = -1;
-
-	if (pg_class_aclcheck(table, GetUserId(), ACL_SELECT) == ACLCHECK_OK)
-		return true;
-	while ((column = bms_next_member(columns, column)) >= 0)
-	{
-		AttrNumber	attno = column + FirstLowInvalidHeapAttributeNumber;
-		AclResult	result;
-
-		if (attno == InvalidAttrNumber)
-			result = pg_attribute_aclcheck_all(table, GetUserId(), ACL_SELECT,
-											   ACLMASK_ALL);
-		else
-			result = pg_attribute_aclcheck(table, attno, GetUserId(),
-										   ACL_SELECT);
-		if (result != ACLCHECK_OK)
-			return false;
-	}
-	return !bms_is_empty(columns);
-}
-
-void
-skx_am_rank_check_rights(Relation heap, Relation index)
-{
-	Oid			table = RelationGetRelid(heap);
-
-	if (!skx_am_rank_may_select(table, skx_am_rank_columns(index)))
-		aclcheck_error(ACLCHECK_NO_PRIV, OBJECT_TABLE,
-					   RelationGetRelationName(heap));
-	if (check_enable_rls(table, InvalidOid, true) == RLS_ENABLED)
-		ereport(ERROR,
-				(errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
-				 errmsg("row-level security applies to table \"%s\"",
-						RelationGetRelationName(heap)),
-				 errdetail("Statistics and rows of its index are not filtered by policies."),
-				 errhint("Use the operator <@> in a query on the table.")));
-}
-
-/* ---- opening an index ---- */
-
-static bool
-skx_am_rank_is_ours(Relation index)
-{
-	return index->rd_indam != NULL &&
-		index->rd_indam->ambuild == skxbuild;
-}
-
-static void
-skx_am_rank_check_index(Relation index, bool parts)
-{
-	if (index->rd_rel->relkind != RELKIND_PARTITIONED_INDEX)
-		skx_maint_check_index(index);
-	else if (!skx_am_rank_is_ours(index))
-		ereport(ERROR,
-				(errcode(ERRCODE_WRONG_OBJECT_TYPE),
-				 errmsg("\"%s\" is not a skipidx index",
-						RelationGetRelationName(index))));
-	else if (!parts)
-		ereport(ERROR,
-				(errcode(ERRCODE_WRONG_OBJECT_TYPE),
-				 errmsg("index \"%s\" is partitioned",
-						RelationGetRelationName(index)),
-				 errdetail("The place of a row does not tell its partition."),
-				 errhint("Name the index of a partition.")));
-	if (!index->rd_index->indisvalid)
-		ereport(ERROR,
-				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-				 errmsg("index \"%s\" is not valid",
-						RelationGetRelationName(index)),
-				 errhint("Rebuild it with REINDEX, or drop it.")));
-}
-
-void
-skx_am_rank_open(Oid oid, bool parts, Relation *heap, Relation *index)
-{
-	Oid			table = IndexGetRelation(oid, true);
-
-	*heap = OidIsValid(table) ? table_open(table, AccessShareLock) : NULL;
-	*index = relation_open(oid, AccessShareLock);
-	if ((*index)->rd_index == NULL)
-		ereport(ERROR,
-				(errcode(ERRCODE_WRONG_OBJECT_TYPE),
-				 errmsg("\"%s\" is not an index",
-						RelationGetRelationName(*index))));
-	if (*heap == NULL || table != IndexGetRelation(oid, false))
-		ereport(ERROR,
-				(errcode(ERRCODE_UNDEFINED_TABLE),
-				 errmsg("could not open parent table of index \"%s\"",
-						RelationGetRelationName(*index))));
-	skx_am_rank_check_index(*index, parts);
-	skx_am_rank_check_rights(*heap, *index);
-}
-
-void
-skx_am_rank_close(Relation heap, Relation index)
-{
-	relation_close(index, NoLock);
-	table_close(heap, NoLock);
-}
-
 /* ---- parts of a score ---- */
 
 /* The scorer of this call, in fn_extra. */
 static SkxRankCall *
-skx_am_rank_call(FunctionCallInfo fcinfo)
+skx_functions_call(FunctionCallInfo fcinfo)
 {
 	FmgrInfo   *flinfo = fcinfo->flinfo;
 	SkxRankCall *call = flinfo->fn_extra;
@@ -204,11 +71,11 @@ skx_am_rank_call(FunctionCallInfo fcinfo)
 	call->index = oid;
 	call->user = GetUserId();
 	call->query = (TSQuery) PG_DETOAST_DATUM_COPY(TSQueryGetDatum(query));
-	skx_am_rank_open(oid, true, &heap, &index);
+	skx_functions_open(oid, true, &heap, &index);
 	skx_am_rank_options(index, &options);
 	call->scorer = skx_score_open(index, GetActiveSnapshot(), &options,
 								  call->query);
-	skx_am_rank_close(heap, index);
+	skx_functions_close(heap, index);
 	MemoryContextSwitchTo(old);
 	return call;
 }
@@ -216,7 +83,7 @@ skx_am_rank_call(FunctionCallInfo fcinfo)
 Datum
 skipidx_bm25(PG_FUNCTION_ARGS)
 {
-	SkxRankCall *call = skx_am_rank_call(fcinfo);
+	SkxRankCall *call = skx_functions_call(fcinfo);
 	TSVector	document = skx_intake_datum(PG_GETARG_DATUM(1), false, NULL);
 	int32		pairs;
 	int32		words = skx_score_document_sums(call->scorer, document, NULL,
@@ -229,7 +96,7 @@ skipidx_bm25(PG_FUNCTION_ARGS)
 Datum
 skipidx_proximity(PG_FUNCTION_ARGS)
 {
-	SkxRankCall *call = skx_am_rank_call(fcinfo);
+	SkxRankCall *call = skx_functions_call(fcinfo);
 	TSVector	document = skx_intake_datum(PG_GETARG_DATUM(1), false, NULL);
 	int32		pairs;
 
@@ -245,7 +112,7 @@ skipidx_proximity(PG_FUNCTION_ARGS)
  * is in the current memory context.
  */
 static TSVector
-skx_am_rank_document(Relation heap, Relation index, ItemPointer tid)
+skx_functions_document(Relation heap, Relation index, ItemPointer tid)
 {
 	Snapshot	snapshot = GetActiveSnapshot();
 	TableScanDesc scan = table_beginscan_tid(heap, snapshot);
@@ -283,7 +150,7 @@ typedef struct SkxRankRow
 } SkxRankRow;
 
 static void
-skx_am_rank_put(ReturnSetInfo *result, const SkxRankRow *row)
+skx_functions_put(ReturnSetInfo *result, const SkxRankRow *row)
 {
 	Datum		values[7] = {0};
 	bool		nulls[7];
@@ -307,7 +174,7 @@ skx_am_rank_put(ReturnSetInfo *result, const SkxRankRow *row)
 
 /* As it is written in a tsquery, without quotes. */
 static char *
-skx_am_rank_word(const SkxScoreTerm *term)
+skx_functions_word(const SkxScoreTerm *term)
 {
 	StringInfoData text;
 	int			label;
@@ -328,16 +195,16 @@ skx_am_rank_word(const SkxScoreTerm *term)
 
 /* The same, and how often it counts. */
 static char *
-skx_am_rank_counted_word(const SkxScoreTerm *term)
+skx_functions_counted_word(const SkxScoreTerm *term)
 {
-	char	   *word = skx_am_rank_word(term);
+	char	   *word = skx_functions_word(term);
 
 	return term->count == 1 ? word : psprintf("%s (%d times)", word, term->count);
 }
 
 static void
-skx_am_rank_put_parts(ReturnSetInfo *result, const SkxScorer *scorer,
-					  TSVector document, const int32 *parts)
+skx_functions_put_parts(ReturnSetInfo *result, const SkxScorer *scorer,
+						TSVector document, const int32 *parts)
 {
 	MemoryContext temp = AllocSetContextCreate(CurrentMemoryContext,
 											   "skipidx score row",
@@ -348,14 +215,14 @@ skx_am_rank_put_parts(ReturnSetInfo *result, const SkxScorer *scorer,
 	for (i = 0; i < scorer->nterms; i++)
 	{
 		const SkxScoreTerm *term = &scorer->terms[i];
-		SkxRankRow	row = {"word", skx_am_rank_counted_word(term)};
+		SkxRankRow	row = {"word", skx_functions_counted_word(term)};
 
 		row.has_df = row.has_tf = row.has_score = true;
 		row.df = (int64) term->df;
 		row.idf = term->idf;
 		row.tf = Max(skx_score_count(scorer, i, document), 0);
 		row.score = skx_score_value(scorer, parts[i]);
-		skx_am_rank_put(result, &row);
+		skx_functions_put(result, &row);
 		MemoryContextReset(temp);
 		CHECK_FOR_INTERRUPTS();
 	}
@@ -365,11 +232,11 @@ skx_am_rank_put_parts(ReturnSetInfo *result, const SkxScorer *scorer,
 		SkxRankRow	row = {"pair"};
 
 		row.word = psprintf("%s %s",
-							skx_am_rank_word(&scorer->terms[pair->first]),
-							skx_am_rank_word(&scorer->terms[pair->second]));
+							skx_functions_word(&scorer->terms[pair->first]),
+							skx_functions_word(&scorer->terms[pair->second]));
 		row.has_score = true;
 		row.score = skx_score_value(scorer, parts[scorer->nterms + i]);
-		skx_am_rank_put(result, &row);
+		skx_functions_put(result, &row);
 	}
 	MemoryContextSwitchTo(old);
 	MemoryContextDelete(temp);
@@ -390,9 +257,9 @@ skipidx_explain_score(PG_FUNCTION_ARGS)
 	int32	   *parts;
 
 	InitMaterializedSRF(fcinfo, 0);
-	skx_am_rank_open(PG_GETARG_OID(0), false, &heap, &index);
+	skx_functions_open(PG_GETARG_OID(0), false, &heap, &index);
 	skx_am_rank_options(index, &options);
-	document = skx_am_rank_document(heap, index, tid);
+	document = skx_functions_document(heap, index, tid);
 	scorer = skx_score_open(index, GetActiveSnapshot(), &options, query);
 	if (document != NULL)
 	{
@@ -405,11 +272,11 @@ skipidx_explain_score(PG_FUNCTION_ARGS)
 		total.has_score = true;
 		length.length = (int32) skx_pending_length(document);
 		length.has_length = true;
-		skx_am_rank_put_parts((ReturnSetInfo *) fcinfo->resultinfo, scorer,
-							  document, parts);
+		skx_functions_put_parts((ReturnSetInfo *) fcinfo->resultinfo, scorer,
+								document, parts);
 	}
-	skx_am_rank_put((ReturnSetInfo *) fcinfo->resultinfo, &length);
-	skx_am_rank_put((ReturnSetInfo *) fcinfo->resultinfo, &total);
-	skx_am_rank_close(heap, index);
+	skx_functions_put((ReturnSetInfo *) fcinfo->resultinfo, &length);
+	skx_functions_put((ReturnSetInfo *) fcinfo->resultinfo, &total);
+	skx_functions_close(heap, index);
 	return (Datum) 0;
 }

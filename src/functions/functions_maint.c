@@ -1,5 +1,5 @@
 /*
- * am_functions.c
+ * functions_maint.c
  *	  SQL functions that flush and merge an index.
  */
 #include "postgres.h"
@@ -24,7 +24,7 @@ typedef struct SkxMaintained
 } SkxMaintained;
 
 static void
-skx_am_functions_refuse(const char *name)
+skx_functions_maint_refuse(const char *name)
 {
 	if (RecoveryInProgress())
 		ereport(ERROR,
@@ -40,12 +40,12 @@ skx_am_functions_refuse(const char *name)
  * is could change until both are locked.
  */
 static void
-skx_am_functions_open(SkxMaintained *m, Oid oid, const char *name)
+skx_functions_maint_open(SkxMaintained *m, Oid oid, const char *name)
 {
 	Oid			heap = IndexGetRelation(oid, true);
 	AclResult	right;
 
-	skx_am_functions_refuse(name);
+	skx_functions_maint_refuse(name);
 	m->heap = OidIsValid(heap) ? table_open(heap, RowExclusiveLock) : NULL;
 	m->index = relation_open(oid, RowExclusiveLock);
 	skx_maint_check_index(m->index);
@@ -67,7 +67,7 @@ skx_am_functions_open(SkxMaintained *m, Oid oid, const char *name)
 }
 
 static void
-skx_am_functions_close(SkxMaintained *m)
+skx_functions_maint_close(SkxMaintained *m)
 {
 	relation_close(m->index, RowExclusiveLock);
 	table_close(m->heap, RowExclusiveLock);
@@ -79,10 +79,10 @@ skipidx_flush(PG_FUNCTION_ARGS)
 	SkxMaintained m;
 	uint64		ndocs;
 
-	skx_am_functions_open(&m, PG_GETARG_OID(0), "skipidx_flush()");
+	skx_functions_maint_open(&m, PG_GETARG_OID(0), "skipidx_flush()");
 	skx_manifest_tidy(m.index, true);
 	ndocs = skx_maint_flush_all(m.index, &m.options, SKX_WAIT_ALL);
-	skx_am_functions_close(&m);
+	skx_functions_maint_close(&m);
 	PG_RETURN_INT64((int64) ndocs);
 }
 
@@ -97,9 +97,9 @@ skipidx_merge(PG_FUNCTION_ARGS)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("max_segments must be at least 1")));
-	skx_am_functions_open(&m, PG_GETARG_OID(0), "skipidx_merge()");
+	skx_functions_maint_open(&m, PG_GETARG_OID(0), "skipidx_merge()");
 	skx_manifest_tidy(m.index, true);
 	left = skx_maint_merge(m.index, &m.options, most, SKX_WAIT_ALL);
-	skx_am_functions_close(&m);
+	skx_functions_maint_close(&m);
 	PG_RETURN_INT32(left);
 }

@@ -1,5 +1,5 @@
 /*
- * rank_cost.c
+ * cost_model.c
  *	  How much work a query is, from document frequencies.
  *
  * A query is a tree of sets.  Each of them can be gone through, or be asked
@@ -28,7 +28,7 @@
 
 #include <math.h>
 
-#include "rank/rank_cost.h"
+#include "cost/cost_model.h"
 
 /* Going through a list, for each posting. */
 #define SKX_COST_POSTING	0.2
@@ -79,7 +79,7 @@
 #define SKX_COST_ASKED		10.0
 
 static SkxCostSet
-skx_rank_cost_word(double df)
+skx_cost_model_word(double df)
 {
 	SkxCostSet	set;
 
@@ -95,13 +95,13 @@ skx_rank_cost_word(double df)
 
 /* To ask about n documents: no more decoding than all there is. */
 static double
-skx_rank_cost_asked(const SkxCostSet *set, double n)
+skx_cost_model_asked(const SkxCostSet *set, double n)
 {
 	return n * set->ask + Min(n * set->lists * SKX_COST_DECODE, set->work);
 }
 
 static double
-skx_rank_cost_asked_pages(const SkxCostSet *set, double n)
+skx_cost_model_asked_pages(const SkxCostSet *set, double n)
 {
 	return Min(n * set->lists, set->pages);
 }
@@ -113,7 +113,7 @@ skx_rank_cost_asked_pages(const SkxCostSet *set, double n)
  * one of 20.)
  */
 static double
-skx_rank_cost_together(double a, double b, double ndocs)
+skx_cost_model_together(double a, double b, double ndocs)
 {
 	if (ndocs <= 0)
 		return 0;
@@ -122,33 +122,33 @@ skx_rank_cost_together(double a, double b, double ndocs)
 
 /* Going through one set, asking about each document in the other. */
 static SkxCostSet
-skx_rank_cost_filter(const SkxCostSet *lead, const SkxCostSet *other,
-				   double ndocs)
+skx_cost_model_filter(const SkxCostSet *lead, const SkxCostSet *other,
+					  double ndocs)
 {
 	SkxCostSet	set;
 	double		share = ndocs > 0 ? Min(lead->docs / ndocs, 1) : 0;
 
 	set.docs = share * other->docs;
-	set.likely = skx_rank_cost_together(lead->likely, other->likely, ndocs);
+	set.likely = skx_cost_model_together(lead->likely, other->likely, ndocs);
 	set.lead = lead->lead;
-	set.work = lead->work + skx_rank_cost_asked(other, lead->docs);
-	set.pages = lead->pages + skx_rank_cost_asked_pages(other, lead->docs);
+	set.work = lead->work + skx_cost_model_asked(other, lead->docs);
+	set.pages = lead->pages + skx_cost_model_asked_pages(other, lead->docs);
 	set.ask = lead->ask + share * other->ask;
 	set.lists = lead->lists + share * other->lists;
 	return set;
 }
 
 SkxCostSet
-skx_rank_cost_both(const SkxCostSet *a, const SkxCostSet *b, double ndocs)
+skx_cost_model_both(const SkxCostSet *a, const SkxCostSet *b, double ndocs)
 {
-	SkxCostSet	one = skx_rank_cost_filter(a, b, ndocs);
-	SkxCostSet	two = skx_rank_cost_filter(b, a, ndocs);
+	SkxCostSet	one = skx_cost_model_filter(a, b, ndocs);
+	SkxCostSet	two = skx_cost_model_filter(b, a, ndocs);
 
 	return one.work <= two.work ? one : two;
 }
 
 static SkxCostSet
-skx_rank_cost_either(const SkxCostSet *a, const SkxCostSet *b, double ndocs)
+skx_cost_model_either(const SkxCostSet *a, const SkxCostSet *b, double ndocs)
 {
 	SkxCostSet	set;
 	double		common = ndocs > 0 ? a->docs * b->docs / ndocs : 0;
@@ -164,9 +164,9 @@ skx_rank_cost_either(const SkxCostSet *a, const SkxCostSet *b, double ndocs)
 }
 
 static SkxCostSet
-skx_rank_cost_phrase(const SkxCostSet *a, const SkxCostSet *b, double ndocs)
+skx_cost_model_phrase(const SkxCostSet *a, const SkxCostSet *b, double ndocs)
 {
-	SkxCostSet	set = skx_rank_cost_both(a, b, ndocs);
+	SkxCostSet	set = skx_cost_model_both(a, b, ndocs);
 	double		share = ndocs > 0 ? Min(set.docs / ndocs, 1) : 0;
 
 	set.work += set.docs * SKX_COST_POSITIONS;
@@ -178,7 +178,7 @@ skx_rank_cost_phrase(const SkxCostSet *a, const SkxCostSet *b, double ndocs)
 }
 
 int
-skx_rank_cost_depth(const SkxCostItem *items, int n)
+skx_cost_model_depth(const SkxCostItem *items, int n)
 {
 	int			depth = 0;
 	int			most = 0;
@@ -196,8 +196,8 @@ skx_rank_cost_depth(const SkxCostItem *items, int n)
 }
 
 SkxCostSet
-skx_rank_cost_match(const SkxCostItem *items, int n, double ndocs,
-				  SkxCostSet *sets)
+skx_cost_model_match(const SkxCostItem *items, int n, double ndocs,
+					 SkxCostSet *sets)
 {
 	SkxCostSet *top = sets - 1;
 	int			i;
@@ -215,19 +215,19 @@ skx_rank_cost_match(const SkxCostItem *items, int n, double ndocs,
 				break;
 			case SKX_COST_AND:
 				top--;
-				*top = skx_rank_cost_both(top, top + 1, ndocs);
+				*top = skx_cost_model_both(top, top + 1, ndocs);
 				break;
 			case SKX_COST_OR:
 				top--;
-				*top = skx_rank_cost_either(top, top + 1, ndocs);
+				*top = skx_cost_model_either(top, top + 1, ndocs);
 				break;
 			case SKX_COST_PHRASE:
 				top--;
-				*top = skx_rank_cost_phrase(top, top + 1, ndocs);
+				*top = skx_cost_model_phrase(top, top + 1, ndocs);
 				break;
 			default:
 				top++;
-				*top = skx_rank_cost_word(Min(items[i].df, ndocs));
+				*top = skx_cost_model_word(Min(items[i].df, ndocs));
 				break;
 		}
 	}
@@ -239,7 +239,7 @@ skx_rank_cost_match(const SkxCostItem *items, int n, double ndocs,
  * known it falls with the logarithm of k; beyond, down to nothing.
  */
 static double
-skx_rank_cost_reached(const SkxCostWord *word, double k)
+skx_cost_model_reached(const SkxCostWord *word, double k)
 {
 	double		rank = 10;
 	double		before = word->most;
@@ -268,8 +268,8 @@ skx_rank_cost_reached(const SkxCostWord *word, double k)
  * frequent alone?
  */
 static bool
-skx_rank_cost_essential(const SkxCostRanked *ranked, int which,
-					  double threshold)
+skx_cost_model_essential(const SkxCostRanked *ranked, int which,
+						 double threshold)
 {
 	const SkxCostWord *words = ranked->words;
 	double		reach = words[which].most;
@@ -289,7 +289,7 @@ skx_rank_cost_essential(const SkxCostRanked *ranked, int which,
  * which something may be good enough.
  */
 static double
-skx_rank_cost_left(const SkxCostRanked *ranked, double k, double n, double all)
+skx_cost_model_left(const SkxCostRanked *ranked, double k, double n, double all)
 {
 	double		balls = k + SKX_COST_BALLS_ONE;
 
@@ -305,7 +305,7 @@ skx_rank_cost_left(const SkxCostRanked *ranked, double k, double n, double all)
 
 /* Candidates of n documents. */
 static double
-skx_rank_cost_candidates(const SkxCostRanked *ranked, double k, double n)
+skx_cost_model_candidates(const SkxCostRanked *ranked, double k, double n)
 {
 	double		candidates;
 
@@ -324,8 +324,8 @@ skx_rank_cost_candidates(const SkxCostRanked *ranked, double k, double n)
  * candidates.
  */
 static double
-skx_rank_cost_search_any(const SkxCostRanked *ranked, double k, double *work,
-					   double *pages)
+skx_cost_model_search_any(const SkxCostRanked *ranked, double k, double *work,
+						  double *pages)
 {
 	double		threshold = 0;
 	double		scored = 0;
@@ -334,32 +334,32 @@ skx_rank_cost_search_any(const SkxCostRanked *ranked, double k, double *work,
 	int			i;
 
 	for (i = 0; i < ranked->nwords; i++)
-		threshold = Max(threshold, skx_rank_cost_reached(&ranked->words[i], k));
+		threshold = Max(threshold, skx_cost_model_reached(&ranked->words[i], k));
 	for (essential = 1; essential >= 0; essential--)
 	{
 		for (i = 0; i < ranked->nwords; i++)
 		{
 			double		df = ranked->words[i].df;
-			SkxCostSet	set = skx_rank_cost_word(df);
-			double		left = skx_rank_cost_left(ranked, k, df, df);
+			SkxCostSet	set = skx_cost_model_word(df);
+			double		left = skx_cost_model_left(ranked, k, df, df);
 			double		asked = Min(scored, candidates * SKX_COST_ASKED);
 			double		through = left * (set.work + df * SKX_COST_SCORE);
 			double		touched = left * set.pages;
 
-			if (skx_rank_cost_essential(ranked, i, threshold) != essential)
+			if (skx_cost_model_essential(ranked, i, threshold) != essential)
 				continue;
 			if (essential)
 				scored += left * df;
 			else
 			{
-				through = Min(through, skx_rank_cost_asked(&set, asked));
-				touched = Min(touched, skx_rank_cost_asked_pages(&set, asked));
+				through = Min(through, skx_cost_model_asked(&set, asked));
+				touched = Min(touched, skx_cost_model_asked_pages(&set, asked));
 			}
 			*work += through;
 			*pages += touched;
 		}
 		if (essential)
-			candidates = skx_rank_cost_candidates(ranked, k, scored);
+			candidates = skx_cost_model_candidates(ranked, k, scored);
 	}
 	return candidates;
 }
@@ -370,15 +370,15 @@ skx_rank_cost_search_any(const SkxCostRanked *ranked, double k, double *work,
  * in lists of further words.
  */
 static double
-skx_rank_cost_search_all(const SkxCostRanked *ranked, double k, double all,
-					   double *work, double *pages)
+skx_cost_model_search_all(const SkxCostRanked *ranked, double k, double all,
+						  double *work, double *pages)
 {
 	const SkxCostSet *match = &ranked->match;
 	double		left = k >= all ? 1 :
-		skx_rank_cost_left(ranked, k, match->lead, all);
+		skx_cost_model_left(ranked, k, match->lead, all);
 	double		through = match->lead * SKX_COST_POSTING;
 	double		scored = left * match->lead;
-	double		candidates = skx_rank_cost_candidates(ranked, k, all);
+	double		candidates = skx_cost_model_candidates(ranked, k, all);
 	double		asked = Min(scored, candidates * SKX_COST_ASKED);
 
 	*work += left * through + scored * SKX_COST_SCORE +
@@ -396,11 +396,11 @@ skx_rank_cost_search_all(const SkxCostRanked *ranked, double k, double all,
  * documents; or every match is looked up in all lists, where that is less.
  */
 static double
-skx_rank_cost_search_many(const SkxCostRanked *ranked, double k, double all,
-						  double *work, double *pages)
+skx_cost_model_search_many(const SkxCostRanked *ranked, double k, double all,
+						   double *work, double *pages)
 {
 	const SkxCostSet *match = &ranked->match;
-	double		candidates = skx_rank_cost_candidates(ranked, k, all);
+	double		candidates = skx_cost_model_candidates(ranked, k, all);
 	double		through = ranked->postings *
 		(SKX_COST_POSTING + SKX_COST_SCORE) + ranked->ndocs * SKX_COST_SUM;
 	double		asked = match->work +
@@ -414,7 +414,7 @@ skx_rank_cost_search_many(const SkxCostRanked *ranked, double k, double all,
 }
 
 double
-skx_rank_cost_findable(const SkxCostRanked *ranked)
+skx_cost_model_findable(const SkxCostRanked *ranked)
 {
 	double		any = ranked->many > 0 ? ranked->postings : 0;
 	int			i;
@@ -428,26 +428,26 @@ skx_rank_cost_findable(const SkxCostRanked *ranked)
 
 /* One search, for the k best of `all`. */
 static void
-skx_rank_cost_search(const SkxCostRanked *ranked, double k, double all,
-				   double *work, double *pages)
+skx_cost_model_search(const SkxCostRanked *ranked, double k, double all,
+					  double *work, double *pages)
 {
 	double		candidates;
 
 	if (ranked->many > 0)
-		candidates = skx_rank_cost_search_many(ranked, k, all, work, pages);
+		candidates = skx_cost_model_search_many(ranked, k, all, work, pages);
 	else if (ranked->any)
-		candidates = skx_rank_cost_search_any(ranked, k, work, pages);
+		candidates = skx_cost_model_search_any(ranked, k, work, pages);
 	else
-		candidates = skx_rank_cost_search_all(ranked, k, all, work, pages);
+		candidates = skx_cost_model_search_all(ranked, k, all, work, pages);
 	*work += candidates * SKX_COST_CANDIDATE + Min(k, all) * SKX_COST_KEEP;
 	*work += Min(candidates, ranked->paired) * SKX_COST_PAIRS;
 }
 
 void
-skx_rank_cost_best(const SkxCostRanked *ranked, double first, double k,
-				   double growth, double *work, double *pages)
+skx_cost_model_best(const SkxCostRanked *ranked, double first, double k,
+					double growth, double *work, double *pages)
 {
-	double		all = skx_rank_cost_findable(ranked);
+	double		all = skx_cost_model_findable(ranked);
 	double		pages_once;
 
 	*work = *pages = 0;
@@ -455,7 +455,7 @@ skx_rank_cost_best(const SkxCostRanked *ranked, double first, double k,
 	for (;;)
 	{
 		pages_once = 0;
-		skx_rank_cost_search(ranked, Min(first, k), all, work, &pages_once);
+		skx_cost_model_search(ranked, Min(first, k), all, work, &pages_once);
 		*pages = Max(*pages, pages_once);
 		if (first >= k || first >= all)
 			break;

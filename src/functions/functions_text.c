@@ -1,17 +1,10 @@
 /*
- * am_rank_search.c
- *	  SQL functions that search an index and make a query of a text.
+ * functions_text.c
+ *	  SQL functions that make a query of a text.
  */
 #include "postgres.h"
 
-#include "access/genam.h"
-#include "access/tableam.h"
-#include "am/am.h"
-#include "compat/compat.h"
-#include "compat/compat_planner.h"
-#include "executor/tuptable.h"
 #include "fmgr.h"
-#include "funcapi.h"
 #include "miscadmin.h"
 #include "score/score.h"
 #include "tsearch/ts_cache.h"
@@ -19,101 +12,10 @@
 #include "utils/builtins.h"
 #include "utils/fmgrprotos.h"
 #include "utils/pg_crc.h"
-#include "utils/snapmgr.h"
 
-PG_FUNCTION_INFO_V1(skipidx_search);
 PG_FUNCTION_INFO_V1(skipidx_any);
 PG_FUNCTION_INFO_V1(skipidx_any_default);
 PG_FUNCTION_INFO_V1(skipidx_tsquery);
-
-/* ---- search ---- */
-
-static SkxRef *
-skx_am_rank_ref(Relation index, TSQuery query)
-{
-	Size		size = offsetof(SkxRef, query) + VARSIZE(query);
-	SkxRef	   *ref = palloc0(size);
-
-	SET_VARSIZE(ref, size);
-	ref->index = RelationGetRelid(index);
-	memcpy(ref->query, query, VARSIZE(query));
-	return ref;
-}
-
-/* A scan looks at strategies, and calls no function of an operator. */
-static void
-skx_am_rank_key(ScanKey key, int flags, StrategyNumber strategy,
-				Datum argument)
-{
-	MemSet(key, 0, sizeof(ScanKeyData));
-	key->sk_flags = flags;
-	key->sk_attno = 1;
-	key->sk_strategy = strategy;
-	key->sk_argument = argument;
-}
-
-static void
-skx_am_rank_search(ReturnSetInfo *result, Relation heap, Relation index,
-				   TSQuery query, TSQuery rank_by, int k)
-{
-	TupleTableSlot *slot = table_slot_create(heap, NULL);
-	IndexScanDesc scan;
-	ScanKeyData match;
-	ScanKeyData rank;
-	int			n;
-
-	skx_am_rank_key(&match, 0, SKX_STRATEGY_MATCH, TSQueryGetDatum(query));
-	skx_am_rank_key(&rank, SK_ORDER_BY, SKX_STRATEGY_RANK,
-					PointerGetDatum(skx_am_rank_ref(index, rank_by)));
-	scan = skx_compat_index_beginscan(heap, index, GetActiveSnapshot(), 1, 1);
-	index_rescan(scan, &match, 1, &rank, 1);
-	skx_am_scan_want(scan, k);
-	for (n = 0; n < k; n++)
-	{
-		Datum		values[2];
-		bool		nulls[2] = {false, false};
-		float4		distance = 0;
-
-		CHECK_FOR_INTERRUPTS();
-		if (!index_getnext_slot(scan, ForwardScanDirection, slot))
-			break;
-		values[0] = PointerGetDatum(&slot->tts_tid);
-		nulls[1] = !skx_am_scan_distance(scan, &distance);
-		values[1] = Float4GetDatum(distance == 0 ? 0 : -distance);
-		tuplestore_putvalues(result->setResult, result->setDesc, values,
-							 nulls);
-	}
-	index_endscan(scan);
-	ExecDropSingleTupleTableSlot(slot);
-}
-
-Datum
-skipidx_search(PG_FUNCTION_ARGS)
-{
-	TSQuery		query;
-	Relation	heap;
-	Relation	index;
-	int			k;
-
-	InitMaterializedSRF(fcinfo, 0);
-	if (PG_ARGISNULL(0) || PG_ARGISNULL(1) || PG_ARGISNULL(2))
-		return (Datum) 0;
-	k = PG_GETARG_INT32(2);
-	if (k < 0)
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("k must not be negative")));
-	query = PG_GETARG_TSQUERY(1);
-	skx_am_rank_open(PG_GETARG_OID(0), false, &heap, &index);
-	if (k > 0)
-		skx_am_rank_search((ReturnSetInfo *) fcinfo->resultinfo, heap, index,
-						   query,
-						   PG_ARGISNULL(3) ? query : PG_GETARG_TSQUERY(3), k);
-	skx_am_rank_close(heap, index);
-	return (Datum) 0;
-}
-
-/* ---- a text as a query ---- */
 
 /* Words in a row of an operator, at most. */
 #define SKX_ANY_ROW		1000
@@ -126,7 +28,7 @@ typedef struct SkxRankWord
 } SkxRankWord;
 
 static int
-skx_am_rank_compare_words(const void *a, const void *b)
+skx_functions_compare_words(const void *a, const void *b)
 {
 	const SkxRankWord *x = a;
 	const SkxRankWord *y = b;
@@ -139,7 +41,7 @@ skx_am_rank_compare_words(const void *a, const void *b)
 
 /* Occurrences of the word, at least one and at most so many. */
 static int
-skx_am_rank_occurrences(TSVector text, const WordEntry *entry, int most)
+skx_functions_occurrences(TSVector text, const WordEntry *entry, int most)
 {
 	return entry->haspos ? Min(POSDATALEN(text, entry), most) : 1;
 }
@@ -149,7 +51,7 @@ skx_am_rank_occurrences(TSVector text, const WordEntry *entry, int most)
  * text if it is short.
  */
 static int
-skx_am_rank_repeats(TSVector text)
+skx_functions_repeats(TSVector text)
 {
 	int			most = SKX_SCORE_COUNT_MAX;
 
@@ -163,7 +65,7 @@ skx_am_rank_repeats(TSVector text)
 			const WordEntry *entry = &ARRPTR(text)[i];
 
 			size += (entry->len + (Size) 1) *
-				skx_am_rank_occurrences(text, entry, most);
+				skx_functions_occurrences(text, entry, most);
 		}
 		if (size <= MAXSTRPOS)
 			break;
@@ -173,22 +75,22 @@ skx_am_rank_repeats(TSVector text)
 
 /* The words in the order of the text, in which neighbours are neighbours. */
 static SkxRankWord *
-skx_am_rank_text_words(TSVector text, int *n)
+skx_functions_text_words(TSVector text, int *n)
 {
-	int			most = skx_am_rank_repeats(text);
+	int			most = skx_functions_repeats(text);
 	Size		size = 0;
 	SkxRankWord *words;
 	int			i;
 	int			k;
 
 	for (i = 0; i < text->size; i++)
-		size += skx_am_rank_occurrences(text, &ARRPTR(text)[i], most);
+		size += skx_functions_occurrences(text, &ARRPTR(text)[i], most);
 	words = palloc_extended(sizeof(SkxRankWord) * (size + 1), MCXT_ALLOC_HUGE);
 	*n = 0;
 	for (i = 0; i < text->size; i++)
 	{
 		const WordEntry *entry = &ARRPTR(text)[i];
-		int			some = skx_am_rank_occurrences(text, entry, most);
+		int			some = skx_functions_occurrences(text, entry, most);
 
 		for (k = 0; k < some; k++)
 		{
@@ -197,13 +99,13 @@ skx_am_rank_text_words(TSVector text, int *n)
 				WEP_GETPOS(POSDATAPTR(text, entry)[k]) : 0;
 		}
 	}
-	qsort(words, *n, sizeof(SkxRankWord), skx_am_rank_compare_words);
+	qsort(words, *n, sizeof(SkxRankWord), skx_functions_compare_words);
 	return words;
 }
 
 static void
-skx_am_rank_put_operand(QueryItem *item, char *operands, const char *lexeme,
-						int len, int *distance)
+skx_functions_put_operand(QueryItem *item, char *operands, const char *lexeme,
+						  int len, int *distance)
 {
 	pg_crc32	crc;
 
@@ -233,15 +135,15 @@ typedef struct SkxRankAny
 } SkxRankAny;
 
 static void
-skx_am_rank_put_word(SkxRankAny *any, int i)
+skx_functions_put_word(SkxRankAny *any, int i)
 {
 	const WordEntry *entry = any->words[i].entry;
 
 	CHECK_FOR_INTERRUPTS();
-	skx_am_rank_put_operand(&GETQUERY(any->query)[any->nitems++],
-							GETOPERAND(any->query),
-							STRPTR(any->text) + entry->pos, entry->len,
-							&any->distance);
+	skx_functions_put_operand(&GETQUERY(any->query)[any->nitems++],
+							  GETOPERAND(any->query),
+							  STRPTR(any->text) + entry->pos, entry->len,
+							  &any->distance);
 }
 
 /*
@@ -250,7 +152,7 @@ skx_am_rank_put_word(SkxRankAny *any, int i)
  * Much of the server recurses along such a row, so a long one is made of two.
  */
 static void
-skx_am_rank_put_words(SkxRankAny *any, int from, int to)
+skx_functions_put_words(SkxRankAny *any, int from, int to)
 {
 	int			middle = to - from > SKX_ANY_ROW ? (from + to) / 2 : to - 1;
 	int			operator = any->nitems;
@@ -262,22 +164,22 @@ skx_am_rank_put_words(SkxRankAny *any, int from, int to)
 		item->type = QI_OPR;
 		item->qoperator.oper = OP_OR;
 		if (middle == to - 1)
-			skx_am_rank_put_word(any, middle);
+			skx_functions_put_word(any, middle);
 		else
-			skx_am_rank_put_words(any, middle, to);
+			skx_functions_put_words(any, middle, to);
 		item->qoperator.left = any->nitems - operator;
 	}
 	if (middle > from)
-		skx_am_rank_put_words(any, from, middle);
+		skx_functions_put_words(any, from, middle);
 	else if (to > from)
-		skx_am_rank_put_word(any, from);
+		skx_functions_put_word(any, from);
 }
 
 static TSQuery
-skx_am_rank_any(TSVector text)
+skx_functions_any(TSVector text)
 {
 	int			n;
-	SkxRankAny	any = {text, skx_am_rank_text_words(text, &n)};
+	SkxRankAny	any = {text, skx_functions_text_words(text, &n)};
 	int			nitems = n == 0 ? 0 : 2 * n - 1;
 	Size		size = HDRSIZETQ + sizeof(QueryItem) * (Size) nitems;
 	int			i;
@@ -287,39 +189,39 @@ skx_am_rank_any(TSVector text)
 	any.query = palloc0(size);
 	SET_VARSIZE(any.query, size);
 	any.query->size = nitems;
-	skx_am_rank_put_words(&any, 0, n);
+	skx_functions_put_words(&any, 0, n);
 	pfree(any.words);
 	return any.query;
 }
 
 static TSQuery
-skx_am_rank_any_text(Oid config, Datum text)
+skx_functions_any_text(Oid config, Datum text)
 {
 	Datum		vector = DirectFunctionCall2(to_tsvector_byid,
 											 ObjectIdGetDatum(config), text);
 
-	return skx_am_rank_any(DatumGetTSVector(vector));
+	return skx_functions_any(DatumGetTSVector(vector));
 }
 
 Datum
 skipidx_any(PG_FUNCTION_ARGS)
 {
-	PG_RETURN_TSQUERY(skx_am_rank_any_text(PG_GETARG_OID(0),
-										   PG_GETARG_DATUM(1)));
+	PG_RETURN_TSQUERY(skx_functions_any_text(PG_GETARG_OID(0),
+											 PG_GETARG_DATUM(1)));
 }
 
 Datum
 skipidx_any_default(PG_FUNCTION_ARGS)
 {
-	PG_RETURN_TSQUERY(skx_am_rank_any_text(getTSCurrentConfig(true),
-										   PG_GETARG_DATUM(0)));
+	PG_RETURN_TSQUERY(skx_functions_any_text(getTSCurrentConfig(true),
+											 PG_GETARG_DATUM(0)));
 }
 
 /* ---- a query written as a string ---- */
 
 /* While an error is reported; the usual one is words without operators. */
 static void
-skx_am_rank_tsquery_hint(void *arg)
+skx_functions_tsquery_hint(void *arg)
 {
 	if (geterrcode() == ERRCODE_SYNTAX_ERROR)
 		errhint("A query has operators between its words, as in 'a & b' or 'a | b'; skipidx_any() and websearch_to_tsquery() take words as people type them.");
@@ -332,7 +234,7 @@ skipidx_tsquery(PG_FUNCTION_ARGS)
 	ErrorContextCallback callback;
 	Datum		query;
 
-	callback.callback = skx_am_rank_tsquery_hint;
+	callback.callback = skx_functions_tsquery_hint;
 	callback.arg = NULL;
 	callback.previous = error_context_stack;
 	error_context_stack = &callback;

@@ -1,5 +1,5 @@
 /*
- * test_rank_cost.c
+ * test_cost_model.c
  *	  The work of queries: what must grow with what, on random queries, and the
  *	  size of it where that is known.
  */
@@ -7,7 +7,7 @@
 
 #include <math.h>
 
-#include "rank/rank_cost.h"
+#include "cost/cost_model.h"
 
 #define NDOCS		1000000.0
 #define ITEMS_MAX	64
@@ -36,13 +36,13 @@ operator(SkxCostKind kind)
 static SkxCostSet
 match(void)
 {
-	int			depth = skx_rank_cost_depth(items, nitems);
+	int			depth = skx_cost_model_depth(items, nitems);
 	SkxCostSet	set;
 
 	/* No more room is used than was asked for. */
 	CHECK(depth >= 1 && depth <= nitems);
 	memset(&sets[depth], 0x5A, sizeof(SkxCostSet));
-	set = skx_rank_cost_match(items, nitems, NDOCS, sets);
+	set = skx_cost_model_match(items, nitems, NDOCS, sets);
 	CHECK(*(unsigned char *) &sets[depth] == 0x5A);
 	nitems = 0;
 	return set;
@@ -202,7 +202,7 @@ best(const SkxCostRanked *ranked, double first, double k, double *pages)
 	double		work = -1;
 
 	*pages = -1;
-	skx_rank_cost_best(ranked, first, k, SKX_COST_GROWTH, &work, pages);
+	skx_cost_model_best(ranked, first, k, SKX_COST_GROWTH, &work, pages);
 	return work;
 }
 
@@ -375,7 +375,7 @@ test_growth_and_pairs(void)
 
 	/* One for all after the first is less than those that grow. */
 	rare = best(&ranked, 10, 1e9, &pages);
-	skx_rank_cost_best(&ranked, 10, 1e9, 1e9, &work, &pages);
+	skx_cost_model_best(&ranked, 10, 1e9, 1e9, &work, &pages);
 	CHECK(work < rare);
 	CHECK(work > best(&ranked, 1e9, 1e9, &pages) + both * 0.9);
 
@@ -406,5 +406,5 @@ main(void)
 	test_many();
 	test_pruning();
 	test_growth_and_pairs();
-	return unit_done("test_rank_cost");
+	return unit_done("test_cost_model");
 }

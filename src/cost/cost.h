@@ -1,0 +1,48 @@
+/*
+ * cost.h
+ *	  What an index scan costs, and how many rows match.
+ */
+#ifndef SKX_COST_COST_H
+#define SKX_COST_COST_H
+
+#include "nodes/pathnodes.h"
+#include "rank/rank_score.h"
+#include "utils/relcache.h"
+
+/* The index, as the planner's caller has opened it. */
+typedef struct SkxCostIndex
+{
+	Relation	rel;			/* NULL: it is not read */
+	SkxRankOptions options;		/* zeroes: it is not read */
+} SkxCostIndex;
+
+/* What amcostestimate tells. */
+typedef struct SkxCostEstimate
+{
+	Cost		startup;
+	Cost		total;
+	Selectivity selectivity;
+	double		correlation;
+	double		pages;
+} SkxCostEstimate;
+
+/*
+ * cost_scan.c
+ *
+ * readable: may the index be read while a query is planned?  Not where there
+ * is none yet; and where neither kind of scan is allowed anyway, one that is
+ * damaged should not be in the way.
+ * share: how much of the table a condition of a whole index is met by, if the
+ * index knows its words better than ANALYZE does; else below 0.
+ * first: where all rows are wanted, about so many, how many of them the first
+ * search is for.
+ */
+extern bool skx_cost_readable(const IndexOptInfo *info);
+extern void skx_cost_estimate(PlannerInfo *root, IndexPath *path,
+							  double loop_count, const SkxCostIndex *index,
+							  SkxCostEstimate *estimate);
+extern double skx_cost_share(PlannerInfo *root, const SkxCostIndex *index,
+							 RestrictInfo *qual);
+extern uint64 skx_cost_first(double rows);
+
+#endif							/* SKX_COST_COST_H */

@@ -1,0 +1,23 @@
+/*
+ * functions_internal.h
+ *	  Between the files of functions/.
+ */
+#ifndef SKX_FUNCTIONS_FUNCTIONS_INTERNAL_H
+#define SKX_FUNCTIONS_FUNCTIONS_INTERNAL_H
+
+#include "utils/relcache.h"
+
+/*
+ * functions_open.c : what functions share that tell rows or scores through an
+ * index
+ *
+ * open errors out unless it is a valid index of ours (with `parts` also a
+ * partitioned one), and unless the user may read every row of the columns that
+ * it is made of: SELECT on them, and no policy that applies.  close leaves
+ * table and index locked until the transaction ends.
+ */
+extern void skx_functions_open(Oid oid, bool parts, Relation *heap,
+							   Relation *index);
+extern void skx_functions_close(Relation heap, Relation index);
+
+#endif							/* SKX_FUNCTIONS_FUNCTIONS_INTERNAL_H */

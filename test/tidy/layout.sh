@@ -1,0 +1,35 @@
+#!/bin/sh
+# layout.sh [ROOT] [fix]: C code is laid out as pgindent of the PostgreSQL
+# tree lays it out, or, with "fix", is laid out so.  Says so and passes where
+# no server's headers of 17 or newer, which bring pgindent, are installed.
+root=${1:-.}
+cd "$root" || exit 2
+bin=
+for dir in $(ls -d /usr/lib/postgresql/*/bin 2>/dev/null | sort -t/ -k5 -n); do
+	[ -x "$dir/pgindent" ] && [ -x "$dir/pg_bsd_indent" ] && bin=$dir
+done
+if [ -z "$bin" ]; then
+	echo "layout: not checked, pgindent comes with postgresql-server-dev-17 or newer"
+	exit 0
+fi
+server=/usr/share/postgresql/${bin#/usr/lib/postgresql/}
+server=${server%/bin}/typedefs.list
+list=$(mktemp) || exit 2
+trap 'rm -f "$list"' EXIT
+trap 'exit 1' HUP INT TERM
+files=$(find src test bench -name '*.[ch]' 2>/dev/null | sort)
+[ -n "$files" ] || exit 0
+
+# Names of types: the server's, but for those that are names of variables
+# here, and those of this tree.
+{
+	grep -vxE 'text|global' "$server"
+	sed -nE -e 's/^typedef (struct|union|enum) ([A-Za-z0-9_]+)( .*)?$/\2/p' \
+		-e 's/^typedef .*[ *]([A-Za-z0-9_]+);$/\1/p' \
+		-e 's/^typedef [^(]* \**([A-Za-z0-9_]+) ?\([^*].*$/\1/p' \
+		-e 's/^typedef .*\(\*([A-Za-z0-9_]+)\).*$/\1/p' \
+		-e 's/^\} *([A-Za-z0-9_]+);$/\1/p' $files
+} | sort -u >"$list"
+mode='--check --diff'
+[ "${2:-}" != fix ] || mode=
+"$bin/pgindent" $mode --indent="$bin/pg_bsd_indent" --typedefs="$list" $files
