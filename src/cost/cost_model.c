@@ -28,6 +28,7 @@
 
 #include <math.h>
 
+#include "codec/codec.h"
 #include "cost/cost_model.h"
 
 /* Going through a list, for each posting. */
@@ -43,9 +44,8 @@
 /* Documents that have the words of a phrase, for one that has the phrase. */
 #define SKX_COST_PHRASE_RARITY	20.0
 
-/* Postings of a list on one page of BLCKSZ, and in a sub-block. */
+/* Postings of a list on one page of BLCKSZ. */
 #define SKX_COST_PAGE_POSTINGS	4000.0
-#define SKX_COST_SUBBLOCK	128.0
 
 /* Giving a posting its part of a score. */
 #define SKX_COST_SCORE		1.2
@@ -300,7 +300,7 @@ skx_cost_model_left(const SkxCostRanked *ranked, double k, double n, double all)
 		balls = Max(balls, sqrt(k) * SKX_COST_BALLS_MANY);
 	if (ranked->paired > 0)
 		balls *= 1 + ranked->proximity * SKX_COST_BALLS_PAIRS;
-	return 1 - exp(-balls * SKX_COST_SUBBLOCK / n);
+	return 1 - exp(-balls * SKX_SUBBLOCK / n);
 }
 
 /* Candidates of n documents. */

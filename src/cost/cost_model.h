@@ -87,9 +87,6 @@ typedef struct SkxCostRanked
 								 * many */
 } SkxCostRanked;
 
-/* A search that goes on looks for so many times as many rows. */
-#define SKX_COST_GROWTH		16.0
-
 /*
  * To find the k best rows by searches for `first`, and then each time for
  * `growth` times as many: work and pages.  Never less for a larger k.

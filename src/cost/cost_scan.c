@@ -50,18 +50,9 @@
 #define SKX_COST_PREFIX		64
 
 /*
- * Rows that are wanted, where it is not known how many: a search that goes on
- * in growing steps begins with few, and the planner adds the rest by the share
- * that it expects to be fetched.
+ * Where all rows are wanted: how many all may be to be found by the search for
+ * the first ones, with a margin as they are guessed.
  */
-#define SKX_COST_WANTED		64
-
-/*
- * Where all rows are wanted: how many the search for the first ones is for, and
- * how many all may be to be found by that search, with a margin as they are
- * guessed.
- */
-#define SKX_COST_FIRST		64
 #define SKX_COST_FEW		1024
 #define SKX_COST_MARGIN		1.25
 
@@ -544,13 +535,15 @@ uint64
 skx_cost_first(double rows)
 {
 	rows *= SKX_COST_MARGIN;
-	return rows > SKX_COST_FEW ? SKX_COST_FIRST :
-		(uint64) Max(rows, SKX_COST_FIRST);
+	return rows > SKX_COST_FEW ? SKX_TOPK_ROWS :
+		(uint64) Max(rows, SKX_TOPK_ROWS);
 }
 
 /*
  * Rows of the index that the LIMIT makes the executor fetch, if the planner
- * knows of one: rows that conditions of the table drop come on top.
+ * knows of one: rows that conditions of the table drop come on top.  Where it
+ * knows of none a search that goes on in growing steps begins with few, and the
+ * planner adds the rest by the share that it expects to be fetched.
  */
 static double
 skx_cost_wanted(const SkxCosting *c)
@@ -559,7 +552,7 @@ skx_cost_wanted(const SkxCosting *c)
 
 	if (wanted <= 0)
 		return skx_cost_reads_all(c) ? skx_cost_first(c->rows) :
-			SKX_COST_WANTED;
+			SKX_TOPK_ROWS;
 	return wanted * Max(c->rows / Max(c->path->path.rows, 1), 1);
 }
 
@@ -664,7 +657,7 @@ skx_cost_ranked(SkxCosting *c, const SkxCostSet *match, SkxCostScan *scan)
 								   same && !any);
 	ranked.proximity = c->index->options.proximity;
 	wanted = skx_cost_wanted(c);
-	growth = skx_cost_reads_all(c) ? c->ndocs : SKX_COST_GROWTH;
+	growth = skx_cost_reads_all(c) ? c->ndocs : SKX_TOPK_GROWTH;
 	skx_cost_model_best(&ranked, wanted, wanted, growth,
 						&scan->work[0], &scan->pages[0]);
 	skx_cost_model_best(&ranked, wanted, match->docs, growth,

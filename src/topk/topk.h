@@ -32,6 +32,13 @@ typedef struct SkxTopkRequest
 	bool		all;			/* if more are, all will be */
 } SkxTopkRequest;
 
+/*
+ * Rows that the first search is for where `wanted` is 0, and how many times as
+ * many each further one is for.  Estimates of cost/ go by them.
+ */
+#define SKX_TOPK_ROWS		64
+#define SKX_TOPK_GROWTH		16
+
 typedef struct SkxTopk SkxTopk;
 
 /*

@@ -16,10 +16,6 @@
 #include "utils/memutils.h"
 #include "utils/timestamp.h"
 
-/* Rows looked for where nobody knows how many are wanted, and growth. */
-#define SKX_TOPK_ROWS		64
-#define SKX_TOPK_GROWTH		16
-
 static int	skx_topk_budget = 0;	/* ms */
 
 void

@@ -12,6 +12,7 @@
 #define NDOCS		1000000.0
 #define ITEMS_MAX	64
 #define WORDS_MAX	8
+#define GROWTH		16
 
 static SkxCostItem items[ITEMS_MAX];
 static SkxCostSet sets[ITEMS_MAX + 1];
@@ -202,7 +203,7 @@ best(const SkxCostRanked *ranked, double first, double k, double *pages)
 	double		work = -1;
 
 	*pages = -1;
-	skx_cost_model_best(ranked, first, k, SKX_COST_GROWTH, &work, pages);
+	skx_cost_model_best(ranked, first, k, GROWTH, &work, pages);
 	return work;
 }
 
