@@ -241,22 +241,22 @@ skx_cost_model_match(const SkxCostItem *items, int n, double ndocs,
 static double
 skx_cost_model_reached(const SkxCostWord *word, double k)
 {
-	double		rank = 10;
+	static const uint32 ks[SKX_NKTHS] = SKX_KTHS;
 	double		before = word->most;
 	double		from = 1;
 	int			i;
 
 	if (k > word->df)
 		return 0;
-	for (i = 0; i < SKX_COST_KTHS && word->df >= rank; i++, rank *= 10)
+	for (i = 0; i < SKX_NKTHS && word->df >= ks[i]; i++)
 	{
 		if (word->kth[i] <= 0)
 			break;
-		if (k <= rank)
+		if (k <= ks[i])
 			return before - (before - word->kth[i]) * log(k / from) /
-				log(rank / from);
+				log(ks[i] / from);
 		before = word->kth[i];
-		from = rank;
+		from = ks[i];
 	}
 	if (word->df <= from)
 		return before;

@@ -6,6 +6,8 @@
 #ifndef SKX_COST_COST_MODEL_H
 #define SKX_COST_COST_MODEL_H
 
+#include "format/format_dict.h"
+
 /*
  * An item of a query.  Items stand in the order of a tsquery: an operator is
  * followed by its right operand and that by its left one.
@@ -58,15 +60,14 @@ extern SkxCostSet skx_cost_model_both(const SkxCostSet *a, const SkxCostSet *b,
 
 /*
  * A word of a ranking query.  Parts of scores are in any unit, the same for
- * all words; kth are those of the posting with the 10th, 100th and 1000th
- * largest part, 0 if there are fewer.
+ * all words; kth are those of the postings with the k-th largest part for each
+ * k of SKX_KTHS, 0 if there are fewer.
  */
-#define SKX_COST_KTHS		3
 typedef struct SkxCostWord
 {
 	double		df;
 	double		most;			/* no part is larger */
-	double		kth[SKX_COST_KTHS];
+	double		kth[SKX_NKTHS];
 } SkxCostWord;
 
 typedef struct SkxCostRanked

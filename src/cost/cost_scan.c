@@ -435,7 +435,7 @@ skx_cost_parts(const SkxTerm *term, float weight, const float *inverse,
 	if (term == NULL || (term->flags & SKX_TERM_PLACE) != SKX_TERM_LONG)
 		return;
 	word->most = skx_rank_bound(term->list.impacts, weight, 1, inverse);
-	for (i = 0; i < SKX_COST_KTHS && term->kth[i] != 0; i++)
+	for (i = 0; i < SKX_NKTHS && term->kth[i] != 0; i++)
 		word->kth[i] = skx_rank_part(weight, (term->kth[i] >> 8) + 1,
 									 inverse[term->kth[i] & 0xFF]);
 }
@@ -453,7 +453,7 @@ skx_cost_repeats(const SkxTerm *term, SkxCostWord *words,
 	if (term == NULL || i == n)
 		return false;
 	words[i].most += words[i].most / counts[i];
-	for (k = 0; k < SKX_COST_KTHS; k++)
+	for (k = 0; k < SKX_NKTHS; k++)
 		words[i].kth[k] += words[i].kth[k] / counts[i];
 	counts[i]++;
 	return true;

@@ -30,7 +30,7 @@
  *		  length of the short list there
  *	  place SKX_TERM_LONG: varint postings page, varint page offset of the
  *		  first node; varint number of nodes; 8 bytes of list maxima
- *		  (SkxImpacts, little-endian); for each k of 10, 100, 1000 that is <= df
+ *		  (SkxImpacts, little-endian); for each k of SKX_KTHS that is <= df
  *		  two bytes, tf code and norm of the posting with the k-th best score
  *		  under the statistics of the build; with SKX_TERM_TABLE varint page
  *		  of the first node-table page
@@ -56,6 +56,11 @@ typedef struct SkxDiskDictPage
 StaticAssertDecl(sizeof(SkxDiskDictPage) == 20, "dictionary page size");
 
 #define SKX_DICT_RESTART	16
+
+/* Of a long list the k-th best posting is known for these k, ascending. */
+#define SKX_NKTHS			3
+#define SKX_KTH_MAX			1000
+#define SKX_KTHS			{10, 100, SKX_KTH_MAX}
 
 /* A lexeme is at most this long (MAXSTRLEN of tsearch/ts_type.h). */
 #define SKX_LEXEME_MAX		2047

@@ -217,7 +217,7 @@ skx_inspect_dict_bytes(SkxCheckDictPage *p, void *to, uint32 n)
 static bool
 skx_inspect_dict_long(SkxCheckDictPage *p, SkxTerm *t)
 {
-	static const uint32 ks[3] = {10, 100, 1000};
+	static const uint32 ks[SKX_NKTHS] = SKX_KTHS;
 	uint8		bytes[8];
 	int			i;
 

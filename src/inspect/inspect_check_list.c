@@ -242,7 +242,7 @@ skx_inspect_term_flags(SkxCheckList *l)
 static void
 skx_inspect_term_totals(SkxCheckList *l)
 {
-	static const uint32 ks[3] = {10, 100, 1000};
+	static const uint32 ks[SKX_NKTHS] = SKX_KTHS;
 	const SkxTerm *term = l->term;
 	int			k;
 

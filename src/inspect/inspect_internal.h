@@ -10,6 +10,7 @@
 #define SKX_INSPECT_INTERNAL_H
 
 #include "format/format.h"
+#include "format/format_dict.h"
 #include "format/format_page.h"
 #include "pending/pending.h"
 #include "segment/segment.h"
@@ -175,7 +176,7 @@ typedef struct SkxCheckList
 	uint64		npostings;
 	uint64		npositions;
 	uint8		flags;			/* SKX_TERM_LABELS, SKX_TERM_BARE */
-	bool		kth[3];			/* a posting with those impacts was seen */
+	bool		kth[SKX_NKTHS];			/* a posting with those impacts was seen */
 } SkxCheckList;
 
 extern void skx_inspect_check_list(SkxCheckSegment *cs, const SkxTerm *term,

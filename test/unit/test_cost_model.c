@@ -193,7 +193,7 @@ some_word(SkxCostWord *w, double df, double weight)
 	memset(w, 0, sizeof(*w));
 	w->df = df;
 	w->most = weight * 0.9;
-	for (i = 0; i < SKX_COST_KTHS && df >= 100 && df >= pow(10, i + 1); i++)
+	for (i = 0; i < SKX_NKTHS && df >= 100 && df >= pow(10, i + 1); i++)
 		w->kth[i] = w->most * (1 - 0.5 * log(pow(10, i + 1)) / log(df));
 }
 
