@@ -117,7 +117,7 @@ typedef struct SkxDictEntry
 	const uint8 *bytes;			/* SKX_TERM_INLINE: the list */
 	uint32		nbytes;			/* of a short list, inline or not */
 	SkxListAddress list;		/* SKX_TERM_SHORT: page and offset only */
-	uint16		kths[3];		/* SKX_TERM_LONG: tf code << 8 | norm */
+	uint16		kths[SKX_NKTHS];	/* SKX_TERM_LONG: tf code << 8 | norm */
 	int			nkths;
 	SkxPositionAddress positions;	/* without SKX_TERM_OWN_POSITIONS */
 } SkxDictEntry;

@@ -122,8 +122,10 @@ static const uint8 *
 skx_segment_dict_long(const uint8 *src, const uint8 *end, uint32 first,
 					  SkxTerm *t)
 {
-	static const uint32 ks[3] = {10, 100, 1000};
+	static const uint32 ks[SKX_NKTHS] = SKX_KTHS;
 	int			i;
+
+	StaticAssertStmt(lengthof(t->kth) == SKX_NKTHS, "k-th best of a term");
 
 	src = skx_segment_dict_address(src, end, first, &t->list.page,
 								   &t->list.offset);
@@ -136,7 +138,7 @@ skx_segment_dict_long(const uint8 *src, const uint8 *end, uint32 first,
 	for (i = 0; i < 8; i++)
 		t->list.impacts |= (uint64) src[i] << (8 * i);
 	src += sizeof(uint64);
-	for (i = 0; i < 3 && t->df >= ks[i]; i++)
+	for (i = 0; i < SKX_NKTHS && t->df >= ks[i]; i++)
 	{
 		if (end - src < 2)
 			return NULL;

@@ -12,9 +12,7 @@
 
 #include "segment/segment_writer.h"
 
-/* k-th best impacts are kept for these k. */
-#define SKX_BEST_MAX	1000
-static const int skx_segment_kths[] = {10, 100, SKX_BEST_MAX};
+static const int skx_segment_kths[SKX_NKTHS] = SKX_KTHS;
 
 /* A score's bits, which order like the score, tf code and norm below them. */
 typedef uint64 SkxBest;
@@ -59,7 +57,7 @@ struct SkxTermWriter
 	SkxSubblock *current;
 	SkxSubblock *waiting;
 	bool		has_waiting;
-	SkxBest		best[2 * SKX_BEST_MAX]; /* scores, the best among them */
+	SkxBest		best[2 * SKX_KTH_MAX]; /* scores, the best among them */
 	int			nbest;
 	SkxBest		floor;			/* scores up to this are not among them */
 };
@@ -212,8 +210,8 @@ skx_segment_best_add(SkxTermWriter *w, SkxBest best)
 	w->best[w->nbest++] = best;
 	if (w->nbest == lengthof(w->best))
 	{
-		w->floor = skx_segment_best_select(w->best, w->nbest, SKX_BEST_MAX);
-		w->nbest = SKX_BEST_MAX;
+		w->floor = skx_segment_best_select(w->best, w->nbest, SKX_KTH_MAX);
+		w->nbest = SKX_KTH_MAX;
 	}
 }
 

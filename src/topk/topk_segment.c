@@ -555,14 +555,14 @@ static int32
 skx_topk_prime_word(const SkxTopk *topk, SkxTopkSegment *s,
 					const SkxScoreTerm *scored, const SkxTerm *term)
 {
-	static const int stored[] = {10, 100, 1000};
+	static const int stored[SKX_NKTHS] = SKX_KTHS;
 	int			i;
 
 	if (term->df == 0)
 		return 0;
 	if ((term->flags & SKX_TERM_PLACE) != SKX_TERM_LONG)
 		return skx_topk_prime_short(topk, s, scored, term);
-	for (i = 0; i < (int) lengthof(stored); i++)
+	for (i = 0; i < SKX_NKTHS; i++)
 	{
 		if (topk->rows > stored[i])
 			continue;
