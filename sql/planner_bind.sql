@@ -289,6 +289,23 @@ DROP INDEX broken_body;
 CREATE INDEX broken_words ON broken USING skipidx ((CASE WHEN a = 0 THEN body END));
 SELECT bound('SELECT CASE WHEN a = 0 THEN body END <@> ''a'' FROM broken'), bound('SELECT body <@> ''a'' FROM broken');
 
+-- An index that is named, where it could have been chosen; elsewhere it is looked
+-- up at run time.
+CREATE INDEX notes_later ON notes USING skipidx (body);
+SELECT form('SELECT id, body <@> skipidx_query(''river'', ''notes_later'') AS s FROM notes ORDER BY s LIMIT 50') AS later,
+	form('SELECT id, body <@> skipidx_query(to_tsquery(''river''), ''public.notes_later'') AS s FROM (SELECT * FROM notes OFFSET 0) n ORDER BY s LIMIT 50') AS stable,
+	form('SELECT n.id, x.s FROM notes n, LATERAL (SELECT s FROM unnest(ARRAY[n.body <@> skipidx_query(''river'', ''notes_later'')]) s) x ORDER BY s LIMIT 50') AS lateral;
+SELECT bound('SELECT y.s FROM tales t, LATERAL (SELECT x.s FROM notes n, LATERAL (SELECT s FROM unnest(ARRAY[n.body <@> skipidx_query(''river'', ''notes_later'')]) s) x OFFSET 0) y') AS one,
+	bound('SELECT y.s FROM tales t, LATERAL (SELECT x.s FROM notes n, LATERAL (SELECT s FROM unnest(ARRAY[n.body <@> skipidx_query(''river'', ''tales_body'')]) s) x OFFSET 0) y') AS other,
+	bound('SELECT EXISTS (SELECT FROM notes n WHERE n.id = t.id AND n.body <@> skipidx_query(''river'', ''notes_later'') < -0.2) AND t.body <@> skipidx_query(''river'', ''tales_body'') < -0.2 FROM tales t') AS both,
+	bound('SELECT body <@> skipidx_query(''river'', ''notes_later'') FROM (SELECT id, body FROM notes UNION ALL SELECT id, body FROM more_notes) n') AS arms;
+SELECT bound('SELECT body <@> skipidx_query(''river'', ''notes_en'') FROM notes') AS partial,
+	bound('SELECT body <@> skipidx_query(''river'', ''notes_en'') FROM notes WHERE lang = ''en''') AS implied,
+	bound('SELECT body <@> skipidx_query(''river'', title) FROM notes') AS "column",
+	bound('SELECT body <@> skipidx_query(''river'', ''nowhere.notes_later'') FROM notes') AS nowhere,
+	bound('SELECT to_tsvector(''simple'', title) <@> skipidx_query(''river'', ''notes_later'') FROM notes') AS expression;
+DROP INDEX notes_later;
+
 -- Where there is none: the error of the first row, with the remedy
 SELECT body <@> 'river' FROM notes LIMIT 1;
 SELECT 'a'::tsvector <@> 'a'::tsquery;

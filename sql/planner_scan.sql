@@ -276,6 +276,7 @@ CREATE POLICY mixed_en ON mixed USING (lang = 'en');
 SELECT count(body <@> 'p9') FROM mixed;
 SET ROLE regress_skipidx_reader;
 SELECT count(body <@> 'p9') FROM mixed;
+SELECT count(body <@> skipidx_query('p9', 'mixed_en')) FROM mixed;
 RESET ROLE;
 -- a view's owner reads, and ranks, for those who may read the view
 ALTER TABLE pages DISABLE ROW LEVEL SECURITY;
@@ -287,6 +288,62 @@ SELECT count(*) FROM (SELECT id FROM best_pages ORDER BY s LIMIT 5) b;
 SELECT count(*) FROM (SELECT id FROM best_pages ORDER BY body <@> 'oak' LIMIT 5) b;
 SELECT count(*) FROM (SELECT id FROM pages ORDER BY body <@> 'oak' LIMIT 5) b;
 RESET ROLE;
+-- So does an index that is named, where the planner could have chosen it, even
+-- in a schema that the reader may not use.
+CREATE SCHEMA hidden;
+CREATE TABLE hidden.papers AS SELECT id, lang, body, to_tsvector('simple', lang) AS title FROM pages WHERE id <= 1000;
+CREATE INDEX papers_body ON hidden.papers USING skipidx (body);
+CREATE INDEX papers_flat ON hidden.papers USING skipidx (body) WITH (k1 = 0, proximity = 0);
+CREATE INDEX papers_en ON hidden.papers USING skipidx (body) WHERE lang = 'en';
+CREATE INDEX papers_title ON hidden.papers USING skipidx (title);
+CREATE VIEW papers AS SELECT id, body, body <@> skipidx_query('oak', 'hidden.papers_flat') AS s FROM hidden.papers;
+CREATE VIEW barred_papers WITH (security_barrier) AS SELECT id, body FROM hidden.papers WHERE lang = 'en';
+CREATE VIEW own_papers WITH (security_invoker) AS SELECT id, body FROM hidden.papers;
+GRANT SELECT ON papers, barred_papers, own_papers TO regress_skipidx_reader;
+SELECT count(*), bool_and(s = -skipidx_bm25('hidden.papers_flat', body, 'oak')) AS by_name FROM papers;
+SET ROLE regress_skipidx_reader;
+SELECT count(*), count(DISTINCT s) FROM papers;
+SELECT count(*) FROM (SELECT id FROM papers ORDER BY s LIMIT 5) p;
+SELECT count(*), count(body <@> skipidx_query('oak', 'hidden.papers_body')) FROM barred_papers;
+SELECT count(*) FROM (SELECT id FROM barred_papers ORDER BY body <@> skipidx_query('oak', 'hidden.papers_en') LIMIT 5) p;
+SELECT sum(f.n) FROM papers, LATERAL (SELECT count(x) AS n FROM abs(body <@> skipidx_query('oak', 'hidden.papers_flat')) x) f;
+-- not one whose rows or column the view does not show, nor of another table
+RESET ROLE;
+GRANT USAGE ON SCHEMA hidden TO regress_skipidx_reader;
+SET ROLE regress_skipidx_reader;
+SELECT count(body <@> skipidx_query('oak', 'hidden.papers_en')) FROM papers;
+SELECT count(body <@> skipidx_query('oak', 'hidden.papers_title')) FROM papers;
+SELECT count(body <@> skipidx_query('oak', 'papers_flat')) FROM papers;
+SELECT count(strip(body) <@> skipidx_query('oak', 'hidden.papers_flat')) FROM papers;
+SELECT count(body <@> skipidx_query('oak', 'pages_body')) FROM papers;
+SELECT count('oak'::tsvector <@> skipidx_query('oak', 'pages_body')) FROM papers;
+SELECT count(body <@> skipidx_bind('elm', skipidx_query('oak', 'pages_body'))) FROM papers;
+SELECT skipidx_query('oak', 'pages_body');
+-- a view with the rights of its reader
+SELECT count(body <@> skipidx_query('oak', 'hidden.papers_flat')) FROM own_papers;
+RESET ROLE;
+GRANT SELECT ON hidden.papers TO regress_skipidx_reader;
+SET ROLE regress_skipidx_reader;
+SELECT count(body <@> skipidx_query('oak', 'hidden.papers_flat')) FROM own_papers;
+SELECT count(body <@> skipidx_query('oak', 'hidden.papers_en')) FROM papers;
+RESET ROLE;
+REVOKE ALL ON hidden.papers FROM regress_skipidx_reader;
+-- a function of the owner lends a reference to any expression
+CREATE FUNCTION by_papers(tsquery) RETURNS skipidx_ref LANGUAGE sql STABLE SECURITY DEFINER
+	RETURN skipidx_query($1, 'hidden.papers_flat');
+CREATE VIEW plain_papers AS SELECT id, strip(body) <@> by_papers('oak') AS s FROM hidden.papers;
+GRANT SELECT ON plain_papers TO regress_skipidx_reader;
+SET ROLE regress_skipidx_reader;
+SELECT count(*), count(DISTINCT s) FROM plain_papers;
+RESET ROLE;
+-- a plan that was kept
+SET search_path = hidden, public;
+PREPARE named AS SELECT min(body <@> skipidx_query('oak | p9', 'papers_flat')) < 0 FROM papers;
+EXECUTE named;
+DROP INDEX papers_flat;
+EXECUTE named;
+RESET search_path;
+DROP SCHEMA hidden CASCADE;
 -- the index is gone
 CREATE TABLE kept AS SELECT skipidx_query('oak', 'costly_body') AS ref;
 SELECT count(body <@> ref) FROM costly, kept;

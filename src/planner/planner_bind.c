@@ -6,6 +6,11 @@
  * an expression, the support function of the unbound operator looks for the
  * index of its left operand and returns the operator that has it on its
  * right.  It is that operator that the operator class has for ORDER BY.
+ *
+ * `tsvector <@> skipidx_query(query, 'name')` becomes the same, if the planner
+ * could have chosen the index of that name itself.  What is bound here needs no
+ * rights but those that the plan checks: in a view, those of its owner.  All
+ * other calls of skipidx_query() ask for the caller's rights at run time.
  */
 #include "postgres.h"
 
@@ -13,12 +18,14 @@
 #include "catalog/pg_type.h"
 #include "fmgr.h"
 #include "nodes/makefuncs.h"
+#include "nodes/nodeFuncs.h"
 #include "nodes/supportnodes.h"
 #include "optimizer/optimizer.h"
 #include "planner/planner_internal.h"
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
 #include "utils/syscache.h"
+#include "utils/varlena.h"
 
 PG_FUNCTION_INFO_V1(skipidx_distance);
 PG_FUNCTION_INFO_V1(skipidx_distance_support);
@@ -35,6 +42,18 @@ skipidx_distance(PG_FUNCTION_ARGS)
 	PG_RETURN_NULL();
 }
 
+/* A function of the extension, whose first argument is a query. */
+static Oid
+skx_planner_function(Oid namespace, const char *name, Oid second)
+{
+	Oid			types[2] = {TSQUERYOID, second};
+	oidvector  *key = buildoidvector(types, lengthof(types));
+
+	return GetSysCacheOid3(PROCNAMEARGSNSP, Anum_pg_proc_oid,
+						   CStringGetDatum(name), PointerGetDatum(key),
+						   ObjectIdGetDatum(namespace));
+}
+
 static Node *
 skx_planner_const_ref(Oid type, SkxRef *ref)
 {
@@ -49,17 +68,13 @@ skx_planner_const_ref(Oid type, SkxRef *ref)
 static Node *
 skx_planner_bound_query(const SkxBinding *binding, Oid namespace, Node *query)
 {
-	Oid			types[2] = {TSQUERYOID, binding->type};
-	oidvector  *key = buildoidvector(types, lengthof(types));
 	Oid			bind;
 
 	if (IsA(query, Const) && !((Const *) query)->constisnull)
 		return skx_planner_const_ref(binding->type,
 									 skx_score_ref(binding->index,
 												   DatumGetTSQuery(((Const *) query)->constvalue)));
-	bind = GetSysCacheOid3(PROCNAMEARGSNSP, Anum_pg_proc_oid,
-						   CStringGetDatum("skipidx_bind"),
-						   PointerGetDatum(key), ObjectIdGetDatum(namespace));
+	bind = skx_planner_function(namespace, "skipidx_bind", binding->type);
 	if (!OidIsValid(bind))
 		return NULL;
 	return (Node *) makeFuncExpr(bind, binding->type,
@@ -70,12 +85,36 @@ skx_planner_bound_query(const SkxBinding *binding, Oid namespace, Node *query)
 								 COERCE_EXPLICIT_CALL);
 }
 
+/*
+ * The query that is to be ranked by, from the right operand; NULL: what to do
+ * about that is known at run time.  Sets the name of an index that is given.
+ */
+static Node *
+skx_planner_query(SkxBinding *binding, Oid namespace, Node *right)
+{
+	FuncExpr   *call = (FuncExpr *) right;
+	Const	   *name;
+
+	if (exprType(right) == TSQUERYOID)
+		return right;
+	if (!skx_planner_is_open(right) ||
+		call->funcid != skx_planner_function(namespace, "skipidx_query",
+											 TEXTOID))
+		return NULL;
+	name = lsecond(call->args);
+	if (!IsA(name, Const) || name->constisnull)
+		return NULL;
+	binding->name = textToQualifiedNameList(DatumGetTextPP(name->constvalue));
+	return linitial(call->args);
+}
+
 static Node *
 skx_planner_bind(PlannerInfo *root, FuncExpr *call)
 {
 	Oid			namespace = get_func_namespace(call->funcid);
 	Node	   *document = linitial(call->args);
 	SkxBinding	binding = {0};
+	Node	   *query;
 	bool		early;
 	Node	   *ref;
 	OpExpr	   *op;
@@ -85,12 +124,15 @@ skx_planner_bind(PlannerInfo *root, FuncExpr *call)
 								   ObjectIdGetDatum(namespace));
 	if (!OidIsValid(binding.type))
 		return NULL;
+	query = skx_planner_query(&binding, namespace, lsecond(call->args));
+	if (query == NULL)
+		return NULL;
 	early = skx_planner_is_early(root, call->funcid);
 	if (!skx_planner_find(root, early, document, &binding))
 		return early ? skx_planner_defer(root, call) : NULL;
 	if (!early && skx_planner_is_of_exists(root, call, &binding))
 		return NULL;
-	ref = skx_planner_bound_query(&binding, namespace, lsecond(call->args));
+	ref = skx_planner_bound_query(&binding, namespace, query);
 	if (ref == NULL)
 		return NULL;
 	op = (OpExpr *) make_opclause(binding.operator, FLOAT4OID, false,

@@ -19,6 +19,7 @@
  */
 #include "postgres.h"
 
+#include "catalog/pg_type.h"
 #include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
 #include "optimizer/optimizer.h"
@@ -28,16 +29,30 @@
 /* In the place of where a call stands in the statement: it was seen. */
 #define SKX_CONTEXT_SEEN	(-2)
 
-/* Operands of a call of that function, by its name or an operator's; or NIL. */
+bool
+skx_planner_is_open(Node *right)
+{
+	return exprType(right) == TSQUERYOID ||
+		(IsA(right, FuncExpr) &&
+		 list_length(((FuncExpr *) right)->args) == 2 &&
+		 exprType(lsecond(((FuncExpr *) right)->args)) == TEXTOID);
+}
+
+/*
+ * Operands of a call of that function, by its name or an operator's, that could
+ * be bound; or NIL.
+ */
 static List *
 skx_planner_operands(Node *node, Oid function)
 {
+	List	   *args = NIL;
+
 	if (IsA(node, OpExpr) && get_opcode(((OpExpr *) node)->opno) == function)
-		return ((OpExpr *) node)->args;
-	if (IsA(node, FuncExpr) && ((FuncExpr *) node)->funcid == function &&
-		((FuncExpr *) node)->location != SKX_CONTEXT_SEEN)
-		return ((FuncExpr *) node)->args;
-	return NIL;
+		args = ((OpExpr *) node)->args;
+	else if (IsA(node, FuncExpr) && ((FuncExpr *) node)->funcid == function &&
+			 ((FuncExpr *) node)->location != SKX_CONTEXT_SEEN)
+		args = ((FuncExpr *) node)->args;
+	return args != NIL && skx_planner_is_open(lsecond(args)) ? args : NIL;
 }
 
 static bool

@@ -8,12 +8,17 @@
  * query's own that implies its predicate; of several, the oldest is taken.  A
  * condition with a parameter implies nothing here, so that the plan for one
  * value of it ranks as the plan for any value.
+ *
+ * A name given with skipidx_query() chooses among those that may be chosen.
+ * It is no way to the statistics of another one: what is compared may have come
+ * through a view, whose reader knows the rows and columns that it shows only.
  */
 #include "postgres.h"
 
 #include "access/genam.h"
 #include "access/table.h"
 #include "am/am.h"
+#include "catalog/namespace.h"
 #include "catalog/pg_type.h"
 #include "compat/compat_planner.h"
 #include "nodes/makefuncs.h"
@@ -131,6 +136,28 @@ skx_planner_is_key(Relation index, Node *expr, int varno)
 	return equal(key, expr);
 }
 
+/*
+ * Is it the index of that name?  One without a schema is looked for in the
+ * search path.  With a schema, its USAGE is not asked for: to read a view, none
+ * is needed on what its tables are in.
+ */
+static bool
+skx_planner_is_named(Relation index, List *name)
+{
+	char	   *schema;
+	char	   *relation;
+
+	if (name == NIL)
+		return true;
+	DeconstructQualifiedName(name, &schema, &relation);
+	if (strcmp(relation, RelationGetRelationName(index)) != 0)
+		return false;
+	if (schema == NULL)
+		return RelationIsVisible(RelationGetRelid(index));
+	return strcmp(schema,
+				  get_namespace_name(RelationGetNamespace(index))) == 0;
+}
+
 /* Can the index rank at all?  Fills the operator. */
 static bool
 skx_planner_can_rank(Relation index, SkxBinding *binding)
@@ -163,6 +190,7 @@ skx_planner_choose(Query *query, int varno, Node *expr, SkxBinding *binding)
 		found.index = RelationGetRelid(index);
 		partial = RelationGetIndexPredicate(index) != NIL;
 		if (skx_planner_can_rank(index, &found) &&
+			skx_planner_is_named(index, binding->name) &&
 			skx_planner_is_key(index, expr, varno) &&
 			(!partial || (!OidIsValid(binding->index) &&
 						  skx_planner_implied(index, query, varno))))

@@ -16,11 +16,13 @@
  * planner_index.c
  *
  * The index that ranks a column: its OID, and the operator `<@>` of its
- * operator class for references of type `type`.
+ * operator class for references of type `type`.  No other index will do than
+ * the one of that name, unless this is NIL.
  */
 typedef struct SkxBinding
 {
 	Oid			type;
+	List	   *name;			/* of String */
 	Oid			index;
 	Oid			operator;
 } SkxBinding;
@@ -48,10 +50,12 @@ extern bool skx_planner_find_below(PlannerInfo *root, Query *query,
 /*
  * planner_context.c : of which query an expression is
  *
+ * is_open: is it what can stand on the right of `<@>` until that is bound?
  * early: nothing is known of the queries around, yet.  defer: what `call` is
  * replaced by, to be bound later.  of_exists: the call is not the query's own,
  * or may be another one than the one that was bound, and will be bound later.
  */
+extern bool skx_planner_is_open(Node *right);
 extern bool skx_planner_is_early(PlannerInfo *root, Oid function);
 extern Node *skx_planner_defer(PlannerInfo *root, FuncExpr *call);
 extern bool skx_planner_is_of_exists(PlannerInfo *root, const FuncExpr *call,
