@@ -11,7 +11,7 @@ set -u
 here=$(cd "$(dirname "$0")" && pwd)
 root=$(cd "$here/.." && pwd)
 . "$root/test/setup/cluster.sh"
-. "$here/prepare.sh"
+. "$here/harness/prepare.sh"
 
 BENCH_ENGINES=${BENCH_ENGINES:-gin rum skipidx}
 BENCH_SHARED_BUFFERS=${BENCH_SHARED_BUFFERS:-2GB}
@@ -23,7 +23,7 @@ engine_field() {
 	awk -F '|' -v name="$1" -v field="$2" '
 	{ for (i = 1; i <= NF; i++) gsub(/^[ \t]+|[ \t]+$/, "", $i) }
 	!/^#/ && $1 == name { print $field; found = 1 }
-	END { exit !found }' "$here/boolean/engines.conf"
+	END { exit !found }' "$here/targets/boolean/engines.conf"
 }
 
 # Engines that this machine cannot have are left out, and said to be.
@@ -51,18 +51,18 @@ run_corpus() {
 			settings+=(-c "$setting")
 		done
 	done
-	python3 "$here/hardware.py" "${TMPDIR:-/tmp}" >"$raw/hardware.json"
+	python3 "$here/harness/hardware.py" "${TMPDIR:-/tmp}" >"$raw/hardware.json"
 	BENCH_NAME=$1 BENCH_TEXT=$2 BENCH_QUERY_FILE=$3 BENCH_RAW=$raw \
 	bash "$root/test/setup/with_cluster.sh" \
 		-c shared_buffers="$BENCH_SHARED_BUFFERS" -c max_wal_size=32GB \
 		-c checkpoint_timeout=1h -c jit=off -c autovacuum=off \
 		-c max_parallel_workers_per_gather=0 \
 		-c max_parallel_maintenance_workers=0 \
-		${settings[@]+"${settings[@]}"} -- bash "$here/boolean/corpus.sh" ||
+		${settings[@]+"${settings[@]}"} -- bash "$here/targets/boolean/corpus.sh" ||
 		return 1
-	python3 "$here/hardware.py" "${TMPDIR:-/tmp}" >"$raw/hardware_after.json"
+	python3 "$here/harness/hardware.py" "${TMPDIR:-/tmp}" >"$raw/hardware_after.json"
 	mkdir -p "$results" &&
-		python3 "$here/report.py" collect "$raw" "$results/boolean-$1.json"
+		python3 -m targets.boolean.show collect "$raw" "$results/boolean-$1.json"
 }
 
 prepare_packages || exit 1

@@ -17,8 +17,8 @@ set -u
 here=$(cd "$(dirname "$0")" && pwd)
 root=$(cd "$here/.." && pwd)
 . "$root/test/setup/cluster.sh"
-. "$here/prepare.sh"
-. "$here/peers.sh"
+. "$here/harness/prepare.sh"
+. "$here/peers/peers.sh"
 
 prepare_server || exit 1
 prepare_peers
@@ -30,7 +30,7 @@ for name in ${BENCH_CORPORA:-simplewiki enwiki_1m}; do
 		-c checkpoint_timeout=1h -c jit=off -c autovacuum=off \
 		-c max_parallel_workers_per_gather=0 \
 		-c max_parallel_maintenance_workers=0 -- \
-		"$python" "$here/build.py" measure \
+		"$python" -m targets.build.measure measure \
 		"$results/build-$BENCH_CORPUS.json" || status=1
 	[ "$BENCH_CORPUS" = "$name" ] || break
 done

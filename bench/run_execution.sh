@@ -18,8 +18,8 @@ set -u
 here=$(cd "$(dirname "$0")" && pwd)
 root=$(cd "$here/.." && pwd)
 . "$root/test/setup/cluster.sh"
-. "$here/prepare.sh"
-. "$here/rank/module.sh"
+. "$here/harness/prepare.sh"
+. "$here/harness/timing.sh"
 
 prepare_server_bench || exit 1
 prepare_timing || exit 1
@@ -28,5 +28,5 @@ bash "$root/test/setup/with_cluster.sh" \
 	-c jit=off -c autovacuum=off -c max_parallel_workers_per_gather=0 \
 	-c max_parallel_maintenance_workers=0 \
 	-c skipidx.cache_size="${BENCH_CACHE_SIZE:-512MB}" -- \
-	"$python" "$here/execution.py" measure \
+	"$python" -m targets.execution.measure measure \
 	"$results/execution-$BENCH_CORPUS.json"

@@ -16,7 +16,7 @@ set -u
 here=$(cd "$(dirname "$0")" && pwd)
 root=$(cd "$here/.." && pwd)
 . "$root/test/setup/cluster.sh"
-. "$here/prepare.sh"
+. "$here/harness/prepare.sh"
 
 prepare_packages || exit 1
 PG_CONFIG=$(find_pg_config) || exit 1
@@ -37,4 +37,4 @@ bash "$root/test/setup/with_cluster.sh" \
 	-c shared_buffers="${BENCH_SHARED_BUFFERS:-1GB}" -c max_wal_size=16GB \
 	-c jit=off -c autovacuum=on -c autovacuum_naptime=10s \
 	-c max_parallel_maintenance_workers=0 -- \
-	python3 "$here/insert.py" measure "$results/insert-$BENCH_CORPUS.json"
+	python3 -m targets.insert.measure measure "$results/insert-$BENCH_CORPUS.json"

@@ -15,7 +15,7 @@ set -u
 here=$(cd "$(dirname "$0")" && pwd)
 root=$(cd "$here/.." && pwd)
 . "$root/test/setup/cluster.sh"
-. "$here/prepare.sh"
+. "$here/harness/prepare.sh"
 
 prepare_packages || exit 1
 BENCH_SKIPIDX=$(version_of_tree)
@@ -23,4 +23,4 @@ BENCH_TEMP=$work
 export BENCH_SKIPIDX BENCH_TEMP
 
 mkdir -p "$results" || exit 1
-"$python" "$here/device.py" measure "$results/io.json"
+"$python" -m targets.io.measure measure "$results/io.json"

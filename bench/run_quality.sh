@@ -10,7 +10,7 @@ set -u
 here=$(cd "$(dirname "$0")" && pwd)
 root=$(cd "$here/.." && pwd)
 . "$root/test/setup/cluster.sh"
-. "$here/prepare.sh"
+. "$here/harness/prepare.sh"
 
 BENCH_QUALITY=$corpora_dir/quality
 export BENCH_QUALITY
@@ -19,4 +19,4 @@ export BENCH_QUALITY
 prepare_server || exit 1
 bash "$root/test/setup/with_cluster.sh" -c jit=off -c autovacuum=off \
 	-c max_parallel_workers_per_gather=0 -- \
-	"$python" "$here/quality.py" measure "$results/quality.json"
+	"$python" -m targets.quality.measure measure "$results/quality.json"

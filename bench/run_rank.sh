@@ -17,9 +17,9 @@ set -u
 here=$(cd "$(dirname "$0")" && pwd)
 root=$(cd "$here/.." && pwd)
 . "$root/test/setup/cluster.sh"
-. "$here/prepare.sh"
-. "$here/peers.sh"
-. "$here/rank/module.sh"
+. "$here/harness/prepare.sh"
+. "$here/peers/peers.sh"
+. "$here/harness/timing.sh"
 
 prepare_server || exit 1
 prepare_timing || exit 1
@@ -34,7 +34,7 @@ for name in ${BENCH_CORPORA:-enwiki_1m}; do
 		-c max_parallel_workers_per_gather=0 \
 		-c max_parallel_maintenance_workers=0 \
 		-c skipidx.cache_size="${BENCH_CACHE_SIZE:-512MB}" -- \
-		"$python" "$here/rank.py" measure \
+		"$python" -m targets.rank.measure measure \
 		"$results/rank-$BENCH_CORPUS.json" || status=1
 	[ "$BENCH_CORPUS" = "$name" ] || break
 done

@@ -23,7 +23,7 @@ set -u
 here=$(cd "$(dirname "$0")" && pwd)
 root=$(cd "$here/.." && pwd)
 . "$root/test/setup/cluster.sh"
-. "$here/prepare.sh"
+. "$here/harness/prepare.sh"
 
 prepare_server_bench || exit 1
 bash "$root/test/setup/with_cluster.sh" \
@@ -31,4 +31,4 @@ bash "$root/test/setup/with_cluster.sh" \
 	-c jit=off -c autovacuum=off -c max_parallel_workers_per_gather=0 \
 	-c max_parallel_maintenance_workers=0 \
 	-c skipidx.cache_size="${BENCH_CACHE_SIZE:-512MB}" -- \
-	"$python" "$here/rescore.py" measure "$results/rescore-$BENCH_CORPUS.json"
+	"$python" -m targets.rescore.measure measure "$results/rescore-$BENCH_CORPUS.json"

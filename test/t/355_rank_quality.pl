@@ -25,7 +25,7 @@ for my $name (sort keys %known)
 	$node->safe_psql('postgres', "CREATE DATABASE $name");
 	my $s = skx_session($node, $name);
 
-	$s->value("\\i $top/bench/quality.sql\n");
+	$s->value("\\i $top/bench/targets/quality/quality.sql\n");
 	for my $file ([ 'rows (id, title, body)', 'docs' ], [ 'queries', 'queries' ], [ 'qrels', 'qrels' ])
 	{
 		my ($table, $from) = @$file;

@@ -7,11 +7,11 @@ device.py show FILE.json ...: prints and draws files again.
 import os
 import sys
 
-from plot import beside, draw
-from record import (begin, command_line, in_turns, keep, numbers, of,
+from harness.plot import beside, draw
+from harness.record import (begin, command_line, in_turns, keep, numbers, of,
                     option, print_machine, size_name, step)
-from report import expect, median
-from scratch import build_programs, run_program, scratch_file
+from targets.boolean.show import expect, median
+from harness.scratch import build_programs, run_program, scratch_file
 
 TABLE_BLOCKS = "512 1k 2k 4k 8k 16k 32k 64k 128k 256k 512k 1M"
 CURVE_BLOCKS = "4k 8k 16k 32k 64k 128k 256k 1M"

@@ -4,7 +4,7 @@
 SELECT pg_backend_pid();
 \set temp_bytes 'SELECT temp_bytes FROM pg_stat_database WHERE datname = current_database()'
 :temp_bytes \gset before_
-\ir create_index.sql
+\ir ../../harness/create_index.sql
 SELECT pg_stat_force_next_flush() AS flushed \gset
 :temp_bytes \gset after_
 SELECT json_build_object(

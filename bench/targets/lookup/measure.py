@@ -6,13 +6,13 @@ lookup.py show FILE.json ...: prints and draws files again.
 """
 import sys
 
-from plot import beside, draw
-from record import (available, begin, command_line, in_turns, keep, numbers,
+from harness.plot import beside, draw
+from harness.record import (available, begin, command_line, in_turns, keep, numbers,
                     of, option, print_machine, size_name, step)
-from report import expect, median
-from scan import (ENGINES, build, depth_of, load_docs, make_cold, methods,
+from targets.boolean.show import expect, median
+from harness.scan import (ENGINES, build, depth_of, load_docs, make_cold, methods,
                   pages_of, requests_of, run_queries, settings, sql)
-from words import frequencies, rare_sets, sample
+from harness.words import frequencies, rare_sets, sample
 
 BLOCKS = "8k 16k 32k 64k 128k 256k 512k 1M"
 DENSE = "to & be & or & not"

@@ -8,14 +8,14 @@ execution.py show FILE.json ...: prints and draws files again.
 import json
 import sys
 
-from plot import beside, draw
-from record import (begin, command_line, in_turns, keep, numbers, of, option,
+from harness.plot import beside, draw
+from harness.record import (begin, command_line, in_turns, keep, numbers, of, option,
                     print_machine, size_name, step)
-from report import expect, median
-from scan import (COUNTERS, build, difference, load_docs, make_cold,
+from targets.boolean.show import expect, median
+from harness.scan import (COUNTERS, build, difference, load_docs, make_cold,
                   matches_without, methods, outputs, settings, sql)
-from timing import course_of, create_procedures, result_of, scan_call
-from words import frequencies, sample
+from harness.timing import course_of, create_procedures, result_of, scan_call
+from harness.words import frequencies, sample
 
 BLOCKS = "8k 32k 128k 1M"
 BUDGET_MS = 150

@@ -12,9 +12,9 @@ import subprocess
 import sys
 import time
 
-from hardware import describe
-from record import available, command_line, of, option, step
-from report import expect, median, quantile
+from harness.hardware import describe
+from harness.record import available, command_line, of, option, step
+from targets.boolean.show import expect, median, quantile
 
 ENGINES = {  # name: extension, index
     "none": (None, None),

@@ -8,7 +8,7 @@ import json
 import os
 import sys
 
-from hardware import describe
+from harness.hardware import describe
 
 
 def option(name, default):

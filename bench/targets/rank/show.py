@@ -1,9 +1,9 @@
 """rank_report.py: prints and draws what rank.py has measured; imported by it."""
 import re
 
-from plot import beside, draw
-from record import of, print_machine
-from report import expect, median, quantile
+from harness.plot import beside, draw
+from harness.record import of, print_machine
+from targets.boolean.show import expect, median, quantile
 
 SUBJECT, REFERENCE, SLOW_PEER = "skipidx", "lucene", "rum"
 MODES = "AND10 OR10 PHRASE10 OR100 OR1000"

@@ -10,15 +10,16 @@ import os
 import subprocess
 import sys
 
-from lookup import choose_queries
-from peers import measure_peers, peer_medians, print_peers
-from plot import beside, draw
-from record import (available, begin, command_line, in_turns, keep, numbers,
+from targets.lookup.measure import choose_queries
+from peers.peers import measure_peers, peer_medians, print_peers
+from harness.plot import beside, draw
+from harness.record import (available, begin, command_line, in_turns, keep, numbers,
                     of, option, print_machine, step)
-from report import expect, median
-from scan import ENGINES, HERE, load_docs, matches_of, matches_without, sql
-from watch import Watch
-from words import frequencies, sample
+from targets.boolean.show import expect, median
+from harness.scan import (ENGINES, load_docs, matches_of, matches_without,
+                          sql)
+from harness.watch import Watch
+from harness.words import frequencies, sample
 
 SUBJECT, YARDSTICK, REFERENCE = "skipidx", "gin", "lucene"
 MEMORY = "64MB 256MB 1GB"
@@ -31,6 +32,7 @@ COMMON = 10                 # words, one of which most rows have
 SETTINGS = ("shared_buffers max_wal_size wal_level wal_compression fsync"
             " full_page_writes max_parallel_workers max_worker_processes"
             " dynamic_shared_memory_type io_method data_checksums")
+HERE = os.path.dirname(os.path.abspath(__file__))
 MB = 1 << 20
 
 

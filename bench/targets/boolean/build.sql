@@ -1,7 +1,7 @@
 -- build.sql: one serial CREATE INDEX, measured and kept.  Variables: engine,
 -- round, and index, clause, memory as create_index.sql takes them.
 \set workers 0
-\ir ../create_index.sql
+\ir ../../harness/create_index.sql
 
 INSERT INTO build
 VALUES (:'engine', :'memory', :round, :seconds, :flush_seconds, :bytes,

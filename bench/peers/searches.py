@@ -4,9 +4,9 @@ import json
 import os
 import subprocess
 
-from peers import program_of
-from record import option
-from timing import short
+from peers.peers import program_of
+from harness.record import option
+from harness.timing import short
 
 PEERS = "lucene tantivy"
 QUERIES = "searches.tsv"

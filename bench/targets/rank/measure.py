@@ -10,14 +10,14 @@ import random
 import subprocess
 import sys
 
-from peers import write_words
-from rank_report import (MODES, SUBJECT, VARIANTS, alternating, fast, kind_of,
+from peers.peers import write_words
+from targets.rank.show import (MODES, SUBJECT, VARIANTS, alternating, fast, kind_of,
                          rows_of, show, worst)
-from record import (available, begin, command_line, in_turns, keep, load,
+from harness.record import (available, begin, command_line, in_turns, keep, load,
                     numbers, option, step)
-from scan import ENGINES, build, load_docs, settings, sql
-from searches import PEERS, Peer, write_searches
-from timing import (course_of, create_procedures, literal, plans_of,
+from harness.scan import ENGINES, build, load_docs, settings, sql
+from peers.searches import PEERS, Peer, write_searches
+from harness.timing import (course_of, create_procedures, literal, plans_of,
                     set_all, show_only, time_pgbench, time_scan,
                     time_statement)
 

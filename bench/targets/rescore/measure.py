@@ -8,12 +8,12 @@ rescore.py show FILE.json ...: prints and draws files again.
 import os
 import sys
 
-from phrases import choose_phrases, measure_server
-from plot import beside, draw
-from record import (begin, command_line, in_turns, keep, numbers, of,
+from targets.rescore.phrases import choose_phrases, measure_server
+from harness.plot import beside, draw
+from harness.record import (begin, command_line, in_turns, keep, numbers, of,
                     option, print_machine, size_name, step)
-from report import expect, median
-from scratch import build_programs, run_program, scratch_file
+from targets.boolean.show import expect, median
+from harness.scratch import build_programs, run_program, scratch_file
 
 MODES = (("direct", "direct"), ("cold", "buffered"))
 FACTOR = 3.0            # io_uring over pread

@@ -6,8 +6,8 @@ import os
 import shutil
 import subprocess
 
-from record import option
-from scan import HERE, outputs, sql
+from harness.record import option
+from harness.scan import HERE, outputs, sql
 
 GROUP = 120               # scripts of one pgbench, which takes 128
 SEED = 1
@@ -23,7 +23,7 @@ def create_procedures():
     shutil.copy(os.path.join(option("TEMP", "/tmp"), "rank", "timing.so"), path)
     os.chmod(path, 0o755)
     subprocess.run(["psql", "-Xq", "-v", "ON_ERROR_STOP=1", "-v", "module=" +
-                    path[:-3], "-f", os.path.join(HERE, "rank", "timing.sql")],
+                    path[:-3], "-f", os.path.join(HERE, "timing.sql")],
                    check=True)
 
 

@@ -8,9 +8,9 @@ import os
 import subprocess
 import sys
 
-from record import (begin, command_line, keep, of, option, print_machine,
+from harness.record import (begin, command_line, keep, of, option, print_machine,
                     step)
-from report import median
+from targets.boolean.show import median
 
 # nDCG@10 of BM25 by another program, k1 1.2, b 0.75, exact lengths.
 REFERENCE = {"cranfield": .3667, "scifact": .6859}

@@ -5,8 +5,8 @@ import os
 import shutil
 import subprocess
 
-from record import in_turns, of, option, step
-from report import median
+from harness.record import in_turns, of, option, step
+from targets.boolean.show import median
 
 PEERS = "lucene tantivy"
 FIELDS = ("commit_seconds", "merge_seconds", "cpu_seconds", "segments", "bytes",

@@ -3,7 +3,7 @@
 
     perf record -e cpu-clock -F 499 --call-graph dwarf,16384 -p PID   # a backend, then CREATE INDEX
     perf script --no-inline -F ip,sym,dso > stacks
-    python3 bench/stages.py stacks SECONDS                            # of CPU that it took
+    python3 bench/targets/build/stages.py stacks SECONDS                            # of CPU that it took
 
 Each sample belongs to the first stage that a function of its stack names, from the
 innermost function outward."""

@@ -3,10 +3,10 @@ many rows that have both words, whose positions have to be read; imported by
 rescore.py."""
 import math
 
-from record import in_turns, numbers, option, step
-from scan import (build, depth_of, load_docs, make_cold, methods, outputs,
+from harness.record import in_turns, numbers, option, step
+from harness.scan import (build, depth_of, load_docs, make_cold, methods, outputs,
                   pages_of, requests_of, run_queries, settings, sql)
-from words import pairs, sample
+from harness.words import pairs, sample
 
 INDEX = "docs_skipidx"
 TRIED = 150            # pairs for each number of candidates

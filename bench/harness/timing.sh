@@ -3,8 +3,8 @@
 # $BENCH_TEMP/rank; nothing is installed.
 
 prepare_timing() {
-	mkdir -p "$work/rank" && cp "$here/rank/Makefile" "$here/rank/timing.c" \
+	mkdir -p "$work/rank" && cp "$here/harness/timing.mk" "$here/harness/timing.c" \
 		"$work/rank/" &&
-		make -s -C "$work/rank" with_llvm=no SKIPIDX="$root" >"$work/timing.log" 2>&1 ||
+		make -s -C "$work/rank" -f timing.mk with_llvm=no SKIPIDX="$root" >"$work/timing.log" 2>&1 ||
 		{ cat "$work/timing.log"; return 1; }
 }

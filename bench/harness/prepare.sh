@@ -8,6 +8,7 @@
 #   BENCH_SEED, BENCH_ROWS   of the generated corpus
 
 corpora_dir=${SKIPIDX_CORPORA:-$root/../shared/corpora}
+export PYTHONPATH=$here${PYTHONPATH:+:$PYTHONPATH}
 cache=${SKIPIDX_BENCH_CACHE:-${XDG_CACHE_HOME:-${HOME:-/tmp}/.cache}/skipidx-bench}
 results=${BENCH_RESULTS:-$here/results}
 BENCH_SEED=${BENCH_SEED:-1}
@@ -54,7 +55,7 @@ generate() {
 	text=$work/generated.tsv
 	queries=$work/generated.q
 	say "bench: generating $BENCH_ROWS rows, seed $BENCH_SEED"
-	python3 "$here/gen_corpus.py" "$BENCH_ROWS" "$BENCH_SEED" "$text" "$queries"
+	python3 "$here/harness/gen_corpus.py" "$BENCH_ROWS" "$BENCH_SEED" "$text" "$queries"
 }
 
 # version_of_tree: the commit, with + where the tree differs from it

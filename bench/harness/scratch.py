@@ -4,7 +4,7 @@ import json
 import os
 import subprocess
 
-from record import option, step
+from harness.record import option, step
 
 CHUNK = 16 << 20
 
@@ -28,7 +28,7 @@ def scratch_file(bytes_wanted):
 def build_programs():
     here = os.path.dirname(os.path.abspath(__file__))
     binaries = os.path.join(option("TEMP", "/tmp"), "bin")
-    subprocess.run(["make", "-s", "-C", os.path.join(here, "io"),
+    subprocess.run(["make", "-s", "-C", os.path.join(here, "readers"),
                     "BIN=" + binaries], check=True)
     return binaries
 

@@ -14,7 +14,7 @@ import json
 import os
 import sys
 
-from record import write
+from harness.record import write
 
 YARDSTICK, SUBJECT = "gin", "skipidx"
 CLASSES = ("and", "or", "phrase", "prefix")
@@ -22,8 +22,6 @@ POINTS = (("p50", .50), ("p95", .95), ("p99", .99))
 PHRASE_FACTOR = 5.0
 MB = 1 << 20          # as the server and its users count
 WORST = 20
-# Programs that are not named as what they measure.
-SHOWN_BY = {"io": "device", "rank": "rank_report"}
 
 
 def load_json(path):
@@ -245,7 +243,8 @@ def show_any(path):
     run = load_json(path)
     if run["bench"] == "boolean":
         return show(run)
-    module = importlib.import_module(SHOWN_BY.get(run["bench"], run["bench"]))
+    part = "show" if run["bench"] == "rank" else "measure"
+    module = importlib.import_module("targets.%s.%s" % (run["bench"], part))
     return module.show(run, path) is not False
 
 
