@@ -3,7 +3,7 @@
 # SQL of this test computes them.  In every state a part of the queries is asked
 # by each method of reading blocks.
 #
-# SKX_RANK_QUERIES: queries of each mode, 48 by default; 2000 in
+# SKX_RANK_QUERIES: queries of each mode, 24 by default; 2000 in
 # `make test-faults`.
 
 use strict;
@@ -18,7 +18,7 @@ use SkipidxTest qw(skx_node skx_database skx_session skx_seed);
 use Test::More;
 
 my $seed = skx_seed(350);
-my $queries = $ENV{SKX_RANK_QUERIES} // 48;
+my $queries = $ENV{SKX_RANK_QUERIES} // 24;
 my $whole = $queries >= 1000;
 
 # How many: of states that are like others, a part of the queries is enough.
