@@ -545,7 +545,7 @@ refused_at_random(void)
 	int			round;
 	int			i;
 
-	for (round = 0; round < 20000; round++)
+	for (round = 0; round < UNIT_CASES(20000); round++)
 	{
 		uint32		base = unit_below(1000);
 		uint32		spread = UINT32_C(1) << unit_below(32);

@@ -5,7 +5,7 @@
  */
 #include "unit_pages.h"
 
-#define MUTATIONS	20000
+#define MUTATIONS	UNIT_CASES(20000)
 
 /* Changes a few bytes of the content, often near its start. */
 static void

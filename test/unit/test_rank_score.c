@@ -205,7 +205,7 @@ monotone(void)
 	CHECK(skx_rank_part(1000, 1, 1) == 501);
 	CHECK(skx_rank_pair_part(1000, 1, 3, 1) == 500 + 375);
 	CHECK(skx_rank_pair_part(1000, 0, 0, 1) == 0);
-	for (round = 0; round < 3000000; round++)
+	for (round = 0; round < UNIT_CASES(3000000); round++)
 	{
 		float		w = draw_weight();
 		float		tf = draw_tf();
@@ -232,7 +232,7 @@ ceilings(void)
 	int			round;
 
 	CHECK(skx_rank_ceiling(12345.0f, 0) == 12345.0f);
-	for (round = 0; round < 3000000; round++)
+	for (round = 0; round < UNIT_CASES(3000000); round++)
 	{
 		float		w = draw_weight();
 		int			npairs = unit_below(unit_below(2) ? 3 : 17);
