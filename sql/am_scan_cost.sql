@@ -105,6 +105,52 @@ SELECT count(*) FROM costs WHERE v @@ 'rare';
 RESET enable_indexscan;
 RESET enable_bitmapscan;
 
+-- A query that has to be computed is so once for all paths, and once for each
+-- condition by the server's own estimate of that.
+CREATE SEQUENCE computed;
+CREATE FUNCTION asked(tsquery) RETURNS tsquery STABLE LANGUAGE plpgsql AS
+	$$ BEGIN PERFORM nextval('public.computed'); RETURN $1; END $$;
+CREATE FUNCTION times(query text) RETURNS int8 LANGUAGE plpgsql AS $$
+DECLARE
+	line text;
+BEGIN
+	PERFORM setval('computed', 1, false);
+	FOR line IN EXECUTE 'EXPLAIN ' || query LOOP
+	END LOOP;
+	RETURN nextval('computed') - 1;
+END $$;
+SELECT times($$SELECT FROM costs WHERE v @@ asked('rare')$$) AS matched,
+	times($$SELECT FROM costs ORDER BY v <@> asked('rare') LIMIT 5$$) AS ranked,
+	times($$SELECT FROM costs WHERE v @@ asked('rare') ORDER BY v <@> asked('rare') LIMIT 5$$) AS both,
+	times($$SELECT FROM costs WHERE asked('rare') @@ v AND v @@ asked('half') ORDER BY v <@> asked('rare') LIMIT 5$$) AS two,
+	times($$SELECT FROM costs c JOIN costs d USING (id) WHERE c.v @@ asked('rare') ORDER BY c.v <@> asked('rare') LIMIT 5$$) AS joined,
+	times($$SELECT FROM costs WHERE v @@ 'half' AND v <@> asked('rare') < -1 ORDER BY v <@> asked('rare') LIMIT 5$$) AS bounded;
+-- so where conditions stay a filter
+CREATE ROLE regress_skipidx_reader;
+GRANT SELECT ON costs TO regress_skipidx_reader;
+GRANT USAGE, UPDATE ON computed TO regress_skipidx_reader;
+CREATE POLICY positive ON costs USING (id > 0);
+ALTER TABLE costs ENABLE ROW LEVEL SECURITY;
+SET ROLE regress_skipidx_reader;
+SELECT times($$SELECT FROM costs WHERE v @@ asked('rare') ORDER BY v <@> asked('rare') LIMIT 5$$) AS filter,
+	times($$SELECT FROM costs WHERE v @@ asked('rare') AND v @@ asked('half') ORDER BY v <@> asked('rare') LIMIT 5$$) AS two;
+RESET ROLE;
+ALTER TABLE costs DISABLE ROW LEVEL SECURITY;
+DROP POLICY positive ON costs;
+DROP OWNED BY regress_skipidx_reader;
+DROP ROLE regress_skipidx_reader;
+-- another search is planned meanwhile, each time
+CREATE FUNCTION found(text) RETURNS tsquery STABLE LANGUAGE plpgsql AS $$
+BEGIN
+	EXECUTE 'SELECT FROM costs WHERE v @@ asked(''third'') AND v @@ ''half'' ORDER BY v <@> asked(''third'') LIMIT 1';
+	RETURN $1::tsquery;
+END $$;
+SELECT index_node('SELECT FROM costs WHERE v @@ found(''rare'') AND v @@ found(''half'') ORDER BY v <@> found(''rare'') LIMIT 1') ->> 'Plan Rows'
+	= index_node('SELECT FROM costs WHERE v @@ ''rare'' AND v @@ ''half'' ORDER BY v <@> ''rare'' LIMIT 1') ->> 'Plan Rows' AS same;
+SELECT count(*) FROM (SELECT FROM costs WHERE v @@ found('rare') ORDER BY v <@> found('rare') LIMIT 5) c;
+DROP FUNCTION asked, times, found;
+DROP SEQUENCE computed;
+
 -- Nothing is written for it, and nothing is there yet.
 START TRANSACTION READ ONLY;
 SELECT way($$SELECT FROM costs ORDER BY v <@> 'rare' LIMIT 1$$);

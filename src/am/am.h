@@ -10,6 +10,7 @@
 #include "maint/maint.h"
 #include "nodes/execnodes.h"
 #include "nodes/pathnodes.h"
+#include "pending/pending.h"
 #include "rank/rank_score.h"
 #include "utils/rel.h"
 

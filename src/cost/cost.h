@@ -5,7 +5,9 @@
 #ifndef SKX_COST_COST_H
 #define SKX_COST_COST_H
 
+#include "manifest/manifest.h"
 #include "nodes/pathnodes.h"
+#include "pending/pending.h"
 #include "rank/rank_score.h"
 #include "utils/relcache.h"
 
@@ -44,5 +46,22 @@ extern void skx_cost_estimate(PlannerInfo *root, IndexPath *path,
 extern double skx_cost_share(PlannerInfo *root, const SkxCostIndex *index,
 							 RestrictInfo *qual);
 extern uint64 skx_cost_first(double rows);
+
+/* Sizes of an index, found once while a statement is planned. */
+typedef struct SkxPlannedSizes
+{
+	SkxView    *view;
+	SkxPendingTotals pending;
+} SkxPlannedSizes;
+
+/*
+ * cost_planned.c : found once while a statement is planned
+ *
+ * value: of an expression without columns; NULL if it cannot be known.  sizes:
+ * the caller has an active snapshot.
+ */
+extern Const *skx_cost_planned_value(PlannerInfo *root, Node *expr);
+extern const SkxPlannedSizes *skx_cost_planned_sizes(PlannerInfo *root,
+													 Relation index);
 
 #endif							/* SKX_COST_COST_H */

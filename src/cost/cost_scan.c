@@ -120,12 +120,30 @@ skx_cost_refuse_index_only(IndexPath *path)
 static Const *
 skx_cost_argument(PlannerInfo *root, Node *clause)
 {
-	Node	   *value;
-
 	if (!IsA(clause, OpExpr))
 		return NULL;
-	value = estimate_expression_value(root, get_rightop((Expr *) clause));
-	return IsA(value, Const) ? (Const *) value : NULL;
+	return skx_cost_planned_value(root, get_rightop((Expr *) clause));
+}
+
+/*
+ * The query of `<@>`, NULL if it cannot be known.  In a call that makes a
+ * reference it comes first, and may be that of a condition, too.
+ */
+static TSQuery
+skx_cost_ranking(PlannerInfo *root, Node *distance)
+{
+	FuncExpr   *call = (FuncExpr *) get_rightop((Expr *) distance);
+	bool		made = IsA(call, FuncExpr) && call->args != NIL &&
+		exprType(linitial(call->args)) == TSQUERYOID;
+	Const	   *value = skx_cost_planned_value(root, made ?
+											   linitial(call->args) :
+											   (Node *) call);
+
+	if (value == NULL || value->constisnull)
+		return NULL;
+	if (made)
+		return DatumGetTSQuery(value->constvalue);
+	return SkxRefQuery((SkxRef *) PG_DETOAST_DATUM(value->constvalue));
 }
 
 /* What rows have to match. */
@@ -158,17 +176,8 @@ skx_cost_queries(SkxCosting *c)
 
 	skx_cost_conditions(c, get_quals_from_indexclauses(path->indexclauses));
 	if (path->indexorderbys != NIL)
-	{
-		Const	   *value = skx_cost_argument(c->root,
-											  linitial(path->indexorderbys));
-
-		if (value != NULL && !value->constisnull)
-		{
-			SkxRef	   *ref = (SkxRef *) PG_DETOAST_DATUM(value->constvalue);
-
-			c->ranking = SkxRefQuery(ref);
-		}
-	}
+		c->ranking = skx_cost_ranking(c->root,
+									  linitial(path->indexorderbys));
 }
 
 /* Operands of a query that are no prefixes. */
@@ -239,23 +248,22 @@ skx_cost_readable(const IndexOptInfo *info)
 static void
 skx_cost_read(SkxCosting *c, Relation index, SkxBlkFile **file)
 {
-	SkxView    *view = skx_manifest_view(index);
-	SkxPendingTotals pending;
+	const SkxPlannedSizes *sizes = skx_cost_planned_sizes(c->root, index);
+	const SkxView *view = sizes->view;
 	uint64		ndocs = 0;
 	uint64		length = 0;
 	int			i;
 
-	skx_pending_totals(index, view, &pending);
 	for (i = 0; i < view->nsegments; i++)
 	{
 		ndocs += view->segments[i].ndocs;
 		length += view->segments[i].total_length;
 	}
 	c->nsegments = view->nsegments;
-	c->npending = pending.ndocs;
-	c->pending_pages = pending.npages;
-	c->ndocs = Max(ndocs + pending.ndocs, 1);
-	c->length = (length + pending.total_length) / c->ndocs;
+	c->npending = sizes->pending.ndocs;
+	c->pending_pages = sizes->pending.npages;
+	c->ndocs = Max(ndocs + sizes->pending.ndocs, 1);
+	c->length = (length + sizes->pending.total_length) / c->ndocs;
 	if (view->nsegments == 0 || (c->filters == NIL && c->ranking == NULL))
 		return;
 	*file = skx_segment_file(index, view->meta.incarnation);

@@ -124,12 +124,15 @@ skx_planner_scored_share(PlannerInfo *root, RelOptInfo *rel, IndexPath *path)
 		Node	   *query = skx_planner_matched(clause,
 												linitial(distance->args),
 												family);
+		Node	   *any;
 
-		if (query != NULL &&
-			skx_planner_is_ranking(query, lsecond(distance->args)))
-			return clause_selectivity(root,
-									  skx_planner_any_word(clause, query),
-									  rel->relid, JOIN_INNER, NULL);
+		if (query == NULL ||
+			!skx_planner_is_ranking(query, lsecond(distance->args)))
+			continue;
+		any = skx_planner_any_word(clause, query);
+		/* in itself it knows its selectivity already */
+		return clause_selectivity(root, any == clause ? lfirst(lc) : any,
+								  rel->relid, JOIN_INNER, NULL);
 	}
 	return 1.0;
 }

@@ -222,6 +222,26 @@ skx_planner_limit(PlannerInfo *root, RelOptInfo *rel, CustomPath *path,
 		planned->extra = 1;
 }
 
+/* Conditions as the planner keeps them, with their selectivity, if it does. */
+static List *
+skx_planner_restrictions(const RelOptInfo *rel, List *clauses)
+{
+	List	   *result = NIL;
+	ListCell   *lc;
+	ListCell   *kept;
+
+	foreach(lc, clauses)
+	{
+		void	   *clause = lfirst(lc);
+
+		foreach(kept, rel->baserestrictinfo)
+			if (lfirst_node(RestrictInfo, kept)->clause == lfirst(lc))
+				clause = lfirst(kept);
+		result = lappend(result, clause);
+	}
+	return result;
+}
+
 /*
  * Percent of the limit that have to be fetched until enough rows are left by
  * what discards some, with a margin.  An estimate that is far off makes the
@@ -236,8 +256,10 @@ skx_planner_percent(PlannerInfo *root, RelOptInfo *rel,
 
 	if (planned->rest == NIL)
 		return 100;
-	kept = clauselist_selectivity(root, planned->rest, rel->relid,
-								  JOIN_INNER, NULL);
+	kept = clauselist_selectivity(root,
+								  skx_planner_restrictions(rel,
+														   planned->rest),
+								  rel->relid, JOIN_INNER, NULL);
 	return (int) ceil(125.0 / Max(kept, 1.0 / SKX_PLANNER_DISCARD_MAX));
 }
 

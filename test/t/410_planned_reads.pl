@@ -514,7 +514,7 @@ sub check_explain
 			push @others, $plan->{'Shared Hit Blocks'} - ($after->{hits} - $before->{hits});
 		}
 		is($others[0], $others[1], "$method $size, $query: and the hits, with those of shared buffers");
-		between("$method $size, $query: which are few", $others[0], 1, 30);
+		between("$method $size, $query: which are few", $others[0], 1, 22);
 	}
 	return;
 }

@@ -1,0 +1,126 @@
+/*
+ * cost_planned.c
+ *	  What is found once while a statement is planned.
+ *
+ * The planner asks for the cost of each path, several times for the same
+ * conditions.  What a query turns out to be, which may take a function of the
+ * user, and how large an index is, which takes reading its first pages, are
+ * kept for as long as it plans the statement, subqueries included: one value of
+ * PlannerInfo.glob.
+ *
+ * All of it is in the planner's own memory, and forgotten when that goes.  A
+ * function that is evaluated may plan statements of its own: then it is these
+ * that are kept, and what the first one had is found anew.
+ */
+#include "postgres.h"
+
+#include "compat/compat.h"
+#include "cost/cost.h"
+#include "optimizer/optimizer.h"
+#include "utils/memutils.h"
+
+typedef struct SkxPlannedValue
+{
+	Node	   *expr;
+	Const	   *value;			/* NULL: it cannot be known */
+} SkxPlannedValue;
+
+typedef struct SkxPlannedIndex
+{
+	Oid			index;
+	SkxLocator	locator;
+	SkxPlannedSizes sizes;
+} SkxPlannedIndex;
+
+typedef struct SkxPlanning
+{
+	const PlannerGlobal *glob;
+	MemoryContext context;
+	List	   *values;			/* SkxPlannedValue */
+	List	   *indexes;		/* SkxPlannedIndex */
+	MemoryContextCallback end;
+} SkxPlanning;
+
+static SkxPlanning *skx_cost_planning_last;
+
+static void
+skx_cost_planning_end(void *arg)
+{
+	if (skx_cost_planning_last == arg)
+		skx_cost_planning_last = NULL;
+}
+
+/* Of this statement; empty, if another one was planned meanwhile. */
+static SkxPlanning *
+skx_cost_planning(const PlannerInfo *root)
+{
+	SkxPlanning *planning = skx_cost_planning_last;
+
+	if (planning != NULL && planning->glob == root->glob)
+		return planning;
+	planning = MemoryContextAllocZero(root->planner_cxt, sizeof(SkxPlanning));
+	planning->glob = root->glob;
+	planning->context = root->planner_cxt;
+	planning->end.func = skx_cost_planning_end;
+	planning->end.arg = planning;
+	MemoryContextRegisterResetCallback(planning->context, &planning->end);
+	skx_cost_planning_last = planning;
+	return planning;
+}
+
+Const *
+skx_cost_planned_value(PlannerInfo *root, Node *expr)
+{
+	SkxPlanning *planning;
+	SkxPlannedValue *known;
+	MemoryContext old;
+	Node	   *value;
+	ListCell   *lc;
+
+	if (IsA(expr, Const))
+		return (Const *) expr;
+	planning = skx_cost_planning(root);
+	foreach(lc, planning->values)
+	{
+		known = lfirst(lc);
+		if (equal(known->expr, expr))
+			return known->value;
+	}
+	value = estimate_expression_value(root, expr);
+	/* which may have planned other statements */
+	planning = skx_cost_planning(root);
+	old = MemoryContextSwitchTo(planning->context);
+	known = palloc0(sizeof(SkxPlannedValue));
+	known->expr = copyObject(expr);
+	if (IsA(value, Const))
+		known->value = (Const *) copyObject(value);
+	planning->values = lappend(planning->values, known);
+	MemoryContextSwitchTo(old);
+	return known->value;
+}
+
+const SkxPlannedSizes *
+skx_cost_planned_sizes(PlannerInfo *root, Relation index)
+{
+	SkxPlanning *planning = skx_cost_planning(root);
+	SkxPlannedIndex *known;
+	MemoryContext old;
+	ListCell   *lc;
+
+	foreach(lc, planning->indexes)
+	{
+		known = lfirst(lc);
+		if (known->index == RelationGetRelid(index) &&
+			SKX_LOCATOR_EQUALS(known->locator, SKX_REL_LOCATOR(index)))
+			return &known->sizes;
+	}
+	old = MemoryContextSwitchTo(planning->context);
+	known = palloc0(sizeof(SkxPlannedIndex));
+	known->index = RelationGetRelid(index);
+	known->locator = SKX_REL_LOCATOR(index);
+	known->sizes.view = skx_manifest_view(index);
+	planning->indexes = lappend(planning->indexes, known);
+	MemoryContextSwitchTo(old);
+	skx_pending_totals(index, known->sizes.view, &known->sizes.pending);
+	return &known->sizes;
+}
