@@ -15,6 +15,7 @@
 #define SKX_INVERT_INVERT_H
 
 #include "codec/codec.h"
+#include "compat/compat.h"
 #include "format/format_dict.h"
 #include "lib/stringinfo.h"
 #include "storage/fd.h"
@@ -98,6 +99,9 @@ extern void skx_invert_file_complete(SkxRunFile *f);
 extern void skx_invert_file_read(SkxRunFile *f, uint64 at, void *to,
 								 uint32 n);
 extern void skx_invert_file_close(SkxRunFile *f);
+
+/* Reports what a temporary file of a build should not hold. */
+SKX_NORETURN extern void skx_invert_file_damaged(const char *what);
 
 /*
  * invert_runs.c : runs and the file they are in
@@ -242,6 +246,7 @@ typedef struct SkxRunMap
 	uint32		nstretches;
 	const uint32 *index;
 	int			shift;
+	uint32		ndocs;			/* of the source: local 0 .. ndocs - 1 */
 } SkxRunMap;
 
 /* Makes the index, for documents 0 .. ndocs - 1; 8 to 16 bytes a stretch. */
@@ -260,9 +265,10 @@ typedef struct SkxPostingBatch
 
 typedef struct SkxRunMerge SkxRunMerge;
 
-/* maps[source]; NULL: there is one source, whose numbers are final. */
+/* maps[source]; NULL: one source, whose final numbers are below `ndocs`. */
 extern SkxRunMerge *skx_invert_merge_begin(SkxRunCursor **cursors, int n,
-										   const SkxRunMap *maps);
+										   const SkxRunMap *maps,
+										   uint32 ndocs);
 
 /*
  * The next term, false after the last one: its numbers over all runs (`last`

@@ -15,7 +15,7 @@ skx_invert_cursor_create(uint32 buffer_size)
 	SkxRunCursor *c = palloc0(sizeof(SkxRunCursor));
 
 	c->buffer_size = buffer_size;
-	c->buffer = palloc(buffer_size);
+	c->buffer = palloc(buffer_size + SKX_RUN_POSTING_WORST);
 	c->p = c->end = c->buffer;
 	return c;
 }
@@ -84,6 +84,38 @@ skx_invert_cursor_compare(const SkxRunCursor *c, const char *lexeme, int len)
 	return order != 0 ? order : (int) c->term.len - len;
 }
 
+/* Reads the term that comes next in a file; false at the end of the run. */
+static bool
+skx_invert_cursor_read_file(SkxRunCursor *c)
+{
+	SkxRunTerm	term;
+	const char *lexeme;
+	int			order;
+
+	if (c->end - c->p < sizeof(SkxRunTerm) + SKX_LEXEME_MAX)
+		skx_invert_cursor_fill(c);
+	if (c->p == c->end)
+		return false;
+	memcpy(&term, c->p, sizeof(SkxRunTerm));
+	if (c->end - c->p < sizeof(SkxRunTerm) ||
+		term.len > SKX_LEXEME_MAX ||
+		c->end - c->p < sizeof(SkxRunTerm) + term.len)
+		skx_invert_file_damaged("a lexeme in a run is too long");
+	c->p += sizeof(SkxRunTerm);
+	lexeme = (const char *) c->p;
+	c->p += term.len;
+	if (term.df == 0 || term.nbytes == 0 ||
+		(term.flags & ~(SKX_TERM_LABELS | SKX_TERM_BARE)) != 0 ||
+		term.nbytes > (c->end - c->p) + (c->run.nbytes - c->at))
+		skx_invert_file_damaged("numbers of a term in a run are out of range");
+	order = c->begun ? skx_invert_cursor_compare(c, lexeme, term.len) : -1;
+	if (order >= 0)
+		skx_invert_file_damaged("terms of a run do not ascend");
+	c->term = term;
+	memcpy(c->lexeme, lexeme, term.len);
+	return true;
+}
+
 /* Reads the term that comes next; false at the end of the run. */
 static bool
 skx_invert_cursor_read(SkxRunCursor *c)
@@ -97,19 +129,9 @@ skx_invert_cursor_read(SkxRunCursor *c)
 			return false;
 		memcpy(c->lexeme, lexeme, c->term.len);
 	}
-	else
-	{
-		if (c->end - c->p < sizeof(SkxRunTerm) + SKX_LEXEME_MAX)
-			skx_invert_cursor_fill(c);
-		if (c->p == c->end)
-			return false;
-		memcpy(&c->term, c->p, sizeof(SkxRunTerm));
-		c->p += sizeof(SkxRunTerm);
-		if (c->term.len > SKX_LEXEME_MAX)
-			elog(ERROR, "a run has a lexeme of %u bytes", c->term.len);
-		memcpy(c->lexeme, c->p, c->term.len);
-		c->p += c->term.len;
-	}
+	else if (!skx_invert_cursor_read_file(c))
+		return false;
+	c->begun = true;
 	c->left = c->term.nbytes;
 	return true;
 }
@@ -151,6 +173,9 @@ skx_invert_cursor_range(SkxRunCursor *c, uint64 at, const char *low,
 {
 	uint64		term;
 
+	if (at > c->run.nbytes)
+		skx_invert_file_damaged("a task begins after the end of a run");
+	c->begun = false;
 	c->at = at;
 	c->left = 0;
 	c->p = c->end = c->buffer;
@@ -168,6 +193,7 @@ skx_invert_cursor_range(SkxRunCursor *c, uint64 at, const char *low,
 	/* the term is read again as the first one: it is still in the buffer */
 	Assert(c->at - term <= c->end - c->buffer);
 	c->p = c->end - (c->at - term);
+	c->begun = false;
 	c->left = 0;
 	c->high = high;
 	c->high_len = high_len;

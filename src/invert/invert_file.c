@@ -6,6 +6,9 @@
  * temporary files have, and every process has its own place in them.  The
  * server's files below that still close and delete them, count them, and
  * limit their size.
+ *
+ * Nothing vouches for what comes back from a temporary file.  Its readers take
+ * no number for an index or a size without a test.
  */
 #include "postgres.h"
 
@@ -103,16 +106,24 @@ skx_invert_file_read(SkxRunFile *f, uint64 at, void *to, uint32 n)
 		int			piece = FileRead(f->file, (char *) to + done, n - done,
 									 at + done, WAIT_EVENT_BUFFILE_READ);
 
-		if (piece <= 0)
+		if (piece < 0)
 			ereport(ERROR,
 					(errcode_for_file_access(),
-					 piece < 0 ?
 					 errmsg("could not read temporary file \"%s\" of an index build: %m",
-							FilePathName(f->file)) :
-					 errmsg("temporary file \"%s\" of an index build ends too soon",
 							FilePathName(f->file))));
+		if (piece == 0)
+			skx_invert_file_damaged("it ends too soon");
 		done += piece;
 	}
+}
+
+void
+skx_invert_file_damaged(const char *what)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_DATA_CORRUPTED),
+			 errmsg("a temporary file of an index build is damaged: %s",
+					what)));
 }
 
 void

@@ -11,6 +11,9 @@
 #define SKX_RUN_FAN_MIN		8
 #define SKX_RUN_FAN_MAX		500
 
+/* What decoding one posting reads at most, whatever the bytes are. */
+#define SKX_RUN_POSTING_WORST	((2 + SKX_TF_MAX) * SKX_VARINT64_MAX)
+
 struct SkxRunCursor
 {
 	int			source;
@@ -24,11 +27,12 @@ struct SkxRunCursor
 	const char *high;			/* where to stop; NULL: at the end */
 	int			high_len;
 
-	uint8	   *buffer;
+	uint8	   *buffer;			/* and SKX_RUN_POSTING_WORST bytes more */
 	uint32		buffer_size;
 	uint8	   *p;				/* bytes not yet used ... */
 	uint8	   *end;			/* ... up to here */
 
+	bool		begun;			/* the term below is in the range */
 	SkxRunTerm	term;
 	uint64		prefix;			/* first bytes of the lexeme, big-endian */
 	char		lexeme[SKX_LEXEME_MAX];
@@ -67,6 +71,19 @@ skx_invert_cursor_need(SkxRunCursor *c, uint32 n)
 		skx_invert_cursor_fill(c);
 }
 
+/* Bytes of postings up to `p` have been used. */
+static inline void
+skx_invert_cursor_used(SkxRunCursor *c, uint8 *p)
+{
+	uint64		n = p - c->p;
+
+	if (unlikely(p > c->end || n > c->left))
+		skx_invert_file_damaged("postings of a term in a run end too soon");
+	c->left -= n;
+	c->p = p;
+}
+
+/* Reads SKX_VARINT64_MAX bytes at most. */
 static inline uint8 *
 skx_invert_varint_get(uint8 *p, uint64 *v)
 {
@@ -79,7 +96,7 @@ skx_invert_varint_get(uint8 *p, uint64 *v)
 		for (;;)
 		{
 			value |= (uint64) (*p & 0x7F) << shift;
-			if (*p++ < 0x80)
+			if (*p++ < 0x80 || shift == 63)
 				break;
 			shift += 7;
 		}

@@ -27,6 +27,7 @@ typedef struct SkxRunStream
 struct SkxRunMerge
 {
 	const SkxRunMap *maps;
+	SkxRunMap	identity;		/* without maps */
 	SkxRunCursor **heap;		/* the first term on top */
 	int			nheap;
 	SkxRunCursor **same;		/* that stand on the current term */
@@ -37,9 +38,6 @@ struct SkxRunMerge
 
 static const SkxRunStretch skx_invert_identity = {0, 0};
 static const uint32 skx_invert_identity_index = 0;
-static const SkxRunMap skx_invert_identity_map = {
-	&skx_invert_identity, 1, &skx_invert_identity_index, 31
-};
 
 static inline int
 skx_invert_merge_compare(const SkxRunCursor *a, const SkxRunCursor *b)
@@ -127,12 +125,18 @@ skx_invert_merge_buffer(Size memory, int n)
 }
 
 SkxRunMerge *
-skx_invert_merge_begin(SkxRunCursor **cursors, int n, const SkxRunMap *maps)
+skx_invert_merge_begin(SkxRunCursor **cursors, int n, const SkxRunMap *maps,
+					   uint32 ndocs)
 {
 	SkxRunMerge *m = palloc0(sizeof(SkxRunMerge));
 	int			i;
 
 	m->maps = maps;
+	m->identity.stretches = &skx_invert_identity;
+	m->identity.nstretches = 1;
+	m->identity.index = &skx_invert_identity_index;
+	m->identity.shift = 31;
+	m->identity.ndocs = ndocs;
 	m->heap = palloc(n * sizeof(SkxRunCursor *));
 	m->same = palloc(n * sizeof(SkxRunCursor *));
 	m->streams = palloc(n * sizeof(SkxRunStream));
@@ -165,6 +169,7 @@ skx_invert_map_index(SkxRunMap *map, uint32 ndocs)
 	uint32		at = 0;
 	uint32		i;
 
+	map->ndocs = ndocs;
 	/* two to four entries for a stretch */
 	map->shift = 0;
 	while (ndocs >> map->shift >= 4 * most)
@@ -185,12 +190,15 @@ static inline void
 skx_invert_stream_find(SkxRunStream *s, uint32 doc)
 {
 	const SkxRunMap *map = s->map;
-	uint32		at = map->index[doc >> map->shift];
+	uint32		at;
 
+	if (unlikely(doc >= map->ndocs))
+		skx_invert_file_damaged("a run has a document that is not there");
+	at = map->index[doc >> map->shift];
 	while (at + 1 < map->nstretches && map->stretches[at + 1].local <= doc)
 		at++;
 	s->stretch = &map->stretches[at];
-	s->end = at + 1 < map->nstretches ? s->stretch[1].local : SKX_NO_DOC;
+	s->end = at + 1 < map->nstretches ? s->stretch[1].local : map->ndocs;
 }
 
 /* Looks which document the next posting is of. */
@@ -280,14 +288,12 @@ skx_invert_stream_run(SkxRunStream *s, SkxPostingBatch *batch)
 		if (form >= 2)
 			p = skx_invert_varint_get(p, &tf);
 		if (unlikely(tf > SKX_TF_MAX))
-			elog(ERROR, "a run has a posting with " UINT64_FORMAT " positions",
-				 tf);
+			skx_invert_file_damaged("a posting in a run has too many positions");
 		p = skx_invert_positions(batch, p, (uint32) tf, form == 3);
 		batch->docs[batch->n] = doc + final;
 		batch->tf[batch->n++] = (uint16) tf;
 		s->last = doc;
-		c->left -= p - c->p;
-		c->p = p;
+		skx_invert_cursor_used(c, p);
 	}
 }
 
@@ -347,7 +353,7 @@ skx_invert_merge_streams(SkxRunMerge *m)
 			 /* all of the source */ ;
 		skx_invert_stream_begin(&m->streams[m->nstreams++], m->same + first,
 								end - first, m->maps != NULL ?
-								&m->maps[source] : &skx_invert_identity_map);
+								&m->maps[source] : &m->identity);
 	}
 }
 
@@ -420,11 +426,17 @@ skx_invert_merge_copy(SkxRunMerge *m, const SkxRunTerm *term,
 		skx_invert_cursor_need(c, SKX_VARINT64_MAX);
 		p = skx_invert_varint_get(c->p, &v);
 		if (i > 0)
-			v -= ((uint64) m->same[i - 1]->term.last + 1) << 2;
+		{
+			uint64		before;
+
+			before = ((uint64) m->same[i - 1]->term.last + 1) << 2;
+			if (v < before)
+				skx_invert_file_damaged("documents of runs do not ascend");
+			v -= before;
+		}
 		sizes[i] = skx_codec_varint64_put(gaps[i], v) - gaps[i];
 		sum.nbytes -= (p - c->p) - sizes[i];
-		c->left -= p - c->p;
-		c->p = p;
+		skx_invert_cursor_used(c, p);
 	}
 	skx_invert_run_term(to, &sum, lexeme);
 	for (i = 0; i < m->nsame; i++)
@@ -461,7 +473,7 @@ skx_invert_merge_group(SkxRuns *runs, int first, int n, SkxRuns *to,
 		cursors[i] = skx_invert_cursor_open(runs->file,
 											&runs->runs[first + i], 0, i,
 											buffer, progress);
-	m = skx_invert_merge_begin(cursors, n, NULL);
+	m = skx_invert_merge_begin(cursors, n, NULL, SKX_DOC_MAX + 1);
 	while (skx_invert_merge_next(m, &term, &lexeme))
 		skx_invert_merge_copy(m, &term, lexeme, to);
 	skx_invert_merge_end(m);

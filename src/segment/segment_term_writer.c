@@ -314,11 +314,13 @@ skx_segment_posting_labels(SkxSubblock *s, int at, const SkxPosting *posting)
 static inline void
 skx_segment_term_count(SkxTermWriter *w, int n, uint32 npositions)
 {
-	if (unlikely(w->current->p.n + n > SKX_SUBBLOCK ||
-				 npositions > n * SKX_TF_MAX))
-		elog(ERROR, "a term has more postings or positions than a sub-block takes");
 	w->npostings += n;
 	w->npositions += npositions;
+	if (unlikely(w->current->p.n + n > SKX_SUBBLOCK ||
+				 npositions > n * SKX_TF_MAX ||
+				 w->npostings > w->entry.df ||
+				 w->npositions > w->entry.npositions))
+		elog(ERROR, "a term has more postings or positions than were announced");
 }
 
 /* Adds the next posting of the term. */

@@ -11,6 +11,9 @@
 #include "team/team_internal.h"
 #include "utils/memutils.h"
 
+/* Bytes of a leaf's key, with what stands before it. */
+#define SKX_FINISH_KEY_MAX	(sizeof(SkxDictChild) + SKX_LEXEME_MAX)
+
 /* What is known of the three planes that tasks write. */
 typedef struct SkxFinishPlane
 {
@@ -71,6 +74,8 @@ skx_team_finish_tail(SkxFinish *f, BufFile *file)
 	uint32		i;
 
 	skx_team_read(file, &tail, sizeof(tail));
+	if (tail.plane >= SKX_SEGMENT_NPLANES || tail.npages >= f->block_pages)
+		skx_invert_file_damaged("the last pages of a task are out of range");
 	if (tail.plane == SKX_SEGMENT_POSTINGS && f->ntail < tail.npages)
 		skx_team_finish_give_back(f);
 	for (i = 0; i < tail.npages; i++)
@@ -101,6 +106,8 @@ skx_team_finish_plane(SkxFinish *f, BufFile *file)
 	uint32		i;
 
 	skx_team_read(file, &plane, sizeof(plane));
+	if (plane.plane >= SKX_SEGMENT_NPLANES)
+		skx_invert_file_damaged("there is no such plane");
 	if (plane.nunused > 0)
 		f->store->give_back(f->store->arg, plane.unused, plane.nunused);
 	for (i = 0; i < plane.nruns; i++)
@@ -112,6 +119,30 @@ skx_team_finish_plane(SkxFinish *f, BufFile *file)
 	}
 }
 
+/* One for each leaf, and none longer than a lexeme. */
+static void
+skx_team_finish_check_keys(const SkxFinishTask *task)
+{
+	int			left = task->keys.len;
+	uint32		n = 0;
+
+	while (left > 0)
+	{
+		SkxDictChild child;
+
+		if (left >= sizeof(child))
+			memcpy(&child, task->keys.data + task->keys.len - left,
+				   sizeof(child));
+		left -= sizeof(child);
+		if (left < 0 || child.len > SKX_LEXEME_MAX || child.len > left)
+			skx_invert_file_damaged("a key of a leaf is out of range");
+		left -= child.len;
+		n++;
+	}
+	if (n != task->done.nleaves)
+		skx_invert_file_damaged("a task has other keys than leaves");
+}
+
 static void
 skx_team_finish_task(SkxFinish *f, BufFile *file)
 {
@@ -119,12 +150,19 @@ skx_team_finish_task(SkxFinish *f, BufFile *file)
 	SkxFinishTask *task;
 
 	skx_team_read(file, &done, sizeof(done));
+	if (done.task >= f->segment->team->ntasks ||
+		f->tasks[done.task].keys.data != NULL ||
+		done.nleaves > f->segment->totals.dict_leaves ||
+		done.nkeys > (uint64) done.nleaves * SKX_FINISH_KEY_MAX ||
+		done.len > sizeof(done.lexeme))
+		skx_invert_file_damaged("what a task has done is out of range");
 	task = &f->tasks[done.task];
 	task->done = done;
 	initStringInfo(&task->keys);
 	enlargeStringInfo(&task->keys, done.nkeys);
 	skx_team_read(file, task->keys.data, done.nkeys);
 	task->keys.len = done.nkeys;
+	skx_team_finish_check_keys(task);
 }
 
 static void
@@ -146,8 +184,10 @@ skx_team_finish_member(SkxFinish *f, int member)
 			skx_team_finish_tail(f, file);
 		else if (kind == SKX_DONE_PLANE)
 			skx_team_finish_plane(f, file);
-		else
+		else if (kind == SKX_DONE_END)
 			break;
+		else
+			skx_invert_file_damaged("what a member has done is of no kind");
 	}
 	BufFileClose(file);
 	skx_team_drop(segment->team, segment->round, member, "done");
@@ -170,12 +210,16 @@ skx_team_finish_leaves(SkxFinish *f, SkxDictLeaves *leaves)
 		SkxFinishTask *task = &f->tasks[i];
 		SkxDictLeaves after;
 
+		if (task->keys.data == NULL)
+			skx_invert_file_damaged("a task is missing");
 		after.n = task->done.nleaves;
 		after.keys = task->keys;
 		skx_segment_dict_join(leaves, &after, task->done.lexeme,
 							  task->done.len);
 		pfree(task->keys.data);
 	}
+	if (leaves->n != f->segment->totals.dict_leaves)
+		skx_invert_file_damaged("tasks have other leaves than were written");
 }
 
 /* The levels above the leaves are put behind these. */

@@ -54,9 +54,15 @@ typedef struct SkxOrderMark
 static bool
 skx_team_order_read(SkxOrderShare *share)
 {
+	ItemPointerData last = share->doc.tid;
+
 	if (share->read++ == share->ndocs)
 		return false;
 	skx_team_read(share->docs, &share->doc, SKX_TEAM_DOC_SIZE);
+	if (!ItemPointerIsValid(&share->doc.tid) ||
+		(share->read > 1 &&
+		 ItemPointerCompare(&last, &share->doc.tid) >= 0))
+		skx_invert_file_damaged("documents of a share do not ascend");
 	return true;
 }
 
@@ -154,6 +160,33 @@ skx_team_order_shares(SkxTeam *team)
  * Tasks
  */
 
+/* Numbers the marks from `at` on, of the runs from `first` on, as the plan. */
+static void
+skx_team_order_renumber(const SkxTeamTotals *totals, const SkxPlanRun *runs,
+						uint32 first, StringInfo marks, Size at)
+{
+	uint32		nmarks = 0;
+
+	while (at < marks->len)
+	{
+		SkxRunMark	mark;
+
+		if (marks->len - at < sizeof(mark))
+			skx_invert_file_damaged("a mark ends too soon");
+		memcpy(&mark, marks->data + at, sizeof(mark));
+		if (mark.run >= totals->nruns || mark.len > SKX_RUN_MARK_LEXEME ||
+			mark.len > marks->len - at - sizeof(mark) ||
+			mark.at > runs[first + mark.run].run.nbytes)
+			skx_invert_file_damaged("a mark is out of range");
+		mark.run += first;
+		memcpy(marks->data + at, &mark, sizeof(mark));
+		at += sizeof(mark) + mark.len;
+		nmarks++;
+	}
+	if (nmarks != totals->nmarks)
+		skx_invert_file_damaged("there are other marks than were made");
+}
+
 /* Reads a share's list: its runs become the plan's, from number `first` on. */
 static void
 skx_team_order_list(SkxTeam *team, int member, SkxPlanRun *runs,
@@ -163,29 +196,28 @@ skx_team_order_list(SkxTeam *team, int member, SkxPlanRun *runs,
 	BufFile    *list;
 	uint32		i;
 	Size		at = marks->len;
+	uint64		offset = 0;
 
 	if (totals->nruns == 0)
 		return;
 	list = skx_team_open(team, team->round, member, "list", false);
 	for (i = 0; i < totals->nruns; i++)
 	{
-		runs[first + i].source = member;
-		runs[first + i].number = i;
-		skx_team_read(list, &runs[first + i].run, sizeof(SkxRun));
+		SkxPlanRun *run = &runs[first + i];
+
+		run->source = member;
+		run->number = i;
+		skx_team_read(list, &run->run, sizeof(SkxRun));
+		if (run->run.offset != offset ||
+			run->run.nbytes > totals->run_bytes - offset)
+			skx_invert_file_damaged("runs do not follow one another");
+		offset += run->run.nbytes;
 	}
 	enlargeStringInfo(marks, totals->mark_bytes);
 	skx_team_read(list, marks->data + at, totals->mark_bytes);
 	marks->len += totals->mark_bytes;
 	BufFileClose(list);
-	while (at < marks->len)
-	{
-		SkxRunMark	mark;
-
-		memcpy(&mark, marks->data + at, sizeof(mark));
-		mark.run += first;
-		memcpy(marks->data + at, &mark, sizeof(mark));
-		at += sizeof(mark) + mark.len;
-	}
+	skx_team_order_renumber(totals, runs, first, marks, at);
 }
 
 static int

@@ -185,10 +185,9 @@ skx_team_runs_drop(SkxTeam *team, uint32 round, int member, uint32 file)
 void
 skx_team_read(BufFile *file, void *to, Size n)
 {
+	/* it reports by itself what the operating system does */
 	if (BufFileRead(file, to, n) != n)
-		ereport(ERROR,
-				(errcode_for_file_access(),
-				 errmsg("could not read temporary file of an index build: %m")));
+		skx_invert_file_damaged("it ends too soon");
 }
 
 SkxShare *

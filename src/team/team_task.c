@@ -284,6 +284,8 @@ skx_team_task_read(SkxTeamEncoder *e, uint32 number, SkxPlanTask *task)
 				(errcode_for_file_access(),
 				 errmsg("could not read temporary file of an index build: %m")));
 	skx_team_read(e->plan, task, sizeof(*task));
+	if (task->len > sizeof(task->lexeme))
+		skx_invert_file_damaged("the lexeme of a task is too long");
 	skx_team_read(e->plan, e->starts, starts);
 }
 
@@ -310,7 +312,7 @@ skx_team_task_terms(SkxTeamEncoder *e, SkxPlanTask *task,
 		skx_invert_cursor_range(e->cursors[i], e->starts[i],
 								task->lexeme, task->len,
 								last ? NULL : next.lexeme, next.len);
-	m = skx_invert_merge_begin(e->cursors, team->nruns, e->maps);
+	m = skx_invert_merge_begin(e->cursors, team->nruns, e->maps, 0);
 	w = skx_segment_terms_begin(&sinks, &e->options,
 								dsm_segment_address(e->norms),
 								team->average);
@@ -362,30 +364,78 @@ skx_team_encode_progress(void *arg, uint32 nbytes)
 							e->team->to_read);
 }
 
+/*
+ * Stretches lie in their share and, in the segment, no nearer to one another
+ * than there: the number of every document of the share is in the segment.
+ */
+static void
+skx_team_encode_check_map(const SkxRunMap *map, uint32 ndocs, uint32 nordered)
+{
+	const SkxRunStretch *s = map->stretches;
+	const SkxRunStretch *end = s + map->nstretches;
+
+	if (ndocs == 0)
+		return;
+	if (map->nstretches == 0 || s->local != 0)
+		skx_invert_file_damaged("the first document is in no stretch");
+	for (; s < end; s++)
+	{
+		uint32		next_local = s + 1 < end ? s[1].local : ndocs;
+		uint32		next_global = s + 1 < end ? s[1].global : nordered;
+
+		if (next_local <= s->local || next_local > ndocs ||
+			next_global <= s->global || next_global > nordered ||
+			next_global - s->global < next_local - s->local)
+			skx_invert_file_damaged("stretches of documents do not ascend");
+	}
+}
+
+static void
+skx_team_encode_map(SkxTeamEncoder *e, int member)
+{
+	SkxTeam    *team = e->team;
+	SkxRunMap  *map = &e->maps[member];
+	uint32		ndocs = team->shares[member].ndocs;
+	SkxRunStretch *stretches;
+
+	skx_team_read(e->plan, &map->nstretches, sizeof(uint32));
+	if (map->nstretches > ndocs)
+		skx_invert_file_damaged("there are too many stretches of documents");
+	stretches = palloc_extended((Size) Max(map->nstretches, 1) *
+								sizeof(SkxRunStretch), MCXT_ALLOC_HUGE);
+	skx_team_read(e->plan, stretches,
+				  (Size) map->nstretches * sizeof(SkxRunStretch));
+	map->stretches = stretches;
+	skx_team_encode_check_map(map, ndocs, team->nordered);
+	skx_invert_map_index(map, ndocs);
+}
+
 /* Reads the plan up to its tasks. */
 static void
 skx_team_encode_plan(SkxTeamEncoder *e)
 {
 	SkxTeam    *team = e->team;
-	int			i;
+	uint32		i;
 
 	e->plan = skx_team_open(team, team->round, 0, "plan", false);
 	e->maps = palloc0(team->nmembers * sizeof(SkxRunMap));
 	for (i = 0; i < team->nmembers; i++)
-	{
-		SkxRunMap  *map = &e->maps[i];
-		SkxRunStretch *stretches;
-
-		skx_team_read(e->plan, &map->nstretches, sizeof(uint32));
-		stretches = palloc_extended((Size) Max(map->nstretches, 1) *
-									sizeof(SkxRunStretch), MCXT_ALLOC_HUGE);
-		skx_team_read(e->plan, stretches,
-					  (Size) map->nstretches * sizeof(SkxRunStretch));
-		map->stretches = stretches;
-		skx_invert_map_index(map, team->shares[i].ndocs);
-	}
+		skx_team_encode_map(e, i);
 	e->runs = palloc(Max(team->nruns, 1) * sizeof(SkxPlanRun));
 	skx_team_read(e->plan, e->runs, team->nruns * sizeof(SkxPlanRun));
+	for (i = 0; i < team->nruns; i++)
+	{
+		const SkxPlanRun *run = &e->runs[i];
+		uint64		size;
+
+		if (run->source >= team->nmembers)
+			skx_invert_file_damaged("a run is of no member");
+		size = team->shares[run->source].run_bytes;
+		if (run->number >= team->shares[run->source].nruns ||
+			run->run.offset > size ||
+			run->run.nbytes > size - run->run.offset)
+			skx_invert_file_damaged("a run is out of range");
+	}
 	BufFileTell(e->plan, &e->tasks_file, &e->tasks_offset);
 }
 
