@@ -40,15 +40,6 @@ typedef struct SkxFlip
 } SkxFlip;
 
 static int
-skx_manifest_compare_extents(const void *a, const void *b)
-{
-	BlockNumber x = ((const SkxDraftExtent *) a)->e.block;
-	BlockNumber y = ((const SkxDraftExtent *) b)->e.block;
-
-	return (x > y) - (x < y);
-}
-
-static int
 skx_manifest_compare_segments(const void *a, const void *b)
 {
 	const SkxDiskSegmentRef *x = a;
@@ -57,78 +48,6 @@ skx_manifest_compare_segments(const void *a, const void *b)
 	if (x->ndocs != y->ndocs)
 		return x->ndocs > y->ndocs ? -1 : 1;
 	return x->segment < y->segment ? -1 : x->segment > y->segment;
-}
-
-/*
- * Sorts extents by block and joins neighbours that have become free at one
- * time, or both are reusable.
- */
-static void
-skx_manifest_join_extents(SkxDraft *draft)
-{
-	int			n = 0;
-	int			i;
-
-	qsort(draft->extents, draft->nextents, sizeof(SkxDraftExtent),
-		  skx_manifest_compare_extents);
-	for (i = 0; i < draft->nextents; i++)
-	{
-		SkxDraftExtent *next = &draft->extents[i];
-		SkxDraftExtent *last = n > 0 ? &draft->extents[n - 1] : NULL;
-
-		if (next->e.npages == 0)
-			continue;
-		if (last != NULL &&
-			last->e.block + last->e.npages == next->e.block &&
-			last->e.operation == next->e.operation &&
-			(last->e.safexid == next->e.safexid ||
-			 (last->reusable && next->reusable)))
-		{
-			last->e.npages += next->e.npages;
-			last->e.safexid = Max(last->e.safexid, next->e.safexid);
-		}
-		else
-			draft->extents[n++] = *next;
-	}
-	draft->nextents = n;
-}
-
-/*
- * Moves reusable extents into the pool until it has what it should; `keep`
- * pages are left for the root.
- */
-static void
-skx_manifest_fill_pool(SkxDraft *draft, SkxDiskMeta *meta, uint32 keep)
-{
-	uint64		reusable = skx_manifest_draft_reusable(draft, 1);
-	uint64		npages = 0;
-	int			i;
-
-	for (i = 0; i < meta->npool; i++)
-		npages += meta->pool[i].npages;
-	for (i = 0; i < draft->nextents; i++)
-	{
-		SkxDraftExtent *extent = &draft->extents[i];
-		uint32		part;
-
-		if (npages >= draft->pool_target || meta->npool == SKX_META_POOL ||
-			reusable <= keep)
-			break;
-		if (!extent->reusable || extent->e.npages < draft->pool_least)
-			continue;
-		part = Min(extent->e.npages,
-				   TYPEALIGN(Max(draft->block_pages, SKX_POOL_LEAST),
-							 draft->pool_target - npages));
-		part = (uint32) Min(part, reusable - keep);
-		reusable -= part;
-		draft->reuse = Max(draft->reuse, extent->e.safexid);
-		meta->pool[meta->npool].block = extent->e.block;
-		meta->pool[meta->npool].npages = part;
-		meta->npool++;
-		extent->e.block += part;
-		extent->e.npages -= part;
-		npages += part;
-	}
 }
 
 /* Room for the arrays, when some more extents come. */
@@ -196,8 +115,8 @@ skx_manifest_flip_place(SkxFlip *f)
 		missing--;
 	}
 	if (missing > 0)
-		skx_manifest_draft_add(draft, f->meta.nblocks + draft->grow, missing,
-							   0);
+		skx_manifest_free_add(draft, f->meta.nblocks + draft->grow, missing,
+							  0);
 	draft->grow += missing;
 }
 
@@ -209,12 +128,12 @@ skx_manifest_flip_extents(SkxFlip *f, uint32 reserved)
 
 	if (reserved > 0)
 	{
-		skx_manifest_draft_add(draft, f->meta.nblocks, reserved, 0);
+		skx_manifest_free_add(draft, f->meta.nblocks, reserved, 0);
 		draft->extents[draft->nextents - 1].e.operation =
 			draft->grow_operation;
 		draft->extents[draft->nextents - 1].reusable = false;
 	}
-	skx_manifest_join_extents(draft);
+	skx_manifest_free_join(draft);
 }
 
 static void
@@ -348,7 +267,7 @@ skx_manifest_flip_begin(SkxFlip *f, Buffer *metabuf)
 	if (f->meta.generation != view->meta.generation)
 		elog(ERROR, "the root of index \"%s\" was replaced without its lock",
 			 RelationGetRelationName(draft->rel));
-	skx_manifest_fill_pool(draft, &f->meta, skx_manifest_flip_pages(draft));
+	skx_manifest_free_to_pool(draft, &f->meta, skx_manifest_flip_pages(draft));
 	skx_manifest_flip_place(f);
 	if (draft->grow > 0)
 		error = skx_blkio_live_extend(draft->rel,
@@ -371,8 +290,8 @@ skx_manifest_draft_flip(SkxDraft *draft)
 
 	f.draft = draft;
 	for (i = 0; i < view->nroot; i++)
-		skx_manifest_draft_add(draft, view->root[i], 1, SKX_SAFEXID_FLIP);
-	skx_manifest_join_extents(draft);
+		skx_manifest_free_add(draft, view->root[i], 1, SKX_SAFEXID_FLIP);
+	skx_manifest_free_join(draft);
 	error = skx_manifest_flip_begin(&f, &metabuf);
 	if (error != 0)
 		return error;

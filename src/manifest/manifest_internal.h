@@ -84,22 +84,31 @@ typedef struct SkxDraft
 
 /* manifest_draft.c */
 extern SkxDraft *skx_manifest_draft(Relation rel);
-extern void skx_manifest_draft_add(SkxDraft *draft, BlockNumber block,
-								   uint32 npages, uint64 safexid);
-
-/*
- * Reserves at least `nblocks` blocks for an operation, in runs of at least
- * `least`; what is not free is added to the file by the flip.
- */
-extern void skx_manifest_draft_reserve(SkxDraft *draft, uint32 operation,
-									   uint32 nblocks, uint32 least);
-
-/* Pages of reusable extents of so many pages at least. */
-extern uint64 skx_manifest_draft_reusable(const SkxDraft *draft,
-										  uint32 least);
 
 /* Frees all that is reserved for an operation, and removes it. */
 extern void skx_manifest_draft_drop(SkxDraft *draft, uint32 operation);
+
+/*
+ * manifest_free.c
+ *
+ * add makes pages free: now (safexid 0), or from the flip on
+ * (SKX_SAFEXID_FLIP).  reserve is for at least `nblocks` blocks for an
+ * operation, in runs of at least `least`; what is not free is added to the file
+ * by the flip.  reusable is pages of reusable extents of so many pages at
+ * least.  join sorts extents by block and joins neighbours that have become
+ * free at one time, or both are reusable.  to_pool moves reusable extents
+ * into the pool until it has what it should; `keep` pages are left for the
+ * root.
+ */
+extern void skx_manifest_free_add(SkxDraft *draft, BlockNumber block,
+								  uint32 npages, uint64 safexid);
+extern void skx_manifest_free_reserve(SkxDraft *draft, uint32 operation,
+									  uint32 nblocks, uint32 least);
+extern uint64 skx_manifest_free_reusable(const SkxDraft *draft,
+										 uint32 least);
+extern void skx_manifest_free_join(SkxDraft *draft);
+extern void skx_manifest_free_to_pool(SkxDraft *draft, SkxDiskMeta *meta,
+									  uint32 keep);
 
 /*
  * manifest_flip.c: makes the draft the root; 0, or errno of a file that could

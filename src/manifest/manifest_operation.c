@@ -207,8 +207,8 @@ skx_manifest_begin(Relation rel, uint32 kind, uint32 nblocks,
 	}
 	draft = skx_manifest_draft(rel);
 	op = skx_manifest_operation_add(draft, kind, wait);
-	skx_manifest_draft_reserve(draft, op->segment, nblocks,
-							   skx_manifest_least_run(nblocks, wait));
+	skx_manifest_free_reserve(draft, op->segment, nblocks,
+							  skx_manifest_least_run(nblocks, wait));
 	op->nreserved = nblocks;
 	draft->spare = wait != SKX_WAIT_ALL;
 	error = skx_manifest_draft_flip(draft);
@@ -234,7 +234,7 @@ skx_manifest_reserve_more(SkxOperation *op, uint32 least)
 	nblocks = Max(nblocks, least);
 	skx_manifest_lock(op->rel, true);
 	draft = skx_manifest_draft(op->rel);
-	skx_manifest_draft_reserve(draft, op->segment, nblocks, least);
+	skx_manifest_free_reserve(draft, op->segment, nblocks, least);
 	op->nreserved += nblocks;
 	skx_manifest_draft_flip(draft);
 	skx_manifest_operation_fill(op, draft, draft->view);
@@ -329,7 +329,7 @@ skx_manifest_pool_low(const SkxDraft *draft)
 	for (i = 0; i < meta->npool; i++)
 		pooled += meta->pool[i].npages;
 	return pooled < draft->pool_target / 2 &&
-		skx_manifest_draft_reusable(draft, 1) >= draft->pool_target / 2;
+		skx_manifest_free_reusable(draft, 1) >= draft->pool_target / 2;
 }
 
 /* Under the lock on the metapage; `locked`: those of these operations, too. */
@@ -394,8 +394,8 @@ skx_manifest_refill(Relation rel, uint32 least)
 	draft = skx_manifest_draft(rel);
 	draft->pool_least = least;
 	draft->spare = true;
-	if (skx_manifest_draft_reusable(draft, least) > 0 &&
-		skx_manifest_draft_reusable(draft, 1) > draft->view->nroot + 1)
+	if (skx_manifest_free_reusable(draft, least) > 0 &&
+		skx_manifest_free_reusable(draft, 1) > draft->view->nroot + 1)
 		done = skx_manifest_draft_flip(draft) == 0;
 	skx_manifest_draft_free(draft);
 	skx_manifest_unlock(rel);

@@ -53,8 +53,8 @@ skx_manifest_settle(SkxDraft *draft, const SkxOperation *op,
 				draft->extents[i].e.npages = 0;
 		}
 		for (i = 0; i < op->npool; i++)
-			skx_manifest_draft_add(draft, op->pool[i].block,
-								   op->pool[i].npages, 0);
+			skx_manifest_free_add(draft, op->pool[i].block,
+								  op->pool[i].npages, 0);
 		draft->segments[draft->nsegments++] = *add;
 	}
 	skx_manifest_draft_drop(draft, op->segment);
@@ -73,8 +73,8 @@ skx_manifest_publish(SkxOperation *op, const SkxPublish *change)
 		draft->stripes = change->stripes;
 	for (i = 0; i < change->nfreed; i++)
 	{
-		skx_manifest_draft_add(draft, change->freed[i].block,
-							   change->freed[i].npages, SKX_SAFEXID_FLIP);
+		skx_manifest_free_add(draft, change->freed[i].block,
+							  change->freed[i].npages, SKX_SAFEXID_FLIP);
 		npages += change->freed[i].npages;
 	}
 

@@ -1,0 +1,206 @@
+/*
+ * manifest_free.c
+ *	  Free space of a root in the making: added, reserved, joined, and moved to
+ *	  the pool.
+ *
+ * A page that is freed may still be read under older snapshots.  It carries a
+ * safexid, given to it by the flip that frees it (manifest_flip.c), and is
+ * reusable when the horizon of the table has passed that
+ * (skx_manifest_draft).  Extents for stripes come out of the pool, without the
+ * lock that protects the root (manifest_extent.c).
+ */
+#include "postgres.h"
+
+#include "manifest/manifest_internal.h"
+
+static SkxDraftExtent *
+skx_manifest_free_extent(SkxDraft *draft)
+{
+	SkxDraftExtent *extent;
+
+	if (draft->nextents == draft->extents_size)
+	{
+		draft->extents_size *= 2;
+		draft->extents = repalloc_huge(draft->extents,
+									   draft->extents_size *
+									   sizeof(SkxDraftExtent));
+	}
+	extent = &draft->extents[draft->nextents++];
+	memset(extent, 0, sizeof(*extent));
+	return extent;
+}
+
+void
+skx_manifest_free_add(SkxDraft *draft, BlockNumber block, uint32 npages,
+					  uint64 safexid)
+{
+	SkxDraftExtent *extent = skx_manifest_free_extent(draft);
+
+	extent->e.block = block;
+	extent->e.npages = npages;
+	extent->e.safexid = safexid;
+	extent->reusable = safexid == 0;
+}
+
+/*
+ * Gives the aligned part of a free extent, at most `most` pages of it, to an
+ * operation; what is left of it before and behind stays free.
+ */
+static uint32
+skx_manifest_free_cut(SkxDraft *draft, int which, uint32 operation,
+					  uint32 most)
+{
+	SkxDiskExtent whole = draft->extents[which].e;
+	BlockNumber end = whole.block + whole.npages;
+	BlockNumber from = TYPEALIGN(draft->block_pages, whole.block);
+	uint32		npages = Min(most, TYPEALIGN_DOWN(draft->block_pages,
+												  end - from));
+	SkxDiskExtent *taken = &draft->extents[which].e;
+
+	draft->reuse = Max(draft->reuse, whole.safexid);
+	taken->block = from;
+	taken->npages = npages;
+	taken->safexid = 0;
+	taken->operation = operation;
+	draft->extents[which].reusable = false;
+	if (from > whole.block)
+	{
+		skx_manifest_free_add(draft, whole.block, from - whole.block,
+							  whole.safexid);
+		draft->extents[draft->nextents - 1].reusable = true;
+	}
+	if (from + npages < end)
+	{
+		skx_manifest_free_add(draft, from + npages, end - from - npages,
+							  whole.safexid);
+		draft->extents[draft->nextents - 1].reusable = true;
+	}
+	return npages;
+}
+
+/* Whole blocks, in pages, in a free extent. */
+static uint32
+skx_manifest_free_whole(const SkxDraft *draft, const SkxDraftExtent *extent)
+{
+	BlockNumber from = TYPEALIGN(draft->block_pages, extent->e.block);
+	BlockNumber end = TYPEALIGN_DOWN(draft->block_pages,
+									 extent->e.block + extent->e.npages);
+
+	return extent->reusable && end > from ? end - from : 0;
+}
+
+uint64
+skx_manifest_free_reusable(const SkxDraft *draft, uint32 least)
+{
+	uint64		npages = 0;
+	int			i;
+
+	for (i = 0; i < draft->nextents; i++)
+	{
+		if (draft->extents[i].reusable &&
+			draft->extents[i].e.npages >= least)
+			npages += draft->extents[i].e.npages;
+	}
+	return npages;
+}
+
+void
+skx_manifest_free_reserve(SkxDraft *draft, uint32 operation, uint32 nblocks,
+						  uint32 least)
+{
+	uint64		wanted = (uint64) nblocks * draft->block_pages;
+	uint32		shortest = least * draft->block_pages;
+	int			n = draft->nextents;
+	int			i;
+
+	/* extents added by cuts have no whole block of use here */
+	for (i = 0; i < n && wanted > 0; i++)
+	{
+		uint32		whole = skx_manifest_free_whole(draft,
+													&draft->extents[i]);
+
+		if (whole >= shortest && whole > 0)
+			wanted -= skx_manifest_free_cut(draft, i, operation,
+											(uint32) Min(wanted, whole));
+	}
+	if (wanted == 0)
+		return;
+	wanted = Max(wanted, shortest);
+	skx_manifest_check_growth(draft->rel, draft->view->meta.nblocks,
+							  (uint32) Min(wanted, PG_UINT32_MAX));
+	draft->grow = (uint32) wanted;
+	draft->grow_operation = operation;
+}
+
+static int
+skx_manifest_compare_extents(const void *a, const void *b)
+{
+	BlockNumber x = ((const SkxDraftExtent *) a)->e.block;
+	BlockNumber y = ((const SkxDraftExtent *) b)->e.block;
+
+	return (x > y) - (x < y);
+}
+
+void
+skx_manifest_free_join(SkxDraft *draft)
+{
+	int			n = 0;
+	int			i;
+
+	qsort(draft->extents, draft->nextents, sizeof(SkxDraftExtent),
+		  skx_manifest_compare_extents);
+	for (i = 0; i < draft->nextents; i++)
+	{
+		SkxDraftExtent *next = &draft->extents[i];
+		SkxDraftExtent *last = n > 0 ? &draft->extents[n - 1] : NULL;
+
+		if (next->e.npages == 0)
+			continue;
+		if (last != NULL &&
+			last->e.block + last->e.npages == next->e.block &&
+			last->e.operation == next->e.operation &&
+			(last->e.safexid == next->e.safexid ||
+			 (last->reusable && next->reusable)))
+		{
+			last->e.npages += next->e.npages;
+			last->e.safexid = Max(last->e.safexid, next->e.safexid);
+		}
+		else
+			draft->extents[n++] = *next;
+	}
+	draft->nextents = n;
+}
+
+void
+skx_manifest_free_to_pool(SkxDraft *draft, SkxDiskMeta *meta, uint32 keep)
+{
+	uint64		reusable = skx_manifest_free_reusable(draft, 1);
+	uint64		npages = 0;
+	int			i;
+
+	for (i = 0; i < meta->npool; i++)
+		npages += meta->pool[i].npages;
+	for (i = 0; i < draft->nextents; i++)
+	{
+		SkxDraftExtent *extent = &draft->extents[i];
+		uint32		part;
+
+		if (npages >= draft->pool_target || meta->npool == SKX_META_POOL ||
+			reusable <= keep)
+			break;
+		if (!extent->reusable || extent->e.npages < draft->pool_least)
+			continue;
+		part = Min(extent->e.npages,
+				   TYPEALIGN(Max(draft->block_pages, SKX_POOL_LEAST),
+							 draft->pool_target - npages));
+		part = (uint32) Min(part, reusable - keep);
+		reusable -= part;
+		draft->reuse = Max(draft->reuse, extent->e.safexid);
+		meta->pool[meta->npool].block = extent->e.block;
+		meta->pool[meta->npool].npages = part;
+		meta->npool++;
+		extent->e.block += part;
+		extent->e.npages -= part;
+		npages += part;
+	}
+}
