@@ -1,5 +1,5 @@
 /*
- * blkio_write.c
+ * blkio_write_new.c
  *	  Writes the pages of a new index, which no query can read yet.
  *
  * The pages bypass shared buffers, as in the server's own index builds: logged

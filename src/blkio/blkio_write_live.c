@@ -1,5 +1,5 @@
 /*
- * blkio_live.c
+ * blkio_write_live.c
  *	  Writes the pages of a segment that is made while the index is in use.
  *
  * The pages bypass shared buffers, so what the buffer manager does for a page

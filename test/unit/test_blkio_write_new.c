@@ -1,5 +1,5 @@
 /*
- * test_blkio_write.c
+ * test_blkio_write_new.c
  *	  Batches of a new index: which pages go together, what may be under way,
  *	  and that the file has the newest page of every block in the end.
  *
@@ -614,5 +614,5 @@ main(void)
 	test_server(SKX_BLK_PATH_REFUSED, SKX_BLK_URING_DIRECT);
 	test_server(SKX_BLK_PATH_UNKNOWN, SKX_BLK_BUFFERED);
 	test_server(SKX_BLK_PATH_PROVEN, SKX_BLK_SHARED_BUFFERS);
-	return unit_done("blkio_write");
+	return unit_done("blkio_write_new");
 }
