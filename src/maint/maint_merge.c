@@ -12,6 +12,7 @@
 #include "fault/fault.h"
 #include "maint/maint_internal.h"
 #include "maint/maint_policy.h"
+#include "merge/merge.h"
 #include "miscadmin.h"
 #include "storage/lmgr.h"
 #include "utils/memutils.h"
@@ -143,15 +144,15 @@ skx_maint_merge_work(SkxMerge *m, const SkxMaintOptions *options,
 	SkxPublish	change = {0};
 	SkxMaintOutput out;
 	SkxDiskSegmentRef ref;
-	SkxSegmentMerge *merge;
+	SkxMerge *merge;
 	int			i;
 
 	for (i = 0; i < m->n; i++)
 		inputs[i] = skx_segment_open(m->file, m->index, m->view,
 									 m->refs[i] - m->view->segments);
 	skx_maint_output_begin(&out, op, options);
-	merge = skx_segment_merge_begin(m->index, &out.build, inputs, m->n);
-	if (skx_segment_merge_run(merge, &ref))
+	merge = skx_merge_begin(m->index, &out.build, inputs, m->n);
+	if (skx_merge_run(merge, &ref))
 		change.add = &ref;
 	skx_maint_output_end(&out);
 	change.remove = m->ids;
@@ -164,13 +165,13 @@ skx_maint_merge_work(SkxMerge *m, const SkxMaintOptions *options,
 	SKX_FAULT(SKX_FAULT_PUBLISH_LOCKED);
 	if (change.add != NULL)
 	{
-		skx_segment_merge_late(merge, skx_maint_merge_late, &marks);
+		skx_merge_late(merge, skx_maint_merge_late, &marks);
 		skx_maint_marks_set(&marks, op, &ref);
 	}
 	SKX_FAULT(SKX_FAULT_PUBLISH_CARRIED);
 	skx_manifest_publish(op, &change);
 	skx_manifest_unlock(m->index);
-	skx_segment_merge_end(merge);
+	skx_merge_end(merge);
 	for (i = 0; i < m->n; i++)
 		skx_segment_close(inputs[i]);
 }

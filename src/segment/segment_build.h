@@ -1,8 +1,8 @@
 /*
  * segment_build.h
- *	  Making one segment: from documents in document order, or from segments;
- *	  the parts of this that stand by themselves; and what only those who make
- *	  and change segments read of them.
+ *	  Making one segment from documents in document order; the parts of this
+ *	  that stand by themselves; and what only those who make and change segments
+ *	  read of them.
  */
 #ifndef SKX_SEGMENT_BUILD_H
 #define SKX_SEGMENT_BUILD_H
@@ -64,39 +64,6 @@ extern bool skx_segment_build_full(const SkxSegmentBuilder *b);
 /* Writes everything; false, and nothing written, without documents. */
 extern bool skx_segment_build_finish(SkxSegmentBuilder *b,
 									 SkxDiskSegmentRef *ref);
-
-/*
- * segment_merge.c : one segment from several
- *
- * Documents of the inputs are interleaved by TID, deleted ones left out; the
- * result is the same as building from the live documents, bit for bit but for
- * where its pages lie.  Memory: some 16 kB an input and a bit a document
- * whatever options->memory says; the maps from old documents to new ones are
- * spilled to temporary files when they would pass it.  The inputs stay open
- * until end.  A TID that is live in two inputs is reported as damage.
- */
-struct SkxSegment;
-typedef struct SkxSegmentMerge SkxSegmentMerge;
-
-/*
- * Takes the delete bits of the inputs as they are now.  Returns false, and
- * nothing is written, when no document is live.
- */
-extern SkxSegmentMerge *skx_segment_merge_begin(Relation index,
-												const SkxSegmentBuildOptions *options,
-												struct SkxSegment **inputs,
-												int ninputs);
-extern bool skx_segment_merge_run(SkxSegmentMerge *m, SkxDiskSegmentRef *ref);
-
-/*
- * After run: calls `visit` with the new number of every document that was
- * marked deleted in an input after begin read its bits, in ascending order
- * within an input.
- */
-extern void skx_segment_merge_late(SkxSegmentMerge *m,
-								   void (*visit) (uint32 doc, void *arg),
-								   void *arg);
-extern void skx_segment_merge_end(SkxSegmentMerge *m);
 
 /*
  * segment_dict_writer.c
@@ -164,55 +131,6 @@ extern uint32 skx_segment_dict_levels(SkxPageSink sink, void *arg,
  */
 extern void skx_segment_dict_relocate(char *page, uint32 terms,
 									  uint32 postings, uint32 positions);
-
-/*
- * segment_merge_map.c : new numbers of the documents of segments
- *
- * A segment whose documents stay next to each other needs an offset only
- * (`linear`), others four bytes a document: in memory as far as `memory`
- * goes, the rest in a temporary file, of which each segment has a few pages
- * in memory.  Numbers are put in the order of the old ones, segment by segment
- * or mixed; SKX_NO_DOC for a document that is left out.
- */
-typedef struct SkxMergeMaps SkxMergeMaps;
-
-extern SkxMergeMaps *skx_segment_maps_create(const uint32 *ndocs, int nmaps,
-											 const bool *linear, Size memory);
-extern void skx_segment_maps_put(SkxMergeMaps *maps, int which, uint32 doc);
-extern void skx_segment_maps_filled(SkxMergeMaps *maps);
-
-/* New numbers of `n` documents of segment `which`. */
-extern void skx_segment_maps_get(SkxMergeMaps *maps, int which,
-								 const uint32 *docs, int n, uint32 *to);
-extern void skx_segment_maps_free(SkxMergeMaps *maps);
-
-/*
- * segment_merge_dead.c : what the documents left out take from terms
- *
- * Counted before the merge, since a term must be announced with the numbers
- * of its live postings, and its scores need the average length of the live
- * documents.
- */
-typedef struct SkxDeadTerm
-{
-	uint32		ordinal;		/* in the dictionary of the segment */
-	uint32		df;				/* dead postings */
-	uint64		npositions;		/* theirs */
-	uint8		flags;			/* of the live postings */
-} SkxDeadTerm;
-
-typedef struct SkxDeadTerms SkxDeadTerms;
-
-extern SkxDeadTerms *skx_segment_dead_create(int nsegments);
-
-/* Counts for the bits set in `dead`; returns the documents' length. */
-extern uint64 skx_segment_dead_count(SkxDeadTerms *d, int which,
-									 SkxSegment *seg, const uint8 *dead);
-
-/* Terms of a segment are asked for in ascending order.  False: all live. */
-extern bool skx_segment_dead_term(SkxDeadTerms *d, int which, uint32 ordinal,
-								  SkxDeadTerm *term);
-extern void skx_segment_dead_free(SkxDeadTerms *d);
 
 #define SKX_SEGMENT_BYTES_MAX	(UINT64CONST(5) * 1024 * 1024 * 1024)
 

@@ -1,5 +1,5 @@
 /*
- * segment_merge_map.c
+ * merge_map.c
  *	  New numbers of the documents of segments that are being merged.
  *
  * Postings of a term ascend, so each term goes through the maps once, from
@@ -9,7 +9,7 @@
  */
 #include "postgres.h"
 
-#include "segment/segment_writer.h"
+#include "merge/merge_internal.h"
 #include "storage/buffile.h"
 
 /* Documents on a page. */
@@ -42,7 +42,7 @@ struct SkxMergeMaps
 
 /* Prepares a map that does not fit into memory. */
 static void
-skx_segment_map_spill(SkxMergeMap *map, Size memory)
+skx_merge_map_spill(SkxMergeMap *map, Size memory)
 {
 	map->npages = (map->ndocs + SKX_MAP_PAGE - 1) / SKX_MAP_PAGE;
 	map->places = palloc(map->npages * sizeof(uint32));
@@ -53,8 +53,8 @@ skx_segment_map_spill(SkxMergeMap *map, Size memory)
 }
 
 SkxMergeMaps *
-skx_segment_maps_create(const uint32 *ndocs, int nmaps, const bool *linear,
-						Size memory)
+skx_merge_maps_create(const uint32 *ndocs, int nmaps, const bool *linear,
+					  Size memory)
 {
 	SkxMergeMaps *maps = palloc0(sizeof(SkxMergeMaps));
 	uint64		total = 0;
@@ -77,14 +77,14 @@ skx_segment_maps_create(const uint32 *ndocs, int nmaps, const bool *linear,
 		if (total <= memory)
 			map->docs = MemoryContextAllocHuge(CurrentMemoryContext, size);
 		else
-			skx_segment_map_spill(map, (double) memory / total * size);
+			skx_merge_map_spill(map, (double) memory / total * size);
 	}
 	return maps;
 }
 
 /* Appends the page that is complete, number `page`, to the file. */
 static void
-skx_segment_map_write(SkxMergeMaps *maps, SkxMergeMap *map, uint32 page)
+skx_merge_map_write(SkxMergeMaps *maps, SkxMergeMap *map, uint32 page)
 {
 	uint32	   *slot = map->slots + (Size) (page % map->nslots) * SKX_MAP_PAGE;
 
@@ -101,7 +101,7 @@ skx_segment_map_write(SkxMergeMaps *maps, SkxMergeMap *map, uint32 page)
 }
 
 void
-skx_segment_maps_put(SkxMergeMaps *maps, int which, uint32 doc)
+skx_merge_maps_put(SkxMergeMaps *maps, int which, uint32 doc)
 {
 	SkxMergeMap *map = &maps->maps[which];
 	uint32		old = map->nput++;
@@ -124,11 +124,11 @@ skx_segment_maps_put(SkxMergeMaps *maps, int which, uint32 doc)
 	map->slots[(Size) (page % map->nslots) * SKX_MAP_PAGE +
 			   old % SKX_MAP_PAGE] = doc;
 	if (map->nput % SKX_MAP_PAGE == 0 || map->nput == map->ndocs)
-		skx_segment_map_write(maps, map, page);
+		skx_merge_map_write(maps, map, page);
 }
 
 void
-skx_segment_maps_filled(SkxMergeMaps *maps)
+skx_merge_maps_filled(SkxMergeMaps *maps)
 {
 	int			i;
 
@@ -141,7 +141,7 @@ skx_segment_maps_filled(SkxMergeMaps *maps)
 
 /* A page of a map in the file. */
 static const uint32 *
-skx_segment_map_page(SkxMergeMaps *maps, SkxMergeMap *map, uint32 page)
+skx_merge_map_page(SkxMergeMaps *maps, SkxMergeMap *map, uint32 page)
 {
 	uint32		at = page % map->nslots;
 	uint32	   *slot = map->slots + (Size) at * SKX_MAP_PAGE;
@@ -159,8 +159,8 @@ skx_segment_map_page(SkxMergeMaps *maps, SkxMergeMap *map, uint32 page)
 }
 
 void
-skx_segment_maps_get(SkxMergeMaps *maps, int which, const uint32 *docs,
-					 int n, uint32 *to)
+skx_merge_maps_get(SkxMergeMaps *maps, int which, const uint32 *docs,
+				   int n, uint32 *to)
 {
 	SkxMergeMap *map = &maps->maps[which];
 	int			i = 0;
@@ -180,7 +180,7 @@ skx_segment_maps_get(SkxMergeMaps *maps, int which, const uint32 *docs,
 	while (i < n)
 	{
 		uint32		page = docs[i] / SKX_MAP_PAGE;
-		const uint32 *slot = skx_segment_map_page(maps, map, page);
+		const uint32 *slot = skx_merge_map_page(maps, map, page);
 
 		for (; i < n && docs[i] / SKX_MAP_PAGE == page; i++)
 			to[i] = slot[docs[i] % SKX_MAP_PAGE];
@@ -188,7 +188,7 @@ skx_segment_maps_get(SkxMergeMaps *maps, int which, const uint32 *docs,
 }
 
 void
-skx_segment_maps_free(SkxMergeMaps *maps)
+skx_merge_maps_free(SkxMergeMaps *maps)
 {
 	if (maps->file != NULL)
 		BufFileClose(maps->file);

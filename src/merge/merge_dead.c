@@ -1,5 +1,5 @@
 /*
- * segment_merge_dead.c
+ * merge_dead.c
  *	  What the documents that a merge leaves out take from each term.
  *
  * Goes through all terms of a segment and looks up its dead documents in each
@@ -10,7 +10,7 @@
 #include "postgres.h"
 
 #include "compat/compat.h"
-#include "segment/segment_writer.h"
+#include "merge/merge_internal.h"
 #include "storage/buffile.h"
 
 /* Records of a segment that are read at once. */
@@ -44,7 +44,7 @@ typedef struct SkxDeadScan
 } SkxDeadScan;
 
 SkxDeadTerms *
-skx_segment_dead_create(int nsegments)
+skx_merge_dead_create(int nsegments)
 {
 	SkxDeadTerms *d = palloc0(sizeof(SkxDeadTerms));
 
@@ -55,7 +55,7 @@ skx_segment_dead_create(int nsegments)
 
 /* The first dead document >= doc, SKX_NO_DOC when there is none. */
 static uint32
-skx_segment_dead_next(const SkxDeadScan *s, uint32 doc)
+skx_merge_dead_next(const SkxDeadScan *s, uint32 doc)
 {
 	uint32		ndocs = s->seg->header.ndocs;
 
@@ -72,10 +72,10 @@ skx_segment_dead_next(const SkxDeadScan *s, uint32 doc)
 
 /* Adds up the dead postings of the list. */
 static void
-skx_segment_dead_postings(SkxDeadScan *s, SkxDeadTerm *t)
+skx_merge_dead_postings(SkxDeadScan *s, SkxDeadTerm *t)
 {
 	SkxList    *list = &s->list;
-	uint32		doc = skx_segment_dead_next(s, 0);
+	uint32		doc = skx_merge_dead_next(s, 0);
 
 	while (doc != SKX_NO_DOC)
 	{
@@ -94,13 +94,13 @@ skx_segment_dead_postings(SkxDeadScan *s, SkxDeadTerm *t)
 			s->length += Max(tf, 1);
 			at++;
 		}
-		doc = skx_segment_dead_next(s, at);
+		doc = skx_merge_dead_next(s, at);
 	}
 }
 
 /* Which of `flags`, that some postings of the term have, live ones have. */
 static uint8
-skx_segment_dead_flags(SkxDeadScan *s, const SkxTerm *term, uint8 flags)
+skx_merge_dead_flags(SkxDeadScan *s, const SkxTerm *term, uint8 flags)
 {
 	SkxList    *list = &s->list;
 	uint8		found = 0;
@@ -128,8 +128,8 @@ skx_segment_dead_flags(SkxDeadScan *s, const SkxTerm *term, uint8 flags)
 }
 
 uint64
-skx_segment_dead_count(SkxDeadTerms *d, int which, SkxSegment *seg,
-					   const uint8 *dead)
+skx_merge_dead_count(SkxDeadTerms *d, int which, SkxSegment *seg,
+					 const uint8 *dead)
 {
 	SkxDeadScan *s = palloc0(sizeof(SkxDeadScan));
 	SkxDeadRun *run = &d->runs[which];
@@ -153,13 +153,13 @@ skx_segment_dead_count(SkxDeadTerms *d, int which, SkxSegment *seg,
 
 		skx_compat_vacuum_delay();
 		skx_segment_list_begin(&s->list, seg, &term);
-		skx_segment_dead_postings(s, &t);
+		skx_merge_dead_postings(s, &t);
 		if (t.df == 0)
 			continue;
 		t.ordinal = term.ordinal;
 		t.flags = term.flags & (SKX_TERM_LABELS | SKX_TERM_BARE);
 		if (t.flags != 0 && t.df < term.df)
-			t.flags = skx_segment_dead_flags(s, &term, t.flags);
+			t.flags = skx_merge_dead_flags(s, &term, t.flags);
 		BufFileWrite(d->file, &t, sizeof(t));
 		run->left++;
 	}
@@ -172,7 +172,7 @@ skx_segment_dead_count(SkxDeadTerms *d, int which, SkxSegment *seg,
 
 /* Reads the next records of a segment; false after the last one. */
 static bool
-skx_segment_dead_read(SkxDeadTerms *d, SkxDeadRun *run)
+skx_merge_dead_read(SkxDeadTerms *d, SkxDeadRun *run)
 {
 	Size		size;
 
@@ -195,12 +195,12 @@ skx_segment_dead_read(SkxDeadTerms *d, SkxDeadRun *run)
 }
 
 bool
-skx_segment_dead_term(SkxDeadTerms *d, int which, uint32 ordinal,
-					  SkxDeadTerm *term)
+skx_merge_dead_term(SkxDeadTerms *d, int which, uint32 ordinal,
+					SkxDeadTerm *term)
 {
 	SkxDeadRun *run = &d->runs[which];
 
-	if (run->i == run->n && !skx_segment_dead_read(d, run))
+	if (run->i == run->n && !skx_merge_dead_read(d, run))
 		return false;
 	if (run->batch[run->i].ordinal != ordinal)
 		return false;
@@ -209,7 +209,7 @@ skx_segment_dead_term(SkxDeadTerms *d, int which, uint32 ordinal,
 }
 
 void
-skx_segment_dead_free(SkxDeadTerms *d)
+skx_merge_dead_free(SkxDeadTerms *d)
 {
 	if (d->file != NULL)
 		BufFileClose(d->file);

@@ -1,5 +1,5 @@
 /*
- * segment_merge.c
+ * merge_run.c
  *	  One segment from several: documents first, then term after term.
  *
  * Documents are interleaved by TID; that gives the maps from old numbers to
@@ -19,8 +19,8 @@
 #include "fault/fault.h"
 #include "format/format.h"
 #include "lib/binaryheap.h"
+#include "merge/merge_internal.h"
 #include "port/pg_bitutils.h"
-#include "segment/segment_writer.h"
 #include "utils/memutils.h"
 
 /* An input, and where the merge is in it. */
@@ -51,7 +51,7 @@ typedef struct SkxMergeInput
 	uint32		doc;			/* current one; SKX_NO_DOC at the end */
 } SkxMergeInput;
 
-struct SkxSegmentMerge
+struct SkxMerge
 {
 	MemoryContext context;
 	Relation	index;
@@ -80,7 +80,7 @@ struct SkxSegmentMerge
  */
 
 static void
-skx_segment_merge_read_dead(SkxMergeInput *in)
+skx_merge_read_dead(SkxMergeInput *in)
 {
 	uint32		npages = in->seg->planes[SKX_SEGMENT_DELETES].npages;
 	uint8		bits[SKX_DELETES_BYTES];
@@ -108,15 +108,15 @@ skx_segment_merge_read_dead(SkxMergeInput *in)
 	skx_segment_relax(in->seg);
 }
 
-SkxSegmentMerge *
-skx_segment_merge_begin(Relation index, const SkxSegmentBuildOptions *options,
-						SkxSegment **inputs, int ninputs)
+SkxMerge *
+skx_merge_begin(Relation index, const SkxSegmentBuildOptions *options,
+				SkxSegment **inputs, int ninputs)
 {
 	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext,
 												  "skipidx segment merge",
 												  ALLOCSET_DEFAULT_SIZES);
 	MemoryContext old = MemoryContextSwitchTo(context);
-	SkxSegmentMerge *m = palloc0(sizeof(SkxSegmentMerge));
+	SkxMerge *m = palloc0(sizeof(SkxMerge));
 	int			i;
 
 	m->context = context;
@@ -132,7 +132,7 @@ skx_segment_merge_begin(Relation index, const SkxSegmentBuildOptions *options,
 
 		in->seg = inputs[i];
 		in->number = i;
-		skx_segment_merge_read_dead(in);
+		skx_merge_read_dead(in);
 		m->ndocs += in->seg->header.ndocs;
 		m->nlive += in->seg->header.ndocs - in->ndead;
 		m->total += in->seg->header.npostings;
@@ -153,7 +153,7 @@ skx_segment_merge_begin(Relation index, const SkxSegmentBuildOptions *options,
 
 /* Makes the next TID current; false after the last one. */
 static bool
-skx_segment_merge_next_tid(SkxMergeInput *in)
+skx_merge_next_tid(SkxMergeInput *in)
 {
 	uint32		ndocs = in->seg->header.ndocs;
 
@@ -170,15 +170,15 @@ skx_segment_merge_next_tid(SkxMergeInput *in)
 
 /* Makes the next live document current; the dead before it are left out. */
 static bool
-skx_segment_merge_next_doc(SkxSegmentMerge *m, SkxMergeInput *in)
+skx_merge_next_doc(SkxMerge *m, SkxMergeInput *in)
 {
-	while (skx_segment_merge_next_tid(in))
+	while (skx_merge_next_tid(in))
 	{
 		uint32		doc = in->next - in->ntids + in->tid;
 
 		if (in->dead == NULL || (in->dead[doc / 8] >> (doc % 8) & 1) == 0)
 			return true;
-		skx_segment_maps_put(m->maps, in->number, SKX_NO_DOC);
+		skx_merge_maps_put(m->maps, in->number, SKX_NO_DOC);
 	}
 	if (skx_blkio_crowded(in->seg->file))
 		skx_segment_relax(in->seg);
@@ -187,7 +187,7 @@ skx_segment_merge_next_doc(SkxSegmentMerge *m, SkxMergeInput *in)
 
 /* The heap's largest is the document that comes first. */
 static int
-skx_segment_merge_tid_order(Datum a, Datum b, void *arg)
+skx_merge_tid_order(Datum a, Datum b, void *arg)
 {
 	SkxMergeInput *x = (SkxMergeInput *) DatumGetPointer(a);
 	SkxMergeInput *y = (SkxMergeInput *) DatumGetPointer(b);
@@ -197,7 +197,7 @@ skx_segment_merge_tid_order(Datum a, Datum b, void *arg)
 
 /* Adds the current document of an input. */
 static void
-skx_segment_merge_document(SkxSegmentMerge *m, SkxMergeInput *in)
+skx_merge_document(SkxMerge *m, SkxMergeInput *in)
 {
 	ItemPointer tid = &in->tids[in->tid];
 	uint32		doc = in->next - in->ntids + in->tid;
@@ -209,30 +209,30 @@ skx_segment_merge_document(SkxSegmentMerge *m, SkxMergeInput *in)
 								 ItemPointerGetBlockNumber(tid),
 								 ItemPointerGetOffsetNumber(tid));
 	m->last_tid = *tid;
-	skx_segment_maps_put(m->maps, in->number, m->out.docs.ndocs);
+	skx_merge_maps_put(m->maps, in->number, m->out.docs.ndocs);
 	skx_segment_output_document(&m->out, tid,
 								skx_segment_norm(in->seg, doc));
 }
 
 static bool
-skx_segment_merge_keeps_norms(const SkxSegmentMerge *m)
+skx_merge_keeps_norms(const SkxMerge *m)
 {
 	return m->nlive <= m->out.options.memory / 4;
 }
 
 static void
-skx_segment_merge_documents(SkxSegmentMerge *m)
+skx_merge_documents(SkxMerge *m)
 {
 	binaryheap *heap = binaryheap_allocate(m->ninputs,
-										   skx_segment_merge_tid_order, NULL);
+										   skx_merge_tid_order, NULL);
 	int			i;
 
 	skx_segment_documents_reserve(&m->out.docs, m->nlive,
-								  skx_segment_merge_keeps_norms(m));
+								  skx_merge_keeps_norms(m));
 	ItemPointerSetInvalid(&m->last_tid);
 	for (i = 0; i < m->ninputs; i++)
 	{
-		if (skx_segment_merge_next_doc(m, &m->inputs[i]))
+		if (skx_merge_next_doc(m, &m->inputs[i]))
 			binaryheap_add_unordered(heap, PointerGetDatum(&m->inputs[i]));
 	}
 	binaryheap_build(heap);
@@ -246,8 +246,8 @@ skx_segment_merge_documents(SkxSegmentMerge *m)
 
 		do
 		{
-			skx_segment_merge_document(m, in);
-			more = skx_segment_merge_next_doc(m, in);
+			skx_merge_document(m, in);
+			more = skx_merge_next_doc(m, in);
 			if (in->tid == 0)
 				skx_compat_vacuum_delay();
 		} while (more && (other == NULL ||
@@ -259,7 +259,7 @@ skx_segment_merge_documents(SkxSegmentMerge *m)
 			skx_segment_relax(in->seg);
 	}
 	binaryheap_free(heap);
-	skx_segment_maps_filled(m->maps);
+	skx_merge_maps_filled(m->maps);
 	if (m->out.docs.ndocs != m->nlive)
 		skx_format_report(m->index, InvalidBlockNumber,
 						  "delete bits are set for documents that do not exist");
@@ -270,8 +270,8 @@ skx_segment_merge_documents(SkxSegmentMerge *m)
  * live and no other input has a TID between its first and its last.
  */
 static bool
-skx_segment_merge_linear(SkxSegmentMerge *m, int which,
-						 const ItemPointerData *ends)
+skx_merge_linear(SkxMerge *m, int which,
+				 const ItemPointerData *ends)
 {
 	int			i;
 
@@ -293,20 +293,20 @@ skx_segment_merge_linear(SkxSegmentMerge *m, int which,
 
 /* Memory that is left for the maps. */
 static Size
-skx_segment_merge_map_memory(SkxSegmentMerge *m)
+skx_merge_map_memory(SkxMerge *m)
 {
 	Size		memory = m->out.options.memory;
 	Size		taken = m->out.fixed + m->ndocs / 8 +
 		m->ninputs * (sizeof(SkxMergeInput) + BLCKSZ + 2 * SKX_LEXEME_MAX);
 
-	if (skx_segment_merge_keeps_norms(m))
+	if (skx_merge_keeps_norms(m))
 		taken += m->nlive;
 
 	return memory - Min(taken, memory);
 }
 
 static void
-skx_segment_merge_create_maps(SkxSegmentMerge *m)
+skx_merge_create_maps(SkxMerge *m)
 {
 	uint32	   *ndocs = palloc(m->ninputs * sizeof(uint32));
 	bool	   *linear = palloc(m->ninputs * sizeof(bool));
@@ -322,9 +322,9 @@ skx_segment_merge_create_maps(SkxSegmentMerge *m)
 		skx_segment_tids(seg, ndocs[i] - 1, 1, &ends[2 * i + 1]);
 	}
 	for (i = 0; i < m->ninputs; i++)
-		linear[i] = skx_segment_merge_linear(m, i, ends);
-	m->maps = skx_segment_maps_create(ndocs, m->ninputs, linear,
-									  skx_segment_merge_map_memory(m));
+		linear[i] = skx_merge_linear(m, i, ends);
+	m->maps = skx_merge_maps_create(ndocs, m->ninputs, linear,
+									skx_merge_map_memory(m));
 	pfree(ndocs);
 	pfree(linear);
 	pfree(ends);
@@ -334,11 +334,11 @@ skx_segment_merge_create_maps(SkxSegmentMerge *m)
  * Adds up the lengths of the live documents, and notes what terms lose.
  */
 static void
-skx_segment_merge_count(SkxSegmentMerge *m)
+skx_merge_count(SkxMerge *m)
 {
 	int			i;
 
-	m->dead_terms = skx_segment_dead_create(m->ninputs);
+	m->dead_terms = skx_merge_dead_create(m->ninputs);
 	for (i = 0; i < m->ninputs; i++)
 	{
 		SkxMergeInput *in = &m->inputs[i];
@@ -346,8 +346,8 @@ skx_segment_merge_count(SkxSegmentMerge *m)
 		m->out.total_length += in->seg->header.total_length;
 		if (in->dead == NULL)
 			continue;
-		m->out.total_length -= skx_segment_dead_count(m->dead_terms, i,
-													  in->seg, in->dead);
+		m->out.total_length -= skx_merge_dead_count(m->dead_terms, i,
+													in->seg, in->dead);
 		pfree(in->dead);
 	}
 }
@@ -358,7 +358,7 @@ skx_segment_merge_count(SkxSegmentMerge *m)
 
 /* The decoded sub-block is new: renumbers it. */
 static void
-skx_segment_merge_renumber(SkxSegmentMerge *m, SkxMergeInput *in)
+skx_merge_renumber(SkxMerge *m, SkxMergeInput *in)
 {
 	const uint8 *norms = m->out.docs.norms;
 	SkxList    *list = &in->list;
@@ -366,8 +366,8 @@ skx_segment_merge_renumber(SkxSegmentMerge *m, SkxMergeInput *in)
 
 	skx_compat_vacuum_delay();
 	skx_segment_list_tfs(list);
-	skx_segment_maps_get(m->maps, in->number, list->p.docs, list->p.n,
-						 in->docs);
+	skx_merge_maps_get(m->maps, in->number, list->p.docs, list->p.n,
+					   in->docs);
 
 	/* the writer will want these, all over the array */
 	for (i = 0; norms != NULL && i < list->p.n; i++)
@@ -386,7 +386,7 @@ skx_segment_merge_renumber(SkxSegmentMerge *m, SkxMergeInput *in)
 
 /* Makes the next live posting current. */
 static void
-skx_segment_merge_step(SkxSegmentMerge *m, SkxMergeInput *in)
+skx_merge_step(SkxMerge *m, SkxMergeInput *in)
 {
 	SkxList    *list = &in->list;
 
@@ -395,7 +395,7 @@ skx_segment_merge_step(SkxSegmentMerge *m, SkxMergeInput *in)
 		if (list->i + 1 < list->p.n)
 			list->i++;
 		else if (skx_segment_list_seek(list, list->last + 1) != SKX_NO_DOC)
-			skx_segment_merge_renumber(m, in);
+			skx_merge_renumber(m, in);
 		else
 		{
 			in->doc = SKX_NO_DOC;
@@ -407,18 +407,18 @@ skx_segment_merge_step(SkxSegmentMerge *m, SkxMergeInput *in)
 
 /* Stands on the first live posting of the term. */
 static void
-skx_segment_merge_first(SkxSegmentMerge *m, SkxMergeInput *in)
+skx_merge_first(SkxMerge *m, SkxMergeInput *in)
 {
 	skx_segment_list_begin(&in->list, in->seg, &in->term);
 	(void) skx_segment_list_seek(&in->list, 0);
-	skx_segment_merge_renumber(m, in);
+	skx_merge_renumber(m, in);
 	in->doc = in->docs[0];
 	if (in->doc == SKX_NO_DOC)
-		skx_segment_merge_step(m, in);
+		skx_merge_step(m, in);
 }
 
 static void
-skx_segment_merge_miscounted(SkxMergeInput *in)
+skx_merge_miscounted(SkxMergeInput *in)
 {
 	skx_segment_damaged(in->seg, SKX_SEGMENT_DICT, in->seg->header.dict_root,
 						"a posting list is not what its dictionary entry says");
@@ -426,7 +426,7 @@ skx_segment_merge_miscounted(SkxMergeInput *in)
 
 /* Writes the current posting of an input. */
 static void
-skx_segment_merge_posting(SkxSegmentMerge *m, SkxMergeInput *in)
+skx_merge_posting(SkxMerge *m, SkxMergeInput *in)
 {
 	SkxPosting *posting = &m->posting;
 	uint32		labels = 0;
@@ -444,7 +444,7 @@ skx_segment_merge_posting(SkxSegmentMerge *m, SkxMergeInput *in)
 
 	/* the writer relies on these */
 	if (m->df == 0 || posting->tf > m->npositions)
-		skx_segment_merge_miscounted(in);
+		skx_merge_miscounted(in);
 	m->df--;
 	m->npositions -= posting->tf;
 	skx_segment_term_posting(m->out.terms, posting);
@@ -452,7 +452,7 @@ skx_segment_merge_posting(SkxSegmentMerge *m, SkxMergeInput *in)
 
 /* The heap's largest is the posting that comes first. */
 static int
-skx_segment_merge_posting_order(Datum a, Datum b, void *arg)
+skx_merge_posting_order(Datum a, Datum b, void *arg)
 {
 	uint32		x = ((SkxMergeInput *) DatumGetPointer(a))->doc;
 	uint32		y = ((SkxMergeInput *) DatumGetPointer(b))->doc;
@@ -462,7 +462,7 @@ skx_segment_merge_posting_order(Datum a, Datum b, void *arg)
 
 /* Writes the postings of the inputs that have the term. */
 static void
-skx_segment_merge_postings(SkxSegmentMerge *m)
+skx_merge_postings(SkxMerge *m)
 {
 	binaryheap *heap = m->postings;
 	int			i;
@@ -470,7 +470,7 @@ skx_segment_merge_postings(SkxSegmentMerge *m)
 	binaryheap_reset(heap);
 	for (i = 0; i < m->nsame; i++)
 	{
-		skx_segment_merge_first(m, m->same[i]);
+		skx_merge_first(m, m->same[i]);
 		if (m->same[i]->doc != SKX_NO_DOC)
 			binaryheap_add_unordered(heap, PointerGetDatum(m->same[i]));
 	}
@@ -486,14 +486,14 @@ skx_segment_merge_postings(SkxSegmentMerge *m)
 				   DatumGetPointer(binaryheap_first(heap)))->doc;
 		do
 		{
-			skx_segment_merge_posting(m, in);
-			skx_segment_merge_step(m, in);
+			skx_merge_posting(m, in);
+			skx_merge_step(m, in);
 		} while (in->doc < end);
 		if (in->doc != SKX_NO_DOC)
 			binaryheap_add(heap, PointerGetDatum(in));
 	}
 	if (m->df != 0 || m->npositions != 0)
-		skx_segment_merge_miscounted(m->same[0]);
+		skx_merge_miscounted(m->same[0]);
 }
 
 /*
@@ -502,7 +502,7 @@ skx_segment_merge_postings(SkxSegmentMerge *m)
 
 /* Makes the next term of an input current; false after the last one. */
 static bool
-skx_segment_merge_next_term(SkxMergeInput *in)
+skx_merge_next_term(SkxMergeInput *in)
 {
 	int			i;
 
@@ -516,7 +516,7 @@ skx_segment_merge_next_term(SkxMergeInput *in)
 }
 
 static int
-skx_segment_merge_compare(const SkxMergeInput *a, const SkxMergeInput *b)
+skx_merge_compare(const SkxMergeInput *a, const SkxMergeInput *b)
 {
 	int			order;
 
@@ -528,11 +528,11 @@ skx_segment_merge_compare(const SkxMergeInput *a, const SkxMergeInput *b)
 
 /* The heap's largest is the term that comes first, of the earliest input. */
 static int
-skx_segment_merge_term_order(Datum a, Datum b, void *arg)
+skx_merge_term_order(Datum a, Datum b, void *arg)
 {
 	const SkxMergeInput *x = (const SkxMergeInput *) DatumGetPointer(a);
 	const SkxMergeInput *y = (const SkxMergeInput *) DatumGetPointer(b);
-	int			order = skx_segment_merge_compare(x, y);
+	int			order = skx_merge_compare(x, y);
 
 	return order != 0 ? -order : y->number - x->number;
 }
@@ -542,7 +542,7 @@ skx_segment_merge_term_order(Datum a, Datum b, void *arg)
  * posting; those that have none of it leave.
  */
 static void
-skx_segment_merge_term(SkxSegmentMerge *m)
+skx_merge_term(SkxMerge *m)
 {
 	const char *lexeme = m->same[0]->lexeme;
 	int			len = m->same[0]->len;
@@ -561,13 +561,13 @@ skx_segment_merge_term(SkxSegmentMerge *m)
 		SkxDeadTerm dead;
 
 		m->done += df;
-		if (skx_segment_dead_term(m->dead_terms, in->number,
-								  in->term.ordinal, &dead))
+		if (skx_merge_dead_term(m->dead_terms, in->number,
+								in->term.ordinal, &dead))
 		{
 			if (dead.df >= df || dead.npositions > npositions)
 			{
 				if (dead.df > df || dead.npositions > npositions)
-					skx_segment_merge_miscounted(in);
+					skx_merge_miscounted(in);
 				continue;
 			}
 			df -= dead.df;
@@ -584,27 +584,27 @@ skx_segment_merge_term(SkxSegmentMerge *m)
 		return;
 	skx_segment_term_begin(m->out.terms, lexeme, len, m->df, m->npositions,
 						   flags);
-	skx_segment_merge_postings(m);
+	skx_merge_postings(m);
 	skx_segment_term_end(m->out.terms);
 }
 
 /* Goes through the dictionaries of all inputs together. */
 static void
-skx_segment_merge_terms(SkxSegmentMerge *m)
+skx_merge_terms(SkxMerge *m)
 {
 	binaryheap *heap = binaryheap_allocate(m->ninputs,
-										   skx_segment_merge_term_order, NULL);
+										   skx_merge_term_order, NULL);
 	SkxMergeInput **same = palloc(m->ninputs * sizeof(SkxMergeInput *));
 	int			i;
 
 	m->postings = binaryheap_allocate(m->ninputs,
-									  skx_segment_merge_posting_order, NULL);
+									  skx_merge_posting_order, NULL);
 	for (i = 0; i < m->ninputs; i++)
 	{
 		m->inputs[i].walk = skx_segment_walk_begin(m->inputs[i].seg);
 		m->inputs[i].list.keep = true;
 		m->inputs[i].list.whole = true;
-		if (skx_segment_merge_next_term(&m->inputs[i]))
+		if (skx_merge_next_term(&m->inputs[i]))
 			binaryheap_add_unordered(heap, PointerGetDatum(&m->inputs[i]));
 	}
 	binaryheap_build(heap);
@@ -617,16 +617,16 @@ skx_segment_merge_terms(SkxSegmentMerge *m)
 			same[n++] = (SkxMergeInput *)
 				DatumGetPointer(binaryheap_remove_first(heap));
 		} while (!binaryheap_empty(heap) &&
-				 skx_segment_merge_compare(same[0], (SkxMergeInput *)
-										   DatumGetPointer(binaryheap_first(heap))) == 0);
+				 skx_merge_compare(same[0], (SkxMergeInput *)
+								DatumGetPointer(binaryheap_first(heap))) == 0);
 		memcpy(m->same, same, n * sizeof(SkxMergeInput *));
 		m->nsame = n;
-		skx_segment_merge_term(m);
+		skx_merge_term(m);
 		if (m->out.options.progress != NULL)
 			m->out.options.progress(SKX_BUILD_MERGE, m->done, m->total);
 		for (i = 0; i < n; i++)
 		{
-			if (skx_segment_merge_next_term(same[i]))
+			if (skx_merge_next_term(same[i]))
 				binaryheap_add(heap, PointerGetDatum(same[i]));
 		}
 	}
@@ -645,29 +645,29 @@ skx_segment_merge_terms(SkxSegmentMerge *m)
  */
 
 bool
-skx_segment_merge_run(SkxSegmentMerge *m, SkxDiskSegmentRef *ref)
+skx_merge_run(SkxMerge *m, SkxDiskSegmentRef *ref)
 {
 	MemoryContext old = MemoryContextSwitchTo(m->context);
 
 	memset(ref, 0, sizeof(*ref));
 	if (m->nlive > 0)
 	{
-		skx_segment_merge_create_maps(m);
-		skx_segment_merge_documents(m);
+		skx_merge_create_maps(m);
+		skx_merge_documents(m);
 		SKX_FAULT(SKX_FAULT_MERGE_MAPPED);
-		skx_segment_merge_count(m);
+		skx_merge_count(m);
 		(void) skx_segment_output_terms(&m->out);
-		skx_segment_merge_terms(m);
+		skx_merge_terms(m);
 		skx_segment_output_finish(&m->out, ref);
-		skx_segment_dead_free(m->dead_terms);
+		skx_merge_dead_free(m->dead_terms);
 	}
 	MemoryContextSwitchTo(old);
 	return m->nlive > 0;
 }
 
 void
-skx_segment_merge_late(SkxSegmentMerge *m,
-					   void (*visit) (uint32 doc, void *arg), void *arg)
+skx_merge_late(SkxMerge *m,
+			   void (*visit) (uint32 doc, void *arg), void *arg)
 {
 	uint8		bits[SKX_DELETES_BYTES];
 	int			i;
@@ -696,7 +696,7 @@ skx_segment_merge_late(SkxSegmentMerge *m,
 
 				if ((bits[k / 8] >> (k % 8) & 1) == 0)
 					continue;
-				skx_segment_maps_get(m->maps, i, &doc, 1, &now);
+				skx_merge_maps_get(m->maps, i, &doc, 1, &now);
 				if (now != SKX_NO_DOC)
 					visit(now, arg);
 			}
@@ -706,9 +706,9 @@ skx_segment_merge_late(SkxSegmentMerge *m,
 }
 
 void
-skx_segment_merge_end(SkxSegmentMerge *m)
+skx_merge_end(SkxMerge *m)
 {
 	if (m->maps != NULL)
-		skx_segment_maps_free(m->maps);
+		skx_merge_maps_free(m->maps);
 	MemoryContextDelete(m->context);
 }

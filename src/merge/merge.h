@@ -1,0 +1,42 @@
+/*
+ * merge.h
+ *	  One segment from several.
+ */
+#ifndef SKX_MERGE_MERGE_H
+#define SKX_MERGE_MERGE_H
+
+#include "segment/segment_build.h"
+
+/*
+ * merge_run.c
+ *
+ * Documents of the inputs are interleaved by TID, deleted ones left out; the
+ * result is the same as building from the live documents, bit for bit but for
+ * where its pages lie.  Memory: some 16 kB an input and a bit a document
+ * whatever options->memory says; the maps from old documents to new ones are
+ * spilled to temporary files when they would pass it.  The inputs stay open
+ * until end.  A TID that is live in two inputs is reported as damage.
+ */
+typedef struct SkxMerge SkxMerge;
+
+/*
+ * Takes the delete bits of the inputs as they are now.  Returns false, and
+ * nothing is written, when no document is live.
+ */
+extern SkxMerge *skx_merge_begin(Relation index,
+								 const SkxSegmentBuildOptions *options,
+								 SkxSegment **inputs,
+								 int ninputs);
+extern bool skx_merge_run(SkxMerge *m, SkxDiskSegmentRef *ref);
+
+/*
+ * After run: calls `visit` with the new number of every document that was
+ * marked deleted in an input after begin read its bits, in ascending order
+ * within an input.
+ */
+extern void skx_merge_late(SkxMerge *m,
+						   void (*visit) (uint32 doc, void *arg),
+						   void *arg);
+extern void skx_merge_end(SkxMerge *m);
+
+#endif							/* SKX_MERGE_MERGE_H */
