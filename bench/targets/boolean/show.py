@@ -4,6 +4,8 @@ file, and prints it.
 report.py show FILE.json ...: prints files again, of any measurement.
 report.py worst FILE.json CLASS: the queries that take skipidx longest, with
 where the time goes.
+report.py summary [FILE.svg]: the table of the README at the top of the tree,
+and its plot.
 
 A file holds the single times, in the order they were taken; every figure
 printed is computed from them here.  The exit code is 1 if engines gave
@@ -259,6 +261,9 @@ def main():
         return 0
     if len(sys.argv) > 2 and sys.argv[1] == "show":
         return 0 if all([show_any(path) for path in sys.argv[2:]]) else 1
+    if len(sys.argv) in (2, 3) and sys.argv[1] == "summary":
+        importlib.import_module("summary").show((sys.argv + [None])[2])
+        return 0
     print(__doc__, file=sys.stderr)
     return 2
 
