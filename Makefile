@@ -7,6 +7,7 @@
 #                           against the running server of PGHOST and PGPORT
 #   make test               all tests, with all of their set-up (see README.md)
 #   make demo               a tour on real text, with all of its set-up
+#   make test-frameworks    the snippets of README.md for Django, SQLAlchemy, Rails
 #   make test-versions      the tests on other servers: 16 to 19, assertions
 #   make test-upgrade       pg_upgrade from this server version to a newer one
 #   make test-faults        crashes, replicas, concurrency and every method of
@@ -72,7 +73,8 @@ clean:
 	rm -rf $(EXTRA_CLEAN)
 endif
 
-.PHONY: tidy unit fuzz demo test test-upgrade test-versions test-faults soak \
+.PHONY: tidy unit fuzz demo test test-frameworks test-upgrade test-versions \
+	test-faults soak \
 	bench-boolean bench-build bench-execution bench-insert bench-io \
 	bench-lookup bench-quality bench-rank bench-rescore
 
@@ -90,6 +92,9 @@ demo:
 
 test:
 	@bash test/setup/run_tests.sh
+
+test-frameworks:
+	@bash test/setup/test_frameworks.sh
 
 test-versions:
 	@bash test/setup/test_versions.sh

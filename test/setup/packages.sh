@@ -1,7 +1,8 @@
 #!/bin/bash
-# packages.sh [-c COMMAND] [build] [test] [versions] [cassert] [bench] [rum]:
-# installs what is missing of the Debian packages that these need (build alone
-# by default).  Quick when nothing is missing.  As root, or with sudo.
+# packages.sh [-c COMMAND] [build] [test] [frameworks] [versions] [cassert]
+# [bench] [rum]: installs what is missing of the Debian packages that these need
+# (build alone by default).  Quick when nothing is missing.  As root, or with
+# sudo.
 #
 #   -c  installs nothing, but says at once if COMMAND could not go on: without
 #       root where packages or, with build, the extension are to be installed
@@ -34,6 +35,8 @@ wanted() {
 			build) echo postgresql-$major postgresql-server-dev-$major \
 				make gcc libc6-dev liburing-dev xz-utils ;;
 			test) echo libipc-run-perl perl python3 clang libclang-rt-dev ;;
+			frameworks) echo python3-django python3-sqlalchemy python3-psycopg2 \
+				ruby-activerecord ruby-pg ;;
 			versions) echo debootstrap python3 python3-pip ;;
 			cassert) echo make gcc libc6-dev zlib1g-dev bzip2 perl ;;
 			bench) echo python3 python3-matplotlib liburing-dev ;;
