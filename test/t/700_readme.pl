@@ -1,7 +1,7 @@
 # README.md says what is so: its SQL, run from top to bottom in one database,
 # prints what stands below it; its figures are those of bench/results; its
-# settings can be set; and its reference names every function, setting and
-# storage parameter.
+# settings can be set; its links lead to a heading; and its reference names
+# every function, setting and storage parameter.
 
 use strict;
 use warnings;
@@ -152,6 +152,11 @@ my @parameters = slurp_file("$top/src/am/am_options.c") =~ /\{"(\w+)", RELOPT_TY
 
 cmp_ok(scalar(@parameters), '>=', 9, 'there are storage parameters');
 like($readme, qr/^\|.*`$_`/m, "a storage parameter: $_") for @parameters;
+
+# A heading's anchor: lower case, spaces to hyphens, no other marks.
+my %anchors = map { (lc =~ s/[^\w -]//gr =~ tr/ /-/r) => 1 } $readme =~ /^#+ (.*)$/mg;
+
+ok($anchors{$_}, "a link: $_") for $readme =~ /\]\(#([^)]+)\)/g;
 
 $node->stop;
 done_testing();
