@@ -9,7 +9,8 @@
  * leader can put documents in order, so it is at the barrier before any worker
  * is started: without it, a worker would go through the phases alone and its
  * share would be lost.  The last segment is the one whose documents are put in
- * order when no member is scanning any more; who comes after that leaves.
+ * order when no member is scanning any more; a worker that starts after that
+ * leaves.
  *
  * Each member scans in the order of heap blocks.  They are handed out here, in
  * ranges that get shorter towards the end: the fewer stretches of documents a

@@ -5,11 +5,11 @@
  * Every row is a document, one with a NULL or empty tsvector too: a query
  * that is a pure negation, and a ranking without a filter, need them all.
  *
- * The insert that finds the pending list too long flushes as much of it as
- * may be there.  It waits for nobody: while another flush is under way, or
- * VACUUM goes over the index, the list grows, and a later insert makes up for
- * it.  It never merges.  Nor does the row, which is stored, depend on the
- * flush: where that finds no space, the statement goes on with a warning.
+ * The insert that finds the pending list too long flushes as much of it as the
+ * limit allows. It waits for no other process: during another flush, or
+ * VACUUM's bulkdelete, the list grows, and a later insert flushes more. It
+ * never merges. The row is stored before the flush and does not depend on it:
+ * if the flush finds no space, the statement goes on with a warning.
  */
 #include "postgres.h"
 

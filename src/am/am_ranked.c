@@ -2,10 +2,10 @@
  * am_ranked.c
  *	  Scans with `<@>` in ORDER BY.
  *
- * A distance is answered by a search for the best rows.  Who wants all of
- * them may be content with a few nevertheless: nobody knows whether a loop will
- * be left, or a client fetches on.  So there is a search for a few, which is
- * hardly any work beside the one for all, and then that.
+ * A scan by distance searches for the best rows. A scan planned for all rows
+ * is often abandoned after a few (a loop that exits, a client that stops
+ * fetching). So it first searches for a few rows, which costs little compared
+ * with the search for all, and then for all.
  */
 #include "postgres.h"
 

@@ -1,5 +1,7 @@
 /*
  * functions_open.c
+ *           Opens an index for functions that read through it, and checks
+ * their rights.
  *	  Who may read through an index by a function, and opening it for that.
  */
 #include "postgres.h"

@@ -3,8 +3,8 @@
  *	  SQL functions that tell the score of a document, and its parts.
  *
  * They score as the index named in the call does, under the snapshot of the
- * calling query.  Statistics are of rows that the caller may not see, so they
- * are for those only who may read all rows of the columns that are indexed.
+ * calling query.  Statistics count rows that the caller may not see, so
+ * callers need the right to read all rows of the indexed columns.
  */
 #include "postgres.h"
 
