@@ -73,10 +73,11 @@ clean:
 	rm -rf $(EXTRA_CLEAN)
 endif
 
+# One a folder of bench/targets
+BENCHES := $(patsubst bench/targets/%/target.conf,bench-%,$(wildcard bench/targets/*/target.conf))
+
 .PHONY: tidy unit fuzz demo test test-frameworks test-upgrade test-versions \
-	test-faults soak \
-	bench-boolean bench-build bench-execution bench-insert bench-io \
-	bench-lookup bench-quality bench-rank bench-rescore
+	test-faults soak $(BENCHES)
 
 tidy:
 	@sh test/tidy/tidy.sh
@@ -108,29 +109,5 @@ test-faults:
 soak:
 	@bash test/setup/run_soak.sh
 
-bench-boolean:
-	@bash bench/run_boolean.sh
-
-bench-build:
-	@bash bench/run_build.sh
-
-bench-execution:
-	@bash bench/run_execution.sh
-
-bench-insert:
-	@bash bench/run_insert.sh
-
-bench-io:
-	@bash bench/run_io.sh
-
-bench-lookup:
-	@bash bench/run_lookup.sh
-
-bench-quality:
-	@bash bench/run_quality.sh
-
-bench-rank:
-	@bash bench/run_rank.sh
-
-bench-rescore:
-	@bash bench/run_rescore.sh
+$(BENCHES): bench-%:
+	@bash bench/run.sh $*

@@ -1,8 +1,9 @@
 -- create_index.sql: one CREATE INDEX on docs, measured.
--- Takes the variables index, clause (what follows USING), memory, workers;
--- leaves the variables built_from, built_to, seconds (CREATE INDEX, its commit
--- included), flush_seconds (the CHECKPOINT after it), bytes (all forks) and
--- wal_bytes.
+-- Variables: index, clause (what follows USING), memory, workers.  Prints the
+-- backend's number, for a program that watches it, then one JSON object:
+-- seconds (CREATE INDEX, its commit included), flush_seconds (the CHECKPOINT
+-- after it), bytes (all forks), wal_bytes, temp_bytes, began and ended.
+SELECT pg_backend_pid();
 SET maintenance_work_mem = :'memory';
 SET max_parallel_maintenance_workers = :workers;
 SET client_min_messages = warning;
@@ -14,6 +15,8 @@ ALTER TABLE docs SET (parallel_workers = :workers);
 SELECT pg_prewarm('docs') AS heap,
 	   (SELECT pg_prewarm(reltoastrelid) FROM pg_class
 		WHERE oid = 'docs'::regclass) AS toast \gset
+\set temp_bytes 'SELECT temp_bytes FROM pg_stat_database WHERE datname = current_database()'
+:temp_bytes \gset before_
 CHECKPOINT;
 
 SELECT pg_current_wal_insert_lsn() AS lsn_before,
@@ -22,7 +25,14 @@ CREATE INDEX :"index" ON docs USING :clause;
 SELECT clock_timestamp() AS built_to,
 	   pg_current_wal_insert_lsn() AS lsn_after \gset
 CHECKPOINT;
-SELECT extract(epoch FROM :'built_to'::timestamptz - :'built_from') AS seconds,
-	   extract(epoch FROM clock_timestamp() - :'built_to') AS flush_seconds,
-	   pg_table_size(:'index'::regclass) AS bytes,
-	   :'lsn_after'::pg_lsn - :'lsn_before'::pg_lsn AS wal_bytes \gset
+SELECT clock_timestamp() AS flushed \gset
+SELECT pg_stat_force_next_flush() AS counted \gset
+:temp_bytes \gset after_
+SELECT json_build_object(
+	'seconds', extract(epoch FROM :'built_to'::timestamptz - :'built_from'),
+	'flush_seconds', extract(epoch FROM :'flushed'::timestamptz - :'built_to'),
+	'bytes', pg_table_size(:'index'::regclass),
+	'wal_bytes', :'lsn_after'::pg_lsn - :'lsn_before'::pg_lsn,
+	'temp_bytes', :after_temp_bytes - :before_temp_bytes,
+	'began', extract(epoch FROM :'built_from'::timestamptz),
+	'ended', extract(epoch FROM :'built_to'::timestamptz));

@@ -1,5 +1,5 @@
-"""record.py: options, the record of a run, how it is kept, and the command
-line of those that measure; imported by all of these.
+"""record.py: options, the record of a run, and how it is kept; imported by
+measure.py of each target.
 
 A record is one JSON object: what was measured on in its fields, single
 measurements in lists, one line each.
@@ -26,13 +26,6 @@ def numbers(name, default):
     return values
 
 
-def size_name(size):
-    for unit, name in ((1 << 30, "GB"), (1 << 20, "MB"), (1 << 10, "kB")):
-        if size >= unit and size % unit == 0:
-            return "%d %s" % (size // unit, name)
-    return "%d B" % size
-
-
 def step(*words):
     print("==", *words, flush=True)
 
@@ -45,18 +38,29 @@ def in_turns(entries, rounds):
             yield turn, entry
 
 
-def begin(bench):
-    return {"bench": bench, "skipidx": option("SKIPIDX", ""),
-            "hardware": describe(option("TEMP", "/tmp"))}
+def temporary(*names):
+    """A path in the directory that is gone after the run."""
+    return os.path.join(option("TEMP", "/tmp"), *names)
 
 
-def of(entries, **wanted):
-    return [entry for entry in entries
-            if all(entry[key] == value for key, value in wanted.items())]
+def begin(bench, rounds):
+    """`rounds`: how many there are where BENCH_ROUNDS does not say."""
+    run = {"bench": bench, "skipidx": option("SKIPIDX", ""),
+           "rounds": int(option("ROUNDS", rounds)),
+           "hardware": describe(temporary())}
+    if option("CORPUS", ""):
+        run["corpus"] = option("CORPUS", "")
+    return run
 
 
-def write(run, path, lists):
+def is_list_of_measurements(value):
+    return (isinstance(value, list) and len(value) > 0 and
+            all(isinstance(one, dict) for one in value))
+
+
+def write(run, path):
     """One line a measurement: readable, and small changes make small diffs."""
+    lists = sorted(key for key in run if is_list_of_measurements(run[key]))
     rest = {key: value for key, value in run.items() if key not in lists}
     text = json.dumps(rest, indent=1, sort_keys=True)[:-2]
     for name in lists:
@@ -67,48 +71,16 @@ def write(run, path, lists):
         file.write(text + "\n}\n")
 
 
-def keep(run, path, lists):
-    run["load_average_after"] = os.getloadavg()
-    write(run, path, lists)
-    print("\nkept in %s" % os.path.relpath(path))
-
-
 def load(path):
     with open(path, encoding="utf-8") as file:
         return json.load(file)
 
 
-def print_machine(run):
-    hardware = run["hardware"]
-    print("machine  %s, %d cores, %d MB, kernel %s, %s; load %.1f before, "
-          "%.1f after" % (
-              hardware.get("cpu"), hardware.get("cores", 0),
-              hardware.get("memory_mb", 0), hardware.get("kernel"),
-              hardware.get("filesystem"), hardware["load_average"][0],
-              run["load_average_after"][0]))
-
-
-def available(names, engines, sql):
-    """Those whose extension the server has, as `sql` finds."""
-    kept = []
-    for name in names:
-        extension = engines[name][0]
-        if extension and sql("SELECT count(*) FROM pg_available_extensions"
-                             " WHERE name = '%s'" % extension) == ["0"]:
-            print("bench: %s is not installed, left out" % name)
-            continue
-        kept.append(name)
-    return kept
-
-
-def command_line(usage, measure, show):
-    """`measure FILE` or `show FILE ...`; the exit code.  What either returns
-    says whether the run is valid, None that it cannot be otherwise."""
-    if len(sys.argv) == 3 and sys.argv[1] == "measure":
-        results = [measure(sys.argv[2])]
-    elif len(sys.argv) > 2 and sys.argv[1] == "show":
-        results = [show(load(path), path) for path in sys.argv[2:]]
-    else:
-        print(usage, file=sys.stderr)
-        return 2
-    return 1 if False in results else 0
+def keep(measure, bench, rounds=3):
+    """The program of a target: has measure(run) fill a record, and writes it
+    to the file that the command line names."""
+    run = begin(bench, rounds)
+    measure(run)
+    run["load_average_after"] = os.getloadavg()
+    write(run, sys.argv[1])
+    print("\nkept in %s" % os.path.relpath(sys.argv[1]))

@@ -1,5 +1,5 @@
-"""scan.py: queries through one index of the table docs, cold and warm; imported
-by lookup.py and rescore.py, the table and its queries also by build.py.
+"""scan.py: queries through one index of the table docs, cold and warm;
+imported by measure.py of several targets.
 
 Cold: the server was restarted, the kernel has none of the table's and the
 indexes' files in its page cache.  What is no part of reading an index (the
@@ -11,34 +11,16 @@ import os
 import re
 import subprocess
 
-ENGINES = {  # name: extension, what follows USING
-    "gin": (None, "gin (tsv)"),
-    "rum": ("rum", "rum (tsv rum_tsvector_ops)"),
-    "skipidx": ("skipidx", "skipidx (tsv)"),
-}
+from harness.record import option
+from harness.server import only, outputs, settings_of, sql
+
 HERE = os.path.dirname(os.path.abspath(__file__))
-MARK = ";;;"
 PLAN_SETTINGS = ("SET enable_seqscan = off", "SET enable_indexscan = off",
                  "SET work_mem = '256MB'")
-# Of this session: what skipidx counts, and what the kernel read from the device.
+# Of this session: what skipidx counts, what the kernel read from the device.
 COUNTERS = """SELECT json_build_object('device_bytes', (regexp_match(
     pg_read_file('/proc/self/io'), 'read_bytes: (\\d+)'))[1]::bigint)::jsonb
     || (SELECT to_jsonb(io) FROM skipidx_io() io WHERE scope = 'session')"""
-
-
-def outputs(*statements):
-    """Runs statements in one session; what each printed."""
-    command = ["psql", "-XAtq", "-v", "ON_ERROR_STOP=1"]
-    for statement in statements:
-        command += ["-c", statement, "-c", "\\echo " + MARK]
-    text = subprocess.run(command, check=True, stdout=subprocess.PIPE,
-                          text=True).stdout
-    return text.split(MARK + "\n")[:-1]
-
-
-def sql(*statements):
-    """The lines that the last statement printed."""
-    return outputs(*statements)[-1].splitlines()
 
 
 def methods():
@@ -47,51 +29,20 @@ def methods():
     known = sql("LOAD 'skipidx'", "SELECT unnest(enumvals) FROM pg_settings"
                 " WHERE name = 'skipidx.io_method'")
     known.sort(key=lambda name: name != "shared_buffers")
-    allowed = os.environ.get("BENCH_METHODS", "").split()
+    allowed = option("METHODS", "").split()
     return [name for name in known if not allowed or name in allowed]
 
 
 def settings():
     """What reading goes by, and which method `auto` stands for here."""
-    shown = sql("LOAD 'skipidx'", "SELECT name, current_setting(name) FROM"
-                " pg_settings WHERE name LIKE 'skipidx.%' OR name IN"
-                " ('shared_buffers', 'effective_io_concurrency')")
-    found = dict(line.split("|") for line in shown)
+    found = settings_of("skipidx.%", "shared_buffers",
+                        "effective_io_concurrency")
     found["auto"] = sql(
         "LOAD 'skipidx'", *PLAN_SETTINGS,
         "SELECT count(*) FROM tiny_skipidx WHERE tsv @@ 'a'",
         "SELECT string_agg(method, ' ') FROM skipidx_io_methods()"
         " WHERE scope = 'session' AND pins > 0")[0]
     return found
-
-
-def load_docs(path, limit, engines):
-    """The text as the table docs, and a table of one row for each engine."""
-    sql("CREATE UNLOGGED TABLE staged (id int, title text, body text)")
-    lines = subprocess.Popen(["head", "-n", str(limit), path],
-                             stdout=subprocess.PIPE)
-    subprocess.run(["psql", "-Xq", "-v", "ON_ERROR_STOP=1", "-c",
-                    "COPY staged FROM STDIN"], stdin=lines.stdout, check=True)
-    lines.wait()
-    sql("SET client_min_messages = error",
-        "CREATE TABLE docs AS SELECT id, to_tsvector('simple', title || ' ' ||"
-        " body) AS tsv FROM staged ORDER BY id", "DROP TABLE staged")
-    for name in engines:
-        extension, clause = ENGINES[name]
-        if extension:
-            sql("CREATE EXTENSION " + extension)
-        sql("CREATE TABLE tiny_%s AS SELECT to_tsvector('simple', 'a') AS tsv"
-            % name, "CREATE INDEX tiny_%s_tsv ON tiny_%s USING %s" %
-            (name, name, clause))
-    sql("VACUUM (FREEZE, ANALYZE)")
-    return int(sql("SELECT count(*) FROM docs")[0])
-
-
-def build(name, engine, options=""):
-    """Returns the size."""
-    sql("SET maintenance_work_mem = '1GB'", "CREATE INDEX %s ON docs USING %s %s"
-        % (name, ENGINES[engine][1], options))
-    return int(sql("SELECT pg_table_size('%s')" % name)[0])
 
 
 # ---- cold ----
@@ -162,13 +113,8 @@ def requests_of(result):
 
 def depth_of(result):
     """Reads under way, on average, when one of skipidx's own was begun."""
-    return max(1, result.get("depth_sum", 0) / max(result.get("requests", 0), 1))
-
-
-def only(index):
-    """Has the planner of this transaction see no other index of the table."""
-    return ("UPDATE pg_index SET indisvalid = (indexrelid = '%s'::regclass)"
-            " WHERE indrelid = 'docs'::regclass" % index)
+    return max(1, result.get("depth_sum", 0) /
+               max(result.get("requests", 0), 1))
 
 
 def matches_of(index, queries):
@@ -192,8 +138,8 @@ def run_queries(engine, index, method, queries, repeats):
     """The queries once each, in a session of their own, then `repeats` times
     all of them again after one untimed time; returns what the first runs took
     and did, and a list of lists of the repeated ones."""
-    method_setting = ["SET skipidx.io_method = '%s'" % method] if method else []
-    before = (["LOAD 'skipidx'"] + method_setting + list(PLAN_SETTINGS) +
+    chosen = ["SET skipidx.io_method = '%s'" % method] if method else []
+    before = (["LOAD 'skipidx'"] + chosen + list(PLAN_SETTINGS) +
               ["SELECT count(*) FROM tiny_%s WHERE tsv @@ 'a'" % engine,
                COUNTERS, "BEGIN", only(index)])
     cold = [part for query in queries

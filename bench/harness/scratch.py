@@ -1,10 +1,10 @@
-"""scratch.py: the file that device.py and rescore.py read, and the programs of
-io/ that read it."""
+"""scratch.py: the file that the targets io and rescore read, and the programs
+of readers/ that read it."""
 import json
 import os
 import subprocess
 
-from harness.record import option, step
+from harness.record import option, step, temporary
 
 CHUNK = 16 << 20
 
@@ -15,7 +15,7 @@ def scratch_file(bytes_wanted):
     path = option("FILE", "")
     if path and os.path.exists(path):
         return path
-    path = path or os.path.join(option("TEMP", "/tmp"), "scratch")
+    path = path or temporary("scratch")
     step("writing %d MB to %s" % (bytes_wanted >> 20, path))
     with open(path, "wb") as file:
         for _ in range(0, bytes_wanted, CHUNK):
@@ -27,7 +27,7 @@ def scratch_file(bytes_wanted):
 
 def build_programs():
     here = os.path.dirname(os.path.abspath(__file__))
-    binaries = os.path.join(option("TEMP", "/tmp"), "bin")
+    binaries = temporary("bin")
     subprocess.run(["make", "-s", "-C", os.path.join(here, "readers"),
                     "BIN=" + binaries], check=True)
     return binaries

@@ -1,5 +1,5 @@
-# Procedures that time searches inside a server, for bench-rank and
-# bench-execution; see ../README.md.  Loaded by path, never installed.
+# timing.mk: procedures that time searches inside a server, for bench-rank and
+# bench-execution.  Loaded by path, never installed.
 # SKIPIDX is the directory of the tree.
 
 MODULES = timing

@@ -1,14 +1,15 @@
 """timing.py: times of searches, taken inside the server by the procedures of
-rank/timing.c or by pgbench; imported by rank.py and execution.py."""
+timing.c or by pgbench; imported by measure.py of rank and execution."""
 import glob
 import json
 import os
 import shutil
 import subprocess
 
-from harness.record import option
-from harness.scan import HERE, outputs, sql
+from harness.record import temporary
+from harness.server import outputs, quoted, run_file
 
+HERE = os.path.dirname(os.path.abspath(__file__))
 GROUP = 120               # scripts of one pgbench, which takes 128
 SEED = 1
 # Of all searches together, as EXPLAIN has them; `left` is a sum of shares.
@@ -16,19 +17,12 @@ WORK = ("passes", "windows", "scored", "candidates", "proximity", "left")
 
 
 def create_procedures():
-    """From the library that run_*.sh has compiled, put where the server's user
-    can read it."""
-    directory = os.environ["PGHOST"]
-    path = os.path.join(directory, "timing.so")
-    shutil.copy(os.path.join(option("TEMP", "/tmp"), "rank", "timing.so"), path)
+    """From the library that prepare.sh has compiled, put where the server's
+    user can read it."""
+    path = os.path.join(os.environ["PGHOST"], "timing.so")
+    shutil.copy(temporary("timing", "timing.so"), path)
     os.chmod(path, 0o755)
-    subprocess.run(["psql", "-Xq", "-v", "ON_ERROR_STOP=1", "-v", "module=" +
-                    path[:-3], "-f", os.path.join(HERE, "timing.sql")],
-                   check=True)
-
-
-def quoted(text):
-    return "'" + text.replace("'", "''") + "'"
+    run_file(os.path.join(HERE, "timing.sql"), module=path[:-3])
 
 
 def literal(query):
@@ -105,7 +99,7 @@ def read_log(prefix, number):
 def run_pgbench(statements, length, settings):
     """One client, statements drawn at random, each a transaction of its own,
     prepared when first run: all times but that first one."""
-    directory = os.path.join(option("TEMP", "/tmp"), "pgbench")
+    directory = temporary("pgbench")
     os.makedirs(directory, exist_ok=True)
     command = ["pgbench", "-n", "-M", "prepared", "-c", "1", *length,
                "--random-seed=%d" % SEED, "-l", "--log-prefix=" +
@@ -169,10 +163,3 @@ def plans_of(statements, settings=()):
             name = nodes_of(json.loads(text)[0]["Plan"])
             counts[name] = counts.get(name, 0) + 1
     return counts
-
-
-def show_only(*indexes):
-    """Has planners see no other index of the table docs from now on."""
-    sql("UPDATE pg_index SET indisvalid = (indexrelid = ANY (ARRAY[%s]"
-        "::regclass[])) WHERE indrelid = 'docs'::regclass" %
-        ", ".join(quoted(name) for name in indexes))

@@ -1,5 +1,5 @@
 """watch.py: memory, CPU and temporary files of a backend and its parallel
-workers, sampled from outside while they work; imported by build.py.
+workers, sampled from outside while they work; imported by measure.py of build.
 
 Memory is what is theirs alone (RssAnon of /proc/PID/status, which is resident
 less shared of statm, one short line) above what each had when it began, and

@@ -1,11 +1,16 @@
-"""words.py: words and pairs of words of a text, drawn by seed; imported by
-lookup.py and rescore.py."""
+"""words.py: words of a text that queries are made of, those that are drawn by
+seed; imported by measure.py of several targets."""
 import os
 import random
 import re
 from collections import Counter
 
+from harness.record import numbers, option
+
 SAMPLE = 50000
+WORDS = ("to", "be", "or", "not", "to", "be")
+SPARSE_SHARE = (0.0002, 0.005)     # of all rows, each word of a sparse query
+SPARSE_SETS = 8
 WORD = re.compile(r"[a-z]{3,}")
 
 
@@ -31,6 +36,19 @@ def frequencies(rows):
     for row in rows:
         counts.update(set(row))
     return counts
+
+
+def text():
+    """Path of the text, and how many of its rows are measured at most."""
+    return option("TEXT", ""), numbers("LIMIT", "1G")[0]
+
+
+def common_words(rows, corpus):
+    """Those of "to be or not to be"; generated text has no English words:
+    there, the most frequent ones."""
+    if corpus != "generated":
+        return WORDS
+    return [word for word, _ in frequencies(rows).most_common(4)]
 
 
 def rare_sets(rows, share, number, seed):
@@ -64,3 +82,14 @@ def pairs(rows, total, wanted, number, seed):
         if len(found) == number:
             break
     return sorted(found)
+
+
+def queries_of_kinds(rows, corpus):
+    """Lists of queries: dense, of long lists; sparse, of words in few rows;
+    phrase."""
+    common = common_words(rows, corpus)
+    sparse = rare_sets(rows, SPARSE_SHARE, SPARSE_SETS, int(option("SEED", 1)))
+    phrase = common[:2] if corpus == "generated" else common
+    return {"dense": [option("DENSE", " & ".join(dict.fromkeys(common)))],
+            "sparse": [" & ".join(words) for words in sparse],
+            "phrase": [option("PHRASE", " <-> ".join(phrase))]}

@@ -1,43 +1,30 @@
 """peers.py: the text of the table docs through Lucene and Tantivy, by programs
-that peers.sh has made; imported by build.py."""
+that peers.sh has made; imported by bench-build, and by searches.py."""
 import json
 import os
 import shutil
 import subprocess
 
-from harness.record import in_turns, of, option, step
-from targets.boolean.show import median
+from harness.record import in_turns, option, step, temporary
+from harness.report_base import MB, median, of
+from harness.server import write_words
 
 PEERS = "lucene tantivy"
-FIELDS = ("commit_seconds", "merge_seconds", "cpu_seconds", "segments", "bytes",
-          "merged_bytes", "peak_bytes")
-MB = 1 << 20
-# The words that the server's indexes have, in the order of their positions; a
-# line without a title.
-WORDS = """COPY (SELECT id, '', coalesce((SELECT string_agg(lexeme, ' '
-    ORDER BY place) FROM unnest(tsv), unnest(positions) place), '')
-    FROM docs ORDER BY id) TO STDOUT"""
+FIELDS = ("commit_seconds", "merge_seconds", "cpu_seconds", "segments",
+          "bytes", "merged_bytes", "peak_bytes")
 
 
 def program_of(name):
-    return os.path.join(option("TEMP", "/tmp"), "build_" + name)
-
-
-def write_words(path):
-    with open(path, "wb") as file:
-        subprocess.run(["psql", "-Xq", "-v", "ON_ERROR_STOP=1", "-c", WORDS],
-                       stdout=file, check=True)
+    return temporary("build_" + name)
 
 
 def build_once(name, threads):
     """Runs in BENCH_TEMP, where the words are; None if it fails."""
-    directory = option("TEMP", "/tmp")
-    index, log = (os.path.join(directory, name + suffix)
-                  for suffix in ("_index", "_run.log"))
+    index, log = temporary(name + "_index"), temporary(name + "_run.log")
     shutil.rmtree(index, ignore_errors=True)
     with open(log, "w", encoding="utf-8") as errors, subprocess.Popen(
             [program_of(name), "words.tsv", name + "_index", str(threads)],
-            cwd=directory, stdout=subprocess.PIPE, stderr=errors,
+            cwd=temporary(), stdout=subprocess.PIPE, stderr=errors,
             text=True) as process:
         text = process.stdout.read()
         _, status, usage = os.wait4(process.pid, 0)
@@ -63,7 +50,7 @@ def measure_peers(run):
     if not entries:
         return
     step("words for", ", ".join(names))
-    path = os.path.join(option("TEMP", "/tmp"), "words.tsv")
+    path = temporary("words.tsv")
     write_words(path)
     run["words_bytes"] = os.path.getsize(path)
     for turn, (name, threads) in in_turns(entries,

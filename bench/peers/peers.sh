@@ -1,6 +1,6 @@
-# peers.sh: sourced by run_build.sh and run_rank.sh, after prepare.sh.  Programs
-# of peers/ that index text by Lucene and by Tantivy and search it, in
-# $BENCH_TEMP; one that cannot be had is left out, and said to be.
+# peers.sh: sourced by ../run.sh, after prepare.sh.  Programs beside it that
+# index text by Lucene and by Tantivy and search it, in $BENCH_TEMP; one that
+# cannot be had is left out, and said to be.
 #
 #   BENCH_PEERS     default "lucene tantivy"; empty for none
 #   BENCH_PEER_ROUNDS  default 2
@@ -43,11 +43,16 @@ make_lucene() {
 		lucene_program search_lucene SearchLucene
 }
 
-# The versions of the first time are kept, so that later runs compare.
+# The versions of the first time are kept, so that later runs compare, and so
+# are the dates of sources that are the same: cargo compiles them for minutes.
 make_tantivy() {
-	local built=$PEERS_DIR/tantivy
-	mkdir -p "$built" && cp -r "$here/peers/tantivy/." "$built/" &&
-		(cd "$built" && CARGO_TARGET_DIR=$built/target cargo build --release --quiet) &&
+	local built=$PEERS_DIR/tantivy file
+	mkdir -p "$built/src" || return 1
+	for file in Cargo.toml src/build_tantivy.rs src/search_tantivy.rs; do
+		cmp -s "$here/peers/tantivy/$file" "$built/$file" ||
+			cp "$here/peers/tantivy/$file" "$built/$file" || return 1
+	done
+	(cd "$built" && CARGO_TARGET_DIR=$built/target cargo build --release --quiet) &&
 		cp "$built/target/release/build_tantivy" "$built/target/release/search_tantivy" "$work/"
 }
 

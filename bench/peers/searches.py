@@ -1,22 +1,20 @@
 """searches.py: searches by Lucene and Tantivy of the words of the table docs,
-by programs that rank/peers.sh has made; imported by rank.py."""
+by programs that peers.sh has made; imported by bench-rank."""
 import json
 import os
 import subprocess
 
-from peers.peers import program_of
-from harness.record import option
+from harness.record import option, temporary
 from harness.timing import short
+from peers.peers import PEERS, program_of
 
-PEERS = "lucene tantivy"
 QUERIES = "searches.tsv"
 ERRORS = "searches.log"
 
 
 def write_searches(queries):
     """`words TAB distinct words`, as the server has them."""
-    with open(os.path.join(option("TEMP", "/tmp"), QUERIES), "w",
-              encoding="utf-8") as file:
+    with open(temporary(QUERIES), "w", encoding="utf-8") as file:
         for query in queries:
             distinct = dict.fromkeys(query["words"])
             file.write(" ".join(query["words"]) + "\t" + " ".join(distinct) +
@@ -28,29 +26,27 @@ class Peer:
 
     def __init__(self, name):
         self.name = name
-        self.directory = option("TEMP", "/tmp")
         self.process = None
         self.bytes = 0
 
     def available(self):
-        return all(os.path.exists(os.path.join(self.directory, kind + name))
-                   for kind in ("build_", "search_") for name in [self.name])
+        return all(os.path.exists(temporary(kind + self.name))
+                   for kind in ("build_", "search_"))
 
     def build(self):
         """Returns how many documents it has."""
         built = json.loads(subprocess.run(
             [program_of(self.name), "words.tsv", self.name + "_index", "1"],
-            cwd=self.directory, check=True, stdout=subprocess.PIPE,
+            cwd=temporary(), check=True, stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL, text=True).stdout)
         self.bytes = built["merged_bytes"]
         return built["documents"]
 
     def start(self):
-        with open(os.path.join(self.directory, ERRORS), "a",
-                  encoding="utf-8") as errors:
+        with open(temporary(ERRORS), "a", encoding="utf-8") as errors:
             self.process = subprocess.Popen(
-                [os.path.join(self.directory, "search_" + self.name),
-                 self.name + "_index", QUERIES], cwd=self.directory,
+                [temporary("search_" + self.name),
+                 self.name + "_index", QUERIES], cwd=temporary(),
                 stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors,
                 text=True)
 
@@ -74,3 +70,11 @@ class Peer:
             self.process.stdin.close()
             self.process.wait()
             self.process = None
+
+
+def available_peers():
+    """Those of BENCH_PEERS by name, and the names of those that cannot be
+    had."""
+    wanted = {name: Peer(name) for name in option("PEERS", PEERS).split()}
+    return ({name: peer for name, peer in wanted.items() if peer.available()},
+            [name for name, peer in wanted.items() if not peer.available()])

@@ -1,28 +1,9 @@
 -- schema.sql: where measurements are kept.  Unlogged: keeping one must cost
 -- little beside what it measures.
-CREATE EXTENSION IF NOT EXISTS pg_prewarm;
-
-CREATE UNLOGGED TABLE staged (
-	id		int,
-	title	text,
-	body	text
-);
-
 CREATE UNLOGGED TABLE engine (
 	name	text PRIMARY KEY,
-	rank	int NOT NULL,		-- the order in engines.conf
-	few		boolean NOT NULL,	-- measured less often, see engines.conf
-	clause	text NOT NULL		-- what follows USING
-);
-
-CREATE UNLOGGED TABLE build (
-	engine			text,
-	memory			text,		-- maintenance_work_mem
-	round			int,
-	seconds			float8,		-- CREATE INDEX, its commit included
-	flush_seconds	float8,		-- the CHECKPOINT after it
-	bytes			bigint,		-- pg_relation_size of all forks
-	wal_bytes		bigint
+	rank	int NOT NULL,		-- the order in which they are told
+	few		boolean NOT NULL	-- measured less often
 );
 
 CREATE UNLOGGED TABLE query (

@@ -1,58 +1,39 @@
-#!/usr/bin/env python3
-"""insert.py measure FILE.json: measures inserts in the cluster of PGHOST, keeps
-what was measured in one file, and prints it; run_insert.sh calls it.
-insert.py show FILE.json ...: prints files again.
+"""measure.py FILE: measures inserts into tables with each kind of index; see
+README.md beside it.
 
 Each engine has a table of its own with the same rows.  Engines alternate, so
 that what else the machine does is shared among them.
 """
-import json
+import glob
 import os
 import subprocess
-import sys
 import time
 
-from harness.hardware import describe
-from harness.record import available, command_line, of, option, step
-from targets.boolean.show import expect, median, quantile
+from harness.record import keep, option, step, temporary
+from harness.report_base import quantile
+from harness.server import (ENGINES, create_extensions, engines_wanted,
+                            settings_of, sql, stage, version)
 
-ENGINES = {  # name: extension, index
+GIN = ENGINES["gin"][1]
+KINDS = {  # name: extension, index
     "none": (None, None),
-    "gin_on": (None, "gin (tsv) WITH (fastupdate = on)"),
-    "gin_off": (None, "gin (tsv) WITH (fastupdate = off)"),
-    "rum": ("rum", "rum (tsv rum_tsvector_ops)"),
-    "skipidx": ("skipidx", "skipidx (tsv)"),
+    "gin_on": (None, GIN + " WITH (fastupdate = on)"),
+    "gin_off": (None, GIN + " WITH (fastupdate = off)"),
+    "rum": ENGINES["rum"],
+    "skipidx": ENGINES["skipidx"],
 }
-SUBJECT = "skipidx"
 STATEMENT_ROWS = 5000
-TPS_SHARE = 0.8       # of GIN's with its pending list
-MB = 1 << 20
-
-
-def sql(*statements, session=()):
-    """Runs statements in one session; the lines they print."""
-    command = ["psql", "-XAtq", "-v", "ON_ERROR_STOP=1"]
-    for statement in session + statements:
-        command += ["-c", statement]
-    return subprocess.run(command, check=True, stdout=subprocess.PIPE,
-                          text=True).stdout.splitlines()
+SETTINGS = ("fsync", "synchronous_commit", "shared_buffers", "max_wal_size",
+            "checkpoint_timeout", "full_page_writes", "gin_pending_list_limit")
 
 
 def lsn():
     return int(sql("SELECT pg_current_wal_insert_lsn() - '0/0'")[0])
 
 
-# ---- measuring ----
-
 def load(names, base, pool):
     """The text's first rows as the tables' base, the next ones as the pool."""
-    sql("CREATE UNLOGGED TABLE staged (id int, title text, body text)")
-    lines = subprocess.Popen(["head", "-n", str(base + pool),
-                              os.environ["BENCH_TEXT"]],
-                             stdout=subprocess.PIPE)
-    subprocess.run(["psql", "-Xq", "-v", "ON_ERROR_STOP=1", "-c",
-                    "COPY staged FROM STDIN"], stdin=lines.stdout, check=True)
-    lines.wait()
+    stage(option("TEXT", ""), base + pool)
     sql("SET client_min_messages = error",
         "CREATE UNLOGGED TABLE rows AS SELECT row_number() OVER (ORDER BY id)"
         " AS id, to_tsvector('simple', title || ' ' || body) AS tsv"
@@ -60,24 +41,22 @@ def load(names, base, pool):
         "CREATE TABLE pool AS SELECT id - %d AS id, tsv FROM rows"
         " WHERE id > %d" % (base, base),
         "ALTER TABLE pool ADD PRIMARY KEY (id)")
+    create_extensions(names, KINDS)
     for name in names:
-        extension, clause = ENGINES[name]
-        if extension:
-            sql("CREATE EXTENSION " + extension)
         sql("CREATE TABLE docs_%s (id bigint, tsv tsvector)"
             " WITH (autovacuum_enabled = off)" % name,
             "INSERT INTO docs_%s SELECT id, tsv FROM rows WHERE id <= %d"
             " ORDER BY id" % (name, base))
-        if clause:
+        if KINDS[name][1]:
             sql("CREATE INDEX docs_%s_tsv ON docs_%s USING %s" %
-                (name, name, clause))
+                (name, name, KINDS[name][1]))
     sql("DROP TABLE rows", "VACUUM (FREEZE, ANALYZE)", "CHECKPOINT")
     return float(sql("SELECT avg(length(tsv)) FROM pool")[0])
 
 
-def statements(run, rounds, pool):
-    names = run["engines"]
-    for turn in range(rounds):
+def statements(run):
+    names, pool = run["engines"], run["pool"]
+    for turn in range(run["rounds"]):
         step("statement, round", turn + 1)
         first = 1 + turn * STATEMENT_ROWS % (pool - STATEMENT_ROWS)
         for name in names[turn % len(names):] + names[:turn % len(names)]:
@@ -94,9 +73,7 @@ def statements(run, rounds, pool):
 
 def pgbench(name, clients, seconds, pool):
     """One run: latencies in us, and what it wrote."""
-    directory = os.environ["BENCH_TEMP"]
-    script = os.path.join(directory, "insert.pgbench")
-    prefix = os.path.join(directory, "latency")
+    script, prefix = temporary("insert.pgbench"), temporary("latency")
     with open(script, "w", encoding="utf-8") as file:
         file.write("\\set id random(1, %d)\n"
                    "INSERT INTO docs_%s SELECT id, tsv FROM pool"
@@ -108,12 +85,10 @@ def pgbench(name, clients, seconds, pool):
                    stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     wal = lsn() - before
     times = []
-    for file in os.listdir(directory):
-        if file.startswith("latency."):
-            path = os.path.join(directory, file)
-            with open(path, encoding="utf-8") as lines:
-                times += [int(line.split()[2]) for line in lines]
-            os.remove(path)
+    for path in glob.glob(prefix + ".*"):
+        with open(path, encoding="utf-8") as lines:
+            times += [int(line.split()[2]) for line in lines]
+        os.remove(path)
     times.sort()
     return {"engine": name, "clients": clients, "seconds": seconds,
             "rows": len(times), "wal_bytes": wal,
@@ -122,7 +97,7 @@ def pgbench(name, clients, seconds, pool):
 
 
 def index_bytes(name):
-    if not ENGINES[name][1]:
+    if not KINDS[name][1]:
         return 0
     return int(sql("SELECT pg_total_relation_size('docs_%s_tsv')" % name)[0])
 
@@ -136,7 +111,7 @@ def long_run(run, name, minutes, pool):
     sql("VACUUM docs_%s" % name)
     result["vacuumed_bytes"] = index_bytes(name)
     result["table_rows"] = int(sql("SELECT count(*) FROM docs_%s" % name)[0])
-    if ENGINES[name][1]:
+    if KINDS[name][1]:
         sql("SET maintenance_work_mem = '1GB'",
             "REINDEX INDEX docs_%s_tsv" % name)
     result["rebuilt_bytes"] = index_bytes(name)
@@ -144,142 +119,32 @@ def long_run(run, name, minutes, pool):
     run["long"].append(result)
 
 
-def measure(path):
-    base, pool = int(option("BASE", 50000)), int(option("POOL", 100000))
-    clients = [int(n) for n in option("CLIENTS", "1 4 8").split()]
-    seconds = int(option("SECONDS", 30))
-    minutes = float(option("MINUTES", 10))
-    run = {"bench": "insert", "corpus": option("CORPUS", ""), "base": base,
-           "pool": pool, "skipidx": option("SKIPIDX", ""),
-           "server": sql("SHOW server_version")[0],
-           "settings": dict(line.split("|") for line in sql(
-               "SELECT name, setting FROM pg_settings WHERE name IN ('fsync',"
-               "'synchronous_commit', 'shared_buffers', 'max_wal_size',"
-               "'checkpoint_timeout', 'full_page_writes',"
-               "'gin_pending_list_limit')")),
-           "hardware": describe(option("TEMP", "/tmp")),
-           "engines": available(option("ENGINES", " ".join(ENGINES)).split(),
-                               ENGINES, sql),
-           "statements": [], "runs": [], "long": []}
-    step("load")
-    run["lexemes"] = load(run["engines"], base, pool)
-    statements(run, int(option("ROUNDS", 5)), pool)
-    names = run["engines"]
-    for n in clients:
+def single_rows(run):
+    """Each transaction inserts one row."""
+    names, seconds = run["engines"], int(option("SECONDS", 30))
+    for clients in [int(n) for n in option("CLIENTS", "1 4 8").split()]:
         for turn in range(2):
-            step("pgbench, %d clients, round %d" % (n, turn + 1))
+            step("pgbench, %d clients, round %d" % (clients, turn + 1))
             for name in names[turn:] + names[:turn]:
-                run["runs"].append(pgbench(name, n, seconds, pool))
+                run["runs"].append(pgbench(name, clients, seconds,
+                                           run["pool"]))
+
+
+def measure(run):
+    run.update(base=int(option("BASE", 50000)),
+               pool=int(option("POOL", 100000)), server=version(),
+               settings=settings_of(*SETTINGS),
+               engines=engines_wanted(" ".join(KINDS), KINDS),
+               statements=[], runs=[], long=[])
+    step("load", run["corpus"])
+    run["lexemes"] = load(run["engines"], run["base"], run["pool"])
+    statements(run)
+    single_rows(run)
+    minutes = float(option("MINUTES", 10))
     if minutes > 0:
-        for name in list(names):
-            long_run(run, name, minutes, pool)
-    run["load_average_after"] = os.getloadavg()
-    with open(path, "w", encoding="utf-8") as file:
-        json.dump(run, file, indent=1, sort_keys=True)
-        file.write("\n")
-    print("\nkept in %s" % os.path.relpath(path))
-    show(run)
-
-
-# ---- printing ----
-
-def tps(run, name, clients):
-    return median([entry["rows"] / entry["seconds"] for entry in
-                   of(run["runs"], engine=name, clients=clients)])
-
-
-def wal_per_row(run, name):
-    """Of all runs of pgbench; the table's own is in it."""
-    entries = of(run["runs"], engine=name)
-    return (sum(entry["wal_bytes"] for entry in entries) /
-            sum(entry["rows"] for entry in entries))
-
-
-def clients_of(run):
-    return sorted({entry["clients"] for entry in run["runs"]})
-
-
-def print_head(run):
-    hardware = run["hardware"]
-    print("\ncorpus   %s: %d rows before, %.0f lexemes a row; skipidx %s, "
-          "server %s" % (run["corpus"], run["base"], run["lexemes"],
-                         run["skipidx"], run["server"].split()[0]))
-    print("machine  %s, %d cores; load %.1f before, %.1f after; %s" % (
-        hardware.get("cpu"), hardware.get("cores", 0),
-        hardware["load_average"][0], run["load_average_after"][0],
-        ", ".join("%s=%s" % pair for pair in sorted(run["settings"].items())
-                  if pair[0] in ("fsync", "synchronous_commit"))))
-
-
-def print_statements(run):
-    print("\n5,000 rows in a statement    seconds      worst   WAL bytes a row")
-    for name in run["engines"]:
-        entries = of(run["statements"], engine=name)
-        times = [entry["seconds"] for entry in entries]
-        print("  %-24s %9.2f  %9.2f %17.0f" % (
-            name, median(times), max(times),
-            sum(entry["wal_bytes"] for entry in entries) /
-            (STATEMENT_ROWS * len(entries))))
-
-
-def print_runs(run):
-    print("\none row a transaction, ms       tps       p50       p99      "
-          "p99.9       max   WAL bytes a row")
-    for clients in clients_of(run):
-        print("%d clients" % clients)
         for name in run["engines"]:
-            entries = of(run["runs"], engine=name, clients=clients)
-            row = "  %-24s %9.0f" % (name, tps(run, name, clients))
-            for point in ("p50", "p99", "p999"):
-                row += " %9.2f" % (median([e["us"][point] for e in entries])
-                                   / 1000)
-            print(row + " %9.0f %17.0f" % (
-                max(e["us"]["max"] for e in entries) / 1000,
-                sum(e["wal_bytes"] for e in entries) /
-                sum(e["rows"] for e in entries)))
-
-
-def print_long(run):
-    if not run["long"]:
-        return
-    print("\n%4.0f minutes, 4 clients        tps       p99       max   "
-          "size MB  vacuumed   rebuilt   bytes a row" %
-          (run["long"][0]["seconds"] / 60))
-    for entry in run["long"]:
-        print("  %-24s %9.0f %9.2f %9.0f %9.1f %9.1f %9.1f %13.0f" % (
-            entry["engine"], entry["rows"] / entry["seconds"],
-            entry["us"]["p99"] / 1000, entry["us"]["max"] / 1000,
-            entry["bytes"] / MB, entry["vacuumed_bytes"] / MB,
-            entry["rebuilt_bytes"] / MB,
-            entry["bytes"] / entry["table_rows"]))
-
-
-def expectations(run):
-    lines = []
-    names = run["engines"]
-    if SUBJECT not in names:
-        return lines
-    if "gin_on" in names:
-        for clients in clients_of(run):
-            lines.append(expect(
-                "insert.tps_%d" % clients,
-                tps(run, SUBJECT, clients) / tps(run, "gin_on", clients),
-                TPS_SHARE, "x", True))
-    if "gin_off" in names:
-        lines.append(expect("insert.wal_per_row", wal_per_row(run, SUBJECT),
-                            wal_per_row(run, "gin_off"), "B", False))
-    return lines
-
-
-def show(run, path=None):
-    print_head(run)
-    print_statements(run)
-    print_runs(run)
-    print_long(run)
-    print()
-    for line in expectations(run):
-        print(line)
+            long_run(run, name, minutes, run["pool"])
 
 
 if __name__ == "__main__":
-    sys.exit(command_line(__doc__, measure, show))
+    keep(measure, "insert", rounds=5)

@@ -1,28 +1,22 @@
-#!/usr/bin/env python3
-"""rank.py measure FILE.json: measures searches for the best rows by skipidx, in
-the server and through pgbench, beside GIN with ts_rank_cd, RUM, Lucene and
-Tantivy, on the same words; keeps and prints it; run_rank.sh calls it.
-rank.py show FILE.json ...: prints files again.
-rank.py worst FILE.json MODE: the queries that take skipidx longest.
-"""
+"""measure.py FILE: measures searches for the best rows by skipidx, in the
+server and through pgbench, beside GIN with ts_rank_cd, RUM, Lucene and
+Tantivy, on the same words; see README.md beside it."""
 import os
 import random
-import subprocess
-import sys
 
-from peers.peers import write_words
-from targets.rank.show import (MODES, SUBJECT, VARIANTS, alternating, fast, kind_of,
-                         rows_of, show, worst)
-from harness.record import (available, begin, command_line, in_turns, keep, load,
-                    numbers, option, step)
-from harness.scan import ENGINES, build, load_docs, settings, sql
-from peers.searches import PEERS, Peer, write_searches
+from harness.record import in_turns, keep, option, step, temporary
+from harness.scan import settings
+from harness.server import (build, engines_wanted, fill, load_docs, only, sql,
+                            stage, version, write_words)
 from harness.timing import (course_of, create_procedures, literal, plans_of,
-                    set_all, show_only, time_pgbench, time_scan,
-                    time_statement)
+                            set_all, time_pgbench, time_scan, time_statement)
+from harness.words import text
+from peers.searches import available_peers, write_searches
+from targets.rank.show import (MODES, SUBJECT, VARIANTS, alternating, fast,
+                               kind_of, rows_of)
 
 REPETITIONS = 5
-WARM_FIRST, WARM_LATER = 6, .5    # seconds, of programs that compile as they run
+WARM_FIRST, WARM_LATER = 6, .5    # seconds, of programs compiled as they run
 SLOW_SECONDS = 20                 # of GIN and RUM for each mode and round
 STRATEGIES = {"skipidx": 3, "rum": 2}     # of the operator in ORDER BY
 EXECUTIONS = 12                   # of each statement, by pgbench, each round
@@ -49,33 +43,41 @@ def read_lines(path):
         return [line.rstrip("\n").split("\t")[-1] for line in file]
 
 
-def load_queries(run, path, limit):
-    """The table searches: id, mode and q of each line that has words, in an
-    order drawn by seed; their words as to_tsvector splits them."""
-    lines = read_lines(path)
-    random.Random(int(option("SEED", 1))).shuffle(lines)
-    sql("CREATE TABLE lines (id int, line text)",
-        "CREATE TABLE searches (id int, mode text, q tsquery)")
-    subprocess.run(
-        ["psql", "-Xq", "-v", "ON_ERROR_STOP=1", "-c", "COPY lines FROM STDIN"],
-        input="".join("%d\t%s\n" % (i, line.replace("\\", "\\\\"))
-                      for i, line in enumerate(lines)), text=True, check=True)
+def make_words(lines, limit):
+    """The table words: what to_tsvector makes of the lines that have any."""
+    sql("CREATE TABLE lines (id int, line text)")
+    fill("lines", enumerate(lines))
     sql("CREATE TABLE words AS SELECT id, array_agg(lexeme ORDER BY place)"
         " AS words FROM lines, unnest(to_tsvector('simple', line)),"
         " unnest(positions) place GROUP BY id ORDER BY id LIMIT %d" % limit)
-    quote = (r"'''' || replace(replace(word, '\', '\\'), '''', '''''')"
-             " || ''''")
-    for mode, operator, distinct in (("AND", " & ", "min(place)"),
-                                     ("OR", " | ", "min(place)"),
-                                     ("PHRASE", " <-> ", "place")):
-        sql("INSERT INTO searches SELECT id, '%s', string_agg(%s, '%s'"
-            " ORDER BY place)::tsquery FROM (SELECT id, word, %s AS place FROM"
-            " words, unnest(words) WITH ORDINALITY w (word, place) GROUP BY id,"
-            " word%s) s GROUP BY id ORDER BY id" % (
-                mode, quote, operator, distinct,
-                ", place" if mode == "PHRASE" else ""))
+
+
+def make_searches(mode, operator, distinct):
+    """Into the table searches, the words of each line joined by an operator,
+    each once or each where it stands."""
+    lexeme = (r"'''' || replace(replace(word, '\', '\\'), '''', '''''')"
+              " || ''''")
+    sql("INSERT INTO searches SELECT id, '%s', string_agg(%s, '%s'"
+        " ORDER BY place)::tsquery FROM (SELECT id, word, %s AS place FROM"
+        " words, unnest(words) WITH ORDINALITY w (word, place) GROUP BY id,"
+        " word%s) s GROUP BY id ORDER BY id" % (
+            mode, lexeme, operator, "min(place)" if distinct else "place",
+            "" if distinct else ", place"))
+
+
+def load_queries(run, path, limit):
+    """The table searches: id, mode and q of each line that has words, in an
+    order drawn by seed."""
+    lines = read_lines(path)
+    random.Random(int(option("SEED", 1))).shuffle(lines)
+    make_words(lines, limit)
+    sql("CREATE TABLE searches (id int, mode text, q tsquery)")
+    make_searches("AND", " & ", True)
+    make_searches("OR", " | ", True)
+    make_searches("PHRASE", " <-> ", False)
     sql("ANALYZE searches")
-    run["ids"] = [int(line) for line in sql("SELECT id FROM words ORDER BY id")]
+    run["ids"] = [int(line) for line in
+                  sql("SELECT id FROM words ORDER BY id")]
     run["queries"] = [{"words": line.split(" ")} for line in sql(
         "SELECT array_to_string(words, ' ') FROM words ORDER BY id")]
 
@@ -96,12 +98,7 @@ def count_rows(queries, path):
 def load_texts(path, limit):
     """The same words in a column of type text, for an index of an
     expression."""
-    sql("CREATE UNLOGGED TABLE staged (id int, title text, body text)")
-    with subprocess.Popen(["head", "-n", str(limit), path],
-                          stdout=subprocess.PIPE) as lines:
-        subprocess.run(["psql", "-Xq", "-v", "ON_ERROR_STOP=1", "-c",
-                        "COPY staged FROM STDIN"], stdin=lines.stdout,
-                       check=True)
+    stage(path, limit)
     sql("CREATE TABLE texts AS SELECT id, title || ' ' || body AS body"
         " FROM staged ORDER BY id", "DROP TABLE staged",
         "SET maintenance_work_mem = '1GB'", "SET client_min_messages = error",
@@ -114,11 +111,8 @@ def order_slow(run):
     run."""
     run["slow"] = alternating(run)
     sql("CREATE TABLE slow (id int, place int)")
-    subprocess.run(
-        ["psql", "-Xq", "-v", "ON_ERROR_STOP=1", "-c", "COPY slow FROM STDIN"],
-        input="".join("%d\t%d\n" % (run["ids"][number], place)
-                      for place, number in enumerate(run["slow"])),
-        text=True, check=True)
+    fill("slow", ((run["ids"][number], place)
+                  for place, number in enumerate(run["slow"])))
 
 
 def build_all(run):
@@ -127,16 +121,12 @@ def build_all(run):
         run["indexes"][engine] = build("docs_" + engine, engine)
     if SUBJECT in run["engines"]:
         step("build", "of an expression")
-        load_texts(option("TEXT", ""), run["limit"])
+        load_texts(*text())
     sql("CHECKPOINT")
 
 
 def start_peers(run):
-    peers = {name: Peer(name) for name in option("PEERS", PEERS).split()}
-    run["peers_missing"] = [name for name in peers
-                            if not peers[name].available()]
-    for name in run["peers_missing"]:
-        del peers[name]
+    peers, run["peers_missing"] = available_peers()
     for name, peer in peers.items():
         step("build", name)
         if peer.build() != run["rows"]:
@@ -166,7 +156,7 @@ def slow_searches_of(kind, argument=""):
 def subject_times(mode, variant):
     kind, k = kind_of(mode), rows_of(mode)
     choice = VARIANTS[variant]
-    show_only("docs_skipidx")
+    sql(only("docs_skipidx"))
     rank_by(choice.get("proximity", False))
     course = course_of(REPETITIONS, fresh=choice.get("fresh", True))
     if choice.get("statement"):
@@ -186,7 +176,7 @@ def slow_times(mode, engine, seconds):
     if engine == "rum":
         return time_scan("docs_rum", slow_searches_of(kind, ", q"),
                          STRATEGIES[engine], k, False, course)
-    show_only("docs_gin")
+    sql(only("docs_gin"))
     return time_statement(
         STATEMENTS[engine].format("$1", k), slow_searches_of(kind), course,
         ["SET plan_cache_mode = force_generic_plan"] + set_all(SLOW_SETTINGS))
@@ -207,16 +197,15 @@ def measure_searches(run, peers):
                for series in run["series"]]
     for turn, (mode, series) in in_turns(entries, run["rounds"]):
         result = times_in_memory(run, series, mode, turn, peers)
+        numbers = (list(range(len(result["us"]))) if fast(series) else
+                   run["slow"][:len(result["us"])])
         entry = {"mode": mode, "series": series, "round": turn,
-                 "us": result["us"], "hits": sum(result["hits"])}
-        if series in VARIANTS:
-            entry["work"] = result["work"]
+                 "queries": None if fast(series) else numbers,
+                 "us": result["us"], "hits": sum(result["hits"]),
+                 "work": result["work"] if series in VARIANTS else None}
         if result.get("limit_told") is False and fast(series):
             run["limit_told"] = False
-        if not fast(series):
-            entry["queries"] = run["slow"][:len(result["us"])]
-        compare_hits(run, mode, series, dict(zip(
-            entry.get("queries", range(len(result["hits"]))), result["hits"])))
+        compare_hits(run, mode, series, dict(zip(numbers, result["hits"])))
         run["times"].append(entry)
         ordered = sorted(result["us"])
         print("  %-9s %-18s %5d queries, median %9.1f us, %d rows" % (
@@ -262,16 +251,14 @@ def measure_pgbench(run):
         if slow:
             statements = statements[:SLOW_STATEMENTS]
         if name != "expression":
-            show_only("docs_" + name)
+            sql(only("docs_" + name))
         if name == SUBJECT:
             rank_by(proximity)
         chosen = SLOW_SETTINGS if slow else ()
         entry = {"name": name, "mode": mode, "proximity": proximity,
-                 "round": turn}
-        if slow:
-            entry["queries"] = run["slow"][:len(statements)]
-        if turn == 0:
-            entry["plans"] = plans_of(statements, chosen)
+                 "round": turn,
+                 "queries": run["slow"][:len(statements)] if slow else None,
+                 "plans": None if turn else plans_of(statements, chosen)}
         entry.update(time_pgbench(statements, EXECUTIONS, chosen,
                                   run["slow_seconds"] if slow else 0))
         run["statements"].append(entry)
@@ -281,21 +268,14 @@ def measure_pgbench(run):
             known[len(known) // 2] if known else 0), flush=True)
 
 
-def measure(path):
-    run = begin("rank")
-    run.update(
-        corpus=option("CORPUS", ""), rounds=int(option("ROUNDS", 3)),
-        modes=option("MODES", MODES).split(), limit=numbers("LIMIT", "1G")[0],
-        slow_seconds=float(option("SECONDS", SLOW_SECONDS)),
-        engines=available(option("ENGINES", "gin rum skipidx").split(),
-                          ENGINES, sql),
-        indexes={}, times=[], statements=[], wrong=[], found={},
-        limit_told=True, repetitions=REPETITIONS)
+def prepare(run):
+    """The table, the searches and all indexes."""
+    path, limit = text()
     step("load", run["corpus"])
-    run["rows"] = load_docs(option("TEXT", ""), run["limit"], run["engines"])
-    run["server"] = sql("SHOW server_version")[0]
+    run["rows"] = load_docs(path, limit, run["engines"])
+    run["server"] = version()
     load_queries(run, option("QUERY_FILE", ""), int(option("QUERIES", 1000)))
-    words = os.path.join(option("TEMP", "/tmp"), "words.tsv")
+    words = temporary("words.tsv")
     write_words(words)
     count_rows(run["queries"], words)
     write_searches(run["queries"])
@@ -306,6 +286,16 @@ def measure(path):
         run["settings"] = settings()
     peers = start_peers(run)
     os.remove(words)
+    return peers
+
+
+def measure(run):
+    run.update(
+        modes=option("MODES", MODES).split(), limit=text()[1],
+        slow_seconds=float(option("SECONDS", SLOW_SECONDS)),
+        engines=engines_wanted(), indexes={}, times=[], statements=[],
+        wrong=[], found={}, limit_told=True, repetitions=REPETITIONS)
+    peers = prepare(run)
     run["series"] = list(VARIANTS) if SUBJECT in run["engines"] else []
     run["series"] += [name for name in ("rum", "gin")
                       if name in run["engines"]] + list(peers)
@@ -313,18 +303,13 @@ def measure(path):
     measure_searches(run, peers)
     for peer in peers.values():
         peer.stop()
-    del run["found"], run["ids"]
     step("pgbench")
     measure_pgbench(run)
-    del run["slow"]
+    for name in ("found", "ids", "slow"):
+        del run[name]
     for query in run["queries"]:
         query["words"] = " ".join(query["words"])
-    keep(run, path, ("queries", "times", "statements", "wrong"))
-    return show(run, path)
 
 
 if __name__ == "__main__":
-    if len(sys.argv) == 4 and sys.argv[1] == "worst":
-        worst(load(sys.argv[2]), sys.argv[3])
-    else:
-        sys.exit(command_line(__doc__, measure, show))
+    keep(measure, "rank")

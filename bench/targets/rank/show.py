@@ -1,9 +1,9 @@
-"""rank_report.py: prints and draws what rank.py has measured; imported by it."""
+"""show.py: prints and draws what bench-rank has measured; imported by
+report.py, and by measure.py for its names of series."""
 import re
 
-from harness.plot import beside, draw
-from harness.record import of, print_machine
-from targets.boolean.show import expect, median, quantile
+from harness.report_base import (MB, expect, median, of, print_head,
+                                 quantile)
 
 SUBJECT, REFERENCE, SLOW_PEER = "skipidx", "lucene", "rum"
 MODES = "AND10 OR10 PHRASE10 OR100 OR1000"
@@ -20,7 +20,6 @@ COMMON_SHARE = .01        # of all rows, the rarest word of a query
 COMMON_FACTOR = 10.0
 OVERHEAD_US = 150.0
 OVERHEAD_ROWS = 10
-MB = 1 << 20
 WORST = 20
 
 
@@ -61,7 +60,7 @@ def collected(rounds, field):
     number."""
     found = {}
     for one in rounds:
-        numbers = one.get("queries", range(len(one[field])))
+        numbers = one["queries"] or range(len(one[field]))
         for number, us in zip(numbers, one[field]):
             if us is not None:
                 found.setdefault(number, []).append(us)
@@ -152,7 +151,8 @@ def print_common(run):
     numbers = common(run)
     print("\ncommon words: %d queries whose rarest word is in more than %g %%"
           " of the rows; mean us" % (len(numbers), COMMON_SHARE * 100))
-    print("  %-10s" % "" + "".join("%18s" % series for series in run["series"]))
+    print("  %-10s" % "" + "".join("%18s" % series
+                                   for series in run["series"]))
     for mode in run["modes"]:
         row = "  %-10s" % mode
         for series in run["series"]:
@@ -168,7 +168,8 @@ def label_of(entry):
 
 def print_statements(run):
     print("\n%-24s %6s %10s %10s %10s %10s %12s" % (
-        "pgbench, us, least", "run", "p50", "p95", "p99", "mean", "p50, median"))
+        "pgbench, us, least", "run", "p50", "p95", "p99", "mean",
+        "p50, median"))
     for first in of(run["statements"], round=0):
         wanted = {key: first[key] for key in ("name", "mode", "proximity")}
         values = statement_figures(run, **wanted)
@@ -228,7 +229,8 @@ def common_expectation(run, mode):
     if not numbers:
         return []
     peer, ours = chosen(peer, numbers), chosen(ours, numbers)
-    return [expect("rank.%s.%s_common_vs_%s" % (run["corpus"], mode, SLOW_PEER),
+    return [expect("rank.%s.%s_common_vs_%s" % (run["corpus"], mode,
+                                                SLOW_PEER),
                    sum(peer) / sum(ours), COMMON_FACTOR, "x", True)]
 
 
@@ -246,7 +248,7 @@ def expectations(run):
             for mode in run["modes"] for line in kind(run, mode)]
 
 
-def plots(run, path):
+def plots(run):
     """Curves over the points, which are 1, 2, 4 on the axis."""
     places = [1 << number for number in range(len(POINTS))]
     drawn = [series for series in run["series"]
@@ -259,18 +261,18 @@ def plots(run, path):
         panels.append({"title": mode, "x": "of the queries", "y": "us",
                        "ticks": [(place, name) for place, (name, _) in
                                  zip(places, POINTS)], "curves": curves})
-    draw(beside(path), "searches for the best rows, %s" % run["corpus"],
-         panels)
+    return [("", "searches for the best rows, %s" % run["corpus"], panels)]
 
 
-def show(run, path):
-    """Returns whether all series found as many rows."""
-    print()
-    print_machine(run)
-    print("corpus   %s: %d rows, %d queries; skipidx %s, server %s; "
-          "%d rounds, medians of the least of %d" % (
-              run["corpus"], run["rows"], len(run["queries"]), run["skipidx"],
-              run["server"].split()[0], run["rounds"], run["repetitions"]))
+def wrong_answers(run):
+    """Series that found another number of rows than those before them."""
+    return ["%s by %s, %s: %s rows" % (
+        one["mode"], one["series"], run["queries"][one["query"]]["words"],
+        " or ".join(str(count) for count in one["rows"]))
+            for one in run["wrong"]]
+
+
+def print_indexes(run):
     print("indexes  " + ", ".join(
         "%s %.0f MB" % (name, size / MB)
         for name, size in run["indexes"].items()))
@@ -278,20 +280,18 @@ def show(run, path):
         print("         %s is not available" % name)
     if not run["limit_told"]:
         print("note: scans without the executor were not told the limit")
+
+
+def tables(run):
+    print_head(run, "%d queries, each the least of %d times" % (
+        len(run["queries"]), run["repetitions"]))
+    print_indexes(run)
     for mode in run["modes"]:
         print_mode(run, mode)
     print_common(run)
     print_statements(run)
-    print_overheads(run)
     print()
-    plots(run, path)
-    for one in run["wrong"][:WORST]:
-        print("WRONG %s by %s, %s: %s rows" % (
-            one["mode"], one["series"], run["queries"][one["query"]]["words"],
-            " or ".join(str(count) for count in one["rows"])))
-    for line in expectations(run):
-        print(line)
-    return not run["wrong"]
+    print_overheads(run)
 
 
 def worst(run, mode):

@@ -1,29 +1,16 @@
-#!/usr/bin/env python3
-"""rescore.py measure FILE.json: measures random fetches of the positions of
-sets of candidates, first of plain pages by pread and by io_uring (device), then
-by phrase queries in the server (server); keeps, prints and draws it;
-run_rescore.sh calls it.
-rescore.py show FILE.json ...: prints and draws files again.
-"""
+"""measure.py FILE: measures random fetches of the positions of sets of
+candidates, first of plain pages by pread and by io_uring (device), then by
+phrase queries in the server (server); see README.md beside it."""
 import os
-import sys
 
-from targets.rescore.phrases import choose_phrases, measure_server
-from harness.plot import beside, draw
-from harness.record import (begin, command_line, in_turns, keep, numbers, of,
-                    option, print_machine, size_name, step)
-from targets.boolean.show import expect, median
+from harness.record import in_turns, keep, numbers, option, step
 from harness.scratch import build_programs, run_program, scratch_file
+from targets.rescore.phrases import choose_phrases, measure_server
 
-MODES = (("direct", "direct"), ("cold", "buffered"))
-FACTOR = 3.0            # io_uring over pread
-EXPECTED_SET = 256
-EXPECTED_DEPTH = 16     # skipidx.io_depth as it comes
+MODES = ("direct", "cold")
 
 
-# ---- measuring ----
-
-def measure_device(run, rounds):
+def measure_device(run):
     """Depth 0 is pread."""
     seconds = float(option("SECONDS", 2))
     fetch = os.path.join(build_programs(), "fetch")
@@ -31,11 +18,11 @@ def measure_device(run, rounds):
     run.update(seconds=seconds, file_bytes=os.path.getsize(file))
     points = [{"mode": mode, "clients": clients, "candidates": candidates,
                "depth": depth}
-              for mode, _ in MODES for clients in numbers("CLIENTS", "1 4 16")
+              for mode in MODES for clients in numbers("CLIENTS", "1 4 16")
               for candidates in run["candidates"]
               for depth in [0] + numbers("DEPTHS", "4 16 64")]
     last = None
-    for turn, point in in_turns(points, rounds):
+    for turn, point in in_turns(points, run["rounds"]):
         if (turn, point["mode"]) != last:
             last = (turn, point["mode"])
             step("device, round %d, %s" % (turn + 1, point["mode"]))
@@ -46,160 +33,15 @@ def measure_device(run, rounds):
         os.remove(file)
 
 
-def measure(path):
-    rounds = int(option("ROUNDS", 3))
+def measure(run):
     parts = option("PARTS", "device server").split()
-    run = begin("rescore")
-    run.update(corpus=option("CORPUS", ""), rounds=rounds, fetches=[],
-               phrases=[], methods=[],
+    run.update(fetches=[], phrases=[], methods=[],
                candidates=numbers("CANDIDATES", "64 256 1024 4096"))
     if "device" in parts:
-        measure_device(run, rounds)
+        measure_device(run)
     if "server" in parts:
-        chosen = choose_phrases(run)
-        measure_server(run, chosen, rounds)
-    keep(run, path, ("fetches", "phrases"))
-    return show(run, path)
-
-
-# ---- printing ----
-
-def figures(entries):
-    """p50 and p99 of a set in ms, fetches a second, CPU us of a fetch."""
-    return tuple(median(values) for values in (
-        [e["p50_ms"] for e in entries], [e["p99_ms"] for e in entries],
-        [e["fetches"] / e["seconds"] for e in entries],
-        [e["cpu_seconds"] / e["fetches"] * 1e6 for e in entries]))
-
-
-def values_of(run, field):
-    return sorted({entry[field] for entry in run["fetches"]})
-
-
-def depth_name(depth):
-    return "io_uring %d" % depth if depth else "pread"
-
-
-def print_device(run):
-    print("\nrandom pages of 8 kB of a file of %s, %g s a point" % (
-        size_name(run["file_bytes"]), run["seconds"]))
-    for mode, title in MODES:
-        for clients in values_of(run, "clients"):
-            print("%-34s%9s%9s%10s%8s" % (
-                "%s, %d client%s" % (title, clients, "s" * (clients > 1)),
-                "p50 ms", "p99 ms", "fetches/s", "CPU us"))
-            for candidates in values_of(run, "candidates"):
-                for depth in values_of(run, "depth"):
-                    print("  %4d candidates  %-15s %8.2f %8.2f %9.0f %7.1f" % (
-                        (candidates, depth_name(depth)) + figures(of(
-                            run["fetches"], mode=mode, clients=clients,
-                            candidates=candidates, depth=depth))))
-
-
-def phrase_runs(run, method, candidates):
-    return of(run["phrases"], method=method, candidates=candidates)
-
-
-def phrase_figure(run, method, candidates, field):
-    """A phrase's mean, the median of the rounds."""
-    return median([sum(one[field] for one in entry["queries"]) /
-                   len(entry["queries"])
-                   for entry in phrase_runs(run, method, candidates)])
-
-
-def print_server(run):
-    print("\nphrase queries, cold, mean of a query")
-    print("%-34s%9s%9s%10s%8s%8s" % ("", "scan ms", "query ms", "requests",
-                                     "pages", "depth"))
-    for candidates in run["candidates"]:
-        for method in run["methods"]:
-            if not phrase_runs(run, method, candidates):
-                continue
-            print("  %4d candidates  %-15s %8.2f %8.2f %9.0f %7.0f %7.1f" % (
-                (candidates, method) + tuple(
-                    phrase_figure(run, method, candidates, field)
-                    for field in ("scan_ms", "query_ms", "requests", "pages",
-                                  "depth"))))
-
-
-def expectations(run):
-    """One client at the depth that skipidx has by default."""
-    lines = []
-    for mode, title in MODES:
-        one = {depth: of(run["fetches"], mode=mode, clients=1, depth=depth,
-                         candidates=EXPECTED_SET)
-               for depth in (0, EXPECTED_DEPTH)}
-        if one[0] and one[EXPECTED_DEPTH]:
-            lines.append(expect(
-                "rescore.%s_%d_candidates" % (title, EXPECTED_SET),
-                figures(one[0])[0] / figures(one[EXPECTED_DEPTH])[0], FACTOR,
-                "x", True))
-    return lines
-
-
-def print_gains(run):
-    """What the same pages take without io_uring, over with it."""
-    for ring, plain in (("uring_direct", "direct"), ("uring", "buffered")):
-        if {ring, plain} <= set(run["methods"]):
-            print("%s over %s:" % (plain, ring), ", ".join(
-                "%.2f at %d candidates" % (
-                    phrase_figure(run, plain, n, "scan_ms") /
-                    phrase_figure(run, ring, n, "scan_ms"), n)
-                for n in run["candidates"] if phrase_runs(run, ring, n)))
-
-
-def device_panels(run):
-    sets = values_of(run, "candidates")
-    return [{
-        "title": "%s, %d clients" % (title, clients), "x": "candidates",
-        "y": "ms a set (p50)", "ticks": [(n, str(n)) for n in sets],
-        "curves": [(depth_name(depth), sets, [figures(of(
-            run["fetches"], mode=mode, clients=clients, depth=depth,
-            candidates=n))[0] for n in sets])
-            for depth in values_of(run, "depth")]}
-        for clients in values_of(run, "clients") for mode, title in MODES]
-
-
-def server_panels(run):
-    sets = [n for n in run["candidates"] if of(run["phrases"], candidates=n)]
-    return [{
-        "title": title, "x": "candidates", "y": unit,
-        "ticks": [(n, str(n)) for n in sets],
-        "curves": [(method, sets, [max(phrase_figure(run, method, n, field),
-                                       .01) for n in sets])
-                   for method in run["methods"]]}
-        for title, unit, field in (("index scan", "ms", "scan_ms"),
-                                   ("requests", "a query", "requests"))]
-
-
-def show(run, path):
-    """Returns whether all methods found the same."""
-    print()
-    print_machine(run)
-    print("skipidx %s; %d rounds, medians" % (run["skipidx"], run["rounds"]))
-    wrong = False
-    if run["fetches"]:
-        print_device(run)
-        draw(beside(path, "-device"), "sets of random pages",
-             device_panels(run))
-    if run["phrases"]:
-        print("\ncorpus   %s: %d rows; auto is %s" % (
-            run["corpus"], run["rows"], run["settings"]["auto"]))
-        print_server(run)
-        print_gains(run)
-        draw(beside(path, "-server"), "phrase queries, cold",
-             server_panels(run))
-        for candidates in run["candidates"]:
-            found = {tuple(one["matches"] for one in entry["queries"])
-                     for entry in of(run["phrases"], candidates=candidates)}
-            if len(found) > 1:
-                wrong = True
-                print("WRONG %d candidates: %s" % (candidates, found))
-    print()
-    for line in expectations(run):
-        print(line)
-    return not wrong
+        measure_server(run, choose_phrases(run))
 
 
 if __name__ == "__main__":
-    sys.exit(command_line(__doc__, measure, show))
+    keep(measure, "rescore")

@@ -1,12 +1,13 @@
 """phrases.py: the server's part of bench-rescore: phrase queries with about so
 many rows that have both words, whose positions have to be read; imported by
-rescore.py."""
+measure.py."""
 import math
 
-from harness.record import in_turns, numbers, option, step
-from harness.scan import (build, depth_of, load_docs, make_cold, methods, outputs,
-                  pages_of, requests_of, run_queries, settings, sql)
-from harness.words import pairs, sample
+from harness.record import in_turns, option, step
+from harness.scan import (depth_of, make_cold, methods, pages_of, requests_of,
+                          run_queries, settings)
+from harness.server import build, load_docs, outputs, sql, version
+from harness.words import pairs, sample, text
 
 INDEX = "docs_skipidx"
 TRIED = 150            # pairs for each number of candidates
@@ -15,19 +16,19 @@ NEAR = 1.5             # a pair has so many candidates, within this factor
 
 def count_candidates(found):
     """How many rows have both words of each pair."""
-    counts = outputs(*["SELECT count(*) FROM docs WHERE tsv @@ '%s & %s'" % pair
-                       for pair in found])
+    counts = outputs(*["SELECT count(*) FROM docs WHERE tsv @@ '%s & %s'"
+                       % pair for pair in found])
     return {pair: int(count) for pair, count in zip(found, counts)}
 
 
 def choose_phrases(run):
     """Loads and indexes the text; for each number of candidates, the pairs
     nearest to it, with their own numbers."""
-    text, limit = option("TEXT", ""), numbers("LIMIT", "1G")[0]
-    rows = sample(text, limit)
-    step("load")
-    run["rows"] = load_docs(text, limit, ["skipidx"])
-    run["server"] = sql("SHOW server_version")[0]
+    path, limit = text()
+    rows = sample(path, limit)
+    step("load", run["corpus"])
+    run["rows"] = load_docs(path, limit, ["skipidx"])
+    run["server"] = version()
     run["settings"] = settings()
     run["methods"] = methods()
     run["index_bytes"] = build(INDEX, "skipidx")
@@ -47,11 +48,12 @@ def choose_phrases(run):
     return chosen
 
 
-def measure_server(run, chosen, rounds):
+def measure_server(run, chosen):
     series = [(method, wanted) for wanted in chosen if chosen[wanted]
               for method in run["methods"]]
-    for turn, (method, wanted) in in_turns(series, rounds):
-        step("server, round %d, %d candidates, %s" % (turn + 1, wanted, method))
+    for turn, (method, wanted) in in_turns(series, run["rounds"]):
+        step("server, round %d, %d candidates, %s" % (turn + 1, wanted,
+                                                      method))
         make_cold()
         results, _ = run_queries(
             "skipidx", INDEX, method,

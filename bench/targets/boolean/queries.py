@@ -1,6 +1,5 @@
-#!/usr/bin/env python3
-"""make_queries.py FILE SEED COUNT: `id TAB class TAB words` on standard output,
-at most COUNT queries of each class, drawn from a file of `class TAB words`.
+"""queries.py: queries of each class, drawn from a file of `class TAB words`;
+imported by measure.py.
 
   phrase   the contiguous words of an ng line
   and, or  the words of a co line: the same lines for both
@@ -10,7 +9,6 @@ The draw and its order depend on the seed alone, not on what engines make of
 the queries; classes run one after another.
 """
 import random
-import sys
 
 
 def read_lines(path):
@@ -43,14 +41,8 @@ def draw(path, seed, count):
             ("prefix", prefixes))
 
 
-def main():
-    path, seed, count = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
-    number = 0
-    for name, queries in draw(path, seed, count):
-        for words in queries[:count]:
-            number += 1
-            print("%d\t%s\t%s" % (number, name, words))
-
-
-if __name__ == "__main__":
-    main()
+def numbered(path, seed, count):
+    """(id, class, words), at most `count` of each class."""
+    chosen = [(name, words) for name, queries in draw(path, seed, count)
+              for words in queries[:count]]
+    return [(number, *query) for number, query in enumerate(chosen, 1)]

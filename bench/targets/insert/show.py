@@ -1,0 +1,123 @@
+"""show.py: prints and draws what bench-insert has measured; imported by
+report.py."""
+from harness.report_base import MB, expect, median, of, print_machine
+
+SUBJECT = "skipidx"
+STATEMENT_ROWS = 5000
+TPS_SHARE = 0.8       # of GIN's with its pending list
+
+
+def tps(run, name, clients):
+    return median([entry["rows"] / entry["seconds"] for entry in
+                   of(run["runs"], engine=name, clients=clients)])
+
+
+def wal_per_row(run, name):
+    """Of all runs of pgbench; the table's own is in it."""
+    entries = of(run["runs"], engine=name)
+    return (sum(entry["wal_bytes"] for entry in entries) /
+            sum(entry["rows"] for entry in entries))
+
+
+def clients_of(run):
+    return sorted({entry["clients"] for entry in run["runs"]})
+
+
+def print_statements(run):
+    print("\n5,000 rows in a statement    seconds      worst   "
+          "WAL bytes a row")
+    for name in run["engines"]:
+        entries = of(run["statements"], engine=name)
+        times = [entry["seconds"] for entry in entries]
+        print("  %-24s %9.2f  %9.2f %17.0f" % (
+            name, median(times), max(times),
+            sum(entry["wal_bytes"] for entry in entries) /
+            (STATEMENT_ROWS * len(entries))))
+
+
+def print_runs(run):
+    print("\none row a transaction, ms       tps       p50       p99      "
+          "p99.9       max   WAL bytes a row")
+    for clients in clients_of(run):
+        print("%d clients" % clients)
+        for name in run["engines"]:
+            entries = of(run["runs"], engine=name, clients=clients)
+            row = "  %-24s %9.0f" % (name, tps(run, name, clients))
+            for point in ("p50", "p99", "p999"):
+                row += " %9.2f" % (median([e["us"][point] for e in entries])
+                                   / 1000)
+            print(row + " %9.0f %17.0f" % (
+                max(e["us"]["max"] for e in entries) / 1000,
+                sum(e["wal_bytes"] for e in entries) /
+                sum(e["rows"] for e in entries)))
+
+
+def print_long(run):
+    if not run["long"]:
+        return
+    print("\n%4.0f minutes, 4 clients        tps       p99       max   "
+          "size MB  vacuumed   rebuilt   bytes a row" %
+          (run["long"][0]["seconds"] / 60))
+    for entry in run["long"]:
+        print("  %-24s %9.0f %9.2f %9.0f %9.1f %9.1f %9.1f %13.0f" % (
+            entry["engine"], entry["rows"] / entry["seconds"],
+            entry["us"]["p99"] / 1000, entry["us"]["max"] / 1000,
+            entry["bytes"] / MB, entry["vacuumed_bytes"] / MB,
+            entry["rebuilt_bytes"] / MB,
+            entry["bytes"] / entry["table_rows"]))
+
+
+def expectations(run):
+    lines = []
+    names = run["engines"]
+    if SUBJECT not in names:
+        return lines
+    if "gin_on" in names:
+        for clients in clients_of(run):
+            lines.append(expect(
+                "insert.tps_%d" % clients,
+                tps(run, SUBJECT, clients) / tps(run, "gin_on", clients),
+                TPS_SHARE, "x", True))
+    if "gin_off" in names:
+        lines.append(expect("insert.wal_per_row", wal_per_row(run, SUBJECT),
+                            wal_per_row(run, "gin_off"), "B", False))
+    return lines
+
+
+def latency(run, name, clients, point):
+    return median([entry["us"][point] for entry in
+                   of(run["runs"], engine=name, clients=clients)]) / 1000
+
+
+def plots(run):
+    counts = clients_of(run)
+    panels = [{
+        "title": title, "x": "clients", "y": unit,
+        "ticks": [(count, "%d" % count) for count in counts],
+        "curves": [(name, counts, [figure(name, count) for count in counts])
+                   for name in run["engines"]]}
+        for title, unit, figure in (
+            ("transactions of one row", "tps",
+             lambda name, count: tps(run, name, count)),
+            ("latency, p99", "ms",
+             lambda name, count: latency(run, name, count, "p99")))]
+    return [("", "inserts, %s" % run["corpus"], panels)] if counts else []
+
+
+def wrong_answers(run):
+    """Nothing is looked for."""
+    return []
+
+
+def tables(run):
+    print()
+    print_machine(run)
+    print("corpus   %s: %d rows before, %.0f lexemes a row; skipidx %s, "
+          "server %s; %s" % (
+              run["corpus"], run["base"], run["lexemes"], run["skipidx"],
+              run["server"].split()[0], ", ".join(
+                  "%s=%s" % (name, run["settings"][name])
+                  for name in ("fsync", "synchronous_commit"))))
+    print_statements(run)
+    print_runs(run)
+    print_long(run)
