@@ -11,9 +11,10 @@ was compared gave different answers), whether expectations are met or not.
 targets/<name>/show.py prints what the target of that name measured:
   tables(run)         prints
   plots(run)          of each: what follows FILE in its name, title, panels
-  wrong_answers(run)  a line for each
   expectations(run)   a line for each
-  worst(run, name)    where there is such a thing
+and where answers are compared, or single queries kept:
+  wrong_answers(run)  a line for each
+  worst(run, name)    prints
 """
 import importlib
 import importlib.util
@@ -56,7 +57,8 @@ def show(path):
     print()
     for suffix, title, panels in target.plots(run):
         draw(beside(path, suffix), title, panels)
-    wrong = target.wrong_answers(run)
+    wrong = (target.wrong_answers(run) if hasattr(target, "wrong_answers")
+             else [])
     for line in wrong[:SHOWN_WRONG]:
         print("WRONG " + line)
     if len(wrong) > SHOWN_WRONG:
@@ -72,8 +74,9 @@ def main():
         return 0 if all([show(path) for path in sys.argv[2:]]) else 1
     if len(sys.argv) == 4 and sys.argv[1] == "worst":
         run = load(sys.argv[2])
-        target_of(run).worst(run, sys.argv[3])
-        return 0
+        if hasattr(target_of(run), "worst"):
+            target_of(run).worst(run, sys.argv[3])
+            return 0
     print(__doc__, file=sys.stderr)
     return 2
 

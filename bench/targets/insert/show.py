@@ -104,11 +104,6 @@ def plots(run):
     return [("", "inserts, %s" % run["corpus"], panels)] if counts else []
 
 
-def wrong_answers(run):
-    """Nothing is looked for."""
-    return []
-
-
 def tables(run):
     print()
     print_machine(run)

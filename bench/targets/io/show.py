@@ -146,11 +146,6 @@ def plots(run):
             if blocks_of(run, part)]
 
 
-def wrong_answers(run):
-    """Nothing is looked for."""
-    return []
-
-
 def tables(run):
     print()
     print_machine(run)
