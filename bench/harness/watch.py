@@ -29,7 +29,7 @@ class Process:
         self.times = os.open("/proc/%d/stat" % pid, os.O_RDONLY)
 
     def anonymous(self):
-        """0 once it has ended, before anybody has taken notice."""
+        """0 once it has ended, though it may not have been waited for yet."""
         fields = os.pread(self.memory, 128, 0).split()
         return (int(fields[1]) - int(fields[2])) * PAGE
 

@@ -78,7 +78,7 @@ compare_times(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* False when too few pages are left that nobody has read. */
+/* False when too few pages are left that were not read yet. */
 static bool
 draw_set(Client *client)
 {
