@@ -3,6 +3,8 @@
 target measured them, and draws their plots beside them.
 report.py worst FILE.json NAME: of a class or mode of bench-boolean or
 bench-rank, the queries that take skipidx longest.
+report.py summary [FILE.svg]: the table of the README at the top of the tree,
+and its plot.
 
 A file holds the single times, in the order they were taken; every figure
 printed is computed from them.  The exit code is 1 if a run is not valid (what
@@ -72,6 +74,10 @@ def main():
     if len(sys.argv) > 2 and sys.argv[1] == "show":
         find_matplotlib()
         return 0 if all([show(path) for path in sys.argv[2:]]) else 1
+    if len(sys.argv) in (2, 3) and sys.argv[1] == "summary":
+        find_matplotlib()
+        importlib.import_module("summary").show((sys.argv + [None])[2])
+        return 0
     if len(sys.argv) == 4 and sys.argv[1] == "worst":
         run = load(sys.argv[2])
         if hasattr(target_of(run), "worst"):

@@ -1,12 +1,13 @@
-"""plot.py: curves as a PNG beside the JSON they come from; imported by show.py
-of each target.  Without matplotlib there is no plot, and a line says how to
-get one."""
+"""plot.py: curves as a PNG beside the JSON they come from, imported by show.py
+of each target, and bars as an SVG.  Without matplotlib there is no plot, and a
+line says how to get one."""
 import io
 import itertools
 import os
 
 COLUMN_INCHES, ROW_INCHES = 4.2, 3.2
 COLORS = 32
+BAR_INCHES, OURS, OTHERS = 0.19, "#1b6ca8", "#b8bcc2"
 STYLES = ("o-", "s-", "^-", "d-", "v--", "x--", "+:", ".:")
 
 
@@ -21,6 +22,21 @@ def save_small(figure, path):
     whole = io.BytesIO()
     figure.savefig(whole, format="png")
     Image.open(whole).convert("RGB").quantize(COLORS).save(path, optimize=True)
+
+
+def has_matplotlib():
+    try:
+        import matplotlib
+    except ImportError:
+        print("bench: no plot without matplotlib, which"
+              " `bash test/setup/packages.sh bench` installs")
+        return False
+    matplotlib.use("Agg")
+    # The same bytes each time; letters stay letters.
+    matplotlib.rcParams["svg.hashsalt"] = "skipidx"
+    matplotlib.rcParams["svg.fonttype"] = "none"
+    matplotlib.rcParams["font.sans-serif"] = ["DejaVu Sans", "sans-serif"]
+    return True
 
 
 def draw_panel(axis, panel, ticker):
@@ -43,17 +59,48 @@ def draw_panel(axis, panel, ticker):
     axis.legend(fontsize=6)
 
 
+def bars(path, title, panels):
+    """panels, one below the other: (title, [(label, value, its text) ...]);
+    the first bar of each is ours.  One logarithmic axis for all."""
+    if not has_matplotlib():
+        return
+    from matplotlib import pyplot
+    count = max(len(values) for _, values in panels)
+    figure, axes = pyplot.subplots(
+        len(panels), 1, sharex=True, squeeze=False,
+        figsize=(2 * COLUMN_INCHES, (count + 2) * BAR_INCHES * len(panels)))
+    least = min(value for _, values in panels for _, value, _ in values)
+    most = max(value for _, values in panels for _, value, _ in values)
+    for axis, (name, values) in zip(axes.flat, panels):
+        places = range(len(values))
+        axis.barh(places, [value for _, value, _ in values], height=0.72,
+                  color=[OURS] + [OTHERS] * (len(values) - 1))
+        for place, (_, value, text) in zip(places, values):
+            axis.text(value * 1.1, place, text, va="center", fontsize=8)
+        axis.set_xscale("log")
+        axis.set_xlim(least / 3, most * 6)
+        axis.set_yticks(places)
+        axis.set_yticklabels([label for label, _, _ in values], fontsize=8)
+        axis.invert_yaxis()
+        axis.set_title(name, fontsize=9, loc="left")
+        for side in ("top", "right", "bottom"):
+            axis.spines[side].set_visible(False)
+        axis.tick_params(axis="y", length=0)
+        axis.set_xticks([])
+        axis.minorticks_off()
+    figure.suptitle(title, fontsize=10)
+    figure.tight_layout()
+    figure.savefig(path, metadata={"Date": None})
+    pyplot.close(figure)
+    print("drawn in %s" % os.path.relpath(path))
+
+
 def draw(path, title, panels, columns=2):
     """panels: dicts of title, x, y (labels of axes), ticks (x values with
     their names) and curves ((label, xs, ys) each); both axes logarithmic, but
     for y of a panel that is `linear`."""
-    try:
-        import matplotlib
-    except ImportError:
-        print("bench: no plot without matplotlib, which"
-              " `bash test/setup/packages.sh bench` installs")
+    if not has_matplotlib():
         return
-    matplotlib.use("Agg")
     from matplotlib import pyplot, ticker
     rows = -(-len(panels) // columns)
     figure, axes = pyplot.subplots(
