@@ -93,6 +93,7 @@ skx_query_first(SkxFirst *first, const SkxQueryNode *node, uint32 candidates)
 	int			i;
 
 	check_stack_depth();
+	CHECK_FOR_INTERRUPTS();
 	switch (node->kind)
 	{
 		case SKX_NODE_TERM:
@@ -175,6 +176,7 @@ skx_query_roles(SkxIter *it, bool running, uint32 candidates, int ahead,
 	int			i;
 
 	check_stack_depth();
+	CHECK_FOR_INTERRUPTS();
 	switch (it->kind)
 	{
 		case SKX_NODE_TERM:

@@ -108,6 +108,7 @@ skx_query_gather(SkxCompile *c, QueryItem *item, int8 oper,
 				 SkxQueryNode *into)
 {
 	check_stack_depth();
+	CHECK_FOR_INTERRUPTS();
 	while (skx_query_is_operator(item, oper))
 	{
 		QueryItem  *right = skx_query_right(item);
@@ -193,6 +194,7 @@ skx_query_admit(SkxCompile *c, QueryItem *item)
 	SkxQueryNode *node;
 
 	check_stack_depth();
+	CHECK_FOR_INTERRUPTS();
 	if (item->type == QI_VAL)
 		return skx_query_compile_operand(c, &item->qoperand);
 	switch (item->qoperator.oper)
@@ -233,6 +235,7 @@ skx_query_compile_item(SkxCompile *c, QueryItem *item)
 	bool		negated = false;
 
 	check_stack_depth();
+	CHECK_FOR_INTERRUPTS();
 	while (skx_query_is_operator(item, OP_NOT))
 	{
 		negated = !negated;

@@ -320,6 +320,7 @@ skx_query_generate(SkxIter *it, uint32 from, uint32 limit, uint32 *docs,
 				   int *n)
 {
 	check_stack_depth();
+	CHECK_FOR_INTERRUPTS();
 	switch (it->kind)
 	{
 		case SKX_NODE_TERM:
@@ -374,6 +375,7 @@ skx_query_collect(SkxIter *it, uint32 from, int goal, uint32 *docs, int *n)
 	int			some;
 
 	check_stack_depth();
+	CHECK_FOR_INTERRUPTS();
 	/* Positions of a few candidates first, and then always so. */
 	if (!it->cheap && (goal < SKX_QUERY_BATCH || it->held != NULL))
 		split = dense = false;

@@ -50,6 +50,7 @@ skx_query_close(SkxIter *it)
 	int			i;
 
 	check_stack_depth();
+	CHECK_FOR_INTERRUPTS();
 	for (i = 0; i < it->nchildren; i++)
 		skx_query_close(it->children[i]);
 	if (it->list != NULL)

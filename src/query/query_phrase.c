@@ -257,6 +257,7 @@ skx_query_phrase_operands(const SkxOpening *o, SkxPhrase *phrase,
 						  QueryItem *item)
 {
 	check_stack_depth();
+	CHECK_FOR_INTERRUPTS();
 	while (item->type == QI_OPR)
 	{
 		if (item->qoperator.oper != OP_NOT)

@@ -116,6 +116,7 @@ skx_query_split_node(SkxSplitting *s, SkxQueryNode *node)
 	int			i;
 
 	check_stack_depth();
+	CHECK_FOR_INTERRUPTS();
 	if (skx_query_is_plain(node))
 		skx_query_split_require(s, node);
 	else if (node->kind == SKX_NODE_AND)
@@ -259,6 +260,7 @@ skx_query_renumber(const SkxQuery *query, SkxQueryNode *node)
 	int			i;
 
 	check_stack_depth();
+	CHECK_FOR_INTERRUPTS();
 	if (skx_query_is_plain(node))
 		node->slot = skx_query_lexeme(query, node->lexeme, node->len);
 	for (i = 0; i < node->nchildren; i++)
@@ -273,6 +275,7 @@ skx_query_copy_node(const SkxQueryNode *node)
 	int			i;
 
 	check_stack_depth();
+	CHECK_FOR_INTERRUPTS();
 	*copy = *node;
 	copy->children = children;
 	for (i = 0; i < node->nchildren; i++)
@@ -299,6 +302,7 @@ skx_query_without(const SkxQuery *query, const SkxQueryWord *words, int n)
 	{
 		SkxQueryNode *term = skx_query_new_node(SKX_NODE_TERM, 0);
 
+		CHECK_FOR_INTERRUPTS();
 		term->lexeme = words[i].lexeme;
 		term->len = words[i].len;
 		term->prefix = words[i].prefix;

@@ -92,6 +92,7 @@ skx_score_gather_terms(SkxScorer *scorer, const bool *negated)
 	n = 0;
 	for (i = 0; i < query->size; i++)
 	{
+		CHECK_FOR_INTERRUPTS();
 		if (items[i].type == QI_VAL && !negated[i])
 			skx_score_term_of(query, &items[i].qoperand, &scorer->terms[n++]);
 	}
@@ -202,7 +203,10 @@ skx_score_weigh(SkxScorer *scorer)
 	int			i;
 
 	for (i = 0; i < scorer->nterms; i++)
+	{
+		CHECK_FOR_INTERRUPTS();
 		total += scorer->terms[i].count * scorer->terms[i].idf;
+	}
 	for (i = 0; i < scorer->npairs; i++)
 		total += skx_score_pair_weight(scorer, &scorer->pairs[i]) *
 			(1 + SKX_RANK_NEAR_SHARE);
@@ -211,6 +215,7 @@ skx_score_weigh(SkxScorer *scorer)
 	{
 		SkxScoreTerm *term = &scorer->terms[i];
 
+		CHECK_FOR_INTERRUPTS();
 		term->weight = (float) (term->count * term->idf * scorer->unit);
 		term->ceiling = 0;
 	}
@@ -223,8 +228,12 @@ skx_score_weigh(SkxScorer *scorer)
 		scorer->terms[skx_score_rarer(scorer, pair)].ceiling += pair->weight;
 	}
 	for (i = 0; i < scorer->nterms; i++)
-		scorer->terms[i].ceiling = skx_rank_ceiling(scorer->terms[i].weight,
-													scorer->terms[i].ceiling);
+	{
+		SkxScoreTerm *term = &scorer->terms[i];
+
+		CHECK_FOR_INTERRUPTS();
+		term->ceiling = skx_rank_ceiling(term->weight, term->ceiling);
+	}
 }
 
 /* See SKX_SCORE_LABEL_STEPS.  A weight above zero stays so. */
@@ -294,7 +303,10 @@ skx_score_open(Relation index, Snapshot snapshot,
 	skx_score_stats_hold(scorer->stats);
 	ndocs = skx_score_stats_ndocs(scorer->stats);
 	for (i = 0; i < scorer->nterms; i++)
+	{
+		CHECK_FOR_INTERRUPTS();
 		scorer->terms[i].idf = skx_rank_idf(scorer->terms[i].df, ndocs);
+	}
 	if (ndocs > 0)
 		scorer->average = (double) skx_score_stats_length(scorer->stats) /
 			ndocs;

@@ -4,14 +4,19 @@
  */
 #include "postgres.h"
 
+#include "miscadmin.h"
 #include "score/score.h"
 
 SkxRef *
 skx_score_ref(Oid index, TSQuery query)
 {
 	Size		size = query != NULL ? VARSIZE(query) : HDRSIZETQ;
-	SkxRef	   *ref = palloc0(offsetof(SkxRef, query) + size);
+	SkxRef	   *ref;
 
+	/* a query can have megabytes, and the planner copies it many times */
+	CHECK_FOR_INTERRUPTS();
+	ref = palloc(offsetof(SkxRef, query) + size);
+	memset(ref, 0, offsetof(SkxRef, query) + HDRSIZETQ);
 	SET_VARSIZE(ref, offsetof(SkxRef, query) + size);
 	ref->index = index;
 	if (query != NULL)

@@ -167,6 +167,7 @@ skx_score_count_words(SkxScoreWord *words, int n, TSVector document)
 		SkxScoreWord *word = &words[k];
 		int			i = skx_score_entry(word->bytes, word->len, document);
 
+		CHECK_FOR_INTERRUPTS();
 		for (; i < document->size; i++)
 		{
 			if (entries[i].len < word->len ||
@@ -191,6 +192,7 @@ skx_score_count_lexemes(SkxScoreWord *words, int n, TSVector document)
 		int			low = 0;
 		int			high = n - 1;
 
+		CHECK_FOR_INTERRUPTS();
 		while (low <= high)
 		{
 			int			middle = (low + high) / 2;
@@ -287,6 +289,7 @@ skx_score_missing(SkxStats *stats, const SkxScoreTerm *terms, int n,
 	{
 		SkxScoreWord *word = &search->words[search->n];
 
+		CHECK_FOR_INTERRUPTS();
 		memset(word, 0, sizeof(*word));
 		word->bytes = terms[i].lexeme;
 		word->len = terms[i].len;
