@@ -104,6 +104,7 @@ skipidx_query(PG_FUNCTION_ARGS)
 /* A scorer, for calls with the same reference under the same snapshot. */
 typedef struct SkxDistance
 {
+	bool		constant;		/* all calls have the same reference */
 	MemoryContext context;		/* of the next two */
 	SkxRef	   *ref;
 	SkxScorer  *scorer;
@@ -129,6 +130,19 @@ skx_functions_open_scorer(SkxDistance *d, const SkxRef *ref, Snapshot snapshot)
 	MemoryContextSwitchTo(old);
 }
 
+/*
+ * A reference that is a parameter may be another one in the next call, even
+ * where the server calls it stable: PL/pgSQL keeps expressions.
+ */
+static bool
+skx_planner_is_constant(const FmgrInfo *flinfo)
+{
+	Node	   *call = flinfo->fn_expr;
+
+	return call != NULL && IsA(call, OpExpr) &&
+		IsA(lsecond(((OpExpr *) call)->args), Const);
+}
+
 /* Of fn_extra, with a scorer for the call. */
 static SkxDistance *
 skx_functions_distance(FmgrInfo *flinfo, const SkxRef *ref)
@@ -141,10 +155,12 @@ skx_functions_distance(FmgrInfo *flinfo, const SkxRef *ref)
 		d = MemoryContextAllocZero(flinfo->fn_mcxt, sizeof(SkxDistance));
 		d->context = AllocSetContextCreate(flinfo->fn_mcxt, "skipidx distance",
 										   ALLOCSET_SMALL_SIZES);
+		d->constant = skx_planner_is_constant(flinfo);
 		flinfo->fn_extra = d;
 	}
-	if (d->scorer == NULL || VARSIZE(d->ref) != VARSIZE(ref) ||
-		memcmp(d->ref, ref, VARSIZE(ref)) != 0 ||
+	if (d->scorer == NULL ||
+		(!d->constant && (VARSIZE(d->ref) != VARSIZE(ref) ||
+						  memcmp(d->ref, ref, VARSIZE(ref)) != 0)) ||
 		!skx_score_is_current(d->scorer, snapshot))
 		skx_functions_open_scorer(d, ref, snapshot);
 	return d;
