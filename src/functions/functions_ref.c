@@ -16,7 +16,6 @@
 #include "fmgr.h"
 #include "functions/functions_internal.h"
 #include "intake/intake.h"
-#include "miscadmin.h"
 #include "score/score.h"
 #include "tsearch/ts_utils.h"
 #include "utils/builtins.h"
