@@ -83,7 +83,7 @@ skx_blkio_ahead_start(const SkxBlkPlan *plan)
 	load = skx_blkio_load_new(plan->file, plan->plane, true);
 	turn = load->token = skx_blkio_depth_take(1, false) > 0;
 	for (uint32 at = plan->first; turn && at < end; at += frame)
-		skx_blkio_cached_claim(load, at);
+		skx_blkio_claim(load, at);
 	if (load->group.nframes > 0)
 	{
 		skx_blkio_count(plan->file)->ahead++;
@@ -219,7 +219,7 @@ skx_blkio_ahead_plan(SkxBlkFile *file, const SkxBlkPlane *plane,
 	for (int i = 0; i < n; i++)
 	{
 		if (ordinals[i] < plane->npages &&
-			!skx_blkio_cached_present(file, plane, ordinals[i]))
+			!skx_blkio_claim_present(file, plane, ordinals[i]))
 			skx_blkio_ahead_append(file, plane, ordinals[i]);
 	}
 	skx_blkio_ahead_go();
@@ -256,7 +256,7 @@ skx_blkio_ahead_take(SkxBlkFile *file, const SkxBlkKey *key)
 	}
 	slot = load->group.slots[which];
 	load->group.slots[which] = -1;
-	skx_blkio_slots_ahead--;
+	skx_blkio_pins_ahead--;
 	skx_blkio_pins_at(slot)->owner = CurrentResourceOwner;
 	for (int i = 0; i < load->group.nframes; i++)
 		left |= load->group.slots[i] >= 0;

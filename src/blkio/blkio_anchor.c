@@ -363,28 +363,25 @@ skx_blkio_first_refusal(SkxBlkRefusal what)
 	return first;
 }
 
-void
+bool
 skx_blkio_anchor_add(const SkxBlkCounters *delta)
 {
 	const uint64 *n = (const uint64 *) delta;
 
 	if (skx_blkio_anchor == NULL)
-		return;
+		return false;
 	for (int i = 0; i < SKX_BLK_NTOTALS; i++)
 		if (n[i] != 0)
 			pg_atomic_fetch_add_u64(&skx_blkio_anchor->totals[i], n[i]);
+	return true;
 }
 
 void
-skx_blkio_totals(SkxBlkCounters *totals)
+skx_blkio_anchor_sums(SkxBlkCounters *sums)
 {
-	uint64	   *n = (uint64 *) totals;
+	uint64	   *n = (uint64 *) sums;
 
-	memset(totals, 0, SKX_BLK_NMETHODS * sizeof(*totals));
-	(void) skx_blkio_anchor_attach();
-	if (skx_blkio_anchor == NULL)
-		return;
-	skx_blkio_counters_publish();
-	for (int i = 0; i < SKX_BLK_NTOTALS; i++)
+	memset(sums, 0, SKX_BLK_NMETHODS * sizeof(*sums));
+	for (int i = 0; skx_blkio_anchor != NULL && i < SKX_BLK_NTOTALS; i++)
 		n[i] = pg_atomic_read_u64(&skx_blkio_anchor->totals[i]);
 }

@@ -20,8 +20,6 @@
 /* A backend that reads ahead is waited for so long, ms. */
 #define SKX_BLK_PATIENCE		2
 
-SkxBlkCache skx_blkio_cache;
-
 uint32
 skx_blkio_cache_hash(const SkxBlkKey *key)
 {

@@ -167,18 +167,30 @@ skx_blkio_cache_valid(int32 frame)
 	return (state & SKX_BLK_VALID) != 0;
 }
 
-/* blkio_cached.c : pinning through the cache, for every such method */
-extern void skx_blkio_cached_pin(SkxBlkFile *file, const SkxBlkPlane *plane,
-								 uint32 ordinal, SkxBlkRef *ref);
+/* First page of the frame that holds a page. */
+static inline uint32
+skx_blkio_frame_first(const SkxBlkPlane *plane, uint32 ordinal)
+{
+	return ordinal & ~(skx_blkio_frame_pages(skx_blkio_class(plane)) - 1);
+}
 
 /*
- * Takes the frame at ordinal `first` into the load, pinned, if nobody has it
- * or is reading it, and a frame is free; else does nothing.
+ * blkio_claim.c
+ *
+ * claim takes the frame at ordinal `first` into the load, pinned, if nobody has
+ * it or is reading it, and a frame is free.  note says in a reserved slot that
+ * this backend has pinned the frame.  present: in the cache, or on its way there.
  */
-extern void skx_blkio_cached_claim(SkxBlkLoad *load, uint32 first);
-extern bool skx_blkio_cached_present(SkxBlkFile *file,
-									 const SkxBlkPlane *plane,
-									 uint32 ordinal);
+extern void skx_blkio_claim(SkxBlkLoad *load, uint32 first);
+extern void skx_blkio_claim_note(int32 slot, SkxBlkClass class, int32 frame,
+								 bool loading);
+extern bool skx_blkio_claim_present(SkxBlkFile *file,
+									const SkxBlkPlane *plane,
+									uint32 ordinal);
+
+/* blkio_cached.c : for every method that reads by itself */
+extern void skx_blkio_cached_pin(SkxBlkFile *file, const SkxBlkPlane *plane,
+								 uint32 ordinal, SkxBlkRef *ref);
 
 /* blkio_cache_shmem.c */
 extern void skx_blkio_cache_format(SkxBlkCacheHeader *header, Size bytes,
@@ -186,12 +198,17 @@ extern void skx_blkio_cache_format(SkxBlkCacheHeader *header, Size bytes,
 extern Size skx_blkio_cache_total_size(Size bytes);
 extern void skx_blkio_cache_map(SkxBlkCacheHeader *header);
 
-/* blkio_file.c : for permanent indexes that are opened now */
+/*
+ * blkio_choose.c
+ *
+ * method_in_force is for permanent indexes that are opened now, choose for one
+ * index: the same, unless only the server can read its file.  depth_in_force is
+ * how many units may be under way before they are pinned; a method that puts
+ * them into the cache needs one.
+ */
 extern const SkxBlkMethod *skx_blkio_method_in_force(void);
+extern const SkxBlkMethod *skx_blkio_choose(Relation rel, uint64 incarnation);
 extern int	skx_blkio_depth_in_force(const SkxBlkMethod *method);
-
-/* blkio_ring.c : why this process has no ring */
-extern const char *skx_blkio_ring_why(void);
 
 /* blkio_gucs.c */
 #define SKX_BLK_AUTO	(-1)	/* else a SkxBlkMethodNumber */
@@ -216,10 +233,7 @@ extern void skx_blkio_private_give(SkxBlkClass class, char *memory,
 								   const SkxBlkKey *key);
 extern void skx_blkio_private_trim(void);
 
-/*
- * blkio_pins.c: the private pin of a frame, or NULL; of one that has its pages,
- * or of any
- */
+/* blkio_pins.c: the private pin of a frame (with its pages), or NULL */
 extern const SkxBlkPin *skx_blkio_pins_other(SkxBlkClass class,
 											 const SkxBlkKey *key,
 											 bool filled);
@@ -228,11 +242,9 @@ extern const SkxBlkPin *skx_blkio_pins_other(SkxBlkClass class,
  * blkio_depth.c : reads under way in all backends, skipidx.io_depth_total
  *
  * take asks for n reads and returns how many of them may be started: with
- * `wait` at least one, after a wait that can be cancelled.  It waits at once
- * where it would get nothing, so who wants to count waits asks without first.
- * A backend must not wait while reads of its own have ended that it has not
- * given back yet.  give returns n of them, and never fails: it is called while
- * cleaning up, too.  At the end of the process all are given back.
+ * `wait` at least one, after a wait that can be cancelled.  A backend must not
+ * wait while reads of its own have ended that it has not given back yet.  give
+ * returns n of them, and never fails.  The end of the process gives back all.
  */
 #define SKX_BLK_DEPTH_MOST		10000	/* of io_depth_total */
 
@@ -264,12 +276,25 @@ extern SkxBlkPath skx_blkio_path_new(Relation rel, BlockNumber block);
  * not exist yet, and returns whether there is one.  It never fails.  why says
  * after it what keeps the cache smaller than it was to be, "" if nothing, and
  * whether the setting has changed since the cache was made; refused, whether any
- * process has met with this limit of the machine.
+ * process has met with this limit of the machine; first, whether this one is
+ * the first, which may log it.
  */
+typedef enum SkxBlkRefusal
+{
+	SKX_BLK_REFUSAL_RING,		/* no io_uring */
+	SKX_BLK_REFUSAL_DIRECT,		/* a file system without O_DIRECT */
+	SKX_BLK_REFUSAL_PATH,		/* files that only the server can read */
+	SKX_BLK_REFUSAL_LOOK		/* files that could not be compared */
+} SkxBlkRefusal;
+
+extern bool skx_blkio_first_refusal(SkxBlkRefusal what);
 extern bool skx_blkio_anchor_attach(void);
 extern const char *skx_blkio_anchor_why(bool *stale);
 extern bool skx_blkio_refused(SkxBlkRefusal what);
 extern void skx_blkio_anchor_init(void);
-extern void skx_blkio_anchor_add(const SkxBlkCounters *delta);
+
+/* Adds to the totals, reads them; false, or zeros: there is no anchor. */
+extern bool skx_blkio_anchor_add(const SkxBlkCounters *delta);
+extern void skx_blkio_anchor_sums(SkxBlkCounters *sums);
 
 #endif							/* SKX_BLKIO_CACHE_H */

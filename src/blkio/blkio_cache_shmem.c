@@ -12,6 +12,8 @@
 #include "blkio/blkio_cache.h"
 #include "port/pg_bitutils.h"
 
+SkxBlkCache skx_blkio_cache;
+
 /* Below this the clock has nothing to choose from. */
 #define SKX_BLK_MIN_BYTES		((Size) 1024 * 1024)
 
@@ -47,7 +49,7 @@ skx_blkio_cache_total_size(Size bytes)
 		MAXALIGN(skx_blkio_cache_nbuckets(nframes) * sizeof(int32)) +
 		frames * sizeof(SkxBlkFramePadded) + PG_CACHE_LINE_SIZE +
 		((Size) nframes[SKX_BLK_CLASS_BLOCK] * SKX_BLK_FRAME_PAGES +
-		 nframes[SKX_BLK_CLASS_PAGE]) * BLCKSZ + SKX_BLK_ALIGN;
+		 nframes[SKX_BLK_CLASS_PAGE]) * BLCKSZ + SKX_IO_ALIGN;
 }
 
 /* The next offset at which the address is a multiple of `alignment`. */
@@ -97,7 +99,7 @@ skx_blkio_cache_format(SkxBlkCacheHeader *header, Size bytes, int tranche)
 										   SKX_BLK_FRAME_SIZE);
 	offset = header->frames + n * sizeof(SkxBlkFramePadded);
 	header->pages[SKX_BLK_CLASS_BLOCK] =
-		skx_blkio_cache_align(header, offset, SKX_BLK_ALIGN);
+		skx_blkio_cache_align(header, offset, SKX_IO_ALIGN);
 	header->pages[SKX_BLK_CLASS_PAGE] = header->pages[SKX_BLK_CLASS_BLOCK] +
 		(Size) header->nframes[SKX_BLK_CLASS_BLOCK] *
 		SKX_BLK_FRAME_PAGES * BLCKSZ;

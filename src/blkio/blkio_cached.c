@@ -17,27 +17,6 @@
 #include "executor/instrument.h"
 #include "pgstat.h"
 
-/* First page of the frame that holds a page. */
-static inline uint32
-skx_blkio_cached_first(const SkxBlkPlane *plane, uint32 ordinal)
-{
-	return ordinal & ~(skx_blkio_frame_pages(skx_blkio_class(plane)) - 1);
-}
-
-/* Notes in a reserved slot that this backend has pinned the frame. */
-static void
-skx_blkio_cached_note(int32 slot, SkxBlkClass class, int32 frame,
-					  bool loading)
-{
-	SkxBlkPin  *pin = skx_blkio_pins_at(slot);
-
-	pin->kind = SKX_BLK_PIN_FRAME;
-	pin->class = class;
-	pin->number = frame;
-	pin->memory = skx_blkio_cache_pages(frame);
-	pin->loading = loading;
-}
-
 /* Pins the frame of the key; true when its pages are there. */
 static bool
 skx_blkio_cached_take(SkxBlkFile *file, const SkxBlkKey *key,
@@ -51,7 +30,7 @@ skx_blkio_cached_take(SkxBlkFile *file, const SkxBlkKey *key,
 		frame = skx_blkio_cache_claim(key, hash, class, false, &mine);
 	if (frame < 0)
 		return skx_blkio_pins_private(slot, class, key);
-	skx_blkio_cached_note(slot, class, frame, mine);
+	skx_blkio_claim_note(slot, class, frame, mine);
 	if (mine)
 		return false;
 	if (skx_blkio_cache_valid(frame))
@@ -71,51 +50,6 @@ skx_blkio_cached_take(SkxBlkFile *file, const SkxBlkKey *key,
 			return skx_blkio_pins_private(slot, class, key);
 	}
 	return false;
-}
-
-/* The same for a frame that this backend alone can load, or nobody now. */
-static bool
-skx_blkio_cached_take_free(const SkxBlkKey *key, uint32 hash,
-						   SkxBlkClass class, bool ahead, int32 slot)
-{
-	bool		mine = false;
-	int32		frame = skx_blkio_cache_find(key, hash, false);
-
-	if (frame >= 0)
-		mine = skx_blkio_cache_reclaim(frame, ahead);
-	else
-		frame = skx_blkio_cache_claim(key, hash, class, ahead, &mine);
-	if (frame >= 0)
-		skx_blkio_cached_note(slot, class, frame, mine);
-	return mine;
-}
-
-void
-skx_blkio_cached_claim(SkxBlkLoad *load, uint32 first)
-{
-	SkxBlkFile *file = load->file;
-	SkxBlkClass class = skx_blkio_class(load->group.plane);
-	SkxBlkKey	key;
-	uint32		hash;
-	int32		slot;
-
-	skx_blkio_key(file, load->group.plane, first, &key);
-	hash = skx_blkio_cache_hash(&key);
-	if (skx_blkio_cache_present(&key, hash) ||
-		(file->once &&
-		 (skx_blkio_private_has(class, &key) ||
-		  skx_blkio_pins_other(class, &key, false) != NULL)))
-		return;
-	slot = skx_blkio_pins_take();
-	if (file->once)
-	{
-		skx_blkio_load_add(load, slot, first);
-		(void) skx_blkio_pins_private(slot, class, &key);
-	}
-	else if (skx_blkio_cached_take_free(&key, hash, class, load->ahead, slot))
-		skx_blkio_load_add(load, slot, first);
-	else
-		skx_blkio_pins_drop(slot);
 }
 
 /* Reads the frame in `slot`, and with it the rest of its unit. */
@@ -140,7 +74,7 @@ skx_blkio_cached_read(SkxBlkFile *file, const SkxBlkPlane *plane,
 		if (at == wanted)
 			skx_blkio_load_add(load, slot, at);
 		else if (neighbours)
-			skx_blkio_cached_claim(load, at);
+			skx_blkio_claim(load, at);
 	}
 	skx_blkio_load_start(load);
 	skx_blkio_load_finish(load);
@@ -184,7 +118,7 @@ void
 skx_blkio_cached_pin(SkxBlkFile *file, const SkxBlkPlane *plane,
 					 uint32 ordinal, SkxBlkRef *ref)
 {
-	uint32		first = skx_blkio_cached_first(plane, ordinal);
+	uint32		first = skx_blkio_frame_first(plane, ordinal);
 	int32		slot = -1;
 	SkxBlkKey	key;
 	SkxBlkPin  *pin;
@@ -207,17 +141,4 @@ skx_blkio_cached_pin(SkxBlkFile *file, const SkxBlkPlane *plane,
 					  plane->npages - first);
 	ref->slot = slot;
 	ref->serial = pin->serial;
-}
-
-/* Is the page in the cache, or on its way there? */
-bool
-skx_blkio_cached_present(SkxBlkFile *file, const SkxBlkPlane *plane,
-						 uint32 ordinal)
-{
-	SkxBlkKey	key;
-
-	if (skx_blkio_cache.header == NULL)
-		return false;
-	skx_blkio_key(file, plane, skx_blkio_cached_first(plane, ordinal), &key);
-	return skx_blkio_cache_present(&key, skx_blkio_cache_hash(&key));
 }

@@ -57,6 +57,14 @@ skx_blkio_counters_publish(void)
 
 	for (int i = 0; i < SKX_BLK_NMETHODS * SKX_BLK_NCOUNTERS; i++)
 		n[i] = now[i] - then[i];
-	skx_blkio_anchor_add(delta);
-	memcpy(skx_blkio_published, skx_blkio_mine, sizeof(skx_blkio_mine));
+	if (skx_blkio_anchor_add(delta))
+		memcpy(skx_blkio_published, skx_blkio_mine, sizeof(skx_blkio_mine));
+}
+
+void
+skx_blkio_totals(SkxBlkCounters *totals)
+{
+	(void) skx_blkio_anchor_attach();
+	skx_blkio_counters_publish();
+	skx_blkio_anchor_sums(totals);
 }

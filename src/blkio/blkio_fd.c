@@ -17,7 +17,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "blkio/blkio_internal.h"
+#include "blkio/blkio_cache.h"
 #include "utils/inval.h"
 
 #define SKX_BLK_MAX_FDS			64
@@ -96,7 +96,7 @@ skx_blkio_fd_close_oldest(void)
 
 /* An entry to put a new descriptor in; NULL when all are in use. */
 static SkxBlkFd *
-skx_blkio_fd_free_slot(void)
+skx_blkio_fd_slot(void)
 {
 	int			limit = Min(SKX_BLK_MAX_FDS, Max(max_safe_fds / 4, 4));
 	int			open = 0;
@@ -115,23 +115,6 @@ skx_blkio_fd_free_slot(void)
 	{
 		entry = &skx_blkio_fds[skx_blkio_nfds++];
 		entry->fd = -1;
-	}
-	return entry;
-}
-
-/*
- * The same; transfers of as many files can be under way.  They are this backend's
- * own, and one of them will end.
- */
-static SkxBlkFd *
-skx_blkio_fd_slot(void)
-{
-	SkxBlkFd   *entry = skx_blkio_fd_free_slot();
-
-	while (entry == NULL && skx_blkio_ring_depth() > 0)
-	{
-		(void) skx_blkio_ring_reap(true);
-		entry = skx_blkio_fd_free_slot();
 	}
 	return entry;
 }
@@ -229,10 +212,11 @@ skx_blkio_fd_find(SkxLocator locator, BlockNumber segment, bool direct,
 	return NULL;
 }
 
-static int
-skx_blkio_fd_use(Relation rel, BlockNumber block, bool direct, bool write,
-				 bool fresh, int *handle)
+int
+skx_blkio_fd_get(Relation rel, BlockNumber block, int how, int *handle)
 {
+	bool		direct = (how & SKX_BLK_FD_DIRECT) != 0;
+	bool		write = (how & SKX_BLK_FD_WRITE) != 0;
 	SkxLocator	locator = SKX_REL_LOCATOR(rel);
 	BlockNumber segment = block / RELSEG_SIZE;
 	SkxBlkFd   *entry;
@@ -243,7 +227,7 @@ skx_blkio_fd_use(Relation rel, BlockNumber block, bool direct, bool write,
 		skx_blkio_fd_registered = true;
 	}
 	entry = skx_blkio_fd_find(locator, segment, direct, write);
-	if (entry != NULL && (fresh || skx_blkio_fd_orphaned(entry)))
+	if (entry != NULL && ((how & SKX_BLK_FD_FRESH) || skx_blkio_fd_orphaned(entry)))
 	{
 		skx_blkio_fd_close(entry);
 		entry = NULL;
@@ -255,7 +239,7 @@ skx_blkio_fd_use(Relation rel, BlockNumber block, bool direct, bool write,
 		entry = skx_blkio_fd_slot();
 		if (entry == NULL)
 		{
-			errno = EMFILE;
+			errno = EBUSY;
 			return -1;
 		}
 		fd = skx_blkio_fd_open_file(locator, segment, direct, write);
@@ -275,20 +259,6 @@ skx_blkio_fd_use(Relation rel, BlockNumber block, bool direct, bool write,
 	entry->used = ++skx_blkio_fd_clock;
 	*handle = entry - skx_blkio_fds;
 	return entry->fd;
-}
-
-int
-skx_blkio_fd_get(Relation rel, BlockNumber block, bool direct, bool fresh,
-				 int *handle)
-{
-	return skx_blkio_fd_use(rel, block, direct, false, fresh, handle);
-}
-
-int
-skx_blkio_fd_get_write(Relation rel, BlockNumber block, bool direct,
-					   int *handle)
-{
-	return skx_blkio_fd_use(rel, block, direct, true, false, handle);
 }
 
 void

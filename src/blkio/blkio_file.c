@@ -1,6 +1,6 @@
 /*
  * blkio_file.c
- *	  An index opened by a scan: choice of method, pins, hints.
+ *	  An index opened by a scan: pins, hints.
  */
 #include "postgres.h"
 
@@ -17,75 +17,6 @@
  * many segments must be able to keep a few pages of each.
  */
 #define SKX_BLK_ONCE_BUDGET		1024
-
-/*
- * Where the cache is large enough to stand in for the page cache, that would
- * only hold everything twice.
- */
-static const SkxBlkMethod *
-skx_blkio_choose_auto(void)
-{
-	bool		ring = skx_blkio_ring_ready();
-
-	/* As large as it is, not as it was asked for, but for the rounding. */
-	if (skx_blkio_cache_bytes() / 1024 + 1024 > skx_blkio_direct_min_cache)
-		return ring ? &skx_blkio_method_uring_direct :
-			&skx_blkio_method_direct;
-	return ring ? &skx_blkio_method_uring : &skx_blkio_method_buffered;
-}
-
-const SkxBlkMethod *
-skx_blkio_method_in_force(void)
-{
-	bool		cache;
-
-	if (skx_blkio_io_method == SKX_BLK_SHARED_BUFFERS)
-		return &skx_blkio_method_bufmgr;
-	cache = skx_blkio_anchor_attach();
-	switch (skx_blkio_io_method)
-	{
-		case SKX_BLK_AUTO:
-			return cache ? skx_blkio_choose_auto() : &skx_blkio_method_bufmgr;
-		case SKX_BLK_DIRECT:
-			return &skx_blkio_method_direct;
-		case SKX_BLK_URING:
-			return skx_blkio_ring_ready() ? &skx_blkio_method_uring :
-				&skx_blkio_method_buffered;
-		case SKX_BLK_URING_DIRECT:
-			return skx_blkio_ring_ready() ? &skx_blkio_method_uring_direct :
-				&skx_blkio_method_direct;
-		default:
-			return &skx_blkio_method_buffered;
-	}
-}
-
-/* The same for one index, unless only the server can read its file. */
-static const SkxBlkMethod *
-skx_blkio_choose(Relation rel, uint64 incarnation)
-{
-	const SkxBlkMethod *method;
-
-	if (RelationUsesLocalBuffers(rel))
-		return &skx_blkio_method_bufmgr;
-	method = skx_blkio_method_in_force();
-	if (method != &skx_blkio_method_bufmgr &&
-		skx_blkio_path(rel, incarnation) != SKX_BLK_PATH_PROVEN)
-		return &skx_blkio_method_bufmgr;
-	return method;
-}
-
-/*
- * How many units may be under way before they are pinned.  A method that puts
- * them into the cache needs one.
- */
-int
-skx_blkio_depth_in_force(const SkxBlkMethod *method)
-{
-	if (method->prefetch == NULL ||
-		(method->pin == NULL && skx_blkio_cache.header == NULL))
-		return 0;
-	return skx_blkio_io_depth;
-}
 
 /* How many pins one backend should hold, of the memory they come from. */
 static int
@@ -119,6 +50,7 @@ skx_blkio_open(Relation rel, uint64 incarnation, SkxBlkVerify verify)
 	file->once = false;
 	file->strategy = NULL;
 	skx_blkio_fd_recheck();
+	skx_blkio_release_register();
 	return file;
 }
 
@@ -143,30 +75,6 @@ skx_blkio_once(SkxBlkFile *file)
 	else if (file->strategy == NULL)
 		file->strategy = GetAccessStrategy(BAS_BULKREAD);
 	MemoryContextSwitchTo(context);
-}
-
-BlockNumber
-skx_blkio_block(Relation rel, const SkxBlkPlane *plane, uint32 ordinal)
-{
-	int			low = 0;
-	int			high = plane->nruns - 1;
-
-	if (ordinal >= plane->npages)
-		ereport(ERROR,
-				(errcode(ERRCODE_INDEX_CORRUPTED),
-				 errmsg("index \"%s\" refers to page %u of plane %u of segment %u, which has %u pages",
-						RelationGetRelationName(rel), ordinal, plane->plane,
-						plane->segment, plane->npages)));
-	while (low < high)
-	{
-		int			middle = (low + high + 1) / 2;
-
-		if (plane->runs[middle].first <= ordinal)
-			low = middle;
-		else
-			high = middle - 1;
-	}
-	return plane->runs[low].block + (ordinal - plane->runs[low].first);
 }
 
 const char *

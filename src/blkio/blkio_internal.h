@@ -1,6 +1,6 @@
 /*
  * blkio_internal.h
- *	  What the files of blkio/ share: the ops table, pins, cache, descriptors.
+ *	  What the files of blkio/ share; README.md has their order.
  */
 #ifndef SKX_BLKIO_INTERNAL_H
 #define SKX_BLKIO_INTERNAL_H
@@ -15,17 +15,15 @@
 /* Pages in a frame of the block class; a frame of the page class holds 1. */
 #define SKX_BLK_FRAME_PAGES		4
 
-/* Most pages transferred for one miss: the largest unit, 1 MB. */
+/*
+ * Most pages transferred for one miss: the largest unit, 1 MB; and most frames
+ * those take: a unit below a block frame goes to pages.
+ */
 #define SKX_BLK_GROUP_PAGES		128
-
-/* Most frames those pages take: a unit below a block frame goes to pages. */
 #define SKX_BLK_GROUP_FRAMES	32
 
 /* Most units that one backend reads ahead: the largest skipidx.io_depth. */
 #define SKX_BLK_MAX_AHEAD		64
-
-/* Buffers for direct I/O must be aligned to this. */
-#define SKX_BLK_ALIGN			4096
 
 typedef enum SkxBlkClass
 {
@@ -48,8 +46,8 @@ skx_blkio_frame_pages(SkxBlkClass class)
 }
 
 /*
- * A read of consecutive blocks that lie in one segment file, into one or more
- * pieces of memory, or a write of them.  `done` bytes; an errno or 0.
+ * A read of consecutive blocks of one segment file into pieces of memory, or a
+ * write of them.  `done` bytes; an errno or 0.
  */
 typedef struct SkxBlkTransfer
 {
@@ -62,6 +60,7 @@ typedef struct SkxBlkTransfer
 	size_t		done;
 	int			error;
 	int			handle;			/* of the descriptor, while under way */
+	void		(*ended) (struct SkxBlkTransfer *transfer); /* in the ring */
 	uint64		undo;			/* number of the fault layer, for a write */
 } SkxBlkTransfer;
 
@@ -168,6 +167,16 @@ extern bool skx_blkio_pins_private(int32 slot, SkxBlkClass class,
 extern void skx_blkio_pins_loaded(int32 slot);
 extern int	skx_blkio_pins_count(void);
 
+extern int	skx_blkio_pins_ahead;	/* slots of loads read ahead */
+
+/* Gives up those of an owner that ends; frames, when the process does. */
+extern void skx_blkio_pins_end(struct ResourceOwnerData *owner, bool commit);
+extern void skx_blkio_pins_end_process(void);
+
+/* blkio_resident.c : copies a page from shared buffers if it is there */
+extern bool skx_blkio_resident_copy(Relation rel, BlockNumber block,
+									char *page);
+
 /* The frames that a load reads: slots loading or private. */
 typedef struct SkxBlkGroup
 {
@@ -178,7 +187,7 @@ typedef struct SkxBlkGroup
 } SkxBlkGroup;
 
 /*
- * blkio_load.c : fills frames through the residency protocol
+ * blkio_load.c : fills frames, from shared buffers or from the file
  *
  * new makes a load of the current resource owner, and add puts a frame into
  * it.  start looks up what is resident and begins to read the rest, or reads
@@ -189,9 +198,8 @@ typedef struct SkxBlkGroup
  * starts.  find returns it, and which of its frames, private or of the cache,
  * has the key, or NULL.  drop waits for what is under way and gives up the
  * slots that are left (those taken over are -1); end drops all of an owner
- * (NULL: of any) or, ahead, of a file (NULL: of any).  ended is called when no
- * transfer is under way any more.  weed drops those ahead that were not wanted
- * while more than `patience` others were.
+ * (NULL: of any) or, ahead, of a file (NULL: of any).  weed drops those ahead
+ * that were not wanted while more than `patience` others were.
  */
 typedef struct SkxBlkLoad
 {
@@ -216,7 +224,6 @@ typedef struct SkxBlkLoad
 } SkxBlkLoad;
 
 extern int	skx_blkio_loads_ahead;	/* loads read ahead that exist */
-extern int	skx_blkio_slots_ahead;	/* slots that they have */
 
 extern SkxBlkLoad *skx_blkio_load_new(SkxBlkFile *file,
 									  const SkxBlkPlane *plane, bool ahead);
@@ -226,7 +233,6 @@ extern void skx_blkio_load_finish(SkxBlkLoad *load);
 extern SkxBlkLoad *skx_blkio_load_find(const SkxBlkKey *key, bool private,
 									   int *which);
 extern void skx_blkio_load_drop(SkxBlkLoad *load);
-extern void skx_blkio_load_ended(SkxBlkLoad *load);
 extern void skx_blkio_loads_weed(uint32 patience);
 extern void skx_blkio_loads_end(struct ResourceOwnerData *owner,
 								SkxBlkFile *file);
@@ -251,6 +257,9 @@ extern int32 skx_blkio_ahead_take(SkxBlkFile *file, const SkxBlkKey *key);
 extern void skx_blkio_ahead_forget(struct ResourceOwnerData *owner,
 								   SkxBlkFile *file);
 
+/* blkio_release.c : what owners and the process give up; before a first pin */
+extern void skx_blkio_release_register(void);
+
 /*
  * blkio_ring.c : this process's io_uring
  *
@@ -258,38 +267,32 @@ extern void skx_blkio_ahead_forget(struct ResourceOwnerData *owner,
  * refuses, the log says so once.  add queues a transfer, submit hands all that
  * is queued to the kernel.  reap notes the results of transfers that have ended
  * and returns how many; with `wait` it sleeps first until there is one or a
- * signal comes.  depth is how many are under way.
+ * signal comes.  depth is how many are under way.  why: there is no ring.
  */
 extern bool skx_blkio_ring_ready(void);
 extern void skx_blkio_ring_add(SkxBlkTransfer *transfer, int fd);
 extern void skx_blkio_ring_submit(void);
 extern int	skx_blkio_ring_reap(bool wait);
 extern int	skx_blkio_ring_depth(void);
-
-/* blkio_anchor.c : the server's first process that meets it may log it */
-typedef enum SkxBlkRefusal
-{
-	SKX_BLK_REFUSAL_RING,		/* no io_uring */
-	SKX_BLK_REFUSAL_DIRECT,		/* a file system without O_DIRECT */
-	SKX_BLK_REFUSAL_PATH,		/* files that only the server can read */
-	SKX_BLK_REFUSAL_LOOK		/* files that could not be compared */
-} SkxBlkRefusal;
-
-extern bool skx_blkio_first_refusal(SkxBlkRefusal what);
+extern const char *skx_blkio_ring_why(void);
 
 /*
  * blkio_fd.c : descriptors of our own
  *
  * get returns an open descriptor of the segment file that holds `block`, and
- * in *handle what put wants back; no error may be raised in between.  With
- * `fresh`, a descriptor kept from before is not used.  A negative result is
- * failure, errno says why.  get_write is for writing; EINVAL means no direct
- * I/O.  look reads a page by a new descriptor; bytes, or -errno.
+ * in *handle what put wants back; no error may be raised in between.  A negative
+ * result is failure, errno says why: EBUSY, all are in use; EINVAL, to write
+ * only, no direct I/O.  look reads a page by a new descriptor; bytes, or
+ * -errno.  wait (blkio_fd_wait.c) is get that is never EBUSY.
  */
-extern int	skx_blkio_fd_get(Relation rel, BlockNumber block, bool direct,
-							 bool fresh, int *handle);
-extern int	skx_blkio_fd_get_write(Relation rel, BlockNumber block,
-								   bool direct, int *handle);
+#define SKX_BLK_FD_DIRECT	1
+#define SKX_BLK_FD_WRITE	2
+#define SKX_BLK_FD_FRESH	4	/* not a descriptor kept from before */
+
+extern int	skx_blkio_fd_get(Relation rel, BlockNumber block, int how,
+							 int *handle);
+extern int	skx_blkio_fd_wait(Relation rel, BlockNumber block, int how,
+							  int *handle);
 extern ssize_t skx_blkio_fd_look(Relation rel, BlockNumber block, char *page);
 extern void skx_blkio_fd_put(int handle);
 extern void skx_blkio_fd_recheck(void);

@@ -1,14 +1,7 @@
 /*
  * blkio_load.c
- *	  Fills frames with verified pages: the residency protocol.
- *
- * Segments are written and read outside shared buffers, but replay of WAL,
- * CREATE DATABASE and tools put their pages there all the same, and what is
- * there may be newer than the file.  So each page is first looked up in the
- * server's buffer mapping table; a resident one is copied from its buffer,
- * and only then are the others read from the file.  The order matters: read
- * first, and a page that was dirty then and evicted before the look-up would
- * be missed both times.
+ *	  Fills frames with verified pages: what is resident from shared buffers
+ *	  first, and only then the rest from the file (blkio_resident.c).
  *
  * While a read is under way the kernel writes into the frames' memory, so
  * these must stay pinned, whatever happens to the query: an owner that ends
@@ -28,7 +21,6 @@
 #define SKX_BLK_MAX_LOADS		(SKX_BLK_MAX_AHEAD + 8)
 
 int			skx_blkio_loads_ahead = 0;
-int			skx_blkio_slots_ahead = 0;
 
 static SkxBlkLoad *skx_blkio_loads[SKX_BLK_MAX_LOADS];
 static int	skx_blkio_nloads = 0;	/* allocated, in use or not */
@@ -85,7 +77,7 @@ skx_blkio_load_add(SkxBlkLoad *load, int32 slot, uint32 first)
 	group->slots[group->nframes] = slot;
 	group->firsts[group->nframes] = first;
 	group->nframes++;
-	skx_blkio_slots_ahead += load->ahead;
+	skx_blkio_pins_ahead += load->ahead;
 }
 
 /* Lists the pages of the group: where they lie and where they go. */
@@ -114,41 +106,21 @@ skx_blkio_load_plan(SkxBlkLoad *load)
 	}
 }
 
-bool
-skx_blkio_resident(Relation rel, BlockNumber block)
+/* No transfer is under way any more. */
+static void
+skx_blkio_load_ended(SkxBlkLoad *load)
 {
-	BufferTag	tag;
-	uint32		hash;
-	LWLock	   *lock;
-	int			id;
-
-	skx_compat_buffer_tag(&tag, SKX_REL_LOCATOR(rel), block);
-	hash = BufTableHashCode(&tag);
-	lock = BufMappingPartitionLock(hash);
-	LWLockAcquire(lock, LW_SHARED);
-	id = BufTableLookup(&tag, hash);
-	LWLockRelease(lock);
-	return id >= 0;
+	if (load->token)
+		skx_blkio_depth_give(1);
+	load->token = false;
 }
 
-/* Copies a page from shared buffers if it is there. */
-static bool
-skx_blkio_load_resident(Relation rel, BlockNumber block, char *page)
+/* One of its transfers has ended in the ring. */
+static void
+skx_blkio_load_one_ended(SkxBlkTransfer *transfer)
 {
-	Buffer		buffer;
-
-	if (!skx_blkio_resident(rel, block))
-		return false;
-
-	/*
-	 * If it is evicted here, the buffer manager reads it again: as good as
-	 * reading it ourselves.
-	 */
-	buffer = ReadBufferExtended(rel, MAIN_FORKNUM, block, RBM_NORMAL, NULL);
-	LockBuffer(buffer, BUFFER_LOCK_SHARE);
-	memcpy(page, BufferGetPage(buffer), BLCKSZ);
-	UnlockReleaseBuffer(buffer);
-	return true;
+	if (--transfer->load->under_way == 0)
+		skx_blkio_load_ended(transfer->load);
 }
 
 /* Makes transfers of neighbouring pages within one segment file. */
@@ -173,6 +145,7 @@ skx_blkio_load_join(SkxBlkLoad *load)
 			transfer = &load->transfers[load->ntransfers++];
 			memset(transfer, 0, sizeof(*transfer));
 			transfer->load = load;
+			transfer->ended = skx_blkio_load_one_ended;
 			transfer->block = block;
 			transfer->iov = &load->iov[niov];
 		}
@@ -328,14 +301,6 @@ skx_blkio_load_begin(SkxBlkLoad *load)
 		skx_blkio_load_ended(load);
 }
 
-void
-skx_blkio_load_ended(SkxBlkLoad *load)
-{
-	if (load->token)
-		skx_blkio_depth_give(1);
-	load->token = false;
-}
-
 /*
  * Waits for its turn among all backends.  One that has reads under way itself
  * goes on: others may be waiting for those to be taken notice of.
@@ -396,7 +361,7 @@ skx_blkio_load_start(SkxBlkLoad *load)
 	skx_blkio_load_plan(load);
 	for (int i = 0; i < load->npages; i++)
 	{
-		load->resident[i] = skx_blkio_load_resident(file->rel,
+		load->resident[i] = skx_blkio_resident_copy(file->rel,
 													load->blocks[i],
 													load->pages[i]);
 		skx_blkio_count(file)->resident += load->resident[i];
@@ -451,7 +416,7 @@ skx_blkio_load_drop(SkxBlkLoad *load)
 			if (load->group.slots[i] < 0)
 				continue;
 			skx_blkio_pins_drop(load->group.slots[i]);
-			skx_blkio_slots_ahead--;
+			skx_blkio_pins_ahead--;
 		}
 		skx_blkio_loads_ahead--;
 	}

@@ -26,11 +26,11 @@ skx_blkio_buffered_prefetch(SkxBlkFile *file, const SkxBlkPlane *plane,
 		int			fd;
 
 		if (first == previous || ordinals[i] >= plane->npages ||
-			skx_blkio_cached_present(file, plane, ordinals[i]))
+			skx_blkio_claim_present(file, plane, ordinals[i]))
 			continue;
 		previous = first;
 		block = skx_blkio_block(file->rel, plane, first);
-		fd = skx_blkio_fd_get(file->rel, block, false, false, &handle);
+		fd = skx_blkio_fd_get(file->rel, block, 0, &handle);
 		if (fd < 0)
 			continue;
 		(void) posix_fadvise(fd, (off_t) (block % RELSEG_SIZE) * BLCKSZ,

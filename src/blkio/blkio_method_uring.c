@@ -15,14 +15,18 @@ skx_blkio_uring_start(SkxBlkFile *file, SkxBlkTransfer *transfers, int n)
 	for (int i = 0; i < n; i++)
 	{
 		SkxBlkTransfer *transfer = &transfers[i];
-		int			fd = skx_blkio_fd_get(file->rel, transfer->block,
-										  file->method->direct, false,
-										  &transfer->handle);
+		int			fd = skx_blkio_fd_wait(file->rel, transfer->block,
+										   file->method->direct ?
+										   SKX_BLK_FD_DIRECT : 0,
+										   &transfer->handle);
 
 		if (fd < 0)
 			transfer->error = errno;
 		else
+		{
+			transfer->load->under_way++;
 			skx_blkio_ring_add(transfer, fd);
+		}
 	}
 }
 

@@ -59,8 +59,8 @@ typedef struct SkxBlkPathPages
 static void
 skx_blkio_path_begin(SkxBlkPathPages *pages)
 {
-	pages->allocated = palloc(2 * BLCKSZ + SKX_BLK_ALIGN);
-	pages->wanted = (char *) TYPEALIGN(SKX_BLK_ALIGN, pages->allocated);
+	pages->allocated = palloc(2 * BLCKSZ + SKX_IO_ALIGN);
+	pages->wanted = (char *) TYPEALIGN(SKX_IO_ALIGN, pages->allocated);
 	pages->raw = pages->wanted + BLCKSZ;
 }
 

@@ -1,7 +1,6 @@
 /*
  * blkio_pins.c
- *	  What this backend has pinned, and its release when a resource owner
- *	  goes.
+ *	  What this backend has pinned.
  *
  * Every pin, whatever the method, has a slot in one table.  A slot knows its
  * resource owner, so that an abort gives back what the code it interrupted
@@ -14,7 +13,6 @@
 
 #include "blkio/blkio_cache.h"
 #include "storage/bufmgr.h"
-#include "storage/ipc.h"
 #include "utils/memutils.h"
 #include "utils/resowner.h"
 
@@ -23,6 +21,8 @@ static int	skx_blkio_pins_size = 0;
 static int	skx_blkio_pins_used = 0;
 static int32 skx_blkio_pins_free = -1;
 static uint32 skx_blkio_pins_serial = 0;
+
+int			skx_blkio_pins_ahead = 0;
 
 /* Gives up what a slot holds; core has released buffers when it is gone. */
 static void
@@ -62,26 +62,18 @@ skx_blkio_pins_release(int32 slot, bool owner_gone)
 }
 
 /*
- * A resource owner ends.  Core warns about buffers still pinned at commit;
- * frames get the same.
+ * Core warns about buffers still pinned at commit; frames get the same.
  */
-static void
-skx_blkio_pins_owner_ends(ResourceReleasePhase phase, bool commit,
-						  bool top_level, void *arg)
+void
+skx_blkio_pins_end(ResourceOwner owner, bool commit)
 {
-	if (phase != RESOURCE_RELEASE_BEFORE_LOCKS)
-		return;
-	skx_blkio_ahead_forget(CurrentResourceOwner, NULL);
-	if (top_level)
-		skx_blkio_private_trim();
 	if (skx_blkio_pins_used == 0)
 		return;
 	for (int32 slot = 0; slot < skx_blkio_pins_size; slot++)
 	{
 		SkxBlkPin  *pin = &skx_blkio_pins[slot];
 
-		if (pin->kind == SKX_BLK_PIN_FREE ||
-			pin->owner != CurrentResourceOwner)
+		if (pin->kind == SKX_BLK_PIN_FREE || pin->owner != owner)
 			continue;
 		if (commit && pin->kind != SKX_BLK_PIN_BUFFER)
 			elog(WARNING, "skipidx page pin leak: slot %d", (int) slot);
@@ -89,17 +81,14 @@ skx_blkio_pins_owner_ends(ResourceReleasePhase phase, bool commit,
 	}
 }
 
-/* The process ends: shared frames must not keep its pins. */
-static void
-skx_blkio_pins_process_ends(int code, Datum arg)
+void
+skx_blkio_pins_end_process(void)
 {
-	skx_blkio_ahead_forget(NULL, NULL);
 	for (int32 slot = 0; slot < skx_blkio_pins_size; slot++)
 	{
 		if (skx_blkio_pins[slot].kind == SKX_BLK_PIN_FRAME)
 			skx_blkio_pins_release(slot, true);
 	}
-	skx_blkio_counters_publish();
 }
 
 static void
@@ -108,12 +97,8 @@ skx_blkio_pins_grow(void)
 	int			size = Max(skx_blkio_pins_size * 2, 64);
 
 	if (skx_blkio_pins == NULL)
-	{
 		skx_blkio_pins = MemoryContextAlloc(TopMemoryContext,
 											size * sizeof(SkxBlkPin));
-		RegisterResourceReleaseCallback(skx_blkio_pins_owner_ends, NULL);
-		before_shmem_exit(skx_blkio_pins_process_ends, (Datum) 0);
-	}
 	else
 		skx_blkio_pins = repalloc_huge(skx_blkio_pins,
 									   size * sizeof(SkxBlkPin));
@@ -217,5 +202,5 @@ skx_blkio_pins_loaded(int32 slot)
 int
 skx_blkio_pins_count(void)
 {
-	return skx_blkio_pins_used - skx_blkio_slots_ahead;
+	return skx_blkio_pins_used - skx_blkio_pins_ahead;
 }

@@ -22,8 +22,9 @@ skx_blkio_pread_some(SkxBlkFile *file, const SkxBlkTransfer *transfer,
 	int			handle;
 	int			fd;
 
-	fd = skx_blkio_fd_get(file->rel, transfer->block, file->method->direct,
-						  fresh, &handle);
+	fd = skx_blkio_fd_wait(file->rel, transfer->block,
+						   (file->method->direct ? SKX_BLK_FD_DIRECT : 0) |
+						   (fresh ? SKX_BLK_FD_FRESH : 0), &handle);
 	if (fd < 0)
 		return -errno;
 	pgstat_report_wait_start(WAIT_EVENT_DATA_FILE_READ);

@@ -104,7 +104,7 @@ skx_blkio_prewarm_has(SkxBlkFile *file, const SkxBlkPlane *plane,
 					  uint32 ordinal)
 {
 	if (file->method->pin == NULL)
-		return skx_blkio_cached_present(file, plane, ordinal);
+		return skx_blkio_claim_present(file, plane, ordinal);
 	return !RelationUsesLocalBuffers(file->rel) &&
 		skx_blkio_resident(file->rel,
 						   skx_blkio_block(file->rel, plane, ordinal));

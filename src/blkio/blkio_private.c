@@ -93,8 +93,8 @@ skx_blkio_private_take(SkxBlkClass class)
 		(skx_blkio_nspares[class] > 0 && !skx_blkio_spares[class][0].filled))
 		return skx_blkio_private_remove(class, 0);
 	base = MemoryContextAlloc(TopMemoryContext,
-							  size + SKX_BLK_ALIGN + sizeof(char *));
-	memory = (char *) TYPEALIGN(SKX_BLK_ALIGN, base + sizeof(char *));
+							  size + SKX_IO_ALIGN + sizeof(char *));
+	memory = (char *) TYPEALIGN(SKX_IO_ALIGN, base + sizeof(char *));
 	memcpy(memory - sizeof(char *), &base, sizeof(char *));
 	return memory;
 }

@@ -118,10 +118,7 @@ skx_blkio_ring_add(SkxBlkTransfer *transfer, int fd)
 		sqe = io_uring_get_sqe(&skx_blkio_ring);
 	}
 	if (transfer->load != NULL)
-	{
 		io_uring_prep_readv(sqe, fd, transfer->iov, transfer->niov, offset);
-		transfer->load->under_way++;
-	}
 	else
 	{
 		transfer->undo = skx_fault_write_begins(fd, offset,
@@ -163,15 +160,13 @@ skx_blkio_ring_ended(SkxBlkTransfer *transfer, ssize_t result)
 		result = skx_fault_write(result);
 	}
 	else
-	{
-		if (--transfer->load->under_way == 0)
-			skx_blkio_load_ended(transfer->load);
 		result = skx_fault_read(result);
-	}
 	if (result < 0)
 		transfer->error = -result;
 	else
 		transfer->done = result;
+	if (transfer->ended != NULL)
+		transfer->ended(transfer);
 }
 
 int

@@ -31,7 +31,7 @@
  *
  * Why buffers are replaced: replay, CREATE DATABASE and tools bring blocks
  * into shared buffers.  An old image that is dirty there would be written over
- * the new one, and a clean one read in its place (see blkio_load.c).  Taking
+ * the new one, and a clean one read in its place (see blkio_resident.c).  Taking
  * the buffer's content lock exclusively waits out a write of the old image;
  * from then on whoever writes the buffer writes the new one.  A block that is
  * in no buffer at step 3 may be read from the file before it is written:
@@ -97,8 +97,8 @@ skx_blkio_live_begin(Relation rel)
 		elog(ERROR, "cannot write segments during recovery");
 	live->rel = rel;
 	live->npages = 0;
-	live->allocated = palloc(SKX_BLK_LIVE_BATCH * BLCKSZ + SKX_BLK_ALIGN);
-	live->memory = (char *) TYPEALIGN(SKX_BLK_ALIGN, live->allocated);
+	live->allocated = palloc(SKX_BLK_LIVE_BATCH * BLCKSZ + SKX_IO_ALIGN);
+	live->memory = (char *) TYPEALIGN(SKX_IO_ALIGN, live->allocated);
 	return live;
 }
 

@@ -162,12 +162,12 @@ skx_blkio_new_choose(Relation rel, BlockNumber block)
 static void
 skx_blkio_new_page(SMgrRelation smgr, BlockNumber block, char *page)
 {
-	char		memory[BLCKSZ + SKX_BLK_ALIGN];
+	char		memory[BLCKSZ + SKX_IO_ALIGN];
 
 	if (SKX_COMPAT_ALIGN_WRITES() &&
-		page != (char *) TYPEALIGN(SKX_BLK_ALIGN, page))
+		page != (char *) TYPEALIGN(SKX_IO_ALIGN, page))
 	{
-		char	   *aligned = (char *) TYPEALIGN(SKX_BLK_ALIGN, memory);
+		char	   *aligned = (char *) TYPEALIGN(SKX_IO_ALIGN, memory);
 
 		memcpy(aligned, page, BLCKSZ);
 		page = aligned;
@@ -195,7 +195,8 @@ skx_blkio_new_some(Relation rel, const SkxBlkTransfer *transfer, bool direct)
 	int			handle;
 	int			fd;
 
-	fd = skx_blkio_fd_get_write(rel, transfer->block, direct, &handle);
+	fd = skx_blkio_fd_wait(rel, transfer->block, SKX_BLK_FD_WRITE |
+						   (direct ? SKX_BLK_FD_DIRECT : 0), &handle);
 	if (fd < 0)
 		return -EINVAL;			/* the server may have one */
 	pgstat_report_wait_start(WAIT_EVENT_DATA_FILE_WRITE);
@@ -289,12 +290,14 @@ skx_blkio_new_start(Relation rel, SkxBlkNew *new, SkxBlkTransfer *transfer)
 	int			fd;
 
 	transfer->load = NULL;
+	transfer->ended = NULL;
 	transfer->done = 0;
 	transfer->error = 0;
 	if (new->way != SKX_BLK_NEW_RING)
 		return;
-	fd = skx_blkio_fd_get_write(rel, transfer->block, true,
-								&transfer->handle);
+	fd = skx_blkio_fd_wait(rel, transfer->block,
+						   SKX_BLK_FD_WRITE | SKX_BLK_FD_DIRECT,
+						   &transfer->handle);
 	if (fd < 0)
 	{
 		transfer->error = EINVAL;
@@ -585,12 +588,12 @@ skx_blkio_new_begin(Relation rel, BlockNumber block)
 	}
 	new = MemoryContextAlloc(TopMemoryContext,
 							 offsetof(SkxBlkNew, memory) + bytes +
-							 SKX_BLK_ALIGN);
+							 SKX_IO_ALIGN);
 	memset(new, 0, offsetof(SkxBlkNew, memory));
 	new->locator = SKX_REL_LOCATOR(rel);
 	new->owner = CurrentResourceOwner;
 	new->way = way;
-	page = (char *) TYPEALIGN(SKX_BLK_ALIGN, new->memory);
+	page = (char *) TYPEALIGN(SKX_IO_ALIGN, new->memory);
 	for (int i = 0; i < SKX_BLK_NEW_BATCHES; i++)
 	{
 		for (int k = 0; k < SKX_BLK_NEW_PAGES; k++, page += BLCKSZ)

@@ -31,6 +31,9 @@
 #error "skipidx supports PostgreSQL 15 to 19"
 #endif
 
+/* Memory for direct I/O, ours or the server's, is aligned to this. */
+#define SKX_IO_ALIGN		4096
+
 /* ---- what moved between headers, or changed its spelling ---- */
 
 #if PG_VERSION_NUM >= 160000

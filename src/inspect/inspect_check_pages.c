@@ -22,8 +22,8 @@ void
 skx_inspect_page_alloc(SkxCheckPage *page)
 {
 	page->block = InvalidBlockNumber;
-	page->memory = palloc(BLCKSZ + SKX_INSPECT_ALIGN);
-	page->data = (char *) TYPEALIGN(SKX_INSPECT_ALIGN, page->memory);
+	page->memory = palloc(BLCKSZ + SKX_IO_ALIGN);
+	page->data = (char *) TYPEALIGN(SKX_IO_ALIGN, page->memory);
 }
 
 void

@@ -16,9 +16,6 @@
 #include "segment/segment.h"
 #include "utils/hsearch.h"
 
-/* Pages handed to the storage manager may have to be aligned to this. */
-#define SKX_INSPECT_ALIGN	4096
-
 typedef struct SkxCheckSegment SkxCheckSegment;
 
 /* One page of the file, somewhere in the check. */

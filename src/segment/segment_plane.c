@@ -22,8 +22,6 @@
 #define SKX_GROWTH_BLOCKS	8
 #define SKX_GROWTH_PAGES	(1024 * 1024 / BLCKSZ)
 
-/* Direct I/O wants buffers aligned to this. */
-#define SKX_BUFFER_ALIGN	4096
 #define SKX_SLAB_PAGES		16
 
 /* Pages written together. */
@@ -74,7 +72,7 @@ skx_segment_buffer_get(SkxSegmentSpace *space)
 	{
 		char	   *slab = MemoryContextAlloc(space->context,
 											  SKX_SLAB_PAGES * BLCKSZ +
-											  SKX_BUFFER_ALIGN);
+											  SKX_IO_ALIGN);
 		int			i;
 
 		space->spare_size += SKX_SLAB_PAGES;
@@ -85,7 +83,7 @@ skx_segment_buffer_get(SkxSegmentSpace *space)
 		else
 			space->spare = repalloc(space->spare,
 									space->spare_size * sizeof(char *));
-		slab = (char *) TYPEALIGN(SKX_BUFFER_ALIGN, slab);
+		slab = (char *) TYPEALIGN(SKX_IO_ALIGN, slab);
 		for (i = 0; i < SKX_SLAB_PAGES; i++)
 			space->spare[space->nspare++] = slab + i * BLCKSZ;
 	}

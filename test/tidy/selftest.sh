@@ -77,6 +77,32 @@ skxhandler(PG_FUNCTION_ARGS)
 	return skx_query_get(1);
 }
 EOF
+	printf '\n## Order\n\n    low : first\n    high : second\n\n## Not here\n' \
+		>>src/maint/README.md
+	source_file src/maint/maint_low.c <<'EOF'
+#include "postgres.h"
+
+int
+skx_maint_low(int a)
+{
+	return a;					/* not skx_maint_high() */
+}
+EOF
+	source_file src/maint/maint_high.c <<'EOF'
+#include "postgres.h"
+
+static int
+skx_maint_low_of_two(int a, int b)
+{
+	return Min(skx_maint_low(a), b);
+}
+
+int
+skx_maint_high(int a)
+{
+	return skx_maint_low_of_two(a, 0);
+}
+EOF
 	echo 'See `src/query/query_get.c`, `query_get.c`, `am/` and `skx_query_get()`; [map](src/query/README.md).' >README.md
 }
 
@@ -99,7 +125,7 @@ many_lines() {	# many_lines N TEXT
 }
 
 sound_tree
-for check in layers length names docs; do
+for check in layers order length names docs; do
 	if output=$(sh "$here/$check.sh" "$tree" 2>&1); then
 		passed=$((passed + 1))
 	else
@@ -191,6 +217,14 @@ echo 'Call `../beside/setup.sh`.' >>README.md
 expect docs '../beside/setup.sh. does not exist'
 echo '[beside](../../../beside/setup.sh)' >>src/query/README.md
 expect docs 'link to ../../../beside/setup.sh is dead'
+sed -i 's/return a;/return skx_maint_high(a);/' src/maint/maint_low.c
+expect order 'maint_low.c:[0-9]*: skx_maint_high() is of maint/maint_high.c'
+sed -i 's/^    low : first$//' src/maint/README.md
+expect order 'maint_low.c: not in the order'
+sed -i 's/^    low : first/    gone low : first/' src/maint/README.md
+expect order 'the order names maint/maint_gone.c'
+sed -i 's/^    high : second/    high low : second/' src/maint/README.md
+expect order 'low stands twice'
 rm src/maint/README.md
 expect docs 'src/maint/ has no README.md'
 sed -i 's/query_get\.c/query_fetch.c/' src/query/query_get.c

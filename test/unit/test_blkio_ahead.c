@@ -37,7 +37,7 @@ static int	fail_at = -1;		/* the claim of this page raises an error */
 static jmp_buf failed;
 
 int			skx_blkio_loads_ahead;
-int			skx_blkio_slots_ahead;
+int			skx_blkio_pins_ahead;
 SkxBlkCache skx_blkio_cache;
 SkxBlkCounters skx_blkio_mine[SKX_BLK_NMETHODS];
 MemoryContext TopMemoryContext;
@@ -71,8 +71,8 @@ skx_blkio_ring_submit(void)
 }
 
 bool
-skx_blkio_cached_present(SkxBlkFile *file, const SkxBlkPlane *plane,
-						 uint32 ordinal)
+skx_blkio_claim_present(SkxBlkFile *file, const SkxBlkPlane *plane,
+						uint32 ordinal)
 {
 	return pages[ordinal] != AWAY;
 }
@@ -102,7 +102,7 @@ skx_blkio_load_new(SkxBlkFile *file, const SkxBlkPlane *plane, bool ahead)
 }
 
 void
-skx_blkio_cached_claim(SkxBlkLoad *load, uint32 first)
+skx_blkio_claim(SkxBlkLoad *load, uint32 first)
 {
 	SkxBlkGroup *group = &load->group;
 

@@ -11,7 +11,7 @@
 #include <fcntl.h>
 #include <sys/resource.h>
 
-#include "blkio/blkio_internal.h"
+#include "blkio/blkio_cache.h"
 #include "utils/inval.h"
 
 #define MOST		16			/* a quarter of max_safe_fds */
@@ -144,8 +144,7 @@ get(Oid number, BlockNumber segment, int *handle)
 #else
 	SKX_REL_LOCATOR(&relation).relNode = number;
 #endif
-	return skx_blkio_fd_get(&relation, segment * RELSEG_SIZE, false, false,
-							handle);
+	return skx_blkio_fd_wait(&relation, segment * RELSEG_SIZE, 0, handle);
 }
 
 /* Where the process may not open more, one of ours makes room. */

@@ -342,9 +342,11 @@ skx_blkio_fd_recheck(void)
 }
 
 int
-skx_blkio_fd_get_write(Relation rel, BlockNumber block, bool direct,
-					   int *handle)
+skx_blkio_fd_wait(Relation rel, BlockNumber block, int how, int *handle)
 {
+	bool		direct = (how & SKX_BLK_FD_DIRECT) != 0;
+
+	CHECK(how & SKX_BLK_FD_WRITE);
 	*handle = 0;
 	if (direct && refuse)
 	{
@@ -369,7 +371,7 @@ pwrite(int fd, const void *memory, size_t size, off_t offset)
 	CHECK(fd >= DESCRIPTOR && fd < DESCRIPTOR + 4);
 	CHECK(start + offset + size <= end);
 	CHECK(at >= 0 && at + size <= sizeof(disk));
-	CHECK(fd % 2 == 0 || (uintptr_t) memory % SKX_BLK_ALIGN == 0);
+	CHECK(fd % 2 == 0 || (uintptr_t) memory % SKX_IO_ALIGN == 0);
 	memcpy((char *) disk + at, memory, size);
 	return size;
 }
@@ -423,7 +425,7 @@ skx_blkio_ring_reap(bool wait)
 	size = transfer->iov->iov_len;
 	if (trouble && unit_below(4) == 0)
 	{
-		size = size / 2 / SKX_BLK_ALIGN * SKX_BLK_ALIGN;
+		size = size / 2 / SKX_IO_ALIGN * SKX_IO_ALIGN;
 		if (unit_below(2) == 0)
 		{
 			size = 0;
