@@ -54,7 +54,7 @@ SHLIB_LINK += -luring
 endif
 
 EXTRA_CLEAN = results regression.diffs regression.out output_iso tmp_check log \
-	test/results test/output_iso $(wildcard src/*.bc src/*/*.bc src/*.o src/*/*.o)
+	test/results test/output_iso test/module/*.o test/module/*.so $(wildcard src/*.bc src/*/*.bc src/*.o src/*/*.o)
 
 PG_CONFIG ?= pg_config
 PGXS := $(shell $(PG_CONFIG) --pgxs 2>/dev/null)
@@ -72,6 +72,12 @@ all install installcheck:
 clean:
 	rm -rf $(EXTRA_CLEAN)
 endif
+
+# A library that TAP tests load; it is not installed.
+.PHONY: test-module
+installcheck: test-module
+test-module:
+	@$(MAKE) -s -C test/module with_llvm=no PG_CONFIG='$(PG_CONFIG)' COPT='$(COPT)'
 
 # One a folder of bench/targets
 BENCHES := $(patsubst bench/targets/%/target.conf,bench-%,$(wildcard bench/targets/*/target.conf))

@@ -20,7 +20,7 @@ void
 _PG_init(void)
 {
 	skx_fault_init();
-	skx_fault_read_init();
+	skx_fault_transfer_init();
 	skx_fault_undo_init();
 	skx_blkio_init();
 	skx_topk_init();

@@ -32,42 +32,41 @@ extern bool skx_fault_armed;
  */
 extern void skx_fault_reached(SkxFaultPoint point);
 
-/* Is skipidx.fault_read set in this session? */
-extern bool skx_fault_read_armed;
-
 /*
- * What a read is to have returned: bytes, or -errno.  An error or a kill may
- * come instead.
+ * What a transfer is to have returned: bytes, or -errno; an error or a kill may
+ * come instead.  grow is for the growth of a file, 0 being well.  The functions
+ * are those of a library for tests (test/module/), if it is loaded.
  */
-extern ssize_t skx_fault_read_result(ssize_t result);
+typedef struct SkxFaultTransfers
+{
+	ssize_t		(*read) (ssize_t result);
+	ssize_t		(*write) (ssize_t result);
+	ssize_t		(*grow) (ssize_t result);
+} SkxFaultTransfers;
+
+#define SKX_FAULT_RENDEZVOUS	"skipidx fault"
+
+extern const SkxFaultTransfers **skx_fault_transfers;
 
 static inline ssize_t
 skx_fault_read(ssize_t result)
 {
-	return unlikely(skx_fault_read_armed) ? skx_fault_read_result(result) :
-		result;
+	return unlikely(*skx_fault_transfers != NULL) ?
+		(*skx_fault_transfers)->read(result) : result;
 }
-
-/* The same for writes, and skipidx.fault_write. */
-extern bool skx_fault_write_armed;
-extern ssize_t skx_fault_write_result(ssize_t result);
 
 static inline ssize_t
 skx_fault_write(ssize_t result)
 {
-	return unlikely(skx_fault_write_armed) ? skx_fault_write_result(result) :
-		result;
+	return unlikely(*skx_fault_transfers != NULL) ?
+		(*skx_fault_transfers)->write(result) : result;
 }
-
-/* And for the growth of files, 0 being well, and skipidx.fault_grow. */
-extern bool skx_fault_grow_armed;
-extern ssize_t skx_fault_grow_result(ssize_t result);
 
 static inline ssize_t
 skx_fault_grow(ssize_t result)
 {
-	return unlikely(skx_fault_grow_armed) ? skx_fault_grow_result(result) :
-		result;
+	return unlikely(*skx_fault_transfers != NULL) ?
+		(*skx_fault_transfers)->grow(result) : result;
 }
 
 /*
@@ -93,8 +92,8 @@ skx_fault_write_ended(uint64 number)
 		skx_fault_undo_after(number);
 }
 
-/* Define the settings, and see to simulations; called once, from _PG_init. */
-extern void skx_fault_read_init(void);
+/* Define the setting, and look for simulations; called once, from _PG_init. */
+extern void skx_fault_transfer_init(void);
 extern void skx_fault_undo_init(void);
 extern void skx_fault_init(void);
 

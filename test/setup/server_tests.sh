@@ -26,7 +26,7 @@ make_as_user() {
 }
 
 build() {
-	{ make_as_user -j"$(nproc)" COPT=-Werror all &&
+	{ make_as_user -j"$(nproc)" COPT=-Werror all test-module &&
 		as_root make -s with_llvm=no PG_CONFIG="$PG_CONFIG" COPT=-Werror install; } 2>&1 |
 		tee build.out
 	[ "${PIPESTATUS[0]}" = 0 ] && return

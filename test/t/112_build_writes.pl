@@ -17,7 +17,7 @@ use Time::HiRes qw(sleep time);
 use constant ROWS => 20000;
 
 my $create = "CREATE INDEX docs_v ON docs USING skipidx (v) WITH (block_size = '8kB')";
-my $node = skx_node('writes', streaming => 1, extra => ['--data-checksums'],
+my $node = skx_node('writes', faults => 1, streaming => 1, extra => ['--data-checksums'],
 	conf => "maintenance_work_mem = 16MB\nwork_mem = 16MB\nskipidx.cache_size = 4MB\nmax_wal_senders = 4");
 my ($f, $s, $found);
 
@@ -348,7 +348,7 @@ command_ok([ 'pg_checksums', '--check', '-D', $node->data_dir ], 'pg_checksums')
 
 # ---- no log: read back, or synced, by the commit ----
 
-my $minimal = skx_node('minimal', extra => ['--data-checksums'],
+my $minimal = skx_node('minimal', faults => 1, extra => ['--data-checksums'],
 	conf => "maintenance_work_mem = 16MB\nwal_level = minimal\nmax_wal_senders = 0\nskipidx.cache_size = 4MB");
 
 for my $threshold (qw(0 1GB))

@@ -16,7 +16,7 @@ use Time::HiRes qw(time sleep);
 # t/216_cancel.pl measures.
 use constant DEAF_MS => 500;
 
-my $node = skx_node('methods', conf => "skipidx.cache_size = 16MB\nskipidx.io_depth = 8");
+my $node = skx_node('methods', faults => 1, conf => "skipidx.cache_size = 16MB\nskipidx.io_depth = 8");
 
 $node->safe_psql('postgres', <<'SQL');
 CREATE EXTENSION skipidx;
@@ -31,6 +31,18 @@ my @methods = split /,/, $node->safe_psql('postgres',
 	"LOAD 'skipidx'; SELECT array_to_string(enumvals, ',') FROM pg_settings WHERE name = 'skipidx.io_method'");
 
 cmp_ok(scalar(@methods), '>=', 6, 'methods: ' . join ' ', @methods);
+
+# ---- what the settings for faults take, and from whom ----
+
+my $settings = skx_session($node);
+
+like($settings->raw("SET skipidx.fault_read = '$_'"), qr/22023: .*invalid value for parameter "skipidx.fault_read"/, "refused: $_")
+  for qw(eio eio:0 melt:1 short:1:2:3);
+is($settings->value("SET skipidx.fault_read = 'short:2:3'; SHOW skipidx.fault_read"), 'short:2:3', 'taken');
+$settings->value('CREATE ROLE guest; SET ROLE guest');
+like($settings->raw("SET skipidx.fault_$_ = 'kill:1'"), qr/42501: /, "fault_$_ is not for users") for qw(read write grow);
+$settings->value('RESET ROLE; DROP ROLE guest');
+$settings->close;
 
 sub answers
 {

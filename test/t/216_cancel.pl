@@ -23,7 +23,7 @@ note "seed $seed";
 srand($seed);
 
 # Neither cache holds more than a part of the index.
-my $node = skx_node('cancel', conf => "skipidx.cache_size = 1MB\nshared_buffers = 2MB\nwork_mem = 16MB");
+my $node = skx_node('cancel', faults => 1, conf => "skipidx.cache_size = 1MB\nshared_buffers = 2MB\nwork_mem = 16MB");
 
 $node->safe_psql('postgres', <<'SQL');
 CREATE EXTENSION skipidx;

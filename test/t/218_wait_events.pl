@@ -21,7 +21,7 @@ use constant TRIES => 60;
 
 skx_seed(218);
 
-my $node = skx_node('wait_events', conf => "skipidx.cache_size = 4MB\nskipidx.io_depth_total = 64");
+my $node = skx_node('wait_events', faults => 1, conf => "skipidx.cache_size = 4MB\nskipidx.io_depth_total = 64");
 my $named = $node->safe_psql('postgres', 'SHOW server_version_num') >= 170000;
 
 $node->safe_psql('postgres', <<'SQL');

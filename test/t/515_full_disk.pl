@@ -18,7 +18,7 @@ use Time::HiRes qw(sleep time);
 
 my $disk = SkipidxDisk->new;
 my $seed = skx_seed(515);
-my $node = skx_node('full', extra => ['--data-checksums'], conf => <<'CONF');
+my $node = skx_node('full', faults => 1, extra => ['--data-checksums'], conf => <<'CONF');
 maintenance_work_mem = 16MB
 max_parallel_maintenance_workers = 2
 min_parallel_index_scan_size = 0

@@ -50,8 +50,8 @@ static char owner;
 
 int			skx_blkio_io_method = SKX_BLK_URING_DIRECT;
 bool		skx_fault_armed = false;
-bool		skx_fault_write_armed = false;
-bool		skx_fault_grow_armed = false;
+static const SkxFaultTransfers *no_transfers = NULL;
+const SkxFaultTransfers **skx_fault_transfers = &no_transfers;
 bool		enableFsync = true;
 int			wal_level = WAL_LEVEL_REPLICA;
 volatile sig_atomic_t InterruptPending = false;
@@ -68,18 +68,6 @@ int			NLocBuffer = 0;
 void
 skx_fault_reached(SkxFaultPoint point)
 {
-}
-
-ssize_t
-skx_fault_write_result(ssize_t result)
-{
-	return result;
-}
-
-ssize_t
-skx_fault_grow_result(ssize_t result)
-{
-	return result;
 }
 
 int

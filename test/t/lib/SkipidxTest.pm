@@ -11,6 +11,8 @@ use warnings;
 
 use Exporter 'import';
 use Fcntl qw(LOCK_EX);
+use File::Spec;
+use FindBin;
 use POSIX ();
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
@@ -61,8 +63,17 @@ sub initdb_or_copy
 	return $system_or_bail->('cp', '-RPp', $template, $dir);
 }
 
+# A library of test/module/, which installcheck has built.
+sub skx_module
+{
+	my ($name) = @_;
+
+	return File::Spec->rel2abs("$FindBin::RealBin/../module/$name");
+}
+
 # A started cluster.  Options: conf (text appended last), extra (initdb
-# options), streaming (a primary for replicas), start (0 to leave it stopped).
+# options), streaming (a primary for replicas), start (0 to leave it stopped),
+# faults (each session has skipidx.fault_read, fault_write and fault_grow).
 sub skx_node
 {
 	my ($name, %opt) = @_;
@@ -81,6 +92,8 @@ sub skx_node
 	{
 		$node->append_conf('postgresql.conf', 'wal_level = replica');
 	}
+	$node->append_conf('postgresql.conf', "session_preload_libraries = '" . skx_module('skipidx_fault') . "'")
+	  if $opt{faults};
 	$node->append_conf('postgresql.conf', $opt{conf}) if defined $opt{conf};
 	$node->start unless defined $opt{start} && !$opt{start};
 	return $node;

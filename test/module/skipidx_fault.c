@@ -1,7 +1,11 @@
 /*
- * fault_read.c
- *	  The settings skipidx.fault_read, fault_write and fault_grow: reads and
- *	  writes that fail, or come short or late, and files that do not grow.
+ * skipidx_fault.c
+ *	  A library for tests, with the settings skipidx.fault_read, fault_write
+ *	  and fault_grow: reads and writes that fail, or come short or late, and
+ *	  files that do not grow.
+ *
+ * skipidx asks it through a rendezvous variable (src/fault/fault_transfer.c),
+ * so either library may be loaded first.
  *
  * `action:first` or `action:first:count`: the transfers with these numbers,
  * counted in this session from when the setting was set, have another result
@@ -16,8 +20,13 @@
 #include <signal.h>
 
 #include "fault/fault.h"
+#include "fmgr.h"
 #include "miscadmin.h"
 #include "utils/guc.h"
+
+PG_MODULE_MAGIC;
+
+extern PGDLLEXPORT void _PG_init(void);
 
 /* How much later a slow read comes, us. */
 #define SKX_FAULT_READ_DELAY	5000
@@ -52,9 +61,9 @@ typedef struct SkxFaultReadSpec
 	uint32		done;			/* transfers since it was set */
 } SkxFaultReadSpec;
 
-bool		skx_fault_read_armed = false;
-bool		skx_fault_write_armed = false;
-bool		skx_fault_grow_armed = false;
+static bool skx_fault_read_armed = false;
+static bool skx_fault_write_armed = false;
+static bool skx_fault_grow_armed = false;
 static char *skx_fault_read_setting = NULL;
 static char *skx_fault_write_setting = NULL;
 static char *skx_fault_grow_setting = NULL;
@@ -180,27 +189,41 @@ skx_fault_transfer_result(SkxFaultReadSpec *spec, const char *what,
 	return result;
 }
 
-ssize_t
+static ssize_t
 skx_fault_read_result(ssize_t result)
 {
-	return skx_fault_transfer_result(&skx_fault_read_spec, "read", result);
+	return skx_fault_read_armed ?
+		skx_fault_transfer_result(&skx_fault_read_spec, "read", result) :
+		result;
 }
 
-ssize_t
+static ssize_t
 skx_fault_write_result(ssize_t result)
 {
-	return skx_fault_transfer_result(&skx_fault_write_spec, "write", result);
+	return skx_fault_write_armed ?
+		skx_fault_transfer_result(&skx_fault_write_spec, "write", result) :
+		result;
 }
 
-ssize_t
+static ssize_t
 skx_fault_grow_result(ssize_t result)
 {
-	return skx_fault_transfer_result(&skx_fault_grow_spec, "growth", result);
+	return skx_fault_grow_armed ?
+		skx_fault_transfer_result(&skx_fault_grow_spec, "growth", result) :
+		result;
 }
 
+static const SkxFaultTransfers skx_fault_results = {
+	.read = skx_fault_read_result,
+	.write = skx_fault_write_result,
+	.grow = skx_fault_grow_result
+};
+
 void
-skx_fault_read_init(void)
+_PG_init(void)
 {
+	*find_rendezvous_variable(SKX_FAULT_RENDEZVOUS) =
+		(void *) &skx_fault_results;
 	DefineCustomStringVariable("skipidx.fault_read",
 							   "For tests: makes reads of index files fail.",
 							   "action:first or action:first:count. Actions are eio, again, intr, empty, short, slow, error, kill, enospc and einval.",
