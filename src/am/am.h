@@ -102,10 +102,13 @@ extern Relation skx_am_open_bound(Oid index);
  * am_cost.c
  *
  * share: how much of the table a condition of a whole index is met by, if the
- * index knows its words better than ANALYZE does; else below 0.
+ * index knows its words better than ANALYZE does; else below 0.  scored: how
+ * much of it has a word of the query of `<@>`; below 0 if that is not known.
  */
 extern double skx_am_cost_share(PlannerInfo *root, IndexOptInfo *info,
 								RestrictInfo *qual);
+extern double skx_am_cost_scored(PlannerInfo *root, IndexOptInfo *info,
+								 OpExpr *distance);
 extern void skxcostestimate(PlannerInfo *root, IndexPath *path,
 							double loop_count, Cost *startup, Cost *total,
 							Selectivity *selectivity, double *correlation,

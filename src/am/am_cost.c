@@ -37,6 +37,18 @@ skx_am_cost_share(PlannerInfo *root, IndexOptInfo *info, RestrictInfo *qual)
 	return share;
 }
 
+double
+skx_am_cost_scored(PlannerInfo *root, IndexOptInfo *info, OpExpr *distance)
+{
+	SkxCostIndex index;
+	double		share;
+
+	skx_am_cost_open(info, &index);
+	share = skx_cost_scored(root, &index, distance);
+	skx_am_cost_close(&index);
+	return share;
+}
+
 void
 skxcostestimate(PlannerInfo *root, IndexPath *path, double loop_count,
 				Cost *startup, Cost *total, Selectivity *selectivity,

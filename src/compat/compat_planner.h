@@ -53,6 +53,24 @@ skx_compat_class_members(EquivalenceClass *class, Relids relids)
 	return members;
 }
 
+/*
+ * A key that says how values are compared, and not which: all that the plan of
+ * an Index Scan takes from the keys of its path.
+ */
+static inline PathKey *
+skx_compat_ascending_key(Oid family)
+{
+	PathKey    *key = makeNode(PathKey);
+
+	key->pk_opfamily = family;
+#if PG_VERSION_NUM >= 180000
+	key->pk_cmptype = COMPARE_LT;
+#else
+	key->pk_strategy = BTLessStrategyNumber;
+#endif
+	return key;
+}
+
 /* Is a column NOT NULL, and known to be (18 has constraints not validated)? */
 static inline bool
 skx_compat_is_not_null(const RelOptInfo *rel, Oid table, AttrNumber column)

@@ -36,6 +36,8 @@ typedef struct SkxCostEstimate
  * damaged should not be in the way.
  * share: how much of the table a condition of a whole index is met by, if the
  * index knows its words better than ANALYZE does; else below 0.
+ * scored: how much of the table has a word of the query of `<@>`; below 0 if
+ * that is not known.
  * first: where all rows are wanted, about so many, how many of them the first
  * search is for.
  */
@@ -45,6 +47,8 @@ extern void skx_cost_estimate(PlannerInfo *root, IndexPath *path,
 							  SkxCostEstimate *estimate);
 extern double skx_cost_share(PlannerInfo *root, const SkxCostIndex *index,
 							 RestrictInfo *qual);
+extern double skx_cost_scored(PlannerInfo *root, const SkxCostIndex *index,
+							  OpExpr *distance);
 extern uint64 skx_cost_first(double rows);
 
 /* Sizes of an index, found once while a statement is planned. */

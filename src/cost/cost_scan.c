@@ -730,6 +730,26 @@ skx_cost_is_prefix(TSQuery query)
 	return query->size == 1 && GETQUERY(query)->qoperand.prefix;
 }
 
+/* Calls `ask` with what the index knows; below 0 where it knows nothing. */
+static double
+skx_cost_ask(SkxCosting *c, double (*ask) (SkxCosting *c))
+{
+	SkxBlkFile *file;
+	double		share = -1;
+
+	skx_cost_begin(c, &file);
+	if (c->segment != NULL)
+		share = Min(ask(c) / c->ndocs, 1);
+	skx_cost_end(c, file);
+	return share;
+}
+
+static double
+skx_cost_matched(SkxCosting *c)
+{
+	return skx_cost_filters(c).likely;
+}
+
 double
 skx_cost_share(PlannerInfo *root, const SkxCostIndex *index,
 			   RestrictInfo *qual)
@@ -739,7 +759,6 @@ skx_cost_share(PlannerInfo *root, const SkxCostIndex *index,
 												  ALLOCSET_DEFAULT_SIZES);
 	MemoryContext old = MemoryContextSwitchTo(context);
 	SkxCosting	c;
-	SkxBlkFile *file;
 	double		share = -1;
 
 	memset(&c, 0, sizeof(c));
@@ -747,12 +766,45 @@ skx_cost_share(PlannerInfo *root, const SkxCostIndex *index,
 	c.index = index;
 	skx_cost_conditions(&c, list_make1(qual));
 	if (c.filters != NIL && !skx_cost_is_prefix(linitial(c.filters)))
-	{
-		skx_cost_begin(&c, &file);
-		if (c.segment != NULL)
-			share = Min(skx_cost_filters(&c).likely / c.ndocs, 1);
-		skx_cost_end(&c, file);
-	}
+		share = skx_cost_ask(&c, skx_cost_matched);
+	MemoryContextSwitchTo(old);
+	MemoryContextDelete(context);
+	return share;
+}
+
+static double
+skx_cost_findable(SkxCosting *c)
+{
+	SkxCostWord words[SKX_COST_LOOKUPS];
+	SkxCostRanked ranked;
+	bool		any;
+	double		all;
+
+	memset(&ranked, 0, sizeof(ranked));
+	ranked.ndocs = ranked.match.docs = c->ndocs;
+	ranked.words = words;
+	ranked.nwords = skx_cost_words(c, c->ranking, words, &all, &any);
+	/* of more words than are looked up, nothing is known */
+	return all > ranked.nwords ? c->ndocs : skx_cost_model_findable(&ranked);
+}
+
+double
+skx_cost_scored(PlannerInfo *root, const SkxCostIndex *index,
+				OpExpr *distance)
+{
+	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext,
+												  "skipidx cost",
+												  ALLOCSET_DEFAULT_SIZES);
+	MemoryContext old = MemoryContextSwitchTo(context);
+	SkxCosting	c;
+	double		share = -1;
+
+	memset(&c, 0, sizeof(c));
+	c.root = root;
+	c.index = index;
+	c.ranking = skx_cost_ranking(root, (Node *) distance);
+	if (c.ranking != NULL)
+		share = skx_cost_ask(&c, skx_cost_findable);
 	MemoryContextSwitchTo(old);
 	MemoryContextDelete(context);
 	return share;

@@ -80,12 +80,17 @@ extern bool skx_planner_is_ours(const IndexOptInfo *index);
  * ordering: the distance that rows have to come by, ascending, to be in the
  * order of the sort key; NULL if there is none, or the index cannot order by
  * it.  is_bound: once the condition is not true for a row, it is true for none
- * with the same distance or a larger one, or with none.
+ * with the same distance or a larger one, or with none.  bounded: the distance,
+ * by that index, that the condition bounds so; NULL if there is none.
+ * needs_score: it is known not to be true for rows without a score.
  */
 extern OpExpr *skx_planner_ordering(PlannerInfo *root,
 									const IndexOptInfo *index,
 									const PathKey *key);
 extern bool skx_planner_is_bound(Node *clause, const OpExpr *distance);
+extern OpExpr *skx_planner_bounded(const IndexOptInfo *index, Node *clause);
+extern bool skx_planner_needs_score(PlannerInfo *root, Node *clause,
+									OpExpr *distance);
 
 /*
  * planner_ties.c

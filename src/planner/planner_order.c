@@ -14,6 +14,8 @@
 #include "am/am.h"
 #include "catalog/pg_type.h"
 #include "compat/compat_planner.h"
+#include "cost/cost.h"
+#include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
 #include "optimizer/clauses.h"
 #include "optimizer/optimizer.h"
@@ -80,6 +82,20 @@ skx_planner_is_distance(const IndexOptInfo *index, Node *expr, Oid family)
 		!contain_volatile_functions(lsecond(op->args));
 }
 
+/* Is it not true where the document of the distance is NULL? */
+static bool
+skx_planner_is_strict(const IndexOptInfo *index, Node *clause,
+					  const OpExpr *distance)
+{
+	Node	   *document = linitial(distance->args);
+
+	if (IsA(clause, NullTest))
+		return ((NullTest *) clause)->nulltesttype == IS_NOT_NULL &&
+			equal(((NullTest *) clause)->arg, document);
+	return skx_planner_is_bound(clause, distance) ||
+		skx_planner_matched(clause, document, index->opfamily[0]) != NULL;
+}
+
 /*
  * Has every row a distance, unless none has?  So it is where the column is NOT
  * NULL, or in a condition that is not true for NULL.
@@ -96,9 +112,9 @@ skx_planner_is_never_null(PlannerInfo *root, const IndexOptInfo *index,
 							   index->indexkeys[0]))
 		return true;
 	foreach(lc, rel->baserestrictinfo)
-		if (skx_planner_matched((Node *) lfirst_node(RestrictInfo, lc)->clause,
-								linitial(distance->args),
-								index->opfamily[0]) != NULL)
+		if (skx_planner_is_strict(index,
+								  (Node *) lfirst_node(RestrictInfo, lc)->clause,
+								  distance))
 			return true;
 	return false;
 }
@@ -128,6 +144,13 @@ skx_planner_ordering(PlannerInfo *root, const IndexOptInfo *index,
 	return NULL;
 }
 
+/* btree's, of numbers; distances are sorted by it, too. */
+static Oid
+skx_planner_float_family(void)
+{
+	return lookup_type_cache(FLOAT8OID, TYPECACHE_BTREE_OPFAMILY)->btree_opf;
+}
+
 bool
 skx_planner_is_bound(Node *clause, const OpExpr *distance)
 {
@@ -151,12 +174,51 @@ skx_planner_is_bound(Node *clause, const OpExpr *distance)
 	}
 	if (!skx_planner_is_simple(left ? lsecond(op->args) : linitial(op->args)))
 		return false;
-	strategy = get_op_opfamily_strategy(operator,
-										lookup_type_cache(FLOAT8OID,
-														  TYPECACHE_BTREE_OPFAMILY)->btree_opf);
+	strategy = get_op_opfamily_strategy(operator, skx_planner_float_family());
 	if (falls)
 		return strategy == BTGreaterStrategyNumber ||
 			strategy == BTGreaterEqualStrategyNumber;
 	return strategy == BTLessStrategyNumber ||
 		strategy == BTLessEqualStrategyNumber;
+}
+
+OpExpr *
+skx_planner_bounded(const IndexOptInfo *index, Node *clause)
+{
+	ListCell   *lc;
+
+	if (!IsA(clause, OpExpr))
+		return NULL;
+	foreach(lc, ((OpExpr *) clause)->args)
+	{
+		bool		falls;
+		Node	   *expr = skx_planner_without_sign(lfirst(lc), &falls);
+
+		if (skx_planner_is_distance(index, expr, skx_planner_float_family()) &&
+			skx_planner_is_bound(clause, (OpExpr *) expr))
+			return (OpExpr *) expr;
+	}
+	return NULL;
+}
+
+static Node *
+skx_planner_unscored_mutator(Node *node, void *context)
+{
+	if (node == NULL)
+		return NULL;
+	if (equal(node, context))
+		return (Node *) makeConst(FLOAT4OID, -1, InvalidOid, sizeof(float4),
+								  Float4GetDatum(0), false, true);
+	return expression_tree_mutator(node, skx_planner_unscored_mutator,
+								   context);
+}
+
+bool
+skx_planner_needs_score(PlannerInfo *root, Node *clause, OpExpr *distance)
+{
+	Const	   *met = skx_cost_planned_value(root,
+											skx_planner_unscored_mutator(clause,
+																		 distance));
+
+	return met != NULL && (met->constisnull || !DatumGetBool(met->constvalue));
 }

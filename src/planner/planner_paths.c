@@ -28,6 +28,7 @@
 #include "planner/planner_internal.h"
 #include "utils/guc.h"
 #include "utils/lsyscache.h"
+#include "utils/spccache.h"
 
 static bool skx_planner_custom = true;
 static set_rel_pathlist_hook_type skx_planner_next_hook;
@@ -178,6 +179,79 @@ skx_planner_wrap(PlannerInfo *root, RelOptInfo *rel, Path *path)
 	return (Path *) custom;
 }
 
+/*
+ * What it takes off is the share of all rows that do not come out; but those
+ * that do have scores, and come from anywhere in the table.
+ */
+static Cost
+skx_planner_bounded_run(PlannerInfo *root, RelOptInfo *rel, IndexPath *path)
+{
+	double		random;
+	double		rows;
+
+	get_tablespace_page_costs(rel->reltablespace, &random, NULL);
+	rows = rel->tuples * skx_planner_early_share(root, rel, path);
+	return random * index_pages_fetched(rows, rel->pages,
+										path->indexinfo->pages, root) +
+		rows * (cpu_tuple_cost + rel->baserestrictcost.per_tuple);
+}
+
+/*
+ * A scan by the distance that a condition bounds, where no order is asked for,
+ * or another one; if rows without a score meet it, all rows do.  The child is told of an order, as its plan needs one.
+ */
+static void
+skx_planner_add_bounded(PlannerInfo *root, RelOptInfo *rel,
+						IndexOptInfo *index)
+{
+	OpExpr	   *distance = NULL;
+	IndexPath  *path;
+	Path	   *wrapped;
+	Oid			family;
+	ListCell   *lc;
+
+	foreach(lc, rel->baserestrictinfo)
+	{
+		Node	   *clause = (Node *) lfirst_node(RestrictInfo, lc)->clause;
+
+		distance = skx_planner_bounded(index, clause);
+		if (distance != NULL && skx_planner_needs_score(root, clause, distance))
+			break;
+		distance = NULL;
+	}
+	if (distance == NULL)
+		return;
+	family = get_op_opfamily_sortfamily(distance->opno, index->opfamily[0]);
+	path = create_index_path(root, index, skx_planner_index_clauses(index),
+							 list_make1(distance), list_make1_int(0),
+							 list_make1(skx_compat_ascending_key(family)),
+							 ForwardScanDirection, false, rel->lateral_relids,
+							 1.0, false);
+	wrapped = skx_planner_wrap(root, rel, (Path *) path);
+	wrapped->total_cost = Max(wrapped->total_cost, wrapped->startup_cost +
+							  skx_planner_bounded_run(root, rel, path));
+	wrapped->pathkeys = NIL;
+	add_path(rel, wrapped);
+}
+
+static void
+skx_planner_add_all_bounded(PlannerInfo *root, RelOptInfo *rel)
+{
+	ListCell   *lc;
+
+	foreach(lc, rel->indexlist)
+	{
+		IndexOptInfo *index = lfirst(lc);
+
+		if (skx_planner_is_ours(index) &&
+			(index->indpred == NIL || index->predOK) &&
+			(root->query_pathkeys == NIL ||
+			 skx_planner_ordering(root, index,
+								  linitial(root->query_pathkeys)) == NULL))
+			skx_planner_add_bounded(root, rel, index);
+	}
+}
+
 /* Paths are compared once more: they may cost less now. */
 static void
 skx_planner_wrap_all(PlannerInfo *root, RelOptInfo *rel)
@@ -206,8 +280,10 @@ skx_planner_set_rel_pathlist(PlannerInfo *root, RelOptInfo *rel, Index rti,
 	if (rte->inh)
 		return;
 	skx_planner_add_paths(root, rel, rte);
-	if (skx_planner_custom)
-		skx_planner_wrap_all(root, rel);
+	if (!skx_planner_custom)
+		return;
+	skx_planner_wrap_all(root, rel);
+	skx_planner_add_all_bounded(root, rel);
 }
 
 void

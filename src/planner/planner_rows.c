@@ -93,6 +93,38 @@ skx_planner_correct_clause(PlannerInfo *root, RelOptInfo *rel,
 	return false;
 }
 
+/*
+ * Nothing is known of distances, but how many rows can have one below zero.
+ */
+static bool
+skx_planner_correct_bound(PlannerInfo *root, RelOptInfo *rel,
+						  RestrictInfo *rinfo)
+{
+	ListCell   *lc;
+
+	foreach(lc, rel->indexlist)
+	{
+		IndexOptInfo *index = lfirst(lc);
+		OpExpr	   *distance;
+		double		share;
+
+		if (!skx_planner_is_ours(index) || index->indpred != NIL)
+			continue;
+		distance = skx_planner_bounded(index, (Node *) rinfo->clause);
+		if (distance == NULL ||
+			!skx_planner_needs_score(root, (Node *) rinfo->clause, distance))
+			continue;
+		share = skx_am_cost_scored(root, index, distance);
+		if (share < 0)
+			return false;
+		rinfo->norm_selec = Min(clause_selectivity(root, (Node *) rinfo, 0,
+												   JOIN_INNER, NULL),
+								share);
+		return true;
+	}
+	return false;
+}
+
 static void
 skx_planner_scale_rows(List *paths, double ratio)
 {
@@ -140,7 +172,8 @@ skx_planner_correct_rows(PlannerInfo *root, RelOptInfo *rel,
 	if (rte->tablesample != NULL)
 		return;
 	foreach(lc, rel->baserestrictinfo)
-		known |= skx_planner_correct_clause(root, rel, lfirst(lc));
+		known |= skx_planner_correct_clause(root, rel, lfirst(lc)) ||
+			skx_planner_correct_bound(root, rel, lfirst(lc));
 	if (!known)
 		return;
 	rows = clamp_row_est(rel->tuples *

@@ -89,6 +89,9 @@ for my $table (qw(docs sure parts))
 	compare_order("$table, score as double precision", $table, "-($d)::float8 DESC NULLS LAST", '', 1);
 	compare_order("$table, NULLs first", $table, "$d NULLS FIRST", '', $sure);
 	compare_order("$table, NULLs first, but none", $table, "$d NULLS FIRST", $match, 1);
+	compare_order("$table, NULLs first, but left out", $table, "$d NULLS FIRST", 'WHERE v IS NOT NULL', 1);
+	compare_order("$table, NULLs first, other NULLs left out", $table, "$d NULLS FIRST", 'WHERE id IS NOT NULL', $sure);
+	compare_order("$table, NULLs first, but a bound", $table, "-$d DESC", "WHERE $d < 0", 1);
 	compare_order("$table, worst first", $table, "$d DESC", $match, '');
 	compare_order("$table, worst score first", $table, "-$d", $match, '');
 	compare_order("$table, twice the sign", $table, "-(-$d)", '', 1);
@@ -108,6 +111,14 @@ sub rows_of
 	my ($table, $where, $rest) = @_;
 
 	return "SELECT id, $d AS d FROM $table WHERE $where $rest";
+}
+
+sub fetched
+{
+	my $rows = 0;
+
+	$rows += $_->{'Actual Rows'} + ($_->{'Rows Removed by Filter'} // 0) for grep { $_->{'Node Type'} eq 'Index Scan' && $_->{'Order By'} } @_;
+	return $rows;
 }
 
 # Third: whether the scan ends early.
@@ -146,14 +157,22 @@ for my $bound (
 		$s->value($ranked);
 		my @by_index = map { $s->value($_) } $all, $few;
 		my @nodes = nodes(plan_of($rows, 'COSTS OFF, ANALYZE, TIMING OFF, SUMMARY OFF'));
-		my ($fetched, $total) = (0, $s->value("SELECT count(*) FROM $table"));
+		my $fetched = fetched(@nodes);
+		my $total = $s->value("SELECT count(*) FROM $table");
 
-		$fetched += $_->{'Actual Rows'} + ($_->{'Rows Removed by Filter'} // 0) for grep { $_->{'Node Type'} eq 'Index Scan' } @nodes;
+		# in no order, where it is known that rows without a score do not count
+		my $free = rows_of($table, $where, '');
+		my $set = "SELECT count(*) || coalesce(md5(string_agg(id || ' ' || d, ' ' ORDER BY id)), '') FROM ($free) x";
+		my $by_bound = $s->value($set);
+		my @free = nodes(plan_of($free, 'COSTS OFF, ANALYZE, TIMING OFF, SUMMARY OFF'));
 		$s->value($plain);
 		my $left = $s->value("SELECT count(*) FROM $table WHERE " . ($where =~ s/id % 3 = 0 AND|AND id % 3 = 0|AND \Q$d < $middle \/ 2\E//gr));
 
 		ok($by_index[0] eq $s->value($all), "$table, $name: all rows");
 		ok($by_index[1] eq $s->value($few), "$table, $name: first rows");
+		is($by_bound, $s->value($set), "$table, $name: in no order");
+		is((grep { $_->{'Order By'} } @free) > 0, $ends && $name !~ /subquery|NULL/, "$table, $name: in no order, plan");
+		cmp_ok(fetched(@free), '<=', $left + 2, "$table, $name: in no order, no more were fetched") if $ends;
 		if ($ends) { cmp_ok($fetched, '<=', $left + 2, "$table, $name: no more were fetched"); }
 		else { cmp_ok($fetched, '>=', $total - 40, "$table, $name: all were fetched"); }
 	}
@@ -175,6 +194,25 @@ my $lateral = "SELECT b, id, q FROM (VALUES (-0.1::float8), ($middle), (-1000), 
 	. ' LATERAL (SELECT id FROM docs WHERE v <@> q < b ORDER BY v <@> q, id LIMIT 9) z ORDER BY b, q, id';
 my @loops = map { $s->value($_); $s->value($lateral) } $ranked, $plain;
 ok($loops[0] eq $loops[1] && length($loops[0]) > 100, 'a bound for each row of another table');
+
+# The same for what changes rows, beside another order, and in a generic plan.
+$s->value("$plain; CREATE TABLE other AS SELECT * FROM docs; CREATE INDEX other_v ON other USING skipidx (v)");
+my $below = $s->value("SELECT string_agg(id::text, ' ' ORDER BY id) FROM other WHERE $d < $middle");
+$s->value($ranked);
+for my $change ('DELETE FROM other', 'UPDATE other SET kind = -1')
+{
+	my $sql = "$change WHERE $d < $middle";
+
+	ok((grep { $_->{'Order By'} } nodes(plan_of($sql, 'COSTS OFF'))), "$change: plan");
+	is($s->value("BEGIN; WITH x AS ($sql RETURNING id) SELECT string_agg(id::text, ' ' ORDER BY id) FROM x"), $below, "$change: rows");
+	$s->value('ROLLBACK');
+}
+$s->value("$ranked; SET enable_sort = on; SET plan_cache_mode = force_generic_plan");
+$s->value("PREPARE by_id (tsquery, float8) AS SELECT id FROM docs WHERE v <\@> \$1 < $middle AND id > \$2 ORDER BY id");
+my @by_id = ($s->value("EXECUTE by_id ('w3', 10)"), join ' ', map { $_->{'Order By'} // () } nodes(plan_of("EXECUTE by_id ('w3', 10)", 'COSTS OFF')));
+$s->value('DEALLOCATE by_id; RESET plan_cache_mode');
+like($by_id[1], qr/<\@>/, 'by id, generic: plan');
+is($by_id[0], $s->value("$plain; SELECT id FROM docs WHERE v <\@> 'w3' < $middle AND id > 10 ORDER BY id"), 'by id, generic');
 
 # A cursor, and rows that another session changed in the meantime.
 $s->value($ranked);
@@ -227,6 +265,20 @@ for my $where ("v \@\@ 'k7' AND kind = 3", "v \@\@ 'k7' OR kind = 3", "v \@\@ 'k
 	is($costs[1], $costs[0], "$where: the same bitmaps with an order");
 	is($costs[2], $costs[0], "$where: the same bitmaps with two");
 }
+
+# ---- and such a scan is what the planner takes where few rows have a score ----
+
+$s->value('RESET enable_seqscan');
+for ([ "v <\@> 'k7' < -0.1", 'Custom Scan' ], [ "-(v <\@> 'k7') > 0.1 AND id > 100", 'Custom Scan' ],
+	[ "v <\@> 'every' < -0.0001", 'Seq Scan' ], [ "v <\@> 'k7' < 0.1", 'Seq Scan' ], [ "v <\@> 'k7' <= 0", 'Seq Scan' ])
+{
+	is(plan_of("SELECT id FROM wide WHERE $_->[0]", 'COSTS OFF')->{'Node Type'}, $_->[1], "$_->[0]: plan");
+}
+# 20,000 / 90 rows have the word: no more are expected, nor less than a third
+my $rows = plan_of("SELECT id FROM wide WHERE v <\@> 'k7' < -0.1", 'COSTS ON')->{'Plan Rows'};
+ok($rows <= 230 && $rows >= 70, "rows expected: $rows");
+$s->value('SET skipidx.enable_custom_scan = off');
+is(plan_of("SELECT id FROM wide WHERE v <\@> 'k7' < -0.1", 'COSTS OFF')->{'Node Type'}, 'Seq Scan', 'no custom scan');
 
 $_->close for $s, $writer, $watcher;
 $node->stop;
