@@ -568,14 +568,9 @@ skx_cost_wanted(const SkxCosting *c)
 static bool
 skx_cost_ranks_filter(const SkxCosting *c)
 {
-	TSQuery		filter;
-
-	if (c->unknown > 0 || list_length(c->filters) != 1 || c->ranking == NULL)
-		return false;
-	filter = linitial(c->filters);
-	return VARSIZE(filter) == VARSIZE(c->ranking) &&
-		memcmp(VARDATA(filter), VARDATA(c->ranking),
-			   VARSIZE(filter) - VARHDRSZ) == 0;
+	return c->unknown == 0 && list_length(c->filters) == 1 &&
+		c->ranking != NULL &&
+		skx_score_same_query(linitial(c->filters), c->ranking);
 }
 
 /*

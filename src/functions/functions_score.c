@@ -61,8 +61,7 @@ skx_functions_call(FunctionCallInfo fcinfo)
 	}
 	if (call->scorer != NULL && call->index == oid &&
 		call->user == GetUserId() &&
-		VARSIZE(call->query) == VARSIZE(query) &&
-		memcmp(call->query, query, VARSIZE(query)) == 0 &&
+		skx_score_same_query(call->query, query) &&
 		skx_score_is_current(call->scorer, GetActiveSnapshot()))
 		return call;
 	call->scorer = NULL;

@@ -63,8 +63,7 @@ skx_planner_is_ranking(Node *query, Node *ref)
 		filter = DatumGetTSQuery(((Const *) query)->constvalue);
 		ranking = SkxRefQuery((SkxRef *)
 							  DatumGetPointer(((Const *) ref)->constvalue));
-		return VARSIZE(filter) == VARSIZE(ranking) && filter->size > 0 &&
-			memcmp(filter, ranking, VARSIZE(filter)) == 0 &&
+		return filter->size > 0 && skx_score_same_query(filter, ranking) &&
 			tsquery_requires_match(GETQUERY(filter));
 	}
 	return IsA(ref, FuncExpr) && ((FuncExpr *) ref)->args != NIL &&

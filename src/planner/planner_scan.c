@@ -178,8 +178,7 @@ skx_planner_ends_early(SkxRankedScan *state)
 		return false;
 	query = DatumGetTSQuery(filter);
 	ref = (SkxRef *) PG_DETOAST_DATUM(value);
-	return VARSIZE(query) == VARSIZE(SkxRefQuery(ref)) &&
-		memcmp(query, SkxRefQuery(ref), VARSIZE(query)) == 0 &&
+	return skx_score_same_query(query, SkxRefQuery(ref)) &&
 		skx_planner_scored_only(ref);
 }
 

@@ -173,7 +173,13 @@ typedef struct SkxRef
 
 #define SkxRefQuery(ref)	((TSQuery) (ref)->query)
 
-/* score_ref.c : query NULL: none, to be bound later */
+/*
+ * score_ref.c
+ *
+ * ref makes one; query NULL: none, to be bound later.  same_query: are two
+ * queries equal, item by item?
+ */
 extern SkxRef *skx_score_ref(Oid index, TSQuery query);
+extern bool skx_score_same_query(const TSQueryData *a, const TSQueryData *b);
 
 #endif							/* SKX_SCORE_SCORE_H */

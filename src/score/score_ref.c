@@ -25,3 +25,9 @@ skx_score_ref(Oid index, TSQuery query)
 		SET_VARSIZE(ref->query, size);
 	return ref;
 }
+
+bool
+skx_score_same_query(const TSQueryData *a, const TSQueryData *b)
+{
+	return VARSIZE(a) == VARSIZE(b) && memcmp(a, b, VARSIZE(a)) == 0;
+}
