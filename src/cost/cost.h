@@ -29,7 +29,7 @@ typedef struct SkxCostEstimate
 } SkxCostEstimate;
 
 /*
- * cost_scan.c
+ * cost_words.c, cost_scan.c, cost_rows.c, cost_ranked.c
  *
  * readable: may the index be read while a query is planned?  Not where there
  * is none yet; and where neither kind of scan is allowed anyway, one that is

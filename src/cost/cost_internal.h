@@ -1,0 +1,107 @@
+/*
+ * cost_internal.h
+ *	  Between the files of cost/.
+ */
+#ifndef SKX_COST_COST_INTERNAL_H
+#define SKX_COST_COST_INTERNAL_H
+
+#include "cost/cost.h"
+#include "cost/cost_model.h"
+#include "query/query.h"
+#include "score/score.h"
+#include "topk/topk.h"
+
+/*
+ * Words of a query that are looked up: of more, so many from its beginning to
+ * its end, and the others are taken for their average.
+ */
+#define SKX_COST_LOOKUPS	SKX_TOPK_MANY
+
+/* Words of all queries that are looked up. */
+#define SKX_COST_LEXEMES	(4 * SKX_COST_LOOKUPS)
+
+/* Share of the documents that have a word of which nothing is known. */
+#define SKX_COST_UNKNOWN	0.005
+
+/* What is known of the queries of one scan, and of the index. */
+typedef struct SkxCosting
+{
+	PlannerInfo *root;
+	const SkxCostIndex *index;
+	IndexPath  *path;			/* NULL: only what matches is asked for */
+	List	   *filters;		/* TSQuery, of `@@` */
+	int			unknown;		/* of them: conditions with unknown query */
+	bool		nothing;		/* a query is NULL or empty */
+	TSQuery		ranking;		/* of `<@>`; NULL: unknown, or none */
+	double		rows;			/* that match, as the planner thinks */
+	double		likely;			/* the same by the index; 0: not known */
+
+	/* of the index */
+	double		ndocs;			/* at least 1 */
+	double		nsegments;
+	double		npending;
+	double		pending_pages;
+	double		length;			/* average */
+
+	/* of the queries' words */
+	int			nlexemes;
+	SkxLexeme	lexemes[SKX_COST_LEXEMES];	/* ascending, distinct */
+	double		left;			/* words that are not among these */
+	SkxTerm    *terms;			/* df 0: none; scaled by: */
+	double		scale;
+	double		average;		/* df of a word that was not looked up */
+	SkxSegment *segment;		/* the largest; NULL: nothing was read */
+} SkxCosting;
+
+/*
+ * cost_query.c : the queries, as far as the planner knows them
+ *
+ * conditions and queries fill filters and ranking; gather adds words of a query
+ * that are no prefixes, as far as there is room, and distinct sorts them.
+ * plain is how many of a query's operands are no prefixes.  ranks_filter: is
+ * the ranking query the condition, and the only one?  ranking is the query of
+ * `<@>`, NULL if it cannot be known.
+ */
+extern void skx_cost_conditions(SkxCosting *c, List *quals);
+extern void skx_cost_queries(SkxCosting *c);
+extern TSQuery skx_cost_ranking(PlannerInfo *root, Node *distance);
+extern int	skx_cost_plain(TSQuery query);
+extern void skx_cost_gather(SkxCosting *c, TSQuery query);
+extern void skx_cost_distinct(SkxCosting *c);
+extern bool skx_cost_ranks_filter(const SkxCosting *c);
+
+/*
+ * cost_words.c : what the index knows of their words
+ *
+ * begin reads it, as far as it may be read, until end.  ask calls a function
+ * between the two and returns its number as a share of all documents, below 0
+ * where the index knows nothing.  operand is the term of
+ * an operand, or NULL; in any case how many documents have it.
+ */
+extern void skx_cost_begin(SkxCosting *c, SkxBlkFile **file);
+extern void skx_cost_end(SkxCosting *c, SkxBlkFile *file);
+extern double skx_cost_ask(SkxCosting *c, double (*ask) (SkxCosting *c));
+extern const SkxTerm *skx_cost_operand(SkxCosting *c, TSQuery query,
+									   const QueryOperand *operand,
+									   double *df);
+
+/* cost_rows.c : the documents that match all conditions */
+extern SkxCostSet skx_cost_filters(SkxCosting *c);
+
+/* What a scan does: before its first row, and for all rows. */
+typedef struct SkxCostScan
+{
+	double		lookups;		/* words */
+	double		work[2];
+	double		pages[2];
+	double		scored;			/* share of the rows that come by a score */
+} SkxCostScan;
+
+/*
+ * cost_ranked.c : a search finds the best before it hands them out, and then
+ * all the rest; `match` are the documents that match
+ */
+extern void skx_cost_ranked(SkxCosting *c, const SkxCostSet *match,
+							SkxCostScan *scan);
+
+#endif							/* SKX_COST_COST_INTERNAL_H */

@@ -1,0 +1,120 @@
+/*
+ * cost_rows.c
+ *	  How many rows match, and what it is to find them.
+ */
+#include "postgres.h"
+
+#include "cost/cost_internal.h"
+#include "utils/memutils.h"
+
+/* A query as the model takes it. */
+static SkxCostSet
+skx_cost_filter(SkxCosting *c, TSQuery query)
+{
+	SkxCostItem *items = palloc_extended(sizeof(SkxCostItem) *
+										 (Size) query->size,
+										 MCXT_ALLOC_HUGE);
+	SkxCostSet *sets;
+	SkxCostSet	result;
+	QueryItem  *from = GETQUERY(query);
+	int			i;
+
+	for (i = 0; i < query->size; i++)
+	{
+		if (from[i].type == QI_VAL)
+		{
+			items[i].kind = SKX_COST_WORD;
+			skx_cost_operand(c, query, &from[i].qoperand, &items[i].df);
+			continue;
+		}
+		switch (from[i].qoperator.oper)
+		{
+			case OP_NOT:
+				items[i].kind = SKX_COST_NOT;
+				break;
+			case OP_OR:
+				items[i].kind = SKX_COST_OR;
+				break;
+			case OP_PHRASE:
+				items[i].kind = SKX_COST_PHRASE;
+				break;
+			default:
+				items[i].kind = SKX_COST_AND;
+				break;
+		}
+	}
+	sets = palloc_extended(sizeof(SkxCostSet) *
+						   (Size) skx_cost_model_depth(items, query->size),
+						   MCXT_ALLOC_HUGE);
+	result = skx_cost_model_match(items, query->size, c->ndocs, sets);
+	pfree(sets);
+	pfree(items);
+	return result;
+}
+
+/*
+ * Documents that match all conditions: of unknown ones as many as the planner
+ * thinks, found in a list of that length.
+ */
+SkxCostSet
+skx_cost_filters(SkxCosting *c)
+{
+	SkxCostItem guess = {SKX_COST_WORD, c->rows};
+	SkxCostSet	all;
+	SkxCostSet	one;
+	bool		any = false;
+	ListCell   *lc;
+
+	memset(&all, 0, sizeof(all));
+	if (c->nothing)
+		return all;
+	if (c->unknown > 0)
+	{
+		all = skx_cost_model_match(&guess, 1, c->ndocs, &one);
+		any = true;
+	}
+	foreach(lc, c->filters)
+	{
+		one = skx_cost_filter(c, lfirst(lc));
+		all = any ? skx_cost_model_both(&all, &one, c->ndocs) : one;
+		any = true;
+	}
+	if (!any)
+		all.docs = c->ndocs;
+	return all;
+}
+
+/* Is the query a prefix and nothing else?  ANALYZE knows these as well. */
+static bool
+skx_cost_is_prefix(TSQuery query)
+{
+	return query->size == 1 && GETQUERY(query)->qoperand.prefix;
+}
+
+static double
+skx_cost_matched(SkxCosting *c)
+{
+	return skx_cost_filters(c).likely;
+}
+
+double
+skx_cost_share(PlannerInfo *root, const SkxCostIndex *index,
+			   RestrictInfo *qual)
+{
+	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext,
+												  "skipidx cost",
+												  ALLOCSET_DEFAULT_SIZES);
+	MemoryContext old = MemoryContextSwitchTo(context);
+	SkxCosting	c;
+	double		share = -1;
+
+	memset(&c, 0, sizeof(c));
+	c.root = root;
+	c.index = index;
+	skx_cost_conditions(&c, list_make1(qual));
+	if (c.filters != NIL && !skx_cost_is_prefix(linitial(c.filters)))
+		share = skx_cost_ask(&c, skx_cost_matched);
+	MemoryContextSwitchTo(old);
+	MemoryContextDelete(context);
+	return share;
+}

@@ -1,0 +1,166 @@
+/*
+ * cost_words.c
+ *	  What the index knows of the queries' words: in its largest segment.
+ */
+#include "postgres.h"
+
+#include <math.h>
+
+#include "catalog/index.h"
+#include "cost/cost_internal.h"
+#include "miscadmin.h"
+#include "optimizer/cost.h"
+#include "pending/pending.h"
+#include "utils/snapmgr.h"
+
+/* Lexemes of a prefix that are counted; then all of them are guessed. */
+#define SKX_COST_PREFIX		64
+
+bool
+skx_cost_readable(const IndexOptInfo *info)
+{
+	return !info->hypothetical && info->pages > 0 && ActiveSnapshotSet() &&
+		(enable_indexscan || enable_bitmapscan) &&
+		!ReindexIsProcessingIndex(info->indexoid);
+}
+
+/* Sizes of the index, and what its largest segment has of the words. */
+static void
+skx_cost_read(SkxCosting *c, Relation index, SkxBlkFile **file)
+{
+	const SkxPlannedSizes *sizes = skx_cost_planned_sizes(c->root, index);
+	const SkxView *view = sizes->view;
+	uint64		ndocs = 0;
+	uint64		length = 0;
+	int			i;
+
+	for (i = 0; i < view->nsegments; i++)
+	{
+		ndocs += view->segments[i].ndocs;
+		length += view->segments[i].total_length;
+	}
+	c->nsegments = view->nsegments;
+	c->npending = sizes->pending.ndocs;
+	c->pending_pages = sizes->pending.npages;
+	c->ndocs = Max(ndocs + sizes->pending.ndocs, 1);
+	c->length = (length + sizes->pending.total_length) / c->ndocs;
+	if (view->nsegments == 0 || (c->filters == NIL && c->ranking == NULL))
+		return;
+	*file = skx_segment_file(index, view->meta.incarnation);
+	c->segment = skx_segment_open(*file, index, view, 0);
+	c->scale = c->ndocs / Max(c->segment->header.ndocs, 1);
+	c->terms = palloc(sizeof(SkxTerm) * Max(c->nlexemes, 1));
+	skx_segment_find_all(&c->segment, 1, c->lexemes, c->nlexemes, &c->terms);
+	if (c->nlexemes > 0)
+		c->average = 0;
+	for (i = 0; i < c->nlexemes; i++)
+		c->average += c->terms[i].df * c->scale / c->nlexemes;
+}
+
+/* The lexemes of a prefix that have been counted. */
+typedef struct SkxCostPrefix
+{
+	double		df;
+	int			n;
+} SkxCostPrefix;
+
+static bool
+skx_cost_count(const SkxTerm *term, const char *lexeme, int len, void *arg)
+{
+	SkxCostPrefix *prefix = arg;
+
+	prefix->df += term->df;
+	return ++prefix->n < SKX_COST_PREFIX;
+}
+
+/*
+ * Documents that have a lexeme with that prefix.  Pages after the first ones
+ * are not read ahead: they will not be looked at.
+ */
+static double
+skx_cost_prefix(SkxCosting *c, const SkxLexeme *lexeme)
+{
+	SkxCostPrefix prefix = {0, 0};
+	int			ahead = c->segment->ahead;
+	double		df;
+
+	c->segment->ahead = 0;
+	skx_segment_prefix(c->segment, lexeme->bytes, lexeme->len,
+					   skx_cost_count, &prefix);
+	c->segment->ahead = ahead;
+	df = Min(prefix.df * c->scale, c->ndocs);
+	return prefix.n < SKX_COST_PREFIX ? df : sqrt(df * c->ndocs);
+}
+
+const SkxTerm *
+skx_cost_operand(SkxCosting *c, TSQuery query, const QueryOperand *operand,
+				 double *df)
+{
+	SkxLexeme	lexeme = {GETOPERAND(query) + operand->distance,
+	operand->length};
+	SkxLexeme  *found;
+	SkxTerm    *term;
+
+	*df = c->ndocs * SKX_COST_UNKNOWN;
+	if (c->segment == NULL)
+		return NULL;
+	if (operand->prefix)
+	{
+		/* That alone, ANALYZE knows as well. */
+		if (query->size == 1 && c->filters != NIL)
+			*df = c->rows;
+		else
+			*df = skx_cost_prefix(c, &lexeme);
+		return NULL;
+	}
+	found = bsearch(&lexeme, c->lexemes, c->nlexemes, sizeof(SkxLexeme),
+					skx_query_compare_lexeme);
+	CHECK_FOR_INTERRUPTS();
+	if (found == NULL)
+	{
+		*df = c->average;
+		return NULL;
+	}
+	term = &c->terms[found - c->lexemes];
+	*df = Min(term->df * c->scale, c->ndocs);
+	if (term->df == 0)
+		*df = (c->ndocs - c->segment->header.ndocs) * SKX_COST_UNKNOWN;
+	return term;
+}
+
+void
+skx_cost_begin(SkxCosting *c, SkxBlkFile **file)
+{
+	ListCell   *lc;
+
+	*file = NULL;
+	foreach(lc, c->filters)
+		skx_cost_gather(c, lfirst(lc));
+	if (c->ranking != NULL && !skx_cost_ranks_filter(c))
+		skx_cost_gather(c, c->ranking);
+	skx_cost_distinct(c);
+	if (c->index->rel != NULL)
+		skx_cost_read(c, c->index->rel, file);
+}
+
+void
+skx_cost_end(SkxCosting *c, SkxBlkFile *file)
+{
+	if (c->segment != NULL)
+		skx_segment_close(c->segment);
+	if (file != NULL)
+		skx_blkio_close(file);
+}
+
+double
+skx_cost_ask(SkxCosting *c, double (*ask) (SkxCosting *c))
+{
+	SkxBlkFile *file;
+	double		share = -1;
+
+	skx_cost_begin(c, &file);
+	if (c->segment != NULL)
+		share = Min(ask(c) / c->ndocs, 1);
+	skx_cost_end(c, file);
+	return share;
+}
