@@ -106,7 +106,7 @@ extern const char *const skx_blkio_method_names[SKX_BLK_NMETHODS];
  */
 typedef struct SkxBlkCounters
 {
-	uint64		pins;			/* frames pinned (a frame holds 1 or 16 pages) */
+	uint64		pins;			/* frames pinned (a frame holds 1 or 4 pages) */
 	uint64		hits;			/* of these, found in cache or shared buffers */
 	uint64		loads;			/* frames read */
 	uint64		requests;		/* transfers issued to the kernel */

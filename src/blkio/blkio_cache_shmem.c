@@ -2,7 +2,7 @@
  * blkio_cache_shmem.c
  *	  The cache as a piece of memory: size, first contents, addresses.
  *
- * Half of the space goes to frames of 16 pages and half to frames of one
+ * Half of the space goes to frames of 4 pages and half to frames of one
  * page: long posting lists fill the first, dictionary, documents and
  * positions the second, and neither can push the other out.  The memory may
  * be mapped at a different address in every process, so it holds offsets.

@@ -246,7 +246,7 @@ skx_planner_restrictions(const RelOptInfo *rel, List *clauses)
  * Percent of the limit that have to be fetched until enough rows are left by
  * what discards some, with a margin.  An estimate that is far off makes the
  * search look for too many rows, while one that is too low has it search again
- * for twice as many: hence no more than SKX_PLANNER_DISCARD_MAX.
+ * for 16 times as many: hence no more than SKX_PLANNER_DISCARD_MAX.
  */
 static int
 skx_planner_percent(PlannerInfo *root, RelOptInfo *rel,
