@@ -5,6 +5,8 @@
  *
  * The cache, the loads and the tokens of the server are stood in for by arrays
  * of one plane's pages.
+ *
+ * Holds: blkio 13
  */
 #include "unit.h"
 #include "server.h"

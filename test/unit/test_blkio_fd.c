@@ -4,6 +4,8 @@
  *	  what happens while reads are under way on all of them.
  *
  * All files are /dev/null, and the ring is a list of handles.
+ *
+ * Holds: none
  */
 #include "unit.h"
 #include "server.h"

@@ -6,6 +6,8 @@
  * The file is an array of the blocks around the border of two segment files.
  * Writes of the ring end in any order, and only then is their memory looked
  * at, as the kernel may.
+ *
+ * Holds: blkio 5
  */
 #include "unit.h"
 #include "server.h"

@@ -1,6 +1,8 @@
 /*
  * test_codec_bits.c
  *	  Packing at every width, against a packer that moves one bit at a time.
+ *
+ * Holds: codec 1, 2, 6
  */
 #include "unit.h"
 #include "codec/codec.h"

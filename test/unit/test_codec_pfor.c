@@ -1,6 +1,8 @@
 /*
  * test_codec_pfor.c
  *	  Patched frame of reference: bytes, the best width, damage.
+ *
+ * Holds: codec 1, 2, 4, 5, 6
  */
 #include "unit_sizes.h"
 

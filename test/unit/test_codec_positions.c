@@ -1,6 +1,8 @@
 /*
  * test_codec_positions.c
  *	  Blocks of positions: bytes, labels, summing up again, damage.
+ *
+ * Holds: codec 1, 2, 3, 4, 5, 6
  */
 #include "unit_postings.h"
 #include "unit_sizes.h"

@@ -1,6 +1,8 @@
 /*
  * test_codec_short.c
  *	  Short lists and their inline positions: bytes, every kind, damage.
+ *
+ * Holds: codec 1, 2, 3, 4, 5, 6
  */
 #include "unit_postings.h"
 

@@ -1,6 +1,8 @@
 /*
  * test_codec_subblock.c
  *	  Sub-block bodies: bytes, sizes, every kind of postings, windows, damage.
+ *
+ * Holds: codec 1, 2, 3, 4, 5, 6
  */
 #include "unit_postings.h"
 #include "unit_sizes.h"

@@ -1,6 +1,8 @@
 /*
  * test_codec_varint.c
  *	  Numbers of every size: bytes, sizes, truncation, and what is refused.
+ *
+ * Holds: codec 1, 2, 4, 5
  */
 #include "unit.h"
 #include "codec/codec.h"

@@ -2,6 +2,8 @@
  * test_cost_model.c
  *	  The work of queries: what must grow with what, on random queries, and the
  *	  size of it where that is known.
+ *
+ * Holds: rank 1, 10
  */
 #include "unit.h"
 

@@ -2,6 +2,8 @@
  * test_format_check.c
  *	  Damaged pages against the validators: no damage makes one read outside
  *	  the page, what passes can be walked, and typical damage is refused.
+ *
+ * Holds: format 3
  */
 #include "unit_pages.h"
 

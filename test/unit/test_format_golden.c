@@ -5,6 +5,8 @@
  *
  * A difference means that the format changed: then SKX_VERSION must change.  The writers' sources are included; of the server they need
  * palloc, which libpgcommon has, and the few names below.
+ *
+ * Holds: format 4; segment 2
  */
 #include "unit_golden.h"
 

@@ -4,6 +4,8 @@
  *	  cannot say is refused, and with the reason that fits.
  *
  * A case changes one field of a sound page and names the reason.
+ *
+ * Holds: format 3, 4; manifest 2
  */
 #include "unit.h"
 

@@ -2,6 +2,8 @@
  * test_format_page.c
  *	  Identity and checksum of a page: what is sound passes, each flipped bit
  *	  is found, and what the server may change is not.
+ *
+ * Holds: format 1, 2
  */
 #include "unit.h"
 

@@ -1,6 +1,8 @@
 /*
  * test_maint_policy.c
  *	  The choice of merges: each rule alone, and simulated lives of an index.
+ *
+ * Holds: maint 10
  */
 #include "unit.h"
 #include "maint/maint_policy.h"

@@ -1,6 +1,8 @@
 /*
  * test_rank_impacts.c
  *	  Impacts: bytes, that they cover what they must, and how tightly.
+ *
+ * Holds: rank 1, 3, 5
  */
 #include "unit.h"
 #include "rank/rank.h"

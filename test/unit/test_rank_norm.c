@@ -1,6 +1,8 @@
 /*
  * test_rank_norm.c
  *	  The length code: the recurrence, exactness, order, and the ends.
+ *
+ * Holds: rank 1, 2
  */
 #include "unit.h"
 #include "rank/rank.h"

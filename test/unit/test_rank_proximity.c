@@ -1,6 +1,8 @@
 /*
  * test_rank_proximity.c
  *	  Counts of neighbouring occurrences against a brute force.
+ *
+ * Holds: rank 1, 9
  */
 #include "unit.h"
 #include "rank/rank_score.h"

@@ -2,6 +2,8 @@
  * test_rank_score.c
  *	  Scores in units: that parts grow as they must, and that bounds bound,
  *	  to the last unit.
+ *
+ * Holds: rank 1, 4, 6, 7, 8
  */
 #include <math.h>
 

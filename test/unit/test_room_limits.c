@@ -2,6 +2,8 @@
  * test_room_limits.c
  *	  What dynamic shared memory there is, read from copies of a machine's
  *	  files, and what is taken of it.
+ *
+ * Holds: room 1, 3
  */
 #include "unit.h"
 

@@ -4,6 +4,8 @@
  *
  * The writer is part of the server module, but needs nothing of a server
  * beyond palloc, which libpgcommon has; its source is included here.
+ *
+ * Holds: skiplist 1, 2, 3, 4, 5, 6
  */
 #include "unit.h"
 
