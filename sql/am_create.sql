@@ -1,6 +1,8 @@
 --
 -- CREATE INDEX USING skipidx: what is accepted, what is refused and how
 --
+-- Holds: am 1, 2, 3, 4; cost 4; inspect 2
+--
 CREATE EXTENSION skipidx;
 
 CREATE TABLE docs (id int, title text, body tsvector, other tsvector, tags text[]);
@@ -201,6 +203,20 @@ CREATE INDEX ON view_docs USING skipidx (body);
 REFRESH MATERIALIZED VIEW view_docs;
 SELECT found('view_docs', $$body @@ 'common'$$);
 DROP MATERIALIZED VIEW view_docs;
+
+--
+-- Never index-only, though all of the table is known to be visible
+--
+CREATE TABLE visible AS SELECT ('all w' || i)::tsvector AS body FROM generate_series(1, 1000) i;
+CREATE INDEX visible_body ON visible USING skipidx (body);
+VACUUM ANALYZE visible;
+SET enable_seqscan = off;
+SET enable_bitmapscan = off;
+EXPLAIN (COSTS OFF) SELECT count(*) FROM visible;
+EXPLAIN (COSTS OFF) SELECT count(*) FROM visible WHERE body @@ 'w7';
+RESET enable_seqscan;
+RESET enable_bitmapscan;
+DROP TABLE visible;
 
 --
 -- CONCURRENTLY, REINDEX, rewrites

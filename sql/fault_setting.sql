@@ -1,4 +1,6 @@
 -- The developer setting skipidx.fault: what it takes, and what it does.
+--
+-- Holds: fault 2, 4
 LOAD 'skipidx';
 SET client_min_messages = warning;
 SET skipidx.fault = 'nowhere:kill';

@@ -1,6 +1,8 @@
 --
 -- What reading has cost, the block cache, and who may touch it
 --
+-- Holds: inspect 4
+--
 SET client_min_messages = warning;
 CREATE EXTENSION IF NOT EXISTS skipidx;
 

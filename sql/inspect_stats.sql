@@ -1,6 +1,8 @@
 --
 -- skipidx_stats, skipidx_segments, skipidx_check, and the counters of reads
 --
+-- Holds: inspect 1, 2, 3, 4; pending 3
+--
 SET client_min_messages = warning;
 CREATE EXTENSION IF NOT EXISTS skipidx;
 

@@ -1,6 +1,8 @@
 --
 -- Flush and merge: pending documents become segments, segments become one
 --
+-- Holds: am 5; functions 1; maint 5, 8, 11; manifest 7
+--
 SET client_min_messages = warning;
 CREATE EXTENSION IF NOT EXISTS skipidx;
 
@@ -157,6 +159,16 @@ SELECT skipidx_merge('flush_insert_body');
 RESET maintenance_work_mem;
 SELECT counts('flush_insert', 'all'), counts('flush_insert', 'x4711'), counts('flush_insert', 'x1:*'), counts('flush_insert', 'all <-> x5');
 SELECT skipidx_check('flush_insert_body', true);
+
+-- An operation that fails has used up its segment id.
+SELECT max(segment) AS last FROM skipidx_segments('flush_insert_body') \gset
+INSERT INTO flush_insert VALUES (33001, 'all:1 id:2');
+SET skipidx.fault = 'flush_built:error';
+SELECT skipidx_flush('flush_insert_body');
+RESET skipidx.fault;
+SELECT skipidx_flush('flush_insert_body');
+SELECT max(segment) - :last AS ids FROM skipidx_segments('flush_insert_body');
+SELECT counts('flush_insert', 'id');
 
 -- Unlogged, temporary, partial and expression indexes
 CREATE UNLOGGED TABLE flush_unlogged (id int, body tsvector) WITH (autovacuum_enabled = off);

@@ -2,6 +2,8 @@
 -- Pages used again: what rounds of inserts, deletes and VACUUM leave is taken
 -- by the next, whatever the sizes of its pieces are
 --
+-- Holds: manifest 5, 6
+--
 SET client_min_messages = warning;
 CREATE EXTENSION IF NOT EXISTS skipidx;
 

@@ -1,6 +1,8 @@
 --
 -- VACUUM: deleted rows leave the index, their places are used again
 --
+-- Holds: maint 2, 3, 11; pending 5
+--
 SET client_min_messages = warning;
 CREATE EXTENSION IF NOT EXISTS skipidx;
 

@@ -1,6 +1,8 @@
 --
 -- Rows after the build: visible at once, counted at once, whatever their size
 --
+-- Holds: am 1; manifest 9; pending 1, 2, 4
+--
 SET client_min_messages = warning;
 CREATE EXTENSION IF NOT EXISTS skipidx;
 
@@ -87,6 +89,22 @@ SELECT ids('copied'), ids('b1 | b5000'), ids('mod3 & bulk & b1233');
 SELECT count(*) FROM docs WHERE body @@ 'bulk';
 SELECT count(*) FROM docs WHERE body @@ 'bulk <2> mod7';
 SELECT ndocs, null_docs, segments, pending_docs, pending_pages > 100 AS pages FROM skipidx_stats('docs_body');
+-- Pages that an insert looks at, of the table and the index: few, however long the
+-- list is; of a document that is larger than a page, as many more as it fills.
+CREATE FUNCTION looked_at(document tsvector) RETURNS int LANGUAGE plpgsql AS $$
+DECLARE
+	plan json;
+BEGIN
+	EXECUTE 'EXPLAIN (ANALYZE, BUFFERS, COSTS OFF, TIMING OFF, FORMAT JSON) INSERT INTO docs VALUES (0, $1)'
+		INTO plan USING document;
+	RETURN (plan->0->'Plan'->>'Shared Hit Blocks')::int + (plan->0->'Plan'->>'Shared Read Blocks')::int;
+END $$;
+BEGIN;
+SELECT looked_at('short') > 0 AS warm;
+CREATE TEMPORARY TABLE looks AS SELECT looked_at('short') AS pages FROM generate_series(1, 50);
+SELECT min(pages) <= 4 AS usual, max(pages) <= 10 AS most FROM looks;
+SELECT looked_at(array_to_tsvector(array_agg('wide' || i || repeat('x', 1000)))) < 1500 AS large FROM generate_series(1, 400) i;
+ROLLBACK;
 VACUUM docs;
 SELECT ndocs - deleted = (SELECT count(*) FROM docs) AS counted FROM skipidx_stats('docs_body');
 
@@ -108,4 +126,4 @@ SELECT segments, pending_docs FROM skipidx_stats('docs_body');
 SELECT q, ids = ids(q::tsquery) AS same FROM before;
 
 DROP TABLE docs, before;
-DROP FUNCTION ids;
+DROP FUNCTION ids, looked_at;

@@ -1,6 +1,8 @@
 --
 -- `<@>` finds the index that ranks, whatever the form of the query
 --
+-- Holds: planner 1, 2, 3, 5, 8
+--
 SET client_min_messages = warning;
 CREATE EXTENSION IF NOT EXISTS skipidx;
 

@@ -2,6 +2,8 @@
 -- The custom scan over a ranked index scan: scores, limits, cursors, row
 -- security, references
 --
+-- Holds: functions 3; planner 4, 5, 6, 7, 9
+--
 SET client_min_messages = warning;
 CREATE EXTENSION IF NOT EXISTS skipidx;
 

@@ -1,6 +1,8 @@
 --
 -- Lists, windows and prefixes at the borders of their structures
 --
+-- Holds: query 1, 3
+--
 SET client_min_messages = warning;
 CREATE EXTENSION IF NOT EXISTS skipidx;
 

@@ -1,6 +1,8 @@
 --
 -- Very large and very deep queries: the right answer or a clean refusal
 --
+-- Holds: query 1, 7
+--
 SET client_min_messages = warning;
 CREATE EXTENSION IF NOT EXISTS skipidx;
 

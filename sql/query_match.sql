@@ -1,6 +1,8 @@
 --
 -- Every operator form of tsquery, by sequential scan and through the index
 --
+-- Holds: query 1, 2, 3
+--
 SET client_min_messages = warning;
 CREATE EXTENSION IF NOT EXISTS skipidx;
 

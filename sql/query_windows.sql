@@ -3,6 +3,8 @@
 -- documents, over segments of many windows: each kind of scan against the
 -- sequential scan
 --
+-- Holds: query 1
+--
 SET client_min_messages = warning;
 CREATE EXTENSION IF NOT EXISTS skipidx;
 CREATE TABLE windows (id int, body tsvector) WITH (autovacuum_enabled = off);

@@ -1,6 +1,8 @@
 --
 -- Scores against the formulas written out in SQL, and who may ask for them
 --
+-- Holds: functions 2; score 1, 2, 3, 4, 5, 6
+--
 SET client_min_messages = warning;
 CREATE EXTENSION IF NOT EXISTS skipidx;
 

@@ -1,6 +1,8 @@
 --
 -- Statistics of tables that others inherit from
 --
+-- Holds: score 1, 2
+--
 SET client_min_messages = warning;
 CREATE EXTENSION IF NOT EXISTS skipidx;
 SET enable_seqscan = off;

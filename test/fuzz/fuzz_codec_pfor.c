@@ -1,6 +1,8 @@
 /*
  * fuzz_codec_pfor.c
  *	  The numbers below the postings: pfor, varints, bit strings.
+ *
+ * Holds: codec 2
  */
 #include "fuzz.h"
 #include "unit_postings.h"

@@ -1,6 +1,8 @@
 /*
  * fuzz_codec_positions.c
  *	  Blocks of positions.
+ *
+ * Holds: codec 2, 3
  */
 #include "fuzz.h"
 #include "unit_postings.h"

@@ -1,6 +1,8 @@
 /*
  * fuzz_codec_short.c
  *	  A short list and its inline positions: n, then the bytes.
+ *
+ * Holds: codec 2, 3
  */
 #include "fuzz.h"
 #include "unit_postings.h"

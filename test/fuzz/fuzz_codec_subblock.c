@@ -1,6 +1,8 @@
 /*
  * fuzz_codec_subblock.c
  *	  Sub-block bodies: n, base and a window, then the bytes.
+ *
+ * Holds: codec 2, 3
  */
 #include "fuzz.h"
 #include "unit_postings.h"

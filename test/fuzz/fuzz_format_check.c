@@ -3,6 +3,8 @@
  *	  Page validators: the kind of page, then its content.
  *
  * Sound inputs are golden pages.
+ *
+ * Holds: format 3
  */
 #include "fuzz.h"
 #include "unit_pages.h"

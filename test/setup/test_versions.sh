@@ -13,6 +13,8 @@
 #   SKIPIDX_SERVERS   where other servers are: /var/cache/skipidx-servers
 #
 # Needs root or sudo.
+#
+# Holds: compat 2
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
 root=$(cd "$here/../.." && pwd)

@@ -1,5 +1,7 @@
 # What the other tests rely on: a seed repeats what perl and the server's
 # sessions draw, and a signal does not end a session.
+#
+# Holds: none
 
 use strict;
 use warnings;

@@ -1,5 +1,7 @@
 # A crash at any moment loses no committed row and invents none, and a standby
 # answers as its primary does, before and after promotion.
+#
+# Holds: blkio 3, 7; maint 5; manifest 4, 8; pending 1
 
 use strict;
 use warnings;

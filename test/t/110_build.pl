@@ -1,6 +1,8 @@
 # CREATE INDEX: the same index whatever the memory, within the memory, with
 # runs in temporary files that go away; documents in TID order after HOT
 # updates; values larger than the memory; progress; file size.
+#
+# Holds: am 1, 6; invert 1, 2, 3; maint 7; segment 1, 3
 
 use strict;
 use warnings;
@@ -112,6 +114,25 @@ my ($ndocs, undef, undef, undef, $nnull, undef, $nsegments) =
 is($ndocs, 60000, 'every row is a document');
 is($nnull, int(60000 / 997), 'NULLs counted');
 is($nsegments, 1, 'one segment');
+
+# A flush is bounded as a build is.
+$s->value("CREATE TABLE later (v tsvector) WITH (autovacuum_enabled = off);"
+	  . " CREATE INDEX later_v ON later USING skipidx (v) WITH (pending_limit = '1GB')");
+$s->value('INSERT INTO later SELECT v FROM docs');
+{
+	my $b = skx_session($node, 'postgres');
+
+	$b->value("SET maintenance_work_mem = '4MB'; SET enable_seqscan = off;"
+		  . " SELECT count(*) FROM later WHERE v @@ 'nosuch'");
+	my ($kb, $files) = watched($b, "SELECT skipidx_flush('later_v')");
+
+	note "flush: $kb kB, $files temporary files";
+	cmp_ok($kb, '<', 4 * 1024 * 1.1 + 2048, 'a flush: within 4 MB');
+	cmp_ok($files, '>', 0, 'a flush: values are in a file');
+	is($s->value("SELECT skipidx_check('later_v', true)"), '', 'a flush: sound');
+	$b->close;
+}
+$s->value('DROP TABLE later');
 
 # Norms may take a quarter of the memory: then a new segment begins.
 $s->value(<<'SQL');

@@ -2,6 +2,8 @@
 # built, whatever the rows, the block size, the memory and the number of workers.
 #
 # What happens when a build is stopped: 115_build_stopped.pl.
+#
+# Holds: am 9; invert 4, 5; team 1, 3
 
 use strict;
 use warnings;

@@ -2,6 +2,8 @@
 # processes and their shared memory together, and gives all of it back.
 #
 # SKX_FAULTS_ALL=1: enough rows that 64 MB are for several runs of each process.
+#
+# Holds: am 6; team 2
 
 use strict;
 use warnings;

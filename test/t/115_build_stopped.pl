@@ -3,6 +3,8 @@
 # missing or late.  Nothing stays behind, and the next build works.
 #
 # SKX_FAULTS_ALL=1: every way to stop it in every step.
+#
+# Holds: am 9; team 3, 4, 6
 
 use strict;
 use warnings;

@@ -1,6 +1,8 @@
 # CREATE INDEX with workers where /dev/shm has little room: what the norms of a
 # segment need is taken before the table is scanned.  With less room segments
 # are smaller, with next to none the leader builds alone; nothing fails late.
+#
+# Holds: am 9; team 5
 
 use strict;
 use warnings;

@@ -4,6 +4,8 @@
 #
 # All processes wait between two steps while the test writes into the files that
 # the next step reads.
+#
+# Holds: invert 6
 
 use strict;
 use warnings;

@@ -7,6 +7,8 @@
 # damaged, which is put right before the next try; an answer must be the true
 # one.  The verifier reads what no query did.  A damaged page that was read
 # without an error would be left over at the end.
+#
+# Holds: blkio 2; format 2, 6; inspect 5; manifest 3; pending 7; segment 7
 
 use strict;
 use warnings;

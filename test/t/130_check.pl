@@ -1,6 +1,9 @@
 # skipidx_check: damage that no checksum shows.  Pages are changed and given a
 # right CRC, so that only what they say, to themselves, to each other, or about
 # the table, is wrong.
+#
+# Holds: format 1, 6; inspect 2, 3, 5, 6, 7, 8, 9, 10, 11, 12; manifest 2, 3, 5
+# Holds: pending 3, 7
 
 use strict;
 use warnings;
@@ -287,6 +290,24 @@ spoil_index('mixed');
 
 my $nblocks = @$pages;
 my $stripe = page_of(STRIPE);
+
+# Of another version, nothing else is looked at.
+{
+	my $page = $pages->[0];
+
+	substr($page, START + 4, 4) = pack('V', 1 + unpack('V', substr($page, START + 4, 4)));
+	substr($page, START + 24, 4) = "\xff" x 4;
+	write_page($path, 0, $page);
+	$node->start;
+	for my $sql ("SELECT skipidx_check('mixed')", "INSERT INTO more VALUES (-1, 'a')",
+		"SET enable_seqscan = off; SELECT count(*) FROM more WHERE v @@ 'w1'")
+	{
+		like(($node->psql('postgres', $sql))[2],
+			qr/"mixed" has format version \d+, but.*HINT:  Rebuild it with REINDEX/s, "another version: $sql");
+	}
+	$node->stop('immediate');
+	write_page($path, 0, $pages->[0]);
+}
 
 spoil('a file too short', META, add(36, 'V', 16), 'here',
 	qr/the file has $nblocks pages, but should have/);

@@ -4,6 +4,8 @@
 #
 # A check is looked at as one that something went on under when the root, or
 # the end of a pending list, was another one after it.
+#
+# Holds: inspect 5, 6, 10; manifest 1, 5
 
 use strict;
 use warnings;

@@ -4,6 +4,8 @@
 # merged, in every state, and skipidx_check finds nothing.  What only foreign
 # code can make of a tsvector is refused or put in order, and damages nothing.
 # Long and deep queries end, or are refused, in time.
+#
+# Holds: am 1; intake 1, 2, 3; query 1, 7; score 3
 
 use strict;
 use warnings;

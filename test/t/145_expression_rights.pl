@@ -2,6 +2,8 @@
 # No function of ours lends that code the rights of its caller: a superuser
 # calls each of them, and the code, which notes who runs it and tries to make
 # its owner a superuser, has gained nothing.
+#
+# Holds: intake 4
 
 use strict;
 use warnings;

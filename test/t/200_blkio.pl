@@ -1,5 +1,7 @@
 # The ways to read blocks give the same answers, and the one that reads past
 # shared buffers takes from there whatever is there.
+#
+# Holds: blkio 3, 4
 
 use strict;
 use warnings;

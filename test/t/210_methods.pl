@@ -1,6 +1,8 @@
 # Every way of reading blocks, the same questions: answers, the work done, reads
 # that fail, sessions that are cancelled, killed or asleep with reads under
 # way, and nothing left behind.
+#
+# Holds: blkio 1, 10, 11
 
 use strict;
 use warnings;

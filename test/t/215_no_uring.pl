@@ -1,5 +1,7 @@
 # A kernel that refuses io_uring: reads go on with preadv, and the log says so
 # once.
+#
+# Holds: none
 
 use strict;
 use warnings;

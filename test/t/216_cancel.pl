@@ -1,6 +1,8 @@
 # How soon a query that reads cold is told to stop: cancelled, or out of time,
 # at any moment, by every method, with nothing in our cache, in shared buffers
 # or in the page cache.
+#
+# Holds: blkio 10
 
 use strict;
 use warnings;

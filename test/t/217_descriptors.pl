@@ -2,6 +2,8 @@
 # process that may not open any more.  The server's own files go on to be
 # opened, ours make room for each other, io_uring is done without, and when
 # nothing is left the error says so; afterwards all is as before.
+#
+# Holds: none
 
 use strict;
 use warnings;

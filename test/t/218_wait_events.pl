@@ -1,6 +1,8 @@
 # What a session waits for while another reads what it wants, or while others
 # read as much as may be: it shows in pg_stat_activity, under its own name where
 # the server has names for extensions, and such a wait ends when it is told to.
+#
+# Holds: compat 2
 
 use strict;
 use warnings;

@@ -6,6 +6,8 @@
 #
 # SKX_FAULTS_ALL=1: by every method of reading blocks each time, else by direct
 # or uring_direct, in turn, and shared_buffers.
+#
+# Holds: blkio 3, 6, 7; manifest 3; segment 4
 
 use strict;
 use warnings;

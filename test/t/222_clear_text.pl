@@ -7,6 +7,8 @@
 # It is played by a library put before the server's calls of the C library,
 # which enciphers the files of tablespaces, and leaves alone what skipidx opens
 # itself.
+#
+# Holds: blkio 15
 
 use strict;
 use warnings;

@@ -1,6 +1,8 @@
 # The shared block cache, and what keeps many sessions from harming each
 # other: full reads that leave it as it is, the limit of reads under way, and
 # a server that has less shared memory than it should.
+#
+# Holds: blkio 1, 4, 12, 13, 14; inspect 4
 
 use strict;
 use warnings;

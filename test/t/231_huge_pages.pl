@@ -3,6 +3,8 @@
 #
 # The machine must have some free: vm.nr_hugepages, which only root can set;
 # `make test-faults` does for the time of this test.
+#
+# Holds: none
 
 use strict;
 use warnings;

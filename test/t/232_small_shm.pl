@@ -3,6 +3,8 @@
 # runs after it, whatever kind of shared memory the server uses.  Limits of
 # memory come from a private mount namespace; those of a cgroup from a copy of
 # its tree there.  What limits the cache can be asked.
+#
+# Holds: blkio 4; inspect 4; room 1, 2
 
 use strict;
 use warnings;

@@ -3,6 +3,8 @@
 # cancel, and nothing left behind.
 #
 # SKX_STAMPEDE_SECONDS: how long for each method, 2 by default.
+#
+# Holds: blkio 13
 
 use strict;
 use warnings;

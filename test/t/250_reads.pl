@@ -1,6 +1,8 @@
 # Reads that nobody waited for in the end, sessions that do not come back for
 # theirs, cursors side by side, files that end in the middle of a page, and full
 # reads through shared buffers.
+#
+# Holds: blkio 1, 11, 12
 
 use strict;
 use warnings;

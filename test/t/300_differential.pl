@@ -6,6 +6,8 @@
 # by default.  The others are asked a query of every form, in the states that
 # differ in where pages are.  With several methods there are three times as many
 # queries.
+#
+# Holds: am 4; pending 4; query 1, 2, 3
 
 use strict;
 use warnings;

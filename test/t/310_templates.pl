@@ -1,6 +1,8 @@
 # Databases copied from one template share the identity of their indexes, down
 # to the ids of their segments: the cache must not take one's pages for
 # another's, before and after each changes in its own way.
+#
+# Holds: blkio 2, 3
 
 use strict;
 use warnings;

@@ -2,6 +2,8 @@
 #
 # Writers replace rows within a group, or undo what they did, and never change
 # how many rows a group has; so every reader knows what it must count.
+#
+# Holds: maint 5; manifest 1; pending 4
 
 use strict;
 use warnings;

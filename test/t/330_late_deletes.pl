@@ -1,6 +1,8 @@
 # Rows deleted, vacuumed away and replaced at their places while a flush or a
 # merge is between reading and publishing: what it made must know of it.  And
 # readers that began before all of that.
+#
+# Holds: maint 2, 5, 8; merge 2, 4; pending 6
 
 use strict;
 use warnings;

@@ -2,6 +2,8 @@
 # the content of every page of every plane, read from the two files.  Rows of
 # the inputs lie mixed in the table, some of the inputs have deleted rows, and
 # the memory is so small once that the maps of documents do not fit.
+#
+# Holds: merge 1, 3
 
 use strict;
 use warnings;

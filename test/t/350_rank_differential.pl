@@ -5,6 +5,8 @@
 #
 # SKX_RANK_QUERIES: queries of each mode, 24 by default; 2000 in
 # `make test-faults`.
+#
+# Holds: score 2, 3, 4, 5, 6; topk 1
 
 use strict;
 use warnings;

@@ -1,6 +1,8 @@
 # Work of ranked queries, bounded from both sides: what cannot be among the
 # first rows is not read, and how many rows are wanted is known where LIMIT
 # tells it.
+#
+# Holds: planner 7; topk 2, 3, 4, 5
 
 use strict;
 use warnings;

@@ -1,6 +1,8 @@
 # Pages of one snapshot are parts of one sequence, however they are fetched,
 # while another session inserts, deletes, flushes, merges and vacuums between
 # them.
+#
+# Holds: score 1; topk 1, 2
 
 use strict;
 use warnings;

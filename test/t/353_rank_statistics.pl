@@ -2,6 +2,8 @@
 # the same numbers as those that a session reads that has just come, whatever
 # was done to the index meanwhile and by whom; the same under one snapshot; and
 # none are read where nothing was done.
+#
+# Holds: score 1, 2
 
 use strict;
 use warnings;

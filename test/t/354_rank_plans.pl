@@ -2,6 +2,8 @@
 # is the same to the last bit however it is asked for, while statistics move
 # under another session's writes.  And who may not see a row learns nothing of
 # it from ranked scans.
+#
+# Holds: functions 2; planner 5, 9; score 1, 3
 
 use strict;
 use warnings;

@@ -2,6 +2,8 @@
 # judgments, and the default weight of proximity makes them no worse.
 #
 # The collections are no part of the tree: SKIPIDX_CORPORA, or a folder beside it.
+#
+# Holds: score 3
 
 use strict;
 use warnings;

@@ -2,6 +2,8 @@
 # where pruning leaves one; and with work that grows with their number.
 #
 # SKX_RANK_PARTITIONS: how many, 200 by default; 1000 in `make test-faults`.
+#
+# Holds: score 1, 2; topk 1
 
 use strict;
 use warnings;

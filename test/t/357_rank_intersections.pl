@@ -1,6 +1,8 @@
 # Ranked conjunctions and phrases over lists of very different density, in a
 # table large enough for their sub-blocks to reach far: the same rows in the
 # same order, with the same distances to the last bit, as by sorting them all.
+#
+# Holds: query 1; topk 1
 
 use strict;
 use warnings;

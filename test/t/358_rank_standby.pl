@@ -1,5 +1,7 @@
 # Ranked scans on a standby: what the primary would have said, and one sequence
 # under one snapshot while segments that it reads are replaced.
+#
+# Holds: manifest 6; score 1, 7
 
 use strict;
 use warnings;

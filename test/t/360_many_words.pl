@@ -1,6 +1,8 @@
 # Ranked searches by very many words: the rows and distances of a sequential scan
 # and a sort, work that grows with words and postings, memory that does not grow
 # with the lists, and an end when told to.
+#
+# Holds: score 4; topk 1, 3, 5
 
 use strict;
 use warnings;

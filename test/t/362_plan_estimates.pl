@@ -1,6 +1,8 @@
 # How many rows are expected where ANALYZE does not know a word, and what comes
 # of it; and that rows of the same distance come in one order in every plan, so
 # that pages of a result have each row once.
+#
+# Holds: cost 2; planner 12, 13
 
 use strict;
 use warnings;

@@ -2,6 +2,8 @@
 # and condition gives the rows of the sequential plan, from a ranked scan that
 # ends where it has to, and from one alone beside VACUUM.  And what conditions
 # find is not charged for ranking.
+#
+# Holds: planner 8, 10, 11
 
 use strict;
 use warnings;

@@ -11,6 +11,8 @@
 # What the operating system has is there as soon as it is asked for, so how
 # many reads are under way at a time depends on the device; but in a batch of b
 # reads there are (b + 1) / 2 on average at least, and never more than the depth.
+#
+# Holds: query 5, 6; segment 9; skiplist 10, 11, 12
 
 use strict;
 use warnings;

@@ -9,6 +9,8 @@
 #
 # SKX_FAULTS_ALL=1: every case with every action; otherwise each point with
 # one action.
+#
+# Holds: blkio 6, 7, 8; fault 3; maint 5; manifest 4, 5, 6, 8; pending 1, 3
 
 use strict;
 use warnings;

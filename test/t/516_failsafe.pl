@@ -4,6 +4,8 @@
 # The server itself leaves indexes out once it has seen the age.  It looks while
 # it vacuums, not while it cleans up, so the age passes in the cleanup of one
 # index, and it is the next one that must see it.
+#
+# Holds: maint 12
 
 use strict;
 use warnings;

@@ -4,6 +4,8 @@
 # get what their snapshot has, however late.
 #
 # SKX_FAULTS_ALL=1: every point where an operation can wait, and more rounds.
+#
+# Holds: maint 2, 5; manifest 6; merge 4; pending 6; segment 4
 
 use strict;
 use warnings;

@@ -2,6 +2,8 @@
 # table: snapshots of its database and slots with an xmin.  A logical slot,
 # which needs catalogs, and snapshots of other databases do not, except where
 # the table counts as a catalog itself.
+#
+# Holds: manifest 6
 
 use strict;
 use warnings;

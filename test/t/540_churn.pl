@@ -7,6 +7,8 @@
 # do readers on a standby, where replay takes no heavyweight lock of the index.
 #
 # SKX_CHURN_SECONDS: how long, 8 by default.
+#
+# Holds: maint 2, 5, 9; manifest 1, 6; pending 4; query 3
 
 use strict;
 use warnings;

@@ -1,6 +1,8 @@
 # Flushes and merges in every kind of relation and transaction, and of copies
 # of the file: what they write past shared buffers is neither lost nor mixed
 # up with what was there before.
+#
+# Holds: blkio 6, 7; maint 5; manifest 4, 6
 
 use strict;
 use warnings;

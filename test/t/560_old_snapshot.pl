@@ -1,6 +1,8 @@
 # Up to PostgreSQL 16, old_snapshot_threshold lets VACUUM remove rows that an
 # old snapshot sees.  A scan of ours cannot tell which of them it misses: it
 # fails, like those of the server's own indexes.
+#
+# Holds: am 8
 
 use strict;
 use warnings;

@@ -2,6 +2,8 @@
 # before, which only the LSN of its new image, written past shared buffers,
 # tells it to leave out.  A page without one would be taken for a lost page:
 # the primary would not notice, a standby would not start again.
+#
+# Holds: blkio 6
 
 use strict;
 use warnings;

@@ -3,6 +3,8 @@
 # that does not log its segments is seen.  This is the short form of `make soak`.
 #
 # test/soak/README.md says what a loss of power is here.
+#
+# Holds: blkio 5, 6, 7; manifest 4; pending 1
 
 use strict;
 use warnings;

@@ -1,6 +1,8 @@
 # pg_upgrade to a newer major version, with indexes in every state: built,
 # flushed, merged, with deletes, pending documents and waiting extents.  The
 # older server is the one at SKX_OLD_INSTALL.
+#
+# Holds: none
 
 use strict;
 use warnings;

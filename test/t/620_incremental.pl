@@ -1,6 +1,8 @@
 # A chain of incremental backups taken between flushes, merges and the reuse of
 # what they freed: blocks that are written past shared buffers must be in the
 # summaries of WAL like any others.
+#
+# Holds: blkio 6
 
 use strict;
 use warnings;

@@ -2,6 +2,8 @@
 # prints what stands below it; its figures are those of bench/results; its
 # settings can be set; its links lead to a heading; and its reference names
 # every function, setting and storage parameter.
+#
+# Holds: none
 
 use strict;
 use warnings;

@@ -1,6 +1,8 @@
 #!/bin/sh
 # names.sh [ROOT]: prefixes of symbols, size asserts of disk structs, one place
 # for server versions, no catch-all files, no paths of somebody's machine.
+#
+# Holds: compat 1; format 4
 root=${1:-.}
 cd "$root" || exit 2
 bad=0

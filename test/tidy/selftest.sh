@@ -103,6 +103,12 @@ skx_maint_high(int a)
 	return skx_maint_low_of_two(a, 0);
 }
 EOF
+	printf '# query\n\n## Promises\n1. One.\n2. Two,\n   and more.\n\n## Errors\n1. No promise.\n' >src/query/README.md
+	mkdir -p test/t test/unit sql
+	printf '# A test.\n#\n# Holds: query 1\nuse strict;\n' >test/t/100_a.pl
+	printf '%s\n-- A test.\n--\n-- Holds: query 1, 2\n--\nSELECT 1;\n' -- >sql/query_a.sql
+	echo 'SELECT 1;' >sql/skipidx--1.0.sql
+	printf '/*\n * test_a.c\n *\n * Holds: none\n */\n' >test/unit/test_a.c
 	echo 'See `src/query/query_get.c`, `query_get.c`, `am/` and `skx_query_get()`; [map](src/query/README.md).' >README.md
 }
 
@@ -125,7 +131,7 @@ many_lines() {	# many_lines N TEXT
 }
 
 sound_tree
-for check in layers order length names docs; do
+for check in layers order length names docs promises; do
 	if output=$(sh "$here/$check.sh" "$tree" 2>&1); then
 		passed=$((passed + 1))
 	else
@@ -229,6 +235,25 @@ rm src/maint/README.md
 expect docs 'src/maint/ has no README.md'
 sed -i 's/query_get\.c/query_fetch.c/' src/query/query_get.c
 expect docs 'head comment does not name it'
+
+sed -i 's/query 1, 2/query 1/' sql/query_a.sql
+expect promises 'src/query/README.md: no test holds promise 2'
+# What is said below the head is no citation.
+sed -i 's/query 1, 2/query 1/' sql/query_a.sql
+echo '# Holds: query 2' >>test/t/100_a.pl
+expect promises 'no test holds promise 2'
+sed -i 's/query 1$/query 1, 3/' test/t/100_a.pl
+expect promises '100_a.pl:3: promise 3 of src/query/README.md does not exist'
+sed -i 's/none/query 1; format 1/' test/unit/test_a.c
+expect promises 'test_a.c:4: promise 1 of src/format/README.md does not exist'
+sed -i 's/query 1$/query one/' test/t/100_a.pl
+expect promises '100_a.pl:3: "query one" cites nothing'
+sed -i '/Holds/d' test/unit/test_a.c
+expect promises 'test_a.c: its head does not say what it holds'
+sed -i 's/^2\. Two/- Two/; s/^1\. One/- One/' src/query/README.md
+expect promises 'src/query/README.md: its promises are not numbered'
+sed -i 's/^2\. Two/3. Three/' src/query/README.md
+expect promises 'promise 3 follows 1'
 
 echo "#count $passed $failed"
 [ $failed = 0 ]

@@ -3,7 +3,7 @@
  *	  The work of queries: what must grow with what, on random queries, and the
  *	  size of it where that is known.
  *
- * Holds: rank 1, 10
+ * Holds: cost 1; rank 1
  */
 #include "unit.h"
 
