@@ -114,6 +114,14 @@ typedef PGIOAlignedBlock SkxAlignedBlock;
 typedef PGAlignedBlock SkxAlignedBlock;
 #endif
 
+/* ---- what assertions ask ---- */
+
+/* Does this process hold the lock, in that mode or a stronger one? */
+extern bool skx_compat_lock_held(const LOCKTAG *tag, LOCKMODE mode);
+
+/* Has this process locked the buffer exclusively?  Local ones need no lock. */
+extern bool skx_compat_buffer_locked(Buffer buffer);
+
 /* ---- reuse of pages ---- */
 
 /*

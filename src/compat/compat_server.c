@@ -17,7 +17,10 @@
 #include "optimizer/optimizer.h"
 #include "pgstat.h"
 #include "port/pg_iovec.h"
+#include "storage/buf_internals.h"
+#include "storage/bufmgr.h"
 #include "storage/dsm_impl.h"
+#include "storage/lock.h"
 #include "storage/lwlock.h"
 #include "storage/shmem.h"
 #include "utils/freepage.h"
@@ -37,6 +40,37 @@ skx_compat_path(SkxLocator locator)
 	return pstrdup(path.str);
 #else
 	return relpathperm(locator, MAIN_FORKNUM);
+#endif
+}
+
+bool
+skx_compat_lock_held(const LOCKTAG *tag, LOCKMODE mode)
+{
+#if PG_VERSION_NUM >= 170000
+	return LockHeldByMe(tag, mode, true);
+#else
+	while (mode <= AccessExclusiveLock && !LockHeldByMe(tag, mode))
+		mode++;
+	return mode <= AccessExclusiveLock;
+#endif
+}
+
+bool
+skx_compat_buffer_locked(Buffer buffer)
+{
+#if PG_VERSION_NUM >= 190000
+	return BufferIsLocal(buffer) ||
+		BufferIsLockedByMeInMode(buffer, BUFFER_LOCK_EXCLUSIVE);
+#elif PG_VERSION_NUM >= 170000
+	return BufferIsLocal(buffer) || BufferIsExclusiveLocked(buffer);
+#else
+	BufferDesc *desc;
+
+	if (BufferIsLocal(buffer))
+		return true;
+	desc = GetBufferDescriptor(buffer - 1);
+	return LWLockHeldByMeInMode(BufferDescriptorGetContentLock(desc),
+								LW_EXCLUSIVE);
 #endif
 }
 

@@ -83,6 +83,7 @@ skx_maint_flush_keep(SkxFlush *f, const SkxPendingDoc *from)
 		f->docs_size = Min(f->docs_size * 2, f->docs_most);
 		f->docs = repalloc_huge(f->docs, f->docs_size * sizeof(SkxFlushDoc));
 	}
+	Assert(f->ndocs < f->docs_size && f->docs_size <= f->docs_most);
 	doc = &f->docs[f->ndocs++];
 	memset(doc, 0, sizeof(*doc));
 	doc->tid = from->tid;
@@ -95,6 +96,7 @@ skx_maint_flush_keep(SkxFlush *f, const SkxPendingDoc *from)
 		doc->value = MemoryContextAlloc(f->values, doc->size);
 		memcpy(doc->value, from->value, doc->size);
 		f->nbytes += doc->size;
+		Assert(f->nbytes <= f->nbytes_most);
 		return;
 	}
 	if (f->file == NULL)
@@ -138,6 +140,7 @@ skx_maint_flush_read(SkxFlush *f, SkxPendingFlush *pending)
 
 	while (f->ndocs < f->docs_most && skx_pending_flush_next(pending, &doc))
 		skx_maint_flush_keep(f, &doc);
+	Assert(f->ndocs <= f->docs_most);
 	skx_maint_flush_sort(f);
 }
 
@@ -180,6 +183,7 @@ skx_maint_flush_build(SkxFlush *f, SkxOperation *op,
 		SkxFlushDoc *doc = &f->docs[i];
 		TSVector	value = skx_maint_flush_value(f, doc);
 
+		Assert(i == 0 || skx_maint_flush_compare(doc - 1, doc) < 0);
 		skx_segment_build_add(builder, &doc->tid, value);
 		if (doc->in_file)
 			pfree(value);
@@ -191,6 +195,7 @@ skx_maint_flush_build(SkxFlush *f, SkxOperation *op,
 	f->values = NULL;
 	built = skx_segment_build_finish(builder, ref);
 	skx_maint_output_end(&out);
+	Assert(built && ref->ndocs == f->ndocs && ref->segment == op->segment);
 	return built;
 }
 
@@ -211,6 +216,7 @@ skx_maint_flush_late(ItemPointer tid, void *arg)
 	if (doc == NULL)
 		skx_format_report(f->index, InvalidBlockNumber,
 						  "the pending list changed under a flush");
+	Assert(skx_manifest_locked(f->index, ExclusiveLock));
 	skx_maint_marks_add(&f->marks, doc - f->docs);
 }
 
@@ -224,6 +230,8 @@ skx_maint_flush_publish(SkxFlush *f, SkxOperation *op,
 	SkxDiskStripeRef *stripes;
 	SkxDiskExtent *freed;
 
+	Assert(skx_manifest_locked(f->index, ExclusiveLock));
+	Assert((ref == NULL) == (f->ndocs == 0));
 	skx_pending_flush_finish(pending, skx_maint_flush_late, f, &stripes,
 							 &freed, &change.nfreed);
 	if (ref != NULL)
@@ -295,6 +303,7 @@ skx_maint_flush_work(Relation index, const SkxMaintOptions *options,
 	SKX_FAULT(SKX_FAULT_PUBLISH_LOCKED);
 	skx_maint_flush_publish(&f, op, pending, built ? &ref : NULL);
 	skx_manifest_unlock(index);
+	Assert(op->published);
 	*ndocs += f.ndocs;
 	return true;
 }
@@ -312,6 +321,7 @@ skx_maint_flush(Relation index, const SkxMaintOptions *options, uint64 budget,
 	SkxOperation *op = NULL;
 	bool		done = false;
 
+	Assert(!skx_manifest_locked(index, AccessShareLock));
 	budget = Min(budget, SKX_FLUSH_MOST);
 	if (nbytes > 0)
 		op = skx_manifest_begin(index, SKX_OPERATION_FLUSH,
@@ -324,6 +334,7 @@ skx_maint_flush(Relation index, const SkxMaintOptions *options, uint64 budget,
 		done = skx_maint_flush_work(index, options, budget, wait, op, ndocs);
 		skx_manifest_end(op);
 	}
+	Assert(!skx_manifest_locked(index, AccessShareLock));
 	MemoryContextSwitchTo(old);
 	MemoryContextDelete(context);
 	return done;

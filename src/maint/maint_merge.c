@@ -65,7 +65,9 @@ skx_maint_merge_sum(SkxMerge *m, const SkxPolicySegment *segments)
 							  Max(s->ndocs, 1));
 		m->ndocs += s->ndocs;
 		m->ndeleted += s->ndeleted;
+		Assert(m->refs[i]->ndocs == s->ndocs);
 	}
+	Assert(m->ndeleted <= m->ndocs);
 }
 
 /* Chooses among the segments of a new view; `most` as for skx_maint_merge. */
@@ -92,6 +94,7 @@ skx_maint_merge_choose(SkxMerge *m, Relation index, int most)
 		segments[i].bytes = ref->npages * BLCKSZ;
 		segments[i].ndocs = ref->ndocs;
 		segments[i].ndeleted = (uint32) skx_segment_ndeleted(seg);
+		Assert(segments[i].ndeleted <= segments[i].ndocs);
 		skx_segment_close(seg);
 	}
 	UnlockPage(index, SKX_META_BLOCK, ShareLock);
@@ -101,6 +104,7 @@ skx_maint_merge_choose(SkxMerge *m, Relation index, int most)
 	else
 		m->n = skx_maint_policy_tiers(segments, m->view->nsegments, &limits,
 									  m->ids);
+	Assert(m->n >= 0 && m->n <= SKX_POLICY_INPUTS_MAX);
 	skx_maint_merge_sum(m, segments);
 	pfree(segments);
 }
@@ -119,6 +123,7 @@ skx_maint_merge_freed(const SkxMerge *m, SkxSegment **inputs, int *nfreed)
 		SkxDiskExtent *extents = skx_segment_extents(inputs[i], m->refs[i],
 													 &n);
 
+		Assert(n > 0);
 		freed = repalloc_huge(freed, (*nfreed + n + 1) *
 							  sizeof(SkxDiskExtent));
 		memcpy(freed + *nfreed, extents, n * sizeof(SkxDiskExtent));
@@ -147,6 +152,7 @@ skx_maint_merge_work(SkxMerge *m, const SkxMaintOptions *options,
 	SkxMerge *merge;
 	int			i;
 
+	Assert(m->n > 0 && skx_manifest_operating(m->index, op->kind));
 	for (i = 0; i < m->n; i++)
 		inputs[i] = skx_segment_open(m->file, m->index, m->view,
 									 m->refs[i] - m->view->segments);
@@ -155,6 +161,8 @@ skx_maint_merge_work(SkxMerge *m, const SkxMaintOptions *options,
 	if (skx_merge_run(merge, &ref))
 		change.add = &ref;
 	skx_maint_output_end(&out);
+	Assert(change.add == NULL || (ref.ndocs + m->ndeleted <= m->ndocs &&
+								  ref.segment == op->segment));
 	change.remove = m->ids;
 	change.nremove = m->n;
 	change.freed = skx_maint_merge_freed(m, inputs, &change.nfreed);
@@ -170,6 +178,7 @@ skx_maint_merge_work(SkxMerge *m, const SkxMaintOptions *options,
 	}
 	SKX_FAULT(SKX_FAULT_PUBLISH_CARRIED);
 	skx_manifest_publish(op, &change);
+	Assert(op->published);
 	skx_manifest_unlock(m->index);
 	skx_merge_end(merge);
 	for (i = 0; i < m->n; i++)
@@ -220,6 +229,7 @@ skx_maint_merge_one(Relation index, const SkxMaintOptions *options, int most,
 	if (op == NULL)
 		return false;
 	skx_maint_merge_choose(&m, index, most);
+	Assert(op->kind == SKX_OPERATION_MERGE);
 	done = m.n > 0 &&
 		!(options->certain && skx_maint_merge_spills(&m, options));
 	if (done)
@@ -248,6 +258,7 @@ skx_maint_merge(Relation index, const SkxMaintOptions *options, int most,
 			break;
 	}
 	MemoryContextReset(context);
+	Assert(!skx_manifest_locked(index, AccessShareLock));
 	left = skx_maint_view(index, wait)->nsegments;
 	MemoryContextSwitchTo(old);
 	MemoryContextDelete(context);

@@ -15,6 +15,7 @@
 #include "access/xact.h"
 #include "compat/compat.h"
 #include "maint/maint.h"
+#include "manifest/manifest_publish.h"
 #include "pgstat.h"
 #include "utils/memutils.h"
 #include "utils/resowner.h"
@@ -106,6 +107,7 @@ skx_maint_optional(Relation index, SkxMaintWork work, void *arg,
 	ErrorData  *volatile error = NULL;
 	SkxMaintProgress progress;
 
+	Assert(SKX_COMPAT_SUBTRANSACTIONS());
 	skx_maint_progress_save(&progress);
 	BeginInternalSubTransaction(NULL);
 	MemoryContextSwitchTo(context);
@@ -124,6 +126,8 @@ skx_maint_optional(Relation index, SkxMaintWork work, void *arg,
 	PG_END_TRY();
 	MemoryContextSwitchTo(old);
 	CurrentResourceOwner = owner;
+	/* the work has given back its locks, done or not */
+	Assert(!skx_manifest_locked(index, AccessShareLock));
 	MemoryContextDelete(context);
 	if (error == NULL)
 		return true;

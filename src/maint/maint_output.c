@@ -32,6 +32,7 @@ skx_maint_output_write(void *arg, BlockNumber block, char **pages, int npages)
 	SkxMaintOutput *out = arg;
 	int			i;
 
+	Assert(npages > 0 && !out->op->published);
 	for (i = 0; i < npages; i++)
 		skx_blkio_live_put(out->live, block + i, pages[i]);
 	if (VacuumCostActive)
@@ -42,6 +43,7 @@ skx_maint_output_write(void *arg, BlockNumber block, char **pages, int npages)
 uint32
 skx_maint_blocks(uint64 nbytes, uint32 block_size)
 {
+	Assert(block_size >= BLCKSZ && block_size % BLCKSZ == 0);
 	/* a page or two a plane, whatever is in it; whole blocks apart */
 	nbytes += 16 * BLCKSZ;
 	if (nbytes > block_size)
@@ -53,6 +55,8 @@ void
 skx_maint_output_begin(SkxMaintOutput *out, SkxOperation *op,
 					   const SkxMaintOptions *options)
 {
+	Assert(op->segment != 0 && !op->published);
+	Assert(!skx_manifest_locked(op->rel, AccessShareLock));
 	memset(out, 0, sizeof(*out));
 	out->op = op;
 	out->live = skx_blkio_live_begin(op->rel);
@@ -73,6 +77,7 @@ skx_maint_output_begin(SkxMaintOutput *out, SkxOperation *op,
 void
 skx_maint_output_end(SkxMaintOutput *out)
 {
+	Assert(out->live != NULL);
 	skx_blkio_live_end(out->live);
 	out->live = NULL;
 }
@@ -97,6 +102,7 @@ skx_maint_marks_add(SkxMaintMarks *marks, uint32 doc)
 		}
 		marks->npages = n;
 	}
+	Assert(page < marks->npages && bit / 8 < SKX_DELETES_BYTES);
 	if (marks->pages[page] == NULL)
 		marks->pages[page] = palloc0(SKX_DELETES_BYTES);
 	marks->pages[page][bit / 8] |= 1 << (bit % 8);
@@ -110,8 +116,10 @@ skx_maint_marks_set(const SkxMaintMarks *marks, const SkxOperation *op,
 	SkxSegment *seg;
 	uint32		i;
 
+	Assert(skx_manifest_locked(op->rel, ExclusiveLock));
 	if (marks->npages == 0)
 		return;
+	Assert((uint64) (marks->npages - 1) * SKX_DELETES_PER_PAGE < ref->ndocs);
 	file = skx_segment_file(op->rel, op->incarnation);
 	seg = skx_segment_open_ref(file, op->rel, op->incarnation,
 							   op->block_pages * BLCKSZ, ref);
@@ -131,6 +139,7 @@ skx_maint_view(Relation index, SkxManifestWait wait)
 
 	if (wait == SKX_WAIT_NEVER)
 		return skx_manifest_view(index);
+	Assert(!skx_manifest_locked(index, AccessShareLock));
 	LockPage(index, SKX_META_BLOCK, ShareLock);
 	view = skx_manifest_view(index);
 	UnlockPage(index, SKX_META_BLOCK, ShareLock);

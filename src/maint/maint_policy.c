@@ -100,6 +100,7 @@ skx_maint_policy_take(const SkxPolicySegment *segments, int from, int to,
 	int			taken = 0;
 	int			i;
 
+	Assert(from >= 0 && from <= to && most >= 0);
 	for (i = from; i < to && taken < most; i++)
 	{
 		uint64		more = skx_maint_policy_live_bytes(&segments[i]);
@@ -109,6 +110,7 @@ skx_maint_policy_take(const SkxPolicySegment *segments, int from, int to,
 			(taken > 0 && (bytes + more > limits->bytes ||
 						   ndocs + docs > limits->ndocs)))
 			continue;
+		Assert(taken == 0 || bytes + more <= limits->bytes);
 		bytes += more;
 		ndocs += docs;
 		chosen[taken++] = segments[i].id;
@@ -123,8 +125,10 @@ skx_maint_policy_tier_end(const SkxPolicySegment *segments, int n, int from)
 	int			tier = skx_maint_policy_tier(&segments[from]);
 	int			to = from + 1;
 
+	Assert(from < n);
 	while (to < n && skx_maint_policy_tier(&segments[to]) == tier)
 		to++;
+	Assert(to == n || skx_maint_policy_tier(&segments[to]) > tier);
 	return to;
 }
 
@@ -186,7 +190,10 @@ skx_maint_policy_tiers(SkxPolicySegment *segments, int n,
 									  SKX_POLICY_INPUTS_MAX, false, limits,
 									  chosen);
 		if (taken > 1)
+		{
+			Assert(taken <= SKX_POLICY_INPUTS_MAX);
 			return taken;
+		}
 	}
 	return skx_maint_policy_purge(segments, n, limits, chosen);
 }

@@ -17,6 +17,7 @@
 #include "fault/fault.h"
 #include "format/format.h"
 #include "maint/maint.h"
+#include "manifest/manifest_publish.h"
 #include "pending/pending.h"
 #include "segment/segment_build.h"
 #include "storage/lmgr.h"
@@ -54,6 +55,8 @@ skx_maint_vacuum_group(SkxVacuum *v, SkxSegment *seg, uint32 first, int n)
 	int			dying = 0;
 	int			i;
 
+	Assert(n > 0 && n <= SKX_TID_GROUP);
+	Assert(bit + n <= SKX_DELETES_PER_PAGE);
 	skx_segment_tids(seg, first, n, tids);
 	for (i = 0; i < n; i++, bit++)
 	{
@@ -79,6 +82,8 @@ skx_maint_vacuum_segment(SkxVacuum *v, SkxSegment *seg)
 	uint32		npages = seg->planes[SKX_SEGMENT_DELETES].npages;
 	uint32		ordinal;
 
+	/* none is published, nor marked by another, behind our back */
+	Assert(skx_manifest_locked(seg->rel, ExclusiveLock));
 	if ((uint64) npages * SKX_DELETES_PER_PAGE < ndocs)
 		skx_format_report(seg->rel, InvalidBlockNumber,
 						  "a segment has too few pages of delete bits");
@@ -123,6 +128,7 @@ skx_maint_set_pages(Relation index, const SkxView *view,
 		if (view->extents[i].operation == 0)
 			stats->pages_free += view->extents[i].npages;
 	}
+	Assert(stats->pages_free <= stats->num_pages);
 	stats->estimated_count = false;
 }
 
@@ -158,6 +164,8 @@ skx_maint_bulkdelete(Relation index, IndexBulkDeleteResult *stats,
 
 	stats->tuples_removed += v->removed + pending.removed;
 	stats->num_index_tuples = v->remaining + pending.remaining;
+	/* inserts have gone on, and nothing else */
+	Assert(pending.remaining <= totals.ndocs - totals.ndead);
 	skx_maint_set_pages(index, view, &totals, stats);
 	pfree(view);
 	pfree(v);
@@ -188,6 +196,7 @@ skx_maint_count(Relation index, void *arg)
 	skx_blkio_close(file);
 	skx_pending_totals(index, view, &totals);
 	UnlockPage(index, SKX_META_BLOCK, ShareLock);
+	Assert(ndocs >= 0 && totals.ndead <= totals.ndocs);
 	stats->num_index_tuples = ndocs + totals.ndocs - totals.ndead;
 	skx_maint_set_pages(index, view, &totals, stats);
 	pfree(view);

@@ -13,6 +13,7 @@
 #include "access/xloginsert.h"
 #include "blkio/blkio.h"
 #include "compat/compat.h"
+#include "format/format_check.h"
 #include "manifest/manifest_internal.h"
 #include "storage/bufmgr.h"
 #include "storage/smgr.h"
@@ -60,6 +61,7 @@ skx_manifest_head_page(SkxHead *head, uint32 block, SkxPlane plane,
 	SkxPageIdentity id = {head->m->incarnation, 0, ordinal, plane};
 	char	   *page = head->pages[block];
 
+	Assert(block < head->size);
 	skx_format_page_init(page, &id);
 	((PageHeader) page)->pd_lower = SKX_PAGE_START + nbytes;
 	return page + SKX_PAGE_START;
@@ -85,6 +87,7 @@ skx_manifest_head_meta(SkxHead *head)
 	meta->npool = m->npool;
 	if (m->npool > 0)
 		memcpy(meta->pool, m->pool, m->npool * sizeof(SkxDiskPoolExtent));
+	Assert(skx_format_check_meta(head->pages[SKX_META_BLOCK]) == NULL);
 }
 
 static void
@@ -115,6 +118,9 @@ skx_manifest_head_root(SkxHead *head)
 	}
 	if (m->nextents > 0)
 		memcpy(p, m->extents, m->nextents * sizeof(SkxDiskExtent));
+	Assert(skx_format_check_root_stream(stream, size, (const SkxDiskMeta *)
+										(head->pages[SKX_META_BLOCK] +
+										 SKX_PAGE_START)) == NULL);
 
 	for (i = 0; i < npages; i++)
 	{
@@ -157,6 +163,8 @@ skx_manifest_head_stripes(SkxHead *head)
 			stripe->extent_end = head->size;
 			stripe->extent_last = head->npages;
 		}
+		Assert(skx_format_check_stripe(head->pages[block],
+									   head->m->nblocks) == NULL);
 	}
 
 	/*

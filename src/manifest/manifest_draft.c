@@ -18,6 +18,7 @@ skx_manifest_draft(Relation rel)
 	SkxView    *view = skx_manifest_view(rel);
 	int			i;
 
+	Assert(skx_manifest_locked(rel, ExclusiveLock));
 	draft->rel = rel;
 	draft->heap = skx_compat_heap(rel);
 	draft->view = view;
@@ -55,10 +56,13 @@ skx_manifest_draft_drop(SkxDraft *draft, uint32 operation)
 	int			n = 0;
 	int			i;
 
+	/* 0 stands for pages that are free */
+	Assert(operation != 0);
 	for (i = 0; i < draft->nextents; i++)
 	{
 		if (draft->extents[i].e.operation != operation)
 			continue;
+		Assert(draft->extents[i].e.safexid == 0);
 		draft->extents[i].e.operation = 0;
 		draft->extents[i].e.safexid = 0;
 		draft->extents[i].reusable = true;

@@ -37,6 +37,7 @@ skx_manifest_empty(GenericXLogState *xlog, Buffer buffer, uint64 incarnation,
 {
 	SkxPageIdentity id = {incarnation, npages, previous, SKX_PLANE_PENDING};
 
+	Assert(skx_compat_buffer_locked(buffer));
 	skx_format_page_init((char *)
 						 GenericXLogRegisterBuffer(xlog, buffer,
 												   GENERIC_XLOG_FULL_IMAGE),
@@ -160,8 +161,12 @@ skx_manifest_take_extent(Relation rel, uint32 npages, BlockNumber previous,
 	GenericXLogState *xlog;
 	char	   *page;
 
+	Assert(skx_compat_buffer_locked(owner));
 	metabuf = skx_manifest_find_extent(rel, incarnation, &meta, &npages,
 									   &block);
+	Assert(skx_compat_buffer_locked(metabuf));
+	Assert(npages > 0 && block != previous);
+	Assert((uint64) block + npages <= meta.nblocks);
 	if (block < ((SkxDiskMeta *) skx_manifest_content(metabuf))->nblocks)
 		first = skx_manifest_fresh(rel, block);
 	else

@@ -24,6 +24,7 @@
 #include "blkio/blkio.h"
 #include "compat/compat.h"
 #include "fault/fault.h"
+#include "format/format_check.h"
 #include "manifest/manifest_internal.h"
 #include "storage/bufmgr.h"
 #include "utils/rel.h"
@@ -37,6 +38,9 @@ typedef struct SkxFlip
 	Size		size;
 	BlockNumber *pages;
 	uint32		npages;
+#ifdef USE_ASSERT_CHECKING
+	uint64		owned;			/* pages of extents and pool at first */
+#endif
 } SkxFlip;
 
 static int
@@ -49,6 +53,46 @@ skx_manifest_compare_segments(const void *a, const void *b)
 		return x->ndocs > y->ndocs ? -1 : 1;
 	return x->segment < y->segment ? -1 : x->segment > y->segment;
 }
+
+#ifdef USE_ASSERT_CHECKING
+/* Has each page of the extents, which are sorted, one owner there? */
+static bool
+skx_manifest_extents_apart(const SkxDraft *draft)
+{
+	for (int i = 1; i < draft->nextents; i++)
+	{
+		const SkxDiskExtent *last = &draft->extents[i - 1].e;
+
+		if (last->block + last->npages > draft->extents[i].e.block)
+			return false;
+	}
+	return true;
+}
+
+/* Pages of the extents and of the pool. */
+static uint64
+skx_manifest_flip_owned(const SkxFlip *f)
+{
+	uint64		npages = 0;
+
+	for (int i = 0; i < f->draft->nextents; i++)
+		npages += f->draft->extents[i].e.npages;
+	for (int i = 0; i < f->meta.npool; i++)
+		npages += f->meta.pool[i].npages;
+	return npages;
+}
+
+/* Can the stream be read again, once the metapage names it? */
+static bool
+skx_manifest_flip_sound(const SkxFlip *f)
+{
+	SkxDiskMeta meta = f->meta;
+
+	meta.nblocks += f->draft->grow;
+	meta.next_segment = f->draft->next_segment;
+	return skx_format_check_root_stream(f->stream, f->size, &meta) == NULL;
+}
+#endif
 
 /* Room for the arrays, when some more extents come. */
 static Size
@@ -101,6 +145,7 @@ skx_manifest_flip_place(SkxFlip *f)
 		}
 		if (best == NULL)
 			break;
+		Assert(best->e.operation == 0);
 		draft->reuse = Max(draft->reuse, best->e.safexid);
 		f->pages[n++] = best->e.block++;
 		best->e.npages--;
@@ -118,6 +163,7 @@ skx_manifest_flip_place(SkxFlip *f)
 		skx_manifest_free_add(draft, f->meta.nblocks + draft->grow, missing,
 							  0);
 	draft->grow += missing;
+	Assert(draft->grow % draft->block_pages == 0);
 }
 
 /* The extents as they are after the flip. */
@@ -134,6 +180,9 @@ skx_manifest_flip_extents(SkxFlip *f, uint32 reserved)
 		draft->extents[draft->nextents - 1].reusable = false;
 	}
 	skx_manifest_free_join(draft);
+	Assert(skx_manifest_extents_apart(draft));
+	/* none is lost, and none comes from nowhere */
+	Assert(skx_manifest_flip_owned(f) + f->npages == f->owned + draft->grow);
 }
 
 static void
@@ -164,6 +213,9 @@ skx_manifest_flip_stream(SkxFlip *f)
 		p += sizeof(SkxDiskExtent);
 	}
 	memcpy(p, draft->operations, root.noperations * sizeof(SkxDiskOperation));
+	Assert(p + root.noperations * sizeof(SkxDiskOperation) ==
+		   f->stream + f->size);
+	Assert(skx_manifest_flip_sound(f));
 }
 
 /*
@@ -211,11 +263,14 @@ skx_manifest_flip_meta(SkxFlip *f, Buffer metabuf)
 	GenericXLogState *xlog;
 	Buffer		last = InvalidBuffer;
 
+	Assert(skx_compat_buffer_locked(metabuf));
+	Assert(f->meta.next_segment <= f->draft->next_segment);
 	/* replay must make the file long enough; a root page has done so */
 	if (f->draft->grow > 0 && f->pages[f->npages - 1] != nblocks - 1)
 		last = skx_manifest_fresh(rel, nblocks - 1);
 	f->meta.root = f->pages[0];
 	f->meta.generation++;
+	Assert(f->meta.generation == f->draft->view->meta.generation + 1);
 	f->meta.next_segment = f->draft->next_segment;
 	f->meta.nblocks = nblocks;
 	f->meta.freed_xid = 0;
@@ -239,6 +294,8 @@ skx_manifest_flip_date(SkxFlip *f, Buffer metabuf)
 		((char *) GenericXLogRegisterBuffer(xlog, metabuf, 0) +
 		 SKX_PAGE_START);
 
+	Assert(skx_compat_buffer_locked(metabuf));
+	Assert(meta->freed_xid == 0 && meta->generation == f->meta.generation);
 	meta->freed_xid = U64FromFullTransactionId(ReadNextFullTransactionId());
 	GenericXLogFinish(xlog);
 }
@@ -254,6 +311,7 @@ skx_manifest_flip_begin(SkxFlip *f, Buffer *metabuf)
 	const SkxView *view = draft->view;
 	int			error = 0;
 
+	Assert(skx_manifest_locked(draft->rel, ExclusiveLock));
 	if (draft->grow > 0)
 		error = skx_blkio_live_extend(draft->rel,
 									  view->meta.nblocks + draft->grow,
@@ -267,6 +325,9 @@ skx_manifest_flip_begin(SkxFlip *f, Buffer *metabuf)
 	if (f->meta.generation != view->meta.generation)
 		elog(ERROR, "the root of index \"%s\" was replaced without its lock",
 			 RelationGetRelationName(draft->rel));
+#ifdef USE_ASSERT_CHECKING
+	f->owned = skx_manifest_flip_owned(f);
+#endif
 	skx_manifest_free_to_pool(draft, &f->meta, skx_manifest_flip_pages(draft));
 	skx_manifest_flip_place(f);
 	if (draft->grow > 0)

@@ -36,6 +36,8 @@ skx_manifest_free_add(SkxDraft *draft, BlockNumber block, uint32 npages,
 {
 	SkxDraftExtent *extent = skx_manifest_free_extent(draft);
 
+	Assert(block != SKX_META_BLOCK);
+	Assert(npages <= MaxBlockNumber - block);
 	extent->e.block = block;
 	extent->e.npages = npages;
 	extent->e.safexid = safexid;
@@ -57,6 +59,9 @@ skx_manifest_free_cut(SkxDraft *draft, int which, uint32 operation,
 												  end - from));
 	SkxDiskExtent *taken = &draft->extents[which].e;
 
+	Assert(draft->extents[which].reusable && whole.operation == 0);
+	Assert(operation != 0);
+	Assert(npages > 0 && npages % draft->block_pages == 0);
 	draft->reuse = Max(draft->reuse, whole.safexid);
 	taken->block = from;
 	taken->npages = npages;
@@ -113,6 +118,7 @@ skx_manifest_free_reserve(SkxDraft *draft, uint32 operation, uint32 nblocks,
 	int			n = draft->nextents;
 	int			i;
 
+	Assert(operation != 0 && draft->grow == 0);
 	/* extents added by cuts have no whole block of use here */
 	for (i = 0; i < n && wanted > 0; i++)
 	{
@@ -126,6 +132,7 @@ skx_manifest_free_reserve(SkxDraft *draft, uint32 operation, uint32 nblocks,
 	if (wanted == 0)
 		return;
 	wanted = Max(wanted, shortest);
+	Assert(wanted % draft->block_pages == 0);
 	skx_manifest_check_growth(draft->rel, draft->view->meta.nblocks,
 							  (uint32) Min(wanted, PG_UINT32_MAX));
 	draft->grow = (uint32) wanted;
@@ -195,6 +202,7 @@ skx_manifest_free_to_pool(SkxDraft *draft, SkxDiskMeta *meta, uint32 keep)
 							 draft->pool_target - npages));
 		part = (uint32) Min(part, reusable - keep);
 		reusable -= part;
+		Assert(part > 0 && extent->e.operation == 0);
 		draft->reuse = Max(draft->reuse, extent->e.safexid);
 		meta->pool[meta->npool].block = extent->e.block;
 		meta->pool[meta->npool].npages = part;

@@ -12,6 +12,7 @@
 #include "access/xact.h"
 #include "blkio/blkio.h"
 #include "catalog/pg_class.h"
+#include "compat/compat.h"
 #include "fault/fault.h"
 #include "manifest/manifest_internal.h"
 #include "miscadmin.h"
@@ -38,11 +39,60 @@ skx_manifest_operation_tag(LOCKTAG *tag, Relation rel, uint32 kind)
 					   RelationGetRelid(rel), kind);
 }
 
+#ifdef USE_ASSERT_CHECKING
+bool
+skx_manifest_locked(Relation rel, LOCKMODE mode)
+{
+	LOCKTAG		tag;
+
+	SET_LOCKTAG_PAGE(tag, rel->rd_lockInfo.lockRelId.dbId,
+					 rel->rd_lockInfo.lockRelId.relId, SKX_META_BLOCK);
+	return skx_compat_lock_held(&tag, mode);
+}
+
+bool
+skx_manifest_operating(Relation rel, uint32 kind)
+{
+	LOCKTAG		tag;
+
+	skx_manifest_operation_tag(&tag, rel, kind);
+	return skx_compat_lock_held(&tag, ExclusiveLock);
+}
+
+/* Pages that the operation has in hand. */
+static uint64
+skx_manifest_operation_pages(const SkxOperation *op)
+{
+	uint64		npages = 0;
+
+	for (int i = 0; i < op->npool; i++)
+		npages += op->pool[i].npages;
+	return npages;
+}
+
+/* Is none of the pages in hand already? */
+static bool
+skx_manifest_operation_lacks(const SkxOperation *op, BlockNumber block,
+							 uint32 npages)
+{
+	for (int i = 0; i < op->npool; i++)
+	{
+		if (block < op->pool[i].block + op->pool[i].npages &&
+			op->pool[i].block < block + npages)
+			return false;
+	}
+	return true;
+}
+#endif
+
 static bool
 skx_manifest_operation_lock(Relation rel, uint32 kind, bool wait)
 {
 	LOCKTAG		tag;
 
+	/* it comes before the metapage's */
+	Assert(!skx_manifest_locked(rel, AccessShareLock));
+	Assert(kind >= SKX_OPERATION_FLUSH && kind <= SKX_OPERATION_MERGE);
 	skx_manifest_operation_tag(&tag, rel, kind);
 	switch (LockAcquire(&tag, ExclusiveLock, false, !wait))
 	{
@@ -62,6 +112,7 @@ skx_manifest_operation_unlock(Relation rel, uint32 kind)
 {
 	LOCKTAG		tag;
 
+	Assert(skx_manifest_operating(rel, kind));
 	skx_manifest_operation_tag(&tag, rel, kind);
 	LockRelease(&tag, ExclusiveLock, false);
 }
@@ -69,6 +120,7 @@ skx_manifest_operation_unlock(Relation rel, uint32 kind)
 bool
 skx_manifest_lock(Relation rel, bool wait)
 {
+	Assert(!skx_manifest_locked(rel, AccessShareLock));
 	if (!wait)
 		return ConditionalLockPage(rel, SKX_META_BLOCK, ExclusiveLock);
 	LockPage(rel, SKX_META_BLOCK, ExclusiveLock);
@@ -78,6 +130,7 @@ skx_manifest_lock(Relation rel, bool wait)
 void
 skx_manifest_unlock(Relation rel)
 {
+	Assert(skx_manifest_locked(rel, ExclusiveLock));
 	UnlockPage(rel, SKX_META_BLOCK, ExclusiveLock);
 }
 
@@ -88,6 +141,7 @@ skx_manifest_drop_orphans(SkxDraft *draft, uint32 kind)
 	bool		dropped = false;
 	int			i;
 
+	Assert(skx_manifest_operating(draft->rel, kind));
 	for (i = draft->noperations - 1; i >= 0; i--)
 	{
 		if (draft->operations[i].kind != kind)
@@ -169,6 +223,7 @@ skx_manifest_operation_add(SkxDraft *draft, uint32 kind, SkxManifestWait wait)
 	op->wait = wait != SKX_WAIT_NEVER;
 	op->pool_size = 16;
 	op->pool = palloc(op->pool_size * sizeof(SkxDiskExtent));
+	Assert(draft->noperations < lengthof(draft->operations));
 	disk = &draft->operations[draft->noperations++];
 	disk->segment = op->segment;
 	disk->kind = kind;
@@ -184,6 +239,7 @@ skx_manifest_begin_full(SkxDraft *draft, uint32 kind, int error, int elevel)
 {
 	Relation	rel = draft->rel;
 
+	Assert(error != 0);
 	skx_blkio_no_space(rel, error, elevel);
 	skx_manifest_draft_free(draft);
 	skx_manifest_unlock(rel);
@@ -218,6 +274,8 @@ skx_manifest_begin(Relation rel, uint32 kind, uint32 nblocks,
 		return NULL;
 	}
 	skx_manifest_operation_fill(op, draft, draft->view);
+	Assert(skx_manifest_operation_pages(op) >=
+		   (uint64) nblocks * op->block_pages);
 	skx_manifest_draft_free(draft);
 	skx_manifest_unlock(rel);
 	SKX_FAULT(SKX_FAULT_RESERVE_FLIPPED);
@@ -231,6 +289,7 @@ skx_manifest_reserve_more(SkxOperation *op, uint32 least)
 							  SKX_RESERVE_PAGES / op->block_pages);
 	SkxDraft   *draft;
 
+	Assert(!op->published && skx_manifest_operating(op->rel, op->kind));
 	nblocks = Max(nblocks, least);
 	skx_manifest_lock(op->rel, true);
 	draft = skx_manifest_draft(op->rel);
@@ -262,6 +321,7 @@ skx_manifest_allocate_pooled(SkxOperation *op, uint32 nblocks,
 	}
 	if (best == NULL)
 		return false;
+	Assert(best->operation == 0 && best->safexid == 0);
 	*block = best->block;
 	best->block += npages;
 	best->npages -= npages;
@@ -275,12 +335,15 @@ skx_manifest_allocate(SkxOperation *op, uint32 nblocks)
 {
 	BlockNumber block;
 
+	Assert(nblocks > 0 && !op->published);
 	if (!skx_manifest_allocate_pooled(op, nblocks, &block))
 	{
 		skx_manifest_reserve_more(op, nblocks);
 		if (!skx_manifest_allocate_pooled(op, nblocks, &block))
 			elog(ERROR, "no %u blocks in a row were reserved", nblocks);
 	}
+	Assert(block % op->block_pages == 0);
+	Assert(skx_manifest_operation_lacks(op, block, nblocks * op->block_pages));
 	return block;
 }
 
@@ -289,6 +352,7 @@ skx_manifest_give_back(SkxOperation *op, BlockNumber block, uint32 npages)
 {
 	SkxDiskExtent *extent;
 
+	Assert(skx_manifest_operation_lacks(op, block, npages));
 	if (op->npool == op->pool_size)
 	{
 		op->pool_size *= 2;
@@ -340,6 +404,7 @@ skx_manifest_tidy_locked(Relation rel, const bool *locked)
 	bool		any = false;
 	uint32		kind;
 
+	Assert(skx_manifest_locked(rel, ExclusiveLock));
 	for (kind = SKX_OPERATION_FLUSH; kind <= SKX_OPERATION_MERGE; kind++)
 	{
 		if (locked[kind] && skx_manifest_drop_orphans(draft, kind))

@@ -45,6 +45,8 @@ skx_manifest_settle(SkxDraft *draft, const SkxOperation *op,
 {
 	int			i;
 
+	Assert(add == NULL || (add->segment == op->segment &&
+						   add->salt == op->salt && add->ndocs > 0));
 	if (add != NULL)
 	{
 		for (i = 0; i < draft->nextents; i++)
@@ -55,10 +57,32 @@ skx_manifest_settle(SkxDraft *draft, const SkxOperation *op,
 		for (i = 0; i < op->npool; i++)
 			skx_manifest_free_add(draft, op->pool[i].block,
 								  op->pool[i].npages, 0);
+		Assert(draft->nsegments <= draft->view->nsegments);
 		draft->segments[draft->nsegments++] = *add;
 	}
 	skx_manifest_draft_drop(draft, op->segment);
 }
+
+#ifdef USE_ASSERT_CHECKING
+/* Are these the same stripes, with no document of theirs pending again? */
+static bool
+skx_manifest_stripes_advance(const SkxView *view,
+							 const SkxDiskStripeRef *stripes)
+{
+	for (int i = 0; stripes != NULL && i < view->nstripes; i++)
+	{
+		const SkxDiskStripeRef *old = &view->stripes[i];
+
+		if (stripes[i].stripe != old->stripe ||
+			stripes[i].flushed_through < old->flushed_through ||
+			stripes[i].ndead < old->ndead || stripes[i].nnull < old->nnull ||
+			stripes[i].nbytes < old->nbytes ||
+			stripes[i].npages < old->npages)
+			return false;
+	}
+	return true;
+}
+#endif
 
 void
 skx_manifest_publish(SkxOperation *op, const SkxPublish *change)
@@ -67,6 +91,8 @@ skx_manifest_publish(SkxOperation *op, const SkxPublish *change)
 	uint64		npages = 0;
 	int			i;
 
+	Assert(!op->published && skx_manifest_operating(op->rel, op->kind));
+	Assert(skx_manifest_stripes_advance(draft->view, change->stripes));
 	skx_manifest_remove_segments(draft, change);
 	skx_manifest_settle(draft, op, change->add);
 	if (change->stripes != NULL)

@@ -71,6 +71,12 @@ extern void skx_manifest_end(SkxOperation *op);
 extern bool skx_manifest_lock(Relation rel, bool wait);
 extern void skx_manifest_unlock(Relation rel);
 
+/* For assertions: are these locks held, the metapage's in that mode or more? */
+#ifdef USE_ASSERT_CHECKING
+extern bool skx_manifest_locked(Relation rel, LOCKMODE mode);
+extern bool skx_manifest_operating(Relation rel, uint32 kind);
+#endif
+
 /*
  * manifest_publish.c
  *

@@ -309,6 +309,7 @@ skx_manifest_view(Relation rel)
 	if (r.used != r.nbytes || BlockNumberIsValid(r.next))
 		skx_format_report(rel, r.block, "the root ends too late");
 	view->nroot = r.ordinal;
+	Assert(view->nroot > 0 && view->nroot <= r.most);
 	skx_manifest_check_view(rel, view);
 	skx_manifest_date_extents(view);
 	return view;
@@ -341,5 +342,6 @@ skx_manifest_stripe(Relation rel, uint32 choice, SkxDiskMeta *meta)
 		rel->rd_amcache = cache;
 		pfree(view);
 	}
+	Assert(cache->nstripes > 0 && cache->incarnation == meta->incarnation);
 	return cache->stripes[choice % cache->nstripes];
 }

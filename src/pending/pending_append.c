@@ -53,6 +53,9 @@ skx_pending_put(char *stripe_page, char *page, const SkxPendingRecord *record)
 	Size		size = SKX_PENDING_RECORD_SIZE(record->doc.nbytes);
 	char	   *to = page + header->pd_lower;
 
+	Assert(header->pd_lower + size <= SKX_PAGE_END);
+	Assert(skx_pending_record_check(&record->doc, size) == NULL);
+	Assert(head->first_sequence + head->nrecords == stripe->next_sequence);
 	memset(to, 0, size);
 	memcpy(to, &record->doc, sizeof(record->doc));
 	if (record->doc.nbytes > 0)
@@ -107,6 +110,7 @@ skx_pending_put_new(SkxPendingStripe *s, Buffer tail,
 		((SkxDiskPendingPage *) (before + SKX_PAGE_START))->next = block;
 	}
 	skx_pending_put(stripe_page, page, record);
+	Assert(skx_pending_stripe_grows(s->buffer, stripe_page));
 	GenericXLogFinish(xlog);
 	UnlockReleaseBuffer(fresh);
 }
@@ -119,6 +123,7 @@ skx_pending_fits(Buffer tail, const SkxPendingRecord *record)
 	const SkxDiskPendingPage *head =
 	(const SkxDiskPendingPage *) skx_manifest_content(tail);
 
+	Assert(skx_compat_buffer_locked(tail));
 	if ((record->doc.flags & SKX_PENDING_CHAIN) &&
 		head->nrecords >= SKX_PENDING_CHAINS)
 		return false;
@@ -150,6 +155,7 @@ skx_pending_put_record(SkxPendingStripe *s, const SkxPendingRecord *record)
 		stripe_page = (char *) GenericXLogRegisterBuffer(xlog, s->buffer, 0);
 		page = (char *) GenericXLogRegisterBuffer(xlog, tail, 0);
 		skx_pending_put(stripe_page, page, record);
+		Assert(skx_pending_stripe_grows(s->buffer, stripe_page));
 		GenericXLogFinish(xlog);
 	}
 	if (BufferIsValid(tail))
@@ -165,6 +171,8 @@ skx_pending_append(Relation rel, ItemPointer tid, TSVector value)
 	SkxDiskPendingChain chain;
 	bool		full;
 
+	Assert(ItemPointerIsValid(tid));
+	Assert(value == NULL || VARATT_IS_4B_U(value));
 	SKX_FAULT(SKX_FAULT_INSERT_BEGIN);
 	s.rel = rel;
 	s.block = skx_manifest_stripe(rel, MyProcPid, &s.meta);

@@ -38,6 +38,8 @@ skx_pending_take_pages(SkxPendingStripe *s, uint32 n, BlockNumber *block)
 	run = Min(n, disk->extent_end - disk->extent_next);
 	disk->extent_next += run;
 	disk->npages += run;
+	Assert(run > 0);
+	Assert(skx_pending_stripe_grows(s->buffer, (char *) disk - SKX_PAGE_START));
 	GenericXLogFinish(xlog);
 	return run;
 }
@@ -51,6 +53,7 @@ skx_pending_chain_pages(SkxPendingStripe *s, BlockNumber block, uint32 n,
 	Buffer		buffers[MAX_GENERIC_XLOG_PAGES];
 	uint32		i;
 
+	Assert(n > 0 && n <= MAX_GENERIC_XLOG_PAGES);
 	for (i = 0; i < n; i++)
 	{
 		uint32		part = Min(nbytes, SKX_CHAIN_CAPACITY);
@@ -66,9 +69,11 @@ skx_pending_chain_pages(SkxPendingStripe *s, BlockNumber block, uint32 n,
 		head->nbytes = part;
 		memcpy(head + 1, bytes, part);
 		((PageHeader) page)->pd_lower += sizeof(SkxDiskChainPage) + part;
+		Assert(part > 0);
 		bytes += part;
 		nbytes -= part;
 	}
+	Assert(nbytes == 0);
 	GenericXLogFinish(xlog);
 	for (i = 0; i < n; i++)
 		UnlockReleaseBuffer(buffers[i]);
@@ -85,6 +90,7 @@ skx_pending_chain_write(SkxPendingStripe *s, const char *bytes, uint32 nbytes)
 	uint32		end = (nbytes + SKX_CHAIN_CAPACITY - 1) / SKX_CHAIN_CAPACITY;
 	BlockNumber next = InvalidBlockNumber;
 
+	Assert(nbytes > SKX_PENDING_INLINE_MAX);
 	while (end > 0)
 	{
 		BlockNumber block;

@@ -20,6 +20,7 @@
 
 #include "fault/fault.h"
 #include "format/format.h"
+#include "manifest/manifest_publish.h"
 #include "pending/pending_internal.h"
 #include "storage/bufmgr.h"
 
@@ -142,6 +143,9 @@ skx_pending_flush_count(SkxPendingFlush *flush, const SkxDiskPendingDoc *disk,
 	if (disk->flags & SKX_PENDING_CHAIN)
 		nbytes += sizeof(SkxDiskPendingChain);
 	s->ref.nbytes += nbytes;
+	Assert(flush->walk.sequence - 1 > s->through);
+	Assert(flush->walk.sequence - 1 > s->ref.flushed_through);
+	Assert(flush->walk.sequence - 1 < s->limit);
 	s->through = flush->walk.sequence - 1;
 	s->page = flush->walk.block;
 	flush->budget -= Min(nbytes, flush->budget);
@@ -198,6 +202,8 @@ skx_pending_flush_again(SkxPendingFlush *flush, SkxFlushedStripe *s,
 			if (at >= flush->ndocs)
 				skx_format_report(flush->rel, walk->block,
 								  "the pending list changed under a flush");
+			/* a mark is never taken back */
+			Assert(dead || !flush->dead[at]);
 			s->ref.ndead += dead;
 			if (dead && !flush->dead[at])
 				late(&disk->tid, arg);
@@ -296,6 +302,8 @@ skx_pending_flush_finish(SkxPendingFlush *flush,
 	uint64		at = 0;
 	int			i;
 
+	/* VACUUM is kept out */
+	Assert(skx_manifest_locked(flush->rel, ExclusiveLock));
 	*stripes = palloc(flush->nstripes * sizeof(SkxDiskStripeRef));
 	*freed = palloc(sizeof(SkxDiskExtent));
 	*nfreed = 0;
@@ -309,6 +317,8 @@ skx_pending_flush_finish(SkxPendingFlush *flush,
 			s->ref.flushed_through = s->through;
 			s->ref.first = s->page;
 			skx_pending_flush_free(flush, s, freed, nfreed);
+			Assert(BlockNumberIsValid(s->ref.first) &&
+				   BlockNumberIsValid(s->ref.extent));
 		}
 		(*stripes)[s->which] = s->ref;
 	}

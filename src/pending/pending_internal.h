@@ -42,6 +42,14 @@ extern void skx_pending_init_page(char *copy, Buffer buffer,
 								  const SkxPendingStripe *s, SkxPlane plane);
 extern void skx_pending_extend(SkxPendingStripe *s, uint32 wanted);
 
+/*
+ * For assertions: is the copy of a locked stripe page, about to be written, as
+ * sound as the page was, and does it count no less?
+ */
+#ifdef USE_ASSERT_CHECKING
+extern bool skx_pending_stripe_grows(Buffer buffer, const char *copy);
+#endif
+
 /* pending_chain.c */
 extern BlockNumber skx_pending_chain_write(SkxPendingStripe *s,
 										   const char *bytes, uint32 nbytes);
@@ -73,6 +81,10 @@ typedef struct SkxPendingWalk
 extern void skx_pending_walk_begin(SkxPendingWalk *walk, Relation rel,
 								   const SkxView *view, int which);
 extern bool skx_pending_walk_page(SkxPendingWalk *walk);
+
+/* Is the record, which starts inside the page, what a record can be? */
+extern const char *skx_pending_record_check(const SkxDiskPendingDoc *doc,
+											uint32 room);
 
 /* Next record of the page, NULL at its end. */
 extern SkxDiskPendingDoc *skx_pending_walk_record(SkxPendingWalk *walk);

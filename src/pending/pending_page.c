@@ -9,12 +9,34 @@
  */
 #include "postgres.h"
 
+#include "compat/compat.h"
 #include "format/format.h"
+#include "format/format_check.h"
 #include "pending/pending_internal.h"
 #include "storage/bufmgr.h"
 
 /* Pages of an extent, if a block is not longer. */
 #define SKX_PENDING_EXTENT	16
+
+#ifdef USE_ASSERT_CHECKING
+bool
+skx_pending_stripe_grows(Buffer buffer, const char *copy)
+{
+	const SkxDiskStripe *old =
+	(const SkxDiskStripe *) skx_manifest_content(buffer);
+	const SkxDiskStripe *new = (const SkxDiskStripe *) (copy + SKX_PAGE_START);
+
+	if (!skx_compat_buffer_locked(buffer))
+		return false;
+	if (skx_format_check_stripe(BufferGetPage(buffer), MaxBlockNumber) == NULL &&
+		skx_format_check_stripe(copy, MaxBlockNumber) != NULL)
+		return false;
+	return new->next_sequence >= old->next_sequence &&
+		new->ndead >= old->ndead && new->nnull >= old->nnull &&
+		new->total_length >= old->total_length &&
+		new->nbytes >= old->nbytes && new->npages >= old->npages;
+}
+#endif
 
 Buffer
 skx_pending_buffer(Relation rel, SkxDiskMeta *meta, BlockNumber block,
@@ -54,6 +76,7 @@ skx_pending_buffer(Relation rel, SkxDiskMeta *meta, BlockNumber block,
 Buffer
 skx_pending_fresh(SkxPendingStripe *s, BlockNumber block)
 {
+	Assert(skx_compat_buffer_locked(s->buffer));
 	if (block >= s->meta.nblocks)
 		skx_manifest_meta(s->rel, &s->meta);
 	if (block >= s->meta.nblocks)
@@ -73,6 +96,7 @@ skx_pending_init_page(char *copy, Buffer buffer, const SkxPendingStripe *s,
 {
 	SkxPageIdentity id = {s->meta.incarnation, 0, InvalidBlockNumber, plane};
 
+	Assert(skx_compat_buffer_locked(buffer));
 	if (BufferGetBlockNumber(buffer) == s->extent)
 	{
 		const SkxDiskTrailer *trailer =
@@ -90,6 +114,8 @@ skx_pending_note_extent(char *page, BlockNumber block, uint32 npages,
 {
 	SkxDiskStripe *stripe = (SkxDiskStripe *) (page + SKX_PAGE_START);
 
+	/* what is left of the one before would be lost */
+	Assert(stripe->extent_next >= stripe->extent_end);
 	stripe->extent_next = block;
 	stripe->extent_end = block + npages;
 	stripe->extent_last = block;
@@ -111,5 +137,6 @@ skx_pending_extend(SkxPendingStripe *s, uint32 wanted)
 								 TYPEALIGN(s->meta.block_size / BLCKSZ, npages),
 								 disk->extent_last, s->buffer,
 								 skx_pending_note_extent, NULL);
+	Assert(disk->extent_next < disk->extent_end);
 	s->extent = disk->extent_last;
 }

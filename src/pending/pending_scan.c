@@ -93,6 +93,7 @@ skx_pending_next_record(SkxPendingScan *scan)
 			skx_pending_walk_page(&scan->walk);
 		if (scan->on_page)
 			continue;
+		Assert(scan->which <= scan->view->nstripes);
 		if (scan->which < scan->view->nstripes)
 			scan->which++;
 		if (scan->which == scan->view->nstripes)

@@ -12,6 +12,7 @@
 #include "compat/compat.h"
 #include "fault/fault.h"
 #include "format/format.h"
+#include "manifest/manifest_publish.h"
 #include "pending/pending_internal.h"
 #include "storage/bufmgr.h"
 
@@ -33,6 +34,7 @@ skx_pending_mark(SkxPendingWalk *walk, const uint16 *offsets, int n)
 	char	   *page = (char *) GenericXLogRegisterBuffer(xlog, buffer, 0);
 	int			i;
 
+	Assert(skx_manifest_locked(walk->rel, ExclusiveLock));
 	for (i = 0; i < n; i++)
 	{
 		SkxDiskPendingDoc *doc = (SkxDiskPendingDoc *) (page + offsets[i]);
@@ -43,9 +45,11 @@ skx_pending_mark(SkxPendingWalk *walk, const uint16 *offsets, int n)
 			!ItemPointerEquals(&doc->tid, &seen->tid))
 			skx_format_report(walk->rel, walk->block,
 							  "a pending record changed under VACUUM");
+		Assert((doc->flags & SKX_PENDING_DEAD) == 0);
 		doc->flags |= SKX_PENDING_DEAD;
 	}
 	((SkxDiskStripe *) (stripe_page + SKX_PAGE_START))->ndead += n;
+	Assert(skx_pending_stripe_grows(stripe, stripe_page));
 	GenericXLogFinish(xlog);
 	UnlockReleaseBuffer(buffer);
 	UnlockReleaseBuffer(stripe);
@@ -64,6 +68,7 @@ skx_pending_vacuum_page(SkxPendingWalk *walk,
 	{
 		if (doc->flags & SKX_PENDING_DEAD)
 			continue;
+		Assert(n < SKX_PENDING_RECORDS_MAX);
 		if (callback(&doc->tid, arg))
 			offsets[n++] = (char *) doc - walk->page.data;
 		else

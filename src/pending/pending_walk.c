@@ -22,6 +22,7 @@ skx_pending_walk_begin(SkxPendingWalk *walk, Relation rel,
 	const SkxDiskStripe *stripe;
 	Buffer		buffer;
 
+	Assert(which >= 0 && which < view->nstripes);
 	walk->rel = rel;
 	walk->meta = view->meta;
 	walk->stripe = ref->stripe;
@@ -85,8 +86,7 @@ skx_pending_walk_page(SkxPendingWalk *walk)
 	return true;
 }
 
-/* Is the record, which starts inside the page, what a record can be? */
-static const char *
+const char *
 skx_pending_record_check(const SkxDiskPendingDoc *doc, uint32 room)
 {
 	if (room < sizeof(SkxDiskPendingDoc) ||
@@ -126,6 +126,7 @@ skx_pending_walk_record(SkxPendingWalk *walk)
 			skx_format_report(walk->rel, walk->block, wrong);
 		walk->offset += SKX_PENDING_RECORD_SIZE(doc->nbytes);
 		walk->left--;
+		Assert(walk->offset <= MAXALIGN(lower));
 		if (walk->sequence++ > walk->flushed_through)
 			return doc;
 	}

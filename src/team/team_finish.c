@@ -45,6 +45,8 @@ skx_team_finish_run(SkxFinish *f, uint32 plane, const SkxDiskRun *run)
 {
 	SkxFinishPlane *p = &f->planes[plane];
 
+	Assert(plane < SKX_SEGMENT_NPLANES);
+	Assert(run->npages > 0 && BlockNumberIsValid(run->block));
 	if (p->nruns == p->runs_size)
 	{
 		p->runs_size = Max(p->runs_size * 2, 64);
@@ -228,6 +230,7 @@ skx_team_finish_sink(void *arg, uint32 ordinal, char *page, uint32 used)
 {
 	SkxTeamSegment *segment = arg;
 
+	Assert(ordinal >= segment->totals.dict_leaves);
 	skx_segment_plane_put(segment->out.planes[SKX_SEGMENT_DICT],
 						  ordinal - segment->totals.dict_leaves, page, used);
 }
@@ -254,6 +257,7 @@ skx_team_finish(SkxTeamSegment *segment, SkxDiskSegmentRef *ref)
 	uint32		root = 0;
 	int			i;
 
+	Assert(team->settled == team->ntasks);
 	f.segment = segment;
 	f.store = out->options.store;
 	f.block_pages = out->options.block_size / BLCKSZ;

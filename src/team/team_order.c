@@ -105,6 +105,9 @@ skx_team_order_stretch(SkxOrderShare *share, uint32 global)
 	stretch = &share->stretches[share->nstretches++];
 	stretch->local = share->read - 1;
 	stretch->global = global;
+	Assert(global >= stretch->local);
+	Assert(share->nstretches == 1 || (stretch[-1].local < stretch->local &&
+									  stretch[-1].global < global));
 }
 
 /* All documents go out, and each share learns where its own are. */
@@ -246,6 +249,7 @@ skx_team_order_marks(StringInfo bytes, uint32 n)
 		marks[i].lexeme = bytes->data + at + sizeof(SkxRunMark);
 		at += sizeof(SkxRunMark) + marks[i].mark.len;
 	}
+	Assert(at == bytes->len);
 	qsort(marks, n, sizeof(SkxOrderMark), skx_team_order_mark_order);
 	return marks;
 }
@@ -262,6 +266,7 @@ skx_team_order_ntasks(SkxTeam *team, uint64 bytes,
 	size = Min(size, options->memory / 4);
 	size = Max(size, block * SKX_TEAM_TASK_BLOCKS);
 	size = Max(size, bytes / SKX_TEAM_TASKS_MAX);
+	Assert(bytes / size <= SKX_TEAM_TASKS_MAX);
 	return (uint32) (bytes / size) + 1;
 }
 
@@ -273,6 +278,7 @@ skx_team_order_task(BufFile *plan, const SkxOrderMark *mark,
 
 	if (mark != NULL)
 	{
+		Assert(mark->mark.len <= sizeof(task.lexeme));
 		task.len = mark->mark.len;
 		memcpy(task.lexeme, mark->lexeme, mark->mark.len);
 	}
@@ -295,6 +301,9 @@ skx_team_order_tasks(BufFile *plan, SkxOrderMark *marks, uint32 nmarks,
 	{
 		uint32		next = (uint64) ntasks * nmarks / wanted;
 
+		/* a run has its lexemes in their order, as the marks are */
+		Assert(marks[i].mark.run < nruns);
+		Assert(starts[marks[i].mark.run] <= marks[i].mark.at);
 		starts[marks[i].mark.run] = marks[i].mark.at;
 		if (ntasks == wanted || i < next ||
 			(ntasks > 1 && skx_team_order_mark_order(&marks[last],
@@ -304,6 +313,7 @@ skx_team_order_tasks(BufFile *plan, SkxOrderMark *marks, uint32 nmarks,
 		last = i;
 		ntasks++;
 	}
+	Assert(ntasks <= wanted);
 	pfree(starts);
 	return ntasks;
 }
@@ -339,6 +349,7 @@ skx_team_order_plan(SkxTeam *team, SkxOrderShare *shares,
 		done += team->shares[i].nruns;
 		nmarks += team->shares[i].nmarks;
 	}
+	Assert(done == team->nruns);
 	BufFileWrite(plan, runs, team->nruns * sizeof(SkxPlanRun));
 	marks = skx_team_order_marks(&bytes, nmarks);
 	team->ntasks = skx_team_order_tasks(plan, marks, nmarks,
@@ -359,6 +370,8 @@ skx_team_order_totals(SkxTeam *team, uint64 *total_length)
 {
 	int			i;
 
+	/* all of the segment before is in its place */
+	Assert(team->settled == team->ntasks);
 	team->round = team->share_round++;
 	team->nordered = 0;
 	*total_length = 0;
@@ -412,6 +425,7 @@ skx_team_order(SkxTeam *team, const SkxSegmentBuildOptions *options)
 							   team->nordered);
 	shares = skx_team_order_shares(team);
 	skx_team_order_documents(&segment->out, shares, team->nmembers);
+	Assert(segment->out.docs.ndocs == team->nordered);
 	skx_team_order_plan(team, shares, options);
 	for (i = 0; i < team->nmembers; i++)
 	{

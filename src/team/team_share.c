@@ -96,6 +96,7 @@ skx_team_create(SkxTeam *team, int nmembers, dsm_segment *norms,
 				uint32 given, uint32 most, uint32 overshoot,
 				dsm_segment *seg)
 {
+	Assert(nmembers > 0 && given > overshoot && given <= most);
 	memset(team, 0, skx_team_size(nmembers));
 	SharedFileSetInit(&team->files, seg);
 	team->nmembers = nmembers;
@@ -131,6 +132,7 @@ skx_team_file(SkxTeam *team, uint32 round, int member,
 {
 	char		name[MAXPGPATH];
 
+	Assert(member >= 0 && member < team->nmembers);
 	skx_team_name(name, round, member, what);
 	return BufFileCreateFileSet(&team->files.fs, name);
 }
@@ -141,6 +143,7 @@ skx_team_open(SkxTeam *team, uint32 round, int member, const char *what,
 {
 	char		name[MAXPGPATH];
 
+	Assert(member >= 0 && member < team->nmembers);
 	skx_team_name(name, round, member, what);
 	return BufFileOpenFileSet(&team->files.fs, name, O_RDONLY, missing_ok);
 }
@@ -200,6 +203,7 @@ skx_team_share_begin(SkxTeam *team, int member,
 	MemoryContext old = MemoryContextSwitchTo(context);
 	SkxShare   *share = palloc0(sizeof(SkxShare));
 
+	Assert(member >= 0 && member < team->nmembers);
 	share->context = context;
 	share->team = team;
 	share->member = member;
@@ -239,6 +243,7 @@ skx_team_share_add(SkxShare *share, ItemPointer tid, TSVector value)
 	}
 	BufFileWrite(share->docs, &doc, SKX_TEAM_DOC_SIZE);
 	totals->ndocs++;
+	Assert(totals->ndocs <= (uint32) SKX_DOC_MAX + 1);
 	MemoryContextSwitchTo(old);
 }
 
@@ -264,6 +269,7 @@ skx_team_grow(SkxTeam *team, uint64 docs)
 	if (docs < team->norms_size / 2 || team->norms_size >= team->norms_most)
 		return;
 	reserve.docs = Min((uint64) team->norms_size * 2, team->norms_most);
+	Assert(reserve.docs > team->norms_size);
 	why = skx_room_attempt(skx_team_grow_try, &reserve);
 	if (why != NULL)
 		pfree(why);
@@ -276,6 +282,8 @@ skx_team_grow(SkxTeam *team, uint64 docs)
 	dsm_detach(skx_team_norms(team));
 	team->norms = dsm_segment_handle(reserve.norms);
 	team->norms_size = reserve.docs;
+	Assert(team->norms_size <= team->norms_most);
+	Assert(team->norms_size > team->overshoot);
 	team->most_docs = reserve.docs - team->overshoot;
 }
 
@@ -294,12 +302,14 @@ skx_team_share_full(SkxShare *share)
 	uint64		all_docs;
 	uint64		all_bytes;
 
+	Assert(docs >= share->told_docs && bytes >= share->told_bytes);
 	all_docs = pg_atomic_add_fetch_u64(&team->ndocs,
 									   docs - share->told_docs);
 	all_bytes = pg_atomic_add_fetch_u64(&team->run_bytes,
 										bytes - share->told_bytes);
 	share->told_docs = docs;
 	share->told_bytes = bytes;
+	Assert(all_docs >= docs && all_bytes >= bytes);
 	if (share->member == 0)
 		skx_team_grow(team, all_docs);
 	return all_docs >= team->most_docs ||
@@ -335,6 +345,8 @@ skx_team_share_end(SkxShare *share)
 	skx_invert_runs_close(runs);
 	BufFileExportFileSet(share->docs);
 	BufFileClose(share->docs);
+	Assert(share->told_docs <= share->totals.ndocs);
+	Assert(runs->nfiles > 0 || runs->nruns == 0);
 	share->totals.run_bytes = runs->nbytes;
 	share->totals.nruns = runs->nruns;
 	share->totals.runs_file = runs->nfiles - 1;

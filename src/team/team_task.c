@@ -111,6 +111,8 @@ skx_team_task_publish(SkxTeamEncoder *e, const SkxTermTotals *totals)
 	SkxTeam    *team = e->team;
 	SkxTermTotals *base = &team->base;
 
+	/* only the first of the tasks in hand comes here */
+	Assert(team->settled == e->task);
 	SpinLockAcquire(&team->mutex);
 	base->nterms += totals->nterms;
 	base->npostings += totals->npostings;
@@ -131,6 +133,7 @@ static void
 skx_team_page_put(SkxTeamEncoder *e, SkxSegmentPlane plane, uint32 ordinal,
 				  char *page, uint32 used)
 {
+	Assert(e->settled && used <= SKX_PAGE_CAPACITY);
 	if (plane == SKX_SEGMENT_DICT)
 		skx_segment_dict_relocate(page, e->base.nterms,
 								  e->base.postings_pages,
@@ -144,6 +147,7 @@ skx_team_task_settle(SkxTeamEncoder *e)
 {
 	int			at = 0;
 
+	Assert(!e->settled);
 	e->settled = true;
 	skx_segment_stretch_begin(e->planes[SKX_SEGMENT_DICT],
 							  e->base.dict_leaves);
@@ -161,6 +165,7 @@ skx_team_task_settle(SkxTeamEncoder *e)
 		at += kept.used;
 		skx_team_page_put(e, kept.plane, kept.ordinal, e->page, kept.used);
 	}
+	Assert(at == e->kept.len);
 	resetStringInfo(&e->kept);
 }
 
@@ -199,6 +204,7 @@ skx_team_task_pad(SkxTeamEncoder *e, SkxTermTotals *totals)
 
 	while (totals->postings_pages % block_pages != 0)
 		skx_team_task_sink(sink, totals->postings_pages++, e->page, 0);
+	Assert(totals->postings_pages % block_pages == 0);
 }
 
 /*
@@ -217,6 +223,7 @@ skx_team_done_task(SkxTeamEncoder *e, const SkxPlanTask *task,
 {
 	SkxDoneTask done = {0};
 
+	Assert(task->len <= sizeof(done.lexeme));
 	done.task = e->task;
 	done.nleaves = leaves->n;
 	done.nkeys = leaves->keys.len;
@@ -275,6 +282,7 @@ skx_team_task_read(SkxTeamEncoder *e, uint32 number, SkxPlanTask *task)
 	Size		starts = e->team->nruns * sizeof(uint64);
 	Size		size = sizeof(SkxPlanTask) + starts;
 
+	Assert(number <= e->team->ntasks);
 	memset(task, 0, sizeof(*task));
 	if (number == e->team->ntasks)
 		return;
@@ -332,6 +340,7 @@ skx_team_task_run(SkxTeamEncoder *e, uint32 number)
 	SkxDictLeaves leaves;
 	int			i;
 
+	Assert(e->kept.len == 0);
 	e->task = number;
 	e->settled = false;
 	skx_team_task_terms(e, &task, &totals, &leaves);
@@ -341,6 +350,7 @@ skx_team_task_run(SkxTeamEncoder *e, uint32 number)
 	skx_team_task_publish(e, &totals);
 	if (!e->settled)
 		skx_team_task_settle(e);
+	Assert(e->settled && e->kept.len == 0);
 	for (i = 0; i < lengthof(skx_team_planes); i++)
 		skx_team_done_stretch(e, skx_team_planes[i]);
 	skx_team_done_task(e, &task, &leaves);
@@ -467,6 +477,8 @@ skx_team_encode_runs(SkxTeamEncoder *e)
 	{
 		const SkxPlanRun *run = &e->runs[i];
 
+		Assert(run->source < team->nmembers);
+		Assert(run->number < team->shares[run->source].nruns);
 		if (e->files[run->source] == NULL)
 			e->files[run->source] =
 				skx_team_runs_open(team, team->round, run->source,
