@@ -9,6 +9,7 @@
 #   make demo               a tour on real text, with all of its set-up
 #   make test-frameworks    the snippets of README.md for Django, SQLAlchemy, Rails
 #   make test-versions      the tests on other servers: 16 to 19, assertions
+#   make test-cassert       all tests that need a server, on one with assertions
 #   make test-upgrade       pg_upgrade from this server version to a newer one
 #   make test-faults        crashes, replicas, concurrency and every method of
 #                           reading, at length
@@ -82,8 +83,8 @@ test-module:
 # One a folder of bench/targets
 BENCHES := $(patsubst bench/targets/%/target.conf,bench-%,$(wildcard bench/targets/*/target.conf))
 
-.PHONY: tidy unit fuzz demo test test-frameworks test-upgrade test-versions \
-	test-faults soak $(BENCHES)
+.PHONY: tidy unit fuzz demo test test-cassert test-frameworks test-upgrade \
+	test-versions test-faults soak $(BENCHES)
 
 tidy:
 	@sh test/tidy/tidy.sh
@@ -105,6 +106,10 @@ test-frameworks:
 
 test-versions:
 	@bash test/setup/test_versions.sh
+
+test-cassert:
+	@VERSIONS=cassert SUITES='$(or $(SUITES),regress isolation *)' \
+		bash test/setup/test_versions.sh
 
 test-upgrade:
 	@bash test/setup/test_upgrade.sh

@@ -11,7 +11,8 @@
 #                       if it can; 160 by default
 #   SKX_RANK_QUERIES    ranked queries of each mode, 2000 by default
 #   SKX_RANK_PARTITIONS  of a ranked table, 1000 by default
-#   SKX_SUITES          other TAP names or patterns below test/t/
+#   SKX_SUITES          TAP names or patterns below test/t/, by default those
+#                       whose head has a line "Long:"
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
 root=$(cd "$here/../.." && pwd)
@@ -23,7 +24,8 @@ export SKX_STAMPEDE_SECONDS=${SKX_STAMPEDE_SECONDS:-60}
 export SKX_IO_METHODS=${SKX_IO_METHODS:-auto buffered direct uring uring_direct shared_buffers}
 export SKX_RANK_QUERIES=${SKX_RANK_QUERIES:-2000}
 export SKX_RANK_PARTITIONS=${SKX_RANK_PARTITIONS:-1000}
-export SKX_SUITES=${SKX_SUITES:-5* 220* 240* 300* 350* 352* 353* 356*}
+long=$(cd "$root/test/t" && grep -l '^# Long: ' ./*.pl | sed 's|^\./||' | tr '\n' ' ')
+export SKX_SUITES=${SKX_SUITES:-$long}
 export SUITE_TIMEOUT=${SUITE_TIMEOUT:-2400}
 
 # set_huge_pages NUMBER: as many as the machine can find

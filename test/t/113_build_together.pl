@@ -3,6 +3,8 @@
 #
 # What happens when a build is stopped: 115_build_stopped.pl.
 #
+# Long, when named: all block sizes and numbers of workers, else some.
+#
 # Holds: am 9; invert 4, 5; team 1, 3
 
 use strict;

@@ -1,7 +1,7 @@
 # CREATE INDEX with parallel workers stays within maintenance_work_mem, all
 # processes and their shared memory together, and gives all of it back.
 #
-# SKX_FAULTS_ALL=1: enough rows that 64 MB are for several runs of each process.
+# Long, when named: enough rows that 64 MB are for several runs of each process.
 #
 # Holds: am 6; team 2
 

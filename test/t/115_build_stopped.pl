@@ -2,7 +2,7 @@
 # workers than it wanted: errors, cancels and kills in each step, workers that are
 # missing or late.  Nothing stays behind, and the next build works.
 #
-# SKX_FAULTS_ALL=1: every way to stop it in every step.
+# Long, when named: every way to stop it in every step.
 #
 # Holds: am 9; team 3, 4, 6
 

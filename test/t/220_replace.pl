@@ -4,8 +4,8 @@
 # checkpoint, not on a standby, not after its promotion, not in a copy of the
 # database.
 #
-# SKX_FAULTS_ALL=1: by every method of reading blocks each time, else by direct
-# or uring_direct, in turn, and shared_buffers.
+# Long: by every method of reading blocks each time, else by direct or
+# uring_direct, in turn, and shared_buffers.
 #
 # Holds: blkio 3, 6, 7; manifest 3; segment 4
 

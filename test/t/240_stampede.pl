@@ -2,7 +2,7 @@
 # lowest cap on reads under way, while another cancels them: right answers or a
 # cancel, and nothing left behind.
 #
-# SKX_STAMPEDE_SECONDS: how long for each method, 2 by default.
+# Long: a minute for each method, else 2 s (SKX_STAMPEDE_SECONDS).
 #
 # Holds: blkio 13
 

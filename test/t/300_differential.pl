@@ -2,10 +2,9 @@
 # sequential scan, skipidx by bitmap and by plain index scan, and GIN must
 # give the same rows in every state an index can be in.
 #
-# SKX_IO_METHODS: by which methods of reading blocks all of it is asked, "auto"
-# by default.  The others are asked a query of every form, in the states that
-# differ in where pages are.  With several methods there are three times as many
-# queries.
+# Long: three times as many queries, all asked by every method of reading blocks,
+# else by "auto" (SKX_IO_METHODS); the others are asked a query of every form, in
+# the states that differ in where pages are.
 #
 # Holds: am 4; pending 4; query 1, 2, 3
 

@@ -3,8 +3,7 @@
 # SQL of this test computes them.  In every state a part of the queries is asked
 # by each method of reading blocks.
 #
-# SKX_RANK_QUERIES: queries of each mode, 24 by default; 2000 in
-# `make test-faults`.
+# Long: 2000 queries of each mode over more rows, else 24 (SKX_RANK_QUERIES).
 #
 # Holds: score 2, 3, 4, 5, 6; topk 1
 

@@ -2,6 +2,8 @@
 # while another session inserts, deletes, flushes, merges and vacuums between
 # them.
 #
+# Long: 12 rounds, else 3.
+#
 # Holds: score 1; topk 1, 2
 
 use strict;

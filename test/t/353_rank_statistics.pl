@@ -3,6 +3,8 @@
 # was done to the index meanwhile and by whom; the same under one snapshot; and
 # none are read where nothing was done.
 #
+# Long: 3000 steps, else 250.
+#
 # Holds: score 1, 2
 
 use strict;

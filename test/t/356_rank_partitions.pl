@@ -1,7 +1,7 @@
 # Many partitions: one sequence over all of them with statistics of all, also
 # where pruning leaves one; and with work that grows with their number.
 #
-# SKX_RANK_PARTITIONS: how many, 200 by default; 1000 in `make test-faults`.
+# Long: 1000 partitions, else 200 (SKX_RANK_PARTITIONS).
 #
 # Holds: score 1, 2; topk 1
 

@@ -7,7 +7,7 @@
 # so fsync may be off here.  What only a failing machine could lose is the
 # matter of 530_replica.pl, where a standby has nothing but the WAL.
 #
-# SKX_FAULTS_ALL=1: every case with every action; otherwise each point with
+# Long: every case with every action; otherwise each point with
 # one action.
 #
 # Holds: blkio 6, 7, 8; fault 3; maint 5; manifest 4, 5, 6, 8; pending 1, 3

@@ -3,7 +3,7 @@
 # segment becomes part of the index.  And readers that began before all that
 # get what their snapshot has, however late.
 #
-# SKX_FAULTS_ALL=1: every point where an operation can wait, and more rounds.
+# Long: every point where an operation can wait, and more rounds.
 #
 # Holds: maint 2, 5; manifest 6; merge 4; pending 6; segment 4
 

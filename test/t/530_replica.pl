@@ -5,7 +5,7 @@
 # the middle of a merge; backups are taken there; pg_rewind brings back a
 # primary that went on alone and used the same pages for something else.
 #
-# SKX_FAULTS_ALL=1: more rounds, and every point where an operation can wait.
+# Long: more rounds, and every point where an operation can wait.
 #
 # Holds: blkio 3, 6, 7; manifest 4, 6, 8; pending 4
 

@@ -6,7 +6,7 @@
 # must count; and they ask the sequential scan in the same snapshot as well.  So
 # do readers on a standby, where replay takes no heavyweight lock of the index.
 #
-# SKX_CHURN_SECONDS: how long, 8 by default.
+# Long: a minute, else 8 s (SKX_CHURN_SECONDS).
 #
 # Holds: maint 2, 5, 9; manifest 1, 6; pending 4; query 3
 
