@@ -15,7 +15,6 @@
 #define SKX_INVERT_INVERT_H
 
 #include "codec/codec.h"
-#include "compat/compat.h"
 #include "format/format_dict.h"
 #include "lib/stringinfo.h"
 #include "storage/fd.h"
@@ -101,7 +100,7 @@ extern void skx_invert_file_read(SkxRunFile *f, uint64 at, void *to,
 extern void skx_invert_file_close(SkxRunFile *f);
 
 /* Reports what a temporary file of a build should not hold. */
-SKX_NORETURN extern void skx_invert_file_damaged(const char *what);
+extern void skx_invert_file_damaged(const char *what);
 
 /*
  * invert_runs.c : runs and the file they are in

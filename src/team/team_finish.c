@@ -130,13 +130,14 @@ skx_team_finish_check_keys(const SkxFinishTask *task)
 
 	while (left > 0)
 	{
-		SkxDictChild child;
+		SkxDictChild child = {0};
 
-		if (left >= sizeof(child))
-			memcpy(&child, task->keys.data + task->keys.len - left,
-				   sizeof(child));
+		if (left < (int) sizeof(child))
+			skx_invert_file_damaged("a key of a leaf ends too soon");
+		memcpy(&child, task->keys.data + task->keys.len - left,
+			   sizeof(child));
 		left -= sizeof(child);
-		if (left < 0 || child.len > SKX_LEXEME_MAX || child.len > left)
+		if (child.len > SKX_LEXEME_MAX || child.len > left)
 			skx_invert_file_damaged("a key of a leaf is out of range");
 		left -= child.len;
 		n++;

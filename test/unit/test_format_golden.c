@@ -3,8 +3,9 @@
  *	  The writers make, byte for byte, the pages that golden files hold, and
  *	  the validators accept them.
  *
- * A difference means that the format changed: then SKX_VERSION must change.  The writers' sources are included; of the server they need
- * palloc, which libpgcommon has, and the few names below.
+ * A difference means that the format changed: then SKX_VERSION must change.
+ * The writers' sources are included; of the server they need palloc, which
+ * libpgcommon has, and the few names below.
  *
  * Holds: format 4; segment 2
  */
