@@ -84,7 +84,7 @@ skx_am_ranked_search(IndexScanDesc scan)
 	request.filter = so->query;
 	request.scorer = scorer;
 	request.wanted = so->wanted;
-	request.all = so->wants_all;
+	request.wants_all = so->wants_all;
 	return skx_topk_begin(&request);
 }
 

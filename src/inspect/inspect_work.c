@@ -11,27 +11,28 @@
 #include "access/htup_details.h"
 #include "fmgr.h"
 #include "funcapi.h"
-#include "skiplist/skiplist.h"
+#include "cursor/cursor.h"
 
 PG_FUNCTION_INFO_V1(skipidx_work);
 
 Datum
 skipidx_work(PG_FUNCTION_ARGS)
 {
-	const SkxWork *work = &skx_skiplist_work;
+	const SkxSkiplistWork *nodes = &skx_skiplist_work;
+	const SkxCursorWork *lists = &skx_cursor_work;
 	Datum		values[8];
 	bool		nulls[8] = {false};
 	TupleDesc	desc;
 
 	if (get_call_result_type(fcinfo, NULL, &desc) != TYPEFUNC_COMPOSITE)
 		elog(ERROR, "return type must be a row type");
-	values[0] = Int64GetDatum((int64) work->nodes);
-	values[1] = Int64GetDatum((int64) work->portions);
-	values[2] = Int64GetDatum((int64) work->tables);
-	values[3] = Int64GetDatum((int64) work->subblocks);
-	values[4] = Int64GetDatum((int64) work->fills);
-	values[5] = Int64GetDatum((int64) work->positions);
-	values[6] = Int64GetDatum((int64) work->candidates);
-	values[7] = Int64GetDatum((int64) work->asked);
+	values[0] = Int64GetDatum((int64) nodes->nodes);
+	values[1] = Int64GetDatum((int64) (nodes->portions + lists->shorts));
+	values[2] = Int64GetDatum((int64) nodes->tables);
+	values[3] = Int64GetDatum((int64) lists->subblocks);
+	values[4] = Int64GetDatum((int64) lists->fills);
+	values[5] = Int64GetDatum((int64) lists->positions);
+	values[6] = Int64GetDatum((int64) lists->candidates);
+	values[7] = Int64GetDatum((int64) skx_segment_asked);
 	return HeapTupleGetDatum(heap_form_tuple(desc, values, nulls));
 }

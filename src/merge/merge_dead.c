@@ -39,7 +39,7 @@ typedef struct SkxDeadScan
 {
 	SkxSegment *seg;
 	const uint8 *dead;
-	SkxList		list;
+	SkxCursor  *list;			/* of one term after the other */
 	uint64		length;
 } SkxDeadScan;
 
@@ -74,12 +74,12 @@ skx_merge_dead_next(const SkxDeadScan *s, uint32 doc)
 static void
 skx_merge_dead_postings(SkxDeadScan *s, SkxDeadTerm *t)
 {
-	SkxList    *list = &s->list;
+	SkxCursor  *list = s->list;
 	uint32		doc = skx_merge_dead_next(s, 0);
 
 	while (doc != SKX_NO_DOC)
 	{
-		uint32		at = skx_segment_list_seek(list, doc);
+		uint32		at = skx_cursor_seek(list, doc);
 
 		if (at == SKX_NO_DOC)
 			break;
@@ -87,8 +87,7 @@ skx_merge_dead_postings(SkxDeadScan *s, SkxDeadTerm *t)
 		{
 			uint32		tf;
 
-			skx_segment_list_tfs(list);
-			tf = list->p.tf[list->i];
+			tf = skx_cursor_tfs(list)[list->i];
 			t->df++;
 			t->npositions += tf;
 			s->length += Max(tf, 1);
@@ -102,27 +101,24 @@ skx_merge_dead_postings(SkxDeadScan *s, SkxDeadTerm *t)
 static uint8
 skx_merge_dead_flags(SkxDeadScan *s, const SkxTerm *term, uint8 flags)
 {
-	SkxList    *list = &s->list;
+	SkxCursor  *list = s->list;
 	uint8		found = 0;
-	uint32		doc = 0;
 
-	skx_segment_list_begin(list, s->seg, term);
-	while (found != flags &&
-		   (doc = skx_segment_list_seek(list, doc)) != SKX_NO_DOC)
+	skx_cursor_begin(list, term);
+	while (found != flags && skx_cursor_next(list))
 	{
-		skx_segment_list_labels(list);
-		for (; list->i < list->p.n; list->i++)
+		const SkxPostings *p = skx_cursor_labels(list);
+		int			i;
+
+		for (i = 0; i < p->n; i++)
 		{
-			doc = list->p.docs[list->i];
-			if (s->dead[doc / 8] >> (doc % 8) & 1)
+			if (s->dead[p->docs[i] / 8] >> (p->docs[i] % 8) & 1)
 				continue;
-			if (list->p.tf[list->i] == 0)
+			if (p->tf[i] == 0)
 				found |= SKX_TERM_BARE;
-			if ((list->p.labels[list->i] & ~(1 << SKX_LABEL_D)) != 0)
+			if ((p->labels[i] & ~(1 << SKX_LABEL_D)) != 0)
 				found |= SKX_TERM_LABELS;
 		}
-		list->i = list->p.n - 1;
-		doc++;
 	}
 	return found;
 }
@@ -146,13 +142,13 @@ skx_merge_dead_count(SkxDeadTerms *d, int which, SkxSegment *seg,
 	BufFileTell(d->file, &run->fileno, &run->offset);
 	s->seg = seg;
 	s->dead = dead;
-	s->list.keep = true;
+	s->list = skx_cursor_create(seg, SKX_CURSOR_PROBE);
 	while (skx_segment_walk_next(walk, &term, &lexeme, &len))
 	{
 		SkxDeadTerm t = {0};
 
 		skx_compat_vacuum_delay();
-		skx_segment_list_begin(&s->list, seg, &term);
+		skx_cursor_begin(s->list, &term);
 		skx_merge_dead_postings(s, &t);
 		if (t.df == 0)
 			continue;
@@ -163,7 +159,7 @@ skx_merge_dead_count(SkxDeadTerms *d, int which, SkxSegment *seg,
 		BufFileWrite(d->file, &t, sizeof(t));
 		run->left++;
 	}
-	skx_segment_list_end(&s->list);
+	skx_cursor_close(s->list);
 	skx_segment_walk_end(walk);
 	length = s->length;
 	pfree(s);

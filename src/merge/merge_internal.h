@@ -5,6 +5,7 @@
 #ifndef SKX_MERGE_INTERNAL_H
 #define SKX_MERGE_INTERNAL_H
 
+#include "cursor/cursor.h"
 #include "merge/merge.h"
 #include "segment/segment_writer.h"
 

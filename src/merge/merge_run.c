@@ -45,7 +45,8 @@ typedef struct SkxMergeInput
 	uint64		prefix;			/* its first bytes, to compare by */
 
 	/* postings of the term */
-	SkxList		list;
+	SkxCursor  *list;
+	int			i;				/* current one of the sub-block */
 	uint32		docs[SKX_SUBBLOCK]; /* new numbers of the sub-block's */
 	uint8		norms[SKX_SUBBLOCK];	/* unless all are in memory */
 	uint32		doc;			/* current one; SKX_NO_DOC at the end */
@@ -361,24 +362,24 @@ static void
 skx_merge_renumber(SkxMerge *m, SkxMergeInput *in)
 {
 	const uint8 *norms = m->out.docs.norms;
-	SkxList    *list = &in->list;
+	SkxCursor  *list = in->list;
 	int			i;
 
 	skx_compat_vacuum_delay();
-	skx_segment_list_tfs(list);
-	skx_merge_maps_get(m->maps, in->number, list->p.docs, list->p.n,
-					   in->docs);
+	in->i = 0;
+	(void) skx_cursor_tfs(list);
+	skx_merge_maps_get(m->maps, in->number, list->docs, list->n, in->docs);
 
 	/* the writer will want these, all over the array */
-	for (i = 0; norms != NULL && i < list->p.n; i++)
+	for (i = 0; norms != NULL && i < list->n; i++)
 	{
 		if (in->docs[i] != SKX_NO_DOC)
 			__builtin_prefetch(&norms[in->docs[i]]);
 	}
 	if (norms == NULL)
 	{
-		for (i = 0; i < list->p.n; i++)
-			in->norms[i] = skx_segment_norm(in->seg, list->p.docs[i]);
+		for (i = 0; i < list->n; i++)
+			in->norms[i] = skx_segment_norm(in->seg, list->docs[i]);
 		if (skx_blkio_crowded(in->seg->file))
 			skx_segment_relax(in->seg);
 	}
@@ -388,20 +389,18 @@ skx_merge_renumber(SkxMerge *m, SkxMergeInput *in)
 static void
 skx_merge_step(SkxMerge *m, SkxMergeInput *in)
 {
-	SkxList    *list = &in->list;
+	SkxCursor  *list = in->list;
 
 	do
 	{
-		if (list->i + 1 < list->p.n)
-			list->i++;
-		else if (skx_segment_list_seek(list, list->last + 1) != SKX_NO_DOC)
-			skx_merge_renumber(m, in);
-		else
+		in->doc = SKX_NO_DOC;
+		if (++in->i == list->n)
 		{
-			in->doc = SKX_NO_DOC;
-			return;
+			if (!skx_cursor_next(list))
+				return;
+			skx_merge_renumber(m, in);
 		}
-		in->doc = in->docs[list->i];
+		in->doc = in->docs[in->i];
 	} while (in->doc == SKX_NO_DOC);
 }
 
@@ -409,8 +408,8 @@ skx_merge_step(SkxMerge *m, SkxMergeInput *in)
 static void
 skx_merge_first(SkxMerge *m, SkxMergeInput *in)
 {
-	skx_segment_list_begin(&in->list, in->seg, &in->term);
-	(void) skx_segment_list_seek(&in->list, 0);
+	skx_cursor_begin(in->list, &in->term);
+	(void) skx_cursor_next(in->list);
 	skx_merge_renumber(m, in);
 	in->doc = in->docs[0];
 	if (in->doc == SKX_NO_DOC)
@@ -429,12 +428,15 @@ static void
 skx_merge_posting(SkxMerge *m, SkxMergeInput *in)
 {
 	SkxPosting *posting = &m->posting;
+	SkxPositionPlace place;
 	uint32		labels = 0;
 	int			i;
 
 	posting->doc = in->doc;
-	posting->norm = in->norms[in->list.i];
-	posting->tf = skx_segment_list_positions(&in->list, posting->positions);
+	posting->norm = in->norms[in->i];
+	skx_cursor_place(in->list, in->i, &place);
+	posting->tf = skx_cursor_positions_at(in->list, &place,
+										  posting->positions);
 	if (in->term.flags & SKX_TERM_LABELS)
 	{
 		for (i = 0; i < posting->tf; i++)
@@ -602,8 +604,8 @@ skx_merge_terms(SkxMerge *m)
 	for (i = 0; i < m->ninputs; i++)
 	{
 		m->inputs[i].walk = skx_segment_walk_begin(m->inputs[i].seg);
-		m->inputs[i].list.keep = true;
-		m->inputs[i].list.whole = true;
+		m->inputs[i].list = skx_cursor_create(m->inputs[i].seg,
+											  SKX_CURSOR_MERGE);
 		if (skx_merge_next_term(&m->inputs[i]))
 			binaryheap_add_unordered(heap, PointerGetDatum(&m->inputs[i]));
 	}
@@ -632,7 +634,7 @@ skx_merge_terms(SkxMerge *m)
 	}
 	for (i = 0; i < m->ninputs; i++)
 	{
-		skx_segment_list_end(&m->inputs[i].list);
+		skx_cursor_close(m->inputs[i].list);
 		skx_segment_walk_end(m->inputs[i].walk);
 	}
 	binaryheap_free(m->postings);

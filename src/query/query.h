@@ -6,7 +6,7 @@
 #ifndef SKX_QUERY_QUERY_H
 #define SKX_QUERY_QUERY_H
 
-#include "segment/segment.h"
+#include "cursor/cursor.h"
 #include "tsearch/ts_type.h"
 
 /* One or more tsqueries, all of which a document must match. */
@@ -39,10 +39,11 @@ extern bool skx_query_is_empty(const SkxQuery *query);
  * query_scan.c
  *
  * next fills `docs` with the next live matches, ascending; 0 at the end.  The
- * batches grow, unless `all` are wanted: then they are large at once.
+ * batches grow, unless all are wanted: then they are large at once.
  */
 extern SkxQueryScan *skx_query_scan_open(SkxSegment *seg,
-										 const SkxQuery *query, bool all);
+										 const SkxQuery *query,
+										 bool wants_all);
 extern int	skx_query_scan_next(SkxQueryScan *scan, uint32 *docs);
 
 /* Documents that it may give, at most, as far as df can tell. */
@@ -122,16 +123,16 @@ extern void skx_query_rest_close(SkxQueryRest *rest);
  *
  * links: how many the phrase has, 0: the rest is something else; link: the
  * lexeme of one.  borrow takes a list for each link.  verify keeps those of n
- * documents, each among `all`, that match; places[link][i] is of all[i].
+ * documents, each among `placed`, that match; places[link][i] is of placed[i].
  */
 typedef struct SkxChain SkxChain;
 
 extern int	skx_query_rest_links(const SkxQuery *rest);
 extern int	skx_query_rest_link(const SkxQuery *rest, int link);
-extern SkxChain *skx_query_chain_borrow(SkxSegment *seg, const SkxQuery *rest,
-										SkxList **lists);
+extern SkxChain *skx_query_chain_borrow(const SkxQuery *rest,
+										SkxCursor **lists);
 extern int	skx_query_chain_verify(SkxChain *chain, uint32 *docs, int n,
-								   const uint32 *all,
+								   const uint32 *placed,
 								   SkxPositionPlace *const *places);
 extern void skx_query_chain_close(SkxChain *chain);
 
@@ -139,6 +140,6 @@ extern void skx_query_chain_close(SkxChain *chain);
  * Leaves the positions that have one of the labels (a set; 0: any), without
  * their labels; returns how many.
  */
-extern int	skx_query_positions(uint16 *positions, int n, uint8 weights);
+extern int	skx_query_positions(uint16 *positions, int n, uint8 labels);
 
 #endif							/* SKX_QUERY_QUERY_H */

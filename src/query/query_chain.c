@@ -22,18 +22,18 @@ typedef struct SkxCandidate
 
 struct SkxChain
 {
-	SkxSegment *seg;
 	const SkxQueryNode *node;
-	SkxList   **lists;			/* of the links; NULL when one has none */
+	SkxCursor **lists;			/* of the links */
+	bool		owns_lists;
 	int			size;			/* of the arrays, in candidates */
 	const SkxReads *reads;		/* of the phrase */
 	SkxPositionPlace *places[2];	/* of the first two links, or the next */
 	SkxCandidate *candidates;
 	uint16	   *positions;		/* SKX_POSITIONS_MAX a candidate */
 
-	/* with lists of somebody else */
+	/* with borrowed lists */
 	SkxReads	own_reads;
-	const uint32 *all;			/* documents, the candidates among them, */
+	const uint32 *placed;		/* documents, the candidates among them, */
 	SkxPositionPlace *const *given; /* and by link where positions are in
 									 * them */
 };
@@ -46,10 +46,10 @@ skx_query_chain_open(const SkxOpening *o, const SkxQueryNode *node,
 	const char *operands = GETOPERAND(node->phrase->query);
 	int			i;
 
-	chain->seg = o->seg;
 	chain->node = node;
 	chain->reads = reads;
-	chain->lists = palloc0(sizeof(SkxList *) * node->phrase->nlinks);
+	chain->owns_lists = true;
+	chain->lists = palloc(sizeof(SkxCursor *) * node->phrase->nlinks);
 	for (i = 0; i < node->phrase->nlinks; i++)
 	{
 		const QueryOperand *link = node->phrase->links[i];
@@ -59,12 +59,23 @@ skx_query_chain_open(const SkxOpening *o, const SkxQueryNode *node,
 
 		if (o->terms[slot].df == 0)
 			elog(ERROR, "phrase of a lexeme that the segment lacks");
-		chain->lists[i] = skx_segment_list_open(o->seg, &o->terms[slot]);
 
-		/* These nodes have been read for the conjunction. */
-		chain->lists[i]->cursor.ahead = 0;
+		/* Their nodes are read for the conjunction. */
+		chain->lists[i] = skx_cursor_open(o->seg, &o->terms[slot],
+										  SKX_CURSOR_RESCAN);
 	}
 	return chain;
+}
+
+static void
+skx_query_chain_free_batch(SkxChain *chain)
+{
+	if (chain->size == 0)
+		return;
+	pfree(chain->places[0]);
+	pfree(chain->places[1]);
+	pfree(chain->candidates);
+	pfree(chain->positions);
 }
 
 void
@@ -72,17 +83,10 @@ skx_query_chain_close(SkxChain *chain)
 {
 	int			i;
 
-	for (i = 0; i < chain->node->phrase->nlinks && chain->reads != &chain->own_reads;
-		 i++)
-		skx_segment_list_close(chain->lists[i]);
+	for (i = 0; chain->owns_lists && i < chain->node->phrase->nlinks; i++)
+		skx_cursor_close(chain->lists[i]);
 	pfree(chain->lists);
-	if (chain->size > 0)
-	{
-		pfree(chain->places[0]);
-		pfree(chain->places[1]);
-		pfree(chain->candidates);
-		pfree(chain->positions);
-	}
+	skx_query_chain_free_batch(chain);
 	pfree(chain);
 }
 
@@ -92,13 +96,7 @@ skx_query_chain_reserve(SkxChain *chain, int n)
 {
 	if (n <= chain->size)
 		return;
-	if (chain->size > 0)
-	{
-		pfree(chain->places[0]);
-		pfree(chain->places[1]);
-		pfree(chain->candidates);
-		pfree(chain->positions);
-	}
+	skx_query_chain_free_batch(chain);
 	chain->places[0] = palloc(sizeof(SkxPositionPlace) * n);
 	chain->places[1] = palloc(sizeof(SkxPositionPlace) * n);
 	chain->candidates = palloc(sizeof(SkxCandidate) * n);
@@ -107,12 +105,12 @@ skx_query_chain_reserve(SkxChain *chain, int n)
 }
 
 int
-skx_query_positions(uint16 *positions, int n, uint8 weights)
+skx_query_positions(uint16 *positions, int n, uint8 labels)
 {
 	int			kept = 0;
 	int			i;
 
-	if (weights == 0)
+	if (labels == 0)
 	{
 		for (i = 0; i < n; i++)
 			positions[i] = SKX_POSITION(positions[i]);
@@ -120,7 +118,7 @@ skx_query_positions(uint16 *positions, int n, uint8 weights)
 	}
 	for (i = 0; i < n; i++)
 	{
-		if ((SKX_LABEL_BIT(positions[i]) & weights) != 0)
+		if ((SKX_LABEL_BIT(positions[i]) & labels) != 0)
 			positions[kept++] = SKX_POSITION(positions[i]);
 	}
 	return kept;
@@ -160,19 +158,19 @@ static inline bool
 skx_query_chain_place(SkxChain *chain, int link, uint32 doc, int *at,
 					  SkxPositionPlace *place)
 {
-	SkxList    *list = chain->lists[link];
+	SkxCursor  *list = chain->lists[link];
 
 	if (chain->given != NULL)
 	{
-		while (chain->all[*at] != doc)
+		while (chain->placed[*at] != doc)
 			(*at)++;
 		*place = chain->given[link][*at];
 	}
 	else
 	{
-		if (skx_segment_list_seek(list, doc) != doc)
+		if (skx_cursor_seek(list, doc) != doc)
 			return false;
-		skx_segment_list_place(list, place);
+		skx_cursor_place(list, list->i, place);
 	}
 	return place->tf > 0;
 }
@@ -204,27 +202,14 @@ skx_query_chain_locate(SkxChain *chain, int link, uint32 *docs, int n,
 }
 
 /*
- * Asks for the pages of links [first, last], two at most, of the candidates
- * from `i` on, in about the order they will be read in, unless nothing had to
- * be read for a while; returns the first candidate not decided on.
+ * Asks for the pages of `nlinks` links from `first` on of the candidates from
+ * `i` on; returns the first candidate not decided on.
  */
 static int
-skx_query_chain_ask(SkxChain *chain, int first, int last, int i, int n)
+skx_query_chain_ask(SkxChain *chain, int first, int nlinks, int i, int n)
 {
-	int			at[2] = {i, i};
-
-	if (chain->seg->ahead == 0 || !skx_query_reads_cold(chain->reads))
-		return i + 1;
-	if (first == last)
-		at[1] = n;
-	while (at[0] < n || at[1] < n)
-	{
-		int			k = at[0] <= at[1] ? 0 : 1;
-
-		at[k] = skx_segment_ask_positions(chain->lists[first + k],
-										  chain->places[k], at[k], n);
-	}
-	return n;
+	return skx_cursor_ask_places(chain->lists + first, chain->places, nlinks,
+								 i, n, skx_query_reads_cold(chain->reads));
 }
 
 /*
@@ -248,14 +233,14 @@ skx_query_chain_begin(SkxChain *chain, uint32 *docs, int n)
 		int			nright;
 
 		if (i >= asked && i % SKX_PHRASE_LOOK == 0)
-			asked = skx_query_chain_ask(chain, 0, 1, i, n);
-		nleft = skx_segment_list_positions_at(chain->lists[0],
-											  &chain->places[0][i], left);
+			asked = skx_query_chain_ask(chain, 0, 2, i, n);
+		nleft = skx_cursor_positions_at(chain->lists[0],
+										&chain->places[0][i], left);
 		nleft = skx_query_positions(left, nleft, node->phrase->links[0]->weight);
 		if (nleft == 0)
 			continue;
-		nright = skx_segment_list_positions_at(chain->lists[1],
-											   &chain->places[1][i], right);
+		nright = skx_cursor_positions_at(chain->lists[1],
+										 &chain->places[1][i], right);
 		nright = skx_query_positions(right, nright, node->phrase->links[1]->weight);
 		nleft = skx_query_chain_join(left, nleft, right, nright,
 									 node->phrase->distances[1]);
@@ -286,9 +271,9 @@ skx_query_chain_go_on(SkxChain *chain, int link, uint32 *docs, int n)
 		int			nright;
 
 		if (i >= asked && i % SKX_PHRASE_LOOK == 0)
-			asked = skx_query_chain_ask(chain, link, link, i, n);
-		nright = skx_segment_list_positions_at(chain->lists[link],
-											   &chain->places[0][i], right);
+			asked = skx_query_chain_ask(chain, link, 1, i, n);
+		nright = skx_cursor_positions_at(chain->lists[link],
+										 &chain->places[0][i], right);
 		nright = skx_query_positions(right, nright, node->phrase->links[link]->weight);
 		candidate.nleft = skx_query_chain_join(candidate.left, candidate.nleft,
 											   right, nright,
@@ -335,25 +320,24 @@ skx_query_rest_link(const SkxQuery *rest, int link)
 }
 
 SkxChain *
-skx_query_chain_borrow(SkxSegment *seg, const SkxQuery *rest, SkxList **lists)
+skx_query_chain_borrow(const SkxQuery *rest, SkxCursor **lists)
 {
 	SkxChain   *chain = palloc0(sizeof(SkxChain));
 	int			n = skx_query_rest_links(rest);
 
-	chain->seg = seg;
 	chain->node = rest->root->children[0];
 	chain->reads = &chain->own_reads;
-	chain->lists = palloc(sizeof(SkxList *) * n);
-	memcpy(chain->lists, lists, sizeof(SkxList *) * n);
+	chain->lists = palloc(sizeof(SkxCursor *) * n);
+	memcpy(chain->lists, lists, sizeof(SkxCursor *) * n);
 	return chain;
 }
 
 int
 skx_query_chain_verify(SkxChain *chain, uint32 *docs, int n,
-					   const uint32 *all, SkxPositionPlace *const *places)
+					   const uint32 *placed, SkxPositionPlace *const *places)
 {
 	skx_query_reads_begin(&chain->own_reads);
-	chain->all = all;
+	chain->placed = placed;
 	chain->given = places;
 	return skx_query_chain_batch(chain, docs, n);
 }

@@ -24,7 +24,7 @@ typedef struct SkxCompile
 	SkxQueryNode *leaves;		/* room for operands, */
 	int			nleaves;		/* for so many more */
 	const SkxQueryNode **seen;	/* by lexeme: the operator that had it last, */
-	uint8	   *seen_weights;	/* with these labels */
+	uint8	   *seen_labels;	/* with these labels */
 } SkxCompile;
 
 static SkxQueryNode *skx_query_compile_item(SkxCompile *c, QueryItem *item);
@@ -73,7 +73,7 @@ skx_query_compile_operand(SkxCompile *c, QueryOperand *operand)
 		node = skx_query_node(SKX_NODE_TERM);
 	node->lexeme = c->operands + operand->distance;
 	node->len = operand->length;
-	node->weights = operand->weight;
+	node->labels = operand->weight;
 	node->prefix = operand->prefix;
 	if (!node->prefix)
 		node->slot = skx_query_lexeme(c->whole, node->lexeme, node->len);
@@ -174,10 +174,10 @@ skx_query_drop_repeats(SkxCompile *c, SkxQueryNode *node)
 		if (child->kind == SKX_NODE_TERM && !child->prefix)
 		{
 			if (c->seen[child->slot] == node &&
-				c->seen_weights[child->slot] == child->weights)
+				c->seen_labels[child->slot] == child->labels)
 				continue;
 			c->seen[child->slot] = node;
-			c->seen_weights[child->slot] = child->weights;
+			c->seen_labels[child->slot] = child->labels;
 		}
 		node->children[kept++] = child;
 	}
@@ -418,7 +418,7 @@ skx_query_compile(TSQuery *queries, int nqueries)
 	c.seen = palloc_extended(sizeof(SkxQueryNode *) *
 							 ((Size) query->nlexemes + 1),
 							 MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
-	c.seen_weights = palloc0(query->nlexemes + 1);
+	c.seen_labels = palloc0(query->nlexemes + 1);
 	for (i = 0; i < nqueries; i++)
 	{
 		c.whole = query;
@@ -431,7 +431,7 @@ skx_query_compile(TSQuery *queries, int nqueries)
 		skx_query_add_child(query->root, skx_query_compile_item(&c, c.items));
 	}
 	pfree(c.seen);
-	pfree(c.seen_weights);
+	pfree(c.seen_labels);
 	query->may_match_null = nqueries > 0 &&
 		skx_query_accepts_none(query->root);
 	return query;

@@ -37,7 +37,7 @@ typedef struct SkxQueryNode
 	SkxNodeKind kind;
 	int			nchildren;
 	int			max_children;
-	uint8		weights;		/* TERM: set of labels, 1 << label; 0: any */
+	uint8		labels;			/* TERM: set, 1 << label; 0: any */
 	bool		prefix;			/* TERM */
 	struct SkxQueryNode **children;
 	const char *lexeme;			/* TERM */
@@ -73,8 +73,8 @@ typedef struct SkxOpening
 	SkxSegment *seg;
 	const SkxQuery *query;
 	SkxTerm    *terms;			/* one a lexeme; df 0: not in the segment */
-	bool		all;			/* the whole answer will be fetched */
-	uint64		reads;			/* skx_skiplist_reads when the scan began */
+	bool		wants_all;		/* the whole answer will be fetched */
+	uint64		reads;			/* skx_segment_reads when the scan began */
 } SkxOpening;
 
 /*
@@ -101,12 +101,12 @@ typedef struct SkxIter
 	int			nchildren;
 	struct SkxIter **children;	/* AND: positive ones first, cheapest first */
 	int			npositive;		/* AND: children that are not NOT */
-	SkxList    *list;			/* TERM */
-	uint8		weights;
+	SkxCursor  *list;			/* TERM */
 	uint64	   *bitmap;			/* BITMAP: one bit a document */
 	struct SkxPhrase *phrase;
 	uint32	   *scratch;		/* SKX_QUERY_BATCH documents, for OR, NOT */
 	struct SkxHeld *held;		/* not cheap: candidates for reading positions */
+	SkxCursorShare *share;		/* of the root: what its lists share */
 } SkxIter;
 
 /*
@@ -155,19 +155,14 @@ extern SkxIter *skx_query_open(const SkxOpening *o);
 extern void skx_query_close(SkxIter *it);
 
 /* Has the lexeme any posting with one of the labels?  True: it may have. */
-extern bool skx_query_has_term(const SkxTerm *term, uint8 weights);
+extern bool skx_query_has_term(const SkxTerm *term, uint8 labels);
 
 /*
- * query_ahead.c : what a query will read first, asked for
- *
- * ask_terms: where the lists of these terms begin.  first: the same for all
- * lexemes that matter, before any list is opened; `alone`: and then these are,
- * without other segments' in between.  roles: tells the lists of an
- * opened query which of them are gone through, and asks for node tables.
+ * query_ahead.c : asks for where the lists of all lexemes that matter begin,
+ * before any of them is opened; `alone`: and then these are, without other
+ * segments' in between.
  */
-extern void skx_query_ask_terms(SkxSegment *seg, const SkxTerm *terms, int n);
 extern void skx_query_ahead_first(const SkxOpening *o, bool alone);
-extern void skx_query_ahead_roles(SkxIter *it, bool all);
 
 /*
  * Whether a query that works in batches reads anything, or finds all of it in
@@ -176,7 +171,7 @@ extern void skx_query_ahead_roles(SkxIter *it, bool all);
  */
 typedef struct SkxReads
 {
-	uint64		now;			/* skx_skiplist_reads when the batch began, */
+	uint64		now;			/* skx_segment_reads when the batch began, */
 	uint64		before;			/* and when the one before it did */
 } SkxReads;
 
@@ -184,13 +179,13 @@ static inline void
 skx_query_reads_begin(SkxReads *reads)
 {
 	reads->before = reads->now;
-	reads->now = skx_skiplist_reads();
+	reads->now = skx_segment_reads();
 }
 
 static inline bool
 skx_query_reads_cold(const SkxReads *reads)
 {
-	return skx_skiplist_reads() != reads->before;
+	return skx_segment_reads() != reads->before;
 }
 
 /* Documents of a batch after which a phrase looks whether anything was read. */

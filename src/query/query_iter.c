@@ -51,54 +51,6 @@ skx_query_scratch(SkxIter *it)
 }
 
 /*
- * Has the current posting a label that is asked for?
- */
-static bool
-skx_query_label_matches(SkxIter *it)
-{
-	SkxList    *list = it->list;
-
-	if (it->weights == 0)
-		return true;
-	skx_segment_list_labels(list);
-	return list->p.tf[list->i] == 0 ||
-		(list->p.labels[list->i] & it->weights) != 0;
-}
-
-static uint32
-skx_query_generate_term(SkxIter *it, uint32 from, uint32 limit, uint32 *docs,
-						int *n)
-{
-	SkxList    *list = it->list;
-	uint32		doc = skx_segment_list_seek(list, from);
-	int			k = 0;
-
-	*n = 0;
-	if (doc >= limit)
-		return doc;
-	if (it->weights == 0 && list->last < limit)
-	{
-		k = list->p.n - list->i;
-		memcpy(docs, list->p.docs + list->i, sizeof(uint32) * k);
-		list->i = list->p.n - 1;
-		*n = k;
-		return list->last + 1;
-	}
-	for (;;)
-	{
-		docs[k] = list->p.docs[list->i];
-		k += skx_query_label_matches(it);
-		if (list->i + 1 >= list->p.n)
-			break;
-		if (list->p.docs[list->i + 1] >= limit)
-			break;
-		list->i++;
-	}
-	*n = k;
-	return list->p.docs[list->i] + 1;
-}
-
-/*
  * The window to fill for matches in [start, limit): at a word boundary, and
  * not past the limit, since lists do not come back for what lies there.  A
  * limit below the end of the segment is the end of the caller's window, which
@@ -147,24 +99,6 @@ skx_query_fill_and(SkxIter *it, uint32 window, uint64 *bits)
 	}
 }
 
-static uint32
-skx_query_generate_window(SkxIter *it, uint32 from, uint32 limit,
-						  uint32 *docs, int *n)
-{
-	uint64		bits[SKX_WINDOW_WORDS];
-	uint32		start = skx_query_bound(it, from);
-	uint32		window;
-
-	*n = 0;
-	if (start >= limit)
-		return start;
-	window = skx_query_window(it, start, limit);
-	memset(bits, 0, sizeof(bits));
-	skx_query_fill(it, window, bits);
-	*n = skx_query_unpack(bits, window, start, limit, docs);
-	return Min(window + SKX_QUERY_BATCH, limit);
-}
-
 /*
  * A bound by the clauses that read no positions.  The others have not seen the
  * documents of earlier windows yet, and must not move past them.
@@ -182,15 +116,16 @@ skx_query_bound_cheap(SkxIter *it, uint32 from)
 }
 
 /*
- * A conjunction of dense clauses, on a window of bits, but for those that read
- * positions.
+ * Generates by a window of bits: of a conjunction of dense clauses (`dense`)
+ * without those that read positions.
  */
 static uint32
-skx_query_generate_dense(SkxIter *it, uint32 from, uint32 limit, uint32 *docs,
-						 int *n)
+skx_query_generate_window(SkxIter *it, uint32 from, uint32 limit,
+						  uint32 *docs, int *n, bool dense)
 {
 	uint64		bits[SKX_WINDOW_WORDS];
-	uint32		start = skx_query_bound_cheap(it, from);
+	uint32		start = dense ? skx_query_bound_cheap(it, from) :
+		skx_query_bound(it, from);
 	uint32		window;
 
 	*n = 0;
@@ -198,7 +133,10 @@ skx_query_generate_dense(SkxIter *it, uint32 from, uint32 limit, uint32 *docs,
 		return start;
 	window = skx_query_window(it, start, limit);
 	memset(bits, 0, sizeof(bits));
-	skx_query_fill_and(it, window, bits);
+	if (dense)
+		skx_query_fill_and(it, window, bits);
+	else
+		skx_query_fill(it, window, bits);
 	*n = skx_query_unpack(bits, window, start, limit, docs);
 	return Min(window + SKX_QUERY_BATCH, limit);
 }
@@ -228,7 +166,7 @@ skx_query_generate_and(SkxIter *it, uint32 from, uint32 limit, uint32 *docs,
 	uint32		next;
 
 	if (skx_query_is_dense_and(it))
-		next = skx_query_generate_dense(it, from, limit, docs, n);
+		next = skx_query_generate_window(it, from, limit, docs, n, true);
 	else
 		next = skx_query_generate(it->children[0], from, limit, docs, n);
 	*n = skx_query_filter_and(it, docs, *n, !it->children[0]->cheap);
@@ -324,7 +262,7 @@ skx_query_generate(SkxIter *it, uint32 from, uint32 limit, uint32 *docs,
 	switch (it->kind)
 	{
 		case SKX_NODE_TERM:
-			return skx_query_generate_term(it, from, limit, docs, n);
+			return skx_cursor_take(it->list, from, limit, docs, n);
 		case SKX_NODE_AND:
 			if (!it->cheap && it->children[0]->cheap)
 				return skx_query_generate_held(it, from, limit, docs, n);
@@ -332,7 +270,7 @@ skx_query_generate(SkxIter *it, uint32 from, uint32 limit, uint32 *docs,
 		case SKX_NODE_OR:
 		case SKX_NODE_NOT:
 		case SKX_NODE_BITMAP:
-			return skx_query_generate_window(it, from, limit, docs, n);
+			return skx_query_generate_window(it, from, limit, docs, n, false);
 		case SKX_NODE_PHRASE:
 			return skx_query_generate_held(it, from, limit, docs, n);
 		case SKX_NODE_ALL:
@@ -387,8 +325,8 @@ skx_query_collect(SkxIter *it, uint32 from, int goal, uint32 *docs, int *n)
 		{
 			CHECK_FOR_INTERRUPTS();
 			if (dense)
-				from = skx_query_generate_dense(it, from, ndocs, docs + *n,
-												&some);
+				from = skx_query_generate_window(it, from, ndocs, docs + *n,
+												 &some, true);
 			else
 				from = skx_query_generate(it, from, ndocs, docs + *n, &some);
 		}
@@ -396,32 +334,6 @@ skx_query_collect(SkxIter *it, uint32 from, int goal, uint32 *docs, int *n)
 	if (split)
 		*n = skx_query_collect_filter(it, docs, *n);
 	return from;
-}
-
-static int
-skx_query_filter_term(SkxIter *it, uint32 *docs, int n)
-{
-	int			kept = 0;
-	int			i = 0;
-
-	if (it->list->is_long)
-		skx_skiplist_targets(&it->list->cursor, docs, n);
-	while (i < n)
-	{
-		uint32		doc = skx_segment_list_seek(it->list, docs[i]);
-
-		while (i < n && docs[i] < doc)
-			i++;
-		if (i < n && docs[i] == doc)
-		{
-			docs[kept] = doc;
-			kept += skx_query_label_matches(it);
-			i++;
-		}
-	}
-	if (it->list->is_long)
-		skx_skiplist_targets(&it->list->cursor, NULL, 0);
-	return kept;
 }
 
 /*
@@ -509,8 +421,8 @@ skx_query_filter(SkxIter *it, uint32 *docs, int n)
 	switch (it->kind)
 	{
 		case SKX_NODE_TERM:
-			skx_skiplist_work.candidates += n;
-			return skx_query_filter_term(it, docs, n);
+			skx_cursor_work.candidates += n;
+			return skx_cursor_filter(it->list, docs, n);
 		case SKX_NODE_AND:
 			for (i = 0; i < it->nchildren && n > 0; i++)
 				n = skx_query_filter(it->children[i], docs, n);
@@ -625,11 +537,7 @@ skx_query_fill(SkxIter *it, uint32 window, uint64 *bits)
 	switch (it->kind)
 	{
 		case SKX_NODE_TERM:
-			if (it->weights == 0)
-				skx_segment_list_fill(it->list, window, bits,
-									  SKX_WINDOW_WORDS);
-			else
-				skx_query_fill_generated(it, window, bits);
+			skx_cursor_fill(it->list, window, bits, SKX_WINDOW_WORDS);
 			break;
 		case SKX_NODE_OR:
 			for (i = 0; i < it->nchildren; i++)
@@ -673,7 +581,7 @@ skx_query_bound(SkxIter *it, uint32 from)
 	switch (it->kind)
 	{
 		case SKX_NODE_TERM:
-			return skx_segment_list_bound(it->list, from);
+			return skx_cursor_lower_bound(it->list, from);
 		case SKX_NODE_AND:
 			for (i = 0; i < it->npositive && bound != SKX_NO_DOC; i++)
 				bound = skx_query_bound(it->children[i], bound);

@@ -54,7 +54,7 @@ skx_query_close(SkxIter *it)
 	for (i = 0; i < it->nchildren; i++)
 		skx_query_close(it->children[i]);
 	if (it->list != NULL)
-		skx_segment_list_close(it->list);
+		skx_cursor_close(it->list);
 	if (it->phrase != NULL)
 		skx_query_phrase_close(it->phrase);
 	if (it->bitmap != NULL)
@@ -65,6 +65,8 @@ skx_query_close(SkxIter *it)
 		pfree(it->scratch);
 	if (it->children != NULL)
 		pfree(it->children);
+	if (it->share != NULL)
+		pfree(it->share);
 	pfree(it);
 }
 
@@ -73,26 +75,24 @@ skx_query_close(SkxIter *it)
  * in the server; with positions, only D unless the list says otherwise.
  */
 bool
-skx_query_has_term(const SkxTerm *term, uint8 weights)
+skx_query_has_term(const SkxTerm *term, uint8 labels)
 {
 	return term->df > 0 &&
-		(weights == 0 || (weights & (1 << SKX_LABEL_D)) != 0 ||
+		(labels == 0 || (labels & (1 << SKX_LABEL_D)) != 0 ||
 		 (term->flags & (SKX_TERM_LABELS | SKX_TERM_BARE)) != 0);
 }
 
 static SkxIter *
-skx_query_open_term(SkxSegment *seg, const SkxTerm *term, uint8 weights)
+skx_query_open_term(SkxSegment *seg, const SkxTerm *term, uint8 labels,
+					SkxCursorRole role)
 {
 	SkxIter    *it;
 
-	if (!skx_query_has_term(term, weights))
+	if (!skx_query_has_term(term, labels))
 		return skx_query_none(seg);
-	if ((term->flags & SKX_TERM_LABELS) == 0 &&
-		(weights & (1 << SKX_LABEL_D)) != 0)
-		weights = 0;
 	it = skx_query_iter(seg, SKX_NODE_TERM, term->df);
-	it->weights = weights;
-	it->list = skx_segment_list_open(seg, term);
+	it->list = skx_cursor_open(seg, term, role);
+	skx_cursor_want_labels(it->list, labels);
 	return it;
 }
 
@@ -100,40 +100,11 @@ skx_query_open_term(SkxSegment *seg, const SkxTerm *term, uint8 weights)
 typedef struct SkxExpansion
 {
 	SkxIter    *it;
-	uint8		weights;
+	uint8		labels;
 	uint64		cost;
 	int			n;
 	SkxTerm		terms[SKX_PREFIX_TERMS];
-	uint32	   *docs;			/* SKX_QUERY_BATCH of them */
 } SkxExpansion;
-
-/*
- * ORs one more list into a bitmap; `docs` is room for SKX_QUERY_BATCH.
- */
-static void
-skx_query_bitmap_add(SkxIter *it, const SkxTerm *term, uint8 weights,
-					 uint32 *docs)
-{
-	SkxSegment *seg = it->seg;
-	SkxIter    *one = skx_query_open_term(seg, term, weights);
-	uint64	   *bitmap = it->bitmap;
-	uint32		ndocs = one->kind == SKX_NODE_NONE ? 0 : seg->header.ndocs;
-	uint32		from = 0;
-	int			n;
-	int			i;
-
-	if (one->list != NULL)
-		one->list->cursor.running = true;
-	CHECK_FOR_INTERRUPTS();
-	while (from < ndocs)
-	{
-		CHECK_FOR_INTERRUPTS();
-		from = skx_query_generate(one, from, ndocs, docs, &n);
-		for (i = 0; i < n; i++)
-			bitmap[docs[i] / 64] |= UINT64CONST(1) << (docs[i] % 64);
-	}
-	skx_query_close(one);
-}
 
 /* Gives an iterator an empty bitmap. */
 static void
@@ -145,6 +116,21 @@ skx_query_make_bitmap(SkxIter *it)
 								 MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
 }
 
+/* ORs one more list into a bitmap. */
+static void
+skx_query_bitmap_add(SkxIter *it, const SkxTerm *term, uint8 labels)
+{
+	SkxCursor  *c;
+
+	CHECK_FOR_INTERRUPTS();
+	if (!skx_query_has_term(term, labels))
+		return;
+	c = skx_cursor_open(it->seg, term, SKX_CURSOR_LEAD);
+	skx_cursor_want_labels(c, labels);
+	skx_cursor_fill(c, 0, it->bitmap, it->seg->header.ndocs / 64 + 1);
+	skx_cursor_close(c);
+}
+
 /*
  * Gathers the terms at hand into the bitmap.
  */
@@ -154,13 +140,10 @@ skx_query_expand_gather(SkxExpansion *e)
 	int			i;
 
 	if (e->it->bitmap == NULL)
-	{
 		skx_query_make_bitmap(e->it);
-		e->docs = palloc(sizeof(uint32) * SKX_QUERY_BATCH);
-	}
-	skx_query_ask_terms(e->it->seg, e->terms, e->n);
+	skx_cursor_ask_terms(e->it->seg, e->terms, e->n);
 	for (i = 0; i < e->n; i++)
-		skx_query_bitmap_add(e->it, &e->terms[i], e->weights, e->docs);
+		skx_query_bitmap_add(e->it, &e->terms[i], e->labels);
 	e->n = 0;
 }
 
@@ -184,23 +167,22 @@ skx_query_open_prefix(SkxSegment *seg, const SkxQueryNode *node)
 	int			i;
 
 	e.it = it;
-	e.weights = node->weights;
+	e.labels = node->labels;
 	e.cost = 0;
 	e.n = 0;
-	e.docs = NULL;
 	skx_segment_prefix(seg, node->lexeme, node->len, skx_query_expand, &e);
 	it->cost = Min(e.cost, seg->header.ndocs);
 	if (it->kind == SKX_NODE_BITMAP)
 	{
 		skx_query_expand_gather(&e);
-		pfree(e.docs);
 		return it;
 	}
-	skx_query_ask_terms(seg, e.terms, e.n);
+	skx_cursor_ask_terms(seg, e.terms, e.n);
 	it->children = palloc(sizeof(SkxIter *) * Max(e.n, 1));
 	for (i = 0; i < e.n; i++)
 		it->children[it->nchildren++] =
-			skx_query_open_term(seg, &e.terms[i], node->weights);
+			skx_query_open_term(seg, &e.terms[i], node->labels,
+								SKX_CURSOR_PROBE);
 	return it;
 }
 
@@ -276,7 +258,7 @@ skx_query_lacks(const SkxOpening *o, const SkxQueryNode *node)
 		const SkxQueryNode *child = node->children[i];
 
 		if (child->kind == SKX_NODE_TERM && !child->prefix &&
-			!skx_query_has_term(&o->terms[child->slot], child->weights))
+			!skx_query_has_term(&o->terms[child->slot], child->labels))
 			return true;
 	}
 	return false;
@@ -298,12 +280,10 @@ skx_query_ask_many(const SkxOpening *o, const SkxQueryNode *node, int first)
 	int			n = 0;
 	int			i;
 
-	if (o->seg->ahead == 0)
-		return;
 	for (i = first; i < node->nchildren && n < SKX_PREFIX_TERMS; i++)
 		if (skx_query_is_one_of_many(node, node->children[i]))
 			terms[n++] = o->terms[node->children[i]->slot];
-	skx_query_ask_terms(o->seg, terms, n);
+	skx_cursor_ask_terms(o->seg, terms, n);
 }
 
 /* Many lexemes, any of which a document must have, as one clause. */
@@ -311,7 +291,6 @@ static SkxIter *
 skx_query_open_any_of_many(const SkxOpening *o, const SkxQueryNode *node)
 {
 	SkxIter    *it = skx_query_iter(o->seg, SKX_NODE_BITMAP, 0);
-	uint32	   *docs = palloc(sizeof(uint32) * SKX_QUERY_BATCH);
 	uint64		cost = 0;
 	int			n = 0;
 	int			i;
@@ -325,21 +304,20 @@ skx_query_open_any_of_many(const SkxOpening *o, const SkxQueryNode *node)
 			continue;
 		if (n++ % SKX_PREFIX_TERMS == 0)
 			skx_query_ask_many(o, node, i);
-		skx_query_bitmap_add(it, &o->terms[clause->slot], clause->weights,
-							 docs);
+		skx_query_bitmap_add(it, &o->terms[clause->slot], clause->labels);
 		cost += o->terms[clause->slot].df;
 	}
 	it->cost = Min(cost, o->seg->header.ndocs);
-	pfree(docs);
 	return it;
 }
 
 /* Drops the documents of a bitmap that lack a lexeme; false: none is left. */
 static bool
-skx_query_bitmap_drop(SkxIter *it, const SkxTerm *term, uint8 weights,
+skx_query_bitmap_drop(SkxIter *it, const SkxTerm *term, uint8 labels,
 					  uint32 *docs)
 {
-	SkxIter    *one = skx_query_open_term(it->seg, term, weights);
+	SkxIter    *one = skx_query_open_term(it->seg, term, labels,
+										  SKX_CURSOR_PROBE);
 	uint32		nwords = it->seg->header.ndocs / 64 + 1;
 	uint32		left = 0;
 	uint32		w = 0;
@@ -402,8 +380,8 @@ skx_query_open_all_of_many(const SkxOpening *o, const SkxQueryNode *node)
 		const SkxTerm *term = &o->terms[clauses[i]->slot];
 
 		if (i == 0)
-			skx_query_bitmap_add(it, term, clauses[i]->weights, docs);
-		else if (!skx_query_bitmap_drop(it, term, clauses[i]->weights, docs))
+			skx_query_bitmap_add(it, term, clauses[i]->labels);
+		else if (!skx_query_bitmap_drop(it, term, clauses[i]->labels, docs))
 			break;
 	}
 	pfree(docs);
@@ -573,7 +551,8 @@ skx_query_open_node(const SkxOpening *o, const SkxQueryNode *node)
 			if (node->prefix)
 				return skx_query_open_prefix(o->seg, node);
 			term = &o->terms[node->slot];
-			return skx_query_open_term(o->seg, term, node->weights);
+			return skx_query_open_term(o->seg, term, node->labels,
+									   SKX_CURSOR_PROBE);
 		case SKX_NODE_AND:
 			return skx_query_open_and(o, node);
 		case SKX_NODE_OR:
@@ -587,12 +566,58 @@ skx_query_open_node(const SkxOpening *o, const SkxQueryNode *node)
 	}
 }
 
+/*
+ * Gives the lists their roles: those of what generates (`leads`) are traversed,
+ * others are probed for `candidates` documents at most.
+ */
+static void
+skx_query_roles(SkxIter *it, SkxCursorRole role, bool leads,
+				uint32 candidates, SkxCursorShare *share)
+{
+	int			before = share->leads;
+	bool		windows;
+	int			i;
+
+	check_stack_depth();
+	switch (it->kind)
+	{
+		case SKX_NODE_TERM:
+			if (leads)
+				skx_cursor_lead(it->list, role, share);
+			else
+				skx_cursor_probe(it->list, candidates);
+			break;
+		case SKX_NODE_AND:
+			windows = skx_query_is_dense_and(it);
+			for (i = 0; i < it->nchildren; i++)
+				skx_query_roles(it->children[i], role, leads &&
+								(windows ? it->children[i]->cheap : i == 0),
+								Min(candidates, it->cost), share);
+			break;
+		case SKX_NODE_OR:
+			for (i = 0; i < it->nchildren; i++)
+				skx_query_roles(it->children[i], role, leads, candidates,
+								share);
+			if (it->nchildren > SKX_GATHER_CLAUSES)
+				share->leads = Min(share->leads, before + 1);
+			break;
+		case SKX_NODE_NOT:
+		case SKX_NODE_PHRASE:
+			skx_query_roles(it->children[0], role, leads, candidates, share);
+			break;
+		default:
+			break;
+	}
+}
+
 SkxIter *
 skx_query_open(const SkxOpening *o)
 {
 	SkxIter    *it = skx_query_open_node(o, o->query->root);
 
-	if (o->seg->ahead > 0)
-		skx_query_ahead_roles(it, o->all);
+	it->share = palloc0(sizeof(SkxCursorShare));
+	it->share->positions = !it->cheap;
+	skx_query_roles(it, o->wants_all ? SKX_CURSOR_LEAD : SKX_CURSOR_LEAD_FIRST,
+					true, it->cost, it->share);
 	return it;
 }

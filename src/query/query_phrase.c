@@ -41,16 +41,6 @@ typedef struct SkxPlace
 	bool		bare;			/* the lexeme is there without positions */
 } SkxPlace;
 
-/*
- * A list, and where its positions are in each document of the batch.
- */
-typedef struct SkxOperandList
-{
-	SkxList    *list;
-	SkxPositionPlace *places;	/* first is SKX_NOT_THERE where it has none */
-	int			asked;			/* of the places before it pages were */
-} SkxOperandList;
-
 #define SKX_NOT_THERE		PG_UINT32_MAX
 
 /*
@@ -60,9 +50,8 @@ typedef struct SkxOperandList
  */
 typedef struct SkxOperand
 {
-	int			nlists;
-	int			max_lists;
-	SkxOperandList *lists;
+	int			first;			/* among the lists of the phrase, */
+	int			nlists;			/* so many */
 	int64		nplaces;
 	int64		max_places;
 	int64		next_place;		/* those before it are of earlier documents */
@@ -80,7 +69,10 @@ struct SkxPhrase
 	int			noperands;		/* items of the phrase */
 	SkxOperand *operands;
 	int			nlists;			/* of all operands */
-	SkxPositionPlace *places;	/* of all lists */
+	int			max_lists;
+	SkxCursor **lists;
+	SkxPositionPlace **places;	/* by list, in the documents of the batch;
+								 * first SKX_NOT_THERE: it has none */
 	uint32		doc;			/* being decided, */
 	int			which;			/* and its number in the batch */
 	MemoryContext context;		/* what lists keep from document to document */
@@ -91,34 +83,29 @@ static void
 skx_query_operand_add(SkxPhrase *phrase, SkxOperand *operand,
 					  const SkxTerm *term)
 {
-	if (operand->nlists == operand->max_lists)
+	if (phrase->nlists == phrase->max_lists)
 	{
-		operand->max_lists = Max(1, operand->max_lists * 4);
-		if (operand->lists == NULL)
-			operand->lists = palloc(sizeof(SkxOperandList) *
-									operand->max_lists);
-		else
-			operand->lists = repalloc_huge(operand->lists,
-										   sizeof(SkxOperandList) *
-										   operand->max_lists);
+		phrase->max_lists *= 4;
+		phrase->lists = repalloc_huge(phrase->lists, sizeof(SkxCursor *) *
+									  phrase->max_lists);
 	}
-	operand->lists[operand->nlists++].list =
-		skx_segment_list_open(phrase->seg, term);
-	phrase->nlists++;
+	phrase->lists[phrase->nlists++] = skx_cursor_open(phrase->seg, term,
+													  SKX_CURSOR_PROBE);
+	operand->nlists++;
 }
 
 /*
  * Adds all places of a short list.
  */
 static void
-skx_query_operand_places(SkxOperand *operand, SkxList *list)
+skx_query_operand_places(SkxOperand *operand, SkxCursor *list)
 {
 	uint16		positions[SKX_POSITIONS_MAX];
 	uint32		doc = 0;
 
-	while ((doc = skx_segment_list_seek(list, doc)) != SKX_NO_DOC)
+	while ((doc = skx_cursor_seek(list, doc)) != SKX_NO_DOC)
 	{
-		int			n = skx_segment_list_positions(list, positions);
+		int			n = skx_cursor_positions(list, positions);
 		bool		bare = n == 0;
 		int			i;
 
@@ -188,21 +175,20 @@ skx_query_operand_flush(SkxOperandTerms *t)
 {
 	int			i;
 
-	skx_query_ask_terms(t->phrase->seg, t->terms, t->n);
-	if (t->phrase->seg->ahead > 0)
-		skx_query_operand_ask_positions(t);
+	skx_cursor_ask_terms(t->phrase->seg, t->terms, t->n);
+	skx_query_operand_ask_positions(t);
 	for (i = 0; i < t->n; i++)
 	{
-		SkxList    *list;
+		SkxCursor  *list;
 
 		if (t->terms[i].df >= SKX_SUBBLOCK)
 		{
 			skx_query_operand_add(t->phrase, t->operand, &t->terms[i]);
 			continue;
 		}
-		list = skx_segment_list_open(t->phrase->seg, &t->terms[i]);
+		list = skx_cursor_open(t->phrase->seg, &t->terms[i], SKX_CURSOR_PROBE);
 		skx_query_operand_places(t->operand, list);
-		skx_segment_list_close(list);
+		skx_cursor_close(list);
 	}
 	t->n = 0;
 }
@@ -226,6 +212,7 @@ skx_query_operand_open(const SkxOpening *o, SkxPhrase *phrase,
 	const char *lexeme = GETOPERAND(phrase->node->phrase->query) + val->distance;
 	SkxOperandTerms *terms;
 
+	operand->first = phrase->nlists;
 	if (!val->prefix)
 	{
 		int			slot = skx_query_lexeme(o->query, lexeme, val->length);
@@ -290,23 +277,18 @@ static void
 skx_query_phrase_reserve(SkxPhrase *phrase)
 {
 	int			most = SKX_PHRASE_PLACES / Max(phrase->nlists, 1);
-	SkxPositionPlace *places;
+	Size		size;
 	int			i;
-	int			j;
 
 	phrase->most = Min(Max(most, 1), SKX_PHRASE_MOST);
-	places = MemoryContextAllocHuge(CurrentMemoryContext,
-									sizeof(SkxPositionPlace) * phrase->most *
-									(phrase->nlists + (Size) 1));
-	phrase->places = places;
-	for (i = 0; i < phrase->noperands; i++)
-	{
-		for (j = 0; j < phrase->operands[i].nlists; j++)
-		{
-			phrase->operands[i].lists[j].places = places;
-			places += phrase->most;
-		}
-	}
+	size = sizeof(SkxPositionPlace) * phrase->most;
+	phrase->places = palloc_extended(sizeof(SkxPositionPlace *) *
+									 (Size) phrase->max_lists,
+									 MCXT_ALLOC_HUGE);
+	phrase->places[0] = MemoryContextAllocHuge(CurrentMemoryContext, size *
+											   (phrase->nlists + (Size) 1));
+	for (i = 1; i < phrase->nlists; i++)
+		phrase->places[i] = phrase->places[i - 1] + phrase->most;
 }
 
 static void
@@ -315,6 +297,8 @@ skx_query_phrase_open_general(const SkxOpening *o, SkxPhrase *phrase)
 	phrase->context = CurrentMemoryContext;
 	phrase->noperands = skx_query_phrase_items(phrase->node->phrase->item);
 	phrase->operands = palloc0(sizeof(SkxOperand) * phrase->noperands);
+	phrase->max_lists = phrase->noperands;
+	phrase->lists = palloc(sizeof(SkxCursor *) * phrase->max_lists);
 	skx_query_phrase_operands(o, phrase, phrase->node->phrase->item);
 	skx_query_phrase_reserve(phrase);
 	phrase->temp = AllocSetContextCreate(CurrentMemoryContext,
@@ -338,7 +322,8 @@ skx_query_phrase_open(const SkxOpening *o, const SkxQueryNode *node)
 		phrase->chain = skx_query_chain_open(o, node, &phrase->reads);
 	else
 		skx_query_phrase_open_general(o, phrase);
-	phrase->batch = o->all ? phrase->most : Min(SKX_PHRASE_FIRST, phrase->most);
+	phrase->batch = o->wants_all ? phrase->most :
+		Min(SKX_PHRASE_FIRST, phrase->most);
 	return phrase;
 }
 
@@ -346,22 +331,21 @@ void
 skx_query_phrase_close(SkxPhrase *phrase)
 {
 	int			i;
-	int			j;
 
 	if (phrase->chain != NULL)
 		skx_query_chain_close(phrase->chain);
+	for (i = 0; i < phrase->nlists; i++)
+		skx_cursor_close(phrase->lists[i]);
 	for (i = 0; i < phrase->noperands; i++)
 	{
-		for (j = 0; j < phrase->operands[i].nlists; j++)
-			skx_segment_list_close(phrase->operands[i].lists[j].list);
-		if (phrase->operands[i].lists != NULL)
-			pfree(phrase->operands[i].lists);
 		if (phrase->operands[i].places != NULL)
 			pfree(phrase->operands[i].places);
 	}
 	if (phrase->operands != NULL)
 	{
 		pfree(phrase->operands);
+		pfree(phrase->lists);
+		pfree(phrase->places[0]);
 		pfree(phrase->places);
 	}
 	if (phrase->temp != NULL)
@@ -382,10 +366,10 @@ skx_query_compare_position(const void *a, const void *b)
  * outlive it.
  */
 static int
-skx_query_check_positions(SkxPhrase *phrase, const SkxOperandList *operand,
-						  uint8 weights, uint16 *positions)
+skx_query_check_positions(SkxPhrase *phrase, int list, uint8 labels,
+						  uint16 *positions)
 {
-	const SkxPositionPlace *place = &operand->places[phrase->which];
+	const SkxPositionPlace *place = &phrase->places[list][phrase->which];
 	MemoryContext old;
 	int			n;
 
@@ -394,9 +378,9 @@ skx_query_check_positions(SkxPhrase *phrase, const SkxOperandList *operand,
 	if (place->tf == 0)
 		return -1;
 	old = MemoryContextSwitchTo(phrase->context);
-	n = skx_segment_list_positions_at(operand->list, place, positions);
+	n = skx_cursor_positions_at(phrase->lists[list], place, positions);
 	MemoryContextSwitchTo(old);
-	return skx_query_positions(positions, n, weights);
+	return skx_query_positions(positions, n, labels);
 }
 
 /* Positions of an operand in a document, without labels. */
@@ -442,7 +426,7 @@ skx_query_found_sort(SkxFound *found)
  * positions.
  */
 static bool
-skx_query_check_places(SkxOperand *operand, uint32 doc, uint8 weights,
+skx_query_check_places(SkxOperand *operand, uint32 doc, uint8 labels,
 					   SkxFound *found)
 {
 	int64		low = operand->next_place;
@@ -464,7 +448,7 @@ skx_query_check_places(SkxOperand *operand, uint32 doc, uint8 weights,
 
 		if (operand->places[low].bare)
 			return false;
-		if (weights != 0 && (SKX_LABEL_BIT(position) & weights) == 0)
+		if (labels != 0 && (SKX_LABEL_BIT(position) & labels) == 0)
 			continue;
 		position = SKX_POSITION(position);
 		skx_query_found_add(found, &position, 1);
@@ -489,7 +473,7 @@ skx_query_check_operand(void *arg, QueryOperand *val, ExecPhraseData *data)
 		return data != NULL ? TS_MAYBE : TS_YES;
 	for (i = 0; i < operand->nlists; i++)
 	{
-		int			n = skx_query_check_positions(phrase, &operand->lists[i],
+		int			n = skx_query_check_positions(phrase, operand->first + i,
 												  val->weight, positions);
 
 		if (n < 0)
@@ -527,59 +511,20 @@ skx_query_phrase_matches(SkxPhrase *phrase, uint32 doc)
  * Finds where the positions of a list are in the documents of a batch.
  */
 static void
-skx_query_phrase_locate(SkxOperandList *operand, const uint32 *docs, int n)
+skx_query_phrase_locate(SkxCursor *list, SkxPositionPlace *places,
+						const uint32 *docs, int n)
 {
-	SkxList    *list = operand->list;
 	int			i;
 
-	if (list->is_long)
-		skx_skiplist_targets(&list->cursor, docs, n);
+	skx_cursor_targets(list, docs, n);
 	for (i = 0; i < n; i++)
 	{
-		SkxPositionPlace *place = &operand->places[i];
-
-		place->tf = 0;
-		if (skx_segment_list_seek(list, docs[i]) == docs[i])
-		{
-			place->first = 0;
-			skx_segment_list_place(list, place);
-		}
-		else
-			place->first = SKX_NOT_THERE;
+		places[i].tf = 0;
+		places[i].first = SKX_NOT_THERE;
+		if (skx_cursor_seek(list, docs[i]) == docs[i])
+			skx_cursor_place(list, list->i, &places[i]);
 	}
-	if (list->is_long)
-		skx_skiplist_targets(&list->cursor, NULL, 0);
-	operand->asked = 0;
-}
-
-/*
- * Asks for the positions of documents from `from` on: some of each list, then
- * some more, in about the order they will be read in.
- */
-static void
-skx_query_phrase_ask(SkxPhrase *phrase, int from, int n)
-{
-	bool		left = true;
-	int			i;
-	int			j;
-
-	while (left)
-	{
-		left = false;
-		for (i = 0; i < phrase->noperands; i++)
-		{
-			for (j = 0; j < phrase->operands[i].nlists; j++)
-			{
-				SkxOperandList *o = &phrase->operands[i].lists[j];
-
-				o->asked = Max(o->asked, from);
-				if (o->asked < n)
-					o->asked = skx_segment_ask_positions(o->list, o->places,
-														 o->asked, n);
-				left |= o->asked < n;
-			}
-		}
-	}
+	skx_cursor_targets(list, NULL, 0);
 }
 
 /*
@@ -588,24 +533,21 @@ skx_query_phrase_ask(SkxPhrase *phrase, int from, int n)
 static int
 skx_query_phrase_batch(SkxPhrase *phrase, uint32 *docs, int n)
 {
-	bool		asked = phrase->seg->ahead == 0;
+	int			asked = 0;
 	int			kept = 0;
 	int			i;
-	int			j;
 
-	for (i = 0; i < phrase->noperands; i++)
-	{
-		for (j = 0; j < phrase->operands[i].nlists; j++)
-			skx_query_phrase_locate(&phrase->operands[i].lists[j], docs, n);
-	}
+	for (i = 0; i < phrase->nlists; i++)
+		skx_query_phrase_locate(phrase->lists[i], phrase->places[i], docs, n);
 	for (i = 0; i < n; i++)
 	{
 		CHECK_FOR_INTERRUPTS();
-		if (!asked && i % SKX_PHRASE_LOOK == 0 &&
-			skx_query_reads_cold(&phrase->reads))
+		if (i >= asked && i % SKX_PHRASE_LOOK == 0)
 		{
-			skx_query_phrase_ask(phrase, i, n);
-			asked = true;
+			bool		cold = skx_query_reads_cold(&phrase->reads);
+
+			asked = skx_cursor_ask_places(phrase->lists, phrase->places,
+										  phrase->nlists, i, n, cold);
 		}
 		phrase->which = i;
 		docs[kept] = docs[i];

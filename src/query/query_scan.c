@@ -17,10 +17,11 @@ struct SkxQueryScan
 	const SkxQuery *query;
 	SkxTerm    *terms;			/* of the query's lexemes, once planned */
 	SkxIter    *it;				/* once begun */
+	bool		wants_all;		/* the whole answer will be fetched */
 	uint32		next;			/* documents below are done */
 	int			goal;			/* candidates of the next step, about */
 	int			want;			/* documents that the next batch should have */
-	uint64		reads;			/* skx_skiplist_reads when it was opened */
+	uint64		reads;			/* skx_segment_reads when it was opened */
 	int			at;				/* those of `docs` before it are handed out */
 	int			n;
 	uint32	   *docs;			/* SKX_QUERY_DOCS, from one step of `it` */
@@ -39,7 +40,7 @@ struct SkxQueryScan
 #define SKX_SCAN_LEXEMES	1024
 
 SkxQueryScan *
-skx_query_scan_open(SkxSegment *seg, const SkxQuery *query, bool all)
+skx_query_scan_open(SkxSegment *seg, const SkxQuery *query, bool wants_all)
 {
 	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext,
 												  "skipidx query",
@@ -49,10 +50,11 @@ skx_query_scan_open(SkxSegment *seg, const SkxQuery *query, bool all)
 
 	scan->seg = seg;
 	scan->query = query;
-	scan->reads = skx_skiplist_reads();
+	scan->reads = skx_segment_reads();
 	scan->context = context;
-	scan->goal = all ? SKX_QUERY_BATCH : 1;
-	scan->want = all ? SKX_SCAN_MOST : 1;
+	scan->wants_all = wants_all;
+	scan->goal = wants_all ? SKX_QUERY_BATCH : 1;
+	scan->want = wants_all ? SKX_SCAN_MOST : 1;
 	scan->docs = palloc(sizeof(uint32) * SKX_QUERY_DOCS);
 	MemoryContextSwitchTo(old);
 	return scan;
@@ -80,12 +82,11 @@ skx_query_scan_plan(SkxQueryScan **scans, int n)
 	skx_segment_find_all(segs, n, query->lexemes, query->nlexemes, terms);
 	for (i = 0; i < n; i++)
 	{
-		SkxOpening	o = {segs[i], query, terms[i], scans[i]->goal > 1,
+		SkxOpening	o = {segs[i], query, terms[i], scans[i]->wants_all,
 		scans[i]->reads};
 
 		scans[i]->terms = terms[i];
-		if (segs[i]->ahead > 0)
-			skx_query_ahead_first(&o, n == 1);
+		skx_query_ahead_first(&o, n == 1);
 	}
 	pfree(segs);
 	pfree(terms);
@@ -94,7 +95,8 @@ skx_query_scan_plan(SkxQueryScan **scans, int n)
 static void
 skx_query_scan_begin(SkxQueryScan *scan)
 {
-	SkxOpening	o = {scan->seg, scan->query, NULL, scan->goal > 1, scan->reads};
+	SkxOpening	o = {scan->seg, scan->query, NULL, scan->wants_all,
+	scan->reads};
 
 	if (scan->terms == NULL)
 		skx_query_scan_plan(&scan, 1);

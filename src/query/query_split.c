@@ -68,7 +68,7 @@ skx_query_split_require(SkxSplitting *s, const SkxQueryNode *term)
 											s->max_required);
 	}
 	split->required[split->nrequired].lexeme = term->slot;
-	split->required[split->nrequired++].labels = term->weights;
+	split->required[split->nrequired++].labels = term->labels;
 }
 
 static void
@@ -104,7 +104,7 @@ skx_query_split_phrase(const SkxQueryNode *phrase)
 static bool
 skx_query_split_knows(const SkxSplitting *s, const SkxQueryNode *node)
 {
-	SkxQueryWord prefix = {node->lexeme, node->len, true, node->weights};
+	SkxQueryWord prefix = {node->lexeme, node->len, true, node->labels};
 
 	return node->kind == SKX_NODE_TERM && node->prefix &&
 		s->knows(&prefix, s->arg);
@@ -155,7 +155,7 @@ skx_query_split_prefixes(SkxSplitting *s)
 			skx_query_split_keep(s->rest, node);
 		else
 			split->prefixes[split->nprefixes++] =
-				(SkxQueryWord) {node->lexeme, node->len, true, node->weights};
+				(SkxQueryWord) {node->lexeme, node->len, true, node->labels};
 	}
 }
 
@@ -200,7 +200,7 @@ skx_query_disjunction(const SkxQuery *query)
 	if (node->kind != SKX_NODE_OR || !skx_query_only_plain(node))
 		return NULL;
 	for (i = 0; i < node->nchildren; i++)
-		if (node->children[i]->weights != 0)
+		if (node->children[i]->labels != 0)
 			return NULL;
 	return node;
 }
@@ -306,7 +306,7 @@ skx_query_without(const SkxQuery *query, const SkxQueryWord *words, int n)
 		term->lexeme = words[i].lexeme;
 		term->len = words[i].len;
 		term->prefix = words[i].prefix;
-		term->weights = words[i].labels;
+		term->labels = words[i].labels;
 		any->children[any->nchildren++] = term;
 		if (words[i].prefix)
 			continue;
@@ -329,7 +329,7 @@ skx_query_without(const SkxQuery *query, const SkxQueryWord *words, int n)
 SkxQueryRest *
 skx_query_rest_open(SkxSegment *seg, const SkxQuery *rest, SkxTerm *terms)
 {
-	SkxOpening	o = {seg, rest, terms, false, skx_skiplist_reads()};
+	SkxOpening	o = {seg, rest, terms, false, skx_segment_reads()};
 
 	return skx_query_open(&o);
 }

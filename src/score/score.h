@@ -6,8 +6,8 @@
 #ifndef SKX_SCORE_SCORE_H
 #define SKX_SCORE_SCORE_H
 
+#include "cursor/cursor.h"
 #include "rank/rank_score.h"
-#include "segment/segment.h"
 #include "tsearch/ts_type.h"
 #include "utils/snapshot.h"
 
@@ -139,13 +139,25 @@ extern float skx_score_count(const SkxScorer *scorer, int term,
 #define SKX_SCORE_TF_MAX	65535.0f
 
 /*
- * How often a posting counts, by its labels (which are decoded unless they do
- * not matter), which may be 0 times; -1: it has none of the labels that the
- * term asks for.  A multiple of 1/256, so that the counts of a prefix's lexemes
- * add up in any order.
+ * How often posting i of the cursor's sub-block counts, by its labels, which
+ * may be 0 times; -1: it has none of the labels that the term asks for.  A
+ * multiple of 1/256, so that the counts of a prefix's lexemes add up in any
+ * order.
  */
-extern float skx_score_tf(const SkxScorer *scorer, const SkxScoreTerm *term,
-						  const SkxPostings *p, int i);
+extern float skx_score_tf_labels(const SkxScorer *scorer,
+								 const SkxScoreTerm *term, SkxCursor *c,
+								 int i);
+
+static inline float
+skx_score_tf(const SkxScorer *scorer, const SkxScoreTerm *term, SkxCursor *c,
+			 int i)
+{
+	if (c->counts != NULL)
+		return c->counts[i];
+	if (scorer->flat && term->labels == 0)
+		return Max(skx_cursor_tfs(c)[i], 1);
+	return skx_score_tf_labels(scorer, term, c, i);
+}
 
 /* Score of a sum, and the distance that `<@>` returns. */
 static inline float4

@@ -44,20 +44,18 @@ skx_score_count_value(const SkxScorer *scorer, const SkxScoreCount *count)
 }
 
 float
-skx_score_tf(const SkxScorer *scorer, const SkxScoreTerm *term,
-			 const SkxPostings *p, int i)
+skx_score_tf_labels(const SkxScorer *scorer, const SkxScoreTerm *term,
+					SkxCursor *c, int i)
 {
 	SkxScoreCount count = {{0, 0, 0, 0}, 0};
+	const SkxPostings *p = skx_cursor_labels(c);
+	uint32		rest = p->tf[i];
 	int			label;
 
-	if (p->tf[i] == 0)
+	if (rest == 0)
 		count.bare = 1;
-	else if (scorer->flat && term->labels == 0)
-		return (float) p->tf[i];
 	else
 	{
-		uint32		rest = p->tf[i];
-
 		for (label = 1; label < SKX_NLABELS; label++)
 		{
 			count.labels[label] = p->label_tf[label - 1][i];

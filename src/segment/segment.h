@@ -18,7 +18,7 @@
 typedef struct SkxSegmentKept
 {
 	uint32	   *tid_directory;	/* first group of each data page, or NULL */
-	uint64		reads;			/* skx_skiplist_reads after a search that had
+	uint64		reads;			/* skx_segment_reads after a search that had
 								 * to read nothing */
 } SkxSegmentKept;
 
@@ -37,13 +37,13 @@ typedef struct SkxSegment
 	SkxBlkRef	tid_ref;
 	SkxBlkRef	norm_ref;
 	SkxSegmentKept *kept;
-	uint64		reads;			/* skx_skiplist_reads when it was opened */
+	uint64		reads;			/* skx_segment_reads when it was opened */
 	uint32		tid_page;
 	Buffer		deletes;		/* pinned page of the deletes plane */
 	uint32		deletes_page;
 	uint32		deletes_clean;	/* 1 + page last seen without bits, or 0 */
-	int			ahead;			/* units that may be under way, 0: none */
-	uint64		tid_reads;		/* for skx_skiplist_cold */
+	int			ahead;			/* units that may be in flight, 0: none */
+	uint64		tid_reads;		/* for skx_segment_cold */
 	uint32		tid_from;		/* pages of documents from here on */
 	uint32		tid_asked;		/* and before this one were asked for */
 	int			tid_window;		/* further pages asked for with these */
@@ -135,152 +135,35 @@ extern void skx_segment_prefix(SkxSegment *seg, const char *prefix, int len,
 							   SkxTermVisit visit, void *arg);
 
 /*
- * segment_list.c : any posting list, short or long, as a forward cursor
- */
-typedef struct SkxList
-{
-	SkxSegment *seg;
-	SkxTerm		term;
-	bool		keep;			/* for all lists of a segment in turn: pages
-								 * stay pinned, and are read ahead */
-	bool		whole;			/* with keep: each list to its end */
-	bool		is_long;
-	bool		done;
-	SkxSkiplistCursor cursor;	/* long lists */
-	SkxBlkRef	short_ref;		/* short lists, with keep */
-
-	/* the decoded sub-block (a short list is one sub-block) */
-	SkxPostings p;
-	int			i;				/* current posting */
-	uint32		last;			/* last document of the sub-block */
-	bool		decoded;		/* documents are in p */
-	bool		has_tf;
-	bool		has_labels;
-	uint16		tf_part;		/* where frequencies start in its body */
-
-	/* short lists with positions of their own */
-	uint8	   *own;			/* copy of the positions part */
-	uint32		own_size;		/* bytes allocated there */
-	const uint8 *own_end;
-	const uint8 *own_src;		/* where those of posting own_i start */
-	int			own_i;
-
-	/* positions of long lists, and of short ones without their own */
-	SkxBlkRef	pos_ref;
-	uint32		pos_ahead;		/* with keep: pages before it were asked for */
-	uint32		own_ahead;		/* ditto, units of the lists themselves */
-	SkxPositionAddress pos_place;	/* of the sub-block */
-	bool		pos_ready;		/* that is known, and the next two */
-	int			pos_i;
-	uint32		pos_first;		/* positions from pos_place on to posting
-								 * pos_i */
-	uint32		pos_from_page;	/* block that was read from */
-	uint16		pos_from_offset;
-	uint32		pos_page;
-	uint16		pos_offset;		/* of the block after the decoded one */
-	uint32		pos_start;		/* positions before the decoded block, from
-								 * the one that was read from on */
-	int			pos_n;			/* in the decoded block; 0: none decoded */
-	uint32	   *pos_deltas;
-	uint32		pos_asked;		/* pages before it were asked for or passed */
-	uint32		pos_last;		/* of the places asked for last */
-	int			pos_window;		/* pages wanted after it, 0: skipping */
-} SkxList;
-
-extern SkxList *skx_segment_list_open(SkxSegment *seg, const SkxTerm *term);
-extern void skx_segment_list_close(SkxList *list);
-
-/*
- * The same in a struct of the caller's, all zero at first (`keep` apart), for
- * one list of a segment after the other: begin makes use of the memory and
- * the pins that the list before left in it, end gives them up.
- */
-extern void skx_segment_list_begin(SkxList *list, SkxSegment *seg,
-								   const SkxTerm *term);
-extern void skx_segment_list_end(SkxList *list);
-
-/* decode: the documents of the sub-block that a long list's cursor is on. */
-extern void skx_segment_list_decode(SkxList *list);
-extern uint32 skx_segment_list_move(SkxList *list, uint32 target);
-
-/*
- * Moves to the first document >= target at or after the current one and
- * returns it; SKX_NO_DOC past the end.
- */
-static inline uint32
-skx_segment_list_seek(SkxList *list, uint32 target)
-{
-	if (list->decoded && target <= list->last)
-	{
-		const uint32 *docs = list->p.docs;
-
-		if (docs[list->i] < target)
-			list->i = skx_skiplist_first_from(docs, list->i, list->p.n,
-											  target);
-		return docs[list->i];
-	}
-	return skx_segment_list_move(list, target);
-}
-
-/*
- * A lower bound of the next document >= target, exact or close enough for a
- * window; SKX_NO_DOC when the list is known to be done.
- */
-extern uint32 skx_segment_list_bound(SkxList *list, uint32 target);
-
-/* Sets bits of documents in [window, window + 64 * nwords). */
-extern void skx_segment_list_fill(SkxList *list, uint32 window, uint64 *bits,
-								  int nwords);
-
-/* Decodes term frequencies, and labels, of the current sub-block. */
-extern void skx_segment_list_tfs(SkxList *list);
-extern void skx_segment_list_labels(SkxList *list);
-
-/*
- * segment_positions_reader.c
- *
- * Positions of the current posting as WordEntryPos values, at most 256;
- * returns their number, 0 for a lexeme without positions.  Or in two steps:
- * where they are, of postings one after the other, and in the same order what
- * they are.  In between, ask has the pages of some places read: of [i, n);
- * returns the first place left out.
- */
-#define SKX_POSITIONS_MAX	256
-typedef struct SkxPositionPlace
-{
-	uint32		page;			/* of a position block */
-	uint16		offset;
-	uint16		tf;				/* how many there are */
-	uint32		first;			/* which one from there on; of a list with
-								 * positions of its own, which posting */
-} SkxPositionPlace;
-
-extern int	skx_segment_list_positions(SkxList *list, uint16 *positions);
-extern void skx_segment_list_place(SkxList *list, SkxPositionPlace *place);
-extern int	skx_segment_list_positions_at(SkxList *list,
-										  const SkxPositionPlace *place,
-										  uint16 *positions);
-extern int	skx_segment_ask_positions(SkxList *list,
-									  const SkxPositionPlace *places, int i,
-									  int n);
-
-/*
  * segment_ahead.c : asks for pages before they are pinned
  *
- * Where the list of a term starts; false: in its dictionary entry.
+ * prefetch is skx_blkio_prefetch, counted in `asked`.  ask takes pages of a
+ * plane in any order, sorts them, and asks for them if they are of `least`
+ * units.
  */
-extern bool skx_segment_term_page(const SkxTerm *term, uint32 *page);
+#define SKX_AHEAD_MAX		64	/* units of one kind in flight at most */
 
-/* Asks for pages in any order, if of `least` units; sorts them. */
+extern PGDLLIMPORT uint64 skx_segment_asked;
+
+extern void skx_segment_prefetch(SkxBlkFile *file, const SkxBlkPlane *plane,
+								 const uint32 *ordinals, int n);
 extern void skx_segment_ask(SkxSegment *seg, SkxSegmentPlane plane,
 							uint32 *pages, int n, int least);
 
 /*
- * For who reads pages [at, end) in turn: has the next ones under way.  *asked
- * is zero at first.
+ * For a reader of pages [at, end) in turn: has the next ones in flight.
+ * *asked is zero at first.
  */
 extern void skx_segment_ask_next(SkxSegment *seg, SkxSegmentPlane plane,
 								 uint32 at, uint32 end, uint32 *asked);
+
+/*
+ * reads: how many loads this backend has made so far.  cold: has that changed
+ * since *seen, which is updated?  (PG_UINT64_MAX: it has.)  While it has not,
+ * all is in the cache and planning page by page can be left.
+ */
+extern uint64 skx_segment_reads(void);
+extern bool skx_segment_cold(uint64 *seen);
 
 /* segment_documents_reader.c; ask_tids: for the pages that tids_of reads */
 extern void skx_segment_tids(SkxSegment *seg, uint32 first, int n,

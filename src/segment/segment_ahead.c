@@ -4,23 +4,39 @@
  */
 #include "postgres.h"
 
-#include "format/format_dict.h"
 #include "segment/segment.h"
 
-bool
-skx_segment_term_page(const SkxTerm *term, uint32 *page)
+uint64		skx_segment_asked;
+
+void
+skx_segment_prefetch(SkxBlkFile *file, const SkxBlkPlane *plane,
+					 const uint32 *ordinals, int n)
 {
-	switch (term->flags & SKX_TERM_PLACE)
-	{
-		case SKX_TERM_SHORT:
-			*page = term->short_page;
-			return true;
-		case SKX_TERM_LONG:
-			*page = term->list.page;
-			return true;
-		default:
-			return false;
-	}
+	if (n == 0)
+		return;
+	skx_segment_asked += n;
+	skx_blkio_prefetch(file, plane, ordinals, n);
+}
+
+uint64
+skx_segment_reads(void)
+{
+	const SkxBlkCounters *counters = skx_blkio_counters();
+	uint64		reads = 0;
+
+	for (int i = 0; i < SKX_BLK_NMETHODS; i++)
+		reads += counters[i].loads + counters[i].ahead;
+	return reads;
+}
+
+bool
+skx_segment_cold(uint64 *seen)
+{
+	uint64		now = skx_segment_reads();
+	bool		cold = now != *seen;
+
+	*seen = now;
+	return cold;
 }
 
 static int
@@ -40,6 +56,8 @@ skx_segment_ask(SkxSegment *seg, SkxSegmentPlane plane, uint32 *pages, int n,
 	int			kept = 0;
 	int			i;
 
+	if (seg->ahead == 0)
+		return;
 	qsort(pages, n, sizeof(uint32), skx_segment_page_order);
 	for (i = 0; i < n; i++)
 	{
@@ -47,7 +65,7 @@ skx_segment_ask(SkxSegment *seg, SkxSegmentPlane plane, uint32 *pages, int n,
 			pages[kept++] = pages[i];
 	}
 	if (kept >= least)
-		skx_skiplist_ask(seg->file, &seg->planes[plane], pages, kept);
+		skx_segment_prefetch(seg->file, &seg->planes[plane], pages, kept);
 }
 
 void
@@ -68,5 +86,5 @@ skx_segment_ask_next(SkxSegment *seg, SkxSegmentPlane plane, uint32 at,
 	while (next < stop)
 		pages[n++] = next++ * unit;
 	*asked = next;
-	skx_skiplist_ask(seg->file, &seg->planes[plane], pages, n);
+	skx_segment_prefetch(seg->file, &seg->planes[plane], pages, n);
 }

@@ -383,7 +383,8 @@ skx_segment_dict_down(SkxDictCursor *c, const SkxLexeme *lexemes, int n,
 			ask[nask++] = pages[i];
 	}
 	if (seg->ahead > 0 && nask >= least && !skx_segment_warm(seg))
-		skx_skiplist_ask(seg->file, &seg->planes[SKX_SEGMENT_DICT], ask, nask);
+		skx_segment_prefetch(seg->file, &seg->planes[SKX_SEGMENT_DICT], ask,
+							 nask);
 	pfree(ask);
 	return level - 1;
 }
@@ -435,9 +436,9 @@ skx_segment_find_all(SkxSegment **segs, int nsegs, const SkxLexeme *lexemes,
 		s->level = segs[i]->header.nterms > 0 ? -1 : 0;
 		s->pages = palloc(sizeof(uint32) * Max(n, 1));
 		if (n > 0 && nsegs > 1 && s->level < 0 && segs[i]->ahead > 0)
-			skx_skiplist_ask(segs[i]->file,
-							 &segs[i]->planes[SKX_SEGMENT_DICT],
-							 &segs[i]->header.dict_root, 1);
+			skx_segment_prefetch(segs[i]->file,
+								 &segs[i]->planes[SKX_SEGMENT_DICT],
+								 &segs[i]->header.dict_root, 1);
 	}
 	while (more)
 	{

@@ -86,7 +86,7 @@ skx_segment_tids_ahead(SkxSegment *seg, uint32 page, const uint32 *docs, int n,
 	int			i = 0;
 
 	if ((docs[0] >= seg->tid_from && docs[0] < seg->tid_asked) ||
-		!skx_skiplist_cold(&seg->tid_reads))
+		!skx_segment_cold(&seg->tid_reads))
 		return;
 	seg->tid_from = docs[0];
 	if (page == seg->tid_page + 1)
@@ -119,7 +119,8 @@ skx_segment_tids_ahead(SkxSegment *seg, uint32 page, const uint32 *docs, int n,
 			seg->kept->tid_directory[page] * SKX_TID_GROUP : SKX_NO_DOC;
 	}
 	if (k >= least)
-		skx_skiplist_ask(seg->file, &seg->planes[SKX_SEGMENT_TIDS], pages, k);
+		skx_segment_prefetch(seg->file, &seg->planes[SKX_SEGMENT_TIDS], pages,
+							 k);
 }
 
 void

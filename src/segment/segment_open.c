@@ -111,7 +111,7 @@ skx_segment_ask_headers(SkxBlkFile *file, const SkxView *view, int first,
 			continue;
 		skx_segment_header_plane(&view->segments[first + i], &planes[i],
 								 &runs[i]);
-		skx_skiplist_ask(file, &planes[i], &page, 1);
+		skx_segment_prefetch(file, &planes[i], &page, 1);
 	}
 }
 
@@ -125,7 +125,7 @@ skx_segment_ask_header(SkxBlkFile *file, const SkxBlkPlane *plane, uint32 page)
 	for (; page < plane->npages && n < SKX_AHEAD_MAX; page++)
 		pages[n++] = page;
 	if (skx_blkio_ahead(file) > 0)
-		skx_skiplist_ask(file, plane, pages, n);
+		skx_segment_prefetch(file, plane, pages, n);
 	return page;
 }
 
@@ -320,7 +320,7 @@ skx_segment_open_ref(SkxBlkFile *file, Relation rel, uint64 incarnation,
 	seg->incarnation = incarnation;
 	seg->deletes = InvalidBuffer;
 	seg->ahead = Min(skx_blkio_ahead(file), SKX_AHEAD_MAX);
-	seg->reads = skx_skiplist_reads();
+	seg->reads = skx_segment_reads();
 	if (kept == NULL)
 		kept = skx_segment_keep(file, seg, block_size, ref);
 	skx_segment_use(seg, kept);
@@ -403,14 +403,14 @@ skx_segment_close(SkxSegment *seg)
 void
 skx_segment_searched(SkxSegment *seg)
 {
-	seg->kept->reads = skx_skiplist_reads() == seg->reads ? seg->reads :
+	seg->kept->reads = skx_segment_reads() == seg->reads ? seg->reads :
 		PG_UINT64_MAX;
 }
 
 bool
 skx_segment_warm(const SkxSegment *seg)
 {
-	return seg->kept->reads == skx_skiplist_reads();
+	return seg->kept->reads == skx_segment_reads();
 }
 
 BlockNumber

@@ -71,31 +71,22 @@ extern void skx_skiplist_writer_end(SkxSkiplistWriter *w,
 /* Hands over what is left; returns the number of pages of the plane. */
 extern uint32 skx_skiplist_writer_finish(SkxSkiplistWriter *w);
 
-/*
- * What reading did, counted per backend and never reset: tests assert work,
- * not only answers.
- */
-typedef struct SkxWork
+/* Counted per backend and never reset: tests assert work, not only answers. */
+typedef struct SkxSkiplistWork
 {
 	uint64		nodes;			/* node headers read */
 	uint64		portions;		/* pages of posting lists entered */
-	uint64		subblocks;		/* sub-blocks whose documents were decoded */
-	uint64		fills;			/* sub-blocks put into a window undecoded */
 	uint64		tables;			/* pages of node tables read */
-	uint64		positions;		/* position blocks decoded */
-	uint64		candidates;		/* documents offered to a filter */
-	uint64		asked;			/* units asked for before they were pinned */
-} SkxWork;
+} SkxSkiplistWork;
 
-extern PGDLLIMPORT SkxWork skx_skiplist_work;
+extern PGDLLIMPORT SkxSkiplistWork skx_skiplist_work;
 
 /*
- * skiplist_cursor.c : reads one long list, forward and with skips
+ * skiplist_cursor.c : reads one long list, with skips
  *
  * The cursor stands on a sub-block: `base` is the last document before it,
  * `last` its last, `n` its postings; body..end are its bytes, valid while
- * `ref` is pinned.  It moves forward only.  Damage is reported and does not
- * return.
+ * `ref` is pinned.  Damage is reported and does not return.
  */
 typedef struct SkxSkiplistCursor
 {
@@ -123,16 +114,13 @@ typedef struct SkxSkiplistCursor
 	int			page_slots;		/* allocated */
 	SkxImpacts *table_impacts;	/* of all nodes, once they are known */
 	uint32	   *table_last;		/* ditto, in the same piece of memory */
+	uint32		table_from;		/* nodes from here on, that is */
 
-	/* what is read ahead, see skiplist_ahead.c */
-	int			ahead;			/* nodes that may be under way, 0: none */
-	bool		running;		/* the list will be gone through */
-	int			window;			/* nodes to have under way, 0: skipping */
-	uint32		asked;			/* nodes before it have been decided on */
-	int			under_way;		/* of targets: asked for, not entered */
-	uint64		reads;			/* see skx_skiplist_cold */
-	const uint32 *targets;		/* NULL: not known */
-	int			ntargets;		/* that are not planned yet */
+	/*
+	 * Called when a node is entered, if not NULL: the one `step` nodes after
+	 * the last one, 0 for the first of all.
+	 */
+	void		(*entered) (struct SkxSkiplistCursor *c, int64 step);
 
 	/* the portion */
 	SkxBlkRef	ref;
@@ -166,13 +154,16 @@ extern void skx_skiplist_close(SkxSkiplistCursor *c);
 extern bool skx_skiplist_seek(SkxSkiplistCursor *c, uint32 target);
 
 /*
+ * Moves to the first sub-block of the list whose last document is >= target,
+ * to the last one when there is none, wherever the cursor was.
+ */
+extern void skx_skiplist_seek_back(SkxSkiplistCursor *c, uint32 target);
+
+/*
  * Has the processor fetch the sub-block that a seek to `target` will decode, if
  * that is on the current page.
  */
 extern void skx_skiplist_touch(const SkxSkiplistCursor *c, uint32 target);
-
-/* To the next sub-block; false at the end of the list. */
-extern bool skx_skiplist_next(SkxSkiplistCursor *c);
 
 /*
  * Fills table_last and table_impacts for the current node and all after it.
@@ -189,68 +180,47 @@ extern void skx_skiplist_positions(SkxSkiplistCursor *c,
 								   SkxPositionAddress *address);
 
 /*
- * The first of ascending docs[i], ..., docs[n - 1] that is >= target; the last
- * one is.  Targets ascend, so it is mostly near; eight at once are counted
- * without a branch.
+ * Finds the first node after *node, which precedes the target, that can contain
+ * it; nnodes when it lies behind all.  False when that is not known from the
+ * current node.  May read the node table.
  */
-static inline int
-skx_skiplist_first_from(const uint32 *docs, int i, int n, uint32 target)
+extern bool skx_skiplist_find_node(SkxSkiplistCursor *c, uint32 target,
+								   uint32 *node);
+
+/* Ordinal of the first page of a node. */
+static inline uint32
+skx_skiplist_node_page(const SkxSkiplistCursor *c, uint32 node)
 {
-	typedef uint32 Vector __attribute__((vector_size(16)));
-	const Vector targets = {target, target, target, target};
-	Vector		low;
-	Vector		high;
+	uint32		unit = c->plane->unit;
 
-	if (n < 8)
-	{
-		while (docs[i] < target)
-			i++;
-		return i;
-	}
-	if (n - i > 8 && docs[i + 7] < target)
-	{
-		int			left = n - i - 8;
-
-		i += 8;
-		while (left > 8)
-		{
-			int			half = left / 2;
-
-			/* a branch would be taken or not at random */
-			i += half & -(int) (docs[i + half - 1] < target);
-			left -= half;
-		}
-	}
-	i = Min(i, n - 8);
-	memcpy(&low, docs + i, sizeof(low));
-	memcpy(&high, docs + i + 4, sizeof(high));
-	low = (Vector) (low < targets) + (Vector) (high < targets);
-	return i - (int) (low[0] + low[1] + low[2] + low[3]);
+	if (node == 0)
+		return c->list.page;
+	return (c->list.page / unit + node) * unit;
 }
 
 /*
- * skiplist_ahead.c : asks for pages before they are pinned
- *
- * A cursor asks by itself when `ahead` is set after open, and for a list that
- * is gone through from its first node on when `running` is.  `targets` are
- * the documents that will be sought next, ascending, until they are taken
- * back with n = 0: then it asks for the nodes that these lie in, and no other.
+ * The first entry of ascending `last` in [from, n) that is >= target; n when
+ * there is none.
  */
-#define SKX_AHEAD_MAX		64	/* units of one kind under way at most */
+static inline int
+skx_skiplist_lower_bound(const uint32 *last, int from, int n, uint32 target)
+{
+	int			low = from;
+	int			high = n;
 
-extern void skx_skiplist_targets(SkxSkiplistCursor *c, const uint32 *docs,
-								 int n);
+	/* the next entry is by far the likeliest */
+	if (low < high && last[low] >= target)
+		return low;
+	while (low < high)
+	{
+		int			mid = (low + high) / 2;
 
-/* skx_blkio_prefetch, counted. */
-extern void skx_skiplist_ask(SkxBlkFile *file, const SkxBlkPlane *plane,
-							 const uint32 *ordinals, int n);
-
-/*
- * A number that grows with whatever this backend reads; and has it grown since
- * *seen, which it is put into?  (PG_UINT64_MAX: it has.)  Who plans page by
- * page leaves it when everything has been in the cache.
- */
-extern uint64 skx_skiplist_reads(void);
-extern bool skx_skiplist_cold(uint64 *seen);
+		if (last[mid] < target)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low;
+}
 
 #endif							/* SKX_SKIPLIST_SKIPLIST_H */

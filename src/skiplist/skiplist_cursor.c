@@ -1,6 +1,6 @@
 /*
  * skiplist_cursor.c
- *	  Reads one long posting list, forward and with skips.
+ *	  Reads one long posting list, with skips.
  *
  * A seek goes down three levels and touches as little as it can: the nodes'
  * last documents (the table of node 0 or of the table pages, else the linear
@@ -14,9 +14,9 @@
 #include "format/format.h"
 #include "format/format_page.h"
 #include "format/format_postings.h"
-#include "skiplist/skiplist_internal.h"
+#include "skiplist/skiplist.h"
 
-SkxWork		skx_skiplist_work;
+SkxSkiplistWork skx_skiplist_work;
 
 #define SKX_CACHE_LINE		64
 
@@ -98,7 +98,7 @@ skx_skiplist_enter_node(SkxSkiplistCursor *c, uint32 node)
 	uint16		offset = node == 0 ? c->list.offset : SKX_PAGE_START;
 	const char *page = skx_blkio_pin(c->file, c->plane, ordinal, &c->ref);
 	const SkxDiskNode *disk;
-	bool		in_row = node == c->node + 1;
+	int64		step = c->node_npages > 0 ? (int64) node - c->node : 0;
 
 	if (offset % 8 != 0 || offset < SKX_PAGE_START ||
 		offset + sizeof(SkxDiskNode) > SKX_PAGE_END)
@@ -126,9 +126,10 @@ skx_skiplist_enter_node(SkxSkiplistCursor *c, uint32 node)
 	c->is_last = disk->is_last != 0;
 	skx_skiplist_copy_header(c, disk, ordinal);
 	c->lasts = NULL;
+	c->sub = -1;
 	skx_skiplist_work.nodes++;
-	if (c->ahead > 0)
-		skx_skiplist_ahead(c, in_row);
+	if (c->entered != NULL)
+		c->entered(c, step);
 }
 
 /* Has the processor fetch bytes that will be read soon. */
@@ -243,7 +244,6 @@ skx_skiplist_open(SkxSkiplistCursor *c, SkxBlkFile *file, Relation rel,
 	c->list = *list;
 	c->sub = -1;
 	c->node_npages = 0;			/* no node entered yet */
-	c->reads = PG_UINT64_MAX;
 }
 
 void
@@ -258,7 +258,7 @@ skx_skiplist_close(SkxSkiplistCursor *c)
 	memset(c, 0, sizeof(*c));
 }
 
-void
+static void
 skx_skiplist_load_table(SkxSkiplistCursor *c)
 {
 	uint32		done = 0;
@@ -307,7 +307,7 @@ skx_skiplist_know_nodes(SkxSkiplistCursor *c)
 		skx_skiplist_damaged(c, c->node_page,
 							 "forward pointers end before their list");
 	skx_skiplist_make_table(c);
-	memset(c->table_last, 0, sizeof(uint32) * c->node);
+	c->table_from = c->node;
 	c->table_last[c->node] = c->node_last;
 	c->table_impacts[c->node] = c->node_impacts;
 	memcpy(c->table_last + c->node + 1, c->forward_last,
@@ -406,6 +406,73 @@ skx_skiplist_seek(SkxSkiplistCursor *c, uint32 target)
 	return true;
 }
 
+/* Makes known the nodes before the current one, too. */
+static void
+skx_skiplist_know_all(SkxSkiplistCursor *c)
+{
+	if (c->table_last != NULL && c->table_from == 0)
+		return;
+	if (c->table_impacts != NULL)
+		pfree(c->table_impacts);
+	c->table_impacts = NULL;
+	c->table_last = NULL;
+	if (!c->list.has_table && (c->node_npages == 0 || c->node != 0))
+		skx_skiplist_enter_node(c, 0);
+	c->table_from = 0;
+	skx_skiplist_know_nodes(c);
+}
+
+void
+skx_skiplist_seek_back(SkxSkiplistCursor *c, uint32 target)
+{
+	uint32		node = 0;
+	int			page;
+	int			sub;
+
+	if (c->list.nnodes > 1)
+	{
+		skx_skiplist_know_all(c);
+		node = skx_skiplist_lower_bound(c->table_last, 0, c->list.nnodes,
+										target);
+		node = Min(node, c->list.nnodes - 1);
+	}
+	if (c->node_npages == 0 || c->node != node)
+		skx_skiplist_enter_node(c, node);
+	page = skx_skiplist_lower_bound(c->page_last, 0, c->node_npages, target);
+	page = Min(page, c->node_npages - 1);
+	if (c->sub < 0 || c->portion != page)
+		skx_skiplist_enter_portion(c, page);
+	else
+		skx_skiplist_pin(c);
+	sub = skx_skiplist_lower_bound(c->lasts, 0, c->nsub, target);
+	skx_skiplist_enter_subblock(c, Min(sub, c->nsub - 1));
+}
+
+bool
+skx_skiplist_find_node(SkxSkiplistCursor *c, uint32 target, uint32 *node)
+{
+	uint32		reach = c->node + c->nforward;
+
+	/* One of the seeks would read the table as well, or it is worth a read. */
+	if (c->table_last == NULL && c->list.has_table &&
+		(c->nforward == 0 || c->forward_last[c->nforward - 1] < target))
+		skx_skiplist_load_table(c);
+	if (c->table_last != NULL)
+	{
+		*node = skx_skiplist_lower_bound(c->table_last, *node + 1,
+										 c->list.nnodes, target);
+		return true;
+	}
+	while (*node < reach)
+	{
+		(*node)++;
+		if (c->forward_last[*node - c->node - 1] >= target)
+			return true;
+	}
+	*node = reach + 1;
+	return *node >= c->list.nnodes;
+}
+
 void
 skx_skiplist_touch(const SkxSkiplistCursor *c, uint32 target)
 {
@@ -416,16 +483,6 @@ skx_skiplist_touch(const SkxSkiplistCursor *c, uint32 target)
 	sub = skx_skiplist_lower_bound(c->lasts, c->sub + 1, c->nsub, target);
 	skx_skiplist_fetch(c->ref.page + ((const uint16 *) c->bodies)[sub],
 					   SKX_BODY_FETCHED);
-}
-
-bool
-skx_skiplist_next(SkxSkiplistCursor *c)
-{
-	if (c->node_npages == 0 || c->sub < 0)
-		return skx_skiplist_seek(c, 0);
-	if (c->last >= SKX_NO_DOC - 1)
-		return false;
-	return skx_skiplist_seek(c, c->last + 1);
 }
 
 void

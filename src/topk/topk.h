@@ -29,7 +29,7 @@ typedef struct SkxTopkRequest
 	const SkxScorer *scorer;
 	uint64		wanted;			/* rows that will be fetched, about; 0: not
 								 * known */
-	bool		all;			/* if more are, all will be */
+	bool		wants_all;		/* if more are, all will be */
 } SkxTopkRequest;
 
 /*

@@ -25,7 +25,7 @@ static bool
 skx_and_bounds(SkxAnd *a, uint32 from, uint32 to)
 {
 	SkxTopkRun *run = a->run;
-	int64		total = skx_topk_list_sub_bound(run, run->required[0]);
+	int64		total = skx_topk_list_sub_bound(run->required[0]);
 	int64		sum = 0;
 	int			i;
 
@@ -40,14 +40,14 @@ skx_and_bounds(SkxAnd *a, uint32 from, uint32 to)
 
 		if (total < run->need)
 			return false;
-		if (!skx_topk_list_seek(l, from))
+		if (!skx_cursor_reach(l->cursor, from))
 		{
 			l->bound = 0;
 			if (i < run->nrequired)
 				return false;
 		}
 		else
-			l->bound = skx_topk_list_bound(run, l, from, to);
+			l->bound = skx_topk_list_bound(l, from, to);
 		if (l->bound == 0 && l->term != NULL && i < run->nrequired)
 			return false;		/* it has none of these documents */
 		total += l->bound - l->max;
@@ -107,7 +107,7 @@ skx_and_begin_places(SkxTopkRun *run)
 {
 	int			i;
 
-	memcpy(run->all, run->docs, sizeof(uint32) * run->n);
+	memcpy(run->placed, run->docs, sizeof(uint32) * run->n);
 	for (i = 0; i < run->nrequired; i++)
 		run->required[i]->place = 0;
 }
@@ -121,7 +121,7 @@ skx_and_lead_places(SkxTopkRun *run)
 
 	for (i = 0; i < run->n && lead->places != NULL; i++)
 		skx_topk_batch_place(run, lead,
-							 skx_topk_list_find(lead, run->docs[i]));
+							 skx_cursor_find(lead->cursor, run->docs[i]));
 }
 
 /* The lead's parts first: most of its documents give too little. */
@@ -157,11 +157,11 @@ skx_and_score_last(SkxAnd *a, uint32 from, uint32 to)
 	int			i;
 
 	if (run->need > 1)
-		bound = skx_topk_list_sub_bound(run, lead);
-	run->late = a->counted && run->need <= 1;
+		bound = skx_topk_list_sub_bound(lead);
+	run->defers_parts = a->counted && run->need <= 1;
 	run->n = skx_topk_list_docs(lead, from, to, run->docs);
 	memset(run->sums, 0, sizeof(int32) * run->n);
-	if (!run->late)
+	if (!run->defers_parts)
 		skx_topk_norms_want(run->norms, run->docs, run->n);
 	if (run->chain != NULL)
 		skx_and_begin_places(run);
@@ -176,7 +176,7 @@ skx_and_candidates(SkxAnd *a, uint32 from, uint32 to)
 {
 	SkxTopkRun *run = a->run;
 
-	run->late = false;
+	run->defers_parts = false;
 	if (run->nrequired > 1 && 2 * (int64) run->need <= a->rest[1])
 		skx_and_score_last(a, from, to);
 	else
@@ -209,7 +209,7 @@ skx_and_done(const SkxTopkRun *run)
 	int			i;
 
 	for (i = 1; i < run->nrequired; i++)
-		if (run->required[i]->done)
+		if (run->required[i]->cursor->done)
 			return true;
 	return false;
 }
@@ -224,11 +224,10 @@ skx_topk_and(SkxTopkRun *run)
 	a.rest = palloc(sizeof(int64) * (run->nrequired + 1));
 	skx_and_sort_optional(run);
 	a.counted = skx_and_counted(run);
-	if (lead->list != NULL && lead->list->is_long)
-		lead->list->cursor.running = true;
-	while (skx_topk_list_seek(lead, from))
+	skx_cursor_lead(lead->cursor, SKX_CURSOR_LEAD, NULL);
+	while (skx_cursor_reach(lead->cursor, from))
 	{
-		uint32		to = lead->last + 1;
+		uint32		to = lead->cursor->end;
 		bool		pass = false;
 
 		if (skx_topk_tick(run, from))

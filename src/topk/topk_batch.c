@@ -44,10 +44,9 @@ skx_topk_batch_floor(SkxTopkRun *run, int64 floor)
 void
 skx_topk_batch_place(const SkxTopkRun *run, SkxTopkList *l, int at)
 {
-	while (run->all[l->place] != l->docs[at])
+	while (run->placed[l->place] != l->cursor->docs[at])
 		l->place++;
-	l->list->i = at;
-	skx_segment_list_place(l->list, &l->places[l->place]);
+	skx_cursor_place(l->cursor, at, &l->places[l->place]);
 }
 
 /* Candidates of a sub-block that are worth a map of its documents. */
@@ -78,13 +77,13 @@ skx_topk_probe_keep(SkxProbe *p, int i, int at)
 
 	if (at >= 0 && p->l->places != NULL)
 		skx_topk_batch_place(run, p->l, at);
-	if (at >= 0 && run->late)
+	if (at >= 0 && run->defers_parts)
 		found = true;
 	else if (at >= 0)
 	{
-		int32		part = skx_topk_list_part(run, p->l, at);
+		int32		part;
 
-		found = p->l->term != NULL ? part > 0 : skx_topk_list_has(p->l, at);
+		found = skx_topk_list_part(run, p->l, at, &part);
 		sum += part;
 	}
 	run->docs[p->kept] = doc;
@@ -97,13 +96,13 @@ skx_topk_probe_keep(SkxProbe *p, int i, int at)
  * number of each posting, from 1.  A slot that several share has the last one.
  */
 static inline int
-skx_topk_probe_slot(SkxTopkList *l, const uint8 *map, uint32 doc)
+skx_topk_probe_slot(SkxCursor *c, const uint8 *map, uint32 doc)
 {
 	int			at = map[doc % SKX_PROBE_SLOTS] - 1;
 
-	if (at >= 0 && l->docs[at] != doc)
-		at = skx_topk_list_find(l, doc);
-	return at >= 0 && l->docs[at] == doc ? at : -1;
+	if (at >= 0 && c->docs[at] != doc)
+		at = skx_cursor_find(c, doc);
+	return at >= 0 && c->docs[at] == doc ? at : -1;
 }
 
 /*
@@ -114,7 +113,7 @@ static void
 skx_topk_probe_many(SkxProbe *p, int i, int end)
 {
 	SkxTopkRun *run = p->run;
-	SkxTopkList *l = p->l;
+	SkxCursor  *c = p->l->cursor;
 	uint8		map[SKX_PROBE_SLOTS] = {0};
 	uint16		some[SKX_TOPK_BATCH];
 	int			nsome = 0;
@@ -124,12 +123,12 @@ skx_topk_probe_many(SkxProbe *p, int i, int end)
 	if (p->bounded)
 	{
 		int64		least = run->need - p->rest -
-			skx_topk_list_sub_bound(run, l);
+			skx_topk_list_sub_bound(p->l);
 
 		floor = (int32) Max(least, 0);
 	}
-	for (k = skx_topk_list_find(l, run->docs[i]); k < l->n; k++)
-		map[l->docs[k] % SKX_PROBE_SLOTS] = k + 1;
+	for (k = skx_cursor_find(c, run->docs[i]); k < c->n; k++)
+		map[c->docs[k] % SKX_PROBE_SLOTS] = k + 1;
 	for (k = i; k < end; k++)
 	{
 		some[nsome] = k;
@@ -138,23 +137,23 @@ skx_topk_probe_many(SkxProbe *p, int i, int end)
 	}
 	for (k = 0; k < nsome; k++)
 		skx_topk_probe_keep(p, some[k],
-							skx_topk_probe_slot(l, map, run->docs[some[k]]));
+							skx_topk_probe_slot(c, map, run->docs[some[k]]));
 }
 
 /* Candidate i, in the current sub-block if anywhere. */
 static inline void
 skx_topk_probe_one(SkxProbe *p, int i)
 {
-	SkxTopkList *l = p->l;
+	SkxCursor  *c = p->l->cursor;
 	uint32		doc = p->run->docs[i];
 	int			at;
 
-	if (!l->decoded && p->bounded &&
-		p->run->sums[i] + p->rest + skx_topk_list_sub_bound(p->run, l) <
+	if (c->docs == NULL && p->bounded &&
+		p->run->sums[i] + p->rest + skx_topk_list_sub_bound(p->l) <
 		p->run->need)
 		return;
-	at = skx_topk_list_find(l, doc);
-	skx_topk_probe_keep(p, i, l->docs[at] == doc ? at : -1);
+	at = skx_cursor_find(c, doc);
+	skx_topk_probe_keep(p, i, c->docs[at] == doc ? at : -1);
 }
 
 void
@@ -162,16 +161,15 @@ skx_topk_batch_probe(SkxTopkRun *run, SkxTopkList *l, int64 rest,
 					 bool required)
 {
 	SkxProbe	p = {run, l, rest, required, run->need > 1 && l->term != NULL};
-	bool		is_long = l->list != NULL && l->list->is_long;
+	SkxCursor  *c = l->cursor;
 	int			i;
 	int			end;
 
-	if (is_long)
-		skx_skiplist_targets(&l->list->cursor, run->docs, run->n);
+	skx_cursor_targets(c, run->docs, run->n);
 	for (i = 0; i < run->n; i = end)
 	{
 		end = i + 1;
-		if (!skx_topk_list_seek(l, run->docs[i]))
+		if (!skx_cursor_reach(c, run->docs[i]))
 		{
 			if (required)
 				break;
@@ -179,26 +177,22 @@ skx_topk_batch_probe(SkxTopkRun *run, SkxTopkList *l, int64 rest,
 			continue;
 		}
 		if (i + SKX_PROBE_MANY <= run->n &&
-			run->docs[i + SKX_PROBE_MANY - 1] <= l->last)
+			run->docs[i + SKX_PROBE_MANY - 1] < c->end)
 		{
-			while (end < run->n && run->docs[end] <= l->last)
+			while (end < run->n && run->docs[end] < c->end)
 				end++;
 			skx_topk_probe_many(&p, i, end);
 		}
 		else
 		{
-			if (is_long && end < run->n && run->docs[end] > l->last)
-				skx_skiplist_touch(&l->list->cursor, run->docs[end]);
+			if (end < run->n && run->docs[end] >= c->end)
+				skx_cursor_touch(c, run->docs[end]);
 			skx_topk_probe_one(&p, i);
 		}
 	}
 	run->n = p.kept;
-	if (is_long)
-	{
-		skx_skiplist_targets(&l->list->cursor, NULL, 0);
-		if (!l->done)
-			skx_skiplist_relax(&l->list->cursor);
-	}
+	skx_cursor_targets(c, NULL, 0);
+	skx_cursor_relax(c);
 }
 
 void
@@ -208,10 +202,10 @@ skx_topk_batch_add(SkxTopkRun *run, SkxTopkList *l)
 	int			i;
 
 	run->topk->work.scored += run->n;
-	if (l->term != NULL && !run->late)
+	if (l->term != NULL && !run->defers_parts)
 		skx_topk_norms_want(run->norms, run->docs, run->n);
 	for (i = 0; i < run->n; i++)
-		skx_topk_probe_keep(&p, i, skx_topk_list_find(l, run->docs[i]));
+		skx_topk_probe_keep(&p, i, skx_cursor_find(l->cursor, run->docs[i]));
 	run->n = p.kept;
 }
 
@@ -252,7 +246,7 @@ skx_topk_batch_follow(SkxTopkRun *run, const uint32 *before, int n)
 
 /* Parts of those that are left, from how many places they have. */
 static void
-skx_topk_batch_late(SkxTopkRun *run)
+skx_topk_batch_deferred(SkxTopkRun *run)
 {
 	int			at = 0;
 	int			i;
@@ -264,7 +258,7 @@ skx_topk_batch_late(SkxTopkRun *run)
 		float		inverse =
 			run->scorer->inverse[run->norms->bytes[run->docs[k]]];
 
-		while (run->all[at] != run->docs[k])
+		while (run->placed[at] != run->docs[k])
 			at++;
 		for (i = 0; i < run->nrequired; i++)
 		{
@@ -286,13 +280,13 @@ skx_topk_batch_match(SkxTopkRun *run)
 	uint32		before[SKX_QUERY_BATCH];
 	uint32	   *docs = run->docs;
 	int32	   *sums = run->sums;
-	int			all = run->n;
+	int			total = run->n;
 	int			kept = 0;
 	int			i;
 
-	for (i = 0; i < all; i += SKX_QUERY_BATCH)
+	for (i = 0; i < total; i += SKX_QUERY_BATCH)
 	{
-		int			some = Min(all - i, SKX_QUERY_BATCH);
+		int			some = Min(total - i, SKX_QUERY_BATCH);
 
 		memcpy(before, docs + i, sizeof(uint32) * some);
 		run->docs = docs + i;
@@ -300,14 +294,14 @@ skx_topk_batch_match(SkxTopkRun *run)
 		run->n = some;
 		if (run->chain != NULL)
 			run->n = skx_query_chain_verify(run->chain, run->docs, run->n,
-											run->all, run->places);
+											run->placed, run->places);
 		if (run->rest != NULL)
 			run->n = skx_query_rest_filter(run->rest, run->docs, run->n);
 		if (run->n > 0)
 			run->n = skx_segment_drop_deleted(run->seg, run->docs, run->n);
 		skx_topk_batch_follow(run, before, some);
-		if (run->late)
-			skx_topk_batch_late(run);
+		if (run->defers_parts)
+			skx_topk_batch_deferred(run);
 		memmove(docs + kept, run->docs, sizeof(uint32) * run->n);
 		memmove(sums + kept, run->sums, sizeof(int32) * run->n);
 		kept += run->n;
@@ -333,7 +327,7 @@ skx_topk_batch_finish(SkxTopkRun *run)
 {
 	int			i;
 
-	if (!run->late)
+	if (!run->defers_parts)
 		skx_topk_batch_floor(run, run->need);
 	if (run->n == 0)
 		return;

@@ -18,8 +18,7 @@
 typedef struct SkxExactWord
 {
 	const SkxScoreTerm *term;
-	SkxList    *list;			/* NULL: the segment has it not, or a prefix */
-	const SkxTopkMemory *memory;	/* of a prefix */
+	SkxCursor  *cursor;			/* NULL: the segment has it not */
 	bool		labelled;
 	bool		in_pair;
 	int32		parts[SKX_EXACT_BATCH];
@@ -37,44 +36,50 @@ typedef struct SkxTopkExact
 	SkxExactWord *words;		/* all, or those of pairs */
 	SkxExactWord *firsts[SKX_SCORE_PAIRS_MAX];
 	SkxExactWord *seconds[SKX_SCORE_PAIRS_MAX];
-	uint64		reads;			/* see skx_skiplist_cold */
+	uint64		reads;			/* see skx_segment_cold */
 	uint32		docs[SKX_EXACT_BATCH];
 	int32		sums[SKX_EXACT_BATCH];	/* of words */
 	float		inverses[SKX_EXACT_BATCH];
 } SkxTopkExact;
 
-static const SkxTopkMemory *
+/* The list in memory of a prefix; NULL: the segment has none of it. */
+static const SkxCursorMemory *
 skx_exact_memory(const SkxTopkRun *run, const SkxScoreTerm *term)
 {
 	int			i;
 
 	for (i = 0; i < run->noptional; i++)
 		if (run->optional[i]->term == term)
-			return run->optional[i]->memory;
+			return skx_cursor_memory(run->optional[i]->cursor);
 	for (i = 0; i < run->nrequired; i++)
 		if (run->required[i]->term == term)
-			return run->required[i]->memory;
+			return skx_cursor_memory(run->required[i]->cursor);
 	return NULL;
 }
 
+/* The lists of the search have been where these will be sought. */
 static void
 skx_exact_open_word(SkxTopkRun *run, int i, SkxExactWord *word)
 {
 	const SkxTopkSegment *s = &run->topk->segments[run->segment];
-	const SkxTerm *term;
 
 	word->term = &run->scorer->terms[i];
 	word->labelled = word->term->labels != 0 || !run->scorer->flat;
 	if (word->term->prefix)
 	{
-		word->memory = skx_exact_memory(run, word->term);
-		return;
+		const SkxCursorMemory *memory = skx_exact_memory(run, word->term);
+
+		if (memory != NULL)
+			word->cursor = skx_cursor_open_memory(run->seg, memory);
 	}
-	term = &s->terms[run->topk->term_lexemes[i]];
-	if (term->df == 0)
-		return;
-	word->list = skx_segment_list_open(run->seg, term);
-	word->list->cursor.ahead = 0;	/* its nodes have just been read */
+	else
+	{
+		const SkxTerm *term = &s->terms[run->topk->term_lexemes[i]];
+
+		if (term->df > 0)
+			word->cursor = skx_cursor_open(run->seg, term,
+										   SKX_CURSOR_RESCAN);
+	}
 }
 
 /* The word of a term; opens it if there has been no pair with it. */
@@ -117,7 +122,7 @@ skx_topk_exact_open(SkxTopkRun *run, bool summed)
 
 		exact->firsts[i] = first;
 		exact->seconds[i] = second;
-		if (first->list != NULL && second->list != NULL)
+		if (first->cursor != NULL && second->cursor != NULL)
 			first->in_pair = second->in_pair = true;
 	}
 	return exact;
@@ -142,26 +147,8 @@ skx_topk_exact_close(SkxTopkExact *exact)
 	int			i;
 
 	for (i = 0; i < exact->nwords; i++)
-		if (exact->words[i].list != NULL)
-			skx_segment_list_close(exact->words[i].list);
-}
-
-static float
-skx_exact_memory_tf(const SkxTopkMemory *m, uint32 doc)
-{
-	uint32		low = 0;
-	uint32		high = m->n;
-
-	while (low < high)
-	{
-		uint32		mid = low + (high - low) / 2;
-
-		if (m->docs[mid] < doc)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	return low < m->n && m->docs[low] == doc ? m->tfs[low] : -1;
+		if (exact->words[i].cursor != NULL)
+			skx_cursor_close(exact->words[i].cursor);
 }
 
 /*
@@ -171,25 +158,17 @@ skx_exact_memory_tf(const SkxTopkMemory *m, uint32 doc)
 static float
 skx_exact_tf(SkxTopkRun *run, SkxExactWord *word, int i, uint32 doc)
 {
-	SkxList    *list = word->list;
+	SkxCursor  *c = word->cursor;
 
 	word->tfs[i] = word->places[i].tf = 0;
-	if (word->memory != NULL)
-		return skx_exact_memory_tf(word->memory, doc);
-	if (list == NULL || skx_segment_list_seek(list, doc) != doc)
+	if (c == NULL || skx_cursor_seek(c, doc) != doc)
 		return -1;
 	if (word->in_pair)
 	{
-		skx_segment_list_place(list, &word->places[i]);
+		skx_cursor_place(c, c->i, &word->places[i]);
 		word->tfs[i] = word->places[i].tf;
 	}
-	if (word->labelled)
-	{
-		skx_segment_list_labels(list);
-		return skx_score_tf(run->scorer, word->term, &list->p, list->i);
-	}
-	skx_segment_list_tfs(list);
-	return Max(list->p.tf[list->i], 1);
+	return skx_score_tf(run->scorer, word->term, c, c->i);
 }
 
 /*
@@ -206,7 +185,7 @@ skx_exact_part(SkxTopkRun *run, const SkxExactWord *word, float tf,
 	if (!run->exact->summed)
 		return part;
 	if (word->labelled)
-		tf = Max(tf, (float) word->list->p.tf[word->list->i]);
+		tf = Max(tf, (float) word->cursor->tfs[word->cursor->i]);
 	return part - skx_rank_part(term->ceiling, tf, inverse);
 }
 
@@ -274,8 +253,8 @@ skx_exact_positions(SkxExactWord *word, int i)
 	word->n = 0;
 	if (word->tfs[i] > 0)
 	{
-		word->n = skx_segment_list_positions_at(word->list, &word->places[i],
-												word->positions);
+		word->n = skx_cursor_positions_at(word->cursor, &word->places[i],
+										  word->positions);
 		word->n = skx_query_positions(word->positions, word->n,
 									  word->term->labels);
 	}
@@ -313,21 +292,22 @@ skx_exact_pairs(SkxTopkRun *run, int i)
 
 /* Asks for the positions of all candidates at once. */
 static void
-skx_exact_ask(SkxTopkRun *run, int n)
+skx_exact_ask(SkxTopkExact *exact, int n)
 {
-	SkxTopkExact *exact = run->exact;
+	SkxCursor  *cursors[2 * SKX_SCORE_PAIRS_MAX];
+	SkxPositionPlace *places[2 * SKX_SCORE_PAIRS_MAX];
+	int			ncursors = 0;
 	int			k;
 
-	if (run->seg->ahead == 0 || !skx_skiplist_cold(&exact->reads))
-		return;
 	for (k = 0; k < exact->nwords; k++)
 	{
-		SkxExactWord *word = &exact->words[k];
-		int			at = 0;
-
-		while (word->in_pair && at < n)
-			at = skx_segment_ask_positions(word->list, word->places, at, n);
+		if (!exact->words[k].in_pair)
+			continue;
+		cursors[ncursors] = exact->words[k].cursor;
+		places[ncursors++] = exact->words[k].places;
 	}
+	(void) skx_cursor_ask_places(cursors, places, ncursors, 0, n,
+								 skx_segment_cold(&exact->reads));
 }
 
 /* Makes hits of the candidates. */
@@ -343,7 +323,7 @@ skx_topk_exact_finish(SkxTopkRun *run)
 		int			i;
 
 		n = skx_exact_words(run, run->docs + from, run->sums + from, n);
-		skx_exact_ask(run, n);
+		skx_exact_ask(exact, n);
 		for (i = 0; i < n; i++)
 		{
 			int32		sum = exact->sums[i];

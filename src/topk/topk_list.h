@@ -62,45 +62,18 @@ extern int	skx_topk_collect(const int32 *from_sums, int n, uint32 from,
 /*
  * topk_list.c : a list of the ranking query in a segment, or what is required
  * without being scored
- *
- * It stands on a sub-block of up to SKX_SUBBLOCK postings, which is decoded
- * only when somebody needs its documents.
  */
-typedef struct SkxTopkMemory
-{
-	uint32		n;
-	uint32	   *docs;
-	float	   *tfs;
-	int32	   *bounds;			/* by sub-block */
-} SkxTopkMemory;
-
 typedef struct SkxTopkList
 {
-	SkxList    *list;			/* NULL: a prefix, in memory */
-	SkxTopkMemory *memory;
+	SkxCursor  *cursor;			/* of a prefix, in memory */
 	const SkxScoreTerm *term;	/* NULL: required only */
 	float		weight;			/* what parts are computed with */
-	uint8		labels;			/* set of labels asked for; 0: any */
 	bool		labelled;		/* how often a posting counts depends on its
 								 * labels */
-	uint32		df;
-	bool		done;
-	uint32		last;			/* of the sub-block, valid once moved to */
-	bool		decoded;
-	const uint32 *docs;			/* once decoded */
-	int			n;
-	int			i;				/* postings before it are passed */
-	uint32		block;			/* of memory */
 	int32		max;			/* no part is above */
 	int32		bound;			/* nor in the current window */
 	int64		before;			/* sum of the bounds of this and all lists
 								 * before it */
-	uint32		page;			/* whose sub_bounds these are */
-	int32	   *sub_bounds;		/* -1: not computed yet */
-	uint32		node;			/* whose page_bounds these are */
-	int32	   *page_bounds;
-	int			page_slots;
-	int32	   *node_bounds;
 	SkxPositionPlace *places;	/* in each of the candidates of a sub-block of
 								 * the lead; NULL: nobody asks */
 	int			place;			/* of the candidate looked at last */
@@ -112,52 +85,26 @@ extern SkxTopkList *skx_topk_list_open(SkxTopkRun *run, const SkxTerm *term,
 extern void skx_topk_list_close(SkxTopkList *l);
 
 /*
- * The same in a struct of the caller's, for one list after the other: l->list
- * is of the caller's, too (skx_segment_list_begin).  Without bounds.
+ * The same with a cursor of the caller's, for one list after the other, and
+ * without bounds.
  */
 extern void skx_topk_list_begin(SkxTopkRun *run, SkxTopkList *l,
 								const SkxTerm *term,
 								const SkxScoreTerm *scored, uint8 labels);
 
-/* The slow paths of those below. */
-extern bool skx_topk_list_move(SkxTopkList *l, uint32 target);
-extern void skx_topk_list_decode(SkxTopkList *l);
-extern int32 skx_topk_list_bound_slow(SkxTopkRun *run, SkxTopkList *l);
-
-/*
- * Moves to the first sub-block whose last document is >= target; false when
- * there is none.
- */
-static inline bool
-skx_topk_list_seek(SkxTopkList *l, uint32 target)
-{
-	if (l->done)
-		return false;
-	if (l->last != SKX_NO_DOC && l->last >= target)
-		return true;
-	return skx_topk_list_move(l, target);
-}
-
-/*
- * The first posting >= target of the sub-block, which must have one; decodes
- * it.
- */
-static inline int
-skx_topk_list_find(SkxTopkList *l, uint32 target)
-{
-	if (!l->decoded)
-		skx_topk_list_decode(l);
-	if (l->docs[l->i] < target)
-		l->i = skx_skiplist_first_from(l->docs, l->i, l->n, target);
-	return l->i;
-}
-
 /* No part of the current sub-block is above. */
-extern int32 skx_topk_list_sub_bound(SkxTopkRun *run, SkxTopkList *l);
+static inline int32
+skx_topk_list_sub_bound(SkxTopkList *l)
+{
+	return l->term == NULL ? 0 : skx_cursor_bound_sub(l->cursor);
+}
 
-/* Nor of documents in [from, to), after a seek to `from`. */
-extern int32 skx_topk_list_bound(SkxTopkRun *run, SkxTopkList *l, uint32 from,
-								 uint32 to);
+/* Nor of documents in [from, to), after a reach of `from`. */
+static inline int32
+skx_topk_list_bound(SkxTopkList *l, uint32 from, uint32 to)
+{
+	return l->term == NULL ? 0 : skx_cursor_bound(l->cursor, from, to);
+}
 
 /*
  * The documents, or those that count and their parts, in [from, to) of the
@@ -169,11 +116,11 @@ extern int	skx_topk_list_parts(SkxTopkRun *run, SkxTopkList *l, uint32 from,
 								uint32 to, uint32 *docs, int32 *parts);
 
 /*
- * Of posting i of the decoded sub-block; 0: it has none of the labels asked
- * for.  A list that is only required has the part 0, too: is tells.
+ * Of posting i of the decoded sub-block; false: it has none of the labels
+ * asked for.  The part of a list that is only required is 0.
  */
-extern int32 skx_topk_list_part(SkxTopkRun *run, SkxTopkList *l, int i);
-extern bool skx_topk_list_has(SkxTopkList *l, int i);
+extern bool skx_topk_list_part(SkxTopkRun *run, SkxTopkList *l, int i,
+							   int32 *part);
 
 /*
  * topk_prefix.c : NULL when the segment has none of its lexemes in any of n

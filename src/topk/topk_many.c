@@ -33,7 +33,6 @@ typedef struct SkxMany
 {
 	SkxTopkRun *run;
 	SkxTopkList list;			/* of a lexeme at a time */
-	SkxList		segment_list;
 	SkxTerm    *terms;			/* SKX_MANY_LISTS */
 	MemoryContext prefix;		/* of the list of a prefix */
 	bool		probing;		/* candidates are looked up */
@@ -50,8 +49,7 @@ skx_many_begin(SkxMany *m, SkxTopkRun *run)
 {
 	memset(m, 0, sizeof(*m));
 	m->run = run;
-	m->segment_list.keep = true;
-	m->list.list = &m->segment_list;
+	m->list.cursor = skx_cursor_create(run->seg, SKX_CURSOR_PROBE);
 	m->terms = palloc(sizeof(SkxTerm) * SKX_MANY_LISTS);
 	m->prefix = AllocSetContextCreate(CurrentMemoryContext,
 									  "skipidx prefix search",
@@ -61,26 +59,9 @@ skx_many_begin(SkxMany *m, SkxTopkRun *run)
 static void
 skx_many_end(SkxMany *m)
 {
-	skx_segment_list_end(&m->segment_list);
+	skx_topk_list_close(&m->list);
 	MemoryContextDelete(m->prefix);
 	pfree(m->terms);
-}
-
-/* Asks for where the lists begin. */
-static void
-skx_many_ask(SkxMany *m, int n)
-{
-	SkxSegment *seg = m->run->seg;
-	uint32		pages[SKX_MANY_LISTS];
-	int			some = 0;
-	int			i;
-
-	if (seg->ahead == 0 || skx_segment_warm(seg))
-		return;
-	for (i = 0; i < n; i++)
-		if (m->terms[i].df > 0)
-			some += skx_segment_term_page(&m->terms[i], &pages[some]);
-	skx_segment_ask(seg, SKX_SEGMENT_POSTINGS, pages, some, 2);
 }
 
 /* Looks up n terms from term `first` on. */
@@ -97,7 +78,8 @@ skx_many_look_up(SkxMany *m, int first, int n)
 		lexemes[i].len = scored[i].len;
 	}
 	skx_segment_find_all(&m->run->seg, 1, lexemes, n, &m->terms);
-	skx_many_ask(m, n);
+	if (!skx_segment_warm(m->run->seg))
+		skx_cursor_ask_terms(m->run->seg, m->terms, n);
 }
 
 /* Every list of the words in turn; false when the budget is spent. */
@@ -139,13 +121,6 @@ skx_many_lists(SkxMany *m, SkxManyVisit visit)
 	return true;
 }
 
-static void
-skx_many_relax(SkxTopkList *l)
-{
-	if (!l->done && l->list != NULL && l->list->is_long)
-		skx_skiplist_relax(&l->list->cursor);
-}
-
 /* Adds the parts of a list to the sums of the window. */
 static void
 skx_many_add(SkxMany *m, SkxTopkList *l)
@@ -154,16 +129,16 @@ skx_many_add(SkxMany *m, SkxTopkList *l)
 	int32		parts[SKX_SUBBLOCK];
 	uint32		at = m->from;
 
-	while (at < m->to && skx_topk_list_seek(l, at))
+	while (at < m->to && skx_cursor_reach(l->cursor, at))
 	{
 		int			n = skx_topk_list_parts(m->run, l, at, m->to, docs, parts);
 		int			i;
 
 		for (i = 0; i < n; i++)
 			m->sums[docs[i] - m->from] += parts[i];
-		at = l->last + 1;
+		at = l->cursor->end;
 	}
-	skx_many_relax(l);
+	skx_cursor_relax(l->cursor);
 }
 
 /* Adds them to the sums of the candidates. */
@@ -171,21 +146,22 @@ static void
 skx_many_probe(SkxMany *m, SkxTopkList *l)
 {
 	SkxTopkRun *run = m->run;
-	bool		is_long = l->list != NULL && l->list->is_long;
+	SkxCursor  *c = l->cursor;
 	int			i;
 
-	if (is_long)
-		skx_skiplist_targets(&l->list->cursor, run->docs, run->n);
-	for (i = 0; i < run->n && skx_topk_list_seek(l, run->docs[i]); i++)
+	skx_cursor_targets(c, run->docs, run->n);
+	for (i = 0; i < run->n; i++)
 	{
-		int			at = skx_topk_list_find(l, run->docs[i]);
+		uint32		doc = skx_cursor_seek(c, run->docs[i]);
+		int32		part;
 
-		if (l->docs[at] == run->docs[i])
-			run->sums[i] += skx_topk_list_part(run, l, at);
+		if (doc == SKX_NO_DOC)
+			break;
+		if (doc == run->docs[i] && skx_topk_list_part(run, l, c->i, &part))
+			run->sums[i] += part;
 	}
-	if (is_long)
-		skx_skiplist_targets(&l->list->cursor, NULL, 0);
-	skx_many_relax(l);
+	skx_cursor_targets(c, NULL, 0);
+	skx_cursor_relax(c);
 }
 
 /*

@@ -144,8 +144,7 @@ skx_topk_norms_range(SkxTopkNorms *norms, uint32 first, uint32 end)
 		for (i = first; i < first + some; i++)
 			if (!norms->loaded[i])
 				pages[n++] = i;
-		if (norms->seg->ahead > 0)
-			skx_segment_ask(norms->seg, SKX_SEGMENT_NORMS, pages, n, 2);
+		skx_segment_ask(norms->seg, SKX_SEGMENT_NORMS, pages, n, 2);
 		for (i = first; i < first + some; i++)
 			skx_topk_norms_page(norms, i);
 		first += some;
@@ -206,8 +205,7 @@ skx_topk_norms_load(SkxTopkNorms *norms, const uint32 *docs, int n)
 		skx_topk_norms_groups(norms, pages[0], pages[npages - 1]);
 	else
 	{
-		if (norms->seg->ahead > 0)
-			skx_segment_ask(norms->seg, SKX_SEGMENT_NORMS, pages, npages, 2);
+		skx_segment_ask(norms->seg, SKX_SEGMENT_NORMS, pages, npages, 2);
 		for (i = 0; i < npages; i++)
 			skx_topk_norms_page(norms, pages[i]);
 	}

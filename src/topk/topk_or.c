@@ -55,7 +55,7 @@ skx_or_low(const SkxOr *o)
 static inline bool
 skx_or_is_sparse(const SkxOr *o, const SkxTopkList *l)
 {
-	return (uint64) l->df * SKX_OR_SPARSE < o->df;
+	return (uint64) l->cursor->df * SKX_OR_SPARSE < o->df;
 }
 
 /*
@@ -77,18 +77,17 @@ skx_or_end(SkxOr *o, uint32 from)
 	{
 		SkxTopkList *l = o->lists[i];
 
-		if (!skx_topk_list_seek(l, from))
+		if (!skx_cursor_reach(l->cursor, from))
 			continue;
 		if (skx_or_is_sparse(o, l))
 		{
-			int			at = skx_topk_list_find(l, from);
-			uint32		doc = l->docs[at];
+			uint32		doc = skx_cursor_seek(l->cursor, from);
 
 			gap = Min(gap, doc > from ? doc : from + 1);
 		}
 		else
 			dense = true;
-		end = Min(end, l->last + 1);
+		end = Min(end, l->cursor->end);
 	}
 	if (gap < ndocs && dense)
 		return gap;
@@ -105,7 +104,8 @@ skx_or_end(SkxOr *o, uint32 from)
 static inline bool
 skx_or_below(const SkxTopkList *a, const SkxTopkList *b)
 {
-	return (double) a->bound * b->df < (double) b->bound * a->df;
+	return (double) a->bound * b->cursor->df <
+		(double) b->bound * a->cursor->df;
 }
 
 /*
@@ -138,8 +138,8 @@ skx_or_split(SkxOr *o, uint32 from, uint32 to)
 	{
 		SkxTopkList *l = o->lists[i];
 
-		l->bound = skx_topk_list_seek(l, from) ?
-			skx_topk_list_bound(o->run, l, from, to) : 0;
+		l->bound = skx_cursor_reach(l->cursor, from) ?
+			skx_topk_list_bound(l, from, to) : 0;
 	}
 	skx_or_sort(o);
 	o->nlow = 0;
@@ -244,15 +244,15 @@ skx_or_single(SkxOr *o, uint32 from, uint32 to)
 	SkxTopkList *l = o->lists[o->nlow];
 
 	skx_or_require(o);
-	while (from < to && skx_topk_list_seek(l, from))
+	while (from < to && skx_cursor_reach(l->cursor, from))
 	{
-		if (skx_topk_list_sub_bound(run, l) + skx_or_low(o) >= run->need)
+		if (skx_topk_list_sub_bound(l) + skx_or_low(o) >= run->need)
 		{
 			run->n = skx_topk_list_parts(run, l, from, to, run->docs,
 										 run->sums);
 			skx_or_candidates(o, o->required);
 		}
-		from = l->last + 1;
+		from = l->cursor->end;
 	}
 }
 
@@ -267,7 +267,7 @@ skx_or_add(SkxOr *o, SkxTopkList *l, uint32 from, uint32 to)
 	int			n;
 	int			i;
 
-	while (at < to && skx_topk_list_seek(l, at))
+	while (at < to && skx_cursor_reach(l->cursor, at))
 	{
 		n = skx_topk_list_parts(run, l, at, to, docs, parts);
 		for (i = 0; i < n; i++)
@@ -277,10 +277,9 @@ skx_or_add(SkxOr *o, SkxTopkList *l, uint32 from, uint32 to)
 			run->bits[bit / 64] |= UINT64CONST(1) << (bit % 64);
 			run->bits_sums[bit] += parts[i];
 		}
-		at = l->last + 1;
+		at = l->cursor->end;
 	}
-	if (!l->done && l->list != NULL && l->list->is_long)
-		skx_skiplist_relax(&l->list->cursor);
+	skx_cursor_relax(l->cursor);
 }
 
 /* Takes the candidates out of the window of [from, to). */
@@ -364,7 +363,7 @@ skx_topk_or(SkxTopkRun *run)
 	int			i;
 
 	for (i = 0; i < o.n; i++)
-		o.df = Max(o.df, o.lists[i]->df);
+		o.df = Max(o.df, o.lists[i]->cursor->df);
 	o.least = 1;
 	o.patience = SKX_OR_PATIENCE;
 	while (o.n > 0 && from < ndocs)

@@ -16,8 +16,7 @@ typedef struct SkxPrefix
 {
 	SkxTopkRun *run;
 	const SkxScoreTerm *scored;
-	SkxList		list;			/* of a lexeme at a time */
-	bool		plain;			/* labels do not matter */
+	SkxCursor  *cursor;			/* of a lexeme at a time */
 	const uint32 *docs;			/* those that are looked at; NULL: all, */
 	uint32		ndocs;			/* which are so many */
 	float	   *tfs;			/* by number among them; -1: it has none */
@@ -28,7 +27,7 @@ typedef struct SkxPrefix
 static inline void
 skx_prefix_count(SkxPrefix *p, int i, float *sum)
 {
-	float		tf = skx_score_tf(p->run->scorer, p->scored, &p->list.p, i);
+	float		tf = skx_score_tf(p->run->scorer, p->scored, p->cursor, i);
 
 	if (tf < 0)
 		return;
@@ -36,34 +35,17 @@ skx_prefix_count(SkxPrefix *p, int i, float *sum)
 	*sum = Max(*sum, 0) + tf;
 }
 
-/* Makes what counts known of the sub-block. */
-static inline void
-skx_prefix_decode(SkxPrefix *p)
-{
-	if (p->plain)
-		skx_segment_list_tfs(&p->list);
-	else
-		skx_segment_list_labels(&p->list);
-}
-
-/* Adds all postings of a lexeme; its sub-blocks are gone through once. */
+/* Adds all postings of a lexeme; its sub-blocks are traversed once. */
 static void
 skx_prefix_add_all(SkxPrefix *p)
 {
-	SkxList    *list = &p->list;
-	uint32		doc = skx_segment_list_seek(list, 0);
-
-	while (doc != SKX_NO_DOC)
+	while (skx_cursor_next(p->cursor))
 	{
 		int			i;
 
 		CHECK_FOR_INTERRUPTS();
-		skx_prefix_decode(p);
-		for (i = list->i; i < list->p.n; i++)
-			skx_prefix_count(p, i, &p->tfs[list->p.docs[i]]);
-		doc = list->last + 1;
-		list->i = list->p.n - 1;
-		doc = skx_segment_list_seek(list, doc);
+		for (i = 0; i < p->cursor->n; i++)
+			skx_prefix_count(p, i, &p->tfs[p->cursor->docs[i]]);
 	}
 }
 
@@ -75,15 +57,14 @@ skx_prefix_add_some(SkxPrefix *p)
 
 	while (i < p->ndocs)
 	{
-		uint32		doc = skx_segment_list_seek(&p->list, p->docs[i]);
+		uint32		doc = skx_cursor_seek(p->cursor, p->docs[i]);
 
 		if (doc == SKX_NO_DOC || doc > p->docs[p->ndocs - 1])
 			break;
-		i = skx_skiplist_first_from(p->docs, i, p->ndocs, doc);
+		i = skx_cursor_first_from(p->docs, i, p->ndocs, doc);
 		if (p->docs[i] != doc)
 			continue;
-		skx_prefix_decode(p);
-		skx_prefix_count(p, p->list.i, &p->tfs[i++]);
+		skx_prefix_count(p, p->cursor->i, &p->tfs[i++]);
 	}
 }
 
@@ -93,7 +74,7 @@ skx_prefix_add(const SkxTerm *term, const char *lexeme, int len, void *arg)
 	SkxPrefix  *p = arg;
 
 	CHECK_FOR_INTERRUPTS();
-	skx_segment_list_begin(&p->list, p->run->seg, term);
+	skx_cursor_begin(p->cursor, term);
 	if (p->docs == NULL)
 		skx_prefix_add_all(p);
 	else
@@ -103,9 +84,8 @@ skx_prefix_add(const SkxTerm *term, const char *lexeme, int len, void *arg)
 
 /* As the document's score caps them. */
 static void
-skx_prefix_bounds(SkxTopkRun *run, SkxTopkList *l)
+skx_prefix_bounds(SkxTopkRun *run, SkxTopkList *l, SkxCursorMemory *m)
 {
-	SkxTopkMemory *m = l->memory;
 	uint32		first;
 
 	for (first = 0; first < m->n; first += SKX_SUBBLOCK)
@@ -119,7 +99,7 @@ skx_prefix_bounds(SkxTopkRun *run, SkxTopkList *l)
 		{
 			float		inverse =
 				run->scorer->inverse[run->norms->bytes[m->docs[i]]];
-			int32		part = skx_rank_part(l->weight, m->tfs[i], inverse);
+			int32		part = skx_rank_part(l->weight, m->counts[i], inverse);
 
 			bound = Max(bound, part);
 		}
@@ -129,14 +109,14 @@ skx_prefix_bounds(SkxTopkRun *run, SkxTopkList *l)
 }
 
 /* What was counted, as a list. */
-static SkxTopkMemory *
+static SkxCursorMemory *
 skx_prefix_memory(const SkxPrefix *p)
 {
-	SkxTopkMemory *m = palloc0(sizeof(SkxTopkMemory));
+	SkxCursorMemory *m = palloc0(sizeof(SkxCursorMemory));
 	uint32		i;
 
 	m->docs = palloc_extended(sizeof(uint32) * (Size) p->n, MCXT_ALLOC_HUGE);
-	m->tfs = palloc_extended(sizeof(float) * (Size) p->n, MCXT_ALLOC_HUGE);
+	m->counts = palloc_extended(sizeof(float) * (Size) p->n, MCXT_ALLOC_HUGE);
 	m->bounds = palloc_extended(sizeof(int32) *
 								((Size) p->n / SKX_SUBBLOCK + 1),
 								MCXT_ALLOC_HUGE);
@@ -145,7 +125,7 @@ skx_prefix_memory(const SkxPrefix *p)
 		if (p->tfs[i] < 0)
 			continue;
 		m->docs[m->n] = p->docs == NULL ? i : p->docs[i];
-		m->tfs[m->n++] = Min(p->tfs[i], SKX_SCORE_TF_MAX);
+		m->counts[m->n++] = Min(p->tfs[i], SKX_SCORE_TF_MAX);
 	}
 	return m;
 }
@@ -160,8 +140,7 @@ skx_topk_list_prefix(SkxTopkRun *run, const SkxScoreTerm *scored,
 
 	p->run = run;
 	p->scored = scored;
-	p->list.keep = true;
-	p->plain = run->scorer->flat && scored->labels == 0;
+	p->cursor = skx_cursor_create(run->seg, SKX_CURSOR_PROBE);
 	p->docs = docs;
 	p->ndocs = docs == NULL ? run->seg->header.ndocs : n;
 	p->tfs = palloc_extended(sizeof(float) * ((Size) p->ndocs + 1),
@@ -171,16 +150,16 @@ skx_topk_list_prefix(SkxTopkRun *run, const SkxScoreTerm *scored,
 	if (p->ndocs > 0)
 		skx_segment_prefix(run->seg, scored->lexeme, scored->len,
 						   skx_prefix_add, p);
-	skx_segment_list_end(&p->list);
+	skx_cursor_close(p->cursor);
 	if (p->n > 0)
 	{
+		SkxCursorMemory *memory = skx_prefix_memory(p);
+
 		l = palloc0(sizeof(SkxTopkList));
-		l->memory = skx_prefix_memory(p);
 		l->term = scored;
 		l->weight = scored->weight; /* a prefix has no pairs */
-		l->df = l->memory->n;
-		l->last = SKX_NO_DOC;
-		skx_prefix_bounds(run, l);
+		skx_prefix_bounds(run, l, memory);
+		l->cursor = skx_cursor_open_memory(run->seg, memory);
 	}
 	pfree(p->tfs);
 	pfree(p);

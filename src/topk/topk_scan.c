@@ -467,7 +467,7 @@ skx_topk_scored(SkxTopk *topk)
 		topk->stage = SKX_TOPK_DONE;
 	else if (n < topk->rows)
 		topk->stage = topk->scored_only ? SKX_TOPK_DONE : SKX_TOPK_OTHERS;
-	topk->rows = skx_topk_most(topk->request.all ? PG_UINT32_MAX :
+	topk->rows = skx_topk_most(topk->request.wants_all ? PG_UINT32_MAX :
 							   Max((uint64) topk->rows * SKX_TOPK_GROWTH,
 								   SKX_TOPK_ROWS));
 	return n;

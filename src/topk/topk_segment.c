@@ -115,49 +115,42 @@ skx_topk_compare_df(const void *a, const void *b)
 	const SkxTopkList *x = *(SkxTopkList *const *) a;
 	const SkxTopkList *y = *(SkxTopkList *const *) b;
 
-	return x->df < y->df ? -1 : x->df > y->df;
+	return x->cursor->df < y->cursor->df ? -1 : x->cursor->df > y->cursor->df;
 }
 
-/* All documents of a term. */
+/* All documents of a list, by a cursor of its own. */
 static uint32
-skx_topk_term_docs(SkxTopkRun *run, const SkxTerm *term, uint32 *docs)
+skx_topk_all_docs(SkxTopkRun *run, const SkxCursor *list, uint32 *docs)
 {
-	SkxList    *list = skx_segment_list_open(run->seg, term);
-	uint32		doc = skx_segment_list_seek(list, 0);
+	SkxCursor  *c = skx_cursor_open(run->seg, skx_cursor_term(list),
+									SKX_CURSOR_PROBE);
+	uint32		ndocs = run->seg->header.ndocs;
+	uint32		doc = 0;
 	uint32		n = 0;
 
-	while (doc != SKX_NO_DOC)
+	while (doc < ndocs)
 	{
+		int			some;
+
 		CHECK_FOR_INTERRUPTS();
-		memcpy(docs + n, list->p.docs, sizeof(uint32) * list->p.n);
-		n += list->p.n;
-		list->i = list->p.n - 1;
-		doc = skx_segment_list_seek(list, list->last + 1);
+		doc = skx_cursor_take(c, doc, ndocs, docs + n, &some);
+		n += some;
 	}
-	skx_segment_list_close(list);
+	skx_cursor_close(c);
 	return n;
 }
 
-/* Keeps those that another term has, too. */
+/* Keeps those that another list has, too. */
 static uint32
-skx_topk_docs_with(SkxTopkRun *run, const SkxTerm *term, uint32 *docs,
+skx_topk_docs_with(SkxTopkRun *run, const SkxCursor *list, uint32 *docs,
 				   uint32 n)
 {
-	SkxList    *list = skx_segment_list_open(run->seg, term);
-	uint32		kept = 0;
-	uint32		i;
+	SkxCursor  *c = skx_cursor_open(run->seg, skx_cursor_term(list),
+									SKX_CURSOR_PROBE);
 
-	for (i = 0; i < n; i++)
-	{
-		uint32		doc = skx_segment_list_seek(list, docs[i]);
-
-		if (doc == SKX_NO_DOC)
-			break;
-		docs[kept] = docs[i];
-		kept += doc == docs[i];
-	}
-	skx_segment_list_close(list);
-	return kept;
+	n = skx_cursor_filter(c, docs, n);
+	skx_cursor_close(c);
+	return n;
 }
 
 /*
@@ -172,13 +165,13 @@ skx_topk_required_docs(SkxTopkRun *run, uint32 *n)
 
 	qsort(run->required, run->nrequired, sizeof(SkxTopkList *),
 		  skx_topk_compare_df);
-	if (run->nrequired == 0 || run->required[0]->df >
+	if (run->nrequired == 0 || run->required[0]->cursor->df >
 		run->seg->header.ndocs / SKX_TOPK_PREFIX_SHARE)
 		return NULL;
-	docs = palloc(sizeof(uint32) * (Size) run->required[0]->df);
-	*n = skx_topk_term_docs(run, &run->required[0]->list->term, docs);
+	docs = palloc(sizeof(uint32) * (Size) run->required[0]->cursor->df);
+	*n = skx_topk_all_docs(run, run->required[0]->cursor, docs);
 	for (i = 1; i < run->nrequired && *n > 0; i++)
-		*n = skx_topk_docs_with(run, &run->required[i]->list->term, docs, *n);
+		*n = skx_topk_docs_with(run, run->required[i]->cursor, docs, *n);
 	return docs;
 }
 
@@ -239,24 +232,6 @@ skx_topk_has_required(const SkxTopk *topk, const SkxTopkSegment *s)
 		if (s->terms[topk->filter_lexemes[topk->split.required[i].lexeme]].df == 0)
 			return false;
 	return true;
-}
-
-/* Asks for where the lists begin. */
-static void
-skx_topk_ask_lists(const SkxTopk *topk, const SkxTopkSegment *s)
-{
-	uint32	   *pages;
-	int			n = 0;
-	int			i;
-
-	if (s->seg->ahead == 0 || skx_segment_warm(s->seg))
-		return;
-	pages = palloc(sizeof(uint32) * (topk->nlexemes + 1));
-	for (i = 0; i < topk->nlexemes; i++)
-		if (s->terms[i].df > 0)
-			n += skx_segment_term_page(&s->terms[i], &pages[n]);
-	skx_segment_ask(s->seg, SKX_SEGMENT_POSTINGS, pages, n, 2);
-	pfree(pages);
 }
 
 static SkxTerm *
@@ -334,7 +309,7 @@ skx_topk_choose(SkxTopkRun *run, const SkxTopkSegment *s)
 	if (!topk->words_match)
 	{
 		for (i = 0; i < run->noptional; i++)
-			scored += run->optional[i]->df;
+			scored += run->optional[i]->cursor->df;
 		if (skx_topk_by_filter(run, scored))
 			return;
 		run->rest = skx_query_rest_open(run->seg, topk->split.rest,
@@ -350,9 +325,12 @@ skx_topk_list_of(const SkxTopkRun *run, const SkxTerm *term)
 	int			i;
 
 	for (i = 0; i < run->nrequired; i++)
-		if (run->required[i]->list != NULL &&
-			run->required[i]->list->term.ordinal == term->ordinal)
+	{
+		const SkxTerm *own = skx_cursor_term(run->required[i]->cursor);
+
+		if (own != NULL && own->ordinal == term->ordinal)
 			return run->required[i];
+	}
 	return NULL;
 }
 
@@ -366,7 +344,7 @@ skx_topk_open_rest(SkxTopkRun *run, const SkxTopkSegment *s)
 	SkxTopk    *topk = run->topk;
 	const SkxQuery *rest = topk->split.rest;
 	int			nlinks = skx_query_rest_links(rest);
-	SkxList   **lists = palloc(sizeof(SkxList *) * (nlinks + 1));
+	SkxCursor **lists = palloc(sizeof(SkxCursor *) * (nlinks + 1));
 	int			i;
 
 	run->places = palloc(sizeof(SkxPositionPlace *) * (nlinks + 1));
@@ -378,12 +356,12 @@ skx_topk_open_rest(SkxTopkRun *run, const SkxTopkSegment *s)
 		if (l->places == NULL)
 			l->places = palloc(sizeof(SkxPositionPlace) * SKX_SUBBLOCK);
 		run->places[i] = l->places;
-		lists[i] = l->list;
+		lists[i] = l->cursor;
 	}
 	if (nlinks > 0)
 	{
-		run->all = palloc(sizeof(uint32) * SKX_SUBBLOCK);
-		run->chain = skx_query_chain_borrow(run->seg, rest, lists);
+		run->placed = palloc(sizeof(uint32) * SKX_SUBBLOCK);
+		run->chain = skx_query_chain_borrow(rest, lists);
 	}
 	else
 		run->rest = skx_query_rest_open(run->seg, rest,
@@ -443,9 +421,9 @@ skx_topk_run(SkxTopkRun *run, const SkxTopkSegment *s)
 		  skx_topk_compare_df);
 	if (topk->split.rest != NULL)
 	{
-		if (run->required[0]->df > SKX_TOPK_FILTER_WORTH &&
+		if (run->required[0]->cursor->df > SKX_TOPK_FILTER_WORTH &&
 			skx_query_rest_links(topk->split.rest) == 0 &&
-			skx_topk_by_filter(run, run->required[0]->df))
+			skx_topk_by_filter(run, run->required[0]->cursor->df))
 			return;
 		skx_topk_open_rest(run, s);
 	}
@@ -504,7 +482,8 @@ skx_topk_segment(SkxTopk *topk, int segment)
 	skx_topk_run_begin(&run, topk, segment);
 	run.need = skx_topk_hits_need(&topk->hits, segment);
 	run.paired = skx_topk_has_pairs(topk, s);
-	skx_topk_ask_lists(topk, s);
+	if (!skx_segment_warm(s->seg))
+		skx_cursor_ask_terms(s->seg, s->terms, topk->nlexemes);
 	if (topk->many)
 		skx_topk_run_many(&run, s);
 	else
@@ -529,21 +508,25 @@ skx_topk_prime_short(const SkxTopk *topk, SkxTopkSegment *s,
 					 const SkxScoreTerm *scored, const SkxTerm *term)
 {
 	int32		parts[SKX_SUBBLOCK];
-	int32		part = 0;
-	SkxList    *list;
+	SkxCursor  *c;
 	int			i;
 
 	if (term->df < topk->rows)
 		return 0;
-	list = skx_segment_list_open(s->seg, term);
-	skx_topk_norms_want(&s->norms, list->p.docs, list->p.n);
-	for (i = 0; i < list->p.n; i++)
-		parts[i] = skx_rank_part(scored->weight, Max(list->p.tf[i], 1),
-								 topk->scorer->inverse[s->norms.bytes[list->p.docs[i]]]);
-	qsort(parts, list->p.n, sizeof(int32), skx_topk_compare_parts);
-	part = parts[topk->rows - 1];
-	skx_segment_list_close(list);
-	return part;
+	c = skx_cursor_open(s->seg, term, SKX_CURSOR_PROBE);
+	(void) skx_cursor_next(c);
+	skx_topk_norms_want(&s->norms, c->docs, c->n);
+	for (i = 0; i < c->n; i++)
+	{
+		float		tf = skx_score_tf(topk->scorer, scored, c, i);
+		uint8		norm = s->norms.bytes[c->docs[i]];
+
+		parts[i] = skx_rank_part(scored->weight, tf,
+								 topk->scorer->inverse[norm]);
+	}
+	skx_cursor_close(c);
+	qsort(parts, i, sizeof(int32), skx_topk_compare_parts);
+	return parts[topk->rows - 1];
 }
 
 /*

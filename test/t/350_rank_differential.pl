@@ -5,7 +5,7 @@
 #
 # Long: 2000 queries of each mode over more rows, else 24 (SKX_RANK_QUERIES).
 #
-# Holds: score 2, 3, 4, 5, 6; topk 1
+# Holds: cursor 6; score 2, 3, 4, 5, 6; topk 1
 
 use strict;
 use warnings;

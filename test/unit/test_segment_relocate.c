@@ -3,45 +3,19 @@
  *	  The same terms written by one writer and by several, whose pages are put
  *	  together: the readers find all of it in both.
  *
- * Of the server the readers need the pages, which are arrays here, and a
- * report of damage, which ends the test.
- *
  * Holds: format 5; segment 5, 6
  */
 #include "unit.h"
 #include "server.h"
 #include "unit_error.h"
 
-#include "format/format.h"
-#include "format/format_check.h"
-#include "miscadmin.h"
-#include "segment/segment_writer.h"
-#include "tsearch/ts_utils.h"
-
 #define TERMS		4000
 #define DOCS		1000000
 #define PARTS		5
 
-/* Pages of a plane, made one after the other. */
-typedef struct UnitPlane
-{
-	uint32		npages;
-	uint32		room;
-	char	  **pages;
-} UnitPlane;
-
-typedef struct UnitSegment
-{
-	SkxSegment	seg;			/* its file: the UnitSegment */
-	UnitPlane	planes[SKX_SEGMENT_NPLANES];
-} UnitSegment;
+#include "unit_segment.h"
 
 static uint8 unit_norms[DOCS];
-static uint32 unit_block_pages;
-static SkxSegmentKept unit_kept;
-
-/* ---- the server ---- */
-
 /* Calls of malloc; a sanitizer has one of its own. */
 static long allocations;
 
@@ -56,99 +30,6 @@ malloc(size_t size)
 }
 #endif
 
-volatile sig_atomic_t InterruptPending;
-MemoryContext CurrentMemoryContext;
-
-void
-ProcessInterrupts(void)
-{
-}
-
-void
-skx_format_report(Relation rel, BlockNumber block, const char *what)
-{
-	fprintf(stderr, "damaged: %s\n", what);
-	exit(1);
-}
-
-void
-skx_segment_damaged(const SkxSegment *seg, SkxSegmentPlane plane,
-					uint32 ordinal, const char *what)
-{
-	fprintf(stderr, "page %u of plane %d is damaged: %s\n", ordinal, plane,
-			what);
-	exit(1);
-}
-
-const char *
-skx_segment_pin(SkxSegment *seg, SkxSegmentPlane plane, uint32 ordinal,
-				SkxBlkRef *ref)
-{
-	const UnitPlane *from = &((const UnitSegment *) seg)->planes[plane];
-
-	if (ordinal >= from->npages)
-		skx_segment_damaged(seg, plane, ordinal, "there is none");
-	ref->page = from->pages[ordinal];
-	return ref->page;
-}
-
-const char *
-skx_blkio_pin_slow(SkxBlkFile *file, const SkxBlkPlane *plane, uint32 ordinal,
-				   SkxBlkRef *ref)
-{
-	SkxSegment *seg = (SkxSegment *) file;
-
-	return skx_segment_pin(seg, (SkxSegmentPlane) (plane - seg->planes),
-						   ordinal, ref);
-}
-
-bool
-skx_segment_warm(const SkxSegment *seg)
-{
-	return true;
-}
-
-void
-skx_blkio_unpin(SkxBlkFile *file, SkxBlkRef *ref)
-{
-	ref->page = NULL;
-}
-
-bool
-skx_blkio_crowded(SkxBlkFile *file)
-{
-	static int	calls;
-
-	return calls++ % 3 == 0;
-}
-
-BlockNumber
-skx_blkio_block(Relation rel, const SkxBlkPlane *plane, uint32 ordinal)
-{
-	return ordinal;
-}
-
-void
-skx_blkio_prefetch(SkxBlkFile *file, const SkxBlkPlane *plane,
-				   const uint32 *ordinals, int n)
-{
-}
-
-const SkxBlkCounters *
-skx_blkio_counters(void)
-{
-	static SkxBlkCounters counters[SKX_BLK_NMETHODS];
-
-	return counters;
-}
-
-int32
-tsCompareString(char *a, int lena, char *b, int lenb, bool prefix)
-{
-	int			cmp = memcmp(a, b, Min(lena, lenb));
-
-	return cmp != 0 ? cmp : lena - lenb;
-}
 
 /* ---- the terms ---- */
 
@@ -241,30 +122,6 @@ unit_write(SkxTermWriter *w, uint32 number)
 
 /* ---- segments ---- */
 
-static char *
-unit_page(UnitPlane *plane, uint32 ordinal, uint32 used)
-{
-	SkxPageIdentity id = {1, 2, ordinal, SKX_PLANE_DICT};
-
-	while (ordinal >= plane->room)
-	{
-		plane->room = plane->room * 2 + 64;
-		plane->pages = realloc(plane->pages, plane->room * sizeof(char *));
-	}
-	plane->npages = Max(plane->npages, ordinal + 1);
-	plane->pages[ordinal] = malloc(BLCKSZ);
-	skx_format_page_init(plane->pages[ordinal], &id);
-	((PageHeader) plane->pages[ordinal])->pd_lower = SKX_PAGE_START + used;
-	return plane->pages[ordinal];
-}
-
-static void
-unit_sink(void *arg, uint32 ordinal, char *page, uint32 used)
-{
-	memcpy(unit_page(arg, ordinal, used) + SKX_PAGE_START,
-		   page + SKX_PAGE_START, used);
-}
-
 /* Adds the first n pages of a plane to another. */
 static void
 unit_append(UnitPlane *to, const UnitPlane *from, uint32 n)
@@ -309,34 +166,6 @@ unit_segment(UnitSegment *us, uint32 from, uint32 to, SkxTermTotals *totals,
 		  us->planes[SKX_SEGMENT_POSITIONS].npages);
 }
 
-/* Ends a segment's dictionary, and opens it. */
-static void
-unit_open(UnitSegment *us, uint32 nterms, const SkxDictLeaves *leaves)
-{
-	SkxSegment *seg = &us->seg;
-	int			i;
-
-	CHECK(leaves->n == us->planes[SKX_SEGMENT_DICT].npages);
-	seg->file = (SkxBlkFile *) us;
-	seg->kept = &unit_kept;
-	seg->header.dict_root =
-		skx_segment_dict_levels(unit_sink, &us->planes[SKX_SEGMENT_DICT],
-								leaves);
-	seg->header.nterms = nterms;
-	seg->header.ndocs = DOCS;
-	for (i = 0; i < SKX_SEGMENT_NPLANES; i++)
-	{
-		seg->planes[i].unit = i == SKX_SEGMENT_POSTINGS ? unit_block_pages : 1;
-		seg->planes[i].npages = us->planes[i].npages;
-		seg->header.planes[i].npages = us->planes[i].npages;
-	}
-	CHECK(nterms == 0 ? us->planes[SKX_SEGMENT_DICT].npages == 0 :
-		  seg->header.dict_root == us->planes[SKX_SEGMENT_DICT].npages - 1);
-	for (i = 0; i < us->planes[SKX_SEGMENT_DICT].npages; i++)
-		CHECK(skx_format_check_dict(us->planes[SKX_SEGMENT_DICT].pages[i],
-									&seg->header) == NULL);
-}
-
 /* Puts a part behind what there is; the pages of the planes then. */
 static void
 unit_join(UnitSegment *us, const UnitSegment *part,
@@ -369,7 +198,7 @@ unit_join(UnitSegment *us, const UnitSegment *part,
 static void
 unit_read(UnitSegment *us, const SkxTerm *term, uint32 number)
 {
-	SkxList    *list = skx_segment_list_open(&us->seg, term);
+	SkxCursor  *list = skx_cursor_open(&us->seg, term, SKX_CURSOR_LEAD);
 	uint16		positions[SKX_POSITIONS_MAX];
 	uint32		doc = 0;
 	UnitTerm	t;
@@ -378,23 +207,23 @@ unit_read(UnitSegment *us, const SkxTerm *term, uint32 number)
 	CHECK(term->df == t.df);
 	while (unit_next(&t))
 	{
-		doc = skx_segment_list_seek(list, doc);
+		doc = skx_cursor_seek(list, doc);
 		CHECK(doc == t.posting.doc);
-		CHECK(skx_segment_list_positions(list, positions) == t.posting.tf);
+		CHECK(skx_cursor_positions(list, positions) == t.posting.tf);
 		CHECK(memcmp(positions, t.posting.positions,
 					 t.posting.tf * sizeof(uint16)) == 0);
 		doc++;
 	}
-	CHECK(skx_segment_list_seek(list, doc) == SKX_NO_DOC);
-	skx_segment_list_close(list);
+	CHECK(skx_cursor_seek(list, doc) == SKX_NO_DOC);
+	skx_cursor_close(list);
 
 	/* past all nodes but the last */
-	list = skx_segment_list_open(&us->seg, term);
-	CHECK(skx_segment_list_seek(list, t.posting.doc) == t.posting.doc);
-	CHECK(skx_segment_list_positions(list, positions) == t.posting.tf);
+	list = skx_cursor_open(&us->seg, term, SKX_CURSOR_PROBE);
+	CHECK(skx_cursor_seek(list, t.posting.doc) == t.posting.doc);
+	CHECK(skx_cursor_positions(list, positions) == t.posting.tf);
 	CHECK(memcmp(positions, t.posting.positions,
 				 t.posting.tf * sizeof(uint16)) == 0);
-	skx_segment_list_close(list);
+	skx_cursor_close(list);
 }
 
 /* An address moved by as much as its plane. */
