@@ -3,7 +3,7 @@
  *	  Set operations on documents, batch by batch.
  *
  * Every node can do two things: generate its own documents in ascending
- * order, and filter documents that somebody else generated.  A conjunction
+ * order, and filter documents that another node generated.  A conjunction
  * lets its cheapest clause generate and the others filter, so that long lists
  * are only touched where survivors are (that is what their skips are for);
  * when even its cheapest clause is dense, it works on windows of bits like a
@@ -202,7 +202,7 @@ struct SkxHeld
 
 /*
  * Generates for a node that reads positions: a few candidates at first, then
- * more, so that whoever wants one row does not pay for the positions of many.
+ * more, so that one row does not cost the positions of many.
  */
 static uint32
 skx_query_generate_held(SkxIter *it, uint32 from, uint32 limit, uint32 *docs,

@@ -12,7 +12,7 @@
  *
  * Documents are decided on in batches: where the positions of a batch lie is
  * known before any of them is read.  Unless the whole answer is wanted the
- * first batch is small, for whoever wants one row only; then they grow.
+ * first batch is small, since one row may be enough; then they grow.
  */
 #include "postgres.h"
 

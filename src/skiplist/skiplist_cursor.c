@@ -361,7 +361,7 @@ skx_skiplist_seek_page(SkxSkiplistCursor *c, uint32 target)
 
 		if (node >= c->list.nnodes)
 		{
-			/* Nobody relaxes a list that is done. */
+			/* A list that is done is not relaxed any more. */
 			skx_blkio_unpin(c->file, &c->ref);
 			c->lasts = NULL;
 			return false;

@@ -5,8 +5,8 @@
  * Lists give parts by their ceilings (rank_score.h), which no sum with pairs
  * exceeds.  Of a candidate that reaches the heap with these the true parts are
  * computed, with what its pairs can give at most by the frequencies of their
- * words; only who still reaches it has its positions read.  Lists of their own
- * follow the candidates, since those of the search have moved on.
+ * words; positions are read only of those that still reach it.  Lists of their
+ * own follow the candidates, since those of the search have moved on.
  */
 #include "postgres.h"
 

@@ -75,7 +75,7 @@ typedef struct SkxTopkList
 	int64		before;			/* sum of the bounds of this and all lists
 								 * before it */
 	SkxPositionPlace *places;	/* in each of the candidates of a sub-block of
-								 * the lead; NULL: nobody asks */
+								 * the lead; NULL: not asked for */
 	int			place;			/* of the candidate looked at last */
 } SkxTopkList;
 
