@@ -183,6 +183,9 @@ sub read_log
 		die "$path: not a record" if $magic != MAGIC;
 		if ($kind == WRITE || $kind == CUT)
 		{
+			# Killed while it noted the old bytes, before it wrote the new ones.
+			last if tell($in) + $stored > -s $in;
+
 			my $write = { number => $number, cut => $kind == CUT, at => $offset, end => $offset + $length,
 				size => $size, stored => $stored, log => $path, pos => tell $in };
 
