@@ -152,6 +152,10 @@ skx_blkio_ring_ended(SkxBlkTransfer *transfer, ssize_t result)
 {
 	skx_blkio_fd_put(transfer->handle);
 	skx_blkio_ring_under_way--;
+	if (transfer->ended != NULL)
+		transfer->ended(transfer);
+
+	/* from here on a test can have an error raised */
 	if (transfer->load == NULL)
 	{
 		transfer->writing = false;
@@ -165,8 +169,6 @@ skx_blkio_ring_ended(SkxBlkTransfer *transfer, ssize_t result)
 		transfer->error = -result;
 	else
 		transfer->done = result;
-	if (transfer->ended != NULL)
-		transfer->ended(transfer);
 }
 
 int
