@@ -209,31 +209,11 @@ skx_am_build_begin(SkxBuild *b, Relation index, uint64 incarnation)
 	b->nblocks = TYPEALIGN(b->block_pages, SKX_HEAD_PAGES);
 }
 
-static int
-skx_am_build_segment_order(const void *a, const void *b)
-{
-	const SkxDiskSegmentRef *x = a;
-	const SkxDiskSegmentRef *y = b;
-
-	if (x->ndocs != y->ndocs)
-		return x->ndocs > y->ndocs ? -1 : 1;
-	return x->segment < y->segment ? -1 : x->segment > y->segment;
-}
-
-static int
-skx_am_build_extent_order(const void *a, const void *b)
-{
-	BlockNumber x = ((const SkxDiskExtent *) a)->block;
-	BlockNumber y = ((const SkxDiskExtent *) b)->block;
-
-	return (x > y) - (x < y);
-}
-
 void
 skx_am_build_sort_extents(SkxBuild *b)
 {
 	qsort(b->extents, b->nextents, sizeof(SkxDiskExtent),
-		  skx_am_build_extent_order);
+		  skx_manifest_compare_extents);
 }
 
 /* Moves the longest extent from the root to the pool. */
@@ -310,7 +290,7 @@ skx_am_build_head(SkxBuild *b)
 	m.nsegments = b->nsegments;
 	skx_am_build_fit_head(b, &m);
 	qsort(b->segments, b->nsegments, sizeof(SkxDiskSegmentRef),
-		  skx_am_build_segment_order);
+		  skx_manifest_compare_segments);
 	skx_am_build_sort_extents(b);
 	m.nblocks = b->nblocks;
 	m.segments = b->segments;

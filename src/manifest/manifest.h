@@ -99,6 +99,10 @@ extern uint32 skx_manifest_new_pages(const SkxManifestNew *m);
  */
 extern void skx_manifest_create(Relation rel, const SkxManifestNew *m);
 
+/* Order of a root's segments and extents, for qsort. */
+extern int	skx_manifest_compare_segments(const void *a, const void *b);
+extern int	skx_manifest_compare_extents(const void *a, const void *b);
+
 /* An empty index in the init fork, logged and synced. */
 extern void skx_manifest_create_init(Relation rel, uint64 incarnation,
 									 uint32 block_size);

@@ -309,3 +309,23 @@ skx_manifest_random(void)
 				 errmsg("could not generate a random number for the index")));
 	return number;
 }
+
+int
+skx_manifest_compare_segments(const void *a, const void *b)
+{
+	const SkxDiskSegmentRef *x = a;
+	const SkxDiskSegmentRef *y = b;
+
+	if (x->ndocs != y->ndocs)
+		return x->ndocs > y->ndocs ? -1 : 1;
+	return x->segment < y->segment ? -1 : x->segment > y->segment;
+}
+
+int
+skx_manifest_compare_extents(const void *a, const void *b)
+{
+	BlockNumber x = ((const SkxDiskExtent *) a)->block;
+	BlockNumber y = ((const SkxDiskExtent *) b)->block;
+
+	return (x > y) - (x < y);
+}

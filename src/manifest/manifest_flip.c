@@ -43,17 +43,6 @@ typedef struct SkxFlip
 #endif
 } SkxFlip;
 
-static int
-skx_manifest_compare_segments(const void *a, const void *b)
-{
-	const SkxDiskSegmentRef *x = a;
-	const SkxDiskSegmentRef *y = b;
-
-	if (x->ndocs != y->ndocs)
-		return x->ndocs > y->ndocs ? -1 : 1;
-	return x->segment < y->segment ? -1 : x->segment > y->segment;
-}
-
 #ifdef USE_ASSERT_CHECKING
 /* Has each page of the extents, which are sorted, one owner there? */
 static bool

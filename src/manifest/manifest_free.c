@@ -139,21 +139,13 @@ skx_manifest_free_reserve(SkxDraft *draft, uint32 operation, uint32 nblocks,
 	draft->grow_operation = operation;
 }
 
-static int
-skx_manifest_compare_extents(const void *a, const void *b)
-{
-	BlockNumber x = ((const SkxDraftExtent *) a)->e.block;
-	BlockNumber y = ((const SkxDraftExtent *) b)->e.block;
-
-	return (x > y) - (x < y);
-}
-
 void
 skx_manifest_free_join(SkxDraft *draft)
 {
 	int			n = 0;
 	int			i;
 
+	StaticAssertStmt(offsetof(SkxDraftExtent, e) == 0, "compared as extents");
 	qsort(draft->extents, draft->nextents, sizeof(SkxDraftExtent),
 		  skx_manifest_compare_extents);
 	for (i = 0; i < draft->nextents; i++)
