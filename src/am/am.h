@@ -41,6 +41,9 @@ typedef struct SkxOptions
 #define SKX_DEFAULT_PROXIMITY	0.1
 #define SKX_DEFAULT_LABEL_WEIGHT	1.0
 
+/* am_handler.c : a relation, open */
+extern bool skx_am_is_ours(Relation index);
+
 /* am_options.c */
 extern void skx_am_options_init(void);
 extern bytea *skxoptions(Datum reloptions, bool validate);

@@ -34,9 +34,7 @@ skx_am_open_bound(Oid index)
 				 errmsg("index with OID %u, by which rows were to be ranked, does not exist",
 						index),
 				 errhint("It may have been dropped since the query began; try again.")));
-	if ((rel->rd_rel->relkind != RELKIND_INDEX &&
-		 rel->rd_rel->relkind != RELKIND_PARTITIONED_INDEX) ||
-		rel->rd_indam->amoptions != skxoptions)
+	if (!skx_am_is_ours(rel))
 		ereport(ERROR,
 				(errcode(ERRCODE_WRONG_OBJECT_TYPE),
 				 errmsg("\"%s\" is not a skipidx index",

@@ -35,10 +35,7 @@ skx_functions_maint_refuse(const char *name)
 	PreventCommandIfParallelMode(name);
 }
 
-/*
- * Opens index and table as an insert does, the table first.  Which table it
- * is could change until both are locked.
- */
+/* Opens index and table as an insert does, the table first. */
 static void
 skx_functions_maint_open(SkxMaintained *m, Oid oid, const char *name)
 {
@@ -49,20 +46,11 @@ skx_functions_maint_open(SkxMaintained *m, Oid oid, const char *name)
 	m->heap = OidIsValid(heap) ? table_open(heap, RowExclusiveLock) : NULL;
 	m->index = relation_open(oid, RowExclusiveLock);
 	skx_maint_check_index(m->index);
-	if (m->heap == NULL || heap != IndexGetRelation(oid, false))
-		ereport(ERROR,
-				(errcode(ERRCODE_UNDEFINED_TABLE),
-				 errmsg("could not open parent table of index \"%s\"",
-						RelationGetRelationName(m->index))));
+	skx_maint_check_table(m->heap, m->index);
 	right = skx_compat_may_maintain(oid, heap);
 	if (right != ACLCHECK_OK)
 		aclcheck_error(right, OBJECT_INDEX, RelationGetRelationName(m->index));
-	if (!m->index->rd_index->indisvalid)
-		ereport(ERROR,
-				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-				 errmsg("index \"%s\" is not valid",
-						RelationGetRelationName(m->index)),
-				 errhint("Rebuild it with REINDEX, or drop it.")));
+	skx_maint_check_valid(m->index);
 	skx_am_maint_options(m->index, &m->options);
 }
 

@@ -79,19 +79,12 @@ skx_functions_check_rights(Relation heap, Relation index)
 				 errhint("Use the operator <@> in a query on the table.")));
 }
 
-static bool
-skx_functions_is_ours(Relation index)
-{
-	return index->rd_indam != NULL &&
-		index->rd_indam->ambuild == skxbuild;
-}
-
 static void
 skx_functions_check_index(Relation index, bool parts)
 {
 	if (index->rd_rel->relkind != RELKIND_PARTITIONED_INDEX)
 		skx_maint_check_index(index);
-	else if (!skx_functions_is_ours(index))
+	else if (!skx_am_is_ours(index))
 		ereport(ERROR,
 				(errcode(ERRCODE_WRONG_OBJECT_TYPE),
 				 errmsg("\"%s\" is not a skipidx index",
@@ -103,12 +96,7 @@ skx_functions_check_index(Relation index, bool parts)
 						RelationGetRelationName(index)),
 				 errdetail("The place of a row does not tell its partition."),
 				 errhint("Name the index of a partition.")));
-	if (!index->rd_index->indisvalid)
-		ereport(ERROR,
-				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-				 errmsg("index \"%s\" is not valid",
-						RelationGetRelationName(index)),
-				 errhint("Rebuild it with REINDEX, or drop it.")));
+	skx_maint_check_valid(index);
 }
 
 void
@@ -123,11 +111,7 @@ skx_functions_open(Oid oid, bool parts, Relation *heap, Relation *index)
 				(errcode(ERRCODE_WRONG_OBJECT_TYPE),
 				 errmsg("\"%s\" is not an index",
 						RelationGetRelationName(*index))));
-	if (*heap == NULL || table != IndexGetRelation(oid, false))
-		ereport(ERROR,
-				(errcode(ERRCODE_UNDEFINED_TABLE),
-				 errmsg("could not open parent table of index \"%s\"",
-						RelationGetRelationName(*index))));
+	skx_maint_check_table(*heap, *index);
 	skx_functions_check_index(*index, parts);
 	skx_functions_check_rights(*heap, *index);
 }

@@ -23,6 +23,7 @@
 #include "fmgr.h"
 #include "inspect/inspect.h"
 #include "inspect/inspect_internal.h"
+#include "maint/maint.h"
 #include "miscadmin.h"
 #include "utils/acl.h"
 #include "utils/memutils.h"
@@ -127,17 +128,8 @@ skx_inspect_check_open(SkxCheck *check, Oid oid)
 	if (OidIsValid(heap) && skx_compat_owns_relation(oid))
 		check->heap = table_open(heap, AccessShareLock);
 	check->index = skx_inspect_open(oid, SKX_INSPECT_OWNER);
-	if (check->heap == NULL || heap != IndexGetRelation(oid, false))
-		ereport(ERROR,
-				(errcode(ERRCODE_UNDEFINED_TABLE),
-				 errmsg("could not open parent table of index \"%s\"",
-						RelationGetRelationName(check->index))));
-	if (!check->index->rd_index->indisvalid)
-		ereport(ERROR,
-				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-				 errmsg("index \"%s\" is not valid",
-						RelationGetRelationName(check->index)),
-				 errhint("Rebuild it with REINDEX, or drop it.")));
+	skx_maint_check_table(check->heap, check->index);
+	skx_maint_check_valid(check->index);
 }
 
 Datum

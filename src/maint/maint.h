@@ -20,9 +20,16 @@ typedef struct SkxMaintOptions
 								 * all its space, and warn of the rest */
 } SkxMaintOptions;
 
-/* maint_open.c : errors out unless the relation is an index of ours that can
- * be read here and now */
+/*
+ * maint_open.c : each errors out unless what it asks for is so
+ *
+ * index: the relation is an index of ours that can be read here and now.
+ * table: `heap`, opened before the index, is its table (NULL: there was none).
+ * valid: the index was built to its end.
+ */
 extern void skx_maint_check_index(Relation rel);
+extern void skx_maint_check_table(Relation heap, Relation index);
+extern void skx_maint_check_valid(Relation index);
 
 /* maint_vacuum.c */
 

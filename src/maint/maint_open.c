@@ -5,6 +5,7 @@
 #include "postgres.h"
 
 #include "access/xlog.h"
+#include "catalog/index.h"
 #include "catalog/pg_class.h"
 #include "commands/defrem.h"
 #include "maint/maint.h"
@@ -49,4 +50,27 @@ skx_maint_check_index(Relation rel)
 				 errmsg("index \"%s\" has not been built",
 						RelationGetRelationName(rel)),
 				 errhint("Rebuild it with REINDEX.")));
+}
+
+/* Which table it is could change until both are locked. */
+void
+skx_maint_check_table(Relation heap, Relation index)
+{
+	if (heap == NULL || RelationGetRelid(heap) !=
+		IndexGetRelation(RelationGetRelid(index), false))
+		ereport(ERROR,
+				(errcode(ERRCODE_UNDEFINED_TABLE),
+				 errmsg("could not open parent table of index \"%s\"",
+						RelationGetRelationName(index))));
+}
+
+void
+skx_maint_check_valid(Relation index)
+{
+	if (!index->rd_index->indisvalid)
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("index \"%s\" is not valid",
+						RelationGetRelationName(index)),
+				 errhint("Rebuild it with REINDEX, or drop it.")));
 }

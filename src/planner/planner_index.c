@@ -162,8 +162,7 @@ skx_planner_is_named(Relation index, List *name)
 static bool
 skx_planner_can_rank(Relation index, SkxBinding *binding)
 {
-	if (index->rd_indam == NULL || index->rd_indam->amgettuple != skxgettuple ||
-		!index->rd_index->indisvalid ||
+	if (!skx_am_is_ours(index) || !index->rd_index->indisvalid ||
 		index->rd_opcintype[0] != TSVECTOROID)
 		return false;
 	binding->operator = get_opfamily_member(index->rd_opfamily[0],
