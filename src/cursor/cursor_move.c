@@ -250,7 +250,7 @@ skx_cursor_memory_last(const SkxCursorMemory *m, uint32 block)
  * Finds the first sub-block whose last document is >= target, after where the
  * cursor was; sets its base and *last.
  */
-static bool
+static pg_attribute_always_inline bool
 skx_cursor_find_subblock(SkxCursorList *l, uint32 target, uint32 *last)
 {
 	const SkxCursorMemory *m = l->memory;
@@ -291,7 +291,7 @@ skx_cursor_leave(SkxCursor *c)
 }
 
 /* Stands on the sub-block that was found; base + 1 wraps to 0 in the first. */
-static void
+static pg_attribute_always_inline void
 skx_cursor_enter(SkxCursorList *l, uint32 last)
 {
 	SkxCursor  *c = &l->head;
@@ -338,7 +338,7 @@ static void
 skx_cursor_move_back(SkxCursorList *l, uint32 target)
 {
 	const SkxCursorMemory *m = l->memory;
-	uint32		last;
+	uint32		last = 0;
 
 	if (l->form == SKX_CURSOR_LONG)
 	{
