@@ -18,6 +18,9 @@
 typedef struct SkxSegmentKept
 {
 	uint32	   *tid_directory;	/* first group of each data page, or NULL */
+	uint8	   *norms;			/* one a document, then one a page: is it
+								 * there?; or NULL */
+	uint32		norm_pages;		/* that are there */
 	uint64		reads;			/* skx_segment_reads after a search that had
 								 * to read nothing */
 } SkxSegmentKept;
@@ -68,6 +71,14 @@ extern void skx_segment_close(SkxSegment *seg);
  */
 extern void skx_segment_searched(SkxSegment *seg);
 extern bool skx_segment_warm(const SkxSegment *seg);
+
+/*
+ * Makes room for the norms of an open segment, to be filled by their reader;
+ * gives up those of segments that are not open, used longest ago first, until
+ * what is left takes no more than `allowance` bytes.
+ */
+extern void skx_segment_keep_norms(SkxSegment *seg);
+extern void skx_segment_trim_norms(Size allowance);
 extern void skx_segment_ask_headers(SkxBlkFile *file, const SkxView *view,
 									int first, int n);
 

@@ -209,26 +209,70 @@ skx_segment_check_header(const SkxSegment *seg, const SkxDiskSegmentRef *ref,
 						  "segment header does not fit the segment directory");
 }
 
-/* Forgets the one used longest ago that nobody has open. */
-static void
-skx_segment_kept_trim(void)
+/*
+ * Of those that are not open, the one used longest ago: of all, or of those
+ * with norms; NULL: there is none.
+ */
+static SkxKept **
+skx_segment_kept_oldest(bool with_norms)
 {
 	SkxKept   **oldest = NULL;
 	SkxKept   **link;
-	SkxKept    *kept;
 
 	for (link = &skx_segment_kept; *link != NULL; link = &(*link)->next)
 		if ((*link)->users == 0 &&
+			(!with_norms || (*link)->readers.norms != NULL) &&
 			(oldest == NULL || (*link)->used < (*oldest)->used))
 			oldest = link;
-	if (oldest == NULL)
-		return;
-	kept = *oldest;
-	*oldest = kept->next;
+	return oldest;
+}
+
+static void
+skx_segment_kept_forget(SkxKept **link)
+{
+	SkxKept    *kept = *link;
+
+	*link = kept->next;
 	skx_segment_nkept--;
 	if (kept->readers.tid_directory != NULL)
 		pfree(kept->readers.tid_directory);
+	if (kept->readers.norms != NULL)
+		pfree(kept->readers.norms);
 	pfree(kept);
+}
+
+void
+skx_segment_keep_norms(SkxSegment *seg)
+{
+	SkxSegmentKept *kept = seg->kept;
+	Size		ndocs = seg->header.ndocs;
+	uint32		npages = seg->planes[SKX_SEGMENT_NORMS].npages;
+
+	if (kept->norms != NULL)
+		return;
+	kept->norms = MemoryContextAllocHuge(TopMemoryContext,
+										 ndocs + npages + 1);
+	memset(kept->norms + ndocs, 0, npages + 1);
+	kept->norm_pages = 0;
+}
+
+void
+skx_segment_trim_norms(Size allowance)
+{
+	for (;;)
+	{
+		SkxKept   **oldest = skx_segment_kept_oldest(true);
+		SkxKept    *kept;
+		Size		total = 0;
+
+		for (kept = skx_segment_kept; kept != NULL; kept = kept->next)
+			if (kept->readers.norms != NULL)
+				total += kept->header.ndocs;
+		if (total <= allowance || oldest == NULL)
+			break;
+		pfree((*oldest)->readers.norms);
+		(*oldest)->readers.norms = NULL;
+	}
 }
 
 /* Reads the header of a segment, and keeps it. */
@@ -243,8 +287,9 @@ skx_segment_keep(SkxBlkFile *file, SkxSegment *seg, uint32 block_size,
 
 	memcpy(&seg->header, bytes, sizeof(SkxDiskSegment));
 	skx_segment_check_header(seg, ref, block_size);
-	if (skx_segment_nkept >= SKX_KEPT_MAX)
-		skx_segment_kept_trim();
+	if (skx_segment_nkept >= SKX_KEPT_MAX &&
+		skx_segment_kept_oldest(false) != NULL)
+		skx_segment_kept_forget(skx_segment_kept_oldest(false));
 	kept = MemoryContextAllocHuge(TopMemoryContext,
 								  MAXALIGN(sizeof(SkxKept)) +
 								  sizeof(SkxBlkRun) *
@@ -254,6 +299,7 @@ skx_segment_keep(SkxBlkFile *file, SkxSegment *seg, uint32 block_size,
 	kept->segment = ref->segment;
 	kept->users = 0;
 	kept->readers.tid_directory = NULL;
+	kept->readers.norms = NULL;
 	kept->readers.reads = PG_UINT64_MAX;
 	kept->header = seg->header;
 	kept->runs = (SkxBlkRun *) ((char *) kept + MAXALIGN(sizeof(SkxKept)));

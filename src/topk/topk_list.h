@@ -15,7 +15,7 @@ typedef struct SkxTopkRun SkxTopkRun;
  * are needed and kept by the backend
  *
  * Norms of documents are valid once want was called for these documents, and
- * as long as the memory context in which they were opened.
+ * as long as the segment is open.
  */
 typedef struct SkxTopkNorms
 {
@@ -27,8 +27,7 @@ typedef struct SkxTopkNorms
 	uint32		run;			/* pages read together last */
 } SkxTopkNorms;
 
-extern void skx_topk_norms_open(SkxTopkNorms *norms, SkxSegment *seg,
-								uint64 incarnation);
+extern void skx_topk_norms_open(SkxTopkNorms *norms, SkxSegment *seg);
 extern void skx_topk_norms_load(SkxTopkNorms *norms, const uint32 *docs,
 								int n);
 
@@ -38,9 +37,6 @@ skx_topk_norms_want(SkxTopkNorms *norms, const uint32 *docs, int n)
 	if (*norms->nloaded < norms->npages)
 		skx_topk_norms_load(norms, docs, n);
 }
-
-/* Forgets what is kept past the allowance and not open. */
-extern void skx_topk_norms_trim(void);
 
 /*
  * topk_vector.c : arithmetic on many numbers, compiled for vectors

@@ -10,9 +10,7 @@
  */
 #include "postgres.h"
 
-#include "miscadmin.h"
 #include "topk/topk_internal.h"
-#include "utils/memutils.h"
 
 /* A batch that needs this part of a plane brings all of it. */
 #define SKX_NORMS_SHARE		16
@@ -25,91 +23,15 @@
 #define SKX_NORMS_DENSE		4
 #define SKX_NORMS_GROUP		16
 
-typedef struct SkxKeptNorms
-{
-	uint64		incarnation;
-	uint64		salt;
-	uint32		segment;
-	uint32		npages;
-	uint32		nloaded;
-	uint64		used;			/* the larger, the later */
-	int			users;			/* searches that have it open */
-	Size		size;
-	MemoryContext context;		/* of all of it */
-	struct SkxKeptNorms *next;
-	uint8	   *bytes;
-	uint8	   *loaded;
-} SkxKeptNorms;
-
-static SkxKeptNorms *skx_topk_kept = NULL;
-static uint64 skx_topk_kept_clock = 0;
-
-static SkxKeptNorms *
-skx_topk_norms_new(SkxSegment *seg, uint64 incarnation)
-{
-	MemoryContext context = AllocSetContextCreate(TopMemoryContext,
-												  "skipidx norms",
-												  ALLOCSET_SMALL_SIZES);
-	uint32		npages = seg->planes[SKX_SEGMENT_NORMS].npages;
-	SkxKeptNorms *kept;
-
-	PG_TRY();
-	{
-		kept = MemoryContextAllocZero(context, sizeof(SkxKeptNorms));
-		kept->loaded = MemoryContextAllocZero(context, npages + 1);
-		kept->bytes = MemoryContextAllocHuge(context,
-											 (Size) seg->header.ndocs + 1);
-	}
-	PG_CATCH();
-	{
-		MemoryContextDelete(context);
-		PG_RE_THROW();
-	}
-	PG_END_TRY();
-	kept->context = context;
-	kept->incarnation = incarnation;
-	kept->salt = seg->header.salt;
-	kept->segment = seg->header.segment;
-	kept->npages = npages;
-	kept->size = (Size) seg->header.ndocs + npages;
-	kept->next = skx_topk_kept;
-	skx_topk_kept = kept;
-	return kept;
-}
-
-/* The memory of a search goes, after an error too. */
-static void
-skx_topk_norms_release(void *arg)
-{
-	SkxKeptNorms *kept = arg;
-
-	kept->users--;
-}
-
 void
-skx_topk_norms_open(SkxTopkNorms *norms, SkxSegment *seg, uint64 incarnation)
+skx_topk_norms_open(SkxTopkNorms *norms, SkxSegment *seg)
 {
-	SkxKeptNorms *kept = skx_topk_kept;
-	MemoryContextCallback *callback;
-
-	while (kept != NULL &&
-		   (kept->incarnation != incarnation ||
-			kept->salt != seg->header.salt ||
-			kept->segment != seg->header.segment))
-		kept = kept->next;
-	if (kept == NULL)
-		kept = skx_topk_norms_new(seg, incarnation);
-	callback = palloc(sizeof(MemoryContextCallback));
-	callback->func = skx_topk_norms_release;
-	callback->arg = kept;
-	MemoryContextRegisterResetCallback(CurrentMemoryContext, callback);
-	kept->users++;
-	kept->used = ++skx_topk_kept_clock;
+	skx_segment_keep_norms(seg);
 	norms->seg = seg;
-	norms->bytes = kept->bytes;
-	norms->loaded = kept->loaded;
-	norms->npages = kept->npages;
-	norms->nloaded = &kept->nloaded;
+	norms->bytes = seg->kept->norms;
+	norms->loaded = norms->bytes + seg->header.ndocs;
+	norms->npages = seg->planes[SKX_SEGMENT_NORMS].npages;
+	norms->nloaded = &seg->kept->norm_pages;
 	norms->run = 0;
 }
 
@@ -210,34 +132,4 @@ skx_topk_norms_load(SkxTopkNorms *norms, const uint32 *docs, int n)
 			skx_topk_norms_page(norms, pages[i]);
 	}
 	skx_blkio_unpin(norms->seg->file, &norms->seg->norm_ref);
-}
-
-/*
- * The segments used last stay, and those that a search has open.
- */
-void
-skx_topk_norms_trim(void)
-{
-	Size		allowance = (Size) work_mem * 1024;
-
-	for (;;)
-	{
-		SkxKeptNorms **oldest = NULL;
-		SkxKeptNorms **link;
-		SkxKeptNorms *kept;
-		Size		total = 0;
-
-		for (link = &skx_topk_kept; *link != NULL; link = &(*link)->next)
-		{
-			total += (*link)->size;
-			if ((*link)->users == 0 &&
-				(oldest == NULL || (*link)->used < (*oldest)->used))
-				oldest = link;
-		}
-		if (total <= allowance || oldest == NULL)
-			break;
-		kept = *oldest;
-		*oldest = kept->next;
-		MemoryContextDelete(kept->context);
-	}
 }

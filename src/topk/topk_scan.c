@@ -260,8 +260,7 @@ skx_topk_open_segments(SkxTopk *topk)
 											  ((Size) topk->nlexemes + 1),
 											  MCXT_ALLOC_HUGE);
 		topk->ndocs += s->seg->header.ndocs;
-		skx_topk_norms_open(&s->norms, s->seg,
-							request->view->meta.incarnation);
+		skx_topk_norms_open(&s->norms, s->seg);
 	}
 	if (!skx_topk_known_terms(topk))
 		skx_segment_find_all(segs, n, topk->lexemes, topk->nlexemes, terms);
@@ -308,7 +307,7 @@ skx_topk_begin(const SkxTopkRequest *request)
 	topk->many = Max(topk->scorer->nterms, topk->split.nrequired) >
 		SKX_TOPK_MANY;
 	skx_topk_gather_lexemes(topk);
-	skx_topk_norms_trim();
+	skx_segment_trim_norms((Size) work_mem * 1024);
 	skx_topk_open_segments(topk);
 	topk->docs = palloc(sizeof(uint32) * SKX_TOPK_BATCH);
 	topk->sums = palloc(sizeof(int32) * SKX_TOPK_BATCH);
