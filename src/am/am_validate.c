@@ -157,7 +157,7 @@ skxvalidate(Oid opclass)
 	for (i = 0; i < list->n_members; i++)
 	{
 		Form_pg_amop amop = (Form_pg_amop)
-		GETSTRUCT(&list->members[i]->tuple);
+			GETSTRUCT(&list->members[i]->tuple);
 
 		if (!skx_am_validate_operator(&class, amop))
 			valid = false;

@@ -103,7 +103,7 @@ skx_blkio_anchor_request(void)
 	RequestAddinShmemSpace(MAXALIGN(sizeof(SkxBlkAnchor)));
 	if (skx_blkio_anchor_reserved > 0)
 		RequestAddinShmemSpace(
-			skx_blkio_cache_total_size(skx_blkio_anchor_reserved));
+							   skx_blkio_cache_total_size(skx_blkio_anchor_reserved));
 }
 
 static void
@@ -276,7 +276,7 @@ skx_blkio_anchor_establish(void)
 		making.bytes = 0;
 	while (why != NULL ||
 		   (why = skx_room_attempt(skx_blkio_anchor_create,
-									   &making)) != NULL)
+								   &making)) != NULL)
 	{
 		/* the first refusal tells most */
 		if (making.grant.limit != SKX_ROOM_LIMIT_REFUSED)

@@ -28,7 +28,7 @@
 #define SKX_BLK_VALID			(UINT64CONST(1) << 41)	/* pages verified */
 #define SKX_BLK_BUSY			(UINT64CONST(1) << 42)	/* being read */
 #define SKX_BLK_AHEAD			(UINT64CONST(1) << 43)	/* ahead of its pin */
-#define SKX_BLK_SLOW			(UINT64CONST(1) << 44)	/* and waited for in vain */
+#define SKX_BLK_SLOW			(UINT64CONST(1) << 44)	/* a wait was in vain */
 
 /*
  * key, hash and next change only while the frame has exactly one pin, of the

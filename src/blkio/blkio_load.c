@@ -25,7 +25,7 @@ int			skx_blkio_loads_ahead = 0;
 static SkxBlkLoad *skx_blkio_loads[SKX_BLK_MAX_LOADS];
 static int	skx_blkio_nloads = 0;	/* allocated, in use or not */
 static int	skx_blkio_loads_used = 0;
-static uint32 skx_blkio_load_clock = 0;	/* loads that were wanted so far */
+static uint32 skx_blkio_load_clock = 0; /* loads that were wanted so far */
 
 static SkxBlkLoad *
 skx_blkio_load_unused(void)

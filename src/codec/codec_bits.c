@@ -113,7 +113,7 @@ skx_codec_unpack_width(uint32 *restrict dst, const uint8 *restrict src,
 	if (width > 0)
 		word = skx_codec_lanes_load(src, 0);
 	SKX_UNROLL_ROWS
-	for (row = 0; row < SKX_ROWS; row++)
+		for (row = 0; row < SKX_ROWS; row++)
 	{
 		const int	bit = row * width % 32;
 		const int	last = row * width / 32;
@@ -145,7 +145,7 @@ skx_codec_gaps_width(uint32 *restrict dst, const uint8 *restrict src,
 	if (width > 0)
 		word = skx_codec_lanes_load(src, 0);
 	SKX_UNROLL_ROWS
-	for (row = 0; row < SKX_ROWS; row++)
+		for (row = 0; row < SKX_ROWS; row++)
 	{
 		const int	bit = row * width % 32;
 		const int	last = row * width / 32;
@@ -174,7 +174,7 @@ skx_codec_pack_width(uint8 *restrict dst, const uint32 *restrict src,
 	if (width == 0)
 		return;
 	SKX_UNROLL_ROWS
-	for (row = 0; row < SKX_ROWS; row++)
+		for (row = 0; row < SKX_ROWS; row++)
 	{
 		const int	bit = row * width % 32;
 		const int	last = row * width / 32;
@@ -215,12 +215,18 @@ SKX_ALL_WIDTHS(SKX_PACK_FUNCTIONS)
 #define SKX_GAPS_ENTRY(w)	skx_codec_gaps_##w,
 
 static void (*const skx_codec_pack_table[]) (uint8 *, const uint32 *) =
-{SKX_ALL_WIDTHS(SKX_PACK_ENTRY)};
+{
+	SKX_ALL_WIDTHS(SKX_PACK_ENTRY)
+};
 static void (*const skx_codec_unpack_table[]) (uint32 *, const uint8 *) =
-{SKX_ALL_WIDTHS(SKX_UNPACK_ENTRY)};
+{
+	SKX_ALL_WIDTHS(SKX_UNPACK_ENTRY)
+};
 static void (*const skx_codec_gaps_table[]) (uint32 *, const uint8 *,
 											 uint32) =
-{SKX_ALL_WIDTHS(SKX_GAPS_ENTRY)};
+{
+	SKX_ALL_WIDTHS(SKX_GAPS_ENTRY)
+};
 
 /* Packs SKX_SUBBLOCK values below 2^width; returns the end, 16 * width on. */
 uint8 *

@@ -75,11 +75,11 @@ typedef struct SkxCostRanked
 	double		ndocs;
 	int			nwords;
 	const SkxCostWord *words;	/* in any order */
-	double		many;			/* words are so many that their lists are
-								 * gone through one by one; 0: they are not */
+	double		many;			/* words are so many that their lists are gone
+								 * through one by one; 0: they are not */
 	double		postings;		/* of all of these */
-	double		paired;			/* documents with two neighbouring words, where
-								 * these count for something: */
+	double		paired;			/* documents with two neighbouring words,
+								 * where these count for something: */
 	double		proximity;		/* what a pair counts beside its words */
 	bool		any;			/* whatever has one of the words matches; or
 								 * those in `match` */

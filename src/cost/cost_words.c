@@ -135,7 +135,9 @@ skx_cost_begin(SkxCosting *c, SkxBlkFile **file)
 
 	*file = NULL;
 	foreach(lc, c->filters)
+	{
 		skx_cost_gather(c, lfirst(lc));
+	}
 	if (c->ranking != NULL && !skx_cost_ranks_filter(c))
 		skx_cost_gather(c, c->ranking);
 	skx_cost_distinct(c);

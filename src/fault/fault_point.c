@@ -20,8 +20,10 @@
 #include "utils/guc.h"
 #include "utils/memutils.h"
 
-/* First key of the advisory locks of wait and pause; the second is the point's
- * number. */
+/*
+ * First key of the advisory locks of wait and pause; the second is the point's
+ * number.
+ */
 #define SKX_FAULT_LOCK_KEY	0x736b78
 
 /* Looks at the lock that a pause takes at most, 5 ms apart: a minute. */

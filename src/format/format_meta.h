@@ -28,8 +28,8 @@ StaticAssertDecl(sizeof(SkxDiskPoolExtent) == 8, "pool extent size");
 
 typedef struct SkxDiskMeta
 {
-	uint32		magic;			/* SKX_MAGIC, first so that any version can
-								 * be recognised */
+	uint32		magic;			/* SKX_MAGIC, first so that any version can be
+								 * recognised */
 	uint32		version;		/* SKX_VERSION of the whole file */
 	uint64		incarnation;
 	uint64		generation;		/* counts flips of `root` */

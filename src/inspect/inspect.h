@@ -12,7 +12,8 @@ typedef enum SkxInspectRight
 {
 	SKX_INSPECT_OWNER,			/* the owner of the index */
 	SKX_INSPECT_STATS,			/* also members of pg_read_all_stats */
-	SKX_INSPECT_READ			/* the owner, and roles with SELECT on the table */
+	SKX_INSPECT_READ			/* the owner, and roles with SELECT on the
+								 * table */
 } SkxInspectRight;
 
 /*

@@ -87,7 +87,7 @@ skx_inspect_tid_pages(SkxCheckTids *t)
 	{
 		const char *page = skx_inspect_reader_page(&t->reader, ordinal);
 		const SkxDiskTidPage *head =
-		(const SkxDiskTidPage *) (page + SKX_PAGE_START);
+			(const SkxDiskTidPage *) (page + SKX_PAGE_START);
 		const SkxDiskTidGroup *groups = (const SkxDiskTidGroup *) (head + 1);
 		uint32		first_body;
 
@@ -128,7 +128,7 @@ skx_inspect_tid_directory(SkxCheckTids *t)
 		const char *page = skx_inspect_reader_page(&t->reader, n + i /
 												   SKX_TID_DIRECTORY);
 		const uint32 *entry = (const uint32 *) (page + SKX_PAGE_START) +
-		i % SKX_TID_DIRECTORY;
+			i % SKX_TID_DIRECTORY;
 
 		if ((const char *) (entry + 1) > page + t->reader.lower ||
 			*entry != t->firsts[i])
@@ -213,7 +213,7 @@ skx_inspect_delete_page(SkxCheckSegment *cs, SkxCheckReader *r,
 {
 	const char *page = skx_inspect_reader_page(r, ordinal);
 	const SkxDiskDeletes *head =
-	(const SkxDiskDeletes *) (page + SKX_PAGE_START);
+		(const SkxDiskDeletes *) (page + SKX_PAGE_START);
 	const uint8 *bits = (const uint8 *) (head + 1);
 	uint32		first = ordinal * SKX_DELETES_PER_PAGE;
 	uint32		n = Min(cs->ndocs - first, SKX_DELETES_PER_PAGE);

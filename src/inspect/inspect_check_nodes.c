@@ -419,7 +419,7 @@ skx_inspect_table_pages(SkxCheckNodes *w)
 		const char *page = skx_inspect_place(cs, ordinal++, SKX_PAGE_START,
 											 8);
 		const SkxDiskNodeTable *table =
-		(const SkxDiskNodeTable *) (page + SKX_PAGE_START);
+			(const SkxDiskNodeTable *) (page + SKX_PAGE_START);
 		const uint64 *impacts = (const uint64 *) (table + 1);
 
 		l->block = cs->postings.page.block;

@@ -227,7 +227,7 @@ skx_inspect_opened(SkxCheck *check, const SkxDiskSegmentRef *ref,
 				   const SkxSegment *seg, const char *stream)
 {
 	const SkxDiskRun *runs =
-	(const SkxDiskRun *) (stream + sizeof(SkxDiskSegment));
+		(const SkxDiskRun *) (stream + sizeof(SkxDiskSegment));
 	bool		same = memcmp(stream, &seg->header,
 							  sizeof(SkxDiskSegment)) == 0;
 	int			i;

@@ -96,14 +96,14 @@ static void
 skx_inspect_pending_records(SkxCheckStripe *s)
 {
 	const SkxDiskPendingPage *head =
-	(const SkxDiskPendingPage *) (s->page.data + SKX_PAGE_START);
+		(const SkxDiskPendingPage *) (s->page.data + SKX_PAGE_START);
 	uint32		at = SKX_PAGE_START + sizeof(SkxDiskPendingPage);
 	uint32		i;
 
 	for (i = 0; i < head->nrecords; i++, s->sequence++)
 	{
 		const SkxDiskPendingDoc *doc =
-		(const SkxDiskPendingDoc *) (s->page.data + at);
+			(const SkxDiskPendingDoc *) (s->page.data + at);
 
 		at += sizeof(SkxDiskPendingDoc) + INTALIGN(doc->nbytes);
 		if ((doc->flags & SKX_PENDING_CHAIN) == 0 ||
@@ -143,7 +143,7 @@ skx_inspect_pending_pages(SkxCheckStripe *s)
 		   s->disk->next_sequence > 1)
 	{
 		const SkxDiskPendingPage *head =
-		(const SkxDiskPendingPage *) (s->page.data + SKX_PAGE_START);
+			(const SkxDiskPendingPage *) (s->page.data + SKX_PAGE_START);
 
 		skx_inspect_pending_page(s, next, SKX_PLANE_PENDING, s->page.data);
 		s->block = next;

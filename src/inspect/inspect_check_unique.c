@@ -122,7 +122,7 @@ skx_inspect_merge_segments(SkxCheck *check)
 	while (!binaryheap_empty(heap))
 	{
 		SkxCheckNext *next =
-		(SkxCheckNext *) DatumGetPointer(binaryheap_first(heap));
+			(SkxCheckNext *) DatumGetPointer(binaryheap_first(heap));
 
 		if (last.cs != NULL && ItemPointerEquals(&last.tid, &next->tid))
 			skx_format_report_detail(check->index, InvalidBlockNumber,

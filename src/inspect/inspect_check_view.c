@@ -129,8 +129,8 @@ skx_inspect_moment(SkxCheck *check)
 	for (i = 0; i < view->nstripes; i++)
 	{
 		const char *what = copied ?
-		skx_format_check_stripe((char *) BufferGetPage(buffers[i]),
-								meta.nblocks) : NULL;
+			skx_format_check_stripe((char *) BufferGetPage(buffers[i]),
+									meta.nblocks) : NULL;
 
 		if (what != NULL)
 			skx_format_report(check->index, view->stripes[i].stripe, what);

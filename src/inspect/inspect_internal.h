@@ -173,7 +173,7 @@ typedef struct SkxCheckList
 	uint64		npostings;
 	uint64		npositions;
 	uint8		flags;			/* SKX_TERM_LABELS, SKX_TERM_BARE */
-	bool		kth[SKX_NKTHS];			/* a posting with those impacts was seen */
+	bool		kth[SKX_NKTHS]; /* a posting with those impacts was seen */
 } SkxCheckList;
 
 extern void skx_inspect_check_list(SkxCheckSegment *cs, const SkxTerm *term,

@@ -228,11 +228,11 @@ extern void skx_invert_cursor_range(SkxRunCursor *c, uint64 at,
  * invert_merge.c
  */
 
-/* Documents `local`, local + 1, ... of a source are `global`, global + 1, ... */
+/* Documents `local`, local + 1, ... of a source are `merged`, merged + 1, ... */
 typedef struct SkxRunStretch
 {
 	uint32		local;
-	uint32		global;
+	uint32		merged;
 } SkxRunStretch;
 
 /*

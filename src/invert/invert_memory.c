@@ -794,7 +794,7 @@ skx_invert_memory_sort(SkxInverter *inv)
 
 		if (i >= SKX_INVERT_AHEAD)
 			__builtin_prefetch(skx_invert_arena(inv, addresses[i -
-												SKX_INVERT_AHEAD]));
+															   SKX_INVERT_AHEAD]));
 		inv->order[i].prefix =
 			SKX_INVERT_BE64(skx_invert_word(text, term->len,
 											text + sizeof(uint64)));
@@ -833,7 +833,7 @@ skx_invert_memory_fetch(const SkxInverter *inv)
 
 	if (next + SKX_INVERT_AHEAD < inv->nterms)
 		__builtin_prefetch(skx_invert_arena(inv,
-											 inv->order[next + SKX_INVERT_AHEAD].term));
+											inv->order[next + SKX_INVERT_AHEAD].term));
 	if (next + SKX_INVERT_AHEAD / 2 < inv->nterms)
 	{
 		uint32		address = inv->order[next + SKX_INVERT_AHEAD / 2].term;
@@ -842,7 +842,7 @@ skx_invert_memory_fetch(const SkxInverter *inv)
 		if (term->level > 0)
 			__builtin_prefetch(skx_invert_arena(inv,
 												skx_invert_memory_link(inv,
-																		 skx_invert_memory_first_end(term, address))));
+																	   skx_invert_memory_first_end(term, address))));
 	}
 	return inv->order[inv->next].term;
 }

@@ -214,7 +214,7 @@ skx_invert_stream_peek(SkxRunStream *s)
 	doc = s->last + (uint32) (v >> 2) + 1;
 	if (doc >= s->end)
 		skx_invert_stream_find(s, doc);
-	s->next = doc - s->stretch->local + s->stretch->global;
+	s->next = doc - s->stretch->local + s->stretch->merged;
 }
 
 static void
@@ -268,7 +268,7 @@ static void
 skx_invert_stream_run(SkxRunStream *s, SkxPostingBatch *batch)
 {
 	SkxRunCursor *c = s->cursors[0];
-	uint32		final = s->stretch->global - s->stretch->local;
+	uint32		final = s->stretch->merged - s->stretch->local;
 
 	while (batch->n < SKX_SUBBLOCK && c->left > 0)
 	{

@@ -149,7 +149,7 @@ skx_maint_merge_work(SkxMerge *m, const SkxMaintOptions *options,
 	SkxPublish	change = {0};
 	SkxMaintOutput out;
 	SkxDiskSegmentRef ref;
-	SkxMerge *merge;
+	SkxMerge   *merge;
 	int			i;
 
 	Assert(m->n > 0 && skx_manifest_operating(m->index, op->kind));

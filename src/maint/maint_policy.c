@@ -175,7 +175,7 @@ skx_maint_policy_tiers(SkxPolicySegment *segments, int n,
 					   const SkxPolicyLimits *limits, uint32 *chosen)
 {
 	int			taken = skx_maint_policy_dead(segments, n, limits,
-												  chosen);
+											  chosen);
 	int			from;
 	int			to;
 
@@ -203,7 +203,7 @@ skx_maint_policy_most(SkxPolicySegment *segments, int n, int most,
 					  const SkxPolicyLimits *limits, uint32 *chosen)
 {
 	int			taken = skx_maint_policy_dead(segments, n, limits,
-												  chosen);
+											  chosen);
 
 	if (taken > 0)
 		return taken;

@@ -29,8 +29,8 @@ typedef struct SkxRootReader
 	uint32		ordinal;		/* of that page */
 	BlockNumber block;			/* page that was read last */
 	BlockNumber first;			/* page 0 */
-	BlockNumber *pages;			/* all pages, room for `most`; or NULL as
-								 * long as only page 0 has been read */
+	BlockNumber *pages;			/* all pages, room for `most`; or NULL as long
+								 * as only page 0 has been read */
 	uint32		most;
 	uint32		nbytes;			/* on it */
 	uint32		used;			/* of them */

@@ -117,7 +117,7 @@ skx_merge_begin(Relation index, const SkxSegmentBuildOptions *options,
 												  "skipidx segment merge",
 												  ALLOCSET_DEFAULT_SIZES);
 	MemoryContext old = MemoryContextSwitchTo(context);
-	SkxMerge *m = palloc0(sizeof(SkxMerge));
+	SkxMerge   *m = palloc0(sizeof(SkxMerge));
 	int			i;
 
 	m->context = context;
@@ -620,7 +620,7 @@ skx_merge_terms(SkxMerge *m)
 				DatumGetPointer(binaryheap_remove_first(heap));
 		} while (!binaryheap_empty(heap) &&
 				 skx_merge_compare(same[0], (SkxMergeInput *)
-								DatumGetPointer(binaryheap_first(heap))) == 0);
+								   DatumGetPointer(binaryheap_first(heap))) == 0);
 		memcpy(m->same, same, n * sizeof(SkxMergeInput *));
 		m->nsame = n;
 		skx_merge_term(m);

@@ -121,7 +121,7 @@ skx_pending_fits(Buffer tail, const SkxPendingRecord *record)
 {
 	Page		page = BufferGetPage(tail);
 	const SkxDiskPendingPage *head =
-	(const SkxDiskPendingPage *) skx_manifest_content(tail);
+		(const SkxDiskPendingPage *) skx_manifest_content(tail);
 
 	Assert(skx_compat_buffer_locked(tail));
 	if ((record->doc.flags & SKX_PENDING_CHAIN) &&

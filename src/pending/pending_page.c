@@ -23,7 +23,7 @@ bool
 skx_pending_stripe_grows(Buffer buffer, const char *copy)
 {
 	const SkxDiskStripe *old =
-	(const SkxDiskStripe *) skx_manifest_content(buffer);
+		(const SkxDiskStripe *) skx_manifest_content(buffer);
 	const SkxDiskStripe *new = (const SkxDiskStripe *) (copy + SKX_PAGE_START);
 
 	if (!skx_compat_buffer_locked(buffer))
@@ -100,7 +100,7 @@ skx_pending_init_page(char *copy, Buffer buffer, const SkxPendingStripe *s,
 	if (BufferGetBlockNumber(buffer) == s->extent)
 	{
 		const SkxDiskTrailer *trailer =
-		skx_format_trailer(BufferGetPage(buffer));
+			skx_format_trailer(BufferGetPage(buffer));
 
 		id.segment = trailer->segment;
 		id.ordinal = trailer->ordinal;

@@ -39,7 +39,7 @@ skx_pending_mark(SkxPendingWalk *walk, const uint16 *offsets, int n)
 	{
 		SkxDiskPendingDoc *doc = (SkxDiskPendingDoc *) (page + offsets[i]);
 		SkxDiskPendingDoc *seen =
-		(SkxDiskPendingDoc *) (walk->page.data + offsets[i]);
+			(SkxDiskPendingDoc *) (walk->page.data + offsets[i]);
 
 		if (doc->nbytes != seen->nbytes || doc->flags != seen->flags ||
 			!ItemPointerEquals(&doc->tid, &seen->tid))
@@ -118,7 +118,7 @@ skx_pending_totals(Relation rel, const SkxView *view,
 												SKX_PLANE_STRIPE,
 												BUFFER_LOCK_SHARE);
 		const SkxDiskStripe *stripe =
-		(const SkxDiskStripe *) skx_manifest_content(buffer);
+			(const SkxDiskStripe *) skx_manifest_content(buffer);
 
 		totals->ndocs += stripe->next_sequence - 1 - ref->flushed_through;
 		totals->ndead += stripe->ndead - ref->ndead;

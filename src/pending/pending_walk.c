@@ -44,7 +44,7 @@ skx_pending_walk_check(SkxPendingWalk *walk)
 {
 	const PageHeaderData *header = (const PageHeaderData *) walk->page.data;
 	const SkxDiskPendingPage *head =
-	(const SkxDiskPendingPage *) (walk->page.data + SKX_PAGE_START);
+		(const SkxDiskPendingPage *) (walk->page.data + SKX_PAGE_START);
 
 	if (walk->sequence == 0 ?
 		(head->first_sequence == 0 ||
@@ -117,7 +117,7 @@ skx_pending_walk_record(SkxPendingWalk *walk)
 	while (walk->left > 0 && walk->sequence < walk->limit)
 	{
 		SkxDiskPendingDoc *doc =
-		(SkxDiskPendingDoc *) (walk->page.data + walk->offset);
+			(SkxDiskPendingDoc *) (walk->page.data + walk->offset);
 		const char *wrong;
 
 		wrong = walk->offset > lower ? "the pending page is too short" :

@@ -83,8 +83,10 @@ skx_planner_is_early(PlannerInfo *root, Oid function)
 	ListCell   *lc;
 
 	foreach(lc, root->parse->rtable)
+	{
 		if (skx_planner_has_unseen(lfirst(lc), function))
 			return true;
+	}
 	return false;
 }
 
@@ -138,7 +140,7 @@ skx_planner_same_walker(Node *node, void *context)
 			return false;
 		return here >= 0 ||
 			!skx_planner_find_below(call->root, call->query,
-									   call->document, &other) ||
+									call->document, &other) ||
 			other.index != call->binding->index;
 	}
 	return expression_tree_walker(node, skx_planner_same_walker, context);

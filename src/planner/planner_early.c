@@ -144,9 +144,11 @@ skx_planner_early_share(PlannerInfo *root, RelOptInfo *rel, IndexPath *path)
 	ListCell   *lc;
 
 	foreach(lc, rel->baserestrictinfo)
+	{
 		if (skx_planner_is_bound((Node *) lfirst_node(RestrictInfo, lc)->clause,
 								 linitial(path->indexorderbys)))
 			bounds = lappend(bounds, lfirst(lc));
+	}
 	return Min(share, clauselist_selectivity(root, bounds, rel->relid,
 											 JOIN_INNER, NULL));
 }

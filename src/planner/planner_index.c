@@ -87,7 +87,9 @@ skx_planner_where(List *clauses, Node *from)
 	if (IsA(from, FromExpr))
 	{
 		foreach(lc, ((FromExpr *) from)->fromlist)
+		{
 			clauses = skx_planner_where(clauses, lfirst(lc));
+		}
 		clauses = skx_planner_add_condition(clauses,
 											((FromExpr *) from)->quals);
 	}
@@ -111,7 +113,9 @@ skx_planner_implied(Relation index, Query *query, int varno)
 	ListCell   *lc;
 
 	foreach(lc, rte->securityQuals)
+	{
 		clauses = skx_planner_add_condition(clauses, lfirst(lc));
+	}
 	clauses = skx_planner_where(clauses, (Node *) query->jointree);
 	clauses = (List *) skx_planner_plain_mutator((Node *) clauses, NULL);
 	if (varno != 1)

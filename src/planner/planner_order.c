@@ -112,10 +112,12 @@ skx_planner_is_never_null(PlannerInfo *root, const IndexOptInfo *index,
 							   index->indexkeys[0]))
 		return true;
 	foreach(lc, rel->baserestrictinfo)
+	{
 		if (skx_planner_is_strict(index,
 								  (Node *) lfirst_node(RestrictInfo, lc)->clause,
 								  distance))
 			return true;
+	}
 	return false;
 }
 
@@ -217,8 +219,8 @@ bool
 skx_planner_needs_score(PlannerInfo *root, Node *clause, OpExpr *distance)
 {
 	Const	   *met = skx_cost_planned_value(root,
-											skx_planner_unscored_mutator(clause,
-																		 distance));
+											 skx_planner_unscored_mutator(clause,
+																		  distance));
 
 	return met != NULL && (met->constisnull || !DatumGetBool(met->constvalue));
 }

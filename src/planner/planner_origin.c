@@ -148,7 +148,7 @@ skx_planner_replace_mutator(Node *node, void *context)
 }
 
 static bool skx_planner_find_part(SkxLevel *parent, Query *query, Node *expr,
-								   SkxBinding *binding);
+								  SkxBinding *binding);
 
 /* Columns of the arms of a set operation have the numbers of its own. */
 static bool
@@ -160,9 +160,9 @@ skx_planner_find_arms(SkxLevel *level, Node *arm, Node *expr,
 	check_stack_depth();
 	if (IsA(arm, RangeTblRef))
 		return skx_planner_find_part(level,
-									  rt_fetch(((RangeTblRef *) arm)->rtindex,
-											   level->query->rtable)->subquery,
-									  expr, binding);
+									 rt_fetch(((RangeTblRef *) arm)->rtindex,
+											  level->query->rtable)->subquery,
+									 expr, binding);
 	return skx_planner_find_arms(level, ((SetOperationStmt *) arm)->larg,
 								 expr, binding) &&
 		skx_planner_find_arms(level, ((SetOperationStmt *) arm)->rarg,
@@ -172,7 +172,7 @@ skx_planner_find_arms(SkxLevel *level, Node *arm, Node *expr,
 /* An expression of columns of `query`, which is part of the parent. */
 static bool
 skx_planner_find_part(SkxLevel *parent, Query *query, Node *expr,
-					   SkxBinding *binding)
+					  SkxBinding *binding)
 {
 	SkxLevel	level;
 
@@ -206,7 +206,7 @@ skx_planner_find_cte(SkxLevel *level, RangeTblEntry *rte, Node *expr,
 		if (strcmp(cte->ctename, rte->ctename) == 0)
 			return IsA(cte->ctequery, Query) &&
 				skx_planner_find_part(level, (Query *) cte->ctequery, expr,
-									   binding);
+									  binding);
 	}
 	return false;
 }

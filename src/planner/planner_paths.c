@@ -68,11 +68,13 @@ skx_planner_add_ordered(PlannerInfo *root, RelOptInfo *rel,
 	ListCell   *lc;
 
 	foreach(lc, rel->pathlist)
+	{
 		if (skx_planner_orders_by(lfirst(lc), 1) &&
 			((IndexPath *) lfirst(lc))->indexinfo == index &&
 			bms_equal(PATH_REQ_OUTER((Path *) lfirst(lc)),
 					  rel->lateral_relids))
 			return;
+	}
 	add_path(rel, (Path *)
 			 create_index_path(root, index, skx_planner_index_clauses(index),
 							   list_make1(distance), list_make1_int(0),
@@ -261,11 +263,15 @@ skx_planner_wrap_all(PlannerInfo *root, RelOptInfo *rel)
 
 	rel->pathlist = NIL;
 	foreach(lc, paths)
+	{
 		if (!skx_planner_orders_by(lfirst(lc), 1))
 			rel->pathlist = lappend(rel->pathlist, lfirst(lc));
+	}
 	foreach(lc, paths)
+	{
 		if (skx_planner_orders_by(lfirst(lc), 1))
 			add_path(rel, skx_planner_wrap(root, rel, lfirst(lc)));
+	}
 }
 
 static void

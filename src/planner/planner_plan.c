@@ -29,7 +29,7 @@ static Plan *skx_planner_plan(PlannerInfo *root, RelOptInfo *rel,
 							  CustomPath *path, List *tlist, List *clauses,
 							  List *custom_plans);
 
-const CustomPathMethods skx_planner_path_methods = {
+const		CustomPathMethods skx_planner_path_methods = {
 	.CustomName = "Skipidx Scan",
 	.PlanCustomPath = skx_planner_plan
 };
@@ -114,10 +114,12 @@ skx_planner_reduce(IndexScan *child, List *exprs)
 			columns = list_append_unique(columns, var);
 	}
 	foreach(lc, columns)
+	{
 		targets = lappend(targets,
 						  makeTargetEntry(lfirst(lc),
 										  foreach_current_index(lc) + 1,
 										  NULL, false));
+	}
 	child->scan.plan.targetlist = targets;
 }
 
@@ -235,8 +237,10 @@ skx_planner_restrictions(const RelOptInfo *rel, List *clauses)
 		void	   *clause = lfirst(lc);
 
 		foreach(kept, rel->baserestrictinfo)
+		{
 			if (lfirst_node(RestrictInfo, kept)->clause == lfirst(lc))
 				clause = lfirst(kept);
+		}
 		result = lappend(result, clause);
 	}
 	return result;

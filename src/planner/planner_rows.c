@@ -131,8 +131,10 @@ skx_planner_scale_rows(List *paths, double ratio)
 	ListCell   *lc;
 
 	foreach(lc, paths)
+	{
 		((Path *) lfirst(lc))->rows =
 			clamp_row_est(((Path *) lfirst(lc))->rows * ratio);
+	}
 }
 
 /* Rows of the tables below, which were corrected before. */
@@ -172,8 +174,10 @@ skx_planner_correct_rows(PlannerInfo *root, RelOptInfo *rel,
 	if (rte->tablesample != NULL)
 		return;
 	foreach(lc, rel->baserestrictinfo)
+	{
 		known |= skx_planner_correct_clause(root, rel, lfirst(lc)) ||
 			skx_planner_correct_bound(root, rel, lfirst(lc));
+	}
 	if (!known)
 		return;
 	rows = clamp_row_est(rel->tuples *

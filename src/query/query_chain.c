@@ -34,8 +34,7 @@ struct SkxChain
 	/* with borrowed lists */
 	SkxReads	own_reads;
 	const uint32 *placed;		/* documents, the candidates among them, */
-	SkxPositionPlace *const *given; /* and by link where positions are in
-									 * them */
+	SkxPositionPlace *const *given; /* and by link where positions are in them */
 };
 
 SkxChain *

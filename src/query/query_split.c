@@ -150,12 +150,12 @@ skx_query_split_prefixes(SkxSplitting *s)
 	for (i = 0; i < s->prefixes->nchildren; i++)
 	{
 		SkxQueryNode *node = s->prefixes->children[i];
+		SkxQueryWord word = {node->lexeme, node->len, true, node->labels};
 
 		if (split->nrequired == 0)
 			skx_query_split_keep(s->rest, node);
 		else
-			split->prefixes[split->nprefixes++] =
-				(SkxQueryWord) {node->lexeme, node->len, true, node->labels};
+			split->prefixes[split->nprefixes++] = word;
 	}
 }
 

@@ -81,6 +81,7 @@ typedef struct SkxRoomGrant
 
 extern void skx_room_ask(uint64 wanted, SkxRoomGrant *grant);
 extern dsm_segment *skx_room_segment(const SkxRoomGrant *grant, Size bytes);
+
 /*
  * Runs `action`; returns NULL, or the text of the error it raised.  What it
  * makes belongs to the session rather than to the query.

@@ -28,7 +28,7 @@
 
 uint64
 skx_room_choose(uint64 wanted, const SkxRoom *room,
-						SkxRoomLimit *limit, uint64 *elsewhere)
+				SkxRoomLimit *limit, uint64 *elsewhere)
 {
 	uint64		size = wanted;
 	uint64		aside = Min(wanted, room->aside / 2);
@@ -204,7 +204,7 @@ skx_room_group(const char *dir, const SkxRoomNames *names)
  */
 static uint64
 skx_room_groups(const char *tree, const char *path,
-						const SkxRoomNames *names)
+				const SkxRoomNames *names)
 {
 	char		dir[2 * MAXPGPATH];
 	size_t		top = strlen(tree);
@@ -265,7 +265,7 @@ skx_room_line(const char *root, const char *line)
 		snprintf(tree, sizeof(tree), "%s/sys/fs/cgroup", root);
 		return Min(least,
 				   skx_room_groups(tree, path,
-										   &skx_room_names_v2));
+								   &skx_room_names_v2));
 	}
 	if (!skx_room_listed(list, path - 1 - list, "memory"))
 		return SKX_ROOM_UNLIMITED;

@@ -52,7 +52,7 @@ skx_room_place(uint64 *bytes)
 
 static void
 skx_room_explain(SkxRoomGrant *grant, const SkxRoom *room,
-					   const char *place)
+				 const char *place)
 {
 	char	   *why = grant->why;
 

@@ -79,8 +79,7 @@ typedef struct SkxScorer
 	SkxRankOptions options;
 	int			nterms;
 	int			nplain;			/* of them no prefixes */
-	SkxScoreTerm *terms;		/* in the order of a dictionary, prefixes
-								 * last */
+	SkxScoreTerm *terms;		/* in the order of a dictionary, prefixes last */
 	int			npairs;
 	SkxScorePair *pairs;
 	double		unit;			/* units that make a score of 1 */

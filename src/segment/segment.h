@@ -84,6 +84,7 @@ extern void skx_segment_ask_headers(SkxBlkFile *file, const SkxView *view,
 
 /* Lets go of all pages that the readers below hold. */
 extern void skx_segment_relax(SkxSegment *seg);
+
 /* File block of a page of a plane; errors out when there is none. */
 extern BlockNumber skx_segment_block(const SkxSegment *seg,
 									 SkxSegmentPlane plane, uint32 ordinal);

@@ -153,7 +153,7 @@ skx_segment_build_terms(SkxSegmentBuilder *b)
 	int			n;
 	SkxRunCursor **cursors = skx_segment_build_cursors(b, &n, &progress);
 	SkxRunMerge *m = skx_invert_merge_begin(cursors, n, NULL,
-										   b->out.docs.ndocs);
+											b->out.docs.ndocs);
 
 	skx_segment_terms_merge(skx_segment_output_terms(&b->out), m);
 	skx_invert_merge_end(m);

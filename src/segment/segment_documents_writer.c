@@ -78,7 +78,7 @@ skx_segment_tids_flush(SkxTidWriter *w)
 	{
 		w->directory_size *= 2;
 		w->directory = repalloc(w->directory,
-								   w->directory_size * sizeof(uint32));
+								w->directory_size * sizeof(uint32));
 	}
 	w->directory[w->npages] = w->first_group;
 	skx_segment_plane_put(w->plane, w->npages++, w->page,

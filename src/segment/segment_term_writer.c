@@ -57,7 +57,7 @@ struct SkxTermWriter
 	SkxSubblock *current;
 	SkxSubblock *waiting;
 	bool		has_waiting;
-	SkxBest		best[2 * SKX_KTH_MAX]; /* scores, the best among them */
+	SkxBest		best[2 * SKX_KTH_MAX];	/* scores, the best among them */
 	int			nbest;
 	SkxBest		floor;			/* scores up to this are not among them */
 };

@@ -109,6 +109,7 @@ extern void skx_segment_documents_init(SkxDocumentsWriter *docs,
 /* Before the first document: how many come; are their norms to be kept? */
 extern void skx_segment_documents_reserve(SkxDocumentsWriter *docs,
 										  uint32 ndocs, bool keep_norms);
+
 /* The same, and the norms are kept at `norms`, which has room for them. */
 extern void skx_segment_documents_keep(SkxDocumentsWriter *docs,
 									   uint8 *norms, uint32 ndocs);

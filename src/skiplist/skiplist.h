@@ -68,6 +68,7 @@ extern void skx_skiplist_writer_add(SkxSkiplistWriter *w,
 									const SkxPositionAddress *positions);
 extern void skx_skiplist_writer_end(SkxSkiplistWriter *w,
 									SkxListAddress *address);
+
 /* Hands over what is left; returns the number of pages of the plane. */
 extern uint32 skx_skiplist_writer_finish(SkxSkiplistWriter *w);
 

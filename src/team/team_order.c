@@ -91,7 +91,7 @@ skx_team_order_first(SkxOrderShare *shares, int n, int except)
 }
 
 static void
-skx_team_order_stretch(SkxOrderShare *share, uint32 global)
+skx_team_order_stretch(SkxOrderShare *share, uint32 merged)
 {
 	SkxRunStretch *stretch;
 
@@ -104,10 +104,10 @@ skx_team_order_stretch(SkxOrderShare *share, uint32 global)
 	}
 	stretch = &share->stretches[share->nstretches++];
 	stretch->local = share->read - 1;
-	stretch->global = global;
-	Assert(global >= stretch->local);
+	stretch->merged = merged;
+	Assert(merged >= stretch->local);
 	Assert(share->nstretches == 1 || (stretch[-1].local < stretch->local &&
-									  stretch[-1].global < global));
+									  stretch[-1].merged < merged));
 }
 
 /* All documents go out, and each share learns where its own are. */

@@ -324,7 +324,7 @@ skx_team_share_list(SkxShare *share)
 	SkxRuns    *runs = share->runs;
 	BufFile    *list = skx_team_file(share->team,
 									 share->team->share_round,
-											 share->member, "list");
+									 share->member, "list");
 
 	BufFileWrite(list, runs->runs, runs->nruns * sizeof(SkxRun));
 	BufFileWrite(list, runs->marks->data, runs->marks->len);

@@ -391,11 +391,11 @@ skx_team_encode_check_map(const SkxRunMap *map, uint32 ndocs, uint32 nordered)
 	for (; s < end; s++)
 	{
 		uint32		next_local = s + 1 < end ? s[1].local : ndocs;
-		uint32		next_global = s + 1 < end ? s[1].global : nordered;
+		uint32		next_merged = s + 1 < end ? s[1].merged : nordered;
 
 		if (next_local <= s->local || next_local > ndocs ||
-			next_global <= s->global || next_global > nordered ||
-			next_global - s->global < next_local - s->local)
+			next_merged <= s->merged || next_merged > nordered ||
+			next_merged - s->merged < next_local - s->local)
 			skx_invert_file_damaged("stretches of documents do not ascend");
 	}
 }

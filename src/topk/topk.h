@@ -62,8 +62,8 @@ typedef struct SkxTopkWork
 								 * more rows were asked for than found */
 	uint64		windows;
 	uint64		scored;			/* postings given a part */
-	uint64		candidates;		/* documents that were looked at beyond
-								 * their first words */
+	uint64		candidates;		/* documents that were looked at beyond their
+								 * first words */
 	uint64		proximity;		/* documents whose positions were read for
 								 * pairs */
 	double		left;			/* share of the documents that were not

@@ -198,7 +198,7 @@ skx_topk_batch_probe(SkxTopkRun *run, SkxTopkList *l, int64 rest,
 void
 skx_topk_batch_add(SkxTopkRun *run, SkxTopkList *l)
 {
-	SkxProbe	p = {run, l, .required = true};
+	SkxProbe	p = {run, l, 0, true};
 	int			i;
 
 	run->topk->work.scored += run->n;

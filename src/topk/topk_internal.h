@@ -124,8 +124,7 @@ struct SkxTopkRun
 	SkxQueryRest *rest;
 	SkxChain   *chain;			/* or a phrase of required words, */
 	SkxPositionPlace **places;	/* whose places are known, by link, */
-	uint32	   *placed;			/* in these documents of the lead's
-								 * sub-block */
+	uint32	   *placed;			/* in these documents of the lead's sub-block */
 	bool		defers_parts;	/* sums get no parts before the phrase is
 								 * found */
 	struct SkxTopkExact *exact; /* NULL: sums are exact */
