@@ -49,6 +49,9 @@ test_chroot() {
 	need_chroot "$version" || return 1
 	work=$(tree_in_chroot "$root" "$CHROOT") || return 1
 	trap 'rm -rf "$work"' RETURN
+	# which brings pgindent, and so a check more
+	report_step "pg$version tidy" inside "$CHROOT" \
+		sh "${work#"$CHROOT"}/test/tidy/tidy.sh"
 	report_step "pg$version tests" inside "$CHROOT" \
 		env SKX_SUITES="$SUITES" CI="${CI:-}" \
 		bash "${work#"$CHROOT"}/test/setup/server_tests.sh"

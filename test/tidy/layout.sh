@@ -17,19 +17,20 @@ server=${server%/bin}/typedefs.list
 list=$(mktemp) || exit 2
 trap 'rm -f "$list"' EXIT
 trap 'exit 1' HUP INT TERM
-files=$(find src test bench -name '*.[ch]' 2>/dev/null | sort)
+files=$(find src -name '*.[ch]' 2>/dev/null | sort)
 [ -n "$files" ] || exit 0
 
-# Names of types: the server's, but for those that are names of variables
-# here, and those of this tree.
+# Names of types: the server's, but for one that is a name of variables here,
+# and those of this tree.
 {
-	grep -vxE 'text|global' "$server"
-	sed -nE -e 's/^typedef (struct|union|enum) ([A-Za-z0-9_]+)( .*)?$/\2/p' \
-		-e 's/^typedef .*[ *]([A-Za-z0-9_]+);$/\1/p' \
-		-e 's/^typedef [^(]* \**([A-Za-z0-9_]+) ?\([^*].*$/\1/p' \
-		-e 's/^typedef .*\(\*([A-Za-z0-9_]+)\).*$/\1/p' \
-		-e 's/^\} *([A-Za-z0-9_]+);$/\1/p' $files
-} | sort -u >"$list"
+	grep -vx text "$server"
+	awk '
+	/^[ \t]*typedef .*\(\*[A-Za-z0-9_]+\)/ { sub(/.*\(\*/, ""); sub(/\).*/, ""); print; next }
+	/^[ \t]*typedef (struct|union|enum) [A-Za-z0-9_]+/ { print $3 }
+	/^[ \t]*typedef / && !/\{/ { line = $0; sub(/ *__attribute__.*/, ";", line); sub(/ ?\(.*/, ";", line); sub(/\[.*/, ";", line)
+		if (line ~ /;/) { sub(/;.*/, "", line); sub(/.*[ *]/, "", line); print line } }
+	/^\} *[A-Za-z0-9_]+;/ { sub(/^\} */, ""); sub(/;.*/, ""); print }' $files
+} | grep -E '^[A-Za-z_]' | sort -u >"$list"
 mode='--check --diff'
 [ "${2:-}" != fix ] || mode=
 "$bin/pgindent" $mode --indent="$bin/pg_bsd_indent" --typedefs="$list" $files

@@ -53,7 +53,7 @@ function check(name, line) {
 	pending = static ? "" : name
 	at = FNR
 }
-pending != "" && /;[ \t]*$/ { pending = "" }
+pending != "" && (/;[ \t]*$/ || /^$/) { pending = "" }
 pending != "" && /^\{/ { check(pending, at); pending = "" }
 /^[};]/ { static = 0 }
 # variables: "type name = ..." or "type name;" in column 0

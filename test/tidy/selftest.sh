@@ -26,7 +26,7 @@ sound_tree() {
 		mkdir "src/$dir"
 		echo "# $dir" >"src/$dir/README.md"
 		guard=SKX_$(echo $dir | tr a-z A-Z)_H
-		printf '#ifndef %s\n#define %s\nextern int skx_%s_get(int a);\n#endif\n' \
+		printf '#ifndef %s\n#define %s\nextern int\tskx_%s_get(int a);\n#endif\n' \
 			$guard $guard $dir | source_file src/$dir/$dir.h
 	done
 	printf '#ifndef SKX_QUERY_INTERNAL_H\n#define SKX_QUERY_INTERNAL_H\n#endif\n' |
@@ -39,6 +39,7 @@ typedef struct SkxDiskPage
 {
 	uint32		magic;
 } SkxDiskPage;
+
 StaticAssertDecl(sizeof(SkxDiskPage) == 4, "format");
 #endif
 EOF
@@ -131,7 +132,7 @@ many_lines() {	# many_lines N TEXT
 }
 
 sound_tree
-for check in layers order length names docs promises; do
+for check in layers order length names docs promises layout; do
 	if output=$(sh "$here/$check.sh" "$tree" 2>&1); then
 		passed=$((passed + 1))
 	else
@@ -254,6 +255,15 @@ sed -i 's/^2\. Two/- Two/; s/^1\. One/- One/' src/query/README.md
 expect promises 'src/query/README.md: its promises are not numbered'
 sed -i 's/^2\. Two/3. Three/' src/query/README.md
 expect promises 'promise 3 follows 1'
+
+# Only where pgindent is there to tell.
+if ! sh "$here/layout.sh" "$tree" | grep -q 'not checked'; then
+	sed -i 's/^\treturn/    return/' src/query/query_get.c
+	expect layout '+	return a + calls;'
+	sed -i 's/^\treturn/    return/' src/query/query_get.c
+	sh "$here/layout.sh" "$tree" fix
+	grep -q '^    return' src/query/query_get.c && failed=$((failed + 1))
+fi
 
 echo "#count $passed $failed"
 [ $failed = 0 ]
