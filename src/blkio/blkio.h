@@ -249,7 +249,8 @@ extern SkxBlkCached *skx_blkio_cache_indexes(int *n);
 extern uint64 skx_blkio_cache_forget(uint64 incarnation);
 
 /*
- * blkio_write_new.c : pages of a relation file that nobody else can read yet
+ * blkio_write_new.c : pages of a relation file that no other backend can read
+ * yet
  *
  * For a new index only.  extend makes the main fork `nblocks` long, if it is
  * not; replay only as long as its last logged page: write the last block too.
@@ -269,7 +270,7 @@ extern void skx_blkio_new_sync(Relation rel);
 /*
  * blkio_write_live.c : pages of a segment that is made while the index is in use
  *
- * They belong to extents that nobody reads before they are published, but that
+ * They belong to extents that are not read before they are published, but that
  * may have been used before.  put copies a finished page; pages are logged and
  * written in batches, with interrupts served in between.  After end everything
  * put is safe as soon as a WAL record that follows is.  Must run inside a

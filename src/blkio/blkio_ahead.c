@@ -7,8 +7,8 @@
  * wanted that was read ahead, or had to be read, the next ones are started.
  * Where all backends together have enough under way, any pin looks again.
  *
- * Frames read ahead are verified when they are pinned, not before: nobody
- * is told of damage in pages that nobody wanted.  Until then they are busy, and
+ * Frames read ahead are verified when they are pinned, not before: damage in
+ * pages that are not needed is not reported.  Until then they are busy, and
  * another backend that wants one does not wait for ours to come back from
  * wherever it is (skx_blkio_cache_await).
  */
@@ -132,8 +132,8 @@ skx_blkio_ahead_room(const SkxBlkPlan *plan)
  * Starts as many as the depth allows, this backend's and that of all.  The
  * rest waits until a unit read ahead is wanted or another was read, until other
  * backends' reads have ended, or until the scan asks for more.  A scan that
- * has changed its mind leaves units behind that nobody wants; in time they make
- * room for others.
+ * changes its course leaves units behind that are never pinned; in time they
+ * make room for others.
  */
 void
 skx_blkio_ahead_go(void)

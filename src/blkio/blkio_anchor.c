@@ -8,10 +8,10 @@
  * segment, which stays until the server stops.  It leaves most of what there is
  * to others (room/: a container's /dev/shm has 64 MB by default).  Where
  * the server is refused what seemed to be there, half of it is tried, and so on;
- * if nothing is left, the anchor says so, and nobody tries again.
- * No failure here is an error for the query: reading works without a cache.
- * The log says what is missing, once, and so does a notice to the session that
- * met with it.
+ * if nothing is left, the anchor says so, and there is no further attempt. No
+ * failure here is an error for the query: reading works without a cache. The
+ * log says what is missing, once, and so does a notice to the session that met
+ * with it.
  */
 #include "postgres.h"
 
@@ -31,7 +31,7 @@
 
 typedef enum SkxBlkAnchorState
 {
-	SKX_BLK_ANCHOR_EMPTY,		/* nobody has asked for the cache yet */
+	SKX_BLK_ANCHOR_EMPTY,		/* the cache was not asked for yet */
 	SKX_BLK_ANCHOR_MAIN,		/* cache in main shared memory */
 	SKX_BLK_ANCHOR_DYNAMIC,		/* cache in the segment `handle` */
 	SKX_BLK_ANCHOR_FAILED		/* no memory for it */
@@ -289,7 +289,7 @@ skx_blkio_anchor_establish(void)
 		why = NULL;
 	}
 
-	/* Whoever made it, or gave it up, speaks of it. */
+	/* Reported by the backend that made it, or gave it up. */
 	if (skx_blkio_anchor_maker && making.bytes < making.wanted)
 	{
 		skx_blkio_anchor_regret(LOG_SERVER_ONLY, &making);

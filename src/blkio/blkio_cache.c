@@ -11,7 +11,7 @@
  * and no lock is held across a read or a wait.
  *
  * A frame that could not be read stays in the table neither valid nor busy:
- * whoever finds it reads it again.
+ * the next backend that finds it reads it again.
  */
 #include "postgres.h"
 
@@ -257,8 +257,8 @@ skx_blkio_cache_slow(SkxBlkFrame *frame)
 }
 
 /*
- * Once somebody has waited in vain for a frame read ahead, nobody waits for it
- * any more until it is there.
+ * Once a backend has waited in vain for a frame read ahead, no other waits for
+ * it until it is there.
  */
 SkxBlkAwaited
 skx_blkio_cache_await(int32 i, uint64 *waits)

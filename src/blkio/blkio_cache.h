@@ -132,11 +132,11 @@ skx_blkio_cache_bytes(void)
  * does not count it.  claim takes a frame for a key that was not found; it
  * returns it pinned, and *mine says whether this backend must load it (else
  * another was quicker), or -1 when every frame of the class is pinned.  reclaim
- * is true when this backend must load a frame it has pinned, because whoever
- * was to do it failed.  With `ahead` others know that it may take its time.
- * await returns when the frame is valid or must be loaded by this backend, or
- * when it is not worth the wait; it counts a wait, which may be cancelled.  The
- * others never fail: they are called while cleaning up.
+ * is true when this backend must load a frame it has pinned, because the
+ * backend that was to load it failed.  With `ahead` others know that it may
+ * take its time. await returns when the frame is valid or must be loaded by
+ * this backend, or when it is not worth the wait; it counts a wait, which may
+ * be cancelled.  The others never fail: they are called while cleaning up.
  */
 typedef enum SkxBlkAwaited
 {
@@ -177,9 +177,10 @@ skx_blkio_frame_first(const SkxBlkPlane *plane, uint32 ordinal)
 /*
  * blkio_claim.c
  *
- * claim takes the frame at ordinal `first` into the load, pinned, if nobody has
- * it or is reading it, and a frame is free.  note says in a reserved slot that
- * this backend has pinned the frame.  present: in the cache, or on its way there.
+ * claim takes the frame at ordinal `first` into the load, pinned, if it is
+ * neither cached nor being read, and a frame is free.  note says in a reserved
+ * slot that this backend has pinned the frame.  present: in the cache, or on
+ * its way there.
  */
 extern void skx_blkio_claim(SkxBlkLoad *load, uint32 first);
 extern void skx_blkio_claim_note(int32 slot, SkxBlkClass class, int32 frame,

@@ -20,8 +20,8 @@ skx_blkio_claim_note(int32 slot, SkxBlkClass class, int32 frame,
 }
 
 /*
- * Pins the frame of the key if nobody else is reading it and one is free; true
- * when this backend must load it.
+ * Pins the frame of the key if no other backend is reading it and one is free;
+ * true when this backend must load it.
  */
 static bool
 skx_blkio_claim_free(const SkxBlkKey *key, uint32 hash,

@@ -10,17 +10,17 @@
  *
  * A backend that has read ahead for a cursor may not come back for an hour to
  * see that its reads have ended.  So each backend has a word that says how
- * many tokens it has and when it took or gave the last ones, and who has
- * waited for a while takes back those of backends that have done neither for
- * as long.  On a device so slow that a backend sees none of its reads end in
- * that time, more reads than the limit can be under way.  What a backend gives
- * is what its word still has, so tokens are never given back twice: the total
- * is the sum of all words, but for changes under way.  Who takes a token takes
- * it from the total first and notes it then, who gives one does it the other
- * way round; nothing can come in between but the end of the server.
+ * many tokens it has and when it took or gave the last ones, and a backend
+ * that has waited for a while takes back those of backends that have done
+ * neither for as long.  On a device so slow that a backend sees none of its
+ * reads end in that time, more reads than the limit can be under way.  What a
+ * backend gives is what its word still has, so tokens are never given back
+ * twice: the total is the sum of all words, but for changes under way.  A
+ * token is taken from the total first and noted then, and given back the other
+ * way round; only the end of the server can come in between.
  *
- * Who finds others waiting joins them, or goes without, so that those who
- * wait are served in the order they came.
+ * A backend that finds others waiting joins the queue, or goes without, so
+ * that waiters are served in order.
  */
 #include "postgres.h"
 
@@ -65,7 +65,7 @@ skx_blkio_depth_mine(void)
 	return &skx_blkio_cache.depths[SKX_COMPAT_BACKEND_SLOT()];
 }
 
-/* Puts tokens back into the total; somebody may wait for them. */
+/* Puts tokens back into the total, and wakes waiters. */
 static void
 skx_blkio_depth_return(SkxBlkCacheHeader *header, uint32 n)
 {
@@ -171,7 +171,7 @@ skx_blkio_depth_wait(SkxBlkCacheHeader *header, uint32 n)
 	return got;
 }
 
-/* The process ends: nobody must wait for its tokens. */
+/* The process ends: its tokens go back at once. */
 static void
 skx_blkio_depth_process_ends(int code, Datum arg)
 {

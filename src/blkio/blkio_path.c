@@ -185,8 +185,8 @@ skx_blkio_path_compare(Relation rel, SkxBlkPathPages *pages)
 }
 
 /*
- * Writes a page of random bytes, which is a sound one for whoever copies the
- * file meanwhile, and looks for it.
+ * Writes a page of random bytes, in the form of a sound page since the file
+ * may be copied meanwhile, and looks for it.
  */
 static SkxBlkPath
 skx_blkio_path_try(Relation rel, BlockNumber block, SkxBlkPathPages *pages)

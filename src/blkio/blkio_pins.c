@@ -6,8 +6,8 @@
  * resource owner, so that an abort gives back what the code it interrupted
  * held, and an explicit unpin works whichever owner is current then: a
  * cursor is opened, read and closed under different ones.  A frame that this
- * backend was loading when its owner went is marked failed; whoever waits for
- * it reads it instead.
+ * backend was loading when its owner went is marked failed; a backend that
+ * waits for it reads it instead.
  */
 #include "postgres.h"
 

@@ -8,8 +8,8 @@
  * would have used it reads with preadv.
  *
  * A transfer that fails is not tried again here, nor is the rest of a short
- * one: whoever waits for it does that with preadv or pwrite, which is as good
- * for the rare.
+ * one: the waiting code does that with preadv or pwrite, which is good enough
+ * for a rare case.
  */
 #include "postgres.h"
 

@@ -14,28 +14,28 @@
  *	6. checkpoints may go on.
  *
  * Why the pages are not synced here: a checkpoint fixes the point where
- * replay would start, then waits for whoever holds it off, and only then
+ * replay would start, then waits for processes that hold it off, and only then
  * collects requests and syncs.  So either replay starts at or before the log
  * records of a batch, or the checkpoint has synced the batch's file before it
  * counts.  Every page written by the buffer manager relies on the same.  It
- * covers a base backup too, which copies files after such a checkpoint; syncing
- * before the segment is published, with checkpoints going on, would not: the
- * backup might copy a file before the write, and start replay after the log
- * record.
+ * covers a base backup too, which copies files after such a checkpoint;
+ * syncing before the segment is published, with checkpoints going on, would
+ * not: the backup might copy a file before the write, and start replay after
+ * the log record.
  *
  * Why the log is flushed first: the blocks may have been another segment's.
  * The log that freed them, and the images that repair them when the write is
  * torn by a crash, must not be lost while the write is kept; and pg_rewind
  * finds an overwritten block by its log record only.  So each page of the
- * file is zero or sound at all times, in extents that nobody uses as well.
+ * file is zero or sound at all times, in unused extents as well.
  *
  * Why buffers are replaced: replay, CREATE DATABASE and tools bring blocks
  * into shared buffers.  An old image that is dirty there would be written over
  * the new one, and a clean one read in its place (see blkio_resident.c).  Taking
  * the buffer's content lock exclusively waits out a write of the old image;
- * from then on whoever writes the buffer writes the new one.  A block that is
- * in no buffer at step 3 may be read from the file before it is written:
- * hence step 5.
+ * from then on every write of the buffer writes the new one.  A block that is
+ * in no buffer at step 3 may be read from the file before it is written: hence
+ * step 5.
  *
  * Why no page of zeros is written: it has no LSN.  Without full page images
  * (full_page_writes off) replay starts with changes of the block's former use;
@@ -44,8 +44,8 @@
  *
  * Unlogged indexes, and such as are logged only at commit (wal_level minimal),
  * leave out step 2; their files are synced by the checkpoint at shutdown or by
- * the commit.  Temporary ones go through the local buffers, which nobody else
- * can see and nothing needs to survive.
+ * the commit.  Temporary ones go through the local buffers, which are private
+ * to the session and need not survive.
  */
 #include "postgres.h"
 
@@ -67,7 +67,7 @@
 /* Blocks added to the file between two looks at interrupts. */
 #define SKX_BLK_LIVE_EXTEND		1024
 
-/* Blocks that must be left on the disk by who can do without: 1 MB. */
+/* Blocks that optional work must leave free on the disk: 1 MB. */
 #define SKX_BLK_LIVE_SPARE		128
 
 typedef struct SkxBlkLivePage

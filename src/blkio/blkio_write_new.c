@@ -8,7 +8,7 @@
  * checkpoint in between cannot lose them: it can only move replay past their
  * log records, and by the time that matters they are on disk.  Nor need the
  * log be flushed before the write: until the commit, which flushes it, nothing
- * leads to this file, and nobody had its blocks before.
+ * leads to this file, and its blocks are new.
  *
  * They bypass the page cache too, where there is io_uring, and are written
  * while the backend makes the next ones.  So they are copied into batches of consecutive
@@ -30,7 +30,8 @@
  * method shared_buffers, the server's storage manager writes them.
  *
  * The kernel reads from a batch until its write has ended, so a batch belongs
- * to no memory context that could go before, and whoever ends waits for it.
+ * to no memory context that could go before, and the process waits for it when
+ * it ends.
  */
 #include "postgres.h"
 
@@ -257,7 +258,7 @@ skx_blkio_new_failed(Relation rel, const SkxBlkTransfer *transfer)
  * Sees that a transfer is written of which nothing is under way.  What
  * io_uring did not do, for want of a moment's resources, is done now.  What
  * the file system will not do directly goes through the page cache, from now
- * on: but not after a failure of the device, of which nobody would hear before
+ * on: but not after a failure of the device, which would be noticed only at
  * the sync, where it is fatal.
  */
 static void
@@ -312,9 +313,9 @@ skx_blkio_new_start(Relation rel, SkxBlkNew *new, SkxBlkTransfer *transfer)
  */
 
 /*
- * Whoever read the block before it was written has a buffer for it by now,
- * if only one that the read is under way into; the mode waits for that.  The
- * buffer stays clean, since the file has the same.
+ * A process that read the block before it was written has a buffer for it by
+ * now, if only one that the read is in flight into; the mode waits for that.
+ * The buffer stays clean, since the file has the same.
  */
 static void
 skx_blkio_new_refresh(Relation rel, BlockNumber block, const char *page)
@@ -605,7 +606,7 @@ skx_blkio_new_begin(Relation rel, BlockNumber block)
 	return new;
 }
 
-/* Nobody else sees a temporary relation, and nothing of it is logged. */
+/* A temporary relation is private to its session, and nothing of it is logged. */
 static void
 skx_blkio_new_local(Relation rel, BlockNumber block, char **pages, int npages)
 {

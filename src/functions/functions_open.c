@@ -1,8 +1,6 @@
 /*
  * functions_open.c
- *           Opens an index for functions that read through it, and checks
- * their rights.
- *	  Who may read through an index by a function, and opening it for that.
+ *	  Opens an index for functions that read through it, and checks rights.
  */
 #include "postgres.h"
 

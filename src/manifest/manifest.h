@@ -88,8 +88,8 @@ typedef struct SkxManifestNew
 
 /*
  * Pages at the start of the file that create will use for that many segments
- * and extents; rounded up to whole blocks they are the head, which must not
- * be given to anyone else.
+ * and extents; rounded up to whole blocks they are the head, which must not be
+ * used for anything else.
  */
 extern uint32 skx_manifest_new_pages(const SkxManifestNew *m);
 

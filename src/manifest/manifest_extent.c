@@ -55,8 +55,8 @@ skx_manifest_check_growth(Relation rel, BlockNumber nblocks, uint32 npages)
 }
 
 /*
- * A page past the allocated part must not have been used by anyone, but for a
- * root that was written and, by an error or a crash, never flipped to.
+ * A page past the allocated part must be unused, except by a root that was
+ * written and, after an error or a crash, never flipped to.
  */
 static Buffer
 skx_manifest_new_page(Relation rel, uint64 incarnation, BlockNumber block)

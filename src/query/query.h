@@ -66,7 +66,8 @@ typedef struct SkxQueryWord
 } SkxQueryWord;
 
 /*
- * query_split.c : takes a query apart, for who finds matches by other means
+ * query_split.c : takes a query apart, for searches that find matches by other
+ * means
  *
  * Every match has all of `required`, or, of a disjunction of plain lexemes,
  * has one of them and is a match (`any`).  Lexemes are numbers among
@@ -118,8 +119,8 @@ extern int	skx_query_rest_filter(SkxQueryRest *rest, uint32 *docs, int n);
 extern void skx_query_rest_close(SkxQueryRest *rest);
 
 /*
- * query_chain.c : a rest that is one phrase of plain lexemes, for who has gone
- * through their lists and knows where their positions are
+ * query_chain.c : a rest that is one phrase of plain lexemes, for a search that
+ * has traversed their lists and knows where their positions are
  *
  * links: how many the phrase has, 0: the rest is something else; link: the
  * lexeme of one.  borrow takes a list for each link.  verify keeps those of n

@@ -30,8 +30,8 @@ struct SkxQueryScan
 
 /*
  * Unless all are wanted, batches grow by this factor from one document up to
- * SKX_SCAN_MOST: whoever wants one row does not wait for more, and the rows of
- * a query with few matches among many documents are looked up together.
+ * SKX_SCAN_MOST: a query for one row does not wait for more, and the rows of a
+ * query with few matches among many documents are looked up together.
  */
 #define SKX_SCAN_GROWTH		4
 #define SKX_SCAN_MOST		1024

@@ -2,8 +2,8 @@
  * query_split.c
  *	  Takes a query apart into plain lexemes that every match has and the rest.
  *
- * Who ranks goes through the lists of those lexemes anyway, by scores, and
- * asks about the rest only for documents that are good enough.
+ * A ranked search traverses the lists of those lexemes anyway, by scores, and
+ * tests the rest only for documents that are good enough.
  */
 #include "postgres.h"
 

@@ -4,7 +4,7 @@
  *
  * Numbers of documents, lengths and df move with every insert, flush and
  * merge, while all that is computed under one snapshot has to agree.  So the
- * first who asks fixes what is counted: a view of each index and the number of
+ * first request fixes what is counted: a view of each index and the number of
  * the last pending document of each stripe.  A lexeme is looked up in these
  * when it is asked for first, be it much later (score_words.c).
  *

@@ -1,8 +1,8 @@
 /*
  * segment_build.h
  *	  Making one segment from documents in document order; the parts of this
- *	  that stand by themselves; and what only those who make and change segments
- *	  read of them.
+ *	  that stand by themselves; and what only the code that makes and changes
+ *	  segments reads of them.
  */
 #ifndef SKX_SEGMENT_BUILD_H
 #define SKX_SEGMENT_BUILD_H

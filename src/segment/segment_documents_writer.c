@@ -5,8 +5,8 @@
  * TIDs leave group by group: 128 documents are a heap block and an offset
  * number, each less the smallest of the group, bit-packed.  Norms are needed
  * for the impacts once all documents are known, so they stay in memory, one
- * byte each, and become pages at the end; those who can get them elsewhere let
- * them leave page by page.
+ * byte each, and become pages at the end; a merge, which can read them again,
+ * lets them leave page by page.
  */
 #include "postgres.h"
 

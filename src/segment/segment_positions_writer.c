@@ -3,8 +3,8 @@
  *	  Fills the positions plane: blocks of 128 positions, list after list.
  *
  * A block has an address only once it is full and encoded, since only then it
- * shows whether it fits on the page.  Whoever needs the address of a position
- * earlier leaves a mark, which is filled in when the block is placed.
+ * shows whether it fits on the page.  A writer that needs the address of a
+ * position earlier leaves a mark, which is filled in when the block is placed.
  */
 #include "postgres.h"
 

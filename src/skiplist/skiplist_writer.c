@@ -277,7 +277,7 @@ skx_skiplist_add_forward(SkxDiskNode *node, const SkxNodeSummary *to)
  * Nodes
  */
 
-/* Nobody will change the header of this node any more. */
+/* The header of this node is final. */
 static void
 skx_skiplist_node_release(SkxSkiplistWriter *w, SkxOpenNode *open)
 {

@@ -107,7 +107,8 @@ skx_topk_probe_slot(SkxCursor *c, const uint8 *map, uint32 doc)
 
 /*
  * Candidates [i, end), all of them in the current sub-block, are not sought
- * one after the other: few have a slot, and who has none is not there.
+ * one after the other: few have a slot, and a candidate without one is not in
+ * the list.
  */
 static void
 skx_topk_probe_many(SkxProbe *p, int i, int end)

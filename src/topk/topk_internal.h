@@ -70,9 +70,9 @@ struct SkxTopk
 	SkxQuerySplit split;
 	int		   *filter_lexemes; /* numbers of the filter's lexemes in lexemes */
 	int		   *term_lexemes;	/* those of the scorer's terms; -1: prefix */
-	bool		scored_only;	/* who matches has a word of the ranking query */
-	bool		words_match;	/* who has such a word matches */
-	bool		primes;			/* who has the only word does */
+	bool		scored_only;	/* each match has a word of the ranking query */
+	bool		words_match;	/* each document with such a word matches */
+	bool		primes;			/* each document with the only word does */
 	bool		many;			/* too many words to have all lists open:
 								 * topk_many.c */
 	bool		primed;			/* a search began with too high a threshold */

@@ -95,8 +95,8 @@ skx_topk_norms_groups(SkxTopkNorms *norms, uint32 first, uint32 last)
 /*
  * Reads the pages of ascending documents that are not there yet: all that the
  * batch needs together.  Where that is a good part of the plane, or most of it
- * is there, the rest comes with it, in a few large reads: so that nobody has to
- * ask any more.
+ * is there, the rest comes with it, in a few large reads: so that later
+ * batches need not ask.
  */
 void
 skx_topk_norms_load(SkxTopkNorms *norms, const uint32 *docs, int n)

@@ -2,11 +2,11 @@
  * topk_scan.c
  *	  Rows in the order of their scores, as many as are asked for.
  *
- * A search finds the best so many rows.  Whoever wants more gets them from a
- * further search that leaves out what came before and looks for a multiple, in
- * the same view and under the same statistics; so nothing comes twice and
- * nothing is left out.  After the rows with some of the words come those
- * without, if they match, then those whose tsvector is NULL.
+ * A search finds a given number of best rows. If more are fetched, a further
+ * search leaves out what came before and looks for a multiple, in the same
+ * view and under the same statistics; so nothing comes twice and nothing is
+ * left out.  After the rows with some of the words come those without, if they
+ * match, then those whose tsvector is NULL.
  */
 #include "postgres.h"
 
@@ -141,7 +141,7 @@ skx_topk_word_of(const SkxTopk *topk, const SkxQueryRequired *required,
 }
 
 /*
- * A disjunction of the words, or of more: whoever has a word matches.
+ * A disjunction of the words, or of more: each document with a word matches.
  */
 static void
 skx_topk_relate_any(SkxTopk *topk)
@@ -190,7 +190,7 @@ skx_topk_relate(SkxTopk *topk)
 		topk->split.required[0].labels == 0;
 }
 
-/* Who ranks by a prefix of the filter knows which documents have it. */
+/* A search that ranks by a prefix of the filter knows which documents have it. */
 static bool
 skx_topk_knows_prefix(const SkxQueryWord *prefix, void *arg)
 {

@@ -335,8 +335,8 @@ skx_topk_list_of(const SkxTopkRun *run, const SkxTerm *term)
 }
 
 /*
- * Opens what is left to ask of who has all required words: of a phrase, only
- * their positions, which the lists lead to that have been gone through.
+ * Opens the rest of the filter for documents that have all required words: of
+ * a phrase, only their positions, which the traversed lists lead to.
  */
 static void
 skx_topk_open_rest(SkxTopkRun *run, const SkxTopkSegment *s)
@@ -370,9 +370,9 @@ skx_topk_open_rest(SkxTopkRun *run, const SkxTopkSegment *s)
 }
 
 /*
- * By very many words: through the documents that match, where to ask of each
- * what it has of all words is less than to go through the words, or through
- * these, with the filter for who is left.
+ * By very many words: through the matching documents, where looking each up in
+ * all words is less work than traversing the words' lists; else through the
+ * lists, with the filter for the documents that remain.
  */
 static void
 skx_topk_run_many(SkxTopkRun *run, const SkxTopkSegment *s)

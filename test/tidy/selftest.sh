@@ -132,7 +132,7 @@ many_lines() {	# many_lines N TEXT
 }
 
 sound_tree
-for check in layers order length names docs promises layout; do
+for check in layers order length names docs words promises layout; do
 	if output=$(sh "$here/$check.sh" "$tree" 2>&1); then
 		passed=$((passed + 1))
 	else
@@ -157,8 +157,6 @@ sed -i 's|^#ifndef.*||' src/am/am.h
 expect layers 'no guard'
 sed 's/am\.h/am_two.h/' src/am/am.h >src/am/am_two.h
 expect layers 'guard SKX_AM_H is that of'
-for n in 2 3 4; do sed "s/SKX_AM_H/SKX_AM_${n}_H/" src/am/am.h >src/am/am_$n.h; done
-expect layers 'more than three headers in am/'
 mkdir src/extra && cp src/am/am_handler.c src/extra/extra_a.c
 expect layers 'folder extra/ is not in src/LAYERS'
 mv src/am/am_handler.c src/am/handler.c
@@ -175,8 +173,8 @@ mkdir -p test/unit
 expect length 'test_long has 73 lines'
 many_lines 1200 '' >>src/am/am_handler.c
 expect length 'am_handler.c:.*at most 1200'
-many_lines 300 '' >>src/am/am.h
-expect length 'am.h:.*at most 300'
+many_lines 600 '' >>src/am/am.h
+expect length 'am.h:.*at most 600'
 # The longest that is allowed, so that the limit is not off by one.
 { printf 'int\nskx_am_long(int a)\n{\n'; many_lines 67 '	a++;'; echo '}'; } >>src/am/am_handler.c
 if sh "$here/length.sh" "$tree" >/dev/null; then passed=$((passed + 1)); else
@@ -236,6 +234,11 @@ rm src/maint/README.md
 expect docs 'src/maint/ has no README.md'
 sed -i 's/query_get\.c/query_fetch.c/' src/query/query_get.c
 expect docs 'head comment does not name it'
+
+sed -i 's/One sentence/For whoever calls it/' src/query/query_get.c
+expect words 'query_get.c:3: "whoever" stands for a person'
+many_lines 1 "$(many_lines 30 word | tr '\n' ' ')" >>src/am/README.md
+expect words 'am/README.md:.* line of 150 columns'
 
 sed -i 's/query 1, 2/query 1/' sql/query_a.sql
 expect promises 'src/query/README.md: no test holds promise 2'

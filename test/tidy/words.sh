@@ -1,0 +1,20 @@
+#!/bin/sh
+# words.sh [ROOT]: comments and READMEs of src/ name backends, callers and
+# processes, and have no words for persons in their place; lines of its READMEs
+# have 120 columns at most, but for tables, code and links.
+root=${1:-.}
+cd "$root" || exit 2
+find src -name '*.[ch]' -o -name '*.md' | sort | xargs -r awk '
+function complain(what) {
+	printf "%s:%d: %s\n", FILENAME, FNR, what
+	bad = 1
+}
+{
+	line = " " tolower($0) " "
+	if (match(line, /[^a-z_](who|whoever|whom|nobody|somebody|someone|anybody|anyone|everybody)[^a-z_]/))
+		complain("\"" substr(line, RSTART + 1, RLENGTH - 2) "\" stands for a person")
+}
+FILENAME ~ /\.md$/ && length($0) > 120 && !/^(\||    |\t)/ && !/\]\(/ {
+	complain("line of " length($0) " columns, at most 120")
+}
+END { exit bad }'
