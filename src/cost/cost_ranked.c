@@ -5,7 +5,6 @@
 #include "postgres.h"
 
 #include "cost/cost_internal.h"
-#include "utils/memutils.h"
 
 /*
  * Where all rows are wanted: how many all may be to be found by the search for
@@ -257,24 +256,17 @@ skx_cost_findable(SkxCosting *c)
 	return all > ranked.nwords ? c->ndocs : skx_cost_model_findable(&ranked);
 }
 
+static bool
+skx_cost_of_distance(SkxCosting *c, void *arg)
+{
+	c->ranking = skx_cost_ranking(c->root, arg);
+	return c->ranking != NULL;
+}
+
 double
 skx_cost_scored(PlannerInfo *root, const SkxCostIndex *index,
 				OpExpr *distance)
 {
-	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext,
-												  "skipidx cost",
-												  ALLOCSET_DEFAULT_SIZES);
-	MemoryContext old = MemoryContextSwitchTo(context);
-	SkxCosting	c;
-	double		share = -1;
-
-	memset(&c, 0, sizeof(c));
-	c.root = root;
-	c.index = index;
-	c.ranking = skx_cost_ranking(root, (Node *) distance);
-	if (c.ranking != NULL)
-		share = skx_cost_ask(&c, skx_cost_findable);
-	MemoryContextSwitchTo(old);
-	MemoryContextDelete(context);
-	return share;
+	return skx_cost_ask(root, index, skx_cost_of_distance, distance,
+						skx_cost_findable);
 }

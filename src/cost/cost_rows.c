@@ -5,7 +5,6 @@
 #include "postgres.h"
 
 #include "cost/cost_internal.h"
-#include "utils/memutils.h"
 
 /* A query as the model takes it. */
 static SkxCostSet
@@ -97,24 +96,17 @@ skx_cost_matched(SkxCosting *c)
 	return skx_cost_filters(c).likely;
 }
 
+static bool
+skx_cost_of_qual(SkxCosting *c, void *arg)
+{
+	skx_cost_conditions(c, list_make1(arg));
+	return c->filters != NIL && !skx_cost_is_prefix(linitial(c->filters));
+}
+
 double
 skx_cost_share(PlannerInfo *root, const SkxCostIndex *index,
 			   RestrictInfo *qual)
 {
-	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext,
-												  "skipidx cost",
-												  ALLOCSET_DEFAULT_SIZES);
-	MemoryContext old = MemoryContextSwitchTo(context);
-	SkxCosting	c;
-	double		share = -1;
-
-	memset(&c, 0, sizeof(c));
-	c.root = root;
-	c.index = index;
-	skx_cost_conditions(&c, list_make1(qual));
-	if (c.filters != NIL && !skx_cost_is_prefix(linitial(c.filters)))
-		share = skx_cost_ask(&c, skx_cost_matched);
-	MemoryContextSwitchTo(old);
-	MemoryContextDelete(context);
-	return share;
+	return skx_cost_ask(root, index, skx_cost_of_qual, qual,
+						skx_cost_matched);
 }

@@ -12,6 +12,7 @@
 #include "optimizer/cost.h"
 #include "pending/pending.h"
 #include "utils/snapmgr.h"
+#include "utils/memutils.h"
 
 /* Lexemes of a prefix that are counted; then all of them are guessed. */
 #define SKX_COST_PREFIX		64
@@ -155,14 +156,29 @@ skx_cost_end(SkxCosting *c, SkxBlkFile *file)
 }
 
 double
-skx_cost_ask(SkxCosting *c, double (*ask) (SkxCosting *c))
+skx_cost_ask(PlannerInfo *root, const SkxCostIndex *index,
+			 bool (*prepare) (SkxCosting *c, void *arg), void *arg,
+			 double (*ask) (SkxCosting *c))
 {
+	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext,
+												  "skipidx cost",
+												  ALLOCSET_DEFAULT_SIZES);
+	MemoryContext old = MemoryContextSwitchTo(context);
+	SkxCosting	c;
 	SkxBlkFile *file;
 	double		share = -1;
 
-	skx_cost_begin(c, &file);
-	if (c->segment != NULL)
-		share = Min(ask(c) / c->ndocs, 1);
-	skx_cost_end(c, file);
+	memset(&c, 0, sizeof(c));
+	c.root = root;
+	c.index = index;
+	if (prepare(&c, arg))
+	{
+		skx_cost_begin(&c, &file);
+		if (c.segment != NULL)
+			share = Min(ask(&c) / c.ndocs, 1);
+		skx_cost_end(&c, file);
+	}
+	MemoryContextSwitchTo(old);
+	MemoryContextDelete(context);
 	return share;
 }
