@@ -200,7 +200,8 @@ skx_planner_bounded_run(PlannerInfo *root, RelOptInfo *rel, IndexPath *path)
 
 /*
  * A scan by the distance that a condition bounds, where no order is asked for,
- * or another one; if rows without a score meet it, all rows do.  The child is told of an order, as its plan needs one.
+ * or another one.  Not if rows without a score meet the condition, since then
+ * it ends nowhere.  The child is given a sort key, as its plan needs one.
  */
 static void
 skx_planner_add_bounded(PlannerInfo *root, RelOptInfo *rel,
