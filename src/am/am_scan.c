@@ -5,7 +5,8 @@
  * A scan takes its view of the index when it fetches its first row, which is
  * after its snapshot was taken, and uses nothing else until it is rescanned:
  * every row that the snapshot can see is in exactly one place of that view.
- * With `<@>` in ORDER BY rows come by am_ranked.c.  Answers are exact, so the executor is never asked to recheck.
+ * With `<@>` in ORDER BY rows come by am_ranked.c.  Answers are exact, so the
+ * executor is never asked to recheck.
  */
 #include "postgres.h"
 
