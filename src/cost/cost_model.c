@@ -2,20 +2,20 @@
  * cost_model.c
  *	  How much work a query is, from document frequencies.
  *
- * A query is a tree of sets.  Each of them can be gone through, or be asked
- * about documents that another one yields; a conjunction takes the cheaper
- * way round, and never pays more for asking than going through would cost.
- * Words are taken to be independent of each other.
+ * A query is a tree of sets. Each of them can be traversed, or probed for
+ * documents that another one yields; a conjunction takes the cheaper way, and
+ * never pays more for probing than a traversal would cost. Words are taken to
+ * be independent, except in `likely`.
  *
- * A search for the k best passes over what cannot be among them.  The k-th best
- * part of a word is a score that k documents reach, so words whose largest
- * parts do not add up to it cannot bring in a document alone: they are only
- * asked about what the others bring in.  Of a list that has to be gone through,
- * sub-blocks are passed over by their own maxima.  Those that stay are the ones
- * with one of the k best, or with something that looks as good: as many as are
- * hit when so many balls are thrown at them.  Of the documents there, those
- * become candidates that are better than the k-th best so far; when they come
- * in no order of their scores, these are k (1 + ln (all / k)).
+ * A search for the k best skips what cannot be among them. k documents reach
+ * the k-th largest contribution of a word, so words whose largest
+ * contributions do not add up to it yield no candidates: their lists are only
+ * probed. In a traversed list, sub-blocks are skipped by their maxima. The
+ * share that must be read is modelled as balls into bins: one ball for each of
+ * the k best, and one for each posting whose bound looks as good, fall on
+ * sub-blocks at random; those hit are read. Their documents become candidates
+ * if they are better than the k-th best so far; in random order of scores
+ * these are k (1 + ln (all / k)).
  *
  * The constants are in units of cpu_operator_cost, which is some 6.5 ns where
  * a page that is in memory costs what the planner takes it for.
@@ -31,10 +31,10 @@
 #include "codec/codec.h"
 #include "cost/cost_model.h"
 
-/* Going through a list, for each posting. */
+/* Traversing a list, for each posting. */
 #define SKX_COST_POSTING	0.2
 
-/* Asking about a document, and what decoding a sub-block for it adds. */
+/* Probing for a document, and what decoding a sub-block for it adds. */
 #define SKX_COST_ASK		2.0
 #define SKX_COST_DECODE		12.0
 

@@ -35,14 +35,15 @@ typedef struct SkxCostSet
 {
 	double		docs;			/* about so many match, if words are
 								 * independent of each other */
-	double		likely;			/* halfway to one being only where the other
-								 * is */
-	double		lead;			/* postings of what is gone through */
+	double		likely;			/* matches if words are correlated: geometric
+								 * mean of independence and of the rarer set
+								 * lying within the other */
+	double		lead;			/* postings traversed */
 	double		work;			/* to find all of them */
 	double		pages;			/* that are read for that */
-	double		ask;			/* work to tell whether a document matches,
-								 * without decoding */
-	double		lists;			/* of postings, that it is looked up in */
+	double		ask;			/* work to probe for a document, without
+								 * decoding */
+	double		lists;			/* of postings that are probed for it */
 } SkxCostSet;
 
 /*

@@ -118,10 +118,10 @@ skx_cost_price(const SkxCosting *c, const SkxCostScan *scan,
 }
 
 /*
- * Rows without a score come by their place in the heap, as those of a bitmap
- * do, so they cost what these do there; rows with one come from anywhere.  The
- * planner knows what is between the pages of rows that lie together and those
- * of rows anywhere by the square of a correlation: the one with this result.
+ * Rows without a score come in heap order and cost what a bitmap scan's do;
+ * rows with a score are scattered. The planner interpolates between these two
+ * heap costs by correlation squared: the result is the correlation that yields
+ * the cost computed here.
  */
 static double
 skx_cost_correlation(const SkxCosting *c, const SkxCostScan *scan,

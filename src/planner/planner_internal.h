@@ -50,10 +50,11 @@ extern bool skx_planner_find_below(PlannerInfo *root, Query *query,
 /*
  * planner_context.c : of which query an expression is
  *
- * is_open: is it what can stand on the right of `<@>` until that is bound?
- * early: nothing is known of the queries around, yet.  defer: what `call` is
- * replaced by, to be bound later.  of_exists: the call is not the query's own,
- * or may be another one than the one that was bound, and will be bound later.
+ * is_open: is it an unbound right operand of `<@>`? is_early: the queries
+ * around are not known yet. defer: the replacement of `call`, to be bound
+ * later. is_of_exists: the call belongs to an EXISTS, or cannot be told from
+ * one that does and would bind to another index; it is not bound now, since it
+ * will be simplified again.
  */
 extern bool skx_planner_is_open(Node *right);
 extern bool skx_planner_is_early(PlannerInfo *root, Oid function);

@@ -66,8 +66,9 @@ extern SkxSegment *skx_segment_open(SkxBlkFile *file, Relation rel,
 extern void skx_segment_close(SkxSegment *seg);
 
 /*
- * A search of the segment has ended.  Has nothing been read since one that had
- * to read nothing?  Then a few pages need not be asked for.
+ * searched: call at the end of a search of the segment. warm: the last search
+ * found all its pages cached and this backend has loaded nothing since, so
+ * that prefetching a few pages is not worth it.
  */
 extern void skx_segment_searched(SkxSegment *seg);
 extern bool skx_segment_warm(const SkxSegment *seg);

@@ -2,13 +2,14 @@
  * topk_or.c
  *	  The best documents with any of the words: block-max MAXSCORE in windows.
  *
- * The lists are ordered by what they can give in a window.  Those that
- * together cannot lift a document to the heap are not gone through: the others,
- * the essential ones, make the candidates, and it is looked up in the lists
- * left out, largest first, only while a candidate still has a chance.
- * (Turtle and Flood 1995; Ding and Suel 2011 for blocks.)  A window ends where
- * a sub-block of an essential list does, so that its bounds are tight; where
- * windows give few candidates they are made larger.
+ * The lists are ordered by the most that they can contribute in a window. The
+ * longest prefix of them whose bounds together stay below the threshold is
+ * non-essential and is not traversed; the other, essential lists produce the
+ * candidates. A candidate is looked up in the non-essential lists, largest
+ * bound first, as long as it can still reach the threshold. (Turtle and Flood
+ * 1995; Ding and Suel 2011 for blocks.) A window ends where a sub-block of an
+ * essential list does, so that its bounds are tight; where windows yield few
+ * candidates they are made larger.
  */
 #include "postgres.h"
 

@@ -530,9 +530,9 @@ skx_topk_prime_short(const SkxTopk *topk, SkxTopkSegment *s,
 }
 
 /*
- * What the best postings of a word in a segment, as many as are looked for,
- * give at least: of a long list for the smallest of the numbers that are
- * stored which is not below.
+ * A lower bound of the k-th largest contribution of a word in the segment, k
+ * being the number of rows searched for. A long list stores it for each of
+ * SKX_KTHS; that of the smallest one not below k is used.
  */
 static int32
 skx_topk_prime_word(const SkxTopk *topk, SkxTopkSegment *s,
