@@ -53,7 +53,7 @@ static void
 skx_am_scan_open_segments(IndexScanDesc scan)
 {
 	SkxScan    *so = scan->opaque;
-	int			n = so->all ? SKX_SCAN_SEGMENTS : 1;
+	int			n = so->fetches_all ? SKX_SCAN_SEGMENTS : 1;
 	int			i;
 
 	n = Min(n, so->view->nsegments - so->segment);
@@ -64,7 +64,8 @@ skx_am_scan_open_segments(IndexScanDesc scan)
 	{
 		so->segs[i] = skx_segment_open(so->file, scan->indexRelation,
 									   so->view, so->segment++);
-		so->answers[i] = skx_query_scan_open(so->segs[i], so->query, so->all);
+		so->answers[i] = skx_query_scan_open(so->segs[i], so->query,
+											 so->fetches_all);
 	}
 	skx_query_scan_plan(so->answers, n);
 }
@@ -278,7 +279,7 @@ skxgetbitmap(IndexScanDesc scan, TIDBitmap *tbm)
 	SkxScan    *so = scan->opaque;
 	int64		total = 0;
 
-	so->all = true;
+	so->fetches_all = true;
 	while (skx_am_scan_fetch(scan))
 	{
 		tbm_add_tuples(tbm, so->tids, so->n, false);

@@ -18,7 +18,7 @@ typedef struct SkxScan
 {
 	MemoryContext context;		/* everything below; reset by a rescan */
 	bool		started;
-	bool		all;			/* the whole answer will be fetched */
+	bool		fetches_all;	/* the whole answer will be fetched */
 	SkxQuery   *query;
 	const SkxView *view;
 	SkxBlkFile *file;
