@@ -134,7 +134,7 @@ skx_functions_open_scorer(SkxDistance *d, const SkxRef *ref, Snapshot snapshot)
  * where the server calls it stable: PL/pgSQL keeps expressions.
  */
 static bool
-skx_planner_is_constant(const FmgrInfo *flinfo)
+skx_functions_is_constant(const FmgrInfo *flinfo)
 {
 	Node	   *call = flinfo->fn_expr;
 
@@ -154,7 +154,7 @@ skx_functions_distance(FmgrInfo *flinfo, const SkxRef *ref)
 		d = MemoryContextAllocZero(flinfo->fn_mcxt, sizeof(SkxDistance));
 		d->context = AllocSetContextCreate(flinfo->fn_mcxt, "skipidx distance",
 										   ALLOCSET_SMALL_SIZES);
-		d->constant = skx_planner_is_constant(flinfo);
+		d->constant = skx_functions_is_constant(flinfo);
 		flinfo->fn_extra = d;
 	}
 	if (d->scorer == NULL ||

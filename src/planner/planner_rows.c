@@ -66,60 +66,62 @@ skx_planner_matching_clause(IndexOptInfo *index, RestrictInfo *rinfo)
 	return clause;
 }
 
-/* Asks the first index of all rows; false where none knows. */
+/*
+ * What an index knows of a condition; false if it has nothing to do with it.
+ * *share: of the table, how much meets it; below 0 if that is not known.
+ */
+typedef bool (*SkxPlannerAsk) (PlannerInfo *root, IndexOptInfo *index,
+							   RestrictInfo *rinfo, double *share);
+
 static bool
-skx_planner_correct_clause(PlannerInfo *root, RelOptInfo *rel,
-						   RestrictInfo *rinfo)
+skx_planner_ask_clause(PlannerInfo *root, IndexOptInfo *index,
+					   RestrictInfo *rinfo, double *share)
 {
-	ListCell   *lc;
+	IndexClause *clause = skx_planner_matching_clause(index, rinfo);
 
-	foreach(lc, rel->indexlist)
-	{
-		IndexOptInfo *index = lfirst(lc);
-		IndexClause *clause;
-		double		share;
-
-		if (!skx_planner_is_ours(index) || index->indpred != NIL)
-			continue;
-		clause = skx_planner_matching_clause(index, rinfo);
-		if (clause == NULL)
-			continue;
-		share = skx_am_cost_share(root, index, linitial(clause->indexquals));
-		if (share < 0)
-			return false;
-		rinfo->norm_selec = share;
-		return true;
-	}
-	return false;
+	if (clause == NULL)
+		return false;
+	*share = skx_am_cost_share(root, index, linitial(clause->indexquals));
+	return true;
 }
 
 /*
  * Nothing is known of distances, but how many rows can have one below zero.
  */
 static bool
-skx_planner_correct_bound(PlannerInfo *root, RelOptInfo *rel,
-						  RestrictInfo *rinfo)
+skx_planner_ask_bound(PlannerInfo *root, IndexOptInfo *index,
+					  RestrictInfo *rinfo, double *share)
+{
+	Node	   *clause = (Node *) rinfo->clause;
+	OpExpr	   *distance = skx_planner_bounded(index, clause);
+
+	if (distance == NULL || !skx_planner_needs_score(root, clause, distance))
+		return false;
+	*share = skx_am_cost_scored(root, index, distance);
+	if (*share >= 0)
+		*share = Min(*share, clause_selectivity(root, (Node *) rinfo, 0,
+												JOIN_INNER, NULL));
+	return true;
+}
+
+/* Asks the first index of all rows that has the condition. */
+static bool
+skx_planner_correct_clause(PlannerInfo *root, RelOptInfo *rel,
+						   RestrictInfo *rinfo, SkxPlannerAsk ask)
 {
 	ListCell   *lc;
 
 	foreach(lc, rel->indexlist)
 	{
 		IndexOptInfo *index = lfirst(lc);
-		OpExpr	   *distance;
 		double		share;
 
-		if (!skx_planner_is_ours(index) || index->indpred != NIL)
+		if (!skx_planner_is_ours(index) || index->indpred != NIL ||
+			!ask(root, index, rinfo, &share))
 			continue;
-		distance = skx_planner_bounded(index, (Node *) rinfo->clause);
-		if (distance == NULL ||
-			!skx_planner_needs_score(root, (Node *) rinfo->clause, distance))
-			continue;
-		share = skx_am_cost_scored(root, index, distance);
 		if (share < 0)
 			return false;
-		rinfo->norm_selec = Min(clause_selectivity(root, (Node *) rinfo, 0,
-												   JOIN_INNER, NULL),
-								share);
+		rinfo->norm_selec = share;
 		return true;
 	}
 	return false;
@@ -175,8 +177,10 @@ skx_planner_correct_rows(PlannerInfo *root, RelOptInfo *rel,
 		return;
 	foreach(lc, rel->baserestrictinfo)
 	{
-		known |= skx_planner_correct_clause(root, rel, lfirst(lc)) ||
-			skx_planner_correct_bound(root, rel, lfirst(lc));
+		known |= skx_planner_correct_clause(root, rel, lfirst(lc),
+											skx_planner_ask_clause) ||
+			skx_planner_correct_clause(root, rel, lfirst(lc),
+									   skx_planner_ask_bound);
 	}
 	if (!known)
 		return;
