@@ -13,6 +13,9 @@
 # Seconds after which something is said of a step that says nothing.
 report_silence=6
 
+# Seconds between looks at what a step says, and at most from its end to the next.
+report_poll=0.3
+
 report_begin() {
 	report_passed=0
 	report_failed=0
@@ -38,7 +41,7 @@ report_tick() {
 	local what=$1 log=$2 began=$SECONDS said=$SECONDS shown=0 done='' line last=
 	local -a lines
 	while kill -0 $$ 2>/dev/null && [ -z "$done" ]; do
-		sleep 0.3
+		sleep $report_poll
 		[ ! -e "$log.done" ] || done=yes
 		mapfile -t lines < <(sed -n 's/^#progress //p' "$log")
 		for line in "${lines[@]:shown}"; do
@@ -111,6 +114,22 @@ report_step() {
 		printf 'FAILED  %-28s %5d passed, %d failed %12ss\n' "$name" "$passed" "$failed" $(($(date +%s) - began))
 		report_broken+=("$name" "$log")
 	fi
+	return $status
+}
+
+# report_start COMMAND ...: begins a step that waits more than it works; after
+# steps that run meanwhile, report_step NAME report_finish is the step itself
+report_start() {
+	report_meanwhile=$report_logs/meanwhile.log
+	report_prefix='#progress ' "$@" >"$report_meanwhile" 2>&1 </dev/null &
+	report_meanwhile_pid=$!
+}
+
+report_finish() {
+	local status
+	wait "$report_meanwhile_pid"
+	status=$?
+	cat "$report_meanwhile"
 	return $status
 }
 

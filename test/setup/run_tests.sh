@@ -32,9 +32,12 @@ trap 'rm -rf "$work"' EXIT
 trap 'exit 130' HUP INT TERM
 
 report_step "packages" bash "$here/packages.sh" build test || report_end test
-wanted tidy && report_step "tidy" sh "$root/test/tidy/tidy.sh" "$root"
-wanted tidy && report_step "tidy selftest" sh "$root/test/tidy/selftest.sh"
-wanted tidy && report_step "harness" bash "$here/selftest.sh"
+if wanted tidy; then
+	report_start bash "$here/selftest.sh"
+	report_step "tidy" sh "$root/test/tidy/tidy.sh" "$root"
+	report_step "tidy selftest" sh "$root/test/tidy/selftest.sh"
+	report_step "harness" report_finish
+fi
 
 work=$(make_private_dir) || exit 1
 chmod 755 "$work"

@@ -28,7 +28,7 @@ expect() {
 # report < SCRIPT: a script that uses report.sh, its output in $work/output
 report() {
 	{
-		printf '. "%s/report.sh"\nreport_silence=1\nreport_begin\n' "$here"
+		printf '. "%s/report.sh"\nreport_silence=1\nreport_poll=0.05\nreport_begin\n' "$here"
 		cat
 		echo 'report_end trial'
 	} >"$work/script"
@@ -67,6 +67,16 @@ log=$(sed -n 's/^FAILED: broken; all of it: //p' "$work/output")
 expect 'a failure names its log' [ "$(grep -c 1000 "$log")" = 2 ]
 expect 'and what failed' said '^    check 7$'
 expect 'and nothing else' [ "$(wc -l <"$work/output")" -le 8 ]
+
+report <<'EOF'
+report_start bash -c 'echo "#count 2 0"; echo late; exit 0'
+report_step first true
+report_step second report_finish
+report_start bash -c 'echo "#failed check 9"; exit 3'
+report_step third report_finish
+EOF
+expect 'a step begun before others: the closing line' last_is 'trial: 3 passed, 1 failed'
+expect 'and what of it failed' said '^    check 9$'
 
 report <<'EOF'
 { echo one; sleep 2.5; printf 'two\nthree'; } | report_alive waiting; echo
