@@ -18,6 +18,12 @@ PG_CONFIG=$(find_pg_config) || exit 1
 export PG_CONFIG
 passed=0
 failed=0
+names=()
+pids=()
+
+# More TAP files at a time than processors: they wait for servers that start and
+# stop, and for other processes.
+jobs=$(((3 * $(nproc) + 1) / 2))
 fail() { echo "#failed $*"; failed=$((failed + 1)); }
 
 # make as the server user, without bitcode for the server's JIT compiler
@@ -81,10 +87,9 @@ why() {
 	local file name
 	sed -n 's/^test \([^ ]*\) .*FAILED.*/\1/p; s/^     \([^ ]*\) .*FAILED.*/\1/p; s/^not ok [0-9]* *[-+] *\([^ ]*\).*/\1/p' "$2" |
 		sed "s/^/#failed $1: /"
-	for file in regression.diffs output_iso/regression.diffs; do
-		[ ! -e $file ] || head -n 200 $file
-		rm -f $file
-	done
+	file=regression.diffs
+	[ "$1" != isolation ] || file=output_iso/regression.diffs
+	[ ! -e $file ] || head -n 200 $file
 	for name in $(sed -n 's|^test/t/\(.*\)\.pl *(Wstat.*|\1|p' "$2"); do
 		file=tmp_check/log/regress_log_$name
 		{ sed -nE 's/^(\[\S+ )?not ok [0-9]+ - //p' "$file" | grep . ||
@@ -109,20 +114,33 @@ stop_leftovers() {
 
 # suite NAME FILES MAKE-VARIABLES...: one kind of test, the others switched off
 suite() {
-	local name=$1 files=$2 output=$PWD/suite.out before=$failed status
+	local name=$1 files=$2
 	shift 2
-	echo "== $name"
-	echo "#progress $name"
 	timeout --kill-after=20 "${SUITE_TIMEOUT:-1800}" \
 		bash "$here/with_cluster.sh" -u -k -c fsync=off -c autovacuum=off -c wal_level=replica -c huge_pages=off \
 		env HOME="$PWD" make -s --no-print-directory with_llvm=no \
-		PG_CONFIG="$PG_CONFIG" PROVE_FLAGS="-j$(nproc) --timer" \
-		installcheck "$@" 2>&1 | follow "$files" | tee "$output"
-	status=${PIPESTATUS[0]}
+		PG_CONFIG="$PG_CONFIG" PROVE_FLAGS="-j$jobs --timer" \
+		installcheck "$@" 2>&1 | follow "$files" | tee "suite.$name"
+	return "${PIPESTATUS[0]}"
+}
+
+# begin NAME FILES MAKE-VARIABLES...: a suite, beside the others
+begin() {
+	echo "#progress $1"
+	suite "$@" &
+	names+=("$1")
+	pids+=($!)
+}
+
+# judge NAME PID: waits for a suite, counts and explains
+judge() {
+	local name=$1 output=$PWD/suite.$1 before=$failed status
+	wait "$2"
+	status=$?
 	count "$output"
 	slowest "$output"
 	if [ $status != 0 ]; then
-		stop_leftovers
+		[ "$name" != tap ] || stop_leftovers
 		why "$name" "$output"
 		[ $status != 124 ] || fail "$name took more than ${SUITE_TIMEOUT:-1800} s"
 		[ "$failed" != "$before" ] || fail "$name stopped with exit code $status"
@@ -140,13 +158,16 @@ if build; then
 	tap=
 	for name; do
 		case $name in
-			regress) suite regress 0 ISOLATION= TAP_TESTS= ;;
-			isolation) suite isolation 0 REGRESS= TAP_TESTS= ;;
+			regress) begin regress 0 ISOLATION= TAP_TESTS= ;;
+			isolation) begin isolation 0 REGRESS= TAP_TESTS= ;;
 			*) tap="$tap $(ls test/t/$name test/t/$name.pl 2>/dev/null | grep '\.pl$' | sort -u | tr '\n' ' ')" ;;
 		esac
 	done
 	[ -z "${tap// /}" ] ||
-		suite tap "$(echo $tap | wc -w)" REGRESS= ISOLATION= PROVE_TESTS="$tap"
+		begin tap "$(echo $tap | wc -w)" REGRESS= ISOLATION= PROVE_TESTS="$tap"
+	for i in ${names[@]+"${!names[@]}"}; do
+		judge "${names[i]}" "${pids[i]}"
+	done
 else
 	fail "build"
 fi
