@@ -1,12 +1,15 @@
-# 10,000 flipped bits, half of them in segment pages, half of them in any pages
+# 5,000 flipped bits, half of them in segment pages, half of them in any pages
 # and with data checksums: each time a damaged page is read there is an error
 # that names it, and no query ever gives a wrong row.
 #
-# In a round every such page has one bit flipped while the server is down.
+# In a round every such page has one bit flipped while the server is down, every
+# other time near one of its ends, where its headers and trailers are.
 # Then queries run until they succeed: an error must name a page that is still
 # damaged, which is put right before the next try; an answer must be the true
 # one.  The verifier reads what no query did.  A damaged page that was read
 # without an error would be left over at the end.
+#
+# Long: 10,000 bits.
 #
 # Holds: blkio 2; format 2, 6; inspect 5; manifest 3; pending 7; segment 7
 
@@ -21,7 +24,8 @@ use Test::More;
 
 use constant {
 	PAGE => 8192,
-	FLIPS => 10000,
+	FLIPS => $ENV{SKX_FAULTS_ALL} ? 10000 : 5000,
+	ENDS => 64,
 	PLANE_AT => 8192 - 3,		# SkxDiskTrailer.plane
 	PAGE_ID => 0xF51D,
 	FIRST_SEGMENT_PLANE => 16,
@@ -40,9 +44,9 @@ srand($seed);
 my $setup = <<'SQL';
 CREATE EXTENSION skipidx;
 CREATE TABLE docs (id int, v tsvector);
-INSERT INTO docs SELECT i, string_agg('w' || (hashint4(i * 64 + p) & 511) || ':'
-	|| p * 300 + (hashint4(i * 64 + p) >> 9 & 127), ' ')::tsvector
-FROM generate_series(1, 40000) i, generate_series(1, 50) p GROUP BY i;
+INSERT INTO docs SELECT i + 5000 * n, v FROM (SELECT i, string_agg('w' || (hashint4(i * 64 + p) & 511) || ':'
+		|| p * 300 + (hashint4(i * 64 + p) >> 9 & 127), ' ')::tsvector AS v
+	FROM generate_series(1, 5000) i, generate_series(1, 50) p GROUP BY i) x, generate_series(0, 7) n ORDER BY 1;
 INSERT INTO docs SELECT 40000 + i, ('s' || i || ':1 s' || i + 1 || ':2')::tsvector
 FROM generate_series(1, 4000) i;
 CREATE INDEX docs_v ON docs USING skipidx (v) WITH (block_size = '16kB');
@@ -56,7 +60,7 @@ DELETE FROM docs WHERE id % 100 = 0;
 VACUUM (FREEZE, ANALYZE) docs;
 CREATE TABLE wanted AS
 	SELECT lexeme, count(*) || ' ' || sum(id) AS answer
-	FROM docs, unnest(v) WHERE lexeme LIKE 'w%' OR lexeme LIKE 's%7' GROUP BY 1;
+	FROM docs, unnest(v) WHERE lexeme LIKE 'w%5' OR lexeme LIKE 's%7' GROUP BY 1;
 CHECKPOINT;
 SQL
 
@@ -100,6 +104,7 @@ sub flipped
 	my ($page, $first) = @_;
 	my $at = $first + int rand(PAGE - $first);
 
+	$at = ($at & 1 ? PAGE - ENDS : $first) + int rand(ENDS) if int rand 2;
 	substr($page, $at, 1) = chr(ord(substr($page, $at, 1)) ^ 1 << int rand 8);
 	return $page;
 }
@@ -199,7 +204,7 @@ skx_install_try($node, 'postgres');
 my %wanted = map { split /\|/ } split /\n/,
   $node->safe_psql('postgres', 'SELECT lexeme, answer FROM wanted');
 
-finds($_) or $wanted{$_} = '0 0' for keys %wanted;
+finds($_) or $wanted{$_} = '0 0' for map { "w$_" } 0 .. 511;
 $wanted{''} =
   $node->safe_psql('postgres', q{SELECT count(*) || ' ' || sum(id) FROM docs});
 
