@@ -50,6 +50,7 @@ sub new
 
 		push @{ $self->{vocab} }, $word unless $seen{$word}++;
 	}
+	$self->{log_n} = log($opt{vocab} + 1);
 	return $self;
 }
 
@@ -57,14 +58,15 @@ sub new
 sub zipf
 {
 	my ($self) = @_;
-	my $n = @{ $self->{vocab} };
 
-	return $self->{vocab}[ int(exp(rand() * log($n + 1)) - 1) ];
+	return $self->{vocab}[ int(exp(rand() * $self->{log_n}) - 1) ];
 }
 
 sub pick { return $_[ rand @_ ]; }
 
-sub weight { return pick(qw(A B C D D D D D)); }
+my @weights = qw(A B C D D D D D);
+
+sub weight { return $weights[ rand @weights ]; }
 
 # A token list: [position, word, weight].
 sub tokens
@@ -78,7 +80,7 @@ sub tokens
 		my $word = $words ? pick(@$words) : $self->zipf;
 		my $step = rand() < 0.85 ? 1 : int rand 5;
 
-		push @tokens, [ $pos, $word, weight() ];
+		push @tokens, [ $pos, $word, $weights[ rand @weights ] ];
 		$pos += $step;
 	}
 	return @tokens;
@@ -89,8 +91,11 @@ sub quote
 {
 	my ($word) = @_;
 
-	$word =~ s/\\/\\\\/g;
-	$word =~ s/'/''/g;
+	if ($word =~ /[\\']/)
+	{
+		$word =~ s/\\/\\\\/g;
+		$word =~ s/'/''/g;
+	}
 	return "'$word'";
 }
 
