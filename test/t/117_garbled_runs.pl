@@ -92,7 +92,7 @@ sub build
 	$f->hold($f->{s}, $point);
 	$f->arm($s, $point, 'wait');
 	$s->start('CREATE INDEX docs_v ON docs USING skipidx (slowly(v))');
-	sleep 0.002 until at_point($point) == $n || time > $until;
+	sleep 0.01 until at_point($point) == $n || time > $until;
 	$garble->();
 	$f->{s}->raw("SET statement_timeout = 0; SELECT pg_advisory_unlock_all() \\g /dev/null\n");
 	my $said = $s->finish;
