@@ -116,12 +116,27 @@ stop_leftovers() {
 suite() {
 	local name=$1 files=$2
 	shift 2
-	timeout --kill-after=20 "${SUITE_TIMEOUT:-1800}" \
-		bash "$here/with_cluster.sh" -u -k -c fsync=off -c autovacuum=off -c wal_level=replica -c huge_pages=off \
-		env HOME="$PWD" make -s --no-print-directory with_llvm=no \
-		PG_CONFIG="$PG_CONFIG" PROVE_FLAGS="-j$jobs --timer" \
-		installcheck "$@" 2>&1 | follow "$files" | tee "suite.$name"
+	{
+		timeout --kill-after=20 "${SUITE_TIMEOUT:-1800}" \
+			bash "$here/with_cluster.sh" -u -k -c fsync=off -c autovacuum=off -c wal_level=replica -c huge_pages=off \
+			env HOME="$PWD" make -s --no-print-directory with_llvm=no \
+			PG_CONFIG="$PG_CONFIG" PROVE_FLAGS="-j$jobs --timer" \
+			installcheck "$@" 2>&1 &
+		echo $! >"pid.$name"
+		wait $!
+	} | follow "$files" | tee "suite.$name"
 	return "${PIPESTATUS[0]}"
+}
+
+# A suite has a process group of its own, which an interrupt does not reach.
+stop_suites() {
+	trap '' HUP INT TERM
+	for file in pid.*; do
+		[ ! -e "$file" ] || kill -TERM "$(cat "$file")" 2>/dev/null
+	done
+	wait
+	stop_leftovers
+	exit 130
 }
 
 # begin NAME FILES MAKE-VARIABLES...: a suite, beside the others
@@ -145,7 +160,7 @@ judge() {
 		[ $status != 124 ] || fail "$name took more than ${SUITE_TIMEOUT:-1800} s"
 		[ "$failed" != "$before" ] || fail "$name stopped with exit code $status"
 	fi
-	rm -f "$output"
+	rm -f "$output" "pid.$name"
 }
 
 echo "== build with $("$PG_CONFIG" --version)"
@@ -165,6 +180,7 @@ if build; then
 	done
 	[ -z "${tap// /}" ] ||
 		begin tap "$(echo $tap | wc -w)" REGRESS= ISOLATION= PROVE_TESTS="$tap"
+	trap stop_suites HUP INT TERM
 	for i in ${names[@]+"${!names[@]}"}; do
 		judge "${names[i]}" "${pids[i]}"
 	done

@@ -25,8 +25,10 @@ shift $((OPTIND - 1))
 [ $# -gt 0 ] || { say "usage: with_cluster.sh [-u] [-k] [-c name=value]... COMMAND ..."; exit 2; }
 
 dir=$(make_private_dir) || exit 1
-trap 'cluster_remove "$dir"' EXIT
-trap 'exit 130' HUP INT TERM
+# An interrupt may come twice, from a terminal and from timeout, and end what
+# reads the output, too: none of that must end the removal.
+trap 'trap "" HUP INT TERM PIPE; cluster_remove "$dir"' EXIT
+trap 'trap "" HUP INT TERM PIPE; exit 130' HUP INT TERM PIPE
 cluster_start "$dir" ${settings[@]+"${settings[@]}"} || exit 1
 PATH=$("$(find_pg_config)" --bindir):$PATH
 export PATH
