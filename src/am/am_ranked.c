@@ -74,11 +74,7 @@ skx_am_ranked_search(IndexScanDesc scan)
 	request.index = scan->indexRelation;
 	request.view = skx_score_view(scorer, scan->indexRelation);
 	if (request.view == NULL)
-	{
-		if (so->view == NULL)
-			so->view = skx_manifest_view(scan->indexRelation);
-		request.view = so->view;
-	}
+		request.view = skx_manifest_view(scan->indexRelation);
 	request.filter = so->query;
 	request.scorer = scorer;
 	request.wanted = so->wanted;

@@ -16,9 +16,7 @@
 #include "compat/compat_planner.h"
 #include "miscadmin.h"
 #include "nodes/tidbitmap.h"
-#include "pending/pending.h"
 #include "pgstat.h"
-#include "query/query.h"
 #include "utils/memutils.h"
 
 IndexScanDesc
@@ -35,58 +33,52 @@ skxbeginscan(Relation index, int nkeys, int norderbys)
 }
 
 static void
-skx_am_scan_close_segment(SkxScan *so)
+skx_am_scan_close_answer(SkxScan *so)
 {
-	if (so->answers[so->at] != NULL)
-		skx_query_scan_close(so->answers[so->at]);
-	if (so->segs[so->at] != NULL)
-		skx_segment_close(so->segs[so->at]);
-	so->answers[so->at] = NULL;
-	so->segs[so->at] = NULL;
+	skx_query_scan_close(so->answers[so->at]);
+	skx_segment_relax(so->source->segments[so->at++]);
+}
+
+static void
+skx_am_scan_close_source(SkxScan *so)
+{
+	if (so->source == NULL)
+		return;
+	while (so->at < so->source->nsegments)
+		skx_am_scan_close_answer(so);
+	skx_source_close(so->source);
+	so->source = NULL;
 }
 
 /*
  * Opens the next segments: one, or several when all will be read, so that one
- * does not wait for what could be read with what another waits for.
+ * does not wait for what could be read with what another waits for.  False:
+ * there are none.
  */
-static void
-skx_am_scan_open_segments(IndexScanDesc scan)
+static bool
+skx_am_scan_open_segments(SkxScan *so)
 {
-	SkxScan    *so = scan->opaque;
-	int			n = so->fetches_all ? SKX_SCAN_SEGMENTS : 1;
+	int			n = skx_source_next(so->source, so->fetches_all ?
+									SKX_SCAN_SEGMENTS : 1);
 	int			i;
 
-	n = Min(n, so->view->nsegments - so->segment);
-	skx_segment_ask_headers(so->file, so->view, so->segment, n);
 	so->at = 0;
-	so->nopen = n;
 	for (i = 0; i < n; i++)
-	{
-		so->segs[i] = skx_segment_open(so->file, scan->indexRelation,
-									   so->view, so->segment++);
-		so->answers[i] = skx_query_scan_open(so->segs[i], so->query,
-											 so->fetches_all);
-	}
-	skx_query_scan_plan(so->answers, n);
+		so->answers[i] = skx_query_scan_open(so->source->segments[i],
+											 so->query, so->fetches_all);
+	if (n > 0)
+		skx_query_scan_plan(so->answers, n);
+	return n > 0;
 }
 
 static void
 skx_am_scan_stop(SkxScan *so)
 {
-	for (; so->at < so->nopen; so->at++)
-		skx_am_scan_close_segment(so);
-	if (so->pending != NULL)
-		skx_pending_end(so->pending);
-	if (so->file != NULL)
-		skx_blkio_close(so->file);
-	so->pending = NULL;
-	so->file = NULL;
-	so->view = NULL;
-	so->query = NULL;
+	skx_am_scan_close_source(so);
 	skx_am_ranked_stop(so);
+	so->query = NULL;
 	so->started = false;
-	so->pending_done = false;
-	so->segment = so->nopen = so->at = so->n = so->next = 0;
+	so->at = so->n = so->next = 0;
 	so->docs = NULL;
 	so->tids = NULL;
 	MemoryContextReset(so->context);
@@ -150,89 +142,52 @@ skx_am_scan_start(IndexScanDesc scan)
 	skx_compat_count_search(scan);
 	so->query = skx_am_scan_compile(scan);
 	if (so->query == NULL || skx_query_is_empty(so->query))
-	{
-		so->query = NULL;
-		so->pending_done = true;
 		return;
-	}
 	skx_am_predicate_read(scan);
 	if (skx_am_ranked_start(scan))
 		return;
-	so->view = skx_manifest_view(scan->indexRelation);
+	so->source = skx_source_open(scan->indexRelation,
+								 skx_manifest_view(scan->indexRelation));
 	so->docs = palloc(sizeof(uint32) * SKX_QUERY_DOCS);
 	so->tids = palloc(sizeof(ItemPointerData) * SKX_QUERY_DOCS);
-	if (so->view->nsegments > 0)
-		so->file = skx_segment_file(scan->indexRelation,
-									so->view->meta.incarnation);
 }
 
 /*
  * The next batch of TIDs from segments; false when they are done.
  */
 static bool
-skx_am_scan_segments(IndexScanDesc scan)
+skx_am_scan_segments(SkxScan *so)
 {
-	SkxScan    *so = scan->opaque;
-
-	for (;;)
+	while (so->at < so->source->nsegments || skx_am_scan_open_segments(so))
 	{
-		if (so->at >= so->nopen)
-		{
-			if (so->query == NULL || so->segment >= so->view->nsegments)
-				return false;
-			skx_am_scan_open_segments(scan);
-		}
 		so->n = skx_query_scan_next(so->answers[so->at], so->docs);
 		if (so->n > 0)
 		{
-			skx_segment_tids_of(so->segs[so->at], so->docs, so->n, so->tids);
+			skx_segment_tids_of(so->source->segments[so->at], so->docs, so->n,
+								so->tids);
 			return true;
 		}
-		skx_am_scan_close_segment(so);
-		so->at++;
+		skx_am_scan_close_answer(so);
 	}
-}
-
-/* The server's own functions, which match it, leave memory behind. */
-static bool
-skx_am_scan_matches(SkxScan *so, const SkxPendingDoc *doc)
-{
-	MemoryContext old = MemoryContextSwitchTo(so->document);
-	bool		matches = skx_query_matches(so->query, doc->value);
-
-	MemoryContextSwitchTo(old);
-	MemoryContextReset(so->document);
-	return matches;
+	return false;
 }
 
 static bool
-skx_am_scan_pending(IndexScanDesc scan)
+skx_am_scan_document(const SkxPendingDoc *doc, void *arg)
 {
-	SkxScan    *so = scan->opaque;
-	SkxPendingDoc doc;
+	SkxScan    *so = arg;
 
-	if (so->pending_done)
-		return false;
-	if (so->pending == NULL)
-	{
-		so->pending = skx_pending_begin(scan->indexRelation, so->view, false);
-		so->document = AllocSetContextCreate(so->context,
-											 "skipidx pending document",
-											 ALLOCSET_DEFAULT_SIZES);
-	}
-	while (so->n < SKX_QUERY_BATCH)
-	{
-		CHECK_FOR_INTERRUPTS();
-		if (!skx_pending_next(so->pending, &doc))
-		{
-			skx_pending_end(so->pending);
-			so->pending = NULL;
-			so->pending_done = true;
-			break;
-		}
-		if (skx_am_scan_matches(so, &doc))
-			so->tids[so->n++] = doc.tid;
-	}
+	if (skx_query_matches(so->query, doc->value))
+		so->tids[so->n++] = doc->tid;
+	return so->n < SKX_QUERY_BATCH;
+}
+
+/* The next batch from pending documents, after which there is nothing. */
+static bool
+skx_am_scan_pending(SkxScan *so)
+{
+	if (!skx_source_pending(so->source, NULL, skx_am_scan_document, so))
+		skx_am_scan_close_source(so);
 	return so->n > 0;
 }
 
@@ -252,7 +207,8 @@ skx_am_scan_fetch(IndexScanDesc scan)
 	if (so->ranked != NULL)
 		any = skx_am_ranked_fetch(scan);
 	else
-		any = skx_am_scan_segments(scan) || skx_am_scan_pending(scan);
+		any = so->source != NULL &&
+			(skx_am_scan_segments(so) || skx_am_scan_pending(so));
 	MemoryContextSwitchTo(old);
 	skx_compat_check_snapshot(scan->xs_snapshot, scan->indexRelation);
 	return any;

@@ -7,8 +7,8 @@
 
 #include "access/relscan.h"
 #include "am/am.h"
-#include "pending/pending.h"
 #include "query/query.h"
+#include "source/source.h"
 #include "topk/topk.h"
 
 /* Segments opened together when the whole answer is wanted. */
@@ -20,16 +20,9 @@ typedef struct SkxScan
 	bool		started;
 	bool		fetches_all;	/* the whole answer will be fetched */
 	SkxQuery   *query;
-	const SkxView *view;
-	SkxBlkFile *file;
-	int			segment;		/* next one to open */
-	int			nopen;			/* opened together ... */
-	int			at;				/* ... and which of these is being read */
-	SkxSegment *segs[SKX_SCAN_SEGMENTS];
-	SkxQueryScan *answers[SKX_SCAN_SEGMENTS];
-	SkxPendingScan *pending;
-	MemoryContext document;		/* of matching a pending document */
-	bool		pending_done;
+	SkxSource  *source;			/* NULL: ranked, or no more rows */
+	int			at;				/* which of its segments is being read */
+	SkxQueryScan *answers[SKX_SCAN_SEGMENTS];	/* of its segments */
 	int			n;				/* TIDs fetched ... */
 	int			next;			/* ... and handed out */
 	uint32	   *docs;

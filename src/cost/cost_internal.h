@@ -9,6 +9,7 @@
 #include "cost/cost_model.h"
 #include "query/query.h"
 #include "score/score.h"
+#include "source/source.h"
 #include "topk/topk.h"
 
 /*
@@ -50,7 +51,8 @@ typedef struct SkxCosting
 	SkxTerm    *terms;			/* df 0: none; scaled by: */
 	double		scale;
 	double		average;		/* df of a word that was not looked up */
-	SkxSegment *segment;		/* the largest; NULL: nothing was read */
+	SkxSource  *source;			/* NULL: nothing was read */
+	SkxSegment *segment;		/* the largest; NULL: likewise */
 } SkxCosting;
 
 /*
@@ -79,8 +81,8 @@ extern bool skx_cost_ranks_filter(const SkxCosting *c);
  * nothing.  operand is the term of an operand, or NULL; in any case how many
  * documents have it.
  */
-extern void skx_cost_begin(SkxCosting *c, SkxBlkFile **file);
-extern void skx_cost_end(SkxCosting *c, SkxBlkFile *file);
+extern void skx_cost_begin(SkxCosting *c);
+extern void skx_cost_end(SkxCosting *c);
 extern double skx_cost_ask(PlannerInfo *root, const SkxCostIndex *index,
 						   bool (*prepare) (SkxCosting *c, void *arg),
 						   void *arg, double (*ask) (SkxCosting *c));

@@ -119,8 +119,8 @@ skx_cost_planned_sizes(PlannerInfo *root, Relation index)
 	known->index = RelationGetRelid(index);
 	known->locator = SKX_REL_LOCATOR(index);
 	known->sizes.view = skx_manifest_view(index);
+	skx_pending_totals(index, known->sizes.view, &known->sizes.pending, NULL);
 	planning->indexes = lappend(planning->indexes, known);
 	MemoryContextSwitchTo(old);
-	skx_pending_totals(index, known->sizes.view, &known->sizes.pending);
 	return &known->sizes;
 }

@@ -51,11 +51,10 @@ skx_cost_refuse_index_only(IndexPath *path)
 static void
 skx_cost_scan(SkxCosting *c, SkxCostScan *scan)
 {
-	SkxBlkFile *file;
 	SkxCostSet	match;
 
 	skx_cost_queries(c);
-	skx_cost_begin(c, &file);
+	skx_cost_begin(c);
 	scan->lookups = c->nlexemes + c->left + c->unknown;
 	match = skx_cost_filters(c);
 	if (c->segment != NULL && c->filters != NIL)
@@ -67,7 +66,7 @@ skx_cost_scan(SkxCosting *c, SkxCostScan *scan)
 		scan->work[1] = match.work;
 		scan->pages[1] = match.pages;
 	}
-	skx_cost_end(c, file);
+	skx_cost_end(c);
 }
 
 /*

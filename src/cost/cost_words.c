@@ -10,7 +10,6 @@
 #include "cost/cost_internal.h"
 #include "miscadmin.h"
 #include "optimizer/cost.h"
-#include "pending/pending.h"
 #include "utils/snapmgr.h"
 #include "utils/memutils.h"
 
@@ -27,7 +26,7 @@ skx_cost_readable(const IndexOptInfo *info)
 
 /* Sizes of the index, and what its largest segment has of the words. */
 static void
-skx_cost_read(SkxCosting *c, Relation index, SkxBlkFile **file)
+skx_cost_read(SkxCosting *c, Relation index)
 {
 	const SkxPlannedSizes *sizes = skx_cost_planned_sizes(c->root, index);
 	const SkxView *view = sizes->view;
@@ -47,8 +46,9 @@ skx_cost_read(SkxCosting *c, Relation index, SkxBlkFile **file)
 	c->length = (length + sizes->pending.total_length) / c->ndocs;
 	if (view->nsegments == 0 || (c->filters == NIL && c->ranking == NULL))
 		return;
-	*file = skx_segment_file(index, view->meta.incarnation);
-	c->segment = skx_segment_open(*file, index, view, 0);
+	c->source = skx_source_open(index, view);
+	skx_source_next(c->source, 1);
+	c->segment = c->source->segments[0];
 	c->scale = c->ndocs / Max(c->segment->header.ndocs, 1);
 	c->terms = palloc(sizeof(SkxTerm) * Max(c->nlexemes, 1));
 	skx_segment_find_all(&c->segment, 1, c->lexemes, c->nlexemes, &c->terms);
@@ -74,21 +74,15 @@ skx_cost_count(const SkxTerm *term, const char *lexeme, int len, void *arg)
 	return ++prefix->n < SKX_COST_PREFIX;
 }
 
-/*
- * Documents that have a lexeme with that prefix.  Pages after the first ones
- * are not read ahead: they will not be looked at.
- */
+/* Documents that have a lexeme with that prefix. */
 static double
 skx_cost_prefix(SkxCosting *c, const SkxLexeme *lexeme)
 {
 	SkxCostPrefix prefix = {0, 0};
-	int			ahead = c->segment->ahead;
 	double		df;
 
-	c->segment->ahead = 0;
-	skx_segment_prefix(c->segment, lexeme->bytes, lexeme->len,
+	skx_segment_prefix(c->segment, lexeme->bytes, lexeme->len, false,
 					   skx_cost_count, &prefix);
-	c->segment->ahead = ahead;
 	df = Min(prefix.df * c->scale, c->ndocs);
 	return prefix.n < SKX_COST_PREFIX ? df : sqrt(df * c->ndocs);
 }
@@ -130,11 +124,10 @@ skx_cost_operand(SkxCosting *c, TSQuery query, const QueryOperand *operand,
 }
 
 void
-skx_cost_begin(SkxCosting *c, SkxBlkFile **file)
+skx_cost_begin(SkxCosting *c)
 {
 	ListCell   *lc;
 
-	*file = NULL;
 	foreach(lc, c->filters)
 	{
 		skx_cost_gather(c, lfirst(lc));
@@ -143,16 +136,14 @@ skx_cost_begin(SkxCosting *c, SkxBlkFile **file)
 		skx_cost_gather(c, c->ranking);
 	skx_cost_distinct(c);
 	if (c->index->rel != NULL)
-		skx_cost_read(c, c->index->rel, file);
+		skx_cost_read(c, c->index->rel);
 }
 
 void
-skx_cost_end(SkxCosting *c, SkxBlkFile *file)
+skx_cost_end(SkxCosting *c)
 {
-	if (c->segment != NULL)
-		skx_segment_close(c->segment);
-	if (file != NULL)
-		skx_blkio_close(file);
+	if (c->source != NULL)
+		skx_source_close(c->source);
 }
 
 double
@@ -165,7 +156,6 @@ skx_cost_ask(PlannerInfo *root, const SkxCostIndex *index,
 												  ALLOCSET_DEFAULT_SIZES);
 	MemoryContext old = MemoryContextSwitchTo(context);
 	SkxCosting	c;
-	SkxBlkFile *file;
 	double		share = -1;
 
 	memset(&c, 0, sizeof(c));
@@ -173,10 +163,10 @@ skx_cost_ask(PlannerInfo *root, const SkxCostIndex *index,
 	c.index = index;
 	if (prepare(&c, arg))
 	{
-		skx_cost_begin(&c, &file);
+		skx_cost_begin(&c);
 		if (c.segment != NULL)
 			share = Min(ask(&c) / c.ndocs, 1);
-		skx_cost_end(&c, file);
+		skx_cost_end(&c);
 	}
 	MemoryContextSwitchTo(old);
 	MemoryContextDelete(context);

@@ -222,6 +222,7 @@ typedef struct SkxCheckSum
 static void
 skx_inspect_pending_documents(SkxCheck *check, int which, SkxCheckSum *sum)
 {
+	uint64		last = check->stripes[which].next_sequence - 1;
 	SkxView		one = *check->view;
 	SkxPendingScan *scan;
 	SkxPendingDoc doc;
@@ -229,9 +230,8 @@ skx_inspect_pending_documents(SkxCheck *check, int which, SkxCheckSum *sum)
 	memset(sum, 0, sizeof(*sum));
 	one.nstripes = 1;
 	one.stripes = &check->view->stripes[which];
-	scan = skx_pending_begin(check->index, &one, true);
-	while (skx_pending_next(scan, &doc) &&
-		   doc.sequence < check->stripes[which].next_sequence)
+	scan = skx_pending_begin(check->index, &one, &last);
+	while (skx_pending_next(scan, &doc))
 	{
 		sum->ndocs++;
 		sum->ndead += doc.dead;

@@ -12,8 +12,7 @@
 #include "fmgr.h"
 #include "funcapi.h"
 #include "inspect/inspect.h"
-#include "pending/pending.h"
-#include "segment/segment.h"
+#include "source/source.h"
 #include "storage/bufmgr.h"
 #include "utils/builtins.h"
 #include "utils/xid8.h"
@@ -75,13 +74,12 @@ typedef struct SkxSegmentTotals
 static void
 skx_inspect_sum(Relation rel, const SkxView *view, SkxSegmentTotals *sum)
 {
-	SkxBlkFile *file = skx_segment_file(rel, view->meta.incarnation);
-	int			i;
+	SkxSource  *source = skx_source_open(rel, view);
 
 	memset(sum, 0, sizeof(*sum));
-	for (i = 0; i < view->nsegments; i++)
+	while (skx_source_next(source, 1) > 0)
 	{
-		SkxSegment *seg = skx_segment_open(file, rel, view, i);
+		SkxSegment *seg = source->segments[0];
 
 		sum->ndocs += seg->header.ndocs;
 		sum->ndeleted += skx_segment_ndeleted(seg);
@@ -90,9 +88,8 @@ skx_inspect_sum(Relation rel, const SkxView *view, SkxSegmentTotals *sum)
 		sum->nterms += seg->header.nterms;
 		sum->npostings += seg->header.npostings;
 		sum->npositions += seg->header.npositions;
-		skx_segment_close(seg);
 	}
-	skx_blkio_close(file);
+	skx_source_close(source);
 }
 
 /* May a snapshot still need what was in these pages? */
@@ -160,7 +157,7 @@ skipidx_stats(PG_FUNCTION_ARGS)
 
 	skx_inspect_sum_free(rel, view, &free);
 	skx_inspect_sum(rel, view, &sum);
-	skx_pending_totals(rel, view, &pending);
+	skx_pending_totals(rel, view, &pending, NULL);
 	ndocs = sum.ndocs + pending.ndocs;
 	nnull = sum.nnull + pending.nnull;
 	length = sum.total_length + pending.total_length;
@@ -349,7 +346,7 @@ skipidx_segments(PG_FUNCTION_ARGS)
 	ReturnSetInfo *rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
 	Relation	rel = skx_inspect_open(PG_GETARG_OID(0), SKX_INSPECT_STATS);
 	SkxView    *view = skx_manifest_view(rel);
-	SkxBlkFile *file = skx_segment_file(rel, view->meta.incarnation);
+	SkxSource  *source = skx_source_open(rel, view);
 	SkxPendingTotals pending;
 	SkxFreeTotals free;
 	int			i;
@@ -357,15 +354,10 @@ skipidx_segments(PG_FUNCTION_ARGS)
 	StaticAssertStmt(SKX_SEGMENTS_COLUMNS == 14 + SKX_SEGMENT_NPLANES,
 					 "columns of skipidx_segments");
 	InitMaterializedSRF(fcinfo, 0);
-	for (i = 0; i < view->nsegments; i++)
-	{
-		SkxSegment *seg = skx_segment_open(file, rel, view, i);
-
-		skx_inspect_segment(rsinfo, &view->segments[i], seg);
-		skx_segment_close(seg);
-	}
-	skx_blkio_close(file);
-	skx_pending_totals(rel, view, &pending);
+	for (i = 0; skx_source_next(source, 1) > 0; i++)
+		skx_inspect_segment(rsinfo, &view->segments[i], source->segments[0]);
+	skx_source_close(source);
+	skx_pending_totals(rel, view, &pending, NULL);
 	skx_inspect_pending(rsinfo, &pending);
 	skx_inspect_operations(rsinfo, view);
 	skx_inspect_waiting(rsinfo, rel, view);

@@ -372,11 +372,12 @@ skx_maint_flush_all(Relation index, const SkxMaintOptions *options,
 	uint64	   *last = palloc(view->nstripes * sizeof(uint64));
 	uint64		budget = Max(options->memory, options->pending_limit);
 	uint64		ndocs = 0;
+	SkxPendingTotals totals;
 
 	/* no more than stays in memory as documents and as postings */
 	if (options->certain)
 		budget = options->memory / 4;
-	skx_pending_last(index, view, last);
+	skx_pending_totals(index, view, &totals, last);
 	pfree(view);
 	while (skx_maint_flush_left(index, last))
 	{

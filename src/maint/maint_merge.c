@@ -14,6 +14,7 @@
 #include "maint/maint_policy.h"
 #include "merge/merge.h"
 #include "miscadmin.h"
+#include "source/source.h"
 #include "storage/lmgr.h"
 #include "utils/memutils.h"
 
@@ -21,107 +22,97 @@
 #define SKX_MERGE_RESERVE	(64 * 1024 * 1024)
 
 /* What is to become one segment. */
-typedef struct SkxMerge
+typedef struct SkxMaintMerge
 {
 	Relation	index;
-	SkxView    *view;
-	SkxBlkFile *file;
 	int			n;
 	uint32		ids[SKX_POLICY_INPUTS_MAX];
-	const SkxDiskSegmentRef *refs[SKX_POLICY_INPUTS_MAX];	/* in the view */
+	SkxView		inputs;			/* the view, with these segments alone */
 	uint64		bytes;			/* of their pages, as far as they are live */
 	uint64		ndocs;
 	uint64		ndeleted;
-} SkxMerge;
+} SkxMaintMerge;
 
-static const SkxDiskSegmentRef *
-skx_maint_merge_ref(const SkxView *view, uint32 id)
-{
-	int			i;
-
-	for (i = 0; i < view->nsegments; i++)
-	{
-		if (view->segments[i].segment == id)
-			return &view->segments[i];
-	}
-	elog(ERROR, "segment %u is not in its view", id);
-	return NULL;
-}
-
-/* Adds up what was chosen. */
+/* Takes what was chosen out of the view, and adds it up. */
 static void
-skx_maint_merge_sum(SkxMerge *m, const SkxPolicySegment *segments)
+skx_maint_merge_take(SkxMaintMerge *m, const SkxView *view,
+					 const SkxPolicySegment *segments)
 {
 	int			i;
 
+	m->inputs = *view;
+	m->inputs.nsegments = m->n;
+	m->inputs.segments = palloc(m->n * sizeof(SkxDiskSegmentRef));
 	for (i = 0; i < m->n; i++)
 	{
 		const SkxPolicySegment *s = segments;
 
 		while (s->id != m->ids[i])
 			s++;
-		m->refs[i] = skx_maint_merge_ref(m->view, s->id);
+		m->inputs.segments[i] = view->segments[s - segments];
 		m->bytes += (uint64) ((double) s->bytes * (s->ndocs - s->ndeleted) /
 							  Max(s->ndocs, 1));
 		m->ndocs += s->ndocs;
 		m->ndeleted += s->ndeleted;
-		Assert(m->refs[i]->ndocs == s->ndocs);
 	}
 	Assert(m->ndeleted <= m->ndocs);
 }
 
 /* Chooses among the segments of a new view; `most` as for skx_maint_merge. */
 static void
-skx_maint_merge_choose(SkxMerge *m, Relation index, int most)
+skx_maint_merge_choose(SkxMaintMerge *m, Relation index, int most)
 {
 	SkxPolicyLimits limits = {SKX_SEGMENT_BYTES_MAX, SKX_DOC_MAX};
 	SkxPolicySegment *segments;
+	SkxView    *view;
+	SkxSource  *source;
 	int			i;
 
 	memset(m, 0, sizeof(*m));
 	m->index = index;
 	LockPage(index, SKX_META_BLOCK, ShareLock);
-	m->view = skx_manifest_view(index);
-	m->file = skx_segment_file(index, m->view->meta.incarnation);
-	skx_blkio_once(m->file);
-	segments = palloc((m->view->nsegments + 1) * sizeof(SkxPolicySegment));
-	for (i = 0; i < m->view->nsegments; i++)
+	view = skx_manifest_view(index);
+	source = skx_source_open(index, view);
+	skx_source_once(source);
+	segments = palloc((view->nsegments + 1) * sizeof(SkxPolicySegment));
+	for (i = 0; skx_source_next(source, 1) > 0; i++)
 	{
-		const SkxDiskSegmentRef *ref = &m->view->segments[i];
-		SkxSegment *seg = skx_segment_open(m->file, index, m->view, i);
+		const SkxDiskSegmentRef *ref = &view->segments[i];
 
 		segments[i].id = ref->segment;
 		segments[i].bytes = ref->npages * BLCKSZ;
 		segments[i].ndocs = ref->ndocs;
-		segments[i].ndeleted = (uint32) skx_segment_ndeleted(seg);
+		segments[i].ndeleted =
+			(uint32) skx_segment_ndeleted(source->segments[0]);
 		Assert(segments[i].ndeleted <= segments[i].ndocs);
-		skx_segment_close(seg);
 	}
+	skx_source_close(source);
 	UnlockPage(index, SKX_META_BLOCK, ShareLock);
 	if (most > 0)
-		m->n = skx_maint_policy_most(segments, m->view->nsegments, most,
-									 &limits, m->ids);
+		m->n = skx_maint_policy_most(segments, view->nsegments, most, &limits,
+									 m->ids);
 	else
-		m->n = skx_maint_policy_tiers(segments, m->view->nsegments, &limits,
+		m->n = skx_maint_policy_tiers(segments, view->nsegments, &limits,
 									  m->ids);
 	Assert(m->n >= 0 && m->n <= SKX_POLICY_INPUTS_MAX);
-	skx_maint_merge_sum(m, segments);
+	skx_maint_merge_take(m, view, segments);
 	pfree(segments);
 }
 
 /* All pages of the inputs. */
 static SkxDiskExtent *
-skx_maint_merge_freed(const SkxMerge *m, SkxSegment **inputs, int *nfreed)
+skx_maint_merge_freed(const SkxSource *source, int *nfreed)
 {
 	SkxDiskExtent *freed = palloc(sizeof(SkxDiskExtent));
 	int			i;
 
 	*nfreed = 0;
-	for (i = 0; i < m->n; i++)
+	for (i = 0; i < source->nsegments; i++)
 	{
 		int			n;
-		SkxDiskExtent *extents = skx_segment_extents(inputs[i], m->refs[i],
-													 &n);
+		SkxDiskExtent *extents =
+			skx_segment_extents(source->segments[i],
+								&source->view->segments[i], &n);
 
 		Assert(n > 0);
 		freed = repalloc_huge(freed, (*nfreed + n + 1) *
@@ -141,23 +132,21 @@ skx_maint_merge_late(uint32 doc, void *arg)
 
 /* Everything under the lock of merges, the inputs chosen. */
 static void
-skx_maint_merge_work(SkxMerge *m, const SkxMaintOptions *options,
+skx_maint_merge_work(SkxMaintMerge *m, const SkxMaintOptions *options,
 					 SkxOperation *op)
 {
-	SkxSegment **inputs = palloc(m->n * sizeof(SkxSegment *));
+	SkxSource  *source = skx_source_open(m->index, &m->inputs);
 	SkxMaintMarks marks = {0};
 	SkxPublish	change = {0};
 	SkxMaintOutput out;
 	SkxDiskSegmentRef ref;
 	SkxMerge   *merge;
-	int			i;
 
 	Assert(m->n > 0 && skx_manifest_operating(m->index, op->kind));
-	for (i = 0; i < m->n; i++)
-		inputs[i] = skx_segment_open(m->file, m->index, m->view,
-									 m->refs[i] - m->view->segments);
+	skx_source_once(source);
+	skx_source_next(source, SKX_SOURCE_ALL);
 	skx_maint_output_begin(&out, op, options);
-	merge = skx_merge_begin(m->index, &out.build, inputs, m->n);
+	merge = skx_merge_begin(m->index, &out.build, source->segments, m->n);
 	if (skx_merge_run(merge, &ref))
 		change.add = &ref;
 	skx_maint_output_end(&out);
@@ -165,7 +154,7 @@ skx_maint_merge_work(SkxMerge *m, const SkxMaintOptions *options,
 								  ref.segment == op->segment));
 	change.remove = m->ids;
 	change.nremove = m->n;
-	change.freed = skx_maint_merge_freed(m, inputs, &change.nfreed);
+	change.freed = skx_maint_merge_freed(source, &change.nfreed);
 
 	SKX_FAULT(SKX_FAULT_MERGE_BUILT);
 
@@ -181,8 +170,7 @@ skx_maint_merge_work(SkxMerge *m, const SkxMaintOptions *options,
 	Assert(op->published);
 	skx_manifest_unlock(m->index);
 	skx_merge_end(merge);
-	for (i = 0; i < m->n; i++)
-		skx_segment_close(inputs[i]);
+	skx_source_close(source);
 }
 
 /*
@@ -190,10 +178,10 @@ skx_maint_merge_work(SkxMerge *m, const SkxMaintOptions *options,
  * when it must not fail for want of more; for others it can reserve later.
  */
 static uint32
-skx_maint_merge_blocks(const SkxMerge *m, const SkxMaintOptions *options,
+skx_maint_merge_blocks(const SkxMaintMerge *m, const SkxMaintOptions *options,
 					   SkxManifestWait wait)
 {
-	uint32		block_size = m->view->meta.block_size;
+	uint32		block_size = m->inputs.meta.block_size;
 
 	if (options->certain)
 		return skx_maint_blocks(m->bytes + m->bytes / 2, block_size);
@@ -204,7 +192,7 @@ skx_maint_merge_blocks(const SkxMerge *m, const SkxMaintOptions *options,
 
 /* Does a merge need temporary files, for which space cannot be reserved? */
 static bool
-skx_maint_merge_spills(const SkxMerge *m, const SkxMaintOptions *options)
+skx_maint_merge_spills(const SkxMaintMerge *m, const SkxMaintOptions *options)
 {
 	return m->ndeleted > 0 || m->ndocs * sizeof(uint32) > options->memory / 8;
 }
@@ -215,12 +203,11 @@ skx_maint_merge_one(Relation index, const SkxMaintOptions *options, int most,
 					SkxManifestWait wait)
 {
 	SkxOperation *op;
-	SkxMerge	m;
+	SkxMaintMerge	m;
 	bool		done;
 
 	/* to look whether there is any need costs nothing on disk */
 	skx_maint_merge_choose(&m, index, most);
-	skx_blkio_close(m.file);
 	if (m.n == 0 || (options->certain && skx_maint_merge_spills(&m, options)))
 		return false;
 	op = skx_manifest_begin(index, SKX_OPERATION_MERGE,
@@ -235,7 +222,6 @@ skx_maint_merge_one(Relation index, const SkxMaintOptions *options, int most,
 	if (done)
 		skx_maint_merge_work(&m, options, op);
 	skx_manifest_end(op);
-	skx_blkio_close(m.file);
 	return done;
 }
 

@@ -18,8 +18,8 @@
 #include "format/format.h"
 #include "maint/maint.h"
 #include "manifest/manifest_publish.h"
-#include "pending/pending.h"
 #include "segment/segment_build.h"
+#include "source/source.h"
 #include "storage/lmgr.h"
 
 /*
@@ -140,26 +140,20 @@ skx_maint_bulkdelete(Relation index, IndexBulkDeleteResult *stats,
 	SkxPendingVacuum pending;
 	SkxPendingTotals totals;
 	SkxView    *view;
-	SkxBlkFile *file;
-	int			i;
+	SkxSource  *source;
 
 	v->index = index;
 	v->callback = callback;
 	v->state = state;
 	LockPage(index, SKX_META_BLOCK, ExclusiveLock);
 	view = skx_manifest_view(index);
-	file = skx_segment_file(index, view->meta.incarnation);
-	skx_blkio_once(file);
-	for (i = 0; i < view->nsegments; i++)
-	{
-		SkxSegment *seg = skx_segment_open(file, index, view, i);
-
-		skx_maint_vacuum_segment(v, seg);
-		skx_segment_close(seg);
-	}
-	skx_blkio_close(file);
+	source = skx_source_open(index, view);
+	skx_source_once(source);
+	while (skx_source_next(source, 1) > 0)
+		skx_maint_vacuum_segment(v, source->segments[0]);
+	skx_source_close(source);
 	skx_pending_vacuum(index, view, callback, state, &pending);
-	skx_pending_totals(index, view, &totals);
+	skx_pending_totals(index, view, &totals, NULL);
 	UnlockPage(index, SKX_META_BLOCK, ExclusiveLock);
 
 	stats->tuples_removed += v->removed + pending.removed;
@@ -178,23 +172,21 @@ skx_maint_count(Relation index, void *arg)
 	IndexBulkDeleteResult *stats = arg;
 	SkxPendingTotals totals;
 	SkxView    *view;
-	SkxBlkFile *file;
+	SkxSource  *source;
 	double		ndocs = 0;
-	int			i;
 
 	LockPage(index, SKX_META_BLOCK, ShareLock);
 	view = skx_manifest_view(index);
-	file = skx_segment_file(index, view->meta.incarnation);
-	for (i = 0; i < view->nsegments; i++)
+	source = skx_source_open(index, view);
+	while (skx_source_next(source, 1) > 0)
 	{
-		SkxSegment *seg = skx_segment_open(file, index, view, i);
+		SkxSegment *seg = source->segments[0];
 
 		ndocs += seg->header.ndocs - (double) skx_segment_ndeleted(seg);
-		skx_segment_close(seg);
 		skx_compat_vacuum_delay();
 	}
-	skx_blkio_close(file);
-	skx_pending_totals(index, view, &totals);
+	skx_source_close(source);
+	skx_pending_totals(index, view, &totals, NULL);
 	UnlockPage(index, SKX_META_BLOCK, ShareLock);
 	Assert(ndocs >= 0 && totals.ndead <= totals.ndocs);
 	stats->num_index_tuples = ndocs + totals.ndocs - totals.ndead;

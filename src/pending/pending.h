@@ -19,19 +19,23 @@ extern bool skx_pending_append(Relation rel, ItemPointer tid, TSVector value);
 /* Bytes of all documents that are pending by that view. */
 extern uint64 skx_pending_bytes(Relation rel, const SkxView *view);
 
-/* pending_scan.c : all live documents of all stripes, by stripe and number */
+/*
+ * pending_scan.c : documents of all stripes, by stripe and number
+ *
+ * last NULL: all live ones.  Else those that stripe i had when number last[i]
+ * was its last one, the dead ones, too.
+ */
 typedef struct SkxPendingScan SkxPendingScan;
 
 typedef struct SkxPendingDoc
 {
 	ItemPointerData tid;
-	uint64		sequence;
 	TSVector	value;			/* NULL when the row's is; valid until next */
-	bool		dead;			/* only seen with want_dead */
+	bool		dead;			/* only seen with `last` */
 } SkxPendingDoc;
 
 extern SkxPendingScan *skx_pending_begin(Relation rel, const SkxView *view,
-										 bool want_dead);
+										 const uint64 *last);
 extern bool skx_pending_next(SkxPendingScan *scan, SkxPendingDoc *doc);
 extern void skx_pending_end(SkxPendingScan *scan);
 
@@ -87,10 +91,12 @@ typedef struct SkxPendingTotals
 								 * next */
 } SkxPendingTotals;
 
+/*
+ * last: the number of the last document of each of the view's stripes, pending
+ * or not, at the same moment as the sums; NULL: not asked for.
+ */
 extern void skx_pending_totals(Relation rel, const SkxView *view,
-							   SkxPendingTotals *totals);
-
-/* Number of the last document of each of the view's stripes, pending or not. */
+							   SkxPendingTotals *totals, uint64 *last);
 extern void skx_pending_last(Relation rel, const SkxView *view, uint64 *last);
 
 /* Length of a document as ranking counts it: positions, or 1 per lexeme

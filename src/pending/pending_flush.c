@@ -165,7 +165,6 @@ skx_pending_flush_next(SkxPendingFlush *flush, SkxPendingDoc *doc)
 	while ((disk = skx_pending_flush_record(flush)) != NULL)
 	{
 		doc->tid = disk->tid;
-		doc->sequence = flush->walk.sequence - 1;
 		doc->dead = (disk->flags & SKX_PENDING_DEAD) != 0;
 		doc->value = skx_pending_value(&flush->value, &flush->walk, disk);
 		skx_pending_flush_count(flush, disk, doc->value);

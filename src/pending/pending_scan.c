@@ -15,23 +15,27 @@
 
 struct SkxPendingScan
 {
+	Relation	rel;
 	const SkxView *view;
-	bool		want_dead;
-	int			which;			/* stripe of `walk` */
+	const uint64 *last;			/* as for skx_pending_begin() */
+	int			which;			/* stripe of `walk`; -1: not begun */
 	bool		on_page;		/* the walk has a page with records left */
 	SkxPendingValue value;
 	SkxPendingWalk walk;
 };
 
 SkxPendingScan *
-skx_pending_begin(Relation rel, const SkxView *view, bool want_dead)
+skx_pending_begin(Relation rel, const SkxView *view, const uint64 *last)
 {
-	SkxPendingScan *scan = palloc0(sizeof(SkxPendingScan));
+	SkxPendingScan *scan = palloc(sizeof(SkxPendingScan));
 
+	scan->rel = rel;
 	scan->view = view;
+	scan->last = last;
+	scan->which = -1;
+	scan->on_page = false;
+	memset(&scan->value, 0, sizeof(scan->value));
 	scan->value.context = CurrentMemoryContext;
-	scan->want_dead = want_dead;
-	skx_pending_walk_begin(&scan->walk, rel, view, 0);
 	return scan;
 }
 
@@ -78,6 +82,26 @@ skx_pending_value(SkxPendingValue *memory, SkxPendingWalk *walk,
 	return (TSVector) bytes;
 }
 
+/* To the next stripe of which anything is asked for; false at the end. */
+static bool
+skx_pending_next_stripe(SkxPendingScan *scan)
+{
+	const SkxView *view = scan->view;
+	const uint64 *last = scan->last;
+
+	do
+	{
+		if (scan->which + 1 >= view->nstripes)
+			return false;
+		scan->which++;
+	} while (last != NULL &&
+			 last[scan->which] <= view->stripes[scan->which].flushed_through);
+	skx_pending_walk_begin(&scan->walk, scan->rel, view, scan->which);
+	if (last != NULL)
+		scan->walk.limit = Min(scan->walk.limit, last[scan->which] + 1);
+	return true;
+}
+
 /* Next record of any page and stripe; NULL when there is none. */
 static SkxDiskPendingDoc *
 skx_pending_next_record(SkxPendingScan *scan)
@@ -89,17 +113,9 @@ skx_pending_next_record(SkxPendingScan *scan)
 		if (scan->on_page &&
 			(doc = skx_pending_walk_record(&scan->walk)) != NULL)
 			return doc;
-		scan->on_page = scan->which < scan->view->nstripes &&
-			skx_pending_walk_page(&scan->walk);
-		if (scan->on_page)
-			continue;
-		Assert(scan->which <= scan->view->nstripes);
-		if (scan->which < scan->view->nstripes)
-			scan->which++;
-		if (scan->which == scan->view->nstripes)
+		scan->on_page = scan->which >= 0 && skx_pending_walk_page(&scan->walk);
+		if (!scan->on_page && !skx_pending_next_stripe(scan))
 			return NULL;
-		skx_pending_walk_begin(&scan->walk, scan->walk.rel, scan->view,
-							   scan->which);
 	}
 }
 
@@ -114,9 +130,8 @@ skx_pending_next(SkxPendingScan *scan, SkxPendingDoc *doc)
 		if (record == NULL)
 			return false;
 		doc->dead = (record->flags & SKX_PENDING_DEAD) != 0;
-	} while (doc->dead && !scan->want_dead);
+	} while (doc->dead && scan->last == NULL);
 	doc->tid = record->tid;
-	doc->sequence = scan->walk.sequence - 1;
 	doc->value = skx_pending_value(&scan->value, &scan->walk, record);
 	return true;
 }

@@ -105,7 +105,7 @@ skx_pending_vacuum(Relation rel, const SkxView *view,
 
 void
 skx_pending_totals(Relation rel, const SkxView *view,
-				   SkxPendingTotals *totals)
+				   SkxPendingTotals *totals, uint64 *last)
 {
 	SkxDiskMeta meta = view->meta;
 	int			i;
@@ -127,6 +127,8 @@ skx_pending_totals(Relation rel, const SkxView *view,
 		totals->nbytes += stripe->nbytes - ref->nbytes;
 		totals->npages += stripe->npages - ref->npages;
 		totals->nunused += stripe->extent_end - stripe->extent_next;
+		if (last != NULL)
+			last[i] = stripe->next_sequence - 1;
 		UnlockReleaseBuffer(buffer);
 	}
 }
@@ -136,25 +138,6 @@ skx_pending_bytes(Relation rel, const SkxView *view)
 {
 	SkxPendingTotals totals;
 
-	skx_pending_totals(rel, view, &totals);
+	skx_pending_totals(rel, view, &totals, NULL);
 	return totals.nbytes;
-}
-
-void
-skx_pending_last(Relation rel, const SkxView *view, uint64 *last)
-{
-	SkxDiskMeta meta = view->meta;
-	int			i;
-
-	for (i = 0; i < view->nstripes; i++)
-	{
-		Buffer		buffer = skx_pending_buffer(rel, &meta,
-												view->stripes[i].stripe,
-												SKX_PLANE_STRIPE,
-												BUFFER_LOCK_SHARE);
-
-		last[i] = ((const SkxDiskStripe *)
-				   skx_manifest_content(buffer))->next_sequence - 1;
-		UnlockReleaseBuffer(buffer);
-	}
 }

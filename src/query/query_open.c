@@ -170,7 +170,8 @@ skx_query_open_prefix(SkxSegment *seg, const SkxQueryNode *node)
 	e.labels = node->labels;
 	e.cost = 0;
 	e.n = 0;
-	skx_segment_prefix(seg, node->lexeme, node->len, skx_query_expand, &e);
+	skx_segment_prefix(seg, node->lexeme, node->len, true, skx_query_expand,
+					   &e);
 	it->cost = Min(e.cost, seg->header.ndocs);
 	if (it->kind == SKX_NODE_BITMAP)
 	{

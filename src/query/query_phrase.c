@@ -227,7 +227,7 @@ skx_query_operand_open(const SkxOpening *o, SkxPhrase *phrase,
 	terms->phrase = phrase;
 	terms->operand = operand;
 	terms->n = 0;
-	skx_segment_prefix(phrase->seg, lexeme, val->length,
+	skx_segment_prefix(phrase->seg, lexeme, val->length, true,
 					   skx_query_operand_visit, terms);
 	skx_query_operand_flush(terms);
 	pfree(terms);

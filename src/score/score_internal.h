@@ -111,15 +111,8 @@ extern bool skx_score_stats_pending(const SkxStats *stats);
 extern const SkxView *skx_score_stats_view(const SkxStats *stats,
 										   Relation index);
 
-/* Opens all segments of a leaf, and closes them. */
-extern SkxSegment **skx_score_leaf_open(const SkxScoreLeaf *leaf,
-										Relation rel, SkxBlkFile **file);
-extern void skx_score_leaf_close(const SkxScoreLeaf *leaf, SkxSegment **segs,
-								 SkxBlkFile *file);
-
-/* A view of one of the stripes, whose pages are read one stripe at a time. */
-extern void skx_score_leaf_stripe(const SkxScoreLeaf *leaf, int stripe,
-								  SkxView *view);
+/* Are pending documents among those that were counted? */
+extern bool skx_score_leaf_pending(const SkxScoreLeaf *leaf);
 
 /*
  * A leaf of a partitioned index, locked until the transaction ends; NULL when

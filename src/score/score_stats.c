@@ -19,8 +19,8 @@
 #include "compat/compat.h"
 #include "lib/ilist.h"
 #include "miscadmin.h"
-#include "pending/pending.h"
 #include "score/score_internal.h"
+#include "source/source.h"
 #include "utils/memutils.h"
 
 /* Statistics that are pinned at a time, unless more are in use. */
@@ -238,43 +238,15 @@ skx_score_copy_xids(const TransactionId *xids, uint32 n)
 
 /* ---- what is counted ---- */
 
-SkxSegment **
-skx_score_leaf_open(const SkxScoreLeaf *leaf, Relation rel, SkxBlkFile **file)
-{
-	int			n = leaf->view->nsegments;
-	SkxSegment **segs = palloc(sizeof(SkxSegment *) * (n + 1));
-	int			i;
-
-	*file = NULL;
-	if (n > 0)
-	{
-		*file = skx_segment_file(rel, leaf->view->meta.incarnation);
-		skx_segment_ask_headers(*file, leaf->view, 0, n);
-	}
-	for (i = 0; i < n; i++)
-		segs[i] = skx_segment_open(*file, rel, leaf->view, i);
-	return segs;
-}
-
-void
-skx_score_leaf_close(const SkxScoreLeaf *leaf, SkxSegment **segs,
-					 SkxBlkFile *file)
+bool
+skx_score_leaf_pending(const SkxScoreLeaf *leaf)
 {
 	int			i;
 
-	for (i = 0; i < leaf->view->nsegments; i++)
-		skx_segment_close(segs[i]);
-	if (file != NULL)
-		skx_blkio_close(file);
-	pfree(segs);
-}
-
-void
-skx_score_leaf_stripe(const SkxScoreLeaf *leaf, int stripe, SkxView *view)
-{
-	*view = *leaf->view;
-	view->stripes = &leaf->view->stripes[stripe];
-	view->nstripes = 1;
+	for (i = 0; i < leaf->view->nstripes; i++)
+		if (leaf->last[i] > leaf->view->stripes[i].flushed_through)
+			return true;
+	return false;
 }
 
 /*
@@ -284,32 +256,27 @@ skx_score_leaf_stripe(const SkxScoreLeaf *leaf, int stripe, SkxView *view)
 static void
 skx_score_leaf_pin(SkxStats *stats, SkxScoreLeaf *leaf, Relation rel)
 {
-	SkxSegment **segs;
-	SkxBlkFile *file;
+	SkxPendingTotals totals;
+	SkxSource  *source;
 	int			i;
 
 	leaf->oid = RelationGetRelid(rel);
 	leaf->locator = SKX_REL_LOCATOR(rel);
 	leaf->view = skx_manifest_view(rel);
-	leaf->last = palloc(sizeof(uint64) * (leaf->view->nstripes + 1));
-	for (i = 0; i < leaf->view->nstripes; i++)
+	leaf->last = palloc(sizeof(uint64) * leaf->view->nstripes);
+	skx_pending_totals(rel, leaf->view, &totals, leaf->last);
+	stats->ndocs += totals.ndocs - totals.nnull;
+	stats->length += totals.total_length;
+	source = skx_source_open(rel, leaf->view);
+	skx_source_next(source, SKX_SOURCE_ALL);
+	for (i = 0; i < source->nsegments; i++)
 	{
-		SkxPendingTotals totals;
-		SkxView		view;
+		const SkxDiskSegment *header = &source->segments[i]->header;
 
-		skx_score_leaf_stripe(leaf, i, &view);
-		skx_pending_totals(rel, &view, &totals);
-		leaf->last[i] = view.stripes[0].flushed_through + totals.ndocs;
-		stats->ndocs += totals.ndocs - totals.nnull;
-		stats->length += totals.total_length;
+		stats->ndocs += header->ndocs - header->nnull;
+		stats->length += header->total_length;
 	}
-	segs = skx_score_leaf_open(leaf, rel, &file);
-	for (i = 0; i < leaf->view->nsegments; i++)
-	{
-		stats->ndocs += segs[i]->header.ndocs - segs[i]->header.nnull;
-		stats->length += segs[i]->header.total_length;
-	}
-	skx_score_leaf_close(leaf, segs, file);
+	skx_source_close(source);
 }
 
 Relation
@@ -364,24 +331,21 @@ static bool
 skx_score_is_unchanged(const SkxStats *stats, Relation index)
 {
 	const SkxScoreLeaf *leaf = &stats->leaves[0];
+	Size		size = sizeof(uint64) * leaf->view->nstripes;
+	uint64	   *last;
+	SkxPendingTotals totals;
 	SkxDiskMeta meta;
-	int			i;
+	bool		unchanged;
 
 	skx_manifest_meta(index, &meta);
 	if (meta.incarnation != leaf->view->meta.incarnation ||
 		meta.generation != leaf->view->meta.generation)
 		return false;
-	for (i = 0; i < leaf->view->nstripes; i++)
-	{
-		SkxPendingTotals totals;
-		SkxView		view;
-
-		skx_score_leaf_stripe(leaf, i, &view);
-		skx_pending_totals(index, &view, &totals);
-		if (leaf->last[i] != view.stripes[0].flushed_through + totals.ndocs)
-			return false;
-	}
-	return true;
+	last = palloc(size);
+	skx_pending_totals(index, leaf->view, &totals, last);
+	unchanged = memcmp(last, leaf->last, size) == 0;
+	pfree(last);
+	return unchanged;
 }
 
 /* The snapshot that statistics are for. */
@@ -503,15 +467,8 @@ skx_score_stats_view(const SkxStats *stats, Relation index)
 bool
 skx_score_stats_pending(const SkxStats *stats)
 {
-	const SkxScoreLeaf *leaf = &stats->leaves[0];
-	int			i;
-
-	if (!stats->plain || !stats->pinned)
-		return true;
-	for (i = 0; i < leaf->view->nstripes; i++)
-		if (leaf->last[i] > leaf->view->stripes[i].flushed_through)
-			return true;
-	return false;
+	return !stats->plain || !stats->pinned ||
+		skx_score_leaf_pending(&stats->leaves[0]);
 }
 
 uint64

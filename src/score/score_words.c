@@ -11,8 +11,8 @@
 #include "access/relation.h"
 #include "common/hashfn.h"
 #include "miscadmin.h"
-#include "pending/pending.h"
 #include "score/score_internal.h"
+#include "source/source.h"
 #include "utils/memutils.h"
 
 /* Lexemes looked up in all segments at a time. */
@@ -126,17 +126,15 @@ skx_score_find_some(SkxStats *stats, SkxScoreSearch *search, int from, int n,
 
 static void
 skx_score_find_segments(SkxStats *stats, SkxScoreSearch *search,
-						const SkxScoreLeaf *leaf, Relation rel)
+						SkxSource *source)
 {
-	int			nsegs = leaf->view->nsegments;
-	SkxSegment **segs;
-	SkxBlkFile *file;
+	int			nsegs = skx_source_next(source, SKX_SOURCE_ALL);
+	SkxSegment **segs = source->segments;
 	int			i;
 	int			k;
 
 	if (nsegs == 0)
 		return;
-	segs = skx_score_leaf_open(leaf, rel, &file);
 	for (k = 0; k < search->nplain; k += SKX_SCORE_LOOKUPS)
 	{
 		CHECK_FOR_INTERRUPTS();
@@ -149,10 +147,9 @@ skx_score_find_segments(SkxStats *stats, SkxScoreSearch *search,
 		CHECK_FOR_INTERRUPTS();
 		for (i = 0; i < nsegs; i++)
 			skx_segment_prefix(segs[i], search->words[k].bytes,
-							   search->words[k].len, skx_score_add_df,
-							   &search->words[k]);
+							   search->words[k].len, true,
+							   skx_score_add_df, &search->words[k]);
 	}
-	skx_score_leaf_close(leaf, segs, file);
 }
 
 /* Counts the words that the document has, each a prefix or none. */
@@ -213,41 +210,34 @@ skx_score_count_lexemes(SkxScoreWord *words, int n, TSVector document)
 }
 
 /* Adds a pending document's lexemes to the df of the words. */
-static void
-skx_score_count_document(SkxScoreSearch *search, TSVector document)
+static bool
+skx_score_count_document(const SkxPendingDoc *doc, void *arg)
 {
+	SkxScoreSearch *search = arg;
+	TSVector	document = doc->value;
+
+	if (document == NULL)
+		return true;
 	if (search->nplain > document->size)
 		skx_score_count_lexemes(search->words, search->nplain, document);
 	else
 		skx_score_count_words(search->words, search->nplain, document);
 	skx_score_count_words(search->words + search->nplain,
 						  search->n - search->nplain, document);
+	return true;
 }
 
 static void
-skx_score_find_pending(SkxScoreSearch *search, const SkxScoreLeaf *leaf,
-					   Relation rel)
+skx_score_find_leaf(SkxStats *stats, SkxScoreSearch *search,
+					const SkxScoreLeaf *leaf, Relation rel)
 {
-	int			i;
+	SkxSource  *source = skx_source_open(rel, leaf->view);
 
-	for (i = 0; i < leaf->view->nstripes; i++)
-	{
-		SkxPendingScan *scan;
-		SkxPendingDoc doc;
-		SkxView		view;
-
-		skx_score_leaf_stripe(leaf, i, &view);
-		if (leaf->last[i] <= view.stripes[0].flushed_through)
-			continue;
-		scan = skx_pending_begin(rel, &view, true);
-		while (skx_pending_next(scan, &doc) && doc.sequence <= leaf->last[i])
-		{
-			CHECK_FOR_INTERRUPTS();
-			if (doc.value != NULL)
-				skx_score_count_document(search, doc.value);
-		}
-		skx_pending_end(scan);
-	}
+	skx_score_find_segments(stats, search, source);
+	if (skx_score_leaf_pending(leaf))
+		skx_source_pending(source, leaf->last, skx_score_count_document,
+						   search);
+	skx_source_close(source);
 }
 
 static void
@@ -264,8 +254,7 @@ skx_score_find_words(SkxStats *stats, Relation index, SkxScoreSearch *search)
 			rel = skx_score_leaf_relation(leaf->oid, index, leaf);
 		if (rel == NULL)
 			continue;
-		skx_score_find_segments(stats, search, leaf, rel);
-		skx_score_find_pending(search, leaf, rel);
+		skx_score_find_leaf(stats, search, leaf, rel);
 		if (!stats->plain)
 			relation_close(rel, NoLock);
 	}

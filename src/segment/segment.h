@@ -140,12 +140,13 @@ extern void skx_segment_find_all(SkxSegment **segs, int nsegs,
 /*
  * Calls `visit` for each term that starts with the prefix (empty: all), in
  * lexeme order, until it returns false.  The callback must not look up terms
- * in the same segment.
+ * in the same segment.  reads_ahead: it is likely to go on for more than a few.
  */
 typedef bool (*SkxTermVisit) (const SkxTerm *term, const char *lexeme,
 							  int len, void *arg);
 extern void skx_segment_prefix(SkxSegment *seg, const char *prefix, int len,
-							   SkxTermVisit visit, void *arg);
+							   bool reads_ahead, SkxTermVisit visit,
+							   void *arg);
 
 /*
  * segment_ahead.c : asks for pages before they are pinned

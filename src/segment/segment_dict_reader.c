@@ -493,13 +493,14 @@ skx_segment_dict_next_leaf(SkxDictCursor *c)
 }
 
 /*
- * Goes to the first leaf of a prefix.  Returns the page after its last one:
- * no lexeme of the prefix is above the prefix followed by a byte that UTF-8
- * does not have; in other encodings a page may be missed, and is not read
- * ahead then.
+ * Goes to the first leaf of a prefix; both ends are asked for together if there
+ * are `least`.  Returns the page after its last one: no lexeme of the prefix is
+ * above the prefix followed by a byte that UTF-8 does not have; in other
+ * encodings a page may be missed, and is not read ahead then.
  */
 static uint32
-skx_segment_dict_range(SkxDictCursor *c, const char *prefix, int len)
+skx_segment_dict_range(SkxDictCursor *c, const char *prefix, int len,
+					   int least)
 {
 	char		above[SKX_LEXEME_MAX + 1];
 	SkxLexeme	ends[2] = {{prefix, len}, {above, len + 1}};
@@ -509,7 +510,7 @@ skx_segment_dict_range(SkxDictCursor *c, const char *prefix, int len)
 	memcpy(above, prefix, len);
 	above[len] = (char) 0xFF;
 	do
-		level = skx_segment_dict_down(c, ends, 2, pages, level, 2);
+		level = skx_segment_dict_down(c, ends, 2, pages, level, least);
 	while (level > 0);
 	if (pages[0] != c->ordinal)
 		skx_segment_dict_enter(c, pages[0]);
@@ -520,7 +521,7 @@ skx_segment_dict_range(SkxDictCursor *c, const char *prefix, int len)
 
 void
 skx_segment_prefix(SkxSegment *seg, const char *prefix, int len,
-				   SkxTermVisit visit, void *arg)
+				   bool reads_ahead, SkxTermVisit visit, void *arg)
 {
 	SkxDictCursor c;
 	SkxTerm		term;
@@ -530,12 +531,14 @@ skx_segment_prefix(SkxSegment *seg, const char *prefix, int len,
 	if (seg->header.nterms == 0 || len > SKX_LEXEME_MAX)
 		return;
 	c.seg = seg;
-	end = skx_segment_dict_range(&c, prefix, len);
+	end = skx_segment_dict_range(&c, prefix, len, reads_ahead ? 2 : 3);
 	skx_segment_dict_bisect(&c, prefix, len);
 	for (;;)
 	{
 		CHECK_FOR_INTERRUPTS();
-		skx_segment_ask_next(seg, SKX_SEGMENT_DICT, c.ordinal, end, &asked);
+		if (reads_ahead)
+			skx_segment_ask_next(seg, SKX_SEGMENT_DICT, c.ordinal, end,
+								 &asked);
 		do
 		{
 			int			cmp = skx_segment_dict_compare(&c, prefix, len);

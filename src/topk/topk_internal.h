@@ -5,6 +5,7 @@
 #ifndef SKX_TOPK_TOPK_INTERNAL_H
 #define SKX_TOPK_TOPK_INTERNAL_H
 
+#include "source/source.h"
 #include "topk/topk_list.h"
 
 /* Documents of a window in which parts are added up. */
@@ -60,7 +61,7 @@ struct SkxTopk
 	const SkxScorer *scorer;
 	MemoryContext context;		/* of the search */
 	MemoryContext pass;			/* of one pass over the segments */
-	SkxBlkFile *file;
+	SkxSource  *source;			/* all of its segments are open */
 	int			nsegments;
 	SkxTopkSegment *segments;	/* largest first */
 	uint64		ndocs;			/* of all segments */

@@ -149,7 +149,7 @@ skx_topk_list_prefix(SkxTopkRun *run, const SkxScoreTerm *scored,
 		p->tfs[i] = -1;
 	if (p->ndocs > 0)
 		skx_segment_prefix(run->seg, scored->lexeme, scored->len,
-						   skx_prefix_add, p);
+						   true, skx_prefix_add, p);
 	skx_cursor_close(p->cursor);
 	if (p->n > 0)
 	{

@@ -9,31 +9,31 @@
 #include "postgres.h"
 
 #include "format/format_segment.h"
-#include "miscadmin.h"
-#include "pending/pending.h"
 #include "topk/topk_internal.h"
 #include "utils/memutils.h"
 
 /* Rows handed out together. */
 #define SKX_ROWS_BATCH		1024
 
-/* Where rows come from: a segment, or all pending documents. */
-typedef struct SkxRowSource
+/* The rows of a segment, or of all pending documents. */
+typedef struct SkxRowList
 {
 	SkxSegment *seg;			/* NULL: pending documents */
 	SkxQueryScan *scan;
 	int			at;
 	int			n;
+	int			size;			/* of pending documents: room in tids */
 	uint32	   *docs;
 	ItemPointerData *tids;
-} SkxRowSource;
+} SkxRowList;
 
 typedef struct SkxTopkRows
 {
+	SkxTopk    *topk;
 	bool		nulls;
 	SkxQuery   *query;
-	int			nsources;
-	SkxRowSource *sources;
+	int			nlists;
+	SkxRowList *lists;			/* the last one is of pending documents */
 	MemoryContext context;
 } SkxTopkRows;
 
@@ -54,23 +54,23 @@ skx_rows_keep_null(SkxSegment *seg, uint32 *docs, int n)
 }
 
 static void
-skx_rows_fill(SkxTopkRows *rows, SkxRowSource *source)
+skx_rows_fill(SkxTopkRows *rows, SkxRowList *list)
 {
 	int			n;
 
-	source->at = source->n = 0;
-	if (source->seg == NULL)
+	list->at = list->n = 0;
+	if (list->seg == NULL)
 		return;
 	do
 	{
-		n = skx_query_scan_next(source->scan, source->docs);
+		n = skx_query_scan_next(list->scan, list->docs);
 		if (n == 0)
 			return;
-		source->n = n;
+		list->n = n;
 		if (rows->nulls)
-			source->n = skx_rows_keep_null(source->seg, source->docs, n);
-	} while (source->n == 0);
-	skx_segment_tids_of(source->seg, source->docs, source->n, source->tids);
+			list->n = skx_rows_keep_null(list->seg, list->docs, n);
+	} while (list->n == 0);
+	skx_segment_tids_of(list->seg, list->docs, list->n, list->tids);
 }
 
 static int
@@ -81,49 +81,44 @@ skx_rows_compare(const void *a, const void *b)
 }
 
 static bool
-skx_rows_is_pending_row(SkxTopk *topk, const SkxTopkRows *rows,
-						const SkxPendingDoc *doc)
+skx_rows_is_pending_row(const SkxTopkRows *rows, const SkxPendingDoc *doc)
 {
 	if (rows->nulls || doc->value == NULL)
 		return rows->nulls && doc->value == NULL;
-	return skx_query_matches(topk->request.filter, doc->value) &&
-		skx_score_document(topk->scorer, doc->value, NULL) == 0;
+	return skx_query_matches(rows->topk->request.filter, doc->value) &&
+		skx_score_document(rows->topk->scorer, doc->value, NULL) == 0;
+}
+
+static bool
+skx_rows_pending_document(const SkxPendingDoc *doc, void *arg)
+{
+	SkxTopkRows *rows = arg;
+	SkxRowList *list = &rows->lists[rows->nlists];
+
+	if (!skx_rows_is_pending_row(rows, doc))
+		return true;
+	if (list->n == list->size)
+	{
+		list->size *= 2;
+		list->tids = repalloc_huge(list->tids,
+								   sizeof(ItemPointerData) * list->size);
+	}
+	list->tids[list->n++] = doc->tid;
+	return true;
 }
 
 /* All of them at once: there are few. */
 static void
-skx_rows_pending(SkxTopk *topk, SkxTopkRows *rows, SkxRowSource *source)
+skx_rows_pending(SkxTopkRows *rows)
 {
-	SkxPendingScan *scan = skx_pending_begin(topk->request.index,
-											 topk->request.view, false);
-	MemoryContext document = AllocSetContextCreate(rows->context,
-												   "skipidx pending document",
-												   ALLOCSET_DEFAULT_SIZES);
-	SkxPendingDoc doc;
-	int			size = 64;
+	SkxRowList *list = &rows->lists[rows->nlists];
 
-	source->tids = palloc(sizeof(ItemPointerData) * size);
-	while (skx_pending_next(scan, &doc))
-	{
-		MemoryContext old = MemoryContextSwitchTo(document);
-		bool		is_row = skx_rows_is_pending_row(topk, rows, &doc);
-
-		MemoryContextSwitchTo(old);
-		MemoryContextReset(document);
-		CHECK_FOR_INTERRUPTS();
-		if (!is_row)
-			continue;
-		if (source->n == size)
-		{
-			size *= 2;
-			source->tids = repalloc_huge(source->tids,
-										 sizeof(ItemPointerData) * size);
-		}
-		source->tids[source->n++] = doc.tid;
-	}
-	skx_pending_end(scan);
-	MemoryContextDelete(document);
-	qsort(source->tids, source->n, sizeof(ItemPointerData), skx_rows_compare);
+	list->size = 64;
+	list->tids = palloc(sizeof(ItemPointerData) * list->size);
+	skx_source_pending(rows->topk->source, NULL, skx_rows_pending_document,
+					   rows);
+	qsort(list->tids, list->n, sizeof(ItemPointerData), skx_rows_compare);
+	rows->nlists++;
 }
 
 /* What rows without a score have to match. */
@@ -157,44 +152,45 @@ skx_topk_rows_open(SkxTopk *topk, bool nulls)
 	SkxTopkRows *rows = palloc0(sizeof(SkxTopkRows));
 	int			i;
 
+	rows->topk = topk;
 	rows->context = context;
 	rows->nulls = nulls;
 	rows->query = skx_rows_query(topk, nulls);
-	rows->sources = palloc0(sizeof(SkxRowSource) * (topk->nsegments + 1));
+	rows->lists = palloc0(sizeof(SkxRowList) * (topk->nsegments + 1));
 	for (i = 0; i < topk->nsegments; i++)
 	{
-		SkxRowSource *source = &rows->sources[rows->nsources];
+		SkxRowList *list = &rows->lists[rows->nlists];
 
 		if (nulls && topk->segments[i].seg->header.nnull == 0)
 			continue;
-		rows->nsources++;
-		source->seg = topk->segments[i].seg;
-		source->scan = skx_query_scan_open(source->seg, rows->query, false);
-		source->docs = palloc(sizeof(uint32) * SKX_QUERY_DOCS);
-		source->tids = palloc(sizeof(ItemPointerData) * SKX_QUERY_DOCS);
-		skx_rows_fill(rows, source);
+		rows->nlists++;
+		list->seg = topk->segments[i].seg;
+		list->scan = skx_query_scan_open(list->seg, rows->query, false);
+		list->docs = palloc(sizeof(uint32) * SKX_QUERY_DOCS);
+		list->tids = palloc(sizeof(ItemPointerData) * SKX_QUERY_DOCS);
+		skx_rows_fill(rows, list);
 	}
 	if (topk->has_pending)
-		skx_rows_pending(topk, rows, &rows->sources[rows->nsources++]);
+		skx_rows_pending(rows);
 	MemoryContextSwitchTo(old);
 	return rows;
 }
 
-static SkxRowSource *
+static SkxRowList *
 skx_rows_first(SkxTopkRows *rows)
 {
-	SkxRowSource *first = NULL;
+	SkxRowList *first = NULL;
 	int			i;
 
-	for (i = 0; i < rows->nsources; i++)
+	for (i = 0; i < rows->nlists; i++)
 	{
-		SkxRowSource *source = &rows->sources[i];
+		SkxRowList *list = &rows->lists[i];
 
-		if (source->at < source->n &&
+		if (list->at < list->n &&
 			(first == NULL ||
-			 ItemPointerCompare(&source->tids[source->at],
+			 ItemPointerCompare(&list->tids[list->at],
 								&first->tids[first->at]) < 0))
-			first = source;
+			first = list;
 	}
 	return first;
 }
@@ -209,15 +205,15 @@ skx_topk_rows_next(SkxTopk *topk, SkxTopkRows *rows)
 
 	while (n < most)
 	{
-		SkxRowSource *source = skx_rows_first(rows);
+		SkxRowList *list = skx_rows_first(rows);
 
-		if (source == NULL)
+		if (list == NULL)
 			break;
-		topk->out[n].tid = source->tids[source->at++];
+		topk->out[n].tid = list->tids[list->at++];
 		topk->out[n].is_null = rows->nulls;
 		topk->out[n++].sum = 0;
-		if (source->at == source->n)
-			skx_rows_fill(rows, source);
+		if (list->at == list->n)
+			skx_rows_fill(rows, list);
 	}
 	MemoryContextSwitchTo(old);
 	return n;
@@ -228,8 +224,8 @@ skx_topk_rows_close(SkxTopkRows *rows)
 {
 	int			i;
 
-	for (i = 0; i < rows->nsources; i++)
-		if (rows->sources[i].scan != NULL)
-			skx_query_scan_close(rows->sources[i].scan);
+	for (i = 0; i < rows->nlists; i++)
+		if (rows->lists[i].scan != NULL)
+			skx_query_scan_close(rows->lists[i].scan);
 	MemoryContextDelete(rows->context);
 }

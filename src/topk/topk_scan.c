@@ -238,24 +238,19 @@ static void
 skx_topk_open_segments(SkxTopk *topk)
 {
 	const SkxTopkRequest *request = &topk->request;
-	int			n = request->view->nsegments;
-	SkxSegment **segs = palloc(sizeof(SkxSegment *) * (n + 1));
-	SkxTerm   **terms = palloc(sizeof(SkxTerm *) * (n + 1));
+	int			n;
+	SkxTerm   **terms;
 	int			i;
 
-	topk->nsegments = n;
+	topk->source = skx_source_open(request->index, request->view);
+	topk->nsegments = n = skx_source_next(topk->source, SKX_SOURCE_ALL);
 	topk->segments = palloc0(sizeof(SkxTopkSegment) * (n + 1));
-	if (n == 0)
-		return;
-	topk->file = skx_segment_file(request->index,
-								  request->view->meta.incarnation);
-	skx_segment_ask_headers(topk->file, request->view, 0, n);
+	terms = palloc(sizeof(SkxTerm *) * (n + 1));
 	for (i = 0; i < n; i++)
 	{
 		SkxTopkSegment *s = &topk->segments[i];
 
-		segs[i] = s->seg = skx_segment_open(topk->file, request->index,
-											request->view, i);
+		s->seg = topk->source->segments[i];
 		terms[i] = s->terms = palloc_extended(sizeof(SkxTerm) *
 											  ((Size) topk->nlexemes + 1),
 											  MCXT_ALLOC_HUGE);
@@ -263,7 +258,8 @@ skx_topk_open_segments(SkxTopk *topk)
 		skx_topk_norms_open(&s->norms, s->seg);
 	}
 	if (!skx_topk_known_terms(topk))
-		skx_segment_find_all(segs, n, topk->lexemes, topk->nlexemes, terms);
+		skx_segment_find_all(topk->source->segments, n, topk->lexemes,
+							 topk->nlexemes, terms);
 	for (i = 0; i < topk->scorer->nterms; i++)
 		topk->postings += (double) topk->scorer->terms[i].df;
 	topk->postings /= Max(topk->ndocs, 1);
@@ -521,12 +517,8 @@ skx_topk_end(SkxTopk *topk)
 	if (topk->tail != NULL)
 		skx_topk_rows_close(topk->tail);
 	for (i = 0; i < topk->nsegments; i++)
-	{
 		skx_segment_searched(topk->segments[i].seg);
-		skx_segment_close(topk->segments[i].seg);
-	}
-	if (topk->file != NULL)
-		skx_blkio_close(topk->file);
+	skx_source_close(topk->source);
 	MemoryContextDelete(topk->context);
 }
 

@@ -1,0 +1,60 @@
+/*
+ * source.h
+ *	  What is read of an index: the segments of a view, then the documents
+ *	  pending by it.
+ */
+#ifndef SKX_SOURCE_SOURCE_H
+#define SKX_SOURCE_SOURCE_H
+
+#include "pending/pending.h"
+#include "segment/segment.h"
+
+/*
+ * One reader of an index.  All of it lives in the memory context that it was
+ * opened in.
+ */
+typedef struct SkxSource
+{
+	Relation	rel;
+	const SkxView *view;
+	SkxBlkFile *file;			/* NULL: the view has no segments */
+	int			next;			/* number of the next segment in the view */
+	int			nsegments;		/* that are open, */
+	SkxSegment **segments;		/* by their numbers, up to `next` */
+	SkxPendingScan *pending;	/* NULL: not begun, or at its end */
+	MemoryContext context;
+	MemoryContext document;		/* of a pending one; NULL: there was none */
+} SkxSource;
+
+/*
+ * Of a view, which must stay: one taken now (skx_manifest_view()), or earlier
+ * by what keeps it readable.
+ */
+extern SkxSource *skx_source_open(Relation rel, const SkxView *view);
+
+/* What is read will not be read again soon: skx_blkio_once(). */
+extern void skx_source_once(SkxSource *source);
+
+/*
+ * Closes the segments that are open, and opens the next ones, `most` at most;
+ * the headers of several are asked for together.  Returns how many; 0 at the
+ * end.
+ */
+#define SKX_SOURCE_ALL		PG_INT32_MAX
+
+extern int	skx_source_next(SkxSource *source, int most);
+
+/*
+ * Calls `visit` for each pending document, in a memory context that is reset
+ * after it, until it returns false; the next call goes on from there.  Returns
+ * false at the end, after which the next call begins again.  `last` is as for
+ * skx_pending_begin().
+ */
+typedef bool (*SkxSourceVisit) (const SkxPendingDoc *doc, void *arg);
+extern bool skx_source_pending(SkxSource *source, const uint64 *last,
+							   SkxSourceVisit visit, void *arg);
+
+/* Closes all of it.  After an error there is nothing to be closed. */
+extern void skx_source_close(SkxSource *source);
+
+#endif							/* SKX_SOURCE_SOURCE_H */

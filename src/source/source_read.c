@@ -1,0 +1,111 @@
+/*
+ * source_read.c
+ *	  Segments and pending documents of a view, one after the other.
+ */
+#include "postgres.h"
+
+#include "miscadmin.h"
+#include "source/source.h"
+#include "utils/memutils.h"
+
+SkxSource *
+skx_source_open(Relation rel, const SkxView *view)
+{
+	SkxSource  *source = palloc0(sizeof(SkxSource));
+
+	source->rel = rel;
+	source->view = view;
+	source->context = CurrentMemoryContext;
+	if (view->nsegments > 0)
+		source->file = skx_segment_file(rel, view->meta.incarnation);
+	source->segments = palloc(sizeof(SkxSegment *) * (view->nsegments + 1));
+	return source;
+}
+
+void
+skx_source_once(SkxSource *source)
+{
+	if (source->file != NULL)
+		skx_blkio_once(source->file);
+}
+
+static void
+skx_source_close_segments(SkxSource *source)
+{
+	int			i;
+
+	for (i = 0; i < source->nsegments; i++)
+		skx_segment_close(source->segments[i]);
+	source->nsegments = 0;
+}
+
+int
+skx_source_next(SkxSource *source, int most)
+{
+	MemoryContext old = MemoryContextSwitchTo(source->context);
+	int			n = Min(most, source->view->nsegments - source->next);
+
+	skx_source_close_segments(source);
+	if (n > 0)
+		skx_segment_ask_headers(source->file, source->view, source->next, n);
+	while (source->nsegments < n)
+		source->segments[source->nsegments++] =
+			skx_segment_open(source->file, source->rel, source->view,
+							 source->next++);
+	MemoryContextSwitchTo(old);
+	return n;
+}
+
+/* The next pending document; false at the end. */
+static bool
+skx_source_next_pending(SkxSource *source, const uint64 *last,
+						SkxPendingDoc *doc)
+{
+	if (source->pending == NULL)
+		source->pending = skx_pending_begin(source->rel, source->view, last);
+	if (skx_pending_next(source->pending, doc))
+	{
+		if (source->document == NULL)
+			source->document = AllocSetContextCreate(source->context,
+													 "skipidx pending document",
+													 ALLOCSET_DEFAULT_SIZES);
+		return true;
+	}
+	skx_pending_end(source->pending);
+	source->pending = NULL;
+	return false;
+}
+
+bool
+skx_source_pending(SkxSource *source, const uint64 *last,
+				   SkxSourceVisit visit, void *arg)
+{
+	MemoryContext old = MemoryContextSwitchTo(source->context);
+	bool		more = true;
+	SkxPendingDoc doc;
+
+	while (more && skx_source_next_pending(source, last, &doc))
+	{
+		CHECK_FOR_INTERRUPTS();
+		MemoryContextSwitchTo(source->document);
+		more = visit(&doc, arg);
+		MemoryContextSwitchTo(source->context);
+		MemoryContextReset(source->document);
+	}
+	MemoryContextSwitchTo(old);
+	return !more;
+}
+
+void
+skx_source_close(SkxSource *source)
+{
+	if (source->pending != NULL)
+		skx_pending_end(source->pending);
+	if (source->document != NULL)
+		MemoryContextDelete(source->document);
+	skx_source_close_segments(source);
+	if (source->file != NULL)
+		skx_blkio_close(source->file);
+	pfree(source->segments);
+	pfree(source);
+}
