@@ -102,16 +102,10 @@ extern const struct SkxTopkWork *skx_am_scan_work(IndexScanDesc scan);
 extern Relation skx_am_open_bound(Oid index);
 
 /*
- * am_cost.c
- *
- * share: how much of the table a condition of a whole index is met by, if the
- * index knows its words better than ANALYZE does; else below 0.  scored: how
- * much of it has a word of the query of `<@>`; below 0 if that is not known.
+ * am_cost.c : skx_cost_share() of an index that is not open
  */
 extern double skx_am_cost_share(PlannerInfo *root, IndexOptInfo *info,
-								RestrictInfo *qual);
-extern double skx_am_cost_scored(PlannerInfo *root, IndexOptInfo *info,
-								 OpExpr *distance);
+								Node *clause);
 extern void skxcostestimate(PlannerInfo *root, IndexPath *path,
 							double loop_count, Cost *startup, Cost *total,
 							Selectivity *selectivity, double *correlation,

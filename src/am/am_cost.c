@@ -26,25 +26,13 @@ skx_am_cost_close(const SkxCostIndex *index)
 }
 
 double
-skx_am_cost_share(PlannerInfo *root, IndexOptInfo *info, RestrictInfo *qual)
+skx_am_cost_share(PlannerInfo *root, IndexOptInfo *info, Node *clause)
 {
 	SkxCostIndex index;
 	double		share;
 
 	skx_am_cost_open(info, &index);
-	share = skx_cost_share(root, &index, qual);
-	skx_am_cost_close(&index);
-	return share;
-}
-
-double
-skx_am_cost_scored(PlannerInfo *root, IndexOptInfo *info, OpExpr *distance)
-{
-	SkxCostIndex index;
-	double		share;
-
-	skx_am_cost_open(info, &index);
-	share = skx_cost_scored(root, &index, distance);
+	share = skx_cost_share(root, &index, clause);
 	skx_am_cost_close(&index);
 	return share;
 }

@@ -75,17 +75,11 @@ extern bool skx_cost_ranks_filter(const SkxCosting *c);
 /*
  * cost_words.c : what the index knows of their words
  *
- * begin reads it, as far as it may be read, until end.  ask has the queries
- * prepared, calls a function between the two, and returns its number as a share
- * of all documents; below 0 where prepare returns false or the index knows
- * nothing.  operand is the term of an operand, or NULL; in any case how many
- * documents have it.
+ * begin reads it, as far as it may be read, until end.  operand is the term of
+ * an operand, or NULL; in any case how many documents have it.
  */
 extern void skx_cost_begin(SkxCosting *c);
 extern void skx_cost_end(SkxCosting *c);
-extern double skx_cost_ask(PlannerInfo *root, const SkxCostIndex *index,
-						   bool (*prepare) (SkxCosting *c, void *arg),
-						   void *arg, double (*ask) (SkxCosting *c));
 extern const SkxTerm *skx_cost_operand(SkxCosting *c, TSQuery query,
 									   const QueryOperand *operand,
 									   double *df);
@@ -104,9 +98,11 @@ typedef struct SkxCostScan
 
 /*
  * cost_ranked.c : a search finds the best before it hands them out, and then
- * all the rest; `match` are the documents that match
+ * all the rest; `match` are the documents that match.  findable: how many have
+ * a word of the ranking query
  */
 extern void skx_cost_ranked(SkxCosting *c, const SkxCostSet *match,
 							SkxCostScan *scan);
+extern double skx_cost_findable(SkxCosting *c);
 
 #endif							/* SKX_COST_COST_INTERNAL_H */

@@ -240,7 +240,7 @@ skx_cost_ranked(SkxCosting *c, const SkxCostSet *match, SkxCostScan *scan)
 	scan->scored = skx_cost_model_findable(&ranked) / Max(match->docs, 1);
 }
 
-static double
+double
 skx_cost_findable(SkxCosting *c)
 {
 	SkxCostWord words[SKX_COST_LOOKUPS];
@@ -254,19 +254,4 @@ skx_cost_findable(SkxCosting *c)
 	ranked.nwords = skx_cost_words(c, c->ranking, words, &all, &any);
 	/* of more words than are looked up, nothing is known */
 	return all > ranked.nwords ? c->ndocs : skx_cost_model_findable(&ranked);
-}
-
-static bool
-skx_cost_of_distance(SkxCosting *c, void *arg)
-{
-	c->ranking = skx_cost_ranking(c->root, arg);
-	return c->ranking != NULL;
-}
-
-double
-skx_cost_scored(PlannerInfo *root, const SkxCostIndex *index,
-				OpExpr *distance)
-{
-	return skx_cost_ask(root, index, skx_cost_of_distance, distance,
-						skx_cost_findable);
 }

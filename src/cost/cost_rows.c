@@ -82,31 +82,3 @@ skx_cost_filters(SkxCosting *c)
 		all.docs = c->ndocs;
 	return all;
 }
-
-/* Is the query a prefix and nothing else?  ANALYZE knows these as well. */
-static bool
-skx_cost_is_prefix(TSQuery query)
-{
-	return query->size == 1 && GETQUERY(query)->qoperand.prefix;
-}
-
-static double
-skx_cost_matched(SkxCosting *c)
-{
-	return skx_cost_filters(c).likely;
-}
-
-static bool
-skx_cost_of_qual(SkxCosting *c, void *arg)
-{
-	skx_cost_conditions(c, list_make1(arg));
-	return c->filters != NIL && !skx_cost_is_prefix(linitial(c->filters));
-}
-
-double
-skx_cost_share(PlannerInfo *root, const SkxCostIndex *index,
-			   RestrictInfo *qual)
-{
-	return skx_cost_ask(root, index, skx_cost_of_qual, qual,
-						skx_cost_matched);
-}

@@ -197,3 +197,50 @@ skx_cost_estimate(PlannerInfo *root, IndexPath *path, double loop_count,
 												 costs.indexSelectivity);
 	estimate->pages = costs.numIndexPages;
 }
+
+/*
+ * Takes what is asked about; false where it is not known, or a prefix and
+ * nothing else, of which ANALYZE knows as much.
+ */
+static bool
+skx_cost_take(SkxCosting *c, Node *clause)
+{
+	TSQuery		filter;
+
+	if (!IsA(clause, RestrictInfo))
+	{
+		c->ranking = skx_cost_ranking(c->root, clause);
+		return c->ranking != NULL;
+	}
+	skx_cost_conditions(c, list_make1(clause));
+	if (c->filters == NIL)
+		return false;
+	filter = linitial(c->filters);
+	return filter->size != 1 || !GETQUERY(filter)->qoperand.prefix;
+}
+
+double
+skx_cost_share(PlannerInfo *root, const SkxCostIndex *index, Node *clause)
+{
+	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext,
+												  "skipidx cost",
+												  ALLOCSET_DEFAULT_SIZES);
+	MemoryContext old = MemoryContextSwitchTo(context);
+	SkxCosting	c;
+	double		share = -1;
+
+	memset(&c, 0, sizeof(c));
+	c.root = root;
+	c.index = index;
+	if (skx_cost_take(&c, clause))
+	{
+		skx_cost_begin(&c);
+		if (c.segment != NULL)
+			share = Min((c.ranking != NULL ? skx_cost_findable(&c) :
+						 skx_cost_filters(&c).likely) / c.ndocs, 1);
+		skx_cost_end(&c);
+	}
+	MemoryContextSwitchTo(old);
+	MemoryContextDelete(context);
+	return share;
+}

@@ -11,7 +11,6 @@
 #include "miscadmin.h"
 #include "optimizer/cost.h"
 #include "utils/snapmgr.h"
-#include "utils/memutils.h"
 
 /* Lexemes of a prefix that are counted; then all of them are guessed. */
 #define SKX_COST_PREFIX		64
@@ -144,31 +143,4 @@ skx_cost_end(SkxCosting *c)
 {
 	if (c->source != NULL)
 		skx_source_close(c->source);
-}
-
-double
-skx_cost_ask(PlannerInfo *root, const SkxCostIndex *index,
-			 bool (*prepare) (SkxCosting *c, void *arg), void *arg,
-			 double (*ask) (SkxCosting *c))
-{
-	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext,
-												  "skipidx cost",
-												  ALLOCSET_DEFAULT_SIZES);
-	MemoryContext old = MemoryContextSwitchTo(context);
-	SkxCosting	c;
-	double		share = -1;
-
-	memset(&c, 0, sizeof(c));
-	c.root = root;
-	c.index = index;
-	if (prepare(&c, arg))
-	{
-		skx_cost_begin(&c);
-		if (c.segment != NULL)
-			share = Min(ask(&c) / c.ndocs, 1);
-		skx_cost_end(&c);
-	}
-	MemoryContextSwitchTo(old);
-	MemoryContextDelete(context);
-	return share;
 }

@@ -33,7 +33,10 @@ typedef struct SkxMaintMerge
 	uint64		ndeleted;
 } SkxMaintMerge;
 
-/* Takes what was chosen out of the view, and adds it up. */
+/*
+ * Takes what was chosen out of the view, and adds it up.  The policy has left
+ * the segments in another order.
+ */
 static void
 skx_maint_merge_take(SkxMaintMerge *m, const SkxView *view,
 					 const SkxPolicySegment *segments)
@@ -45,11 +48,15 @@ skx_maint_merge_take(SkxMaintMerge *m, const SkxView *view,
 	m->inputs.segments = palloc(m->n * sizeof(SkxDiskSegmentRef));
 	for (i = 0; i < m->n; i++)
 	{
+		const SkxDiskSegmentRef *ref = view->segments;
 		const SkxPolicySegment *s = segments;
 
+		while (ref->segment != m->ids[i])
+			ref++;
+		m->inputs.segments[i] = *ref;
 		while (s->id != m->ids[i])
 			s++;
-		m->inputs.segments[i] = view->segments[s - segments];
+		Assert(ref->ndocs == s->ndocs);
 		m->bytes += (uint64) ((double) s->bytes * (s->ndocs - s->ndeleted) /
 							  Max(s->ndocs, 1));
 		m->ndocs += s->ndocs;

@@ -97,7 +97,7 @@ skx_planner_ask_bound(PlannerInfo *root, IndexOptInfo *index,
 
 	if (distance == NULL || !skx_planner_needs_score(root, clause, distance))
 		return false;
-	*share = skx_am_cost_scored(root, index, distance);
+	*share = skx_am_cost_share(root, index, (Node *) distance);
 	if (*share >= 0)
 		*share = Min(*share, clause_selectivity(root, (Node *) rinfo, 0,
 												JOIN_INNER, NULL));

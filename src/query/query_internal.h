@@ -106,7 +106,7 @@ typedef struct SkxIter
 	struct SkxPhrase *phrase;
 	uint32	   *scratch;		/* SKX_QUERY_BATCH documents, for OR, NOT */
 	struct SkxHeld *held;		/* not cheap: candidates for reading positions */
-	SkxCursorShare *share;		/* of the root: what its lists share */
+	SkxCursorShare share;		/* of the root: what its lists share */
 } SkxIter;
 
 /*

@@ -65,8 +65,6 @@ skx_query_close(SkxIter *it)
 		pfree(it->scratch);
 	if (it->children != NULL)
 		pfree(it->children);
-	if (it->share != NULL)
-		pfree(it->share);
 	pfree(it);
 }
 
@@ -616,9 +614,8 @@ skx_query_open(const SkxOpening *o)
 {
 	SkxIter    *it = skx_query_open_node(o, o->query->root);
 
-	it->share = palloc0(sizeof(SkxCursorShare));
-	it->share->positions = !it->cheap;
+	it->share.positions = !it->cheap;
 	skx_query_roles(it, o->wants_all ? SKX_CURSOR_LEAD : SKX_CURSOR_LEAD_FIRST,
-					true, it->cost, it->share);
+					true, it->cost, &it->share);
 	return it;
 }

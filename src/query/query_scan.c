@@ -135,7 +135,7 @@ skx_query_scan_step(SkxQueryScan *scan, uint32 *docs)
 		if (n > 0 && scan->next >= scan->seg->header.ndocs)
 			skx_segment_ask_tids(scan->seg, docs, n);
 		if (n > 0 && scan->query->may_match_null)
-			n = skx_segment_drop_null(scan->seg, docs, n);
+			n = skx_segment_keep_null(scan->seg, docs, n, false);
 		if (n > 0)
 			n = skx_segment_drop_deleted(scan->seg, docs, n);
 	}

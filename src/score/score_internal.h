@@ -106,11 +106,6 @@ extern uint64 skx_score_stats_epoch(void);
 extern bool skx_score_stats_current(const SkxStats *stats, uint64 epoch,
 									Snapshot snapshot);
 
-/* The view, where the statistics are of `index` alone; else NULL. */
-extern bool skx_score_stats_pending(const SkxStats *stats);
-extern const SkxView *skx_score_stats_view(const SkxStats *stats,
-										   Relation index);
-
 /* Are pending documents among those that were counted? */
 extern bool skx_score_leaf_pending(const SkxScoreLeaf *leaf);
 

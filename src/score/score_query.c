@@ -323,18 +323,6 @@ skx_score_is_current(const SkxScorer *scorer, Snapshot snapshot)
 								   snapshot);
 }
 
-const SkxView *
-skx_score_view(const SkxScorer *scorer, Relation index)
-{
-	return skx_score_stats_view(scorer->stats, index);
-}
-
-bool
-skx_score_pending(const SkxScorer *scorer)
-{
-	return skx_score_stats_pending(scorer->stats);
-}
-
 const SkxTerm *
 skx_score_found(const SkxScorer *scorer, int term, int segment)
 {

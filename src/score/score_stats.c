@@ -455,8 +455,10 @@ skx_score_stats_length(const SkxStats *stats)
 }
 
 const SkxView *
-skx_score_stats_view(const SkxStats *stats, Relation index)
+skx_score_view(const SkxScorer *scorer, Relation index)
 {
+	const SkxStats *stats = scorer->stats;
+
 	if (!stats->plain || stats->index != RelationGetRelid(index) ||
 		!SKX_LOCATOR_EQUALS(stats->locator, SKX_REL_LOCATOR(index)))
 		return NULL;
@@ -465,8 +467,10 @@ skx_score_stats_view(const SkxStats *stats, Relation index)
 
 /* What came after the pin is of no transaction that the snapshot sees. */
 bool
-skx_score_stats_pending(const SkxStats *stats)
+skx_score_pending(const SkxScorer *scorer)
 {
+	const SkxStats *stats = scorer->stats;
+
 	return !stats->plain || !stats->pinned ||
 		skx_score_leaf_pending(&stats->leaves[0]);
 }

@@ -186,8 +186,9 @@ extern void skx_segment_tids_of(SkxSegment *seg, const uint32 *docs, int n,
 								ItemPointerData *tids);
 extern void skx_segment_ask_tids(SkxSegment *seg, const uint32 *docs, int n);
 
-/* Drops those whose tsvector is NULL; returns how many are left. */
-extern int	skx_segment_drop_null(SkxSegment *seg, uint32 *docs, int n);
+/* Keeps those whose tsvector is NULL, or is not; returns how many. */
+extern int	skx_segment_keep_null(SkxSegment *seg, uint32 *docs, int n,
+								  bool is_null);
 extern uint8 skx_segment_norm(SkxSegment *seg, uint32 doc);
 
 /* segment_deletes.c : ascending documents; returns how many are live */

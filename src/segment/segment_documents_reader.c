@@ -249,17 +249,17 @@ skx_segment_norm(SkxSegment *seg, uint32 doc)
 }
 
 int
-skx_segment_drop_null(SkxSegment *seg, uint32 *docs, int n)
+skx_segment_keep_null(SkxSegment *seg, uint32 *docs, int n, bool is_null)
 {
 	int			kept = 0;
 	int			i;
 
 	if (seg->header.nnull == 0)
-		return n;
+		return is_null ? 0 : n;
 	for (i = 0; i < n; i++)
 	{
 		docs[kept] = docs[i];
-		kept += skx_segment_norm(seg, docs[i]) != SKX_NORM_NULL;
+		kept += (skx_segment_norm(seg, docs[i]) == SKX_NORM_NULL) == is_null;
 	}
 	if (skx_blkio_crowded(seg->file))
 		skx_blkio_unpin(seg->file, &seg->norm_ref);

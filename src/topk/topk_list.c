@@ -62,12 +62,6 @@ skx_topk_list_open(SkxTopkRun *run, const SkxTerm *term,
 	return l;
 }
 
-void
-skx_topk_list_close(SkxTopkList *l)
-{
-	skx_cursor_close(l->cursor);
-}
-
 bool
 skx_topk_list_part(SkxTopkRun *run, SkxTopkList *l, int i, int32 *part)
 {

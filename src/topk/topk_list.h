@@ -78,7 +78,6 @@ typedef struct SkxTopkList
 extern SkxTopkList *skx_topk_list_open(SkxTopkRun *run, const SkxTerm *term,
 									   const SkxScoreTerm *scored,
 									   uint8 labels);
-extern void skx_topk_list_close(SkxTopkList *l);
 
 /*
  * The same with a cursor of the caller's, for one list after the other, and

@@ -59,7 +59,7 @@ skx_many_begin(SkxMany *m, SkxTopkRun *run)
 static void
 skx_many_end(SkxMany *m)
 {
-	skx_topk_list_close(&m->list);
+	skx_cursor_close(m->list.cursor);
 	MemoryContextDelete(m->prefix);
 	pfree(m->terms);
 }

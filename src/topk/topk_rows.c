@@ -8,7 +8,6 @@
  */
 #include "postgres.h"
 
-#include "format/format_segment.h"
 #include "topk/topk_internal.h"
 #include "utils/memutils.h"
 
@@ -37,22 +36,6 @@ typedef struct SkxTopkRows
 	MemoryContext context;
 } SkxTopkRows;
 
-/* Keeps the documents without a tsvector. */
-static int
-skx_rows_keep_null(SkxSegment *seg, uint32 *docs, int n)
-{
-	int			kept = 0;
-	int			i;
-
-	for (i = 0; i < n; i++)
-	{
-		docs[kept] = docs[i];
-		kept += skx_segment_norm(seg, docs[i]) == SKX_NORM_NULL;
-	}
-	skx_blkio_unpin(seg->file, &seg->norm_ref);
-	return kept;
-}
-
 static void
 skx_rows_fill(SkxTopkRows *rows, SkxRowList *list)
 {
@@ -68,7 +51,7 @@ skx_rows_fill(SkxTopkRows *rows, SkxRowList *list)
 			return;
 		list->n = n;
 		if (rows->nulls)
-			list->n = skx_rows_keep_null(list->seg, list->docs, n);
+			list->n = skx_segment_keep_null(list->seg, list->docs, n, true);
 	} while (list->n == 0);
 	skx_segment_tids_of(list->seg, list->docs, list->n, list->tids);
 }

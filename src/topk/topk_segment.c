@@ -268,11 +268,11 @@ skx_topk_can_compete(const SkxTopkRun *run)
  * which would be gone through instead.  Lists are optional then.
  */
 static bool
-skx_topk_by_filter(SkxTopkRun *run, uint64 others)
+skx_topk_by_filter(SkxTopkRun *run, double others)
 {
 	SkxQueryScan *scan = skx_query_scan_open(run->seg,
 											 run->topk->request.filter, true);
-	bool		few = (uint64) skx_query_scan_cost(scan) *
+	bool		few = (double) skx_query_scan_cost(scan) *
 		SKX_TOPK_FILTER_SHARE < others;
 	int			n = 0;
 	int			i;
@@ -289,7 +289,10 @@ skx_topk_by_filter(SkxTopkRun *run, uint64 others)
 	if (few)
 	{
 		run->nrequired = n;
-		skx_topk_filter(run, scan);
+		if (run->topk->many)
+			skx_topk_many_filter(run, scan);
+		else
+			skx_topk_filter(run, scan);
 	}
 	skx_query_scan_close(scan);
 	return few;
@@ -378,23 +381,15 @@ static void
 skx_topk_run_many(SkxTopkRun *run, const SkxTopkSegment *s)
 {
 	SkxTopk    *topk = run->topk;
-	const SkxQuery *filter = topk->request.filter;
 
 	if (run->paired)
 		run->exact = skx_topk_exact_open(run, true);
 	if (!topk->words_match)
 	{
-		SkxQueryScan *scan = skx_query_scan_open(run->seg, filter, true);
-		double		cost = skx_query_scan_cost(scan);
-		bool		few = cost * topk->scorer->nterms *
-			SKX_TOPK_FILTER_SHARE < topk->postings * run->seg->header.ndocs;
-
-		if (few)
-			skx_topk_many_filter(run, scan);
-		skx_query_scan_close(scan);
-		if (few)
+		if (skx_topk_by_filter(run, topk->postings * run->seg->header.ndocs /
+							   topk->scorer->nterms))
 			return;
-		run->rest = skx_query_rest_open(run->seg, filter,
+		run->rest = skx_query_rest_open(run->seg, topk->request.filter,
 										skx_topk_rest_terms(topk, s));
 	}
 	skx_topk_many(run);
@@ -438,9 +433,9 @@ skx_topk_run_close(SkxTopkRun *run)
 	if (run->chain != NULL)
 		skx_query_chain_close(run->chain);
 	for (i = 0; i < run->nrequired; i++)
-		skx_topk_list_close(run->required[i]);
+		skx_cursor_close(run->required[i]->cursor);
 	for (i = 0; i < run->noptional; i++)
-		skx_topk_list_close(run->optional[i]);
+		skx_cursor_close(run->optional[i]->cursor);
 	if (run->rest != NULL)
 		skx_query_rest_close(run->rest);
 	if (run->exact != NULL)
