@@ -6,9 +6,9 @@
  * that is a pure negation, and a ranking without a filter, need them all.
  *
  * The insert that finds the pending list too long flushes as much of it as the
- * limit allows. It waits for no other process: during another flush, or
- * VACUUM's bulkdelete, the list grows, and a later insert flushes more. It
- * never merges. The row is stored before the flush and does not depend on it:
+ * limit allows.  It waits for no other process: during another flush, or
+ * VACUUM's bulkdelete, the list grows, and a later insert flushes more.  It
+ * never merges.  The row is stored before the flush and does not depend on it:
  * if the flush finds no space, the statement goes on with a warning.
  */
 #include "postgres.h"

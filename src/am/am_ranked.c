@@ -2,9 +2,9 @@
  * am_ranked.c
  *	  Scans with `<@>` in ORDER BY.
  *
- * A scan by distance searches for the best rows. A scan planned for all rows
+ * A scan by distance searches for the best rows.  A scan planned for all rows
  * is often abandoned after a few (a loop that exits, a client that stops
- * fetching). So it first searches for a few rows, which costs little compared
+ * fetching).  So it first searches for a few rows, which costs little compared
  * with the search for all, and then for all.
  */
 #include "postgres.h"

@@ -2,16 +2,16 @@
  * blkio_anchor.c
  *	  Where processes meet: the fixed area that leads to the cache.
  *
- * Preloaded, anchor and cache are in main shared memory.  Otherwise the
- * anchor is a small area that can be had at any time (skx_compat_anchor), and
- * the first process that needs the cache puts it into a dynamic shared memory
- * segment, which stays until the server stops.  It leaves most of what there is
- * to others (room/: a container's /dev/shm has 64 MB by default).  Where
- * the server is refused what seemed to be there, half of it is tried, and so on;
- * if nothing is left, the anchor says so, and there is no further attempt. No
- * failure here is an error for the query: reading works without a cache. The
- * log says what is missing, once, and so does a notice to the session that met
- * with it.
+ * Preloaded, anchor and cache are in main shared memory.  Otherwise the anchor
+ * is a small area that can be had at any time (skx_compat_anchor), and the
+ * first process that needs the cache puts it into a dynamic shared memory
+ * segment, which stays until the server stops.  It leaves most of what there
+ * is to others (room/: a container's /dev/shm has 64 MB by default).  Where
+ * the server is refused what seemed to be there, half of it is tried, and so
+ * on; if nothing is left, the anchor says so, and there is no further attempt.
+ * No failure here is an error for the query: reading works without a cache.
+ * The log says what is missing, once, and so does a notice to the session that
+ * met with it.
  */
 #include "postgres.h"
 

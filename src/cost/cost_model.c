@@ -2,18 +2,18 @@
  * cost_model.c
  *	  How much work a query is, from document frequencies.
  *
- * A query is a tree of sets. Each of them can be traversed, or probed for
+ * A query is a tree of sets.  Each of them can be traversed, or probed for
  * documents that another one yields; a conjunction takes the cheaper way, and
- * never pays more for probing than a traversal would cost. Words are taken to
+ * never pays more for probing than a traversal would cost.  Words are taken to
  * be independent, except in `likely`.
  *
  * A search for the k best skips what cannot be among them. k documents reach
  * the k-th largest contribution of a word, so words whose largest
  * contributions do not add up to it yield no candidates: their lists are only
- * probed. In a traversed list, sub-blocks are skipped by their maxima. The
+ * probed.  In a traversed list, sub-blocks are skipped by their maxima.  The
  * share that must be read is modelled as balls into bins: one ball for each of
  * the k best, and one for each posting whose bound looks as good, fall on
- * sub-blocks at random; those hit are read. Their documents become candidates
+ * sub-blocks at random; those hit are read.  Their documents become candidates
  * if they are better than the k-th best so far; in random order of scores
  * these are k (1 + ln (all / k)).
  *

@@ -118,7 +118,7 @@ skx_cost_price(const SkxCosting *c, const SkxCostScan *scan,
 
 /*
  * Rows without a score come in heap order and cost what a bitmap scan's do;
- * rows with a score are scattered. The planner interpolates between these two
+ * rows with a score are scattered.  The planner interpolates between these two
  * heap costs by correlation squared: the result is the correlation that yields
  * the cost computed here.
  */

@@ -2,7 +2,7 @@
  * functions_ref.c
  *	  References: a ranking query together with the index that ranks.
  *
- * The planner makes them, or skipidx_query(), which checks privileges. Users
+ * The planner makes them, or skipidx_query(), which checks privileges.  Users
  * cannot forge one, so the plan's own check of privileges is enough for
  * references made by the planner.  The score of a row by a reference is the
  * same in every plan, by the statistics that are pinned for the snapshot.

@@ -8,8 +8,8 @@
  * lies behind that has been left by a crash and means nothing.
  *
  * Unused pages (free, reserved, or a stripe's to use next) keep their last
- * contents. Each must be zero or whole nevertheless: tools that copy or verify
- * the server's files report any other page.
+ * contents.  Each must be zero or whole nevertheless: tools that copy or
+ * verify the server's files report any other page.
  */
 #include "postgres.h"
 

@@ -210,7 +210,7 @@ skx_maint_merge_one(Relation index, const SkxMaintOptions *options, int most,
 					SkxManifestWait wait)
 {
 	SkxOperation *op;
-	SkxMaintMerge	m;
+	SkxMaintMerge m;
 	bool		done;
 
 	/* to look whether there is any need costs nothing on disk */

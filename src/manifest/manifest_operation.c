@@ -153,9 +153,9 @@ skx_manifest_drop_orphans(SkxDraft *draft, uint32 kind)
 }
 
 /*
- * Blocks in a row that are worth reserving at first. An operation that waits
+ * Blocks in a row that are worth reserving at first.  An operation that waits
  * for the lock reserves more when they run out; one that does not wait must
- * get enough here. A plane asks for more at a time as it grows.
+ * get enough here.  A plane asks for more at a time as it grows.
  */
 static uint32
 skx_manifest_least_run(uint32 nblocks, SkxManifestWait wait)

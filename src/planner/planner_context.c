@@ -4,12 +4,12 @@
  *	  Whose columns are those of an expression?
  *
  * When the planner simplifies an expression it passes the PlannerInfo of the
- * query that the expression belongs to. In two cases it passes that of another
- * query, which only this module depends on.
+ * query that the expression belongs to.  In two cases it passes that of
+ * another query, which only this module depends on.
  *
  * 1. Functions in FROM are simplified before the rest of a query; those of a
- * subquery that is being pulled up, with the subquery's PlannerInfo. At that
- * time the queries around it cannot be followed. A call that needs them is
+ * subquery that is being pulled up, with the subquery's PlannerInfo.  At that
+ * time the queries around it cannot be followed.  A call that needs them is
  * marked as seen and left unbound: functions in FROM that may refer to other
  * tables are simplified a second time, with the rest of the query.
  *

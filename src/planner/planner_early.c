@@ -5,7 +5,7 @@
  * A ranked scan whose filter is `document @@ query` with its own ranking query
  * can end after the last row with a score; one with a filter that bounds the
  * distance can end at that bound. planner_scan.c ends it at run time, when the
- * query is known. This file recognises such conditions at planning, and
+ * query is known.  This file recognises such conditions at planning, and
  * estimates how much of the index will be read.
  */
 #include "postgres.h"

@@ -8,7 +8,7 @@
  * before all rows were returned (planner_early.c).
  *
  * The planner makes no index path for monotone functions of the distance, and
- * up to version 16 none for ORDER BY distance, id; they are made here. For
+ * up to version 16 none for ORDER BY distance, id; they are made here.  For
  * several distances it makes a path that orders by all of them; it is replaced
  * by one that orders by the first and sorts rows of equal first distance.
  */
@@ -152,7 +152,7 @@ skx_planner_add_paths(PlannerInfo *root, RelOptInfo *rel, RangeTblEntry *rte)
 /* ---- custom paths ---- */
 
 /*
- * Without workers: statistics are pinned in the leader. The cost that a scan
+ * Without workers: statistics are pinned in the leader.  The cost that a scan
  * saves by ending early is subtracted, and so is the cost of computing the
  * distance, which the planner adds to every path that returns it.
  */

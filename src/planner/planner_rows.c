@@ -5,12 +5,12 @@
  *	  How many rows of a table match, as an index knows.
  *
  * ANALYZE knows only the words that are frequent in a sample; all other words,
- * and phrases, get one default. An index knows the document frequency of each
- * word. The server estimates the rows of a table before it calls the first
- * hook, and makes paths with that number. It hardly affects the costs of these
- * paths, but it determines what follows: the share of a path that a LIMIT
- * takes, and joins. So the estimate is corrected in the existing paths, by the
- * same factor in all of them, and the conditions keep their corrected
+ * and phrases, get one default.  An index knows the document frequency of each
+ * word.  The server estimates the rows of a table before it calls the first
+ * hook, and makes paths with that number.  It hardly affects the costs of
+ * these paths, but it determines what follows: the share of a path that a
+ * LIMIT takes, and joins.  So the estimate is corrected in the existing paths,
+ * by the same factor in all of them, and the conditions keep their corrected
  * selectivity.
  */
 #include "postgres.h"

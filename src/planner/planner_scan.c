@@ -7,9 +7,9 @@
  * another transaction changed is rechecked (EvalPlanQual) there is no such
  * scan, and the distance is computed from the row.
  *
- * Rows without a score come last. Where the ranking query is also a condition,
- * which they cannot meet, the scan ends at the first of them. It also ends at
- * the first row that fails a condition that bounds the distance.
+ * Rows without a score come last.  Where the ranking query is also a
+ * condition, which they cannot meet, the scan ends at the first of them.  It
+ * also ends at the first row that fails a condition that bounds the distance.
  */
 #include "postgres.h"
 

@@ -5,7 +5,7 @@
  *
  * A ranked scan returns them in that order; a sort returns them in any order.
  * If the plan changed between two pages of a result, rows would come twice or
- * never. So a query on one table that is sorted by its distance alone gets
+ * never.  So a query on one table that is sorted by its distance alone gets
  * ctid as its second sort key.
  *
  * The key is added while the planner runs, since this library may not be

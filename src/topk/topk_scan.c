@@ -2,7 +2,7 @@
  * topk_scan.c
  *	  Rows in the order of their scores, as many as are asked for.
  *
- * A search finds a given number of best rows. If more are fetched, a further
+ * A search finds a given number of best rows.  If more are fetched, a further
  * search leaves out what came before and looks for a multiple, in the same
  * view and under the same statistics; so nothing comes twice and nothing is
  * left out.  After the rows with some of the words come those without, if they

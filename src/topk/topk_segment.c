@@ -526,7 +526,7 @@ skx_topk_prime_short(const SkxTopk *topk, SkxTopkSegment *s,
 
 /*
  * A lower bound of the k-th largest contribution of a word in the segment, k
- * being the number of rows searched for. A long list stores it for each of
+ * being the number of rows searched for.  A long list stores it for each of
  * SKX_KTHS; that of the smallest one not below k is used.
  */
 static int32
