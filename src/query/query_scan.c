@@ -13,15 +13,11 @@
 
 struct SkxQueryScan
 {
-	SkxSegment *seg;
-	const SkxQuery *query;
-	SkxTerm    *terms;			/* of the query's lexemes, once planned */
+	SkxOpening	opening;		/* terms: from when it is planned until begun */
 	SkxIter    *it;				/* once begun */
-	bool		wants_all;		/* the whole answer will be fetched */
 	uint32		next;			/* documents below are done */
 	int			goal;			/* candidates of the next step, about */
 	int			want;			/* documents that the next batch should have */
-	uint64		reads;			/* skx_segment_reads when it was opened */
 	int			at;				/* those of `docs` before it are handed out */
 	int			n;
 	uint32	   *docs;			/* SKX_QUERY_DOCS, from one step of `it` */
@@ -48,11 +44,11 @@ skx_query_scan_open(SkxSegment *seg, const SkxQuery *query, bool wants_all)
 	MemoryContext old = MemoryContextSwitchTo(context);
 	SkxQueryScan *scan = palloc0(sizeof(SkxQueryScan));
 
-	scan->seg = seg;
-	scan->query = query;
-	scan->reads = skx_segment_reads();
+	scan->opening.seg = seg;
+	scan->opening.query = query;
+	scan->opening.wants_all = wants_all;
+	scan->opening.reads = skx_segment_reads();
 	scan->context = context;
-	scan->wants_all = wants_all;
 	scan->goal = wants_all ? SKX_QUERY_BATCH : 1;
 	scan->want = wants_all ? SKX_SCAN_MOST : 1;
 	scan->docs = palloc(sizeof(uint32) * SKX_QUERY_DOCS);
@@ -63,7 +59,7 @@ skx_query_scan_open(SkxSegment *seg, const SkxQuery *query, bool wants_all)
 void
 skx_query_scan_plan(SkxQueryScan **scans, int n)
 {
-	const SkxQuery *query = scans[0]->query;
+	const SkxQuery *query = scans[0]->opening.query;
 	Size		size = sizeof(SkxTerm) * (query->nlexemes + (Size) 1);
 	SkxSegment **segs;
 	SkxTerm   **terms;
@@ -76,18 +72,13 @@ skx_query_scan_plan(SkxQueryScan **scans, int n)
 	terms = palloc(sizeof(SkxTerm *) * n);
 	for (i = 0; i < n; i++)
 	{
-		segs[i] = scans[i]->seg;
+		segs[i] = scans[i]->opening.seg;
 		terms[i] = MemoryContextAllocHuge(scans[i]->context, size);
+		scans[i]->opening.terms = terms[i];
 	}
 	skx_segment_find_all(segs, n, query->lexemes, query->nlexemes, terms);
 	for (i = 0; i < n; i++)
-	{
-		SkxOpening	o = {segs[i], query, terms[i], scans[i]->wants_all,
-		scans[i]->reads};
-
-		scans[i]->terms = terms[i];
-		skx_query_ahead_first(&o, n == 1);
-	}
+		skx_query_ahead_first(&scans[i]->opening, n == 1);
 	pfree(segs);
 	pfree(terms);
 }
@@ -95,15 +86,11 @@ skx_query_scan_plan(SkxQueryScan **scans, int n)
 static void
 skx_query_scan_begin(SkxQueryScan *scan)
 {
-	SkxOpening	o = {scan->seg, scan->query, NULL, scan->wants_all,
-	scan->reads};
-
-	if (scan->terms == NULL)
+	if (scan->opening.terms == NULL)
 		skx_query_scan_plan(&scan, 1);
-	o.terms = scan->terms;
-	scan->it = skx_query_open(&o);
-	pfree(scan->terms);
-	scan->terms = NULL;
+	scan->it = skx_query_open(&scan->opening);
+	pfree(scan->opening.terms);
+	scan->opening.terms = NULL;
 }
 
 uint32
@@ -123,21 +110,22 @@ skx_query_scan_cost(SkxQueryScan *scan)
 static int
 skx_query_scan_step(SkxQueryScan *scan, uint32 *docs)
 {
+	SkxSegment *seg = scan->opening.seg;
 	int			n = 0;
 
-	while (n == 0 && scan->next < scan->seg->header.ndocs)
+	while (n == 0 && scan->next < seg->header.ndocs)
 	{
 		CHECK_FOR_INTERRUPTS();
 		scan->next = skx_query_collect(scan->it, scan->next, scan->goal,
 									   docs, &n);
 		scan->goal = Min(scan->goal * 2, SKX_QUERY_BATCH);
 		/* Nothing else will be asked for before these are wanted. */
-		if (n > 0 && scan->next >= scan->seg->header.ndocs)
-			skx_segment_ask_tids(scan->seg, docs, n);
-		if (n > 0 && scan->query->may_match_null)
-			n = skx_segment_keep_null(scan->seg, docs, n, false);
+		if (n > 0 && scan->next >= seg->header.ndocs)
+			skx_segment_ask_tids(seg, docs, n);
+		if (n > 0 && scan->opening.query->may_match_null)
+			n = skx_segment_keep_null(seg, docs, n, false);
 		if (n > 0)
-			n = skx_segment_drop_deleted(scan->seg, docs, n);
+			n = skx_segment_drop_deleted(seg, docs, n);
 	}
 	return n;
 }
