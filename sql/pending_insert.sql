@@ -88,6 +88,15 @@ INSERT INTO docs SELECT 10000 + i, ('bulk:1 b' || i || ':2 mod' || i % 10 || ':3
 SELECT ids('copied'), ids('b1 | b5000'), ids('mod3 & bulk & b1233');
 SELECT count(*) FROM docs WHERE body @@ 'bulk';
 SELECT count(*) FROM docs WHERE body @@ 'bulk <2> mod7';
+-- more than one batch of them
+SET enable_seqscan = off;
+SET enable_bitmapscan = off;
+SELECT count(*), count(DISTINCT id) FROM docs WHERE body @@ 'bulk';
+SET enable_bitmapscan = on;
+SET enable_indexscan = off;
+SELECT count(*), count(DISTINCT id) FROM docs WHERE body @@ 'bulk';
+RESET enable_indexscan;
+RESET enable_seqscan;
 SELECT ndocs, null_docs, segments, pending_docs, pending_pages > 100 AS pages FROM skipidx_stats('docs_body');
 -- Pages that an insert looks at, of the table and the index: few, however long the
 -- list is; of a document that is larger than a page, as many more as it fills.

@@ -124,7 +124,7 @@ SET enable_seqscan = off;
 SET enable_bitmapscan = off;
 BEGIN;
 DECLARE c CURSOR FOR SELECT 1 FROM empty WHERE v @@ 'all <-> k:*';
-MOVE 19000 IN c;
+MOVE 15000 IN c;
 SQL
 	my $bytes = $session->value('SELECT sum(total_bytes)'
 		  . " FROM pg_backend_memory_contexts WHERE name LIKE 'skipidx%'");

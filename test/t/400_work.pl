@@ -274,6 +274,12 @@ SKIP:
 	is($spent->{vain}, 0, 'five segments: pages in vain');
 	between('five segments: reads alone', $spent->{loads} - $spent->{ahead_used}, 0, 10);
 	cmp_ok($spent->{ahead}, '>=', 15, 'five segments: reads ahead');
+
+	# The planner has read the header of the largest; the backend keeps them.
+	my $fresh = skx_session($node, 'postgres');
+	$fresh->value('SET enable_seqscan = off; SET enable_indexscan = off');
+	my ($first, $again) = map { (work($fresh, 'a1 & b1'))[1] } 1 .. 2;
+	is($first->{asked} - $again->{asked}, 4, 'five segments: headers asked for');
 	$spent = planned('a1 & b1', 1);
 	between('five segments, 1 row: pages in vain', $spent->{vain}, 0, 1);
 	between('five segments, 1 row: pages', $spent->{pages}, 4, 10);
