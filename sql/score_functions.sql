@@ -93,12 +93,18 @@ RETURNS SETOF score_term LANGUAGE sql AS $$
 			CASE WHEN bool_or(labels = '') THEN '' ELSE string_agg(labels, '') END AS labels
 		FROM score_parsed(operands) GROUP BY 1, 2),
 	counted AS (
-		SELECT u.*, (SELECT count(body) FROM score_truth) AS ndocs,
-			(SELECT count(*) FROM score_lexemes l
-			 WHERE l.lexeme = u.lexeme OR u.prefix AND starts_with(l.lexeme, u.lexeme)) AS found
-		FROM united u)
-	SELECT lexeme, prefix, labels, ln(1 + (ndocs - least(found, ndocs) + 0.5) / (least(found, ndocs) + 0.5)), times
-	FROM counted
+		SELECT u.*, l.*, (SELECT count(body) FROM score_truth) AS ndocs
+		FROM united u, LATERAL
+			(SELECT count(*) AS found, count(*) FILTER (WHERE l.lexeme = u.lexeme) AS whole,
+				u.prefix AND count(DISTINCT l.lexeme) > 1 AS several
+			 FROM score_lexemes l
+			 WHERE l.lexeme = u.lexeme OR u.prefix AND starts_with(l.lexeme, u.lexeme)) l),
+	settled AS (
+		SELECT *, CASE WHEN several AND whole < ndocs
+			THEN whole + round((ndocs - whole) * (1 - exp(-(found - whole)::float8 / (ndocs - whole)))) ELSE found END AS df
+		FROM counted)
+	SELECT lexeme, prefix, labels, ln(1 + (ndocs - df + 0.5) / (df + 0.5)), times
+	FROM settled
 $$;
 
 CREATE FUNCTION score_reference(doc tsvector, operands text[], terms score_term[], average float8, k1 float8, b float8,
@@ -400,6 +406,65 @@ SELECT * FROM skipidx_explain_score('score_rows_body', '(7777,1)', 'fox');
 SELECT * FROM skipidx_explain_score('score_rows_body', '(0,0)', 'fox');
 UPDATE score_rows SET txt = 'changed' WHERE id = 1;
 SELECT * FROM skipidx_explain_score('score_rows_body', '(0,1)', 'fox');
+
+--
+-- df of a prefix: of one lexeme that lexeme's, also where this is the prefix; of
+-- several from the sum of theirs; the same however the rows are stored
+--
+CREATE TABLE score_spread (id int, body tsvector) WITH (autovacuum_enabled = off);
+INSERT INTO score_spread SELECT i, format('only pa%s pb%s pb%s qa%s qb%s qc%s', i % 2, i % 4, 4 + i % 3, i % 2, i % 3, i % 5)::tsvector
+	|| CASE WHEN i % 2 = 0 THEN 'half'::tsvector ELSE '' END
+	|| CASE WHEN i % 4 = 0 THEN 'half2'::tsvector ELSE '' END
+	|| CASE WHEN i % 5 = 0 THEN 'some1'::tsvector ELSE '' END
+	|| CASE WHEN i % 100 = 0 THEN 'rare1 rare2'::tsvector ELSE '' END
+FROM generate_series(1, 400) i;
+CREATE TABLE score_stored (id int, body tsvector) WITH (autovacuum_enabled = off);
+CREATE INDEX score_stored_body ON score_stored USING skipidx (body);
+CREATE TABLE score_split (id int, body tsvector) PARTITION BY RANGE (id);
+CREATE TABLE score_split_1 PARTITION OF score_split FOR VALUES FROM (1) TO (150);
+CREATE TABLE score_split_2 PARTITION OF score_split FOR VALUES FROM (150) TO (401);
+INSERT INTO score_split SELECT * FROM score_spread;
+CREATE INDEX score_split_body ON score_split USING skipidx (body);
+CREATE FUNCTION spread(OUT word text, OUT df int8, OUT idf numeric) RETURNS SETOF record LANGUAGE sql AS $$
+	SELECT word, df, round(idf::numeric, 4)
+	FROM skipidx_explain_score('score_stored_body', '(0,1)',
+		'only | only:* | half | half:* | half2:* | some:* | some1 | p:* | pb:* | q:* | rare:* | none:*')
+	WHERE part = 'word'
+$$;
+-- what the words give the same document, by the idf of each
+CREATE FUNCTION spread_scores(index regclass) RETURNS SETOF text LANGUAGE sql AS $$
+	SELECT format('%s %s', q, skipidx_bm25(index, 'only half half2 some1 pa1 pb1 q1 rare1', q))
+	FROM unnest('{only,only:*,half,half:*,half2:*,some:*,some1,p:*,pb:*,q:*,rare:*}'::tsquery[]) q
+$$;
+-- pending
+INSERT INTO score_stored SELECT * FROM score_spread ORDER BY id;
+CREATE TEMP TABLE spread_pending AS SELECT * FROM spread();
+CREATE TEMP TABLE spread_scored AS SELECT * FROM spread_scores('score_stored_body');
+SELECT * FROM spread_pending;
+-- in segments and pending
+TRUNCATE score_stored;
+INSERT INTO score_stored SELECT * FROM score_spread WHERE id <= 200 ORDER BY id;
+SELECT skipidx_flush('score_stored_body');
+INSERT INTO score_stored SELECT * FROM score_spread WHERE id BETWEEN 201 AND 350 ORDER BY id;
+SELECT skipidx_flush('score_stored_body');
+INSERT INTO score_stored SELECT * FROM score_spread WHERE id > 350 ORDER BY id;
+SELECT kind, ndocs FROM skipidx_segments('score_stored_body') ORDER BY 1, 2;
+SELECT count(*) AS same FROM (SELECT * FROM spread() INTERSECT SELECT * FROM spread_pending) s;
+-- in one
+SELECT skipidx_flush('score_stored_body'), skipidx_merge('score_stored_body');
+SELECT kind, ndocs FROM skipidx_segments('score_stored_body') ORDER BY 1, 2;
+SELECT count(*) AS same FROM (SELECT * FROM spread() INTERSECT SELECT * FROM spread_pending) s;
+-- in partitions
+SELECT count(*) AS same FROM (SELECT * FROM spread_scores('score_split_body') INTERSECT SELECT * FROM spread_scored) s;
+-- another lexeme of a prefix that had one
+INSERT INTO score_stored SELECT i, 'only2 some2' FROM generate_series(1, 4) i;
+SELECT * FROM spread() WHERE word ~ '^(only|some)';
+-- so many words that they are not remembered
+SELECT word, df, round(idf::numeric, 4) FROM skipidx_explain_score('score_stored_body', '(0,1)',
+	(SELECT string_agg('w' || i, ' | ') || ' | half | half:* | p:*' FROM generate_series(1, 10000) i)::tsquery)
+WHERE part = 'word' AND word !~ '^w';
+DROP TABLE score_spread, score_stored, score_split, spread_pending, spread_scored;
+DROP FUNCTION spread, spread_scores;
 
 --
 -- The words of a text

@@ -38,6 +38,22 @@ skx_rank_idf(uint64 df, uint64 ndocs)
 	return log(1.0 + ((double) ndocs - (double) Min(df, ndocs) + 0.5) / with);
 }
 
+/*
+ * Of the documents without the first lexeme, `rest`, one has none of the others
+ * with a probability of exp(-sum / rest), if these are spread at random.
+ */
+uint64
+skx_rank_union(uint64 whole, uint64 sum, uint64 ndocs)
+{
+	double		rest;
+
+	if (whole >= ndocs)
+		return ndocs;
+	rest = (double) (ndocs - whole);
+	return whole +
+		(uint64) rint(-expm1(-(double) (sum - whole) / rest) * rest);
+}
+
 void
 skx_rank_inverse(const SkxRankOptions *options, double average,
 				 float *inverse)

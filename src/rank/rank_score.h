@@ -67,6 +67,9 @@ skx_rank_pair_part(float weight, int ordered, int near, float inverse)
  * rank_score.c
  *
  * idf is Lucene's: ln(1 + (ndocs - df + 0.5) / (df + 0.5)), for df <= ndocs.
+ * union estimates how many of ndocs documents have one of several lexemes,
+ * whose df add up to `sum`; `whole` is the part of one of them (0: none of
+ * them is known by itself).  See score/README.md.
  * inverse fills 1 / (k1 (1 - b + b length / average)) for every norm; length
  * is that of the norm's code.  unit returns the largest power of two by which
  * weights that add up to `total` may be multiplied, at most 2^24.
@@ -74,6 +77,7 @@ skx_rank_pair_part(float weight, int ordered, int near, float inverse)
  * those of some of its pairs: `pairs` is the sum of their weights.
  */
 extern double skx_rank_idf(uint64 df, uint64 ndocs);
+extern uint64 skx_rank_union(uint64 whole, uint64 sum, uint64 ndocs);
 extern void skx_rank_inverse(const SkxRankOptions *options, double average,
 							 float *inverse);
 extern double skx_rank_unit(double total);

@@ -41,8 +41,8 @@ typedef struct SkxScoreTerm
 	uint8		labels;			/* set of labels that count; 0: any */
 	uint16		count;			/* how often the query has it, at most
 								 * SKX_SCORE_COUNT_MAX */
-	uint64		df;				/* of a prefix: the sum over its lexemes, at
-								 * most the number of documents */
+	uint64		df;				/* of a prefix see README.md; at most the
+								 * number of documents */
 	double		idf;
 	float		weight;			/* idf in units, as often as it counts */
 	float		ceiling;		/* a weight that bounds the parts of pairs,

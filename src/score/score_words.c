@@ -27,12 +27,26 @@
  */
 #define SKX_SCORE_FOUND		1024
 
+/* What is known of a prefix while its lexemes are looked up. */
+typedef struct SkxScorePrefix
+{
+	int			len;
+	uint64		sum;			/* of the df of all of its lexemes */
+	uint64		whole;			/* df of the lexeme that is the prefix */
+	char	   *lexeme;			/* one of them; NULL: none yet */
+	int			lexeme_len;
+	bool		several;		/* there is another */
+	MemoryContext context;		/* of `lexeme`: a pending document is counted
+								 * in one that is reset after it */
+} SkxScorePrefix;
+
 /* Results of a look-up, before they are published in the table. */
 typedef struct SkxScoreSearch
 {
 	int			nplain;			/* those that are no prefix come first */
 	int			n;
 	SkxScoreWord *words;
+	SkxScorePrefix *prefixes;	/* of the words from nplain on */
 } SkxScoreSearch;
 
 static uint32
@@ -77,10 +91,31 @@ skx_score_words_make(SkxStats *stats)
 	stats->words = words;
 }
 
-static bool
-skx_score_add_df(const SkxTerm *term, const char *lexeme, int len, void *arg)
+/* Adds documents that have a lexeme to those of its prefix. */
+static void
+skx_score_add_lexeme(SkxScorePrefix *prefix, uint64 df, const char *lexeme,
+					 int len)
 {
-	((SkxScoreWord *) arg)->df += term->df;
+	prefix->sum += df;
+	if (len == prefix->len)
+		prefix->whole += df;
+	if (prefix->several)
+		return;
+	if (prefix->lexeme == NULL)
+	{
+		prefix->lexeme = MemoryContextAlloc(prefix->context, len + 1);
+		memcpy(prefix->lexeme, lexeme, len);
+		prefix->lexeme_len = len;
+	}
+	else
+		prefix->several = skx_score_compare(prefix->lexeme, prefix->lexeme_len,
+											lexeme, len) != 0;
+}
+
+static bool
+skx_score_add_term(const SkxTerm *term, const char *lexeme, int len, void *arg)
+{
+	skx_score_add_lexeme(arg, term->df, lexeme, len);
 	return true;
 }
 
@@ -148,15 +183,25 @@ skx_score_find_segments(SkxStats *stats, SkxScoreSearch *search,
 		for (i = 0; i < nsegs; i++)
 			skx_segment_prefix(segs[i], search->words[k].bytes,
 							   search->words[k].len, true,
-							   skx_score_add_df, &search->words[k]);
+							   skx_score_add_term,
+							   &search->prefixes[k - search->nplain]);
 	}
 }
 
-/* Counts the words that the document has, each a prefix or none. */
+/* Does entry i of the document begin with the word's bytes? */
+static bool
+skx_score_begins(TSVector document, int i, const SkxScoreWord *word)
+{
+	const WordEntry *entry = ARRPTR(document) + i;
+
+	return i < document->size && entry->len >= word->len &&
+		memcmp(STRPTR(document) + entry->pos, word->bytes, word->len) == 0;
+}
+
+/* Counts the words that the document has, none of them a prefix. */
 static void
 skx_score_count_words(SkxScoreWord *words, int n, TSVector document)
 {
-	const WordEntry *entries = ARRPTR(document);
 	int			k;
 
 	for (k = 0; k < n; k++)
@@ -165,15 +210,28 @@ skx_score_count_words(SkxScoreWord *words, int n, TSVector document)
 		int			i = skx_score_entry(word->bytes, word->len, document);
 
 		CHECK_FOR_INTERRUPTS();
-		for (; i < document->size; i++)
-		{
-			if (entries[i].len < word->len ||
-				(!word->prefix && entries[i].len != word->len) ||
-				memcmp(STRPTR(document) + entries[i].pos, word->bytes,
-					   word->len) != 0)
-				break;
-			word->df++;
-		}
+		word->df += skx_score_begins(document, i, word) &&
+			ARRPTR(document)[i].len == word->len;
+	}
+}
+
+/* Counts the lexemes that it has of prefixes. */
+static void
+skx_score_count_prefixes(SkxScoreSearch *search, TSVector document)
+{
+	const WordEntry *entries = ARRPTR(document);
+	int			k;
+
+	for (k = search->nplain; k < search->n; k++)
+	{
+		const SkxScoreWord *word = &search->words[k];
+		int			i = skx_score_entry(word->bytes, word->len, document);
+
+		CHECK_FOR_INTERRUPTS();
+		for (; skx_score_begins(document, i, word); i++)
+			skx_score_add_lexeme(&search->prefixes[k - search->nplain], 1,
+								 STRPTR(document) + entries[i].pos,
+								 entries[i].len);
 	}
 }
 
@@ -222,8 +280,7 @@ skx_score_count_document(const SkxPendingDoc *doc, void *arg)
 		skx_score_count_lexemes(search->words, search->nplain, document);
 	else
 		skx_score_count_words(search->words, search->nplain, document);
-	skx_score_count_words(search->words + search->nplain,
-						  search->n - search->nplain, document);
+	skx_score_count_prefixes(search, document);
 	return true;
 }
 
@@ -240,11 +297,57 @@ skx_score_find_leaf(SkxStats *stats, SkxScoreSearch *search,
 	skx_source_close(source);
 }
 
+/* Makes room for what is counted of the prefixes. */
+static void
+skx_score_begin_prefixes(SkxScoreSearch *search)
+{
+	int			n = search->n - search->nplain;
+	int			k;
+
+	search->prefixes = palloc_extended(sizeof(SkxScorePrefix) * ((Size) n + 1),
+									   MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
+	for (k = 0; k < n; k++)
+	{
+		search->prefixes[k].len = search->words[search->nplain + k].len;
+		search->prefixes[k].context = CurrentMemoryContext;
+	}
+}
+
+/*
+ * Sets the df of all words, once all leaves were counted: of a prefix from
+ * sums alone, and from whether it has several lexemes, since these are the
+ * same however the rows are split into segments, pending lists and partitions.
+ */
+static void
+skx_score_settle(SkxScoreSearch *search, uint64 ndocs)
+{
+	int			k;
+
+	for (k = 0; k < search->n; k++)
+	{
+		SkxScoreWord *word = &search->words[k];
+
+		if (word->prefix)
+		{
+			SkxScorePrefix *prefix = &search->prefixes[k - search->nplain];
+
+			word->df = prefix->several ?
+				skx_rank_union(prefix->whole, prefix->sum, ndocs) :
+				prefix->sum;
+			if (prefix->lexeme != NULL)
+				pfree(prefix->lexeme);
+		}
+		word->df = Min(word->df, ndocs);
+	}
+	pfree(search->prefixes);
+}
+
 static void
 skx_score_find_words(SkxStats *stats, Relation index, SkxScoreSearch *search)
 {
 	int			i;
 
+	skx_score_begin_prefixes(search);
 	for (i = 0; i < stats->nleaves; i++)
 	{
 		const SkxScoreLeaf *leaf = &stats->leaves[i];
@@ -258,6 +361,7 @@ skx_score_find_words(SkxStats *stats, Relation index, SkxScoreSearch *search)
 		if (!stats->plain)
 			relation_close(rel, NoLock);
 	}
+	skx_score_settle(search, stats->ndocs);
 }
 
 /*
@@ -315,7 +419,7 @@ skx_score_words_once(SkxStats *stats, Relation index, SkxScoreTerm *terms,
 	for (i = 0; i < n; i++)
 	{
 		words[i] = NULL;
-		terms[i].df = Min(search.words[i].df, stats->ndocs);
+		terms[i].df = search.words[i].df;
 	}
 	pfree(search.words);
 }
@@ -344,7 +448,6 @@ skx_score_words_find(SkxStats *stats, Relation index, SkxScoreTerm *terms,
 											 HASH_ENTER, NULL);
 
 			*word = search.words[i];
-			word->df = Min(word->df, stats->ndocs);
 		}
 	}
 	pfree(search.words);

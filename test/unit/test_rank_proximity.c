@@ -2,7 +2,7 @@
  * test_rank_proximity.c
  *	  Counts of neighbouring occurrences against a brute force.
  *
- * Holds: rank 1, 9
+ * Holds: rank 1, 10
  */
 #include "unit.h"
 #include "rank/rank_score.h"

@@ -3,7 +3,7 @@
  *	  Scores in units: that parts grow as they must, and that bounds bound,
  *	  to the last unit.
  *
- * Holds: rank 1, 4, 6, 7, 8
+ * Holds: rank 1, 4, 6, 7, 8, 9
  */
 #include <math.h>
 
@@ -60,6 +60,33 @@ idf(void)
 			CHECK(skx_rank_idf(df, ndocs) > skx_rank_idf(df + 1, ndocs));
 			CHECK(skx_rank_idf(df + 1, ndocs) > 0);
 		}
+	}
+}
+
+static void
+unions(void)
+{
+	int			round;
+
+	CHECK(skx_rank_union(0, 1000000, 1000000) == 632121);
+	CHECK(skx_rank_union(0, 3000000, 1000000) == 950213);
+	CHECK(skx_rank_union(500000, 1000000, 1000000) == 816060);
+	CHECK(skx_rank_union(7, 100, 7) == 7);
+	CHECK(skx_rank_union(8, 100, 7) == 7);
+	CHECK(skx_rank_union(0, 0, 0) == 0);
+	for (round = 0; round < 100000; round++)
+	{
+		uint64		ndocs = (uint64) unit_between(1, 1e12);
+		uint64		whole = unit_below(3) == 0 ? 0 :
+			(uint64) (unit_fraction() * ndocs);
+		uint64		sum = whole + (uint64) unit_between(1, 1e13);
+		uint64		n = skx_rank_union(whole, sum, ndocs);
+
+		CHECK(n >= whole && n <= sum && n <= ndocs);
+		CHECK(skx_rank_union(whole, whole, ndocs) == whole);
+		CHECK(whole == ndocs ||
+			  skx_rank_union(whole, whole + 1, ndocs) == whole + 1);
+		CHECK(skx_rank_union(whole, sum + 1, ndocs) >= n);
 	}
 }
 
@@ -421,6 +448,7 @@ main(void)
 {
 	unit_seed(11);
 	idf();
+	unions();
 	inverse();
 	units();
 	sums();

@@ -231,6 +231,14 @@ CREATE FUNCTION ref_least(a float8, b float8) RETURNS float8 LANGUAGE sql IMMUTA
 	SELECT CASE WHEN a < b THEN a WHEN a >= b THEN b END
 $$;
 
+-- Documents with a prefix: exact if only one lexeme has it, else as many as
+-- there are if the others are spread at random where the prefix itself is not.
+CREATE FUNCTION ref_prefix_df(found float8, whole float8, several bool, n float8) RETURNS float8 LANGUAGE sql IMMUTABLE AS $$
+	SELECT CASE WHEN several AND whole < n
+		THEN whole + round((n - whole) * (1 - exp(greatest(-(found - whole) / (n - whole), -100))))
+		ELSE found END
+$$;
+
 CREATE FUNCTION ref_near(a int2[], b int2[]) RETURNS int LANGUAGE plpgsql IMMUTABLE AS $$
 DECLARE
 	i int := 1;
@@ -282,8 +290,9 @@ BEGIN
 	END IF;
 	TRUNCATE ref_df, ref_tf;
 	INSERT INTO ref_df SELECT t.qid, t.t, ln(1 + (n - df + 0.5) / (df + 0.5)) FROM ref_term t, LATERAL
-		(SELECT least(count(*), n) AS df FROM ref_post p
-			WHERE CASE WHEN t.prefix THEN starts_with(p.lex, t.lex) ELSE p.lex = t.lex END) x
+		(SELECT count(*) AS found, count(*) FILTER (WHERE p.lex = t.lex) AS whole, count(DISTINCT p.lex) > 1 AS several
+			FROM ref_post p WHERE starts_with(p.lex, t.lex)) y,
+		LATERAL (SELECT ref_prefix_df(found, whole, several, n) AS df) x
 		WHERE t.qid IN (SELECT g.qid FROM given g) AND t.prefix;
 	INSERT INTO ref_df SELECT t.qid, t.t, ln(1 + (n - df + 0.5) / (df + 0.5)) FROM ref_term t, LATERAL
 		(SELECT count(*) AS df FROM ref_post p WHERE p.lex = t.lex) x
