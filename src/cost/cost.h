@@ -65,4 +65,12 @@ extern Const *skx_cost_planned_value(PlannerInfo *root, Node *expr);
 extern const SkxPlannedSizes *skx_cost_planned_sizes(PlannerInfo *root,
 													 Relation index);
 
+/*
+ * Between these the client gets no message below a warning: what is evaluated
+ * in addition to the server's own evaluation does not repeat its notices (of
+ * stop words, for one).  begin returns what end is given.
+ */
+extern int	skx_cost_quiet_begin(void);
+extern void skx_cost_quiet_end(int level);
+
 #endif							/* SKX_COST_COST_H */

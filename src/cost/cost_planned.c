@@ -17,6 +17,7 @@
 #include "compat/compat.h"
 #include "cost/cost.h"
 #include "optimizer/optimizer.h"
+#include "utils/guc.h"
 #include "utils/memutils.h"
 
 typedef struct SkxPlannedValue
@@ -68,6 +69,41 @@ skx_cost_planning(const PlannerInfo *root)
 	return planning;
 }
 
+/*
+ * A level of settings, as of a function with a SET clause: an error ends it
+ * with its transaction or subtransaction, and what evaluated functions set for
+ * the session stays.
+ */
+int
+skx_cost_quiet_begin(void)
+{
+	int			level;
+
+	if (client_min_messages >= WARNING)
+		return 0;
+	level = NewGUCNestLevel();
+	(void) set_config_option("client_min_messages", "warning", PGC_USERSET,
+							 PGC_S_SESSION, GUC_ACTION_SAVE, true, 0, false);
+	return level;
+}
+
+void
+skx_cost_quiet_end(int level)
+{
+	if (level > 0)
+		AtEOXact_GUC(true, level);
+}
+
+static Node *
+skx_cost_estimated_value(PlannerInfo *root, Node *expr)
+{
+	int			level = skx_cost_quiet_begin();
+	Node	   *value = estimate_expression_value(root, expr);
+
+	skx_cost_quiet_end(level);
+	return value;
+}
+
 Const *
 skx_cost_planned_value(PlannerInfo *root, Node *expr)
 {
@@ -86,7 +122,7 @@ skx_cost_planned_value(PlannerInfo *root, Node *expr)
 		if (equal(known->expr, expr))
 			return known->value;
 	}
-	value = estimate_expression_value(root, expr);
+	value = skx_cost_estimated_value(root, expr);
 	/* which may have planned other statements */
 	planning = skx_cost_planning(root);
 	old = MemoryContextSwitchTo(planning->context);

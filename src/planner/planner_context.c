@@ -20,6 +20,7 @@
 #include "postgres.h"
 
 #include "catalog/pg_type.h"
+#include "cost/cost.h"
 #include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
 #include "optimizer/optimizer.h"
@@ -28,6 +29,16 @@
 
 /* In the place of where a call stands in the statement: it was seen. */
 #define SKX_CONTEXT_SEEN	(-2)
+
+Node *
+skx_planner_simplified(Node *expr)
+{
+	int			level = skx_cost_quiet_begin();
+	Node	   *simplified = eval_const_expressions(NULL, expr);
+
+	skx_cost_quiet_end(level);
+	return simplified;
+}
 
 bool
 skx_planner_is_open(Node *right)
@@ -64,16 +75,12 @@ skx_planner_unseen_walker(Node *node, void *context)
 		expression_tree_walker(node, skx_planner_unseen_walker, context);
 }
 
-/*
- * Is there a call that was not seen?  Without a query's name nothing is bound
- * or marked, but functions are inlined, which may hide calls.
- */
+/* Is there a call that was not seen?  Functions are inlined: they hide calls. */
 static bool
 skx_planner_has_unseen(const RangeTblEntry *rte, Oid function)
 {
 	return rte->rtekind == RTE_FUNCTION &&
-		skx_planner_unseen_walker(eval_const_expressions(NULL,
-														 (Node *) rte->functions),
+		skx_planner_unseen_walker(skx_planner_simplified((Node *) rte->functions),
 								  &function);
 }
 
@@ -156,10 +163,11 @@ skx_planner_exists_walker(Node *node, void *context)
 	if (IsA(node, SubLink) &&
 		((SubLink *) node)->subLinkType == EXISTS_SUBLINK)
 	{
+		Node	   *quals;
+
 		call->query = castNode(Query, ((SubLink *) node)->subselect);
-		if (skx_planner_same_walker(eval_const_expressions(NULL,
-														   call->query->jointree->quals),
-									context))
+		quals = call->query->jointree->quals;
+		if (skx_planner_same_walker(skx_planner_simplified(quals), context))
 			return true;
 	}
 	return expression_tree_walker(node, skx_planner_exists_walker, context);

@@ -63,7 +63,7 @@ skx_planner_add_condition(List *clauses, Node *condition)
 
 	if (condition == NULL)
 		return clauses;
-	condition = eval_const_expressions(NULL, condition);
+	condition = skx_planner_simplified(condition);
 	if (IsA(condition, List))
 		list = (List *) condition;
 	else

@@ -54,8 +54,11 @@ extern bool skx_planner_find_below(PlannerInfo *root, Query *query,
  * around are not known yet. defer: the replacement of `call`, to be bound
  * later. is_of_exists: the call belongs to an EXISTS, or cannot be told from
  * one that does and would bind to another index; it is not bound now, since it
- * will be simplified again.
+ * will be simplified again.  simplified: without a query's name, so that nothing
+ * is bound or marked and parameters stay what they are; without notices, which
+ * come when it is simplified for the plan.
  */
+extern Node *skx_planner_simplified(Node *expr);
 extern bool skx_planner_is_open(Node *right);
 extern bool skx_planner_is_early(PlannerInfo *root, Oid function);
 extern Node *skx_planner_defer(PlannerInfo *root, FuncExpr *call);

@@ -258,7 +258,7 @@ skx_planner_find_in(SkxLevel *level, Node *expr, SkxBinding *binding)
 			 * planned yet has nothing simplified.
 			 */
 			expr = skx_planner_replace_mutator(expr, NIL);
-			expr = eval_const_expressions(NULL, expr);
+			expr = skx_planner_simplified(expr);
 			return skx_planner_choose(level->query, source.varno, expr,
 									  binding);
 		case RTE_SUBQUERY:

@@ -16,6 +16,7 @@
 #include "access/genam.h"
 #include "am/am.h"
 #include "compat/compat_planner.h"
+#include "cost/cost.h"
 #include "executor/executor.h"
 #include "executor/nodeIndexscan.h"
 #include "nodes/value.h"
@@ -159,7 +160,7 @@ skx_planner_scored_only(const SkxRef *ref)
  * the ranking query, or NULL.
  */
 static bool
-skx_planner_ends_early(SkxRankedScan *state)
+skx_planner_only_scored_pass(SkxRankedScan *state)
 {
 	ExprContext *econtext = state->css.ss.ps.ps_ExprContext;
 	bool		isnull;
@@ -168,8 +169,6 @@ skx_planner_ends_early(SkxRankedScan *state)
 	SkxRef	   *ref;
 	TSQuery		query;
 
-	if (state->filter == NULL)
-		return false;
 	filter = ExecEvalExprSwitchContext(state->filter, econtext, &isnull);
 	if (isnull)
 		return true;
@@ -180,6 +179,21 @@ skx_planner_ends_early(SkxRankedScan *state)
 	ref = (SkxRef *) PG_DETOAST_DATUM(value);
 	return skx_score_same_query(query, SkxRefQuery(ref)) &&
 		skx_planner_scored_only(ref);
+}
+
+/* The server evaluates both operands again, where their notices come from. */
+static bool
+skx_planner_ends_early(SkxRankedScan *state)
+{
+	int			level;
+	bool		ends;
+
+	if (state->filter == NULL)
+		return false;
+	level = skx_cost_quiet_begin();
+	ends = skx_planner_only_scored_pass(state);
+	skx_cost_quiet_end(level);
+	return ends;
 }
 
 /*
