@@ -28,15 +28,15 @@ BEGIN
 	RETURN words;
 END $$;
 SET default_text_search_config = 'pg_catalog.english';
-SET enable_seqscan = off;
-SET enable_bitmapscan = off;
-SET jit = off;
 RESET client_min_messages;
 
 -- planned: a condition is evaluated for the server's estimate, an order is not
 EXPLAIN (COSTS OFF) SELECT id FROM plain WHERE body @@ to_tsquery('the');
-EXPLAIN (COSTS OFF) SELECT id FROM ranked WHERE body @@ to_tsquery('the');
 EXPLAIN (COSTS OFF) SELECT id FROM plain ORDER BY ts_rank(body, to_tsquery('the')) LIMIT 3;
+SET enable_seqscan = off;
+SET enable_bitmapscan = off;
+SET jit = off;
+EXPLAIN (COSTS OFF) SELECT id FROM ranked WHERE body @@ to_tsquery('the');
 EXPLAIN (COSTS OFF) SELECT id FROM ranked ORDER BY body <@> to_tsquery('the') LIMIT 3;
 EXPLAIN (COSTS OFF) SELECT id FROM ranked ORDER BY body <@> skipidx_query(to_tsquery('the'), 'ranked_body') LIMIT 3;
 EXPLAIN (COSTS OFF) SELECT id FROM ranked WHERE body @@ to_tsquery('the') ORDER BY body <@> to_tsquery('the'), id LIMIT 3;
