@@ -1,8 +1,7 @@
 /*
  * planner_rows.c
- *           The estimated number of matching rows, from the index's document
- * frequencies.
- *	  How many rows of a table match, as an index knows.
+ *	  The estimated number of matching rows, from the index's document
+ *	  frequencies.
  *
  * ANALYZE knows only the words that are frequent in a sample; all other words,
  * and phrases, get one default.  An index knows the document frequency of each
