@@ -10,6 +10,10 @@
  * the only one, under the exclusive lock.  So a pinned frame keeps its key,
  * and no lock is held across a read or a wait.
  *
+ * Without a pin a frame may be evicted at any time.  That gives it another
+ * version, before anything is read into it, which is how a backend that looked
+ * at its pages meanwhile comes to know (blkio_glance.c).
+ *
  * A frame that could not be read stays in the table neither valid nor busy:
  * the next backend that finds it reads it again.
  */
@@ -117,6 +121,15 @@ skx_blkio_cache_unpin(int32 i)
 	pg_atomic_fetch_sub_u64(&skx_blkio_cache_frame(i)->state, SKX_BLK_PIN);
 }
 
+/* Gives a frame out of the table, with the caller's pin only, a new state. */
+static void
+skx_blkio_cache_become(SkxBlkFrame *frame, uint64 state)
+{
+	uint64		old = pg_atomic_read_u64(&frame->state);
+
+	pg_atomic_write_u64(&frame->state, (old & SKX_BLK_VERSION_MASK) | state);
+}
+
 /*
  * Takes a frame, on which the caller has put the only pin, out of the table.
  * False when another backend has pinned it meanwhile; the caller's pin is
@@ -143,7 +156,10 @@ skx_blkio_cache_evict(int32 i)
 	while (*link != i)
 		link = &skx_blkio_cache_frame(*link)->next;
 	*link = frame->next;
-	pg_atomic_write_u64(&frame->state, SKX_BLK_PIN);
+	pg_atomic_write_u64(&frame->state,
+						((state + SKX_BLK_VERSION) & SKX_BLK_VERSION_MASK) |
+						SKX_BLK_PIN);
+	pg_write_barrier();
 	LWLockRelease(lock);
 	return true;
 }
@@ -213,16 +229,15 @@ skx_blkio_cache_claim(const SkxBlkKey *key, uint32 hash, SkxBlkClass class,
 	{
 		skx_blkio_cache_pin(skx_blkio_cache_frame(other), true);
 		LWLockRelease(lock);
-		pg_atomic_write_u64(&frame->state, 0);
+		skx_blkio_cache_become(frame, 0);
 		return other;
 	}
 	frame->key = *key;
 	frame->hash = hash;
 	frame->next = *skx_blkio_cache_bucket(hash);
 	*skx_blkio_cache_bucket(hash) = i;
-	pg_atomic_write_u64(&frame->state, SKX_BLK_PIN | SKX_BLK_USE |
-						SKX_BLK_TAGGED | SKX_BLK_BUSY |
-						(ahead ? SKX_BLK_AHEAD : 0));
+	skx_blkio_cache_become(frame, SKX_BLK_PIN | SKX_BLK_USE | SKX_BLK_TAGGED |
+						   SKX_BLK_BUSY | (ahead ? SKX_BLK_AHEAD : 0));
 	LWLockRelease(lock);
 	*mine = true;
 	return i;
@@ -337,7 +352,7 @@ skx_blkio_cache_forget(uint64 incarnation)
 			skx_blkio_cache_unpin(i);
 		else if (skx_blkio_cache_evict(i))
 		{
-			pg_atomic_write_u64(&frame->state, 0);
+			skx_blkio_cache_become(frame, 0);
 			forgotten++;
 		}
 	}

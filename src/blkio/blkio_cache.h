@@ -16,19 +16,22 @@
 #define SKX_BLK_PATHS_MINE		64
 
 /*
- * State of a frame in one word: pins in the low half, above them the usage
- * count of the clock sweep and flags.
+ * State of a frame in one word: pins (of a backend, a few at most), the usage
+ * count of the clock sweep, flags, and in the high half the version, which
+ * changes before the pages of a frame that was VALID may (blkio_glance.c).
  */
 #define SKX_BLK_PIN				UINT64CONST(1)
-#define SKX_BLK_PIN_MASK		UINT64CONST(0xFFFFFFFF)
-#define SKX_BLK_USE				(UINT64CONST(1) << 32)
-#define SKX_BLK_USE_MASK		(UINT64CONST(7) << 32)
-#define SKX_BLK_USE_MAX			(UINT64CONST(4) << 32)
-#define SKX_BLK_TAGGED			(UINT64CONST(1) << 40)	/* key set, in hash */
-#define SKX_BLK_VALID			(UINT64CONST(1) << 41)	/* pages verified */
-#define SKX_BLK_BUSY			(UINT64CONST(1) << 42)	/* being read */
-#define SKX_BLK_AHEAD			(UINT64CONST(1) << 43)	/* ahead of its pin */
-#define SKX_BLK_SLOW			(UINT64CONST(1) << 44)	/* a wait was in vain */
+#define SKX_BLK_PIN_MASK		UINT64CONST(0xFFFFFF)
+#define SKX_BLK_USE				(UINT64CONST(1) << 24)
+#define SKX_BLK_USE_MASK		(UINT64CONST(7) << 24)
+#define SKX_BLK_USE_MAX			(UINT64CONST(4) << 24)
+#define SKX_BLK_TAGGED			(UINT64CONST(1) << 27)	/* key set, in hash */
+#define SKX_BLK_VALID			(UINT64CONST(1) << 28)	/* pages verified */
+#define SKX_BLK_BUSY			(UINT64CONST(1) << 29)	/* being read */
+#define SKX_BLK_AHEAD			(UINT64CONST(1) << 30)	/* ahead of its pin */
+#define SKX_BLK_SLOW			(UINT64CONST(1) << 31)	/* a wait was in vain */
+#define SKX_BLK_VERSION			(UINT64CONST(1) << SKX_BLK_VERSION_SHIFT)
+#define SKX_BLK_VERSION_MASK	(~(SKX_BLK_VERSION - 1))
 
 /*
  * key, hash and next change only while the frame has exactly one pin, of the

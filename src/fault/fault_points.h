@@ -65,6 +65,9 @@
 	X(TEAM_ORDERED, "team_ordered", true) \
 	X(TEAM_TASK, "team_task", true) \
 	X(TEAM_TASK_ENCODED, "team_task_encoded", true) \
-	X(TEAM_ENCODED, "team_encoded", true)
+	X(TEAM_ENCODED, "team_encoded", true) \
+	/* a page was found in the cache, and nothing read of it yet, without a \
+	 * pin */ \
+	X(GLANCE_BEGUN, "glance_begun", true)
 
 #endif							/* SKX_FAULT_POINTS_H */

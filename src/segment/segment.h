@@ -8,6 +8,7 @@
 
 #include "blkio/blkio.h"
 #include "compat/compat.h"
+#include "format/format_page.h"
 #include "format/format_segment.h"
 #include "manifest/manifest.h"
 #include "skiplist/skiplist.h"
@@ -18,9 +19,6 @@
 typedef struct SkxSegmentKept
 {
 	uint32	   *tid_directory;	/* first group of each data page, or NULL */
-	uint8	   *norms;			/* one a document, then one a page: is it
-								 * there?; or NULL */
-	uint32		norm_pages;		/* that are there */
 	uint64		reads;			/* skx_segment_reads after a search that had
 								 * to read nothing */
 } SkxSegmentKept;
@@ -39,6 +37,14 @@ typedef struct SkxSegment
 	SkxBlkRef	dict_ref;
 	SkxBlkRef	tid_ref;
 	SkxBlkRef	norm_ref;
+	SkxBlkGlance norm_glance;	/* at the norms of documents */
+	uint32		norm_first;		/* from this one on, */
+	uint32		norm_count;		/* so many; 0: there is no such glance */
+	uint32		norm_loads;		/* pages of norms that were wanted and had to
+								 * be read */
+	uint32		norm_asked;		/* pages before it were brought in groups, */
+	uint32		norm_run;		/* the last of so many */
+	bool		norm_all;		/* all were brought */
 	SkxSegmentKept *kept;
 	uint64		reads;			/* skx_segment_reads when it was opened */
 	uint32		tid_page;
@@ -73,13 +79,6 @@ extern void skx_segment_close(SkxSegment *seg);
 extern void skx_segment_searched(SkxSegment *seg);
 extern bool skx_segment_warm(const SkxSegment *seg);
 
-/*
- * Makes room for the norms of an open segment, to be filled by their reader;
- * gives up those of segments that are not open, used longest ago first, until
- * what is left takes no more than `allowance` bytes.
- */
-extern void skx_segment_keep_norms(SkxSegment *seg);
-extern void skx_segment_trim_norms(Size allowance);
 extern void skx_segment_ask_headers(SkxBlkFile *file, const SkxView *view,
 									int first, int n);
 
@@ -190,6 +189,32 @@ extern void skx_segment_ask_tids(SkxSegment *seg, const uint32 *docs, int n);
 extern int	skx_segment_keep_null(SkxSegment *seg, uint32 *docs, int n,
 								  bool is_null);
 extern uint8 skx_segment_norm(SkxSegment *seg, uint32 doc);
+
+/*
+ * segment_norms.c : norms read in place, without a pin, by searches
+ *
+ * norms reads those of ascending documents, SKX_SUBBLOCK at most.  want has the
+ * pages of such documents read, together, of which only some will be asked for
+ * their norms.
+ */
+extern void skx_segment_norms(SkxSegment *seg, const uint32 *docs, int n,
+							  uint8 *norms);
+extern void skx_segment_want_norms(SkxSegment *seg, const uint32 *docs, int n);
+extern uint8 skx_segment_norm_slow(SkxSegment *seg, uint32 doc);
+
+static inline uint8
+skx_segment_norm_in_place(SkxSegment *seg, uint32 doc)
+{
+	if (doc - seg->norm_first < seg->norm_count)
+	{
+		uint8		norm = (uint8) seg->norm_glance.page
+			[SKX_PAGE_START + (doc - seg->norm_first)];
+
+		if (skx_blkio_glance_holds(&seg->norm_glance))
+			return norm;
+	}
+	return skx_segment_norm_slow(seg, doc);
+}
 
 /* segment_deletes.c : ascending documents; returns how many are live */
 extern int	skx_segment_drop_deleted(SkxSegment *seg, uint32 *docs, int n);

@@ -22,6 +22,7 @@ typedef struct SkxKept
 	uint32		segment;
 	int			users;			/* open segments that have the runs */
 	uint64		used;			/* the larger, the later */
+	Size		bytes;			/* allocated */
 	SkxDiskSegment header;
 	SkxBlkPlane planes[SKX_SEGMENT_NPLANES];
 	SkxBlkRun  *runs;			/* in the same piece of memory */
@@ -30,9 +31,11 @@ typedef struct SkxKept
 } SkxKept;
 
 #define SKX_KEPT_MAX		64
+#define SKX_KEPT_BYTES		((Size) 1024 * 1024)	/* without TID directories */
 
 static SkxKept *skx_segment_kept = NULL;
 static int	skx_segment_nkept = 0;
+static Size skx_segment_kept_bytes = 0;
 static uint64 skx_segment_kept_clock = 0;
 
 static SkxKept *
@@ -209,19 +212,15 @@ skx_segment_check_header(const SkxSegment *seg, const SkxDiskSegmentRef *ref,
 						  "segment header does not fit the segment directory");
 }
 
-/*
- * Of those that are not open, the one used longest ago: of all, or of those
- * with norms; NULL: there is none.
- */
+/* Of those that are not open, the one used longest ago; NULL: there is none. */
 static SkxKept **
-skx_segment_kept_oldest(bool with_norms)
+skx_segment_kept_oldest(void)
 {
 	SkxKept   **oldest = NULL;
 	SkxKept   **link;
 
 	for (link = &skx_segment_kept; *link != NULL; link = &(*link)->next)
 		if ((*link)->users == 0 &&
-			(!with_norms || (*link)->readers.norms != NULL) &&
 			(oldest == NULL || (*link)->used < (*oldest)->used))
 			oldest = link;
 	return oldest;
@@ -234,45 +233,22 @@ skx_segment_kept_forget(SkxKept **link)
 
 	*link = kept->next;
 	skx_segment_nkept--;
+	skx_segment_kept_bytes -= kept->bytes;
 	if (kept->readers.tid_directory != NULL)
 		pfree(kept->readers.tid_directory);
-	if (kept->readers.norms != NULL)
-		pfree(kept->readers.norms);
 	pfree(kept);
 }
 
-void
-skx_segment_keep_norms(SkxSegment *seg)
+/* Makes room for one more, of so many bytes. */
+static void
+skx_segment_kept_trim(Size size)
 {
-	SkxSegmentKept *kept = seg->kept;
-	Size		ndocs = seg->header.ndocs;
-	uint32		npages = seg->planes[SKX_SEGMENT_NORMS].npages;
+	SkxKept   **oldest;
 
-	if (kept->norms != NULL)
-		return;
-	kept->norms = MemoryContextAllocHuge(TopMemoryContext,
-										 ndocs + npages + 1);
-	memset(kept->norms + ndocs, 0, npages + 1);
-	kept->norm_pages = 0;
-}
-
-void
-skx_segment_trim_norms(Size allowance)
-{
-	for (;;)
-	{
-		SkxKept   **oldest = skx_segment_kept_oldest(true);
-		SkxKept    *kept;
-		Size		total = 0;
-
-		for (kept = skx_segment_kept; kept != NULL; kept = kept->next)
-			if (kept->readers.norms != NULL)
-				total += kept->header.ndocs;
-		if (total <= allowance || oldest == NULL)
-			break;
-		pfree((*oldest)->readers.norms);
-		(*oldest)->readers.norms = NULL;
-	}
+	while ((skx_segment_nkept >= SKX_KEPT_MAX ||
+			skx_segment_kept_bytes + size > SKX_KEPT_BYTES) &&
+		   (oldest = skx_segment_kept_oldest()) != NULL)
+		skx_segment_kept_forget(oldest);
 }
 
 /* Reads the header of a segment, and keeps it. */
@@ -283,23 +259,21 @@ skx_segment_keep(SkxBlkFile *file, SkxSegment *seg, uint32 block_size,
 	char	   *bytes = skx_segment_read_header(file, ref);
 	const SkxDiskRun *disk_runs;
 	SkxKept    *kept;
+	Size		size;
 	int			i;
 
 	memcpy(&seg->header, bytes, sizeof(SkxDiskSegment));
 	skx_segment_check_header(seg, ref, block_size);
-	if (skx_segment_nkept >= SKX_KEPT_MAX &&
-		skx_segment_kept_oldest(false) != NULL)
-		skx_segment_kept_forget(skx_segment_kept_oldest(false));
-	kept = MemoryContextAllocHuge(TopMemoryContext,
-								  MAXALIGN(sizeof(SkxKept)) +
-								  sizeof(SkxBlkRun) *
-								  (seg->header.nruns + 1));
+	size = MAXALIGN(sizeof(SkxKept)) +
+		sizeof(SkxBlkRun) * (seg->header.nruns + 1);
+	skx_segment_kept_trim(size);
+	kept = MemoryContextAllocHuge(TopMemoryContext, size);
+	kept->bytes = size;
 	kept->incarnation = seg->incarnation;
 	kept->salt = ref->salt;
 	kept->segment = ref->segment;
 	kept->users = 0;
 	kept->readers.tid_directory = NULL;
-	kept->readers.norms = NULL;
 	kept->readers.reads = PG_UINT64_MAX;
 	kept->header = seg->header;
 	kept->runs = (SkxBlkRun *) ((char *) kept + MAXALIGN(sizeof(SkxKept)));
@@ -324,6 +298,7 @@ skx_segment_keep(SkxBlkFile *file, SkxSegment *seg, uint32 block_size,
 	kept->next = skx_segment_kept;
 	skx_segment_kept = kept;
 	skx_segment_nkept++;
+	skx_segment_kept_bytes += size;
 	return kept;
 }
 

@@ -162,7 +162,7 @@ skx_and_score_last(SkxAnd *a, uint32 from, uint32 to)
 	run->n = skx_topk_list_docs(lead, from, to, run->docs);
 	memset(run->sums, 0, sizeof(int32) * run->n);
 	if (!run->defers_parts)
-		skx_topk_norms_want(run->norms, run->docs, run->n);
+		skx_segment_want_norms(run->seg, run->docs, run->n);
 	if (run->chain != NULL)
 		skx_and_begin_places(run);
 	for (i = 1; i < run->nrequired && run->n > 0; i++)

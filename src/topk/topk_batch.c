@@ -204,7 +204,7 @@ skx_topk_batch_add(SkxTopkRun *run, SkxTopkList *l)
 
 	run->topk->work.scored += run->n;
 	if (l->term != NULL && !run->defers_parts)
-		skx_topk_norms_want(run->norms, run->docs, run->n);
+		skx_segment_want_norms(run->seg, run->docs, run->n);
 	for (i = 0; i < run->n; i++)
 		skx_topk_probe_keep(&p, i, skx_cursor_find(l->cursor, run->docs[i]));
 	run->n = p.kept;
@@ -249,15 +249,16 @@ skx_topk_batch_follow(SkxTopkRun *run, const uint32 *before, int n)
 static void
 skx_topk_batch_deferred(SkxTopkRun *run)
 {
+	uint8		norms[SKX_SUBBLOCK];
 	int			at = 0;
 	int			i;
 	int			k;
 
-	skx_topk_norms_want(run->norms, run->docs, run->n);
+	skx_segment_norms(run->seg, run->docs, run->n, norms);
 	for (k = 0; k < run->n; k++)
 	{
 		float		inverse =
-			run->scorer->inverse[run->norms->bytes[run->docs[k]]];
+			run->scorer->inverse[norms[k]];
 
 		while (run->placed[at] != run->docs[k])
 			at++;

@@ -219,16 +219,17 @@ skx_exact_words(SkxTopkRun *run, const uint32 *docs, const int32 *sums, int n)
 {
 	SkxTopkExact *exact = run->exact;
 	const float *inverse = run->scorer->inverse;
+	uint8		norms[SKX_SUBBLOCK];
 	int			kept = 0;
 	int			i;
 	int			k;
 
-	skx_topk_norms_want(run->norms, docs, n);
+	skx_segment_norms(run->seg, docs, n, norms);
 	for (i = 0; i < n; i++)
 	{
 		int32		sum = exact->summed ? sums[i] : 0;
 
-		exact->inverses[kept] = inverse[run->norms->bytes[docs[i]]];
+		exact->inverses[kept] = inverse[norms[i]];
 		for (k = 0; k < exact->nwords; k++)
 		{
 			SkxExactWord *word = &exact->words[k];

@@ -19,7 +19,6 @@ typedef struct SkxTopkSegment
 {
 	SkxSegment *seg;
 	SkxTerm    *terms;			/* of SkxTopk.lexemes */
-	SkxTopkNorms norms;
 } SkxTopkSegment;
 
 /*
@@ -115,7 +114,6 @@ struct SkxTopkRun
 	const SkxScorer *scorer;
 	int			segment;
 	SkxSegment *seg;
-	SkxTopkNorms *norms;
 	int32		need;			/* sums below cannot become hits */
 	bool		paired;			/* pairs of words may add to sums */
 	int			nrequired;		/* by df, ascending */

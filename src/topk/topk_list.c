@@ -66,6 +66,7 @@ bool
 skx_topk_list_part(SkxTopkRun *run, SkxTopkList *l, int i, int32 *part)
 {
 	SkxCursor  *c = l->cursor;
+	uint8		norm;
 	float		tf;
 
 	*part = 0;
@@ -81,9 +82,8 @@ skx_topk_list_part(SkxTopkRun *run, SkxTopkList *l, int i, int32 *part)
 	 */
 	if (l->labelled && run->paired)
 		tf = Max(tf, (float) c->tfs[i]);
-	skx_topk_norms_want(run->norms, &c->docs[i], 1);
-	*part = skx_rank_part(l->weight, tf,
-						  run->scorer->inverse[run->norms->bytes[c->docs[i]]]);
+	norm = skx_segment_norm_in_place(run->seg, c->docs[i]);
+	*part = skx_rank_part(l->weight, tf, run->scorer->inverse[norm]);
 	return true;
 }
 
@@ -96,16 +96,16 @@ skx_topk_list_plain(SkxTopkRun *run, SkxTopkList *l, int a, int e,
 					int32 *parts)
 {
 	const float *inverse = run->scorer->inverse;
-	const uint8 *norms = run->norms->bytes;
-	const uint32 *docs = l->cursor->docs + a;
+	uint8		norms[SKX_SUBBLOCK];
 	float		inverses[SKX_SUBBLOCK];
 	float		tfs[SKX_SUBBLOCK];
 	const float *counts = tfs;
 	int			n = e - a;
 	int			i;
 
+	skx_segment_norms(run->seg, l->cursor->docs + a, n, norms);
 	for (i = 0; i < n; i++)
-		inverses[i] = inverse[norms[docs[i]]];
+		inverses[i] = inverse[norms[i]];
 	if (l->cursor->counts != NULL)
 		counts = l->cursor->counts + a;
 	else
@@ -154,14 +154,14 @@ skx_topk_list_parts(SkxTopkRun *run, SkxTopkList *l, uint32 from, uint32 to,
 	if (e == a)
 		return 0;
 	run->topk->work.scored += e - a;
-	if (l->term != NULL)
-		skx_topk_norms_want(run->norms, from_docs + a, e - a);
 	if (l->term != NULL && !l->labelled)
 	{
 		skx_topk_list_plain(run, l, a, e, parts);
 		memcpy(docs, from_docs + a, sizeof(uint32) * (e - a));
 		return e - a;
 	}
+	if (l->term != NULL)
+		skx_segment_want_norms(run->seg, from_docs + a, e - a);
 	for (i = a; i < e; i++)
 	{
 		docs[kept] = from_docs[i];

@@ -11,34 +11,6 @@
 typedef struct SkxTopkRun SkxTopkRun;
 
 /*
- * topk_norms.c : norms of a segment as one array, filled page by page as they
- * are needed and kept by the backend
- *
- * Norms of documents are valid once want was called for these documents, and
- * as long as the segment is open.
- */
-typedef struct SkxTopkNorms
-{
-	SkxSegment *seg;
-	uint8	   *bytes;			/* one a document */
-	uint8	   *loaded;			/* one a page */
-	uint32		npages;
-	uint32	   *nloaded;
-	uint32		run;			/* pages read together last */
-} SkxTopkNorms;
-
-extern void skx_topk_norms_open(SkxTopkNorms *norms, SkxSegment *seg);
-extern void skx_topk_norms_load(SkxTopkNorms *norms, const uint32 *docs,
-								int n);
-
-static inline void
-skx_topk_norms_want(SkxTopkNorms *norms, const uint32 *docs, int n)
-{
-	if (*norms->nloaded < norms->npages)
-		skx_topk_norms_load(norms, docs, n);
-}
-
-/*
  * topk_vector.c : arithmetic on many numbers, compiled for vectors
  *
  * parts computes skx_rank_part of n postings.  floor keeps the candidates

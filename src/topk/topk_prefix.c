@@ -91,14 +91,15 @@ skx_prefix_bounds(SkxTopkRun *run, SkxTopkList *l, SkxCursorMemory *m)
 	for (first = 0; first < m->n; first += SKX_SUBBLOCK)
 	{
 		uint32		end = Min(first + SKX_SUBBLOCK, m->n);
+		uint8		norms[SKX_SUBBLOCK];
 		int32		bound = 0;
 		uint32		i;
 
-		skx_topk_norms_want(run->norms, m->docs + first, end - first);
+		skx_segment_norms(run->seg, m->docs + first, end - first, norms);
 		for (i = first; i < end; i++)
 		{
 			float		inverse =
-				run->scorer->inverse[run->norms->bytes[m->docs[i]]];
+				run->scorer->inverse[norms[i - first]];
 			int32		part = skx_rank_part(l->weight, m->counts[i], inverse);
 
 			bound = Max(bound, part);

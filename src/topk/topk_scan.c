@@ -255,7 +255,6 @@ skx_topk_open_segments(SkxTopk *topk)
 											  ((Size) topk->nlexemes + 1),
 											  MCXT_ALLOC_HUGE);
 		topk->ndocs += s->seg->header.ndocs;
-		skx_topk_norms_open(&s->norms, s->seg);
 	}
 	if (!skx_topk_known_terms(topk))
 		skx_segment_find_all(topk->source->segments, n, topk->lexemes,
@@ -303,7 +302,6 @@ skx_topk_begin(const SkxTopkRequest *request)
 	topk->many = Max(topk->scorer->nterms, topk->split.nrequired) >
 		SKX_TOPK_MANY;
 	skx_topk_gather_lexemes(topk);
-	skx_segment_trim_norms((Size) work_mem * 1024);
 	skx_topk_open_segments(topk);
 	topk->docs = palloc(sizeof(uint32) * SKX_TOPK_BATCH);
 	topk->sums = palloc(sizeof(int32) * SKX_TOPK_BATCH);

@@ -455,7 +455,6 @@ skx_topk_run_begin(SkxTopkRun *run, SkxTopk *topk, int segment)
 	run->scorer = topk->scorer;
 	run->segment = segment;
 	run->seg = s->seg;
-	run->norms = &s->norms;
 	run->required = palloc_extended(sizeof(SkxTopkList *) * n,
 									MCXT_ALLOC_HUGE);
 	run->optional = palloc_extended(sizeof(SkxTopkList *) * n,
@@ -503,6 +502,7 @@ skx_topk_prime_short(const SkxTopk *topk, SkxTopkSegment *s,
 					 const SkxScoreTerm *scored, const SkxTerm *term)
 {
 	int32		parts[SKX_SUBBLOCK];
+	uint8		norms[SKX_SUBBLOCK];
 	SkxCursor  *c;
 	int			i;
 
@@ -510,14 +510,13 @@ skx_topk_prime_short(const SkxTopk *topk, SkxTopkSegment *s,
 		return 0;
 	c = skx_cursor_open(s->seg, term, SKX_CURSOR_PROBE);
 	(void) skx_cursor_next(c);
-	skx_topk_norms_want(&s->norms, c->docs, c->n);
+	skx_segment_norms(s->seg, c->docs, c->n, norms);
 	for (i = 0; i < c->n; i++)
 	{
 		float		tf = skx_score_tf(topk->scorer, scored, c, i);
-		uint8		norm = s->norms.bytes[c->docs[i]];
 
 		parts[i] = skx_rank_part(scored->weight, tf,
-								 topk->scorer->inverse[norm]);
+								 topk->scorer->inverse[norms[i]]);
 	}
 	skx_cursor_close(c);
 	qsort(parts, i, sizeof(int32), skx_topk_compare_parts);

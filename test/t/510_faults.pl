@@ -234,8 +234,9 @@ sub one_case
 	return;
 }
 
-# Those of builds with workers are for 115_build_stopped.pl.
-my @points = grep { !/^team_/ } map { $_->{name} } @{ $f->{points} };
+# Those of builds with workers are for 115_build_stopped.pl, that of searches
+# for 235_glances.pl.
+my @points = grep { !/^(team|glance)_/ } map { $_->{name} } @{ $f->{points} };
 
 is_deeply([ sort keys %cases ], [ sort @points ], 'there is a case for every point');
 insert_from(4, 60, 'small');

@@ -1,0 +1,98 @@
+# What a ranked search takes, and what a session keeps after it, does not grow
+# with the rows of an index, whatever work_mem: bytes in memory contexts while
+# a search is open and afterwards, of an index and of one ten times as large;
+# and what the process has in all.
+#
+# Holds: topk 6; blkio 16
+
+use strict;
+use warnings;
+use FindBin;
+use lib "$FindBin::RealBin/lib";
+use PostgreSQL::Test::Utils;
+use SkipidxTest qw(skx_node skx_session);
+use Test::More;
+
+use constant ROWS => 40_000;
+use constant TIMES => 10;
+
+my $node = skx_node('memory', conf => "skipidx.cache_size = 32MB\nwork_mem = 256MB\nmaintenance_work_mem = 256MB");
+
+$node->safe_psql('postgres', 'CREATE EXTENSION skipidx');
+for my $table ([ 'tiny', 10 ], [ 'small', ROWS ], [ 'large', ROWS * TIMES ])
+{
+	my ($name, $rows) = @$table;
+
+	$node->safe_psql('postgres', <<SQL);
+CREATE TABLE $name (id int, v tsvector) WITH (autovacuum_enabled = off);
+INSERT INTO $name SELECT i, ('a:1 b' || i % 50 || ':2,7 c' || i % 997 || ':3 d' || i % 20011 || ':4')::tsvector
+	FROM generate_series(1, $rows) i;
+CREATE INDEX ${name}_v ON $name USING skipidx (v);
+VACUUM ANALYZE $name;
+SQL
+}
+
+my $many = join ' | ', map { "b$_" } 0 .. 49;
+my @searches = map { my $k = $_; map { [ $_, $k ] } 'd5', 'c5 | d7 | d9000', 'b1 & c51', 'b5 <-> c5 | d20000', 'a & d77', $many } 10, 1000;
+
+# Of the session, and of the process, kB.
+sub contexts
+{
+	return $_[0]->value('SELECT sum(total_bytes) / 1024 FROM pg_backend_memory_contexts');
+}
+
+sub anonymous
+{
+	my ($s) = @_;
+	my $pid = $s->value('SELECT pg_backend_pid()');
+
+	return slurp_file("/proc/$pid/status") =~ /^RssAnon:\s*(\d+) kB/m ? $1 : die "no RssAnon of $pid";
+}
+
+# What a session that has loaded the library takes more for searches in a table:
+# while each is open, and at the end.
+sub taken
+{
+	my ($name, $method) = @_;
+	my $s = skx_session($node, 'postgres');
+	my $most = 0;
+
+	# the rows are looked at by the index, or the sort would have them
+	$s->value("SET enable_seqscan = off; SET enable_bitmapscan = off; SET enable_sort = off; SET skipidx.io_method = '$method'");
+	for my $search (@searches)
+	{
+		$s->value("SELECT count(*) FROM (SELECT id FROM tiny ORDER BY v <@> '$search->[0]'::tsquery LIMIT 10) x");
+	}
+	my $contexts = contexts($s);
+	my $anonymous = anonymous($s);
+
+	for my $search (@searches)
+	{
+		my ($q, $k) = @$search;
+
+		$s->value("BEGIN; DECLARE c CURSOR FOR SELECT id FROM $name WHERE v @@ '$q' ORDER BY v <@> '$q'::tsquery LIMIT $k");
+		$s->value('FETCH 5 FROM c');
+		my $now = contexts($s) - $contexts;
+
+		$most = $now if $now > $most;
+		$s->value('COMMIT');
+	}
+	my %taken = (open => $most, kept => contexts($s) - $contexts, process => anonymous($s) - $anonymous);
+
+	$s->close;
+	note "$name, $method: ", join ', ', map { "$_ $taken{$_} kB" } sort keys %taken;
+	return \%taken;
+}
+
+my $small = taken('small', 'buffered');
+my $large = taken('large', 'buffered');
+my $extra = ROWS * (TIMES - 1) / 1024;
+
+for my $what (qw(open kept))
+{
+	cmp_ok($large->{$what}, '<', $small->{$what} + $extra / 3,
+		"$what: no byte for each of so many more rows that one took $extra kB");
+}
+cmp_ok($large->{process}, '<=', 8 * 1024, 'the process: at most 8 MB');
+cmp_ok(taken('large', 'shared_buffers')->{process}, '<=', 8 * 1024, 'the process, through shared buffers: at most 8 MB');
+done_testing();
