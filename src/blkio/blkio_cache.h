@@ -5,6 +5,7 @@
 #ifndef SKX_BLKIO_CACHE_H
 #define SKX_BLKIO_CACHE_H
 
+#include "blkio/blkio_glance.h"
 #include "blkio/blkio_internal.h"
 #include "storage/condition_variable.h"
 #include "storage/lwlock.h"

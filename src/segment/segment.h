@@ -6,7 +6,7 @@
 #ifndef SKX_SEGMENT_SEGMENT_H
 #define SKX_SEGMENT_SEGMENT_H
 
-#include "blkio/blkio.h"
+#include "blkio/blkio_glance.h"
 #include "compat/compat.h"
 #include "format/format_page.h"
 #include "format/format_segment.h"
