@@ -394,6 +394,8 @@ typedef struct SkxFound
 static void
 skx_query_found_add(SkxFound *found, const uint16 *positions, int n)
 {
+	if (n == 0)
+		return;
 	if (found->n + n > found->size)
 	{
 		found->size = Max(found->n + n, found->size * 2);
