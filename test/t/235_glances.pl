@@ -173,18 +173,20 @@ unlike(slurp_file($node->logfile), qr/pin leak/, 'no pin leaks');
 my @sessions = map { $f->session } 1 .. 4;
 my $until = time + $seconds;
 my $rounds = 0;
+my $wrong = '0 0 0 0';
 
-while (time < $until)
+while (time < $until && $wrong eq '0 0 0 0')
 {
 	$_->start('SELECT wrong(2)') for @sessions;
 	for (1 .. 20)
 	{
 		$s->value('SELECT skipidx_cache_reset()');
 	}
-	is(join(' ', map { $_->finish } @sessions), '0 0 0 0', 'all scores are right') or last;
+	$wrong = join(' ', map { $_->finish } @sessions);
 	$rounds++;
 }
 cmp_ok($rounds, '>', 0, 'rounds');
+is($wrong, '0 0 0 0', 'all scores are right in each');
 $_->close for @sessions;
 
 # ---- methods without the cache: copies, of several segments in one place ----
