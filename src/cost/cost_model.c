@@ -7,7 +7,7 @@
  * never pays more for probing than a traversal would cost.  Words are taken to
  * be independent, except in `likely`.
  *
- * A search for the k best skips what cannot be among them. k documents reach
+ * A search for the k best skips what cannot be among them.  k documents reach
  * the k-th largest contribution of a word, so words whose largest
  * contributions do not add up to it yield no candidates: their lists are only
  * probed.  In a traversed list, sub-blocks are skipped by their maxima.  The

@@ -97,7 +97,6 @@ typedef struct SkxPendingTotals
  */
 extern void skx_pending_totals(Relation rel, const SkxView *view,
 							   SkxPendingTotals *totals, uint64 *last);
-extern void skx_pending_last(Relation rel, const SkxView *view, uint64 *last);
 
 /* Length of a document as ranking counts it: positions, or 1 per lexeme
  * without any. */

@@ -50,9 +50,9 @@ extern bool skx_planner_find_below(PlannerInfo *root, Query *query,
 /*
  * planner_context.c : of which query an expression is
  *
- * is_open: is it an unbound right operand of `<@>`? is_early: the queries
+ * is_open: is it an unbound right operand of `<@>`?  is_early: the queries
  * around are not known yet. defer: the replacement of `call`, to be bound
- * later. is_of_exists: the call belongs to an EXISTS, or cannot be told from
+ * later.  is_of_exists: the call belongs to an EXISTS, or cannot be told from
  * one that does and would bind to another index; it is not bound now, since it
  * will be simplified again.  simplified: without a query's name, so that nothing
  * is bound or marked and parameters stay what they are; without notices, which

@@ -72,7 +72,7 @@ extern SkxSegment *skx_segment_open(SkxBlkFile *file, Relation rel,
 extern void skx_segment_close(SkxSegment *seg);
 
 /*
- * searched: call at the end of a search of the segment. warm: the last search
+ * searched: call at the end of a search of the segment.  warm: the last search
  * found all its pages cached and this backend has loaded nothing since, so
  * that prefetching a few pages is not worth it.
  */

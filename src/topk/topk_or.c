@@ -6,8 +6,8 @@
  * longest prefix of them whose bounds together stay below the threshold is
  * non-essential and is not traversed; the other, essential lists produce the
  * candidates.  A candidate is looked up in the non-essential lists, largest
- * bound first, as long as it can still reach the threshold. (Turtle and Flood
- * 1995; Ding and Suel 2011 for blocks.) A window ends where a sub-block of an
+ * bound first, as long as it can still reach the threshold.  (Turtle and Flood
+ * 1995; Ding and Suel 2011 for blocks.)  A window ends where a sub-block of an
  * essential list does, so that its bounds are tight; where windows yield few
  * candidates they are made larger.
  */
