@@ -1,7 +1,7 @@
 #!/bin/bash
 # selftest.sh: the scripts beside it say how far they are while a step takes its
-# time, and what failed last, in few lines; and end at once where root is needed
-# and cannot be had.
+# time, and what failed last, in few lines; end at once where root is needed and
+# cannot be had; and leave no server behind when they are interrupted.
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
 . "$here/cluster.sh"
@@ -99,6 +99,28 @@ if [ -z "$server" ] || ! as_server_user test -w "$("$server" --pkglibdir)"; then
 fi
 as_server_user env PATH="$work:$PATH" bash "$work/packages.sh" -c 'make trial' </dev/null >"$work/output" 2>&1
 expect 'nothing to install: no need of root' [ $? = 0 ]
+
+# An interrupt that comes again while the cluster is removed, and a reader of the
+# output that is gone
+interrupt_cluster() {
+	local pid tries=0
+	setsid bash "$here/with_cluster.sh" -- sh -c "touch '$work/up'; sleep 60" 2>&1 >"$work/reader" &
+	pid=$!
+	head -n 0 "$work/reader"
+	until [ -e "$work/up" ] || [ $((tries += 1)) -gt 600 ]; do sleep 0.1; done
+	cluster=$(ls -d "$work"/private/* 2>/dev/null)
+	while kill -TERM -- -"$pid" 2>/dev/null; do sleep 0.01; done
+	wait "$pid"
+}
+
+if [ -n "$server" ]; then
+	mkdir "$work/private"
+	[ "$(id -u)" != 0 ] || chown "$(find_server_user)" "$work/private"
+	mkfifo "$work/reader"
+	TMPDIR=$work/private interrupt_cluster >"$work/output" 2>&1
+	expect 'an interrupt finds a cluster' [ -n "$cluster" ]
+	expect 'and leaves none' [ -z "$(ls -A "$work/private")" ]
+fi
 
 echo "#count $passed $failed"
 [ $failed = 0 ]
