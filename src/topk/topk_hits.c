@@ -1,9 +1,10 @@
 /*
  * topk_hits.c
- *	  The best documents so far, worst on top.
+ *	  The best documents so far, and their rows in order.
  *
  * Hits order by sum, then by TID.  Within a segment that is the order of
  * documents, so TIDs are looked up only where two segments have the same sum.
+ * As soon as there are enough, they are a heap with the worst one on top.
  */
 #include "postgres.h"
 
@@ -48,24 +49,12 @@ skx_topk_hits_need(const SkxHits *hits, int segment)
 	return hits->heap[0].sum + (hits->heap[0].segment == segment ? 1 : 0);
 }
 
+/* Puts a hit at i, from where on down its place is empty. */
 static void
-skx_topk_hits_up(SkxTopk *topk, int i, SkxHit hit)
+skx_topk_hits_down(SkxTopk *topk, int i, SkxHit hit)
 {
 	SkxHit	   *heap = topk->hits.heap;
-
-	while (i > 0 && skx_topk_hit_before(topk, &heap[(i - 1) / 2], &hit))
-	{
-		heap[i] = heap[(i - 1) / 2];
-		i = (i - 1) / 2;
-	}
-	heap[i] = hit;
-}
-
-static void
-skx_topk_hits_down(SkxTopk *topk, int n, SkxHit hit)
-{
-	SkxHit	   *heap = topk->hits.heap;
-	int			i = 0;
+	int			n = topk->hits.n;
 
 	for (;;)
 	{
@@ -84,18 +73,42 @@ skx_topk_hits_down(SkxTopk *topk, int n, SkxHit hit)
 	heap[i] = hit;
 }
 
+/* There are enough: makes a heap of them. */
+static void
+skx_topk_hits_fill(SkxTopk *topk)
+{
+	int			i;
+
+	for (i = topk->hits.n / 2 - 1; i >= 0; i--)
+		skx_topk_hits_down(topk, i, topk->hits.heap[i]);
+}
+
 /* Was the document handed out before, or is it the last one that was? */
 static bool
 skx_topk_hit_is_past(SkxTopk *topk, const SkxHit *hit)
 {
 	ItemPointerData tid;
 
-	if (topk->given == 0 || hit->sum < topk->after.sum)
+	if (topk->given == 0 || hit->sum < topk->after)
 		return false;
-	if (hit->sum > topk->after.sum)
+	if (hit->sum > topk->after)
 		return true;
 	tid = skx_topk_hit_tid(topk, hit);
 	return ItemPointerCompare(&tid, &topk->after_tid) <= 0;
+}
+
+static void
+skx_topk_hits_grow(SkxTopk *topk)
+{
+	SkxHits    *hits = &topk->hits;
+
+	hits->size = Max(64, hits->size * 2);
+	if (hits->heap == NULL)
+		hits->heap = MemoryContextAllocHuge(topk->context,
+											sizeof(SkxHit) * (Size) hits->size);
+	else
+		hits->heap = repalloc_huge(hits->heap,
+								   sizeof(SkxHit) * (Size) hits->size);
 }
 
 void
@@ -108,35 +121,81 @@ skx_topk_hits_add(SkxTopk *topk, const SkxHit *hit)
 	if (hits->n < hits->most)
 	{
 		if (hits->n == hits->size)
-		{
-			hits->size = Max(64, hits->size * 2);
-			if (hits->heap == NULL)
-				hits->heap = MemoryContextAlloc(topk->context,
-												sizeof(SkxHit) * hits->size);
-			else
-				hits->heap = repalloc_huge(hits->heap,
-										   sizeof(SkxHit) * hits->size);
-		}
-		skx_topk_hits_up(topk, hits->n++, *hit);
+			skx_topk_hits_grow(topk);
+		hits->heap[hits->n++] = *hit;
+		if (hits->n == hits->most)
+			skx_topk_hits_fill(topk);
 	}
 	else if (skx_topk_hit_before(topk, hit, &hits->heap[0]))
-		skx_topk_hits_down(topk, hits->n, *hit);
+		skx_topk_hits_down(topk, 0, *hit);
 }
 
-int
-skx_topk_hits_sort(SkxTopk *topk)
+static inline int
+skx_topk_compare_places(const SkxHit *a, const SkxHit *b)
 {
-	SkxHits    *hits = &topk->hits;
-	int			total = hits->n;
-	int			n;
+	if (a->segment != b->segment)
+		return a->segment < b->segment ? -1 : 1;
+	return a->doc < b->doc ? -1 : a->doc > b->doc;
+}
 
-	for (n = total - 1; n > 0; n--)
+static inline int
+skx_topk_compare_rows(const SkxTopkHit *a, const SkxTopkHit *b)
+{
+	if (a->sum != b->sum)
+		return a->sum > b->sum ? -1 : 1;
+	return ItemPointerCompare(unconstify(ItemPointerData *, &a->tid),
+							  unconstify(ItemPointerData *, &b->tid));
+}
+
+#define ST_SORT skx_topk_sort_places
+#define ST_ELEMENT_TYPE SkxHit
+#define ST_COMPARE(a, b) skx_topk_compare_places(a, b)
+#define ST_CHECK_FOR_INTERRUPTS
+#define ST_SCOPE static
+#define ST_DEFINE
+#include "lib/sort_template.h"
+
+#define ST_SORT skx_topk_sort_rows
+#define ST_ELEMENT_TYPE SkxTopkHit
+#define ST_COMPARE(a, b) skx_topk_compare_rows(a, b)
+#define ST_CHECK_FOR_INTERRUPTS
+#define ST_SCOPE static
+#define ST_DEFINE
+#include "lib/sort_template.h"
+
+int
+skx_topk_hits_rows(SkxTopk *topk, SkxTopkHit *rows)
+{
+	const SkxHit *hits = topk->hits.heap;
+	int			n = topk->hits.n;
+	uint32		docs[SKX_SUBBLOCK];
+	ItemPointerData tids[SKX_SUBBLOCK];
+	int			some;
+	int			i;
+	int			k;
+
+	skx_topk_sort_places(topk->hits.heap, n);
+	for (i = 0; i < n; i += some)
 	{
-		SkxHit		worst = hits->heap[0];
+		int			segment = hits[i].segment;
 
-		skx_topk_hits_down(topk, n, hits->heap[n]);
-		hits->heap[n] = worst;
+		for (some = 0; some < SKX_SUBBLOCK && i + some < n &&
+			 hits[i + some].segment == segment; some++)
+		{
+			docs[some] = hits[i + some].doc;
+			if (segment < 0)
+				tids[some] = topk->pending[docs[some]];
+		}
+		if (segment >= 0)
+			skx_segment_tids_of(topk->segments[segment].seg, docs, some, tids);
+		for (k = 0; k < some; k++)
+		{
+			rows[i + k].tid = tids[k];
+			rows[i + k].sum = hits[i + k].sum;
+			rows[i + k].is_null = false;
+		}
 	}
-	hits->n = 0;
-	return total;
+	skx_topk_sort_rows(rows, n);
+	topk->hits.n = 0;
+	return n;
 }

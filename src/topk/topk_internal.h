@@ -34,8 +34,8 @@ typedef struct SkxHit
 } SkxHit;
 
 /*
- * A heap with the worst hit on top; `least` is what a sum must reach while
- * there are fewer than `most`.
+ * In any order while there are fewer than `most`, whose sums are `least` at
+ * least; then a heap with the worst hit on top.
  */
 typedef struct SkxHits
 {
@@ -85,8 +85,8 @@ struct SkxTopk
 	SkxHits		hits;
 	int			rows;			/* that the next pass looks for */
 	uint64		given;			/* hits handed out, */
-	SkxHit		after;			/* up to this one */
-	ItemPointerData after_tid;
+	int32		after;			/* up to the one with this sum */
+	ItemPointerData after_tid;	/* and this TID */
 	SkxTopkStage stage;
 	struct SkxTopkRows *tail;	/* rows without score */
 	SkxTopkHit *out;			/* what was handed out last */
@@ -104,8 +104,8 @@ extern int32 skx_topk_hits_need(const SkxHits *hits, int segment);
 extern void skx_topk_hits_add(SkxTopk *topk, const SkxHit *hit);
 extern ItemPointerData skx_topk_hit_tid(SkxTopk *topk, const SkxHit *hit);
 
-/* Takes all hits out, best first; returns their number. */
-extern int	skx_topk_hits_sort(SkxTopk *topk);
+/* Takes all hits out, as rows, best first; returns how many there are. */
+extern int	skx_topk_hits_rows(SkxTopk *topk, SkxTopkHit *rows);
 
 /* One pass over one segment. */
 struct SkxTopkRun

@@ -346,86 +346,34 @@ skx_topk_search(SkxTopk *topk, int32 least)
 		skx_topk_pending(topk);
 }
 
-/* A hit, and where its row goes. */
-typedef struct SkxHitPlace
-{
-	SkxHit		hit;
-	int			place;
-} SkxHitPlace;
-
-static int
-skx_topk_compare_places(const void *a, const void *b)
-{
-	const SkxHit *x = &((const SkxHitPlace *) a)->hit;
-	const SkxHit *y = &((const SkxHitPlace *) b)->hit;
-
-	if (x->segment != y->segment)
-		return x->segment < y->segment ? -1 : 1;
-	return x->doc < y->doc ? -1 : x->doc > y->doc;
-}
-
-/* Looks up the TIDs of hits, by segment and document. */
+/* Room for the rows of a batch. */
 static void
-skx_topk_find_tids(SkxTopk *topk, int n)
+skx_topk_make_out(SkxTopk *topk, int n)
 {
-	SkxHitPlace *places = palloc_extended(sizeof(SkxHitPlace) * (Size) n,
-										  MCXT_ALLOC_HUGE);
-	uint32		docs[SKX_SUBBLOCK];
-	ItemPointerData tids[SKX_SUBBLOCK];
-	int			some;
-	int			i;
-	int			k;
-
-	for (i = 0; i < n; i++)
-	{
-		places[i].hit = topk->hits.heap[i];
-		places[i].place = i;
-	}
-	qsort(places, n, sizeof(SkxHitPlace), skx_topk_compare_places);
-	for (i = 0; i < n; i += some)
-	{
-		int			segment = places[i].hit.segment;
-
-		for (some = 0; some < SKX_SUBBLOCK && i + some < n &&
-			 places[i + some].hit.segment == segment; some++)
-		{
-			docs[some] = places[i + some].hit.doc;
-			if (segment < 0)
-				tids[some] = topk->pending[docs[some]];
-		}
-		if (segment >= 0)
-			skx_segment_tids_of(topk->segments[segment].seg, docs, some, tids);
-		for (k = 0; k < some; k++)
-			topk->out[places[i + k].place].tid = tids[k];
-	}
-	pfree(places);
+	if (topk->out != NULL && n <= topk->max_out)
+		return;
+	if (topk->out != NULL)
+		pfree(topk->out);
+	topk->max_out = Max(n, 64);
+	topk->out = palloc_extended(sizeof(SkxTopkHit) * (Size) topk->max_out,
+								MCXT_ALLOC_HUGE);
 }
 
 /* Makes rows of the hits. */
-static void
-skx_topk_hand_out(SkxTopk *topk, int n)
+static int
+skx_topk_hand_out(SkxTopk *topk)
 {
-	int			i;
+	int			n;
 
-	if (topk->out == NULL || n > topk->max_out)
+	skx_topk_make_out(topk, topk->hits.n);
+	n = skx_topk_hits_rows(topk, topk->out);
+	if (n > 0)
 	{
-		if (topk->out != NULL)
-			pfree(topk->out);
-		topk->max_out = Max(n, 64);
-		topk->out = palloc_extended(sizeof(SkxTopkHit) * (Size) topk->max_out,
-									MCXT_ALLOC_HUGE);
+		topk->given += n;
+		topk->after = topk->out[n - 1].sum;
+		topk->after_tid = topk->out[n - 1].tid;
 	}
-	if (n == 0)
-		return;
-	for (i = 0; i < n; i++)
-	{
-		topk->out[i].sum = topk->hits.heap[i].sum;
-		topk->out[i].is_null = false;
-	}
-	skx_topk_find_tids(topk, n);
-	topk->given += n;
-	topk->after = topk->hits.heap[n - 1];
-	topk->after_tid = topk->out[n - 1].tid;
+	return n;
 }
 
 /*
@@ -454,8 +402,7 @@ skx_topk_scored(SkxTopk *topk)
 		topk->primed = true;
 		skx_topk_search(topk, 0);
 	}
-	n = skx_topk_hits_sort(topk);
-	skx_topk_hand_out(topk, n);
+	n = skx_topk_hand_out(topk);
 	if (topk->stopped)
 		topk->stage = SKX_TOPK_DONE;
 	else if (n < topk->rows)
@@ -474,8 +421,7 @@ skx_topk_others(SkxTopk *topk)
 
 	if (topk->tail == NULL)
 		topk->tail = skx_topk_rows_open(topk, topk->stage == SKX_TOPK_NULLS);
-	if (topk->max_out == 0)
-		skx_topk_hand_out(topk, 0);
+	skx_topk_make_out(topk, 0);
 	n = skx_topk_rows_next(topk, topk->tail);
 	if (n > 0)
 		return n;
