@@ -7,6 +7,10 @@
  * heap is passed over undecoded.  Else its documents get their parts at once,
  * and only those that can still become hits are looked up in the other lists,
  * one list after the other.
+ *
+ * Where norms may have to be read, they would be by far the most of what a
+ * conjunction of rare words reads: there parts are bounded by frequencies, until
+ * the candidates are known that have all words and may still become hits.
  */
 #include "postgres.h"
 
@@ -161,8 +165,6 @@ skx_and_score_last(SkxAnd *a, uint32 from, uint32 to)
 	run->defers_parts = a->counted && run->need <= 1;
 	run->n = skx_topk_list_docs(lead, from, to, run->docs);
 	memset(run->sums, 0, sizeof(int32) * run->n);
-	if (!run->defers_parts)
-		skx_segment_want_norms(run->seg, run->docs, run->n);
 	if (run->chain != NULL)
 		skx_and_begin_places(run);
 	for (i = 1; i < run->nrequired && run->n > 0; i++)
@@ -171,13 +173,72 @@ skx_and_score_last(SkxAnd *a, uint32 from, uint32 to)
 	skx_topk_batch_add(run, lead);
 }
 
+/* Memory for what candidates count in each list. */
+static void
+skx_and_open_tfs(SkxTopkRun *run)
+{
+	int			i;
+
+	if (run->placed == NULL)
+		run->placed = palloc(sizeof(uint32) * SKX_SUBBLOCK);
+	for (i = 0; i < run->nrequired; i++)
+	{
+		if (run->required[i]->tfs == NULL)
+			run->required[i]->tfs = palloc(sizeof(float) * SKX_SUBBLOCK);
+	}
+}
+
+/*
+ * All parts last, of those that by their bounds can become hits: the lead's are
+ * bounded first or last as its parts would be computed.
+ */
+static void
+skx_and_norms_last(SkxAnd *a, bool lead_last, uint32 from, uint32 to)
+{
+	SkxTopkRun *run = a->run;
+	SkxTopkList *lead = run->required[0];
+	int64		bound = 0;
+	int			i;
+
+	skx_and_open_tfs(run);
+	run->defers_parts = run->bounds_parts = true;
+	if (lead_last && run->need > 1)
+		bound = skx_topk_list_sub_bound(lead);
+	run->n = skx_topk_list_docs(lead, from, to, run->docs);
+	memset(run->sums, 0, sizeof(int32) * run->n);
+	skx_and_begin_places(run);
+	if (!lead_last)
+		skx_topk_batch_bound(run, lead, from);
+	for (i = 1; i < run->nrequired && run->n > 0; i++)
+	{
+		skx_topk_batch_floor(run, run->need - a->rest[i] - bound);
+		skx_topk_batch_probe(run, run->required[i], a->rest[i + 1] + bound,
+							 true);
+	}
+	if (lead_last)
+		skx_topk_batch_add(run, lead);
+	skx_topk_batch_floor(run, run->need - a->rest[run->nrequired]);
+	if (!lead_last)
+	{
+		lead->place = 0;
+		skx_and_lead_places(run);
+	}
+	skx_topk_batch_deferred(run);
+	run->defers_parts = run->bounds_parts = false;
+}
+
 static void
 skx_and_candidates(SkxAnd *a, uint32 from, uint32 to)
 {
 	SkxTopkRun *run = a->run;
 
+	bool		lead_last = run->nrequired > 1 &&
+		2 * (int64) run->need <= a->rest[1];
+
 	run->defers_parts = false;
-	if (run->nrequired > 1 && 2 * (int64) run->need <= a->rest[1])
+	if (!skx_segment_warm(run->seg) && !(a->counted && run->need <= 1))
+		skx_and_norms_last(a, lead_last, from, to);
+	else if (lead_last)
 		skx_and_score_last(a, from, to);
 	else
 		skx_and_score_first(a, from, to);

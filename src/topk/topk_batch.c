@@ -66,6 +66,24 @@ typedef struct SkxProbe
 	int			kept;
 } SkxProbe;
 
+/*
+ * A posting of a candidate whose part is not computed yet, but where places
+ * tell how often it counts, bounded; false: it does not count.
+ */
+static bool
+skx_topk_batch_later(SkxTopkRun *run, SkxTopkList *l, int at,
+					 int32 *most)
+{
+	*most = 0;
+	if (!run->bounds_parts)
+		return true;
+	if (l->term == NULL)
+		return skx_cursor_label_matches(l->cursor, at);
+	while (run->placed[l->place] != l->cursor->docs[at])
+		l->place++;
+	return skx_topk_list_counts(run, l, at, &l->tfs[l->place], most);
+}
+
 /* Keeps candidate i, with what the list adds to it; `at`: its posting, or -1. */
 static inline void
 skx_topk_probe_keep(SkxProbe *p, int i, int at)
@@ -77,13 +95,13 @@ skx_topk_probe_keep(SkxProbe *p, int i, int at)
 
 	if (at >= 0 && p->l->places != NULL)
 		skx_topk_batch_place(run, p->l, at);
-	if (at >= 0 && run->defers_parts)
-		found = true;
-	else if (at >= 0)
+	if (at >= 0)
 	{
 		int32		part;
 
-		found = skx_topk_list_part(run, p->l, at, &part);
+		found = run->defers_parts ?
+			skx_topk_batch_later(run, p->l, at, &part) :
+			skx_topk_list_part(run, p->l, at, &part);
 		sum += part;
 	}
 	run->docs[p->kept] = doc;
@@ -210,6 +228,52 @@ skx_topk_batch_add(SkxTopkRun *run, SkxTopkList *l)
 	run->n = p.kept;
 }
 
+void
+skx_topk_batch_deferred(SkxTopkRun *run)
+{
+	uint8		norms[SKX_SUBBLOCK];
+	int			at = 0;
+	int			i;
+	int			k;
+
+	skx_segment_norms(run->seg, run->docs, run->n, norms);
+	memset(run->sums, 0, sizeof(int32) * run->n);
+	for (k = 0; k < run->n; k++)
+	{
+		float		inverse =
+			run->scorer->inverse[norms[k]];
+
+		while (run->placed[at] != run->docs[k])
+			at++;
+		for (i = 0; i < run->nrequired; i++)
+		{
+			const SkxTopkList *l = run->required[i];
+
+			if (l->term != NULL)
+				run->sums[k] += skx_rank_part(l->weight, run->bounds_parts ?
+											  l->tfs[at] :
+											  Max(l->places[at].tf, 1),
+											  inverse);
+		}
+	}
+	run->topk->work.scored += run->n;
+}
+
+void
+skx_topk_batch_bound(SkxTopkRun *run, SkxTopkList *l, uint32 from)
+{
+	int			at = skx_cursor_find(l->cursor, from);
+	int			kept = 0;
+	int			i;
+
+	for (i = 0; i < run->n; i++)
+	{
+		run->docs[kept] = run->docs[i];
+		kept += skx_topk_batch_later(run, l, at + i, &run->sums[kept]);
+	}
+	run->n = kept;
+}
+
 /*
  * `lists` by ascending bounds, whose sums are in `before`; those from
  * `required` on candidates must be in.
@@ -243,36 +307,6 @@ skx_topk_batch_follow(SkxTopkRun *run, const uint32 *before, int n)
 			i++;
 		run->sums[k] = run->sums[i++];
 	}
-}
-
-/* Parts of those that are left, from how many places they have. */
-static void
-skx_topk_batch_deferred(SkxTopkRun *run)
-{
-	uint8		norms[SKX_SUBBLOCK];
-	int			at = 0;
-	int			i;
-	int			k;
-
-	skx_segment_norms(run->seg, run->docs, run->n, norms);
-	for (k = 0; k < run->n; k++)
-	{
-		float		inverse =
-			run->scorer->inverse[norms[k]];
-
-		while (run->placed[at] != run->docs[k])
-			at++;
-		for (i = 0; i < run->nrequired; i++)
-		{
-			const SkxTopkList *l = run->required[i];
-
-			if (l->term != NULL)
-				run->sums[k] += skx_rank_part(l->weight,
-											  Max(l->places[at].tf, 1),
-											  inverse);
-		}
-	}
-	run->topk->work.scored += run->n;
 }
 
 /* What is not known of candidates by their words: the rest of the query. */

@@ -123,9 +123,12 @@ struct SkxTopkRun
 	SkxQueryRest *rest;
 	SkxChain   *chain;			/* or a phrase of required words, */
 	SkxPositionPlace **places;	/* whose places are known, by link, */
-	uint32	   *placed;			/* in these documents of the lead's sub-block */
+	uint32	   *placed;			/* or what these count, in these documents of
+								 * the lead's sub-block */
 	bool		defers_parts;	/* sums get no parts before the phrase is
-								 * found */
+								 * found, */
+	bool		bounds_parts;	/* or what these are at most before all
+								 * required words are */
 	struct SkxTopkExact *exact; /* NULL: sums are exact */
 	int			n;				/* candidates */
 	uint32	   *docs;			/* SKX_TOPK_BATCH */
@@ -150,7 +153,9 @@ extern int32 skx_topk_prime(SkxTopk *topk);
  * drops candidates that can no longer be hits when lists after it give `rest`
  * at most, and with `required` those that are not in it; add adds the parts of
  * a list whose current sub-block they all are in, and drops those that do not
- * count; finish makes hits of those that are live and match.  place notes where
+ * count; bound does so with the postings from `from` on that the candidates are,
+ * for what these give at most; deferred has the parts that were put off take the place of sums, whose
+ * norms are asked for together; finish makes hits of those that are live and match.  place notes where
  * the positions of posting `at` are, which is that of a candidate.
  */
 extern void skx_topk_batch_floor(SkxTopkRun *run, int64 floor);
@@ -159,6 +164,9 @@ extern void skx_topk_batch_probe(SkxTopkRun *run, SkxTopkList *l, int64 rest,
 extern void skx_topk_batch_add(SkxTopkRun *run, SkxTopkList *l);
 extern void skx_topk_batch_optional(SkxTopkRun *run, SkxTopkList **lists,
 									int n, int required);
+extern void skx_topk_batch_bound(SkxTopkRun *run, SkxTopkList *l,
+								 uint32 from);
+extern void skx_topk_batch_deferred(SkxTopkRun *run);
 extern void skx_topk_batch_finish(SkxTopkRun *run);
 extern void skx_topk_batch_place(const SkxTopkRun *run, SkxTopkList *l,
 								 int at);

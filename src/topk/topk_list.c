@@ -6,23 +6,6 @@
 
 #include "topk/topk_internal.h"
 
-/* What a short list gives at most: the parts of all of its postings tell. */
-static int32
-skx_topk_list_short_limit(SkxTopkRun *run, SkxTopkList *l)
-{
-	uint32		docs[SKX_SUBBLOCK];
-	int32		parts[SKX_SUBBLOCK];
-	int32		limit = 0;
-	int			n;
-	int			i;
-
-	(void) skx_cursor_reach(l->cursor, 0);
-	n = skx_topk_list_parts(run, l, 0, SKX_NO_DOC, docs, parts);
-	for (i = 0; i < n; i++)
-		limit = Max(limit, parts[i]);
-	return limit;
-}
-
 static void
 skx_topk_list_init(SkxTopkRun *run, SkxTopkList *l,
 				   const SkxScoreTerm *scored, uint8 labels)
@@ -40,6 +23,54 @@ skx_topk_list_begin(SkxTopkRun *run, SkxTopkList *l, const SkxTerm *term,
 {
 	skx_cursor_begin(l->cursor, term);
 	skx_topk_list_init(run, l, scored, labels);
+}
+
+/* How often posting i counts, negative: not at all. */
+static inline float
+skx_topk_list_tf(const SkxTopkRun *run, const SkxTopkList *l, int i)
+{
+	float		tf = skx_score_tf(run->scorer, l->term, l->cursor, i);
+
+	/*
+	 * Pairs are counted by positions, whatever their labels count: a ceiling
+	 * must hold for these.
+	 */
+	if (tf >= 0 && l->labelled && run->paired)
+		tf = Max(tf, (float) l->cursor->tfs[i]);
+	return tf;
+}
+
+/*
+ * What a short list gives at most: the parts of all of its postings tell.  Of
+ * those of a conjunction few may be needed, so where norms have to be read,
+ * parts are those of the shortest document.
+ */
+static int32
+skx_topk_list_short_limit(SkxTopkRun *run, SkxTopkList *l)
+{
+	uint32		docs[SKX_SUBBLOCK];
+	int32		parts[SKX_SUBBLOCK];
+	int32		limit = 0;
+	int			n;
+	int			i;
+
+	(void) skx_cursor_reach(l->cursor, 0);
+	if (run->topk->split.nrequired > 0 && !skx_segment_warm(run->seg))
+	{
+		(void) skx_cursor_find(l->cursor, 0);
+		for (i = 0; i < l->cursor->n; i++)
+		{
+			float		tf = skx_topk_list_tf(run, l, i);
+
+			limit = Max(limit, tf < 0 ? 0 :
+						skx_rank_part(l->weight, tf, run->scorer->inverse[0]));
+		}
+		return limit;
+	}
+	n = skx_topk_list_parts(run, l, 0, SKX_NO_DOC, docs, parts);
+	for (i = 0; i < n; i++)
+		limit = Max(limit, parts[i]);
+	return limit;
 }
 
 SkxTopkList *
@@ -63,6 +94,25 @@ skx_topk_list_open(SkxTopkRun *run, const SkxTerm *term,
 }
 
 bool
+skx_topk_list_counts(SkxTopkRun *run, SkxTopkList *l, int i, float *tf,
+					 int32 *most)
+{
+	SkxCursor  *c = l->cursor;
+	int32		bound;
+	uint8		norm = 0;
+
+	*most = 0;
+	*tf = skx_topk_list_tf(run, l, i);
+	if (*tf < 0 || run->need <= 1)
+		return *tf >= 0;
+	if (c->counts == NULL)
+		norm = skx_cursor_bound_norm(c, skx_cursor_tfs(c)[i]);
+	bound = skx_rank_part(l->weight, *tf, run->scorer->inverse[norm]);
+	*most = Min(bound, skx_topk_list_sub_bound(l));
+	return true;
+}
+
+bool
 skx_topk_list_part(SkxTopkRun *run, SkxTopkList *l, int i, int32 *part)
 {
 	SkxCursor  *c = l->cursor;
@@ -72,16 +122,9 @@ skx_topk_list_part(SkxTopkRun *run, SkxTopkList *l, int i, int32 *part)
 	*part = 0;
 	if (l->term == NULL)
 		return skx_cursor_label_matches(c, i);
-	tf = skx_score_tf(run->scorer, l->term, c, i);
+	tf = skx_topk_list_tf(run, l, i);
 	if (tf < 0)
 		return false;
-
-	/*
-	 * Pairs are counted by positions, whatever their labels count: a ceiling
-	 * must hold for these.
-	 */
-	if (l->labelled && run->paired)
-		tf = Max(tf, (float) c->tfs[i]);
 	norm = skx_segment_norm_in_place(run->seg, c->docs[i]);
 	*part = skx_rank_part(l->weight, tf, run->scorer->inverse[norm]);
 	return true;

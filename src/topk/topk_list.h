@@ -45,6 +45,8 @@ typedef struct SkxTopkList
 	SkxPositionPlace *places;	/* in each of the candidates of a sub-block of
 								 * the lead; NULL: not asked for */
 	int			place;			/* of the candidate looked at last */
+	float	   *tfs;			/* what it counts in these candidates, where
+								 * parts are bounded first */
 } SkxTopkList;
 
 extern SkxTopkList *skx_topk_list_open(SkxTopkRun *run, const SkxTerm *term,
@@ -88,6 +90,13 @@ extern int	skx_topk_list_parts(SkxTopkRun *run, SkxTopkList *l, uint32 from,
  */
 extern bool skx_topk_list_part(SkxTopkRun *run, SkxTopkList *l, int i,
 							   int32 *part);
+
+/*
+ * What that posting counts, and what its part is at most: no norm is read.  Not
+ * of a list that is only required.
+ */
+extern bool skx_topk_list_counts(SkxTopkRun *run, SkxTopkList *l, int i,
+								 float *tf, int32 *most);
 
 /*
  * topk_prefix.c : NULL when the segment has none of its lexemes in any of n
