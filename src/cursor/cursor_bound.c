@@ -103,14 +103,15 @@ skx_cursor_bound_sub(SkxCursor *c)
 }
 
 uint8
-skx_cursor_bound_norm(SkxCursor *c, uint32 tf)
+skx_cursor_bound_norm(SkxCursor *c, int i)
 {
 	SkxCursorList *l = skx_cursor_list(c);
 
 	if (l->form != SKX_CURSOR_LONG)
 		return 0;
 	skx_skiplist_pin(&l->nodes);
-	return skx_rank_impacts_norm(l->nodes.impacts[l->nodes.sub], tf);
+	return skx_rank_impacts_norm(l->nodes.impacts[l->nodes.sub],
+								 skx_cursor_tfs(c)[i]);
 }
 
 static int32

@@ -64,7 +64,7 @@ extern SkxImpacts skx_rank_impacts_pack(const SkxImpactSet *set,
 extern SkxImpacts skx_rank_impacts_merge(SkxImpacts a, SkxImpacts b);
 extern bool skx_rank_impacts_cover(SkxImpacts bound, uint32 tf, uint8 norm);
 
-/* No posting added with this tf has a smaller norm. */
+/* The smallest norm with which the bound covers this tf; it does with one. */
 extern uint8 skx_rank_impacts_norm(SkxImpacts bound, uint32 tf);
 
 #endif							/* SKX_RANK_RANK_H */

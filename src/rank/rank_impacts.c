@@ -203,17 +203,15 @@ skx_rank_impacts_cover(SkxImpacts bound, uint32 tf, uint8 norm)
 	return false;
 }
 
+/* That of the first pair with such a tf: both ascend. */
 uint8
 skx_rank_impacts_norm(SkxImpacts bound, uint32 tf)
 {
 	uint8		code = skx_rank_impact_code(tf);
-	uint8		norm = SKX_NORM_LAST;
-	int			i;
+	int			i = 0;
 
-	for (i = 0; i < SKX_IMPACT_PAIRS; i++)
-	{
-		if (skx_rank_impact_tf(bound, i) >= code)
-			norm = Min(norm, skx_rank_impact_norm(bound, i));
-	}
-	return norm;
+	while (i < SKX_IMPACT_PAIRS && skx_rank_impact_tf(bound, i) < code)
+		i++;
+	return i < SKX_IMPACT_PAIRS ? skx_rank_impact_norm(bound, i) :
+		SKX_NORM_LAST;
 }

@@ -21,6 +21,8 @@ typedef struct SkxSegmentKept
 	uint32	   *tid_directory;	/* first group of each data page, or NULL */
 	uint64		reads;			/* skx_segment_reads after a search that had
 								 * to read nothing */
+	uint32		norms_refused;	/* batches of norms that were not to be had
+								 * without a read */
 } SkxSegmentKept;
 
 /* An open segment.  Lives in the memory context it was opened in. */
@@ -45,6 +47,7 @@ typedef struct SkxSegment
 	uint32		norm_asked;		/* pages before it were brought in groups, */
 	uint32		norm_run;		/* the last of so many */
 	bool		norm_all;		/* all were brought */
+	bool		norm_refused;	/* some were done without */
 	SkxSegmentKept *kept;
 	uint64		reads;			/* skx_segment_reads when it was opened */
 	uint32		tid_page;
@@ -73,8 +76,8 @@ extern void skx_segment_close(SkxSegment *seg);
 
 /*
  * searched: call at the end of a search of the segment.  warm: the last search
- * found all its pages cached and this backend has loaded nothing since, so
- * that prefetching a few pages is not worth it.
+ * found all its pages cached, did without no norms, and this backend has loaded
+ * nothing since, so that prefetching a few pages is not worth it.
  */
 extern void skx_segment_searched(SkxSegment *seg);
 extern bool skx_segment_warm(const SkxSegment *seg);
@@ -195,11 +198,14 @@ extern uint8 skx_segment_norm(SkxSegment *seg, uint32 doc);
  *
  * norms reads those of ascending documents, SKX_SUBBLOCK at most.  want has the
  * pages of such documents read, together, of which only some will be asked for
- * their norms.
+ * their norms.  has: are they to be had without a read?  A caller that does
+ * without them where they are not spends time on it: when that has been so as
+ * often as the plane has pages, all of it is read.
  */
 extern void skx_segment_norms(SkxSegment *seg, const uint32 *docs, int n,
 							  uint8 *norms);
 extern void skx_segment_want_norms(SkxSegment *seg, const uint32 *docs, int n);
+extern bool skx_segment_has_norms(SkxSegment *seg, const uint32 *docs, int n);
 extern uint8 skx_segment_norm_slow(SkxSegment *seg, uint32 doc);
 
 static inline uint8

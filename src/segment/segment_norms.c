@@ -25,6 +25,9 @@
 #define SKX_NORMS_DENSE		4
 #define SKX_NORMS_GROUP		16
 
+/* Documents of a batch whose pages are looked for in the cache. */
+#define SKX_NORMS_SAMPLE	16
+
 /* Some documents of a batch are on one page. */
 typedef struct SkxNormsRun
 {
@@ -257,4 +260,43 @@ skx_segment_want_norms(SkxSegment *seg, const uint32 *docs, int n)
 
 	if (!skx_segment_warm(seg))
 		skx_segment_norms(seg, docs, n, norms);
+}
+
+/* Are the pages of these documents in the cache?  Some of them tell. */
+static bool
+skx_segment_norms_here(SkxSegment *seg, const uint32 *docs, int n)
+{
+	const SkxBlkPlane *plane = &seg->planes[SKX_SEGMENT_NORMS];
+	int			step = (n - 1) / SKX_NORMS_SAMPLE + 1;
+	SkxBlkGlance glance;
+	int			i;
+
+	for (i = 0; i < n; i += step)
+	{
+		uint32		page = docs[i] / SKX_NORMS_PER_PAGE;
+
+		if (!skx_blkio_glance(seg->file, plane, page, &glance) &&
+			!skx_blkio_cached(seg->file, plane, page))
+			return false;
+	}
+	return true;
+}
+
+bool
+skx_segment_has_norms(SkxSegment *seg, const uint32 *docs, int n)
+{
+	const SkxBlkPlane *plane = &seg->planes[SKX_SEGMENT_NORMS];
+
+	if (skx_segment_warm(seg) || skx_segment_norms_here(seg, docs, n))
+		return true;
+	if (++seg->kept->norms_refused < plane->npages ||
+		plane->npages > skx_blkio_room(seg->file, plane))
+	{
+		seg->norm_refused = true;
+		return false;
+	}
+	seg->kept->norms_refused = 0;
+	seg->norm_all = true;
+	skx_segment_norms_range(seg, 0, plane->npages);
+	return true;
 }

@@ -275,6 +275,7 @@ skx_segment_keep(SkxBlkFile *file, SkxSegment *seg, uint32 block_size,
 	kept->users = 0;
 	kept->readers.tid_directory = NULL;
 	kept->readers.reads = PG_UINT64_MAX;
+	kept->readers.norms_refused = 0;
 	kept->header = seg->header;
 	kept->runs = (SkxBlkRun *) ((char *) kept + MAXALIGN(sizeof(SkxKept)));
 	disk_runs = (const SkxDiskRun *) (bytes + sizeof(SkxDiskSegment));
@@ -424,8 +425,9 @@ skx_segment_close(SkxSegment *seg)
 void
 skx_segment_searched(SkxSegment *seg)
 {
-	seg->kept->reads = skx_segment_reads() == seg->reads ? seg->reads :
-		PG_UINT64_MAX;
+	bool		warm = skx_segment_reads() == seg->reads && !seg->norm_refused;
+
+	seg->kept->reads = warm ? seg->reads : PG_UINT64_MAX;
 }
 
 bool

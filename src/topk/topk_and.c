@@ -8,9 +8,10 @@
  * and only those that can still become hits are looked up in the other lists,
  * one list after the other.
  *
- * Where norms may have to be read, they would be by far the most of what a
- * conjunction of rare words reads: there parts are bounded by frequencies, until
- * the candidates are known that have all words and may still become hits.
+ * Where norms would have to be read, they are by far the most of what a
+ * conjunction of rare words reads: there candidates are bounded by how often
+ * they have the words, and the norms are read of those that have all of them
+ * and may still become hits.
  */
 #include "postgres.h"
 
@@ -19,7 +20,6 @@
 typedef struct SkxAnd
 {
 	SkxTopkRun *run;
-	bool		counted;		/* places tell all parts */
 	int64	   *rest;			/* what lists from i on give at most in the
 								 * window; required ones, then optional */
 } SkxAnd;
@@ -123,6 +123,7 @@ skx_and_lead_places(SkxTopkRun *run)
 	SkxTopkList *lead = run->required[0];
 	int			i;
 
+	lead->place = 0;
 	for (i = 0; i < run->n && lead->places != NULL; i++)
 		skx_topk_batch_place(run, lead,
 							 skx_cursor_find(lead->cursor, run->docs[i]));
@@ -162,7 +163,6 @@ skx_and_score_last(SkxAnd *a, uint32 from, uint32 to)
 
 	if (run->need > 1)
 		bound = skx_topk_list_sub_bound(lead);
-	run->defers_parts = a->counted && run->need <= 1;
 	run->n = skx_topk_list_docs(lead, from, to, run->docs);
 	memset(run->sums, 0, sizeof(int32) * run->n);
 	if (run->chain != NULL)
@@ -173,7 +173,7 @@ skx_and_score_last(SkxAnd *a, uint32 from, uint32 to)
 	skx_topk_batch_add(run, lead);
 }
 
-/* Memory for what candidates count in each list. */
+/* Memory for how often candidates count in each list. */
 static void
 skx_and_open_tfs(SkxTopkRun *run)
 {
@@ -189,78 +189,67 @@ skx_and_open_tfs(SkxTopkRun *run)
 }
 
 /*
- * All parts last, of those that by their bounds can become hits: the lead's are
- * bounded first or last as its parts would be computed.
+ * All parts last: sums are of bounds meanwhile, or while there is nothing to
+ * reach, of nothing.
  */
 static void
-skx_and_norms_last(SkxAnd *a, bool lead_last, uint32 from, uint32 to)
+skx_and_parts_last(SkxAnd *a, uint32 from, uint32 to)
 {
 	SkxTopkRun *run = a->run;
 	SkxTopkList *lead = run->required[0];
-	int64		bound = 0;
 	int			i;
 
 	skx_and_open_tfs(run);
-	run->defers_parts = run->bounds_parts = true;
-	if (lead_last && run->need > 1)
-		bound = skx_topk_list_sub_bound(lead);
+	run->parts_last = true;
 	run->n = skx_topk_list_docs(lead, from, to, run->docs);
 	memset(run->sums, 0, sizeof(int32) * run->n);
 	skx_and_begin_places(run);
-	if (!lead_last)
+	if (run->need > 1)
 		skx_topk_batch_bound(run, lead, from);
 	for (i = 1; i < run->nrequired && run->n > 0; i++)
 	{
-		skx_topk_batch_floor(run, run->need - a->rest[i] - bound);
-		skx_topk_batch_probe(run, run->required[i], a->rest[i + 1] + bound,
-							 true);
+		skx_topk_batch_floor(run, run->need - a->rest[i]);
+		skx_topk_batch_probe(run, run->required[i], a->rest[i + 1], true);
 	}
-	if (lead_last)
-		skx_topk_batch_add(run, lead);
-	skx_topk_batch_floor(run, run->need - a->rest[run->nrequired]);
-	if (!lead_last)
+	if (run->need > 1)
 	{
-		lead->place = 0;
+		skx_topk_batch_floor(run, run->need - a->rest[run->nrequired]);
 		skx_and_lead_places(run);
 	}
-	skx_topk_batch_deferred(run);
-	run->defers_parts = run->bounds_parts = false;
+	else
+		skx_topk_batch_add(run, lead);
+}
+
+/* Would norms of the lead's sub-block have to be read? */
+static bool
+skx_and_cold(SkxTopkRun *run, uint32 from, uint32 to)
+{
+	int			n = skx_topk_list_docs(run->required[0], from, to, run->docs);
+
+	return !skx_segment_has_norms(run->seg, run->docs, n);
 }
 
 static void
 skx_and_candidates(SkxAnd *a, uint32 from, uint32 to)
 {
 	SkxTopkRun *run = a->run;
+	bool		phrase_first = run->chain != NULL && run->noptional == 0 &&
+		run->need <= 1;
 
-	bool		lead_last = run->nrequired > 1 &&
-		2 * (int64) run->need <= a->rest[1];
-
-	run->defers_parts = false;
-	if (!skx_segment_warm(run->seg) && !(a->counted && run->need <= 1))
-		skx_and_norms_last(a, lead_last, from, to);
-	else if (lead_last)
+	run->parts_last = false;
+	if (phrase_first || skx_and_cold(run, from, to))
+	{
+		skx_and_parts_last(a, from, to);
+		if (!phrase_first)
+			skx_topk_batch_parts(run);
+	}
+	else if (run->nrequired > 1 && 2 * (int64) run->need <= a->rest[1])
 		skx_and_score_last(a, from, to);
 	else
 		skx_and_score_first(a, from, to);
 	skx_topk_batch_optional(run, run->optional, run->noptional,
 							run->noptional);
 	skx_topk_batch_finish(run);
-}
-
-/* Are the parts of all required words known by how many places they have? */
-static bool
-skx_and_counted(const SkxTopkRun *run)
-{
-	int			i;
-
-	for (i = 0; i < run->nrequired; i++)
-	{
-		const SkxTopkList *l = run->required[i];
-
-		if (l->labelled || (l->term != NULL && l->places == NULL))
-			return false;
-	}
-	return run->chain != NULL && run->noptional == 0;
 }
 
 /* Is a required list other than the lead at its end? */
@@ -284,7 +273,6 @@ skx_topk_and(SkxTopkRun *run)
 
 	a.rest = palloc(sizeof(int64) * (run->nrequired + 1));
 	skx_and_sort_optional(run);
-	a.counted = skx_and_counted(run);
 	skx_cursor_lead(lead->cursor, SKX_CURSOR_LEAD, NULL);
 	while (skx_cursor_reach(lead->cursor, from))
 	{

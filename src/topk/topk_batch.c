@@ -41,12 +41,21 @@ skx_topk_batch_floor(SkxTopkRun *run, int64 floor)
 								(int32) Min(floor, PG_INT32_MAX));
 }
 
-void
-skx_topk_batch_place(const SkxTopkRun *run, SkxTopkList *l, int at)
+/* Of which of the documents in `placed` posting `at` is. */
+static inline int
+skx_topk_batch_placed(const SkxTopkRun *run, SkxTopkList *l, int at)
 {
 	while (run->placed[l->place] != l->cursor->docs[at])
 		l->place++;
-	skx_cursor_place(l->cursor, at, &l->places[l->place]);
+	return l->place;
+}
+
+void
+skx_topk_batch_place(const SkxTopkRun *run, SkxTopkList *l, int at)
+{
+	int			i = skx_topk_batch_placed(run, l, at);
+
+	skx_cursor_place(l->cursor, at, &l->places[i]);
 }
 
 /* Candidates of a sub-block that are worth a map of its documents. */
@@ -67,21 +76,15 @@ typedef struct SkxProbe
 } SkxProbe;
 
 /*
- * A posting of a candidate whose part is not computed yet, but where places
- * tell how often it counts, bounded; false: it does not count.
+ * Notes how often posting `at` counts, for its part, which is computed later;
+ * false: it does not count.
  */
 static bool
-skx_topk_batch_later(SkxTopkRun *run, SkxTopkList *l, int at,
-					 int32 *most)
+skx_topk_batch_note(SkxTopkRun *run, SkxTopkList *l, int at, int32 *bound)
 {
-	*most = 0;
-	if (!run->bounds_parts)
-		return true;
-	if (l->term == NULL)
-		return skx_cursor_label_matches(l->cursor, at);
-	while (run->placed[l->place] != l->cursor->docs[at])
-		l->place++;
-	return skx_topk_list_counts(run, l, at, &l->tfs[l->place], most);
+	int			i = skx_topk_batch_placed(run, l, at);
+
+	return skx_topk_list_part_bound(run, l, at, &l->tfs[i], bound);
 }
 
 /* Keeps candidate i, with what the list adds to it; `at`: its posting, or -1. */
@@ -99,8 +102,8 @@ skx_topk_probe_keep(SkxProbe *p, int i, int at)
 	{
 		int32		part;
 
-		found = run->defers_parts ?
-			skx_topk_batch_later(run, p->l, at, &part) :
+		found = run->parts_last ?
+			skx_topk_batch_note(run, p->l, at, &part) :
 			skx_topk_list_part(run, p->l, at, &part);
 		sum += part;
 	}
@@ -220,43 +223,11 @@ skx_topk_batch_add(SkxTopkRun *run, SkxTopkList *l)
 	SkxProbe	p = {run, l, 0, true};
 	int			i;
 
-	run->topk->work.scored += run->n;
-	if (l->term != NULL && !run->defers_parts)
-		skx_segment_want_norms(run->seg, run->docs, run->n);
+	if (!run->parts_last)
+		run->topk->work.scored += run->n;
 	for (i = 0; i < run->n; i++)
 		skx_topk_probe_keep(&p, i, skx_cursor_find(l->cursor, run->docs[i]));
 	run->n = p.kept;
-}
-
-void
-skx_topk_batch_deferred(SkxTopkRun *run)
-{
-	uint8		norms[SKX_SUBBLOCK];
-	int			at = 0;
-	int			i;
-	int			k;
-
-	skx_segment_norms(run->seg, run->docs, run->n, norms);
-	memset(run->sums, 0, sizeof(int32) * run->n);
-	for (k = 0; k < run->n; k++)
-	{
-		float		inverse =
-			run->scorer->inverse[norms[k]];
-
-		while (run->placed[at] != run->docs[k])
-			at++;
-		for (i = 0; i < run->nrequired; i++)
-		{
-			const SkxTopkList *l = run->required[i];
-
-			if (l->term != NULL)
-				run->sums[k] += skx_rank_part(l->weight, run->bounds_parts ?
-											  l->tfs[at] :
-											  Max(l->places[at].tf, 1),
-											  inverse);
-		}
-	}
-	run->topk->work.scored += run->n;
 }
 
 void
@@ -269,9 +240,45 @@ skx_topk_batch_bound(SkxTopkRun *run, SkxTopkList *l, uint32 from)
 	for (i = 0; i < run->n; i++)
 	{
 		run->docs[kept] = run->docs[i];
-		kept += skx_topk_batch_later(run, l, at + i, &run->sums[kept]);
+		kept += skx_topk_batch_note(run, l, at + i, &run->sums[kept]);
 	}
 	run->n = kept;
+}
+
+/* The parts of one document, which is `at` in `placed`. */
+static int32
+skx_topk_batch_sum(const SkxTopkRun *run, int at, uint8 norm)
+{
+	float		inverse = run->scorer->inverse[norm];
+	int32		sum = 0;
+	int			i;
+
+	for (i = 0; i < run->nrequired; i++)
+	{
+		const SkxTopkList *l = run->required[i];
+
+		if (l->term != NULL)
+			sum += skx_rank_part(l->weight, l->tfs[at], inverse);
+	}
+	return sum;
+}
+
+void
+skx_topk_batch_parts(SkxTopkRun *run)
+{
+	uint8		norms[SKX_SUBBLOCK];
+	int			at = 0;
+	int			i;
+
+	run->topk->work.scored += run->n;
+	skx_segment_norms(run->seg, run->docs, run->n, norms);
+	for (i = 0; i < run->n; i++)
+	{
+		while (run->placed[at] != run->docs[i])
+			at++;
+		run->sums[i] = skx_topk_batch_sum(run, at, norms[i]);
+	}
+	run->parts_last = false;
 }
 
 /*
@@ -336,8 +343,8 @@ skx_topk_batch_match(SkxTopkRun *run)
 		if (run->n > 0)
 			run->n = skx_segment_drop_deleted(run->seg, run->docs, run->n);
 		skx_topk_batch_follow(run, before, some);
-		if (run->defers_parts)
-			skx_topk_batch_deferred(run);
+		if (run->parts_last)
+			skx_topk_batch_parts(run);
 		memmove(docs + kept, run->docs, sizeof(uint32) * run->n);
 		memmove(sums + kept, run->sums, sizeof(int32) * run->n);
 		kept += run->n;
@@ -363,7 +370,7 @@ skx_topk_batch_finish(SkxTopkRun *run)
 {
 	int			i;
 
-	if (!run->defers_parts)
+	if (!run->parts_last)
 		skx_topk_batch_floor(run, run->need);
 	if (run->n == 0)
 		return;

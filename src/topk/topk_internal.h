@@ -123,12 +123,10 @@ struct SkxTopkRun
 	SkxQueryRest *rest;
 	SkxChain   *chain;			/* or a phrase of required words, */
 	SkxPositionPlace **places;	/* whose places are known, by link, */
-	uint32	   *placed;			/* or what these count, in these documents of
-								 * the lead's sub-block */
-	bool		defers_parts;	/* sums get no parts before the phrase is
-								 * found, */
-	bool		bounds_parts;	/* or what these are at most before all
-								 * required words are */
+	uint32	   *placed;			/* in these documents of the lead's sub-block */
+	bool		parts_last;		/* sums get bounds of parts: what candidates
+								 * count in the required lists is noted for
+								 * the same documents */
 	struct SkxTopkExact *exact; /* NULL: sums are exact */
 	int			n;				/* candidates */
 	uint32	   *docs;			/* SKX_TOPK_BATCH */
@@ -153,10 +151,11 @@ extern int32 skx_topk_prime(SkxTopk *topk);
  * drops candidates that can no longer be hits when lists after it give `rest`
  * at most, and with `required` those that are not in it; add adds the parts of
  * a list whose current sub-block they all are in, and drops those that do not
- * count; bound does so with the postings from `from` on that the candidates are,
- * for what these give at most; deferred has the parts that were put off take the place of sums, whose
- * norms are asked for together; finish makes hits of those that are live and match.  place notes where
- * the positions of posting `at` are, which is that of a candidate.
+ * count; bound does the same with bounds, of candidates that are the postings
+ * of the list from `from` on; parts ends parts_last: sums are of the parts of
+ * the required lists, whose norms are read together; finish makes hits of those
+ * that are live and match.  place notes where the positions of posting `at`
+ * are, which is that of a candidate.
  */
 extern void skx_topk_batch_floor(SkxTopkRun *run, int64 floor);
 extern void skx_topk_batch_probe(SkxTopkRun *run, SkxTopkList *l, int64 rest,
@@ -166,7 +165,7 @@ extern void skx_topk_batch_optional(SkxTopkRun *run, SkxTopkList **lists,
 									int n, int required);
 extern void skx_topk_batch_bound(SkxTopkRun *run, SkxTopkList *l,
 								 uint32 from);
-extern void skx_topk_batch_deferred(SkxTopkRun *run);
+extern void skx_topk_batch_parts(SkxTopkRun *run);
 extern void skx_topk_batch_finish(SkxTopkRun *run);
 extern void skx_topk_batch_place(const SkxTopkRun *run, SkxTopkList *l,
 								 int at);

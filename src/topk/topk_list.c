@@ -40,10 +40,21 @@ skx_topk_list_tf(const SkxTopkRun *run, const SkxTopkList *l, int i)
 	return tf;
 }
 
+/* The largest part of a short list, were all of its documents the shortest. */
+static int32
+skx_topk_list_loose_limit(SkxTopkRun *run, SkxTopkList *l)
+{
+	float		tf = 0;
+	int			i;
+
+	for (i = 0; i < l->cursor->n; i++)
+		tf = Max(tf, skx_topk_list_tf(run, l, i));
+	return skx_rank_part(l->weight, tf, run->scorer->inverse[0]);
+}
+
 /*
- * What a short list gives at most: the parts of all of its postings tell.  Of
- * those of a conjunction few may be needed, so where norms have to be read,
- * parts are those of the shortest document.
+ * What a short list gives at most: the parts of all of its postings tell, but
+ * of a conjunction few of them may be needed, so that no norm is read for it.
  */
 static int32
 skx_topk_list_short_limit(SkxTopkRun *run, SkxTopkList *l)
@@ -55,18 +66,10 @@ skx_topk_list_short_limit(SkxTopkRun *run, SkxTopkList *l)
 	int			i;
 
 	(void) skx_cursor_reach(l->cursor, 0);
-	if (run->topk->split.nrequired > 0 && !skx_segment_warm(run->seg))
-	{
-		(void) skx_cursor_find(l->cursor, 0);
-		for (i = 0; i < l->cursor->n; i++)
-		{
-			float		tf = skx_topk_list_tf(run, l, i);
-
-			limit = Max(limit, tf < 0 ? 0 :
-						skx_rank_part(l->weight, tf, run->scorer->inverse[0]));
-		}
-		return limit;
-	}
+	n = skx_topk_list_docs(l, 0, SKX_NO_DOC, docs);
+	if (run->topk->split.nrequired > 0 &&
+		!skx_segment_has_norms(run->seg, docs, n))
+		return skx_topk_list_loose_limit(run, l);
 	n = skx_topk_list_parts(run, l, 0, SKX_NO_DOC, docs, parts);
 	for (i = 0; i < n; i++)
 		limit = Max(limit, parts[i]);
@@ -94,21 +97,22 @@ skx_topk_list_open(SkxTopkRun *run, const SkxTerm *term,
 }
 
 bool
-skx_topk_list_counts(SkxTopkRun *run, SkxTopkList *l, int i, float *tf,
-					 int32 *most)
+skx_topk_list_part_bound(SkxTopkRun *run, SkxTopkList *l, int i, float *tf,
+						 int32 *bound)
 {
 	SkxCursor  *c = l->cursor;
-	int32		bound;
-	uint8		norm = 0;
+	uint8		norm;
+	int32		part;
 
-	*most = 0;
+	*bound = 0;
+	if (l->term == NULL)
+		return skx_cursor_label_matches(c, i);
 	*tf = skx_topk_list_tf(run, l, i);
 	if (*tf < 0 || run->need <= 1)
 		return *tf >= 0;
-	if (c->counts == NULL)
-		norm = skx_cursor_bound_norm(c, skx_cursor_tfs(c)[i]);
-	bound = skx_rank_part(l->weight, *tf, run->scorer->inverse[norm]);
-	*most = Min(bound, skx_topk_list_sub_bound(l));
+	norm = skx_cursor_bound_norm(c, i);
+	part = skx_rank_part(l->weight, *tf, run->scorer->inverse[norm]);
+	*bound = Min(part, skx_topk_list_sub_bound(l));
 	return true;
 }
 

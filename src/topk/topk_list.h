@@ -45,8 +45,8 @@ typedef struct SkxTopkList
 	SkxPositionPlace *places;	/* in each of the candidates of a sub-block of
 								 * the lead; NULL: not asked for */
 	int			place;			/* of the candidate looked at last */
-	float	   *tfs;			/* what it counts in these candidates, where
-								 * parts are bounded first */
+	float	   *tfs;			/* how often each of these counts, with parts
+								 * last */
 } SkxTopkList;
 
 extern SkxTopkList *skx_topk_list_open(SkxTopkRun *run, const SkxTerm *term,
@@ -92,11 +92,11 @@ extern bool skx_topk_list_part(SkxTopkRun *run, SkxTopkList *l, int i,
 							   int32 *part);
 
 /*
- * What that posting counts, and what its part is at most: no norm is read.  Not
- * of a list that is only required.
+ * The same without its norm: how often it counts, and what its part is at most,
+ * 0 while there is nothing to reach.
  */
-extern bool skx_topk_list_counts(SkxTopkRun *run, SkxTopkList *l, int i,
-								 float *tf, int32 *most);
+extern bool skx_topk_list_part_bound(SkxTopkRun *run, SkxTopkList *l, int i,
+									 float *tf, int32 *bound);
 
 /*
  * topk_prefix.c : NULL when the segment has none of its lexemes in any of n

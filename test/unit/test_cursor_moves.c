@@ -439,6 +439,9 @@ unit_bounds(const UnitList *u)
 		}
 		CHECK(bound >= most);
 		CHECK(skx_cursor_bound_sub(c) >= most_sub);
+		(void) skx_cursor_find(c, from);
+		for (i = 0; i < c->n; i++)
+			CHECK(skx_cursor_bound_norm(c, i) <= unit_norms[c->docs[i]]);
 		from += 1 + unit_below(2000);
 	}
 	skx_cursor_close(c);

@@ -143,6 +143,18 @@ is_posting(const Posting *postings, int n, int code, int norm)
 	return false;
 }
 
+/* The norm of a posting is bounded by its tf, as tightly as the pairs say. */
+static void
+check_norm(const Posting *posting, SkxImpacts impacts)
+{
+	uint8		norm = skx_rank_impacts_norm(impacts, posting->tf);
+
+	CHECK(norm <= posting->norm);
+	CHECK(skx_rank_impacts_cover(impacts, posting->tf, norm));
+	CHECK(norm == 0 ||
+		  !skx_rank_impacts_cover(impacts, posting->tf, norm - 1));
+}
+
 static void
 check_pack(const Posting *postings, int n, SkxImpacts impacts)
 {
@@ -155,6 +167,7 @@ check_pack(const Posting *postings, int n, SkxImpacts impacts)
 	{
 		CHECK(skx_rank_impacts_cover(impacts, postings[i].tf,
 									 postings[i].norm));
+		check_norm(&postings[i], impacts);
 		tf_max = Max(tf_max, postings[i].tf);
 		norm_min = Min(norm_min, postings[i].norm);
 	}
