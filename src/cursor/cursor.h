@@ -37,13 +37,22 @@ typedef struct SkxCursor
 	bool		done;			/* past the end */
 } SkxCursor;
 
-/* A list made of others; the arrays stay the caller's. */
+/*
+ * A list made of others; the arrays stay the caller's.  A list too large for
+ * them has its documents in [from, to) there, until a move goes beyond these:
+ * then `more` puts what comes at or after the target in their place, and is
+ * false when there is nothing.  Such a list has one cursor, which moves
+ * forward only, and a limit (skx_cursor_limit).
+ */
 typedef struct SkxCursorMemory
 {
 	uint32		n;
 	uint32	   *docs;
 	float	   *counts;
 	int32	   *bounds;			/* by sub-block: no part is above */
+	bool		(*more) (struct SkxCursorMemory *m, uint32 target);
+	uint32		from;			/* without `more`: unused */
+	uint32		to;
 } SkxCursorMemory;
 
 /*
@@ -58,13 +67,13 @@ extern SkxCursor *skx_cursor_open(SkxSegment *seg, const SkxTerm *term,
 extern SkxCursor *skx_cursor_create(SkxSegment *seg, SkxCursorRole role);
 extern void skx_cursor_begin(SkxCursor *c, const SkxTerm *term);
 extern SkxCursor *skx_cursor_open_memory(SkxSegment *seg,
-										 const SkxCursorMemory *memory);
+										 SkxCursorMemory *memory);
 extern void skx_cursor_close(SkxCursor *c);
 extern void skx_cursor_want_labels(SkxCursor *c, uint8 labels);
 
 /* One of the two is NULL. */
 extern const SkxTerm *skx_cursor_term(const SkxCursor *c);
-extern const SkxCursorMemory *skx_cursor_memory(const SkxCursor *c);
+extern SkxCursorMemory *skx_cursor_memory(const SkxCursor *c);
 
 /* Leaves documents in [from, to) only.  Before the first move. */
 extern void skx_cursor_range(SkxCursor *c, uint32 from, uint32 to);

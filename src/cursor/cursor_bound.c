@@ -191,16 +191,20 @@ skx_cursor_bound_pages(SkxCursorList *l, uint32 to, bool whole)
 }
 
 static int32
-skx_cursor_bound_memory(const SkxCursorMemory *m, uint32 block, uint32 to)
+skx_cursor_bound_memory(const SkxCursorList *l, uint32 to)
 {
+	const SkxCursorMemory *m = l->memory;
+	uint32		block = l->block;
 	int32		bound = 0;
 
 	for (; block * SKX_SUBBLOCK < m->n; block++)
 	{
 		bound = Max(bound, m->bounds[block]);
 		if (m->docs[Min((block + 1) * SKX_SUBBLOCK, m->n) - 1] >= to - 1)
-			break;
+			return bound;
 	}
+	if (m->more != NULL && m->to < to)
+		return l->bounds.limit;
 	return bound;
 }
 
@@ -248,7 +252,7 @@ skx_cursor_bound(SkxCursor *c, uint32 from, uint32 to)
 		case SKX_CURSOR_LONG:
 			return skx_cursor_bound_long(l, from, to);
 		case SKX_CURSOR_MEMORY:
-			return skx_cursor_bound_memory(l->memory, l->block, to);
+			return skx_cursor_bound_memory(l, to);
 		default:
 			return skx_cursor_seek(c, from) < to ? l->bounds.limit : 0;
 	}

@@ -93,7 +93,7 @@ typedef struct SkxCursorList
 	bool		back;			/* moved backward last */
 	SkxSkiplistCursor nodes;	/* LONG */
 	SkxBlkRef	short_ref;		/* SHORT, on a page of the postings plane */
-	const SkxCursorMemory *memory;	/* MEMORY */
+	SkxCursorMemory *memory;	/* MEMORY */
 	uint32		block;			/* sub-block of it */
 	SkxPostings p;				/* the decoded sub-block of the others */
 	bool		has_labels;

@@ -100,7 +100,7 @@ skx_cursor_open(SkxSegment *seg, const SkxTerm *term, SkxCursorRole role)
 }
 
 SkxCursor *
-skx_cursor_open_memory(SkxSegment *seg, const SkxCursorMemory *memory)
+skx_cursor_open_memory(SkxSegment *seg, SkxCursorMemory *memory)
 {
 	SkxCursor  *c = skx_cursor_create(seg, SKX_CURSOR_PROBE);
 	SkxCursorList *l = skx_cursor_list(c);
@@ -149,7 +149,7 @@ skx_cursor_term(const SkxCursor *c)
 	return l->form == SKX_CURSOR_MEMORY ? NULL : &l->term;
 }
 
-const SkxCursorMemory *
+SkxCursorMemory *
 skx_cursor_memory(const SkxCursor *c)
 {
 	return skx_cursor_list(c)->memory;
@@ -246,6 +246,29 @@ skx_cursor_memory_last(const SkxCursorMemory *m, uint32 block)
 	return m->docs[Min((block + 1) * SKX_SUBBLOCK, m->n) - 1];
 }
 
+/* Of a list in memory: the first sub-block at or after the target. */
+static bool
+skx_cursor_find_memory(SkxCursorList *l, uint32 target, uint32 *last)
+{
+	SkxCursorMemory *m = l->memory;
+
+	while (l->block * SKX_SUBBLOCK < m->n &&
+		   skx_cursor_memory_last(m, l->block) < target)
+		l->block++;
+	if (l->block * SKX_SUBBLOCK >= m->n)
+	{
+		if (m->more == NULL || !m->more(m, target))
+			return false;
+		l->block = 0;
+	}
+	if (l->block > 0)
+		l->base = m->docs[l->block * SKX_SUBBLOCK - 1];
+	else if (m->more != NULL)
+		l->base = m->from - 1;
+	*last = skx_cursor_memory_last(m, l->block);
+	return true;
+}
+
 /*
  * Finds the first sub-block whose last document is >= target, after where the
  * cursor was; sets its base and *last.
@@ -253,8 +276,6 @@ skx_cursor_memory_last(const SkxCursorMemory *m, uint32 block)
 static pg_attribute_always_inline bool
 skx_cursor_find_subblock(SkxCursorList *l, uint32 target, uint32 *last)
 {
-	const SkxCursorMemory *m = l->memory;
-
 	l->base = SKX_NO_DOC;
 	switch (l->form)
 	{
@@ -270,15 +291,7 @@ skx_cursor_find_subblock(SkxCursorList *l, uint32 target, uint32 *last)
 			*last = l->p.docs[l->p.n - 1];
 			return *last >= target;
 		default:
-			while (l->block * SKX_SUBBLOCK < m->n &&
-				   skx_cursor_memory_last(m, l->block) < target)
-				l->block++;
-			if (l->block * SKX_SUBBLOCK >= m->n)
-				return false;
-			if (l->block > 0)
-				l->base = m->docs[l->block * SKX_SUBBLOCK - 1];
-			*last = skx_cursor_memory_last(m, l->block);
-			return true;
+			return skx_cursor_find_memory(l, target, last);
 	}
 }
 
@@ -377,6 +390,7 @@ skx_cursor_seek_back(SkxCursor *c, uint32 target)
 
 	if (l->to <= l->from || (l->form == SKX_CURSOR_MEMORY && c->df == 0))
 		return SKX_NO_DOC;
+	Assert(l->form != SKX_CURSOR_MEMORY || l->memory->more == NULL);
 	skx_cursor_turn(l, true);
 	target = Min(target, l->to - 1);
 	if (c->docs == NULL || target >= c->end || target < l->base + 1)

@@ -43,7 +43,7 @@ typedef struct SkxTopkExact
 } SkxTopkExact;
 
 /* The list in memory of a prefix; NULL: the segment has none of it. */
-static const SkxCursorMemory *
+static SkxCursorMemory *
 skx_exact_memory(const SkxTopkRun *run, const SkxScoreTerm *term)
 {
 	int			i;
@@ -67,7 +67,7 @@ skx_exact_open_word(SkxTopkRun *run, int i, SkxExactWord *word)
 	word->labelled = word->term->labels != 0 || !run->scorer->flat;
 	if (word->term->prefix)
 	{
-		const SkxCursorMemory *memory = skx_exact_memory(run, word->term);
+		SkxCursorMemory *memory = skx_exact_memory(run, word->term);
 
 		if (memory != NULL)
 			word->cursor = skx_cursor_open_memory(run->seg, memory);

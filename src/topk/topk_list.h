@@ -99,11 +99,23 @@ extern bool skx_topk_list_part_bound(SkxTopkRun *run, SkxTopkList *l, int i,
 									 float *tf, int32 *bound);
 
 /*
- * topk_prefix.c : NULL when the segment has none of its lexemes in any of n
- * documents, or (docs NULL) in any at all
+ * topk_prefix.c : a prefix; NULL when none of its lexemes is known to occur
+ * in the scope
+ *
+ * room is how many postings of it are held at once, and documents of a scope
+ * may be.
  */
+typedef struct SkxTopkScope
+{
+	const uint32 *docs;			/* n documents; NULL: all */
+	uint32		n;
+	uint32		from;			/* in this range */
+	uint32		to;
+} SkxTopkScope;
+
 extern SkxTopkList *skx_topk_list_prefix(SkxTopkRun *run,
 										 const SkxScoreTerm *scored,
-										 const uint32 *docs, uint32 n);
+										 const SkxTopkScope *scope);
+extern uint32 skx_topk_prefix_room(const SkxTopkRun *run);
 
 #endif							/* SKX_TOPK_TOPK_LIST_H */

@@ -88,6 +88,7 @@ skx_many_lists(SkxMany *m, SkxManyVisit visit)
 {
 	SkxTopkRun *run = m->run;
 	const SkxScorer *scorer = run->scorer;
+	SkxTopkScope scope = {m->probing ? run->docs : NULL, run->n, m->from, m->to};
 	int			i;
 
 	for (i = 0; i < scorer->nplain; i++)
@@ -108,8 +109,7 @@ skx_many_lists(SkxMany *m, SkxManyVisit visit)
 	{
 		MemoryContext old = MemoryContextSwitchTo(m->prefix);
 		SkxTopkList *l = skx_topk_list_prefix(run, &scorer->terms[i],
-											  m->probing ? run->docs : NULL,
-											  run->n);
+											  &scope);
 
 		MemoryContextSwitchTo(old);
 		if (l != NULL)

@@ -166,7 +166,8 @@ skx_topk_required_docs(SkxTopkRun *run, uint32 *n)
 	qsort(run->required, run->nrequired, sizeof(SkxTopkList *),
 		  skx_topk_compare_df);
 	if (run->nrequired == 0 || run->required[0]->cursor->df >
-		run->seg->header.ndocs / SKX_TOPK_PREFIX_SHARE)
+		run->seg->header.ndocs / SKX_TOPK_PREFIX_SHARE ||
+		run->required[0]->cursor->df > skx_topk_prefix_room(run))
 		return NULL;
 	docs = palloc(sizeof(uint32) * (Size) run->required[0]->cursor->df);
 	*n = skx_topk_all_docs(run, run->required[0]->cursor, docs);
@@ -197,17 +198,16 @@ static bool
 skx_topk_open_prefixes(SkxTopkRun *run)
 {
 	const SkxScorer *scorer = run->scorer;
-	uint32		n = 0;
-	uint32	   *docs;
+	SkxTopkScope scope = {NULL, 0, 0, run->seg->header.ndocs};
 	int			i;
 
 	if (scorer->nplain == scorer->nterms)
 		return true;
-	docs = skx_topk_required_docs(run, &n);
+	scope.docs = skx_topk_required_docs(run, &scope.n);
 	for (i = scorer->nplain; i < scorer->nterms; i++)
 	{
 		const SkxScoreTerm *scored = &scorer->terms[i];
-		SkxTopkList *l = skx_topk_list_prefix(run, scored, docs, n);
+		SkxTopkList *l = skx_topk_list_prefix(run, scored, &scope);
 		bool		required = skx_topk_requires_prefix(run->topk, scored);
 
 		if (l == NULL && required)
@@ -219,7 +219,7 @@ skx_topk_open_prefixes(SkxTopkRun *run)
 		else
 			run->optional[run->noptional++] = l;
 	}
-	return docs == NULL || n > 0;
+	return scope.docs == NULL || scope.n > 0;
 }
 
 /* Has the segment every lexeme that is required? */
@@ -406,7 +406,7 @@ skx_topk_run(SkxTopkRun *run, const SkxTopkSegment *s)
 	if (!skx_topk_open_prefixes(run) || !skx_topk_can_compete(run))
 		return;
 	if (run->paired)
-		run->exact = skx_topk_exact_open(run, false);
+		run->exact = skx_topk_exact_open(run, run->ranged);
 	if (run->nrequired == 0)
 	{
 		skx_topk_choose(run, s);

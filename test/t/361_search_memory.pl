@@ -33,7 +33,8 @@ SQL
 }
 
 my $many = join ' | ', map { "b$_" } 0 .. 49;
-my @searches = map { my $k = $_; map { [ $_, $k ] } 'd5', 'c5 | d7 | d9000', 'b1 & c51', 'b5 <-> c5 | d20000', 'a & d77', $many } 10, 1000;
+my @prefixes = ('b:*', 'b:* | c:*', 'a & c:*', 'b5 & d:* & c1:*', 'b5 <-> c5 | d:*', join(' | ', map { "b$_:* | d$_:*" } 1 .. 25));
+my @searches = map { my $k = $_; map { [ $_, $k ] } 'd5', 'c5 | d7 | d9000', 'b1 & c51', 'b5 <-> c5 | d20000', 'a & d77', $many, @prefixes } 10, 1000;
 
 # Of the session, and of the process, kB.
 sub contexts
