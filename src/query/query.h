@@ -69,12 +69,11 @@ typedef struct SkxQueryWord
  * query_split.c : takes a query apart, for searches that find matches by other
  * means
  *
- * Every match has all of `required`, or, of a disjunction of plain lexemes,
- * has one of them and is a match (`any`).  Lexemes are numbers among
+ * Every match has all of `required` and of `prefixes`, or, of a disjunction of
+ * these, has one of them and is a match (`any`).  Lexemes are numbers among
  * skx_query_lexemes(), ascending without duplicates of the same labels; labels
- * are sets, 0: any.  Beside required lexemes every match has all of `prefixes`,
- * which are those that `knows` was true for.  `rest` is what else they have to
- * match, NULL: nothing.
+ * are sets, 0: any.  Prefixes are those that `knows` was true for.  `rest` is
+ * what else they have to match, NULL: nothing.
  */
 typedef struct SkxQueryRequired
 {

@@ -138,7 +138,7 @@ skx_query_split_node(SkxSplitting *s, SkxQueryNode *node)
 		skx_query_split_keep(s->rest, node);
 }
 
-/* Hands the prefixes over, or without any lexeme beside them, to the rest. */
+/* Hands the prefixes over. */
 static void
 skx_query_split_prefixes(SkxSplitting *s)
 {
@@ -152,10 +152,7 @@ skx_query_split_prefixes(SkxSplitting *s)
 		SkxQueryNode *node = s->prefixes->children[i];
 		SkxQueryWord word = {node->lexeme, node->len, true, node->labels};
 
-		if (split->nrequired == 0)
-			skx_query_split_keep(s->rest, node);
-		else
-			split->prefixes[split->nprefixes++] = word;
+		split->prefixes[split->nprefixes++] = word;
 	}
 }
 
@@ -188,20 +185,29 @@ skx_query_split_sort(SkxQuerySplit *split)
 	split->nrequired = kept;
 }
 
-/* A disjunction of plain lexemes, of any labels, and nothing else? */
+/*
+ * A disjunction of plain lexemes and known prefixes, of any labels, and nothing
+ * else?
+ */
 static const SkxQueryNode *
-skx_query_disjunction(const SkxQuery *query)
+skx_query_disjunction(const SkxSplitting *s, const SkxQuery *query)
 {
 	const SkxQueryNode *node = query->root;
 	int			i;
 
 	while (node->kind == SKX_NODE_AND && node->nchildren == 1)
 		node = node->children[0];
-	if (node->kind != SKX_NODE_OR || !skx_query_only_plain(node))
+	if (node->kind != SKX_NODE_OR || node->nchildren == 0)
 		return NULL;
 	for (i = 0; i < node->nchildren; i++)
-		if (node->children[i]->labels != 0)
+	{
+		const SkxQueryNode *child = node->children[i];
+
+		CHECK_FOR_INTERRUPTS();
+		if (child->labels != 0 ||
+			!(skx_query_is_plain(child) || skx_query_split_knows(s, child)))
 			return NULL;
+	}
 	return node;
 }
 
@@ -209,7 +215,7 @@ void
 skx_query_split(const SkxQuery *query, SkxQueryKnows knows, void *arg,
 				SkxQuerySplit *split)
 {
-	const SkxQueryNode *any = skx_query_disjunction(query);
+	const SkxQueryNode *any;
 	SkxSplitting s;
 	int			i;
 
@@ -220,11 +226,19 @@ skx_query_split(const SkxQuery *query, SkxQueryKnows knows, void *arg,
 	s.prefixes = skx_query_new_node(SKX_NODE_AND, 1);
 	s.knows = knows;
 	s.arg = arg;
+	any = skx_query_disjunction(&s, query);
 	if (any != NULL)
 	{
 		split->any = true;
 		for (i = 0; i < any->nchildren; i++)
-			skx_query_split_require(&s, any->children[i]);
+		{
+			SkxQueryNode *child = any->children[i];
+
+			if (skx_query_is_plain(child))
+				skx_query_split_require(&s, child);
+			else
+				skx_query_split_keep(s.prefixes, child);
+		}
 	}
 	else if (query->root->kind != SKX_NODE_ALL)
 		skx_query_split_node(&s, query->root);

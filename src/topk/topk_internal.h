@@ -107,6 +107,13 @@ extern ItemPointerData skx_topk_hit_tid(SkxTopk *topk, const SkxHit *hit);
 /* Takes all hits out, as rows, best first; returns how many there are. */
 extern int	skx_topk_hits_rows(SkxTopk *topk, SkxTopkHit *rows);
 
+/*
+ * topk_scan.c : is the prefix of a scored word among those that the filter
+ * requires, or, of a disjunction, has?
+ */
+extern bool skx_topk_requires_prefix(const SkxTopk *topk,
+									 const SkxScoreTerm *scored);
+
 /* One pass over one segment. */
 struct SkxTopkRun
 {

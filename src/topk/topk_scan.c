@@ -140,6 +140,23 @@ skx_topk_word_of(const SkxTopk *topk, const SkxQueryRequired *required,
 	return -1;
 }
 
+bool
+skx_topk_requires_prefix(const SkxTopk *topk, const SkxScoreTerm *scored)
+{
+	int			i;
+
+	CHECK_FOR_INTERRUPTS();
+	for (i = 0; i < topk->split.nprefixes; i++)
+	{
+		const SkxQueryWord *prefix = &topk->split.prefixes[i];
+
+		if (prefix->len == scored->len && prefix->labels == scored->labels &&
+			memcmp(prefix->lexeme, scored->lexeme, prefix->len) == 0)
+			return true;
+	}
+	return false;
+}
+
 /*
  * A disjunction of the words, or of more: each document with a word matches.
  */
@@ -148,13 +165,17 @@ skx_topk_relate_any(SkxTopk *topk)
 {
 	const SkxScorer *scorer = topk->scorer;
 	int			found = 0;
+	int			prefixes = 0;
 	int			i;
 
 	for (i = 0; i < topk->split.nrequired; i++)
 		found += skx_topk_word_of(topk, &topk->split.required[i], 0) >= 0;
-	topk->words_match = found == scorer->nterms;
+	for (i = scorer->nplain; i < scorer->nterms; i++)
+		prefixes += skx_topk_requires_prefix(topk, &scorer->terms[i]);
+	topk->words_match = found + prefixes == scorer->nterms;
 	topk->scored_only = found == topk->split.nrequired;
 	topk->split.nrequired = 0;
+	topk->split.nprefixes = 0;
 	if (topk->words_match)
 		return;
 	topk->split.rest = unconstify(SkxQuery *, topk->request.filter);

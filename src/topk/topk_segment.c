@@ -176,23 +176,6 @@ skx_topk_required_docs(SkxTopkRun *run, uint32 *n)
 	return docs;
 }
 
-/* Does the filter require the prefix of a scored word? */
-static bool
-skx_topk_requires_prefix(const SkxTopk *topk, const SkxScoreTerm *scored)
-{
-	int			i;
-
-	for (i = 0; i < topk->split.nprefixes; i++)
-	{
-		const SkxQueryWord *prefix = &topk->split.prefixes[i];
-
-		if (prefix->len == scored->len && prefix->labels == scored->labels &&
-			memcmp(prefix->lexeme, scored->lexeme, prefix->len) == 0)
-			return true;
-	}
-	return false;
-}
-
 /* Gathers the prefixes; false: no document has all that is required. */
 static bool
 skx_topk_open_prefixes(SkxTopkRun *run)
