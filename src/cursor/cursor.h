@@ -38,11 +38,11 @@ typedef struct SkxCursor
 } SkxCursor;
 
 /*
- * A list made of others; the arrays stay the caller's.  A list too large for
- * them has its documents in [from, to) there, until a move goes beyond these:
- * then `more` puts what comes at or after the target in their place, and is
- * false when there is nothing.  Such a list has one cursor, which moves
- * forward only, and a limit (skx_cursor_limit).
+ * A list made of others; the arrays stay the caller's.  Of one that is too
+ * large for them the documents before `to` are there, from where the cursor is
+ * on, until it is moved beyond: then `more` puts what comes at or after the
+ * target in their place; false: there is nothing.  Such a list has one cursor,
+ * which moves forward only, and a limit (skx_cursor_limit).
  */
 typedef struct SkxCursorMemory
 {
@@ -51,8 +51,7 @@ typedef struct SkxCursorMemory
 	float	   *counts;
 	int32	   *bounds;			/* by sub-block: no part is above */
 	bool		(*more) (struct SkxCursorMemory *m, uint32 target);
-	uint32		from;			/* without `more`: unused */
-	uint32		to;
+	uint32		to;				/* without `more`: unused */
 } SkxCursorMemory;
 
 /*

@@ -263,8 +263,6 @@ skx_cursor_find_memory(SkxCursorList *l, uint32 target, uint32 *last)
 	}
 	if (l->block > 0)
 		l->base = m->docs[l->block * SKX_SUBBLOCK - 1];
-	else if (m->more != NULL)
-		l->base = m->from - 1;
 	*last = skx_cursor_memory_last(m, l->block);
 	return true;
 }

@@ -140,7 +140,7 @@ struct SkxTopkRun
 	int32	   *sums;
 	int32	   *bits_sums;		/* SKX_TOPK_WINDOW, zero between uses */
 	uint64	   *bits;
-	float	   *tfs;			/* for gathering prefixes */
+	struct SkxTopkCounts *counts;	/* for gathering prefixes */
 	bool		ranged;			/* some are gathered a range at a time */
 };
 

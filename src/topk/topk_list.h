@@ -101,21 +101,18 @@ extern bool skx_topk_list_part_bound(SkxTopkRun *run, SkxTopkList *l, int i,
 /*
  * topk_prefix.c : a prefix; NULL when none of its lexemes is known to occur
  * in the scope
- *
- * room is how many postings of it are held at once, and documents of a scope
- * may be.
  */
+#define SKX_TOPK_SCOPE_DOCS	(1 << 18)	/* at most, where some are given */
+
 typedef struct SkxTopkScope
 {
-	const uint32 *docs;			/* n documents; NULL: all */
-	uint32		n;
-	uint32		from;			/* in this range */
-	uint32		to;
+	const uint32 *docs;			/* documents, of which those in places */
+	uint32		from;			/* [from, to) are meant; NULL: these */
+	uint32		to;				/* numbers themselves */
 } SkxTopkScope;
 
 extern SkxTopkList *skx_topk_list_prefix(SkxTopkRun *run,
 										 const SkxScoreTerm *scored,
 										 const SkxTopkScope *scope);
-extern uint32 skx_topk_prefix_room(const SkxTopkRun *run);
 
 #endif							/* SKX_TOPK_TOPK_LIST_H */

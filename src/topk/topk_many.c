@@ -88,9 +88,15 @@ skx_many_lists(SkxMany *m, SkxManyVisit visit)
 {
 	SkxTopkRun *run = m->run;
 	const SkxScorer *scorer = run->scorer;
-	SkxTopkScope scope = {m->probing ? run->docs : NULL, run->n, m->from, m->to};
+	SkxTopkScope scope = {NULL, m->from, m->to};
 	int			i;
 
+	if (m->probing)
+	{
+		scope.docs = run->docs;
+		scope.from = 0;
+		scope.to = run->n;
+	}
 	for (i = 0; i < scorer->nplain; i++)
 	{
 		const SkxScoreTerm *scored = &scorer->terms[i];

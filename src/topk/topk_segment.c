@@ -167,7 +167,7 @@ skx_topk_required_docs(SkxTopkRun *run, uint32 *n)
 		  skx_topk_compare_df);
 	if (run->nrequired == 0 || run->required[0]->cursor->df >
 		run->seg->header.ndocs / SKX_TOPK_PREFIX_SHARE ||
-		run->required[0]->cursor->df > skx_topk_prefix_room(run))
+		run->required[0]->cursor->df > SKX_TOPK_SCOPE_DOCS)
 		return NULL;
 	docs = palloc(sizeof(uint32) * (Size) run->required[0]->cursor->df);
 	*n = skx_topk_all_docs(run, run->required[0]->cursor, docs);
@@ -181,12 +181,15 @@ static bool
 skx_topk_open_prefixes(SkxTopkRun *run)
 {
 	const SkxScorer *scorer = run->scorer;
-	SkxTopkScope scope = {NULL, 0, 0, run->seg->header.ndocs};
+	SkxTopkScope scope = {NULL, 0, run->seg->header.ndocs};
+	uint32		n = 0;
 	int			i;
 
 	if (scorer->nplain == scorer->nterms)
 		return true;
-	scope.docs = skx_topk_required_docs(run, &scope.n);
+	scope.docs = skx_topk_required_docs(run, &n);
+	if (scope.docs != NULL)
+		scope.to = n;
 	for (i = scorer->nplain; i < scorer->nterms; i++)
 	{
 		const SkxScoreTerm *scored = &scorer->terms[i];
@@ -202,7 +205,7 @@ skx_topk_open_prefixes(SkxTopkRun *run)
 		else
 			run->optional[run->noptional++] = l;
 	}
-	return scope.docs == NULL || scope.n > 0;
+	return scope.docs == NULL || n > 0;
 }
 
 /* Has the segment every lexeme that is required? */

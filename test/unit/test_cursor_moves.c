@@ -39,7 +39,16 @@ typedef struct UnitList
 	SkxCursorMemory memory;
 } UnitList;
 
+/* A list of the segment, one in memory, or one that is there in part. */
+typedef enum UnitForm
+{
+	UNIT_LAID_OUT,
+	UNIT_MEMORY,
+	UNIT_RANGES
+} UnitForm;
+
 static UnitList unit_lists[LISTS];
+static float unit_inverse[256];
 static UnitSegment unit_segment;
 
 /* The positions of a posting: a function of its document. */
@@ -64,6 +73,14 @@ unit_labels(const UnitList *u, uint32 i)
 	return u->tfs[i] == 1 ? 1 << 2 : 1 << 2 | 1 << 0;
 }
 
+/* What posting i gives. */
+static int32
+unit_part(const UnitList *u, uint32 i)
+{
+	return skx_rank_part(1e6f, Max(u->tfs[i], 1),
+						 unit_inverse[unit_norms[u->docs[i]]]);
+}
+
 static void
 unit_make(UnitList *u, uint32 df)
 {
@@ -82,7 +99,8 @@ unit_make(UnitList *u, uint32 df)
 		u->docs[i] = doc;
 		u->tfs[i] = unit_below(10) == 0 ? 0 : 1 + unit_below(4);
 		u->counts[i] = u->tfs[i] + 0.5f;
-		u->bounds[i / SKX_SUBBLOCK] = DOCS;
+		u->bounds[i / SKX_SUBBLOCK] = Max(u->bounds[i / SKX_SUBBLOCK],
+										  unit_part(u, i));
 	}
 	CHECK(doc < DOCS);
 	u->memory.n = df;
@@ -192,26 +210,89 @@ unit_at_or_before(const UnitList *u, uint32 target, uint32 from, uint32 to)
 	return i > 0 && u->docs[i - 1] >= from ? u->docs[i - 1] : SKX_NO_DOC;
 }
 
+/* ---- a list that is there in part ---- */
+
+#define RANGE_MOST	1000		/* postings that are there at a time */
+
+typedef struct UnitRanges
+{
+	SkxCursorMemory memory;		/* first */
+	const UnitList *u;
+	bool		ended;
+	int			asked;
+	uint32		docs[RANGE_MOST];
+	float		counts[RANGE_MOST];
+	int32		bounds[RANGE_MOST / SKX_SUBBLOCK + 1];
+} UnitRanges;
+
+static UnitRanges unit_ranges;
+
+/* Some of what comes at or after the target; in the next range, if any is. */
+static bool
+unit_more(SkxCursorMemory *m, uint32 target)
+{
+	UnitRanges *r = (UnitRanges *) m;
+	const UnitList *u = r->u;
+	uint32		i = unit_first(u, target);
+	uint32		most = unit_below(RANGE_MOST) + 1;
+
+	CHECK(!r->ended);
+	CHECK(m->n == 0 || m->docs[m->n - 1] < target);
+	r->asked++;
+	memset(r->docs, 0xFF, sizeof(r->docs));
+	memset(r->bounds, 0, sizeof(r->bounds));
+	for (m->n = 0; m->n < most && i < u->n; i++)
+	{
+		int32	   *bound = &r->bounds[m->n / SKX_SUBBLOCK];
+
+		*bound = Max(*bound, unit_part(u, i));
+		r->docs[m->n] = u->docs[i];
+		r->counts[m->n++] = u->counts[i];
+	}
+	m->to = i < u->n ? u->docs[i - 1] + 1 +
+		unit_below(u->docs[i] - u->docs[i - 1]) : SKX_NO_DOC;
+	r->ended = m->n == 0;
+	return !r->ended;
+}
+
+static SkxCursor *
+unit_open_ranges(const UnitList *u)
+{
+	UnitRanges *r = &unit_ranges;
+
+	memset(r, 0, sizeof(*r));
+	r->u = u;
+	r->memory.docs = r->docs;
+	r->memory.counts = r->counts;
+	r->memory.bounds = r->bounds;
+	r->memory.more = unit_more;
+	return skx_cursor_open_memory(&unit_segment.seg, &r->memory);
+}
+
 /* ---- moves ---- */
 
 static SkxCursor *
-unit_cursor(const UnitList *u, bool memory, SkxCursorRole role)
+unit_cursor(const UnitList *u, UnitForm form, SkxCursorRole role)
 {
-	if (memory)
-		return skx_cursor_open_memory(&unit_segment.seg, &u->memory);
+	if (form == UNIT_RANGES)
+		return unit_open_ranges(u);
+	if (form == UNIT_MEMORY)
+		return skx_cursor_open_memory(&unit_segment.seg,
+									  unconstify(SkxCursorMemory *,
+												 &u->memory));
 	return skx_cursor_open(&unit_segment.seg, &u->term, role);
 }
 
 /* What the cursor stands on is the array's posting of the document. */
 static void
-unit_check_posting(const UnitList *u, SkxCursor *c, bool memory)
+unit_check_posting(const UnitList *u, SkxCursor *c, UnitForm form)
 {
 	uint32		i = unit_first(u, c->docs[c->i]);
 	uint16		wanted[SKX_POSITIONS_MAX];
 	uint16		got[SKX_POSITIONS_MAX];
 	int			n = unit_positions(u, i, wanted);
 
-	if (memory)
+	if (form != UNIT_LAID_OUT)
 	{
 		CHECK(c->counts[c->i] == u->counts[i]);
 		return;
@@ -232,9 +313,9 @@ unit_step(const UnitList *u)
 }
 
 static void
-unit_forward(const UnitList *u, bool memory, uint32 from, uint32 to)
+unit_forward(const UnitList *u, UnitForm form, uint32 from, uint32 to)
 {
-	SkxCursor  *c = unit_cursor(u, memory, SKX_CURSOR_LEAD);
+	SkxCursor  *c = unit_cursor(u, form, SKX_CURSOR_LEAD);
 	uint32		step = unit_step(u);
 	uint32		target = unit_below(step);
 	uint32		doc;
@@ -245,7 +326,7 @@ unit_forward(const UnitList *u, bool memory, uint32 from, uint32 to)
 		doc = skx_cursor_seek(c, target);
 		CHECK(doc == unit_at_or_after(u, target, from, to));
 		if (doc != SKX_NO_DOC)
-			unit_check_posting(u, c, memory);
+			unit_check_posting(u, c, form);
 		target = (doc == SKX_NO_DOC ? target : doc) + 1 + unit_below(step);
 	} while (doc != SKX_NO_DOC);
 	CHECK(skx_cursor_seek(c, target) == SKX_NO_DOC && c->done);
@@ -253,9 +334,9 @@ unit_forward(const UnitList *u, bool memory, uint32 from, uint32 to)
 }
 
 static void
-unit_backward(const UnitList *u, bool memory, uint32 from, uint32 to)
+unit_backward(const UnitList *u, UnitForm form, uint32 from, uint32 to)
 {
-	SkxCursor  *c = unit_cursor(u, memory, SKX_CURSOR_LEAD);
+	SkxCursor  *c = unit_cursor(u, form, SKX_CURSOR_LEAD);
 	uint32		step = unit_step(u);
 	uint32		target = SKX_NO_DOC - 1;
 	uint32		doc;
@@ -267,7 +348,7 @@ unit_backward(const UnitList *u, bool memory, uint32 from, uint32 to)
 		CHECK(doc == unit_at_or_before(u, target, from, to));
 		if (doc == SKX_NO_DOC)
 			break;
-		unit_check_posting(u, c, memory);
+		unit_check_posting(u, c, form);
 		if (doc < step)
 			break;
 		target = doc - 1 - unit_below(step);
@@ -277,9 +358,9 @@ unit_backward(const UnitList *u, bool memory, uint32 from, uint32 to)
 
 /* To and fro: a seek goes on from where the cursor was sent back to. */
 static void
-unit_both(const UnitList *u, bool memory, uint32 from, uint32 to)
+unit_both(const UnitList *u, UnitForm form, uint32 from, uint32 to)
 {
-	SkxCursor  *c = unit_cursor(u, memory, SKX_CURSOR_PROBE);
+	SkxCursor  *c = unit_cursor(u, form, SKX_CURSOR_PROBE);
 	uint32		reach = unit_below(2) == 0 ? 1000 : DOCS;
 	uint32		doc = SKX_NO_DOC;
 	int			i;
@@ -294,12 +375,12 @@ unit_both(const UnitList *u, bool memory, uint32 from, uint32 to)
 		doc = skx_cursor_seek_back(c, target);
 		CHECK(doc == unit_at_or_before(u, target, from, to));
 		if (doc != SKX_NO_DOC)
-			unit_check_posting(u, c, memory);
+			unit_check_posting(u, c, form);
 		target = (doc == SKX_NO_DOC ? 0 : doc) + unit_below(reach);
 		doc = skx_cursor_seek(c, target);
 		CHECK(doc == unit_at_or_after(u, target, from, to));
 		if (doc != SKX_NO_DOC)
-			unit_check_posting(u, c, memory);
+			unit_check_posting(u, c, form);
 	}
 	skx_cursor_close(c);
 }
@@ -307,9 +388,9 @@ unit_both(const UnitList *u, bool memory, uint32 from, uint32 to)
 /* ---- many documents at once ---- */
 
 static void
-unit_take(const UnitList *u, bool memory, uint8 labels, uint32 from, uint32 to)
+unit_take(const UnitList *u, UnitForm form, uint8 labels, uint32 from, uint32 to)
 {
-	SkxCursor  *c = unit_cursor(u, memory, SKX_CURSOR_LEAD);
+	SkxCursor  *c = unit_cursor(u, form, SKX_CURSOR_LEAD);
 	uint32		docs[SKX_SUBBLOCK];
 	uint32		i = unit_first(u, from);
 	uint32		at = 0;
@@ -343,9 +424,9 @@ unit_take(const UnitList *u, bool memory, uint8 labels, uint32 from, uint32 to)
 }
 
 static void
-unit_filter(const UnitList *u, bool memory, uint32 from, uint32 to)
+unit_filter(const UnitList *u, UnitForm form, uint32 from, uint32 to)
 {
-	SkxCursor  *c = unit_cursor(u, memory, SKX_CURSOR_PROBE);
+	SkxCursor  *c = unit_cursor(u, form, SKX_CURSOR_PROBE);
 	uint32		docs[1000];
 	uint32		wanted[1000];
 	uint32		doc = 0;
@@ -369,9 +450,9 @@ unit_filter(const UnitList *u, bool memory, uint32 from, uint32 to)
 }
 
 static void
-unit_fill(const UnitList *u, bool memory, uint8 labels, uint32 from, uint32 to)
+unit_fill(const UnitList *u, UnitForm form, uint8 labels, uint32 from, uint32 to)
 {
-	SkxCursor  *c = unit_cursor(u, memory, SKX_CURSOR_LEAD);
+	SkxCursor  *c = unit_cursor(u, form, SKX_CURSOR_LEAD);
 	uint64		bits[64];
 	uint32		window;
 
@@ -406,16 +487,12 @@ unit_fill(const UnitList *u, bool memory, uint8 labels, uint32 from, uint32 to)
 /* ---- bounds ---- */
 
 static void
-unit_bounds(const UnitList *u)
+unit_bounds(const UnitList *u, UnitForm form)
 {
-	SkxCursor  *c = unit_cursor(u, false, SKX_CURSOR_PROBE);
-	float		inverse[256];
+	SkxCursor  *c = unit_cursor(u, form, SKX_CURSOR_PROBE);
 	uint32		from = 0;
-	int			i;
 
-	for (i = 0; i < 256; i++)
-		inverse[i] = 1.0f / (0.3f + 0.1f * (float) skx_rank_norm_decode(i));
-	if (skx_cursor_weigh(c, 1e6f, 1, inverse) < 0)
+	if (skx_cursor_weigh(c, 1e6f, 1, unit_inverse) < 0)
 		skx_cursor_limit(c, 1 << 30);
 	while (skx_cursor_reach(c, from))
 	{
@@ -429,8 +506,7 @@ unit_bounds(const UnitList *u)
 		for (k = unit_first(u, from);
 			 k < u->n && u->docs[k] < Max(to, c->end); k++)
 		{
-			int32		part = skx_rank_part(1e6f, Max(u->tfs[k], 1),
-											 inverse[unit_norms[u->docs[k]]]);
+			int32		part = unit_part(u, k);
 
 			if (u->docs[k] < to)
 				most = Max(most, part);
@@ -438,6 +514,8 @@ unit_bounds(const UnitList *u)
 				most_sub = Max(most_sub, part);
 		}
 		CHECK(bound >= most);
+		CHECK(form == UNIT_LAID_OUT || bound < 1 << 30 ||
+			  (form == UNIT_RANGES && to > unit_ranges.memory.to));
 		CHECK(skx_cursor_bound_sub(c) >= most_sub);
 		(void) skx_cursor_find(c, from);
 		for (i = 0; i < c->n; i++)
@@ -507,7 +585,7 @@ unit_ahead(const UnitList *u)
 	{
 		/* all but the node that it begins with, in either direction */
 		unit_watch();
-		c = unit_cursor(u, false, SKX_CURSOR_LEAD);
+		c = unit_cursor(u, UNIT_LAID_OUT, SKX_CURSOR_LEAD);
 		if (i == 0)
 			while (skx_cursor_next(c))
 				;
@@ -524,12 +602,12 @@ unit_ahead(const UnitList *u)
 		CHECK(unit_in_vain() == 0);
 	}
 	unit_watch();
-	c = unit_cursor(u, false, SKX_CURSOR_LEAD_FIRST);
+	c = unit_cursor(u, UNIT_LAID_OUT, SKX_CURSOR_LEAD_FIRST);
 	(void) skx_cursor_next(c);
 	CHECK(unit_nasked == 0);
 	skx_cursor_close(c);
 	unit_watch();
-	c = unit_cursor(u, false, SKX_CURSOR_RESCAN);
+	c = unit_cursor(u, UNIT_LAID_OUT, SKX_CURSOR_RESCAN);
 	while (skx_cursor_next(c))
 		;
 	CHECK(unit_nasked == 0);
@@ -544,7 +622,7 @@ unit_ahead(const UnitList *u)
 
 	/* the nodes of targets, and no other */
 	unit_watch();
-	c = unit_cursor(u, false, SKX_CURSOR_PROBE);
+	c = unit_cursor(u, UNIT_LAID_OUT, SKX_CURSOR_PROBE);
 	for (i = 0; i < (int) lengthof(targets); i++)
 		targets[i] = u->docs[(uint64) u->n * (2 * i + 1) / 16];
 	CHECK(skx_cursor_filter(c, targets, lengthof(targets)) ==
@@ -558,7 +636,7 @@ unit_ahead(const UnitList *u)
 }
 
 static void
-test_list(const UnitList *u, bool memory)
+test_list(const UnitList *u, UnitForm form)
 {
 	int			i;
 
@@ -572,19 +650,36 @@ test_list(const UnitList *u, bool memory)
 			from = unit_below(DOCS);
 			to = from + unit_below(i % 2 == 0 ? 300 : DOCS - from);
 		}
-		unit_forward(u, memory, from, to);
-		unit_backward(u, memory, from, to);
-		unit_both(u, memory, from, to);
-		unit_take(u, memory, 0, from, to);
-		unit_filter(u, memory, from, to);
-		unit_fill(u, memory, 0, from, to);
-		if (memory)
+		unit_forward(u, form, from, to);
+		unit_take(u, form, 0, from, to);
+		unit_filter(u, form, from, to);
+		unit_fill(u, form, 0, from, to);
+		if (form == UNIT_RANGES)
 			continue;
-		unit_take(u, false, 1 << 2, from, to);
-		unit_fill(u, false, 1 << 2 | 1 << 1, from, to);
+		unit_backward(u, form, from, to);
+		unit_both(u, form, from, to);
+		if (form == UNIT_MEMORY)
+			continue;
+		unit_take(u, UNIT_LAID_OUT, 1 << 2, from, to);
+		unit_fill(u, UNIT_LAID_OUT, 1 << 2 | 1 << 1, from, to);
 	}
-	if (!memory)
-		unit_bounds(u);
+	unit_bounds(u, form);
+}
+
+/* No more of a list in parts is asked for than moves need. */
+static void
+test_parts_left_out(const UnitList *u)
+{
+	SkxCursor  *c = unit_cursor(u, UNIT_RANGES, SKX_CURSOR_PROBE);
+	uint32		last = u->docs[u->n - 1];
+
+	CHECK(skx_cursor_seek(c, u->docs[0]) == u->docs[0]);
+	CHECK(skx_cursor_seek(c, last) == last);
+	CHECK(unit_ranges.asked == 2);
+	CHECK(skx_cursor_seek(c, last + 1) == SKX_NO_DOC);
+	CHECK(skx_cursor_seek(c, last + 1) == SKX_NO_DOC);
+	CHECK(unit_ranges.asked == 3);
+	skx_cursor_close(c);
 }
 
 int
@@ -597,15 +692,19 @@ main(void)
 	for (i = 0; i < DOCS; i++)
 		unit_norms[i] = unit_below(5000) == 0 ? unit_below(20) :
 			SKX_NORM_LAST / 2 + unit_below(20);
+	for (i = 0; i < 256; i++)
+		unit_inverse[i] = 1.0f / (0.3f + 0.1f * (float) skx_rank_norm_decode(i));
 	for (i = 0; i < LISTS; i++)
 		unit_make(&unit_lists[i], unit_dfs[i]);
+	test_parts_left_out(&unit_lists[LISTS - 1]);
 	for (unit_block_pages = 1; unit_block_pages <= 4; unit_block_pages *= 4)
 	{
 		unit_build();
 		for (i = 0; i < LISTS; i++)
 		{
-			test_list(&unit_lists[i], false);
-			test_list(&unit_lists[i], true);
+			test_list(&unit_lists[i], UNIT_LAID_OUT);
+			test_list(&unit_lists[i], UNIT_MEMORY);
+			test_list(&unit_lists[i], UNIT_RANGES);
 			if (unit_lists[i].term.list.nnodes > 8 && i > LISTS - 3)
 				unit_ahead(&unit_lists[i]);
 		}
