@@ -47,6 +47,11 @@ PG_CFLAGS = -Wextra -Wno-unused-parameter -Wno-sign-compare \
 	-Wno-missing-field-initializers -ffp-contract=off $(SKX_CFLAGS)
 SHLIB_LINK += $(SKX_LIBS)
 
+# A session that loads the library looks up what is bound then, in the server
+# and all of its libraries first: functions of its own are bound when it is
+# linked.  PORTNAME is known when the flag is used.
+SHLIB_LINK += $(if $(filter linux,$(PORTNAME)),-Xlinker -Bsymbolic)
+
 # io_uring: without it, reads are made with preadv
 WITH_LIBURING ?= yes
 ifeq ($(WITH_LIBURING),yes)
