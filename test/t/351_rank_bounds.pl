@@ -341,6 +341,11 @@ SQL
 	is("$matches $hits", '3 3', 'cold conjunction: rows');
 	cmp_ok($plane, '>', 40, 'cold conjunction: many pages of norms');
 	between("cold conjunction: pages past the filter's, of $plane of norms", $ranked - $filter, 0, $matches + 3);
+
+	my ($plan) = $read->("SET enable_indexscan = on; SET enable_bitmapscan = off; SET enable_sort = off; EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF)"
+		  . " SELECT id FROM spread WHERE v @@ 'ra & rb' ORDER BY v <\@> 'ra & rb' LIMIT 10");
+
+	like($plan, qr/Scored Postings: 3$/m, 'cold conjunction: postings scored');
 }
 
 $s->close;
