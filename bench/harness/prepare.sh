@@ -62,6 +62,12 @@ prepare_collections() {
 		{ say "bench: no collections in $BENCH_QUALITY"; return 1; }
 }
 
+# prepare_recombine: the program that makes a text longer
+prepare_recombine() {
+	"${CC:-cc}" -std=gnu11 -O2 -Wall -Wextra -o "$work/recombine" \
+		"$here/harness/recombine.c" "$here/harness/shuffle.c" -lm
+}
+
 # unpack NAME: decompressed into the cache once; sets text and queries
 unpack() {
 	local packed=$corpora_dir/$1.tsv.xz bytes

@@ -76,11 +76,15 @@ def load(path):
         return json.load(file)
 
 
-def keep(measure, bench, rounds=3):
-    """The program of a target: has measure(run) fill a record, and writes it
-    to the file that the command line names."""
-    run = begin(bench, rounds)
-    measure(run)
+def save(run):
+    """To the file that the command line names."""
     run["load_average_after"] = os.getloadavg()
     write(run, sys.argv[1])
+
+
+def keep(measure, bench, rounds=3):
+    """The program of a target: has measure(run) fill a record, and saves it."""
+    run = begin(bench, rounds)
+    measure(run)
+    save(run)
     print("\nkept in %s" % os.path.relpath(sys.argv[1]))

@@ -1,6 +1,7 @@
 """report_base.py: figures and lines that reports have in common; imported by
 show.py of each target."""
 MB = 1 << 20          # as the server and its users count
+POINTS = (("p50", .50), ("p95", .95), ("p99", .99))
 
 
 def of(entries, **wanted):
@@ -19,6 +20,18 @@ def quantile(values, share):
 
 def median(values):
     return quantile(values, .5)
+
+
+def collected(rounds, field):
+    """The median of its rounds, in us, of each query that was run, by its
+    number."""
+    found = {}
+    for one in rounds:
+        numbers = one["queries"] or range(len(one[field]))
+        for number, us in zip(numbers, one[field]):
+            if us is not None:
+                found.setdefault(number, []).append(us)
+    return {number: median(found[number]) for number in sorted(found)}
 
 
 def size_name(size):

@@ -103,20 +103,25 @@ def stage(path, limit):
         psql("-c", "COPY staged FROM STDIN", stdin=lines.stdout)
 
 
+def create_tiny(engines):
+    """A table of one row for each engine, with an index."""
+    create_extensions(engines)
+    for name in engines:
+        sql("CREATE TABLE tiny_%s AS SELECT to_tsvector('simple', 'a') AS tsv"
+            % name, "CREATE INDEX tiny_%s_tsv ON tiny_%s USING %s" %
+            (name, name, ENGINES[name][1]))
+
+
 def load_docs(path, limit, engines, order="id"):
-    """The text as the table docs, and a table of one row for each engine;
-    returns the number of rows."""
+    """The text as the table docs, and the tiny tables; returns the number of
+    rows."""
     stage(path, limit)
     # Words that are too long to be indexed raise a notice each.
     sql("SET client_min_messages = error", "SET work_mem = '256MB'",
         "CREATE TABLE docs AS SELECT id, to_tsvector('simple', title || ' ' ||"
         " body) AS tsv FROM staged ORDER BY " + ORDERS[order],
         "DROP TABLE staged")
-    create_extensions(engines)
-    for name in engines:
-        sql("CREATE TABLE tiny_%s AS SELECT to_tsvector('simple', 'a') AS tsv"
-            % name, "CREATE INDEX tiny_%s_tsv ON tiny_%s USING %s" %
-            (name, name, ENGINES[name][1]))
+    create_tiny(engines)
     sql("VACUUM (FREEZE, ANALYZE)")
     return int(sql("SELECT count(*) FROM docs")[0])
 
@@ -145,6 +150,11 @@ def measured_build(engine, memory, workers, watch=None):
     if process.returncode:
         raise RuntimeError("building docs_%s failed" % engine)
     return json.loads(text)
+
+
+def temporary_files():
+    """Where the server keeps them."""
+    return os.path.join(sql("SHOW data_directory")[0], "base", "pgsql_tmp")
 
 
 def only(*indexes):

@@ -1,5 +1,6 @@
 """watch.py: memory, CPU and temporary files of a backend and its parallel
-workers, sampled from outside while they work; imported by measure.py of build.
+workers, sampled from outside while they work; imported by measure.py of build
+and scale.
 
 Memory is what is theirs alone (RssAnon of /proc/PID/status, which is resident
 less shared of statm, one short line) above what each had when it began, and
@@ -8,12 +9,18 @@ begins as a fork of the postmaster, with what is resident there.  Processes are
 read as root or as the server's user only.
 """
 import os
+import select
+import subprocess
 import time
+
+from harness.record import temporary
+from harness.server import command, measured_build
 
 PAGE = os.sysconf("SC_PAGESIZE")
 TICK = os.sysconf("SC_CLK_TCK")
 SHARED = "/dev/shm"
 PERIOD = 0.004        # s between samples
+GLIMPSE = 0.001       # s between those of memory alone
 LOOK = 4              # samples from one look at what changes slowly to the next
 LOOKS = 50            # in which a process or segment may turn out ours
 WALK = 25             # samples from one walk of the temporary files to the next
@@ -197,3 +204,46 @@ class Watch:
                 "samples": len(during),
                 "watch_cpu_seconds": round(
                     time.process_time() - self.own_cpu, 2)}
+
+
+def watched_build(engine, workers, memory, directory):
+    """One CREATE INDEX and what was seen of it; `directory` is of the server's
+    temporary files."""
+    watches = []
+
+    def watch(backend, ended):
+        watches.append(Watch(backend, directory))
+        watches[0].until(ended)
+
+    result = measured_build(engine, memory, workers, watch)
+    result.update(watches[0].figures(result.pop("began"), result.pop("ended")))
+    return result
+
+
+def growth(before, statements):
+    """Of the memory of a session that has run the statements `before`, while
+    it runs the others: bytes, at most and in the end."""
+    path = temporary("growth.sql")
+    with open(path, "w", encoding="utf-8") as file:
+        file.writelines(one + ";\n" for one in statements)
+    with subprocess.Popen(command("-o", "/dev/null"), stdin=subprocess.PIPE,
+                          stdout=subprocess.PIPE, text=True) as session:
+
+        def send(*lines):
+            session.stdin.write("".join(line + "\n" for line in lines))
+            session.stdin.flush()
+
+        send(*(one + ";" for one in before), "\\o",
+             "SELECT pg_backend_pid();", "\\o /dev/null")
+        process = Process(int(session.stdout.readline()))
+        base = process.anonymous()
+        send("\\i " + path, "\\o", "SELECT 'done';")
+        most = base
+        while not select.select([session.stdout], [], [], GLIMPSE)[0]:
+            most = max(most, process.anonymous())
+        last = process.anonymous()
+        process.close()
+        session.stdin.close()
+    if session.returncode:
+        raise RuntimeError("a session failed")
+    return {"most_bytes": max(most, last) - base, "last_bytes": last - base}

@@ -18,18 +18,27 @@ def program_of(name):
     return temporary("build_" + name)
 
 
-def build_once(name, threads):
-    """Runs in BENCH_TEMP, where the words are; None if it fails."""
-    index, log = temporary(name + "_index"), temporary(name + "_run.log")
-    shutil.rmtree(index, ignore_errors=True)
+def index_of(name):
+    return name + "_index"
+
+
+def remove_index(index):
+    shutil.rmtree(temporary(index), ignore_errors=True)
+
+
+def build_index(name, threads, *copy):
+    """Runs in BENCH_TEMP, where the words are; None if it fails.  `copy`: what
+    gets the index as it was before it was merged into one segment."""
+    log = temporary(name + "_run.log")
+    for index in (index_of(name), *copy):
+        remove_index(index)
     with open(log, "w", encoding="utf-8") as errors, subprocess.Popen(
-            [program_of(name), "words.tsv", name + "_index", str(threads)],
-            cwd=temporary(), stdout=subprocess.PIPE, stderr=errors,
+            [program_of(name), "words.tsv", index_of(name), str(threads),
+             *copy], cwd=temporary(), stdout=subprocess.PIPE, stderr=errors,
             text=True) as process:
         text = process.stdout.read()
         _, status, usage = os.wait4(process.pid, 0)
         process.returncode = os.waitstatus_to_exitcode(status)
-    shutil.rmtree(index, ignore_errors=True)
     if process.returncode:
         with open(log, encoding="utf-8") as file:
             print("".join(file.readlines()[-5:]), end="")
@@ -55,7 +64,8 @@ def measure_peers(run):
     run["words_bytes"] = os.path.getsize(path)
     for turn, (name, threads) in in_turns(entries,
                                           int(option("PEER_ROUNDS", 2))):
-        result = build_once(name, threads)
+        result = build_index(name, threads)
+        remove_index(index_of(name))
         if result is None:
             if name not in run["peers_missing"]:
                 run["peers_missing"].append(name)

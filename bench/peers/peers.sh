@@ -21,16 +21,16 @@ inside_java() {
 		exec chroot "$chroot/jdk" "$@"' "$PEERS_DIR" "$work" "$@"
 }
 
-# lucene_program NAME CLASS: a command that runs the class with paths below $work
+# lucene_program NAME CLASS: a command that runs the class in $work
 lucene_program() {
 	{
 		echo '#!/bin/bash'
 		declare -p PEERS_DIR work
 		declare -f with_own_mounts inside_java
-		echo 'inside_java java -Xms1g -Xmx3g -XX:+UseParallelGC' \
+		echo 'inside_java env -C /mnt java -Xms1g -Xmx3g -XX:+UseParallelGC' \
 			'--add-modules jdk.incubator.vector' \
 			'--enable-native-access=ALL-UNNAMED' \
-			"-cp '/mnt/classes:/peer/lib/*' $2" '"/mnt/$1" "/mnt/$2" "${@:3}"'
+			"-cp '/mnt/classes:/peer/lib/*' $2" '"$@"'
 	} >"$work/$1" && chmod 755 "$work/$1"
 }
 

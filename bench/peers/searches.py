@@ -1,13 +1,14 @@
 """searches.py: searches by Lucene and Tantivy of the words of the table docs,
-by programs that peers.sh has made; imported by bench-rank."""
+by programs that peers.sh has made; imported by bench-rank and bench-scale."""
 import json
 import os
 import subprocess
 
 from harness.record import option, temporary
 from harness.timing import short
-from peers.peers import PEERS, program_of
+from peers.peers import PEERS, build_index, index_of
 
+WARM_FIRST, WARM_LATER = 6, .5    # seconds, of programs compiled as they run
 QUERIES = "searches.tsv"
 ERRORS = "searches.log"
 
@@ -22,10 +23,11 @@ def write_searches(queries):
 
 
 class Peer:
-    """An index of one segment, and the program that searches it."""
+    """An index, and the program that searches it."""
 
-    def __init__(self, name):
+    def __init__(self, name, index=None):
         self.name = name
+        self.index = index or index_of(name)
         self.process = None
         self.bytes = 0
 
@@ -34,11 +36,10 @@ class Peer:
                    for kind in ("build_", "search_"))
 
     def build(self):
-        """Returns how many documents it has."""
-        built = json.loads(subprocess.run(
-            [program_of(self.name), "words.tsv", self.name + "_index", "1"],
-            cwd=temporary(), check=True, stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL, text=True).stdout)
+        """Of one segment; returns how many documents it has."""
+        built = build_index(self.name, 1)
+        if built is None:
+            raise RuntimeError("%s cannot build its index" % self.name)
         self.bytes = built["merged_bytes"]
         return built["documents"]
 
@@ -46,7 +47,7 @@ class Peer:
         with open(temporary(ERRORS), "a", encoding="utf-8") as errors:
             self.process = subprocess.Popen(
                 [temporary("search_" + self.name),
-                 self.name + "_index", QUERIES], cwd=temporary(),
+                 self.index, QUERIES], cwd=temporary(),
                 stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors,
                 text=True)
 

@@ -2,8 +2,9 @@
 # setup.sh DIR: what the programs beside it are compiled and run with, into DIR:
 # a Java that Lucene's newest release takes, in a Debian chroot of its own, and
 # Lucene's libraries.  Tantivy comes from its registry when it is compiled.
-# About 3 minutes, once; what is there already is kept.  As root; DIR/jdk has
-# mounts afterwards, which end with the caller's mount namespace.
+# About 3 minutes, once; what is there already is kept, but for another release
+# of Lucene.  As root; DIR/jdk has mounts afterwards, which end with the
+# caller's mount namespace.
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
 setup=$(cd "$here/../../test/setup" && pwd)
@@ -35,7 +36,9 @@ get_java() {
 }
 
 get_lucene() {
-	[ -z "$(ls "$dir"/lucene/lib/lucene-core-*.jar 2>/dev/null)" ] || return 0
+	[ -z "$(ls "$dir"/lucene/lib/lucene-core-*.jar 2>/dev/null)" ] ||
+		! cmp -s "$here/lucene/pom.xml" "$dir/lucene/pom.xml" || return 0
+	rm -rf "$dir/lucene"
 	command -v mvn >/dev/null || apt_wait install -y --no-install-recommends maven || return 1
 	mkdir -p "$dir/lucene" && cp "$here/lucene/pom.xml" "$dir/lucene/" &&
 		(cd "$dir/lucene" && mvn -q -B dependency:copy-dependencies \

@@ -207,33 +207,3 @@ reader_run(Reader *reader, NextOffset next, void *state)
 	return reader->depth > 0 ? run_ring(reader, next, state) :
 		run_preads(reader, next, state);
 }
-
-void
-shuffle_start(Shuffle *shuffle, uint64_t count, uint64_t seed)
-{
-	int			bits = 1;
-
-	while (((uint64_t) 1 << bits) < count)
-		bits++;
-	shuffle->count = count;
-	shuffle->mask = ((uint64_t) 1 << bits) - 1;
-	shuffle->shift = (bits + 1) / 2;
-	shuffle->state = (seed * UINT64_C(0x9E3779B97F4A7C15)) & shuffle->mask;
-	shuffle->left = shuffle->mask + 1;
-}
-
-bool
-shuffle_next(Shuffle *shuffle, uint64_t *number)
-{
-	while (shuffle->left > 0)
-	{
-		shuffle->left--;
-		/* Full period: the factor is 1 modulo 4, the summand odd. */
-		shuffle->state = (shuffle->state * UINT64_C(6364136223846793005) +
-						  UINT64_C(1442695040888963407)) & shuffle->mask;
-		*number = shuffle->state ^ (shuffle->state >> shuffle->shift);
-		if (*number < shuffle->count)
-			return true;
-	}
-	return false;
-}

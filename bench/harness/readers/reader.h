@@ -9,6 +9,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "shuffle.h"
+
 typedef struct Reader
 {
 	int			fd;
@@ -36,23 +38,6 @@ extern void reader_close(Reader *reader);
 
 /* Has the kernel forget what it has of the file; needs it to be synced. */
 extern void reader_drop_cache(Reader *reader);
-
-/*
- * Every number below `count` once, in an order that looks random: a
- * congruential generator of full period over the next power of two, its weak
- * low bits mixed with the high ones, and numbers too large passed over.
- */
-typedef struct Shuffle
-{
-	uint64_t	count;
-	uint64_t	mask;
-	int			shift;
-	uint64_t	state;
-	uint64_t	left;			/* steps until the period is over */
-} Shuffle;
-
-extern void shuffle_start(Shuffle *shuffle, uint64_t count, uint64_t seed);
-extern bool shuffle_next(Shuffle *shuffle, uint64_t *number);
 
 extern double now(void);		/* seconds */
 extern double cpu_used(void);	/* seconds of this process, all threads */

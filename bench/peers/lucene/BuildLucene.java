@@ -1,6 +1,8 @@
-// BuildLucene TEXT DIR THREADS: indexes lines of `id TAB TAB words` with
+// BuildLucene TEXT DIR THREADS [COPY]: indexes lines of `id TAB TAB words` with
 // positions, by Lucene, and prints one JSON object.  THREADS 0: one a core,
 // since Lucene leaves the number to its caller; with one, it reads as well.
+// COPY gets the index in as many segments as are left when merges that Lucene
+// began of its own accord are done; DIR is then merged into one.
 import java.io.BufferedReader;
 import java.io.File;
 import java.io.IOException;
@@ -16,6 +18,7 @@ import org.apache.lucene.document.Document;
 import org.apache.lucene.document.Field;
 import org.apache.lucene.document.StoredField;
 import org.apache.lucene.document.TextField;
+import org.apache.lucene.index.ConcurrentMergeScheduler;
 import org.apache.lucene.index.DirectoryReader;
 import org.apache.lucene.index.IndexWriter;
 import org.apache.lucene.index.IndexWriterConfig;
@@ -96,6 +99,21 @@ public class BuildLucene {
 		return bytes;
 	}
 
+	/** Returns how many segments it has. */
+	static int copy(IndexWriter writer, FSDirectory from, Path to)
+			throws IOException {
+		((ConcurrentMergeScheduler) writer.getConfig().getMergeScheduler())
+			.sync();
+		writer.commit();
+		Files.createDirectories(to);
+		try (DirectoryReader reader = DirectoryReader.open(from)) {
+			for (String name : reader.getIndexCommit().getFileNames())
+				Files.copy(from.getDirectory().resolve(name),
+					to.resolve(name));
+			return reader.leaves().size();
+		}
+	}
+
 	static double secondsSince(long began) {
 		return (System.nanoTime() - began) / 1e9;
 	}
@@ -127,6 +145,8 @@ public class BuildLucene {
 				segments = reader.leaves().size();
 			}
 			long bytes = bytesOf(args[1]);
+			int copied = args.length > 3
+				? copy(writer, directory, Path.of(args[3])) : 0;
 			long merging = System.nanoTime();
 			writer.forceMerge(1, true);
 			writer.commit();
@@ -134,8 +154,9 @@ public class BuildLucene {
 			System.out.printf("{\"documents\": %d, \"threads\": %d, "
 				+ "\"commit_seconds\": %.3f, \"segments\": %d, "
 				+ "\"bytes\": %d, \"merge_seconds\": %.3f, "
-				+ "\"merged_bytes\": %d}%n", documents, threads, committed,
-				segments, bytes, secondsSince(merging), bytesOf(args[1]));
+				+ "\"merged_bytes\": %d, \"copied_segments\": %d}%n",
+				documents, threads, committed, segments, bytes,
+				secondsSince(merging), bytesOf(args[1]), copied);
 		}
 	}
 }

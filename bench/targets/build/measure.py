@@ -1,14 +1,12 @@
 """measure.py FILE: measures CREATE INDEX by skipidx with 0, 1 and 2 parallel
 workers, by GIN and by RUM, with several sizes of maintenance_work_mem, and the
 same text through Lucene and Tantivy; see README.md beside it."""
-import os
-
 from harness.record import in_turns, keep, option, step
 from harness.report_base import MB
 from harness.scan import matches_of, matches_without
-from harness.server import (engines_wanted, load_docs, measured_build,
-                            settings_of, sql, version)
-from harness.watch import Watch
+from harness.server import (engines_wanted, load_docs, settings_of, sql,
+                            temporary_files, version)
+from harness.watch import watched_build
 from harness.words import frequencies, queries_of_kinds, sample, text
 from peers.peers import measure_peers
 
@@ -41,25 +39,12 @@ def series_of_run(run):
             for workers in workers_of(engine, run["version_num"])]
 
 
-def watched_build(engine, workers, memory, temporary):
-    """One CREATE INDEX and what was seen of it."""
-    watches = []
-
-    def watch(backend, ended):
-        watches.append(Watch(backend, temporary))
-        watches[0].until(ended)
-
-    result = measured_build(engine, memory, workers, watch)
-    result.update(watches[0].figures(result.pop("began"), result.pop("ended")))
-    return result
-
-
 def build_rounds(run, temporary):
     for turn, entry in in_turns(series_of_run(run), run["rounds"]):
         if entry["engine"] == "rum" and turn > 0:
             continue
         build = dict(entry, round=turn, **watched_build(
-            temporary=temporary, **entry))
+            directory=temporary, **entry))
         build["matches"] = matches_of("docs_" + entry["engine"],
                                       run["queries"])
         run["builds"].append(build)
@@ -91,8 +76,7 @@ def measure(run):
     run["matches"] = matches_without(run["queries"])
     run["heap_bytes"] = int(sql("SELECT pg_table_size('docs')")[0])
     step("build")
-    build_rounds(run, os.path.join(sql("SHOW data_directory")[0], "base",
-                                   "pgsql_tmp"))
+    build_rounds(run, temporary_files())
     measure_peers(run)
 
 

@@ -5,6 +5,7 @@ from harness.record import in_turns, keep, numbers, option, step
 from harness.report_base import size_name
 from harness.scan import (COUNTERS, difference, make_cold, matches_without,
                           methods, settings)
+from harness.searches import STRATEGY
 from harness.server import build, load_docs, outputs, sql, version
 from harness.timing import course_of, create_procedures, result_of, scan_call
 from harness.words import common_words, sample, text
@@ -14,7 +15,6 @@ BUDGET_MS = 150
 KINDS = {"and": " & ", "phrase": " <-> ", "or": " | "}
 ROWS = {"all": None, "10": 10}
 REPEATS = 5
-STRATEGY = 3               # of `<@>`
 SUBJECT = "skipidx"
 
 

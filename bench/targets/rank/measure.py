@@ -6,25 +6,26 @@ import random
 
 from harness.record import in_turns, keep, option, step, temporary
 from harness.scan import settings
+from harness.searches import (RANKED, STRATEGY, compare_hits, kind_of,
+                              make_searches, rank_by, read_lines, rows_of,
+                              searches_of)
 from harness.server import (build, engines_wanted, fill, load_docs, only, sql,
                             stage, version, write_words)
 from harness.timing import (course_of, create_procedures, literal, plans_of,
                             set_all, time_pgbench, time_scan, time_statement)
 from harness.words import text
-from peers.searches import available_peers, write_searches
-from targets.rank.show import (MODES, SUBJECT, VARIANTS, alternating, fast,
-                               kind_of, rows_of)
+from peers.searches import (WARM_FIRST, WARM_LATER, available_peers,
+                            write_searches)
+from targets.rank.show import MODES, SUBJECT, VARIANTS, alternating, fast
 
 REPETITIONS = 5
-WARM_FIRST, WARM_LATER = 6, .5    # seconds, of programs compiled as they run
 SLOW_SECONDS = 20                 # of GIN and RUM for each mode and round
-STRATEGIES = {"skipidx": 3, "rum": 2}     # of the operator in ORDER BY
+STRATEGIES = {"skipidx": STRATEGY, "rum": 2}     # of the operator in ORDER BY
 EXECUTIONS = 12                   # of each statement, by pgbench, each round
 SLOW_STATEMENTS = 50
 EXPRESSION = "to_tsvector('simple', body)"
 STATEMENTS = {
-    "skipidx": "SELECT id FROM docs WHERE tsv @@ {0} ORDER BY tsv <@> {0}"
-               " LIMIT {1}",
+    "skipidx": RANKED,
     "rum": "SELECT id FROM docs WHERE tsv @@ {0} ORDER BY tsv <=> {0}"
            " LIMIT {1}",
     "gin": "SELECT id FROM docs WHERE tsv @@ {0} ORDER BY"
@@ -38,48 +39,13 @@ SLOW_SETTINGS = [("enable_seqscan", "off"), ("work_mem", "256MB")]
 
 # ---- what is searched ----
 
-def read_lines(path):
-    with open(path, encoding="utf-8") as file:
-        return [line.rstrip("\n").split("\t")[-1] for line in file]
-
-
-def make_words(lines, limit):
-    """The table words: what to_tsvector makes of the lines that have any."""
-    sql("CREATE TABLE lines (id int, line text)")
-    fill("lines", enumerate(lines))
-    sql("CREATE TABLE words AS SELECT id, array_agg(lexeme ORDER BY place)"
-        " AS words FROM lines, unnest(to_tsvector('simple', line)),"
-        " unnest(positions) place GROUP BY id ORDER BY id LIMIT %d" % limit)
-
-
-def make_searches(mode, operator, distinct):
-    """Into the table searches, the words of each line joined by an operator,
-    each once or each where it stands."""
-    lexeme = (r"'''' || replace(replace(word, '\', '\\'), '''', '''''')"
-              " || ''''")
-    sql("INSERT INTO searches SELECT id, '%s', string_agg(%s, '%s'"
-        " ORDER BY place)::tsquery FROM (SELECT id, word, %s AS place FROM"
-        " words, unnest(words) WITH ORDINALITY w (word, place) GROUP BY id,"
-        " word%s) s GROUP BY id ORDER BY id" % (
-            mode, lexeme, operator, "min(place)" if distinct else "place",
-            "" if distinct else ", place"))
-
-
-def load_queries(run, path, limit):
-    """The table searches: id, mode and q of each line that has words, in an
-    order drawn by seed."""
-    lines = read_lines(path)
+def load_queries(run):
+    """The table searches, in an order drawn by seed."""
+    lines = read_lines(option("QUERY_FILE", ""))
     random.Random(int(option("SEED", 1))).shuffle(lines)
-    make_words(lines, limit)
-    sql("CREATE TABLE searches (id int, mode text, q tsquery)")
-    make_searches("AND", " & ", True)
-    make_searches("OR", " | ", True)
-    make_searches("PHRASE", " <-> ", False)
-    sql("ANALYZE searches")
-    run["ids"] = [int(line) for line in
-                  sql("SELECT id FROM words ORDER BY id")]
-    run["queries"] = [{"words": line.split(" ")} for line in sql(
-        "SELECT array_to_string(words, ' ') FROM words ORDER BY id")]
+    found = make_searches(lines, int(option("QUERIES", 1000)))
+    run["ids"] = list(found)
+    run["queries"] = [{"words": words} for words in found.values()]
 
 
 def count_rows(queries, path):
@@ -136,17 +102,6 @@ def start_peers(run):
 
 
 # ---- one measurement ----
-
-def rank_by(proximity):
-    """Whether pairs of words count: with the default weight, or not at all."""
-    sql("ALTER INDEX docs_skipidx " +
-        ("RESET (proximity)" if proximity else "SET (proximity = 0)"))
-
-
-def searches_of(kind, argument=""):
-    return "SELECT q%s FROM searches WHERE mode = '%s' ORDER BY id" % (
-        argument, kind)
-
 
 def slow_searches_of(kind, argument=""):
     return ("SELECT q%s FROM searches JOIN slow USING (id) WHERE mode = '%s'"
@@ -205,22 +160,16 @@ def measure_searches(run, peers):
                  "work": result["work"] if series in VARIANTS else None}
         if result.get("limit_told") is False and fast(series):
             run["limit_told"] = False
-        compare_hits(run, mode, series, dict(zip(numbers, result["hits"])))
+        run["wrong"] += [
+            {"mode": mode, "series": series, "query": number, "rows": rows}
+            for number, rows in compare_hits(
+                run["found"].setdefault(mode, {}),
+                dict(zip(numbers, result["hits"])))]
         run["times"].append(entry)
         ordered = sorted(result["us"])
         print("  %-9s %-18s %5d queries, median %9.1f us, %d rows" % (
             mode, series, len(ordered), ordered[len(ordered) // 2],
             entry["hits"]), flush=True)
-
-
-def compare_hits(run, mode, series, hits):
-    """With what the first series found that ran the query."""
-    known = run["found"].setdefault(mode, {})
-    for number, rows in hits.items():
-        if known.setdefault(number, rows) != rows:
-            run["wrong"].append({"mode": mode, "series": series,
-                                 "query": number,
-                                 "rows": [known[number], rows]})
 
 
 # ---- through pgbench ----
@@ -274,7 +223,7 @@ def prepare(run):
     step("load", run["corpus"])
     run["rows"] = load_docs(path, limit, run["engines"])
     run["server"] = version()
-    load_queries(run, option("QUERY_FILE", ""), int(option("QUERIES", 1000)))
+    load_queries(run)
     words = temporary("words.tsv")
     write_words(words)
     count_rows(run["queries"], words)

@@ -1,9 +1,8 @@
 """show.py: prints and draws what bench-rank has measured; imported by
 report.py, and by measure.py for its names of series."""
-import re
-
-from harness.report_base import (MB, expect, median, of, print_head,
-                                 quantile)
+from harness.report_base import (MB, POINTS, collected, expect, median, of,
+                                 print_head, quantile)
+from harness.searches import kind_of, rows_of
 
 SUBJECT, REFERENCE, SLOW_PEER = "skipidx", "lucene", "rum"
 MODES = "AND10 OR10 PHRASE10 OR100 OR1000"
@@ -15,20 +14,11 @@ VARIANTS = {
     "skipidx rows": {"fetch": True},
     "skipidx statement": {"statement": True},
 }
-POINTS = (("p50", .50), ("p95", .95), ("p99", .99))
 COMMON_SHARE = .01        # of all rows, the rarest word of a query
 COMMON_FACTOR = 10.0
 OVERHEAD_US = 150.0
 OVERHEAD_ROWS = 10
 WORST = 20
-
-
-def kind_of(mode):
-    return re.match(r"[A-Z]+", mode)[0]
-
-
-def rows_of(mode):
-    return int(mode[len(kind_of(mode)):])
 
 
 def fast(series):
@@ -53,18 +43,6 @@ def alternating(run):
     both = min(map(len, kinds))
     return ([number for pair in zip(*kinds) for number in pair] +
             kinds[0][both:] + kinds[1][both:])
-
-
-def collected(rounds, field):
-    """The median of its rounds, in us, of each query that was run, by its
-    number."""
-    found = {}
-    for one in rounds:
-        numbers = one["queries"] or range(len(one[field]))
-        for number, us in zip(numbers, one[field]):
-            if us is not None:
-                found.setdefault(number, []).append(us)
-    return {number: median(found[number]) for number in sorted(found)}
 
 
 def figures(run, mode, series):

@@ -1,7 +1,9 @@
-// build_tantivy TEXT DIR THREADS: indexes lines of `id TAB TAB words` with
-// positions, by Tantivy, and prints one JSON object.  THREADS 0: as many as
-// Tantivy takes by default.  They index; one more reads.
-use std::fs::{create_dir_all, read_dir, File};
+// build_tantivy TEXT DIR THREADS [COPY]: indexes lines of `id TAB TAB words`
+// with positions, by Tantivy, and prints one JSON object.  THREADS 0: as many
+// as Tantivy takes by default.  They index; one more reads.  COPY gets the index
+// in as many segments as are left when merges that Tantivy began of its own
+// accord are done; DIR is then merged into one.
+use std::fs::{copy, create_dir_all, read_dir, File};
 use std::io::{BufRead, BufReader};
 use std::time::Instant;
 use tantivy::schema::{
@@ -19,6 +21,15 @@ fn bytes_of(directory: &str) -> std::io::Result<u64> {
         bytes += entry?.metadata()?.len();
     }
     Ok(bytes)
+}
+
+fn copy_files(from: &str, to: &str) -> std::io::Result<()> {
+    create_dir_all(to)?;
+    for entry in read_dir(from)? {
+        let entry = entry?;
+        copy(entry.path(), format!("{}/{}", to, entry.file_name().display()))?;
+    }
+    Ok(())
 }
 
 fn main() -> tantivy::Result<()> {
@@ -66,24 +77,35 @@ fn main() -> tantivy::Result<()> {
     let bytes = bytes_of(directory)?;
     let merging = Instant::now();
     writer.wait_merging_threads()?;
+    let mut merge_seconds = merging.elapsed().as_secs_f64();
     let ids = index.searchable_segment_ids()?;
+    let copied = if args.len() > 4 { ids.len() } else { 0 };
+    if copied > 0 {
+        let writer: IndexWriter = index.writer(BUFFER)?;
+        writer.garbage_collect_files().wait()?;
+        writer.wait_merging_threads()?;
+        copy_files(directory, &args[4])?;
+    }
+    let merging = Instant::now();
     if ids.len() > 1 {
         let mut writer: IndexWriter = index.writer(BUFFER)?;
         writer.merge(&ids).wait()?;
         writer.garbage_collect_files().wait()?;
         writer.wait_merging_threads()?;
     }
+    merge_seconds += merging.elapsed().as_secs_f64();
     println!(
         "{{\"documents\": {}, \"threads\": {}, \"commit_seconds\": {:.3}, \
          \"segments\": {}, \"bytes\": {}, \"merge_seconds\": {:.3}, \
-         \"merged_bytes\": {}}}",
+         \"merged_bytes\": {}, \"copied_segments\": {}}}",
         documents,
         threads,
         committed,
         segments,
         bytes,
-        merging.elapsed().as_secs_f64(),
-        bytes_of(directory)?
+        merge_seconds,
+        bytes_of(directory)?,
+        copied
     );
     Ok(())
 }
