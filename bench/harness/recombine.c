@@ -86,7 +86,7 @@ typedef struct Passes
 	uint64_t	seed;
 	uint64_t	npasses;
 	double	   *fresh;			/* probability of a new suffix */
-	char	  (*suffixes)[MOST_SUFFIX];
+	char		(*suffixes)[MOST_SUFFIX];
 	uint64_t	rare;			/* words that get one */
 	uint8_t    *used;			/* a bit for each word and pass */
 } Passes;
@@ -165,7 +165,11 @@ add_word(Text *text, const char *bytes, int length, uint32_t hash,
 
 	text->words = grown(text->words, text->nwords, sizeof(Word));
 	word = &text->words[text->nwords];
-	*word = (Word) {text->ncharacters, hash, 0, length, true, false};
+	memset(word, 0, sizeof(Word));
+	word->at = text->ncharacters;
+	word->hash = hash;
+	word->length = length;
+	word->letters = true;
 	for (i = 0; i < length; i++)
 	{
 		text->characters = grown(text->characters, text->ncharacters, 1);
@@ -381,7 +385,8 @@ origin(const Passes *passes, uint32_t word, uint64_t pass)
 	{
 		uint64_t	chance = draw(passes->seed, word, pass);
 
-		if ((chance >> 11) * 0x1p-53 < passes->fresh[pass])
+		if ((double) (chance >> 11) / (UINT64_C(1) << 53) <
+			passes->fresh[pass])
 			break;
 		pass = mixed(chance) % pass;
 	}

@@ -2,18 +2,22 @@
 that ranks takes of memory; imported by measure.py."""
 import json
 
-from harness.report_base import median
+from harness.report_base import MB, median
 from harness.scan import COUNTERS, difference, make_cold
 from harness.searches import RANKED, kind_of, rank_by, rows_of, searches_of
 from harness.server import outputs, quoted, sql
 from harness.timing import literal, nodes_of
 from harness.watch import growth
 from targets.scale.queries import cold_queries
-from targets.scale.show import MEMORY_MODES, NEAR, PLAIN
+from targets.scale.show import LONG, MEMORY_MODES, NEAR, PLAIN, PREFIXES
 
 KINDS = {"AND": " & ", "OR": " | "}
 ROWS = 10
 PAGE = 8192
+MANY = 50                 # words or prefixes of a long query
+MOST_ROWS = 1000          # that it asks for
+LONG_STATEMENTS = 20
+PREFIX, PREFIX_STATEMENTS = 4, 3      # letters
 
 
 def statement_of(kind, words):
@@ -51,18 +55,16 @@ def search_cold(statement, other):
 def measure_cold(run, name, count):
     """Each in a cold server of its own."""
     pairs = cold_queries(run, count)
+    if not pairs:
+        return
     for variant, near in ((PLAIN, False), (NEAR, True)):
         rank_by(near)
         for kind in KINDS:
-            found = []
-            for number, other in pairs:
-                words, other_words = (list(dict.fromkeys(
-                    run["queries"][one]["words"])) for one in (number, other))
-                found.append(dict(
-                    text=name, mode="%s%d" % (kind, ROWS), series=variant,
-                    query=number, **search_cold(
-                        statement_of(kind, words),
-                        statement_of(kind, other_words))))
+            found = [dict(text=name, mode="%s%d" % (kind, ROWS),
+                          series=variant, words=" ".join(words), **search_cold(
+                              statement_of(kind, words),
+                              statement_of(kind, other)))
+                     for words, other in pairs]
             run["cold"] += found
             print("  cold %-4s %-13s %d searches, median %.1f ms, %d requests"
                   % (kind, variant, len(found),
@@ -70,14 +72,34 @@ def measure_cold(run, name, count):
                      median([one["requests"] for one in found])), flush=True)
 
 
+def many_words(run, ending, length, count):
+    """OR of MANY words, `ending` after each, `length` letters of it at most."""
+    words = list(dict.fromkeys(
+        word[:length] for query in run["queries"] for word in query["words"]))
+    groups = [words[place:place + MANY]
+              for place in range(0, len(words), MANY)]
+    return [" | ".join(quoted(word) + ending for word in group)
+            for group in groups[:count]]
+
+
+def statements_of(run, mode):
+    if mode == LONG:
+        found, k = many_words(run, "", None, LONG_STATEMENTS), MOST_ROWS
+    elif mode == PREFIXES:
+        found, k = many_words(run, ":*", PREFIX, PREFIX_STATEMENTS), MOST_ROWS
+    else:
+        found, k = sql(searches_of(kind_of(mode))), rows_of(mode)
+    return [RANKED.format(literal(query), k) for query in found]
+
+
 def measure_memory(run, name):
     """Of a session that runs all searches of a mode as statements, over what
     it had before."""
     rank_by(True)
     for mode in MEMORY_MODES:
-        statements = [RANKED.format(literal(q), rows_of(mode))
-                      for q in sql(searches_of(kind_of(mode)))]
+        statements = statements_of(run, mode)
         run["memory"].append(dict(text=name, mode=mode,
+                                  statements=len(statements),
                                   **growth(["SELECT 1"], statements)))
-        print("  memory %-9s %.1f MB at most" % (
-            mode, run["memory"][-1]["most_bytes"] / (1 << 20)), flush=True)
+        print("  memory %-12s %.1f MB at most" % (
+            mode, run["memory"][-1]["most_bytes"] / MB), flush=True)

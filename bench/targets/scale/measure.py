@@ -1,15 +1,16 @@
 """measure.py FILE: measures ranked searches by skipidx, Lucene and Tantivy as a
 text grows, and what building, memory and cold reads cost then; see README.md
 beside it."""
+import time
+
 from harness.record import in_turns, keep, option, save, step
-from harness.report_base import MB
 from harness.scan import settings
 from harness.searches import (STRATEGY, compare_hits, kind_of, rank_by,
                               rows_of, searches_of)
 from harness.server import create_tiny, sql, temporary_files, version
 from harness.timing import course_of, create_procedures, time_scan
 from harness.watch import watched_build
-from peers.peers import build_index, index_of, remove_index
+from peers.peers import build_index, remove_index
 from peers.searches import (WARM_FIRST, WARM_LATER, Peer, available_peers,
                             write_searches)
 from targets.scale.cold import measure_cold, measure_memory
@@ -26,29 +27,32 @@ MEMORY = "1GB"
 # ---- indexes ----
 
 def build_subject(run, known):
-    """Checks that the index has the words that were written."""
+    """Checks that the index has the words that were written, and no others."""
     step("build", SUBJECT)
     build = watched_build(SUBJECT, 0, MEMORY, temporary_files())
     segments, terms, words = sql(
-        "SELECT count(*) || ' ' || max(terms) || ' ' || sum(positions) FROM"
+        "SELECT count(*), max(terms), sum(positions) FROM"
         " skipidx_segments('docs_skipidx') WHERE kind = 'segment'"
-    )[0].split()
+    )[0].split("|")
     run["builds"].append({
         "text": known["text"], "engine": SUBJECT, "segments": int(segments),
         "commit_seconds": build["seconds"], "merge_seconds": 0,
         "cpu_seconds": build["cpu_seconds"], "bytes": build["bytes"],
         "peak_bytes": build["peak_bytes"], "merged_bytes": build["bytes"]})
-    if [int(terms), int(words)] != [known["distinct"], known["words"]]:
-        run["wrong"].append({
-            "text": known["text"], "mode": "words", "series": SUBJECT,
-            "query": None, "rows": [known["words"], int(words)]})
+    counts = (("words", int(words), known["words"]),
+              ("distinct words", int(terms), known["distinct"]))
+    run["wrong"] += [
+        {"text": known["text"], "mode": mode, "series": SUBJECT,
+         "query": None, "rows": [wanted, found]}
+        for mode, found, wanted in counts[:2 if segments == "1" else 1]
+        if found != wanted]
 
 
 def build_peers(run, known):
     """The programs that search, by series: of one segment, and of as many as
     were made where these are several."""
     peers = {}
-    for name in list(run["peers_found"]):
+    for name in run["peers"]:
         step("build", name)
         segments = as_made(name)
         built = build_index(name, 1, segments + "_index")
@@ -99,23 +103,30 @@ def measure_searches(run, name, peers):
             run["times"][-1]["hits"]), flush=True)
 
 
+def search_text(run, name, peers):
+    step("searches", name)
+    measure_searches(run, name, peers)
+    for peer in peers.values():
+        peer.stop()
+        remove_index(peer.index)
+
+
 def measure_text(run, wanted):
+    began = time.monotonic()
     known = make_text(wanted)
     run["texts"].append(known)
     known["heap_bytes"] = load_text(known["rows"])
+    known["made_seconds"] = round(time.monotonic() - began)
     build_subject(run, known)
     peers = build_peers(run, known)
     remove_text()
-    step("searches", known["text"])
-    measure_searches(run, known["text"], peers)
-    for series, peer in peers.items():
-        peer.stop()
-        remove_index(peer.index)
+    search_text(run, known["text"], peers)
     step("memory and cold reads", known["text"])
     measure_memory(run, known["text"])
     measure_cold(run, known["text"], int(option("SCALE_COLD", COLD)))
     sql("DROP TABLE docs")
     sql("CHECKPOINT")
+    known["seconds"] = round(time.monotonic() - began)
 
 
 def measure(run):
@@ -124,7 +135,7 @@ def measure(run):
     found, missing = available_peers()
     run.update(modes=option("MODES", MODES).split(), repetitions=REPETITIONS,
                rows=max(one["rows"] for one in texts), server=version(),
-               peers_missing=missing, peers_found=list(found),
+               peers_missing=missing, peers=list(found),
                limit_told=True, texts=[], builds=[], times=[], memory=[],
                cold=[], wrong=[])
     create_tiny([SUBJECT])
@@ -138,8 +149,6 @@ def measure(run):
     for wanted in texts:
         measure_text(run, wanted)
         save(run)         # hours of measuring are not lost to a later text
-    for query in run["queries"]:
-        query["words"] = " ".join(query["words"])
 
 
 if __name__ == "__main__":

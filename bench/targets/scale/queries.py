@@ -1,5 +1,6 @@
 """queries.py: the searches of bench-scale, from the corpus's own file of queries
 and from a log; imported by measure.py."""
+import itertools
 import json
 import random
 import re
@@ -46,19 +47,18 @@ def load_queries(run):
 
 
 def cold_queries(run, count):
-    """(words, words of another query that has none of them); of the files in
-    turn."""
-    words = [list(dict.fromkeys(query["words"])) for query in run["queries"]]
-    fit = [[number for number, query in enumerate(run["queries"])
-            if query["file"] == name and len(words[number]) == COLD_WORDS]
-           for name in run["files"]]
-    found = []
-    for place in range(max(map(len, fit))):
-        for numbers in fit:
-            others = [number for number in numbers
-                      if not set(words[number]) & set(
-                          words[numbers[place % len(numbers)]])]
-            if place < len(numbers) and others:
-                found.append((numbers[place],
-                              others[place % len(others)]))
-    return found[:count]
+    """Pairs of the words of a query and of another that has none of them; of
+    the files in turn."""
+    fit = {file: [] for file in run["files"]}
+    for query in run["queries"]:
+        words = list(dict.fromkeys(query["words"]))
+        if len(words) == COLD_WORDS:
+            fit[query["file"]].append(words)
+    mixed = [words for turn in itertools.zip_longest(*fit.values())
+             for words in turn if words]
+    pairs = []
+    for place, words in enumerate(mixed[:count]):
+        others = [other for other in mixed[place + 1:] + mixed[:place]
+                  if not set(other) & set(words)]
+        pairs += [(words, other) for other in others[:1]]
+    return pairs

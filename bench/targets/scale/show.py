@@ -8,7 +8,8 @@ from harness.report_base import (MB, POINTS, collected, expect, median, of,
 SUBJECT, REFERENCE = "skipidx", "lucene"
 PLAIN, NEAR = "skipidx", "skipidx near"
 MODES = "AND10 OR10 PHRASE10 OR100 OR1000"
-MEMORY_MODES = ("AND10", "OR10", "PHRASE10", "OR1000")
+LONG, PREFIXES = "50 words", "50 prefixes"
+MEMORY_MODES = ("AND10", "OR10", "PHRASE10", "OR1000", LONG, PREFIXES)
 # Of the reference's p50 and p99, at most.
 RATIOS = {"AND10": (.60, .80), "PHRASE10": (.70, .80), "OR10": (.70, .85),
           "OR100": (.70, .85), "OR1000": (.85, .95)}
@@ -78,23 +79,24 @@ def exponents(run, texts, mode, series, file):
     for _, share in CURVES:
         points = points_of(run, texts, mode, series, file, share)
         found.append(slope(points) if len(points) > 1 else None)
-    return found
+    return tuple(found)
 
 
 # ---- tables ----
 
 def print_texts(run):
-    print("\n%-18s %11s %13s %11s %9s %9s %9s" % (
+    print("\n%-18s %11s %13s %11s %9s %9s %9s %11s %9s" % (
         "text", "rows", "words", "distinct", "exponent", "text MB",
-        "table MB"))
+        "table MB", "loaded, s", "in all"))
     for texts in groups(run).values():
         last = None
         for text in texts:
             exponent = "-" if last is None else "%.3f" % slope(
                 [(one["rows"], one["distinct"]) for one in (last, text)])
-            print("  %-16s %11d %13d %11d %9s %9.0f %9.0f" % (
+            print("  %-16s %11d %13d %11d %9s %9.0f %9.0f %11d %9d" % (
                 text["text"], text["rows"], text["words"], text["distinct"],
-                exponent, text["bytes"] / MB, text["heap_bytes"] / MB))
+                exponent, text["bytes"] / MB, text["heap_bytes"] / MB,
+                text["made_seconds"], text["seconds"]))
             last = text
 
 
@@ -134,15 +136,15 @@ def print_growth(run):
         if len(texts) < 2:
             continue
         for file in run["files"]:
-            print("\n%s, %s to %s, queries of the %s: p50 and p99 grow as N^"
-                  % (name, texts[0]["text"], texts[-1]["text"], file))
+            print("\n%s, %s to %s, queries of the %s: p50 and p99 grow as N to "
+                  "the\n%-20s" % (name, texts[0]["text"], texts[-1]["text"],
+                                  file, "") + "".join(
+                      "%15s" % mode for mode in run["modes"]))
             for series in series_of(run):
-                row = "  %-18s" % series
-                for mode in run["modes"]:
-                    found = exponents(run, texts, mode, series, file)
-                    row += "%14s" % (mode + " -" if None in found else
-                                     "%s %.2f %.2f" % (mode, *found))
-                print(row)
+                print("  %-18s" % series + "".join(
+                    "%15s" % ("-" if None in found else "%.2f %.2f" % found)
+                    for found in [exponents(run, texts, mode, series, file)
+                                  for mode in run["modes"]]))
 
 
 def print_memory(run):
@@ -172,7 +174,7 @@ def print_cold(run):
         print("\n%-18s %-6s %-13s" % ("cold: median, p95", "", "") + "".join(
             "%17s" % name for name in ("ms", "requests", "index requests",
                                        "index MB", "device MB", "calls",
-                                       "waits")))
+                                       "waits")) + "%8s" % "sorted")
     for key in cold_keys(run):
         print("  %-16s %-6s %-13s" % key + "".join(
             "%9.*f %7.*f" % (digits, median(values) / scale, digits,
@@ -181,12 +183,9 @@ def print_cold(run):
                 ("ms", 1, 1), ("requests", 1, 0), ("io_requests", 1, 0),
                 ("index_bytes", MB, 2), ("device_bytes", MB, 2),
                 ("batches", 1, 0), ("waits", 1, 0))
-            for values in [cold_of(run, *key, field)]))
-    plans = {}
-    for one in run["cold"]:
-        plans[one["plan"]] = plans.get(one["plan"], 0) + 1
-    for plan, count in plans.items():
-        print("  %d by %s" % (count, plan))
+            for values in [cold_of(run, *key, field)]
+            ) + "%8d" % sum("Sort" in plan for plan in
+                            cold_of(run, *key, "plan")))
 
 
 def tables(run):
@@ -252,7 +251,8 @@ def growth_expectations(run):
 
 
 def memory_expectations(run):
-    return [expect(label(run, one["text"], one["mode"] + "_memory"),
+    return [expect(label(run, one["text"], one["mode"].replace(" ", "_") +
+                         "_memory"),
                    one["most_bytes"] / MB, GROWTH_MB, "MB", False)
             for one in run["memory"]]
 
@@ -313,6 +313,6 @@ def wrong_answers(run):
     indexes that have not the words of their text."""
     return ["%s, %s by %s, %s: %s" % (
         one["text"], one["mode"], one["series"],
-        run["queries"][one["query"]]["words"] if one["query"] is not None
-        else "all", " or ".join(str(count) for count in one["rows"]))
+        " ".join(run["queries"][one["query"]]["words"])
+        if one["query"] is not None else "all", " or ".join(str(count) for count in one["rows"]))
             for one in run["wrong"]]

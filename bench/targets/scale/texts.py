@@ -12,7 +12,7 @@ from harness.words import text
 
 ROWS, SHORT, ORDER = "1 4 10", "20", "article"
 SHORT_WORDS = 10          # of a row, on average
-WORD_BYTES = 6            # of text, with a space
+WORD_BYTES = 7            # of text, with a space and its share of an id
 BATCH = 250000            # rows that are loaded together
 MILLION = 1000000
 # Bytes of disk for each byte of text: itself, the table, skipidx and what its
