@@ -20,8 +20,24 @@ MILLION = 1000000
 DISK = {False: 6, True: 8}      # whether rows are short
 DISK_FIXED = 8 << 30            # mostly WAL
 WORDS = "words.tsv"
-INSERT = ("INSERT INTO docs SELECT id, to_tsvector('simple', body) FROM staged"
-          " ORDER BY id")
+# One session has rows made to lexemes by several processes, which COPY of a
+# query allows; another one writes them, into a table that it has just made:
+# only so they are frozen, and stand in the order they came in.
+LEXEMES = (
+    "TRUNCATE staged",
+    "COPY staged FROM STDIN",
+    "SET max_parallel_workers_per_gather = 2",
+    "SET min_parallel_table_scan_size = 0",
+    "SET work_mem = '256MB'",
+    "COPY (SELECT id, to_tsvector('simple', body) FROM staged ORDER BY id)"
+    " TO STDOUT",
+)
+DOCS = (
+    "BEGIN",
+    "CREATE TABLE docs (id int, tsv tsvector)",
+    "COPY docs FROM STDIN (FREEZE)",
+    "COMMIT",
+)
 
 
 def sizes(name, default):
@@ -85,25 +101,30 @@ def remove_text():
     os.remove(temporary(WORDS))
 
 
-def load_batch(lines):
-    with subprocess.Popen(
-            command("-c", "TRUNCATE staged", "-c", "COPY staged FROM STDIN",
-                    "-c", INSERT), stdin=subprocess.PIPE) as session:
-        session.stdin.writelines(lines)
-        session.stdin.close()
-    if session.returncode:
+def session_of(statements, **streams):
+    return subprocess.Popen(command(*(
+        word for statement in statements for word in ("-c", statement))),
+                            stdin=subprocess.PIPE, **streams)
+
+
+def finish(session):
+    session.stdin.close()
+    if session.wait():
         raise RuntimeError("loading the text failed")
 
 
 def load_text(rows):
-    """As the table docs.  In batches, since to sort all rows, or to have them
-    as text and as lexemes at a time, takes several times the space."""
+    """As the table docs.  In batches: all rows as text, as lexemes and to be
+    sorted would take several times the space."""
     step("load", size_of(rows))
-    sql("CREATE TABLE docs (id int, tsv tsvector)",
-        "CREATE UNLOGGED TABLE staged (id int, title text, body text)")
+    sql("CREATE UNLOGGED TABLE staged (id int, title text, body text)")
+    writer = session_of(DOCS)
     with open(temporary(WORDS), "rb") as file:
         for _ in range(0, rows, BATCH):
-            load_batch(itertools.islice(file, BATCH))
+            session = session_of(LEXEMES, stdout=writer.stdin)
+            session.stdin.writelines(itertools.islice(file, BATCH))
+            finish(session)
+    finish(writer)
     sql("DROP TABLE staged")
     sql("VACUUM (FREEZE, ANALYZE) docs")
     if sql("SELECT count(*) FROM docs") != [str(rows)]:
