@@ -9,27 +9,28 @@
  * than 0 it is cut, and its pieces, of WORDS words on average, are the
  * passages.  OUT gets lines `id TAB TAB words`: the first half of a passage,
  * then the second half of one after it, so that rows keep length, phrases and
- * topics.  The passages are gone through as often as it takes, each time a pass,
- * in which the second half is one passage further on than in the pass before:
- * a pass has all halves once, and no two rows the same ones.  The text of fewer
- * rows is the beginning of that of more.  article: in the order of the passages;
- * shuffled: the same rows in an order drawn by SEED.
+ * topics.  The passages are gone through as often as it takes, each time a
+ * pass, in which the second half is one passage further on than in the pass
+ * before: a pass has all halves once, and no two rows the same ones.  article:
+ * in the order of the passages; the text of fewer rows is the beginning of that
+ * of more.  shuffled: the same rows in an order drawn by SEED.
  *
  * Distinct words.  After the first pass a text has no new words, where real
  * text goes on to have some: their number grows as a power of that of rows
  * (Heaps' law), here the power GROWTH.  So rare words get suffixes: in pass p
- * (from 0) such a word is a new one, of its own suffix, with probability q(p),
- * else what it was in an earlier pass, any of them with the same probability.
- * After n passes it has become 1 + q(1) + ... + q(n - 1) words on average.
- * With V distinct words in a pass, R of them rare,
+ * (from 0) such a word has a new form, by a suffix of this pass, with
+ * probability q(p), else the form that it had in one of the passes before,
+ * each of these with the same probability.  After n passes it has 1 + q(1) +
+ * ... + q(n - 1) forms on average.  With V distinct words in a pass, R of them
+ * rare,
  *
  *	  q(p) = ((p + 1)^GROWTH - p^GROWTH) * V / R
  *
- * makes these V * n^GROWTH words in all, at the end of each pass.  Within a pass
- * a word is the same wherever it stands, as a name is in its article; and
- * since variants are taken up again like what most passes have them for, some
- * come to be frequent and most stay rare.  Rare are words of letters alone
- * that are not among the most frequent COMMON of the distinct ones: what
+ * makes these V * n^GROWTH words in all, at the end of each pass.  Within a
+ * pass a word has one form wherever it stands, as a name has in its article.
+ * Since a pass takes over the form of an earlier one, drawn at random, some
+ * forms come to be frequent and most stay rare.  Rare are words of letters
+ * alone that are not among the most frequent COMMON of the distinct ones: what
  * queries ask for is mostly left as it is, and is in as large a share of the
  * rows at any size.
  *
@@ -340,7 +341,7 @@ choose_rare(Text *text)
 	return rare;
 }
 
-/* Letters that name a pass: a tsvector's parser keeps words of letters whole. */
+/* Letters that name a pass: a parser keeps words of letters whole. */
 static void
 name_pass(uint64_t pass, char *suffix)
 {
@@ -377,7 +378,7 @@ plan_passes(Passes *passes, Text *text, uint64_t rows, uint64_t seed)
 	}
 }
 
-/* In which pass the form that a rare word has in `pass` was new. */
+/* The pass in which the form that a rare word has in `pass` was new. */
 static uint64_t
 origin(const Passes *passes, uint32_t word, uint64_t pass)
 {
