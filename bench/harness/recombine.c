@@ -4,16 +4,16 @@
  *
  * recombine TEXT ROWS SEED article|shuffled WORDS OUT
  *
- * TEXT has lines `id TAB title TAB body`.  What is made of a line is a passage:
- * its words, runs of [a-z0-9] in lower case, title first.  With WORDS other
- * than 0 it is cut, and its pieces, of WORDS words on average, are the
- * passages.  OUT gets lines `id TAB TAB words`: the first half of a passage,
+ * TEXT has lines `id TAB title TAB body`.  A passage is the words of a line,
+ * runs of [a-z0-9] in lower case, title first.  With WORDS other than 0 it is
+ * cut, and its pieces, of WORDS words on average, are the passages.  OUT gets lines `id TAB TAB words`: the first half of a passage,
  * then the second half of one after it, so that rows keep length, phrases and
  * topics.  The passages are gone through as often as it takes, each time a
  * pass, in which the second half is one passage further on than in the pass
- * before: a pass has all halves once, and no two rows the same ones.  article:
- * in the order of the passages; the text of fewer rows is the beginning of that
- * of more.  shuffled: the same rows in an order drawn by SEED.
+ * before: a pass has all halves once, and no two rows the same ones.
+ *
+ * article: in the order of the passages; a text of fewer rows is the beginning
+ * of one of more.  shuffled: the same rows in an order drawn by SEED.
  *
  * Distinct words.  After the first pass a text has no new words, where real
  * text goes on to have some: their number grows as a power of that of rows
@@ -51,8 +51,8 @@
 
 #define GROWTH		0.6
 #define COMMON		0.1			/* of the distinct words */
-#define MOST_HALF	127			/* words: none is there more often than the
-								 * 255 times that a tsvector has positions for */
+#define MOST_HALF	127			/* words: none is in a row more than 255 times,
+								 * for which a tsvector has positions */
 #define MOST_WORD	64			/* bytes; longer words are left out */
 #define MARK		"zq"		/* begins each suffix */
 #define MOST_SUFFIX	16			/* bytes, its end among them */
