@@ -6,11 +6,13 @@
  *
  * TEXT has lines `id TAB title TAB body`.  A passage is the words of a line,
  * runs of [a-z0-9] in lower case, title first.  With WORDS other than 0 it is
- * cut, and its pieces, of WORDS words on average, are the passages.  OUT gets lines `id TAB TAB words`: the first half of a passage,
- * then the second half of one after it, so that rows keep length, phrases and
- * topics.  The passages are gone through as often as it takes, each time a
- * pass, in which the second half is one passage further on than in the pass
- * before: a pass has all halves once, and no two rows the same ones.
+ * cut, and its pieces, of WORDS words on average, are the passages.
+ *
+ * OUT gets lines `id TAB TAB words`: the first half of a passage, then the
+ * second half of one after it, so that rows keep length, phrases and topics.
+ * The passages are gone through as often as it takes, each time a pass, in
+ * which the second half is one passage further on than in the pass before: a
+ * pass has all halves once, and no two rows the same ones.
  *
  * article: in the order of the passages; a text of fewer rows is the beginning
  * of one of more.  shuffled: the same rows in an order drawn by SEED.
