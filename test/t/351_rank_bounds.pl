@@ -309,8 +309,9 @@ is($s->value("SELECT count(*) FROM (SELECT id $from LIMIT 100000) x"), 100000, '
 
 # Two words in 200 documents each, of which they share three, all of them spread
 # over the index: of the pages of norms, of which there is one for every 8,000
-# documents, those of the shared ones are read, and not those of all.  A filter
-# that is not ranked reads the same but for norms.
+# documents, those of the shared ones are read, and not those of all, though
+# from the first hit on there is something to reach.  A filter that is not
+# ranked reads the same but for norms.
 {
 	$s->value(<<'SQL');
 CREATE TABLE spread (id int, v tsvector) WITH (autovacuum_enabled = off);
@@ -336,16 +337,16 @@ SQL
 		return ($rows, $s->value($pages) - $before);
 	};
 	my ($matches, $filter) = $read->("SELECT count(*) FROM spread WHERE v @@ 'ra & rb'");
-	my ($hits, $ranked) = $read->("SELECT count(*) FROM skipidx_search('spread_v', 'ra & rb', 10)");
+	my ($hits, $ranked) = $read->("SELECT count(*) FROM skipidx_search('spread_v', 'ra & rb', 1)");
 
-	is("$matches $hits", '3 3', 'cold conjunction: rows');
+	is("$matches $hits", '3 1', 'cold conjunction: rows');
 	cmp_ok($plane, '>', 40, 'cold conjunction: many pages of norms');
 	between("cold conjunction: pages past the filter's, of $plane of norms", $ranked - $filter, 0, $matches + 3);
 
 	my ($plan) = $read->("SET enable_indexscan = on; SET enable_bitmapscan = off; SET enable_sort = off; EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF)"
-		  . " SELECT id FROM spread WHERE v @@ 'ra & rb' ORDER BY v <\@> 'ra & rb' LIMIT 10");
+		  . " SELECT id FROM spread WHERE v @@ 'ra & rb' ORDER BY v <\@> 'ra & rb' LIMIT 1");
 
-	like($plan, qr/Scored Postings: 3$/m, 'cold conjunction: postings scored');
+	like($plan, qr/Scored Postings: [1-3]$/m, 'cold conjunction: postings scored');
 }
 
 $s->close;
