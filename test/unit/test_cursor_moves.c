@@ -517,9 +517,14 @@ unit_bounds(const UnitList *u, UnitForm form)
 		CHECK(form == UNIT_LAID_OUT || bound < 1 << 30 ||
 			  (form == UNIT_RANGES && to > unit_ranges.memory.to));
 		CHECK(skx_cursor_bound_sub(c) >= most_sub);
-		(void) skx_cursor_find(c, from);
-		for (i = 0; i < c->n; i++)
-			CHECK(skx_cursor_bound_norm(c, i) <= unit_norms[c->docs[i]]);
+		if (unit_below(2) == 0)
+		{
+			int			i;
+
+			(void) skx_cursor_find(c, from);
+			for (i = 0; i < c->n; i++)
+				CHECK(skx_cursor_bound_norm(c, i) <= unit_norms[c->docs[i]]);
+		}
 		from += 1 + unit_below(2000);
 	}
 	skx_cursor_close(c);
