@@ -102,7 +102,8 @@ skx_topk_hits_grow(SkxTopk *topk)
 {
 	SkxHits    *hits = &topk->hits;
 
-	hits->size = Max(64, hits->size * 2);
+	Assert(hits->n == hits->size && hits->size < hits->most);
+	hits->size = (int) Min(Max((int64) hits->size * 2, 64), hits->most);
 	if (hits->heap == NULL)
 		hits->heap = MemoryContextAllocHuge(topk->context,
 											sizeof(SkxHit) * (Size) hits->size);
