@@ -122,6 +122,31 @@ skx_segment_norms_groups(SkxSegment *seg, uint32 first, uint32 last)
 	skx_segment_norms_range(seg, first, seg->norm_asked);
 }
 
+/*
+ * Reads the pages of a batch.  While batches go on where the one before ended,
+ * they bring what is likely to be wanted next: 1, 2, 4, ... pages.
+ */
+static void
+skx_segment_norms_some(SkxSegment *seg, const SkxNormsRun *runs, int nruns)
+{
+	uint32		last = runs[nruns - 1].page;
+	uint32		pages[SKX_SUBBLOCK];
+	int			i;
+
+	for (i = 0; i < nruns; i++)
+		pages[i] = runs[i].page;
+	skx_segment_ask(seg, SKX_SEGMENT_NORMS, pages, nruns, 2);
+	if (runs[0].page >= seg->norm_asked &&
+		runs[0].page - seg->norm_asked < seg->norm_run)
+		seg->norm_run = Min(seg->norm_run * 2, SKX_AHEAD_MAX);
+	else
+		seg->norm_run = 1;
+	seg->norm_asked = Min(last + seg->norm_run,
+						  seg->planes[SKX_SEGMENT_NORMS].npages);
+	if (seg->norm_run > 1)
+		skx_segment_norms_range(seg, last, seg->norm_asked);
+}
+
 /* Is one of these pages not in the cache? */
 static bool
 skx_segment_norms_cold(SkxSegment *seg, const SkxNormsRun *runs, int n)
@@ -149,8 +174,6 @@ skx_segment_norms_ask(SkxSegment *seg, const SkxNormsRun *runs, int nruns,
 	uint32		first = runs[0].page;
 	uint32		last = runs[nruns - 1].page;
 	uint32		room = skx_blkio_room(seg->file, plane);
-	uint32		pages[SKX_SUBBLOCK];
-	int			i;
 
 	if (!skx_segment_norms_cold(seg, runs, nruns))
 		return;
@@ -166,11 +189,7 @@ skx_segment_norms_ask(SkxSegment *seg, const SkxNormsRun *runs, int nruns,
 			 last - first + SKX_AHEAD_MAX <= room)
 		skx_segment_norms_groups(seg, first, last);
 	else
-	{
-		for (i = 0; i < nruns; i++)
-			pages[i] = runs[i].page;
-		skx_segment_ask(seg, SKX_SEGMENT_NORMS, pages, nruns, 2);
-	}
+		skx_segment_norms_some(seg, runs, nruns);
 }
 
 /* The runs of documents whose pages were not to be had without a pin. */
