@@ -15,7 +15,7 @@ LANGUAGE C VOLATILE STRICT PARALLEL SAFE;
 CREATE ACCESS METHOD skipidx TYPE INDEX HANDLER skipidx_handler;
 
 COMMENT ON ACCESS METHOD skipidx IS
-	'full text: tsvector columns as block skip lists';
+	'full text, with other columns beside it, as block skip lists';
 
 CREATE OPERATOR FAMILY tsvector_ops USING skipidx;
 
@@ -25,129 +25,307 @@ DEFAULT FOR TYPE pg_catalog.tsvector USING skipidx FAMILY tsvector_ops AS
 	OPERATOR 2 pg_catalog.@@@ (pg_catalog.tsvector, pg_catalog.tsquery);
 
 --
--- Operator classes of the sort column, with the strategies of btree.
--- The access method refuses such a column for now, and says so.
+-- Columns beside the text: equality, of types that are compared with each
+-- other, and the canonical form of a value, which is what an index holds.
 --
 
-CREATE OPERATOR FAMILY int2_ops USING skipidx;
+CREATE FUNCTION skipidx_canonical(pg_catalog.bool)
+RETURNS pg_catalog.bytea
+AS 'MODULE_PATHNAME', 'skipidx_canonical_bool'
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+
+CREATE FUNCTION skipidx_canonical(pg_catalog.int2)
+RETURNS pg_catalog.bytea
+AS 'MODULE_PATHNAME', 'skipidx_canonical_int2'
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+
+CREATE FUNCTION skipidx_canonical(pg_catalog.int4)
+RETURNS pg_catalog.bytea
+AS 'MODULE_PATHNAME', 'skipidx_canonical_int4'
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+
+CREATE FUNCTION skipidx_canonical(pg_catalog.int8)
+RETURNS pg_catalog.bytea
+AS 'MODULE_PATHNAME', 'skipidx_canonical_int8'
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+
+CREATE FUNCTION skipidx_canonical(pg_catalog.oid)
+RETURNS pg_catalog.bytea
+AS 'MODULE_PATHNAME', 'skipidx_canonical_oid'
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+
+CREATE FUNCTION skipidx_canonical(pg_catalog.float4)
+RETURNS pg_catalog.bytea
+AS 'MODULE_PATHNAME', 'skipidx_canonical_float4'
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+
+CREATE FUNCTION skipidx_canonical(pg_catalog.float8)
+RETURNS pg_catalog.bytea
+AS 'MODULE_PATHNAME', 'skipidx_canonical_float8'
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+
+CREATE FUNCTION skipidx_canonical(pg_catalog.numeric)
+RETURNS pg_catalog.bytea
+AS 'MODULE_PATHNAME', 'skipidx_canonical_numeric'
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+
+CREATE FUNCTION skipidx_canonical(pg_catalog.money)
+RETURNS pg_catalog.bytea
+AS 'MODULE_PATHNAME', 'skipidx_canonical_int8'
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+
+CREATE FUNCTION skipidx_canonical(pg_catalog.date)
+RETURNS pg_catalog.bytea
+AS 'MODULE_PATHNAME', 'skipidx_canonical_date'
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+
+CREATE FUNCTION skipidx_canonical(pg_catalog.timestamp)
+RETURNS pg_catalog.bytea
+AS 'MODULE_PATHNAME', 'skipidx_canonical_timestamp'
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+
+CREATE FUNCTION skipidx_canonical(pg_catalog.timestamptz)
+RETURNS pg_catalog.bytea
+AS 'MODULE_PATHNAME', 'skipidx_canonical_int8'
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+
+CREATE FUNCTION skipidx_canonical(pg_catalog.time)
+RETURNS pg_catalog.bytea
+AS 'MODULE_PATHNAME', 'skipidx_canonical_int8'
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+
+CREATE FUNCTION skipidx_canonical(pg_catalog.text)
+RETURNS pg_catalog.bytea
+AS 'MODULE_PATHNAME', 'skipidx_canonical_bytes'
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+
+CREATE FUNCTION skipidx_canonical(pg_catalog.name)
+RETURNS pg_catalog.bytea
+AS 'MODULE_PATHNAME', 'skipidx_canonical_name'
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+
+CREATE FUNCTION skipidx_canonical(pg_catalog.bpchar)
+RETURNS pg_catalog.bytea
+AS 'MODULE_PATHNAME', 'skipidx_canonical_bpchar'
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+
+CREATE FUNCTION skipidx_canonical(pg_catalog.bytea)
+RETURNS pg_catalog.bytea
+AS 'MODULE_PATHNAME', 'skipidx_canonical_bytes'
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+
+CREATE FUNCTION skipidx_canonical(pg_catalog.uuid)
+RETURNS pg_catalog.bytea
+AS 'MODULE_PATHNAME', 'skipidx_canonical_uuid'
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+
+CREATE FUNCTION skipidx_canonical(pg_catalog.inet)
+RETURNS pg_catalog.bytea
+AS 'MODULE_PATHNAME', 'skipidx_canonical_inet'
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+
+CREATE FUNCTION skipidx_canonical(pg_catalog.macaddr)
+RETURNS pg_catalog.bytea
+AS 'MODULE_PATHNAME', 'skipidx_canonical_macaddr'
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+
+CREATE FUNCTION skipidx_canonical(pg_catalog.bit)
+RETURNS pg_catalog.bytea
+AS 'MODULE_PATHNAME', 'skipidx_canonical_bit'
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+
+CREATE FUNCTION skipidx_canonical(pg_catalog.varbit)
+RETURNS pg_catalog.bytea
+AS 'MODULE_PATHNAME', 'skipidx_canonical_bit'
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+
+CREATE FUNCTION skipidx_canonical(pg_catalog.anyenum)
+RETURNS pg_catalog.bytea
+AS 'MODULE_PATHNAME', 'skipidx_canonical_oid'
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+
+COMMENT ON FUNCTION skipidx_canonical(pg_catalog.text) IS
+	'canonical form of a value: equal exactly where = says so';
+
+CREATE OPERATOR FAMILY bool_ops USING skipidx;
+
+CREATE OPERATOR CLASS bool_ops
+DEFAULT FOR TYPE pg_catalog.bool USING skipidx FAMILY bool_ops AS
+	OPERATOR 3 pg_catalog.= (pg_catalog.bool, pg_catalog.bool),
+	FUNCTION 1 (pg_catalog.bool) skipidx_canonical(pg_catalog.bool);
+
+CREATE OPERATOR FAMILY integer_ops USING skipidx;
 
 CREATE OPERATOR CLASS int2_ops
-DEFAULT FOR TYPE pg_catalog.int2 USING skipidx FAMILY int2_ops AS
-	OPERATOR 1 pg_catalog.< (pg_catalog.int2, pg_catalog.int2),
-	OPERATOR 2 pg_catalog.<= (pg_catalog.int2, pg_catalog.int2),
+DEFAULT FOR TYPE pg_catalog.int2 USING skipidx FAMILY integer_ops AS
 	OPERATOR 3 pg_catalog.= (pg_catalog.int2, pg_catalog.int2),
-	OPERATOR 4 pg_catalog.>= (pg_catalog.int2, pg_catalog.int2),
-	OPERATOR 5 pg_catalog.> (pg_catalog.int2, pg_catalog.int2);
-
-CREATE OPERATOR FAMILY int4_ops USING skipidx;
+	FUNCTION 1 (pg_catalog.int2) skipidx_canonical(pg_catalog.int2);
 
 CREATE OPERATOR CLASS int4_ops
-DEFAULT FOR TYPE pg_catalog.int4 USING skipidx FAMILY int4_ops AS
-	OPERATOR 1 pg_catalog.< (pg_catalog.int4, pg_catalog.int4),
-	OPERATOR 2 pg_catalog.<= (pg_catalog.int4, pg_catalog.int4),
+DEFAULT FOR TYPE pg_catalog.int4 USING skipidx FAMILY integer_ops AS
 	OPERATOR 3 pg_catalog.= (pg_catalog.int4, pg_catalog.int4),
-	OPERATOR 4 pg_catalog.>= (pg_catalog.int4, pg_catalog.int4),
-	OPERATOR 5 pg_catalog.> (pg_catalog.int4, pg_catalog.int4);
-
-CREATE OPERATOR FAMILY int8_ops USING skipidx;
+	FUNCTION 1 (pg_catalog.int4) skipidx_canonical(pg_catalog.int4);
 
 CREATE OPERATOR CLASS int8_ops
-DEFAULT FOR TYPE pg_catalog.int8 USING skipidx FAMILY int8_ops AS
-	OPERATOR 1 pg_catalog.< (pg_catalog.int8, pg_catalog.int8),
-	OPERATOR 2 pg_catalog.<= (pg_catalog.int8, pg_catalog.int8),
+DEFAULT FOR TYPE pg_catalog.int8 USING skipidx FAMILY integer_ops AS
 	OPERATOR 3 pg_catalog.= (pg_catalog.int8, pg_catalog.int8),
-	OPERATOR 4 pg_catalog.>= (pg_catalog.int8, pg_catalog.int8),
-	OPERATOR 5 pg_catalog.> (pg_catalog.int8, pg_catalog.int8);
+	FUNCTION 1 (pg_catalog.int8) skipidx_canonical(pg_catalog.int8);
 
-CREATE OPERATOR FAMILY float4_ops USING skipidx;
-
-CREATE OPERATOR CLASS float4_ops
-DEFAULT FOR TYPE pg_catalog.float4 USING skipidx FAMILY float4_ops AS
-	OPERATOR 1 pg_catalog.< (pg_catalog.float4, pg_catalog.float4),
-	OPERATOR 2 pg_catalog.<= (pg_catalog.float4, pg_catalog.float4),
-	OPERATOR 3 pg_catalog.= (pg_catalog.float4, pg_catalog.float4),
-	OPERATOR 4 pg_catalog.>= (pg_catalog.float4, pg_catalog.float4),
-	OPERATOR 5 pg_catalog.> (pg_catalog.float4, pg_catalog.float4);
-
-CREATE OPERATOR FAMILY float8_ops USING skipidx;
-
-CREATE OPERATOR CLASS float8_ops
-DEFAULT FOR TYPE pg_catalog.float8 USING skipidx FAMILY float8_ops AS
-	OPERATOR 1 pg_catalog.< (pg_catalog.float8, pg_catalog.float8),
-	OPERATOR 2 pg_catalog.<= (pg_catalog.float8, pg_catalog.float8),
-	OPERATOR 3 pg_catalog.= (pg_catalog.float8, pg_catalog.float8),
-	OPERATOR 4 pg_catalog.>= (pg_catalog.float8, pg_catalog.float8),
-	OPERATOR 5 pg_catalog.> (pg_catalog.float8, pg_catalog.float8);
-
-CREATE OPERATOR FAMILY numeric_ops USING skipidx;
-
-CREATE OPERATOR CLASS numeric_ops
-DEFAULT FOR TYPE pg_catalog.numeric USING skipidx FAMILY numeric_ops AS
-	OPERATOR 1 pg_catalog.< (pg_catalog.numeric, pg_catalog.numeric),
-	OPERATOR 2 pg_catalog.<= (pg_catalog.numeric, pg_catalog.numeric),
-	OPERATOR 3 pg_catalog.= (pg_catalog.numeric, pg_catalog.numeric),
-	OPERATOR 4 pg_catalog.>= (pg_catalog.numeric, pg_catalog.numeric),
-	OPERATOR 5 pg_catalog.> (pg_catalog.numeric, pg_catalog.numeric);
-
-CREATE OPERATOR FAMILY date_ops USING skipidx;
-
-CREATE OPERATOR CLASS date_ops
-DEFAULT FOR TYPE pg_catalog.date USING skipidx FAMILY date_ops AS
-	OPERATOR 1 pg_catalog.< (pg_catalog.date, pg_catalog.date),
-	OPERATOR 2 pg_catalog.<= (pg_catalog.date, pg_catalog.date),
-	OPERATOR 3 pg_catalog.= (pg_catalog.date, pg_catalog.date),
-	OPERATOR 4 pg_catalog.>= (pg_catalog.date, pg_catalog.date),
-	OPERATOR 5 pg_catalog.> (pg_catalog.date, pg_catalog.date);
-
-CREATE OPERATOR FAMILY timestamp_ops USING skipidx;
-
-CREATE OPERATOR CLASS timestamp_ops
-DEFAULT FOR TYPE pg_catalog.timestamp USING skipidx FAMILY timestamp_ops AS
-	OPERATOR 1 pg_catalog.< (pg_catalog.timestamp, pg_catalog.timestamp),
-	OPERATOR 2 pg_catalog.<= (pg_catalog.timestamp, pg_catalog.timestamp),
-	OPERATOR 3 pg_catalog.= (pg_catalog.timestamp, pg_catalog.timestamp),
-	OPERATOR 4 pg_catalog.>= (pg_catalog.timestamp, pg_catalog.timestamp),
-	OPERATOR 5 pg_catalog.> (pg_catalog.timestamp, pg_catalog.timestamp);
-
-CREATE OPERATOR FAMILY timestamptz_ops USING skipidx;
-
-CREATE OPERATOR CLASS timestamptz_ops
-DEFAULT FOR TYPE pg_catalog.timestamptz USING skipidx FAMILY timestamptz_ops AS
-	OPERATOR 1 pg_catalog.< (pg_catalog.timestamptz, pg_catalog.timestamptz),
-	OPERATOR 2 pg_catalog.<= (pg_catalog.timestamptz, pg_catalog.timestamptz),
-	OPERATOR 3 pg_catalog.= (pg_catalog.timestamptz, pg_catalog.timestamptz),
-	OPERATOR 4 pg_catalog.>= (pg_catalog.timestamptz, pg_catalog.timestamptz),
-	OPERATOR 5 pg_catalog.> (pg_catalog.timestamptz, pg_catalog.timestamptz);
-
-CREATE OPERATOR FAMILY text_ops USING skipidx;
-
-CREATE OPERATOR CLASS text_ops
-DEFAULT FOR TYPE pg_catalog.text USING skipidx FAMILY text_ops AS
-	OPERATOR 1 pg_catalog.< (pg_catalog.text, pg_catalog.text),
-	OPERATOR 2 pg_catalog.<= (pg_catalog.text, pg_catalog.text),
-	OPERATOR 3 pg_catalog.= (pg_catalog.text, pg_catalog.text),
-	OPERATOR 4 pg_catalog.>= (pg_catalog.text, pg_catalog.text),
-	OPERATOR 5 pg_catalog.> (pg_catalog.text, pg_catalog.text);
+ALTER OPERATOR FAMILY integer_ops USING skipidx ADD
+	OPERATOR 3 pg_catalog.= (pg_catalog.int2, pg_catalog.int4),
+	OPERATOR 3 pg_catalog.= (pg_catalog.int2, pg_catalog.int8),
+	OPERATOR 3 pg_catalog.= (pg_catalog.int4, pg_catalog.int2),
+	OPERATOR 3 pg_catalog.= (pg_catalog.int4, pg_catalog.int8),
+	OPERATOR 3 pg_catalog.= (pg_catalog.int8, pg_catalog.int2),
+	OPERATOR 3 pg_catalog.= (pg_catalog.int8, pg_catalog.int4);
 
 CREATE OPERATOR FAMILY oid_ops USING skipidx;
 
 CREATE OPERATOR CLASS oid_ops
 DEFAULT FOR TYPE pg_catalog.oid USING skipidx FAMILY oid_ops AS
-	OPERATOR 1 pg_catalog.< (pg_catalog.oid, pg_catalog.oid),
-	OPERATOR 2 pg_catalog.<= (pg_catalog.oid, pg_catalog.oid),
 	OPERATOR 3 pg_catalog.= (pg_catalog.oid, pg_catalog.oid),
-	OPERATOR 4 pg_catalog.>= (pg_catalog.oid, pg_catalog.oid),
-	OPERATOR 5 pg_catalog.> (pg_catalog.oid, pg_catalog.oid);
+	FUNCTION 1 (pg_catalog.oid) skipidx_canonical(pg_catalog.oid);
+
+CREATE OPERATOR FAMILY float_ops USING skipidx;
+
+CREATE OPERATOR CLASS float4_ops
+DEFAULT FOR TYPE pg_catalog.float4 USING skipidx FAMILY float_ops AS
+	OPERATOR 3 pg_catalog.= (pg_catalog.float4, pg_catalog.float4),
+	FUNCTION 1 (pg_catalog.float4) skipidx_canonical(pg_catalog.float4);
+
+CREATE OPERATOR CLASS float8_ops
+DEFAULT FOR TYPE pg_catalog.float8 USING skipidx FAMILY float_ops AS
+	OPERATOR 3 pg_catalog.= (pg_catalog.float8, pg_catalog.float8),
+	FUNCTION 1 (pg_catalog.float8) skipidx_canonical(pg_catalog.float8);
+
+ALTER OPERATOR FAMILY float_ops USING skipidx ADD
+	OPERATOR 3 pg_catalog.= (pg_catalog.float4, pg_catalog.float8),
+	OPERATOR 3 pg_catalog.= (pg_catalog.float8, pg_catalog.float4);
+
+CREATE OPERATOR FAMILY numeric_ops USING skipidx;
+
+CREATE OPERATOR CLASS numeric_ops
+DEFAULT FOR TYPE pg_catalog.numeric USING skipidx FAMILY numeric_ops AS
+	OPERATOR 3 pg_catalog.= (pg_catalog.numeric, pg_catalog.numeric),
+	FUNCTION 1 (pg_catalog.numeric) skipidx_canonical(pg_catalog.numeric);
+
+CREATE OPERATOR FAMILY money_ops USING skipidx;
+
+CREATE OPERATOR CLASS money_ops
+DEFAULT FOR TYPE pg_catalog.money USING skipidx FAMILY money_ops AS
+	OPERATOR 3 pg_catalog.= (pg_catalog.money, pg_catalog.money),
+	FUNCTION 1 (pg_catalog.money) skipidx_canonical(pg_catalog.money);
+
+CREATE OPERATOR FAMILY datetime_ops USING skipidx;
+
+CREATE OPERATOR CLASS date_ops
+DEFAULT FOR TYPE pg_catalog.date USING skipidx FAMILY datetime_ops AS
+	OPERATOR 3 pg_catalog.= (pg_catalog.date, pg_catalog.date),
+	FUNCTION 1 (pg_catalog.date) skipidx_canonical(pg_catalog.date);
+
+CREATE OPERATOR CLASS timestamp_ops
+DEFAULT FOR TYPE pg_catalog.timestamp USING skipidx FAMILY datetime_ops AS
+	OPERATOR 3 pg_catalog.= (pg_catalog.timestamp, pg_catalog.timestamp),
+	FUNCTION 1 (pg_catalog.timestamp) skipidx_canonical(pg_catalog.timestamp);
+
+ALTER OPERATOR FAMILY datetime_ops USING skipidx ADD
+	OPERATOR 3 pg_catalog.= (pg_catalog.date, pg_catalog.timestamp),
+	OPERATOR 3 pg_catalog.= (pg_catalog.timestamp, pg_catalog.date);
+
+CREATE OPERATOR FAMILY timestamptz_ops USING skipidx;
+
+CREATE OPERATOR CLASS timestamptz_ops
+DEFAULT FOR TYPE pg_catalog.timestamptz USING skipidx FAMILY timestamptz_ops AS
+	OPERATOR 3 pg_catalog.= (pg_catalog.timestamptz, pg_catalog.timestamptz),
+	FUNCTION 1 (pg_catalog.timestamptz) skipidx_canonical(pg_catalog.timestamptz);
+
+CREATE OPERATOR FAMILY time_ops USING skipidx;
+
+CREATE OPERATOR CLASS time_ops
+DEFAULT FOR TYPE pg_catalog.time USING skipidx FAMILY time_ops AS
+	OPERATOR 3 pg_catalog.= (pg_catalog.time, pg_catalog.time),
+	FUNCTION 1 (pg_catalog.time) skipidx_canonical(pg_catalog.time);
+
+CREATE OPERATOR FAMILY text_ops USING skipidx;
+
+CREATE OPERATOR CLASS text_ops
+DEFAULT FOR TYPE pg_catalog.text USING skipidx FAMILY text_ops AS
+	OPERATOR 3 pg_catalog.= (pg_catalog.text, pg_catalog.text),
+	FUNCTION 1 (pg_catalog.text) skipidx_canonical(pg_catalog.text);
+
+CREATE OPERATOR CLASS name_ops
+DEFAULT FOR TYPE pg_catalog.name USING skipidx FAMILY text_ops AS
+	OPERATOR 3 pg_catalog.= (pg_catalog.name, pg_catalog.name),
+	FUNCTION 1 (pg_catalog.name) skipidx_canonical(pg_catalog.name);
+
+ALTER OPERATOR FAMILY text_ops USING skipidx ADD
+	OPERATOR 3 pg_catalog.= (pg_catalog.text, pg_catalog.name),
+	OPERATOR 3 pg_catalog.= (pg_catalog.name, pg_catalog.text);
+
+CREATE OPERATOR FAMILY bpchar_ops USING skipidx;
+
+CREATE OPERATOR CLASS bpchar_ops
+DEFAULT FOR TYPE pg_catalog.bpchar USING skipidx FAMILY bpchar_ops AS
+	OPERATOR 3 pg_catalog.= (pg_catalog.bpchar, pg_catalog.bpchar),
+	FUNCTION 1 (pg_catalog.bpchar) skipidx_canonical(pg_catalog.bpchar);
+
+CREATE OPERATOR FAMILY bytea_ops USING skipidx;
+
+CREATE OPERATOR CLASS bytea_ops
+DEFAULT FOR TYPE pg_catalog.bytea USING skipidx FAMILY bytea_ops AS
+	OPERATOR 3 pg_catalog.= (pg_catalog.bytea, pg_catalog.bytea),
+	FUNCTION 1 (pg_catalog.bytea) skipidx_canonical(pg_catalog.bytea);
 
 CREATE OPERATOR FAMILY uuid_ops USING skipidx;
 
 CREATE OPERATOR CLASS uuid_ops
 DEFAULT FOR TYPE pg_catalog.uuid USING skipidx FAMILY uuid_ops AS
-	OPERATOR 1 pg_catalog.< (pg_catalog.uuid, pg_catalog.uuid),
-	OPERATOR 2 pg_catalog.<= (pg_catalog.uuid, pg_catalog.uuid),
 	OPERATOR 3 pg_catalog.= (pg_catalog.uuid, pg_catalog.uuid),
-	OPERATOR 4 pg_catalog.>= (pg_catalog.uuid, pg_catalog.uuid),
-	OPERATOR 5 pg_catalog.> (pg_catalog.uuid, pg_catalog.uuid);
+	FUNCTION 1 (pg_catalog.uuid) skipidx_canonical(pg_catalog.uuid);
+
+CREATE OPERATOR FAMILY network_ops USING skipidx;
+
+CREATE OPERATOR CLASS inet_ops
+DEFAULT FOR TYPE pg_catalog.inet USING skipidx FAMILY network_ops AS
+	OPERATOR 3 pg_catalog.= (pg_catalog.inet, pg_catalog.inet),
+	FUNCTION 1 (pg_catalog.inet) skipidx_canonical(pg_catalog.inet);
+
+CREATE OPERATOR FAMILY macaddr_ops USING skipidx;
+
+CREATE OPERATOR CLASS macaddr_ops
+DEFAULT FOR TYPE pg_catalog.macaddr USING skipidx FAMILY macaddr_ops AS
+	OPERATOR 3 pg_catalog.= (pg_catalog.macaddr, pg_catalog.macaddr),
+	FUNCTION 1 (pg_catalog.macaddr) skipidx_canonical(pg_catalog.macaddr);
+
+CREATE OPERATOR FAMILY bit_ops USING skipidx;
+
+CREATE OPERATOR CLASS bit_ops
+DEFAULT FOR TYPE pg_catalog.bit USING skipidx FAMILY bit_ops AS
+	OPERATOR 3 pg_catalog.= (pg_catalog.bit, pg_catalog.bit),
+	FUNCTION 1 (pg_catalog.bit) skipidx_canonical(pg_catalog.bit);
+
+CREATE OPERATOR FAMILY varbit_ops USING skipidx;
+
+CREATE OPERATOR CLASS varbit_ops
+DEFAULT FOR TYPE pg_catalog.varbit USING skipidx FAMILY varbit_ops AS
+	OPERATOR 3 pg_catalog.= (pg_catalog.varbit, pg_catalog.varbit),
+	FUNCTION 1 (pg_catalog.varbit) skipidx_canonical(pg_catalog.varbit);
+
+CREATE OPERATOR FAMILY enum_ops USING skipidx;
+
+CREATE OPERATOR CLASS anyenum_ops
+DEFAULT FOR TYPE pg_catalog.anyenum USING skipidx FAMILY enum_ops AS
+	OPERATOR 3 pg_catalog.= (pg_catalog.anyenum, pg_catalog.anyenum),
+	FUNCTION 1 (pg_catalog.anyenum) skipidx_canonical(pg_catalog.anyenum);
+
+-- Elements are values of the default operator class of their type.
+CREATE OPERATOR FAMILY array_ops USING skipidx;
+
+CREATE OPERATOR CLASS array_ops
+DEFAULT FOR TYPE pg_catalog.anyarray USING skipidx FAMILY array_ops AS
+	OPERATOR 3 pg_catalog.= (pg_catalog.anyarray, pg_catalog.anyarray),
+	OPERATOR 6 pg_catalog.&& (pg_catalog.anyarray, pg_catalog.anyarray),
+	OPERATOR 7 pg_catalog.@> (pg_catalog.anyarray, pg_catalog.anyarray);
 
 --
 -- A look at an index, and at what reading it cost.  Counts change under the

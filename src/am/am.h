@@ -7,6 +7,7 @@
 
 #include "access/amapi.h"
 #include "access/genam.h"
+#include "intake/intake_column.h"
 #include "maint/maint.h"
 #include "nodes/execnodes.h"
 #include "nodes/pathnodes.h"
@@ -14,13 +15,16 @@
 #include "rank/rank_score.h"
 #include "utils/rel.h"
 
-/* Strategies of the opclass for tsvector. */
+/*
+ * Strategies of the opclass for tsvector; of those for other columns see
+ * intake/intake_column.h.
+ */
 #define SKX_STRATEGY_MATCH		1	/* tsvector @@ tsquery */
 #define SKX_STRATEGY_MATCH_OLD	2	/* tsvector @@@ tsquery, GIN's synonym */
 #define SKX_STRATEGY_RANK		3	/* tsvector <@> skipidx_ref, FOR ORDER BY */
 
-/* Strategies 1..5 of the opclasses for scalar types are btree's. */
-#define SKX_NSTRATEGIES			5
+/* Of all of them. */
+#define SKX_NSTRATEGIES			SKX_STRATEGY_CONTAINS
 
 /* Parsed reloptions. */
 typedef struct SkxOptions
@@ -51,7 +55,8 @@ extern uint32 skx_am_block_size(Relation index);	/* bytes */
 extern void skx_am_rank_options(Relation index, SkxRankOptions *options);
 extern void skx_am_maint_options(Relation index, SkxMaintOptions *options);
 
-/* am_columns.c : errors out unless the index has exactly one tsvector key */
+/* am_columns.c : errors out unless the index has a tsvector first, and only
+ * then, and other columns whose values it can hold */
 extern void skx_am_check_columns(Relation index);
 
 /* am_build.c */
@@ -105,7 +110,7 @@ extern Relation skx_am_open_bound(Oid index);
  * am_cost.c : skx_cost_share() of an index that is not open
  */
 extern double skx_am_cost_share(PlannerInfo *root, IndexOptInfo *info,
-								Node *clause);
+								Node *clause, int column);
 extern void skxcostestimate(PlannerInfo *root, IndexPath *path,
 							double loop_count, Cost *startup, Cost *total,
 							Selectivity *selectivity, double *correlation,

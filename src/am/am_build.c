@@ -171,7 +171,7 @@ skx_am_build_alone(SkxBuild *b, Relation heap, IndexInfo *info)
 	double		heap_tuples;
 
 	b->options.memory = b->memory - memory;
-	documents = skx_am_documents_begin(&sink, memory);
+	documents = skx_am_documents_begin(b->index, &sink, memory);
 	skx_am_build_begin_segment(b);
 	heap_tuples = table_index_build_scan(heap, b->index, info, false, true,
 										 skx_am_documents_callback, documents,

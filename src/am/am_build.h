@@ -61,7 +61,7 @@ extern void skx_am_build_sort_extents(SkxBuild *b);
  */
 typedef struct SkxBuildSink
 {
-	/* a row; value NULL: NULL */
+	/* a row, as a document */
 	void		(*document) (void *arg, ItemPointer tid, TSVector value);
 	/* all rows of a page of the table, so many, have been handed over */
 	void		(*page) (void *arg, BlockNumber block, int ndocs);
@@ -74,7 +74,8 @@ typedef struct SkxBuildDocuments SkxBuildDocuments;
 #define SKX_AM_PAGE_DOCS	MaxHeapTuplesPerPage
 
 /* `memory` bytes of one page's values are kept, the rest goes to a file. */
-extern SkxBuildDocuments *skx_am_documents_begin(const SkxBuildSink *sink,
+extern SkxBuildDocuments *skx_am_documents_begin(Relation index,
+												 const SkxBuildSink *sink,
 												 Size memory);
 
 /* For table_index_build_scan; arg is the SkxBuildDocuments. */

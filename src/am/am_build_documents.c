@@ -12,24 +12,33 @@
 #include "access/htup_details.h"
 #include "am/am_build.h"
 #include "intake/intake.h"
+#include "intake/intake_column.h"
 #include "storage/buffile.h"
 #include "utils/memutils.h"
 
-/* A document of the heap page being read. */
-typedef struct SkxBuildDoc
+/* What is kept of a document: nothing (size 0), or so much. */
+typedef struct SkxBuildKept
 {
-	ItemPointerData tid;
-	bool		isnull;
 	bool		in_file;
 	struct varlena *value;		/* as in the table, or */
 	int			fileno;			/* where it waits in the file */
 	off_t		offset;
 	Size		size;
+} SkxBuildKept;
+
+/* A document of the heap page being read. */
+typedef struct SkxBuildDoc
+{
+	ItemPointerData tid;
+	SkxBuildKept text;			/* none: it is NULL */
+	SkxBuildKept values;		/* lexemes; none: the index has no other
+								 * column */
 } SkxBuildDoc;
 
 struct SkxBuildDocuments
 {
 	SkxBuildSink sink;
+	const SkxColumns *columns;
 	BlockNumber heap_block;
 	int			ndocs;
 	SkxBuildDoc docs[SKX_AM_PAGE_DOCS];
@@ -42,11 +51,12 @@ struct SkxBuildDocuments
 };
 
 SkxBuildDocuments *
-skx_am_documents_begin(const SkxBuildSink *sink, Size memory)
+skx_am_documents_begin(Relation index, const SkxBuildSink *sink, Size memory)
 {
 	SkxBuildDocuments *b = palloc0(sizeof(SkxBuildDocuments));
 
 	b->sink = *sink;
+	b->columns = skx_intake_columns(index);
 	b->heap_block = InvalidBlockNumber;
 	b->context = CurrentMemoryContext;
 	b->page_limit = memory;
@@ -69,15 +79,15 @@ skx_am_documents_compare(const void *a, const void *b)
 }
 
 static struct varlena *
-skx_am_documents_value(SkxBuildDocuments *b, const SkxBuildDoc *doc)
+skx_am_documents_value(SkxBuildDocuments *b, const SkxBuildKept *kept)
 {
 	struct varlena *value;
 
-	if (!doc->in_file)
-		return doc->value;
-	value = palloc(doc->size);
-	if (BufFileSeek(b->file, doc->fileno, doc->offset, SEEK_SET) != 0 ||
-		BufFileRead(b->file, value, doc->size) != doc->size)
+	if (!kept->in_file)
+		return kept->value;
+	value = palloc(kept->size);
+	if (BufFileSeek(b->file, kept->fileno, kept->offset, SEEK_SET) != 0 ||
+		BufFileRead(b->file, value, kept->size) != kept->size)
 		ereport(ERROR,
 				(errcode_for_file_access(),
 				 errmsg("could not read temporary file of an index build: %m")));
@@ -99,14 +109,17 @@ skx_am_documents_flush(SkxBuildDocuments *b)
 	for (i = 0; i < b->ndocs; i++)
 	{
 		SkxBuildDoc *doc = &b->docs[i];
-		TSVector	value = NULL;
+		TSVector	text;
+		TSVector	document;
 
 		MemoryContextSwitchTo(b->doc_context);
-		if (!doc->isnull)
-			value = skx_intake_datum(PointerGetDatum(skx_am_documents_value(b, doc)),
-									 false, &doc->tid);
+		text = skx_intake_datum(PointerGetDatum(skx_am_documents_value(b, &doc->text)),
+								doc->text.size == 0, &doc->tid);
+		document = skx_intake_document((TSVector)
+									   skx_am_documents_value(b, &doc->values),
+									   text);
 		MemoryContextSwitchTo(old);
-		b->sink.document(b->sink.arg, &doc->tid, value);
+		b->sink.document(b->sink.arg, &doc->tid, document);
 		MemoryContextReset(b->doc_context);
 	}
 	b->ndocs = 0;
@@ -120,21 +133,22 @@ skx_am_documents_flush(SkxBuildDocuments *b)
 
 /* Keeps a value until its heap page has been read. */
 static void
-skx_am_documents_keep(SkxBuildDocuments *b, SkxBuildDoc *doc, struct varlena *value)
+skx_am_documents_keep(SkxBuildDocuments *b, SkxBuildKept *kept,
+					  struct varlena *value)
 {
-	doc->size = VARSIZE_ANY(value);
-	doc->in_file = b->page_bytes + doc->size > b->page_limit;
-	if (!doc->in_file)
+	kept->size = VARSIZE_ANY(value);
+	kept->in_file = b->page_bytes + kept->size > b->page_limit;
+	if (!kept->in_file)
 	{
-		doc->value = MemoryContextAlloc(b->page_context, doc->size);
-		memcpy(doc->value, value, doc->size);
-		b->page_bytes += doc->size;
+		kept->value = MemoryContextAlloc(b->page_context, kept->size);
+		memcpy(kept->value, value, kept->size);
+		b->page_bytes += kept->size;
 		return;
 	}
 	if (b->file == NULL)
 		b->file = BufFileCreateTemp(false);
-	BufFileTell(b->file, &doc->fileno, &doc->offset);
-	BufFileWrite(b->file, value, doc->size);
+	BufFileTell(b->file, &kept->fileno, &kept->offset);
+	BufFileWrite(b->file, value, kept->size);
 }
 
 void
@@ -145,6 +159,7 @@ skx_am_documents_callback(Relation index, ItemPointer tid, Datum *values,
 	BlockNumber heap_block = ItemPointerGetBlockNumber(tid);
 	MemoryContext old;
 	SkxBuildDoc *doc;
+	TSVector	others;
 
 	old = MemoryContextSwitchTo(b->context);
 	if (heap_block != b->heap_block)
@@ -160,10 +175,15 @@ skx_am_documents_callback(Relation index, ItemPointer tid, Datum *values,
 	doc = &b->docs[b->ndocs++];
 	memset(doc, 0, sizeof(*doc));
 	doc->tid = *tid;
-	doc->isnull = isnull[0];
 	if (!isnull[0])
-		skx_am_documents_keep(b, doc, (struct varlena *)
+		skx_am_documents_keep(b, &doc->text, (struct varlena *)
 							  DatumGetPointer(values[0]));
+	others = skx_intake_values(b->columns, values, isnull);
+	if (others != NULL)
+	{
+		skx_am_documents_keep(b, &doc->values, (struct varlena *) others);
+		pfree(others);
+	}
 	MemoryContextSwitchTo(old);
 }
 

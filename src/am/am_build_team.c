@@ -329,7 +329,8 @@ skx_am_team_scan(SkxBuildMember *m, Relation heap, IndexInfo *info,
 	SkxBuildDocuments *documents;
 	double		tuples;
 
-	documents = skx_am_documents_begin(&sink, shared->memory / 16);
+	documents = skx_am_documents_begin(m->build->index, &sink,
+									   shared->memory / 16);
 	pg_atomic_fetch_add_u32(&shared->scanning, 1);
 	skx_am_team_begin_share(m);
 	if (shared->ranges)

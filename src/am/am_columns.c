@@ -8,13 +8,49 @@
 
 #include "am/am.h"
 #include "catalog/pg_type.h"
+#include "intake/intake_column.h"
 #include "utils/builtins.h"
+#include "utils/lsyscache.h"
 
 /* Type that the opclass of a key column takes. */
 static Oid
 skx_am_column_type(Relation index, int column)
 {
 	return index->rd_opcintype[column];
+}
+
+/* Values are stored by their canonical form: those of the elements of arrays. */
+static void
+skx_am_check_canonical(Relation index, int column)
+{
+	Oid			element = skx_intake_element_type(index, column);
+
+	if (OidIsValid(skx_intake_canonical(index, column, InvalidOid)))
+		return;
+	ereport(ERROR,
+			(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+			 OidIsValid(element) ?
+			 errmsg("a skipidx index cannot have arrays of type %s",
+					format_type_be(element)) :
+			 errmsg("a skipidx index cannot have a column of type %s",
+					format_type_be(skx_am_column_type(index, column))),
+			 errhint("Its operator class needs support function %d, the canonical form of a value as bytea.",
+					 SKX_SUPPORT_CANONICAL)));
+}
+
+/* What a collation takes for equal must be the same bytes. */
+static void
+skx_am_check_collation(Relation index, int column)
+{
+	Oid			collation = index->rd_indcollation[column];
+
+	if (!OidIsValid(collation) || get_collation_isdeterministic(collation))
+		return;
+	ereport(ERROR,
+			(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+			 errmsg("a skipidx index cannot have a column with nondeterministic collation \"%s\"",
+					get_collation_name(collation)),
+			 errhint("Index the column under another collation (COLLATE), and use that in conditions.")));
 }
 
 void
@@ -28,23 +64,15 @@ skx_am_check_columns(Relation index)
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 				 errmsg("the first column of a skipidx index must be a tsvector, not %s",
 						format_type_be(skx_am_column_type(index, 0))),
-				 errhint("Index the tsvector here, and other columns with an index of their own.")));
+				 errhint("Name a tsvector first, and other columns after it, or index them with btree.")));
 	for (i = 1; i < nkeys; i++)
+	{
 		if (skx_am_column_type(index, i) == TSVECTOROID)
 			ereport(ERROR,
 					(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 					 errmsg("a skipidx index cannot have a second tsvector column"),
 					 errhint("Join them with || in an expression index, with setweight() to tell them apart, or create one index for each.")));
-	if (nkeys > 2)
-		ereport(ERROR,
-				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-				 errmsg("a skipidx index cannot have more than two columns"),
-				 errhint("Index the tsvector here, and other columns with an index of their own.")));
-	if (nkeys > 1)
-		ereport(ERROR,
-				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-				 errmsg("a sort column is not supported yet by skipidx"),
-				 errdetail("The second column, of type %s, is reserved for it.",
-						   format_type_be(skx_am_column_type(index, 1))),
-				 errhint("Leave it out of this index, and index it with btree.")));
+		skx_am_check_canonical(index, i);
+		skx_am_check_collation(index, i);
+	}
 }

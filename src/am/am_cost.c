@@ -26,13 +26,14 @@ skx_am_cost_close(const SkxCostIndex *index)
 }
 
 double
-skx_am_cost_share(PlannerInfo *root, IndexOptInfo *info, Node *clause)
+skx_am_cost_share(PlannerInfo *root, IndexOptInfo *info, Node *clause,
+				  int column)
 {
 	SkxCostIndex index;
 	double		share;
 
 	skx_am_cost_open(info, &index);
-	share = skx_cost_share(root, &index, clause);
+	share = skx_cost_share(root, &index, clause, column);
 	skx_am_cost_close(&index);
 	return share;
 }

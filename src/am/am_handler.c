@@ -2,9 +2,6 @@
  * am_handler.c
  *	  What the access method is capable of, and its callbacks.
  *
- * The scalar opclasses and amcanmulticol exist so that CREATE INDEX with a
- * sort column gets as far as our own message about it.
- *
  * amoptionalkey: every row is a document, also one with a NULL or empty
  * tsvector, so a scan without a condition is complete.  The planner would make
  * an index-only scan of it for count(*); cost_scan.c refuses that.
@@ -25,7 +22,7 @@ static void
 skx_am_capabilities(IndexAmRoutine *am)
 {
 	am->amstrategies = SKX_NSTRATEGIES;
-	am->amsupport = 0;
+	am->amsupport = SKX_SUPPORT_CANONICAL;
 	am->amoptsprocnum = 0;
 	am->amcanorder = false;
 	am->amcanorderbyop = true;
@@ -33,8 +30,8 @@ skx_am_capabilities(IndexAmRoutine *am)
 	am->amcanunique = false;
 	am->amcanmulticol = true;
 	am->amoptionalkey = true;
-	am->amsearcharray = false;
-	am->amsearchnulls = false;
+	am->amsearcharray = true;
+	am->amsearchnulls = true;
 	am->amstorage = false;
 	am->amclusterable = false;
 	am->ampredlocks = true;

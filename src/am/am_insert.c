@@ -16,7 +16,7 @@
 #include "access/xact.h"
 #include "access/xlog.h"
 #include "am/am_scan.h"
-#include "intake/intake.h"
+#include "intake/intake_column.h"
 #include "pending/pending.h"
 #include "utils/memutils.h"
 #include "utils/rel.h"
@@ -81,17 +81,32 @@ skx_am_insert_flush(Relation index)
 	MemoryContextDelete(context);
 }
 
+/* Found once a statement. */
+static const SkxColumns *
+skx_am_insert_columns(Relation index, IndexInfo *info)
+{
+	MemoryContext old;
+
+	if (info->ii_AmCache != NULL)
+		return info->ii_AmCache;
+	old = MemoryContextSwitchTo(info->ii_Context);
+	info->ii_AmCache = skx_intake_columns(index);
+	MemoryContextSwitchTo(old);
+	return info->ii_AmCache;
+}
+
 bool
 skxinsert(Relation index, Datum *values, bool *isnull, ItemPointer tid,
 		  Relation heap, IndexUniqueCheck unique, bool unchanged,
 		  struct IndexInfo *info)
 {
-	TSVector	value = skx_intake_datum(values[0], isnull[0], tid);
+	const SkxColumns *columns = skx_am_insert_columns(index, info);
+	TSVector	value = skx_intake_row_document(columns, values, isnull, tid);
 	bool		full;
 
 	full = skx_pending_append(index, tid, value);
 	skx_am_predicate_insert(index, value);
-	skx_intake_free(value, values[0]);
+	skx_intake_free_document(value, values, isnull);
 	if (full)
 		skx_am_insert_flush(index);
 	return false;

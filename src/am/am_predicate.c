@@ -88,6 +88,50 @@ skx_am_cover(const QueryItem *item, const char *lexemes, SkxCover *cover)
 		skx_am_cover_either(cover, &other);
 }
 
+/* Of a condition on a column beside the text: one value, or all of few. */
+static void
+skx_am_cover_condition(const SkxCondition *c, SkxCover *cover)
+{
+	int			i;
+
+	cover->n = -1;
+	if (c->kind == SKX_CONDITION_ALL)
+		cover->n = 1;
+	else if (c->kind == SKX_CONDITION_ANY && c->n <= SKX_COVER_MOST)
+		cover->n = c->n;
+	for (i = 0; i < cover->n; i++)
+		cover->pages[i] = skx_am_predicate_page(c->lexemes[i].bytes,
+												c->lexemes[i].len);
+}
+
+/* The best cover of one of the conditions. */
+static void
+skx_am_cover_scan(IndexScanDesc scan, SkxCover *cover)
+{
+	SkxScan    *so = scan->opaque;
+	SkxCover	other;
+	int			i;
+
+	cover->n = -1;
+	for (i = 0; i < scan->numberOfKeys; i++)
+	{
+		TSQuery		query;
+
+		if (!skx_am_scan_is_match(&scan->keyData[i]))
+			continue;
+		query = DatumGetTSQuery(scan->keyData[i].sk_argument);
+		other.n = -1;
+		if (query->size > 0)
+			skx_am_cover(GETQUERY(query), GETOPERAND(query), &other);
+		skx_am_cover_either(cover, &other);
+	}
+	for (i = 0; i < so->nconditions; i++)
+	{
+		skx_am_cover_condition(&so->conditions[i], &other);
+		skx_am_cover_either(cover, &other);
+	}
+}
+
 void
 skx_am_predicate_read(IndexScanDesc scan)
 {
@@ -96,15 +140,8 @@ skx_am_predicate_read(IndexScanDesc scan)
 
 	if (!IsolationIsSerializable())
 		return;
-	for (i = 0; i < scan->numberOfKeys && scan->numberOfOrderBys == 0; i++)
-	{
-		TSQuery		query = DatumGetTSQuery(scan->keyData[i].sk_argument);
-		SkxCover	other = {.n = -1};
-
-		if (query->size > 0)
-			skx_am_cover(GETQUERY(query), GETOPERAND(query), &other);
-		skx_am_cover_either(&cover, &other);
-	}
+	if (scan->numberOfOrderBys == 0)
+		skx_am_cover_scan(scan, &cover);
 	if (cover.n < 0)
 		PredicateLockRelation(scan->indexRelation, scan->xs_snapshot);
 	for (i = 0; i < cover.n; i++)
@@ -121,8 +158,6 @@ skx_am_predicate_insert(Relation index, TSVector value)
 	if (!IsolationIsSerializable())
 		return;
 	CheckForSerializableConflictIn(index, NULL, InvalidBlockNumber);
-	if (value == NULL)
-		return;
 	words = ARRPTR(value);
 	for (i = 0; i < value->size; i++)
 		CheckForSerializableConflictIn(index, NULL,

@@ -6,7 +6,8 @@
  * after its snapshot was taken, and uses nothing else until it is rescanned:
  * every row that the snapshot can see is in exactly one place of that view.
  * With `<@>` in ORDER BY rows come by am_ranked.c.  Answers are exact, so the
- * executor is never asked to recheck.
+ * executor is not asked to recheck, but for equality of arrays, which depends
+ * on the order of their elements.
  */
 #include "postgres.h"
 
@@ -77,6 +78,9 @@ skx_am_scan_stop(SkxScan *so)
 	skx_am_scan_close_source(so);
 	skx_am_ranked_stop(so);
 	so->query = NULL;
+	so->conditions = NULL;
+	so->nconditions = 0;
+	so->lossy = false;
 	so->started = false;
 	so->at = so->n = so->next = 0;
 	so->docs = NULL;
@@ -106,6 +110,14 @@ skxendscan(IndexScanDesc scan)
 	pfree(so);
 }
 
+bool
+skx_am_scan_is_match(const ScanKeyData *key)
+{
+	return key->sk_attno == 1 &&
+		(key->sk_flags & (SK_SEARCHARRAY | SK_SEARCHNULL |
+						  SK_SEARCHNOTNULL)) == 0;
+}
+
 /*
  * Compiles the scan keys; NULL when one of them is NULL, which no row
  * matches.
@@ -113,23 +125,36 @@ skxendscan(IndexScanDesc scan)
 static SkxQuery *
 skx_am_scan_compile(IndexScanDesc scan)
 {
+	SkxScan    *so = scan->opaque;
+	int			nqueries = 0;
 	TSQuery    *queries = palloc(sizeof(TSQuery) *
 								 Max(scan->numberOfKeys, 1));
 	int			i;
 
+	so->nconditions = 0;
+	so->conditions = palloc(sizeof(SkxCondition) * Max(scan->numberOfKeys, 1));
 	for (i = 0; i < scan->numberOfKeys; i++)
 	{
 		ScanKey		key = &scan->keyData[i];
+		SkxCondition *condition = &so->conditions[so->nconditions];
 
+		if (!skx_am_scan_is_match(key))
+		{
+			skx_intake_condition(scan->indexRelation, key, condition);
+			so->lossy |= condition->lossy;
+			so->nconditions++;
+			continue;
+		}
 		if (key->sk_flags & SK_ISNULL)
 			return NULL;
 		if (key->sk_strategy != SKX_STRATEGY_MATCH &&
 			key->sk_strategy != SKX_STRATEGY_MATCH_OLD)
 			elog(ERROR, "unrecognized skipidx strategy: %d",
 				 key->sk_strategy);
-		queries[i] = DatumGetTSQuery(key->sk_argument);
+		queries[nqueries++] = DatumGetTSQuery(key->sk_argument);
 	}
-	return skx_query_compile(queries, scan->numberOfKeys);
+	return skx_query_compile(queries, nqueries, so->conditions,
+							 so->nconditions);
 }
 
 static void
@@ -225,7 +250,8 @@ skxgettuple(IndexScanDesc scan, ScanDirection dir)
 	if (so->next >= so->n && !skx_am_scan_fetch(scan))
 		return false;
 	scan->xs_heaptid = so->tids[so->next++];
-	scan->xs_recheck = scan->xs_recheckorderby = false;
+	scan->xs_recheck = so->lossy;
+	scan->xs_recheckorderby = false;
 	return true;
 }
 
@@ -238,7 +264,7 @@ skxgetbitmap(IndexScanDesc scan, TIDBitmap *tbm)
 	so->fetches_all = true;
 	while (skx_am_scan_fetch(scan))
 	{
-		tbm_add_tuples(tbm, so->tids, so->n, false);
+		tbm_add_tuples(tbm, so->tids, so->n, so->lossy);
 		total += so->n;
 	}
 	return total;

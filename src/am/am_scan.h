@@ -20,6 +20,9 @@ typedef struct SkxScan
 	bool		started;
 	bool		fetches_all;	/* the whole answer will be fetched */
 	SkxQuery   *query;
+	int			nconditions;	/* of it: keys other than `text @@ query` */
+	SkxCondition *conditions;
+	bool		lossy;			/* one of these needs a recheck */
 	SkxSource  *source;			/* NULL: ranked, or no more rows */
 	int			at;				/* which of its segments is being read */
 	SkxQueryScan *answers[SKX_SCAN_SEGMENTS];	/* of its segments */
@@ -33,6 +36,9 @@ typedef struct SkxScan
 	SkxTopkWork work;			/* of ranked scans before the last rescan, */
 	SkxTopkWork total;			/* and with that of the current one */
 } SkxScan;
+
+/* am_scan.c : is it `text @@ query`, and not `text @@ ANY (queries)`? */
+extern bool skx_am_scan_is_match(const ScanKeyData *key);
 
 /*
  * am_predicate.c : SERIALIZABLE

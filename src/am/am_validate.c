@@ -2,9 +2,11 @@
  * am_validate.c
  *	  Checks an operator class of the access method.
  *
- * Two shapes exist.  For tsvector: strategies 1 and 2 of am.h, with a
+ * Three shapes exist.  For tsvector: strategies 1 and 2 of am.h, with a
  * tsquery on the right, and 3, a distance that orders, with a reference there.
- * For a scalar type: btree's five comparisons, of any pair of types.
+ * For a scalar type: equality, of any pair of types, and the canonical form of
+ * each of these.  For anyarray: equality, `&&` and `@>`; its elements are those
+ * of another class.
  */
 #include "postgres.h"
 
@@ -12,6 +14,7 @@
 #include "access/htup_details.h"
 #include "am/am.h"
 #include "catalog/pg_amop.h"
+#include "catalog/pg_amproc.h"
 #include "catalog/pg_opclass.h"
 #include "catalog/pg_opfamily.h"
 #include "catalog/pg_type.h"
@@ -53,14 +56,25 @@ skx_am_validate_signature(Form_pg_amop amop, bool ranks)
 }
 
 static bool
+skx_am_validate_strategy(Form_pg_amop amop)
+{
+	if (amop->amoplefttype == TSVECTOROID)
+		return amop->amopstrategy >= SKX_STRATEGY_MATCH &&
+			amop->amopstrategy <= SKX_STRATEGY_RANK;
+	return amop->amopstrategy == SKX_STRATEGY_EQUAL ||
+		(amop->amoplefttype == ANYARRAYOID &&
+		 (amop->amopstrategy == SKX_STRATEGY_OVERLAPS ||
+		  amop->amopstrategy == SKX_STRATEGY_CONTAINS));
+}
+
+static bool
 skx_am_validate_operator(const SkxOpclass *class, Form_pg_amop amop)
 {
 	bool		tsvector = amop->amoplefttype == TSVECTOROID;
 	bool		ranks = tsvector && amop->amopstrategy == SKX_STRATEGY_RANK;
-	int			nstrategies = tsvector ? SKX_STRATEGY_RANK : SKX_NSTRATEGIES;
 	const char *problem;
 
-	if (amop->amopstrategy < 1 || amop->amopstrategy > nstrategies)
+	if (!skx_am_validate_strategy(amop))
 	{
 		ereport(INFO,
 				(errcode(ERRCODE_INVALID_OBJECT_DEFINITION),
@@ -83,41 +97,67 @@ skx_am_validate_operator(const SkxOpclass *class, Form_pg_amop amop)
 	return false;
 }
 
-/* Are the operators of the class's own type all there? */
+/* Is the operator that the class cannot do without there? */
 static bool
 skx_am_validate_complete(const SkxOpclass *class, uint32 strategies)
 {
-	int			nstrategies = class->type == TSVECTOROID ?
-		SKX_STRATEGY_MATCH : SKX_NSTRATEGIES;
-	bool		complete = true;
-	int			i;
+	int			needed = class->type == TSVECTOROID ?
+		SKX_STRATEGY_MATCH : SKX_STRATEGY_EQUAL;
 
-	for (i = 1; i <= nstrategies; i++)
-		if ((strategies & (1 << i)) == 0)
-		{
-			ereport(INFO,
-					(errcode(ERRCODE_INVALID_OBJECT_DEFINITION),
-					 errmsg("operator class \"%s\" of access method %s is missing operator %d",
-							class->name, "skipidx", i)));
-			complete = false;
-		}
-	return complete;
+	if ((strategies & (1 << needed)) != 0)
+		return true;
+	ereport(INFO,
+			(errcode(ERRCODE_INVALID_OBJECT_DEFINITION),
+			 errmsg("operator class \"%s\" of access method %s is missing operator %d",
+					class->name, "skipidx", needed)));
+	return false;
 }
 
+/* Is it `canonical form of a value`? */
+static bool
+skx_am_validate_function(const SkxOpclass *class, Form_pg_amproc proc)
+{
+	if (proc->amprocnum == SKX_SUPPORT_CANONICAL &&
+		proc->amproclefttype == proc->amprocrighttype &&
+		proc->amproclefttype != TSVECTOROID &&
+		proc->amproclefttype != ANYARRAYOID &&
+		check_amproc_signature(proc->amproc, BYTEAOID, false, 1, 1,
+							   proc->amproclefttype))
+		return true;
+	ereport(INFO,
+			(errcode(ERRCODE_INVALID_OBJECT_DEFINITION),
+			 errmsg("operator family \"%s\" of access method %s contains function %s with wrong signature for support number %d",
+					class->family_name, "skipidx",
+					format_procedure(proc->amproc), proc->amprocnum)));
+	return false;
+}
+
+/* Does the class have the support function of its own type? */
 static bool
 skx_am_validate_functions(const SkxOpclass *class)
 {
 	CatCList   *list = SearchSysCacheList1(AMPROCNUM,
 										   ObjectIdGetDatum(class->family));
-	bool		valid = list->n_members == 0;
+	bool		found = class->type == TSVECTOROID ||
+		class->type == ANYARRAYOID;
+	bool		valid = true;
+	int			i;
 
-	if (!valid)
+	for (i = 0; i < list->n_members; i++)
+	{
+		Form_pg_amproc proc = (Form_pg_amproc)
+			GETSTRUCT(&list->members[i]->tuple);
+
+		valid &= skx_am_validate_function(class, proc);
+		found |= proc->amproclefttype == class->type;
+	}
+	ReleaseCatCacheList(list);
+	if (!found)
 		ereport(INFO,
 				(errcode(ERRCODE_INVALID_OBJECT_DEFINITION),
-				 errmsg("operator family \"%s\" of access method %s contains support functions, but there are none",
-						class->family_name, "skipidx")));
-	ReleaseCatCacheList(list);
-	return valid;
+				 errmsg("operator class \"%s\" of access method %s is missing support function %d",
+						class->name, "skipidx", SKX_SUPPORT_CANONICAL)));
+	return valid && found;
 }
 
 static char *

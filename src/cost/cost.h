@@ -34,8 +34,8 @@ typedef struct SkxCostEstimate
  * readable: may the index be read while a query is planned?  Not where there
  * is none yet; and where neither kind of scan is allowed anyway, one that is
  * damaged should not be in the way.
- * share: how much of the table a condition (RestrictInfo) of a whole index is
- * met by, if the index knows its words better than ANALYZE does; or how much of
+ * share: how much of the table a condition (RestrictInfo) on a column (from 0)
+ * of a whole index is met by, if the index knows its words better than ANALYZE does; or how much of
  * it has a word of the query of a distance (OpExpr).  Below 0: not known.
  * first: where all rows are wanted, about so many, how many of them the first
  * search is for.
@@ -45,7 +45,7 @@ extern void skx_cost_estimate(PlannerInfo *root, IndexPath *path,
 							  double loop_count, const SkxCostIndex *index,
 							  SkxCostEstimate *estimate);
 extern double skx_cost_share(PlannerInfo *root, const SkxCostIndex *index,
-							 Node *clause);
+							 Node *clause, int column);
 extern uint64 skx_cost_first(double rows);
 
 /* Sizes of an index, found once while a statement is planned. */

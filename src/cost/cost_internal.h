@@ -31,6 +31,8 @@ typedef struct SkxCosting
 	const SkxCostIndex *index;
 	IndexPath  *path;			/* NULL: only what matches is asked for */
 	List	   *filters;		/* TSQuery, of `@@` */
+	List	   *conditions;		/* SkxCondition, of other columns, and others
+								 * of the text */
 	int			unknown;		/* of them: conditions with unknown query */
 	bool		nothing;		/* a query is NULL or empty */
 	TSQuery		ranking;		/* of `<@>`; NULL: unknown, or none */
@@ -58,17 +60,20 @@ typedef struct SkxCosting
 /*
  * cost_query.c : the queries, as far as the planner knows them
  *
- * conditions and queries fill filters and ranking; gather adds words of a query
- * that are no prefixes, as far as there is room, and distinct sorts them.
+ * conditions, of a column (from 0), and queries fill filters, conditions and
+ * ranking; gather adds words of a query that are no prefixes, or values of a
+ * condition, as far as there is room, and distinct sorts them.
  * plain is how many of a query's operands are no prefixes.  ranks_filter: is
  * the ranking query the condition, and the only one?  ranking is the query of
  * `<@>`, NULL if it cannot be known.
  */
-extern void skx_cost_conditions(SkxCosting *c, List *quals);
+extern void skx_cost_conditions(SkxCosting *c, List *quals, int column);
 extern void skx_cost_queries(SkxCosting *c);
 extern TSQuery skx_cost_ranking(PlannerInfo *root, Node *distance);
 extern int	skx_cost_plain(TSQuery query);
 extern void skx_cost_gather(SkxCosting *c, TSQuery query);
+extern void skx_cost_gather_condition(SkxCosting *c,
+									  const SkxCondition *condition);
 extern void skx_cost_distinct(SkxCosting *c);
 extern bool skx_cost_ranks_filter(const SkxCosting *c);
 
@@ -76,8 +81,10 @@ extern bool skx_cost_ranks_filter(const SkxCosting *c);
  * cost_words.c : what the index knows of their words
  *
  * begin reads it, as far as it may be read, until end.  operand is the term of
- * an operand, or NULL; in any case how many documents have it.
+ * an operand, or NULL; in any case how many documents have it.  value_df: how
+ * many have a value.
  */
+extern double skx_cost_value_df(SkxCosting *c, const SkxLexeme *value);
 extern void skx_cost_begin(SkxCosting *c);
 extern void skx_cost_end(SkxCosting *c);
 extern const SkxTerm *skx_cost_operand(SkxCosting *c, TSQuery query,

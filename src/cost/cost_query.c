@@ -8,15 +8,19 @@
 #include "cost/cost_internal.h"
 #include "nodes/nodeFuncs.h"
 #include "optimizer/optimizer.h"
+#include "utils/lsyscache.h"
 #include "utils/selfuncs.h"
 
 /* Value of the right side of an index clause, NULL if it cannot be known. */
 static Const *
 skx_cost_argument(PlannerInfo *root, Node *clause)
 {
-	if (!IsA(clause, OpExpr))
-		return NULL;
-	return skx_cost_planned_value(root, get_rightop((Expr *) clause));
+	if (IsA(clause, OpExpr))
+		return skx_cost_planned_value(root, get_rightop((Expr *) clause));
+	if (IsA(clause, ScalarArrayOpExpr))
+		return skx_cost_planned_value(root,
+									  lsecond(((ScalarArrayOpExpr *) clause)->args));
+	return NULL;
 }
 
 /*
@@ -40,18 +44,83 @@ skx_cost_ranking(PlannerInfo *root, Node *distance)
 	return SkxRefQuery((SkxRef *) PG_DETOAST_DATUM(value->constvalue));
 }
 
-/* What rows have to match. */
+/*
+ * The scan key of a clause on a column from 0, as the executor would make it;
+ * false if its value is not known.
+ */
+static bool
+skx_cost_key(SkxCosting *c, Node *clause, int column, ScanKeyData *key)
+{
+	Oid			family = c->index->rel->rd_opfamily[column];
+	Const	   *value = skx_cost_argument(c->root, clause);
+	Oid			operator;
+	int			strategy;
+	Oid			left;
+
+	memset(key, 0, sizeof(*key));
+	key->sk_attno = column + 1;
+	if (IsA(clause, NullTest))
+	{
+		key->sk_flags = SK_ISNULL |
+			(((NullTest *) clause)->nulltesttype == IS_NULL ?
+			 SK_SEARCHNULL : SK_SEARCHNOTNULL);
+		return true;
+	}
+	if (value == NULL)
+		return false;
+	if (IsA(clause, ScalarArrayOpExpr))
+	{
+		key->sk_flags = SK_SEARCHARRAY;
+		operator = ((ScalarArrayOpExpr *) clause)->opno;
+	}
+	else
+		operator = ((OpExpr *) clause)->opno;
+	get_op_opfamily_properties(operator, family, false, &strategy, &left,
+							   &key->sk_subtype);
+	key->sk_strategy = strategy;
+	if (value->constisnull)
+		key->sk_flags |= SK_ISNULL;
+	key->sk_argument = value->constvalue;
+	return true;
+}
+
+static void
+skx_cost_condition(SkxCosting *c, Node *clause, int column)
+{
+	SkxCondition *condition;
+	ScanKeyData key;
+
+	if (c->index->rel == NULL || !skx_cost_key(c, clause, column, &key))
+	{
+		c->unknown++;
+		return;
+	}
+	condition = palloc(sizeof(SkxCondition));
+	skx_intake_condition(c->index->rel, &key, condition);
+	if (condition->kind == SKX_CONDITION_NEVER)
+		c->nothing = true;
+	else if (condition->kind == SKX_CONDITION_QUERIES)
+		c->unknown++;
+	else
+		c->conditions = lappend(c->conditions, condition);
+}
+
 void
-skx_cost_conditions(SkxCosting *c, List *quals)
+skx_cost_conditions(SkxCosting *c, List *quals, int column)
 {
 	ListCell   *lc;
 
 	foreach(lc, quals)
 	{
-		RestrictInfo *qual = lfirst_node(RestrictInfo, lc);
-		Const	   *value = skx_cost_argument(c->root,
-											  (Node *) qual->clause);
+		Node	   *clause = (Node *) lfirst_node(RestrictInfo, lc)->clause;
+		Const	   *value;
 
+		if (column > 0 || !IsA(clause, OpExpr))
+		{
+			skx_cost_condition(c, clause, column);
+			continue;
+		}
+		value = skx_cost_argument(c->root, clause);
 		if (value == NULL || value->consttype != TSQUERYOID)
 			c->unknown++;
 		else if (value->constisnull ||
@@ -67,8 +136,14 @@ void
 skx_cost_queries(SkxCosting *c)
 {
 	IndexPath  *path = c->path;
+	ListCell   *lc;
 
-	skx_cost_conditions(c, get_quals_from_indexclauses(path->indexclauses));
+	foreach(lc, path->indexclauses)
+	{
+		IndexClause *clause = lfirst_node(IndexClause, lc);
+
+		skx_cost_conditions(c, clause->indexquals, clause->indexcol);
+	}
 	if (path->indexorderbys != NIL)
 		c->ranking = skx_cost_ranking(c->root,
 									  linitial(path->indexorderbys));
@@ -113,15 +188,30 @@ skx_cost_gather(SkxCosting *c, TSQuery query)
 }
 
 void
+skx_cost_gather_condition(SkxCosting *c, const SkxCondition *condition)
+{
+	int			step = (condition->n + SKX_COST_LOOKUPS - 1) / SKX_COST_LOOKUPS;
+	int			i;
+
+	for (i = 0; i < condition->n; i++)
+	{
+		if (c->nlexemes == SKX_COST_LEXEMES || i % step != 0)
+			c->left++;
+		else
+			c->lexemes[c->nlexemes++] = condition->lexemes[i];
+	}
+}
+
+void
 skx_cost_distinct(SkxCosting *c)
 {
 	int			kept = 0;
 	int			i;
 
-	qsort(c->lexemes, c->nlexemes, sizeof(SkxLexeme), skx_query_compare_lexeme);
+	qsort(c->lexemes, c->nlexemes, sizeof(SkxLexeme), skx_intake_compare_lexeme);
 	for (i = 0; i < c->nlexemes; i++)
 	{
-		if (kept == 0 || skx_query_compare_lexeme(&c->lexemes[kept - 1],
+		if (kept == 0 || skx_intake_compare_lexeme(&c->lexemes[kept - 1],
 												  &c->lexemes[i]) != 0)
 			c->lexemes[kept++] = c->lexemes[i];
 	}
@@ -131,7 +221,7 @@ skx_cost_distinct(SkxCosting *c)
 bool
 skx_cost_ranks_filter(const SkxCosting *c)
 {
-	return c->unknown == 0 && list_length(c->filters) == 1 &&
-		c->ranking != NULL &&
+	return c->unknown == 0 && c->conditions == NIL &&
+		list_length(c->filters) == 1 && c->ranking != NULL &&
 		skx_score_same_query(linitial(c->filters), c->ranking);
 }

@@ -52,6 +52,38 @@ skx_cost_filter(SkxCosting *c, TSQuery query)
 }
 
 /*
+ * A condition as the model takes it: one of several values as one list, since a
+ * row has one value of most columns.
+ */
+static SkxCostSet
+skx_cost_values(SkxCosting *c, const SkxCondition *condition)
+{
+	SkxCostItem items[2] = {{SKX_COST_NOT, 0}, {SKX_COST_WORD, 0}};
+	SkxCostSet	sets[2];
+	SkxCostSet	all;
+	int			i;
+
+	memset(&all, 0, sizeof(all));
+	for (i = 0; i < condition->n; i++)
+	{
+		double		df = skx_cost_value_df(c, &condition->lexemes[i]);
+
+		items[1].df = condition->kind == SKX_CONDITION_ALL ? df :
+			Min(items[1].df + df, c->ndocs);
+		if (condition->kind != SKX_CONDITION_ALL)
+			continue;
+		sets[0] = skx_cost_model_match(&items[1], 1, c->ndocs, sets + 1);
+		all = i == 0 ? sets[0] :
+			skx_cost_model_both(&all, &sets[0], c->ndocs);
+	}
+	if (condition->kind == SKX_CONDITION_ALL)
+		return all;
+	if (condition->kind == SKX_CONDITION_ANY)
+		return skx_cost_model_match(&items[1], 1, c->ndocs, sets);
+	return skx_cost_model_match(items, 2, c->ndocs, sets);
+}
+
+/*
  * Documents that match all conditions: of unknown ones as many as the planner
  * thinks, found in a list of that length.
  */
@@ -75,6 +107,12 @@ skx_cost_filters(SkxCosting *c)
 	foreach(lc, c->filters)
 	{
 		one = skx_cost_filter(c, lfirst(lc));
+		all = any ? skx_cost_model_both(&all, &one, c->ndocs) : one;
+		any = true;
+	}
+	foreach(lc, c->conditions)
+	{
+		one = skx_cost_values(c, lfirst(lc));
 		all = any ? skx_cost_model_both(&all, &one, c->ndocs) : one;
 		any = true;
 	}

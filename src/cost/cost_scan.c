@@ -57,7 +57,7 @@ skx_cost_scan(SkxCosting *c, SkxCostScan *scan)
 	skx_cost_begin(c);
 	scan->lookups = c->nlexemes + c->left + c->unknown;
 	match = skx_cost_filters(c);
-	if (c->segment != NULL && c->filters != NIL)
+	if (c->segment != NULL && (c->filters != NIL || c->conditions != NIL))
 		c->likely = Max(match.likely, 1);
 	if (c->path->indexorderbys != NIL)
 		skx_cost_ranked(c, &match, scan);
@@ -203,7 +203,7 @@ skx_cost_estimate(PlannerInfo *root, IndexPath *path, double loop_count,
  * nothing else, of which ANALYZE knows as much.
  */
 static bool
-skx_cost_take(SkxCosting *c, Node *clause)
+skx_cost_take(SkxCosting *c, Node *clause, int column)
 {
 	TSQuery		filter;
 
@@ -212,15 +212,16 @@ skx_cost_take(SkxCosting *c, Node *clause)
 		c->ranking = skx_cost_ranking(c->root, clause);
 		return c->ranking != NULL;
 	}
-	skx_cost_conditions(c, list_make1(clause));
-	if (c->filters == NIL)
-		return false;
+	skx_cost_conditions(c, list_make1(clause), column);
+	if (c->conditions != NIL || c->filters == NIL)
+		return c->conditions != NIL;
 	filter = linitial(c->filters);
 	return filter->size != 1 || !GETQUERY(filter)->qoperand.prefix;
 }
 
 double
-skx_cost_share(PlannerInfo *root, const SkxCostIndex *index, Node *clause)
+skx_cost_share(PlannerInfo *root, const SkxCostIndex *index, Node *clause,
+			   int column)
 {
 	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext,
 												  "skipidx cost",
@@ -232,7 +233,7 @@ skx_cost_share(PlannerInfo *root, const SkxCostIndex *index, Node *clause)
 	memset(&c, 0, sizeof(c));
 	c.root = root;
 	c.index = index;
-	if (skx_cost_take(&c, clause))
+	if (skx_cost_take(&c, clause, column))
 	{
 		skx_cost_begin(&c);
 		if (c.segment != NULL)

@@ -43,7 +43,8 @@ skx_cost_read(SkxCosting *c, Relation index)
 	c->pending_pages = sizes->pending.npages;
 	c->ndocs = Max(ndocs + sizes->pending.ndocs, 1);
 	c->length = (length + sizes->pending.total_length) / c->ndocs;
-	if (view->nsegments == 0 || (c->filters == NIL && c->ranking == NULL))
+	if (view->nsegments == 0 ||
+		(c->filters == NIL && c->conditions == NIL && c->ranking == NULL))
 		return;
 	c->source = skx_source_open(index, view);
 	skx_source_next(c->source, 1);
@@ -86,29 +87,14 @@ skx_cost_prefix(SkxCosting *c, const SkxLexeme *lexeme)
 	return prefix.n < SKX_COST_PREFIX ? df : sqrt(df * c->ndocs);
 }
 
-const SkxTerm *
-skx_cost_operand(SkxCosting *c, TSQuery query, const QueryOperand *operand,
-				 double *df)
+/* The lexeme's term, and how many documents have it; NULL: not looked up. */
+static const SkxTerm *
+skx_cost_lexeme(SkxCosting *c, const SkxLexeme *lexeme, double *df)
 {
-	SkxLexeme	lexeme = {GETOPERAND(query) + operand->distance,
-	operand->length};
-	SkxLexeme  *found;
+	SkxLexeme  *found = bsearch(lexeme, c->lexemes, c->nlexemes,
+								sizeof(SkxLexeme), skx_intake_compare_lexeme);
 	SkxTerm    *term;
 
-	*df = c->ndocs * SKX_COST_UNKNOWN;
-	if (c->segment == NULL)
-		return NULL;
-	if (operand->prefix)
-	{
-		/* That alone, ANALYZE knows as well. */
-		if (query->size == 1 && c->filters != NIL)
-			*df = c->rows;
-		else
-			*df = skx_cost_prefix(c, &lexeme);
-		return NULL;
-	}
-	found = bsearch(&lexeme, c->lexemes, c->nlexemes, sizeof(SkxLexeme),
-					skx_query_compare_lexeme);
 	CHECK_FOR_INTERRUPTS();
 	if (found == NULL)
 	{
@@ -122,6 +108,38 @@ skx_cost_operand(SkxCosting *c, TSQuery query, const QueryOperand *operand,
 	return term;
 }
 
+double
+skx_cost_value_df(SkxCosting *c, const SkxLexeme *value)
+{
+	double		df = c->ndocs * SKX_COST_UNKNOWN;
+
+	if (c->segment != NULL)
+		skx_cost_lexeme(c, value, &df);
+	return df;
+}
+
+const SkxTerm *
+skx_cost_operand(SkxCosting *c, TSQuery query, const QueryOperand *operand,
+				 double *df)
+{
+	SkxLexeme	lexeme = {GETOPERAND(query) + operand->distance,
+	operand->length};
+
+	*df = c->ndocs * SKX_COST_UNKNOWN;
+	if (c->segment == NULL)
+		return NULL;
+	if (operand->prefix)
+	{
+		/* That alone, ANALYZE knows as well. */
+		if (query->size == 1 && c->filters != NIL)
+			*df = c->rows;
+		else
+			*df = skx_cost_prefix(c, &lexeme);
+		return NULL;
+	}
+	return skx_cost_lexeme(c, &lexeme, df);
+}
+
 void
 skx_cost_begin(SkxCosting *c)
 {
@@ -130,6 +148,10 @@ skx_cost_begin(SkxCosting *c)
 	foreach(lc, c->filters)
 	{
 		skx_cost_gather(c, lfirst(lc));
+	}
+	foreach(lc, c->conditions)
+	{
+		skx_cost_gather_condition(c, lfirst(lc));
 	}
 	if (c->ranking != NULL && !skx_cost_ranks_filter(c))
 		skx_cost_gather(c, c->ranking);

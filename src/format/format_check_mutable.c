@@ -344,8 +344,6 @@ skx_format_check_pending(const char *page, BlockNumber nblocks)
 		at += sizeof(SkxDiskPendingDoc);
 		if (doc->nbytes > lower - at)
 			return "a pending document passes the end of its page";
-		if ((doc->flags & SKX_PENDING_NULL) != 0 && doc->nbytes != 0)
-			return "a pending document is NULL and is not";
 		if ((doc->flags & SKX_PENDING_CHAIN) != 0)
 		{
 			SkxDiskPendingChain chain;

@@ -24,7 +24,7 @@ typedef struct SkxDiskPendingPage
 StaticAssertDecl(sizeof(SkxDiskPendingPage) == 16, "pending page size");
 
 #define SKX_PENDING_DEAD	0x0001	/* VACUUM removed the row */
-#define SKX_PENDING_NULL	0x0002	/* the tsvector is NULL */
+#define SKX_PENDING_NULL	0x0002	/* its text is NULL */
 #define SKX_PENDING_CHAIN	0x0004	/* the payload is a SkxDiskPendingChain */
 
 typedef struct SkxDiskPendingDoc

@@ -284,8 +284,6 @@ skx_inspect_check_lengths(SkxCheckSegment *cs)
 		uint8		norm = cs->norms[doc];
 
 		total += length;
-		if (norm == SKX_NORM_NULL && cs->fingerprints != NULL)
-			cs->fingerprints[doc] = SKX_FINGERPRINT_NULL;
 		if (norm == SKX_NORM_NULL ? length == 0 :
 			norm == skx_rank_norm_encode(length))
 			continue;
@@ -295,6 +293,12 @@ skx_inspect_check_lengths(SkxCheckSegment *cs)
 								 "document %u has norm %u, but length %u",
 								 doc, norm, length);
 	}
+	if (cs->nmarked != header->nnull)
+		skx_format_report_detail(cs->check->index,
+								 skx_segment_block(cs->seg, SKX_SEGMENT_NORMS,
+												   0),
+								 "the term of texts that are NULL has %u postings, but the segment counts %u",
+								 cs->nmarked, header->nnull);
 	if (total != header->total_length)
 		skx_format_report_detail(cs->check->index,
 								 skx_segment_block(cs->seg, SKX_SEGMENT_NORMS,

@@ -35,8 +35,6 @@ skx_inspect_hash_vector(TSVector value)
 	uint64		sum = 0;
 	int			i;
 
-	if (value == NULL)
-		return SKX_FINGERPRINT_NULL;
 	entries = ARRPTR(value);
 	for (i = 0; i < value->size; i++)
 	{

@@ -14,6 +14,7 @@
 #include "catalog/index.h"
 #include "inspect/inspect_internal.h"
 #include "intake/intake.h"
+#include "intake/intake_column.h"
 #include "miscadmin.h"
 #include "nodes/execnodes.h"
 #include "utils/rel.h"
@@ -53,7 +54,8 @@ skx_inspect_row_present(Relation index, ItemPointer tid, Datum *values,
 						bool *isnull, bool alive, void *arg)
 {
 	SkxCheck   *check = arg;
-	TSVector	value = skx_intake_datum(values[0], isnull[0], tid);
+	TSVector	value = skx_intake_row_document(check->columns, values, isnull,
+												tid);
 	uint64		want = skx_inspect_hash_vector(value);
 	uint64		fingerprint = 0;
 	bool		deleted;
@@ -63,13 +65,13 @@ skx_inspect_row_present(Relation index, ItemPointer tid, Datum *values,
 		what = deleted ? "is marked deleted in the index" :
 			"is not in the index";
 	else if (fingerprint != want)
-		what = "has other lexemes, positions or labels in the index";
+		what = "has other lexemes, positions, labels or values in the index";
 	if (what != NULL)
 		skx_format_report_detail(index, InvalidBlockNumber, "row (%u,%u) of table \"%s\" %s",
 								 ItemPointerGetBlockNumber(tid),
 								 ItemPointerGetOffsetNumber(tid),
 								 RelationGetRelationName(check->heap), what);
-	skx_intake_free(value, values[0]);
+	skx_intake_free_document(value, values, isnull);
 }
 
 /*
@@ -99,6 +101,7 @@ skx_inspect_check_heap(SkxCheck *check, Snapshot snapshot)
 	SkxOwnerState owner;
 
 	skx_inspect_check_snapshot(check, snapshot);
+	check->columns = skx_intake_columns(check->index);
 	skx_intake_owner_begin(&owner, check->heap);
 	/* not a synchronized scan: rows come in the order of documents */
 	scan = table_beginscan_strat(check->heap, snapshot, 0, NULL, true, false);

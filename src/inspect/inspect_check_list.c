@@ -11,6 +11,7 @@
 #include "codec/codec.h"
 #include "format/format_dict.h"
 #include "inspect/inspect_internal.h"
+#include "intake/intake_value.h"
 #include "rank/rank.h"
 
 #define SKX_TERM_ALL	0x3F	/* all SKX_TERM_* bits */
@@ -127,7 +128,8 @@ skx_inspect_account(SkxCheckList *l, const SkxPostings *p, int i,
 	l->npositions += tf;
 	for (k = 0; k < lengthof(l->kth); k++)
 		l->kth[k] |= l->term->kth[k] == impact;
-	cs->lengths[doc] += Max(tf, 1);
+	if (!l->is_value)
+		cs->lengths[doc] += Max(tf, 1);
 	if (cs->fingerprints != NULL)
 		cs->fingerprints[doc] += skx_inspect_hash_positions(l->hash,
 															positions, tf);
@@ -150,9 +152,13 @@ skx_inspect_postings(SkxCheckList *l, const SkxPostings *p, const uint8 *own,
 									 "document %u of term %u follows document %d of %u",
 									 doc, l->term->ordinal, (int) l->last,
 									 cs->ndocs);
-		if (cs->norms[doc] == SKX_NORM_NULL)
+		if (cs->norms[doc] == SKX_NORM_NULL && !l->is_value)
 			skx_inspect_list_damaged(l,
 									 "document %u is NULL, but has term %u",
+									 doc, l->term->ordinal);
+		if (cs->norms[doc] != SKX_NORM_NULL && l->marks_null)
+			skx_inspect_list_damaged(l,
+									 "document %u is not NULL, but has term %u",
 									 doc, l->term->ordinal);
 		if (p->tf[i] > SKX_TF_MAX)
 			skx_inspect_list_damaged(l,
@@ -281,6 +287,11 @@ skx_inspect_check_list(SkxCheckSegment *cs, const SkxTerm *term,
 	l.block = block;
 	l.last = SKX_NO_DOC;
 	l.hash = skx_inspect_hash_lexeme(lexeme, len);
+	l.is_value = skx_intake_is_value(lexeme, len);
+	l.marks_null = len == SKX_VALUE_HEAD &&
+		memcmp(lexeme, SKX_VALUE_NULL_TEXT, len) == 0;
+	if (l.marks_null)
+		cs->nmarked += term->df;
 	skx_inspect_term_flags(&l);
 	if (far)
 		skx_inspect_list_positions(&l);

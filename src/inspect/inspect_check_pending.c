@@ -11,6 +11,7 @@
 
 #include "format/format_check.h"
 #include "inspect/inspect_internal.h"
+#include "intake/intake_value.h"
 #include "miscadmin.h"
 #include "storage/bufmgr.h"
 #include "utils/memutils.h"
@@ -236,15 +237,11 @@ skx_inspect_pending_documents(SkxCheck *check, int which, SkxCheckSum *sum)
 		sum->ndocs++;
 		sum->ndead += doc.dead;
 		sum->nbytes += sizeof(SkxDiskPendingDoc);
-		if (doc.value == NULL)
-			sum->nnull++;
-		else
-		{
-			sum->total_length += skx_pending_length(doc.value);
-			sum->nbytes += VARSIZE(doc.value);
-			if (VARSIZE(doc.value) > SKX_INSPECT_INLINE_MAX)
-				sum->nbytes += sizeof(SkxDiskPendingChain);
-		}
+		sum->nnull += skx_intake_is_null(doc.value);
+		sum->total_length += skx_pending_length(doc.value);
+		sum->nbytes += VARSIZE(doc.value);
+		if (VARSIZE(doc.value) > SKX_INSPECT_INLINE_MAX)
+			sum->nbytes += sizeof(SkxDiskPendingChain);
 		skx_inspect_pending_remember(check, &doc);
 	}
 	skx_pending_end(scan);

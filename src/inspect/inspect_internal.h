@@ -31,6 +31,7 @@ typedef struct SkxCheck
 {
 	Relation	index;
 	Relation	heap;
+	struct SkxColumns *columns; /* beside the text */
 	bool		want_entries;	/* fingerprints of all documents */
 	SkxView    *view;			/* meta is that of the moment */
 	SkxDiskStripe *stripes;		/* as many as in the view */
@@ -100,6 +101,8 @@ struct SkxCheckSegment
 	uint32		post_offset;
 	uint32		post_lower;		/* where that page's content ends */
 	uint32		nterms;
+	uint32		nmarked;		/* documents by the term of texts that are
+								 * NULL */
 	uint64		npostings;
 	uint64		npositions;
 };
@@ -169,6 +172,8 @@ typedef struct SkxCheckList
 	const SkxTerm *term;
 	BlockNumber block;			/* where damage is, if there is some */
 	uint64		hash;			/* of the lexeme */
+	bool		is_value;		/* of a column beside the text */
+	bool		marks_null;		/* texts that are NULL */
 	uint32		last;			/* last document */
 	uint64		npostings;
 	uint64		npositions;
@@ -221,8 +226,6 @@ extern void skx_inspect_positions_end(SkxCheckPositions *pos);
  * That of a document is the sum over its lexemes, so that it can be added up
  * in any order.
  */
-#define SKX_FINGERPRINT_NULL	UINT64CONST(0x9E3779B97F4A7C15)
-
 extern uint64 skx_inspect_hash_lexeme(const char *lexeme, int len);
 extern uint64 skx_inspect_hash_positions(uint64 lexeme_hash,
 										 const uint16 *positions, int n);

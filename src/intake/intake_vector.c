@@ -11,6 +11,7 @@
 
 #include "compat/compat.h"
 #include "intake/intake.h"
+#include "intake/intake_value.h"
 #include "miscadmin.h"
 #include "port/pg_bswap.h"
 
@@ -286,6 +287,8 @@ skx_intake_vector(TSVector value, const ItemPointerData *tid)
 	const char *wrong = skx_intake_vector_wrong((const char *) value,
 												VARSIZE(value), &as_taken);
 
+	if (wrong == NULL && skx_intake_count_values(value) > 0)
+		wrong = "has a lexeme that begins with a zero byte";
 	if (likely(as_taken && wrong == NULL))
 		return value;
 	if (wrong != NULL)

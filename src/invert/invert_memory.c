@@ -19,6 +19,7 @@
 
 #include "invert/invert.h"
 #include "compat/compat.h"
+#include "intake/intake_value.h"
 #include "miscadmin.h"
 #include "port/pg_bswap.h"
 #include "utils/memutils.h"
@@ -731,7 +732,8 @@ skx_invert_memory_add(SkxInverter *inv, uint32 doc, TSVector value)
 			length += Max(npos, 1);
 		}
 	}
-	return length;
+	/* each value was counted as a lexeme without positions */
+	return length - skx_intake_count_values(value);
 }
 
 /*

@@ -87,8 +87,6 @@ skx_maint_flush_keep(SkxFlush *f, const SkxPendingDoc *from)
 	doc = &f->docs[f->ndocs++];
 	memset(doc, 0, sizeof(*doc));
 	doc->tid = from->tid;
-	if (from->value == NULL)
-		return;
 	doc->size = VARSIZE(from->value);
 	doc->in_file = f->nbytes + doc->size > f->nbytes_most;
 	if (!doc->in_file)
@@ -153,7 +151,7 @@ skx_maint_flush_value(SkxFlush *f, const SkxFlushDoc *doc)
 {
 	TSVector	value;
 
-	if (doc->size == 0 || !doc->in_file)
+	if (!doc->in_file)
 		return doc->value;
 	value = palloc(doc->size);
 	if (BufFileSeek(f->file, doc->fileno, doc->offset, SEEK_SET) != 0 ||

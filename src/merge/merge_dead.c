@@ -10,6 +10,7 @@
 #include "postgres.h"
 
 #include "compat/compat.h"
+#include "intake/intake_value.h"
 #include "merge/merge_internal.h"
 #include "storage/buffile.h"
 
@@ -70,9 +71,9 @@ skx_merge_dead_next(const SkxDeadScan *s, uint32 doc)
 	return SKX_NO_DOC;
 }
 
-/* Adds up the dead postings of the list. */
+/* Adds up the dead postings of the list; values are no part of the length. */
 static void
-skx_merge_dead_postings(SkxDeadScan *s, SkxDeadTerm *t)
+skx_merge_dead_postings(SkxDeadScan *s, SkxDeadTerm *t, bool is_value)
 {
 	SkxCursor  *list = s->list;
 	uint32		doc = skx_merge_dead_next(s, 0);
@@ -90,7 +91,8 @@ skx_merge_dead_postings(SkxDeadScan *s, SkxDeadTerm *t)
 			tf = skx_cursor_tfs(list)[list->i];
 			t->df++;
 			t->npositions += tf;
-			s->length += Max(tf, 1);
+			if (!is_value)
+				s->length += Max(tf, 1);
 			at++;
 		}
 		doc = skx_merge_dead_next(s, at);
@@ -149,7 +151,7 @@ skx_merge_dead_count(SkxDeadTerms *d, int which, SkxSegment *seg,
 
 		skx_compat_vacuum_delay();
 		skx_cursor_begin(s->list, &term);
-		skx_merge_dead_postings(s, &t);
+		skx_merge_dead_postings(s, &t, skx_intake_is_value(lexeme, len));
 		if (t.df == 0)
 			continue;
 		t.ordinal = term.ordinal;

@@ -10,8 +10,7 @@
 #include "tsearch/ts_type.h"
 
 /*
- * pending_append.c : crash-safe and visible when it returns; value NULL: a
- * row whose tsvector is NULL.  True once in a while, when a page of the list
+ * pending_append.c : crash-safe and visible when it returns.  True once in a while, when a page of the list
  * was filled: the time to ask for its size.
  */
 extern bool skx_pending_append(Relation rel, ItemPointer tid, TSVector value);
@@ -30,7 +29,7 @@ typedef struct SkxPendingScan SkxPendingScan;
 typedef struct SkxPendingDoc
 {
 	ItemPointerData tid;
-	TSVector	value;			/* NULL when the row's is; valid until next */
+	TSVector	value;			/* of the row; valid until next */
 	bool		dead;			/* only seen with `last` */
 } SkxPendingDoc;
 
@@ -98,8 +97,8 @@ typedef struct SkxPendingTotals
 extern void skx_pending_totals(Relation rel, const SkxView *view,
 							   SkxPendingTotals *totals, uint64 *last);
 
-/* Length of a document as ranking counts it: positions, or 1 per lexeme
- * without any. */
+/* Length of a document as ranking counts it: positions, or 1 per lexeme of
+ * its text without any. */
 extern uint64 skx_pending_length(TSVector value);
 
 #endif							/* SKX_PENDING_PENDING_H */

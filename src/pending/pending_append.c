@@ -12,6 +12,7 @@
 #include "access/generic_xlog.h"
 #include "compat/compat.h"
 #include "fault/fault.h"
+#include "intake/intake_value.h"
 #include "miscadmin.h"
 #include "pending/pending_internal.h"
 #include "storage/bufmgr.h"
@@ -40,7 +41,8 @@ skx_pending_length(TSVector value)
 
 	for (i = 0; i < value->size; i++)
 		length += entries[i].haspos ? POSDATALEN(value, &entries[i]) : 1;
-	return length;
+	/* each value was counted as a lexeme without positions */
+	return length - skx_intake_count_values(value);
 }
 
 /* Writes the record to the end of `page` and counts it in the stripe. */
@@ -172,7 +174,7 @@ skx_pending_append(Relation rel, ItemPointer tid, TSVector value)
 	bool		full;
 
 	Assert(ItemPointerIsValid(tid));
-	Assert(value == NULL || VARATT_IS_4B_U(value));
+	Assert(VARATT_IS_4B_U(value));
 	SKX_FAULT(SKX_FAULT_INSERT_BEGIN);
 	s.rel = rel;
 	s.block = skx_manifest_stripe(rel, MyProcPid, &s.meta);
@@ -180,15 +182,11 @@ skx_pending_append(Relation rel, ItemPointer tid, TSVector value)
 	memset(&record, 0, sizeof(record));
 	record.doc.tid = *tid;
 	record.nbytes = sizeof(record.doc);
-	if (value == NULL)
-		record.doc.flags = SKX_PENDING_NULL;
-	else
-	{
-		record.length = skx_pending_length(value);
-		record.nbytes += VARSIZE(value);
-		record.payload = value;
-		record.doc.nbytes = VARSIZE(value);
-	}
+	record.doc.flags = skx_intake_is_null(value) ? SKX_PENDING_NULL : 0;
+	record.length = skx_pending_length(value);
+	record.nbytes += VARSIZE(value);
+	record.payload = value;
+	record.doc.nbytes = VARSIZE(value);
 	s.buffer = skx_pending_buffer(rel, &s.meta, s.block, SKX_PLANE_STRIPE,
 								  BUFFER_LOCK_EXCLUSIVE);
 	if (record.doc.nbytes > SKX_PENDING_INLINE_MAX)
@@ -197,7 +195,7 @@ skx_pending_append(Relation rel, ItemPointer tid, TSVector value)
 		chain.first = skx_pending_chain_write(&s, (const char *) value,
 											  chain.nbytes);
 		SKX_FAULT(SKX_FAULT_INSERT_CHAIN_WRITTEN);
-		record.doc.flags = SKX_PENDING_CHAIN;
+		record.doc.flags |= SKX_PENDING_CHAIN;
 		record.doc.nbytes = sizeof(chain);
 		record.payload = &chain;
 		record.nbytes += sizeof(chain);

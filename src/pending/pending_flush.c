@@ -20,6 +20,7 @@
 
 #include "fault/fault.h"
 #include "format/format.h"
+#include "intake/intake_value.h"
 #include "manifest/manifest_publish.h"
 #include "pending/pending_internal.h"
 #include "storage/bufmgr.h"
@@ -133,13 +134,9 @@ skx_pending_flush_count(SkxPendingFlush *flush, const SkxDiskPendingDoc *disk,
 	SkxFlushedStripe *s = &flush->stripes[flush->current];
 	uint64		nbytes = sizeof(SkxDiskPendingDoc);
 
-	if (value == NULL)
-		s->ref.nnull++;
-	else
-	{
-		nbytes += VARSIZE(value);
-		s->ref.total_length += skx_pending_length(value);
-	}
+	s->ref.nnull += skx_intake_is_null(value);
+	nbytes += VARSIZE(value);
+	s->ref.total_length += skx_pending_length(value);
 	if (disk->flags & SKX_PENDING_CHAIN)
 		nbytes += sizeof(SkxDiskPendingChain);
 	s->ref.nbytes += nbytes;

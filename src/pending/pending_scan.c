@@ -10,6 +10,7 @@
 #include "compat/compat.h"
 #include "format/format.h"
 #include "intake/intake.h"
+#include "intake/intake_value.h"
 #include "pending/pending_internal.h"
 #include "utils/memutils.h"
 
@@ -48,8 +49,6 @@ skx_pending_value(SkxPendingValue *memory, SkxPendingWalk *walk,
 	const char *wrong;
 	bool		as_taken;
 
-	if (doc->flags & SKX_PENDING_NULL)
-		return NULL;
 	if (doc->flags & SKX_PENDING_CHAIN)
 	{
 		SkxDiskPendingChain chain;
@@ -79,6 +78,10 @@ skx_pending_value(SkxPendingValue *memory, SkxPendingWalk *walk,
 	if (wrong != NULL)
 		skx_format_report_detail(walk->rel, walk->block,
 								 "a pending tsvector %s", wrong);
+	if (skx_intake_is_null((TSVector) bytes) !=
+		((doc->flags & SKX_PENDING_NULL) != 0))
+		skx_format_report(walk->rel, walk->block,
+						  "a pending document is NULL and is not");
 	return (TSVector) bytes;
 }
 

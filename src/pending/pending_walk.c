@@ -94,13 +94,10 @@ skx_pending_record_check(const SkxDiskPendingDoc *doc, uint32 room)
 		return "a pending record does not end on its page";
 	if (!ItemPointerIsValid(&doc->tid))
 		return "a pending record has no row";
-	switch (doc->flags & ~SKX_PENDING_DEAD)
+	switch (doc->flags & ~(SKX_PENDING_DEAD | SKX_PENDING_NULL))
 	{
 		case 0:
 			return NULL;
-		case SKX_PENDING_NULL:
-			return doc->nbytes == 0 ? NULL :
-				"a pending record of NULL has content";
 		case SKX_PENDING_CHAIN:
 			return doc->nbytes == sizeof(SkxDiskPendingChain) ? NULL :
 				"a pending record has an impossible chain";

@@ -70,13 +70,26 @@ extern bool skx_planner_is_of_exists(PlannerInfo *root, const FuncExpr *call,
  *
  * correct_rows: makes the planner expect as many rows of the table as its
  * indexes know to match; to be called before other paths are added.
- * matching_clause: a condition as one of the index; NULL when it cannot be.
  */
 extern void skx_planner_correct_rows(PlannerInfo *root, RelOptInfo *rel,
 									 RangeTblEntry *rte);
-extern IndexClause *skx_planner_matching_clause(IndexOptInfo *index,
-												RestrictInfo *rinfo);
 extern bool skx_planner_is_ours(const IndexOptInfo *index);
+
+/*
+ * planner_clause.c
+ *
+ * matching_clause: a condition as one of the index; NULL when it cannot be.
+ * index_clauses: all of them, in the order of its columns.  takes_more: is there
+ * one that the server does not know, in some version?  column_expr: what
+ * the index has in a column (from 0).
+ */
+extern IndexClause *skx_planner_matching_clause(PlannerInfo *root,
+												IndexOptInfo *index,
+												RestrictInfo *rinfo);
+extern List *skx_planner_index_clauses(PlannerInfo *root,
+									   IndexOptInfo *index);
+extern bool skx_planner_takes_more(IndexOptInfo *index, List *clauses);
+extern Node *skx_planner_column_expr(const IndexOptInfo *index, int column);
 
 /*
  * planner_order.c

@@ -8,7 +8,9 @@
  * before all rows were returned (planner_early.c).
  *
  * The planner makes no index path for monotone functions of the distance, and
- * up to version 16 none for ORDER BY distance, id; they are made here.  For
+ * up to version 16 none for ORDER BY distance, id, or for a distance beside IN;
+ * nor any with conditions that planner_clause.c alone knows.  They are made
+ * here.  For
  * several distances it makes a path that orders by all of them; it is replaced
  * by one that orders by the first and sorts rows of equal first distance.
  */
@@ -35,22 +37,6 @@ static set_rel_pathlist_hook_type skx_planner_next_hook;
 
 /* ---- paths in the order of the first sort key ---- */
 
-static List *
-skx_planner_index_clauses(IndexOptInfo *index)
-{
-	List	   *clauses = NIL;
-	ListCell   *lc;
-
-	foreach(lc, index->indrestrictinfo)
-	{
-		IndexClause *clause = skx_planner_matching_clause(index, lfirst(lc));
-
-		if (clause != NULL)
-			clauses = lappend(clauses, clause);
-	}
-	return clauses;
-}
-
 /* Is it a scan of one of our indexes by so many distances? */
 static bool
 skx_planner_orders_by(Path *path, int n)
@@ -60,27 +46,76 @@ skx_planner_orders_by(Path *path, int n)
 		list_length(((IndexPath *) path)->indexorderbys) == n;
 }
 
-/* A path by the first key, unless the planner has made it. */
-static void
-skx_planner_add_ordered(PlannerInfo *root, RelOptInfo *rel,
-						IndexOptInfo *index, OpExpr *distance)
+/* Does a path of the table take all of the clauses, in that order? */
+static bool
+skx_planner_has_path(RelOptInfo *rel, IndexOptInfo *index, List *clauses,
+					 int norders)
 {
 	ListCell   *lc;
 
 	foreach(lc, rel->pathlist)
 	{
-		if (skx_planner_orders_by(lfirst(lc), 1) &&
-			((IndexPath *) lfirst(lc))->indexinfo == index &&
-			bms_equal(PATH_REQ_OUTER((Path *) lfirst(lc)),
-					  rel->lateral_relids))
-			return;
+		IndexPath  *path = lfirst(lc);
+
+		if (skx_planner_orders_by((Path *) path, norders) &&
+			path->indexinfo == index &&
+			list_length(path->indexclauses) >= list_length(clauses) &&
+			bms_equal(PATH_REQ_OUTER((Path *) path), rel->lateral_relids))
+			return true;
 	}
+	return false;
+}
+
+/* A path by the first key, unless the planner has made it. */
+static void
+skx_planner_add_ordered(PlannerInfo *root, RelOptInfo *rel,
+						IndexOptInfo *index, OpExpr *distance)
+{
+	List	   *clauses = skx_planner_index_clauses(root, index);
+
+	if (!skx_planner_has_path(rel, index, clauses, 1))
+		add_path(rel, (Path *)
+				 create_index_path(root, index, clauses,
+								   list_make1(distance), list_make1_int(0),
+								   list_make1(linitial(root->query_pathkeys)),
+								   ForwardScanDirection, false,
+								   rel->lateral_relids, 1.0, false));
+}
+
+/*
+ * Paths in no order that take a condition which the server does not: unless it
+ * has made one that takes as many.  The same by a bitmap.
+ */
+static void
+skx_planner_add_plain(PlannerInfo *root, RelOptInfo *rel, IndexOptInfo *index)
+{
+	List	   *clauses = skx_planner_index_clauses(root, index);
+	IndexPath  *path;
+
+	if (clauses == NIL || !skx_planner_takes_more(index, clauses))
+		return;
+	path = create_index_path(root, index, clauses, NIL, NIL, NIL,
+							 ForwardScanDirection, false,
+							 rel->lateral_relids, 1.0, false);
+	add_path(rel, (Path *) path);
 	add_path(rel, (Path *)
-			 create_index_path(root, index, skx_planner_index_clauses(index),
-							   list_make1(distance), list_make1_int(0),
-							   list_make1(linitial(root->query_pathkeys)),
-							   ForwardScanDirection, false,
-							   rel->lateral_relids, 1.0, false));
+			 create_bitmap_heap_path(root, rel, (Path *) path,
+									 rel->lateral_relids, 1.0, 0));
+}
+
+static void
+skx_planner_add_all_plain(PlannerInfo *root, RelOptInfo *rel)
+{
+	ListCell   *lc;
+
+	foreach(lc, rel->indexlist)
+	{
+		IndexOptInfo *index = lfirst(lc);
+
+		if (skx_planner_is_ours(index) && index->nkeycolumns > 1 &&
+			(index->indpred == NIL || index->predOK))
+			skx_planner_add_plain(root, rel, index);
+	}
 }
 
 /* Before others are added: these cost no more and say that they do more. */
@@ -225,7 +260,7 @@ skx_planner_add_bounded(PlannerInfo *root, RelOptInfo *rel,
 	if (distance == NULL)
 		return;
 	family = get_op_opfamily_sortfamily(distance->opno, index->opfamily[0]);
-	path = create_index_path(root, index, skx_planner_index_clauses(index),
+	path = create_index_path(root, index, skx_planner_index_clauses(root, index),
 							 list_make1(distance), list_make1_int(0),
 							 list_make1(skx_compat_ascending_key(family)),
 							 ForwardScanDirection, false, rel->lateral_relids,
@@ -286,6 +321,7 @@ skx_planner_set_rel_pathlist(PlannerInfo *root, RelOptInfo *rel, Index rti,
 	skx_planner_correct_rows(root, rel, rte);
 	if (rte->inh)
 		return;
+	skx_planner_add_all_plain(root, rel);
 	skx_planner_add_paths(root, rel, rte);
 	if (!skx_planner_custom)
 		return;

@@ -32,39 +32,6 @@ skx_planner_is_ours(const IndexOptInfo *index)
 		(void *) index->amcostestimate == (void *) skxcostestimate;
 }
 
-IndexClause *
-skx_planner_matching_clause(IndexOptInfo *index, RestrictInfo *rinfo)
-{
-	OpExpr	   *op = (OpExpr *) rinfo->clause;
-	RestrictInfo *qual = rinfo;
-	Oid			operator;
-	Node	   *query;
-	IndexClause *clause;
-
-	if (rinfo->pseudoconstant || !IsA(op, OpExpr) ||
-		list_length(op->args) != 2 ||
-		!restriction_is_securely_promotable(rinfo, index->rel))
-		return NULL;
-	operator = op->opno;
-	query = lsecond(op->args);
-	if (!match_index_to_operand(linitial(op->args), 0, index))
-	{
-		operator = get_commutator(operator);
-		query = linitial(op->args);
-		if (!OidIsValid(operator) ||
-			!match_index_to_operand(lsecond(op->args), 0, index))
-			return NULL;
-		qual = commute_restrictinfo(rinfo, operator);
-	}
-	if (!op_in_opfamily(operator, index->opfamily[0]) ||
-		contain_var_clause(query) || contain_volatile_functions(query))
-		return NULL;
-	clause = makeNode(IndexClause);
-	clause->rinfo = rinfo;
-	clause->indexquals = list_make1(qual);
-	return clause;
-}
-
 /*
  * What an index knows of a condition; false if it has nothing to do with it.
  * *share: of the table, how much meets it; below 0 if that is not known.
@@ -76,11 +43,12 @@ static bool
 skx_planner_ask_clause(PlannerInfo *root, IndexOptInfo *index,
 					   RestrictInfo *rinfo, double *share)
 {
-	IndexClause *clause = skx_planner_matching_clause(index, rinfo);
+	IndexClause *clause = skx_planner_matching_clause(root, index, rinfo);
 
 	if (clause == NULL)
 		return false;
-	*share = skx_am_cost_share(root, index, linitial(clause->indexquals));
+	*share = skx_am_cost_share(root, index, linitial(clause->indexquals),
+							   clause->indexcol);
 	return true;
 }
 
@@ -96,7 +64,7 @@ skx_planner_ask_bound(PlannerInfo *root, IndexOptInfo *index,
 
 	if (distance == NULL || !skx_planner_needs_score(root, clause, distance))
 		return false;
-	*share = skx_am_cost_share(root, index, (Node *) distance);
+	*share = skx_am_cost_share(root, index, (Node *) distance, 0);
 	if (*share >= 0)
 		*share = Min(*share, clause_selectivity(root, (Node *) rinfo, 0,
 												JOIN_INNER, NULL));

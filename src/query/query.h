@@ -7,9 +7,10 @@
 #define SKX_QUERY_QUERY_H
 
 #include "cursor/cursor.h"
+#include "intake/intake_column.h"
 #include "tsearch/ts_type.h"
 
-/* One or more tsqueries, all of which a document must match. */
+/* Tsqueries and conditions, all of which a document must meet. */
 typedef struct SkxQuery SkxQuery;
 
 /* The answer of one segment, in batches. */
@@ -24,13 +25,12 @@ typedef struct SkxQueryScan SkxQueryScan;
 /*
  * query_compile.c
  *
- * Compiles in the current memory context; the tsqueries must stay.  Without
- * any query every document matches, also one with a NULL tsvector.
+ * Compiles in the current memory context; tsqueries and conditions must stay.
+ * Without any every document matches, also one whose text is NULL.
  */
-extern SkxQuery *skx_query_compile(TSQuery *queries, int nqueries);
-
-/* The order of a dictionary, of SkxLexeme; for qsort and bsearch. */
-extern int	skx_query_compare_lexeme(const void *a, const void *b);
+extern SkxQuery *skx_query_compile(TSQuery *queries, int nqueries,
+								   const SkxCondition *conditions,
+								   int nconditions);
 
 /* Can no document match, whatever the index holds? */
 extern bool skx_query_is_empty(const SkxQuery *query);
@@ -53,8 +53,8 @@ extern uint32 skx_query_scan_cost(SkxQueryScan *scan);
 extern void skx_query_scan_plan(SkxQueryScan **scans, int n);
 extern void skx_query_scan_close(SkxQueryScan *scan);
 
-/* Does a pending document match?  value NULL: its tsvector is NULL. */
-extern bool skx_query_matches(const SkxQuery *query, TSVector value);
+/* Does a pending document match? */
+extern bool skx_query_matches(const SkxQuery *query, TSVector document);
 
 /* A word or prefix with its labels. */
 typedef struct SkxQueryWord
@@ -96,8 +96,9 @@ extern void skx_query_split(const SkxQuery *query, SkxQueryKnows knows,
 							void *arg, SkxQuerySplit *split);
 extern const SkxLexeme *skx_query_lexemes(const SkxQuery *query, int *n);
 
-/* How many tsqueries the query has; 0: it matches every document. */
-extern int	skx_query_count(const SkxQuery *query);
+/* Does every document match?  Can one whose text is NULL? */
+extern bool skx_query_takes_all(const SkxQuery *query);
+extern bool skx_query_takes_nulls(const SkxQuery *query);
 
 /* Of words that documents are to be without, whatever else they match. */
 extern SkxQuery *skx_query_without(const SkxQuery *query,

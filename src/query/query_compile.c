@@ -294,23 +294,12 @@ skx_query_accepts_none(const SkxQueryNode *node)
 }
 
 int
-skx_query_compare_lexeme(const void *a, const void *b)
-{
-	const SkxLexeme *x = a;
-	const SkxLexeme *y = b;
-	int			cmp = memcmp(x->bytes, y->bytes, Min(x->len, y->len));
-
-	CHECK_FOR_INTERRUPTS();
-	return cmp != 0 ? cmp : x->len - y->len;
-}
-
-int
 skx_query_lexeme(const SkxQuery *query, const char *lexeme, int len)
 {
 	SkxLexeme	key = {lexeme, len};
 	const SkxLexeme *found = bsearch(&key, query->lexemes, query->nlexemes,
 									 sizeof(SkxLexeme),
-									 skx_query_compare_lexeme);
+									 skx_intake_compare_lexeme);
 
 	Assert(found != NULL);
 	return found - query->lexemes;
@@ -325,11 +314,11 @@ skx_query_sort_lexemes(SkxQuery *query, int n)
 	int			kept = 0;
 	int			i;
 
-	qsort(query->lexemes, n, sizeof(SkxLexeme), skx_query_compare_lexeme);
+	qsort(query->lexemes, n, sizeof(SkxLexeme), skx_intake_compare_lexeme);
 	for (i = 0; i < n; i++)
 	{
 		if (kept == 0 ||
-			skx_query_compare_lexeme(&query->lexemes[kept - 1],
+			skx_intake_compare_lexeme(&query->lexemes[kept - 1],
 									 &query->lexemes[i]) != 0)
 			query->lexemes[kept++] = query->lexemes[i];
 	}
@@ -348,6 +337,42 @@ skx_query_operands(TSQuery query)
 	return n;
 }
 
+/* Adds a tsquery's lexemes that are looked up whole; returns how many. */
+static int
+skx_query_add_lexemes(SkxQuery *query, TSQuery from, int n)
+{
+	QueryItem  *items = GETQUERY(from);
+	int			i;
+
+	for (i = 0; i < from->size; i++)
+	{
+		if (items[i].type != QI_VAL)
+			continue;
+		if (items[i].qoperand.prefix)
+		{
+			query->has_any_word |= items[i].qoperand.length == 0;
+			continue;
+		}
+		query->lexemes[n].bytes = GETOPERAND(from) +
+			items[i].qoperand.distance;
+		query->lexemes[n++].len = items[i].qoperand.length;
+	}
+	return n;
+}
+
+static Size
+skx_query_condition_lexemes(const SkxCondition *c)
+{
+	Size		n = 0;
+	int			i;
+
+	if (c->kind != SKX_CONDITION_QUERIES)
+		return c->n;
+	for (i = 0; i < c->n; i++)
+		n += skx_query_operands(c->queries[i]);
+	return n;
+}
+
 /*
  * Gathers the lexemes that are looked up whole.
  */
@@ -361,19 +386,22 @@ skx_query_gather_lexemes(SkxQuery *query)
 
 	for (i = 0; i < query->nqueries; i++)
 		most += skx_query_operands(query->queries[i]);
+	for (i = 0; i < query->nconditions; i++)
+		most += skx_query_condition_lexemes(&query->conditions[i]);
 	query->lexemes = palloc_extended(sizeof(SkxLexeme) * most,
 									 MCXT_ALLOC_HUGE);
 	for (i = 0; i < query->nqueries; i++)
+		n = skx_query_add_lexemes(query, query->queries[i], n);
+	for (i = 0; i < query->nconditions; i++)
 	{
-		QueryItem  *items = GETQUERY(query->queries[i]);
+		const SkxCondition *c = &query->conditions[i];
 
-		for (k = 0; k < query->queries[i]->size; k++)
+		for (k = 0; k < c->n; k++)
 		{
-			if (items[k].type != QI_VAL || items[k].qoperand.prefix)
-				continue;
-			query->lexemes[n].bytes = GETOPERAND(query->queries[i]) +
-				items[k].qoperand.distance;
-			query->lexemes[n++].len = items[k].qoperand.length;
+			if (c->kind == SKX_CONDITION_QUERIES)
+				n = skx_query_add_lexemes(query, c->queries[k], n);
+			else
+				query->lexemes[n++] = c->lexemes[k];
 		}
 	}
 	skx_query_sort_lexemes(query, n);
@@ -393,47 +421,132 @@ skx_query_join_lexemes(SkxQuery *query, const SkxLexeme *more, int n)
 	skx_query_sort_lexemes(query, query->nlexemes + n);
 }
 
+static SkxQueryNode *
+skx_query_compile_query(SkxCompile *c, TSQuery query)
+{
+	c->query = query;
+	c->items = GETQUERY(query);
+	c->operands = GETOPERAND(query);
+	c->nleaves = skx_query_operands(query);
+	c->leaves = palloc_extended(sizeof(SkxQueryNode) * (Size) c->nleaves,
+								MCXT_ALLOC_HUGE);
+	return skx_query_compile_item(c, c->items);
+}
+
+/* A node of so many lexemes of a condition. */
+static SkxQueryNode *
+skx_query_compile_lexemes(SkxCompile *c, const SkxCondition *condition,
+						  SkxNodeKind kind)
+{
+	SkxQueryNode *node = skx_query_node(kind);
+	SkxQueryNode *leaves = palloc_extended(sizeof(SkxQueryNode) *
+										   (Size) condition->n,
+										   MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
+	int			i;
+
+	for (i = 0; i < condition->n; i++)
+	{
+		CHECK_FOR_INTERRUPTS();
+		leaves[i].kind = SKX_NODE_TERM;
+		leaves[i].lexeme = condition->lexemes[i].bytes;
+		leaves[i].len = condition->lexemes[i].len;
+		leaves[i].slot = skx_query_lexeme(c->whole, leaves[i].lexeme,
+										  leaves[i].len);
+		skx_query_add_child(node, &leaves[i]);
+	}
+	return node->nchildren == 1 ? node->children[0] : node;
+}
+
+static SkxQueryNode *
+skx_query_compile_condition(SkxCompile *c, const SkxCondition *condition)
+{
+	SkxQueryNode *node;
+	int			i;
+
+	switch (condition->kind)
+	{
+		case SKX_CONDITION_ALL:
+			return skx_query_compile_lexemes(c, condition, SKX_NODE_AND);
+		case SKX_CONDITION_ANY:
+			return skx_query_compile_lexemes(c, condition, SKX_NODE_OR);
+		case SKX_CONDITION_WITHOUT:
+			node = skx_query_node(SKX_NODE_NOT);
+			skx_query_add_child(node,
+								skx_query_compile_lexemes(c, condition,
+														  SKX_NODE_OR));
+			return node;
+		case SKX_CONDITION_QUERIES:
+			node = skx_query_node(SKX_NODE_OR);
+			for (i = 0; i < condition->n; i++)
+				skx_query_add_child(node,
+									skx_query_compile_query(c, condition->queries[i]));
+			return node;
+		default:
+			return skx_query_node(SKX_NODE_NONE);
+	}
+}
+
+/* Is there what no document meets? */
+static bool
+skx_query_is_never(const SkxQuery *query)
+{
+	int			i;
+
+	for (i = 0; i < query->nqueries; i++)
+		if (query->queries[i]->size == 0)
+			return true;
+	for (i = 0; i < query->nconditions; i++)
+		if (query->conditions[i].kind == SKX_CONDITION_NEVER)
+			return true;
+	return false;
+}
+
+/* A query or condition that all have to meet, of which `on_text` ask for it. */
+static void
+skx_query_require(SkxQuery *query, SkxQueryNode *node, bool on_text,
+				  bool *accepts_none)
+{
+	skx_query_add_child(query->root, node);
+	if (on_text && !skx_query_accepts_none(node))
+		*accepts_none = false;
+}
+
 SkxQuery *
-skx_query_compile(TSQuery *queries, int nqueries)
+skx_query_compile(TSQuery *queries, int nqueries,
+				  const SkxCondition *conditions, int nconditions)
 {
 	SkxQuery   *query = palloc0(sizeof(SkxQuery));
+	bool		accepts_none = true;
 	SkxCompile	c;
 	int			i;
 
 	query->nqueries = nqueries;
 	query->queries = queries;
-	if (nqueries == 0)
-		query->root = skx_query_node(SKX_NODE_ALL);
-	else
-		query->root = skx_query_node(SKX_NODE_AND);
-	for (i = 0; i < nqueries; i++)
+	query->nconditions = nconditions;
+	query->conditions = conditions;
+	if (skx_query_is_never(query))
 	{
-		if (queries[i]->size == 0)
-		{
-			query->root = skx_query_node(SKX_NODE_NONE);
-			return query;
-		}
+		query->root = skx_query_node(SKX_NODE_NONE);
+		return query;
 	}
+	query->root = skx_query_node(skx_query_takes_all(query) ?
+								 SKX_NODE_ALL : SKX_NODE_AND);
 	skx_query_gather_lexemes(query);
+	c.whole = query;
 	c.seen = palloc_extended(sizeof(SkxQueryNode *) *
 							 ((Size) query->nlexemes + 1),
 							 MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
 	c.seen_labels = palloc0(query->nlexemes + 1);
 	for (i = 0; i < nqueries; i++)
-	{
-		c.whole = query;
-		c.query = queries[i];
-		c.items = GETQUERY(queries[i]);
-		c.operands = GETOPERAND(queries[i]);
-		c.nleaves = skx_query_operands(queries[i]);
-		c.leaves = palloc_extended(sizeof(SkxQueryNode) * (Size) c.nleaves,
-								   MCXT_ALLOC_HUGE);
-		skx_query_add_child(query->root, skx_query_compile_item(&c, c.items));
-	}
+		skx_query_require(query, skx_query_compile_query(&c, queries[i]),
+						  true, &accepts_none);
+	for (i = 0; i < nconditions; i++)
+		skx_query_require(query, skx_query_compile_condition(&c, &conditions[i]),
+						  conditions[i].kind == SKX_CONDITION_QUERIES,
+						  &accepts_none);
 	pfree(c.seen);
 	pfree(c.seen_labels);
-	query->may_match_null = nqueries > 0 &&
-		skx_query_accepts_none(query->root);
+	query->may_match_null = accepts_none && !skx_query_takes_nulls(query);
 	return query;
 }
 

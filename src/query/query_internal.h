@@ -51,10 +51,13 @@ typedef struct SkxQueryNode
 struct SkxQuery
 {
 	SkxQueryNode *root;
-	bool		may_match_null; /* root does not ask for any lexeme, so NULL
-								 * tsvectors have to be weeded out */
+	bool		may_match_null; /* tsqueries do not ask for any lexeme, so
+								 * texts that are NULL have to be weeded out */
+	bool		has_any_word;	/* a prefix of no letters */
 	int			nqueries;
 	TSQuery    *queries;
+	int			nconditions;
+	const SkxCondition *conditions;
 	int			nlexemes;		/* of all operands that are no prefixes */
 	SkxLexeme  *lexemes;		/* ascending, distinct */
 };

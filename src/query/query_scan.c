@@ -169,21 +169,45 @@ skx_query_scan_close(SkxQueryScan *scan)
 	MemoryContextDelete(scan->context);
 }
 
-bool
-skx_query_matches(const SkxQuery *query, TSVector value)
+/* Does the text match one of the queries? */
+static bool
+skx_query_matches_any(TSVector text, TSQuery *queries, int n)
 {
+	int			i;
+
+	for (i = 0; i < n; i++)
+		if (DatumGetBool(DirectFunctionCall2(ts_match_vq,
+											 TSVectorGetDatum(text),
+											 TSQueryGetDatum(queries[i]))))
+			return true;
+	return false;
+}
+
+bool
+skx_query_matches(const SkxQuery *query, TSVector document)
+{
+	TSVector	text = document;
+	bool		matches = true;
 	int			i;
 
 	if (query->root->kind == SKX_NODE_NONE)
 		return false;
-	if (query->nqueries == 0)
-		return true;
-	if (value == NULL)
+	if (!skx_query_takes_nulls(query) && skx_intake_is_null(document))
 		return false;
-	for (i = 0; i < query->nqueries; i++)
-		if (!DatumGetBool(DirectFunctionCall2(ts_match_vq,
-											  TSVectorGetDatum(value),
-											  TSQueryGetDatum(query->queries[i]))))
+	for (i = 0; i < query->nconditions; i++)
+		if (query->conditions[i].kind != SKX_CONDITION_QUERIES &&
+			!skx_intake_meets(&query->conditions[i], document))
 			return false;
-	return true;
+	/* values are no words that the server's function should find */
+	if (query->has_any_word)
+		text = skx_intake_without_values(document);
+	for (i = 0; i < query->nqueries && matches; i++)
+		matches = skx_query_matches_any(text, &query->queries[i], 1);
+	for (i = 0; i < query->nconditions && matches; i++)
+		if (query->conditions[i].kind == SKX_CONDITION_QUERIES)
+			matches = skx_query_matches_any(text, query->conditions[i].queries,
+											query->conditions[i].n);
+	if (text != document)
+		pfree(text);
+	return matches;
 }

@@ -259,10 +259,21 @@ skx_query_lexemes(const SkxQuery *query, int *n)
 	return query->lexemes;
 }
 
-int
-skx_query_count(const SkxQuery *query)
+bool
+skx_query_takes_all(const SkxQuery *query)
 {
-	return query->nqueries;
+	return query->nqueries == 0 && query->nconditions == 0;
+}
+
+bool
+skx_query_takes_nulls(const SkxQuery *query)
+{
+	int			i;
+
+	for (i = 0; i < query->nconditions; i++)
+		if (query->conditions[i].kind == SKX_CONDITION_QUERIES)
+			return false;
+	return query->nqueries == 0;
 }
 
 /*

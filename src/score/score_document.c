@@ -9,6 +9,7 @@
 #include "postgres.h"
 
 #include "codec/codec.h"
+#include "intake/intake_value.h"
 #include "pending/pending.h"
 #include "score/score_internal.h"
 
@@ -175,6 +176,10 @@ skx_score_document_tf(const SkxScorer *scorer, const SkxScoreTerm *term,
 			memcmp(STRPTR(document) + entries[i].pos, term->lexeme,
 				   term->len) != 0)
 			break;
+		if (term->len == 0 &&
+			skx_intake_is_value(STRPTR(document) + entries[i].pos,
+								entries[i].len))
+			continue;
 		skx_score_count_entry(term, document, &entries[i], &count);
 	}
 	return skx_score_count_value(scorer, &count);

@@ -10,6 +10,7 @@
 
 #include "access/relation.h"
 #include "common/hashfn.h"
+#include "intake/intake_value.h"
 #include "miscadmin.h"
 #include "score/score_internal.h"
 #include "source/source.h"
@@ -229,7 +230,10 @@ skx_score_count_prefixes(SkxScoreSearch *search, TSVector document)
 
 		CHECK_FOR_INTERRUPTS();
 		for (; skx_score_begins(document, i, word); i++)
-			skx_score_add_lexeme(&search->prefixes[k - search->nplain], 1,
+			if (word->len > 0 ||
+				!skx_intake_is_value(STRPTR(document) + entries[i].pos,
+									 entries[i].len))
+				skx_score_add_lexeme(&search->prefixes[k - search->nplain], 1,
 								 STRPTR(document) + entries[i].pos,
 								 entries[i].len);
 	}
@@ -274,8 +278,6 @@ skx_score_count_document(const SkxPendingDoc *doc, void *arg)
 	SkxScoreSearch *search = arg;
 	TSVector	document = doc->value;
 
-	if (document == NULL)
-		return true;
 	if (search->nplain > document->size)
 		skx_score_count_lexemes(search->words, search->nplain, document);
 	else

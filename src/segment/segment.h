@@ -10,6 +10,7 @@
 #include "compat/compat.h"
 #include "format/format_page.h"
 #include "format/format_segment.h"
+#include "intake/intake_value.h"
 #include "manifest/manifest.h"
 #include "skiplist/skiplist.h"
 #include "storage/bufmgr.h"
@@ -130,18 +131,13 @@ extern bool skx_segment_find(SkxSegment *seg, const char *lexeme, int len,
  * Looks up n lexemes, ascending and distinct, in several segments, the pages
  * of each level at once.  terms[i] is for segs[i]; df 0: it is not there.
  */
-typedef struct SkxLexeme
-{
-	const char *bytes;
-	int			len;
-} SkxLexeme;
 extern void skx_segment_find_all(SkxSegment **segs, int nsegs,
 								 const SkxLexeme *lexemes, int n,
 								 SkxTerm **terms);
 
 /*
- * Calls `visit` for each term that starts with the prefix (empty: all), in
- * lexeme order, until it returns false.  The callback must not look up terms
+ * Calls `visit` for each term that starts with the prefix (empty: all words),
+ * in lexeme order, until it returns false.  The callback must not look up terms
  * in the same segment.  reads_ahead: it is likely to go on for more than a few.
  */
 typedef bool (*SkxTermVisit) (const SkxTerm *term, const char *lexeme,

@@ -8,6 +8,7 @@
  */
 #include "postgres.h"
 
+#include "intake/intake_value.h"
 #include "segment/segment_writer.h"
 #include "utils/memutils.h"
 
@@ -50,21 +51,16 @@ skx_segment_build_add(SkxSegmentBuilder *b, ItemPointer tid, TSVector value)
 	MemoryContext old = MemoryContextSwitchTo(b->context);
 	Size		memory = b->out.options.memory;
 	Size		taken = b->out.docs.norms_size + b->out.fixed;
-	uint8		norm = SKX_NORM_NULL;
+	uint64		length;
 
 	if (ItemPointerIsValid(&b->last) && ItemPointerCompare(&b->last, tid) >= 0)
 		elog(ERROR, "documents of a segment are not in order");
 	b->last = *tid;
-	if (value != NULL)
-	{
-		uint64		length;
-
-		length = skx_invert_documents_add(b->documents, b->out.docs.ndocs,
-										  value, memory - Min(taken, memory));
-		b->out.total_length += length;
-		norm = skx_rank_norm_encode(length);
-	}
-	skx_segment_output_document(&b->out, tid, norm);
+	length = skx_invert_documents_add(b->documents, b->out.docs.ndocs,
+									  value, memory - Min(taken, memory));
+	b->out.total_length += length;
+	skx_segment_output_document(&b->out, tid, skx_intake_is_null(value) ?
+								SKX_NORM_NULL : skx_rank_norm_encode(length));
 	MemoryContextSwitchTo(old);
 }
 

@@ -11,6 +11,7 @@
 #include "codec/codec.h"
 #include "format/format_dict.h"
 #include "format/format_postings.h"
+#include "intake/intake_value.h"
 #include "miscadmin.h"
 #include "segment/segment_build.h"
 #include "tsearch/ts_type.h"
@@ -544,7 +545,8 @@ skx_segment_prefix(SkxSegment *seg, const char *prefix, int len,
 			int			cmp = skx_segment_dict_compare(&c, prefix, len);
 
 			skx_segment_dict_term(&c, &term);
-			if (cmp < 0)
+			/* a prefix of no letters is one of words */
+			if (cmp < 0 || (len == 0 && skx_intake_is_value(c.key, c.keylen)))
 				continue;
 			if (c.keylen < len || memcmp(c.key, prefix, len) != 0 ||
 				!visit(&term, c.key, c.keylen, arg))

@@ -9,6 +9,7 @@
  */
 #include "postgres.h"
 
+#include "intake/intake_value.h"
 #include "miscadmin.h"
 #include "room/room.h"
 #include "team/team_internal.h"
@@ -225,22 +226,18 @@ skx_team_share_add(SkxShare *share, ItemPointer tid, TSVector value)
 	MemoryContext old = MemoryContextSwitchTo(share->context);
 	SkxTeamTotals *totals = &share->totals;
 	SkxTeamDoc	doc;
+	uint64		length;
 
 	if (ItemPointerIsValid(&share->last) &&
 		ItemPointerCompare(&share->last, tid) >= 0)
 		elog(ERROR, "documents of a segment are not in order");
 	share->last = *tid;
 	doc.tid = *tid;
-	doc.norm = SKX_NORM_NULL;
-	if (value != NULL)
-	{
-		uint64		length;
-
-		length = skx_invert_documents_add(share->documents, totals->ndocs,
-										  value, share->memory);
-		totals->total_length += length;
-		doc.norm = skx_rank_norm_encode(length);
-	}
+	length = skx_invert_documents_add(share->documents, totals->ndocs,
+									  value, share->memory);
+	totals->total_length += length;
+	doc.norm = skx_intake_is_null(value) ? SKX_NORM_NULL :
+		skx_rank_norm_encode(length);
 	BufFileWrite(share->docs, &doc, SKX_TEAM_DOC_SIZE);
 	totals->ndocs++;
 	Assert(totals->ndocs <= (uint32) SKX_DOC_MAX + 1);

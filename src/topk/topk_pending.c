@@ -4,6 +4,7 @@
  */
 #include "postgres.h"
 
+#include "intake/intake_value.h"
 #include "topk/topk_internal.h"
 #include "utils/memutils.h"
 
@@ -31,7 +32,7 @@ skx_topk_pending_document(const SkxPendingDoc *doc, void *arg)
 	SkxTopk    *topk = arg;
 	SkxHit		hit;
 
-	if (doc->value == NULL)
+	if (skx_intake_is_null(doc->value))
 		return true;
 	hit.sum = skx_score_document(topk->scorer, doc->value, NULL);
 	hit.segment = -1;

@@ -8,6 +8,7 @@
  */
 #include "postgres.h"
 
+#include "intake/intake_value.h"
 #include "topk/topk_internal.h"
 #include "utils/memutils.h"
 
@@ -66,10 +67,12 @@ skx_rows_compare(const void *a, const void *b)
 static bool
 skx_rows_is_pending_row(const SkxTopkRows *rows, const SkxPendingDoc *doc)
 {
-	if (rows->nulls || doc->value == NULL)
-		return rows->nulls && doc->value == NULL;
-	return skx_query_matches(rows->topk->request.filter, doc->value) &&
-		skx_score_document(rows->topk->scorer, doc->value, NULL) == 0;
+	bool		is_null = skx_intake_is_null(doc->value);
+
+	return rows->nulls == is_null &&
+		skx_query_matches(rows->topk->request.filter, doc->value) &&
+		(is_null ||
+		 skx_score_document(rows->topk->scorer, doc->value, NULL) == 0);
 }
 
 static bool
@@ -113,7 +116,7 @@ skx_rows_query(SkxTopk *topk, bool nulls)
 	int			i;
 
 	if (nulls)
-		return skx_query_compile(NULL, 0);
+		return unconstify(SkxQuery *, topk->request.filter);
 	words = palloc(sizeof(SkxQueryWord) * (scorer->nterms + 1));
 	for (i = 0; i < scorer->nterms; i++)
 	{

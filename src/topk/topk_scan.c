@@ -34,7 +34,7 @@ skx_topk_lexeme(const SkxTopk *topk, const char *bytes, int len)
 	SkxLexeme	key = {bytes, len};
 	const SkxLexeme *found = bsearch(&key, topk->lexemes, topk->nlexemes,
 									 sizeof(SkxLexeme),
-									 skx_query_compare_lexeme);
+									 skx_intake_compare_lexeme);
 
 	return found == NULL ? -1 : found - topk->lexemes;
 }
@@ -56,10 +56,10 @@ skx_topk_sort_lexemes(SkxTopk *topk)
 	int			i;
 
 	topk->nlexemes = 0;
-	qsort(topk->lexemes, n, sizeof(SkxLexeme), skx_query_compare_lexeme);
+	qsort(topk->lexemes, n, sizeof(SkxLexeme), skx_intake_compare_lexeme);
 	for (i = 0; i < n; i++)
 		if (topk->nlexemes == 0 ||
-			skx_query_compare_lexeme(&topk->lexemes[topk->nlexemes - 1],
+			skx_intake_compare_lexeme(&topk->lexemes[topk->nlexemes - 1],
 									 &topk->lexemes[i]) != 0)
 			topk->lexemes[topk->nlexemes++] = topk->lexemes[i];
 }
@@ -128,7 +128,7 @@ skx_topk_word_of(const SkxTopk *topk, const SkxQueryRequired *required,
 		int			middle = (low + high) / 2;
 		const SkxScoreTerm *term = &scorer->terms[middle];
 		SkxLexeme	word = {term->lexeme, term->len};
-		int			cmp = skx_query_compare_lexeme(&word, lexeme);
+		int			cmp = skx_intake_compare_lexeme(&word, lexeme);
 
 		if (cmp == 0)
 			return term->labels == 0 || term->labels == labels ? middle : -1;
@@ -187,7 +187,7 @@ skx_topk_relate(SkxTopk *topk)
 {
 	int			i;
 
-	if (skx_query_count(topk->request.filter) == 0)
+	if (skx_query_takes_all(topk->request.filter))
 	{
 		topk->words_match = true;
 		return;
@@ -449,7 +449,7 @@ skx_topk_others(SkxTopk *topk)
 	skx_topk_rows_close(topk->tail);
 	topk->tail = NULL;
 	if (topk->stage == SKX_TOPK_OTHERS &&
-		skx_query_count(topk->request.filter) == 0)
+		skx_query_takes_nulls(topk->request.filter))
 		topk->stage = SKX_TOPK_NULLS;
 	else
 		topk->stage = SKX_TOPK_DONE;

@@ -1,0 +1,245 @@
+/*
+ * intake_column.c
+ *	  The values of a row's columns beside the text, as lexemes.
+ *
+ * Two values are one lexeme exactly where the operator `=` of their operator
+ * family says so: support function 1 gives each its canonical form, whatever
+ * its type in the family.  Elements of an array are values of the default
+ * operator class of their type.
+ */
+#include "postgres.h"
+
+#include "access/genam.h"
+#include "catalog/pg_type.h"
+#include "commands/defrem.h"
+#include "compat/compat.h"
+#include "fmgr.h"
+#include "intake/intake_column.h"
+#include "miscadmin.h"
+#include "utils/array.h"
+#include "utils/builtins.h"
+#include "utils/lsyscache.h"
+
+typedef struct SkxColumn
+{
+	const char *name;
+	FmgrInfo	canonical;
+	Oid			element;		/* of an array; InvalidOid: it is none */
+	int16		len;			/* of the element type */
+	bool		byval;
+	char		align;
+} SkxColumn;
+
+struct SkxColumns
+{
+	int			n;				/* beside the text */
+	SkxColumn	columns[INDEX_MAX_KEYS];
+};
+
+/* Lexemes in the making. */
+typedef struct SkxValueList
+{
+	int			n;
+	int			size;
+	SkxLexeme  *lexemes;
+	Size		nbytes;			/* of all of them */
+} SkxValueList;
+
+Oid
+skx_intake_element_type(Relation index, int column)
+{
+	Oid			type = TupleDescAttr(RelationGetDescr(index),
+									 column)->atttypid;
+
+	if (index->rd_opcintype[column] != ANYARRAYOID)
+		return InvalidOid;
+	return get_base_element_type(type);
+}
+
+Oid
+skx_intake_canonical(Relation index, int column, Oid type)
+{
+	Oid			family = index->rd_opfamily[column];
+
+	if (index->rd_opcintype[column] == ANYARRAYOID)
+	{
+		Oid			class =
+			GetDefaultOpClass(skx_intake_element_type(index, column),
+							  index->rd_rel->relam);
+
+		if (!OidIsValid(class))
+			return InvalidOid;
+		family = get_opclass_family(class);
+		type = get_opclass_input_type(class);
+	}
+	else if (!OidIsValid(type))
+		type = index->rd_opcintype[column];
+	return get_opfamily_proc(family, type, type, SKX_SUPPORT_CANONICAL);
+}
+
+SkxColumns *
+skx_intake_columns(Relation index)
+{
+	SkxColumns *columns = palloc0(sizeof(SkxColumns));
+	int			i;
+
+	columns->n = IndexRelationGetNumberOfKeyAttributes(index) - 1;
+	for (i = 0; i < columns->n; i++)
+	{
+		SkxColumn  *column = &columns->columns[i];
+		Oid			function = skx_intake_canonical(index, i + 1, InvalidOid);
+
+		if (!OidIsValid(function))
+			elog(ERROR, "column %d of index \"%s\" has no canonical form",
+				 i + 2, RelationGetRelationName(index));
+		fmgr_info(function, &column->canonical);
+		column->name = pstrdup(NameStr(TupleDescAttr(RelationGetDescr(index),
+													 i + 1)->attname));
+		column->element = skx_intake_element_type(index, i + 1);
+		if (OidIsValid(column->element))
+			get_typlenbyvalalign(column->element, &column->len,
+								 &column->byval, &column->align);
+	}
+	return columns;
+}
+
+static void
+skx_intake_add_lexeme(SkxValueList *list, int column, SkxValueKind kind,
+					  const char *form, int len)
+{
+	char	   *bytes = palloc(SKX_VALUE_HEAD + len);
+
+	if (list->n == list->size)
+	{
+		list->size = Max(32, list->size * 2);
+		if (list->lexemes == NULL)
+			list->lexemes = palloc(sizeof(SkxLexeme) * list->size);
+		else
+			list->lexemes = repalloc_huge(list->lexemes,
+										  sizeof(SkxLexeme) * list->size);
+	}
+	bytes[0] = '\0';
+	bytes[1] = (char) (column + 1);
+	bytes[2] = (char) kind;
+	memcpy(bytes + SKX_VALUE_HEAD, form, len);
+	list->lexemes[list->n].bytes = bytes;
+	list->lexemes[list->n++].len = SKX_VALUE_HEAD + len;
+	list->nbytes += SKX_VALUE_HEAD + len;
+}
+
+static void
+skx_intake_add_value(SkxValueList *list, const SkxColumns *columns, int column,
+					 Datum value)
+{
+	const SkxColumn *c = &columns->columns[column - 1];
+	bytea	   *form = DatumGetByteaPP(FunctionCall1(unconstify(FmgrInfo *, &c->canonical),
+													 value));
+
+	if (VARSIZE_ANY_EXHDR(form) > SKX_VALUE_MAX)
+		ereport(ERROR,
+				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+				 errmsg("a value of column \"%s\" is too long for a skipidx index",
+						c->name),
+				 errdetail("It takes %zu bytes; %d are possible.",
+						   (Size) VARSIZE_ANY_EXHDR(form), SKX_VALUE_MAX),
+				 errhint("Index a hash of the column, or leave it out of the index.")));
+	skx_intake_add_lexeme(list, column, SKX_VALUE_PRESENT, VARDATA_ANY(form),
+						  VARSIZE_ANY_EXHDR(form));
+}
+
+static void
+skx_intake_add_array(SkxValueList *list, const SkxColumns *columns, int column,
+					 Datum value)
+{
+	const SkxColumn *c = &columns->columns[column - 1];
+	ArrayType  *array = DatumGetArrayTypeP(value);
+	Datum	   *elements;
+	bool	   *nulls;
+	int			n;
+	int			i;
+
+	deconstruct_array(array, c->element, c->len, c->byval, c->align,
+					  &elements, &nulls, &n);
+	if (n == 0)
+		skx_intake_add_lexeme(list, column, SKX_VALUE_EMPTY, "", 0);
+	for (i = 0; i < n; i++)
+	{
+		CHECK_FOR_INTERRUPTS();
+		if (!nulls[i])
+			skx_intake_add_value(list, columns, column, elements[i]);
+	}
+}
+
+SKX_NORETURN static void
+skx_intake_too_many(Size nbytes)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+			 errmsg("the columns of a row are too long for a skipidx index"),
+			 errdetail("With its text they take %zu bytes; %d are possible.",
+					   nbytes, MAXSTRPOS)));
+}
+
+/* The lexemes in order, each once. */
+static TSVector
+skx_intake_list_vector(SkxValueList *list)
+{
+	TSVector	vector;
+	int			kept = 0;
+	Size		used = 0;
+	int			i;
+
+	if (list->nbytes > MAXSTRPOS)
+		skx_intake_too_many(list->nbytes);
+	if (list->n > 1)
+		qsort(list->lexemes, list->n, sizeof(SkxLexeme),
+			  skx_intake_compare_lexeme);
+	for (i = 0; i < list->n; i++)
+		if (i == 0 || skx_intake_compare_lexeme(&list->lexemes[kept - 1],
+												&list->lexemes[i]) != 0)
+			list->lexemes[kept++] = list->lexemes[i];
+	vector = palloc0(CALCDATASIZE(kept, list->nbytes));
+	vector->size = kept;
+	for (i = 0; i < kept; i++)
+	{
+		WordEntry  *entry = &ARRPTR(vector)[i];
+
+		entry->len = list->lexemes[i].len;
+		entry->pos = used;
+		memcpy(STRPTR(vector) + used, list->lexemes[i].bytes, entry->len);
+		used += entry->len;
+	}
+	SET_VARSIZE(vector, CALCDATASIZE(kept, used));
+	return vector;
+}
+
+TSVector
+skx_intake_values(const SkxColumns *columns, const Datum *values,
+				  const bool *isnull)
+{
+	SkxValueList list = {0};
+	MemoryContext context;
+	MemoryContext old;
+	TSVector	vector;
+	int			i;
+
+	if (columns->n == 0)
+		return NULL;
+	context = AllocSetContextCreate(CurrentMemoryContext, "skipidx values",
+									ALLOCSET_SMALL_SIZES);
+	old = MemoryContextSwitchTo(context);
+	for (i = 1; i <= columns->n; i++)
+	{
+		if (isnull[i])
+			skx_intake_add_lexeme(&list, i, SKX_VALUE_NULL, "", 0);
+		else if (OidIsValid(columns->columns[i - 1].element))
+			skx_intake_add_array(&list, columns, i, values[i]);
+		else
+			skx_intake_add_value(&list, columns, i, values[i]);
+	}
+	vector = skx_intake_list_vector(&list);
+	MemoryContextSwitchTo(old);
+	vector = memcpy(palloc(VARSIZE(vector)), vector, VARSIZE(vector));
+	MemoryContextDelete(context);
+	return vector;
+}

@@ -1,0 +1,88 @@
+/*
+ * intake_column.h
+ *	  The columns of an index beside the text: their values, and conditions on
+ *	  them.
+ */
+#ifndef SKX_INTAKE_COLUMN_H
+#define SKX_INTAKE_COLUMN_H
+
+#include "access/skey.h"
+#include "intake/intake_value.h"
+#include "utils/rel.h"
+
+/* Support function 1 of an operator class: canonical form of a value, bytea. */
+#define SKX_SUPPORT_CANONICAL	1
+
+/* Strategies of columns beside the text; of the first one see am/am.h. */
+#define SKX_STRATEGY_EQUAL		3
+#define SKX_STRATEGY_OVERLAPS	6	/* array && array */
+#define SKX_STRATEGY_CONTAINS	7	/* array @> array */
+
+/*
+ * intake_column.c
+ *
+ * columns: of an index, in the current memory context.  canonical: the support
+ * function for values of `type` in column `column` (from 0), InvalidOid: there
+ * is none; of an array, that of its elements.  values: the lexemes of a row's
+ * values, ascending, without a text; NULL: the index has no such column.
+ */
+typedef struct SkxColumns SkxColumns;
+
+extern SkxColumns *skx_intake_columns(Relation index);
+extern Oid	skx_intake_canonical(Relation index, int column, Oid type);
+extern Oid	skx_intake_element_type(Relation index, int column);
+extern TSVector skx_intake_values(const SkxColumns *columns,
+								  const Datum *values, const bool *isnull);
+
+/*
+ * intake_document.c
+ *
+ * document: of a row's values (NULL: none) and its text (NULL: that is NULL);
+ * the text itself if there is nothing to add.  row_document: of what the index
+ * has of a row; free returns what it took.  without_values: the text alone; the
+ * document itself if it has no value.
+ */
+extern TSVector skx_intake_document(TSVector values, TSVector text);
+extern TSVector skx_intake_row_document(const SkxColumns *columns,
+										const Datum *values,
+										const bool *isnull,
+										const ItemPointerData *tid);
+extern void skx_intake_free_document(TSVector document, const Datum *values,
+									 const bool *isnull);
+extern TSVector skx_intake_without_values(TSVector document);
+
+/*
+ * intake_condition.c
+ *
+ * What a document has to have.  Lexemes ascend and differ.
+ */
+typedef enum SkxConditionKind
+{
+	SKX_CONDITION_NEVER,		/* no document meets it */
+	SKX_CONDITION_ALL,			/* has all of the lexemes */
+	SKX_CONDITION_ANY,			/* has one of them */
+	SKX_CONDITION_WITHOUT,		/* has none of them */
+	SKX_CONDITION_QUERIES		/* its text matches one of the queries */
+} SkxConditionKind;
+
+typedef struct SkxCondition
+{
+	SkxConditionKind kind;
+	bool		lossy;			/* more documents than rows meet it */
+	int			n;
+	SkxLexeme  *lexemes;
+	TSQuery    *queries;		/* QUERIES: n of them, none empty */
+} SkxCondition;
+
+/* A scan key other than `text @@ query`. */
+extern void skx_intake_condition(Relation index, const ScanKeyData *key,
+								 SkxCondition *condition);
+
+/* Does the document meet it?  Not for QUERIES. */
+extern bool skx_intake_meets(const SkxCondition *condition,
+							 TSVector document);
+
+/* The order of lexemes in dictionaries and documents, for qsort and bsearch. */
+extern int	skx_intake_compare_lexeme(const void *a, const void *b);
+
+#endif							/* SKX_INTAKE_COLUMN_H */

@@ -1,0 +1,299 @@
+/*
+ * intake_condition.c
+ *	  What a condition on an index asks of documents.
+ *
+ * A value that is too long for an index is in none: no document has it.
+ */
+#include "postgres.h"
+
+#include "catalog/pg_type.h"
+#include "compat/compat.h"
+#include "fmgr.h"
+#include "intake/intake_column.h"
+#include "miscadmin.h"
+#include "utils/array.h"
+#include "utils/builtins.h"
+#include "utils/lsyscache.h"
+
+int
+skx_intake_compare_lexeme(const void *a, const void *b)
+{
+	const SkxLexeme *x = a;
+	const SkxLexeme *y = b;
+	int			cmp = memcmp(x->bytes, y->bytes, Min(x->len, y->len));
+
+	CHECK_FOR_INTERRUPTS();
+	return cmp != 0 ? cmp : x->len - y->len;
+}
+
+/* False: the value is in no index. */
+static bool
+skx_intake_lexeme(int column, SkxValueKind kind, const bytea *form,
+				  SkxLexeme *lexeme)
+{
+	Size		len = form == NULL ? 0 : VARSIZE_ANY_EXHDR(form);
+	char	   *bytes;
+
+	if (len > SKX_VALUE_MAX)
+		return false;
+	bytes = palloc(SKX_VALUE_HEAD + len);
+	bytes[0] = '\0';
+	bytes[1] = (char) (column + 1);
+	bytes[2] = (char) kind;
+	if (len > 0)
+		memcpy(bytes + SKX_VALUE_HEAD, VARDATA_ANY(form), len);
+	lexeme->bytes = bytes;
+	lexeme->len = SKX_VALUE_HEAD + (int) len;
+	return true;
+}
+
+/* The lexeme that says that a column is NULL, or an array is empty. */
+static void
+skx_intake_add_kind(SkxCondition *c, int column, SkxValueKind kind)
+{
+	skx_intake_lexeme(column, kind, NULL, &c->lexemes[c->n++]);
+}
+
+static void
+skx_intake_sort_lexemes(SkxCondition *c)
+{
+	int			kept = 0;
+	int			i;
+
+	if (c->n > 1)
+		qsort(c->lexemes, c->n, sizeof(SkxLexeme), skx_intake_compare_lexeme);
+	for (i = 0; i < c->n; i++)
+		if (i == 0 || skx_intake_compare_lexeme(&c->lexemes[kept - 1],
+												&c->lexemes[i]) != 0)
+			c->lexemes[kept++] = c->lexemes[i];
+	c->n = kept;
+}
+
+/*
+ * Adds the lexemes of an array's elements, of type `type`, without its NULLs
+ * and what is in no index; returns how many elements it has, *missing: how many
+ * were left out.
+ */
+static int
+skx_intake_add_elements(Relation index, int column, Oid type, Datum argument,
+						SkxCondition *c, int *missing)
+{
+	ArrayType  *array = DatumGetArrayTypeP(argument);
+	FmgrInfo	canonical;
+	Datum	   *elements;
+	bool	   *nulls;
+	int16		len;
+	bool		byval;
+	char		align;
+	int			n;
+	int			i;
+
+	fmgr_info(skx_intake_canonical(index, column, type), &canonical);
+	get_typlenbyvalalign(ARR_ELEMTYPE(array), &len, &byval, &align);
+	deconstruct_array(array, ARR_ELEMTYPE(array), len, byval, align,
+					  &elements, &nulls, &n);
+	/* room for what says that an array is NULL or empty, too */
+	c->lexemes = palloc_extended(sizeof(SkxLexeme) * ((Size) n + 2),
+								 MCXT_ALLOC_HUGE);
+	*missing = 0;
+	for (i = 0; i < n; i++)
+	{
+		CHECK_FOR_INTERRUPTS();
+		if (!nulls[i] &&
+			skx_intake_lexeme(column, SKX_VALUE_PRESENT,
+							  DatumGetByteaPP(FunctionCall1(&canonical,
+															elements[i])),
+							  &c->lexemes[c->n]))
+			c->n++;
+		else
+			*missing += 1;
+	}
+	return n;
+}
+
+/* column = value */
+static void
+skx_intake_equals(Relation index, int column, Oid type, Datum argument,
+				  SkxCondition *c)
+{
+	Oid			function = skx_intake_canonical(index, column, type);
+	bytea	   *form = DatumGetByteaPP(OidFunctionCall1(function, argument));
+
+	c->lexemes = palloc(sizeof(SkxLexeme));
+	if (skx_intake_lexeme(column, SKX_VALUE_PRESENT, form, c->lexemes))
+	{
+		c->kind = SKX_CONDITION_ALL;
+		c->n = 1;
+	}
+}
+
+/*
+ * Conditions between arrays.  An array has a NULL element by no lexeme, and no
+ * array contains or shares one; equality depends on the order of elements.
+ */
+static void
+skx_intake_compares_array(Relation index, int column, StrategyNumber strategy,
+						  Datum argument, SkxCondition *c)
+{
+	int			missing;
+	int			n = skx_intake_add_elements(index, column, InvalidOid,
+											argument, c, &missing);
+
+	if (strategy == SKX_STRATEGY_OVERLAPS)
+	{
+		if (c->n > 0)
+			c->kind = SKX_CONDITION_ANY;
+		return;
+	}
+	c->lossy = strategy == SKX_STRATEGY_EQUAL;
+	if (strategy == SKX_STRATEGY_CONTAINS && missing > 0)
+		return;
+	c->kind = SKX_CONDITION_ALL;
+	if (c->n > 0)
+		return;
+	if (n == 0 && strategy == SKX_STRATEGY_EQUAL)
+	{
+		skx_intake_add_kind(c, column, SKX_VALUE_EMPTY);
+		return;
+	}
+	c->kind = SKX_CONDITION_WITHOUT;
+	skx_intake_add_kind(c, column, SKX_VALUE_NULL);
+	if (strategy == SKX_STRATEGY_EQUAL)
+		skx_intake_add_kind(c, column, SKX_VALUE_EMPTY);
+}
+
+/* text @@ ANY (queries) */
+static void
+skx_intake_any_query(Datum argument, SkxCondition *c)
+{
+	Datum	   *elements;
+	bool	   *nulls;
+	int			n;
+	int			i;
+
+	deconstruct_array(DatumGetArrayTypeP(argument), TSQUERYOID, -1, false,
+					  TYPALIGN_INT, &elements, &nulls, &n);
+	c->queries = palloc_extended(sizeof(TSQuery) * ((Size) n + 1),
+								 MCXT_ALLOC_HUGE);
+	for (i = 0; i < n; i++)
+	{
+		TSQuery		query = nulls[i] ? NULL : DatumGetTSQuery(elements[i]);
+
+		CHECK_FOR_INTERRUPTS();
+		if (query != NULL && query->size > 0)
+			c->queries[c->n++] = query;
+	}
+	if (c->n > 0)
+		c->kind = SKX_CONDITION_QUERIES;
+}
+
+void
+skx_intake_condition(Relation index, const ScanKeyData *key,
+					 SkxCondition *condition)
+{
+	int			column = key->sk_attno - 1;
+	bool		is_array = index->rd_opcintype[column] == ANYARRAYOID;
+	int			missing;
+
+	memset(condition, 0, sizeof(*condition));
+	condition->kind = SKX_CONDITION_NEVER;
+	if (key->sk_flags & (SK_SEARCHNULL | SK_SEARCHNOTNULL))
+	{
+		condition->lexemes = palloc(sizeof(SkxLexeme));
+		skx_intake_add_kind(condition, column, SKX_VALUE_NULL);
+		condition->kind = (key->sk_flags & SK_SEARCHNULL) ?
+			SKX_CONDITION_ALL : SKX_CONDITION_WITHOUT;
+		return;
+	}
+	if (key->sk_flags & SK_ISNULL)
+		return;
+	if (column == 0)
+		skx_intake_any_query(key->sk_argument, condition);
+	else if (is_array && (key->sk_flags & SK_SEARCHARRAY) == 0)
+		skx_intake_compares_array(index, column, key->sk_strategy,
+								  key->sk_argument, condition);
+	else if (is_array || key->sk_strategy != SKX_STRATEGY_EQUAL)
+		elog(ERROR, "unrecognized skipidx strategy: %d", key->sk_strategy);
+	else if (key->sk_flags & SK_SEARCHARRAY)
+	{
+		skx_intake_add_elements(index, column, key->sk_subtype,
+								key->sk_argument, condition, &missing);
+		if (condition->n > 0)
+			condition->kind = SKX_CONDITION_ANY;
+	}
+	else
+		skx_intake_equals(index, column, key->sk_subtype, key->sk_argument,
+						  condition);
+	if (condition->kind != SKX_CONDITION_QUERIES)
+		skx_intake_sort_lexemes(condition);
+}
+
+/* Has the document the lexeme? */
+static bool
+skx_intake_has(TSVector document, const SkxLexeme *lexeme)
+{
+	const WordEntry *entries = ARRPTR(document);
+	int			low = 0;
+	int			high = document->size - 1;
+
+	while (low <= high)
+	{
+		int			middle = (low + high) / 2;
+		SkxLexeme	entry = {STRPTR(document) + entries[middle].pos,
+		entries[middle].len};
+		int			cmp = skx_intake_compare_lexeme(&entry, lexeme);
+
+		if (cmp == 0)
+			return true;
+		if (cmp < 0)
+			low = middle + 1;
+		else
+			high = middle - 1;
+	}
+	return false;
+}
+
+/* Has the document one of the lexemes?  Looks the fewer ones up. */
+static bool
+skx_intake_has_any(TSVector document, const SkxCondition *c)
+{
+	const WordEntry *entries = ARRPTR(document);
+	int			first = skx_intake_values_at(document);
+	int			end = first + skx_intake_count_values(document);
+	int			i;
+
+	for (i = 0; i < c->n && c->n <= end - first; i++)
+		if (skx_intake_has(document, &c->lexemes[i]))
+			return true;
+	for (i = first; i < end && c->n > end - first; i++)
+	{
+		SkxLexeme	entry = {STRPTR(document) + entries[i].pos,
+		entries[i].len};
+
+		if (bsearch(&entry, c->lexemes, c->n, sizeof(SkxLexeme),
+					skx_intake_compare_lexeme) != NULL)
+			return true;
+	}
+	return false;
+}
+
+bool
+skx_intake_meets(const SkxCondition *condition, TSVector document)
+{
+	int			i;
+
+	switch (condition->kind)
+	{
+		case SKX_CONDITION_ALL:
+			for (i = 0; i < condition->n; i++)
+				if (!skx_intake_has(document, &condition->lexemes[i]))
+					return false;
+			return true;
+		case SKX_CONDITION_ANY:
+			return skx_intake_has_any(document, condition);
+		case SKX_CONDITION_WITHOUT:
+			return !skx_intake_has_any(document, condition);
+		default:
+			return false;
+	}
+}

@@ -1,0 +1,260 @@
+/*
+ * planner_clause.c
+ *	  A condition of a table as one of an index.
+ *
+ * The server matches most of them itself, but not all in every version or
+ * beside an order: a boolean column as such (from 16 on), IN and ANY in the
+ * order of a distance (from 17 on), and `value = ANY (column)`.
+ */
+#include "postgres.h"
+
+#include "am/am.h"
+#include "catalog/pg_operator.h"
+#include "catalog/pg_type.h"
+#include "commands/defrem.h"
+#include "compat/compat.h"
+#include "nodes/makefuncs.h"
+#include "nodes/nodeFuncs.h"
+#include "optimizer/clauses.h"
+#include "optimizer/optimizer.h"
+#include "optimizer/paths.h"
+#include "optimizer/restrictinfo.h"
+#include "planner/planner_internal.h"
+#include "utils/lsyscache.h"
+
+/* A column of an index. */
+typedef struct SkxKeyColumn
+{
+	PlannerInfo *root;
+	IndexOptInfo *index;
+	int			column;
+} SkxKeyColumn;
+
+static bool
+skx_planner_is_column(const SkxKeyColumn *key, Node *operand)
+{
+	return match_index_to_operand(operand, key->column, key->index);
+}
+
+/* Can it be the right side of a condition of the index? */
+static bool
+skx_planner_is_comparand(Node *expr)
+{
+	return !contain_var_clause(expr) && !contain_volatile_functions(expr);
+}
+
+static bool
+skx_planner_has_operator(const SkxKeyColumn *key, Oid operator, Oid collation)
+{
+	Oid			own = key->index->indexcollations[key->column];
+
+	return OidIsValid(operator) && (!OidIsValid(own) || own == collation) &&
+		op_in_opfamily(operator, key->index->opfamily[key->column]);
+}
+
+/* column operator value, or the other way round */
+static RestrictInfo *
+skx_planner_match_operator(const SkxKeyColumn *key, RestrictInfo *rinfo)
+{
+	OpExpr	   *op = (OpExpr *) rinfo->clause;
+	Oid			commutator;
+
+	if (list_length(op->args) != 2)
+		return NULL;
+	if (skx_planner_is_column(key, linitial(op->args)))
+		return skx_planner_has_operator(key, op->opno, op->inputcollid) &&
+			skx_planner_is_comparand(lsecond(op->args)) ? rinfo : NULL;
+	commutator = get_commutator(op->opno);
+	if (!skx_planner_is_column(key, lsecond(op->args)) ||
+		!skx_planner_has_operator(key, commutator, op->inputcollid) ||
+		!skx_planner_is_comparand(linitial(op->args)))
+		return NULL;
+	return commute_restrictinfo(rinfo, commutator);
+}
+
+/* column = true or false */
+static RestrictInfo *
+skx_planner_equal_bool(const SkxKeyColumn *key, bool value)
+{
+	Oid			operator =
+		get_opfamily_member(key->index->opfamily[key->column], BOOLOID,
+							BOOLOID, SKX_STRATEGY_EQUAL);
+	Node	   *column = skx_planner_column_expr(key->index, key->column);
+
+	if (!OidIsValid(operator) || column == NULL)
+		return NULL;
+	return make_simple_restrictinfo(key->root,
+									make_opclause(operator, BOOLOID, false,
+												  (Expr *) column,
+												  (Expr *) makeBoolConst(value,
+																		 false),
+												  InvalidOid, InvalidOid));
+}
+
+/* A boolean column as a condition: itself, NOT, IS TRUE, IS FALSE. */
+static RestrictInfo *
+skx_planner_match_bool(const SkxKeyColumn *key, Node *clause)
+{
+	BooleanTest *test = (BooleanTest *) clause;
+
+	if (key->index->opcintype[key->column] != BOOLOID)
+		return NULL;
+	if (skx_planner_is_column(key, clause))
+		return skx_planner_equal_bool(key, true);
+	if (is_notclause(clause) &&
+		skx_planner_is_column(key, (Node *) get_notclausearg((Expr *) clause)))
+		return skx_planner_equal_bool(key, false);
+	if (!IsA(clause, BooleanTest) ||
+		!skx_planner_is_column(key, (Node *) test->arg))
+		return NULL;
+	if (test->booltesttype == IS_TRUE || test->booltesttype == IS_FALSE)
+		return skx_planner_equal_bool(key, test->booltesttype == IS_TRUE);
+	return NULL;
+}
+
+/*
+ * `value = ANY (column)` of an array is `column @> ARRAY[value]`, if the
+ * operator is the equality of its elements' operator class.
+ */
+static RestrictInfo *
+skx_planner_match_element(const SkxKeyColumn *key, ScalarArrayOpExpr *op)
+{
+	Node	   *value = linitial(op->args);
+	Node	   *column = lsecond(op->args);
+	Oid			element = get_element_type(exprType(column));
+	Oid			operator =
+		get_opfamily_member(key->index->opfamily[key->column], ANYARRAYOID,
+							ANYARRAYOID, SKX_STRATEGY_CONTAINS);
+	Oid			class;
+	ArrayExpr  *array;
+	Node	   *constant;
+
+	if (!OidIsValid(operator) || !OidIsValid(element) ||
+		exprType(value) != element || !skx_planner_is_column(key, column) ||
+		!skx_planner_is_comparand(value) ||
+		(OidIsValid(key->index->indexcollations[key->column]) &&
+		 key->index->indexcollations[key->column] != op->inputcollid))
+		return NULL;
+	class = GetDefaultOpClass(element, key->index->relam);
+	if (!OidIsValid(class) ||
+		get_op_opfamily_strategy(op->opno, get_opclass_family(class)) !=
+		SKX_STRATEGY_EQUAL)
+		return NULL;
+	array = makeNode(ArrayExpr);
+	array->array_typeid = exprType(column);
+	array->array_collid = exprCollation(column);
+	array->element_typeid = element;
+	array->elements = list_make1(value);
+	array->location = -1;
+	constant = eval_const_expressions(key->root, (Node *) array);
+	return make_simple_restrictinfo(key->root,
+									make_opclause(operator, BOOLOID, false,
+												  (Expr *) column,
+												  (Expr *) constant,
+												  InvalidOid,
+												  op->inputcollid));
+}
+
+static RestrictInfo *
+skx_planner_match_array(const SkxKeyColumn *key, RestrictInfo *rinfo)
+{
+	ScalarArrayOpExpr *op = (ScalarArrayOpExpr *) rinfo->clause;
+
+	if (!op->useOr)
+		return NULL;
+	if (key->index->opcintype[key->column] == ANYARRAYOID)
+		return skx_planner_match_element(key, op);
+	if (skx_planner_is_column(key, linitial(op->args)) &&
+		skx_planner_has_operator(key, op->opno, op->inputcollid) &&
+		skx_planner_is_comparand(lsecond(op->args)))
+		return rinfo;
+	return NULL;
+}
+
+static RestrictInfo *
+skx_planner_match_column(const SkxKeyColumn *key, RestrictInfo *rinfo)
+{
+	Node	   *clause = (Node *) rinfo->clause;
+
+	if (IsA(clause, OpExpr))
+		return skx_planner_match_operator(key, rinfo);
+	if (IsA(clause, ScalarArrayOpExpr))
+		return skx_planner_match_array(key, rinfo);
+	if (IsA(clause, NullTest))
+		return !((NullTest *) clause)->argisrow &&
+			skx_planner_is_column(key, (Node *) ((NullTest *) clause)->arg) ?
+			rinfo : NULL;
+	return skx_planner_match_bool(key, clause);
+}
+
+Node *
+skx_planner_column_expr(const IndexOptInfo *index, int column)
+{
+	return (Node *) ((TargetEntry *) list_nth(index->indextlist,
+											  column))->expr;
+}
+
+IndexClause *
+skx_planner_matching_clause(PlannerInfo *root, IndexOptInfo *index,
+							RestrictInfo *rinfo)
+{
+	SkxKeyColumn key = {root, index, 0};
+	RestrictInfo *qual = NULL;
+	IndexClause *clause;
+
+	if (rinfo->pseudoconstant ||
+		!restriction_is_securely_promotable(rinfo, index->rel))
+		return NULL;
+	for (key.column = 0; key.column < index->nkeycolumns; key.column++)
+	{
+		qual = skx_planner_match_column(&key, rinfo);
+		if (qual != NULL)
+			break;
+	}
+	if (qual == NULL)
+		return NULL;
+	clause = makeNode(IndexClause);
+	clause->rinfo = rinfo;
+	clause->indexquals = list_make1(qual);
+	clause->indexcol = key.column;
+	return clause;
+}
+
+List *
+skx_planner_index_clauses(PlannerInfo *root, IndexOptInfo *index)
+{
+	List	   *clauses = NIL;
+	int			column;
+	ListCell   *lc;
+
+	for (column = 0; column < index->nkeycolumns; column++)
+	{
+		foreach(lc, index->indrestrictinfo)
+		{
+			IndexClause *clause = skx_planner_matching_clause(root, index,
+															  lfirst(lc));
+
+			if (clause != NULL && clause->indexcol == column)
+				clauses = lappend(clauses, clause);
+		}
+	}
+	return clauses;
+}
+
+bool
+skx_planner_takes_more(IndexOptInfo *index, List *clauses)
+{
+	ListCell   *lc;
+
+	foreach(lc, clauses)
+	{
+		IndexClause *clause = lfirst_node(IndexClause, lc);
+		RestrictInfo *qual = linitial_node(RestrictInfo, clause->indexquals);
+
+		if (index->opcintype[clause->indexcol] == BOOLOID ||
+			(IsA(clause->rinfo->clause, ScalarArrayOpExpr) &&
+			 IsA(qual->clause, OpExpr)))
+			return true;
+	}
+	return false;
+}
