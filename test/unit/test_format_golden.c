@@ -22,6 +22,7 @@ typedef struct SkxTerm SkxTerm;
 #include "../../src/segment/segment_documents_writer.c"
 #include "../../src/segment/segment_positions_writer.c"
 #include "format/format_check.h"
+#include "intake/intake_value.h"
 
 #define MAX_PAGES	64
 
@@ -329,6 +330,27 @@ unit_entry(SkxDictEntry *entry, uint32 i)
 	}
 }
 
+/* Those of values of two columns come first, that of texts that are NULL too. */
+static int
+unit_lexeme(char *lexeme, int size, uint32 i)
+{
+	if (i == 0)
+	{
+		memcpy(lexeme, SKX_VALUE_NULL_TEXT, SKX_VALUE_HEAD);
+		return SKX_VALUE_HEAD;
+	}
+	if (i < 30)
+	{
+		lexeme[0] = '\0';
+		lexeme[1] = i < 20 ? 2 : 3;
+		lexeme[2] = SKX_VALUE_PRESENT;
+		return SKX_VALUE_HEAD + snprintf(lexeme + SKX_VALUE_HEAD,
+										 size - SKX_VALUE_HEAD, "value%02u", i);
+	}
+	return snprintf(lexeme, size, "lexeme%05u%s", i,
+					i % 5 == 0 ? "abcdefghijklmnop" : "");
+}
+
 static void
 test_dict(void)
 {
@@ -345,11 +367,11 @@ test_dict(void)
 	{
 		SkxDictEntry entry;
 		char		lexeme[40];
+		int			len;
 
-		snprintf(lexeme, sizeof(lexeme), "lexeme%05u%s", i,
-				 i % 5 == 0 ? "abcdefghijklmnop" : "");
 		unit_entry(&entry, i);
-		skx_segment_dict_add(dict, lexeme, strlen(lexeme), &entry);
+		len = unit_lexeme(lexeme, sizeof(lexeme), i);
+		skx_segment_dict_add(dict, lexeme, len, &entry);
 	}
 	skx_segment_dict_leaves(dict, &leaves);
 	CHECK(leaves.n == plane.npages && leaves.n > 1);
@@ -363,6 +385,7 @@ test_dict(void)
 	unit_segment.planes[SKX_SEGMENT_POSITIONS].npages = 100;
 	for (i = 0; i < plane.npages; i++)
 		CHECK(skx_format_check_dict(plane.pages[i], &unit_segment) == NULL);
+	unit_golden("dict_values", plane.pages[0]);
 	unit_golden("dict_leaf", plane.pages[1]);
 	unit_golden("dict_inner", plane.pages[root]);
 }
