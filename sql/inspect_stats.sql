@@ -67,7 +67,7 @@ CREATE INDEX empty_body ON empty USING skipidx (body);
 SELECT ndocs, segments, terms, avg_length, pending_docs FROM skipidx_stats('empty_body');
 SELECT kind, ndocs, deleted, pages, bytes FROM skipidx_segments('empty_body');
 SELECT skipidx_check('empty_body', true);
--- All that a vector can be, without a lexeme
+-- All that a vector can be without a lexeme: the only term is that of NULL
 INSERT INTO empty VALUES (NULL), ('');
 REINDEX INDEX empty_body;
 SELECT ndocs, null_docs, segments, terms FROM skipidx_stats('empty_body');

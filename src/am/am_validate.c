@@ -33,6 +33,17 @@ typedef struct SkxOpclass
 	Oid			type;
 } SkxOpclass;
 
+/* Can values of its right side be given their canonical form? */
+static bool
+skx_am_validate_right(Form_pg_amop amop)
+{
+	Oid			right = amop->amoprighttype;
+
+	return amop->amoplefttype == TSVECTOROID || IsPolymorphicType(right) ||
+		OidIsValid(get_opfamily_proc(amop->amopfamily, right, right,
+									 SKX_SUPPORT_CANONICAL));
+}
+
 /* Is it used as its strategy says? */
 static bool
 skx_am_validate_purpose(Form_pg_amop amop, bool ranks)
@@ -86,6 +97,8 @@ skx_am_validate_operator(const SkxOpclass *class, Form_pg_amop amop)
 	}
 	if (!skx_am_validate_purpose(amop, ranks))
 		problem = "operator family \"%s\" of access method %s contains invalid ORDER BY specification for operator %s";
+	else if (!skx_am_validate_right(amop))
+		problem = "operator family \"%s\" of access method %s lacks the support function for the right side of operator %s";
 	else if (!skx_am_validate_signature(amop, ranks))
 		problem = "operator family \"%s\" of access method %s contains operator %s with wrong signature";
 	else
@@ -201,9 +214,10 @@ skxvalidate(Oid opclass)
 
 		if (!skx_am_validate_operator(&class, amop))
 			valid = false;
-		else if (amop->amoplefttype == class.type &&
-				 (class.type == TSVECTOROID ||
-				  amop->amoprighttype == class.type))
+		else if (IsPolymorphicType(amop->amoplefttype) ||
+				 (amop->amoplefttype == class.type &&
+				  (class.type == TSVECTOROID ||
+				   amop->amoprighttype == class.type)))
 			strategies |= 1 << amop->amopstrategy;
 	}
 	ReleaseCatCacheList(list);

@@ -72,7 +72,7 @@ skx_intake_canonical(Relation index, int column, Oid type)
 		family = get_opclass_family(class);
 		type = get_opclass_input_type(class);
 	}
-	else if (!OidIsValid(type))
+	else if (!OidIsValid(type) || IsPolymorphicType(type))
 		type = index->rd_opcintype[column];
 	return get_opfamily_proc(family, type, type, SKX_SUPPORT_CANONICAL);
 }

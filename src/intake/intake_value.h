@@ -17,7 +17,7 @@
 #include "tsearch/ts_type.h"
 
 #define SKX_VALUE_HEAD		3	/* bytes before the canonical form */
-#define SKX_VALUE_MAX		(MAXSTRLEN - 1 - SKX_VALUE_HEAD)	/* bytes of it */
+#define SKX_VALUE_MAX		(MAXSTRLEN - SKX_VALUE_HEAD)	/* bytes of it */
 
 typedef enum SkxValueKind
 {

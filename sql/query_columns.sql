@@ -1,0 +1,251 @@
+--
+-- Columns beside the text: each type and operator against the sequential scan
+--
+-- Holds: intake 5, 7; am 2; planner 15; query 2; cost 2
+--
+\set VERBOSITY terse
+SET client_min_messages = warning;
+CREATE EXTENSION IF NOT EXISTS skipidx;
+RESET client_min_messages;
+SET timezone = 'UTC';
+
+CREATE TYPE mood AS ENUM ('sad', 'calm', 'glad');
+CREATE DOMAIN code AS varchar(8);
+
+CREATE TABLE docs (
+	id int PRIMARY KEY, tsv tsvector,
+	i2 int2, i4 int4, i8 int8, o oid, b bool, f4 float4, f8 float8,
+	n numeric, n2 numeric(8, 2), money money,
+	d date, ts timestamp, tz timestamptz, tm time,
+	t text, v varchar, c code, bp char(6), nm name, y bytea,
+	u uuid, net inet, cid cidr, mac macaddr, bits bit(4), vb varbit, mood mood);
+INSERT INTO docs SELECT i,
+	CASE WHEN i % 29 <> 0 THEN to_tsvector('simple', 'common w' || i % 3 || ' w' || i % 7 || ' x' || i) END,
+	k, k, k, i % 5, i % 2 = 0,
+	(ARRAY['0', '-0', '1.5', 'NaN', 'Infinity', '-Infinity', '0.1'])[j + 1]::float4,
+	(ARRAY['0', '-0', '1.5', 'NaN', 'Infinity', '-Infinity', '0.1'])[j + 1]::float8,
+	(ARRAY['0', '0.00', '1.5', 'NaN', '-1.50', '123456789012345678901234567890.5', '-0.000001'])[j + 1]::numeric,
+	j / 4.0, j / 4.0,
+	(ARRAY['-infinity', 'infinity', '2020-02-29', '1999-12-31', '4713-01-01 BC', '5874897-12-31', '2000-01-01'])[j + 1]::date,
+	(ARRAY['-infinity', 'infinity', '2020-02-29', '1999-12-31 23:59:59.999999', '4713-01-01 BC', '294276-12-31 23:59:59', '2000-01-01 00:00:01'])[j + 1]::timestamp,
+	(ARRAY['-infinity', 'infinity', '2020-02-29', '1999-12-31 23:59:59.999999', '4713-01-02 BC', '294276-12-31 23:59:59', '2000-01-01 00:00:01'])[j + 1]::timestamptz,
+	make_time(j, 0, 0.5),
+	(ARRAY['a', 'A', '', ' ', 'a ', 'ä', repeat('long ', 100)])[j + 1],
+	(ARRAY['a', 'A', '', ' ', 'a ', 'ä', repeat('long ', 100)])[j + 1],
+	(ARRAY['a', 'A', '', ' ', 'a ', 'ä', 'long'])[j + 1],
+	(ARRAY['a', 'A', '', ' a', 'a  ', 'ä', 'longer'])[j + 1],
+	(ARRAY['a', 'A', '', ' ', 'a ', 'ä', 'long'])[j + 1],
+	decode(lpad(to_hex(j), 2, '0'), 'hex'),
+	('00000000-0000-0000-0000-00000000000' || j)::uuid,
+	(ARRAY['10.0.0.1', '10.0.0.1/32', '10.0.0.1/8', '10.0.0.0/8', '::1', 'fe80::/10', '::ffff:10.0.0.1'])[j + 1]::inet,
+	(ARRAY['10.0.0.1', '10.0.0.1/32', '10.0.0.0/24', '10.0.0.0/8', '::1', 'fe80::/10', '::/0'])[j + 1]::cidr,
+	('08:00:2b:01:02:0' || j)::macaddr,
+	j::bit(4), substring(B'0101010' FROM 1 FOR j), (ARRAY['sad', 'calm', 'glad'])[i % 3 + 1]::mood
+FROM (SELECT i, i % 11 - 5 AS k, i % 7 AS j FROM generate_series(1, 700) i) s;
+INSERT INTO docs (id, tsv) VALUES (1001, 'common alone'), (1002, NULL);
+
+CREATE INDEX docs_all ON docs USING skipidx
+	(tsv, i2, i4, i8, o, b, f4, f8, n, n2, money, d, ts, tz, tm, t, v, c, bp, nm, y, u, net, cid, mac, bits, vb, mood)
+	WITH (block_size = 8);
+-- some are pending, some are gone
+INSERT INTO docs SELECT id + 2000, tsv, i2, i4, i8, o, b, f4, f8, n, n2, money, d, ts, tz, tm, t, v, c, bp, nm, y, u, net, cid, mac, bits, vb, mood
+	FROM docs WHERE id <= 60;
+DELETE FROM docs WHERE id % 13 = 0;
+SELECT skipidx_check('docs_all', true);
+ANALYZE docs;
+
+-- Rows by the index (plain, then by bitmap) and by a sequential scan; what is
+-- no index condition is named.
+CREATE FUNCTION compare(cond text, tail text DEFAULT '') RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+	query text := format('SELECT id FROM docs WHERE %s %s', cond, tail);
+	list text := format('SELECT string_agg(id::text, %L %s) FROM (%s) s', ',',
+						CASE WHEN tail = '' THEN 'ORDER BY id' ELSE '' END, query);
+	line text;
+	filter text := '';
+	plain text;
+	bitmap text;
+	seq text;
+	indexed bool := false;
+BEGIN
+	SET LOCAL enable_seqscan = off;
+	SET LOCAL enable_indexscan = on;
+	SET LOCAL enable_bitmapscan = off;
+	FOR line IN EXECUTE 'EXPLAIN (COSTS OFF) ' || query LOOP
+		indexed := indexed OR line LIKE '%docs_all%';
+		IF line ~ 'Filter:' THEN
+			filter := ' but' || substring(line FROM 'Filter:(.*)');
+		END IF;
+	END LOOP;
+	EXECUTE list INTO plain;
+	IF tail = '' THEN
+		SET LOCAL enable_indexscan = off;
+		SET LOCAL enable_bitmapscan = on;
+		EXECUTE list INTO bitmap;
+	ELSE
+		bitmap := plain;
+	END IF;
+	SET LOCAL enable_seqscan = on;
+	SET LOCAL enable_indexscan = off;
+	SET LOCAL enable_bitmapscan = off;
+	EXECUTE list INTO seq;
+	IF plain IS DISTINCT FROM seq OR bitmap IS DISTINCT FROM seq THEN
+		RETURN format('WRONG: %s, %s and not %s', plain, bitmap, seq);
+	END IF;
+	RETURN coalesce(array_length(string_to_array(seq, ','), 1), 0) ||
+		CASE WHEN indexed THEN ' by index' || filter ELSE ' by another scan' END;
+END $$;
+
+-- Every value of every column, its NULL, and one that is in no row.
+CREATE FUNCTION each(col text, missing text) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+	value text;
+	type regtype;
+	answers text[] := '{}';
+	answer text;
+BEGIN
+	SELECT atttypid INTO type FROM pg_attribute WHERE attrelid = 'docs'::regclass AND attname = col;
+	FOR value IN EXECUTE format('SELECT DISTINCT %1$I::text FROM docs WHERE %1$I IS NOT NULL UNION ALL SELECT %2$L', col, missing) LOOP
+		answer := compare(format('%I = %L::%s', col, value, type));
+		IF answer NOT LIKE '%by index' THEN
+			RETURN format('%s = %L: %s', col, value, answer);
+		END IF;
+		answers := answers || answer;
+	END LOOP;
+	RETURN format('%s values, %s NULL, %s NOT NULL, ANY %s', cardinality(answers),
+		compare(format('%I IS NULL', col)), compare(format('%I IS NOT NULL', col)),
+		compare(format('%I = ANY (ARRAY(SELECT %I FROM docs WHERE id IN (1, 2, 1001)))', col, col)));
+END $$;
+
+SELECT col, each(col, missing) FROM (VALUES
+	('i2', '99'), ('i4', '99'), ('i8', '-9223372036854775808'), ('o', '4294967295'), ('b', 'true'),
+	('f4', '7'), ('f8', '1e308'), ('n', '1e-20'), ('n2', '0.26'), ('money', '99.99'),
+	('d', '2001-01-01'), ('ts', '2001-01-01'), ('tz', '2001-01-01'), ('tm', '24:00'),
+	('t', 'none'), ('v', 'none'), ('c', 'none'), ('bp', 'none'), ('nm', 'none'), ('y', '\xff'),
+	('u', 'ffffffff-ffff-ffff-ffff-ffffffffffff'), ('net', '10.0.0.2'), ('cid', '10.0.0.2'),
+	('mac', '00:00:00:00:00:00'), ('bits', '1111'), ('vb', '11'), ('mood', 'glad')) m (col, missing);
+
+-- Types of one family; what is equal but not the same
+SELECT cond, compare(cond) FROM unnest(ARRAY[
+	'i2 = 3::int8', 'i4 = 3::int2', 'i8 = 3::int4', 'i4 = 5000000000', 'i2 IN (1, 2, 70000)', 'i8 = ANY (''{1,2,NULL}''::int2[])',
+	'f8 = 0.1::float4', 'f4 = 0.1::float8', 'f4 = 1.5::float8', 'f8 = -0.0', 'f4 = ''NaN''::float8',
+	'n = 1.500', 'n = -1.5', 'n = 0', 'n2 = 0.250', 'n = ''Infinity''',
+	'd = timestamp ''2020-02-29''', 'ts = date ''2020-02-29''', 'd = timestamp ''infinity''', 'ts = date ''-infinity''',
+	'ts = date ''5874897-12-31''', 'd = timestamp ''2020-02-29 00:00:01''',
+	'bp = ''a''', 'bp = ''a   ''::bpchar', 'bp = '' a''', 't = ''a''', 't = ''a ''', 'v = ''a''::varchar', 'c = ''ä''',
+	'nm = ''a''::name', 'nm = ''a''::text COLLATE "C"',
+	'net = ''10.0.0.1''::cidr', 'cid = ''10.0.0.1''::inet',
+	'b', 'NOT b', 'b IS TRUE', 'b IS FALSE', 'b = true', 'b <> true', 'b IS NOT TRUE', 'b IS UNKNOWN',
+	'i4 = NULL::int4', 'i4 = ANY (NULL::int4[])', 'i4 = ANY (''{}'')', 'i4 IN (1, 2) AND i4 = 2', 'i4 = 1 AND i4 = 2',
+	't = repeat(''x'', 5000)']) cond;
+
+-- With words, and of the text itself
+SELECT cond, compare(cond) FROM unnest(ARRAY[
+	$$tsv @@ 'common' AND i4 = 3$$, $$tsv @@ 'w1 & w2' AND b AND i4 IN (1, 2)$$, $$tsv @@ '!w1' AND i4 = 3$$,
+	$$tsv @@ 'w1 <-> w2' AND mood = 'glad'$$, $$tsv @@ 'x1:*' AND i4 IS NOT NULL$$, $$tsv @@ 'w1 | !w2' AND i4 IS NULL$$,
+	'tsv IS NULL', 'tsv IS NOT NULL', 'tsv IS NULL AND i4 = 2', 'tsv IS NULL AND i4 IS NULL', $$tsv @@ '!w1' AND tsv IS NULL$$,
+	$$tsv @@ ANY (ARRAY['w1 & w2', 'x5', NULL, '']::tsquery[])$$, $$tsv @@ ANY (ARRAY['!w1', 'x5']::tsquery[]) AND i4 = 1$$,
+	$$tsv @@ ANY ('{}'::tsquery[])$$, $$tsv @@ ANY (ARRAY['w1 <-> w2']::tsquery[])$$,
+	$$i4 = 1 OR tsv @@ 'x5'$$]) cond;
+SELECT cond, compare(cond, $$ORDER BY tsv <@> 'w1 | x15 | common', id LIMIT 30$$),
+	split_part(compare(cond, $$ORDER BY tsv <@> 'w1 | x15 | common'$$), ' ', 1) AS "all" FROM unnest(ARRAY[
+	'i4 = 3', 'i4 IN (1, 2)', 'b', 'NOT b', 'i4 IS NULL', 'tsv IS NULL', 'tsv IS NOT NULL', 'true',
+	$$tsv @@ 'w1' AND i4 = 3$$, $$tsv @@ 'w1 | x15 | common' AND i4 IN (3, 4)$$, $$tsv @@ '!w1' AND b$$,
+	$$tsv @@ ANY (ARRAY['!w1', 'x5']::tsquery[]) AND mood = 'sad'$$]) cond;
+
+-- Parameters and joins
+PREPARE few(int4, text[]) AS SELECT count(*) FROM docs WHERE tsv @@ 'common' AND i4 = $1 AND t = ANY ($2);
+SET plan_cache_mode = force_generic_plan;
+SET enable_seqscan = off;
+EXECUTE few(3, '{a,A}');
+EXECUTE few(3, NULL);
+EXECUTE few(NULL, '{a}');
+EXECUTE few(4, '{}');
+RESET plan_cache_mode;
+SELECT k, (SELECT count(*) FROM docs WHERE i8 = k AND tsv @@ 'common') FROM unnest('{1,2,NULL}'::int2[]) k;
+RESET enable_seqscan;
+
+-- How many rows are expected: df is known, also of values that ANALYZE has not seen
+ALTER TABLE docs ALTER i4 SET STATISTICS 0, ALTER t SET STATISTICS 0;
+INSERT INTO docs (id, tsv, i4, t) SELECT 5000 + i, 'new', 77, 'fresh' FROM generate_series(1, 500) i;
+SELECT skipidx_flush('docs_all') > 0 AS flushed, skipidx_merge('docs_all', 1) > 0 AS merged;
+ANALYZE docs;
+CREATE FUNCTION expects(cond text) RETURNS int LANGUAGE plpgsql AS $$
+DECLARE
+	plan json;
+BEGIN
+	EXECUTE 'EXPLAIN (FORMAT json) SELECT id FROM docs WHERE ' || cond INTO plan;
+	RETURN plan -> 0 -> 'Plan' ->> 'Plan Rows';
+END $$;
+SELECT cond, expects(cond) BETWEEN n * .7 AND n * 1.5 AS near FROM (VALUES
+	('i4 = 77', 500), ($$t = 'fresh'$$, 500), ('i4 IN (77, 78)', 500), ('i4 = 3', 62),
+	($$t = 'fresh' AND i4 IS NOT NULL$$, 500)) v (cond, n);
+DROP FUNCTION expects;
+
+DROP TABLE docs;
+
+--
+-- Arrays
+--
+CREATE TABLE docs (id int PRIMARY KEY, tsv tsvector, tags text[], nums int4[], moods mood[], days date[], fl float8[], vc varchar(5)[]);
+INSERT INTO docs SELECT i, to_tsvector('simple', 'common w' || i % 5),
+	CASE WHEN i % 11 = 0 THEN NULL WHEN i % 13 = 0 THEN '{}'
+		ELSE ARRAY['t' || i % 3, 't' || i % 4, CASE WHEN i % 7 <> 0 THEN 'z' END] END,
+	ARRAY[i % 3, i % 5], ARRAY[(ARRAY['sad', 'glad'])[i % 2 + 1]::mood], ARRAY[date '2020-01-01' + i % 9],
+	ARRAY[0, '-0', 'NaN']::float8[], ARRAY['v' || i % 3]::varchar[]
+	FROM generate_series(1, 400) i;
+UPDATE docs SET nums = '{{1,2},{3,4}}' WHERE id = 50;
+UPDATE docs SET tags = '{NULL}' WHERE id = 51;
+CREATE INDEX docs_all ON docs USING skipidx (tsv, tags, nums, moods, days, fl, vc) WITH (block_size = 8);
+INSERT INTO docs SELECT id + 1000, tsv, tags, nums, moods, days, fl, vc FROM docs WHERE id <= 60;
+DELETE FROM docs WHERE id % 17 = 0;
+SELECT skipidx_check('docs_all', true);
+ANALYZE docs;
+SELECT cond, compare(cond) FROM unnest(ARRAY[
+	$$tags @> '{t1}'$$, $$tags @> '{t1,t3}'$$, $$tags @> '{}'$$, $$tags @> '{NULL}'$$, $$tags @> '{t1,NULL}'$$, $$tags @> '{none}'$$,
+	$$tags && '{t1,t3}'$$, $$tags && '{}'$$, $$tags && '{NULL,t1}'$$, $$tags && NULL$$,
+	$$tags = '{}'$$, $$tags = '{t1,t1,z}'$$, $$tags = '{t1,t1,NULL}'$$, $$tags = '{NULL}'$$, $$tags = '{z,t1,t1}'$$,
+	$$tags IS NULL$$, $$tags IS NOT NULL$$, $$'t1' = ANY (tags)$$, $$NULL = ANY (tags)$$, $$'t1' = ALL (tags)$$, $$'t1' <> ANY (tags)$$,
+	$$tags <@ '{t1,z}'$$, $$'{t1}' <@ tags$$,
+	$$nums @> '{2,4}'$$, $$2 = ANY (nums)$$, $$2::int8 = ANY (nums)$$, $$nums = '{{1,2},{3,4}}'$$, $$nums = '{1,2,3,4}'$$, $$nums @> '{1,2,3,4}'$$,
+	$$moods @> '{glad}'$$, $$'sad' = ANY (moods)$$, $$days && '{2020-01-02,2020-01-03}'$$, $$fl @> '{0}'$$, $$fl @> '{NaN}'$$, $$fl && '{-0}'$$,
+	$$vc @> '{v1}'::varchar[]$$,
+	$$tsv @@ 'w1' AND tags @> '{t1}' AND nums && '{1}'$$]) cond;
+SELECT cond, compare(cond, $$ORDER BY tsv <@> 'w1 | common', id LIMIT 30$$) FROM unnest(ARRAY[
+	$$tags @> '{t1}'$$, $$'t1' = ANY (tags)$$, $$tags = '{t1,t1,z}'$$, $$tsv @@ 'w1 | w2' AND tags && '{t1,t2}'$$]) cond;
+
+--
+-- What is refused
+--
+CREATE TABLE other (id int, tsv tsvector, second tsvector, p point, js jsonb[], r int4range, x text);
+CREATE INDEX ON other USING skipidx (id, tsv);
+CREATE INDEX ON other USING skipidx (tsv, second);
+CREATE INDEX ON other USING skipidx (tsv, p);
+CREATE INDEX ON other USING skipidx (tsv, js);
+CREATE INDEX ON other USING skipidx (tsv, x) INCLUDE (id);
+CREATE INDEX other_x ON other USING skipidx (tsv, x);
+INSERT INTO other (tsv, x) VALUES ('a', repeat('x', 2045));
+INSERT INTO other (tsv, x) VALUES ('a', repeat('x', 2044));
+SELECT count(*) FROM other;
+SET enable_seqscan = off;
+SELECT count(*) FROM other WHERE tsv @@ 'a' AND x = repeat('x', 2044);
+SELECT count(*) FROM other WHERE tsv @@ 'a' AND x = repeat('x', 2045);
+RESET enable_seqscan;
+
+--
+-- An operator class of one's own: ranges, by their text
+--
+CREATE FUNCTION range_form(int4range) RETURNS bytea LANGUAGE sql IMMUTABLE STRICT AS 'SELECT convert_to($1::text, ''UTF8'')';
+CREATE OPERATOR CLASS int4range_ops DEFAULT FOR TYPE int4range USING skipidx AS
+	OPERATOR 3 = (anyrange, anyrange), FUNCTION 1 range_form(int4range);
+SELECT amvalidate(oid) FROM pg_opclass WHERE opcname = 'int4range_ops';
+CREATE INDEX other_r ON other USING skipidx (tsv, r);
+INSERT INTO other (id, tsv, r) SELECT i, 'a', int4range(i % 3, 9) FROM generate_series(1, 30) i;
+SET enable_seqscan = off;
+SELECT count(*), min(id) FROM other WHERE r = '[1,8]';
+RESET enable_seqscan;
+DROP TABLE docs, other;
+DROP OPERATOR FAMILY int4range_ops USING skipidx;
+DROP FUNCTION range_form, compare, each;
+DROP DOMAIN code;
+DROP TYPE mood;
