@@ -100,6 +100,14 @@ extern const SkxLexeme *skx_query_lexemes(const SkxQuery *query, int *n);
 extern bool skx_query_takes_all(const SkxQuery *query);
 extern bool skx_query_takes_nulls(const SkxQuery *query);
 
+/*
+ * What documents with one of the words, ascending and distinct, have to match
+ * of the query: not its disjunctions that each of these makes true.  NULL:
+ * nothing.
+ */
+extern SkxQuery *skx_query_of_words(const SkxQuery *query,
+									const SkxLexeme *words, int n);
+
 /* Of words that documents are to be without, whatever else they match. */
 extern SkxQuery *skx_query_without(const SkxQuery *query,
 								   const SkxQueryWord *words, int n);

@@ -276,6 +276,46 @@ skx_query_takes_nulls(const SkxQuery *query)
 	return query->nqueries == 0;
 }
 
+/* Is it a disjunction that has each of the lexemes, whatever its labels? */
+static bool
+skx_query_has_each(const SkxQueryNode *node, const SkxLexeme *lexemes, int n)
+{
+	int			found = 0;
+	int			i;
+
+	if (node->kind != SKX_NODE_OR)
+		return false;
+	for (i = 0; i < node->nchildren; i++)
+	{
+		const SkxQueryNode *child = node->children[i];
+		SkxLexeme	key = {child->lexeme, child->len};
+
+		CHECK_FOR_INTERRUPTS();
+		if (skx_query_is_plain(child) && child->labels == 0)
+			found += bsearch(&key, lexemes, n, sizeof(SkxLexeme),
+							 skx_intake_compare_lexeme) != NULL;
+	}
+	/* an operator has a lexeme once (skx_query_drop_repeats) */
+	return found == n;
+}
+
+SkxQuery *
+skx_query_of_words(const SkxQuery *query, const SkxLexeme *words, int n)
+{
+	SkxQuery   *rest = palloc(sizeof(SkxQuery));
+	int			i;
+
+	*rest = *query;
+	if (query->root->kind != SKX_NODE_AND)
+		return rest;
+	rest->root = skx_query_new_node(SKX_NODE_AND, query->root->nchildren);
+	for (i = 0; i < query->root->nchildren; i++)
+		if (!skx_query_has_each(query->root->children[i], words, n))
+			rest->root->children[rest->root->nchildren++] =
+				query->root->children[i];
+	return rest->root->nchildren > 0 ? rest : NULL;
+}
+
 /*
  * The words join the lexemes of the query, so its terms are numbered anew.
  */

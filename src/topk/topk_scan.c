@@ -176,9 +176,30 @@ skx_topk_relate_any(SkxTopk *topk)
 	topk->scored_only = found == topk->split.nrequired;
 	topk->split.nrequired = 0;
 	topk->split.nprefixes = 0;
-	if (topk->words_match)
-		return;
-	topk->split.rest = unconstify(SkxQuery *, topk->request.filter);
+}
+
+/* The filter without what the words that are ranked by make true. */
+static SkxQuery *
+skx_topk_rest_of_words(const SkxTopk *topk)
+{
+	const SkxScorer *scorer = topk->scorer;
+	SkxLexeme  *words;
+	int			n = 0;
+	int			i;
+
+	if (scorer->nplain < scorer->nterms)
+		return unconstify(SkxQuery *, topk->request.filter);
+	words = palloc_extended(sizeof(SkxLexeme) * ((Size) scorer->nplain + 1),
+							MCXT_ALLOC_HUGE);
+	/* they ascend; those of several labels repeat */
+	for (i = 0; i < scorer->nplain; i++)
+	{
+		SkxLexeme	word = {scorer->terms[i].lexeme, scorer->terms[i].len};
+
+		if (n == 0 || skx_intake_compare_lexeme(&words[n - 1], &word) != 0)
+			words[n++] = word;
+	}
+	return skx_query_of_words(topk->request.filter, words, n);
 }
 
 /* What the filter says about the words, and they about it. */
@@ -320,6 +341,8 @@ skx_topk_begin(const SkxTopkRequest *request)
 	skx_query_split(request->filter, skx_topk_knows_prefix,
 					unconstify(SkxScorer *, request->scorer), &topk->split);
 	skx_topk_relate(topk);
+	if (!topk->words_match)
+		topk->rest_of_words = skx_topk_rest_of_words(topk);
 	topk->many = Max(topk->scorer->nterms, topk->split.nrequired) >
 		SKX_TOPK_MANY;
 	skx_topk_gather_lexemes(topk);
