@@ -379,7 +379,10 @@ skx_query_open_all_of_many(const SkxOpening *o, const SkxQueryNode *node)
 		const SkxTerm *term = &o->terms[clauses[i]->slot];
 
 		if (i == 0)
+		{
 			skx_query_bitmap_add(it, term, clauses[i]->labels);
+			it->cost = term->df;
+		}
 		else if (!skx_query_bitmap_drop(it, term, clauses[i]->labels, docs))
 			break;
 	}
