@@ -78,6 +78,8 @@ typedef struct SkxOpening
 	SkxTerm    *terms;			/* one a lexeme; df 0: not in the segment */
 	bool		wants_all;		/* the whole answer will be fetched */
 	uint64		reads;			/* skx_segment_reads when the scan began */
+	uint32		span;			/* what a bitmap has room for: documents, */
+	uint32		nnext;			/* and lexemes whose next ones it knows */
 } SkxOpening;
 
 /*
@@ -94,6 +96,11 @@ typedef struct SkxOpening
  */
 #define SKX_OPEN_CLAUSES	1024
 
+/* Prefixes with more terms than this are gathered into a bitmap. */
+#define SKX_PREFIX_TERMS	16
+
+typedef struct SkxRange SkxRange;
+
 /* Runs one node on one segment. */
 typedef struct SkxIter
 {
@@ -105,7 +112,8 @@ typedef struct SkxIter
 	struct SkxIter **children;	/* AND: positive ones first, cheapest first */
 	int			npositive;		/* AND: children that are not NOT */
 	SkxCursor  *list;			/* TERM */
-	uint64	   *bitmap;			/* BITMAP: one bit a document */
+	SkxRange   *range;			/* BITMAP, and OR that was gathered */
+	uint32		span;			/* OR: what its bitmap has room for */
 	struct SkxPhrase *phrase;
 	uint32	   *scratch;		/* SKX_QUERY_BATCH documents, for OR, NOT */
 	struct SkxHeld *held;		/* not cheap: candidates for reading positions */
@@ -153,8 +161,49 @@ skx_query_is_dense_and(const SkxIter *it)
 		(it->npositive == 0 || skx_query_is_dense(it->children[0]));
 }
 
+/*
+ * query_range.c : what many lists match, as bits of a range of documents
+ *
+ * plan shares the room out among what a query may need.  A walk puts a prefix
+ * into a range, which it makes if there is none yet, and is its first one: begin
+ * takes over the terms that the walk has already, add each further one.
+ * reserve, term and any are for many lexemes that are put into a range, or all
+ * for those that make one; all returns how many documents have them at most.
+ * clauses makes one of iterators that stay the caller's.  reach makes the range
+ * that has the document; false: it is the last one, and clauses are not needed
+ * any more.  filter and fill are those of an iterator.
+ */
+typedef struct SkxRangeWalk
+{
+	SkxRange   *range;
+	uint8		labels;
+	SkxCursor  *cursor;
+	int			n;				/* terms at hand, and their numbers */
+	SkxTerm		terms[SKX_PREFIX_TERMS];
+	uint32		numbers[SKX_PREFIX_TERMS];
+} SkxRangeWalk;
+
+extern void skx_query_range_plan(SkxOpening *o);
+extern void skx_query_walk_begin(SkxRangeWalk *walk, const SkxOpening *o,
+								 SkxRange **in, const SkxQueryNode *prefix);
+extern void skx_query_walk_add(SkxRangeWalk *walk, const SkxTerm *term);
+extern void skx_query_walk_end(SkxRangeWalk *walk);
+extern void skx_query_range_reserve(const SkxOpening *o, SkxRange **in,
+									int nterms);
+extern void skx_query_range_term(SkxRange *r, const SkxTerm *term,
+								 uint8 labels);
+extern void skx_query_range_any(SkxRange *r);
+extern uint32 skx_query_range_all(SkxRange *r);
+extern SkxRange *skx_query_range_clauses(SkxSegment *seg, uint32 span,
+										 SkxIter **clauses, int n);
+extern bool skx_query_range_has(const SkxRange *r, uint32 doc);
+extern bool skx_query_range_reach(SkxRange *r, uint32 doc);
+extern int	skx_query_range_filter(SkxRange *r, uint32 *docs, int n);
+extern void skx_query_range_fill(SkxRange *r, uint32 window, uint64 *bits);
+extern void skx_query_range_close(SkxRange *r);
+
 /* query_open.c */
-extern SkxIter *skx_query_open(const SkxOpening *o);
+extern SkxIter *skx_query_open(SkxOpening *o);
 extern void skx_query_close(SkxIter *it);
 
 /* Has the lexeme any posting with one of the labels?  True: it may have. */

@@ -393,20 +393,6 @@ skx_query_filter_or(SkxIter *it, uint32 *docs, int n)
 	return kept;
 }
 
-static int
-skx_query_filter_bitmap(SkxIter *it, uint32 *docs, int n)
-{
-	int			kept = 0;
-	int			i;
-
-	for (i = 0; i < n; i++)
-	{
-		docs[kept] = docs[i];
-		kept += it->bitmap[docs[i] / 64] >> (docs[i] % 64) & 1;
-	}
-	return kept;
-}
-
 int
 skx_query_filter(SkxIter *it, uint32 *docs, int n)
 {
@@ -435,7 +421,7 @@ skx_query_filter(SkxIter *it, uint32 *docs, int n)
 			k = skx_query_filter(it->children[0], scratch, n);
 			return skx_query_subtract(docs, n, scratch, k);
 		case SKX_NODE_BITMAP:
-			return skx_query_filter_bitmap(it, docs, n);
+			return skx_query_range_filter(it->range, docs, n);
 		case SKX_NODE_PHRASE:
 			n = skx_query_filter(it->children[0], docs, n);
 			return skx_query_phrase_filter(it->phrase, docs, n);
@@ -494,30 +480,21 @@ skx_query_fill_not(SkxIter *it, uint32 window, uint64 *bits)
 }
 
 /*
- * Makes a disjunction the bitmap of what it matches from the window on.
+ * Makes bits of what a disjunction matches from the window on, of as much as
+ * there is room for; in the end its clauses are not needed any more.
  */
 static void
 skx_query_gather(SkxIter *it, uint32 window)
 {
-	uint32		ndocs = it->seg->header.ndocs;
-	Size		size = ((Size) ndocs / 64 + 1 + SKX_WINDOW_WORDS) *
-		sizeof(uint64);
 	int			i;
 
-	it->bitmap = palloc_extended(size, MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
+	if (it->range == NULL)
+		it->range = skx_query_range_clauses(it->seg, it->span, it->children,
+											it->nchildren);
+	if (skx_query_range_reach(it->range, window))
+		return;
 	for (i = 0; i < it->nchildren; i++)
-	{
-		SkxIter    *child = it->children[i];
-		uint32		from = skx_query_bound(child, window);
-
-		while (from < ndocs)
-		{
-			from &= ~(uint32) 63;
-			skx_query_fill(child, from, it->bitmap + from / 64);
-			from = skx_query_bound(child, from + SKX_QUERY_BATCH);
-		}
-		skx_query_close(child);
-	}
+		skx_query_close(it->children[i]);
 	it->nchildren = 0;
 	it->kind = SKX_NODE_BITMAP;
 }
@@ -526,8 +503,6 @@ void
 skx_query_fill(SkxIter *it, uint32 window, uint64 *bits)
 {
 	uint64		and_bits[SKX_WINDOW_WORDS];
-	uint32		ndocs = it->seg->header.ndocs;
-	uint32		last = ndocs / 64;
 	int			i;
 
 	check_stack_depth();
@@ -540,15 +515,19 @@ skx_query_fill(SkxIter *it, uint32 window, uint64 *bits)
 			skx_cursor_fill(it->list, window, bits, SKX_WINDOW_WORDS);
 			break;
 		case SKX_NODE_OR:
-			for (i = 0; i < it->nchildren; i++)
-				skx_query_fill(it->children[i], window, bits);
+			if (it->range != NULL)
+				skx_query_range_fill(it->range, window, bits);
+			else
+			{
+				for (i = 0; i < it->nchildren; i++)
+					skx_query_fill(it->children[i], window, bits);
+			}
 			break;
 		case SKX_NODE_NOT:
 			skx_query_fill_not(it, window, bits);
 			break;
 		case SKX_NODE_BITMAP:
-			for (i = 0; i < SKX_WINDOW_WORDS && window / 64 + i <= last; i++)
-				bits[i] |= it->bitmap[window / 64 + i];
+			skx_query_range_fill(it->range, window, bits);
 			break;
 		case SKX_NODE_AND:
 			if (!it->cheap ||
@@ -588,6 +567,8 @@ skx_query_bound(SkxIter *it, uint32 from)
 			return bound;
 		case SKX_NODE_OR:
 			bound = SKX_NO_DOC;
+			if (it->range != NULL && skx_query_range_has(it->range, from))
+				return from;
 			for (i = 0; i < it->nchildren && bound > from; i++)
 			{
 				uint32		child = skx_query_bound(it->children[i], from);

@@ -10,12 +10,8 @@
 
 #include "format/format_dict.h"
 #include "miscadmin.h"
-#include "port/pg_bitutils.h"
 #include "query/query_internal.h"
 #include "utils/memutils.h"
-
-/* Prefixes with more terms than this are gathered into a bitmap. */
-#define SKX_PREFIX_TERMS	16
 
 static SkxIter *skx_query_open_node(const SkxOpening *o,
 									const SkxQueryNode *node);
@@ -57,8 +53,8 @@ skx_query_close(SkxIter *it)
 		skx_cursor_close(it->list);
 	if (it->phrase != NULL)
 		skx_query_phrase_close(it->phrase);
-	if (it->bitmap != NULL)
-		pfree(it->bitmap);
+	if (it->range != NULL)
+		skx_query_range_close(it->range);
 	if (it->held != NULL)
 		pfree(it->held);
 	if (it->scratch != NULL)
@@ -94,95 +90,88 @@ skx_query_open_term(SkxSegment *seg, const SkxTerm *term, uint8 labels,
 	return it;
 }
 
-/* Terms of a prefix; when they are too many, those not in the bitmap yet. */
+static SkxIter *
+skx_query_bitmap(SkxSegment *seg, SkxRange *range, uint64 cost)
+{
+	SkxIter    *it = skx_query_iter(seg, SKX_NODE_BITMAP,
+									Min(cost, seg->header.ndocs));
+
+	it->range = range;
+	return it;
+}
+
+/* Terms of a prefix; when they are too many they go into a bitmap. */
 typedef struct SkxExpansion
 {
-	SkxIter    *it;
-	uint8		labels;
+	const SkxOpening *o;
+	const SkxQueryNode *prefix;
+	SkxRange  **range;
 	uint64		cost;
-	int			n;
-	SkxTerm		terms[SKX_PREFIX_TERMS];
+	SkxRangeWalk walk;
 } SkxExpansion;
-
-/* Gives an iterator an empty bitmap. */
-static void
-skx_query_make_bitmap(SkxIter *it)
-{
-	it->kind = SKX_NODE_BITMAP;
-	it->bitmap = palloc_extended(((Size) it->seg->header.ndocs / 64 + 1) *
-								 sizeof(uint64),
-								 MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
-}
-
-/* ORs one more list into a bitmap. */
-static void
-skx_query_bitmap_add(SkxIter *it, const SkxTerm *term, uint8 labels)
-{
-	SkxCursor  *c;
-
-	CHECK_FOR_INTERRUPTS();
-	if (!skx_query_has_term(term, labels))
-		return;
-	c = skx_cursor_open(it->seg, term, SKX_CURSOR_LEAD);
-	skx_cursor_want_labels(c, labels);
-	skx_cursor_fill(c, 0, it->bitmap, it->seg->header.ndocs / 64 + 1);
-	skx_cursor_close(c);
-}
-
-/*
- * Gathers the terms at hand into the bitmap.
- */
-static void
-skx_query_expand_gather(SkxExpansion *e)
-{
-	int			i;
-
-	if (e->it->bitmap == NULL)
-		skx_query_make_bitmap(e->it);
-	skx_cursor_ask_terms(e->it->seg, e->terms, e->n);
-	for (i = 0; i < e->n; i++)
-		skx_query_bitmap_add(e->it, &e->terms[i], e->labels);
-	e->n = 0;
-}
 
 static bool
 skx_query_expand(const SkxTerm *term, const char *lexeme, int len, void *arg)
 {
 	SkxExpansion *e = arg;
+	SkxRangeWalk *walk = &e->walk;
 
 	e->cost += term->df;
-	if (e->n == SKX_PREFIX_TERMS)
-		skx_query_expand_gather(e);
-	e->terms[e->n++] = *term;
+	if (walk->range == NULL && walk->n == SKX_PREFIX_TERMS)
+		skx_query_walk_begin(walk, e->o, e->range, e->prefix);
+	if (walk->range != NULL)
+		skx_query_walk_add(walk, term);
+	else
+		walk->terms[walk->n++] = *term;
 	return true;
 }
 
+/*
+ * A prefix of many terms is put into *range, without an iterator of its own;
+ * *cost is how many documents it may have.
+ */
 static SkxIter *
-skx_query_open_prefix(SkxSegment *seg, const SkxQueryNode *node)
+skx_query_expand_prefix(const SkxOpening *o, const SkxQueryNode *node,
+						SkxRange **range, uint64 *cost)
 {
+	SkxSegment *seg = o->seg;
 	SkxExpansion e;
-	SkxIter    *it = skx_query_iter(seg, SKX_NODE_OR, 0);
+	SkxIter    *it;
 	int			i;
 
-	e.it = it;
-	e.labels = node->labels;
+	e.o = o;
+	e.prefix = node;
+	e.range = range;
 	e.cost = 0;
-	e.n = 0;
+	e.walk.range = NULL;
+	e.walk.labels = node->labels;
+	e.walk.n = 0;
 	skx_segment_prefix(seg, node->lexeme, node->len, true, skx_query_expand,
 					   &e);
-	it->cost = Min(e.cost, seg->header.ndocs);
-	if (it->kind == SKX_NODE_BITMAP)
+	*cost = e.cost;
+	if (e.walk.range != NULL)
 	{
-		skx_query_expand_gather(&e);
-		return it;
+		skx_query_walk_end(&e.walk);
+		return NULL;
 	}
-	skx_cursor_ask_terms(seg, e.terms, e.n);
-	it->children = palloc(sizeof(SkxIter *) * Max(e.n, 1));
-	for (i = 0; i < e.n; i++)
+	it = skx_query_iter(seg, SKX_NODE_OR, Min(e.cost, seg->header.ndocs));
+	skx_cursor_ask_terms(seg, e.walk.terms, e.walk.n);
+	it->children = palloc(sizeof(SkxIter *) * Max(e.walk.n, 1));
+	for (i = 0; i < e.walk.n; i++)
 		it->children[it->nchildren++] =
-			skx_query_open_term(seg, &e.terms[i], node->labels,
+			skx_query_open_term(seg, &e.walk.terms[i], node->labels,
 								SKX_CURSOR_PROBE);
 	return it;
+}
+
+static SkxIter *
+skx_query_open_prefix(const SkxOpening *o, const SkxQueryNode *node)
+{
+	SkxRange   *range = NULL;
+	uint64		cost;
+	SkxIter    *it = skx_query_expand_prefix(o, node, &range, &cost);
+
+	return it != NULL ? it : skx_query_bitmap(o->seg, range, cost);
 }
 
 static int
@@ -212,7 +201,7 @@ skx_query_compare_cost(const void *a, const void *b)
  * gathered.
  */
 static void
-skx_query_join_negations(SkxIter *it)
+skx_query_join_negations(const SkxOpening *o, SkxIter *it)
 {
 	SkxIter   **negations = it->children + it->npositive;
 	int			most = it->nchildren - it->npositive;
@@ -226,6 +215,7 @@ skx_query_join_negations(SkxIter *it)
 	if (n <= SKX_GATHER_CLAUSES)
 		return;
 	any = skx_query_iter(it->seg, SKX_NODE_OR, 0);
+	any->span = o->span;
 	any->children = palloc(sizeof(SkxIter *) * n);
 	for (i = 0; i < n; i++)
 	{
@@ -271,138 +261,40 @@ skx_query_is_one_of_many(const SkxQueryNode *node, const SkxQueryNode *clause)
 		clause->kind == SKX_NODE_TERM && !clause->prefix;
 }
 
-/* Asks for the lists of clauses first, first + 1, ... that are lexemes. */
-static void
-skx_query_ask_many(const SkxOpening *o, const SkxQueryNode *node, int first)
+/*
+ * Puts the lexemes that are not opened beside others into *range; returns how
+ * many documents have one of them at most.
+ */
+static uint64
+skx_query_open_many(const SkxOpening *o, const SkxQueryNode *node,
+					SkxRange **range)
 {
-	SkxTerm		terms[SKX_PREFIX_TERMS];
-	int			n = 0;
-	int			i;
-
-	for (i = first; i < node->nchildren && n < SKX_PREFIX_TERMS; i++)
-		if (skx_query_is_one_of_many(node, node->children[i]))
-			terms[n++] = o->terms[node->children[i]->slot];
-	skx_cursor_ask_terms(o->seg, terms, n);
-}
-
-/* Many lexemes, any of which a document must have, as one clause. */
-static SkxIter *
-skx_query_open_any_of_many(const SkxOpening *o, const SkxQueryNode *node)
-{
-	SkxIter    *it = skx_query_iter(o->seg, SKX_NODE_BITMAP, 0);
 	uint64		cost = 0;
-	int			n = 0;
 	int			i;
 
-	skx_query_make_bitmap(it);
 	for (i = 0; i < node->nchildren; i++)
 	{
 		const SkxQueryNode *clause = node->children[i];
+		const SkxTerm *term;
 
 		if (!skx_query_is_one_of_many(node, clause))
 			continue;
-		if (n++ % SKX_PREFIX_TERMS == 0)
-			skx_query_ask_many(o, node, i);
-		skx_query_bitmap_add(it, &o->terms[clause->slot], clause->labels);
-		cost += o->terms[clause->slot].df;
+		term = &o->terms[clause->slot];
+		if (!skx_query_has_term(term, clause->labels))
+			continue;
+		if (cost == 0)
+			skx_query_range_reserve(o, range, node->nchildren);
+		skx_query_range_term(*range, term, clause->labels);
+		cost += term->df;
 	}
-	it->cost = Min(cost, o->seg->header.ndocs);
-	return it;
-}
-
-/* Drops the documents of a bitmap that lack a lexeme; false: none is left. */
-static bool
-skx_query_bitmap_drop(SkxIter *it, const SkxTerm *term, uint8 labels,
-					  uint32 *docs)
-{
-	SkxIter    *one = skx_query_open_term(it->seg, term, labels,
-										  SKX_CURSOR_PROBE);
-	uint32		nwords = it->seg->header.ndocs / 64 + 1;
-	uint32		left = 0;
-	uint32		w = 0;
-
-	while (w < nwords)
-	{
-		int			n = 0;
-		int			i;
-
-		for (; w < nwords && n <= SKX_QUERY_BATCH - 64; w++)
-		{
-			uint64		word = it->bitmap[w];
-
-			it->bitmap[w] = 0;
-			for (; word != 0; word &= word - 1)
-				docs[n++] = w * 64 + pg_rightmost_one_pos64(word);
-		}
-		CHECK_FOR_INTERRUPTS();
-		n = skx_query_filter(one, docs, n);
-		for (i = 0; i < n; i++)
-			it->bitmap[docs[i] / 64] |= UINT64CONST(1) << (docs[i] % 64);
-		left += n;
-	}
-	skx_query_close(one);
-	it->cost = left;
-	return left > 0;
-}
-
-static int
-skx_query_compare_clause(const void *a, const void *b, void *arg)
-{
-	const SkxTerm *terms = arg;
-	const SkxTerm *x = &terms[(*(SkxQueryNode *const *) a)->slot];
-	const SkxTerm *y = &terms[(*(SkxQueryNode *const *) b)->slot];
-
-	CHECK_FOR_INTERRUPTS();
-	return x->df < y->df ? -1 : x->df > y->df;
-}
-
-/* Many lexemes, all of which a document must have, as one clause. */
-static SkxIter *
-skx_query_open_all_of_many(const SkxOpening *o, const SkxQueryNode *node)
-{
-	SkxIter    *it = skx_query_iter(o->seg, SKX_NODE_BITMAP, 0);
-	SkxQueryNode **clauses = palloc_extended(sizeof(SkxQueryNode *) *
-											 (Size) node->nchildren,
-											 MCXT_ALLOC_HUGE);
-	uint32	   *docs = palloc(sizeof(uint32) * SKX_QUERY_BATCH);
-	int			n = 0;
-	int			i;
-
-	for (i = 0; i < node->nchildren; i++)
-		if (skx_query_is_one_of_many(node, node->children[i]))
-			clauses[n++] = node->children[i];
-	qsort_arg(clauses, n, sizeof(SkxQueryNode *), skx_query_compare_clause,
-			  o->terms);
-	skx_query_make_bitmap(it);
-	for (i = 0; i < n; i++)
-	{
-		const SkxTerm *term = &o->terms[clauses[i]->slot];
-
-		if (i == 0)
-			skx_query_bitmap_add(it, term, clauses[i]->labels);
-		else if (!skx_query_bitmap_drop(it, term, clauses[i]->labels, docs))
-			break;
-	}
-	pfree(docs);
-	pfree(clauses);
-	return it;
-}
-
-static bool
-skx_query_has_many(const SkxQueryNode *node)
-{
-	int			i;
-
-	for (i = 0; i < node->nchildren; i++)
-		if (skx_query_is_one_of_many(node, node->children[i]))
-			return true;
-	return false;
+	return cost;
 }
 
 static SkxIter *
 skx_query_open_and(const SkxOpening *o, const SkxQueryNode *node)
 {
 	SkxSegment *seg = o->seg;
+	SkxRange   *many = NULL;
 	SkxIter    *it;
 	int			i;
 
@@ -412,10 +304,12 @@ skx_query_open_and(const SkxOpening *o, const SkxQueryNode *node)
 	it->children = palloc_extended(sizeof(SkxIter *) *
 								   ((Size) node->nchildren + 1),
 								   MCXT_ALLOC_HUGE);
-	if (skx_query_has_many(node))
+	if (skx_query_open_many(o, node, &many) > 0)
 	{
-		it->children[it->nchildren++] = skx_query_open_all_of_many(o, node);
-		if (it->children[0]->cost == 0)
+		uint32		cost = skx_query_range_all(many);
+
+		it->children[it->nchildren++] = skx_query_bitmap(seg, many, cost);
+		if (cost == 0)
 		{
 			skx_query_close(it);
 			return skx_query_none(seg);
@@ -448,11 +342,39 @@ skx_query_open_and(const SkxOpening *o, const SkxQueryNode *node)
 	while (it->npositive < it->nchildren &&
 		   it->children[it->npositive]->kind != SKX_NODE_NOT)
 		it->npositive++;
-	skx_query_join_negations(it);
+	skx_query_join_negations(o, it);
 	if (it->nchildren == 0)
 		it->kind = SKX_NODE_ALL;
 	else if (it->npositive > 0)
 		it->cost = it->children[0]->cost;
+	return it;
+}
+
+/* The clause that decides on documents with least work is the first one. */
+static void
+skx_query_add_first(SkxIter *it, SkxIter *child)
+{
+	it->children[it->nchildren++] = it->children[0];
+	it->children[0] = child;
+}
+
+/*
+ * Opens a clause of a disjunction; NULL: it is in *many, and *many_cost grows
+ * by the documents it may have.
+ */
+static SkxIter *
+skx_query_open_clause(const SkxOpening *o, const SkxQueryNode *clause,
+					  SkxRange **many, uint64 *many_cost)
+{
+	uint64		cost;
+	SkxIter    *it;
+
+	if (clause->kind != SKX_NODE_TERM || !clause->prefix)
+		return skx_query_open_node(o, clause);
+	check_stack_depth();
+	it = skx_query_expand_prefix(o, clause, many, &cost);
+	if (it == NULL)
+		*many_cost += cost;
 	return it;
 }
 
@@ -461,26 +383,30 @@ skx_query_open_or(const SkxOpening *o, const SkxQueryNode *node)
 {
 	SkxSegment *seg = o->seg;
 	SkxIter    *it = skx_query_iter(seg, SKX_NODE_OR, 0);
+	SkxRange   *many = NULL;
+	uint64		many_cost = skx_query_open_many(o, node, &many);
 	uint64		cost = 0;
 	int			i;
 
+	it->span = o->span;
 	it->children = palloc_extended(sizeof(SkxIter *) *
 								   ((Size) node->nchildren + 1),
 								   MCXT_ALLOC_HUGE);
-	if (skx_query_has_many(node))
-	{
-		it->children[it->nchildren++] = skx_query_open_any_of_many(o, node);
-		cost = it->children[0]->cost;
-	}
+	if (many != NULL)
+		skx_query_range_any(many);
 	for (i = 0; i < node->nchildren; i++)
 	{
 		SkxIter    *child;
 
 		if (skx_query_is_one_of_many(node, node->children[i]))
 			continue;
-		child = skx_query_open_node(o, node->children[i]);
+		child = skx_query_open_clause(o, node->children[i], &many, &many_cost);
+		if (child == NULL)
+			continue;
 		if (child->kind == SKX_NODE_ALL)
 		{
+			if (many != NULL)
+				skx_query_range_close(many);
 			skx_query_close(it);
 			return child;
 		}
@@ -491,9 +417,11 @@ skx_query_open_or(const SkxOpening *o, const SkxQueryNode *node)
 		else
 			it->children[it->nchildren++] = child;
 	}
+	if (many != NULL)
+		skx_query_add_first(it, skx_query_bitmap(seg, many, many_cost));
 	if (it->nchildren == 0)
 		it->kind = SKX_NODE_NONE;
-	it->cost = Min(cost, seg->header.ndocs);
+	it->cost = Min(cost + many_cost, seg->header.ndocs);
 	return it;
 }
 
@@ -548,7 +476,7 @@ skx_query_open_node(const SkxOpening *o, const SkxQueryNode *node)
 			return skx_query_all(o->seg);
 		case SKX_NODE_TERM:
 			if (node->prefix)
-				return skx_query_open_prefix(o->seg, node);
+				return skx_query_open_prefix(o, node);
 			term = &o->terms[node->slot];
 			return skx_query_open_term(o->seg, term, node->labels,
 									   SKX_CURSOR_PROBE);
@@ -610,10 +538,12 @@ skx_query_roles(SkxIter *it, SkxCursorRole role, bool leads,
 }
 
 SkxIter *
-skx_query_open(const SkxOpening *o)
+skx_query_open(SkxOpening *o)
 {
-	SkxIter    *it = skx_query_open_node(o, o->query->root);
+	SkxIter    *it;
 
+	skx_query_range_plan(o);
+	it = skx_query_open_node(o, o->query->root);
 	it->share.positions = !it->cheap;
 	skx_query_roles(it, o->wants_all ? SKX_CURSOR_LEAD : SKX_CURSOR_LEAD_FIRST,
 					true, it->cost, &it->share);

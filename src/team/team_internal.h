@@ -46,7 +46,7 @@ typedef struct SkxTeamTotals
 {
 	uint32		ndocs;
 	uint32		nruns;
-	uint32		runs_file;
+	uint32		runs_file;		/* the last one of its files, which has them */
 	uint32		nmarks;
 	uint32		mark_bytes;
 	uint64		total_length;

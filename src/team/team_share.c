@@ -347,7 +347,8 @@ skx_team_share_end(SkxShare *share)
 	Assert(runs->nfiles > 0 || runs->nruns == 0);
 	share->totals.run_bytes = runs->nbytes;
 	share->totals.nruns = runs->nruns;
-	share->totals.runs_file = runs->nfiles - 1;
+	/* a share without runs has no file, and the first one is never opened */
+	share->totals.runs_file = Max(runs->nfiles, 1) - 1;
 	share->totals.nmarks = runs->nmarks;
 	share->totals.mark_bytes = runs->marks->len;
 	share->team->shares[share->member] = share->totals;

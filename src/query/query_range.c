@@ -1,0 +1,541 @@
+/*
+ * query_range.c
+ *	  Bitmaps of prefixes and of many clauses, a range of documents at a time.
+ *
+ * What many lists together match is put into bits, one list after the other.
+ * All bitmaps of a query on a segment share a fixed number of bytes.  What has
+ * no room for all documents of the segment has bits of a range of them, and
+ * goes through its lists again for each range that is asked about; of as many
+ * lexemes of prefixes as there is room for it knows where they go on, so that
+ * lists which have nothing in a range are not opened for it.
+ */
+#include "postgres.h"
+
+#include "miscadmin.h"
+#include "port/pg_bitutils.h"
+#include "query/query_internal.h"
+
+/* Bytes of all bitmaps of a query on a segment. */
+#define SKX_RANGE_BYTES		(3 << 19)
+
+/* Windows, 512 bytes each, of a bitmap that is a small piece of memory. */
+#define SKX_RANGE_SMALL		16
+
+/* Lexemes of all of them whose next documents are known, 4 bytes each. */
+#define SKX_RANGE_LEXEMES	(1 << 17)
+
+/* A lexeme that is one of many. */
+typedef struct SkxRangeTerm
+{
+	const SkxTerm *term;
+	uint8		labels;
+} SkxRangeTerm;
+
+/*
+ * Its documents are those that have one of the prefixes or of the terms, or
+ * match one of the clauses; or have all terms.
+ */
+struct SkxRange
+{
+	SkxSegment *seg;
+	uint32		span;			/* documents of a range */
+	uint32		from;			/* the range; empty: none yet */
+	uint32		to;
+	uint64	   *bits;
+	int			nprefixes;
+	int			max_prefixes;
+	const SkxQueryNode **prefixes;
+	bool		all;
+	int			nterms;
+	int			max_terms;
+	SkxRangeTerm *terms;
+	SkxTerm    *copies;			/* theirs, for further ranges */
+	int			nclauses;
+	SkxIter   **clauses;		/* the iterator's, which closes them */
+	uint32		lexeme;			/* number of the next one of the prefixes */
+	uint32	   *next;			/* by lexeme: it has nothing from the end of
+								 * the last range to this document; 0: not
+								 * known */
+	uint32		nnext;
+};
+
+/* How many bitmaps a node may need. */
+static uint64
+skx_range_count(const SkxQueryNode *node)
+{
+	bool		prefixes = node->kind == SKX_NODE_TERM && node->prefix;
+	bool		many = node->nchildren > SKX_OPEN_CLAUSES;
+	int			negations = 0;
+	uint64		n = 0;
+	int			i;
+
+	check_stack_depth();
+	CHECK_FOR_INTERRUPTS();
+	for (i = 0; i < node->nchildren; i++)
+	{
+		const SkxQueryNode *child = node->children[i];
+
+		negations += child->kind == SKX_NODE_NOT;
+		/* those of a disjunction share one, with its lexemes */
+		if (node->kind == SKX_NODE_OR && child->kind == SKX_NODE_TERM)
+			prefixes |= child->prefix;
+		else
+			n += skx_range_count(child);
+	}
+	if (node->kind == SKX_NODE_OR)
+		negations = node->nchildren;
+	return n + (prefixes || many) + (negations > SKX_GATHER_CLAUSES);
+}
+
+void
+skx_query_range_plan(SkxOpening *o)
+{
+	uint64		n = Max(skx_range_count(o->query->root), 1);
+	uint64		windows = Max(SKX_RANGE_BYTES / n * 8 / SKX_QUERY_BATCH, 1);
+
+	/* the server rounds small pieces of memory up to powers of two */
+	if (windows < SKX_RANGE_SMALL)
+		windows = UINT64CONST(1) << pg_leftmost_one_pos64(windows);
+	o->span = Min(windows * SKX_QUERY_BATCH, o->seg->header.ndocs);
+	o->nnext = SKX_RANGE_LEXEMES / n;
+}
+
+static inline bool
+skx_range_is_whole(const SkxRange *r)
+{
+	return r->span == r->seg->header.ndocs;
+}
+
+/* The last window that clauses are put into may go past the segment. */
+static Size
+skx_range_words(const SkxRange *r)
+{
+	return ((Size) r->span + SKX_QUERY_BATCH - 1) / SKX_QUERY_BATCH *
+		SKX_WINDOW_WORDS;
+}
+
+static SkxRange *
+skx_range_create(SkxSegment *seg, uint32 span)
+{
+	SkxRange   *r = palloc0(sizeof(SkxRange));
+
+	r->seg = seg;
+	r->span = span;
+	r->bits = palloc_extended(sizeof(uint64) * skx_range_words(r),
+							  MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
+	return r;
+}
+
+static void
+skx_range_forget_terms(SkxRange *r)
+{
+	if (r->terms != NULL)
+		pfree(r->terms);
+	if (r->copies != NULL)
+		pfree(r->copies);
+	r->terms = NULL;
+	r->copies = NULL;
+	r->nterms = 0;
+}
+
+void
+skx_query_range_close(SkxRange *r)
+{
+	if (r->prefixes != NULL)
+		pfree(r->prefixes);
+	skx_range_forget_terms(r);
+	if (r->next != NULL)
+		pfree(r->next);
+	pfree(r->bits);
+	pfree(r);
+}
+
+/*
+ * Adds the documents of a list in the range; returns the first one that it may
+ * have after that.
+ */
+static uint32
+skx_range_add(SkxRange *r, SkxCursor *c, const SkxTerm *term, uint8 labels)
+{
+	CHECK_FOR_INTERRUPTS();
+	if (!skx_query_has_term(term, labels))
+		return SKX_NO_DOC;
+	skx_cursor_begin(c, term);
+	skx_cursor_want_labels(c, labels);
+	skx_cursor_fill(c, r->from, r->bits, (r->to - r->from + 63) / 64);
+	if (r->to == r->seg->header.ndocs)
+		return SKX_NO_DOC;
+	return skx_cursor_lower_bound(c, r->to);
+}
+
+/* A list is traversed to its end, or in the range. */
+static SkxCursor *
+skx_range_cursor(const SkxRange *r)
+{
+	return skx_cursor_create(r->seg, skx_range_is_whole(r) ?
+							 SKX_CURSOR_LEAD : SKX_CURSOR_LEAD_FIRST);
+}
+
+/* The terms of a walk, which are asked for together. */
+static void
+skx_range_walk_flush(SkxRangeWalk *walk)
+{
+	SkxRange   *r = walk->range;
+	int			i;
+
+	skx_cursor_ask_terms(r->seg, walk->terms, walk->n);
+	for (i = 0; i < walk->n; i++)
+	{
+		uint32		number = walk->numbers[i];
+		uint32		next = skx_range_add(r, walk->cursor, &walk->terms[i],
+										 walk->labels);
+
+		if (number < r->nnext)
+			r->next[number] = next;
+	}
+	walk->n = 0;
+}
+
+static bool
+skx_range_visit(const SkxTerm *term, const char *lexeme, int len, void *arg)
+{
+	SkxRangeWalk *walk = arg;
+	SkxRange   *r = walk->range;
+	uint32		number = r->lexeme++;
+
+	CHECK_FOR_INTERRUPTS();
+	if (number < r->nnext && r->next[number] >= r->to)
+		return true;
+	if (walk->n == SKX_PREFIX_TERMS)
+		skx_range_walk_flush(walk);
+	walk->numbers[walk->n] = number;
+	walk->terms[walk->n++] = *term;
+	return true;
+}
+
+/* The range begins with the first documents, which are most likely wanted. */
+static SkxRange *
+skx_range_begin(const SkxOpening *o)
+{
+	SkxRange   *r = skx_range_create(o->seg, o->span);
+
+	r->to = r->span;
+	return r;
+}
+
+void
+skx_query_walk_begin(SkxRangeWalk *walk, const SkxOpening *o, SkxRange **in,
+					 const SkxQueryNode *prefix)
+{
+	SkxRange   *r = *in;
+	int			i;
+
+	if (r == NULL)
+		r = *in = skx_range_begin(o);
+	if (!skx_range_is_whole(r))
+	{
+		if (r->nprefixes == r->max_prefixes)
+		{
+			r->max_prefixes = Max(4, r->max_prefixes * 2);
+			if (r->prefixes == NULL)
+				r->prefixes = palloc(sizeof(*r->prefixes) * r->max_prefixes);
+			else
+				r->prefixes = repalloc_huge(r->prefixes, sizeof(*r->prefixes) *
+											(Size) r->max_prefixes);
+		}
+		r->prefixes[r->nprefixes++] = prefix;
+	}
+	if (!skx_range_is_whole(r) && r->next == NULL && o->nnext > 0)
+	{
+		r->nnext = o->nnext;
+		r->next = palloc0(sizeof(uint32) * r->nnext);
+	}
+	walk->range = r;
+	walk->cursor = skx_range_cursor(r);
+	for (i = 0; i < walk->n; i++)
+		walk->numbers[i] = r->lexeme++;
+}
+
+void
+skx_query_walk_add(SkxRangeWalk *walk, const SkxTerm *term)
+{
+	(void) skx_range_visit(term, NULL, 0, walk);
+}
+
+void
+skx_query_walk_end(SkxRangeWalk *walk)
+{
+	skx_range_walk_flush(walk);
+	skx_cursor_close(walk->cursor);
+}
+
+static void
+skx_range_gather_prefixes(SkxRange *r)
+{
+	SkxRangeWalk walk;
+	int			i;
+
+	walk.range = r;
+	walk.n = 0;
+	walk.cursor = skx_range_cursor(r);
+	r->lexeme = 0;
+	for (i = 0; i < r->nprefixes; i++)
+	{
+		const SkxQueryNode *prefix = r->prefixes[i];
+
+		walk.labels = prefix->labels;
+		skx_segment_prefix(r->seg, prefix->lexeme, prefix->len, true,
+						   skx_range_visit, &walk);
+		skx_range_walk_flush(&walk);
+	}
+	skx_cursor_close(walk.cursor);
+}
+
+/* Asks for the lists of terms i, i + 1, ... */
+static void
+skx_range_ask(const SkxRange *r, int i)
+{
+	SkxTerm		terms[SKX_PREFIX_TERMS];
+	int			n = 0;
+
+	for (; i < r->nterms && n < SKX_PREFIX_TERMS; i++)
+		terms[n++] = *r->terms[i].term;
+	skx_cursor_ask_terms(r->seg, terms, n);
+}
+
+static void
+skx_range_gather_any(SkxRange *r)
+{
+	SkxCursor  *c = skx_range_cursor(r);
+	int			i;
+
+	for (i = 0; i < r->nterms; i++)
+	{
+		if (i % SKX_PREFIX_TERMS == 0)
+			skx_range_ask(r, i);
+		(void) skx_range_add(r, c, r->terms[i].term, r->terms[i].labels);
+	}
+	skx_cursor_close(c);
+}
+
+/* Drops the documents of the range that lack a term; returns how many stay. */
+static uint32
+skx_range_drop(SkxRange *r, const SkxRangeTerm *t, uint32 *docs)
+{
+	SkxCursor  *c = skx_cursor_open(r->seg, t->term, SKX_CURSOR_PROBE);
+	uint32		nwords = (r->to - r->from + 63) / 64;
+	uint32		left = 0;
+	uint32		w = 0;
+
+	skx_cursor_want_labels(c, t->labels);
+	while (w < nwords)
+	{
+		int			n = 0;
+		int			i;
+
+		for (; w < nwords && n <= SKX_QUERY_BATCH - 64; w++)
+		{
+			uint64		word = r->bits[w];
+
+			r->bits[w] = 0;
+			for (; word != 0; word &= word - 1)
+				docs[n++] = r->from + w * 64 + pg_rightmost_one_pos64(word);
+		}
+		CHECK_FOR_INTERRUPTS();
+		skx_cursor_work.candidates += n;
+		n = skx_cursor_filter(c, docs, n);
+		for (i = 0; i < n; i++)
+		{
+			uint32		at = docs[i] - r->from;
+
+			r->bits[at / 64] |= UINT64CONST(1) << (at % 64);
+		}
+		left += n;
+	}
+	skx_cursor_close(c);
+	return left;
+}
+
+/* Returns how many documents have all terms, as far as that was found out. */
+static uint32
+skx_range_gather_all(SkxRange *r)
+{
+	SkxCursor  *c = skx_range_cursor(r);
+	uint32	   *docs = palloc(sizeof(uint32) * SKX_QUERY_BATCH);
+	uint32		left = r->terms[0].term->df;
+	int			i;
+
+	(void) skx_range_add(r, c, r->terms[0].term, r->terms[0].labels);
+	skx_cursor_close(c);
+	for (i = 1; i < r->nterms && left > 0; i++)
+		left = skx_range_drop(r, &r->terms[i], docs);
+	pfree(docs);
+	return left;
+}
+
+/* The windows of the clauses begin with the range, so that none goes past it. */
+static void
+skx_range_gather_clauses(SkxRange *r)
+{
+	int			i;
+
+	for (i = 0; i < r->nclauses; i++)
+	{
+		SkxIter    *clause = r->clauses[i];
+		uint32		doc = skx_query_bound(clause, r->from);
+
+		while (doc < r->to)
+		{
+			uint32		at = (doc - r->from) / SKX_QUERY_BATCH * SKX_QUERY_BATCH;
+
+			skx_query_fill(clause, r->from + at, r->bits + at / 64);
+			doc = skx_query_bound(clause, r->from + at + SKX_QUERY_BATCH);
+		}
+	}
+}
+
+/* Makes the range that begins with the document's word. */
+static void
+skx_range_move(SkxRange *r, uint32 doc)
+{
+	if (doc < r->from)
+		elog(ERROR, "a bitmap of a query does not move backward");
+	r->from = doc & ~(uint32) 63;
+	r->to = r->from + Min(r->span, r->seg->header.ndocs - r->from);
+	memset(r->bits, 0, sizeof(uint64) * skx_range_words(r));
+	if (r->nprefixes > 0)
+		skx_range_gather_prefixes(r);
+	if (r->nterms > 0 && r->all)
+		(void) skx_range_gather_all(r);
+	else if (r->nterms > 0)
+		skx_range_gather_any(r);
+	skx_range_gather_clauses(r);
+}
+
+void
+skx_query_range_reserve(const SkxOpening *o, SkxRange **in, int nterms)
+{
+	SkxRange   *r = *in;
+
+	if (r == NULL)
+		r = *in = skx_range_begin(o);
+	r->max_terms = nterms;
+	r->terms = palloc_extended(sizeof(SkxRangeTerm) * (Size) nterms,
+							   MCXT_ALLOC_HUGE);
+	if (!skx_range_is_whole(r))
+		r->copies = palloc_extended(sizeof(SkxTerm) * (Size) nterms,
+									MCXT_ALLOC_HUGE);
+}
+
+void
+skx_query_range_term(SkxRange *r, const SkxTerm *term, uint8 labels)
+{
+	SkxRangeTerm *t = &r->terms[r->nterms];
+
+	Assert(r->nterms < r->max_terms);
+	if (r->copies != NULL)
+	{
+		r->copies[r->nterms] = *term;
+		term = &r->copies[r->nterms];
+	}
+	t->term = term;
+	t->labels = labels;
+	r->nterms++;
+}
+
+static int
+skx_range_compare_term(const void *a, const void *b)
+{
+	uint32		x = ((const SkxRangeTerm *) a)->term->df;
+	uint32		y = ((const SkxRangeTerm *) b)->term->df;
+
+	CHECK_FOR_INTERRUPTS();
+	return x < y ? -1 : x > y;
+}
+
+uint32
+skx_query_range_all(SkxRange *r)
+{
+	uint32		most;
+
+	r->all = true;
+	qsort(r->terms, r->nterms, sizeof(SkxRangeTerm), skx_range_compare_term);
+	most = r->terms[0].term->df;
+	if (skx_range_is_whole(r))
+	{
+		most = skx_range_gather_all(r);
+		skx_range_forget_terms(r);
+	}
+	else
+		r->to = 0;
+	return most;
+}
+
+void
+skx_query_range_any(SkxRange *r)
+{
+	skx_range_gather_any(r);
+	if (skx_range_is_whole(r))
+		skx_range_forget_terms(r);
+}
+
+SkxRange *
+skx_query_range_clauses(SkxSegment *seg, uint32 span, SkxIter **clauses,
+						int n)
+{
+	SkxRange   *r = skx_range_create(seg, span);
+
+	r->clauses = clauses;
+	r->nclauses = n;
+	return r;
+}
+
+bool
+skx_query_range_has(const SkxRange *r, uint32 doc)
+{
+	return doc - r->from < r->to - r->from;
+}
+
+bool
+skx_query_range_reach(SkxRange *r, uint32 doc)
+{
+	if (!skx_query_range_has(r, doc))
+		skx_range_move(r, doc);
+	return r->to < r->seg->header.ndocs;
+}
+
+int
+skx_query_range_filter(SkxRange *r, uint32 *docs, int n)
+{
+	int			kept = 0;
+	int			i;
+
+	for (i = 0; i < n; i++)
+	{
+		uint32		at;
+
+		(void) skx_query_range_reach(r, docs[i]);
+		at = docs[i] - r->from;
+		docs[kept] = docs[i];
+		kept += r->bits[at / 64] >> (at % 64) & 1;
+	}
+	return kept;
+}
+
+void
+skx_query_range_fill(SkxRange *r, uint32 window, uint64 *bits)
+{
+	uint32		end = window + Min(SKX_QUERY_BATCH,
+								   r->seg->header.ndocs - window);
+	uint32		doc = window;
+
+	while (doc < end)
+	{
+		uint32		stop;
+
+		(void) skx_query_range_reach(r, doc);
+		stop = Min(end, r->to);
+		for (; doc < stop; doc += 64)
+			bits[(doc - window) / 64] |= r->bits[(doc - r->from) / 64];
+	}
+}
