@@ -64,7 +64,7 @@ skx_am_check_columns(Relation index)
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 				 errmsg("the first column of a skipidx index must be a tsvector, not %s",
 						format_type_be(TupleDescAttr(RelationGetDescr(index),
-											  0)->atttypid)),
+													 0)->atttypid)),
 				 errhint("Name a tsvector first, and other columns after it, or index them with btree.")));
 	for (i = 1; i < nkeys; i++)
 	{

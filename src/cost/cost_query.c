@@ -212,7 +212,7 @@ skx_cost_distinct(SkxCosting *c)
 	for (i = 0; i < c->nlexemes; i++)
 	{
 		if (kept == 0 || skx_intake_compare_lexeme(&c->lexemes[kept - 1],
-												  &c->lexemes[i]) != 0)
+												   &c->lexemes[i]) != 0)
 			c->lexemes[kept++] = c->lexemes[i];
 	}
 	c->nlexemes = kept;

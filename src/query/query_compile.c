@@ -319,7 +319,7 @@ skx_query_sort_lexemes(SkxQuery *query, int n)
 	{
 		if (kept == 0 ||
 			skx_intake_compare_lexeme(&query->lexemes[kept - 1],
-									 &query->lexemes[i]) != 0)
+									  &query->lexemes[i]) != 0)
 			query->lexemes[kept++] = query->lexemes[i];
 	}
 	query->nlexemes = kept;

@@ -234,8 +234,8 @@ skx_score_count_prefixes(SkxScoreSearch *search, TSVector document)
 				!skx_intake_is_value(STRPTR(document) + entries[i].pos,
 									 entries[i].len))
 				skx_score_add_lexeme(&search->prefixes[k - search->nplain], 1,
-								 STRPTR(document) + entries[i].pos,
-								 entries[i].len);
+									 STRPTR(document) + entries[i].pos,
+									 entries[i].len);
 	}
 }
 

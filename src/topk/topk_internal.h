@@ -70,8 +70,8 @@ struct SkxTopk
 	SkxQuerySplit split;
 	int		   *filter_lexemes; /* numbers of the filter's lexemes in lexemes */
 	int		   *term_lexemes;	/* those of the scorer's terms; -1: prefix */
-	SkxQuery   *rest_of_words;	/* what documents with one of the words have to
-								 * match of the filter; NULL: nothing */
+	SkxQuery   *rest_of_words;	/* what documents with one of the words have
+								 * to match of the filter; NULL: nothing */
 	bool		scored_only;	/* each match has a word of the ranking query */
 	bool		words_match;	/* each document with such a word matches */
 	bool		primes;			/* each document with the only word does */

@@ -60,7 +60,7 @@ skx_topk_sort_lexemes(SkxTopk *topk)
 	for (i = 0; i < n; i++)
 		if (topk->nlexemes == 0 ||
 			skx_intake_compare_lexeme(&topk->lexemes[topk->nlexemes - 1],
-									 &topk->lexemes[i]) != 0)
+									  &topk->lexemes[i]) != 0)
 			topk->lexemes[topk->nlexemes++] = topk->lexemes[i];
 }
 
