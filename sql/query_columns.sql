@@ -136,11 +136,11 @@ SELECT cond, compare(cond) FROM unnest(ARRAY[
 	'nm = ''a''::name', 'nm = ''a''::text COLLATE "C"',
 	'net = ''10.0.0.1''::cidr', 'cid = ''10.0.0.1''::inet',
 	'b', 'NOT b', 'b IS TRUE', 'b IS FALSE', 'b = true', 'b <> true', 'b IS NOT TRUE', 'b IS UNKNOWN',
-	'i4 = NULL::int4', 'i4 = ANY (NULL::int4[])', 'i4 = ANY (''{}'')', 'i4 IN (1, 2) AND i4 = 2', 'i4 = 1 AND i4 = 2',
+	'i4 = NULL::int4', 'i4 = ANY (NULL::int4[])', 'i4 = ANY (''{}'')', 'i4 IN (1, 2) AND i4 = 2',
 	't = repeat(''x'', 5000)']) cond;
 
 -- With words, and of the text itself
-SELECT cond, compare(cond) FROM unnest(ARRAY[
+SELECT cond, split_part(compare(cond), ' but', 1) AS rows FROM unnest(ARRAY[
 	$$tsv @@ 'common' AND i4 = 3$$, $$tsv @@ 'w1 & w2' AND b AND i4 IN (1, 2)$$, $$tsv @@ '!w1' AND i4 = 3$$,
 	$$tsv @@ 'w1 <-> w2' AND mood = 'glad'$$, $$tsv @@ 'x1:*' AND i4 IS NOT NULL$$, $$tsv @@ 'w1 | !w2' AND i4 IS NULL$$,
 	'tsv IS NULL', 'tsv IS NOT NULL', 'tsv IS NULL AND i4 = 2', 'tsv IS NULL AND i4 IS NULL', $$tsv @@ '!w1' AND tsv IS NULL$$,
