@@ -15,7 +15,10 @@
 #include "port/pg_bitutils.h"
 #include "query/query_internal.h"
 
-/* Bytes of all bitmaps of a query on a segment. */
+/*
+ * Bytes of all bitmaps of a query on a segment; of one whose whole answer is
+ * wanted as many as work_mem, if that is more.
+ */
 #define SKX_RANGE_BYTES		(3 << 19)
 
 /* Windows, 512 bytes each, of a bitmap that is a small piece of memory. */
@@ -91,7 +94,9 @@ void
 skx_query_range_plan(SkxOpening *o)
 {
 	uint64		n = Max(skx_range_count(o->query->root), 1);
-	uint64		windows = Max(SKX_RANGE_BYTES / n * 8 / SKX_QUERY_BATCH, 1);
+	uint64		room = o->wants_all ?
+		Max(SKX_RANGE_BYTES, (uint64) work_mem * 1024) : SKX_RANGE_BYTES;
+	uint64		windows = Max(room / n * 8 / SKX_QUERY_BATCH, 1);
 
 	/* the server rounds small pieces of memory up to powers of two */
 	if (windows < SKX_RANGE_SMALL)

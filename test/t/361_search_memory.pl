@@ -89,19 +89,19 @@ sub taken
 # shares with others are mapped.
 sub peak
 {
-	my ($q) = @_;
+	my ($q, $k, $work_mem) = @_;
 	my $s = skx_session($node, 'postgres');
 	my $pid = $s->value('SELECT pg_backend_pid()');
 	my $before;
 	my $status;
 
-	$s->value('SET enable_seqscan = off; SET enable_bitmapscan = off; SET enable_sort = off');
+	$s->value("SET enable_seqscan = off; SET enable_bitmapscan = off; SET enable_sort = off; SET work_mem = '$work_mem'");
 	for my $table (qw(tiny large large))
 	{
 		open my $refs, '>', "/proc/$pid/clear_refs" or die "clear_refs: $!";
 		print $refs "5\n";
 		close $refs or die "clear_refs: $!";
-		$s->value("SELECT count(*) FROM (SELECT id FROM $table WHERE v @@ '$q' ORDER BY v <@> '$q'::tsquery LIMIT 1000) x");
+		$s->value("SELECT count(*) FROM (SELECT id FROM $table WHERE v @@ '$q' ORDER BY v <@> '$q'::tsquery LIMIT $k) x");
 		$before //= anonymous($s);
 		$status = slurp_file("/proc/$pid/status");
 	}
@@ -126,8 +126,25 @@ cmp_ok(taken('large', 'shared_buffers')->{process}, '<=', 8 * 1024, 'the process
 # A prefix has more postings than are held at once.
 for my $q ('b:*', 'b:* | c:* | d:*', 'b:* & c:* & d:*', 'b5 <-> c5 | b:* | c:* | d:*', 'a & (b5 | d:*) & c:*', join(' | ', map { "a:* | d$_:*" } 1 .. 25))
 {
-	my $peak = peak($q);
+	my $peak = peak($q, 1000, '256MB');
 
 	cmp_ok($peak, '<=', 8 * 1024, "the process, at most 8 MB at a time ($peak kB): " . substr($q, 0, 40));
+}
+
+# Fifty words, and fifty prefixes, whatever work_mem and however many rows.
+my @fifty = ($many, join(' | ', map { "b$_:*" } 0 .. 49), join(' & ', map { ('a:*', "!d$_:*") } 1 .. 25));
+
+for my $work_mem ('64kB', '1GB')
+{
+	for my $k (1, 1000)
+	{
+		for my $q (@fifty)
+		{
+			my $peak = peak($q, $k, $work_mem);
+
+			cmp_ok($peak, '<=', 8 * 1024,
+				"$work_mem, $k rows: at most 8 MB at a time ($peak kB): " . substr($q, 0, 40));
+		}
+	}
 }
 done_testing();
