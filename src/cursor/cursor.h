@@ -213,13 +213,15 @@ extern void skx_cursor_relax(SkxCursor *c);
  * weigh says what parts are computed with; returns the bound of all of a long
  * list, -1 for others: of these limit tells it.  sub is of the current
  * sub-block; bound of documents in [from, to), after a reach of `from`.  The
- * norm of posting i of the decoded sub-block is at least that of bound_norm.
+ * norm of posting i of the decoded sub-block is at least that of bound_norm;
+ * impacts are those of the current sub-block, false: it has none.
  */
 extern int32 skx_cursor_weigh(SkxCursor *c, float weight, float most,
 							  const float *inverse);
 extern void skx_cursor_limit(SkxCursor *c, int32 limit);
 extern int32 skx_cursor_bound_sub(SkxCursor *c);
 extern uint8 skx_cursor_bound_norm(SkxCursor *c, int i);
+extern bool skx_cursor_impacts(SkxCursor *c, SkxImpacts *impacts);
 extern int32 skx_cursor_bound(SkxCursor *c, uint32 from, uint32 to);
 
 /*

@@ -102,6 +102,18 @@ skx_cursor_bound_sub(SkxCursor *c)
 	}
 }
 
+bool
+skx_cursor_impacts(SkxCursor *c, SkxImpacts *impacts)
+{
+	SkxCursorList *l = skx_cursor_list(c);
+
+	if (l->form != SKX_CURSOR_LONG)
+		return false;
+	skx_skiplist_pin(&l->nodes);
+	*impacts = l->nodes.impacts[l->nodes.sub];
+	return true;
+}
+
 uint8
 skx_cursor_bound_norm(SkxCursor *c, int i)
 {

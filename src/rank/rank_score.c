@@ -139,3 +139,51 @@ skx_rank_bound(SkxImpacts impacts, float weight, float most,
 	}
 	return skx_rank_part(weight, x, 1.0f);
 }
+
+/*
+ * The first of the codes [low, high) whose part with such a norm is `floor` at
+ * least; high when there is none.
+ */
+static int
+skx_rank_least_code(int low, int high, float weight, float inverse,
+					int32 floor)
+{
+	while (low < high)
+	{
+		int			middle = (low + high) / 2;
+
+		if (skx_rank_part(weight, middle + 1.0f, inverse) < floor)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+/*
+ * Codes past those of one pair, up to that of the next, have the norm of the
+ * next one at least.
+ */
+uint64
+skx_rank_competing(SkxImpacts impacts, float weight, const float *inverse,
+				   int32 floor)
+{
+	uint64		none = 0;
+	int			first = 0;
+	int			i;
+
+	if (impacts == SKX_IMPACTS_NONE)
+		return ~none;
+	for (i = 0; i < 4 && first < SKX_RANK_CODE_LAST; i++)
+	{
+		int			end = (uint8) (impacts >> (16 * i)) + 1;
+		uint8		norm = (uint8) (impacts >> (16 * i + 8));
+		int			least;
+
+		end = Min(end, SKX_RANK_CODE_LAST);
+		least = skx_rank_least_code(first, end, weight, inverse[norm], floor);
+		none |= (UINT64CONST(1) << least) - (UINT64CONST(1) << first);
+		first = Max(first, end);
+	}
+	return ~none;
+}

@@ -91,6 +91,25 @@ extern int32 skx_rank_bound(SkxImpacts impacts, float weight, float most,
 							const float *inverse);
 
 /*
+ * Which postings of a stretch may have a part of `floor` at least: bit c of
+ * the result is for the tf code c, the last one for all codes from
+ * SKX_RANK_CODE_LAST on, which always may, as may those that the pairs do not
+ * cover.  Each occurrence counts one.
+ */
+#define SKX_RANK_CODE_LAST	63
+extern uint64 skx_rank_competing(SkxImpacts impacts, float weight,
+								 const float *inverse, int32 floor);
+
+/* The bit of a tf, which is 256 at most. */
+static inline uint64
+skx_rank_competes(uint64 competing, uint32 tf)
+{
+	uint32		code = tf - (tf > 0);
+
+	return competing >> Min(code, SKX_RANK_CODE_LAST) & 1;
+}
+
+/*
  * rank_proximity.c : ascending positions of two words (without labels);
  * neither count exceeds the smaller of na and nb.
  */

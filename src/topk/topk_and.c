@@ -136,7 +136,8 @@ skx_and_score_first(SkxAnd *a, uint32 from, uint32 to)
 	SkxTopkRun *run = a->run;
 	int			i;
 
-	run->n = skx_topk_list_parts(run, run->required[0], from, to, run->docs,
+	run->n = skx_topk_list_parts(run, run->required[0], from, to,
+								 run->need - a->rest[1], run->docs,
 								 run->sums);
 	if (run->chain != NULL)
 		skx_and_begin_places(run);

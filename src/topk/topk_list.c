@@ -70,7 +70,7 @@ skx_topk_list_short_limit(SkxTopkRun *run, SkxTopkList *l)
 	if (run->topk->split.nrequired > 0 &&
 		!skx_segment_has_norms(run->seg, docs, n))
 		return skx_topk_list_loose_limit(run, l);
-	n = skx_topk_list_parts(run, l, 0, SKX_NO_DOC, docs, parts);
+	n = skx_topk_list_parts(run, l, 0, SKX_NO_DOC, 0, docs, parts);
 	for (i = 0; i < n; i++)
 		limit = Max(limit, parts[i]);
 	return limit;
@@ -135,34 +135,94 @@ skx_topk_list_part(SkxTopkRun *run, SkxTopkList *l, int i, int32 *part)
 }
 
 /*
+ * Which frequencies can give `floor` in the current sub-block, whatever the
+ * norms; false: all of them.  A window in which several lists are added up
+ * asks again for the same sub-block.
+ */
+static bool
+skx_topk_list_floor(SkxTopkRun *run, SkxTopkList *l, int64 floor)
+{
+	SkxImpacts	impacts;
+
+	if (floor <= 1 || !skx_cursor_impacts(l->cursor, &impacts))
+		return false;
+	floor = Min(floor, PG_INT32_MAX);
+	if (l->floor != (int32) floor || l->floor_impacts != impacts)
+	{
+		l->floor = (int32) floor;
+		l->floor_impacts = impacts;
+		l->competing = skx_rank_competing(impacts, l->weight,
+										  run->scorer->inverse, l->floor);
+	}
+	return l->competing != ~UINT64CONST(0);
+}
+
+/*
+ * Postings [a, e) whose frequency competes: their documents, and how often
+ * they count; returns how many there are.
+ */
+static int
+skx_topk_list_compete(SkxTopkList *l, int a, int e, uint32 *docs, float *tfs)
+{
+	const uint32 *from_docs = l->cursor->docs;
+	const uint16 *tf = skx_cursor_tfs(l->cursor);
+	uint64		competing = l->competing;
+	int			kept = 0;
+	int			i;
+
+	for (i = a; i < e; i++)
+	{
+		docs[kept] = from_docs[i];
+		tfs[kept] = (float) (tf[i] + (tf[i] == 0));
+		kept += (int) skx_rank_competes(competing, tf[i]);
+	}
+	return kept;
+}
+
+/* The same of all of them. */
+static int
+skx_topk_list_all(SkxTopkList *l, int a, int e, uint32 *docs, float *tfs)
+{
+	int			n = e - a;
+
+	memcpy(docs, l->cursor->docs + a, sizeof(uint32) * n);
+	if (l->cursor->counts != NULL)
+		memcpy(tfs, l->cursor->counts + a, sizeof(float) * n);
+	else
+	{
+		const uint16 *tf = skx_cursor_tfs(l->cursor) + a;
+		int			i;
+
+		for (i = 0; i < n; i++)
+			tfs[i] = (float) (tf[i] + (tf[i] == 0));
+	}
+	return n;
+}
+
+/*
  * Postings [a, e) of a list whose labels do not matter: in plain loops, so
  * that the compiler makes vectors of the arithmetic.
  */
-static void
+static int
 skx_topk_list_plain(SkxTopkRun *run, SkxTopkList *l, int a, int e,
-					int32 *parts)
+					int64 floor, uint32 *docs, int32 *parts)
 {
 	const float *inverse = run->scorer->inverse;
 	uint8		norms[SKX_SUBBLOCK];
 	float		inverses[SKX_SUBBLOCK];
 	float		tfs[SKX_SUBBLOCK];
-	const float *counts = tfs;
-	int			n = e - a;
+	int			n;
 	int			i;
 
-	skx_segment_norms(run->seg, l->cursor->docs + a, n, norms);
+	n = skx_topk_list_floor(run, l, floor) ?
+		skx_topk_list_compete(l, a, e, docs, tfs) :
+		skx_topk_list_all(l, a, e, docs, tfs);
+	run->topk->work.scored += n;
+	skx_segment_norms(run->seg, docs, n, norms);
 	for (i = 0; i < n; i++)
 		inverses[i] = inverse[norms[i]];
-	if (l->cursor->counts != NULL)
-		counts = l->cursor->counts + a;
-	else
-	{
-		const uint16 *tf = skx_cursor_tfs(l->cursor) + a;
-
-		for (i = 0; i < n; i++)
-			tfs[i] = (float) (tf[i] + (tf[i] == 0));
-	}
-	skx_topk_parts(l->weight, counts, inverses, n, parts);
+	skx_topk_parts(l->weight, tfs, inverses, n, parts);
+	return n;
 }
 
 /* Postings before `to`, from `a` on, of the decoded sub-block. */
@@ -190,7 +250,7 @@ skx_topk_list_docs(SkxTopkList *l, uint32 from, uint32 to, uint32 *docs)
 
 int
 skx_topk_list_parts(SkxTopkRun *run, SkxTopkList *l, uint32 from, uint32 to,
-					uint32 *docs, int32 *parts)
+					int64 floor, uint32 *docs, int32 *parts)
 {
 	int			a = skx_cursor_find(l->cursor, from);
 	int			e = skx_topk_list_before(l->cursor, a, to);
@@ -200,13 +260,9 @@ skx_topk_list_parts(SkxTopkRun *run, SkxTopkList *l, uint32 from, uint32 to,
 
 	if (e == a)
 		return 0;
-	run->topk->work.scored += e - a;
 	if (l->term != NULL && !l->labelled)
-	{
-		skx_topk_list_plain(run, l, a, e, parts);
-		memcpy(docs, from_docs + a, sizeof(uint32) * (e - a));
-		return e - a;
-	}
+		return skx_topk_list_plain(run, l, a, e, floor, docs, parts);
+	run->topk->work.scored += e - a;
 	if (l->term != NULL)
 		skx_segment_want_norms(run->seg, from_docs + a, e - a);
 	for (i = a; i < e; i++)

@@ -47,6 +47,9 @@ typedef struct SkxTopkList
 	int			place;			/* of the candidate looked at last */
 	float	   *tfs;			/* how often each of these counts, with parts
 								 * last */
+	SkxImpacts	floor_impacts;	/* what `competing` is of */
+	int32		floor;			/* 0: of nothing yet */
+	uint64		competing;		/* frequencies that may give `floor` */
 } SkxTopkList;
 
 extern SkxTopkList *skx_topk_list_open(SkxTopkRun *run, const SkxTerm *term,
@@ -77,12 +80,14 @@ skx_topk_list_bound(SkxTopkList *l, uint32 from, uint32 to)
 
 /*
  * The documents, or those that count and their parts, in [from, to) of the
- * current sub-block; returns how many there are.
+ * current sub-block; returns how many there are.  Those whose part is below
+ * `floor` may be left out.
  */
 extern int	skx_topk_list_docs(SkxTopkList *l, uint32 from, uint32 to,
 							   uint32 *docs);
 extern int	skx_topk_list_parts(SkxTopkRun *run, SkxTopkList *l, uint32 from,
-								uint32 to, uint32 *docs, int32 *parts);
+								uint32 to, int64 floor, uint32 *docs,
+								int32 *parts);
 
 /*
  * Of posting i of the decoded sub-block; false: it has none of the labels

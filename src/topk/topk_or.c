@@ -249,15 +249,20 @@ skx_or_single(SkxOr *o, uint32 from, uint32 to)
 	{
 		if (skx_topk_list_sub_bound(l) + skx_or_low(o) >= run->need)
 		{
-			run->n = skx_topk_list_parts(run, l, from, to, run->docs,
-										 run->sums);
+			run->n = skx_topk_list_parts(run, l, from, to,
+										 run->need - skx_or_low(o),
+										 run->docs, run->sums);
 			skx_or_candidates(o, o->required);
 		}
 		from = l->cursor->end;
 	}
 }
 
-/* Adds the parts of a list in [from, to) to the window from `from` on. */
+/*
+ * Adds the parts of a list in [from, to) to the window from `from` on.  Hardly
+ * any is too small for a hit: with several essential lists, what the others
+ * can add is mostly enough.
+ */
 static void
 skx_or_add(SkxOr *o, SkxTopkList *l, uint32 from, uint32 to)
 {
@@ -270,7 +275,7 @@ skx_or_add(SkxOr *o, SkxTopkList *l, uint32 from, uint32 to)
 
 	while (at < to && skx_cursor_reach(l->cursor, at))
 	{
-		n = skx_topk_list_parts(run, l, at, to, docs, parts);
+		n = skx_topk_list_parts(run, l, at, to, 0, docs, parts);
 		for (i = 0; i < n; i++)
 		{
 			uint32		bit = docs[i] - from;

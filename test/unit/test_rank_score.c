@@ -3,7 +3,7 @@
  *	  Scores in units: that parts grow as they must, and that bounds bound,
  *	  to the last unit.
  *
- * Holds: rank 1, 4, 6, 7, 8, 9
+ * Holds: rank 1, 4, 6, 7, 8, 9, 11
  */
 #include <math.h>
 
@@ -443,6 +443,52 @@ bounds_exact(void)
 		  skx_rank_part(r.weight, 60000, r.inverse[30]));
 }
 
+/*
+ * A frequency competes when its part may reach a floor with the smallest norm
+ * that the pairs allow for it, to the last unit; where none reaches it, none
+ * does.
+ */
+static void
+competing(void)
+{
+	Posting		postings[MOST];
+	int			left_out = 0;
+	int			kept = 0;
+	int			round;
+	uint32		tf;
+
+	for (round = 0; round < 20000; round++)
+	{
+		int			n = draw_postings(postings);
+		SkxImpacts	impacts = pack(postings, n);
+		uint32		most = (uint8) (impacts >> 48) + 1;
+		Ranking		r;
+		int32		floor;
+		uint64		bits;
+
+		draw_ranking(&r);
+		tf = 1 + unit_below(most);
+		floor = skx_rank_part(r.weight, tf,
+							  r.inverse[skx_rank_impacts_norm(impacts, tf)]);
+		floor += (int32) unit_below(3) - 1;
+		bits = skx_rank_competing(impacts, r.weight, r.inverse, floor);
+		for (tf = 1; tf <= 256; tf++)
+		{
+			uint8		norm = skx_rank_impacts_norm(impacts, tf);
+			bool		may = tf > Min(most, SKX_RANK_CODE_LAST) ||
+				skx_rank_part(r.weight, tf, r.inverse[norm]) >= floor;
+
+			CHECK(skx_rank_competes(bits, tf) == may);
+			kept += may;
+			left_out += !may;
+		}
+		CHECK(skx_rank_competes(bits, 0) == skx_rank_competes(bits, 1));
+	}
+	CHECK(kept > 1000 && left_out > 1000);
+	CHECK(skx_rank_competing(SKX_IMPACTS_NONE, 1, NULL, 1000) ==
+		  ~UINT64CONST(0));
+}
+
 int
 main(void)
 {
@@ -456,5 +502,6 @@ main(void)
 	ceilings();
 	bounds_exact();
 	bounds();
+	competing();
 	return unit_done("test_rank_score");
 }
