@@ -27,6 +27,8 @@ max_worker_processes = 8
 max_parallel_workers = 4
 min_parallel_table_scan_size = 0
 skipidx.cache_size = 1MB
+# each index would be flushed and merged by what is pending in it alone
+autovacuum = off
 CONF
 my $dir = PostgreSQL::Test::Utils::tempdir();
 
