@@ -138,7 +138,7 @@ skx_many_add(SkxMany *m, SkxTopkList *l)
 	while (at < m->to && skx_cursor_reach(l->cursor, at))
 	{
 		int			n = skx_topk_list_parts(m->run, l, at, m->to, 0, docs,
-												  parts);
+											parts);
 		int			i;
 
 		for (i = 0; i < n; i++)

@@ -18,16 +18,16 @@ my $node = skx_node('filter_ways', conf => "maintenance_work_mem = 256MB\n"
 	  . "wal_level = minimal\nmax_wal_senders = 0\nskipidx.cache_size = 64MB");
 my $s = skx_session($node, 'postgres');
 
-# Lengths and frequencies differ, so that few documents are among the best.
+# A few documents have a word far more often than the others.
 $s->value(<<"SQL");
 CREATE EXTENSION skipidx;
 CREATE FUNCTION places(word text, first int, n int) RETURNS text LANGUAGE sql IMMUTABLE AS
 	\$\$SELECT word || ':' || string_agg((first + p)::text, ',') FROM generate_series(1, n) p\$\$;
 CREATE TABLE docs (id int, v tsvector, half int, tenth int, rare int, tags text[]) WITH (autovacuum_enabled = off);
-INSERT INTO docs SELECT i, concat_ws(' ', places('fill', 300, 1 + abs(hashint4(i)) % 40),
-	CASE WHEN i % 2 = 0 THEN places('a', 0, 1 + abs(hashint4(i + 1000000)) % 7) END,
-	CASE WHEN i % 3 = 0 THEN places('b', 20, 1 + abs(hashint4(i + 2000000)) % 7) END,
-	CASE WHEN i % 5 = 0 THEN places('c', 40, 1 + abs(hashint4(i + 3000000)) % 7) END)::tsvector,
+INSERT INTO docs SELECT i, concat_ws(' ', places('fill', 300, 30 + abs(hashint4(i)) % 10),
+	CASE WHEN i % 2 = 0 THEN places('a', 0, greatest(1, 9 - abs(hashint4(i + 1000000)) % 400)) END,
+	CASE WHEN i % 3 = 0 THEN places('b', 20, greatest(1, 9 - abs(hashint4(i + 2000000)) % 400)) END,
+	CASE WHEN i % 5 = 0 THEN places('c', 40, greatest(1, 9 - abs(hashint4(i + 3000000)) % 400)) END)::tsvector,
 	abs(hashint4(i + 4000000)) % 2, abs(hashint4(i + 5000000)) % 10, abs(hashint4(i + 6000000)) % 3000,
 	ARRAY['t' || abs(hashint4(i + 7000000)) % 4]
 	FROM generate_series(1, @{[ROWS]}) i;
@@ -64,21 +64,21 @@ sub agrees
 	return;
 }
 
-for my $query ('a | b', 'a | b | c')
+for my $query ('a | b', 'b | a | nosuch')
 {
 	my $matches = "v @@ '$query'";
 	my $alone = scored($query, $matches, 10);
 
 	cmp_ok($alone, '<', ROWS / 20, "$query: few are scored without a filter");
-	for my $filter ('half = 1', 'tenth IN (3, 4, 5)', "tags && '{t1,t2}'", "half = 1 AND tags @> '{t1}'", 'half IS NOT NULL')
+	for my $filter ('half = 1', "tags && '{t1,t2}'", 'half IS NOT NULL', 'half = 1 AND rare IS NOT NULL')
 	{
 		my $n = scored($query, "$matches AND $filter", 10);
 
-		cmp_ok($n, '<', ROWS / 8, "$query, $filter: a common filter does not lead");
+		cmp_ok($n, '<', ROWS / 12, "$query, $filter: a common filter does not lead");
 		# nor is there need for a condition on the words
-		cmp_ok(scored($query, $filter, 10), '<', ROWS / 8, "$query, $filter alone: nor does it");
+		cmp_ok(scored($query, $filter, 10), '<', ROWS / 12, "$query, $filter alone: nor does it");
 	}
-	for my $filter ('rare = 7', 'rare IN (8, 9)')
+	for my $filter ('rare = 7', 'rare = 8 AND half = 1')
 	{
 		my $n = scored($query, "$matches AND $filter", 10);
 
