@@ -231,7 +231,8 @@ CREATE TYPE skipidx_io_counts AS (
 	waits pg_catalog.int8,
 	queue_waits pg_catalog.int8,
 	ahead pg_catalog.int8,
-	ahead_used pg_catalog.int8);
+	ahead_used pg_catalog.int8,
+	rounds pg_catalog.int8);
 
 COMMENT ON TYPE skipidx_io_counts IS
 	'counts of reads of skipidx segments';
