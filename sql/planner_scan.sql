@@ -34,7 +34,7 @@ CREATE FUNCTION scored(query text) RETURNS int LANGUAGE sql AS
 	$$ SELECT (measured(query) ->> 'Scored Postings')::int $$;
 
 SELECT jsonb_object_agg(key, jsonb_typeof(value)) FROM jsonb_each(measured('SELECT id FROM pages ORDER BY body <@> ''oak'' LIMIT 3'))
-	WHERE key IN ('Passes', 'Scored Postings', 'Candidates', 'Proximity Documents');
+	WHERE key IN ('Passes', 'Scored Postings', 'Candidates', 'Proximity Documents', 'Rounds');
 SELECT count(*) FROM jsonb_each(measured('SELECT id FROM pages ORDER BY body <@> ''oak'' LIMIT 3')) WHERE key LIKE '%Postings%';
 EXPLAIN (COSTS OFF) SELECT id FROM pages ORDER BY body <@> 'oak' LIMIT 3;
 SET skipidx.enable_custom_scan = off;

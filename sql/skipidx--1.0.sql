@@ -409,7 +409,8 @@ CREATE TYPE skipidx_io_counts AS (
 	waits pg_catalog.int8,
 	queue_waits pg_catalog.int8,
 	ahead pg_catalog.int8,
-	ahead_used pg_catalog.int8);
+	ahead_used pg_catalog.int8,
+	rounds pg_catalog.int8);
 
 COMMENT ON TYPE skipidx_io_counts IS
 	'counts of reads of skipidx segments';
@@ -519,7 +520,8 @@ CREATE FUNCTION skipidx_work(
 	OUT fills pg_catalog.int8,
 	OUT positions pg_catalog.int8,
 	OUT candidates pg_catalog.int8,
-	OUT asked pg_catalog.int8)
+	OUT asked pg_catalog.int8,
+	OUT heap_asked pg_catalog.int8)
 RETURNS pg_catalog.record
 AS 'MODULE_PATHNAME'
 LANGUAGE C VOLATILE PARALLEL RESTRICTED;

@@ -131,11 +131,13 @@ skx_am_ranked_fetch(IndexScanDesc scan)
 {
 	SkxScan    *so = scan->opaque;
 	SkxRanked  *ranked = so->ranked;
+	uint64		rounds = skx_blkio_rounds();
 	int			i;
 
 	if (ranked->topk == NULL)
 		ranked->topk = skx_am_ranked_search(scan);
 	so->n = skx_topk_next(ranked->topk, &ranked->hits);
+	so->work.rounds += skx_blkio_rounds() - rounds;
 	if (so->n == 0)
 		return false;
 	if (so->tids != NULL)

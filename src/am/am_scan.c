@@ -163,6 +163,7 @@ skx_am_scan_start(IndexScanDesc scan)
 	SkxScan    *so = scan->opaque;
 
 	so->started = true;
+	skx_source_heap_restart(&so->heap);
 	pgstat_count_index_scan(scan->indexRelation);
 	skx_compat_count_search(scan);
 	so->query = skx_am_scan_compile(scan);
@@ -239,6 +240,28 @@ skx_am_scan_fetch(IndexScanDesc scan)
 	return any;
 }
 
+/* How many rows of a batch will be handed out, as far as that is known. */
+static int
+skx_am_scan_sure(const SkxScan *so)
+{
+	if (so->ranked == NULL || so->wants_all)
+		return 0;
+	return (int) Min((uint64) so->n, so->wanted);
+}
+
+/* The same for rows that are fetched from the table one by one. */
+static bool
+skx_am_scan_fetch_rows(IndexScanDesc scan)
+{
+	SkxScan    *so = scan->opaque;
+
+	if (!skx_am_scan_fetch(scan))
+		return false;
+	skx_source_heap_begin(&so->heap, scan->heapRelation);
+	skx_source_heap_batch(&so->heap, skx_am_scan_sure(so));
+	return true;
+}
+
 bool
 skxgettuple(IndexScanDesc scan, ScanDirection dir)
 {
@@ -247,8 +270,9 @@ skxgettuple(IndexScanDesc scan, ScanDirection dir)
 	Assert(!ScanDirectionIsBackward(dir));
 	if (scan->xs_want_itup)
 		elog(ERROR, "skipidx does not support index-only scans");
-	if (so->next >= so->n && !skx_am_scan_fetch(scan))
+	if (so->next >= so->n && !skx_am_scan_fetch_rows(scan))
 		return false;
+	skx_source_heap_ask(&so->heap, so->tids, so->n, so->next);
 	scan->xs_heaptid = so->tids[so->next++];
 	scan->xs_recheck = so->lossy;
 	scan->xs_recheckorderby = false;

@@ -31,6 +31,7 @@ typedef struct SkxScan
 	uint32	   *docs;
 	ItemPointerData *tids;
 	struct SkxRanked *ranked;	/* NULL: rows come in no order */
+	SkxHeapAhead heap;
 	uint64		wanted;			/* rows, about; 0: not known */
 	bool		wants_all;		/* and all others, should these not do */
 	SkxTopkWork work;			/* of ranked scans before the last rescan, */

@@ -120,6 +120,8 @@ typedef struct SkxBlkCounters
 	uint64		queue_waits;	/* for others' reads to end: io_depth_total */
 	uint64		ahead;			/* units read before they were pinned */
 	uint64		ahead_used;		/* of these, pinned later */
+	uint64		rounds;			/* times that reads were wanted which had been
+								 * asked for since the last such time */
 } SkxBlkCounters;
 
 /*
@@ -205,6 +207,7 @@ extern const SkxBlkCounters *skx_blkio_counters(void);
 extern void skx_blkio_totals(SkxBlkCounters *totals);
 extern void skx_blkio_sum(const SkxBlkCounters *counters,
 						  SkxBlkCounters *sum);
+extern uint64 skx_blkio_rounds(void);	/* of this backend */
 
 /* State of the shared cache; but for `configured`, zeros without one. */
 typedef struct SkxBlkCacheState

@@ -46,6 +46,16 @@ skx_blkio_sum(const SkxBlkCounters *counters, SkxBlkCounters *sum)
 	}
 }
 
+uint64
+skx_blkio_rounds(void)
+{
+	uint64		rounds = 0;
+
+	for (int m = 0; m < SKX_BLK_NMETHODS; m++)
+		rounds += skx_blkio_mine[m].rounds;
+	return rounds;
+}
+
 /* Adds to the totals what has come since the last time. */
 void
 skx_blkio_counters_publish(void)

@@ -209,6 +209,7 @@ typedef struct SkxBlkLoad
 	bool		token;			/* of skx_blkio_depth_take */
 	int			under_way;		/* transfers */
 	uint32		wanted;			/* clock in loads: when it was wanted last */
+	uint32		round;			/* of reads: which it was asked for in */
 	struct ResourceOwnerData *owner;
 	SkxBlkFile *file;
 	SkxBlkKey	key;			/* of its plane; ordinal unused */

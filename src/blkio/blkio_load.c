@@ -26,6 +26,7 @@ static SkxBlkLoad *skx_blkio_loads[SKX_BLK_MAX_LOADS];
 static int	skx_blkio_nloads = 0;	/* allocated, in use or not */
 static int	skx_blkio_loads_used = 0;
 static uint32 skx_blkio_load_clock = 0; /* loads that were wanted so far */
+static uint32 skx_blkio_load_round = 0; /* of the loads that are asked for */
 
 static SkxBlkLoad *
 skx_blkio_load_unused(void)
@@ -201,6 +202,7 @@ skx_blkio_load_count(SkxBlkLoad *load)
 	SkxBlkFile *file = load->file;
 	SkxBlkCounters *count = skx_blkio_count(file);
 
+	load->round = skx_blkio_load_round;
 	count->batches += !load->ahead;
 	for (int i = 0; i < load->ntransfers; i++)
 	{
@@ -378,12 +380,27 @@ skx_blkio_load_start(SkxBlkLoad *load)
 		skx_blkio_load_ended(load);
 }
 
+/*
+ * The first load of a round that is wanted ends the round: what is asked for
+ * from then on may depend on what it brings.  That it has ended meanwhile
+ * makes no difference, so that the number does not depend on the device.
+ */
+static void
+skx_blkio_load_end_round(SkxBlkLoad *load)
+{
+	if (load->ntransfers == 0 || load->round != skx_blkio_load_round)
+		return;
+	skx_blkio_load_round++;
+	skx_blkio_count(load->file)->rounds++;
+}
+
 void
 skx_blkio_load_finish(SkxBlkLoad *load)
 {
 	SkxBlkFile *file = load->file;
 	SkxBlkGroup *group = &load->group;
 
+	skx_blkio_load_end_round(load);
 	if (load->under_way > 0)
 	{
 		(void) skx_blkio_ring_reap(false);

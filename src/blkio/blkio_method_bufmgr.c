@@ -42,6 +42,7 @@ skx_blkio_bufmgr_pin(SkxBlkFile *file, const SkxBlkPlane *plane,
 		count->batches++;
 		count->depth_sum++;
 		count->pages_read++;
+		count->rounds++;
 	}
 	skx_blkio_key(file, plane, ordinal, &key);
 	file->verify(file->rel, &key, block, pin->memory);

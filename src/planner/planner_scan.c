@@ -365,4 +365,6 @@ skx_planner_explain(CustomScanState *node, List *ancestors, ExplainState *es)
 	ExplainPropertyUInteger("Scored Postings", NULL, work->scored, es);
 	ExplainPropertyUInteger("Candidates", NULL, work->candidates, es);
 	ExplainPropertyUInteger("Proximity Documents", NULL, work->proximity, es);
+	if (work->rounds > 0 || es->format != EXPLAIN_FORMAT_TEXT)
+		ExplainPropertyUInteger("Rounds", NULL, work->rounds, es);
 }

@@ -57,4 +57,51 @@ extern bool skx_source_pending(SkxSource *source, const uint64 *last,
 /* Closes all of it.  After an error there is nothing to be closed. */
 extern void skx_source_close(SkxSource *source);
 
+/*
+ * source_heap.c : the table's blocks of rows that will be handed out, asked for
+ * some rows ahead, no more of them than the table's tablespace admits reads at
+ * a time (effective_io_concurrency; 0: none)
+ *
+ * begin is called with the table, as often as one likes; batch when there are
+ * TIDs of further rows, of which the first `sure` will be wanted; ask before
+ * row `at` of n is handed out.  restart is for a scan that begins anew.
+ */
+#define SKX_HEAP_LATELY		16
+
+typedef struct SkxHeapAhead
+{
+	Relation	heap;			/* NULL: none is known */
+	int			depth;			/* rows ahead, at most */
+	int			reach;			/* now: grows as rows are handed out */
+	int			sure;
+	int			next;			/* the first row not asked for */
+	int			found;			/* blocks found in shared buffers in a row */
+	int			pass;			/* blocks not to be looked for */
+	uint32		rows;			/* noted in lately */
+	BlockNumber lately[SKX_HEAP_LATELY];	/* asked for, or looked for */
+} SkxHeapAhead;
+
+/* Blocks for which a read was begun, in this process. */
+extern PGDLLIMPORT uint64 skx_source_heap_asked;
+
+extern void skx_source_heap_begin(SkxHeapAhead *a, Relation heap);
+extern void skx_source_heap_batch(SkxHeapAhead *a, int sure);
+extern void skx_source_heap_ask_slow(SkxHeapAhead *a,
+									 const ItemPointerData *tids, int n,
+									 int at);
+
+static inline void
+skx_source_heap_restart(SkxHeapAhead *a)
+{
+	a->reach = 0;
+}
+
+static inline void
+skx_source_heap_ask(SkxHeapAhead *a, const ItemPointerData *tids, int n,
+					int at)
+{
+	if (a->depth > 0 && a->next < n)
+		skx_source_heap_ask_slow(a, tids, n, at);
+}
+
 #endif							/* SKX_SOURCE_SOURCE_H */

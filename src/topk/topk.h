@@ -68,6 +68,7 @@ typedef struct SkxTopkWork
 								 * pairs */
 	double		left;			/* share of the documents that were not
 								 * reached when the budget was spent */
+	uint64		rounds;			/* of reads (SkxBlkCounters): told by am/ */
 } SkxTopkWork;
 
 /* Defines skipidx.search_budget.  Called once, from _PG_init. */

@@ -1,0 +1,92 @@
+# Blocks of the table are asked for before the rows in them are handed out: as
+# many as will be wanted, each once, and none where that is turned off.
+#
+# Holds: source 4
+
+use strict;
+use warnings;
+use FindBin;
+use lib "$FindBin::RealBin/lib";
+use PostgreSQL::Test::Utils;
+use SkipidxTest qw(skx_node skx_session);
+use Test::More;
+
+my $node = skx_node('heap_ahead', conf => "shared_buffers = 64MB\neffective_io_concurrency = 8\n"
+	  . "maintenance_work_mem = 256MB\nwal_level = minimal\nmax_wal_senders = 0");
+my $s = skx_session($node, 'postgres');
+
+# Four rows a block: far is in every 40th, so each time in another block, once
+# to 16 times; near is in the first 800 rows, so in four of each of 200 blocks.
+$s->value(<<'SQL');
+CREATE EXTENSION skipidx;
+CREATE TABLE docs (id int, v tsvector, filling text) WITH (autovacuum_enabled = off);
+ALTER TABLE docs ALTER filling SET STORAGE PLAIN;
+INSERT INTO docs SELECT i, (CASE WHEN i % 40 = 7 THEN 'far:' || (SELECT string_agg(p::text, ',')
+		FROM generate_series(1, 1 + i / 40 % 16) p) ELSE 'other' END
+	|| CASE WHEN i <= 800 THEN ' near' ELSE '' END)::tsvector, repeat('x', 1900) FROM generate_series(1, 8000) i;
+CREATE INDEX docs_v ON docs USING skipidx (v);
+VACUUM ANALYZE docs;
+SQL
+is($s->value("SELECT count(DISTINCT (ctid::text::point)[0]) FROM docs WHERE v @@ 'near'"), 200, 'four rows a block');
+
+# Rows of a query, and blocks that it asked for; cold: with none in memory.
+sub asked
+{
+	my ($sql) = @_;
+	my $before = $s->value('SELECT heap_asked FROM skipidx_work()');
+	my $rows = $s->value($sql);
+
+	return ($rows, $s->value('SELECT heap_asked FROM skipidx_work()') - $before);
+}
+
+sub cold
+{
+	my ($sql, $set) = @_;
+
+	$s->close;
+	$node->restart;
+	$s = skx_session($node, 'postgres');
+	$s->value('SET enable_seqscan = off; SET enable_bitmapscan = off; SET enable_sort = off;' . ($set // ''));
+	return asked($sql);
+}
+
+sub ranked { my ($limit) = @_; return "SELECT count(id) FROM (SELECT id FROM docs WHERE v @@ 'far' ORDER BY v <\@> 'far' LIMIT $limit) l"; }
+sub plain { my ($word, $limit) = @_; return "SELECT count(id) FROM (SELECT id FROM docs WHERE v @@ '$word' LIMIT $limit) l"; }
+
+# Query, rows, blocks at least and at most.  The first row's own is read, not
+# asked for; nor is what begins a batch of a plain scan.
+for my $case (
+	[ 'ranked', ranked(20), 20, 19, 19 ],
+	[ 'ranked, one row', ranked(1), 1, 0, 0 ],
+	[ 'ranked, all', ranked(1000), 200, 150, 199 ],
+	[ 'plain', plain('far', 1000), 200, 150, 199 ],
+	[ 'plain, few', plain('far', 5), 5, 1, 10 ],
+	[ 'rows of a block', plain('near', 1000), 800, 150, 200 ])
+{
+	my ($what, $sql, $rows, $least, $most) = @$case;
+	my ($n, $blocks) = cold($sql);
+
+	is($n, $rows, "$what: rows");
+	note "$what: $blocks";
+	cmp_ok($blocks, '>=', $least, "$what: blocks asked for");
+	cmp_ok($blocks, '<=', $most, "$what: no others");
+	is((asked($sql))[1], 0, "$what: none once they are there") if $what ne 'plain, few';
+}
+is((cold(ranked(20), 'SET effective_io_concurrency = 0'))[1], 0, 'no concurrency: none');
+
+# The first row of those that will be wanted brings as many as may be read at a
+# time; one that may be the last, no other.
+for my $case ([ ' LIMIT 20', 7, 8 ], [ ' LIMIT 5', 4, 4 ], [ '', 0, 1 ])
+{
+	my ($limit, $least, $most) = @$case;
+
+	cold("BEGIN; DECLARE c CURSOR FOR SELECT id FROM docs WHERE v @@ 'far' ORDER BY v <\@> 'far'$limit");
+	my (undef, $blocks) = asked('FETCH 1 FROM c');
+
+	$s->value('COMMIT');
+	ok($blocks >= $least && $blocks <= $most, "cursor$limit: $blocks blocks asked for with the first row");
+}
+
+$s->close;
+$node->stop;
+done_testing();
