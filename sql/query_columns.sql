@@ -209,7 +209,7 @@ SELECT cond, compare(cond) FROM unnest(ARRAY[
 	$$tags <@ '{t1,z}'$$, $$'{t1}' <@ tags$$,
 	$$nums @> '{2,4}'$$, $$2 = ANY (nums)$$, $$2::int8 = ANY (nums)$$, $$nums = '{{1,2},{3,4}}'$$, $$nums = '{1,2,3,4}'$$, $$nums @> '{1,2,3,4}'$$,
 	$$moods @> '{glad}'$$, $$'sad' = ANY (moods)$$, $$days && '{2020-01-02,2020-01-03}'$$, $$fl @> '{0}'$$, $$fl @> '{NaN}'$$, $$fl && '{-0}'$$,
-	$$vc @> '{v1}'::varchar[]$$,
+	$$vc @> '{v1}'::varchar[]$$, $$'v1' = ANY (vc)$$, $$'v1'::varchar = ANY (vc)$$,
 	$$tsv @@ 'w1' AND tags @> '{t1}' AND nums && '{1}'$$]) cond;
 SELECT cond, compare(cond, $$ORDER BY tsv <@> 'w1 | common', id LIMIT 30$$) FROM unnest(ARRAY[
 	$$tags @> '{t1}'$$, $$'t1' = ANY (tags)$$, $$tags = '{t1,t1,z}'$$, $$tsv @@ 'w1 | w2' AND tags && '{t1,t2}'$$]) cond;

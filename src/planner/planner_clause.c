@@ -112,6 +112,38 @@ skx_planner_match_bool(const SkxKeyColumn *key, Node *clause)
 	return NULL;
 }
 
+/* An array whose elements are taken for another type, of the same bytes. */
+static Node *
+skx_planner_uncoerced(Node *array)
+{
+	ArrayCoerceExpr *coerced = (ArrayCoerceExpr *) array;
+	RelabelType *element;
+
+	if (!IsA(array, ArrayCoerceExpr) || !IsA(coerced->elemexpr, RelabelType))
+		return array;
+	element = (RelabelType *) coerced->elemexpr;
+	return IsA(element->arg, CaseTestExpr) ? (Node *) coerced->arg : array;
+}
+
+/* ARRAY[value], of the type of `column`. */
+static Node *
+skx_planner_one_element(PlannerInfo *root, Node *value, Node *column)
+{
+	ArrayExpr  *array = makeNode(ArrayExpr);
+	Oid			element = get_element_type(exprType(column));
+
+	if (exprType(value) != element)
+		value = (Node *) makeRelabelType((Expr *) value, element, -1,
+										 exprCollation(value),
+										 COERCE_IMPLICIT_CAST);
+	array->array_typeid = exprType(column);
+	array->array_collid = exprCollation(column);
+	array->element_typeid = element;
+	array->elements = list_make1(value);
+	array->location = -1;
+	return eval_const_expressions(root, (Node *) array);
+}
+
 /*
  * `value = ANY (column)` of an array is `column @> ARRAY[value]`, if the
  * operator is the equality of its elements' operator class.
@@ -120,14 +152,13 @@ static RestrictInfo *
 skx_planner_match_element(const SkxKeyColumn *key, ScalarArrayOpExpr *op)
 {
 	Node	   *value = linitial(op->args);
-	Node	   *column = lsecond(op->args);
-	Oid			element = get_element_type(exprType(column));
+	Oid			element = get_element_type(exprType(lsecond(op->args)));
+	Node	   *column = skx_planner_uncoerced(lsecond(op->args));
 	Oid			operator =
 		get_opfamily_member(key->index->opfamily[key->column], ANYARRAYOID,
 							ANYARRAYOID, SKX_STRATEGY_CONTAINS);
 	Oid			class;
-	ArrayExpr  *array;
-	Node	   *constant;
+	Node	   *array;
 
 	if (!OidIsValid(operator) || !OidIsValid(element) ||
 		exprType(value) != element || !skx_planner_is_column(key, column) ||
@@ -137,20 +168,16 @@ skx_planner_match_element(const SkxKeyColumn *key, ScalarArrayOpExpr *op)
 		return NULL;
 	class = GetDefaultOpClass(element, key->index->relam);
 	if (!OidIsValid(class) ||
+		class != GetDefaultOpClass(get_element_type(exprType(column)),
+								   key->index->relam) ||
 		get_op_opfamily_strategy(op->opno, get_opclass_family(class)) !=
 		SKX_STRATEGY_EQUAL)
 		return NULL;
-	array = makeNode(ArrayExpr);
-	array->array_typeid = exprType(column);
-	array->array_collid = exprCollation(column);
-	array->element_typeid = element;
-	array->elements = list_make1(value);
-	array->location = -1;
-	constant = eval_const_expressions(key->root, (Node *) array);
+	array = skx_planner_one_element(key->root, value, column);
 	return make_simple_restrictinfo(key->root,
 									make_opclause(operator, BOOLOID, false,
 												  (Expr *) column,
-												  (Expr *) constant,
+												  (Expr *) array,
 												  InvalidOid,
 												  op->inputcollid));
 }
