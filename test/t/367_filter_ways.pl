@@ -75,6 +75,7 @@ for my $query ('a | b', 'b | a | nosuch')
 		my $n = scored($query, "$matches AND $filter", 10);
 
 		cmp_ok($n, '<', ROWS / 12, "$query, $filter: a common filter does not lead");
+		cmp_ok($n, '>=', $alone, "$query, $filter: the words do");
 		# nor is there need for a condition on the words
 		cmp_ok(scored($query, $filter, 10), '<', ROWS / 12, "$query, $filter alone: nor does it");
 	}
