@@ -103,12 +103,23 @@ skx_intake_columns(Relation index)
 	return columns;
 }
 
+SkxLexeme
+skx_intake_lexeme(int column, SkxValueKind kind, const char *form, int len)
+{
+	char	   *bytes = palloc(SKX_VALUE_HEAD + len);
+	SkxLexeme	lexeme = {bytes, SKX_VALUE_HEAD + len};
+
+	bytes[0] = '\0';
+	bytes[1] = (char) (column + 1);
+	bytes[2] = (char) kind;
+	memcpy(bytes + SKX_VALUE_HEAD, form, len);
+	return lexeme;
+}
+
 static void
 skx_intake_add_lexeme(SkxValueList *list, int column, SkxValueKind kind,
 					  const char *form, int len)
 {
-	char	   *bytes = palloc(SKX_VALUE_HEAD + len);
-
 	if (list->n == list->size)
 	{
 		list->size = Max(32, list->size * 2);
@@ -118,12 +129,7 @@ skx_intake_add_lexeme(SkxValueList *list, int column, SkxValueKind kind,
 			list->lexemes = repalloc_huge(list->lexemes,
 										  sizeof(SkxLexeme) * list->size);
 	}
-	bytes[0] = '\0';
-	bytes[1] = (char) (column + 1);
-	bytes[2] = (char) kind;
-	memcpy(bytes + SKX_VALUE_HEAD, form, len);
-	list->lexemes[list->n].bytes = bytes;
-	list->lexemes[list->n++].len = SKX_VALUE_HEAD + len;
+	list->lexemes[list->n++] = skx_intake_lexeme(column, kind, form, len);
 	list->nbytes += SKX_VALUE_HEAD + len;
 }
 

@@ -25,11 +25,14 @@
  * function for values of `type` in column `column` (from 0), InvalidOid: there
  * is none; of an array, that of its elements.  values: the lexemes of a row's
  * values, ascending, without a text; NULL: the index has no such column.
+ * lexeme: of a value of a column (from 0), by its canonical form.
  */
 typedef struct SkxColumns SkxColumns;
 
 extern SkxColumns *skx_intake_columns(Relation index);
 extern Oid	skx_intake_canonical(Relation index, int column, Oid type);
+extern SkxLexeme skx_intake_lexeme(int column, SkxValueKind kind,
+								   const char *form, int len);
 extern Oid	skx_intake_element_type(Relation index, int column);
 extern TSVector skx_intake_values(const SkxColumns *columns,
 								  const Datum *values, const bool *isnull);

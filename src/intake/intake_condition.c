@@ -26,24 +26,17 @@ skx_intake_compare_lexeme(const void *a, const void *b)
 	return cmp != 0 ? cmp : x->len - y->len;
 }
 
-/* False: the value is in no index. */
+/* Adds a value; false: it is in no index. */
 static bool
-skx_intake_lexeme(int column, SkxValueKind kind, const bytea *form,
-				  SkxLexeme *lexeme)
+skx_intake_add_form(SkxCondition *c, int column, Datum canonical)
 {
-	Size		len = form == NULL ? 0 : VARSIZE_ANY_EXHDR(form);
-	char	   *bytes;
+	const bytea *form = DatumGetByteaPP(canonical);
 
-	if (len > SKX_VALUE_MAX)
+	if (VARSIZE_ANY_EXHDR(form) > SKX_VALUE_MAX)
 		return false;
-	bytes = palloc(SKX_VALUE_HEAD + len);
-	bytes[0] = '\0';
-	bytes[1] = (char) (column + 1);
-	bytes[2] = (char) kind;
-	if (len > 0)
-		memcpy(bytes + SKX_VALUE_HEAD, VARDATA_ANY(form), len);
-	lexeme->bytes = bytes;
-	lexeme->len = SKX_VALUE_HEAD + (int) len;
+	c->lexemes[c->n++] = skx_intake_lexeme(column, SKX_VALUE_PRESENT,
+										   VARDATA_ANY(form),
+										   VARSIZE_ANY_EXHDR(form));
 	return true;
 }
 
@@ -51,7 +44,7 @@ skx_intake_lexeme(int column, SkxValueKind kind, const bytea *form,
 static void
 skx_intake_add_kind(SkxCondition *c, int column, SkxValueKind kind)
 {
-	skx_intake_lexeme(column, kind, NULL, &c->lexemes[c->n++]);
+	c->lexemes[c->n++] = skx_intake_lexeme(column, kind, "", 0);
 }
 
 static void
@@ -99,13 +92,9 @@ skx_intake_add_elements(Relation index, int column, Oid type, Datum argument,
 	for (i = 0; i < n; i++)
 	{
 		CHECK_FOR_INTERRUPTS();
-		if (!nulls[i] &&
-			skx_intake_lexeme(column, SKX_VALUE_PRESENT,
-							  DatumGetByteaPP(FunctionCall1(&canonical,
-															elements[i])),
-							  &c->lexemes[c->n]))
-			c->n++;
-		else
+		if (nulls[i] ||
+			!skx_intake_add_form(c, column,
+								 FunctionCall1(&canonical, elements[i])))
 			*missing += 1;
 	}
 	return n;
@@ -117,14 +106,10 @@ skx_intake_equals(Relation index, int column, Oid type, Datum argument,
 				  SkxCondition *c)
 {
 	Oid			function = skx_intake_canonical(index, column, type);
-	bytea	   *form = DatumGetByteaPP(OidFunctionCall1(function, argument));
 
 	c->lexemes = palloc(sizeof(SkxLexeme));
-	if (skx_intake_lexeme(column, SKX_VALUE_PRESENT, form, c->lexemes))
-	{
+	if (skx_intake_add_form(c, column, OidFunctionCall1(function, argument)))
 		c->kind = SKX_CONDITION_ALL;
-		c->n = 1;
-	}
 }
 
 /*
