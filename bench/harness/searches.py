@@ -66,9 +66,9 @@ def searches_of(kind, argument=""):
         argument, kind)
 
 
-def rank_by(proximity):
+def rank_by(proximity, index="docs_skipidx"):
     """Whether pairs of words count: with the default weight, or not at all."""
-    sql("ALTER INDEX docs_skipidx " +
+    sql("ALTER INDEX %s " % index +
         ("RESET (proximity)" if proximity else "SET (proximity = 0)"))
 
 

@@ -112,14 +112,14 @@ def create_tiny(engines):
             (name, name, ENGINES[name][1]))
 
 
-def load_docs(path, limit, engines, order="id"):
+def load_docs(path, limit, engines, order="id", columns=""):
     """The text as the table docs, and the tiny tables; returns the number of
-    rows."""
+    rows.  `columns`: more of a SELECT from the rows of the text."""
     stage(path, limit)
     # Words that are too long to be indexed raise a notice each.
     sql("SET client_min_messages = error", "SET work_mem = '256MB'",
         "CREATE TABLE docs AS SELECT id, to_tsvector('simple', title || ' ' ||"
-        " body) AS tsv FROM staged ORDER BY " + ORDERS[order],
+        " body) AS tsv" + columns + " FROM staged ORDER BY " + ORDERS[order],
         "DROP TABLE staged")
     create_tiny(engines)
     sql("VACUUM (FREEZE, ANALYZE)")
@@ -134,10 +134,12 @@ def build(name, engine, options=""):
     return int(sql("SELECT pg_table_size('%s')" % name)[0])
 
 
-def measured_build(engine, memory, workers, watch=None):
+def measured_build(engine, memory, workers, watch=None, clause=None):
     """CREATE INDEX docs_<engine>, as create_index.sql measures it; `watch` is
-    called with the backend's number and what tells whether it has ended."""
-    variables = {"index": "docs_" + engine, "clause": ENGINES[engine][1],
+    called with the backend's number and what tells whether it has ended.  With
+    `clause`, what follows USING, `engine` may be any name."""
+    variables = {"index": "docs_" + engine,
+                 "clause": clause or ENGINES[engine][1],
                  "memory": memory, "workers": workers}
     words = command(*(word for pair in variables.items()
                       for word in ("-v", "%s=%s" % pair)),

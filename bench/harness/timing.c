@@ -3,7 +3,8 @@
  *	  Procedures that time searches inside the server, without a client.
  *
  * Both run a list of searches several times and return, for each, the least
- * time in microseconds and how many rows it gave; the list is gone through
+ * time in microseconds and how many rows it gave or, as column `count`, has
+ * counted; the list is gone through
  * again and again, so that no search profits from having just been run.
  * Between two searches a procedure may commit: what a backend keeps for a
  * transaction or a snapshot (pinned statistics) is gone then, and each search
@@ -312,6 +313,21 @@ prepare_scan(ScanBench *scan, const Searches *s)
 
 /* ---- a statement ---- */
 
+/* Of the statement that was just run: what it has counted, or its rows. */
+static int64
+rows_found(void)
+{
+	TupleDesc	desc = SPI_tuptable->tupdesc;
+	bool		is_null;
+
+	if (SPI_processed != 1 || desc->natts != 1 ||
+		TupleDescAttr(desc, 0)->atttypid != INT8OID ||
+		strcmp(NameStr(TupleDescAttr(desc, 0)->attname), "count") != 0)
+		return (int64) SPI_processed;
+	return DatumGetInt64(SPI_getbinval(SPI_tuptable->vals[0], desc, 1,
+									   &is_null));
+}
+
 static double
 search_by_statement(void *state, const Datum *arguments, int64 *rows,
 					double *work)
@@ -325,7 +341,7 @@ search_by_statement(void *state, const Datum *arguments, int64 *rows,
 						 0) != SPI_OK_SELECT)
 		elog(ERROR, "not a query");
 	us = micros_since(began);
-	*rows = (int64) SPI_processed;
+	*rows = rows_found();
 	SPI_freetuptable(SPI_tuptable);
 	return us;
 }
@@ -420,7 +436,8 @@ bench_scan(PG_FUNCTION_ARGS)
 
 /*
  * bench_statement(statement, searches, course...): the statement, prepared
- * once, with each search's columns as its parameters.
+ * once, with each search's columns as its parameters.  What a count(*) counts
+ * is its rows.
  */
 Datum
 bench_statement(PG_FUNCTION_ARGS)

@@ -73,7 +73,8 @@ def time_scan(index, searches, strategy, k, fetch, course, before=()):
 
 
 def time_statement(statement, searches, course, before=()):
-    """The same for a prepared statement."""
+    """The same for a prepared statement; what a count(*) counts is its
+    rows."""
     return result_of(outputs(*before, call_of(
         "bench_statement", statement, searches, *course))[-1])
 

@@ -1,0 +1,262 @@
+"""measure.py FILE: measures searches with conditions on columns beside the
+text, by skipidx with these columns inside its index and without, by GIN with
+btree_gin and by GIN beside btree, and what the columns add to an index; see
+README.md beside it."""
+import json
+import os
+import random
+
+from harness.record import in_turns, keep, option, step
+from harness.report_base import MB
+from harness.scan import settings
+from harness.searches import (RANKED, compare_hits, kind_of, make_searches,
+                              rank_by, read_lines, rows_of, searches_of)
+from harness.server import (engines_wanted, load_docs, measured_build, only,
+                            outputs, run_file, sql, version)
+from harness.timing import (course_of, create_procedures, literal, nodes_of,
+                            set_all, time_statement)
+from harness.words import text
+from targets.filter.show import (COLUMNS, COUNTS, FILTERS, MODES, SERIES,
+                                 SINGLE, SUBJECT, TASKS, engine_of)
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+REPETITIONS = 5
+SECONDS = 6                # of the other series for each filter and round
+MEMORY, BUILDS = "64MB", 5
+CHECKED = 10
+DRAWN = (", zipf(1000, id, 1) AS tenant"
+         ", 'c' || 1 + floor(drawn(id, 2) * 20)::int AS category"
+         ", level_of(drawn(id, 3)) AS level"
+         ", several(5000, id, 4) AS tags")
+COUNTED = "SELECT count(*) FROM docs WHERE tsv @@ {0}"
+BY_RANK = ("SELECT id FROM docs WHERE tsv @@ {0}{2}"
+           " ORDER BY ts_rank_cd(tsv, {0}) DESC LIMIT {1}")
+GENERIC = ["SET plan_cache_mode = force_generic_plan"]
+# Those that are compared with get all the help that their plans need.
+HELP = [("enable_seqscan", "off"), ("work_mem", "256MB")]
+
+
+# ---- what is searched ----
+
+def load_queries(run):
+    """The table searches, in an order drawn by seed."""
+    lines = read_lines(option("QUERY_FILE", ""))
+    random.Random(int(option("SEED", 1))).shuffle(lines)
+    found = make_searches(lines, int(option("QUERIES", 300)))
+    run["queries"] = [{"words": " ".join(words)} for words in found.values()]
+
+
+def count_filters(run):
+    """In how many rows each condition holds, by reading the table once."""
+    counts = ", ".join("count(*) FILTER (WHERE %s)" %
+                       (FILTERS[name] or "true") for name in run["filters"])
+    line, = sql("SELECT %s FROM docs" % counts)
+    run["filter_rows"] = dict(zip(run["filters"], map(int, line.split("|"))))
+
+
+def conditions(name):
+    return " AND " + FILTERS[name] if FILTERS[name] else ""
+
+
+def statement_of(entry, query="$1"):
+    """Conditions are constants, which planners know the share of."""
+    if entry["task"] == "count":
+        return COUNTED.format(query) + conditions(entry["filter"])
+    k = rows_of(entry["mode"])
+    if engine_of(entry["series"]) == SUBJECT:
+        return RANKED.replace(" ORDER", conditions(entry["filter"]) +
+                              " ORDER").format(query, k)
+    return BY_RANK.format(query, k, conditions(entry["filter"]))
+
+
+# ---- builds ----
+
+def builds_of(engines):
+    """(index, what follows USING): of the text and the first columns together,
+    and where GIN is, of each column alone."""
+    found = [("%s_%d" % (engine, count), "%s (%s)" % (
+        engine, ", ".join(("tsv",) + COLUMNS[:count])))
+             for engine in engines for count in COUNTS]
+    if "gin" in engines:
+        found += [(column, "%s (%s)" % (SINGLE[column], column))
+                  for column in COLUMNS]
+    return found
+
+
+def build_all(run):
+    """Those of skipidx several times, so that a difference of a few percent
+    is seen."""
+    memory = option("MEMORY", MEMORY)
+    for turn, (index, clause) in in_turns(builds_of(run["engines"]),
+                                          int(option("BUILDS", BUILDS))):
+        if turn > 0 and not index.startswith(SUBJECT):
+            continue
+        build = measured_build(index, memory, 0, clause=clause)
+        run["builds"].append({"index": index, "memory": memory, "round": turn,
+                              "seconds": build["seconds"],
+                              "bytes": build["bytes"]})
+        print("  %-10s %-46s %7.2f s %7.1f MB" % (
+            index, clause, build["seconds"], build["bytes"] / MB), flush=True)
+    for index, _ in builds_of(run["engines"]):
+        if index.startswith(SUBJECT):
+            rank_by(False, "docs_" + index)
+
+
+# ---- one measurement ----
+
+def session_of(series):
+    """What a session sets before it makes a plan."""
+    return GENERIC + (set_all(HELP) if series != SUBJECT else [])
+
+
+def see_only(series):
+    sql(only(*("docs_" + index for index in SERIES[series])))
+
+
+def indexes_of(plan):
+    """Names of the indexes that a plan reads."""
+    own = [plan["Index Name"]] if "Index Name" in plan else []
+    return own + [name for child in plan.get("Plans", ())
+                  for name in indexes_of(child)]
+
+
+def has_filter(plan):
+    return "Filter" in plan or any(map(has_filter, plan.get("Plans", ())))
+
+
+def plan_of(entry):
+    """Of the statement without knowledge of the words, as it is timed; the
+    nodes, and whether rows are looked at for the condition."""
+    lines = outputs(*session_of(entry["series"]),
+                    "PREPARE measured (tsquery) AS " + statement_of(entry),
+                    "EXPLAIN (FORMAT JSON) EXECUTE measured ('a')")[-1]
+    plan = json.loads(lines)[0]["Plan"]
+    return {"nodes": nodes_of(plan), "indexes": sorted(set(indexes_of(plan))),
+            "filter_rows": has_filter(plan)}
+
+
+def times_of(run, entry):
+    """Of all searches, or of those that fit, twice, into the seconds: the
+    second time is taken."""
+    course = (course_of(REPETITIONS) if entry["series"] == SUBJECT else
+              course_of(1, seconds=run["seconds"] / 2))
+    return time_statement(statement_of(entry),
+                          searches_of(kind_of(entry["mode"])), course,
+                          session_of(entry["series"]))
+
+
+def note_wrong(run, entry, what):
+    run["wrong"] += [dict(entry, query=number, rows=rows)
+                     for number, rows in what]
+
+
+def expected_rows(run, entry, hits):
+    """Where the same series has counted the matches, as many of these as are
+    wanted."""
+    counts = run["found"].get((entry["mode"], entry["filter"], "count"), {})
+    for number, rows in hits.items():
+        wanted = min(counts.get(number, rows), rows_of(entry["mode"]))
+        if number in counts and rows != wanted:
+            yield number, [wanted, rows]
+
+
+def compare(run, entry, hits):
+    """All series find as many rows; the ranked ones as many as were
+    counted."""
+    key = (entry["mode"], entry["filter"], entry["task"])
+    note_wrong(run, entry, compare_hits(run["found"].setdefault(key, {}),
+                                        hits))
+    if entry["task"] == "rank":
+        note_wrong(run, entry, expected_rows(run, entry, hits))
+
+
+def measure_entry(run, turn, entry):
+    see_only(entry["series"])
+    if turn == 0:
+        run["plans"].append(dict(entry, **plan_of(entry)))
+    result = times_of(run, entry)
+    n = len(result["us"])
+    compare(run, entry, dict(enumerate(result["hits"])))
+    run["times"].append(dict(
+        entry, round=turn, us=result["us"], hits=sum(result["hits"]),
+        queries=None if n == len(run["queries"]) else list(range(n))))
+    ordered = sorted(result["us"])
+    print("  %-5s %-6s %-9s %-13s %5d queries, median %10.1f us, %d rows" % (
+        entry["task"], entry["mode"], entry["filter"], entry["series"], n,
+        ordered[n // 2], sum(result["hits"])), flush=True)
+
+
+def entries_of(run):
+    """Counts first, which tell how many rows a ranked search must find; all
+    series take turns within a filter."""
+    return [{"task": task, "mode": mode, "filter": name, "series": series}
+            for task in TASKS for mode in run["modes"]
+            for name in run["filters"] for series in run["series"]]
+
+
+# ---- the rows themselves ----
+
+def rows_found(entry, queries):
+    """The ids of each query's rows, in their order."""
+    see_only(entry["series"])
+    statements = [statement_of(entry, literal(q)) for q in queries]
+    before = set_all(HELP)
+    return [out.split() for out in outputs(*before, *statements)[len(before):]]
+
+
+def compare_rows(run):
+    """Both indexes of skipidx give the same rows in the same order."""
+    checked = int(option("CHECKED", CHECKED))
+    for mode in run["modes"]:
+        queries = sql(searches_of(kind_of(mode)) + " LIMIT %d" % checked)
+        for name in run["filters"]:
+            entry = {"task": "rank", "mode": mode, "filter": name}
+            known, found = (rows_found(dict(entry, series=series), queries)
+                            for series in (SUBJECT, SUBJECT + " text"))
+            note_wrong(run, dict(entry, series=SUBJECT), (
+                (number, [one, other]) for number, (one, other)
+                in enumerate(zip(known, found)) if one != other))
+
+
+# ---- the run ----
+
+def prepare(run):
+    """The table, the searches and all indexes."""
+    path, limit = text()
+    step("load", run["corpus"])
+    run_file(os.path.join(HERE, "columns.sql"))
+    if "gin" in run["engines"]:
+        sql("CREATE EXTENSION btree_gin")
+    run["rows"] = load_docs(path, limit, run["engines"], columns=DRAWN)
+    run["server"] = version()
+    load_queries(run)
+    count_filters(run)
+    create_procedures()
+    step("build")
+    build_all(run)
+    if SUBJECT in run["engines"]:
+        run["settings"] = settings()
+    sql("CHECKPOINT")
+
+
+def measure(run):
+    run.update(
+        modes=option("MODES", MODES).split(), limit=text()[1],
+        filters=option("FILTERS", " ".join(FILTERS)).split(),
+        seconds=float(option("SECONDS", SECONDS)), repetitions=REPETITIONS,
+        engines=engines_wanted("gin skipidx"), builds=[], times=[], plans=[],
+        wrong=[], found={})
+    run["series"] = [series for series in SERIES
+                     if engine_of(series) in run["engines"]]
+    prepare(run)
+    step("searches")
+    for turn, entry in in_turns(entries_of(run), run["rounds"]):
+        measure_entry(run, turn, entry)
+    if SUBJECT in run["engines"]:
+        step("rows")
+        compare_rows(run)
+    del run["found"]
+
+
+if __name__ == "__main__":
+    keep(measure, "filter")

@@ -1,0 +1,238 @@
+"""show.py: prints and draws what bench-filter has measured; imported by
+report.py, and by measure.py for its names of series and filters."""
+from harness.report_base import (MB, collected, expect, median, of, print_head,
+                                 quantile)
+
+SUBJECT, YARDSTICK = "skipidx", "gin"
+MODES = "AND10 OR10"
+TASKS = ("count", "rank")
+COLUMNS = ("tenant", "category", "level", "tags")
+COUNTS = (0, 1, 2, 4)              # columns in an index beside the text
+SINGLE = {"tenant": "btree", "category": "btree", "level": "btree",
+          "tags": "gin"}           # what an index of the column alone is
+# Indexes that each series may use.
+SERIES = {
+    "skipidx": ("skipidx_4",),
+    "skipidx text": ("skipidx_0",),
+    "gin": ("gin_4",),
+    "gin + btree": ("gin_0",) + COLUMNS,
+}
+NONE = "none"
+# Of a level: its name, the share of rows, ranked p50 at most as many times
+# that of no filter.
+LEVELS = (("half", .5, 1.5), ("1e-1", .1, 3.0), ("1e-2", .01, 6.0),
+          ("1e-3", .001, 6.0), ("1e-4", 1e-4, 1.0), ("1e-5", 1e-5, 1.0))
+FILTERS = {NONE: ""}
+FILTERS.update((name, "level = %d" % number)
+               for number, (name, _, _) in enumerate(LEVELS, 1))
+FILTERS.update({
+    "tenant": "tenant = 1",
+    "rare": "tenant = 900",
+    "tag": "tags @> ARRAY['t12']",
+    "in": "category IN ('c2', 'c3', 'c5')",
+})
+BUILD_PERCENT = 10.0               # a column
+WORST = 20
+
+
+def engine_of(series):
+    return series.split()[0]
+
+
+# ---- figures ----
+
+def figures(run, **wanted):
+    """The median of its rounds of each query that was run, in us."""
+    return collected(of(run["times"], **wanted), "us")
+
+
+def middle(values):
+    return median(list(values.values()))
+
+
+def build_of(run, index, field):
+    return median([one[field] for one in of(run["builds"], index=index)])
+
+
+def has_index(run, index):
+    return bool(of(run["builds"], index=index))
+
+
+def growth(run, engine, count):
+    """Of an index by each column, in MB, and in percent of the index."""
+    base, size = (build_of(run, "%s_%d" % (engine, n), "bytes")
+                  for n in (0, count))
+    return (size - base) / count / MB, (size - base) / count / base * 100
+
+
+def slower(run, engine, count):
+    """Of a build by each column, in percent."""
+    base, seconds = (build_of(run, "%s_%d" % (engine, n), "seconds")
+                     for n in (0, count))
+    return (seconds - base) / count / base * 100
+
+
+def wrong_answers(run):
+    """Series that found other rows than those before them."""
+    return ["%s %s, %s, by %s, %s: %s" % (
+        one["task"], one["mode"], one["filter"], one["series"],
+        run["queries"][one["query"]]["words"], " or ".join(
+            str(found) for found in one["rows"])) for one in run["wrong"]]
+
+
+# ---- tables ----
+
+def print_builds(run):
+    print("\n%-12s %-6s %9s %22s %9s   %s" % (
+        "build", "memory", "seconds", "each", "size MB", "a column"))
+    for one in of(run["builds"], round=0):
+        index = one["index"]
+        engine, _, count = index.partition("_")
+        line = "  %-10s %-6s %9.2f %22s %9.1f" % (
+            index, one["memory"], build_of(run, index, "seconds"),
+            " ".join("%.2f" % build["seconds"]
+                     for build in of(run["builds"], index=index)),
+            build_of(run, index, "bytes") / MB)
+        if count not in ("", "0"):
+            line += "   %+6.1f MB, %+5.1f %%, build %+5.1f %%" % (
+                growth(run, engine, int(count)) +
+                (slower(run, engine, int(count)),))
+        print(line)
+
+
+def cell(run, values, base, series):
+    """p50, how many were run, and their time over skipidx's for the same."""
+    if not values:
+        return "%28s" % "-"
+    text = "%11.1f (%4d)" % (middle(values), len(values))
+    same = [number for number in values if number in base]
+    if series == SUBJECT or not same:
+        return text + " " * 10
+    return text + " %8.1fx" % (sum(values[number] for number in same) /
+                               sum(base[number] for number in same))
+
+
+def print_task(run, task, mode):
+    print("\n%-22s" % ("%s %s, us p50" % (task, mode)) +
+          "%9s %9s " % ("p99", "/ none") +
+          "".join("%-28s" % ("%18s" % series) for series in run["series"]))
+    for name in run["filters"]:
+        wanted = {"task": task, "mode": mode, "filter": name}
+        base = figures(run, series=SUBJECT, **wanted)
+        none = figures(run, task=task, mode=mode, filter=NONE, series=SUBJECT)
+        line = "  %-9s %9d " % (name, run["filter_rows"][name])
+        line += ("%9.1f " % quantile(list(base.values()), .99) if base
+                 else "%9s " % "-")
+        line += ("%9.2f " % (middle(base) / middle(none)) if base and none
+                 else "%9s " % "-")
+        for series in run["series"]:
+            line += cell(run, figures(run, series=series, **wanted), base,
+                         series)
+        print(line.rstrip())
+
+
+def print_plans(run):
+    """One line for all filters that have the same plan."""
+    print("\nplans, made without knowledge of the words")
+    kinds = {}
+    for one in run["plans"]:
+        kinds.setdefault((one["task"], one["series"], one["nodes"] + (
+            ", rows looked at for the condition" if one["filter_rows"]
+            else "")), []).append("%s %s" % (one["mode"], one["filter"]))
+    for (task, series, nodes), where in kinds.items():
+        print("  %-5s %-13s %s: %s" % (task, series, nodes, ", ".join(where)))
+
+
+def tables(run):
+    print_head(run, "%d queries, each the least of %d times" % (
+        len(run["queries"]), run["repetitions"]))
+    print_builds(run)
+    for task in TASKS:
+        for mode in run["modes"]:
+            print_task(run, task, mode)
+    print_plans(run)
+
+
+# ---- expectations ----
+
+def ranked_expectations(run):
+    lines = []
+    for mode in run["modes"]:
+        none, *filtered = (figures(run, task="rank", mode=mode, filter=name,
+                                   series=SUBJECT)
+                           for name in [NONE] + [one for one, _, _ in LEVELS])
+        for (name, _, wanted), values in zip(LEVELS, filtered):
+            if none and values:
+                lines.append(expect(
+                    "filter.%s.%s_%s" % (run["corpus"], mode, name),
+                    middle(values) / middle(none), wanted, "x", False))
+    return lines
+
+
+def inside_expectations(run):
+    """That conditions are answered by the index, in all plans."""
+    plans = of(run["plans"], series=SUBJECT)
+    if not plans:
+        return []
+    return [expect("filter.%s.plans_with_filter" % run["corpus"],
+                   sum(one["filter_rows"] for one in plans), 0, "", False)]
+
+
+def index_expectations(run):
+    lines = []
+    label = "filter.%s." % run["corpus"]
+    for count in COUNTS[1:]:
+        if not has_index(run, "%s_%d" % (SUBJECT, count)):
+            continue
+        if has_index(run, "%s_%d" % (YARDSTICK, count)):
+            lines.append(expect(label + "growth_%d" % count,
+                                growth(run, SUBJECT, count)[0],
+                                growth(run, YARDSTICK, count)[0], "MB",
+                                False))
+        lines.append(expect(label + "build_%d" % count,
+                            slower(run, SUBJECT, count), BUILD_PERCENT, "%",
+                            False))
+    return lines
+
+
+def expectations(run):
+    return (ranked_expectations(run) + inside_expectations(run) +
+            index_expectations(run))
+
+
+def plots(run):
+    """Curves over the shares, which are 1, 2, 4 ... on the axis."""
+    levels = [(place, name) for place, (name, _, _) in enumerate(LEVELS)
+              if name in run["filters"]]
+    panels = []
+    for task in TASKS:
+        for mode in run["modes"]:
+            curves = []
+            for series in run["series"]:
+                points = [(1 << place, middle(values)) for place, name in levels
+                          for values in [figures(run, task=task, mode=mode,
+                                                 filter=name, series=series)]
+                          if values]
+                curves.append((series, [x for x, _ in points],
+                               [us for _, us in points]))
+            panels.append({"title": "%s, %s" % (task, mode),
+                           "x": "rows with the value", "y": "us, p50",
+                           "ticks": [(1 << place, name)
+                                     for place, name in levels],
+                           "curves": curves})
+    return [("", "a condition beside the words, %s" % run["corpus"], panels)]
+
+
+def worst(run, name):
+    """Of a filter: the ranked queries that take skipidx longest."""
+    for mode in run["modes"]:
+        table = [figures(run, task="rank", mode=mode, filter=name,
+                         series=series) for series in run["series"]]
+        ours = figures(run, task="rank", mode=mode, filter=name,
+                       series=SUBJECT)
+        print("%-36s" % (mode + ", us") + "".join(
+            "%18s" % series for series in run["series"]))
+        for number in sorted(ours, key=lambda one: -ours[one])[:WORST]:
+            print("%-36s" % run["queries"][number]["words"] + "".join(
+                "%18.1f" % values[number] if number in values else
+                "%18s" % "-" for values in table))
