@@ -4,8 +4,8 @@
  *
  * Both run a list of searches several times and return, for each, the least
  * time in microseconds and how many rows it gave or, as column `count`, has
- * counted; the list is gone through
- * again and again, so that no search profits from having just been run.
+ * counted; the list is gone through again and again, so that no search profits
+ * from having just been run.
  * Between two searches a procedure may commit: what a backend keeps for a
  * transaction or a snapshot (pinned statistics) is gone then, and each search
  * pays what a statement of its own would.

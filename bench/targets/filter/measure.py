@@ -16,8 +16,9 @@ from harness.server import (engines_wanted, load_docs, measured_build, only,
 from harness.timing import (course_of, create_procedures, literal, nodes_of,
                             set_all, time_statement)
 from harness.words import text
-from targets.filter.show import (COLUMNS, COUNTS, FILTERS, MODES, SERIES,
-                                 SINGLE, SUBJECT, TASKS, engine_of)
+from targets.filter.show import (COLUMNS, COUNTS, FILTERS, MODES, ORDERED,
+                                 SERIES, SINGLE, SUBJECT, TASKS, engine_of,
+                                 fast, measured)
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 REPETITIONS = 5
@@ -106,7 +107,9 @@ def build_all(run):
 
 def session_of(series):
     """What a session sets before it makes a plan."""
-    return GENERIC + (set_all(HELP) if series != SUBJECT else [])
+    if series == ORDERED:
+        return GENERIC + ["SET enable_sort = off"]
+    return GENERIC + (set_all(HELP) if not fast(series) else [])
 
 
 def see_only(series):
@@ -131,6 +134,9 @@ def plan_of(entry):
                     "PREPARE measured (tsquery) AS " + statement_of(entry),
                     "EXPLAIN (FORMAT JSON) EXECUTE measured ('a')")[-1]
     plan = json.loads(lines)[0]["Plan"]
+    if not set(indexes_of(plan)) <= {"docs_" + index for index in
+                                     SERIES[entry["series"]]}:
+        raise RuntimeError("a plan of another's index: " + lines)
     return {"nodes": nodes_of(plan), "indexes": sorted(set(indexes_of(plan))),
             "filter_rows": has_filter(plan)}
 
@@ -138,7 +144,7 @@ def plan_of(entry):
 def times_of(run, entry):
     """Of all searches, or of those that fit, twice, into the seconds: the
     second time is taken."""
-    course = (course_of(REPETITIONS) if entry["series"] == SUBJECT else
+    course = (course_of(REPETITIONS) if fast(entry["series"]) else
               course_of(1, seconds=run["seconds"] / 2))
     return time_statement(statement_of(entry),
                           searches_of(kind_of(entry["mode"])), course,
@@ -191,7 +197,8 @@ def entries_of(run):
     series take turns within a filter."""
     return [{"task": task, "mode": mode, "filter": name, "series": series}
             for task in TASKS for mode in run["modes"]
-            for name in run["filters"] for series in run["series"]]
+            for name in run["filters"] for series in run["series"]
+            if measured(series, task)]
 
 
 # ---- the rows themselves ----
