@@ -17,8 +17,8 @@ from harness.timing import (course_of, create_procedures, literal, nodes_of,
                             set_all, time_statement)
 from harness.words import text
 from targets.filter.show import (COLUMNS, COUNTS, FILTERS, MODES, ORDERED,
-                                 SERIES, SINGLE, SUBJECT, TASKS, engine_of,
-                                 fast, measured)
+                                 SERIES, SINGLE, SUBJECT, TASKS, TEXT, WORK,
+                                 engine_of, fast, measured)
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 REPETITIONS = 5
@@ -187,7 +187,7 @@ def measure_entry(run, turn, entry):
         entry, round=turn, us=result["us"], hits=sum(result["hits"]),
         queries=None if n == len(run["queries"]) else list(range(n))))
     ordered = sorted(result["us"])
-    print("  %-5s %-6s %-9s %-13s %5d queries, median %10.1f us, %d rows" % (
+    print("  %-5s %-6s %-9s %-15s %5d queries, median %10.1f us, %d rows" % (
         entry["task"], entry["mode"], entry["filter"], entry["series"], n,
         ordered[n // 2], sum(result["hits"])), flush=True)
 
@@ -207,22 +207,48 @@ def rows_found(entry, queries):
     """The ids of each query's rows, in their order."""
     see_only(entry["series"])
     statements = [statement_of(entry, literal(q)) for q in queries]
-    before = set_all(HELP)
+    before = session_of(entry["series"])[1:]      # with the words known
     return [out.split() for out in outputs(*before, *statements)[len(before):]]
 
 
-def compare_rows(run):
-    """Both indexes of skipidx give the same rows in the same order."""
+def compare_rows(run, entry, queries):
+    """Both indexes of skipidx give the same rows in the same order, ordered
+    or sorted."""
+    known, *others = (rows_found(dict(entry, series=series), queries)
+                      for series in (SUBJECT, ORDERED, TEXT))
+    for series, found in zip((ORDERED, TEXT), others):
+        note_wrong(run, dict(entry, series=series), (
+            (number, [one, other]) for number, (one, other)
+            in enumerate(zip(known, found)) if one != other))
+
+
+def work_in(plan):
+    """The work that a plan's nodes tell, summed up."""
+    below = [work_in(child) for child in plan.get("Plans", ())]
+    return {name: plan.get(name, 0) + sum(one[name] for one in below)
+            for name in WORK}
+
+
+def work_of(entry, queries):
+    """Of a search of ORDERED, on average."""
+    see_only(entry["series"])
+    before = session_of(entry["series"])[1:]      # with the words known
+    out = outputs(*before, *("EXPLAIN (ANALYZE, FORMAT JSON) " + statement_of(
+        entry, literal(q)) for q in queries))[len(before):]
+    found = [work_in(json.loads(text)[0]["Plan"]) for text in out]
+    return {name: sum(one[name] for one in found) / len(found)
+            for name in WORK}
+
+
+def look_at_rows(run):
     checked = int(option("CHECKED", CHECKED))
     for mode in run["modes"]:
         queries = sql(searches_of(kind_of(mode)) + " LIMIT %d" % checked)
         for name in run["filters"]:
             entry = {"task": "rank", "mode": mode, "filter": name}
-            known, found = (rows_found(dict(entry, series=series), queries)
-                            for series in (SUBJECT, SUBJECT + " text"))
-            note_wrong(run, dict(entry, series=SUBJECT), (
-                (number, [one, other]) for number, (one, other)
-                in enumerate(zip(known, found)) if one != other))
+            compare_rows(run, entry, queries)
+            run["work"].append(dict(entry, **work_of(
+                dict(entry, series=ORDERED), queries)))
 
 
 # ---- the run ----
@@ -252,7 +278,7 @@ def measure(run):
         filters=option("FILTERS", " ".join(FILTERS)).split(),
         seconds=float(option("SECONDS", SECONDS)), repetitions=REPETITIONS,
         engines=engines_wanted("gin skipidx"), builds=[], times=[], plans=[],
-        wrong=[], found={})
+        work=[], wrong=[], found={})
     run["series"] = [series for series in SERIES
                      if engine_of(series) in run["engines"]]
     prepare(run)
@@ -261,7 +287,7 @@ def measure(run):
         measure_entry(run, turn, entry)
     if SUBJECT in run["engines"]:
         step("rows")
-        compare_rows(run)
+        look_at_rows(run)
     del run["found"]
 
 

@@ -3,7 +3,8 @@ report.py, and by measure.py for its names of series and filters."""
 from harness.report_base import (MB, collected, expect, median, of, print_head,
                                  quantile)
 
-SUBJECT, ORDERED, YARDSTICK = "skipidx", "skipidx ordered", "gin"
+SUBJECT, ORDERED, TEXT = "skipidx", "skipidx ordered", "skipidx text"
+YARDSTICK = "gin"
 MODES = "AND10 OR10"
 TASKS = ("count", "rank")
 COLUMNS = ("tenant", "category", "level", "tags")
@@ -14,7 +15,7 @@ SINGLE = {"tenant": "btree", "category": "btree", "level": "btree",
 SERIES = {
     "skipidx": ("skipidx_4",),
     ORDERED: ("skipidx_4",),       # never sorts
-    "skipidx text": ("skipidx_0",),
+    TEXT: ("skipidx_0",),
     "gin": ("gin_4",),
     "gin + btree": ("gin_0",) + COLUMNS,
 }
@@ -32,6 +33,7 @@ FILTERS.update({
     "tag": "tags @> ARRAY['t12']",
     "in": "category IN ('c2', 'c3', 'c5')",
 })
+WORK = ("Passes", "Scored Postings", "Candidates")     # names in EXPLAIN
 BUILD_PERCENT = 10.0               # a column
 WORST = 20
 
@@ -77,10 +79,13 @@ def growth(run, engine, count):
 
 
 def slower(run, engine, count):
-    """Of a build by each column, in percent."""
-    base, seconds = (build_of(run, "%s_%d" % (engine, n), "seconds")
+    """Of a build by each column, in percent: the median of its rounds, so that
+    builds are compared that were made one soon after the other."""
+    base, seconds = ({build["round"]: build["seconds"] for build in
+                      of(run["builds"], index="%s_%d" % (engine, n))}
                      for n in (0, count))
-    return (seconds - base) / count / base * 100
+    return median([(seconds[turn] / base[turn] - 1) / count * 100
+                   for turn in base])
 
 
 def wrong_answers(run):
@@ -142,6 +147,15 @@ def print_task(run, task, mode):
         print(line.rstrip())
 
 
+def print_work(run):
+    """Of one search on average, as EXPLAIN (ANALYZE) has it."""
+    print("\n%-32s" % ("work of " + ORDERED) + "".join(
+        "%16s" % name for name in WORK))
+    for one in run["work"]:
+        print("  %-7s %-22s" % (one["mode"], one["filter"]) + "".join(
+            "%16.1f" % one[name] for name in WORK))
+
+
 def print_plans(run):
     """One line for all filters that have the same plan."""
     print("\nplans, made without knowledge of the words")
@@ -151,7 +165,7 @@ def print_plans(run):
             ", rows looked at for the condition" if one["filter_rows"]
             else "")), []).append("%s %s" % (one["mode"], one["filter"]))
     for (task, series, nodes), where in kinds.items():
-        print("  %-5s %-13s %s: %s" % (task, series, nodes, ", ".join(where)))
+        print("  %-5s %-15s %s: %s" % (task, series, nodes, ", ".join(where)))
 
 
 def tables(run):
@@ -161,6 +175,8 @@ def tables(run):
     for task in TASKS:
         for mode in run["modes"]:
             print_task(run, task, mode)
+    if run["work"]:
+        print_work(run)
     print_plans(run)
 
 
@@ -211,28 +227,25 @@ def expectations(run):
             index_expectations(run))
 
 
+def curve_of(run, places, **wanted):
+    """Over the levels that were measured, at their places on the axis."""
+    points = [(place, figures(run, filter=name, **wanted))
+              for place, name in places]
+    points = [(place, middle(values)) for place, values in points if values]
+    return (wanted["series"], [place for place, _ in points],
+            [us for _, us in points])
+
+
 def plots(run):
     """Curves over the shares, which are 1, 2, 4 ... on the axis."""
-    levels = [(place, name) for place, (name, _, _) in enumerate(LEVELS)
+    places = [(1 << number, name) for number, (name, _, _) in enumerate(LEVELS)
               if name in run["filters"]]
-    panels = []
-    for task in TASKS:
-        for mode in run["modes"]:
-            curves = []
-            for series in run["series"]:
-                if not measured(series, task):
-                    continue
-                points = [(1 << place, middle(values)) for place, name in levels
-                          for values in [figures(run, task=task, mode=mode,
-                                                 filter=name, series=series)]
-                          if values]
-                curves.append((series, [x for x, _ in points],
-                               [us for _, us in points]))
-            panels.append({"title": "%s, %s" % (task, mode),
-                           "x": "rows with the value", "y": "us, p50",
-                           "ticks": [(1 << place, name)
-                                     for place, name in levels],
-                           "curves": curves})
+    panels = [{
+        "title": "%s, %s" % (task, mode), "x": "rows with the value",
+        "y": "us, p50", "ticks": places,
+        "curves": [curve_of(run, places, task=task, mode=mode, series=series)
+                   for series in run["series"] if measured(series, task)]}
+        for task in TASKS for mode in run["modes"]]
     return [("", "a condition beside the words, %s" % run["corpus"], panels)]
 
 
