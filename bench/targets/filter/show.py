@@ -14,10 +14,10 @@ SINGLE = {"tenant": "btree", "category": "btree", "level": "btree",
 # Indexes that each series may use.
 SERIES = {
     "skipidx": ("skipidx_4",),
-    ORDERED: ("skipidx_4",),       # never sorts
     TEXT: ("skipidx_0",),
     "gin": ("gin_4",),
     "gin + btree": ("gin_0",) + COLUMNS,
+    ORDERED: ("skipidx_4",),       # never sorts
 }
 NONE = "none"
 # Of a level: its name, the share of rows, ranked p50 at most as many times
