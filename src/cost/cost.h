@@ -35,8 +35,9 @@ typedef struct SkxCostEstimate
  * is none yet; and where neither kind of scan is allowed anyway, one that is
  * damaged should not be in the way.
  * share: how much of the table a condition (RestrictInfo) on a column (from 0)
- * of a whole index is met by, if the index knows its words better than ANALYZE does; or how much of
- * it has a word of the query of a distance (OpExpr).  Below 0: not known.
+ * of a whole index is met by, if the index knows its words better than ANALYZE
+ * does; or how much of it has a word of the query of a distance (OpExpr).  Below
+ * 0: not known.
  * first: where all rows are wanted, about so many, how many of them the first
  * search is for.
  */

@@ -62,7 +62,7 @@ typedef struct SkxCosting
  *
  * conditions, of a column (from 0), and queries fill filters, conditions and
  * ranking; gather adds words of a query that are no prefixes, or values of a
- * condition, as far as there is room, and distinct sorts them.
+ * condition, as far as there is room.
  * plain is how many of a query's operands are no prefixes.  ranks_filter: is
  * the ranking query the condition, and the only one?  ranking is the query of
  * `<@>`, NULL if it cannot be known.
@@ -74,7 +74,6 @@ extern int	skx_cost_plain(TSQuery query);
 extern void skx_cost_gather(SkxCosting *c, TSQuery query);
 extern void skx_cost_gather_condition(SkxCosting *c,
 									  const SkxCondition *condition);
-extern void skx_cost_distinct(SkxCosting *c);
 extern bool skx_cost_ranks_filter(const SkxCosting *c);
 
 /*

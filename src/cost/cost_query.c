@@ -202,22 +202,6 @@ skx_cost_gather_condition(SkxCosting *c, const SkxCondition *condition)
 	}
 }
 
-void
-skx_cost_distinct(SkxCosting *c)
-{
-	int			kept = 0;
-	int			i;
-
-	qsort(c->lexemes, c->nlexemes, sizeof(SkxLexeme), skx_intake_compare_lexeme);
-	for (i = 0; i < c->nlexemes; i++)
-	{
-		if (kept == 0 || skx_intake_compare_lexeme(&c->lexemes[kept - 1],
-												   &c->lexemes[i]) != 0)
-			c->lexemes[kept++] = c->lexemes[i];
-	}
-	c->nlexemes = kept;
-}
-
 bool
 skx_cost_ranks_filter(const SkxCosting *c)
 {

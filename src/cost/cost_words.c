@@ -155,7 +155,7 @@ skx_cost_begin(SkxCosting *c)
 	}
 	if (c->ranking != NULL && !skx_cost_ranks_filter(c))
 		skx_cost_gather(c, c->ranking);
-	skx_cost_distinct(c);
+	c->nlexemes = skx_intake_distinct(c->lexemes, c->nlexemes);
 	if (c->index->rel != NULL)
 		skx_cost_read(c, c->index->rel);
 }

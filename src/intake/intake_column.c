@@ -116,6 +116,17 @@ skx_intake_lexeme(int column, SkxValueKind kind, const char *form, int len)
 	return lexeme;
 }
 
+SKX_NORETURN static void
+skx_intake_too_many(void)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+			 errmsg("the columns of a row are too long for a skipidx index"),
+			 errdetail("They take more than the %d bytes that are possible, with the text.",
+					   MAXSTRPOS)));
+}
+
+/* Refuses what does not fit before more of a long array is taken. */
 static void
 skx_intake_add_lexeme(SkxValueList *list, int column, SkxValueKind kind,
 					  const char *form, int len)
@@ -131,6 +142,8 @@ skx_intake_add_lexeme(SkxValueList *list, int column, SkxValueKind kind,
 	}
 	list->lexemes[list->n++] = skx_intake_lexeme(column, kind, form, len);
 	list->nbytes += SKX_VALUE_HEAD + len;
+	if (list->nbytes > MAXSTRPOS)
+		skx_intake_too_many();
 }
 
 static void
@@ -176,34 +189,15 @@ skx_intake_add_array(SkxValueList *list, const SkxColumns *columns, int column,
 	}
 }
 
-SKX_NORETURN static void
-skx_intake_too_many(Size nbytes)
-{
-	ereport(ERROR,
-			(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
-			 errmsg("the columns of a row are too long for a skipidx index"),
-			 errdetail("With its text they take %zu bytes; %d are possible.",
-					   nbytes, MAXSTRPOS)));
-}
-
 /* The lexemes in order, each once. */
 static TSVector
 skx_intake_list_vector(SkxValueList *list)
 {
 	TSVector	vector;
-	int			kept = 0;
+	int			kept = skx_intake_distinct(list->lexemes, list->n);
 	Size		used = 0;
 	int			i;
 
-	if (list->nbytes > MAXSTRPOS)
-		skx_intake_too_many(list->nbytes);
-	if (list->n > 1)
-		qsort(list->lexemes, list->n, sizeof(SkxLexeme),
-			  skx_intake_compare_lexeme);
-	for (i = 0; i < list->n; i++)
-		if (i == 0 || skx_intake_compare_lexeme(&list->lexemes[kept - 1],
-												&list->lexemes[i]) != 0)
-			list->lexemes[kept++] = list->lexemes[i];
 	vector = palloc0(CALCDATASIZE(kept, list->nbytes));
 	vector->size = kept;
 	for (i = 0; i < kept; i++)

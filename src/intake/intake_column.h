@@ -88,4 +88,7 @@ extern bool skx_intake_meets(const SkxCondition *condition,
 /* The order of lexemes in dictionaries and documents, for qsort and bsearch. */
 extern int	skx_intake_compare_lexeme(const void *a, const void *b);
 
+/* Sorts lexemes and drops repeats; returns how many are left. */
+extern int	skx_intake_distinct(SkxLexeme *lexemes, int n);
+
 #endif							/* SKX_INTAKE_COLUMN_H */

@@ -26,6 +26,21 @@ skx_intake_compare_lexeme(const void *a, const void *b)
 	return cmp != 0 ? cmp : x->len - y->len;
 }
 
+int
+skx_intake_distinct(SkxLexeme *lexemes, int n)
+{
+	int			kept = 0;
+	int			i;
+
+	if (n > 1)
+		qsort(lexemes, n, sizeof(SkxLexeme), skx_intake_compare_lexeme);
+	for (i = 0; i < n; i++)
+		if (kept == 0 || skx_intake_compare_lexeme(&lexemes[kept - 1],
+												   &lexemes[i]) != 0)
+			lexemes[kept++] = lexemes[i];
+	return kept;
+}
+
 /* Adds a value; false: it is in no index. */
 static bool
 skx_intake_add_form(SkxCondition *c, int column, Datum canonical)
@@ -45,21 +60,6 @@ static void
 skx_intake_add_kind(SkxCondition *c, int column, SkxValueKind kind)
 {
 	c->lexemes[c->n++] = skx_intake_lexeme(column, kind, "", 0);
-}
-
-static void
-skx_intake_sort_lexemes(SkxCondition *c)
-{
-	int			kept = 0;
-	int			i;
-
-	if (c->n > 1)
-		qsort(c->lexemes, c->n, sizeof(SkxLexeme), skx_intake_compare_lexeme);
-	for (i = 0; i < c->n; i++)
-		if (i == 0 || skx_intake_compare_lexeme(&c->lexemes[kept - 1],
-												&c->lexemes[i]) != 0)
-			c->lexemes[kept++] = c->lexemes[i];
-	c->n = kept;
 }
 
 /*
@@ -210,7 +210,7 @@ skx_intake_condition(Relation index, const ScanKeyData *key,
 		skx_intake_equals(index, column, key->sk_subtype, key->sk_argument,
 						  condition);
 	if (condition->kind != SKX_CONDITION_QUERIES)
-		skx_intake_sort_lexemes(condition);
+		condition->n = skx_intake_distinct(condition->lexemes, condition->n);
 }
 
 /* Has the document the lexeme? */

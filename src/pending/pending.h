@@ -10,8 +10,8 @@
 #include "tsearch/ts_type.h"
 
 /*
- * pending_append.c : crash-safe and visible when it returns.  True once in a while, when a page of the list
- * was filled: the time to ask for its size.
+ * pending_append.c : crash-safe and visible when it returns.  True once in a
+ * while, when a page of the list was filled: the time to ask for its size.
  */
 extern bool skx_pending_append(Relation rel, ItemPointer tid, TSVector value);
 

@@ -250,21 +250,22 @@ skx_planner_matching_clause(PlannerInfo *root, IndexOptInfo *index,
 List *
 skx_planner_index_clauses(PlannerInfo *root, IndexOptInfo *index)
 {
+	List	   *columns[INDEX_MAX_KEYS] = {NIL};
 	List	   *clauses = NIL;
-	int			column;
+	int			i;
 	ListCell   *lc;
 
-	for (column = 0; column < index->nkeycolumns; column++)
+	foreach(lc, index->indrestrictinfo)
 	{
-		foreach(lc, index->indrestrictinfo)
-		{
-			IndexClause *clause = skx_planner_matching_clause(root, index,
-															  lfirst(lc));
+		IndexClause *clause = skx_planner_matching_clause(root, index,
+														  lfirst(lc));
 
-			if (clause != NULL && clause->indexcol == column)
-				clauses = lappend(clauses, clause);
-		}
+		if (clause != NULL)
+			columns[clause->indexcol] = lappend(columns[clause->indexcol],
+												clause);
 	}
+	for (i = 0; i < index->nkeycolumns; i++)
+		clauses = list_concat(clauses, columns[i]);
 	return clauses;
 }
 

@@ -305,26 +305,6 @@ skx_query_lexeme(const SkxQuery *query, const char *lexeme, int len)
 	return found - query->lexemes;
 }
 
-/*
- * Sorts the query's lexemes and drops duplicates.
- */
-static void
-skx_query_sort_lexemes(SkxQuery *query, int n)
-{
-	int			kept = 0;
-	int			i;
-
-	qsort(query->lexemes, n, sizeof(SkxLexeme), skx_intake_compare_lexeme);
-	for (i = 0; i < n; i++)
-	{
-		if (kept == 0 ||
-			skx_intake_compare_lexeme(&query->lexemes[kept - 1],
-									  &query->lexemes[i]) != 0)
-			query->lexemes[kept++] = query->lexemes[i];
-	}
-	query->nlexemes = kept;
-}
-
 static int
 skx_query_operands(TSQuery query)
 {
@@ -404,7 +384,7 @@ skx_query_gather_lexemes(SkxQuery *query)
 				query->lexemes[n++] = c->lexemes[k];
 		}
 	}
-	skx_query_sort_lexemes(query, n);
+	query->nlexemes = skx_intake_distinct(query->lexemes, n);
 }
 
 void
@@ -418,7 +398,7 @@ skx_query_join_lexemes(SkxQuery *query, const SkxLexeme *more, int n)
 		memcpy(all, query->lexemes, sizeof(SkxLexeme) * query->nlexemes);
 	memcpy(all + query->nlexemes, more, sizeof(SkxLexeme) * n);
 	query->lexemes = all;
-	skx_query_sort_lexemes(query, query->nlexemes + n);
+	query->nlexemes = skx_intake_distinct(all, query->nlexemes + n);
 }
 
 static SkxQueryNode *

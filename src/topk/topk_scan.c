@@ -48,22 +48,6 @@ skx_topk_add_lexeme(SkxTopk *topk, int term)
 	topk->lexemes[topk->nlexemes++].len = scored->len;
 }
 
-/* Sorts the lexemes, each once. */
-static void
-skx_topk_sort_lexemes(SkxTopk *topk)
-{
-	int			n = topk->nlexemes;
-	int			i;
-
-	topk->nlexemes = 0;
-	qsort(topk->lexemes, n, sizeof(SkxLexeme), skx_intake_compare_lexeme);
-	for (i = 0; i < n; i++)
-		if (topk->nlexemes == 0 ||
-			skx_intake_compare_lexeme(&topk->lexemes[topk->nlexemes - 1],
-									  &topk->lexemes[i]) != 0)
-			topk->lexemes[topk->nlexemes++] = topk->lexemes[i];
-}
-
 /*
  * Lexemes of the filter, unless it will not be asked, and of the ranking query,
  * each once; of very many words only those of pairs.
@@ -92,7 +76,7 @@ skx_topk_gather_lexemes(SkxTopk *topk)
 		skx_topk_add_lexeme(topk, scorer->pairs[i].first);
 		skx_topk_add_lexeme(topk, scorer->pairs[i].second);
 	}
-	skx_topk_sort_lexemes(topk);
+	topk->nlexemes = skx_intake_distinct(topk->lexemes, topk->nlexemes);
 	topk->filter_lexemes = palloc_extended(sizeof(int) * ((Size) nfilter + 1),
 										   MCXT_ALLOC_HUGE);
 	for (i = 0; i < nfilter; i++)
