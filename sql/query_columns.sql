@@ -125,6 +125,50 @@ SELECT col, each(col, missing) FROM (VALUES
 	('u', 'ffffffff-ffff-ffff-ffff-ffffffffffff'), ('net', '10.0.0.2'), ('cid', '10.0.0.2'),
 	('mac', '00:00:00:00:00:00'), ('bits', '1111'), ('vb', '11'), ('mood', 'glad')) m (col, missing);
 
+-- Ranges: every operator with every value of a column, and one that is in no row
+CREATE FUNCTION ranges(col text, missing text) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+	value text;
+	type regtype;
+	op text;
+	answer text;
+	n int := 0;
+	nrows int := 0;
+BEGIN
+	SELECT atttypid INTO type FROM pg_attribute WHERE attrelid = 'docs'::regclass AND attname = col;
+	FOR value IN EXECUTE format('SELECT DISTINCT %1$I::text FROM docs WHERE %1$I IS NOT NULL UNION ALL SELECT %2$L', col, missing) LOOP
+		FOREACH op IN ARRAY '{<,<=,>=,>}'::text[] LOOP
+			answer := compare(format('%I %s %L::%s', col, op, value, type));
+			IF answer NOT LIKE '%by index' THEN
+				RETURN format('%s %s %L: %s', col, op, value, answer);
+			END IF;
+			n := n + 1;
+			nrows := nrows + split_part(answer, ' ', 1)::int;
+		END LOOP;
+	END LOOP;
+	RETURN format('%s ranges, %s rows', n, nrows);
+END $$;
+
+SELECT col, ranges(col, missing) FROM (VALUES
+	('b', 'true'), ('i2', '2'), ('i4', '99'), ('i8', '-9223372036854775808'), ('o', '4294967295'),
+	('f4', '0.5'), ('f8', '-1e308'), ('n', '1e-20'), ('n2', '0.26'), ('money', '99.99'),
+	('d', '2001-01-01'), ('ts', '2001-01-01 00:00:00.000001'), ('tz', '2001-01-01'), ('tm', '24:00'),
+	('u', 'ffffffff-ffff-ffff-ffff-ffffffffffff'), ('mac', '00:00:00:00:00:00')) m (col, missing);
+
+-- Both ends, several values, other types of the family, nothing between
+SELECT cond, compare(cond) FROM unnest(ARRAY[
+	'i4 BETWEEN -2 AND 3', 'i4 > -2 AND i4 < 3 AND i4 >= 0', 'i4 > 3 AND i4 < 2', 'i4 > 2 AND i4 < 3', 'i4 >= 3 AND i4 <= 3',
+	'i4 < 1 AND i8 > -3', 'i2 > 3::int8', 'i8 <= 3::int2', 'i4 < 5000000000', 'i2 > -70000 AND i2 < 70000', '3 > i4',
+	'i4 < ANY (''{-3,NULL,1}'')', 'i4 > ANY (''{3,-1}'')', 'i4 <= ANY (''{}'')', 'i4 >= ANY (''{NULL}''::int4[])', 'i4 < ALL (''{-3,1}'')',
+	'i4 < NULL', 'f8 > 0.1::float4', 'f4 < 0.1::float8', 'f8 >= ''NaN''::float4', 'f8 < ''NaN'' AND f8 > 1', 'f4 > -0.0', 'f4 >= -0.0',
+	'n > -1.5 AND n < 1.500', 'n < 1e131071', 'n > -1e131071', 'n >= ''NaN''', 'n < ''NaN''',
+	'n < (''1'' || repeat(''0'', 3000) || ''.'' || repeat(''7'', 3000))::numeric', 'n2 BETWEEN 0.25 AND 0.75',
+	'd < timestamp ''2020-02-29 00:00:01''', 'd >= timestamp ''2020-02-29 00:00:01''', 'd > timestamp ''294276-12-31''', 'd < timestamp ''infinity''',
+	'ts > date ''2020-02-28''', 'ts >= date ''5874897-12-31''', 'ts < date ''5874897-12-31''', 'ts < date ''2000-01-02'' AND ts > date ''2000-01-01''',
+	'tz > timestamptz ''2020-02-28 12:00+05''', 'tm BETWEEN ''01:00'' AND ''03:00:01''', 'i4 IS NOT NULL AND i4 < 0', 'i4 IN (1, 2) AND i4 < 2',
+	$$tsv @@ 'common' AND i4 > 3$$, $$tsv @@ 'w1 & w2' AND i4 BETWEEN 1 AND 4 AND ts < '2010-01-01'$$, $$tsv @@ '!w1' AND i4 < 0$$,
+	$$tsv @@ 'w1 <-> w2' AND f8 < 1$$, $$tsv @@ 'x1:*' AND id IS NOT NULL AND n < 1$$, 'tsv IS NULL AND i4 < 0', 't > ''a''', 'y < ''b''']) cond;
+
 -- Types of one family; what is equal but not the same
 SELECT cond, compare(cond) FROM unnest(ARRAY[
 	'i2 = 3::int8', 'i4 = 3::int2', 'i8 = 3::int4', 'i4 = 5000000000', 'i2 IN (1, 2, 70000)', 'i8 = ANY (''{1,2,NULL}''::int2[])',
@@ -149,8 +193,8 @@ SELECT cond, split_part(compare(cond), ' but', 1) AS rows FROM unnest(ARRAY[
 	$$i4 = 1 OR tsv @@ 'x5'$$]) cond;
 SELECT cond, compare(cond, $$ORDER BY tsv <@> 'w1 | x15 | common', id LIMIT 30$$),
 	split_part(compare(cond, $$ORDER BY tsv <@> 'w1 | x15 | common'$$), ' ', 1) AS "all" FROM unnest(ARRAY[
-	'i4 = 3', 'i4 IN (1, 2)', 'b', 'NOT b', 'i4 IS NULL', 'tsv IS NULL', 'tsv IS NOT NULL', 'true',
-	$$tsv @@ 'w1' AND i4 = 3$$, $$tsv @@ 'w1 | x15 | common' AND i4 IN (3, 4)$$, $$tsv @@ '!w1' AND b$$,
+	'i4 = 3', 'i4 IN (1, 2)', 'i4 > 3', 'i4 < 99', 'ts > ''2010-01-01'' AND i4 <= 0', 'n < -1.4', 'b', 'NOT b', 'i4 IS NULL', 'tsv IS NULL', 'tsv IS NOT NULL', 'true',
+	$$tsv @@ 'w1' AND i4 = 3$$, $$tsv @@ 'w1' AND i4 > 3$$, $$tsv @@ 'w1 | x15 | common' AND i4 IN (3, 4)$$, $$tsv @@ 'w1 | x15 | common' AND i4 < -3$$, $$tsv @@ '!w1' AND b$$,
 	$$tsv @@ ANY (ARRAY['!w1', 'x5']::tsquery[]) AND mood = 'sad'$$]) cond;
 
 -- Parameters and joins
@@ -162,6 +206,7 @@ EXECUTE few(3, NULL);
 EXECUTE few(NULL, '{a}');
 EXECUTE few(4, '{}');
 RESET plan_cache_mode;
+SELECT k, (SELECT count(*) FROM docs WHERE i8 > k AND i8 < k + 3 AND tsv @@ 'common') FROM unnest('{1,2,NULL}'::int2[]) k;
 SELECT k, (SELECT count(*) FROM docs WHERE i8 = k AND tsv @@ 'common') FROM unnest('{1,2,NULL}'::int2[]) k;
 RESET enable_seqscan;
 

@@ -26,7 +26,8 @@ DEFAULT FOR TYPE pg_catalog.tsvector USING skipidx FAMILY tsvector_ops AS
 
 --
 -- Columns beside the text: equality, of types that are compared with each
--- other, and the canonical form of a value, which is what an index holds.
+-- other, ranges where canonical forms ascend as values do, and the canonical
+-- form of a value, which is what an index holds.
 --
 
 CREATE FUNCTION skipidx_canonical(pg_catalog.bool)
@@ -151,99 +152,191 @@ CREATE OPERATOR FAMILY bool_ops USING skipidx;
 
 CREATE OPERATOR CLASS bool_ops
 DEFAULT FOR TYPE pg_catalog.bool USING skipidx FAMILY bool_ops AS
+	OPERATOR 1 pg_catalog.< (pg_catalog.bool, pg_catalog.bool),
+	OPERATOR 2 pg_catalog.<= (pg_catalog.bool, pg_catalog.bool),
 	OPERATOR 3 pg_catalog.= (pg_catalog.bool, pg_catalog.bool),
+	OPERATOR 4 pg_catalog.>= (pg_catalog.bool, pg_catalog.bool),
+	OPERATOR 5 pg_catalog.> (pg_catalog.bool, pg_catalog.bool),
 	FUNCTION 1 (pg_catalog.bool) skipidx_canonical(pg_catalog.bool);
 
 CREATE OPERATOR FAMILY integer_ops USING skipidx;
 
 CREATE OPERATOR CLASS int2_ops
 DEFAULT FOR TYPE pg_catalog.int2 USING skipidx FAMILY integer_ops AS
+	OPERATOR 1 pg_catalog.< (pg_catalog.int2, pg_catalog.int2),
+	OPERATOR 2 pg_catalog.<= (pg_catalog.int2, pg_catalog.int2),
 	OPERATOR 3 pg_catalog.= (pg_catalog.int2, pg_catalog.int2),
+	OPERATOR 4 pg_catalog.>= (pg_catalog.int2, pg_catalog.int2),
+	OPERATOR 5 pg_catalog.> (pg_catalog.int2, pg_catalog.int2),
 	FUNCTION 1 (pg_catalog.int2) skipidx_canonical(pg_catalog.int2);
 
 CREATE OPERATOR CLASS int4_ops
 DEFAULT FOR TYPE pg_catalog.int4 USING skipidx FAMILY integer_ops AS
+	OPERATOR 1 pg_catalog.< (pg_catalog.int4, pg_catalog.int4),
+	OPERATOR 2 pg_catalog.<= (pg_catalog.int4, pg_catalog.int4),
 	OPERATOR 3 pg_catalog.= (pg_catalog.int4, pg_catalog.int4),
+	OPERATOR 4 pg_catalog.>= (pg_catalog.int4, pg_catalog.int4),
+	OPERATOR 5 pg_catalog.> (pg_catalog.int4, pg_catalog.int4),
 	FUNCTION 1 (pg_catalog.int4) skipidx_canonical(pg_catalog.int4);
 
 CREATE OPERATOR CLASS int8_ops
 DEFAULT FOR TYPE pg_catalog.int8 USING skipidx FAMILY integer_ops AS
+	OPERATOR 1 pg_catalog.< (pg_catalog.int8, pg_catalog.int8),
+	OPERATOR 2 pg_catalog.<= (pg_catalog.int8, pg_catalog.int8),
 	OPERATOR 3 pg_catalog.= (pg_catalog.int8, pg_catalog.int8),
+	OPERATOR 4 pg_catalog.>= (pg_catalog.int8, pg_catalog.int8),
+	OPERATOR 5 pg_catalog.> (pg_catalog.int8, pg_catalog.int8),
 	FUNCTION 1 (pg_catalog.int8) skipidx_canonical(pg_catalog.int8);
 
 ALTER OPERATOR FAMILY integer_ops USING skipidx ADD
+	OPERATOR 1 pg_catalog.< (pg_catalog.int2, pg_catalog.int4),
+	OPERATOR 2 pg_catalog.<= (pg_catalog.int2, pg_catalog.int4),
 	OPERATOR 3 pg_catalog.= (pg_catalog.int2, pg_catalog.int4),
+	OPERATOR 4 pg_catalog.>= (pg_catalog.int2, pg_catalog.int4),
+	OPERATOR 5 pg_catalog.> (pg_catalog.int2, pg_catalog.int4),
+	OPERATOR 1 pg_catalog.< (pg_catalog.int2, pg_catalog.int8),
+	OPERATOR 2 pg_catalog.<= (pg_catalog.int2, pg_catalog.int8),
 	OPERATOR 3 pg_catalog.= (pg_catalog.int2, pg_catalog.int8),
+	OPERATOR 4 pg_catalog.>= (pg_catalog.int2, pg_catalog.int8),
+	OPERATOR 5 pg_catalog.> (pg_catalog.int2, pg_catalog.int8),
+	OPERATOR 1 pg_catalog.< (pg_catalog.int4, pg_catalog.int2),
+	OPERATOR 2 pg_catalog.<= (pg_catalog.int4, pg_catalog.int2),
 	OPERATOR 3 pg_catalog.= (pg_catalog.int4, pg_catalog.int2),
+	OPERATOR 4 pg_catalog.>= (pg_catalog.int4, pg_catalog.int2),
+	OPERATOR 5 pg_catalog.> (pg_catalog.int4, pg_catalog.int2),
+	OPERATOR 1 pg_catalog.< (pg_catalog.int4, pg_catalog.int8),
+	OPERATOR 2 pg_catalog.<= (pg_catalog.int4, pg_catalog.int8),
 	OPERATOR 3 pg_catalog.= (pg_catalog.int4, pg_catalog.int8),
+	OPERATOR 4 pg_catalog.>= (pg_catalog.int4, pg_catalog.int8),
+	OPERATOR 5 pg_catalog.> (pg_catalog.int4, pg_catalog.int8),
+	OPERATOR 1 pg_catalog.< (pg_catalog.int8, pg_catalog.int2),
+	OPERATOR 2 pg_catalog.<= (pg_catalog.int8, pg_catalog.int2),
 	OPERATOR 3 pg_catalog.= (pg_catalog.int8, pg_catalog.int2),
-	OPERATOR 3 pg_catalog.= (pg_catalog.int8, pg_catalog.int4);
+	OPERATOR 4 pg_catalog.>= (pg_catalog.int8, pg_catalog.int2),
+	OPERATOR 5 pg_catalog.> (pg_catalog.int8, pg_catalog.int2),
+	OPERATOR 1 pg_catalog.< (pg_catalog.int8, pg_catalog.int4),
+	OPERATOR 2 pg_catalog.<= (pg_catalog.int8, pg_catalog.int4),
+	OPERATOR 3 pg_catalog.= (pg_catalog.int8, pg_catalog.int4),
+	OPERATOR 4 pg_catalog.>= (pg_catalog.int8, pg_catalog.int4),
+	OPERATOR 5 pg_catalog.> (pg_catalog.int8, pg_catalog.int4);
 
 CREATE OPERATOR FAMILY oid_ops USING skipidx;
 
 CREATE OPERATOR CLASS oid_ops
 DEFAULT FOR TYPE pg_catalog.oid USING skipidx FAMILY oid_ops AS
+	OPERATOR 1 pg_catalog.< (pg_catalog.oid, pg_catalog.oid),
+	OPERATOR 2 pg_catalog.<= (pg_catalog.oid, pg_catalog.oid),
 	OPERATOR 3 pg_catalog.= (pg_catalog.oid, pg_catalog.oid),
+	OPERATOR 4 pg_catalog.>= (pg_catalog.oid, pg_catalog.oid),
+	OPERATOR 5 pg_catalog.> (pg_catalog.oid, pg_catalog.oid),
 	FUNCTION 1 (pg_catalog.oid) skipidx_canonical(pg_catalog.oid);
 
 CREATE OPERATOR FAMILY float_ops USING skipidx;
 
 CREATE OPERATOR CLASS float4_ops
 DEFAULT FOR TYPE pg_catalog.float4 USING skipidx FAMILY float_ops AS
+	OPERATOR 1 pg_catalog.< (pg_catalog.float4, pg_catalog.float4),
+	OPERATOR 2 pg_catalog.<= (pg_catalog.float4, pg_catalog.float4),
 	OPERATOR 3 pg_catalog.= (pg_catalog.float4, pg_catalog.float4),
+	OPERATOR 4 pg_catalog.>= (pg_catalog.float4, pg_catalog.float4),
+	OPERATOR 5 pg_catalog.> (pg_catalog.float4, pg_catalog.float4),
 	FUNCTION 1 (pg_catalog.float4) skipidx_canonical(pg_catalog.float4);
 
 CREATE OPERATOR CLASS float8_ops
 DEFAULT FOR TYPE pg_catalog.float8 USING skipidx FAMILY float_ops AS
+	OPERATOR 1 pg_catalog.< (pg_catalog.float8, pg_catalog.float8),
+	OPERATOR 2 pg_catalog.<= (pg_catalog.float8, pg_catalog.float8),
 	OPERATOR 3 pg_catalog.= (pg_catalog.float8, pg_catalog.float8),
+	OPERATOR 4 pg_catalog.>= (pg_catalog.float8, pg_catalog.float8),
+	OPERATOR 5 pg_catalog.> (pg_catalog.float8, pg_catalog.float8),
 	FUNCTION 1 (pg_catalog.float8) skipidx_canonical(pg_catalog.float8);
 
 ALTER OPERATOR FAMILY float_ops USING skipidx ADD
+	OPERATOR 1 pg_catalog.< (pg_catalog.float4, pg_catalog.float8),
+	OPERATOR 2 pg_catalog.<= (pg_catalog.float4, pg_catalog.float8),
 	OPERATOR 3 pg_catalog.= (pg_catalog.float4, pg_catalog.float8),
-	OPERATOR 3 pg_catalog.= (pg_catalog.float8, pg_catalog.float4);
+	OPERATOR 4 pg_catalog.>= (pg_catalog.float4, pg_catalog.float8),
+	OPERATOR 5 pg_catalog.> (pg_catalog.float4, pg_catalog.float8),
+	OPERATOR 1 pg_catalog.< (pg_catalog.float8, pg_catalog.float4),
+	OPERATOR 2 pg_catalog.<= (pg_catalog.float8, pg_catalog.float4),
+	OPERATOR 3 pg_catalog.= (pg_catalog.float8, pg_catalog.float4),
+	OPERATOR 4 pg_catalog.>= (pg_catalog.float8, pg_catalog.float4),
+	OPERATOR 5 pg_catalog.> (pg_catalog.float8, pg_catalog.float4);
 
 CREATE OPERATOR FAMILY numeric_ops USING skipidx;
 
 CREATE OPERATOR CLASS numeric_ops
 DEFAULT FOR TYPE pg_catalog.numeric USING skipidx FAMILY numeric_ops AS
+	OPERATOR 1 pg_catalog.< (pg_catalog.numeric, pg_catalog.numeric),
+	OPERATOR 2 pg_catalog.<= (pg_catalog.numeric, pg_catalog.numeric),
 	OPERATOR 3 pg_catalog.= (pg_catalog.numeric, pg_catalog.numeric),
+	OPERATOR 4 pg_catalog.>= (pg_catalog.numeric, pg_catalog.numeric),
+	OPERATOR 5 pg_catalog.> (pg_catalog.numeric, pg_catalog.numeric),
 	FUNCTION 1 (pg_catalog.numeric) skipidx_canonical(pg_catalog.numeric);
 
 CREATE OPERATOR FAMILY money_ops USING skipidx;
 
 CREATE OPERATOR CLASS money_ops
 DEFAULT FOR TYPE pg_catalog.money USING skipidx FAMILY money_ops AS
+	OPERATOR 1 pg_catalog.< (pg_catalog.money, pg_catalog.money),
+	OPERATOR 2 pg_catalog.<= (pg_catalog.money, pg_catalog.money),
 	OPERATOR 3 pg_catalog.= (pg_catalog.money, pg_catalog.money),
+	OPERATOR 4 pg_catalog.>= (pg_catalog.money, pg_catalog.money),
+	OPERATOR 5 pg_catalog.> (pg_catalog.money, pg_catalog.money),
 	FUNCTION 1 (pg_catalog.money) skipidx_canonical(pg_catalog.money);
 
 CREATE OPERATOR FAMILY datetime_ops USING skipidx;
 
 CREATE OPERATOR CLASS date_ops
 DEFAULT FOR TYPE pg_catalog.date USING skipidx FAMILY datetime_ops AS
+	OPERATOR 1 pg_catalog.< (pg_catalog.date, pg_catalog.date),
+	OPERATOR 2 pg_catalog.<= (pg_catalog.date, pg_catalog.date),
 	OPERATOR 3 pg_catalog.= (pg_catalog.date, pg_catalog.date),
+	OPERATOR 4 pg_catalog.>= (pg_catalog.date, pg_catalog.date),
+	OPERATOR 5 pg_catalog.> (pg_catalog.date, pg_catalog.date),
 	FUNCTION 1 (pg_catalog.date) skipidx_canonical(pg_catalog.date);
 
 CREATE OPERATOR CLASS timestamp_ops
 DEFAULT FOR TYPE pg_catalog.timestamp USING skipidx FAMILY datetime_ops AS
+	OPERATOR 1 pg_catalog.< (pg_catalog.timestamp, pg_catalog.timestamp),
+	OPERATOR 2 pg_catalog.<= (pg_catalog.timestamp, pg_catalog.timestamp),
 	OPERATOR 3 pg_catalog.= (pg_catalog.timestamp, pg_catalog.timestamp),
+	OPERATOR 4 pg_catalog.>= (pg_catalog.timestamp, pg_catalog.timestamp),
+	OPERATOR 5 pg_catalog.> (pg_catalog.timestamp, pg_catalog.timestamp),
 	FUNCTION 1 (pg_catalog.timestamp) skipidx_canonical(pg_catalog.timestamp);
 
 ALTER OPERATOR FAMILY datetime_ops USING skipidx ADD
+	OPERATOR 1 pg_catalog.< (pg_catalog.date, pg_catalog.timestamp),
+	OPERATOR 2 pg_catalog.<= (pg_catalog.date, pg_catalog.timestamp),
 	OPERATOR 3 pg_catalog.= (pg_catalog.date, pg_catalog.timestamp),
-	OPERATOR 3 pg_catalog.= (pg_catalog.timestamp, pg_catalog.date);
+	OPERATOR 4 pg_catalog.>= (pg_catalog.date, pg_catalog.timestamp),
+	OPERATOR 5 pg_catalog.> (pg_catalog.date, pg_catalog.timestamp),
+	OPERATOR 1 pg_catalog.< (pg_catalog.timestamp, pg_catalog.date),
+	OPERATOR 2 pg_catalog.<= (pg_catalog.timestamp, pg_catalog.date),
+	OPERATOR 3 pg_catalog.= (pg_catalog.timestamp, pg_catalog.date),
+	OPERATOR 4 pg_catalog.>= (pg_catalog.timestamp, pg_catalog.date),
+	OPERATOR 5 pg_catalog.> (pg_catalog.timestamp, pg_catalog.date);
 
 CREATE OPERATOR FAMILY timestamptz_ops USING skipidx;
 
 CREATE OPERATOR CLASS timestamptz_ops
 DEFAULT FOR TYPE pg_catalog.timestamptz USING skipidx FAMILY timestamptz_ops AS
+	OPERATOR 1 pg_catalog.< (pg_catalog.timestamptz, pg_catalog.timestamptz),
+	OPERATOR 2 pg_catalog.<= (pg_catalog.timestamptz, pg_catalog.timestamptz),
 	OPERATOR 3 pg_catalog.= (pg_catalog.timestamptz, pg_catalog.timestamptz),
+	OPERATOR 4 pg_catalog.>= (pg_catalog.timestamptz, pg_catalog.timestamptz),
+	OPERATOR 5 pg_catalog.> (pg_catalog.timestamptz, pg_catalog.timestamptz),
 	FUNCTION 1 (pg_catalog.timestamptz) skipidx_canonical(pg_catalog.timestamptz);
 
 CREATE OPERATOR FAMILY time_ops USING skipidx;
 
 CREATE OPERATOR CLASS time_ops
 DEFAULT FOR TYPE pg_catalog.time USING skipidx FAMILY time_ops AS
+	OPERATOR 1 pg_catalog.< (pg_catalog.time, pg_catalog.time),
+	OPERATOR 2 pg_catalog.<= (pg_catalog.time, pg_catalog.time),
 	OPERATOR 3 pg_catalog.= (pg_catalog.time, pg_catalog.time),
+	OPERATOR 4 pg_catalog.>= (pg_catalog.time, pg_catalog.time),
+	OPERATOR 5 pg_catalog.> (pg_catalog.time, pg_catalog.time),
 	FUNCTION 1 (pg_catalog.time) skipidx_canonical(pg_catalog.time);
 
 CREATE OPERATOR FAMILY text_ops USING skipidx;
@@ -280,7 +373,11 @@ CREATE OPERATOR FAMILY uuid_ops USING skipidx;
 
 CREATE OPERATOR CLASS uuid_ops
 DEFAULT FOR TYPE pg_catalog.uuid USING skipidx FAMILY uuid_ops AS
+	OPERATOR 1 pg_catalog.< (pg_catalog.uuid, pg_catalog.uuid),
+	OPERATOR 2 pg_catalog.<= (pg_catalog.uuid, pg_catalog.uuid),
 	OPERATOR 3 pg_catalog.= (pg_catalog.uuid, pg_catalog.uuid),
+	OPERATOR 4 pg_catalog.>= (pg_catalog.uuid, pg_catalog.uuid),
+	OPERATOR 5 pg_catalog.> (pg_catalog.uuid, pg_catalog.uuid),
 	FUNCTION 1 (pg_catalog.uuid) skipidx_canonical(pg_catalog.uuid);
 
 CREATE OPERATOR FAMILY network_ops USING skipidx;
@@ -294,7 +391,11 @@ CREATE OPERATOR FAMILY macaddr_ops USING skipidx;
 
 CREATE OPERATOR CLASS macaddr_ops
 DEFAULT FOR TYPE pg_catalog.macaddr USING skipidx FAMILY macaddr_ops AS
+	OPERATOR 1 pg_catalog.< (pg_catalog.macaddr, pg_catalog.macaddr),
+	OPERATOR 2 pg_catalog.<= (pg_catalog.macaddr, pg_catalog.macaddr),
 	OPERATOR 3 pg_catalog.= (pg_catalog.macaddr, pg_catalog.macaddr),
+	OPERATOR 4 pg_catalog.>= (pg_catalog.macaddr, pg_catalog.macaddr),
+	OPERATOR 5 pg_catalog.> (pg_catalog.macaddr, pg_catalog.macaddr),
 	FUNCTION 1 (pg_catalog.macaddr) skipidx_canonical(pg_catalog.macaddr);
 
 CREATE OPERATOR FAMILY bit_ops USING skipidx;

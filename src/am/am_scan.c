@@ -153,6 +153,7 @@ skx_am_scan_compile(IndexScanDesc scan)
 				 key->sk_strategy);
 		queries[nqueries++] = DatumGetTSQuery(key->sk_argument);
 	}
+	so->nconditions = skx_intake_join_ranges(so->conditions, so->nconditions);
 	return skx_query_compile(queries, nqueries, so->conditions,
 							 so->nconditions);
 }

@@ -4,8 +4,8 @@
  *
  * Three shapes exist.  For tsvector: strategies 1 and 2 of am.h, with a
  * tsquery on the right, and 3, a distance that orders, with a reference there.
- * For a scalar type: equality, of any pair of types, and the canonical form of
- * each of these.  For anyarray: equality, `&&` and `@>`; its elements are those
+ * For a scalar type: equality, of any pair of types, perhaps the other
+ * strategies of a btree, and the canonical form of each type.  For anyarray: equality, `&&` and `@>`; its elements are those
  * of another class.
  */
 #include "postgres.h"
@@ -72,10 +72,12 @@ skx_am_validate_strategy(Form_pg_amop amop)
 	if (amop->amoplefttype == TSVECTOROID)
 		return amop->amopstrategy >= SKX_STRATEGY_MATCH &&
 			amop->amopstrategy <= SKX_STRATEGY_RANK;
-	return amop->amopstrategy == SKX_STRATEGY_EQUAL ||
-		(amop->amoplefttype == ANYARRAYOID &&
-		 (amop->amopstrategy == SKX_STRATEGY_OVERLAPS ||
-		  amop->amopstrategy == SKX_STRATEGY_CONTAINS));
+	if (amop->amoplefttype == ANYARRAYOID)
+		return amop->amopstrategy == SKX_STRATEGY_EQUAL ||
+			amop->amopstrategy == SKX_STRATEGY_OVERLAPS ||
+			amop->amopstrategy == SKX_STRATEGY_CONTAINS;
+	return amop->amopstrategy >= SKX_STRATEGY_LESS &&
+		amop->amopstrategy <= SKX_STRATEGY_GREATER;
 }
 
 static bool

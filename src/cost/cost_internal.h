@@ -33,6 +33,8 @@ typedef struct SkxCosting
 	List	   *filters;		/* TSQuery, of `@@` */
 	List	   *conditions;		/* SkxCondition, of other columns, and others
 								 * of the text */
+	List	   *ranges;			/* RestrictInfo: others, of which the planner
+								 * knows how many rows meet them */
 	int			unknown;		/* of them: conditions with unknown query */
 	bool		nothing;		/* a query is NULL or empty */
 	TSQuery		ranking;		/* of `<@>`; NULL: unknown, or none */

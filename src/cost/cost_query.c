@@ -84,6 +84,26 @@ skx_cost_key(SkxCosting *c, Node *clause, int column, ScanKeyData *key)
 	return true;
 }
 
+/* Is it `column < value`, or the like? */
+static bool
+skx_cost_is_range(const SkxCosting *c, Node *clause, int column)
+{
+	Oid			operator = InvalidOid;
+	int			strategy;
+
+	if (c->index->rel == NULL ||
+		c->index->rel->rd_opcintype[column] == ANYARRAYOID)
+		return false;
+	if (IsA(clause, OpExpr))
+		operator = ((OpExpr *) clause)->opno;
+	else if (IsA(clause, ScalarArrayOpExpr))
+		operator = ((ScalarArrayOpExpr *) clause)->opno;
+	strategy = OidIsValid(operator) ?
+		get_op_opfamily_strategy(operator,
+								 c->index->rel->rd_opfamily[column]) : 0;
+	return strategy != 0 && strategy != SKX_STRATEGY_EQUAL;
+}
+
 static void
 skx_cost_condition(SkxCosting *c, Node *clause, int column)
 {
@@ -115,6 +135,11 @@ skx_cost_conditions(SkxCosting *c, List *quals, int column)
 		Node	   *clause = (Node *) lfirst_node(RestrictInfo, lc)->clause;
 		Const	   *value;
 
+		if (column > 0 && skx_cost_is_range(c, clause, column))
+		{
+			c->ranges = lappend(c->ranges, lfirst(lc));
+			continue;
+		}
 		if (column > 0 || !IsA(clause, OpExpr))
 		{
 			skx_cost_condition(c, clause, column);
@@ -205,7 +230,7 @@ skx_cost_gather_condition(SkxCosting *c, const SkxCondition *condition)
 bool
 skx_cost_ranks_filter(const SkxCosting *c)
 {
-	return c->unknown == 0 && c->conditions == NIL &&
+	return c->unknown == 0 && c->conditions == NIL && c->ranges == NIL &&
 		list_length(c->filters) == 1 && c->ranking != NULL &&
 		skx_score_same_query(linitial(c->filters), c->ranking);
 }

@@ -227,7 +227,7 @@ skx_cost_ranked(SkxCosting *c, const SkxCostSet *match, SkxCostScan *scan)
 	ranked.many = all > SKX_TOPK_MANY ? all : 0;
 	ranked.postings = skx_cost_postings(c, words, ranked.nwords, all);
 	ranked.any = (same && any) || (c->unknown == 0 && c->filters == NIL &&
-								   c->conditions == NIL);
+								   c->conditions == NIL && c->ranges == NIL);
 	ranked.others = same || ranked.any ? 0 : ranked.nwords;
 	ranked.paired = skx_cost_pairs(c, words, ranked.nwords, match,
 								   same && !any);

@@ -5,6 +5,7 @@
 #include "postgres.h"
 
 #include "cost/cost_internal.h"
+#include "optimizer/optimizer.h"
 
 /* A query as the model takes it. */
 static SkxCostSet
@@ -93,6 +94,7 @@ skx_cost_filters(SkxCosting *c)
 	SkxCostItem guess = {SKX_COST_WORD, c->rows};
 	SkxCostSet	all;
 	SkxCostSet	one;
+	SkxCostSet	two;
 	bool		any = false;
 	ListCell   *lc;
 
@@ -113,6 +115,14 @@ skx_cost_filters(SkxCosting *c)
 	foreach(lc, c->conditions)
 	{
 		one = skx_cost_values(c, lfirst(lc));
+		all = any ? skx_cost_model_both(&all, &one, c->ndocs) : one;
+		any = true;
+	}
+	if (c->ranges != NIL)
+	{
+		guess.df = c->ndocs * clauselist_selectivity(c->root, c->ranges, 0,
+													 JOIN_INNER, NULL);
+		one = skx_cost_model_match(&guess, 1, c->ndocs, &two);
 		all = any ? skx_cost_model_both(&all, &one, c->ndocs) : one;
 		any = true;
 	}

@@ -57,7 +57,8 @@ skx_cost_scan(SkxCosting *c, SkxCostScan *scan)
 	skx_cost_begin(c);
 	scan->lookups = c->nlexemes + c->left + c->unknown;
 	match = skx_cost_filters(c);
-	if (c->segment != NULL && (c->filters != NIL || c->conditions != NIL))
+	if (c->segment != NULL && (c->filters != NIL || c->conditions != NIL ||
+							   c->ranges != NIL))
 		c->likely = Max(match.likely, 1);
 	if (c->path->indexorderbys != NIL)
 		skx_cost_ranked(c, &match, scan);

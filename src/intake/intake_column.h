@@ -14,7 +14,11 @@
 #define SKX_SUPPORT_CANONICAL	1
 
 /* Strategies of columns beside the text; of the first one see am/am.h. */
+#define SKX_STRATEGY_LESS		1	/* those of a btree, */
+#define SKX_STRATEGY_LESS_EQUAL	2
 #define SKX_STRATEGY_EQUAL		3
+#define SKX_STRATEGY_GREATER_EQUAL	4
+#define SKX_STRATEGY_GREATER	5	/* to here */
 #define SKX_STRATEGY_OVERLAPS	6	/* array && array */
 #define SKX_STRATEGY_CONTAINS	7	/* array @> array */
 
@@ -65,6 +69,7 @@ typedef enum SkxConditionKind
 	SKX_CONDITION_ALL,			/* has all of the lexemes */
 	SKX_CONDITION_ANY,			/* has one of them */
 	SKX_CONDITION_WITHOUT,		/* has none of them */
+	SKX_CONDITION_RANGE,		/* has one of a range of them */
 	SKX_CONDITION_QUERIES		/* its text matches one of the queries */
 } SkxConditionKind;
 
@@ -75,15 +80,39 @@ typedef struct SkxCondition
 	int			n;
 	SkxLexeme  *lexemes;
 	TSQuery    *queries;		/* QUERIES: n of them, none empty */
+	SkxLexeme	from;			/* RANGE, of one column: from this one on, */
+	SkxLexeme	to;				/* and below this one; n is 0 */
 } SkxCondition;
 
 /* A scan key other than `text @@ query`. */
 extern void skx_intake_condition(Relation index, const ScanKeyData *key,
 								 SkxCondition *condition);
 
+/*
+ * The first of a document's entries that is not below the lexeme; its size:
+ * there is none.
+ */
+extern int	skx_intake_find(TSVector document, const SkxLexeme *lexeme);
+
 /* Does the document meet it?  Not for QUERIES. */
 extern bool skx_intake_meets(const SkxCondition *condition,
 							 TSVector document);
+
+/*
+ * intake_range.c : values below or above others, of a column whose canonical
+ * forms ascend as its values do
+ *
+ * range: column (from 0) `strategy` a value of type `type`, or one of an array
+ * of these, which is `array`.  join_ranges makes one range of those of a column;
+ * returns how many conditions are left.  in_range: has the document such a
+ * value?
+ */
+extern void skx_intake_range(Relation index, int column,
+							 StrategyNumber strategy, Oid type, bool array,
+							 Datum argument, SkxCondition *condition);
+extern int	skx_intake_join_ranges(SkxCondition *conditions, int n);
+extern bool skx_intake_in_range(const SkxCondition *condition,
+								TSVector document);
 
 /* The order of lexemes in dictionaries and documents, for qsort and bsearch. */
 extern int	skx_intake_compare_lexeme(const void *a, const void *b);

@@ -197,8 +197,13 @@ skx_intake_condition(Relation index, const ScanKeyData *key,
 	else if (is_array && (key->sk_flags & SK_SEARCHARRAY) == 0)
 		skx_intake_compares_array(index, column, key->sk_strategy,
 								  key->sk_argument, condition);
-	else if (is_array || key->sk_strategy != SKX_STRATEGY_EQUAL)
+	else if (is_array || key->sk_strategy < SKX_STRATEGY_LESS ||
+			 key->sk_strategy > SKX_STRATEGY_GREATER)
 		elog(ERROR, "unrecognized skipidx strategy: %d", key->sk_strategy);
+	else if (key->sk_strategy != SKX_STRATEGY_EQUAL)
+		skx_intake_range(index, column, key->sk_strategy, key->sk_subtype,
+						 (key->sk_flags & SK_SEARCHARRAY) != 0,
+						 key->sk_argument, condition);
 	else if (key->sk_flags & SK_SEARCHARRAY)
 	{
 		skx_intake_add_elements(index, column, key->sk_subtype,
@@ -213,29 +218,37 @@ skx_intake_condition(Relation index, const ScanKeyData *key,
 		condition->n = skx_intake_distinct(condition->lexemes, condition->n);
 }
 
+int
+skx_intake_find(TSVector document, const SkxLexeme *lexeme)
+{
+	const WordEntry *entries = ARRPTR(document);
+	int			low = 0;
+	int			high = document->size;
+
+	while (low < high)
+	{
+		int			middle = (low + high) / 2;
+		SkxLexeme	entry = {STRPTR(document) + entries[middle].pos,
+		entries[middle].len};
+
+		if (skx_intake_compare_lexeme(&entry, lexeme) < 0)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
 /* Has the document the lexeme? */
 static bool
 skx_intake_has(TSVector document, const SkxLexeme *lexeme)
 {
 	const WordEntry *entries = ARRPTR(document);
-	int			low = 0;
-	int			high = document->size - 1;
+	int			i = skx_intake_find(document, lexeme);
 
-	while (low <= high)
-	{
-		int			middle = (low + high) / 2;
-		SkxLexeme	entry = {STRPTR(document) + entries[middle].pos,
-		entries[middle].len};
-		int			cmp = skx_intake_compare_lexeme(&entry, lexeme);
-
-		if (cmp == 0)
-			return true;
-		if (cmp < 0)
-			low = middle + 1;
-		else
-			high = middle - 1;
-	}
-	return false;
+	return i < document->size && entries[i].len == lexeme->len &&
+		memcmp(STRPTR(document) + entries[i].pos, lexeme->bytes,
+			   lexeme->len) == 0;
 }
 
 /* Has the document one of the lexemes?  Looks the fewer ones up. */
@@ -278,6 +291,8 @@ skx_intake_meets(const SkxCondition *condition, TSVector document)
 			return skx_intake_has_any(document, condition);
 		case SKX_CONDITION_WITHOUT:
 			return !skx_intake_has_any(document, condition);
+		case SKX_CONDITION_RANGE:
+			return skx_intake_in_range(condition, document);
 		default:
 			return false;
 	}

@@ -437,6 +437,19 @@ skx_query_compile_lexemes(SkxCompile *c, const SkxCondition *condition,
 	return node->nchildren == 1 ? node->children[0] : node;
 }
 
+/* A node of the values of a range. */
+static SkxQueryNode *
+skx_query_compile_range(const SkxCondition *condition)
+{
+	SkxQueryNode *node = skx_query_node(SKX_NODE_TERM);
+
+	node->lexeme = condition->from.bytes;
+	node->len = condition->from.len;
+	node->to = &condition->to;
+	node->prefix = true;
+	return node;
+}
+
 static SkxQueryNode *
 skx_query_compile_condition(SkxCompile *c, const SkxCondition *condition)
 {
@@ -455,6 +468,8 @@ skx_query_compile_condition(SkxCompile *c, const SkxCondition *condition)
 								skx_query_compile_lexemes(c, condition,
 														  SKX_NODE_OR));
 			return node;
+		case SKX_CONDITION_RANGE:
+			return skx_query_compile_range(condition);
 		case SKX_CONDITION_QUERIES:
 			node = skx_query_node(SKX_NODE_OR);
 			for (i = 0; i < condition->n; i++)

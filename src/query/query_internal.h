@@ -38,10 +38,12 @@ typedef struct SkxQueryNode
 	int			nchildren;
 	int			max_children;
 	uint8		labels;			/* TERM: set, 1 << label; 0: any */
-	bool		prefix;			/* TERM */
+	bool		prefix;			/* TERM: all lexemes with the prefix, or from
+								 * the lexeme on and below `to` */
 	struct SkxQueryNode **children;
 	const char *lexeme;			/* TERM */
 	int			len;
+	const SkxLexeme *to;		/* TERM: the end of a range, or NULL */
 	int			slot;			/* TERM: among the query's lexemes, without
 								 * prefix */
 	SkxQueryPhrase *phrase;		/* PHRASE: children[0] admits a superset of
@@ -202,8 +204,10 @@ extern int	skx_query_range_filter(SkxRange *r, uint32 *docs, int n);
 extern void skx_query_range_fill(SkxRange *r, uint32 window, uint64 *bits);
 extern void skx_query_range_close(SkxRange *r);
 
-/* query_open.c */
+/* query_open.c; visit_terms: those of a prefix or range */
 extern SkxIter *skx_query_open(SkxOpening *o);
+extern void skx_query_visit_terms(SkxSegment *seg, const SkxQueryNode *node,
+								  SkxTermVisit visit, void *arg);
 extern void skx_query_close(SkxIter *it);
 
 /* Has the lexeme any posting with one of the labels?  True: it may have. */

@@ -126,6 +126,18 @@ skx_query_expand(const SkxTerm *term, const char *lexeme, int len, void *arg)
 	return true;
 }
 
+void
+skx_query_visit_terms(SkxSegment *seg, const SkxQueryNode *node,
+					  SkxTermVisit visit, void *arg)
+{
+	SkxLexeme	from = {node->lexeme, node->len};
+
+	if (node->to != NULL)
+		skx_segment_between(seg, &from, node->to, true, visit, arg);
+	else
+		skx_segment_prefix(seg, node->lexeme, node->len, true, visit, arg);
+}
+
 /*
  * A prefix of many terms is put into *range, without an iterator of its own;
  * *cost is how many documents it may have.
@@ -146,8 +158,7 @@ skx_query_expand_prefix(const SkxOpening *o, const SkxQueryNode *node,
 	e.walk.range = NULL;
 	e.walk.labels = node->labels;
 	e.walk.n = 0;
-	skx_segment_prefix(seg, node->lexeme, node->len, true, skx_query_expand,
-					   &e);
+	skx_query_visit_terms(seg, node, skx_query_expand, &e);
 	*cost = e.cost;
 	if (e.walk.range != NULL)
 	{

@@ -289,8 +289,7 @@ skx_range_gather_prefixes(SkxRange *r)
 		const SkxQueryNode *prefix = r->prefixes[i];
 
 		walk.labels = prefix->labels;
-		skx_segment_prefix(r->seg, prefix->lexeme, prefix->len, true,
-						   skx_range_visit, &walk);
+		skx_query_visit_terms(r->seg, prefix, skx_range_visit, &walk);
 		skx_range_walk_flush(&walk);
 	}
 	skx_cursor_close(walk.cursor);

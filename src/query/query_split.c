@@ -106,7 +106,7 @@ skx_query_split_knows(const SkxSplitting *s, const SkxQueryNode *node)
 {
 	SkxQueryWord prefix = {node->lexeme, node->len, true, node->labels};
 
-	return node->kind == SKX_NODE_TERM && node->prefix &&
+	return node->kind == SKX_NODE_TERM && node->prefix && node->to == NULL &&
 		s->knows(&prefix, s->arg);
 }
 

@@ -137,14 +137,18 @@ extern void skx_segment_find_all(SkxSegment **segs, int nsegs,
 
 /*
  * Calls `visit` for each term that starts with the prefix (empty: all words),
- * in lexeme order, until it returns false.  The callback must not look up terms
- * in the same segment.  reads_ahead: it is likely to go on for more than a few.
+ * or from a lexeme on and below another one, in lexeme order, until it returns
+ * false.  The callback must not look up terms in the same segment.
+ * reads_ahead: it is likely to go on for more than a few.
  */
 typedef bool (*SkxTermVisit) (const SkxTerm *term, const char *lexeme,
 							  int len, void *arg);
 extern void skx_segment_prefix(SkxSegment *seg, const char *prefix, int len,
 							   bool reads_ahead, SkxTermVisit visit,
 							   void *arg);
+extern void skx_segment_between(SkxSegment *seg, const SkxLexeme *from,
+								const SkxLexeme *to, bool reads_ahead,
+								SkxTermVisit visit, void *arg);
 
 /*
  * segment_ahead.c : asks for pages before they are pinned

@@ -494,22 +494,15 @@ skx_segment_dict_next_leaf(SkxDictCursor *c)
 }
 
 /*
- * Goes to the first leaf of a prefix; both ends are asked for together if there
- * are `least`.  Returns the page after its last one: no lexeme of the prefix is
- * above the prefix followed by a byte that UTF-8 does not have; in other
- * encodings a page may be missed, and is not read ahead then.
+ * Goes to the first leaf of a range of lexemes, whose ends are asked for
+ * together if these are `least` pages.  Returns the page after its last one.
  */
 static uint32
-skx_segment_dict_range(SkxDictCursor *c, const char *prefix, int len,
-					   int least)
+skx_segment_dict_range(SkxDictCursor *c, const SkxLexeme ends[2], int least)
 {
-	char		above[SKX_LEXEME_MAX + 1];
-	SkxLexeme	ends[2] = {{prefix, len}, {above, len + 1}};
 	uint32		pages[2];
 	int			level = -1;
 
-	memcpy(above, prefix, len);
-	above[len] = (char) 0xFF;
 	do
 		level = skx_segment_dict_down(c, ends, 2, pages, level, least);
 	while (level > 0);
@@ -520,20 +513,30 @@ skx_segment_dict_range(SkxDictCursor *c, const char *prefix, int len,
 	return pages[1] + 1;
 }
 
-void
-skx_segment_prefix(SkxSegment *seg, const char *prefix, int len,
-				   bool reads_ahead, SkxTermVisit visit, void *arg)
+/* Does the current lexeme, not below ends[0], end the visit? */
+static bool
+skx_segment_dict_is_past(const SkxDictCursor *c, const SkxLexeme ends[2],
+						 bool prefix)
+{
+	if (!prefix)
+		return skx_segment_dict_compare(c, ends[1].bytes, ends[1].len) >= 0;
+	return c->keylen < ends[0].len ||
+		memcmp(c->key, ends[0].bytes, ends[0].len) != 0;
+}
+
+/* Visits lexemes from ends[0] on: with that prefix, or below ends[1]. */
+static void
+skx_segment_dict_visit(SkxSegment *seg, const SkxLexeme ends[2], bool prefix,
+					   bool reads_ahead, SkxTermVisit visit, void *arg)
 {
 	SkxDictCursor c;
 	SkxTerm		term;
 	uint32		end;
 	uint32		asked = 0;
 
-	if (seg->header.nterms == 0 || len > SKX_LEXEME_MAX)
-		return;
 	c.seg = seg;
-	end = skx_segment_dict_range(&c, prefix, len, reads_ahead ? 2 : 3);
-	skx_segment_dict_bisect(&c, prefix, len);
+	end = skx_segment_dict_range(&c, ends, reads_ahead ? 2 : 3);
+	skx_segment_dict_bisect(&c, ends[0].bytes, ends[0].len);
 	for (;;)
 	{
 		CHECK_FOR_INTERRUPTS();
@@ -542,13 +545,15 @@ skx_segment_prefix(SkxSegment *seg, const char *prefix, int len,
 								 &asked);
 		do
 		{
-			int			cmp = skx_segment_dict_compare(&c, prefix, len);
+			int			cmp = skx_segment_dict_compare(&c, ends[0].bytes,
+													   ends[0].len);
 
 			skx_segment_dict_term(&c, &term);
 			/* a prefix of no letters is one of words */
-			if (cmp < 0 || (len == 0 && skx_intake_is_value(c.key, c.keylen)))
+			if (cmp < 0 || (ends[0].len == 0 &&
+							skx_intake_is_value(c.key, c.keylen)))
 				continue;
-			if (c.keylen < len || memcmp(c.key, prefix, len) != 0 ||
+			if (skx_segment_dict_is_past(&c, ends, prefix) ||
 				!visit(&term, c.key, c.keylen, arg))
 			{
 				skx_segment_dict_relax(seg);
@@ -560,6 +565,35 @@ skx_segment_prefix(SkxSegment *seg, const char *prefix, int len,
 			break;
 	}
 	skx_segment_dict_relax(seg);
+}
+
+/*
+ * No lexeme of a prefix is above the prefix followed by a byte that UTF-8 does
+ * not have; in other encodings a page may be missed, and is not read ahead then.
+ */
+void
+skx_segment_prefix(SkxSegment *seg, const char *prefix, int len,
+				   bool reads_ahead, SkxTermVisit visit, void *arg)
+{
+	char		above[SKX_LEXEME_MAX + 1];
+	SkxLexeme	ends[2] = {{prefix, len}, {above, len + 1}};
+
+	if (seg->header.nterms == 0 || len > SKX_LEXEME_MAX)
+		return;
+	memcpy(above, prefix, len);
+	above[len] = (char) 0xFF;
+	skx_segment_dict_visit(seg, ends, true, reads_ahead, visit, arg);
+}
+
+void
+skx_segment_between(SkxSegment *seg, const SkxLexeme *from,
+					const SkxLexeme *to, bool reads_ahead,
+					SkxTermVisit visit, void *arg)
+{
+	SkxLexeme	ends[2] = {*from, *to};
+
+	if (seg->header.nterms > 0)
+		skx_segment_dict_visit(seg, ends, false, reads_ahead, visit, arg);
 }
 
 struct SkxTermWalk

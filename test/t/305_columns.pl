@@ -235,6 +235,14 @@ sub shuffled_tags
 	return @tags;
 }
 
+sub ranges
+{
+	my ($column, $value, $other, $high) = @_;
+
+	return ("$column <= $value", "$value <= $column", "$column < $other", "$column > $other AND $column < $high",
+		"$column BETWEEN $value AND $high", "$column > $value AND $column >= $other");
+}
+
 # A condition on one column, true for the row if it has the value, mostly.
 my %makers = (
 	tenant => sub {
@@ -242,7 +250,8 @@ my %makers = (
 
 		return one_of("tenant = $value", "tenant = ($value)::int8", "($value)::int2 = tenant",
 			"tenant IN ($value, 3, 4)", "tenant = ANY ('{NULL,$value,$value}'::int8[])", 'tenant = NULL',
-			'tenant = ANY (NULL::int[])');
+			'tenant = ANY (NULL::int[])', ranges('tenant', $value, '2::int8', '99'),
+			"tenant < ANY ('{NULL,$value,-2}'::int8[])", "tenant >= ANY ('{9,$value}'::int2[])");
 	},
 	category => sub {
 		my $value = quoted($_[0] // 'none');
@@ -263,17 +272,20 @@ my %makers = (
 	amount => sub {
 		my $value = quoted($_[0] // 7);
 
-		return one_of("amount = $value", "amount = $value\::numeric + 0.000", "amount IN ($value, 1.500)");
+		return one_of("amount = $value", "amount = $value\::numeric + 0.000", "amount IN ($value, 1.500)",
+			ranges('amount', $value, '1.50', "'Infinity'"));
 	},
 	day => sub {
 		my $value = quoted($_[0] // '2020-02-02');
 
-		return one_of("day = $value", "day = timestamp $value", "day = timestamp $value + '1 s'", "day IN ($value, '2020-01-03')");
+		return one_of("day = $value", "day = timestamp $value", "day = timestamp $value + '1 s'", "day IN ($value, '2020-01-03')",
+			ranges('day', $value, "timestamp '2020-01-04 12:00'", "'infinity'"));
 	},
 	f => sub {
 		my $value = quoted($_[0] // 8);
 
-		return one_of("f = $value", "f = $value\::float4", "f = -($value\::float8)", "f IN ($value, 0)");
+		return one_of("f = $value", "f = $value\::float4", "f = -($value\::float8)", "f IN ($value, 0)",
+			ranges('f', $value, '-0.0', "'NaN'::float4"));
 	},
 	code => sub {
 		my $value = quoted($_[0] // 'none');
