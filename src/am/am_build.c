@@ -200,6 +200,7 @@ skx_am_build_begin(SkxBuild *b, Relation index, uint64 incarnation)
 	b->store.arg = b;
 	b->options.incarnation = incarnation;
 	b->options.block_size = skx_am_block_size(index);
+	skx_intake_key_columns(index, &b->options.keys);
 	b->options.k1 = reloptions ? reloptions->k1 : SKX_DEFAULT_K1;
 	b->options.b = reloptions ? reloptions->b : SKX_DEFAULT_B;
 	b->options.store = &b->store;

@@ -15,6 +15,7 @@
 #define SKX_FORMAT_CHECK_H
 
 #include "format/format_dict.h"
+#include "format/format_keys.h"
 #include "format/format_meta.h"
 #include "format/format_pending.h"
 #include "format/format_postings.h"
@@ -52,6 +53,8 @@ extern const char *skx_format_check_tids(const char *page, uint32 ordinal,
 										 const SkxDiskSegment *seg);
 extern const char *skx_format_check_norms(const char *page, uint32 ordinal,
 										  const SkxDiskSegment *seg);
+extern const char *skx_format_check_keys(const char *page, uint32 ordinal,
+										 const SkxDiskSegment *seg);
 
 /* format_check_dict.c */
 extern const char *skx_format_check_dict(const char *page,

@@ -60,8 +60,9 @@ skx_format_check_plane_sizes(const SkxDiskSegment *seg)
 	if (seg->planes[SKX_SEGMENT_NORMS].npages !=
 		((uint64) seg->ndocs + SKX_NORMS_PER_PAGE - 1) / SKX_NORMS_PER_PAGE)
 		return "the norm plane has an impossible size";
-	if (seg->planes[SKX_SEGMENT_KEYS].npages != 0)
-		return "the segment has order keys, which this version does not know";
+	if (seg->nkeys == 0 ? seg->planes[SKX_SEGMENT_KEYS].npages != 0 :
+		seg->planes[SKX_SEGMENT_KEYS].npages <= seg->nkeys)
+		return "the keys plane has an impossible size";
 	if (seg->planes[SKX_SEGMENT_DELETES].npages !=
 		((uint64) seg->ndocs + SKX_DELETES_PER_PAGE - 1) /
 		SKX_DELETES_PER_PAGE)
@@ -95,7 +96,7 @@ skx_format_check_segment(const char *stream, Size nbytes, uint32 segment,
 		(seg->block_size & (seg->block_size - 1)) != 0)
 		return "the segment has an impossible block size";
 	if (seg->ndocs == 0 || seg->ndocs - 1 > SKX_DOC_MAX ||
-		seg->nnull > seg->ndocs || seg->order_key_bits != 0)
+		seg->nnull > seg->ndocs || seg->nkeys > SKX_KEY_COLUMNS)
 		return "the segment has impossible documents";
 	if (nbytes != sizeof(SkxDiskSegment) + seg->nruns * sizeof(SkxDiskRun))
 		return "the segment header has an impossible length";
@@ -208,4 +209,98 @@ skx_format_check_norms(const char *page, uint32 ordinal,
 	if (size != Min(seg->ndocs - first, SKX_NORMS_PER_PAGE))
 		return "the norm page has an impossible length";
 	return NULL;
+}
+
+/* The last page of the keys plane: its trees. */
+static const char *
+skx_format_check_key_columns(const char *page, const SkxDiskSegment *seg)
+{
+	Size		size = ((const PageHeaderData *) page)->pd_lower -
+		SKX_PAGE_START;
+	const SkxDiskKeyColumn *columns =
+		(const SkxDiskKeyColumn *) (page + SKX_PAGE_START);
+	uint32		i;
+	int			k;
+
+	if (size != seg->nkeys * sizeof(SkxDiskKeyColumn))
+		return "the page of key columns has an impossible length";
+	for (i = 0; i < seg->nkeys; i++)
+	{
+		if (i > 0 && columns[i].column <= columns[i - 1].column)
+			return "key columns are not in order";
+		if (columns[i].root + 1 >= seg->planes[SKX_SEGMENT_KEYS].npages ||
+			columns[i].level >= SKX_KEY_LEVELS ||
+			columns[i].nnull > seg->ndocs)
+			return "a key column is out of range";
+		for (k = 1; k < SKX_KEY_QUANTILES; k++)
+			if (columns[i].quantiles[k] < columns[i].quantiles[k - 1])
+				return "the quantiles of a key column do not ascend";
+	}
+	return NULL;
+}
+
+static const char *
+skx_format_check_key_group(const SkxDiskKeyGroup *group, uint32 number,
+						   const SkxDiskSegment *seg, Size bodies, Size lower)
+{
+	uint64		first = (uint64) number * SKX_KEY_GROUP;
+	Size		size;
+
+	if (first >= seg->ndocs ||
+		group->ndocs != Min(seg->ndocs - first, SKX_KEY_GROUP) ||
+		group->nnull > group->ndocs)
+		return "a group of keys has an impossible number of documents";
+	if (group->low_width > 32 || group->high_width > 32 ||
+		(group->high_width > 0 && group->low_width != 32) ||
+		(group->nnull == group->ndocs) != (group->least > group->most))
+		return "a group of keys has an impossible width";
+	size = ((Size) group->ndocs * group->low_width + 7) / 8 +
+		((Size) group->ndocs * group->high_width + 7) / 8;
+	if (group->nnull > 0 && group->nnull < group->ndocs)
+		size += SKX_KEY_GROUP / 8;
+	if (group->body < bodies || group->body + size > lower)
+		return "a group of keys passes the end of its page";
+	return NULL;
+}
+
+static const char *
+skx_format_check_key_child(const SkxDiskKeyChild *child, uint32 i,
+						   const SkxDiskKeyPage *head, uint32 ordinal)
+{
+	if (child->page >= ordinal)
+		return "a key page has a child behind it";
+	if (i == 0 ? child->first_group != head->first_group :
+		child->first_group <= child[-1].first_group)
+		return "the children of a key page do not ascend";
+	return NULL;
+}
+
+const char *
+skx_format_check_keys(const char *page, uint32 ordinal,
+					  const SkxDiskSegment *seg)
+{
+	Size		lower = ((const PageHeaderData *) page)->pd_lower;
+	const SkxDiskKeyPage *head = (const SkxDiskKeyPage *)
+		(page + SKX_PAGE_START);
+	const SkxDiskKeyGroup *groups = (const SkxDiskKeyGroup *) (head + 1);
+	const SkxDiskKeyChild *children = (const SkxDiskKeyChild *) (head + 1);
+	const char *wrong = NULL;
+	Size		end;
+	uint32		i;
+
+	if (ordinal + 1 == seg->planes[SKX_SEGMENT_KEYS].npages)
+		return skx_format_check_key_columns(page, seg);
+	end = SKX_PAGE_START + sizeof(SkxDiskKeyPage);
+	if (lower < end)
+		return "the key page is too short";
+	end += head->n * (head->level == 0 ? sizeof(SkxDiskKeyGroup) :
+					  sizeof(SkxDiskKeyChild));
+	if (head->n == 0 || head->level >= SKX_KEY_LEVELS || end > lower)
+		return "the key page has an impossible head";
+	for (i = 0; i < head->n && wrong == NULL; i++)
+		wrong = head->level == 0 ?
+			skx_format_check_key_group(&groups[i], head->first_group + i, seg,
+									   end, lower) :
+			skx_format_check_key_child(&children[i], i, head, ordinal);
+	return wrong;
 }

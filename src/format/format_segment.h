@@ -68,7 +68,7 @@ typedef struct SkxDiskSegment
 								 * says how many lie below */
 	uint32		tid_pages;		/* data pages of the TID plane; directory
 								 * pages follow */
-	uint16		order_key_bits;
+	uint16		nkeys;			/* columns with keys (format_keys.h) */
 	uint16		nruns;
 	float		weights[4];		/* of labels D, C, B, A: in force at build, in
 								 * the impacts */

@@ -39,10 +39,7 @@ skx_inspect_check_ref(SkxCheck *check, const SkxDiskSegmentRef *ref,
 {
 	if (header->total_length != ref->total_length ||
 		header->salt != ref->salt ||
-		header->order_key_bits != check->view->meta.order_key_bits ||
-		header->nnull > header->ndocs ||
-		(header->order_key_bits == 0 &&
-		 header->planes[SKX_SEGMENT_KEYS].npages > 0))
+		header->nnull > header->ndocs)
 		skx_format_report(check->index, ref->header,
 						  "the segment's header does not fit the root");
 }

@@ -289,6 +289,8 @@ skx_inspect_page_structure(SkxSegmentPlane plane, const char *page,
 			return skx_format_check_tids(page, ordinal, header);
 		case SKX_SEGMENT_NORMS:
 			return skx_format_check_norms(page, ordinal, header);
+		case SKX_SEGMENT_KEYS:
+			return skx_format_check_keys(page, ordinal, header);
 		case SKX_SEGMENT_DICT:
 			return skx_format_check_dict(page, header);
 		case SKX_SEGMENT_POSITIONS:

@@ -69,6 +69,7 @@ skx_maint_output_begin(SkxMaintOutput *out, SkxOperation *op,
 	out->build.salt = op->salt;
 	out->build.block_size = op->block_pages * BLCKSZ;
 	out->build.memory = options->memory;
+	skx_intake_key_columns(op->rel, &out->build.keys);
 	out->build.k1 = options->k1;
 	out->build.b = options->b;
 	out->build.store = &out->store;

@@ -7,6 +7,7 @@
 
 #include "cursor/cursor.h"
 #include "merge/merge.h"
+#include "segment/segment_keys.h"
 #include "segment/segment_writer.h"
 
 /*

@@ -36,6 +36,8 @@ typedef struct SkxMergeInput
 	ItemPointerData tids[SKX_TID_GROUP];
 	int			ntids;
 	int			tid;			/* current one */
+	SkxKeyReader **readers;		/* of columns with keys, */
+	SkxKey	   *keys;			/* SKX_TID_GROUP of each, those of tids */
 
 	/* terms */
 	SkxTermWalk *walk;
@@ -109,6 +111,44 @@ skx_merge_read_dead(SkxMergeInput *in)
 	skx_segment_relax(in->seg);
 }
 
+/*
+ * Opens the keys of the inputs.  The result has those that all of them have: an
+ * operator family may have got ranges after an index was built.
+ */
+static const SkxSegmentBuildOptions *
+skx_merge_open_keys(SkxMerge *m, const SkxSegmentBuildOptions *options)
+{
+	SkxSegmentBuildOptions *known = palloc(sizeof(SkxSegmentBuildOptions));
+	int			c;
+	int			i;
+
+	*known = *options;
+	known->keys.n = 0;
+	for (i = 0; i < m->ninputs; i++)
+	{
+		m->inputs[i].readers = palloc(sizeof(SkxKeyReader *) *
+									  (options->keys.n + 1));
+		m->inputs[i].keys = palloc(sizeof(SkxKey) * SKX_TID_GROUP *
+								   (options->keys.n + 1));
+	}
+	for (c = 0; c < options->keys.n; c++)
+	{
+		int			n = known->keys.n;
+		bool		all = true;
+
+		for (i = 0; i < m->ninputs && all; i++)
+		{
+			m->inputs[i].readers[n] =
+				skx_segment_keys_open(m->inputs[i].seg,
+									  options->keys.columns[c].column);
+			all = m->inputs[i].readers[n] != NULL;
+		}
+		if (all)
+			known->keys.columns[known->keys.n++] = options->keys.columns[c];
+	}
+	return known;
+}
+
 SkxMerge *
 skx_merge_begin(Relation index, const SkxSegmentBuildOptions *options,
 				SkxSegment **inputs, int ninputs)
@@ -143,7 +183,7 @@ skx_merge_begin(Relation index, const SkxSegmentBuildOptions *options,
 				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
 				 errmsg("segments of index \"%s\" have too many documents to be merged",
 						RelationGetRelationName(index))));
-	skx_segment_output_init(&m->out, options);
+	skx_segment_output_init(&m->out, skx_merge_open_keys(m, options));
 	MemoryContextSwitchTo(old);
 	return m;
 }
@@ -154,9 +194,10 @@ skx_merge_begin(Relation index, const SkxSegmentBuildOptions *options,
 
 /* Makes the next TID current; false after the last one. */
 static bool
-skx_merge_next_tid(SkxMergeInput *in)
+skx_merge_next_tid(SkxMergeInput *in, int nkeys)
 {
 	uint32		ndocs = in->seg->header.ndocs;
+	int			i;
 
 	if (++in->tid < in->ntids)
 		return true;
@@ -165,6 +206,9 @@ skx_merge_next_tid(SkxMergeInput *in)
 	if (in->ntids == 0)
 		return false;
 	skx_segment_tids(in->seg, in->next, in->ntids, in->tids);
+	for (i = 0; i < nkeys; i++)
+		skx_segment_keys_read(in->readers[i], in->next, in->ntids,
+							  in->keys + i * SKX_TID_GROUP);
 	in->next += in->ntids;
 	return true;
 }
@@ -173,7 +217,7 @@ skx_merge_next_tid(SkxMergeInput *in)
 static bool
 skx_merge_next_doc(SkxMerge *m, SkxMergeInput *in)
 {
-	while (skx_merge_next_tid(in))
+	while (skx_merge_next_tid(in, m->out.options.keys.n))
 	{
 		uint32		doc = in->next - in->ntids + in->tid;
 
@@ -202,6 +246,8 @@ skx_merge_document(SkxMerge *m, SkxMergeInput *in)
 {
 	ItemPointer tid = &in->tids[in->tid];
 	uint32		doc = in->next - in->ntids + in->tid;
+	SkxKey		keys[INDEX_MAX_KEYS];
+	int			i;
 
 	if (ItemPointerIsValid(&m->last_tid) &&
 		ItemPointerCompare(&m->last_tid, tid) >= 0)
@@ -211,8 +257,10 @@ skx_merge_document(SkxMerge *m, SkxMergeInput *in)
 								 ItemPointerGetOffsetNumber(tid));
 	m->last_tid = *tid;
 	skx_merge_maps_put(m->maps, in->number, m->out.docs.ndocs);
+	for (i = 0; i < m->out.options.keys.n; i++)
+		keys[i] = in->keys[i * SKX_TID_GROUP + in->tid];
 	skx_segment_output_document(&m->out, tid,
-								skx_segment_norm(in->seg, doc));
+								skx_segment_norm(in->seg, doc), keys);
 }
 
 static bool
@@ -260,6 +308,8 @@ skx_merge_documents(SkxMerge *m)
 			skx_segment_relax(in->seg);
 	}
 	binaryheap_free(heap);
+	for (i = 0; i < m->ninputs * m->out.options.keys.n; i++)
+		skx_segment_keys_close(m->inputs[i / m->out.options.keys.n].readers[i % m->out.options.keys.n]);
 	skx_merge_maps_filled(m->maps);
 	if (m->out.docs.ndocs != m->nlive)
 		skx_format_report(m->index, InvalidBlockNumber,

@@ -6,6 +6,7 @@
 #define SKX_QUERY_INTERNAL_H
 
 #include "query/query.h"
+#include "segment/segment_keys.h"
 
 typedef enum SkxNodeKind
 {
@@ -16,7 +17,8 @@ typedef enum SkxNodeKind
 	SKX_NODE_OR,
 	SKX_NODE_NOT,
 	SKX_NODE_PHRASE,
-	SKX_NODE_BITMAP				/* iterators only: many terms or clauses */
+	SKX_NODE_BITMAP,			/* iterators only: many terms or clauses; */
+	SKX_NODE_KEYS				/* and documents by their keys */
 } SkxNodeKind;
 
 typedef struct SkxQueryPhrase
@@ -115,6 +117,8 @@ typedef struct SkxIter
 	int			npositive;		/* AND: children that are not NOT */
 	SkxCursor  *list;			/* TERM */
 	SkxRange   *range;			/* BITMAP, and OR that was gathered */
+	SkxKeyReader *keys;			/* KEYS: of a column, */
+	SkxKeyRange key_range;		/* in this range */
 	uint32		span;			/* OR: what its bitmap has room for */
 	struct SkxPhrase *phrase;
 	uint32	   *scratch;		/* SKX_QUERY_BATCH documents, for OR, NOT */

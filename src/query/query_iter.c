@@ -253,6 +253,23 @@ skx_query_generate_all(uint32 from, uint32 limit, uint32 *docs, int *n)
 	return end;
 }
 
+/* Group by group, until there is one with a match. */
+static uint32
+skx_query_generate_keys(SkxIter *it, uint32 from, uint32 limit, uint32 *docs,
+						int *n)
+{
+	*n = 0;
+	while (*n == 0 && from < limit)
+	{
+		CHECK_FOR_INTERRUPTS();
+		from = skx_segment_keys_next(it->keys, &it->key_range, from);
+		if (from < limit)
+			from = skx_segment_keys_take(it->keys, &it->key_range, from,
+										 limit, docs, n);
+	}
+	return from;
+}
+
 uint32
 skx_query_generate(SkxIter *it, uint32 from, uint32 limit, uint32 *docs,
 				   int *n)
@@ -275,6 +292,8 @@ skx_query_generate(SkxIter *it, uint32 from, uint32 limit, uint32 *docs,
 			return skx_query_generate_held(it, from, limit, docs, n);
 		case SKX_NODE_ALL:
 			return skx_query_generate_all(from, limit, docs, n);
+		case SKX_NODE_KEYS:
+			return skx_query_generate_keys(it, from, limit, docs, n);
 		default:
 			*n = 0;
 			return limit;
@@ -425,6 +444,8 @@ skx_query_filter(SkxIter *it, uint32 *docs, int n)
 		case SKX_NODE_PHRASE:
 			n = skx_query_filter(it->children[0], docs, n);
 			return skx_query_phrase_filter(it->phrase, docs, n);
+		case SKX_NODE_KEYS:
+			return skx_segment_keys_filter(it->keys, &it->key_range, docs, n);
 		case SKX_NODE_ALL:
 			return n;
 		default:
@@ -529,6 +550,10 @@ skx_query_fill(SkxIter *it, uint32 window, uint64 *bits)
 		case SKX_NODE_BITMAP:
 			skx_query_range_fill(it->range, window, bits);
 			break;
+		case SKX_NODE_KEYS:
+			skx_segment_keys_fill(it->keys, &it->key_range, window, bits,
+								  SKX_WINDOW_WORDS);
+			break;
 		case SKX_NODE_AND:
 			if (!it->cheap ||
 				(it->npositive > 0 && !skx_query_is_dense(it->children[0])))
@@ -578,6 +603,8 @@ skx_query_bound(SkxIter *it, uint32 from)
 			return bound;
 		case SKX_NODE_PHRASE:
 			return skx_query_bound(it->children[0], from);
+		case SKX_NODE_KEYS:
+			return skx_segment_keys_next(it->keys, &it->key_range, from);
 		case SKX_NODE_NONE:
 			return SKX_NO_DOC;
 		default:

@@ -13,6 +13,13 @@
 #include "query/query_internal.h"
 #include "utils/memutils.h"
 
+/*
+ * A range is gone through by the lists of its values if these are not more, and
+ * its documents probably fewer than this part of all.
+ */
+#define SKX_RANGE_VALUES	256
+#define SKX_RANGE_RARE		.02
+
 static SkxIter *skx_query_open_node(const SkxOpening *o,
 									const SkxQueryNode *node);
 
@@ -55,6 +62,8 @@ skx_query_close(SkxIter *it)
 		skx_query_phrase_close(it->phrase);
 	if (it->range != NULL)
 		skx_query_range_close(it->range);
+	if (it->keys != NULL)
+		skx_segment_keys_close(it->keys);
 	if (it->held != NULL)
 		pfree(it->held);
 	if (it->scratch != NULL)
@@ -183,6 +192,62 @@ skx_query_open_prefix(const SkxOpening *o, const SkxQueryNode *node)
 	SkxIter    *it = skx_query_expand_prefix(o, node, &range, &cost);
 
 	return it != NULL ? it : skx_query_bitmap(o->seg, range, cost);
+}
+
+/* Are the values of a range more than a few? */
+static bool
+skx_query_count_few(const SkxTerm *term, const char *lexeme, int len,
+					void *arg)
+{
+	int		   *left = arg;
+
+	return --*left > 0;
+}
+
+static bool
+skx_query_has_many(const SkxOpening *o, const SkxQueryNode *node)
+{
+	SkxLexeme	from = {node->lexeme, node->len};
+	int			left = SKX_RANGE_VALUES + 1;
+
+	skx_segment_between(o->seg, &from, node->to, false, skx_query_count_few,
+						&left);
+	return left == 0;
+}
+
+/*
+ * A range of values: of few by their lists, of more by the keys of documents,
+ * where the segment has these.
+ */
+static SkxIter *
+skx_query_open_range(const SkxOpening *o, const SkxQueryNode *node)
+{
+	SkxLexeme	from = {node->lexeme, node->len};
+	SkxKeyReader *keys = skx_segment_keys_open(o->seg,
+											   (uint8) node->lexeme[1] - 1);
+	SkxKeyRange range;
+	double		share;
+	SkxIter    *it;
+
+	if (keys == NULL)
+		return skx_query_open_prefix(o, node);
+	if (!skx_intake_key_bounds(skx_segment_keys_column(keys), &from, node->to,
+							   &range.least, &range.most) ||
+		(share = skx_segment_keys_share(keys, &range)) == 0)
+	{
+		skx_segment_keys_close(keys);
+		return skx_query_none(o->seg);
+	}
+	if (share < SKX_RANGE_RARE && !skx_query_has_many(o, node))
+	{
+		skx_segment_keys_close(keys);
+		return skx_query_open_prefix(o, node);
+	}
+	it = skx_query_iter(o->seg, SKX_NODE_KEYS,
+						Max(share * o->seg->header.ndocs, SKX_RANGE_VALUES));
+	it->keys = keys;
+	it->key_range = range;
+	return it;
 }
 
 static int
@@ -486,6 +551,8 @@ skx_query_open_node(const SkxOpening *o, const SkxQueryNode *node)
 		case SKX_NODE_ALL:
 			return skx_query_all(o->seg);
 		case SKX_NODE_TERM:
+			if (node->to != NULL)
+				return skx_query_open_range(o, node);
 			if (node->prefix)
 				return skx_query_open_prefix(o, node);
 			term = &o->terms[node->slot];

@@ -51,6 +51,7 @@ skx_segment_build_add(SkxSegmentBuilder *b, ItemPointer tid, TSVector value)
 	MemoryContext old = MemoryContextSwitchTo(b->context);
 	Size		memory = b->out.options.memory;
 	Size		taken = b->out.docs.norms_size + b->out.fixed;
+	SkxKey		keys[INDEX_MAX_KEYS];
 	uint64		length;
 
 	if (ItemPointerIsValid(&b->last) && ItemPointerCompare(&b->last, tid) >= 0)
@@ -59,8 +60,10 @@ skx_segment_build_add(SkxSegmentBuilder *b, ItemPointer tid, TSVector value)
 	length = skx_invert_documents_add(b->documents, b->out.docs.ndocs,
 									  value, memory - Min(taken, memory));
 	b->out.total_length += length;
+	skx_intake_keys(&b->out.options.keys, value, keys);
 	skx_segment_output_document(&b->out, tid, skx_intake_is_null(value) ?
-								SKX_NORM_NULL : skx_rank_norm_encode(length));
+								SKX_NORM_NULL : skx_rank_norm_encode(length),
+								keys);
 	MemoryContextSwitchTo(old);
 }
 

@@ -9,6 +9,7 @@
 
 #include "format/format_dict.h"
 #include "format/format_meta.h"
+#include "intake/intake_key.h"
 #include "lib/stringinfo.h"
 #include "segment/segment.h"
 #include "skiplist/skiplist.h"
@@ -36,6 +37,7 @@ typedef struct SkxSegmentBuildOptions
 	uint64		salt;			/* random, for its reference and header */
 	uint32		block_size;		/* bytes */
 	Size		memory;			/* bytes, for everything the builder holds */
+	SkxKeyColumns keys;			/* columns whose values have a plane */
 	double		k1;				/* BM25's, for the k-th best impacts */
 	double		b;
 	const SkxSegmentStore *store;

@@ -33,14 +33,17 @@ skx_segment_output_init(SkxSegmentOutput *out,
 	skx_segment_planes_begin(out->planes, SKX_SEGMENT_NPLANES, options);
 	skx_segment_documents_init(&out->docs, out->planes[SKX_SEGMENT_TIDS],
 							   out->planes[SKX_SEGMENT_NORMS]);
+	out->keys = skx_segment_keys_begin(out->planes[SKX_SEGMENT_KEYS],
+									   &options->keys);
 }
 
 /* Documents ascend by TID; the norm of a NULL is SKX_NORM_NULL. */
 void
 skx_segment_output_document(SkxSegmentOutput *out, ItemPointer tid,
-							uint8 norm)
+							uint8 norm, const SkxKey *keys)
 {
 	skx_segment_documents_add(&out->docs, tid, norm);
+	skx_segment_keys_add(out->keys, keys);
 	out->nnull += norm == SKX_NORM_NULL;
 }
 
@@ -86,6 +89,7 @@ skx_segment_output_close(SkxSegmentOutput *out, const SkxTermTotals *totals,
 	header.npostings = totals->npostings;
 	header.npositions = totals->npositions;
 	skx_segment_documents_end(&out->docs);
+	skx_segment_keys_end(out->keys);
 	skx_segment_plane_blank(out->planes[SKX_SEGMENT_DELETES],
 							(ndocs + SKX_DELETES_PER_PAGE - 1) /
 							SKX_DELETES_PER_PAGE,
@@ -96,6 +100,7 @@ skx_segment_output_close(SkxSegmentOutput *out, const SkxTermTotals *totals,
 	header.segment = out->options.segment;
 	header.block_size = out->options.block_size;
 	header.ndocs = ndocs;
+	header.nkeys = (uint16) out->options.keys.n;
 	header.nnull = out->nnull;
 	header.total_length = out->total_length;
 	header.tid_pages = out->docs.tid_pages;

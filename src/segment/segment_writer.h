@@ -12,6 +12,7 @@
 
 #include "codec/codec.h"
 #include "format/format_dict.h"
+#include "format/format_keys.h"
 #include "format/format_page.h"
 #include "format/format_postings.h"
 #include "format/format_segment.h"
@@ -118,6 +119,16 @@ extern void skx_segment_documents_add(SkxDocumentsWriter *docs,
 extern void skx_segment_documents_end(SkxDocumentsWriter *docs);
 
 /*
+ * segment_keys_writer.c : of each document one key a column
+ */
+typedef struct SkxKeysWriter SkxKeysWriter;
+
+extern SkxKeysWriter *skx_segment_keys_begin(SkxPlaneWriter *plane,
+											 const SkxKeyColumns *columns);
+extern void skx_segment_keys_add(SkxKeysWriter *w, const SkxKey *keys);
+extern void skx_segment_keys_end(SkxKeysWriter *w);
+
+/*
  * segment_positions_writer.c
  */
 typedef struct SkxPositionsWriter SkxPositionsWriter;
@@ -212,6 +223,7 @@ typedef struct SkxSegmentOutput
 	SkxSegmentBuildOptions options;
 	SkxPlaneWriter *planes[SKX_SEGMENT_NPLANES];
 	SkxDocumentsWriter docs;
+	SkxKeysWriter *keys;
 	SkxTermWriter *terms;
 	Size		fixed;			/* bytes that all this takes, without norms */
 	uint32		nnull;
@@ -221,7 +233,8 @@ typedef struct SkxSegmentOutput
 extern void skx_segment_output_init(SkxSegmentOutput *out,
 									const SkxSegmentBuildOptions *options);
 extern void skx_segment_output_document(SkxSegmentOutput *out,
-										ItemPointer tid, uint8 norm);
+										ItemPointer tid, uint8 norm,
+										const SkxKey *keys);
 extern SkxTermWriter *skx_segment_output_terms(SkxSegmentOutput *out);
 extern void skx_segment_output_finish(SkxSegmentOutput *out,
 									  SkxDiskSegmentRef *ref);

@@ -24,9 +24,11 @@ typedef struct SkxTeamDoc
 {
 	ItemPointerData tid;
 	uint8		norm;
+	SkxKey		keys[INDEX_MAX_KEYS];	/* as many as there are columns */
 } SkxTeamDoc;
 
-#define SKX_TEAM_DOC_SIZE	(offsetof(SkxTeamDoc, norm) + 1)
+#define SKX_TEAM_DOC_SIZE(nkeys) \
+	(offsetof(SkxTeamDoc, keys) + (nkeys) * sizeof(SkxKey))
 
 typedef struct SkxPlanRun
 {

@@ -31,6 +31,7 @@
 typedef struct SkxOrderShare
 {
 	BufFile    *docs;
+	int			nkeys;			/* of a document */
 	uint32		ndocs;
 	uint32		read;			/* the current one's number, plus one */
 	SkxTeamDoc	doc;
@@ -58,7 +59,7 @@ skx_team_order_read(SkxOrderShare *share)
 
 	if (share->read++ == share->ndocs)
 		return false;
-	skx_team_read(share->docs, &share->doc, SKX_TEAM_DOC_SIZE);
+	skx_team_read(share->docs, &share->doc, SKX_TEAM_DOC_SIZE(share->nkeys));
 	if (!ItemPointerIsValid(&share->doc.tid) ||
 		(share->read > 1 &&
 		 ItemPointerCompare(&last, &share->doc.tid) >= 0))
@@ -129,7 +130,7 @@ skx_team_order_documents(SkxSegmentOutput *out, SkxOrderShare *shares,
 		do
 		{
 			skx_segment_output_document(out, &share->doc.tid,
-										share->doc.norm);
+										share->doc.norm, share->doc.keys);
 		} while (skx_team_order_read(share) &&
 				 (end == NULL ||
 				  ItemPointerCompare(&share->doc.tid, end) < 0));
@@ -137,13 +138,14 @@ skx_team_order_documents(SkxSegmentOutput *out, SkxOrderShare *shares,
 }
 
 static SkxOrderShare *
-skx_team_order_shares(SkxTeam *team)
+skx_team_order_shares(SkxTeam *team, int nkeys)
 {
 	SkxOrderShare *shares = palloc0(team->nmembers * sizeof(SkxOrderShare));
 	int			i;
 
 	for (i = 0; i < team->nmembers; i++)
 	{
+		shares[i].nkeys = nkeys;
 		shares[i].ndocs = team->shares[i].ndocs;
 		shares[i].stretches_size = 16;
 		shares[i].stretches = palloc(16 * sizeof(SkxRunStretch));
@@ -423,7 +425,7 @@ skx_team_order(SkxTeam *team, const SkxSegmentBuildOptions *options)
 	skx_segment_documents_keep(&segment->out.docs,
 							   dsm_segment_address(skx_team_norms(team)),
 							   team->nordered);
-	shares = skx_team_order_shares(team);
+	shares = skx_team_order_shares(team, options->keys.n);
 	skx_team_order_documents(&segment->out, shares, team->nmembers);
 	Assert(segment->out.docs.ndocs == team->nordered);
 	skx_team_order_plan(team, shares, options);

@@ -28,6 +28,7 @@
 struct SkxShare
 {
 	MemoryContext context;
+	SkxKeyColumns keys;
 	SkxTeam    *team;
 	int			member;
 	Size		memory;
@@ -209,6 +210,7 @@ skx_team_share_begin(SkxTeam *team, int member,
 	share->team = team;
 	share->member = member;
 	share->memory = options->memory;
+	share->keys = options->keys;
 	ItemPointerSetInvalid(&share->last);
 	skx_team_name(share->name, team->share_round, member, "runs");
 	share->runs = skx_invert_runs_create(options->memory / 2, &team->files.fs,
@@ -225,7 +227,7 @@ skx_team_share_add(SkxShare *share, ItemPointer tid, TSVector value)
 {
 	MemoryContext old = MemoryContextSwitchTo(share->context);
 	SkxTeamTotals *totals = &share->totals;
-	SkxTeamDoc	doc;
+	SkxTeamDoc	doc = {0};
 	uint64		length;
 
 	if (ItemPointerIsValid(&share->last) &&
@@ -238,7 +240,8 @@ skx_team_share_add(SkxShare *share, ItemPointer tid, TSVector value)
 	totals->total_length += length;
 	doc.norm = skx_intake_is_null(value) ? SKX_NORM_NULL :
 		skx_rank_norm_encode(length);
-	BufFileWrite(share->docs, &doc, SKX_TEAM_DOC_SIZE);
+	skx_intake_keys(&share->keys, value, doc.keys);
+	BufFileWrite(share->docs, &doc, SKX_TEAM_DOC_SIZE(share->keys.n));
 	totals->ndocs++;
 	Assert(totals->ndocs <= (uint32) SKX_DOC_MAX + 1);
 	MemoryContextSwitchTo(old);

@@ -1,0 +1,56 @@
+/*
+ * intake_key.h
+ *	  Keys: values of columns beside the text as 64 bits that ascend as they do.
+ *
+ * Of a column whose canonical forms have one length and fit, and whose operator
+ * family has the strategies of a btree.  Two values have one key exactly where
+ * they have one canonical form.
+ */
+#ifndef SKX_INTAKE_KEY_H
+#define SKX_INTAKE_KEY_H
+
+#include "intake/intake_column.h"
+#include "pg_config_manual.h"
+
+/* How a canonical form becomes a key. */
+typedef enum SkxKeyKind
+{
+	SKX_KEY_BYTES = 1,			/* its bytes, most significant first */
+	SKX_KEY_DAY,				/* of a day and the time in it, the day */
+	SKX_KEY_MOMENT				/* both: 27 bits and 37, of timestamps */
+} SkxKeyKind;
+
+typedef struct SkxKeyColumn
+{
+	uint8		column;			/* of the index, from 0 */
+	uint8		kind;			/* SkxKeyKind */
+	uint8		width;			/* bytes of a canonical form */
+} SkxKeyColumn;
+
+/* The columns of an index that have keys, ascending. */
+typedef struct SkxKeyColumns
+{
+	int			n;
+	SkxKeyColumn columns[INDEX_MAX_KEYS];
+} SkxKeyColumns;
+
+typedef struct SkxKey
+{
+	uint64		value;			/* 0 of a NULL */
+	uint64		is_null;		/* or 0; 64 bits, so that none are unset */
+} SkxKey;
+
+/*
+ * intake_key.c
+ *
+ * keys: of a document, one a column.  key_bounds: the least and the most key in
+ * the range of a condition; false: none is.
+ */
+extern void skx_intake_key_columns(Relation index, SkxKeyColumns *columns);
+extern void skx_intake_keys(const SkxKeyColumns *columns, TSVector document,
+							SkxKey *keys);
+extern bool skx_intake_key_bounds(const SkxKeyColumn *column,
+								  const SkxLexeme *from, const SkxLexeme *to,
+								  uint64 *least, uint64 *most);
+
+#endif							/* SKX_INTAKE_KEY_H */

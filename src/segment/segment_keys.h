@@ -1,0 +1,52 @@
+/*
+ * segment_keys.h
+ *	  Reading the keys of a column: values of a segment's documents.
+ *
+ * Ranges are from a least to a most key, both in it.  No NULL is in one.
+ */
+#ifndef SKX_SEGMENT_KEYS_H
+#define SKX_SEGMENT_KEYS_H
+
+#include "intake/intake_key.h"
+#include "segment/segment.h"
+
+typedef struct SkxKeyRange
+{
+	uint64		least;
+	uint64		most;
+} SkxKeyRange;
+
+/*
+ * segment_keys_reader.c
+ *
+ * open: of a column of the index, from 0; NULL: the segment has no keys of it.
+ * column: how its forms become keys.  read: of documents first, first + 1, ...;
+ * share: of the documents, how many are in the range, about; 0: none is.
+ * next: the first document from `doc` on that may be in the range, SKX_NO_DOC:
+ * none is.  take: those of the group of `doc` from there on that are, ascending,
+ * below `limit`; returns the first document of the next group.  filter keeps
+ * those of n ascending documents that are.  fill sets the bits of a window
+ * (bit of document window + i is i) of those that are.
+ */
+typedef struct SkxKeyReader SkxKeyReader;
+
+extern SkxKeyReader *skx_segment_keys_open(SkxSegment *seg, int column);
+extern void skx_segment_keys_close(SkxKeyReader *reader);
+extern const SkxKeyColumn *skx_segment_keys_column(const SkxKeyReader *reader);
+extern void skx_segment_keys_read(SkxKeyReader *reader, uint32 first, int n,
+								  SkxKey *keys);
+extern double skx_segment_keys_share(const SkxKeyReader *reader,
+									 const SkxKeyRange *range);
+extern uint32 skx_segment_keys_next(SkxKeyReader *reader,
+									const SkxKeyRange *range, uint32 doc);
+extern uint32 skx_segment_keys_take(SkxKeyReader *reader,
+									const SkxKeyRange *range, uint32 doc,
+									uint32 limit, uint32 *docs, int *n);
+extern int	skx_segment_keys_filter(SkxKeyReader *reader,
+									const SkxKeyRange *range, uint32 *docs,
+									int n);
+extern void skx_segment_keys_fill(SkxKeyReader *reader,
+								  const SkxKeyRange *range, uint32 window,
+								  uint64 *bits, int nwords);
+
+#endif							/* SKX_SEGMENT_KEYS_H */
