@@ -101,6 +101,23 @@ extern bool skx_am_scan_distance(IndexScanDesc scan, float4 *distance);
 extern const struct SkxTopkWork *skx_am_scan_work(IndexScanDesc scan);
 
 /*
+ * am_ordered.c : scans in the order of a column beside the text (from 0), if
+ * that is said before the first row is fetched.  work: see SkxOrderedWork; NULL:
+ * there was no such scan
+ */
+typedef struct SkxScanOrder
+{
+	int			column;
+	bool		descending;
+	bool		nulls_first;
+	uint64		wanted;			/* rows that will be fetched, about; 0: not
+								 * known */
+} SkxScanOrder;
+
+extern void skx_am_scan_order(IndexScanDesc scan, const SkxScanOrder *order);
+extern const struct SkxOrderedWork *skx_am_scan_ordered_work(IndexScanDesc scan);
+
+/*
  * The index that a ranking is bound to, opened with AccessShareLock; errors
  * out when it is gone.
  */

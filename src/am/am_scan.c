@@ -77,6 +77,7 @@ skx_am_scan_stop(SkxScan *so)
 {
 	skx_am_scan_close_source(so);
 	skx_am_ranked_stop(so);
+	skx_am_ordered_stop(so);
 	so->query = NULL;
 	so->conditions = NULL;
 	so->nconditions = 0;
@@ -171,7 +172,7 @@ skx_am_scan_start(IndexScanDesc scan)
 	if (so->query == NULL || skx_query_is_empty(so->query))
 		return;
 	skx_am_predicate_read(scan);
-	if (skx_am_ranked_start(scan))
+	if (skx_am_ranked_start(scan) || skx_am_ordered_start(scan))
 		return;
 	so->source = skx_source_open(scan->indexRelation,
 								 skx_manifest_view(scan->indexRelation));
@@ -233,6 +234,8 @@ skx_am_scan_fetch(IndexScanDesc scan)
 		skx_am_scan_start(scan);
 	if (so->ranked != NULL)
 		any = skx_am_ranked_fetch(scan);
+	else if (so->ordered != NULL)
+		any = skx_am_ordered_fetch(so);
 	else
 		any = so->source != NULL &&
 			(skx_am_scan_segments(so) || skx_am_scan_pending(so));
@@ -245,6 +248,8 @@ skx_am_scan_fetch(IndexScanDesc scan)
 static int
 skx_am_scan_sure(const SkxScan *so)
 {
+	if (so->ordered != NULL)
+		return (int) Min((uint64) so->n, so->order.wanted);
 	if (so->ranked == NULL || so->wants_all)
 		return 0;
 	return (int) Min((uint64) so->n, so->wanted);

@@ -7,6 +7,7 @@
 
 #include "access/relscan.h"
 #include "am/am.h"
+#include "ordered/ordered.h"
 #include "query/query.h"
 #include "source/source.h"
 #include "topk/topk.h"
@@ -31,6 +32,11 @@ typedef struct SkxScan
 	uint32	   *docs;
 	ItemPointerData *tids;
 	struct SkxRanked *ranked;	/* NULL: rows come in no order */
+	bool		has_order;		/* rows are to come in it: */
+	SkxScanOrder order;
+	SkxOrdered *ordered;		/* NULL: they do not, or it has ended */
+	SkxOrderedWork ordered_work;	/* of scans before the last rescan, */
+	SkxOrderedWork ordered_total;	/* and with that of the current one */
 	SkxHeapAhead heap;
 	uint64		wanted;			/* rows, about; 0: not known */
 	bool		wants_all;		/* and all others, should these not do */
@@ -59,5 +65,10 @@ extern void skx_am_predicate_insert(Relation index, TSVector value);
 extern bool skx_am_ranked_start(IndexScanDesc scan);
 extern bool skx_am_ranked_fetch(IndexScanDesc scan);
 extern void skx_am_ranked_stop(SkxScan *so);
+
+/* am_ordered.c : the same for the order of a column */
+extern bool skx_am_ordered_start(IndexScanDesc scan);
+extern bool skx_am_ordered_fetch(SkxScan *so);
+extern void skx_am_ordered_stop(SkxScan *so);
 
 #endif							/* SKX_AM_AM_SCAN_H */

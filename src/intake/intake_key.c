@@ -63,6 +63,17 @@ skx_intake_key_column(Oid type, SkxKeyColumn *column)
 	}
 }
 
+bool
+skx_intake_has_key(Oid type, Oid family)
+{
+	SkxKeyColumn column;
+
+	skx_intake_key_column(type, &column);
+	return column.width > 0 &&
+		OidIsValid(get_opfamily_member(family, type, type,
+									   SKX_STRATEGY_LESS));
+}
+
 void
 skx_intake_key_columns(Relation index, SkxKeyColumns *columns)
 {
@@ -72,13 +83,10 @@ skx_intake_key_columns(Relation index, SkxKeyColumns *columns)
 	for (i = 1; i < IndexRelationGetNumberOfKeyAttributes(index); i++)
 	{
 		SkxKeyColumn *column = &columns->columns[columns->n];
-		Oid			type = index->rd_opcintype[i];
 
-		skx_intake_key_column(type, column);
+		skx_intake_key_column(index->rd_opcintype[i], column);
 		column->column = i;
-		if (column->width > 0 &&
-			OidIsValid(get_opfamily_member(index->rd_opfamily[i], type, type,
-										   SKX_STRATEGY_LESS)))
+		if (skx_intake_has_key(index->rd_opcintype[i], index->rd_opfamily[i]))
 			columns->n++;
 	}
 }

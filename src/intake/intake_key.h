@@ -43,9 +43,10 @@ typedef struct SkxKey
 /*
  * intake_key.c
  *
- * keys: of a document, one a column.  key_bounds: the least and the most key in
+ * has_key: a column of that type and operator family.  keys: of a document, one a column.  key_bounds: the least and the most key in
  * the range of a condition; false: none is.
  */
+extern bool skx_intake_has_key(Oid type, Oid family);
 extern void skx_intake_key_columns(Relation index, SkxKeyColumns *columns);
 extern void skx_intake_keys(const SkxKeyColumns *columns, TSVector document,
 							SkxKey *keys);

@@ -133,8 +133,67 @@ extern Node *skx_planner_matched(Node *clause, Node *document, Oid family);
 extern double skx_planner_early_share(PlannerInfo *root, RelOptInfo *rel,
 									  IndexPath *path);
 
+/* What a custom scan has to know beyond its child. */
+typedef struct SkxPlanned
+{
+	Node	   *count;			/* LIMIT and OFFSET, where they apply */
+	Node	   *offset;
+	int			extra;			/* rows fetched beyond them */
+	Node	   *query;			/* all rows have to match it */
+	List	   *bounds;			/* conditions that end the scan */
+	List	   *rest;			/* what else discards rows */
+} SkxPlanned;
+
 /*
  * planner_plan.c : from a path to a plan
+ *
+ * child: the Index Scan in the plan of a path.  reduce makes it return the
+ * columns that it returned, and those in the expressions, as they are.  limit
+ * fills count, offset and extra.  percent: of the limit that is to be fetched.
+ */
+extern IndexScan *skx_planner_child(Plan *plan);
+extern void skx_planner_reduce(IndexScan *child, List *exprs);
+extern void skx_planner_limit(PlannerInfo *root, RelOptInfo *rel,
+							  CustomPath *path, SkxPlanned *planned);
+extern int	skx_planner_percent(PlannerInfo *root, RelOptInfo *rel,
+								const SkxPlanned *planned);
+
+/*
+ * planner_scan.c : before the first row
+ *
+ * number: an expression as an integer; false: there is none, or it is NULL.
+ * open_child does what the child would do before its first fetch, as it is then
+ * that it begins the scan of the index.
+ */
+extern bool skx_planner_number(ExprState *expr, ExprContext *econtext,
+							   int64 *number);
+extern void skx_planner_open_child(IndexScanState *child);
+
+/*
+ * planner_ordered.c : paths in the order of a column beside the text, put into
+ * a custom scan (planner_ordered_scan.c)
+ */
+extern const CustomScanMethods skx_planner_ordered_methods;
+extern void skx_planner_add_columns(PlannerInfo *root, RelOptInfo *rel);
+
+/* Members of its custom_exprs, and of its custom_private, all integers. */
+enum
+{
+	SKX_ORDERED_COUNT,
+	SKX_ORDERED_OFFSET
+};
+
+enum
+{
+	SKX_ORDERED_COLUMN,
+	SKX_ORDERED_DESCENDING,
+	SKX_ORDERED_NULLS,
+	SKX_ORDERED_EXTRA,
+	SKX_ORDERED_PERCENT
+};
+
+/*
+ * The ranked custom scan's plan
  *
  * custom_exprs of the plan, by these numbers; all but the first two, the
  * operands of `<@>`, may be NULL.

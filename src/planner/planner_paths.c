@@ -325,6 +325,7 @@ skx_planner_set_rel_pathlist(PlannerInfo *root, RelOptInfo *rel, Index rti,
 	skx_planner_add_paths(root, rel, rte);
 	if (!skx_planner_custom)
 		return;
+	skx_planner_add_columns(root, rel);
 	skx_planner_wrap_all(root, rel);
 	skx_planner_add_all_bounded(root, rel);
 }
@@ -338,6 +339,7 @@ skx_planner_init(void)
 							 &skx_planner_custom, true, PGC_USERSET, 0,
 							 NULL, NULL, NULL);
 	RegisterCustomScanMethods(&skx_planner_scan_methods);
+	RegisterCustomScanMethods(&skx_planner_ordered_methods);
 	skx_planner_next_hook = set_rel_pathlist_hook;
 	set_rel_pathlist_hook = skx_planner_set_rel_pathlist;
 }

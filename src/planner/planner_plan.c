@@ -34,22 +34,11 @@ const		CustomPathMethods skx_planner_path_methods = {
 	.PlanCustomPath = skx_planner_plan
 };
 
-/* What the custom scan has to know beyond its child. */
-typedef struct SkxPlanned
-{
-	Node	   *count;			/* LIMIT and OFFSET, where they apply */
-	Node	   *offset;
-	int			extra;			/* rows fetched beyond them */
-	Node	   *query;			/* all rows have to match it */
-	List	   *bounds;			/* conditions that end the scan */
-	List	   *rest;			/* what else discards rows */
-} SkxPlanned;
-
 /*
  * The Index Scan.  Where there are conditions without columns it is below a
  * Result that evaluates them; the custom scan gets the same.
  */
-static IndexScan *
+IndexScan *
 skx_planner_child(Plan *plan)
 {
 	if (IsA(plan, Result) && outerPlan(plan) != NULL)
@@ -98,7 +87,7 @@ skx_planner_take_quals(CustomScan *scan, IndexScan *child, Oid family,
 }
 
 /* Makes the child return the columns that the expressions need. */
-static void
+void
 skx_planner_reduce(IndexScan *child, List *exprs)
 {
 	List	   *columns = NIL;
@@ -206,7 +195,7 @@ skx_planner_is_unlimited(PlannerInfo *root, RelOptInfo *rel)
 	}
 }
 
-static void
+void
 skx_planner_limit(PlannerInfo *root, RelOptInfo *rel, CustomPath *path,
 				  SkxPlanned *planned)
 {
@@ -252,7 +241,7 @@ skx_planner_restrictions(const RelOptInfo *rel, List *clauses)
  * search look for too many rows, while one that is too low has it search again
  * for 16 times as many: hence no more than SKX_PLANNER_DISCARD_MAX.
  */
-static int
+int
 skx_planner_percent(PlannerInfo *root, RelOptInfo *rel,
 					const SkxPlanned *planned)
 {

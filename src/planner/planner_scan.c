@@ -103,8 +103,7 @@ skx_planner_begin(CustomScanState *node, EState *estate, int eflags)
 
 /* ---- before the first row ---- */
 
-/* As an integer; false where there is no expression, or it is NULL. */
-static bool
+bool
 skx_planner_number(ExprState *expr, ExprContext *econtext, int64 *number)
 {
 	bool		isnull = true;
@@ -196,15 +195,9 @@ skx_planner_ends_early(SkxRankedScan *state)
 	return ends;
 }
 
-/*
- * Does what the child would do before its first fetch, as it is then that it
- * begins the scan of the index.
- */
-static void
-skx_planner_prepare(SkxRankedScan *state)
+void
+skx_planner_open_child(IndexScanState *child)
 {
-	IndexScanState *child = state->child;
-
 	if (child->ss.ps.chgParam != NULL ||
 		(child->iss_NumRuntimeKeys != 0 && !child->iss_RuntimeKeysReady))
 		ExecReScan(&child->ss.ps);
@@ -215,6 +208,12 @@ skx_planner_prepare(SkxRankedScan *state)
 					 child->iss_ScanKeys, child->iss_NumScanKeys,
 					 child->iss_OrderByKeys, child->iss_NumOrderByKeys);
 	}
+}
+
+static void
+skx_planner_prepare(SkxRankedScan *state)
+{
+	skx_planner_open_child(state->child);
 	skx_planner_want(state);
 	state->scored_only = skx_planner_ends_early(state);
 	state->ready = true;

@@ -53,6 +53,21 @@ extern uint32 skx_query_scan_cost(SkxQueryScan *scan);
 extern void skx_query_scan_plan(SkxQueryScan **scans, int n);
 extern void skx_query_scan_close(SkxQueryScan *scan);
 
+/*
+ * query_visit.c : matches of stretches of a segment, in any order of these
+ *
+ * open: terms are looked up, lists are not begun.  visit fills `docs` with live
+ * matches in [from, to), ascending, SKX_QUERY_DOCS at most; 0: there is none.
+ * What lies below the last one that it gave costs to begin anew.
+ */
+typedef struct SkxQueryVisit SkxQueryVisit;
+
+extern SkxQueryVisit *skx_query_visit_open(SkxSegment *seg,
+										   const SkxQuery *query);
+extern int	skx_query_visit(SkxQueryVisit *visit, uint32 from, uint32 to,
+							uint32 *docs);
+extern void skx_query_visit_close(SkxQueryVisit *visit);
+
 /* Does a pending document match? */
 extern bool skx_query_matches(const SkxQuery *query, TSVector document);
 
@@ -111,6 +126,9 @@ extern SkxQuery *skx_query_of_words(const SkxQuery *query,
 /* Of words that documents are to be without, whatever else they match. */
 extern SkxQuery *skx_query_without(const SkxQuery *query,
 								   const SkxQueryWord *words, int n);
+
+/* The same query for rows with NULL in a column (from 0) beside the text. */
+extern SkxQuery *skx_query_and_null(const SkxQuery *query, int column);
 
 /*
  * The rest of a query on a segment, for documents that have all that is

@@ -391,6 +391,38 @@ skx_query_without(const SkxQuery *query, const SkxQueryWord *words, int n)
 	return without;
 }
 
+SkxQuery *
+skx_query_and_null(const SkxQuery *query, int column)
+{
+	SkxQuery   *both = palloc(sizeof(SkxQuery));
+	SkxCondition *conditions = palloc0(sizeof(SkxCondition) *
+									   (query->nconditions + 1));
+	SkxLexeme  *lexeme = palloc(sizeof(SkxLexeme));
+	SkxQueryNode *term = skx_query_new_node(SKX_NODE_TERM, 0);
+
+	*lexeme = skx_intake_lexeme(column, SKX_VALUE_NULL, "", 0);
+	term->lexeme = lexeme->bytes;
+	term->len = lexeme->len;
+	*both = *query;
+	if (query->nconditions > 0)
+		memcpy(conditions, query->conditions,
+			   sizeof(SkxCondition) * query->nconditions);
+	conditions[query->nconditions].kind = SKX_CONDITION_ALL;
+	conditions[query->nconditions].lexemes = lexeme;
+	conditions[query->nconditions].n = 1;
+	both->conditions = conditions;
+	both->nconditions++;
+	if (query->root->kind == SKX_NODE_NONE)
+		return both;
+	both->root = skx_query_new_node(SKX_NODE_AND, 2);
+	both->root->children[both->root->nchildren++] =
+		skx_query_copy_node(query->root);
+	both->root->children[both->root->nchildren++] = term;
+	skx_query_join_lexemes(both, lexeme, 1);
+	skx_query_renumber(both, both->root);
+	return both;
+}
+
 SkxQueryRest *
 skx_query_rest_open(SkxSegment *seg, const SkxQuery *rest, SkxTerm *terms)
 {

@@ -21,6 +21,7 @@ typedef struct SkxKeyRange
  *
  * open: of a column of the index, from 0; NULL: the segment has no keys of it.
  * column: how its forms become keys.  read: of documents first, first + 1, ...;
+ * of: of ascending ones.
  * share: of the documents, how many are in the range, about; 0: none is.
  * next: the first document from `doc` on that may be in the range, SKX_NO_DOC:
  * none is.  take: those of the group of `doc` from there on that are, ascending,
@@ -30,11 +31,37 @@ typedef struct SkxKeyRange
  */
 typedef struct SkxKeyReader SkxKeyReader;
 
+/*
+ * Documents first to end - 1 of a segment, with what their keys lie between; of
+ * NULLs alone the least is above the most.  root has all; children takes one
+ * apart, and returns how many there are, SKX_KEY_NODE_CHILDREN at most; 0: it is
+ * of the lowest level.
+ */
+typedef struct SkxKeyNode
+{
+	uint64		least;
+	uint64		most;
+	uint32		first;
+	uint32		end;
+	uint32		page;
+	int			level;
+} SkxKeyNode;
+
+#define SKX_KEY_NODE_CHILDREN	340
+
+extern void skx_segment_keys_root(const SkxKeyReader *reader,
+								  SkxKeyNode *root);
+extern int	skx_segment_keys_children(SkxKeyReader *reader,
+									  const SkxKeyNode *node,
+									  SkxKeyNode *children);
+
 extern SkxKeyReader *skx_segment_keys_open(SkxSegment *seg, int column);
 extern void skx_segment_keys_close(SkxKeyReader *reader);
 extern const SkxKeyColumn *skx_segment_keys_column(const SkxKeyReader *reader);
 extern void skx_segment_keys_read(SkxKeyReader *reader, uint32 first, int n,
 								  SkxKey *keys);
+extern void skx_segment_keys_of(SkxKeyReader *reader, const uint32 *docs,
+								int n, SkxKey *keys);
 extern double skx_segment_keys_share(const SkxKeyReader *reader,
 									 const SkxKeyRange *range);
 extern uint32 skx_segment_keys_next(SkxKeyReader *reader,

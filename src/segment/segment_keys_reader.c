@@ -14,6 +14,9 @@
 #include "miscadmin.h"
 #include "segment/segment_keys.h"
 
+StaticAssertDecl(SKX_KEY_CHILDREN <= SKX_KEY_NODE_CHILDREN,
+				 "children of a page");
+
 struct SkxKeyReader
 {
 	SkxSegment *seg;
@@ -238,15 +241,53 @@ skx_keys_delta(const SkxKeyBody *body, uint32 i)
 	return (uint64) high << 32 | low;
 }
 
-void
-skx_segment_keys_read(SkxKeyReader *reader, uint32 first, int n, SkxKey *keys)
+/* Asks for the leaves of ascending documents, as far as they are not at hand. */
+static void
+skx_keys_ask(SkxKeyReader *reader, const uint32 *docs, int n)
+{
+	uint32		pages[SKX_AHEAD_MAX];
+	uint32		end = 0;		/* groups below are on the last of them */
+	int			k = 0;
+	int			i;
+
+	if (reader->seg->ahead == 0 || reader->column.level == 0 ||
+		!skx_segment_cold(&reader->reads))
+		return;
+	for (i = 0; i < n && k < SKX_AHEAD_MAX; i++)
+	{
+		uint32		group = docs[i] / SKX_KEY_GROUP;
+		uint32		ordinal = reader->column.root;
+		int			level;
+
+		if (group < end)
+			continue;
+		end = reader->ngroups;
+		for (level = reader->column.level; level > 0; level--)
+		{
+			const SkxDiskKeyPage *page = skx_keys_page(reader, ordinal, level);
+			int			child = skx_keys_child(page, group);
+
+			if (child + 1 < page->n)
+				end = skx_keys_children(page)[child + 1].first_group;
+			ordinal = skx_keys_children(page)[child].page;
+		}
+		pages[k++] = ordinal;
+	}
+	skx_segment_ask(reader->seg, SKX_SEGMENT_KEYS, pages, k, 2);
+}
+
+/* Of ascending documents; NULL: of first, first + 1, ... */
+static void
+skx_keys_get(SkxKeyReader *reader, const uint32 *docs, uint32 first, int n,
+			 SkxKey *keys)
 {
 	SkxKeyBody	body;
 	uint32		current = PG_UINT32_MAX;
-	uint32		doc;
+	int			k;
 
-	for (doc = first; doc < first + n; doc++, keys++)
+	for (k = 0; k < n; k++, keys++)
 	{
+		uint32		doc = docs != NULL ? docs[k] : first + k;
 		uint32		i = doc % SKX_KEY_GROUP;
 
 		if (doc / SKX_KEY_GROUP != current)
@@ -263,6 +304,62 @@ skx_segment_keys_read(SkxKeyReader *reader, uint32 first, int n, SkxKey *keys)
 	}
 	if (skx_blkio_crowded(reader->seg->file))
 		skx_keys_relax(reader);
+}
+
+void
+skx_segment_keys_read(SkxKeyReader *reader, uint32 first, int n, SkxKey *keys)
+{
+	skx_keys_get(reader, NULL, first, n, keys);
+}
+
+void
+skx_segment_keys_of(SkxKeyReader *reader, const uint32 *docs, int n,
+					SkxKey *keys)
+{
+	if (n > 1)
+		skx_keys_ask(reader, docs, n);
+	skx_keys_get(reader, docs, 0, n, keys);
+}
+
+void
+skx_segment_keys_root(const SkxKeyReader *reader, SkxKeyNode *root)
+{
+	root->least = reader->column.quantiles[0];
+	root->most = reader->column.quantiles[SKX_KEY_QUANTILES - 1];
+	root->first = 0;
+	root->end = reader->seg->header.ndocs;
+	root->page = reader->column.root;
+	root->level = reader->column.level;
+}
+
+int
+skx_segment_keys_children(SkxKeyReader *reader, const SkxKeyNode *node,
+						  SkxKeyNode *children)
+{
+	const SkxDiskKeyPage *page;
+	int			n;
+	int			i;
+
+	if (node->level == 0)
+		return 0;
+	page = skx_keys_page(reader, node->page, node->level);
+	n = page->n;
+	for (i = 0; i < n; i++)
+	{
+		const SkxDiskKeyChild *child = &skx_keys_children(page)[i];
+
+		children[i].least = child->least;
+		children[i].most = child->most;
+		children[i].first = child->first_group * SKX_KEY_GROUP;
+		children[i].end = node->end;
+		children[i].page = child->page;
+		children[i].level = node->level - 1;
+		if (i > 0)
+			children[i - 1].end = children[i].first;
+	}
+	if (skx_blkio_crowded(reader->seg->file))
+		skx_keys_relax(reader);
+	return n;
 }
 
 /* Of keys spread evenly between two, how many are in range. */
@@ -417,41 +514,6 @@ skx_segment_keys_take(SkxKeyReader *reader, const SkxKeyRange *range,
 	if (skx_blkio_crowded(reader->seg->file))
 		skx_keys_relax(reader);
 	return end;
-}
-
-/* Asks for the leaves of ascending documents, as far as they are not at hand. */
-static void
-skx_keys_ask(SkxKeyReader *reader, const uint32 *docs, int n)
-{
-	uint32		pages[SKX_AHEAD_MAX];
-	uint32		end = 0;		/* groups below are on the last of them */
-	int			k = 0;
-	int			i;
-
-	if (reader->seg->ahead == 0 || reader->column.level == 0 ||
-		!skx_segment_cold(&reader->reads))
-		return;
-	for (i = 0; i < n && k < SKX_AHEAD_MAX; i++)
-	{
-		uint32		group = docs[i] / SKX_KEY_GROUP;
-		uint32		ordinal = reader->column.root;
-		int			level;
-
-		if (group < end)
-			continue;
-		end = reader->ngroups;
-		for (level = reader->column.level; level > 0; level--)
-		{
-			const SkxDiskKeyPage *page = skx_keys_page(reader, ordinal, level);
-			int			child = skx_keys_child(page, group);
-
-			if (child + 1 < page->n)
-				end = skx_keys_children(page)[child + 1].first_group;
-			ordinal = skx_keys_children(page)[child].page;
-		}
-		pages[k++] = ordinal;
-	}
-	skx_segment_ask(reader->seg, SKX_SEGMENT_KEYS, pages, k, 2);
 }
 
 int

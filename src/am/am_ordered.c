@@ -1,0 +1,101 @@
+/*
+ * am_ordered.c
+ *	  Scans in the order of a column beside the text.
+ *
+ * The server knows of no such order of the index: the custom scan above it
+ * (planner/) asks for one, before the first row.
+ */
+#include "postgres.h"
+
+#include "am/am_scan.h"
+#include "utils/memutils.h"
+
+void
+skx_am_scan_order(IndexScanDesc scan, const SkxScanOrder *order)
+{
+	SkxScan    *so = scan->opaque;
+
+	Assert(!so->started);
+	so->has_order = true;
+	so->order = *order;
+}
+
+/* The condition that bounds the values of the column, if there is one. */
+static const SkxCondition *
+skx_am_ordered_range(const SkxScan *so)
+{
+	int			i;
+
+	for (i = 0; i < so->nconditions; i++)
+		if (so->conditions[i].kind == SKX_CONDITION_RANGE &&
+			(uint8) so->conditions[i].from.bytes[1] == so->order.column + 1)
+			return &so->conditions[i];
+	return NULL;
+}
+
+bool
+skx_am_ordered_start(IndexScanDesc scan)
+{
+	SkxScan    *so = scan->opaque;
+	SkxOrderedRequest request;
+
+	if (!so->has_order)
+		return false;
+	request.index = scan->indexRelation;
+	request.view = skx_manifest_view(scan->indexRelation);
+	request.filter = so->query;
+	request.range = skx_am_ordered_range(so);
+	request.column = so->order.column;
+	request.descending = so->order.descending;
+	request.nulls_first = so->order.nulls_first;
+	request.wanted = so->order.wanted;
+	so->ordered = skx_ordered_begin(&request);
+	return true;
+}
+
+static void
+skx_am_ordered_add(SkxOrderedWork *sum, const SkxOrderedWork *work)
+{
+	sum->passes += work->passes;
+	sum->leaves += work->leaves;
+	sum->documents += work->documents;
+}
+
+void
+skx_am_ordered_stop(SkxScan *so)
+{
+	if (so->ordered == NULL)
+		return;
+	skx_am_ordered_add(&so->ordered_work, skx_ordered_work(so->ordered));
+	skx_ordered_end(so->ordered);
+	so->ordered = NULL;
+}
+
+bool
+skx_am_ordered_fetch(SkxScan *so)
+{
+	const ItemPointerData *tids;
+
+	so->n = skx_ordered_next(so->ordered, &tids);
+	if (so->n == 0)
+		return false;
+	if (so->tids != NULL)
+		pfree(so->tids);
+	so->tids = palloc_extended(sizeof(ItemPointerData) * (Size) so->n,
+							   MCXT_ALLOC_HUGE);
+	memcpy(so->tids, tids, sizeof(ItemPointerData) * so->n);
+	return true;
+}
+
+const SkxOrderedWork *
+skx_am_scan_ordered_work(IndexScanDesc scan)
+{
+	SkxScan    *so = scan->opaque;
+
+	if (!so->has_order)
+		return NULL;
+	so->ordered_total = so->ordered_work;
+	if (so->ordered != NULL)
+		skx_am_ordered_add(&so->ordered_total, skx_ordered_work(so->ordered));
+	return &so->ordered_total;
+}

@@ -1,0 +1,54 @@
+/*
+ * ordered.h
+ *	  The rows of an index in the order of a column beside the text.
+ */
+#ifndef SKX_ORDERED_ORDERED_H
+#define SKX_ORDERED_ORDERED_H
+
+#include "query/query.h"
+
+/*
+ * Rows come by the values of the column, ascending or descending, and of one
+ * value by their places in the index.
+ */
+typedef struct SkxOrderedRequest
+{
+	Relation	index;
+	const SkxView *view;		/* taken after the snapshot */
+	const SkxQuery *filter;		/* what rows have to match, */
+	const SkxCondition *range;	/* and which values, by one of its conditions;
+								 * NULL: there is none */
+	int			column;			/* from 0; it has keys */
+	bool		descending;
+	bool		nulls_first;
+	uint64		wanted;			/* rows that will be fetched, about; 0: not
+								 * known */
+} SkxOrderedRequest;
+
+typedef struct SkxOrdered SkxOrdered;
+
+/* What it did so far. */
+typedef struct SkxOrderedWork
+{
+	uint64		passes;			/* searches: one, and one for each time that
+								 * more rows were asked for than found */
+	uint64		leaves;			/* stretches of documents that were visited */
+	uint64		documents;		/* whose keys were compared */
+} SkxOrderedWork;
+
+/*
+ * Rows that the first search is for where `wanted` is 0, and how many times as
+ * many each further one is for.  Estimates of cost/ go by them.
+ */
+#define SKX_ORDERED_ROWS	64
+#define SKX_ORDERED_GROWTH	16
+
+/* In the current memory context.  What the request points to must stay. */
+extern SkxOrdered *skx_ordered_begin(const SkxOrderedRequest *request);
+
+/* The next rows, at least one; 0 at the end.  Valid until the next call. */
+extern int	skx_ordered_next(SkxOrdered *ordered, const ItemPointerData **tids);
+extern void skx_ordered_end(SkxOrdered *ordered);
+extern const SkxOrderedWork *skx_ordered_work(const SkxOrdered *ordered);
+
+#endif							/* SKX_ORDERED_ORDERED_H */

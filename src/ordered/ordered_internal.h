@@ -1,0 +1,104 @@
+/*
+ * ordered_internal.h
+ *	  Between the files of ordered/.
+ */
+#ifndef SKX_ORDERED_ORDERED_INTERNAL_H
+#define SKX_ORDERED_ORDERED_INTERNAL_H
+
+#include "ordered/ordered.h"
+#include "segment/segment_keys.h"
+#include "source/source.h"
+
+/*
+ * A row, by what it is ordered by.  rank: the key, or of a descending order its
+ * complement, so that ranks always ascend.  place: number of the document, of a
+ * pending one its TID.
+ */
+typedef struct SkxOrderedRow
+{
+	uint64		rank;
+	uint64		place;
+	int			source;			/* segment, or SKX_ORDERED_PENDING */
+	ItemPointerData tid;		/* when rows are handed out */
+} SkxOrderedRow;
+
+#define SKX_ORDERED_PENDING		PG_INT32_MAX
+
+/*
+ * ordered_rows.c : the first rows found so far
+ *
+ * In any order while there are fewer than `most`; then a heap with the last one
+ * on top.
+ */
+typedef struct SkxOrderedRows
+{
+	int			n;
+	int			most;
+	int			size;			/* allocated */
+	SkxOrderedRow *rows;
+} SkxOrderedRows;
+
+extern void skx_ordered_rows_add(SkxOrderedRows *rows,
+								 const SkxOrderedRow *row);
+
+/* Is there room for the row, or a later one to give way to it? */
+extern bool skx_ordered_rows_want(const SkxOrderedRows *rows,
+								  const SkxOrderedRow *row);
+extern int	skx_ordered_compare(const SkxOrderedRow *a,
+								const SkxOrderedRow *b);
+extern void skx_ordered_sort(SkxOrderedRow *rows, int n);
+extern void skx_ordered_sort_places(SkxOrderedRow *rows, int n);
+
+/* A segment, open as long as the search. */
+typedef struct SkxOrderedSegment
+{
+	SkxSegment *seg;
+	int			number;
+	SkxKeyReader *keys;
+	SkxQueryVisit *visit;		/* NULL: not begun */
+	SkxKeyRange range;			/* of keys that are wanted */
+	bool		empty;			/* none is */
+	uint64		first;			/* rank that none of its documents is before */
+} SkxOrderedSegment;
+
+typedef enum SkxOrderedStage
+{
+	SKX_ORDERED_NULLS_FIRST,
+	SKX_ORDERED_VALUES,
+	SKX_ORDERED_NULLS_LAST,
+	SKX_ORDERED_DONE
+} SkxOrderedStage;
+
+struct SkxOrdered
+{
+	SkxOrderedRequest request;
+	MemoryContext context;
+	SkxSource  *source;			/* all of its segments are open */
+	int			nsegments;
+	SkxOrderedSegment *segments;	/* in the order of their first ranks */
+	SkxKeyColumns pending_keys; /* the one column */
+	uint64		flip;			/* a key, and this, is its rank */
+	SkxOrderedStage stage;
+	bool		nulls_before;	/* no NULL comes after the values */
+	SkxOrderedRows rows;
+	bool		any;			/* rows were handed out, */
+	SkxOrderedRow after;		/* the last of them */
+	uint32	   *docs;			/* SKX_QUERY_DOCS */
+	SkxKey	   *keys;			/* of them */
+	struct SkxOrderedNulls *nulls;
+	ItemPointerData *tids;		/* handed out last */
+	int			max_tids;
+	SkxOrderedWork work;
+};
+
+/* ordered_segment.c : adds what a segment has to the rows */
+extern void skx_ordered_segment(SkxOrdered *o, SkxOrderedSegment *s);
+
+/* ordered_nulls.c : rows without a value, SKX_QUERY_DOCS at a time */
+extern int	skx_ordered_nulls_next(SkxOrdered *o);
+extern void skx_ordered_nulls_close(SkxOrdered *o);
+
+/* ordered_scan.c : room for so many TIDs */
+extern void skx_ordered_make_tids(SkxOrdered *o, int n);
+
+#endif							/* SKX_ORDERED_ORDERED_INTERNAL_H */

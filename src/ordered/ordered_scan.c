@@ -1,0 +1,279 @@
+/*
+ * ordered_scan.c
+ *	  Rows in the order of a column: those with a value by searches for the
+ *	  first ones, those without before or after them.
+ *
+ * A search goes over all segments and pending documents, and looks for a number
+ * of rows after the last one that was handed out; the next one, if it comes to
+ * that, for more.
+ */
+#include "postgres.h"
+
+#include "miscadmin.h"
+#include "ordered/ordered_internal.h"
+#include "utils/memutils.h"
+#include "utils/rel.h"
+
+/* Rows of a search at most: as many as have room in work_mem. */
+static int
+skx_ordered_most(uint64 rows)
+{
+	uint64		room = (uint64) work_mem * 1024 / sizeof(SkxOrderedRow);
+
+	return (int) Min(rows, Min(room, PG_INT32_MAX));
+}
+
+static int
+skx_ordered_compare_segments(const void *a, const void *b)
+{
+	const SkxOrderedSegment *x = a;
+	const SkxOrderedSegment *y = b;
+
+	if (x->first != y->first)
+		return x->first < y->first ? -1 : 1;
+	return x->number - y->number;
+}
+
+static void
+skx_ordered_open_segment(SkxOrdered *o, int number)
+{
+	SkxOrderedSegment *s = &o->segments[number];
+	const SkxCondition *range = o->request.range;
+	SkxKeyNode	root;
+
+	s->seg = o->source->segments[number];
+	s->number = number;
+	s->keys = skx_segment_keys_open(s->seg, o->request.column);
+	if (s->keys == NULL)
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("index \"%s\" has not the order of column %d",
+						RelationGetRelationName(o->request.index),
+						o->request.column + 1),
+				 errdetail("The column's operator class had no operators for ranges when the index was built."),
+				 errhint("REINDEX the index.")));
+	s->range.least = 0;
+	s->range.most = PG_UINT64_MAX;
+	if (range != NULL)
+		s->empty = !skx_intake_key_bounds(skx_segment_keys_column(s->keys),
+										  &range->from, &range->to,
+										  &s->range.least, &s->range.most);
+	skx_segment_keys_root(s->keys, &root);
+	s->first = o->flip != 0 ? ~root.most : root.least;
+}
+
+/* Of pending documents, which have no tree, the keys are taken one by one. */
+static void
+skx_ordered_pending_column(SkxOrdered *o)
+{
+	SkxKeyColumns all;
+	int			i;
+
+	skx_intake_key_columns(o->request.index, &all);
+	for (i = 0; i < all.n; i++)
+		if (all.columns[i].column == o->request.column)
+			o->pending_keys.columns[o->pending_keys.n++] = all.columns[i];
+	if (o->pending_keys.n == 0)
+		elog(ERROR, "column %d of index \"%s\" has no order",
+			 o->request.column + 1, RelationGetRelationName(o->request.index));
+}
+
+SkxOrdered *
+skx_ordered_begin(const SkxOrderedRequest *request)
+{
+	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext,
+												  "skipidx ordered search",
+												  ALLOCSET_DEFAULT_SIZES);
+	MemoryContext old = MemoryContextSwitchTo(context);
+	SkxOrdered *o = palloc0(sizeof(SkxOrdered));
+	int			i;
+
+	o->context = context;
+	o->request = *request;
+	o->flip = request->descending ? PG_UINT64_MAX : 0;
+	/* a range has no NULL */
+	o->nulls_before = request->nulls_first || request->range != NULL;
+	o->stage = request->nulls_first && request->range == NULL ?
+		SKX_ORDERED_NULLS_FIRST : SKX_ORDERED_VALUES;
+	o->rows.most = Max(skx_ordered_most(request->wanted > 0 ?
+										request->wanted : SKX_ORDERED_ROWS), 1);
+	o->docs = palloc(sizeof(uint32) * SKX_QUERY_DOCS);
+	o->keys = palloc(sizeof(SkxKey) * SKX_QUERY_DOCS);
+	skx_ordered_pending_column(o);
+	o->source = skx_source_open(request->index, request->view);
+	o->nsegments = skx_source_next(o->source, SKX_SOURCE_ALL);
+	o->segments = palloc0(sizeof(SkxOrderedSegment) * (o->nsegments + 1));
+	for (i = 0; i < o->nsegments; i++)
+		skx_ordered_open_segment(o, i);
+	qsort(o->segments, o->nsegments, sizeof(SkxOrderedSegment),
+		  skx_ordered_compare_segments);
+	MemoryContextSwitchTo(old);
+	return o;
+}
+
+static bool
+skx_ordered_document(const SkxPendingDoc *doc, void *arg)
+{
+	SkxOrdered *o = arg;
+	SkxOrderedRow row = {0};
+	SkxKey		key;
+
+	skx_intake_keys(&o->pending_keys, doc->value, &key);
+	if (key.is_null)
+		return true;
+	row.rank = key.value ^ o->flip;
+	row.place = (uint64) ItemPointerGetBlockNumberNoCheck(&doc->tid) << 16 |
+		ItemPointerGetOffsetNumberNoCheck(&doc->tid);
+	row.source = SKX_ORDERED_PENDING;
+	row.tid = doc->tid;
+	o->work.documents++;
+	if (skx_ordered_rows_want(&o->rows, &row) &&
+		(!o->any || skx_ordered_compare(&row, &o->after) > 0) &&
+		skx_query_matches(o->request.filter, doc->value))
+	{
+		MemoryContext old = MemoryContextSwitchTo(o->context);
+
+		skx_ordered_rows_add(&o->rows, &row);
+		MemoryContextSwitchTo(old);
+	}
+	return true;
+}
+
+void
+skx_ordered_make_tids(SkxOrdered *o, int n)
+{
+	if (n <= o->max_tids)
+		return;
+	if (o->tids != NULL)
+		pfree(o->tids);
+	o->max_tids = Max(n, 64);
+	o->tids = MemoryContextAllocHuge(o->context, sizeof(ItemPointerData) *
+									 (Size) o->max_tids);
+}
+
+/* Looks up the TIDs of rows of a segment, which stand together. */
+static void
+skx_ordered_look_up(SkxOrdered *o, SkxOrderedRow *rows, int n)
+{
+	ItemPointerData tids[SKX_SUBBLOCK];
+	int			done;
+	int			some;
+	int			i;
+
+	for (done = 0; done < n; done += some)
+	{
+		some = Min(n - done, SKX_SUBBLOCK);
+		for (i = 0; i < some; i++)
+			o->docs[i] = (uint32) rows[done + i].place;
+		skx_segment_tids_of(o->source->segments[rows->source], o->docs, some,
+							tids);
+		for (i = 0; i < some; i++)
+			rows[done + i].tid = tids[i];
+	}
+}
+
+/* Hands the rows out that were found. */
+static int
+skx_ordered_hand_out(SkxOrdered *o)
+{
+	SkxOrderedRow *rows = o->rows.rows;
+	int			n = o->rows.n;
+	int			from;
+	int			to;
+	int			i;
+
+	if (n == 0)
+		return 0;
+	skx_ordered_sort_places(rows, n);
+	for (from = 0; from < n; from = to)
+	{
+		for (to = from + 1; to < n && rows[to].source == rows[from].source;)
+			to++;
+		if (rows[from].source != SKX_ORDERED_PENDING)
+			skx_ordered_look_up(o, rows + from, to - from);
+	}
+	skx_ordered_sort(rows, n);
+	skx_ordered_make_tids(o, n);
+	for (i = 0; i < n; i++)
+		o->tids[i] = rows[i].tid;
+	o->any = true;
+	o->after = rows[n - 1];
+	return n;
+}
+
+/* The next rows with a value; fewer than looked for: there are no others. */
+static int
+skx_ordered_values(SkxOrdered *o)
+{
+	int			n;
+	int			i;
+
+	o->rows.n = 0;
+	o->work.passes++;
+	for (i = 0; i < o->nsegments; i++)
+		skx_ordered_segment(o, &o->segments[i]);
+	while (skx_source_pending(o->source, NULL, skx_ordered_document, o))
+		 /* until the last one */ ;
+	n = skx_ordered_hand_out(o);
+	if (n < o->rows.most)
+		o->stage++;
+	o->rows.most = Max(skx_ordered_most((uint64) o->rows.most *
+										SKX_ORDERED_GROWTH), o->rows.most);
+	return n;
+}
+
+/* Rows without a value come at one end only. */
+static void
+skx_ordered_skip(SkxOrdered *o)
+{
+	if (o->stage == SKX_ORDERED_NULLS_LAST && o->nulls_before)
+		o->stage = SKX_ORDERED_DONE;
+}
+
+int
+skx_ordered_next(SkxOrdered *o, const ItemPointerData **tids)
+{
+	MemoryContext old = MemoryContextSwitchTo(o->context);
+	int			n = 0;
+
+	while (n == 0 && o->stage != SKX_ORDERED_DONE)
+	{
+		if (o->stage == SKX_ORDERED_VALUES)
+		{
+			n = skx_ordered_values(o);
+			skx_ordered_skip(o);
+			continue;
+		}
+		n = skx_ordered_nulls_next(o);
+		if (n == 0)
+		{
+			skx_ordered_nulls_close(o);
+			o->stage++;
+		}
+	}
+	*tids = o->tids;
+	MemoryContextSwitchTo(old);
+	return n;
+}
+
+void
+skx_ordered_end(SkxOrdered *o)
+{
+	int			i;
+
+	skx_ordered_nulls_close(o);
+	for (i = 0; i < o->nsegments; i++)
+	{
+		if (o->segments[i].visit != NULL)
+			skx_query_visit_close(o->segments[i].visit);
+		skx_segment_keys_close(o->segments[i].keys);
+	}
+	skx_source_close(o->source);
+	MemoryContextDelete(o->context);
+}
+
+const SkxOrderedWork *
+skx_ordered_work(const SkxOrdered *o)
+{
+	return &o->work;
+}

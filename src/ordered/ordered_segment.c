@@ -1,0 +1,212 @@
+/*
+ * ordered_segment.c
+ *	  What a segment adds to the first rows in the order of a column.
+ *
+ * The tree of the column's keys tells what the keys of a stretch of documents
+ * lie between.  Stretches are taken in the order of the best that they can have,
+ * until no other one can have a row that is wanted: a few where the column
+ * follows the order of the table, up to all where it does not.  Since queries
+ * move forward, they are visited some at a time, each time twice as many, in the
+ * order of documents.
+ */
+#include "postgres.h"
+
+#include "lib/binaryheap.h"
+#include "miscadmin.h"
+#include "ordered/ordered_internal.h"
+#include "utils/memutils.h"
+
+/* Stretches visited together at most. */
+#define SKX_ORDERED_STRETCHES	4096
+
+/* Stretches that wait: a heap with the best one on top. */
+typedef struct SkxOrderedNodes
+{
+	int			n;
+	int			size;
+	SkxKeyNode *nodes;
+} SkxOrderedNodes;
+
+/* The best rank that a document of the stretch can have. */
+static inline uint64
+skx_ordered_node_rank(const SkxOrdered *o, const SkxKeyNode *node)
+{
+	return o->flip != 0 ? ~node->most : node->least;
+}
+
+/* Does a come before b? */
+static inline bool
+skx_ordered_node_before(const SkxOrdered *o, const SkxKeyNode *a,
+						const SkxKeyNode *b)
+{
+	uint64		x = skx_ordered_node_rank(o, a);
+	uint64		y = skx_ordered_node_rank(o, b);
+
+	return x != y ? x < y : a->first < b->first;
+}
+
+static void
+skx_ordered_nodes_push(const SkxOrdered *o, SkxOrderedNodes *nodes,
+					   const SkxKeyNode *node)
+{
+	int			i = nodes->n++;
+
+	if (i == nodes->size)
+	{
+		nodes->size = Max(64, nodes->size * 2);
+		nodes->nodes = nodes->nodes == NULL ?
+			palloc(sizeof(SkxKeyNode) * nodes->size) :
+			repalloc_huge(nodes->nodes,
+						  sizeof(SkxKeyNode) * (Size) nodes->size);
+	}
+	while (i > 0 && skx_ordered_node_before(o, node, &nodes->nodes[(i - 1) / 2]))
+	{
+		nodes->nodes[i] = nodes->nodes[(i - 1) / 2];
+		i = (i - 1) / 2;
+	}
+	nodes->nodes[i] = *node;
+}
+
+static SkxKeyNode
+skx_ordered_nodes_pop(const SkxOrdered *o, SkxOrderedNodes *nodes)
+{
+	SkxKeyNode	top = nodes->nodes[0];
+	SkxKeyNode	last = nodes->nodes[--nodes->n];
+	int			i = 0;
+
+	for (;;)
+	{
+		int			child = 2 * i + 1;
+
+		if (child >= nodes->n)
+			break;
+		if (child + 1 < nodes->n &&
+			skx_ordered_node_before(o, &nodes->nodes[child + 1],
+									&nodes->nodes[child]))
+			child++;
+		if (!skx_ordered_node_before(o, &nodes->nodes[child], &last))
+			break;
+		nodes->nodes[i] = nodes->nodes[child];
+		i = child;
+	}
+	nodes->nodes[i] = last;
+	return top;
+}
+
+/* Can a document of the stretch be one of the rows? */
+static bool
+skx_ordered_node_competes(const SkxOrdered *o, const SkxOrderedSegment *s,
+						  const SkxKeyNode *node)
+{
+	SkxOrderedRow best = {skx_ordered_node_rank(o, node), node->first,
+	s->number};
+	uint64		worst = o->flip != 0 ? ~node->least : node->most;
+
+	if (node->least > node->most || node->least > s->range.most ||
+		node->most < s->range.least || (o->any && worst < o->after.rank))
+		return false;
+	return skx_ordered_rows_want(&o->rows, &best);
+}
+
+/* Takes out the best stretches of the lowest level; returns how many. */
+static int
+skx_ordered_choose(SkxOrdered *o, SkxOrderedSegment *s,
+				   SkxOrderedNodes *nodes, SkxKeyNode *stretches, int most)
+{
+	SkxKeyNode *children = palloc(sizeof(SkxKeyNode) * SKX_KEY_NODE_CHILDREN);
+	int			n = 0;
+
+	while (n < most && nodes->n > 0)
+	{
+		SkxKeyNode	node = skx_ordered_nodes_pop(o, nodes);
+		int			nchildren;
+		int			i;
+
+		CHECK_FOR_INTERRUPTS();
+		if (!skx_ordered_node_competes(o, s, &node))
+			continue;
+		nchildren = skx_segment_keys_children(s->keys, &node, children);
+		if (nchildren == 0)
+			stretches[n++] = node;
+		for (i = 0; i < nchildren; i++)
+			if (skx_ordered_node_competes(o, s, &children[i]))
+				skx_ordered_nodes_push(o, nodes, &children[i]);
+	}
+	pfree(children);
+	return n;
+}
+
+static int
+skx_ordered_compare_stretches(const void *a, const void *b)
+{
+	uint32		x = ((const SkxKeyNode *) a)->first;
+	uint32		y = ((const SkxKeyNode *) b)->first;
+
+	return x < y ? -1 : x > y;
+}
+
+/* Adds ascending documents that match. */
+static void
+skx_ordered_add_documents(SkxOrdered *o, SkxOrderedSegment *s, int n)
+{
+	int			i;
+
+	skx_segment_keys_of(s->keys, o->docs, n, o->keys);
+	for (i = 0; i < n; i++)
+	{
+		SkxOrderedRow row = {o->keys[i].value ^ o->flip, o->docs[i],
+		s->number};
+
+		if (!o->keys[i].is_null && skx_ordered_rows_want(&o->rows, &row) &&
+			(!o->any || skx_ordered_compare(&row, &o->after) > 0))
+			skx_ordered_rows_add(&o->rows, &row);
+	}
+	o->work.documents += n;
+}
+
+static void
+skx_ordered_visit(SkxOrdered *o, SkxOrderedSegment *s,
+				  const SkxKeyNode *stretch)
+{
+	uint32		from = stretch->first;
+	int			n;
+
+	if (!skx_ordered_node_competes(o, s, stretch))
+		return;
+	if (s->visit == NULL)
+		s->visit = skx_query_visit_open(s->seg, o->request.filter);
+	o->work.leaves++;
+	while (from < stretch->end &&
+		   (n = skx_query_visit(s->visit, from, stretch->end, o->docs)) > 0)
+	{
+		from = o->docs[n - 1] + 1;
+		skx_ordered_add_documents(o, s, n);
+	}
+}
+
+void
+skx_ordered_segment(SkxOrdered *o, SkxOrderedSegment *s)
+{
+	SkxOrderedNodes nodes = {0};
+	SkxKeyNode *stretches;
+	SkxKeyNode	root;
+	int			most = 1;
+	int			n;
+	int			i;
+
+	skx_segment_keys_root(s->keys, &root);
+	if (s->empty || !skx_ordered_node_competes(o, s, &root))
+		return;
+	stretches = palloc(sizeof(SkxKeyNode) * SKX_ORDERED_STRETCHES);
+	skx_ordered_nodes_push(o, &nodes, &root);
+	while ((n = skx_ordered_choose(o, s, &nodes, stretches, most)) > 0)
+	{
+		qsort(stretches, n, sizeof(SkxKeyNode), skx_ordered_compare_stretches);
+		for (i = 0; i < n; i++)
+			skx_ordered_visit(o, s, &stretches[i]);
+		most = Min(most * 2, SKX_ORDERED_STRETCHES);
+	}
+	pfree(stretches);
+	pfree(nodes.nodes);
+	skx_segment_relax(s->seg);
+}

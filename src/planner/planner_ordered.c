@@ -1,0 +1,237 @@
+/*
+ * planner_ordered.c
+ *	  Paths in the order of a column beside the text, and their plans.
+ *
+ * The server takes no order from an access method whose first column has none
+ * (amcanorder).  So a path of the index gets the order here, in a custom scan
+ * that asks the index for it (planner_ordered_scan.c).  It serves the first sort
+ * key, in either direction, with NULLs at either end.
+ */
+#include "postgres.h"
+
+#include <math.h>
+
+#include "access/stratnum.h"
+#include "am/am.h"
+#include "catalog/pg_am_d.h"
+#include "catalog/pg_statistic.h"
+#include "commands/defrem.h"
+#include "compat/compat_planner.h"
+#include "intake/intake_key.h"
+#include "miscadmin.h"
+#include "nodes/value.h"
+#include "optimizer/cost.h"
+#include "optimizer/optimizer.h"
+#include "optimizer/pathnode.h"
+#include "optimizer/paths.h"
+#include "ordered/ordered.h"
+#include "parser/parsetree.h"
+#include "planner/planner_internal.h"
+#include "utils/lsyscache.h"
+#include "utils/spccache.h"
+#include "utils/syscache.h"
+
+static Plan *skx_planner_plan_ordered(PlannerInfo *root, RelOptInfo *rel,
+									  CustomPath *path, List *tlist,
+									  List *clauses, List *custom_plans);
+
+static const CustomPathMethods skx_planner_ordered_path_methods = {
+	.CustomName = "Skipidx Ordered Scan",
+	.PlanCustomPath = skx_planner_plan_ordered
+};
+
+/* What comparing a key costs, and documents that are looked at for a few. */
+#define SKX_ORDERED_COMPARE		2	/* of cpu_operator_cost */
+#define SKX_ORDERED_STRETCH		2048
+
+/*
+ * The column of the index (from 0) that a sort key is; 0: none.  The key must
+ * sort as the type does by default, which is how keys ascend.
+ */
+static int
+skx_planner_key_column(const IndexOptInfo *index, const PathKey *key)
+{
+	EquivalenceClass *class = key->pk_eclass;
+	int			column;
+	ListCell   *lc;
+
+	if (class->ec_has_volatile)
+		return 0;
+	foreach(lc, skx_compat_class_members(class, index->rel->relids))
+	{
+		EquivalenceMember *member = lfirst(lc);
+
+		if (!bms_equal(member->em_relids, index->rel->relids))
+			continue;
+		for (column = 1; column < index->nkeycolumns; column++)
+		{
+			Oid			type = index->opcintype[column];
+			Oid			class_oid;
+
+			if (!match_index_to_operand((Node *) member->em_expr, column,
+										unconstify(IndexOptInfo *, index)) ||
+				!skx_intake_has_key(type, index->opfamily[column]))
+				continue;
+			class_oid = GetDefaultOpClass(type, BTREE_AM_OID);
+			if (OidIsValid(class_oid) &&
+				get_opclass_family(class_oid) == key->pk_opfamily)
+				return column;
+		}
+	}
+	return 0;
+}
+
+/* How far a column follows the order of the table, from 0 to 1. */
+static double
+skx_planner_correlation(PlannerInfo *root, const IndexOptInfo *index,
+						int column)
+{
+	RangeTblEntry *rte = planner_rt_fetch(index->rel->relid, root);
+	AttStatsSlot slot;
+	HeapTuple	tuple;
+	double		correlation = 0;
+
+	if (index->indexkeys[column] <= 0)
+		return 0;
+	tuple = SearchSysCache3(STATRELATTINH, ObjectIdGetDatum(rte->relid),
+							Int16GetDatum(index->indexkeys[column]),
+							BoolGetDatum(false));
+	if (!HeapTupleIsValid(tuple))
+		return 0;
+	if (get_attstatsslot(&slot, tuple, STATISTIC_KIND_CORRELATION, InvalidOid,
+						 ATTSTATSSLOT_NUMBERS))
+	{
+		if (slot.nnumbers > 0)
+			correlation = fabs(slot.numbers[0]);
+		free_attstatsslot(&slot);
+	}
+	ReleaseSysCache(tuple);
+	return correlation;
+}
+
+/* Rows that the first search will be for: those of a limit, or so many. */
+static double
+skx_planner_first_rows(PlannerInfo *root, const RelOptInfo *rel,
+					   double matches)
+{
+	double		rows = root->limit_tuples > 0 ? root->limit_tuples :
+		SKX_ORDERED_ROWS;
+
+	return Min(rows * matches / Max(rel->rows, 1), matches);
+}
+
+/*
+ * A search looks at all documents that match, if the column does not follow the
+ * order of the table, and else at those of a few stretches.  There is one for
+ * the first rows; for all, as many as it takes to come there by growing.
+ */
+static void
+skx_planner_cost_ordered(PlannerInfo *root, const RelOptInfo *rel,
+						 const IndexPath *index, double correlation,
+						 Path *path)
+{
+	double		matches = Max(index->indexselectivity * rel->tuples, 1);
+	double		first = skx_planner_first_rows(root, rel, matches);
+	double		follows = correlation * correlation;
+	double		most = work_mem * 1024.0 / (4 * sizeof(uint64));
+	double		share = Min(Max(matches / Max(rel->tuples, 1), 1e-9), 1);
+	double		near = Min(first + SKX_ORDERED_STRETCH * share, matches);
+	double		looked = follows * near + (1 - follows) * matches;
+	double		searches = 1 + log(Max(Min(matches, most) / Max(first, 1), 1)) /
+		log(SKX_ORDERED_GROWTH) + matches / most;
+	double		random;
+	double		pages;
+	Cost		each;
+
+	each = (index->indextotalcost - index->path.startup_cost) / matches +
+		SKX_ORDERED_COMPARE * cpu_operator_cost;
+	each = Max(each, SKX_ORDERED_COMPARE * cpu_operator_cost);
+	get_tablespace_page_costs(rel->reltablespace, &random, NULL);
+	pages = index_pages_fetched(matches, rel->pages, index->indexinfo->pages,
+								root);
+	path->startup_cost = index->path.startup_cost + looked * each;
+	path->total_cost = path->startup_cost +
+		(follows * matches + (1 - follows) * matches * (searches - 1)) * each +
+		pages * random +
+		matches * (cpu_tuple_cost + cpu_index_tuple_cost +
+				   rel->baserestrictcost.per_tuple) +
+		path->rows * path->pathtarget->cost.per_tuple;
+}
+
+static void
+skx_planner_add_column(PlannerInfo *root, RelOptInfo *rel,
+					   IndexOptInfo *index, int column, PathKey *key)
+{
+	CustomPath *custom = makeNode(CustomPath);
+	IndexPath  *path;
+
+	path = create_index_path(root, index,
+							 skx_planner_index_clauses(root, index), NIL, NIL,
+							 NIL, ForwardScanDirection, false,
+							 rel->lateral_relids, 1.0, false);
+	custom->path = path->path;
+	custom->path.type = T_CustomPath;
+	custom->path.pathtype = T_CustomScan;
+	custom->path.pathkeys = list_make1(key);
+	custom->path.parallel_safe = false;
+	skx_planner_cost_ordered(root, rel, path,
+							 skx_planner_correlation(root, index, column),
+							 &custom->path);
+	custom->flags = CUSTOMPATH_SUPPORT_PROJECTION;
+	custom->custom_paths = list_make1(path);
+	custom->custom_private =
+		list_make3(makeInteger(column),
+				   makeInteger(!skx_compat_pathkey_ascends(key)),
+				   makeInteger(key->pk_nulls_first));
+	custom->methods = &skx_planner_ordered_path_methods;
+	add_path(rel, (Path *) custom);
+}
+
+void
+skx_planner_add_columns(PlannerInfo *root, RelOptInfo *rel)
+{
+	PathKey    *key;
+	ListCell   *lc;
+
+	if (root->query_pathkeys == NIL)
+		return;
+	key = linitial(root->query_pathkeys);
+	foreach(lc, rel->indexlist)
+	{
+		IndexOptInfo *index = lfirst(lc);
+		int			column;
+
+		if (!skx_planner_is_ours(index) || index->hypothetical ||
+			(index->indpred != NIL && !index->predOK))
+			continue;
+		column = skx_planner_key_column(index, key);
+		if (column > 0)
+			skx_planner_add_column(root, rel, index, column, key);
+	}
+}
+
+static Plan *
+skx_planner_plan_ordered(PlannerInfo *root, RelOptInfo *rel, CustomPath *path,
+						 List *tlist, List *clauses, List *custom_plans)
+{
+	IndexScan  *child = skx_planner_child(linitial(custom_plans));
+	CustomScan *scan = makeNode(CustomScan);
+	SkxPlanned	planned = {0};
+
+	skx_planner_limit(root, rel, path, &planned);
+	planned.rest = child->scan.plan.qual;
+	skx_planner_reduce(child, NIL);
+	scan->scan.plan.targetlist = tlist;
+	scan->scan.scanrelid = rel->relid;
+	scan->flags = path->flags;
+	scan->custom_plans = list_make1(child);
+	scan->custom_exprs = copyObject(list_make2(planned.count, planned.offset));
+	scan->custom_scan_tlist = copyObject(child->scan.plan.targetlist);
+	scan->custom_private =
+		list_concat_copy(path->custom_private,
+						 list_make2(makeInteger(planned.extra),
+									makeInteger(skx_planner_percent(root, rel,
+																	&planned))));
+	scan->methods = &skx_planner_ordered_methods;
+	return (Plan *) scan;
+}

@@ -1,0 +1,202 @@
+/*
+ * planner_ordered_scan.c
+ *	  The custom scan over an Index Scan in the order of a column, at run time.
+ *
+ * It asks the scan of the index for the order, and tells it how many rows will
+ * be fetched.  While a row that another transaction changed is rechecked
+ * (EvalPlanQual) there is no such scan, and the row is passed on.
+ */
+#include "postgres.h"
+
+#include "access/genam.h"
+#include "am/am.h"
+#include "compat/compat_planner.h"
+#include "executor/executor.h"
+#include "nodes/value.h"
+#include "ordered/ordered.h"
+#include "planner/planner_internal.h"
+#include "utils/lsyscache.h"
+#include "utils/rel.h"
+
+typedef struct SkxOrderedScan
+{
+	CustomScanState css;
+	IndexScanState *child;
+	ExprState  *count;			/* LIMIT and OFFSET, where they apply */
+	ExprState  *offset;
+	int			extra;			/* rows fetched beyond them */
+	double		times;			/* rows fetched for each that is left */
+	SkxScanOrder order;
+	bool		ready;			/* the index knows what it has to do */
+} SkxOrderedScan;
+
+static Node *skx_planner_create_ordered(CustomScan *scan);
+static void skx_planner_begin_ordered(CustomScanState *node, EState *estate,
+									  int eflags);
+static TupleTableSlot *skx_planner_next_ordered(CustomScanState *node);
+static void skx_planner_end_ordered(CustomScanState *node);
+static void skx_planner_rescan_ordered(CustomScanState *node);
+static void skx_planner_explain_ordered(CustomScanState *node, List *ancestors,
+										ExplainState *es);
+
+const CustomScanMethods skx_planner_ordered_methods = {
+	.CustomName = "Skipidx Ordered Scan",
+	.CreateCustomScanState = skx_planner_create_ordered
+};
+
+static const CustomExecMethods skx_planner_ordered_exec = {
+	.CustomName = "Skipidx Ordered Scan",
+	.BeginCustomScan = skx_planner_begin_ordered,
+	.ExecCustomScan = skx_planner_next_ordered,
+	.EndCustomScan = skx_planner_end_ordered,
+	.ReScanCustomScan = skx_planner_rescan_ordered,
+	.ExplainCustomScan = skx_planner_explain_ordered
+};
+
+static Node *
+skx_planner_create_ordered(CustomScan *scan)
+{
+	SkxOrderedScan *state = palloc0(sizeof(SkxOrderedScan));
+
+	NodeSetTag(state, T_CustomScanState);
+	state->css.methods = &skx_planner_ordered_exec;
+	return (Node *) state;
+}
+
+static void
+skx_planner_begin_ordered(CustomScanState *node, EState *estate, int eflags)
+{
+	SkxOrderedScan *state = (SkxOrderedScan *) node;
+	CustomScan *scan = castNode(CustomScan, node->ss.ps.plan);
+	PlanState  *parent = &node->ss.ps;
+	List	   *private = scan->custom_private;
+
+	state->child = castNode(IndexScanState,
+							ExecInitNode(linitial(scan->custom_plans),
+										 estate, eflags));
+	node->custom_ps = list_make1(state->child);
+	state->count = ExecInitExpr(list_nth(scan->custom_exprs,
+										 SKX_ORDERED_COUNT), parent);
+	state->offset = ExecInitExpr(list_nth(scan->custom_exprs,
+										  SKX_ORDERED_OFFSET), parent);
+	state->order.column = intVal(list_nth(private, SKX_ORDERED_COLUMN));
+	state->order.descending = intVal(list_nth(private,
+											  SKX_ORDERED_DESCENDING)) != 0;
+	state->order.nulls_first = intVal(list_nth(private,
+											   SKX_ORDERED_NULLS)) != 0;
+	state->extra = intVal(list_nth(private, SKX_ORDERED_EXTRA));
+	state->times = intVal(list_nth(private, SKX_ORDERED_PERCENT)) / 100.0;
+}
+
+/* LIMIT NULL is none; a negative one is an error, but not here. */
+static uint64
+skx_planner_ordered_rows(SkxOrderedScan *state)
+{
+	ExprContext *econtext = state->css.ss.ps.ps_ExprContext;
+	int64		count;
+	int64		offset;
+
+	if (!skx_planner_number(state->count, econtext, &count) || count < 0)
+		return 0;
+	if (!skx_planner_number(state->offset, econtext, &offset) || offset < 0)
+		offset = 0;
+	return (uint64) Min(((double) count + offset + state->extra) *
+						state->times, PG_INT64_MAX / 2);
+}
+
+static void
+skx_planner_prepare_ordered(SkxOrderedScan *state)
+{
+	skx_planner_open_child(state->child);
+	state->order.wanted = skx_planner_ordered_rows(state);
+	skx_am_scan_order(state->child->iss_ScanDesc, &state->order);
+	state->ready = true;
+}
+
+/* The child's next row; an empty slot at the end. */
+static TupleTableSlot *
+skx_planner_fetch_ordered(SkxOrderedScan *state)
+{
+	TupleTableSlot *slot = state->css.ss.ss_ScanTupleSlot;
+	int			natts = slot->tts_tupleDescriptor->natts;
+	TupleTableSlot *row;
+
+	ExecClearTuple(slot);
+	if (state->css.ss.ps.state->es_epq_active == NULL && !state->ready)
+		skx_planner_prepare_ordered(state);
+	row = ExecProcNode(&state->child->ss.ps);
+	if (TupIsNull(row))
+		return slot;
+	slot_getallattrs(row);
+	memcpy(slot->tts_values, row->tts_values, natts * sizeof(Datum));
+	memcpy(slot->tts_isnull, row->tts_isnull, natts * sizeof(bool));
+	ExecStoreVirtualTuple(slot);
+	/* for WHERE CURRENT OF */
+	slot->tts_tid = state->child->ss.ss_ScanTupleSlot->tts_tid;
+	slot->tts_tableOid = state->child->ss.ss_ScanTupleSlot->tts_tableOid;
+	return slot;
+}
+
+static TupleTableSlot *
+skx_planner_next_ordered(CustomScanState *node)
+{
+	SkxOrderedScan *state = (SkxOrderedScan *) node;
+	ExprContext *econtext = node->ss.ps.ps_ExprContext;
+	ProjectionInfo *projection = node->ss.ps.ps_ProjInfo;
+	TupleTableSlot *slot;
+
+	ResetExprContext(econtext);
+	slot = skx_planner_fetch_ordered(state);
+	if (projection == NULL)
+		return slot;
+	if (TupIsNull(slot))
+		return ExecClearTuple(projection->pi_state.resultslot);
+	econtext->ecxt_scantuple = slot;
+	return ExecProject(projection);
+}
+
+/* The child is rescanned with the next fetch if what it depends on changed. */
+static void
+skx_planner_rescan_ordered(CustomScanState *node)
+{
+	SkxOrderedScan *state = (SkxOrderedScan *) node;
+	PlanState  *child = &state->child->ss.ps;
+
+	ExecClearTuple(node->ss.ss_ScanTupleSlot);
+	if (node->ss.ps.chgParam != NULL)
+		UpdateChangedParamSet(child, node->ss.ps.chgParam);
+	if (child->chgParam == NULL)
+		ExecReScan(child);
+	state->ready = false;
+}
+
+static void
+skx_planner_end_ordered(CustomScanState *node)
+{
+	ExecEndNode(&((SkxOrderedScan *) node)->child->ss.ps);
+}
+
+static void
+skx_planner_explain_ordered(CustomScanState *node, List *ancestors,
+							ExplainState *es)
+{
+	SkxOrderedScan *state = (SkxOrderedScan *) node;
+	Oid			index = castNode(IndexScan,
+								 state->child->ss.ps.plan)->indexid;
+	const SkxOrderedWork *work;
+	char	   *order;
+
+	order = psprintf("%s%s NULLS %s",
+					 get_attname(index, state->order.column + 1, false),
+					 state->order.descending ? " DESC" : "",
+					 state->order.nulls_first ? "FIRST" : "LAST");
+	ExplainPropertyText("Order", order, es);
+	if (!es->analyze || state->child->iss_ScanDesc == NULL)
+		return;
+	work = skx_am_scan_ordered_work(state->child->iss_ScanDesc);
+	if (work == NULL)
+		return;
+	ExplainPropertyUInteger("Passes", NULL, work->passes, es);
+	ExplainPropertyUInteger("Stretches", NULL, work->leaves, es);
+	ExplainPropertyUInteger("Compared Documents", NULL, work->documents, es);
+}

@@ -1,0 +1,118 @@
+/*
+ * query_visit.c
+ *	  The matches of stretches of a segment, visited in any order.
+ *
+ * Iterators move forward only.  A stretch that lies before what was given is
+ * visited by new ones, so that whoever goes backward takes many stretches at a
+ * time, each time in ascending order.
+ */
+#include "postgres.h"
+
+#include "miscadmin.h"
+#include "query/query_internal.h"
+#include "utils/memutils.h"
+
+/* Candidates that are collected in a step, about. */
+#define SKX_VISIT_GOAL		256
+
+struct SkxQueryVisit
+{
+	SkxOpening	opening;
+	SkxIter    *it;				/* NULL: not begun */
+	uint32		low;			/* nothing below can be asked for any more */
+	uint32		next;			/* documents below were collected, */
+	int			at;				/* those of `docs` before it given out */
+	int			n;
+	uint32	   *docs;			/* SKX_QUERY_DOCS */
+	MemoryContext context;
+};
+
+SkxQueryVisit *
+skx_query_visit_open(SkxSegment *seg, const SkxQuery *query)
+{
+	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext,
+												  "skipidx query",
+												  ALLOCSET_DEFAULT_SIZES);
+	MemoryContext old = MemoryContextSwitchTo(context);
+	SkxQueryVisit *visit = palloc0(sizeof(SkxQueryVisit));
+
+	visit->context = context;
+	visit->opening.seg = seg;
+	visit->opening.query = query;
+	visit->opening.reads = skx_segment_reads();
+	visit->opening.terms = MemoryContextAllocHuge(context, sizeof(SkxTerm) *
+												  (query->nlexemes + (Size) 1));
+	visit->docs = palloc(sizeof(uint32) * SKX_QUERY_DOCS);
+	skx_segment_find_all(&seg, 1, query->lexemes, query->nlexemes,
+						 &visit->opening.terms);
+	MemoryContextSwitchTo(old);
+	return visit;
+}
+
+void
+skx_query_visit_close(SkxQueryVisit *visit)
+{
+	if (visit->it != NULL)
+		skx_query_close(visit->it);
+	MemoryContextDelete(visit->context);
+}
+
+/* Goes back to the first document. */
+static void
+skx_visit_restart(SkxQueryVisit *visit)
+{
+	if (visit->it != NULL)
+		skx_query_close(visit->it);
+	visit->it = skx_query_open(&visit->opening);
+	visit->low = visit->next = 0;
+	visit->at = visit->n = 0;
+}
+
+/* Takes those below `to` of what was collected; of them, the live matches. */
+static int
+skx_visit_take(SkxQueryVisit *visit, uint32 to, uint32 *docs)
+{
+	SkxSegment *seg = visit->opening.seg;
+	int			n = 0;
+
+	while (visit->at < visit->n && visit->docs[visit->at] < to)
+		docs[n++] = visit->docs[visit->at++];
+	if (n > 0)
+		visit->low = docs[n - 1] + 1;
+	if (n > 0 && visit->opening.query->may_match_null)
+		n = skx_segment_keep_null(seg, docs, n, false);
+	return n > 0 ? skx_segment_drop_deleted(seg, docs, n) : 0;
+}
+
+int
+skx_query_visit(SkxQueryVisit *visit, uint32 from, uint32 to, uint32 *docs)
+{
+	MemoryContext old = MemoryContextSwitchTo(visit->context);
+	int			n = 0;
+
+	if (visit->it == NULL || from < visit->low)
+		skx_visit_restart(visit);
+	visit->low = from;
+	while (n == 0)
+	{
+		CHECK_FOR_INTERRUPTS();
+		while (visit->at < visit->n && visit->docs[visit->at] < from)
+			visit->at++;
+		if (visit->at < visit->n)
+		{
+			if (visit->docs[visit->at] >= to)
+				break;
+			n = skx_visit_take(visit, to, docs);
+			continue;
+		}
+		visit->next = Max(visit->next, from);
+		if (visit->next >= to)
+			break;
+		visit->at = 0;
+		visit->next = skx_query_collect(visit->it, visit->next,
+										SKX_VISIT_GOAL, visit->docs,
+										&visit->n);
+	}
+	MemoryContextSwitchTo(old);
+	return n;
+}
