@@ -58,6 +58,7 @@ typedef struct SkxOrderedSegment
 	SkxQueryVisit *visit;		/* NULL: not begun */
 	SkxKeyRange range;			/* of keys that are wanted */
 	bool		empty;			/* none is */
+	uint64		reads;			/* for skx_segment_cold */
 	uint64		first;			/* rank that none of its documents is before */
 } SkxOrderedSegment;
 

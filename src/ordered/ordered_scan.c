@@ -52,6 +52,7 @@ skx_ordered_open_segment(SkxOrdered *o, int number)
 						o->request.column + 1),
 				 errdetail("The column's operator class had no operators for ranges when the index was built."),
 				 errhint("REINDEX the index.")));
+	s->reads = PG_UINT64_MAX;
 	s->range.least = 0;
 	s->range.most = PG_UINT64_MAX;
 	if (range != NULL)

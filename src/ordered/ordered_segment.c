@@ -19,6 +19,12 @@
 /* Stretches visited together at most. */
 #define SKX_ORDERED_STRETCHES	4096
 
+/* While they are fewer than this, stretches are groups; then leaves. */
+#define SKX_ORDERED_FINE		8
+
+/* Stretches whose keys are asked for together. */
+#define SKX_ORDERED_ASK			32
+
 /* Stretches that wait: a heap with the best one on top. */
 typedef struct SkxOrderedNodes
 {
@@ -108,7 +114,7 @@ skx_ordered_node_competes(const SkxOrdered *o, const SkxOrderedSegment *s,
 	return skx_ordered_rows_want(&o->rows, &best);
 }
 
-/* Takes out the best stretches of the lowest level; returns how many. */
+/* Takes out the best stretches; returns how many. */
 static int
 skx_ordered_choose(SkxOrdered *o, SkxOrderedSegment *s,
 				   SkxOrderedNodes *nodes, SkxKeyNode *stretches, int most)
@@ -125,7 +131,8 @@ skx_ordered_choose(SkxOrdered *o, SkxOrderedSegment *s,
 		CHECK_FOR_INTERRUPTS();
 		if (!skx_ordered_node_competes(o, s, &node))
 			continue;
-		nchildren = skx_segment_keys_children(s->keys, &node, children);
+		nchildren = node.level > 0 || most < SKX_ORDERED_FINE ?
+			skx_segment_keys_children(s->keys, &node, children) : 0;
 		if (nchildren == 0)
 			stretches[n++] = node;
 		for (i = 0; i < nchildren; i++)
@@ -184,6 +191,21 @@ skx_ordered_visit(SkxOrdered *o, SkxOrderedSegment *s,
 	}
 }
 
+/* Asks for the keys of stretches i, i + 1, ... of n. */
+static void
+skx_ordered_ask(SkxOrderedSegment *s, const SkxKeyNode *stretches, int i, int n)
+{
+	uint32		pages[SKX_ORDERED_ASK];
+	int			k = 0;
+
+	if (s->seg->ahead == 0 || !skx_segment_cold(&s->reads))
+		return;
+	for (; i < n && k < SKX_ORDERED_ASK; i++)
+		if (k == 0 || pages[k - 1] != stretches[i].page)
+			pages[k++] = stretches[i].page;
+	skx_segment_ask(s->seg, SKX_SEGMENT_KEYS, pages, k, 2);
+}
+
 void
 skx_ordered_segment(SkxOrdered *o, SkxOrderedSegment *s)
 {
@@ -203,7 +225,11 @@ skx_ordered_segment(SkxOrdered *o, SkxOrderedSegment *s)
 	{
 		qsort(stretches, n, sizeof(SkxKeyNode), skx_ordered_compare_stretches);
 		for (i = 0; i < n; i++)
+		{
+			if (i % SKX_ORDERED_ASK == 0)
+				skx_ordered_ask(s, stretches, i, n);
 			skx_ordered_visit(o, s, &stretches[i]);
+		}
 		most = Min(most * 2, SKX_ORDERED_STRETCHES);
 	}
 	pfree(stretches);

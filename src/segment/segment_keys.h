@@ -34,8 +34,8 @@ typedef struct SkxKeyReader SkxKeyReader;
 /*
  * Documents first to end - 1 of a segment, with what their keys lie between; of
  * NULLs alone the least is above the most.  root has all; children takes one
- * apart, and returns how many there are, SKX_KEY_NODE_CHILDREN at most; 0: it is
- * of the lowest level.
+ * apart, and returns how many there are, SKX_KEY_NODE_CHILDREN at most: those of
+ * a leaf (level 0) are its groups, which have none.
  */
 typedef struct SkxKeyNode
 {
@@ -44,7 +44,7 @@ typedef struct SkxKeyNode
 	uint32		first;
 	uint32		end;
 	uint32		page;
-	int			level;
+	int			level;			/* -1: a group */
 } SkxKeyNode;
 
 #define SKX_KEY_NODE_CHILDREN	340

@@ -332,6 +332,25 @@ skx_segment_keys_root(const SkxKeyReader *reader, SkxKeyNode *root)
 	root->level = reader->column.level;
 }
 
+static void
+skx_keys_child_node(const SkxDiskKeyChild *child, SkxKeyNode *node)
+{
+	node->least = child->least;
+	node->most = child->most;
+	node->first = child->first_group * SKX_KEY_GROUP;
+	node->page = child->page;
+}
+
+static void
+skx_keys_group_node(const SkxDiskKeyPage *leaf, int i, uint32 page,
+					SkxKeyNode *node)
+{
+	node->least = skx_keys_groups(leaf)[i].least;
+	node->most = skx_keys_groups(leaf)[i].most;
+	node->first = (leaf->first_group + i) * SKX_KEY_GROUP;
+	node->page = page;
+}
+
 int
 skx_segment_keys_children(SkxKeyReader *reader, const SkxKeyNode *node,
 						  SkxKeyNode *children)
@@ -340,23 +359,23 @@ skx_segment_keys_children(SkxKeyReader *reader, const SkxKeyNode *node,
 	int			n;
 	int			i;
 
-	if (node->level == 0)
+	if (node->level < 0)
 		return 0;
 	page = skx_keys_page(reader, node->page, node->level);
 	n = page->n;
 	for (i = 0; i < n; i++)
 	{
-		const SkxDiskKeyChild *child = &skx_keys_children(page)[i];
-
-		children[i].least = child->least;
-		children[i].most = child->most;
-		children[i].first = child->first_group * SKX_KEY_GROUP;
-		children[i].end = node->end;
-		children[i].page = child->page;
+		if (node->level > 0)
+			skx_keys_child_node(&skx_keys_children(page)[i], &children[i]);
+		else
+			skx_keys_group_node(page, i, node->page, &children[i]);
 		children[i].level = node->level - 1;
+		children[i].end = node->end;
 		if (i > 0)
 			children[i - 1].end = children[i].first;
 	}
+	/* the leaf's place has another one now */
+	reader->leaf = NULL;
 	if (skx_blkio_crowded(reader->seg->file))
 		skx_keys_relax(reader);
 	return n;

@@ -1,0 +1,338 @@
+# Rows in the order of a column beside the text: each key of each answer is that of
+# the sequential scan and sort, in either direction, with NULLs at either end, limits,
+# offsets, filters, and values that many rows share, in every state an index can be
+# in; and what is read for the first rows of a column that follows the table is little.
+#
+# Long: 1500 queries, else 400 (SKX_RANK_QUERIES).
+#
+# Holds: ordered 1, 2, 3, 4; planner 16
+
+use strict;
+use warnings;
+use FindBin;
+use lib "$FindBin::RealBin/lib";
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use SkipidxTest qw(skx_node skx_database skx_session skx_seed skx_install_try);
+use Test::More;
+
+my $seed = skx_seed(306);
+my $queries = ($ENV{SKX_RANK_QUERIES} // 0) >= 1000 ? 1500 : 400;
+my $node = skx_node('order', streaming => 1, conf => <<'CONF');
+max_worker_processes = 8
+max_parallel_workers = 4
+min_parallel_table_scan_size = 0
+skipidx.cache_size = 1MB
+autovacuum = off
+CONF
+
+note "seed $seed";
+skx_database($node, 'd');
+skx_install_try($node, 'd');
+my $s = skx_session($node, 'd');
+
+# The keys and places of an answer: as many as of the same statement by sequential
+# scan and sort, with the same keys, each of a row of its own that has the key and
+# meets the condition.
+$s->value(<<'SQL');
+CREATE TABLE docs (id int, v tsvector, n int, small int2, day date, ts timestamp, tz timestamptz, f float8, flag bool, o oid, m money)
+	WITH (parallel_workers = 2);
+CREATE INDEX docs_skx ON docs USING skipidx (v, n, small, day, ts, tz, f, flag, o, m) WITH (pending_limit = '1GB', block_size = '8kB');
+CREATE TABLE asked (qid int PRIMARY KEY, cond text, col text, way text, tail text);
+
+CREATE FUNCTION set_mode(seq bool) RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+	PERFORM set_config('enable_seqscan', seq::text, false), set_config('enable_sort', seq::text, false),
+		set_config('enable_bitmapscan', 'off', false), set_config('enable_indexscan', (NOT seq)::text, false);
+END $$;
+
+-- 0 and -0 are equal, and are written as they come.
+CREATE FUNCTION written(col text) RETURNS text LANGUAGE sql AS $$ SELECT CASE col WHEN 'f' THEN '(f + 0)' ELSE quote_ident(col) END $$;
+
+CREATE FUNCTION ordered(one asked, OUT keys text[], OUT places tid[]) LANGUAGE plpgsql AS $$
+BEGIN
+	EXECUTE format('SELECT array_agg(k), array_agg(c) FROM (SELECT %5$s::text AS k, ctid AS c FROM docs WHERE %2$s ORDER BY %1$I %3$s %4$s) s',
+		one.col, one.cond, one.way, one.tail, written(one.col)) INTO keys, places;
+END $$;
+
+CREATE FUNCTION explained(one asked) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+	line text;
+	plan text := '';
+BEGIN
+	FOR line IN EXECUTE format('EXPLAIN (COSTS OFF) SELECT id FROM docs WHERE %2$s ORDER BY %1$I %3$s %4$s',
+		one.col, one.cond, one.way, one.tail) LOOP
+		plan := plan || line;
+	END LOOP;
+	RETURN plan;
+END $$;
+
+CREATE FUNCTION run(part int, stride int, plans bool, OUT queries int, OUT matched int, OUT n_rows int8, OUT wrong text[])
+LANGUAGE plpgsql AS $$
+DECLARE
+	one asked;
+	want record;
+	got record;
+	sound int;
+BEGIN
+	queries := 0; matched := 0; n_rows := 0; wrong := '{}';
+	FOR one IN SELECT * FROM asked WHERE qid % stride = part ORDER BY qid LOOP
+		PERFORM set_mode(true);
+		want := ordered(one);
+		PERFORM set_mode(false);
+		IF plans AND explained(one) !~ 'Skipidx Ordered Scan|One-Time Filter' THEN
+			wrong := wrong || format('%s: %s by another plan', one.qid, one);
+		END IF;
+		got := ordered(one);
+		queries := queries + 1;
+		matched := matched + (want.keys IS NOT NULL)::int;
+		n_rows := n_rows + coalesce(cardinality(want.keys), 0);
+		IF got.keys IS DISTINCT FROM want.keys THEN
+			wrong := wrong || format('%s: %s keys for %s of %s', one.qid, cardinality(got.keys), cardinality(want.keys), one);
+		END IF;
+		PERFORM set_mode(true);
+		EXECUTE format('SELECT count(DISTINCT u.c) FROM unnest($1, $2) u(k, c) JOIN docs ON docs.ctid = u.c AND %s::text IS NOT DISTINCT FROM u.k WHERE %s',
+			written(one.col), one.cond) INTO sound USING got.keys, got.places;
+		IF sound <> coalesce(cardinality(got.keys), 0) THEN
+			wrong := wrong || format('%s: %s rows of %s are sound of %s', one.qid, sound, cardinality(got.keys), one);
+		END IF;
+	END LOOP;
+END $$;
+SQL
+
+# ---- rows and queries ----
+
+my $rows = 0;
+
+sub one_of { return $_[ rand @_ ]; }
+
+sub quoted { return defined $_[0] ? "'$_[0]'" : 'NULL'; }
+
+sub words { return join ' ', map { one_of('wa', 'wa', 'wb', 'wc', 'xe' . int rand 30) } 1 .. int rand 7; }
+
+sub new_row
+{
+	my $id = ++$rows;
+	my $day = sprintf '2020-%02d-%02d', 1 + $id / 150 % 12, 1 + $id % 28;
+
+	return '(' . join(', ', $id, quoted(rand() < 0.1 ? undef : words()), (map { quoted(rand() < 0.1 ? undef : $_) }
+		int(rand 2000) - 1000, int rand 4, one_of($day, $day, $day, 'infinity', '-infinity', '5000000-01-01'),
+		one_of("$day 10:00:0" . int rand 9, "$day 23:59:59.999999", 'infinity', '-infinity', '4713-01-01 BC'),
+		"$day 11:00+0" . int rand 9, one_of('NaN', '-0', '0', 'Infinity', '-Infinity', rand, -rand() * 1e300), one_of('t', 'f'),
+		one_of(0, 4294967295, int rand 4e9), rand() * 100 - 50)) . ')';
+}
+
+sub load
+{
+	my ($n) = @_;
+
+	$s->value('INSERT INTO docs VALUES ' . join ', ', map { new_row() } 1 .. $n);
+	return;
+}
+
+my @columns = qw(n small day ts tz f flag o m);
+my %bounds = (n => [ -200, 0, 300 ], small => [ 0, 1, 3 ], day => [ '2020-03-05', '2020-06-01', 'infinity' ],
+	ts => [ '2020-03-05', '2020-06-01 10:00:03', 'infinity' ], tz => [ '2020-03-05', '2020-06-01 10:00+02', '2021-01-01' ],
+	f => [ -1, 0, 'NaN' ], flag => [ 'f', 'f', 't' ], o => [ 0, 1000, 3e9 ], m => [ -10, 0, 10 ]);
+
+sub condition
+{
+	my ($column) = @_;
+	my @cond = rand() < 0.85 ? "v @@ '" . one_of('wa', 'wa', 'wb', 'wa & wb', 'wc | xe3', '!wa', 'xe1:*', 'wa <-> wb', 'xe7', 'w:* & !wb', 'nosuch') . "'" : ();
+	my $other = one_of(@columns);
+	my $own = $bounds{$column};
+
+	push @cond, one_of("$column >= '$own->[0]'", "$column < '$own->[2]'", "$column BETWEEN '$own->[0]' AND '$own->[2]'", "$column > '$own->[1]'",
+		"$column IS NOT NULL", "$column IS NULL", "$column IN ('$own->[0]', '$own->[1]')", "$column <= ANY ('{$own->[0],$own->[1]}')")
+	  if rand() < 0.35;
+	push @cond, one_of("$other >= '$bounds{$other}->[1]'", "$other IS NULL", "$other < '$bounds{$other}->[2]'") if rand() < 0.3;
+	push @cond, 'id % 3 = 1' if rand() < 0.15;
+	return @cond ? join ' AND ', @cond : 'true';
+}
+
+sub tail
+{
+	return one_of('', 'LIMIT 1', 'LIMIT 3', 'LIMIT 10', 'LIMIT 10', 'LIMIT 100', 'LIMIT 1000', 'LIMIT 7 OFFSET 5', 'OFFSET 20', 'LIMIT 0');
+}
+
+my @asked;
+
+for my $qid (0 .. $queries - 1)
+{
+	my $column = $columns[ $qid % @columns ];
+
+	push @asked, "($qid, " . join(', ', map { "'" . s/'/''/gr . "'" } condition($column), $column,
+		one_of('', 'DESC', '', 'DESC', 'NULLS FIRST', 'DESC NULLS LAST'), tail()) . ')';
+}
+$s->value('INSERT INTO asked VALUES ' . join ', ', @asked);
+
+# ---- states ----
+
+sub differ
+{
+	my ($what, $stride, %opt) = @_;
+	my $on = $opt{on} // $s;
+	my ($n, $matched, $found, @wrong) = split /\n/, $on->value(
+		'SELECT unnest(ARRAY[queries::text, matched::text, n_rows::text] || wrong[1:6]) FROM run('
+		  . join(', ', length($what) % $stride, $stride, $opt{plans} ? 'true' : 'false') . ')');
+
+	ok($n > 0 && $matched > $n / 2 && @wrong == 0, "$what: $n queries, $matched match, $found rows") or diag(join "\n", @wrong);
+	is($on->raw("SELECT skipidx_check('docs_skx', true)"), '', "$what: skipidx_check") if !$opt{on};
+	return;
+}
+
+load(1200);
+$s->value('ANALYZE docs');
+differ('pending', 1, plans => 1);
+for my $n (1 .. 3)
+{
+	$s->value(q{SELECT skipidx_flush('docs_skx') \g /dev/null});
+	load(400);
+}
+is($s->value("SELECT segments FROM skipidx_stats('docs_skx')"), 3, 'three segments and pending documents');
+differ('several', 1);
+
+$s->value("SET work_mem = '64kB'");
+differ('several, with little memory', 3);
+$s->value('RESET work_mem');
+
+my $methods = $s->value("LOAD 'skipidx'; SELECT string_agg(m, ',') FROM pg_settings, unnest(enumvals) m WHERE name = 'skipidx.io_method'");
+
+for my $method (split /,/, $methods)
+{
+	$s->value("SET skipidx.io_method = $method; SELECT skipidx_cache_reset()");
+	differ("several, $method", 8);
+}
+$s->value('RESET skipidx.io_method');
+
+$node->backup('base');
+my $standby = PostgreSQL::Test::Cluster->new('order_standby');
+$standby->init_from_backup($node, 'base', has_streaming => 1);
+$standby->start;
+load(60);
+$node->wait_for_catchup($standby, 'replay', $node->lsn('write'));
+my $there = skx_session($standby, 'd');
+differ('standby', 5, on => $there);
+$there->close;
+$standby->stop;
+
+$s->value('DELETE FROM docs WHERE id % 4 = 1; UPDATE docs SET n = -n, day = day + 30 WHERE id % 9 = 2 AND isfinite(day)');
+differ('deleted', 3);
+$s->value('VACUUM docs');
+differ('vacuumed', 3);
+$s->value(q{SELECT skipidx_flush('docs_skx') \g /dev/null}) if $s->value("SELECT pending_docs FROM skipidx_stats('docs_skx')") > 0;
+$s->value(q{SELECT skipidx_merge('docs_skx', 1) \g /dev/null});
+is($s->value("SELECT segments || ' ' || deleted FROM skipidx_stats('docs_skx')"), '1 0', 'merged without the dead');
+differ('merged', 2);
+load(200);
+$s->value('DELETE FROM docs WHERE id % 50 = 7');
+$s->close;
+$node->stop('immediate');
+$node->start;
+$s = skx_session($node, 'd');
+differ('crashed', 3);
+$s->value('SET max_parallel_maintenance_workers = 2; REINDEX TABLE docs; RESET max_parallel_maintenance_workers');
+differ('rebuilt', 2);
+
+# ---- more rows than a search was for; other ways to ask ----
+
+$s->value(<<'SQL');
+SELECT set_mode(false) \g /dev/null
+CREATE FUNCTION by_cursor() RETURNS int[] LANGUAGE plpgsql AS $$
+DECLARE
+	c CURSOR FOR SELECT n FROM docs WHERE v @@ 'wa' ORDER BY n DESC NULLS LAST;
+	got int[] := '{}';
+	one record;
+BEGIN
+	OPEN c;
+	LOOP
+		FETCH c INTO one;
+		EXIT WHEN NOT FOUND OR cardinality(got) >= 1500;
+		got := got || one.n;
+	END LOOP;
+	RETURN got;
+END $$;
+SQL
+is($s->value('SELECT by_cursor() = (SELECT array_agg(n ORDER BY n DESC NULLS LAST) FROM docs WHERE id IN (SELECT id FROM docs WHERE v @@ $$wa$$))'), 't',
+	'a cursor goes through all rows');
+is($s->value(<<'SQL'), 't', 'a search for each row of a join');
+SELECT bool_and(a IS NOT DISTINCT FROM b) FROM (SELECT
+	(SELECT array_agg(n) FROM (SELECT n FROM docs WHERE v @@ 'wa' AND small = k ORDER BY n DESC LIMIT 3) s) AS a,
+	(SELECT (array_agg(n ORDER BY n DESC))[1:3] FROM docs WHERE v @@ 'wa' AND small = k) AS b FROM generate_series(0, 5) k) s;
+SQL
+is($s->value("PREPARE page(int, int) AS SELECT array_agg(n) FROM (SELECT n FROM docs WHERE v @@ 'wa' AND n < \$1 ORDER BY n DESC LIMIT \$2) s;"
+	  . ' SET plan_cache_mode = force_generic_plan; EXECUTE page(100, 5)'),
+	$s->value("SELECT (array_agg(n ORDER BY n DESC))[1:5] FROM docs WHERE v @@ 'wa' AND n < 100"), 'a page from a key on');
+is($s->value('EXECUTE page(NULL, 5)'), '', 'from NULL on there is none');
+is($s->value('EXECUTE page(100, NULL)'), $s->value("SELECT array_agg(n ORDER BY n DESC) FROM docs WHERE v @@ 'wa' AND n < 100"), 'no limit');
+$s->value('RESET plan_cache_mode');
+like($s->value("EXPLAIN (COSTS OFF) SELECT id FROM docs WHERE v @@ 'wa' ORDER BY n, id LIMIT 5"), qr/Incremental Sort.*Presorted Key: n.*Skipidx Ordered Scan/s,
+	'further keys are sorted');
+like($s->value("EXPLAIN (COSTS OFF) DECLARE c SCROLL CURSOR FOR SELECT id FROM docs WHERE v @@ 'wa' ORDER BY n"), qr/Materialize/, 'backward by Materialize');
+is($s->value("SELECT count(*) FROM (SELECT id FROM docs WHERE v @@ 'wa' ORDER BY n LIMIT 5 FOR UPDATE) s"), 5, 'rows are locked');
+unlike($s->value('EXPLAIN (COSTS OFF) SELECT id FROM docs ORDER BY v LIMIT 1'), qr/Ordered Scan/, 'the text has no order');
+
+# ---- partitions ----
+
+$s->value(<<'SQL');
+CREATE TABLE parts (id int, v tsvector, n int) PARTITION BY RANGE (id);
+CREATE TABLE parts_a PARTITION OF parts FOR VALUES FROM (0) TO (500);
+CREATE TABLE parts_b (n int, v tsvector, id int);
+ALTER TABLE parts ATTACH PARTITION parts_b FOR VALUES FROM (500) TO (1000);
+CREATE INDEX parts_skx ON parts USING skipidx (v, n);
+INSERT INTO parts SELECT i, 'wa', hashint4(i) % 1000 FROM generate_series(1, 999) i;
+ANALYZE parts;
+SQL
+like($s->value("EXPLAIN (COSTS OFF) SELECT n FROM parts WHERE v @@ 'wa' ORDER BY n LIMIT 10"), qr/Merge Append.*Ordered Scan.*Ordered Scan/s, 'partitions are merged');
+is($s->value("SELECT array_agg(n) FROM (SELECT n FROM parts WHERE v @@ 'wa' ORDER BY n LIMIT 100) s"),
+	$s->value('SELECT (array_agg(n ORDER BY n))[1:100] FROM parts'), 'and give the same');
+
+# ---- work ----
+
+# follows and ties follow the table, mixed does not.
+$s->value(<<'SQL');
+CREATE TABLE work (id int, v tsvector, follows int, mixed int, ties int) WITH (autovacuum_enabled = off);
+INSERT INTO work SELECT i, array_to_tsvector(CASE WHEN i % 10 = 3 THEN '{all,tenth}' ELSE '{all}'::text[] END), i, hashint4(i), i / 50000
+	FROM generate_series(0, 199999) i;
+CREATE INDEX work_skx ON work USING skipidx (v, follows, mixed, ties) WITH (block_size = '8kB', pending_limit = '1GB');
+ANALYZE work;
+SQL
+
+# What EXPLAIN tells of a search: stretches visited, documents compared.
+sub work
+{
+	my ($cond, $order) = @_;
+	my $plan = $s->value("EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF) SELECT id FROM work WHERE $cond ORDER BY $order");
+
+	like($plan, qr/Ordered Scan/, "$cond by $order");
+	return ($plan =~ /Passes: (\d+)/, $plan =~ /Stretches: (\d+)/, $plan =~ /Compared Documents: (\d+)/);
+}
+
+for my $way ('follows LIMIT 20', 'follows DESC LIMIT 20', 'ties LIMIT 20', 'ties DESC LIMIT 20')
+{
+	my ($passes, $stretches, $documents) = work(q{v @@ 'all'}, $way);
+
+	is($passes, 1, "one search by $way");
+	# where a value begins, a group has a few of it
+	cmp_ok($stretches, '<=', $way =~ /ties DESC/ ? 2 : 1, "$stretches groups of documents");
+	cmp_ok($documents, '<=', 256, "$documents documents");
+	(undef, $stretches, $documents) = work(q{v @@ 'tenth'}, $way);
+	cmp_ok($stretches, '<=', 3, "$stretches stretches of a rarer word");
+	cmp_ok($documents, '<=', 60, "$documents documents");
+}
+for my $cond ('follows < 100000', 'follows BETWEEN 1000 AND 100000')
+{
+	my (undef, $stretches, $documents) = work("v @@ 'all' AND $cond", 'follows DESC LIMIT 20');
+
+	cmp_ok($stretches, '<=', 2, "a page from a key on: $stretches stretches");
+	cmp_ok($documents, '<=', 256, "$documents documents");
+}
+my ($passes, undef, $documents) = work(q{v @@ 'all'}, 'mixed LIMIT 20');
+cmp_ok($documents, '>=', 5000, "a column in no order: $documents documents");
+is($passes, 1, 'in one search');
+($passes) = work(q{v @@ 'all'}, 'follows LIMIT 20 OFFSET 100');
+is($passes, 1, 'an offset is of the first search');
+
+$s->close;
+$node->stop;
+done_testing();
