@@ -22,6 +22,13 @@
 /* While they are fewer than this, stretches are groups; then leaves. */
 #define SKX_ORDERED_FINE		8
 
+/*
+ * A query with so few matches is gone through at once, and so is one with few
+ * against the leaves that would be visited.
+ */
+#define SKX_ORDERED_FEW			64
+#define SKX_ORDERED_PER_LEAF	2
+
 /* Stretches whose keys are asked for together. */
 #define SKX_ORDERED_ASK			32
 
@@ -180,8 +187,6 @@ skx_ordered_visit(SkxOrdered *o, SkxOrderedSegment *s,
 
 	if (!skx_ordered_node_competes(o, s, stretch))
 		return;
-	if (s->visit == NULL)
-		s->visit = skx_query_visit_open(s->seg, o->request.filter);
 	o->work.leaves++;
 	while (from < stretch->end &&
 		   (n = skx_query_visit(s->visit, from, stretch->end, o->docs)) > 0)
@@ -206,6 +211,18 @@ skx_ordered_ask(SkxOrderedSegment *s, const SkxKeyNode *stretches, int i, int n)
 	skx_segment_ask(s->seg, SKX_SEGMENT_KEYS, pages, k, 2);
 }
 
+/* Is it less work to look at all matches than to look for the best ones? */
+static bool
+skx_ordered_are_few(const SkxOrdered *o, SkxOrderedSegment *s)
+{
+	double		leaves = (double) s->seg->planes[SKX_SEGMENT_KEYS].npages /
+		s->seg->header.nkeys;
+	double		matches = skx_query_visit_cost(s->visit);
+
+	leaves *= Min(o->rows.most / Max(matches, 1), 1);
+	return matches <= SKX_ORDERED_FEW + SKX_ORDERED_PER_LEAF * leaves;
+}
+
 void
 skx_ordered_segment(SkxOrdered *o, SkxOrderedSegment *s)
 {
@@ -219,6 +236,14 @@ skx_ordered_segment(SkxOrdered *o, SkxOrderedSegment *s)
 	skx_segment_keys_root(s->keys, &root);
 	if (s->empty || !skx_ordered_node_competes(o, s, &root))
 		return;
+	if (s->visit == NULL)
+		s->visit = skx_query_visit_open(s->seg, o->request.filter);
+	if (skx_ordered_are_few(o, s))
+	{
+		skx_ordered_visit(o, s, &root);
+		skx_segment_relax(s->seg);
+		return;
+	}
 	stretches = palloc(sizeof(SkxKeyNode) * SKX_ORDERED_STRETCHES);
 	skx_ordered_nodes_push(o, &nodes, &root);
 	while ((n = skx_ordered_choose(o, s, &nodes, stretches, most)) > 0)

@@ -68,6 +68,17 @@ skx_visit_restart(SkxQueryVisit *visit)
 	visit->at = visit->n = 0;
 }
 
+uint32
+skx_query_visit_cost(SkxQueryVisit *visit)
+{
+	MemoryContext old = MemoryContextSwitchTo(visit->context);
+
+	if (visit->it == NULL)
+		skx_visit_restart(visit);
+	MemoryContextSwitchTo(old);
+	return visit->it->cost;
+}
+
 /* Takes those below `to` of what was collected; of them, the live matches. */
 static int
 skx_visit_take(SkxQueryVisit *visit, uint32 to, uint32 *docs)
