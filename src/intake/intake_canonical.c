@@ -15,6 +15,7 @@
 
 #include "compat/compat.h"
 #include "fmgr.h"
+#include "intake/intake_value.h"
 #include "libpq/pqformat.h"
 #include "port/pg_bswap.h"
 #include "utils/builtins.h"
@@ -137,17 +138,6 @@ skipidx_canonical_float8(PG_FUNCTION_ARGS)
 {
 	return skx_intake_float(PG_GETARG_FLOAT8(0));
 }
-
-/* The first byte of a numeric. */
-enum
-{
-	SKX_NUMERIC_MINUS_INFINITY,
-	SKX_NUMERIC_NEGATIVE,
-	SKX_NUMERIC_ZERO,
-	SKX_NUMERIC_POSITIVE,
-	SKX_NUMERIC_INFINITY,
-	SKX_NUMERIC_NAN
-};
 
 /* Signs as numeric_send() gives them. */
 #define SKX_SENT_NEGATIVE		0x4000

@@ -24,21 +24,38 @@
 #define SKX_MOMENT_LAST		(((uint64) 1 << 27) - 1)	/* infinity */
 #define SKX_MOMENT_SHIFT	37
 
-static void
-skx_intake_key_column(Oid type, SkxKeyColumn *column)
+/* Numerics with more digits have no keys. */
+#define SKX_DECIMAL_DIGITS	18
+
+/* A numeric with a scale; false: it has none, or too many digits. */
+static bool
+skx_intake_decimal_column(int32 typmod, SkxKeyColumn *column)
+{
+	int			precision = (typmod - VARHDRSZ) >> 16 & 0xFFFF;
+	int			scale = (((typmod - VARHDRSZ) & 0x7FF) ^ 0x400) - 0x400;
+
+	column->kind = SKX_KEY_DECIMAL;
+	column->width = (uint8) scale;
+	return typmod >= (int32) VARHDRSZ && precision <= SKX_DECIMAL_DIGITS &&
+		scale >= 0 && scale <= SKX_DECIMAL_DIGITS;
+}
+
+/* How values of a type become keys; false: they do not. */
+static bool
+skx_intake_key_column(Oid type, int32 typmod, SkxKeyColumn *column)
 {
 	column->kind = SKX_KEY_BYTES;
 	switch (type)
 	{
 		case BOOLOID:
 			column->width = 1;
-			break;
+			return true;
 		case OIDOID:
 			column->width = 4;
-			break;
+			return true;
 		case MACADDROID:
 			column->width = 6;
-			break;
+			return true;
 		case INT2OID:
 		case INT4OID:
 		case INT8OID:
@@ -48,30 +65,38 @@ skx_intake_key_column(Oid type, SkxKeyColumn *column)
 		case TIMEOID:
 		case TIMESTAMPTZOID:
 			column->width = 8;
-			break;
+			return true;
 		case DATEOID:
 			column->kind = SKX_KEY_DAY;
 			column->width = SKX_MOMENT_WIDTH;
-			break;
+			return true;
 		case TIMESTAMPOID:
 			column->kind = SKX_KEY_MOMENT;
 			column->width = SKX_MOMENT_WIDTH;
-			break;
+			return true;
+		case NUMERICOID:
+			return skx_intake_decimal_column(typmod, column);
 		default:
-			column->width = 0;
-			break;
+			return false;
 	}
 }
 
+/* Of a column of the index, or what it would be. */
+static bool
+skx_intake_column_has_key(Oid type, int32 typmod, Oid family,
+						  SkxKeyColumn *column)
+{
+	return skx_intake_key_column(type, typmod, column) &&
+		OidIsValid(get_opfamily_member(family, type, type,
+									   SKX_STRATEGY_LESS));
+}
+
 bool
-skx_intake_has_key(Oid type, Oid family)
+skx_intake_has_key(Oid type, int32 typmod, Oid family)
 {
 	SkxKeyColumn column;
 
-	skx_intake_key_column(type, &column);
-	return column.width > 0 &&
-		OidIsValid(get_opfamily_member(family, type, type,
-									   SKX_STRATEGY_LESS));
+	return skx_intake_column_has_key(type, typmod, family, &column);
 }
 
 void
@@ -82,11 +107,14 @@ skx_intake_key_columns(Relation index, SkxKeyColumns *columns)
 	columns->n = 0;
 	for (i = 1; i < IndexRelationGetNumberOfKeyAttributes(index); i++)
 	{
+		Form_pg_attribute attribute = TupleDescAttr(RelationGetDescr(index), i);
 		SkxKeyColumn *column = &columns->columns[columns->n];
+		int32		typmod = attribute->atttypmod;
 
-		skx_intake_key_column(index->rd_opcintype[i], column);
+		(void) getBaseTypeAndTypmod(attribute->atttypid, &typmod);
 		column->column = i;
-		if (skx_intake_has_key(index->rd_opcintype[i], index->rd_opfamily[i]))
+		if (skx_intake_column_has_key(index->rd_opcintype[i], typmod,
+									  index->rd_opfamily[i], column))
 			columns->n++;
 	}
 }
@@ -122,12 +150,99 @@ skx_intake_moment_key(int64 day, uint64 rest)
 	return (uint64) day << SKX_MOMENT_SHIFT | rest;
 }
 
+/* Bytes of a numeric's form before its digits. */
+#define SKX_DECIMAL_HEAD	3
+#define SKX_DECIMAL_MOST	UINT64CONST(1000000000000000000)
+
+/* A digit, base 10,000, of a canonical form; 0 behind its end. */
+static uint32
+skx_intake_decimal_digit(const char *form, int ndigits, int i, bool negative)
+{
+	uint16		digit;
+
+	if (i < 0 || i >= ndigits)
+		return 0;
+	memcpy(&digit, form + SKX_DECIMAL_HEAD + 2 * i, sizeof(digit));
+	digit = pg_ntoh16(digit);
+	return (uint16) ((negative ? (uint16) ~digit : digit) - 1);
+}
+
 /*
- * The key of a form of the column's width.  *exact: there is none of that day
- * but of a later moment.
+ * The magnitude of a number times ten to the scale, cut; *exact: nothing was
+ * cut.  PG_UINT64_MAX: it has more than SKX_DECIMAL_DIGITS digits.
  */
 static uint64
-skx_intake_key_of(const SkxKeyColumn *column, const char *form, bool *exact)
+skx_intake_decimal_magnitude(const char *form, int ndigits, int weight,
+							 bool negative, int scale, bool *exact)
+{
+	static const uint32 powers[] = {1, 10, 100, 1000, 10000};
+	int			groups = (scale + 3) / 4;	/* of digits behind the point */
+	uint64		value = 0;
+	int			place;
+
+	if (weight > SKX_DECIMAL_DIGITS / 4)
+		return PG_UINT64_MAX;
+	*exact = ndigits <= weight + groups + 1;
+	for (place = weight; place >= -groups; place--)
+	{
+		uint32		digit = skx_intake_decimal_digit(form, ndigits,
+													 weight - place, negative);
+		uint32		power = place == -groups && groups > 0 ?
+			powers[scale - 4 * (groups - 1)] : 10000;
+		uint32		cut = 10000 / power;
+
+		if (value > SKX_DECIMAL_MOST / power)
+			return PG_UINT64_MAX;
+		value = value * power + digit / cut;
+		*exact &= digit % cut == 0;
+	}
+	return value;
+}
+
+/*
+ * The key of a numeric, from the first bytes of its form, or the one below it;
+ * *exact: it is its own.  What is larger than any number of a column is above
+ * or below all of them.
+ */
+static uint64
+skx_intake_decimal_key(const char *form, int len, int scale, bool *exact)
+{
+	const uint64 zero = UINT64CONST(1) << 63;
+	bool		negative = form[0] == SKX_NUMERIC_NEGATIVE;
+	int			ndigits = (len - SKX_DECIMAL_HEAD) / 2 - (negative ? 1 : 0);
+	uint16		weight;
+	uint64		value;
+
+	*exact = true;
+	switch (form[0])
+	{
+		case SKX_NUMERIC_MINUS_INFINITY:
+			return 0;
+		case SKX_NUMERIC_INFINITY:
+			return PG_UINT64_MAX - 1;
+		case SKX_NUMERIC_NAN:
+			return PG_UINT64_MAX;
+		case SKX_NUMERIC_ZERO:
+			return zero;
+	}
+	memcpy(&weight, form + 1, sizeof(weight));
+	weight = pg_ntoh16(weight);
+	value = skx_intake_decimal_magnitude(form, ndigits,
+										 (int) (negative ? (uint16) ~weight :
+												weight) - 0x8000,
+										 negative, scale, exact);
+	if (value == PG_UINT64_MAX)
+		return negative ? 1 : PG_UINT64_MAX - 2;
+	return negative ? zero - value - (*exact ? 0 : 1) : zero + value;
+}
+
+/*
+ * The key of a form, or the one below it; *exact: it is its own.  Of a numeric
+ * the form has so many bytes, else the column's width.
+ */
+static uint64
+skx_intake_key_of(const SkxKeyColumn *column, const char *form, int len,
+				  bool *exact)
 {
 	uint64		value = 0;
 	uint64		rest;
@@ -135,6 +250,8 @@ skx_intake_key_of(const SkxKeyColumn *column, const char *form, bool *exact)
 	int			i;
 
 	*exact = true;
+	if (column->kind == SKX_KEY_DECIMAL)
+		return skx_intake_decimal_key(form, len, column->width, exact);
 	if (column->kind == SKX_KEY_BYTES)
 	{
 		for (i = 0; i < column->width; i++)
@@ -159,7 +276,8 @@ skx_intake_key(const SkxKeyColumn *column, const char *lexeme, int len,
 	key->value = 0;
 	if (key->is_null)
 		return;
-	if (len != SKX_VALUE_HEAD + column->width)
+	if (column->kind != SKX_KEY_DECIMAL &&
+		len != SKX_VALUE_HEAD + column->width)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_OBJECT_DEFINITION),
 				 errmsg("canonical form of column %d has %d bytes, not %d",
@@ -167,7 +285,11 @@ skx_intake_key(const SkxKeyColumn *column, const char *lexeme, int len,
 						column->width),
 				 errhint("An operator class with operators for ranges on a built-in type needs skipidx_canonical() as support function %d.",
 						 SKX_SUPPORT_CANONICAL)));
-	key->value = skx_intake_key_of(column, lexeme + SKX_VALUE_HEAD, &exact);
+	key->value = skx_intake_key_of(column, lexeme + SKX_VALUE_HEAD,
+								   len - SKX_VALUE_HEAD, &exact);
+	if (!exact)
+		elog(ERROR, "a value of column %d has more digits than its type",
+			 column->column + 1);
 }
 
 void
@@ -204,15 +326,18 @@ skx_intake_key_from(const SkxKeyColumn *column, const SkxLexeme *lexeme,
 					uint64 *key)
 {
 	int			len = lexeme->len - SKX_VALUE_HEAD;
+	bool		decimal = column->kind == SKX_KEY_DECIMAL;
 	bool		exact;
 
-	if (len < column->width)
+	if (len == 0 || (!decimal && len < column->width))
 	{
 		*key = 0;
 		return lexeme->bytes[2] == SKX_VALUE_PRESENT;
 	}
-	*key = skx_intake_key_of(column, lexeme->bytes + SKX_VALUE_HEAD, &exact);
-	if (len == column->width && exact)
+	*key = skx_intake_key_of(column, lexeme->bytes + SKX_VALUE_HEAD, len,
+							 &exact);
+	/* what comes right after a form has a byte more; numerics' are odd */
+	if (exact && (decimal ? len % 2 == 1 : len == column->width))
 		return true;
 	*key += 1;
 	return *key != 0;

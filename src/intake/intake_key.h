@@ -2,8 +2,9 @@
  * intake_key.h
  *	  Keys: values of columns beside the text as 64 bits that ascend as they do.
  *
- * Of a column whose canonical forms have one length and fit, and whose operator
- * family has the strategies of a btree.  Two values have one key exactly where
+ * Of a column whose canonical forms have one length and fit, or which is numeric
+ * with a scale and 18 digits at most, and whose operator family has the
+ * strategies of a btree.  Two values have one key exactly where
  * they have one canonical form.
  */
 #ifndef SKX_INTAKE_KEY_H
@@ -17,14 +18,16 @@ typedef enum SkxKeyKind
 {
 	SKX_KEY_BYTES = 1,			/* its bytes, most significant first */
 	SKX_KEY_DAY,				/* of a day and the time in it, the day */
-	SKX_KEY_MOMENT				/* both: 27 bits and 37, of timestamps */
+	SKX_KEY_MOMENT,				/* both: 27 bits and 37, of timestamps */
+	SKX_KEY_DECIMAL				/* of a numeric: times ten to the scale */
 } SkxKeyKind;
 
 typedef struct SkxKeyColumn
 {
 	uint8		column;			/* of the index, from 0 */
 	uint8		kind;			/* SkxKeyKind */
-	uint8		width;			/* bytes of a canonical form */
+	uint8		width;			/* bytes of a canonical form; DECIMAL: the
+								 * scale */
 } SkxKeyColumn;
 
 /* The columns of an index that have keys, ascending. */
@@ -43,10 +46,10 @@ typedef struct SkxKey
 /*
  * intake_key.c
  *
- * has_key: a column of that type and operator family.  keys: of a document, one a column.  key_bounds: the least and the most key in
+ * has_key: a column of that type, with this modifier, and operator family.  keys: of a document, one a column.  key_bounds: the least and the most key in
  * the range of a condition; false: none is.
  */
-extern bool skx_intake_has_key(Oid type, Oid family);
+extern bool skx_intake_has_key(Oid type, int32 typmod, Oid family);
 extern void skx_intake_key_columns(Relation index, SkxKeyColumns *columns);
 extern void skx_intake_keys(const SkxKeyColumns *columns, TSVector document,
 							SkxKey *keys);

@@ -26,6 +26,17 @@ typedef enum SkxValueKind
 	SKX_VALUE_EMPTY				/* an array without elements; likewise */
 } SkxValueKind;
 
+/* The first byte of the canonical form of a numeric. */
+enum
+{
+	SKX_NUMERIC_MINUS_INFINITY,
+	SKX_NUMERIC_NEGATIVE,
+	SKX_NUMERIC_ZERO,
+	SKX_NUMERIC_POSITIVE,
+	SKX_NUMERIC_INFINITY,
+	SKX_NUMERIC_NAN
+};
+
 typedef struct SkxLexeme
 {
 	const char *bytes;

@@ -19,6 +19,7 @@
 #include "compat/compat_planner.h"
 #include "intake/intake_key.h"
 #include "miscadmin.h"
+#include "nodes/nodeFuncs.h"
 #include "nodes/value.h"
 #include "optimizer/cost.h"
 #include "optimizer/optimizer.h"
@@ -43,6 +44,18 @@ static const CustomPathMethods skx_planner_ordered_path_methods = {
 /* What comparing a key costs, and documents that are looked at for a few. */
 #define SKX_ORDERED_COMPARE		2	/* of cpu_operator_cost */
 #define SKX_ORDERED_STRETCH		2048
+
+/* Has the column (from 0) an order? */
+static bool
+skx_planner_has_order(const IndexOptInfo *index, int column)
+{
+	Node	   *expr = skx_planner_column_expr(index, column);
+	int32		typmod = exprTypmod(expr);
+
+	(void) getBaseTypeAndTypmod(exprType(expr), &typmod);
+	return skx_intake_has_key(index->opcintype[column], typmod,
+							  index->opfamily[column]);
+}
 
 /*
  * The column of the index (from 0) that a sort key is; 0: none.  The key must
@@ -70,7 +83,7 @@ skx_planner_key_column(const IndexOptInfo *index, const PathKey *key)
 
 			if (!match_index_to_operand((Node *) member->em_expr, column,
 										unconstify(IndexOptInfo *, index)) ||
-				!skx_intake_has_key(type, index->opfamily[column]))
+				!skx_planner_has_order(index, column))
 				continue;
 			class_oid = GetDefaultOpClass(type, BTREE_AM_OID);
 			if (OidIsValid(class_oid) &&

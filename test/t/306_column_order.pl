@@ -35,9 +35,10 @@ my $s = skx_session($node, 'd');
 # scan and sort, with the same keys, each of a row of its own that has the key and
 # meets the condition.
 $s->value(<<'SQL');
-CREATE TABLE docs (id int, v tsvector, n int, small int2, day date, ts timestamp, tz timestamptz, f float8, flag bool, o oid, m money)
+CREATE TABLE docs (id int, v tsvector, n int, small int2, day date, ts timestamp, tz timestamptz, f float8, flag bool, o oid, m money,
+	p numeric(12, 3))
 	WITH (parallel_workers = 2);
-CREATE INDEX docs_skx ON docs USING skipidx (v, n, small, day, ts, tz, f, flag, o, m) WITH (pending_limit = '1GB', block_size = '8kB');
+CREATE INDEX docs_skx ON docs USING skipidx (v, n, small, day, ts, tz, f, flag, o, m, p) WITH (pending_limit = '1GB', block_size = '8kB');
 CREATE TABLE asked (qid int PRIMARY KEY, cond text, col text, way text, tail text);
 
 CREATE FUNCTION set_mode(seq bool) RETURNS void LANGUAGE plpgsql AS $$
@@ -119,7 +120,8 @@ sub new_row
 		int(rand 2000) - 1000, int rand 4, one_of($day, $day, $day, 'infinity', '-infinity', '5000000-01-01'),
 		one_of("$day 10:00:0" . int rand 9, "$day 23:59:59.999999", 'infinity', '-infinity', '4713-01-01 BC'),
 		"$day 11:00+0" . int rand 9, one_of('NaN', '-0', '0', 'Infinity', '-Infinity', rand, -rand() * 1e300), one_of('t', 'f'),
-		one_of(0, 4294967295, int rand 4e9), rand() * 100 - 50)) . ')';
+		one_of(0, 4294967295, int rand 4e9), rand() * 100 - 50,
+		one_of('NaN', 0, '999999999.999', '-999999999.999', int(rand 100) / 8, -int(rand 9) / 1000, sprintf('%.3f', rand() * 1e5 - 5e4)))) . ')';
 }
 
 sub load
@@ -130,10 +132,10 @@ sub load
 	return;
 }
 
-my @columns = qw(n small day ts tz f flag o m);
+my @columns = qw(n small day ts tz f flag o m p);
 my %bounds = (n => [ -200, 0, 300 ], small => [ 0, 1, 3 ], day => [ '2020-03-05', '2020-06-01', 'infinity' ],
 	ts => [ '2020-03-05', '2020-06-01 10:00:03', 'infinity' ], tz => [ '2020-03-05', '2020-06-01 10:00+02', '2021-01-01' ],
-	f => [ -1, 0, 'NaN' ], flag => [ 'f', 'f', 't' ], o => [ 0, 1000, 3e9 ], m => [ -10, 0, 10 ]);
+	f => [ -1, 0, 'NaN' ], flag => [ 'f', 'f', 't' ], o => [ 0, 1000, 3e9 ], m => [ -10, 0, 10 ], p => [ '-0.0005', '0.0015', one_of('NaN', '1e20', '12.5000001') ]);
 
 sub condition
 {
@@ -271,6 +273,38 @@ like($s->value("EXPLAIN (COSTS OFF) SELECT id FROM docs WHERE v @@ 'wa' ORDER BY
 like($s->value("EXPLAIN (COSTS OFF) DECLARE c SCROLL CURSOR FOR SELECT id FROM docs WHERE v @@ 'wa' ORDER BY n"), qr/Materialize/, 'backward by Materialize');
 is($s->value("SELECT count(*) FROM (SELECT id FROM docs WHERE v @@ 'wa' ORDER BY n LIMIT 5 FOR UPDATE) s"), 5, 'rows are locked');
 unlike($s->value('EXPLAIN (COSTS OFF) SELECT id FROM docs ORDER BY v LIMIT 1'), qr/Ordered Scan/, 'the text has no order');
+
+# ---- other modifiers of a numeric ----
+
+my $price = 'SELECT count(*) || $$ $$ || coalesce(array_agg(p)::text, $$$$) FROM (SELECT p FROM docs WHERE v @@ $$wa$$ AND p > -0.0005 AND p < 12.5000001'
+  . ' ORDER BY p DESC LIMIT 50) s';
+
+sub as_sorted
+{
+	my ($what, $by_index) = @_;
+	my $plan = $s->value("EXPLAIN (COSTS OFF) $price");
+	my $got = $s->value($price);
+
+	$s->value('SELECT set_mode(true)');
+	is($got, $s->value($price), "$what: rows and their order");
+	$s->value('SELECT set_mode(false)');
+	like($plan, $by_index ? qr/Ordered Scan/ : qr/Index Scan/, "$what: by the index");
+	is($s->raw("SELECT skipidx_check('docs_skx', true)"), '', "$what: skipidx_check");
+	return;
+}
+
+as_sorted('numeric(12, 3)', 1);
+$s->value('ALTER TABLE docs ALTER p TYPE numeric(15, 3)');
+$s->value("INSERT INTO docs (id, v, p) VALUES (-1, 'wa', 123456789012.345), (-2, 'wa', 2.125)");
+as_sorted('numeric(15, 3)', 1);
+$s->value('ALTER TABLE docs ALTER p TYPE numeric');
+$s->value("INSERT INTO docs (id, v, p) VALUES (-3, 'wa', 1.23456789), (-4, 'wa', 'Infinity'), (-5, 'wa', 1e30)");
+as_sorted('numeric', 0);
+$s->value(q{SELECT skipidx_flush('docs_skx') \g /dev/null});
+$s->value(q{SELECT skipidx_merge('docs_skx', 1) \g /dev/null});
+as_sorted('merged without its keys', 0);
+$s->value('DELETE FROM docs WHERE id < 0; ALTER TABLE docs ALTER p TYPE numeric(13, 2)');
+as_sorted('numeric(13, 2)', 1);
 
 # ---- partitions ----
 
