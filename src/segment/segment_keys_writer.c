@@ -298,9 +298,9 @@ skx_keys_end_tree(SkxKeysWriter *w, SkxKeyTree *tree)
 {
 	int			level;
 
-	skx_keys_quantiles(tree);
 	if (w->ndocs % SKX_KEY_GROUP > 0)
 		skx_keys_group(w, tree, w->ndocs % SKX_KEY_GROUP);
+	skx_keys_quantiles(tree);
 	for (level = 0; level + 1 < SKX_KEY_LEVELS; level++)
 	{
 		SkxKeyPageWriter *p = &tree->levels[level];
