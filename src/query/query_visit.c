@@ -3,8 +3,8 @@
  *	  The matches of stretches of a segment, visited in any order.
  *
  * Iterators move forward only.  A stretch that lies before what was given is
- * visited by new ones, so that whoever goes backward takes many stretches at a
- * time, each time in ascending order.
+ * visited by new ones, so that a caller that goes backward takes many stretches at
+ * a time, each time in ascending order.
  */
 #include "postgres.h"
 
