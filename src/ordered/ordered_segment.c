@@ -40,27 +40,29 @@ typedef struct SkxOrderedNodes
 	SkxKeyNode *nodes;
 } SkxOrderedNodes;
 
-/* The best rank that a document of the stretch can have. */
+/* The best rank that a document of the stretch can have, of those wanted. */
 static inline uint64
-skx_ordered_node_rank(const SkxOrdered *o, const SkxKeyNode *node)
+skx_ordered_node_rank(const SkxOrdered *o, const SkxOrderedSegment *s,
+					  const SkxKeyNode *node)
 {
-	return o->flip != 0 ? ~node->most : node->least;
+	return o->flip != 0 ? ~Min(node->most, s->range.most) :
+		Max(node->least, s->range.least);
 }
 
 /* Does a come before b? */
 static inline bool
-skx_ordered_node_before(const SkxOrdered *o, const SkxKeyNode *a,
-						const SkxKeyNode *b)
+skx_ordered_node_before(const SkxOrdered *o, const SkxOrderedSegment *s,
+						const SkxKeyNode *a, const SkxKeyNode *b)
 {
-	uint64		x = skx_ordered_node_rank(o, a);
-	uint64		y = skx_ordered_node_rank(o, b);
+	uint64		x = skx_ordered_node_rank(o, s, a);
+	uint64		y = skx_ordered_node_rank(o, s, b);
 
 	return x != y ? x < y : a->first < b->first;
 }
 
 static void
-skx_ordered_nodes_push(const SkxOrdered *o, SkxOrderedNodes *nodes,
-					   const SkxKeyNode *node)
+skx_ordered_nodes_push(const SkxOrdered *o, const SkxOrderedSegment *s,
+					   SkxOrderedNodes *nodes, const SkxKeyNode *node)
 {
 	int			i = nodes->n++;
 
@@ -72,7 +74,8 @@ skx_ordered_nodes_push(const SkxOrdered *o, SkxOrderedNodes *nodes,
 			repalloc_huge(nodes->nodes,
 						  sizeof(SkxKeyNode) * (Size) nodes->size);
 	}
-	while (i > 0 && skx_ordered_node_before(o, node, &nodes->nodes[(i - 1) / 2]))
+	while (i > 0 && skx_ordered_node_before(o, s, node,
+											&nodes->nodes[(i - 1) / 2]))
 	{
 		nodes->nodes[i] = nodes->nodes[(i - 1) / 2];
 		i = (i - 1) / 2;
@@ -81,7 +84,8 @@ skx_ordered_nodes_push(const SkxOrdered *o, SkxOrderedNodes *nodes,
 }
 
 static SkxKeyNode
-skx_ordered_nodes_pop(const SkxOrdered *o, SkxOrderedNodes *nodes)
+skx_ordered_nodes_pop(const SkxOrdered *o, const SkxOrderedSegment *s,
+					  SkxOrderedNodes *nodes)
 {
 	SkxKeyNode	top = nodes->nodes[0];
 	SkxKeyNode	last = nodes->nodes[--nodes->n];
@@ -94,10 +98,10 @@ skx_ordered_nodes_pop(const SkxOrdered *o, SkxOrderedNodes *nodes)
 		if (child >= nodes->n)
 			break;
 		if (child + 1 < nodes->n &&
-			skx_ordered_node_before(o, &nodes->nodes[child + 1],
+			skx_ordered_node_before(o, s, &nodes->nodes[child + 1],
 									&nodes->nodes[child]))
 			child++;
-		if (!skx_ordered_node_before(o, &nodes->nodes[child], &last))
+		if (!skx_ordered_node_before(o, s, &nodes->nodes[child], &last))
 			break;
 		nodes->nodes[i] = nodes->nodes[child];
 		i = child;
@@ -111,7 +115,7 @@ static bool
 skx_ordered_node_competes(const SkxOrdered *o, const SkxOrderedSegment *s,
 						  const SkxKeyNode *node)
 {
-	SkxOrderedRow best = {skx_ordered_node_rank(o, node), node->first,
+	SkxOrderedRow best = {skx_ordered_node_rank(o, s, node), node->first,
 	s->number};
 	uint64		worst = o->flip != 0 ? ~node->least : node->most;
 
@@ -131,7 +135,7 @@ skx_ordered_choose(SkxOrdered *o, SkxOrderedSegment *s,
 
 	while (n < most && nodes->n > 0)
 	{
-		SkxKeyNode	node = skx_ordered_nodes_pop(o, nodes);
+		SkxKeyNode	node = skx_ordered_nodes_pop(o, s, nodes);
 		int			nchildren;
 		int			i;
 
@@ -144,7 +148,7 @@ skx_ordered_choose(SkxOrdered *o, SkxOrderedSegment *s,
 			stretches[n++] = node;
 		for (i = 0; i < nchildren; i++)
 			if (skx_ordered_node_competes(o, s, &children[i]))
-				skx_ordered_nodes_push(o, nodes, &children[i]);
+				skx_ordered_nodes_push(o, s, nodes, &children[i]);
 	}
 	pfree(children);
 	return n;
@@ -245,7 +249,7 @@ skx_ordered_segment(SkxOrdered *o, SkxOrderedSegment *s)
 		return;
 	}
 	stretches = palloc(sizeof(SkxKeyNode) * SKX_ORDERED_STRETCHES);
-	skx_ordered_nodes_push(o, &nodes, &root);
+	skx_ordered_nodes_push(o, s, &nodes, &root);
 	while ((n = skx_ordered_choose(o, s, &nodes, stretches, most)) > 0)
 	{
 		qsort(stretches, n, sizeof(SkxKeyNode), skx_ordered_compare_stretches);
