@@ -20,6 +20,7 @@ typedef struct SkxTerm SkxTerm;
 #include "../../src/skiplist/skiplist_writer.c"
 #include "../../src/segment/segment_dict_writer.c"
 #include "../../src/segment/segment_documents_writer.c"
+#include "../../src/segment/segment_keys_writer.c"
 #include "../../src/segment/segment_positions_writer.c"
 #include "format/format_check.h"
 #include "intake/intake_value.h"
@@ -291,6 +292,42 @@ test_documents(void)
 	unit_golden("norms", norms.pages[norms.npages - 1]);
 }
 
+/*
+ * Keys that ascend, with NULLs between, and as many of two columns that leaves
+ * become the children of a page.
+ */
+static void
+test_keys(void)
+{
+	SkxKeyColumns columns = {2, {{2, SKX_KEY_BYTES, 8}, {5, SKX_KEY_DAY, 12}}};
+	SkxPlaneWriter plane;
+	SkxKeysWriter *w;
+	uint32		ndocs = 20000;
+	uint32		i;
+
+	unit_start(&plane, SKX_PLANE_KEYS);
+	w = skx_segment_keys_begin(&plane, &columns);
+	for (i = 0; i < ndocs; i++)
+	{
+		SkxKey		keys[2] = {{UINT64CONST(0x8000000000000000) + i * 1000 +
+		i % 77, 0}, {i % 5 == 3 ? 0 : i * UINT64CONST(2654435761), i % 5 == 3}};
+
+		skx_segment_keys_add(w, keys);
+	}
+	skx_segment_keys_end(w);
+	memset(&unit_segment, 0, sizeof(unit_segment));
+	unit_segment.ndocs = ndocs;
+	unit_segment.nkeys = 2;
+	unit_segment.planes[SKX_SEGMENT_KEYS].npages = plane.npages;
+	for (i = 0; i < plane.npages; i++)
+		CHECK(skx_format_check_keys(plane.pages[i], i,
+									&unit_segment) == NULL);
+	CHECK(plane.npages > 10);
+	unit_golden("keys_leaf", plane.pages[0]);
+	unit_golden("keys_inner", plane.pages[plane.npages - 2]);
+	unit_golden("key_columns", plane.pages[plane.npages - 1]);
+}
+
 /* Entries of all three forms, whose pages ascend as those of lists do. */
 static void
 unit_entry(SkxDictEntry *entry, uint32 i)
@@ -539,6 +576,7 @@ main(void)
 	test_deletes();
 	test_header();
 	test_documents();
+	test_keys();
 	test_dict();
 	test_postings();
 	test_node_table();

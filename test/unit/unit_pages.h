@@ -10,6 +10,9 @@
 #include "codec/codec.h"
 #include "format/format_check.h"
 
+/* Pages of the keys plane: more than golden pages point at. */
+#define UNIT_KEY_PAGES		1000
+
 static SkxDiskSegment unit_segment;
 static SkxDiskMeta unit_meta;
 static uint64 unit_sum;
@@ -76,6 +79,28 @@ static const char *
 unit_norms(const char *page)
 {
 	return skx_format_check_norms(page, 2, &unit_segment);
+}
+
+/* What a reader goes through: heads of groups and their bodies. */
+static const char *
+unit_keys(const char *page)
+{
+	const SkxDiskKeyPage *head = (const SkxDiskKeyPage *)
+		(page + SKX_PAGE_START);
+	const SkxDiskKeyGroup *groups = (const SkxDiskKeyGroup *) (head + 1);
+	const char *wrong = skx_format_check_keys(page, UNIT_KEY_PAGES - 2,
+											  &unit_segment);
+	uint32		i;
+
+	for (i = 0; wrong == NULL && head->level == 0 && i < head->n; i++)
+		unit_sum += groups[i].least + (uint8) page[groups[i].body];
+	return wrong;
+}
+
+static const char *
+unit_key_columns(const char *page)
+{
+	return skx_format_check_keys(page, UNIT_KEY_PAGES - 1, &unit_segment);
 }
 
 static const char *
@@ -158,6 +183,9 @@ static const UnitKind unit_kinds[] = {
 	{"tids", unit_tids, 20000, 10},
 	{"tid_directory", unit_directory, 20000, 20},
 	{"norms", unit_norms, 20000, 0},
+	{"keys_leaf", unit_keys, 20000, 5},
+	{"keys_inner", unit_keys, 20000, 20},
+	{"key_columns", unit_key_columns, 20000, 10},
 	{"dict_leaf", unit_dict, 100000, 20},
 	{"dict_inner", unit_dict, 100000, 30},
 	{"postings_node", unit_node, 10000000, 4},
@@ -174,6 +202,8 @@ unit_setup(const UnitKind *kind, const char *page)
 	unit_segment.ndocs = kind->ndocs;
 	unit_segment.block_size = 4 * BLCKSZ;
 	unit_segment.nterms = 3000;
+	unit_segment.nkeys = 2;
+	unit_segment.planes[SKX_SEGMENT_KEYS].npages = UNIT_KEY_PAGES;
 	unit_segment.planes[SKX_SEGMENT_DICT].npages = 100;
 	unit_segment.planes[SKX_SEGMENT_POSTINGS].npages = 100;
 	unit_segment.planes[SKX_SEGMENT_POSITIONS].npages = 100;

@@ -172,7 +172,7 @@ unit_sink(void *arg, uint32 ordinal, char *page, uint32 used)
 }
 
 /* Ends a segment's dictionary, and opens it. */
-static void
+static pg_attribute_unused() void
 unit_open(UnitSegment *us, uint32 nterms, const SkxDictLeaves *leaves)
 {
 	SkxSegment *seg = &us->seg;
