@@ -65,6 +65,7 @@ skx_inspect_check_segment(SkxCheckSegment *cs)
 	Size		n = (Size) cs->ndocs + 1;
 
 	skx_inspect_check_documents(cs);
+	skx_inspect_check_keys(cs);
 	cs->lengths = palloc_extended(n * sizeof(uint32),
 								  MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
 	if (cs->check->want_entries)
@@ -72,6 +73,7 @@ skx_inspect_check_segment(SkxCheckSegment *cs)
 										   MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
 	skx_inspect_check_dict(cs);
 	skx_inspect_check_lengths(cs);
+	skx_inspect_check_key_sums(cs);
 	pfree(cs->lengths);
 	pfree(cs->norms);
 	cs->lengths = NULL;

@@ -130,6 +130,8 @@ skx_inspect_account(SkxCheckList *l, const SkxPostings *p, int i,
 		l->kth[k] |= l->term->kth[k] == impact;
 	if (!l->is_value)
 		cs->lengths[doc] += Max(tf, 1);
+	if (l->key_column >= 0)
+		skx_inspect_account_key(cs, l->key_column, doc, &l->key);
 	if (cs->fingerprints != NULL)
 		cs->fingerprints[doc] += skx_inspect_hash_positions(l->hash,
 															positions, tf);
@@ -274,6 +276,21 @@ skx_inspect_term_totals(SkxCheckList *l)
 									 term->ordinal, ks[k]);
 }
 
+/* Is it a value of a column with keys?  Then its key is known. */
+static void
+skx_inspect_list_key(SkxCheckList *l, const char *lexeme, int len)
+{
+	const SkxKeyColumns *keys = &l->cs->keys;
+	int			i;
+
+	l->key_column = -1;
+	for (i = 0; l->is_value && len >= SKX_VALUE_HEAD && i < keys->n; i++)
+		if ((uint8) lexeme[1] == keys->columns[i].column + 1)
+			l->key_column = i;
+	if (l->key_column >= 0)
+		skx_intake_key(&keys->columns[l->key_column], lexeme, len, &l->key);
+}
+
 void
 skx_inspect_check_list(SkxCheckSegment *cs, const SkxTerm *term,
 					   const char *lexeme, int len, BlockNumber block)
@@ -288,6 +305,7 @@ skx_inspect_check_list(SkxCheckSegment *cs, const SkxTerm *term,
 	l.last = SKX_NO_DOC;
 	l.hash = skx_inspect_hash_lexeme(lexeme, len);
 	l.is_value = skx_intake_is_value(lexeme, len);
+	skx_inspect_list_key(&l, lexeme, len);
 	l.marks_null = len == SKX_VALUE_HEAD &&
 		memcmp(lexeme, SKX_VALUE_NULL_TEXT, len) == 0;
 	if (l.marks_null)

@@ -12,6 +12,7 @@
 #include "format/format.h"
 #include "format/format_dict.h"
 #include "format/format_page.h"
+#include "intake/intake_key.h"
 #include "pending/pending.h"
 #include "segment/segment.h"
 #include "utils/hsearch.h"
@@ -89,6 +90,11 @@ struct SkxCheckSegment
 	uint32	   *lengths;		/* from postings; freed after the lists */
 	uint64	   *fingerprints;	/* NULL unless wanted */
 
+	/* columns with keys, and the sums of hashes of all of theirs, less those
+	 * of the values in the dictionary */
+	SkxKeyColumns keys;
+	uint64	   *key_sums;
+
 	/* the group of TIDs looked at last (inspect_check_unique.c) */
 	uint32		group;			/* its number plus one; 0: none */
 	int			ntids;
@@ -158,6 +164,16 @@ extern int	skx_inspect_owner(const SkxCheck *check, BlockNumber block);
 extern void skx_inspect_check_documents(SkxCheckSegment *cs);
 extern void skx_inspect_check_lengths(SkxCheckSegment *cs);
 
+/*
+ * inspect_check_keys.c : the keys plane, before the dictionary; then, that
+ * values of posting lists (`column` is number among those with keys) and keys
+ * are the same
+ */
+extern void skx_inspect_check_keys(SkxCheckSegment *cs);
+extern void skx_inspect_account_key(SkxCheckSegment *cs, int column,
+									uint32 doc, const SkxKey *key);
+extern void skx_inspect_check_key_sums(SkxCheckSegment *cs);
+
 /* inspect_check_dict.c: the dictionary, and every list in it */
 extern void skx_inspect_check_dict(SkxCheckSegment *cs);
 
@@ -173,6 +189,8 @@ typedef struct SkxCheckList
 	BlockNumber block;			/* where damage is, if there is some */
 	uint64		hash;			/* of the lexeme */
 	bool		is_value;		/* of a column beside the text */
+	int			key_column;		/* number among those with keys, or -1 */
+	SkxKey		key;
 	bool		marks_null;		/* texts that are NULL */
 	uint32		last;			/* last document */
 	uint64		npostings;

@@ -266,7 +266,7 @@ skx_intake_key_of(const SkxKeyColumn *column, const char *form, int len,
 }
 
 /* A form of another length is that of a function that is not ours. */
-static void
+void
 skx_intake_key(const SkxKeyColumn *column, const char *lexeme, int len,
 			   SkxKey *key)
 {

@@ -46,13 +46,16 @@ typedef struct SkxKey
 /*
  * intake_key.c
  *
- * has_key: a column of that type, with this modifier, and operator family.  keys: of a document, one a column.  key_bounds: the least and the most key in
+ * has_key: a column of that type, with this modifier, and operator family.  keys: of a document, one a column;
+ * key: of a lexeme of the column.  key_bounds: the least and the most key in
  * the range of a condition; false: none is.
  */
 extern bool skx_intake_has_key(Oid type, int32 typmod, Oid family);
 extern void skx_intake_key_columns(Relation index, SkxKeyColumns *columns);
 extern void skx_intake_keys(const SkxKeyColumns *columns, TSVector document,
 							SkxKey *keys);
+extern void skx_intake_key(const SkxKeyColumn *column, const char *lexeme,
+						   int len, SkxKey *key);
 extern bool skx_intake_key_bounds(const SkxKeyColumn *column,
 								  const SkxLexeme *from, const SkxLexeme *to,
 								  uint64 *least, uint64 *most);
