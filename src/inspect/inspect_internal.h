@@ -90,8 +90,10 @@ struct SkxCheckSegment
 	uint32	   *lengths;		/* from postings; freed after the lists */
 	uint64	   *fingerprints;	/* NULL unless wanted */
 
-	/* columns with keys, and the sums of hashes of all of theirs, less those
-	 * of the values in the dictionary */
+	/*
+	 * columns with keys, and the sums of hashes of all of theirs, less those
+	 * of the values in the dictionary
+	 */
 	SkxKeyColumns keys;
 	uint64	   *key_sums;
 

@@ -326,10 +326,10 @@ skx_intake_key_from(const SkxKeyColumn *column, const SkxLexeme *lexeme,
 					uint64 *key)
 {
 	int			len = lexeme->len - SKX_VALUE_HEAD;
-	bool		decimal = column->kind == SKX_KEY_DECIMAL;
+	bool decimal = column->kind == SKX_KEY_DECIMAL;
 	bool		exact;
 
-	if (len == 0 || (!decimal && len < column->width))
+	if (len == 0 || (!decimal &&len < column->width))
 	{
 		*key = 0;
 		return lexeme->bytes[2] == SKX_VALUE_PRESENT;
