@@ -326,10 +326,10 @@ skx_intake_key_from(const SkxKeyColumn *column, const SkxLexeme *lexeme,
 					uint64 *key)
 {
 	int			len = lexeme->len - SKX_VALUE_HEAD;
-	bool decimal = column->kind == SKX_KEY_DECIMAL;
+	bool		is_decimal = column->kind == SKX_KEY_DECIMAL;
 	bool		exact;
 
-	if (len == 0 || (!decimal &&len < column->width))
+	if (len == 0 || (!is_decimal && len < column->width))
 	{
 		*key = 0;
 		return lexeme->bytes[2] == SKX_VALUE_PRESENT;
@@ -337,7 +337,7 @@ skx_intake_key_from(const SkxKeyColumn *column, const SkxLexeme *lexeme,
 	*key = skx_intake_key_of(column, lexeme->bytes + SKX_VALUE_HEAD, len,
 							 &exact);
 	/* what comes right after a form has a byte more; numerics' are odd */
-	if (exact && (decimal ? len % 2 == 1 : len == column->width))
+	if (exact && (is_decimal ? len % 2 == 1 : len == column->width))
 		return true;
 	*key += 1;
 	return *key != 0;

@@ -201,7 +201,8 @@ skx_query_count_few(const SkxTerm *term, const char *lexeme, int len,
 {
 	int		   *left = arg;
 
-	return --* left > 0;
+	*left -= 1;
+	return *left > 0;
 }
 
 static bool

@@ -52,6 +52,9 @@ skx_segment_keys_open(SkxSegment *seg, int column)
 
 	if (seg->header.nkeys == 0)
 		return NULL;
+	if (seg->header.nkeys > SKX_KEY_COLUMNS || npages <= seg->header.nkeys)
+		skx_segment_damaged(seg, SKX_SEGMENT_KEYS, 0,
+							"keys plane of an impossible size");
 	columns = (const SkxDiskKeyColumn *)
 		(skx_segment_pin(seg, SKX_SEGMENT_KEYS, npages - 1, &ref) +
 		 SKX_PAGE_START);
