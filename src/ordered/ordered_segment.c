@@ -215,14 +215,19 @@ skx_ordered_ask(SkxOrderedSegment *s, const SkxKeyNode *stretches, int i, int n)
 	skx_segment_ask(s->seg, SKX_SEGMENT_KEYS, pages, k, 2);
 }
 
-/* Is it less work to look at all matches than to look for the best ones? */
+/*
+ * Is it less work to look at all matches than to look for the best ones?  So it
+ * is where each time that the query goes back makes bitmaps again.
+ */
 static bool
-skx_ordered_are_few(const SkxOrdered *o, SkxOrderedSegment *s)
+skx_ordered_is_simple(const SkxOrdered *o, SkxOrderedSegment *s)
 {
 	double		leaves = (double) s->seg->planes[SKX_SEGMENT_KEYS].npages /
 		s->seg->header.nkeys;
 	double		matches = skx_query_visit_cost(s->visit);
 
+	if (skx_query_visit_gathers(s->visit))
+		return true;
 	leaves *= Min(o->rows.most / Max(matches, 1), 1);
 	return matches <= SKX_ORDERED_FEW + SKX_ORDERED_PER_LEAF * leaves;
 }
@@ -242,7 +247,7 @@ skx_ordered_segment(SkxOrdered *o, SkxOrderedSegment *s)
 		return;
 	if (s->visit == NULL)
 		s->visit = skx_query_visit_open(s->seg, o->request.filter);
-	if (skx_ordered_are_few(o, s))
+	if (skx_ordered_is_simple(o, s))
 	{
 		skx_ordered_visit(o, s, &root);
 		skx_segment_relax(s->seg);

@@ -68,15 +68,42 @@ skx_visit_restart(SkxQueryVisit *visit)
 	visit->at = visit->n = 0;
 }
 
-uint32
-skx_query_visit_cost(SkxQueryVisit *visit)
+/* The iterators, which may be at any place. */
+static const SkxIter *
+skx_visit_begun(SkxQueryVisit *visit)
 {
 	MemoryContext old = MemoryContextSwitchTo(visit->context);
 
 	if (visit->it == NULL)
 		skx_visit_restart(visit);
 	MemoryContextSwitchTo(old);
-	return visit->it->cost;
+	return visit->it;
+}
+
+uint32
+skx_query_visit_cost(SkxQueryVisit *visit)
+{
+	return skx_visit_begun(visit)->cost;
+}
+
+static bool
+skx_visit_iter_gathers(const SkxIter *it)
+{
+	int			i;
+
+	check_stack_depth();
+	if (it->range != NULL || it->nchildren > SKX_GATHER_CLAUSES)
+		return true;
+	for (i = 0; i < it->nchildren; i++)
+		if (skx_visit_iter_gathers(it->children[i]))
+			return true;
+	return false;
+}
+
+bool
+skx_query_visit_gathers(SkxQueryVisit *visit)
+{
+	return skx_visit_iter_gathers(skx_visit_begun(visit));
 }
 
 /* Takes those below `to` of what was collected; of them, the live matches. */

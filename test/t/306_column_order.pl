@@ -326,7 +326,7 @@ is($s->value("SELECT array_agg(n) FROM (SELECT n FROM parts WHERE v @@ 'wa' ORDE
 # follows and ties follow the table, mixed does not.
 $s->value(<<'SQL');
 CREATE TABLE work (id int, v tsvector, follows int, mixed int, ties int) WITH (autovacuum_enabled = off);
-INSERT INTO work SELECT i, array_to_tsvector(CASE WHEN i % 10 = 3 THEN '{all,tenth}' ELSE '{all}'::text[] END), i, hashint4(i), i / 50000
+INSERT INTO work SELECT i, array_to_tsvector(CASE WHEN i % 10 = 3 THEN '{all,tenth}' WHEN i % 20 = 4 THEN ARRAY['all', 'many' || i % 500] ELSE '{all}'::text[] END), i, hashint4(i), i / 50000
 	FROM generate_series(0, 199999) i;
 CREATE INDEX work_skx ON work USING skipidx (v, follows, mixed, ties) WITH (block_size = '8kB', pending_limit = '1GB');
 ANALYZE work;
@@ -361,7 +361,10 @@ for my $cond ('follows < 100000', 'follows BETWEEN 1000 AND 100000')
 	cmp_ok($stretches, '<=', 2, "a page from a key on: $stretches stretches");
 	cmp_ok($documents, '<=', 256, "$documents documents");
 }
-my ($passes, undef, $documents) = work(q{v @@ 'all'}, 'mixed LIMIT 20');
+my ($passes, $stretches, $documents) = work(q{v @@ 'many:*'}, 'follows LIMIT 20');
+is("$passes $stretches", '1 1', 'a prefix of many lexemes is gone through at once');
+is($documents, 10000, 'all of it');
+($passes, undef, $documents) = work(q{v @@ 'all'}, 'mixed LIMIT 20');
 cmp_ok($documents, '>=', 5000, "a column in no order: $documents documents");
 is($passes, 1, 'in one search');
 ($passes) = work(q{v @@ 'all'}, 'follows LIMIT 20 OFFSET 100');
