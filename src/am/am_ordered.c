@@ -20,17 +20,30 @@ skx_am_scan_order(IndexScanDesc scan, const SkxScanOrder *order)
 	so->order = *order;
 }
 
-/* The condition that bounds the values of the column, if there is one. */
-static const SkxCondition *
-skx_am_ordered_range(const SkxScan *so)
+/* The condition that bounds the values of the column, and all but that. */
+static void
+skx_am_ordered_range(const SkxScan *so, SkxOrderedRequest *request)
 {
+	SkxCondition *others = palloc(sizeof(SkxCondition) *
+								  (so->nconditions + 1));
+	int			n = 0;
 	int			i;
 
+	request->range = NULL;
+	request->unbounded = NULL;
 	for (i = 0; i < so->nconditions; i++)
-		if (so->conditions[i].kind == SKX_CONDITION_RANGE &&
-			(uint8) so->conditions[i].from.bytes[1] == so->order.column + 1)
-			return &so->conditions[i];
-	return NULL;
+	{
+		const SkxCondition *c = &so->conditions[i];
+
+		if (c->kind == SKX_CONDITION_RANGE &&
+			(uint8) c->from.bytes[1] == so->order.column + 1)
+			request->range = c;
+		else
+			others[n++] = *c;
+	}
+	if (request->range != NULL)
+		request->unbounded = skx_query_compile(so->queries, so->nqueries,
+											   others, n);
 }
 
 bool
@@ -44,7 +57,7 @@ skx_am_ordered_start(IndexScanDesc scan)
 	request.index = scan->indexRelation;
 	request.view = skx_manifest_view(scan->indexRelation);
 	request.filter = so->query;
-	request.range = skx_am_ordered_range(so);
+	skx_am_ordered_range(so, &request);
 	request.column = so->order.column;
 	request.descending = so->order.descending;
 	request.nulls_first = so->order.nulls_first;

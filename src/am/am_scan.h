@@ -21,6 +21,8 @@ typedef struct SkxScan
 	bool		started;
 	bool		fetches_all;	/* the whole answer will be fetched */
 	SkxQuery   *query;
+	int			nqueries;		/* of it: `text @@ query`, */
+	TSQuery    *queries;
 	int			nconditions;	/* of it: keys other than `text @@ query` */
 	SkxCondition *conditions;
 	bool		lossy;			/* one of these needs a recheck */

@@ -18,6 +18,7 @@ typedef struct SkxOrderedRequest
 	const SkxQuery *filter;		/* what rows have to match, */
 	const SkxCondition *range;	/* and which values, by one of its conditions;
 								 * NULL: there is none */
+	const SkxQuery *unbounded;	/* the filter without that; NULL: likewise */
 	int			column;			/* from 0; it has keys */
 	bool		descending;
 	bool		nulls_first;

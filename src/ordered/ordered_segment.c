@@ -29,6 +29,9 @@
 #define SKX_ORDERED_FEW			64
 #define SKX_ORDERED_PER_LEAF	2
 
+/* A range of more than this part of the documents is no part of the query. */
+#define SKX_ORDERED_WIDE		.1
+
 /* Stretches whose keys are asked for together. */
 #define SKX_ORDERED_ASK			32
 
@@ -175,7 +178,9 @@ skx_ordered_add_documents(SkxOrdered *o, SkxOrderedSegment *s, int n)
 		SkxOrderedRow row = {o->keys[i].value ^ o->flip, o->docs[i],
 		s->number};
 
-		if (!o->keys[i].is_null && skx_ordered_rows_want(&o->rows, &row) &&
+		if (!o->keys[i].is_null && o->keys[i].value >= s->range.least &&
+			o->keys[i].value <= s->range.most &&
+			skx_ordered_rows_want(&o->rows, &row) &&
 			(!o->any || skx_ordered_compare(&row, &o->after) > 0))
 			skx_ordered_rows_add(&o->rows, &row);
 	}
@@ -198,6 +203,19 @@ skx_ordered_visit(SkxOrdered *o, SkxOrderedSegment *s,
 		from = o->docs[n - 1] + 1;
 		skx_ordered_add_documents(o, s, n);
 	}
+}
+
+/*
+ * What documents are asked.  Not for a range that many are in: keys are compared
+ * in any case.
+ */
+static const SkxQuery *
+skx_ordered_filter(const SkxOrdered *o, const SkxOrderedSegment *s)
+{
+	if (o->request.unbounded != NULL &&
+		skx_segment_keys_share(s->keys, &s->range) > SKX_ORDERED_WIDE)
+		return o->request.unbounded;
+	return o->request.filter;
 }
 
 /* Asks for the keys of stretches i, i + 1, ... of n. */
@@ -232,21 +250,60 @@ skx_ordered_is_simple(const SkxOrdered *o, SkxOrderedSegment *s)
 	return matches <= SKX_ORDERED_FEW + SKX_ORDERED_PER_LEAF * leaves;
 }
 
+/*
+ * How many stretches to visit next: twice as many, or all that matches as dense
+ * as those so far, which were `found` in `seen` documents, seem to call for.
+ */
+static int
+skx_ordered_more(const SkxOrdered *o, const SkxOrderedSegment *s, int most,
+				 uint64 seen, uint64 found)
+{
+	double		leaves = (double) s->seg->planes[SKX_SEGMENT_KEYS].npages /
+		s->seg->header.nkeys;
+	double		wanted = o->rows.most - o->rows.n;
+	double		more = most * 2;
+
+	if (most * 2 >= SKX_ORDERED_FINE && wanted > 0)
+		more = Max(more, wanted * seen / Max(found, 1) * leaves /
+				   s->seg->header.ndocs);
+	return (int) Min(more, SKX_ORDERED_STRETCHES);
+}
+
+/* Visits stretches in the order of documents; returns how many these have. */
+static uint64
+skx_ordered_visit_all(SkxOrdered *o, SkxOrderedSegment *s,
+					  SkxKeyNode *stretches, int n)
+{
+	uint64		seen = 0;
+	int			i;
+
+	qsort(stretches, n, sizeof(SkxKeyNode), skx_ordered_compare_stretches);
+	for (i = 0; i < n; i++)
+	{
+		if (i % SKX_ORDERED_ASK == 0)
+			skx_ordered_ask(s, stretches, i, n);
+		skx_ordered_visit(o, s, &stretches[i]);
+		seen += stretches[i].end - stretches[i].first;
+	}
+	return seen;
+}
+
 void
 skx_ordered_segment(SkxOrdered *o, SkxOrderedSegment *s)
 {
 	SkxOrderedNodes nodes = {0};
+	uint64		before = o->work.documents;
+	uint64		seen = 0;
 	SkxKeyNode *stretches;
 	SkxKeyNode	root;
 	int			most = 1;
 	int			n;
-	int			i;
 
 	skx_segment_keys_root(s->keys, &root);
 	if (s->empty || !skx_ordered_node_competes(o, s, &root))
 		return;
 	if (s->visit == NULL)
-		s->visit = skx_query_visit_open(s->seg, o->request.filter);
+		s->visit = skx_query_visit_open(s->seg, skx_ordered_filter(o, s));
 	if (skx_ordered_is_simple(o, s))
 	{
 		skx_ordered_visit(o, s, &root);
@@ -257,14 +314,8 @@ skx_ordered_segment(SkxOrdered *o, SkxOrderedSegment *s)
 	skx_ordered_nodes_push(o, s, &nodes, &root);
 	while ((n = skx_ordered_choose(o, s, &nodes, stretches, most)) > 0)
 	{
-		qsort(stretches, n, sizeof(SkxKeyNode), skx_ordered_compare_stretches);
-		for (i = 0; i < n; i++)
-		{
-			if (i % SKX_ORDERED_ASK == 0)
-				skx_ordered_ask(s, stretches, i, n);
-			skx_ordered_visit(o, s, &stretches[i]);
-		}
-		most = Min(most * 2, SKX_ORDERED_STRETCHES);
+		seen += skx_ordered_visit_all(o, s, stretches, n);
+		most = skx_ordered_more(o, s, most, seen, o->work.documents - before);
 	}
 	pfree(stretches);
 	pfree(nodes.nodes);
