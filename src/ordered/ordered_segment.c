@@ -242,12 +242,13 @@ skx_ordered_is_simple(const SkxOrdered *o, SkxOrderedSegment *s)
 {
 	double		leaves = (double) s->seg->planes[SKX_SEGMENT_KEYS].npages /
 		s->seg->header.nkeys;
-	double		matches = skx_query_visit_cost(s->visit);
+	double		likely = skx_query_visit_likely(s->visit);
 
 	if (skx_query_visit_gathers(s->visit))
 		return true;
-	leaves *= Min(o->rows.most / Max(matches, 1), 1);
-	return matches <= SKX_ORDERED_FEW + SKX_ORDERED_PER_LEAF * leaves;
+	leaves *= Min(o->rows.most / Max(likely, 1), 1);
+	return skx_query_visit_cost(s->visit) <=
+		SKX_ORDERED_FEW + SKX_ORDERED_PER_LEAF * leaves;
 }
 
 /*

@@ -59,7 +59,8 @@ extern void skx_query_scan_close(SkxQueryScan *scan);
  * open: terms are looked up, lists are not begun.  visit fills `docs` with live
  * matches in [from, to), ascending, SKX_QUERY_DOCS at most; 0: there is none.
  * What lies below the last one that it gave costs to begin anew.  cost: matches
- * at most, as far as df can tell.  gathers: beginning anew makes bitmaps again.
+ * at most, as far as df can tell; likely: how many, if the clauses of a
+ * conjunction were independent.  gathers: beginning anew makes bitmaps again.
  */
 typedef struct SkxQueryVisit SkxQueryVisit;
 
@@ -68,6 +69,7 @@ extern SkxQueryVisit *skx_query_visit_open(SkxSegment *seg,
 extern int	skx_query_visit(SkxQueryVisit *visit, uint32 from, uint32 to,
 							uint32 *docs);
 extern uint32 skx_query_visit_cost(SkxQueryVisit *visit);
+extern double skx_query_visit_likely(SkxQueryVisit *visit);
 extern bool skx_query_visit_gathers(SkxQueryVisit *visit);
 extern void skx_query_visit_close(SkxQueryVisit *visit);
 

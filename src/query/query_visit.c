@@ -86,6 +86,21 @@ skx_query_visit_cost(SkxQueryVisit *visit)
 	return skx_visit_begun(visit)->cost;
 }
 
+double
+skx_query_visit_likely(SkxQueryVisit *visit)
+{
+	const SkxIter *it = skx_visit_begun(visit);
+	double		ndocs = it->seg->header.ndocs;
+	double		likely = ndocs;
+	int			i;
+
+	if (it->kind != SKX_NODE_AND)
+		return it->cost;
+	for (i = 0; i < it->npositive; i++)
+		likely *= it->children[i]->cost / ndocs;
+	return likely;
+}
+
 static bool
 skx_visit_iter_gathers(const SkxIter *it)
 {
