@@ -228,9 +228,10 @@ skx_format_check_key_columns(const char *page, const SkxDiskSegment *seg)
 	{
 		if (i > 0 && columns[i].column <= columns[i - 1].column)
 			return "key columns are not in order";
-		if (columns[i].root + 1 >= seg->planes[SKX_SEGMENT_KEYS].npages ||
+		if (columns[i].root >= seg->planes[SKX_SEGMENT_KEYS].npages - 1 ||
 			columns[i].level >= SKX_KEY_LEVELS ||
-			columns[i].nnull > seg->ndocs)
+			!skx_format_key_column_is_sound(&columns[i]) ||
+			columns[i].nnull > seg->ndocs || columns[i].reserved != 0)
 			return "a key column is out of range";
 		for (k = 1; k < SKX_KEY_QUANTILES; k++)
 			if (columns[i].quantiles[k] < columns[i].quantiles[k - 1])

@@ -88,4 +88,22 @@ StaticAssertDecl(sizeof(SkxDiskKeyColumn) == 216, "key column size");
 StaticAssertDecl(SKX_KEY_COLUMNS * sizeof(SkxDiskKeyColumn) <=
 				 SKX_PAGE_CAPACITY, "key columns have one page");
 
+/* Can forms become keys in that way?  See SkxKeyKind of intake/. */
+static inline bool
+skx_format_key_column_is_sound(const SkxDiskKeyColumn *column)
+{
+	switch (column->kind)
+	{
+		case 1:
+			return column->width >= 1 && column->width <= 8;
+		case 2:
+		case 3:
+			return column->width == 12;
+		case 4:
+			return column->width <= 18;
+		default:
+			return false;
+	}
+}
+
 #endif							/* SKX_FORMAT_KEYS_H */

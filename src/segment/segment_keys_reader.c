@@ -71,9 +71,10 @@ skx_segment_keys_open(SkxSegment *seg, int column)
 		reader->ngroups = (seg->header.ndocs + SKX_KEY_GROUP - 1) /
 			SKX_KEY_GROUP;
 		reader->reads = PG_UINT64_MAX;
-		if (columns[i].level >= SKX_KEY_LEVELS)
+		if (columns[i].level >= SKX_KEY_LEVELS ||
+			!skx_format_key_column_is_sound(&columns[i]))
 			skx_keys_damaged(reader, npages - 1,
-							 "keys of a column have too many levels");
+							 "keys of a column are of no kind");
 	}
 	skx_blkio_unpin(seg->file, &ref);
 	return reader;

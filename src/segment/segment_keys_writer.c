@@ -8,6 +8,7 @@
  */
 #include "postgres.h"
 
+#include "common/hashfn.h"
 #include "segment/segment_writer.h"
 
 /* Keys that quantiles are taken from, at most. */
@@ -33,8 +34,9 @@ typedef struct SkxKeyTree
 	uint8	   *bodies;
 	uint32		ngroups;		/* of the segment so far */
 	uint64		nvalues;		/* keys that are not NULL */
-	uint64		stride;			/* one of so many of them is among */
-	int			nsamples;
+	uint64		stride;			/* one of each so many of them is among */
+	uint64		next;			/* the next one */
+	uint32		nsamples;
 	uint64		samples[SKX_KEY_SAMPLES];
 	uint64		least;
 	uint64		most;
@@ -207,22 +209,29 @@ skx_keys_pack(const SkxKey *keys, int n, SkxDiskKeyGroup *group, uint8 *body)
 	return to - body;
 }
 
-/* Takes every stride-th key; of too many, every second one. */
+/*
+ * Takes a key of each stride; of too many, one of two.  Which one is a matter of
+ * chance, but always the same: keys that have a period of their own, as those of
+ * generated rows, would else be sampled at one place of it.
+ */
 static void
 skx_keys_sample(SkxKeyTree *tree, uint64 value)
 {
-	int			i;
+	uint32		i;
 
-	if (tree->nvalues++ % tree->stride != 0)
+	if (tree->nvalues++ != tree->next)
 		return;
 	if (tree->nsamples == SKX_KEY_SAMPLES)
 	{
 		tree->nsamples /= 2;
-		for (i = 0; i < tree->nsamples; i++)
-			tree->samples[i] = tree->samples[2 * i];
 		tree->stride *= 2;
+		for (i = 0; i < tree->nsamples; i++)
+			tree->samples[i] = tree->samples[2 * i +
+											 murmurhash32(i + 1) % 2];
 	}
 	tree->samples[tree->nsamples++] = value;
+	tree->next = tree->nsamples * tree->stride +
+		murmurhash32(tree->nsamples) % tree->stride;
 }
 
 static int

@@ -18,7 +18,7 @@
 #include "unit_segment.h"
 #include "segment/segment_keys.h"
 
-#define COLUMNS			7
+#define COLUMNS			8
 
 static uint32 pins;				/* of the keys plane */
 
@@ -43,7 +43,10 @@ skx_segment_plane_put(void *arg, uint32 ordinal, char *page, uint32 used)
 
 static SkxKey *unit_keys[COLUMNS];
 
-/* Ascending; any; few; none; some NULL; the ends and what is between; one. */
+/*
+ * Ascending; any; few; none; some NULL; the ends and what is between; one; as row
+ * numbers make them.
+ */
 static SkxKey
 unit_key(int column, uint32 doc)
 {
@@ -70,6 +73,9 @@ unit_key(int column, uint32 doc)
 		case 5:
 			key.value = unit_below(10) == 0 ? 0 : unit_below(10) == 0 ?
 				PG_UINT64_MAX : 1000000 + unit_below(1000000);
+			break;
+		case 6:
+			key.value = doc % 8;
 			break;
 		default:
 			key.value = 42;

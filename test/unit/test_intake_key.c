@@ -1,0 +1,261 @@
+/*
+ * test_intake_key.c
+ *	  Keys of values, and of ranges: a value is in a range of lexemes exactly
+ *	  where its key is in that of keys.
+ *
+ * Holds: intake 8
+ */
+#include "unit.h"
+#include "server.h"
+#include "unit_error.h"
+
+#include "access/stratnum.h"
+#include "catalog/pg_type.h"
+#include "intake/intake_key.h"
+#include "port/pg_bswap.h"
+#include "utils/date.h"
+#include "utils/lsyscache.h"
+
+#define COLUMN	3
+#define MICROSECONDS	INT64CONST(86400000000)
+
+/* Days of the first and the last timestamps, and of the last date. */
+#define FIRST_DAY	(-2451545)
+#define LAST_DAY	106751991
+#define LAST_DATE	2145031948
+
+MemoryContext CurrentMemoryContext;
+
+Oid
+get_opfamily_member(Oid opfamily, Oid lefttype, Oid righttype, int16 strategy)
+{
+	return 1;
+}
+
+Oid
+getBaseTypeAndTypmod(Oid typid, int32 *typmod)
+{
+	return typid;
+}
+
+int
+errcode(int sqlerrcode)
+{
+	return 0;
+}
+
+int
+errmsg(const char *fmt,...)
+{
+	return 0;
+}
+
+int
+errhint(const char *fmt,...)
+{
+	return 0;
+}
+
+/* A canonical form, or what comes right after one. */
+typedef struct UnitForm
+{
+	int			len;
+	char		bytes[20];
+} UnitForm;
+
+static UnitForm
+unit_lexeme(int kind)
+{
+	UnitForm	form = {SKX_VALUE_HEAD};
+
+	form.bytes[1] = COLUMN + 1;
+	form.bytes[2] = kind;
+	return form;
+}
+
+static UnitForm
+unit_moment(int32 day, int64 rest)
+{
+	UnitForm	form = unit_lexeme(SKX_VALUE_PRESENT);
+	uint32		first = pg_hton32((uint32) day ^ ((uint32) 1 << 31));
+	uint64		second = pg_hton64((uint64) rest);
+
+	memcpy(form.bytes + form.len, &first, 4);
+	memcpy(form.bytes + form.len + 4, &second, 8);
+	form.len += 12;
+	return form;
+}
+
+static UnitForm
+unit_bytes_of(uint64 value, int width)
+{
+	UnitForm	form = unit_lexeme(SKX_VALUE_PRESENT);
+
+	for (; width > 0; width--)
+		form.bytes[form.len++] = (char) (value >> (8 * (width - 1)));
+	return form;
+}
+
+static UnitForm
+unit_after(UnitForm form)
+{
+	form.bytes[form.len++] = '\0';
+	return form;
+}
+
+static int
+unit_compare(const UnitForm *a, const UnitForm *b)
+{
+	int			order = memcmp(a->bytes, b->bytes, Min(a->len, b->len));
+
+	return order != 0 ? order : a->len - b->len;
+}
+
+/* The key of a document that has this value, and others around it. */
+static SkxKey
+unit_key(const SkxKeyColumn *column, const UnitForm *form)
+{
+	static const char others[] = "\0\2\1x\0\7\1yword";
+	SkxKeyColumns columns = {1, {*column}};
+	union
+	{
+		TSVectorData vector;
+		char		room[200];
+	}			document;
+	WordEntry  *entries = document.vector.entries;
+	SkxKey		key;
+	char	   *words;
+
+	memset(&document, 0, sizeof(document));
+	document.vector.size = 4;
+	words = STRPTR(&document.vector);
+	memcpy(words, others, 12);
+	memcpy(words + 12, form->bytes, form->len);
+	entries[0].len = 4;
+	entries[1].pos = 12;
+	entries[1].len = form->len;
+	entries[2].pos = 4;
+	entries[2].len = 4;
+	entries[3].pos = 8;
+	entries[3].len = 4;
+	skx_intake_keys(&columns, &document.vector, &key);
+	return key;
+}
+
+/* One range against all values. */
+static void
+test_range(const SkxKeyColumn *column, const UnitForm *from,
+		   const UnitForm *to, const UnitForm *values, int n)
+{
+	SkxLexeme	first = {from->bytes, from->len};
+	SkxLexeme	end = {to->bytes, to->len};
+	uint64		least = 0;
+	uint64		most = 0;
+	bool		any = skx_intake_key_bounds(column, &first, &end, &least,
+											&most);
+	int			i;
+
+	CHECK(!any || least <= most);
+	for (i = 0; i < n; i++)
+	{
+		SkxKey		key = unit_key(column, &values[i]);
+		bool		in = unit_compare(from, &values[i]) <= 0 &&
+			unit_compare(&values[i], to) < 0;
+
+		CHECK(in == (any && key.value >= least && key.value <= most));
+	}
+}
+
+/* All ranges that one or two of the bounds make; keys ascend with values. */
+static void
+test_ranges(const SkxKeyColumn *column, const UnitForm *values, int n,
+			const UnitForm *bounds, int nbounds)
+{
+	UnitForm	ends[100];
+	UnitForm	null = unit_lexeme(SKX_VALUE_NULL);
+	int			nends = 0;
+	int			i;
+	int			k;
+
+	ends[nends++] = unit_lexeme(SKX_VALUE_PRESENT);
+	ends[nends++] = unit_lexeme(SKX_VALUE_PRESENT + 1);
+	for (i = 0; i < nbounds; i++)
+	{
+		ends[nends++] = bounds[i];
+		ends[nends++] = unit_after(bounds[i]);
+	}
+	CHECK(nends <= lengthof(ends));
+	for (i = 0; i < nends; i++)
+		for (k = 0; k < nends; k++)
+			if (i != 1 && k != 0 && unit_compare(&ends[i], &ends[k]) < 0)
+				test_range(column, &ends[i], &ends[k], values, n);
+	for (i = 0; i < n; i++)
+	{
+		SkxKey		key = unit_key(column, &values[i]);
+
+		CHECK(!key.is_null);
+		if (i == 0)
+			continue;
+		CHECK(unit_compare(&values[i - 1], &values[i]) < 0);
+		CHECK(unit_key(column, &values[i - 1]).value < key.value);
+	}
+	CHECK(unit_key(column, &null).is_null);
+	CHECK(unit_key(column, &null).value == 0);
+}
+
+/* Bounds of a column of dates may be timestamps, and the other way round. */
+static void
+test_moments(void)
+{
+	static const SkxKeyColumn date = {COLUMN, SKX_KEY_DAY, 12};
+	static const SkxKeyColumn moment = {COLUMN, SKX_KEY_MOMENT, 12};
+	const UnitForm dates[] = {
+		unit_moment(DATEVAL_NOBEGIN, 0), unit_moment(FIRST_DAY, 0),
+		unit_moment(-1, 0), unit_moment(0, 0), unit_moment(1, 0),
+		unit_moment(7000, 0), unit_moment(LAST_DAY, 0),
+		unit_moment(LAST_DAY + 1, 0), unit_moment(1 << 27, 0),
+		unit_moment(LAST_DATE, 0), unit_moment(DATEVAL_NOEND, 0)
+	};
+	const UnitForm moments[] = {
+		unit_moment(DATEVAL_NOBEGIN, 0), unit_moment(FIRST_DAY, 0),
+		unit_moment(FIRST_DAY, 1), unit_moment(-1, MICROSECONDS - 1),
+		unit_moment(0, 0), unit_moment(0, 1),
+		unit_moment(0, MICROSECONDS - 1), unit_moment(1, 0),
+		unit_moment(7000, 5), unit_moment(LAST_DAY, 0),
+		unit_moment(LAST_DAY, MICROSECONDS - 1),
+		unit_moment(DATEVAL_NOEND, 0)
+	};
+	UnitForm	bounds[lengthof(dates) + lengthof(moments)];
+
+	memcpy(bounds, dates, sizeof(dates));
+	memcpy(bounds + lengthof(dates), moments, sizeof(moments));
+	test_ranges(&date, dates, lengthof(dates), bounds, lengthof(bounds));
+	test_ranges(&moment, moments, lengthof(moments), bounds,
+				lengthof(bounds));
+}
+
+static void
+test_bytes(int width)
+{
+	const SkxKeyColumn column = {COLUMN, SKX_KEY_BYTES, width};
+	uint64		most = PG_UINT64_MAX >> (64 - 8 * width);
+	uint64		sign = (uint64) 1 << (8 * width - 1);
+	UnitForm	values[] = {
+		unit_bytes_of(0, width), unit_bytes_of(1, width),
+		unit_bytes_of(sign - 1, width), unit_bytes_of(sign, width),
+		unit_bytes_of(sign + 1, width), unit_bytes_of(most, width)
+	};
+
+	test_ranges(&column, values, lengthof(values), values, lengthof(values));
+}
+
+int
+main(void)
+{
+	test_moments();
+	test_bytes(1);
+	test_bytes(4);
+	test_bytes(6);
+	test_bytes(8);
+	return unit_done("intake_key");
+}
