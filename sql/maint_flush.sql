@@ -117,6 +117,7 @@ SELECT q FROM before WHERE large IS DISTINCT FROM counts('flush_large', q);
 SELECT skipidx_check('flush_large_body', true);
 
 -- The insert that finds the list too long flushes it; others do not.
+SET skipidx.max_workers = 0;
 CREATE TABLE flush_insert (id int, body tsvector) WITH (autovacuum_enabled = off);
 CREATE INDEX flush_insert_body ON flush_insert USING skipidx (body) WITH (pending_limit = '64kB', block_size = '8kB');
 INSERT INTO flush_insert SELECT i, ('all:1 n' || i || ':2')::tsvector FROM generate_series(1, 1000) i;

@@ -663,6 +663,38 @@ LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE;
 COMMENT ON FUNCTION skipidx_merge(pg_catalog.regclass, pg_catalog.int4) IS
 	'merges segments of a skipidx index until at most so many are left; returns how many';
 
+CREATE FUNCTION skipidx_merges(
+	OUT database pg_catalog.oid,
+	OUT index pg_catalog.regclass,
+	OUT operation pg_catalog.text,
+	OUT asked_by pg_catalog.text,
+	OUT state pg_catalog.text,
+	OUT pid pg_catalog.int4,
+	OUT started pg_catalog.timestamptz,
+	OUT seconds pg_catalog.float8,
+	OUT segments pg_catalog.int4,
+	OUT documents pg_catalog.int8,
+	OUT bytes_read pg_catalog.int8,
+	OUT bytes_written pg_catalog.int8)
+RETURNS SETOF pg_catalog.record
+AS 'MODULE_PATHNAME'
+LANGUAGE C VOLATILE PARALLEL RESTRICTED;
+
+COMMENT ON FUNCTION skipidx_merges() IS
+	'flushes and merges of skipidx indexes on this server, running and the last to end';
+
+CREATE VIEW skipidx_merges AS
+	SELECT d.datname AS database, m.index, m.operation, m.asked_by, m.state,
+		m.pid, m.started, m.seconds, m.segments, m.documents, m.bytes_read,
+		m.bytes_written
+	FROM skipidx_merges() AS m LEFT JOIN pg_catalog.pg_database AS d
+		ON d.oid OPERATOR(pg_catalog.=) m.database;
+
+COMMENT ON VIEW skipidx_merges IS
+	'flushes and merges of skipidx indexes on this server, running and the last to end';
+
+GRANT SELECT ON skipidx_merges TO PUBLIC;
+
 --
 -- Scores
 --

@@ -11,6 +11,7 @@
 #include "planner/planner.h"
 #include "topk/topk.h"
 #include "utils/guc.h"
+#include "worker/worker.h"
 
 PG_MODULE_MAGIC;
 
@@ -25,6 +26,7 @@ _PG_init(void)
 	skx_blkio_init();
 	skx_topk_init();
 	skx_am_options_init();
+	skx_worker_init();
 	skx_planner_init();
 	MarkGUCPrefixReserved("skipidx");
 }

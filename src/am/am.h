@@ -53,7 +53,8 @@ extern void skx_am_options_init(void);
 extern bytea *skxoptions(Datum reloptions, bool validate);
 extern uint32 skx_am_block_size(Relation index);	/* bytes */
 extern void skx_am_rank_options(Relation index, SkxRankOptions *options);
-extern void skx_am_maint_options(Relation index, SkxMaintOptions *options);
+extern void skx_am_maint_options(Relation index, SkxWorkerAsker asker,
+								 SkxMaintOptions *options);
 
 /* am_columns.c : errors out unless the index has a tsvector first, and only
  * then, and other columns whose values it can hold */

@@ -169,17 +169,20 @@ skx_am_rank_options(Relation index, SkxRankOptions *options)
 
 /* What flushes and merges of the index go by, in this session. */
 void
-skx_am_maint_options(Relation index, SkxMaintOptions *options)
+skx_am_maint_options(Relation index, SkxWorkerAsker asker,
+					 SkxMaintOptions *options)
 {
 	const SkxOptions *given = (const SkxOptions *) index->rd_options;
 	int			memory = maintenance_work_mem;
 
-	if (skx_compat_autovacuum() && autovacuum_work_mem != -1)
+	if ((skx_compat_autovacuum() || asker == SKX_ASKER_WORKER) &&
+		autovacuum_work_mem != -1)
 		memory = autovacuum_work_mem;
 	options->k1 = given != NULL ? given->k1 : SKX_DEFAULT_K1;
 	options->b = given != NULL ? given->b : SKX_DEFAULT_B;
 	options->memory = (Size) memory * 1024;
 	options->certain = false;
+	options->asker = asker;
 	options->pending_limit = (uint64) 1024 *
 		(given != NULL ? given->pending_limit : SKX_DEFAULT_PENDING_LIMIT);
 }

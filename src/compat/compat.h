@@ -277,6 +277,33 @@ extern bool skx_compat_dsm_aside(const char **start, Size *size,
  */
 extern bool skx_compat_vacuum_urgent(Relation index);
 
+/* ---- background workers ---- */
+
+/* Flags of a worker that can be ended at any time. */
+#if PG_VERSION_NUM >= 190000
+#define SKX_COMPAT_WORKER_FLAGS		BGWORKER_INTERRUPTIBLE
+#else
+#define SKX_COMPAT_WORKER_FLAGS		0
+#endif
+
+/* Does this transaction alone see the file of the relation, or the relation? */
+#if PG_VERSION_NUM >= 160000
+#define SKX_COMPAT_NEW_FILE(rel) \
+	((rel)->rd_createSubid != InvalidSubTransactionId || \
+	 (rel)->rd_firstRelfilelocatorSubid != InvalidSubTransactionId)
+#else
+#define SKX_COMPAT_NEW_FILE(rel) \
+	((rel)->rd_createSubid != InvalidSubTransactionId || \
+	 (rel)->rd_firstRelfilenodeSubid != InvalidSubTransactionId)
+#endif
+
+/*
+ * Does another process wait for the relation, whose lock in that mode this
+ * process holds?  The server's own LockHasWaiters() is not for locks that can
+ * be taken by the fast path.
+ */
+extern bool skx_compat_waited_for(Relation rel, LOCKMODE held);
+
 /* A point where VACUUM may sleep and be cancelled. */
 #if PG_VERSION_NUM >= 180000
 #define skx_compat_vacuum_delay()	vacuum_delay_point(false)

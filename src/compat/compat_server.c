@@ -166,6 +166,35 @@ skx_compat_log_reuse(Relation heap, SkxLocator locator, BlockNumber block,
 	XLogInsert(RM_BTREE_ID, XLOG_BTREE_REUSE_PAGE);
 }
 
+/*
+ * Which lock a process waits for changes under the lock's partition only; of
+ * those that wait for others, a stale reading does no harm.
+ */
+bool
+skx_compat_waited_for(Relation rel, LOCKMODE held)
+{
+	LockRelId	id = rel->rd_lockInfo.lockRelId;
+	LOCKTAG		tag;
+	LWLock	   *partition;
+	bool		waits = false;
+	uint32		i;
+
+	SET_LOCKTAG_RELATION(tag, id.dbId, id.relId);
+	partition = LockHashPartitionLock(LockTagHashCode(&tag));
+	LWLockAcquire(partition, LW_SHARED);
+	for (i = 0; i < ProcGlobal->allProcCount && !waits; i++)
+	{
+		PGPROC	   *proc = &ProcGlobal->allProcs[i];
+		LOCK	   *lock = *(LOCK *volatile *) &proc->waitLock;
+
+		waits = lock != NULL &&
+			memcmp(&lock->tag, &tag, sizeof(tag)) == 0 &&
+			DoLockModesConflict(proc->waitLockMode, held);
+	}
+	LWLockRelease(partition);
+	return waits;
+}
+
 uint32
 skx_compat_wait_event(const char *name)
 {

@@ -50,9 +50,11 @@
 	X(PUBLISH_FLIPPED, "publish_flipped", true) \
 	/* what dead operations left taken back */ \
 	X(TIDY_DONE, "tidy_done", true) \
-	/* VACUUM: one page of delete bits; one page of the pending list */ \
+	/* VACUUM: one page of delete bits; one page of the pending list; a part \
+	 * of a list or segment done, nothing locked */ \
 	X(VACUUM_SEGMENT_MARKED, "vacuum_segment_marked", true) \
 	X(VACUUM_PENDING_MARKED, "vacuum_pending_marked", true) \
+	X(VACUUM_PART_DONE, "vacuum_part_done", true) \
 	/* CREATE INDEX: a segment written; the head of the file written */ \
 	X(BUILD_SEGMENT_WRITTEN, "build_segment_written", true) \
 	X(BUILD_HEAD_WRITTEN, "build_head_written", true) \

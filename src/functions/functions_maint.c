@@ -51,7 +51,7 @@ skx_functions_maint_open(SkxMaintained *m, Oid oid, const char *name)
 	if (right != ACLCHECK_OK)
 		aclcheck_error(right, OBJECT_INDEX, RelationGetRelationName(m->index));
 	skx_maint_check_valid(m->index);
-	skx_am_maint_options(m->index, &m->options);
+	skx_am_maint_options(m->index, SKX_ASKER_FUNCTION, &m->options);
 }
 
 static void

@@ -8,6 +8,7 @@
 #include "access/genam.h"
 #include "manifest/manifest_publish.h"
 #include "utils/relcache.h"
+#include "worker/worker.h"
 
 /* What segments are made with. */
 typedef struct SkxMaintOptions
@@ -16,6 +17,7 @@ typedef struct SkxMaintOptions
 	double		b;
 	Size		memory;			/* bytes, for one flush or merge */
 	uint64		pending_limit;	/* bytes */
+	SkxWorkerAsker asker;		/* on whose behalf */
 	bool		certain;		/* no error can be caught: begin only what has
 								 * all its space, and warn of the rest */
 } SkxMaintOptions;
@@ -102,5 +104,20 @@ extern uint64 skx_maint_pending_bytes(Relation index);
  */
 extern int	skx_maint_merge(Relation index, const SkxMaintOptions *options,
 							int most, SkxManifestWait wait);
+
+/*
+ * One merge of these; false: there is nothing worth it, or it would have to
+ * wait.
+ */
+extern bool skx_maint_merge_step(Relation index,
+								 const SkxMaintOptions *options, int most,
+								 SkxManifestWait wait);
+
+/*
+ * Is a merge worth it (`most` 0)?  due looks at sizes alone; a caller that does
+ * not wait must have a snapshot.  wanted looks at deletes, too.
+ */
+extern bool skx_maint_merge_due(Relation index, SkxManifestWait wait);
+extern bool skx_maint_merge_wanted(Relation index);
 
 #endif							/* SKX_MAINT_MAINT_H */

@@ -14,6 +14,7 @@
 #include "format/format.h"
 #include "maint/maint_internal.h"
 #include "miscadmin.h"
+#include "pace/pace.h"
 #include "pending/pending.h"
 #include "storage/buffile.h"
 #include "utils/memutils.h"
@@ -48,6 +49,7 @@ typedef struct SkxFlush
 	MemoryContext values;
 	Size		nbytes;			/* of values in memory */
 	Size		nbytes_most;
+	uint64		nread;			/* of all values */
 	BufFile    *file;
 	SkxMaintMarks marks;
 } SkxFlush;
@@ -88,6 +90,7 @@ skx_maint_flush_keep(SkxFlush *f, const SkxPendingDoc *from)
 	memset(doc, 0, sizeof(*doc));
 	doc->tid = from->tid;
 	doc->size = VARSIZE(from->value);
+	f->nread += doc->size;
 	doc->in_file = f->nbytes + doc->size > f->nbytes_most;
 	if (!doc->in_file)
 	{
@@ -182,6 +185,8 @@ skx_maint_flush_build(SkxFlush *f, SkxOperation *op,
 		TSVector	value = skx_maint_flush_value(f, doc);
 
 		Assert(i == 0 || skx_maint_flush_compare(doc - 1, doc) < 0);
+		if (i % SKX_TID_GROUP == 0)
+			skx_pace_point();
 		skx_segment_build_add(builder, &doc->tid, value);
 		if (doc->in_file)
 			pfree(value);
@@ -293,6 +298,7 @@ skx_maint_flush_work(Relation index, const SkxMaintOptions *options,
 	skx_maint_flush_read(&f, pending);
 	if (!skx_pending_flush_any(pending))
 		return false;
+	skx_worker_input(0, f.ndocs, f.nread);
 	SKX_FAULT(SKX_FAULT_FLUSH_READ);
 	built = skx_maint_flush_build(&f, op, options, &ref);
 	SKX_FAULT(SKX_FAULT_FLUSH_BUILT);
@@ -304,6 +310,29 @@ skx_maint_flush_work(Relation index, const SkxMaintOptions *options,
 	Assert(op->published);
 	*ndocs += f.ndocs;
 	return true;
+}
+
+/* The same, for skipidx_merges to show. */
+static bool
+skx_maint_flush_recorded(Relation index, const SkxMaintOptions *options,
+						 uint64 budget, SkxManifestWait wait,
+						 SkxOperation *op, uint64 *ndocs)
+{
+	volatile bool done = false;
+
+	skx_worker_started(index, SKX_OPERATION_FLUSH, options->asker);
+	PG_TRY();
+	{
+		done = skx_maint_flush_work(index, options, budget, wait, op, ndocs);
+	}
+	PG_CATCH();
+	{
+		skx_worker_ended(index, SKX_RECORD_FAILED);
+		PG_RE_THROW();
+	}
+	PG_END_TRY();
+	skx_worker_ended(index, done ? SKX_RECORD_DONE : SKX_RECORD_FAILED);
+	return done;
 }
 
 bool
@@ -329,7 +358,8 @@ skx_maint_flush(Relation index, const SkxMaintOptions *options, uint64 budget,
 								wait, options->certain ? WARNING : ERROR);
 	if (op != NULL)
 	{
-		done = skx_maint_flush_work(index, options, budget, wait, op, ndocs);
+		done = skx_maint_flush_recorded(index, options, budget, wait, op,
+										ndocs);
 		skx_manifest_end(op);
 	}
 	Assert(!skx_manifest_locked(index, AccessShareLock));

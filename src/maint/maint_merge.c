@@ -206,12 +206,12 @@ skx_maint_merge_spills(const SkxMaintMerge *m, const SkxMaintOptions *options)
 
 /* One merge; false: there is nothing to merge, or another backend merges. */
 static bool
-skx_maint_merge_one(Relation index, const SkxMaintOptions *options, int most,
+skx_maint_merge_try(Relation index, const SkxMaintOptions *options, int most,
 					SkxManifestWait wait)
 {
 	SkxOperation *op;
 	SkxMaintMerge m;
-	bool		done;
+	volatile bool done = false;
 
 	/* to look whether there is any need costs nothing on disk */
 	skx_maint_merge_choose(&m, index, most);
@@ -224,36 +224,101 @@ skx_maint_merge_one(Relation index, const SkxMaintOptions *options, int most,
 		return false;
 	skx_maint_merge_choose(&m, index, most);
 	Assert(op->kind == SKX_OPERATION_MERGE);
-	done = m.n > 0 &&
-		!(options->certain && skx_maint_merge_spills(&m, options));
-	if (done)
-		skx_maint_merge_work(&m, options, op);
+	if (m.n > 0 && !(options->certain && skx_maint_merge_spills(&m, options)))
+	{
+		skx_worker_started(index, SKX_OPERATION_MERGE, options->asker);
+		skx_worker_input(m.n, m.ndocs, m.bytes);
+		PG_TRY();
+		{
+			skx_maint_merge_work(&m, options, op);
+			done = true;
+		}
+		PG_CATCH();
+		{
+			skx_worker_ended(index, SKX_RECORD_FAILED);
+			PG_RE_THROW();
+		}
+		PG_END_TRY();
+		skx_worker_ended(index, SKX_RECORD_DONE);
+	}
 	skx_manifest_end(op);
 	return done;
+}
+
+bool
+skx_maint_merge_step(Relation index, const SkxMaintOptions *options, int most,
+					 SkxManifestWait wait)
+{
+	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext,
+												  "skipidx merge",
+												  ALLOCSET_DEFAULT_SIZES);
+	MemoryContext old = MemoryContextSwitchTo(context);
+	bool		done = skx_maint_merge_try(index, options, most, wait);
+
+	Assert(!skx_manifest_locked(index, AccessShareLock));
+	MemoryContextSwitchTo(old);
+	MemoryContextDelete(context);
+	return done;
+}
+
+bool
+skx_maint_merge_due(Relation index, SkxManifestWait wait)
+{
+	SkxPolicyLimits limits = {SKX_SEGMENT_BYTES_MAX, SKX_DOC_MAX};
+	SkxView    *view = skx_maint_view(index, wait);
+	SkxPolicySegment *segments =
+		palloc((view->nsegments + 1) * sizeof(SkxPolicySegment));
+	uint32		ids[SKX_POLICY_INPUTS_MAX];
+	int			n;
+	int			i;
+
+	for (i = 0; i < view->nsegments; i++)
+	{
+		const SkxDiskSegmentRef *ref = &view->segments[i];
+
+		segments[i].id = ref->segment;
+		segments[i].bytes = ref->npages * BLCKSZ;
+		segments[i].ndocs = ref->ndocs;
+		segments[i].ndeleted = 0;
+	}
+	n = skx_maint_policy_tiers(segments, view->nsegments, &limits, ids);
+	pfree(segments);
+	pfree(view);
+	return n > 0;
+}
+
+bool
+skx_maint_merge_wanted(Relation index)
+{
+	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext,
+												  "skipidx merge",
+												  ALLOCSET_DEFAULT_SIZES);
+	MemoryContext old = MemoryContextSwitchTo(context);
+	SkxMaintMerge m;
+
+	skx_maint_merge_choose(&m, index, 0);
+	MemoryContextSwitchTo(old);
+	MemoryContextDelete(context);
+	return m.n > 0;
 }
 
 int
 skx_maint_merge(Relation index, const SkxMaintOptions *options, int most,
 				SkxManifestWait wait)
 {
-	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext,
-												  "skipidx merge",
-												  ALLOCSET_DEFAULT_SIZES);
-	MemoryContext old = MemoryContextSwitchTo(context);
-	int			left = skx_maint_view(index, wait)->nsegments;
+	SkxView    *view = skx_maint_view(index, wait);
+	int			left = 2 * view->nsegments;
 
 	/* no merge makes more segments, or more of those with many deletes */
-	for (left = 2 * left; left > 0; left--)
+	pfree(view);
+	for (; left > 0; left--)
 	{
 		CHECK_FOR_INTERRUPTS();
-		MemoryContextReset(context);
-		if (!skx_maint_merge_one(index, options, most, wait))
+		if (!skx_maint_merge_step(index, options, most, wait))
 			break;
 	}
-	MemoryContextReset(context);
-	Assert(!skx_manifest_locked(index, AccessShareLock));
-	left = skx_maint_view(index, wait)->nsegments;
-	MemoryContextSwitchTo(old);
-	MemoryContextDelete(context);
+	view = skx_maint_view(index, wait);
+	left = view->nsegments;
+	pfree(view);
 	return left;
 }

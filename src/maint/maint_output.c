@@ -10,8 +10,9 @@
 #include "postgres.h"
 
 #include "maint/maint_internal.h"
-#include "miscadmin.h"
+#include "pace/pace.h"
 #include "storage/lmgr.h"
+#include "worker/worker.h"
 
 static BlockNumber
 skx_maint_output_allocate(void *arg, uint32 nblocks)
@@ -35,9 +36,8 @@ skx_maint_output_write(void *arg, BlockNumber block, char **pages, int npages)
 	Assert(npages > 0 && !out->op->published);
 	for (i = 0; i < npages; i++)
 		skx_blkio_live_put(out->live, block + i, pages[i]);
-	if (VacuumCostActive)
-		VacuumCostBalance += VacuumCostPageDirty * npages;
-	skx_compat_vacuum_delay();
+	skx_worker_wrote(npages);
+	skx_pace_wrote(npages);
 }
 
 uint32

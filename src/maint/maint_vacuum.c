@@ -1,11 +1,19 @@
 /*
  * maint_vacuum.c
- *	  Marks the documents of dead rows, in segments and pending lists.
+ *	  Marks the documents of dead rows, in pending lists and segments.
  *
- * A heavyweight lock on the metapage is held from the first segment to the
- * last pending page.  It keeps publishers out: a document that moved from the
- * pending list into a segment behind our back would escape the callback, and
- * the processes that run us do not hold back the reuse of replaced pages.
+ * That takes long, and publishing must not wait for it: the heavyweight lock
+ * on the metapage is taken for a part of a pending list or of a segment at a
+ * time, and the view read again under it, because the processes that run us do
+ * not hold back the reuse of replaced pages.
+ *
+ * Documents move from pending lists into segments, and from segment to
+ * segment, never back.  So the lists come first: what a flush takes out of
+ * them before its turn is in a segment when the segments are first looked at,
+ * and what it takes later was asked about.  A merge that publishes while one
+ * of its inputs is not done has moved documents that were not asked about, and
+ * its output is done from the start (skx_maint_vacuum_follow).  Marks are
+ * never lost on the way (promise 2 in README.md).
  *
  * Each page of the deletes plane is changed once, in one WAL record, after
  * all of its documents were looked at.  A crash in between leaves bits unset
@@ -16,9 +24,9 @@
 #include "compat/compat.h"
 #include "fault/fault.h"
 #include "format/format.h"
-#include "maint/maint.h"
-#include "manifest/manifest_publish.h"
-#include "segment/segment_build.h"
+#include "maint/maint_internal.h"
+#include "miscadmin.h"
+#include "pace/pace.h"
 #include "source/source.h"
 #include "storage/lmgr.h"
 
@@ -31,6 +39,13 @@
 StaticAssertDecl(SKX_DELETES_PER_PAGE % SKX_TID_GROUP == 0,
 				 "groups of TIDs do not cross pages of the deletes plane");
 
+/*
+ * Pages of a pending list in one go: some 5 ms in shared buffers, some 30 ms
+ * where each is read from disk.  Of a segment it is one page of delete bits,
+ * some 65,000 documents.
+ */
+#define SKX_VACUUM_PAGES	256
+
 /* One VACUUM of one index. */
 typedef struct SkxVacuum
 {
@@ -38,7 +53,15 @@ typedef struct SkxVacuum
 	IndexBulkDeleteCallback callback;
 	void	   *state;
 	double		removed;
-	double		remaining;
+
+	/* segments of the last view, and those of them that are not done */
+	uint64		generation;
+	uint32	   *seen;
+	int			nseen;
+	uint32	   *wanted;
+	int			nwanted;
+	uint32		ordinal;		/* page of delete bits of wanted[0] that is
+								 * next */
 	uint8		deleted[SKX_DELETES_BYTES]; /* bits of the page, as found */
 	uint8		dying[SKX_DELETES_BYTES];	/* bits to add */
 } SkxVacuum;
@@ -69,47 +92,165 @@ skx_maint_vacuum_group(SkxVacuum *v, SkxSegment *seg, uint32 first, int n)
 			v->dying[bit / 8] |= mask;
 			dying++;
 		}
-		else
-			v->remaining++;
 	}
 	return dying;
 }
 
-static void
-skx_maint_vacuum_segment(SkxVacuum *v, SkxSegment *seg)
+/* The next page of delete bits of the segment; false: there was none. */
+static bool
+skx_maint_vacuum_page(SkxVacuum *v, SkxSegment *seg)
 {
 	uint32		ndocs = seg->header.ndocs;
 	uint32		npages = seg->planes[SKX_SEGMENT_DELETES].npages;
-	uint32		ordinal;
+	uint64		doc = (uint64) v->ordinal * SKX_DELETES_PER_PAGE;
+	uint64		end = Min(ndocs, doc + SKX_DELETES_PER_PAGE);
+	int			dying = 0;
 
 	/* none is published, nor marked by another, behind our back */
 	Assert(skx_manifest_locked(seg->rel, ExclusiveLock));
 	if ((uint64) npages * SKX_DELETES_PER_PAGE < ndocs)
 		skx_format_report(seg->rel, InvalidBlockNumber,
 						  "a segment has too few pages of delete bits");
-	for (ordinal = 0; ordinal < npages; ordinal++)
+	if (doc >= ndocs)
+		return false;
+	skx_segment_read_deletes(seg, v->ordinal, v->deleted);
+	memset(v->dying, 0, SKX_DELETES_BYTES);
+	for (; doc < end; doc += SKX_TID_GROUP)
 	{
-		uint32		doc = ordinal * SKX_DELETES_PER_PAGE;
-		uint32		end = Min(ndocs, doc + SKX_DELETES_PER_PAGE);
-		int			dying = 0;
-
-		if (doc >= ndocs)
-			break;
-		skx_segment_read_deletes(seg, ordinal, v->deleted);
-		memset(v->dying, 0, SKX_DELETES_BYTES);
-		for (; doc < end; doc += SKX_TID_GROUP)
-		{
-			dying += skx_maint_vacuum_group(v, seg, doc,
-											Min(end - doc, SKX_TID_GROUP));
-			skx_compat_vacuum_delay();
-		}
-		if (dying > 0)
-		{
-			skx_segment_add_deletes(seg, ordinal, v->dying);
-			SKX_FAULT(SKX_FAULT_VACUUM_SEGMENT_MARKED);
-		}
-		v->removed += dying;
+		dying += skx_maint_vacuum_group(v, seg, doc,
+										Min(end - doc, SKX_TID_GROUP));
+		CHECK_FOR_INTERRUPTS();
 	}
+	if (dying > 0)
+	{
+		skx_segment_add_deletes(seg, v->ordinal, v->dying);
+		SKX_FAULT(SKX_FAULT_VACUUM_SEGMENT_MARKED);
+	}
+	v->removed += dying;
+	v->ordinal++;
+	return end < ndocs;
+}
+
+static const SkxDiskSegmentRef *
+skx_maint_vacuum_find(const SkxView *view, uint32 segment)
+{
+	int			i;
+
+	for (i = 0; i < view->nsegments; i++)
+	{
+		if (view->segments[i].segment == segment)
+			return &view->segments[i];
+	}
+	return NULL;
+}
+
+static bool
+skx_maint_vacuum_has(const uint32 *segments, int n, uint32 segment)
+{
+	int			i;
+
+	for (i = 0; i < n; i++)
+	{
+		if (segments[i] == segment)
+			return true;
+	}
+	return false;
+}
+
+/*
+ * Compares a new view with the last.  Segments that have appeared are outputs
+ * of flushes, which hold nothing that was not asked about, or of merges.  As
+ * long as none that is not done has gone, the inputs of all merges were done;
+ * otherwise all that have appeared are done, whichever are outputs of it.
+ */
+static void
+skx_maint_vacuum_follow(SkxVacuum *v, const SkxView *view)
+{
+	uint32		first = v->nwanted > 0 ? v->wanted[0] : 0;
+	bool		all = v->seen == NULL;
+	uint32	   *seen;
+	uint32	   *wanted;
+	int			n = 0;
+	int			i;
+
+	if (!all && view->meta.generation == v->generation)
+		return;
+	seen = palloc((view->nsegments + 1) * sizeof(uint32));
+	wanted = palloc((view->nsegments + 1) * sizeof(uint32));
+	for (i = 0; i < v->nwanted; i++)
+	{
+		if (skx_maint_vacuum_find(view, v->wanted[i]) != NULL)
+			wanted[n++] = v->wanted[i];
+		else
+			all = true;
+	}
+	for (i = 0; i < view->nsegments; i++)
+	{
+		seen[i] = view->segments[i].segment;
+		if (all && !skx_maint_vacuum_has(v->seen, v->nseen, seen[i]))
+			wanted[n++] = seen[i];
+	}
+	if (n == 0 || wanted[0] != first)
+		v->ordinal = 0;
+	if (v->seen != NULL)
+	{
+		pfree(v->seen);
+		pfree(v->wanted);
+	}
+	v->generation = view->meta.generation;
+	v->seen = seen;
+	v->nseen = view->nsegments;
+	v->wanted = wanted;
+	v->nwanted = n;
+}
+
+/* A page of a segment; false: all are done. */
+static bool
+skx_maint_vacuum_segments(SkxVacuum *v)
+{
+	SkxView    *view;
+	SkxSource  *source;
+	SkxView		one;
+
+	LockPage(v->index, SKX_META_BLOCK, ExclusiveLock);
+	view = skx_manifest_view(v->index);
+	skx_maint_vacuum_follow(v, view);
+	if (v->nwanted > 0)
+	{
+		one = *view;
+		one.nsegments = 1;
+		one.segments = unconstify(SkxDiskSegmentRef *,
+								  skx_maint_vacuum_find(view, v->wanted[0]));
+		source = skx_source_open(v->index, &one);
+		skx_source_once(source);
+		skx_source_next(source, 1);
+		if (!skx_maint_vacuum_page(v, source->segments[0]))
+		{
+			v->ordinal = 0;
+			v->nwanted--;
+			memmove(v->wanted, v->wanted + 1, v->nwanted * sizeof(uint32));
+		}
+		skx_source_close(source);
+	}
+	UnlockPage(v->index, SKX_META_BLOCK, ExclusiveLock);
+	pfree(view);
+	return v->nwanted > 0;
+}
+
+/* Pages of a pending list; false: there are no more. */
+static bool
+skx_maint_vacuum_pending(SkxVacuum *v, int which, SkxPendingVacuum *pending)
+{
+	SkxView    *view;
+	bool		more;
+
+	LockPage(v->index, SKX_META_BLOCK, ExclusiveLock);
+	view = skx_manifest_view(v->index);
+	more = skx_pending_vacuum(v->index, view, which, SKX_VACUUM_PAGES,
+							  v->callback, v->state, pending);
+	UnlockPage(v->index, SKX_META_BLOCK, ExclusiveLock);
+	pfree(view);
+	return more;
 }
 
 static void
@@ -132,39 +273,6 @@ skx_maint_set_pages(Relation index, const SkxView *view,
 	stats->estimated_count = false;
 }
 
-void
-skx_maint_bulkdelete(Relation index, IndexBulkDeleteResult *stats,
-					 IndexBulkDeleteCallback callback, void *state)
-{
-	SkxVacuum  *v = palloc0(sizeof(SkxVacuum));
-	SkxPendingVacuum pending;
-	SkxPendingTotals totals;
-	SkxView    *view;
-	SkxSource  *source;
-
-	v->index = index;
-	v->callback = callback;
-	v->state = state;
-	LockPage(index, SKX_META_BLOCK, ExclusiveLock);
-	view = skx_manifest_view(index);
-	source = skx_source_open(index, view);
-	skx_source_once(source);
-	while (skx_source_next(source, 1) > 0)
-		skx_maint_vacuum_segment(v, source->segments[0]);
-	skx_source_close(source);
-	skx_pending_vacuum(index, view, callback, state, &pending);
-	skx_pending_totals(index, view, &totals, NULL);
-	UnlockPage(index, SKX_META_BLOCK, ExclusiveLock);
-
-	stats->tuples_removed += v->removed + pending.removed;
-	stats->num_index_tuples = v->remaining + pending.remaining;
-	/* inserts have gone on, and nothing else */
-	Assert(pending.remaining <= totals.ndocs - totals.ndead);
-	skx_maint_set_pages(index, view, &totals, stats);
-	pfree(view);
-	pfree(v);
-}
-
 /* Sets the counts of pages and of live documents. */
 static void
 skx_maint_count(Relation index, void *arg)
@@ -183,7 +291,7 @@ skx_maint_count(Relation index, void *arg)
 		SkxSegment *seg = source->segments[0];
 
 		ndocs += seg->header.ndocs - (double) skx_segment_ndeleted(seg);
-		skx_compat_vacuum_delay();
+		CHECK_FOR_INTERRUPTS();
 	}
 	skx_source_close(source);
 	skx_pending_totals(index, view, &totals, NULL);
@@ -192,6 +300,45 @@ skx_maint_count(Relation index, void *arg)
 	stats->num_index_tuples = ndocs + totals.ndocs - totals.ndead;
 	skx_maint_set_pages(index, view, &totals, stats);
 	pfree(view);
+}
+
+/* Between two parts, nothing locked. */
+static void
+skx_maint_vacuum_pause(void)
+{
+	SKX_FAULT(SKX_FAULT_VACUUM_PART_DONE);
+	skx_pace_point();
+}
+
+void
+skx_maint_bulkdelete(Relation index, IndexBulkDeleteResult *stats,
+					 IndexBulkDeleteCallback callback, void *state)
+{
+	SkxVacuum  *v = palloc0(sizeof(SkxVacuum));
+	SkxView    *view = skx_maint_view(index, SKX_WAIT_ALL);
+	int			nstripes = view->nstripes;
+	int			i;
+
+	pfree(view);
+	v->index = index;
+	v->callback = callback;
+	v->state = state;
+	for (i = 0; i < nstripes; i++)
+	{
+		SkxPendingVacuum pending = {0};
+
+		while (skx_maint_vacuum_pending(v, i, &pending))
+			skx_maint_vacuum_pause();
+		v->removed += pending.removed;
+	}
+	do
+		skx_maint_vacuum_pause();
+	while (skx_maint_vacuum_segments(v));
+	stats->tuples_removed += v->removed;
+	skx_maint_count(index, stats);
+	pfree(v->seen);
+	pfree(v->wanted);
+	pfree(v);
 }
 
 static void
@@ -207,9 +354,17 @@ skx_maint_cleanup_flush(Relation index, void *arg)
 		skx_maint_flush_all(index, arg, SKX_WAIT_PAGE);
 }
 
+/*
+ * Autovacuum leaves merges to a worker: its own cost delay would make them
+ * last, and it holds a lock on the table.  VACUUM as a command has done all
+ * when it ends.
+ */
 static void
 skx_maint_cleanup_merge(Relation index, void *arg)
 {
+	if (skx_compat_autovacuum() && skx_maint_merge_wanted(index) &&
+		skx_worker_ask(index, SKX_WORKER_MERGE))
+		return;
 	skx_maint_merge(index, arg, 0, SKX_WAIT_PAGE);
 }
 

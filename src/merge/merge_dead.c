@@ -12,6 +12,7 @@
 #include "compat/compat.h"
 #include "intake/intake_value.h"
 #include "merge/merge_internal.h"
+#include "pace/pace.h"
 #include "storage/buffile.h"
 
 /* Records of a segment that are read at once. */
@@ -149,7 +150,7 @@ skx_merge_dead_count(SkxDeadTerms *d, int which, SkxSegment *seg,
 	{
 		SkxDeadTerm t = {0};
 
-		skx_compat_vacuum_delay();
+		skx_pace_point();
 		skx_cursor_begin(s->list, &term);
 		skx_merge_dead_postings(s, &t, skx_intake_is_value(lexeme, len));
 		if (t.df == 0)

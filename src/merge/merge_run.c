@@ -20,6 +20,7 @@
 #include "format/format.h"
 #include "lib/binaryheap.h"
 #include "merge/merge_internal.h"
+#include "pace/pace.h"
 #include "port/pg_bitutils.h"
 #include "utils/memutils.h"
 
@@ -298,7 +299,7 @@ skx_merge_documents(SkxMerge *m)
 			skx_merge_document(m, in);
 			more = skx_merge_next_doc(m, in);
 			if (in->tid == 0)
-				skx_compat_vacuum_delay();
+				skx_pace_point();
 		} while (more && (other == NULL ||
 						  ItemPointerCompare(&in->tids[in->tid],
 											 &other->tids[other->tid]) < 0));
@@ -415,7 +416,7 @@ skx_merge_renumber(SkxMerge *m, SkxMergeInput *in)
 	SkxCursor  *list = in->list;
 	int			i;
 
-	skx_compat_vacuum_delay();
+	skx_pace_point();
 	in->i = 0;
 	(void) skx_cursor_tfs(list);
 	skx_merge_maps_get(m->maps, in->number, list->docs, list->n, in->docs);

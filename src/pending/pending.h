@@ -65,17 +65,27 @@ extern void skx_pending_flush_finish(SkxPendingFlush *flush,
 /* Did it see any document, live or dead? */
 extern bool skx_pending_flush_any(const SkxPendingFlush *flush);
 
-/* pending_vacuum.c : marks documents dead for which `callback` says so; it is
- * called once for every live document */
+/*
+ * pending_vacuum.c : marks documents dead for which `callback` says so
+ *
+ * Goes through at most `npages` pages of one stripe of the view, from where
+ * the last call for it stopped (*v zero: none did).  False: every document that
+ * was pending at the first call, and not moved into a segment before its turn,
+ * has been asked about, once.
+ */
 typedef struct SkxPendingVacuum
 {
+	uint64		limit;			/* number after that of the last one to ask
+								 * about */
+	uint64		sequence;		/* of the first document of the next page */
+	BlockNumber block;			/* that page */
 	double		removed;
-	double		remaining;
 } SkxPendingVacuum;
 
-extern void skx_pending_vacuum(Relation rel, const SkxView *view,
+extern bool skx_pending_vacuum(Relation rel, const SkxView *view, int which,
+							   int npages,
 							   bool (*callback) (ItemPointer tid, void *arg),
-							   void *arg, SkxPendingVacuum *result);
+							   void *arg, SkxPendingVacuum *v);
 
 /* Sums over the stripes of a view. */
 typedef struct SkxPendingTotals

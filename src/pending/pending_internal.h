@@ -80,6 +80,13 @@ typedef struct SkxPendingWalk
 
 extern void skx_pending_walk_begin(SkxPendingWalk *walk, Relation rel,
 								   const SkxView *view, int which);
+
+/*
+ * Goes on with the page that has document number `sequence` first, if none of
+ * its documents has left the list; else from the list's beginning.
+ */
+extern void skx_pending_walk_resume(SkxPendingWalk *walk, uint64 sequence,
+									BlockNumber block);
 extern bool skx_pending_walk_page(SkxPendingWalk *walk);
 
 /* Is the record, which starts inside the page, what a record can be? */

@@ -4,7 +4,9 @@
  *
  * The caller holds the heavyweight lock on the metapage, so no other process
  * marks records and no page leaves the list: a record found in the copy of a
- * page is still at its offset when the page is locked to mark it.
+ * page is still at its offset when the page is locked to mark it.  Between two
+ * calls it does not: a flush may then take the documents up to some number out
+ * of the list, and the pages before the one with the next document.
  */
 #include "postgres.h"
 
@@ -58,7 +60,7 @@ skx_pending_mark(SkxPendingWalk *walk, const uint16 *offsets, int n)
 static void
 skx_pending_vacuum_page(SkxPendingWalk *walk,
 						bool (*callback) (ItemPointer tid, void *arg),
-						void *arg, SkxPendingVacuum *result)
+						void *arg, SkxPendingVacuum *v)
 {
 	uint16		offsets[SKX_PENDING_RECORDS_MAX];
 	SkxDiskPendingDoc *doc;
@@ -71,36 +73,38 @@ skx_pending_vacuum_page(SkxPendingWalk *walk,
 		Assert(n < SKX_PENDING_RECORDS_MAX);
 		if (callback(&doc->tid, arg))
 			offsets[n++] = (char *) doc - walk->page.data;
-		else
-			result->remaining++;
 	}
 	if (n > 0)
 	{
 		skx_pending_mark(walk, offsets, n);
 		SKX_FAULT(SKX_FAULT_VACUUM_PENDING_MARKED);
 	}
-	result->removed += n;
+	v->removed += n;
 }
 
-void
-skx_pending_vacuum(Relation rel, const SkxView *view,
+bool
+skx_pending_vacuum(Relation rel, const SkxView *view, int which, int npages,
 				   bool (*callback) (ItemPointer tid, void *arg), void *arg,
-				   SkxPendingVacuum *result)
+				   SkxPendingVacuum *v)
 {
 	SkxPendingWalk *walk = palloc(sizeof(SkxPendingWalk));
-	int			i;
+	bool		more;
 
-	result->removed = result->remaining = 0;
-	for (i = 0; i < view->nstripes; i++)
+	Assert(npages > 0);
+	skx_pending_walk_begin(walk, rel, view, which);
+	if (v->limit == 0)
+		v->limit = walk->limit;
+	walk->limit = v->limit;
+	skx_pending_walk_resume(walk, v->sequence, v->block);
+	while ((more = skx_pending_walk_page(walk)) && npages-- > 0)
+		skx_pending_vacuum_page(walk, callback, arg, v);
+	if (more)
 	{
-		skx_pending_walk_begin(walk, rel, view, i);
-		while (skx_pending_walk_page(walk))
-		{
-			skx_pending_vacuum_page(walk, callback, arg, result);
-			skx_compat_vacuum_delay();
-		}
+		v->sequence = walk->sequence;
+		v->block = walk->block;
 	}
 	pfree(walk);
+	return more;
 }
 
 void

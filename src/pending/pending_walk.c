@@ -38,6 +38,17 @@ skx_pending_walk_begin(SkxPendingWalk *walk, Relation rel,
 	UnlockReleaseBuffer(buffer);
 }
 
+void
+skx_pending_walk_resume(SkxPendingWalk *walk, uint64 sequence,
+						BlockNumber block)
+{
+	Assert(walk->sequence == 0);
+	if (sequence <= walk->flushed_through)
+		return;
+	walk->sequence = sequence;
+	walk->next = block;
+}
+
 /* Does the page that was just copied continue the walk? */
 static void
 skx_pending_walk_check(SkxPendingWalk *walk)

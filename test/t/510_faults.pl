@@ -159,6 +159,7 @@ my %cases = (
 	tidy_done => [ [ 'tidy', 1 ] ],
 	vacuum_segment_marked => [ [ 'vacuum', 1 ], [ 'vacuum', 2 ] ],
 	vacuum_pending_marked => [ [ 'vacuum', 1 ], [ 'vacuum', 2 ] ],
+	vacuum_part_done => [ [ 'vacuum', 1 ], [ 'vacuum', 2 ] ],
 	build_segment_written => [ [ 'build', 1 ] ],
 	build_head_written => [ [ 'build', 1 ] ]);
 

@@ -1,0 +1,226 @@
+/*
+ * am_worker.c
+ *	  What a background worker does for an index: flushes, or merges.
+ *
+ * Each operation is a transaction of its own, which gets no xid and, but while
+ * it looks into the catalog, no snapshot: so it holds nothing back.  It locks
+ * the index as an insert does, and runs no function of a user.  It goes away
+ * at once when another process waits for the index or wants the database; the
+ * operation is lost then, and what it has reserved is taken back by the next.
+ */
+#include "postgres.h"
+
+#include "access/relation.h"
+#include "access/xact.h"
+#include "am/am.h"
+#include "compat/compat.h"
+#include "catalog/pg_database.h"
+#include "pace/pace.h"
+#include "pgstat.h"
+#include "postmaster/bgworker.h"
+#include "postmaster/interrupt.h"
+#include "storage/ipc.h"
+#include "storage/lmgr.h"
+#include "storage/lock.h"
+#include "tcop/tcopprot.h"
+#include "utils/guc.h"
+#include "utils/memutils.h"
+#include "utils/snapmgr.h"
+
+extern PGDLLEXPORT void skx_am_worker_main(Datum arg);
+
+/* Looks at the database each so many times that it looks at the index. */
+#define SKX_WORKER_DATABASE	5
+
+/* SQLSTATE of giving way, as if by a cancel. */
+#define SKX_WORKER_GIVES_WAY	ERRCODE_QUERY_CANCELED
+
+typedef struct SkxAmWorker
+{
+	SkxWorkerTask task;
+	Relation	index;
+	int			looks;
+} SkxAmWorker;
+
+/* Does any process want the database for itself? */
+static bool
+skx_am_worker_database_wanted(Oid database)
+{
+	LOCKTAG		tag;
+
+	/* RowExclusiveLock is in the way of whatever waits for sessions to end */
+	SET_LOCKTAG_OBJECT(tag, InvalidOid, DatabaseRelationId, database, 0);
+	if (LockAcquire(&tag, RowExclusiveLock, false, true) ==
+		LOCKACQUIRE_NOT_AVAIL)
+		return true;
+	LockRelease(&tag, RowExclusiveLock, false);
+	return false;
+}
+
+/* Called every SKX_PACE_CHECK ms while an operation is under way. */
+static void
+skx_am_worker_look(void *arg)
+{
+	SkxAmWorker *w = arg;
+
+	if (ConfigReloadPending)
+	{
+		ConfigReloadPending = false;
+		ProcessConfigFile(PGC_SIGHUP);
+	}
+	InvalidateCatalogSnapshot();
+	if (skx_compat_waited_for(w->index, RowExclusiveLock) ||
+		skx_worker_max == 0 ||
+		(++w->looks % SKX_WORKER_DATABASE == 0 &&
+		 skx_am_worker_database_wanted(w->task.database)))
+		ereport(ERROR,
+				(errcode(SKX_WORKER_GIVES_WAY),
+				 errmsg("a flush or merge of index \"%s\" gives way",
+						RelationGetRelationName(w->index))));
+}
+
+/* The index, if it is there and nothing is in the way. */
+static Relation
+skx_am_worker_open(Oid oid)
+{
+	Relation	index;
+
+	if (!ConditionalLockRelationOid(oid, RowExclusiveLock))
+		return NULL;
+	index = try_relation_open(oid, NoLock);
+	if (index == NULL)
+	{
+		UnlockRelationOid(oid, RowExclusiveLock);
+		return NULL;
+	}
+	if (skx_am_is_ours(index) && index->rd_index->indisready &&
+		RelationGetNumberOfBlocks(index) > 0)
+		return index;
+	relation_close(index, RowExclusiveLock);
+	return NULL;
+}
+
+/* One flush of all that is pending; true: there may be more to do. */
+static bool
+skx_am_worker_flush(Relation index, const SkxMaintOptions *options)
+{
+	if (skx_maint_pending_bytes(index) <= options->pending_limit)
+		return false;
+	return skx_maint_flush_all(index, options, SKX_WAIT_PAGE) > 0;
+}
+
+/*
+ * One transaction.  After its flush a worker asks for another that merges, so
+ * that flushes do not wait for merges; where there may be one only, it merges
+ * itself.
+ */
+static bool
+skx_am_worker_step(SkxAmWorker *w)
+{
+	SkxMaintOptions options;
+	bool		merge = w->task.duty == SKX_WORKER_MERGE;
+	bool		more = false;
+
+	StartTransactionCommand();
+	w->index = skx_am_worker_open(w->task.index);
+	if (w->index != NULL)
+	{
+		skx_am_maint_options(w->index, SKX_ASKER_WORKER, &options);
+		InvalidateCatalogSnapshot();
+		skx_pace_begin(skx_am_worker_look, w, &skx_worker_rate);
+		skx_manifest_tidy(w->index, true);
+		if (w->task.duty == SKX_WORKER_FLUSH)
+		{
+			pgstat_report_activity(STATE_RUNNING, "skipidx: flush");
+			more = skx_am_worker_flush(w->index, &options);
+			merge = !more && skx_maint_merge_due(w->index, SKX_WAIT_PAGE) &&
+				!skx_worker_ask(w->index, SKX_WORKER_MERGE) &&
+				skx_worker_max == 1;
+		}
+		if (merge)
+		{
+			pgstat_report_activity(STATE_RUNNING, "skipidx: merge");
+			more = skx_maint_merge_step(w->index, &options, 0, SKX_WAIT_PAGE);
+		}
+		skx_pace_end();
+		relation_close(w->index, RowExclusiveLock);
+		w->index = NULL;
+	}
+	CommitTransactionCommand();
+	pgstat_report_activity(STATE_IDLE, NULL);
+	return more;
+}
+
+/*
+ * Steps until there is nothing left; false: one has failed.  The log is not
+ * told of one that gives way.
+ */
+static bool
+skx_am_worker_steps(SkxAmWorker *w)
+{
+	MemoryContext context = CurrentMemoryContext;
+	volatile bool done = false;
+
+	PG_TRY();
+	{
+		do
+		{
+			while (skx_am_worker_step(w))
+				CHECK_FOR_INTERRUPTS();
+		} while (skx_worker_again());
+		done = true;
+	}
+	PG_CATCH();
+	{
+		ErrorData  *error;
+
+		MemoryContextSwitchTo(context);
+		error = CopyErrorData();
+		HOLD_INTERRUPTS();
+		skx_pace_end();
+		if (error->sqlerrcode != SKX_WORKER_GIVES_WAY)
+			EmitErrorReport();
+		FlushErrorState();
+		AbortOutOfAnyTransaction();
+		RESUME_INTERRUPTS();
+	}
+	PG_END_TRY();
+	return done;
+}
+
+/* Settings that are for users' statements. */
+static void
+skx_am_worker_settings(void)
+{
+	static const char *const settings[][2] = {
+		{"search_path", ""},
+		{"statement_timeout", "0"},
+		{"lock_timeout", "0"},
+		{"idle_in_transaction_session_timeout", "0"},
+		{"default_transaction_isolation", "read committed"},
+		{"zero_damaged_pages", "false"},
+	};
+	int			i;
+
+	for (i = 0; i < lengthof(settings); i++)
+		SetConfigOption(settings[i][0], settings[i][1], PGC_SUSET,
+						PGC_S_OVERRIDE);
+}
+
+void
+skx_am_worker_main(Datum arg)
+{
+	SkxAmWorker w = {0};
+
+	memcpy(&w.task, MyBgworkerEntry->bgw_extra, sizeof(w.task));
+	pqsignal(SIGTERM, die);
+	pqsignal(SIGHUP, SignalHandlerForConfigReload);
+	BackgroundWorkerUnblockSignals();
+	if (!skx_worker_begin(&w.task))
+		return;
+	BackgroundWorkerInitializeConnectionByOid(w.task.database, InvalidOid, 0);
+	skx_am_worker_settings();
+	pgstat_report_appname("skipidx worker");
+	if (!skx_am_worker_steps(&w))
+		skx_worker_failed();
+}

@@ -1,0 +1,88 @@
+/*
+ * inspect_merges.c
+ *	  skipidx_merges(): flushes and merges of this server, running and past.
+ */
+#include "postgres.h"
+
+#include "compat/compat.h"
+#include "fmgr.h"
+#include "format/format_meta.h"
+#include "funcapi.h"
+#include "miscadmin.h"
+#include "storage/procarray.h"
+#include "utils/builtins.h"
+#include "utils/timestamp.h"
+#include "worker/worker.h"
+
+PG_FUNCTION_INFO_V1(skipidx_merges);
+
+#define SKX_MERGES_COLUMNS	12
+
+static const char *
+skx_inspect_merges_asker(uint8 asker)
+{
+	switch (asker)
+	{
+		case SKX_ASKER_INSERT:
+			return "insert";
+		case SKX_ASKER_VACUUM:
+			return "vacuum";
+		case SKX_ASKER_WORKER:
+			return "worker";
+		default:
+			return "function";
+	}
+}
+
+/* A process that has been ended could not say so. */
+static const char *
+skx_inspect_merges_state(const SkxWorkerRecord *record)
+{
+	if (record->state == SKX_RECORD_DONE)
+		return "done";
+	if (record->state == SKX_RECORD_RUNNING &&
+		BackendPidGetProc(record->pid) != NULL)
+		return "running";
+	return "failed";
+}
+
+static void
+skx_inspect_merges_row(ReturnSetInfo *rsinfo, const SkxWorkerRecord *record)
+{
+	Datum		values[SKX_MERGES_COLUMNS];
+	bool		nulls[SKX_MERGES_COLUMNS] = {false};
+	const char *state = skx_inspect_merges_state(record);
+	TimestampTz end = record->state == SKX_RECORD_RUNNING ?
+		GetCurrentTimestamp() : record->ended;
+
+	values[0] = ObjectIdGetDatum(record->database);
+	values[1] = ObjectIdGetDatum(record->index);
+	nulls[1] = record->database != MyDatabaseId;
+	values[2] = CStringGetTextDatum(record->operation == SKX_OPERATION_MERGE ?
+									"merge" : "flush");
+	values[3] =
+		CStringGetTextDatum(skx_inspect_merges_asker(record->asker));
+	values[4] = CStringGetTextDatum(state);
+	values[5] = Int32GetDatum(record->pid);
+	values[6] = TimestampTzGetDatum(record->started);
+	values[7] = Float8GetDatum((end - record->started) / 1e6);
+	values[8] = Int32GetDatum(record->segments);
+	values[9] = Int64GetDatum((int64) record->documents);
+	values[10] = Int64GetDatum((int64) record->nread);
+	values[11] = Int64GetDatum((int64) record->nwritten);
+	tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, values, nulls);
+}
+
+Datum
+skipidx_merges(PG_FUNCTION_ARGS)
+{
+	SkxWorkerRecord records[SKX_WORKER_RECORDS];
+	int			n = skx_worker_records(records);
+	int			i;
+
+	InitMaterializedSRF(fcinfo, 0);
+	for (i = 0; i < n; i++)
+		skx_inspect_merges_row((ReturnSetInfo *) fcinfo->resultinfo,
+							   &records[i]);
+	return (Datum) 0;
+}

@@ -1,0 +1,114 @@
+/*
+ * worker.h
+ *	  Background workers of the server's indexes: asking for one, and what
+ *	  operations they and others have carried out.
+ */
+#ifndef SKX_WORKER_WORKER_H
+#define SKX_WORKER_WORKER_H
+
+#include "datatype/timestamp.h"
+#include "utils/relcache.h"
+
+/* What skipidx.max_workers may be at most. */
+#define SKX_WORKERS_MOST	16
+
+/* Operations that the server remembers. */
+#define SKX_WORKER_RECORDS	24
+
+/* worker_settings.c */
+extern int	skx_worker_max;		/* skipidx.max_workers */
+extern int	skx_worker_rate;	/* skipidx.merge_rate_limit, kB/s */
+extern int	skx_worker_log_min; /* skipidx.log_min_duration, ms */
+extern void skx_worker_init(void);
+
+/* The name of the C function that a worker runs; am/ has it. */
+#define SKX_WORKER_MAIN		"skx_am_worker_main"
+
+/* What a worker is for; an index has at most one of each. */
+typedef enum SkxWorkerDuty
+{
+	SKX_WORKER_FLUSH,
+	SKX_WORKER_MERGE
+} SkxWorkerDuty;
+
+/*
+ * worker_ask.c
+ *
+ * Has a worker look after the index, unless one is at it: then that looks once
+ * more before it ends.  False: there can be none now, because all workers are
+ * busy elsewhere or the server has no process for one, the last one has failed
+ * a moment ago, or no other process can see the index as this one does (it is
+ * temporary, or made by this transaction).  Costs one LWLock.
+ */
+extern bool skx_worker_ask(Relation index, SkxWorkerDuty duty);
+
+/* What a worker was started for.  Fits into bgw_extra. */
+typedef struct SkxWorkerTask
+{
+	Oid			database;
+	Oid			index;
+	uint32		duty;
+	uint32		slot;
+	uint32		ticket;
+} SkxWorkerTask;
+
+/*
+ * worker_slots.c, for the worker itself
+ *
+ * begin takes the place that was kept for it; false: it has come too late.  It
+ * is given up when the process ends.  again: was it asked for once more since
+ * it last called this?  If not, the place is free at once.  failed: the index
+ * gets no worker for a while.
+ */
+extern bool skx_worker_begin(const SkxWorkerTask *task);
+extern bool skx_worker_again(void);
+extern void skx_worker_failed(void);
+
+/*
+ * worker_records.c : operations, running and finished, of any process
+ *
+ * A process has one under way at most.  started notes its begin, wrote how
+ * many pages it has written since; ended, or failed, its end.
+ */
+typedef enum SkxWorkerAsker
+{
+	SKX_ASKER_FUNCTION,
+	SKX_ASKER_INSERT,
+	SKX_ASKER_VACUUM,
+	SKX_ASKER_WORKER
+} SkxWorkerAsker;
+
+typedef enum SkxWorkerState
+{
+	SKX_RECORD_RUNNING,
+	SKX_RECORD_DONE,
+	SKX_RECORD_FAILED
+} SkxWorkerState;
+
+typedef struct SkxWorkerRecord
+{
+	uint64		number;			/* from 1 on; 0: nothing here */
+	Oid			database;
+	Oid			index;
+	int			pid;
+	uint8		operation;		/* SKX_OPERATION_* */
+	uint8		asker;
+	uint8		state;
+	int32		segments;		/* merged ones */
+	uint64		documents;		/* of them; of a flush, those that moved */
+	uint64		nread;			/* bytes of them, or of the pending list */
+	uint64		nwritten;		/* bytes so far */
+	TimestampTz started;
+	TimestampTz ended;
+} SkxWorkerRecord;
+
+extern void skx_worker_started(Relation index, uint8 operation,
+							   SkxWorkerAsker asker);
+extern void skx_worker_input(int segments, uint64 documents, uint64 nbytes);
+extern void skx_worker_wrote(int npages);
+extern void skx_worker_ended(Relation index, SkxWorkerState state);
+
+/* All of them, oldest first; room for SKX_WORKER_RECORDS. */
+extern int	skx_worker_records(SkxWorkerRecord *records);
+
+#endif							/* SKX_WORKER_WORKER_H */

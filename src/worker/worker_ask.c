@@ -1,0 +1,68 @@
+/*
+ * worker_ask.c
+ *	  Asks the server for a background worker.
+ *
+ * Dynamic ones need no preloading.  The process that asks does not wait for
+ * the worker, nor learn what has become of it: the worker sees for itself what
+ * there is to do, and an insert that finds too much left asks again.
+ */
+#include "postgres.h"
+
+#include "access/xact.h"
+#include "access/xlog.h"
+#include "compat/compat.h"
+#include "miscadmin.h"
+#include "postmaster/bgworker.h"
+#include "utils/rel.h"
+#include "worker/worker_internal.h"
+
+StaticAssertDecl(sizeof(SkxWorkerTask) <= BGW_EXTRALEN,
+				 "a task is handed over in bgw_extra");
+
+/* Could another process open the index, and would it see the same file? */
+static bool
+skx_worker_may_see(Relation index)
+{
+	return index->rd_rel->relpersistence != RELPERSISTENCE_TEMP &&
+		!SKX_COMPAT_NEW_FILE(index);
+}
+
+static bool
+skx_worker_register(const SkxWorkerTask *task)
+{
+	BackgroundWorker worker;
+
+	memset(&worker, 0, sizeof(worker));
+	worker.bgw_flags = BGWORKER_SHMEM_ACCESS |
+		BGWORKER_BACKEND_DATABASE_CONNECTION | SKX_COMPAT_WORKER_FLAGS;
+	worker.bgw_start_time = BgWorkerStart_RecoveryFinished;
+	worker.bgw_restart_time = BGW_NEVER_RESTART;
+	strlcpy(worker.bgw_name, "skipidx worker", BGW_MAXLEN);
+	strlcpy(worker.bgw_type, "skipidx worker", BGW_MAXLEN);
+	strlcpy(worker.bgw_library_name, "skipidx",
+			sizeof(worker.bgw_library_name));
+	strlcpy(worker.bgw_function_name, SKX_WORKER_MAIN,
+			sizeof(worker.bgw_function_name));
+	memcpy(worker.bgw_extra, task, sizeof(*task));
+	return RegisterDynamicBackgroundWorker(&worker, NULL);
+}
+
+bool
+skx_worker_ask(Relation index, SkxWorkerDuty duty)
+{
+	SkxWorkerTask task = {0};
+	bool		present;
+
+	if (skx_worker_max == 0 || !IsUnderPostmaster || RecoveryInProgress() ||
+		IsInParallelMode() || !skx_worker_may_see(index))
+		return false;
+	task.database = MyDatabaseId;
+	task.index = RelationGetRelid(index);
+	task.duty = duty;
+	if (!skx_worker_keep(&task, &present))
+		return present;
+	if (skx_worker_register(&task))
+		return true;
+	skx_worker_drop(&task);
+	return false;
+}

@@ -1,0 +1,145 @@
+# VACUUM goes through an index part by part, and lets go of its lock in
+# between.  Flushes and merges that publish there move documents that it has
+# not come to yet, from lists into segments and from segments into others, and
+# none of the dead ones may escape it: their places are used again afterwards.
+#
+# Holds: maint 1, 2, 3; pending 5
+
+use strict;
+use warnings;
+use FindBin;
+use lib "$FindBin::RealBin/lib";
+use PostgreSQL::Test::Utils;
+use SkipidxTest qw(skx_node skx_database skx_session);
+use Test::More;
+
+my $node = skx_node('vacuum_parts');
+
+skx_database($node, 'd');
+
+my $s = skx_session($node, 'd');
+my $vacuum = skx_session($node, 'd');
+
+# The number that the advisory lock of a point has.
+sub point_number
+{
+	my ($point) = @_;
+	my @names = slurp_file("$FindBin::RealBin/../../src/fault/fault_points.h")
+	  =~ /^\s*X\(\w+, "(\w+)"/mg;
+	my ($at) = grep { $names[ $_ - 1 ] eq $point } 1 .. @names;
+
+	return $at // die "no fault point $point";
+}
+
+sub segments
+{
+	return $s->value("SELECT count(*) FROM skipidx_segments('docs_v')"
+		  . " WHERE kind = 'segment'");
+}
+
+# So many rows of the word, in lists or, flushed, in a segment.
+sub insert
+{
+	my ($word, $rows, $flush) = @_;
+
+	$s->value("INSERT INTO docs (v) SELECT ('$word:1 word' || i % 10"
+		  . " || ':2')::tsvector FROM generate_series(1, $rows) i");
+	$s->value("SELECT skipidx_flush('docs_v')") if $flush;
+	return;
+}
+
+sub set_up
+{
+	$s->value('DROP TABLE IF EXISTS docs;'
+		  . ' CREATE TABLE docs (id serial, v tsvector)'
+		  . ' WITH (autovacuum_enabled = off);'
+		  . ' CREATE INDEX docs_v ON docs USING skipidx (v)'
+		  . " WITH (block_size = '8kB', pending_limit = '100MB')");
+	return;
+}
+
+# Lets VACUUM stop for the n-th time between two parts, moves documents, lets
+# it go on, and uses the places of the rows it took away again.
+sub race
+{
+	my ($what, $n, $move) = @_;
+	my $rows = $s->value('SELECT count(*) FROM docs');
+	my $lock = point_number('vacuum_part_done');
+
+	$s->value('DELETE FROM docs WHERE id % 3 = 0');
+	$s->value("SELECT pg_advisory_lock(7564152, $lock)");
+	$vacuum->value("SET skipidx.fault = 'vacuum_part_done:wait:$n'");
+	$vacuum->start('VACUUM (INDEX_CLEANUP ON, TRUNCATE OFF, PARALLEL 0) docs');
+	ok($node->poll_query_until('d', 'SELECT count(*) = 1 FROM pg_locks'
+			  . " WHERE locktype = 'advisory' AND NOT granted"),
+		"$what: stopped between two parts");
+	$move->();
+	$s->value('SELECT pg_advisory_unlock_all()');
+	unlike($vacuum->finish // '', qr/ERROR/, "$what: went on");
+	is($s->value("SELECT ndocs - deleted FROM skipidx_stats('docs_v')"),
+		$s->value('SELECT count(*) FROM docs'),
+		"$what: every dead document is marked, and no other");
+	insert('again', $rows / 2);
+	for my $query ('old', 'again', 'word3', '!old')
+	{
+		my @counts = map {
+			$s->value("SET enable_seqscan = $_; SET enable_bitmapscan = "
+				  . ($_ eq 'on' ? 'off' : 'on')
+				  . "; SELECT count(*) || ' ' || coalesce(sum(id), 0)"
+				  . " FROM docs WHERE v @@ '$query'")
+		} qw(on off);
+
+		is($counts[1], $counts[0], "$what: $query");
+	}
+	unlike($s->raw("SELECT skipidx_check('docs_v', true)"), qr/ERROR/,
+		"$what: skipidx_check");
+	return;
+}
+
+my $flush = sub { $s->value("SELECT skipidx_flush('docs_v')") };
+my $merge = sub {
+	my $before = segments();
+
+	$s->value("SELECT skipidx_merge('docs_v', 1)");
+	cmp_ok(segments(), '<', $before, "... merged");
+};
+
+# A list of several parts: flushed before the first, after some, and flushed
+# and merged.
+for my $n (1, 2, 3)
+{
+	set_up();
+	insert('old', 150000);
+	race("pending, part $n, flush", $n, $flush);
+	set_up();
+	insert('old', 20000, 1);
+	insert('old', 150000);
+	race("pending, part $n, flush and merge", $n,
+		sub { $flush->(); $merge->() });
+}
+
+# Segments, the first of several parts: merged at the start, in the middle of
+# the first, between the first and the last, and with others in the meantime.
+for my $n (1 .. 6)
+{
+	set_up();
+	insert('old', 140000, 1);
+	insert('old', 70000, 1) if $n > 3;
+	insert('old', 3000, 1);
+	insert('old', 3000, 1);
+	race("segments, part $n, merge", $n, $merge);
+}
+set_up();
+insert('old', 140000, 1);
+insert('old', 3000, 1);
+race('segments, flush and merge of others', 2,
+	sub {
+		insert('new', 2000, 1);
+		insert('new', 2000, 1);
+		$merge->();
+		insert('new', 2000, 1);
+	});
+
+$_->close for $s, $vacuum;
+$node->stop;
+done_testing();

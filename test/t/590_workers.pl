@@ -1,0 +1,385 @@
+# Background workers: who flushes and merges what, that they give way to
+# whoever wants the index or the database, that none is started where none may
+# be, and that nothing is lost when one ends at the wrong moment.
+#
+# Holds: worker 1, 2, 3, 4, 5, 6; pace 2, 3; maint 6, 11; am 5, 10
+
+use strict;
+use warnings;
+use FindBin;
+use lib "$FindBin::RealBin/lib";
+use PostgreSQL::Test::Utils;
+use SkipidxTest qw(skx_node skx_database skx_session);
+use Test::More;
+use Time::HiRes qw(time sleep);
+
+my $node = skx_node('workers', conf => "autovacuum_naptime = 1s\nskipidx.max_workers = 2\n");
+
+skx_database($node, 'd');
+
+my $s = skx_session($node, 'd');
+
+# The number that the advisory lock of a point has.
+sub point_number
+{
+	my ($point) = @_;
+	my @names = slurp_file("$FindBin::RealBin/../../src/fault/fault_points.h")
+	  =~ /^\s*X\(\w+, "(\w+)"/mg;
+	my ($at) = grep { $names[ $_ - 1 ] eq $point } 1 .. @names;
+
+	return $at // die "no fault point $point";
+}
+
+# Settings of the server; a worker takes them when it starts.
+sub settings
+{
+	my (%new) = @_;
+
+	$s->value("ALTER SYSTEM SET $_ = '$new{$_}'") for sort keys %new;
+	$s->value('SELECT pg_reload_conf()');
+	for my $name (sort keys %new)
+	{
+		$node->poll_query_until('d', "SELECT count(*) = 0 FROM pg_file_settings"
+			  . " WHERE name = '$name' AND NOT applied AND error IS NOT NULL");
+	}
+
+	# the session that asks has to see them, too
+	sleep 0.1;
+	$s->value('SELECT 1') for 1 .. 2;
+	return;
+}
+
+# Workers of this database stop, fail or die at a point; '': no longer.
+sub fault
+{
+	my ($fault) = @_;
+
+	$s->value($fault ? "ALTER DATABASE d SET skipidx.fault = '$fault'"
+		: 'ALTER DATABASE d RESET skipidx.fault');
+	return;
+}
+
+my $tables = 0;
+
+# A table with an index whose list may hold 64 kB, some 1,000 rows.
+sub table
+{
+	my ($kind) = @_;
+	my $name = 't' . ++$tables;
+
+	$s->value("CREATE " . ($kind // '') . " TABLE $name (id serial, v tsvector)"
+		  . ' WITH (autovacuum_enabled = off);'
+		  . " CREATE INDEX ${name}_v ON $name USING skipidx (v)"
+		  . " WITH (block_size = '8kB', pending_limit = '64kB')");
+	return $name;
+}
+
+sub insert
+{
+	my ($table, $rows, $session) = @_;
+
+	($session // $s)->value("INSERT INTO $table (v) SELECT ('all:1 word' || i % 97"
+		  . " || ':2 n' || i || ':3')::tsvector FROM generate_series(1, $rows) i");
+	return;
+}
+
+# Operations of the index by whom and how they ended.
+sub operations
+{
+	my ($table, $where) = @_;
+
+	return $s->value('SELECT count(*) FROM skipidx_merges'
+		  . " WHERE index = '${table}_v'::regclass AND $where");
+}
+
+sub poll
+{
+	my ($query, $what) = @_;
+
+	return ok($node->poll_query_until('d', $query), $what);
+}
+
+sub stats
+{
+	my ($table, $what) = @_;
+
+	return $s->value("SELECT $what FROM skipidx_stats('${table}_v')");
+}
+
+# The index answers as the table does.
+sub same
+{
+	my ($table, $what) = @_;
+
+	for my $query ('all', 'word3', '!word3', 'n5 | n7:*')
+	{
+		my @found = map {
+			$s->value("SET enable_seqscan = $_; SET enable_bitmapscan = "
+				  . ($_ eq 'on' ? 'off' : 'on')
+				  . "; SELECT count(*) || ' ' || coalesce(sum(id), 0)"
+				  . " FROM $table WHERE v @@ '$query'")
+		} qw(on off);
+
+		is($found[1], $found[0], "$what: $query");
+	}
+	unlike($s->raw("SELECT skipidx_check('${table}_v', true)"), qr/ERROR/,
+		"$what: skipidx_check");
+	return;
+}
+
+my $running = "SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'skipidx worker'";
+my $idle = "SELECT ($running) = 0";
+
+# What passes the limit is flushed by a worker, and segments are merged.
+my $t = table();
+for (1 .. 12)
+{
+	insert($t, 1500);
+	$node->poll_query_until('d', $idle);
+}
+cmp_ok(operations($t, "operation = 'flush' AND asked_by = 'worker' AND state = 'done'"),
+	'>=', 8, 'a worker flushes');
+cmp_ok(operations($t, "operation = 'merge' AND asked_by = 'worker' AND state = 'done'"),
+	'>=', 1, 'a worker merges');
+is(operations($t, "asked_by = 'insert'"), 0, 'no insert had to');
+cmp_ok(stats($t, 'segments'), '<', 9, 'segments are few');
+cmp_ok(stats($t, 'pending_bytes'), '<', 4 * 65536, 'the list is short');
+is( $s->value('SELECT count(*) FROM skipidx_merges WHERE documents > 0 AND bytes_read > 0'
+		  . " AND bytes_written > 0 AND seconds >= 0 AND database = 'd' AND"
+		  . " (operation = 'merge') = (segments > 0)"),
+	$s->value('SELECT count(*) FROM skipidx_merges'),
+	'operations are told in full');
+same($t, 'by workers');
+
+# A single row that finds the list full, and a worker that is about to end:
+# none is forgotten.
+insert($t, 1100);
+insert($t, 1) for 1 .. 300;
+poll($idle, 'workers end');
+cmp_ok(stats($t, 'pending_bytes'), '<', 2 * 65536, 'a request is not lost');
+
+# No workers: none allowed, a temporary table, a file that is not seen yet.
+settings('skipidx.max_workers' => 0);
+$t = table();
+insert($t, 5000);
+cmp_ok(operations($t, "asked_by = 'insert' AND state = 'done'"), '>=', 2, 'max_workers 0: the insert flushes');
+is(operations($t, "asked_by = 'worker'"), 0, 'max_workers 0: no worker');
+same($t, 'max_workers 0');
+settings('skipidx.max_workers' => 2);
+$t = table('TEMPORARY');
+insert($t, 5000);
+cmp_ok(operations($t, "asked_by = 'insert' AND state = 'done'"), '>=', 2, 'temporary: the insert flushes');
+is(operations($t, "asked_by = 'worker'"), 0, 'temporary: no worker');
+same($t, 'temporary');
+$t = table();
+$s->value("BEGIN; TRUNCATE $t");
+insert($t, 5000);
+cmp_ok(operations($t, "asked_by = 'insert' AND state = 'done'"), '>=', 2, 'new file: the insert flushes');
+is(operations($t, "asked_by = 'worker'"), 0, 'new file: no worker');
+$s->value('COMMIT');
+same($t, 'new file');
+$t = table('UNLOGGED');
+insert($t, 1500);
+poll("SELECT count(*) > 0 FROM skipidx_merges WHERE index = '${t}_v'::regclass AND asked_by = 'worker' AND state = 'done'",
+	'unlogged: a worker flushes');
+same($t, 'unlogged');
+
+# A small flush of a single row's insert, a large one of a long command's.
+settings('skipidx.max_workers' => 0);
+$s->value("ALTER INDEX ${t}_v SET (pending_limit = '2MB')");
+insert($t, 60000);
+cmp_ok($s->value("SELECT max(bytes_read) FROM skipidx_merges WHERE index = '${t}_v'::regclass AND asked_by = 'insert'"),
+	'>', 1024 * 1024, 'a long command flushes much at a time');
+$s->value("SELECT skipidx_flush('${t}_v')");
+$s->value("ALTER INDEX ${t}_v SET (pending_limit = '64MB')");
+insert($t, 50000);
+$s->value("ALTER INDEX ${t}_v SET (pending_limit = '1MB')");
+$s->value("INSERT INTO $t (v) VALUES ('single:1')") for 1 .. 500;
+cmp_ok($s->value("SELECT bytes_read FROM skipidx_merges WHERE index = '${t}_v'::regclass AND asked_by = 'insert'"
+		  . ' ORDER BY started DESC LIMIT 1'),
+	'<', 600 * 1024, 'a single row flushes little');
+same($t, 'small and large flushes');
+settings('skipidx.max_workers' => 2);
+
+# Segments for a merge that lasts: some 20 s at 64 kB/s.
+sub slow_merge
+{
+	my ($what) = @_;
+	my $table = table();
+
+	settings('skipidx.max_workers' => 0);
+	for (1 .. 8)
+	{
+		insert($table, 4000);
+		$s->value("SELECT skipidx_flush('${table}_v')");
+	}
+	settings('skipidx.max_workers' => 2, 'skipidx.merge_rate_limit' => '64kB');
+	insert($table, 3000);
+	poll("SELECT count(*) > 0 FROM skipidx_merges WHERE index = '${table}_v'::regclass"
+		  . " AND operation = 'merge' AND state = 'running'", "$what: a merge is under way");
+	return $table;
+}
+
+# The rate, and what a worker holds back: nothing.
+$t = slow_merge('rate');
+sleep 0.5;
+is( $s->value("SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'skipidx worker'"
+		  . ' AND (backend_xid IS NOT NULL OR backend_xmin IS NOT NULL)'),
+	0, 'a worker has neither xid nor snapshot while it works');
+insert($t, 3000);
+poll("SELECT count(*) > 0 FROM skipidx_merges WHERE index = '${t}_v'::regclass AND operation = 'flush'"
+	  . " AND asked_by = 'worker' AND started > (SELECT max(started) FROM skipidx_merges"
+	  . " WHERE index = '${t}_v'::regclass AND operation = 'merge')",
+	'another worker flushes while one merges');
+sleep 3;
+my $written = $s->value("SELECT max(bytes_written / seconds / 1024) FROM skipidx_merges"
+	  . " WHERE index = '${t}_v'::regclass AND operation = 'merge' AND state = 'running'");
+cmp_ok($written, '<', 200, 'it writes as slowly as it must');
+cmp_ok($written, '>', 10, 'and no slower');
+settings('skipidx.merge_rate_limit' => 0);
+poll("SELECT count(*) = 0 FROM skipidx_merges WHERE state = 'running'", 'the rate is raised while it merges');
+same($t, 'rate');
+
+# Whoever wants the index, or the database, does not wait for a merge.
+for my $case (
+	[ 'DROP INDEX', sub { "DROP INDEX $_[0]_v" }, 0 ],
+	[ 'TRUNCATE', sub { "TRUNCATE $_[0]" }, 1 ],
+	[ 'REINDEX', sub { "REINDEX INDEX $_[0]_v" }, 1 ],
+	[ 'ALTER INDEX', sub { "ALTER INDEX $_[0]_v RENAME TO $_[0]_w; ALTER INDEX $_[0]_w RENAME TO $_[0]_v" }, 1 ],
+	[ 'DROP TABLE', sub { "DROP TABLE $_[0]" }, 0 ])
+{
+	my ($what, $statement, $left) = @$case;
+	my $table = slow_merge($what);
+	my $start = time;
+
+	$s->value($statement->($table));
+	cmp_ok(time - $start, '<', 3, "$what does not wait for a merge");
+	same($table, $what) if $left;
+}
+$t = slow_merge('DROP DATABASE');
+my $start = time;
+my $other = skx_session($node, 'postgres');
+$s->close;
+$other->value('DROP DATABASE d');
+cmp_ok(time - $start, '<', 4, 'DROP DATABASE does not wait for a merge');
+$other->close;
+unlike(slurp_file($node->logfile), qr/ERROR:.*gives way/, 'the log is not told of giving way');
+skx_database($node, 'd');
+$s = skx_session($node, 'd');
+settings('skipidx.merge_rate_limit' => 0);
+
+# An error: told in the log, and the index rests; inserts flush themselves.
+fault('flush_built:error');
+$t = table();
+insert($t, 1500);
+poll("SELECT count(*) > 0 FROM skipidx_merges WHERE index = '${t}_v'::regclass AND asked_by = 'worker' AND state = 'failed'",
+	'a worker fails');
+poll($idle, 'and ends');
+like(slurp_file($node->logfile), qr/skipidx fault point flush_built/, 'the log is told');
+fault('');
+insert($t, 3000);
+cmp_ok(operations($t, "asked_by = 'insert' AND state = 'done'"), '>=', 1, 'after that the insert flushes');
+is(operations($t, "asked_by = 'worker'"), 1, 'and no worker for a while');
+same($t, 'failed');
+sleep 10.5;
+insert($t, 3000);
+poll("SELECT count(*) > 1 FROM skipidx_merges WHERE index = '${t}_v'::regclass AND asked_by = 'worker'", 'but later');
+
+# One that is ended: the statement does not notice.
+$t = slow_merge('terminated');
+is($s->value("SELECT count(*) FROM (SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
+		  . " WHERE backend_type = 'skipidx worker' AND query LIKE '%merge%') t"), 1, 'terminated');
+poll($idle, 'terminated: ended');
+is(operations($t, "operation = 'merge' AND state = 'running'"), 0, 'terminated: not shown as running');
+insert($t, 3000);
+same($t, 'terminated');
+settings('skipidx.merge_rate_limit' => 0);
+
+# A worker that takes long: the list grows, inserts go on, slower, and find
+# their way without it.
+fault('flush_read:wait');
+$t = table();
+$s->value('SELECT pg_advisory_lock(7564152, ' . point_number('flush_read') . ')');
+insert($t, 3000);
+poll("SELECT count(*) = 1 FROM pg_locks WHERE locktype = 'advisory' AND NOT granted", 'a worker is held up');
+$start = time;
+insert($t, 20000);
+cmp_ok(time - $start, '<', 20, 'inserts do not wait for it');
+cmp_ok(stats($t, 'pending_bytes'), '>', 4 * 65536, 'the list grows');
+$s->value('SELECT pg_advisory_unlock_all()');
+fault('');
+insert($t, 3000);
+poll("SELECT pending_bytes < 4 * 65536 FROM skipidx_stats('${t}_v')", 'and shrinks again');
+same($t, 'held up');
+
+# Kills at each end of an operation.
+for my $point (qw(reserve_flipped flush_read live_written flush_built publish_locked
+	publish_flipped merge_mapped merge_built))
+{
+	$t = table();
+	settings('skipidx.max_workers' => 0);
+	for (1 .. 8)
+	{
+		insert($t, 1000);
+		$s->value("SELECT skipidx_flush('${t}_v')");
+	}
+	settings('skipidx.max_workers' => 2);
+	fault("$point:kill");
+	$s->start("INSERT INTO $t (v) SELECT ('all:1 word' || i % 97)::tsvector FROM generate_series(1, 4000) i");
+	$s->finish;
+	for (1 .. 100)
+	{
+		last if slurp_file($node->logfile) =~ /fault point $point: kill.*all server processes terminated/s;
+		sleep 0.1;
+	}
+	$s->close;
+	$node->poll_query_until('postgres', 'SELECT NOT pg_is_in_recovery()');
+	$node->safe_psql('postgres', 'ALTER DATABASE d RESET skipidx.fault');
+	$s = skx_session($node, 'd');
+	like(slurp_file($node->logfile), qr/fault point $point: kill/, "killed at $point");
+	insert($t, 1500);
+	poll($idle, "killed at $point: workers do their work again");
+	cmp_ok(operations($t, "asked_by = 'worker' AND state = 'done'"), '>=', 1, "killed at $point: some do");
+	same($t, "killed at $point");
+}
+
+# Autovacuum leaves merges to a worker.
+$t = table();
+for (1 .. 9)
+{
+	insert($t, 300);
+	$s->value("SELECT skipidx_flush('${t}_v')");
+}
+$s->value("ALTER TABLE $t SET (autovacuum_enabled = on, autovacuum_vacuum_threshold = 1,"
+	  . ' autovacuum_vacuum_scale_factor = 0); DELETE FROM ' . $t . ' WHERE id % 2 = 0');
+settings(autovacuum => 'on');
+poll("SELECT count(*) > 0 FROM skipidx_merges WHERE index = '${t}_v'::regclass AND operation = 'merge'"
+	  . " AND asked_by = 'worker' AND state = 'done'", 'autovacuum leaves merges to a worker');
+settings(autovacuum => 'off');
+same($t, 'autovacuum');
+
+# One worker allowed: it merges after it has flushed.
+settings('skipidx.max_workers' => 1);
+$t = table();
+for (1 .. 12)
+{
+	insert($t, 1300);
+	$node->poll_query_until('d', $idle);
+}
+cmp_ok(operations($t, "operation = 'merge' AND asked_by = 'worker' AND state = 'done'"), '>=', 1,
+	'a single worker merges, too');
+same($t, 'one worker');
+
+# No process to be had.
+$s->close;
+$node->append_conf('postgresql.conf', 'max_worker_processes = 0');
+$node->restart;
+$s = skx_session($node, 'd');
+$t = table();
+insert($t, 3000);
+cmp_ok(operations($t, "asked_by = 'insert' AND state = 'done'"), '>=', 1, 'no process: the insert flushes');
+same($t, 'no process');
+
+$s->close;
+$node->stop;
+done_testing();
