@@ -55,6 +55,10 @@
 	X(VACUUM_SEGMENT_MARKED, "vacuum_segment_marked", true) \
 	X(VACUUM_PENDING_MARKED, "vacuum_pending_marked", true) \
 	X(VACUUM_PART_DONE, "vacuum_part_done", true) \
+	/* shrinking: a stripe moved; the root says the file is shorter; it is */ \
+	X(SHRINK_MOVED, "shrink_moved", true) \
+	X(SHRINK_FLIPPED, "shrink_flipped", true) \
+	X(SHRINK_DONE, "shrink_done", true) \
 	/* CREATE INDEX: a segment written; the head of the file written */ \
 	X(BUILD_SEGMENT_WRITTEN, "build_segment_written", true) \
 	X(BUILD_HEAD_WRITTEN, "build_head_written", true) \

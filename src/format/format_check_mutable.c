@@ -311,7 +311,8 @@ skx_format_check_stripe(const char *page, BlockNumber nblocks)
 		stripe->nbytes / sizeof(SkxDiskPendingDoc) < ndocs ||
 		(ndocs == 0 && (stripe->total_length != 0 || stripe->nbytes != 0)))
 		return "the stripe page has impossible counts";
-	if (!skx_format_block_ok(stripe->first, nblocks) ||
+	/* the first page may have been given up, with the end of the file */
+	if (!skx_format_block_ok(stripe->first, MaxBlockNumber) ||
 		!skx_format_block_ok(stripe->tail, nblocks) ||
 		stripe->first == 0 || stripe->tail == 0 ||
 		(stripe->first == InvalidBlockNumber) != (ndocs == 0) ||

@@ -40,7 +40,8 @@ typedef struct SkxDiskMeta
 								 * blocks */
 	uint16		order_key_bits; /* 0, 64 or 128 */
 	uint16		npool;
-	uint32		reserved;
+	BlockNumber old_end;		/* pages past nblocks and below this were the
+								 * file's once, and hold anything; 0: none */
 	uint64		freed_xid;		/* next xid after the flip to `root`: safexid
 								 * of SKX_SAFEXID_FLIP; 0: not noted */
 	SkxDiskPoolExtent pool[SKX_META_POOL];	/* where stripes take extents

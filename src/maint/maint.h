@@ -91,6 +91,14 @@ extern uint64 skx_maint_flush_all(Relation index,
 								  const SkxMaintOptions *options,
 								  SkxManifestWait wait);
 
+/*
+ * maint_shrink.c
+ *
+ * Makes the file shorter where many pages at its end are free, or could be;
+ * false: they are not, or another process uses the index.  Assigns an xid.
+ */
+extern bool skx_maint_shrink(Relation index);
+
 /* Bytes of the documents that are pending now. */
 extern uint64 skx_maint_pending_bytes(Relation index);
 

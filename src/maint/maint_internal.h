@@ -55,4 +55,7 @@ extern void skx_maint_marks_set(const SkxMaintMarks *marks,
  */
 extern SkxView *skx_maint_view(Relation index, SkxManifestWait wait);
 
+/* maint_merge.c : is so much of the file free that segments should move? */
+extern bool skx_maint_loose(const SkxView *view);
+
 #endif							/* SKX_MAINT_INTERNAL_H */

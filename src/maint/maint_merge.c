@@ -21,6 +21,13 @@
 /* Reserved at first at most; more is reserved when it is needed. */
 #define SKX_MERGE_RESERVE	(64 * 1024 * 1024)
 
+/*
+ * A file with fewer free pages is not worth it; and pages that a merge may want
+ * beyond those of its input.
+ */
+#define SKX_MOVE_LEAST		512
+#define SKX_MOVE_SLACK		64
+
 /* What is to become one segment. */
 typedef struct SkxMaintMerge
 {
@@ -65,20 +72,64 @@ skx_maint_merge_take(SkxMaintMerge *m, const SkxView *view,
 	Assert(m->ndeleted <= m->ndocs);
 }
 
+/* Where a segment begins. */
+static BlockNumber
+skx_maint_merge_first(SkxSegment *seg, const SkxDiskSegmentRef *ref)
+{
+	BlockNumber first = MaxBlockNumber;
+	int			n;
+	SkxDiskExtent *extents = skx_segment_extents(seg, ref, &n);
+
+	while (n-- > 0)
+		first = Min(first, extents[n].block);
+	pfree(extents);
+	return first;
+}
+
+/*
+ * Where more than a third of the file is free, the segment that lies furthest
+ * behind, which begins at `first`, is written anew, if all of it fits into
+ * free pages before it: then the end of the file can be given back.  Each such
+ * merge moves a segment forward, and leaves fewer free pages before it.
+ */
+static int
+skx_maint_merge_move(Relation index, const SkxView *view,
+					 const SkxDiskSegmentRef *last, BlockNumber first,
+					 uint32 *chosen)
+{
+	if (last == NULL || skx_manifest_reusable(index, view, first) <
+		last->npages + last->npages / 8 + SKX_MOVE_SLACK)
+		return 0;
+	chosen[0] = last->segment;
+	return 1;
+}
+
+bool
+skx_maint_loose(const SkxView *view)
+{
+	uint64		free = skx_manifest_free(view);
+
+	return free >= SKX_MOVE_LEAST && free * 3 > view->meta.nblocks;
+}
+
 /* Chooses among the segments of a new view; `most` as for skx_maint_merge. */
 static void
 skx_maint_merge_choose(SkxMaintMerge *m, Relation index, int most)
 {
 	SkxPolicyLimits limits = {SKX_SEGMENT_BYTES_MAX, SKX_DOC_MAX};
 	SkxPolicySegment *segments;
+	const SkxDiskSegmentRef *last = NULL;
+	BlockNumber first = 0;
 	SkxView    *view;
 	SkxSource  *source;
+	bool		loose;
 	int			i;
 
 	memset(m, 0, sizeof(*m));
 	m->index = index;
 	LockPage(index, SKX_META_BLOCK, ShareLock);
 	view = skx_manifest_view(index);
+	loose = most == 0 && skx_maint_loose(view);
 	source = skx_source_open(index, view);
 	skx_source_once(source);
 	segments = palloc((view->nsegments + 1) * sizeof(SkxPolicySegment));
@@ -92,6 +143,12 @@ skx_maint_merge_choose(SkxMaintMerge *m, Relation index, int most)
 		segments[i].ndeleted =
 			(uint32) skx_segment_ndeleted(source->segments[0]);
 		Assert(segments[i].ndeleted <= segments[i].ndocs);
+		if (loose && (last == NULL ||
+					  skx_maint_merge_first(source->segments[0], ref) > first))
+		{
+			last = ref;
+			first = skx_maint_merge_first(source->segments[0], ref);
+		}
 	}
 	skx_source_close(source);
 	UnlockPage(index, SKX_META_BLOCK, ShareLock);
@@ -101,6 +158,8 @@ skx_maint_merge_choose(SkxMaintMerge *m, Relation index, int most)
 	else
 		m->n = skx_maint_policy_tiers(segments, view->nsegments, &limits,
 									  m->ids);
+	if (m->n == 0)
+		m->n = skx_maint_merge_move(index, view, last, first, m->ids);
 	Assert(m->n >= 0 && m->n <= SKX_POLICY_INPUTS_MAX);
 	skx_maint_merge_take(m, view, segments);
 	pfree(segments);

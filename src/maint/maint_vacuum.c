@@ -32,7 +32,8 @@
 
 /*
  * A pending list of fewer bytes is left as it is: the smallest segment is not
- * smaller, and costs a query as much.
+ * smaller, and costs a query as much.  But a list whose pages may keep the
+ * file from becoming shorter is flushed.
  */
 #define SKX_CLEANUP_WORTH	(64 * 1024)
 
@@ -350,8 +351,12 @@ skx_maint_cleanup_tidy(Relation index, void *arg)
 static void
 skx_maint_cleanup_flush(Relation index, void *arg)
 {
-	if (skx_maint_pending_bytes(index) >= SKX_CLEANUP_WORTH)
+	SkxView    *view = skx_maint_view(index, SKX_WAIT_ALL);
+	uint64		nbytes = skx_pending_bytes(index, view);
+
+	if (nbytes >= SKX_CLEANUP_WORTH || (nbytes > 0 && skx_maint_loose(view)))
 		skx_maint_flush_all(index, arg, SKX_WAIT_PAGE);
+	pfree(view);
 }
 
 /*
@@ -366,6 +371,12 @@ skx_maint_cleanup_merge(Relation index, void *arg)
 		skx_worker_ask(index, SKX_WORKER_MERGE))
 		return;
 	skx_maint_merge(index, arg, 0, SKX_WAIT_PAGE);
+}
+
+static void
+skx_maint_cleanup_shrink(Relation index, void *arg)
+{
+	skx_maint_shrink(index);
 }
 
 static bool
@@ -391,6 +402,7 @@ skx_maint_cleanup(Relation index, SkxMaintOptions *options,
 		if (!skx_maint_cleanup_do(index, skx_maint_cleanup_merge, options) ||
 			!done)
 			skx_maint_cleanup_do(index, skx_maint_cleanup_tidy, NULL);
+		skx_maint_cleanup_do(index, skx_maint_cleanup_shrink, NULL);
 	}
 	if (!skx_maint_cleanup_do(index, skx_maint_count, stats))
 		stats->estimated_count = true;

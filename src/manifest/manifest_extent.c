@@ -56,19 +56,20 @@ skx_manifest_check_growth(Relation rel, BlockNumber nblocks, uint32 npages)
 
 /*
  * A page past the allocated part must be unused, except by a root that was
- * written and, after an error or a crash, never flipped to.
+ * written and, after an error or a crash, never flipped to; and what the file
+ * has given back can still be there after a crash.
  */
 static Buffer
-skx_manifest_new_page(Relation rel, uint64 incarnation, BlockNumber block)
+skx_manifest_new_page(Relation rel, const SkxDiskMeta *meta, BlockNumber block)
 {
 	Buffer		buffer = ReadBuffer(rel, block);
 	const SkxDiskTrailer *trailer;
 
 	LockBuffer(buffer, BUFFER_LOCK_EXCLUSIVE);
 	trailer = skx_format_trailer(BufferGetPage(buffer));
-	if (!PageIsNew(BufferGetPage(buffer)) &&
+	if (!PageIsNew(BufferGetPage(buffer)) && block >= meta->old_end &&
 		(trailer->plane != SKX_PLANE_ROOT ||
-		 trailer->incarnation != incarnation))
+		 trailer->incarnation != meta->incarnation))
 		skx_format_report(rel, block,
 						  "a page past the allocated part is in use");
 	return buffer;
@@ -172,10 +173,9 @@ skx_manifest_take_extent(Relation rel, uint32 npages, BlockNumber previous,
 	else
 	{
 		SKX_FAULT(SKX_FAULT_EXTENT_GROWN);
-		first = skx_manifest_new_page(rel, incarnation, block);
+		first = skx_manifest_new_page(rel, &meta, block);
 		if (npages > 1)
-			last = skx_manifest_new_page(rel, incarnation,
-										 block + npages - 1);
+			last = skx_manifest_new_page(rel, &meta, block + npages - 1);
 	}
 
 	/* Replay locks pages in the order in which they are registered. */

@@ -38,6 +38,7 @@ typedef struct SkxFlip
 	Size		size;
 	BlockNumber *pages;
 	uint32		npages;
+	uint32		cut;			/* pages at the end that are given back */
 #ifdef USE_ASSERT_CHECKING
 	uint64		owned;			/* pages of extents and pool at first */
 #endif
@@ -77,7 +78,7 @@ skx_manifest_flip_sound(const SkxFlip *f)
 {
 	SkxDiskMeta meta = f->meta;
 
-	meta.nblocks += f->draft->grow;
+	meta.nblocks += f->draft->grow - f->cut;
 	meta.next_segment = f->draft->next_segment;
 	return skx_format_check_root_stream(f->stream, f->size, &meta) == NULL;
 }
@@ -129,7 +130,7 @@ skx_manifest_flip_place(SkxFlip *f)
 			if (extent->reusable && extent->e.npages > 0 &&
 				(best == NULL || extent->e.npages < best->e.npages))
 				best = extent;
-			if (best != NULL && best->e.npages == 1)
+			if (best != NULL && (best->e.npages == 1 || draft->low))
 				break;
 		}
 		if (best == NULL)
@@ -155,6 +156,31 @@ skx_manifest_flip_place(SkxFlip *f)
 	Assert(draft->grow % draft->block_pages == 0);
 }
 
+/* Gives back whole blocks of free pages at the end of the file. */
+static void
+skx_manifest_flip_cut(SkxFlip *f)
+{
+	SkxDraft   *draft = f->draft;
+	BlockNumber end = f->meta.nblocks;
+
+	Assert(draft->grow == 0);
+	while (draft->nextents > 0)
+	{
+		SkxDiskExtent *last = &draft->extents[draft->nextents - 1].e;
+		BlockNumber from = TYPEALIGN(draft->block_pages, last->block);
+
+		if (last->operation != 0 || last->block + last->npages != end ||
+			from >= end)
+			break;
+		f->cut += end - from;
+		last->npages -= end - from;
+		end = from;
+		if (last->npages > 0)
+			break;
+		draft->nextents--;
+	}
+}
+
 /* The extents as they are after the flip. */
 static void
 skx_manifest_flip_extents(SkxFlip *f, uint32 reserved)
@@ -169,9 +195,12 @@ skx_manifest_flip_extents(SkxFlip *f, uint32 reserved)
 		draft->extents[draft->nextents - 1].reusable = false;
 	}
 	skx_manifest_free_join(draft);
+	if (draft->low)
+		skx_manifest_flip_cut(f);
 	Assert(skx_manifest_extents_apart(draft));
 	/* none is lost, and none comes from nowhere */
-	Assert(skx_manifest_flip_owned(f) + f->npages == f->owned + draft->grow);
+	Assert(skx_manifest_flip_owned(f) + f->npages + f->cut ==
+		   f->owned + draft->grow);
 }
 
 static void
@@ -248,7 +277,7 @@ static void
 skx_manifest_flip_meta(SkxFlip *f, Buffer metabuf)
 {
 	Relation	rel = f->draft->rel;
-	BlockNumber nblocks = f->meta.nblocks + f->draft->grow;
+	BlockNumber nblocks = f->meta.nblocks + f->draft->grow - f->cut;
 	GenericXLogState *xlog;
 	Buffer		last = InvalidBuffer;
 
@@ -261,6 +290,8 @@ skx_manifest_flip_meta(SkxFlip *f, Buffer metabuf)
 	f->meta.generation++;
 	Assert(f->meta.generation == f->draft->view->meta.generation + 1);
 	f->meta.next_segment = f->draft->next_segment;
+	if (f->cut > 0)
+		f->meta.old_end = Max(f->meta.old_end, f->meta.nblocks);
 	f->meta.nblocks = nblocks;
 	f->meta.freed_xid = 0;
 	xlog = GenericXLogStart(rel);
@@ -269,6 +300,8 @@ skx_manifest_flip_meta(SkxFlip *f, Buffer metabuf)
 	if (BufferIsValid(last))
 		skx_manifest_empty(xlog, last, f->meta.incarnation, 0,
 						   InvalidBlockNumber);
+	if (f->draft->also != NULL)
+		f->draft->also(xlog, f->draft->also_arg);
 	GenericXLogFinish(xlog);
 	if (BufferIsValid(last))
 		UnlockReleaseBuffer(last);
@@ -287,6 +320,21 @@ skx_manifest_flip_date(SkxFlip *f, Buffer metabuf)
 	Assert(meta->freed_xid == 0 && meta->generation == f->meta.generation);
 	meta->freed_xid = U64FromFullTransactionId(ReadNextFullTransactionId());
 	GenericXLogFinish(xlog);
+}
+
+/* The pool is filled anew, with the lowest extents. */
+static void
+skx_manifest_flip_unpool(SkxFlip *f)
+{
+	SkxDiskMeta *meta = &f->meta;
+	int			i;
+
+	for (i = 0; i < meta->npool; i++)
+		skx_manifest_free_add(f->draft, meta->pool[i].block,
+							  meta->pool[i].npages, 0);
+	memset(meta->pool, 0, sizeof(meta->pool));
+	meta->npool = 0;
+	skx_manifest_free_join(f->draft);
 }
 
 /*
@@ -317,6 +365,8 @@ skx_manifest_flip_begin(SkxFlip *f, Buffer *metabuf)
 #ifdef USE_ASSERT_CHECKING
 	f->owned = skx_manifest_flip_owned(f);
 #endif
+	if (draft->low)
+		skx_manifest_flip_unpool(f);
 	skx_manifest_free_to_pool(draft, &f->meta, skx_manifest_flip_pages(draft));
 	skx_manifest_flip_place(f);
 	if (draft->grow > 0)

@@ -80,6 +80,15 @@ typedef struct SkxDraft
 	bool		spare;			/* can be done without: no error of a full
 								 * disk */
 	uint64		reuse;			/* largest safexid among pages taken again */
+
+	/* with the index locked exclusively: */
+	bool		low;			/* pool and root get the lowest pages, and
+								 * free ones at the end are no longer the
+								 * file's */
+	void		(*also) (GenericXLogState *xlog, void *arg);	/* registers up to three
+																 * pages for the record
+																 * that flips */
+	void	   *also_arg;
 } SkxDraft;
 
 /* manifest_draft.c */

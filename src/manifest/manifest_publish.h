@@ -14,6 +14,7 @@
 #ifndef SKX_MANIFEST_PUBLISH_H
 #define SKX_MANIFEST_PUBLISH_H
 
+#include "access/generic_xlog.h"
 #include "manifest/manifest.h"
 
 /* What begin waits for. */
@@ -107,5 +108,39 @@ extern void skx_manifest_publish(SkxOperation *op, const SkxPublish *change);
  * and must not, or there is no space for a root.
  */
 extern bool skx_manifest_tidy(Relation rel, bool wait);
+
+/*
+ * manifest_shrink.c : with the index locked AccessExclusive, and the metapage
+ *
+ * used: where the file would end without its free pages there, if `also` were
+ * free, too.  move: one flip that gives a stripe another extent, of `npages`
+ * pages that lie below a block; `apply` adds the stripe page and the first page
+ * of the extent to the record.  False: there are none.  shrink: makes the file
+ * as short as it can be; false: no shorter.
+ */
+typedef struct SkxManifestMove
+{
+	int			which;			/* stripe */
+	uint32		npages;
+	BlockNumber below;
+	uint32		given_up;		/* pages that it has used and given up */
+	const SkxDiskExtent *freed; /* all that it had */
+	int			nfreed;
+	void		(*apply) (GenericXLogState *xlog, void *move);
+	BlockNumber block;			/* out: where the extent starts */
+} SkxManifestMove;
+
+extern BlockNumber skx_manifest_used(const SkxView *view,
+									 const SkxDiskExtent *also, int nalso);
+
+/*
+ * Reusable pages below a block, in runs of whole blocks; free pages of the
+ * file, reusable or not.  Without a lock of the caller's.
+ */
+extern uint64 skx_manifest_reusable(Relation rel, const SkxView *view,
+									BlockNumber below);
+extern uint64 skx_manifest_free(const SkxView *view);
+extern bool skx_manifest_move(Relation rel, SkxManifestMove *move);
+extern bool skx_manifest_shrink(Relation rel);
 
 #endif							/* SKX_MANIFEST_PUBLISH_H */

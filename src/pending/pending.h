@@ -87,6 +87,18 @@ extern bool skx_pending_vacuum(Relation rel, const SkxView *view, int which,
 							   bool (*callback) (ItemPointer tid, void *arg),
 							   void *arg, SkxPendingVacuum *v);
 
+/*
+ * pending_move.c
+ *
+ * extents: those of a stripe of which nothing is pending, newest first; 0:
+ * something is, or nothing ever was.  move: puts such a stripe below a block;
+ * the index is locked AccessExclusive, and the metapage.  False: it stays.
+ */
+extern int	skx_pending_extents(Relation rel, const SkxView *view, int which,
+								SkxDiskExtent **extents);
+extern bool skx_pending_move(Relation rel, const SkxView *view, int which,
+							 BlockNumber below);
+
 /* Sums over the stripes of a view. */
 typedef struct SkxPendingTotals
 {

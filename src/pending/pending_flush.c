@@ -209,36 +209,6 @@ skx_pending_flush_again(SkxPendingFlush *flush, SkxFlushedStripe *s,
 	return at;
 }
 
-/* The extent that starts at `block`: its length and the one before. */
-static void
-skx_pending_flush_extent(SkxPendingFlush *flush, BlockNumber block,
-						 uint32 *npages, BlockNumber *previous)
-{
-	BlockNumber nblocks = flush->walk.meta.nblocks;
-	const SkxDiskTrailer *trailer;
-	Buffer		buffer;
-	uint8		plane;
-
-	if (block == SKX_META_BLOCK || block >= nblocks)
-		skx_format_report(flush->rel, block,
-						  "a stripe's extent lies outside the file");
-	buffer = ReadBuffer(flush->rel, block);
-	LockBuffer(buffer, BUFFER_LOCK_SHARE);
-	plane = skx_format_trailer(BufferGetPage(buffer))->plane;
-	UnlockReleaseBuffer(buffer);
-	if (plane != SKX_PLANE_CHAIN)
-		plane = SKX_PLANE_PENDING;
-	buffer = skx_manifest_buffer(flush->rel, flush->view->meta.incarnation,
-								 block, plane, 0, BUFFER_LOCK_SHARE);
-	trailer = skx_format_trailer(BufferGetPage(buffer));
-	*npages = trailer->segment;
-	*previous = trailer->ordinal;
-	UnlockReleaseBuffer(buffer);
-	if (*npages == 0 || *npages > nblocks - block)
-		skx_format_report(flush->rel, block,
-						  "an extent of a stripe does not begin here");
-}
-
 /* Gives up the extents before that of the last flushed document. */
 static void
 skx_pending_flush_free(SkxPendingFlush *flush, SkxFlushedStripe *s,
@@ -263,7 +233,8 @@ skx_pending_flush_free(SkxPendingFlush *flush, SkxFlushedStripe *s,
 	{
 		uint32		npages;
 
-		skx_pending_flush_extent(flush, block, &npages, &next);
+		skx_pending_extent(flush->rel, &flush->walk.meta, block, &npages,
+						   &next);
 		if (found)
 		{
 			SkxDiskExtent *extent;

@@ -42,6 +42,11 @@ extern void skx_pending_init_page(char *copy, Buffer buffer,
 								  const SkxPendingStripe *s, SkxPlane plane);
 extern void skx_pending_extend(SkxPendingStripe *s, uint32 wanted);
 
+/* The extent of a stripe that starts at `block`: its length, the one before. */
+extern void skx_pending_extent(Relation rel, const SkxDiskMeta *meta,
+							   BlockNumber block, uint32 *npages,
+							   BlockNumber *previous);
+
 /*
  * For assertions: is the copy of a locked stripe page, about to be written, as
  * sound as the page was, and does it count no less?

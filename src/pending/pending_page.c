@@ -140,3 +140,32 @@ skx_pending_extend(SkxPendingStripe *s, uint32 wanted)
 	Assert(disk->extent_next < disk->extent_end);
 	s->extent = disk->extent_last;
 }
+
+void
+skx_pending_extent(Relation rel, const SkxDiskMeta *meta, BlockNumber block,
+				   uint32 *npages, BlockNumber *previous)
+{
+	BlockNumber nblocks = meta->nblocks;
+	const SkxDiskTrailer *trailer;
+	Buffer		buffer;
+	uint8		plane;
+
+	if (block == SKX_META_BLOCK || block >= nblocks)
+		skx_format_report(rel, block,
+						  "a stripe's extent lies outside the file");
+	buffer = ReadBuffer(rel, block);
+	LockBuffer(buffer, BUFFER_LOCK_SHARE);
+	plane = skx_format_trailer(BufferGetPage(buffer))->plane;
+	UnlockReleaseBuffer(buffer);
+	if (plane != SKX_PLANE_CHAIN)
+		plane = SKX_PLANE_PENDING;
+	buffer = skx_manifest_buffer(rel, meta->incarnation,
+								 block, plane, 0, BUFFER_LOCK_SHARE);
+	trailer = skx_format_trailer(BufferGetPage(buffer));
+	*npages = trailer->segment;
+	*previous = trailer->ordinal;
+	UnlockReleaseBuffer(buffer);
+	if (*npages == 0 || *npages > nblocks - block)
+		skx_format_report(rel, block,
+						  "an extent of a stripe does not begin here");
+}

@@ -49,6 +49,7 @@ $s->value(<<'SQL');
 CREATE TABLE many (v tsvector);
 CREATE INDEX many_v ON many USING skipidx (v) WITH (pending_limit = '64kB');
 SQL
+$s->value('SET skipidx.max_workers = 0');
 copy_in('many', [ wire_vector(map { [ 'aa', $_ ] } 1 .. 200) ],
 	map { [ wire_vector([ 'aa', 1 ], [ 'all', 2 ]) ] } 1 .. 298);
 $s->value(q{INSERT INTO many SELECT ('aa:1 f' || i)::tsvector FROM generate_series(1, 2000) i});

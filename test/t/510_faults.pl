@@ -25,7 +25,7 @@ use Time::HiRes qw(sleep);
 my $all = $ENV{SKX_FAULTS_ALL};
 my $seed = skx_seed(510);
 my $node = skx_node('faults', extra => ['--data-checksums'],
-	conf => "wal_consistency_checking = 'generic'\nwork_mem = 16MB\n"
+	conf => "skipidx.max_workers = 0\nwal_consistency_checking = 'generic'\nwork_mem = 16MB\n"
 	  . "maintenance_work_mem = 16MB\nshared_buffers = 32MB\nwal_buffers = 32MB");
 
 note "seed $seed";
@@ -110,6 +110,22 @@ my %operations = (
 			$f->exact($_[0]);
 			is(left_behind(), 0, "$_[0]: nothing is left behind");
 		} },
+	# much that was pending, at the end of the file, and nothing any more
+	shrink => {
+		sql => 'VACUUM (INDEX_CLEANUP ON) docs',
+		before => sub {
+			$f->{s}->value('REINDEX INDEX docs_v');
+			$f->{s}->value("ALTER INDEX docs_v SET (pending_limit = '64kB')");
+			# of pages that one transaction gives up it uses none again
+			$f->{s}->value('SELECT ' . join(', ', ("add(6, 'large')") x 80));
+			$f->{s}->value("SELECT skipidx_flush('docs_v')");
+			$f->{s}->value("ALTER INDEX docs_v RESET (pending_limit)");
+			$f->{s}->value('SELECT drop_some(40)');
+		},
+		done => sub {
+			$f->exact($_[0]);
+			cmp_ok($f->stat('free_pages'), '<', $f->stat('file_pages') / 2 + 700, "$_[0]: no longer than it need be");
+		} },
 	build => {
 		sql => 'REINDEX INDEX docs_v',
 		done => sub { is($f->stat('segments'), 1, "$_[0]: one segment") } });
@@ -160,6 +176,9 @@ my %cases = (
 	vacuum_segment_marked => [ [ 'vacuum', 1 ], [ 'vacuum', 2 ] ],
 	vacuum_pending_marked => [ [ 'vacuum', 1 ], [ 'vacuum', 2 ] ],
 	vacuum_part_done => [ [ 'vacuum', 1 ], [ 'vacuum', 2 ] ],
+	shrink_moved => [ [ 'shrink', 1 ], [ 'shrink', 2 ] ],
+	shrink_flipped => [ [ 'shrink', 1 ] ],
+	shrink_done => [ [ 'shrink', 1 ] ],
 	build_segment_written => [ [ 'build', 1 ] ],
 	build_head_written => [ [ 'build', 1 ] ]);
 

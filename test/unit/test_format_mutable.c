@@ -315,7 +315,7 @@ test_stripe(void)
 	REFUSED(empty_stripe, x.stripe.total_length = 1, counts);
 	REFUSED(empty_stripe, x.stripe.nbytes = 1, counts);
 	REFUSED(stripe, x.stripe.first = 0, list);
-	REFUSED(stripe, x.stripe.first = NBLOCKS, list);
+	REFUSED(stripe, x.stripe.first = MaxBlockNumber, list);
 	REFUSED(stripe, x.stripe.tail = 0, list);
 	REFUSED(stripe, x.stripe.tail = NBLOCKS, list);
 	REFUSED(stripe, x.stripe.first = InvalidBlockNumber, list);

@@ -1,0 +1,134 @@
+/*
+ * maint_shrink.c
+ *	  Gives free pages at the end of an index back to the file system.
+ *
+ * What is in the way moves first: segments by merges (maint_merge.c), and
+ * stripes of which nothing is pending here.  All of it takes some ms, under a
+ * lock that keeps all other processes out, so it is done only where none is
+ * in, and only for an amount that is worth it.
+ */
+#include "postgres.h"
+
+#include "access/xact.h"
+#include "maint/maint_internal.h"
+#include "miscadmin.h"
+#include "pending/pending.h"
+#include "storage/lmgr.h"
+
+/* Worth it are so many pages, and so large a part of the file. */
+#define SKX_SHRINK_LEAST	128
+#define SKX_SHRINK_PART		16
+
+/* How long another process may be in the way, in ms. */
+#define SKX_SHRINK_PATIENCE	50
+#define SKX_SHRINK_NAP		5
+
+/*
+ * Where the file could end; `moved` stripes are those that would have to move.
+ */
+static BlockNumber
+skx_maint_shrink_end(Relation index, const SkxView *view, bool *moved)
+{
+	SkxDiskExtent *also = palloc(sizeof(SkxDiskExtent));
+	BlockNumber *newest = palloc(view->nstripes * sizeof(BlockNumber));
+	BlockNumber end;
+	int			nalso = 0;
+	int			i;
+
+	for (i = 0; i < view->nstripes; i++)
+	{
+		SkxDiskExtent *extents;
+		int			n = skx_pending_extents(index, view, i, &extents);
+
+		newest[i] = n > 0 ? extents[0].block : 0;
+		if (n == 0)
+			continue;
+		also = repalloc(also, (nalso + n) * sizeof(SkxDiskExtent));
+		memcpy(also + nalso, extents, n * sizeof(SkxDiskExtent));
+		nalso += n;
+		pfree(extents);
+	}
+	end = skx_manifest_used(view, also, nalso);
+	for (i = 0; i < view->nstripes; i++)
+		moved[i] = newest[i] >= end;
+	pfree(newest);
+	pfree(also);
+	return end;
+}
+
+static bool
+skx_maint_shrink_worth(const SkxView *view, BlockNumber end)
+{
+	BlockNumber nblocks = view->meta.nblocks;
+
+	return nblocks - end >= Max(SKX_SHRINK_LEAST, nblocks / SKX_SHRINK_PART);
+}
+
+/* Under all locks. */
+static void
+skx_maint_shrink_locked(Relation index)
+{
+	SkxView    *view = skx_manifest_view(index);
+	int			nstripes = view->nstripes;
+	bool	   *moved = palloc0(nstripes * sizeof(bool));
+	BlockNumber end = skx_maint_shrink_end(index, view, moved);
+	int			i;
+
+	for (i = 0; i < nstripes; i++)
+	{
+		if (!moved[i])
+			continue;
+		if (!skx_pending_move(index, view, i, end))
+			break;
+		pfree(view);
+		view = skx_manifest_view(index);
+	}
+	if (skx_maint_shrink_worth(view, skx_manifest_used(view, NULL, 0)))
+		(void) skx_manifest_shrink(index);
+	pfree(view);
+	pfree(moved);
+}
+
+static bool
+skx_maint_shrink_wanted(Relation index)
+{
+	SkxView    *view = skx_maint_view(index, SKX_WAIT_ALL);
+	bool	   *moved = palloc0(view->nstripes * sizeof(bool));
+	BlockNumber end;
+	bool		wanted;
+
+	/* the pages of the stripes' lists are read under the lock only */
+	LockPage(index, SKX_META_BLOCK, ShareLock);
+	pfree(view);
+	view = skx_manifest_view(index);
+	end = skx_maint_shrink_end(index, view, moved);
+	UnlockPage(index, SKX_META_BLOCK, ShareLock);
+	wanted = skx_maint_shrink_worth(view, end);
+	pfree(moved);
+	pfree(view);
+	return wanted;
+}
+
+bool
+skx_maint_shrink(Relation index)
+{
+	int			waited = 0;
+
+	if (IsInParallelMode() || !skx_maint_shrink_wanted(index))
+		return false;
+	while (!ConditionalLockRelation(index, AccessExclusiveLock))
+	{
+		CHECK_FOR_INTERRUPTS();
+		if (waited >= SKX_SHRINK_PATIENCE)
+			return false;
+		pg_usleep(SKX_SHRINK_NAP * 1000);
+		waited += SKX_SHRINK_NAP;
+	}
+	if (skx_manifest_lock(index, false))
+	{
+		skx_maint_shrink_locked(index);
+		skx_manifest_unlock(index);
+	}
+	UnlockRelation(index, AccessExclusiveLock);
+	return true;
+}

@@ -1,0 +1,206 @@
+/*
+ * manifest_shrink.c
+ *	  Free pages at the end of the file go back to the file system.
+ *
+ * The caller has locked the index exclusively, so no scan is under way and no
+ * view is in use, and a standby that replays the lock has ended its scans: a
+ * page that is free in the root is needed by nothing, whatever its safexid.
+ * The flip that takes pages out of the file comes first; if a crash keeps the
+ * file from becoming shorter, it has pages past the allocated part, as after a
+ * growth that was cut short, but with content (meta.old_end).
+ */
+#include "postgres.h"
+
+#include "catalog/storage.h"
+#include "compat/compat.h"
+#include "fault/fault.h"
+#include "manifest/manifest_internal.h"
+#include "storage/lmgr.h"
+#include "utils/inval.h"
+#include "utils/rel.h"
+
+/* Pages that a flip may want for its root, and more. */
+static uint64
+skx_manifest_shrink_spare(const SkxDraft *draft)
+{
+	return 2 * (uint64) draft->view->nroot + 8;
+}
+
+static int
+skx_manifest_shrink_compare(const void *a, const void *b)
+{
+	BlockNumber x = ((const SkxDiskExtent *) a)->block;
+	BlockNumber y = ((const SkxDiskExtent *) b)->block;
+
+	return (x > y) - (x < y);
+}
+
+BlockNumber
+skx_manifest_used(const SkxView *view, const SkxDiskExtent *also, int nalso)
+{
+	int			most = view->nextents + view->meta.npool + view->nroot + nalso;
+	SkxDiskExtent *free = palloc0((most + 1) * sizeof(SkxDiskExtent));
+	BlockNumber end = view->meta.nblocks;
+	int			n = 0;
+	int			i;
+
+	for (i = 0; i < view->nextents; i++)
+	{
+		if (view->extents[i].operation == 0)
+			free[n++] = view->extents[i];
+	}
+	for (i = 0; i < view->meta.npool; i++, n++)
+	{
+		free[n].block = view->meta.pool[i].block;
+		free[n].npages = view->meta.pool[i].npages;
+	}
+	for (i = 0; i < view->nroot; i++, n++)
+	{
+		free[n].block = view->root[i];
+		free[n].npages = 1;
+	}
+	for (i = 0; i < nalso; i++)
+		free[n++] = also[i];
+	Assert(n <= most);
+	qsort(free, n, sizeof(SkxDiskExtent), skx_manifest_shrink_compare);
+	while (n > 0 && free[n - 1].block + free[n - 1].npages == end)
+		end = free[--n].block;
+	pfree(free);
+	return end;
+}
+
+uint64
+skx_manifest_reusable(Relation rel, const SkxView *view, BlockNumber below)
+{
+	uint32		block_pages = view->meta.block_size / BLCKSZ;
+	Relation	heap = skx_compat_heap(rel);
+	uint64		npages = 0;
+	int			i;
+
+	for (i = 0; i < view->nextents; i++)
+	{
+		const SkxDiskExtent *e = &view->extents[i];
+		BlockNumber from = TYPEALIGN(block_pages, e->block);
+		BlockNumber end = TYPEALIGN_DOWN(block_pages,
+										 Min(e->block + e->npages, below));
+
+		if (e->operation == 0 && from < end &&
+			(e->safexid == 0 || skx_compat_removable(heap, e->safexid)))
+			npages += end - from;
+	}
+	RelationClose(heap);
+	return npages;
+}
+
+uint64
+skx_manifest_free(const SkxView *view)
+{
+	uint64		npages = 0;
+	int			i;
+
+	for (i = 0; i < view->nextents; i++)
+	{
+		if (view->extents[i].operation == 0)
+			npages += view->extents[i].npages;
+	}
+	for (i = 0; i < view->meta.npool; i++)
+		npages += view->meta.pool[i].npages;
+	return npages;
+}
+
+/* The first page of the lowest free pages that many, or 0. */
+static BlockNumber
+skx_manifest_move_take(SkxDraft *draft, uint32 npages)
+{
+	int			i;
+
+	for (i = 0; i < draft->nextents; i++)
+	{
+		SkxDraftExtent *extent = &draft->extents[i];
+		BlockNumber block = extent->e.block;
+
+		if (!extent->reusable || extent->e.npages < npages)
+			continue;
+		draft->reuse = Max(draft->reuse, extent->e.safexid);
+		extent->e.block += npages;
+		extent->e.npages -= npages;
+		return block;
+	}
+	return 0;
+}
+
+/* The draft with the stripe's pages at another place; its first, or 0. */
+static BlockNumber
+skx_manifest_move_draft(SkxDraft *draft, const SkxManifestMove *move)
+{
+	SkxDiskStripeRef *stripes =
+		palloc(draft->view->nstripes * sizeof(SkxDiskStripeRef));
+	BlockNumber block;
+	int			i;
+
+	if (skx_manifest_free_reusable(draft, 1) <
+		skx_manifest_shrink_spare(draft) + move->npages)
+		return 0;
+	block = skx_manifest_move_take(draft, move->npages);
+	if (block == 0 || block >= move->below)
+		return 0;
+	memcpy(stripes, draft->view->stripes,
+		   draft->view->nstripes * sizeof(SkxDiskStripeRef));
+	stripes[move->which].first = block;
+	stripes[move->which].extent = block;
+	stripes[move->which].npages = move->given_up;
+	draft->stripes = stripes;
+	for (i = 0; i < move->nfreed; i++)
+		skx_manifest_free_add(draft, move->freed[i].block,
+							  move->freed[i].npages, SKX_SAFEXID_FLIP);
+	return block;
+}
+
+bool
+skx_manifest_move(Relation rel, SkxManifestMove *move)
+{
+	SkxDraft   *draft = skx_manifest_draft(rel);
+	bool		done;
+
+	Assert(skx_manifest_locked(rel, ExclusiveLock));
+	draft->low = draft->spare = true;
+	move->block = skx_manifest_move_draft(draft, move);
+	draft->also = move->apply;
+	draft->also_arg = move;
+	done = move->block != 0 && skx_manifest_draft_flip(draft) == 0;
+	skx_manifest_draft_free(draft);
+	if (done)
+		SKX_FAULT(SKX_FAULT_SHRINK_MOVED);
+	return done;
+}
+
+bool
+skx_manifest_shrink(Relation rel)
+{
+	SkxDraft   *draft = skx_manifest_draft(rel);
+	BlockNumber nblocks = draft->view->meta.nblocks;
+	bool		done;
+
+	Assert(skx_manifest_locked(rel, ExclusiveLock));
+	draft->low = draft->spare = true;
+	done = skx_manifest_free_reusable(draft, 1) >=
+		skx_manifest_shrink_spare(draft) &&
+		skx_manifest_draft_flip(draft) == 0;
+	skx_manifest_draft_free(draft);
+	if (done)
+	{
+		SkxDiskMeta meta;
+
+		SKX_FAULT(SKX_FAULT_SHRINK_FLIPPED);
+		skx_manifest_meta(rel, &meta);
+		Assert(meta.nblocks <= nblocks);
+		done = meta.nblocks < nblocks;
+		if (done)
+		{
+			RelationTruncate(rel, meta.nblocks);
+			CacheInvalidateRelcache(rel);
+		}
+		SKX_FAULT(SKX_FAULT_SHRINK_DONE);
+	}
+	return done;
+}

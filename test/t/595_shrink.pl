@@ -1,0 +1,230 @@
+# Free pages at the end of an index go back to the file system: after loads of
+# every kind, with segments and stripes in the way, while others read, on a
+# standby, and whatever is killed in between.
+#
+# Holds: maint 13; manifest 10; pending 8
+
+use strict;
+use warnings;
+use FindBin;
+use lib "$FindBin::RealBin/lib";
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use SkipidxTest qw(skx_node skx_database skx_session);
+use Test::More;
+use Time::HiRes qw(time sleep);
+
+my $node = skx_node('shrink', streaming => 1,
+	conf => "skipidx.max_workers = 0\nmax_standby_streaming_delay = 100ms\n"
+	  . "hot_standby_feedback = off\n");
+
+skx_database($node, 'd');
+
+my $s = skx_session($node, 'd');
+my $others = skx_session($node, 'd');
+
+$s->value(<<'SQL');
+CREATE TABLE docs (id serial, v tsvector) WITH (autovacuum_enabled = off);
+CREATE FUNCTION text_of(i int) RETURNS tsvector LANGUAGE sql IMMUTABLE AS
+	$$ SELECT array_to_tsvector(array_agg('w' || (i * j * 7919 % 5003))) || ('all:1 n' || i)::tsvector
+	FROM generate_series(1, 40) j $$;
+SQL
+
+sub set_up
+{
+	my ($kind) = @_;
+
+	$s->value('DROP TABLE docs; CREATE ' . ($kind // '') . ' TABLE docs (id serial, v tsvector)'
+		  . ' WITH (autovacuum_enabled = off);'
+		  . " CREATE INDEX docs_v ON docs USING skipidx (v) WITH (pending_limit = '256kB', block_size = '8kB')");
+	return;
+}
+
+# Rows by one statement, or by many.
+sub load
+{
+	my ($first, $last, $step) = @_;
+
+	for (my $i = $first; $i <= $last; $i += $step)
+	{
+		my $to = $i + $step - 1;
+
+		$s->value("INSERT INTO docs (v) SELECT text_of(i) FROM generate_series($i, $to) i");
+	}
+	return;
+}
+
+sub pages
+{
+	return $s->value("SELECT pg_relation_size('docs_v') / 8192");
+}
+
+sub vacuum
+{
+	$s->value('VACUUM (INDEX_CLEANUP ON, TRUNCATE OFF) docs');
+	$s->value('SELECT pg_current_xact_id()');
+	return pages();
+}
+
+# Pages of the same index made anew.
+sub fresh
+{
+	$s->value("CREATE INDEX docs_fresh ON docs USING skipidx (v) WITH (block_size = '8kB')");
+
+	my $pages = $s->value("SELECT pg_relation_size('docs_fresh') / 8192");
+
+	$s->value('DROP INDEX docs_fresh');
+	return $pages;
+}
+
+sub same
+{
+	my ($what) = @_;
+
+	for my $query ('all', 'w17 & w34', '!w17', 'n5 | n7:*')
+	{
+		my @found = map {
+			$s->value("SET enable_seqscan = $_; SET enable_bitmapscan = "
+				  . ($_ eq 'on' ? 'off' : 'on')
+				  . "; SELECT count(*) || ' ' || coalesce(sum(id), 0)"
+				  . " FROM docs WHERE v @@ '$query'")
+		} qw(on off);
+
+		is($found[1], $found[0], "$what: $query");
+	}
+	is($s->raw("SELECT skipidx_check('docs_v', true)"), '', "$what: skipidx_check");
+	is($s->value('SELECT file_pages = (SELECT sum(pages) FROM'
+			  . " skipidx_segments('docs_v')) FROM skipidx_stats('docs_v')"),
+		't', "$what: every page has an owner");
+	return;
+}
+
+# The pool of pages for inserts, 640 of them, stays.
+my $pool = 640;
+
+for my $case ([ 'one statement', 20000 ], [ '40 statements', 500 ])
+{
+	my ($what, $step) = @$case;
+
+	set_up();
+	load(1, 20000, $step);
+
+	my $before = pages();
+
+	vacuum();
+
+	my $after = vacuum();
+	my $fresh = fresh();
+
+	cmp_ok($after, '<', $before, "$what: shorter");
+	cmp_ok($after, '<=', 1.5 * $fresh + $pool, "$what: not much more than made anew");
+	same($what);
+
+	# and goes on
+	load(20001, 22000, 100);
+	same("$what, inserts");
+	$s->value('DELETE FROM docs WHERE id % 3 > 0');
+	vacuum();
+	cmp_ok(vacuum(), '<=', $after, "$what: deleted, shorter");
+	same("$what, deleted");
+	load(1, 20000, 4000);
+	same("$what, grown again");
+}
+
+# Long documents, whose chains lie in the stripe's extents.
+set_up();
+$s->value("INSERT INTO docs (v) SELECT array_to_tsvector(array_agg('l' || i || 'x' || j)) || 'all:1'"
+	  . ' FROM generate_series(1, 100) i, generate_series(1, 3000) j GROUP BY i');
+load(1, 3000, 10);
+$s->value("SELECT skipidx_flush('docs_v')");
+my $long = pages();
+vacuum();
+cmp_ok(vacuum(), '<', $long, 'long documents: shorter');
+same('long documents');
+load(1, 300, 10);
+same('long documents, inserts');
+
+# An unlogged and a temporary index.
+for my $kind ('UNLOGGED', 'TEMPORARY')
+{
+	set_up($kind);
+	load(1, 12000, 12000);
+
+	my $before = pages();
+
+	vacuum();
+	cmp_ok(vacuum(), '<', $before, "$kind: shorter");
+	same($kind);
+	load(1, 1000, 100);
+	same("$kind, inserts");
+}
+
+# A reader in a transaction keeps the end where it is, and VACUUM from nothing.
+set_up();
+load(1, 12000, 12000);
+$others->value('SET enable_seqscan = off; SET enable_bitmapscan = off; BEGIN;'
+	  . " DECLARE c CURSOR FOR SELECT id FROM docs WHERE v @@ 'all'; FETCH 10 FROM c");
+my $held = pages();
+my $start = time;
+vacuum();
+cmp_ok(time - $start, '<', 5, 'a reader: VACUUM does not wait for it');
+cmp_ok(vacuum(), '>=', $held, 'a reader: the file stays as long');
+is(scalar(split /\n/, $others->value('FETCH ALL FROM c')), 11990, 'a reader: has its rows');
+$others->value('COMMIT');
+vacuum();
+cmp_ok(vacuum(), '<', $held, 'the reader has gone: shorter');
+same('a reader');
+
+# A standby: has the same answers, is as short, and ends scans that are in the
+# way rather than tell them anything wrong.
+$node->backup('b');
+my $standby = PostgreSQL::Test::Cluster->new('shrink_standby');
+$standby->init_from_backup($node, 'b', has_streaming => 1);
+$standby->start;
+set_up();
+load(1, 12000, 12000);
+$node->wait_for_catchup($standby);
+my $reader = skx_session($standby, 'd');
+$reader->value('SET enable_seqscan = off; SET enable_bitmapscan = off; BEGIN;'
+	  . " DECLARE c CURSOR FOR SELECT id FROM docs WHERE v @@ 'all'; FETCH 10 FROM c");
+my $primary = pages();
+vacuum();
+cmp_ok(vacuum(), '<', $primary, 'standby: the primary is shorter');
+$node->wait_for_catchup($standby);
+my $rest = $reader->raw('FETCH ALL FROM c');
+ok($rest =~ /conflict with recovery|terminating connection/ || scalar(split /\n/, $rest) == 11990,
+	'standby: an open scan is ended, or has its rows');
+$reader->close;
+is($standby->safe_psql('d', "SELECT pg_relation_size('docs_v') / 8192"), pages(), 'standby: as short');
+is( $standby->safe_psql('d', "SET enable_seqscan = off; SELECT count(*), sum(id) FROM docs WHERE v @@ 'w17 | n9'"),
+	$node->safe_psql('d', "SET enable_seqscan = on; SET enable_bitmapscan = off; SELECT count(*), sum(id) FROM docs WHERE v @@ 'w17 | n9'"),
+	'standby: the same rows');
+is($standby->safe_psql('d', "SELECT skipidx_check('docs_v')"), '', 'standby: skipidx_check');
+load(1, 3000, 100);
+$node->wait_for_catchup($standby);
+is($standby->safe_psql('d', "SELECT skipidx_check('docs_v', true)"), '', 'standby, inserts: skipidx_check');
+$standby->stop;
+
+# Killed between any two steps; what was left behind is overwritten.
+for my $point (qw(shrink_moved shrink_flipped shrink_done))
+{
+	set_up();
+	load(1, 12000, 12000);
+	$others->value("SET skipidx.fault = '$point:kill'");
+	$others->raw('VACUUM (INDEX_CLEANUP ON, TRUNCATE OFF) docs');
+	$_->close for $s, $others;
+	$node->poll_query_until('postgres', 'SELECT NOT pg_is_in_recovery()');
+	like(slurp_file($node->logfile), qr/fault point $point: kill/, "killed at $point");
+	$s = skx_session($node, 'd');
+	$others = skx_session($node, 'd');
+	same("killed at $point");
+	load(1, 12000, 6000);
+	same("killed at $point, inserts");
+	vacuum();
+	vacuum();
+	same("killed at $point, VACUUM");
+}
+
+$_->close for $s, $others;
+$node->stop;
+done_testing();
