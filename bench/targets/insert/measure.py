@@ -102,6 +102,103 @@ def index_bytes(name):
     return int(sql("SELECT pg_total_relation_size('docs_%s_tsv')" % name)[0])
 
 
+def pin(searcher, pinned):
+    """The searching backend on one processor, the server's other processes,
+    which new ones take after, on the others; or all on all."""
+    every = set(range(os.cpu_count()))
+    data = sql("SHOW data_directory")[0]
+    with open(data + "/postmaster.pid", encoding="utf-8") as file:
+        master = int(file.readline())
+    with open("/proc/%d/task/%d/children" % (master, master),
+              encoding="utf-8") as file:
+        children = [int(word) for word in file.read().split()]
+    for pid in [master] + children:
+        mine = {0} if pid == searcher else every - {0}
+        try:
+            os.sched_setaffinity(pid, mine if pinned else every)
+        except ProcessLookupError:
+            pass
+
+
+def started(script, clients, seconds, *more):
+    """pgbench, started: the process and where its latencies go."""
+    prefix = script + ".latency"
+    return subprocess.Popen(
+        ["pgbench", "-n", "-c", str(clients), "-j", "1", "-T", str(seconds),
+         "-l", "--log-prefix=" + prefix, *more, "-f", script],
+        env=dict(os.environ, PGAPPNAME=os.path.basename(script)),
+        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL), prefix
+
+
+def ended(process, prefix):
+    """Latencies in us, sorted."""
+    process.wait()
+    times = []
+    for path in glob.glob(prefix + ".*"):
+        with open(path, encoding="utf-8") as lines:
+            times += [int(line.split()[2]) for line in lines]
+        os.remove(path)
+    return sorted(times)
+
+
+def search_beside(run, workers, rate, pinned):
+    """One client searches, while `rate` rows a second are updated."""
+    seconds = int(option("BESIDE_SECONDS", 60))
+    sql("LOAD 'skipidx'",
+        "ALTER SYSTEM SET skipidx.max_workers = %d" % workers)
+    sql("SELECT pg_reload_conf()")
+    searching = started(temporary("search.pgbench"), 1, seconds)
+    updating = rate and started(temporary("update.pgbench"), 4, seconds,
+                                "-R", str(rate))
+    time.sleep(1)
+    if pinned:
+        os.sched_setaffinity(searching[0].pid, {0})
+    pin(int(sql("SELECT pid FROM pg_stat_activity WHERE application_name ="
+                " 'search.pgbench'")[0]), pinned)
+    most = 0
+    while searching[0].poll() is None:
+        most = max(most, int(sql("SELECT segments FROM"
+                                 " skipidx_stats('docs_skipidx_tsv')")[0]))
+        time.sleep(.5)
+    times = ended(*searching)
+    updates = len(ended(*updating)) if rate else 0
+    pin(0, False)
+    run["beside"].append({
+        "workers": workers, "rate": rate, "pinned": pinned,
+        "seconds": seconds, "searches": len(times),
+        "updates": updates, "most_segments": most,
+        "us": {"p50": quantile(times, .5), "p99": quantile(times, .99),
+               "max": times[-1]}})
+
+
+def beside(run):
+    """Searches alone, and beside updates with workers and without."""
+    sql("CREATE TABLE searches AS SELECT row_number() OVER () AS n, q FROM"
+        " (SELECT (SELECT string_agg(w, ' | ')::tsquery FROM (SELECT w FROM"
+        " unnest(tsvector_to_array(tsv)) w WHERE w ~ '^[a-z]+$'"
+        " ORDER BY md5(w) LIMIT 3) s) AS q FROM pool"
+        " WHERE id <= 1000) p", "CREATE INDEX ON searches (n)",
+        "CREATE INDEX docs_skipidx_id ON docs_skipidx (id)",
+        "ALTER TABLE docs_skipidx SET (autovacuum_enabled = on)")
+    sql("VACUUM ANALYZE docs_skipidx")
+    with open(temporary("search.pgbench"), "w", encoding="utf-8") as file:
+        file.write("\\set n random(1, 1000)\nSELECT count(*) FROM"
+                   " skipidx_search('docs_skipidx_tsv', (SELECT q FROM searches"
+                   " WHERE n = :n), 10);\n")
+    with open(temporary("update.pgbench"), "w", encoding="utf-8") as file:
+        file.write("\\set id random(1, %d)\n\\set new random(1, %d)\n"
+                   "UPDATE docs_skipidx SET tsv = (SELECT tsv FROM pool WHERE"
+                   " id = :new) WHERE id = :id;\n" % (run["base"],
+                                                   run["pool"]))
+    for pinned in (True, False):
+        for workers, rate in ((2, 0), (2, 1000), (0, 1000), (2, 0)):
+            step("searches beside %d updates/s, %d workers%s" % (
+                rate, workers, ", pinned" if pinned else ""))
+            search_beside(run, workers, rate, pinned)
+    sql("LOAD 'skipidx'", "ALTER SYSTEM RESET skipidx.max_workers")
+    sql("SELECT pg_reload_conf()")
+
+
 def long_run(run, name, minutes, pool):
     """Size after so much time, with autovacuum as it comes."""
     step("%g minutes, %s" % (minutes, name))
@@ -135,11 +232,13 @@ def measure(run):
                pool=int(option("POOL", 100000)), server=version(),
                settings=settings_of(*SETTINGS),
                engines=engines_wanted(" ".join(KINDS), KINDS),
-               statements=[], runs=[], long=[])
+               statements=[], runs=[], long=[], beside=[])
     step("load", run["corpus"])
     run["lexemes"] = load(run["engines"], run["base"], run["pool"])
     statements(run)
     single_rows(run)
+    if "skipidx" in run["engines"] and int(option("BESIDE_SECONDS", 60)):
+        beside(run)
     minutes = float(option("MINUTES", 10))
     if minutes > 0:
         for name in run["engines"]:

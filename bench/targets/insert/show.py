@@ -5,6 +5,8 @@ from harness.report_base import MB, expect, median, of, print_machine
 SUBJECT = "skipidx"
 STATEMENT_ROWS = 5000
 TPS_SHARE = 0.8       # of GIN's with its pending list
+BESIDE_SHARE = 0.95   # of the searches without updates
+BESIDE_P99 = 1.3
 
 
 def tps(run, name, clients):
@@ -67,6 +69,37 @@ def print_long(run):
             entry["bytes"] / entry["table_rows"]))
 
 
+def print_beside(run):
+    if not run.get("beside"):
+        return
+    print("\none client searches, us        updates/s   searches/s       "
+          "p50       p99       max  segments at most")
+    for entry in run["beside"]:
+        print("  %-28s %10.0f %12.0f %9.0f %9.0f %9.0f %17d" % (
+            ("alone" if not entry["rate"] else "%d workers" %
+             entry["workers"]) + (", pinned" if entry["pinned"] else ""),
+            entry["updates"] / entry["seconds"],
+            entry["searches"] / entry["seconds"], entry["us"]["p50"],
+            entry["us"]["p99"], entry["us"]["max"], entry["most_segments"]))
+
+
+def beside_lines(run):
+    """Searches on a processor of their own, beside updates by alone."""
+    alone = of(run.get("beside", []), rate=0, pinned=True)
+    busy = of(run.get("beside", []), rate=1000, pinned=True, workers=2)
+    if not alone or not busy:
+        return []
+    return [
+        expect("insert.searches_beside_updates",
+               median([e["searches"] for e in busy]) /
+               median([e["searches"] for e in alone]),
+               BESIDE_SHARE, "x", True),
+        expect("insert.p99_beside_updates",
+               median([e["us"]["p99"] for e in busy]) /
+               median([e["us"]["p99"] for e in alone]),
+               BESIDE_P99, "x", False)]
+
+
 def expectations(run):
     lines = []
     names = run["engines"]
@@ -81,7 +114,7 @@ def expectations(run):
     if "gin_off" in names:
         lines.append(expect("insert.wal_per_row", wal_per_row(run, SUBJECT),
                             wal_per_row(run, "gin_off"), "B", False))
-    return lines
+    return lines + beside_lines(run)
 
 
 def latency(run, name, clients, point):
@@ -115,4 +148,5 @@ def tables(run):
                   for name in ("fsync", "synchronous_commit"))))
     print_statements(run)
     print_runs(run)
+    print_beside(run)
     print_long(run)
