@@ -755,6 +755,21 @@ ROWS 10;
 COMMENT ON FUNCTION skipidx_search(pg_catalog.regclass, pg_catalog.tsquery, pg_catalog.int4, pg_catalog.tsquery) IS
 	'the rows that match a query with the best scores, best first';
 
+CREATE FUNCTION skipidx_terms(
+	index pg_catalog.regclass,
+	prefix pg_catalog.text DEFAULT '',
+	n pg_catalog.int4 DEFAULT 100,
+	OUT term pg_catalog.text,
+	OUT df pg_catalog.int8,
+	OUT tf pg_catalog.int8)
+RETURNS SETOF pg_catalog.record
+AS 'MODULE_PATHNAME'
+LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED
+ROWS 100;
+
+COMMENT ON FUNCTION skipidx_terms(pg_catalog.regclass, pg_catalog.text, pg_catalog.int4) IS
+	'the commonest terms of an index that begin with a prefix';
+
 -- Like to_tsvector: a configuration may be changed, but is given out as if not.
 CREATE FUNCTION skipidx_any(
 	config pg_catalog.regconfig,

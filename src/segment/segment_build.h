@@ -163,6 +163,13 @@ extern SkxDiskExtent *skx_segment_extents(const SkxSegment *seg,
  */
 typedef struct SkxTermWalk SkxTermWalk;
 extern SkxTermWalk *skx_segment_walk_begin(SkxSegment *seg);
+
+/*
+ * Goes on with the first lexeme that is not below ends[0]; of pages none is
+ * read ahead that comes after the one of ends[1].
+ */
+extern void skx_segment_walk_range(SkxTermWalk *walk,
+								   const SkxLexeme ends[2]);
 extern bool skx_segment_walk_next(SkxTermWalk *walk, SkxTerm *term,
 								  const char **lexeme, int *len);
 extern void skx_segment_walk_end(SkxTermWalk *walk);

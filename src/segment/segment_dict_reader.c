@@ -600,7 +600,9 @@ struct SkxTermWalk
 {
 	SkxDictCursor cursor;
 	bool		begun;
+	bool		waits;			/* the current term was not given out */
 	uint32		asked;			/* pages before it were asked for */
+	uint32		end;			/* and none from this one on will be */
 	char		page[BLCKSZ];
 };
 
@@ -612,8 +614,24 @@ skx_segment_walk_begin(SkxSegment *seg)
 	memset(&walk->cursor, 0, sizeof(walk->cursor));
 	walk->cursor.seg = seg;
 	walk->begun = false;
+	walk->waits = false;
 	walk->asked = 0;
+	walk->end = seg->planes[SKX_SEGMENT_DICT].npages;
 	return walk;
+}
+
+/* Takes a copy of the page that it is on, and unpins that. */
+static void
+skx_segment_walk_copy(SkxTermWalk *walk)
+{
+	SkxDictCursor *c = &walk->cursor;
+
+	skx_segment_ask_next(c->seg, SKX_SEGMENT_DICT, c->ordinal, walk->end,
+						 &walk->asked);
+	memcpy(walk->page, c->page, BLCKSZ);
+	skx_blkio_unpin(c->seg->file, &c->seg->dict_ref);
+	c->page = walk->page;
+	c->head = (const SkxDiskDictPage *) (c->page + SKX_PAGE_START);
 }
 
 /* To the first leaf or the next one, of which it takes a copy. */
@@ -636,15 +654,33 @@ skx_segment_walk_page(SkxTermWalk *walk)
 		skx_blkio_unpin(c->seg->file, &c->seg->dict_ref);
 		return false;
 	}
-	skx_segment_ask_next(c->seg, SKX_SEGMENT_DICT, c->ordinal,
-						 c->seg->planes[SKX_SEGMENT_DICT].npages,
-						 &walk->asked);
-	memcpy(walk->page, c->page, BLCKSZ);
-	skx_blkio_unpin(c->seg->file, &c->seg->dict_ref);
-	c->page = walk->page;
-	c->head = (const SkxDiskDictPage *) (c->page + SKX_PAGE_START);
+	skx_segment_walk_copy(walk);
 	skx_segment_dict_restart(c, 0);
 	return true;
+}
+
+void
+skx_segment_walk_range(SkxTermWalk *walk, const SkxLexeme ends[2])
+{
+	SkxDictCursor *c = &walk->cursor;
+	SkxTerm		term;
+
+	if (c->seg->header.nterms == 0)
+		return;
+	walk->end = skx_segment_dict_range(c, ends, 3);
+	walk->begun = true;
+	skx_segment_walk_copy(walk);
+	skx_segment_dict_bisect(c, ends[0].bytes, ends[0].len);
+	for (;;)
+	{
+		walk->waits = skx_segment_dict_compare(c, ends[0].bytes,
+											   ends[0].len) >= 0;
+		if (walk->waits)
+			return;
+		skx_segment_dict_term(c, &term);
+		if (!skx_segment_dict_step(c))
+			return;
+	}
 }
 
 bool
@@ -653,9 +689,10 @@ skx_segment_walk_next(SkxTermWalk *walk, SkxTerm *term, const char **lexeme,
 {
 	SkxDictCursor *c = &walk->cursor;
 
-	if ((!walk->begun || !skx_segment_dict_step(c)) &&
+	if (!walk->waits && (!walk->begun || !skx_segment_dict_step(c)) &&
 		!skx_segment_walk_page(walk))
 		return false;
+	walk->waits = false;
 	skx_segment_dict_term(c, term);
 	*lexeme = c->key;
 	*len = c->keylen;

@@ -1,0 +1,94 @@
+# What skipidx_terms() reads: of the dictionaries the pages of the prefix, none
+# of the values of other columns, and posting lists only of terms that it gives
+# out and that have postings with and without positions.
+#
+# Holds: functions 4
+
+use strict;
+use warnings;
+use FindBin;
+use lib "$FindBin::RealBin/lib";
+use PostgreSQL::Test::Utils;
+use SkipidxTest qw(skx_node skx_session);
+use Test::More;
+
+my $node = skx_node('terms', conf => "maintenance_work_mem = 256MB\n"
+	  . "skipidx.cache_size = 128MB");
+my $s = skx_session($node, 'postgres');
+
+# Two segments and pending documents with some 100,000 terms; as many values
+$s->value(<<'SQL');
+CREATE EXTENSION skipidx;
+CREATE TABLE docs (id int, v tsvector) WITH (autovacuum_enabled = off);
+INSERT INTO docs SELECT i, format('%s:1 some:2 common%s:3 %s', md5((i % 100000)::text), i % 3,
+	CASE i % 3 WHEN 0 THEN 'mixed:4' WHEN 1 THEN 'mixed bare' ELSE '' END)::tsvector FROM generate_series(1, 150000) i;
+CREATE INDEX docs_v ON docs USING skipidx (v);
+CREATE INDEX docs_few ON docs USING skipidx (ts_delete(v, md5((id % 100000)::text)), id);
+INSERT INTO docs SELECT i, format('%s:1 some:2 mixed', md5((i % 100000)::text))::tsvector FROM generate_series(200001, 230000) i;
+SELECT skipidx_flush('docs_v'), skipidx_flush('docs_few');
+INSERT INTO docs SELECT i, format('%s:1 some:2 mixed:3,4,5', md5((i % 100000)::text))::tsvector FROM generate_series(150001, 150100) i;
+SET skipidx.io_method = buffered;
+SQL
+my $dict = $s->value("SELECT sum(dict_pages) FROM skipidx_segments('docs_v')");
+cmp_ok($dict, '>', 200, "$dict pages of dictionaries");
+
+# Pages read with nothing cached, and sub-blocks decoded, by a call.
+sub work
+{
+	my ($call) = @_;
+	my $counts = "SELECT pages_read, subblocks FROM skipidx_work(), skipidx_io() WHERE scope = 'session'";
+
+	$s->value('SELECT skipidx_cache_reset()');
+	my @before = split /\|/, $s->value($counts);
+	my $rows = $s->value("SELECT count(*) FROM skipidx_terms($call)");
+	my @after = split /\|/, $s->value($counts);
+
+	note "$call: $rows terms, " . ($after[0] - $before[0]) . ' pages, '
+	  . ($after[1] - $before[1]) . ' sub-blocks';
+	return ($rows, $after[0] - $before[0], $after[1] - $before[1]);
+}
+
+# Headers take some pages, too.
+my ($rows, $pages, $subblocks) = work(q{'docs_v', 'some', 10});
+is($rows, 1, 'a prefix of one term');
+cmp_ok($pages, '<', 20, 'takes few pages');
+is($subblocks, 0, 'and no postings');
+
+($rows, $pages, $subblocks) = work(q{'docs_v', 'ab', 1000});
+is($rows, $s->value(q{SELECT count(*) FROM generate_series(0, 99999) i WHERE md5(i::text) ~ '^ab'}),
+	'a prefix of a 256th of the terms');
+cmp_ok($pages, '<', 20 + $dict / 100, 'takes as many of the pages');
+is($subblocks, 0, 'and no postings');
+
+($rows, $pages, $subblocks) = work(q{'docs_v', '', 100000000});
+is($rows, 100000 + 6, 'all terms');
+cmp_ok($pages, '<', 2 * $dict, 'take their pages');
+my $mixed = $subblocks;
+cmp_ok($mixed, '>=', 100000 / 128, 'and the postings of the one that has some without positions');
+cmp_ok($mixed, '<', 3 * 130000 / 128, 'of no other');
+
+($rows, $pages, $subblocks) = work(q{'docs_v', '', 1});
+is($subblocks, 0, 'which is not read for another term');
+($rows, $pages, $subblocks) = work(q{'docs_v', 'bare', 1});
+is($subblocks, 0, 'nor that of a term without any positions');
+
+# some, common0 to common2, mixed, bare
+my $few = $s->value("SELECT sum(dict_pages) FROM skipidx_segments('docs_few')");
+cmp_ok($few, '>', 100, "$few pages of a dictionary that is of values mostly");
+($rows, $pages, $subblocks) = work(q{'docs_few', '', 100});
+is($rows, 6, 'terms beside values');
+cmp_ok($pages, '<', 20 + $mixed, 'are found without the pages of these');
+is($s->value(q{SELECT string_agg(format('%s %s %s', term, df, tf), ', ') FROM skipidx_terms('docs_few', '', 100)}),
+	$s->value(q{SELECT string_agg(format('%s %s %s', word, ndoc, nentry), ', ' ORDER BY ndoc DESC, word COLLATE "C")
+		FROM ts_stat('SELECT ts_delete(v, md5((id % 100000)::text)) FROM docs')}),
+	'and counted');
+
+# Long ones are gone through until they are cancelled.
+$s->value('BEGIN');
+$s->value("SET LOCAL statement_timeout = '1ms'");
+like($s->raw(q{SELECT count(*) FROM skipidx_terms('docs_v', '', 1000)}), qr/canceling statement/, 'it can be cancelled');
+$s->value('ROLLBACK');
+
+$s->close;
+$node->stop;
+done_testing();
