@@ -27,7 +27,7 @@ CREATE INDEX docs_few ON docs USING skipidx (ts_delete(v, md5((id % 100000)::tex
 INSERT INTO docs SELECT i, format('%s:1 some:2 mixed', md5((i % 100000)::text))::tsvector FROM generate_series(200001, 230000) i;
 SELECT skipidx_flush('docs_v'), skipidx_flush('docs_few');
 INSERT INTO docs SELECT i, format('%s:1 some:2 mixed:3,4,5', md5((i % 100000)::text))::tsvector FROM generate_series(150001, 150100) i;
-SET skipidx.io_method = buffered;
+SET skipidx.io_method = uring;
 SQL
 my $dict = $s->value("SELECT sum(dict_pages) FROM skipidx_segments('docs_v')");
 cmp_ok($dict, '>', 200, "$dict pages of dictionaries");
