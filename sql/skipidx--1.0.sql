@@ -792,6 +792,24 @@ COST 100;
 COMMENT ON FUNCTION skipidx_any(pg_catalog.text) IS
 	'a query for any of the words of a text';
 
+CREATE FUNCTION skipidx_highlight(
+	config pg_catalog.regconfig,
+	document pg_catalog.text,
+	query pg_catalog.tsquery,
+	start_mark pg_catalog.text DEFAULT '<b>',
+	stop_mark pg_catalog.text DEFAULT '</b>',
+	max_words pg_catalog.int4 DEFAULT 35,
+	max_passages pg_catalog.int4 DEFAULT 1,
+	separator pg_catalog.text DEFAULT ' ... ')
+RETURNS pg_catalog.text
+AS 'MODULE_PATHNAME'
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE
+COST 100;
+
+COMMENT ON FUNCTION skipidx_highlight(pg_catalog.regconfig, pg_catalog.text, pg_catalog.tsquery,
+	pg_catalog.text, pg_catalog.text, pg_catalog.int4, pg_catalog.int4, pg_catalog.text) IS
+	'the best passages of a text for a query, with its words marked';
+
 --
 -- Ranking.  The planner turns <@> with a query on its right into <@> with a
 -- reference there: the query, and the index by whose statistics it ranks.

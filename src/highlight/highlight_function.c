@@ -1,0 +1,262 @@
+/*
+ * highlight_function.c
+ *	  skipidx_highlight(): the best passages of a text.
+ */
+#include "postgres.h"
+
+#include "fmgr.h"
+#include "highlight/highlight_internal.h"
+#include "lib/stringinfo.h"
+#include "mb/pg_wchar.h"
+#include "miscadmin.h"
+#include "utils/builtins.h"
+
+PG_FUNCTION_INFO_V1(skipidx_highlight);
+
+/* Words of a text. */
+typedef struct SkxHighlightPassage
+{
+	uint32		first;
+	uint32		last;
+} SkxHighlightPassage;
+
+/* What the caller wants. */
+typedef struct SkxHighlightOptions
+{
+	text	   *start_mark;
+	text	   *stop_mark;
+	text	   *separator;
+	int			max_words;
+	int			max_passages;
+} SkxHighlightOptions;
+
+/* ---- which passages ---- */
+
+/*
+ * Puts words around a window, as many before as after it, up to `most` and to
+ * the passages that there are, in the order of the text; returns its place
+ * among them.
+ */
+static int
+skx_highlight_lay_out(const SkxHighlightText *t, SkxHighlightPassage *passages,
+					  int n, uint32 first, uint32 last)
+{
+	uint32		from = 0;
+	uint32		to = t->nwords - 1;
+	uint32		spare = t->most - (last - first + 1);
+	uint32		before;
+	int			place = 0;
+
+	while (place < n && passages[place].last < first)
+		from = passages[place++].last + 1;
+	if (place < n)
+		to = passages[place].first - 1;
+	before = Min(spare / 2, first - from);
+	if (to - last < spare - before)
+		before = Min(spare - (to - last), first - from);
+	memmove(&passages[place + 1], &passages[place],
+			sizeof(SkxHighlightPassage) * (n - place));
+	passages[place].first = first - before;
+	passages[place].last = last + Min(spare - before, to - last);
+	return place;
+}
+
+/* Looks for the best window outside of the passages. */
+static bool
+skx_highlight_next_window(SkxHighlightText *t,
+						  const SkxHighlightPassage *passages, int n)
+{
+	int			place = 0;
+	int			i;
+
+	t->best.last = -1;
+	skx_highlight_window_clear(t, 0);
+	for (i = 0; i < t->nmatches; i++)
+	{
+		uint32		word = t->matches[i].word;
+
+		CHECK_FOR_INTERRUPTS();
+		if (place < n && word >= passages[place].first)
+		{
+			skx_highlight_window_clear(t, i + 1);
+			if (word <= passages[place].last)
+				continue;
+			t->first = i;
+			while (place < n && word > passages[place].last)
+				place++;
+			if (place < n && word >= passages[place].first)
+			{
+				t->first = i + 1;
+				continue;
+			}
+		}
+		skx_highlight_window_add(t, i);
+	}
+	return t->best.last >= 0;
+}
+
+static int
+skx_highlight_passages(SkxHighlightText *t, SkxHighlightPassage *passages,
+					   int most)
+{
+	int			n = 0;
+
+	if (t->nwords == 0)
+		return 0;
+	if (t->best.last < 0)
+	{
+		passages[0].first = 0;
+		passages[0].last = Min(t->most, t->nwords) - 1;
+		return 1;
+	}
+	do
+	{
+		(void) skx_highlight_lay_out(t, passages, n,
+									 t->matches[t->best.first].word,
+									 t->matches[t->best.last].word);
+		n++;
+	} while (n < most && skx_highlight_next_window(t, passages, n));
+	return n;
+}
+
+/* ---- what is shown of them ---- */
+
+/*
+ * The text from one byte to another, with marks.  Of a match that has others
+ * in it, as a compound word has its parts, these are marked.
+ */
+static void
+skx_highlight_put(StringInfo out, const SkxHighlightText *t,
+				  const SkxHighlightOptions *o, uint32 from, uint32 to)
+{
+	int			low = 0;
+	int			high = t->nmatches;
+	uint32		at = from;
+
+	while (low < high)
+	{
+		int			middle = low + (high - low) / 2;
+
+		if (t->matches[middle].start < from)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	for (; low < t->nmatches && t->matches[low].end <= to; low++)
+	{
+		const SkxHighlightMatch *m = &t->matches[low];
+
+		CHECK_FOR_INTERRUPTS();
+		if (m->start < at ||
+			(low + 1 < t->nmatches && m[1].start < m->end))
+			continue;
+		appendBinaryStringInfo(out, t->bytes + at, m->start - at);
+		appendBinaryStringInfo(out, VARDATA_ANY(o->start_mark),
+							   VARSIZE_ANY_EXHDR(o->start_mark));
+		appendBinaryStringInfo(out, t->bytes + m->start, m->end - m->start);
+		appendBinaryStringInfo(out, VARDATA_ANY(o->stop_mark),
+							   VARSIZE_ANY_EXHDR(o->stop_mark));
+		at = m->end;
+	}
+	appendBinaryStringInfo(out, t->bytes + at, to - at);
+}
+
+static bool
+skx_highlight_is_space(char c)
+{
+	return c == ' ' || (c >= '\t' && c <= '\r');
+}
+
+/* With the marks that touch its first and last word. */
+static void
+skx_highlight_put_passage(StringInfo out, const SkxHighlightText *t,
+						  const SkxHighlightOptions *o,
+						  const SkxHighlightPassage *p)
+{
+	uint32		from = t->words[p->first].start;
+	uint32		to = t->words[p->last].end;
+	uint32		least = p->first == 0 ? 0 : t->words[p->first - 1].end;
+	uint32		most = p->last + 1 == t->nwords ? t->len :
+		t->words[p->last + 1].start;
+
+	while (from > least && !skx_highlight_is_space(t->bytes[from - 1]))
+		from--;
+	while (to < most && !skx_highlight_is_space(t->bytes[to]))
+		to++;
+	skx_highlight_put(out, t, o, from, to);
+}
+
+static void
+skx_highlight_answer(StringInfo out, SkxHighlightText *t,
+					 const SkxHighlightOptions *o)
+{
+	SkxHighlightPassage *passages;
+	int			n;
+	int			i;
+
+	if (t->most == 0)
+	{
+		skx_highlight_put(out, t, o, 0, t->len);
+		return;
+	}
+	passages = palloc(sizeof(SkxHighlightPassage) * (o->max_passages + 1));
+	n = skx_highlight_passages(t, passages, o->max_passages);
+	for (i = 0; i < n; i++)
+	{
+		if (i > 0)
+			appendBinaryStringInfo(out, VARDATA_ANY(o->separator),
+								   VARSIZE_ANY_EXHDR(o->separator));
+		skx_highlight_put_passage(out, t, o, &passages[i]);
+	}
+}
+
+/* ---- the function ---- */
+
+static void
+skx_highlight_check(const char *name, int value, int least, int most)
+{
+	if (value < least || value > most)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("%s must be between %d and %d", name, least, most)));
+}
+
+Datum
+skipidx_highlight(PG_FUNCTION_ARGS)
+{
+	text	   *document = PG_GETARG_TEXT_PP(1);
+	TSQuery		query = PG_GETARG_TSQUERY(2);
+	SkxHighlightOptions o;
+	SkxHighlightText t = {0};
+	SkxHighlight *kept;
+	StringInfoData out;
+
+	o.start_mark = PG_GETARG_TEXT_PP(3);
+	o.stop_mark = PG_GETARG_TEXT_PP(4);
+	o.max_words = PG_GETARG_INT32(5);
+	o.max_passages = PG_GETARG_INT32(6);
+	o.separator = PG_GETARG_TEXT_PP(7);
+	skx_highlight_check("max_words", o.max_words, 0,
+						SKX_HIGHLIGHT_WORDS_MAX);
+	skx_highlight_check("max_passages", o.max_passages, 1,
+						SKX_HIGHLIGHT_PASSAGES_MAX);
+	/* an error must not leave it behind half made */
+	kept = fcinfo->flinfo->fn_extra;
+	fcinfo->flinfo->fn_extra = NULL;
+	t.h = skx_highlight_begin(kept, fcinfo->flinfo->fn_mcxt, PG_GETARG_OID(0),
+							  query);
+	fcinfo->flinfo->fn_extra = t.h;
+	t.bytes = VARDATA_ANY(document);
+	t.len = VARSIZE_ANY_EXHDR(document);
+	t.most = o.max_words;
+	t.stops = o.max_passages == 1;
+	if (t.most > 0)
+		t.len = pg_mbcliplen(t.bytes, t.len, SKX_HIGHLIGHT_BYTES);
+	t.best.last = -1;
+	t.counts = palloc_extended(sizeof(int) * ((Size) t.h->query->nwords + 1),
+							   MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
+	skx_highlight_read(&t);
+	initStringInfo(&out);
+	skx_highlight_answer(&out, &t, &o);
+	PG_RETURN_TEXT_P(cstring_to_text_with_len(out.data, out.len));
+}

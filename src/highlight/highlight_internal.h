@@ -1,0 +1,175 @@
+/*
+ * highlight_internal.h
+ *	  The best passages of a text, with the words of a query marked.
+ */
+#ifndef SKX_HIGHLIGHT_HIGHLIGHT_INTERNAL_H
+#define SKX_HIGHLIGHT_HIGHLIGHT_INTERNAL_H
+
+#include "tsearch/ts_cache.h"
+#include "tsearch/ts_type.h"
+#include "utils/hsearch.h"
+
+/* Of a longer text only so many bytes are looked at for a passage. */
+#define SKX_HIGHLIGHT_BYTES		(1024 * 1024)
+
+/* What pieces that are remembered may take; longer ones are not. */
+#define SKX_HIGHLIGHT_KEPT		(4 * 1024 * 1024)
+#define SKX_HIGHLIGHT_PIECE		64
+
+/* Phrases of a query that are looked for, and the work that is spent on it. */
+#define SKX_HIGHLIGHT_PHRASES	64
+#define SKX_HIGHLIGHT_WORK		(20 * 1000 * 1000)
+
+/* Words of a query that one token may be, as far as they count. */
+#define SKX_HIGHLIGHT_IDS		16
+
+#define SKX_HIGHLIGHT_WORDS_MAX		10000
+#define SKX_HIGHLIGHT_PASSAGES_MAX	100
+
+/*
+ * highlight_query.c : the words of a query: its operands that are not negated,
+ * each lexeme or prefix once, whatever its weights; and its phrases, the
+ * outermost ones
+ */
+typedef struct SkxHighlightQuery
+{
+	TSQuery		query;
+	int			nwords;
+	int		   *ids;			/* of words, by item; -1: none */
+	HTAB	   *words;
+	int			nlengths;		/* of prefixes, distinct, ascending */
+	int		   *lengths;
+	int			nphrases;
+	int			phrases[SKX_HIGHLIGHT_PHRASES]; /* items */
+} SkxHighlightQuery;
+
+/* In the current memory context, of a copy of the query. */
+extern SkxHighlightQuery *skx_highlight_query(TSQuery query);
+
+/* Adds to ids the words that a lexeme is, SKX_HIGHLIGHT_IDS in all at most. */
+extern int	skx_highlight_lookup(const SkxHighlightQuery *query,
+								 const char *lexeme, int len, int *ids,
+								 int nids);
+
+/*
+ * highlight_pieces.c : what the tokens of a piece of text are
+ *
+ * A piece is a token as a parser gave it, or, of the default parser, what
+ * stands between blanks, of which it makes the same tokens wherever it stands.
+ * Pieces are remembered.
+ */
+typedef struct SkxHighlightToken
+{
+	uint32		start;			/* bytes in the piece */
+	uint32		end;
+	uint32		position;		/* counts as in a tsvector; from 1 on */
+	int			nids;
+	int		   *ids;			/* words of the query */
+} SkxHighlightToken;
+
+/* A piece's kind is the type of its token, or: */
+#define SKX_HIGHLIGHT_CHUNK		(-1)	/* and then comes a blank */
+#define SKX_HIGHLIGHT_LAST		(-2)	/* and then comes nothing */
+
+typedef struct SkxHighlightPiece
+{
+	uint32		hash;
+	int			kind;
+	int			len;
+	const char *bytes;
+	uint32		npositions;
+	int			ntokens;		/* of types that have dictionaries */
+	SkxHighlightToken *tokens;
+} SkxHighlightPiece;
+
+/* What is kept from one call to the next, for one configuration and query. */
+typedef struct SkxHighlight
+{
+	MemoryContext context;
+	Oid			config;
+	SkxHighlightQuery *query;
+	uint64		generation;		/* of dictionaries and configurations */
+	MemoryContext pieces;
+	MemoryContext scratch;
+	Size		kept;			/* bytes of pieces */
+	int			npieces;
+	uint32		mask;			/* slots, less one */
+	SkxHighlightPiece **slots;
+	TSConfigCacheEntry *entry;	/* these three for one call */
+	TSParserCacheEntry *parser;
+	bool		plain;			/* the default parser */
+} SkxHighlight;
+
+/* Makes it ready for a call; *kept is NULL or what the last call used. */
+extern SkxHighlight *skx_highlight_begin(SkxHighlight *kept,
+										 MemoryContext parent, Oid config,
+										 TSQuery query);
+extern const SkxHighlightPiece *skx_highlight_piece(SkxHighlight *h, int kind,
+													const char *bytes,
+													int len);
+
+/* highlight_text.c : a text that is being read */
+typedef struct SkxHighlightWord
+{
+	uint32		start;
+	uint32		end;
+} SkxHighlightWord;
+
+typedef struct SkxHighlightMatch
+{
+	uint32		start;
+	uint32		end;
+	uint32		word;			/* the number of its word */
+	uint32		position;
+	int			nids;
+	const int  *ids;
+} SkxHighlightMatch;
+
+/* Matches that are near each other. */
+typedef struct SkxHighlightWindow
+{
+	int			first;
+	int			last;			/* -1: there is none */
+	int			nphrases;
+	int			nwords;			/* of the query */
+	uint32		span;			/* words of the text, less one */
+} SkxHighlightWindow;
+
+typedef struct SkxHighlightText
+{
+	SkxHighlight *h;
+	const char *bytes;
+	uint32		len;
+	SkxHighlightWord *words;	/* tokens that have dictionaries, but those
+								 * inside of the one before */
+	uint32		nwords;
+	uint32		room;
+	SkxHighlightMatch *matches;
+	int			nmatches;
+	int			match_room;
+	uint32		position;
+
+	/* the window, and the best that it was on */
+	uint32		most;			/* words of a passage; 0: the whole text */
+	bool		stops;			/* when there can be nothing better */
+	uint32		enough;			/* words to be read; 0: all */
+	int			first;			/* match */
+	int			distinct;		/* words of the query in it */
+	int		   *counts;			/* by word of the query */
+	int64		work;
+	SkxHighlightWindow best;
+} SkxHighlightText;
+
+extern void skx_highlight_read(SkxHighlightText *t);
+
+/*
+ * highlight_window.c : the best window of matches, `most` words long at most
+ *
+ * The one with most phrases of the query, then most words of it, then, where
+ * it has no phrases, the shortest, then the first.  add moves the window on to
+ * a match; clear empties it, before match `next`, and leaves the best.
+ */
+extern void skx_highlight_window_add(SkxHighlightText *t, int match);
+extern void skx_highlight_window_clear(SkxHighlightText *t, int next);
+
+#endif							/* SKX_HIGHLIGHT_HIGHLIGHT_INTERNAL_H */

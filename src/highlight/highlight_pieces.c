@@ -1,0 +1,316 @@
+/*
+ * highlight_pieces.c
+ *	  Which words of a query a piece of text has.
+ *
+ * A parser and a dictionary take some 0.3 and 0.5 us a token, and most tokens
+ * of a text stand in it, or in the text before, already.
+ */
+#include "postgres.h"
+
+#include "common/hashfn.h"
+#include "highlight/highlight_internal.h"
+#include "tsearch/ts_public.h"
+#include "tsearch/ts_utils.h"
+#include "utils/fmgroids.h"
+#include "utils/inval.h"
+#include "utils/memutils.h"
+#include "utils/syscache.h"
+
+#define SKX_HIGHLIGHT_SLOTS		1024	/* at first */
+
+/* Counts changes of configurations and dictionaries. */
+static uint64 skx_highlight_generation = 0;
+
+/* The tokens of a piece while it is made; in its memory context. */
+typedef struct SkxHighlightMaking
+{
+	SkxHighlight *h;
+	MemoryContext context;
+	SkxHighlightPiece *piece;
+	int			room;
+} SkxHighlightMaking;
+
+/* ---- one token ---- */
+
+static void
+skx_highlight_put_token(SkxHighlightMaking *m, uint32 start, uint32 end,
+						uint32 position, const int *ids, int nids)
+{
+	SkxHighlightPiece *piece = m->piece;
+	SkxHighlightToken *token;
+
+	if (piece->ntokens == m->room)
+	{
+		m->room = m->room == 0 ? 1 : m->room * 2;
+		piece->tokens = piece->tokens == NULL ?
+			MemoryContextAlloc(m->context, sizeof(SkxHighlightToken)) :
+			repalloc_huge(piece->tokens,
+						  sizeof(SkxHighlightToken) * (Size) m->room);
+	}
+	token = &piece->tokens[piece->ntokens++];
+	token->start = start;
+	token->end = end;
+	token->position = position;
+	token->nids = nids;
+	token->ids = NULL;
+	if (nids > 0)
+	{
+		token->ids = MemoryContextAlloc(m->context, sizeof(int) * nids);
+		memcpy(token->ids, ids, sizeof(int) * nids);
+	}
+}
+
+/*
+ * The lexemes that the dictionaries of its type make of a token, NULL: none of
+ * them knows it.  What a thesaurus would make of this and further tokens is
+ * not waited for.
+ */
+static TSLexeme *
+skx_highlight_lexize(const ListDictionary *list, const char *bytes, int len)
+{
+	int			i;
+
+	for (i = 0; i < list->len; i++)
+	{
+		TSDictionaryCacheEntry *dict =
+			lookup_ts_dictionary_cache(list->dictIds[i]);
+		DictSubState state = {false, false, NULL};
+		TSLexeme   *lexemes;
+
+		lexemes = (TSLexeme *)
+			DatumGetPointer(FunctionCall4(&dict->lexize,
+										  PointerGetDatum(dict->dictData),
+										  PointerGetDatum(bytes),
+										  Int32GetDatum(len),
+										  PointerGetDatum(&state)));
+		if (lexemes == NULL)
+			continue;
+		if ((lexemes->flags & TSL_FILTER) == 0)
+			return lexemes;
+		bytes = lexemes->lexeme;
+		len = strlen(bytes);
+	}
+	return NULL;
+}
+
+/* As the server does when it makes a tsvector. */
+static void
+skx_highlight_add_token(SkxHighlightMaking *m, int type, const char *bytes,
+						int len, uint32 start)
+{
+	const TSConfigCacheEntry *config = m->h->entry;
+	int			ids[SKX_HIGHLIGHT_IDS];
+	int			nids = 0;
+	uint32		position;
+	TSLexeme   *lexeme;
+
+	if (type <= 0 || type >= config->lenmap || config->map[type].len == 0)
+		return;
+	lexeme = len >= MAXSTRLEN ? NULL :
+		skx_highlight_lexize(&config->map[type], bytes, len);
+	if (lexeme != NULL)
+		m->piece->npositions++;
+	position = m->piece->npositions;
+	for (; lexeme != NULL && lexeme->lexeme != NULL; lexeme++)
+	{
+		if (lexeme->flags & TSL_ADDPOS)
+		{
+			skx_highlight_put_token(m, start, start + len, position, ids,
+									nids);
+			position = ++m->piece->npositions;
+			nids = 0;
+		}
+		nids = skx_highlight_lookup(m->h->query, lexeme->lexeme,
+									strlen(lexeme->lexeme), ids, nids);
+	}
+	skx_highlight_put_token(m, start, start + len, position, ids, nids);
+}
+
+/* Tokens of what stands between two blanks, the second of which is there. */
+static void
+skx_highlight_parse(SkxHighlightMaking *m, const char *bytes, int len)
+{
+	TSParserCacheEntry *parser = m->h->parser;
+	Datum		state = FunctionCall2(&parser->prsstart,
+									  PointerGetDatum(bytes),
+									  Int32GetDatum(len));
+	char	   *token = NULL;
+	int			token_len = 0;
+	int			type;
+
+	for (;;)
+	{
+		type = DatumGetInt32(FunctionCall3(&parser->prstoken, state,
+										   PointerGetDatum(&token),
+										   PointerGetDatum(&token_len)));
+		if (type <= 0)
+			break;
+		skx_highlight_add_token(m, type, token, token_len, token - bytes);
+	}
+	FunctionCall1(&parser->prsend, state);
+}
+
+/* ---- pieces that are known ---- */
+
+static void
+skx_highlight_forget(SkxHighlight *h)
+{
+	MemoryContextReset(h->pieces);
+	h->npieces = 0;
+	h->kept = sizeof(SkxHighlightPiece *) * SKX_HIGHLIGHT_SLOTS;
+	h->mask = SKX_HIGHLIGHT_SLOTS - 1;
+	h->slots = MemoryContextAllocZero(h->pieces, h->kept);
+}
+
+static void
+skx_highlight_put_slot(SkxHighlight *h, SkxHighlightPiece *piece)
+{
+	uint32		i = piece->hash & h->mask;
+
+	while (h->slots[i] != NULL)
+		i = (i + 1) & h->mask;
+	h->slots[i] = piece;
+}
+
+/* Half of the slots are empty. */
+static void
+skx_highlight_keep(SkxHighlight *h, SkxHighlightPiece *piece)
+{
+	SkxHighlightPiece **old = h->slots;
+	uint32		n = h->mask + 1;
+	uint32		i;
+
+	if (++h->npieces > n / 2)
+	{
+		h->slots = MemoryContextAllocZero(h->pieces,
+										  sizeof(SkxHighlightPiece *) * 2 * n);
+		h->kept += sizeof(SkxHighlightPiece *) * n;
+		h->mask = 2 * n - 1;
+		for (i = 0; i < n; i++)
+			if (old[i] != NULL)
+				skx_highlight_put_slot(h, old[i]);
+		pfree(old);
+	}
+	h->kept += sizeof(SkxHighlightPiece) + piece->len +
+		piece->ntokens * (sizeof(SkxHighlightToken) + sizeof(int));
+	skx_highlight_put_slot(h, piece);
+}
+
+static const SkxHighlightPiece *
+skx_highlight_make(SkxHighlight *h, uint32 hash, int kind, const char *bytes,
+				   int len)
+{
+	bool		keep = len <= SKX_HIGHLIGHT_PIECE &&
+		h->kept < SKX_HIGHLIGHT_KEPT;
+	SkxHighlightMaking m = {h, keep ? h->pieces : CurrentMemoryContext};
+	MemoryContext old;
+
+	m.piece = MemoryContextAllocZero(m.context, sizeof(SkxHighlightPiece) +
+									 (keep ? len : 0));
+	m.piece->hash = hash;
+	m.piece->kind = kind;
+	m.piece->len = len;
+	old = MemoryContextSwitchTo(h->scratch);
+	if (kind > 0)
+		skx_highlight_add_token(&m, kind, bytes, len, 0);
+	else
+		skx_highlight_parse(&m, bytes, kind == SKX_HIGHLIGHT_LAST ? len :
+							len + 1);
+	MemoryContextSwitchTo(old);
+	MemoryContextReset(h->scratch);
+	if (keep)
+	{
+		memcpy((char *) (m.piece + 1), bytes, len);
+		m.piece->bytes = (char *) (m.piece + 1);
+		skx_highlight_keep(h, m.piece);
+	}
+	return m.piece;
+}
+
+const SkxHighlightPiece *
+skx_highlight_piece(SkxHighlight *h, int kind, const char *bytes, int len)
+{
+	uint32		hash;
+	uint32		i;
+
+	if (len > SKX_HIGHLIGHT_PIECE)
+		return skx_highlight_make(h, 0, kind, bytes, len);
+	hash = hash_bytes((const unsigned char *) bytes, len) + (uint32) kind;
+	for (i = hash & h->mask; h->slots[i] != NULL; i = (i + 1) & h->mask)
+	{
+		const SkxHighlightPiece *piece = h->slots[i];
+
+		if (piece->hash == hash && piece->len == len && piece->kind == kind &&
+			memcmp(piece->bytes, bytes, len) == 0)
+			return piece;
+	}
+	return skx_highlight_make(h, hash, kind, bytes, len);
+}
+
+/* ---- from one call to the next ---- */
+
+static void
+skx_highlight_changed(Datum arg, int cacheid, uint32 hash)
+{
+	skx_highlight_generation++;
+}
+
+static void
+skx_highlight_watch(void)
+{
+	static bool watching = false;
+
+	if (watching)
+		return;
+	CacheRegisterSyscacheCallback(TSCONFIGOID, skx_highlight_changed, 0);
+	CacheRegisterSyscacheCallback(TSCONFIGMAP, skx_highlight_changed, 0);
+	CacheRegisterSyscacheCallback(TSDICTOID, skx_highlight_changed, 0);
+	watching = true;
+}
+
+static SkxHighlight *
+skx_highlight_create(MemoryContext parent, Oid config, TSQuery query)
+{
+	MemoryContext context = AllocSetContextCreate(parent, "skipidx highlight",
+												  ALLOCSET_SMALL_SIZES);
+	MemoryContext old = MemoryContextSwitchTo(context);
+	SkxHighlight *h = palloc0(sizeof(SkxHighlight));
+
+	h->context = context;
+	h->config = config;
+	h->query = skx_highlight_query(query);
+	h->pieces = AllocSetContextCreate(context, "skipidx highlight pieces",
+									  ALLOCSET_DEFAULT_SIZES);
+	h->scratch = AllocSetContextCreate(context, "skipidx highlight scratch",
+									   ALLOCSET_DEFAULT_SIZES);
+	skx_highlight_forget(h);
+	MemoryContextSwitchTo(old);
+	return h;
+}
+
+SkxHighlight *
+skx_highlight_begin(SkxHighlight *kept, MemoryContext parent, Oid config,
+					TSQuery query)
+{
+	SkxHighlight *h = kept;
+
+	skx_highlight_watch();
+	if (h != NULL && (h->config != config ||
+					  VARSIZE(h->query->query) != VARSIZE(query) ||
+					  memcmp(h->query->query, query, VARSIZE(query)) != 0))
+	{
+		MemoryContextDelete(h->context);
+		h = NULL;
+	}
+	if (h == NULL)
+		h = skx_highlight_create(parent, config, query);
+	h->entry = lookup_ts_config_cache(config);
+	h->parser = lookup_ts_parser_cache(h->entry->prsId);
+	h->plain = h->parser->startOid == F_PRSD_START &&
+		h->parser->tokenOid == F_PRSD_NEXTTOKEN;
+	if (h->kept >= SKX_HIGHLIGHT_KEPT ||
+		h->generation != skx_highlight_generation)
+		skx_highlight_forget(h);
+	h->generation = skx_highlight_generation;
+	return h;
+}

@@ -1,0 +1,205 @@
+/*
+ * highlight_text.c
+ *	  Reads a text: its words, and those of them that are a query's.
+ *
+ * The server's default parser begins anew after a blank, unless it is in a
+ * tag, which begins with '<'.  So what stands between blanks is looked up as
+ * it is, letters between marks as the word that they are, and the parser is
+ * left out for what is known.  From something like a tag on it reads the rest
+ * by itself.  Other parsers read all.
+ */
+#include "postgres.h"
+
+#include "highlight/highlight_internal.h"
+#include "miscadmin.h"
+#include "utils/memutils.h"
+
+/* The type of the default parser's word of ASCII letters (wparser_def.c). */
+#define SKX_HIGHLIGHT_ASCIIWORD		1
+
+static inline bool
+skx_highlight_is_letter(char c)
+{
+	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+}
+
+/* No other blanks than these have one byte in an encoding of a server. */
+static inline bool
+skx_highlight_is_blank(char c)
+{
+	return c == ' ' || (c >= '\t' && c <= '\r');
+}
+
+static void
+skx_highlight_add_word(SkxHighlightText *t, uint32 start, uint32 end)
+{
+	if (t->nwords == t->room)
+	{
+		t->room = Max(256, t->room * 2);
+		t->words = t->words == NULL ?
+			palloc(sizeof(SkxHighlightWord) * t->room) :
+			repalloc_huge(t->words, sizeof(SkxHighlightWord) * (Size) t->room);
+	}
+	t->words[t->nwords].start = start;
+	t->words[t->nwords++].end = end;
+}
+
+static void
+skx_highlight_add_match(SkxHighlightText *t, const SkxHighlightToken *token,
+						uint32 base)
+{
+	SkxHighlightMatch *match;
+
+	if (t->nmatches == t->match_room)
+	{
+		t->match_room = Max(64, t->match_room * 2);
+		t->matches = t->matches == NULL ?
+			palloc(sizeof(SkxHighlightMatch) * t->match_room) :
+			repalloc_huge(t->matches,
+						  sizeof(SkxHighlightMatch) * (Size) t->match_room);
+	}
+	match = &t->matches[t->nmatches++];
+	match->start = base + token->start;
+	match->end = base + token->end;
+	match->word = t->nwords - 1;
+	match->position = t->position + token->position;
+	match->nids = token->nids;
+	match->ids = token->ids;
+	if (t->most > 0)
+		skx_highlight_window_add(t, t->nmatches - 1);
+}
+
+/* Takes a piece that stands at `base`. */
+static void
+skx_highlight_add_piece(SkxHighlightText *t, const SkxHighlightPiece *piece,
+						uint32 base)
+{
+	int			i;
+
+	for (i = 0; i < piece->ntokens; i++)
+	{
+		const SkxHighlightToken *token = &piece->tokens[i];
+
+		if (t->nwords == 0 ||
+			base + token->start >= t->words[t->nwords - 1].end)
+			skx_highlight_add_word(t, base + token->start, base + token->end);
+		if (token->nids > 0)
+			skx_highlight_add_match(t, token, base);
+	}
+	t->position += piece->npositions;
+}
+
+/* All from `at` on, by the parser. */
+static void
+skx_highlight_read_tokens(SkxHighlightText *t, uint32 at)
+{
+	TSParserCacheEntry *parser = t->h->parser;
+	Datum		state = FunctionCall2(&parser->prsstart,
+									  PointerGetDatum(t->bytes + at),
+									  Int32GetDatum((int32) (t->len - at)));
+	char	   *token = NULL;
+	int			len = 0;
+
+	while (t->enough == 0 || t->nwords < t->enough)
+	{
+		int			type;
+
+		CHECK_FOR_INTERRUPTS();
+		type = DatumGetInt32(FunctionCall3(&parser->prstoken, state,
+										   PointerGetDatum(&token),
+										   PointerGetDatum(&len)));
+		if (type <= 0)
+			break;
+		/* what a parser makes up has no place in the text */
+		if (type >= t->h->entry->lenmap || t->h->entry->map[type].len == 0 ||
+			token < t->bytes + at || len < 0 ||
+			len > t->bytes + t->len - token)
+			continue;
+		skx_highlight_add_piece(t, skx_highlight_piece(t->h, type, token, len),
+								token - t->bytes);
+	}
+	FunctionCall1(&parser->prsend, state);
+}
+
+/* Letters, between marks that are no part of any token before a blank. */
+static bool
+skx_highlight_is_word(const char **bytes, const char *end, int *len)
+{
+	const char *s = *bytes;
+	const char *e = end;
+	const char *p;
+
+	while (s < e && (*s == '(' || *s == '"' || *s == '[' || *s == '\''))
+		s++;
+	while (e > s && !skx_highlight_is_letter(e[-1]) &&
+		   strchr(".,;:!?)]\"'", e[-1]) != NULL)
+		e--;
+	for (p = s; p < e; p++)
+		if (!skx_highlight_is_letter(*p))
+			return false;
+	*bytes = s;
+	*len = e - s;
+	return e > s;
+}
+
+/* May a tag begin in this chunk, or a comment? */
+static bool
+skx_highlight_has_tag(const char *bytes, const char *end, const char *text_end)
+{
+	const char *at = bytes;
+
+	while ((at = memchr(at, '<', end - at)) != NULL)
+	{
+		at++;
+		if (at < text_end && !skx_highlight_is_blank(*at) &&
+			!(*at >= '0' && *at <= '9'))
+			return true;
+	}
+	return false;
+}
+
+static void
+skx_highlight_read_chunks(SkxHighlightText *t)
+{
+	const char *at = t->bytes;
+	const char *end = t->bytes + t->len;
+
+	while (t->enough == 0 || t->nwords < t->enough)
+	{
+		const char *chunk;
+		const char *word;
+		int			kind = SKX_HIGHLIGHT_ASCIIWORD;
+		int			len;
+
+		CHECK_FOR_INTERRUPTS();
+		while (at < end && skx_highlight_is_blank(*at))
+			at++;
+		if (at == end)
+			return;
+		chunk = word = at;
+		while (at < end && !skx_highlight_is_blank(*at))
+			at++;
+		if (!skx_highlight_is_word(&word, at, &len))
+		{
+			if (skx_highlight_has_tag(chunk, at, end))
+			{
+				skx_highlight_read_tokens(t, chunk - t->bytes);
+				return;
+			}
+			kind = at == end ? SKX_HIGHLIGHT_LAST : SKX_HIGHLIGHT_CHUNK;
+			word = chunk;
+			len = at - chunk;
+		}
+		skx_highlight_add_piece(t, skx_highlight_piece(t->h, kind, word, len),
+								word - t->bytes);
+	}
+}
+
+void
+skx_highlight_read(SkxHighlightText *t)
+{
+	if (t->h->plain)
+		skx_highlight_read_chunks(t);
+	else
+		skx_highlight_read_tokens(t, 0);
+}

@@ -1,0 +1,168 @@
+/*
+ * highlight_window.c
+ *	  The best window of matches.
+ */
+#include "postgres.h"
+
+#include "highlight/highlight_internal.h"
+#include "miscadmin.h"
+#include "tsearch/ts_utils.h"
+
+/* Matches in which a phrase is looked for. */
+typedef struct SkxHighlightRange
+{
+	SkxHighlightText *t;
+	int			first;
+	int			last;
+} SkxHighlightRange;
+
+static void
+skx_highlight_count(SkxHighlightText *t, int match, int by)
+{
+	const SkxHighlightMatch *m = &t->matches[match];
+	int			i;
+
+	for (i = 0; i < m->nids; i++)
+	{
+		int		   *count = &t->counts[m->ids[i]];
+
+		t->distinct -= *count > 0;
+		*count += by;
+		t->distinct += *count > 0;
+	}
+}
+
+/* Have other matches of the window all words that this one has? */
+static bool
+skx_highlight_is_spare(const SkxHighlightText *t, int match)
+{
+	const SkxHighlightMatch *m = &t->matches[match];
+	int			i;
+
+	for (i = 0; i < m->nids; i++)
+		if (t->counts[m->ids[i]] == 1)
+			return false;
+	return true;
+}
+
+/* Positions of an operand in the range, counted from its first match. */
+static TSTernaryValue
+skx_highlight_operand(void *arg, QueryOperand *operand, ExecPhraseData *data)
+{
+	SkxHighlightRange *r = arg;
+	SkxHighlightText *t = r->t;
+	const SkxHighlightQuery *q = t->h->query;
+	int			id = q->ids[(QueryItem *) operand - GETQUERY(q->query)];
+	WordEntryPos *positions;
+	int			n = 0;
+	int			i;
+	int			k;
+
+	t->work += r->last - r->first + 1;
+	if (id < 0)
+		return TS_NO;
+	positions = palloc(sizeof(WordEntryPos) * (r->last - r->first + 1));
+	for (i = r->first; i <= r->last; i++)
+	{
+		const SkxHighlightMatch *m = &t->matches[i];
+		uint32		position = m->position -
+			t->matches[r->first].position + 1;
+
+		for (k = 0; k < m->nids && m->ids[k] != id; k++)
+			;
+		if (k == m->nids || position >= MAXENTRYPOS ||
+			(n > 0 && positions[n - 1] == position))
+			continue;
+		positions[n++] = position;
+	}
+	if (data == NULL || n == 0)
+	{
+		pfree(positions);
+		return n > 0 ? TS_YES : TS_NO;
+	}
+	data->npos = n;
+	data->pos = positions;
+	data->allocated = true;
+	return TS_YES;
+}
+
+/* Phrases that are in a range of matches. */
+static int
+skx_highlight_phrases(SkxHighlightText *t, int first, int last)
+{
+	const SkxHighlightQuery *q = t->h->query;
+	SkxHighlightRange r = {t, first, last};
+	int			n = 0;
+	int			i;
+
+	for (i = 0; i < q->nphrases && t->work < SKX_HIGHLIGHT_WORK; i++)
+		n += TS_execute(&GETQUERY(q->query)[q->phrases[i]], &r, TS_EXEC_EMPTY,
+						skx_highlight_operand);
+	return n;
+}
+
+/* Leaves out first matches without which it is as good. */
+static void
+skx_highlight_shorten(SkxHighlightText *t, SkxHighlightWindow *w)
+{
+	int			from = w->first;
+
+	while (w->first < w->last && skx_highlight_is_spare(t, w->first) &&
+		   skx_highlight_phrases(t, w->first + 1, w->last) == w->nphrases)
+		skx_highlight_count(t, w->first++, -1);
+	while (from < w->first)
+		skx_highlight_count(t, from++, 1);
+}
+
+static bool
+skx_highlight_is_better(const SkxHighlightWindow *a,
+						const SkxHighlightWindow *b)
+{
+	if (b->last < 0)
+		return true;
+	if (a->nphrases != b->nphrases)
+		return a->nphrases > b->nphrases;
+	if (a->nwords != b->nwords)
+		return a->nwords > b->nwords;
+	return a->nphrases == 0 && a->span < b->span;
+}
+
+void
+skx_highlight_window_add(SkxHighlightText *t, int match)
+{
+	const SkxHighlightQuery *q = t->h->query;
+	uint32		word = t->matches[match].word;
+	SkxHighlightWindow w;
+
+	skx_highlight_count(t, match, 1);
+	while (word - t->matches[t->first].word >= t->most)
+		skx_highlight_count(t, t->first++, -1);
+	while (q->nphrases == 0 && t->first < match &&
+		   skx_highlight_is_spare(t, t->first))
+		skx_highlight_count(t, t->first++, -1);
+	w.first = t->first;
+	w.last = match;
+	w.nwords = t->distinct;
+	w.nphrases = q->nphrases == 0 ? 0 :
+		skx_highlight_phrases(t, w.first, match);
+	w.span = word - t->matches[w.first].word;
+	if (skx_highlight_is_better(&w, &t->best))
+	{
+		if (q->nphrases > 0)
+			skx_highlight_shorten(t, &w);
+		t->best = w;
+	}
+
+	/* a closer one may follow in what is read for the passage anyway */
+	if (t->stops && t->enough == 0 && w.nwords == q->nwords &&
+		w.nphrases == q->nphrases)
+		t->enough = word + 2 * t->most;
+}
+
+void
+skx_highlight_window_clear(SkxHighlightText *t, int next)
+{
+	while (t->distinct > 0)
+		skx_highlight_count(t, t->first++, -1);
+	t->first = next;
+}
