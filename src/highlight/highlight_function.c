@@ -203,10 +203,15 @@ skx_highlight_answer(StringInfo out, SkxHighlightText *t,
 	n = skx_highlight_passages(t, passages, o->max_passages);
 	for (i = 0; i < n; i++)
 	{
-		if (i > 0)
+		SkxHighlightPassage p = passages[i];
+
+		/* those without words between them are one */
+		while (i + 1 < n && passages[i + 1].first == p.last + 1)
+			p.last = passages[++i].last;
+		skx_highlight_put_passage(out, t, o, &p);
+		if (i + 1 < n)
 			appendBinaryStringInfo(out, VARDATA_ANY(o->separator),
 								   VARSIZE_ANY_EXHDR(o->separator));
-		skx_highlight_put_passage(out, t, o, &passages[i]);
 	}
 }
 
@@ -250,7 +255,7 @@ skipidx_highlight(PG_FUNCTION_ARGS)
 	t.len = VARSIZE_ANY_EXHDR(document);
 	t.most = o.max_words;
 	t.stops = o.max_passages == 1;
-	if (t.most > 0)
+	if (t.most > 0 && t.len > SKX_HIGHLIGHT_BYTES)
 		t.len = pg_mbcliplen(t.bytes, t.len, SKX_HIGHLIGHT_BYTES);
 	t.best.last = -1;
 	t.counts = palloc_extended(sizeof(int) * ((Size) t.h->query->nwords + 1),

@@ -76,11 +76,18 @@ typedef struct SkxHighlightPiece
 	uint32		hash;
 	int			kind;
 	int			len;
-	const char *bytes;
 	uint32		npositions;
-	int			ntokens;		/* of types that have dictionaries */
+	bool		whole;			/* one token, not of the query */
+	int			ntokens;		/* else, of types that have dictionaries */
 	SkxHighlightToken *tokens;
+	/* one that is remembered has its bytes here */
 } SkxHighlightPiece;
+
+typedef struct SkxHighlightSlot
+{
+	uint32		hash;
+	SkxHighlightPiece *piece;	/* NULL: empty */
+} SkxHighlightSlot;
 
 /* What is kept from one call to the next, for one configuration and query. */
 typedef struct SkxHighlight
@@ -94,7 +101,7 @@ typedef struct SkxHighlight
 	Size		kept;			/* bytes of pieces */
 	int			npieces;
 	uint32		mask;			/* slots, less one */
-	SkxHighlightPiece **slots;
+	SkxHighlightSlot *slots;
 	TSConfigCacheEntry *entry;	/* these three for one call */
 	TSParserCacheEntry *parser;
 	bool		plain;			/* the default parser */

@@ -32,9 +32,8 @@ typedef struct SkxHighlightMaking
 
 /* ---- one token ---- */
 
-static void
-skx_highlight_put_token(SkxHighlightMaking *m, uint32 start, uint32 end,
-						uint32 position, const int *ids, int nids)
+static SkxHighlightToken *
+skx_highlight_new_token(SkxHighlightMaking *m, uint32 start, uint32 end)
 {
 	SkxHighlightPiece *piece = m->piece;
 	SkxHighlightToken *token;
@@ -48,11 +47,32 @@ skx_highlight_put_token(SkxHighlightMaking *m, uint32 start, uint32 end,
 						  sizeof(SkxHighlightToken) * (Size) m->room);
 	}
 	token = &piece->tokens[piece->ntokens++];
+	memset(token, 0, sizeof(*token));
 	token->start = start;
 	token->end = end;
+	return token;
+}
+
+static void
+skx_highlight_put_token(SkxHighlightMaking *m, uint32 start, uint32 end,
+						uint32 position, const int *ids, int nids)
+{
+	SkxHighlightPiece *piece = m->piece;
+	SkxHighlightToken *token;
+
+	if (piece->whole)
+	{
+		piece->whole = false;
+		(void) skx_highlight_new_token(m, 0, piece->len);
+	}
+	if (piece->ntokens == 0 && nids == 0 && start == 0 && end == piece->len)
+	{
+		piece->whole = true;
+		return;
+	}
+	token = skx_highlight_new_token(m, start, end);
 	token->position = position;
 	token->nids = nids;
-	token->ids = NULL;
 	if (nids > 0)
 	{
 		token->ids = MemoryContextAlloc(m->context, sizeof(int) * nids);
@@ -157,7 +177,7 @@ skx_highlight_forget(SkxHighlight *h)
 {
 	MemoryContextReset(h->pieces);
 	h->npieces = 0;
-	h->kept = sizeof(SkxHighlightPiece *) * SKX_HIGHLIGHT_SLOTS;
+	h->kept = sizeof(SkxHighlightSlot) * SKX_HIGHLIGHT_SLOTS;
 	h->mask = SKX_HIGHLIGHT_SLOTS - 1;
 	h->slots = MemoryContextAllocZero(h->pieces, h->kept);
 }
@@ -167,28 +187,29 @@ skx_highlight_put_slot(SkxHighlight *h, SkxHighlightPiece *piece)
 {
 	uint32		i = piece->hash & h->mask;
 
-	while (h->slots[i] != NULL)
+	while (h->slots[i].piece != NULL)
 		i = (i + 1) & h->mask;
-	h->slots[i] = piece;
+	h->slots[i].hash = piece->hash;
+	h->slots[i].piece = piece;
 }
 
 /* Half of the slots are empty. */
 static void
 skx_highlight_keep(SkxHighlight *h, SkxHighlightPiece *piece)
 {
-	SkxHighlightPiece **old = h->slots;
+	SkxHighlightSlot *old = h->slots;
 	uint32		n = h->mask + 1;
 	uint32		i;
 
 	if (++h->npieces > n / 2)
 	{
 		h->slots = MemoryContextAllocZero(h->pieces,
-										  sizeof(SkxHighlightPiece *) * 2 * n);
-		h->kept += sizeof(SkxHighlightPiece *) * n;
+										  sizeof(SkxHighlightSlot) * 2 * n);
+		h->kept += sizeof(SkxHighlightSlot) * n;
 		h->mask = 2 * n - 1;
 		for (i = 0; i < n; i++)
-			if (old[i] != NULL)
-				skx_highlight_put_slot(h, old[i]);
+			if (old[i].piece != NULL)
+				skx_highlight_put_slot(h, old[i].piece);
 		pfree(old);
 	}
 	h->kept += sizeof(SkxHighlightPiece) + piece->len +
@@ -220,8 +241,7 @@ skx_highlight_make(SkxHighlight *h, uint32 hash, int kind, const char *bytes,
 	MemoryContextReset(h->scratch);
 	if (keep)
 	{
-		memcpy((char *) (m.piece + 1), bytes, len);
-		m.piece->bytes = (char *) (m.piece + 1);
+		memcpy(m.piece + 1, bytes, len);
 		skx_highlight_keep(h, m.piece);
 	}
 	return m.piece;
@@ -236,12 +256,12 @@ skx_highlight_piece(SkxHighlight *h, int kind, const char *bytes, int len)
 	if (len > SKX_HIGHLIGHT_PIECE)
 		return skx_highlight_make(h, 0, kind, bytes, len);
 	hash = hash_bytes((const unsigned char *) bytes, len) + (uint32) kind;
-	for (i = hash & h->mask; h->slots[i] != NULL; i = (i + 1) & h->mask)
+	for (i = hash & h->mask; h->slots[i].piece != NULL; i = (i + 1) & h->mask)
 	{
-		const SkxHighlightPiece *piece = h->slots[i];
+		const SkxHighlightPiece *piece = h->slots[i].piece;
 
-		if (piece->hash == hash && piece->len == len && piece->kind == kind &&
-			memcmp(piece->bytes, bytes, len) == 0)
+		if (h->slots[i].hash == hash && piece->len == len &&
+			piece->kind == kind && memcmp(piece + 1, bytes, len) == 0)
 			return piece;
 	}
 	return skx_highlight_make(h, hash, kind, bytes, len);

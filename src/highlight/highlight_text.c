@@ -76,6 +76,9 @@ skx_highlight_add_piece(SkxHighlightText *t, const SkxHighlightPiece *piece,
 {
 	int			i;
 
+	if (piece->whole &&
+		(t->nwords == 0 || base >= t->words[t->nwords - 1].end))
+		skx_highlight_add_word(t, base, base + piece->len);
 	for (i = 0; i < piece->ntokens; i++)
 	{
 		const SkxHighlightToken *token = &piece->tokens[i];
