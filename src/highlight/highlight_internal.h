@@ -13,7 +13,7 @@
 #define SKX_HIGHLIGHT_BYTES		(1024 * 1024)
 
 /* What pieces that are remembered may take; longer ones are not. */
-#define SKX_HIGHLIGHT_KEPT		(4 * 1024 * 1024)
+#define SKX_HIGHLIGHT_KEPT		(16 * 1024 * 1024)
 #define SKX_HIGHLIGHT_PIECE		64
 
 /* Phrases of a query that are looked for, and the work that is spent on it. */

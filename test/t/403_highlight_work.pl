@@ -1,0 +1,116 @@
+# What skipidx_highlight() reads, looks up and keeps, by the time that it takes:
+# factors far apart, least of several runs.
+#
+# Holds: highlight 2, 3, 4
+
+use strict;
+use warnings;
+use FindBin;
+use lib "$FindBin::RealBin/lib";
+use PostgreSQL::Test::Utils;
+use SkipidxTest qw(skx_node skx_session);
+use Test::More;
+
+my $node = skx_node('highlight');
+my $s = skx_session($node, 'postgres');
+
+# Texts of 1 MB. plain: all words differ; few: the same 100 words; first: plain
+# after the words that are looked for; late: plain before them; tags: as few,
+# after a tag; long: 20 times plain; short: many
+# words.
+$s->value(<<'SQL');
+CREATE EXTENSION skipidx;
+CREATE TABLE docs (name text, body text);
+ALTER TABLE docs ALTER body SET STORAGE external;
+INSERT INTO docs SELECT 'plain', left(string_agg(translate(md5(i::text), '0123456789', 'ghijklmnop'), ' '), 1000000) FROM generate_series(1, 31000) i;
+INSERT INTO docs SELECT 'few', left(string_agg(translate(md5((i % 100)::text), '0123456789', 'ghijklmnop'), ' '), 1000000) FROM generate_series(1, 31000) i;
+INSERT INTO docs SELECT 'first', 'the quick brown fox ' || body FROM docs WHERE name = 'plain';
+INSERT INTO docs SELECT 'late', left(body, 900000) || ' the quick brown fox ' FROM docs WHERE name = 'plain';
+INSERT INTO docs SELECT 'tags', '<p> ' || body FROM docs WHERE name = 'few';
+INSERT INTO docs SELECT 'long', repeat(body, 20) FROM docs WHERE name = 'plain';
+INSERT INTO docs SELECT 'short', string_agg(left(translate(md5(i::text), '0123456789', 'ghijklmnop'), 5), ' ') FROM generate_series(1, 160000) i;
+INSERT INTO docs SELECT 'beyond', repeat('x y z ', 250000) || 'quick fox';
+CREATE FUNCTION least_time(statement text) RETURNS float8 LANGUAGE plpgsql AS $$
+DECLARE
+	least float8;
+	start timestamptz;
+	i int;
+BEGIN
+	FOR i IN 1..5 LOOP
+		start := clock_timestamp();
+		EXECUTE statement;
+		least := least(least, extract(epoch FROM clock_timestamp() - start) * 1000);
+	END LOOP;
+	RETURN least;
+END $$;
+SQL
+
+# Milliseconds of a statement
+sub least
+{
+	my ($what, $statement) = @_;
+
+	$statement =~ s/'/''/g;
+	my $time = $s->value("SELECT least_time('$statement')");
+
+	note sprintf '%s: %.2f ms', $what, $time;
+	return $time;
+}
+
+sub highlight
+{
+	my ($name, $query) = @_;
+
+	return least("$name, $query", "SELECT skipidx_highlight('english', body, '$query') FROM docs WHERE name = '$name'");
+}
+
+my $all = highlight('plain', 'quick & fox');
+my $first = highlight('first', 'quick & fox');
+
+cmp_ok($first, '<', $all / 10, 'reading ends where nothing better can come');
+cmp_ok(highlight('first', 'quick <-> brown <-> fox'), '<', $all / 10, 'as for a phrase');
+cmp_ok(highlight('first', 'quick & fox & none'), '>', $all / 3, 'not while a word is missing');
+cmp_ok(highlight('first', 'quick <-> fox'), '>', $all / 3, 'or a phrase');
+is($s->value(q{SELECT skipidx_highlight('english', body, 'quick & fox', max_words => 3) FROM docs WHERE name = 'late'}),
+	'<b>quick</b> brown <b>fox</b>', 'what comes late is found');
+
+cmp_ok(highlight('few', 'quick & fox'), '<', $all / 3, 'words are looked up once');
+my $parsed = highlight('tags', 'quick & fox');
+cmp_ok($parsed, '<', $all, 'those of a parser, too');
+my $server = least('ts_headline', q{SELECT ts_headline('english', body, 'quick & fox') FROM docs WHERE name = 'few'});
+cmp_ok(highlight('few', 'quick & fox'), '<', $server / 10, 'where they repeat, a tenth of the time of ts_headline');
+cmp_ok($first, '<', $server / 50, 'and where it ends, a fraction');
+
+# In one statement, several texts of 20 kB with 600 different words
+my $texts = q{(SELECT left(body, 20000) AS body FROM docs WHERE name = 'plain') d};
+my $once = least('one text', "SELECT skipidx_highlight('english', body, 'fox') FROM $texts");
+my $often = least('ten texts of the same words',
+	"SELECT skipidx_highlight('english', body || i, 'fox') FROM $texts, generate_series(1, 10) i");
+cmp_ok($often, '<', 5 * $once, 'words of the text before are known');
+
+cmp_ok(highlight('long', 'quick & fox'), '<', 4 * $all, 'no more than the first MB is read');
+is($s->value(q{SELECT skipidx_highlight('english', body, 'quick & fox', max_words => 2) FROM docs WHERE name = 'beyond'}),
+	'x y', 'and nothing found behind it');
+
+# What is remembered, while it is
+my $kept = $s->value(<<'SQL');
+SELECT CASE WHEN length(skipidx_highlight('simple', body, 'fox')) > 0 THEN
+	(SELECT sum(total_bytes) FROM pg_backend_memory_contexts WHERE name ~ '^skipidx (highlight|words to mark)') END
+FROM docs WHERE name = 'short';
+SQL
+note "$kept bytes kept";
+cmp_ok($kept, '>', 8 * 1024 * 1024, 'some is remembered');
+cmp_ok($kept, '<', 20 * 1024 * 1024, 'within bounds');
+
+# Phrases that cannot be had cost no more than so many steps.
+my $hostile = q{SELECT skipidx_highlight('simple', repeat('a b ', 125000), (repeat('(a <3> b) & ', 300) || 'c')::tsquery, max_words => 10000)};
+cmp_ok(least('many phrases', $hostile), '<', 20 * $all + 2000, 'phrases that are many');
+$s->value('BEGIN');
+$s->value("SET LOCAL statement_timeout = '20ms'");
+like($s->raw(q{SELECT length(skipidx_highlight('simple', repeat('word ', 20000000), 'fox', max_words => 0))}),
+	qr/canceling statement/, 'it can be cancelled');
+$s->value('ROLLBACK');
+
+$s->close;
+$node->stop;
+done_testing();
