@@ -12,8 +12,8 @@
 /* Of a longer text only so many bytes are looked at for a passage. */
 #define SKX_HIGHLIGHT_BYTES		(1024 * 1024)
 
-/* What pieces that are remembered may take; longer ones are not. */
-#define SKX_HIGHLIGHT_KEPT		(16 * 1024 * 1024)
+/* What remembered pieces may take, and how long they are. */
+#define SKX_HIGHLIGHT_KEPT		(12 * 1024 * 1024)
 #define SKX_HIGHLIGHT_PIECE		64
 
 /* Phrases of a query that are looked for, and the work that is spent on it. */
@@ -98,7 +98,6 @@ typedef struct SkxHighlight
 	uint64		generation;		/* of dictionaries and configurations */
 	MemoryContext pieces;
 	MemoryContext scratch;
-	Size		kept;			/* bytes of pieces */
 	int			npieces;
 	uint32		mask;			/* slots, less one */
 	SkxHighlightSlot *slots;

@@ -177,9 +177,9 @@ skx_highlight_forget(SkxHighlight *h)
 {
 	MemoryContextReset(h->pieces);
 	h->npieces = 0;
-	h->kept = sizeof(SkxHighlightSlot) * SKX_HIGHLIGHT_SLOTS;
 	h->mask = SKX_HIGHLIGHT_SLOTS - 1;
-	h->slots = MemoryContextAllocZero(h->pieces, h->kept);
+	h->slots = MemoryContextAllocZero(h->pieces, sizeof(SkxHighlightSlot) *
+									  SKX_HIGHLIGHT_SLOTS);
 }
 
 static void
@@ -205,15 +205,12 @@ skx_highlight_keep(SkxHighlight *h, SkxHighlightPiece *piece)
 	{
 		h->slots = MemoryContextAllocZero(h->pieces,
 										  sizeof(SkxHighlightSlot) * 2 * n);
-		h->kept += sizeof(SkxHighlightSlot) * n;
 		h->mask = 2 * n - 1;
 		for (i = 0; i < n; i++)
 			if (old[i].piece != NULL)
 				skx_highlight_put_slot(h, old[i].piece);
 		pfree(old);
 	}
-	h->kept += sizeof(SkxHighlightPiece) + piece->len +
-		piece->ntokens * (sizeof(SkxHighlightToken) + sizeof(int));
 	skx_highlight_put_slot(h, piece);
 }
 
@@ -222,7 +219,7 @@ skx_highlight_make(SkxHighlight *h, uint32 hash, int kind, const char *bytes,
 				   int len)
 {
 	bool		keep = len <= SKX_HIGHLIGHT_PIECE &&
-		h->kept < SKX_HIGHLIGHT_KEPT;
+		MemoryContextMemAllocated(h->pieces, false) < SKX_HIGHLIGHT_KEPT;
 	SkxHighlightMaking m = {h, keep ? h->pieces : CurrentMemoryContext};
 	MemoryContext old;
 
@@ -300,7 +297,9 @@ skx_highlight_create(MemoryContext parent, Oid config, TSQuery query)
 	h->config = config;
 	h->query = skx_highlight_query(query);
 	h->pieces = AllocSetContextCreate(context, "skipidx highlight pieces",
-									  ALLOCSET_DEFAULT_SIZES);
+									  ALLOCSET_DEFAULT_MINSIZE,
+									  ALLOCSET_DEFAULT_INITSIZE,
+									  SKX_HIGHLIGHT_KEPT / 16);
 	h->scratch = AllocSetContextCreate(context, "skipidx highlight scratch",
 									   ALLOCSET_DEFAULT_SIZES);
 	skx_highlight_forget(h);
@@ -328,7 +327,7 @@ skx_highlight_begin(SkxHighlight *kept, MemoryContext parent, Oid config,
 	h->parser = lookup_ts_parser_cache(h->entry->prsId);
 	h->plain = h->parser->startOid == F_PRSD_START &&
 		h->parser->tokenOid == F_PRSD_NEXTTOKEN;
-	if (h->kept >= SKX_HIGHLIGHT_KEPT ||
+	if (MemoryContextMemAllocated(h->pieces, false) >= SKX_HIGHLIGHT_KEPT ||
 		h->generation != skx_highlight_generation)
 		skx_highlight_forget(h);
 	h->generation = skx_highlight_generation;
