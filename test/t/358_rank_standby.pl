@@ -62,6 +62,9 @@ sub same_as_primary
 		is($rows, $writer->value(statement($query, '')), "$when: $query");
 		cmp_ok(scalar(split /\n/, $rows), '>', 20, "$when: $query has rows");
 	}
+	my $terms = "SELECT * FROM skipidx_terms('docs_v')";
+
+	is($reader->value($terms), $writer->value($terms), "$when: terms");
 	return;
 }
 

@@ -100,7 +100,7 @@ FROM docs WHERE name = 'short';
 SQL
 note "$kept bytes kept";
 cmp_ok($kept, '>', 8 * 1024 * 1024, 'some is remembered');
-cmp_ok($kept, '<', 20 * 1024 * 1024, 'within bounds');
+cmp_ok($kept, '<', 15 * 1024 * 1024, 'within bounds');
 
 # Phrases that cannot be had cost no more than so many steps.
 my $hostile = q{SELECT skipidx_highlight('simple', repeat('a b ', 125000), (repeat('(a <3> b) & ', 300) || 'c')::tsquery, max_words => 10000)};
