@@ -15,8 +15,8 @@ my $node = skx_node('highlight');
 my $s = skx_session($node, 'postgres');
 
 # Texts of 1 MB. plain: all words differ; few: the same 100 words; first: plain
-# after the words that are looked for; late: plain before them; tags: as few,
-# after a tag; long: 20 times plain; short: many
+# after the words that are looked for; late: plain before them;
+# long: 20 times plain; short: many
 # words.
 $s->value(<<'SQL');
 CREATE EXTENSION skipidx;
@@ -75,8 +75,6 @@ is($s->value(q{SELECT skipidx_highlight('english', body, 'quick & fox', max_word
 	'<b>quick</b> brown <b>fox</b>', 'what comes late is found');
 
 cmp_ok(highlight('few', 'quick & fox'), '<', $all / 3, 'words are looked up once');
-my $parsed = highlight('tags', 'quick & fox');
-cmp_ok($parsed, '<', $all, 'those of a parser, too');
 my $server = least('ts_headline', q{SELECT ts_headline('english', body, 'quick & fox') FROM docs WHERE name = 'few'});
 cmp_ok(highlight('few', 'quick & fox'), '<', $server / 4, 'where they repeat, a fraction of the time of ts_headline');
 cmp_ok($first, '<', $server / 20, 'and where it ends, a smaller one');
