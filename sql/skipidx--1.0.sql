@@ -770,6 +770,18 @@ ROWS 100;
 COMMENT ON FUNCTION skipidx_terms(pg_catalog.regclass, pg_catalog.text, pg_catalog.int4) IS
 	'the commonest terms of an index that begin with a prefix';
 
+CREATE FUNCTION skipidx_count(
+	index pg_catalog.regclass,
+	query pg_catalog.tsquery,
+	approx pg_catalog.bool DEFAULT false)
+RETURNS pg_catalog.int8
+AS 'MODULE_PATHNAME'
+LANGUAGE C STABLE STRICT PARALLEL RESTRICTED
+COST 1000;
+
+COMMENT ON FUNCTION skipidx_count(pg_catalog.regclass, pg_catalog.tsquery, pg_catalog.bool) IS
+	'how many rows match a query';
+
 -- Like to_tsvector: a configuration may be changed, but is given out as if not.
 CREATE FUNCTION skipidx_any(
 	config pg_catalog.regconfig,

@@ -119,6 +119,16 @@ extern void skx_am_scan_order(IndexScanDesc scan, const SkxScanOrder *order);
 extern const struct SkxOrderedWork *skx_am_scan_ordered_work(IndexScanDesc scan);
 
 /*
+ * am_count.c : how many rows a scan that was not begun would return, after
+ * recheck() where conditions ask for one; adds to `work`
+ */
+struct SkxCountWork;
+extern uint64 skx_am_scan_count(IndexScanDesc scan,
+								bool (*recheck) (TupleTableSlot *row,
+												 void *arg),
+								void *arg, struct SkxCountWork *work);
+
+/*
  * The index that a ranking is bound to, opened with AccessShareLock; errors
  * out when it is gone.
  */

@@ -161,8 +161,8 @@ skx_am_scan_compile(IndexScanDesc scan)
 							 so->nconditions);
 }
 
-static void
-skx_am_scan_start(IndexScanDesc scan)
+bool
+skx_am_scan_begin(IndexScanDesc scan)
 {
 	SkxScan    *so = scan->opaque;
 
@@ -172,8 +172,18 @@ skx_am_scan_start(IndexScanDesc scan)
 	skx_compat_count_search(scan);
 	so->query = skx_am_scan_compile(scan);
 	if (so->query == NULL || skx_query_is_empty(so->query))
-		return;
+		return false;
 	skx_am_predicate_read(scan);
+	return true;
+}
+
+static void
+skx_am_scan_start(IndexScanDesc scan)
+{
+	SkxScan    *so = scan->opaque;
+
+	if (!skx_am_scan_begin(scan))
+		return;
 	if (skx_am_ranked_start(scan) || skx_am_ordered_start(scan))
 		return;
 	so->source = skx_source_open(scan->indexRelation,

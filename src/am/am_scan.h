@@ -46,8 +46,14 @@ typedef struct SkxScan
 	SkxTopkWork total;			/* and with that of the current one */
 } SkxScan;
 
-/* am_scan.c : is it `text @@ query`, and not `text @@ ANY (queries)`? */
+/*
+ * am_scan.c
+ *
+ * is_match: is it `text @@ query`, and not `text @@ ANY (queries)`?  begin
+ * compiles the keys; false: no row matches.  What follows takes a view.
+ */
 extern bool skx_am_scan_is_match(const ScanKeyData *key);
+extern bool skx_am_scan_begin(IndexScanDesc scan);
 
 /*
  * am_predicate.c : SERIALIZABLE

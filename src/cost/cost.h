@@ -9,6 +9,7 @@
 #include "nodes/pathnodes.h"
 #include "pending/pending.h"
 #include "rank/rank_score.h"
+#include "tsearch/ts_type.h"
 #include "utils/relcache.h"
 
 /* The index, as the planner's caller has opened it. */
@@ -48,6 +49,12 @@ extern void skx_cost_estimate(PlannerInfo *root, IndexPath *path,
 extern double skx_cost_share(PlannerInfo *root, const SkxCostIndex *index,
 							 Node *clause, int column);
 extern uint64 skx_cost_first(double rows);
+
+/*
+ * cost_documents.c : about how many documents match, live or dead, by what all
+ * segments know of the words; of pending ones, the same share
+ */
+extern uint64 skx_cost_documents(Relation index, TSQuery query);
 
 /* Sizes of an index, found once while a statement is planned. */
 typedef struct SkxPlannedSizes

@@ -92,7 +92,8 @@ extern const SkxTerm *skx_cost_operand(SkxCosting *c, TSQuery query,
 									   const QueryOperand *operand,
 									   double *df);
 
-/* cost_rows.c : the documents that match all conditions */
+/* cost_rows.c : the documents that match a query, or all conditions */
+extern SkxCostSet skx_cost_filter(SkxCosting *c, TSQuery query);
 extern SkxCostSet skx_cost_filters(SkxCosting *c);
 
 /* What a scan does: before its first row, and for all rows. */

@@ -7,8 +7,7 @@
 #include "cost/cost_internal.h"
 #include "optimizer/optimizer.h"
 
-/* A query as the model takes it. */
-static SkxCostSet
+SkxCostSet
 skx_cost_filter(SkxCosting *c, TSQuery query)
 {
 	SkxCostItem *items = palloc_extended(sizeof(SkxCostItem) *

@@ -5,6 +5,7 @@
 #ifndef SKX_FUNCTIONS_FUNCTIONS_INTERNAL_H
 #define SKX_FUNCTIONS_FUNCTIONS_INTERNAL_H
 
+#include "access/skey.h"
 #include "utils/relcache.h"
 
 /*
@@ -19,5 +20,12 @@
 extern void skx_functions_open(Oid oid, bool parts, Relation *heap,
 							   Relation *index);
 extern void skx_functions_close(Relation heap, Relation index);
+
+/*
+ * functions_search.c : a scan key of the text; a scan looks at strategies, and
+ * calls no function of an operator
+ */
+extern void skx_functions_key(ScanKey key, int flags, StrategyNumber strategy,
+							  Datum argument);
 
 #endif							/* SKX_FUNCTIONS_FUNCTIONS_INTERNAL_H */

@@ -74,7 +74,7 @@ skx_functions_check_rights(Relation heap, Relation index)
 				 errmsg("row-level security applies to table \"%s\"",
 						RelationGetRelationName(heap)),
 				 errdetail("Statistics and rows of its index are not filtered by policies."),
-				 errhint("Use the operator <@> in a query on the table.")));
+				 errhint("Use the operators @@ and <@> in a query on the table.")));
 }
 
 static void

@@ -18,8 +18,7 @@
 
 PG_FUNCTION_INFO_V1(skipidx_search);
 
-/* A scan looks at strategies, and calls no function of an operator. */
-static void
+void
 skx_functions_key(ScanKey key, int flags, StrategyNumber strategy,
 				  Datum argument)
 {

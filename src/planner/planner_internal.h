@@ -170,6 +170,13 @@ extern bool skx_planner_number(ExprState *expr, ExprContext *econtext,
 extern void skx_planner_open_child(IndexScanState *child);
 
 /*
+ * planner_count.c : counts of a table's rows, as a custom scan
+ * (planner_count_scan.c) in place of the aggregation
+ */
+extern const CustomScanMethods skx_planner_count_methods;
+extern void skx_planner_count_init(void);
+
+/*
  * planner_ordered.c : paths in the order of a column beside the text, put into
  * a custom scan (planner_ordered_scan.c)
  */

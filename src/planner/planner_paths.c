@@ -342,4 +342,5 @@ skx_planner_init(void)
 	RegisterCustomScanMethods(&skx_planner_ordered_methods);
 	skx_planner_next_hook = set_rel_pathlist_hook;
 	set_rel_pathlist_hook = skx_planner_set_rel_pathlist;
+	skx_planner_count_init();
 }

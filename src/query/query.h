@@ -120,6 +120,10 @@ extern const SkxLexeme *skx_query_lexemes(const SkxQuery *query, int *n);
 extern bool skx_query_takes_all(const SkxQuery *query);
 extern bool skx_query_takes_nulls(const SkxQuery *query);
 
+/* The one lexeme, or value, that a document needs to match; NULL: it is not
+ * that simple. */
+extern const SkxLexeme *skx_query_only_word(const SkxQuery *query);
+
 /*
  * What documents with one of the words, ascending and distinct, have to match
  * of the query: not its disjunctions that each of these makes true.  NULL:

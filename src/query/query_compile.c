@@ -550,3 +550,17 @@ skx_query_is_empty(const SkxQuery *query)
 {
 	return query->root->kind == SKX_NODE_NONE;
 }
+
+const SkxLexeme *
+skx_query_only_word(const SkxQuery *query)
+{
+	const SkxQueryNode *node = query->root;
+
+	while ((node->kind == SKX_NODE_AND || node->kind == SKX_NODE_OR) &&
+		   node->nchildren == 1)
+		node = node->children[0];
+	if (node->kind != SKX_NODE_TERM || node->prefix || node->labels != 0 ||
+		query->may_match_null)
+		return NULL;
+	return &query->lexemes[node->slot];
+}

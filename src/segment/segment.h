@@ -222,8 +222,12 @@ skx_segment_norm_in_place(SkxSegment *seg, uint32 doc)
 	return skx_segment_norm_slow(seg, doc);
 }
 
-/* segment_deletes.c : ascending documents; returns how many are live */
+/*
+ * segment_deletes.c : ascending documents; returns how many are live.  forget:
+ * pages that were seen without bits are to be looked at again.
+ */
 extern int	skx_segment_drop_deleted(SkxSegment *seg, uint32 *docs, int n);
+extern void skx_segment_forget_deletes(SkxSegment *seg);
 extern uint64 skx_segment_ndeleted(SkxSegment *seg);
 
 #endif							/* SKX_SEGMENT_SEGMENT_H */

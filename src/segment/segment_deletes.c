@@ -6,7 +6,8 @@
  * shared buffers.  A scan looks them up after its snapshot was taken and per
  * batch of survivors: a bit that is set later belongs to a row that the
  * snapshot cannot see, and so does whatever row takes its TID.  Hence a page
- * once seen without bits need not be looked at again by the same scan.
+ * once seen without bits need not be looked at again by the same scan, unless it
+ * counts rows that it does not fetch (count/).
  */
 #include "postgres.h"
 
@@ -126,6 +127,12 @@ skx_segment_drop_deleted(SkxSegment *seg, uint32 *docs, int n)
 		i = next;
 	}
 	return kept;
+}
+
+void
+skx_segment_forget_deletes(SkxSegment *seg)
+{
+	seg->deletes_clean = 0;
 }
 
 uint64

@@ -1,0 +1,60 @@
+/*
+ * count_fetch.c
+ *	  Looks rows up in the table, where the visibility map does not know them.
+ */
+#include "postgres.h"
+
+#include "access/tableam.h"
+#include "count/count_internal.h"
+#include "executor/tuptable.h"
+#include "miscadmin.h"
+#include "pgstat.h"
+
+static void
+skx_count_fetch_begin(SkxCount *c)
+{
+	Relation	heap = c->request->heap;
+
+	if (c->fetch != NULL)
+		return;
+	c->fetch = table_index_fetch_begin(heap);
+	c->row = table_slot_create(heap, NULL);
+	skx_source_heap_begin(&c->ahead, heap);
+}
+
+void
+skx_count_fetch(SkxCount *c, const ItemPointerData *tids, int n)
+{
+	const SkxCountRequest *request = c->request;
+	int			i;
+
+	if (n == 0)
+		return;
+	skx_count_fetch_begin(c);
+	skx_source_heap_batch(&c->ahead, n);
+	for (i = 0; i < n; i++)
+	{
+		ItemPointerData tid = tids[i];
+		bool		again = false;
+
+		CHECK_FOR_INTERRUPTS();
+		skx_source_heap_ask(&c->ahead, tids, n, i);
+		if (!table_index_fetch_tuple(c->fetch, &tid, request->snapshot,
+									 c->row, &again, NULL))
+			continue;
+		pgstat_count_heap_fetch(request->index);
+		if (request->recheck == NULL ||
+			request->recheck(c->row, request->arg))
+			c->rows++;
+	}
+	c->work->fetched += n;
+}
+
+void
+skx_count_fetch_end(SkxCount *c)
+{
+	if (c->fetch == NULL)
+		return;
+	ExecDropSingleTupleTableSlot(c->row);
+	table_index_fetch_end(c->fetch);
+}

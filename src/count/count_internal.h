@@ -1,0 +1,55 @@
+/*
+ * count_internal.h
+ *	  Between the files of count/.
+ */
+#ifndef SKX_COUNT_COUNT_INTERNAL_H
+#define SKX_COUNT_COUNT_INTERNAL_H
+
+#include "access/relscan.h"
+#include "count/count.h"
+#include "source/source.h"
+
+/* One count. */
+typedef struct SkxCount
+{
+	const SkxCountRequest *request;
+	SkxCountWork *work;
+	uint64		rows;			/* so far */
+	const SkxView *latest;		/* the last one that was read */
+	bool		retired;		/* marks are not set in the segment any more */
+	uint32	   *docs;			/* a batch of matches, */
+	ItemPointerData *tids;		/* their rows, */
+	ItemPointerData *others;	/* and those of them that are to be fetched */
+	int			npending;		/* rows of a batch of pending documents */
+
+	/* count_map.c */
+	bool		has_map;		/* may it be asked at all? */
+	bool		has_whole;		/* and for all pages at once? */
+	bool		asked_whole;	/* it was, */
+	bool		is_whole;		/* and all pages were visible */
+	Buffer		map;			/* pinned page of it */
+	BlockNumber block;			/* the page of the table asked for last, */
+	bool		visible;		/* and the answer */
+
+	/* count_fetch.c */
+	IndexFetchTableData *fetch; /* NULL: nothing was fetched */
+	TupleTableSlot *row;
+	SkxHeapAhead ahead;
+} SkxCount;
+
+/*
+ * count_map.c
+ *
+ * is_whole: are all pages of the table visible to all?  Asked once, if so many
+ * matches are worth it.  is_visible: is the page, and may that be relied on?
+ */
+extern void skx_count_map_begin(SkxCount *c);
+extern bool skx_count_is_whole(SkxCount *c, double matches);
+extern bool skx_count_is_visible(SkxCount *c, BlockNumber block);
+extern void skx_count_map_end(SkxCount *c);
+
+/* count_fetch.c : adds those of the rows that the snapshot sees */
+extern void skx_count_fetch(SkxCount *c, const ItemPointerData *tids, int n);
+extern void skx_count_fetch_end(SkxCount *c);
+
+#endif							/* SKX_COUNT_COUNT_INTERNAL_H */

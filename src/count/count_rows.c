@@ -1,0 +1,222 @@
+/*
+ * count_rows.c
+ *	  Counts the matches of segments, and then of pending documents.
+ *
+ * Rows of pending documents are fetched always: VACUUM moves them to segments
+ * before it makes their pages visible to all, but for some kilobytes.  What is
+ * read when, and why that is enough, is in README.md.
+ */
+#include "postgres.h"
+
+#include "count/count_internal.h"
+#include "fault/fault.h"
+#include "miscadmin.h"
+#include "pgstat.h"
+
+/* Segments that are opened together. */
+#define SKX_COUNT_SEGMENTS	8
+
+/*
+ * Is the segment still one of the index?  Once it is not, marks of deleted
+ * documents are set elsewhere.
+ */
+static bool
+skx_count_is_current(SkxCount *c, const SkxSegment *seg)
+{
+	SkxDiskMeta meta;
+	int			i;
+
+	skx_manifest_meta(c->request->index, &meta);
+	if (meta.generation != c->latest->meta.generation)
+		c->latest = skx_manifest_view(c->request->index);
+	for (i = 0; i < c->latest->nsegments; i++)
+	{
+		if (c->latest->segments[i].segment == seg->header.segment)
+			return true;
+	}
+	return false;
+}
+
+/*
+ * All pages are visible to all and no document of the segment is marked, so
+ * that its own totals are the answer, if they are for this query.
+ */
+static bool
+skx_count_total(SkxCount *c, SkxSegment *seg)
+{
+	const SkxLexeme *word = skx_query_only_word(c->request->query);
+	uint64		rows = seg->header.ndocs;
+
+	if (word == NULL && !skx_query_takes_all(c->request->query))
+		return false;
+	if (word != NULL)
+	{
+		SkxTerm		term;
+
+		rows = skx_segment_find(seg, word->bytes, word->len, &term) ?
+			term.df : 0;
+	}
+	if (!skx_count_is_whole(c, (double) rows) ||
+		skx_segment_ndeleted(seg) > 0 || !skx_count_is_current(c, seg))
+		return false;
+	c->rows += rows;
+	c->work->totals += rows;
+	return true;
+}
+
+/*
+ * All pages were visible to all before the first mark was read.  False: marks
+ * are no longer set in the segment, and nothing was added.
+ */
+static bool
+skx_count_all_live(SkxCount *c, SkxSegment *seg, SkxQueryScan *answer)
+{
+	uint64		rows = 0;
+	int			n;
+
+	while ((n = skx_query_scan_next(answer, c->docs)) > 0)
+		rows += n;
+	if (!skx_count_is_current(c, seg))
+		return false;
+	c->rows += rows;
+	c->work->whole += rows;
+	return true;
+}
+
+/*
+ * Of a batch: those on pages that are visible to all are counted, unless their
+ * documents have been marked before that was known, and the others fetched.
+ */
+static void
+skx_count_batch(SkxCount *c, SkxSegment *seg, int n)
+{
+	int			nmapped = 0;
+	int			nothers = 0;
+	int			nlive;
+	int			i;
+
+	skx_segment_tids_of(seg, c->docs, n, c->tids);
+	SKX_FAULT(SKX_FAULT_COUNT_MATCHED);
+	for (i = 0; i < n; i++)
+	{
+		if (skx_count_is_visible(c, ItemPointerGetBlockNumber(&c->tids[i])))
+			c->docs[nmapped++] = c->docs[i];
+		else
+			c->others[nothers++] = c->tids[i];
+	}
+	if (nmapped > 0)
+	{
+		SKX_FAULT(SKX_FAULT_COUNT_MAPPED);
+		skx_segment_forget_deletes(seg);
+		nlive = skx_segment_drop_deleted(seg, c->docs, nmapped);
+		if (!skx_count_is_current(c, seg))
+		{
+			c->retired = true;
+			skx_count_fetch(c, c->tids, n);
+			return;
+		}
+		c->rows += nlive;
+		c->work->mapped += nlive;
+	}
+	skx_count_fetch(c, c->others, nothers);
+}
+
+static void
+skx_count_matches(SkxCount *c, SkxSegment *seg, SkxQueryScan *answer)
+{
+	int			n;
+
+	while ((n = skx_query_scan_next(answer, c->docs)) > 0)
+	{
+		CHECK_FOR_INTERRUPTS();
+		skx_count_batch(c, seg, n);
+	}
+}
+
+static void
+skx_count_segment(SkxCount *c, SkxSegment *seg, SkxQueryScan *answer)
+{
+	c->retired = false;
+	if (skx_count_is_whole(c, skx_query_scan_cost(answer)) &&
+		!skx_count_all_live(c, seg, answer))
+	{
+		c->retired = true;
+		skx_query_scan_close(answer);
+		answer = skx_query_scan_open(seg, c->request->query, true);
+	}
+	skx_count_matches(c, seg, answer);
+	skx_query_scan_close(answer);
+}
+
+/* Those that do not know their total are asked together. */
+static void
+skx_count_segments(SkxCount *c, SkxSegment **segs, int n)
+{
+	SkxQueryScan *answers[SKX_COUNT_SEGMENTS];
+	SkxSegment *asked[SKX_COUNT_SEGMENTS];
+	int			nasked = 0;
+	int			i;
+
+	for (i = 0; i < n; i++)
+	{
+		if (skx_count_total(c, segs[i]))
+			continue;
+		asked[nasked] = segs[i];
+		answers[nasked++] = skx_query_scan_open(segs[i], c->request->query,
+												true);
+	}
+	if (nasked > 0)
+		skx_query_scan_plan(answers, nasked);
+	for (i = 0; i < nasked; i++)
+	{
+		skx_count_segment(c, asked[i], answers[i]);
+		skx_segment_relax(asked[i]);
+	}
+}
+
+static bool
+skx_count_document(const SkxPendingDoc *doc, void *arg)
+{
+	SkxCount   *c = arg;
+
+	if (skx_query_matches(c->request->query, doc->value))
+		c->tids[c->npending++] = doc->tid;
+	return c->npending < SKX_QUERY_BATCH;
+}
+
+static void
+skx_count_pending(SkxCount *c, SkxSource *source)
+{
+	bool		more;
+
+	do
+	{
+		c->npending = 0;
+		more = skx_source_pending(source, NULL, skx_count_document, c);
+		skx_count_fetch(c, c->tids, c->npending);
+	} while (more);
+}
+
+uint64
+skx_count_rows(const SkxCountRequest *request, SkxCountWork *work)
+{
+	SkxSource  *source = skx_source_open(request->index, request->view);
+	SkxCount   *c = palloc0(sizeof(SkxCount));
+	int			n;
+
+	c->request = request;
+	c->work = work;
+	c->latest = request->view;
+	c->docs = palloc(sizeof(uint32) * SKX_QUERY_DOCS);
+	c->tids = palloc(sizeof(ItemPointerData) * SKX_QUERY_DOCS);
+	c->others = palloc(sizeof(ItemPointerData) * SKX_QUERY_DOCS);
+	skx_count_map_begin(c);
+	while ((n = skx_source_next(source, SKX_COUNT_SEGMENTS)) > 0)
+		skx_count_segments(c, source->segments, n);
+	skx_count_pending(c, source);
+	skx_count_fetch_end(c);
+	skx_count_map_end(c);
+	skx_source_close(source);
+	pgstat_count_index_tuples(request->index, c->rows);
+	return c->rows;
+}
