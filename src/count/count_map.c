@@ -57,9 +57,9 @@ skx_count_is_whole(SkxCount *c, double matches)
 		matches / SKX_MAP_WORTH)
 		return false;
 	c->asked_whole = true;
+	SKX_FAULT(SKX_FAULT_COUNT_WHOLE);
 	visibilitymap_count(heap, &visible, NULL);
 	c->is_whole = visible == RelationGetNumberOfBlocks(heap);
-	SKX_FAULT(SKX_FAULT_COUNT_WHOLE);
 	return c->is_whole;
 }
 

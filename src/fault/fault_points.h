@@ -75,8 +75,8 @@
 	/* a page was found in the cache, and nothing read of it yet, without a \
 	 * pin */ \
 	X(GLANCE_BEGUN, "glance_begun", true) \
-	/* a count: all of the visibility map asked, no match read; matches of a \
-	 * batch read, the map not asked; asked, their marks not read again */ \
+	/* a count: before all of the visibility map is asked; matches of a batch \
+	 * read, the map not asked; asked, their marks not read again */ \
 	X(COUNT_WHOLE, "count_whole", true) \
 	X(COUNT_MATCHED, "count_matched", true) \
 	X(COUNT_MAPPED, "count_mapped", true)

@@ -1,0 +1,118 @@
+# Rows that VACUUM takes away, and others that take their places, while a count
+# by the visibility map stands between reading matches and asking the map, or
+# between the map and the marks of deleted documents: with the segment that it
+# reads still in the index, or merged away, so that marks are set elsewhere.
+#
+# Holds: count 1, 2, 3; segment 6
+
+use strict;
+use warnings;
+use FindBin;
+use lib "$FindBin::RealBin/lib";
+use PostgreSQL::Test::Utils;
+use SkipidxTest qw(skx_node skx_database skx_session);
+use Test::More;
+
+my $node = skx_node('count_race');
+
+skx_database($node, 'd');
+
+my $s = skx_session($node, 'd');
+my $reader = skx_session($node, 'd');
+
+# The number that the advisory lock of a point has.
+sub point_number
+{
+	my ($point) = @_;
+	my @names = slurp_file("$FindBin::RealBin/../../src/fault/fault_points.h")
+	  =~ /^\s*X\(\w+, "(\w+)"/mg;
+	my ($at) = grep { $names[ $_ - 1 ] eq $point } 1 .. @names;
+
+	return $at // die "no fault point $point";
+}
+
+sub insert
+{
+	my ($word, $first, $last) = @_;
+
+	return $s->value("INSERT INTO docs SELECT i, ('$word:1 word' || i % 10"
+		  . " || ':2')::tsvector FROM generate_series($first, $last) i");
+}
+
+# 3,000 rows in two segments, all visible to all, of which 285 are dead then.
+# With $new further ones, so that not all pages of the table are visible.
+sub set_up
+{
+	my ($new) = @_;
+
+	$s->value('DROP TABLE IF EXISTS docs;'
+		  . ' CREATE TABLE docs (id int, v tsvector) WITH (autovacuum_enabled = off);'
+		  . " CREATE INDEX docs_v ON docs USING skipidx (v) WITH (block_size = '8kB', pending_limit = '10MB')");
+	for my $first (1, 1501)
+	{
+		insert('old', $first, $first + 1499);
+		$s->value("SELECT skipidx_flush('docs_v')");
+	}
+	$s->value('VACUUM (INDEX_CLEANUP ON) docs; ANALYZE docs');
+	$s->value('DELETE FROM docs WHERE id % 7 = 0 AND id < 2000');
+	insert('new', 10_001, 10_000 + $new) if $new;
+	return;
+}
+
+sub vacuum { return $s->value('VACUUM (INDEX_CLEANUP ON, TRUNCATE OFF) docs'); }
+
+my %meanwhile = (
+	nothing => sub { return; },
+	vacuum => \&vacuum,
+	'merge, vacuum' => sub {
+		$s->value("SELECT skipidx_merge('docs_v', 1)");
+		vacuum();
+		is( $s->value("SELECT count(*) FROM skipidx_segments('docs_v') WHERE kind = 'segment' AND ndocs > 1000"),
+			1, 'one segment is left');
+		return;
+	},
+	'vacuum, other rows, vacuum' => sub {
+		vacuum();
+		insert('old', 20_001, 21_000);
+		vacuum();
+		return;
+	},
+	'other rows deleted, vacuum' => sub {
+		$s->value('DELETE FROM docs WHERE id % 11 = 0');
+		vacuum();
+		return;
+	});
+
+# What the statement says that began before `meanwhile` and ended after.
+sub race
+{
+	my ($point, $statement, $new, $between) = @_;
+	my $what = "$statement, $new new, at $point: $between";
+
+	set_up($new);
+	my $want = $s->value("SET enable_indexscan = off; SET enable_bitmapscan = off;"
+		  . " SELECT count(*) FROM docs WHERE v @@ '$statement'; RESET enable_indexscan; RESET enable_bitmapscan");
+	$s->value('SELECT pg_advisory_lock(7564152, ' . point_number($point) . ')');
+	$reader->value("SET enable_seqscan = off; SET skipidx.fault = '$point:wait'");
+	like($reader->value("EXPLAIN SELECT count(*) FROM docs WHERE v @@ '$statement'"), qr/Skipidx Count/, "$what: plan");
+	$reader->start("SELECT count(*) FROM docs WHERE v @@ '$statement'");
+	$node->poll_query_until('d', "SELECT count(*) = 1 FROM pg_locks WHERE locktype = 'advisory' AND NOT granted")
+	  or die "$what: does not stop there";
+	$meanwhile{$between}->();
+	$s->value('SELECT pg_advisory_unlock_all()');
+	is($reader->finish, $want, "$what: counts what its snapshot sees");
+	return;
+}
+
+for my $between (sort keys %meanwhile)
+{
+	for my $query ('old', 'old & word3', '!nosuch')
+	{
+		race('count_whole', $query, 0, $between);
+		race($_, $query, 500, $between) for 'count_matched', 'count_mapped';
+	}
+}
+
+$_->close for $s, $reader;
+$node->stop;
+done_testing();
