@@ -124,7 +124,7 @@ skx_planner_is_exact(const IndexPath *index)
 }
 
 /*
- * The index is asked as for a bitmap.  Of what the bitmap's rows then cost, the
+ * The index is asked as for a scan or a bitmap.  Of what the rows then cost, the
  * share that the map does not know is left: they are fetched in the order of the
  * table here, too.
  */
@@ -135,8 +135,10 @@ skx_planner_cost_count(PlannerInfo *root, RelOptInfo *rel,
 	Path	   *bitmap = (Path *)
 		create_bitmap_heap_path(root, rel, (Path *) unconstify(IndexPath *, index),
 								NULL, 1.0, 0);
-	Cost		fetch = Max(bitmap->total_cost - index->indextotalcost, 0);
+	Cost		fetch = Min(bitmap->total_cost, index->path.total_cost) -
+		index->indextotalcost;
 
+	fetch = Max(fetch, 0);
 	path->rows = 1;
 	if (skx_planner_is_exact(index))
 		fetch *= 1 - rel->allvisfrac;
