@@ -28,8 +28,8 @@ typedef struct SkxCountWork
 	uint64		fetched;		/* looked up in the table */
 	uint64		mapped;			/* the bit of the row's page */
 	uint64		whole;			/* the bits of all pages */
-	uint64		totals;			/* likewise, and the row was not looked at: how
-								 * many there are is known of the segment */
+	uint64		totals;			/* likewise, and no match was looked at: it is
+								 * the df of a word */
 } SkxCountWork;
 
 /* Adds to `work`. */

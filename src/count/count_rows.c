@@ -39,23 +39,18 @@ skx_count_is_current(SkxCount *c, const SkxSegment *seg)
 
 /*
  * All pages are visible to all and no document of the segment is marked, so
- * that its own totals are the answer, if they are for this query.
+ * that the answer for one word is how many documents have it.
  */
 static bool
 skx_count_total(SkxCount *c, SkxSegment *seg)
 {
 	const SkxLexeme *word = skx_query_only_word(c->request->query);
-	uint64		rows = seg->header.ndocs;
+	SkxTerm		term;
+	uint64		rows;
 
-	if (word == NULL && !skx_query_takes_all(c->request->query))
+	if (word == NULL)
 		return false;
-	if (word != NULL)
-	{
-		SkxTerm		term;
-
-		rows = skx_segment_find(seg, word->bytes, word->len, &term) ?
-			term.df : 0;
-	}
+	rows = skx_segment_find(seg, word->bytes, word->len, &term) ? term.df : 0;
 	if (!skx_count_is_whole(c, (double) rows) ||
 		skx_segment_ndeleted(seg) > 0 || !skx_count_is_current(c, seg))
 		return false;

@@ -173,8 +173,8 @@ skx_planner_add_count(PlannerInfo *root, RelOptInfo *input, RelOptInfo *output,
 }
 
 /*
- * Who switches one way to read an index off wants another one, or none: this one
- * is not offered instead.
+ * Where one way to read an index is switched off another one is wanted, or none:
+ * this one is not offered instead.
  */
 static void
 skx_planner_upper_paths(PlannerInfo *root, UpperRelationKind stage,

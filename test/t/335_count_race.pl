@@ -3,7 +3,7 @@
 # between the map and the marks of deleted documents: with the segment that it
 # reads still in the index, or merged away, so that marks are set elsewhere.
 #
-# Holds: count 1, 2, 3; segment 6
+# Holds: count 1, 2, 3
 
 use strict;
 use warnings;
