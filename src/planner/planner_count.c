@@ -11,9 +11,9 @@
 #include "postgres.h"
 
 #include "am/am.h"
-#include "catalog/pg_class.h"
 #include "catalog/pg_type_d.h"
 #include "compat/compat_planner.h"
+#include "miscadmin.h"
 #include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
 #include "optimizer/cost.h"
@@ -42,6 +42,7 @@ static create_upper_paths_hook_type skx_planner_next_upper_hook;
 static bool
 skx_planner_counts_all(PlannerInfo *root, const RelOptInfo *rel, Node *expr)
 {
+	const RangeTblEntry *rte = planner_rt_fetch(rel->relid, root);
 	Aggref	   *count = (Aggref *) expr;
 	Node	   *what;
 
@@ -57,9 +58,8 @@ skx_planner_counts_all(PlannerInfo *root, const RelOptInfo *rel, Node *expr)
 	if (IsA(what, Const))
 		return !((Const *) what)->constisnull;
 	return IsA(what, Var) && ((Var *) what)->varno == rel->relid &&
-		((Var *) what)->varattno > 0 &&
-		skx_compat_is_not_null(rel, planner_rt_fetch(rel->relid, root)->relid,
-							   ((Var *) what)->varattno);
+		((Var *) what)->varattno > 0 && !rte->inh &&
+		skx_compat_is_not_null(rel, rte->relid, ((Var *) what)->varattno);
 }
 
 /* All that the output has of the table. */
@@ -77,7 +77,6 @@ skx_planner_is_count(PlannerInfo *root, const RelOptInfo *input,
 					 const RelOptInfo *output)
 {
 	const Query *query = root->parse;
-	const RangeTblEntry *rte;
 	List	   *aggregates;
 	ListCell   *lc;
 
@@ -87,9 +86,7 @@ skx_planner_is_count(PlannerInfo *root, const RelOptInfo *input,
 		query->groupClause != NIL || query->groupingSets != NIL ||
 		query->havingQual != NULL)
 		return false;
-	rte = planner_rt_fetch(input->relid, root);
-	if (rte->inh || rte->tablesample != NULL ||
-		(rte->relkind != RELKIND_RELATION && rte->relkind != RELKIND_MATVIEW))
+	if (planner_rt_fetch(input->relid, root)->tablesample != NULL)
 		return false;
 	aggregates = skx_planner_aggregates(output);
 	foreach(lc, aggregates)
@@ -128,48 +125,158 @@ skx_planner_is_exact(const IndexPath *index)
  * share that the map does not know is left: they are fetched in the order of the
  * table here, too.
  */
-static void
-skx_planner_cost_count(PlannerInfo *root, RelOptInfo *rel,
-					   const IndexPath *index, Path *path)
+static Cost
+skx_planner_cost_count(PlannerInfo *root, RelOptInfo *rel, IndexPath *index)
 {
 	Path	   *bitmap = (Path *)
-		create_bitmap_heap_path(root, rel, (Path *) unconstify(IndexPath *, index),
-								NULL, 1.0, 0);
+		create_bitmap_heap_path(root, rel, (Path *) index, NULL, 1.0, 0);
 	Cost		fetch = Min(bitmap->total_cost, index->path.total_cost) -
 		index->indextotalcost;
 
 	fetch = Max(fetch, 0);
-	path->rows = 1;
 	if (skx_planner_is_exact(index))
 		fetch *= 1 - rel->allvisfrac;
-	path->total_cost = index->indextotalcost + fetch + cpu_tuple_cost;
-	path->total_cost += path->pathtarget->cost.startup +
-		path->pathtarget->cost.per_tuple;
-	path->startup_cost = path->total_cost - cpu_tuple_cost;
+	return index->indextotalcost + fetch;
+}
+
+/* Is it a scan of the index by all of the conditions, and by nothing else? */
+static bool
+skx_planner_is_by_all(Path *path, const IndexOptInfo *index)
+{
+	IndexPath  *scan = (IndexPath *) path;
+	ListCell   *lc;
+
+	if (!IsA(path, IndexPath) || path->pathtype != T_IndexScan ||
+		path->param_info != NULL || scan->indexinfo != index ||
+		scan->indexorderbys != NIL ||
+		list_length(scan->indexclauses) != list_length(index->indrestrictinfo))
+		return false;
+	foreach(lc, scan->indexclauses)
+	{
+		IndexClause *clause = lfirst_node(IndexClause, lc);
+
+		if (clause->lossy || list_length(clause->indexquals) != 1 ||
+			!list_member_ptr(index->indrestrictinfo, clause->rinfo))
+			return false;
+	}
+	return true;
+}
+
+/*
+ * A scan by all of the conditions; NULL: the index does not answer them all.  To
+ * cost it reads the index: one that the planner has kept is taken.
+ */
+static IndexPath *
+skx_planner_by_all(PlannerInfo *root, const RelOptInfo *rel,
+				   IndexOptInfo *index)
+{
+	List	   *clauses;
+	ListCell   *lc;
+
+	foreach(lc, rel->pathlist)
+	{
+		Path	   *path = lfirst(lc);
+
+		if (IsA(path, BitmapHeapPath))
+			path = ((BitmapHeapPath *) path)->bitmapqual;
+		if (skx_planner_is_by_all(path, index))
+			return (IndexPath *) path;
+	}
+	clauses = skx_planner_index_clauses(root, index);
+	if (list_length(clauses) != list_length(index->indrestrictinfo))
+		return NULL;
+	return create_index_path(root, index, clauses, NIL, NIL, NIL,
+							 ForwardScanDirection, false, NULL, 1.0, false);
+}
+
+/* What the tables of a count are counted by. */
+typedef struct SkxCountPaths
+{
+	List	   *paths;			/* of IndexPath */
+	Cost		cost;
+} SkxCountPaths;
+
+/* Adds the cheapest scan of the table; false: there is none. */
+static bool
+skx_planner_count_table(PlannerInfo *root, RelOptInfo *rel,
+						SkxCountPaths *all)
+{
+	IndexPath  *best = NULL;
+	Cost		least = 0;
+	ListCell   *lc;
+
+	foreach(lc, rel->indexlist)
+	{
+		IndexOptInfo *index = lfirst(lc);
+		IndexPath  *path;
+		Cost		cost;
+
+		if (!skx_planner_is_ours(index) || index->hypothetical ||
+			(index->indpred != NIL && !index->predOK) ||
+			index->indrestrictinfo == NIL ||
+			(path = skx_planner_by_all(root, rel, index)) == NULL)
+			continue;
+		cost = skx_planner_cost_count(root, rel, path);
+		if (best == NULL || cost < least)
+		{
+			best = path;
+			least = cost;
+		}
+	}
+	if (best == NULL)
+		return false;
+	all->paths = lappend(all->paths, best);
+	all->cost += least;
+	return true;
+}
+
+/* Of a partitioned table, or one that others inherit from, those of all. */
+static bool
+skx_planner_count_tables(PlannerInfo *root, RelOptInfo *rel,
+						 SkxCountPaths *all)
+{
+	ListCell   *lc;
+
+	check_stack_depth();
+	if (IS_DUMMY_REL(rel))
+		return true;
+	if (!planner_rt_fetch(rel->relid, root)->inh)
+		return skx_planner_count_table(root, rel, all);
+	foreach(lc, root->append_rel_list)
+	{
+		AppendRelInfo *member = lfirst(lc);
+
+		if (member->parent_relid == rel->relid &&
+			!skx_planner_count_tables(root, find_base_rel(root,
+														  member->child_relid),
+									  all))
+			return false;
+	}
+	return true;
 }
 
 static void
-skx_planner_add_count(PlannerInfo *root, RelOptInfo *input, RelOptInfo *output,
-					  IndexOptInfo *index)
+skx_planner_add_count(PlannerInfo *root, RelOptInfo *input, RelOptInfo *output)
 {
-	List	   *clauses = skx_planner_index_clauses(root, index);
+	SkxCountPaths all = {NIL, 0};
 	CustomPath *custom;
-	IndexPath  *path;
+	Path	   *path;
 
-	if (clauses == NIL ||
-		list_length(clauses) != list_length(index->indrestrictinfo))
+	if (!skx_planner_count_tables(root, input, &all) || all.paths == NIL)
 		return;
-	path = create_index_path(root, index, clauses, NIL, NIL, NIL,
-							 ForwardScanDirection, false, NULL, 1.0, false);
 	custom = makeNode(CustomPath);
-	custom->path.pathtype = T_CustomScan;
-	custom->path.parent = output;
-	custom->path.pathtarget = output->reltarget;
-	skx_planner_cost_count(root, input, path, &custom->path);
+	path = &custom->path;
+	path->pathtype = T_CustomScan;
+	path->parent = output;
+	path->pathtarget = output->reltarget;
+	path->rows = 1;
+	path->startup_cost = all.cost + path->pathtarget->cost.startup +
+		path->pathtarget->cost.per_tuple;
+	path->total_cost = path->startup_cost + cpu_tuple_cost;
 	custom->flags = CUSTOMPATH_SUPPORT_PROJECTION;
-	custom->custom_paths = list_make1(path);
+	custom->custom_paths = all.paths;
 	custom->methods = &skx_planner_count_path_methods;
-	add_path(output, (Path *) custom);
+	add_path(output, path);
 }
 
 /*
@@ -180,22 +287,12 @@ static void
 skx_planner_upper_paths(PlannerInfo *root, UpperRelationKind stage,
 						RelOptInfo *input, RelOptInfo *output, void *extra)
 {
-	ListCell   *lc;
-
 	if (skx_planner_next_upper_hook != NULL)
 		skx_planner_next_upper_hook(root, stage, input, output, extra);
-	if (stage != UPPERREL_GROUP_AGG || !skx_planner_counts ||
-		!enable_indexscan || !enable_indexonlyscan || !enable_bitmapscan ||
-		IS_DUMMY_REL(input) || !skx_planner_is_count(root, input, output))
-		return;
-	foreach(lc, input->indexlist)
-	{
-		IndexOptInfo *index = lfirst(lc);
-
-		if (skx_planner_is_ours(index) && !index->hypothetical &&
-			(index->indpred == NIL || index->predOK))
-			skx_planner_add_count(root, input, output, index);
-	}
+	if (stage == UPPERREL_GROUP_AGG && skx_planner_counts &&
+		enable_indexscan && enable_indexonlyscan && enable_bitmapscan &&
+		!IS_DUMMY_REL(input) && skx_planner_is_count(root, input, output))
+		skx_planner_add_count(root, input, output);
 }
 
 /*
@@ -206,12 +303,19 @@ static Plan *
 skx_planner_plan_count(PlannerInfo *root, RelOptInfo *rel, CustomPath *path,
 					   List *tlist, List *clauses, List *custom_plans)
 {
-	IndexScan  *child = skx_planner_child(linitial(custom_plans));
 	CustomScan *scan = makeNode(CustomScan);
 	List	   *counts = NIL;
 	ListCell   *lc;
 
-	child->scan.plan.targetlist = NIL;
+	foreach(lc, custom_plans)
+	{
+		IndexScan  *child = skx_planner_child(lfirst(lc));
+
+		if (child->scan.plan.qual != NIL)
+			elog(ERROR, "conditions are left that the index does not answer");
+		child->scan.plan.targetlist = NIL;
+		scan->custom_plans = lappend(scan->custom_plans, child);
+	}
 	foreach(lc, skx_planner_aggregates(rel))
 		counts = list_append_unique(counts, lfirst(lc));
 	foreach(lc, counts)
@@ -224,7 +328,6 @@ skx_planner_plan_count(PlannerInfo *root, RelOptInfo *rel, CustomPath *path,
 	}
 	scan->scan.plan.targetlist = tlist;
 	scan->flags = path->flags;
-	scan->custom_plans = list_make1(child);
 	scan->methods = &skx_planner_count_methods;
 	return (Plan *) scan;
 }

@@ -2,8 +2,9 @@
  * planner_count_scan.c
  *	  The custom scan that counts rows by an Index Scan, at run time.
  *
- * The Index Scan below it is never run: it has the scan keys, with what they
- * depend on, and the conditions that are to be rechecked.
+ * The Index Scans below it, one a table or partition, are never run: they have
+ * the scan keys, with what these depend on, and the conditions that are to be
+ * rechecked.
  */
 #include "postgres.h"
 
@@ -18,8 +19,7 @@
 
 typedef struct SkxCountScan
 {
-	CustomScanState css;
-	IndexScanState *child;
+	CustomScanState css;		/* custom_ps: of IndexScanState */
 	bool		done;			/* its row was returned */
 	SkxCountWork work;			/* of all rescans */
 } SkxCountScan;
@@ -60,13 +60,14 @@ skx_planner_create_count(CustomScan *scan)
 static void
 skx_planner_begin_count(CustomScanState *node, EState *estate, int eflags)
 {
-	SkxCountScan *state = (SkxCountScan *) node;
 	CustomScan *scan = castNode(CustomScan, node->ss.ps.plan);
+	ListCell   *lc;
 
-	state->child = castNode(IndexScanState,
-							ExecInitNode(linitial(scan->custom_plans),
-										 estate, eflags));
-	node->custom_ps = list_make1(state->child);
+	foreach(lc, scan->custom_plans)
+	{
+		node->custom_ps = lappend(node->custom_ps,
+								  ExecInitNode(lfirst(lc), estate, eflags));
+	}
 }
 
 /* Does a row meet the conditions that the index could not be sure of? */
@@ -83,9 +84,8 @@ skx_planner_recheck_count(TupleTableSlot *row, void *arg)
 
 /* EXPLAIN has the rows that were counted at the Index Scan. */
 static int64
-skx_planner_count(SkxCountScan *state)
+skx_planner_count(SkxCountScan *state, IndexScanState *child)
 {
-	IndexScanState *child = state->child;
 	Instrumentation *instrument = child->ss.ps.instrument;
 	uint64		rows;
 
@@ -107,14 +107,18 @@ skx_planner_next_count(CustomScanState *node)
 	ProjectionInfo *projection = node->ss.ps.ps_ProjInfo;
 	TupleTableSlot *slot = node->ss.ss_ScanTupleSlot;
 	int			natts = slot->tts_tupleDescriptor->natts;
-	int64		rows;
+	int64		rows = 0;
 	int			i;
+	ListCell   *lc;
 
 	if (state->done)
 		return ExecClearTuple(projection == NULL ? slot :
 							  projection->pi_state.resultslot);
 	state->done = true;
-	rows = skx_planner_count(state);
+	foreach(lc, node->custom_ps)
+	{
+		rows += skx_planner_count(state, lfirst_node(IndexScanState, lc));
+	}
 	ExecClearTuple(slot);
 	for (i = 0; i < natts; i++)
 	{
@@ -132,21 +136,30 @@ skx_planner_next_count(CustomScanState *node)
 static void
 skx_planner_rescan_count(CustomScanState *node)
 {
-	SkxCountScan *state = (SkxCountScan *) node;
-	PlanState  *child = &state->child->ss.ps;
+	ListCell   *lc;
 
 	ExecClearTuple(node->ss.ss_ScanTupleSlot);
-	if (node->ss.ps.chgParam != NULL)
-		UpdateChangedParamSet(child, node->ss.ps.chgParam);
-	if (child->chgParam == NULL)
-		ExecReScan(child);
-	state->done = false;
+	foreach(lc, node->custom_ps)
+	{
+		PlanState  *child = lfirst(lc);
+
+		if (node->ss.ps.chgParam != NULL)
+			UpdateChangedParamSet(child, node->ss.ps.chgParam);
+		if (child->chgParam == NULL)
+			ExecReScan(child);
+	}
+	((SkxCountScan *) node)->done = false;
 }
 
 static void
 skx_planner_end_count(CustomScanState *node)
 {
-	ExecEndNode(&((SkxCountScan *) node)->child->ss.ps);
+	ListCell   *lc;
+
+	foreach(lc, node->custom_ps)
+	{
+		ExecEndNode(lfirst(lc));
+	}
 }
 
 static void

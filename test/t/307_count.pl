@@ -287,13 +287,28 @@ is($s->value("SELECT set_mode('count') \\g /dev/null\nBEGIN; DECLARE c CURSOR FO
 	  . " DELETE FROM docs WHERE v \@\@ 'wa'; FETCH c; SELECT count(*) FROM docs WHERE v \@\@ 'wa'; ROLLBACK"),
 	$s->value("SELECT count(*) FROM docs WHERE v \@\@ 'wa'") . "\n0", 'a cursor, and rows deleted by its own transaction');
 
-# partitions: each its own plan
+# partitions and tables that others inherit from: all of them
 $s->value("CREATE TABLE parts (LIKE docs) PARTITION BY RANGE (id); CREATE TABLE parts1 PARTITION OF parts FOR VALUES FROM (0) TO (500);"
-	  . ' CREATE TABLE parts2 PARTITION OF parts FOR VALUES FROM (500) TO (100000); INSERT INTO parts SELECT * FROM docs;'
-	  . ' CREATE INDEX parts_skx ON parts USING skipidx (v)');
+	  . ' CREATE TABLE parts2 PARTITION OF parts FOR VALUES FROM (500) TO (100000) PARTITION BY LIST (flag);'
+	  . ' CREATE TABLE parts2a PARTITION OF parts2 FOR VALUES IN (true); CREATE TABLE parts2b PARTITION OF parts2 DEFAULT;'
+	  . ' INSERT INTO parts SELECT * FROM docs; CREATE INDEX parts_skx ON parts USING skipidx (v, id, flag);'
+	  . ' CREATE TABLE heir (more int) INHERITS (docs); INSERT INTO heir SELECT *, 1 FROM docs WHERE id % 3 = 0');
 $s->value('VACUUM ANALYZE parts');
-both('a partitioned table', "SELECT count(*) FROM parts WHERE v \@\@ 'wa'", 0);
+both('a partitioned table', "SELECT count(*), count(1) FROM parts WHERE v \@\@ 'wa'", 1);
+both('some partitions', "SELECT count(*) FROM parts WHERE v \@\@ 'wa' AND id > 600", 1);
+both('partitions, correlated', "SELECT string_agg((SELECT count(*) FROM parts WHERE id < t AND v \@\@ 'wa')::text, ',')"
+	  . ' FROM generate_series(0, 1500, 100) t', 1);
+both('no partition', "SELECT count(*) FROM parts WHERE v \@\@ 'wa' AND id < 0", 0);
 both('a partition', "SELECT count(*) FROM parts1 WHERE v \@\@ 'wa'", 1);
+both('an heir without an index', "SELECT count(*) FROM docs WHERE v \@\@ 'wa'", 0);
+$s->value('CREATE INDEX heir_skx ON heir USING skipidx (v)');
+$s->value('VACUUM ANALYZE heir');
+both('an heir', "SELECT count(*) FROM docs WHERE v \@\@ 'wa'", 1);
+both('not the heir', "SELECT count(*) FROM ONLY docs WHERE v \@\@ 'wa'", 1);
+both('NOT NULL, with an heir', "SELECT count(id) FROM docs WHERE v \@\@ 'wa'", 0);
+$s->value("DROP INDEX parts_skx; CREATE INDEX parts1_skx ON parts1 USING skipidx (v, id, flag)");
+both('partitions without an index', "SELECT count(*) FROM parts WHERE v \@\@ 'wa'", 0);
+$s->value('DROP TABLE heir');
 
 # rights
 $s->value("CREATE ROLE reader; GRANT SELECT ON docs TO reader; CREATE TABLE held (v tsvector, who text DEFAULT 'reader');"
