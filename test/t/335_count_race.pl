@@ -113,6 +113,25 @@ for my $between (sort keys %meanwhile)
 	}
 }
 
+# An error or a cancel at each point leaves nothing behind.
+for my $point ('count_whole', 'count_matched', 'count_mapped')
+{
+	set_up($point eq 'count_whole' ? 0 : 500);
+	like($reader->raw("SET skipidx.fault = '$point:error'; SELECT count(*) FROM docs WHERE v @@ 'old'"),
+		qr/ERROR:  XX000/, "an error at $point");
+	$s->value('SELECT pg_advisory_lock(7564152, ' . point_number($point) . ')');
+	$reader->value("SET skipidx.fault = '$point:wait'");
+	$reader->start("SELECT count(*) FROM docs WHERE v @@ 'old'");
+	$node->poll_query_until('d', "SELECT count(*) = 1 FROM pg_locks WHERE locktype = 'advisory' AND NOT granted")
+	  or die "$point: does not stop there";
+	$s->value('SELECT pg_cancel_backend(' . $reader->backend . ')');
+	like($reader->finish, qr/ERROR:  57014/, "a cancel at $point");
+	$s->value('SELECT pg_advisory_unlock_all()');
+	is($reader->value("RESET skipidx.fault; SELECT count(*) FROM docs WHERE v @@ 'old'"), 2715, "again after $point");
+	is($s->value('SELECT pinned FROM skipidx_cache()'), 0, "nothing stays pinned after $point");
+}
+unlike(slurp_file($node->logfile), qr/WARNING|leak/, 'no warning');
+
 $_->close for $s, $reader;
 $node->stop;
 done_testing();
