@@ -1,7 +1,8 @@
 # Rows that VACUUM takes away, and others that take their places, while a count
 # by the visibility map stands between reading matches and asking the map, or
 # between the map and the marks of deleted documents: with the segment that it
-# reads still in the index, or merged away, so that marks are set elsewhere.
+# reads still in the index, or merged away, so that marks are set elsewhere.  The
+# same on a standby, which replays what the primary does.
 #
 # Holds: count 1, 2, 3
 
@@ -9,11 +10,12 @@ use strict;
 use warnings;
 use FindBin;
 use lib "$FindBin::RealBin/lib";
+use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use SkipidxTest qw(skx_node skx_database skx_session);
 use Test::More;
 
-my $node = skx_node('count_race');
+my $node = skx_node('count_race', streaming => 1);
 
 skx_database($node, 'd');
 
@@ -83,23 +85,34 @@ my %meanwhile = (
 		return;
 	});
 
-# What the statement says that began before `meanwhile` and ended after.
+# What the statement says that began before `meanwhile` and ended after, on the
+# node where $reader and $holder are; a standby follows meanwhile.
+my ($where, $holder) = ($node, $s);
+
+sub follow
+{
+	$node->wait_for_catchup($where, 'replay', $node->lsn('write')) if $where != $node;
+	return;
+}
+
 sub race
 {
 	my ($point, $statement, $new, $between) = @_;
-	my $what = "$statement, $new new, at $point: $between";
+	my $what = $where->name . ": $statement, $new new, at $point: $between";
 
 	set_up($new);
-	my $want = $s->value("SET enable_indexscan = off; SET enable_bitmapscan = off;"
+	follow();
+	my $want = $holder->value("SET enable_indexscan = off; SET enable_bitmapscan = off;"
 		  . " SELECT count(*) FROM docs WHERE v @@ '$statement'; RESET enable_indexscan; RESET enable_bitmapscan");
-	$s->value('SELECT pg_advisory_lock(7564152, ' . point_number($point) . ')');
+	$holder->value('SELECT pg_advisory_lock(7564152, ' . point_number($point) . ')');
 	$reader->value("SET enable_seqscan = off; SET skipidx.fault = '$point:wait'");
 	like($reader->value("EXPLAIN SELECT count(*) FROM docs WHERE v @@ '$statement'"), qr/Skipidx Count/, "$what: plan");
 	$reader->start("SELECT count(*) FROM docs WHERE v @@ '$statement'");
-	$node->poll_query_until('d', "SELECT count(*) = 1 FROM pg_locks WHERE locktype = 'advisory' AND NOT granted")
+	$where->poll_query_until('d', "SELECT count(*) = 1 FROM pg_locks WHERE locktype = 'advisory' AND NOT granted")
 	  or die "$what: does not stop there";
 	$meanwhile{$between}->();
-	$s->value('SELECT pg_advisory_unlock_all()');
+	follow();
+	$holder->value('SELECT pg_advisory_unlock_all()');
 	is($reader->finish, $want, "$what: counts what its snapshot sees");
 	return;
 }
@@ -132,6 +145,23 @@ for my $point ('count_whole', 'count_matched', 'count_mapped')
 }
 unlike(slurp_file($node->logfile), qr/WARNING|leak/, 'no warning');
 
-$_->close for $s, $reader;
+# ---- a standby ----
+
+$node->backup('base');
+$where = PostgreSQL::Test::Cluster->new('count_race_standby');
+$where->init_from_backup($node, 'base', has_streaming => 1);
+$where->append_conf('postgresql.conf', 'max_standby_streaming_delay = 5s');
+$where->start;
+$reader->close;
+($reader, $holder) = (skx_session($where, 'd'), skx_session($where, 'd'));
+# what else is replayed cancels the reader
+for my $between ('nothing', 'vacuum', 'merge, vacuum')
+{
+	race('count_whole', 'old', 0, $between);
+	race('count_matched', '!nosuch', 500, $between);
+}
+
+$_->close for $s, $reader, $holder;
+$where->stop;
 $node->stop;
 done_testing();
