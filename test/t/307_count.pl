@@ -219,12 +219,12 @@ is(clean(), '', 'skipidx_check');
 
 # ---- what a statement can be ----
 
-sub plan { return $s->value("SELECT set_mode('count'); EXPLAIN (COSTS OFF) $_[0]"); }
+sub planned { return $s->value("SELECT set_mode('count'); EXPLAIN (COSTS OFF) $_[0]"); }
 
 sub both
 {
 	my ($what, $statement, $is) = @_;
-	my $plan = plan($statement);
+	my $plan = planned($statement);
 	my $got = $s->value($statement);
 
 	if ($is) { like($plan, qr/Skipidx Count/, "$what: by the index"); }
@@ -265,7 +265,7 @@ both(@$_) for (
 $s->value('DROP INDEX docs_part');
 
 $s->value("PREPARE counts (tsquery, int) AS SELECT count(*) FROM docs WHERE v \@\@ \$1 AND tenant = \$2; SET plan_cache_mode = force_generic_plan");
-like(plan(q{EXECUTE counts ('wa', 1)}), qr/Skipidx Count/, 'a generic plan');
+like(planned(q{EXECUTE counts ('wa', 1)}), qr/Skipidx Count/, 'a generic plan');
 for my $arguments (q{'wa', 1}, q{'wb', 2}, q{NULL, 1}, q{'wa', NULL}, q{'!wa', 3})
 {
 	my ($q, $t) = split /, /, $arguments;
