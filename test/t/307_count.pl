@@ -4,7 +4,7 @@
 #
 # Long: 2000 conditions, else 300 (SKX_RANK_QUERIES).
 #
-# Holds: count 1, 4; planner 17; functions 2, 4; cost 5
+# Holds: count 1, 4; planner 17; functions 2, 5; cost 5
 
 use strict;
 use warnings;
