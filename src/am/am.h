@@ -39,7 +39,7 @@ typedef struct SkxOptions
 } SkxOptions;
 
 #define SKX_DEFAULT_BLOCK_SIZE	(32 * 1024)
-#define SKX_DEFAULT_PENDING_LIMIT	4096
+#define SKX_DEFAULT_PENDING_LIMIT	1024
 #define SKX_DEFAULT_K1			1.2
 #define SKX_DEFAULT_B			0.75
 #define SKX_DEFAULT_PROXIMITY	0.1

@@ -17,8 +17,8 @@ typedef struct SkxCountRequest
 	Snapshot	snapshot;
 	const SkxView *view;		/* taken after the snapshot */
 	const SkxQuery *query;
-	bool		(*recheck) (TupleTableSlot *row, void *arg);	/* NULL: the index
-																 * is exact */
+	bool		(*recheck) (TupleTableSlot *row, void *arg);	/* NULL: the index is
+																 * exact */
 	void	   *arg;
 } SkxCountRequest;
 

@@ -82,7 +82,10 @@ skx_functions_copy_lexeme(MemoryContext context, const char *bytes, int len)
 	char	   *copy = MemoryContextAlloc(context, len + 1);
 
 	memcpy(copy, bytes, len);
-	return (SkxLexeme) {copy, len};
+	return (SkxLexeme)
+	{
+		copy, len
+	};
 }
 
 /* ---- pending documents ---- */

@@ -80,6 +80,8 @@ typedef struct SkxPendingWalk
 	BlockNumber next;			/* page after it */
 	uint32		left;			/* records of it not seen yet */
 	uint32		offset;			/* of the next one, from page start */
+	bool		asked;			/* `sound` is known */
+	bool		sound;			/* documents on the page need no check */
 	PGAlignedBlock page;
 } SkxPendingWalk;
 
@@ -100,6 +102,12 @@ extern const char *skx_pending_record_check(const SkxDiskPendingDoc *doc,
 
 /* Next record of the page, NULL at its end. */
 extern SkxDiskPendingDoc *skx_pending_walk_record(SkxPendingWalk *walk);
+
+/*
+ * pending_sound.c : are the documents on the page that the walk has copied, but
+ * for those in chains, known to be sound?
+ */
+extern bool skx_pending_sound(const SkxPendingWalk *walk);
 
 /*
  * pending_scan.c : the tsvector of the record that the walk has just passed,

@@ -40,14 +40,33 @@ skx_pending_begin(Relation rel, const SkxView *view, const uint64 *last)
 	return scan;
 }
 
+/* Reports what is wrong with a document of the walk's page. */
+static void
+skx_pending_value_check(SkxPendingWalk *walk, const SkxDiskPendingDoc *doc,
+						const char *bytes, uint32 nbytes)
+{
+	const char *wrong;
+	bool		as_taken;
+
+	if (!walk->asked)
+		walk->sound = skx_pending_sound(walk);
+	walk->asked = true;
+	if (walk->sound && nbytes > 0 && (doc->flags & SKX_PENDING_CHAIN) == 0)
+		return;
+	wrong = skx_intake_vector_wrong(bytes, nbytes, &as_taken);
+	if (wrong == NULL && !as_taken)
+		wrong = "has lexemes or positions that do not ascend";
+	if (wrong != NULL)
+		skx_format_report_detail(walk->rel, walk->block,
+								 "a pending tsvector %s", wrong);
+}
+
 TSVector
 skx_pending_value(SkxPendingValue *memory, SkxPendingWalk *walk,
 				  SkxDiskPendingDoc *doc)
 {
 	char	   *bytes = (char *) (doc + 1);
 	uint32		nbytes = doc->nbytes;
-	const char *wrong;
-	bool		as_taken;
 
 	if (doc->flags & SKX_PENDING_CHAIN)
 	{
@@ -72,12 +91,7 @@ skx_pending_value(SkxPendingValue *memory, SkxPendingWalk *walk,
 		skx_pending_chain_read(walk->rel, &walk->meta, &chain, walk->block,
 							   bytes);
 	}
-	wrong = skx_intake_vector_wrong(bytes, nbytes, &as_taken);
-	if (wrong == NULL && !as_taken)
-		wrong = "has lexemes or positions that do not ascend";
-	if (wrong != NULL)
-		skx_format_report_detail(walk->rel, walk->block,
-								 "a pending tsvector %s", wrong);
+	skx_pending_value_check(walk, doc, bytes, nbytes);
 	if (skx_intake_is_null((TSVector) bytes) !=
 		((doc->flags & SKX_PENDING_NULL) != 0))
 		skx_format_report(walk->rel, walk->block,

@@ -93,6 +93,7 @@ skx_pending_walk_page(SkxPendingWalk *walk)
 	walk->sequence = head->first_sequence;
 	walk->next = head->next;
 	walk->left = head->nrecords;
+	walk->asked = false;
 	walk->offset = SKX_PAGE_START + sizeof(SkxDiskPendingPage);
 	return true;
 }
