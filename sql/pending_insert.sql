@@ -8,7 +8,7 @@ CREATE EXTENSION IF NOT EXISTS skipidx;
 
 CREATE TABLE docs (id int, body tsvector);
 INSERT INTO docs SELECT i, ('base:1 n' || i || ':2')::tsvector FROM generate_series(1, 10) i;
-CREATE INDEX docs_body ON docs USING skipidx (body);
+CREATE INDEX docs_body ON docs USING skipidx (body) WITH (pending_limit = '64MB');
 SELECT ndocs, null_docs, total_length, segments, pending_docs FROM skipidx_stats('docs_body');
 
 CREATE FUNCTION ids(q tsquery) RETURNS text LANGUAGE plpgsql AS $$

@@ -64,6 +64,47 @@ skx_am_ranked_scorer(IndexScanDesc scan, const ScanKeyData *key)
 	return scorer;
 }
 
+/*
+ * What share of the rows that ranked scans of the index looked at last has
+ * given out were dead.  A search finds as many more, since a second one for
+ * the rows that are missing costs more than both.  After many updates that
+ * VACUUM has not come to yet, the best rows have old versions beside them,
+ * which are nearly as good.
+ */
+static Oid	skx_ranked_index = InvalidOid;
+static double skx_ranked_dead;
+
+/* Weight of one scan in that; least share that counts; most to be added. */
+#define SKX_RANKED_RECENT	0.1
+#define SKX_RANKED_LEAST	0.02
+#define SKX_RANKED_MOST		0.75
+
+static void
+skx_am_ranked_learn(const SkxScan *so)
+{
+	if (so->ngiven == 0)
+		return;
+	if (skx_ranked_index != so->index)
+	{
+		skx_ranked_index = so->index;
+		skx_ranked_dead = 0;
+	}
+	skx_ranked_dead += SKX_RANKED_RECENT *
+		((double) so->ndead / so->ngiven - skx_ranked_dead);
+}
+
+/* Rows to search for so that `wanted` of them are not dead; 0 stays. */
+static uint64
+skx_am_ranked_more(Relation index, uint64 wanted)
+{
+	double		dead = Min(skx_ranked_dead, SKX_RANKED_MOST);
+
+	if (skx_ranked_index != RelationGetRelid(index) ||
+		dead < SKX_RANKED_LEAST || wanted == 0 || wanted > PG_UINT32_MAX)
+		return wanted;
+	return (uint64) (wanted / (1 - dead)) + 1;
+}
+
 static SkxTopk *
 skx_am_ranked_search(IndexScanDesc scan)
 {
@@ -77,7 +118,7 @@ skx_am_ranked_search(IndexScanDesc scan)
 		request.view = skx_manifest_view(scan->indexRelation);
 	request.filter = so->query;
 	request.scorer = scorer;
-	request.wanted = so->wanted;
+	request.wanted = skx_am_ranked_more(scan->indexRelation, so->wanted);
 	request.wants_all = so->wants_all;
 	return skx_topk_begin(&request);
 }
@@ -97,6 +138,7 @@ skx_am_ranked_start(IndexScanDesc scan)
 	scorer = skx_am_ranked_scorer(scan, &scan->orderByData[0]);
 	if (scorer == NULL)
 		return false;			/* all distances are NULL */
+	so->index = RelationGetRelid(scan->indexRelation);
 	so->ranked = palloc0(sizeof(SkxRanked));
 	so->ranked->scorer = scorer;
 	return true;
@@ -118,6 +160,8 @@ skx_am_ranked_stop(SkxScan *so)
 {
 	if (so->ranked == NULL)
 		return;
+	skx_am_ranked_learn(so);
+	so->ngiven = so->ndead = 0;
 	if (so->ranked->topk != NULL)
 	{
 		skx_am_ranked_add(&so->work, skx_topk_work(so->ranked->topk));

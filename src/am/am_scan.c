@@ -288,8 +288,10 @@ skxgettuple(IndexScanDesc scan, ScanDirection dir)
 	Assert(!ScanDirectionIsBackward(dir));
 	if (scan->xs_want_itup)
 		elog(ERROR, "skipidx does not support index-only scans");
+	so->ndead += scan->kill_prior_tuple;
 	if (so->next >= so->n && !skx_am_scan_fetch_rows(scan))
 		return false;
+	so->ngiven++;
 	skx_source_heap_ask(&so->heap, so->tids, so->n, so->next);
 	scan->xs_heaptid = so->tids[so->next++];
 	scan->xs_recheck = so->lossy;

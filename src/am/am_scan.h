@@ -41,6 +41,9 @@ typedef struct SkxScan
 	SkxOrderedWork ordered_total;	/* and with that of the current one */
 	SkxHeapAhead heap;
 	uint64		wanted;			/* rows, about; 0: not known */
+	Oid			index;			/* of the ranked scan */
+	uint64		ngiven;			/* rows of it, and those of them .. */
+	uint64		ndead;			/* .. that were dead */
 	bool		wants_all;		/* and all others, should these not do */
 	SkxTopkWork work;			/* of ranked scans before the last rescan, */
 	SkxTopkWork total;			/* and with that of the current one */

@@ -72,32 +72,33 @@ skx_maint_merge_take(SkxMaintMerge *m, const SkxView *view,
 	Assert(m->ndeleted <= m->ndocs);
 }
 
-/* Where a segment begins. */
+/* Where a segment ends. */
 static BlockNumber
-skx_maint_merge_first(SkxSegment *seg, const SkxDiskSegmentRef *ref)
+skx_maint_merge_end(SkxSegment *seg, const SkxDiskSegmentRef *ref)
 {
-	BlockNumber first = MaxBlockNumber;
+	BlockNumber end = 0;
 	int			n;
 	SkxDiskExtent *extents = skx_segment_extents(seg, ref, &n);
 
 	while (n-- > 0)
-		first = Min(first, extents[n].block);
+		end = Max(end, extents[n].block + extents[n].npages);
 	pfree(extents);
-	return first;
+	return end;
 }
 
 /*
  * Where more than a third of the file is free, the segment that lies furthest
- * behind, which begins at `first`, is written anew, if all of it fits into
- * free pages before it: then the end of the file can be given back.  Each such
- * merge moves a segment forward, and leaves fewer free pages before it.
+ * behind, up to `end`, is written anew, if all of it fits into free pages
+ * before that: then the end of the file can be given back.  Each such merge
+ * moves the end of a segment forward, and leaves fewer pages free before it.
  */
 static int
 skx_maint_merge_move(Relation index, const SkxView *view,
-					 const SkxDiskSegmentRef *last, BlockNumber first,
-					 uint32 *chosen)
+					 const SkxDiskSegmentRef *last, BlockNumber end,
+					 uint32 operation, uint32 *chosen)
 {
-	if (last == NULL || skx_manifest_reusable(index, view, first) <
+	if (last == NULL ||
+		skx_manifest_reusable(index, view, end, operation) <
 		last->npages + last->npages / 8 + SKX_MOVE_SLACK)
 		return 0;
 	chosen[0] = last->segment;
@@ -112,14 +113,18 @@ skx_maint_loose(const SkxView *view)
 	return free >= SKX_MOVE_LEAST && free * 3 > view->meta.nblocks;
 }
 
-/* Chooses among the segments of a new view; `most` as for skx_maint_merge. */
+/*
+ * Chooses among the segments of a new view; `most` as for skx_maint_merge.
+ * What the operation has reserved is there for it.
+ */
 static void
-skx_maint_merge_choose(SkxMaintMerge *m, Relation index, int most)
+skx_maint_merge_choose(SkxMaintMerge *m, Relation index, int most,
+					   uint32 operation)
 {
 	SkxPolicyLimits limits = {SKX_SEGMENT_BYTES_MAX, SKX_DOC_MAX};
 	SkxPolicySegment *segments;
 	const SkxDiskSegmentRef *last = NULL;
-	BlockNumber first = 0;
+	BlockNumber end = 0;
 	SkxView    *view;
 	SkxSource  *source;
 	bool		loose;
@@ -143,11 +148,10 @@ skx_maint_merge_choose(SkxMaintMerge *m, Relation index, int most)
 		segments[i].ndeleted =
 			(uint32) skx_segment_ndeleted(source->segments[0]);
 		Assert(segments[i].ndeleted <= segments[i].ndocs);
-		if (loose && (last == NULL ||
-					  skx_maint_merge_first(source->segments[0], ref) > first))
+		if (loose && skx_maint_merge_end(source->segments[0], ref) > end)
 		{
 			last = ref;
-			first = skx_maint_merge_first(source->segments[0], ref);
+			end = skx_maint_merge_end(source->segments[0], ref);
 		}
 	}
 	skx_source_close(source);
@@ -159,7 +163,8 @@ skx_maint_merge_choose(SkxMaintMerge *m, Relation index, int most)
 		m->n = skx_maint_policy_tiers(segments, view->nsegments, &limits,
 									  m->ids);
 	if (m->n == 0)
-		m->n = skx_maint_merge_move(index, view, last, first, m->ids);
+		m->n = skx_maint_merge_move(index, view, last, end, operation,
+									m->ids);
 	Assert(m->n >= 0 && m->n <= SKX_POLICY_INPUTS_MAX);
 	skx_maint_merge_take(m, view, segments);
 	pfree(segments);
@@ -273,7 +278,7 @@ skx_maint_merge_try(Relation index, const SkxMaintOptions *options, int most,
 	volatile bool done = false;
 
 	/* to look whether there is any need costs nothing on disk */
-	skx_maint_merge_choose(&m, index, most);
+	skx_maint_merge_choose(&m, index, most, 0);
 	if (m.n == 0 || (options->certain && skx_maint_merge_spills(&m, options)))
 		return false;
 	op = skx_manifest_begin(index, SKX_OPERATION_MERGE,
@@ -281,7 +286,7 @@ skx_maint_merge_try(Relation index, const SkxMaintOptions *options, int most,
 							options->certain ? WARNING : ERROR);
 	if (op == NULL)
 		return false;
-	skx_maint_merge_choose(&m, index, most);
+	skx_maint_merge_choose(&m, index, most, op->segment);
 	Assert(op->kind == SKX_OPERATION_MERGE);
 	if (m.n > 0 && !(options->certain && skx_maint_merge_spills(&m, options)))
 	{
@@ -355,7 +360,7 @@ skx_maint_merge_wanted(Relation index)
 	MemoryContext old = MemoryContextSwitchTo(context);
 	SkxMaintMerge m;
 
-	skx_maint_merge_choose(&m, index, 0);
+	skx_maint_merge_choose(&m, index, 0, 0);
 	MemoryContextSwitchTo(old);
 	MemoryContextDelete(context);
 	return m.n > 0;

@@ -195,7 +195,7 @@ skx_manifest_flip_extents(SkxFlip *f, uint32 reserved)
 		draft->extents[draft->nextents - 1].reusable = false;
 	}
 	skx_manifest_free_join(draft);
-	if (draft->low)
+	if (draft->shorten)
 		skx_manifest_flip_cut(f);
 	Assert(skx_manifest_extents_apart(draft));
 	/* none is lost, and none comes from nowhere */
@@ -322,14 +322,17 @@ skx_manifest_flip_date(SkxFlip *f, Buffer metabuf)
 	GenericXLogFinish(xlog);
 }
 
-/* The pool is filled anew, with the lowest extents. */
+/*
+ * The pool is filled anew, with the lowest extents.  In a draft for which no
+ * insert can have taken any it is among the free ones already.
+ */
 static void
 skx_manifest_flip_unpool(SkxFlip *f)
 {
 	SkxDiskMeta *meta = &f->meta;
 	int			i;
 
-	for (i = 0; i < meta->npool; i++)
+	for (i = 0; i < meta->npool && !f->draft->low; i++)
 		skx_manifest_free_add(f->draft, meta->pool[i].block,
 							  meta->pool[i].npages, 0);
 	memset(meta->pool, 0, sizeof(meta->pool));
@@ -362,11 +365,11 @@ skx_manifest_flip_begin(SkxFlip *f, Buffer *metabuf)
 	if (f->meta.generation != view->meta.generation)
 		elog(ERROR, "the root of index \"%s\" was replaced without its lock",
 			 RelationGetRelationName(draft->rel));
+	if (draft->low || draft->unpool)
+		skx_manifest_flip_unpool(f);
 #ifdef USE_ASSERT_CHECKING
 	f->owned = skx_manifest_flip_owned(f);
 #endif
-	if (draft->low)
-		skx_manifest_flip_unpool(f);
 	skx_manifest_free_to_pool(draft, &f->meta, skx_manifest_flip_pages(draft));
 	skx_manifest_flip_place(f);
 	if (draft->grow > 0)

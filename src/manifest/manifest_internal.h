@@ -81,10 +81,13 @@ typedef struct SkxDraft
 								 * disk */
 	uint64		reuse;			/* largest safexid among pages taken again */
 
+	bool		unpool;			/* the pool goes back to the free extents and
+								 * is filled anew, with the lowest */
+
 	/* with the index locked exclusively: */
-	bool		low;			/* pool and root get the lowest pages, and
-								 * free ones at the end are no longer the
-								 * file's */
+	bool		low;			/* the extents have those of the pool, too;
+								 * pool and root get the lowest */
+	bool		shorten;		/* free ones at the end leave the file */
 	void		(*also) (GenericXLogState *xlog, void *arg);	/* registers up to three
 																 * pages for the record
 																 * that flips */

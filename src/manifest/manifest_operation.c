@@ -396,6 +396,19 @@ skx_manifest_pool_low(const SkxDraft *draft)
 		skx_manifest_free_reusable(draft, 1) >= draft->pool_target / 2;
 }
 
+/* After a load the pool has as much as that has needed. */
+static bool
+skx_manifest_pool_high(const SkxDraft *draft)
+{
+	const SkxDiskMeta *meta = &draft->view->meta;
+	uint64		pooled = 0;
+	int			i;
+
+	for (i = 0; i < meta->npool; i++)
+		pooled += meta->pool[i].npages;
+	return pooled > 2 * (uint64) draft->pool_target;
+}
+
 /* Under the lock on the metapage; `locked`: those of these operations, too. */
 static bool
 skx_manifest_tidy_locked(Relation rel, const bool *locked)
@@ -410,7 +423,8 @@ skx_manifest_tidy_locked(Relation rel, const bool *locked)
 		if (locked[kind] && skx_manifest_drop_orphans(draft, kind))
 			any = true;
 	}
-	if (any || skx_manifest_pool_low(draft))
+	draft->unpool = skx_manifest_pool_high(draft);
+	if (any || draft->unpool || skx_manifest_pool_low(draft))
 	{
 		draft->spare = true;
 		any = skx_manifest_draft_flip(draft) == 0;

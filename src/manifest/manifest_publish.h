@@ -134,11 +134,12 @@ extern BlockNumber skx_manifest_used(const SkxView *view,
 									 const SkxDiskExtent *also, int nalso);
 
 /*
- * Reusable pages below a block, in runs of whole blocks; free pages of the
- * file, reusable or not.  Without a lock of the caller's.
+ * Reusable pages below a block, in runs of whole blocks, with those reserved
+ * for an operation (0: none); pages of the file that are free, reserved or not.
+ * Without a lock of the caller's.
  */
 extern uint64 skx_manifest_reusable(Relation rel, const SkxView *view,
-									BlockNumber below);
+									BlockNumber below, uint32 operation);
 extern uint64 skx_manifest_free(const SkxView *view);
 extern bool skx_manifest_move(Relation rel, SkxManifestMove *move);
 extern bool skx_manifest_shrink(Relation rel);

@@ -70,7 +70,8 @@ skx_manifest_used(const SkxView *view, const SkxDiskExtent *also, int nalso)
 }
 
 uint64
-skx_manifest_reusable(Relation rel, const SkxView *view, BlockNumber below)
+skx_manifest_reusable(Relation rel, const SkxView *view, BlockNumber below,
+					  uint32 operation)
 {
 	uint32		block_pages = view->meta.block_size / BLCKSZ;
 	Relation	heap = skx_compat_heap(rel);
@@ -84,7 +85,7 @@ skx_manifest_reusable(Relation rel, const SkxView *view, BlockNumber below)
 		BlockNumber end = TYPEALIGN_DOWN(block_pages,
 										 Min(e->block + e->npages, below));
 
-		if (e->operation == 0 && from < end &&
+		if ((e->operation == 0 || e->operation == operation) && from < end &&
 			(e->safexid == 0 || skx_compat_removable(heap, e->safexid)))
 			npages += end - from;
 	}
@@ -99,13 +100,27 @@ skx_manifest_free(const SkxView *view)
 	int			i;
 
 	for (i = 0; i < view->nextents; i++)
-	{
-		if (view->extents[i].operation == 0)
-			npages += view->extents[i].npages;
-	}
+		npages += view->extents[i].npages;
 	for (i = 0; i < view->meta.npool; i++)
 		npages += view->meta.pool[i].npages;
 	return npages;
+}
+
+/* A draft with what is in the pool among the free extents. */
+static SkxDraft *
+skx_manifest_shrink_draft(Relation rel)
+{
+	SkxDraft   *draft = skx_manifest_draft(rel);
+	const SkxDiskMeta *meta = &draft->view->meta;
+	int			i;
+
+	Assert(skx_manifest_locked(rel, ExclusiveLock));
+	draft->low = draft->spare = true;
+	for (i = 0; i < meta->npool; i++)
+		skx_manifest_free_add(draft, meta->pool[i].block,
+							  meta->pool[i].npages, 0);
+	skx_manifest_free_join(draft);
+	return draft;
 }
 
 /* The first page of the lowest free pages that many, or 0. */
@@ -159,11 +174,9 @@ skx_manifest_move_draft(SkxDraft *draft, const SkxManifestMove *move)
 bool
 skx_manifest_move(Relation rel, SkxManifestMove *move)
 {
-	SkxDraft   *draft = skx_manifest_draft(rel);
+	SkxDraft   *draft = skx_manifest_shrink_draft(rel);
 	bool		done;
 
-	Assert(skx_manifest_locked(rel, ExclusiveLock));
-	draft->low = draft->spare = true;
 	move->block = skx_manifest_move_draft(draft, move);
 	draft->also = move->apply;
 	draft->also_arg = move;
@@ -177,12 +190,11 @@ skx_manifest_move(Relation rel, SkxManifestMove *move)
 bool
 skx_manifest_shrink(Relation rel)
 {
-	SkxDraft   *draft = skx_manifest_draft(rel);
+	SkxDraft   *draft = skx_manifest_shrink_draft(rel);
 	BlockNumber nblocks = draft->view->meta.nblocks;
 	bool		done;
 
-	Assert(skx_manifest_locked(rel, ExclusiveLock));
-	draft->low = draft->spare = true;
+	draft->shorten = true;
 	done = skx_manifest_free_reusable(draft, 1) >=
 		skx_manifest_shrink_spare(draft) &&
 		skx_manifest_draft_flip(draft) == 0;

@@ -26,7 +26,7 @@ my $others = skx_session($node, 'd');
 $s->value(<<'SQL');
 CREATE TABLE docs (id serial, v tsvector) WITH (autovacuum_enabled = off);
 CREATE FUNCTION text_of(i int) RETURNS tsvector LANGUAGE sql IMMUTABLE AS
-	$$ SELECT array_to_tsvector(array_agg('w' || (i * j * 7919 % 5003))) || ('all:1 n' || i)::tsvector
+	$$ SELECT array_to_tsvector(array_agg(DISTINCT 'w' || (i % 997 * j * 7919 % 5003))) || ('all:1 n' || i)::tsvector
 	FROM generate_series(1, 40) j $$;
 SQL
 
@@ -102,12 +102,12 @@ sub same
 # The pool of pages for inserts, 640 of them, stays.
 my $pool = 640;
 
-for my $case ([ 'one statement', 20000 ], [ '40 statements', 500 ])
+for my $case ([ 'one statement', 60000 ], [ '40 statements', 1500 ])
 {
 	my ($what, $step) = @$case;
 
 	set_up();
-	load(1, 20000, $step);
+	load(1, 60000, $step);
 
 	my $before = pages();
 
@@ -121,7 +121,7 @@ for my $case ([ 'one statement', 20000 ], [ '40 statements', 500 ])
 	same($what);
 
 	# and goes on
-	load(20001, 22000, 100);
+	load(60001, 62000, 100);
 	same("$what, inserts");
 	$s->value('DELETE FROM docs WHERE id % 3 > 0');
 	vacuum();
@@ -134,12 +134,12 @@ for my $case ([ 'one statement', 20000 ], [ '40 statements', 500 ])
 # Long documents, whose chains lie in the stripe's extents.
 set_up();
 $s->value("INSERT INTO docs (v) SELECT array_to_tsvector(array_agg('l' || i || 'x' || j)) || 'all:1'"
-	  . ' FROM generate_series(1, 100) i, generate_series(1, 3000) j GROUP BY i');
+	  . ' FROM generate_series(1, 400) i, generate_series(1, 3000) j GROUP BY i');
 load(1, 3000, 10);
 $s->value("SELECT skipidx_flush('docs_v')");
-my $long = pages();
 vacuum();
-cmp_ok(vacuum(), '<', $long, 'long documents: shorter');
+# a segment moves only into pages that are free
+cmp_ok(vacuum(), '<=', 2.3 * fresh() + $pool, 'long documents: not much more than made anew');
 same('long documents');
 load(1, 300, 10);
 same('long documents, inserts');
@@ -206,10 +206,15 @@ is($standby->safe_psql('d', "SELECT skipidx_check('docs_v', true)"), '', 'standb
 $standby->stop;
 
 # Killed between any two steps; what was left behind is overwritten.
-for my $point (qw(shrink_moved shrink_flipped shrink_done))
+# (of a stripe that moves: 510_faults.pl)
+for my $point (qw(shrink_flipped shrink_done))
 {
 	set_up();
 	load(1, 12000, 12000);
+	# another stripe, at the end of the file
+	$others->value('INSERT INTO docs (v) SELECT text_of(i) FROM generate_series(1, 3000) i');
+	$s->value("SELECT skipidx_flush('docs_v'), pg_current_xact_id()");
+	vacuum();
 	$others->value("SET skipidx.fault = '$point:kill'");
 	$others->raw('VACUUM (INDEX_CLEANUP ON, TRUNCATE OFF) docs');
 	$_->close for $s, $others;

@@ -1,0 +1,69 @@
+# Ranked searches among many dead rows that VACUUM has not marked yet: the rows
+# are those of the sequential scan, and after some searches one pass finds as
+# many more as turn out to be dead.
+#
+# Holds: am 11
+
+use strict;
+use warnings;
+use FindBin;
+use lib "$FindBin::RealBin/lib";
+use SkipidxTest qw(skx_node skx_database skx_session);
+use Test::More;
+
+my $node = skx_node('dead_rows', conf => 'skipidx.max_workers = 0');
+
+skx_database($node, 'd');
+
+my $s = skx_session($node, 'd');
+
+$s->value(<<'SQL');
+CREATE TABLE docs (id int, v tsvector) WITH (autovacuum_enabled = off);
+INSERT INTO docs SELECT i, array_to_tsvector(array_agg('w' || j)) || 'all:1'::tsvector
+	FROM generate_series(1, 20000) i, generate_series(1, 1 + i % 97) j GROUP BY i;
+CREATE INDEX docs_v ON docs USING skipidx (v) WITH (pending_limit = '64MB');
+SQL
+
+my $query = "SELECT id FROM docs WHERE v @@ 'all' ORDER BY v <@> 'all', ctid LIMIT 10";
+
+sub passes
+{
+	my ($passes) = $s->value('EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF)'
+		  . " SELECT id FROM docs WHERE v @@ 'all' ORDER BY v <@> 'all' LIMIT 10")
+	  =~ /Passes: (\d+)/;
+
+	return $passes // die 'no passes';
+}
+
+sub same
+{
+	my ($what) = @_;
+	my @rows = map {
+		$s->value("SET enable_seqscan = $_; SET enable_indexscan = " . ($_ eq 'on' ? 'off' : 'on')
+			  . "; SET enable_bitmapscan = off; $query")
+	} qw(on off);
+
+	$s->value('RESET enable_seqscan; RESET enable_indexscan; RESET enable_bitmapscan');
+	is($rows[1], $rows[0], "$what: the rows");
+	return;
+}
+
+$s->value('SET enable_seqscan = off; SET enable_bitmapscan = off');
+is(passes(), 1, 'no dead rows: one pass');
+# each of the best rows has a dead version that is as good
+$s->value("UPDATE docs SET v = v || 'new:200'::tsvector WHERE id % 97 = 0");
+$s->value("UPDATE docs SET v = ts_delete(v, 'new') WHERE id % 97 = 0");
+$s->value("SELECT skipidx_flush('docs_v')");
+my $first = passes();
+cmp_ok($first, '>', 1, 'dead rows: several passes at first');
+passes() for 1 .. 40;
+is(passes(), 1, 'and one later');
+same('dead rows');
+$s->value('VACUUM docs');
+passes() for 1 .. 40;
+is(passes(), 1, 'vacuumed: one pass');
+same('vacuumed');
+
+$s->close;
+$node->stop;
+done_testing();
