@@ -118,6 +118,11 @@ SQL
 	my $session = skx_session($node, 'postgres');
 
 	$session->value(<<'SQL');
+DO $$ DECLARE i regclass; BEGIN
+	FOR i IN SELECT indexrelid FROM pg_index WHERE indrelid = 'empty'::regclass LOOP
+		EXECUTE format('ALTER INDEX %s SET (pending_limit = %L)', i, '64MB');
+	END LOOP;
+END $$;
 INSERT INTO empty SELECT ('all:1,5,9 k' || i || ':2,6 k:3')::tsvector
 	FROM generate_series(1, 20000) i;
 SET enable_seqscan = off;

@@ -8,8 +8,7 @@ use strict;
 use warnings;
 use FindBin;
 use lib "$FindBin::RealBin/lib";
-use PostgreSQL::Test::Utils;
-use SkipidxTest qw(skx_node skx_database skx_session);
+use SkipidxTest qw(skx_node skx_database skx_session skx_fault_lock);
 use Test::More;
 
 # Point to stop at, statement that gets there, and whether it has read deletes
@@ -30,17 +29,6 @@ skx_database($node, 'd');
 my $s = skx_session($node, 'd');
 my $worker = skx_session($node, 'd');
 my $reader = skx_session($node, 'd');
-
-# The number that the advisory lock of a point has.
-sub point_number
-{
-	my ($point) = @_;
-	my @names = slurp_file("$FindBin::RealBin/../../src/fault/fault_points.h")
-	  =~ /^\s*X\(\w+, "(\w+)"/mg;
-	my ($at) = grep { $names[ $_ - 1 ] eq $point } 1 .. @names;
-
-	return $at // die "no fault point $point";
-}
 
 # Rows that match, as text, by one way to scan.
 sub found
@@ -105,7 +93,7 @@ sub stop_at
 {
 	my ($point, $statement, $what) = @_;
 
-	$s->value('SELECT pg_advisory_lock(7564152, ' . point_number($point) . ')');
+	$s->value('SELECT pg_advisory_lock(7564152, ' . skx_fault_lock($point) . ')');
 	$worker->value("SET skipidx.fault = '$point:wait'");
 	$worker->start($statement);
 	ok($node->poll_query_until('d', 'SELECT count(*) = 1 FROM pg_locks'

@@ -9,8 +9,7 @@ use strict;
 use warnings;
 use FindBin;
 use lib "$FindBin::RealBin/lib";
-use PostgreSQL::Test::Utils;
-use SkipidxTest qw(skx_node skx_database skx_session);
+use SkipidxTest qw(skx_node skx_database skx_session skx_fault_lock);
 use Test::More;
 
 my $node = skx_node('vacuum_parts');
@@ -19,17 +18,6 @@ skx_database($node, 'd');
 
 my $s = skx_session($node, 'd');
 my $vacuum = skx_session($node, 'd');
-
-# The number that the advisory lock of a point has.
-sub point_number
-{
-	my ($point) = @_;
-	my @names = slurp_file("$FindBin::RealBin/../../src/fault/fault_points.h")
-	  =~ /^\s*X\(\w+, "(\w+)"/mg;
-	my ($at) = grep { $names[ $_ - 1 ] eq $point } 1 .. @names;
-
-	return $at // die "no fault point $point";
-}
 
 sub segments
 {
@@ -64,7 +52,7 @@ sub race
 {
 	my ($what, $n, $move) = @_;
 	my $rows = $s->value('SELECT count(*) FROM docs');
-	my $lock = point_number('vacuum_part_done');
+	my $lock = skx_fault_lock('vacuum_part_done');
 
 	$s->value('DELETE FROM docs WHERE id % 3 = 0');
 	$s->value("SELECT pg_advisory_lock(7564152, $lock)");

@@ -12,7 +12,7 @@ use FindBin;
 use lib "$FindBin::RealBin/lib";
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
-use SkipidxTest qw(skx_node skx_database skx_session);
+use SkipidxTest qw(skx_node skx_database skx_session skx_fault_lock);
 use Test::More;
 
 my $node = skx_node('count_race', streaming => 1);
@@ -21,17 +21,6 @@ skx_database($node, 'd');
 
 my $s = skx_session($node, 'd');
 my $reader = skx_session($node, 'd');
-
-# The number that the advisory lock of a point has.
-sub point_number
-{
-	my ($point) = @_;
-	my @names = slurp_file("$FindBin::RealBin/../../src/fault/fault_points.h")
-	  =~ /^\s*X\(\w+, "(\w+)"/mg;
-	my ($at) = grep { $names[ $_ - 1 ] eq $point } 1 .. @names;
-
-	return $at // die "no fault point $point";
-}
 
 sub insert
 {
@@ -104,7 +93,7 @@ sub race
 	follow();
 	my $want = $holder->value("SET enable_indexscan = off; SET enable_bitmapscan = off;"
 		  . " SELECT count(*) FROM docs WHERE v @@ '$statement'; RESET enable_indexscan; RESET enable_bitmapscan");
-	$holder->value('SELECT pg_advisory_lock(7564152, ' . point_number($point) . ')');
+	$holder->value('SELECT pg_advisory_lock(7564152, ' . skx_fault_lock($point) . ')');
 	$reader->value("SET enable_seqscan = off; SET skipidx.fault = '$point:wait'");
 	like($reader->value("EXPLAIN SELECT count(*) FROM docs WHERE v @@ '$statement'"), qr/Skipidx Count/, "$what: plan");
 	$reader->start("SELECT count(*) FROM docs WHERE v @@ '$statement'");
@@ -132,7 +121,7 @@ for my $point ('count_whole', 'count_matched', 'count_mapped')
 	set_up($point eq 'count_whole' ? 0 : 500);
 	like($reader->raw("SET skipidx.fault = '$point:error'; SELECT count(*) FROM docs WHERE v @@ 'old'"),
 		qr/ERROR:  XX000/, "an error at $point");
-	$s->value('SELECT pg_advisory_lock(7564152, ' . point_number($point) . ')');
+	$s->value('SELECT pg_advisory_lock(7564152, ' . skx_fault_lock($point) . ')');
 	$reader->value("SET skipidx.fault = '$point:wait'");
 	$reader->start("SELECT count(*) FROM docs WHERE v @@ 'old'");
 	$node->poll_query_until('d', "SELECT count(*) = 1 FROM pg_locks WHERE locktype = 'advisory' AND NOT granted")

@@ -9,7 +9,7 @@ use warnings;
 use FindBin;
 use lib "$FindBin::RealBin/lib";
 use PostgreSQL::Test::Utils;
-use SkipidxTest qw(skx_node skx_database skx_session);
+use SkipidxTest qw(skx_node skx_database skx_session skx_fault_lock);
 use Test::More;
 use Time::HiRes qw(time sleep);
 
@@ -18,17 +18,6 @@ my $node = skx_node('workers', conf => "autovacuum_naptime = 1s\nskipidx.max_wor
 skx_database($node, 'd');
 
 my $s = skx_session($node, 'd');
-
-# The number that the advisory lock of a point has.
-sub point_number
-{
-	my ($point) = @_;
-	my @names = slurp_file("$FindBin::RealBin/../../src/fault/fault_points.h")
-	  =~ /^\s*X\(\w+, "(\w+)"/mg;
-	my ($at) = grep { $names[ $_ - 1 ] eq $point } 1 .. @names;
-
-	return $at // die "no fault point $point";
-}
 
 # Settings of the server; a worker takes them when it starts.
 sub settings
@@ -299,7 +288,7 @@ settings('skipidx.merge_rate_limit' => 0);
 # their way without it.
 fault('flush_read:wait');
 $t = table();
-$s->value('SELECT pg_advisory_lock(7564152, ' . point_number('flush_read') . ')');
+$s->value('SELECT pg_advisory_lock(7564152, ' . skx_fault_lock('flush_read') . ')');
 insert($t, 3000);
 poll("SELECT count(*) = 1 FROM pg_locks WHERE locktype = 'advisory' AND NOT granted", 'a worker is held up');
 $start = time;

@@ -19,7 +19,7 @@ use PostgreSQL::Test::Utils;
 use Test::More ();
 
 our @EXPORT_OK = qw(skx_node skx_database skx_session skx_seed skx_setseed
-  skx_install_try skx_relation_file skx_refuse_io_uring skx_start_apart);
+  skx_install_try skx_fault_lock skx_relation_file skx_refuse_io_uring skx_start_apart);
 
 # The settings a test gives come last, so they win.
 my $common_conf = <<'CONF';
@@ -114,6 +114,18 @@ sub skx_database
 	  if $rc != 0;
 	$node->safe_psql($db, 'CREATE EXTENSION skipidx');
 	return;
+}
+
+# The second key of the advisory lock that a backend waits for at a point: its
+# number in the list.
+sub skx_fault_lock
+{
+	my ($point) = @_;
+	my @names = slurp_file("$FindBin::RealBin/../../src/fault/fault_points.h")
+	  =~ /^\s*X\(\w+, "(\w+)"/mg;
+	my ($at) = grep { $names[ $_ - 1 ] eq $point } 1 .. @names;
+
+	return $at // die "no fault point $point";
 }
 
 # The seed of a test: fixed, unless SKIPIDX_SEED says otherwise; perl's random
