@@ -4,6 +4,7 @@
  */
 #include "postgres.h"
 
+#include "compat/compat.h"
 #include "fmgr.h"
 #include "highlight/highlight_internal.h"
 #include "lib/stringinfo.h"

@@ -8,6 +8,7 @@
 #include "postgres.h"
 
 #include "common/hashfn.h"
+#include "compat/compat.h"
 #include "highlight/highlight_internal.h"
 #include "tsearch/ts_public.h"
 #include "tsearch/ts_utils.h"

@@ -5,6 +5,7 @@
 #include "postgres.h"
 
 #include "common/hashfn.h"
+#include "compat/compat.h"
 #include "highlight/highlight_internal.h"
 #include "miscadmin.h"
 #include "tsearch/ts_utils.h"
