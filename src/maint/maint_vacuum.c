@@ -362,15 +362,20 @@ skx_maint_cleanup_flush(Relation index, void *arg)
 /*
  * Autovacuum leaves merges to a worker: its own cost delay would make them
  * last, and it holds a lock on the table.  VACUUM as a command has done all
- * when it ends.
+ * when it ends, save the merges that it must not begin where no error can be
+ * caught.
  */
 static void
 skx_maint_cleanup_merge(Relation index, void *arg)
 {
+	const SkxMaintOptions *options = arg;
+
 	if (skx_compat_autovacuum() && skx_maint_merge_wanted(index) &&
 		skx_worker_ask(index, SKX_WORKER_MERGE))
 		return;
-	skx_maint_merge(index, arg, 0, SKX_WAIT_PAGE);
+	skx_maint_merge(index, options, 0, SKX_WAIT_PAGE);
+	if (options->certain && skx_maint_merge_wanted(index))
+		skx_worker_ask(index, SKX_WORKER_MERGE);
 }
 
 static void
