@@ -6,6 +6,7 @@
 
 #include "am/am.h"
 #include "blkio/blkio.h"
+#include "cost/cost.h"
 #include "fault/fault.h"
 #include "fmgr.h"
 #include "planner/planner.h"
@@ -25,6 +26,7 @@ _PG_init(void)
 	skx_fault_undo_init();
 	skx_blkio_init();
 	skx_topk_init();
+	skx_cost_init();
 	skx_am_options_init();
 	skx_worker_init();
 	skx_planner_init();

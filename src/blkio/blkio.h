@@ -295,6 +295,7 @@ extern int	skx_blkio_live_extend(Relation rel, BlockNumber nblocks,
 extern void skx_blkio_no_space(Relation rel, int error, int elevel);
 
 /* blkio_gucs.c : settings, and main shared memory if preloaded; _PG_init */
+extern int	skx_blkio_io_depth;
 extern void skx_blkio_init(void);
 
 #endif							/* SKX_BLKIO_BLKIO_H */

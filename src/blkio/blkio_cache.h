@@ -219,7 +219,6 @@ extern int	skx_blkio_depth_in_force(const SkxBlkMethod *method);
 #define SKX_BLK_AUTO	(-1)	/* else a SkxBlkMethodNumber */
 
 extern int	skx_blkio_io_method;
-extern int	skx_blkio_io_depth;
 extern int	skx_blkio_io_depth_total;
 extern int	skx_blkio_cache_size;	/* kB */
 extern int	skx_blkio_direct_min_cache; /* kB */

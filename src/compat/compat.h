@@ -257,6 +257,15 @@ extern bool skx_compat_dsm_aside(const char **start, Size *size,
 #define skx_compat_restrict_search_path()	((void) 0)
 #endif
 
+/* Memory that a setting's check hook hands to its assign hook. */
+#if PG_VERSION_NUM >= 160000
+#define skx_compat_guc_malloc(size)	guc_malloc(LOG, size)
+#define skx_compat_guc_free(p)		guc_free(p)
+#else
+#define skx_compat_guc_malloc(size)	malloc(size)
+#define skx_compat_guc_free(p)		free(p)
+#endif
+
 /* Is this backend a worker of autovacuum? */
 #if PG_VERSION_NUM >= 170000
 #define skx_compat_autovacuum()	AmAutoVacuumWorkerProcess()

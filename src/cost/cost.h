@@ -56,6 +56,24 @@ extern uint64 skx_cost_first(double rows);
  */
 extern uint64 skx_cost_documents(Relation index, TSQuery query);
 
+/*
+ * cost_prices.c : what reading a page costs, by tablespace (0: the database's);
+ * its settings, for _PG_init
+ *
+ * reading: so many pages of all there are, where neighbours come in an order.
+ */
+typedef struct SkxCostPrices
+{
+	double		forward;
+	double		backward;
+	double		random;
+} SkxCostPrices;
+
+extern void skx_cost_prices(Oid tablespace, SkxCostPrices *prices);
+extern double skx_cost_reading(double pages, double all, double ordered,
+							   double random);
+extern void skx_cost_init(void);
+
 /* Sizes of an index, found once while a statement is planned. */
 typedef struct SkxPlannedSizes
 {

@@ -101,7 +101,8 @@ typedef struct SkxCostScan
 {
 	double		lookups;		/* words */
 	double		work[2];
-	double		pages[2];
+	double		pages[2];		/* of lists */
+	double		listed;			/* pages that these have; never less */
 	double		scored;			/* share of the rows that come by a score */
 } SkxCostScan;
 

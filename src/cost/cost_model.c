@@ -44,9 +44,6 @@
 /* Documents that have the words of a phrase, for one that has the phrase. */
 #define SKX_COST_PHRASE_RARITY	20.0
 
-/* Postings of a list on one page of BLCKSZ. */
-#define SKX_COST_PAGE_POSTINGS	4000.0
-
 /* Giving a posting its part of a score. */
 #define SKX_COST_SCORE		1.2
 

@@ -100,6 +100,9 @@ extern void skx_cost_model_best(const SkxCostRanked *ranked, double first,
 /* Documents that match and have one of the words. */
 extern double skx_cost_model_findable(const SkxCostRanked *ranked);
 
+/* Postings of a list on one page of BLCKSZ. */
+#define SKX_COST_PAGE_POSTINGS	4000.0
+
 /* Work that is not the model's own: matching one pending document, ... */
 #define SKX_COST_PENDING	60.0
 

@@ -45,6 +45,18 @@ skx_cost_refuse_index_only(IndexPath *path)
 	return rel->pages * rel->allvisfrac * random_page_cost;
 }
 
+/* Pages of the lists of all words, as far as they are known. */
+static double
+skx_cost_listed(const SkxCosting *c)
+{
+	double		postings = c->left * c->average;
+	int			i;
+
+	for (i = 0; i < c->nlexemes && c->segment != NULL; i++)
+		postings += c->terms[i].df * c->scale;
+	return postings / SKX_COST_PAGE_POSTINGS;
+}
+
 /*
  * What the scan does, by what can be known of its queries and of the index.
  */
@@ -67,12 +79,14 @@ skx_cost_scan(SkxCosting *c, SkxCostScan *scan)
 		scan->work[1] = match.work;
 		scan->pages[1] = match.pages;
 	}
+	scan->listed = Max(skx_cost_listed(c),
+					   Max(scan->pages[0], scan->pages[1]));
 	skx_cost_end(c);
 }
 
 /*
  * The price of that: what is read to look words up, anywhere in the file; and
- * stretches of lists, in turn.
+ * of lists, in turn, with gaps where the scan skips.
  */
 static void
 skx_cost_price(const SkxCosting *c, const SkxCostScan *scan,
@@ -83,12 +97,12 @@ skx_cost_price(const SkxCosting *c, const SkxCostScan *scan,
 	double		most = Max(info->pages, 1);
 	double		lookups;
 	double		pages[2];
-	double		random;
-	double		sequential;
+	double		lists[2];
 	double		work;
+	SkxCostPrices prices;
 	int			i;
 
-	get_tablespace_page_costs(info->reltablespace, &random, &sequential);
+	skx_cost_prices(info->reltablespace, &prices);
 	lookups = Min(Max(c->nsegments, 1) *
 				  (SKX_COST_PAGES_OPEN + SKX_COST_PAGES_WORD * scan->lookups),
 				  most);
@@ -105,12 +119,16 @@ skx_cost_price(const SkxCosting *c, const SkxCostScan *scan,
 	if (loop_count > 1)
 		lookups = index_pages_fetched(lookups * loop_count, info->pages,
 									  most, c->root) / loop_count;
+	for (i = 0; i < 2; i++)
+		lists[i] = skx_cost_reading(pages[i],
+									scan->listed + c->pending_pages,
+									prices.forward, prices.random);
 	work = SKX_COST_SEGMENT * c->nsegments + SKX_COST_OPEN * scan->lookups +
 		(ranked ? SKX_COST_RANKING : 0);
-	costs->indexStartupCost = lookups * random + pages[0] * sequential +
+	costs->indexStartupCost = lookups * prices.random + lists[0] +
 		(work + scan->work[0] + (ranked ? c->npending * SKX_COST_PENDING : 0)) *
 		cpu_operator_cost;
-	costs->indexTotalCost = lookups * random + pages[1] * sequential +
+	costs->indexTotalCost = lookups * prices.random + lists[1] +
 		(work + scan->work[1] + c->npending * SKX_COST_PENDING) *
 		cpu_operator_cost +
 		c->rows * (cpu_index_tuple_cost + SKX_COST_ROW * cpu_operator_cost);

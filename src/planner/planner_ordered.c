@@ -17,6 +17,7 @@
 #include "catalog/pg_statistic.h"
 #include "commands/defrem.h"
 #include "compat/compat_planner.h"
+#include "cost/cost.h"
 #include "intake/intake_key.h"
 #include "miscadmin.h"
 #include "nodes/nodeFuncs.h"
@@ -29,7 +30,6 @@
 #include "parser/parsetree.h"
 #include "planner/planner_internal.h"
 #include "utils/lsyscache.h"
-#include "utils/spccache.h"
 #include "utils/syscache.h"
 
 static Plan *skx_planner_plan_ordered(PlannerInfo *root, RelOptInfo *rel,
@@ -94,7 +94,10 @@ skx_planner_key_column(const IndexOptInfo *index, const PathKey *key)
 	return 0;
 }
 
-/* How far a column follows the order of the table, from 0 to 1. */
+/*
+ * How far a column follows the order of the table: 1 wholly, -1 against it, 0
+ * not at all.
+ */
 static double
 skx_planner_correlation(PlannerInfo *root, const IndexOptInfo *index,
 						int column)
@@ -115,7 +118,7 @@ skx_planner_correlation(PlannerInfo *root, const IndexOptInfo *index,
 						 ATTSTATSSLOT_NUMBERS))
 	{
 		if (slot.nnumbers > 0)
-			correlation = fabs(slot.numbers[0]);
+			correlation = slot.numbers[0];
 		free_attstatsslot(&slot);
 	}
 	ReleaseSysCache(tuple);
@@ -134,6 +137,28 @@ skx_planner_first_rows(PlannerInfo *root, const RelOptInfo *rel,
 }
 
 /*
+ * Reading the rows: where the column follows the table, pages come in order,
+ * forward or backward; where it does not, anywhere.
+ */
+static Cost
+skx_planner_cost_rows(PlannerInfo *root, const RelOptInfo *rel,
+					  const IndexPath *index, double matches,
+					  double correlation, bool descending)
+{
+	SkxCostPrices prices;
+	double		follows = correlation * correlation;
+	double		anywhere = index_pages_fetched(matches, rel->pages,
+											   index->indexinfo->pages, root);
+
+	skx_cost_prices(rel->reltablespace, &prices);
+	return (1 - follows) * anywhere * prices.random +
+		follows * skx_cost_reading(anywhere, rel->pages,
+								   (correlation < 0) == descending ?
+								   prices.forward : prices.backward,
+								   prices.random);
+}
+
+/*
  * A search looks at all documents that match, if the column does not follow the
  * order of the table, and else at those of a few stretches.  There is one for
  * the first rows; for all, as many as it takes to come there by growing.
@@ -141,7 +166,7 @@ skx_planner_first_rows(PlannerInfo *root, const RelOptInfo *rel,
 static void
 skx_planner_cost_ordered(PlannerInfo *root, const RelOptInfo *rel,
 						 const IndexPath *index, double correlation,
-						 Path *path)
+						 bool descending, Path *path)
 {
 	double		matches = Max(index->indexselectivity * rel->tuples, 1);
 	double		first = skx_planner_first_rows(root, rel, matches);
@@ -152,20 +177,16 @@ skx_planner_cost_ordered(PlannerInfo *root, const RelOptInfo *rel,
 	double		looked = follows * near + (1 - follows) * matches;
 	double		searches = 1 + log(Max(Min(matches, most) / Max(first, 1), 1)) /
 		log(SKX_ORDERED_GROWTH) + matches / most;
-	double		random;
-	double		pages;
 	Cost		each;
 
 	each = (index->indextotalcost - index->path.startup_cost) / matches +
 		SKX_ORDERED_COMPARE * cpu_operator_cost;
 	each = Max(each, SKX_ORDERED_COMPARE * cpu_operator_cost);
-	get_tablespace_page_costs(rel->reltablespace, &random, NULL);
-	pages = index_pages_fetched(matches, rel->pages, index->indexinfo->pages,
-								root);
 	path->startup_cost = index->path.startup_cost + looked * each;
 	path->total_cost = path->startup_cost +
 		(follows * matches + (1 - follows) * matches * (searches - 1)) * each +
-		pages * random +
+		skx_planner_cost_rows(root, rel, index, matches, correlation,
+							  descending) +
 		matches * (cpu_tuple_cost + cpu_index_tuple_cost +
 				   rel->baserestrictcost.per_tuple) +
 		path->rows * path->pathtarget->cost.per_tuple;
@@ -189,7 +210,7 @@ skx_planner_add_column(PlannerInfo *root, RelOptInfo *rel,
 	custom->path.parallel_safe = false;
 	skx_planner_cost_ordered(root, rel, path,
 							 skx_planner_correlation(root, index, column),
-							 &custom->path);
+							 !skx_compat_pathkey_ascends(key), &custom->path);
 	custom->flags = CUSTOMPATH_SUPPORT_PROJECTION;
 	custom->custom_paths = list_make1(path);
 	custom->custom_private =

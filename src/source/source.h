@@ -59,8 +59,9 @@ extern void skx_source_close(SkxSource *source);
 
 /*
  * source_heap.c : the table's blocks of rows that will be handed out, asked for
- * some rows ahead, no more of them than the table's tablespace admits reads at
- * a time (effective_io_concurrency; 0: none)
+ * some rows ahead, as many as `depth` tells of the table's tablespace: the
+ * larger one of effective_io_concurrency and skipidx.io_depth, none where the
+ * former is 0
  *
  * begin is called with the table, as often as one likes; batch when there are
  * TIDs of further rows, of which the first `sure` will be wanted; ask before
@@ -84,6 +85,7 @@ typedef struct SkxHeapAhead
 /* Blocks for which a read was begun, in this process. */
 extern PGDLLIMPORT uint64 skx_source_heap_asked;
 
+extern int	skx_source_heap_depth(Oid tablespace);
 extern void skx_source_heap_begin(SkxHeapAhead *a, Relation heap);
 extern void skx_source_heap_batch(SkxHeapAhead *a, int sure);
 extern void skx_source_heap_ask_slow(SkxHeapAhead *a,

@@ -11,7 +11,7 @@ use PostgreSQL::Test::Utils;
 use SkipidxTest qw(skx_node skx_session);
 use Test::More;
 
-my $node = skx_node('heap_ahead', conf => "shared_buffers = 64MB\neffective_io_concurrency = 8\n"
+my $node = skx_node('heap_ahead', conf => "shared_buffers = 64MB\neffective_io_concurrency = 8\nskipidx.io_depth = 2\n"
 	  . "maintenance_work_mem = 256MB\nwal_level = minimal\nmax_wal_senders = 0");
 my $s = skx_session($node, 'postgres');
 
@@ -73,6 +73,7 @@ for my $case (
 	is((asked($sql))[1], 0, "$what: none once they are there") if $what ne 'plain, few';
 }
 is((cold(ranked(20), 'SET effective_io_concurrency = 0'))[1], 0, 'no concurrency: none');
+is((cold(ranked(20), 'SET skipidx.io_depth = 0'))[1], 19, 'no depth: by the concurrency');
 
 # The first row of those that will be wanted brings as many as may be read at a
 # time; one that may be the last, no other.
@@ -86,6 +87,12 @@ for my $case ([ ' LIMIT 20', 7, 8 ], [ ' LIMIT 5', 4, 4 ], [ '', 0, 1 ])
 	$s->value('COMMIT');
 	ok($blocks >= $least && $blocks <= $most, "cursor$limit: $blocks blocks asked for with the first row");
 }
+
+# With little concurrency the depth of the index's own reads is that of rows.
+cold("SET effective_io_concurrency = 1; SET skipidx.io_depth = 12;"
+	  . "BEGIN; DECLARE c CURSOR FOR SELECT id FROM docs WHERE v @@ 'far' ORDER BY v <\@> 'far' LIMIT 20");
+my (undef, $deep) = asked('FETCH 1 FROM c');
+ok($deep >= 11 && $deep <= 12, "depth of 12: $deep blocks asked for with the first row");
 
 $s->close;
 $node->stop;
