@@ -613,6 +613,28 @@ LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED;
 COMMENT ON FUNCTION skipidx_prewarm(pg_catalog.regclass) IS
 	'reads a skipidx index into memory as far as there is room; returns how many pages';
 
+CREATE FUNCTION skipidx_calibrate(
+	tablespace pg_catalog.name DEFAULT NULL,
+	cached pg_catalog.float8 DEFAULT 0.9,
+	megabytes pg_catalog.int4 DEFAULT 256,
+	seconds pg_catalog.float8 DEFAULT 0.25,
+	OUT pattern pg_catalog.text,
+	OUT io pg_catalog.text,
+	OUT depth pg_catalog.int4,
+	OUT us pg_catalog.float8,
+	OUT price pg_catalog.float8,
+	OUT command pg_catalog.text)
+RETURNS SETOF pg_catalog.record
+AS 'MODULE_PATHNAME'
+LANGUAGE C VOLATILE PARALLEL UNSAFE;
+
+COMMENT ON FUNCTION skipidx_calibrate(pg_catalog.name, pg_catalog.float8,
+	pg_catalog.int4, pg_catalog.float8) IS
+	'measures forward, backward and random reads on the device of a tablespace, and what to set for the planner to know';
+
+REVOKE ALL ON FUNCTION skipidx_calibrate(pg_catalog.name, pg_catalog.float8,
+	pg_catalog.int4, pg_catalog.float8) FROM PUBLIC;
+
 CREATE FUNCTION skipidx_work(
 	OUT nodes pg_catalog.int8,
 	OUT portions pg_catalog.int8,

@@ -294,6 +294,45 @@ extern int	skx_blkio_live_extend(Relation rel, BlockNumber nblocks,
 								  bool spare);
 extern void skx_blkio_no_space(Relation rel, int error, int elevel);
 
+/*
+ * blkio_hint.c : the server will read these blocks of a relation of any kind
+ *
+ * A hint: no error is raised, and blocks past the end of the file are none.
+ * What a run is that is worth one: so many blocks.
+ */
+#define SKX_BLK_RUN				16
+
+extern void skx_blkio_hint(Relation rel, BlockNumber first, uint32 nblocks);
+
+/*
+ * blkio_measure.c : reads of single pages of a file, as scans read them
+ *
+ * Seconds a read, of a pass that ends with the file or after so many seconds;
+ * 0: this is not to be had here (no O_DIRECT, no io_uring for a depth).  The
+ * page cache has nothing of the file when the pass begins, if all of it has
+ * been synced, but where `cached` says otherwise.  Errors of reads are raised, and a cancel is served between them.
+ */
+typedef enum SkxBlkPattern
+{
+	SKX_MEASURE_FORWARD,
+	SKX_MEASURE_BACKWARD,
+	SKX_MEASURE_RANDOM,			/* each page once */
+	SKX_MEASURE_SKIPPING		/* forward, one of 8 pages */
+} SkxBlkPattern;
+
+typedef struct SkxBlkMeasure
+{
+	const char *path;
+	uint32		nblocks;		/* a power of two */
+	SkxBlkPattern pattern;
+	bool		direct;
+	bool		cached;			/* leave the page cache what it has */
+	int			depth;			/* at least 1 */
+	double		seconds;
+} SkxBlkMeasure;
+
+extern double skx_blkio_measure(const SkxBlkMeasure *what);
+
 /* blkio_gucs.c : settings, and main shared memory if preloaded; _PG_init */
 extern int	skx_blkio_io_depth;
 extern void skx_blkio_init(void);

@@ -60,6 +60,7 @@ extern uint64 skx_cost_documents(Relation index, TSQuery query);
  * cost_prices.c : what reading a page costs, by tablespace (0: the database's);
  * its settings, for _PG_init
  *
+ * with: skipidx.tablespace_costs with such an entry.
  * reading: so many pages of all there are, where neighbours come in an order.
  */
 typedef struct SkxCostPrices
@@ -70,6 +71,7 @@ typedef struct SkxCostPrices
 } SkxCostPrices;
 
 extern void skx_cost_prices(Oid tablespace, SkxCostPrices *prices);
+extern char *skx_cost_prices_with(Oid tablespace, const SkxCostPrices *prices);
 extern double skx_cost_reading(double pages, double all, double ordered,
 							   double random);
 extern void skx_cost_init(void);

@@ -16,8 +16,10 @@
 #include <math.h>
 
 #include "catalog/pg_tablespace.h"
+#include "commands/tablespace.h"
 #include "compat/compat.h"
 #include "cost/cost.h"
+#include "lib/stringinfo.h"
 #include "miscadmin.h"
 #include "parser/scansup.h"
 #include "source/source.h"
@@ -197,6 +199,51 @@ skx_cost_prices(Oid tablespace, SkxCostPrices *prices)
 		prices->backward = skx_cost_prices_backward;
 	else if (skx_source_heap_depth(tablespace) > 1)
 		prices->backward = sqrt(prices->forward * prices->random);
+}
+
+/* As skx_cost_prices_name() reads it. */
+static const char *
+skx_cost_prices_quote(const char *name)
+{
+	StringInfoData text;
+
+	if (strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789_") == strlen(name))
+		return name;
+	initStringInfo(&text);
+	appendStringInfoChar(&text, '"');
+	for (; *name != '\0'; name++)
+	{
+		if (*name == '"')
+			appendStringInfoChar(&text, '"');
+		appendStringInfoChar(&text, *name);
+	}
+	appendStringInfoChar(&text, '"');
+	return text.data;
+}
+
+char *
+skx_cost_prices_with(Oid tablespace, const SkxCostPrices *prices)
+{
+	char	   *name = get_tablespace_name(tablespace);
+	StringInfoData text;
+	int			i;
+
+	initStringInfo(&text);
+	for (i = 0; name != NULL && skx_cost_prices_spaces != NULL &&
+		 i < skx_cost_prices_spaces->n; i++)
+	{
+		const SkxSpacePrices *space = &skx_cost_prices_spaces->spaces[i];
+
+		if (strcmp(NameStr(space->tablespace), name) != 0)
+			appendStringInfo(&text, "%s: %g %g %g; ",
+							 skx_cost_prices_quote(NameStr(space->tablespace)),
+							 space->prices.forward, space->prices.backward,
+							 space->prices.random);
+	}
+	if (name != NULL)
+		appendStringInfo(&text, "%s: %g %g %g", skx_cost_prices_quote(name),
+						 prices->forward, prices->backward, prices->random);
+	return text.data;
 }
 
 /*

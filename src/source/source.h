@@ -79,6 +79,7 @@ typedef struct SkxHeapAhead
 	int			found;			/* blocks found in shared buffers in a row */
 	int			pass;			/* blocks not to be looked for */
 	uint32		rows;			/* noted in lately */
+	BlockNumber before;			/* of the row before `next` */
 	BlockNumber lately[SKX_HEAP_LATELY];	/* asked for, or looked for */
 } SkxHeapAhead;
 

@@ -6,6 +6,11 @@
  * this, rows in no order of the table wait for one block after the other.
  * Looking for a block that is in shared buffers costs a search of their table,
  * so as long as blocks are found there fewer and fewer are looked for.
+ *
+ * A block that follows the one before is not asked for: the kernel sees that
+ * files are read forward, and reads ahead in larger pieces than it is asked
+ * for.  That it does not do backward, so there a run of neighbours is asked for
+ * at once, as one piece.
  */
 #include "postgres.h"
 
@@ -72,7 +77,8 @@ skx_source_heap_lately(SkxHeapAhead *a, BlockNumber block)
 	return false;
 }
 
-static void
+/* Begins to read a block, unless it is there; true: it was not. */
+static bool
 skx_source_heap_look(SkxHeapAhead *a, BlockNumber block)
 {
 	PrefetchBufferResult result;
@@ -80,7 +86,7 @@ skx_source_heap_look(SkxHeapAhead *a, BlockNumber block)
 	if (a->pass > 0)
 	{
 		a->pass--;
-		return;
+		return false;
 	}
 	result = PrefetchBuffer(a->heap, MAIN_FORKNUM, block);
 	skx_source_heap_asked += result.initiated_io;
@@ -88,6 +94,60 @@ skx_source_heap_look(SkxHeapAhead *a, BlockNumber block)
 		a->found = 0;
 	else if (++a->found >= SKX_HEAP_FOUND)
 		a->pass = Min(a->found - SKX_HEAP_FOUND + 1, SKX_HEAP_PASSED);
+	return result.initiated_io;
+}
+
+/*
+ * Rows from `from` on whose blocks descend one by one from `block`: how many
+ * blocks that are, of which the last is in row *last.
+ */
+static int
+skx_source_heap_run(const ItemPointerData *tids, int from, int n,
+					BlockNumber block, int *last)
+{
+	int			nblocks = 1;
+	int			i;
+
+	*last = from;
+	for (i = from + 1; i < n && nblocks < SKX_BLK_RUN; i++)
+	{
+		BlockNumber next = ItemPointerGetBlockNumber(&tids[i]);
+
+		if (next + 1 == block)
+			nblocks++;
+		else if (next != block)
+			break;
+		block = next;
+		*last = i;
+	}
+	return nblocks;
+}
+
+/*
+ * Asks for the block of row `i`, and with it for the rest of a run backward;
+ * returns the last row that has been asked for.
+ */
+static int
+skx_source_heap_ask_row(SkxHeapAhead *a, const ItemPointerData *tids, int i,
+						int n)
+{
+	BlockNumber block = ItemPointerGetBlockNumber(&tids[i]);
+	BlockNumber before = a->before;
+	int			last;
+	int			nblocks;
+
+	a->before = block;
+	if (block == before || skx_source_heap_lately(a, block) ||
+		block == before + 1 || !skx_source_heap_look(a, block) ||
+		block + 1 != before)
+		return i;
+	nblocks = skx_source_heap_run(tids, i, n, block, &last);
+	if (nblocks == 1)
+		return i;
+	a->before = block - (nblocks - 1);
+	skx_blkio_hint(a->heap, a->before, nblocks - 1);
+	skx_source_heap_asked += nblocks - 1;
+	return last;
 }
 
 void
@@ -95,19 +155,19 @@ skx_source_heap_ask_slow(SkxHeapAhead *a, const ItemPointerData *tids, int n,
 						 int at)
 {
 	int			end;
+	int			known = at < a->sure ? Min(a->sure, n) : n;
 
 	if (a->next == 0)			/* it will be read before any other */
-		(void) skx_source_heap_lately(a, ItemPointerGetBlockNumber(&tids[at]));
+	{
+		a->before = ItemPointerGetBlockNumber(&tids[at]);
+		(void) skx_source_heap_lately(a, a->before);
+	}
 	/* one that ends early has asked for no more rows than it has got */
 	a->reach = at < a->sure ? a->depth : Min(a->reach + 1, a->depth);
-	end = Min(at + 1 + a->reach, n);
-	if (at < a->sure)
-		end = Min(end, a->sure);
+	end = Min(at + 1 + a->reach, known);
+	/* a run is one only where the scan has come as far as it reaches */
+	if (a->reach < a->depth)
+		known = end;
 	for (a->next = Max(a->next, at + 1); a->next < end; a->next++)
-	{
-		BlockNumber block = ItemPointerGetBlockNumber(&tids[a->next]);
-
-		if (!skx_source_heap_lately(a, block))
-			skx_source_heap_look(a, block);
-	}
+		a->next = skx_source_heap_ask_row(a, tids, a->next, known);
 }

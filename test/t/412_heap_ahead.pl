@@ -24,7 +24,7 @@ ALTER TABLE docs ALTER filling SET STORAGE PLAIN;
 INSERT INTO docs SELECT i, (CASE WHEN i % 40 = 7 THEN 'far:' || (SELECT string_agg(p::text, ',')
 		FROM generate_series(1, 1 + i / 40 % 16) p) ELSE 'other' END
 	|| CASE WHEN i <= 800 THEN ' near' ELSE '' END)::tsvector, repeat('x', 1900) FROM generate_series(1, 8000) i;
-CREATE INDEX docs_v ON docs USING skipidx (v);
+CREATE INDEX docs_v ON docs USING skipidx (v, id);
 VACUUM ANALYZE docs;
 SQL
 is($s->value("SELECT count(DISTINCT (ctid::text::point)[0]) FROM docs WHERE v @@ 'near'"), 200, 'four rows a block');
@@ -51,6 +51,7 @@ sub cold
 }
 
 sub ranked { my ($limit) = @_; return "SELECT count(id) FROM (SELECT id FROM docs WHERE v @@ 'far' ORDER BY v <\@> 'far' LIMIT $limit) l"; }
+sub ordered { my ($way) = @_; return "SELECT count(id) FROM (SELECT id FROM docs WHERE v @@ 'near' ORDER BY id $way LIMIT 1000) l"; }
 sub plain { my ($word, $limit) = @_; return "SELECT count(id) FROM (SELECT id FROM docs WHERE v @@ '$word' LIMIT $limit) l"; }
 
 # Query, rows, blocks at least and at most.  The first row's own is read, not
@@ -61,7 +62,9 @@ for my $case (
 	[ 'ranked, all', ranked(1000), 200, 150, 199 ],
 	[ 'plain', plain('far', 1000), 200, 150, 199 ],
 	[ 'plain, few', plain('far', 5), 5, 1, 10 ],
-	[ 'rows of a block', plain('near', 1000), 800, 150, 200 ])
+	[ 'blocks in turn, which the kernel reads ahead', plain('near', 1000), 800, 0, 5 ],
+	[ 'rows of a block, backward', ordered('DESC'), 800, 150, 200 ],
+	[ 'rows of a block, forward', ordered('ASC'), 800, 0, 5 ])
 {
 	my ($what, $sql, $rows, $least, $most) = @$case;
 	my ($n, $blocks) = cold($sql);
