@@ -115,6 +115,22 @@ typedef struct SkxScanOrder
 								 * known */
 } SkxScanOrder;
 
+/*
+ * am_reads.c : what a scan has read of its index so far, rescans included; the
+ * rows' blocks are not among it
+ */
+typedef struct SkxScanReads
+{
+	uint64		blocks;			/* pages, past the cache */
+	uint64		hits;			/* frames, in it */
+	uint64		rounds;			/* of reads that wait for each other */
+	uint64		nodes;			/* of skip lists */
+	uint64		subblocks;
+	uint64		positions;		/* position blocks */
+} SkxScanReads;
+
+extern const SkxScanReads *skx_am_scan_reads(IndexScanDesc scan);
+
 extern void skx_am_scan_order(IndexScanDesc scan, const SkxScanOrder *order);
 extern const struct SkxOrderedWork *skx_am_scan_ordered_work(IndexScanDesc scan);
 

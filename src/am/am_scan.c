@@ -240,7 +240,9 @@ skx_am_scan_fetch(IndexScanDesc scan)
 	SkxScan    *so = scan->opaque;
 	MemoryContext old = MemoryContextSwitchTo(so->context);
 	bool		any;
+	SkxScanReads before;
 
+	skx_am_reads_now(&before);
 	so->n = so->next = 0;
 	if (!so->started)
 		skx_am_scan_start(scan);
@@ -252,6 +254,7 @@ skx_am_scan_fetch(IndexScanDesc scan)
 		any = so->source != NULL &&
 			(skx_am_scan_segments(so) || skx_am_scan_pending(so));
 	MemoryContextSwitchTo(old);
+	skx_am_reads_since(&so->reads, &before);
 	skx_compat_check_snapshot(scan->xs_snapshot, scan->indexRelation);
 	return any;
 }

@@ -40,6 +40,7 @@ typedef struct SkxScan
 	SkxOrderedWork ordered_work;	/* of scans before the last rescan, */
 	SkxOrderedWork ordered_total;	/* and with that of the current one */
 	SkxHeapAhead heap;
+	SkxScanReads reads;			/* of all rescans */
 	uint64		wanted;			/* rows, about; 0: not known */
 	Oid			index;			/* of the ranked scan */
 	uint64		ngiven;			/* rows of it, and those of them .. */
@@ -57,6 +58,10 @@ typedef struct SkxScan
  */
 extern bool skx_am_scan_is_match(const ScanKeyData *key);
 extern bool skx_am_scan_begin(IndexScanDesc scan);
+
+/* am_reads.c : this process's counts now, and what came since */
+extern void skx_am_reads_now(SkxScanReads *now);
+extern void skx_am_reads_since(SkxScanReads *sum, const SkxScanReads *before);
 
 /*
  * am_predicate.c : SERIALIZABLE

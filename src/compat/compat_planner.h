@@ -176,6 +176,16 @@ skx_compat_begin_index_scan(IndexScanState *state)
 #define skx_compat_count_search(scan)	((void) (scan))
 #endif
 
+/*
+ * compat_explain.c : has EXPLAIN call `what` for each node of a plan, where the
+ * server can be asked to (from 18 on)
+ */
+#define SKX_COMPAT_EXPLAIN_NODES	(PG_VERSION_NUM >= 180000)
+
+typedef void (*SkxCompatExplain) (PlanState *node, ExplainState *es);
+
+extern void skx_compat_explain_nodes(SkxCompatExplain what);
+
 /* ---- parallel index builds ---- */
 
 /*

@@ -54,7 +54,8 @@ typedef struct SkxCalibration
 	double		cached;			/* share of reads that caches answer */
 	SkxBlkMeasure what;
 	double		hit;			/* seconds of a read that they answer */
-	double		seconds[SKX_CALIBRATE_PATTERNS];	/* of others, as scans read */
+	double		seconds[SKX_CALIBRATE_PATTERNS];	/* of others, as scans
+													 * read */
 } SkxCalibration;
 
 /* A temporary file in the tablespace; later ones go where they would have. */
@@ -269,8 +270,8 @@ skipidx_calibrate(PG_FUNCTION_ARGS)
 	c.cached = skx_calibrate_argument("cached",
 									  PG_GETARG_FLOAT8(1), 0, 1);
 	most = (uint32) skx_calibrate_argument("megabytes",
-												PG_GETARG_INT32(2), 2,
-												SKX_CALIBRATE_MB_MOST) *
+										   PG_GETARG_INT32(2), 2,
+										   SKX_CALIBRATE_MB_MOST) *
 		(1024 * 1024 / BLCKSZ);
 	c.what.seconds = skx_calibrate_argument("seconds",
 											PG_GETARG_FLOAT8(3), 0.001, 3600);

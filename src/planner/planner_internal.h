@@ -177,6 +177,14 @@ extern const CustomScanMethods skx_planner_count_methods;
 extern void skx_planner_count_init(void);
 
 /*
+ * planner_explain.c : what a scan has read, for EXPLAIN (ANALYZE, VERBOSE);
+ * where the server does not ask by itself, a custom scan does for the scan
+ * below it
+ */
+extern void skx_planner_explain_init(void);
+extern void skx_planner_explain_reads(IndexScanDesc scan, ExplainState *es);
+
+/*
  * planner_ordered.c : paths in the order of a column beside the text, put into
  * a custom scan (planner_ordered_scan.c)
  */

@@ -137,8 +137,9 @@ skx_planner_first_rows(PlannerInfo *root, const RelOptInfo *rel,
 }
 
 /*
- * Reading the rows: where the column follows the table, pages come in order,
- * forward or backward; where it does not, anywhere.
+ * Reading the rows: where the column follows the table, each page comes once and
+ * in order, forward or backward, unless none of its rows match; where it does
+ * not, anywhere.
  */
 static Cost
 skx_planner_cost_rows(PlannerInfo *root, const RelOptInfo *rel,
@@ -149,10 +150,13 @@ skx_planner_cost_rows(PlannerInfo *root, const RelOptInfo *rel,
 	double		follows = correlation * correlation;
 	double		anywhere = index_pages_fetched(matches, rel->pages,
 											   index->indexinfo->pages, root);
+	double		missed = 1 - Min(matches / Max(rel->tuples, 1), 1);
+	double		once = rel->pages *
+		(1 - pow(missed, Max(rel->tuples / Max(rel->pages, 1), 1)));
 
 	skx_cost_prices(rel->reltablespace, &prices);
 	return (1 - follows) * anywhere * prices.random +
-		follows * skx_cost_reading(anywhere, rel->pages,
+		follows * skx_cost_reading(once, rel->pages,
 								   (correlation < 0) == descending ?
 								   prices.forward : prices.backward,
 								   prices.random);

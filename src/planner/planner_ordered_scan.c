@@ -199,4 +199,6 @@ skx_planner_explain_ordered(CustomScanState *node, List *ancestors,
 	ExplainPropertyUInteger("Passes", NULL, work->passes, es);
 	ExplainPropertyUInteger("Stretches", NULL, work->leaves, es);
 	ExplainPropertyUInteger("Compared Documents", NULL, work->documents, es);
+	if (!SKX_COMPAT_EXPLAIN_NODES)
+		skx_planner_explain_reads(state->child->iss_ScanDesc, es);
 }

@@ -343,4 +343,5 @@ skx_planner_init(void)
 	skx_planner_next_hook = set_rel_pathlist_hook;
 	set_rel_pathlist_hook = skx_planner_set_rel_pathlist;
 	skx_planner_count_init();
+	skx_planner_explain_init();
 }

@@ -366,4 +366,6 @@ skx_planner_explain(CustomScanState *node, List *ancestors, ExplainState *es)
 	ExplainPropertyUInteger("Proximity Documents", NULL, work->proximity, es);
 	if (work->rounds > 0 || es->format != EXPLAIN_FORMAT_TEXT)
 		ExplainPropertyUInteger("Rounds", NULL, work->rounds, es);
+	if (!SKX_COMPAT_EXPLAIN_NODES)
+		skx_planner_explain_reads(state->child->iss_ScanDesc, es);
 }

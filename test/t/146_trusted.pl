@@ -66,7 +66,7 @@ is($s->value(q{SELECT count(*) >= 0 FROM mine.skipidx_io}), 't', 'its view is re
 # ---- what is not the tenant's ----
 
 like($s->raw($_), qr/42501: /, "refused: $_")
-  for 'SELECT skipidx_cache_reset()', 'GRANT EXECUTE ON FUNCTION mine.skipidx_cache_reset() TO tenant',
+  for 'SELECT skipidx_cache_reset()', 'SELECT skipidx_calibrate()', 'GRANT EXECUTE ON FUNCTION mine.skipidx_cache_reset() TO tenant',
   q{SET skipidx.fault = 'flush_begin:error'},
   q{CREATE OR REPLACE FUNCTION mine.skipidx_work() RETURNS int LANGUAGE sql AS 'SELECT 1'},
   'CREATE OR REPLACE VIEW mine.skipidx_io AS SELECT 1',

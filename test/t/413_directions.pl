@@ -1,0 +1,162 @@
+# Prices of reads by direction: what they change in costs and plans, how they
+# are set, and how they are measured.
+#
+# Holds: cost 6, 7; functions 6; planner 16, 18
+
+use strict;
+use warnings;
+use FindBin;
+use lib "$FindBin::RealBin/lib";
+use JSON::PP qw(decode_json);
+use PostgreSQL::Test::Utils;
+use SkipidxTest qw(skx_node skx_session);
+use Test::More;
+use Time::HiRes qw(time);
+
+my $node = skx_node('directions', conf => "maintenance_work_mem = 256MB\neffective_io_concurrency = 1\n"
+	  . "shared_preload_libraries = 'skipidx'");
+my $s = skx_session($node, 'postgres');
+
+# One row a block or so; up follows the table, down goes against it.
+$s->value(<<'SQL');
+CREATE EXTENSION skipidx;
+CREATE TABLE log (id int, v tsvector, up int, down int, anywhere int, filling text) WITH (autovacuum_enabled = off);
+ALTER TABLE log ALTER filling SET STORAGE PLAIN;
+INSERT INTO log SELECT i, ('all w' || i % 3)::tsvector, i, -i, hashint4(i), repeat('x', 4500) FROM generate_series(1, 6000) i;
+CREATE INDEX log_v ON log USING skipidx (v, up, down, anywhere);
+VACUUM ANALYZE log;
+SET enable_sort = off;
+SQL
+
+# What the planner charges for a scan in an order, once `set` is done.
+sub plan_of
+{
+	my ($order, $set) = @_;
+	my $text = $s->value(($set // '') . qq{; EXPLAIN (FORMAT json) SELECT * FROM log WHERE v @@ 'all' ORDER BY $order});
+	my $plan = decode_json($text)->[0]{Plan};
+
+	$s->value('RESET ALL; SET enable_sort = off');
+	return $plan;
+}
+sub cost { return plan_of(@_)->{'Total Cost'}; }
+sub near { my ($a, $b, $what) = @_; return cmp_ok(abs($a - $b), '<', $a / 1000, "$what: $a and $b"); }
+
+my %prices = map { $_ => "SET skipidx.${_}_read_cost" } qw(forward backward random);
+
+is(plan_of('up')->{'Custom Plan Provider'}, 'Skipidx Ordered Scan', 'the order comes from the index');
+cmp_ok(cost('up DESC'), '>', 1.2 * cost('up'), 'backward costs more than forward');
+near(cost('up DESC'), cost('down'), 'against the table is backward');
+near(cost('up'), cost('down DESC'), 'and against that, forward');
+cmp_ok(cost('anywhere'), '>', 1.2 * cost('up DESC'), 'anywhere costs most');
+near(cost('anywhere'), cost('anywhere DESC'), 'whichever way');
+cmp_ok(cost('up DESC', 'SET effective_io_concurrency = 0'), '>', 1.5 * cost('up DESC'), 'nothing asked for ahead: as random reads');
+near(cost('up', 'SET effective_io_concurrency = 0'), cost('up'), 'forward the kernel reads ahead');
+
+# Each price changes what is read in its order, by what it says.
+my $all = 'SET skipidx.forward_read_cost = 3; SET skipidx.backward_read_cost = 3; SET skipidx.random_read_cost = 3';
+
+near(cost('up', $all), cost('up DESC', $all), 'one price, one cost');
+near(cost('up', "$all; $prices{backward} = 30"), cost('up', $all), 'backward: forward stays');
+near(cost('up DESC', "$all; $prices{forward} = 0"), cost('up DESC', $all), 'forward: backward stays');
+my $pages = $s->value(q{SELECT relpages FROM pg_class WHERE relname = 'log'});
+near(cost('up DESC', "$all; $prices{backward} = 13") - cost('up DESC', $all), 10 * $pages, 'backward: of all pages');
+near(cost('up', "$all; $prices{forward} = 13") - cost('up', $all), 10 * $pages, 'forward: of all pages');
+cmp_ok(cost('anywhere', "$all; $prices{random} = 13") - cost('anywhere', $all), '>', 6 * $pages, 'random: of most');
+near(cost('up DESC', 'SET seq_page_cost = 2; SET random_page_cost = 8'),
+	cost('up DESC', 'SET seq_page_cost = 2; SET random_page_cost = 8;' . "$prices{forward} = 2; $prices{random} = 8; $prices{backward} = 4"),
+	'unset, they follow those of the server');
+
+# Where backward is dear, rows are read forward and sorted.
+my $sorted = plan_of('up DESC', "SET enable_sort = on; SET work_mem = '1GB'; $prices{backward} = 50");
+is($sorted->{'Node Type'}, 'Sort', 'a dear backward scan: sorted');
+is(plan_of('up', "SET enable_sort = on; SET work_mem = '1GB'; $prices{backward} = 50")->{'Custom Plan Provider'},
+	'Skipidx Ordered Scan', 'forward: in order all the same');
+
+# By tablespace: before the settings for all.
+my $dear = q{SET skipidx.tablespace_costs = '"Other; one": 1 2 3 ; PG_default: 1 90 100'};
+
+near(cost('up DESC', $dear), cost('up DESC', "$prices{forward} = 1; $prices{backward} = 90; $prices{random} = 100"), 'by tablespace');
+near(cost('up DESC', "$dear; $prices{backward} = 1"), cost('up DESC', $dear), 'before the others');
+near(cost('up DESC', q{SET skipidx.tablespace_costs = 'other: 1 90 100'}), cost('up DESC'), 'of another tablespace');
+for my $wrong ('a b: 1 2 3', 'a: 1 2', 'a: 1 2 -3', 'a: 1 2 3 4', 'a: 1 2 nan', 'a: 1 2 inf', '"a: 1 2 3', ';', ': 1 2 3', 'a 1 2 3',
+	'a: 1 2 3;;', '"": 1 2 3', ('x' x 64) . ': 1 2 3', 'a: 1 2 3; b')
+{
+	like($s->raw("SET skipidx.tablespace_costs = '$wrong'"), qr/ERROR:  22023.*Entry \d+ is not.*For example/s, "refused: $wrong");
+}
+for my $right ('', ' ', 'a:1 2 3', ' a : 1 2 3 ; ', '"a""b": 1e1 .5 0', ('x' x 63) . ': 1 2 3', 'ä: 1 2 3')
+{
+	is($s->raw("SET skipidx.tablespace_costs = '$right'"), '', "taken: $right");
+}
+like($s->raw('SET skipidx.backward_read_cost = -2'), qr/22023/, 'no price below -1');
+$s->value('RESET ALL');
+
+# ---- EXPLAIN ----
+
+my $told = $s->value(q{EXPLAIN (ANALYZE, VERBOSE, FORMAT json) SELECT id FROM log WHERE v @@ 'w1' ORDER BY up DESC LIMIT 5});
+for my $name ('Read Method', 'Read Depth', 'Index Blocks Read', 'Index Cache Hits', 'Rounds of Reads', 'Nodes', 'Sub-blocks Decoded',
+	'Position Blocks Decoded')
+{
+	like($told, qr/"$name": /, "EXPLAIN tells: $name");
+}
+my ($subblocks) = $told =~ /"Sub-blocks Decoded": (\d+)/;
+cmp_ok($subblocks, '>', 0, 'what was decoded');
+cmp_ok($subblocks, '<', 8, 'for five rows');
+unlike($s->value(q{EXPLAIN (ANALYZE, FORMAT json) SELECT id FROM log WHERE v @@ 'w1' ORDER BY up DESC LIMIT 5}), qr/Sub-blocks/,
+	'not without VERBOSE');
+
+# ---- calibration ----
+
+my $spare = $node->basedir . '/spare';
+mkdir $spare or die "$spare: $!";
+$s->value(qq{CREATE TABLESPACE "Spare one" LOCATION '$spare'});
+sub left { return scalar(glob($node->data_dir . '/base/pgsql_tmp/*') // ()) // 0; }
+
+my $small = 'megabytes => 5, seconds => .02';
+my @rows = map { [ split /\|/, $_, -1 ] } split /\n/, $s->value("SELECT * FROM skipidx_calibrate($small)");
+my %times = map { ("$_->[0] $_->[1] $_->[2]" => $_->[3]) } @rows;
+
+cmp_ok($times{"$_ page cache 16"}, '>', 0, "$_ through the page cache") for qw(forward backward random skipping);
+cmp_ok($times{"$_ page cache 1"}, '>', 0, "$_ one by one") for qw(forward backward random skipping);
+cmp_ok($times{'forward cached 1'}, '>', 0, 'from memory');
+my @commands = map { $_->[5] } grep { $_->[5] ne '' } @rows;
+is(scalar(@commands), 3, 'three settings');
+my %price = map { ($_->[0] => $_->[4]) } grep { $_->[4] ne '' } @rows;
+is($price{forward}, 1, 'forward is the unit');
+cmp_ok($price{backward}, '>=', 1, 'backward is no cheaper');
+cmp_ok($price{random}, '>=', $price{backward}, 'nor is random');
+like($_, qr/^ALTER SYSTEM SET skipidx\.\w+_read_cost = [\d.]+$/, $_) for @commands;
+$s->value($_) for @commands;
+$s->value('SELECT pg_reload_conf(), pg_sleep(.2)');
+is($s->value('SHOW skipidx.backward_read_cost'), $price{backward}, 'installed');
+is(left(), 0, 'no file is left');
+
+my $named = $s->value("SET skipidx.tablespace_costs = '\"A \"\"b\": 1 2 3; c: 4 5 6';"
+	  . "SELECT command FROM skipidx_calibrate('Spare one', $small) WHERE command <> ''");
+like($named, qr/^ALTER SYSTEM SET skipidx\.tablespace_costs = '"A ""b": 1 2 3; c: 4 5 6; "Spare one": 1 [\d.]+ [\d.]+'$/, $named);
+is($s->raw($named =~ s/ALTER SYSTEM //r), '', 'which can be set');
+my ($again) = $s->value("SELECT command FROM skipidx_calibrate('Spare one', $small) WHERE command <> ''");
+is(() = $again =~ /Spare/g, 1, 'an entry is replaced');
+$s->value('RESET ALL');
+
+# What is cancelled or fails leaves no file.
+my $began = time;
+like($s->raw(q{SET statement_timeout = '500ms'; SELECT count(*) FROM skipidx_calibrate(seconds => 60, megabytes => 64)}), qr/57014/, 'cancelled');
+cmp_ok(time - $began, '<', 1.5, 'at once');
+is(left(), 0, 'no file is left');
+$s->value('RESET ALL');
+like($s->raw(q{SET temp_file_limit = '4MB'; SELECT count(*) FROM skipidx_calibrate(seconds => .01, megabytes => 64)}), qr/53400/, 'temp_file_limit');
+is(left(), 0, 'no file is left');
+$s->value('RESET ALL');
+like($s->raw("SELECT * FROM skipidx_calibrate($_->[0])"), qr/$_->[1]/, "refused: $_->[0]")
+  for [ 'cached => 1.5', 22003 ], [ q{cached => 'nan'}, 22003 ], [ 'megabytes => 1', 22003 ], [ 'seconds => 0', 22003 ],
+  [ 'megabytes => NULL', 22004 ], [ q{'nowhere'}, 42704 ];
+is($s->value('CREATE ROLE guest; SELECT 1'), 1, 'a role');
+like($s->raw("SET ROLE guest; SELECT * FROM skipidx_calibrate($small)"), qr/42501/, 'not for everybody');
+$s->value('RESET ROLE');
+
+# Temporary files of the transaction go on where they went before.
+is($s->value("BEGIN; SELECT count(*) > 0 FROM skipidx_calibrate('Spare one', $small); SET work_mem = '64kB';"
+	  . "SELECT count(*) FROM (SELECT i FROM generate_series(1, 100000) i ORDER BY -i) x; COMMIT"), "t\n100000", 'other files after it');
+$s->close;
+$node->stop;
+done_testing();
