@@ -47,13 +47,13 @@ def settings():
 
 # ---- cold ----
 
-def files_of_docs():
+def files_of(table):
     """Paths of the table's and its indexes' files, all forks and segments."""
     directory, *found = sql(
         "SELECT current_setting('data_directory') UNION ALL SELECT"
-        " pg_relation_filepath(oid) FROM pg_class WHERE oid = 'docs'::regclass"
+        " pg_relation_filepath(oid) FROM pg_class WHERE oid = '{0}'::regclass"
         " OR oid IN (SELECT indexrelid FROM pg_index WHERE indrelid ="
-        " 'docs'::regclass)")
+        " '{0}'::regclass)".format(table))
     pattern = re.compile(r"\d+(_[a-z]+)?(\.\d+)?")
     numbers = {os.path.basename(path) for path in found}
     folder = os.path.join(directory, os.path.dirname(found[0]))
@@ -62,9 +62,9 @@ def files_of_docs():
             yield os.path.join(folder, name)
 
 
-def make_cold():
+def make_cold(table="docs"):
     subprocess.run(["bash", os.path.join(HERE, "restart.sh")], check=True)
-    for path in files_of_docs():
+    for path in files_of(table):
         descriptor = os.open(path, os.O_RDONLY)
         os.fsync(descriptor)
         os.posix_fadvise(descriptor, 0, 0, os.POSIX_FADV_DONTNEED)
