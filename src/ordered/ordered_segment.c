@@ -26,8 +26,8 @@
  * A query with so few matches is gone through at once, and so is one with few
  * against the leaves that would be visited.
  */
-#define SKX_ORDERED_FEW			64
-#define SKX_ORDERED_PER_LEAF	2
+#define SKX_ORDERED_FEW			256
+#define SKX_ORDERED_PER_LEAF	64
 
 /* A range of more than this part of the documents is no part of the query. */
 #define SKX_ORDERED_WIDE		.1
