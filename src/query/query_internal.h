@@ -113,8 +113,11 @@ typedef struct SkxIter
 	uint32		cost;			/* documents it may yield, at most */
 	bool		cheap;			/* reads no positions */
 	int			nchildren;
-	struct SkxIter **children;	/* AND: positive ones first, cheapest first */
+	struct SkxIter **children;	/* AND: positive ones first, cheapest first,
+									 * but for a phrase that generates */
 	int			npositive;		/* AND: children that are not NOT */
+	bool		by_phrase;		/* AND: the words of the first child, a
+								 * phrase, generate */
 	SkxCursor  *list;			/* TERM */
 	SkxRange   *range;			/* BITMAP, and OR that was gathered */
 	SkxKeyReader *keys;			/* KEYS: of a column, */

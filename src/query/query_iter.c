@@ -167,9 +167,13 @@ skx_query_generate_and(SkxIter *it, uint32 from, uint32 limit, uint32 *docs,
 
 	if (skx_query_is_dense_and(it))
 		next = skx_query_generate_window(it, from, limit, docs, n, true);
+	else if (it->by_phrase)
+		next = skx_query_generate(it->children[0]->children[0], from, limit,
+								  docs, n);
 	else
 		next = skx_query_generate(it->children[0], from, limit, docs, n);
-	*n = skx_query_filter_and(it, docs, *n, !it->children[0]->cheap);
+	*n = skx_query_filter_and(it, docs, *n,
+							  !it->children[0]->cheap && !it->by_phrase);
 	return next;
 }
 
@@ -234,6 +238,9 @@ skx_query_generate_held(SkxIter *it, uint32 from, uint32 limit, uint32 *docs,
 	from = held->at < held->n ? held->docs[held->at] : held->next;
 	if (it->kind == SKX_NODE_PHRASE)
 		k = skx_query_phrase_filter(it->phrase, docs, k);
+	/* its words have gone past these documents, and need not be asked */
+	if (it->by_phrase)
+		k = skx_query_phrase_filter(it->children[0]->phrase, docs, k);
 	for (i = 1; i < it->nchildren && k > 0; i++)
 		if (!it->children[i]->cheap)
 			k = skx_query_filter(it->children[i], docs, k);
@@ -281,7 +288,7 @@ skx_query_generate(SkxIter *it, uint32 from, uint32 limit, uint32 *docs,
 		case SKX_NODE_TERM:
 			return skx_cursor_take(it->list, from, limit, docs, n);
 		case SKX_NODE_AND:
-			if (!it->cheap && it->children[0]->cheap)
+			if (!it->cheap && (it->children[0]->cheap || it->by_phrase))
 				return skx_query_generate_held(it, from, limit, docs, n);
 			return skx_query_generate_and(it, from, limit, docs, n);
 		case SKX_NODE_OR:
@@ -334,7 +341,8 @@ skx_query_collect(SkxIter *it, uint32 from, int goal, uint32 *docs, int *n)
 	check_stack_depth();
 	CHECK_FOR_INTERRUPTS();
 	/* Positions of a few candidates first, and then always so. */
-	if (!it->cheap && (goal < SKX_QUERY_BATCH || it->held != NULL))
+	if (!it->cheap && (goal < SKX_QUERY_BATCH || it->held != NULL ||
+					   it->by_phrase))
 		split = dense = false;
 	if (split && !dense)
 		from = skx_query_collect(it->children[0], from, goal, docs, n);

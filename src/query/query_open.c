@@ -23,6 +23,9 @@
 static SkxIter *skx_query_open_node(const SkxOpening *o,
 									const SkxQueryNode *node);
 
+/* How many times more documents "far more" are. */
+#define SKX_LEAD_PHRASE		4
+
 static SkxIter *
 skx_query_iter(SkxSegment *seg, SkxNodeKind kind, uint32 cost)
 {
@@ -367,6 +370,36 @@ skx_query_open_many(const SkxOpening *o, const SkxQueryNode *node,
 	return cost;
 }
 
+/*
+ * Where all clauses without positions have far more documents than the words of
+ * a phrase, these words generate: the others are asked about their documents,
+ * and positions are read of what is left.
+ */
+static void
+skx_query_lead_by_phrase(SkxIter *it)
+{
+	int			phrase = -1;
+	SkxIter    *child;
+	int			i;
+
+	if (it->npositive < 2 || !it->children[0]->cheap)
+		return;
+	for (i = 1; i < it->npositive; i++)
+	{
+		child = it->children[i];
+		if (child->kind == SKX_NODE_PHRASE &&
+			(phrase < 0 || child->cost < it->children[phrase]->cost))
+			phrase = i;
+	}
+	if (phrase < 0 || it->children[0]->cost / SKX_LEAD_PHRASE <=
+		it->children[phrase]->cost)
+		return;
+	child = it->children[phrase];
+	memmove(&it->children[1], &it->children[0], sizeof(SkxIter *) * phrase);
+	it->children[0] = child;
+	it->by_phrase = true;
+}
+
 static SkxIter *
 skx_query_open_and(const SkxOpening *o, const SkxQueryNode *node)
 {
@@ -420,6 +453,7 @@ skx_query_open_and(const SkxOpening *o, const SkxQueryNode *node)
 		   it->children[it->npositive]->kind != SKX_NODE_NOT)
 		it->npositive++;
 	skx_query_join_negations(o, it);
+	skx_query_lead_by_phrase(it);
 	if (it->nchildren == 0)
 		it->kind = SKX_NODE_ALL;
 	else if (it->npositive > 0)

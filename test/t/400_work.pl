@@ -301,6 +301,30 @@ for my $case (['h <-> h', 340], ['rare & h', 25], ['h', 170])
 }
 
 is($s->value(q{SELECT skipidx_check('docs_v')}), '', 'skipidx_check');
+
+# The words of a phrase generate, where what stands beside it is far more
+# frequent; where it is not, they do not.
+$s->value(<<'SQL');
+CREATE TABLE pairs (id int, n int, v tsvector) WITH (autovacuum_enabled = off);
+INSERT INTO pairs SELECT i, i, ('all:1 ' || CASE WHEN i % 1000 = 5 THEN 'a:2 b:' || 3 + i / 1000 % 2 ELSE 'a:2' END
+	|| CASE WHEN i % 4000 = 5 THEN ' rare:9' ELSE '' END)::tsvector FROM generate_series(1, 200000) i;
+CREATE INDEX pairs_v ON pairs USING skipidx (v, n) WITH (block_size = '8kB');
+SQL
+for my $case (
+	[ q{v @@ 'all & (a <-> b)'}, 100 ], [ q{v @@ 'a <-> b' AND n > 50000}, 75 ],
+	[ q{v @@ '(all & (a <-> b)) | none'}, 100 ], [ q{v @@ 'all & !(rare <-> none) & (a <-> b)'}, 100 ])
+{
+	my ($where, $rows) = @$case;
+	my $before = counters($s);
+	my $n = $s->value("SET skipidx.enable_count = off; SELECT count(*) FROM pairs WHERE $where");
+	my $spent = counters($s);
+
+	$spent->{$_} -= $before->{$_} for @counters;
+	is($n, $rows, "$where: rows");
+	cmp_ok($spent->{candidates}, '<=', 1000, "$where: $spent->{candidates} documents asked about");
+	cmp_ok($spent->{subblocks}, '>', 0, "$where: sub-blocks decoded");
+}
+$s->value('DROP TABLE pairs');
 $s->close;
 $node->stop;
 done_testing();
