@@ -804,6 +804,24 @@ COST 1000;
 COMMENT ON FUNCTION skipidx_count(pg_catalog.regclass, pg_catalog.tsquery, pg_catalog.bool) IS
 	'how many rows match a query';
 
+CREATE FUNCTION skipidx_scroll(
+	index pg_catalog.regclass,
+	query pg_catalog.tsquery,
+	slice pg_catalog.int4 DEFAULT 0,
+	slices pg_catalog.int4 DEFAULT 1,
+	after pg_catalog.bytea DEFAULT NULL,
+	size pg_catalog.int4 DEFAULT 1000,
+	OUT tableoid pg_catalog.oid,
+	OUT ctid pg_catalog.tid,
+	OUT token pg_catalog.bytea)
+RETURNS SETOF pg_catalog.record
+AS 'MODULE_PATHNAME'
+LANGUAGE C STABLE PARALLEL RESTRICTED
+ROWS 1000;
+
+COMMENT ON FUNCTION skipidx_scroll(pg_catalog.regclass, pg_catalog.tsquery, pg_catalog.int4, pg_catalog.int4, pg_catalog.bytea, pg_catalog.int4) IS
+	'the rows that match a query, by their place in the table: a page of a slice, behind the row of a token';
+
 -- Like to_tsvector: a configuration may be changed, but is given out as if not.
 CREATE FUNCTION skipidx_any(
 	config pg_catalog.regconfig,

@@ -145,6 +145,14 @@ extern uint64 skx_am_scan_count(IndexScanDesc scan,
 								void *arg, struct SkxCountWork *work);
 
 /*
+ * am_scroll.c : the rows of a scan that was not begun, by place; fills in what
+ * the scan knows, and returns how many rows there were
+ */
+struct SkxScrollRequest;
+extern uint64 skx_am_scan_scroll(IndexScanDesc scan,
+								 struct SkxScrollRequest *request);
+
+/*
  * The index that a ranking is bound to, opened with AccessShareLock; errors
  * out when it is gone.
  */

@@ -53,11 +53,13 @@
 typedef RelFileLocator SkxLocator;
 #define SKX_REL_LOCATOR(rel)		((rel)->rd_locator)
 #define SKX_LOCATOR_DATABASE(l)		((l).dbOid)
+#define SKX_LOCATOR_NUMBER(l)		((l).relNumber)
 #define SKX_LOCATOR_EQUALS(a, b)	RelFileLocatorEquals(a, b)
 #else
 typedef RelFileNode SkxLocator;
 #define SKX_REL_LOCATOR(rel)		((rel)->rd_node)
 #define SKX_LOCATOR_DATABASE(l)		((l).dbNode)
+#define SKX_LOCATOR_NUMBER(l)		((l).relNode)
 #define SKX_LOCATOR_EQUALS(a, b)	RelFileNodeEquals(a, b)
 #endif
 
