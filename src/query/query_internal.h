@@ -114,7 +114,7 @@ typedef struct SkxIter
 	bool		cheap;			/* reads no positions */
 	int			nchildren;
 	struct SkxIter **children;	/* AND: positive ones first, cheapest first,
-									 * but for a phrase that generates */
+								 * but for a phrase that generates */
 	int			npositive;		/* AND: children that are not NOT */
 	bool		by_phrase;		/* AND: the words of the first child, a
 								 * phrase, generate */

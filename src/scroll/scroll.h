@@ -69,8 +69,8 @@ typedef struct SkxScrollToken
 	uint32		heap;			/* number of the table's file */
 	int32		slice;
 	int32		slices;
-	BlockNumber block;			/* of the last row given */
-	uint32		offset;
+	BlockNumber block;			/* of the last row given, high byte first: */
+	uint32		offset;			/* tokens of a call ascend as places do */
 	uint32		crc;			/* of all that */
 } SkxScrollToken;
 

@@ -15,6 +15,7 @@
 #include "common/hashfn.h"
 #include "compat/compat.h"
 #include "miscadmin.h"
+#include "port/pg_bswap.h"
 #include "port/pg_crc32c.h"
 #include "scroll/scroll.h"
 #include "utils/rel.h"
@@ -59,8 +60,8 @@ skx_scroll_token_make(SkxScrollToken *token, const ItemPointerData *place)
 {
 	bytea	   *made = palloc(VARHDRSZ + sizeof(*token));
 
-	token->block = ItemPointerGetBlockNumber(place);
-	token->offset = ItemPointerGetOffsetNumber(place);
+	token->block = pg_hton32(ItemPointerGetBlockNumber(place));
+	token->offset = pg_hton32(ItemPointerGetOffsetNumber(place));
 	token->crc = skx_scroll_token_crc(token);
 	SET_VARSIZE(made, VARHDRSZ + sizeof(*token));
 	memcpy(VARDATA(made), token, sizeof(*token));
@@ -119,5 +120,6 @@ skx_scroll_token_read(const SkxScrollToken *token, const bytea *given)
 						   LSN_FORMAT_ARGS(read.lsn),
 						   LSN_FORMAT_ARGS(GetXLogReplayRecPtr(NULL))),
 				 errhint("Try again in a moment.")));
-	return ((uint64) read.block << 16 | (read.offset & 0xFFFF)) + 1;
+	return ((uint64) pg_ntoh32(read.block) << 16 |
+			(pg_ntoh32(read.offset) & 0xFFFF)) + 1;
 }

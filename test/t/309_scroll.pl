@@ -1,0 +1,272 @@
+# skipidx_scroll(): slices that are disjoint and complete, pages that go on from
+# every row, in every state of an index, on standbys, under one snapshot while
+# all is merged; tokens that are none; and what a page reads.
+#
+# Holds: scroll 1, 2, 3, 4, 5; functions 7
+
+use strict;
+use warnings;
+use FindBin;
+use lib "$FindBin::RealBin/lib";
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use SkipidxTest qw(skx_node skx_session skx_seed);
+use Test::More;
+
+my $seed = skx_seed();
+my $node = skx_node('scroll', streaming => 1, conf => "skipidx.cache_size = 8MB\nskipidx.max_workers = 0");
+my $s = skx_session($node, 'postgres');
+
+# Some 900 blocks, so four chunks; more than one segment by far.
+$s->value(<<'SQL');
+CREATE EXTENSION skipidx;
+CREATE TABLE docs (id int, v tsvector, pad text) WITH (autovacuum_enabled = off, fillfactor = 70);
+ALTER TABLE docs ALTER pad SET STORAGE PLAIN;
+CREATE FUNCTION add(a int, b int) RETURNS void LANGUAGE sql AS $$
+	INSERT INTO docs SELECT i, ('all:1 h' || i % 2 || ':2 t' || hashint4(i) % 10 || ':3 m' || i % 1000 || ':4')::tsvector, repeat('x', 700)
+		FROM generate_series(a, b) i $$;
+SELECT add(1, 3000);
+CREATE INDEX docs_v ON docs USING skipidx (v) WITH (pending_limit = '1GB');
+-- The rows that match, by a sequential scan; what pages of a slice say, each
+-- from the token of the last row of the one before.
+CREATE FUNCTION wanted(q tsquery) RETURNS TABLE (id int) LANGUAGE plpgsql SET enable_indexscan = off SET enable_bitmapscan = off AS
+	$$ BEGIN RETURN QUERY SELECT d.id FROM docs d WHERE v @@ q; END $$;
+CREATE FUNCTION pages(q tsquery, slice int, slices int, size int) RETURNS TABLE (tid tid, page int) LANGUAGE plpgsql AS $$
+DECLARE
+	after bytea;
+	row record;
+	n int;
+	last tid := '(0,0)';
+BEGIN
+	page := 0;
+	LOOP
+		n := 0;
+		FOR row IN SELECT * FROM skipidx_scroll('docs_v', q, slice, slices, after, size) LOOP
+			IF row.tableoid <> 'docs'::regclass THEN RAISE 'another table'; END IF;
+			tid := row.ctid; after := row.token; n := n + 1;
+			RETURN NEXT;
+		END LOOP;
+		IF n > size THEN RAISE 'a page of % rows', n; END IF;
+		EXIT WHEN n < size;
+		page := page + 1;
+	END LOOP;
+END $$;
+-- Slices together against the sequential scan: rows in one and not in the
+-- other, and rows that came twice.
+CREATE FUNCTION differ(q tsquery, slices int, size int, OUT rows int, OUT wrong int, OUT twice int) LANGUAGE plpgsql AS $$
+BEGIN
+	CREATE TEMP TABLE found AS SELECT d.id, p.tid FROM generate_series(0, slices - 1) s, pages(q, s, slices, size) p LEFT JOIN docs d ON d.ctid = p.tid;
+	SELECT count(*), count(*) - count(DISTINCT tid) INTO rows, twice FROM found;
+	SELECT count(*) INTO wrong FROM wanted(q) w FULL JOIN found f USING (id) WHERE w.id IS NULL OR f.tid IS NULL;
+	DROP TABLE found;
+END $$;
+SQL
+
+my @queries = ('all', 'h1', 't3 & h0', 't1 | t4', 'm7', 'h0 & !t5', 'h1 <-> t3', 't3:* & !h1', 'none', '!all', 'm1:*');
+
+sub check
+{
+	my ($state) = @_;
+	my $found = 0;
+
+	for my $query (@queries)
+	{
+		for my $case ([ 1, 100000 ], [ 1, 37 ], [ 2, 100 ], [ 3, 1000 ], [ 8, 211 ])
+		{
+			my ($slices, $size) = @$case;
+			my ($rows, $wrong, $twice) = split /\|/, $s->value("SELECT * FROM differ('$query', $slices, $size)");
+
+			is("$wrong $twice", '0 0', "$state: $query in $slices slices by $size: $rows rows") if $wrong || $twice || $slices == 8;
+			$found += $rows;
+		}
+	}
+	cmp_ok($found, '>', 15000, "$state: $found rows in all");
+	return;
+}
+
+check('built');
+$s->value('SELECT add(3001, 4500)');
+check('pending');
+$s->value(q{SELECT skipidx_flush('docs_v')}, );
+$s->value('SELECT add(4501, 5200); DELETE FROM docs WHERE id % 7 = 0; UPDATE docs SET pad = pad WHERE id % 11 = 0; UPDATE docs SET id = -id WHERE id % 13 = 0');
+$s->value('UPDATE docs SET id = -id WHERE id < 0');
+check('segments, pending, deleted, updated in place');
+$s->value('VACUUM docs; SELECT add(5201, 6400)');
+check('places used again');
+$s->value(q{SELECT skipidx_flush('docs_v'), skipidx_merge('docs_v')});
+check('merged');
+for my $slices (5, 6, 100, 2147483647)
+{
+	my $rows = $s->value("SELECT sum(n) FROM generate_series(0, least($slices - 1, 40)) s, LATERAL (SELECT count(*) n FROM skipidx_scroll('docs_v', 'h1', s, $slices, size => 100000)) x");
+
+	is($rows, $s->value("SELECT count(*) FROM wanted('h1')"), "$slices slices have all");
+}
+
+# Slices have about the same number of rows, and rows come by place.
+my @share = split /\n/, $s->value("SELECT (SELECT count(*) FROM skipidx_scroll('docs_v', 'all', s, 2, size => 100000)) FROM generate_series(0, 1) s");
+cmp_ok($_, '>', .3 * ($share[0] + $share[1]), "a half: $_ rows") for @share;
+is($s->value("SELECT count(*) FILTER (WHERE token <= before) FROM (SELECT token, lag(token) OVER () before FROM skipidx_scroll('docs_v', 'all', size => 100000)) x"),
+	0, 'by place, and so are tokens');
+is($s->value("SELECT count(*) FROM skipidx_scroll('docs_v', 'all', size => 0)"), 0, 'no rows');
+is($s->value("SELECT count(*) FROM skipidx_scroll('docs_v', 'all', size => 2147483647)"), $s->value("SELECT count(*) FROM wanted('all')"), 'all at once');
+
+# ---- one snapshot in several sessions, while all is flushed, merged, vacuumed ----
+
+my $holder = skx_session($node, 'postgres');
+my $snapshot = $holder->value('BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT pg_export_snapshot()');
+my $ids = $holder->value("SELECT count(*), sum(id) FROM wanted('h1')");
+my ($count, $sum) = (0, 0);
+my @after = ('NULL') x 3;
+my $rounds = 0;
+for (my $left = 3; $left > 0;)
+{
+	for my $slice (grep { defined $after[$_] } 0 .. 2)
+	{
+		my $page = skx_session($node, 'postgres');
+		my $set = $page->value("BEGIN ISOLATION LEVEL REPEATABLE READ; SET TRANSACTION SNAPSHOT '$snapshot';"
+			  . "SELECT count(*), sum(d.id), (array_agg(s.token ORDER BY s.token DESC))[1] FROM skipidx_scroll('docs_v', 'h1', $slice, 3, $after[$slice], 300) s JOIN docs d ON d.ctid = s.ctid");
+		my ($n, $total, $token) = split /\|/, $set;
+
+		$page->close;
+		$count += $n;
+		$sum += $total || 0;
+		$after[$slice] = $n == 300 ? "'$token'" : undef;
+		$left-- if !defined $after[$slice];
+	}
+	$s->value('DELETE FROM docs WHERE id % 5 = ' . $rounds % 5 . '; SELECT add(' . (7000 + 100 * $rounds) . ', ' . (7099 + 100 * $rounds) . ')');
+	$s->value('VACUUM docs');
+	$s->value(q{SELECT skipidx_flush('docs_v'), skipidx_merge('docs_v')});
+	$rounds++;
+}
+is("$count|$sum", $ids, "three slices under one snapshot, $rounds rounds of merges between pages");
+cmp_ok($rounds, '>', 2, 'pages between merges');
+$holder->value('COMMIT');
+$holder->close;
+check('after all that');
+
+# Without a snapshot: rows that stay are neither lost nor repeated.
+my %seen;
+my $after = 'NULL';
+my %stay = map { $_ => 1 } split /\n/, $s->value("SELECT id FROM wanted('h0 & !t5')");
+for (my $n = 50; $n == 50;)
+{
+	my @page = map { [ split /\|/ ] } split /\n/, $s->value("SELECT d.id, s.token FROM skipidx_scroll('docs_v', 'h0 & !t5', 0, 1, $after, 50) s JOIN docs d ON d.ctid = s.ctid ORDER BY s.token");
+
+	$n = @page;
+	$seen{ $_->[0] }++ for @page;
+	$after = "'$page[-1][1]'" if $n;
+	$s->value("INSERT INTO docs SELECT 20000 + i, 'h0', repeat('x', 700) FROM generate_series(1, 20) i; SELECT skipidx_flush('docs_v')");
+}
+is(join(' ', grep { !$seen{$_} } keys %stay), '', 'none is lost');
+is(join(' ', grep { $_ < 20000 && $seen{$_} > 1 } keys %seen), '', 'none comes twice');
+
+# ---- tokens ----
+
+my $token = $s->value("SELECT token FROM skipidx_scroll('docs_v', 'h1', size => 5) ORDER BY token DESC LIMIT 1");
+my $go = sub { my ($t, $q, $rest) = @_; return $s->raw("SELECT count(*) FROM skipidx_scroll('docs_v', '" . ($q // 'h1') . "', after => $t" . ($rest // '') . ', size => 3)'); };
+is($go->("'$token'"), 3, 'a token');
+like($go->("'$token'", 'h0'), qr/22023.*another query.*Give the token/s, 'of another query');
+like($go->("'$token'", 'h1', ', slice => 1, slices => 2'), qr/22023.*another slice/s, 'of another slice');
+$s->value('CREATE INDEX other_v ON docs USING skipidx (v)');
+like($s->raw("SELECT * FROM skipidx_scroll('other_v', 'h1', after => '$token')"), qr/22023.*another index/s, 'of another index');
+$s->value('REINDEX INDEX docs_v');
+is($go->("'$token'"), 3, 'after REINDEX');
+like($go->("'\\x'"), qr/22023/, 'nothing');
+srand($seed);
+my $fuzzed = 0;
+for my $i (1 .. 300)
+{
+	my $bytes = pack('H*', substr($token, 2));
+	my $how = $i % 3;
+
+	if ($how == 0) { substr($bytes, int(rand(length $bytes)), 1) ^= chr(1 << int(rand(8))); }
+	elsif ($how == 1) { $bytes = join '', map { chr int rand 256 } 1 .. int(rand(130)); }
+	else { $bytes = substr($bytes, 0, int(rand(64))) . 'x' x int(rand(20)); }
+	next if unpack('H*', $bytes) eq substr($token, 2);
+	$fuzzed++ if $go->("'\\x" . unpack('H*', $bytes) . "'") =~ /22023/;
+}
+cmp_ok($fuzzed, '>=', 295, "$fuzzed made up or damaged tokens refused");
+like($s->raw("SELECT * FROM skipidx_scroll('docs_v', 'all', $_->[0])"), qr/22023: .*$_->[1]/, "refused: $_->[0]")
+  for [ '-1', 'slice must be' ], [ '1, 1', 'slice must be' ], [ '0, 0', 'at least one slice' ], [ '0, -5', 'at least one' ], [ 'size => -1', 'size' ];
+is($s->value("SELECT count(*) FROM skipidx_scroll('docs_v', $_)"), 0, "nothing: $_") for 'NULL', q{'all', NULL}, q{'all', 0, NULL}, q{'all', size => NULL};
+$s->value('CREATE ROLE guest; GRANT SELECT (id) ON docs TO guest; SET ROLE guest');
+like($s->raw("SELECT * FROM skipidx_scroll('docs_v', 'all')"), qr/42501/, 'not without SELECT on the column');
+$s->value('RESET ROLE');
+
+# ---- standbys ----
+
+$node->backup('base');
+my @standbys = map {
+	my $standby = PostgreSQL::Test::Cluster->new("scroll_standby$_");
+
+	$standby->init_from_backup($node, 'base', has_streaming => 1);
+	$standby->start;
+	$standby
+} 1, 2;
+$node->wait_for_catchup($_, 'replay', $node->lsn('insert')) for @standbys;
+my @there = map { skx_session($_, 'postgres') } @standbys;
+my $rows = $s->value("SELECT string_agg(ctid::text, ' ' ORDER BY token) FROM skipidx_scroll('docs_v', 'h1', size => 100000)");
+my @got;
+$after = 'NULL';
+for (my $n = 200, my $i = 0; $n == 200; $i++)
+{
+	my @page = map { [ split /\|/ ] } split /\n/, ($s, @there)[ $i % 3 ]->value("SELECT ctid, token FROM skipidx_scroll('docs_v', 'h1', after => $after, size => 200) ORDER BY token");
+
+	$n = @page;
+	push @got, map { $_->[0] } @page;
+	$after = "'$page[-1][1]'" if $n;
+	$node->wait_for_catchup($_, 'replay', $node->lsn('insert')) for @standbys;
+}
+is(join(' ', @got), $rows, 'pages from three servers in turn');
+$standbys[1]->stop;
+$s->value('SELECT add(9000, 9100)');
+$token = $s->value("SELECT token FROM skipidx_scroll('docs_v', 'h1', size => 5) ORDER BY token DESC LIMIT 1");
+$node->wait_for_catchup($standbys[0], 'replay', $node->lsn('insert'));
+like($there[0]->raw("SELECT count(*) FROM skipidx_scroll('docs_v', 'h1', after => '$token', size => 2)"), qr/^2$/, 'a standby that has come so far');
+$node->stop('immediate');
+$standbys[1]->start;
+$there[1] = skx_session($standbys[1], 'postgres');
+like($there[1]->raw("SELECT count(*) FROM skipidx_scroll('docs_v', 'h1', after => '$token', size => 2)"), qr/55000.*not yet replayed/s, 'one that has not');
+$_->close for @there;
+$_->stop for @standbys;
+
+# ---- a crash, a rewrite, and work ----
+
+$s->close;
+$node->start;
+$s = skx_session($node, 'postgres');
+check('after a crash');
+$token = $s->value("SELECT token FROM skipidx_scroll('docs_v', 'h1', size => 5) ORDER BY token DESC LIMIT 1");
+$s->value('VACUUM FULL docs');
+like($s->raw("SELECT * FROM skipidx_scroll('docs_v', 'h1', after => '$token')"), qr/22023.*rewritten/s, 'of a table that was rewritten');
+
+$s->value(<<'SQL');
+CREATE TABLE many (id int, v tsvector) WITH (autovacuum_enabled = off);
+INSERT INTO many SELECT i, (CASE WHEN hashint4(i) & 1 = 0 THEN 'half ' ELSE '' END || 'all')::tsvector FROM generate_series(1, 400000) i;
+CREATE INDEX many_v ON many USING skipidx (v);
+VACUUM many;
+SQL
+sub work
+{
+	my ($sql) = @_;
+	my $counts = q{SELECT subblocks + fills, nodes FROM skipidx_work()};
+	my ($before) = split /\|/, $s->value($counts);
+	my $n = $s->value($sql);
+	my ($after) = split /\|/, $s->value($counts);
+
+	return ($n, $after - $before);
+}
+my ($all, $whole) = work("SELECT count(*) FROM skipidx_scroll('many_v', 'half', size => 1000000)");
+cmp_ok($whole, '>=', $all / 128, "all $all rows: $whole sub-blocks");
+my ($n, $spent) = work("SELECT count(*) FROM skipidx_scroll('many_v', 'half', 1, 4, size => 1000000)");
+cmp_ok($n, '>', $all / 6, "a quarter: $n rows");
+cmp_ok($spent, '<', $whole * .4, "a quarter: $spent sub-blocks");
+my $late = $s->value("SELECT token FROM skipidx_scroll('many_v', 'half', size => 1000000) ORDER BY token DESC OFFSET 1500 LIMIT 1");
+my (undef, $first) = work("SELECT count(*) FROM skipidx_scroll('many_v', 'half', size => 1000)");
+($n, my $last) = work("SELECT count(*) FROM skipidx_scroll('many_v', 'half', after => '$late', size => 1000)");
+is($n, 1000, 'a late page');
+cmp_ok($first, '<', 40, "the first page: $first sub-blocks");
+cmp_ok($last, '<', $first + 20, "a late page: $last");
+$s->close;
+$node->stop;
+done_testing();
