@@ -42,10 +42,15 @@ def has_matplotlib():
 def draw_panel(axis, panel, ticker):
     for style, (label, xs, ys) in zip(STYLES * 9, panel["curves"]):
         axis.plot(xs, ys, style, label=label, linewidth=1, markersize=3)
-    axis.set_xscale("log", base=2)
-    axis.set_xticks([x for x, _ in panel["ticks"]])
-    axis.set_xticklabels([name for _, name in panel["ticks"]], fontsize=6,
-                         rotation=45)
+    if panel.get("over_time"):
+        for x in panel["over_time"]:
+            axis.axvline(x, color="gray", linewidth=0.8)
+        axis.tick_params(axis="x", labelsize=6)
+    else:
+        axis.set_xscale("log", base=2)
+        axis.set_xticks([x for x, _ in panel["ticks"]])
+        axis.set_xticklabels([name for _, name in panel["ticks"]], fontsize=6,
+                             rotation=45)
     if not panel.get("linear"):
         axis.set_yscale("log")
         axis.yaxis.set_major_locator(ticker.LogLocator(subs=(1, 2, 5)))
@@ -98,7 +103,8 @@ def bars(path, title, panels):
 def draw(path, title, panels, columns=2):
     """panels: dicts of title, x, y (labels of axes), ticks (x values with
     their names) and curves ((label, xs, ys) each); both axes logarithmic, but
-    for y of a panel that is `linear`."""
+    for y of a panel that is `linear`, and for x of one that has no ticks but
+    is `over_time`, with these times marked."""
     if not has_matplotlib():
         return
     from matplotlib import pyplot, ticker

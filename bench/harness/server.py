@@ -73,6 +73,26 @@ def settings_of(*patterns):
         " ".join(patterns)))
 
 
+# ---- processes ----
+
+def pin(searcher, pinned):
+    """The searching backend on one processor, the server's other processes,
+    which new ones take after, on the others; or all on all."""
+    every = set(range(os.cpu_count()))
+    data = sql("SHOW data_directory")[0]
+    with open(data + "/postmaster.pid", encoding="utf-8") as file:
+        master = int(file.readline())
+    with open("/proc/%d/task/%d/children" % (master, master),
+              encoding="utf-8") as file:
+        children = [int(word) for word in file.read().split()]
+    for pid in [master] + children:
+        mine = {0} if pid == searcher else every - {0}
+        try:
+            os.sched_setaffinity(pid, mine if pinned else every)
+        except ProcessLookupError:
+            pass
+
+
 # ---- the table and its indexes ----
 
 def engines_wanted(names="gin rum skipidx", engines=None):

@@ -11,7 +11,7 @@ import time
 
 from harness.record import keep, option, step, temporary
 from harness.report_base import quantile
-from harness.server import (ENGINES, create_extensions, engines_wanted,
+from harness.server import (ENGINES, create_extensions, engines_wanted, pin,
                             settings_of, sql, stage, version)
 
 GIN = ENGINES["gin"][1]
@@ -100,24 +100,6 @@ def index_bytes(name):
     if not KINDS[name][1]:
         return 0
     return int(sql("SELECT pg_total_relation_size('docs_%s_tsv')" % name)[0])
-
-
-def pin(searcher, pinned):
-    """The searching backend on one processor, the server's other processes,
-    which new ones take after, on the others; or all on all."""
-    every = set(range(os.cpu_count()))
-    data = sql("SHOW data_directory")[0]
-    with open(data + "/postmaster.pid", encoding="utf-8") as file:
-        master = int(file.readline())
-    with open("/proc/%d/task/%d/children" % (master, master),
-              encoding="utf-8") as file:
-        children = [int(word) for word in file.read().split()]
-    for pid in [master] + children:
-        mine = {0} if pid == searcher else every - {0}
-        try:
-            os.sched_setaffinity(pid, mine if pinned else every)
-        except ProcessLookupError:
-            pass
 
 
 def started(script, clients, seconds, *more):

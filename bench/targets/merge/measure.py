@@ -1,0 +1,353 @@
+"""measure.py FILE: times searches before, during and after a merge of all
+segments of an index that is larger than the server's memory; see README.md
+beside it.
+
+The segments are made once, in the database postgres; each merge is of a copy
+of it, so that all merges are the same work.
+"""
+import glob
+import mmap
+import os
+import subprocess
+import time
+
+from harness.cgroup import Group, restart
+from harness.record import in_turns, keep, option, step, temporary
+from harness.report_base import MB, quantile
+from harness.server import (command, load_docs, pin, settings_of, sql,
+                            version)
+from harness.words import text
+from targets.merge.show import METHODS
+
+INDEX, BASE, COPY = "docs_tsv", "postgres", "merging"
+CHUNKS, SEGMENTS = 16, 8
+READ_AHEAD = 16 * MB      # by a merge, beside maintenance_work_mem
+SPARE = 24 * MB           # of shared buffers, beside the table
+FILE, UNIT = 256 * MB, MB
+APPLICATION = "search.pgbench"
+SETTINGS = ("skipidx.%", "shared_buffers", "maintenance_work_mem", "fsync",
+            "wal_level", "full_page_writes")
+# The rows found must be those that are known, in their order, whatever the
+# segments are at the time: else the statement fails, and with it the run.
+SEARCH = """\\set n random(1, {0})
+SELECT CASE WHEN coalesce(array_agg(f.ctid), '{{}}') = (SELECT answer FROM
+searches WHERE n = :n) THEN 1 ELSE 1 / (count(*) - count(*)) END
+FROM skipidx_search('{1}', (SELECT q FROM searches WHERE n = :n), 10) f;
+"""
+
+
+# ---- the index ----
+
+def create_table(copies):
+    """The table docs has numbers only, so that it fits into shared buffers,
+    and reads are of the index; what is indexed of a number is a row of the
+    text.  The function is as immutable as the table vectors is."""
+    sql("ALTER TABLE docs RENAME TO parsed",
+        "CREATE UNLOGGED TABLE vectors AS SELECT (row_number() OVER (ORDER BY"
+        " id))::int AS n, tsv FROM parsed", "DROP TABLE parsed",
+        "ALTER TABLE vectors ADD PRIMARY KEY (n)", "ANALYZE vectors",
+        "CREATE TABLE docs (id int)")
+    rows = int(sql("SELECT count(*) FROM vectors")[0])
+    sql("CREATE FUNCTION vector_of(id int) RETURNS tsvector IMMUTABLE"
+        " LANGUAGE plpgsql AS $$BEGIN RETURN (SELECT tsv FROM public.vectors"
+        " WHERE n = (id - 1) %% %d + 1); END$$" % rows)
+    return rows * copies
+
+
+def insert(first, last):
+    sql("INSERT INTO docs SELECT generate_series(%d, %d)" % (first, last))
+
+
+def build_segments(rows):
+    """Half of the rows by CREATE INDEX, the others by inserts and flushes."""
+    half = rows // 2
+    memory = "SET maintenance_work_mem = '%s'" % option("MEMORY", "32MB")
+    insert(1, half)
+    sql(memory, "CREATE INDEX %s ON docs USING skipidx (vector_of(id))" %
+        INDEX)
+    for chunk in range(CHUNKS):
+        insert(half + chunk * (rows - half) // CHUNKS + 1,
+               half + (chunk + 1) * (rows - half) // CHUNKS)
+        sql("SELECT skipidx_flush('%s')" % INDEX)
+    sql("VACUUM (FREEZE, ANALYZE) docs")
+    sql(memory, "SELECT skipidx_merge('%s', %d)" % (INDEX, SEGMENTS))
+    sql("VACUUM docs")
+
+
+def create_searches(count):
+    """Three words of a row each, drawn by hashes, joined by OR; and what the
+    index finds before any merge."""
+    sql("SET client_min_messages = error",
+        "CREATE TABLE searches AS SELECT row_number() OVER ()::int AS n, q"
+        " FROM (SELECT (SELECT string_agg(w, ' | ')::tsquery FROM (SELECT w"
+        " FROM unnest(tsvector_to_array(tsv)) w WHERE w ~ '^[a-z]{3,}$'"
+        " ORDER BY md5(w || n) LIMIT 3) s) AS q FROM vectors ORDER BY"
+        " md5(n::text) LIMIT %d) v WHERE q IS NOT NULL" % count,
+        "ALTER TABLE searches ADD answer tid[]",
+        "UPDATE searches SET answer = coalesce((SELECT array_agg(f.ctid) FROM"
+        " skipidx_search('%s', q, 10) f), '{}')" % INDEX,
+        "ALTER TABLE searches ADD PRIMARY KEY (n)")
+    sql("VACUUM (FULL, ANALYZE) searches")
+    return int(sql("SELECT count(*) FROM searches")[0])
+
+
+def answers(method):
+    """Rows and scores of each search, as one line."""
+    return sql("SET skipidx.io_method = '%s'" % method,
+               "SELECT (SELECT string_agg(f.ctid || ' ' || f.score, ' ') FROM"
+               " skipidx_search('%s', q, 10) f) FROM searches ORDER BY n" %
+               INDEX)
+
+
+def bytes_of(relation):
+    return int(sql("SELECT pg_table_size('%s')" % relation)[0])
+
+
+def live_bytes():
+    """Of the segments, without what is free."""
+    return int(sql("SELECT sum(pages) * current_setting('block_size')::int"
+                   " FROM skipidx_segments('%s') WHERE kind = 'segment'" %
+                   INDEX)[0])
+
+
+# ---- the server's memory and device ----
+
+def set_memory(run):
+    """Shared buffers for the table, and as little for the index as is
+    wanted."""
+    share = run["index_bytes"] // int(option("CACHE_SHARE", 16))
+    cache = max(share // MB, 1) * MB
+    buffers = (bytes_of("docs") + bytes_of("searches") + SPARE) // MB * MB
+    memory = option("MEMORY", "32MB")
+    for name, value in (("skipidx.cache_size", "%dMB" % (cache // MB)),
+                        ("shared_buffers", "%dMB" % (buffers // MB)),
+                        ("maintenance_work_mem", memory)):
+        sql("ALTER SYSTEM SET %s = '%s'" % (name, value))
+    pages = run["index_bytes"] // int(option("PAGES_SHARE", 8))
+    work = int(sql("SELECT pg_size_bytes('%s')" % memory)[0])
+    run["memory"] = {"cache_bytes": cache, "buffers_bytes": buffers,
+                     "pages_bytes": pages, "work_bytes": work + READ_AHEAD}
+
+
+def transfer(descriptor, unit, move):
+    began = time.monotonic()
+    for offset in range(0, FILE, UNIT):
+        move(descriptor, [unit], offset)
+    os.fsync(descriptor)
+    return round(time.monotonic() - began, 4)
+
+
+def device_speed(run, turn):
+    """Of a file beside the server's, one megabyte after the other, past the
+    page cache."""
+    path = temporary("sequential")
+    unit = mmap.mmap(-1, UNIT)
+    unit.write(os.urandom(UNIT))
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_DIRECT)
+    try:
+        transfer(descriptor, unit, os.pwritev)     # which gives it its space
+        run["device"].append({
+            "round": turn, "bytes": FILE,
+            "write_seconds": transfer(descriptor, unit, os.pwritev),
+            "read_seconds": transfer(descriptor, unit, os.preadv)})
+    finally:
+        os.close(descriptor)
+        os.remove(path)
+
+
+def io_of(pid):
+    with open("/proc/%d/io" % pid, encoding="ascii") as lines:
+        return {name.rstrip(":"): int(number)
+                for name, number in map(str.split, lines)}
+
+
+# ---- searches and the merge ----
+
+class Searcher:
+    """pgbench with one client, on the first processor with its backend."""
+
+    def __init__(self, method, searches):
+        script = temporary(APPLICATION)
+        with open(script, "w", encoding="utf-8") as file:
+            file.write(SEARCH.format(searches, INDEX))
+        self.prefix = script + ".latency"
+        self.process = subprocess.Popen(
+            ["pgbench", "-n", "-M", "prepared", "-c", "1", "-T", "86400",
+             "-l", "--random-seed=1", "--log-prefix=" + self.prefix, "-f",
+             script], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
+            text=True, env=dict(os.environ, PGAPPNAME=APPLICATION, PGOPTIONS=
+                                "-c skipidx.io_method=" + method))
+        time.sleep(1)
+        found = sql("SELECT pid FROM pg_stat_activity WHERE application_name"
+                    " = '%s'" % APPLICATION)
+        self.check()
+        self.backend = int(found[0])
+        os.sched_setaffinity(self.process.pid, {0})
+        pin(self.backend, True)
+
+    def check(self):
+        if self.process.poll() is not None:
+            raise RuntimeError("a search failed, or found other rows: " +
+                               self.process.stderr.read()[-1000:])
+
+    def run_for(self, seconds):
+        """What the backend has read from the device since it began."""
+        time.sleep(seconds)
+        return self.read_bytes()
+
+    def read_bytes(self):
+        self.check()
+        return io_of(self.backend)["read_bytes"]
+
+    def end(self):
+        """(time of its end, us) of each search.  pgbench writes down all of
+        them when its only client has lost its server."""
+        self.check()
+        sql("SELECT pg_terminate_backend(%d)" % self.backend)
+        self.process.communicate()
+        times = []
+        for path in glob.glob(self.prefix + ".*"):
+            with open(path, encoding="ascii") as lines:
+                for fields in map(str.split, lines):
+                    times.append((int(fields[4]) + int(fields[5]) / 1e6,
+                                  int(fields[2])))
+            os.remove(path)
+        return times
+
+
+def merge(method):
+    """In a session of its own, on another processor than the searches; what
+    it took and did."""
+    with subprocess.Popen(command(), stdin=subprocess.PIPE, text=True,
+                          stdout=subprocess.PIPE) as session:
+        session.stdin.write("SET skipidx.io_method = '%s';\n"
+                            "SELECT pg_backend_pid();\n" % method)
+        session.stdin.flush()
+        backend = int(session.stdout.readline())
+        before, lsn = io_of(backend), wal()
+        began = time.time()
+        session.stdin.write("SELECT skipidx_merge('%s', 1);\n" % INDEX)
+        session.stdin.flush()
+        segments = int(session.stdout.readline())
+        ended = time.time()
+        after = io_of(backend)
+    if segments != 1:
+        raise RuntimeError("%d segments after the merge" % segments)
+    line, = sql("SELECT bytes_read, bytes_written, segments FROM"
+                " skipidx_merges WHERE pid = %d" % backend)
+    read, written, merged = map(int, line.split("|"))
+    return began, ended, {
+        "seconds": round(ended - began, 3), "segments": merged,
+        "bytes_read": read, "bytes_written": written,
+        "device_read": after["read_bytes"] - before["read_bytes"],
+        "device_written": after["write_bytes"] - before["write_bytes"],
+        "wal_bytes": wal() - lsn}
+
+
+def wal():
+    return int(sql("SELECT pg_current_wal_insert_lsn() - '0/0'")[0])
+
+
+def keep_times(run, entry, times, marks):
+    """By phase and second, which is counted from the beginning of the
+    merge."""
+    found = {}
+    for ended, us in times:
+        passed = [name for name, began in marks if began <= ended]
+        if passed and passed[-1]:
+            second = int((ended - dict(marks)["merge"]) // 1)
+            found.setdefault((passed[-1], second), []).append(us)
+    for (phase, second), values in found.items():
+        run["times"].append(dict(entry, phase=phase, second=second,
+                                 us=values))
+        print("  %-8s %-6s %4d s %6d searches, p50 %8.0f us, p99 %8.0f" % (
+            entry["series"], phase, second, len(values),
+            quantile(values, .5), quantile(values, .99)), flush=True)
+
+
+def search_beside(run, group, entry):
+    """One series once, in a server begun for it."""
+    search_method, merge_method = METHODS[entry["series"]]
+    sql("SELECT pg_prewarm(oid) FROM pg_class WHERE oid = ANY (ARRAY['docs',"
+        " 'searches', 'searches_pkey']::regclass[])")
+    searcher = Searcher(search_method, run["searches"])
+    try:
+        limit = group.allow(sum(run["memory"].values()))
+        reads = [searcher.run_for(float(option("WARM", 20)))]
+        marks = [("alone", time.time())]
+        reads.append(searcher.run_for(float(option("SECONDS", 20))))
+        held = group.page_cache()
+        began, ended, done = merge(merge_method)
+        reads.append(searcher.read_bytes())
+        reads.append(searcher.run_for(float(option("AFTER", 10))))
+        marks += [("merge", began), ("after", ended), ("", time.time())]
+        times = searcher.end()
+    finally:
+        searcher.process.kill()
+        searcher.process.wait()
+        pin(0, False)
+    run["merges"].append(dict(
+        entry, limit_bytes=limit, page_cache_bytes=held, **done, searches_read={
+            name: after - before for name, before, after in
+            zip(("alone", "merge", "after"), reads, reads[1:])}))
+    keep_times(run, entry, times, marks)
+    for number, (one, other) in enumerate(zip(run["answers"],
+                                              answers(search_method))):
+        if one != other:
+            run["wrong"].append(dict(entry, query=number, rows=[one, other]))
+
+
+def measure_entry(run, group, turn, series):
+    step("%s, round %d" % (series, turn + 1))
+    restart()
+    subprocess.run(command(
+        "-d", "template1", "-c", "CREATE DATABASE %s TEMPLATE %s STRATEGY"
+        " file_copy" % (COPY, BASE), "-c", "CHECKPOINT"), check=True)
+    group.restart()
+    os.environ["PGDATABASE"] = COPY
+    search_beside(run, group, {"series": series, "round": turn})
+    os.environ["PGDATABASE"] = BASE
+    sql("DROP DATABASE " + COPY)
+
+
+# ---- the run ----
+
+def prepare(run):
+    path, limit = text()
+    step("load", run["corpus"])
+    load_docs(path, limit, ["skipidx"])
+    run["rows"] = create_table(run["copies"])
+    run["server"] = version()
+    step("build")
+    build_segments(run["rows"])
+    run["file_bytes"], run["index_bytes"] = bytes_of(INDEX), live_bytes()
+    run["segments"] = int(sql("SELECT segments FROM skipidx_stats('%s')" %
+                              INDEX)[0])
+    run["searches"] = create_searches(int(option("QUERIES", 3000)))
+    # No session knows the rows' text any more, and copies are short.
+    sql("DROP TABLE vectors", "CREATE EXTENSION pg_prewarm")
+    set_memory(run)
+    restart()
+    run["answers"] = answers(METHODS["buffered"][0])
+    run["settings"] = settings_of(*SETTINGS)
+
+
+def measure(run):
+    run.update(series=option("SERIES", " ".join(METHODS)).split(),
+               copies=int(option("COPIES", 3)), times=[], merges=[],
+               device=[], wrong=[])
+    prepare(run)
+    group = Group()
+    run["limited"] = bool(group.limit)
+    try:
+        for turn, series in in_turns(run["series"], run["rounds"]):
+            if series == run["series"][0]:
+                device_speed(run, turn)
+            measure_entry(run, group, turn, series)
+    finally:
+        group.remove()
+    del run["answers"]
+
+
+if __name__ == "__main__":
+    keep(measure, "merge")
