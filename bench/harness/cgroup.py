@@ -100,16 +100,16 @@ class Group:
         """Bytes; None where there is no group."""
         return self.kinds()[0] if self.limit else None
 
-    def allow(self, more):
-        """Beside what processes have now for themselves, so many bytes:
-        of shared memory, of files, and for work; returns the limit."""
-        if not self.limit:
-            return None
+    def own(self):
+        """Bytes that processes have for themselves, and the kernel for
+        them."""
         with open(os.path.join(self.path, USED[os.path.basename(self.limit)]),
                   encoding="ascii") as file:
-            limit = int(file.read()) - sum(self.kinds()) + more
-        put(self.limit, limit)
-        return limit
+            return int(file.read()) - sum(self.kinds())
+
+    def allow(self, limit):
+        if self.limit:
+            put(self.limit, limit)
 
     def remove(self):
         """The server goes on without."""

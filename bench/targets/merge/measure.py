@@ -16,20 +16,22 @@ from harness.record import in_turns, keep, option, step, temporary
 from harness.report_base import MB, quantile
 from harness.server import (command, load_docs, pin, settings_of, sql,
                             version)
+from harness.watch import TICK, Process
 from harness.words import text
-from targets.merge.show import METHODS
+from targets.merge.show import METHODS, PHASES
 
 INDEX, BASE, COPY = "docs_tsv", "postgres", "merging"
 CHUNKS, SEGMENTS = 16, 8
 READ_AHEAD = 16 * MB      # by a merge, beside maintenance_work_mem
 SPARE = 24 * MB           # of shared buffers, beside the table
 FILE, UNIT = 256 * MB, MB
+IDLE, IOWAIT = 3, 4       # of a processor's times in /proc/stat
 APPLICATION = "search.pgbench"
 SETTINGS = ("skipidx.%", "shared_buffers", "maintenance_work_mem", "fsync",
             "wal_level", "full_page_writes")
 # The rows found must be those that are known, in their order, whatever the
 # segments are at the time: else the statement fails, and with it the run.
-SEARCH = """\\set n random(1, {0})
+SEARCH = """\\set n random_zipfian(1, {0}, {2})
 SELECT CASE WHEN coalesce(array_agg(f.ctid), '{{}}') = (SELECT answer FROM
 searches WHERE n = :n) THEN 1 ELSE 1 / (count(*) - count(*)) END
 FROM skipidx_search('{1}', (SELECT q FROM searches WHERE n = :n), 10) f;
@@ -115,7 +117,7 @@ def live_bytes():
 def set_memory(run):
     """Shared buffers for the table, and as little for the index as is
     wanted."""
-    share = run["index_bytes"] // int(option("CACHE_SHARE", 16))
+    share = run["index_bytes"] // int(option("CACHE_SHARE", 8))
     cache = max(share // MB, 1) * MB
     buffers = (bytes_of("docs") + bytes_of("searches") + SPARE) // MB * MB
     memory = option("MEMORY", "32MB")
@@ -123,7 +125,7 @@ def set_memory(run):
                         ("shared_buffers", "%dMB" % (buffers // MB)),
                         ("maintenance_work_mem", memory)):
         sql("ALTER SYSTEM SET %s = '%s'" % (name, value))
-    pages = run["index_bytes"] // int(option("PAGES_SHARE", 8))
+    pages = run["index_bytes"] // int(option("PAGES_SHARE", 6))
     work = int(sql("SELECT pg_size_bytes('%s')" % memory)[0])
     run["memory"] = {"cache_bytes": cache, "buffers_bytes": buffers,
                      "pages_bytes": pages, "work_bytes": work + READ_AHEAD}
@@ -169,7 +171,8 @@ class Searcher:
     def __init__(self, method, searches):
         script = temporary(APPLICATION)
         with open(script, "w", encoding="utf-8") as file:
-            file.write(SEARCH.format(searches, INDEX))
+            file.write(SEARCH.format(searches, INDEX,
+                                     option("SKEW", "1.2")))
         self.prefix = script + ".latency"
         self.process = subprocess.Popen(
             ["pgbench", "-n", "-M", "prepared", "-c", "1", "-T", "86400",
@@ -191,13 +194,22 @@ class Searcher:
                                self.process.stderr.read()[-1000:])
 
     def run_for(self, seconds):
-        """What the backend has read from the device since it began."""
         time.sleep(seconds)
-        return self.read_bytes()
+        return self.state()
 
-    def read_bytes(self):
+    def state(self):
+        """Counters: bytes that the backend has had from the device; CPU
+        seconds of backend and client, and of their processor."""
         self.check()
-        return io_of(self.backend)["read_bytes"]
+        with open("/proc/stat", encoding="ascii") as lines:
+            fields, = (line.split()[1:] for line in lines
+                       if line.startswith("cpu0 "))
+        spent = [int(field) for field in fields[:8]]
+        return {"time": time.monotonic(),
+                "read_bytes": io_of(self.backend)["read_bytes"],
+                "own": sum(Process(pid).cpu() for pid in
+                           (self.backend, self.process.pid)),
+                "busy": (sum(spent) - spent[IDLE] - spent[IOWAIT]) / TICK}
 
     def end(self):
         """(time of its end, us) of each search.  pgbench writes down all of
@@ -265,6 +277,38 @@ def keep_times(run, entry, times, marks):
             quantile(values, .5), quantile(values, .99)), flush=True)
 
 
+def phase_of(before, after):
+    """What the searches read, and the share of their processor's time that
+    others took: interrupts, the hypervisor, other processes."""
+    passed = {name: after[name] - before[name] for name in after}
+    return {"read_bytes": passed["read_bytes"], "others": round(
+        (passed["busy"] - passed["own"]) / passed["time"], 3)}
+
+
+def search_phases(run, group, searcher, merge_method):
+    """The states of the searcher between phases, the phases with the times of
+    their beginnings, and what the merge did.  The memory that the merge works
+    in is its own: it comes from no page of a file."""
+    memory, after = run["memory"], float(option("AFTER", 10))
+    limit = (memory["cache_bytes"] + memory["buffers_bytes"] +
+             memory["pages_bytes"] + (group.own() if group.limit else 0))
+    group.allow(limit)
+    states = [searcher.run_for(float(option("WARM", 20)))]
+    marks = [("alone", time.time())]
+    states.append(searcher.run_for(float(option("SECONDS", 20))))
+    done = {"limit_bytes": limit, "page_cache_bytes": group.page_cache()}
+    group.allow(limit + memory["work_bytes"])
+    began, ended, more = merge(merge_method)
+    done.update(more, page_cache_after=group.page_cache())
+    group.allow(limit)
+    states.append(searcher.state())
+    marks += [("merge", began), ("after", ended)]
+    for following in ("later", ""):
+        states.append(searcher.run_for(after))
+        marks.append((following, time.time()))
+    return states, marks, done
+
+
 def search_beside(run, group, entry):
     """One series once, in a server begun for it."""
     search_method, merge_method = METHODS[entry["series"]]
@@ -272,24 +316,15 @@ def search_beside(run, group, entry):
         " 'searches', 'searches_pkey']::regclass[])")
     searcher = Searcher(search_method, run["searches"])
     try:
-        limit = group.allow(sum(run["memory"].values()))
-        reads = [searcher.run_for(float(option("WARM", 20)))]
-        marks = [("alone", time.time())]
-        reads.append(searcher.run_for(float(option("SECONDS", 20))))
-        held = group.page_cache()
-        began, ended, done = merge(merge_method)
-        reads.append(searcher.read_bytes())
-        reads.append(searcher.run_for(float(option("AFTER", 10))))
-        marks += [("merge", began), ("after", ended), ("", time.time())]
+        states, marks, done = search_phases(run, group, searcher,
+                                            merge_method)
         times = searcher.end()
     finally:
         searcher.process.kill()
         searcher.process.wait()
         pin(0, False)
-    run["merges"].append(dict(
-        entry, limit_bytes=limit, page_cache_bytes=held, **done, searches_read={
-            name: after - before for name, before, after in
-            zip(("alone", "merge", "after"), reads, reads[1:])}))
+    run["merges"].append(dict(entry, **done, searcher=dict(zip(
+        PHASES, map(phase_of, states, states[1:])))))
     keep_times(run, entry, times, marks)
     for number, (one, other) in enumerate(zip(run["answers"],
                                               answers(search_method))):
@@ -323,7 +358,7 @@ def prepare(run):
     run["file_bytes"], run["index_bytes"] = bytes_of(INDEX), live_bytes()
     run["segments"] = int(sql("SELECT segments FROM skipidx_stats('%s')" %
                               INDEX)[0])
-    run["searches"] = create_searches(int(option("QUERIES", 3000)))
+    run["searches"] = create_searches(int(option("QUERIES", 1000)))
     # No session knows the rows' text any more, and copies are short.
     sql("DROP TABLE vectors", "CREATE EXTENSION pg_prewarm")
     set_memory(run)
@@ -334,7 +369,7 @@ def prepare(run):
 
 def measure(run):
     run.update(series=option("SERIES", " ".join(METHODS)).split(),
-               copies=int(option("COPIES", 3)), times=[], merges=[],
+               copies=int(option("COPIES", 2)), times=[], merges=[],
                device=[], wrong=[])
     prepare(run)
     group = Group()

@@ -8,7 +8,7 @@ METHODS = {               # skipidx.io_method of the searches, of the merge
     "mixed": ("buffered", "uring_direct"),
     "buffered": ("buffered", "buffered"),
 }
-PHASES = ("alone", "merge", "after")
+PHASES = ("alone", "merge", "after", "later")
 DIRECT = ("direct", "mixed")       # series whose merge is direct
 P99 = 1.2                          # times that of alone
 
@@ -44,8 +44,13 @@ def seconds_of(run, one, phase):
 
 def read_by_search(run, series, phase):
     """Bytes from the device."""
-    return median([one["searches_read"][phase] /
+    return median([one["searcher"][phase]["read_bytes"] /
                    len(times_of(run, series, one["round"], phase))
+                   for one in of(run["merges"], series=series)])
+
+
+def others(run, series, phase):
+    return median([one["searcher"][phase]["others"]
                    for one in of(run["merges"], series=series)])
 
 
@@ -106,18 +111,20 @@ def print_memory(run):
 
 
 def print_searches(run):
-    print("\n%-18s %9s %9s %9s %9s %9s %9s %14s" % (
+    print("\n%-18s %9s %9s %9s %9s %9s %9s %14s %12s" % (
         "searches, us", "searches", "per s", "p50", "p99", "max", "p99/alone",
-        "read a search"))
+        "read a search", "others' CPU"))
     for series in run["series"]:
         for phase in PHASES:
             every = [us for turn in rounds_of(run, series)
                      for us in times_of(run, series, turn, phase)]
-            print("  %-9s %-6s %9d %9.0f %9.0f %9.0f %9.0f %9.2f %11.1f kB" % (
+            print("  %-9s %-6s %9d %9.0f %9.0f %9.0f %9.0f %9.2f %11.1f kB"
+                  " %10.0f %%" % (
                 series, phase, len(every), rate(run, series, phase),
                 point(run, series, phase, .5), point(run, series, phase, .99),
                 max(every), slower(run, series, phase),
-                read_by_search(run, series, phase) / 1024))
+                read_by_search(run, series, phase) / 1024,
+                max(0, others(run, series, phase)) * 100))
 
 
 def print_merges(run):
@@ -153,7 +160,7 @@ def expectations(run):
     lines = []
     for series in run["series"]:
         if series in DIRECT:
-            for phase in PHASES[1:]:
+            for phase in PHASES[1:3]:
                 lines.append(expect(
                     "merge.%s.%s_p99_%s" % (run["corpus"], series, phase),
                     slower(run, series, phase), P99, "x", False))
