@@ -245,8 +245,8 @@ def merge(method):
         after = io_of(backend)
     if segments != 1:
         raise RuntimeError("%d segments after the merge" % segments)
-    line, = sql("SELECT bytes_read, bytes_written, segments FROM"
-                " skipidx_merges WHERE pid = %d" % backend)
+    line, = sql("SELECT sum(bytes_read), sum(bytes_written), sum(segments)"
+                " FROM skipidx_merges WHERE pid = %d" % backend)
     read, written, merged = map(int, line.split("|"))
     return began, ended, {
         "seconds": round(ended - began, 3), "segments": merged,
@@ -359,7 +359,7 @@ def prepare(run):
     run["segments"] = int(sql("SELECT segments FROM skipidx_stats('%s')" %
                               INDEX)[0])
     run["searches"] = create_searches(int(option("QUERIES", 1000)))
-    # No session knows the rows' text any more, and copies are short.
+    # Neither searches nor merges call the function: copies are short.
     sql("DROP TABLE vectors", "CREATE EXTENSION pg_prewarm")
     set_memory(run)
     restart()

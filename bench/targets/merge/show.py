@@ -128,16 +128,16 @@ def print_searches(run):
 
 
 def print_merges(run):
-    print("\n%-18s %9s %9s %9s %9s %9s %12s %9s" % (
+    print("\n%-18s %9s %9s %9s %9s %9s %10s %12s %9s" % (
         "merges", "segments", "seconds", "read MB", "written", "WAL MB",
-        "MB/s in all", "of device"))
+        "to device", "MB/s in all", "of device"))
     for series in run["series"]:
         entries = of(run["merges"], series=series)
         row = [median([one[name] for one in entries]) / unit
                for name, unit in (("segments", 1), ("seconds", 1),
                                   ("bytes_read", MB), ("bytes_written", MB),
-                                  ("wal_bytes", MB))]
-        print("  %-16s %9d %9.2f %9.1f %9.1f %9.1f %12.1f %9.2f" % (
+                                  ("wal_bytes", MB), ("device_written", MB))]
+        print("  %-16s %9d %9.2f %9.1f %9.1f %9.1f %10.1f %12.1f %9.2f" % (
             series, *row, merge_rate(run, series) / MB,
             of_device(run, series)))
 
