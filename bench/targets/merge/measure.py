@@ -8,6 +8,7 @@ of it, so that all merges are the same work.
 import glob
 import mmap
 import os
+import select
 import subprocess
 import time
 
@@ -22,7 +23,7 @@ from targets.merge.show import METHODS, PHASES
 
 INDEX, BASE, COPY = "docs_tsv", "postgres", "merging"
 CHUNKS, SEGMENTS = 16, 8
-READ_AHEAD = 16 * MB      # by a merge, beside maintenance_work_mem
+PERIOD = .02              # s between looks at the merge's memory
 SPARE = 24 * MB           # of shared buffers, beside the table
 FILE, UNIT = 256 * MB, MB
 IDLE, IOWAIT = 3, 4       # of a processor's times in /proc/stat
@@ -120,15 +121,13 @@ def set_memory(run):
     share = run["index_bytes"] // int(option("CACHE_SHARE", 8))
     cache = max(share // MB, 1) * MB
     buffers = (bytes_of("docs") + bytes_of("searches") + SPARE) // MB * MB
-    memory = option("MEMORY", "32MB")
     for name, value in (("skipidx.cache_size", "%dMB" % (cache // MB)),
                         ("shared_buffers", "%dMB" % (buffers // MB)),
-                        ("maintenance_work_mem", memory)):
+                        ("maintenance_work_mem", option("MEMORY", "32MB"))):
         sql("ALTER SYSTEM SET %s = '%s'" % (name, value))
     pages = run["index_bytes"] // int(option("PAGES_SHARE", 6))
-    work = int(sql("SELECT pg_size_bytes('%s')" % memory)[0])
     run["memory"] = {"cache_bytes": cache, "buffers_bytes": buffers,
-                     "pages_bytes": pages, "work_bytes": work + READ_AHEAD}
+                     "pages_bytes": pages}
 
 
 def transfer(descriptor, unit, move):
@@ -227,22 +226,29 @@ class Searcher:
         return times
 
 
-def merge(method):
+def merge(method, follow):
     """In a session of its own, on another processor than the searches; what
-    it took and did."""
+    it took and did.  `follow` is told of the bytes that it has come to have
+    for itself, again and again."""
     with subprocess.Popen(command(), stdin=subprocess.PIPE, text=True,
                           stdout=subprocess.PIPE) as session:
         session.stdin.write("SET skipidx.io_method = '%s';\n"
                             "SELECT pg_backend_pid();\n" % method)
         session.stdin.flush()
         backend = int(session.stdout.readline())
-        before, lsn = io_of(backend), wal()
+        process = Process(backend)
+        before, lsn, cpu = io_of(backend), wal(), process.cpu()
+        own = [process.anonymous()]
         began = time.time()
         session.stdin.write("SELECT skipidx_merge('%s', 1);\n" % INDEX)
         session.stdin.flush()
+        while not select.select([session.stdout], [], [], PERIOD)[0]:
+            own.append(process.anonymous())
+            follow(own[-1] - own[0])
         segments = int(session.stdout.readline())
         ended = time.time()
-        after = io_of(backend)
+        after, cpu = io_of(backend), process.cpu() - cpu
+        process.close()
     if segments != 1:
         raise RuntimeError("%d segments after the merge" % segments)
     line, = sql("SELECT sum(bytes_read), sum(bytes_written), sum(segments)"
@@ -250,6 +256,7 @@ def merge(method):
     read, written, merged = map(int, line.split("|"))
     return began, ended, {
         "seconds": round(ended - began, 3), "segments": merged,
+        "cpu_seconds": round(cpu, 2), "memory_bytes": max(own) - own[0],
         "bytes_read": read, "bytes_written": written,
         "device_read": after["read_bytes"] - before["read_bytes"],
         "device_written": after["write_bytes"] - before["write_bytes"],
@@ -289,16 +296,15 @@ def search_phases(run, group, searcher, merge_method):
     """The states of the searcher between phases, the phases with the times of
     their beginnings, and what the merge did.  The memory that the merge works
     in is its own: it comes from no page of a file."""
-    memory, after = run["memory"], float(option("AFTER", 10))
-    limit = (memory["cache_bytes"] + memory["buffers_bytes"] +
-             memory["pages_bytes"] + (group.own() if group.limit else 0))
+    after = float(option("AFTER", 10))
+    limit = sum(run["memory"].values()) + (group.own() if group.limit else 0)
     group.allow(limit)
     states = [searcher.run_for(float(option("WARM", 20)))]
     marks = [("alone", time.time())]
     states.append(searcher.run_for(float(option("SECONDS", 20))))
     done = {"limit_bytes": limit, "page_cache_bytes": group.page_cache()}
-    group.allow(limit + memory["work_bytes"])
-    began, ended, more = merge(merge_method)
+    began, ended, more = merge(
+        merge_method, lambda own: group.allow(limit + own))
     done.update(more, page_cache_after=group.page_cache())
     group.allow(limit)
     states.append(searcher.state())

@@ -128,16 +128,19 @@ def print_searches(run):
 
 
 def print_merges(run):
-    print("\n%-18s %9s %9s %9s %9s %9s %10s %12s %9s" % (
-        "merges", "segments", "seconds", "read MB", "written", "WAL MB",
-        "to device", "MB/s in all", "of device"))
+    print("\n%-18s %9s %9s %9s %9s %9s %9s %10s %9s %9s %9s" % (
+        "merges", "segments", "seconds", "CPU", "read MB", "written", "WAL MB",
+        "to device", "own MB", "MB/s", "of device"))
     for series in run["series"]:
         entries = of(run["merges"], series=series)
         row = [median([one[name] for one in entries]) / unit
                for name, unit in (("segments", 1), ("seconds", 1),
-                                  ("bytes_read", MB), ("bytes_written", MB),
-                                  ("wal_bytes", MB), ("device_written", MB))]
-        print("  %-16s %9d %9.2f %9.1f %9.1f %9.1f %10.1f %12.1f %9.2f" % (
+                                  ("cpu_seconds", 1), ("bytes_read", MB),
+                                  ("bytes_written", MB), ("wal_bytes", MB),
+                                  ("device_written", MB),
+                                  ("memory_bytes", MB))]
+        print("  %-16s %9d %9.2f %9.2f %9.1f %9.1f %9.1f %10.1f %9.1f %9.1f"
+              " %9.2f" % (
             series, *row, merge_rate(run, series) / MB,
             of_device(run, series)))
 
