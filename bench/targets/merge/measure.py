@@ -19,12 +19,13 @@ from harness.server import (command, load_docs, pin, settings_of, sql,
                             version)
 from harness.watch import TICK, Process
 from harness.words import text
-from targets.merge.show import METHODS, PHASES
+from targets.merge.show import DIRECT, METHODS, PHASES
 
 INDEX, BASE, COPY = "docs_tsv", "postgres", "merging"
 CHUNKS, SEGMENTS = 16, 8
+OTHERS = 16 * MB          # of files other than the index
 PERIOD = .02              # s between looks at the merge's memory
-SPARE = 24 * MB           # of shared buffers, beside the table
+SPARE = 12 * MB           # of shared buffers, beside the table
 FILE, UNIT = 256 * MB, MB
 IDLE, IOWAIT = 3, 4       # of a processor's times in /proc/stat
 APPLICATION = "search.pgbench"
@@ -115,19 +116,32 @@ def live_bytes():
 
 # ---- the server's memory and device ----
 
+def share_of_index(run, option_name, default):
+    share = run["index_bytes"] // int(option(option_name, default))
+    return max(share // MB, 1) * MB
+
+
 def set_memory(run):
     """Shared buffers for the table, and as little for the index as is
     wanted."""
-    share = run["index_bytes"] // int(option("CACHE_SHARE", 8))
-    cache = max(share // MB, 1) * MB
-    buffers = (bytes_of("docs") + bytes_of("searches") + SPARE) // MB * MB
-    for name, value in (("skipidx.cache_size", "%dMB" % (cache // MB)),
-                        ("shared_buffers", "%dMB" % (buffers // MB)),
-                        ("maintenance_work_mem", option("MEMORY", "32MB"))):
-        sql("ALTER SYSTEM SET %s = '%s'" % (name, value))
-    pages = run["index_bytes"] // int(option("PAGES_SHARE", 6))
-    run["memory"] = {"cache_bytes": cache, "buffers_bytes": buffers,
-                     "pages_bytes": pages}
+    run["memory"] = {
+        "cache_bytes": share_of_index(run, "CACHE_SHARE", 8),
+        "pages_bytes": share_of_index(run, "PAGES_SHARE", 6),
+        "buffers_bytes": (bytes_of("docs") + bytes_of("searches") + SPARE) //
+                         MB * MB,
+        "others_bytes": OTHERS}
+    sql("ALTER SYSTEM SET shared_buffers = '%dkB'" %
+        (run["memory"]["buffers_bytes"] // 1024))
+    sql("ALTER SYSTEM SET maintenance_work_mem = '%s'" %
+        option("MEMORY", "32MB"))
+
+
+def set_cache(run, series):
+    """Where searches read past the page cache, its share as well."""
+    memory = run["memory"]
+    cache = memory["cache_bytes"] + (
+        memory["pages_bytes"] if METHODS[series][0] == DIRECT else 0)
+    sql("ALTER SYSTEM SET skipidx.cache_size = '%dkB'" % (cache // 1024))
 
 
 def transfer(descriptor, unit, move):
@@ -340,6 +354,7 @@ def search_beside(run, group, entry):
 
 def measure_entry(run, group, turn, series):
     step("%s, round %d" % (series, turn + 1))
+    set_cache(run, series)
     restart()
     subprocess.run(command(
         "-d", "template1", "-c", "CREATE DATABASE %s TEMPLATE %s STRATEGY"
@@ -368,6 +383,7 @@ def prepare(run):
     # Neither searches nor merges call the function: copies are short.
     sql("DROP TABLE vectors", "CREATE EXTENSION pg_prewarm")
     set_memory(run)
+    set_cache(run, "buffered")
     restart()
     run["answers"] = answers(METHODS["buffered"][0])
     run["settings"] = settings_of(*SETTINGS)
