@@ -62,7 +62,7 @@ class Group:
     group."""
 
     def __init__(self):
-        self.limit = None
+        self.limit, self.allowed = None, UNLIMITED
         for parent in own_groups():
             self.path = os.path.join(parent, NAME % os.getpid())
             try:
@@ -82,7 +82,7 @@ class Group:
         if not self.limit:
             restart()
         else:
-            put(self.limit, UNLIMITED)
+            self.allow(UNLIMITED)
             subprocess.run(["sh", "-c", "echo $$ >\"$1\" && exec bash \"$2\"",
                             "sh", os.path.join(self.path, "cgroup.procs"),
                             os.path.join(HERE, "restart.sh")], check=True)
@@ -108,8 +108,11 @@ class Group:
             return int(file.read()) - sum(self.kinds())
 
     def allow(self, limit):
-        if self.limit:
+        """In whole megabytes: the kernel looks for pages to take away each
+        time that it is told."""
+        if self.limit and limit >> 20 != self.allowed >> 20:
             put(self.limit, limit)
+            self.allowed = limit
 
     def remove(self):
         """The server goes on without."""

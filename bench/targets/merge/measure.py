@@ -199,6 +199,7 @@ class Searcher:
         self.check()
         self.backend = int(found[0])
         os.sched_setaffinity(self.process.pid, {0})
+        os.sched_setaffinity(0, set(range(1, os.cpu_count())) or {0})
         pin(self.backend, True)
 
     def check(self):
@@ -342,6 +343,7 @@ def search_beside(run, group, entry):
     finally:
         searcher.process.kill()
         searcher.process.wait()
+        os.sched_setaffinity(0, range(os.cpu_count()))
         pin(0, False)
     run["merges"].append(dict(entry, **done, searcher=dict(zip(
         PHASES, map(phase_of, states, states[1:])))))
