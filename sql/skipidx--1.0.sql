@@ -804,6 +804,39 @@ COST 1000;
 COMMENT ON FUNCTION skipidx_count(pg_catalog.regclass, pg_catalog.tsquery, pg_catalog.bool) IS
 	'how many rows match a query';
 
+CREATE FUNCTION skipidx_facets(
+	index pg_catalog.regclass,
+	query pg_catalog.tsquery,
+	facet pg_catalog.text,
+	n pg_catalog.int4 DEFAULT 10,
+	OUT value pg_catalog.text,
+	OUT count pg_catalog.int8)
+RETURNS SETOF pg_catalog.record
+AS 'MODULE_PATHNAME'
+LANGUAGE C STABLE PARALLEL RESTRICTED
+COST 1000
+ROWS 10;
+
+COMMENT ON FUNCTION skipidx_facets(pg_catalog.regclass, pg_catalog.tsquery, pg_catalog.text, pg_catalog.int4) IS
+	'the commonest values of a column among the rows that match a query';
+
+CREATE FUNCTION skipidx_facets(
+	index pg_catalog.regclass,
+	query pg_catalog.tsquery,
+	facets pg_catalog.text[],
+	n pg_catalog.int4 DEFAULT 10,
+	OUT facet pg_catalog.text,
+	OUT value pg_catalog.text,
+	OUT count pg_catalog.int8)
+RETURNS SETOF pg_catalog.record
+AS 'MODULE_PATHNAME'
+LANGUAGE C STABLE PARALLEL RESTRICTED
+COST 1000
+ROWS 50;
+
+COMMENT ON FUNCTION skipidx_facets(pg_catalog.regclass, pg_catalog.tsquery, pg_catalog.text[], pg_catalog.int4) IS
+	'the commonest values of each of several columns among the rows that match a query';
+
 CREATE FUNCTION skipidx_scroll(
 	index pg_catalog.regclass,
 	query pg_catalog.tsquery,

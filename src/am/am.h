@@ -153,6 +153,17 @@ extern uint64 skx_am_scan_scroll(IndexScanDesc scan,
 								 struct SkxScrollRequest *request);
 
 /*
+ * am_facets.c : the values of the columns asked for, among the rows of a scan
+ * that was not begun; NULL: there are no rows.  Fills in of the request what
+ * the scan knows, which is to be kept as long as the facets are
+ */
+struct SkxFacets;
+struct SkxFacetsRequest;
+extern struct SkxFacets *skx_am_scan_facets(IndexScanDesc scan,
+											struct SkxFacetsRequest *request,
+											struct SkxCountWork *work);
+
+/*
  * The index that a ranking is bound to, opened with AccessShareLock; errors
  * out when it is gone.
  */

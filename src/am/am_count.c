@@ -32,6 +32,7 @@ skx_am_scan_count(IndexScanDesc scan,
 		request.query = so->query;
 		request.recheck = so->lossy ? recheck : NULL;
 		request.arg = arg;
+		request.taker = NULL;
 		rows = skx_count_rows(&request, work);
 	}
 	MemoryContextSwitchTo(old);

@@ -121,6 +121,26 @@ skx_codec_short_labels_get(const uint8 *src, const uint8 *end, int i,
 	return src;
 }
 
+/* skx_codec_varint64_get(), without a call where that takes up to 3 bytes. */
+static inline const uint8 *
+skx_codec_short_first(const uint8 *src, const uint8 *end, uint64 *v)
+{
+	if (end - src < 3)
+		return skx_codec_varint64_get(src, end, v);
+	if (src[0] < 0x80)
+	{
+		*v = src[0];
+		return src + 1;
+	}
+	*v = (src[0] & 0x7F) | (uint64) (src[1] & 0x7F) << 7;
+	if (src[1] < 0x80 && src[1] != 0)
+		return src + 2;
+	*v |= (uint64) src[2] << 14;
+	if (src[1] >= 0x80 && src[2] < 0x80 && src[2] != 0)
+		return src + 3;
+	return skx_codec_varint64_get(src, end, v);
+}
+
 /* Reads n postings; returns the start of what follows, NULL when damaged. */
 const uint8 *
 skx_codec_short_get(const uint8 *src, const uint8 *end, int n, SkxPostings *p)
@@ -140,7 +160,7 @@ skx_codec_short_get(const uint8 *src, const uint8 *end, int n, SkxPostings *p)
 		uint32		tf;
 		int			kind;
 
-		src = skx_codec_varint64_get(src, end, &first);
+		src = skx_codec_short_first(src, end, &first);
 		if (src == NULL)
 			return NULL;
 		next += first >> SKX_SHORT_BITS;

@@ -10,6 +10,23 @@
 #include "query/query.h"
 #include "utils/snapshot.h"
 
+/*
+ * What is told of the rows that are counted, for more than their number: of a
+ * segment its documents, each once and ascending; then pending ones.  Of a
+ * segment of `most` documents at most those told so far may be taken back, all
+ * together; they are told again.
+ */
+typedef struct SkxCountTaker
+{
+	uint32		most;
+	void		(*documents) (SkxSegment *seg, const uint32 *docs, int n,
+							  void *arg);
+	void		(*forget) (SkxSegment *seg, void *arg);
+	void		(*pending) (TSVector document, const ItemPointerData *tid,
+							void *arg);
+	void	   *arg;
+} SkxCountTaker;
+
 typedef struct SkxCountRequest
 {
 	Relation	index;
@@ -20,6 +37,7 @@ typedef struct SkxCountRequest
 	bool		(*recheck) (TupleTableSlot *row, void *arg);	/* NULL: the index is
 																 * exact */
 	void	   *arg;
+	const SkxCountTaker *taker; /* NULL: the number is enough */
 } SkxCountRequest;
 
 /* Rows by what told that they are visible, and if they were, of those fetched. */

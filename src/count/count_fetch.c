@@ -39,13 +39,14 @@ skx_count_fetch(SkxCount *c, const ItemPointerData *tids, int n)
 
 		CHECK_FOR_INTERRUPTS();
 		skx_source_heap_ask(&c->ahead, tids, n, i);
+		c->seen[i] = false;
 		if (!table_index_fetch_tuple(c->fetch, &tid, request->snapshot,
 									 c->row, &again, NULL))
 			continue;
 		pgstat_count_heap_fetch(request->index);
-		if (request->recheck == NULL ||
-			request->recheck(c->row, request->arg))
-			c->rows++;
+		c->seen[i] = request->recheck == NULL ||
+			request->recheck(c->row, request->arg);
+		c->rows += c->seen[i];
 	}
 	c->work->fetched += n;
 }

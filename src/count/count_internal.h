@@ -18,9 +18,14 @@ typedef struct SkxCount
 	const SkxView *latest;		/* the last one that was read */
 	bool		retired;		/* marks are not set in the segment any more */
 	uint32	   *docs;			/* a batch of matches, */
+	uint32	   *batch;			/* the same, which stays as it is, */
 	ItemPointerData *tids;		/* their rows, */
-	ItemPointerData *others;	/* and those of them that are to be fetched */
-	int			npending;		/* rows of a batch of pending documents */
+	ItemPointerData *others;	/* and those of them that are to be fetched, */
+	uint32	   *other_docs;		/* with their documents */
+	bool	   *seen;			/* is a fetched row counted? */
+	int			npending;		/* rows of a batch of pending documents, */
+	TSVector   *pending;		/* and these, if they are to be told */
+	MemoryContext documents;
 
 	/* count_map.c */
 	bool		has_map;		/* may it be asked at all? */
@@ -48,7 +53,10 @@ extern bool skx_count_is_whole(SkxCount *c, double matches);
 extern bool skx_count_is_visible(SkxCount *c, BlockNumber block);
 extern void skx_count_map_end(SkxCount *c);
 
-/* count_fetch.c : adds those of the rows that the snapshot sees */
+/*
+ * count_fetch.c : adds those of the rows that the snapshot sees; seen[i] tells
+ * whether row i is among them
+ */
 extern void skx_count_fetch(SkxCount *c, const ItemPointerData *tids, int n);
 extern void skx_count_fetch_end(SkxCount *c);
 

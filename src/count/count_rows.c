@@ -12,9 +12,13 @@
 #include "fault/fault.h"
 #include "miscadmin.h"
 #include "pgstat.h"
+#include "utils/memutils.h"
 
 /* Segments that are opened together. */
 #define SKX_COUNT_SEGMENTS	8
+
+/* Bytes of pending documents that wait to be told, about. */
+#define SKX_COUNT_DOCUMENTS	(1024 * 1024)
 
 /*
  * Is the segment still one of the index?  Once it is not, marks of deleted
@@ -37,6 +41,35 @@ skx_count_is_current(SkxCount *c, const SkxSegment *seg)
 	return false;
 }
 
+/* Tells documents of which the others that were fetched are some. */
+static void
+skx_count_tell(SkxCount *c, SkxSegment *seg, const uint32 *docs, int n,
+			   const uint32 *others, int nothers)
+{
+	const SkxCountTaker *taker = c->request->taker;
+	uint32		all[SKX_QUERY_DOCS];
+	int			nall = 0;
+	int			at = 0;
+	int			i;
+
+	if (taker == NULL)
+		return;
+	for (i = 0; i < nothers; i++)
+	{
+		if (!c->seen[i])
+			continue;
+		while (at < n && docs[at] < others[i])
+			all[nall++] = docs[at++];
+		all[nall++] = others[i];
+	}
+	while (nall > 0 && at < n)
+		all[nall++] = docs[at++];
+	if (nall > 0)
+		taker->documents(seg, all, nall, taker->arg);
+	else if (n > 0)
+		taker->documents(seg, docs, n, taker->arg);
+}
+
 /*
  * All pages are visible to all and no document of the segment is marked, so
  * that the answer for one word is how many documents have it.
@@ -48,7 +81,7 @@ skx_count_total(SkxCount *c, SkxSegment *seg)
 	SkxTerm		term;
 	uint64		rows;
 
-	if (word == NULL)
+	if (word == NULL || c->request->taker != NULL)
 		return false;
 	rows = skx_segment_find(seg, word->bytes, word->len, &term) ? term.df : 0;
 	if (!skx_count_is_whole(c, (double) rows) ||
@@ -66,13 +99,22 @@ skx_count_total(SkxCount *c, SkxSegment *seg)
 static bool
 skx_count_all_live(SkxCount *c, SkxSegment *seg, SkxQueryScan *answer)
 {
+	const SkxCountTaker *taker = c->request->taker;
 	uint64		rows = 0;
 	int			n;
 
 	while ((n = skx_query_scan_next(answer, c->docs)) > 0)
+	{
 		rows += n;
+		if (taker != NULL)
+			taker->documents(seg, c->docs, n, taker->arg);
+	}
 	if (!skx_count_is_current(c, seg))
+	{
+		if (taker != NULL)
+			taker->forget(seg, taker->arg);
 		return false;
+	}
 	c->rows += rows;
 	c->work->whole += rows;
 	return true;
@@ -87,17 +129,21 @@ skx_count_batch(SkxCount *c, SkxSegment *seg, int n)
 {
 	int			nmapped = 0;
 	int			nothers = 0;
-	int			nlive;
+	int			nlive = 0;
 	int			i;
 
 	skx_segment_tids_of(seg, c->docs, n, c->tids);
+	memcpy(c->batch, c->docs, sizeof(uint32) * n);
 	SKX_FAULT(SKX_FAULT_COUNT_MATCHED);
 	for (i = 0; i < n; i++)
 	{
 		if (skx_count_is_visible(c, ItemPointerGetBlockNumber(&c->tids[i])))
 			c->docs[nmapped++] = c->docs[i];
 		else
+		{
+			c->other_docs[nothers] = c->docs[i];
 			c->others[nothers++] = c->tids[i];
+		}
 	}
 	if (nmapped > 0)
 	{
@@ -108,12 +154,14 @@ skx_count_batch(SkxCount *c, SkxSegment *seg, int n)
 		{
 			c->retired = true;
 			skx_count_fetch(c, c->tids, n);
+			skx_count_tell(c, seg, NULL, 0, c->batch, n);
 			return;
 		}
 		c->rows += nlive;
 		c->work->mapped += nlive;
 	}
 	skx_count_fetch(c, c->others, nothers);
+	skx_count_tell(c, seg, c->docs, nlive, c->other_docs, nothers);
 }
 
 static void
@@ -128,11 +176,21 @@ skx_count_matches(SkxCount *c, SkxSegment *seg, SkxQueryScan *answer)
 	}
 }
 
+/* Of what was told of a larger segment, some cannot be taken back. */
+static bool
+skx_count_may_forget(const SkxCount *c, const SkxSegment *seg)
+{
+	const SkxCountTaker *taker = c->request->taker;
+
+	return taker == NULL || seg->header.ndocs <= taker->most;
+}
+
 static void
 skx_count_segment(SkxCount *c, SkxSegment *seg, SkxQueryScan *answer)
 {
 	c->retired = false;
-	if (skx_count_is_whole(c, skx_query_scan_cost(answer)) &&
+	if (skx_count_may_forget(c, seg) &&
+		skx_count_is_whole(c, skx_query_scan_cost(answer)) &&
 		!skx_count_all_live(c, seg, answer))
 	{
 		c->retired = true;
@@ -175,8 +233,35 @@ skx_count_document(const SkxPendingDoc *doc, void *arg)
 	SkxCount   *c = arg;
 
 	if (skx_query_matches(c->request->query, doc->value))
+	{
+		if (c->request->taker != NULL)
+		{
+			MemoryContext old = MemoryContextSwitchTo(c->documents);
+
+			c->pending[c->npending] = memcpy(palloc(VARSIZE(doc->value)),
+											 doc->value, VARSIZE(doc->value));
+			MemoryContextSwitchTo(old);
+		}
 		c->tids[c->npending++] = doc->tid;
-	return c->npending < SKX_QUERY_BATCH;
+	}
+	return c->npending < SKX_QUERY_BATCH &&
+		(c->documents == NULL ||
+		 MemoryContextMemAllocated(c->documents, false) < SKX_COUNT_DOCUMENTS);
+}
+
+/* Tells those of a batch that were fetched and are counted. */
+static void
+skx_count_tell_pending(SkxCount *c)
+{
+	const SkxCountTaker *taker = c->request->taker;
+	int			i;
+
+	if (taker == NULL)
+		return;
+	for (i = 0; i < c->npending; i++)
+		if (c->seen[i])
+			taker->pending(c->pending[i], &c->tids[i], taker->arg);
+	MemoryContextReset(c->documents);
 }
 
 static void
@@ -189,6 +274,7 @@ skx_count_pending(SkxCount *c, SkxSource *source)
 		c->npending = 0;
 		more = skx_source_pending(source, NULL, skx_count_document, c);
 		skx_count_fetch(c, c->tids, c->npending);
+		skx_count_tell_pending(c);
 	} while (more);
 }
 
@@ -205,6 +291,16 @@ skx_count_rows(const SkxCountRequest *request, SkxCountWork *work)
 	c->docs = palloc(sizeof(uint32) * SKX_QUERY_DOCS);
 	c->tids = palloc(sizeof(ItemPointerData) * SKX_QUERY_DOCS);
 	c->others = palloc(sizeof(ItemPointerData) * SKX_QUERY_DOCS);
+	c->other_docs = palloc(sizeof(uint32) * SKX_QUERY_DOCS);
+	c->batch = palloc(sizeof(uint32) * SKX_QUERY_DOCS);
+	c->seen = palloc(sizeof(bool) * SKX_QUERY_DOCS);
+	if (request->taker != NULL)
+	{
+		c->pending = palloc(sizeof(TSVector) * SKX_QUERY_BATCH);
+		c->documents = AllocSetContextCreate(CurrentMemoryContext,
+											 "skipidx counted documents",
+											 ALLOCSET_DEFAULT_SIZES);
+	}
 	skx_count_map_begin(c);
 	while ((n = skx_source_next(source, SKX_COUNT_SEGMENTS)) > 0)
 		skx_count_segments(c, source->segments, n);

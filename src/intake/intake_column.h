@@ -42,6 +42,13 @@ extern TSVector skx_intake_values(const SkxColumns *columns,
 								  const Datum *values, const bool *isnull);
 
 /*
+ * intake_form.c : a value of `type`, with this modifier, from its canonical
+ * form; false: that does not tell it, or is not one that the function gives
+ */
+extern bool skx_intake_form_value(PGFunction canonical, Oid type, int32 typmod,
+								  const char *form, int len, Datum *value);
+
+/*
  * intake_document.c
  *
  * document: of a row's values (NULL: none) and its text (NULL: that is NULL);

@@ -35,11 +35,11 @@ static const CustomPathMethods skx_planner_count_path_methods = {
 	.PlanCustomPath = skx_planner_plan_count
 };
 
-static bool skx_planner_counts = true;
+bool		skx_planner_counts = true;
 static create_upper_paths_hook_type skx_planner_next_upper_hook;
 
 /* Is it `count` of something that no row of the table has NULL in? */
-static bool
+bool
 skx_planner_counts_all(PlannerInfo *root, const RelOptInfo *rel, Node *expr)
 {
 	const RangeTblEntry *rte = planner_rt_fetch(rel->relid, root);
@@ -98,7 +98,7 @@ skx_planner_is_count(PlannerInfo *root, const RelOptInfo *input,
 }
 
 /* Does the index answer all of them itself, but for equality of arrays? */
-static bool
+bool
 skx_planner_is_exact(const IndexPath *index)
 {
 	ListCell   *lc;
@@ -125,7 +125,7 @@ skx_planner_is_exact(const IndexPath *index)
  * share that the map does not know is left: they are fetched in the order of the
  * table here, too.
  */
-static Cost
+Cost
 skx_planner_cost_count(PlannerInfo *root, RelOptInfo *rel, IndexPath *index)
 {
 	Path	   *bitmap = (Path *)
@@ -166,7 +166,7 @@ skx_planner_is_by_all(Path *path, const IndexOptInfo *index)
  * A scan by all of the conditions; NULL: the index does not answer them all.  To
  * cost it reads the index: one that the planner has kept is taken.
  */
-static IndexPath *
+IndexPath *
 skx_planner_by_all(PlannerInfo *root, const RelOptInfo *rel,
 				   IndexOptInfo *index)
 {
@@ -289,10 +289,13 @@ skx_planner_upper_paths(PlannerInfo *root, UpperRelationKind stage,
 {
 	if (skx_planner_next_upper_hook != NULL)
 		skx_planner_next_upper_hook(root, stage, input, output, extra);
-	if (stage == UPPERREL_GROUP_AGG && skx_planner_counts &&
-		enable_indexscan && enable_indexonlyscan && enable_bitmapscan &&
-		!IS_DUMMY_REL(input) && skx_planner_is_count(root, input, output))
+	if (stage != UPPERREL_GROUP_AGG || !skx_planner_counts ||
+		!enable_indexscan || !enable_indexonlyscan || !enable_bitmapscan ||
+		IS_DUMMY_REL(input))
+		return;
+	if (skx_planner_is_count(root, input, output))
 		skx_planner_add_count(root, input, output);
+	skx_planner_add_facets(root, input, output);
 }
 
 /*
@@ -337,9 +340,10 @@ skx_planner_count_init(void)
 {
 	DefineCustomBoolVariable("skipidx.enable_count",
 							 "Lets indexes count rows without fetching those that are visible to all.",
-							 NULL, &skx_planner_counts, true, PGC_USERSET, 0,
+							 "Also by the values of a column of the index.", &skx_planner_counts, true, PGC_USERSET, 0,
 							 NULL, NULL, NULL);
 	RegisterCustomScanMethods(&skx_planner_count_methods);
+	RegisterCustomScanMethods(&skx_planner_facets_methods);
 	skx_planner_next_upper_hook = create_upper_paths_hook;
 	create_upper_paths_hook = skx_planner_upper_paths;
 }

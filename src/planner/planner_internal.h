@@ -177,6 +177,43 @@ extern const CustomScanMethods skx_planner_count_methods;
 extern void skx_planner_count_init(void);
 
 /*
+ * Between planner_count.c and planner_facets.c
+ *
+ * counts: the setting.  counts_all: is it `count` of something that no row of
+ * the table has NULL in?  by_all: a scan by all of the table's conditions; NULL:
+ * the index does not answer them all.  is_exact: without looking at a row?
+ * cost_count: to know which rows of such a scan there are.
+ */
+extern bool skx_planner_counts;
+
+extern bool skx_planner_counts_all(PlannerInfo *root, const RelOptInfo *rel,
+								   Node *expr);
+extern IndexPath *skx_planner_by_all(PlannerInfo *root,
+									 const RelOptInfo *rel,
+									 IndexOptInfo *index);
+extern bool skx_planner_is_exact(const IndexPath *index);
+extern Cost skx_planner_cost_count(PlannerInfo *root, RelOptInfo *rel,
+								   IndexPath *index);
+
+/*
+ * planner_facets.c : counts by the values of a column beside the text, as a
+ * custom scan (planner_facets_scan.c) in place of the aggregation
+ *
+ * Members of its custom_private, all integers: the column of the index, from 0;
+ * then for each column that the scan returns what that is.
+ */
+typedef enum SkxFacetOutput
+{
+	SKX_FACET_VALUE,
+	SKX_FACET_COUNT,			/* of rows */
+	SKX_FACET_COUNT_VALUES		/* that are not NULL */
+} SkxFacetOutput;
+
+extern const CustomScanMethods skx_planner_facets_methods;
+extern void skx_planner_add_facets(PlannerInfo *root, RelOptInfo *input,
+								   RelOptInfo *output);
+
+/*
  * planner_explain.c : what a scan has read, for EXPLAIN (ANALYZE, VERBOSE);
  * where the server does not ask by itself, a custom scan does for the scan
  * below it

@@ -124,11 +124,22 @@ my %operations = (
 		},
 		done => sub {
 			$f->exact($_[0]);
-			cmp_ok($f->stat('free_pages'), '<', $f->stat('file_pages') / 2 + 700, "$_[0]: no longer than it need be");
+			# what a worker has put at the end meanwhile stays for another VACUUM
+			for (1 .. 5) {
+				last if is_short();
+				$f->{s}->value('VACUUM (INDEX_CLEANUP ON) docs');
+			}
+			ok(is_short(), "$_[0]: no longer than it need be");
 		} },
 	build => {
 		sql => 'REINDEX INDEX docs_v',
 		done => sub { is($f->stat('segments'), 1, "$_[0]: one segment") } });
+
+# Without VACUUM two pages of three are free.
+sub is_short
+{
+	return $f->stat('free_pages') < $f->stat('file_pages') / 2 + 700;
+}
 
 # Operations that the index knows of.
 sub left_behind

@@ -1,0 +1,39 @@
+/*
+ * am_facets.c
+ *	  The values of columns among the rows that a scan would return.
+ *
+ * The view is taken as a scan takes it: after the snapshot, and after the locks
+ * of SERIALIZABLE.
+ */
+#include "postgres.h"
+
+#include "am/am_scan.h"
+#include "compat/compat.h"
+#include "facets/facets.h"
+
+SkxFacets *
+skx_am_scan_facets(IndexScanDesc scan, SkxFacetsRequest *request,
+				   SkxCountWork *work)
+{
+	SkxScan    *so = scan->opaque;
+	SkxCountRequest *rows = &request->rows;
+	MemoryContext old = MemoryContextSwitchTo(so->context);
+	SkxFacets  *facets = NULL;
+
+	Assert(!so->started && scan->numberOfOrderBys == 0);
+	memset(rows, 0, sizeof(*rows));
+	rows->index = scan->indexRelation;
+	rows->heap = scan->heapRelation;
+	rows->snapshot = scan->xs_snapshot;
+	if (skx_am_scan_begin(scan))
+	{
+		if (so->lossy)
+			elog(ERROR, "a condition on the rows of facets is not exact");
+		rows->view = skx_manifest_view(scan->indexRelation);
+		rows->query = so->query;
+		facets = skx_facets_begin(request, work);
+	}
+	MemoryContextSwitchTo(old);
+	skx_compat_check_snapshot(scan->xs_snapshot, scan->indexRelation);
+	return facets;
+}

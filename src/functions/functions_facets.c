@@ -1,0 +1,290 @@
+/*
+ * functions_facets.c
+ *	  skipidx_facets(): the commonest values of columns beside the text among
+ *	  the rows that match.
+ */
+#include "postgres.h"
+
+#include "access/genam.h"
+#include "am/am.h"
+#include "catalog/pg_type.h"
+#include "compat/compat_planner.h"
+#include "executor/tuptable.h"
+#include "facets/facets.h"
+#include "fmgr.h"
+#include "funcapi.h"
+#include "functions/functions_internal.h"
+#include "miscadmin.h"
+#include "utils/array.h"
+#include "utils/builtins.h"
+#include "utils/lsyscache.h"
+#include "utils/snapmgr.h"
+#include "utils/tuplesort.h"
+#include "utils/typcache.h"
+
+PG_FUNCTION_INFO_V1(skipidx_facets);
+
+/* What is sorted: the values of a column. */
+enum
+{
+	SKX_VALUE_COUNT,
+	SKX_VALUE_LEXEME,
+	SKX_VALUE_PLACE,
+	SKX_VALUE_NCOLUMNS
+};
+
+typedef struct SkxFacetCall
+{
+	ReturnSetInfo *result;
+	Relation	heap;
+	Relation	index;
+	bool		has_names;		/* of columns, in the result */
+	int64		most;			/* values of a column; -1: all */
+	SkxFacets  *facets;
+	SkxFacetValues *values;
+	Tuplesortstate *sort;		/* of `column`; NULL: none was begun */
+	int			column;
+	TupleTableSlot *slot;
+} SkxFacetCall;
+
+/* ---- columns ---- */
+
+/* Of the table, if it is a column of it, or else what the index calls it. */
+static const char *
+skx_functions_column_name(Relation heap, Relation index, int column)
+{
+	AttrNumber	attno = index->rd_index->indkey.values[column];
+	TupleDesc	desc = RelationGetDescr(attno > 0 ? heap : index);
+
+	return NameStr(TupleDescAttr(desc, attno > 0 ? attno - 1 : column)->attname);
+}
+
+static int
+skx_functions_find_column(Relation heap, Relation index, Datum name)
+{
+	char	   *wanted = TextDatumGetCString(name);
+	int			i;
+
+	for (i = 1; i < IndexRelationGetNumberOfKeyAttributes(index); i++)
+		if (strcmp(skx_functions_column_name(heap, index, i), wanted) == 0)
+			return i;
+	ereport(ERROR,
+			(errcode(ERRCODE_UNDEFINED_COLUMN),
+			 errmsg("index \"%s\" has no column \"%s\" beside the text",
+					RelationGetRelationName(index), wanted),
+			 errhint("Make an index with the column: CREATE INDEX ... USING skipidx (text, %s).",
+					 quote_identifier(wanted))));
+}
+
+/* Columns that are named, ascending, each once; returns how many. */
+static int
+skx_functions_facet_columns(const SkxFacetCall *call, Datum names,
+							int *columns)
+{
+	bool		wanted[INDEX_MAX_KEYS] = {false};
+	Datum	   *elements = &names;
+	bool		present = false;
+	bool	   *nulls = &present;
+	int			n = 1;
+	int			i;
+
+	if (call->has_names)
+		deconstruct_array(DatumGetArrayTypeP(names), TEXTOID, -1, false,
+						  TYPALIGN_INT, &elements, &nulls, &n);
+	for (i = 0; i < n; i++)
+	{
+		CHECK_FOR_INTERRUPTS();
+		if (nulls[i])
+			ereport(ERROR,
+					(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
+					 errmsg("the name of a column must not be null")));
+		wanted[skx_functions_find_column(call->heap, call->index,
+										 elements[i])] = true;
+	}
+	n = 0;
+	for (i = 1; i < INDEX_MAX_KEYS; i++)
+		if (wanted[i])
+			columns[n++] = i;
+	return n;
+}
+
+/* ---- the commonest values of a column ---- */
+
+static void
+skx_functions_begin_values(SkxFacetCall *call)
+{
+	TypeCacheEntry *counts = lookup_type_cache(INT8OID, TYPECACHE_GT_OPR);
+	TypeCacheEntry *lexemes = lookup_type_cache(BYTEAOID, TYPECACHE_LT_OPR);
+	AttrNumber	keys[2] = {SKX_VALUE_COUNT + 1, SKX_VALUE_LEXEME + 1};
+	Oid			operators[2] = {counts->gt_opr, lexemes->lt_opr};
+	Oid			collations[2] = {InvalidOid, InvalidOid};
+	bool		nulls_first[2] = {false, false};
+
+	call->sort = tuplesort_begin_heap(call->slot->tts_tupleDescriptor, 2,
+									  keys, operators, collations,
+									  nulls_first, work_mem, NULL,
+									  TUPLESORT_ALLOWBOUNDED);
+	if (call->most >= 0)
+		tuplesort_set_bound(call->sort, call->most);
+}
+
+static void
+skx_functions_take_value(SkxFacetCall *call, const SkxFacet *facet)
+{
+	TupleTableSlot *slot = call->slot;
+	bytea	   *lexeme = palloc(VARHDRSZ + facet->lexeme.len);
+
+	SET_VARSIZE(lexeme, VARHDRSZ + facet->lexeme.len);
+	memcpy(VARDATA(lexeme), facet->lexeme.bytes, facet->lexeme.len);
+	ExecClearTuple(slot);
+	slot->tts_values[SKX_VALUE_COUNT] = Int64GetDatum((int64) facet->count);
+	slot->tts_values[SKX_VALUE_LEXEME] = PointerGetDatum(lexeme);
+	slot->tts_values[SKX_VALUE_PLACE] = Int64GetDatum((int64) facet->place);
+	memset(slot->tts_isnull, 0, SKX_VALUE_NCOLUMNS * sizeof(bool));
+	ExecStoreVirtualTuple(slot);
+	tuplesort_puttupleslot(call->sort, slot);
+	ExecClearTuple(slot);
+	pfree(lexeme);
+}
+
+/* As its type writes it; NULL: that is the value. */
+static text *
+skx_functions_value_text(SkxFacetCall *call, const SkxLexeme *lexeme,
+						 uint64 place)
+{
+	ItemPointerData tid;
+	Oid			output;
+	bool		is_varlena;
+	Datum		value;
+
+	if (lexeme->bytes[2] == SKX_VALUE_NULL)
+		return NULL;
+	skx_facets_tid(call->facets, place, &tid);
+	value = skx_facets_values_get(call->values, lexeme, &tid);
+	getTypeOutputInfo(skx_facets_values_type(call->values, call->column),
+					  &output, &is_varlena);
+	return cstring_to_text(OidOutputFunctionCall(output, value));
+}
+
+static void
+skx_functions_put_value(SkxFacetCall *call)
+{
+	const Datum *sorted = call->slot->tts_values;
+	bytea	   *bytes = DatumGetByteaPP(sorted[SKX_VALUE_LEXEME]);
+	SkxLexeme	lexeme = {VARDATA_ANY(bytes), VARSIZE_ANY_EXHDR(bytes)};
+	text	   *value = skx_functions_value_text(call, &lexeme,
+												 (uint64) DatumGetInt64(sorted[SKX_VALUE_PLACE]));
+	Datum		row[3];
+	bool		nulls[3] = {false, false, false};
+	int			n = 0;
+
+	if (call->has_names)
+		row[n++] = CStringGetTextDatum(skx_functions_column_name(call->heap,
+																 call->index,
+																 call->column));
+	nulls[n] = value == NULL;
+	row[n++] = PointerGetDatum(value);
+	row[n++] = sorted[SKX_VALUE_COUNT];
+	tuplestore_putvalues(call->result->setResult, call->result->setDesc, row,
+						 nulls);
+	if (value != NULL)
+		pfree(value);
+}
+
+/* Puts the values of the column into the result. */
+static void
+skx_functions_end_values(SkxFacetCall *call)
+{
+	int64		n;
+
+	if (call->sort == NULL)
+		return;
+	tuplesort_performsort(call->sort);
+	for (n = 0; call->most < 0 || n < call->most; n++)
+	{
+		CHECK_FOR_INTERRUPTS();
+		if (!tuplesort_gettupleslot(call->sort, true, false, call->slot, NULL))
+			break;
+		slot_getallattrs(call->slot);
+		skx_functions_put_value(call);
+	}
+	ExecClearTuple(call->slot);
+	tuplesort_end(call->sort);
+	call->sort = NULL;
+}
+
+static void
+skx_functions_values(SkxFacetCall *call, const SkxFacetsRequest *request)
+{
+	TupleDesc	desc = CreateTemplateTupleDesc(SKX_VALUE_NCOLUMNS);
+	SkxFacet	facet;
+
+	TupleDescInitEntry(desc, SKX_VALUE_COUNT + 1, "count", INT8OID, -1, 0);
+	TupleDescInitEntry(desc, SKX_VALUE_LEXEME + 1, "lexeme", BYTEAOID, -1, 0);
+	TupleDescInitEntry(desc, SKX_VALUE_PLACE + 1, "place", INT8OID, -1, 0);
+	call->slot = MakeSingleTupleTableSlot(desc, &TTSOpsMinimalTuple);
+	call->values = skx_facets_values_begin(request);
+	while (skx_facets_next(call->facets, &facet))
+	{
+		int			column = (uint8) facet.lexeme.bytes[1] - 1;
+
+		CHECK_FOR_INTERRUPTS();
+		if (column != call->column)
+		{
+			skx_functions_end_values(call);
+			call->column = column;
+			skx_functions_begin_values(call);
+		}
+		skx_functions_take_value(call, &facet);
+	}
+	skx_functions_end_values(call);
+	skx_facets_values_end(call->values);
+	ExecDropSingleTupleTableSlot(call->slot);
+}
+
+static void
+skx_functions_facets(SkxFacetCall *call, TSQuery query, int ncolumns,
+					 const int *columns)
+{
+	SkxFacetsRequest request = {.ncolumns = ncolumns,.columns = columns};
+	SkxCountWork work = {0};
+	IndexScanDesc scan;
+	ScanKeyData match;
+
+	skx_functions_key(&match, 0, SKX_STRATEGY_MATCH, TSQueryGetDatum(query));
+	scan = skx_compat_index_beginscan(call->heap, call->index,
+									  GetActiveSnapshot(), 1, 0);
+	index_rescan(scan, &match, 1, NULL, 0);
+	call->facets = skx_am_scan_facets(scan, &request, &work);
+	if (call->facets != NULL)
+	{
+		skx_functions_values(call, &request);
+		skx_facets_end(call->facets);
+	}
+	index_endscan(scan);
+}
+
+Datum
+skipidx_facets(PG_FUNCTION_ARGS)
+{
+	SkxFacetCall call = {0};
+	int			columns[INDEX_MAX_KEYS];
+	int			ncolumns;
+
+	InitMaterializedSRF(fcinfo, 0);
+	if (PG_ARGISNULL(0) || PG_ARGISNULL(1) || PG_ARGISNULL(2))
+		return (Datum) 0;
+	call.result = (ReturnSetInfo *) fcinfo->resultinfo;
+	call.has_names = call.result->setDesc->natts == 3;
+	call.most = PG_ARGISNULL(3) ? -1 : PG_GETARG_INT32(3);
+	if (!PG_ARGISNULL(3) && call.most < 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("n must not be negative")));
+	skx_functions_open(PG_GETARG_OID(0), false, &call.heap, &call.index);
+	ncolumns = skx_functions_facet_columns(&call, PG_GETARG_DATUM(2), columns);
+	if (ncolumns > 0 && call.most != 0)
+		skx_functions_facets(&call, PG_GETARG_TSQUERY(1), ncolumns, columns);
+	skx_functions_close(call.heap, call.index);
+	return (Datum) 0;
+}
