@@ -837,6 +837,24 @@ ROWS 50;
 COMMENT ON FUNCTION skipidx_facets(pg_catalog.regclass, pg_catalog.tsquery, pg_catalog.text[], pg_catalog.int4) IS
 	'the commonest values of each of several columns among the rows that match a query';
 
+CREATE FUNCTION skipidx_histogram(
+	index pg_catalog.regclass,
+	query pg_catalog.tsquery,
+	facet pg_catalog.text,
+	bounds pg_catalog.anyarray,
+	OUT bucket pg_catalog.int4,
+	OUT lower pg_catalog.anyelement,
+	OUT upper pg_catalog.anyelement,
+	OUT count pg_catalog.int8)
+RETURNS SETOF pg_catalog.record
+AS 'MODULE_PATHNAME'
+LANGUAGE C STABLE PARALLEL RESTRICTED
+COST 1000
+ROWS 20;
+
+COMMENT ON FUNCTION skipidx_histogram(pg_catalog.regclass, pg_catalog.tsquery, pg_catalog.text, pg_catalog.anyarray) IS
+	'how many of the rows that match a query have values of a column between bounds';
+
 CREATE FUNCTION skipidx_scroll(
 	index pg_catalog.regclass,
 	query pg_catalog.tsquery,

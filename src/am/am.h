@@ -163,6 +163,11 @@ extern struct SkxFacets *skx_am_scan_facets(IndexScanDesc scan,
 											struct SkxFacetsRequest *request,
 											struct SkxCountWork *work);
 
+/* Likewise, as skx_facets_ranges(); counts are zero where there are no rows. */
+extern void skx_am_scan_ranges(IndexScanDesc scan, int column, int n,
+							   const SkxLexeme *bounds, uint64 *counts,
+							   struct SkxCountWork *work);
+
 /*
  * The index that a ranking is bound to, opened with AccessShareLock; errors
  * out when it is gone.

@@ -11,29 +11,52 @@
 #include "compat/compat.h"
 #include "facets/facets.h"
 
-SkxFacets *
-skx_am_scan_facets(IndexScanDesc scan, SkxFacetsRequest *request,
-				   SkxCountWork *work)
+/* Which rows these are; false: none. */
+static bool
+skx_am_scan_rows(IndexScanDesc scan, SkxCountRequest *rows)
 {
 	SkxScan    *so = scan->opaque;
-	SkxCountRequest *rows = &request->rows;
-	MemoryContext old = MemoryContextSwitchTo(so->context);
-	SkxFacets  *facets = NULL;
 
 	Assert(!so->started && scan->numberOfOrderBys == 0);
 	memset(rows, 0, sizeof(*rows));
 	rows->index = scan->indexRelation;
 	rows->heap = scan->heapRelation;
 	rows->snapshot = scan->xs_snapshot;
-	if (skx_am_scan_begin(scan))
-	{
-		if (so->lossy)
-			elog(ERROR, "a condition on the rows of facets is not exact");
-		rows->view = skx_manifest_view(scan->indexRelation);
-		rows->query = so->query;
+	if (!skx_am_scan_begin(scan))
+		return false;
+	if (so->lossy)
+		elog(ERROR, "a condition on the rows of facets is not exact");
+	rows->view = skx_manifest_view(scan->indexRelation);
+	rows->query = so->query;
+	return true;
+}
+
+SkxFacets *
+skx_am_scan_facets(IndexScanDesc scan, SkxFacetsRequest *request,
+				   SkxCountWork *work)
+{
+	SkxScan    *so = scan->opaque;
+	MemoryContext old = MemoryContextSwitchTo(so->context);
+	SkxFacets  *facets = NULL;
+
+	if (skx_am_scan_rows(scan, &request->rows))
 		facets = skx_facets_begin(request, work);
-	}
 	MemoryContextSwitchTo(old);
 	skx_compat_check_snapshot(scan->xs_snapshot, scan->indexRelation);
 	return facets;
+}
+
+void
+skx_am_scan_ranges(IndexScanDesc scan, int column, int n,
+				   const SkxLexeme *bounds, uint64 *counts,
+				   SkxCountWork *work)
+{
+	SkxScan    *so = scan->opaque;
+	MemoryContext old = MemoryContextSwitchTo(so->context);
+	SkxCountRequest rows;
+
+	if (skx_am_scan_rows(scan, &rows))
+		skx_facets_ranges(&rows, column, n, bounds, counts, work);
+	MemoryContextSwitchTo(old);
+	skx_compat_check_snapshot(scan->xs_snapshot, scan->indexRelation);
 }

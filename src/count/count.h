@@ -12,9 +12,9 @@
 
 /*
  * What is told of the rows that are counted, for more than their number: of a
- * segment its documents, each once and ascending; then pending ones.  Of a
- * segment of `most` documents at most those told so far may be taken back, all
- * together; they are told again.
+ * segment its documents, each once and ascending, and that it is done; then
+ * pending ones.  Of a segment of `most` documents at most those told so far may
+ * be taken back, all together; they are told again.
  */
 typedef struct SkxCountTaker
 {
@@ -22,6 +22,7 @@ typedef struct SkxCountTaker
 	void		(*documents) (SkxSegment *seg, const uint32 *docs, int n,
 							  void *arg);
 	void		(*forget) (SkxSegment *seg, void *arg);
+	void		(*done) (SkxSegment *seg, void *arg);	/* NULL: not asked for */
 	void		(*pending) (TSVector document, const ItemPointerData *tid,
 							void *arg);
 	void	   *arg;

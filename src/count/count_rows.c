@@ -199,6 +199,8 @@ skx_count_segment(SkxCount *c, SkxSegment *seg, SkxQueryScan *answer)
 	}
 	skx_count_matches(c, seg, answer);
 	skx_query_scan_close(answer);
+	if (c->request->taker != NULL && c->request->taker->done != NULL)
+		c->request->taker->done(seg, c->request->taker->arg);
 }
 
 /* Those that do not know their total are asked together. */

@@ -65,6 +65,17 @@ extern void skx_facets_tid(const SkxFacets *f, uint64 place, ItemPointer tid);
 extern void skx_facets_end(SkxFacets *f);
 
 /*
+ * facets_ranges.c : how many rows have values between bounds
+ *
+ * Of a column that has keys, n ascending bounds, which are lexemes of it.
+ * counts[i] is that of values not below i of them, and below all others;
+ * counts[n + 1] that of NULLs.
+ */
+extern void skx_facets_ranges(const SkxCountRequest *rows, int column, int n,
+							  const SkxLexeme *bounds, uint64 *counts,
+							  SkxCountWork *work);
+
+/*
  * facets_value.c : values as they are in the table
  *
  * get is of a value that next gave and that is no NULL: as one of its rows has

@@ -59,7 +59,7 @@ skx_functions_column_name(Relation heap, Relation index, int column)
 	return NameStr(TupleDescAttr(desc, attno > 0 ? attno - 1 : column)->attname);
 }
 
-static int
+int
 skx_functions_find_column(Relation heap, Relation index, Datum name)
 {
 	char	   *wanted = TextDatumGetCString(name);

@@ -22,6 +22,13 @@ extern void skx_functions_open(Oid oid, bool parts, Relation *heap,
 extern void skx_functions_close(Relation heap, Relation index);
 
 /*
+ * functions_facets.c : the column of the index, from 0, that is not the text,
+ * by a name of type text
+ */
+extern int	skx_functions_find_column(Relation heap, Relation index,
+									  Datum name);
+
+/*
  * functions_search.c : a scan key of the text; a scan looks at strategies, and
  * calls no function of an operator
  */

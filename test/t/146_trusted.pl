@@ -84,7 +84,8 @@ like($s->raw("SELECT $_"), qr/42501: /, "guest: $_")
   for "* FROM skipidx_stats('mine.docs_v')", "* FROM skipidx_segments('mine.docs_v')", "skipidx_check('mine.docs_v')",
   "skipidx_check('mine.docs_v', true)", "skipidx_flush('mine.docs_v')", "skipidx_merge('mine.docs_v')",
   "skipidx_prewarm('mine.docs_v')", "* FROM skipidx_search('mine.docs_v', 'all')",
-  "* FROM skipidx_scroll('mine.docs_v', 'all')", "skipidx_count('mine.docs_v', 'all')", "skipidx_count('mine.docs_v', 'all', true)",
+  "* FROM skipidx_scroll('mine.docs_v', 'all')", "skipidx_count('mine.docs_v', 'all')", "* FROM skipidx_facets('mine.docs_v', 'all', 'id')",
+  "* FROM skipidx_facets('mine.docs_v', 'all', '{id}'::text[])", "* FROM skipidx_histogram('mine.docs_v', 'all', 'id', '{1}'::int[])", "skipidx_count('mine.docs_v', 'all', true)",
   "skipidx_bm25('mine.docs_v', 'all:1', 'all')", "skipidx_proximity('mine.docs_v', 'all:1', 'all')",
   "* FROM skipidx_explain_score('mine.docs_v', '(0,1)', 'all')", "skipidx_query('all', 'mine.docs_v')",
   'skipidx_cache_reset()';
@@ -94,6 +95,7 @@ for my $oid ("'pg_class'", "'pg_class_oid_index'", "'pg_toast.pg_toast_2619'", "
 {
 	for my $call ('* FROM skipidx_stats(%s)', '* FROM skipidx_segments(%s)', 'skipidx_check(%s)', 'skipidx_flush(%s)',
 		'skipidx_merge(%s)', 'skipidx_prewarm(%s)', q{* FROM skipidx_search(%s, 'all')}, q{skipidx_count(%s, 'all')}, q{* FROM skipidx_scroll(%s, 'all')},
+		q{* FROM skipidx_facets(%s, 'all', 'id')}, q{* FROM skipidx_histogram(%s, 'all', 'id', '{1}'::int[])},
 		q{skipidx_bm25(%s, 'all:1', 'all')}, q{* FROM skipidx_explain_score(%s, '(4294967295,65535)', 'all')})
 	{
 		my $sql = sprintf "SELECT $call", "$oid" =~ /^\d/ ? "$oid\::oid::regclass" : $oid;

@@ -5,7 +5,7 @@
 #
 # Long: 1500 queries, else 200 (SKX_RANK_QUERIES).
 #
-# Holds: facets 1, 2, 3, 4, 5; planner 20; functions 2, 8
+# Holds: facets 1, 2, 3, 4, 5, 6; planner 19; functions 2, 8
 
 use strict;
 use warnings;
@@ -72,6 +72,13 @@ BEGIN
 		queries := queries + 1;
 		matched := matched + (want IS NOT NULL)::int;
 		n_values := n_values + (SELECT count(*) FROM jsonb_object_keys(want));
+		-- between bounds
+		SELECT jsonb_object_agg(coalesce(x.b, -1), x.c) INTO want FROM (SELECT width_bucket(amount, '{-1.5,0,0.125,3,20}') AS b, count(*) AS c
+			FROM docs WHERE v @@ one.q GROUP BY 1) x;
+		SELECT jsonb_object_agg(coalesce(bucket, -1), count) INTO got FROM skipidx_histogram('docs_skx', one.q, 'amount', '{-1.5,0,0.125,3,20}'::numeric[]) WHERE count > 0;
+		IF got IS DISTINCT FROM want THEN
+			wrong := wrong || format('%s: skipidx_histogram(%s): %s, not %s', one.qid, one.q, got, want);
+		END IF;
 		-- a few, the commonest first
 		col := (array['tenant', 'name', 'amount'])[1 + one.qid % 3];
 		EXECUTE format('SELECT jsonb_agg(x) FROM (SELECT %1$I::text AS value, count(*) FROM docs WHERE v @@ $1 GROUP BY %1$I ORDER BY 2 DESC, %1$I IS NULL DESC, %1$I %2$s LIMIT 3) x',
@@ -309,6 +316,28 @@ while (my @some = splice @kinds, 0, 28)
 	$s->value('DROP INDEX kinds_skx');
 }
 
+# between bounds: of each type that has an order those that its values are, and
+# one that none is
+for my $column (qw(i2 i4 i8 o f4 f8 m n2 d t ts tz))
+{
+	my $type = $s->value("SELECT format_type(atttypid, NULL) FROM pg_attribute WHERE attrelid = 'kinds'::regclass AND attname = '$column'");
+
+	$s->value("CREATE INDEX kinds_skx ON kinds USING skipidx (v, $column)");
+	for my $state ('a segment', 'pending')
+	{
+		for my $bounds ("(SELECT array_agg(DISTINCT $column ORDER BY $column) FROM kinds)", "(SELECT array_agg(DISTINCT $column ORDER BY $column) FROM kinds WHERE id % 2 = 0)", "'{}'::$type\[]")
+		{
+			is($s->value("SELECT string_agg(concat_ws(' ', coalesce(bucket, -1), coalesce(lower::text, '~'), coalesce(upper::text, '~'), count), ',' ORDER BY bucket)"
+					  . " FROM skipidx_histogram('kinds_skx', 'wa', '$column', $bounds) WHERE count > 0"),
+				$s->value("SELECT string_agg(concat_ws(' ', coalesce(r, -1), coalesce((given[r])::text, '~'), CASE WHEN r IS NULL THEN '~' ELSE coalesce((given[r + 1])::text, '~') END, c), ',' ORDER BY r)"
+					  . " FROM (SELECT given, CASE WHEN $column IS NOT NULL THEN (SELECT count(*) FROM unnest(given) u (x) WHERE u.x <= $column) END AS r, count(*) AS c"
+					  . " FROM kinds, LATERAL (SELECT $bounds) bounds (given) GROUP BY 1, 2) x"), "$state, $column between $bounds");
+		}
+		$s->value('CREATE TABLE copy AS TABLE kinds; TRUNCATE kinds; INSERT INTO kinds TABLE copy; DROP TABLE copy') if $state eq 'a segment';
+	}
+	$s->value('DROP INDEX kinds_skx');
+}
+
 # an expression of the index runs as the owner of the table
 $s->value(<<'SQL');
 CREATE ROLE owner; CREATE ROLE reader; GRANT CREATE, USAGE ON SCHEMA public TO owner;
@@ -334,6 +363,12 @@ like($s->raw("SELECT skipidx_facets('docs_skx', 'wa', 'v')"), qr/42703/, 'the te
 like($s->raw("SELECT skipidx_facets('docs_skx', 'wa', array['tenant', NULL])"), qr/22004/, 'NULL as a name');
 like($s->raw("SELECT skipidx_facets('docs_skx', 'wa', 'tenant', -1)"), qr/22023: n must not be negative/, 'fewer than none');
 is($s->value("SELECT count(*) FROM skipidx_facets('docs_skx', 'wa', 'tenant', 0)"), 0, 'none');
+like($s->raw("SELECT skipidx_histogram('docs_skx', 'wa', 'tenant', '{3,3}'::int[])"), qr/22023: bounds must ascend.*Bound 2/s, 'bounds that do not ascend');
+like($s->raw("SELECT skipidx_histogram('docs_skx', 'wa', 'tenant', '{3,NULL}'::int[])"), qr/22004: bounds must not be null/, 'bounds that are NULL');
+like($s->raw("SELECT skipidx_histogram('docs_skx', 'wa', 'name', '{x}'::text[])"), qr/0A000: column "name" of index "docs_skx" has no order/, 'a column without an order');
+like($s->raw("SELECT skipidx_histogram('docs_skx', 'wa', 'tenant', '{1}'::numeric[])"), qr/42804: bounds of type numeric cannot be compared/, 'bounds of another type');
+is($s->value("SELECT string_agg(concat_ws(' ', bucket, lower, upper, pg_typeof(lower)), ',' ORDER BY bucket) FROM skipidx_histogram('docs_skx', 'wa', 'tenant', '{1,5}'::int8[])"),
+	'0 1 bigint,1 1 5 bigint,2 5 bigint,bigint', 'the bounds, as they were given');
 is($s->value("SELECT count(*) FROM skipidx_facets('docs_skx', '', 'tenant')"), 0, 'no query');
 is($s->value("SELECT count(*) FROM skipidx_facets('docs_skx', NULL, 'tenant') a, skipidx_facets(NULL, 'wa', '{tenant}'::text[]) b"), 0, 'NULL');
 is($s->value("SELECT count(*) FROM skipidx_facets('docs_skx', 'wa', '{}'::text[])"), 0, 'no columns');

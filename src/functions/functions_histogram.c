@@ -1,0 +1,173 @@
+/*
+ * functions_histogram.c
+ *	  skipidx_histogram(): how many of the rows that match have values between
+ *	  bounds.
+ */
+#include "postgres.h"
+
+#include "access/genam.h"
+#include "am/am.h"
+#include "compat/compat_planner.h"
+#include "count/count.h"
+#include "fmgr.h"
+#include "funcapi.h"
+#include "functions/functions_internal.h"
+#include "intake/intake_key.h"
+#include "miscadmin.h"
+#include "utils/array.h"
+#include "utils/builtins.h"
+#include "utils/lsyscache.h"
+#include "utils/snapmgr.h"
+
+PG_FUNCTION_INFO_V1(skipidx_histogram);
+
+/* Bounds between which values lie. */
+typedef struct SkxBounds
+{
+	int			n;
+	Datum	   *values;
+	SkxLexeme  *lexemes;
+} SkxBounds;
+
+/* A column with an order, that can be compared with the type. */
+static Oid
+skx_functions_ordered_column(Relation index, int column, const char *name,
+							 Oid type)
+{
+	SkxKeyColumns columns;
+	Oid			canonical = skx_intake_canonical(index, column, type);
+	int			i;
+
+	skx_intake_key_columns(index, &columns);
+	for (i = 0; i < columns.n && columns.columns[i].column != column; i++)
+		;
+	if (i == columns.n || index->rd_opcintype[column] == ANYARRAYOID)
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("column \"%s\" of index \"%s\" has no order", name,
+						RelationGetRelationName(index)),
+				 errdetail("Columns of numbers, dates and times have one, numeric with a precision of up to 18 and a scale.")));
+	if (!OidIsValid(canonical))
+		ereport(ERROR,
+				(errcode(ERRCODE_DATATYPE_MISMATCH),
+				 errmsg("bounds of type %s cannot be compared with column \"%s\" of index \"%s\"",
+						format_type_be(type), name,
+						RelationGetRelationName(index)),
+				 errhint("Cast the array to the type of the column.")));
+	return canonical;
+}
+
+static void
+skx_functions_bounds(Relation index, int column, const char *name,
+					 ArrayType *array, SkxBounds *bounds)
+{
+	Oid			type = ARR_ELEMTYPE(array);
+	Oid			canonical = skx_functions_ordered_column(index, column, name,
+														 type);
+	FmgrInfo	function;
+	bool	   *nulls;
+	int16		len;
+	bool		byval;
+	char		align;
+	int			i;
+
+	fmgr_info(canonical, &function);
+	get_typlenbyvalalign(type, &len, &byval, &align);
+	deconstruct_array(array, type, len, byval, align, &bounds->values, &nulls,
+					  &bounds->n);
+	bounds->lexemes = palloc_extended(sizeof(SkxLexeme) *
+									  ((Size) bounds->n + 1),
+									  MCXT_ALLOC_HUGE);
+	for (i = 0; i < bounds->n; i++)
+	{
+		bytea	   *form;
+
+		CHECK_FOR_INTERRUPTS();
+		if (nulls[i])
+			ereport(ERROR,
+					(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
+					 errmsg("bounds must not be null")));
+		form = DatumGetByteaPP(FunctionCall1(&function, bounds->values[i]));
+		bounds->lexemes[i] = skx_intake_lexeme(column, SKX_VALUE_PRESENT,
+											   VARDATA_ANY(form),
+											   VARSIZE_ANY_EXHDR(form));
+		if (i > 0 && skx_intake_compare_lexeme(&bounds->lexemes[i - 1],
+											   &bounds->lexemes[i]) >= 0)
+			ereport(ERROR,
+					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+					 errmsg("bounds must ascend"),
+					 errdetail("Bound %d is not above the one before.",
+							   i + 1)));
+	}
+}
+
+static uint64 *
+skx_functions_ranges(Relation heap, Relation index, TSQuery query, int column,
+					 const SkxBounds *bounds)
+{
+	uint64	   *counts = palloc_extended(sizeof(uint64) *
+										 ((Size) bounds->n + 2),
+										 MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
+	SkxCountWork work = {0};
+	IndexScanDesc scan;
+	ScanKeyData match;
+
+	skx_functions_key(&match, 0, SKX_STRATEGY_MATCH, TSQueryGetDatum(query));
+	scan = skx_compat_index_beginscan(heap, index, GetActiveSnapshot(), 1, 0);
+	index_rescan(scan, &match, 1, NULL, 0);
+	skx_am_scan_ranges(scan, column, bounds->n, bounds->lexemes, counts,
+					   &work);
+	index_endscan(scan);
+	return counts;
+}
+
+static void
+skx_functions_put_ranges(ReturnSetInfo *result, const SkxBounds *bounds,
+						 const uint64 *counts)
+{
+	int			i;
+
+	for (i = 0; i <= bounds->n + 1; i++)
+	{
+		bool		is_null = i == bounds->n + 1;
+		Datum		row[4] = {Int32GetDatum(i)};
+		bool		nulls[4] = {is_null, is_null || i == 0,
+		is_null || i == bounds->n, false};
+
+		CHECK_FOR_INTERRUPTS();
+		if (is_null && counts[i] == 0)
+			break;
+		if (!nulls[1])
+			row[1] = bounds->values[i - 1];
+		if (!nulls[2])
+			row[2] = bounds->values[i];
+		row[3] = Int64GetDatum((int64) counts[i]);
+		tuplestore_putvalues(result->setResult, result->setDesc, row, nulls);
+	}
+}
+
+Datum
+skipidx_histogram(PG_FUNCTION_ARGS)
+{
+	SkxBounds	bounds;
+	uint64	   *counts;
+	Relation	heap;
+	Relation	index;
+	int			column;
+	int			i;
+
+	InitMaterializedSRF(fcinfo, 0);
+	for (i = 0; i < PG_NARGS(); i++)
+		if (PG_ARGISNULL(i))
+			return (Datum) 0;
+	skx_functions_open(PG_GETARG_OID(0), false, &heap, &index);
+	column = skx_functions_find_column(heap, index, PG_GETARG_DATUM(2));
+	skx_functions_bounds(index, column, TextDatumGetCString(PG_GETARG_DATUM(2)),
+						 PG_GETARG_ARRAYTYPE_P(3), &bounds);
+	counts = skx_functions_ranges(heap, index, PG_GETARG_TSQUERY(1), column,
+								  &bounds);
+	skx_functions_put_ranges((ReturnSetInfo *) fcinfo->resultinfo, &bounds,
+							 counts);
+	skx_functions_close(heap, index);
+	return (Datum) 0;
+}
