@@ -3,8 +3,9 @@
 # between the map and the marks of deleted documents: with the segment that it
 # reads still in the index, or merged away, so that marks are set elsewhere.  The
 # same on a standby, which replays what the primary does.
+# So are values counted of the rows.
 #
-# Holds: count 1, 2, 3
+# Holds: count 1, 2, 3; facets 1
 
 use strict;
 use warnings;
@@ -27,7 +28,7 @@ sub insert
 	my ($word, $first, $last) = @_;
 
 	return $s->value("INSERT INTO docs SELECT i, ('$word:1 word' || i % 10"
-		  . " || ':2')::tsvector FROM generate_series($first, $last) i");
+		  . " || ':2')::tsvector, i % 5 FROM generate_series($first, $last) i");
 }
 
 # 3,000 rows in two segments, all visible to all, of which 285 are dead then.
@@ -37,8 +38,8 @@ sub set_up
 	my ($new) = @_;
 
 	$s->value('DROP TABLE IF EXISTS docs;'
-		  . ' CREATE TABLE docs (id int, v tsvector) WITH (autovacuum_enabled = off);'
-		  . " CREATE INDEX docs_v ON docs USING skipidx (v) WITH (block_size = '8kB', pending_limit = '10MB')");
+		  . ' CREATE TABLE docs (id int, v tsvector, part int) WITH (autovacuum_enabled = off);'
+		  . " CREATE INDEX docs_v ON docs USING skipidx (v, id, part) WITH (block_size = '8kB', pending_limit = '10MB')");
 	for my $first (1, 1501)
 	{
 		insert('old', $first, $first + 1499);
@@ -84,19 +85,32 @@ sub follow
 	return;
 }
 
+# What is asked of the rows that match, and the plan for it.
+my %asked = (
+	count => [ "SELECT count(*) FROM docs WHERE v @@ '%s'", 'Skipidx Count' ],
+	facets => [ "SELECT string_agg(x::text, ' ' ORDER BY x.part) FROM (SELECT part, count(*) FROM docs WHERE v @@ '%s' GROUP BY part) x", 'Skipidx Facets' ],
+	histogram => [ "SELECT string_agg(count::text, ' ' ORDER BY bucket) FROM skipidx_histogram('docs_v', '%s', 'id', '{500,1000,1700}'::int[])", 'Function Scan' ]);
+
 sub race
 {
-	my ($point, $statement, $new, $between) = @_;
-	my $what = $where->name . ": $statement, $new new, at $point: $between";
+	my ($point, $query, $new, $between, $asked) = @_;
+	my ($statement, $plan) = @{ $asked{ $asked // 'count' } };
+	my $what = $where->name . ': ' . ($asked // 'count') . ": $query, $new new, at $point: $between";
+
+	$statement = sprintf $statement, $query;
 
 	set_up($new);
 	follow();
-	my $want = $holder->value("SET enable_indexscan = off; SET enable_bitmapscan = off;"
-		  . " SELECT count(*) FROM docs WHERE v @@ '$statement'; RESET enable_indexscan; RESET enable_bitmapscan");
+	my $by_rows = $statement;
+
+	$by_rows = "SELECT string_agg(n::text, ' ' ORDER BY b) FROM (SELECT b, count(id) AS n FROM generate_series(0, 3) b LEFT JOIN docs"
+	  . " ON width_bucket(id, '{500,1000,1700}') = b AND v @@ '$query' GROUP BY b) x"
+	  if $plan eq 'Function Scan';
+	my $want = $holder->value("SET enable_indexscan = off; SET enable_bitmapscan = off; $by_rows; RESET enable_indexscan; RESET enable_bitmapscan");
 	$holder->value('SELECT pg_advisory_lock(7564152, ' . skx_fault_lock($point) . ')');
 	$reader->value("SET enable_seqscan = off; SET skipidx.fault = '$point:wait'");
-	like($reader->value("EXPLAIN SELECT count(*) FROM docs WHERE v @@ '$statement'"), qr/Skipidx Count/, "$what: plan");
-	$reader->start("SELECT count(*) FROM docs WHERE v @@ '$statement'");
+	like($reader->value("EXPLAIN $statement"), qr/$plan/, "$what: plan");
+	$reader->start($statement);
 	$where->poll_query_until('d', "SELECT count(*) = 1 FROM pg_locks WHERE locktype = 'advisory' AND NOT granted")
 	  or die "$what: does not stop there";
 	$meanwhile{$between}->();
@@ -112,6 +126,11 @@ for my $between (sort keys %meanwhile)
 	{
 		race('count_whole', $query, 0, $between);
 		race($_, $query, 500, $between) for 'count_matched', 'count_mapped';
+	}
+	for my $asked ('facets', 'histogram')
+	{
+		race('count_whole', 'old', 0, $between, $asked);
+		race('count_mapped', 'old', 500, $between, $asked);
 	}
 }
 
