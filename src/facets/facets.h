@@ -38,8 +38,8 @@ typedef struct SkxFacetsWork
 	uint64		filled;			/* or of lists that were laid over them, */
 	uint64		probed;			/* and rows that were looked up in a list */
 	uint64		fetched;		/* rows that told their values themselves */
-	uint64		passes;			/* through dictionaries, of counts that needed
-								 * more than one */
+	uint64		passes;			/* what was found was put aside to be summed
+								 * up */
 } SkxFacetsWork;
 
 extern PGDLLIMPORT SkxFacetsWork skx_facets_work;

@@ -57,6 +57,7 @@ skx_facets_spill(SkxFacets *f)
 
 	if (f->sums == NULL)
 		f->sums = skx_facets_sums_begin();
+	skx_facets_work.passes++;
 	for (i = 0; i < n; i++)
 	{
 		SkxFacet	facet = {values[i].lexeme, values[i].count,

@@ -229,4 +229,5 @@ skx_planner_explain_facets(CustomScanState *node, List *ancestors,
 							es);
 	ExplainPropertyUInteger("Values by List", NULL, state->work.lists, es);
 	ExplainPropertyUInteger("Values by Row", NULL, state->work.fetched, es);
+	ExplainPropertyUInteger("Passes", NULL, state->work.passes, es);
 }

@@ -268,10 +268,16 @@ $s->value("SET work_mem = '64kB'");
 is($s->value("SHOW work_mem"), '64kB', 'little memory');
 many('in two goes', $_) for 'all', 'half', 'few', '!half';
 is(of_many('half', 'Values by List'), 2 * 99, 'in two goes: each list twice');
-$s->value("INSERT INTO many SELECT i, 'half', 1, array[7], i FROM generate_series(300001, 304000) i");
+is(of_many('half', 'Passes'), 2, 'in two goes');
+$s->value("INSERT INTO many SELECT i, 'half few', 1, array[7], i FROM generate_series(300001, 304000) i");
 many('pending, in several goes', 'half');
+my $wide = "SELECT wide, count(*) FROM many WHERE v @@ 'half' GROUP BY wide";
+cmp_ok(work($wide, 'Passes'), '>', 4, 'pending values do not stay in memory');
 $s->value('RESET work_mem');
 many('pending', 'half');
+is(work($wide, 'Passes'), 0, 'with more memory they do');
+$s->value("SELECT skipidx_flush('many_skx')");
+many('few rows of one segment, many of another', 'few');
 
 # ---- values as they are ----
 
