@@ -15,9 +15,10 @@
 #                           reading, at length
 #   make soak               load, kills and losses of power by every method
 #   make tidy unit fuzz     the parts that need no server
-#   make bench-boolean bench-build bench-execution bench-filter bench-insert
-#        bench-io bench-lookup bench-merge bench-order bench-quality bench-rank
-#        bench-rescore bench-scale
+#   make bench-boolean bench-build bench-count bench-directions bench-execution
+#        bench-facets bench-filter bench-insert bench-io bench-lookup
+#        bench-merge bench-order bench-quality bench-rank bench-rescore
+#        bench-scale
 #                           measurements, see bench/README.md
 
 EXTENSION = skipidx

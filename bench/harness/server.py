@@ -13,6 +13,7 @@ ENGINES = {  # name: extension, what follows USING
 }
 MARK = ";;;"
 HERE = os.path.dirname(os.path.abspath(__file__))
+COLUMNS_SQL = os.path.join(HERE, "columns.sql")    # functions that draw columns
 # The words of a row in the order of their positions, for programs that split
 # text themselves; a line without a title.
 WORDS = """COPY (SELECT id, '', coalesce((SELECT string_agg(lexeme, ' '

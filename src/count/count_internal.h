@@ -17,6 +17,7 @@ typedef struct SkxCount
 	uint64		rows;			/* so far */
 	const SkxView *latest;		/* the last one that was read */
 	bool		retired;		/* marks are not set in the segment any more */
+	MemoryContext context;		/* of all that follows */
 	uint32	   *docs;			/* a batch of matches, */
 	uint32	   *batch;			/* the same, which stays as it is, */
 	ItemPointerData *tids;		/* their rows, */

@@ -41,6 +41,31 @@ skx_count_is_current(SkxCount *c, const SkxSegment *seg)
 	return false;
 }
 
+/* For batches, which a count that needs to see no match has none of. */
+static void
+skx_count_make_room(SkxCount *c)
+{
+	MemoryContext old;
+
+	if (c->docs != NULL)
+		return;
+	old = MemoryContextSwitchTo(c->context);
+	c->docs = palloc(sizeof(uint32) * SKX_QUERY_DOCS);
+	c->tids = palloc(sizeof(ItemPointerData) * SKX_QUERY_DOCS);
+	c->others = palloc(sizeof(ItemPointerData) * SKX_QUERY_DOCS);
+	c->seen = palloc(sizeof(bool) * SKX_QUERY_DOCS);
+	if (c->request->taker != NULL)
+	{
+		c->other_docs = palloc(sizeof(uint32) * SKX_QUERY_DOCS);
+		c->batch = palloc(sizeof(uint32) * SKX_QUERY_DOCS);
+		c->pending = palloc(sizeof(TSVector) * SKX_QUERY_BATCH);
+		c->documents = AllocSetContextCreate(CurrentMemoryContext,
+											 "skipidx counted documents",
+											 ALLOCSET_DEFAULT_SIZES);
+	}
+	MemoryContextSwitchTo(old);
+}
+
 /* Tells documents of which the others that were fetched are some. */
 static void
 skx_count_tell(SkxCount *c, SkxSegment *seg, const uint32 *docs, int n,
@@ -133,7 +158,8 @@ skx_count_batch(SkxCount *c, SkxSegment *seg, int n)
 	int			i;
 
 	skx_segment_tids_of(seg, c->docs, n, c->tids);
-	memcpy(c->batch, c->docs, sizeof(uint32) * n);
+	if (c->batch != NULL)
+		memcpy(c->batch, c->docs, sizeof(uint32) * n);
 	SKX_FAULT(SKX_FAULT_COUNT_MATCHED);
 	for (i = 0; i < n; i++)
 	{
@@ -141,7 +167,8 @@ skx_count_batch(SkxCount *c, SkxSegment *seg, int n)
 			c->docs[nmapped++] = c->docs[i];
 		else
 		{
-			c->other_docs[nothers] = c->docs[i];
+			if (c->other_docs != NULL)
+				c->other_docs[nothers] = c->docs[i];
 			c->others[nothers++] = c->tids[i];
 		}
 	}
@@ -221,7 +248,10 @@ skx_count_segments(SkxCount *c, SkxSegment **segs, int n)
 												true);
 	}
 	if (nasked > 0)
+	{
+		skx_count_make_room(c);
 		skx_query_scan_plan(answers, nasked);
+	}
 	for (i = 0; i < nasked; i++)
 	{
 		skx_count_segment(c, asked[i], answers[i]);
@@ -236,6 +266,7 @@ skx_count_document(const SkxPendingDoc *doc, void *arg)
 
 	if (skx_query_matches(c->request->query, doc->value))
 	{
+		skx_count_make_room(c);
 		if (c->request->taker != NULL)
 		{
 			MemoryContext old = MemoryContextSwitchTo(c->documents);
@@ -263,7 +294,8 @@ skx_count_tell_pending(SkxCount *c)
 	for (i = 0; i < c->npending; i++)
 		if (c->seen[i])
 			taker->pending(c->pending[i], &c->tids[i], taker->arg);
-	MemoryContextReset(c->documents);
+	if (c->documents != NULL)
+		MemoryContextReset(c->documents);
 }
 
 static void
@@ -290,19 +322,7 @@ skx_count_rows(const SkxCountRequest *request, SkxCountWork *work)
 	c->request = request;
 	c->work = work;
 	c->latest = request->view;
-	c->docs = palloc(sizeof(uint32) * SKX_QUERY_DOCS);
-	c->tids = palloc(sizeof(ItemPointerData) * SKX_QUERY_DOCS);
-	c->others = palloc(sizeof(ItemPointerData) * SKX_QUERY_DOCS);
-	c->other_docs = palloc(sizeof(uint32) * SKX_QUERY_DOCS);
-	c->batch = palloc(sizeof(uint32) * SKX_QUERY_DOCS);
-	c->seen = palloc(sizeof(bool) * SKX_QUERY_DOCS);
-	if (request->taker != NULL)
-	{
-		c->pending = palloc(sizeof(TSVector) * SKX_QUERY_BATCH);
-		c->documents = AllocSetContextCreate(CurrentMemoryContext,
-											 "skipidx counted documents",
-											 ALLOCSET_DEFAULT_SIZES);
-	}
+	c->context = CurrentMemoryContext;
 	skx_count_map_begin(c);
 	while ((n = skx_source_next(source, SKX_COUNT_SEGMENTS)) > 0)
 		skx_count_segments(c, source->segments, n);

@@ -3,7 +3,6 @@ text, by skipidx with these columns inside its index and without, by GIN with
 btree_gin and by GIN beside btree, and what the columns add to an index; see
 README.md beside it."""
 import json
-import os
 import random
 
 from harness.record import in_turns, keep, option, step
@@ -11,8 +10,9 @@ from harness.report_base import MB
 from harness.scan import settings
 from harness.searches import (RANKED, compare_hits, kind_of, make_searches,
                               rank_by, read_lines, rows_of, searches_of)
-from harness.server import (engines_wanted, load_docs, measured_build, only,
-                            outputs, run_file, sql, version)
+from harness.server import (COLUMNS_SQL, engines_wanted, load_docs,
+                            measured_build, only, outputs, run_file, sql,
+                            version)
 from harness.timing import (course_of, create_procedures, literal, nodes_of,
                             set_all, time_statement)
 from harness.words import text
@@ -20,7 +20,6 @@ from targets.filter.show import (COLUMNS, COUNTS, FILTERS, MODES, ORDERED,
                                  SERIES, SINGLE, SUBJECT, TASKS, TEXT, WORK,
                                  engine_of, fast, measured)
 
-HERE = os.path.dirname(os.path.abspath(__file__))
 REPETITIONS = 5
 SECONDS = 6                # of the other series for each filter and round
 MEMORY, BUILDS = "64MB", 5
@@ -257,7 +256,7 @@ def prepare(run):
     """The table, the searches and all indexes."""
     path, limit = text()
     step("load", run["corpus"])
-    run_file(os.path.join(HERE, "columns.sql"))
+    run_file(COLUMNS_SQL)
     if "gin" in run["engines"]:
         sql("CREATE EXTENSION btree_gin")
     run["rows"] = load_docs(path, limit, run["engines"], columns=DRAWN)

@@ -1,4 +1,4 @@
--- columns.sql: what the columns of docs are drawn by: hashes of the row's id,
+-- columns.sql: what columns of docs are drawn by, in several targets: hashes of the row's id,
 -- so that they are the same everywhere.
 CREATE FUNCTION drawn(id int, seed int) RETURNS float8	-- in [0, 1)
 LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
