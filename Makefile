@@ -18,7 +18,7 @@
 #   make bench-boolean bench-build bench-count bench-directions bench-execution
 #        bench-facets bench-filter bench-insert bench-io bench-lookup
 #        bench-merge bench-order bench-quality bench-rank bench-rescore
-#        bench-scale
+#        bench-scale bench-scroll
 #                           measurements, see bench/README.md
 
 EXTENSION = skipidx
