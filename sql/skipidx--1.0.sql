@@ -767,15 +767,17 @@ CREATE FUNCTION skipidx_search(
 	query pg_catalog.tsquery,
 	k pg_catalog.int4 DEFAULT 10,
 	rank_by pg_catalog.tsquery DEFAULT NULL,
+	after pg_catalog.bytea DEFAULT NULL,
 	OUT ctid pg_catalog.tid,
-	OUT score pg_catalog.float4)
+	OUT score pg_catalog.float4,
+	OUT token pg_catalog.bytea)
 RETURNS SETOF pg_catalog.record
 AS 'MODULE_PATHNAME'
 LANGUAGE C STABLE PARALLEL RESTRICTED
 ROWS 10;
 
-COMMENT ON FUNCTION skipidx_search(pg_catalog.regclass, pg_catalog.tsquery, pg_catalog.int4, pg_catalog.tsquery) IS
-	'the rows that match a query with the best scores, best first';
+COMMENT ON FUNCTION skipidx_search(pg_catalog.regclass, pg_catalog.tsquery, pg_catalog.int4, pg_catalog.tsquery, pg_catalog.bytea) IS
+	'the rows that match a query with the best scores, best first: all, or those behind the row of a token';
 
 CREATE FUNCTION skipidx_terms(
 	index pg_catalog.regclass,

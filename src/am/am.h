@@ -92,12 +92,22 @@ extern void skxendscan(IndexScanDesc scan);
  * am_ranked.c : scans with `<@>` in ORDER BY
  *
  * want tells that about so many rows will be fetched (0: not known), before
- * the first one; want_all, that all will be fetched, about so many; distance is
+ * the first one; want_all, that all will be fetched, about so many; page, that
+ * only rows behind one will be, under the statistics that it was given out by,
+ * which stay as long as the scan; last is the place of the row fetched last in
+ * the order, and what the scan scores by; distance is
  * that of the row fetched last, false: it is NULL, or was not ranked.  work: see
  * SkxTopkWork, of all rescans; valid until the next call.
  */
 extern void skx_am_scan_want(IndexScanDesc scan, uint64 rows);
 extern void skx_am_scan_want_all(IndexScanDesc scan, double rows);
+struct SkxTopkPage;
+struct SkxTopkAfter;
+struct SkxScorer;
+extern void skx_am_scan_page(IndexScanDesc scan,
+							 const struct SkxTopkPage *page);
+extern const struct SkxScorer *skx_am_scan_last(IndexScanDesc scan,
+												struct SkxTopkAfter *last);
 extern bool skx_am_scan_distance(IndexScanDesc scan, float4 *distance);
 extern const struct SkxTopkWork *skx_am_scan_work(IndexScanDesc scan);
 

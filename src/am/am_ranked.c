@@ -45,6 +45,7 @@ skx_am_open_bound(Oid index)
 static SkxScorer *
 skx_am_ranked_scorer(IndexScanDesc scan, const ScanKeyData *key)
 {
+	const SkxScan *so = scan->opaque;
 	const SkxRef *ref;
 	SkxRankOptions options;
 	SkxScorer  *scorer;
@@ -58,8 +59,9 @@ skx_am_ranked_scorer(IndexScanDesc scan, const ScanKeyData *key)
 	ref = (const SkxRef *) PG_DETOAST_DATUM_COPY(key->sk_argument);
 	bound = skx_am_open_bound(ref->index);
 	skx_am_rank_options(bound, &options);
-	scorer = skx_score_open(bound, scan->xs_snapshot, &options,
-							SkxRefQuery(ref));
+	scorer = skx_score_open_pinned(bound, scan->xs_snapshot, &options,
+								   SkxRefQuery(ref),
+								   so->page != NULL ? &so->page->pins : NULL);
 	relation_close(bound, NoLock);
 	return scorer;
 }
@@ -120,6 +122,7 @@ skx_am_ranked_search(IndexScanDesc scan)
 	request.scorer = scorer;
 	request.wanted = skx_am_ranked_more(scan->indexRelation, so->wanted);
 	request.wants_all = so->wants_all;
+	request.after = so->page != NULL ? &so->page->after : NULL;
 	return skx_topk_begin(&request);
 }
 
@@ -209,6 +212,24 @@ skx_am_scan_want_all(IndexScanDesc scan, double rows)
 
 	so->wanted = skx_cost_first(rows);
 	so->wants_all = true;
+}
+
+void
+skx_am_scan_page(IndexScanDesc scan, const SkxTopkPage *page)
+{
+	((SkxScan *) scan->opaque)->page = page;
+}
+
+const SkxScorer *
+skx_am_scan_last(IndexScanDesc scan, SkxTopkAfter *last)
+{
+	SkxScan    *so = scan->opaque;
+	const SkxTopkHit *hit = &so->ranked->hits[so->next - 1];
+
+	last->sum = hit->sum;
+	last->tid = hit->tid;
+	last->given = so->ngiven + (so->page != NULL ? so->page->after.given : 0);
+	return so->ranked->scorer;
 }
 
 bool

@@ -10,7 +10,7 @@
 #include "ordered/ordered.h"
 #include "query/query.h"
 #include "source/source.h"
-#include "topk/topk.h"
+#include "topk/topk_token.h"
 
 /* Segments opened together when the whole answer is wanted. */
 #define SKX_SCAN_SEGMENTS	8
@@ -46,6 +46,7 @@ typedef struct SkxScan
 	uint64		ngiven;			/* rows of it, and those of them .. */
 	uint64		ndead;			/* .. that were dead */
 	bool		wants_all;		/* and all others, should these not do */
+	const SkxTopkPage *page;	/* NULL: rows from the first on */
 	SkxTopkWork work;			/* of ranked scans before the last rescan, */
 	SkxTopkWork total;			/* and with that of the current one */
 } SkxScan;

@@ -14,6 +14,7 @@
 #include "functions/functions_internal.h"
 #include "miscadmin.h"
 #include "score/score.h"
+#include "topk/topk_token.h"
 #include "utils/snapmgr.h"
 
 PG_FUNCTION_INFO_V1(skipidx_search);
@@ -29,37 +30,63 @@ skx_functions_key(ScanKey key, int flags, StrategyNumber strategy,
 	key->sk_argument = argument;
 }
 
-static void
-skx_functions_search(ReturnSetInfo *result, Relation heap, Relation index,
-					 TSQuery query, TSQuery rank_by, int k)
+/* What is asked for, and where the answer goes. */
+typedef struct SkxSearchCall
 {
-	TupleTableSlot *slot = table_slot_create(heap, NULL);
+	ReturnSetInfo *result;
+	Relation	heap;
+	Relation	index;
+	TSQuery		query;
+	TSQuery		rank_by;
+	int			k;
+	SkxTopkToken *token;
+	SkxTopkPage *page;			/* NULL: the first one */
+} SkxSearchCall;
+
+static void
+skx_functions_search_row(SkxSearchCall *call, IndexScanDesc scan,
+						 TupleTableSlot *row)
+{
+	Datum		values[3];
+	bool		nulls[3] = {false, false, false};
+	SkxTopkAfter last;
+	const SkxScorer *scorer = skx_am_scan_last(scan, &last);
+	float4		distance = 0;
+
+	nulls[1] = !skx_am_scan_distance(scan, &distance);
+	values[0] = PointerGetDatum(&row->tts_tid);
+	values[1] = Float4GetDatum(distance == 0 ? 0 : -distance);
+	values[2] = PointerGetDatum(skx_topk_token_make(call->token, scorer,
+													&last));
+	tuplestore_putvalues(call->result->setResult, call->result->setDesc,
+						 values, nulls);
+}
+
+static void
+skx_functions_search(SkxSearchCall *call)
+{
+	TupleTableSlot *slot = table_slot_create(call->heap, NULL);
 	IndexScanDesc scan;
 	ScanKeyData match;
 	ScanKeyData rank;
 	int			n;
 
-	skx_functions_key(&match, 0, SKX_STRATEGY_MATCH, TSQueryGetDatum(query));
+	skx_functions_key(&match, 0, SKX_STRATEGY_MATCH,
+					  TSQueryGetDatum(call->query));
 	skx_functions_key(&rank, SK_ORDER_BY, SKX_STRATEGY_RANK,
-					  PointerGetDatum(skx_score_ref(RelationGetRelid(index),
-													rank_by)));
-	scan = skx_compat_index_beginscan(heap, index, GetActiveSnapshot(), 1, 1);
+					  PointerGetDatum(skx_score_ref(RelationGetRelid(call->index),
+													call->rank_by)));
+	scan = skx_compat_index_beginscan(call->heap, call->index,
+									  GetActiveSnapshot(), 1, 1);
 	index_rescan(scan, &match, 1, &rank, 1);
-	skx_am_scan_want(scan, k);
-	for (n = 0; n < k; n++)
+	skx_am_scan_want(scan, call->k);
+	skx_am_scan_page(scan, call->page);
+	for (n = 0; n < call->k; n++)
 	{
-		Datum		values[2];
-		bool		nulls[2] = {false, false};
-		float4		distance = 0;
-
 		CHECK_FOR_INTERRUPTS();
 		if (!index_getnext_slot(scan, ForwardScanDirection, slot))
 			break;
-		values[0] = PointerGetDatum(&slot->tts_tid);
-		nulls[1] = !skx_am_scan_distance(scan, &distance);
-		values[1] = Float4GetDatum(distance == 0 ? 0 : -distance);
-		tuplestore_putvalues(result->setResult, result->setDesc, values,
-							 nulls);
+		skx_functions_search_row(call, scan, slot);
 	}
 	index_endscan(scan);
 	ExecDropSingleTupleTableSlot(slot);
@@ -68,26 +95,26 @@ skx_functions_search(ReturnSetInfo *result, Relation heap, Relation index,
 Datum
 skipidx_search(PG_FUNCTION_ARGS)
 {
-	TSQuery		query;
-	Relation	heap;
-	Relation	index;
-	int			k;
+	SkxSearchCall call = {0};
 
 	InitMaterializedSRF(fcinfo, 0);
 	if (PG_ARGISNULL(0) || PG_ARGISNULL(1) || PG_ARGISNULL(2))
 		return (Datum) 0;
-	k = PG_GETARG_INT32(2);
-	if (k < 0)
+	call.result = (ReturnSetInfo *) fcinfo->resultinfo;
+	call.k = PG_GETARG_INT32(2);
+	if (call.k < 0)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("k must not be negative")));
-	query = PG_GETARG_TSQUERY(1);
-	skx_functions_open(PG_GETARG_OID(0), false, &heap, &index);
-	if (k > 0)
-		skx_functions_search((ReturnSetInfo *) fcinfo->resultinfo, heap,
-							 index, query,
-							 PG_ARGISNULL(3) ? query : PG_GETARG_TSQUERY(3),
-							 k);
-	skx_functions_close(heap, index);
+	call.query = PG_GETARG_TSQUERY(1);
+	call.rank_by = PG_ARGISNULL(3) ? call.query : PG_GETARG_TSQUERY(3);
+	skx_functions_open(PG_GETARG_OID(0), false, &call.heap, &call.index);
+	call.token = skx_topk_token_begin(call.heap, call.index, call.query,
+									  call.rank_by);
+	if (!PG_ARGISNULL(4))
+		call.page = skx_topk_token_read(call.token, PG_GETARG_BYTEA_PP(4));
+	if (call.k > 0)
+		skx_functions_search(&call);
+	skx_functions_close(call.heap, call.index);
 	return (Datum) 0;
 }

@@ -82,6 +82,8 @@ typedef struct SkxScorer
 	SkxScoreTerm *terms;		/* in the order of a dictionary, prefixes last */
 	int			npairs;
 	SkxScorePair *pairs;
+	uint64		ndocs;			/* documents, and their lengths */
+	uint64		length;
 	double		unit;			/* units that make a score of 1 */
 	double		average;		/* length */
 	float		most;			/* largest of the label weights, at least 1,
@@ -95,6 +97,28 @@ typedef struct SkxScorer
 extern SkxScorer *skx_score_open(Relation index, Snapshot snapshot,
 								 const SkxRankOptions *options,
 								 TSQuery query);
+
+/*
+ * score_pins.c : the numbers that a scorer goes by, to score by the same later
+ *
+ * pinned tells them, in the current memory context.  open_pinned opens a scorer
+ * that goes by these, which may be anything: it refuses what no index can have,
+ * and those of other parameters.
+ */
+typedef struct SkxScorePins
+{
+	uint64		options;		/* a hash */
+	uint64		ndocs;
+	uint64		length;
+	int			n;
+	uint64	   *dfs;			/* of as many terms */
+} SkxScorePins;
+
+extern void skx_score_pinned(const SkxScorer *scorer, SkxScorePins *pins);
+extern SkxScorer *skx_score_open_pinned(Relation index, Snapshot snapshot,
+										const SkxRankOptions *options,
+										TSQuery query,
+										const SkxScorePins *pins);
 
 /*
  * Is it of this transaction, and of a snapshot of the same content?  One that

@@ -93,6 +93,9 @@ extern int	skx_score_entry(const char *lexeme, int len, TSVector document);
 extern bool skx_score_is_plain(Relation index);
 extern List *skx_score_leaves(Relation index);
 
+/* score_pins.c : puts them in place of the statistics' numbers */
+extern void skx_score_use_pins(SkxScorer *scorer, const SkxScorePins *pins);
+
 /* score_stats.c */
 
 /* Keeps the statistics until the current memory context is reset. */

@@ -277,15 +277,32 @@ skx_score_inverse(SkxScorer *scorer)
 	memcpy(scorer->inverse, inverse, sizeof(inverse));
 }
 
+/* What follows from the numbers of documents. */
+static void
+skx_score_settle_scorer(SkxScorer *scorer)
+{
+	int			i;
+
+	for (i = 0; i < scorer->nterms; i++)
+	{
+		CHECK_FOR_INTERRUPTS();
+		scorer->terms[i].idf = skx_rank_idf(scorer->terms[i].df,
+											scorer->ndocs);
+	}
+	if (scorer->ndocs > 0)
+		scorer->average = (double) scorer->length / scorer->ndocs;
+	skx_score_inverse(scorer);
+	skx_score_weigh(scorer);
+}
+
 SkxScorer *
-skx_score_open(Relation index, Snapshot snapshot,
-			   const SkxRankOptions *options, TSQuery query)
+skx_score_open_pinned(Relation index, Snapshot snapshot,
+					  const SkxRankOptions *options, TSQuery query,
+					  const SkxScorePins *pins)
 {
 	SkxScorerOpen *open = palloc0(sizeof(SkxScorerOpen));
 	SkxScorer  *scorer = &open->scorer;
 	bool	   *negated = skx_score_negated(query);
-	uint64		ndocs;
-	int			i;
 
 	scorer->query = query;
 	scorer->options = *options;
@@ -301,18 +318,19 @@ skx_score_open(Relation index, Snapshot snapshot,
 	skx_score_words_find(scorer->stats, index, scorer->terms, scorer->nterms,
 						 open->words);
 	skx_score_stats_hold(scorer->stats);
-	ndocs = skx_score_stats_ndocs(scorer->stats);
-	for (i = 0; i < scorer->nterms; i++)
-	{
-		CHECK_FOR_INTERRUPTS();
-		scorer->terms[i].idf = skx_rank_idf(scorer->terms[i].df, ndocs);
-	}
-	if (ndocs > 0)
-		scorer->average = (double) skx_score_stats_length(scorer->stats) /
-			ndocs;
-	skx_score_inverse(scorer);
-	skx_score_weigh(scorer);
+	scorer->ndocs = skx_score_stats_ndocs(scorer->stats);
+	scorer->length = skx_score_stats_length(scorer->stats);
+	if (pins != NULL)
+		skx_score_use_pins(scorer, pins);
+	skx_score_settle_scorer(scorer);
 	return scorer;
+}
+
+SkxScorer *
+skx_score_open(Relation index, Snapshot snapshot,
+			   const SkxRankOptions *options, TSQuery query)
+{
+	return skx_score_open_pinned(index, snapshot, options, query, NULL);
 }
 
 bool

@@ -7,6 +7,7 @@
 
 #include "executor/tuptable.h"
 #include "query/query.h"
+#include "token/token.h"
 #include "utils/snapshot.h"
 
 /*
@@ -59,18 +60,12 @@ extern uint64 skx_scroll_rows(const SkxScrollRequest *request);
  */
 typedef struct SkxScrollToken
 {
-	uint32		magic;
-	uint32		version;
-	uint64		system;			/* identifier of the cluster and its standbys */
-	uint64		query;			/* a hash of it */
-	uint64		lsn;			/* what a standby must have replayed */
-	Oid			database;
-	Oid			index;
-	uint32		heap;			/* number of the table's file */
+	SkxTokenOrigin origin;
 	int32		slice;
 	int32		slices;
 	BlockNumber block;			/* of the last row given, high byte first: */
 	uint32		offset;			/* tokens of a call ascend as places do */
+	uint32		reserved;		/* 0 */
 	uint32		crc;			/* of all that */
 } SkxScrollToken;
 

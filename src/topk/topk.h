@@ -20,6 +20,14 @@ typedef struct SkxTopkHit
 	int32		sum;
 } SkxTopkHit;
 
+/* A row that others come behind, and how many came up to it, about. */
+typedef struct SkxTopkAfter
+{
+	int32		sum;
+	ItemPointerData tid;
+	uint64		given;
+} SkxTopkAfter;
+
 typedef struct SkxTopkRequest
 {
 	Relation	index;
@@ -30,6 +38,7 @@ typedef struct SkxTopkRequest
 	uint64		wanted;			/* rows that will be fetched, about; 0: not
 								 * known */
 	bool		wants_all;		/* if more are, all will be */
+	const SkxTopkAfter *after;	/* only rows behind this one; NULL: all */
 } SkxTopkRequest;
 
 /*

@@ -365,6 +365,23 @@ skx_topk_batch_hit(SkxTopkRun *run, uint32 doc, int32 sum)
 	run->need = skx_topk_hits_need(&run->topk->hits, run->segment);
 }
 
+/* Drops those whose sums, which are exact, are above the row to go on from. */
+static void
+skx_topk_batch_behind(SkxTopkRun *run)
+{
+	int32		most = run->topk->after;
+	int			kept = 0;
+	int			i;
+
+	for (i = 0; i < run->n; i++)
+	{
+		run->docs[kept] = run->docs[i];
+		run->sums[kept] = run->sums[i];
+		kept += run->sums[i] <= most;
+	}
+	run->n = kept;
+}
+
 void
 skx_topk_batch_finish(SkxTopkRun *run)
 {
@@ -372,6 +389,8 @@ skx_topk_batch_finish(SkxTopkRun *run)
 
 	if (!run->parts_last)
 		skx_topk_batch_floor(run, run->need);
+	if (run->topk->has_after && !run->parts_last && run->exact == NULL)
+		skx_topk_batch_behind(run);
 	if (run->n == 0)
 		return;
 	run->topk->work.candidates += run->n;

@@ -316,6 +316,7 @@ void
 skx_topk_exact_finish(SkxTopkRun *run)
 {
 	SkxTopkExact *exact = run->exact;
+	int32		past = run->topk->has_after ? run->topk->after : PG_INT32_MAX;
 	int			from;
 
 	for (from = 0; from < run->n; from += SKX_EXACT_BATCH)
@@ -330,7 +331,7 @@ skx_topk_exact_finish(SkxTopkRun *run)
 			int32		sum = exact->sums[i];
 			int32		most = skx_exact_pairs_bound(run, i);
 
-			if (sum + most < run->need)
+			if (sum + most < run->need || sum > past)
 				continue;
 			if (most > 0)
 			{

@@ -83,13 +83,13 @@ skx_topk_hits_fill(SkxTopk *topk)
 		skx_topk_hits_down(topk, i, topk->hits.heap[i]);
 }
 
-/* Was the document handed out before, or is it the last one that was? */
+/* Does the document come before the row to go on from, or is it that one? */
 static bool
 skx_topk_hit_is_past(SkxTopk *topk, const SkxHit *hit)
 {
 	ItemPointerData tid;
 
-	if (topk->given == 0 || hit->sum < topk->after)
+	if (!topk->has_after || hit->sum < topk->after)
 		return false;
 	if (hit->sum > topk->after)
 		return true;

@@ -86,9 +86,11 @@ struct SkxTopk
 
 	SkxHits		hits;
 	int			rows;			/* that the next pass looks for */
-	uint64		given;			/* hits handed out, */
-	int32		after;			/* up to the one with this sum */
-	ItemPointerData after_tid;	/* and this TID */
+	uint64		before;			/* hits of earlier searches, about */
+	uint64		given;			/* hits handed out */
+	bool		has_after;		/* only what comes behind this sum */
+	int32		after;			/* and this TID is looked for */
+	ItemPointerData after_tid;
 	SkxTopkStage stage;
 	struct SkxTopkRows *tail;	/* rows without score */
 	SkxTopkHit *out;			/* what was handed out last */

@@ -176,7 +176,8 @@ skx_many_probe(SkxMany *m, SkxTopkList *l)
  * what a hit has to reach, unless some of the best are deleted: then there are
  * fewer than k hits, and the search is made again without.  It is known by its
  * class only, of which it is no less than the least; and where sums are bounds,
- * the true ones may be less.
+ * the true ones may be less.  Of those that come before the row to go on from
+ * none counts.
  */
 static void
 skx_many_prime(SkxMany *m)
@@ -198,7 +199,8 @@ skx_many_prime(SkxMany *m)
 	while (most >> shift >= SKX_MANY_CLASSES)
 		shift++;
 	for (i = 0; i < n; i++)
-		counts[m->sums[i] >> shift]++;
+		counts[m->sums[i] >> shift] += !topk->has_after ||
+			m->sums[i] < topk->after;
 	for (k = SKX_MANY_CLASSES - 1; k > 0; k--)
 	{
 		found += counts[k];

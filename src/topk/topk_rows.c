@@ -20,6 +20,7 @@ typedef struct SkxRowList
 {
 	SkxSegment *seg;			/* NULL: pending documents */
 	SkxQueryScan *scan;
+	uint32		first;			/* documents before it are not looked for */
 	int			at;
 	int			n;
 	int			size;			/* of pending documents: room in tids */
@@ -34,8 +35,53 @@ typedef struct SkxTopkRows
 	SkxQuery   *query;
 	int			nlists;
 	SkxRowList *lists;			/* the last one is of pending documents */
+	bool		has_after;		/* rows behind this one are looked for */
+	ItemPointerData after;
 	MemoryContext context;
 } SkxTopkRows;
+
+/* Does a row come behind the one to go on from? */
+static bool
+skx_rows_is_behind(const SkxTopkRows *rows, const ItemPointerData *tid)
+{
+	return !rows->has_after ||
+		ItemPointerCompare(unconstify(ItemPointerData *, tid),
+						   unconstify(ItemPointerData *, &rows->after)) > 0;
+}
+
+/* The first document of a segment whose row does; they ascend as rows do. */
+static uint32
+skx_rows_first_doc(const SkxTopkRows *rows, SkxSegment *seg)
+{
+	uint32		low = 0;
+	uint32		high = rows->has_after ? seg->header.ndocs : 0;
+
+	while (low < high)
+	{
+		uint32		middle = low + (high - low) / 2;
+		ItemPointerData tid;
+
+		skx_segment_tids(seg, middle, 1, &tid);
+		if (skx_rows_is_behind(rows, &tid))
+			high = middle;
+		else
+			low = middle + 1;
+	}
+	return low;
+}
+
+/* Documents from `first` on, of n that ascend. */
+static int
+skx_rows_from(uint32 *docs, int n, uint32 first)
+{
+	int			passed = 0;
+
+	while (passed < n && docs[passed] < first)
+		passed++;
+	if (passed > 0)
+		memmove(docs, docs + passed, sizeof(uint32) * (n - passed));
+	return n - passed;
+}
 
 static void
 skx_rows_fill(SkxTopkRows *rows, SkxRowList *list)
@@ -50,9 +96,10 @@ skx_rows_fill(SkxTopkRows *rows, SkxRowList *list)
 		n = skx_query_scan_next(list->scan, list->docs);
 		if (n == 0)
 			return;
-		list->n = n;
+		list->n = skx_rows_from(list->docs, n, list->first);
 		if (rows->nulls)
-			list->n = skx_segment_keep_null(list->seg, list->docs, n, true);
+			list->n = skx_segment_keep_null(list->seg, list->docs, list->n,
+											true);
 	} while (list->n == 0);
 	skx_segment_tids_of(list->seg, list->docs, list->n, list->tids);
 }
@@ -69,7 +116,7 @@ skx_rows_is_pending_row(const SkxTopkRows *rows, const SkxPendingDoc *doc)
 {
 	bool		is_null = skx_intake_is_null(doc->value);
 
-	return rows->nulls == is_null &&
+	return rows->nulls == is_null && skx_rows_is_behind(rows, &doc->tid) &&
 		skx_query_matches(rows->topk->request.filter, doc->value) &&
 		(is_null ||
 		 skx_score_document(rows->topk->scorer, doc->value, NULL) == 0);
@@ -141,6 +188,8 @@ skx_topk_rows_open(SkxTopk *topk, bool nulls)
 	rows->topk = topk;
 	rows->context = context;
 	rows->nulls = nulls;
+	rows->has_after = !nulls && topk->has_after && topk->after == 0;
+	rows->after = topk->after_tid;
 	rows->query = skx_rows_query(topk, nulls);
 	rows->lists = palloc0(sizeof(SkxRowList) * (topk->nsegments + 1));
 	for (i = 0; i < topk->nsegments; i++)
@@ -151,6 +200,7 @@ skx_topk_rows_open(SkxTopk *topk, bool nulls)
 			continue;
 		rows->nlists++;
 		list->seg = topk->segments[i].seg;
+		list->first = skx_rows_first_doc(rows, list->seg);
 		list->scan = skx_query_scan_open(list->seg, rows->query, false);
 		list->docs = palloc(sizeof(uint32) * SKX_QUERY_DOCS);
 		list->tids = palloc(sizeof(ItemPointerData) * SKX_QUERY_DOCS);

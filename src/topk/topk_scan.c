@@ -302,6 +302,18 @@ skx_topk_most(uint64 rows)
 	return (int) Max(Min(rows, most), 1);
 }
 
+/* Rows without a score are told by their TIDs alone. */
+static void
+skx_topk_go_on(SkxTopk *topk, const SkxTopkAfter *after)
+{
+	topk->has_after = true;
+	topk->after = after->sum;
+	topk->after_tid = after->tid;
+	topk->before = after->given;
+	if (after->sum == 0)
+		topk->stage = SKX_TOPK_OTHERS;
+}
+
 SkxTopk *
 skx_topk_begin(const SkxTopkRequest *request)
 {
@@ -318,6 +330,8 @@ skx_topk_begin(const SkxTopkRequest *request)
 	topk->scorer = request->scorer;
 	topk->rows = skx_topk_most(request->wanted > 0 ? request->wanted :
 							   SKX_TOPK_ROWS);
+	if (request->after != NULL)
+		skx_topk_go_on(topk, request->after);
 	if (skx_topk_budget > 0)
 		topk->deadline = GetCurrentTimestamp() + skx_topk_budget * INT64CONST(1000);
 	topk->has_pending = skx_score_pending(request->scorer) ||
@@ -398,6 +412,7 @@ skx_topk_hand_out(SkxTopk *topk)
 	if (n > 0)
 	{
 		topk->given += n;
+		topk->has_after = true;
 		topk->after = topk->out[n - 1].sum;
 		topk->after_tid = topk->out[n - 1].tid;
 	}

@@ -305,8 +305,8 @@ skx_topk_by_filter(SkxTopkRun *run, double others)
 static bool
 skx_topk_filter_leads(const SkxTopkRun *run, double docs)
 {
-	double		passing = ((double) run->topk->rows + run->topk->given) *
-		run->seg->header.ndocs / Max(docs, 1);
+	double		passing = ((double) run->topk->rows + run->topk->given +
+						   run->topk->before) * run->seg->header.ndocs / Max(docs, 1);
 	double		scored = 0;
 	int			i;
 
@@ -554,14 +554,15 @@ skx_topk_compare_parts(const void *a, const void *b)
 /* The same of a short list, whose postings are at hand. */
 static int32
 skx_topk_prime_short(const SkxTopk *topk, SkxTopkSegment *s,
-					 const SkxScoreTerm *scored, const SkxTerm *term)
+					 const SkxScoreTerm *scored, const SkxTerm *term,
+					 uint64 rows)
 {
 	int32		parts[SKX_SUBBLOCK];
 	uint8		norms[SKX_SUBBLOCK];
 	SkxCursor  *c;
 	int			i;
 
-	if (term->df < topk->rows)
+	if (term->df < rows)
 		return 0;
 	c = skx_cursor_open(s->seg, term, SKX_CURSOR_PROBE);
 	(void) skx_cursor_next(c);
@@ -575,12 +576,12 @@ skx_topk_prime_short(const SkxTopk *topk, SkxTopkSegment *s,
 	}
 	skx_cursor_close(c);
 	qsort(parts, i, sizeof(int32), skx_topk_compare_parts);
-	return parts[topk->rows - 1];
+	return parts[rows - 1];
 }
 
 /*
  * A lower bound of the k-th largest contribution of a word in the segment, k
- * being the number of rows searched for.  A long list stores it for each of
+ * being the number of rows searched for, with those before them.  A long list stores it for each of
  * SKX_KTHS; that of the smallest one not below k is used.
  */
 static int32
@@ -588,15 +589,16 @@ skx_topk_prime_word(const SkxTopk *topk, SkxTopkSegment *s,
 					const SkxScoreTerm *scored, const SkxTerm *term)
 {
 	static const int stored[SKX_NKTHS] = SKX_KTHS;
+	uint64		rows = topk->rows + topk->before;
 	int			i;
 
 	if (term->df == 0)
 		return 0;
 	if ((term->flags & SKX_TERM_PLACE) != SKX_TERM_LONG)
-		return skx_topk_prime_short(topk, s, scored, term);
+		return skx_topk_prime_short(topk, s, scored, term, rows);
 	for (i = 0; i < SKX_NKTHS; i++)
 	{
-		if (topk->rows > stored[i])
+		if (rows > stored[i])
 			continue;
 		if (term->df < stored[i])
 			break;
