@@ -83,7 +83,7 @@ $s->value(q{GRANT USAGE ON SCHEMA mine TO guest; SET SESSION AUTHORIZATION guest
 like($s->raw("SELECT $_"), qr/42501: /, "guest: $_")
   for "* FROM skipidx_stats('mine.docs_v')", "* FROM skipidx_segments('mine.docs_v')", "skipidx_check('mine.docs_v')",
   "skipidx_check('mine.docs_v', true)", "skipidx_flush('mine.docs_v')", "skipidx_merge('mine.docs_v')",
-  "skipidx_prewarm('mine.docs_v')", "* FROM skipidx_search('mine.docs_v', 'all')",
+  "skipidx_prewarm('mine.docs_v')", "* FROM skipidx_search('mine.docs_v', 'all')", "* FROM skipidx_search('mine.docs_v', 'all', after => '\\x00')",
   "* FROM skipidx_scroll('mine.docs_v', 'all')", "skipidx_count('mine.docs_v', 'all')", "* FROM skipidx_facets('mine.docs_v', 'all', 'id')",
   "* FROM skipidx_facets('mine.docs_v', 'all', '{id}'::text[])", "* FROM skipidx_histogram('mine.docs_v', 'all', 'id', '{1}'::int[])", "skipidx_count('mine.docs_v', 'all', true)",
   "skipidx_bm25('mine.docs_v', 'all:1', 'all')", "skipidx_proximity('mine.docs_v', 'all:1', 'all')",
@@ -106,7 +106,7 @@ for my $oid ("'pg_class'", "'pg_class_oid_index'", "'pg_toast.pg_toast_2619'", "
 $s->value('SET SESSION AUTHORIZATION tenant');
 like($s->raw("SELECT $_"), qr/ERROR:  (22023|P0002|02000)/, $_)
   for "skipidx_merge('mine.docs_v', 0)", "skipidx_merge('mine.docs_v', -2147483648)",
-  "* FROM skipidx_search('mine.docs_v', 'all', -1)",
+  "* FROM skipidx_search('mine.docs_v', 'all', -1)", "* FROM skipidx_search('mine.docs_v', 'all', after => '\\x00')",
   map { "* FROM skipidx_explain_score('mine.docs_v', '$_', 'all')" } '(0,0)', '(4294967295,0)', '(4294967295,65535)',
   '(0,65535)', '(4294967294,1)';
 is($s->value("SELECT count(*) FROM skipidx_search('mine.docs_v', 'all', 2147483647)"), 701, 'the largest k');
