@@ -5,6 +5,7 @@
 #ifndef SKX_TOKEN_TOKEN_H
 #define SKX_TOKEN_TOKEN_H
 
+#include "compat/compat.h"
 #include "tsearch/ts_type.h"
 #include "utils/relcache.h"
 
@@ -41,6 +42,6 @@ extern uint64 skx_token_hash(TSQuery query, uint64 seed);
 extern uint32 skx_token_crc(const void *bytes, Size n, uint32 seed);
 extern void skx_token_check(const SkxTokenOrigin *own,
 							const SkxTokenOrigin *given);
-extern void skx_token_refuse(const char *detail) pg_attribute_noreturn();
+SKX_NORETURN extern void skx_token_refuse(const char *detail);
 
 #endif							/* SKX_TOKEN_TOKEN_H */

@@ -13,7 +13,6 @@
 #include "access/xlog.h"
 #include "access/xlogrecovery.h"
 #include "common/hashfn.h"
-#include "compat/compat.h"
 #include "miscadmin.h"
 #include "port/pg_crc32c.h"
 #include "token/token.h"
