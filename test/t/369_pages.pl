@@ -32,6 +32,7 @@ CREATE INDEX docs_v ON docs USING skipidx (v) WITH (pending_limit = '1GB');
 CREATE FUNCTION pages(q tsquery, size int, r tsquery) RETURNS TABLE (tid tid, score float4, token bytea) LANGUAGE plpgsql AS $$
 DECLARE
 	n int;
+	total int := 0;
 BEGIN
 	LOOP
 		n := 0;
@@ -39,7 +40,8 @@ BEGIN
 			n := n + 1;
 			RETURN NEXT;
 		END LOOP;
-		IF n > size THEN RAISE 'a page of % rows', n; END IF;
+		total := total + n;
+		IF n > size OR total > 50000 THEN RAISE 'a page of % rows, % in all', n, total; END IF;
 		EXIT WHEN n < size;
 	END LOOP;
 END $$;
