@@ -252,6 +252,23 @@ for my $i (1 .. 300)
 }
 cmp_ok($refused, '>=', 297, "$refused damaged tokens refused");
 
+my %no = (
+	'fewer documents than with a word' => sub { substr($_[0], 80, 8) = pack('Q<', 1) },
+	'more documents than there can be' => sub { substr($_[0], 80, 8) = pack('Q<', 2**60) },
+	'one word less' => sub { substr($_[0], 96, 4) = pack('V', 2); $_[0] = substr($_[0], 0, 104) . "\x01\x01" },
+	'no words' => sub { substr($_[0], 96, 4) = pack('V', 0); $_[0] = substr($_[0], 0, 104) },
+	'one word more' => sub { substr($_[0], 96, 4) = pack('V', 4); $_[0] .= "\x01" },
+	'more than its words' => sub { $_[0] .= "\x01" },
+	'less than its words' => sub { chop $_[0] },
+	'a sum below zero' => sub { substr($_[0], 48, 4) = "\x00" x 4 });
+for my $what (sort keys %no)
+{
+	my $bytes = $whole;
+
+	$no{$what}->($bytes);
+	like($go->("\\x" . unpack('H*', signed($bytes))), qr/22023.*damaged/s, "made up: $what");
+}
+
 # Whatever passes is a search like any other: rows that match, best first, and
 # the first ones of all that there are behind that place, under these numbers.
 $s->value(<<'SQL');
