@@ -1,12 +1,15 @@
 /*
  * planner_ties.c
- *           Rows of equal distance are ordered by ctid.
  *	  Rows of the same distance come by their place in the table.
  *
  * A ranked scan returns them in that order; a sort returns them in any order.
  * If the plan changed between two pages of a result, rows would come twice or
  * never.  So a query on one table that is sorted by its distance alone gets
  * ctid as its second sort key.
+ *
+ * The scan knows the place of a row's first version, a sort that of the visible
+ * one: the same but for rows that were updated within their page.  That is good
+ * enough for a key that the query does not have; one that it has is sorted by.
  *
  * The key is added while the planner runs, since this library may not be
  * loaded when it begins; but before the query's output is built, so that all
@@ -26,6 +29,9 @@
 #include "optimizer/tlist.h"
 #include "parser/parse_clause.h"
 #include "planner/planner_internal.h"
+
+/* The name of the column that is added, which is none of a query's. */
+static const char *const skx_planner_tie_name = "(ctid of skipidx)";
 
 /* Does the order of the query's result come from its only table? */
 static bool
@@ -91,7 +97,7 @@ skx_planner_sort_ties(PlannerInfo *root, RelOptInfo *rel, RangeTblEntry *rte)
 					InvalidOid, 0);
 	target = makeTargetEntry((Expr *) place,
 							 list_length(root->processed_tlist) + 1,
-							 pstrdup("ctid"), true);
+							 pstrdup(skx_planner_tie_name), true);
 	root->processed_tlist = lappend(list_copy(root->processed_tlist), target);
 	clause = makeNode(SortGroupClause);
 	clause->tleSortGroupRef = assignSortGroupRef(target,
@@ -109,6 +115,19 @@ skx_planner_sort_ties(PlannerInfo *root, RelOptInfo *rel, RangeTblEntry *rte)
 	rel->attr_needed[SelfItemPointerAttributeNumber - rel->min_attr] =
 		bms_add_member(rel->attr_needed[SelfItemPointerAttributeNumber -
 										rel->min_attr], 0);
+}
+
+/* Was the key after the distance added here? */
+static bool
+skx_planner_has_tie(PlannerInfo *root)
+{
+	const TargetEntry *last;
+
+	if (root->processed_tlist == NIL)
+		return false;
+	last = llast_node(TargetEntry, root->processed_tlist);
+	return last->resjunk && last->resname != NULL &&
+		strcmp(last->resname, skx_planner_tie_name) == 0;
 }
 
 /* Is it the key after the distance, in what the query is sorted by? */
@@ -136,6 +155,7 @@ skx_planner_ranked_order(PlannerInfo *root, const RelOptInfo *rel,
 {
 	if (pathkeys != NIL && list_length(root->query_pathkeys) > 1 &&
 		linitial(pathkeys) == linitial(root->query_pathkeys) &&
+		skx_planner_has_tie(root) &&
 		skx_planner_is_place(lsecond(root->query_pathkeys), rel))
 		return list_copy_head(root->query_pathkeys, 2);
 	return pathkeys;

@@ -395,6 +395,23 @@ for my $query ('pa', 'pa & pb', 'pa | pb')
 $s->value("DELETE FROM big WHERE ctid = ANY (SELECT ctid FROM skipidx_search('big_v', 'pa & pb', 40))");
 my ($dead) = split /\n/, $s->value(q{SELECT fetched FROM costs('pa & pb', 10, 1)});
 cmp_ok($dead, '<=', 50, "with 40 dead rows: $dead fetched");
+
+# ---- rows of one distance that were updated within their page ----
+
+$s->value(<<'SQL');
+CREATE TABLE moved (id int, v tsvector, n int) WITH (autovacuum_enabled = off, fillfactor = 60);
+INSERT INTO moved SELECT i, ('w' || i % 3)::tsvector, 0 FROM generate_series(1, 1000) i;
+CREATE INDEX moved_v ON moved USING skipidx (v);
+UPDATE moved SET n = 1 WHERE id % 11 = 0;
+ANALYZE moved;
+SQL
+for my $off ('enable_sort', 'enable_incremental_sort', 'skipidx.enable_custom_scan', 'enable_indexscan')
+{
+	is($s->value("SET enable_seqscan = off; SET enable_bitmapscan = off; SET $off = off; SELECT count(*) FROM (SELECT ctid < lag(ctid) OVER () AS w"
+			  . " FROM (SELECT ctid FROM moved WHERE v @@ 'w1' ORDER BY v <@> 'w1', ctid OFFSET 0) x) y WHERE w"),
+		0, "ORDER BY ctid at equal distance, without $off");
+	$s->value("RESET $off");
+}
 $s->close;
 $node->stop;
 done_testing();
