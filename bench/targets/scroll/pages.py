@@ -3,8 +3,11 @@ other, and what they print; imported by measure.py.
 
 Each page is put together in the server, so that all ways send as little: its
 number of rows, the sum of their ids, and where to go on."""
+import os
 import subprocess
+import tempfile
 
+from harness.record import temporary
 from harness.server import command
 
 FOUND = "SELECT id FROM docs WHERE tsv @@ '{word}'"
@@ -14,7 +17,8 @@ OFFSET = ("SELECT count(*) AS n, sum(id) AS s FROM (" + FOUND +
 KEYSET = ("SELECT count(*) AS n, sum(id) AS s, max(id) AS next FROM (" + FOUND
           + " AND id > :next ORDER BY id LIMIT {size}) p \\gset")
 SCROLL = ("SELECT count(*) AS n, sum(d.id) AS s, (count(*) = {size})::int AS"
-          " more, 'decode(''' || max(encode(p.token, 'hex')) || ''', ''hex'')'"
+          " more, 'decode(''' || encode((array_agg(p.token))[count(*)], 'hex')"
+          " || ''', ''hex'')'"
           " AS after FROM skipidx_scroll('docs_skipidx', '{word}', {slice},"
           " {slices}, :after, {size}) p JOIN docs d ON d.ctid = p.ctid \\gset")
 SHOWN = "\\echo page :n :s"
@@ -57,12 +61,16 @@ def start(before, lines):
     process.stdin.flush()
     while process.stdout.readline().strip() != "ready":
         pass
-    process.lines = ["\\timing on"] + lines
+    # a pipe would not take a long script at once
+    with tempfile.NamedTemporaryFile("w", dir=temporary(), suffix=".sql",
+                                     delete=False) as file:
+        file.write("\n".join(["\\timing on"] + lines + [""]))
+    process.script = file.name
     return process
 
 
 def go(process):
-    process.stdin.write("\n".join(process.lines + [""]))
+    process.stdin.write("\\i %s\n" % process.script)
     process.stdin.close()
 
 
@@ -76,6 +84,7 @@ def read(process):
         elif words[:1] == ["page"]:
             pages.append((ms, int(words[1]), int(words[2] if len(words) > 2
                                                  else 0)))
+    os.remove(process.script)
     if process.wait() != 0:
         raise RuntimeError("psql failed")
     return pages
