@@ -397,32 +397,40 @@ skx_codec_window_run(const SkxWindow *window, int64 at)
 		skx_codec_window_or(window, at + i, ~UINT64CONST(0));
 }
 
+static inline void
+skx_codec_window_doc(const SkxWindow *window, uint32 doc)
+{
+	uint32		bit = doc - window->first;
+
+	window->bits[bit / 64] |= UINT64CONST(1) << (bit % 64);
+}
+
+/*
+ * Neighbours share a word, and each would wait until the one before is stored:
+ * so four stretches of the numbers take turns.
+ */
 static void
 skx_codec_window_docs(const SkxWindow *window, const uint32 *docs, int n)
 {
 	uint64		size = 64 * (uint64) window->nwords;
+	int			part;
 	int			i;
 
-	/* One test for all when none is outside; the numbers are ascending. */
-	if (docs[0] >= window->first && docs[n - 1] - window->first < size)
+	while (n > 0 && docs[n - 1] >= window->first &&
+		   docs[n - 1] - window->first >= size)
+		n--;
+	for (; n > 0 && docs[0] < window->first; n--)
+		docs++;
+	part = n / 4;
+	for (i = 0; i < part; i++)
 	{
-		for (i = 0; i < n; i++)
-		{
-			uint32		bit = docs[i] - window->first;
-
-			window->bits[bit / 64] |= UINT64CONST(1) << (bit % 64);
-		}
-		return;
+		skx_codec_window_doc(window, docs[i]);
+		skx_codec_window_doc(window, docs[i + part]);
+		skx_codec_window_doc(window, docs[i + 2 * part]);
+		skx_codec_window_doc(window, docs[i + 3 * part]);
 	}
-	for (i = 0; i < n; i++)
-	{
-		if (docs[i] >= window->first && docs[i] - window->first < size)
-		{
-			uint32		bit = docs[i] - window->first;
-
-			window->bits[bit / 64] |= UINT64CONST(1) << (bit % 64);
-		}
-	}
+	for (i = 4 * part; i < n; i++)
+		skx_codec_window_doc(window, docs[i]);
 }
 
 /*
