@@ -7,6 +7,7 @@
 
 #include "access/amapi.h"
 #include "access/genam.h"
+#include "compat/compat_planner.h"
 #include "intake/intake_column.h"
 #include "maint/maint.h"
 #include "nodes/execnodes.h"
@@ -88,9 +89,17 @@ extern bool skxgettuple(IndexScanDesc scan, ScanDirection dir);
 extern int64 skxgetbitmap(IndexScanDesc scan, TIDBitmap *tbm);
 extern void skxendscan(IndexScanDesc scan);
 
+/* am_parallel.c : scans by several processes */
+extern Size skxestimateparallelscan(SKX_COMPAT_ESTIMATE_PARALLEL);
+extern void skxinitparallelscan(void *target);
+extern void skxparallelrescan(IndexScanDesc scan);
+
 /*
  * am_ranked.c : scans with `<@>` in ORDER BY
  *
+ * By several processes (topk_share.h): size and init are of one that has been
+ * told what is wanted; share is told to each of them before its first row, NULL
+ * when there are no others any more.
  * want tells that about so many rows will be fetched (0: not known), before
  * the first one; want_all, that all will be fetched, about so many; page, that
  * only rows behind one will be, under the statistics that it was given out by,
@@ -99,6 +108,12 @@ extern void skxendscan(IndexScanDesc scan);
  * that of the row fetched last, false: it is NULL, or was not ranked.  work: see
  * SkxTopkWork, of all rescans; valid until the next call.
  */
+struct SkxTopkShare;
+extern Size skx_am_scan_share_size(IndexScanDesc scan, int nprocesses);
+extern void skx_am_scan_share_init(IndexScanDesc scan,
+								   struct SkxTopkShare *share,
+								   int nprocesses);
+extern void skx_am_scan_share(IndexScanDesc scan, struct SkxTopkShare *share);
 extern void skx_am_scan_want(IndexScanDesc scan, uint64 rows);
 extern void skx_am_scan_want_all(IndexScanDesc scan, double rows);
 struct SkxTopkPage;
@@ -155,6 +170,17 @@ extern uint64 skx_am_scan_count(IndexScanDesc scan,
 								void *arg, struct SkxCountWork *work);
 
 /*
+ * The same with other processes (count_share.h): *rows are those that this one
+ * has counted; true: it was the last one.
+ */
+struct SkxCountShare;
+extern bool skx_am_scan_count_shared(IndexScanDesc scan,
+									 bool (*recheck) (TupleTableSlot *row,
+													  void *arg),
+									 void *arg, struct SkxCountShare *share,
+									 struct SkxCountWork *work, uint64 *rows);
+
+/*
  * am_scroll.c : the rows of a scan that was not begun, by place; fills in what
  * the scan knows, and returns how many rows there were
  */
@@ -165,12 +191,14 @@ extern uint64 skx_am_scan_scroll(IndexScanDesc scan,
 /*
  * am_facets.c : the values of the columns asked for, among the rows of a scan
  * that was not begun; NULL: there are no rows.  Fills in of the request what
- * the scan knows, which is to be kept as long as the facets are
+ * the scan knows, which is to be kept as long as the facets are.  With other
+ * processes (`share` not NULL) each has the values of its own part of the rows
  */
 struct SkxFacets;
 struct SkxFacetsRequest;
 extern struct SkxFacets *skx_am_scan_facets(IndexScanDesc scan,
 											struct SkxFacetsRequest *request,
+											struct SkxCountShare *share,
 											struct SkxCountWork *work);
 
 /* Likewise, as skx_facets_ranges(); counts are zero where there are no rows. */

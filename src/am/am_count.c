@@ -9,8 +9,53 @@
 
 #include "am/am_scan.h"
 #include "compat/compat.h"
-#include "count/count.h"
+#include "count/count_share.h"
 #include "utils/memutils.h"
+
+/* But for the view. */
+static void
+skx_am_count_request(IndexScanDesc scan,
+					 bool (*recheck) (TupleTableSlot *row, void *arg),
+					 void *arg, SkxCountRequest *request)
+{
+	const SkxScan *so = scan->opaque;
+
+	memset(request, 0, sizeof(*request));
+	request->index = scan->indexRelation;
+	request->heap = scan->heapRelation;
+	request->snapshot = scan->xs_snapshot;
+	request->query = so->query;
+	request->recheck = so->lossy ? recheck : NULL;
+	request->arg = arg;
+}
+
+bool
+skx_am_scan_count_shared(IndexScanDesc scan,
+						 bool (*recheck) (TupleTableSlot *row, void *arg),
+						 void *arg, SkxCountShare *share, SkxCountWork *work,
+						 uint64 *rows)
+{
+	SkxScan    *so = scan->opaque;
+	MemoryContext old = MemoryContextSwitchTo(so->context);
+	SkxCountRequest request;
+	bool		last;
+
+	*rows = 0;
+	Assert(!so->started && scan->numberOfOrderBys == 0);
+	if (skx_am_scan_begin(scan))
+	{
+		skx_am_count_request(scan, recheck, arg, &request);
+		request.view = skx_share_view(&share->parts, scan->indexRelation,
+									  NULL);
+		request.share = share;
+		last = skx_count_share_rows(&request, work, rows);
+	}
+	else
+		last = skx_count_share_none(share);
+	MemoryContextSwitchTo(old);
+	skx_compat_check_snapshot(scan->xs_snapshot, scan->indexRelation);
+	return last;
+}
 
 uint64
 skx_am_scan_count(IndexScanDesc scan,
@@ -25,14 +70,8 @@ skx_am_scan_count(IndexScanDesc scan,
 	Assert(!so->started && scan->numberOfOrderBys == 0);
 	if (skx_am_scan_begin(scan))
 	{
-		request.index = scan->indexRelation;
-		request.heap = scan->heapRelation;
-		request.snapshot = scan->xs_snapshot;
+		skx_am_count_request(scan, recheck, arg, &request);
 		request.view = skx_manifest_view(scan->indexRelation);
-		request.query = so->query;
-		request.recheck = so->lossy ? recheck : NULL;
-		request.arg = arg;
-		request.taker = NULL;
 		rows = skx_count_rows(&request, work);
 	}
 	MemoryContextSwitchTo(old);

@@ -9,11 +9,13 @@
 
 #include "am/am_scan.h"
 #include "compat/compat.h"
+#include "count/count_share.h"
 #include "facets/facets.h"
 
 /* Which rows these are; false: none. */
 static bool
-skx_am_scan_rows(IndexScanDesc scan, SkxCountRequest *rows)
+skx_am_scan_rows(IndexScanDesc scan, SkxCountShare *share,
+				 SkxCountRequest *rows)
 {
 	SkxScan    *so = scan->opaque;
 
@@ -26,20 +28,24 @@ skx_am_scan_rows(IndexScanDesc scan, SkxCountRequest *rows)
 		return false;
 	if (so->lossy)
 		elog(ERROR, "a condition on the rows of facets is not exact");
-	rows->view = skx_manifest_view(scan->indexRelation);
+	rows->share = share;
+	if (share != NULL)
+		rows->view = skx_share_view(&share->parts, scan->indexRelation, NULL);
+	else
+		rows->view = skx_manifest_view(scan->indexRelation);
 	rows->query = so->query;
 	return true;
 }
 
 SkxFacets *
 skx_am_scan_facets(IndexScanDesc scan, SkxFacetsRequest *request,
-				   SkxCountWork *work)
+				   SkxCountShare *share, SkxCountWork *work)
 {
 	SkxScan    *so = scan->opaque;
 	MemoryContext old = MemoryContextSwitchTo(so->context);
 	SkxFacets  *facets = NULL;
 
-	if (skx_am_scan_rows(scan, &request->rows))
+	if (skx_am_scan_rows(scan, share, &request->rows))
 		facets = skx_facets_begin(request, work);
 	MemoryContextSwitchTo(old);
 	skx_compat_check_snapshot(scan->xs_snapshot, scan->indexRelation);
@@ -55,7 +61,7 @@ skx_am_scan_ranges(IndexScanDesc scan, int column, int n,
 	MemoryContext old = MemoryContextSwitchTo(so->context);
 	SkxCountRequest rows;
 
-	if (skx_am_scan_rows(scan, &rows))
+	if (skx_am_scan_rows(scan, NULL, &rows))
 		skx_facets_ranges(&rows, column, n, bounds, counts, work);
 	MemoryContextSwitchTo(old);
 	skx_compat_check_snapshot(scan->xs_snapshot, scan->indexRelation);

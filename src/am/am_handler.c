@@ -35,7 +35,7 @@ skx_am_capabilities(IndexAmRoutine *am)
 	am->amstorage = false;
 	am->amclusterable = false;
 	am->ampredlocks = true;
-	am->amcanparallel = false;
+	am->amcanparallel = true;
 	SKX_COMPAT_SET_BUILD_PARALLEL(am);
 	am->amcaninclude = false;
 	am->amusemaintenanceworkmem = true;
@@ -94,5 +94,8 @@ skipidx_handler(PG_FUNCTION_ARGS)
 	am->amgettuple = skxgettuple;
 	am->amgetbitmap = skxgetbitmap;
 	am->amendscan = skxendscan;
+	am->amestimateparallelscan = skxestimateparallelscan;
+	am->aminitparallelscan = skxinitparallelscan;
+	am->amparallelrescan = skxparallelrescan;
 	PG_RETURN_POINTER(am);
 }

@@ -42,6 +42,15 @@ skx_am_open_bound(Oid index)
 	return rel;
 }
 
+/* What the scores go by: those of a token, or of a scan by several processes. */
+static const SkxScorePins *
+skx_am_ranked_pins(const SkxScan *so)
+{
+	if (so->share != NULL)
+		return skx_topk_share_pins(so->share);
+	return so->page != NULL ? &so->page->pins : NULL;
+}
+
 static SkxScorer *
 skx_am_ranked_scorer(IndexScanDesc scan, const ScanKeyData *key)
 {
@@ -61,7 +70,7 @@ skx_am_ranked_scorer(IndexScanDesc scan, const ScanKeyData *key)
 	skx_am_rank_options(bound, &options);
 	scorer = skx_score_open_pinned(bound, scan->xs_snapshot, &options,
 								   SkxRefQuery(ref),
-								   so->page != NULL ? &so->page->pins : NULL);
+								   skx_am_ranked_pins(so));
 	relation_close(bound, NoLock);
 	return scorer;
 }
@@ -116,7 +125,11 @@ skx_am_ranked_search(IndexScanDesc scan)
 
 	request.index = scan->indexRelation;
 	request.view = skx_score_view(scorer, scan->indexRelation);
-	if (request.view == NULL)
+	request.share = so->share;
+	if (so->share != NULL)
+		request.view = skx_topk_share_view(so->share, scan->indexRelation,
+										   request.view);
+	else if (request.view == NULL)
 		request.view = skx_manifest_view(scan->indexRelation);
 	request.filter = so->query;
 	request.scorer = scorer;
@@ -195,6 +208,67 @@ skx_am_ranked_fetch(IndexScanDesc scan)
 		so->tids[i] = ranked->hits[i].tid;
 	return true;
 }
+
+/* ---- by several processes ---- */
+
+bool
+skx_am_ranked_idle(SkxScan *so)
+{
+	if (so->share != NULL && !so->asked)
+	{
+		so->asked = true;
+		so->idle = !skx_topk_share_joins(so->share);
+	}
+	return so->idle;
+}
+
+/* Rows that the first search is for; 0: for all. */
+static uint64
+skx_am_ranked_rows(IndexScanDesc scan)
+{
+	const SkxScan *so = scan->opaque;
+
+	if (so->wants_all)
+		return 0;
+	return so->wanted == 0 ? SKX_TOPK_ROWS :
+		skx_am_ranked_more(scan->indexRelation, so->wanted);
+}
+
+static const SkxScorer *
+skx_am_ranked_begun(IndexScanDesc scan)
+{
+	SkxScan    *so = scan->opaque;
+	MemoryContext old = MemoryContextSwitchTo(so->context);
+
+	if (!so->started)
+		skx_am_scan_start(scan);
+	MemoryContextSwitchTo(old);
+	return so->ranked == NULL ? NULL : so->ranked->scorer;
+}
+
+Size
+skx_am_scan_share_size(IndexScanDesc scan, int nprocesses)
+{
+	return skx_topk_share_size(skx_am_ranked_begun(scan),
+							   skx_am_ranked_rows(scan), nprocesses);
+}
+
+void
+skx_am_scan_share_init(IndexScanDesc scan, SkxTopkShare *share,
+					   int nprocesses)
+{
+	skx_topk_share_init(share, skx_am_ranked_begun(scan),
+						((SkxScan *) scan->opaque)->query,
+						skx_am_ranked_rows(scan), nprocesses);
+}
+
+void
+skx_am_scan_share(IndexScanDesc scan, SkxTopkShare *share)
+{
+	((SkxScan *) scan->opaque)->share = share;
+}
+
+/* ---- what the scan is told, and tells ---- */
 
 void
 skx_am_scan_want(IndexScanDesc scan, uint64 rows)

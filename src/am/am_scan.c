@@ -75,6 +75,7 @@ skx_am_scan_open_segments(SkxScan *so)
 static void
 skx_am_scan_stop(SkxScan *so)
 {
+	skx_am_parallel_stop(so);
 	skx_am_scan_close_source(so);
 	skx_am_ranked_stop(so);
 	skx_am_ordered_stop(so);
@@ -82,7 +83,7 @@ skx_am_scan_stop(SkxScan *so)
 	so->conditions = NULL;
 	so->nconditions = 0;
 	so->lossy = false;
-	so->started = false;
+	so->started = so->asked = so->idle = false;
 	so->at = so->n = so->next = 0;
 	so->docs = NULL;
 	so->tids = NULL;
@@ -177,7 +178,7 @@ skx_am_scan_begin(IndexScanDesc scan)
 	return true;
 }
 
-static void
+void
 skx_am_scan_start(IndexScanDesc scan)
 {
 	SkxScan    *so = scan->opaque;
@@ -186,10 +187,11 @@ skx_am_scan_start(IndexScanDesc scan)
 		return;
 	if (skx_am_ranked_start(scan) || skx_am_ordered_start(scan))
 		return;
-	so->source = skx_source_open(scan->indexRelation,
-								 skx_manifest_view(scan->indexRelation));
 	so->docs = palloc(sizeof(uint32) * SKX_QUERY_DOCS);
 	so->tids = palloc(sizeof(ItemPointerData) * SKX_QUERY_DOCS);
+	if (!skx_am_parallel_start(scan))
+		so->source = skx_source_open(scan->indexRelation,
+									 skx_manifest_view(scan->indexRelation));
 }
 
 /*
@@ -212,7 +214,7 @@ skx_am_scan_segments(SkxScan *so)
 	return false;
 }
 
-static bool
+bool
 skx_am_scan_document(const SkxPendingDoc *doc, void *arg)
 {
 	SkxScan    *so = arg;
@@ -246,10 +248,14 @@ skx_am_scan_fetch(IndexScanDesc scan)
 	so->n = so->next = 0;
 	if (!so->started)
 		skx_am_scan_start(scan);
-	if (so->ranked != NULL)
+	if (skx_am_ranked_idle(so))
+		any = false;
+	else if (so->ranked != NULL)
 		any = skx_am_ranked_fetch(scan);
 	else if (so->ordered != NULL)
 		any = skx_am_ordered_fetch(so);
+	else if (so->parallel != NULL)
+		any = skx_am_parallel_fetch(so);
 	else
 		any = so->source != NULL &&
 			(skx_am_scan_segments(so) || skx_am_scan_pending(so));

@@ -10,6 +10,7 @@
 #include "ordered/ordered.h"
 #include "query/query.h"
 #include "source/source.h"
+#include "topk/topk_share.h"
 #include "topk/topk_token.h"
 
 /* Segments opened together when the whole answer is wanted. */
@@ -34,11 +35,15 @@ typedef struct SkxScan
 	uint32	   *docs;
 	ItemPointerData *tids;
 	struct SkxRanked *ranked;	/* NULL: rows come in no order */
+	SkxTopkShare *share;		/* of a ranked scan with other processes */
+	bool		asked;			/* whether this one has to do something there, */
+	bool		idle;			/* and it has not */
 	bool		has_order;		/* rows are to come in it: */
 	SkxScanOrder order;
 	SkxOrdered *ordered;		/* NULL: they do not, or it has ended */
 	SkxOrderedWork ordered_work;	/* of scans before the last rescan, */
 	SkxOrderedWork ordered_total;	/* and with that of the current one */
+	struct SkxParallel *parallel;	/* NULL: no other process takes part */
 	SkxHeapAhead heap;
 	SkxScanReads reads;			/* of all rescans */
 	uint64		wanted;			/* rows, about; 0: not known */
@@ -56,9 +61,14 @@ typedef struct SkxScan
  *
  * is_match: is it `text @@ query`, and not `text @@ ANY (queries)`?  begin
  * compiles the keys; false: no row matches.  What follows takes a view.
+ * start does all that comes before the first row.
+ * document adds the row of a pending document to so->tids if it matches; false:
+ * there is room for no more.
  */
 extern bool skx_am_scan_is_match(const ScanKeyData *key);
 extern bool skx_am_scan_begin(IndexScanDesc scan);
+extern void skx_am_scan_start(IndexScanDesc scan);
+extern bool skx_am_scan_document(const SkxPendingDoc *doc, void *arg);
 
 /* am_reads.c : this process's counts now, and what came since */
 extern void skx_am_reads_now(SkxScanReads *now);
@@ -78,8 +88,10 @@ extern void skx_am_predicate_insert(Relation index, TSVector value);
  *
  * start is called with the compiled query, after the snapshot; false: there is
  * nothing to order by.  fetch fills so->tids as a scan without order does.
+ * idle: other processes do all of it.
  */
 extern bool skx_am_ranked_start(IndexScanDesc scan);
+extern bool skx_am_ranked_idle(SkxScan *so);
 extern bool skx_am_ranked_fetch(IndexScanDesc scan);
 extern void skx_am_ranked_stop(SkxScan *so);
 
@@ -87,5 +99,10 @@ extern void skx_am_ranked_stop(SkxScan *so);
 extern bool skx_am_ordered_start(IndexScanDesc scan);
 extern bool skx_am_ordered_fetch(SkxScan *so);
 extern void skx_am_ordered_stop(SkxScan *so);
+
+/* am_parallel.c : the same where other processes take part, in no order */
+extern bool skx_am_parallel_start(IndexScanDesc scan);
+extern bool skx_am_parallel_fetch(SkxScan *so);
+extern void skx_am_parallel_stop(SkxScan *so);
 
 #endif							/* SKX_AM_AM_SCAN_H */

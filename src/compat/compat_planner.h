@@ -7,6 +7,7 @@
 #define SKX_COMPAT_COMPAT_PLANNER_H
 
 #include "access/genam.h"
+#include "access/relscan.h"
 #include "access/stratnum.h"
 #include "access/tableam.h"
 #include "commands/explain.h"
@@ -135,6 +136,26 @@ skx_compat_begin_index_scan(IndexScanState *state)
 						   ,SO_NONE
 #endif
 		);
+}
+
+/* Parameters of amestimateparallelscan, which a fixed size needs none of. */
+#if PG_VERSION_NUM >= 180000
+#define SKX_COMPAT_ESTIMATE_PARALLEL	Relation index, int nkeys, int norderbys
+#elif PG_VERSION_NUM >= 170000
+#define SKX_COMPAT_ESTIMATE_PARALLEL	int nkeys, int norderbys
+#else
+#define SKX_COMPAT_ESTIMATE_PARALLEL	void
+#endif
+
+/* Where the access method's part of what a parallel scan shares is. */
+static inline void *
+skx_compat_parallel_part(ParallelIndexScanDesc shared)
+{
+#if PG_VERSION_NUM >= 180000
+	return (char *) shared + shared->ps_offset_am;
+#else
+	return (char *) shared + shared->ps_offset;
+#endif
 }
 
 /* For each column of `to`, the one of that name in `from`. */

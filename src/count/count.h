@@ -14,11 +14,13 @@
  * What is told of the rows that are counted, for more than their number: of a
  * segment its documents, each once and ascending, and that it is done; then
  * pending ones.  Of a segment of `most` documents at most those told so far may
- * be taken back, all together; they are told again.
+ * be taken back, all together; they are told again.  With other processes, all
+ * that is of parts of segments, each of which is told before.
  */
 typedef struct SkxCountTaker
 {
 	uint32		most;
+	void		(*part) (SkxSegment *seg, uint32 from, uint32 to, void *arg);
 	void		(*documents) (SkxSegment *seg, const uint32 *docs, int n,
 							  void *arg);
 	void		(*forget) (SkxSegment *seg, void *arg);
@@ -27,6 +29,8 @@ typedef struct SkxCountTaker
 							void *arg);
 	void	   *arg;
 } SkxCountTaker;
+
+typedef struct SkxCountShare SkxCountShare;
 
 typedef struct SkxCountRequest
 {
@@ -39,6 +43,8 @@ typedef struct SkxCountRequest
 																 * exact */
 	void	   *arg;
 	const SkxCountTaker *taker; /* NULL: the number is enough */
+	SkxCountShare *share;		/* with other processes (count_share.h), whose
+								 * view it is; NULL: alone */
 } SkxCountRequest;
 
 /* Rows by what told that they are visible, and if they were, of those fetched. */

@@ -44,6 +44,21 @@ typedef struct SkxCount
 } SkxCount;
 
 /*
+ * count_rows.c
+ *
+ * begin prepares a count, in the current memory context; end returns its rows.
+ * part counts those of documents [from, to) of a segment, by an answer that has
+ * not come to these yet, and returns that, or another one, to go on with.
+ */
+extern SkxCount *skx_count_begin(const SkxCountRequest *request,
+								 SkxCountWork *work);
+extern SkxQueryScan *skx_count_part(SkxCount *c, SkxSegment *seg,
+									SkxQueryScan *answer, uint32 from,
+									uint32 to);
+extern void skx_count_pending(SkxCount *c, SkxSource *source);
+extern uint64 skx_count_end(SkxCount *c);
+
+/*
  * count_map.c
  *
  * is_whole: are all pages of the table visible to all?  Asked once, if so many

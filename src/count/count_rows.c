@@ -128,6 +128,9 @@ skx_count_all_live(SkxCount *c, SkxSegment *seg, SkxQueryScan *answer)
 	uint64		rows = 0;
 	int			n;
 
+	if (taker == NULL && skx_segment_ndeleted(seg) == 0 &&
+		skx_query_scan_counts(answer))
+		rows = skx_query_scan_count(answer);
 	while ((n = skx_query_scan_next(answer, c->docs)) > 0)
 	{
 		rows += n;
@@ -205,26 +208,37 @@ skx_count_matches(SkxCount *c, SkxSegment *seg, SkxQueryScan *answer)
 
 /* Of what was told of a larger segment, some cannot be taken back. */
 static bool
-skx_count_may_forget(const SkxCount *c, const SkxSegment *seg)
+skx_count_may_forget(const SkxCount *c, uint32 ndocs)
 {
 	const SkxCountTaker *taker = c->request->taker;
 
-	return taker == NULL || seg->header.ndocs <= taker->most;
+	return taker == NULL || ndocs <= taker->most;
 }
 
-static void
-skx_count_segment(SkxCount *c, SkxSegment *seg, SkxQueryScan *answer)
+SkxQueryScan *
+skx_count_part(SkxCount *c, SkxSegment *seg, SkxQueryScan *answer,
+			   uint32 from, uint32 to)
 {
+	skx_count_make_room(c);
+	skx_query_scan_range(answer, from, to);
 	c->retired = false;
-	if (skx_count_may_forget(c, seg) &&
+	if (skx_count_may_forget(c, to - from) &&
 		skx_count_is_whole(c, skx_query_scan_cost(answer)) &&
 		!skx_count_all_live(c, seg, answer))
 	{
 		c->retired = true;
 		skx_query_scan_close(answer);
 		answer = skx_query_scan_open(seg, c->request->query, true);
+		skx_query_scan_range(answer, from, to);
 	}
 	skx_count_matches(c, seg, answer);
+	return answer;
+}
+
+static void
+skx_count_segment(SkxCount *c, SkxSegment *seg, SkxQueryScan *answer)
+{
+	answer = skx_count_part(c, seg, answer, 0, seg->header.ndocs);
 	skx_query_scan_close(answer);
 	if (c->request->taker != NULL && c->request->taker->done != NULL)
 		c->request->taker->done(seg, c->request->taker->arg);
@@ -248,10 +262,7 @@ skx_count_segments(SkxCount *c, SkxSegment **segs, int n)
 												true);
 	}
 	if (nasked > 0)
-	{
-		skx_count_make_room(c);
 		skx_query_scan_plan(answers, nasked);
-	}
 	for (i = 0; i < nasked; i++)
 	{
 		skx_count_segment(c, asked[i], answers[i]);
@@ -298,7 +309,7 @@ skx_count_tell_pending(SkxCount *c)
 		MemoryContextReset(c->documents);
 }
 
-static void
+void
 skx_count_pending(SkxCount *c, SkxSource *source)
 {
 	bool		more;
@@ -312,24 +323,38 @@ skx_count_pending(SkxCount *c, SkxSource *source)
 	} while (more);
 }
 
-uint64
-skx_count_rows(const SkxCountRequest *request, SkxCountWork *work)
+SkxCount *
+skx_count_begin(const SkxCountRequest *request, SkxCountWork *work)
 {
-	SkxSource  *source = skx_source_open(request->index, request->view);
 	SkxCount   *c = palloc0(sizeof(SkxCount));
-	int			n;
 
 	c->request = request;
 	c->work = work;
 	c->latest = request->view;
 	c->context = CurrentMemoryContext;
 	skx_count_map_begin(c);
+	return c;
+}
+
+uint64
+skx_count_end(SkxCount *c)
+{
+	skx_count_fetch_end(c);
+	skx_count_map_end(c);
+	pgstat_count_index_tuples(c->request->index, c->rows);
+	return c->rows;
+}
+
+uint64
+skx_count_rows(const SkxCountRequest *request, SkxCountWork *work)
+{
+	SkxSource  *source = skx_source_open(request->index, request->view);
+	SkxCount   *c = skx_count_begin(request, work);
+	int			n;
+
 	while ((n = skx_source_next(source, SKX_COUNT_SEGMENTS)) > 0)
 		skx_count_segments(c, source->segments, n);
 	skx_count_pending(c, source);
-	skx_count_fetch_end(c);
-	skx_count_map_end(c);
 	skx_source_close(source);
-	pgstat_count_index_tuples(request->index, c->rows);
-	return c->rows;
+	return skx_count_end(c);
 }

@@ -5,6 +5,7 @@
  */
 #include "postgres.h"
 
+#include "count/count_share.h"
 #include "facets/facets_internal.h"
 #include "miscadmin.h"
 #include "port/pg_bitutils.h"
@@ -26,7 +27,11 @@ struct SkxFacets
 	uint32		room;			/* documents that have bits at once, at most, */
 	uint32		taken;			/* and those that have now */
 	int			size;			/* of the merge's inputs */
-	int			number;			/* of the segment told last */
+	int			number;			/* of the segment told last, */
+	bool		parted;			/* of which only documents [from, to) are */
+	uint32		from;			/* told: */
+	uint32		to;
+	bool		begun;			/* and there were some */
 	SkxFacetLooses *loose;		/* of pending documents, and of segments with
 								 * few rows */
 	SkxHeapAhead ahead;
@@ -199,7 +204,8 @@ skx_facets_current(SkxFacets *f)
 {
 	SkxFacetMerge *m = &f->merge;
 
-	if (m->ninputs == 0 || m->inputs[m->ninputs - 1].number != f->number)
+	if (m->ninputs == 0 || m->inputs[m->ninputs - 1].number != f->number ||
+		(f->parted && !f->begun))
 		return NULL;
 	return &m->inputs[m->ninputs - 1];
 }
@@ -247,8 +253,10 @@ static SkxFacetInput *
 skx_facets_stretch(SkxFacets *f, uint32 doc)
 {
 	SkxSegment *seg = f->source->segments[f->number];
-	uint32		from = seg->header.ndocs <= f->room ? 0 : doc & ~(uint32) 63;
-	uint32		ndocs = Min(seg->header.ndocs - from, f->room);
+	uint32		first = f->parted ? f->from : 0;
+	uint32		last = f->parted ? f->to : seg->header.ndocs;
+	uint32		from = last - first <= f->room ? first : doc & ~(uint32) 63;
+	uint32		ndocs = Min(last - from, f->room);
 	SkxFacetInput *input;
 
 	if (ndocs > f->room - f->taken)
@@ -261,6 +269,7 @@ skx_facets_stretch(SkxFacets *f, uint32 doc)
 	input->bits = palloc_extended(sizeof(uint64) * (((Size) ndocs + 63) / 64),
 								  MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
 	f->taken += ndocs;
+	f->begun = true;
 	return input;
 }
 
@@ -274,6 +283,18 @@ skx_facets_enter(SkxFacets *f, const SkxSegment *seg)
 		f->number++;
 		Assert(f->number < f->source->nsegments);
 	}
+}
+
+static void
+skx_facets_part(SkxSegment *seg, uint32 from, uint32 to, void *arg)
+{
+	SkxFacets  *f = arg;
+
+	skx_facets_enter(f, seg);
+	f->parted = true;
+	f->from = from;
+	f->to = to;
+	f->begun = false;
 }
 
 static void
@@ -311,8 +332,8 @@ skx_facets_forget(SkxSegment *seg, void *arg)
 	input = skx_facets_current(f);
 	if (input == NULL)
 		return;
-	Assert(input->from == 0 && input->to == seg->header.ndocs);
-	f->taken -= input->to;
+	f->taken -= input->to - input->from;
+	f->begun = false;
 	pfree(input->bits);
 	f->merge.ninputs--;
 }
@@ -354,12 +375,16 @@ skx_facets_begin(const SkxFacetsRequest *request, SkxCountWork *work)
 	f->merge.inputs = palloc(sizeof(SkxFacetInput) * f->size);
 	f->loose = skx_facets_loose_begin();
 	taker.most = f->room;
+	taker.part = skx_facets_part;
 	taker.documents = skx_facets_documents;
 	taker.forget = skx_facets_forget;
 	taker.pending = skx_facets_pending;
 	taker.arg = f;
 	rows.taker = &taker;
-	f->rows = skx_count_rows(&rows, work);
+	if (rows.share == NULL)
+		f->rows = skx_count_rows(&rows, work);
+	else
+		(void) skx_count_share_rows(&rows, work, &f->rows);
 	skx_facets_fetch_few(f);
 	skx_facets_put_loose(f);
 	if (f->sums == NULL)

@@ -79,6 +79,8 @@
 	 * read, the map not asked; asked, their marks not read again */ \
 	X(COUNT_WHOLE, "count_whole", true) \
 	X(COUNT_MATCHED, "count_matched", true) \
-	X(COUNT_MAPPED, "count_mapped", true)
+	X(COUNT_MAPPED, "count_mapped", true) \
+	/* a process of a parallel scan is about to take a part, by its view */ \
+	X(SHARE_TAKE, "share_take", true)
 
 #endif							/* SKX_FAULT_POINTS_H */

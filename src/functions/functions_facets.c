@@ -255,7 +255,7 @@ skx_functions_facets(SkxFacetCall *call, TSQuery query, int ncolumns,
 	scan = skx_compat_index_beginscan(call->heap, call->index,
 									  GetActiveSnapshot(), 1, 0);
 	index_rescan(scan, &match, 1, NULL, 0);
-	call->facets = skx_am_scan_facets(scan, &request, &work);
+	call->facets = skx_am_scan_facets(scan, &request, NULL, &work);
 	if (call->facets != NULL)
 	{
 		skx_functions_values(call, &request);

@@ -40,6 +40,12 @@ typedef struct SkxView
 /* One allocation in the current memory context; pfree'd as a whole. */
 extern SkxView *skx_manifest_view(Relation rel);
 
+/*
+ * The same of a metapage that was read before, by this process or another one
+ * with the same snapshot.
+ */
+extern SkxView *skx_manifest_view_of(Relation rel, const SkxDiskMeta *meta);
+
 /* Only the metapage; checks magic and version (REINDEX hint). */
 extern void skx_manifest_meta(Relation rel, SkxDiskMeta *meta);
 

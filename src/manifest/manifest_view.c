@@ -271,28 +271,26 @@ skx_manifest_date_extents(SkxView *view)
 }
 
 SkxView *
-skx_manifest_view(Relation rel)
+skx_manifest_view_of(Relation rel, const SkxDiskMeta *meta)
 {
-	SkxDiskMeta meta;
 	SkxDiskRoot root;
 	SkxRootReader r;
 	SkxView    *view;
 	Size		size;
 
-	skx_manifest_meta(rel, &meta);
 	r.rel = rel;
-	r.meta = &meta;
-	r.next = r.block = meta.root;
+	r.meta = meta;
+	r.next = r.block = meta->root;
 	r.ordinal = r.nbytes = r.used = 0;
 	r.pages = NULL;
 	skx_manifest_root_bytes(&r, &root, sizeof(root));
-	size = skx_manifest_root_size(rel, &meta, &root);
+	size = skx_manifest_root_size(rel, meta, &root);
 	r.most = skx_manifest_root_most(size);
 
 	view = MemoryContextAllocHuge(CurrentMemoryContext,
 								  MAXALIGN(sizeof(SkxView)) + size +
 								  r.most * sizeof(BlockNumber));
-	view->meta = meta;
+	view->meta = *meta;
 	view->nsegments = root.nsegments;
 	view->nstripes = root.nstripes;
 	view->nextents = root.nextents;
@@ -313,6 +311,15 @@ skx_manifest_view(Relation rel)
 	skx_manifest_check_view(rel, view);
 	skx_manifest_date_extents(view);
 	return view;
+}
+
+SkxView *
+skx_manifest_view(Relation rel)
+{
+	SkxDiskMeta meta;
+
+	skx_manifest_meta(rel, &meta);
+	return skx_manifest_view_of(rel, &meta);
 }
 
 BlockNumber

@@ -13,15 +13,19 @@
 #include "am/am.h"
 #include "catalog/pg_type_d.h"
 #include "compat/compat_planner.h"
+#include "cost/cost_model.h"
 #include "miscadmin.h"
 #include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
 #include "optimizer/cost.h"
 #include "optimizer/optimizer.h"
 #include "optimizer/pathnode.h"
+#include "optimizer/paths.h"
+#include "optimizer/clauses.h"
 #include "optimizer/planner.h"
 #include "parser/parsetree.h"
 #include "planner/planner_internal.h"
+#include "tsearch/ts_type.h"
 #include "utils/fmgroids.h"
 #include "utils/guc.h"
 #include "utils/lsyscache.h"
@@ -48,7 +52,7 @@ skx_planner_counts_all(PlannerInfo *root, const RelOptInfo *rel, Node *expr)
 
 	if (!IsA(expr, Aggref) || count->agglevelsup != 0 ||
 		count->aggfilter != NULL || count->aggdistinct != NIL ||
-		count->aggorder != NIL || count->aggsplit != AGGSPLIT_SIMPLE)
+		count->aggorder != NIL || DO_AGGSPLIT_COMBINE(count->aggsplit))
 		return false;
 	if (count->aggfnoid == F_COUNT_)
 		return true;
@@ -255,6 +259,80 @@ skx_planner_count_tables(PlannerInfo *root, RelOptInfo *rel,
 	return true;
 }
 
+/*
+ * Is the number known from the dictionary, if all rows are visible to all, as
+ * far as VACUUM has told?
+ */
+static bool
+skx_planner_is_total(const IndexPath *path)
+{
+	const IndexClause *clause = linitial_node(IndexClause, path->indexclauses);
+	const OpExpr *op = (OpExpr *) linitial_node(RestrictInfo,
+												clause->indexquals)->clause;
+	const Const *value;
+	TSQuery		query;
+
+	if (list_length(path->indexclauses) != 1 || clause->indexcol != 0 ||
+		path->indexinfo->rel->allvisfrac < 1 || !IsA(op, OpExpr) ||
+		!IsA(lsecond(op->args), Const))
+		return false;
+	value = lsecond(op->args);
+	if (value->constisnull || value->consttype != TSQUERYOID)
+		return false;
+	query = DatumGetTSQuery(value->constvalue);
+	return query->size == 1 && !GETQUERY(query)->qoperand.prefix &&
+		GETQUERY(query)->qoperand.weight == 0;
+}
+
+/* The count by several processes, below a Gather: one of them has the row. */
+static void
+skx_planner_add_shared_count(PlannerInfo *root, RelOptInfo *input,
+							 RelOptInfo *output, const CustomPath *count,
+							 Cost cost)
+{
+	CustomPath *partial;
+	double		pages = 0;
+	double		found = 0;
+	double		processes;
+	double		rows = 1;
+	int			workers;
+	ListCell   *lc;
+
+	if (!input->consider_parallel || !output->consider_parallel ||
+		!is_parallel_safe(root, (Node *) output->reltarget->exprs))
+		return;
+	foreach(lc, count->custom_paths)
+	{
+		const IndexPath *path = lfirst(lc);
+
+		if (!skx_planner_is_total(path))
+			pages += path->indexinfo->pages;
+		found += path->path.rows;
+	}
+	/* nothing is done for a row that is not handed out */
+	if (!skx_planner_is_worth(cost - found *
+							  (cpu_index_tuple_cost +
+							   SKX_COST_ROW * cpu_operator_cost),
+							  SKX_PLANNER_WORTH_COUNT))
+		return;
+	workers = compute_parallel_worker(input, -1, pages,
+									  max_parallel_workers_per_gather);
+	if (pages == 0 || workers <= 0)
+		return;
+	processes = skx_planner_processes(workers);
+	partial = makeNode(CustomPath);
+	*partial = *count;
+	partial->path.parallel_aware = true;
+	partial->path.parallel_safe = true;
+	partial->path.parallel_workers = workers;
+	partial->path.startup_cost -= cost - cost / processes;
+	partial->path.total_cost -= cost - cost / processes;
+	add_path(output, (Path *) create_gather_path(root, output,
+												 (Path *) partial,
+												 output->reltarget, NULL,
+												 &rows));
+}
+
 static void
 skx_planner_add_count(PlannerInfo *root, RelOptInfo *input, RelOptInfo *output)
 {
@@ -276,6 +354,7 @@ skx_planner_add_count(PlannerInfo *root, RelOptInfo *input, RelOptInfo *output)
 	custom->flags = CUSTOMPATH_SUPPORT_PROJECTION;
 	custom->custom_paths = all.paths;
 	custom->methods = &skx_planner_count_path_methods;
+	skx_planner_add_shared_count(root, input, output, custom, all.cost);
 	add_path(output, path);
 }
 

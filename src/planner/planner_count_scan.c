@@ -5,23 +5,36 @@
  * The Index Scans below it, one a table or partition, are never run: they have
  * the scan keys, with what these depend on, and the conditions that are to be
  * rechecked.
+ *
+ * By several processes, this node runs in each of them.  All count what they
+ * take of all tables, and the one that ends a table's count, when it was the
+ * last of these, returns the row.
  */
 #include "postgres.h"
 
 #include "access/genam.h"
+#include "access/parallel.h"
 #include "am/am.h"
 #include "compat/compat_planner.h"
-#include "count/count.h"
+#include "count/count_share.h"
 #include "executor/executor.h"
 #include "executor/instrument.h"
 #include "planner/planner_internal.h"
 #include "utils/rel.h"
+
+/* What processes share. */
+typedef struct SkxCountScanShare
+{
+	pg_atomic_uint32 counted;	/* tables */
+	SkxCountShare tables[FLEXIBLE_ARRAY_MEMBER];
+} SkxCountScanShare;
 
 typedef struct SkxCountScan
 {
 	CustomScanState css;		/* custom_ps: of IndexScanState */
 	bool		done;			/* its row was returned */
 	SkxCountWork work;			/* of all rescans */
+	SkxCountScanShare *share;	/* with other processes, as long as these run */
 } SkxCountScan;
 
 static Node *skx_planner_create_count(CustomScan *scan);
@@ -32,6 +45,15 @@ static void skx_planner_end_count(CustomScanState *node);
 static void skx_planner_rescan_count(CustomScanState *node);
 static void skx_planner_explain_count(CustomScanState *node, List *ancestors,
 									  ExplainState *es);
+static Size skx_planner_count_share_size(CustomScanState *node,
+										 ParallelContext *context);
+static void skx_planner_count_share_begin(CustomScanState *node,
+										  ParallelContext *context, void *at);
+static void skx_planner_count_share_again(CustomScanState *node,
+										  ParallelContext *context, void *at);
+static void skx_planner_count_share_join(CustomScanState *node, shm_toc *toc,
+										 void *at);
+static void skx_planner_count_share_end(CustomScanState *node);
 
 const CustomScanMethods skx_planner_count_methods = {
 	.CustomName = "Skipidx Count",
@@ -44,6 +66,11 @@ static const CustomExecMethods skx_planner_count_exec = {
 	.ExecCustomScan = skx_planner_next_count,
 	.EndCustomScan = skx_planner_end_count,
 	.ReScanCustomScan = skx_planner_rescan_count,
+	.EstimateDSMCustomScan = skx_planner_count_share_size,
+	.InitializeDSMCustomScan = skx_planner_count_share_begin,
+	.ReInitializeDSMCustomScan = skx_planner_count_share_again,
+	.InitializeWorkerCustomScan = skx_planner_count_share_join,
+	.ShutdownCustomScan = skx_planner_count_share_end,
 	.ExplainCustomScan = skx_planner_explain_count
 };
 
@@ -82,21 +109,60 @@ skx_planner_recheck_count(TupleTableSlot *row, void *arg)
 	return ExecQual(child->indexqualorig, econtext);
 }
 
-/* EXPLAIN has the rows that were counted at the Index Scan. */
-static int64
-skx_planner_count(SkxCountScan *state, IndexScanState *child)
+/*
+ * EXPLAIN has the rows that were counted at the Index Scan.  False: another
+ * process knows how many there are.
+ */
+static bool
+skx_planner_count(SkxCountScan *state, IndexScanState *child,
+				  SkxCountShare *share, uint64 *rows)
 {
 	Instrumentation *instrument = child->ss.ps.instrument;
-	uint64		rows;
+	bool		known = true;
 
 	skx_planner_open_child(child);
 	if (instrument != NULL)
 		InstrStartNode(instrument);
-	rows = skx_am_scan_count(child->iss_ScanDesc, skx_planner_recheck_count,
-							 child, &state->work);
+	if (share == NULL)
+		*rows = skx_am_scan_count(child->iss_ScanDesc,
+								  skx_planner_recheck_count, child,
+								  &state->work);
+	else
+		known = skx_am_scan_count_shared(child->iss_ScanDesc,
+										 skx_planner_recheck_count, child,
+										 share, &state->work, rows);
 	if (instrument != NULL)
-		InstrStopNode(instrument, (double) rows);
-	return (int64) rows;
+		InstrStopNode(instrument, (double) *rows);
+	return known;
+}
+
+/* All tables; false: another process returns the row. */
+static bool
+skx_planner_count_all(SkxCountScan *state, uint64 *rows)
+{
+	SkxCountScanShare *share = state->share;
+	int			n = list_length(state->css.custom_ps);
+	bool		last = share == NULL;
+	uint64		some;
+	int			i;
+
+	*rows = 0;
+	for (i = 0; i < n; i++)
+	{
+		IndexScanState *child = list_nth(state->css.custom_ps, i);
+
+		if (skx_planner_count(state, child, share == NULL ? NULL :
+							  &share->tables[i], &some) && share != NULL)
+			last = pg_atomic_add_fetch_u32(&share->counted, 1) == n;
+		*rows += some;
+	}
+	if (share != NULL && last)
+	{
+		*rows = 0;
+		for (i = 0; i < n; i++)
+			*rows += skx_count_share_total(&share->tables[i]);
+	}
+	return last;
 }
 
 static TupleTableSlot *
@@ -107,22 +173,18 @@ skx_planner_next_count(CustomScanState *node)
 	ProjectionInfo *projection = node->ss.ps.ps_ProjInfo;
 	TupleTableSlot *slot = node->ss.ss_ScanTupleSlot;
 	int			natts = slot->tts_tupleDescriptor->natts;
-	int64		rows = 0;
+	bool		done = state->done;
+	uint64		rows = 0;
 	int			i;
-	ListCell   *lc;
 
-	if (state->done)
+	state->done = true;
+	if (done || !skx_planner_count_all(state, &rows))
 		return ExecClearTuple(projection == NULL ? slot :
 							  projection->pi_state.resultslot);
-	state->done = true;
-	foreach(lc, node->custom_ps)
-	{
-		rows += skx_planner_count(state, lfirst_node(IndexScanState, lc));
-	}
 	ExecClearTuple(slot);
 	for (i = 0; i < natts; i++)
 	{
-		slot->tts_values[i] = Int64GetDatum(rows);
+		slot->tts_values[i] = Int64GetDatum((int64) rows);
 		slot->tts_isnull[i] = false;
 	}
 	ExecStoreVirtualTuple(slot);
@@ -132,6 +194,61 @@ skx_planner_next_count(CustomScanState *node)
 	econtext->ecxt_scantuple = slot;
 	return ExecProject(projection);
 }
+
+/* ---- with other processes ---- */
+
+static Size
+skx_planner_count_share_size(CustomScanState *node, ParallelContext *context)
+{
+	return add_size(offsetof(SkxCountScanShare, tables),
+					mul_size(sizeof(SkxCountShare),
+							 list_length(node->custom_ps)));
+}
+
+static void
+skx_planner_count_share_begin(CustomScanState *node, ParallelContext *context,
+							  void *at)
+{
+	SkxCountScanShare *share = at;
+	int			i;
+
+	pg_atomic_init_u32(&share->counted, 0);
+	for (i = 0; i < list_length(node->custom_ps); i++)
+		skx_count_share_init(&share->tables[i]);
+	((SkxCountScan *) node)->share = share;
+}
+
+static void
+skx_planner_count_share_again(CustomScanState *node, ParallelContext *context,
+							  void *at)
+{
+	SkxCountScanShare *share = at;
+	int			i;
+
+	pg_atomic_write_u32(&share->counted, 0);
+	for (i = 0; i < list_length(node->custom_ps); i++)
+		skx_count_share_restart(&share->tables[i]);
+}
+
+static void
+skx_planner_count_share_join(CustomScanState *node, shm_toc *toc, void *at)
+{
+	((SkxCountScan *) node)->share = at;
+}
+
+/* What is shared goes away. */
+static void
+skx_planner_count_share_end(CustomScanState *node)
+{
+	SkxCountScan *state = (SkxCountScan *) node;
+	int			i;
+
+	for (i = 0; state->share != NULL && i < list_length(node->custom_ps); i++)
+		skx_count_share_work(&state->share->tables[i], &state->work);
+	state->share = NULL;
+}
+
+/* ---- rescan, end, explain ---- */
 
 static void
 skx_planner_rescan_count(CustomScanState *node)

@@ -16,9 +16,13 @@
 #include "compat/compat_planner.h"
 #include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
+#include "optimizer/clauses.h"
 #include "optimizer/cost.h"
 #include "optimizer/optimizer.h"
 #include "optimizer/pathnode.h"
+#include "optimizer/paths.h"
+#include "optimizer/planner.h"
+#include "optimizer/prep.h"
 #include "optimizer/tlist.h"
 #include "parser/parsetree.h"
 #include "planner/planner_internal.h"
@@ -71,7 +75,7 @@ skx_planner_facet_output(PlannerInfo *root, const RelOptInfo *rel,
 	if (IsA(expr, Aggref) && count->aggfnoid == F_COUNT_ANY &&
 		count->agglevelsup == 0 && count->aggfilter == NULL &&
 		count->aggdistinct == NIL && count->aggorder == NIL &&
-		count->aggsplit == AGGSPLIT_SIMPLE &&
+		!DO_AGGSPLIT_COMBINE(count->aggsplit) &&
 		equal(linitial_node(TargetEntry, count->args)->expr, column))
 		return SKX_FACET_COUNT_VALUES;
 	return -1;
@@ -148,6 +152,85 @@ skx_planner_cost_facets(PlannerInfo *root, RelOptInfo *rel, IndexPath *path,
 	return skx_planner_cost_count(root, rel, path) + Min(lists, Max(fetch, 0));
 }
 
+/* ---- by several processes ---- */
+
+/* What each of them returns: the column, and counts of its own rows. */
+static PathTarget *
+skx_planner_partial_target(PlannerInfo *root, const RelOptInfo *output)
+{
+	const PathTarget *whole = output->reltarget;
+	PathTarget *target = create_empty_pathtarget();
+	ListCell   *lc;
+
+	foreach(lc, whole->exprs)
+	{
+		Index		group = get_pathtarget_sortgroupref(whole,
+														foreach_current_index(lc));
+
+		/* others are refs of ORDER BY, to expressions of these columns */
+		if (get_sortgroupref_clause_noerr(group,
+										  root->parse->groupClause) != NULL)
+			add_column_to_pathtarget(target, lfirst(lc), group);
+	}
+	add_new_columns_to_pathtarget(target, skx_planner_outputs(root, output));
+	foreach(lc, target->exprs)
+	{
+		if (IsA(lfirst(lc), Aggref))
+		{
+			lfirst(lc) = copyObject(lfirst(lc));
+			mark_partial_aggref(lfirst(lc), AGGSPLIT_INITIAL_SERIAL);
+		}
+	}
+	return set_pathtarget_cost_width(root, target);
+}
+
+/* Values of all processes are gathered, and their counts added up. */
+static void
+skx_planner_add_shared_facet(PlannerInfo *root, RelOptInfo *input,
+							 RelOptInfo *output, const CustomPath *facets)
+{
+	const IndexPath *scan = linitial_node(IndexPath, facets->custom_paths);
+	List	   *group = root->parse->groupClause;
+	CustomPath *partial;
+	Path	   *gather;
+	AggClauseCosts costs = {0};
+	double		rows;
+	double		processes;
+	int			workers;
+
+	if (!input->consider_parallel || !output->consider_parallel ||
+		!skx_planner_is_worth(facets->path.startup_cost,
+							  SKX_PLANNER_WORTH_COUNT) ||
+		!grouping_is_hashable(group) ||
+		!is_parallel_safe(root, (Node *) output->reltarget->exprs) ||
+		!is_parallel_safe(root, root->parse->havingQual))
+		return;
+	workers = compute_parallel_worker(input, -1, scan->indexinfo->pages,
+									  max_parallel_workers_per_gather);
+	if (workers <= 0)
+		return;
+	processes = skx_planner_processes(workers);
+	partial = makeNode(CustomPath);
+	*partial = *facets;
+	partial->path.pathtarget = skx_planner_partial_target(root, output);
+	partial->path.parallel_aware = true;
+	partial->path.parallel_safe = true;
+	partial->path.parallel_workers = workers;
+	partial->path.startup_cost /= processes;
+	partial->path.total_cost -= facets->path.startup_cost -
+		partial->path.startup_cost;
+	rows = partial->path.rows * (workers + 1);
+	gather = (Path *) create_gather_path(root, output, (Path *) partial,
+										 partial->path.pathtarget, NULL,
+										 &rows);
+	get_agg_clause_costs(root, AGGSPLIT_FINAL_DESERIAL, &costs);
+	add_path(output, (Path *)
+			 create_agg_path(root, output, gather, output->reltarget,
+							 AGG_HASHED, AGGSPLIT_FINAL_DESERIAL, group,
+							 (List *) root->parse->havingQual, &costs,
+							 facets->path.rows));
+}
+
 /* Path of a scan of the index; column: of the index. */
 static void
 skx_planner_add_facet(PlannerInfo *root, RelOptInfo *input, RelOptInfo *output,
@@ -183,6 +266,7 @@ skx_planner_add_facet(PlannerInfo *root, RelOptInfo *input, RelOptInfo *output,
 	custom->custom_paths = list_make1(scan);
 	custom->custom_private = list_make1(makeInteger(column));
 	custom->methods = &skx_planner_facets_path_methods;
+	skx_planner_add_shared_facet(root, input, output, custom);
 	add_path(output, path);
 }
 
@@ -237,7 +321,8 @@ skx_planner_plan_facets(PlannerInfo *root, RelOptInfo *rel, CustomPath *path,
 	child->scan.plan.targetlist = NIL;
 	scan->custom_plans = list_make1(child);
 	scan->custom_private = list_make1(makeInteger(column));
-	foreach(lc, skx_planner_outputs(root, rel))
+	foreach(lc, path->path.parallel_aware ? path->path.pathtarget->exprs :
+			skx_planner_outputs(root, rel))
 		outputs = list_append_unique(outputs, lfirst(lc));
 	foreach(lc, outputs)
 	{
@@ -253,7 +338,8 @@ skx_planner_plan_facets(PlannerInfo *root, RelOptInfo *rel, CustomPath *path,
 														 var, lfirst(lc))));
 	}
 	scan->scan.plan.targetlist = tlist;
-	scan->scan.plan.qual = (List *) copyObject(root->parse->havingQual);
+	if (!path->path.parallel_aware)
+		scan->scan.plan.qual = (List *) copyObject(root->parse->havingQual);
 	scan->flags = path->flags;
 	scan->methods = &skx_planner_facets_methods;
 	return (Plan *) scan;

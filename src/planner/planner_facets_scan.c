@@ -8,8 +8,10 @@
 #include "postgres.h"
 
 #include "access/genam.h"
+#include "access/parallel.h"
 #include "am/am.h"
 #include "compat/compat_planner.h"
+#include "count/count_share.h"
 #include "executor/executor.h"
 #include "executor/instrument.h"
 #include "facets/facets.h"
@@ -29,6 +31,7 @@ typedef struct SkxFacetsScan
 	SkxFacetValues *values;
 	SkxCountWork rows;			/* of all rescans, */
 	SkxFacetsWork work;			/* likewise */
+	SkxCountShare *share;		/* with other processes, as long as these run */
 } SkxFacetsScan;
 
 static Node *skx_planner_create_facets(CustomScan *scan);
@@ -39,6 +42,17 @@ static void skx_planner_end_facets(CustomScanState *node);
 static void skx_planner_rescan_facets(CustomScanState *node);
 static void skx_planner_explain_facets(CustomScanState *node, List *ancestors,
 									   ExplainState *es);
+static Size skx_planner_facets_share_size(CustomScanState *node,
+										  ParallelContext *context);
+static void skx_planner_facets_share_begin(CustomScanState *node,
+										   ParallelContext *context,
+										   void *at);
+static void skx_planner_facets_share_again(CustomScanState *node,
+										   ParallelContext *context,
+										   void *at);
+static void skx_planner_facets_share_join(CustomScanState *node, shm_toc *toc,
+										  void *at);
+static void skx_planner_facets_share_end(CustomScanState *node);
 
 const CustomScanMethods skx_planner_facets_methods = {
 	.CustomName = "Skipidx Facets",
@@ -51,6 +65,11 @@ static const CustomExecMethods skx_planner_facets_exec = {
 	.ExecCustomScan = skx_planner_next_facet,
 	.EndCustomScan = skx_planner_end_facets,
 	.ReScanCustomScan = skx_planner_rescan_facets,
+	.EstimateDSMCustomScan = skx_planner_facets_share_size,
+	.InitializeDSMCustomScan = skx_planner_facets_share_begin,
+	.ReInitializeDSMCustomScan = skx_planner_facets_share_again,
+	.InitializeWorkerCustomScan = skx_planner_facets_share_join,
+	.ShutdownCustomScan = skx_planner_facets_share_end,
 	.ExplainCustomScan = skx_planner_explain_facets
 };
 
@@ -92,7 +111,7 @@ skx_planner_open_facets(SkxFacetsScan *state)
 	if (instrument != NULL)
 		InstrStartNode(instrument);
 	state->facets = skx_am_scan_facets(child->iss_ScanDesc, &state->request,
-									   &state->rows);
+									   state->share, &state->rows);
 	if (instrument != NULL)
 		InstrStopNode(instrument, state->facets == NULL ? 0 :
 					  (double) skx_facets_rows(state->facets));
@@ -179,6 +198,48 @@ skx_planner_next_facet(CustomScanState *node)
 	return ExecClearTuple(projection == NULL ? slot :
 						  projection->pi_state.resultslot);
 }
+
+/* ---- with other processes ---- */
+
+static Size
+skx_planner_facets_share_size(CustomScanState *node, ParallelContext *context)
+{
+	return sizeof(SkxCountShare);
+}
+
+static void
+skx_planner_facets_share_begin(CustomScanState *node,
+							   ParallelContext *context, void *at)
+{
+	skx_count_share_init(at);
+	((SkxFacetsScan *) node)->share = at;
+}
+
+static void
+skx_planner_facets_share_again(CustomScanState *node,
+							   ParallelContext *context, void *at)
+{
+	skx_count_share_restart(at);
+}
+
+static void
+skx_planner_facets_share_join(CustomScanState *node, shm_toc *toc, void *at)
+{
+	((SkxFacetsScan *) node)->share = at;
+}
+
+/* What is shared goes away. */
+static void
+skx_planner_facets_share_end(CustomScanState *node)
+{
+	SkxFacetsScan *state = (SkxFacetsScan *) node;
+
+	if (state->share != NULL)
+		skx_count_share_work(state->share, &state->rows);
+	state->share = NULL;
+}
+
+/* ---- rescan, end, explain ---- */
 
 static void
 skx_planner_close_facets(SkxFacetsScan *state)

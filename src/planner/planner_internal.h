@@ -214,6 +214,23 @@ extern void skx_planner_add_facets(PlannerInfo *root, RelOptInfo *input,
 								   RelOptInfo *output);
 
 /*
+ * planner_paths.c
+ *
+ * processes: what a leader with so many workers is worth, alone 1.  is_worth: is
+ * so much work of an index worth several of them at all?
+ *
+ * To start them and to gather takes 5 to 7 ms, and the server's price for it,
+ * parallel_setup_cost, is for work on tables.  In a millisecond of one process,
+ * of ten million rows, searches did what costs 100 to 300, and counts, which go
+ * by bits, mostly 200 to 3,000; less than 30 ms are worth none.
+ */
+#define SKX_PLANNER_WORTH_SEARCH	10
+#define SKX_PLANNER_WORTH_COUNT		25
+
+extern double skx_planner_processes(int workers);
+extern bool skx_planner_is_worth(Cost cost, double times);
+
+/*
  * planner_explain.c : what a scan has read, for EXPLAIN (ANALYZE, VERBOSE);
  * where the server does not ask by itself, a custom scan does for the scan
  * below it

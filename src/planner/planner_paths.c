@@ -1,6 +1,5 @@
 /*
  * planner_paths.c
- *           Paths offered to the planner for a table with ranked index paths.
  *	  What the planner is offered for a table with ranked index paths.
  *
  * Each of them is put into a custom path of the same cost, which hands the
@@ -28,6 +27,7 @@
 #include "optimizer/restrictinfo.h"
 #include "planner/planner.h"
 #include "planner/planner_internal.h"
+#include "topk/topk_share.h"
 #include "utils/guc.h"
 #include "utils/lsyscache.h"
 #include "utils/spccache.h"
@@ -82,6 +82,44 @@ skx_planner_add_ordered(PlannerInfo *root, RelOptInfo *rel,
 								   rel->lateral_relids, 1.0, false));
 }
 
+/* The same by several processes. */
+static void
+skx_planner_add_plain_partial(PlannerInfo *root, RelOptInfo *rel,
+							  IndexOptInfo *index, List *clauses,
+							  IndexPath *path)
+{
+	IndexPath  *partial;
+
+	if (!rel->consider_parallel || !bms_is_empty(rel->lateral_relids))
+		return;
+	partial = create_index_path(root, index, clauses, NIL, NIL, NIL,
+								ForwardScanDirection, false, NULL, 1.0, true);
+	if (partial->path.parallel_workers > 0)
+		add_partial_path(rel, (Path *) partial);
+	create_partial_bitmap_paths(root, rel, (Path *) path);
+}
+
+/*
+ * The server makes these without asking whether the distance may be computed
+ * by workers, where statistics are not pinned.
+ */
+static void
+skx_planner_drop_partial(RelOptInfo *rel)
+{
+	ListCell   *lc;
+
+	foreach(lc, rel->partial_pathlist)
+	{
+		IndexPath  *path = lfirst(lc);
+
+		if (IsA(path, IndexPath) &&
+			skx_planner_is_ours(path->indexinfo) &&
+			path->indexorderbys != NIL)
+			rel->partial_pathlist =
+				foreach_delete_current(rel->partial_pathlist, lc);
+	}
+}
+
 /*
  * Paths in no order that take a condition which the server does not: unless it
  * has made one that takes as many.  The same by a bitmap.
@@ -101,6 +139,7 @@ skx_planner_add_plain(PlannerInfo *root, RelOptInfo *rel, IndexOptInfo *index)
 	add_path(rel, (Path *)
 			 create_bitmap_heap_path(root, rel, (Path *) path,
 									 rel->lateral_relids, 1.0, 0));
+	skx_planner_add_plain_partial(root, rel, index, clauses, path);
 }
 
 static void
@@ -187,7 +226,7 @@ skx_planner_add_paths(PlannerInfo *root, RelOptInfo *rel, RangeTblEntry *rte)
 /* ---- custom paths ---- */
 
 /*
- * Without workers: statistics are pinned in the leader.  The cost that a scan
+ * Not for workers: statistics are pinned in the leader.  The cost that a scan
  * saves by ending early is subtracted, and so is the cost of computing the
  * distance, which the planner adds to every path that returns it.
  */
@@ -214,6 +253,58 @@ skx_planner_wrap(PlannerInfo *root, RelOptInfo *rel, Path *path)
 	custom->custom_paths = list_make1(path);
 	custom->methods = &skx_planner_path_methods;
 	return (Path *) custom;
+}
+
+/* As the server counts the leader, which also has to gather (costsize.c). */
+double
+skx_planner_processes(int workers)
+{
+	return workers + (parallel_leader_participation ?
+					  Max(1 - 0.3 * workers, 0) : 0);
+}
+
+bool
+skx_planner_is_worth(Cost cost, double times)
+{
+	return cost >= times * parallel_setup_cost;
+}
+
+/*
+ * The same by several processes, whose search is divided, but not what it begins
+ * with.  Rows are fetched by one of them.  Only where a limit is known, since
+ * this is the first search's; and not by parameters of other plans, as what the
+ * search goes by is made known to the others once.
+ */
+static void
+skx_planner_add_shared(PlannerInfo *root, RelOptInfo *rel, CustomPath *ranked)
+{
+	IndexPath  *scan = linitial_node(IndexPath, ranked->custom_paths);
+	CustomPath *partial;
+	double		processes;
+	int			workers;
+
+	if (!skx_planner_is_worth(ranked->path.startup_cost,
+							  SKX_PLANNER_WORTH_SEARCH) ||
+		!rel->consider_parallel || ranked->path.param_info != NULL ||
+		root->limit_tuples <= 0 || root->limit_tuples > SKX_TOPK_SHARE_ROWS ||
+		root->glob->paramExecTypes != NIL ||
+		!is_parallel_safe(root, (Node *) ((OpExpr *) linitial(scan->indexorderbys))->args))
+		return;
+	workers = compute_parallel_worker(rel, -1, scan->indexinfo->pages,
+									  max_parallel_workers_per_gather);
+	if (workers <= 0)
+		return;
+	partial = makeNode(CustomPath);
+	*partial = *ranked;
+	processes = skx_planner_processes(workers);
+	partial->path.parallel_aware = true;
+	partial->path.parallel_safe = true;
+	partial->path.parallel_workers = workers;
+	partial->path.rows = clamp_row_est(ranked->path.rows / processes);
+	partial->path.startup_cost /= processes;
+	partial->path.total_cost -= ranked->path.startup_cost -
+		partial->path.startup_cost;
+	add_partial_path(rel, (Path *) partial);
 }
 
 /*
@@ -290,6 +381,15 @@ skx_planner_add_all_bounded(PlannerInfo *root, RelOptInfo *rel)
 	}
 }
 
+static void
+skx_planner_add_wrapped(PlannerInfo *root, RelOptInfo *rel, Path *path)
+{
+	Path	   *wrapped = skx_planner_wrap(root, rel, path);
+
+	skx_planner_add_shared(root, rel, (CustomPath *) wrapped);
+	add_path(rel, wrapped);
+}
+
 /* Paths are compared once more: they may cost less now. */
 static void
 skx_planner_wrap_all(PlannerInfo *root, RelOptInfo *rel)
@@ -306,7 +406,7 @@ skx_planner_wrap_all(PlannerInfo *root, RelOptInfo *rel)
 	foreach(lc, paths)
 	{
 		if (skx_planner_orders_by(lfirst(lc), 1))
-			add_path(rel, skx_planner_wrap(root, rel, lfirst(lc)));
+			skx_planner_add_wrapped(root, rel, lfirst(lc));
 	}
 }
 
@@ -321,6 +421,7 @@ skx_planner_set_rel_pathlist(PlannerInfo *root, RelOptInfo *rel, Index rti,
 	skx_planner_correct_rows(root, rel, rte);
 	if (rte->inh)
 		return;
+	skx_planner_drop_partial(rel);
 	skx_planner_add_all_plain(root, rel);
 	skx_planner_add_paths(root, rel, rte);
 	if (!skx_planner_custom)

@@ -7,6 +7,10 @@
  * another transaction changed is rechecked (EvalPlanQual) there is no such
  * scan, and the distance is computed from the row.
  *
+ * By several processes, this node runs in each of them, and one returns the
+ * rows (topk/topk_share.h).  The others have none, so that what gathers them
+ * finds them in order.
+ *
  * Rows without a score come last.  Where the ranking query is also a
  * condition, which they cannot meet, the scan ends at the first of them.  It
  * also ends at the first row that fails a condition that bounds the distance.
@@ -14,6 +18,7 @@
 #include "postgres.h"
 
 #include "access/genam.h"
+#include "access/parallel.h"
 #include "am/am.h"
 #include "compat/compat_planner.h"
 #include "cost/cost.h"
@@ -21,7 +26,7 @@
 #include "executor/nodeIndexscan.h"
 #include "nodes/value.h"
 #include "planner/planner_internal.h"
-#include "topk/topk.h"
+#include "topk/topk_share.h"
 #include "tsearch/ts_utils.h"
 #include "utils/rel.h"
 
@@ -42,6 +47,8 @@ typedef struct SkxRankedScan
 	bool		ready;			/* the index knows what it has to do */
 	bool		scored_only;	/* ends with the last row with a score */
 	bool		done;
+	SkxTopkShare *share;		/* with other processes, as long as these run */
+	SkxTopkWork others;			/* what they have done */
 } SkxRankedScan;
 
 static Node *skx_planner_create_state(CustomScan *scan);
@@ -52,6 +59,15 @@ static void skx_planner_end(CustomScanState *node);
 static void skx_planner_rescan(CustomScanState *node);
 static void skx_planner_explain(CustomScanState *node, List *ancestors,
 								ExplainState *es);
+static Size skx_planner_share_size(CustomScanState *node,
+								   ParallelContext *context);
+static void skx_planner_share_begin(CustomScanState *node,
+									ParallelContext *context, void *at);
+static void skx_planner_share_again(CustomScanState *node,
+									ParallelContext *context, void *at);
+static void skx_planner_share_join(CustomScanState *node, shm_toc *toc,
+								   void *at);
+static void skx_planner_share_end(CustomScanState *node);
 
 const CustomScanMethods skx_planner_scan_methods = {
 	.CustomName = "Skipidx Scan",
@@ -64,6 +80,11 @@ static const CustomExecMethods skx_planner_exec_methods = {
 	.ExecCustomScan = skx_planner_next,
 	.EndCustomScan = skx_planner_end,
 	.ReScanCustomScan = skx_planner_rescan,
+	.EstimateDSMCustomScan = skx_planner_share_size,
+	.InitializeDSMCustomScan = skx_planner_share_begin,
+	.ReInitializeDSMCustomScan = skx_planner_share_again,
+	.InitializeWorkerCustomScan = skx_planner_share_join,
+	.ShutdownCustomScan = skx_planner_share_end,
 	.ExplainCustomScan = skx_planner_explain
 };
 
@@ -214,6 +235,7 @@ static void
 skx_planner_prepare(SkxRankedScan *state)
 {
 	skx_planner_open_child(state->child);
+	skx_am_scan_share(state->child->iss_ScanDesc, state->share);
 	skx_planner_want(state);
 	state->scored_only = skx_planner_ends_early(state);
 	state->ready = true;
@@ -325,6 +347,59 @@ skx_planner_next(CustomScanState *node)
 	}
 }
 
+/* ---- with other processes ---- */
+
+/* The leader's statistics are those of all: its scan begins here. */
+static Size
+skx_planner_share_size(CustomScanState *node, ParallelContext *context)
+{
+	SkxRankedScan *state = (SkxRankedScan *) node;
+
+	if (!state->ready)
+		skx_planner_prepare(state);
+	return skx_am_scan_share_size(state->child->iss_ScanDesc,
+								  context->nworkers + 1);
+}
+
+static void
+skx_planner_share_begin(CustomScanState *node, ParallelContext *context,
+						void *at)
+{
+	SkxRankedScan *state = (SkxRankedScan *) node;
+
+	state->share = at;
+	skx_am_scan_share_init(state->child->iss_ScanDesc, at,
+						   context->nworkers + 1);
+	skx_am_scan_share(state->child->iss_ScanDesc, at);
+}
+
+static void
+skx_planner_share_again(CustomScanState *node, ParallelContext *context,
+						void *at)
+{
+	skx_topk_share_restart(at);
+}
+
+static void
+skx_planner_share_join(CustomScanState *node, shm_toc *toc, void *at)
+{
+	((SkxRankedScan *) node)->share = at;
+}
+
+/* What is shared goes away. */
+static void
+skx_planner_share_end(CustomScanState *node)
+{
+	SkxRankedScan *state = (SkxRankedScan *) node;
+
+	if (state->share == NULL)
+		return;
+	skx_topk_share_work(state->share, &state->others);
+	state->share = NULL;
+	if (state->child->iss_ScanDesc != NULL)
+		skx_am_scan_share(state->child->iss_ScanDesc, NULL);
+}
+
 /* ---- rescan, end, explain ---- */
 
 /* The child is rescanned with the next fetch if what it depends on changed. */
@@ -361,9 +436,12 @@ skx_planner_explain(CustomScanState *node, List *ancestors, ExplainState *es)
 	if (work == NULL)
 		return;
 	ExplainPropertyUInteger("Passes", NULL, work->passes, es);
-	ExplainPropertyUInteger("Scored Postings", NULL, work->scored, es);
-	ExplainPropertyUInteger("Candidates", NULL, work->candidates, es);
-	ExplainPropertyUInteger("Proximity Documents", NULL, work->proximity, es);
+	ExplainPropertyUInteger("Scored Postings", NULL,
+							work->scored + state->others.scored, es);
+	ExplainPropertyUInteger("Candidates", NULL,
+							work->candidates + state->others.candidates, es);
+	ExplainPropertyUInteger("Proximity Documents", NULL,
+							work->proximity + state->others.proximity, es);
 	if (work->rounds > 0 || es->format != EXPLAIN_FORMAT_TEXT)
 		ExplainPropertyUInteger("Rounds", NULL, work->rounds, es);
 	if (!SKX_COMPAT_EXPLAIN_NODES)

@@ -46,6 +46,19 @@ extern SkxQueryScan *skx_query_scan_open(SkxSegment *seg,
 										 bool wants_all);
 extern int	skx_query_scan_next(SkxQueryScan *scan, uint32 *docs);
 
+/*
+ * Only documents in [from, to) from now on.  Before the first next, or when it
+ * has returned 0; ranges ascend.
+ */
+extern void skx_query_scan_range(SkxQueryScan *scan, uint32 from, uint32 to);
+
+/*
+ * How many it would give from now on, deleted ones included, after which there
+ * are none; counts: does it know without looking at each?
+ */
+extern uint64 skx_query_scan_count(SkxQueryScan *scan);
+extern bool skx_query_scan_counts(const SkxQueryScan *scan);
+
 /* Documents that it may give, at most, as far as df can tell. */
 extern uint32 skx_query_scan_cost(SkxQueryScan *scan);
 
@@ -119,6 +132,12 @@ extern const SkxLexeme *skx_query_lexemes(const SkxQuery *query, int *n);
 /* Does every document match?  Can one whose text is NULL? */
 extern bool skx_query_takes_all(const SkxQuery *query);
 extern bool skx_query_takes_nulls(const SkxQuery *query);
+
+/*
+ * Does it begin on a segment with a pass over many lists, or may it?  Such are
+ * those of a prefix, of a range of values, and of very many clauses.
+ */
+extern bool skx_query_gathers(const SkxQuery *query);
 
 /* The one lexeme, or value, that a document needs to match; NULL: it is not
  * that simple. */

@@ -139,7 +139,8 @@ typedef struct SkxIter
  * all matches; the window has SKX_QUERY_BATCH bits.  bound is at most the
  * first match >= from.  All move forward only.
  *
- * collect is generate up to the end of the segment, for the root of a query:
+ * count is the number of those in [from, to); it starts the iterator, and ends
+ * it.  collect is generate for the root of a query:
  * what its driving clause yields is collected until it is at least `goal`
  * (SKX_QUERY_BATCH at most) candidates, at most SKX_QUERY_DOCS, before the
  * other clauses see it.  The more they know of what they will be asked, the
@@ -149,9 +150,10 @@ typedef struct SkxIter
 
 extern uint32 skx_query_generate(SkxIter *it, uint32 from, uint32 limit,
 								 uint32 *docs, int *n);
-extern uint32 skx_query_collect(SkxIter *it, uint32 from, int goal,
+extern uint32 skx_query_collect(SkxIter *it, uint32 from, uint32 to, int goal,
 								uint32 *docs, int *n);
 extern int	skx_query_filter(SkxIter *it, uint32 *docs, int n);
+extern uint64 skx_query_count(SkxIter *it, uint32 from, uint32 to);
 extern void skx_query_fill(SkxIter *it, uint32 window, uint64 *bits);
 extern uint32 skx_query_bound(SkxIter *it, uint32 from);
 

@@ -16,6 +16,13 @@
 #include "query/query_internal.h"
 
 /*
+ * How many times as many documents the largest clause of a disjunction has to
+ * have as all others, for that its documents are not gone through to be counted.
+ */
+#define SKX_COUNT_APART		4
+
+
+/*
  * Turns bits of a window into documents in [from, limit).
  */
 static int
@@ -331,9 +338,9 @@ skx_query_collect_filter(SkxIter *it, uint32 *docs, int n)
 }
 
 uint32
-skx_query_collect(SkxIter *it, uint32 from, int goal, uint32 *docs, int *n)
+skx_query_collect(SkxIter *it, uint32 from, uint32 to, int goal, uint32 *docs,
+				  int *n)
 {
-	uint32		ndocs = it->seg->header.ndocs;
 	bool		dense = it->kind == SKX_NODE_AND && skx_query_is_dense_and(it);
 	bool		split = it->kind == SKX_NODE_PHRASE || it->kind == SKX_NODE_AND;
 	int			some;
@@ -345,22 +352,159 @@ skx_query_collect(SkxIter *it, uint32 from, int goal, uint32 *docs, int *n)
 					   it->by_phrase))
 		split = dense = false;
 	if (split && !dense)
-		from = skx_query_collect(it->children[0], from, goal, docs, n);
+		from = skx_query_collect(it->children[0], from, to, goal, docs, n);
 	else
 	{
-		for (*n = 0; *n < goal && from < ndocs; *n += some)
+		for (*n = 0; *n < goal && from < to; *n += some)
 		{
 			CHECK_FOR_INTERRUPTS();
 			if (dense)
-				from = skx_query_generate_window(it, from, ndocs, docs + *n,
+				from = skx_query_generate_window(it, from, to, docs + *n,
 												 &some, true);
 			else
-				from = skx_query_generate(it, from, ndocs, docs + *n, &some);
+				from = skx_query_generate(it, from, to, docs + *n, &some);
 		}
 	}
 	if (split)
 		*n = skx_query_collect_filter(it, docs, *n);
 	return from;
+}
+
+/* Does it match by windows of bits, without positions? */
+static bool
+skx_query_is_windowed(const SkxIter *it)
+{
+	if (it->kind == SKX_NODE_AND)
+		return it->cheap && skx_query_is_dense_and(it);
+	return it->kind == SKX_NODE_OR || it->kind == SKX_NODE_NOT ||
+		it->kind == SKX_NODE_BITMAP;
+}
+
+/* Those of a window's documents in [from, to). */
+static uint64
+skx_query_count_bits(uint64 *bits, uint32 window, uint32 from, uint32 to)
+{
+	uint32		w;
+
+	for (w = 0; w < SKX_WINDOW_WORDS; w++)
+	{
+		uint32		base = window + w * 64;
+
+		if (base >= to || from >= base + 64)
+			bits[w] = 0;
+		else if (from > base)
+			bits[w] &= ~UINT64CONST(0) << (from - base);
+		if (base < to && to - base < 64)
+			bits[w] &= (UINT64CONST(1) << (to - base)) - 1;
+	}
+	return pg_popcount((const char *) bits,
+					   sizeof(uint64) * SKX_WINDOW_WORDS);
+}
+
+static uint64
+skx_query_count_windows(SkxIter *it, uint32 from, uint32 to)
+{
+	bool		dense = it->kind == SKX_NODE_AND;
+	uint64		bits[SKX_WINDOW_WORDS];
+	uint64		n = 0;
+
+	while (from < to)
+	{
+		uint32		start = dense ? skx_query_bound_cheap(it, from) :
+			skx_query_bound(it, from);
+		uint32		window;
+
+		if (start >= to)
+			break;
+		window = skx_query_window(it, start, to);
+		memset(bits, 0, sizeof(bits));
+		if (dense)
+			skx_query_fill_and(it, window, bits);
+		else
+			skx_query_fill(it, window, bits);
+		n += skx_query_count_bits(bits, window, start, to);
+		from = Min(window + SKX_QUERY_BATCH, to);
+	}
+	return n;
+}
+
+/* All of what it yields, but for what `but` (NULL: nothing) has. */
+static uint64
+skx_query_count_listed(SkxIter *it, SkxIter *but, uint32 from, uint32 to)
+{
+	uint32	   *docs = palloc(sizeof(uint32) * SKX_QUERY_DOCS);
+	uint64		total = 0;
+	int			n;
+
+	while (from < to)
+	{
+		from = skx_query_collect(it, from, to, SKX_QUERY_BATCH, docs, &n);
+		total += n;
+		for (; but != NULL && n > 0; n = 0)
+		{
+			int			half = Min(n, SKX_QUERY_BATCH);
+			int			with = skx_query_filter(but, docs, half);
+
+			total -= with + skx_query_filter(but, docs + half, n - half);
+		}
+	}
+	pfree(docs);
+	return total;
+}
+
+/*
+ * The clause of a disjunction that has far more documents than all the others
+ * together, if it tells how many it has; NULL: there is none.  Then only the
+ * others' documents are looked up in it.
+ */
+static SkxIter *
+skx_query_largest(const SkxIter *it)
+{
+	SkxIter    *largest = it->children[0];
+	uint64		all = 0;
+	int			i;
+
+	for (i = 0; i < it->nchildren; i++)
+	{
+		all += it->children[i]->cost;
+		if (it->children[i]->cost > largest->cost)
+			largest = it->children[i];
+	}
+	if (largest->kind != SKX_NODE_TERM || largest->list->labels != 0 ||
+		(all - largest->cost) * SKX_COUNT_APART > largest->cost)
+		return NULL;
+	return largest;
+}
+
+static uint64
+skx_query_count_apart(SkxIter *it, SkxIter *largest)
+{
+	SkxIter		rest = *it;
+	int			i;
+
+	rest.children = palloc(sizeof(SkxIter *) * it->nchildren);
+	rest.nchildren = 0;
+	for (i = 0; i < it->nchildren; i++)
+		if (it->children[i] != largest)
+			rest.children[rest.nchildren++] = it->children[i];
+	return largest->cost +
+		skx_query_count_listed(rest.nchildren == 1 ? rest.children[0] : &rest,
+							   largest, 0, it->seg->header.ndocs);
+}
+
+uint64
+skx_query_count(SkxIter *it, uint32 from, uint32 to)
+{
+	SkxIter    *largest;
+
+	if (it->kind == SKX_NODE_OR && it->nchildren > 1 &&
+		it->nchildren <= SKX_GATHER_CLAUSES && it->range == NULL &&
+		from == 0 && to == it->seg->header.ndocs &&
+		(largest = skx_query_largest(it)) != NULL)
+		return skx_query_count_apart(it, largest);
+	if (skx_query_is_windowed(it))
+		return skx_query_count_windows(it, from, to);
+	return skx_query_count_listed(it, NULL, from, to);
 }
 
 /*

@@ -15,7 +15,8 @@ struct SkxQueryScan
 {
 	SkxOpening	opening;		/* terms: from when it is planned until begun */
 	SkxIter    *it;				/* once begun */
-	uint32		next;			/* documents below are done */
+	uint32		next;			/* documents below are done, */
+	uint32		end;			/* and those from here on not asked for */
 	int			goal;			/* candidates of the next step, about */
 	int			want;			/* documents that the next batch should have */
 	int			at;				/* those of `docs` before it are handed out */
@@ -48,6 +49,7 @@ skx_query_scan_open(SkxSegment *seg, const SkxQuery *query, bool wants_all)
 	scan->opening.query = query;
 	scan->opening.wants_all = wants_all;
 	scan->opening.reads = skx_segment_reads();
+	scan->end = seg->header.ndocs;
 	scan->context = context;
 	scan->goal = wants_all ? SKX_QUERY_BATCH : 1;
 	scan->want = wants_all ? SKX_SCAN_MOST : 1;
@@ -104,6 +106,14 @@ skx_query_scan_cost(SkxQueryScan *scan)
 	return scan->it->cost;
 }
 
+void
+skx_query_scan_range(SkxQueryScan *scan, uint32 from, uint32 to)
+{
+	Assert(scan->at == scan->n && to <= scan->opening.seg->header.ndocs);
+	scan->next = Max(scan->next, from);
+	scan->end = to;
+}
+
 /*
  * Finds the next live matches, 0 when there are no more.
  */
@@ -113,14 +123,14 @@ skx_query_scan_step(SkxQueryScan *scan, uint32 *docs)
 	SkxSegment *seg = scan->opening.seg;
 	int			n = 0;
 
-	while (n == 0 && scan->next < seg->header.ndocs)
+	while (n == 0 && scan->next < scan->end)
 	{
 		CHECK_FOR_INTERRUPTS();
-		scan->next = skx_query_collect(scan->it, scan->next, scan->goal,
-									   docs, &n);
+		scan->next = skx_query_collect(scan->it, scan->next, scan->end,
+									   scan->goal, docs, &n);
 		scan->goal = Min(scan->goal * 2, SKX_QUERY_BATCH);
 		/* Nothing else will be asked for before these are wanted. */
-		if (n > 0 && scan->next >= seg->header.ndocs)
+		if (n > 0 && scan->next >= scan->end)
 			skx_segment_ask_tids(seg, docs, n);
 		if (n > 0 && scan->opening.query->may_match_null)
 			n = skx_segment_keep_null(seg, docs, n, false);
@@ -159,6 +169,28 @@ skx_query_scan_next(SkxQueryScan *scan, uint32 *docs)
 	scan->want = Min(scan->want * SKX_SCAN_GROWTH, SKX_SCAN_MOST);
 	MemoryContextSwitchTo(old);
 	return n;
+}
+
+uint64
+skx_query_scan_count(SkxQueryScan *scan)
+{
+	MemoryContext old = MemoryContextSwitchTo(scan->context);
+	uint64		n;
+
+	if (scan->it == NULL)
+		skx_query_scan_begin(scan);
+	n = skx_query_count(scan->it, scan->next, scan->end);
+	scan->next = scan->end;
+	MemoryContextSwitchTo(old);
+	return n;
+}
+
+bool
+skx_query_scan_counts(const SkxQueryScan *scan)
+{
+	const SkxSegment *seg = scan->opening.seg;
+
+	return !scan->opening.query->may_match_null || seg->header.nnull == 0;
 }
 
 void

@@ -265,6 +265,26 @@ skx_query_takes_all(const SkxQuery *query)
 	return query->nqueries == 0 && query->nconditions == 0;
 }
 
+static bool
+skx_query_node_gathers(const SkxQueryNode *node)
+{
+	int			i;
+
+	check_stack_depth();
+	if (node->prefix || node->nchildren > SKX_GATHER_CLAUSES)
+		return true;
+	for (i = 0; i < node->nchildren; i++)
+		if (skx_query_node_gathers(node->children[i]))
+			return true;
+	return false;
+}
+
+bool
+skx_query_gathers(const SkxQuery *query)
+{
+	return skx_query_node_gathers(query->root);
+}
+
 bool
 skx_query_takes_nulls(const SkxQuery *query)
 {

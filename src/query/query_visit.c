@@ -163,6 +163,7 @@ skx_query_visit(SkxQueryVisit *visit, uint32 from, uint32 to, uint32 *docs)
 			break;
 		visit->at = 0;
 		visit->next = skx_query_collect(visit->it, visit->next,
+										visit->opening.seg->header.ndocs,
 										SKX_VISIT_GOAL, visit->docs,
 										&visit->n);
 	}

@@ -44,6 +44,9 @@ extern void skx_source_once(SkxSource *source);
 
 extern int	skx_source_next(SkxSource *source, int most);
 
+/* Closes them, and opens that one of the view. */
+extern SkxSegment *skx_source_at(SkxSource *source, int segment);
+
 /*
  * Calls `visit` for each pending document, in a memory context that is reset
  * after it, until it returns false; the next call goes on from there.  Returns

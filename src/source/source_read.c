@@ -56,6 +56,14 @@ skx_source_next(SkxSource *source, int most)
 	return n;
 }
 
+SkxSegment *
+skx_source_at(SkxSource *source, int segment)
+{
+	source->next = segment;
+	(void) skx_source_next(source, 1);
+	return source->segments[0];
+}
+
 /* The next pending document; false at the end. */
 static bool
 skx_source_next_pending(SkxSource *source, const uint64 *last,

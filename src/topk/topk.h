@@ -28,6 +28,8 @@ typedef struct SkxTopkAfter
 	uint64		given;
 } SkxTopkAfter;
 
+typedef struct SkxTopkShare SkxTopkShare;
+
 typedef struct SkxTopkRequest
 {
 	Relation	index;
@@ -39,6 +41,8 @@ typedef struct SkxTopkRequest
 								 * known */
 	bool		wants_all;		/* if more are, all will be */
 	const SkxTopkAfter *after;	/* only rows behind this one; NULL: all */
+	SkxTopkShare *share;		/* with other processes (topk_share.h), whose
+								 * view it is; NULL: alone */
 } SkxTopkRequest;
 
 /*

@@ -270,14 +270,14 @@ skx_topk_and(SkxTopkRun *run)
 {
 	SkxTopkList *lead = run->required[0];
 	SkxAnd		a = {run};
-	uint32		from = 0;
+	uint32		from = run->from;
 
 	a.rest = palloc(sizeof(int64) * (run->nrequired + 1));
 	skx_and_sort_optional(run);
 	skx_cursor_lead(lead->cursor, SKX_CURSOR_LEAD, NULL);
-	while (skx_cursor_reach(lead->cursor, from))
+	while (from < run->to && skx_cursor_reach(lead->cursor, from))
 	{
-		uint32		to = lead->cursor->end;
+		uint32		to = Min(lead->cursor->end, run->to);
 		bool		pass = false;
 
 		if (skx_topk_tick(run, from))

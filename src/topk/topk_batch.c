@@ -30,6 +30,8 @@ bool
 skx_topk_tick(SkxTopkRun *run, uint32 doc)
 {
 	run->topk->work.windows++;
+	if (run->topk->share != NULL)
+		skx_topk_share_meet(run);
 	return skx_topk_is_spent(run, doc);
 }
 
@@ -362,7 +364,8 @@ skx_topk_batch_hit(SkxTopkRun *run, uint32 doc, int32 sum)
 	if (sum < run->need)
 		return;
 	skx_topk_hits_add(run->topk, &hit);
-	run->need = skx_topk_hits_need(&run->topk->hits, run->segment);
+	run->need = Max(skx_topk_hits_need(&run->topk->hits, run->segment),
+					run->topk->reached);
 }
 
 /* Drops those whose sums, which are exact, are above the row to go on from. */

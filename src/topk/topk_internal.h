@@ -84,6 +84,8 @@ struct SkxTopk
 	int			max_pending;
 	ItemPointerData *pending;
 
+	SkxTopkShare *share;		/* as long as there are other processes */
+	int32		reached;		/* a sum of enough documents in one of them */
 	SkxHits		hits;
 	int			rows;			/* that the next pass looks for */
 	uint64		before;			/* hits of earlier searches, about */
@@ -125,6 +127,8 @@ struct SkxTopkRun
 	const SkxScorer *scorer;
 	int			segment;
 	SkxSegment *seg;
+	uint32		from;			/* documents that it goes through */
+	uint32		to;
 	int32		need;			/* sums below cannot become hits */
 	bool		paired;			/* pairs of words may add to sums */
 	int			nrequired;		/* by df, ascending */
@@ -149,12 +153,13 @@ struct SkxTopkRun
 };
 
 /*
- * topk_segment.c : one pass over one segment
+ * topk_segment.c : one pass over one segment, or over documents [from, to) of it
  *
  * prime returns a sum that as many documents as are looked for reach, unless
  * some of them are deleted; 0: not known.
  */
 extern void skx_topk_segment(SkxTopk *topk, int segment);
+extern void skx_topk_part(SkxTopk *topk, int segment, uint32 from, uint32 to);
 extern int32 skx_topk_prime(SkxTopk *topk);
 
 /*
@@ -220,6 +225,21 @@ extern struct SkxTopkExact *skx_topk_exact_open(SkxTopkRun *run, bool summed);
 extern int32 skx_topk_exact_slack(const SkxScorer *scorer);
 extern void skx_topk_exact_finish(SkxTopkRun *run);
 extern void skx_topk_exact_close(struct SkxTopkExact *exact);
+
+/*
+ * topk_share.c : with other processes
+ *
+ * search goes through what this one takes, and leaves the hits; true: it is the
+ * last one, and has the hits of all segments.  rows: that it is for, 0 where
+ * other processes do not take part.  meet tells the others what is reached here,
+ * and learns what is there.
+ */
+extern bool skx_topk_share_search(SkxTopk *topk);
+extern int	skx_topk_share_rows(const SkxTopk *topk);
+extern void skx_topk_share_meet(SkxTopkRun *run);
+
+/* topk_scan.c : does skipidx.search_budget end searches? */
+extern bool skx_topk_is_budgeted(void);
 
 /* topk_pending.c : adds the pending documents to the hits */
 extern void skx_topk_pending(SkxTopk *topk);

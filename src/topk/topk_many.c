@@ -239,19 +239,18 @@ skx_many_candidates(SkxMany *m)
 void
 skx_topk_many(SkxTopkRun *run)
 {
-	uint32		ndocs = run->seg->header.ndocs;
 	uint32		size = Min((Size) work_mem * 1024 / sizeof(int32),
 						   SKX_MANY_WINDOW);
 	SkxMany		m;
 
 	if (run->topk->deadline != 0)
 		size = Min(size, SKX_MANY_BUDGETED);
-	size = Min(size, ndocs);
+	size = Min(size, run->to - run->from);
 	skx_many_begin(&m, run);
 	m.sums = palloc(sizeof(int32) * (size + 1));
-	for (m.from = 0; m.from < ndocs; m.from = m.to)
+	for (m.from = run->from; m.from < run->to; m.from = m.to)
 	{
-		m.to = m.from + Min(size, ndocs - m.from);
+		m.to = m.from + Min(size, run->to - m.from);
 		memset(m.sums, 0, sizeof(int32) * size);
 		if (!skx_many_lists(&m, skx_many_add) || !skx_many_candidates(&m))
 			break;

@@ -68,9 +68,9 @@ skx_or_is_sparse(const SkxOr *o, const SkxTopkList *l)
 static uint32
 skx_or_end(SkxOr *o, uint32 from)
 {
-	uint32		ndocs = o->run->seg->header.ndocs;
-	uint32		end = ndocs;
-	uint32		gap = ndocs;
+	uint32		last = o->run->to;
+	uint32		end = last;
+	uint32		gap = last;
 	bool		dense = false;
 	int			i;
 
@@ -90,13 +90,13 @@ skx_or_end(SkxOr *o, uint32 from)
 			dense = true;
 		end = Min(end, l->cursor->end);
 	}
-	if (gap < ndocs && dense)
+	if (gap < last && dense)
 		return gap;
 	if (o->n - o->nfree > 1)
 	{
 		uint64		least = (uint64) from + o->least;
 
-		end = Max(end, Min(least, ndocs));
+		end = Max(end, Min(least, last));
 	}
 	return end;
 }
@@ -363,16 +363,14 @@ void
 skx_topk_or(SkxTopkRun *run)
 {
 	SkxOr		o = {run, run->noptional, run->optional};
-	uint32		ndocs = run->seg->header.ndocs;
-	uint32		from = 0;
-
+	uint32		from = run->from;
 	int			i;
 
 	for (i = 0; i < o.n; i++)
 		o.df = Max(o.df, o.lists[i]->cursor->df);
 	o.least = 1;
 	o.patience = SKX_OR_PATIENCE;
-	while (o.n > 0 && from < ndocs)
+	while (o.n > 0 && from < run->to)
 	{
 		uint32		to;
 

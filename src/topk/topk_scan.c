@@ -28,6 +28,12 @@ skx_topk_init(void)
 							PGC_USERSET, GUC_UNIT_MS, NULL, NULL, NULL);
 }
 
+bool
+skx_topk_is_budgeted(void)
+{
+	return skx_topk_budget > 0;
+}
+
 static int
 skx_topk_lexeme(const SkxTopk *topk, const char *bytes, int len)
 {
@@ -237,7 +243,11 @@ skx_topk_compare_segments(const void *a, const void *b)
 	uint32		x = ((const SkxTopkSegment *) a)->seg->header.ndocs;
 	uint32		y = ((const SkxTopkSegment *) b)->seg->header.ndocs;
 
-	return x > y ? -1 : x < y;
+	if (x != y)
+		return x > y ? -1 : 1;
+	x = ((const SkxTopkSegment *) a)->seg->header.segment;
+	y = ((const SkxTopkSegment *) b)->seg->header.segment;
+	return x < y ? -1 : x > y;
 }
 
 /* Statistics of the same view have looked the words up already. */
@@ -328,8 +338,13 @@ skx_topk_begin(const SkxTopkRequest *request)
 									   ALLOCSET_DEFAULT_SIZES);
 	topk->request = *request;
 	topk->scorer = request->scorer;
-	topk->rows = skx_topk_most(request->wanted > 0 ? request->wanted :
-							   SKX_TOPK_ROWS);
+	topk->share = request->share;
+	topk->rows = skx_topk_share_rows(topk);
+	if (topk->rows == 0)
+		topk->share = NULL;
+	if (topk->rows == 0)
+		topk->rows = skx_topk_most(request->wanted > 0 ? request->wanted :
+								   SKX_TOPK_ROWS);
 	if (request->after != NULL)
 		skx_topk_go_on(topk, request->after);
 	if (skx_topk_budget > 0)
@@ -371,8 +386,11 @@ skx_topk_left(SkxTopk *topk, int segment, uint32 doc)
 			 errhint("See skipidx.search_budget.")));
 }
 
-/* One search over all segments and pending documents. */
-static void
+/*
+ * One search over all segments and pending documents.  False: another process
+ * has what this one has found.
+ */
+static bool
 skx_topk_search(SkxTopk *topk, int32 least)
 {
 	int			i;
@@ -382,10 +400,19 @@ skx_topk_search(SkxTopk *topk, int32 least)
 	topk->hits.least = Max(least, 1);
 	topk->npending = 0;
 	topk->work.passes++;
-	for (i = 0; i < topk->nsegments && !topk->stopped; i++)
-		skx_topk_segment(topk, i);
+	if (topk->share != NULL)
+	{
+		if (!skx_topk_share_search(topk))
+			return false;
+	}
+	else
+	{
+		for (i = 0; i < topk->nsegments && !topk->stopped; i++)
+			skx_topk_segment(topk, i);
+	}
 	if (topk->has_pending)
 		skx_topk_pending(topk);
+	return true;
 }
 
 /* Room for the rows of a batch. */
@@ -439,11 +466,15 @@ skx_topk_scored(SkxTopk *topk)
 	if ((topk->words_match || topk->primes) && topk->given == 0 &&
 		!topk->many)
 		least = skx_topk_prime(topk);
-	skx_topk_search(topk, least);
+	if (!skx_topk_search(topk, least))
+	{
+		topk->stage = SKX_TOPK_DONE;
+		return 0;
+	}
 	if (topk->hits.n < topk->rows && topk->hits.least > 1 && !topk->stopped)
 	{
 		topk->primed = true;
-		skx_topk_search(topk, 0);
+		(void) skx_topk_search(topk, 0);
 	}
 	n = skx_topk_hand_out(topk);
 	if (topk->stopped)

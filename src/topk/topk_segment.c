@@ -187,7 +187,7 @@ static bool
 skx_topk_open_prefixes(SkxTopkRun *run)
 {
 	const SkxScorer *scorer = run->scorer;
-	SkxTopkScope scope = {NULL, 0, run->seg->header.ndocs};
+	SkxTopkScope scope = {NULL, run->from, run->to};
 	uint32		n = 0;
 	int			i;
 
@@ -262,6 +262,7 @@ skx_topk_through(SkxTopkRun *run, SkxQueryScan *scan)
 	int			n = 0;
 	int			i;
 
+	skx_query_scan_range(scan, run->from, run->to);
 	for (i = 0; i < run->nrequired; i++)
 	{
 		SkxTopkList *l = run->required[i];
@@ -519,7 +520,7 @@ skx_topk_run_begin(SkxTopkRun *run, SkxTopk *topk, int segment)
 }
 
 void
-skx_topk_segment(SkxTopk *topk, int segment)
+skx_topk_part(SkxTopk *topk, int segment, uint32 from, uint32 to)
 {
 	SkxTopkSegment *s = &topk->segments[segment];
 	MemoryContext old;
@@ -529,7 +530,9 @@ skx_topk_segment(SkxTopk *topk, int segment)
 		return;
 	old = MemoryContextSwitchTo(topk->pass);
 	skx_topk_run_begin(&run, topk, segment);
-	run.need = skx_topk_hits_need(&topk->hits, segment);
+	run.from = from;
+	run.to = to;
+	run.need = Max(skx_topk_hits_need(&topk->hits, segment), topk->reached);
 	run.paired = skx_topk_has_pairs(topk, s);
 	if (!skx_segment_warm(s->seg))
 		skx_cursor_ask_terms(s->seg, s->terms, topk->nlexemes);
@@ -540,6 +543,12 @@ skx_topk_segment(SkxTopk *topk, int segment)
 	skx_topk_run_close(&run);
 	MemoryContextSwitchTo(old);
 	MemoryContextReset(topk->pass);
+}
+
+void
+skx_topk_segment(SkxTopk *topk, int segment)
+{
+	skx_topk_part(topk, segment, 0, topk->segments[segment].seg->header.ndocs);
 }
 
 static int

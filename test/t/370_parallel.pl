@@ -1,0 +1,401 @@
+# Scans by several processes give what one gives: rows in no order, the best
+# rows, counts, and counts by the values of a column, in every state of the index, beside writers, VACUUM and
+# merges under one snapshot, on a standby; and they divide the work.
+#
+# Long: 400 queries in each state, else 40 (SKX_RANK_QUERIES).
+#
+# Holds: share 1, 2, 3; am 12; topk 11; count 6; facets 7; planner 20
+
+use strict;
+use warnings;
+use FindBin;
+use lib "$FindBin::RealBin/lib";
+use JSON::PP;
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use SkipidxTest qw(skx_node skx_database skx_session skx_seed skx_fault_lock);
+use Test::More;
+
+my $seed = skx_seed(370);
+my $many = ($ENV{SKX_RANK_QUERIES} // 0) >= 1000 ? 400 : 40;
+my $node = skx_node('parallel', streaming => 1, conf => <<'EOC');
+autovacuum = off
+skipidx.cache_size = 8MB
+max_worker_processes = 12
+max_parallel_workers = 8
+EOC
+
+note "seed $seed";
+srand($seed);
+skx_database($node, 'd');
+
+my $s = skx_session($node, 'd');
+
+# Segments of several parts; words from every row to a few, at places; ranks
+# that are equal for very many.
+$s->value(<<'SQL');
+CREATE TABLE docs (id int NOT NULL, v tsvector, n int) WITH (fillfactor = 90);
+CREATE FUNCTION doc(g int) RETURNS tsvector LANGUAGE sql IMMUTABLE AS $$
+	SELECT CASE WHEN g % 61 <> 0 THEN (CASE WHEN g % 3 = 0 THEN 'wall:1,4,9' ELSE 'wall:1' END
+		|| CASE WHEN hashint4(g) & 1 = 0 THEN ' half:2' || CASE WHEN hashint4(g) & 6 = 0 THEN ',5A,7' ELSE '' END ELSE '' END
+		|| CASE WHEN hashint4(g) % 10 = 0 THEN ' tenth:3' ELSE '' END
+		|| CASE WHEN hashint4(g + 1) % 97 = 0 THEN ' rare:6,8' ELSE '' END
+		|| ' k' || abs(hashint4(g * 7)) % 300 || ':11 x' || abs(hashint4(g * 13)) % 20000)::tsvector END
+$$;
+CREATE FUNCTION add(first int, n int) RETURNS void LANGUAGE sql AS $$
+	INSERT INTO docs SELECT g, doc(g), g % 5 FROM generate_series(first, first + n - 1) g
+$$;
+SELECT add(1, 140000);
+CREATE INDEX docs_skx ON docs USING skipidx (v, n) WITH (pending_limit = '1GB', proximity = 0.2);
+ANALYZE docs;
+SQL
+
+my $all = 140000;
+
+# What a session does so: one process alone, by the sequential scan or by the
+# index, or several by the index.
+my %mode = (
+	seq => 'SET max_parallel_workers_per_gather = 0; SET enable_seqscan = on; SET enable_bitmapscan = off; SET enable_indexscan = off',
+	alone => 'SET max_parallel_workers_per_gather = 0; SET enable_seqscan = off; SET enable_bitmapscan = off; SET enable_indexscan = on',
+	together => 'SET max_parallel_workers_per_gather = 2; SET enable_seqscan = off; SET enable_bitmapscan = off; SET enable_indexscan = on;'
+	  . ' SET parallel_setup_cost = 0; SET parallel_tuple_cost = 0; SET min_parallel_index_scan_size = 0; SET min_parallel_table_scan_size = 0');
+
+sub one_of { return $_[ rand @_ ]; }
+
+sub word { return one_of('wall', 'wall', 'half', 'half', 'tenth', 'rare', 'k' . int rand 300, 'x' . int rand 20000, 'nosuch', 'half:A'); }
+
+sub text_query
+{
+	my @words = map { word() } 1 .. 1 + int rand 4;
+
+	return one_of(join(' & ', @words), join(' | ', @words), join(' | ', @words), "$words[0] & !" . word(), "!$words[0]", 'wall <-> half',
+		'half <2> tenth', 'k1:*', 'x12:* | rare', 'half & k2:*', join(' | ', map { "k$_" } 1 .. 80));
+}
+
+# Everything that is asked: [kind, FROM and WHERE, ORDER BY and LIMIT]
+sub asked
+{
+	my $query = text_query();
+	my $where = "docs WHERE v \@\@ '$query'" . one_of('', '', '', ' AND n = 2', ' AND n IN (1, 3)', ' AND n > 2', ' AND id % 3 = 1');
+	my $kind = one_of('rows', 'rank', 'rank', 'count', 'groups');
+	my $by = rand() < 0.7 ? $query : text_query();
+
+	return [ $kind, $where, " ORDER BY v <\@> '$by'::tsquery LIMIT " . one_of(1, 10, 10, 100, 1000, 5000), $by ];
+}
+
+sub statement
+{
+	my ($asked) = @_;
+	my ($kind, $where, $order, $by) = @$asked;
+
+	return "SELECT count(*), sum(id), sum(id::int8 * id), min(id), max(id) FROM $where" if $kind eq 'rows';
+	return "SELECT count(*) FROM $where" if $kind eq 'count';
+	return "SELECT n, count(*), count(n) FROM $where GROUP BY n" . ($by =~ /half/ ? ' HAVING count(*) > 100' : '') . ' ORDER BY n' if $kind eq 'groups';
+	return "SELECT id, v <\@> '$by'::tsquery FROM $where$order";
+}
+
+# Nodes of a plan, as EXPLAIN tells them.
+sub nodes
+{
+	my ($plan) = @_;
+
+	return ($plan, map { nodes($_) } @{ $plan->{Plans} // [] });
+}
+
+sub plan_of
+{
+	my ($session, $sql) = @_;
+	my $json = decode_json($session->value("EXPLAIN (ANALYZE, VERBOSE, FORMAT JSON, COSTS OFF, TIMING OFF, SUMMARY OFF) $sql"));
+
+	return nodes($json->[0]{Plan});
+}
+
+# Which of its kinds of scan are by several processes: rows, rank, count.
+sub kinds_of
+{
+	my %kind;
+
+	for my $n (@_)
+	{
+		next if !$n->{'Parallel Aware'};
+		$kind{rank} = $n if ($n->{'Custom Plan Provider'} // '') eq 'Skipidx Scan';
+		$kind{count} = $n if ($n->{'Custom Plan Provider'} // '') eq 'Skipidx Count';
+		$kind{groups} = $n if ($n->{'Custom Plan Provider'} // '') eq 'Skipidx Facets';
+		$kind{rows} = $n if $n->{'Node Type'} eq 'Index Scan';
+	}
+	return %kind;
+}
+
+# Asks n queries; of each kind some have to be answered by several processes.
+sub differ
+{
+	my ($state, $n, $session) = @_;
+	my (%together, %asked, @wrong);
+
+	$session //= $s;
+	for (1 .. $n)
+	{
+		my $asked = asked();
+		my $sql = statement($asked);
+		my $kind = $asked->[0];
+
+		$session->value($mode{seq});
+		# ties are in the order of TIDs, which the index knows too
+		my $want = $session->value($kind eq 'rank' ? $sql =~ s/ LIMIT/, ctid LIMIT/r : $sql);
+		$session->value($mode{together});
+		# counts are offered only where every way to read an index is allowed
+		$session->value('SET enable_bitmapscan = on') if $kind =~ /count|groups/;
+		$session->value('SET parallel_leader_participation = ' . one_of('on', 'on', 'off'));
+		my $got = $session->value($sql);
+		$asked{$kind}++;
+		push @wrong, $sql if $got ne $want;
+		next if rand() > 0.3;
+		my @plan = plan_of($session, $sql);
+		my %kind = kinds_of(@plan);
+		$together{$kind} += exists $kind{$kind} && (grep { ($_->{'Workers Launched'} // 0) > 0 } @plan) > 0;
+	}
+	is_deeply(\@wrong, [], "$state: $n answers");
+	cmp_ok($together{$_} // 0, '>', 0, "$state: $_ by several processes") for grep { ($asked{$_} // 0) > 10 } qw(rows rank count groups);
+	return;
+}
+
+# ---- states ----
+
+differ('built', 2 * $many);
+$s->value("SELECT add(200001, 5000)");
+differ('pending', $many);
+$s->value("SELECT add(300001, 70000); SELECT skipidx_flush('docs_skx') \\g /dev/null\nSELECT add(400001, 3000)");
+$s->value('ANALYZE docs');
+differ('segments', $many);
+$s->value('DELETE FROM docs WHERE id % 17 = 3; UPDATE docs SET n = n + 1 WHERE id % 29 = 5');
+differ('deleted', $many);
+$s->value('VACUUM docs');
+differ('vacuumed', $many);
+for my $method (split /,/, $s->value("SELECT string_agg(m, ',') FROM pg_settings, unnest(enumvals) m WHERE name = 'skipidx.io_method'"))
+{
+	$s->value("SET skipidx.io_method = $method; SELECT skipidx_cache_reset()");
+	differ("read by $method", $many / 3);
+}
+$s->value('RESET skipidx.io_method');
+$s->value("SELECT skipidx_merge('docs_skx', 1) \\g /dev/null\nVACUUM docs");
+differ('merged', $many);
+
+# ---- the work ----
+
+# A count that fetches nothing, and whose map is asked as a whole, adds up.
+$s->value('VACUUM docs');
+$s->value("$mode{together}; SET enable_bitmapscan = on");
+{
+	my %kind = kinds_of(plan_of($s, "SELECT count(*) FROM docs WHERE v \@\@ 'half & !tenth'"));
+	my $rows = $s->value("SELECT count(*) FROM docs WHERE v \@\@ 'half & !tenth'");
+
+	is($kind{count}{'Heap Fetches'}, 0, 'a count: no row is fetched');
+	is($kind{count}{'Rows by Whole Map'} + $kind{count}{'Rows by Page Map'}, $rows, 'a count: each row is counted once');
+}
+
+# What one process has reached spares the others, and parts cost little.
+for my $query ('half | rare', 'half & tenth', 'wall | k7 | x9', 'half & rare & wall')
+{
+	my $sql = "SELECT id FROM docs WHERE v \@\@ '$query' ORDER BY v <\@> '$query'::tsquery LIMIT 10";
+	my @scored;
+
+	for my $mode (qw(alone together))
+	{
+		$s->value($mode{$mode});
+		my ($scan) = grep { ($_->{'Custom Plan Provider'} // '') eq 'Skipidx Scan' } plan_of($s, $sql);
+		push @scored, $scan->{'Scored Postings'};
+	}
+	cmp_ok($scored[1], '<=', 4 * $scored[0] + 3000, "$query: $scored[1] postings scored, $scored[0] alone");
+}
+
+# By default nothing that takes milliseconds is given to several.
+$s->value('RESET ALL');
+for my $sql ("SELECT id FROM docs WHERE v \@\@ 'half | rare' ORDER BY v <\@> 'half | rare'::tsquery LIMIT 10", "SELECT count(*) FROM docs WHERE v \@\@ 'half & !tenth'",
+	"SELECT count(*) FROM docs WHERE v \@\@ 'wall'")
+{
+	unlike($s->value("EXPLAIN $sql"), qr/Gather/, "$sql: alone by default");
+}
+
+# Nor at any price of a process, what is not worth ten of them.
+$s->value("$mode{together}; SET enable_bitmapscan = on; SET parallel_setup_cost = 100");
+for my $sql ("SELECT id FROM docs WHERE v \@\@ 'half | rare' ORDER BY v <\@> 'half | rare'::tsquery LIMIT 1000", "SELECT count(*) FROM docs WHERE v \@\@ 'half & !tenth'")
+{
+	my ($cost) = map { $_->{'Total Cost'} } grep { $_->{'Node Type'} eq 'Custom Scan' } nodes(decode_json($s->value("EXPLAIN (FORMAT JSON) $sql"))->[0]{Plan});
+
+	cmp_ok($cost, '>', 250, "$sql: two processes would be cheaper");
+	unlike($s->value("EXPLAIN $sql"), qr/Gather/, "$sql: alone");
+}
+
+# ---- what the planner must not make ----
+
+$s->value($mode{together});
+$s->value('SET skipidx.enable_custom_scan = off; SET cpu_tuple_cost = 1');
+unlike($s->value("EXPLAIN SELECT id FROM docs ORDER BY v <\@> 'half | rare'::tsquery"), qr/Parallel Index Scan/,
+	'no partial path with an order, without the custom scan');
+$s->value('RESET skipidx.enable_custom_scan; RESET cpu_tuple_cost');
+unlike($s->value("EXPLAIN SELECT id FROM docs ORDER BY v <\@> 'half | rare'::tsquery"), qr/Parallel/, 'all rows: alone');
+unlike($s->value("EXPLAIN SELECT (SELECT id FROM docs ORDER BY v <\@> q LIMIT 1) FROM (VALUES ('half'::tsquery), ('rare')) AS t (q)"),
+	qr/Parallel Custom Scan/, 'by another row: alone');
+
+# ---- scans that begin again, prepared statements, partitions ----
+
+sub both
+{
+	my ($name, $sql) = @_;
+	my @got;
+
+	for my $mode (qw(seq together))
+	{
+		$s->value($mode{$mode});
+		$s->value('SET enable_bitmapscan = on') if $mode eq 'together' && $sql =~ /count\(\*\)( AS \w)? FROM (docs|parts) WHERE/;
+		push @got, $s->value($sql);
+	}
+	is($got[1], $got[0], $name);
+	return;
+}
+
+$s->value($mode{together});
+my $again = "SELECT g, id FROM generate_series(1, 4) g LEFT JOIN (SELECT id FROM docs WHERE v \@\@ 'half | rare' ORDER BY v <\@> 'half | rare'::tsquery, ctid LIMIT 7) s ON true ORDER BY 1, 2";
+$s->value('SET enable_material = off; SET enable_hashjoin = off; SET enable_mergejoin = off');
+both('a ranked scan that begins again', $again);
+both('a count that begins again', "SELECT g, n FROM generate_series(1, 4) g LEFT JOIN (SELECT count(*) AS n FROM docs WHERE v \@\@ 'half & !tenth') s ON true ORDER BY 1");
+both('a scan that begins again', "SELECT g, count(*) FROM generate_series(1, 3) g LEFT JOIN (SELECT id FROM docs WHERE v \@\@ 'tenth & half' OFFSET 0) s ON true GROUP BY g ORDER BY 1");
+both('facets that begin again', "SELECT g, n, c FROM generate_series(1, 3) g LEFT JOIN (SELECT n, count(*) AS c FROM docs WHERE v \@\@ 'half & !tenth' GROUP BY n) s ON true ORDER BY 1, 2");
+$s->value('RESET enable_material; RESET enable_hashjoin; RESET enable_mergejoin');
+$s->value('PREPARE best (tsquery) AS SELECT id, v <@> $1 FROM docs WHERE v @@ $1 ORDER BY v <@> $1 LIMIT 20; SET plan_cache_mode = force_generic_plan');
+both("a generic plan: $_", "EXECUTE best ('$_')") for 'half | rare', 'tenth & wall', 'nosuch', '!half', '';
+both('a generic plan: NULL', 'EXECUTE best (NULL)');
+$s->value('RESET plan_cache_mode');
+both('no row', "SELECT n, count(*) AS c FROM docs WHERE v \@\@ 'half & nosuch' GROUP BY n");
+both('groups, no counts', "SELECT DISTINCT n FROM docs WHERE v \@\@ 'half & !tenth' ORDER BY n");
+both('groups, in windows', "SELECT rank() OVER (ORDER BY count(*)), n, sum(count(*)) OVER () FROM docs WHERE v \@\@ 'half & !tenth' GROUP BY n HAVING count(n) > 5 ORDER BY count(*) DESC, n");
+both('groups by expressions of counts', "SELECT n + 1, count(*) * 2, count(*) FROM docs WHERE v \@\@ 'half & !tenth' GROUP BY n ORDER BY 1");
+both('no query', "SELECT id FROM docs ORDER BY v <\@> ''::tsquery, id LIMIT 5");
+both('a condition that nothing meets', "SELECT count(*) FROM docs WHERE v \@\@ ''");
+both('more rows than have a score', "SELECT count(*), sum(id) FROM (SELECT id FROM docs ORDER BY v <\@> 'rare'::tsquery LIMIT 9000) s");
+$s->value("CREATE TABLE parts (LIKE docs) PARTITION BY RANGE (id); CREATE TABLE parts1 PARTITION OF parts FOR VALUES FROM (0) TO (80000);"
+	  . ' CREATE TABLE parts2 PARTITION OF parts FOR VALUES FROM (80000) TO (1000000);'
+	  . ' INSERT INTO parts SELECT * FROM docs; CREATE INDEX parts_skx ON parts USING skipidx (v, n)');
+$s->value('VACUUM ANALYZE parts');
+both("partitions: $_", "SELECT count(*) FROM parts WHERE v \@\@ '$_'") for 'half & !tenth', 'wall', 'k7 | rare';
+both("partitions, rows: $_", "SELECT count(*), sum(id) FROM parts WHERE v \@\@ '$_'") for 'half & !tenth', 'k7 | rare';
+both("partitions, ranked: $_", "SELECT id FROM parts WHERE v \@\@ '$_' ORDER BY v <\@> '$_'::tsquery, id LIMIT 30") for 'half & tenth', 'k7 | rare';
+{
+	$s->value("$mode{together}; SET enable_bitmapscan = on");
+	my %kind = kinds_of(plan_of($s, "SELECT count(*) FROM parts WHERE v \@\@ 'half & !tenth'"));
+	ok(exists $kind{count}, 'partitions: counted by several processes');
+}
+
+# ---- beside writers, under one snapshot ----
+
+# A flush every few milliseconds, so that views that processes take one after
+# the other differ.
+my $writer = skx_session($node, 'd');
+
+$writer->value(<<'SQL2');
+CREATE SEQUENCE added START 500000;
+CREATE PROCEDURE churn(until timestamptz) LANGUAGE plpgsql AS $$
+DECLARE
+	turn int := 0;
+BEGIN
+	WHILE clock_timestamp() < until LOOP
+		turn := turn + 1;
+		INSERT INTO docs SELECT g, doc(g), g % 5 FROM (SELECT nextval('added')::int AS g FROM generate_series(1, 40)) s;
+		DELETE FROM docs WHERE id = turn * 101;
+		COMMIT;
+		PERFORM skipidx_flush('docs_skx');
+		COMMIT;
+		IF turn % 20 = 0 THEN
+			PERFORM skipidx_merge('docs_skx', 1);
+			COMMIT;
+		END IF;
+	END LOOP;
+END $$;
+SQL2
+
+$s->value('BEGIN ISOLATION LEVEL REPEATABLE READ');
+my @kept = grep { $_->[1] !~ /ANY|id %/ } map { asked() } 1 .. 16;
+push @kept, [ 'rows', "docs WHERE v \@\@ 'half'", '', '' ], [ 'groups', "docs WHERE v \@\@ 'half & !tenth'", '', '' ], [ 'count', "docs WHERE v \@\@ 'half & !tenth'", '', '' ],
+  [ 'rank', "docs WHERE v \@\@ 'half | rare'", " ORDER BY v <\@> 'half | rare'::tsquery LIMIT 1000", 'half | rare' ];
+$s->value($mode{seq});
+my @want = map { $s->value($_->[0] eq 'rank' ? statement($_) =~ s/ LIMIT/, ctid LIMIT/r : statement($_)) } @kept;
+my $seconds = $many > 40 ? 60 : 10;
+my $until = time + $seconds;
+my %wrong;
+my $asked = 0;
+
+$writer->start("CALL churn(clock_timestamp() + '$seconds s')");
+while (time < $until)
+{
+	for my $i (0 .. $#kept)
+	{
+		$s->value($mode{together});
+		$s->value('SET enable_bitmapscan = on') if $kept[$i][0] =~ /count|groups/;
+		$wrong{ statement($kept[$i]) }++ if $s->value(statement($kept[$i])) ne $want[$i];
+		$asked++;
+	}
+}
+unlike($writer->finish, qr/ERROR/, 'the writer');
+is_deeply(\%wrong, {}, "beside a writer: $asked answers of one snapshot");
+cmp_ok($writer->value('SELECT last_value FROM added'), '>', 500000 + 40 * 20, 'flushes beside them');
+$s->value('COMMIT');
+
+# ---- who takes part, and what ends it ----
+
+sub waiting
+{
+	my ($n) = @_;
+
+	return $node->poll_query_until('d', "SELECT count(*) = $n FROM pg_locks WHERE locktype = 'advisory' AND NOT granted");
+}
+
+# Both workers have come before a part is taken, so each gets some.
+my $sum = "SELECT sum(id), count(n) FROM docs WHERE v \@\@ 'wall'";
+$s->value("$mode{seq}; LOAD 'skipidx'");
+my $known = $s->value($sum);
+$s->value("$mode{together}; SET parallel_leader_participation = off");
+$writer->value('SELECT pg_advisory_lock(7564152, ' . skx_fault_lock('share_take') . ')');
+$s->value("SET skipidx.fault = 'share_take:wait'");
+$s->start("EXPLAIN (ANALYZE, VERBOSE, FORMAT JSON, COSTS OFF, TIMING OFF, SUMMARY OFF) $sum");
+ok(waiting(2), 'two workers have the view');
+$writer->value('SELECT pg_advisory_unlock_all()');
+{
+	my %kind = kinds_of(nodes(decode_json($s->finish)->[0]{Plan}));
+	my @rows = map { $_->{'Actual Rows'} } @{ $kind{rows}{Workers} };
+
+	cmp_ok($_, '>', 1000, "a worker returns $_ rows") for @rows;
+	is(@rows, 2, 'so do both');
+}
+for my $what ('error', 'cancel')
+{
+	for my $sql ($sum, "SELECT count(*) FROM docs WHERE v \@\@ 'half & !tenth'", "SELECT id FROM docs WHERE v \@\@ 'half | rare' ORDER BY v <\@> 'half | rare'::tsquery LIMIT 10")
+	{
+		$s->value('SET enable_bitmapscan = ' . ($sql =~ /half & / ? 'on' : 'off'));
+		like($s->raw("SET skipidx.fault = 'share_take:$what:2'; $sql;"), $what eq 'error' ? qr/XX000: .*share_take/ : qr/57014/, "$what: $sql");
+		$s->value("SET skipidx.fault = ''");
+	}
+}
+$s->value('SET enable_bitmapscan = off');
+is($s->value($sum), $known, 'and then all rows again');
+$s->value('RESET ALL');
+
+# ---- SERIALIZABLE, a cancel, a standby ----
+
+$s->value('BEGIN ISOLATION LEVEL SERIALIZABLE');
+both('SERIALIZABLE', "SELECT count(*), sum(id) FROM docs WHERE v \@\@ 'half & rare'");
+$s->value('COMMIT');
+$s->value($mode{together});
+like($s->raw("SET statement_timeout = 5; SELECT sum(id) FROM docs a WHERE v \@\@ 'wall' AND pg_sleep(0.0001) IS NOT NULL;"), qr/57014/, 'a cancel');
+$s->value('RESET statement_timeout');
+differ('after a cancel', 6);
+
+$node->backup('base');
+my $standby = PostgreSQL::Test::Cluster->new('parallel_standby');
+$standby->init_from_backup($node, 'base', has_streaming => 1);
+$standby->append_conf('postgresql.conf', "hot_standby_feedback = on\nmax_standby_streaming_delay = -1");
+$standby->start;
+$s->value("SELECT add(900001, 2000)");
+$node->wait_for_catchup($standby, 'replay', $node->lsn('write'));
+differ('standby', $many, skx_session($standby, 'd'));
+
+done_testing();
