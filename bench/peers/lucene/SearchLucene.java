@@ -1,7 +1,7 @@
 // SearchLucene DIR QUERIES: searches an index of BuildLucene by BM25, as
 // standard input says, one thread.  QUERIES: lines of `words TAB distinct words`,
 // at spaces.  A line `MODE K REPETITIONS WARM` runs all of them as MODE (AND,
-// OR, PHRASE) for the best K: as often as fits into WARM seconds, at least once,
+// OR, PHRASE) for the best K, or with K 0 counts what matches: as often as fits into WARM seconds, at least once,
 // untimed, then REPETITIONS times; the answer is one JSON object with the least
 // time of each, in microseconds, and its number of results.
 import java.io.BufferedReader;
@@ -43,6 +43,8 @@ public class SearchLucene {
 
 	static int search(IndexSearcher searcher, Query query, int k)
 			throws IOException {
+		if (k == 0)
+			return searcher.count(query);
 		return searcher.search(query, new TopScoreDocCollectorManager(k, null,
 			k)).scoreDocs.length;
 	}

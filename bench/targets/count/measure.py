@@ -1,18 +1,19 @@
 """measure.py FILE: measures count(*) of what matches, by skipidx without and
-with a look at the rows, and by GIN; see README.md beside it."""
+with a look at the rows, by GIN, and by Lucene; see README.md beside it."""
 import json
 import random
 
 from harness.levels import fill_levels, names
-from harness.record import in_turns, keep, option, step
+from harness.record import in_turns, keep, option, step, temporary
 from harness.searches import (KINDS, compare_hits, make_searches, read_lines,
                               searches_of)
 from harness.server import (build, engines_wanted, load_docs, only, outputs,
-                            sql, version)
+                            sql, version, write_words)
 from harness.timing import (course_of, create_procedures, literal, nodes_of,
                             time_statement)
 from harness.words import text
-from targets.count.show import ROWS, SERIES, SUBJECT
+from peers.searches import WARM_FIRST, WARM_LATER, Peer, write_searches
+from targets.count.show import PEER, PREPARED, ROWS, SERIES, SUBJECT
 
 REPETITIONS = 5
 SECONDS = 10
@@ -23,8 +24,9 @@ HELP = ["SET enable_seqscan = off", "SET work_mem = '256MB'"]
 
 def session_of(series):
     """Plans are made with the words known, within the time."""
-    return (["SET plan_cache_mode = force_custom_plan"] +
-            (HELP if series != SUBJECT else []) +
+    return (["SET plan_cache_mode = force_%s_plan" % (
+        "generic" if series == PREPARED else "custom")] +
+            (HELP if series not in (SUBJECT, PREPARED) else []) +
             (["SET skipidx.enable_count = off"] if series == ROWS else []))
 
 
@@ -36,14 +38,23 @@ def plan_of(entry):
     return nodes_of(json.loads(out)[0]["Plan"])
 
 
-def measure_entry(run, turn, entry):
+def times_of(run, turn, entry, peer):
+    """Lucene has its words split, as a prepared statement has."""
+    if entry["series"] == PEER:
+        return peer.times(entry["kind"], 0, REPETITIONS,
+                          WARM_LATER if turn else WARM_FIRST)
     sql(only("docs_" + SERIES[entry["series"]]))
     if turn == 0:
         run["plans"].append(dict(entry, nodes=plan_of(entry)))
-    course = (course_of(REPETITIONS) if entry["series"] == SUBJECT else
+    course = (course_of(REPETITIONS)
+              if entry["series"] in (SUBJECT, PREPARED) else
               course_of(2, seconds=run["seconds"] / 3))
-    result = time_statement(COUNTED % "$1", searches_of(entry["kind"]),
-                            course, session_of(entry["series"]))
+    return time_statement(COUNTED % "$1", searches_of(entry["kind"]),
+                          course, session_of(entry["series"]))
+
+
+def measure_entry(run, turn, entry, peer):
+    result = times_of(run, turn, entry, peer)
     known = run["found"].setdefault(entry["kind"], {})
     run["wrong"] += [dict(entry, query=number, rows=rows) for number, rows in
                      compare_hits(known, dict(enumerate(result["hits"])))]
@@ -56,14 +67,29 @@ def measure_entry(run, turn, entry):
           flush=True)
 
 
+def start_peer(run, words):
+    """None where it cannot be had."""
+    peer = Peer(PEER)
+    if PEER not in option("PEERS", PEER).split() or not peer.available():
+        return None
+    step("build", PEER)
+    write_words(temporary("words.tsv"))
+    if peer.build() != run["rows"]:
+        raise RuntimeError("%s has not all rows" % PEER)
+    run["indexes"].append({"index": PEER, "bytes": peer.bytes})
+    write_searches([{"words": words[number]} for number in sorted(words)])
+    return peer
+
+
 def prepare(run):
+    """Returns the words of the searches."""
     path, limit = text()
     step("load", run["corpus"])
     run["rows"] = load_docs(path, limit, run["engines"])
     run["server"] = version()
     lines = read_lines(option("QUERY_FILE", ""))
     random.Random(int(option("SEED", 1))).shuffle(lines)
-    make_searches(lines, int(option("QUERIES", 200)))
+    words = make_searches(lines, int(option("QUERIES", 200)))
     create_procedures()
     for engine in run["engines"]:
         step("build", engine)
@@ -72,6 +98,7 @@ def prepare(run):
     fill_levels("docs_skipidx", run["rows"])
     sql("VACUUM ANALYZE docs")
     sql("CHECKPOINT")
+    return words
 
 
 def measure(run):
@@ -81,12 +108,17 @@ def measure(run):
                seconds=float(option("SECONDS", SECONDS)))
     run["series"] = [series for series, engine in SERIES.items()
                      if engine in run["engines"]]
-    prepare(run)
+    peer = start_peer(run, prepare(run))
     step("counts")
     entries = [{"kind": kind, "series": series} for kind in run["kinds"]
                for series in run["series"]]
+    if peer is not None:
+        run["series"].append(PEER)
+        entries += [{"kind": kind[0], "series": PEER} for kind in KINDS]
     for turn, entry in in_turns(entries, run["rounds"]):
-        measure_entry(run, turn, entry)
+        measure_entry(run, turn, entry, peer)
+    if peer is not None:
+        peer.stop()
     del run["found"]
 
 

@@ -6,7 +6,9 @@ from harness.report_base import (MB, collected, expect, median, of, print_head,
 
 SUBJECT, ROWS = "skipidx", "skipidx, rows"
 YARDSTICK = "gin"
-SERIES = {SUBJECT: "skipidx", ROWS: "skipidx", YARDSTICK: "gin"}
+SERIES = {SUBJECT: "skipidx", "skipidx, prepared": "skipidx",
+          ROWS: "skipidx", YARDSTICK: "gin"}
+PEER, PREPARED = "lucene", "skipidx, prepared"
 FACTOR, WORD_US = 20.0, 100.0
 
 
@@ -42,6 +44,9 @@ def tables(run):
             list(base.values()), .99))
         for series in run["series"]:
             values = figures(run, kind=kind, series=series)
+            if not values:
+                line += " " * 32
+                continue
             line += "%14.1f (%4d) %9.1fx" % (
                 median(list(values.values())), len(values),
                 ratio(values, base))
@@ -59,6 +64,11 @@ def expectations(run):
             lines.append(expect("count.%s.word_%s" % (run["corpus"], kind),
                                 median(list(base.values())), WORD_US, "us",
                                 False))
+        if PEER in run["series"] and figures(run, kind=kind, series=PEER):
+            lines.append(expect(
+                "count.%s.%s_vs_lucene" % (run["corpus"], kind),
+                ratio(figures(run, kind=kind, series=PREPARED),
+                      figures(run, kind=kind, series=PEER)), 1, "x", False))
         if YARDSTICK in run["series"]:
             values = figures(run, kind=kind, series=YARDSTICK)
             lines.append(expect(
