@@ -497,6 +497,8 @@ skx_query_count(SkxIter *it, uint32 from, uint32 to)
 {
 	SkxIter    *largest;
 
+	if (it->kind == SKX_NODE_ALL)
+		return to - from;
 	if (it->kind == SKX_NODE_OR && it->nchildren > 1 &&
 		it->nchildren <= SKX_GATHER_CLAUSES && it->range == NULL &&
 		from == 0 && to == it->seg->header.ndocs &&

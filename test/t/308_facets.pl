@@ -456,6 +456,8 @@ BEGIN
 	WHILE clock_timestamp() < until LOOP
 		n := n + 1;
 		a := random() * 2000;
+		-- two writers of the same rows do not wait for each other
+		PERFORM pg_advisory_xact_lock(b) FROM generate_series(a / 32, (a + 20) / 32) b;
 		IF n % 4 = 0 THEN
 			UPDATE docs SET other = other + 1 WHERE id BETWEEN a AND a + 10;
 		ELSIF n % 4 = 1 THEN
