@@ -99,25 +99,22 @@ skx_planner_add_plain_partial(PlannerInfo *root, RelOptInfo *rel,
 	create_partial_bitmap_paths(root, rel, (Path *) path);
 }
 
-/*
- * The server makes these without asking whether the distance may be computed
- * by workers, where statistics are not pinned.
- */
-static void
-skx_planner_drop_partial(RelOptInfo *rel)
+/* Paths but for those of our indexes by so many distances, or more. */
+static List *
+skx_planner_without(List *paths, int norders)
 {
 	ListCell   *lc;
 
-	foreach(lc, rel->partial_pathlist)
+	foreach(lc, paths)
 	{
 		IndexPath  *path = lfirst(lc);
 
 		if (IsA(path, IndexPath) &&
 			skx_planner_is_ours(path->indexinfo) &&
-			path->indexorderbys != NIL)
-			rel->partial_pathlist =
-				foreach_delete_current(rel->partial_pathlist, lc);
+			list_length(path->indexorderbys) >= norders)
+			paths = foreach_delete_current(paths, lc);
 	}
+	return paths;
 }
 
 /*
@@ -157,23 +154,6 @@ skx_planner_add_all_plain(PlannerInfo *root, RelOptInfo *rel)
 	}
 }
 
-/* Before others are added: these cost no more and say that they do more. */
-static void
-skx_planner_drop_several(RelOptInfo *rel)
-{
-	ListCell   *lc;
-
-	foreach(lc, rel->pathlist)
-	{
-		IndexPath  *path = lfirst(lc);
-
-		if (IsA(path, IndexPath) &&
-			skx_planner_is_ours(path->indexinfo) &&
-			list_length(path->indexorderbys) > 1)
-			rel->pathlist = foreach_delete_current(rel->pathlist, lc);
-	}
-}
-
 /*
  * What conditions find in no order.  The planner makes one index path for
  * conditions and order, so that it would charge bitmaps, also as parts of
@@ -201,7 +181,8 @@ skx_planner_add_paths(PlannerInfo *root, RelOptInfo *rel, RangeTblEntry *rte)
 
 	if (root->query_pathkeys == NIL)
 		return;
-	skx_planner_drop_several(rel);
+	/* before others are added: these cost no more and say that they do more */
+	rel->pathlist = skx_planner_without(rel->pathlist, 2);
 	foreach(lc, rel->indexlist)
 	{
 		IndexOptInfo *index = lfirst(lc);
@@ -421,7 +402,12 @@ skx_planner_set_rel_pathlist(PlannerInfo *root, RelOptInfo *rel, Index rti,
 	skx_planner_correct_rows(root, rel, rte);
 	if (rte->inh)
 		return;
-	skx_planner_drop_partial(rel);
+
+	/*
+	 * The server makes these without asking whether the distance may be
+	 * computed by workers, where statistics are not pinned.
+	 */
+	rel->partial_pathlist = skx_planner_without(rel->partial_pathlist, 1);
 	skx_planner_add_all_plain(root, rel);
 	skx_planner_add_paths(root, rel, rte);
 	if (!skx_planner_custom)

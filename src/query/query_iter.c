@@ -123,27 +123,39 @@ skx_query_bound_cheap(SkxIter *it, uint32 from)
 }
 
 /*
- * Generates by a window of bits: of a conjunction of dense clauses (`dense`)
+ * Fills the next window for matches in [from, limit), none of which is below
+ * *start; false: there are none.  Of a conjunction of dense clauses (`dense`)
  * without those that read positions.
  */
+static bool
+skx_query_next_window(SkxIter *it, uint32 from, uint32 limit, bool dense,
+					  uint32 *start, uint32 *window, uint64 *bits)
+{
+	*start = dense ? skx_query_bound_cheap(it, from) :
+		skx_query_bound(it, from);
+	if (*start >= limit)
+		return false;
+	*window = skx_query_window(it, *start, limit);
+	memset(bits, 0, sizeof(uint64) * SKX_WINDOW_WORDS);
+	if (dense)
+		skx_query_fill_and(it, *window, bits);
+	else
+		skx_query_fill(it, *window, bits);
+	return true;
+}
+
+/* Generates by a window of bits. */
 static uint32
 skx_query_generate_window(SkxIter *it, uint32 from, uint32 limit,
 						  uint32 *docs, int *n, bool dense)
 {
 	uint64		bits[SKX_WINDOW_WORDS];
-	uint32		start = dense ? skx_query_bound_cheap(it, from) :
-		skx_query_bound(it, from);
+	uint32		start;
 	uint32		window;
 
 	*n = 0;
-	if (start >= limit)
+	if (!skx_query_next_window(it, from, limit, dense, &start, &window, bits))
 		return start;
-	window = skx_query_window(it, start, limit);
-	memset(bits, 0, sizeof(bits));
-	if (dense)
-		skx_query_fill_and(it, window, bits);
-	else
-		skx_query_fill(it, window, bits);
 	*n = skx_query_unpack(bits, window, start, limit, docs);
 	return Min(window + SKX_QUERY_BATCH, limit);
 }
@@ -407,21 +419,12 @@ skx_query_count_windows(SkxIter *it, uint32 from, uint32 to)
 	bool		dense = it->kind == SKX_NODE_AND;
 	uint64		bits[SKX_WINDOW_WORDS];
 	uint64		n = 0;
+	uint32		start;
+	uint32		window;
 
-	while (from < to)
+	while (from < to &&
+		   skx_query_next_window(it, from, to, dense, &start, &window, bits))
 	{
-		uint32		start = dense ? skx_query_bound_cheap(it, from) :
-			skx_query_bound(it, from);
-		uint32		window;
-
-		if (start >= to)
-			break;
-		window = skx_query_window(it, start, to);
-		memset(bits, 0, sizeof(bits));
-		if (dense)
-			skx_query_fill_and(it, window, bits);
-		else
-			skx_query_fill(it, window, bits);
 		n += skx_query_count_bits(bits, window, start, to);
 		from = Min(window + SKX_QUERY_BATCH, to);
 	}
