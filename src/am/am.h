@@ -162,23 +162,16 @@ extern const struct SkxOrderedWork *skx_am_scan_ordered_work(IndexScanDesc scan)
 /*
  * am_count.c : how many rows a scan that was not begun would return, after
  * recheck() where conditions ask for one; adds to `work`
- */
-struct SkxCountWork;
-extern uint64 skx_am_scan_count(IndexScanDesc scan,
-								bool (*recheck) (TupleTableSlot *row,
-												 void *arg),
-								void *arg, struct SkxCountWork *work);
-
-/*
- * The same with other processes (count_share.h): *rows are those that this one
- * has counted; true: it was the last one.
+ *
+ * With other processes (`share` not NULL, count_share.h) *rows are those that
+ * this one has counted.  True: it is the last one, or alone.
  */
 struct SkxCountShare;
-extern bool skx_am_scan_count_shared(IndexScanDesc scan,
-									 bool (*recheck) (TupleTableSlot *row,
-													  void *arg),
-									 void *arg, struct SkxCountShare *share,
-									 struct SkxCountWork *work, uint64 *rows);
+struct SkxCountWork;
+extern bool skx_am_scan_count(IndexScanDesc scan,
+							  bool (*recheck) (TupleTableSlot *row, void *arg),
+							  void *arg, struct SkxCountShare *share,
+							  struct SkxCountWork *work, uint64 *rows);
 
 /*
  * am_scroll.c : the rows of a scan that was not begun, by place; fills in what

@@ -29,52 +29,47 @@ skx_am_count_request(IndexScanDesc scan,
 	request->arg = arg;
 }
 
+const SkxView *
+skx_am_count_view(IndexScanDesc scan, SkxCountShare *share)
+{
+	if (share != NULL)
+		return skx_share_view(&share->parts, scan->indexRelation, NULL);
+	return skx_manifest_view(scan->indexRelation);
+}
+
+/* The compiled query's rows. */
+static bool
+skx_am_count_matching(const SkxCountRequest *request, SkxCountWork *work,
+					  uint64 *rows)
+{
+	if (request->share != NULL)
+		return skx_count_share_rows(request, work, rows);
+	*rows = skx_count_rows(request, work);
+	return true;
+}
+
 bool
-skx_am_scan_count_shared(IndexScanDesc scan,
-						 bool (*recheck) (TupleTableSlot *row, void *arg),
-						 void *arg, SkxCountShare *share, SkxCountWork *work,
-						 uint64 *rows)
+skx_am_scan_count(IndexScanDesc scan,
+				  bool (*recheck) (TupleTableSlot *row, void *arg), void *arg,
+				  SkxCountShare *share, SkxCountWork *work, uint64 *rows)
 {
 	SkxScan    *so = scan->opaque;
 	MemoryContext old = MemoryContextSwitchTo(so->context);
 	SkxCountRequest request;
-	bool		last;
+	bool		last = true;
 
 	*rows = 0;
 	Assert(!so->started && scan->numberOfOrderBys == 0);
 	if (skx_am_scan_begin(scan))
 	{
 		skx_am_count_request(scan, recheck, arg, &request);
-		request.view = skx_share_view(&share->parts, scan->indexRelation,
-									  NULL);
 		request.share = share;
-		last = skx_count_share_rows(&request, work, rows);
+		request.view = skx_am_count_view(scan, share);
+		last = skx_am_count_matching(&request, work, rows);
 	}
-	else
+	else if (share != NULL)
 		last = skx_count_share_none(share);
 	MemoryContextSwitchTo(old);
 	skx_compat_check_snapshot(scan->xs_snapshot, scan->indexRelation);
 	return last;
-}
-
-uint64
-skx_am_scan_count(IndexScanDesc scan,
-				  bool (*recheck) (TupleTableSlot *row, void *arg), void *arg,
-				  SkxCountWork *work)
-{
-	SkxScan    *so = scan->opaque;
-	MemoryContext old = MemoryContextSwitchTo(so->context);
-	SkxCountRequest request;
-	uint64		rows = 0;
-
-	Assert(!so->started && scan->numberOfOrderBys == 0);
-	if (skx_am_scan_begin(scan))
-	{
-		skx_am_count_request(scan, recheck, arg, &request);
-		request.view = skx_manifest_view(scan->indexRelation);
-		rows = skx_count_rows(&request, work);
-	}
-	MemoryContextSwitchTo(old);
-	skx_compat_check_snapshot(scan->xs_snapshot, scan->indexRelation);
-	return rows;
 }

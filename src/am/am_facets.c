@@ -29,10 +29,7 @@ skx_am_scan_rows(IndexScanDesc scan, SkxCountShare *share,
 	if (so->lossy)
 		elog(ERROR, "a condition on the rows of facets is not exact");
 	rows->share = share;
-	if (share != NULL)
-		rows->view = skx_share_view(&share->parts, scan->indexRelation, NULL);
-	else
-		rows->view = skx_manifest_view(scan->indexRelation);
+	rows->view = skx_am_count_view(scan, share);
 	rows->query = so->query;
 	return true;
 }

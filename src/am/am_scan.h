@@ -100,6 +100,10 @@ extern bool skx_am_ordered_start(IndexScanDesc scan);
 extern bool skx_am_ordered_fetch(SkxScan *so);
 extern void skx_am_ordered_stop(SkxScan *so);
 
+/* am_count.c : of one process (NULL), or of all */
+extern const SkxView *skx_am_count_view(IndexScanDesc scan,
+										struct SkxCountShare *share);
+
 /* am_parallel.c : the same where other processes take part, in no order */
 extern bool skx_am_parallel_start(IndexScanDesc scan);
 extern bool skx_am_parallel_fetch(SkxScan *so);

@@ -77,8 +77,9 @@ extern int	skx_codec_varint64_size(uint64 v);
  * caller has checked that they are there.  width returns the bits that the
  * largest of the values or-ed together needs, 0..32.
  * bits_get reads one value of `width` (0..32) bits, number `i`, from a plain
- * little-endian bit string, false when that is not before `end`; bits_put
- * writes n values; their length is (n * width + 7) / 8 bytes.
+ * little-endian bit string, false when that is not before `end`; get_all reads
+ * the first n; bits_put writes n values; their length is (n * width + 7) / 8
+ * bytes.
  */
 extern uint8 *skx_codec_pack128(uint8 *dst, const uint32 *src, int width);
 extern void skx_codec_unpack128(uint32 *dst, const uint8 *src, int width);
@@ -94,6 +95,8 @@ extern uint8 *skx_codec_bits_put(uint8 *dst, const uint32 *src, int n,
 								 int width);
 extern bool skx_codec_bits_get(const uint8 *src, const uint8 *end, uint32 i,
 							   int width, uint32 *v);
+extern bool skx_codec_bits_get_all(uint32 *dst, const uint8 *src,
+								   const uint8 *end, int n, int width);
 
 /*
  * codec_pfor.c : 128 values, patched frame of reference

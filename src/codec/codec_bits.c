@@ -309,3 +309,25 @@ skx_codec_bits_get(const uint8 *src, const uint8 *end, uint32 i, int width,
 	*v = (uint32) ((bytes >> (bit % 8)) & (((uint64) 1 << width) - 1));
 	return true;
 }
+
+/* Reads values 0 to n - 1; false when they end past `end`. */
+bool
+skx_codec_bits_get_all(uint32 *dst, const uint8 *src, const uint8 *end, int n,
+					   int width)
+{
+	uint32		mask = (uint32) (((uint64) 1 << width) - 1);
+	size_t		bit = 0;
+	size_t		whole = 0;		/* bits before which eight bytes can be read */
+	int			i;
+
+	if (width < 0 || width > 32 || src > end ||
+		((size_t) n * width + 7) / 8 > (size_t) (end - src))
+		return false;
+	if (end - src >= (ptrdiff_t) sizeof(uint64))
+		whole = (end - src - sizeof(uint64) + 1) * 8;
+	for (i = 0; i < n && bit < whole; i++, bit += width)
+		dst[i] = (uint32) (skx_codec_load64(src + bit / 8) >> (bit % 8)) & mask;
+	for (; i < n; i++)
+		(void) skx_codec_bits_get(src, end, i, width, &dst[i]);
+	return true;
+}

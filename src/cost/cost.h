@@ -51,6 +51,13 @@ extern double skx_cost_share(PlannerInfo *root, const SkxCostIndex *index,
 extern uint64 skx_cost_first(double rows);
 
 /*
+ * cost_rows.c : how far a column of the index (from 0) follows the order of the
+ * table: 1 wholly, -1 against it, 0 not at all, or it is not known
+ */
+extern double skx_cost_follows(PlannerInfo *root,
+								   const IndexOptInfo *index, int column);
+
+/*
  * cost_documents.c : about how many documents match, live or dead, by what all
  * segments know of the words; of pending ones, the same share
  */

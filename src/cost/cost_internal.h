@@ -24,6 +24,13 @@
 /* Share of the documents that have a word of which nothing is known. */
 #define SKX_COST_UNKNOWN	0.005
 
+/* `column < value`, and the like. */
+typedef struct SkxCostRange
+{
+	int			column;			/* of the index, from 0 */
+	List	   *quals;			/* RestrictInfo */
+} SkxCostRange;
+
 /* What is known of the queries of one scan, and of the index. */
 typedef struct SkxCosting
 {
@@ -33,7 +40,7 @@ typedef struct SkxCosting
 	List	   *filters;		/* TSQuery, of `@@` */
 	List	   *conditions;		/* SkxCondition, of other columns, and others
 								 * of the text */
-	List	   *ranges;			/* RestrictInfo: others, of which the planner
+	List	   *ranges;			/* SkxCostRange: others, of which the planner
 								 * knows how many rows meet them */
 	int			unknown;		/* of them: conditions with unknown query */
 	bool		nothing;		/* a query is NULL or empty */

@@ -38,6 +38,14 @@
 #define SKX_COST_ASK		2.0
 #define SKX_COST_DECODE		12.0
 
+/* Looking at a key: one after the other, or where a probe is; a value's list. */
+#define SKX_COST_KEY		0.45
+#define SKX_COST_KEY_ASK	2.0
+#define SKX_COST_VALUE		30.0
+
+/* Keys of a column on one page of BLCKSZ. */
+#define SKX_COST_PAGE_KEYS	3000.0
+
 /* Positions of a document of a phrase, all words together. */
 #define SKX_COST_POSITIONS	14.0
 
@@ -87,6 +95,24 @@ skx_cost_model_word(double df)
 	set.pages = df / SKX_COST_PAGE_POSTINGS;
 	set.lists = df > 0 ? 1 : 0;
 	set.ask = set.lists * SKX_COST_ASK;
+	set.decode = set.lists * SKX_COST_DECODE;
+	return set;
+}
+
+/* They are found by keys, or by the lists of the values, at most one each. */
+SkxCostSet
+skx_cost_model_keys(double docs, double met)
+{
+	SkxCostSet	set;
+
+	set.docs = docs;
+	set.likely = docs;
+	set.lead = docs;
+	set.work = Min(met * SKX_COST_KEY, docs * SKX_COST_VALUE);
+	set.pages = met / SKX_COST_PAGE_KEYS;
+	set.lists = docs > 0 ? 1 : 0;
+	set.ask = set.lists * SKX_COST_KEY_ASK;
+	set.decode = 0;
 	return set;
 }
 
@@ -94,7 +120,7 @@ skx_cost_model_word(double df)
 static double
 skx_cost_model_asked(const SkxCostSet *set, double n)
 {
-	return n * set->ask + Min(n * set->lists * SKX_COST_DECODE, set->work);
+	return n * set->ask + Min(n * set->decode, set->work);
 }
 
 static double
@@ -131,6 +157,7 @@ skx_cost_model_filter(const SkxCostSet *lead, const SkxCostSet *other,
 	set.work = lead->work + skx_cost_model_asked(other, lead->docs);
 	set.pages = lead->pages + skx_cost_model_asked_pages(other, lead->docs);
 	set.ask = lead->ask + share * other->ask;
+	set.decode = lead->decode + share * other->decode;
 	set.lists = lead->lists + share * other->lists;
 	return set;
 }
@@ -156,6 +183,7 @@ skx_cost_model_either(const SkxCostSet *a, const SkxCostSet *b, double ndocs)
 	set.work = a->work + b->work;
 	set.pages = a->pages + b->pages;
 	set.ask = a->ask + b->ask;
+	set.decode = a->decode + b->decode;
 	set.lists = a->lists + b->lists;
 	return set;
 }

@@ -43,6 +43,7 @@ typedef struct SkxCostSet
 	double		pages;			/* that are read for that */
 	double		ask;			/* work to probe for a document, without
 								 * decoding */
+	double		decode;			/* and that, but never more than the work */
 	double		lists;			/* of postings that are probed for it */
 } SkxCostSet;
 
@@ -51,11 +52,13 @@ typedef struct SkxCostSet
  *
  * match: `sets` has room for as many as depth tells, which of a row of one
  * operator are few; the result is that of the whole query.
- * both: documents that are in two sets.
+ * both: documents that are in two sets.  keys: those whose keys of a column are
+ * in a range, where `met` documents lie in groups that have such keys.
  */
 extern int	skx_cost_model_depth(const SkxCostItem *items, int n);
 extern SkxCostSet skx_cost_model_match(const SkxCostItem *items, int n,
 									   double ndocs, SkxCostSet *sets);
+extern SkxCostSet skx_cost_model_keys(double docs, double met);
 extern SkxCostSet skx_cost_model_both(const SkxCostSet *a, const SkxCostSet *b,
 									  double ndocs);
 

@@ -104,6 +104,21 @@ skx_cost_is_range(const SkxCosting *c, Node *clause, int column)
 	return strategy != 0 && strategy != SKX_STRATEGY_EQUAL;
 }
 
+/* Those of a column come one after the other. */
+static void
+skx_cost_range(SkxCosting *c, RestrictInfo *qual, int column)
+{
+	SkxCostRange *range = c->ranges != NIL ? llast(c->ranges) : NULL;
+
+	if (range == NULL || range->column != column)
+	{
+		range = palloc0(sizeof(SkxCostRange));
+		range->column = column;
+		c->ranges = lappend(c->ranges, range);
+	}
+	range->quals = lappend(range->quals, qual);
+}
+
 static void
 skx_cost_condition(SkxCosting *c, Node *clause, int column)
 {
@@ -137,7 +152,7 @@ skx_cost_conditions(SkxCosting *c, List *quals, int column)
 
 		if (column > 0 && skx_cost_is_range(c, clause, column))
 		{
-			c->ranges = lappend(c->ranges, lfirst(lc));
+			skx_cost_range(c, lfirst(lc), column);
 			continue;
 		}
 		if (column > 0 || !IsA(clause, OpExpr))

@@ -4,8 +4,12 @@
  */
 #include "postgres.h"
 
+#include "catalog/pg_statistic.h"
 #include "cost/cost_internal.h"
 #include "optimizer/optimizer.h"
+#include "parser/parsetree.h"
+#include "utils/lsyscache.h"
+#include "utils/syscache.h"
 
 SkxCostSet
 skx_cost_filter(SkxCosting *c, TSQuery query)
@@ -83,9 +87,70 @@ skx_cost_values(SkxCosting *c, const SkxCondition *condition)
 	return skx_cost_model_match(items, 2, c->ndocs, sets);
 }
 
+double
+skx_cost_follows(PlannerInfo *root, const IndexOptInfo *index,
+						int column)
+{
+	RangeTblEntry *rte = planner_rt_fetch(index->rel->relid, root);
+	AttStatsSlot slot;
+	HeapTuple	tuple;
+	double		correlation = 0;
+
+	if (index->indexkeys[column] <= 0)
+		return 0;
+	tuple = SearchSysCache3(STATRELATTINH, ObjectIdGetDatum(rte->relid),
+							Int16GetDatum(index->indexkeys[column]),
+							BoolGetDatum(false));
+	if (!HeapTupleIsValid(tuple))
+		return 0;
+	if (get_attstatsslot(&slot, tuple, STATISTIC_KIND_CORRELATION, InvalidOid,
+						 ATTSTATSSLOT_NUMBERS))
+	{
+		if (slot.nnumbers > 0)
+			correlation = slot.numbers[0];
+		free_attstatsslot(&slot);
+	}
+	ReleaseSysCache(tuple);
+	return correlation;
+}
+
+/*
+ * Of a column that follows the table's order, only those groups of keys have to
+ * be looked at that lie where the range does.
+ */
+static SkxCostSet
+skx_cost_keys(SkxCosting *c, const SkxCostRange *range)
+{
+	double		docs = c->ndocs *
+		clauselist_selectivity(c->root, range->quals, 0, JOIN_INNER, NULL);
+	double		correlation = c->path == NULL ? 0 :
+		skx_cost_follows(c->root, c->path->indexinfo, range->column);
+	double		follows = correlation * correlation;
+
+	return skx_cost_model_keys(docs, follows * docs +
+							   (1 - follows) * c->ndocs);
+}
+
+/* What matches more conditions, if they are independent of each other. */
+static void
+skx_cost_join(SkxCosting *c, SkxCostSet *all, bool *any, SkxCostSet one)
+{
+	double		likely = all->likely * one.likely / c->ndocs;
+
+	if (*any)
+	{
+		*all = skx_cost_model_both(all, &one, c->ndocs);
+		all->likely = likely;
+	}
+	else
+		*all = one;
+	*any = true;
+}
+
 /*
  * Documents that match all conditions: of unknown ones as many as the planner
- * thinks, found in a list of that length.
+ * thinks, found in a list of that length.  Words of one column tend to be in the
+ * same documents, values of others do not.
  */
 SkxCostSet
 skx_cost_filters(SkxCosting *c)
@@ -93,7 +158,6 @@ skx_cost_filters(SkxCosting *c)
 	SkxCostItem guess = {SKX_COST_WORD, c->rows};
 	SkxCostSet	all;
 	SkxCostSet	one;
-	SkxCostSet	two;
 	bool		any = false;
 	ListCell   *lc;
 
@@ -101,30 +165,20 @@ skx_cost_filters(SkxCosting *c)
 	if (c->nothing)
 		return all;
 	if (c->unknown > 0)
-	{
-		all = skx_cost_model_match(&guess, 1, c->ndocs, &one);
-		any = true;
-	}
+		skx_cost_join(c, &all, &any,
+					  skx_cost_model_match(&guess, 1, c->ndocs, &one));
 	foreach(lc, c->filters)
 	{
 		one = skx_cost_filter(c, lfirst(lc));
-		all = any ? skx_cost_model_both(&all, &one, c->ndocs) : one;
+		if (any)
+			one = skx_cost_model_both(&all, &one, c->ndocs);
+		all = one;
 		any = true;
 	}
 	foreach(lc, c->conditions)
-	{
-		one = skx_cost_values(c, lfirst(lc));
-		all = any ? skx_cost_model_both(&all, &one, c->ndocs) : one;
-		any = true;
-	}
-	if (c->ranges != NIL)
-	{
-		guess.df = c->ndocs * clauselist_selectivity(c->root, c->ranges, 0,
-													 JOIN_INNER, NULL);
-		one = skx_cost_model_match(&guess, 1, c->ndocs, &two);
-		all = any ? skx_cost_model_both(&all, &one, c->ndocs) : one;
-		any = true;
-	}
+		skx_cost_join(c, &all, &any, skx_cost_values(c, lfirst(lc)));
+	foreach(lc, c->ranges)
+		skx_cost_join(c, &all, &any, skx_cost_keys(c, lfirst(lc)));
 	if (!any)
 		all.docs = c->ndocs;
 	return all;

@@ -8,7 +8,6 @@
 #include "access/parallel.h"
 #include "count/count_internal.h"
 #include "count/count_share.h"
-#include "pgstat.h"
 
 /*
  * Parts of a segment: each is looked for once in every list; where rows are

@@ -26,7 +26,7 @@ skx_functions_count(Relation heap, Relation index, TSQuery query)
 	skx_functions_key(&match, 0, SKX_STRATEGY_MATCH, TSQueryGetDatum(query));
 	scan = skx_compat_index_beginscan(heap, index, GetActiveSnapshot(), 1, 0);
 	index_rescan(scan, &match, 1, NULL, 0);
-	rows = skx_am_scan_count(scan, NULL, NULL, &work);
+	(void) skx_am_scan_count(scan, NULL, NULL, NULL, &work, &rows);
 	index_endscan(scan);
 	return rows;
 }

@@ -12,6 +12,7 @@
 #include "fmgr.h"
 #include "funcapi.h"
 #include "cursor/cursor.h"
+#include "segment/segment_keys.h"
 #include "source/source.h"
 
 PG_FUNCTION_INFO_V1(skipidx_work);
@@ -21,8 +22,8 @@ skipidx_work(PG_FUNCTION_ARGS)
 {
 	const SkxSkiplistWork *nodes = &skx_skiplist_work;
 	const SkxCursorWork *lists = &skx_cursor_work;
-	Datum		values[9];
-	bool		nulls[9] = {false};
+	Datum		values[10];
+	bool		nulls[10] = {false};
 	TupleDesc	desc;
 
 	if (get_call_result_type(fcinfo, NULL, &desc) != TYPEFUNC_COMPOSITE)
@@ -36,5 +37,6 @@ skipidx_work(PG_FUNCTION_ARGS)
 	values[6] = Int64GetDatum((int64) lists->candidates);
 	values[7] = Int64GetDatum((int64) skx_segment_asked);
 	values[8] = Int64GetDatum((int64) skx_source_heap_asked);
+	values[9] = Int64GetDatum((int64) skx_segment_keys_tested);
 	return HeapTupleGetDatum(heap_form_tuple(desc, values, nulls));
 }

@@ -17,11 +17,10 @@
 #include "miscadmin.h"
 #include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
+#include "optimizer/clauses.h"
 #include "optimizer/cost.h"
 #include "optimizer/optimizer.h"
 #include "optimizer/pathnode.h"
-#include "optimizer/paths.h"
-#include "optimizer/clauses.h"
 #include "optimizer/planner.h"
 #include "parser/parsetree.h"
 #include "planner/planner_internal.h"
@@ -293,9 +292,7 @@ skx_planner_add_shared_count(PlannerInfo *root, RelOptInfo *input,
 	CustomPath *partial;
 	double		pages = 0;
 	double		found = 0;
-	double		processes;
 	double		rows = 1;
-	int			workers;
 	ListCell   *lc;
 
 	if (!input->consider_parallel || !output->consider_parallel ||
@@ -315,18 +312,9 @@ skx_planner_add_shared_count(PlannerInfo *root, RelOptInfo *input,
 							   SKX_COST_ROW * cpu_operator_cost),
 							  SKX_PLANNER_WORTH_COUNT))
 		return;
-	workers = compute_parallel_worker(input, -1, pages,
-									  max_parallel_workers_per_gather);
-	if (pages == 0 || workers <= 0)
+	if (pages == 0 ||
+		(partial = skx_planner_shared(input, count, cost, pages)) == NULL)
 		return;
-	processes = skx_planner_processes(workers);
-	partial = makeNode(CustomPath);
-	*partial = *count;
-	partial->path.parallel_aware = true;
-	partial->path.parallel_safe = true;
-	partial->path.parallel_workers = workers;
-	partial->path.startup_cost -= cost - cost / processes;
-	partial->path.total_cost -= cost - cost / processes;
 	add_path(output, (Path *) create_gather_path(root, output,
 												 (Path *) partial,
 												 output->reltarget, NULL,

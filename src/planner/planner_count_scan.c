@@ -118,19 +118,13 @@ skx_planner_count(SkxCountScan *state, IndexScanState *child,
 				  SkxCountShare *share, uint64 *rows)
 {
 	Instrumentation *instrument = child->ss.ps.instrument;
-	bool		known = true;
+	bool		known;
 
 	skx_planner_open_child(child);
 	if (instrument != NULL)
 		InstrStartNode(instrument);
-	if (share == NULL)
-		*rows = skx_am_scan_count(child->iss_ScanDesc,
-								  skx_planner_recheck_count, child,
-								  &state->work);
-	else
-		known = skx_am_scan_count_shared(child->iss_ScanDesc,
-										 skx_planner_recheck_count, child,
-										 share, &state->work, rows);
+	known = skx_am_scan_count(child->iss_ScanDesc, skx_planner_recheck_count,
+							  child, share, &state->work, rows);
 	if (instrument != NULL)
 		InstrStopNode(instrument, (double) *rows);
 	return known;

@@ -20,7 +20,6 @@
 #include "optimizer/cost.h"
 #include "optimizer/optimizer.h"
 #include "optimizer/pathnode.h"
-#include "optimizer/paths.h"
 #include "optimizer/planner.h"
 #include "optimizer/prep.h"
 #include "optimizer/tlist.h"
@@ -195,8 +194,6 @@ skx_planner_add_shared_facet(PlannerInfo *root, RelOptInfo *input,
 	Path	   *gather;
 	AggClauseCosts costs = {0};
 	double		rows;
-	double		processes;
-	int			workers;
 
 	if (!input->consider_parallel || !output->consider_parallel ||
 		!skx_planner_is_worth(facets->path.startup_cost,
@@ -205,21 +202,12 @@ skx_planner_add_shared_facet(PlannerInfo *root, RelOptInfo *input,
 		!is_parallel_safe(root, (Node *) output->reltarget->exprs) ||
 		!is_parallel_safe(root, root->parse->havingQual))
 		return;
-	workers = compute_parallel_worker(input, -1, scan->indexinfo->pages,
-									  max_parallel_workers_per_gather);
-	if (workers <= 0)
+	partial = skx_planner_shared(input, facets, facets->path.startup_cost,
+								 scan->indexinfo->pages);
+	if (partial == NULL)
 		return;
-	processes = skx_planner_processes(workers);
-	partial = makeNode(CustomPath);
-	*partial = *facets;
 	partial->path.pathtarget = skx_planner_partial_target(root, output);
-	partial->path.parallel_aware = true;
-	partial->path.parallel_safe = true;
-	partial->path.parallel_workers = workers;
-	partial->path.startup_cost /= processes;
-	partial->path.total_cost -= facets->path.startup_cost -
-		partial->path.startup_cost;
-	rows = partial->path.rows * (workers + 1);
+	rows = partial->path.rows * (partial->path.parallel_workers + 1);
 	gather = (Path *) create_gather_path(root, output, (Path *) partial,
 										 partial->path.pathtarget, NULL,
 										 &rows);

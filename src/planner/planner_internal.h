@@ -217,7 +217,9 @@ extern void skx_planner_add_facets(PlannerInfo *root, RelOptInfo *input,
  * planner_paths.c
  *
  * processes: what a leader with so many workers is worth, alone 1.  is_worth: is
- * so much work of an index worth several of them at all?
+ * so much work of an index worth several of them at all?  shared: the same path
+ * for each of them, whose work is divided but for what does not cost `divided`;
+ * NULL: there are none for an index of so many pages.
  *
  * To start them and to gather takes 5 to 7 ms, and the server's price for it,
  * parallel_setup_cost, is for work on tables.  In a millisecond of one process,
@@ -229,6 +231,8 @@ extern void skx_planner_add_facets(PlannerInfo *root, RelOptInfo *input,
 
 extern double skx_planner_processes(int workers);
 extern bool skx_planner_is_worth(Cost cost, double times);
+extern CustomPath *skx_planner_shared(RelOptInfo *rel, const CustomPath *whole,
+									  Cost divided, double pages);
 
 /*
  * planner_explain.c : what a scan has read, for EXPLAIN (ANALYZE, VERBOSE);

@@ -14,7 +14,6 @@
 #include "access/stratnum.h"
 #include "am/am.h"
 #include "catalog/pg_am_d.h"
-#include "catalog/pg_statistic.h"
 #include "commands/defrem.h"
 #include "compat/compat_planner.h"
 #include "cost/cost.h"
@@ -27,10 +26,8 @@
 #include "optimizer/pathnode.h"
 #include "optimizer/paths.h"
 #include "ordered/ordered.h"
-#include "parser/parsetree.h"
 #include "planner/planner_internal.h"
 #include "utils/lsyscache.h"
-#include "utils/syscache.h"
 
 static Plan *skx_planner_plan_ordered(PlannerInfo *root, RelOptInfo *rel,
 									  CustomPath *path, List *tlist,
@@ -99,37 +96,6 @@ skx_planner_key_column(const IndexOptInfo *index, const PathKey *key)
 		}
 	}
 	return 0;
-}
-
-/*
- * How far a column follows the order of the table: 1 wholly, -1 against it, 0
- * not at all.
- */
-static double
-skx_planner_correlation(PlannerInfo *root, const IndexOptInfo *index,
-						int column)
-{
-	RangeTblEntry *rte = planner_rt_fetch(index->rel->relid, root);
-	AttStatsSlot slot;
-	HeapTuple	tuple;
-	double		correlation = 0;
-
-	if (index->indexkeys[column] <= 0)
-		return 0;
-	tuple = SearchSysCache3(STATRELATTINH, ObjectIdGetDatum(rte->relid),
-							Int16GetDatum(index->indexkeys[column]),
-							BoolGetDatum(false));
-	if (!HeapTupleIsValid(tuple))
-		return 0;
-	if (get_attstatsslot(&slot, tuple, STATISTIC_KIND_CORRELATION, InvalidOid,
-						 ATTSTATSSLOT_NUMBERS))
-	{
-		if (slot.nnumbers > 0)
-			correlation = slot.numbers[0];
-		free_attstatsslot(&slot);
-	}
-	ReleaseSysCache(tuple);
-	return correlation;
 }
 
 /* Rows that the first search will be for: those of a limit, or so many. */
@@ -221,7 +187,7 @@ skx_planner_add_column(PlannerInfo *root, RelOptInfo *rel,
 	custom->path.pathkeys = list_make1(key);
 	custom->path.parallel_safe = false;
 	skx_planner_cost_ordered(root, rel, path,
-							 skx_planner_correlation(root, index, column),
+							 skx_cost_follows(root, index, column),
 							 !skx_compat_pathkey_ascends(key), &custom->path);
 	custom->flags = CUSTOMPATH_SUPPORT_PROJECTION;
 	custom->custom_paths = list_make1(path);

@@ -250,6 +250,27 @@ skx_planner_is_worth(Cost cost, double times)
 	return cost >= times * parallel_setup_cost;
 }
 
+CustomPath *
+skx_planner_shared(RelOptInfo *rel, const CustomPath *whole, Cost divided,
+				   double pages)
+{
+	int			workers = compute_parallel_worker(rel, -1, pages,
+												  max_parallel_workers_per_gather);
+	CustomPath *partial;
+
+	if (workers <= 0)
+		return NULL;
+	partial = makeNode(CustomPath);
+	*partial = *whole;
+	divided -= divided / skx_planner_processes(workers);
+	partial->path.parallel_aware = true;
+	partial->path.parallel_safe = true;
+	partial->path.parallel_workers = workers;
+	partial->path.startup_cost -= divided;
+	partial->path.total_cost -= divided;
+	return partial;
+}
+
 /*
  * The same by several processes, whose search is divided, but not what it begins
  * with.  Rows are fetched by one of them.  Only where a limit is known, since
@@ -261,8 +282,6 @@ skx_planner_add_shared(PlannerInfo *root, RelOptInfo *rel, CustomPath *ranked)
 {
 	IndexPath  *scan = linitial_node(IndexPath, ranked->custom_paths);
 	CustomPath *partial;
-	double		processes;
-	int			workers;
 
 	if (!skx_planner_is_worth(ranked->path.startup_cost,
 							  SKX_PLANNER_WORTH_SEARCH) ||
@@ -271,20 +290,13 @@ skx_planner_add_shared(PlannerInfo *root, RelOptInfo *rel, CustomPath *ranked)
 		root->glob->paramExecTypes != NIL ||
 		!is_parallel_safe(root, (Node *) ((OpExpr *) linitial(scan->indexorderbys))->args))
 		return;
-	workers = compute_parallel_worker(rel, -1, scan->indexinfo->pages,
-									  max_parallel_workers_per_gather);
-	if (workers <= 0)
+	partial = skx_planner_shared(rel, ranked, ranked->path.startup_cost,
+								 scan->indexinfo->pages);
+	if (partial == NULL)
 		return;
-	partial = makeNode(CustomPath);
-	*partial = *ranked;
-	processes = skx_planner_processes(workers);
-	partial->path.parallel_aware = true;
-	partial->path.parallel_safe = true;
-	partial->path.parallel_workers = workers;
-	partial->path.rows = clamp_row_est(ranked->path.rows / processes);
-	partial->path.startup_cost /= processes;
-	partial->path.total_cost -= ranked->path.startup_cost -
-		partial->path.startup_cost;
+	partial->path.rows =
+		clamp_row_est(ranked->path.rows /
+					  skx_planner_processes(partial->path.parallel_workers));
 	add_partial_path(rel, (Path *) partial);
 }
 

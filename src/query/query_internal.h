@@ -111,17 +111,21 @@ typedef struct SkxIter
 	SkxNodeKind kind;
 	SkxSegment *seg;
 	uint32		cost;			/* documents it may yield, at most */
+	uint32		steps;			/* postings that it goes through to yield
+								 * these, or what takes as long */
 	bool		cheap;			/* reads no positions */
 	int			nchildren;
-	struct SkxIter **children;	/* AND: positive ones first, cheapest first,
-								 * but for a phrase that generates */
+	struct SkxIter **children;	/* AND: positive ones first, of these the one
+								 * that generates, then cheapest first */
 	int			npositive;		/* AND: children that are not NOT */
 	bool		by_phrase;		/* AND: the words of the first child, a
 								 * phrase, generate */
 	SkxCursor  *list;			/* TERM */
 	SkxRange   *range;			/* BITMAP, and OR that was gathered */
 	SkxKeyReader *keys;			/* KEYS: of a column, */
-	SkxKeyRange key_range;		/* in this range */
+	SkxKeyRange key_range;		/* in this range; */
+	uint32		met;			/* keys to look at for all of them, about, */
+	const SkxQueryNode *node;	/* and what it was opened for */
 	uint32		span;			/* OR: what its bitmap has room for */
 	struct SkxPhrase *phrase;
 	uint32	   *scratch;		/* SKX_QUERY_BATCH documents, for OR, NOT */

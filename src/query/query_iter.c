@@ -21,7 +21,6 @@
  */
 #define SKX_COUNT_APART		4
 
-
 /*
  * Turns bits of a window into documents in [from, limit).
  */
@@ -76,32 +75,73 @@ skx_query_window(const SkxIter *it, uint32 start, uint32 limit)
 	return window;
 }
 
+static bool
+skx_query_window_is_empty(const uint64 *bits)
+{
+	uint64		any = 0;
+	int			w;
+
+	for (w = 0; w < SKX_WINDOW_WORDS; w++)
+		any |= bits[w];
+	return any == 0;
+}
+
+/* Clears the bits of documents that do not match a clause. */
+static void
+skx_query_restrict(SkxIter *it, uint32 window, uint64 *bits)
+{
+	bool		negative = it->kind == SKX_NODE_NOT;
+	uint64		other[SKX_WINDOW_WORDS];
+	int			w;
+
+	if (it->kind == SKX_NODE_KEYS)
+	{
+		skx_segment_keys_restrict(it->keys, &it->key_range, window, bits,
+								  SKX_WINDOW_WORDS);
+		return;
+	}
+	memset(other, 0, sizeof(other));
+	skx_query_fill(negative ? it->children[0] : it, window, other);
+	for (w = 0; w < SKX_WINDOW_WORDS; w++)
+		bits[w] &= negative ? ~other[w] : other[w];
+}
+
+/* What of a conjunction fills a window: lists first, then keys. */
+static int
+skx_query_first_fill(const SkxIter *it)
+{
+	int			i;
+
+	for (i = 0; i < it->npositive; i++)
+		if (it->children[i]->cheap && it->children[i]->kind != SKX_NODE_KEYS)
+			return i;
+	return 0;
+}
+
 /*
- * Intersects the clauses that need no positions; the first is one of them.
+ * Intersects the clauses that need no positions; the first is one of them.  Keys
+ * are looked at last, only those of documents that are left.
  */
 static void
 skx_query_fill_and(SkxIter *it, uint32 window, uint64 *bits)
 {
-	uint64		other[SKX_WINDOW_WORDS];
-	uint64		left = 1;
+	int			first = skx_query_first_fill(it);
+	int			keys;
 	int			i;
-	int			w;
 
-	skx_query_fill(it->children[0], window, bits);
-	for (i = 1; i < it->nchildren && left != 0; i++)
+	skx_query_fill(it->children[first], window, bits);
+	for (keys = 0; keys <= 1; keys++)
 	{
-		SkxIter    *child = it->children[i];
-		bool		negative = child->kind == SKX_NODE_NOT;
-
-		if (!child->cheap)
-			continue;
-		memset(other, 0, sizeof(other));
-		skx_query_fill(negative ? child->children[0] : child, window, other);
-		left = 0;
-		for (w = 0; w < SKX_WINDOW_WORDS; w++)
+		for (i = 0; i < it->nchildren; i++)
 		{
-			bits[w] &= negative ? ~other[w] : other[w];
-			left |= bits[w];
+			SkxIter    *child = it->children[i];
+
+			if (i == first || !child->cheap ||
+				(child->kind == SKX_NODE_KEYS) != (keys == 1))
+				continue;
+			if (skx_query_window_is_empty(bits))
+				return;
+			skx_query_restrict(child, window, bits);
 		}
 	}
 }
@@ -431,6 +471,16 @@ skx_query_count_windows(SkxIter *it, uint32 from, uint32 to)
 	return n;
 }
 
+/* How many of them match; they are overwritten. */
+static int
+skx_query_count_filtered(SkxIter *it, uint32 *docs, int n)
+{
+	int			half = Min(n, SKX_QUERY_BATCH);
+	int			matching = skx_query_filter(it, docs, half);
+
+	return matching + skx_query_filter(it, docs + half, n - half);
+}
+
 /* All of what it yields, but for what `but` (NULL: nothing) has. */
 static uint64
 skx_query_count_listed(SkxIter *it, SkxIter *but, uint32 from, uint32 to)
@@ -443,13 +493,8 @@ skx_query_count_listed(SkxIter *it, SkxIter *but, uint32 from, uint32 to)
 	{
 		from = skx_query_collect(it, from, to, SKX_QUERY_BATCH, docs, &n);
 		total += n;
-		for (; but != NULL && n > 0; n = 0)
-		{
-			int			half = Min(n, SKX_QUERY_BATCH);
-			int			with = skx_query_filter(but, docs, half);
-
-			total -= with + skx_query_filter(but, docs + half, n - half);
-		}
+		if (but != NULL && n > 0)
+			total -= skx_query_count_filtered(but, docs, n);
 	}
 	pfree(docs);
 	return total;

@@ -20,6 +20,14 @@
 #define SKX_RANGE_VALUES	256
 #define SKX_RANGE_RARE		.02
 
+/*
+ * Keys that are looked at (3 ns each) in the time of opening a list, and of a
+ * posting and what is asked about it; and of these, of the list of a value.
+ */
+#define SKX_VALUE_KEYS		50
+#define SKX_KEYS_STEP		8
+#define SKX_VALUE_STEPS		16
+
 static SkxIter *skx_query_open_node(const SkxOpening *o,
 									const SkxQueryNode *node);
 
@@ -34,6 +42,7 @@ skx_query_iter(SkxSegment *seg, SkxNodeKind kind, uint32 cost)
 	it->seg = seg;
 	it->kind = kind;
 	it->cost = cost;
+	it->steps = cost;
 	it->cheap = kind != SKX_NODE_PHRASE;
 	return it;
 }
@@ -197,32 +206,7 @@ skx_query_open_prefix(const SkxOpening *o, const SkxQueryNode *node)
 	return it != NULL ? it : skx_query_bitmap(o->seg, range, cost);
 }
 
-/* Are the values of a range more than a few? */
-static bool
-skx_query_count_few(const SkxTerm *term, const char *lexeme, int len,
-					void *arg)
-{
-	int		   *left = arg;
-
-	*left -= 1;
-	return *left > 0;
-}
-
-static bool
-skx_query_has_many(const SkxOpening *o, const SkxQueryNode *node)
-{
-	SkxLexeme	from = {node->lexeme, node->len};
-	int			left = SKX_RANGE_VALUES + 1;
-
-	skx_segment_between(o->seg, &from, node->to, false, skx_query_count_few,
-						&left);
-	return left == 0;
-}
-
-/*
- * A range of values: of few by their lists, of more by the keys of documents,
- * where the segment has these.
- */
+/* A range of values, by the keys of documents where the segment has these. */
 static SkxIter *
 skx_query_open_range(const SkxOpening *o, const SkxQueryNode *node)
 {
@@ -242,16 +226,59 @@ skx_query_open_range(const SkxOpening *o, const SkxQueryNode *node)
 		skx_segment_keys_close(keys);
 		return skx_query_none(o->seg);
 	}
-	if (share < SKX_RANGE_RARE && !skx_query_has_many(o, node))
-	{
-		skx_segment_keys_close(keys);
-		return skx_query_open_prefix(o, node);
-	}
-	it = skx_query_iter(o->seg, SKX_NODE_KEYS,
-						Max(share * o->seg->header.ndocs, SKX_RANGE_VALUES));
+	it = skx_query_iter(o->seg, SKX_NODE_KEYS, share * o->seg->header.ndocs);
 	it->keys = keys;
 	it->key_range = range;
+	it->node = node;
+	it->met = skx_segment_keys_met(keys, &range);
+	it->steps = Max(it->cost, Min(it->met / SKX_KEYS_STEP,
+								  (uint64) it->cost * SKX_VALUE_STEPS));
 	return it;
+}
+
+/* Are the values of a range more than so many? */
+static bool
+skx_query_count_few(const SkxTerm *term, const char *lexeme, int len,
+					void *arg)
+{
+	int64	   *left = arg;
+
+	*left -= 1;
+	return *left >= 0;
+}
+
+static bool
+skx_query_has_more(const SkxOpening *o, const SkxQueryNode *node, int64 most)
+{
+	SkxLexeme	from = {node->lexeme, node->len};
+
+	skx_segment_between(o->seg, &from, node->to, false, skx_query_count_few,
+						&most);
+	return most < 0;
+}
+
+/*
+ * What generates by keys does so by the lists of its values instead, where that
+ * takes less time; half of it if all of the answer may not be wanted, as lists
+ * have to be gone through before the first document.
+ */
+static SkxIter *
+skx_query_settle(const SkxOpening *o, SkxIter *it)
+{
+	const SkxQueryNode *node = it->node;
+	int64		values;
+
+	if (it->kind != SKX_NODE_KEYS)
+		return it;
+	values = ((int64) it->met - it->cost / 2) / SKX_VALUE_KEYS;
+	if (!o->wants_all)
+		values /= 2;
+	if (it->cost < o->seg->header.ndocs * SKX_RANGE_RARE)
+		values = Max(values, SKX_RANGE_VALUES);
+	if (values <= 0 || skx_query_has_more(o, node, values))
+		return it;
+	skx_query_close(it);
+	return skx_query_open_prefix(o, node);
 }
 
 static int
@@ -370,34 +397,70 @@ skx_query_open_many(const SkxOpening *o, const SkxQueryNode *node,
 	return cost;
 }
 
+/* Has the clause number i generate; the others keep their order. */
+static void
+skx_query_lead(SkxIter *it, int i)
+{
+	SkxIter    *child = it->children[i];
+
+	memmove(&it->children[1], &it->children[0], sizeof(SkxIter *) * i);
+	it->children[0] = child;
+}
+
 /*
- * Where all clauses without positions have far more documents than the words of
- * a phrase, these words generate: the others are asked about their documents,
+ * Keys of a column may have to be looked at one by one to yield a few documents:
+ * then another clause generates, and those of its documents are.
+ */
+static void
+skx_query_lead_by_steps(SkxIter *it)
+{
+	int			least = 0;
+	int			i;
+
+	for (i = 1; i < it->npositive && it->children[i]->cheap; i++)
+		if (it->children[i]->steps < it->children[least]->steps)
+			least = i;
+	if (it->npositive > 0 && it->children[0]->cheap)
+		skx_query_lead(it, least);
+}
+
+/*
+ * Where all clauses without positions have far more to go through than the words
+ * of a phrase, these words generate: the others are asked about their documents,
  * and positions are read of what is left.
  */
 static void
 skx_query_lead_by_phrase(SkxIter *it)
 {
 	int			phrase = -1;
-	SkxIter    *child;
 	int			i;
 
 	if (it->npositive < 2 || !it->children[0]->cheap)
 		return;
 	for (i = 1; i < it->npositive; i++)
 	{
-		child = it->children[i];
+		const SkxIter *child = it->children[i];
+
 		if (child->kind == SKX_NODE_PHRASE &&
-			(phrase < 0 || child->cost < it->children[phrase]->cost))
+			(phrase < 0 || child->steps < it->children[phrase]->steps))
 			phrase = i;
 	}
-	if (phrase < 0 || it->children[0]->cost / SKX_LEAD_PHRASE <=
-		it->children[phrase]->cost)
+	if (phrase < 0 || it->children[0]->steps / SKX_LEAD_PHRASE <=
+		it->children[phrase]->steps)
 		return;
-	child = it->children[phrase];
-	memmove(&it->children[1], &it->children[0], sizeof(SkxIter *) * phrase);
-	it->children[0] = child;
+	skx_query_lead(it, phrase);
 	it->by_phrase = true;
+}
+
+/* Of a conjunction of one clause that clause. */
+static SkxIter *
+skx_query_unwrap(SkxIter *it)
+{
+	SkxIter    *child = it->children[0];
+
+	pfree(it->children);
+	pfree(it);
+	return child;
 }
 
 static SkxIter *
@@ -453,11 +516,19 @@ skx_query_open_and(const SkxOpening *o, const SkxQueryNode *node)
 		   it->children[it->npositive]->kind != SKX_NODE_NOT)
 		it->npositive++;
 	skx_query_join_negations(o, it);
+	skx_query_lead_by_steps(it);
 	skx_query_lead_by_phrase(it);
+	if (it->npositive > 0)
+		it->children[0] = skx_query_settle(o, it->children[0]);
+	if (it->nchildren == 1 && it->npositive == 1)
+		return skx_query_unwrap(it);
 	if (it->nchildren == 0)
 		it->kind = SKX_NODE_ALL;
 	else if (it->npositive > 0)
+	{
 		it->cost = it->children[0]->cost;
+		it->steps = it->children[0]->steps;
+	}
 	return it;
 }
 
@@ -497,6 +568,7 @@ skx_query_open_or(const SkxOpening *o, const SkxQueryNode *node)
 	SkxRange   *many = NULL;
 	uint64		many_cost = skx_query_open_many(o, node, &many);
 	uint64		cost = 0;
+	uint64		steps = 0;
 	int			i;
 
 	it->span = o->span;
@@ -514,6 +586,7 @@ skx_query_open_or(const SkxOpening *o, const SkxQueryNode *node)
 		child = skx_query_open_clause(o, node->children[i], &many, &many_cost);
 		if (child == NULL)
 			continue;
+		child = skx_query_settle(o, child);
 		if (child->kind == SKX_NODE_ALL)
 		{
 			if (many != NULL)
@@ -522,6 +595,7 @@ skx_query_open_or(const SkxOpening *o, const SkxQueryNode *node)
 			return child;
 		}
 		cost += child->cost;
+		steps += child->steps;
 		it->cheap &= child->cheap;
 		if (child->kind == SKX_NODE_NONE)
 			skx_query_close(child);
@@ -533,6 +607,7 @@ skx_query_open_or(const SkxOpening *o, const SkxQueryNode *node)
 	if (it->nchildren == 0)
 		it->kind = SKX_NODE_NONE;
 	it->cost = Min(cost + many_cost, seg->header.ndocs);
+	it->steps = Min(steps + many_cost, PG_UINT32_MAX);
 	return it;
 }
 
@@ -567,6 +642,7 @@ skx_query_open_phrase(const SkxOpening *o, const SkxQueryNode *node)
 	if (admit->kind == SKX_NODE_NONE)
 		return admit;
 	it = skx_query_iter(o->seg, SKX_NODE_PHRASE, admit->cost);
+	it->steps = admit->steps;
 	it->children = palloc(sizeof(SkxIter *));
 	it->children[0] = admit;
 	it->nchildren = 1;
@@ -656,7 +732,7 @@ skx_query_open(SkxOpening *o)
 	SkxIter    *it;
 
 	skx_query_range_plan(o);
-	it = skx_query_open_node(o, o->query->root);
+	it = skx_query_settle(o, skx_query_open_node(o, o->query->root));
 	it->share.positions = !it->cheap;
 	skx_query_roles(it, o->wants_all ? SKX_CURSOR_LEAD : SKX_CURSOR_LEAD_FIRST,
 					true, it->cost, &it->share);

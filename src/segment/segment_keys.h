@@ -17,17 +17,19 @@ typedef struct SkxKeyRange
 } SkxKeyRange;
 
 /*
- * segment_keys_reader.c
+ * segment_keys_reader.c, segment_keys_range.c
  *
  * open: of a column of the index, from 0; NULL: the segment has no keys of it.
  * column: how its forms become keys.  read: of documents first, first + 1, ...;
  * of: of ascending ones.
- * share: of the documents, how many are in the range, about; 0: none is.
+ * share: of the documents, how many are in the range, about; 0: none is.  met:
+ * documents whose keys would have to be looked at to find those, about.
  * next: the first document from `doc` on that may be in the range, SKX_NO_DOC:
  * none is.  take: those of the group of `doc` from there on that are, ascending,
  * below `limit`; returns the first document of the next group.  filter keeps
  * those of n ascending documents that are.  fill sets the bits of a window
- * (bit of document window + i is i) of those that are.
+ * (bit of document window + i is i) of those that are; restrict clears those of
+ * documents that are not.  A window begins with a multiple of 64.
  */
 typedef struct SkxKeyReader SkxKeyReader;
 
@@ -64,6 +66,12 @@ extern void skx_segment_keys_of(SkxKeyReader *reader, const uint32 *docs,
 								int n, SkxKey *keys);
 extern double skx_segment_keys_share(const SkxKeyReader *reader,
 									 const SkxKeyRange *range);
+
+/* Keys that ranges were tested on; counted per backend and never reset. */
+extern PGDLLIMPORT uint64 skx_segment_keys_tested;
+
+extern uint32 skx_segment_keys_met(SkxKeyReader *reader,
+								   const SkxKeyRange *range);
 extern uint32 skx_segment_keys_next(SkxKeyReader *reader,
 									const SkxKeyRange *range, uint32 doc);
 extern uint32 skx_segment_keys_take(SkxKeyReader *reader,
@@ -75,5 +83,8 @@ extern int	skx_segment_keys_filter(SkxKeyReader *reader,
 extern void skx_segment_keys_fill(SkxKeyReader *reader,
 								  const SkxKeyRange *range, uint32 window,
 								  uint64 *bits, int nwords);
+extern void skx_segment_keys_restrict(SkxKeyReader *reader,
+									  const SkxKeyRange *range, uint32 window,
+									  uint64 *bits, int nwords);
 
 #endif							/* SKX_SEGMENT_KEYS_H */

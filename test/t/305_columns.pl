@@ -561,6 +561,37 @@ for my $case ([ 'spread = 77', 200, 200 ], [ 'close = 77', 200, 3 ], [ q{list @>
 	cmp_ok($spent, '<=', 2 * $places + 24, "$cond: few are decoded for ranks");
 }
 
+# Keys that lie anywhere are not gone through for a range beside a word: those of
+# the word's documents are tested.  Without a word all are, and where keys follow
+# the table, those of a few groups.
+$s->value(<<'SQL');
+DROP TABLE work;
+CREATE TABLE work (id int, v tsvector, mixed int, follows int) WITH (autovacuum_enabled = off);
+INSERT INTO work SELECT i, array_to_tsvector(ARRAY['all'] || CASE WHEN i % 100 = 3 THEN '{some}'::text[] ELSE '{}' END),
+	hashint4(i), i FROM generate_series(0, 199999) i;
+CREATE INDEX work_skx ON work USING skipidx (v, mixed, follows) WITH (block_size = '8kB', pending_limit = '1GB');
+ANALYZE work;
+SQL
+my $hundredth = 'mixed BETWEEN 0 AND 42949672';
+
+for my $case ([ "v @@ 'some' AND $hundredth", 2000, 2000 ], [ $hundredth, 200000, 200000 ],
+	[ "v @@ 'all' AND $hundredth", 200000, 200000 ], [ 'follows BETWEEN 100000 AND 105000', 1, 256 ],
+	[ "v @@ 'all' AND follows BETWEEN 100000 AND 105000", 1, 256 ], [ "v @@ 'some' AND mixed > 0", 2000, 2000 ],
+	[ "v @@ 'all & some' AND $hundredth", 2000, 2000 ])
+{
+	my ($cond, $least, $most) = @$case;
+	my $at = $s->value('SELECT keys FROM skipidx_work()');
+
+	$s->value("SELECT set_mode('plain')");
+	my $n = $s->value("SELECT count(*) FROM work WHERE $cond");
+	my $spent = $s->value('SELECT keys FROM skipidx_work()') - $at;
+
+	$s->value("SELECT set_mode('seq')");
+	is($n, $s->value("SELECT count(*) FROM work WHERE $cond"), "$cond: rows");
+	cmp_ok($spent, '>=', $least, "$cond: keys are counted");
+	cmp_ok($spent, '<=', $most, "$cond: $spent keys are looked at");
+}
+
 $s->close;
 $node->stop;
 done_testing();

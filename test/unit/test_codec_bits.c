@@ -125,6 +125,7 @@ bit_string(int n, int width)
 {
 	uint32		values[300];
 	uint8		buf[300 * 4 + 8];
+	uint32		all[300];
 	uint32		mask = width == 0 ? 0 : PG_UINT32_MAX >> (32 - width);
 	size_t		size = ((size_t) n * width + 7) / 8;
 	size_t		cut;
@@ -142,6 +143,10 @@ bit_string(int n, int width)
 		CHECK(skx_codec_bits_get(src, src + size, i, width, &v));
 		CHECK(v == values[i]);
 	}
+	CHECK(skx_codec_bits_get_all(all, src, src + size, n, width));
+	CHECK(memcmp(all, values, sizeof(uint32) * n) == 0);
+	CHECK(!skx_codec_bits_get_all(all, src, src + size, n, 33));
+	CHECK(!skx_codec_bits_get_all(all, src, src + size, n, -1));
 	if (width > 0)
 	{
 		CHECK(!skx_codec_bits_get(src, src + size, n + 7, width, &v));
@@ -151,6 +156,7 @@ bit_string(int n, int width)
 	CHECK(!skx_codec_bits_get(src, src + size, 0, -1, &v));
 	cut = size > 0 ? unit_below(size) : 0;
 	src = unit_guarded(buf, cut);
+	CHECK(skx_codec_bits_get_all(all, src, src + cut, n, width) == (cut == size));
 	for (i = 0; i < n && width > 0; i++)
 	{
 		bool		there = ((size_t) (i + 1) * width + 7) / 8 <= cut;

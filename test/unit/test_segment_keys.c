@@ -152,6 +152,8 @@ unit_compare_range(SkxKeyReader *reader, const SkxKey *keys, uint32 ndocs,
 	uint32		next = skx_segment_keys_next(reader, range, doc);
 	uint32		limit = doc + 1 + unit_below(2000);
 	uint64		bits[64] = {0};
+	uint64		some_bits[64];
+	uint64		left_bits[64];
 	uint32		window = doc & ~(uint32) 63;
 	uint32		some[200];
 	int			n = 0;
@@ -181,6 +183,15 @@ unit_compare_range(SkxKeyReader *reader, const SkxKey *keys, uint32 ndocs,
 		CHECK((bits[i / 64] >> (i % 64) & 1) ==
 			  (window + i < ndocs && unit_in(&keys[window + i], range)));
 
+	for (i = 0; i < lengthof(bits); i++)
+		some_bits[i] = unit_below(3) > 0 ? unit_random() : 0;
+	for (i = ndocs - Min(window, ndocs); i < lengthof(bits) * 64; i++)
+		some_bits[i / 64] &= ~(UINT64CONST(1) << (i % 64));
+	memcpy(left_bits, some_bits, sizeof(left_bits));
+	skx_segment_keys_restrict(reader, range, window, left_bits, lengthof(bits));
+	for (i = 0; i < lengthof(bits); i++)
+		CHECK(left_bits[i] == (some_bits[i] & bits[i]));
+
 	/* and of any */
 	doc = unit_below(ndocs);
 	for (n = 0; n < (int) lengthof(some) && doc < ndocs; n++)
@@ -205,12 +216,14 @@ unit_compare_share(SkxKeyReader *reader, const SkxKey *keys, uint32 ndocs,
 				   const SkxKeyRange *range)
 {
 	double		share = skx_segment_keys_share(reader, range);
+	uint32		met = skx_segment_keys_met(reader, range);
 	uint32		n = 0;
 	uint32		i;
 
 	for (i = 0; i < ndocs; i++)
 		n += unit_in(&keys[i], range);
 	CHECK(share >= 0 && share <= 1);
+	CHECK(met >= n && met <= ndocs);
 	CHECK((share == 0) <= (n == 0));
 	if (ndocs > 10000)
 		CHECK(fabs(share - (double) n / ndocs) < .1);
