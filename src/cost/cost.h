@@ -55,7 +55,7 @@ extern uint64 skx_cost_first(double rows);
  * table: 1 wholly, -1 against it, 0 not at all, or it is not known
  */
 extern double skx_cost_follows(PlannerInfo *root,
-								   const IndexOptInfo *index, int column);
+							   const IndexOptInfo *index, int column);
 
 /*
  * cost_documents.c : about how many documents match, live or dead, by what all

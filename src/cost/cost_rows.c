@@ -89,7 +89,7 @@ skx_cost_values(SkxCosting *c, const SkxCondition *condition)
 
 double
 skx_cost_follows(PlannerInfo *root, const IndexOptInfo *index,
-						int column)
+				 int column)
 {
 	RangeTblEntry *rte = planner_rt_fetch(index->rel->relid, root);
 	AttStatsSlot slot;

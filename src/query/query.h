@@ -73,7 +73,7 @@ extern void skx_query_scan_close(SkxQueryScan *scan);
  * matches in [from, to), ascending, SKX_QUERY_DOCS at most; 0: there is none.
  * What lies below the last one that it gave costs to begin anew.  cost: matches
  * at most, as far as df can tell; likely: how many, if the clauses of a
- * conjunction were independent.  gathers: beginning anew makes bitmaps again.
+ * conjunction were independent, and phrases rare.  gathers: beginning anew makes bitmaps again.
  */
 typedef struct SkxQueryVisit SkxQueryVisit;
 

@@ -15,6 +15,9 @@
 /* Candidates that are collected in a step, about. */
 #define SKX_VISIT_GOAL		256
 
+/* Documents with the words of a phrase, for one that has the phrase. */
+#define SKX_VISIT_PHRASE	20
+
 struct SkxQueryVisit
 {
 	SkxOpening	opening;
@@ -86,19 +89,27 @@ skx_query_visit_cost(SkxQueryVisit *visit)
 	return skx_visit_begun(visit)->cost;
 }
 
-double
-skx_query_visit_likely(SkxQueryVisit *visit)
+static double
+skx_visit_iter_likely(const SkxIter *it)
 {
-	const SkxIter *it = skx_visit_begun(visit);
 	double		ndocs = it->seg->header.ndocs;
 	double		likely = ndocs;
 	int			i;
 
+	check_stack_depth();
+	if (it->kind == SKX_NODE_PHRASE)
+		return skx_visit_iter_likely(it->children[0]) / SKX_VISIT_PHRASE;
 	if (it->kind != SKX_NODE_AND)
 		return it->cost;
 	for (i = 0; i < it->npositive; i++)
-		likely *= it->children[i]->cost / ndocs;
+		likely *= skx_visit_iter_likely(it->children[i]) / ndocs;
 	return likely;
+}
+
+double
+skx_query_visit_likely(SkxQueryVisit *visit)
+{
+	return skx_visit_iter_likely(skx_visit_begun(visit));
 }
 
 static bool
@@ -137,6 +148,20 @@ skx_visit_take(SkxQueryVisit *visit, uint32 to, uint32 *docs)
 	return n > 0 ? skx_segment_drop_deleted(seg, docs, n) : 0;
 }
 
+/*
+ * Where to stop collecting: what reads positions finds none that were not asked
+ * for.  A limit is at the end of a window (query_iter.c).
+ */
+static uint32
+skx_visit_limit(const SkxQueryVisit *visit, uint32 to)
+{
+	uint32		ndocs = visit->opening.seg->header.ndocs;
+
+	if (visit->it->cheap || to >= ndocs)
+		return ndocs;
+	return Min(ndocs, Max(TYPEALIGN(64, to), SKX_QUERY_BATCH));
+}
+
 int
 skx_query_visit(SkxQueryVisit *visit, uint32 from, uint32 to, uint32 *docs)
 {
@@ -163,7 +188,7 @@ skx_query_visit(SkxQueryVisit *visit, uint32 from, uint32 to, uint32 *docs)
 			break;
 		visit->at = 0;
 		visit->next = skx_query_collect(visit->it, visit->next,
-										visit->opening.seg->header.ndocs,
+										skx_visit_limit(visit, to),
 										SKX_VISIT_GOAL, visit->docs,
 										&visit->n);
 	}

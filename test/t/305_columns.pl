@@ -562,8 +562,9 @@ for my $case ([ 'spread = 77', 200, 200 ], [ 'close = 77', 200, 3 ], [ q{list @>
 }
 
 # Keys that lie anywhere are not gone through for a range beside a word: those of
-# the word's documents are tested.  Without a word all are, and where keys follow
-# the table, those of a few groups.
+# the word's documents are tested.  Without a word, or beside a common one, lists
+# of the values are gone through, up to a number of these, then all keys; and
+# where keys follow the table, those of a few groups.
 $s->value(<<'SQL');
 DROP TABLE work;
 CREATE TABLE work (id int, v tsvector, mixed int, follows int) WITH (autovacuum_enabled = off);
@@ -573,9 +574,10 @@ CREATE INDEX work_skx ON work USING skipidx (v, mixed, follows) WITH (block_size
 ANALYZE work;
 SQL
 my $hundredth = 'mixed BETWEEN 0 AND 42949672';
+my $tenth = 'mixed BETWEEN 0 AND 429496729';
 
-for my $case ([ "v @@ 'some' AND $hundredth", 2000, 2000 ], [ $hundredth, 200000, 200000 ],
-	[ "v @@ 'all' AND $hundredth", 200000, 200000 ], [ 'follows BETWEEN 100000 AND 105000', 1, 256 ],
+for my $case ([ "v @@ 'some' AND $hundredth", 2000, 2000 ], [ $hundredth, 0, 0 ], [ $tenth, 200000, 200000 ],
+	[ "v @@ 'all' AND $hundredth", 0, 0 ], [ "v @@ 'all' AND $tenth", 200000, 200000 ], [ 'follows BETWEEN 100000 AND 105000', 1, 256 ],
 	[ "v @@ 'all' AND follows BETWEEN 100000 AND 105000", 1, 256 ], [ "v @@ 'some' AND mixed > 0", 2000, 2000 ],
 	[ "v @@ 'all & some' AND $hundredth", 2000, 2000 ])
 {

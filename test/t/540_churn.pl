@@ -281,6 +281,9 @@ sub used
 
 my $s = $loops[0]{s};
 
+# Autovacuum goes on, and shortens tables: no reader is ended for that any more.
+$standby->append_conf('postgresql.conf', 'max_standby_streaming_delay = -1');
+$standby->reload;
 $node->wait_for_catchup($standby, 'replay', $node->lsn('insert'));
 {
 	my $r = standby_session();
