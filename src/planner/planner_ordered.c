@@ -109,27 +109,46 @@ skx_planner_first_rows(PlannerInfo *root, const RelOptInfo *rel,
 	return Min(rows * matches / Max(rel->rows, 1), matches);
 }
 
+/* How much of the table is in the range that the column is bound to. */
+static double
+skx_planner_part(PlannerInfo *root, const IndexPath *index, int column)
+{
+	List	   *quals = NIL;
+	ListCell   *lc;
+
+	foreach(lc, index->indexclauses)
+	{
+		const IndexClause *clause = lfirst_node(IndexClause, lc);
+
+		if (clause->indexcol == column)
+			quals = lappend(quals, clause->rinfo);
+	}
+	return quals == NIL ? 1 :
+		clauselist_selectivity(root, quals, 0, JOIN_INNER, NULL);
+}
+
 /*
- * Reading the rows: where the column follows the table, each page comes once and
- * in order, forward or backward, unless none of its rows match; where it does
- * not, anywhere.
+ * Reading the rows: where the column follows the table, each page of the part
+ * that it is bound to comes once and in order, forward or backward, unless none
+ * of its rows match; where it does not, anywhere.
  */
 static Cost
 skx_planner_cost_rows(PlannerInfo *root, const RelOptInfo *rel,
-					  const IndexPath *index, double matches,
+					  const IndexPath *index, double matches, double part,
 					  double correlation, bool descending)
 {
 	SkxCostPrices prices;
 	double		follows = correlation * correlation;
 	double		anywhere = index_pages_fetched(matches, rel->pages,
 											   index->indexinfo->pages, root);
-	double		missed = 1 - Min(matches / Max(rel->tuples, 1), 1);
-	double		once = rel->pages *
+	double		missed = 1 - Min(matches / Max(rel->tuples * part, 1), 1);
+	double		pages = ceil(rel->pages * part);
+	double		once = pages *
 		(1 - pow(missed, Max(rel->tuples / Max(rel->pages, 1), 1)));
 
 	skx_cost_prices(rel->reltablespace, &prices);
 	return (1 - follows) * anywhere * prices.random +
-		follows * skx_cost_reading(once, rel->pages,
+		follows * skx_cost_reading(once, pages,
 								   (correlation < 0) == descending ?
 								   prices.forward : prices.backward,
 								   prices.random);
@@ -142,8 +161,8 @@ skx_planner_cost_rows(PlannerInfo *root, const RelOptInfo *rel,
  */
 static void
 skx_planner_cost_ordered(PlannerInfo *root, const RelOptInfo *rel,
-						 const IndexPath *index, double correlation,
-						 bool descending, Path *path)
+						 const IndexPath *index, double part,
+						 double correlation, bool descending, Path *path)
 {
 	double		matches = Max(index->indexselectivity * rel->tuples, 1);
 	double		first = skx_planner_first_rows(root, rel, matches);
@@ -163,7 +182,7 @@ skx_planner_cost_ordered(PlannerInfo *root, const RelOptInfo *rel,
 		SKX_ORDERED_BEGIN * cpu_operator_cost + looked * each;
 	path->total_cost = path->startup_cost +
 		(follows * matches + (1 - follows) * matches * (searches - 1)) * each +
-		skx_planner_cost_rows(root, rel, index, matches, correlation,
+		skx_planner_cost_rows(root, rel, index, matches, part, correlation,
 							  descending) +
 		matches * (cpu_tuple_cost + cpu_index_tuple_cost +
 				   rel->baserestrictcost.per_tuple) +
@@ -187,6 +206,7 @@ skx_planner_add_column(PlannerInfo *root, RelOptInfo *rel,
 	custom->path.pathkeys = list_make1(key);
 	custom->path.parallel_safe = false;
 	skx_planner_cost_ordered(root, rel, path,
+							 skx_planner_part(root, path, column),
 							 skx_cost_follows(root, index, column),
 							 !skx_compat_pathkey_ascends(key), &custom->path);
 	custom->flags = CUSTOMPATH_SUPPORT_PROJECTION;

@@ -59,8 +59,12 @@ extern void skx_query_scan_range(SkxQueryScan *scan, uint32 from, uint32 to);
 extern uint64 skx_query_scan_count(SkxQueryScan *scan);
 extern bool skx_query_scan_counts(const SkxQueryScan *scan);
 
-/* Documents that it may give, at most, as far as df can tell. */
+/*
+ * Documents that it may give, at most, as far as df can tell; and postings that
+ * it goes through for these, or what takes as long.
+ */
 extern uint32 skx_query_scan_cost(SkxQueryScan *scan);
+extern uint32 skx_query_scan_steps(SkxQueryScan *scan);
 
 /* Before any next: scans of one query on several segments begin together. */
 extern void skx_query_scan_plan(SkxQueryScan **scans, int n);

@@ -95,15 +95,28 @@ skx_query_scan_begin(SkxQueryScan *scan)
 	scan->opening.terms = NULL;
 }
 
-uint32
-skx_query_scan_cost(SkxQueryScan *scan)
+/* The iterators, begun. */
+static const SkxIter *
+skx_query_scan_begun(SkxQueryScan *scan)
 {
 	MemoryContext old = MemoryContextSwitchTo(scan->context);
 
 	if (scan->it == NULL)
 		skx_query_scan_begin(scan);
 	MemoryContextSwitchTo(old);
-	return scan->it->cost;
+	return scan->it;
+}
+
+uint32
+skx_query_scan_cost(SkxQueryScan *scan)
+{
+	return skx_query_scan_begun(scan)->cost;
+}
+
+uint32
+skx_query_scan_steps(SkxQueryScan *scan)
+{
+	return skx_query_scan_begun(scan)->steps;
 }
 
 void

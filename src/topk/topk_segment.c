@@ -288,7 +288,7 @@ skx_topk_by_filter(SkxTopkRun *run, double others)
 {
 	SkxQueryScan *scan = skx_query_scan_open(run->seg,
 											 run->topk->request.filter, true);
-	bool		few = (double) skx_query_scan_cost(scan) *
+	bool		few = (double) skx_query_scan_steps(scan) *
 		SKX_TOPK_FILTER_SHARE < others;
 
 	if (few)
@@ -346,7 +346,7 @@ skx_topk_choose(SkxTopkRun *run, const SkxTopkSegment *s)
 		return;
 	}
 	scan = skx_query_scan_open(run->seg, topk->request.filter, true);
-	leads = skx_topk_filter_leads(run, skx_query_scan_cost(scan));
+	leads = skx_topk_filter_leads(run, skx_query_scan_steps(scan));
 	if (leads)
 		skx_topk_through(run, scan);
 	skx_query_scan_close(scan);
