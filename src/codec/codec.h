@@ -146,6 +146,9 @@ extern const uint8 *skx_codec_pfor_skip(const uint8 *src, const uint8 *end);
  * 64 * nwords), by words where the form allows; it needs no decoded documents,
  * leaves other bits alone, and returns false for damaged bytes, some bits
  * being set already perhaps.
+ * keep looks `some` documents after `base` up in the bits of a sub-block; those
+ * that it has are written to `dst`, which may be where they are, and counted.
+ * -1: its form has no bits (or is damaged), it has to be decoded.
  */
 #define SKX_SUBBLOCK_BODY_MAX	(2 + 520 + 64 + 1 + 4 * SKX_PFOR_MAX)
 #define SKX_BITSET_MIN			3
@@ -163,6 +166,9 @@ extern const uint8 *skx_codec_subblock_labels(const uint8 *body,
 											  const uint8 *src,
 											  const uint8 *end,
 											  SkxPostings *p);
+extern int	skx_codec_subblock_keep(const uint8 *src, const uint8 *end, int n,
+									uint32 base, const uint32 *docs, int some,
+									uint32 *dst);
 extern bool skx_codec_subblock_fill(const uint8 *src, const uint8 *end, int n,
 									uint32 base, uint32 window, uint64 *bits,
 									int nwords);

@@ -61,6 +61,13 @@ skx_codec_varint_put(uint8 *dst, uint32 v)
 }
 
 /*
+ * codec_narrow.c: packed gaps of one bit as bits, that of base + 1 lowest; how
+ * many, SKX_SUBBLOCK to 64 * SKX_NARROW_WORDS
+ */
+#define SKX_NARROW_WORDS	4
+extern int	skx_codec_narrow_bits(const uint8 *src, uint64 *words);
+
+/*
  * codec_pfor.c: a column of n values: pfor when n is SKX_SUBBLOCK, varints
  * when fewer.  `dst` and `src` have room for SKX_SUBBLOCK values.
  */

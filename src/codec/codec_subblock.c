@@ -434,6 +434,59 @@ skx_codec_window_docs(const SkxWindow *window, const uint32 *docs, int n)
 }
 
 /*
+ * The documents as bits, that of base + 1 lowest, of which there are *words
+ * (SKX_BITSET_MAX at most); false where their form is another one, or damaged.
+ */
+static bool
+skx_codec_subblock_bits(const uint8 *src, const uint8 *end, uint32 base,
+						uint64 *bits, int *words)
+{
+	int			i;
+
+	if (src[0] > SKX_DOCS_BITSET)
+	{
+		*words = src[0] - SKX_DOCS_BITSET;
+		src = skx_codec_bitset_check(src + 2, end, *words, base);
+		for (i = 0; src != NULL && i < *words; i++)
+			bits[i] = skx_codec_load64(src + i * sizeof(uint64));
+		return src != NULL;
+	}
+	if (src[0] != 1 || end - src < 2 + SKX_SUBBLOCK / 8)
+		return false;
+	*words = SKX_NARROW_WORDS;
+	return (uint64) (uint32) (base + 1) +
+		skx_codec_narrow_bits(src + 2, bits) - 1 <= SKX_DOC_MAX;
+}
+
+/*
+ * Those of `some` documents after `base` that the sub-block has, written to
+ * `dst`; -1 where they have to be decoded, or the bytes are damaged.
+ */
+int
+skx_codec_subblock_keep(const uint8 *src, const uint8 *end, int n,
+						uint32 base, const uint32 *docs, int some,
+						uint32 *dst)
+{
+	uint64		bits[SKX_BITSET_MAX];
+	int			words;
+	int			kept = 0;
+	int			i;
+
+	if (!skx_codec_body_valid(src, end, n, base) ||
+		!skx_codec_subblock_bits(src, end, base, bits, &words))
+		return -1;
+	for (i = 0; i < some; i++)
+	{
+		uint32		bit = docs[i] - base - 1;
+
+		dst[kept] = docs[i];
+		kept += bit / 64 < (uint32) words &&
+			(bits[bit / 64] >> (bit % 64) & 1) != 0;
+	}
+	return kept;
+}
+
+/*
  * Sets the bits of the documents that follow `base` and are in the nwords * 64
  * documents from `window` on; false when the bytes are damaged.
  */
@@ -443,21 +496,17 @@ skx_codec_subblock_fill(const uint8 *src, const uint8 *end, int n,
 {
 	SkxWindow	w = {window, bits, nwords};
 	int64		at = (int64) (uint32) (base + 1) - (int64) window;
+	uint64		own[SKX_BITSET_MAX];
 	uint32		docs[SKX_SUBBLOCK];
+	int			words;
 	int			i;
 
 	if (!skx_codec_body_valid(src, end, n, base))
 		return false;
-	if (src[0] > SKX_DOCS_BITSET)
+	if (skx_codec_subblock_bits(src, end, base, own, &words))
 	{
-		int			words = src[0] - SKX_DOCS_BITSET;
-
-		src = skx_codec_bitset_check(src + 2, end, words, base);
-		if (src == NULL)
-			return false;
 		for (i = 0; i < words; i++)
-			skx_codec_window_or(&w, at + 64 * i,
-								skx_codec_load64(src + i * sizeof(uint64)));
+			skx_codec_window_or(&w, at + 64 * i, own[i]);
 		return true;
 	}
 	if (src[0] == 0)

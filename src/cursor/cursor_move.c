@@ -18,6 +18,9 @@ SkxCursorWork skx_cursor_work;
 /* A lower bound by more documents than this is no good. */
 #define SKX_BOUND_FAR		4096
 
+/* A sub-block of more than this part of a window is likely in several. */
+#define SKX_FILL_WIDE		4
+
 void
 skx_cursor_damaged(const SkxCursorList *l, const char *what)
 {
@@ -498,6 +501,39 @@ skx_cursor_take(SkxCursor *c, uint32 from, uint32 limit, uint32 *docs, int *n)
 	return c->docs[c->i] + 1;
 }
 
+/*
+ * Looks documents up in the bits of the sub-block that the cursor has reached,
+ * if it has such and was not decoded: of docs[*i] and those behind it, which
+ * ascend, those that are in the list are written to `dst`.  Returns how many,
+ * and goes on to the first one behind the sub-block; -1: it has to be decoded.
+ */
+static int
+skx_cursor_filter_bits(SkxCursor *c, const uint32 *docs, int *i, int n,
+					   uint32 *dst)
+{
+	SkxCursorList *l = skx_cursor_list(c);
+	SkxSkiplistCursor *s = &l->nodes;
+	int			from = *i;
+	int			to;
+	int			kept;
+
+	if (c->docs != NULL || c->labels != 0)
+		return -1;
+	while (from < n && docs[from] < l->base + 1)
+		from++;
+	for (to = from; to < n && docs[to] < c->end; to++)
+		;
+	skx_skiplist_pin(s);
+	kept = skx_codec_subblock_keep(s->body, s->end, s->n, s->base,
+								   docs + from, to - from, dst);
+	skx_skiplist_relax(s);
+	if (kept < 0)
+		return -1;
+	skx_cursor_work.fills++;
+	*i = to;
+	return kept;
+}
+
 int
 skx_cursor_filter(SkxCursor *c, uint32 *docs, int n)
 {
@@ -505,10 +541,17 @@ skx_cursor_filter(SkxCursor *c, uint32 *docs, int n)
 	int			i = 0;
 
 	skx_cursor_targets(c, docs, n);
-	while (i < n)
+	while (i < n && skx_cursor_reach(c, docs[i]))
 	{
-		uint32		doc = skx_cursor_seek(c, docs[i]);
+		int			found = skx_cursor_filter_bits(c, docs, &i, n, docs + kept);
+		uint32		doc;
 
+		if (found >= 0)
+		{
+			kept += found;
+			continue;
+		}
+		doc = skx_cursor_seek(c, docs[i]);
 		while (i < n && docs[i] < doc)
 			i++;
 		if (i < n && docs[i] == doc)
@@ -554,6 +597,16 @@ skx_cursor_fill_decoded(SkxCursor *c, uint32 window, uint64 *bits,
 	while (i < c->n && c->docs[i] < window)
 		i++;
 	c->i = Min(i, c->n - 1);
+	if (c->labels == 0)
+	{
+		for (; i < c->n && c->docs[i] - window < ndocs; i++)
+		{
+			uint32		bit = c->docs[i] - window;
+
+			bits[bit / 64] |= UINT64CONST(1) << (bit % 64);
+		}
+		return;
+	}
 	for (; i < c->n && c->docs[i] - window < ndocs; i++)
 	{
 		uint32		bit = c->docs[i] - window;
@@ -577,7 +630,10 @@ skx_cursor_fill(SkxCursor *c, uint32 window, uint64 *bits, int nwords)
 		CHECK_FOR_INTERRUPTS();
 		if (l->base + 1 >= window + ndocs)
 			break;
-		if (c->docs == NULL && c->labels != 0)
+
+		/* what further windows have of a wide one need not be decoded again */
+		if (c->docs == NULL &&
+			(c->labels != 0 || c->end - (l->base + 1) > ndocs / SKX_FILL_WIDE))
 			skx_cursor_decode(c);
 		if (c->docs != NULL)
 			skx_cursor_fill_decoded(c, window, bits, ndocs);

@@ -118,6 +118,7 @@ typedef struct SkxIter
 	struct SkxIter **children;	/* AND: positive ones first, of these the one
 								 * that generates, then cheapest first */
 	int			npositive;		/* AND: children that are not NOT */
+	bool		windows;		/* AND: works on windows of bits */
 	bool		by_phrase;		/* AND: the words of the first child, a
 								 * phrase, generate */
 	SkxCursor  *list;			/* TERM */
@@ -161,20 +162,27 @@ extern uint64 skx_query_count(SkxIter *it, uint32 from, uint32 to);
 extern void skx_query_fill(SkxIter *it, uint32 window, uint64 *bits);
 extern uint32 skx_query_bound(SkxIter *it, uint32 from);
 
-/* A clause with more than 1/32 of all documents is dense. */
-static inline bool
-skx_query_is_dense(const SkxIter *it)
-{
-	return it->cost >= it->seg->header.ndocs / 32;
-}
+/*
+ * query_lead.c
+ *
+ * order: the clauses of a conjunction by what they leave to the others.  lead:
+ * that which generates comes first.  weigh: whether it works on windows, which
+ * takes less where the documents that generate are in most sub-blocks of the
+ * other lists.
+ */
+extern void skx_query_order(SkxIter *it);
+extern void skx_query_lead(SkxIter *it);
+extern void skx_query_weigh(SkxIter *it);
 
-/* Does a conjunction work on windows? */
-static inline bool
-skx_query_is_dense_and(const SkxIter *it)
-{
-	return it->children[0]->cheap &&
-		(it->npositive == 0 || skx_query_is_dense(it->children[0]));
-}
+/*
+ * Work: to ask a clause about documents, and to fill all windows with it.
+ * is_less_asked: is it less to ask the largest clause of a disjunction about the
+ * others' documents, `docs` at most, than to fill windows with all of them?
+ */
+extern double skx_query_work_asked(const SkxIter *it, double docs);
+extern double skx_query_work_filled(const SkxIter *it);
+extern bool skx_query_is_less_asked(const SkxIter *it,
+									const SkxIter *largest, double docs);
 
 /*
  * query_range.c : what many lists match, as bits of a range of documents

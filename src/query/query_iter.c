@@ -6,7 +6,7 @@
  * order, and filter documents that another node generated.  A conjunction
  * lets its cheapest clause generate and the others filter, so that long lists
  * are only touched where survivors are (that is what their skips are for);
- * when even its cheapest clause is dense, it works on windows of bits like a
+ * when these are in most places of the lists, it works on windows of bits like a
  * disjunction, which reads its lists in one pass.
  */
 #include "postgres.h"
@@ -14,12 +14,6 @@
 #include "miscadmin.h"
 #include "port/pg_bitutils.h"
 #include "query/query_internal.h"
-
-/*
- * How many times as many documents the largest clause of a disjunction has to
- * have as all others, for that its documents are not gone through to be counted.
- */
-#define SKX_COUNT_APART		4
 
 /*
  * Turns bits of a window into documents in [from, limit).
@@ -209,7 +203,7 @@ skx_query_filter_and(SkxIter *it, uint32 *docs, int n, bool positions)
 {
 	int			i;
 
-	for (i = 1; i < it->nchildren && n > 0 && !skx_query_is_dense_and(it); i++)
+	for (i = 1; i < it->nchildren && n > 0 && !it->windows; i++)
 		if (it->children[i]->cheap)
 			n = skx_query_filter(it->children[i], docs, n);
 	for (i = 1; i < it->nchildren && n > 0 && positions; i++)
@@ -224,7 +218,7 @@ skx_query_generate_and(SkxIter *it, uint32 from, uint32 limit, uint32 *docs,
 {
 	uint32		next;
 
-	if (skx_query_is_dense_and(it))
+	if (it->windows)
 		next = skx_query_generate_window(it, from, limit, docs, n, true);
 	else if (it->by_phrase)
 		next = skx_query_generate(it->children[0]->children[0], from, limit,
@@ -393,7 +387,7 @@ uint32
 skx_query_collect(SkxIter *it, uint32 from, uint32 to, int goal, uint32 *docs,
 				  int *n)
 {
-	bool		dense = it->kind == SKX_NODE_AND && skx_query_is_dense_and(it);
+	bool		dense = it->kind == SKX_NODE_AND && it->windows;
 	bool		split = it->kind == SKX_NODE_PHRASE || it->kind == SKX_NODE_AND;
 	int			some;
 
@@ -427,7 +421,7 @@ static bool
 skx_query_is_windowed(const SkxIter *it)
 {
 	if (it->kind == SKX_NODE_AND)
-		return it->cheap && skx_query_is_dense_and(it);
+		return it->cheap && it->windows;
 	return it->kind == SKX_NODE_OR || it->kind == SKX_NODE_NOT ||
 		it->kind == SKX_NODE_BITMAP;
 }
@@ -438,7 +432,8 @@ skx_query_count_bits(uint64 *bits, uint32 window, uint32 from, uint32 to)
 {
 	uint32		w;
 
-	for (w = 0; w < SKX_WINDOW_WORDS; w++)
+	for (w = 0; w < SKX_WINDOW_WORDS &&
+		 (from > window || to - window < SKX_QUERY_BATCH); w++)
 	{
 		uint32		base = window + w * 64;
 
@@ -501,9 +496,9 @@ skx_query_count_listed(SkxIter *it, SkxIter *but, uint32 from, uint32 to)
 }
 
 /*
- * The clause of a disjunction that has far more documents than all the others
- * together, if it tells how many it has; NULL: there is none.  Then only the
- * others' documents are looked up in it.
+ * The clause of a disjunction that has so many more documents than all the
+ * others together that only these are looked up in it, as it tells how many it
+ * has; NULL: there is none.
  */
 static SkxIter *
 skx_query_largest(const SkxIter *it)
@@ -519,7 +514,7 @@ skx_query_largest(const SkxIter *it)
 			largest = it->children[i];
 	}
 	if (largest->kind != SKX_NODE_TERM || largest->list->labels != 0 ||
-		(all - largest->cost) * SKX_COUNT_APART > largest->cost)
+		!skx_query_is_less_asked(it, largest, all - largest->cost))
 		return NULL;
 	return largest;
 }
@@ -757,8 +752,7 @@ skx_query_fill(SkxIter *it, uint32 window, uint64 *bits)
 								  SKX_WINDOW_WORDS);
 			break;
 		case SKX_NODE_AND:
-			if (!it->cheap ||
-				(it->npositive > 0 && !skx_query_is_dense(it->children[0])))
+			if (!it->cheap || !it->windows)
 			{
 				skx_query_fill_generated(it, window, bits);
 				break;

@@ -31,9 +31,6 @@
 static SkxIter *skx_query_open_node(const SkxOpening *o,
 									const SkxQueryNode *node);
 
-/* How many times more documents "far more" are. */
-#define SKX_LEAD_PHRASE		4
-
 static SkxIter *
 skx_query_iter(SkxSegment *seg, SkxNodeKind kind, uint32 cost)
 {
@@ -281,28 +278,6 @@ skx_query_settle(const SkxOpening *o, SkxIter *it)
 	return skx_query_open_prefix(o, node);
 }
 
-static int
-skx_query_rank(const SkxIter *it)
-{
-	return (it->kind == SKX_NODE_NOT ? 2 : 0) + (it->cheap ? 0 : 1);
-}
-
-/*
- * Positive clauses first, those with few documents before others: they leave
- * least to the rest.  What has to read positions comes after what has not;
- * negations last, those that leave least first.
- */
-static int
-skx_query_compare_cost(const void *a, const void *b)
-{
-	const SkxIter *x = *(SkxIter *const *) a;
-	const SkxIter *y = *(SkxIter *const *) b;
-
-	if (skx_query_rank(x) != skx_query_rank(y))
-		return skx_query_rank(x) - skx_query_rank(y);
-	return x->cost < y->cost ? -1 : x->cost > y->cost;
-}
-
 /*
  * Makes many negations of a conjunction one, of a disjunction, which can be
  * gathered.
@@ -397,61 +372,6 @@ skx_query_open_many(const SkxOpening *o, const SkxQueryNode *node,
 	return cost;
 }
 
-/* Has the clause number i generate; the others keep their order. */
-static void
-skx_query_lead(SkxIter *it, int i)
-{
-	SkxIter    *child = it->children[i];
-
-	memmove(&it->children[1], &it->children[0], sizeof(SkxIter *) * i);
-	it->children[0] = child;
-}
-
-/*
- * Keys of a column may have to be looked at one by one to yield a few documents:
- * then another clause generates, and those of its documents are.
- */
-static void
-skx_query_lead_by_steps(SkxIter *it)
-{
-	int			least = 0;
-	int			i;
-
-	for (i = 1; i < it->npositive && it->children[i]->cheap; i++)
-		if (it->children[i]->steps < it->children[least]->steps)
-			least = i;
-	if (it->npositive > 0 && it->children[0]->cheap)
-		skx_query_lead(it, least);
-}
-
-/*
- * Where all clauses without positions have far more to go through than the words
- * of a phrase, these words generate: the others are asked about their documents,
- * and positions are read of what is left.
- */
-static void
-skx_query_lead_by_phrase(SkxIter *it)
-{
-	int			phrase = -1;
-	int			i;
-
-	if (it->npositive < 2 || !it->children[0]->cheap)
-		return;
-	for (i = 1; i < it->npositive; i++)
-	{
-		const SkxIter *child = it->children[i];
-
-		if (child->kind == SKX_NODE_PHRASE &&
-			(phrase < 0 || child->steps < it->children[phrase]->steps))
-			phrase = i;
-	}
-	if (phrase < 0 || it->children[0]->steps / SKX_LEAD_PHRASE <=
-		it->children[phrase]->steps)
-		return;
-	skx_query_lead(it, phrase);
-	it->by_phrase = true;
-}
-
 /* Of a conjunction of one clause that clause. */
 static SkxIter *
 skx_query_unwrap(SkxIter *it)
@@ -510,25 +430,24 @@ skx_query_open_and(const SkxOpening *o, const SkxQueryNode *node)
 			it->cheap &= child->cheap;
 		}
 	}
-	qsort(it->children, it->nchildren, sizeof(SkxIter *),
-		  skx_query_compare_cost);
-	while (it->npositive < it->nchildren &&
-		   it->children[it->npositive]->kind != SKX_NODE_NOT)
-		it->npositive++;
+	skx_query_order(it);
 	skx_query_join_negations(o, it);
-	skx_query_lead_by_steps(it);
-	skx_query_lead_by_phrase(it);
+	skx_query_lead(it);
 	if (it->npositive > 0)
 		it->children[0] = skx_query_settle(o, it->children[0]);
 	if (it->nchildren == 1 && it->npositive == 1)
 		return skx_query_unwrap(it);
 	if (it->nchildren == 0)
+	{
 		it->kind = SKX_NODE_ALL;
-	else if (it->npositive > 0)
+		return it;
+	}
+	if (it->npositive > 0)
 	{
 		it->cost = it->children[0]->cost;
 		it->steps = it->children[0]->steps;
 	}
+	skx_query_weigh(it);
 	return it;
 }
 
@@ -704,7 +623,7 @@ skx_query_roles(SkxIter *it, SkxCursorRole role, bool leads,
 				skx_cursor_probe(it->list, candidates);
 			break;
 		case SKX_NODE_AND:
-			windows = skx_query_is_dense_and(it);
+			windows = it->windows;
 			for (i = 0; i < it->nchildren; i++)
 				skx_query_roles(it->children[i], role, leads &&
 								(windows ? it->children[i]->cheap : i == 0),

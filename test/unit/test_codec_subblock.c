@@ -187,6 +187,34 @@ check_window(const uint8 *src, const uint8 *end, const SkxPostings *p,
 	CHECK(memcmp(got, wanted, sizeof(got)) == 0);
 }
 
+/* Documents that are looked up, also those behind the last one. */
+static void
+check_keep(const uint8 *src, const uint8 *end, const SkxPostings *p,
+		   uint32 base)
+{
+	bool		has_bits = src[0] == 1 || src[0] > 63;
+	uint32		step = 1 + unit_below(4);
+	uint32		docs[400];
+	uint32		doc = base;
+	int			kept;
+	int			n;
+	int			i;
+	int			k = 0;
+
+	for (n = 0; n < (int) lengthof(docs) && doc + 1 <= SKX_DOC_MAX; n++)
+		docs[n] = doc = doc + 1 + Min(unit_below(step), SKX_DOC_MAX - doc - 1);
+	kept = skx_codec_subblock_keep(src, end, p->n, base, docs, n, docs);
+	CHECK(has_bits == (kept >= 0));
+	for (i = 0; i < p->n && has_bits && n > 0; i++)
+		if (k < kept && docs[k] == p->docs[i])
+			k++;
+	CHECK(k == Max(kept, 0));
+	for (n = i = 0; i < p->n && n < (int) lengthof(docs); i++)
+		docs[n++] = p->docs[i];
+	if (has_bits)
+		CHECK(skx_codec_subblock_keep(src, end, p->n, base, docs, n, docs) == n);
+}
+
 static void
 windows(const uint8 *src, const uint8 *end, const SkxPostings *p, uint32 base)
 {
@@ -198,6 +226,7 @@ windows(const uint8 *src, const uint8 *end, const SkxPostings *p, uint32 base)
 	check_window(src, end, p, base, 0, 64);
 	check_window(src, end, p, base, SKX_DOC_MAX, 1);
 	check_window(src, end, p, base, first, 0);
+	check_keep(src, end, p, base);
 	for (i = 0; i < 4; i++)
 	{
 		uint32		window = p->docs[unit_below(p->n)];
