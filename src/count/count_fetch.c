@@ -18,6 +18,7 @@ skx_count_fetch_begin(SkxCount *c)
 	if (c->fetch != NULL)
 		return;
 	c->fetch = table_index_fetch_begin(heap);
+	c->seen = MemoryContextAlloc(c->context, sizeof(bool) * SKX_QUERY_DOCS);
 	c->row = table_slot_create(heap, NULL);
 	skx_source_heap_begin(&c->ahead, heap);
 }

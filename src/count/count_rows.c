@@ -52,8 +52,6 @@ skx_count_make_room(SkxCount *c)
 	old = MemoryContextSwitchTo(c->context);
 	c->docs = palloc(sizeof(uint32) * SKX_QUERY_DOCS);
 	c->tids = palloc(sizeof(ItemPointerData) * SKX_QUERY_DOCS);
-	c->others = palloc(sizeof(ItemPointerData) * SKX_QUERY_DOCS);
-	c->seen = palloc(sizeof(bool) * SKX_QUERY_DOCS);
 	if (c->request->taker != NULL)
 	{
 		c->other_docs = palloc(sizeof(uint32) * SKX_QUERY_DOCS);
@@ -131,11 +129,15 @@ skx_count_all_live(SkxCount *c, SkxSegment *seg, SkxQueryScan *answer)
 	if (taker == NULL && skx_segment_ndeleted(seg) == 0 &&
 		skx_query_scan_counts(answer))
 		rows = skx_query_scan_count(answer);
-	while ((n = skx_query_scan_next(answer, c->docs)) > 0)
+	else
 	{
-		rows += n;
-		if (taker != NULL)
-			taker->documents(seg, c->docs, n, taker->arg);
+		skx_count_make_room(c);
+		while ((n = skx_query_scan_next(answer, c->docs)) > 0)
+		{
+			rows += n;
+			if (taker != NULL)
+				taker->documents(seg, c->docs, n, taker->arg);
+		}
 	}
 	if (!skx_count_is_current(c, seg))
 	{
@@ -170,6 +172,10 @@ skx_count_batch(SkxCount *c, SkxSegment *seg, int n)
 			c->docs[nmapped++] = c->docs[i];
 		else
 		{
+			if (c->others == NULL)
+				c->others = MemoryContextAlloc(c->context,
+											   sizeof(ItemPointerData) *
+											   SKX_QUERY_DOCS);
 			if (c->other_docs != NULL)
 				c->other_docs[nothers] = c->docs[i];
 			c->others[nothers++] = c->tids[i];
@@ -219,18 +225,19 @@ SkxQueryScan *
 skx_count_part(SkxCount *c, SkxSegment *seg, SkxQueryScan *answer,
 			   uint32 from, uint32 to)
 {
-	skx_count_make_room(c);
 	skx_query_scan_range(answer, from, to);
 	c->retired = false;
 	if (skx_count_may_forget(c, to - from) &&
-		skx_count_is_whole(c, skx_query_scan_cost(answer)) &&
-		!skx_count_all_live(c, seg, answer))
+		skx_count_is_whole(c, skx_query_scan_cost(answer)))
 	{
+		if (skx_count_all_live(c, seg, answer))
+			return answer;
 		c->retired = true;
 		skx_query_scan_close(answer);
 		answer = skx_query_scan_open(seg, c->request->query, true);
 		skx_query_scan_range(answer, from, to);
 	}
+	skx_count_make_room(c);
 	skx_count_matches(c, seg, answer);
 	return answer;
 }

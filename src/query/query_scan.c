@@ -53,7 +53,6 @@ skx_query_scan_open(SkxSegment *seg, const SkxQuery *query, bool wants_all)
 	scan->context = context;
 	scan->goal = wants_all ? SKX_QUERY_BATCH : 1;
 	scan->want = wants_all ? SKX_SCAN_MOST : 1;
-	scan->docs = palloc(sizeof(uint32) * SKX_QUERY_DOCS);
 	MemoryContextSwitchTo(old);
 	return scan;
 }
@@ -167,6 +166,8 @@ skx_query_scan_next(SkxQueryScan *scan, uint32 *docs)
 	{
 		int			some;
 
+		if (scan->docs == NULL)
+			scan->docs = palloc(sizeof(uint32) * SKX_QUERY_DOCS);
 		if (scan->at == scan->n)
 		{
 			scan->at = 0;
