@@ -164,7 +164,7 @@ skx_query_weigh(SkxIter *it)
 	double		filled = skx_query_work_filled(it->children[0]);
 	int			i;
 
-	it->windows = it->npositive == 0;
+	it->windows = it->npositive == 0 && it->children[0]->cheap;
 	if (it->npositive == 0 || !it->children[0]->cheap)
 		return;
 	for (i = 1; i < it->nchildren; i++)
