@@ -315,7 +315,7 @@ bool
 skx_codec_bits_get_all(uint32 *dst, const uint8 *src, const uint8 *end, int n,
 					   int width)
 {
-	uint32		mask = (uint32) (((uint64) 1 << width) - 1);
+	uint32		mask;
 	size_t		bit = 0;
 	size_t		whole = 0;		/* bits before which eight bytes can be read */
 	int			i;
@@ -323,6 +323,7 @@ skx_codec_bits_get_all(uint32 *dst, const uint8 *src, const uint8 *end, int n,
 	if (width < 0 || width > 32 || src > end ||
 		((size_t) n * width + 7) / 8 > (size_t) (end - src))
 		return false;
+	mask = (uint32) (((uint64) 1 << width) - 1);
 	if (end - src >= (ptrdiff_t) sizeof(uint64))
 		whole = (end - src - sizeof(uint64) + 1) * 8;
 	for (i = 0; i < n && bit < whole; i++, bit += width)

@@ -40,8 +40,9 @@ typedef struct SkxKeyBody
  * leaves of ascending documents, as far as they are not at hand.  relax gives up
  * all pages.
  */
-extern void skx_segment_keys_damaged(const SkxKeyReader *reader, uint32 page,
-									 const char *what) pg_attribute_noreturn();
+SKX_NORETURN extern void skx_segment_keys_damaged(const SkxKeyReader *reader,
+												  uint32 page,
+												  const char *what);
 extern const SkxDiskKeyPage *skx_segment_keys_page(SkxKeyReader *reader,
 												   uint32 ordinal, int level);
 extern int	skx_segment_keys_child(const SkxDiskKeyPage *page, uint32 group);
