@@ -23,9 +23,11 @@
 
 /*
  * Adjacent units become one read of up to so many pages: more than that gains
- * little on any device, and small blocks lose nothing where all are read.
+ * little on any device, and small blocks lose nothing where all are read.  256
+ * kB are one request of most devices, and count as one where requests are
+ * limited.
  */
-#define SKX_BLK_RUN_PAGES		16
+#define SKX_BLK_RUN_PAGES		32
 
 StaticAssertDecl(SKX_BLK_RUN_PAGES <= SKX_BLK_GROUP_FRAMES,
 				 "a run must fit into one group");

@@ -13,7 +13,9 @@
 typedef enum SkxCursorRole
 {
 	SKX_CURSOR_PROBE,			/* sought, here and there */
+	SKX_CURSOR_SWEEP,			/* sought by batches, from end to end */
 	SKX_CURSOR_LEAD,			/* traversed to its end */
+	SKX_CURSOR_WHOLE,			/* the same, for certain, and from disk */
 	SKX_CURSOR_LEAD_FIRST,		/* traversed, perhaps for a few documents */
 	SKX_CURSOR_RESCAN,			/* sought where another cursor has just been */
 	SKX_CURSOR_MERGE			/* all lists of a segment, each to its end */

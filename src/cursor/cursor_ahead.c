@@ -14,8 +14,11 @@
  * so a sought cursor plans only while the backend is reading something.
  *
  *	  LEAD			node 1 with node 0, then as above
+ *	  WHOLE			as many as it may have in flight with node 0
  *	  LEAD_FIRST	node 1 when it is entered, then as above
  *	  PROBE			nodes of targets; without any, as LEAD_FIRST
+ *	  SWEEP			as PROBE; beyond the targets, when it has entered some
+ *					nodes in a row, as LEAD
  *	  RESCAN		no nodes: they have just been read
  *	  MERGE			as LEAD, and whatever follows in the planes
  */
@@ -33,6 +36,9 @@
  * border of two blocks, so many documents sought will hardly leave out one.
  */
 #define SKX_AHEAD_BOTH		8
+
+/* Nodes in a row after which the next ones are taken for wanted, too. */
+#define SKX_AHEAD_ROW		4
 
 /*
  * Bytes that positions take on average, in halves: to guess whether they
@@ -82,7 +88,9 @@ skx_cursor_ahead_run(SkxCursorList *l, bool in_row)
 	int			wanted;
 	int			n = 0;
 
-	if (in_row)
+	if (a->role == SKX_CURSOR_WHOLE)
+		a->window = skx_cursor_ahead_share(l);
+	else if (in_row)
 		a->window = Min(Max(1, a->window * 2), skx_cursor_ahead_share(l));
 	else
 		a->window = first && to_end ? 1 : 0;
@@ -158,10 +166,16 @@ skx_cursor_ahead_entered(SkxSkiplistCursor *s, int64 step)
 		a->in_flight--;
 	if (s->is_last && !l->back)
 		return;
-	if (a->targets != NULL && !l->back)
-		skx_cursor_ahead_targets(l);
-	else
+	a->row = step == 1 ? a->row + 1 : 0;
+	if (a->targets == NULL || l->back)
 		skx_cursor_ahead_run(l, step == 1);
+	else
+	{
+		skx_cursor_ahead_targets(l);
+		if (a->role == SKX_CURSOR_SWEEP && a->ntargets == 0 &&
+			a->row >= SKX_AHEAD_ROW)
+			skx_cursor_ahead_run(l, true);
+	}
 }
 
 /* Where the list of a term begins; false: in its dictionary entry. */
@@ -189,7 +203,7 @@ skx_cursor_ahead_begin(SkxCursorList *l)
 	uint32		page;
 
 	a->share = NULL;
-	a->window = a->in_flight = a->asked = 0;
+	a->window = a->in_flight = a->asked = a->row = 0;
 	a->reads = seg->kept->reads;
 	a->targets = NULL;
 	if (seg->ahead == 0)
@@ -284,6 +298,15 @@ skx_cursor_start(SkxCursorStarts *starts, const SkxTerm *term,
 		starts->pages[starts->n++] = (*page / unit + 1) * unit;
 }
 
+/* Of a list whose nodes are told by a table, the first page of that. */
+static void
+skx_cursor_start_table(SkxCursorStarts *starts, const SkxTerm *term)
+{
+	if (term->df > 0 && (term->flags & SKX_TERM_PLACE) == SKX_TERM_LONG &&
+		term->list.has_table && starts->n < (int) lengthof(starts->pages) - 1)
+		starts->pages[starts->n++] = term->list.table_page;
+}
+
 void
 skx_cursor_ask_starts(SkxCursorStarts *starts, int least)
 {
@@ -300,7 +323,10 @@ skx_cursor_ask_terms(SkxSegment *seg, const SkxTerm *terms, int n)
 	if (!skx_cursor_begin_starts(&starts, seg))
 		return;
 	for (i = 0; i < n; i++)
+	{
 		skx_cursor_start(&starts, &terms[i], 0);
+		skx_cursor_start_table(&starts, &terms[i]);
+	}
 	skx_cursor_ask_starts(&starts, 2);
 }
 

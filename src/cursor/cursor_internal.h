@@ -54,6 +54,7 @@ typedef struct SkxCursorAhead
 	uint32		asked;			/* nodes after the current one that were
 								 * decided on, in the direction of moves */
 	int			in_flight;		/* of targets: asked for, not entered */
+	int			row;			/* nodes entered one after the other */
 	uint64		reads;			/* for skx_segment_cold */
 	const uint32 *targets;		/* NULL: not known */
 	int			ntargets;		/* that are not planned yet */

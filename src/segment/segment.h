@@ -200,12 +200,14 @@ extern uint8 skx_segment_norm(SkxSegment *seg, uint32 doc);
  * pages of such documents read, together, of which only some will be asked for
  * their norms.  has: are they to be had without a read?  A caller that does
  * without them where they are not spends time on it: when that has been so as
- * often as the plane has pages, all of it is read.
+ * often as the plane has pages, all of it is read.  bring: every search will ask
+ * for some, and the plane is small: all that is not there is read, together.
  */
 extern void skx_segment_norms(SkxSegment *seg, const uint32 *docs, int n,
 							  uint8 *norms);
 extern void skx_segment_want_norms(SkxSegment *seg, const uint32 *docs, int n);
 extern bool skx_segment_has_norms(SkxSegment *seg, const uint32 *docs, int n);
+extern void skx_segment_bring_norms(SkxSegment *seg);
 extern uint8 skx_segment_norm_slow(SkxSegment *seg, uint32 doc);
 
 static inline uint8

@@ -25,7 +25,16 @@
 #define SKX_NORMS_DENSE		4
 #define SKX_NORMS_GROUP		16
 
-/* Documents of a batch whose pages are looked for in the cache. */
+/* Pages that are asked for before the first of them is waited for. */
+#define SKX_NORMS_PLANNED	1024
+
+/*
+ * A plane that takes no more than this part of what it might is brought by the
+ * first search that has to read anything.
+ */
+#define SKX_NORMS_SMALL		4
+
+/* Documents of a batch, or pages of a plane, that are looked for in the cache. */
 #define SKX_NORMS_SAMPLE	16
 
 /* Some documents of a batch are on one page. */
@@ -78,7 +87,26 @@ skx_segment_norm_slow(SkxSegment *seg, uint32 doc)
 	return norm;
 }
 
-/* Reads pages [first, end), adjacent ones together, but for those known. */
+/* Asks for pages [first, end), adjacent ones together, but for those known. */
+static void
+skx_segment_norms_plan(SkxSegment *seg, uint32 first, uint32 end)
+{
+	const SkxBlkPlane *plane = &seg->planes[SKX_SEGMENT_NORMS];
+
+	while (first < end)
+	{
+		uint32		pages[SKX_AHEAD_MAX];
+		SkxBlkGlance glance;
+		int			n = 0;
+
+		for (; first < end && n < SKX_AHEAD_MAX; first++)
+			if (!skx_blkio_glance(seg->file, plane, first, &glance))
+				pages[n++] = first;
+		skx_segment_ask(seg, SKX_SEGMENT_NORMS, pages, n, 2);
+	}
+}
+
+/* Reads them, many at a time. */
 static void
 skx_segment_norms_range(SkxSegment *seg, uint32 first, uint32 end)
 {
@@ -86,18 +114,13 @@ skx_segment_norms_range(SkxSegment *seg, uint32 first, uint32 end)
 
 	while (first < end)
 	{
-		uint32		pages[SKX_AHEAD_MAX];
-		uint32		stop = Min(end, first + SKX_AHEAD_MAX);
+		uint32		stop = Min(end, first + SKX_NORMS_PLANNED);
 		SkxBlkGlance glance;
-		int			n = 0;
-		int			i;
 
+		skx_segment_norms_plan(seg, first, stop);
 		for (; first < stop; first++)
 			if (!skx_blkio_glance(seg->file, plane, first, &glance))
-				pages[n++] = first;
-		skx_segment_ask(seg, SKX_SEGMENT_NORMS, pages, n, 2);
-		for (i = 0; i < n; i++)
-			(void) skx_segment_norms_pin(seg, pages[i]);
+				(void) skx_segment_norms_pin(seg, first);
 	}
 }
 
@@ -280,6 +303,24 @@ skx_segment_norms_here(SkxSegment *seg, const uint32 *docs, int n)
 			return false;
 	}
 	return true;
+}
+
+void
+skx_segment_bring_norms(SkxSegment *seg)
+{
+	const SkxBlkPlane *plane = &seg->planes[SKX_SEGMENT_NORMS];
+	uint32		step = plane->npages / SKX_NORMS_SAMPLE + 1;
+	uint32		page = step / 2;
+
+	if (seg->norm_all || seg->ahead == 0 ||
+		plane->npages > skx_blkio_room(seg->file, plane) / SKX_NORMS_SMALL)
+		return;
+	while (page < plane->npages && skx_blkio_cached(seg->file, plane, page))
+		page += step;
+	if (page >= plane->npages)
+		return;
+	seg->norm_all = true;
+	skx_segment_norms_range(seg, 0, plane->npages);
 }
 
 bool

@@ -8,10 +8,8 @@
  * and only those that can still become hits are looked up in the other lists,
  * one list after the other.
  *
- * Where norms would have to be read, they are by far the most of what a
- * conjunction of rare words reads: there candidates are bounded by how often
- * they have the words, and the norms are read of those that have all of them
- * and may still become hits.
+ * While anything has to be read, documents of the lead are gathered
+ * (topk_cold.c).
  */
 #include "postgres.h"
 
@@ -22,6 +20,8 @@ typedef struct SkxAnd
 	SkxTopkRun *run;
 	int64	   *rest;			/* what lists from i on give at most in the
 								 * window; required ones, then optional */
+	bool		cold;			/* documents of the lead are being gathered */
+	uint64		reads;			/* see skx_segment_cold */
 } SkxAnd;
 
 /* Bounds of all lists but the lead for its window; false: it can be passed. */
@@ -180,8 +180,6 @@ skx_and_open_tfs(SkxTopkRun *run)
 {
 	int			i;
 
-	if (run->placed == NULL)
-		run->placed = palloc(sizeof(uint32) * SKX_SUBBLOCK);
 	for (i = 0; i < run->nrequired; i++)
 	{
 		if (run->required[i]->tfs == NULL)
@@ -190,13 +188,12 @@ skx_and_open_tfs(SkxTopkRun *run)
 }
 
 /*
- * All parts last: sums are of bounds meanwhile, or while there is nothing to
- * reach, of nothing.
+ * All parts last, and before them the phrase: while there is nothing to reach,
+ * few documents that have it are more than many that have not.
  */
 static void
-skx_and_parts_last(SkxAnd *a, uint32 from, uint32 to)
+skx_and_phrase_first(SkxTopkRun *run, uint32 from, uint32 to)
 {
-	SkxTopkRun *run = a->run;
 	SkxTopkList *lead = run->required[0];
 	int			i;
 
@@ -205,20 +202,9 @@ skx_and_parts_last(SkxAnd *a, uint32 from, uint32 to)
 	run->n = skx_topk_list_docs(lead, from, to, run->docs);
 	memset(run->sums, 0, sizeof(int32) * run->n);
 	skx_and_begin_places(run);
-	if (run->need > 1)
-		skx_topk_batch_bound(run, lead, from);
 	for (i = 1; i < run->nrequired && run->n > 0; i++)
-	{
-		skx_topk_batch_floor(run, run->need - a->rest[i]);
-		skx_topk_batch_probe(run, run->required[i], a->rest[i + 1], true);
-	}
-	if (run->need > 1)
-	{
-		skx_topk_batch_floor(run, run->need - a->rest[run->nrequired]);
-		skx_and_lead_places(run);
-	}
-	else
-		skx_topk_batch_add(run, lead);
+		skx_topk_batch_probe(run, run->required[i], PG_INT32_MAX, true);
+	skx_topk_batch_add(run, lead);
 }
 
 /* Would norms of the lead's sub-block have to be read? */
@@ -234,16 +220,10 @@ static void
 skx_and_candidates(SkxAnd *a, uint32 from, uint32 to)
 {
 	SkxTopkRun *run = a->run;
-	bool		phrase_first = run->chain != NULL && run->noptional == 0 &&
-		run->need <= 1;
 
 	run->parts_last = false;
-	if (phrase_first || skx_and_cold(run, from, to))
-	{
-		skx_and_parts_last(a, from, to);
-		if (!phrase_first)
-			skx_topk_batch_parts(run);
-	}
+	if (run->chain != NULL && run->noptional == 0 && run->need <= 1)
+		skx_and_phrase_first(run, from, to);
 	else if (run->nrequired > 1 && 2 * (int64) run->need <= a->rest[1])
 		skx_and_score_last(a, from, to);
 	else
@@ -251,6 +231,36 @@ skx_and_candidates(SkxAnd *a, uint32 from, uint32 to)
 	skx_topk_batch_optional(run, run->optional, run->noptional,
 							run->noptional);
 	skx_topk_batch_finish(run);
+	run->n = 0;
+}
+
+/*
+ * A sub-block of the lead.  Bounds of the other lists are asked for only while
+ * nothing has to be read for them.
+ */
+static void
+skx_and_subblock(SkxAnd *a, uint32 from, uint32 to)
+{
+	SkxTopkRun *run = a->run;
+
+	if (a->cold)
+	{
+		if (!skx_topk_cold_passes(run) &&
+			skx_topk_cold_gather(run, from, to))
+			a->cold = skx_segment_cold(&a->reads);
+		if (!a->cold)
+			skx_topk_cold_finish(run);
+		return;
+	}
+	if (run->need <= 1)
+		skx_and_no_bounds(a);
+	else if (!skx_and_bounds(a, from, to))
+		return;
+	if (skx_and_cold(run, from, to))
+		(void) skx_topk_cold_gather(run, from, to);
+	else
+		skx_and_candidates(a, from, to);
+	a->cold = run->n > 0 || skx_segment_cold(&a->reads);
 }
 
 /* Is a required list other than the lead at its end? */
@@ -269,27 +279,26 @@ void
 skx_topk_and(SkxTopkRun *run)
 {
 	SkxTopkList *lead = run->required[0];
-	SkxAnd		a = {run};
+	SkxAnd		a = {run, .cold = !skx_segment_warm(run->seg)};
 	uint32		from = run->from;
 
 	a.rest = palloc(sizeof(int64) * (run->nrequired + 1));
+	a.reads = skx_segment_reads();
+	run->noted = run->required;
+	run->nnoted = run->nrequired;
 	skx_and_sort_optional(run);
-	skx_cursor_lead(lead->cursor, SKX_CURSOR_LEAD, NULL);
+	skx_cursor_lead(lead->cursor, a.cold ? SKX_CURSOR_WHOLE : SKX_CURSOR_LEAD,
+					NULL);
 	while (from < run->to && skx_cursor_reach(lead->cursor, from))
 	{
 		uint32		to = Min(lead->cursor->end, run->to);
-		bool		pass = false;
 
-		if (skx_topk_tick(run, from))
+		if (skx_topk_tick(run, run->n > 0 ? run->docs[0] : from))
 			return;
-		if (run->need > 1)
-			pass = !skx_and_bounds(&a, from, to);
-		else
-			skx_and_no_bounds(&a);
-		if (!pass)
-			skx_and_candidates(&a, from, to);
+		skx_and_subblock(&a, from, to);
 		if (skx_and_done(run))
 			break;
 		from = to;
 	}
+	skx_topk_cold_finish(run);
 }

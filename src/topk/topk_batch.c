@@ -232,21 +232,6 @@ skx_topk_batch_add(SkxTopkRun *run, SkxTopkList *l)
 	run->n = p.kept;
 }
 
-void
-skx_topk_batch_bound(SkxTopkRun *run, SkxTopkList *l, uint32 from)
-{
-	int			at = skx_cursor_find(l->cursor, from);
-	int			kept = 0;
-	int			i;
-
-	for (i = 0; i < run->n; i++)
-	{
-		run->docs[kept] = run->docs[i];
-		kept += skx_topk_batch_note(run, l, at + i, &run->sums[kept]);
-	}
-	run->n = kept;
-}
-
 /* The parts of one document, which is `at` in `placed`. */
 static int32
 skx_topk_batch_sum(const SkxTopkRun *run, int at, uint8 norm)
@@ -255,11 +240,11 @@ skx_topk_batch_sum(const SkxTopkRun *run, int at, uint8 norm)
 	int32		sum = 0;
 	int			i;
 
-	for (i = 0; i < run->nrequired; i++)
+	for (i = 0; i < run->nnoted; i++)
 	{
-		const SkxTopkList *l = run->required[i];
+		const SkxTopkList *l = run->noted[i];
 
-		if (l->term != NULL)
+		if (l->term != NULL && l->tfs[at] >= 0)
 			sum += skx_rank_part(l->weight, l->tfs[at], inverse);
 	}
 	return sum;
@@ -356,6 +341,16 @@ skx_topk_batch_match(SkxTopkRun *run)
 	run->n = kept;
 }
 
+/* Without their order, a document may yet come before a hit of its segment. */
+void
+skx_topk_batch_need(SkxTopkRun *run)
+{
+	int			segment = run->unordered ? SKX_TOPK_NO_SEGMENT : run->segment;
+
+	run->need = Max(skx_topk_hits_need(&run->topk->hits, segment),
+					run->topk->reached);
+}
+
 void
 skx_topk_batch_hit(SkxTopkRun *run, uint32 doc, int32 sum)
 {
@@ -364,8 +359,7 @@ skx_topk_batch_hit(SkxTopkRun *run, uint32 doc, int32 sum)
 	if (sum < run->need)
 		return;
 	skx_topk_hits_add(run->topk, &hit);
-	run->need = Max(skx_topk_hits_need(&run->topk->hits, run->segment),
-					run->topk->reached);
+	skx_topk_batch_need(run);
 }
 
 /* Drops those whose sums, which are exact, are above the row to go on from. */

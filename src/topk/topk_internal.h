@@ -14,6 +14,9 @@
 /* Candidates looked at together, at most: a window, or what a filter gave. */
 #define SKX_TOPK_BATCH		SKX_QUERY_DOCS
 
+/* No segment has this number, nor have the pending documents (-1). */
+#define SKX_TOPK_NO_SEGMENT	(-2)
+
 /* A segment, open as long as the search. */
 typedef struct SkxTopkSegment
 {
@@ -140,8 +143,16 @@ struct SkxTopkRun
 	SkxPositionPlace **places;	/* whose places are known, by link, */
 	uint32	   *placed;			/* in these documents of the lead's sub-block */
 	bool		parts_last;		/* sums get bounds of parts: what candidates
-								 * count in the required lists is noted for
-								 * the same documents */
+								 * count in the lists `noted` is noted for the
+								 * same documents */
+	int			nnoted;			/* the required ones, or all */
+	SkxTopkList **noted;
+	struct SkxTopkCold *cold;	/* NULL: nothing has been gathered */
+	int			nexcluded;		/* lists whose documents gathered ones are
+								 * dropped for */
+	SkxTopkList **excluded;
+	bool		unordered;		/* candidates do not ascend from batch to
+								 * batch */
 	struct SkxTopkExact *exact; /* NULL: sums are exact */
 	int			n;				/* candidates */
 	uint32	   *docs;			/* SKX_TOPK_BATCH */
@@ -169,11 +180,11 @@ extern int32 skx_topk_prime(SkxTopk *topk);
  * drops candidates that can no longer be hits when lists after it give `rest`
  * at most, and with `required` those that are not in it; add adds the parts of
  * a list whose current sub-block they all are in, and drops those that do not
- * count; bound does the same with bounds, of candidates that are the postings
- * of the list from `from` on; parts ends parts_last: sums are of the parts of
- * the required lists, whose norms are read together; finish makes hits of those
- * that are live and match.  place notes where the positions of posting `at`
- * are, which is that of a candidate.
+ * count; parts ends parts_last: sums are of the parts of the lists noted,
+ * for norms that are read together, of SKX_SUBBLOCK candidates at most; finish
+ * makes hits of those that are live and match.  place notes where the
+ * positions of posting `at` are, which is that of a candidate.  need computes
+ * run->need anew.
  */
 extern void skx_topk_batch_floor(SkxTopkRun *run, int64 floor);
 extern void skx_topk_batch_probe(SkxTopkRun *run, SkxTopkList *l, int64 rest,
@@ -181,13 +192,12 @@ extern void skx_topk_batch_probe(SkxTopkRun *run, SkxTopkList *l, int64 rest,
 extern void skx_topk_batch_add(SkxTopkRun *run, SkxTopkList *l);
 extern void skx_topk_batch_optional(SkxTopkRun *run, SkxTopkList **lists,
 									int n, int required);
-extern void skx_topk_batch_bound(SkxTopkRun *run, SkxTopkList *l,
-								 uint32 from);
 extern void skx_topk_batch_parts(SkxTopkRun *run);
 extern void skx_topk_batch_finish(SkxTopkRun *run);
 extern void skx_topk_batch_place(const SkxTopkRun *run, SkxTopkList *l,
 								 int at);
 extern void skx_topk_batch_hit(SkxTopkRun *run, uint32 doc, int32 sum);
+extern void skx_topk_batch_need(SkxTopkRun *run);
 
 /* The budget was spent when a document of a segment was reached. */
 extern void skx_topk_left(SkxTopk *topk, int segment, uint32 doc);
@@ -206,6 +216,26 @@ extern bool skx_topk_is_spent(SkxTopkRun *run, uint32 doc);
 extern void skx_topk_or(SkxTopkRun *run);
 extern void skx_topk_and(SkxTopkRun *run);
 extern void skx_topk_filter(SkxTopkRun *run, SkxQueryScan *scan);
+
+/*
+ * topk_cold.c : while lists have to be read, documents of the lead of a
+ * conjunction are gathered and looked at together
+ *
+ * begin is needed where the lead is another one than before.  gather adds those of [from, to) of the lead's current sub-block to the
+ * candidates, which are looked at when there are enough: then it returns true;
+ * finish looks at what is left.  passes: none of the current sub-block can
+ * become a hit.
+ */
+extern void skx_topk_cold_begin(SkxTopkRun *run);
+extern bool skx_topk_cold_passes(SkxTopkRun *run);
+extern bool skx_topk_cold_gather(SkxTopkRun *run, uint32 from, uint32 to);
+extern void skx_topk_cold_finish(SkxTopkRun *run);
+
+/*
+ * topk_cold_any.c : a disjunction in the same way; false: it has to be gone
+ * through otherwise, and nothing was done
+ */
+extern bool skx_topk_cold_any(SkxTopkRun *run);
 
 /*
  * topk_many.c : the same with one list open at a time; with `scan` those that

@@ -96,6 +96,19 @@ skx_topk_list_open(SkxTopkRun *run, const SkxTerm *term,
 	return l;
 }
 
+void
+skx_topk_list_rewind(SkxTopkRun *run, SkxTopkList *l)
+{
+	uint8		labels = l->cursor->labels;
+
+	skx_cursor_begin(l->cursor, skx_cursor_term(l->cursor));
+	skx_cursor_want_labels(l->cursor, labels);
+	if (skx_cursor_weigh(l->cursor, l->weight, run->scorer->most,
+						 run->scorer->inverse) < 0)
+		skx_cursor_limit(l->cursor, l->max);
+	l->floor = 0;
+}
+
 bool
 skx_topk_list_part_bound(SkxTopkRun *run, SkxTopkList *l, int i, float *tf,
 						 int32 *bound)
@@ -108,7 +121,7 @@ skx_topk_list_part_bound(SkxTopkRun *run, SkxTopkList *l, int i, float *tf,
 	if (l->term == NULL)
 		return skx_cursor_label_matches(c, i);
 	*tf = skx_topk_list_tf(run, l, i);
-	if (*tf < 0 || run->need <= 1)
+	if (*tf < 0 || (run->cold == NULL && run->need <= 1))
 		return *tf >= 0;
 	norm = skx_cursor_bound_norm(c, i);
 	part = skx_rank_part(l->weight, *tf, run->scorer->inverse[norm]);

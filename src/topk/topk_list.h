@@ -64,6 +64,9 @@ extern void skx_topk_list_begin(SkxTopkRun *run, SkxTopkList *l,
 								const SkxTerm *term,
 								const SkxScoreTerm *scored, uint8 labels);
 
+/* Back to the beginning of a list that is not in memory. */
+extern void skx_topk_list_rewind(SkxTopkRun *run, SkxTopkList *l);
+
 /* No part of the current sub-block is above. */
 static inline int32
 skx_topk_list_sub_bound(SkxTopkList *l)
@@ -98,7 +101,7 @@ extern bool skx_topk_list_part(SkxTopkRun *run, SkxTopkList *l, int i,
 
 /*
  * The same without its norm: how often it counts, and what its part is at most,
- * 0 while there is nothing to reach.
+ * 0 while there is nothing to reach and nothing was gathered.
  */
 extern bool skx_topk_list_part_bound(SkxTopkRun *run, SkxTopkList *l, int i,
 									 float *tf, int32 *bound);

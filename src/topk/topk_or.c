@@ -359,6 +359,32 @@ skx_or_several(SkxOr *o, uint32 from, uint32 to)
 	}
 }
 
+/*
+ * Is a list essential whatever the window, and the only one?  It becomes
+ * required then.
+ */
+static bool
+skx_or_lead(SkxTopkRun *run)
+{
+	SkxTopkList **lists = run->optional;
+	int64		others = 0;
+	int			lead = 0;
+	int			i;
+
+	for (i = 1; i < run->noptional; i++)
+		if (lists[i]->max > lists[lead]->max)
+			lead = i;
+	for (i = 0; i < run->noptional; i++)
+		others += i == lead ? 0 : lists[i]->max;
+	if (run->noptional < 2 || others >= run->need)
+		return false;
+	run->required[run->nrequired++] = lists[lead];
+	run->noptional--;
+	memmove(lists + lead, lists + lead + 1,
+			sizeof(SkxTopkList *) * (run->noptional - lead));
+	return true;
+}
+
 void
 skx_topk_or(SkxTopkRun *run)
 {
@@ -366,6 +392,17 @@ skx_topk_or(SkxTopkRun *run)
 	uint32		from = run->from;
 	int			i;
 
+	/* What has to be read is read in fewer rounds with a list that leads. */
+	if (!skx_segment_warm(run->seg))
+	{
+		if (skx_or_lead(run))
+		{
+			skx_topk_and(run);
+			return;
+		}
+		if (skx_topk_cold_any(run))
+			return;
+	}
 	for (i = 0; i < o.n; i++)
 		o.df = Max(o.df, o.lists[i]->cursor->df);
 	o.least = 1;

@@ -535,7 +535,10 @@ skx_topk_part(SkxTopk *topk, int segment, uint32 from, uint32 to)
 	run.need = Max(skx_topk_hits_need(&topk->hits, segment), topk->reached);
 	run.paired = skx_topk_has_pairs(topk, s);
 	if (!skx_segment_warm(s->seg))
+	{
 		skx_cursor_ask_terms(s->seg, s->terms, topk->nlexemes);
+		skx_segment_bring_norms(s->seg);
+	}
 	if (topk->many)
 		skx_topk_run_many(&run, s);
 	else

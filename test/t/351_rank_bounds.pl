@@ -325,6 +325,10 @@ CREATE INDEX spread_v ON spread USING skipidx (v) WITH (block_size = '8kB', prox
 ANALYZE spread;
 SQL
 	my $plane = $s->value("SELECT norm_pages FROM skipidx_segments('spread_v') WHERE kind = 'segment'");
+
+	# A cache that the plane takes much of: else it is brought.
+	my $size = $s->value('SHOW skipidx.cache_size');
+	$node->adjust_conf('postgresql.conf', 'skipidx.cache_size', '8MB');
 	my $read = sub {
 		my ($sql) = @_;
 		my $pages = "SELECT pages_read FROM skipidx_io() WHERE scope = 'session'";
@@ -364,6 +368,14 @@ SQL
 		  . " SELECT id FROM spread WHERE v @@ 'ra & rb' ORDER BY v <\@> 'ra & rb' LIMIT 1");
 
 	like($plan, qr/Scored Postings: [1-3]$/m, 'cold conjunction: postings scored');
+
+	# In a large one it comes whole, in few reads.
+	$node->adjust_conf('postgresql.conf', 'skipidx.cache_size', $size);
+	($hits, $ranked) = $read->("SELECT count(*) FROM skipidx_search('spread_v', 'ra & rb', 1)");
+	between("cold conjunction, small plane: pages past the filter's", $ranked - $filter, $plane - 4, $plane + 3);
+	($asked) = $requests->("SELECT count(*) FROM skipidx_search('spread_v', 'ra & rb', 1)");
+	($unranked) = $requests->("SELECT count(*) FROM spread WHERE v @@ 'ra & rb'");
+	between("cold conjunction, small plane: requests past the filter's", $asked - $unranked, 1, 6) if $ahead > 0;
 }
 
 $s->close;

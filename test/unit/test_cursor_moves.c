@@ -577,6 +577,39 @@ unit_in_vain(void)
 	return n;
 }
 
+/* Of a list sought target by target, beyond these. */
+static void
+unit_ahead_rows(const UnitList *u)
+{
+	static const SkxCursorRole roles[] = {SKX_CURSOR_PROBE, SKX_CURSOR_SWEEP};
+	int			nodes = (int) u->term.list.nnodes;
+	SkxCursor  *c;
+	int			i;
+	int			k;
+
+	for (k = 0; k < (int) lengthof(roles); k++)
+	{
+		unit_watch();
+		c = unit_cursor(u, UNIT_LAID_OUT, roles[k]);
+		for (i = 0; i <= nodes * 2; i++)
+		{
+			uint32		target = u->docs[(uint64) (u->n - 1) * i / (nodes * 2)];
+
+			CHECK(skx_cursor_filter(c, &target, 1) == 1);
+		}
+		CHECK(k == 0 ? unit_nasked == 0 : unit_nasked >= nodes - 8);
+		CHECK(unit_in_vain() == 0);
+		skx_cursor_close(c);
+	}
+
+	/* all that may be in flight with the first node */
+	unit_watch();
+	c = unit_cursor(u, UNIT_LAID_OUT, SKX_CURSOR_WHOLE);
+	(void) skx_cursor_next(c);
+	CHECK(unit_nasked == Min(nodes - 1, 8));
+	skx_cursor_close(c);
+}
+
 static void
 unit_ahead(const UnitList *u)
 {
@@ -635,6 +668,8 @@ unit_ahead(const UnitList *u)
 	CHECK(unit_nasked > 0 && unit_nasked < (int) lengthof(targets) + 1);
 	CHECK(unit_nlate == 0 && unit_in_vain() == 0);
 	skx_cursor_close(c);
+
+	unit_ahead_rows(u);
 	unit_segment.seg.ahead = 0;
 	free(unit_seen);
 	unit_seen = NULL;
