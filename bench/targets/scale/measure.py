@@ -18,8 +18,11 @@ from targets.scale.queries import load_queries
 from targets.scale.show import MODES, PLAIN, SUBJECT, as_made
 from targets.scale.texts import (check_disk, load_text, make_text, remove_text,
                                  wanted_texts)
+from targets.scale.tight import measure_tight
 
 REPETITIONS = 5
+# Searches give TIDs: no block of the table is asked for, either.
+NOTHING_FETCHED = ("SET effective_io_concurrency = 0",)
 COLD = 30
 MEMORY = "1GB"
 
@@ -81,7 +84,7 @@ def times_of(peers, series, mode, turn):
                                    WARM_LATER if turn else WARM_FIRST)
     return time_scan("docs_skipidx", searches_of(
         kind, ", skipidx_query(q, 'docs_skipidx')"), STRATEGY, k, False,
-                     course_of(REPETITIONS))
+                     course_of(REPETITIONS), NOTHING_FETCHED)
 
 
 def measure_searches(run, name, peers):
@@ -127,6 +130,8 @@ def measure_text(run, wanted):
     step("memory and cold reads", known["text"])
     measure_memory(run, known["text"])
     measure_cold(run, known["text"], int(option("SCALE_COLD", COLD)))
+    step("caches of a tenth", known["text"])
+    measure_tight(run, known["text"])
     sql("DROP TABLE docs")
     sql("CHECKPOINT")
     known["seconds"] = round(time.monotonic() - began)
@@ -140,7 +145,7 @@ def measure(run):
                rows=max(one["rows"] for one in texts), server=version(),
                peers_missing=missing, peers=list(found),
                limit_told=True, texts=[], builds=[], times=[], memory=[],
-               cold=[], wrong=[])
+               cold=[], tight=[], wrong=[])
     create_tiny([SUBJECT])
     create_procedures()
     load_queries(run)

@@ -15,6 +15,10 @@ RATIOS = {"AND10": (.60, .80), "PHRASE10": (.70, .80), "OR10": (.70, .85),
           "OR100": (.70, .85), "OR1000": (.85, .95)}
 GROWTH_MB = 8             # of a session that ranks
 READS = {"AND10": (40, 120), "OR10": (60, 200)}     # cold: median, p95
+TIGHT_MODES = ("AND10", "OR10")
+TIGHT_METHODS = ("uring_direct", "buffered")
+TIGHT_READS = (40, 500)   # with caches of a tenth of the index: median, p99
+TIGHT_MS = 50             # p99
 INDEX_MB = 2              # of the index, cold, median
 ROUNDS = 7                # of reads that depend on each other, median
 CURVES = (("p50", .50), ("p99", .99))
@@ -188,6 +192,25 @@ def print_cold(run):
                             cold_of(run, *key, "plan")))
 
 
+def print_tight(run):
+    found = run.get("tight", [])
+    if found:
+        print("\n%-42s" % "caches a tenth of the index: median, p99" + "".join(
+            "%17s" % name for name in ("ms", "reads", "MB")) +
+              "%12s %12s" % ("cache MB", "page cache"))
+    for one in found:
+        print("  %-16s %-13s %-9s" % (one["text"], one["method"],
+                                      one["mode"]) + "".join(
+            "%10.*f %6.*f" % (digits, median(one[field]) / scale, digits,
+                              quantile(one[field], .99) / scale)
+            for field, scale, digits in (("us", 1000, 1), ("requests", 1, 0),
+                                         ("bytes", MB, 2))) +
+              "%12.0f %12s" % (
+                  (one["cache_bytes"] + one["shared_buffers"]) / MB,
+                  "-" if one["page_cache_bytes"] is None else
+                  "%.0f MB" % (one["page_cache_bytes"] / MB)))
+
+
 def tables(run):
     print()
     print_machine(run)
@@ -210,6 +233,7 @@ def tables(run):
     print_growth(run)
     print_memory(run)
     print_cold(run)
+    print_tight(run)
 
 
 # ---- expectations ----
@@ -279,9 +303,26 @@ def cold_expectations(run):
     return lines
 
 
+def tight_expectations(run):
+    lines = []
+    for one in run.get("tight", []):
+        name = label(run, one["text"], "tight_" + one["method"],
+                     one["mode"] + "_")
+        lines += [expect(name + "reads_median", median(one["requests"]),
+                         TIGHT_READS[0], "", False),
+                  expect(name + "reads_p99", quantile(one["requests"], .99),
+                         TIGHT_READS[1], "", False),
+                  expect(name + "median", median(one["bytes"]) / MB, INDEX_MB,
+                         "MB", False),
+                  expect(name + "p99", quantile(one["us"], .99) / 1000,
+                         TIGHT_MS, "ms", False)]
+    return lines
+
+
 def expectations(run):
     return [line for kind in (ratio_expectations, growth_expectations,
-                              memory_expectations, cold_expectations)
+                              memory_expectations, cold_expectations,
+                              tight_expectations)
             for line in kind(run)]
 
 
