@@ -168,6 +168,7 @@ skx_format_check_segments(const SkxRootCheck *c)
 		memcpy(&ref, c->segments + i * sizeof(ref), sizeof(ref));
 		if (ref.segment == 0 || ref.segment >= c->meta->next_segment ||
 			ref.ndocs == 0 || ref.npages < ref.header_pages ||
+			ref.npages > c->meta->nblocks ||
 			!skx_format_extent_ok(ref.header, ref.header_pages,
 								  c->meta->nblocks))
 			return "the root names an impossible segment";

@@ -226,6 +226,9 @@ test_segments(void)
 	REFUSED(root, x.s.segments[0].segment = 10, impossible);
 	REFUSED(root, x.s.segments[1].ndocs = 0, impossible);
 	REFUSED(root, x.s.segments[1].npages = 0, impossible);
+	REFUSED(root, x.s.segments[1].npages = NBLOCKS, "");
+	REFUSED(root, x.s.segments[1].npages = NBLOCKS + 1, impossible);
+	REFUSED(root, x.s.segments[1].npages = PG_UINT64_MAX, impossible);
 	REFUSED(root, x.s.segments[1].header = 0, impossible);
 	REFUSED(root, x.s.segments[1].header_pages = 0, impossible);
 	REFUSED(root, x.s.segments[0].header = NBLOCKS - 1, impossible);
