@@ -292,8 +292,6 @@ skx_format_check_stripe_extent(const SkxDiskStripe *stripe,
 		stripe->extent_next > stripe->extent_end ||
 		stripe->extent_end > nblocks)
 		return "the stripe page has an impossible extent";
-	if (stripe->npages < stripe->extent_next - stripe->extent_last)
-		return "the stripe page counts too few pages";
 	return NULL;
 }
 
