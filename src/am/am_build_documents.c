@@ -16,6 +16,9 @@
 #include "storage/buffile.h"
 #include "utils/memutils.h"
 
+StaticAssertDecl(SKX_AM_PAGE_DOCS <= SKX_DOC_MAX - SKX_SEGMENT_DOCS_MAX,
+				 "a segment is looked at after each page");
+
 /* What is kept of a document: nothing (size 0), or so much. */
 typedef struct SkxBuildKept
 {

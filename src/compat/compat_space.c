@@ -212,9 +212,8 @@ skx_compat_extend(SMgrRelation smgr, BlockNumber from, BlockNumber to)
 	memset(zero.data, 0, BLCKSZ);
 	while (from < to)
 	{
-		BlockNumber next = (from / RELSEG_SIZE + 1) * (BlockNumber) RELSEG_SIZE;
-
-		from = Min(next, to);
+		/* the end of the last file is no block number */
+		from += Min(to - from, RELSEG_SIZE - from % RELSEG_SIZE);
 		smgrextend(smgr, MAIN_FORKNUM, from - 1, zero.data, true);
 	}
 #endif

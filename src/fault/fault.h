@@ -34,14 +34,16 @@ extern void skx_fault_reached(SkxFaultPoint point);
 
 /*
  * What a transfer is to have returned: bytes, or -errno; an error or a kill may
- * come instead.  grow is for the growth of a file, 0 being well.  The functions
- * are those of a library for tests (test/module/), if it is loaded.
+ * come instead.  grow is for the growth of a file, 0 being well; skip for the
+ * pages that a new index leaves free before its segments, 0.  The functions are
+ * those of a library for tests (test/module/), if it is loaded.
  */
 typedef struct SkxFaultTransfers
 {
 	ssize_t		(*read) (ssize_t result);
 	ssize_t		(*write) (ssize_t result);
 	ssize_t		(*grow) (ssize_t result);
+	ssize_t		(*skip) (ssize_t npages);
 } SkxFaultTransfers;
 
 #define SKX_FAULT_RENDEZVOUS	"skipidx fault"
@@ -67,6 +69,13 @@ skx_fault_grow(ssize_t result)
 {
 	return unlikely(*skx_fault_transfers != NULL) ?
 		(*skx_fault_transfers)->grow(result) : result;
+}
+
+static inline ssize_t
+skx_fault_skip(ssize_t npages)
+{
+	return unlikely(*skx_fault_transfers != NULL) ?
+		(*skx_fault_transfers)->skip(npages) : npages;
 }
 
 /*

@@ -168,6 +168,7 @@ skx_format_check_segments(const SkxRootCheck *c)
 		memcpy(&ref, c->segments + i * sizeof(ref), sizeof(ref));
 		if (ref.segment == 0 || ref.segment >= c->meta->next_segment ||
 			ref.ndocs == 0 || ref.npages < ref.header_pages ||
+			ref.npages > c->meta->nblocks ||
 			!skx_format_extent_ok(ref.header, ref.header_pages,
 								  c->meta->nblocks))
 			return "the root names an impossible segment";
@@ -291,8 +292,6 @@ skx_format_check_stripe_extent(const SkxDiskStripe *stripe,
 		stripe->extent_next > stripe->extent_end ||
 		stripe->extent_end > nblocks)
 		return "the stripe page has an impossible extent";
-	if (stripe->npages < stripe->extent_next - stripe->extent_last)
-		return "the stripe page counts too few pages";
 	return NULL;
 }
 

@@ -17,7 +17,7 @@ skx_format_check_runs(const SkxDiskSegment *seg, const SkxDiskPlane *plane,
 					  const char *runs, BlockNumber nblocks, bool whole_blocks)
 {
 	uint32		block_pages = seg->block_size / BLCKSZ;
-	uint32		next = 0;
+	uint64		next = 0;		/* runs may overlap in the file */
 	uint32		i;
 
 	if ((uint32) plane->first_run + plane->nruns > seg->nruns)

@@ -102,7 +102,7 @@ typedef struct SkxDiskStripeRef
 	uint64		nbytes;
 	BlockNumber extent;			/* oldest extent that is the stripe's;
 								 * Invalid: all that it ever took are */
-	uint32		npages;			/* of the extents given up */
+	uint32		npages;			/* of the extents given up, modulo 2^32 */
 } SkxDiskStripeRef;
 
 StaticAssertDecl(sizeof(SkxDiskStripeRef) == 56, "stripe ref size");
@@ -155,7 +155,7 @@ typedef struct SkxDiskStripe
 	BlockNumber extent_end;		/* end of that extent; equal: none left */
 	BlockNumber extent_last;	/* where the newest extent starts; each
 								 * extent's first page names the one before */
-	uint32		npages;			/* pages ever put to use */
+	uint32		npages;			/* pages ever put to use, modulo 2^32 */
 } SkxDiskStripe;
 
 StaticAssertDecl(sizeof(SkxDiskStripe) == 64, "stripe size");

@@ -48,7 +48,10 @@ skx_maint_blocks(uint64 nbytes, uint32 block_size)
 	nbytes += 16 * BLCKSZ;
 	if (nbytes > block_size)
 		nbytes += 2 * block_size;
-	return (uint32) ((nbytes + block_size - 1) / block_size);
+	nbytes = (nbytes + block_size - 1) / block_size;
+
+	/* more than a file can have is refused when it is to be reserved */
+	return (uint32) Min(nbytes, MaxBlockNumber);
 }
 
 void

@@ -59,14 +59,11 @@ static int
 skx_maint_policy_tier(const SkxPolicySegment *s)
 {
 	uint64		bytes = skx_maint_policy_live_bytes(s);
-	uint64		most = SKX_POLICY_TIER_BYTES;
 	int			tier = 0;
 
-	while (bytes > most)
-	{
-		most *= SKX_POLICY_TIER_RATIO;
-		tier++;
-	}
+	/* rounded up: the end of a tier, multiplied, would pass 64 bits */
+	for (; bytes > SKX_POLICY_TIER_BYTES; tier++)
+		bytes = (bytes - 1) / SKX_POLICY_TIER_RATIO + 1;
 	return tier;
 }
 

@@ -45,7 +45,7 @@ skx_manifest_empty(GenericXLogState *xlog, Buffer buffer, uint64 incarnation,
 }
 
 void
-skx_manifest_check_growth(Relation rel, BlockNumber nblocks, uint32 npages)
+skx_manifest_check_growth(Relation rel, BlockNumber nblocks, uint64 npages)
 {
 	if (npages > MaxBlockNumber - nblocks)
 		ereport(ERROR,

@@ -142,7 +142,7 @@ skx_manifest_flip_place(SkxFlip *f)
 	}
 	missing = TYPEALIGN(draft->block_pages, f->npages - n);
 	skx_manifest_check_growth(draft->rel, f->meta.nblocks,
-							  draft->grow + missing);
+							  (uint64) draft->grow + missing);
 	while (n < f->npages)
 	{
 		f->pages[n++] = f->meta.nblocks + draft->grow;

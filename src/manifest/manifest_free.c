@@ -114,7 +114,7 @@ skx_manifest_free_reserve(SkxDraft *draft, uint32 operation, uint32 nblocks,
 						  uint32 least)
 {
 	uint64		wanted = (uint64) nblocks * draft->block_pages;
-	uint32		shortest = least * draft->block_pages;
+	uint64		shortest = (uint64) least * draft->block_pages;
 	int			n = draft->nextents;
 	int			i;
 
@@ -133,8 +133,7 @@ skx_manifest_free_reserve(SkxDraft *draft, uint32 operation, uint32 nblocks,
 		return;
 	wanted = Max(wanted, shortest);
 	Assert(wanted % draft->block_pages == 0);
-	skx_manifest_check_growth(draft->rel, draft->view->meta.nblocks,
-							  (uint32) Min(wanted, PG_UINT32_MAX));
+	skx_manifest_check_growth(draft->rel, draft->view->meta.nblocks, wanted);
 	draft->grow = (uint32) wanted;
 	draft->grow_operation = operation;
 }

@@ -37,7 +37,7 @@ extern bool skx_manifest_refill(Relation rel, uint32 least);
 
 /* Errors out if the file cannot get so many pages more. */
 extern void skx_manifest_check_growth(Relation rel, BlockNumber nblocks,
-									  uint32 npages);
+									  uint64 npages);
 
 /*
  * A new root: the present one, edited, until flip makes it the present one.

@@ -77,7 +77,7 @@ skx_manifest_stripes_advance(const SkxView *view,
 			stripes[i].flushed_through < old->flushed_through ||
 			stripes[i].ndead < old->ndead || stripes[i].nnull < old->nnull ||
 			stripes[i].nbytes < old->nbytes ||
-			stripes[i].npages < old->npages)
+			stripes[i].npages - old->npages > PG_INT32_MAX)
 			return false;
 	}
 	return true;

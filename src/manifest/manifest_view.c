@@ -189,6 +189,7 @@ skx_manifest_check_view(Relation rel, const SkxView *view)
 
 		if (ref->segment == 0 || ref->segment >= view->meta.next_segment ||
 			ref->header == SKX_META_BLOCK || ref->header_pages == 0 ||
+			ref->npages > nblocks ||
 			(uint64) ref->header + ref->header_pages > nblocks)
 			skx_format_report(rel, root,
 							  "the root names an impossible segment");

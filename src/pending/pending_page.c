@@ -34,7 +34,8 @@ skx_pending_stripe_grows(Buffer buffer, const char *copy)
 	return new->next_sequence >= old->next_sequence &&
 		new->ndead >= old->ndead && new->nnull >= old->nnull &&
 		new->total_length >= old->total_length &&
-		new->nbytes >= old->nbytes && new->npages >= old->npages;
+		new->nbytes >= old->nbytes &&
+		new->npages - old->npages <= PG_INT32_MAX;
 }
 #endif
 

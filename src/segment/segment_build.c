@@ -78,7 +78,7 @@ skx_segment_build_full(const SkxSegmentBuilder *b)
 bool
 skx_segment_enough(uint64 ndocs, uint64 run_bytes)
 {
-	return ndocs >= SKX_DOC_MAX ||
+	return ndocs >= SKX_SEGMENT_DOCS_MAX ||
 		run_bytes / 16 * SKX_BUILD_SHRINK >= SKX_SEGMENT_BYTES_MAX;
 }
 

@@ -59,7 +59,8 @@ extern void skx_segment_build_add(SkxSegmentBuilder *b, ItemPointer tid,
 
 /*
  * True when the segment should end here: its estimated size nears
- * SKX_SEGMENT_BYTES_MAX, or its norms a quarter of the memory.
+ * SKX_SEGMENT_BYTES_MAX, its documents SKX_SEGMENT_DOCS_MAX, or its norms a
+ * quarter of the memory.
  */
 extern bool skx_segment_build_full(const SkxSegmentBuilder *b);
 
@@ -135,6 +136,13 @@ extern void skx_segment_dict_relocate(char *page, uint32 terms,
 									  uint32 postings, uint32 positions);
 
 #define SKX_SEGMENT_BYTES_MAX	(UINT64CONST(5) * 1024 * 1024 * 1024)
+
+/*
+ * Documents of a segment that is full: those that a page of the table has, and
+ * which come before a builder looks, still have numbers, and a merge can take
+ * the segment.
+ */
+#define SKX_SEGMENT_DOCS_MAX	(SKX_DOC_MAX - PG_UINT16_MAX)
 
 /*
  * segment_open.c

@@ -171,7 +171,7 @@ skx_segment_layout(SkxSegment *seg, int which)
 {
 	const SkxDiskPlane *disk = &seg->header.planes[which];
 	SkxBlkPlane *plane = &seg->planes[which];
-	uint32		covered = 0;
+	uint64		covered = 0;
 	int			i;
 
 	plane->salt = seg->header.salt;
@@ -186,7 +186,9 @@ skx_segment_layout(SkxSegment *seg, int which)
 		return false;
 	for (i = 0; i < plane->nruns; i++)
 	{
-		if (plane->runs[i].first != covered)
+		if (plane->runs[i].first != covered ||
+			(uint64) plane->runs[i].block + plane->runs[i].npages >
+			MaxBlockNumber)
 			return false;
 		covered += plane->runs[i].npages;
 	}

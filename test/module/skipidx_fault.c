@@ -2,7 +2,8 @@
  * skipidx_fault.c
  *	  A library for tests, with the settings skipidx.fault_read, fault_write
  *	  and fault_grow: reads and writes that fail, or come short or late, and
- *	  files that do not grow.
+ *	  files that do not grow; and with fault_skip: new indexes whose segments
+ *	  begin later in the file.
  *
  * skipidx asks it through a rendezvous variable (src/fault/fault_transfer.c),
  * so either library may be loaded first.
@@ -67,6 +68,7 @@ static bool skx_fault_grow_armed = false;
 static char *skx_fault_read_setting = NULL;
 static char *skx_fault_write_setting = NULL;
 static char *skx_fault_grow_setting = NULL;
+static int	skx_fault_skip_setting = 0;
 static SkxFaultReadSpec skx_fault_read_spec;
 static SkxFaultReadSpec skx_fault_write_spec;
 static SkxFaultReadSpec skx_fault_grow_spec;
@@ -213,10 +215,17 @@ skx_fault_grow_result(ssize_t result)
 		result;
 }
 
+static ssize_t
+skx_fault_skip_result(ssize_t npages)
+{
+	return skx_fault_skip_setting;
+}
+
 static const SkxFaultTransfers skx_fault_results = {
 	.read = skx_fault_read_result,
 	.write = skx_fault_write_result,
-	.grow = skx_fault_grow_result
+	.grow = skx_fault_grow_result,
+	.skip = skx_fault_skip_result
 };
 
 void
@@ -254,4 +263,12 @@ _PG_init(void)
 							   skx_fault_read_check,
 							   skx_fault_grow_assign,
 							   NULL);
+	DefineCustomIntVariable("skipidx.fault_skip",
+							"For tests: pages that a new index leaves free before its segments.",
+							"They are used when no older snapshot is left.",
+							&skx_fault_skip_setting,
+							0, 0, PG_INT32_MAX,
+							PGC_SUSET,
+							GUC_NO_SHOW_ALL | GUC_NOT_IN_SAMPLE,
+							NULL, NULL, NULL);
 }

@@ -514,6 +514,8 @@ my @damage = (
 		qr/header does not fit/ ],
 	[ 'pages of a segment', $where_root, $segments_at + 32, 'Q<', 1, $where_root,
 		qr/pages, but the root counts/ ],
+	[ 'more pages of a segment than a file has', $where_root, $segments_at + 32, 'Q<', 1 << 61, $where_root,
+		qr/impossible segment/ ],
 	[ 'a segment twice', $where_root, $segments_at + 40, 'a40',
 		substr($pages->[$where_root], START + $segments_at, 40), $where_root,
 		qr/names segment \d+ twice/ ],
@@ -622,8 +624,20 @@ spoil('a row pending and in a segment, of several', [$first], sub {
 	substr($$page, $last + 6, 6) = pack('v3', 0, 0, 1);
 }, undef, qr/row \(0,1\) is in the pending list and document 0 of segment 1\b/);
 
+# The pages that a stripe has ever used are counted modulo 2^32: after so many of
+# them less those that it has used, more has been given up than used.
+my ($stripe_page, $root_page) = @$pages[ $stripe_block, $where_root ];
+my $used = unpack('V', substr($stripe_page, START + 60, 4));
+my $given_up = unpack('V', substr($root_page, START + $ref + 52, 4));
+
+cmp_ok($used, '>', $given_up, 'a stripe has used pages');
+substr($stripe_page, START + 60, 4) = pack('V', 0);
+substr($root_page, START + $ref + 52, 4) = pack('V', ($given_up - $used) & 0xFFFFFFFF);
+write_page($path, $stripe_block, $stripe_page);
+write_page($path, $where_root, $root_page);
+
 $node->start;
-is(check('worn_v', 1), '', 'all put right again');
+is(check('worn_v', 1), '', 'all put right again, with counts that have begun anew');
 is($node->safe_psql('postgres', "SELECT skipidx_flush('worn_v') > 0,"
 		  . " skipidx_merge('worn_v')"), 't|1', 'and can be used');
 is(check('worn_v', 1), '', 'sound after it');

@@ -42,7 +42,7 @@ like($settings->raw("SET skipidx.fault_read = '$_'"), qr/22023: .*invalid value 
   for qw(eio eio:0 melt:1 short:1:2:3);
 is($settings->value("SET skipidx.fault_read = 'short:2:3'; SHOW skipidx.fault_read"), 'short:2:3', 'taken');
 $settings->value('CREATE ROLE guest; SET ROLE guest');
-like($settings->raw("SET skipidx.fault_$_ = 'kill:1'"), qr/42501: /, "fault_$_ is not for users") for qw(read write grow);
+like($settings->raw("SET skipidx.fault_$_ = 'kill:1'"), qr/42501: /, "fault_$_ is not for users") for qw(read write grow skip);
 $settings->value('RESET ROLE; DROP ROLE guest');
 $settings->close;
 

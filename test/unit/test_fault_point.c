@@ -27,7 +27,8 @@ spoilt(ssize_t result)
 }
 
 /* As the library of fault_transfer.c's rendezvous would leave them. */
-static const SkxFaultTransfers spoiling = {spoilt, spoilt, spoilt};
+static const SkxFaultTransfers spoiling = {spoilt, spoilt, spoilt,
+spoilt};
 static const SkxFaultTransfers *spoiler = NULL;
 const SkxFaultTransfers **skx_fault_transfers = &spoiler;
 
@@ -45,6 +46,7 @@ transfers(ssize_t result, bool same)
 	CHECK((skx_fault_read(result) == result) == same);
 	CHECK((skx_fault_write(result) == result) == same);
 	CHECK((skx_fault_grow(result) == result) == same);
+	CHECK((skx_fault_skip(result) == result) == same);
 }
 
 int
@@ -66,6 +68,6 @@ main(void)
 	all_points();
 	CHECK(points > 20 && calls == points);
 	transfers(8192, false);
-	CHECK(calls == points + 3);
+	CHECK(calls == points + 4);
 	return unit_done("fault_point");
 }

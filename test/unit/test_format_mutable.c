@@ -226,6 +226,9 @@ test_segments(void)
 	REFUSED(root, x.s.segments[0].segment = 10, impossible);
 	REFUSED(root, x.s.segments[1].ndocs = 0, impossible);
 	REFUSED(root, x.s.segments[1].npages = 0, impossible);
+	REFUSED(root, x.s.segments[1].npages = NBLOCKS, "");
+	REFUSED(root, x.s.segments[1].npages = NBLOCKS + 1, impossible);
+	REFUSED(root, x.s.segments[1].npages = PG_UINT64_MAX, impossible);
 	REFUSED(root, x.s.segments[1].header = 0, impossible);
 	REFUSED(root, x.s.segments[1].header_pages = 0, impossible);
 	REFUSED(root, x.s.segments[0].header = NBLOCKS - 1, impossible);
@@ -327,8 +330,8 @@ test_stripe(void)
 	REFUSED(stripe, x.stripe.extent_end = NBLOCKS + 1, extent);
 	REFUSED(stripe, x.stripe.extent_last = 0, extent);
 	REFUSED(stripe, x.stripe.extent_last = 56, extent);
-	REFUSED(stripe, x.stripe.npages = 4,
-			"the stripe page counts too few pages");
+	/* of 2^32 pages and more it has seen */
+	REFUSED(stripe, x.stripe.npages = 0, "");
 	REFUSED(stripe, x.stripe.extent_last = InvalidBlockNumber, pages);
 	REFUSED(empty_stripe, x.stripe.npages = 1, pages);
 	REFUSED(empty_stripe, x.stripe.extent_end = 1, pages);

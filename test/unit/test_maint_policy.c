@@ -269,6 +269,30 @@ test_tiers(void)
 	free(life);
 }
 
+/* Sizes that no file has: tiers come to an end, and so does the choice. */
+static void
+test_large(void)
+{
+	Life	   *life = life_new();
+	uint32		chosen[SKX_POLICY_INPUTS_MAX];
+	int			i;
+
+	alarm(60);
+	life->limits.bytes = UINT64CONST(1) << 62;
+	life_add(life, PG_UINT64_MAX, 1, 0);
+	life_add(life, (UINT64CONST(1) << 61) + 4096, 1, 0);
+	for (i = 0; i < 7; i++)
+		life_add(life, UINT64CONST(1) << 59, 1, 0);
+	CHECK(skx_maint_policy_tiers(life->segments, life->n, &life->limits,
+								 chosen) == 0);
+	life_add(life, UINT64CONST(1) << 59, 1, 0);
+	CHECK(skx_maint_policy_tiers(life->segments, life->n, &life->limits,
+								 chosen) == 8);
+	CHECK(chosen[0] == 3 && chosen[7] == 10);
+	alarm(0);
+	free(life);
+}
+
 /* Towards a number of segments, as far as limits allow. */
 static void
 test_most(void)
@@ -320,6 +344,7 @@ main(void)
 {
 	unit_seed(11);
 	test_tiers();
+	test_large();
 	test_deletes();
 	test_most();
 	test_flushes(8 * KB, 20000, 100);

@@ -489,10 +489,31 @@ competing(void)
 		  ~UINT64CONST(0));
 }
 
+/* More documents than 32 bits count: only their proportions matter. */
+static void
+test_many(void)
+{
+	uint64		scale;
+
+	for (scale = 1; scale <= UINT64CONST(1) << 40; scale <<= 8)
+	{
+		uint64		n = 100 * scale;
+		double		idf = skx_rank_idf(3 * scale, n);
+		uint64		whole = 10 * scale;
+		double		share = (double) skx_rank_union(whole, 60 * scale, n) / n;
+
+		CHECK(fabs(idf - log(1 + (97 + 0.5 / scale) / (3 + 0.5 / scale))) < 1e-9);
+		CHECK(fabs(share - (double) skx_rank_union(10000, 60000, 100000) /
+				   100000) < (scale < 256 ? 0.02 : 1e-4));
+		CHECK(skx_rank_union(n, 2 * n, n) == n);
+	}
+}
+
 int
 main(void)
 {
 	unit_seed(11);
+	test_many();
 	idf();
 	unions();
 	inverse();

@@ -1,7 +1,8 @@
 /*
  * test_segment_relocate.c
  *	  The same terms written by one writer and by several, whose pages are put
- *	  together: the readers find all of it in both.
+ *	  together: the readers find all of it in both.  And the same where these
+ *	  pages are the last that planes can have.
  *
  * Holds: format 5; segment 5, 6
  */
@@ -305,9 +306,49 @@ unit_walk(UnitSegment *us)
 	skx_segment_walk_end(walk);
 }
 
+/*
+ * Moves lists and positions as far behind others as told, which takes a
+ * number of pages from the end of 32 bits.
+ */
+static void
+unit_move(UnitSegment *us, uint32 far, const SkxDictLeaves *leaves)
+{
+	UnitPlane  *dict = &us->planes[SKX_SEGMENT_DICT];
+	UnitPlane  *postings = &us->planes[SKX_SEGMENT_POSTINGS];
+	UnitPlane  *positions = &us->planes[SKX_SEGMENT_POSITIONS];
+	uint32		at = far - far % unit_block_pages;
+	uint32		i;
+
+	for (i = 0; i < leaves->n; i++)
+		skx_segment_dict_relocate(dict->pages[i], 0, at - postings->first,
+								  far - positions->first);
+	postings->first = at;
+	positions->first = far;
+	dict->npages = leaves->n;
+	unit_open(us, TERMS, leaves);
+}
+
 static UnitSegment whole;
 static UnitSegment joined;
 static UnitSegment parts[PARTS];
+
+/* Pages past 4 GB of a plane, past 2^31 of them, and the last there can be. */
+static void
+test_far(const SkxDictLeaves *leaves)
+{
+	const uint32 last = MaxBlockNumber -
+		Max(whole.planes[SKX_SEGMENT_POSTINGS].npages,
+			whole.planes[SKX_SEGMENT_POSITIONS].npages);
+	const uint32 fars[] = {(1 << 19) - 1, 0x7FFFFFF8, last};
+	int			i;
+
+	for (i = 0; i < (int) lengthof(fars); i++)
+	{
+		unit_move(&whole, fars[i], leaves);
+		(void) unit_find(&whole, 0, TERMS);
+	}
+	unit_move(&whole, 0, leaves);
+}
 
 static void
 test_blocks(uint32 block_pages)
@@ -327,6 +368,7 @@ test_blocks(uint32 block_pages)
 	unit_open(&whole, TERMS, &leaves);
 	CHECK((unit_find(&whole, 0, TERMS) > 0) == (block_pages == 1));
 	unit_walk(&whole);
+	test_far(&leaves);
 
 	memset(&joined, 0, sizeof(joined));
 	initStringInfo(&keys.keys);
@@ -364,6 +406,68 @@ test_blocks(uint32 block_pages)
 	}
 }
 
+/*
+ * The largest numbers that an entry can have: documents and positions of all
+ * of a segment, and the last pages of its planes.
+ */
+static void
+test_entries(void)
+{
+	static const uint32 dfs[] = {128, PG_INT16_MAX, 0x0FFFFFFF, 0x10000000,
+	SKX_DOC_MAX, (uint32) SKX_DOC_MAX + 1};
+	static UnitSegment us;
+	UnitPlane  *dict = &us.planes[SKX_SEGMENT_DICT];
+	SkxDictWriter *w = skx_segment_dict_begin(unit_sink, dict);
+	SkxDictLeaves leaves;
+	SkxDictEntry entry;
+	SkxTerm		term;
+	char		lexeme[2] = "a";
+	int			i;
+
+	memset(&entry, 0, sizeof(entry));
+	entry.flags = SKX_TERM_LONG | SKX_TERM_TABLE;
+	entry.list.offset = SKX_PAGE_START;
+	entry.list.nnodes = 0x00FFFFFF;
+	entry.list.impacts = PG_UINT64_MAX;
+	entry.positions.offset = SKX_PAGE_END - 1;
+	entry.nkths = SKX_NKTHS;
+	for (i = 0; i < (int) lengthof(dfs); i++, lexeme[0]++)
+	{
+		entry.df = dfs[i];
+		entry.npositions = (uint64) dfs[i] * SKX_TF_MAX;
+		entry.nkths = dfs[i] < 1000 ? 2 : SKX_NKTHS;
+		entry.list.page = MaxBlockNumber - 2 - i;
+		entry.list.table_page = MaxBlockNumber - 1;
+		entry.positions.page = MaxBlockNumber - 1;
+		skx_segment_dict_add(w, lexeme, 1, &entry);
+	}
+	skx_segment_dict_leaves(w, &leaves);
+	us.planes[SKX_SEGMENT_POSTINGS].first = MaxBlockNumber;
+	us.planes[SKX_SEGMENT_POSITIONS].first = MaxBlockNumber;
+	us.seg.header.ndocs = (uint32) SKX_DOC_MAX + 1;
+	unit_open(&us, i, &leaves);
+	CHECK(skx_format_check_dict(dict->pages[0], &us.seg.header) == NULL);
+	while (i-- > 0)
+	{
+		lexeme[0]--;
+		CHECK(skx_segment_find(&us.seg, lexeme, 1, &term));
+		CHECK(term.df == dfs[i]);
+		CHECK(term.npositions == (uint64) dfs[i] * SKX_TF_MAX);
+		CHECK(term.list.page == MaxBlockNumber - 2 - i);
+		CHECK(term.list.table_page == MaxBlockNumber - 1);
+		CHECK(term.list.nnodes == 0x00FFFFFF);
+		CHECK(term.list.impacts == PG_UINT64_MAX);
+		CHECK(term.pos_page == MaxBlockNumber - 1);
+	}
+
+	/* one document less, or one page */
+	us.seg.header.ndocs--;
+	CHECK(skx_format_check_dict(dict->pages[0], &us.seg.header) != NULL);
+	us.seg.header.ndocs++;
+	us.seg.header.planes[SKX_SEGMENT_POSITIONS].npages--;
+	CHECK(skx_format_check_dict(dict->pages[0], &us.seg.header) != NULL);
+}
+
 int
 main(void)
 {
@@ -374,5 +478,6 @@ main(void)
 		unit_norms[i] = unit_below(SKX_NORM_LAST);
 	test_blocks(1);
 	test_blocks(4);
+	test_entries();
 	return unit_done("segment_relocate");
 }

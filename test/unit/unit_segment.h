@@ -23,6 +23,7 @@ typedef struct UnitPlane
 {
 	uint32		npages;
 	uint32		room;
+	uint32		first;			/* ordinal of pages[0]; 0 while it is written */
 	char	  **pages;
 } UnitPlane;
 
@@ -75,10 +76,10 @@ skx_segment_pin(SkxSegment *seg, SkxSegmentPlane plane, uint32 ordinal,
 {
 	const UnitPlane *from = &((const UnitSegment *) seg)->planes[plane];
 
-	if (ordinal >= from->npages)
+	if (ordinal < from->first || ordinal - from->first >= from->npages)
 		skx_segment_damaged(seg, plane, ordinal, "there is none");
 	unit_pinned(plane, ordinal);
-	ref->page = from->pages[ordinal];
+	ref->page = from->pages[ordinal - from->first];
 	return ref->page;
 }
 
@@ -185,12 +186,12 @@ unit_open(UnitSegment *us, uint32 nterms, const SkxDictLeaves *leaves)
 		skx_segment_dict_levels(unit_sink, &us->planes[SKX_SEGMENT_DICT],
 								leaves);
 	seg->header.nterms = nterms;
-	seg->header.ndocs = DOCS;
+	seg->header.ndocs = Max(seg->header.ndocs, DOCS);
 	for (i = 0; i < SKX_SEGMENT_NPLANES; i++)
 	{
 		seg->planes[i].unit = i == SKX_SEGMENT_POSTINGS ? unit_block_pages : 1;
-		seg->planes[i].npages = us->planes[i].npages;
-		seg->header.planes[i].npages = us->planes[i].npages;
+		seg->planes[i].npages = us->planes[i].first + us->planes[i].npages;
+		seg->header.planes[i].npages = seg->planes[i].npages;
 	}
 	CHECK(nterms == 0 ? us->planes[SKX_SEGMENT_DICT].npages == 0 :
 		  seg->header.dict_root == us->planes[SKX_SEGMENT_DICT].npages - 1);

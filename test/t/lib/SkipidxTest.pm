@@ -73,7 +73,7 @@ sub skx_module
 
 # A started cluster.  Options: conf (text appended last), extra (initdb
 # options), streaming (a primary for replicas), start (0 to leave it stopped),
-# faults (each session has skipidx.fault_read, fault_write and fault_grow).
+# faults (each session has skipidx.fault_read, _write, _grow and _skip).
 sub skx_node
 {
 	my ($name, %opt) = @_;
