@@ -13,6 +13,7 @@ from harness.watch import watched_build
 from peers.peers import build_index, remove_index
 from peers.searches import (WARM_FIRST, WARM_LATER, Peer, available_peers,
                             write_searches)
+from targets.scale.clients import measure_clients
 from targets.scale.cold import measure_cold, measure_memory
 from targets.scale.queries import load_queries
 from targets.scale.show import MODES, PLAIN, SUBJECT, as_made
@@ -127,6 +128,8 @@ def measure_text(run, wanted):
     peers = build_peers(run, known)
     remove_text()
     search_text(run, known["text"], peers)
+    step("several sessions", known["text"])
+    measure_clients(run, known["text"])
     step("memory and cold reads", known["text"])
     measure_memory(run, known["text"])
     measure_cold(run, known["text"], int(option("SCALE_COLD", COLD)))
@@ -145,7 +148,7 @@ def measure(run):
                rows=max(one["rows"] for one in texts), server=version(),
                peers_missing=missing, peers=list(found),
                limit_told=True, texts=[], builds=[], times=[], memory=[],
-               cold=[], tight=[], wrong=[])
+               cold=[], tight=[], clients=[], wrong=[])
     create_tiny([SUBJECT])
     create_procedures()
     load_queries(run)

@@ -15,6 +15,8 @@ RATIOS = {"AND10": (.60, .80), "PHRASE10": (.70, .80), "OR10": (.70, .85),
           "OR100": (.70, .85), "OR1000": (.85, .95)}
 GROWTH_MB = 8             # of a session that ranks
 READS = {"AND10": (40, 120), "OR10": (60, 200)}     # cold: median, p95
+CLIENTS = (1, 2, 4, 8)
+LINEAR = .8               # of what one session does, in the cores there are
 TIGHT_MODES = ("AND10", "OR10")
 TIGHT_METHODS = ("uring_direct", "buffered")
 TIGHT_READS = (40, 500)   # with caches of a tenth of the index: median, p99
@@ -211,6 +213,24 @@ def print_tight(run):
                   "%.0f MB" % (one["page_cache_bytes"] / MB)))
 
 
+def rates(run, text, mode):
+    """Searches a second, by the number of sessions."""
+    return {one["clients"]: one["searches"] / one["seconds"]
+            for one in of(run.get("clients", []), text=text, mode=mode)}
+
+
+def print_clients(run):
+    if run.get("clients"):
+        print("\n%-25s" % "searches a second" + "".join(
+            "%12s" % ("%d at a time" % one) for one in CLIENTS))
+    for text in run["texts"]:
+        for mode in TIGHT_MODES:
+            found = rates(run, text["text"], mode)
+            if found:
+                print("  %-16s %-6s" % (text["text"], mode) + "".join(
+                    "%12.0f" % found[one] for one in CLIENTS))
+
+
 def tables(run):
     print()
     print_machine(run)
@@ -234,6 +254,7 @@ def tables(run):
     print_memory(run)
     print_cold(run)
     print_tight(run)
+    print_clients(run)
 
 
 # ---- expectations ----
@@ -319,10 +340,22 @@ def tight_expectations(run):
     return lines
 
 
+def client_expectations(run):
+    lines = []
+    for text in run["texts"]:
+        for mode in TIGHT_MODES:
+            found = rates(run, text["text"], mode)
+            lines += [expect(label(run, text["text"], mode, "%d_clients" % one),
+                             found[one] / found[1] /
+                             min(one, run["hardware"]["cores"]), LINEAR, "x",
+                             True) for one in CLIENTS[1:] if found]
+    return lines
+
+
 def expectations(run):
     return [line for kind in (ratio_expectations, growth_expectations,
                               memory_expectations, cold_expectations,
-                              tight_expectations)
+                              tight_expectations, client_expectations)
             for line in kind(run)]
 
 
