@@ -15,6 +15,7 @@
 #include "format/format_page.h"
 #include "port/pg_bitutils.h"
 #include "segment/segment_build.h"
+#include "storage/bufmgr.h"
 
 /* NULL when the page, zero or not, is page `ordinal` of the deletes plane. */
 static const char *
@@ -93,12 +94,37 @@ skx_segment_drop_on_page(SkxSegment *seg, uint32 *docs, int n, uint32 *out)
 	return kept;
 }
 
+/*
+ * Asks the kernel for the pages of ascending documents, where they may have to
+ * be read: each would be waited for otherwise.
+ */
+static void
+skx_segment_ask_deletes(SkxSegment *seg, const uint32 *docs, int n)
+{
+	uint32		last = docs[0] / SKX_DELETES_PER_PAGE;
+	int			i;
+
+	if (effective_io_concurrency == 0 || skx_segment_warm(seg))
+		return;
+	for (i = 1; i < n; i++)
+	{
+		uint32		page = docs[i] / SKX_DELETES_PER_PAGE;
+
+		if (page != last)
+			PrefetchBuffer(seg->rel, MAIN_FORKNUM,
+						   skx_segment_block(seg, SKX_SEGMENT_DELETES, page));
+		last = page;
+	}
+}
+
 int
 skx_segment_drop_deleted(SkxSegment *seg, uint32 *docs, int n)
 {
 	int			kept = 0;
 	int			i = 0;
 
+	if (n > 1)
+		skx_segment_ask_deletes(seg, docs, n);
 	while (i < n)
 	{
 		uint32		page = docs[i] / SKX_DELETES_PER_PAGE;

@@ -26,7 +26,8 @@ my $s = skx_session($node, 'postgres');
 
 # Word wN is in one document of N, one to three times; u4 and u6 in those of 4
 # and 6 that follow each other, so that there are documents of nothing else.
-# Half of the documents have one of two lengths: many sums are the same.
+# Half of the documents have one of two lengths: many sums are the same.  t1
+# and t2 are in as many documents, so that one counts as much as the other.
 $s->value(<<'SQL');
 CREATE EXTENSION skipidx;
 CREATE TABLE tiny (v tsvector);
@@ -48,6 +49,7 @@ INSERT INTO docs SELECT i, concat_ws(' ', 'fill:' || (SELECT string_agg((200 + p
 	CASE WHEN draw(i, 10, 700) THEN 'w700:' || places(i, 10, 7) END,
 	CASE WHEN draw(i, 6, 40000) THEN 'w40000:' || places(i, 6, 6) END,
 	CASE WHEN draw(i, 7, 2) THEN 'w2' || CASE WHEN draw(i, 8, 3) THEN '' ELSE ':' || places(i, 7, 6) END END,
+	CASE WHEN i % 1000 = 8 THEN 't1:7' END, CASE WHEN i % 1000 = 500 THEN 't2:7' END,
 	CASE WHEN i / 4 % 40 = 0 THEN 'u4:8' END, CASE WHEN i / 6 % 40 = 0 THEN 'u6:9' END
 	)::tsvector FROM generate_series(1, 150000) i;
 CREATE INDEX docs_v ON docs USING skipidx (v) WITH (proximity = 0, block_size = '8kB');
@@ -57,7 +59,7 @@ SQL
 my @queries = (
 	'w900 & w50', 'w60 & w20', 'w50 & w60 & w20', 'w900 & w20 & w2', 'w50 & w20 & w7 & w2', 'w40000 & w2', 'w7 & w2',
 	'u4 & u6 & w7', 'w900 | w700', 'w900 | w700 | w50', 'w40000 | w900 | w2', 'w50 | w60', 'w700 | w50 | w60 | w20',
-	'u4 | u6', 'w900 | u4 | w2', 'w50 <-> w60', 'w60 <2> w7', 'w50 & !w60', 'w60 & (w20 | w7)', '(w50 <-> w60) & w7',
+	'u4 | u6', 't1 | t2', 't1 | t2 | w2', 'w900 | u4 | w2', 'w50 <-> w60', 'w60 <2> w7', 'w50 & !w60', 'w60 & (w20 | w7)', '(w50 <-> w60) & w7',
 	'w50:B & w60', 'w900:B | w700:B', 'w900 | w70:*');
 
 # Of a filter and a query to rank by.
