@@ -268,7 +268,8 @@ my %makers = (
 			"tags @> $all", "tags && $all", "$one = ANY (tags)", q{tags = '{}'}, q{tags @> '{}'}, q{tags && '{}'},
 			q{tags = '{NULL}'}, q{tags @> '{NULL}'});
 	},
-	flag => sub { return one_of('flag', 'NOT flag', 'flag IS TRUE', 'flag IS FALSE', 'flag = true', 'flag = false') },
+	flag => sub { return one_of('flag', 'NOT flag', 'flag IS TRUE', 'flag IS FALSE', 'flag = true', 'flag = false',
+		'flag IS UNKNOWN', 'flag IS NOT UNKNOWN') },
 	amount => sub {
 		my $value = quoted($_[0] // 7);
 
