@@ -123,9 +123,9 @@ skx_planner_add_joined_with(PlannerInfo *root, RelOptInfo *rel,
 
 	if (!skx_planner_takes_more(index, clauses))
 		return;
-	path = create_index_path(root, index, skx_planner_by_column(index, clauses),
-							 NIL, NIL, NIL, ForwardScanDirection, false,
-							 outer, loops, false);
+	clauses = skx_planner_by_column(index, clauses);
+	path = create_index_path(root, index, clauses, NIL, NIL, NIL,
+							 ForwardScanDirection, false, outer, loops, false);
 	add_path(rel, (Path *) path);
 	add_path(rel, (Path *)
 			 create_bitmap_heap_path(root, rel, (Path *) path, outer, loops,
@@ -149,14 +149,15 @@ void
 skx_planner_add_joined(PlannerInfo *root, RelOptInfo *rel,
 					   IndexOptInfo *index)
 {
-	List	   *own = skx_planner_index_clauses(root, index);
 	List	   *joining = skx_planner_joining(root, rel, index);
+	List	   *own;
 	List	   *sets = NIL;
 	Relids		all = NULL;
 	ListCell   *lc;
 
 	if (joining == NIL)
 		return;
+	own = skx_planner_index_clauses(root, index);
 	foreach(lc, joining)
 	{
 		Relids		tables = skx_planner_partners(rel, lfirst(lc));
