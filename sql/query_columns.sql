@@ -176,10 +176,13 @@ SELECT cond, compare(cond) FROM unnest(ARRAY[
 	'n = 1.500', 'n = -1.5', 'n = 0', 'n2 = 0.250', 'n = ''Infinity''',
 	'd = timestamp ''2020-02-29''', 'ts = date ''2020-02-29''', 'd = timestamp ''infinity''', 'ts = date ''-infinity''',
 	'ts = date ''5874897-12-31''', 'd = timestamp ''2020-02-29 00:00:01''',
+	'd = timestamptz ''2020-02-29 00:00+00''', 'd > timestamptz ''2020-02-28 23:00+00''', 'ts >= timestamptz ''infinity''',
+	'ts <= timestamptz ''1999-12-31 23:59:59.999999+00''', 'tz = date ''2020-02-29''', 'tz < date ''5874897-12-31''',
+	'tz IN (date ''2020-02-29'', date ''infinity'')', 'tz > ANY (''{2020-02-28,NULL}''::timestamp[])', 'timestamp ''2000-01-01 00:00:01'' = tz',
 	'bp = ''a''', 'bp = ''a   ''::bpchar', 'bp = '' a''', 't = ''a''', 't = ''a ''', 'v = ''a''::varchar', 'c = ''ä''',
 	'nm = ''a''::name', 'nm = ''a''::text COLLATE "C"',
 	'net = ''10.0.0.1''::cidr', 'cid = ''10.0.0.1''::inet',
-	'b', 'NOT b', 'b IS TRUE', 'b IS FALSE', 'b = true', 'b <> true', 'b IS NOT TRUE', 'b IS UNKNOWN',
+	'b', 'NOT b', 'b IS TRUE', 'b IS FALSE', 'b = true', 'b <> true', 'b IS NOT TRUE', 'b IS UNKNOWN', 'b IS NOT UNKNOWN',
 	'i4 = NULL::int4', 'i4 = ANY (NULL::int4[])', 'i4 = ANY (''{}'')', 'i4 IN (1, 2) AND i4 = 2',
 	't = repeat(''x'', 5000)']) cond;
 
@@ -259,6 +262,61 @@ SELECT cond, compare(cond) FROM unnest(ARRAY[
 SELECT cond, compare(cond, $$ORDER BY tsv <@> 'w1 | common', id LIMIT 30$$) FROM unnest(ARRAY[
 	$$tags @> '{t1}'$$, $$'t1' = ANY (tags)$$, $$tags = '{t1,t1,z}'$$, $$tsv @@ 'w1 | w2' AND tags && '{t1,t2}'$$]) cond;
 
+-- Joins by an element, and beside a boolean column, as inner sides of loops
+DROP INDEX docs_all;
+ALTER TABLE docs ADD flag bool;
+INSERT INTO docs SELECT i, to_tsvector('simple', 'common w' || i % 5), ARRAY['u' || i % 500, 't' || i % 500],
+	ARRAY[i % 1000], NULL, NULL, NULL, ARRAY['v' || i % 99]::varchar[] FROM generate_series(10000, 19999) i;
+UPDATE docs SET flag = CASE id % 3 WHEN 0 THEN true WHEN 1 THEN false END;
+CREATE INDEX docs_flag ON docs USING skipidx (tsv, flag, tags, nums, vc);
+VACUUM ANALYZE docs;
+CREATE TABLE wanted (tag text, num int, other int8);
+INSERT INTO wanted VALUES ('t1', 1, 3), ('t3', 4, 1), ('z', 2, 2), ('none', 9, 9), (NULL, NULL, NULL);
+ANALYZE wanted;
+CREATE TABLE asked (n int, query text);
+INSERT INTO asked SELECT ordinality, query FROM unnest(ARRAY[
+	$$wanted w JOIN docs d ON w.tag = ANY (d.tags)$$,
+	$$wanted w JOIN docs d ON 'v' || w.num = ANY (d.vc)$$,
+	$$wanted w JOIN docs d ON w.tag = ANY (d.vc) OR w.num = ANY (d.nums)$$,
+	$$wanted w JOIN docs d ON w.num = ANY (d.nums) AND d.flag$$,
+	$$wanted w JOIN docs d ON w.other::int4 = ANY (d.nums) AND d.flag IS UNKNOWN$$,
+	$$wanted w LEFT JOIN docs d ON w.tag = ANY (d.tags) AND NOT d.flag$$,
+	$$wanted w JOIN wanted x ON w.num < x.num JOIN docs d ON w.tag = ANY (d.tags) AND x.num = ANY (d.nums)$$,
+	$$wanted w JOIN docs d ON w.tag = ANY (d.tags) JOIN docs x ON x.id = ANY (d.nums)$$,
+	$$(SELECT * FROM wanted w WHERE EXISTS (SELECT FROM docs d WHERE w.tag = ANY (d.tags) AND d.flag)) w JOIN docs d ON d.id = w.num$$
+	]) WITH ORDINALITY q (query);
+CREATE FUNCTION joined(q text, OUT by_index bool, OUT n_rows int8, OUT same bool) LANGUAGE plpgsql AS $$
+DECLARE
+	line text;
+	query text := 'SELECT count(*), sum(d.id) FROM ' || q;
+	one record;
+	other record;
+BEGIN
+	SET LOCAL enable_seqscan = off;
+	SET LOCAL enable_hashjoin = off;
+	SET LOCAL enable_mergejoin = off;
+	SET LOCAL enable_material = off;
+	SET LOCAL join_collapse_limit = 1;
+	by_index := false;
+	FOR line IN EXECUTE 'EXPLAIN (COSTS OFF) ' || query LOOP
+		by_index := by_index OR line ~ CASE WHEN q ~ 'flag' THEN 'Index Cond:.*flag.*@> ARRAY\[.*w\.'
+			ELSE 'Index Cond:.*@> ARRAY\[.*w\.' END;
+	END LOOP;
+	EXECUTE query INTO one;
+	SET LOCAL enable_seqscan = on;
+	SET LOCAL enable_indexscan = off;
+	SET LOCAL enable_bitmapscan = off;
+	SET LOCAL enable_material = on;
+	EXECUTE query INTO other;
+	n_rows := other.count;
+	same := one = other;
+END $$;
+RESET enable_indexscan; SET enable_bitmapscan = off;
+SELECT n, j.* FROM asked, joined(query) j ORDER BY n;
+SET enable_indexscan = off; RESET enable_bitmapscan;
+SELECT n, j.* FROM asked, joined(query) j ORDER BY n;
+RESET enable_indexscan;
+
 --
 -- What is refused
 --
@@ -289,8 +347,8 @@ INSERT INTO other (id, tsv, r) SELECT i, 'a', int4range(i % 3, 9) FROM generate_
 SET enable_seqscan = off;
 SELECT count(*), min(id) FROM other WHERE r = '[1,8]';
 RESET enable_seqscan;
-DROP TABLE docs, other;
+DROP TABLE docs, other, wanted, asked;
 DROP OPERATOR FAMILY int4range_ops USING skipidx;
-DROP FUNCTION range_form, compare, each;
+DROP FUNCTION range_form, compare, each, joined;
 DROP DOMAIN code;
 DROP TYPE mood;

@@ -148,6 +148,31 @@ LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION skipidx_canonical(pg_catalog.text) IS
 	'canonical form of a value: equal exactly where = says so';
 
+--
+-- Where a value is among those of another type, if values of the two have no
+-- forms in common.
+--
+
+CREATE FUNCTION skipidx_place_date(pg_catalog.timestamptz, pg_catalog.internal)
+RETURNS pg_catalog.internal
+AS 'MODULE_PATHNAME', 'skipidx_place_date_timestamptz'
+LANGUAGE C STABLE STRICT PARALLEL SAFE;
+
+CREATE FUNCTION skipidx_place_timestamp(pg_catalog.timestamptz, pg_catalog.internal)
+RETURNS pg_catalog.internal
+AS 'MODULE_PATHNAME', 'skipidx_place_timestamp_timestamptz'
+LANGUAGE C STABLE STRICT PARALLEL SAFE;
+
+CREATE FUNCTION skipidx_place_timestamptz(pg_catalog.date, pg_catalog.internal)
+RETURNS pg_catalog.internal
+AS 'MODULE_PATHNAME', 'skipidx_place_timestamptz_date'
+LANGUAGE C STABLE STRICT PARALLEL SAFE;
+
+CREATE FUNCTION skipidx_place_timestamptz(pg_catalog.timestamp, pg_catalog.internal)
+RETURNS pg_catalog.internal
+AS 'MODULE_PATHNAME', 'skipidx_place_timestamptz_timestamp'
+LANGUAGE C STABLE STRICT PARALLEL SAFE;
+
 CREATE OPERATOR FAMILY bool_ops USING skipidx;
 
 CREATE OPERATOR CLASS bool_ops
@@ -317,6 +342,21 @@ ALTER OPERATOR FAMILY datetime_ops USING skipidx ADD
 	OPERATOR 4 pg_catalog.>= (pg_catalog.timestamp, pg_catalog.date),
 	OPERATOR 5 pg_catalog.> (pg_catalog.timestamp, pg_catalog.date);
 
+-- These depend on the session's time zone.
+ALTER OPERATOR FAMILY datetime_ops USING skipidx ADD
+	OPERATOR 1 pg_catalog.< (pg_catalog.date, pg_catalog.timestamptz),
+	OPERATOR 2 pg_catalog.<= (pg_catalog.date, pg_catalog.timestamptz),
+	OPERATOR 3 pg_catalog.= (pg_catalog.date, pg_catalog.timestamptz),
+	OPERATOR 4 pg_catalog.>= (pg_catalog.date, pg_catalog.timestamptz),
+	OPERATOR 5 pg_catalog.> (pg_catalog.date, pg_catalog.timestamptz),
+	OPERATOR 1 pg_catalog.< (pg_catalog.timestamp, pg_catalog.timestamptz),
+	OPERATOR 2 pg_catalog.<= (pg_catalog.timestamp, pg_catalog.timestamptz),
+	OPERATOR 3 pg_catalog.= (pg_catalog.timestamp, pg_catalog.timestamptz),
+	OPERATOR 4 pg_catalog.>= (pg_catalog.timestamp, pg_catalog.timestamptz),
+	OPERATOR 5 pg_catalog.> (pg_catalog.timestamp, pg_catalog.timestamptz),
+	FUNCTION 2 (pg_catalog.date, pg_catalog.timestamptz) skipidx_place_date(pg_catalog.timestamptz, pg_catalog.internal),
+	FUNCTION 2 (pg_catalog.timestamp, pg_catalog.timestamptz) skipidx_place_timestamp(pg_catalog.timestamptz, pg_catalog.internal);
+
 CREATE OPERATOR FAMILY timestamptz_ops USING skipidx;
 
 CREATE OPERATOR CLASS timestamptz_ops
@@ -327,6 +367,20 @@ DEFAULT FOR TYPE pg_catalog.timestamptz USING skipidx FAMILY timestamptz_ops AS
 	OPERATOR 4 pg_catalog.>= (pg_catalog.timestamptz, pg_catalog.timestamptz),
 	OPERATOR 5 pg_catalog.> (pg_catalog.timestamptz, pg_catalog.timestamptz),
 	FUNCTION 1 (pg_catalog.timestamptz) skipidx_canonical(pg_catalog.timestamptz);
+
+ALTER OPERATOR FAMILY timestamptz_ops USING skipidx ADD
+	OPERATOR 1 pg_catalog.< (pg_catalog.timestamptz, pg_catalog.date),
+	OPERATOR 2 pg_catalog.<= (pg_catalog.timestamptz, pg_catalog.date),
+	OPERATOR 3 pg_catalog.= (pg_catalog.timestamptz, pg_catalog.date),
+	OPERATOR 4 pg_catalog.>= (pg_catalog.timestamptz, pg_catalog.date),
+	OPERATOR 5 pg_catalog.> (pg_catalog.timestamptz, pg_catalog.date),
+	OPERATOR 1 pg_catalog.< (pg_catalog.timestamptz, pg_catalog.timestamp),
+	OPERATOR 2 pg_catalog.<= (pg_catalog.timestamptz, pg_catalog.timestamp),
+	OPERATOR 3 pg_catalog.= (pg_catalog.timestamptz, pg_catalog.timestamp),
+	OPERATOR 4 pg_catalog.>= (pg_catalog.timestamptz, pg_catalog.timestamp),
+	OPERATOR 5 pg_catalog.> (pg_catalog.timestamptz, pg_catalog.timestamp),
+	FUNCTION 2 (pg_catalog.timestamptz, pg_catalog.date) skipidx_place_timestamptz(pg_catalog.date, pg_catalog.internal),
+	FUNCTION 2 (pg_catalog.timestamptz, pg_catalog.timestamp) skipidx_place_timestamptz(pg_catalog.timestamp, pg_catalog.internal);
 
 CREATE OPERATOR FAMILY time_ops USING skipidx;
 

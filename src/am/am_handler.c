@@ -22,7 +22,7 @@ static void
 skx_am_capabilities(IndexAmRoutine *am)
 {
 	am->amstrategies = SKX_NSTRATEGIES;
-	am->amsupport = SKX_SUPPORT_CANONICAL;
+	am->amsupport = SKX_SUPPORT_FUNCTIONS;
 	am->amoptsprocnum = 0;
 	am->amcanorder = false;
 	am->amcanorderbyop = true;

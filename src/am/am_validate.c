@@ -5,8 +5,9 @@
  * Three shapes exist.  For tsvector: strategies 1 and 2 of am.h, with a
  * tsquery on the right, and 3, a distance that orders, with a reference there.
  * For a scalar type: equality, of any pair of types, perhaps the other
- * strategies of a btree, and the canonical form of each type.  For anyarray: equality, `&&` and `@>`; its elements are those
- * of another class.
+ * strategies of a btree, and the canonical form of each type, or the place of
+ * values of one type among those of another.  For anyarray: equality, `&&` and
+ * `@>`; its elements are those of another class.
  */
 #include "postgres.h"
 
@@ -33,7 +34,7 @@ typedef struct SkxOpclass
 	Oid			type;
 } SkxOpclass;
 
-/* Can values of its right side be given their canonical form? */
+/* Can values of its right side be given a canonical form, or a place? */
 static bool
 skx_am_validate_right(Form_pg_amop amop)
 {
@@ -41,7 +42,9 @@ skx_am_validate_right(Form_pg_amop amop)
 
 	return amop->amoplefttype == TSVECTOROID || IsPolymorphicType(right) ||
 		OidIsValid(get_opfamily_proc(amop->amopfamily, right, right,
-									 SKX_SUPPORT_CANONICAL));
+									 SKX_SUPPORT_CANONICAL)) ||
+		OidIsValid(skx_intake_placing(amop->amopfamily, amop->amoplefttype,
+									  right));
 }
 
 /* Is it used as its strategy says? */
@@ -128,16 +131,27 @@ skx_am_validate_complete(const SkxOpclass *class, uint32 strategies)
 	return false;
 }
 
-/* Is it `canonical form of a value`? */
+/* Is it `canonical form of a value`, or `place among values of another type`? */
+static bool
+skx_am_validate_shape(Form_pg_amproc proc)
+{
+	Oid			left = proc->amproclefttype;
+	Oid			right = proc->amprocrighttype;
+
+	if (left == TSVECTOROID || left == ANYARRAYOID)
+		return false;
+	if (proc->amprocnum == SKX_SUPPORT_CANONICAL)
+		return left == right &&
+			check_amproc_signature(proc->amproc, BYTEAOID, false, 1, 1, left);
+	return proc->amprocnum == SKX_SUPPORT_PLACE && left != right &&
+		check_amproc_signature(proc->amproc, INTERNALOID, true, 2, 2, right,
+							   INTERNALOID);
+}
+
 static bool
 skx_am_validate_function(const SkxOpclass *class, Form_pg_amproc proc)
 {
-	if (proc->amprocnum == SKX_SUPPORT_CANONICAL &&
-		proc->amproclefttype == proc->amprocrighttype &&
-		proc->amproclefttype != TSVECTOROID &&
-		proc->amproclefttype != ANYARRAYOID &&
-		check_amproc_signature(proc->amproc, BYTEAOID, false, 1, 1,
-							   proc->amproclefttype))
+	if (skx_am_validate_shape(proc))
 		return true;
 	ereport(INFO,
 			(errcode(ERRCODE_INVALID_OBJECT_DEFINITION),
@@ -164,7 +178,8 @@ skx_am_validate_functions(const SkxOpclass *class)
 			GETSTRUCT(&list->members[i]->tuple);
 
 		valid &= skx_am_validate_function(class, proc);
-		found |= proc->amproclefttype == class->type;
+		found |= proc->amprocnum == SKX_SUPPORT_CANONICAL &&
+			proc->amproclefttype == class->type;
 	}
 	ReleaseCatCacheList(list);
 	if (!found)

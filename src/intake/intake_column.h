@@ -10,8 +10,14 @@
 #include "intake/intake_value.h"
 #include "utils/rel.h"
 
-/* Support function 1 of an operator class: canonical form of a value, bytea. */
+/*
+ * Support functions of an operator class: canonical form of a value, bytea; and,
+ * of a pair of types, where a value of the second is among those of the first
+ * (intake_place.h), if values of the two have no forms in common.
+ */
 #define SKX_SUPPORT_CANONICAL	1
+#define SKX_SUPPORT_PLACE		2
+#define SKX_SUPPORT_FUNCTIONS	2
 
 /* Strategies of columns beside the text; of the first one see am/am.h. */
 #define SKX_STRATEGY_LESS		1	/* those of a btree, */
@@ -29,7 +35,9 @@
  * function for values of `type` in column `column` (from 0), InvalidOid: there
  * is none; of an array, that of its elements.  values: the lexemes of a row's
  * values, ascending, without a text; NULL: the index has no such column.
- * lexeme: of a value of a column (from 0), by its canonical form.
+ * lexeme: of a value of a column (from 0), by its canonical form.  placing
+ * (intake_place.c): support function 2 of a pair of types, InvalidOid: there is
+ * none.  may_mix: between them a range may be lossy.
  */
 typedef struct SkxColumns SkxColumns;
 
@@ -38,6 +46,8 @@ extern Oid	skx_intake_canonical(Relation index, int column, Oid type);
 extern SkxLexeme skx_intake_lexeme(int column, SkxValueKind kind,
 								   const char *form, int len);
 extern Oid	skx_intake_element_type(Relation index, int column);
+extern Oid	skx_intake_placing(Oid family, Oid left, Oid right);
+extern bool skx_intake_may_mix(Oid family, Oid left, Oid right);
 extern TSVector skx_intake_values(const SkxColumns *columns,
 								  const Datum *values, const bool *isnull);
 

@@ -9,7 +9,7 @@
 #include "catalog/pg_type.h"
 #include "compat/compat.h"
 #include "fmgr.h"
-#include "intake/intake_column.h"
+#include "intake/intake_place.h"
 #include "miscadmin.h"
 #include "utils/array.h"
 #include "utils/builtins.h"
@@ -62,6 +62,24 @@ skx_intake_add_kind(SkxCondition *c, int column, SkxValueKind kind)
 	c->lexemes[c->n++] = skx_intake_lexeme(column, kind, "", 0);
 }
 
+/* Adds what is equal to a value of another type; *room: for how many. */
+static void
+skx_intake_add_place(SkxCondition *c, int column, SkxComparand *comparand,
+					 Datum value, int *room)
+{
+	SkxPlace	place;
+	int			i;
+
+	skx_intake_place(comparand, value, &place);
+	if (c->n + place.n > *room)
+	{
+		*room = Max(c->n + place.n, *room * 2);
+		c->lexemes = repalloc_huge(c->lexemes, sizeof(SkxLexeme) * *room);
+	}
+	for (i = 0; i < place.n; i++)
+		(void) skx_intake_add_form(c, column, PointerGetDatum(place.equal[i]));
+}
+
 /*
  * Adds the lexemes of an array's elements, of type `type`, without its NULLs
  * and what is in no index; returns how many elements it has, *missing: how many
@@ -72,29 +90,34 @@ skx_intake_add_elements(Relation index, int column, Oid type, Datum argument,
 						SkxCondition *c, int *missing)
 {
 	ArrayType  *array = DatumGetArrayTypeP(argument);
-	FmgrInfo	canonical;
+	SkxComparand comparand;
 	Datum	   *elements;
 	bool	   *nulls;
 	int16		len;
 	bool		byval;
 	char		align;
+	int			room;
 	int			n;
 	int			i;
 
-	fmgr_info(skx_intake_canonical(index, column, type), &canonical);
+	skx_intake_comparand(index, column, type, &comparand);
 	get_typlenbyvalalign(ARR_ELEMTYPE(array), &len, &byval, &align);
 	deconstruct_array(array, ARR_ELEMTYPE(array), len, byval, align,
 					  &elements, &nulls, &n);
 	/* room for what says that an array is NULL or empty, too */
-	c->lexemes = palloc_extended(sizeof(SkxLexeme) * ((Size) n + 2),
+	room = n + 2;
+	c->lexemes = palloc_extended(sizeof(SkxLexeme) * (Size) room,
 								 MCXT_ALLOC_HUGE);
 	*missing = 0;
 	for (i = 0; i < n; i++)
 	{
 		CHECK_FOR_INTERRUPTS();
-		if (nulls[i] ||
-			!skx_intake_add_form(c, column,
-								 FunctionCall1(&canonical, elements[i])))
+		if (!nulls[i] && comparand.places)
+			skx_intake_add_place(c, column, &comparand, elements[i], &room);
+		else if (nulls[i] ||
+				 !skx_intake_add_form(c, column,
+									  FunctionCall1(&comparand.function,
+													elements[i])))
 			*missing += 1;
 	}
 	return n;
@@ -105,11 +128,19 @@ static void
 skx_intake_equals(Relation index, int column, Oid type, Datum argument,
 				  SkxCondition *c)
 {
-	Oid			function = skx_intake_canonical(index, column, type);
+	SkxComparand comparand;
+	int			room = 1;
 
+	skx_intake_comparand(index, column, type, &comparand);
 	c->lexemes = palloc(sizeof(SkxLexeme));
-	if (skx_intake_add_form(c, column, OidFunctionCall1(function, argument)))
-		c->kind = SKX_CONDITION_ALL;
+	if (comparand.places)
+		skx_intake_add_place(c, column, &comparand, argument, &room);
+	else
+		(void) skx_intake_add_form(c, column,
+								   FunctionCall1(&comparand.function,
+												 argument));
+	if (c->n > 0)
+		c->kind = c->n == 1 ? SKX_CONDITION_ALL : SKX_CONDITION_ANY;
 }
 
 /*

@@ -5,14 +5,15 @@
  * Canonical forms ascend as values do, so the values that meet such a condition
  * are those whose lexemes lie between two: from the first one on, and below the
  * second.  What comes right after a lexeme is the same with a zero byte behind
- * it.
+ * it.  Where values of another type do not lie in the order of the column's, it
+ * is the least range with all that meet the condition.
  */
 #include "postgres.h"
 
 #include "catalog/pg_type.h"
 #include "compat/compat.h"
 #include "fmgr.h"
-#include "intake/intake_column.h"
+#include "intake/intake_place.h"
 #include "miscadmin.h"
 #include "utils/array.h"
 #include "utils/builtins.h"
@@ -37,12 +38,27 @@ skx_intake_after(int column, const char *form, int len)
 	return skx_intake_lexeme(column, SKX_VALUE_PRESENT, longer, len + 1);
 }
 
+/* Of a value of another type; *lossy: not all in the range meet the condition. */
+static SkxLexeme
+skx_intake_place_bound(int column, StrategyNumber strategy,
+					   const SkxPlace *place, bool *lossy)
+{
+	bool		most = strategy == SKX_STRATEGY_LESS_EQUAL ||
+		(place->mixed ? strategy == SKX_STRATEGY_LESS :
+		 strategy == SKX_STRATEGY_GREATER);
+	const bytea *form = most ? place->most : place->least;
+
+	*lossy = place->mixed;
+	return skx_intake_lexeme(column, SKX_VALUE_PRESENT, VARDATA_ANY(form),
+							 VARSIZE_ANY_EXHDR(form));
+}
+
 /*
  * Where the range ends, or begins, that a value bounds.  Of one that is too
  * long for an index, what is equal to its beginning is below it.
  */
 static SkxLexeme
-skx_intake_bound(int column, StrategyNumber strategy, const bytea *form)
+skx_intake_form_bound(int column, StrategyNumber strategy, const bytea *form)
 {
 	const char *bytes = VARDATA_ANY(form);
 	int			len = Min(VARSIZE_ANY_EXHDR(form), SKX_VALUE_MAX);
@@ -53,10 +69,30 @@ skx_intake_bound(int column, StrategyNumber strategy, const bytea *form)
 	return skx_intake_lexeme(column, SKX_VALUE_PRESENT, bytes, len);
 }
 
-/* Of all values of the array the one that most others meet; false: none. */
+static SkxLexeme
+skx_intake_bound(int column, StrategyNumber strategy, SkxComparand *comparand,
+				 Datum value, bool *lossy)
+{
+	SkxPlace	place;
+
+	if (comparand->places)
+	{
+		skx_intake_place(comparand, value, &place);
+		return skx_intake_place_bound(column, strategy, &place, lossy);
+	}
+	*lossy = false;
+	return skx_intake_form_bound(column, strategy,
+								 DatumGetByteaPP(FunctionCall1(&comparand->function,
+															   value)));
+}
+
+/*
+ * Of all values of the array the one that most others meet; false: none.  It is
+ * exact if one of equal ones is.
+ */
 static bool
-skx_intake_widest(int column, StrategyNumber strategy, FmgrInfo *canonical,
-				  Datum argument, SkxLexeme *bound)
+skx_intake_widest(int column, StrategyNumber strategy, SkxComparand *comparand,
+				  Datum argument, SkxLexeme *bound, bool *lossy)
 {
 	ArrayType  *array = DatumGetArrayTypeP(argument);
 	Datum	   *elements;
@@ -74,17 +110,21 @@ skx_intake_widest(int column, StrategyNumber strategy, FmgrInfo *canonical,
 	for (i = 0; i < n; i++)
 	{
 		SkxLexeme	one;
+		bool		one_lossy;
 		int			order;
 
 		CHECK_FOR_INTERRUPTS();
 		if (nulls[i])
 			continue;
-		one = skx_intake_bound(column, strategy,
-							   DatumGetByteaPP(FunctionCall1(canonical,
-															 elements[i])));
+		one = skx_intake_bound(column, strategy, comparand, elements[i],
+							   &one_lossy);
 		order = any ? skx_intake_compare_lexeme(&one, bound) : 0;
-		if (!any || (skx_intake_is_below(strategy) ? order > 0 : order < 0))
+		if (!any || (skx_intake_is_below(strategy) ? order > 0 : order < 0) ||
+			(order == 0 && !one_lossy))
+		{
 			*bound = one;
+			*lossy = one_lossy;
+		}
 		any = true;
 	}
 	return any;
@@ -103,16 +143,15 @@ skx_intake_range(Relation index, int column, StrategyNumber strategy,
 				 Oid type, bool array, Datum argument,
 				 SkxCondition *condition)
 {
-	FmgrInfo	canonical;
+	SkxComparand comparand;
 	SkxLexeme	bound;
 
-	fmgr_info(skx_intake_canonical(index, column, type), &canonical);
+	skx_intake_comparand(index, column, type, &comparand);
 	if (!array)
-		bound = skx_intake_bound(column, strategy,
-								 DatumGetByteaPP(FunctionCall1(&canonical,
-															   argument)));
-	else if (!skx_intake_widest(column, strategy, &canonical, argument,
-								&bound))
+		bound = skx_intake_bound(column, strategy, &comparand, argument,
+								 &condition->lossy);
+	else if (!skx_intake_widest(column, strategy, &comparand, argument, &bound,
+								&condition->lossy))
 		return;
 	condition->from = skx_intake_lexeme(column, SKX_VALUE_PRESENT, "", 0);
 	condition->to = skx_intake_lexeme(column, SKX_VALUE_PRESENT + 1, "", 0);
@@ -154,6 +193,7 @@ skx_intake_join_ranges(SkxCondition *conditions, int n)
 			c->from = conditions[i].from;
 		if (skx_intake_compare_lexeme(&conditions[i].to, &c->to) < 0)
 			c->to = conditions[i].to;
+		c->lossy |= conditions[i].lossy;
 		skx_intake_check_range(c);
 	}
 	return kept;

@@ -36,11 +36,16 @@ skx_planner_is_column(const SkxKeyColumn *key, Node *operand)
 	return match_index_to_operand(operand, key->column, key->index);
 }
 
-/* Can it be the right side of a condition of the index? */
+/*
+ * Can it be the right side of a condition of the index: of constants, parameters
+ * and columns of other tables?
+ */
 static bool
-skx_planner_is_comparand(Node *expr)
+skx_planner_is_comparand(const SkxKeyColumn *key, Node *expr)
 {
-	return !contain_var_clause(expr) && !contain_volatile_functions(expr);
+	return !bms_is_member(key->index->rel->relid,
+						  pull_varnos(key->root, expr)) &&
+		!contain_volatile_functions(expr);
 }
 
 static bool
@@ -63,11 +68,11 @@ skx_planner_match_operator(const SkxKeyColumn *key, RestrictInfo *rinfo)
 		return NULL;
 	if (skx_planner_is_column(key, linitial(op->args)))
 		return skx_planner_has_operator(key, op->opno, op->inputcollid) &&
-			skx_planner_is_comparand(lsecond(op->args)) ? rinfo : NULL;
+			skx_planner_is_comparand(key, lsecond(op->args)) ? rinfo : NULL;
 	commutator = get_commutator(op->opno);
 	if (!skx_planner_is_column(key, lsecond(op->args)) ||
 		!skx_planner_has_operator(key, commutator, op->inputcollid) ||
-		!skx_planner_is_comparand(linitial(op->args)))
+		!skx_planner_is_comparand(key, linitial(op->args)))
 		return NULL;
 	return commute_restrictinfo(rinfo, commutator);
 }
@@ -91,7 +96,19 @@ skx_planner_equal_bool(const SkxKeyColumn *key, bool value)
 												  InvalidOid, InvalidOid));
 }
 
-/* A boolean column as a condition: itself, NOT, IS TRUE, IS FALSE. */
+/* column IS [NOT] NULL */
+static RestrictInfo *
+skx_planner_null_test(const SkxKeyColumn *key, NullTestType type)
+{
+	NullTest   *test = makeNode(NullTest);
+
+	test->arg = (Expr *) skx_planner_column_expr(key->index, key->column);
+	test->nulltesttype = type;
+	test->location = -1;
+	return make_simple_restrictinfo(key->root, (Expr *) test);
+}
+
+/* A boolean column as a condition: itself, NOT, IS TRUE, FALSE or UNKNOWN. */
 static RestrictInfo *
 skx_planner_match_bool(const SkxKeyColumn *key, Node *clause)
 {
@@ -107,9 +124,19 @@ skx_planner_match_bool(const SkxKeyColumn *key, Node *clause)
 	if (!IsA(clause, BooleanTest) ||
 		!skx_planner_is_column(key, (Node *) test->arg))
 		return NULL;
-	if (test->booltesttype == IS_TRUE || test->booltesttype == IS_FALSE)
-		return skx_planner_equal_bool(key, test->booltesttype == IS_TRUE);
-	return NULL;
+	switch (test->booltesttype)
+	{
+		case IS_TRUE:
+			return skx_planner_equal_bool(key, true);
+		case IS_FALSE:
+			return skx_planner_equal_bool(key, false);
+		case IS_UNKNOWN:
+			return skx_planner_null_test(key, IS_NULL);
+		case IS_NOT_UNKNOWN:
+			return skx_planner_null_test(key, IS_NOT_NULL);
+		default:
+			return NULL;
+	}
 }
 
 /* An array whose elements are taken for another type, of the same bytes. */
@@ -162,7 +189,7 @@ skx_planner_match_element(const SkxKeyColumn *key, ScalarArrayOpExpr *op)
 
 	if (!OidIsValid(operator) || !OidIsValid(element) ||
 		exprType(value) != element || !skx_planner_is_column(key, column) ||
-		!skx_planner_is_comparand(value) ||
+		!skx_planner_is_comparand(key, value) ||
 		(OidIsValid(key->index->indexcollations[key->column]) &&
 		 key->index->indexcollations[key->column] != op->inputcollid))
 		return NULL;
@@ -193,7 +220,7 @@ skx_planner_match_array(const SkxKeyColumn *key, RestrictInfo *rinfo)
 		return skx_planner_match_element(key, op);
 	if (skx_planner_is_column(key, linitial(op->args)) &&
 		skx_planner_has_operator(key, op->opno, op->inputcollid) &&
-		skx_planner_is_comparand(lsecond(op->args)))
+		skx_planner_is_comparand(key, lsecond(op->args)))
 		return rinfo;
 	return NULL;
 }
@@ -248,25 +275,49 @@ skx_planner_matching_clause(PlannerInfo *root, IndexOptInfo *index,
 }
 
 List *
-skx_planner_index_clauses(PlannerInfo *root, IndexOptInfo *index)
+skx_planner_by_column(const IndexOptInfo *index, List *clauses)
 {
 	List	   *columns[INDEX_MAX_KEYS] = {NIL};
-	List	   *clauses = NIL;
+	List	   *sorted = NIL;
 	int			i;
 	ListCell   *lc;
 
-	foreach(lc, index->indrestrictinfo)
+	foreach(lc, clauses)
+	{
+		IndexClause *clause = lfirst_node(IndexClause, lc);
+
+		columns[clause->indexcol] = lappend(columns[clause->indexcol], clause);
+	}
+	for (i = 0; i < index->nkeycolumns; i++)
+		sorted = list_concat(sorted, columns[i]);
+	return sorted;
+}
+
+List *
+skx_planner_matching_clauses(PlannerInfo *root, IndexOptInfo *index,
+							 List *conditions)
+{
+	List	   *clauses = NIL;
+	ListCell   *lc;
+
+	foreach(lc, conditions)
 	{
 		IndexClause *clause = skx_planner_matching_clause(root, index,
 														  lfirst(lc));
 
 		if (clause != NULL)
-			columns[clause->indexcol] = lappend(columns[clause->indexcol],
-												clause);
+			clauses = lappend(clauses, clause);
 	}
-	for (i = 0; i < index->nkeycolumns; i++)
-		clauses = list_concat(clauses, columns[i]);
 	return clauses;
+}
+
+List *
+skx_planner_index_clauses(PlannerInfo *root, IndexOptInfo *index)
+{
+	List	   *clauses = skx_planner_matching_clauses(root, index,
+													   index->indrestrictinfo);
+
+	return skx_planner_by_column(index, clauses);
 }
 
 bool

@@ -100,7 +100,34 @@ skx_planner_is_count(PlannerInfo *root, const RelOptInfo *input,
 	return aggregates != NIL;
 }
 
-/* Does the index answer all of them itself, but for equality of arrays? */
+/*
+ * May the index return rows that do not meet it: if arrays are to be equal, or
+ * values below one of another type?
+ */
+static bool
+skx_planner_may_recheck(const IndexOptInfo *index, int column,
+						const Expr *qual)
+{
+	Oid			family = index->opfamily[column];
+	Oid			operator = InvalidOid;
+	Oid			left;
+	Oid			right;
+	int			strategy;
+
+	if (IsA(qual, OpExpr))
+		operator = ((const OpExpr *) qual)->opno;
+	else if (IsA(qual, ScalarArrayOpExpr))
+		operator = ((const ScalarArrayOpExpr *) qual)->opno;
+	if (!OidIsValid(operator))
+		return false;
+	get_op_opfamily_properties(operator, family, false, &strategy, &left,
+							   &right);
+	if (index->opcintype[column] == ANYARRAYOID)
+		return IsA(qual, OpExpr) && strategy == SKX_STRATEGY_EQUAL;
+	return column > 0 && strategy != SKX_STRATEGY_EQUAL &&
+		skx_intake_may_mix(family, left, right);
+}
+
 bool
 skx_planner_is_exact(const IndexPath *index)
 {
@@ -111,13 +138,9 @@ skx_planner_is_exact(const IndexPath *index)
 		const IndexClause *clause = lfirst_node(IndexClause, lc);
 		const RestrictInfo *qual = linitial_node(RestrictInfo,
 												 clause->indexquals);
-		int			column = clause->indexcol;
 
-		if (index->indexinfo->opcintype[column] == ANYARRAYOID &&
-			IsA(qual->clause, OpExpr) &&
-			get_op_opfamily_strategy(((OpExpr *) qual->clause)->opno,
-									 index->indexinfo->opfamily[column]) ==
-			SKX_STRATEGY_EQUAL)
+		if (skx_planner_may_recheck(index->indexinfo, clause->indexcol,
+									qual->clause))
 			return false;
 	}
 	return true;

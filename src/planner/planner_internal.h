@@ -79,17 +79,29 @@ extern bool skx_planner_is_ours(const IndexOptInfo *index);
  * planner_clause.c
  *
  * matching_clause: a condition as one of the index; NULL when it cannot be.
- * index_clauses: all of them, in the order of its columns.  takes_more: is there
- * one that the server does not know, in some version?  column_expr: what
+ * matching_clauses: those of several.  by_column: in the order of the index's
+ * columns.  index_clauses: all of its table, in that order.  takes_more: is
+ * there one that the server does not know, in some version?  column_expr: what
  * the index has in a column (from 0).
  */
 extern IndexClause *skx_planner_matching_clause(PlannerInfo *root,
 												IndexOptInfo *index,
 												RestrictInfo *rinfo);
+extern List *skx_planner_matching_clauses(PlannerInfo *root,
+										  IndexOptInfo *index,
+										  List *conditions);
+extern List *skx_planner_by_column(const IndexOptInfo *index, List *clauses);
 extern List *skx_planner_index_clauses(PlannerInfo *root,
 									   IndexOptInfo *index);
 extern bool skx_planner_takes_more(IndexOptInfo *index, List *clauses);
 extern Node *skx_planner_column_expr(const IndexOptInfo *index, int column);
+
+/*
+ * planner_joined.c : scans by conditions that join, of which the server does not
+ * know one; for inner sides of nested loops
+ */
+extern void skx_planner_add_joined(PlannerInfo *root, RelOptInfo *rel,
+								   IndexOptInfo *index);
 
 /*
  * planner_order.c

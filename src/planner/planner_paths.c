@@ -150,7 +150,10 @@ skx_planner_add_all_plain(PlannerInfo *root, RelOptInfo *rel)
 
 		if (skx_planner_is_ours(index) && index->nkeycolumns > 1 &&
 			(index->indpred == NIL || index->predOK))
+		{
 			skx_planner_add_plain(root, rel, index);
+			skx_planner_add_joined(root, rel, index);
+		}
 	}
 }
 

@@ -15,6 +15,7 @@ use lib "$FindBin::RealBin/lib";
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use SkipidxTest qw(skx_node skx_database skx_session skx_seed skx_install_try);
+use SkipidxTeam;
 use SkipidxWire qw(wire_copy);
 use Test::More;
 use Time::HiRes qw(time);
@@ -268,7 +269,8 @@ my %makers = (
 			"tags @> $all", "tags && $all", "$one = ANY (tags)", q{tags = '{}'}, q{tags @> '{}'}, q{tags && '{}'},
 			q{tags = '{NULL}'}, q{tags @> '{NULL}'});
 	},
-	flag => sub { return one_of('flag', 'NOT flag', 'flag IS TRUE', 'flag IS FALSE', 'flag = true', 'flag = false') },
+	flag => sub { return one_of('flag', 'NOT flag', 'flag IS TRUE', 'flag IS FALSE', 'flag = true', 'flag = false',
+		'flag IS UNKNOWN', 'flag IS NOT UNKNOWN') },
 	amount => sub {
 		my $value = quoted($_[0] // 7);
 
@@ -429,6 +431,8 @@ load(60);
 $node->wait_for_catchup($standby, 'replay', $node->lsn('write'));
 my $there = skx_session($standby, 'd');
 differ('standby', 5, on => $there);
+is($there->value('SELECT text_differs()'), '', 'standby: statistics and scores are those of the text');
+is($there->value("SELECT skipidx_stats('docs_skx')"), $s->value("SELECT skipidx_stats('docs_skx')"), 'standby: statistics are those of the primary');
 $there->close;
 $standby->stop;
 
@@ -451,7 +455,16 @@ $node->start;
 $s = skx_session($node, 'd');
 state('crashed', 3);
 
-$s->value('SET max_parallel_maintenance_workers = 2; REINDEX TABLE docs; RESET max_parallel_maintenance_workers');
+my $team = SkipidxTeam->new($node, 'd');
+
+for my $index ('docs_skx', 'docs_text')
+{
+	my ($said, $took) = $team->held($s, 2, "REINDEX INDEX $index");
+
+	is($said, '', "$index is rebuilt");
+	is($took->{shares}, 2, "$index: by two workers");
+}
+$s->value('RESET max_parallel_maintenance_workers');
 state('rebuilt', 2);
 
 # ---- what does not fit ----
