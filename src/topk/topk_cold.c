@@ -4,12 +4,12 @@
  *	  lead together.
  *
  * Reads take longer then than anything that is computed, and those that wait
- * for one before them longest.  So the documents of the lead are
- * gathered first, and looked up in one list after the other: each list knows
- * all of the nodes that will be wanted of it, and reads them together.  Bounds
- * of these lists in a window would be read as well; their maxima have to do.
- * Norms are read last, of the documents that have all words: of those first
- * that may have the largest sums, since what these reach saves the others.
+ * for one before them longest.  So the documents of the lead are gathered
+ * first, and looked up in one list after the other: each list knows all of the
+ * nodes that will be wanted of it, and reads them together.  Bounds of these
+ * lists in a window would be read as well; their maxima have to do.  Norms are
+ * read last, of the documents that have all words: of those first that may have
+ * the largest sums, since what these reach saves the others.
  */
 #include "postgres.h"
 
