@@ -6,7 +6,7 @@
 #
 # Long: 1000 queries, else 120 (SKX_RANK_QUERIES).
 #
-# Holds: functions 2, 4, 5, 8, 10; facets 1, 5
+# Holds: functions 2, 4, 5, 8, 10; facets 1, 5, 7; planner 17, 19, 20
 
 use strict;
 use warnings;
@@ -48,7 +48,9 @@ BEGIN
 	PERFORM set_config('enable_seqscan', (mode = 'seq')::text, false),
 		set_config('enable_bitmapscan', (mode <> 'seq')::text, false),
 		set_config('enable_indexscan', (mode <> 'seq')::text, false),
-		set_config('enable_sort', (mode <> 'facets')::text, false);
+		set_config('enable_sort', (mode <> 'facets')::text, false),
+		-- for tables that are small: rows that Append hands on are dear
+		set_config('cpu_tuple_cost', CASE mode WHEN 'seq' THEN '0.01' ELSE '5' END, false);
 END $$;
 
 -- flushes the pending documents of all partitions, and merges
@@ -111,6 +113,20 @@ BEGIN
 		SELECT jsonb_agg(x) INTO got FROM skipidx_facets('parts_skx', one.q, col, 3) x;
 		IF got IS DISTINCT FROM want THEN
 			wrong := wrong || format('%s: skipidx_facets(%s, %s): %s, not %s', one.qid, one.q, col, got, want);
+		END IF;
+		-- by the planner, with whatever conditions
+		col := (array['tenant', 'name', 'amount', 'loose', 'part'])[1 + one.qid % 5];
+		EXECUTE format('SELECT jsonb_object_agg(coalesce(trim_scale(v::text::numeric)::text, ''NULL''), n) FROM'
+			' (SELECT %1$s AS v, jsonb_build_array(count(*), count(%2$I), count(1)) AS n FROM parts WHERE %3$s GROUP BY %2$I HAVING count(*) > %4$s) x',
+			CASE col WHEN 'name' THEN 'ascii(name)' ELSE col END, col, one.cond, one.qid % 3) INTO want;
+		PERFORM set_mode('facets');
+		EXECUTE format('SELECT jsonb_object_agg(coalesce(trim_scale(v::text::numeric)::text, ''NULL''), n) FROM'
+			' (SELECT %1$s AS v, jsonb_build_array(count(*), count(%2$I), count(1)) AS n FROM parts WHERE %3$s GROUP BY %2$I HAVING count(*) > %4$s) x',
+			CASE col WHEN 'name' THEN 'ascii(name)' ELSE col END, col, one.cond, one.qid % 3) INTO got;
+		EXECUTE format('EXPLAIN (FORMAT JSON) SELECT %1$I, count(*) FROM parts WHERE %2$s GROUP BY %1$I', col, one.cond) INTO plan;
+		by_facets := by_facets + (plan::text LIKE '%Skipidx Facets%')::int;
+		IF got IS DISTINCT FROM want THEN
+			wrong := wrong || format('%s: GROUP BY %s WHERE %s: %s, not %s', one.qid, col, one.cond, got, want);
 		END IF;
 	END LOOP;
 	PERFORM set_mode('seq');
@@ -184,6 +200,7 @@ sub differ
 
 	ok($queries > 0 && $matched > $queries / 3 && @wrong == 0, "$what: $queries queries, $matched match, $values values")
 	  or diag(join "\n", @wrong);
+	cmp_ok($by, '>', $queries * ($what =~ /vacuumed|merged|tached/ ? 0.7 : 0.3), "$what: grouped by the index: $by");
 	is(($on // $s)->value("SELECT string_agg(x::text, ' ') FROM skipidx_terms('parts_skx', n => 1000) x"),
 		($on // $s)->value("SELECT string_agg(x::text, ' ') FROM (SELECT term, sum(df)::int8, sum(tf)::int8 FROM $leaves, skipidx_terms(relid, n => 1000) GROUP BY 1 ORDER BY 2 DESC, term COLLATE \"C\") x"),
 		"$what: terms");
@@ -291,6 +308,90 @@ $s->value('DROP INDEX half_skx');
 like($s->raw("SELECT skipidx_search('parts_skx', 'wa', 3)"), qr/42809: index "parts_skx" is partitioned.*HINT/s, 'places of rows');
 like($s->raw("SELECT skipidx_facets('parts_skx', 'wa', 'nosuch')"), qr/42703/, 'no such column');
 differ('as before', 3);
+
+# ---- groups, by the planner ----
+
+sub both
+{
+	my ($what, $statement, $is, $set) = @_;
+	my $plan = $s->value("SELECT set_mode('index') \\g /dev/null\n" . ($set // 'SELECT 1') . " \\g /dev/null\nEXPLAIN (COSTS OFF) $statement;\n");
+	my $got = $s->value($statement);
+
+	if ($is) { like($plan, $is, "$what: by the index"); }
+	else { unlike($plan, qr/Skipidx Facets/, "$what: not by the index"); }
+	$s->value($1 ? "RESET $1" : 'SELECT') if ($set // '') =~ /^SET (\S+)/;
+	is($got, $s->value("SELECT set_mode('seq') \\g /dev/null\n$statement;\n"), "$what: its rows");
+	return $plan;
+}
+
+my $several = qr/Finalize HashAggregate.*Custom Scan \(Skipidx Facets\)/s;
+my $alone = qr/^((?!Finalize).)*Custom Scan \(Skipidx Facets\)/s;
+
+vacuum();
+$s->value(<<'SQL');
+CREATE TABLE older (id int, v tsvector, tenant int, more money);
+CREATE TABLE heir (x int, tenant int, v tsvector, id int, more money) ;
+ALTER TABLE heir INHERIT older;
+CREATE TABLE heirless (y int) INHERITS (heir);
+INSERT INTO older SELECT id, v, tenant, tenant FROM parts WHERE id % 2 = 0;
+INSERT INTO heir SELECT 1, tenant, v, id, tenant FROM parts WHERE id % 2 = 1;
+INSERT INTO heirless SELECT 1, tenant, v, id, tenant, 2 FROM parts WHERE id % 5 = 1;
+CREATE INDEX older_skx ON older USING skipidx (v, tenant, more);
+CREATE INDEX heir_skx ON heir USING skipidx (v, more, tenant);
+VACUUM ANALYZE older, heir, heirless;
+SQL
+both('heirs, one without an index', "SELECT tenant, count(*) FROM older WHERE v @@ 'wa' GROUP BY tenant ORDER BY 1", 0);
+$s->value('CREATE INDEX heirless_skx ON heirless USING skipidx (v, tenant)');
+$s->value('ANALYZE parts');
+both(@$_) for (
+	[ 'all', "SELECT tenant, count(*), count(tenant) FROM parts WHERE v @@ 'wa' GROUP BY tenant ORDER BY 1", $several ],
+	[ 'ORDER BY count, LIMIT', "SELECT tenant, count(*) FROM parts WHERE v @@ 'wa' GROUP BY tenant ORDER BY count(*) DESC, tenant LIMIT 3", $several ],
+	[ 'HAVING', "SELECT tenant FROM parts WHERE v @@ 'wa' GROUP BY tenant HAVING count(*) > 60 AND count(tenant) > 1 ORDER BY 1", $several ],
+	[ 'HAVING of the value', "SELECT tenant, count(*) FROM parts WHERE v @@ 'wa' GROUP BY tenant HAVING tenant > 3 ORDER BY 1", $several ],
+	[ 'expressions', "SELECT tenant * 2, 'x', count(*) + count(id) FROM parts WHERE v @@ 'wa' GROUP BY tenant ORDER BY 1", 0 ],
+	[ 'expressions of counts', "SELECT tenant * 2, 'x', count(*) + count(1) FROM parts WHERE v @@ 'wa' GROUP BY tenant ORDER BY 1", $several ],
+	[ 'no count', "SELECT tenant FROM parts WHERE v @@ 'wa' GROUP BY tenant ORDER BY 1", $several ],
+	[ 'only counts', "SELECT count(*) FROM parts WHERE v @@ 'wa' GROUP BY tenant ORDER BY 1", $several ],
+	[ 'a window', "SELECT tenant, rank() OVER (ORDER BY count(*), tenant) FROM parts WHERE v @@ 'wa' GROUP BY tenant ORDER BY 2", $several ],
+	[ 'a join of groups', "SELECT g.tenant, n FROM (SELECT tenant, count(*) AS n FROM parts WHERE v @@ 'wa' GROUP BY tenant) g JOIN (VALUES (1), (2)) x (tenant) USING (tenant) ORDER BY 1", $several ],
+	[ 'correlated', "SELECT string_agg((SELECT string_agg(x::text, ' ' ORDER BY x) FROM (SELECT tenant, count(*) FROM parts WHERE v @@ q AND parts.part = p GROUP BY tenant) x), ',')"
+		  . " FROM (VALUES ('wa'::tsquery, 1), ('wb', 2), (NULL, 3), ('wa', NULL), ('nosuch', 0), ('wc', 4)) y (q, p)", $several ],
+	[ 'some partitions', "SELECT tenant, count(*) FROM parts WHERE v @@ 'wa' AND part IN (1, 2) GROUP BY tenant ORDER BY 1", $several ],
+	[ 'one partition', "SELECT tenant, count(*), count(tenant) FROM parts WHERE v @@ 'wa' AND part = 1 GROUP BY tenant HAVING count(*) > 2 ORDER BY 1", $alone ],
+	[ 'no partition', "SELECT tenant, count(*) FROM parts WHERE v @@ 'wa' AND part = 5 GROUP BY tenant ORDER BY 1", 0 ],
+	[ 'the key', "SELECT part, count(*) FROM parts WHERE v @@ 'wa' GROUP BY part ORDER BY 1", $several ],
+	[ 'by partitions', "SELECT part, count(*) FROM parts WHERE v @@ 'wa' GROUP BY part ORDER BY 1", $several, 'SET enable_partitionwise_aggregate = on' ],
+	[ 'no hashing', "SELECT tenant, count(*) FROM parts WHERE v @@ 'wa' GROUP BY tenant ORDER BY 1", 0, 'SET enable_hashagg = off' ],
+	[ 'DISTINCT of it', "SELECT DISTINCT count(*) FROM parts WHERE v @@ 'wa' GROUP BY tenant ORDER BY 1", $several ],
+	[ 'another aggregate', "SELECT tenant, count(*), max(id) FROM parts WHERE v @@ 'wa' GROUP BY tenant ORDER BY 1", 0 ],
+	[ 'FILTER', "SELECT tenant, count(*) FILTER (WHERE id > 9) FROM parts WHERE v @@ 'wa' GROUP BY tenant ORDER BY 1", 0 ],
+	[ 'a filter', "SELECT tenant, count(*) FROM parts WHERE v @@ 'wa' AND id % 2 = 0 GROUP BY tenant ORDER BY 1", 0 ],
+	[ 'an array', "SELECT tags, count(*) FROM parts WHERE v @@ 'wa' GROUP BY tags ORDER BY 1", 0 ],
+	[ 'the table of a row', "SELECT tableoid::regclass::text, count(*) FROM parts WHERE v @@ 'wa' GROUP BY tableoid ORDER BY 1", 0 ],
+	[ 'a sub-partitioned one', "SELECT tenant, count(*) FROM parts2 WHERE v @@ 'wa' GROUP BY tenant ORDER BY 1", $several ],
+	[ 'heirs', "SELECT tenant, count(*), count(tenant) FROM older WHERE v @@ 'wa' GROUP BY tenant ORDER BY 1", $several ],
+	[ 'not the heirs', "SELECT tenant, count(*) FROM ONLY older WHERE v @@ 'wa' GROUP BY tenant ORDER BY 1", $alone ],
+	[ 'values without a hash', "SELECT more, count(*) FROM older WHERE v @@ 'wa' GROUP BY more ORDER BY 1", 0 ],
+	[ 'these, of one table', "SELECT more, count(*) FROM ONLY older WHERE v @@ 'wa' GROUP BY more ORDER BY 1", $alone ]);
+$s->value('SET max_parallel_workers_per_gather = 2; SET parallel_setup_cost = 0; SET parallel_tuple_cost = 0; SET min_parallel_index_scan_size = 0; SET min_parallel_table_scan_size = 0');
+both('several processes', "SELECT tenant, count(*), count(tenant) FROM parts WHERE v @@ 'wa' GROUP BY tenant HAVING count(*) > 9 ORDER BY 1", qr/Finalize HashAggregate.*Gather.*Parallel Custom Scan \(Skipidx Facets\)/s);
+both('several processes, again and again', "SELECT string_agg((SELECT string_agg(x::text, ' ' ORDER BY x) FROM (SELECT tenant, count(*) FROM parts WHERE v @@ 'wa' AND tenant > t GROUP BY tenant) x), ',') FROM generate_series(1, 9) t", qr/Skipidx Facets/);
+both('several processes, heirs', "SELECT tenant, count(*) FROM older WHERE v @@ '!wa' GROUP BY tenant ORDER BY 1", qr/Gather.*Skipidx Facets/s);
+$s->value('RESET max_parallel_workers_per_gather; RESET parallel_setup_cost; RESET parallel_tuple_cost; RESET min_parallel_index_scan_size; RESET min_parallel_table_scan_size');
+$s->value("PREPARE groups (tsquery, int) AS SELECT tenant, count(*) FROM parts WHERE v @@ \$1 AND parts.part = \$2 GROUP BY tenant ORDER BY 1; SET plan_cache_mode = force_generic_plan");
+for my $arguments (q{'wa', 1}, q{'wb', 2}, q{NULL, 1}, q{'wa', NULL}, q{'!wa', 3}, q{'wa', 77})
+{
+	my ($q, $p) = split /, /, $arguments;
+
+	is($s->value("SELECT set_mode('index') \\g /dev/null\nEXECUTE groups ($arguments);\n"),
+		$s->value("SELECT set_mode('seq') \\g /dev/null\nSELECT tenant, count(*) FROM parts WHERE v @@ $q AND parts.part = $p GROUP BY tenant ORDER BY 1;\n"), "a generic plan: $arguments");
+}
+like($s->value("SELECT set_mode('index') \\g /dev/null\nEXPLAIN EXECUTE groups ('wa', 1);\n"), $several, 'a generic plan');
+$s->value('RESET plan_cache_mode');
+$s->value("SELECT set_mode('seq') \\g /dev/null\n");
+$s->value("ALTER TABLE parts ENABLE ROW LEVEL SECURITY; CREATE POLICY own ON parts USING (tenant = 1); GRANT EXECUTE ON FUNCTION set_mode TO reader");
+is($s->value("SET ROLE reader; SELECT set_mode('index') \\g /dev/null\nSELECT count(*), min(tenant), max(tenant) FROM (SELECT tenant, count(*) FROM parts WHERE v @@ 'wa' GROUP BY tenant) x;\n"), '1|1|1', 'row-level security');
+$s->value("RESET ROLE; DROP POLICY own ON parts; ALTER TABLE parts DISABLE ROW LEVEL SECURITY; SELECT set_mode('seq')");
 
 # ---- a crash, a standby, and rows that move ----
 
