@@ -65,6 +65,20 @@ extern void skx_facets_tid(const SkxFacets *f, uint64 place, ItemPointer tid);
 extern void skx_facets_end(SkxFacets *f);
 
 /*
+ * facets_sums.c : values of several of these, or of several goes, added up
+ *
+ * sort comes after the last add; next gives each value once, ascending, with
+ * one of its places.
+ */
+typedef struct SkxFacetSums SkxFacetSums;
+
+extern SkxFacetSums *skx_facets_sums_begin(void);
+extern void skx_facets_sums_add(SkxFacetSums *sums, const SkxFacet *facet);
+extern void skx_facets_sums_sort(SkxFacetSums *sums);
+extern bool skx_facets_sums_next(SkxFacetSums *sums, SkxFacet *facet);
+extern void skx_facets_sums_end(SkxFacetSums *sums);
+
+/*
  * facets_ranges.c : how many rows have values between bounds
  *
  * Of a column that has keys, n ascending bounds, which are lexemes of it.

@@ -99,13 +99,4 @@ extern void skx_facets_merge_begin(SkxFacetMerge *m);
 extern bool skx_facets_merge_next(SkxFacetMerge *m, SkxFacet *facet);
 extern void skx_facets_merge_end(SkxFacetMerge *m);
 
-/* facets_sums.c : values of several merges, added up */
-typedef struct SkxFacetSums SkxFacetSums;
-
-extern SkxFacetSums *skx_facets_sums_begin(void);
-extern void skx_facets_sums_add(SkxFacetSums *sums, const SkxFacet *facet);
-extern void skx_facets_sums_sort(SkxFacetSums *sums);
-extern bool skx_facets_sums_next(SkxFacetSums *sums, SkxFacet *facet);
-extern void skx_facets_sums_end(SkxFacetSums *sums);
-
 #endif							/* SKX_FACETS_FACETS_INTERNAL_H */

@@ -11,6 +11,7 @@
 #include "count/count.h"
 #include "fmgr.h"
 #include "functions/functions_internal.h"
+#include "miscadmin.h"
 #include "utils/snapmgr.h"
 
 PG_FUNCTION_INFO_V1(skipidx_count);
@@ -35,13 +36,20 @@ Datum
 skipidx_count(PG_FUNCTION_ARGS)
 {
 	TSQuery		query = PG_GETARG_TSQUERY(1);
-	Relation	heap;
-	Relation	index;
-	uint64		rows;
+	bool		approx = PG_GETARG_BOOL(2);
+	SkxParts	parts;
+	uint64		rows = 0;
+	int			i;
 
-	skx_functions_open(PG_GETARG_OID(0), false, &heap, &index);
-	rows = PG_GETARG_BOOL(2) ? skx_cost_documents(index, query) :
-		skx_functions_count(heap, index, query);
-	skx_functions_close(heap, index);
+	skx_functions_open_parts(PG_GETARG_OID(0), &parts);
+	for (i = 0; i < parts.n; i++)
+	{
+		const SkxPart *part = &parts.parts[i];
+
+		CHECK_FOR_INTERRUPTS();
+		rows += approx ? skx_cost_documents(part->index, query) :
+			skx_functions_count(part->heap, part->index, query);
+	}
+	skx_functions_close_parts(&parts);
 	PG_RETURN_INT64((int64) rows);
 }

@@ -33,15 +33,25 @@ enum
 	SKX_VALUE_NCOLUMNS
 };
 
+/* Bits of a row in a place of several parts; those above tell the part. */
+#define SKX_PLACE_BITS	48
+
+/* What shows the values of a part. */
+typedef struct SkxFacetPart
+{
+	SkxFacetsRequest request;
+	SkxFacetValues *values;		/* NULL: none was shown */
+} SkxFacetPart;
+
 typedef struct SkxFacetCall
 {
 	ReturnSetInfo *result;
-	Relation	heap;
-	Relation	index;
+	SkxParts	parts;
 	bool		has_names;		/* of columns, in the result */
 	int64		most;			/* values of a column; -1: all */
-	SkxFacets  *facets;
-	SkxFacetValues *values;
+	SkxFacetPart *shown;		/* of each part */
+	SkxFacets  *facets;			/* of the only part, */
+	SkxFacetSums *sums;			/* or of all of them */
 	Tuplesortstate *sort;		/* of `column`; NULL: none was begun */
 	int			column;
 	TupleTableSlot *slot;
@@ -98,7 +108,7 @@ skx_functions_facet_columns(const SkxFacetCall *call, Datum names,
 			ereport(ERROR,
 					(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
 					 errmsg("the name of a column must not be null")));
-		wanted[skx_functions_find_column(call->heap, call->index,
+		wanted[skx_functions_find_column(call->parts.heap, call->parts.index,
 										 elements[i])] = true;
 	}
 	n = 0;
@@ -147,11 +157,30 @@ skx_functions_take_value(SkxFacetCall *call, const SkxFacet *facet)
 	pfree(lexeme);
 }
 
+/* The part of a place, and the row in it. */
+static SkxFacetPart *
+skx_functions_find_row(SkxFacetCall *call, uint64 place, ItemPointer tid)
+{
+	SkxFacetPart *part = &call->shown[0];
+
+	if (call->sums == NULL)
+		skx_facets_tid(call->facets, place, tid);
+	else
+	{
+		part = &call->shown[place >> SKX_PLACE_BITS];
+		ItemPointerSet(tid, (BlockNumber) (place >> 16), (OffsetNumber) place);
+	}
+	if (part->values == NULL)
+		part->values = skx_facets_values_begin(&part->request);
+	return part;
+}
+
 /* As its type writes it; NULL: that is the value. */
 static text *
 skx_functions_value_text(SkxFacetCall *call, const SkxLexeme *lexeme,
 						 uint64 place)
 {
+	SkxFacetPart *part;
 	ItemPointerData tid;
 	Oid			output;
 	bool		is_varlena;
@@ -159,9 +188,9 @@ skx_functions_value_text(SkxFacetCall *call, const SkxLexeme *lexeme,
 
 	if (lexeme->bytes[2] == SKX_VALUE_NULL)
 		return NULL;
-	skx_facets_tid(call->facets, place, &tid);
-	value = skx_facets_values_get(call->values, lexeme, &tid);
-	getTypeOutputInfo(skx_facets_values_type(call->values, call->column),
+	part = skx_functions_find_row(call, place, &tid);
+	value = skx_facets_values_get(part->values, lexeme, &tid);
+	getTypeOutputInfo(skx_facets_values_type(part->values, call->column),
 					  &output, &is_varlena);
 	return cstring_to_text(OidOutputFunctionCall(output, value));
 }
@@ -179,8 +208,8 @@ skx_functions_put_value(SkxFacetCall *call)
 	int			n = 0;
 
 	if (call->has_names)
-		row[n++] = CStringGetTextDatum(skx_functions_column_name(call->heap,
-																 call->index,
+		row[n++] = CStringGetTextDatum(skx_functions_column_name(call->parts.heap,
+																 call->parts.index,
 																 call->column));
 	nulls[n] = value == NULL;
 	row[n++] = PointerGetDatum(value);
@@ -213,8 +242,15 @@ skx_functions_end_values(SkxFacetCall *call)
 	call->sort = NULL;
 }
 
+static bool
+skx_functions_next_value(SkxFacetCall *call, SkxFacet *facet)
+{
+	return call->sums != NULL ? skx_facets_sums_next(call->sums, facet) :
+		skx_facets_next(call->facets, facet);
+}
+
 static void
-skx_functions_values(SkxFacetCall *call, const SkxFacetsRequest *request)
+skx_functions_values(SkxFacetCall *call)
 {
 	TupleDesc	desc = CreateTemplateTupleDesc(SKX_VALUE_NCOLUMNS);
 	SkxFacet	facet;
@@ -223,8 +259,7 @@ skx_functions_values(SkxFacetCall *call, const SkxFacetsRequest *request)
 	TupleDescInitEntry(desc, SKX_VALUE_LEXEME + 1, "lexeme", BYTEAOID, -1, 0);
 	TupleDescInitEntry(desc, SKX_VALUE_PLACE + 1, "place", INT8OID, -1, 0);
 	call->slot = MakeSingleTupleTableSlot(desc, &TTSOpsMinimalTuple);
-	call->values = skx_facets_values_begin(request);
-	while (skx_facets_next(call->facets, &facet))
+	while (skx_functions_next_value(call, &facet))
 	{
 		int			column = (uint8) facet.lexeme.bytes[1] - 1;
 
@@ -238,30 +273,75 @@ skx_functions_values(SkxFacetCall *call, const SkxFacetsRequest *request)
 		skx_functions_take_value(call, &facet);
 	}
 	skx_functions_end_values(call);
-	skx_facets_values_end(call->values);
 	ExecDropSingleTupleTableSlot(call->slot);
+}
+
+/* ---- parts ---- */
+
+/* Has the values of part i given, or put with those of the others. */
+static void
+skx_functions_facets_part(SkxFacetCall *call, TSQuery query, int i)
+{
+	const SkxPart *part = &call->parts.parts[i];
+	SkxCountWork work = {0};
+	IndexScanDesc scan;
+	ScanKeyData match;
+	SkxFacet	facet;
+	ItemPointerData tid;
+
+	skx_functions_key(&match, 0, SKX_STRATEGY_MATCH, TSQueryGetDatum(query));
+	scan = skx_compat_index_beginscan(part->heap, part->index,
+									  GetActiveSnapshot(), 1, 0);
+	index_rescan(scan, &match, 1, NULL, 0);
+	call->facets = skx_am_scan_facets(scan, &call->shown[i].request, NULL,
+									  &work);
+	if (call->facets != NULL && call->sums == NULL)
+		skx_functions_values(call);
+	while (call->facets != NULL && call->sums != NULL &&
+		   skx_facets_next(call->facets, &facet))
+	{
+		CHECK_FOR_INTERRUPTS();
+		skx_facets_tid(call->facets, facet.place, &tid);
+		facet.place = (uint64) i << SKX_PLACE_BITS |
+			(uint64) ItemPointerGetBlockNumber(&tid) << 16 |
+			ItemPointerGetOffsetNumber(&tid);
+		skx_facets_sums_add(call->sums, &facet);
+	}
+	if (call->facets != NULL)
+		skx_facets_end(call->facets);
+	index_endscan(scan);
 }
 
 static void
 skx_functions_facets(SkxFacetCall *call, TSQuery query, int ncolumns,
 					 const int *columns)
 {
-	SkxFacetsRequest request = {.ncolumns = ncolumns,.columns = columns};
-	SkxCountWork work = {0};
-	IndexScanDesc scan;
-	ScanKeyData match;
+	int			n = call->parts.n;
+	int			i;
 
-	skx_functions_key(&match, 0, SKX_STRATEGY_MATCH, TSQueryGetDatum(query));
-	scan = skx_compat_index_beginscan(call->heap, call->index,
-									  GetActiveSnapshot(), 1, 0);
-	index_rescan(scan, &match, 1, NULL, 0);
-	call->facets = skx_am_scan_facets(scan, &request, NULL, &work);
-	if (call->facets != NULL)
+	if (n > 1 << (64 - SKX_PLACE_BITS))
+		ereport(ERROR,
+				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+				 errmsg("index \"%s\" has too many partitions",
+						RelationGetRelationName(call->parts.index))));
+	call->shown = palloc0(sizeof(SkxFacetPart) * (n + 1));
+	if (n != 1)
+		call->sums = skx_facets_sums_begin();
+	for (i = 0; i < n; i++)
 	{
-		skx_functions_values(call, &request);
-		skx_facets_end(call->facets);
+		call->shown[i].request.ncolumns = ncolumns;
+		call->shown[i].request.columns = columns;
+		skx_functions_facets_part(call, query, i);
 	}
-	index_endscan(scan);
+	if (call->sums != NULL)
+	{
+		skx_facets_sums_sort(call->sums);
+		skx_functions_values(call);
+		skx_facets_sums_end(call->sums);
+	}
+	for (i = 0; i < n; i++)
+		if (call->shown[i].values != NULL)
+			skx_facets_values_end(call->shown[i].values);
 }
 
 Datum
@@ -281,10 +361,10 @@ skipidx_facets(PG_FUNCTION_ARGS)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("n must not be negative")));
-	skx_functions_open(PG_GETARG_OID(0), false, &call.heap, &call.index);
+	skx_functions_open_parts(PG_GETARG_OID(0), &call.parts);
 	ncolumns = skx_functions_facet_columns(&call, PG_GETARG_DATUM(2), columns);
 	if (ncolumns > 0 && call.most != 0)
 		skx_functions_facets(&call, PG_GETARG_TSQUERY(1), ncolumns, columns);
-	skx_functions_close(call.heap, call.index);
+	skx_functions_close_parts(&call.parts);
 	return (Datum) 0;
 }

@@ -102,23 +102,33 @@ skx_functions_bounds(Relation index, int column, const char *name,
 }
 
 static uint64 *
-skx_functions_ranges(Relation heap, Relation index, TSQuery query, int column,
-					 const SkxBounds *bounds)
+skx_functions_no_counts(const SkxBounds *bounds)
 {
-	uint64	   *counts = palloc_extended(sizeof(uint64) *
-										 ((Size) bounds->n + 2),
-										 MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
+	return palloc_extended(sizeof(uint64) * ((Size) bounds->n + 2),
+						   MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
+}
+
+/* Adds the rows of a table. */
+static void
+skx_functions_add_ranges(const SkxPart *part, TSQuery query, int column,
+						 const SkxBounds *bounds, uint64 *sums)
+{
+	uint64	   *counts = skx_functions_no_counts(bounds);
 	SkxCountWork work = {0};
 	IndexScanDesc scan;
 	ScanKeyData match;
+	int			i;
 
 	skx_functions_key(&match, 0, SKX_STRATEGY_MATCH, TSQueryGetDatum(query));
-	scan = skx_compat_index_beginscan(heap, index, GetActiveSnapshot(), 1, 0);
+	scan = skx_compat_index_beginscan(part->heap, part->index,
+									  GetActiveSnapshot(), 1, 0);
 	index_rescan(scan, &match, 1, NULL, 0);
 	skx_am_scan_ranges(scan, column, bounds->n, bounds->lexemes, counts,
 					   &work);
 	index_endscan(scan);
-	return counts;
+	for (i = 0; i < bounds->n + 2; i++)
+		sums[i] += counts[i];
+	pfree(counts);
 }
 
 static void
@@ -151,8 +161,7 @@ skipidx_histogram(PG_FUNCTION_ARGS)
 {
 	SkxBounds	bounds;
 	uint64	   *counts;
-	Relation	heap;
-	Relation	index;
+	SkxParts	parts;
 	int			column;
 	int			i;
 
@@ -160,14 +169,18 @@ skipidx_histogram(PG_FUNCTION_ARGS)
 	for (i = 0; i < PG_NARGS(); i++)
 		if (PG_ARGISNULL(i))
 			return (Datum) 0;
-	skx_functions_open(PG_GETARG_OID(0), false, &heap, &index);
-	column = skx_functions_find_column(heap, index, PG_GETARG_DATUM(2));
-	skx_functions_bounds(index, column, TextDatumGetCString(PG_GETARG_DATUM(2)),
+	skx_functions_open_parts(PG_GETARG_OID(0), &parts);
+	column = skx_functions_find_column(parts.heap, parts.index,
+									   PG_GETARG_DATUM(2));
+	skx_functions_bounds(parts.index, column,
+						 TextDatumGetCString(PG_GETARG_DATUM(2)),
 						 PG_GETARG_ARRAYTYPE_P(3), &bounds);
-	counts = skx_functions_ranges(heap, index, PG_GETARG_TSQUERY(1), column,
-								  &bounds);
+	counts = skx_functions_no_counts(&bounds);
+	for (i = 0; i < parts.n; i++)
+		skx_functions_add_ranges(&parts.parts[i], PG_GETARG_TSQUERY(1),
+								 column, &bounds, counts);
 	skx_functions_put_ranges((ReturnSetInfo *) fcinfo->resultinfo, &bounds,
 							 counts);
-	skx_functions_close(heap, index);
+	skx_functions_close_parts(&parts);
 	return (Datum) 0;
 }

@@ -22,6 +22,31 @@ extern void skx_functions_open(Oid oid, bool parts, Relation *heap,
 extern void skx_functions_close(Relation heap, Relation index);
 
 /*
+ * functions_parts.c
+ *
+ * open_parts is open for functions that go through the tables of an index one
+ * by one: of a partitioned one those of its partitions, which all need a valid
+ * index of it, and whose rights are not asked for, as a query on the table does
+ * not.  Columns of their indexes are numbered as those of the named one.
+ */
+typedef struct SkxPart
+{
+	Relation	heap;
+	Relation	index;
+} SkxPart;
+
+typedef struct SkxParts
+{
+	Relation	heap;			/* that the named index is of */
+	Relation	index;			/* this one */
+	int			n;
+	SkxPart    *parts;
+} SkxParts;
+
+extern void skx_functions_open_parts(Oid oid, SkxParts *parts);
+extern void skx_functions_close_parts(SkxParts *parts);
+
+/*
  * functions_facets.c : the column of the index, from 0, that is not the text,
  * by a name of type text
  */

@@ -81,7 +81,10 @@ static void
 skx_functions_check_index(Relation index, bool parts)
 {
 	if (index->rd_rel->relkind != RELKIND_PARTITIONED_INDEX)
+	{
 		skx_maint_check_index(index);
+		skx_maint_check_valid(index);
+	}
 	else if (!skx_am_is_ours(index))
 		ereport(ERROR,
 				(errcode(ERRCODE_WRONG_OBJECT_TYPE),
@@ -94,7 +97,13 @@ skx_functions_check_index(Relation index, bool parts)
 						RelationGetRelationName(index)),
 				 errdetail("The place of a row does not tell its partition."),
 				 errhint("Name the index of a partition.")));
-	skx_maint_check_valid(index);
+	else if (!index->rd_index->indisvalid)
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("index \"%s\" is not valid",
+						RelationGetRelationName(index)),
+				 errdetail("Some partition of the table has no valid index that is attached to it."),
+				 errhint("Attach one of each partition with ALTER INDEX ... ATTACH PARTITION.")));
 }
 
 void

@@ -50,10 +50,12 @@ typedef struct SkxTermInput
 typedef struct SkxTermSearch
 {
 	SkxLexeme	prefix;
-	SkxSource  *source;
+	int			nsources;		/* one a part */
+	SkxSource **sources;
 	HTAB	   *pending;
 	MemoryContext context;		/* of what stays */
-	SkxTermInput *inputs;
+	SkxTermInput *inputs;		/* pending ones, then segments */
+	int			ninputs;
 	binaryheap *heap;			/* of them, by lexeme */
 	int			most;
 	int			n;
@@ -147,14 +149,10 @@ skx_functions_compare_counts(const void *a, const void *b)
 	return skx_functions_compare_lexemes(&x->lexeme, &y->lexeme);
 }
 
-/* Dead ones are counted, too, as statistics count them. */
 static void
-skx_functions_read_pending(SkxTermSearch *s, const uint64 *last,
-						   SkxTermInput *in)
+skx_functions_begin_pending(SkxTermSearch *s)
 {
 	HASHCTL		ctl = {0};
-	HASH_SEQ_STATUS status;
-	SkxTermCount *count;
 
 	ctl.keysize = sizeof(SkxLexeme);
 	ctl.entrysize = sizeof(SkxTermCount);
@@ -164,7 +162,15 @@ skx_functions_read_pending(SkxTermSearch *s, const uint64 *last,
 	s->pending = hash_create("skipidx pending terms", 256, &ctl,
 							 HASH_ELEM | HASH_FUNCTION | HASH_COMPARE |
 							 HASH_CONTEXT);
-	skx_source_pending(s->source, last, skx_functions_count_pending, s);
+}
+
+/* Ends the counting of pending documents. */
+static void
+skx_functions_sort_pending(SkxTermSearch *s, SkxTermInput *in)
+{
+	HASH_SEQ_STATUS status;
+	SkxTermCount *count;
+
 	in->counts = palloc_extended(sizeof(SkxTermCount) *
 								 (Size) (hash_get_num_entries(s->pending) + 1),
 								 MCXT_ALLOC_HUGE);
@@ -220,26 +226,65 @@ skx_functions_compare_inputs(Datum a, Datum b, void *arg)
 	return skx_functions_compare_lexemes(&y->now.lexeme, &x->now.lexeme);
 }
 
-static void
-skx_functions_begin_terms(SkxTermSearch *s, const uint64 *last)
+/*
+ * The segments of the index, and the terms of its pending documents: dead ones
+ * are counted, too, as statistics count them.
+ */
+static SkxSource *
+skx_functions_open_source(SkxTermSearch *s, Relation index)
 {
-	int			nsegs = skx_source_next(s->source, SKX_SOURCE_ALL);
+	const SkxView *view = skx_manifest_view(index);
+	uint64	   *last = palloc(sizeof(uint64) * (view->nstripes + 1));
+	SkxPendingTotals totals;
+	SkxSource  *source;
+
+	skx_pending_totals(index, view, &totals, last);
+	source = skx_source_open(index, view);
+	(void) skx_source_next(source, SKX_SOURCE_ALL);
+	skx_source_pending(source, last, skx_functions_count_pending, s);
+	pfree(last);
+	return source;
+}
+
+static void
+skx_functions_walk_segments(SkxTermSearch *s, const SkxSource *source)
+{
 	char		above[SKX_LEXEME_MAX + 1];
 	SkxLexeme	ends[2] = {s->prefix, {above, s->prefix.len + 1}};
 	int			i;
 
 	memcpy(above, s->prefix.bytes, s->prefix.len);
 	above[s->prefix.len] = (char) 0xFF;
-	s->inputs = palloc0(sizeof(SkxTermInput) * ((Size) nsegs + 1));
-	s->heap = binaryheap_allocate(nsegs + 1, skx_functions_compare_inputs,
-								  NULL);
-	skx_functions_read_pending(s, last, &s->inputs[nsegs]);
-	for (i = 0; i < nsegs; i++)
+	for (i = 0; i < source->nsegments; i++)
 	{
-		s->inputs[i].walk = skx_segment_walk_begin(s->source->segments[i]);
-		skx_segment_walk_range(s->inputs[i].walk, ends);
+		SkxTermInput *in = &s->inputs[s->ninputs++];
+
+		in->walk = skx_segment_walk_begin(source->segments[i]);
+		skx_segment_walk_range(in->walk, ends);
 	}
-	for (i = 0; i <= nsegs; i++)
+}
+
+static void
+skx_functions_begin_terms(SkxTermSearch *s, const SkxParts *parts)
+{
+	int			n = 1;
+	int			i;
+
+	skx_functions_begin_pending(s);
+	s->sources = palloc(sizeof(SkxSource *) * (parts->n + 1));
+	for (i = 0; i < parts->n; i++)
+	{
+		s->sources[i] = skx_functions_open_source(s, parts->parts[i].index);
+		n += s->sources[i]->nsegments;
+	}
+	s->nsources = parts->n;
+	s->inputs = palloc0(sizeof(SkxTermInput) * n);
+	s->ninputs = 1;
+	skx_functions_sort_pending(s, &s->inputs[0]);
+	for (i = 0; i < s->nsources; i++)
+		skx_functions_walk_segments(s, s->sources[i]);
+	s->heap = binaryheap_allocate(n, skx_functions_compare_inputs, NULL);
+	for (i = 0; i < n; i++)
 		if (skx_functions_next_term(s, &s->inputs[i]))
 			binaryheap_add(s->heap, PointerGetDatum(&s->inputs[i]));
 }
@@ -365,7 +410,7 @@ skx_functions_compare_answer(const void *a, const void *b)
 
 /* Postings without positions, that the segment has of a term. */
 static uint64
-skx_functions_count_bare(SkxSegment *seg, const SkxLexeme *lexeme)
+skx_functions_segment_bare(SkxSegment *seg, const SkxLexeme *lexeme)
 {
 	SkxTerm		term;
 	SkxCursor  *c;
@@ -390,11 +435,24 @@ skx_functions_count_bare(SkxSegment *seg, const SkxLexeme *lexeme)
 	return n;
 }
 
+static uint64
+skx_functions_count_bare(const SkxTermSearch *s, const SkxLexeme *lexeme)
+{
+	uint64		n = 0;
+	int			i;
+	int			k;
+
+	for (i = 0; i < s->nsources; i++)
+		for (k = 0; k < s->sources[i]->nsegments; k++)
+			n += skx_functions_segment_bare(s->sources[i]->segments[k],
+											lexeme);
+	return n;
+}
+
 static void
 skx_functions_put_terms(ReturnSetInfo *result, const SkxTermSearch *s)
 {
 	int			i;
-	int			k;
 
 	for (i = 0; i < s->n; i++)
 	{
@@ -404,9 +462,8 @@ skx_functions_put_terms(ReturnSetInfo *result, const SkxTermSearch *s)
 		Datum		values[3];
 
 		CHECK_FOR_INTERRUPTS();
-		for (k = 0; term->bare && k < s->source->nsegments; k++)
-			tf += skx_functions_count_bare(s->source->segments[k],
-										   &term->lexeme);
+		if (term->bare)
+			tf += skx_functions_count_bare(s, &term->lexeme);
 		values[0] = PointerGetDatum(cstring_to_text_with_len(term->lexeme.bytes,
 															 term->lexeme.len));
 		values[1] = Int64GetDatum((int64) term->df);
@@ -418,28 +475,25 @@ skx_functions_put_terms(ReturnSetInfo *result, const SkxTermSearch *s)
 }
 
 static void
-skx_functions_terms(ReturnSetInfo *result, Relation index, SkxTermSearch *s)
+skx_functions_terms(ReturnSetInfo *result, const SkxParts *parts,
+					SkxTermSearch *s)
 {
-	const SkxView *view = skx_manifest_view(index);
-	uint64	   *last = palloc(sizeof(uint64) * (view->nstripes + 1));
 	char		bytes[SKX_LEXEME_MAX];
-	SkxPendingTotals totals;
 	SkxTermCount term;
 	int			i;
 
-	skx_pending_totals(index, view, &totals, last);
-	s->source = skx_source_open(index, view);
-	skx_functions_begin_terms(s, last);
+	skx_functions_begin_terms(s, parts);
 	while (skx_functions_gather_term(s, &term, bytes))
 	{
 		CHECK_FOR_INTERRUPTS();
 		skx_functions_take_term(s, &term);
 	}
-	for (i = 0; i < s->source->nsegments; i++)
+	for (i = 1; i < s->ninputs; i++)
 		skx_segment_walk_end(s->inputs[i].walk);
 	qsort(s->best, s->n, sizeof(SkxTermCount), skx_functions_compare_answer);
 	skx_functions_put_terms(result, s);
-	skx_source_close(s->source);
+	for (i = 0; i < s->nsources; i++)
+		skx_source_close(s->sources[i]);
 }
 
 Datum
@@ -447,8 +501,7 @@ skipidx_terms(PG_FUNCTION_ARGS)
 {
 	text	   *prefix = PG_GETARG_TEXT_PP(1);
 	SkxTermSearch s = {{VARDATA_ANY(prefix), VARSIZE_ANY_EXHDR(prefix)}};
-	Relation	heap;
-	Relation	index;
+	SkxParts	parts;
 
 	InitMaterializedSRF(fcinfo, 0);
 	s.most = PG_GETARG_INT32(2);
@@ -456,12 +509,10 @@ skipidx_terms(PG_FUNCTION_ARGS)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("n must not be negative")));
-	skx_functions_open(PG_GETARG_OID(0), true, &heap, &index);
-	/* refuses a partitioned one */
-	skx_maint_check_index(index);
+	skx_functions_open_parts(PG_GETARG_OID(0), &parts);
 	s.context = CurrentMemoryContext;
 	if (s.most > 0 && s.prefix.len <= SKX_LEXEME_MAX)
-		skx_functions_terms((ReturnSetInfo *) fcinfo->resultinfo, index, &s);
-	skx_functions_close(heap, index);
+		skx_functions_terms((ReturnSetInfo *) fcinfo->resultinfo, &parts, &s);
+	skx_functions_close_parts(&parts);
 	return (Datum) 0;
 }

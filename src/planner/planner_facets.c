@@ -7,13 +7,16 @@
  * conditions an index answers all and which has the column, needs no rows, as a
  * count needs none (planner_count.c): values are counted where the index has
  * them.  What comes after the grouping (HAVING, ORDER BY, LIMIT) is the
- * server's.
+ * server's.  Those of several tables, partitions or heirs, come one table after
+ * the other and are added up by a hash aggregation, as are those of several
+ * processes.
  */
 #include "postgres.h"
 
 #include "am/am.h"
 #include "catalog/pg_type_d.h"
 #include "compat/compat_planner.h"
+#include "miscadmin.h"
 #include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
 #include "optimizer/clauses.h"
@@ -104,8 +107,9 @@ skx_planner_group_column(PlannerInfo *root, const RelOptInfo *input,
 	column = (const Var *) get_sortgroupclause_expr(unconstify(SortGroupClause *,
 															   *group),
 													root->processed_tlist);
-	if (rte->tablesample != NULL || rte->inh || !IsA(column, Var) ||
-		column->varno != input->relid || column->varlevelsup != 0)
+	if (rte->tablesample != NULL || !IsA(column, Var) ||
+		column->varno != input->relid || column->varlevelsup != 0 ||
+		column->varattno <= 0)
 		return NULL;
 	foreach(lc, skx_planner_outputs(root, output))
 	{
@@ -151,9 +155,93 @@ skx_planner_cost_facets(PlannerInfo *root, RelOptInfo *rel, IndexPath *path,
 	return skx_planner_cost_count(root, rel, path) + Min(lists, Max(fetch, 0));
 }
 
-/* ---- by several processes ---- */
+/* What the tables of a grouping are counted by. */
+typedef struct SkxFacetTables
+{
+	List	   *paths;			/* of IndexPath */
+	List	   *columns;		/* of the index of each, integers */
+	Cost		cost;
+	double		rows;			/* groups of all */
+	double		pages;
+} SkxFacetTables;
 
-/* What each of them returns: the column, and counts of its own rows. */
+/* Adds the cheapest scan of the table; false: there is none. */
+static bool
+skx_planner_facet_table(PlannerInfo *root, RelOptInfo *rel, const Var *var,
+						const SortGroupClause *group, SkxFacetTables *all)
+{
+	List	   *exprs = list_make1(unconstify(Var *, var));
+	double		values = estimate_num_groups(root, exprs, rel->tuples, NULL,
+											 NULL);
+	IndexPath  *best = NULL;
+	int			column = 0;
+	Cost		least = 0;
+	ListCell   *lc;
+
+	foreach(lc, rel->indexlist)
+	{
+		IndexOptInfo *index = lfirst(lc);
+		IndexPath  *path;
+		int			which;
+		Cost		cost;
+
+		if (!skx_planner_is_ours(index) || index->hypothetical ||
+			(index->indpred != NIL && !index->predOK) ||
+			index->indrestrictinfo == NIL ||
+			(which = skx_planner_facet_column(index, var, group)) == 0 ||
+			(path = skx_planner_by_all(root, rel, index)) == NULL ||
+			!skx_planner_is_exact(path))
+			continue;
+		cost = skx_planner_cost_facets(root, rel, path, values);
+		if (best != NULL && cost >= least)
+			continue;
+		best = path;
+		column = which;
+		least = cost;
+	}
+	if (best == NULL)
+		return false;
+	all->paths = lappend(all->paths, best);
+	all->columns = lappend(all->columns, makeInteger(column));
+	all->cost += least;
+	all->rows += estimate_num_groups(root, exprs, rel->rows, NULL, NULL);
+	all->pages += best->indexinfo->pages;
+	return true;
+}
+
+/* Of a partitioned table, or one that others inherit from, those of all. */
+static bool
+skx_planner_facet_tables(PlannerInfo *root, RelOptInfo *rel, const Var *var,
+						 const SortGroupClause *group, SkxFacetTables *all)
+{
+	ListCell   *lc;
+
+	check_stack_depth();
+	if (IS_DUMMY_REL(rel))
+		return true;
+	if (!planner_rt_fetch(rel->relid, root)->inh)
+		return skx_planner_facet_table(root, rel, var, group, all);
+	foreach(lc, root->append_rel_list)
+	{
+		AppendRelInfo *member = lfirst(lc);
+		const Var  *of_member;
+
+		if (member->parent_relid != rel->relid)
+			continue;
+		of_member = list_nth(member->translated_vars, var->varattno - 1);
+		if (of_member == NULL || !IsA(of_member, Var) ||
+			!skx_planner_facet_tables(root,
+									  find_base_rel(root,
+													member->child_relid),
+									  of_member, group, all))
+			return false;
+	}
+	return true;
+}
+
+/* ---- of several tables, or by several processes ---- */
+
+/* What is added up: the column, and counts of a table's rows, or a process's. */
 static PathTarget *
 skx_planner_partial_target(PlannerInfo *root, const RelOptInfo *output)
 {
@@ -183,62 +271,83 @@ skx_planner_partial_target(PlannerInfo *root, const RelOptInfo *output)
 	return set_pathtarget_cost_width(root, target);
 }
 
-/* Values of all processes are gathered, and their counts added up. */
+/* Groups of all tables and processes, with their counts added up. */
+static void
+skx_planner_add_final(PlannerInfo *root, RelOptInfo *output, Path *partial,
+					  double groups)
+{
+	AggClauseCosts costs = {0};
+
+	get_agg_clause_costs(root, AGGSPLIT_FINAL_DESERIAL, &costs);
+	add_path(output, (Path *)
+			 create_agg_path(root, output, partial, output->reltarget,
+							 AGG_HASHED, AGGSPLIT_FINAL_DESERIAL,
+							 root->parse->groupClause,
+							 (List *) root->parse->havingQual, &costs,
+							 groups));
+}
+
+/* Values of all processes are gathered. */
 static void
 skx_planner_add_shared_facet(PlannerInfo *root, RelOptInfo *input,
-							 RelOptInfo *output, const CustomPath *facets)
+							 RelOptInfo *output, const CustomPath *facets,
+							 const SkxFacetTables *all, double groups)
 {
-	const IndexPath *scan = linitial_node(IndexPath, facets->custom_paths);
-	List	   *group = root->parse->groupClause;
 	CustomPath *partial;
-	Path	   *gather;
-	AggClauseCosts costs = {0};
 	double		rows;
 
 	if (!input->consider_parallel || !output->consider_parallel ||
-		!skx_planner_is_worth(facets->path.startup_cost,
-							  SKX_PLANNER_WORTH_COUNT) ||
-		!grouping_is_hashable(group) ||
+		!skx_planner_is_worth(all->cost, SKX_PLANNER_WORTH_COUNT) ||
 		!is_parallel_safe(root, (Node *) output->reltarget->exprs) ||
 		!is_parallel_safe(root, root->parse->havingQual))
 		return;
-	partial = skx_planner_shared(input, facets, facets->path.startup_cost,
-								 scan->indexinfo->pages);
+	partial = skx_planner_shared(input, facets, all->cost, all->pages);
 	if (partial == NULL)
 		return;
-	partial->path.pathtarget = skx_planner_partial_target(root, output);
 	rows = partial->path.rows * (partial->path.parallel_workers + 1);
-	gather = (Path *) create_gather_path(root, output, (Path *) partial,
-										 partial->path.pathtarget, NULL,
-										 &rows);
-	get_agg_clause_costs(root, AGGSPLIT_FINAL_DESERIAL, &costs);
-	add_path(output, (Path *)
-			 create_agg_path(root, output, gather, output->reltarget,
-							 AGG_HASHED, AGGSPLIT_FINAL_DESERIAL, group,
-							 (List *) root->parse->havingQual, &costs,
-							 facets->path.rows));
+	skx_planner_add_final(root, output, (Path *)
+						  create_gather_path(root, output, (Path *) partial,
+											 partial->path.pathtarget, NULL,
+											 &rows), groups);
 }
 
-/* Path of a scan of the index; column: of the index. */
-static void
-skx_planner_add_facet(PlannerInfo *root, RelOptInfo *input, RelOptInfo *output,
-					  IndexPath *scan, int column, const Var *var)
+/*
+ * A path of the tables; var: of the table that is named.  partial: its groups are
+ * to be added up.
+ */
+static CustomPath *
+skx_planner_facet_path(RelOptInfo *output, PathTarget *target,
+					   const SkxFacetTables *all, const Var *var,
+					   bool partial)
 {
-	double		values = estimate_num_groups(root, list_make1(unconstify(Var *, var)),
-											 input->tuples, NULL, NULL);
 	CustomPath *custom = makeNode(CustomPath);
 	Path	   *path = &custom->path;
-	QualCost	having = {0, 0};
 
 	path->pathtype = T_CustomScan;
 	path->parent = output;
-	path->pathtarget = output->reltarget;
-	path->rows = estimate_num_groups(root, list_make1(unconstify(Var *, var)),
-									 input->rows, NULL, NULL);
-	path->startup_cost = skx_planner_cost_facets(root, input, scan, values) +
-		path->pathtarget->cost.startup;
+	path->pathtarget = target;
+	path->rows = all->rows;
+	path->startup_cost = all->cost + target->cost.startup;
 	path->total_cost = path->startup_cost + path->rows *
-		(cpu_tuple_cost + path->pathtarget->cost.per_tuple);
+		(cpu_tuple_cost + target->cost.per_tuple);
+	custom->flags = CUSTOMPATH_SUPPORT_PROJECTION;
+	custom->custom_paths = all->paths;
+	custom->custom_private = list_make3(makeInteger(partial), all->columns,
+										unconstify(Var *, var));
+	custom->methods = &skx_planner_facets_path_methods;
+	return custom;
+}
+
+/* Of one table, by one process: HAVING is the scan's. */
+static void
+skx_planner_add_facet(PlannerInfo *root, RelOptInfo *output,
+					  const SkxFacetTables *all, const Var *var)
+{
+	CustomPath *custom = skx_planner_facet_path(output, output->reltarget,
+												all, var, false);
+	Path	   *path = &custom->path;
+	QualCost	having = {0, 0};
+
 	if (root->parse->havingQual != NULL)
 	{
 		List	   *quals = (List *) root->parse->havingQual;
@@ -250,11 +359,6 @@ skx_planner_add_facet(PlannerInfo *root, RelOptInfo *input, RelOptInfo *output,
 								   clauselist_selectivity(root, quals, 0,
 														  JOIN_INNER, NULL));
 	}
-	custom->flags = CUSTOMPATH_SUPPORT_PROJECTION;
-	custom->custom_paths = list_make1(scan);
-	custom->custom_private = list_make1(makeInteger(column));
-	custom->methods = &skx_planner_facets_path_methods;
-	skx_planner_add_shared_facet(root, input, output, custom);
 	add_path(output, path);
 }
 
@@ -263,26 +367,27 @@ skx_planner_add_facets(PlannerInfo *root, RelOptInfo *input,
 					   RelOptInfo *output)
 {
 	const SortGroupClause *group;
-	const Var  *column = skx_planner_group_column(root, input, output, &group);
-	ListCell   *lc;
+	const Var  *var = skx_planner_group_column(root, input, output, &group);
+	SkxFacetTables all = {NIL};
+	CustomPath *partial;
+	double		groups;
 
-	if (column == NULL)
+	if (var == NULL ||
+		!skx_planner_facet_tables(root, input, var, group, &all) ||
+		all.paths == NIL)
 		return;
-	foreach(lc, input->indexlist)
-	{
-		IndexOptInfo *index = lfirst(lc);
-		IndexPath  *path;
-		int			which;
-
-		if (!skx_planner_is_ours(index) || index->hypothetical ||
-			(index->indpred != NIL && !index->predOK) ||
-			index->indrestrictinfo == NIL ||
-			(which = skx_planner_facet_column(index, column, group)) == 0 ||
-			(path = skx_planner_by_all(root, input, index)) == NULL ||
-			!skx_planner_is_exact(path))
-			continue;
-		skx_planner_add_facet(root, input, output, path, which, column);
-	}
+	if (list_length(all.paths) == 1)
+		skx_planner_add_facet(root, output, &all, var);
+	if (!grouping_is_hashable(root->parse->groupClause))
+		return;
+	groups = estimate_num_groups(root, list_make1(unconstify(Var *, var)),
+								 input->rows, NULL, NULL);
+	partial = skx_planner_facet_path(output,
+									 skx_planner_partial_target(root, output),
+									 &all, var, true);
+	skx_planner_add_shared_facet(root, input, output, partial, &all, groups);
+	if (list_length(all.paths) > 1)
+		skx_planner_add_final(root, output, (Path *) partial, groups);
 }
 
 /* ---- the plan ---- */
@@ -296,20 +401,23 @@ skx_planner_plan_facets(PlannerInfo *root, RelOptInfo *rel, CustomPath *path,
 						List *tlist, List *clauses, List *custom_plans)
 {
 	CustomScan *scan = makeNode(CustomScan);
-	IndexPath  *index = linitial(path->custom_paths);
-	IndexScan  *child = skx_planner_child(linitial(custom_plans));
-	int			column = intVal(linitial(path->custom_private));
-	const Var  *var = (const Var *) skx_planner_column_expr(index->indexinfo,
-															column);
+	bool		partial = intVal(linitial(path->custom_private)) != 0;
+	const Var  *var = lthird(path->custom_private);
+	const RelOptInfo *input = find_base_rel(root, var->varno);
 	List	   *outputs = NIL;
+	List	   *whats = NIL;
 	ListCell   *lc;
 
-	if (child->scan.plan.qual != NIL)
-		elog(ERROR, "conditions are left that the index does not answer");
-	child->scan.plan.targetlist = NIL;
-	scan->custom_plans = list_make1(child);
-	scan->custom_private = list_make1(makeInteger(column));
-	foreach(lc, path->path.parallel_aware ? path->path.pathtarget->exprs :
+	foreach(lc, custom_plans)
+	{
+		IndexScan  *child = skx_planner_child(lfirst(lc));
+
+		if (child->scan.plan.qual != NIL)
+			elog(ERROR, "conditions are left that the index does not answer");
+		child->scan.plan.targetlist = NIL;
+		scan->custom_plans = lappend(scan->custom_plans, child);
+	}
+	foreach(lc, partial ? path->path.pathtarget->exprs :
 			skx_planner_outputs(root, rel))
 		outputs = list_append_unique(outputs, lfirst(lc));
 	foreach(lc, outputs)
@@ -319,14 +427,13 @@ skx_planner_plan_facets(PlannerInfo *root, RelOptInfo *rel, CustomPath *path,
 					makeTargetEntry(copyObject(lfirst(lc)),
 									foreach_current_index(lc) + 1, NULL,
 									false));
-		scan->custom_private =
-			lappend(scan->custom_private,
-					makeInteger(skx_planner_facet_output(root,
-														 index->indexinfo->rel,
-														 var, lfirst(lc))));
+		whats = lappend(whats,
+						makeInteger(skx_planner_facet_output(root, input, var,
+															 lfirst(lc))));
 	}
+	scan->custom_private = list_make2(lsecond(path->custom_private), whats);
 	scan->scan.plan.targetlist = tlist;
-	if (!path->path.parallel_aware)
+	if (!partial)
 		scan->scan.plan.qual = (List *) copyObject(root->parse->havingQual);
 	scan->flags = path->flags;
 	scan->methods = &skx_planner_facets_methods;

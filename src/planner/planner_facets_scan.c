@@ -2,8 +2,9 @@
  * planner_facets_scan.c
  *	  The custom scan that counts rows by the values of a column, at run time.
  *
- * The Index Scan below it is never run: it has the scan keys, with what these
- * depend on.
+ * The Index Scans below it, one a table or partition, are never run: they have
+ * the scan keys, with what these depend on.  The values of one come after those
+ * of the other.
  */
 #include "postgres.h"
 
@@ -21,17 +22,19 @@
 
 typedef struct SkxFacetsScan
 {
-	CustomScanState css;		/* custom_ps: an IndexScanState */
-	int			column;			/* of the index, from 0 */
-	bool		begun;
+	CustomScanState css;		/* custom_ps: of IndexScanState */
+	int			ntables;
+	int		   *columns;		/* of the index of each, from 0 */
+	int			at;				/* the table that was begun last, or -1 */
 	MemoryContext context;		/* of what values take; the child's scan is
 								 * none of it, and stays */
 	SkxFacetsRequest request;
-	SkxFacets  *facets;			/* NULL: not begun, or there is no row */
+	SkxFacets  *facets;			/* NULL: not begun, or there is no row left */
 	SkxFacetValues *values;
 	SkxCountWork rows;			/* of all rescans, */
 	SkxFacetsWork work;			/* likewise */
-	SkxCountShare *share;		/* with other processes, as long as these run */
+	SkxCountShare *shares;		/* of each table, with other processes, as
+								 * long as these run */
 } SkxFacetsScan;
 
 static Node *skx_planner_create_facets(CustomScan *scan);
@@ -88,30 +91,40 @@ skx_planner_begin_facets(CustomScanState *node, EState *estate, int eflags)
 {
 	SkxFacetsScan *state = (SkxFacetsScan *) node;
 	CustomScan *scan = castNode(CustomScan, node->ss.ps.plan);
+	List	   *columns = linitial(scan->custom_private);
+	ListCell   *lc;
 
-	node->custom_ps = list_make1(ExecInitNode(linitial(scan->custom_plans),
-											  estate, eflags));
-	state->column = intVal(linitial(scan->custom_private));
+	state->columns = palloc(sizeof(int) * list_length(columns));
+	foreach(lc, scan->custom_plans)
+	{
+		node->custom_ps = lappend(node->custom_ps,
+								  ExecInitNode(lfirst(lc), estate, eflags));
+		state->columns[state->ntables++] =
+			intVal(list_nth(columns, foreach_current_index(lc)));
+	}
+	state->at = -1;
 	state->request.ncolumns = 1;
-	state->request.columns = &state->column;
 	state->context = AllocSetContextCreate(CurrentMemoryContext,
 										   "skipidx facets",
 										   ALLOCSET_DEFAULT_SIZES);
 }
 
-/* EXPLAIN has what finding the rows took at the Index Scan. */
+/* Table `at`; EXPLAIN has what finding the rows took at the Index Scan. */
 static void
 skx_planner_open_facets(SkxFacetsScan *state)
 {
-	IndexScanState *child = linitial_node(IndexScanState,
-										  state->css.custom_ps);
+	IndexScanState *child = list_nth_node(IndexScanState,
+										  state->css.custom_ps, state->at);
 	Instrumentation *instrument = child->ss.ps.instrument;
+	SkxCountShare *share = state->shares == NULL ? NULL :
+		&state->shares[state->at];
 
+	state->request.columns = &state->columns[state->at];
 	skx_planner_open_child(child);
 	if (instrument != NULL)
 		InstrStartNode(instrument);
 	state->facets = skx_am_scan_facets(child->iss_ScanDesc, &state->request,
-									   state->share, &state->rows);
+									   share, &state->rows);
 	if (instrument != NULL)
 		InstrStopNode(instrument, state->facets == NULL ? 0 :
 					  (double) skx_facets_rows(state->facets));
@@ -124,28 +137,53 @@ skx_planner_open_facets(SkxFacetsScan *state)
 	}
 }
 
-/* The next value; false: there is none. */
-static bool
-skx_planner_read_facet(SkxFacetsScan *state, SkxFacet *facet, Datum *value)
+static void
+skx_planner_close_facets(SkxFacetsScan *state)
 {
-	SkxFacetsWork before = skx_facets_work;
+	if (state->facets != NULL)
+	{
+		skx_facets_values_end(state->values);
+		skx_facets_end(state->facets);
+		state->facets = NULL;
+	}
+	MemoryContextReset(state->context);
+}
+
+/* The next value of the table that was begun; false: there is none. */
+static bool
+skx_planner_read_table(SkxFacetsScan *state, SkxFacet *facet, Datum *value)
+{
 	MemoryContext old;
 	ItemPointerData tid;
 	bool		found;
 
-	if (!state->begun)
-	{
-		state->begun = true;
-		skx_planner_open_facets(state);
-	}
+	if (state->facets == NULL)
+		return false;
 	old = MemoryContextSwitchTo(state->context);
-	found = state->facets != NULL && skx_facets_next(state->facets, facet);
+	found = skx_facets_next(state->facets, facet);
 	if (found && facet->lexeme.bytes[2] != SKX_VALUE_NULL)
 	{
 		skx_facets_tid(state->facets, facet->place, &tid);
 		*value = skx_facets_values_get(state->values, &facet->lexeme, &tid);
 	}
 	MemoryContextSwitchTo(old);
+	return found;
+}
+
+/* The next value; false: there is none. */
+static bool
+skx_planner_read_facet(SkxFacetsScan *state, SkxFacet *facet, Datum *value)
+{
+	SkxFacetsWork before = skx_facets_work;
+	bool		found;
+
+	while (!(found = skx_planner_read_table(state, facet, value)) &&
+		   state->at < state->ntables - 1)
+	{
+		skx_planner_close_facets(state);
+		state->at++;
+		skx_planner_open_facets(state);
+	}
 	skx_facets_add_work(&state->work, &before);
 	return found;
 }
@@ -163,7 +201,8 @@ skx_planner_store_facet(SkxFacetsScan *state, const SkxFacet *facet,
 	ExecClearTuple(slot);
 	for (i = 0; i < slot->tts_tupleDescriptor->natts; i++)
 	{
-		int			output = intVal(list_nth(scan->custom_private, i + 1));
+		int			output = intVal(list_nth(lsecond(scan->custom_private),
+											 i));
 
 		slot->tts_isnull[i] = output == SKX_FACET_VALUE && is_null;
 		if (output == SKX_FACET_VALUE)
@@ -204,28 +243,37 @@ skx_planner_next_facet(CustomScanState *node)
 static Size
 skx_planner_facets_share_size(CustomScanState *node, ParallelContext *context)
 {
-	return sizeof(SkxCountShare);
+	return mul_size(sizeof(SkxCountShare),
+					((SkxFacetsScan *) node)->ntables);
 }
 
 static void
 skx_planner_facets_share_begin(CustomScanState *node,
 							   ParallelContext *context, void *at)
 {
-	skx_count_share_init(at);
-	((SkxFacetsScan *) node)->share = at;
+	SkxFacetsScan *state = (SkxFacetsScan *) node;
+	int			i;
+
+	state->shares = at;
+	for (i = 0; i < state->ntables; i++)
+		skx_count_share_init(&state->shares[i]);
 }
 
 static void
 skx_planner_facets_share_again(CustomScanState *node,
 							   ParallelContext *context, void *at)
 {
-	skx_count_share_restart(at);
+	SkxCountShare *shares = at;
+	int			i;
+
+	for (i = 0; i < ((SkxFacetsScan *) node)->ntables; i++)
+		skx_count_share_restart(&shares[i]);
 }
 
 static void
 skx_planner_facets_share_join(CustomScanState *node, shm_toc *toc, void *at)
 {
-	((SkxFacetsScan *) node)->share = at;
+	((SkxFacetsScan *) node)->shares = at;
 }
 
 /* What is shared goes away. */
@@ -233,45 +281,44 @@ static void
 skx_planner_facets_share_end(CustomScanState *node)
 {
 	SkxFacetsScan *state = (SkxFacetsScan *) node;
+	int			i;
 
-	if (state->share != NULL)
-		skx_count_share_work(state->share, &state->rows);
-	state->share = NULL;
+	for (i = 0; state->shares != NULL && i < state->ntables; i++)
+		skx_count_share_work(&state->shares[i], &state->rows);
+	state->shares = NULL;
 }
 
 /* ---- rescan, end, explain ---- */
 
 static void
-skx_planner_close_facets(SkxFacetsScan *state)
-{
-	if (state->facets != NULL)
-	{
-		skx_facets_values_end(state->values);
-		skx_facets_end(state->facets);
-		state->facets = NULL;
-	}
-	MemoryContextReset(state->context);
-	state->begun = false;
-}
-
-static void
 skx_planner_rescan_facets(CustomScanState *node)
 {
-	PlanState  *child = linitial(node->custom_ps);
+	ListCell   *lc;
 
 	ExecClearTuple(node->ss.ss_ScanTupleSlot);
 	skx_planner_close_facets((SkxFacetsScan *) node);
-	if (node->ss.ps.chgParam != NULL)
-		UpdateChangedParamSet(child, node->ss.ps.chgParam);
-	if (child->chgParam == NULL)
-		ExecReScan(child);
+	((SkxFacetsScan *) node)->at = -1;
+	foreach(lc, node->custom_ps)
+	{
+		PlanState  *child = lfirst(lc);
+
+		if (node->ss.ps.chgParam != NULL)
+			UpdateChangedParamSet(child, node->ss.ps.chgParam);
+		if (child->chgParam == NULL)
+			ExecReScan(child);
+	}
 }
 
 static void
 skx_planner_end_facets(CustomScanState *node)
 {
+	ListCell   *lc;
+
 	skx_planner_close_facets((SkxFacetsScan *) node);
-	ExecEndNode(linitial(node->custom_ps));
+	foreach(lc, node->custom_ps)
+	{
+		ExecEndNode(lfirst(lc));
+	}
 }
 
 static void

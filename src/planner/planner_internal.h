@@ -211,8 +211,9 @@ extern Cost skx_planner_cost_count(PlannerInfo *root, RelOptInfo *rel,
  * planner_facets.c : counts by the values of a column beside the text, as a
  * custom scan (planner_facets_scan.c) in place of the aggregation
  *
- * Members of its custom_private, all integers: the column of the index, from 0;
- * then for each column that the scan returns what that is.
+ * Members of its custom_private, lists of integers: for each scan below it the
+ * column of its index, from 0; and for each column that the scan returns what
+ * that is.
  */
 typedef enum SkxFacetOutput
 {

@@ -416,7 +416,6 @@ both(@$_) for (
 	[ 'a filter', "SELECT tenant, count(*) FROM docs WHERE v \@\@ 'wa' AND id % 2 = 0 GROUP BY tenant ORDER BY 1", 0 ],
 	[ 'equality of arrays', "SELECT tenant, count(*) FROM docs WHERE v \@\@ 'wa' AND tags = '{t1}' GROUP BY tenant ORDER BY 1", 0 ],
 	[ 'a column that is not in the index', "SELECT id % 2, count(*) FROM docs WHERE v \@\@ 'wa' GROUP BY 1 ORDER BY 1", 0 ],
-	[ 'partitions', "SELECT tenant, count(*) FROM parts WHERE v \@\@ 'wa' GROUP BY tenant ORDER BY 1", 0 ],
 	[ 'a partition', "SELECT tenant, count(*) FROM parts1 WHERE v \@\@ 'wa' GROUP BY tenant ORDER BY 1", 1 ],
 	[ 'a sample', "SELECT tenant, count(*) FROM docs TABLESAMPLE BERNOULLI (100) WHERE v \@\@ 'wa' GROUP BY tenant ORDER BY 1", 0 ]);
 $s->value("SET skipidx.enable_count = off");

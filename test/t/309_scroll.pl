@@ -51,32 +51,34 @@ BEGIN
 		page := page + 1;
 	END LOOP;
 END $$;
--- Slices together against the sequential scan: rows in one and not in the
--- other, and rows that came twice.
-CREATE FUNCTION differ(q tsquery, slices int, size int, OUT rows int, OUT wrong int, OUT twice int) LANGUAGE plpgsql AS $$
+-- Places against those of the sequential scan: rows in one and not in the other,
+-- and rows that came twice.  Slices together.
+CREATE FUNCTION compared(q tsquery, places tid[], OUT rows int, OUT wrong int, OUT twice int) LANGUAGE plpgsql AS $$
 BEGIN
-	CREATE TEMP TABLE found AS SELECT d.id, p.tid FROM generate_series(0, slices - 1) s, pages(q, s, slices, size) p LEFT JOIN docs d ON d.ctid = p.tid;
-	SELECT count(*), count(*) - count(DISTINCT tid) INTO rows, twice FROM found;
-	SELECT count(*) INTO wrong FROM wanted(q) w FULL JOIN found f USING (id) WHERE w.id IS NULL OR f.tid IS NULL;
-	DROP TABLE found;
+	SELECT count(*), count(*) - count(DISTINCT f) INTO rows, twice FROM unnest(places) f;
+	SELECT count(*) INTO wrong FROM wanted(q) w FULL JOIN (SELECT d.id, f FROM unnest(places) f LEFT JOIN docs d ON d.ctid = f) f USING (id) WHERE w.id IS NULL OR f IS NULL;
 END $$;
+CREATE FUNCTION differ(q tsquery, slices int, size int) RETURNS TABLE (rows int, wrong int, twice int) LANGUAGE sql AS $$
+	SELECT (compared(q, coalesce(array_agg(p.tid), '{}'))).* FROM generate_series(0, slices - 1) s, pages(q, s, slices, size) p $$;
 SQL
 
 my @queries = ('all', 'h1', 't3 & h0', 't1 | t4', 'm7', 'h0 & !t5', 'h1 <-> t3', 't3:* & !h1', 'none', '!all', 'm1:*');
 
 sub check
 {
-	my ($state) = @_;
+	my ($state, $on) = @_;
 	my $found = 0;
 
 	for my $query (@queries)
 	{
-		for my $case ([ 1, 100000 ], [ 1, 37 ], [ 2, 100 ], [ 3, 1000 ], [ 8, 211 ])
+		# of one, a page for each row, so every token is gone on from
+		for my $case ([ 1, 100000 ], [ 1, 37 ], [ 2, 100 ], [ 3, 1000 ], [ 8, 211 ], $query eq 'm1:*' ? ([ 1, 1 ], [ 3, 1 ]) : ())
 		{
 			my ($slices, $size) = @$case;
-			my ($rows, $wrong, $twice) = split /\|/, $s->value("SELECT * FROM differ('$query', $slices, $size)");
+			my ($rows, $wrong, $twice) = split /\|/, ($on // $s)->value("SELECT * FROM differ('$query', $slices, $size)");
 
-			is("$wrong $twice", '0 0', "$state: $query in $slices slices by $size: $rows rows") if $wrong || $twice || $slices == 8;
+			is("$wrong $twice", '0 0', "$state: $query in $slices slices by $size: $rows rows") if $wrong || $twice || $slices == 8 || $size == 1;
+			cmp_ok($rows, '>', 100, "$state: $query: many pages of one row") if $size == 1;
 			$found += $rows;
 		}
 	}
@@ -218,6 +220,35 @@ for (my $n = 200, my $i = 0; $n == 200; $i++)
 	$node->wait_for_catchup($_, 'replay', $node->lsn('insert')) for @standbys;
 }
 is(join(' ', @got), $rows, 'pages from three servers in turn');
+
+# each slice, whatever the size of its pages: on a standby, and with every page on
+# the other one than the page before
+check('a standby', $there[0]);
+for my $query ('all', 't3 & h0', 'h0 & !t5', 'm1:*', '!all')
+{
+	for my $case ([ 1, 25 ], [ 2, 211 ], [ 3, 100 ], [ 8, 50 ], $query eq 'm1:*' ? [ 2, 1 ] : ())
+	{
+		my ($slices, $size) = @$case;
+		my ($pages, @found) = (0);
+
+		for my $slice (0 .. $slices - 1)
+		{
+			my $after = 'NULL';
+
+			for (my $n = $size; $n == $size;)
+			{
+				my @page = map { [ split /\|/ ] } split /\n/, $there[ $pages++ % 2 ]->value("SELECT ctid, token FROM skipidx_scroll('docs_v', '$query', $slice, $slices, $after, $size) ORDER BY token");
+
+				$n = @page;
+				push @found, map { $_->[0] } @page;
+				$after = "'$page[-1][1]'" if $n;
+			}
+		}
+		is($there[0]->value("SELECT wrong, twice FROM compared('$query', '{" . join(',', map { "\"$_\"" } @found) . "}')"), '0|0',
+			"two standbys in turn: $query in $slices slices by $size: " . @found . " rows on $pages pages");
+		cmp_ok($pages, '>', 1, "$query: pages on both");
+	}
+}
 $standbys[1]->stop;
 $s->value('SELECT add(9000, 9100)');
 $token = $s->value("SELECT token FROM skipidx_scroll('docs_v', 'h1', size => 5) ORDER BY token DESC LIMIT 1");

@@ -21,6 +21,7 @@ my $node = skx_node('count_race', streaming => 1);
 skx_database($node, 'd');
 
 my $s = skx_session($node, 'd');
+my $older = skx_session($node, 'd');
 my $reader = skx_session($node, 'd');
 
 sub insert
@@ -31,11 +32,12 @@ sub insert
 		  . " || ':2')::tsvector, i % 5 FROM generate_series($first, $last) i");
 }
 
-# 3,000 rows in two segments, all visible to all, of which 285 are dead then.
-# With $new further ones, so that not all pages of the table are visible.
+# 3,000 rows in two segments, all visible to all, of which 285 are dead then: 142
+# for all, and with $held the others only when $older has ended.  With $new
+# further ones, so that not all pages of the table are visible.
 sub set_up
 {
-	my ($new) = @_;
+	my ($new, $held) = @_;
 
 	$s->value('DROP TABLE IF EXISTS docs;'
 		  . ' CREATE TABLE docs (id int, v tsvector, part int) WITH (autovacuum_enabled = off);'
@@ -46,6 +48,8 @@ sub set_up
 		$s->value("SELECT skipidx_flush('docs_v')");
 	}
 	$s->value('VACUUM (INDEX_CLEANUP ON) docs; ANALYZE docs');
+	$s->value('DELETE FROM docs WHERE id % 7 = 0 AND id < 1000');
+	$older->value('BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT 1') if $held;
 	$s->value('DELETE FROM docs WHERE id % 7 = 0 AND id < 2000');
 	insert('new', 10_001, 10_000 + $new) if $new;
 	return;
@@ -61,6 +65,18 @@ my %meanwhile = (
 		vacuum();
 		is( $s->value("SELECT count(*) FROM skipidx_segments('docs_v') WHERE kind = 'segment' AND ndocs > 1000"),
 			1, 'one segment is left');
+		return;
+	},
+	'vacuum, merge, vacuum' => sub {
+		my $marked = "SELECT sum(deleted) FROM skipidx_segments('docs_v') WHERE kind = 'segment'";
+
+		vacuum();
+		is($s->value($marked), 142, 'some are marked');
+		$s->value("SELECT skipidx_merge('docs_v', 1)");
+		$older->value('COMMIT');
+		vacuum();
+		# but for a page that the reader has pinned
+		cmp_ok($s->value($marked), '>', 100, 'the others are, in another segment');
 		return;
 	},
 	'vacuum, other rows, vacuum' => sub {
@@ -99,7 +115,7 @@ sub race
 
 	$statement = sprintf $statement, $query;
 
-	set_up($new);
+	set_up($new, $between eq 'vacuum, merge, vacuum');
 	follow();
 	my $by_rows = $statement;
 
@@ -163,13 +179,13 @@ $where->start;
 $reader->close;
 ($reader, $holder) = (skx_session($where, 'd'), skx_session($where, 'd'));
 # what else is replayed cancels the reader
-for my $between ('nothing', 'vacuum', 'merge, vacuum')
+for my $between ('nothing', 'vacuum', 'merge, vacuum', 'vacuum, merge, vacuum')
 {
 	race('count_whole', 'old', 0, $between);
 	race('count_matched', '!nosuch', 500, $between);
 }
 
-$_->close for $s, $reader, $holder;
+$_->close for $s, $older, $reader, $holder;
 $where->stop;
 $node->stop;
 done_testing();

@@ -77,7 +77,7 @@ sub asked
 {
 	my $query = text_query();
 	my $where = "docs WHERE v \@\@ '$query'" . one_of('', '', '', ' AND n = 2', ' AND n IN (1, 3)', ' AND n > 2', ' AND id % 3 = 1');
-	my $kind = one_of('rows', 'rank', 'rank', 'count', 'groups');
+	my $kind = one_of('rows', 'bitmap', 'rank', 'rank', 'count', 'groups');
 	my $by = rand() < 0.7 ? $query : text_query();
 
 	return [ $kind, $where, " ORDER BY v <\@> '$by'::tsquery LIMIT " . one_of(1, 10, 10, 100, 1000, 5000), $by ];
@@ -88,7 +88,7 @@ sub statement
 	my ($asked) = @_;
 	my ($kind, $where, $order, $by) = @$asked;
 
-	return "SELECT count(*), sum(id), sum(id::int8 * id), min(id), max(id) FROM $where" if $kind eq 'rows';
+	return "SELECT count(*), sum(id), sum(id::int8 * id), min(id), max(id) FROM $where" if $kind eq 'rows' || $kind eq 'bitmap';
 	return "SELECT count(*) FROM $where" if $kind eq 'count';
 	return "SELECT n, count(*), count(n) FROM $where GROUP BY n" . ($by =~ /half/ ? ' HAVING count(*) > 100' : '') . ' ORDER BY n' if $kind eq 'groups';
 	return "SELECT id, v <\@> '$by'::tsquery FROM $where$order";
@@ -110,7 +110,8 @@ sub plan_of
 	return nodes($json->[0]{Plan});
 }
 
-# Which of its kinds of scan are by several processes: rows, rank, count.
+# Which of its kinds of scan are by several processes: rows, bitmap, rank, count,
+# groups.
 sub kinds_of
 {
 	my %kind;
@@ -122,6 +123,7 @@ sub kinds_of
 		$kind{count} = $n if ($n->{'Custom Plan Provider'} // '') eq 'Skipidx Count';
 		$kind{groups} = $n if ($n->{'Custom Plan Provider'} // '') eq 'Skipidx Facets';
 		$kind{rows} = $n if $n->{'Node Type'} eq 'Index Scan';
+		$kind{bitmap} = $n if $n->{'Node Type'} eq 'Bitmap Heap Scan';
 	}
 	return %kind;
 }
@@ -144,18 +146,19 @@ sub differ
 		my $want = $session->value($kind eq 'rank' ? $sql =~ s/ LIMIT/, ctid LIMIT/r : $sql);
 		$session->value($mode{together});
 		# counts are offered only where every way to read an index is allowed
-		$session->value('SET enable_bitmapscan = on') if $kind =~ /count|groups/;
+		$session->value('SET enable_bitmapscan = on') if $kind =~ /count|groups|bitmap/;
+		$session->value('SET enable_indexscan = off') if $kind eq 'bitmap';
 		$session->value('SET parallel_leader_participation = ' . one_of('on', 'on', 'off'));
 		my $got = $session->value($sql);
 		$asked{$kind}++;
 		push @wrong, $sql if $got ne $want;
-		next if rand() > 0.3;
+		next if rand() > 0.3 && $kind ne 'bitmap';
 		my @plan = plan_of($session, $sql);
 		my %kind = kinds_of(@plan);
 		$together{$kind} += exists $kind{$kind} && (grep { ($_->{'Workers Launched'} // 0) > 0 } @plan) > 0;
 	}
 	is_deeply(\@wrong, [], "$state: $n answers");
-	cmp_ok($together{$_} // 0, '>', 0, "$state: $_ by several processes") for grep { ($asked{$_} // 0) > 10 } qw(rows rank count groups);
+	cmp_ok($together{$_} // 0, '>', 0, "$state: $_ by several processes") for grep { ($asked{$_} // 0) > 10 } qw(rows bitmap rank count groups);
 	return;
 }
 
@@ -366,6 +369,56 @@ $writer->value('SELECT pg_advisory_unlock_all()');
 	cmp_ok($_, '>', 1000, "a worker returns $_ rows") for @rows;
 	is(@rows, 2, 'so do both');
 }
+
+# A process that begins late scores nothing that cannot reach what others have
+# reached.  The worker takes the first three parts, which have the best rows, and
+# waits; the leader, which waits at its first one, then takes of the others, in
+# which each row is as good as the one before or better.  Not in a search that
+# begins with a threshold from lists alone, as without a condition.
+$s->value(<<'SQL2');
+RESET ALL;
+CREATE TABLE steps (id int, v tsvector) WITH (autovacuum_enabled = off);
+INSERT INTO steps SELECT g, CASE WHEN g <= 98304 THEN 'up:1,2,3,4,5,6,7,8,9' ELSE 'up:1 f:' || p.of[1 + (g - 98305) / 2048] END::tsvector
+	FROM generate_series(1, 98304 + 131072) g, (SELECT array_agg(p ORDER BY n DESC) AS of FROM (SELECT n, string_agg(i::text, ',') AS p FROM generate_series(2, 65) n, generate_series(2, n) i GROUP BY n) x) p;
+CREATE INDEX steps_skx ON steps USING skipidx (v);
+CREATE TABLE few (v tsvector) WITH (autovacuum_enabled = off);
+INSERT INTO few SELECT 'up:1' FROM generate_series(1, 30000) i;
+CREATE INDEX few_skx ON few USING skipidx (v);
+ANALYZE steps, few;
+SQL2
+{
+	my %best = map { $_ => "SELECT v <\@> 'up'::tsquery FROM $_ WHERE v \@\@ '!nosuch' ORDER BY v <\@> 'up'::tsquery LIMIT 500" } qw(steps few);
+	my $scored = sub {
+		my ($scan) = grep { ($_->{'Custom Plan Provider'} // '') eq 'Skipidx Scan' } @_;
+		return $scan->{'Scored Postings'};
+	};
+	my ($times, $shared) = (8, 0);
+
+	$s->value($mode{alone});
+	my $alone = $scored->(plan_of($s, $best{steps}));
+
+	$s->value("$mode{together}; SET max_parallel_workers_per_gather = 1");
+	for (1 .. $times)
+	{
+		$writer->value('SELECT pg_advisory_lock(7564152, ' . skx_fault_lock('share_take') . ')');
+
+		# the leader comes to the point three times here
+		$s->value("SET skipidx.fault = 'share_take:wait:4'; SET max_parallel_workers = 0");
+		my ($gather) = grep { $_->{'Node Type'} =~ /^Gather/ } plan_of($s, $best{few});
+		is($gather->{'Workers Launched'}, 0, 'the leader alone');
+		$s->value('RESET max_parallel_workers');
+		$s->start("EXPLAIN (ANALYZE, VERBOSE, FORMAT JSON, COSTS OFF, TIMING OFF, SUMMARY OFF) $best{steps}");
+		ok(waiting(2), 'one has taken three parts, the other none');
+		$writer->value('SELECT pg_advisory_unlock_all()');
+		my $n = $scored->(nodes(decode_json($s->finish)->[0]{Plan}));
+
+		note "$n postings scored";
+		$shared += $n;
+	}
+	cmp_ok($shared, '<=', $times * $alone + 1500, "$shared postings scored $times times, $alone alone");
+	$s->value('RESET ALL');
+}
+$s->value("$mode{together}; SET parallel_leader_participation = off");
 for my $what ('error', 'cancel')
 {
 	for my $sql ($sum, "SELECT count(*) FROM docs WHERE v \@\@ 'half & !tenth'", "SELECT id FROM docs WHERE v \@\@ 'half | rare' ORDER BY v <\@> 'half | rare'::tsquery LIMIT 10")

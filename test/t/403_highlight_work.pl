@@ -100,6 +100,44 @@ note "$kept bytes kept";
 cmp_ok($kept, '>', 8 * 1024 * 1024, 'some is remembered');
 cmp_ok($kept, '<', 15 * 1024 * 1024, 'within bounds');
 
+# Only what LIMIT leaves is marked, by whatever plan, and whoever does it.
+$s->value(<<'SQL');
+CREATE TABLE many (id int, body text, v tsvector) WITH (autovacuum_enabled = off);
+INSERT INTO many SELECT i, b, to_tsvector('simple', b) FROM (SELECT i, 'fox ' || repeat('word ', i % 7) || i AS b FROM generate_series(1, 20000) i) x;
+CREATE INDEX many_skx ON many USING skipidx (v);
+CREATE TABLE parts (LIKE many) PARTITION BY RANGE (id);
+CREATE TABLE parts1 PARTITION OF parts FOR VALUES FROM (0) TO (10000);
+CREATE TABLE parts2 PARTITION OF parts DEFAULT;
+INSERT INTO parts SELECT * FROM many;
+CREATE INDEX parts_skx ON parts USING skipidx (v);
+ANALYZE many, parts;
+SET track_functions = 'all';
+SQL
+my $best = "SELECT id, skipidx_highlight('simple', body, 'fox') FROM many WHERE v @@ 'fox' ORDER BY v <@> 'fox'::tsquery LIMIT 10";
+for my $plan ([ 'ranked', 'Skipidx Scan', '', $best ],
+	[ 'ranked, OFFSET', 'Skipidx Scan', '', "$best OFFSET 10" ],
+	[ 'sorted rows', 'Sort.*Seq Scan', 'SET LOCAL enable_indexscan = off; SET LOCAL enable_bitmapscan = off', $best ],
+	[ 'sorted rows of a bitmap', 'Sort.*Bitmap Heap Scan', 'SET LOCAL enable_indexscan = off; SET LOCAL enable_seqscan = off', $best ],
+	[ 'partitions', 'Merge Append', 'SET LOCAL enable_seqscan = off', $best =~ s/many/parts/r ],
+	[ 'several processes', 'Gather.*Parallel Custom Scan', 'SET LOCAL max_parallel_workers_per_gather = 2; SET LOCAL parallel_setup_cost = 0;'
+		  . ' SET LOCAL parallel_tuple_cost = 0; SET LOCAL min_parallel_index_scan_size = 0; SET LOCAL enable_seqscan = off; SET LOCAL enable_bitmapscan = off', $best ],
+	[ 'by a column', 'Limit.*Scan', 'SET LOCAL enable_seqscan = off', $best =~ s/v <@> 'fox'::tsquery/id DESC/r ])
+{
+	my ($what, $is, $set, $statement) = @$plan;
+	my $calls = $statement =~ /OFFSET/ ? 20 : 10;
+
+	my $count = "SELECT coalesce(sum(calls), 0) FROM pg_stat_xact_user_functions WHERE funcname = 'skipidx_highlight'";
+
+	$s->value("BEGIN; $set");
+	like($s->value("EXPLAIN (COSTS OFF) $statement") =~ s/\n/ /gr, qr/$is/, "$what: plan");
+	my $before = $s->value($count);
+	my @rows = split /\n/, $s->value($statement);
+	is(@rows, 10, "$what: rows");
+	is(scalar(grep { m{<b>fox</b>} } @rows), 10, "$what: they are marked");
+	is($s->value($count) - $before, $calls, "$what: $calls calls");
+	$s->value('COMMIT');
+}
+
 # Phrases that cannot be had cost no more than so many steps.
 my $hostile = q{SELECT skipidx_highlight('simple', repeat('a b ', 125000), (repeat('(a <3> b) & ', 300) || 'c')::tsquery, max_words => 10000)};
 cmp_ok(least('many phrases', $hostile), '<', 20 * $all + 2000, 'phrases that are many');
