@@ -19,8 +19,12 @@
 #include "storage/buffile.h"
 #include "utils/memutils.h"
 
-/* No flush takes more bytes than make up half a segment of the largest size. */
-#define SKX_FLUSH_MOST		(SKX_SEGMENT_BYTES_MAX / 2)
+/*
+ * Bytes that one flush takes at most, far less than make up a segment of the
+ * largest size: pages of them may have to be read again under the lock that
+ * publishing needs.
+ */
+#define SKX_FLUSH_MOST		(64 * 1024 * 1024)
 
 /* Most that is reserved at first by a flush that can wait for more. */
 #define SKX_FLUSH_RESERVE	(64 * 1024 * 1024)
@@ -219,7 +223,6 @@ skx_maint_flush_late(ItemPointer tid, void *arg)
 	if (doc == NULL)
 		skx_format_report(f->index, InvalidBlockNumber,
 						  "the pending list changed under a flush");
-	Assert(skx_manifest_locked(f->index, ExclusiveLock));
 	skx_maint_marks_add(&f->marks, doc - f->docs);
 }
 
@@ -232,11 +235,15 @@ skx_maint_flush_publish(SkxFlush *f, SkxOperation *op,
 	SkxPublish	change = {0};
 	SkxDiskStripeRef *stripes;
 	SkxDiskExtent *freed;
+	uint32		late;
 
 	Assert(skx_manifest_locked(f->index, ExclusiveLock));
 	Assert((ref == NULL) == (f->ndocs == 0));
-	skx_pending_flush_finish(pending, skx_maint_flush_late, f, &stripes,
-							 &freed, &change.nfreed);
+	late = skx_pending_flush_late(pending, skx_maint_flush_late, f);
+	ereport(DEBUG1,
+			(errmsg_internal("flush of index \"%s\": %u pages read again under the lock",
+							 RelationGetRelationName(f->index), late)));
+	skx_pending_flush_finish(pending, &stripes, &freed, &change.nfreed);
 	if (ref != NULL)
 		skx_maint_marks_set(&f->marks, op, ref);
 	SKX_FAULT(SKX_FAULT_PUBLISH_CARRIED);
@@ -302,6 +309,9 @@ skx_maint_flush_work(Relation index, const SkxMaintOptions *options,
 	SKX_FAULT(SKX_FAULT_FLUSH_READ);
 	built = skx_maint_flush_build(&f, op, options, &ref);
 	SKX_FAULT(SKX_FAULT_FLUSH_BUILT);
+	/* most of it without the lock */
+	(void) skx_pending_flush_late(pending, skx_maint_flush_late, &f);
+	SKX_FAULT(SKX_FAULT_PUBLISH_NOTED);
 	if (!skx_maint_flush_lock(op))
 		return false;
 	SKX_FAULT(SKX_FAULT_PUBLISH_LOCKED);

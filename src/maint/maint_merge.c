@@ -212,6 +212,7 @@ skx_maint_merge_work(SkxMaintMerge *m, const SkxMaintOptions *options,
 	SkxMaintOutput out;
 	SkxDiskSegmentRef ref;
 	SkxMerge   *merge;
+	uint32		late = 0;
 
 	Assert(m->n > 0 && skx_manifest_operating(m->index, op->kind));
 	skx_source_once(source);
@@ -229,13 +230,19 @@ skx_maint_merge_work(SkxMaintMerge *m, const SkxMaintOptions *options,
 
 	SKX_FAULT(SKX_FAULT_MERGE_BUILT);
 
+	/* most of it without the lock */
+	if (change.add != NULL)
+		(void) skx_merge_late(merge, skx_maint_merge_late, &marks);
+	SKX_FAULT(SKX_FAULT_PUBLISH_NOTED);
 	skx_manifest_lock(m->index, true);
 	SKX_FAULT(SKX_FAULT_PUBLISH_LOCKED);
 	if (change.add != NULL)
-	{
-		skx_merge_late(merge, skx_maint_merge_late, &marks);
+		late = skx_merge_late(merge, skx_maint_merge_late, &marks);
+	ereport(DEBUG1,
+			(errmsg_internal("merge of index \"%s\": %u pages of marks read again under the lock",
+							 RelationGetRelationName(m->index), late)));
+	if (change.add != NULL)
 		skx_maint_marks_set(&marks, op, &ref);
-	}
 	SKX_FAULT(SKX_FAULT_PUBLISH_CARRIED);
 	skx_manifest_publish(op, &change);
 	Assert(op->published);
