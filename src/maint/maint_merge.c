@@ -22,6 +22,13 @@
 #define SKX_MERGE_RESERVE	(64 * 1024 * 1024)
 
 /*
+ * A merge of more reads past the page cache, which would let go of pages that
+ * queries read for the sake of ones that are not read again.  Of less, most was
+ * written a moment ago, and is there.
+ */
+#define SKX_MERGE_PAST		(64 * 1024 * 1024)
+
+/*
  * A file with fewer free pages is not worth it; and pages that a merge may want
  * beyond those of its input.
  */
@@ -201,6 +208,18 @@ skx_maint_merge_late(uint32 doc, void *arg)
 	skx_maint_marks_add(arg, doc);
 }
 
+/* Pages of the inputs. */
+static uint64
+skx_maint_merge_pages(const SkxMaintMerge *m)
+{
+	uint64		npages = 0;
+	int			i;
+
+	for (i = 0; i < m->inputs.nsegments; i++)
+		npages += m->inputs.segments[i].npages;
+	return npages;
+}
+
 /* Everything under the lock of merges, the inputs chosen. */
 static void
 skx_maint_merge_work(SkxMaintMerge *m, const SkxMaintOptions *options,
@@ -216,6 +235,8 @@ skx_maint_merge_work(SkxMaintMerge *m, const SkxMaintOptions *options,
 
 	Assert(m->n > 0 && skx_manifest_operating(m->index, op->kind));
 	skx_source_once(source);
+	if (skx_maint_merge_pages(m) > SKX_MERGE_PAST / BLCKSZ)
+		skx_source_past(source);
 	skx_source_next(source, SKX_SOURCE_ALL);
 	skx_maint_output_begin(&out, op, options);
 	merge = skx_merge_begin(m->index, &out.build, source->segments, m->n);
