@@ -190,7 +190,10 @@ skx_maint_flush_build(SkxFlush *f, SkxOperation *op,
 
 		Assert(i == 0 || skx_maint_flush_compare(doc - 1, doc) < 0);
 		if (i % SKX_TID_GROUP == 0)
+		{
+			skx_worker_progress(SKX_PHASE_DOCUMENTS, i, f->ndocs);
 			skx_pace_point();
+		}
 		skx_segment_build_add(builder, &doc->tid, value);
 		if (doc->in_file)
 			pfree(value);
@@ -200,6 +203,7 @@ skx_maint_flush_build(SkxFlush *f, SkxOperation *op,
 	f->file = NULL;
 	MemoryContextDelete(f->values);
 	f->values = NULL;
+	skx_worker_progress(SKX_PHASE_TERMS, 0, 0);
 	built = skx_segment_build_finish(builder, ref);
 	skx_maint_output_end(&out);
 	Assert(built && ref->ndocs == f->ndocs && ref->segment == op->segment);
@@ -309,6 +313,7 @@ skx_maint_flush_work(Relation index, const SkxMaintOptions *options,
 	SKX_FAULT(SKX_FAULT_FLUSH_READ);
 	built = skx_maint_flush_build(&f, op, options, &ref);
 	SKX_FAULT(SKX_FAULT_FLUSH_BUILT);
+	skx_worker_progress(SKX_PHASE_PUBLISH, 0, 0);
 	/* most of it without the lock */
 	(void) skx_pending_flush_late(pending, skx_maint_flush_late, &f);
 	SKX_FAULT(SKX_FAULT_PUBLISH_NOTED);

@@ -251,6 +251,7 @@ skx_maint_merge_work(SkxMaintMerge *m, const SkxMaintOptions *options,
 
 	SKX_FAULT(SKX_FAULT_MERGE_BUILT);
 
+	skx_worker_progress(SKX_PHASE_PUBLISH, 0, 0);
 	/* most of it without the lock */
 	if (change.add != NULL)
 		(void) skx_merge_late(merge, skx_maint_merge_late, &marks);

@@ -10,6 +10,7 @@
 #include "postgres.h"
 
 #include "access/xact.h"
+#include "executor/instrument.h"
 #include "maint/maint_internal.h"
 #include "miscadmin.h"
 #include "pending/pending.h"
@@ -73,6 +74,8 @@ static void
 skx_maint_shrink_locked(Relation index)
 {
 	SkxView    *view = skx_manifest_view(index);
+	BlockNumber nblocks = view->meta.nblocks;
+	uint64		logged = pgWalUsage.wal_bytes;
 	int			nstripes = view->nstripes;
 	BlockNumber *newest = palloc(nstripes * sizeof(BlockNumber));
 	int			i;
@@ -87,6 +90,13 @@ skx_maint_shrink_locked(Relation index)
 	}
 	if (skx_maint_shrink_worth(view, skx_manifest_used(view, NULL, 0)))
 		(void) skx_manifest_shrink(index);
+	pfree(view);
+	view = skx_manifest_view(index);
+	ereport(DEBUG1,
+			(errmsg_internal("index \"%s\" has given back %u of %u pages, with " UINT64_FORMAT " bytes of WAL",
+							 RelationGetRelationName(index),
+							 nblocks - view->meta.nblocks, nblocks,
+							 pgWalUsage.wal_bytes - logged)));
 	pfree(view);
 	pfree(newest);
 }

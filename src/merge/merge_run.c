@@ -192,6 +192,13 @@ skx_merge_begin(Relation index, const SkxSegmentBuildOptions *options,
 	return m;
 }
 
+static void
+skx_merge_progress(const SkxMerge *m, int phase, uint64 done, uint64 total)
+{
+	if (m->out.options.progress != NULL)
+		m->out.options.progress(phase, done, total);
+}
+
 /*
  * Documents
  */
@@ -302,7 +309,11 @@ skx_merge_documents(SkxMerge *m)
 			skx_merge_document(m, in);
 			more = skx_merge_next_doc(m, in);
 			if (in->tid == 0)
+			{
+				skx_merge_progress(m, SKX_BUILD_INVERT, m->out.docs.ndocs,
+								   m->nlive);
 				skx_pace_point();
+			}
 		} while (more && (other == NULL ||
 						  ItemPointerCompare(&in->tids[in->tid],
 											 &other->tids[other->tid]) < 0));
@@ -678,8 +689,7 @@ skx_merge_terms(SkxMerge *m)
 		memcpy(m->same, same, n * sizeof(SkxMergeInput *));
 		m->nsame = n;
 		skx_merge_term(m);
-		if (m->out.options.progress != NULL)
-			m->out.options.progress(SKX_BUILD_MERGE, m->done, m->total);
+		skx_merge_progress(m, SKX_BUILD_MERGE, m->done, m->total);
 		for (i = 0; i < n; i++)
 		{
 			if (skx_merge_next_term(same[i]))
