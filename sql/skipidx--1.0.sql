@@ -752,7 +752,11 @@ CREATE FUNCTION skipidx_merges(
 	OUT segments pg_catalog.int4,
 	OUT documents pg_catalog.int8,
 	OUT bytes_read pg_catalog.int8,
-	OUT bytes_written pg_catalog.int8)
+	OUT bytes_written pg_catalog.int8,
+	OUT wal_bytes pg_catalog.int8,
+	OUT phase pg_catalog.text,
+	OUT done pg_catalog.int8,
+	OUT total pg_catalog.int8)
 RETURNS SETOF pg_catalog.record
 AS 'MODULE_PATHNAME'
 LANGUAGE C VOLATILE PARALLEL RESTRICTED;
@@ -763,7 +767,7 @@ COMMENT ON FUNCTION skipidx_merges() IS
 CREATE VIEW skipidx_merges AS
 	SELECT d.datname AS database, m.index, m.operation, m.asked_by, m.state,
 		m.pid, m.started, m.seconds, m.segments, m.documents, m.bytes_read,
-		m.bytes_written
+		m.bytes_written, m.wal_bytes, m.phase, m.done, m.total
 	FROM skipidx_merges() AS m LEFT JOIN pg_catalog.pg_database AS d
 		ON d.oid OPERATOR(pg_catalog.=) m.database;
 

@@ -4,9 +4,11 @@
  *
  * Each operation is a transaction of its own, which gets no xid and, but while
  * it looks into the catalog, no snapshot: so it holds nothing back.  It locks
- * the index as an insert does, and runs no function of a user.  It goes away
- * at once when another process waits for the index or wants the database; the
+ * the index as an insert does, and runs no function of a user.  It stops at
+ * once when another process waits for the index or wants the database; the
  * operation is lost then, and what it has reserved is taken back by the next.
+ * For the index it waits a while until it is free again, since no insert may
+ * come that asks for another worker; for the database it goes away.
  */
 #include "postgres.h"
 
@@ -20,6 +22,7 @@
 #include "postmaster/bgworker.h"
 #include "postmaster/interrupt.h"
 #include "storage/ipc.h"
+#include "storage/latch.h"
 #include "storage/lmgr.h"
 #include "storage/lock.h"
 #include "tcop/tcopprot.h"
@@ -32,6 +35,9 @@ extern PGDLLEXPORT void skx_am_worker_main(Datum arg);
 /* Looks at the database each so many times that it looks at the index. */
 #define SKX_WORKER_DATABASE	5
 
+/* Looks whether the index is free every SKX_PACE_CHECK ms, so many times. */
+#define SKX_WORKER_NAPS		100
+
 /* SQLSTATE of giving way, as if by a cancel. */
 #define SKX_WORKER_GIVES_WAY	ERRCODE_QUERY_CANCELED
 
@@ -40,7 +46,12 @@ typedef struct SkxAmWorker
 	SkxWorkerTask task;
 	Relation	index;
 	int			looks;
+	bool		barred;			/* the last step ended because another process
+								 * wants, or has, the index for itself */
 } SkxAmWorker;
+
+/* Made at the first use. */
+static uint32 skx_am_worker_wait_event = 0;
 
 /* Does any process want the database for itself? */
 static bool
@@ -69,8 +80,8 @@ skx_am_worker_look(void *arg)
 		ProcessConfigFile(PGC_SIGHUP);
 	}
 	InvalidateCatalogSnapshot();
-	if (skx_compat_waited_for(w->index, RowExclusiveLock) ||
-		skx_worker_max == 0 ||
+	w->barred = skx_compat_waited_for(w->index, RowExclusiveLock);
+	if (w->barred || skx_worker_max == 0 ||
 		(++w->looks % SKX_WORKER_DATABASE == 0 &&
 		 skx_am_worker_database_wanted(w->task.database)))
 		ereport(ERROR,
@@ -81,11 +92,13 @@ skx_am_worker_look(void *arg)
 
 /* The index, if it is there and nothing is in the way. */
 static Relation
-skx_am_worker_open(Oid oid)
+skx_am_worker_open(SkxAmWorker *w)
 {
+	Oid			oid = w->task.index;
 	Relation	index;
 
-	if (!ConditionalLockRelationOid(oid, RowExclusiveLock))
+	w->barred = !ConditionalLockRelationOid(oid, RowExclusiveLock);
+	if (w->barred)
 		return NULL;
 	index = try_relation_open(oid, NoLock);
 	if (index == NULL)
@@ -122,7 +135,7 @@ skx_am_worker_step(SkxAmWorker *w)
 	bool		more = false;
 
 	StartTransactionCommand();
-	w->index = skx_am_worker_open(w->task.index);
+	w->index = skx_am_worker_open(w);
 	if (w->index != NULL)
 	{
 		skx_am_maint_options(w->index, SKX_ASKER_WORKER, &options);
@@ -152,8 +165,8 @@ skx_am_worker_step(SkxAmWorker *w)
 }
 
 /*
- * Steps until there is nothing left; false: one has failed.  The log is not
- * told of one that gives way.
+ * Steps until there is nothing left, or the index is barred; false: one has
+ * failed.  The log is not told of one that gives way.
  */
 static bool
 skx_am_worker_steps(SkxAmWorker *w)
@@ -167,7 +180,7 @@ skx_am_worker_steps(SkxAmWorker *w)
 		{
 			while (skx_am_worker_step(w))
 				CHECK_FOR_INTERRUPTS();
-		} while (skx_worker_again());
+		} while (!w->barred && skx_worker_again());
 		done = true;
 	}
 	PG_CATCH();
@@ -186,6 +199,49 @@ skx_am_worker_steps(SkxAmWorker *w)
 	}
 	PG_END_TRY();
 	return done;
+}
+
+/* Waits until the index is free again; false: it takes too long. */
+static bool
+skx_am_worker_wait(SkxAmWorker *w)
+{
+	Oid			index = w->task.index;
+	bool		wanted = false;
+	bool		free = false;
+	int			i;
+
+	if (skx_am_worker_wait_event == 0)
+		skx_am_worker_wait_event = skx_compat_wait_event("SkipidxWorkerBarred");
+	for (i = 1; i <= SKX_WORKER_NAPS && !free && !wanted; i++)
+	{
+		(void) WaitLatch(MyLatch,
+						 WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH,
+						 SKX_PACE_CHECK, skx_am_worker_wait_event);
+		ResetLatch(MyLatch);
+		CHECK_FOR_INTERRUPTS();
+		StartTransactionCommand();
+		free = ConditionalLockRelationOid(index, RowExclusiveLock);
+		if (free)
+			UnlockRelationOid(index, RowExclusiveLock);
+		wanted = i % SKX_WORKER_DATABASE == 0 &&
+			skx_am_worker_database_wanted(w->task.database);
+		CommitTransactionCommand();
+	}
+	return free && !wanted;
+}
+
+/* The same, as often as another process wants the index in between. */
+static bool
+skx_am_worker_work(SkxAmWorker *w)
+{
+	bool		done;
+
+	do
+	{
+		w->barred = false;
+		done = skx_am_worker_steps(w);
+	} while (w->barred && skx_am_worker_wait(w));
+	return done && !w->barred;
 }
 
 /* Settings that are for users' statements. */
@@ -221,6 +277,6 @@ skx_am_worker_main(Datum arg)
 	BackgroundWorkerInitializeConnectionByOid(w.task.database, InvalidOid, 0);
 	skx_am_worker_settings();
 	pgstat_report_appname("skipidx worker");
-	if (!skx_am_worker_steps(&w))
+	if (!skx_am_worker_work(&w))
 		skx_worker_failed();
 }

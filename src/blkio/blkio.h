@@ -146,6 +146,12 @@ extern void skx_blkio_close(SkxBlkFile *file);
  * nothing is put there.  A page is then in memory only while it is pinned.
  */
 extern void skx_blkio_once(SkxBlkFile *file);
+
+/*
+ * And past the page cache, too, where `auto` reads through it and there is
+ * io_uring to read ahead.  Before the first pin.
+ */
+extern void skx_blkio_past(SkxBlkFile *file);
 extern const char *skx_blkio_pin_slow(SkxBlkFile *file,
 									  const SkxBlkPlane *plane,
 									  uint32 ordinal, SkxBlkRef *ref);

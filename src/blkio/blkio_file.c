@@ -77,6 +77,16 @@ skx_blkio_once(SkxBlkFile *file)
 	MemoryContextSwitchTo(context);
 }
 
+void
+skx_blkio_past(SkxBlkFile *file)
+{
+	if (skx_blkio_io_method != SKX_BLK_AUTO ||
+		file->method != &skx_blkio_method_uring)
+		return;
+	file->method = &skx_blkio_method_uring_direct;
+	file->ahead = skx_blkio_depth_in_force(file->method);
+}
+
 const char *
 skx_blkio_pin_slow(SkxBlkFile *file, const SkxBlkPlane *plane,
 				   uint32 ordinal, SkxBlkRef *ref)

@@ -44,7 +44,9 @@
 	/* merge: documents mapped; segment written, lock not taken */ \
 	X(MERGE_MAPPED, "merge_mapped", true) \
 	X(MERGE_BUILT, "merge_built", true) \
-	/* publish: lock held; late deletes carried over; root flipped */ \
+	/* publish: late deletes so far noted, lock not taken; held; late deletes \
+	 * carried over; root flipped */ \
+	X(PUBLISH_NOTED, "publish_noted", true) \
 	X(PUBLISH_LOCKED, "publish_locked", true) \
 	X(PUBLISH_CARRIED, "publish_carried", true) \
 	X(PUBLISH_FLIPPED, "publish_flipped", true) \

@@ -16,7 +16,7 @@
 
 PG_FUNCTION_INFO_V1(skipidx_merges);
 
-#define SKX_MERGES_COLUMNS	12
+#define SKX_MERGES_COLUMNS	16
 
 static const char *
 skx_inspect_merges_asker(uint8 asker)
@@ -46,6 +46,20 @@ skx_inspect_merges_state(const SkxWorkerRecord *record)
 	return "failed";
 }
 
+static const char *
+skx_inspect_merges_phase(uint8 phase)
+{
+	switch (phase)
+	{
+		case SKX_PHASE_DOCUMENTS:
+			return "documents";
+		case SKX_PHASE_TERMS:
+			return "terms";
+		default:
+			return "publish";
+	}
+}
+
 static void
 skx_inspect_merges_row(ReturnSetInfo *rsinfo, const SkxWorkerRecord *record)
 {
@@ -70,6 +84,12 @@ skx_inspect_merges_row(ReturnSetInfo *rsinfo, const SkxWorkerRecord *record)
 	values[9] = Int64GetDatum((int64) record->documents);
 	values[10] = Int64GetDatum((int64) record->nread);
 	values[11] = Int64GetDatum((int64) record->nwritten);
+	values[12] = Int64GetDatum((int64) record->nlogged);
+	nulls[13] = strcmp(state, "running") != 0;
+	nulls[14] = nulls[15] = nulls[13] || record->total == 0;
+	values[13] = CStringGetTextDatum(skx_inspect_merges_phase(record->phase));
+	values[14] = Int64GetDatum((int64) record->done);
+	values[15] = Int64GetDatum((int64) record->total);
 	tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, values, nulls);
 }
 

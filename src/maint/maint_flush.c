@@ -19,8 +19,12 @@
 #include "storage/buffile.h"
 #include "utils/memutils.h"
 
-/* No flush takes more bytes than make up half a segment of the largest size. */
-#define SKX_FLUSH_MOST		(SKX_SEGMENT_BYTES_MAX / 2)
+/*
+ * Bytes that one flush takes at most, far less than make up a segment of the
+ * largest size: pages of them may have to be read again under the lock that
+ * publishing needs.
+ */
+#define SKX_FLUSH_MOST		(64 * 1024 * 1024)
 
 /* Most that is reserved at first by a flush that can wait for more. */
 #define SKX_FLUSH_RESERVE	(64 * 1024 * 1024)
@@ -186,7 +190,10 @@ skx_maint_flush_build(SkxFlush *f, SkxOperation *op,
 
 		Assert(i == 0 || skx_maint_flush_compare(doc - 1, doc) < 0);
 		if (i % SKX_TID_GROUP == 0)
+		{
+			skx_worker_progress(SKX_PHASE_DOCUMENTS, i, f->ndocs);
 			skx_pace_point();
+		}
 		skx_segment_build_add(builder, &doc->tid, value);
 		if (doc->in_file)
 			pfree(value);
@@ -196,6 +203,7 @@ skx_maint_flush_build(SkxFlush *f, SkxOperation *op,
 	f->file = NULL;
 	MemoryContextDelete(f->values);
 	f->values = NULL;
+	skx_worker_progress(SKX_PHASE_TERMS, 0, 0);
 	built = skx_segment_build_finish(builder, ref);
 	skx_maint_output_end(&out);
 	Assert(built && ref->ndocs == f->ndocs && ref->segment == op->segment);
@@ -219,7 +227,6 @@ skx_maint_flush_late(ItemPointer tid, void *arg)
 	if (doc == NULL)
 		skx_format_report(f->index, InvalidBlockNumber,
 						  "the pending list changed under a flush");
-	Assert(skx_manifest_locked(f->index, ExclusiveLock));
 	skx_maint_marks_add(&f->marks, doc - f->docs);
 }
 
@@ -232,11 +239,15 @@ skx_maint_flush_publish(SkxFlush *f, SkxOperation *op,
 	SkxPublish	change = {0};
 	SkxDiskStripeRef *stripes;
 	SkxDiskExtent *freed;
+	uint32		late;
 
 	Assert(skx_manifest_locked(f->index, ExclusiveLock));
 	Assert((ref == NULL) == (f->ndocs == 0));
-	skx_pending_flush_finish(pending, skx_maint_flush_late, f, &stripes,
-							 &freed, &change.nfreed);
+	late = skx_pending_flush_late(pending, skx_maint_flush_late, f);
+	ereport(DEBUG1,
+			(errmsg_internal("flush of index \"%s\": %u pages read again under the lock",
+							 RelationGetRelationName(f->index), late)));
+	skx_pending_flush_finish(pending, &stripes, &freed, &change.nfreed);
 	if (ref != NULL)
 		skx_maint_marks_set(&f->marks, op, ref);
 	SKX_FAULT(SKX_FAULT_PUBLISH_CARRIED);
@@ -302,6 +313,10 @@ skx_maint_flush_work(Relation index, const SkxMaintOptions *options,
 	SKX_FAULT(SKX_FAULT_FLUSH_READ);
 	built = skx_maint_flush_build(&f, op, options, &ref);
 	SKX_FAULT(SKX_FAULT_FLUSH_BUILT);
+	skx_worker_progress(SKX_PHASE_PUBLISH, 0, 0);
+	/* most of it without the lock */
+	(void) skx_pending_flush_late(pending, skx_maint_flush_late, &f);
+	SKX_FAULT(SKX_FAULT_PUBLISH_NOTED);
 	if (!skx_maint_flush_lock(op))
 		return false;
 	SKX_FAULT(SKX_FAULT_PUBLISH_LOCKED);

@@ -22,6 +22,13 @@
 #define SKX_MERGE_RESERVE	(64 * 1024 * 1024)
 
 /*
+ * A merge of more reads past the page cache, which would let go of pages that
+ * queries read for the sake of ones that are not read again.  Of less, most was
+ * written a moment ago, and is there.
+ */
+#define SKX_MERGE_PAST		(64 * 1024 * 1024)
+
+/*
  * A file with fewer free pages is not worth it; and pages that a merge may want
  * beyond those of its input.
  */
@@ -201,6 +208,18 @@ skx_maint_merge_late(uint32 doc, void *arg)
 	skx_maint_marks_add(arg, doc);
 }
 
+/* Pages of the inputs. */
+static uint64
+skx_maint_merge_pages(const SkxMaintMerge *m)
+{
+	uint64		npages = 0;
+	int			i;
+
+	for (i = 0; i < m->inputs.nsegments; i++)
+		npages += m->inputs.segments[i].npages;
+	return npages;
+}
+
 /* Everything under the lock of merges, the inputs chosen. */
 static void
 skx_maint_merge_work(SkxMaintMerge *m, const SkxMaintOptions *options,
@@ -212,9 +231,12 @@ skx_maint_merge_work(SkxMaintMerge *m, const SkxMaintOptions *options,
 	SkxMaintOutput out;
 	SkxDiskSegmentRef ref;
 	SkxMerge   *merge;
+	uint32		late = 0;
 
 	Assert(m->n > 0 && skx_manifest_operating(m->index, op->kind));
 	skx_source_once(source);
+	if (skx_maint_merge_pages(m) > SKX_MERGE_PAST / BLCKSZ)
+		skx_source_past(source);
 	skx_source_next(source, SKX_SOURCE_ALL);
 	skx_maint_output_begin(&out, op, options);
 	merge = skx_merge_begin(m->index, &out.build, source->segments, m->n);
@@ -229,13 +251,20 @@ skx_maint_merge_work(SkxMaintMerge *m, const SkxMaintOptions *options,
 
 	SKX_FAULT(SKX_FAULT_MERGE_BUILT);
 
+	skx_worker_progress(SKX_PHASE_PUBLISH, 0, 0);
+	/* most of it without the lock */
+	if (change.add != NULL)
+		(void) skx_merge_late(merge, skx_maint_merge_late, &marks);
+	SKX_FAULT(SKX_FAULT_PUBLISH_NOTED);
 	skx_manifest_lock(m->index, true);
 	SKX_FAULT(SKX_FAULT_PUBLISH_LOCKED);
 	if (change.add != NULL)
-	{
-		skx_merge_late(merge, skx_maint_merge_late, &marks);
+		late = skx_merge_late(merge, skx_maint_merge_late, &marks);
+	ereport(DEBUG1,
+			(errmsg_internal("merge of index \"%s\": %u pages of marks read again under the lock",
+							 RelationGetRelationName(m->index), late)));
+	if (change.add != NULL)
 		skx_maint_marks_set(&marks, op, &ref);
-	}
 	SKX_FAULT(SKX_FAULT_PUBLISH_CARRIED);
 	skx_manifest_publish(op, &change);
 	Assert(op->published);

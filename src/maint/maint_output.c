@@ -40,6 +40,13 @@ skx_maint_output_write(void *arg, BlockNumber block, char **pages, int npages)
 	skx_pace_wrote(npages);
 }
 
+static void
+skx_maint_output_progress(int phase, uint64 done, uint64 total)
+{
+	skx_worker_progress(phase == SKX_BUILD_INVERT ? SKX_PHASE_DOCUMENTS :
+						SKX_PHASE_TERMS, done, total);
+}
+
 uint32
 skx_maint_blocks(uint64 nbytes, uint32 block_size)
 {
@@ -76,6 +83,7 @@ skx_maint_output_begin(SkxMaintOutput *out, SkxOperation *op,
 	out->build.k1 = options->k1;
 	out->build.b = options->b;
 	out->build.store = &out->store;
+	out->build.progress = skx_maint_output_progress;
 }
 
 void

@@ -10,6 +10,7 @@
 #include "postgres.h"
 
 #include "access/xact.h"
+#include "executor/instrument.h"
 #include "maint/maint_internal.h"
 #include "miscadmin.h"
 #include "pending/pending.h"
@@ -24,13 +25,13 @@
 #define SKX_SHRINK_NAP		5
 
 /*
- * Where the file could end; `moved` stripes are those that would have to move.
+ * Where the file could end.  newest: where the newest extents of the stripes
+ * are that would have to move, each before the place it has; else 0.
  */
 static BlockNumber
-skx_maint_shrink_end(Relation index, const SkxView *view, bool *moved)
+skx_maint_shrink_end(Relation index, const SkxView *view, BlockNumber *newest)
 {
 	SkxDiskExtent *also = palloc(sizeof(SkxDiskExtent));
-	BlockNumber *newest = palloc(view->nstripes * sizeof(BlockNumber));
 	BlockNumber end;
 	int			nalso = 0;
 	int			i;
@@ -50,18 +51,22 @@ skx_maint_shrink_end(Relation index, const SkxView *view, bool *moved)
 	}
 	end = skx_manifest_used(view, also, nalso);
 	for (i = 0; i < view->nstripes; i++)
-		moved[i] = newest[i] >= end;
-	pfree(newest);
+	{
+		if (newest[i] < end)
+			newest[i] = 0;
+	}
 	pfree(also);
 	return end;
 }
 
+/* What the pool keeps does not count. */
 static bool
 skx_maint_shrink_worth(const SkxView *view, BlockNumber end)
 {
 	BlockNumber nblocks = view->meta.nblocks;
 
-	return nblocks - end >= Max(SKX_SHRINK_LEAST, nblocks / SKX_SHRINK_PART);
+	return nblocks - end >= Max(SKX_SHRINK_LEAST, nblocks / SKX_SHRINK_PART) +
+		skx_manifest_pool_pages(view, end);
 }
 
 /* Under all locks. */
@@ -69,31 +74,38 @@ static void
 skx_maint_shrink_locked(Relation index)
 {
 	SkxView    *view = skx_manifest_view(index);
+	BlockNumber nblocks = view->meta.nblocks;
+	uint64		logged = pgWalUsage.wal_bytes;
 	int			nstripes = view->nstripes;
-	bool	   *moved = palloc0(nstripes * sizeof(bool));
-	BlockNumber end = skx_maint_shrink_end(index, view, moved);
+	BlockNumber *newest = palloc(nstripes * sizeof(BlockNumber));
 	int			i;
 
+	skx_maint_shrink_end(index, view, newest);
 	for (i = 0; i < nstripes; i++)
 	{
-		if (!moved[i])
+		if (newest[i] == 0 || !skx_pending_move(index, view, i, newest[i]))
 			continue;
-		if (!skx_pending_move(index, view, i, end))
-			break;
 		pfree(view);
 		view = skx_manifest_view(index);
 	}
 	if (skx_maint_shrink_worth(view, skx_manifest_used(view, NULL, 0)))
 		(void) skx_manifest_shrink(index);
 	pfree(view);
-	pfree(moved);
+	view = skx_manifest_view(index);
+	ereport(DEBUG1,
+			(errmsg_internal("index \"%s\" has given back %u of %u pages, with " UINT64_FORMAT " bytes of WAL",
+							 RelationGetRelationName(index),
+							 nblocks - view->meta.nblocks, nblocks,
+							 pgWalUsage.wal_bytes - logged)));
+	pfree(view);
+	pfree(newest);
 }
 
 static bool
 skx_maint_shrink_wanted(Relation index)
 {
 	SkxView    *view = skx_maint_view(index, SKX_WAIT_ALL);
-	bool	   *moved = palloc0(view->nstripes * sizeof(bool));
+	BlockNumber *newest = palloc(view->nstripes * sizeof(BlockNumber));
 	BlockNumber end;
 	bool		wanted;
 
@@ -101,10 +113,10 @@ skx_maint_shrink_wanted(Relation index)
 	LockPage(index, SKX_META_BLOCK, ShareLock);
 	pfree(view);
 	view = skx_manifest_view(index);
-	end = skx_maint_shrink_end(index, view, moved);
+	end = skx_maint_shrink_end(index, view, newest);
 	UnlockPage(index, SKX_META_BLOCK, ShareLock);
 	wanted = skx_maint_shrink_worth(view, end);
-	pfree(moved);
+	pfree(newest);
 	pfree(view);
 	return wanted;
 }

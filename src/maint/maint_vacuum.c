@@ -15,9 +15,9 @@
  * its output is done from the start (skx_maint_vacuum_follow).  Marks are
  * never lost on the way (promise 2 in README.md).
  *
- * Each page of the deletes plane is changed once, in one WAL record, after
- * all of its documents were looked at.  A crash in between leaves bits unset
- * that the next VACUUM sets; the rows' TIDs are not reused before.
+ * A page of the deletes plane is changed once a part, in one WAL record, after
+ * the documents of the part were looked at.  A crash in between leaves bits
+ * unset that the next VACUUM sets; the rows' TIDs are not reused before.
  */
 #include "postgres.h"
 
@@ -27,6 +27,7 @@
 #include "maint/maint_internal.h"
 #include "miscadmin.h"
 #include "pace/pace.h"
+#include "portability/instr_time.h"
 #include "source/source.h"
 #include "storage/lmgr.h"
 
@@ -41,11 +42,17 @@ StaticAssertDecl(SKX_DELETES_PER_PAGE % SKX_TID_GROUP == 0,
 				 "groups of TIDs do not cross pages of the deletes plane");
 
 /*
- * Pages of a pending list in one go: some 5 ms in shared buffers, some 30 ms
- * where each is read from disk.  Of a segment it is one page of delete bits,
- * some 65,000 documents.
+ * A part ends after so many pages of a pending list, or documents of a segment
+ * (within a page of delete bits), some 5 ms in memory; or after so many ms,
+ * looked at after each run of pages and each group of documents.
  */
 #define SKX_VACUUM_PAGES	256
+#define SKX_VACUUM_RUN		16
+#define SKX_VACUUM_DOCS		16384
+#define SKX_VACUUM_MS		20
+
+StaticAssertDecl(SKX_VACUUM_DOCS % SKX_TID_GROUP == 0,
+				 "parts of a segment consist of groups");
 
 /* One VACUUM of one index. */
 typedef struct SkxVacuum
@@ -54,6 +61,9 @@ typedef struct SkxVacuum
 	IndexBulkDeleteCallback callback;
 	void	   *state;
 	double		removed;
+	instr_time	begun;			/* the part */
+	int			nparts;
+	double		longest;		/* of them, in ms */
 
 	/* segments of the last view, and those of them that are not done */
 	uint64		generation;
@@ -61,9 +71,8 @@ typedef struct SkxVacuum
 	int			nseen;
 	uint32	   *wanted;
 	int			nwanted;
-	uint32		ordinal;		/* page of delete bits of wanted[0] that is
-								 * next */
-	uint8		deleted[SKX_DELETES_BYTES]; /* bits of the page, as found */
+	uint32		next;			/* document of wanted[0] that is */
+	uint8		deleted[SKX_DELETES_BYTES]; /* bits of its page, as found */
 	uint8		dying[SKX_DELETES_BYTES];	/* bits to add */
 } SkxVacuum;
 
@@ -97,14 +106,45 @@ skx_maint_vacuum_group(SkxVacuum *v, SkxSegment *seg, uint32 first, int n)
 	return dying;
 }
 
-/* The next page of delete bits of the segment; false: there was none. */
+/* How long the part has lasted, in ms. */
+static double
+skx_maint_vacuum_lasted(const SkxVacuum *v)
+{
+	instr_time	now;
+
+	INSTR_TIME_SET_CURRENT(now);
+	INSTR_TIME_SUBTRACT(now, v->begun);
+	return INSTR_TIME_GET_MILLISEC(now);
+}
+
+/* Takes the lock for a part, and a view under it. */
+static SkxView *
+skx_maint_vacuum_lock(SkxVacuum *v)
+{
+	LockPage(v->index, SKX_META_BLOCK, ExclusiveLock);
+	INSTR_TIME_SET_CURRENT(v->begun);
+	return skx_manifest_view(v->index);
+}
+
+static void
+skx_maint_vacuum_unlock(SkxVacuum *v, SkxView *view)
+{
+	UnlockPage(v->index, SKX_META_BLOCK, ExclusiveLock);
+	v->longest = Max(v->longest, skx_maint_vacuum_lasted(v));
+	v->nparts++;
+	pfree(view);
+}
+
+/* A part of the segment; false: it was the last. */
 static bool
-skx_maint_vacuum_page(SkxVacuum *v, SkxSegment *seg)
+skx_maint_vacuum_docs(SkxVacuum *v, SkxSegment *seg)
 {
 	uint32		ndocs = seg->header.ndocs;
 	uint32		npages = seg->planes[SKX_SEGMENT_DELETES].npages;
-	uint64		doc = (uint64) v->ordinal * SKX_DELETES_PER_PAGE;
-	uint64		end = Min(ndocs, doc + SKX_DELETES_PER_PAGE);
+	uint32		page = v->next / SKX_DELETES_PER_PAGE;
+	uint64		doc = v->next;
+	uint64		end = Min((uint64) (page + 1) * SKX_DELETES_PER_PAGE,
+						  doc + SKX_VACUUM_DOCS);
 	int			dying = 0;
 
 	/* none is published, nor marked by another, behind our back */
@@ -114,22 +154,27 @@ skx_maint_vacuum_page(SkxVacuum *v, SkxSegment *seg)
 						  "a segment has too few pages of delete bits");
 	if (doc >= ndocs)
 		return false;
-	skx_segment_read_deletes(seg, v->ordinal, v->deleted);
+	end = Min(end, ndocs);
+	skx_segment_read_deletes(seg, page, v->deleted);
 	memset(v->dying, 0, SKX_DELETES_BYTES);
-	for (; doc < end; doc += SKX_TID_GROUP)
+	while (doc < end)
 	{
-		dying += skx_maint_vacuum_group(v, seg, doc,
-										Min(end - doc, SKX_TID_GROUP));
+		int			n = Min(end - doc, SKX_TID_GROUP);
+
+		dying += skx_maint_vacuum_group(v, seg, doc, n);
+		doc += n;
 		CHECK_FOR_INTERRUPTS();
+		if (skx_maint_vacuum_lasted(v) > SKX_VACUUM_MS)
+			break;
 	}
 	if (dying > 0)
 	{
-		skx_segment_add_deletes(seg, v->ordinal, v->dying);
+		skx_segment_add_deletes(seg, page, v->dying);
 		SKX_FAULT(SKX_FAULT_VACUUM_SEGMENT_MARKED);
 	}
 	v->removed += dying;
-	v->ordinal++;
-	return end < ndocs;
+	v->next = doc;
+	return doc < ndocs;
 }
 
 static const SkxDiskSegmentRef *
@@ -192,7 +237,7 @@ skx_maint_vacuum_follow(SkxVacuum *v, const SkxView *view)
 			wanted[n++] = seen[i];
 	}
 	if (n == 0 || wanted[0] != first)
-		v->ordinal = 0;
+		v->next = 0;
 	if (v->seen != NULL)
 	{
 		pfree(v->seen);
@@ -205,7 +250,7 @@ skx_maint_vacuum_follow(SkxVacuum *v, const SkxView *view)
 	v->nwanted = n;
 }
 
-/* A page of a segment; false: all are done. */
+/* A part of a segment; false: all are done. */
 static bool
 skx_maint_vacuum_segments(SkxVacuum *v)
 {
@@ -213,8 +258,7 @@ skx_maint_vacuum_segments(SkxVacuum *v)
 	SkxSource  *source;
 	SkxView		one;
 
-	LockPage(v->index, SKX_META_BLOCK, ExclusiveLock);
-	view = skx_manifest_view(v->index);
+	view = skx_maint_vacuum_lock(v);
 	skx_maint_vacuum_follow(v, view);
 	if (v->nwanted > 0)
 	{
@@ -225,16 +269,15 @@ skx_maint_vacuum_segments(SkxVacuum *v)
 		source = skx_source_open(v->index, &one);
 		skx_source_once(source);
 		skx_source_next(source, 1);
-		if (!skx_maint_vacuum_page(v, source->segments[0]))
+		if (!skx_maint_vacuum_docs(v, source->segments[0]))
 		{
-			v->ordinal = 0;
+			v->next = 0;
 			v->nwanted--;
 			memmove(v->wanted, v->wanted + 1, v->nwanted * sizeof(uint32));
 		}
 		skx_source_close(source);
 	}
-	UnlockPage(v->index, SKX_META_BLOCK, ExclusiveLock);
-	pfree(view);
+	skx_maint_vacuum_unlock(v, view);
 	return v->nwanted > 0;
 }
 
@@ -242,15 +285,18 @@ skx_maint_vacuum_segments(SkxVacuum *v)
 static bool
 skx_maint_vacuum_pending(SkxVacuum *v, int which, SkxPendingVacuum *pending)
 {
-	SkxView    *view;
+	SkxView    *view = skx_maint_vacuum_lock(v);
+	int			npages = 0;
 	bool		more;
 
-	LockPage(v->index, SKX_META_BLOCK, ExclusiveLock);
-	view = skx_manifest_view(v->index);
-	more = skx_pending_vacuum(v->index, view, which, SKX_VACUUM_PAGES,
-							  v->callback, v->state, pending);
-	UnlockPage(v->index, SKX_META_BLOCK, ExclusiveLock);
-	pfree(view);
+	do
+	{
+		more = skx_pending_vacuum(v->index, view, which, SKX_VACUUM_RUN,
+								  v->callback, v->state, pending);
+		npages += SKX_VACUUM_RUN;
+	} while (more && npages < SKX_VACUUM_PAGES &&
+			 skx_maint_vacuum_lasted(v) <= SKX_VACUUM_MS);
+	skx_maint_vacuum_unlock(v, view);
 	return more;
 }
 
@@ -335,6 +381,10 @@ skx_maint_bulkdelete(Relation index, IndexBulkDeleteResult *stats,
 	do
 		skx_maint_vacuum_pause();
 	while (skx_maint_vacuum_segments(v));
+	ereport(DEBUG1,
+			(errmsg_internal("VACUUM of index \"%s\" held the lock of publishing in %d parts, for %.1f ms at most",
+							 RelationGetRelationName(index), v->nparts,
+							 v->longest)));
 	stats->tuples_removed += v->removed;
 	skx_maint_count(index, stats);
 	pfree(v->seen);

@@ -11,6 +11,16 @@
 #include "compat/compat.h"
 #include "manifest/manifest_internal.h"
 
+/* A part of the file, lest a small one be mostly pool. */
+uint32
+skx_manifest_pool_pages(const SkxView *view, BlockNumber nblocks)
+{
+	uint32		wanted = Max(nblocks / SKX_POOL_PART,
+							 SKX_POOL_LEAST * (uint32) view->nstripes);
+
+	return Min(wanted, SKX_POOL_PAGES);
+}
+
 SkxDraft *
 skx_manifest_draft(Relation rel)
 {
@@ -33,7 +43,8 @@ skx_manifest_draft(Relation rel)
 	draft->noperations = view->noperations;
 	memcpy(draft->operations, view->operations,
 		   view->noperations * sizeof(SkxDiskOperation));
-	draft->pool_target = SKX_POOL_PAGES;
+	draft->pool_target = skx_manifest_pool_pages(view,
+												 view->meta.nblocks);
 	draft->pool_least = SKX_POOL_LEAST;
 	draft->nextents = view->nextents;
 	draft->extents_size = view->nextents + 64;

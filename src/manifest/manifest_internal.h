@@ -45,10 +45,12 @@ extern void skx_manifest_check_growth(Relation rel, BlockNumber nblocks,
  */
 
 /*
- * Pages that the pool should have, and the most it is asked to; extents that
- * are shorter than the least stay in the root, unless the disk is full.
+ * Pages that the pool should have, in a file with so many times more at least,
+ * and the most it is asked to; extents that are shorter than the least stay in
+ * the root, unless the disk is full.
  */
 #define SKX_POOL_PAGES		640
+#define SKX_POOL_PART		16
 #define SKX_POOL_MOST		(1024 * 1024)
 #define SKX_POOL_LEAST		16
 

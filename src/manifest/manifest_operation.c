@@ -393,7 +393,8 @@ skx_manifest_pool_low(const SkxDraft *draft)
 	for (i = 0; i < meta->npool; i++)
 		pooled += meta->pool[i].npages;
 	return pooled < draft->pool_target / 2 &&
-		skx_manifest_free_reusable(draft, 1) >= draft->pool_target / 2;
+		skx_manifest_free_reusable(draft, draft->pool_least) >=
+		draft->pool_target / 2;
 }
 
 /* After a load the pool has as much as that has needed. */

@@ -130,6 +130,13 @@ typedef struct SkxManifestMove
 	BlockNumber block;			/* out: where the extent starts */
 } SkxManifestMove;
 
+/*
+ * Pages that the pool of a file of so many should have: an extent for each
+ * stripe at least (manifest_draft.c).
+ */
+extern uint32 skx_manifest_pool_pages(const SkxView *view,
+									  BlockNumber nblocks);
+
 extern BlockNumber skx_manifest_used(const SkxView *view,
 									 const SkxDiskExtent *also, int nalso);
 

@@ -116,6 +116,9 @@ skx_manifest_shrink_draft(Relation rel)
 
 	Assert(skx_manifest_locked(rel, ExclusiveLock));
 	draft->low = draft->spare = true;
+	draft->pool_target =
+		skx_manifest_pool_pages(draft->view,
+								skx_manifest_used(draft->view, NULL, 0));
 	for (i = 0; i < meta->npool; i++)
 		skx_manifest_free_add(draft, meta->pool[i].block,
 							  meta->pool[i].npages, 0);

@@ -31,12 +31,14 @@ extern bool skx_merge_run(SkxMerge *m, SkxDiskSegmentRef *ref);
 
 /*
  * After run: calls `visit` with the new number of every document that was
- * marked deleted in an input after begin read its bits, in ascending order
- * within an input.
+ * marked deleted in an input after begin, or the last call of this, read its
+ * bits; and again with those that it was called with, on pages that have
+ * changed since.  Returns how many pages of delete bits have; others are only
+ * counted.
  */
-extern void skx_merge_late(SkxMerge *m,
-						   void (*visit) (uint32 doc, void *arg),
-						   void *arg);
+extern uint32 skx_merge_late(SkxMerge *m,
+							 void (*visit) (uint32 doc, void *arg),
+							 void *arg);
 extern void skx_merge_end(SkxMerge *m);
 
 #endif							/* SKX_MERGE_MERGE_H */

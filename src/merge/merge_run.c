@@ -30,6 +30,7 @@ typedef struct SkxMergeInput
 	SkxSegment *seg;
 	int			number;
 	uint8	   *dead;			/* delete bits as of begin; NULL: none */
+	uint32	   *npage_dead;		/* how many on each page of them */
 	uint32		ndead;
 
 	/* documents */
@@ -93,10 +94,12 @@ skx_merge_read_dead(SkxMergeInput *in)
 	if ((uint64) npages * SKX_DELETES_PER_PAGE < in->seg->header.ndocs)
 		skx_format_report(in->seg->rel, InvalidBlockNumber,
 						  "a segment has too few pages of delete bits");
+	in->npage_dead = palloc(npages * sizeof(uint32));
 	for (page = 0; page < npages; page++)
 	{
 		uint32		n = skx_segment_read_deletes(in->seg, page, bits);
 
+		in->npage_dead[page] = n;
 		if (n == 0)
 			continue;
 		if (in->dead == NULL)
@@ -187,6 +190,13 @@ skx_merge_begin(Relation index, const SkxSegmentBuildOptions *options,
 	skx_segment_output_init(&m->out, skx_merge_open_keys(m, options));
 	MemoryContextSwitchTo(old);
 	return m;
+}
+
+static void
+skx_merge_progress(const SkxMerge *m, int phase, uint64 done, uint64 total)
+{
+	if (m->out.options.progress != NULL)
+		m->out.options.progress(phase, done, total);
 }
 
 /*
@@ -299,7 +309,11 @@ skx_merge_documents(SkxMerge *m)
 			skx_merge_document(m, in);
 			more = skx_merge_next_doc(m, in);
 			if (in->tid == 0)
+			{
+				skx_merge_progress(m, SKX_BUILD_INVERT, m->out.docs.ndocs,
+								   m->nlive);
 				skx_pace_point();
+			}
 		} while (more && (other == NULL ||
 						  ItemPointerCompare(&in->tids[in->tid],
 											 &other->tids[other->tid]) < 0));
@@ -675,8 +689,7 @@ skx_merge_terms(SkxMerge *m)
 		memcpy(m->same, same, n * sizeof(SkxMergeInput *));
 		m->nsame = n;
 		skx_merge_term(m);
-		if (m->out.options.progress != NULL)
-			m->out.options.progress(SKX_BUILD_MERGE, m->done, m->total);
+		skx_merge_progress(m, SKX_BUILD_MERGE, m->done, m->total);
 		for (i = 0; i < n; i++)
 		{
 			if (skx_merge_next_term(same[i]))
@@ -718,44 +731,60 @@ skx_merge_run(SkxMerge *m, SkxDiskSegmentRef *ref)
 	return m->nlive > 0;
 }
 
-void
+/* The deleted documents of a page of delete bits that are in the result. */
+static void
+skx_merge_late_page(SkxMerge *m, int which, uint32 page, const uint8 *bits,
+					void (*visit) (uint32 doc, void *arg), void *arg)
+{
+	uint32		first = page * SKX_DELETES_PER_PAGE;
+	uint32		n = Min(m->inputs[which].seg->header.ndocs - first,
+						SKX_DELETES_PER_PAGE);
+	uint32		k;
+
+	for (k = 0; k < n; k++)
+	{
+		uint32		doc = first + k;
+		uint32		now;
+
+		if ((bits[k / 8] >> (k % 8) & 1) == 0)
+			continue;
+		skx_merge_maps_get(m->maps, which, &doc, 1, &now);
+		if (now != SKX_NO_DOC)
+			visit(now, arg);
+	}
+}
+
+/* Bits are only ever set: a page that has as many is the same page. */
+uint32
 skx_merge_late(SkxMerge *m,
 			   void (*visit) (uint32 doc, void *arg), void *arg)
 {
 	uint8		bits[SKX_DELETES_BYTES];
+	uint32		differ = 0;
 	int			i;
 
 	if (m->nlive == 0)
-		return;
+		return 0;
 	for (i = 0; i < m->ninputs; i++)
 	{
-		SkxSegment *seg = m->inputs[i].seg;
-		uint32		npages = seg->planes[SKX_SEGMENT_DELETES].npages;
+		SkxMergeInput *in = &m->inputs[i];
+		uint32		npages = in->seg->planes[SKX_SEGMENT_DELETES].npages;
 		uint32		page;
 
 		for (page = 0; page < npages; page++)
 		{
-			uint32		first = page * SKX_DELETES_PER_PAGE;
-			uint32		n = Min(seg->header.ndocs - first,
-								SKX_DELETES_PER_PAGE);
-			uint32		k;
+			uint32		n = skx_segment_read_deletes(in->seg, page, bits);
 
-			if (skx_segment_read_deletes(seg, page, bits) == 0)
+			Assert(n >= in->npage_dead[page]);
+			if (n == in->npage_dead[page])
 				continue;
-			for (k = 0; k < n; k++)
-			{
-				uint32		doc = first + k;
-				uint32		now;
-
-				if ((bits[k / 8] >> (k % 8) & 1) == 0)
-					continue;
-				skx_merge_maps_get(m->maps, i, &doc, 1, &now);
-				if (now != SKX_NO_DOC)
-					visit(now, arg);
-			}
+			skx_merge_late_page(m, i, page, bits, visit, arg);
+			in->npage_dead[page] = n;
+			differ++;
 		}
-		skx_segment_relax(seg);
+		skx_segment_relax(in->seg);
 	}
+	return differ;
 }
 
 void

@@ -45,8 +45,10 @@ extern void skx_pending_end(SkxPendingScan *scan);
  * until `budget` bytes of them, at least one document, were seen.  The caller
  * has the lock of flushes, so no page leaves the lists meanwhile.
  *
- * Then, with the lock on the metapage, finish tells the documents that VACUUM
- * marked dead after next had given them, by `late`, and what the root has to
+ * Then late tells, once each, the documents that VACUUM marked dead after next
+ * had given them, and returns how many pages it has read for that: none of a
+ * stripe where it has marked none since.  The last time it is called with the
+ * lock on the metapage.  Under the same lock finish says what the root has to
  * say afterwards: the view's stripes with what was flushed, and the extents
  * that hold nothing else.  Both are palloc'd.
  */
@@ -57,9 +59,11 @@ extern SkxPendingFlush *skx_pending_flush_begin(Relation rel,
 												uint64 budget);
 extern bool skx_pending_flush_next(SkxPendingFlush *flush,
 								   SkxPendingDoc *doc);
-extern void skx_pending_flush_finish(SkxPendingFlush *flush,
+extern uint32 skx_pending_flush_late(SkxPendingFlush *flush,
 									 void (*late) (ItemPointer tid, void *arg),
-									 void *arg, SkxDiskStripeRef **stripes,
+									 void *arg);
+extern void skx_pending_flush_finish(SkxPendingFlush *flush,
+									 SkxDiskStripeRef **stripes,
 									 SkxDiskExtent **freed, int *nfreed);
 
 /* Did it see any document, live or dead? */

@@ -3,8 +3,10 @@
  *	  What a flush takes out of the pending lists, and what stays.
  *
  * The first pass gives the documents to the flush.  VACUUM goes on meanwhile
- * and may mark some of them; the second pass, with the lock on the metapage
- * that keeps VACUUM out, goes over the same records again and compares.
+ * and may mark some of them, which it counts on the stripe page in the record
+ * that marks them.  A stripe whose count has moved since its pages were read
+ * is read again and compared: once without the lock on the metapage, which
+ * keeps VACUUM out, and once with it.
  *
  * A stripe keeps the page of its last flushed document, since the next one
  * comes on that page or behind it, and with it the page's whole extent.
@@ -31,7 +33,11 @@ typedef struct SkxFlushedStripe
 	int			which;			/* in the view */
 	uint64		nbytes;			/* pending when the flush began */
 	uint64		limit;			/* first document not to see */
+	uint64		marked;			/* SkxDiskStripe.ndead before its pages were
+								 * read last */
 	uint64		through;		/* last document seen; 0: none */
+	uint64		first;			/* in `dead`, the stripe's */
+	uint64		ndocs;			/* there */
 	BlockNumber page;			/* where it is */
 	SkxDiskStripeRef ref;		/* with what was seen counted in */
 } SkxFlushedStripe;
@@ -47,7 +53,7 @@ struct SkxPendingFlush
 	bool		on_page;
 	SkxFlushedStripe *stripes;	/* the fullest first */
 	uint64		ndocs;			/* seen */
-	uint8	   *dead;			/* a byte each, as seen */
+	uint8	   *dead;			/* a byte each, as seen last */
 	Size		dead_size;
 	SkxPendingValue value;
 	SkxPendingWalk walk;
@@ -90,6 +96,7 @@ skx_pending_flush_begin(Relation rel, const SkxView *view, uint64 budget)
 		stripe = (const SkxDiskStripe *) skx_manifest_content(buffer);
 		s->nbytes = stripe->nbytes - s->ref.nbytes;
 		s->limit = stripe->next_sequence;
+		s->marked = stripe->ndead;
 		UnlockReleaseBuffer(buffer);
 	}
 	qsort(flush->stripes, flush->nstripes, sizeof(SkxFlushedStripe),
@@ -151,6 +158,8 @@ skx_pending_flush_count(SkxPendingFlush *flush, const SkxDiskPendingDoc *disk,
 		flush->dead_size *= 2;
 		flush->dead = repalloc_huge(flush->dead, flush->dead_size);
 	}
+	if (s->ndocs++ == 0)
+		s->first = flush->ndocs;
 	flush->dead[flush->ndocs++] = (disk->flags & SKX_PENDING_DEAD) != 0;
 }
 
@@ -177,17 +186,34 @@ skx_pending_flush_any(const SkxPendingFlush *flush)
 	return flush->ndocs > 0;
 }
 
-/* Tells what was marked since; `at` is the stripe's first in `dead`. */
-static uint64
+/* Was any document of the stripe marked since its pages were read? */
+static bool
+skx_pending_flush_moved(SkxPendingFlush *flush, SkxFlushedStripe *s)
+{
+	Buffer		buffer = skx_pending_buffer(flush->rel, &flush->walk.meta,
+											s->ref.stripe, SKX_PLANE_STRIPE,
+											BUFFER_LOCK_SHARE);
+	uint64		marked = ((const SkxDiskStripe *)
+						  skx_manifest_content(buffer))->ndead;
+	bool		moved = marked != s->marked;
+
+	UnlockReleaseBuffer(buffer);
+	s->marked = marked;
+	return moved;
+}
+
+/* Tells what was marked since; returns how many pages were read for it. */
+static uint32
 skx_pending_flush_again(SkxPendingFlush *flush, SkxFlushedStripe *s,
-						uint64 at, void (*late) (ItemPointer tid, void *arg),
-						void *arg)
+						void (*late) (ItemPointer tid, void *arg), void *arg)
 {
 	SkxPendingWalk *walk = &flush->walk;
+	uint64		at = s->first;
+	uint32		npages = 0;
 
 	skx_pending_walk_begin(walk, flush->rel, flush->view, s->which);
 	walk->limit = s->through + 1;
-	while (skx_pending_walk_page(walk))
+	for (; skx_pending_walk_page(walk); npages++)
 	{
 		SkxDiskPendingDoc *disk;
 
@@ -195,18 +221,49 @@ skx_pending_flush_again(SkxPendingFlush *flush, SkxFlushedStripe *s,
 		{
 			bool		dead = (disk->flags & SKX_PENDING_DEAD) != 0;
 
-			if (at >= flush->ndocs)
+			if (at >= s->first + s->ndocs)
 				skx_format_report(flush->rel, walk->block,
 								  "the pending list changed under a flush");
 			/* a mark is never taken back */
 			Assert(dead || !flush->dead[at]);
-			s->ref.ndead += dead;
 			if (dead && !flush->dead[at])
 				late(&disk->tid, arg);
-			at++;
+			flush->dead[at++] = dead;
 		}
 	}
-	return at;
+	if (at != s->first + s->ndocs)
+		skx_format_report(flush->rel, walk->block,
+						  "the pending list changed under a flush");
+	return npages;
+}
+
+uint32
+skx_pending_flush_late(SkxPendingFlush *flush,
+					   void (*late) (ItemPointer tid, void *arg), void *arg)
+{
+	uint32		npages = 0;
+	int			i;
+
+	for (i = 0; i < flush->nstripes; i++)
+	{
+		SkxFlushedStripe *s = &flush->stripes[i];
+
+		if (s->through > 0 && skx_pending_flush_moved(flush, s))
+			npages += skx_pending_flush_again(flush, s, late, arg);
+	}
+	return npages;
+}
+
+/* Marked documents among those of the stripe. */
+static uint64
+skx_pending_flush_dead(const SkxPendingFlush *flush, const SkxFlushedStripe *s)
+{
+	uint64		ndead = 0;
+	uint64		i;
+
+	for (i = s->first; i < s->first + s->ndocs; i++)
+		ndead += flush->dead[i];
+	return ndead;
 }
 
 /* Gives up the extents before that of the last flushed document. */
@@ -261,12 +318,9 @@ skx_pending_flush_free(SkxPendingFlush *flush, SkxFlushedStripe *s,
 }
 
 void
-skx_pending_flush_finish(SkxPendingFlush *flush,
-						 void (*late) (ItemPointer tid, void *arg), void *arg,
-						 SkxDiskStripeRef **stripes, SkxDiskExtent **freed,
-						 int *nfreed)
+skx_pending_flush_finish(SkxPendingFlush *flush, SkxDiskStripeRef **stripes,
+						 SkxDiskExtent **freed, int *nfreed)
 {
-	uint64		at = 0;
 	int			i;
 
 	/* VACUUM is kept out */
@@ -280,7 +334,7 @@ skx_pending_flush_finish(SkxPendingFlush *flush,
 
 		if (s->through > 0)
 		{
-			at = skx_pending_flush_again(flush, s, at, late, arg);
+			s->ref.ndead += skx_pending_flush_dead(flush, s);
 			s->ref.flushed_through = s->through;
 			s->ref.first = s->page;
 			skx_pending_flush_free(flush, s, freed, nfreed);
@@ -289,7 +343,4 @@ skx_pending_flush_finish(SkxPendingFlush *flush,
 		}
 		(*stripes)[s->which] = s->ref;
 	}
-	if (at != flush->ndocs)
-		skx_format_report(flush->rel, InvalidBlockNumber,
-						  "the pending list changed under a flush");
 }

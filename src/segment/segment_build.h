@@ -45,8 +45,9 @@ typedef struct SkxSegmentBuildOptions
 } SkxSegmentBuildOptions;
 
 /* Phases told to `progress`. */
-#define SKX_BUILD_INVERT	1	/* done: documents */
-#define SKX_BUILD_MERGE		2	/* done, total: bytes of the runs */
+#define SKX_BUILD_INVERT	1	/* done, total: documents */
+#define SKX_BUILD_MERGE		2	/* done, total: bytes of the runs, or postings
+								 * of segments that are merged */
 
 typedef struct SkxSegmentBuilder SkxSegmentBuilder;
 

@@ -35,6 +35,9 @@ extern SkxSource *skx_source_open(Relation rel, const SkxView *view);
 /* What is read will not be read again soon: skx_blkio_once(). */
 extern void skx_source_once(SkxSource *source);
 
+/* Nor by others, and it is much: skx_blkio_past(), before next and at. */
+extern void skx_source_past(SkxSource *source);
+
 /*
  * Closes the segments that are open, and opens the next ones, `most` at most;
  * the headers of several are asked for together.  Returns how many; 0 at the

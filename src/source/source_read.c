@@ -29,6 +29,14 @@ skx_source_once(SkxSource *source)
 		skx_blkio_once(source->file);
 }
 
+void
+skx_source_past(SkxSource *source)
+{
+	Assert(source->next == 0);
+	if (source->file != NULL)
+		skx_blkio_past(source->file);
+}
+
 static void
 skx_source_close_segments(SkxSource *source)
 {

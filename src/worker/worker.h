@@ -68,7 +68,8 @@ extern void skx_worker_failed(void);
  * worker_records.c : operations, running and finished, of any process
  *
  * A process has one under way at most.  started notes its begin, wrote how
- * many pages it has written since; ended, or failed, its end.
+ * many pages it has written since, progress how far its phase is (total 0: not
+ * known); ended, or failed, its end.
  */
 typedef enum SkxWorkerAsker
 {
@@ -85,6 +86,13 @@ typedef enum SkxWorkerState
 	SKX_RECORD_FAILED
 } SkxWorkerState;
 
+typedef enum SkxWorkerPhase
+{
+	SKX_PHASE_DOCUMENTS,		/* in the order of the table */
+	SKX_PHASE_TERMS,			/* written, with their postings */
+	SKX_PHASE_PUBLISH
+} SkxWorkerPhase;
+
 typedef struct SkxWorkerRecord
 {
 	uint64		number;			/* from 1 on; 0: nothing here */
@@ -94,10 +102,14 @@ typedef struct SkxWorkerRecord
 	uint8		operation;		/* SKX_OPERATION_* */
 	uint8		asker;
 	uint8		state;
+	uint8		phase;
 	int32		segments;		/* merged ones */
 	uint64		documents;		/* of them; of a flush, those that moved */
 	uint64		nread;			/* bytes of them, or of the pending list */
 	uint64		nwritten;		/* bytes so far */
+	uint64		nlogged;		/* bytes of WAL so far */
+	uint64		done;			/* of the phase: documents, postings or bytes */
+	uint64		total;
 	TimestampTz started;
 	TimestampTz ended;
 } SkxWorkerRecord;
@@ -106,6 +118,8 @@ extern void skx_worker_started(Relation index, uint8 operation,
 							   SkxWorkerAsker asker);
 extern void skx_worker_input(int segments, uint64 documents, uint64 nbytes);
 extern void skx_worker_wrote(int npages);
+extern void skx_worker_progress(SkxWorkerPhase phase, uint64 done,
+								uint64 total);
 extern void skx_worker_ended(Relation index, SkxWorkerState state);
 
 /* All of them, oldest first; room for SKX_WORKER_RECORDS. */

@@ -8,6 +8,7 @@
 #include "postgres.h"
 
 #include "compat/compat.h"
+#include "executor/instrument.h"
 #include "miscadmin.h"
 #include "utils/rel.h"
 #include "utils/timestamp.h"
@@ -15,6 +16,14 @@
 
 /* The record of this process's operation; 0: none is under way. */
 static uint64 skx_worker_record = 0;
+
+/* What this process had logged when it began, and what it has told last. */
+static uint64 skx_worker_logged = 0;
+static SkxWorkerPhase skx_worker_phase;
+static uint64 skx_worker_done;
+
+/* Progress is told in steps, each of so many of a phase. */
+#define SKX_WORKER_STEPS	64
 
 /* The same, locked; NULL: there is none, or no longer. */
 static SkxWorkerRecord *
@@ -28,7 +37,10 @@ skx_worker_record_lock(void)
 	LWLockAcquire(&a->lock, LW_EXCLUSIVE);
 	record = &a->records[(skx_worker_record - 1) % SKX_WORKER_RECORDS];
 	if (record->number == skx_worker_record)
+	{
+		record->nlogged = pgWalUsage.wal_bytes - skx_worker_logged;
 		return record;
+	}
 	LWLockRelease(&a->lock);
 	return NULL;
 }
@@ -40,6 +52,9 @@ skx_worker_started(Relation index, uint8 operation, SkxWorkerAsker asker)
 	SkxWorkerRecord *record;
 
 	skx_worker_record = 0;
+	skx_worker_logged = pgWalUsage.wal_bytes;
+	skx_worker_phase = SKX_PHASE_DOCUMENTS;
+	skx_worker_done = 0;
 	if (a == NULL)
 		return;
 	LWLockAcquire(&a->lock, LW_EXCLUSIVE);
@@ -81,6 +96,25 @@ skx_worker_wrote(int npages)
 	LWLockRelease(&skx_worker_area()->lock);
 }
 
+void
+skx_worker_progress(SkxWorkerPhase phase, uint64 done, uint64 total)
+{
+	SkxWorkerRecord *record;
+
+	if (phase == skx_worker_phase && done >= skx_worker_done &&
+		done - skx_worker_done < total / SKX_WORKER_STEPS && done < total)
+		return;
+	skx_worker_phase = phase;
+	skx_worker_done = done;
+	record = skx_worker_record_lock();
+	if (record == NULL)
+		return;
+	record->phase = phase;
+	record->done = done;
+	record->total = total;
+	LWLockRelease(&skx_worker_area()->lock);
+}
+
 /* Tells the log of an operation that took long. */
 static void
 skx_worker_log(Relation index, const SkxWorkerRecord *record)
@@ -95,10 +129,12 @@ skx_worker_log(Relation index, const SkxWorkerRecord *record)
 					RelationGetRelationName(index), seconds),
 			 errdetail_internal("Segments: %d, documents: " UINT64_FORMAT
 								", read: " UINT64_FORMAT " kB, written: "
-								UINT64_FORMAT " kB.",
+								UINT64_FORMAT " kB, logged: " UINT64_FORMAT
+								" kB.",
 								record->segments, record->documents,
 								record->nread / 1024,
-								record->nwritten / 1024)));
+								record->nwritten / 1024,
+								record->nlogged / 1024)));
 }
 
 void

@@ -150,6 +150,46 @@ for my $method (@methods)
 	$full->close;
 }
 
+# By default a merge reads through the page cache what is little, and past it
+# what is much.
+{
+	my $m = session('auto');
+
+	$m->value("SELECT fill(100000, 16000); DELETE FROM big WHERE id >= 100000");
+	$m->value(<<'SQL');
+CREATE TABLE huge (v tsvector) WITH (autovacuum_enabled = off);
+CREATE FUNCTION sums(first int) RETURNS bigint LANGUAGE sql AS $$
+	INSERT INTO huge SELECT (SELECT array_to_tsvector(array_agg(md5(i || ' ' || k))) FROM generate_series(1, 100) k)
+		FROM generate_series(first, first + 11999) i;
+	SELECT 1::bigint $$;
+SELECT sums(1);
+CREATE INDEX huge_v ON huge USING skipidx (v) WITH (pending_limit = '1GB');
+SELECT sums(12001);
+SELECT skipidx_flush('huge_v');
+SQL
+	for my $case ([ 'big_v', 'uring' ], [ 'huge_v', 'uring_direct' ])
+	{
+		my ($index, $method) = @$case;
+		my $pages = $m->value("SELECT sum(pages) FROM skipidx_segments('$index') WHERE kind = 'segment'");
+		my $query = "SELECT method || ' ' || sum(pages_read) FROM skipidx_io_methods()"
+		  . " WHERE scope = 'session' AND method LIKE 'uring%' GROUP BY method ORDER BY method";
+		my %before = split /\s+/, $m->value($query);
+
+		is($method eq 'uring_direct', $pages > 8192, "$index: its size");
+		$m->value("SELECT skipidx_merge('$index', 1)");
+		my %after = split /\s+/, $m->value($query);
+
+	  SKIP:
+		{
+			skip 'no io_uring', 1 if $m->value("SELECT in_force FROM skipidx_settings() WHERE name = 'io_method'") ne 'uring';
+			cmp_ok($after{$method} - ($before{$method} // 0), '>', $pages * 0.9, "$index: read by $method");
+		}
+		unlike($m->raw("SELECT skipidx_check('$index', true)"), qr/ERROR/, "$index: skipidx_check");
+	}
+	$m->value('DROP TABLE huge');
+	$m->close;
+}
+
 # The same pages read for good do push it out.
 {
 	$s->value('SELECT skipidx_cache_reset()');

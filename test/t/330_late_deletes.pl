@@ -18,7 +18,9 @@ my @races = (
 	[ flush_read => "SELECT skipidx_flush('docs_v')", 1 ],
 	[ flush_built => "SELECT skipidx_flush('docs_v')", 1 ],
 	[ merge_mapped => "SELECT skipidx_merge('docs_v')", 1 ],
-	[ merge_built => "SELECT skipidx_merge('docs_v')", 1 ]);
+	[ merge_built => "SELECT skipidx_merge('docs_v')", 1 ],
+	[ publish_noted => "SELECT skipidx_flush('docs_v')", 1 ],
+	[ publish_noted => "SELECT skipidx_merge('docs_v')", 1 ]);
 my @queries = ('old', 'new', 'again', 'word3', '!old', 'new <-> word5',
 	'old | again', 'word1:*');
 
@@ -129,9 +131,9 @@ sub same_answers
 sub race
 {
 	my ($block_size, $point, $statement, $carried) = @_;
-	my $what = "$block_size, $point";
+	my $what = "$block_size, $point, " . ($statement =~ /(flush|merge)/)[0];
 
-	set_up($block_size, $point =~ /^merge/);
+	set_up($block_size, $statement =~ /merge/);
 	# dead to everybody by the time the statement takes its snapshot
 	$s->value('DELETE FROM docs WHERE id % 7 = 0');
 	stop_at($point, $statement, $what);
@@ -152,9 +154,9 @@ sub race
 sub race_of_reader
 {
 	my ($block_size, $point, $statement) = @_;
-	my $what = "$block_size, $point, old reader";
+	my $what = "$block_size, $point, " . ($statement =~ /(flush|merge)/)[0] . ', old reader';
 
-	set_up($block_size, $point =~ /^merge/);
+	set_up($block_size, $statement =~ /merge/);
 	$reader->value('SET enable_seqscan = off; SET enable_bitmapscan = off;'
 		  . ' BEGIN ISOLATION LEVEL REPEATABLE READ;'
 		  . " DECLARE c CURSOR FOR SELECT id FROM docs WHERE v @@ 'old';"

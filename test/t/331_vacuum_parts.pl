@@ -106,13 +106,14 @@ for my $n (1, 2, 3)
 		sub { $flush->(); $merge->() });
 }
 
-# Segments, the first of several parts: merged at the start, in the middle of
-# the first, between the first and the last, and with others in the meantime.
-for my $n (1 .. 6)
+# Segments of nine, five, one and one parts: merged at the start, in the middle
+# of a page of delete bits, between two of them, between segments, in the
+# second, before the last, and with others in the meantime.
+for my $n (1, 3, 5, 10, 12, 16)
 {
 	set_up();
 	insert('old', 140000, 1);
-	insert('old', 70000, 1) if $n > 3;
+	insert('old', 70000, 1) if $n > 5;
 	insert('old', 3000, 1);
 	insert('old', 3000, 1);
 	race("segments, part $n, merge", $n, $merge);
@@ -127,6 +128,41 @@ race('segments, flush and merge of others', 2,
 		$merge->();
 		insert('new', 2000, 1);
 	});
+
+# A publish reads again what was marked since it looked, and no more; VACUUM
+# takes its time in parts.
+for my $case ([ 'flush', 'flush_built', 0 ], [ 'flush', 'publish_noted', 1 ],
+	[ 'merge', 'merge_built', 0 ], [ 'merge', 'publish_noted', 1 ])
+{
+	my ($operation, $point, $read) = @$case;
+	my $what = "$operation, marks at $point";
+	my $lock = skx_fault_lock($point);
+	my $again = qr/$operation of index "docs_v": (\d+) pages .*read again under the lock/;
+
+	set_up();
+	insert('old', 70000, $operation eq 'merge') for 1 .. 2;
+	$s->value('DELETE FROM docs WHERE id BETWEEN 1 AND 100');
+	$s->value('VACUUM (INDEX_CLEANUP ON, TRUNCATE OFF) docs') if $operation eq 'merge';
+	$s->value("DELETE FROM docs WHERE id BETWEEN 201 AND 300; SELECT pg_advisory_lock(7564152, $lock)");
+	$vacuum->value("SET skipidx.fault = '$point:wait'; SET client_min_messages = debug1");
+	$vacuum->start("SELECT skipidx_$operation('docs_v')");
+	ok($node->poll_query_until('d', 'SELECT count(*) = 1 FROM pg_locks'
+			  . " WHERE locktype = 'advisory' AND NOT granted"), "$what: stopped there");
+	my $said = $s->value('SET client_min_messages = debug1;'
+		  . ' VACUUM (INDEX_CLEANUP ON, TRUNCATE OFF) docs; SET client_min_messages = notice');
+	my ($parts) = $said =~ /held the lock of publishing in (\d+) parts/;
+
+	cmp_ok($parts, '>=', $operation eq 'merge' ? 10 : 4, "$what: parts of VACUUM");
+	$s->value('SELECT pg_advisory_unlock_all()');
+	my ($pages) = ($vacuum->finish // '') =~ $again;
+
+	# of a merge the one page of bits with the marks, of a flush the stripe
+	if ($read && $operation eq 'flush') { cmp_ok($pages, '>', 100, "$what: pages read again"); }
+	else { is($pages, $read, "$what: pages read again"); }
+	is($s->value("SELECT ndocs - deleted FROM skipidx_stats('docs_v')"),
+		$s->value('SELECT count(*) FROM docs'), "$what: every dead document is marked");
+	$vacuum->value('RESET client_min_messages');
+}
 
 $_->close for $s, $vacuum;
 $node->stop;

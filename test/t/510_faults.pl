@@ -180,6 +180,7 @@ my %cases = (
 	flush_built => [ [ 'flush', 1 ], [ 'insert_flush', 1 ] ],
 	merge_mapped => [ [ 'merge', 1 ] ],
 	merge_built => [ [ 'merge', 1 ] ],
+	publish_noted => [ [ 'merge', 1 ], [ 'flush', 1 ] ],
 	publish_locked => [ [ 'flush', 1 ], [ 'merge', 1 ] ],
 	publish_carried => [ [ 'merge', 1 ], [ 'flush', 1 ] ],
 	publish_flipped => [ [ 'flush', 1 ], [ 'merge', 1 ], [ 'insert_flush', 1 ] ],

@@ -2,7 +2,7 @@
 # whoever wants the index or the database, that none is started where none may
 # be, and that nothing is lost when one ends at the wrong moment.
 #
-# Holds: worker 1, 2, 3, 4, 5, 6; pace 2, 3; maint 6, 11; am 5, 10
+# Holds: worker 1, 2, 3, 4, 5, 6, 7; pace 2, 3; maint 6, 11; am 5, 10
 
 use strict;
 use warnings;
@@ -138,6 +138,11 @@ is( $s->value('SELECT count(*) FROM skipidx_merges WHERE documents > 0 AND bytes
 		  . " (operation = 'merge') = (segments > 0)"),
 	$s->value('SELECT count(*) FROM skipidx_merges'),
 	'operations are told in full');
+is($s->value('SELECT count(*) FROM skipidx_merges WHERE phase IS NOT NULL OR done IS NOT NULL OR total IS NOT NULL'),
+	0, 'what has ended has no progress');
+# pages of segments are logged, without the free space on them
+cmp_ok($s->value("SELECT min(wal_bytes::float8 / bytes_written) FROM skipidx_merges WHERE state = 'done'"),
+	'>', 0.1, 'WAL is told');
 same($t, 'by workers');
 
 # A single row that finds the list full, and a worker that is about to end:
@@ -171,6 +176,8 @@ $t = table('UNLOGGED');
 insert($t, 1500);
 poll("SELECT count(*) > 0 FROM skipidx_merges WHERE index = '${t}_v'::regclass AND asked_by = 'worker' AND state = 'done'",
 	'unlogged: a worker flushes');
+cmp_ok($s->value("SELECT max(wal_bytes::float8 / bytes_written) FROM skipidx_merges WHERE index = '${t}_v'::regclass"),
+	'<', 0.1, 'unlogged: hardly any WAL');
 same($t, 'unlogged');
 
 # A small flush of a single row's insert, a large one of a long command's.
@@ -220,6 +227,9 @@ poll("SELECT count(*) > 0 FROM skipidx_merges WHERE index = '${t}_v'::regclass A
 	  . " AND asked_by = 'worker' AND started > (SELECT max(started) FROM skipidx_merges"
 	  . " WHERE index = '${t}_v'::regclass AND operation = 'merge')",
 	'another worker flushes while one merges');
+my $progress = "FROM skipidx_merges WHERE index = '${t}_v'::regclass AND operation = 'merge' AND state = 'running'";
+poll("SELECT phase = 'terms' AND done > 0 AND done < total $progress", 'its progress is told');
+poll('SELECT done > ' . $s->value("SELECT done $progress") . " $progress", 'and grows');
 sleep 3;
 my $written = $s->value("SELECT max(bytes_written / seconds / 1024) FROM skipidx_merges"
 	  . " WHERE index = '${t}_v'::regclass AND operation = 'merge' AND state = 'running'");
@@ -234,7 +244,7 @@ for my $case (
 	[ 'DROP INDEX', sub { "DROP INDEX $_[0]_v" }, 0 ],
 	[ 'TRUNCATE', sub { "TRUNCATE $_[0]" }, 1 ],
 	[ 'REINDEX', sub { "REINDEX INDEX $_[0]_v" }, 1 ],
-	[ 'ALTER INDEX', sub { "ALTER INDEX $_[0]_v RENAME TO $_[0]_w; ALTER INDEX $_[0]_w RENAME TO $_[0]_v" }, 1 ],
+	[ 'ALTER INDEX', sub { "ALTER INDEX $_[0]_v SET TABLESPACE pg_default" }, 1 ],
 	[ 'DROP TABLE', sub { "DROP TABLE $_[0]" }, 0 ])
 {
 	my ($what, $statement, $left) = @$case;
@@ -244,6 +254,22 @@ for my $case (
 	$s->value($statement->($table));
 	cmp_ok(time - $start, '<', 3, "$what does not wait for a merge");
 	same($table, $what) if $left;
+	next unless $what eq 'ALTER INDEX';
+
+	# nobody inserts: the worker itself goes on once it may, not before
+	my $other = skx_session($node, 'd');
+
+	poll("SELECT count(*) > 0 FROM skipidx_merges WHERE index = '${table}_v'::regclass AND asked_by = 'worker'"
+		  . " AND operation = 'merge' AND state = 'running'", "$what: the merge begins again");
+	$other->value("BEGIN; ALTER INDEX ${table}_v SET TABLESPACE pg_default");
+	settings('skipidx.merge_rate_limit' => 0);
+	is(operations($table, "asked_by = 'worker' AND operation = 'merge' AND state <> 'failed'"), 0,
+		"$what: while it has the index, nothing goes on");
+	$other->value('COMMIT');
+	$other->close;
+	poll("SELECT count(*) > 0 FROM skipidx_merges WHERE index = '${table}_v'::regclass AND asked_by = 'worker'"
+		  . " AND operation = 'merge' AND state = 'done'", "$what: the merge is done without another insert");
+	same($table, "$what, merged");
 }
 $t = slow_merge('DROP DATABASE');
 my $start = time;
@@ -283,6 +309,50 @@ is(operations($t, "operation = 'merge' AND state = 'running'"), 0, 'terminated: 
 insert($t, 3000);
 same($t, 'terminated');
 settings('skipidx.merge_rate_limit' => 0);
+
+# The log, of all operations or of none.
+for my $case ([ 0, 1 ], [ -1, 0 ])
+{
+	my ($ms, $told) = @$case;
+
+	$t = table();
+	settings('skipidx.log_min_duration' => $ms);
+	$s->value("SET skipidx.log_min_duration = $ms");
+	for (1 .. 2)
+	{
+		insert($t, 500);
+		$s->value("SELECT skipidx_flush('${t}_v')");
+	}
+	$s->value("SELECT skipidx_merge('${t}_v', 1)");
+	insert($t, 1500);
+	poll("SELECT count(*) > 0 FROM skipidx_merges WHERE index = '${t}_v'::regclass AND asked_by = 'worker' AND state = 'done'",
+		"log_min_duration $ms: a worker flushes");
+	poll($idle, "log_min_duration $ms: and ends");
+	my $log = slurp_file($node->logfile);
+	my $flushes = () = $log =~ /flush of skipidx index "${t}_v" took \d+\.\d+ s/g;
+	my $merges = () = $log
+	  =~ /merge of skipidx index "${t}_v" took .*\n.*Segments: 2, documents: 1000, read: \d+ kB, written: \d+ kB, logged: [1-9]\d* kB/g;
+
+	is($flushes, $told * operations($t, "operation = 'flush'"), "log_min_duration $ms: flushes");
+	is($merges, $told, "log_min_duration $ms: merges");
+}
+$s->value('RESET skipidx.log_min_duration');
+
+# Nor in parallel mode.
+$t = table();
+$s->value("CREATE INDEX ${t}_w ON $t USING skipidx (v) WITH (block_size = '8kB')");
+settings('skipidx.max_workers' => 0);
+for (1 .. 9)
+{
+	insert($t, 300);
+	$s->value("SELECT skipidx_flush('${t}_v'), skipidx_flush('${t}_w')");
+}
+settings('skipidx.max_workers' => 2, 'min_parallel_index_scan_size' => 0);
+$s->value("DELETE FROM $t WHERE id % 2 = 0; VACUUM (PARALLEL 2, INDEX_CLEANUP ON) $t");
+sleep 1;
+is(operations($t, "asked_by = 'worker'"), 0, 'a parallel VACUUM asks for no worker');
+is($s->value($running), 0, 'and has none');
+same($t, 'parallel VACUUM');
 
 # A worker that takes long: the list grows, inserts go on, slower, and find
 # their way without it.

@@ -339,6 +339,136 @@ test_most(void)
 	free(life);
 }
 
+/*
+ * A year of an index: a build, and so many flushes a day, each of `docs`
+ * documents of `doc` bytes; `dying` percent as many are deleted.
+ */
+typedef struct Year
+{
+	uint64		base;			/* bytes of the build */
+	int			flushes;		/* a day */
+	uint32		docs;
+	uint32		doc;
+	int			dying;
+	bool		oldest;			/* those of the oldest segments, or any */
+} Year;
+
+/* Deletes documents of segment i, as far as there are so many. */
+static uint32
+life_delete(Life *life, int i, uint32 n)
+{
+	SkxPolicySegment *s = &life->segments[i];
+
+	n = Min(n, s->ndocs - s->ndeleted);
+	s->ndeleted += n;
+	return n;
+}
+
+/* Deletes about n documents: each segment loses its share, or the oldest all. */
+static uint64
+life_die(Life *life, uint32 n, bool oldest)
+{
+	double		live = 0;
+	uint64		dead = 0;
+	int			i;
+
+	for (i = 0; i < life->n; i++)
+		live += life->segments[i].ndocs - life->segments[i].ndeleted;
+	while (oldest && dead < n && live > dead)
+	{
+		int			old = -1;
+
+		/* no merge mixes what is far apart, so that ids are as good as age */
+		for (i = 0; i < life->n; i++)
+		{
+			if (life->segments[i].ndeleted < life->segments[i].ndocs &&
+				(old < 0 || life->segments[i].id < life->segments[old].id))
+				old = i;
+		}
+		dead += life_delete(life, old, n - (uint32) dead);
+	}
+	for (i = 0; i < life->n && !oldest; i++)
+	{
+		const SkxPolicySegment *s = &life->segments[i];
+		double		share = n * (double) (s->ndocs - s->ndeleted) / live;
+		uint32		whole = (uint32) share;
+
+		whole += unit_below(1000) < (share - whole) * 1000;
+		dead += life_delete(life, i, whole);
+	}
+	return dead;
+}
+
+/* Tiers between a segment of so many bytes and the largest one. */
+static int
+life_tiers(const Life *life, uint64 bytes)
+{
+	uint64		most = 64 * KB;
+	int			tiers = 0;
+
+	for (; most < life->limits.bytes; most *= 8)
+		tiers += bytes <= most;
+	return tiers;
+}
+
+/*
+ * What the policy promises (src/maint/README.md): for a byte flushed, one is
+ * written a tier, and for one deleted 4; 7 segments a tier stay, and those of
+ * which no two fit into one.
+ */
+static void
+test_year(const Year *y)
+{
+	Life	   *life = life_new();
+	uint64		bytes = (uint64) y->docs * y->doc;
+	int			tiers = life_tiers(life, bytes);
+	uint64		dead = 0;
+	uint64		left;
+	int			i;
+	int			j;
+
+	for (left = y->base; left > 0; left -= Min(left, 5 * GB))
+		life_add(life, Min(left, 5 * GB),
+				 (uint32) (Min(left, 5 * GB) / y->doc), 0);
+	for (i = 0; i < 365 * y->flushes; i++)
+	{
+		life_add(life, bytes, y->docs, 0);
+		life->flushed += bytes;
+		dead += life_die(life, y->docs / 100 * y->dying, y->oldest) * y->doc;
+		life_settle(life, 0, 100);
+		for (j = 0; j < life->n; j++)
+			CHECK(life->segments[j].ndeleted <= life->segments[j].ndocs / 5);
+	}
+	left = y->base + life->flushed - dead;
+	CHECK(dead <= life->flushed / 99 * y->dying &&
+		  dead >= life->flushed / 101 * y->dying);
+	CHECK(life->written <= 1.1 * (tiers * life->flushed + 4 * dead));
+	CHECK(life->most <= 7 * (tiers + 1) + 1 +
+		  (int) (2 * Max(left, y->base) / (5 * GB)));
+	free(life);
+}
+
+/* 33, 400 and 1,000 documents a minute: inserts; updates of any; expiry. */
+static void
+test_years(void)
+{
+	static const Year years[] = {
+		{1 * GB, 24, 2000, 500, 0, false},
+		{10 * GB, 288, 2000, 500, 0, false},
+		{10 * GB, 720, 2000, 500, 0, false},
+		{10 * GB, 288, 2000, 500, 50, false},
+		{1 * GB, 24, 2000, 500, 100, false},
+		{10 * GB, 288, 2000, 500, 100, false},
+		{40 * GB, 720, 2000, 500, 100, false},
+		{1 * GB, 24, 2000, 500, 100, true},
+		{10 * GB, 288, 2000, 500, 100, true},
+		{40 * GB, 720, 2000, 500, 100, true},
+	};
+
+	for (int i = 0; i < (int) lengthof(years); i++)
+		test_year(&years[i]);
+}
+
 int
 main(void)
 {
@@ -355,5 +485,6 @@ main(void)
 	test_flushes(5 * MB, 3000, 100);
 	test_flushes(100 * MB, 700, 85);
 	test_random(3000);
+	test_years();
 	return unit_done("test_maint_policy");
 }
