@@ -16,7 +16,7 @@ use Test::More;
 
 my $node = skx_node('live', faults => 1, extra => ['--data-checksums'],
 	conf => "fsync = on\nshared_buffers = 256MB\nskipidx.cache_size = 4MB\nskipidx.max_workers = 0\nbgwriter_lru_maxpages = 0");
-my ($f, $s, $rows);
+my ($f, $s);
 
 $node->safe_psql('postgres', <<'SQL');
 CREATE EXTENSION skipidx;
@@ -85,6 +85,9 @@ sub forget
 my $work = "SELECT skipidx_flush('docs_v'); SELECT skipidx_merge('docs_v', 1)";
 
 # ---- every method ----
+
+$s->value('SELECT add(8000)');
+$s->value("SELECT skipidx_flush('docs_v')");
 
 my $fincore = system('fincore --version >/dev/null 2>&1') == 0;
 
