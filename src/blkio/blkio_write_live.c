@@ -114,11 +114,10 @@ skx_blkio_live_choose(Relation rel, uint64 incarnation, uint64 bytes)
 	if (RelationUsesLocalBuffers(rel) ||
 		skx_blkio_io_method == SKX_BLK_SHARED_BUFFERS)
 		return false;
-	if (skx_blkio_choose(rel, incarnation)->direct)
-		return true;
-	return skx_blkio_io_method == SKX_BLK_AUTO &&
-		bytes > SKX_BLK_LIVE_CACHED &&
-		skx_blkio_path(rel, incarnation) == SKX_BLK_PATH_PROVEN;
+	if (!skx_blkio_method_in_force()->direct &&
+		(skx_blkio_io_method != SKX_BLK_AUTO || bytes <= SKX_BLK_LIVE_CACHED))
+		return false;
+	return skx_blkio_path(rel, incarnation) == SKX_BLK_PATH_PROVEN;
 }
 
 SkxBlkLive *

@@ -301,12 +301,12 @@ skx_compat_write(SMgrRelation smgr, BlockNumber block, char **pages,
 /* writes of our own */
 
 const SkxBlkMethod *
-skx_blkio_choose(Relation rel, uint64 incarnation)
+skx_blkio_method_in_force(void)
 {
 	static SkxBlkMethod method;
 
 	CHECK(InterruptHoldoffCount == 0);
-	method.direct = method_direct && path == SKX_BLK_PATH_PROVEN;
+	method.direct = method_direct;
 	return &method;
 }
 
