@@ -38,17 +38,16 @@
  * in no buffer at step 3 may be read from the file before it is written: hence
  * step 5.
  *
- * Why a write past the page cache is waited for, and not io_uring's: what the
- * page cache has of its blocks the kernel writes out and drops before and drops
- * again after, so that whoever reads through it finds the new pages, whether
- * their reads began before or after.  If a page has been made dirty between the
- * two, it cannot be dropped, and the next sync of the file is told of an I/O
- * error: the server would go down.  A call that is waited for holds off writes
- * through the page cache from the one to the other, on ext4 and XFS; of one by
- * io_uring the end holds off nobody.  And what shared buffers have, which
- * another process may write from there at any time, is written by the storage
- * manager here too, so that on no file system two ways of writing meet in one
- * block.
+ * Why a write past the page cache is waited for, and not io_uring's: the kernel
+ * writes out and drops what the page cache has of its blocks before it, and
+ * drops them again after it, so that reads through the page cache find the new
+ * pages, begun before or after.  A page that was made dirty between the two
+ * cannot be dropped, and the next sync of the file is told of an I/O error: the
+ * server would go down.  A call that is waited for holds off writes through the
+ * page cache from the one to the other, on ext4 and XFS; io_uring's write does
+ * not to its end.  And what shared buffers have, which another process may
+ * write from there at any time, is written by the storage manager here too, so
+ * that on no file system two ways of writing meet in one block.
  *
  * Why no page of zeros is written: it has no LSN.  Without full page images
  * (full_page_writes off) replay starts with changes of the block's former use;
