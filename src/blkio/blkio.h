@@ -284,10 +284,13 @@ extern void skx_blkio_new_sync(Relation rel);
  * written in batches, with interrupts served in between.  After end everything
  * put is safe as soon as a WAL record that follows is.  Must run inside a
  * transaction, not during recovery.  At an error nothing need be called.
+ * `bytes` is what is expected to be put: much of it is written past the page
+ * cache by `auto` too.  begin may read the metapage.
  */
 typedef struct SkxBlkLive SkxBlkLive;
 
-extern SkxBlkLive *skx_blkio_live_begin(Relation rel);
+extern SkxBlkLive *skx_blkio_live_begin(Relation rel, uint64 incarnation,
+										uint64 bytes);
 extern void skx_blkio_live_put(SkxBlkLive *live, BlockNumber block,
 							   const char *page);
 extern void skx_blkio_live_end(SkxBlkLive *live);

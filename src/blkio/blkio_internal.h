@@ -278,6 +278,17 @@ extern int	skx_blkio_ring_depth(void);
 extern const char *skx_blkio_ring_why(void);
 
 /*
+ * blkio_write.c : one write past the storage manager
+ *
+ * Writes what is left of a transfer, and waits; the result is in it.  No
+ * descriptor to be had is EINVAL.  failed raises the transfer's error.
+ */
+extern void skx_blkio_write(Relation rel, SkxBlkTransfer *transfer,
+							bool direct);
+extern void skx_blkio_write_failed(Relation rel,
+								   const SkxBlkTransfer *transfer);
+
+/*
  * blkio_fd.c : descriptors of our own
  *
  * get returns an open descriptor of the segment file that holds `block`, and

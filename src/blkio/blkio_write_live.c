@@ -9,7 +9,8 @@
  *	2. the pages are logged, as full images, and the log is flushed;
  *	3. where shared buffers have one of the blocks, the new image replaces
  *	   what is there, marked dirty;
- *	4. the file is written, and the checkpointer asked to sync it;
+ *	4. the file is written, past the page cache where that is chosen, and the
+ *	   checkpointer asked to sync it;
  *	5. step 3 again, for blocks that came into shared buffers meanwhile;
  *	6. checkpoints may go on.
  *
@@ -37,6 +38,17 @@
  * in no buffer at step 3 may be read from the file before it is written: hence
  * step 5.
  *
+ * Why a write past the page cache is waited for, and not io_uring's: the kernel
+ * writes out and drops what the page cache has of its blocks before it, and
+ * drops them again after it, so that reads through the page cache find the new
+ * pages, begun before or after.  A page that was made dirty between the two
+ * cannot be dropped, and the next sync of the file is told of an I/O error: the
+ * server would go down.  A call that is waited for holds off writes through the
+ * page cache from the one to the other, on ext4 and XFS; io_uring's write does
+ * not to its end.  And what shared buffers have, which another process may
+ * write from there at any time, is written by the storage manager here too, so
+ * that on no file system two ways of writing meet in one block.
+ *
  * Why no page of zeros is written: it has no LSN.  Without full page images
  * (full_page_writes off) replay starts with changes of the block's former use;
  * the LSN of the new image tells it to leave them out.  On a page of zeros it
@@ -51,12 +63,13 @@
 
 #include "access/xlog.h"
 #include "access/xloginsert.h"
-#include "blkio/blkio_internal.h"
+#include "blkio/blkio_cache.h"
 #include "compat/compat_space.h"
 #include "executor/instrument.h"
 #include "fault/fault.h"
 #include "storage/bufmgr.h"
 #include "storage/bufpage.h"
+#include "storage/fd.h"
 #include "storage/lmgr.h"
 #include "storage/proc.h"
 #include "storage/smgr.h"
@@ -70,6 +83,9 @@
 /* Blocks that optional work must leave free on the disk: 1 MB. */
 #define SKX_BLK_LIVE_SPARE		128
 
+/* What `auto` leaves to the page cache, which others want for what they read. */
+#define SKX_BLK_LIVE_CACHED		(64 * 1024 * 1024)
+
 typedef struct SkxBlkLivePage
 {
 	BlockNumber block;
@@ -79,23 +95,41 @@ typedef struct SkxBlkLivePage
 struct SkxBlkLive
 {
 	Relation	rel;
+	bool		direct;			/* past the page cache */
 	int			npages;
 	SkxBlkLivePage put[SKX_BLK_LIVE_BATCH];
 	/* a batch on its way, in the order of the file */
 	BlockNumber blocks[SKX_BLK_LIVE_BATCH];
 	char	   *pages[SKX_BLK_LIVE_BATCH];
+	bool		resident[SKX_BLK_LIVE_BATCH];	/* at the last look */
+	struct iovec iov[SKX_BLK_LIVE_BATCH];
 	char	   *memory;			/* of the batch, aligned for direct I/O */
 	char	   *allocated;
 };
 
+static bool
+skx_blkio_live_choose(Relation rel, uint64 incarnation, uint64 bytes)
+{
+	if (RelationUsesLocalBuffers(rel) ||
+		skx_blkio_io_method == SKX_BLK_SHARED_BUFFERS)
+		return false;
+	if (!skx_blkio_method_in_force()->direct &&
+		(skx_blkio_io_method != SKX_BLK_AUTO || bytes <= SKX_BLK_LIVE_CACHED))
+		return false;
+	return skx_blkio_path(rel, incarnation) == SKX_BLK_PATH_PROVEN;
+}
+
 SkxBlkLive *
-skx_blkio_live_begin(Relation rel)
+skx_blkio_live_begin(Relation rel, uint64 incarnation, uint64 bytes)
 {
 	SkxBlkLive *live = palloc(sizeof(SkxBlkLive));
 
 	if (RecoveryInProgress())
 		elog(ERROR, "cannot write segments during recovery");
 	live->rel = rel;
+	live->direct = skx_blkio_live_choose(rel, incarnation, bytes);
+	if (live->direct)
+		skx_blkio_fd_recheck();
 	live->npages = 0;
 	live->allocated = palloc(SKX_BLK_LIVE_BATCH * BLCKSZ + SKX_IO_ALIGN);
 	live->memory = (char *) TYPEALIGN(SKX_IO_ALIGN, live->allocated);
@@ -155,7 +189,8 @@ skx_blkio_live_refresh(SkxBlkLive *live)
 {
 	for (int i = 0; i < live->npages; i++)
 	{
-		if (skx_blkio_resident(live->rel, live->blocks[i]))
+		live->resident[i] = skx_blkio_resident(live->rel, live->blocks[i]);
+		if (live->resident[i])
 			skx_blkio_live_install(live->rel, live->blocks[i],
 								   live->pages[i]);
 	}
@@ -172,10 +207,87 @@ skx_blkio_live_log(SkxBlkLive *live)
 	XLogFlush(XactLastRecEnd);
 }
 
+/* What has been written directly is synced with the next checkpoint, or now. */
+static void
+skx_blkio_live_sync(Relation rel, BlockNumber block)
+{
+	int			error = 0;
+	int			handle;
+	int			fd;
+
+	if (skx_compat_request_sync(SKX_REL_LOCATOR(rel), block))
+		return;
+	fd = skx_blkio_fd_wait(rel, block, SKX_BLK_FD_WRITE | SKX_BLK_FD_DIRECT,
+						   &handle);
+	if (fd < 0)
+		error = errno;
+	else
+	{
+		if (pg_fdatasync(fd) != 0)
+			error = errno;
+		skx_blkio_fd_put(handle);
+	}
+	errno = error;
+	if (error != 0)
+		ereport(data_sync_elevel(ERROR),
+				(errcode_for_file_access(),
+				 errmsg("could not fsync file \"%s\": %m",
+						skx_compat_path(SKX_REL_LOCATOR(rel)))));
+}
+
+/*
+ * Consecutive blocks of one file past the page cache; false: the file system
+ * will not.  A write that fails in its middle may have left something to sync
+ * as well.
+ */
+static bool
+skx_blkio_live_direct(SkxBlkLive *live, int first, int n)
+{
+	SkxBlkTransfer transfer = {0};
+
+	for (int i = 0; i < n; i++)
+	{
+		live->iov[i].iov_base = live->pages[first + i];
+		live->iov[i].iov_len = BLCKSZ;
+	}
+	transfer.block = live->blocks[first];
+	transfer.npages = n;
+	transfer.iov = live->iov;
+	transfer.niov = n;
+	skx_blkio_write(live->rel, &transfer, true);
+	if (transfer.error == EINVAL || transfer.error == EOPNOTSUPP)
+		return false;
+	skx_blkio_live_sync(live->rel, transfer.block);
+	if (transfer.error != 0)
+		skx_blkio_write_failed(live->rel, &transfer);
+	return true;
+}
+
+/* May this page be written past the page cache? */
+static inline bool
+skx_blkio_live_past(const SkxBlkLive *live, int i)
+{
+	return live->direct && !live->resident[i];
+}
+
+/* Pages of the batch from this one on that can be written at once. */
+static int
+skx_blkio_live_run(const SkxBlkLive *live, int first)
+{
+	int			n = 1;
+
+	while (first + n < live->npages &&
+		   live->blocks[first + n] == live->blocks[first] + n &&
+		   live->blocks[first + n] % RELSEG_SIZE != 0 &&
+		   skx_blkio_live_past(live, first + n) ==
+		   skx_blkio_live_past(live, first))
+		n++;
+	return n;
+}
+
 static void
 skx_blkio_live_write(SkxBlkLive *live)
 {
-	SMgrRelation smgr = RelationGetSmgr(live->rel);
 	int			done = 0;
 
 	/* The checksum covers the LSN. */
@@ -183,12 +295,14 @@ skx_blkio_live_write(SkxBlkLive *live)
 		skx_compat_page_checksum((Page) live->pages[i], live->blocks[i]);
 	while (done < live->npages)
 	{
-		int			n = 1;
+		int			n = skx_blkio_live_run(live, done);
 
-		while (done + n < live->npages &&
-			   live->blocks[done + n] == live->blocks[done] + n)
-			n++;
-		skx_compat_write(smgr, live->blocks[done], &live->pages[done], n);
+		if (skx_blkio_live_past(live, done) &&
+			!skx_blkio_live_direct(live, done, n))
+			live->direct = false;
+		if (!skx_blkio_live_past(live, done))
+			skx_compat_write(RelationGetSmgr(live->rel), live->blocks[done],
+							 &live->pages[done], n);
 		done += n;
 	}
 	pgBufferUsage.shared_blks_written += live->npages;

@@ -35,9 +35,6 @@
  */
 #include "postgres.h"
 
-#include <fcntl.h>
-#include <unistd.h>
-
 #include "access/xact.h"
 #include "access/xlog.h"
 #include "access/xlog_internal.h"
@@ -186,74 +183,6 @@ skx_blkio_new_server(Relation rel, SkxBlkTransfer *transfer)
 	transfer->done = transfer->iov->iov_len;
 }
 
-/* One call, from where the transfer has got to; bytes, or -errno. */
-static ssize_t
-skx_blkio_new_some(Relation rel, const SkxBlkTransfer *transfer, bool direct)
-{
-	off_t		offset = (off_t) (transfer->block % RELSEG_SIZE) * BLCKSZ;
-	size_t		done = transfer->done;
-	ssize_t		n;
-	int			handle;
-	int			fd;
-
-	fd = skx_blkio_fd_wait(rel, transfer->block, SKX_BLK_FD_WRITE |
-						   (direct ? SKX_BLK_FD_DIRECT : 0), &handle);
-	if (fd < 0)
-		return -EINVAL;			/* the server may have one */
-	pgstat_report_wait_start(WAIT_EVENT_DATA_FILE_WRITE);
-	n = pwrite(fd, (char *) transfer->iov->iov_base + done,
-			   transfer->iov->iov_len - done, offset + done);
-	if (n < 0)
-		n = -errno;
-#ifdef SYNC_FILE_RANGE_WRITE
-	else if (!direct && enableFsync)
-		(void) sync_file_range(fd, offset + done, n, SYNC_FILE_RANGE_WRITE);
-#endif
-	pgstat_report_wait_end();
-	skx_blkio_fd_put(handle);
-	return skx_fault_write(n);
-}
-
-/* Writes what is left of a transfer; the result is in it. */
-static void
-skx_blkio_new_pwrite(Relation rel, SkxBlkTransfer *transfer, bool direct)
-{
-	transfer->error = 0;
-	while (transfer->done < transfer->iov->iov_len)
-	{
-		ssize_t		n = skx_blkio_new_some(rel, transfer, direct);
-
-		if (n == -EINTR)
-			continue;
-		if (n <= 0)
-		{
-			transfer->error = n < 0 ? -n : ENOSPC;
-			break;
-		}
-		transfer->done += n;
-	}
-}
-
-static void
-skx_blkio_new_failed(Relation rel, const SkxBlkTransfer *transfer)
-{
-	char	   *path = skx_compat_path(SKX_REL_LOCATOR(rel));
-	BlockNumber segment = transfer->block / RELSEG_SIZE;
-	BlockNumber block = transfer->block + transfer->done / BLCKSZ;
-
-	if (segment > 0)
-		path = psprintf("%s.%u", path, segment);
-	errno = transfer->error;
-	ereport(ERROR,
-			(errcode_for_file_access(),
-			 errmsg("could not write block %u in file \"%s\": %m",
-					block, path),
-			 transfer->error == ENOSPC ?
-			 errhint("Check free disk space.") : 0,
-			 errcontext("skipidx index \"%s\"",
-						RelationGetRelationName(rel))));
-}
-
 /*
  * Sees that a transfer is written of which nothing is under way.  What
  * io_uring did not do, for want of a moment's resources, is done now.  What
@@ -275,12 +204,12 @@ skx_blkio_new_settle(Relation rel, SkxBlkNew *new, SkxBlkTransfer *transfer)
 			new->way = new->way == SKX_BLK_NEW_RING ? SKX_BLK_NEW_CACHED :
 				SKX_BLK_NEW_SERVER;
 		else if (transfer->error != 0)
-			skx_blkio_new_failed(rel, transfer);
+			skx_blkio_write_failed(rel, transfer);
 		if (new->way == SKX_BLK_NEW_SERVER)
 			skx_blkio_new_server(rel, transfer);
 		else
-			skx_blkio_new_pwrite(rel, transfer,
-								 new->way == SKX_BLK_NEW_RING);
+			skx_blkio_write(rel, transfer,
+							new->way == SKX_BLK_NEW_RING);
 	}
 }
 

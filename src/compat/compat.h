@@ -94,6 +94,12 @@ extern bool skx_compat_page_verified(char *page, BlockNumber block,
 extern void skx_compat_write(SMgrRelation smgr, BlockNumber block,
 							 char **pages, int npages);
 
+/*
+ * Has the checkpointer sync the file of 1 GB that has a block of the main fork,
+ * which was written past the storage manager; false: its queue is full.
+ */
+extern bool skx_compat_request_sync(SkxLocator locator, BlockNumber block);
+
 /* Sets the checksum of a page that no other process sees. */
 #if PG_VERSION_NUM >= 190000
 #define skx_compat_page_checksum(page, block)	PageSetChecksum(page, block)

@@ -23,6 +23,7 @@
 #include "storage/lock.h"
 #include "storage/lwlock.h"
 #include "storage/shmem.h"
+#include "storage/sync.h"
 #include "utils/freepage.h"
 #include "utils/relcache.h"
 #include "utils/snapmgr.h"
@@ -113,6 +114,25 @@ skx_compat_write(SMgrRelation smgr, BlockNumber block, char **pages,
 	for (int i = 0; i < npages; i++)
 		smgrwrite(smgr, MAIN_FORKNUM, block + i, pages[i], false);
 #endif
+}
+
+/* As the server's own storage manager does for each page that it writes. */
+bool
+skx_compat_request_sync(SkxLocator locator, BlockNumber block)
+{
+	FileTag		tag;
+
+	/* Requests are compared as bytes. */
+	memset(&tag, 0, sizeof(tag));
+	tag.handler = SYNC_HANDLER_MD;
+	tag.forknum = MAIN_FORKNUM;
+#if PG_VERSION_NUM >= 160000
+	tag.rlocator = locator;
+#else
+	tag.rnode = locator;
+#endif
+	tag.segno = block / RELSEG_SIZE;
+	return RegisterSyncRequest(&tag, SYNC_REQUEST, false);
 }
 
 Relation

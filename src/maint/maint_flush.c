@@ -180,7 +180,7 @@ skx_maint_flush_build(SkxFlush *f, SkxOperation *op,
 
 	if (f->ndocs == 0)
 		return false;
-	skx_maint_output_begin(&out, op, options);
+	skx_maint_output_begin(&out, op, options, 0);
 	out.build.memory = options->memory / 2;
 	builder = skx_segment_build_begin(f->index, &out.build);
 	for (i = 0; i < f->ndocs; i++)

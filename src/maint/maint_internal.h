@@ -27,8 +27,10 @@ typedef struct SkxMaintOutput
 /* Blocks for the pages of a segment of about so many bytes. */
 extern uint32 skx_maint_blocks(uint64 nbytes, uint32 block_size);
 
+/* `bytes`: about so large. */
 extern void skx_maint_output_begin(SkxMaintOutput *out, SkxOperation *op,
-								   const SkxMaintOptions *options);
+								   const SkxMaintOptions *options,
+								   uint64 bytes);
 
 /* Afterwards all pages are safe as soon as a later WAL record is. */
 extern void skx_maint_output_end(SkxMaintOutput *out);

@@ -238,7 +238,7 @@ skx_maint_merge_work(SkxMaintMerge *m, const SkxMaintOptions *options,
 	if (skx_maint_merge_pages(m) > SKX_MERGE_PAST / BLCKSZ)
 		skx_source_past(source);
 	skx_source_next(source, SKX_SOURCE_ALL);
-	skx_maint_output_begin(&out, op, options);
+	skx_maint_output_begin(&out, op, options, m->bytes);
 	merge = skx_merge_begin(m->index, &out.build, source->segments, m->n);
 	if (skx_merge_run(merge, &ref))
 		change.add = &ref;

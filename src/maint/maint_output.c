@@ -63,13 +63,13 @@ skx_maint_blocks(uint64 nbytes, uint32 block_size)
 
 void
 skx_maint_output_begin(SkxMaintOutput *out, SkxOperation *op,
-					   const SkxMaintOptions *options)
+					   const SkxMaintOptions *options, uint64 bytes)
 {
 	Assert(op->segment != 0 && !op->published);
 	Assert(!skx_manifest_locked(op->rel, AccessShareLock));
 	memset(out, 0, sizeof(*out));
 	out->op = op;
-	out->live = skx_blkio_live_begin(op->rel);
+	out->live = skx_blkio_live_begin(op->rel, op->incarnation, bytes);
 	out->store.allocate = skx_maint_output_allocate;
 	out->store.give_back = skx_maint_output_give_back;
 	out->store.write = skx_maint_output_write;

@@ -42,6 +42,8 @@ extern __typeof__(smgrimmedsync) __real_smgrimmedsync;
 extern __typeof__(smgrimmedsync) __wrap_smgrimmedsync;
 extern __typeof__(skx_blkio_live_begin) __real_skx_blkio_live_begin;
 extern __typeof__(skx_blkio_live_begin) __wrap_skx_blkio_live_begin;
+extern __typeof__(skx_compat_request_sync) __wrap_skx_compat_request_sync;
+extern __typeof__(skx_compat_request_sync) __real_skx_compat_request_sync;
 extern __typeof__(skx_manifest_publish) __real_skx_manifest_publish;
 extern __typeof__(skx_manifest_publish) __wrap_skx_manifest_publish;
 
@@ -168,11 +170,18 @@ __wrap_smgrimmedsync(SMgrRelation smgr, ForkNumber fork)
 }
 
 SkxBlkLive *
-__wrap_skx_blkio_live_begin(Relation rel)
+__wrap_skx_blkio_live_begin(Relation rel, uint64 incarnation, uint64 bytes)
 {
 	if (mutant_is("nosync"))
 		pg_usleep(MUTANT_WINDOW);
-	return __real_skx_blkio_live_begin(rel);
+	return __real_skx_blkio_live_begin(rel, incarnation, bytes);
+}
+
+bool
+__wrap_skx_compat_request_sync(SkxLocator locator, BlockNumber block)
+{
+	return mutant_is("nosync") ||
+		__real_skx_compat_request_sync(locator, block);
 }
 
 void

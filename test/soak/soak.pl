@@ -31,9 +31,10 @@ use constant MUTANT_ROUNDS => 15;
 
 # Where a mutant does its harm; the default is wide, by direct.
 my %where = (
-	noflush => [ 'async', 'buffered' ],
+	noflush => [ 'async', 'direct' ],
 	nosync => [ 'quiet', 'direct' ],
-	nodelay => [ 'quiet', 'shared_buffers' ],
+	nodelay => [ 'quiet', 'uring_direct' ],
+	late => [ 'wide', 'buffered' ],
 	nosyncnew => [ 'quiet', 'uring_direct' ]);
 my $dir = PostgreSQL::Test::Utils::tempdir();
 

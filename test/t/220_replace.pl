@@ -4,8 +4,9 @@
 # checkpoint, not on a standby, not after its promotion, not in a copy of the
 # database.
 #
-# Long: by every method of reading blocks each time, else by direct or
-# uring_direct, in turn, and shared_buffers.
+# Pages are written past the page cache and through it, in turn.  Long: read by
+# every method each time, else by direct or uring_direct, in turn, and
+# shared_buffers.
 #
 # Holds: blkio 3, 6, 7; manifest 3; segment 4
 
@@ -13,6 +14,7 @@ use strict;
 use warnings;
 use FindBin;
 use lib "$FindBin::RealBin/lib";
+use IPC::Run;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use SkipidxTest qw(skx_node skx_session skx_seed);
@@ -22,6 +24,7 @@ use Time::HiRes qw(sleep time);
 my @queries = ('all', 'b1', 'h7', '!b0', 't3 | t70', 'b0 & h8', 'all <-> b1',
 	'h:*', 'b1 <-> h7:A', '!b0 & t:*');
 my $turn = 0;
+my $writes = 0;
 my %found;
 my $seed = skx_seed(220);
 
@@ -78,7 +81,9 @@ sub table
 sub flush
 {
 	my ($s, $name) = @_;
+	my $method = (qw(direct direct uring_direct buffered shared_buffers))[ $writes++ % 5 ];
 
+	$s->value("SET skipidx.io_method = $method");
 	$s->value("SELECT skipidx_flush('${name}_v')");
 	return;
 }
@@ -256,7 +261,7 @@ right($s, 'docs', 'original, in the file');
 
 {
 	my $crowded = skx_node('crowded', extra => ['--data-checksums'],
-		conf => "shared_buffers = 2MB\nskipidx.cache_size = 0\n");
+		conf => "shared_buffers = 2MB\nskipidx.cache_size = 0\nfsync = on\n");
 
 	$crowded->safe_psql('postgres', $fixture);
 	# A tool may read a page, free until then, in the middle of its write.
@@ -281,6 +286,9 @@ SQL
 
 	table($w, 'docs', '');
 	round($w, 'docs') for 1 .. 3;
+	my $file = $crowded->data_dir . '/' . $w->value("SELECT pg_relation_filepath('docs_v')");
+	my $cat = IPC::Run::start([ 'sh', '-c', 'while test ! -e "$0.enough"; do cat "$0" >/dev/null; done', $file ]);
+
 	$reader->start('SET client_min_messages = error; CALL keep_reading()');
 	$checkpoints->start(join "\n", map { "CHECKPOINT; SELECT pg_sleep(0.2);" } 1 .. 25);
 	while ($damaged eq '' && (time < $until || ($rounds <= 3 && time < $until + 90)))
@@ -294,6 +302,10 @@ SQL
 	$w->value('INSERT INTO enough VALUES (true)');
 	is($reader->finish, '', 'the tool has read');
 	$checkpoints->finish;
+	append_to_file("$file.enough", '');
+	$cat->finish;
+	unlink "$file.enough";
+	unlike(slurp_file($crowded->logfile), qr/PANIC/, 'a checkpoint has synced all that was written');
 	right($w, 'docs', 'read while written');
 	$w->value('CHECKPOINT');
 	$_->close for $reader, $checkpoints, $w;

@@ -366,6 +366,7 @@ for my $method (@own, 'auto')
 
 # ---- changes ----
 
+$s->value('SET skipidx.io_method = direct');
 for my $table ('clear', 'coded', 'spare')
 {
 	for my $i (1 .. 3)
@@ -377,7 +378,7 @@ for my $table ('clear', 'coded', 'spare')
 	}
 	is(shows("${table}_v"), $table eq 'clear' ? 'shows' : 'does not', "$table: its file after changes");
 }
-$s->value("SELECT skipidx_prewarm('coded_v')");
+$s->value("SET skipidx.io_method = auto; SELECT skipidx_prewarm('coded_v')");
 reads($s, 'changed', 'coded', 'spare');
 
 $s->value('SET temp_tablespaces = coded; CREATE TEMP TABLE mine AS TABLE clear; CREATE INDEX mine_v ON mine USING skipidx (v) TABLESPACE coded');

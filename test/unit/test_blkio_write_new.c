@@ -351,8 +351,8 @@ skx_blkio_fd_put(int handle)
 {
 }
 
-ssize_t
-pwrite(int fd, const void *memory, size_t size, off_t offset)
+static ssize_t
+store(int fd, const void *memory, size_t size, off_t offset)
 {
 	off_t		start = (off_t) ((fd - DESCRIPTOR) / 2) * RELSEG_SIZE * BLCKSZ;
 	off_t		end = start + (off_t) RELSEG_SIZE * BLCKSZ;
@@ -364,6 +364,13 @@ pwrite(int fd, const void *memory, size_t size, off_t offset)
 	CHECK(fd % 2 == 0 || (uintptr_t) memory % SKX_IO_ALIGN == 0);
 	memcpy((char *) disk + at, memory, size);
 	return size;
+}
+
+ssize_t
+pwritev(int fd, const struct iovec *iov, int n, off_t offset)
+{
+	CHECK(n == 1);
+	return store(fd, iov->iov_base, iov->iov_len, offset);
 }
 
 int
@@ -422,7 +429,7 @@ skx_blkio_ring_reap(bool wait)
 			transfer->error = unit_below(2) == 0 ? EAGAIN : ECANCELED;
 		}
 	}
-	(void) pwrite(pending_fd[i], transfer->iov->iov_base, size,
+	(void) store(pending_fd[i], transfer->iov->iov_base, size,
 				  (off_t) (transfer->block % RELSEG_SIZE) * BLCKSZ);
 	transfer->done = size;
 	transfer->writing = false;
