@@ -17,6 +17,7 @@
 #include "utils/memutils.h"
 
 #define PAGES		4096
+#define RUN		32			/* pages of a read at most */
 
 typedef enum PageState
 {
@@ -238,7 +239,7 @@ close_file(void)
 static void
 test_directions(void)
 {
-	static const int sizes[] = {1, 2, 15, 16, 17, 100, 300, 1000};
+	static const int sizes[] = {1, 2, 31, 32, 33, 100, 300, 1000};
 
 	for (int s = 0; s < lengthof(sizes); s++)
 	{
@@ -254,8 +255,8 @@ test_directions(void)
 			for (int i = 0; i < n; i++)
 				pin(ordinals[i]);
 			CHECK(requested == n);
-			CHECK(requests == (n + 15) / 16);
-			CHECK(most == Min(n, 16));
+			CHECK(requests == (n + RUN - 1) / RUN);
+			CHECK(most == Min(n, RUN));
 			CHECK(misses == 0);
 			close_file();
 		}
@@ -349,24 +350,24 @@ test_error(void)
 	static int	mine;
 	static int	its;
 	static int	at;
-	uint32		ordinals[32];
+	uint32		ordinals[2 * RUN];
 
-	for (at = 0; at < 32; at++)
+	for (at = 0; at < 2 * RUN; at++)
 	{
 		forget_all();
-		for (int i = 0; i < 32; i++)
+		for (int i = 0; i < 2 * RUN; i++)
 			ordinals[i] = 100 + i;
 		fail_at = 100 + at;
 		CurrentResourceOwner = (ResourceOwner) &its;
 		if (setjmp(failed) == 0)
 		{
-			ask(&plane, ordinals, 32);
+			ask(&plane, ordinals, 2 * RUN);
 			CHECK(false);
 		}
-		CHECK(skx_blkio_loads_ahead == 1 + at / 16);
+		CHECK(skx_blkio_loads_ahead == 1 + at / RUN);
 		CurrentResourceOwner = (ResourceOwner) &mine;
 		skx_blkio_ahead_forget((ResourceOwner) &mine, NULL);
-		CHECK(skx_blkio_loads_ahead == 1 + at / 16);
+		CHECK(skx_blkio_loads_ahead == 1 + at / RUN);
 		skx_blkio_ahead_forget((ResourceOwner) &its, NULL);
 		close_file();
 	}
