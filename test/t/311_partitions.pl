@@ -514,6 +514,14 @@ both(@$_) for (
 $s->value('SET max_parallel_workers_per_gather = 2; SET parallel_setup_cost = 0; SET parallel_tuple_cost = 0; SET min_parallel_index_scan_size = 0; SET min_parallel_table_scan_size = 0');
 both('several processes', "SELECT tenant, count(*), count(tenant) FROM parts WHERE v @@ 'wa' GROUP BY tenant HAVING count(*) > 9 ORDER BY 1", qr/Finalize HashAggregate.*Gather.*Parallel Custom Scan \(Skipidx Facets\)/s);
 both('several processes, again and again', "SELECT string_agg((SELECT string_agg(x::text, ' ' ORDER BY x) FROM (SELECT tenant, count(*) FROM parts WHERE v @@ 'wa' AND tenant > t GROUP BY tenant) x), ',') FROM generate_series(1, 9) t", qr/Skipidx Facets/);
+# groups that do not fit into memory are gathered again for each row outside
+$s->value("CREATE TABLE wide (v tsvector, n int) PARTITION BY HASH (n); CREATE TABLE wide0 PARTITION OF wide FOR VALUES WITH (MODULUS 2, REMAINDER 0);"
+	  . " CREATE TABLE wide1 PARTITION OF wide FOR VALUES WITH (MODULUS 2, REMAINDER 1); INSERT INTO wide SELECT 'wa', i % 6000 FROM generate_series(1, 20000) i; CREATE INDEX wide_skx ON wide USING skipidx (v, n)");
+$s->value("VACUUM ANALYZE $_") for 'wide0', 'wide1';
+$s->value("SET work_mem = '64kB'; SET enable_material = off; SET enable_hashjoin = off; SET enable_mergejoin = off; SET enable_memoize = off");
+both('several processes, several times', "SELECT g, count(*), sum(c), sum(n) FROM generate_series(1, 3) g LEFT JOIN (SELECT n, count(*) AS c FROM wide WHERE v @@ 'wa' GROUP BY n) s ON true GROUP BY g ORDER BY g",
+	qr/Finalize HashAggregate.*Gather.*Skipidx Facets/s);
+$s->value("RESET work_mem; RESET enable_material; RESET enable_hashjoin; RESET enable_mergejoin; RESET enable_memoize");
 both('several processes, heirs', "SELECT tenant, count(*) FROM older WHERE v @@ '!wa' GROUP BY tenant ORDER BY 1", qr/Gather.*Skipidx Facets/s);
 $s->value('RESET max_parallel_workers_per_gather; RESET parallel_setup_cost; RESET parallel_tuple_cost; RESET min_parallel_index_scan_size; RESET min_parallel_table_scan_size');
 $s->value("PREPARE groups (tsquery, int) AS SELECT tenant, count(*) FROM parts WHERE v @@ \$1 AND parts.part = \$2 GROUP BY tenant ORDER BY 1; SET plan_cache_mode = force_generic_plan");
