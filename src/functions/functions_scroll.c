@@ -11,6 +11,7 @@
 #include "fmgr.h"
 #include "funcapi.h"
 #include "functions/functions_internal.h"
+#include "miscadmin.h"
 #include "scroll/scroll.h"
 #include "utils/rel.h"
 #include "utils/snapmgr.h"
@@ -20,8 +21,10 @@ PG_FUNCTION_INFO_V1(skipidx_scroll);
 typedef struct SkxScrollCall
 {
 	ReturnSetInfo *result;
-	Oid			table;
+	SkxParts	parts;
+	Oid			table;			/* whose rows come */
 	SkxScrollToken token;
+	SkxScrollPlace from;
 } SkxScrollCall;
 
 static void
@@ -66,28 +69,59 @@ skx_functions_scroll_check(FunctionCallInfo fcinfo, SkxScrollRequest *request)
 	request->size = size;
 }
 
+/* Takes of `size` the rows of the part. */
 static void
-skx_functions_scroll(Relation heap, Relation index, TSQuery query,
-					 SkxScrollRequest *request)
+skx_functions_scroll_part(SkxScrollCall *call, const SkxPart *part,
+						  TSQuery query, SkxScrollRequest *request)
 {
 	IndexScanDesc scan;
 	ScanKeyData match;
 
+	call->table = RelationGetRelid(part->heap);
+	request->slice.shift = part->index == call->parts.index ? 0 : call->table;
+	skx_scroll_token_enter(&call->token, part->heap);
 	skx_functions_key(&match, 0, SKX_STRATEGY_MATCH, TSQueryGetDatum(query));
-	scan = skx_compat_index_beginscan(heap, index, GetActiveSnapshot(), 1, 0);
+	scan = skx_compat_index_beginscan(part->heap, part->index,
+									  GetActiveSnapshot(), 1, 0);
 	index_rescan(scan, &match, 1, NULL, 0);
-	(void) skx_am_scan_scroll(scan, request);
+	request->size -= skx_am_scan_scroll(scan, request);
 	index_endscan(scan);
+}
+
+static int
+skx_functions_compare_parts(const void *a, const void *b)
+{
+	Oid			x = RelationGetRelid(((const SkxPart *) a)->heap);
+	Oid			y = RelationGetRelid(((const SkxPart *) b)->heap);
+
+	return x < y ? -1 : x > y;
+}
+
+/* By their OIDs, as tokens go on. */
+static void
+skx_functions_scroll(SkxScrollCall *call, TSQuery query,
+					 SkxScrollRequest *request)
+{
+	SkxParts   *parts = &call->parts;
+	int			i;
+
+	qsort(parts->parts, parts->n, sizeof(SkxPart),
+		  skx_functions_compare_parts);
+	for (i = 0; i < parts->n && request->size > 0; i++)
+	{
+		CHECK_FOR_INTERRUPTS();
+		if (skx_scroll_token_from(&call->from, parts->parts[i].heap,
+								  &request->from))
+			skx_functions_scroll_part(call, &parts->parts[i], query, request);
+	}
 }
 
 Datum
 skipidx_scroll(PG_FUNCTION_ARGS)
 {
 	SkxScrollRequest request = {0};
-	SkxScrollCall call;
+	SkxScrollCall call = {0};
 	TSQuery		query;
-	Relation	heap;
-	Relation	index;
 	int			i;
 
 	InitMaterializedSRF(fcinfo, 0);
@@ -98,17 +132,15 @@ skipidx_scroll(PG_FUNCTION_ARGS)
 	}
 	skx_functions_scroll_check(fcinfo, &request);
 	query = PG_GETARG_TSQUERY(1);
-	skx_functions_open(PG_GETARG_OID(0), false, &heap, &index);
+	skx_functions_open_parts(PG_GETARG_OID(0), &call.parts);
 	call.result = (ReturnSetInfo *) fcinfo->resultinfo;
-	call.table = RelationGetRelid(heap);
-	skx_scroll_token_begin(&call.token, heap, index, query, &request.slice);
+	skx_scroll_token_begin(&call.token, call.parts.heap, call.parts.index,
+						   query, &request.slice);
 	if (!PG_ARGISNULL(4))
-		request.from = skx_scroll_token_read(&call.token,
-											 PG_GETARG_BYTEA_PP(4));
+		skx_scroll_token_read(&call.token, PG_GETARG_BYTEA_PP(4), &call.from);
 	request.row = skx_functions_scroll_row;
 	request.arg = &call;
-	if (request.size > 0)
-		skx_functions_scroll(heap, index, query, &request);
-	skx_functions_close(heap, index);
+	skx_functions_scroll(&call, query, &request);
+	skx_functions_close_parts(&call.parts);
 	return (Datum) 0;
 }

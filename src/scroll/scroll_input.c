@@ -56,7 +56,7 @@ skx_scroll_find(SkxSegment *seg, uint32 from, uint64 key)
 static uint64
 skx_scroll_chunk(const SkxScrollSlice *slice, uint64 chunk)
 {
-	uint64		past = chunk % slice->slices;
+	uint64		past = (chunk + slice->shift) % slice->slices;
 
 	return past <= slice->slice ? chunk + (slice->slice - past) :
 		chunk + (slice->slices - past) + slice->slice;

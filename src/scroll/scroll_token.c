@@ -9,11 +9,12 @@
 
 #include "port/pg_bswap.h"
 #include "scroll/scroll.h"
+#include "utils/rel.h"
 
 #define SKX_SCROLL_MAGIC		0x53584B53	/* "SKXS" */
-#define SKX_SCROLL_VERSION		2
+#define SKX_SCROLL_VERSION		3
 
-StaticAssertDecl(sizeof(SkxScrollToken) == 72, "scroll token size");
+StaticAssertDecl(sizeof(SkxScrollToken) == 80, "scroll token size");
 
 static uint32
 skx_scroll_token_crc(const SkxScrollToken *token)
@@ -32,6 +33,19 @@ skx_scroll_token_begin(SkxScrollToken *token, Relation heap, Relation index,
 	token->slices = slice->slices;
 }
 
+static uint32
+skx_scroll_token_file(Relation table)
+{
+	return SKX_LOCATOR_NUMBER(SKX_REL_LOCATOR(table));
+}
+
+void
+skx_scroll_token_enter(SkxScrollToken *token, Relation table)
+{
+	token->table = pg_hton32(RelationGetRelid(table));
+	token->file = pg_hton32(skx_scroll_token_file(table));
+}
+
 bytea *
 skx_scroll_token_make(SkxScrollToken *token, const ItemPointerData *place)
 {
@@ -45,8 +59,9 @@ skx_scroll_token_make(SkxScrollToken *token, const ItemPointerData *place)
 	return made;
 }
 
-uint64
-skx_scroll_token_read(const SkxScrollToken *token, const bytea *given)
+void
+skx_scroll_token_read(const SkxScrollToken *token, const bytea *given,
+					  SkxScrollPlace *place)
 {
 	SkxScrollToken read;
 
@@ -59,6 +74,25 @@ skx_scroll_token_read(const SkxScrollToken *token, const bytea *given)
 	skx_token_check(&token->origin, &read.origin);
 	if (read.slice != token->slice || read.slices != token->slices)
 		skx_token_refuse("It is of another slice.");
-	return ((uint64) pg_ntoh32(read.block) << 16 |
-			(pg_ntoh32(read.offset) & 0xFFFF)) + 1;
+	place->table = pg_ntoh32(read.table);
+	place->file = pg_ntoh32(read.file);
+	place->key = ((uint64) pg_ntoh32(read.block) << 16 |
+				  (pg_ntoh32(read.offset) & 0xFFFF)) + 1;
+}
+
+bool
+skx_scroll_token_from(const SkxScrollPlace *place, Relation table,
+					  uint64 *from)
+{
+	Oid			oid = RelationGetRelid(table);
+
+	*from = 0;
+	if (oid < place->table)
+		return false;
+	if (oid > place->table)
+		return true;
+	if (skx_scroll_token_file(table) != place->file)
+		skx_token_refuse("A partition has been rewritten since, and its rows have other places.");
+	*from = place->key;
+	return true;
 }

@@ -1,12 +1,12 @@
-# Partitioned indexes: counts, facets, histograms and terms by the functions, and
-# groups by the planner, of all partitions together: those of the sequential scan,
+# Partitioned indexes: counts, facets, histograms, terms and scrolls by the functions,
+# and groups by the planner, of all partitions together: those of the sequential scan,
 # in every state that partitions can be in, whatever the order of their columns;
 # detached and attached, beside writers that move rows between them, on a standby;
 # and what is refused.
 #
 # Long: 1000 queries, else 120 (SKX_RANK_QUERIES).
 #
-# Holds: functions 2, 4, 5, 8, 10; facets 1, 5, 7; planner 17, 19, 20
+# Holds: functions 2, 4, 5, 7, 8, 10; facets 1, 5, 7; scroll 1, 2, 4, 6; planner 17, 19, 20
 
 use strict;
 use warnings;
@@ -62,6 +62,36 @@ BEGIN
 		PERFORM skipidx_flush(one);
 		IF segments IS NOT NULL THEN PERFORM skipidx_merge(one, segments); END IF;
 	END LOOP;
+END $$;
+
+-- Pages of a slice, each from the token of the last row of the one before; and
+-- slices together against the sequential scan: rows in one and not in the other,
+-- rows that came twice, slices that have some.
+CREATE FUNCTION pages(q tsquery, slice int, slices int, size int) RETURNS TABLE (tab oid, tid tid) LANGUAGE plpgsql AS $$
+DECLARE
+	after bytea;
+	one record;
+	n int;
+BEGIN
+	LOOP
+		n := 0;
+		FOR one IN SELECT * FROM skipidx_scroll('parts_skx', q, slice, slices, after, size) LOOP
+			-- those of one call do
+			IF n > 0 AND after >= one.token THEN RAISE 'tokens do not ascend'; END IF;
+			tab := one.tableoid; tid := one.ctid; after := one.token; n := n + 1;
+			RETURN NEXT;
+		END LOOP;
+		IF n > size THEN RAISE 'a page of % rows', n; END IF;
+		EXIT WHEN n < size;
+	END LOOP;
+END $$;
+CREATE FUNCTION scrolled(q tsquery, slices int, size int, OUT n int, OUT wrong int, OUT twice int, OUT used int)
+LANGUAGE plpgsql SET enable_indexscan = off SET enable_bitmapscan = off AS $$
+BEGIN
+	WITH found AS MATERIALIZED (SELECT s, p.tab, p.tid FROM generate_series(0, slices - 1) s, pages(q, s, slices, size) p),
+		wanted AS (SELECT tableoid AS tab, ctid AS tid FROM parts WHERE v @@ q)
+	SELECT count(*), (SELECT count(*) FROM found FULL JOIN wanted USING (tab, tid) WHERE found.s IS NULL OR wanted.tid IS NULL),
+		count(*) - count(DISTINCT (tab, tid)), count(DISTINCT s) INTO n, wrong, twice, used FROM found;
 END $$;
 
 CREATE FUNCTION run(part int, stride int, OUT queries int, OUT matched int, OUT n_values int8, OUT by_facets int, OUT wrong text[])
@@ -207,11 +237,25 @@ sub differ
 	is(($on // $s)->value("SELECT string_agg(q || ' ' || skipidx_count('parts_skx', q::tsquery, true), ',' ORDER BY q) FROM unnest('{wa,wa & wb,!wa,nosuch}'::text[]) q"),
 		($on // $s)->value("SELECT string_agg(q || ' ' || n, ',' ORDER BY q) FROM (SELECT q, sum(skipidx_count(relid, q::tsquery, true)) AS n FROM $leaves, unnest('{wa,wa & wb,!wa,nosuch}'::text[]) q GROUP BY q) x"),
 		"$what: about as many as in all partitions");
+
+	my $rows = 0;
+
+	for my $case ([ 'wa', 1, 100000 ], [ 'wa & wb', 1, 1 ], [ '!wa', 3, 100 ], [ 'wc', 2, 7 ], [ 'xe1:*', 5, 1 ], [ 'nosuch', 2, 10 ])
+	{
+		my ($query, $slices, $size) = @$case;
+		my ($n, $bad, $twice, $some) = split /\|/, ($on // $s)->value("SELECT * FROM scrolled('$query', $slices, $size)");
+
+		is("$bad $twice", '0 0', "$what: $query in $slices slices by $size: $n rows");
+		cmp_ok($some, '>', 1, "$what: $query in $slices slices: $some have rows") if $slices > 1 && $n > 0;
+		$rows += $n;
+	}
+	cmp_ok($rows, '>', 500, "$what: $rows rows scrolled");
 	return;
 }
 
 sub vacuum { $s->value("VACUUM $_") for 'parts0', 'parts1', 'parts2a', 'parts2b', 'parts2c', 'parts4'; return; }
 
+is($s->value("SELECT count(*) FROM skipidx_scroll('parts_skx', 'wa')"), 0, 'no rows to scroll');
 is($s->value("SELECT skipidx_count('parts_skx', 'wa'), (SELECT count(*) FROM skipidx_facets('parts_skx', 'wa', 'tenant')),"
 	  . " (SELECT sum(count) FROM skipidx_histogram('parts_skx', 'wa', 'amount', '{1}'::numeric[])), (SELECT count(*) FROM skipidx_terms('parts_skx'))"), '0|0|0|0', 'no rows');
 load(1000);
@@ -273,7 +317,7 @@ is($s->value("BEGIN; SELECT skipidx_count('parts_skx', 'nosuch') \\g /dev/null\n
 
 # ---- rights: those on the table that is named, as in a query on it ----
 
-my @calls = ("skipidx_count('parts_skx', 'wa')", "skipidx_count('parts_skx', 'wa', true)", "skipidx_facets('parts_skx', 'wa', 'loose')",
+my @calls = ("skipidx_scroll('parts_skx', 'wa')", "skipidx_count('parts_skx', 'wa')", "skipidx_count('parts_skx', 'wa', true)", "skipidx_facets('parts_skx', 'wa', 'loose')",
 	"skipidx_histogram('parts_skx', 'wa', 'tenant', '{1}'::int[])", "skipidx_terms('parts_skx')");
 
 $s->value('CREATE ROLE reader; GRANT SELECT ON parts0, parts1, parts2, parts2a, parts2b, parts2c, parts4, parts5 TO reader');
@@ -308,6 +352,100 @@ $s->value('DROP INDEX half_skx');
 like($s->raw("SELECT skipidx_search('parts_skx', 'wa', 3)"), qr/42809: index "parts_skx" is partitioned.*HINT/s, 'places of rows');
 like($s->raw("SELECT skipidx_facets('parts_skx', 'wa', 'nosuch')"), qr/42703/, 'no such column');
 differ('as before', 3);
+
+# ---- where a scroll goes on ----
+
+# one snapshot in several sessions, while rows move, and all is merged and vacuumed
+{
+	my $holder = skx_session($node, 'd');
+	my $snapshot = $holder->value('BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT pg_export_snapshot()');
+	my $want = $holder->value("SELECT count(*), sum(id) FROM parts WHERE v @@ 'wa'");
+	my ($count, $sum, $rounds, $left) = (0, 0, 0, 2);
+	my @after = ('NULL') x 2;
+
+	while ($left > 0)
+	{
+		for my $slice (grep { defined $after[$_] } 0 .. 1)
+		{
+			my $page = skx_session($node, 'd');
+			my ($n, $total, $token) = split /\|/, $page->value("BEGIN ISOLATION LEVEL REPEATABLE READ; SET TRANSACTION SNAPSHOT '$snapshot';"
+				  . " SELECT count(*), sum(d.id), max(s.token::text) FROM skipidx_scroll('parts_skx', 'wa', $slice, 2, $after[$slice], 40) s JOIN parts d ON d.tableoid = s.tableoid AND d.ctid = s.ctid");
+
+			$page->close;
+			$count += $n;
+			$sum += $total || 0;
+			$after[$slice] = $n == 40 ? "'$token'" : undef;
+			$left-- if !defined $after[$slice];
+		}
+		$s->value('UPDATE parts SET part = (part + 1) % 4 WHERE id % 5 = ' . $rounds % 5);
+		vacuum();
+		$s->value('SELECT tend(1)');
+		$rounds++;
+	}
+	is("$count|$sum", $want, "two slices under one snapshot, $rounds rounds of moves and merges between pages");
+	cmp_ok($rounds, '>', 3, 'pages between them');
+	$holder->value('COMMIT');
+	$holder->close;
+}
+vacuum();
+$s->value('SELECT tend(1)');
+differ('moved', 3);
+
+# Partitions as they come: places of each, and the token behind `n` rows of it.
+my @tables = map { [ split /\|/ ] } split /\n/, $s->value("SELECT tableoid, tableoid::regclass, count(*) FROM skipidx_scroll('parts_skx', 'wa', size => 100000) GROUP BY 1 ORDER BY 1");
+
+cmp_ok(scalar(@tables), '>', 3, 'partitions with rows');
+
+sub token
+{
+	my ($table, $n) = @_;
+
+	return $s->value("SELECT token FROM skipidx_scroll('parts_skx', 'wa', size => 100000) WHERE tableoid = $table->[0] ORDER BY token OFFSET $n LIMIT 1");
+}
+
+# rows behind the token, by table
+sub behind
+{
+	my ($token) = @_;
+
+	return join ' ', split /\n/, $s->raw("SELECT tableoid::regclass || ' ' || count(*) FROM skipidx_scroll('parts_skx', 'wa', after => '$token', size => 100000) GROUP BY tableoid ORDER BY tableoid");
+}
+
+my $in = token($tables[1], 2);
+my $rest = $tables[1][2] - 3;
+my $others = join ' ', map { "$_->[1] $_->[2]" } @tables[ 2 .. $#tables ];
+
+is(behind($in), "$tables[1][1] $rest $others", 'the rest of the partition, and those behind it');
+is(behind(token($tables[1], $tables[1][2] - 1)), $others, 'behind its last row');
+$s->value("VACUUM FULL $tables[0][1]");
+is(behind($in), "$tables[1][1] $rest $others", 'another partition was rewritten');
+$s->value("VACUUM FULL $tables[1][1]");
+like(behind($in), qr/22023.*partition has been rewritten.*Give the token/s, 'it was');
+$in = token($tables[1], 2);
+my ($bound) = map { /(FOR VALUES.*|DEFAULT)/ } $s->value("SELECT pg_get_expr(relpartbound, oid) FROM pg_class WHERE oid = $tables[1][0]");
+my $parent = $s->value("SELECT inhparent::regclass FROM pg_inherits WHERE inhrelid = $tables[1][0]");
+$s->value("ALTER TABLE $parent DETACH PARTITION $tables[1][1]");
+is(behind($in), $others, 'it was detached: those behind it');
+$s->value("ALTER TABLE $parent ATTACH PARTITION $tables[1][1] $bound");
+is(behind($in), "$tables[1][1] $rest $others", 'and attached again');
+$s->value("CREATE TABLE parts6 PARTITION OF parts FOR VALUES IN (6); INSERT INTO parts SELECT id + 20000, v, tenant, name, amount, loose, tags, 6 FROM parts0 WHERE v @@ 'wa'");
+like(behind($in), qr/^$tables[1][1] $rest $others parts6 \d+$/, 'another one: it comes last');
+$s->value('DROP TABLE parts6');
+like($s->raw("SELECT * FROM skipidx_scroll((SELECT i.inhrelid FROM pg_inherits i JOIN pg_index x ON x.indexrelid = i.inhrelid WHERE x.indrelid = $tables[1][0] LIMIT 1), 'wa', after => '$in')"),
+	qr/22023.*another index/s, 'of the index of a partition: another index');
+like($s->raw("SELECT * FROM skipidx_scroll('parts_skx', 'wb', after => '$in')"), qr/22023.*another query/s, 'another query');
+like($s->raw("SELECT * FROM skipidx_scroll('parts_skx', 'wa', 1, 2, '$in')"), qr/22023.*another slice/s, 'another slice');
+my $bytes = pack('H*', substr($in, 2));
+my $refused = 0;
+
+for my $bit (0 .. 8 * length($bytes) - 1)
+{
+	my $other = $bytes;
+
+	vec($other, $bit, 1) ^= 1;
+	$refused++ if behind('\x' . unpack('H*', $other)) =~ /22023/;
+}
+is($refused, 8 * length($bytes), "each bit that differs is found: $refused");
 
 # ---- groups, by the planner ----
 
@@ -376,6 +514,14 @@ both(@$_) for (
 $s->value('SET max_parallel_workers_per_gather = 2; SET parallel_setup_cost = 0; SET parallel_tuple_cost = 0; SET min_parallel_index_scan_size = 0; SET min_parallel_table_scan_size = 0');
 both('several processes', "SELECT tenant, count(*), count(tenant) FROM parts WHERE v @@ 'wa' GROUP BY tenant HAVING count(*) > 9 ORDER BY 1", qr/Finalize HashAggregate.*Gather.*Parallel Custom Scan \(Skipidx Facets\)/s);
 both('several processes, again and again', "SELECT string_agg((SELECT string_agg(x::text, ' ' ORDER BY x) FROM (SELECT tenant, count(*) FROM parts WHERE v @@ 'wa' AND tenant > t GROUP BY tenant) x), ',') FROM generate_series(1, 9) t", qr/Skipidx Facets/);
+# groups that do not fit into memory are gathered again for each row outside
+$s->value("CREATE TABLE wide (v tsvector, n int) PARTITION BY HASH (n); CREATE TABLE wide0 PARTITION OF wide FOR VALUES WITH (MODULUS 2, REMAINDER 0);"
+	  . " CREATE TABLE wide1 PARTITION OF wide FOR VALUES WITH (MODULUS 2, REMAINDER 1); INSERT INTO wide SELECT 'wa', i % 6000 FROM generate_series(1, 20000) i; CREATE INDEX wide_skx ON wide USING skipidx (v, n)");
+$s->value("VACUUM ANALYZE $_") for 'wide0', 'wide1';
+$s->value("SET work_mem = '64kB'; SET enable_material = off; SET enable_hashjoin = off; SET enable_mergejoin = off; SET enable_memoize = off");
+both('several processes, several times', "SELECT g, count(*), sum(c), sum(n) FROM generate_series(1, 3) g LEFT JOIN (SELECT n, count(*) AS c FROM wide WHERE v @@ 'wa' GROUP BY n) s ON true GROUP BY g ORDER BY g",
+	qr/Finalize HashAggregate.*Gather.*Skipidx Facets/s);
+$s->value("RESET work_mem; RESET enable_material; RESET enable_hashjoin; RESET enable_mergejoin; RESET enable_memoize");
 both('several processes, heirs', "SELECT tenant, count(*) FROM older WHERE v @@ '!wa' GROUP BY tenant ORDER BY 1", qr/Gather.*Skipidx Facets/s);
 $s->value('RESET max_parallel_workers_per_gather; RESET parallel_setup_cost; RESET parallel_tuple_cost; RESET min_parallel_index_scan_size; RESET min_parallel_table_scan_size');
 $s->value("PREPARE groups (tsquery, int) AS SELECT tenant, count(*) FROM parts WHERE v @@ \$1 AND parts.part = \$2 GROUP BY tenant ORDER BY 1; SET plan_cache_mode = force_generic_plan");
@@ -414,6 +560,12 @@ $s->value("SELECT skipidx_flush(relid) FROM $leaves WHERE relid::text LIKE 'part
 $node->wait_for_catchup($standby, 'replay', $node->lsn('write'));
 my $there = skx_session($standby, 'd');
 differ('standby', 3, $there);
+{
+	my ($token, $left) = split /\|/, $s->value("SELECT token, count(*) OVER () - row_number() OVER () FROM skipidx_scroll('parts_skx', 'wa', size => 100000) ORDER BY token OFFSET 77 LIMIT 1");
+
+	$node->wait_for_catchup($standby, 'replay', $node->lsn('insert'));
+	is($there->value("SELECT count(*) FROM skipidx_scroll('parts_skx', 'wa', after => '$token', size => 100000)"), $left, 'standby: a token of the primary');
+}
 $s->value("CREATE UNLOGGED TABLE parts8 PARTITION OF parts FOR VALUES IN (8)");
 $node->wait_for_catchup($standby, 'replay', $node->lsn('write'));
 like($there->raw("SELECT skipidx_count('parts_skx', 'wa')"), qr/55000: cannot access unlogged indexes during recovery/, 'standby: a partition without rows there');
