@@ -29,12 +29,23 @@ typedef struct SkxPendingScan SkxPendingScan;
 typedef struct SkxPendingDoc
 {
 	ItemPointerData tid;
+	int			stripe;
+	uint64		sequence;		/* its number there */
 	TSVector	value;			/* of the row; valid until next */
 	bool		dead;			/* only seen with `last` */
 } SkxPendingDoc;
 
 extern SkxPendingScan *skx_pending_begin(Relation rel, const SkxView *view,
 										 const uint64 *last);
+
+/*
+ * only: those of which `wanted` says so, and nothing of the others is looked
+ * at; NULL: all.
+ */
+typedef bool (*SkxPendingWanted) (int stripe, uint64 sequence, void *arg);
+
+extern void skx_pending_only(SkxPendingScan *scan, SkxPendingWanted wanted,
+							 void *arg);
 extern bool skx_pending_next(SkxPendingScan *scan, SkxPendingDoc *doc);
 extern void skx_pending_end(SkxPendingScan *scan);
 

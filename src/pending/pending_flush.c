@@ -172,6 +172,8 @@ skx_pending_flush_next(SkxPendingFlush *flush, SkxPendingDoc *doc)
 	{
 		doc->tid = disk->tid;
 		doc->dead = (disk->flags & SKX_PENDING_DEAD) != 0;
+		doc->stripe = flush->stripes[flush->current].which;
+		doc->sequence = flush->walk.sequence - 1;
 		doc->value = skx_pending_value(&flush->value, &flush->walk, disk);
 		skx_pending_flush_count(flush, disk, doc->value);
 		if (!doc->dead)

@@ -19,6 +19,8 @@ struct SkxPendingScan
 	Relation	rel;
 	const SkxView *view;
 	const uint64 *last;			/* as for skx_pending_begin() */
+	SkxPendingWanted wanted;	/* NULL: all */
+	void	   *wanted_arg;
 	int			which;			/* stripe of `walk`; -1: not begun */
 	bool		on_page;		/* the walk has a page with records left */
 	SkxPendingValue value;
@@ -33,11 +35,19 @@ skx_pending_begin(Relation rel, const SkxView *view, const uint64 *last)
 	scan->rel = rel;
 	scan->view = view;
 	scan->last = last;
+	scan->wanted = NULL;
 	scan->which = -1;
 	scan->on_page = false;
 	memset(&scan->value, 0, sizeof(scan->value));
 	scan->value.context = CurrentMemoryContext;
 	return scan;
+}
+
+void
+skx_pending_only(SkxPendingScan *scan, SkxPendingWanted wanted, void *arg)
+{
+	scan->wanted = wanted;
+	scan->wanted_arg = arg;
 }
 
 /* Reports what is wrong with a document of the walk's page. */
@@ -147,7 +157,11 @@ skx_pending_next(SkxPendingScan *scan, SkxPendingDoc *doc)
 		if (record == NULL)
 			return false;
 		doc->dead = (record->flags & SKX_PENDING_DEAD) != 0;
-	} while (doc->dead && scan->last == NULL);
+		doc->stripe = scan->which;
+		doc->sequence = scan->walk.sequence - 1;
+	} while ((doc->dead && scan->last == NULL) ||
+			 (scan->wanted != NULL &&
+			  !scan->wanted(doc->stripe, doc->sequence, scan->wanted_arg)));
 	doc->tid = record->tid;
 	doc->value = skx_pending_value(&scan->value, &scan->walk, record);
 	return true;

@@ -143,6 +143,17 @@ extern const SkxTerm *skx_score_found(const SkxScorer *scorer, int term,
 extern bool skx_score_has_found(const SkxScorer *scorer);
 
 /*
+ * score_marks.c : which pending documents of that view have any of the words
+ *
+ * The look-up of the words has gone through them.  NULL: it is not known.
+ * Documents that came later are always marked.
+ */
+typedef struct SkxScoreMarks SkxScoreMarks;
+
+extern SkxScoreMarks *skx_score_marks(const SkxScorer *scorer);
+extern bool skx_score_marked(int stripe, uint64 sequence, void *marks);
+
+/*
  * score_document.c : the sum of parts of one document, 0 when it has none of
  * the words.  parts (NULL: not asked for) has room for nterms + npairs numbers.
  */

@@ -37,6 +37,8 @@ typedef struct SkxScoreWord
 	uint64		df;
 	const SkxTerm **found;		/* by segment of a plain index; NULL: for a
 								 * prefix, or not kept */
+	uint8	   *marks;			/* a bit for each pending document of a plain
+								 * index: has it the word? NULL: not kept */
 } SkxScoreWord;
 
 /* What makes two snapshots see the same. */
@@ -61,6 +63,8 @@ typedef struct SkxScoreLeaf
 	SkxView    *view;
 	uint64	   *last;			/* number of the last document of each stripe
 								 * that counts */
+	uint64	   *marks;			/* where its documents begin among marks */
+	uint64		nmarks;			/* documents of all stripes */
 } SkxScoreLeaf;
 
 struct SkxStats
@@ -82,6 +86,22 @@ struct SkxStats
 	MemoryContext lookups;		/* of the words and what they point to */
 	HTAB	   *words;			/* SkxScoreWord */
 };
+
+/*
+ * score_marks.c : bits of pending documents that have a word
+ *
+ * leaf: numbers the leaf's documents.  make: the bits of one word, none set;
+ * NULL: there are no documents, or too many.  at: where a document's bit is;
+ * false: it came after those that count.
+ */
+extern void skx_score_marks_leaf(SkxScoreLeaf *leaf);
+
+/* score_query.c : those of a scorer's term, or NULL */
+extern const uint8 *skx_score_word_marks(const SkxScorer *scorer, int term);
+
+extern uint8 *skx_score_marks_make(const SkxStats *stats);
+extern bool skx_score_marks_at(const SkxScoreLeaf *leaf, int stripe,
+							   uint64 sequence, uint64 *at);
 
 /* score_document.c : the first entry that is not below the lexeme */
 extern int	skx_score_entry(const char *lexeme, int len, TSVector document);

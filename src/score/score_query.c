@@ -352,6 +352,14 @@ skx_score_found(const SkxScorer *scorer, int term, int segment)
 	return word->found[segment];
 }
 
+const uint8 *
+skx_score_word_marks(const SkxScorer *scorer, int term)
+{
+	const SkxScoreWord *word = ((const SkxScorerOpen *) scorer)->words[term];
+
+	return word == NULL ? NULL : word->marks;
+}
+
 bool
 skx_score_has_found(const SkxScorer *scorer)
 {

@@ -265,6 +265,7 @@ skx_score_leaf_pin(SkxStats *stats, SkxScoreLeaf *leaf, Relation rel)
 	leaf->view = skx_manifest_view(rel);
 	leaf->last = palloc(sizeof(uint64) * leaf->view->nstripes);
 	skx_pending_totals(rel, leaf->view, &totals, leaf->last);
+	skx_score_marks_leaf(leaf);
 	stats->ndocs += totals.ndocs - totals.nnull;
 	stats->length += totals.total_length;
 	source = skx_source_open(rel, leaf->view);

@@ -28,6 +28,9 @@
  */
 #define SKX_SCORE_FOUND		1024
 
+/* The same of pending documents: a bit each. */
+#define SKX_SCORE_MARKED	64
+
 /* What is known of a prefix while its lexemes are looked up. */
 typedef struct SkxScorePrefix
 {
@@ -48,6 +51,7 @@ typedef struct SkxScoreSearch
 	int			n;
 	SkxScoreWord *words;
 	SkxScorePrefix *prefixes;	/* of the words from nplain on */
+	const SkxScoreLeaf *leaf;	/* whose pending documents are counted */
 } SkxScoreSearch;
 
 static uint32
@@ -199,9 +203,18 @@ skx_score_begins(TSVector document, int i, const SkxScoreWord *word)
 		memcmp(STRPTR(document) + entry->pos, word->bytes, word->len) == 0;
 }
 
+/* Notes that pending document `at` has the word. */
+static void
+skx_score_mark(SkxScoreWord *word, uint64 at)
+{
+	if (word->marks != NULL)
+		word->marks[at / 8] |= 1 << (at % 8);
+}
+
 /* Counts the words that the document has, none of them a prefix. */
 static void
-skx_score_count_words(SkxScoreWord *words, int n, TSVector document)
+skx_score_count_words(SkxScoreWord *words, int n, TSVector document,
+					  uint64 at)
 {
 	int			k;
 
@@ -211,24 +224,30 @@ skx_score_count_words(SkxScoreWord *words, int n, TSVector document)
 		int			i = skx_score_entry(word->bytes, word->len, document);
 
 		CHECK_FOR_INTERRUPTS();
-		word->df += skx_score_begins(document, i, word) &&
-			ARRPTR(document)[i].len == word->len;
+		if (!skx_score_begins(document, i, word) ||
+			ARRPTR(document)[i].len != word->len)
+			continue;
+		word->df++;
+		skx_score_mark(word, at);
 	}
 }
 
 /* Counts the lexemes that it has of prefixes. */
 static void
-skx_score_count_prefixes(SkxScoreSearch *search, TSVector document)
+skx_score_count_prefixes(SkxScoreSearch *search, TSVector document,
+						 uint64 at)
 {
 	const WordEntry *entries = ARRPTR(document);
 	int			k;
 
 	for (k = search->nplain; k < search->n; k++)
 	{
-		const SkxScoreWord *word = &search->words[k];
+		SkxScoreWord *word = &search->words[k];
 		int			i = skx_score_entry(word->bytes, word->len, document);
 
 		CHECK_FOR_INTERRUPTS();
+		if (skx_score_begins(document, i, word))
+			skx_score_mark(word, at);
 		for (; skx_score_begins(document, i, word); i++)
 			if (word->len > 0 ||
 				!skx_intake_is_value(STRPTR(document) + entries[i].pos,
@@ -241,7 +260,8 @@ skx_score_count_prefixes(SkxScoreSearch *search, TSVector document)
 
 /* The same of many words, ascending and no prefixes. */
 static void
-skx_score_count_lexemes(SkxScoreWord *words, int n, TSVector document)
+skx_score_count_lexemes(SkxScoreWord *words, int n, TSVector document,
+						uint64 at)
 {
 	const WordEntry *entries = ARRPTR(document);
 	int			i;
@@ -262,7 +282,10 @@ skx_score_count_lexemes(SkxScoreWord *words, int n, TSVector document)
 												entries[i].len);
 
 			if (cmp == 0)
+			{
 				words[middle].df++;
+				skx_score_mark(&words[middle], at);
+			}
 			if (cmp <= 0)
 				low = middle + 1;
 			if (cmp >= 0)
@@ -277,12 +300,14 @@ skx_score_count_document(const SkxPendingDoc *doc, void *arg)
 {
 	SkxScoreSearch *search = arg;
 	TSVector	document = doc->value;
+	uint64		at = 0;
 
+	(void) skx_score_marks_at(search->leaf, doc->stripe, doc->sequence, &at);
 	if (search->nplain > document->size)
-		skx_score_count_lexemes(search->words, search->nplain, document);
+		skx_score_count_lexemes(search->words, search->nplain, document, at);
 	else
-		skx_score_count_words(search->words, search->nplain, document);
-	skx_score_count_prefixes(search, document);
+		skx_score_count_words(search->words, search->nplain, document, at);
+	skx_score_count_prefixes(search, document, at);
 	return true;
 }
 
@@ -292,6 +317,7 @@ skx_score_find_leaf(SkxStats *stats, SkxScoreSearch *search,
 {
 	SkxSource  *source = skx_source_open(rel, leaf->view);
 
+	search->leaf = leaf;
 	skx_score_find_segments(stats, search, source);
 	if (skx_score_leaf_pending(leaf))
 		skx_source_pending(source, leaf->last, skx_score_count_document,
@@ -402,6 +428,8 @@ skx_score_missing(SkxStats *stats, const SkxScoreTerm *terms, int n,
 		if (!word->prefix && nsegs > 0 && n <= SKX_SCORE_FOUND)
 			word->found = MemoryContextAllocZero(stats->lookups,
 												 sizeof(SkxTerm *) * nsegs);
+		if (n <= SKX_SCORE_MARKED)
+			word->marks = skx_score_marks_make(stats);
 		search->n++;
 		search->nplain += !word->prefix;
 	}

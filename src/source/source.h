@@ -22,6 +22,8 @@ typedef struct SkxSource
 	int			nsegments;		/* that are open, */
 	SkxSegment **segments;		/* by their numbers, up to `next` */
 	SkxPendingScan *pending;	/* NULL: not begun, or at its end */
+	SkxPendingWanted wanted;	/* of these; NULL: all */
+	void	   *wanted_arg;
 	MemoryContext context;
 	MemoryContext document;		/* of a pending one; NULL: there was none */
 } SkxSource;
@@ -59,6 +61,13 @@ extern SkxSegment *skx_source_at(SkxSource *source, int segment);
 typedef bool (*SkxSourceVisit) (const SkxPendingDoc *doc, void *arg);
 extern bool skx_source_pending(SkxSource *source, const uint64 *last,
 							   SkxSourceVisit visit, void *arg);
+
+/* From the next time that they begin, only those that are wanted; NULL: all. */
+extern void skx_source_only(SkxSource *source, SkxPendingWanted wanted,
+							void *arg);
+
+/* Pending documents that were handed out, in this process. */
+extern PGDLLIMPORT uint64 skx_source_pending_read;
 
 /* Closes all of it.  After an error there is nothing to be closed. */
 extern void skx_source_close(SkxSource *source);

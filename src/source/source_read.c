@@ -8,6 +8,8 @@
 #include "source/source.h"
 #include "utils/memutils.h"
 
+uint64		skx_source_pending_read;
+
 SkxSource *
 skx_source_open(Relation rel, const SkxView *view)
 {
@@ -72,13 +74,24 @@ skx_source_at(SkxSource *source, int segment)
 	return source->segments[0];
 }
 
+void
+skx_source_only(SkxSource *source, SkxPendingWanted wanted, void *arg)
+{
+	Assert(source->pending == NULL);
+	source->wanted = wanted;
+	source->wanted_arg = arg;
+}
+
 /* The next pending document; false at the end. */
 static bool
 skx_source_next_pending(SkxSource *source, const uint64 *last,
 						SkxPendingDoc *doc)
 {
 	if (source->pending == NULL)
+	{
 		source->pending = skx_pending_begin(source->rel, source->view, last);
+		skx_pending_only(source->pending, source->wanted, source->wanted_arg);
+	}
 	if (skx_pending_next(source->pending, doc))
 	{
 		if (source->document == NULL)
@@ -103,6 +116,7 @@ skx_source_pending(SkxSource *source, const uint64 *last,
 	while (more && skx_source_next_pending(source, last, &doc))
 	{
 		CHECK_FOR_INTERRUPTS();
+		skx_source_pending_read++;
 		MemoryContextSwitchTo(source->document);
 		more = visit(&doc, arg);
 		MemoryContextSwitchTo(source->context);

@@ -47,8 +47,25 @@ skx_topk_pending_document(const SkxPendingDoc *doc, void *arg)
 	return true;
 }
 
+/*
+ * A document without a word that counts is no hit, and documents whose words
+ * were counted a moment ago are known.
+ */
 void
 skx_topk_pending(SkxTopk *topk)
 {
+	const SkxTopkRequest *request = &topk->request;
+
+	if (topk->marks == NULL &&
+		skx_score_view(topk->scorer, request->index) == request->view)
+	{
+		MemoryContext old = MemoryContextSwitchTo(topk->context);
+
+		topk->marks = skx_score_marks(topk->scorer);
+		MemoryContextSwitchTo(old);
+	}
+	if (topk->marks != NULL)
+		skx_source_only(topk->source, skx_score_marked, topk->marks);
 	skx_source_pending(topk->source, NULL, skx_topk_pending_document, topk);
+	skx_source_only(topk->source, NULL, NULL);
 }

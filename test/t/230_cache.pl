@@ -181,7 +181,7 @@ SQL
 
 	  SKIP:
 		{
-			skip 'no io_uring', 1 if $m->value("SELECT in_force FROM skipidx_settings() WHERE name = 'io_method'") ne 'uring';
+			skip 'no io_uring', 1 if $m->value("SELECT in_force FROM skipidx_settings() WHERE name = 'skipidx.io_method'") ne 'uring';
 			cmp_ok($after{$method} - ($before{$method} // 0), '>', $pages * 0.9, "$index: read by $method");
 		}
 		unlike($m->raw("SELECT skipidx_check('$index', true)"), qr/ERROR/, "$index: skipidx_check");

@@ -1,0 +1,107 @@
+# What a ranked search does with pending documents, counted: it goes through
+# them once, to count its words, and then looks into those with one of them.
+#
+# Holds: score 9; source 1
+
+use strict;
+use warnings;
+use FindBin;
+use lib "$FindBin::RealBin/lib";
+use SkipidxTest qw(skx_node skx_session);
+use Test::More;
+
+my $node = skx_node('pending_work', conf => "skipidx.max_workers = 0\n");
+my $s = skx_session($node, 'postgres');
+
+# Of 20,000 documents, 20 have rare, 1,000 tens, all common; pa0 to pa9 are in
+# 20 each.  The first 5,000 are in a segment.
+$s->value(<<'SQL');
+CREATE EXTENSION skipidx;
+CREATE TABLE docs (id serial, v tsvector) WITH (autovacuum_enabled = off);
+CREATE INDEX docs_v ON docs USING skipidx (v) WITH (pending_limit = '1GB', block_size = '8kB');
+CREATE FUNCTION add(first int, last int) RETURNS bigint LANGUAGE sql AS $$
+	INSERT INTO docs (v) SELECT ('common:1 filler' || i % 50 || ':2'
+		|| CASE WHEN i % 1000 = 7 THEN ' rare:3' ELSE '' END
+		|| CASE WHEN i % 20 = 3 THEN ' tens:4,5' || i % 3 ELSE '' END
+		|| CASE WHEN i % 100 = 9 THEN ' pa' || i / 100 % 10 || ':6' ELSE '' END)::tsvector
+	FROM generate_series(first, last) i;
+	SELECT 1::bigint $$;
+SELECT add(1, 5000);
+SELECT skipidx_flush('docs_v');
+SELECT add(5001, 25000);
+ANALYZE docs;
+SET enable_seqscan = off;
+SQL
+
+my $pending = $s->value("SELECT pending_docs FROM skipidx_stats('docs_v')");
+
+is($pending, 20000, 'pending documents');
+
+# Distances of a ranked search's rows, and how many pending documents were looked into.
+sub search
+{
+	my ($session, $query, $rows) = @_;
+	my $before = $session->value('SELECT pending FROM skipidx_work()');
+	my $found = $session->value("SELECT string_agg(d::text, ',') FROM (SELECT round((v <@> '$query')::numeric, 4) AS d"
+		  . " FROM docs WHERE v @@ '$query' ORDER BY v <@> '$query' LIMIT $rows) t");
+
+	return ($found, $session->value('SELECT pending FROM skipidx_work()') - $before);
+}
+
+# The same rows, sorted.
+sub oracle
+{
+	my ($query, $rows) = @_;
+
+	return $s->value("SET enable_seqscan = on; SET enable_indexscan = off; SET enable_bitmapscan = off;"
+		  . " SELECT string_agg(d::text, ',') FROM (SELECT round((v <@> '$query')::numeric, 4) AS d"
+		  . " FROM docs WHERE v @@ '$query' ORDER BY v <@> '$query' LIMIT $rows) t;"
+		  . ' RESET enable_indexscan; RESET enable_bitmapscan; SET enable_seqscan = off');
+}
+
+# Query, and pending documents with a word or prefix that counts.
+my @queries = ([ 'rare', 20 ], [ 'tens | rare', 1020 ], [ 'rare | pa3', 40 ], [ 'pa:*', 200 ],
+	[ 'rare & !filler7', 20 ], [ 'common', 20000 ]);
+
+for my $case (@queries)
+{
+	my ($query, $with) = @$case;
+	my $fresh = skx_session($node, 'postgres');
+	my $want = oracle($query, 10);
+
+	$fresh->value("LOAD 'skipidx'; SET enable_seqscan = off; SET enable_bitmapscan = off");
+	my ($first, $work) = search($fresh, $query, 10);
+
+	is($first, $want, "$query: rows");
+	cmp_ok($work, '<=', $pending + $with, "$query: all pending documents once, and those with a word");
+	cmp_ok($work, '>=', $pending, "$query: all of them were counted");
+
+	# the statistics are kept as long as the index stays as it is
+	(my $again, $work) = search($fresh, $query, 10);
+	is($again, $want, "$query: rows again");
+	is($work, $with, "$query: those with a word");
+	$fresh->close;
+}
+
+# What is inserted under the same snapshot after the words were counted.
+my $reader = skx_session($node, 'postgres');
+
+$reader->value("LOAD 'skipidx'; SET enable_seqscan = off; BEGIN ISOLATION LEVEL REPEATABLE READ");
+my ($before) = search($reader, 'rare', 100);
+$s->value('SELECT add(30001, 31000)');
+my ($after) = search($reader, 'rare', 100);
+is($after, $before, 'inserted by another: not seen');
+$reader->value('SELECT add(40001, 41000)');
+($after) = search($reader, 'rare', 100);
+is(scalar(split /,/, $after), scalar(split /,/, $before) + 1, 'inserted by itself: seen');
+$reader->value('ROLLBACK');
+
+# Flushed meanwhile: another view, with other numbers.
+$s->value("SELECT skipidx_flush('docs_v'); SELECT add(50001, 52000); DELETE FROM docs WHERE id % 7 = 0");
+is((search($s, $_->[0], 100))[0], oracle($_->[0], 100), "$_->[0]: flushed, inserted, deleted") for @queries;
+$s->value('VACUUM (INDEX_CLEANUP ON) docs; SELECT add(60001, 61000)');
+is((search($s, $_->[0], 100))[0], oracle($_->[0], 100), "$_->[0]: vacuumed, inserted") for @queries;
+
+$_->close for $s, $reader;
+$node->stop;
+done_testing();
