@@ -206,10 +206,13 @@ extern void skx_am_scan_ranges(IndexScanDesc scan, int column, int n,
 extern Relation skx_am_open_bound(Oid index);
 
 /*
- * am_cost.c : skx_cost_share() of an index that is not open
+ * am_cost.c : skx_cost_share() and skx_cost_length() of an index that is not
+ * open; length 0: not known
  */
 extern double skx_am_cost_share(PlannerInfo *root, IndexOptInfo *info,
 								Node *clause, int column);
+extern double skx_am_cost_length(PlannerInfo *root,
+								 const IndexOptInfo *info);
 extern void skxcostestimate(PlannerInfo *root, IndexPath *path,
 							double loop_count, Cost *startup, Cost *total,
 							Selectivity *selectivity, double *correlation,

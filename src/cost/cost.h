@@ -39,6 +39,7 @@ typedef struct SkxCostEstimate
  * of a whole index is met by, if the index knows its words better than ANALYZE
  * does; or how much of it has a word of the query of a distance (OpExpr).  Below
  * 0: not known.
+ * length: words of a document, on average.
  * first: where all rows are wanted, about so many, how many of them the first
  * search is for.
  */
@@ -48,6 +49,7 @@ extern void skx_cost_estimate(PlannerInfo *root, IndexPath *path,
 							  SkxCostEstimate *estimate);
 extern double skx_cost_share(PlannerInfo *root, const SkxCostIndex *index,
 							 Node *clause, int column);
+extern double skx_cost_length(PlannerInfo *root, Relation index);
 extern uint64 skx_cost_first(double rows);
 
 /*

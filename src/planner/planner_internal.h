@@ -92,6 +92,19 @@ extern bool skx_planner_takes_more(IndexOptInfo *index, List *clauses);
 extern Node *skx_planner_column_expr(const IndexOptInfo *index, int column);
 
 /*
+ * planner_filter.c : what testing `@@` on rows costs beyond what the server
+ * charges
+ *
+ * filter_cost: of a path that is new.  charge_filters: adds it to the cost of
+ * all paths of the table, and compares them; true: one that is charged had
+ * seemed to cost less than each of the others, so that some may have been
+ * dropped.
+ */
+extern Cost skx_planner_filter_cost(PlannerInfo *root, RelOptInfo *rel,
+									Path *path);
+extern bool skx_planner_charge_filters(PlannerInfo *root, RelOptInfo *rel);
+
+/*
  * planner_order.c
  *
  * ordering: the distance that rows have to come by, ascending, to be in the
@@ -216,7 +229,8 @@ extern void skx_planner_add_facets(PlannerInfo *root, RelOptInfo *input,
 /*
  * planner_paths.c
  *
- * processes: what a leader with so many workers is worth, alone 1.  is_worth: is
+ * take_paths: all of the table's, and partial ones, so that others can be made;
+ * offer_paths compares and adds them.  processes: what a leader with so many workers is worth, alone 1.  is_worth: is
  * so much work of an index worth several of them at all?  shared: the same path
  * for each of them, whose work is divided but for what does not cost `divided`;
  * NULL: there are none for an index of so many pages.
@@ -229,6 +243,10 @@ extern void skx_planner_add_facets(PlannerInfo *root, RelOptInfo *input,
 #define SKX_PLANNER_WORTH_SEARCH	10
 #define SKX_PLANNER_WORTH_COUNT		25
 
+extern void skx_planner_take_paths(RelOptInfo *rel, List **paths,
+								   List **partial);
+extern void skx_planner_offer_paths(RelOptInfo *rel, List *paths,
+									List *partial);
 extern double skx_planner_processes(int workers);
 extern bool skx_planner_is_worth(Cost cost, double times);
 extern CustomPath *skx_planner_shared(RelOptInfo *rel, const CustomPath *whole,

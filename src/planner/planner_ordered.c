@@ -186,7 +186,9 @@ skx_planner_cost_ordered(PlannerInfo *root, const RelOptInfo *rel,
 							  descending) +
 		matches * (cpu_tuple_cost + cpu_index_tuple_cost +
 				   rel->baserestrictcost.per_tuple) +
-		path->rows * path->pathtarget->cost.per_tuple;
+		path->rows * path->pathtarget->cost.per_tuple +
+		skx_planner_filter_cost(root, unconstify(RelOptInfo *, rel),
+								(Path *) unconstify(IndexPath *, index));
 }
 
 static void
