@@ -26,7 +26,8 @@ typedef struct SkxCostEstimate
 	Cost		total;
 	Selectivity selectivity;
 	double		correlation;
-	double		pages;
+	double		first;			/* pages that are read before the first row */
+	double		pages;			/* all of them */
 } SkxCostEstimate;
 
 /*
@@ -95,9 +96,14 @@ typedef struct SkxPlannedSizes
 /*
  * cost_planned.c : found once while a statement is planned
  *
- * value: of an expression without columns; NULL if it cannot be known.  sizes:
+ * keep: what a path was estimated to read, which it has no room for; pages: that,
+ * of all rows, or before the first one.  value: of an expression without columns; NULL if it cannot be known.  sizes:
  * the caller has an active snapshot.
  */
+extern void skx_cost_planned_keep(PlannerInfo *root, const IndexPath *path,
+								  const SkxCostEstimate *estimate);
+extern double skx_cost_planned_pages(PlannerInfo *root, const IndexPath *path,
+									 bool first);
 extern Const *skx_cost_planned_value(PlannerInfo *root, Node *expr);
 extern const SkxPlannedSizes *skx_cost_planned_sizes(PlannerInfo *root,
 													 Relation index);

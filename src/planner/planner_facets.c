@@ -14,6 +14,7 @@
 #include "am/am.h"
 #include "catalog/pg_type_d.h"
 #include "compat/compat_planner.h"
+#include "cost/cost.h"
 #include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
 #include "optimizer/clauses.h"
@@ -325,6 +326,10 @@ skx_planner_plan_facets(PlannerInfo *root, RelOptInfo *rel, CustomPath *path,
 														 index->indexinfo->rel,
 														 var, lfirst(lc))));
 	}
+	scan->custom_private =
+		lappend(scan->custom_private,
+				skx_planner_estimate(skx_cost_planned_pages(root, index,
+															false)));
 	scan->scan.plan.targetlist = tlist;
 	if (!path->path.parallel_aware)
 		scan->scan.plan.qual = (List *) copyObject(root->parse->havingQual);

@@ -19,6 +19,13 @@
 #include "utils/memutils.h"
 #include "utils/rel.h"
 
+/* What processes share. */
+typedef struct SkxFacetsScanShare
+{
+	SkxCountShare rows;
+	SkxSharedReads reads;
+} SkxFacetsScanShare;
+
 typedef struct SkxFacetsScan
 {
 	CustomScanState css;		/* custom_ps: an IndexScanState */
@@ -31,7 +38,8 @@ typedef struct SkxFacetsScan
 	SkxFacetValues *values;
 	SkxCountWork rows;			/* of all rescans, */
 	SkxFacetsWork work;			/* likewise */
-	SkxCountShare *share;		/* with other processes, as long as these run */
+	SkxScanReads others;		/* what other processes have read */
+	SkxFacetsScanShare *share;	/* with these, as long as they run */
 } SkxFacetsScan;
 
 static Node *skx_planner_create_facets(CustomScan *scan);
@@ -111,7 +119,8 @@ skx_planner_open_facets(SkxFacetsScan *state)
 	if (instrument != NULL)
 		InstrStartNode(instrument);
 	state->facets = skx_am_scan_facets(child->iss_ScanDesc, &state->request,
-									   state->share, &state->rows);
+									   state->share == NULL ? NULL :
+									   &state->share->rows, &state->rows);
 	if (instrument != NULL)
 		InstrStopNode(instrument, state->facets == NULL ? 0 :
 					  (double) skx_facets_rows(state->facets));
@@ -129,6 +138,9 @@ static bool
 skx_planner_read_facet(SkxFacetsScan *state, SkxFacet *facet, Datum *value)
 {
 	SkxFacetsWork before = skx_facets_work;
+	IndexScanState *child = linitial_node(IndexScanState,
+										  state->css.custom_ps);
+	SkxScanReads reads;
 	MemoryContext old;
 	ItemPointerData tid;
 	bool		found;
@@ -138,6 +150,7 @@ skx_planner_read_facet(SkxFacetsScan *state, SkxFacet *facet, Datum *value)
 		state->begun = true;
 		skx_planner_open_facets(state);
 	}
+	skx_am_reads_now(&reads);
 	old = MemoryContextSwitchTo(state->context);
 	found = state->facets != NULL && skx_facets_next(state->facets, facet);
 	if (found && facet->lexeme.bytes[2] != SKX_VALUE_NULL)
@@ -147,6 +160,7 @@ skx_planner_read_facet(SkxFacetsScan *state, SkxFacet *facet, Datum *value)
 	}
 	MemoryContextSwitchTo(old);
 	skx_facets_add_work(&state->work, &before);
+	skx_am_scan_since(child->iss_ScanDesc, &reads);
 	return found;
 }
 
@@ -204,22 +218,25 @@ skx_planner_next_facet(CustomScanState *node)
 static Size
 skx_planner_facets_share_size(CustomScanState *node, ParallelContext *context)
 {
-	return sizeof(SkxCountShare);
+	return sizeof(SkxFacetsScanShare);
 }
 
 static void
 skx_planner_facets_share_begin(CustomScanState *node,
 							   ParallelContext *context, void *at)
 {
-	skx_count_share_init(at);
-	((SkxFacetsScan *) node)->share = at;
+	SkxFacetsScanShare *share = at;
+
+	skx_count_share_init(&share->rows);
+	skx_planner_reads_init(&share->reads);
+	((SkxFacetsScan *) node)->share = share;
 }
 
 static void
 skx_planner_facets_share_again(CustomScanState *node,
 							   ParallelContext *context, void *at)
 {
-	skx_count_share_restart(at);
+	skx_count_share_restart(&((SkxFacetsScanShare *) at)->rows);
 }
 
 static void
@@ -234,8 +251,11 @@ skx_planner_facets_share_end(CustomScanState *node)
 {
 	SkxFacetsScan *state = (SkxFacetsScan *) node;
 
-	if (state->share != NULL)
-		skx_count_share_work(state->share, &state->rows);
+	if (state->share == NULL)
+		return;
+	skx_count_share_work(&state->share->rows, &state->rows);
+	skx_planner_reads_leave(&state->share->reads, linitial(node->custom_ps));
+	skx_planner_reads_take(&state->share->reads, &state->others);
 	state->share = NULL;
 }
 
@@ -280,6 +300,9 @@ skx_planner_explain_facets(CustomScanState *node, List *ancestors,
 {
 	const SkxFacetsScan *state = (const SkxFacetsScan *) node;
 
+	skx_planner_explain_blocks(llast(castNode(CustomScan,
+											  node->ss.ps.plan)->custom_private),
+							   es);
 	if (!es->analyze)
 		return;
 	ExplainPropertyUInteger("Heap Fetches", NULL, state->rows.fetched +
@@ -291,4 +314,5 @@ skx_planner_explain_facets(CustomScanState *node, List *ancestors,
 	ExplainPropertyUInteger("Values by List", NULL, state->work.lists, es);
 	ExplainPropertyUInteger("Values by Row", NULL, state->work.fetched, es);
 	ExplainPropertyUInteger("Passes", NULL, state->work.passes, es);
+	skx_planner_explain_reads(node->custom_ps, &state->others, es);
 }
