@@ -143,17 +143,26 @@ typedef struct SkxScanOrder
 /*
  * am_reads.c : what a scan has read of its index so far, rescans included; the
  * rows' blocks are not among it
+ *
+ * All members are counts.  now: those of this process; scan_since adds what came
+ * since then to a scan's.  add: one sum to another.
  */
 typedef struct SkxScanReads
 {
 	uint64		blocks;			/* pages, past the cache */
 	uint64		hits;			/* frames, in it */
 	uint64		rounds;			/* of reads that wait for each other */
-	uint64		nodes;			/* of skip lists */
+	uint64		nodes;			/* of skip lists, */
+	uint64		passed;			/* and those passed over without reading */
 	uint64		subblocks;
 	uint64		positions;		/* position blocks */
 } SkxScanReads;
 
+#define SKX_SCAN_READS	(sizeof(SkxScanReads) / sizeof(uint64))
+
+extern void skx_am_reads_now(SkxScanReads *now);
+extern void skx_am_reads_add(SkxScanReads *sum, const SkxScanReads *more);
+extern void skx_am_scan_since(IndexScanDesc scan, const SkxScanReads *before);
 extern const SkxScanReads *skx_am_scan_reads(IndexScanDesc scan);
 
 extern void skx_am_scan_order(IndexScanDesc scan, const SkxScanOrder *order);
@@ -206,10 +215,13 @@ extern void skx_am_scan_ranges(IndexScanDesc scan, int column, int n,
 extern Relation skx_am_open_bound(Oid index);
 
 /*
- * am_cost.c : skx_cost_share() of an index that is not open
+ * am_cost.c : skx_cost_share() and skx_cost_length() of an index that is not
+ * open; length 0: not known
  */
 extern double skx_am_cost_share(PlannerInfo *root, IndexOptInfo *info,
 								Node *clause, int column);
+extern double skx_am_cost_length(PlannerInfo *root,
+								 const IndexOptInfo *info);
 extern void skxcostestimate(PlannerInfo *root, IndexPath *path,
 							double loop_count, Cost *startup, Cost *total,
 							Selectivity *selectivity, double *correlation,

@@ -38,6 +38,19 @@ skx_am_cost_share(PlannerInfo *root, IndexOptInfo *info, Node *clause,
 	return share;
 }
 
+double
+skx_am_cost_length(PlannerInfo *root, const IndexOptInfo *info)
+{
+	SkxCostIndex index;
+	double		length = 0;
+
+	skx_am_cost_open(info, &index);
+	if (index.rel != NULL)
+		length = skx_cost_length(root, index.rel);
+	skx_am_cost_close(&index);
+	return length;
+}
+
 void
 skxcostestimate(PlannerInfo *root, IndexPath *path, double loop_count,
 				Cost *startup, Cost *total, Selectivity *selectivity,

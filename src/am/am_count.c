@@ -56,8 +56,10 @@ skx_am_scan_count(IndexScanDesc scan,
 	SkxScan    *so = scan->opaque;
 	MemoryContext old = MemoryContextSwitchTo(so->context);
 	SkxCountRequest request;
+	SkxScanReads before;
 	bool		last = true;
 
+	skx_am_reads_now(&before);
 	*rows = 0;
 	Assert(!so->started && scan->numberOfOrderBys == 0);
 	if (skx_am_scan_begin(scan))
@@ -70,6 +72,7 @@ skx_am_scan_count(IndexScanDesc scan,
 	else if (share != NULL)
 		last = skx_count_share_none(share);
 	MemoryContextSwitchTo(old);
+	skx_am_scan_since(scan, &before);
 	skx_compat_check_snapshot(scan->xs_snapshot, scan->indexRelation);
 	return last;
 }

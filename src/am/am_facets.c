@@ -41,10 +41,13 @@ skx_am_scan_facets(IndexScanDesc scan, SkxFacetsRequest *request,
 	SkxScan    *so = scan->opaque;
 	MemoryContext old = MemoryContextSwitchTo(so->context);
 	SkxFacets  *facets = NULL;
+	SkxScanReads before;
 
+	skx_am_reads_now(&before);
 	if (skx_am_scan_rows(scan, share, &request->rows))
 		facets = skx_facets_begin(request, work);
 	MemoryContextSwitchTo(old);
+	skx_am_scan_since(scan, &before);
 	skx_compat_check_snapshot(scan->xs_snapshot, scan->indexRelation);
 	return facets;
 }
@@ -57,9 +60,12 @@ skx_am_scan_ranges(IndexScanDesc scan, int column, int n,
 	SkxScan    *so = scan->opaque;
 	MemoryContext old = MemoryContextSwitchTo(so->context);
 	SkxCountRequest rows;
+	SkxScanReads before;
 
+	skx_am_reads_now(&before);
 	if (skx_am_scan_rows(scan, NULL, &rows))
 		skx_facets_ranges(&rows, column, n, bounds, counts, work);
 	MemoryContextSwitchTo(old);
+	skx_am_scan_since(scan, &before);
 	skx_compat_check_snapshot(scan->xs_snapshot, scan->indexRelation);
 }

@@ -22,22 +22,32 @@ skx_am_reads_now(SkxScanReads *now)
 		now->rounds += counters[i].rounds;
 	}
 	now->nodes = skx_skiplist_work.nodes;
+	now->passed = skx_skiplist_work.passed;
 	now->subblocks = skx_cursor_work.subblocks + skx_cursor_work.fills;
 	now->positions = skx_cursor_work.positions;
 }
 
 void
-skx_am_reads_since(SkxScanReads *sum, const SkxScanReads *before)
+skx_am_reads_add(SkxScanReads *sum, const SkxScanReads *more)
 {
+	uint64	   *counts = (uint64 *) sum;
+	int			i;
+
+	for (i = 0; i < SKX_SCAN_READS; i++)
+		counts[i] += ((const uint64 *) more)[i];
+}
+
+void
+skx_am_scan_since(IndexScanDesc scan, const SkxScanReads *before)
+{
+	uint64	   *counts = (uint64 *) &((SkxScan *) scan->opaque)->reads;
 	SkxScanReads now;
+	int			i;
 
 	skx_am_reads_now(&now);
-	sum->blocks += now.blocks - before->blocks;
-	sum->hits += now.hits - before->hits;
-	sum->rounds += now.rounds - before->rounds;
-	sum->nodes += now.nodes - before->nodes;
-	sum->subblocks += now.subblocks - before->subblocks;
-	sum->positions += now.positions - before->positions;
+	for (i = 0; i < SKX_SCAN_READS; i++)
+		counts[i] += ((const uint64 *) &now)[i] -
+			((const uint64 *) before)[i];
 }
 
 const SkxScanReads *

@@ -260,7 +260,7 @@ skx_am_scan_fetch(IndexScanDesc scan)
 		any = so->source != NULL &&
 			(skx_am_scan_segments(so) || skx_am_scan_pending(so));
 	MemoryContextSwitchTo(old);
-	skx_am_reads_since(&so->reads, &before);
+	skx_am_scan_since(scan, &before);
 	skx_compat_check_snapshot(scan->xs_snapshot, scan->indexRelation);
 	return any;
 }

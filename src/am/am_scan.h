@@ -70,10 +70,6 @@ extern bool skx_am_scan_begin(IndexScanDesc scan);
 extern void skx_am_scan_start(IndexScanDesc scan);
 extern bool skx_am_scan_document(const SkxPendingDoc *doc, void *arg);
 
-/* am_reads.c : this process's counts now, and what came since */
-extern void skx_am_reads_now(SkxScanReads *now);
-extern void skx_am_reads_since(SkxScanReads *sum, const SkxScanReads *before);
-
 /*
  * am_predicate.c : SERIALIZABLE
  *

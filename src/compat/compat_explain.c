@@ -18,7 +18,8 @@ skx_compat_explain_node(PlanState *node, List *ancestors,
 {
 	if (skx_compat_explain_next != NULL)
 		skx_compat_explain_next(node, ancestors, relationship, plan_name, es);
-	skx_compat_explain_what(node, es);
+	skx_compat_explain_what(node, ancestors == NIL ? NULL : linitial(ancestors),
+							es);
 }
 
 void

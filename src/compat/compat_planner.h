@@ -199,11 +199,12 @@ skx_compat_parallel_part(ParallelIndexScanDesc shared)
 
 /*
  * compat_explain.c : has EXPLAIN call `what` for each node of a plan, where the
- * server can be asked to (from 18 on)
+ * server can be asked to (from 18 on); parent: the node above, NULL: none
  */
 #define SKX_COMPAT_EXPLAIN_NODES	(PG_VERSION_NUM >= 180000)
 
-typedef void (*SkxCompatExplain) (PlanState *node, ExplainState *es);
+typedef void (*SkxCompatExplain) (PlanState *node, const Node *parent,
+								  ExplainState *es);
 
 extern void skx_compat_explain_nodes(SkxCompatExplain what);
 

@@ -26,7 +26,8 @@ typedef struct SkxCostEstimate
 	Cost		total;
 	Selectivity selectivity;
 	double		correlation;
-	double		pages;
+	double		first;			/* pages that are read before the first row */
+	double		pages;			/* all of them */
 } SkxCostEstimate;
 
 /*
@@ -39,6 +40,7 @@ typedef struct SkxCostEstimate
  * of a whole index is met by, if the index knows its words better than ANALYZE
  * does; or how much of it has a word of the query of a distance (OpExpr).  Below
  * 0: not known.
+ * length: words of a document, on average.
  * first: where all rows are wanted, about so many, how many of them the first
  * search is for.
  */
@@ -48,6 +50,7 @@ extern void skx_cost_estimate(PlannerInfo *root, IndexPath *path,
 							  SkxCostEstimate *estimate);
 extern double skx_cost_share(PlannerInfo *root, const SkxCostIndex *index,
 							 Node *clause, int column);
+extern double skx_cost_length(PlannerInfo *root, Relation index);
 extern uint64 skx_cost_first(double rows);
 
 /*
@@ -93,9 +96,14 @@ typedef struct SkxPlannedSizes
 /*
  * cost_planned.c : found once while a statement is planned
  *
- * value: of an expression without columns; NULL if it cannot be known.  sizes:
+ * keep: what a path was estimated to read, which it has no room for; pages: that,
+ * of all rows, or before the first one.  value: of an expression without columns; NULL if it cannot be known.  sizes:
  * the caller has an active snapshot.
  */
+extern void skx_cost_planned_keep(PlannerInfo *root, const IndexPath *path,
+								  const SkxCostEstimate *estimate);
+extern double skx_cost_planned_pages(PlannerInfo *root, const IndexPath *path,
+									 bool first);
 extern Const *skx_cost_planned_value(PlannerInfo *root, Node *expr);
 extern const SkxPlannedSizes *skx_cost_planned_sizes(PlannerInfo *root,
 													 Relation index);

@@ -33,12 +33,20 @@ typedef struct SkxPlannedIndex
 	SkxPlannedSizes sizes;
 } SkxPlannedIndex;
 
+typedef struct SkxPlannedPages
+{
+	const IndexPath *path;
+	double		first;
+	double		all;
+} SkxPlannedPages;
+
 typedef struct SkxPlanning
 {
 	const PlannerGlobal *glob;
 	MemoryContext context;
 	List	   *values;			/* SkxPlannedValue */
 	List	   *indexes;		/* SkxPlannedIndex */
+	List	   *pages;			/* SkxPlannedPages; the last of a path counts */
 	MemoryContextCallback end;
 } SkxPlanning;
 
@@ -159,4 +167,35 @@ skx_cost_planned_sizes(PlannerInfo *root, Relation index)
 	planning->indexes = lappend(planning->indexes, known);
 	MemoryContextSwitchTo(old);
 	return &known->sizes;
+}
+
+void
+skx_cost_planned_keep(PlannerInfo *root, const IndexPath *path,
+					  const SkxCostEstimate *estimate)
+{
+	SkxPlanning *planning = skx_cost_planning(root);
+	MemoryContext old = MemoryContextSwitchTo(planning->context);
+	SkxPlannedPages *pages = palloc(sizeof(SkxPlannedPages));
+
+	pages->path = path;
+	pages->first = estimate->first;
+	pages->all = estimate->pages;
+	planning->pages = lappend(planning->pages, pages);
+	MemoryContextSwitchTo(old);
+}
+
+double
+skx_cost_planned_pages(PlannerInfo *root, const IndexPath *path, bool first)
+{
+	const List *list = skx_cost_planning(root)->pages;
+	int			i = list_length(list);
+
+	while (--i >= 0)
+	{
+		const SkxPlannedPages *pages = list_nth(list, i);
+
+		if (pages->path == path)
+			return first ? pages->first : pages->all;
+	}
+	return 0;
 }

@@ -86,9 +86,10 @@ skx_cost_scan(SkxCosting *c, SkxCostScan *scan)
 
 /*
  * The price of that: what is read to look words up, anywhere in the file; and
- * of lists, in turn, with gaps where the scan skips.
+ * of lists, in turn, with gaps where the scan skips.  Returns the pages that are
+ * read before the first row.
  */
-static void
+static double
 skx_cost_price(const SkxCosting *c, const SkxCostScan *scan,
 			   double loop_count, GenericCosts *costs)
 {
@@ -133,6 +134,7 @@ skx_cost_price(const SkxCosting *c, const SkxCostScan *scan,
 		cpu_operator_cost +
 		c->rows * (cpu_index_tuple_cost + SKX_COST_ROW * cpu_operator_cost);
 	costs->numIndexPages = lookups + pages[1];
+	return lookups + pages[0];
 }
 
 /*
@@ -206,7 +208,7 @@ skx_cost_estimate(PlannerInfo *root, IndexPath *path, double loop_count,
 		costs.indexSelectivity = Min(costs.indexSelectivity, 1);
 		c.rows = c.likely;
 	}
-	skx_cost_price(&c, &scan, loop_count, &costs);
+	estimate->first = skx_cost_price(&c, &scan, loop_count, &costs);
 	estimate->startup = arguments + costs.indexStartupCost;
 	estimate->total = arguments +
 		Max(costs.indexTotalCost + skx_cost_refuse_index_only(path),
@@ -215,6 +217,7 @@ skx_cost_estimate(PlannerInfo *root, IndexPath *path, double loop_count,
 	estimate->correlation = skx_cost_correlation(&c, &scan,
 												 costs.indexSelectivity);
 	estimate->pages = costs.numIndexPages;
+	skx_cost_planned_keep(root, path, estimate);
 }
 
 /*

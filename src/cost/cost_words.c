@@ -23,26 +23,45 @@ skx_cost_readable(const IndexOptInfo *info)
 		!ReindexIsProcessingIndex(info->indexoid);
 }
 
+/* How many documents the index has; *length: words of one, on average. */
+static double
+skx_cost_sizes(const SkxPlannedSizes *sizes, double *length)
+{
+	const SkxView *view = sizes->view;
+	uint64		ndocs = sizes->pending.ndocs;
+	uint64		words = sizes->pending.total_length;
+	int			i;
+
+	for (i = 0; i < view->nsegments; i++)
+	{
+		ndocs += view->segments[i].ndocs;
+		words += view->segments[i].total_length;
+	}
+	*length = words / (double) Max(ndocs, 1);
+	return Max(ndocs, 1);
+}
+
+double
+skx_cost_length(PlannerInfo *root, Relation index)
+{
+	double		length;
+
+	(void) skx_cost_sizes(skx_cost_planned_sizes(root, index), &length);
+	return length;
+}
+
 /* Sizes of the index, and what its largest segment has of the words. */
 static void
 skx_cost_read(SkxCosting *c, Relation index)
 {
 	const SkxPlannedSizes *sizes = skx_cost_planned_sizes(c->root, index);
 	const SkxView *view = sizes->view;
-	uint64		ndocs = 0;
-	uint64		length = 0;
 	int			i;
 
-	for (i = 0; i < view->nsegments; i++)
-	{
-		ndocs += view->segments[i].ndocs;
-		length += view->segments[i].total_length;
-	}
 	c->nsegments = view->nsegments;
 	c->npending = sizes->pending.ndocs;
 	c->pending_pages = sizes->pending.npages;
-	c->ndocs = Max(ndocs + sizes->pending.ndocs, 1);
-	c->length = (length + sizes->pending.total_length) / c->ndocs;
+	c->ndocs = skx_cost_sizes(sizes, &c->length);
 	if (view->nsegments == 0 ||
 		(c->filters == NIL && c->conditions == NIL && c->ranking == NULL))
 		return;

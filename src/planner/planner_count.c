@@ -13,6 +13,7 @@
 #include "am/am.h"
 #include "catalog/pg_type_d.h"
 #include "compat/compat_planner.h"
+#include "cost/cost.h"
 #include "cost/cost_model.h"
 #include "miscadmin.h"
 #include "nodes/makefuncs.h"
@@ -398,8 +399,14 @@ skx_planner_plan_count(PlannerInfo *root, RelOptInfo *rel, CustomPath *path,
 {
 	CustomScan *scan = makeNode(CustomScan);
 	List	   *counts = NIL;
+	double		pages = 0;
 	ListCell   *lc;
 
+	foreach(lc, path->custom_paths)
+	{
+		pages += skx_cost_planned_pages(root, lfirst(lc), false);
+	}
+	scan->custom_private = list_make1(skx_planner_estimate(pages));
 	foreach(lc, custom_plans)
 	{
 		IndexScan  *child = skx_planner_child(lfirst(lc));

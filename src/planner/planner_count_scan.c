@@ -26,6 +26,7 @@
 typedef struct SkxCountScanShare
 {
 	pg_atomic_uint32 counted;	/* tables */
+	SkxSharedReads reads;
 	SkxCountShare tables[FLEXIBLE_ARRAY_MEMBER];
 } SkxCountScanShare;
 
@@ -34,6 +35,7 @@ typedef struct SkxCountScan
 	CustomScanState css;		/* custom_ps: of IndexScanState */
 	bool		done;			/* its row was returned */
 	SkxCountWork work;			/* of all rescans */
+	SkxScanReads others;		/* what other processes have read */
 	SkxCountScanShare *share;	/* with other processes, as long as these run */
 } SkxCountScan;
 
@@ -207,6 +209,7 @@ skx_planner_count_share_begin(CustomScanState *node, ParallelContext *context,
 	int			i;
 
 	pg_atomic_init_u32(&share->counted, 0);
+	skx_planner_reads_init(&share->reads);
 	for (i = 0; i < list_length(node->custom_ps); i++)
 		skx_count_share_init(&share->tables[i]);
 	((SkxCountScan *) node)->share = share;
@@ -237,8 +240,15 @@ skx_planner_count_share_end(CustomScanState *node)
 	SkxCountScan *state = (SkxCountScan *) node;
 	int			i;
 
-	for (i = 0; state->share != NULL && i < list_length(node->custom_ps); i++)
+	if (state->share == NULL)
+		return;
+	for (i = 0; i < list_length(node->custom_ps); i++)
+	{
 		skx_count_share_work(&state->share->tables[i], &state->work);
+		skx_planner_reads_leave(&state->share->reads,
+								list_nth(node->custom_ps, i));
+	}
+	skx_planner_reads_take(&state->share->reads, &state->others);
 	state->share = NULL;
 }
 
@@ -277,12 +287,17 @@ static void
 skx_planner_explain_count(CustomScanState *node, List *ancestors,
 						  ExplainState *es)
 {
-	const SkxCountWork *work = &((SkxCountScan *) node)->work;
+	const SkxCountScan *state = (const SkxCountScan *) node;
+	const SkxCountWork *work = &state->work;
 
+	skx_planner_explain_blocks(linitial(castNode(CustomScan,
+												 node->ss.ps.plan)->custom_private),
+							   es);
 	if (!es->analyze)
 		return;
 	ExplainPropertyUInteger("Heap Fetches", NULL, work->fetched, es);
 	ExplainPropertyUInteger("Rows by Page Map", NULL, work->mapped, es);
 	ExplainPropertyUInteger("Rows by Whole Map", NULL, work->whole, es);
 	ExplainPropertyUInteger("Rows by Frequency", NULL, work->totals, es);
+	skx_planner_explain_reads(node->custom_ps, &state->others, es);
 }

@@ -16,6 +16,7 @@
 #include "am/am.h"
 #include "catalog/pg_type_d.h"
 #include "compat/compat_planner.h"
+#include "cost/cost.h"
 #include "miscadmin.h"
 #include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
@@ -406,8 +407,13 @@ skx_planner_plan_facets(PlannerInfo *root, RelOptInfo *rel, CustomPath *path,
 	const RelOptInfo *input = find_base_rel(root, var->varno);
 	List	   *outputs = NIL;
 	List	   *whats = NIL;
+	double		pages = 0;
 	ListCell   *lc;
 
+	foreach(lc, path->custom_paths)
+	{
+		pages += skx_cost_planned_pages(root, lfirst(lc), false);
+	}
 	foreach(lc, custom_plans)
 	{
 		IndexScan  *child = skx_planner_child(lfirst(lc));
@@ -431,7 +437,8 @@ skx_planner_plan_facets(PlannerInfo *root, RelOptInfo *rel, CustomPath *path,
 						makeInteger(skx_planner_facet_output(root, input, var,
 															 lfirst(lc))));
 	}
-	scan->custom_private = list_make2(lsecond(path->custom_private), whats);
+	scan->custom_private = list_make3(lsecond(path->custom_private), whats,
+									  skx_planner_estimate(pages));
 	scan->scan.plan.targetlist = tlist;
 	if (!partial)
 		scan->scan.plan.qual = (List *) copyObject(root->parse->havingQual);

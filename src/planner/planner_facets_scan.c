@@ -20,6 +20,13 @@
 #include "utils/memutils.h"
 #include "utils/rel.h"
 
+/* What processes share. */
+typedef struct SkxFacetsScanShare
+{
+	SkxSharedReads reads;
+	SkxCountShare tables[FLEXIBLE_ARRAY_MEMBER];
+} SkxFacetsScanShare;
+
 typedef struct SkxFacetsScan
 {
 	CustomScanState css;		/* custom_ps: of IndexScanState */
@@ -33,8 +40,8 @@ typedef struct SkxFacetsScan
 	SkxFacetValues *values;
 	SkxCountWork rows;			/* of all rescans, */
 	SkxFacetsWork work;			/* likewise */
-	SkxCountShare *shares;		/* of each table, with other processes, as
-								 * long as these run */
+	SkxScanReads others;		/* what other processes have read */
+	SkxFacetsScanShare *share;	/* with these, as long as they run */
 } SkxFacetsScan;
 
 static Node *skx_planner_create_facets(CustomScan *scan);
@@ -116,8 +123,8 @@ skx_planner_open_facets(SkxFacetsScan *state)
 	IndexScanState *child = list_nth_node(IndexScanState,
 										  state->css.custom_ps, state->at);
 	Instrumentation *instrument = child->ss.ps.instrument;
-	SkxCountShare *share = state->shares == NULL ? NULL :
-		&state->shares[state->at];
+	SkxCountShare *share = state->share == NULL ? NULL :
+		&state->share->tables[state->at];
 
 	state->request.columns = &state->columns[state->at];
 	skx_planner_open_child(child);
@@ -153,12 +160,16 @@ skx_planner_close_facets(SkxFacetsScan *state)
 static bool
 skx_planner_read_table(SkxFacetsScan *state, SkxFacet *facet, Datum *value)
 {
+	IndexScanState *child;
+	SkxScanReads reads;
 	MemoryContext old;
 	ItemPointerData tid;
 	bool		found;
 
 	if (state->facets == NULL)
 		return false;
+	child = list_nth_node(IndexScanState, state->css.custom_ps, state->at);
+	skx_am_reads_now(&reads);
 	old = MemoryContextSwitchTo(state->context);
 	found = skx_facets_next(state->facets, facet);
 	if (found && facet->lexeme.bytes[2] != SKX_VALUE_NULL)
@@ -167,6 +178,7 @@ skx_planner_read_table(SkxFacetsScan *state, SkxFacet *facet, Datum *value)
 		*value = skx_facets_values_get(state->values, &facet->lexeme, &tid);
 	}
 	MemoryContextSwitchTo(old);
+	skx_am_scan_since(child->iss_ScanDesc, &reads);
 	return found;
 }
 
@@ -243,8 +255,9 @@ skx_planner_next_facet(CustomScanState *node)
 static Size
 skx_planner_facets_share_size(CustomScanState *node, ParallelContext *context)
 {
-	return mul_size(sizeof(SkxCountShare),
-					((SkxFacetsScan *) node)->ntables);
+	return add_size(offsetof(SkxFacetsScanShare, tables),
+					mul_size(sizeof(SkxCountShare),
+							 ((SkxFacetsScan *) node)->ntables));
 }
 
 static void
@@ -254,26 +267,27 @@ skx_planner_facets_share_begin(CustomScanState *node,
 	SkxFacetsScan *state = (SkxFacetsScan *) node;
 	int			i;
 
-	state->shares = at;
+	state->share = at;
+	skx_planner_reads_init(&state->share->reads);
 	for (i = 0; i < state->ntables; i++)
-		skx_count_share_init(&state->shares[i]);
+		skx_count_share_init(&state->share->tables[i]);
 }
 
 static void
 skx_planner_facets_share_again(CustomScanState *node,
 							   ParallelContext *context, void *at)
 {
-	SkxCountShare *shares = at;
+	SkxFacetsScanShare *share = at;
 	int			i;
 
 	for (i = 0; i < ((SkxFacetsScan *) node)->ntables; i++)
-		skx_count_share_restart(&shares[i]);
+		skx_count_share_restart(&share->tables[i]);
 }
 
 static void
 skx_planner_facets_share_join(CustomScanState *node, shm_toc *toc, void *at)
 {
-	((SkxFacetsScan *) node)->shares = at;
+	((SkxFacetsScan *) node)->share = at;
 }
 
 /* What is shared goes away. */
@@ -283,9 +297,16 @@ skx_planner_facets_share_end(CustomScanState *node)
 	SkxFacetsScan *state = (SkxFacetsScan *) node;
 	int			i;
 
-	for (i = 0; state->shares != NULL && i < state->ntables; i++)
-		skx_count_share_work(&state->shares[i], &state->rows);
-	state->shares = NULL;
+	if (state->share == NULL)
+		return;
+	for (i = 0; i < state->ntables; i++)
+	{
+		skx_count_share_work(&state->share->tables[i], &state->rows);
+		skx_planner_reads_leave(&state->share->reads,
+								list_nth(node->custom_ps, i));
+	}
+	skx_planner_reads_take(&state->share->reads, &state->others);
+	state->share = NULL;
 }
 
 /* ---- rescan, end, explain ---- */
@@ -327,6 +348,9 @@ skx_planner_explain_facets(CustomScanState *node, List *ancestors,
 {
 	const SkxFacetsScan *state = (const SkxFacetsScan *) node;
 
+	skx_planner_explain_blocks(llast(castNode(CustomScan,
+											  node->ss.ps.plan)->custom_private),
+							   es);
 	if (!es->analyze)
 		return;
 	ExplainPropertyUInteger("Heap Fetches", NULL, state->rows.fetched +
@@ -338,4 +362,5 @@ skx_planner_explain_facets(CustomScanState *node, List *ancestors,
 	ExplainPropertyUInteger("Values by List", NULL, state->work.lists, es);
 	ExplainPropertyUInteger("Values by Row", NULL, state->work.fetched, es);
 	ExplainPropertyUInteger("Passes", NULL, state->work.passes, es);
+	skx_planner_explain_reads(node->custom_ps, &state->others, es);
 }

@@ -5,11 +5,13 @@
 #ifndef SKX_PLANNER_PLANNER_INTERNAL_H
 #define SKX_PLANNER_PLANNER_INTERNAL_H
 
+#include "am/am.h"
 #include "nodes/execnodes.h"
 #include "nodes/extensible.h"
 #include "nodes/parsenodes.h"
 #include "nodes/pathnodes.h"
 #include "nodes/plannodes.h"
+#include "port/atomics.h"
 #include "score/score.h"
 
 /*
@@ -102,6 +104,19 @@ extern Node *skx_planner_column_expr(const IndexOptInfo *index, int column);
  */
 extern void skx_planner_add_joined(PlannerInfo *root, RelOptInfo *rel,
 								   IndexOptInfo *index);
+
+/*
+ * planner_filter.c : what testing `@@` on rows costs beyond what the server
+ * charges
+ *
+ * filter_cost: of a path that is new.  charge_filters: adds it to the cost of
+ * all paths of the table, and compares them; true: one that is charged had
+ * seemed to cost less than each of the others, so that some may have been
+ * dropped.
+ */
+extern Cost skx_planner_filter_cost(PlannerInfo *root, RelOptInfo *rel,
+									Path *path);
+extern bool skx_planner_charge_filters(PlannerInfo *root, RelOptInfo *rel);
 
 /*
  * planner_order.c
@@ -211,9 +226,9 @@ extern Cost skx_planner_cost_count(PlannerInfo *root, RelOptInfo *rel,
  * planner_facets.c : counts by the values of a column beside the text, as a
  * custom scan (planner_facets_scan.c) in place of the aggregation
  *
- * Members of its custom_private, lists of integers: for each scan below it the
- * column of its index, from 0; and for each column that the scan returns what
- * that is.
+ * Members of its custom_private: integers, for each scan below it the column of
+ * its index, from 0; integers, for each column that the scan returns what that
+ * is; the pages expected to be read.
  */
 typedef enum SkxFacetOutput
 {
@@ -229,10 +244,12 @@ extern void skx_planner_add_facets(PlannerInfo *root, RelOptInfo *input,
 /*
  * planner_paths.c
  *
- * processes: what a leader with so many workers is worth, alone 1.  is_worth: is
- * so much work of an index worth several of them at all?  shared: the same path
- * for each of them, whose work is divided but for what does not cost `divided`;
- * NULL: there are none for an index of so many pages.
+ * take_paths: all of the table's, and partial ones, so that others can be made;
+ * offer_paths compares and adds them.  processes: what a leader with so many
+ * workers is worth, alone 1.  is_worth: is so much work of an index worth
+ * several of them at all?  shared: the same path for each of them, whose work is
+ * divided but for what does not cost `divided`; NULL: there are none for an
+ * index of so many pages.
  *
  * To start them and to gather takes 5 to 7 ms, and the server's price for it,
  * parallel_setup_cost, is for work on tables.  In a millisecond of one process,
@@ -242,18 +259,48 @@ extern void skx_planner_add_facets(PlannerInfo *root, RelOptInfo *input,
 #define SKX_PLANNER_WORTH_SEARCH	10
 #define SKX_PLANNER_WORTH_COUNT		25
 
+extern void skx_planner_take_paths(RelOptInfo *rel, List **paths,
+								   List **partial);
+extern void skx_planner_offer_paths(RelOptInfo *rel, List *paths,
+									List *partial);
 extern double skx_planner_processes(int workers);
 extern bool skx_planner_is_worth(Cost cost, double times);
 extern CustomPath *skx_planner_shared(RelOptInfo *rel, const CustomPath *whole,
 									  Cost divided, double pages);
 
+/* What processes other than the leader have read, in shared memory. */
+typedef struct SkxSharedReads
+{
+	pg_atomic_uint64 counts[SKX_SCAN_READS];
+} SkxSharedReads;
+
 /*
- * planner_explain.c : what a scan has read, for EXPLAIN (ANALYZE, VERBOSE);
- * where the server does not ask by itself, a custom scan does for the scan
- * below it
+ * planner_explain.c : what EXPLAIN (VERBOSE) tells of a scan beyond the server,
+ * and with ANALYZE of what it has read
+ *
+ * estimate: pages of an index that it is expected to read, as a member of
+ * custom_private.  blocks tells it, and asked how many rows are asked for (0: it
+ * is not known).  is_told_limit: can that be told though the scan was not run,
+ * as LIMIT, the member of custom_exprs of that number, and OFFSET, the next one,
+ * are constants?  reads tells what the Index Scans below a custom scan have
+ * read, and `others` beside them.
+ *
+ * reads_init prepares the shared memory; reads_leave adds what a worker's Index
+ * Scan has read, reads_take what all workers have to the leader's sum.
  */
 extern void skx_planner_explain_init(void);
-extern void skx_planner_explain_reads(IndexScanDesc scan, ExplainState *es);
+extern Node *skx_planner_estimate(double pages);
+extern void skx_planner_explain_blocks(const Node *estimate, ExplainState *es);
+extern void skx_planner_explain_asked(uint64 rows, ExplainState *es);
+extern bool skx_planner_is_told_limit(const List *exprs, int limit,
+									  const ExplainState *es);
+extern void skx_planner_explain_reads(List *children,
+									  const SkxScanReads *others,
+									  ExplainState *es);
+extern void skx_planner_reads_init(SkxSharedReads *shared);
+extern void skx_planner_reads_leave(SkxSharedReads *shared,
+									const IndexScanState *child);
+extern void skx_planner_reads_take(SkxSharedReads *shared, SkxScanReads *sum);
 
 /*
  * planner_ordered.c : paths in the order of a column beside the text, put into
@@ -274,6 +321,7 @@ enum
 	SKX_ORDERED_COLUMN,
 	SKX_ORDERED_DESCENDING,
 	SKX_ORDERED_NULLS,
+	SKX_ORDERED_BLOCKS,			/* see skx_planner_estimate() */
 	SKX_ORDERED_EXTRA,
 	SKX_ORDERED_PERCENT
 };
@@ -300,7 +348,7 @@ enum
  * custom_private: a list of the OID of the function under `<@>`; the number of
  * rows that will be fetched beyond the limit; percent of limit and these that
  * will be fetched because a filter discards rows; 1 if nothing tells that not
- * all rows will be fetched, else 0.
+ * all rows will be fetched, else 0; the pages expected to be read.
  *
  * Quals are those of the child, if `document @@ query` is one of them: should
  * the query be the ranking query, the scan ends with the last row that has a

@@ -157,9 +157,10 @@ skx_planner_cost_rows(PlannerInfo *root, const RelOptInfo *rel,
 /*
  * A search looks at all documents that match, if the column does not follow the
  * order of the table, and else at those of a few stretches.  There is one for
- * the first rows; for all, as many as it takes to come there by growing.
+ * the first rows; for all, as many as it takes to come there by growing.  Returns
+ * the share of the matches that the first one looks at.
  */
-static void
+static double
 skx_planner_cost_ordered(PlannerInfo *root, const RelOptInfo *rel,
 						 const IndexPath *index, double part,
 						 double correlation, bool descending, Path *path)
@@ -186,7 +187,10 @@ skx_planner_cost_ordered(PlannerInfo *root, const RelOptInfo *rel,
 							  descending) +
 		matches * (cpu_tuple_cost + cpu_index_tuple_cost +
 				   rel->baserestrictcost.per_tuple) +
-		path->rows * path->pathtarget->cost.per_tuple;
+		path->rows * path->pathtarget->cost.per_tuple +
+		skx_planner_filter_cost(root, unconstify(RelOptInfo *, rel),
+								(Path *) unconstify(IndexPath *, index));
+	return looked / matches;
 }
 
 static void
@@ -195,6 +199,7 @@ skx_planner_add_column(PlannerInfo *root, RelOptInfo *rel,
 {
 	CustomPath *custom = makeNode(CustomPath);
 	IndexPath  *path;
+	double		pages;
 
 	path = create_index_path(root, index,
 							 skx_planner_index_clauses(root, index), NIL, NIL,
@@ -205,16 +210,19 @@ skx_planner_add_column(PlannerInfo *root, RelOptInfo *rel,
 	custom->path.pathtype = T_CustomScan;
 	custom->path.pathkeys = list_make1(key);
 	custom->path.parallel_safe = false;
-	skx_planner_cost_ordered(root, rel, path,
-							 skx_planner_part(root, path, column),
-							 skx_cost_follows(root, index, column),
-							 !skx_compat_pathkey_ascends(key), &custom->path);
+	pages = skx_cost_planned_pages(root, path, false) *
+		skx_planner_cost_ordered(root, rel, path,
+								 skx_planner_part(root, path, column),
+								 skx_cost_follows(root, index, column),
+								 !skx_compat_pathkey_ascends(key),
+								 &custom->path);
 	custom->flags = CUSTOMPATH_SUPPORT_PROJECTION;
 	custom->custom_paths = list_make1(path);
 	custom->custom_private =
-		list_make3(makeInteger(column),
+		list_make4(makeInteger(column),
 				   makeInteger(!skx_compat_pathkey_ascends(key)),
-				   makeInteger(key->pk_nulls_first));
+				   makeInteger(key->pk_nulls_first),
+				   skx_planner_estimate(pages));
 	custom->methods = &skx_planner_ordered_path_methods;
 	add_path(rel, (Path *) custom);
 }

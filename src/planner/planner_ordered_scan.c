@@ -183,6 +183,7 @@ skx_planner_explain_ordered(CustomScanState *node, List *ancestors,
 	SkxOrderedScan *state = (SkxOrderedScan *) node;
 	Oid			index = castNode(IndexScan,
 								 state->child->ss.ps.plan)->indexid;
+	const CustomScan *scan = castNode(CustomScan, node->ss.ps.plan);
 	const SkxOrderedWork *work;
 	char	   *order;
 
@@ -191,6 +192,11 @@ skx_planner_explain_ordered(CustomScanState *node, List *ancestors,
 					 state->order.descending ? " DESC" : "",
 					 state->order.nulls_first ? "FIRST" : "LAST");
 	ExplainPropertyText("Order", order, es);
+	if (skx_planner_is_told_limit(scan->custom_exprs, SKX_ORDERED_COUNT, es))
+		state->order.wanted = skx_planner_ordered_rows(state);
+	skx_planner_explain_asked(state->order.wanted, es);
+	skx_planner_explain_blocks(list_nth(scan->custom_private,
+										SKX_ORDERED_BLOCKS), es);
 	if (!es->analyze || state->child->iss_ScanDesc == NULL)
 		return;
 	work = skx_am_scan_ordered_work(state->child->iss_ScanDesc);
@@ -199,6 +205,5 @@ skx_planner_explain_ordered(CustomScanState *node, List *ancestors,
 	ExplainPropertyUInteger("Passes", NULL, work->passes, es);
 	ExplainPropertyUInteger("Stretches", NULL, work->leaves, es);
 	ExplainPropertyUInteger("Compared Documents", NULL, work->documents, es);
-	if (!SKX_COMPAT_EXPLAIN_NODES)
-		skx_planner_explain_reads(state->child->iss_ScanDesc, es);
+	skx_planner_explain_reads(node->custom_ps, NULL, es);
 }

@@ -176,6 +176,89 @@ skx_planner_add_unordered(PlannerInfo *root, RelOptInfo *rel)
 	root->query_pathkeys = pathkeys;
 }
 
+/* ---- costs that change ---- */
+
+void
+skx_planner_take_paths(RelOptInfo *rel, List **paths, List **partial)
+{
+	*paths = rel->pathlist;
+	*partial = rel->partial_pathlist;
+	rel->pathlist = NIL;
+	rel->partial_pathlist = NIL;
+}
+
+void
+skx_planner_offer_paths(RelOptInfo *rel, List *paths, List *partial)
+{
+	ListCell   *lc;
+
+	foreach(lc, paths)
+	{
+		add_path(rel, lfirst(lc));
+	}
+	foreach(lc, partial)
+	{
+		add_partial_path(rel, lfirst(lc));
+	}
+}
+
+/* Is one of the conditions a disjunction? */
+static bool
+skx_planner_has_or(const RelOptInfo *rel)
+{
+	ListCell   *lc;
+
+	foreach(lc, rel->baserestrictinfo)
+	{
+		if (lfirst_node(RestrictInfo, lc)->orclause != NULL)
+			return true;
+	}
+	return false;
+}
+
+/*
+ * What our indexes find in no order, as if there were no others: these would be
+ * compared before they are charged.  Parts of a disjunction need them.
+ */
+static void
+skx_planner_add_ours(PlannerInfo *root, RelOptInfo *rel)
+{
+	List	   *all = rel->indexlist;
+	ListCell   *lc;
+
+	if (!skx_planner_has_or(rel))
+	{
+		rel->indexlist = NIL;
+		foreach(lc, all)
+		{
+			if (skx_planner_is_ours(lfirst(lc)))
+				rel->indexlist = lappend(rel->indexlist, lfirst(lc));
+		}
+	}
+	skx_planner_add_unordered(root, rel);
+	skx_planner_add_all_plain(root, rel);
+	rel->indexlist = all;
+}
+
+/*
+ * Charges paths for `@@` on rows.  Those of indexes that had seemed to cost more
+ * were dropped, and are made once more: apart, as those that are there would not
+ * be charged again.
+ */
+static void
+skx_planner_charge_paths(PlannerInfo *root, RelOptInfo *rel)
+{
+	List	   *paths;
+	List	   *partial;
+
+	if (!skx_planner_charge_filters(root, rel))
+		return;
+	skx_planner_take_paths(rel, &paths, &partial);
+	skx_planner_add_ours(root, rel);
+	(void) skx_planner_charge_filters(root, rel);
+	skx_planner_offer_paths(rel, paths, partial);
+}
+
 static void
 skx_planner_add_paths(PlannerInfo *root, RelOptInfo *rel, RangeTblEntry *rte)
 {
@@ -352,6 +435,7 @@ skx_planner_add_bounded(PlannerInfo *root, RelOptInfo *rel,
 							 list_make1(skx_compat_ascending_key(family)),
 							 ForwardScanDirection, false, rel->lateral_relids,
 							 1.0, false);
+	path->path.total_cost += skx_planner_filter_cost(root, rel, (Path *) path);
 	wrapped = skx_planner_wrap(root, rel, (Path *) path);
 	wrapped->total_cost = Max(wrapped->total_cost, wrapped->startup_cost +
 							  skx_planner_bounded_run(root, rel, path));
@@ -425,6 +509,7 @@ skx_planner_set_rel_pathlist(PlannerInfo *root, RelOptInfo *rel, Index rti,
 	rel->partial_pathlist = skx_planner_without(rel->partial_pathlist, 1);
 	skx_planner_add_all_plain(root, rel);
 	skx_planner_add_paths(root, rel, rte);
+	skx_planner_charge_paths(root, rel);
 	if (!skx_planner_custom)
 		return;
 	skx_planner_add_columns(root, rel);

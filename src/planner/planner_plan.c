@@ -13,6 +13,7 @@
 
 #include "am/am.h"
 #include "compat/compat_planner.h"
+#include "cost/cost.h"
 #include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
 #include "nodes/value.h"
@@ -286,10 +287,12 @@ skx_planner_plan(PlannerInfo *root, RelOptInfo *rel, CustomPath *path,
 				makeTargetEntry((Expr *) copyObject(distance),
 								list_length(scan->custom_scan_tlist) + 1,
 								NULL, false));
-	scan->custom_private = list_make4(list_make1_oid(get_opcode(distance->opno)),
+	scan->custom_private = list_make5(list_make1_oid(get_opcode(distance->opno)),
 									  makeInteger(planned.extra),
 									  makeInteger(skx_planner_percent(root, rel, &planned)),
-									  makeInteger(skx_planner_is_unlimited(root, rel)));
+									  makeInteger(skx_planner_is_unlimited(root, rel)),
+									  skx_planner_estimate(skx_cost_planned_pages(root, index,
+																				  planned.count != NULL)));
 	scan->methods = &skx_planner_scan_methods;
 	return (Plan *) scan;
 }

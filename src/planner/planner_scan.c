@@ -30,6 +30,15 @@
 #include "tsearch/ts_utils.h"
 #include "utils/rel.h"
 
+/* What processes share; the search's part follows. */
+typedef struct SkxRankedScanShare
+{
+	SkxSharedReads reads;
+} SkxRankedScanShare;
+
+#define SKX_RANKED_SEARCH(share) \
+	((SkxTopkShare *) ((char *) (share) + MAXALIGN(sizeof(SkxRankedScanShare))))
+
 typedef struct SkxRankedScan
 {
 	CustomScanState css;
@@ -44,11 +53,13 @@ typedef struct SkxRankedScan
 	uint64		extra;			/* rows fetched beyond them */
 	double		times;			/* rows fetched for each that is left */
 	bool		unlimited;		/* all rows, as far as is known */
+	uint64		asked;			/* rows, by the limit; 0: not known yet, or none */
 	bool		ready;			/* the index knows what it has to do */
 	bool		scored_only;	/* ends with the last row with a score */
 	bool		done;
-	SkxTopkShare *share;		/* with other processes, as long as these run */
-	SkxTopkWork others;			/* what they have done */
+	SkxRankedScanShare *share;	/* with other processes, as long as these run */
+	SkxTopkWork others;			/* what they have done, */
+	SkxScanReads others_reads;	/* and read */
 } SkxRankedScan;
 
 static Node *skx_planner_create_state(CustomScan *scan);
@@ -135,35 +146,40 @@ skx_planner_number(ExprState *expr, ExprContext *econtext, int64 *number)
 	return !isnull;
 }
 
-/*
- * Tells the index how many rows will be fetched, before the first one is.  LIMIT
- * NULL is none; a negative one is an error, but not here.
- */
-static void
-skx_planner_want(SkxRankedScan *state)
+/* How many rows will be fetched, by the limit; false: LIMIT NULL, or none. */
+static bool
+skx_planner_asked(SkxRankedScan *state)
 {
-	IndexScanDesc scan = state->child->iss_ScanDesc;
 	ExprContext *econtext = state->css.ss.ps.ps_ExprContext;
 	int64		count;
 	int64		offset;
 	bool		limited = skx_planner_number(state->count, econtext, &count);
 
-	if (state->unlimited || (state->count != NULL && !limited))
-	{
-		skx_am_scan_want_all(scan, state->css.ss.ps.plan->plan_rows *
-							 state->times);
-		return;
-	}
+	state->asked = 0;
 	if (!limited || count < 0)
-	{
-		skx_am_scan_want(scan, 0);
-		return;
-	}
+		return limited;
 	if (!skx_planner_number(state->offset, econtext, &offset) || offset < 0)
 		offset = 0;
-	skx_am_scan_want(scan, (uint64) Min(((double) count + offset +
-										 state->extra) * state->times,
-										PG_INT64_MAX / 2));
+	state->asked = (uint64) Min(((double) count + offset + state->extra) *
+								state->times, PG_INT64_MAX / 2);
+	return true;
+}
+
+/*
+ * Tells the index how many rows will be fetched, before the first one is.  A
+ * negative limit is an error, but not here.
+ */
+static void
+skx_planner_want(SkxRankedScan *state)
+{
+	IndexScanDesc scan = state->child->iss_ScanDesc;
+	bool		limited = skx_planner_asked(state);
+
+	if (state->unlimited || (state->count != NULL && !limited))
+		skx_am_scan_want_all(scan, state->css.ss.ps.plan->plan_rows *
+							 state->times);
+	else
+		skx_am_scan_want(scan, state->asked);
 }
 
 /* A document that has a word of the query has a score. */
@@ -235,7 +251,8 @@ static void
 skx_planner_prepare(SkxRankedScan *state)
 {
 	skx_planner_open_child(state->child);
-	skx_am_scan_share(state->child->iss_ScanDesc, state->share);
+	skx_am_scan_share(state->child->iss_ScanDesc, state->share == NULL ? NULL :
+					  SKX_RANKED_SEARCH(state->share));
 	skx_planner_want(state);
 	state->scored_only = skx_planner_ends_early(state);
 	state->ready = true;
@@ -357,8 +374,9 @@ skx_planner_share_size(CustomScanState *node, ParallelContext *context)
 
 	if (!state->ready)
 		skx_planner_prepare(state);
-	return skx_am_scan_share_size(state->child->iss_ScanDesc,
-								  context->nworkers + 1);
+	return add_size(MAXALIGN(sizeof(SkxRankedScanShare)),
+					skx_am_scan_share_size(state->child->iss_ScanDesc,
+										   context->nworkers + 1));
 }
 
 static void
@@ -368,16 +386,17 @@ skx_planner_share_begin(CustomScanState *node, ParallelContext *context,
 	SkxRankedScan *state = (SkxRankedScan *) node;
 
 	state->share = at;
-	skx_am_scan_share_init(state->child->iss_ScanDesc, at,
+	skx_planner_reads_init(&state->share->reads);
+	skx_am_scan_share_init(state->child->iss_ScanDesc, SKX_RANKED_SEARCH(at),
 						   context->nworkers + 1);
-	skx_am_scan_share(state->child->iss_ScanDesc, at);
+	skx_am_scan_share(state->child->iss_ScanDesc, SKX_RANKED_SEARCH(at));
 }
 
 static void
 skx_planner_share_again(CustomScanState *node, ParallelContext *context,
 						void *at)
 {
-	skx_topk_share_restart(at);
+	skx_topk_share_restart(SKX_RANKED_SEARCH(at));
 }
 
 static void
@@ -394,7 +413,9 @@ skx_planner_share_end(CustomScanState *node)
 
 	if (state->share == NULL)
 		return;
-	skx_topk_share_work(state->share, &state->others);
+	skx_topk_share_work(SKX_RANKED_SEARCH(state->share), &state->others);
+	skx_planner_reads_leave(&state->share->reads, state->child);
+	skx_planner_reads_take(&state->share->reads, &state->others_reads);
 	state->share = NULL;
 	if (state->child->iss_ScanDesc != NULL)
 		skx_am_scan_share(state->child->iss_ScanDesc, NULL);
@@ -428,8 +449,13 @@ static void
 skx_planner_explain(CustomScanState *node, List *ancestors, ExplainState *es)
 {
 	SkxRankedScan *state = (SkxRankedScan *) node;
+	const CustomScan *scan = castNode(CustomScan, node->ss.ps.plan);
 	const SkxTopkWork *work;
 
+	if (skx_planner_is_told_limit(scan->custom_exprs, SKX_EXPR_COUNT, es))
+		(void) skx_planner_asked(state);
+	skx_planner_explain_asked(state->asked, es);
+	skx_planner_explain_blocks(llast(scan->custom_private), es);
 	if (!es->analyze || state->child->iss_ScanDesc == NULL)
 		return;
 	work = skx_am_scan_work(state->child->iss_ScanDesc);
@@ -444,6 +470,5 @@ skx_planner_explain(CustomScanState *node, List *ancestors, ExplainState *es)
 							work->proximity + state->others.proximity, es);
 	if (work->rounds > 0 || es->format != EXPLAIN_FORMAT_TEXT)
 		ExplainPropertyUInteger("Rounds", NULL, work->rounds, es);
-	if (!SKX_COMPAT_EXPLAIN_NODES)
-		skx_planner_explain_reads(state->child->iss_ScanDesc, es);
+	skx_planner_explain_reads(node->custom_ps, &state->others_reads, es);
 }

@@ -76,6 +76,7 @@ extern uint32 skx_skiplist_writer_finish(SkxSkiplistWriter *w);
 typedef struct SkxSkiplistWork
 {
 	uint64		nodes;			/* node headers read */
+	uint64		passed;			/* nodes passed over without reading them */
 	uint64		portions;		/* pages of posting lists entered */
 	uint64		tables;			/* pages of node tables read */
 } SkxSkiplistWork;

@@ -99,6 +99,7 @@ skx_skiplist_enter_node(SkxSkiplistCursor *c, uint32 node)
 	const char *page = skx_blkio_pin(c->file, c->plane, ordinal, &c->ref);
 	const SkxDiskNode *disk;
 	int64		step = c->node_npages > 0 ? (int64) node - c->node : 0;
+	int64		passed = c->node_npages > 0 ? step - 1 : node;
 
 	if (offset % 8 != 0 || offset < SKX_PAGE_START ||
 		offset + sizeof(SkxDiskNode) > SKX_PAGE_END)
@@ -128,6 +129,7 @@ skx_skiplist_enter_node(SkxSkiplistCursor *c, uint32 node)
 	c->lasts = NULL;
 	c->sub = -1;
 	skx_skiplist_work.nodes++;
+	skx_skiplist_work.passed += Max(passed, 0);
 	if (c->entered != NULL)
 		c->entered(c, step);
 }
@@ -361,6 +363,7 @@ skx_skiplist_seek_page(SkxSkiplistCursor *c, uint32 target)
 
 		if (node >= c->list.nnodes)
 		{
+			skx_skiplist_work.passed += c->list.nnodes - 1 - c->node;
 			/* A list that is done is not relaxed any more. */
 			skx_blkio_unpin(c->file, &c->ref);
 			c->lasts = NULL;

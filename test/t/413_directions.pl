@@ -104,6 +104,108 @@ cmp_ok($subblocks, '<', 8, 'for five rows');
 unlike($s->value(q{EXPLAIN (ANALYZE, FORMAT json) SELECT id FROM log WHERE v @@ 'w1' ORDER BY up DESC LIMIT 5}), qr/Sub-blocks/,
 	'not without VERBOSE');
 
+# What the nodes of a plan tell, and whatever is below them, by name; none twice.
+sub told_by
+{
+	my ($query, $options) = @_;
+	my $plan = decode_json($s->value("EXPLAIN (VERBOSE, FORMAT json, " . ($options // 'ANALYZE, TIMING OFF') . ") $query"))->[0]{Plan};
+	my %told;
+
+	while (defined $plan)
+	{
+		my $below = ($plan->{Plans} // [])->[-1];
+
+		ok(!exists $told{Nodes} || !exists $plan->{Nodes}, "told once: $query");
+		%told = (%told, map { $_ => $plan->{$_} } grep { /^(Rows Asked|Estimated Blocks|Index |Nodes|Sub-|Workers L|Custom)/ } keys %$plan);
+		$plan = $below;
+	}
+	return \%told;
+}
+
+# 200,000 rows with lists of many nodes: blocks of 8 kB, and words at random.
+$s->value(<<'SQL');
+CREATE TABLE lists (id int, kind int, v tsvector) WITH (autovacuum_enabled = off);
+INSERT INTO lists SELECT i, i % 7, array_to_tsvector(ARRAY['all'] || CASE WHEN i % 50000 = 777 THEN '{rare}'::text[] ELSE '{}' END
+	|| CASE WHEN i < 150000 AND hashint4(i) & 2 = 0 THEN '{early}'::text[] ELSE '{}' END || CASE WHEN i = 199999 THEN '{late}'::text[] ELSE '{}' END
+	|| CASE WHEN hashint4(i) & 1 = 0 THEN '{half}'::text[] ELSE '{}' END
+	|| CASE WHEN hashint4(i + 5000000) % 3 = 0 THEN '{third}'::text[] ELSE '{}' END)
+FROM generate_series(1, 200000) i;
+CREATE INDEX lists_v ON lists USING skipidx (v, id, kind) WITH (block_size = '8kB');
+VACUUM ANALYZE lists;
+SET enable_seqscan = off;
+SET enable_sort = off;
+SET enable_hashagg = off;
+SQL
+my %forms = (count => ['Count', 'SELECT count(*) FROM lists WHERE %s'],
+	facets => ['Facets', 'SELECT kind, count(*) FROM lists WHERE %s GROUP BY kind'],
+	ordered => ['Ordered Scan', 'SELECT id FROM lists WHERE %s ORDER BY id LIMIT 5'],
+	ranked => ['Scan', q{SELECT id FROM lists WHERE %s ORDER BY v <@> 'half' LIMIT 5}]);
+
+my %decoded;
+
+for my $form (sort keys %forms)
+{
+	my ($name, $query) = @{ $forms{$form} };
+	my %by;
+
+	for my $words ('half & third', 'rare & half')
+	{
+		my $of = sprintf $query, "v @@ '$words'";
+		my $found = told_by($of);
+		my $planned = told_by($of, 'COSTS OFF');
+
+		is($found->{'Custom Plan Provider'}, "Skipidx $name", "$form: $words");
+		cmp_ok($found->{'Sub-blocks Decoded'}, '>', 0, 'what was decoded');
+		cmp_ok($found->{Nodes}, '>', 0, 'nodes');
+		cmp_ok($found->{'Index Blocks Read'} + $found->{'Index Cache Hits'}, '>', 0, 'blocks');
+		is($planned->{'Estimated Blocks'}, $found->{'Estimated Blocks'}, 'an estimate, whether it is run or not');
+		ok(!exists $planned->{Nodes}, 'what is not run has read nothing');
+		is($planned->{'Rows Asked'}, $found->{'Rows Asked'}, 'and rows');
+		$by{$words} = $found;
+	}
+	$decoded{$form} = $by{'half & third'}{'Sub-blocks Decoded'};
+	cmp_ok($by{'rare & half'}{'Nodes Skipped'}, '>', 0, "$form: passed over by a rare word");
+	cmp_ok($by{'rare & half'}{'Nodes Skipped'}, '>', $by{'half & third'}{'Nodes Skipped'}, 'more than by a common one');
+	cmp_ok($by{'half & third'}{'Estimated Blocks'}, '>', $by{'rare & half'}{'Estimated Blocks'}, 'and more expected of that') if $form =~ /count|facets/;
+	cmp_ok($by{'rare & half'}{'Estimated Blocks'}, '>', 0, 'some are expected');
+	cmp_ok($by{'half & third'}{'Estimated Blocks'}, '<=', $s->value(q{SELECT pg_relation_size('lists_v') / 8192}), 'not more than there are');
+}
+
+cmp_ok($decoded{facets}, '>', $decoded{count}, 'lists of values beside those of words');
+my $passed = told_by(q{SELECT count(*) FROM lists WHERE v @@ 'late & early'});
+cmp_ok($passed->{'Nodes Skipped'}, '>', 0, 'the rest of a list that ends before');
+is($passed->{Nodes}, 1, 'of which one was read');
+
+# Rows asked for: the limit, the offset, one more where ties of it are to be seen, and those that a filter takes
+my $newest = q{SELECT id FROM lists WHERE v @@ 'half' ORDER BY id DESC};
+my $best = q{SELECT id FROM lists WHERE v @@ 'half' ORDER BY v <@> 'half'};
+
+for my $query ($newest, $best)
+{
+	is(told_by("$query LIMIT 5")->{'Rows Asked'}, 5, "LIMIT: $query");
+	is(told_by("$query LIMIT 5 OFFSET 3")->{'Rows Asked'}, 8, 'and OFFSET');
+	is(told_by("$query LIMIT 5 OFFSET 3", 'COSTS OFF')->{'Rows Asked'}, 8, 'not run');
+	is(told_by("$query FETCH FIRST 5 ROWS WITH TIES")->{'Rows Asked'}, 6, 'with ties');
+	is(told_by("$query LIMIT (SELECT 4)")->{'Rows Asked'}, 4, 'a value of a subquery');
+	is(told_by("$query LIMIT (SELECT 4)", 'COSTS OFF')->{'Rows Asked'}, undef, 'which is not known before');
+}
+like($s->value("EXPLAIN $newest LIMIT 5"), qr/Order: id DESC NULLS FIRST/, 'the direction is told');
+unlike($s->value("EXPLAIN $newest LIMIT 5"), qr/Rows Asked|Estimated Blocks/, 'the rest not without VERBOSE');
+
+# By several processes, of which the leader is none
+$s->value('SET parallel_setup_cost = 0; SET parallel_tuple_cost = 0; SET min_parallel_index_scan_size = 0;'
+	  . 'SET max_parallel_workers_per_gather = 2; SET parallel_leader_participation = off; SET min_parallel_table_scan_size = 0; SET enable_hashagg = on');
+for my $form (qw(count facets ranked))
+{
+	my $of = sprintf $forms{$form}[1], q{v @@ 'half & third'};
+	my $found = told_by($of);
+
+	cmp_ok($found->{'Workers Launched'}, '>', 0, "$form: workers");
+	cmp_ok($found->{'Sub-blocks Decoded'}, '>', 100, 'what they have decoded');
+	cmp_ok($found->{'Index Cache Hits'} + $found->{'Index Blocks Read'}, '>', 0, 'and read');
+}
+$s->value('RESET ALL');
+
 # ---- calibration ----
 
 my $spare = $node->basedir . '/spare';
