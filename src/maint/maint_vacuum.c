@@ -366,6 +366,8 @@ skx_maint_bulkdelete(Relation index, IndexBulkDeleteResult *stats,
 	int			nstripes = view->nstripes;
 	int			i;
 
+	/* what the first use of a file may have to make, without the lock */
+	skx_blkio_close(skx_segment_file(index, view->meta.incarnation));
 	pfree(view);
 	v->index = index;
 	v->callback = callback;
