@@ -42,12 +42,14 @@
  * writes out and drops what the page cache has of its blocks before it, and
  * drops them again after it, so that reads through the page cache find the new
  * pages, begun before or after.  A page that was made dirty between the two
- * cannot be dropped, and the next sync of the file is told of an I/O error: the
- * server would go down.  A call that is waited for holds off writes through the
- * page cache from the one to the other, on ext4 and XFS; io_uring's write does
- * not to its end.  And what shared buffers have, which another process may
- * write from there at any time, is written by the storage manager here too, so
- * that on no file system two ways of writing meet in one block.
+ * cannot be dropped: reads find old pages, and the next sync of the file is told
+ * of an I/O error, with which the server goes down.  A write of a neighbour is
+ * enough, since the page cache may keep both in one piece.  A call that is
+ * waited for holds off writes through the page cache from the one to the other,
+ * on ext4 and XFS; io_uring's write does not to its end.  And what shared
+ * buffers have, which another process may write from there at any time, is
+ * written by the storage manager here too, so that on no file system two ways
+ * of writing meet in one block.
  *
  * Why no page of zeros is written: it has no LSN.  Without full page images
  * (full_page_writes off) replay starts with changes of the block's former use;
