@@ -854,6 +854,22 @@ ROWS 100;
 COMMENT ON FUNCTION skipidx_terms(pg_catalog.regclass, pg_catalog.text, pg_catalog.int4) IS
 	'the commonest terms of an index that begin with a prefix';
 
+CREATE FUNCTION skipidx_slices(
+	index pg_catalog.regclass,
+	facet pg_catalog.text,
+	n pg_catalog.int4,
+	OUT slice pg_catalog.int4,
+	OUT lower pg_catalog.text,
+	OUT upper pg_catalog.text,
+	OUT count pg_catalog.int8)
+RETURNS SETOF pg_catalog.record
+AS 'MODULE_PATHNAME'
+LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED
+ROWS 10;
+
+COMMENT ON FUNCTION skipidx_slices(pg_catalog.regclass, pg_catalog.text, pg_catalog.int4) IS
+	'bounds of a column between which about as many rows are each, and how many have NULL';
+
 CREATE FUNCTION skipidx_count(
 	index pg_catalog.regclass,
 	query pg_catalog.tsquery,

@@ -29,6 +29,16 @@ typedef struct SkxBounds
 	SkxLexeme  *lexemes;
 } SkxBounds;
 
+void
+skx_functions_no_order(Relation index, const char *name)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+			 errmsg("column \"%s\" of index \"%s\" has no order", name,
+					RelationGetRelationName(index)),
+			 errdetail("Columns of numbers, dates and times have one, numeric with a precision of up to 18 and a scale.")));
+}
+
 /* A column with an order, that can be compared with the type. */
 static Oid
 skx_functions_ordered_column(Relation index, int column, const char *name,
@@ -42,11 +52,7 @@ skx_functions_ordered_column(Relation index, int column, const char *name,
 	for (i = 0; i < columns.n && columns.columns[i].column != column; i++)
 		;
 	if (i == columns.n || index->rd_opcintype[column] == ANYARRAYOID)
-		ereport(ERROR,
-				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-				 errmsg("column \"%s\" of index \"%s\" has no order", name,
-						RelationGetRelationName(index)),
-				 errdetail("Columns of numbers, dates and times have one, numeric with a precision of up to 18 and a scale.")));
+		skx_functions_no_order(index, name);
 	if (!OidIsValid(canonical))
 		ereport(ERROR,
 				(errcode(ERRCODE_DATATYPE_MISMATCH),

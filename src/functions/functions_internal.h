@@ -6,6 +6,7 @@
 #define SKX_FUNCTIONS_FUNCTIONS_INTERNAL_H
 
 #include "access/skey.h"
+#include "compat/compat.h"
 #include "utils/relcache.h"
 
 /*
@@ -52,6 +53,10 @@ extern void skx_functions_close_parts(SkxParts *parts);
  */
 extern int	skx_functions_find_column(Relation heap, Relation index,
 									  Datum name);
+
+/* functions_histogram.c : errors out, since the column has no keys */
+SKX_NORETURN extern void skx_functions_no_order(Relation index,
+												const char *name);
 
 /*
  * functions_search.c : a scan key of the text; a scan looks at strategies, and

@@ -357,3 +357,36 @@ skx_intake_key_bounds(const SkxKeyColumn *column, const SkxLexeme *from,
 	*most = end - 1;
 	return end > *least;
 }
+
+/* ---- back ---- */
+
+int
+skx_intake_key_form(const SkxKeyColumn *column, uint64 key, char *form)
+{
+	uint64		shifted = key >> SKX_MOMENT_SHIFT;
+	uint64		rest = 0;
+	uint32		day = (uint32) key;
+	int			i;
+
+	if (column->kind == SKX_KEY_BYTES)
+	{
+		for (i = column->width - 1; i >= 0; i--, key >>= 8)
+			form[i] = (char) key;
+		return column->width;
+	}
+	if (column->kind == SKX_KEY_MOMENT)
+	{
+		int32		of = (int32) ((int64) shifted + SKX_MOMENT_BASE);
+
+		if (shifted == 0)
+			of = DATEVAL_NOBEGIN;
+		else if (shifted == SKX_MOMENT_LAST)
+			of = DATEVAL_NOEND;
+		day = (uint32) of ^ ((uint32) 1 << 31);
+		rest = pg_hton64(key - (shifted << SKX_MOMENT_SHIFT));
+	}
+	day = pg_hton32(day);
+	memcpy(form, &day, sizeof(day));
+	memcpy(form + sizeof(day), &rest, sizeof(rest));
+	return SKX_MOMENT_WIDTH;
+}

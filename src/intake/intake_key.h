@@ -48,8 +48,11 @@ typedef struct SkxKey
  *
  * has_key: a column of that type, with this modifier, and operator family.  keys: of a document, one a column;
  * key: of a lexeme of the column.  key_bounds: the least and the most key in
- * the range of a condition; false: none is.
+ * the range of a condition; false: none is.  key_form: the form of a key that is
+ * no decimal's, SKX_KEY_FORM_MOST bytes at most; returns how many.
  */
+#define SKX_KEY_FORM_MOST	12
+
 extern bool skx_intake_has_key(Oid type, int32 typmod, Oid family);
 extern void skx_intake_key_columns(Relation index, SkxKeyColumns *columns);
 extern void skx_intake_keys(const SkxKeyColumns *columns, TSVector document,
@@ -59,5 +62,15 @@ extern void skx_intake_key(const SkxKeyColumn *column, const char *lexeme,
 extern bool skx_intake_key_bounds(const SkxKeyColumn *column,
 								  const SkxLexeme *from, const SkxLexeme *to,
 								  uint64 *least, uint64 *most);
+
+extern int	skx_intake_key_form(const SkxKeyColumn *column, uint64 key,
+								char *form);
+
+/*
+ * intake_key_value.c : the value, of *type, that a key of a column of the index is
+ * of; false: the function of the column's operator class is not ours
+ */
+extern bool skx_intake_key_value(Relation index, const SkxKeyColumn *column,
+								 uint64 key, Oid *type, Datum *value);
 
 #endif							/* SKX_INTAKE_KEY_H */

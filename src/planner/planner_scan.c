@@ -53,7 +53,7 @@ typedef struct SkxRankedScan
 	uint64		extra;			/* rows fetched beyond them */
 	double		times;			/* rows fetched for each that is left */
 	bool		unlimited;		/* all rows, as far as is known */
-	uint64		asked;			/* rows, by the limit; 0: not known yet, or none */
+	uint64		asked;			/* rows, by the limit; 0: not known */
 	bool		ready;			/* the index knows what it has to do */
 	bool		scored_only;	/* ends with the last row with a score */
 	bool		done;

@@ -22,6 +22,8 @@ typedef struct SkxKeyRange
  * open: of a column of the index, from 0; NULL: the segment has no keys of it.
  * column: how its forms become keys.  read: of documents first, first + 1, ...;
  * of: of ascending ones.
+ * quantiles puts those of the keys, ascending, SKX_KEY_QUANTILES, and returns how
+ * many: none, if all are NULL.
  * share: of the documents, how many are in the range, about; 0: none is.  met:
  * documents whose keys would have to be looked at to find those, about.
  * next: the first document from `doc` on that may be in the range, SKX_NO_DOC:
@@ -64,6 +66,8 @@ extern void skx_segment_keys_read(SkxKeyReader *reader, uint32 first, int n,
 								  SkxKey *keys);
 extern void skx_segment_keys_of(SkxKeyReader *reader, const uint32 *docs,
 								int n, SkxKey *keys);
+extern int	skx_segment_keys_quantiles(const SkxKeyReader *reader,
+									   uint64 *quantiles);
 extern double skx_segment_keys_share(const SkxKeyReader *reader,
 									 const SkxKeyRange *range);
 

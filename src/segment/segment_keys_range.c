@@ -37,6 +37,16 @@ skx_keys_part(uint64 least, uint64 most, const SkxKeyRange *range)
 		((double) (most - least) + 1);
 }
 
+int
+skx_segment_keys_quantiles(const SkxKeyReader *reader, uint64 *quantiles)
+{
+	if (reader->column.nnull >= reader->seg->header.ndocs)
+		return 0;
+	memcpy(quantiles, reader->column.quantiles,
+		   sizeof(reader->column.quantiles));
+	return SKX_KEY_QUANTILES;
+}
+
 double
 skx_segment_keys_share(const SkxKeyReader *reader, const SkxKeyRange *range)
 {

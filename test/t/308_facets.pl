@@ -5,7 +5,7 @@
 #
 # Long: 1500 queries, else 200 (SKX_RANK_QUERIES).
 #
-# Holds: facets 1, 2, 3, 4, 5, 6; planner 19; functions 2, 8
+# Holds: facets 1, 2, 3, 4, 5, 6; planner 19; functions 2, 8, 11
 
 use strict;
 use warnings;
@@ -343,6 +343,72 @@ for my $column (qw(i2 i4 i8 o f4 f8 m n2 d t ts tz))
 	}
 	$s->value('DROP INDEX kinds_skx');
 }
+
+# Slices of a column: bounds that are values of it, ascending, between which all
+# rows but those with NULL are, whatever was in the index; each with about as many
+# rows as it says.
+sub slices
+{
+	my ($what, $table, $index, $column, $type, $n, $off) = @_;
+	my @slices = map { [ split /\|/, $_, -1 ] } split /\n/, $s->value("SELECT * FROM skipidx_slices('$index', '$column', $n)");
+	my $null = pop @slices;
+	my @clauses = map { join ' AND ', "$column IS NOT NULL", $_->[1] ne '' ? "$column >= '$_->[1]'::$type" : (), $_->[2] ne '' ? "$column < '$_->[2]'::$type" : () } @slices;
+	my @rows = split /\|/, $s->value('SELECT ' . join(', ', map { "count(*) FILTER (WHERE $_)" } @clauses) . ", count(*) FILTER (WHERE $column IS NULL) FROM $table");
+	my $nulls = pop @rows;
+	my $all = $s->value("SELECT count($column) FROM $table");
+	my $sum = 0;
+
+	$sum += $_ for @rows;
+	is($sum, $all, "$what: slices of $column have all rows: @rows");
+	is(join(' ', map { $_->[0] } @slices), join(' ', 0 .. $#slices), "$what: slices of $column are numbered");
+	is(join(',', map { $_->[1] } @slices[ 1 .. $#slices ]), join(',', map { $_->[2] } @slices[ 0 .. $#slices - 1 ]), "$what: slices of $column are side by side");
+	cmp_ok(scalar(@slices), '<=', $n, "$what: so many slices of $column at most");
+	is($s->value("SELECT count(*) FROM (VALUES " . join(', ', map { "('$_->[1]'::$type)" } @slices[ 1 .. $#slices ]) . ") bounds (bound) WHERE NOT EXISTS (SELECT FROM $table WHERE $column = bound)"), 0,
+		"$what: bounds of $column are values") if @slices > 1;
+	is("$null->[0]$null->[1]$null->[2]", '', "$what: NULL of $column");
+	cmp_ok(abs($null->[3] - $nulls), '<=', $off, "$what: $null->[3] of $nulls NULLs of $column");
+	cmp_ok(abs($slices[$_][3] - $rows[$_]), '<=', $off, "$what: $slices[$_][3] of $rows[$_] rows in slice $_ of $column") for 0 .. $#rows;
+	return @rows;
+}
+
+for my $column (qw(b i2 i4 i8 o f4 f8 m n2 p d t ts tz ma))
+{
+	my $type = $s->value("SELECT format_type(atttypid, NULL) FROM pg_attribute WHERE attrelid = 'kinds'::regclass AND attname = '$column'");
+
+	$s->value("CREATE INDEX kinds_skx ON kinds USING skipidx (v, $column)");
+	for my $state ('a segment', 'pending')
+	{
+		slices($state, 'kinds', 'kinds_skx', $column, $type, $_, 3) for 1, 3, 100;
+		$s->value('CREATE TABLE copy AS TABLE kinds; TRUNCATE kinds; INSERT INTO kinds TABLE copy; DROP TABLE copy') if $state eq 'a segment';
+	}
+	$s->value('DROP INDEX kinds_skx');
+}
+$s->value("CREATE TABLE lots (v tsvector, n int, few int) WITH (autovacuum_enabled = off); CREATE INDEX lots_skx ON lots USING skipidx (v, n, few) WITH (pending_limit = '1GB');"
+	  . " INSERT INTO lots SELECT 'wa', i, i % 3 FROM generate_series(1, 6000) i");
+for my $state ('pending', 'a segment', 'segments', 'segments and pending')
+{
+	$s->value('INSERT INTO lots SELECT NULL, CASE WHEN i % 5 > 0 THEN i END, i % 3 FROM generate_series(6001, 24000) i') if $state eq 'segments';
+	$s->value("SELECT skipidx_flush('lots_skx')") if $state =~ /segment/;
+	$s->value('INSERT INTO lots SELECT NULL, -i, 1 FROM generate_series(1, 6000) i') if $state =~ /and/;
+
+	my $rows = $s->value('SELECT count(n) FROM lots');
+
+	for my $n (2, 4, 8)
+	{
+		my @rows = slices($state, 'lots', 'lots_skx', 'n', 'int', $n, $rows / 15);
+
+		is(@rows, $n, "$state: $n slices");
+		cmp_ok(abs($_ - $rows / $n), '<', $rows / 15, "$state: $_ rows of $rows in one of $n") for @rows;
+	}
+	is(scalar(slices($state, 'lots', 'lots_skx', 'few', 'int', 3, 8000)), 3, "$state: slices of one value each");
+}
+like($s->raw("SELECT skipidx_slices('lots_skx', '$_->[0]', $_->[1])"), qr/$_->[2]/, "no slices: $_->[0] $_->[1]")
+  for [ 'n', 0, '22023: there must be between 1 and' ], [ 'n', 10001, '22023' ], [ 'v', 2, '42703' ], [ 'nosuch', 2, '42703' ];
+like($s->raw("SELECT skipidx_slices('docs_skx', 'name', 2)"), qr/0A000: column "name" of index "docs_skx" has no order/, 'no slices of text');
+$s->value('CREATE ROLE sliced; SET ROLE sliced');
+like($s->raw("SELECT skipidx_slices('lots_skx', 'n', 2)"), qr/42501/, 'no slices without SELECT');
+$s->value('RESET ROLE; TRUNCATE lots');
+is($s->value("SELECT * FROM skipidx_slices('lots_skx', 'n', 4)"), "0|||0\n|||0", 'slices of no rows');
 
 # an expression of the index runs as the owner of the table
 $s->value(<<'SQL');

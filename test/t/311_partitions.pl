@@ -317,7 +317,10 @@ is($s->value("BEGIN; SELECT skipidx_count('parts_skx', 'nosuch') \\g /dev/null\n
 
 # ---- rights: those on the table that is named, as in a query on it ----
 
-my @calls = ("skipidx_scroll('parts_skx', 'wa')", "skipidx_count('parts_skx', 'wa')", "skipidx_count('parts_skx', 'wa', true)", "skipidx_facets('parts_skx', 'wa', 'loose')",
+my @slices = map { [ split /\|/, $_, -1 ] } split /\n/, $s->value("SELECT * FROM skipidx_slices('parts_skx', 'amount', 3)");
+is($s->value('SELECT sum(n) FROM (VALUES ' . join(', ', map { '((SELECT count(*) FROM parts WHERE ' . join(' AND ', 'amount IS NOT NULL', $_->[1] ne '' ? "amount >= $_->[1]" : (), $_->[2] ne '' ? "amount < $_->[2]" : ()) . '))' } @slices[ 0 .. 2 ])
+	  . ') x (n)'), $s->value('SELECT count(amount) FROM parts'), 'slices of a column of all partitions');
+my @calls = ("skipidx_slices('parts_skx', 'amount', 3)", "skipidx_scroll('parts_skx', 'wa')", "skipidx_count('parts_skx', 'wa')", "skipidx_count('parts_skx', 'wa', true)", "skipidx_facets('parts_skx', 'wa', 'loose')",
 	"skipidx_histogram('parts_skx', 'wa', 'tenant', '{1}'::int[])", "skipidx_terms('parts_skx')");
 
 $s->value('CREATE ROLE reader; GRANT SELECT ON parts0, parts1, parts2, parts2a, parts2b, parts2c, parts4, parts5 TO reader');

@@ -192,8 +192,12 @@ test_ranges(const SkxKeyColumn *column, const UnitForm *values, int n,
 	for (i = 0; i < n; i++)
 	{
 		SkxKey		key = unit_key(column, &values[i]);
+		char		form[SKX_KEY_FORM_MOST];
+		int			len = skx_intake_key_form(column, key.value, form);
 
 		CHECK(!key.is_null);
+		CHECK(len == values[i].len - SKX_VALUE_HEAD);
+		CHECK(memcmp(form, values[i].bytes + SKX_VALUE_HEAD, len) == 0);
 		if (i == 0)
 			continue;
 		CHECK(unit_compare(&values[i - 1], &values[i]) < 0);

@@ -1,0 +1,302 @@
+/*
+ * functions_slices.c
+ *	  skipidx_slices(): bounds between which a column has about as many rows.
+ *
+ * The bounds are quantiles of the column's keys, of all segments and of pending
+ * documents.  How many rows are below one is what each of these says of it, so
+ * segments count by their documents.
+ */
+#include "postgres.h"
+
+#include <math.h>
+
+#include "fmgr.h"
+#include "format/format_keys.h"
+#include "funcapi.h"
+#include "functions/functions_internal.h"
+#include "miscadmin.h"
+#include "segment/segment_keys.h"
+#include "source/source.h"
+#include "utils/builtins.h"
+#include "utils/lsyscache.h"
+
+PG_FUNCTION_INFO_V1(skipidx_slices);
+
+#define SKX_SLICES_MOST		10000
+
+typedef struct SkxSlices
+{
+	const char *name;			/* of the column */
+	SkxKeyColumns columns;		/* all that have keys */
+	int			at;				/* which of these it is */
+	int			nreaders;
+	int			room;
+	SkxKeyReader **readers;		/* of segments, and how many documents */
+	uint32	   *ndocs;
+	uint64		npending;		/* keys of pending documents */
+	uint64		pending_room;
+	uint64	   *pending;
+	double		nulls;
+	int			ncandidates;	/* for bounds, ascending */
+	uint64	   *candidates;
+} SkxSlices;
+
+static int
+skx_functions_compare_keys(const void *a, const void *b)
+{
+	uint64		x = *(const uint64 *) a;
+	uint64		y = *(const uint64 *) b;
+
+	return x < y ? -1 : x > y;
+}
+
+/* ---- what there is ---- */
+
+static bool
+skx_functions_slice_pending(const SkxPendingDoc *doc, void *arg)
+{
+	SkxSlices  *s = arg;
+	SkxKey		keys[INDEX_MAX_KEYS];
+
+	CHECK_FOR_INTERRUPTS();
+	skx_intake_keys(&s->columns, doc->value, keys);
+	if (keys[s->at].is_null != 0)
+	{
+		s->nulls++;
+		return true;
+	}
+	if (s->npending == s->pending_room)
+	{
+		s->pending_room *= 2;
+		s->pending = repalloc_huge(s->pending,
+								   sizeof(uint64) * s->pending_room);
+	}
+	s->pending[s->npending++] = keys[s->at].value;
+	return true;
+}
+
+static void
+skx_functions_slice_segment(SkxSlices *s, Relation index, SkxSegment *seg)
+{
+	SkxKeyRange all = {0, PG_UINT64_MAX};
+	uint32		ndocs = seg->header.ndocs;
+	SkxKeyReader *reader =
+		skx_segment_keys_open(seg, s->columns.columns[s->at].column);
+
+	if (reader == NULL)
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("index \"%s\" has not the order of column \"%s\"",
+						RelationGetRelationName(index), s->name),
+				 errdetail("The column's operator class had no operators for ranges when the index was built."),
+				 errhint("REINDEX the index.")));
+	if (s->nreaders == s->room)
+	{
+		s->room *= 2;
+		s->readers = repalloc(s->readers, sizeof(SkxKeyReader *) * s->room);
+		s->ndocs = repalloc(s->ndocs, sizeof(uint32) * s->room);
+	}
+	s->readers[s->nreaders] = reader;
+	s->ndocs[s->nreaders++] = ndocs;
+	s->nulls += ndocs * (1 - skx_segment_keys_share(reader, &all));
+}
+
+static SkxSource *
+skx_functions_slice_source(SkxSlices *s, Relation index)
+{
+	SkxSource  *source = skx_source_open(index, skx_manifest_view(index));
+	int			i;
+
+	(void) skx_source_next(source, SKX_SOURCE_ALL);
+	for (i = 0; i < source->nsegments; i++)
+		skx_functions_slice_segment(s, index, source->segments[i]);
+	skx_source_pending(source, NULL, skx_functions_slice_pending, s);
+	return source;
+}
+
+/* ---- bounds ---- */
+
+/* How many rows have a key below this one, about. */
+static double
+skx_functions_rows_below(const SkxSlices *s, uint64 key)
+{
+	SkxKeyRange range = {0, key - 1};
+	uint64		low = 0;
+	uint64		high = s->npending;
+	double		rows;
+	int			i;
+
+	if (key == 0)
+		return 0;
+	while (low < high)
+	{
+		uint64		mid = low + (high - low) / 2;
+
+		if (s->pending[mid] < key)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	rows = (double) low;
+	for (i = 0; i < s->nreaders; i++)
+		rows += skx_segment_keys_share(s->readers[i], &range) * s->ndocs[i];
+	return rows;
+}
+
+/* The quantiles of all, each once. */
+static void
+skx_functions_find_candidates(SkxSlices *s)
+{
+	int			n = 0;
+	int			i;
+	int			k;
+
+	qsort(s->pending, s->npending, sizeof(uint64),
+		  skx_functions_compare_keys);
+	s->candidates = palloc(sizeof(uint64) * SKX_KEY_QUANTILES *
+						   (s->nreaders + 1));
+	for (i = 0; i < s->nreaders; i++)
+		n += skx_segment_keys_quantiles(s->readers[i], &s->candidates[n]);
+	for (k = 0; k < SKX_KEY_QUANTILES && s->npending > 0; k++)
+		s->candidates[n++] = s->pending[k * (s->npending - 1) /
+										(SKX_KEY_QUANTILES - 1)];
+	qsort(s->candidates, n, sizeof(uint64), skx_functions_compare_keys);
+	for (i = 0; i < n; i++)
+		if (i == 0 || s->candidates[i] != s->candidates[i - 1])
+			s->candidates[s->ncandidates++] = s->candidates[i];
+}
+
+/*
+ * Puts n - 1 of the candidates first, or as many as there are: those that have
+ * the number of rows below them that comes nearest to a bound's.
+ */
+static int
+skx_functions_choose_bounds(SkxSlices *s, double rows, int n)
+{
+	int			next = 1;		/* the least has no row below it */
+	int			chosen = 0;
+	int			i;
+
+	for (i = 1; i < n && next < s->ncandidates; i++)
+	{
+		double		wanted = rows * i / n;
+		double		below = skx_functions_rows_below(s, s->candidates[next]);
+
+		for (; next + 1 < s->ncandidates; next++)
+		{
+			double		more = skx_functions_rows_below(s,
+														s->candidates[next + 1]);
+
+			CHECK_FOR_INTERRUPTS();
+			if (fabs(more - wanted) > fabs(below - wanted))
+				break;
+			below = more;
+		}
+		s->candidates[chosen++] = s->candidates[next++];
+	}
+	return chosen;
+}
+
+/* ---- the result ---- */
+
+/* A row; a bound of NULL: there is none. */
+static void
+skx_functions_put_slice(ReturnSetInfo *result, int slice, text *lower,
+						text *upper, double rows)
+{
+	Datum		values[4] = {Int32GetDatum(slice), PointerGetDatum(lower),
+	PointerGetDatum(upper), Int64GetDatum((int64) rint(Max(rows, 0)))};
+	bool		nulls[4] = {slice < 0, lower == NULL, upper == NULL, false};
+
+	tuplestore_putvalues(result->setResult, result->setDesc, values, nulls);
+}
+
+static text *
+skx_functions_key_text(const SkxSlices *s, Relation index, uint64 key)
+{
+	const SkxKeyColumn *column = &s->columns.columns[s->at];
+	Oid			type;
+	Oid			output;
+	bool		is_varlena;
+	Datum		value;
+
+	if (!skx_intake_key_value(index, column, key, &type, &value))
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("values of column \"%s\" of index \"%s\" cannot be told from their keys",
+						s->name, RelationGetRelationName(index))));
+	getTypeOutputInfo(type, &output, &is_varlena);
+	return cstring_to_text(OidOutputFunctionCall(output, value));
+}
+
+static void
+skx_functions_put_slices(ReturnSetInfo *result, SkxSlices *s, Relation index,
+						 int n)
+{
+	double		rows = skx_functions_rows_below(s, PG_UINT64_MAX);
+	text	   *lower = NULL;
+	double		before = 0;
+	int			nbounds;
+	int			i;
+
+	skx_functions_find_candidates(s);
+	nbounds = skx_functions_choose_bounds(s, rows, n);
+	for (i = 0; i < nbounds; i++)
+	{
+		text	   *upper = skx_functions_key_text(s, index, s->candidates[i]);
+		double		below = skx_functions_rows_below(s, s->candidates[i]);
+
+		skx_functions_put_slice(result, i, lower, upper, below - before);
+		lower = upper;
+		before = below;
+	}
+	skx_functions_put_slice(result, nbounds, lower, NULL, rows - before);
+	skx_functions_put_slice(result, -1, NULL, NULL, s->nulls);
+}
+
+static void
+skx_functions_slices(ReturnSetInfo *result, const SkxParts *parts, int column,
+					 const char *name, int n)
+{
+	SkxSource **sources = palloc(sizeof(SkxSource *) * (parts->n + 1));
+	SkxSlices	s = {.name = name,.room = 8,.pending_room = 1024};
+	int			i;
+
+	skx_intake_key_columns(parts->index, &s.columns);
+	while (s.at < s.columns.n && s.columns.columns[s.at].column != column)
+		s.at++;
+	if (s.at == s.columns.n)
+		skx_functions_no_order(parts->index, name);
+	s.readers = palloc(sizeof(SkxKeyReader *) * s.room);
+	s.ndocs = palloc(sizeof(uint32) * s.room);
+	s.pending = palloc(sizeof(uint64) * s.pending_room);
+	for (i = 0; i < parts->n; i++)
+		sources[i] = skx_functions_slice_source(&s, parts->parts[i].index);
+	skx_functions_put_slices(result, &s, parts->index, n);
+	for (i = 0; i < s.nreaders; i++)
+		skx_segment_keys_close(s.readers[i]);
+	for (i = 0; i < parts->n; i++)
+		skx_source_close(sources[i]);
+}
+
+Datum
+skipidx_slices(PG_FUNCTION_ARGS)
+{
+	int32		n = PG_GETARG_INT32(2);
+	SkxParts	parts;
+	int			column;
+
+	InitMaterializedSRF(fcinfo, 0);
+	if (n < 1 || n > SKX_SLICES_MOST)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("there must be between 1 and %d slices",
+						SKX_SLICES_MOST)));
+	skx_functions_open_parts(PG_GETARG_OID(0), &parts);
+	column = skx_functions_find_column(parts.heap, parts.index,
+									   PG_GETARG_DATUM(1));
+	skx_functions_slices((ReturnSetInfo *) fcinfo->resultinfo, &parts, column,
+						 TextDatumGetCString(PG_GETARG_DATUM(1)), n);
+	skx_functions_close_parts(&parts);
+	return (Datum) 0;
+}
