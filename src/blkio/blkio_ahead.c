@@ -170,6 +170,16 @@ skx_blkio_ahead_go(void)
 	}
 }
 
+/* Do pages from `next` on follow those, in the file, too? */
+static bool
+skx_blkio_ahead_follows(const SkxBlkFile *file, const SkxBlkPlane *plane,
+						uint32 first, uint32 npages, uint32 next)
+{
+	return first + npages == next &&
+		skx_blkio_block(file->rel, plane, first) + npages ==
+		skx_blkio_block(file->rel, plane, next);
+}
+
 /*
  * Appends a page: to the run before it where it can be read with that, which
  * goes up or, for a scan that goes backward, down.
@@ -190,9 +200,11 @@ skx_blkio_ahead_append(SkxBlkFile *file, const SkxBlkPlane *plane,
 		{
 			if (first >= plan->first && first < plan->first + plan->npages)
 				return;
-			if ((first == plan->first + plan->npages ||
-				 first + npages == plan->first) &&
-				plan->npages + npages <= SKX_BLK_RUN_PAGES)
+			if (plan->npages + npages <= SKX_BLK_RUN_PAGES &&
+				(skx_blkio_ahead_follows(file, plane, plan->first,
+										 plan->npages, first) ||
+				 skx_blkio_ahead_follows(file, plane, first, npages,
+										 plan->first)))
 			{
 				plan->first = Min(plan->first, first);
 				plan->npages += npages;

@@ -201,8 +201,8 @@ skx_functions_choose_bounds(SkxSlices *s, double rows, int n)
 
 /* A row; a bound of NULL: there is none. */
 static void
-skx_functions_put_slice(ReturnSetInfo *result, int slice, text *lower,
-						text *upper, double rows)
+skx_functions_put_slice(ReturnSetInfo *result, int slice, text * lower,
+						text * upper, double rows)
 {
 	Datum		values[4] = {Int32GetDatum(slice), PointerGetDatum(lower),
 	PointerGetDatum(upper), Int64GetDatum((int64) rint(Max(rows, 0)))};

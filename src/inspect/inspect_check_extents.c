@@ -97,6 +97,7 @@ skx_inspect_own_stripe(SkxOwners *o, int which)
 	BlockNumber extent = stripe->extent_last;
 	BlockNumber oldest = InvalidBlockNumber;
 	uint64		npages = 0;
+
 	/* what a stripe has ever used is counted modulo 2^32 */
 	uint64		want = (uint64) (stripe->npages - ref->npages) +
 		(stripe->extent_end - stripe->extent_next);

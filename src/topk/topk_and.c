@@ -279,7 +279,7 @@ void
 skx_topk_and(SkxTopkRun *run)
 {
 	SkxTopkList *lead = run->required[0];
-	SkxAnd		a = {run, .cold = !skx_segment_warm(run->seg)};
+	SkxAnd		a = {run,.cold = !skx_segment_warm(run->seg)};
 	uint32		from = run->from;
 
 	a.rest = palloc(sizeof(int64) * (run->nrequired + 1));

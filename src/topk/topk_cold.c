@@ -48,8 +48,8 @@ typedef struct SkxColdCandidate
 typedef struct SkxTopkCold
 {
 	int			nlists;
-	SkxTopkList **lists;		/* required ones, the lead first; then optional
-								 * ones, that with most to give first */
+	SkxTopkList **lists;		/* required ones, the lead first; then
+								 * optional ones, that with most to give first */
 	int64	   *rest;			/* what lists from i on give at most */
 	SkxColdCandidate *candidates;	/* SKX_COLD_SIZE */
 	int			room;			/* documents to be gathered next */

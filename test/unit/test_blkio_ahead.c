@@ -186,6 +186,14 @@ skx_blkio_loads_end(ResourceOwner owner, SkxBlkFile *file)
 /* ---- what a scan does ---- */
 
 static SkxBlkMethod method = {.number = SKX_BLK_URING};
+static uint32 gap_at = PG_UINT32_MAX;	/* pages from here on lie elsewhere */
+
+BlockNumber
+skx_blkio_block(Relation rel, const SkxBlkPlane *of, uint32 ordinal)
+{
+	return ordinal < gap_at ? ordinal : ordinal + PAGES;
+}
+
 static SkxBlkFile file = {.method = &method, .ahead = 16};
 static SkxBlkPlane plane = {.unit = 1, .npages = PAGES};
 
@@ -343,6 +351,24 @@ test_room(void)
 	close_file();
 }
 
+/* Neighbours of a plane that are none in the file are read by themselves. */
+static void
+test_gap(void)
+{
+	uint32		ordinals[RUN];
+
+	forget_all();
+	gap_at = 110;
+	for (int i = 0; i < RUN; i++)
+		ordinals[i] = 100 + i;
+	ask(&plane, ordinals, RUN);
+	for (int i = 0; i < RUN; i++)
+		pin(ordinals[i]);
+	CHECK(requests == 2);
+	gap_at = PG_UINT32_MAX;
+	close_file();
+}
+
 /* An error while frames are claimed leaves the load to its owner. */
 static void
 test_error(void)
@@ -425,6 +451,7 @@ main(void)
 	test_zigzag();
 	test_tokens();
 	test_room();
+	test_gap();
 	test_error();
 	test_small_cache();
 	test_forgotten();
