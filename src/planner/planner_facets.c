@@ -172,8 +172,7 @@ skx_planner_facet_table(PlannerInfo *root, RelOptInfo *rel, const Var *var,
 						const SortGroupClause *group, SkxFacetTables *all)
 {
 	List	   *exprs = list_make1(unconstify(Var *, var));
-	double		values = estimate_num_groups(root, exprs, rel->tuples, NULL,
-											 NULL);
+	double		values = -1;
 	IndexPath  *best = NULL;
 	int			column = 0;
 	Cost		least = 0;
@@ -193,6 +192,9 @@ skx_planner_facet_table(PlannerInfo *root, RelOptInfo *rel, const Var *var,
 			(path = skx_planner_by_all(root, rel, index)) == NULL ||
 			!skx_planner_is_exact(path))
 			continue;
+		if (values < 0)
+			values = estimate_num_groups(root, exprs, rel->tuples, NULL,
+										 NULL);
 		cost = skx_planner_cost_facets(root, rel, path, values);
 		if (best != NULL && cost >= least)
 			continue;
@@ -288,6 +290,17 @@ skx_planner_add_final(PlannerInfo *root, RelOptInfo *output, Path *partial,
 							 groups));
 }
 
+/* May several processes do it, and is it worth them? */
+static bool
+skx_planner_shares_facets(PlannerInfo *root, const RelOptInfo *input,
+						  const RelOptInfo *output, const SkxFacetTables *all)
+{
+	return input->consider_parallel && output->consider_parallel &&
+		skx_planner_is_worth(all->cost, SKX_PLANNER_WORTH_COUNT) &&
+		is_parallel_safe(root, (Node *) output->reltarget->exprs) &&
+		is_parallel_safe(root, root->parse->havingQual);
+}
+
 /* Values of all processes are gathered. */
 static void
 skx_planner_add_shared_facet(PlannerInfo *root, RelOptInfo *input,
@@ -297,11 +310,6 @@ skx_planner_add_shared_facet(PlannerInfo *root, RelOptInfo *input,
 	CustomPath *partial;
 	double		rows;
 
-	if (!input->consider_parallel || !output->consider_parallel ||
-		!skx_planner_is_worth(all->cost, SKX_PLANNER_WORTH_COUNT) ||
-		!is_parallel_safe(root, (Node *) output->reltarget->exprs) ||
-		!is_parallel_safe(root, root->parse->havingQual))
-		return;
 	partial = skx_planner_shared(input, facets, all->cost, all->pages);
 	if (partial == NULL)
 		return;
@@ -372,22 +380,29 @@ skx_planner_add_facets(PlannerInfo *root, RelOptInfo *input,
 	SkxFacetTables all = {NIL};
 	CustomPath *partial;
 	double		groups;
+	bool		several;
+	bool		shares;
 
 	if (var == NULL ||
 		!skx_planner_facet_tables(root, input, var, group, &all) ||
 		all.paths == NIL)
 		return;
-	if (list_length(all.paths) == 1)
+	several = list_length(all.paths) > 1;
+	shares = skx_planner_shares_facets(root, input, output, &all);
+	if (!several)
 		skx_planner_add_facet(root, output, &all, var);
-	if (!grouping_is_hashable(root->parse->groupClause))
+	if ((!several && !shares) ||
+		!grouping_is_hashable(root->parse->groupClause))
 		return;
 	groups = estimate_num_groups(root, list_make1(unconstify(Var *, var)),
 								 input->rows, NULL, NULL);
 	partial = skx_planner_facet_path(output,
 									 skx_planner_partial_target(root, output),
 									 &all, var, true);
-	skx_planner_add_shared_facet(root, input, output, partial, &all, groups);
-	if (list_length(all.paths) > 1)
+	if (shares)
+		skx_planner_add_shared_facet(root, input, output, partial, &all,
+									 groups);
+	if (several)
 		skx_planner_add_final(root, output, (Path *) partial, groups);
 }
 

@@ -365,6 +365,7 @@ sub slices
 	cmp_ok(scalar(@slices), '<=', $n, "$what: so many slices of $column at most");
 	is($s->value("SELECT count(*) FROM (VALUES " . join(', ', map { "('$_->[1]'::$type)" } @slices[ 1 .. $#slices ]) . ") bounds (bound) WHERE NOT EXISTS (SELECT FROM $table WHERE $column = bound)"), 0,
 		"$what: bounds of $column are values") if @slices > 1;
+	is(scalar(grep { $_ == 0 } @rows), 0, "$what: each slice of $column has rows") if @slices > 1;
 	is("$null->[0]$null->[1]$null->[2]", '', "$what: NULL of $column");
 	cmp_ok(abs($null->[3] - $nulls), '<=', $off, "$what: $null->[3] of $nulls NULLs of $column");
 	cmp_ok(abs($slices[$_][3] - $rows[$_]), '<=', $off, "$what: $slices[$_][3] of $rows[$_] rows in slice $_ of $column") for 0 .. $#rows;
