@@ -85,8 +85,9 @@ sub fresh
 
 sub same
 {
-	my ($what) = @_;
+	my ($what, $pages) = @_;
 
+	$pages //= '=';
 	for my $query ('all', 'w17 & w34', '!w17', 'n5 | n7:*')
 	{
 		my @found = map {
@@ -99,7 +100,7 @@ sub same
 		is($found[1], $found[0], "$what: $query");
 	}
 	is($s->raw("SELECT skipidx_check('docs_v', true)"), '', "$what: skipidx_check");
-	is($s->value('SELECT file_pages = (SELECT sum(pages) FROM'
+	is($s->value("SELECT file_pages $pages (SELECT sum(pages) FROM"
 			  . " skipidx_segments('docs_v')) FROM skipidx_stats('docs_v')"),
 		't', "$what: every page has an owner");
 	return;
@@ -221,20 +222,27 @@ for my $point (qw(shrink_flipped shrink_done))
 	# another stripe, at the end of the file
 	$others->value('INSERT INTO docs (v) SELECT text_of(i) FROM generate_series(1, 3000) i');
 	$s->value("SELECT skipidx_flush('docs_v'), pg_current_xact_id()");
-	vacuum();
+	# which VACUUM finds enough to give back depends on the sessions' stripes
 	$others->value("SET skipidx.fault = '$point:kill'");
-	$others->raw('VACUUM (INDEX_CLEANUP ON, TRUNCATE OFF) docs');
+	for (1 .. 3)
+	{
+		$others->raw('VACUUM (INDEX_CLEANUP ON, TRUNCATE OFF) docs');
+		last if $others->gone;
+		$s->value('SELECT pg_current_xact_id()');
+	}
 	$_->close for $s, $others;
 	$node->poll_query_until('postgres', 'SELECT NOT pg_is_in_recovery()');
 	like(slurp_file($node->logfile), qr/fault point $point: kill/, "killed at $point");
 	$s = skx_session($node, 'd');
 	$others = skx_session($node, 'd');
-	same("killed at $point");
+	# the file is longer than the root says if that had come to disk
+	my $pages = $point eq 'shrink_flipped' ? '>=' : '=';
+	same("killed at $point", $pages);
 	load(1, 12000, 6000);
-	same("killed at $point, inserts");
+	same("killed at $point, inserts", $pages);
 	vacuum();
 	vacuum();
-	same("killed at $point, VACUUM");
+	same("killed at $point, VACUUM", $pages);
 }
 
 $_->close for $s, $others;
