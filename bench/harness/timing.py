@@ -12,6 +12,8 @@ from harness.server import outputs, quoted, run_file
 HERE = os.path.dirname(os.path.abspath(__file__))
 GROUP = 120               # scripts of one pgbench, which takes 128
 SEED = 1
+# Searches give TIDs: no block of the table is asked for, either.
+NOTHING_FETCHED = "SET effective_io_concurrency = 0"
 # Of all searches together, as EXPLAIN has them; `left` is a sum of shares.
 WORK = ("passes", "windows", "scored", "candidates", "proximity", "left")
 
@@ -68,7 +70,8 @@ def scan_call(index, searches, strategy, k, fetch, course):
 
 def time_scan(index, searches, strategy, k, fetch, course, before=()):
     """Of each search the least time of an index scan, in us, and its rows."""
-    return result_of(outputs(*before, scan_call(
+    asks = () if fetch else (NOTHING_FETCHED,)
+    return result_of(outputs(*asks, *before, scan_call(
         index, searches, strategy, k, fetch, course))[-1])
 
 

@@ -96,9 +96,10 @@ typedef struct SkxPlannedSizes
 /*
  * cost_planned.c : found once while a statement is planned
  *
- * keep: what a path was estimated to read, which it has no room for; pages: that,
- * of all rows, or before the first one.  value: of an expression without columns; NULL if it cannot be known.  sizes:
- * the caller has an active snapshot.
+ * keep: what a path was estimated to read, which it has no room for; pages:
+ * that, of all rows, or before the first one.  value: of an expression without
+ * columns; NULL if it cannot be known.  sizes: the caller has an active
+ * snapshot.
  */
 extern void skx_cost_planned_keep(PlannerInfo *root, const IndexPath *path,
 								  const SkxCostEstimate *estimate);

@@ -86,25 +86,6 @@ skx_and_no_bounds(SkxAnd *a)
 		a->rest[i] = PG_INT32_MAX;
 }
 
-/*
- * Optional lists that give most are asked first: they come last.
- */
-static void
-skx_and_sort_optional(SkxTopkRun *run)
-{
-	int			i;
-
-	for (i = 1; i < run->noptional; i++)
-	{
-		SkxTopkList *l = run->optional[i];
-		int			k = i;
-
-		for (; k > 0 && l->max < run->optional[k - 1]->max; k--)
-			run->optional[k] = run->optional[k - 1];
-		run->optional[k] = l;
-	}
-}
-
 /* Notes the candidates for which lists will be asked for places. */
 static void
 skx_and_begin_places(SkxTopkRun *run)
@@ -286,7 +267,8 @@ skx_topk_and(SkxTopkRun *run)
 	a.reads = skx_segment_reads();
 	run->noted = run->required;
 	run->nnoted = run->nrequired;
-	skx_and_sort_optional(run);
+	/* those that give most are asked first: they come last */
+	skx_topk_list_sort(run->optional, run->noptional);
 	skx_cursor_lead(lead->cursor, a.cold ? SKX_CURSOR_WHOLE : SKX_CURSOR_LEAD,
 					NULL);
 	while (from < run->to && skx_cursor_reach(lead->cursor, from))

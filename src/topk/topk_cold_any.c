@@ -16,23 +16,6 @@
 /* A list that leads has at most this part of the documents. */
 #define SKX_ANY_SHARE		32
 
-/* From the one that can give least on. */
-static void
-skx_any_sort(SkxTopkList **lists, int n)
-{
-	int			i;
-
-	for (i = 1; i < n; i++)
-	{
-		SkxTopkList *l = lists[i];
-		int			k = i;
-
-		for (; k > 0 && l->max < lists[k - 1]->max; k--)
-			lists[k] = lists[k - 1];
-		lists[k] = l;
-	}
-}
-
 /*
  * How many of the lists, from the end, are essential; 0: one of them is too
  * long to lead, or cannot be gone through again.
@@ -110,7 +93,7 @@ skx_topk_cold_any(SkxTopkRun *run)
 	int			lead;
 	int			i;
 
-	skx_any_sort(lists, n);
+	skx_topk_list_sort(lists, n);
 	if (run->rest != NULL || run->exact != NULL ||
 		skx_any_essential(run) == 0)
 		return false;

@@ -222,10 +222,10 @@ extern void skx_topk_filter(SkxTopkRun *run, SkxQueryScan *scan);
  * topk_cold.c : while lists have to be read, documents of the lead of a
  * conjunction are gathered and looked at together
  *
- * begin is needed where the lead is another one than before.  gather adds those of [from, to) of the lead's current sub-block to the
- * candidates, which are looked at when there are enough: then it returns true;
- * finish looks at what is left.  passes: none of the current sub-block can
- * become a hit.
+ * begin is needed where the lead is another one than before.  gather adds those
+ * of [from, to) of the lead's current sub-block to the candidates, which are
+ * looked at when there are enough: then it returns true; finish looks at what
+ * is left.  passes: none of the current sub-block can become a hit.
  */
 extern void skx_topk_cold_begin(SkxTopkRun *run);
 extern bool skx_topk_cold_passes(SkxTopkRun *run);

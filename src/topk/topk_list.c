@@ -97,6 +97,22 @@ skx_topk_list_open(SkxTopkRun *run, const SkxTerm *term,
 }
 
 void
+skx_topk_list_sort(SkxTopkList **lists, int n)
+{
+	int			i;
+
+	for (i = 1; i < n; i++)
+	{
+		SkxTopkList *l = lists[i];
+		int			k = i;
+
+		for (; k > 0 && l->max < lists[k - 1]->max; k--)
+			lists[k] = lists[k - 1];
+		lists[k] = l;
+	}
+}
+
+void
 skx_topk_list_rewind(SkxTopkRun *run, SkxTopkList *l)
 {
 	uint8		labels = l->cursor->labels;

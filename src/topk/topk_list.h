@@ -64,6 +64,9 @@ extern void skx_topk_list_begin(SkxTopkRun *run, SkxTopkList *l,
 								const SkxTerm *term,
 								const SkxScoreTerm *scored, uint8 labels);
 
+/* By the most that they can give, ascending. */
+extern void skx_topk_list_sort(SkxTopkList **lists, int n);
+
 /* Back to the beginning of a list that is not in memory. */
 extern void skx_topk_list_rewind(SkxTopkRun *run, SkxTopkList *l);
 

@@ -4,7 +4,7 @@ import time
 
 from harness.searches import STRATEGY, kind_of, rank_by, rows_of, searches_of
 from harness.server import command
-from harness.timing import course_of, scan_call
+from harness.timing import NOTHING_FETCHED, course_of, scan_call
 from targets.scale.show import CLIENTS, TIGHT_MODES
 
 SECONDS = 3               # a session searches, about
@@ -20,7 +20,7 @@ def run_together(mode, clients, passes):
     """Seconds until all have ended."""
     began = time.monotonic()
     sessions = [subprocess.Popen(
-        command("-c", "SET effective_io_concurrency = 0",
+        command("-c", NOTHING_FETCHED,
                 "-c", call_of(mode, passes)), stdout=subprocess.DEVNULL)
                 for _ in range(clients)]
     if any([session.wait() for session in sessions]):

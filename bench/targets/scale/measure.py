@@ -22,8 +22,6 @@ from targets.scale.texts import (check_disk, load_text, make_text, remove_text,
 from targets.scale.tight import measure_tight
 
 REPETITIONS = 5
-# Searches give TIDs: no block of the table is asked for, either.
-NOTHING_FETCHED = ("SET effective_io_concurrency = 0",)
 COLD = 30
 MEMORY = "1GB"
 
@@ -85,7 +83,7 @@ def times_of(peers, series, mode, turn):
                                    WARM_LATER if turn else WARM_FIRST)
     return time_scan("docs_skipidx", searches_of(
         kind, ", skipidx_query(q, 'docs_skipidx')"), STRATEGY, k, False,
-                     course_of(REPETITIONS), NOTHING_FETCHED)
+                     course_of(REPETITIONS))
 
 
 def measure_searches(run, name, peers):

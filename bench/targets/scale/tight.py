@@ -13,7 +13,7 @@ from harness.report_base import MB
 from harness.scan import COUNTERS, difference
 from harness.searches import STRATEGY, kind_of, rank_by, rows_of
 from harness.server import outputs, quoted, sql
-from harness.timing import course_of, result_of, scan_call
+from harness.timing import NOTHING_FETCHED, course_of, result_of, scan_call
 from targets.scale.show import TIGHT_METHODS, TIGHT_MODES
 
 SHARE = 10                # of the index, all caches
@@ -35,7 +35,7 @@ def search_of(mode, number):
 def search_all(method, mode, numbers):
     """The searches one after the other, by one session."""
     before = ["SET skipidx.io_method = '%s'" % method,
-              "SET effective_io_concurrency = 0"]
+              NOTHING_FETCHED]
     calls = [part for number in numbers
              for part in (search_of(mode, number), COUNTERS)]
     _, _, first, *out = outputs(*before, COUNTERS, *calls)
