@@ -252,9 +252,11 @@ extern int	skx_cursor_positions_at(SkxCursor *c,
  * cursor_ahead.c : what is read ahead
  *
  * Cursors of a search that traverse their lists share what may be in flight;
- * of a search that reads positions, too, these have most of it.  lead and
- * probe give a cursor that was opened its role: one that is probed for some
- * candidates may need the table of its nodes.
+ * of a search that reads positions, too, these have most of it.  lead, sweep
+ * and probe give a cursor that was opened its role: one that is probed for some
+ * candidates may need the table of its nodes; of one that is swept for them, in
+ * batches and from disk, all nodes are read together if they are few and most
+ * will be wanted.
  */
 typedef struct SkxCursorShare
 {
@@ -264,6 +266,7 @@ typedef struct SkxCursorShare
 
 extern void skx_cursor_lead(SkxCursor *c, SkxCursorRole role,
 							SkxCursorShare *share);
+extern void skx_cursor_sweep(SkxCursor *c, uint32 candidates);
 extern void skx_cursor_probe(SkxCursor *c, uint32 candidates);
 
 /*

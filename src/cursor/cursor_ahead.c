@@ -41,6 +41,20 @@
 #define SKX_AHEAD_ROW		4
 
 /*
+ * A list swept from target to target has its nodes asked for further ahead than
+ * may be in flight: adjacent ones are read together, so that these are few
+ * reads, and what waits for its turn does so where it costs no round.
+ */
+#define SKX_AHEAD_SWEEP		4
+
+/*
+ * A list that is swept is read whole if it has at most so many nodes, two reads
+ * of adjacent ones, and for each of them so many documents are sought.
+ */
+#define SKX_AHEAD_WHOLE		16
+#define SKX_AHEAD_SOUGHT	8
+
+/*
  * Bytes that positions take on average, in halves: to guess whether they
  * begin on the page where their sub-block's do or on the next one.
  */
@@ -62,6 +76,8 @@ skx_cursor_ahead_share(const SkxCursorList *l)
 	const SkxCursorShare *share = l->ahead.share;
 	int			most = l->seg->ahead;
 
+	if (l->ahead.role == SKX_CURSOR_SWEEP)
+		return Min(SKX_AHEAD_SWEEP * most, SKX_AHEAD_MAX);
 	if (share == NULL)
 		return most;
 
@@ -116,13 +132,14 @@ skx_cursor_ahead_targets(SkxCursorList *l)
 	SkxCursorAhead *a = &l->ahead;
 	SkxSkiplistCursor *s = &l->nodes;
 	uint32		pages[SKX_AHEAD_MAX];
-	int			room = l->seg->ahead - a->in_flight;
+	int			most = a->role == SKX_CURSOR_SWEEP ?
+		Min(SKX_AHEAD_SWEEP * l->seg->ahead, SKX_AHEAD_MAX) : l->seg->ahead;
+	int			room = most - a->in_flight;
 	uint32		node = s->node;
 	uint32		last = s->node_last;
 	int			n = 0;
 
-	if (room * 2 < l->seg->ahead || a->ntargets == 0 ||
-		!skx_segment_cold(&a->reads))
+	if (room * 2 < most || a->ntargets == 0 || !skx_segment_cold(&a->reads))
 		return;
 	while (a->ntargets > 0 && n < room)
 	{
@@ -167,7 +184,7 @@ skx_cursor_ahead_entered(SkxSkiplistCursor *s, int64 step)
 	if (s->is_last && !l->back)
 		return;
 	a->row = step == 1 ? a->row + 1 : 0;
-	if (a->targets == NULL || l->back)
+	if (a->targets == NULL || l->back || a->role == SKX_CURSOR_WHOLE)
 		skx_cursor_ahead_run(l, step == 1);
 	else
 	{
@@ -236,6 +253,31 @@ skx_cursor_lead(SkxCursor *c, SkxCursorRole role, SkxCursorShare *share)
 		share->leads++;
 }
 
+/* Will hardly a node of the list be left out, and are these few? */
+static bool
+skx_cursor_wants_whole(const SkxCursorList *l, uint32 candidates)
+{
+	uint32		nnodes = l->term.list.nnodes;
+
+	return l->form == SKX_CURSOR_LONG && nnodes <= SKX_AHEAD_WHOLE &&
+		candidates / SKX_AHEAD_SOUGHT >= nnodes;
+}
+
+void
+skx_cursor_sweep(SkxCursor *c, uint32 candidates)
+{
+	SkxCursorList *l = skx_cursor_list(c);
+
+	l->ahead.share = NULL;
+	l->ahead.role = SKX_CURSOR_SWEEP;
+	if (!skx_cursor_wants_whole(l, candidates))
+		return;
+	l->ahead.role = SKX_CURSOR_WHOLE;
+	if (l->nodes.entered != NULL && l->nodes.node_npages > 0 &&
+		!l->nodes.is_last)
+		skx_cursor_ahead_run(l, true);
+}
+
 /*
  * The table of a list's nodes is asked for when some of these will have to be
  * skipped.
@@ -270,7 +312,7 @@ skx_cursor_targets(SkxCursor *c, const uint32 *docs, int n)
 	l->ahead.targets = n > 0 ? docs : NULL;
 	l->ahead.ntargets = n;
 	if (n > 0 && s->node_npages > 0 && !s->is_last &&
-		docs[n - 1] > s->node_last)
+		l->ahead.role != SKX_CURSOR_WHOLE && docs[n - 1] > s->node_last)
 		skx_cursor_ahead_targets(l);
 }
 

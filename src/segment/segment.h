@@ -181,12 +181,22 @@ extern void skx_segment_ask_next(SkxSegment *seg, SkxSegmentPlane plane,
 extern uint64 skx_segment_reads(void);
 extern bool skx_segment_cold(uint64 *seen);
 
-/* segment_documents_reader.c; ask_tids: for the pages that tids_of reads */
+/*
+ * Every ranked search will ask for some pages of the plane, which is small
+ * beside the cache, and not all of it is there (16 pages are looked for).
+ */
+extern bool skx_segment_brings(SkxSegment *seg, SkxSegmentPlane plane);
+
+/*
+ * segment_documents_reader.c; ask_tids: for the pages that tids_of reads;
+ * bring_tids: all of them, if skx_segment_brings()
+ */
 extern void skx_segment_tids(SkxSegment *seg, uint32 first, int n,
 							 ItemPointerData *tids);
 extern void skx_segment_tids_of(SkxSegment *seg, const uint32 *docs, int n,
 								ItemPointerData *tids);
 extern void skx_segment_ask_tids(SkxSegment *seg, const uint32 *docs, int n);
+extern void skx_segment_bring_tids(SkxSegment *seg);
 
 /* Keeps those whose tsvector is NULL, or is not; returns how many. */
 extern int	skx_segment_keep_null(SkxSegment *seg, uint32 *docs, int n,
@@ -200,8 +210,8 @@ extern uint8 skx_segment_norm(SkxSegment *seg, uint32 doc);
  * pages of such documents read, together, of which only some will be asked for
  * their norms.  has: are they to be had without a read?  A caller that does
  * without them where they are not spends time on it: when that has been so as
- * often as the plane has pages, all of it is read.  bring: every search will ask
- * for some, and the plane is small: all that is not there is read, together.
+ * often as the plane has pages, all of it is read.  bring: all of them, if
+ * skx_segment_brings().
  */
 extern void skx_segment_norms(SkxSegment *seg, const uint32 *docs, int n,
 							  uint8 *norms);

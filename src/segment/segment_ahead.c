@@ -6,6 +6,15 @@
 
 #include "segment/segment.h"
 
+/*
+ * A plane that takes no more than this part of what it might is brought by the
+ * first ranked search that has to read anything.
+ */
+#define SKX_BRING_SMALL		4
+
+/* Pages of a plane that are looked for in the cache. */
+#define SKX_BRING_SAMPLE	16
+
 uint64		skx_segment_asked;
 
 void
@@ -37,6 +46,21 @@ skx_segment_cold(uint64 *seen)
 
 	*seen = now;
 	return cold;
+}
+
+bool
+skx_segment_brings(SkxSegment *seg, SkxSegmentPlane which)
+{
+	const SkxBlkPlane *plane = &seg->planes[which];
+	uint32		step = plane->npages / SKX_BRING_SAMPLE + 1;
+	uint32		page = step / 2;
+
+	if (seg->ahead == 0 ||
+		plane->npages > skx_blkio_room(seg->file, plane) / SKX_BRING_SMALL)
+		return false;
+	while (page < plane->npages && skx_blkio_cached(seg->file, plane, page))
+		page += step;
+	return page < plane->npages;
 }
 
 static int

@@ -10,6 +10,7 @@
 
 #include "codec/codec.h"
 #include "format/format_page.h"
+#include "miscadmin.h"
 #include "rank/rank.h"
 #include "segment/segment.h"
 #include "utils/memutils.h"
@@ -134,6 +135,31 @@ skx_segment_ask_tids(SkxSegment *seg, const uint32 *docs, int n)
 		skx_segment_tid_directory(seg);
 	page = skx_segment_tid_find(seg, docs[0] / SKX_TID_GROUP, seg->tid_page);
 	skx_segment_tids_ahead(seg, page, docs, n, 1);
+}
+
+void
+skx_segment_bring_tids(SkxSegment *seg)
+{
+	const SkxBlkPlane *plane = &seg->planes[SKX_SEGMENT_TIDS];
+	SkxBlkRef	ref = {0};
+	uint32		page = 0;
+
+	if (!skx_segment_brings(seg, SKX_SEGMENT_TIDS))
+		return;
+	while (page < plane->npages)
+	{
+		uint32		pages[SKX_AHEAD_MAX];
+		uint32		stop = Min(plane->npages, page + SKX_AHEAD_MAX);
+		int			n = 0;
+
+		CHECK_FOR_INTERRUPTS();
+		for (uint32 next = page; next < stop; next++)
+			pages[n++] = next;
+		skx_segment_prefetch(seg->file, plane, pages, n);
+		for (; page < stop; page++)
+			(void) skx_segment_pin(seg, SKX_SEGMENT_TIDS, page, &ref);
+	}
+	skx_blkio_unpin(seg->file, &ref);
 }
 
 /*

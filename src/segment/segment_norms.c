@@ -28,13 +28,7 @@
 /* Pages that are asked for before the first of them is waited for. */
 #define SKX_NORMS_PLANNED	1024
 
-/*
- * A plane that takes no more than this part of what it might is brought by the
- * first search that has to read anything.
- */
-#define SKX_NORMS_SMALL		4
-
-/* Documents of a batch, or pages of a plane, that are looked for in the cache. */
+/* Documents of a batch that are looked for in the cache. */
 #define SKX_NORMS_SAMPLE	16
 
 /* Some documents of a batch are on one page. */
@@ -308,19 +302,10 @@ skx_segment_norms_here(SkxSegment *seg, const uint32 *docs, int n)
 void
 skx_segment_bring_norms(SkxSegment *seg)
 {
-	const SkxBlkPlane *plane = &seg->planes[SKX_SEGMENT_NORMS];
-	uint32		step = plane->npages / SKX_NORMS_SAMPLE + 1;
-	uint32		page = step / 2;
-
-	if (seg->norm_all || seg->ahead == 0 ||
-		plane->npages > skx_blkio_room(seg->file, plane) / SKX_NORMS_SMALL)
-		return;
-	while (page < plane->npages && skx_blkio_cached(seg->file, plane, page))
-		page += step;
-	if (page >= plane->npages)
+	if (seg->norm_all || !skx_segment_brings(seg, SKX_SEGMENT_NORMS))
 		return;
 	seg->norm_all = true;
-	skx_segment_norms_range(seg, 0, plane->npages);
+	skx_segment_norms_range(seg, 0, seg->planes[SKX_SEGMENT_NORMS].npages);
 }
 
 bool

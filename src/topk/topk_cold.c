@@ -107,7 +107,8 @@ skx_topk_cold_begin(SkxTopkRun *run)
 		if (!again)
 			skx_cold_widen(run, cold->lists[i]);
 		if (i > 0)
-			skx_cursor_lead(cold->lists[i]->cursor, SKX_CURSOR_SWEEP, NULL);
+			skx_cursor_sweep(cold->lists[i]->cursor,
+							 cold->lists[0]->cursor->df);
 	}
 	cold->rest[n] = 0;
 	for (i = n - 1; i >= 0; i--)

@@ -108,6 +108,23 @@ SKIP:
 	cmp_ok($shallow, '>', 1.5 * $deep, "depth: $shallow rounds with 1, $deep with 64");
 }
 
+# The planes of TIDs and norms are small: the first ranked search brings them
+# whole, so that those after it do not wait for pages of them.
+SKIP:
+{
+	skip 'no io_uring here', 1 unless $uring;
+	$s->value('SET skipidx.io_method = uring_direct; SET skipidx.io_depth = 16');
+	my $planes = $s->value("SELECT tid_pages + norm_pages FROM skipidx_segments('docs_v') WHERE kind = 'segment'");
+	my $there = "SELECT page_frames FROM skipidx_cache_indexes() WHERE index = 'docs_v'::regclass";
+
+	cmp_ok($planes, '>', 20, "planes: $planes pages");
+	cold(select_of('ra | rb', 0));
+	cmp_ok($s->value($there), '<', $planes, 'planes: not for a search without ranks');
+	cold(select_of('ra | rb', 10));
+	cmp_ok($s->value($there), '>=', $planes, 'planes: brought by a ranked search');
+	cmp_ok((cost(select_of('rc', 10)))[1], '<=', 2, 'planes: the next one reads its list');
+}
+
 # EXPLAIN tells them of a ranked scan, and nothing where nothing was read.
 my $explain = 'EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF) ' . select_of('ra & rb', 5);
 

@@ -610,6 +610,53 @@ unit_ahead_rows(const UnitList *u)
 	skx_cursor_close(c);
 }
 
+/* Of a list swept for many candidates, or for a few, that are not known yet. */
+static void
+unit_ahead_sweep(const UnitList *u)
+{
+	int			nodes = (int) u->term.list.nnodes;
+	uint32	   *targets = malloc(sizeof(uint32) * nodes);
+	SkxCursor  *c;
+	int			i;
+
+	unit_segment.seg.ahead = 8;
+	for (i = 0; i < 4; i++)
+	{
+		bool		many = i % 2 == 1;
+		bool		entered = i >= 2;
+
+		unit_watch();
+		c = unit_cursor(u, UNIT_LAID_OUT, SKX_CURSOR_PROBE);
+		if (entered)
+			(void) skx_cursor_next(c);
+		skx_cursor_sweep(c, 8 * nodes - !many);
+		CHECK(entered && many && nodes <= 16 ? unit_nasked > 0 :
+			  unit_nasked == 0);
+		if (!entered)
+			(void) skx_cursor_next(c);
+		CHECK(unit_nasked == (many && nodes <= 16 ? Min(nodes - 1, 8) : 0));
+		skx_cursor_close(c);
+	}
+
+	/* one target a node: more are asked for than may be in flight */
+	for (i = 0; i < nodes; i++)
+		targets[i] = u->docs[(uint64) (u->n - 1) * i / (nodes - 1)];
+	unit_watch();
+	c = unit_cursor(u, UNIT_LAID_OUT, SKX_CURSOR_PROBE);
+	(void) skx_cursor_next(c);
+	skx_cursor_sweep(c, nodes);
+	skx_cursor_targets(c, targets, nodes);
+	CHECK(unit_nasked > Min(nodes, 30) / 2 - 1 && unit_nasked <= 4 * 8);
+	CHECK(skx_cursor_filter(c, targets, nodes) == nodes);
+	skx_cursor_targets(c, NULL, 0);
+	CHECK(unit_in_vain() == 0);
+	skx_cursor_close(c);
+	free(targets);
+	unit_segment.seg.ahead = 0;
+	free(unit_seen);
+	unit_seen = NULL;
+}
+
 static void
 unit_ahead(const UnitList *u)
 {
@@ -747,6 +794,8 @@ main(void)
 			test_list(&unit_lists[i], UNIT_RANGES);
 			if (unit_lists[i].term.list.nnodes > 8 && i > LISTS - 3)
 				unit_ahead(&unit_lists[i]);
+			if (unit_lists[i].term.list.nnodes > 2)
+				unit_ahead_sweep(&unit_lists[i]);
 		}
 	}
 	return unit_done("cursor_moves");
