@@ -8,8 +8,8 @@ from harness.record import (in_turns, keep, numbers, option, step, temporary)
 from harness.report_base import of
 from harness.scan import make_cold, settings
 from harness.searches import make_searches, read_lines
-from harness.server import (create_extensions, load_docs, outputs, run_file,
-                            sql, version)
+from harness.server import (COLUMNS_SQL, create_extensions, load_docs, outputs,
+                            run_file, sql, version)
 from harness.words import text
 from targets.directions.plans import measure_plans
 from targets.directions.show import CONCURRENCIES, SCRIPTS
@@ -46,7 +46,7 @@ def load(run):
     path, limit = text()
     limit = min(limit, int(option("LIMIT", 300000)))
     step("load", run["corpus"])
-    run_file(os.path.join(HERE, "columns.sql"))
+    run_file(COLUMNS_SQL)
     run["rows"] = load_docs(path, limit, ["skipidx"], columns=DRAWN)
     load_queries(run)
     build(run)
