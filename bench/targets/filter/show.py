@@ -313,6 +313,8 @@ def plots(run):
     """Curves over the shares, which are 1, 2, 4 ... on the axis."""
     places = [(1 << number, name) for number, (name, _, _) in enumerate(LEVELS)
               if name in run["filters"]]
+    if not places:
+        return []
     panels = [{
         "title": "%s, %s" % (task, mode), "x": "rows with the value",
         "y": "us, p50", "ticks": places,
