@@ -169,7 +169,7 @@ def install_prices(run):
     """As skipidx_calibrate() says, with its defaults."""
     for line in sql("SELECT command FROM skipidx_calibrate()"
                     " WHERE command IS NOT NULL AND command <> ''"):
-        sql(line)
+        sql("LOAD 'skipidx'", line)      # else the server does not know them
         run["installed"].append(line)
         print("  " + line, flush=True)
     sql("SELECT pg_reload_conf()")

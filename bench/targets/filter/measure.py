@@ -24,7 +24,7 @@ from targets.filter.show import (COLUMNS, CONDITIONS, COUNTS, FILTERS, MODES,
                                  TASKS, TEXT, WORK, engine_of, fast, measured)
 
 REPETITIONS = 5
-SECONDS = 6                # of the other series for each filter and round
+SECONDS = 3                # of the other series for each filter and round
 MEMORY, BUILDS = "64MB", 5
 CHECKED = 10
 DRAWN = (", zipf(1000, id, 1) AS tenant"
