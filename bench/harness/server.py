@@ -15,8 +15,8 @@ MARK = ";;;"
 HERE = os.path.dirname(os.path.abspath(__file__))
 COLUMNS_SQL = os.path.join(HERE, "columns.sql")    # functions that draw columns
 # The words of a row in the order of their positions, for programs that split
-# text themselves; a line without a title.
-WORDS = """COPY (SELECT id, '', coalesce((SELECT string_agg(lexeme, ' '
+# text themselves; a line without a title, which may have columns in its place.
+WORDS = """COPY (SELECT id, %s, coalesce((SELECT string_agg(lexeme, ' '
     ORDER BY place) FROM unnest(tsv), unnest(positions) place), '')
     FROM docs ORDER BY id) TO STDOUT"""
 ORDERS = {"id": "id", "md5": "md5(id::text) COLLATE \"C\", id"}
@@ -187,6 +187,6 @@ def only(*indexes):
             ", ".join(map(quoted, indexes)))
 
 
-def write_words(path):
+def write_words(path, columns="''"):
     with open(path, "wb") as file:
-        subprocess.run(command("-c", WORDS), stdout=file, check=True)
+        subprocess.run(command("-c", WORDS % columns), stdout=file, check=True)

@@ -1,5 +1,5 @@
 """searches.py: searches by Lucene and Tantivy of the words of the table docs,
-by programs that peers.sh has made; imported by bench-rank and bench-scale."""
+by programs that peers.sh has made; imported by measure.py of several targets."""
 import json
 import os
 import subprocess
@@ -51,18 +51,25 @@ class Peer:
                 stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors,
                 text=True)
 
-    def times(self, mode, k, repetitions, warm):
-        """Of each search the least time in us, and its rows; `warm` seconds of
-        untimed ones before, once at least."""
+    def ask(self, mode, k, repetitions, warm, condition):
         if self.process is None:
             self.start()
-        self.process.stdin.write("%s %d %d %g\n" % (mode, k, repetitions,
-                                                    warm))
+        self.process.stdin.write(("%s %d %d %g %s" % (
+            mode, k, repetitions, warm, condition)).rstrip() + "\n")
         self.process.stdin.flush()
         line = self.process.stdout.readline()
         if not line:
             raise RuntimeError("%s ended, see %s" % (self.name, ERRORS))
-        result = json.loads(line)
+        return json.loads(line)
+
+    def rows(self, mode, k, condition=""):
+        """The ids of each search's best rows, best first."""
+        return self.ask(mode, k, 0, 0, condition)["rows"]
+
+    def times(self, mode, k, repetitions, warm, condition=""):
+        """Of each search the least time in us, and its rows; `warm` seconds of
+        untimed ones before, once at least.  Lucene alone takes a condition."""
+        result = self.ask(mode, k, repetitions, warm, condition)
         result["us"] = [short(us) for us in result["us"]]
         return result
 

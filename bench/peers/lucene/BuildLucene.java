@@ -1,5 +1,6 @@
-// BuildLucene TEXT DIR THREADS [COPY]: indexes lines of `id TAB TAB words` with
-// positions, by Lucene, and prints one JSON object.  THREADS 0: one a core,
+// BuildLucene TEXT DIR THREADS [COPY]: indexes lines of `id TAB columns TAB words`
+// with positions, by Lucene, and prints one JSON object.  Columns, if any, are at
+// spaces, `name:k:word` (a name may have several), `name:i:int`, `name:l:long`.  THREADS 0: one a core,
 // since Lucene leaves the number to its caller; with one, it reads as well.
 // COPY gets the index in as many segments as are left when merges that Lucene
 // began of its own accord are done; DIR is then merged into one.
@@ -16,7 +17,10 @@ import java.util.concurrent.BlockingQueue;
 import org.apache.lucene.analysis.core.WhitespaceAnalyzer;
 import org.apache.lucene.document.Document;
 import org.apache.lucene.document.Field;
+import org.apache.lucene.document.IntField;
+import org.apache.lucene.document.LongField;
 import org.apache.lucene.document.StoredField;
+import org.apache.lucene.document.StringField;
 import org.apache.lucene.document.TextField;
 import org.apache.lucene.index.ConcurrentMergeScheduler;
 import org.apache.lucene.index.DirectoryReader;
@@ -42,11 +46,32 @@ public class BuildLucene {
 			document.add(text);
 		}
 
+		/** Ranges of numbers go by points or by values, as Lucene likes. */
+		static Field column(String item) {
+			String[] parts = item.split(":", 3);
+			if (parts[1].equals("i"))
+				return new IntField(parts[0], Integer.parseInt(parts[2]),
+					Field.Store.NO);
+			if (parts[1].equals("l"))
+				return new LongField(parts[0], Long.parseLong(parts[2]),
+					Field.Store.NO);
+			return new StringField(parts[0], parts[2], Field.Store.NO);
+		}
+
 		void add(String line) throws IOException {
 			String[] parts = line.split("\t", 3);
 			id.setStringValue(parts[0]);
 			text.setStringValue(parts[2]);
-			writer.addDocument(document);
+			if (parts[1].isEmpty()) {
+				writer.addDocument(document);
+				return;
+			}
+			Document whole = new Document();
+			whole.add(id);
+			whole.add(text);
+			for (String item : parts[1].split(" "))
+				whole.add(column(item));
+			writer.addDocument(whole);
 		}
 	}
 

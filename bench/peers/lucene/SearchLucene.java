@@ -1,9 +1,13 @@
 // SearchLucene DIR QUERIES: searches an index of BuildLucene by BM25, as
 // standard input says, one thread.  QUERIES: lines of `words TAB distinct words`,
-// at spaces.  A line `MODE K REPETITIONS WARM` runs all of them as MODE (AND,
-// OR, PHRASE) for the best K, or with K 0 counts what matches: as often as fits into WARM seconds, at least once,
-// untimed, then REPETITIONS times; the answer is one JSON object with the least
-// time of each, in microseconds, and its number of results.
+// at spaces.  A line `MODE K REPETITIONS WARM [CONDITION]` runs all of them as MODE
+// (AND, OR, PHRASE) for the best K, or with K 0 counts what matches: as often as
+// fits into WARM seconds, at least once, untimed, then REPETITIONS times; the
+// answer is one JSON object with the least time of each, in microseconds, and its
+// number of results; with REPETITIONS 0 it has the ids of the results instead.
+// CONDITION, which takes no part in scores: `name:k:word`, one of several words
+// with commas between, or a range of numbers, `name:i:least:most` and `name:l:..`,
+// `*` for no limit.
 import java.io.BufferedReader;
 import java.io.IOException;
 import java.io.InputStreamReader;
@@ -12,20 +16,63 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import org.apache.lucene.document.IntField;
+import org.apache.lucene.document.LongField;
 import org.apache.lucene.index.DirectoryReader;
+import org.apache.lucene.index.StoredFields;
 import org.apache.lucene.index.Term;
 import org.apache.lucene.search.BooleanClause;
 import org.apache.lucene.search.BooleanQuery;
 import org.apache.lucene.search.IndexSearcher;
 import org.apache.lucene.search.PhraseQuery;
 import org.apache.lucene.search.Query;
+import org.apache.lucene.search.ScoreDoc;
+import org.apache.lucene.search.TermInSetQuery;
 import org.apache.lucene.search.TermQuery;
 import org.apache.lucene.search.TopScoreDocCollectorManager;
 import org.apache.lucene.search.similarities.BM25Similarity;
 import org.apache.lucene.store.MMapDirectory;
+import org.apache.lucene.util.BytesRef;
 
 public class SearchLucene {
 	static final String FIELD = "text";
+
+	static Query condition(String text) {
+		String[] parts = text.split(":");
+		if (parts[1].equals("k") && parts[2].contains(",")) {
+			List<BytesRef> words = new ArrayList<>();
+			for (String word : parts[2].split(","))
+				words.add(new BytesRef(word));
+			return new TermInSetQuery(parts[0], words);
+		}
+		if (parts[1].equals("k"))
+			return new TermQuery(new Term(parts[0], parts[2]));
+		boolean below = parts[2].equals("*"), above = parts[3].equals("*");
+		if (parts[1].equals("i"))
+			return IntField.newRangeQuery(parts[0],
+				below ? Integer.MIN_VALUE : Integer.parseInt(parts[2]),
+				above ? Integer.MAX_VALUE : Integer.parseInt(parts[3]));
+		return LongField.newRangeQuery(parts[0],
+			below ? Long.MIN_VALUE : Long.parseLong(parts[2]),
+			above ? Long.MAX_VALUE : Long.parseLong(parts[3]));
+	}
+
+	/** The condition beside the words, not around them: what Lucene has most
+	 * shortcuts for. */
+	static Query filtered(Query query, Query condition) {
+		BooleanQuery.Builder builder = new BooleanQuery.Builder();
+		boolean optional = false;
+		if (query instanceof BooleanQuery)
+			for (BooleanClause clause : ((BooleanQuery) query).clauses()) {
+				builder.add(clause);
+				optional |= clause.occur() == BooleanClause.Occur.SHOULD;
+			}
+		else
+			builder.add(query, BooleanClause.Occur.MUST);
+		if (optional)
+			builder.setMinimumNumberShouldMatch(1);
+		return builder.add(condition, BooleanClause.Occur.FILTER).build();
+	}
 
 	static Query make(String mode, String[] line) {
 		String[] words = line[mode.equals("PHRASE") ? 0 : 1].split(" ");
@@ -49,6 +96,21 @@ public class SearchLucene {
 			k)).scoreDocs.length;
 	}
 
+	/** The ids of the best, as lists in JSON. */
+	static String rows(IndexSearcher searcher, List<Query> queries, int k)
+			throws IOException {
+		StoredFields stored = searcher.storedFields();
+		List<List<String>> all = new ArrayList<>();
+		for (Query query : queries) {
+			List<String> ids = new ArrayList<>();
+			for (ScoreDoc one : searcher.search(query,
+					new TopScoreDocCollectorManager(k, null, k)).scoreDocs)
+				ids.add("\"" + stored.document(one.doc).get("id") + "\"");
+			all.add(ids);
+		}
+		return "{\"rows\": " + all + "}";
+	}
+
 	static String run(IndexSearcher searcher, List<String[]> lines,
 			String[] command) throws IOException {
 		int k = Integer.parseInt(command[1]);
@@ -56,7 +118,11 @@ public class SearchLucene {
 		double warm = Double.parseDouble(command[3]);
 		List<Query> queries = new ArrayList<>();
 		for (String[] line : lines)
-			queries.add(make(command[0], line));
+			queries.add(command.length > 4
+				? filtered(make(command[0], line), condition(command[4]))
+				: make(command[0], line));
+		if (repetitions == 0)
+			return rows(searcher, queries, k);
 		int n = queries.size();
 		int[] hits = new int[n];
 		double[] best = new double[n];

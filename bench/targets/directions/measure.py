@@ -8,10 +8,10 @@ from harness.record import (in_turns, keep, numbers, option, step, temporary)
 from harness.report_base import of
 from harness.scan import make_cold, settings
 from harness.searches import make_searches, read_lines
-from harness.server import (create_extensions, load_docs, outputs, run_file,
-                            sql, version)
+from harness.server import (COLUMNS_SQL, create_extensions, engines_wanted,
+                            load_docs, only, outputs, run_file, sql, version)
 from harness.words import text
-from targets.directions.plans import measure_plans
+from targets.directions.plans import ALL, BTREES, measure_plans
 from targets.directions.show import CONCURRENCIES, SCRIPTS
 from targets.directions.whole import measure_whole
 
@@ -19,7 +19,26 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 DRAWN = (", arrival(id) AS arrived"
          ", 1 + floor(drawn(id, 2) * 20)::int AS category"
          ", floor(drawn(id, 3) * 1000000)::int AS price")
-COLD_TRANSACTIONS = 50
+COLD_TRANSACTIONS = {"skipidx": 50, "gin": 50, "rum": 50, "btree": 3}
+INDEXES = {
+    "docs_skipidx": "skipidx (tsv, arrived, price, category)",
+    "docs_arrived": "btree (arrived)",
+    "docs_price": "btree (price)",
+    "docs_gin": "gin (tsv)",
+    "docs_rum": "rum (tsv rum_tsvector_addon_ops, arrived) WITH"
+                " (attach = 'arrived', \"to\" = 'tsv', order_by_attach = true)",
+}
+# What pgbench runs by others than the planner's choice of skipidx and btrees:
+# the indexes, the scripts, what the session sets.
+BESIDE = {
+    "btree": (BTREES, ("forward", "backward", "filter"),
+              [("enable_sort", "off"), ("enable_bitmapscan", "off")]),
+    "gin": (("docs_gin",), ("forward", "backward", "keyset", "filter"),
+            [("enable_seqscan", "off"), ("work_mem", "256MB")]),
+    "rum": (("docs_rum",), ("forward", "backward", "filter"),
+            [("enable_seqscan", "off"), ("enable_sort", "off"),
+             ("enable_bitmapscan", "off")]),
+}
 
 
 # ---- tables ----
@@ -34,11 +53,15 @@ def load_queries(run):
 
 
 def build(run):
-    for name, clause in (
-            ("docs_skipidx", "skipidx (tsv, arrived, price, category)"),
-            ("docs_arrived", "btree (arrived)"),
-            ("docs_price", "btree (price)")):
-        sql("CREATE INDEX %s ON docs USING %s" % (name, clause))
+    """GIN and RUM are seen where they are beside the others only."""
+    wanted = ["docs_" + name for name in run["beside"]]
+    if "docs_rum" in wanted:
+        sql("CREATE EXTENSION rum")
+    for name, clause in INDEXES.items():
+        if name in ALL or name in wanted:
+            print("  %s" % name, flush=True)
+            sql("SET maintenance_work_mem = '1GB'",
+                "CREATE INDEX %s ON docs USING %s" % (name, clause))
     run["bytes"] = int(sql("SELECT pg_table_size('docs_skipidx')")[0])
 
 
@@ -46,11 +69,11 @@ def load(run):
     path, limit = text()
     limit = min(limit, int(option("LIMIT", 300000)))
     step("load", run["corpus"])
-    run_file(os.path.join(HERE, "columns.sql"))
+    run_file(COLUMNS_SQL)
     run["rows"] = load_docs(path, limit, ["skipidx"], columns=DRAWN)
     load_queries(run)
     build(run)
-    sql("VACUUM (FREEZE, ANALYZE) docs", "CHECKPOINT")
+    sql("VACUUM (FREEZE, ANALYZE) docs", only(*ALL), "CHECKPOINT")
 
 
 # ---- pgbench ----
@@ -71,34 +94,56 @@ def pgbench(run, script, clients, length, session):
 
 
 def session_of(entry):
+    if entry["series"] != "skipidx":
+        return BESIDE[entry["series"]][2]
     return [("skipidx.io_method", entry["method"]),
             ("skipidx.io_depth", entry["depth"]),
             ("effective_io_concurrency", 1)]
 
 
+def see_only(series):
+    sql(only(*(BESIDE[series][0] if series in BESIDE else ALL)))
+
+
+def script_of(entry):
+    return ("rum_" if entry["series"] == "rum" else "") + entry["script"]
+
+
 def measure_script(run, turn, entry):
-    """Cold with one client, then warm."""
-    make_cold()
-    found = pgbench(run, entry["script"], 1,
-                    ["-t", str(COLD_TRANSACTIONS)], session_of(entry))
-    run["scripts"].append(dict(entry, round=turn, clients=1, cold=True,
-                               **found))
+    """Cold with each number of clients, then warm."""
+    see_only(entry["series"])
+    length = ["-t", str(COLD_TRANSACTIONS[entry["series"]])]
+    for clients in run["cold_clients"]:
+        make_cold()
+        cold = pgbench(run, script_of(entry), clients, length,
+                       session_of(entry))
+        run["scripts"].append(dict(entry, round=turn, clients=clients,
+                                   cold=True, **cold))
     for clients in run["clients"]:
-        warm = pgbench(run, entry["script"], clients,
+        warm = pgbench(run, script_of(entry), clients,
                        ["-T", str(run["seconds"])], session_of(entry))
         run["scripts"].append(dict(entry, round=turn, clients=clients,
                                    cold=False, **warm))
-    print("  %-13s %-13s depth %2d: cold %8.2f ms, warm %8.3f ms" % (
-        entry["script"], entry["method"], entry["depth"], found["ms"],
+    print("  %-13s %-8s %-13s depth %2d: cold %8.2f ms, warm %8.3f ms" % (
+        entry["script"], entry["series"], entry["method"], entry["depth"],
+        run["scripts"][-len(run["clients"]) - 1]["ms"],
         run["scripts"][-len(run["clients"])]["ms"]), flush=True)
 
 
+def script_entries(run):
+    """Those of other indexes have neither a method nor a depth."""
+    return ([{"script": script, "series": "skipidx", "method": method,
+              "depth": depth} for script in SCRIPTS
+             for method in run["methods"] for depth in run["depths"]] +
+            [{"script": script, "series": series, "method": "", "depth": 0}
+             for series in run["beside"] + ["btree"]
+             for script in BESIDE[series][1]])
+
+
 def measure_scripts(run):
-    entries = [{"script": script, "method": method, "depth": depth}
-               for script in SCRIPTS for method in run["methods"]
-               for depth in run["depths"]]
-    for turn, entry in in_turns(entries, 1):
+    for turn, entry in in_turns(script_entries(run), 1):
         measure_script(run, turn, entry)
+    sql(only(*ALL))
 
 
 def calibrate(run, concurrency):
@@ -120,8 +165,22 @@ def calibrate(run, concurrency):
         if one["price"]))
 
 
+def install_prices(run):
+    """As skipidx_calibrate() says, with its defaults."""
+    for line in sql("SELECT command FROM skipidx_calibrate()"
+                    " WHERE command IS NOT NULL AND command <> ''"):
+        sql("LOAD 'skipidx'", line)      # else the server does not know them
+        run["installed"].append(line)
+        print("  " + line, flush=True)
+    sql("SELECT pg_reload_conf()")
+
+
 def measure(run):
     run.update(clients=numbers("CLIENTS", "1 2 4 8"),
+               cold_clients=numbers("COLD_CLIENTS",
+                                    option("CLIENTS", "1 2 4 8")),
+               beside=[name for name in engines_wanted("gin rum")
+                       if name in BESIDE], installed=[],
                methods=option("METHODS", "buffered uring_direct").split(),
                depths=numbers("DEPTHS", "1 16"),
                seconds=int(option("SECONDS", 3)), server=version(),
@@ -142,6 +201,8 @@ def measure(run):
         measure_scripts(run)
     if "plans" in parts:
         step("plans")
+        if option("CALIBRATED", "no") == "yes":
+            install_prices(run)
         measure_plans(run)
 
 

@@ -7,6 +7,10 @@ CONCURRENCIES = (0, 1)    # of effective_io_concurrency
 NEAR = 1.2                # as fast as the best plan, but for noise
 FLOOR_MS = 0.05           # and this much, which a clock and a cache decide
 CLOSE = 4.0               # an estimate that is good enough to plan by
+DRAW = 1.2                # costs that tell two plans hardly apart
+DIFFERENT = 2.0           # rows looked at, pages read
+# Beside the plans that can be chosen: their engines.
+PEER_PLANS = {"gin + sort": "gin", "rum": "rum"}
 
 
 # ---- the whole table ----
@@ -35,37 +39,71 @@ def print_whole(run):
 
 # ---- pgbench ----
 
+def scripts_of(run):
+    """Files of before there were other series are of skipidx."""
+    return [dict({"series": "skipidx"}, **one) for one in run["scripts"]]
+
+
+def by_clients(found, field, clients, form):
+    """A cell for each number of clients, in the order of `clients`."""
+    values = {one["clients"]: one[field] for one in found}
+    return "".join(form % values[n] if n in values else "%10s" % "-"
+                   for n in clients)
+
+
 def print_scripts(run):
-    if not run["scripts"]:
+    scripts = scripts_of(run)
+    if not scripts:
         return
-    print("\n%-14s %-13s %5s %10s " % ("pgbench", "method", "depth",
-                                       "cold ms") +
-          "".join("%14s" % ("tps, %d" % clients) for clients in
-                  run["clients"]) + "%12s" % "ms, 1")
-    for script in SCRIPTS:
-        for method in run["methods"]:
-            for depth in run["depths"]:
-                entry = {"script": script, "method": method, "depth": depth}
-                warm = of(run["scripts"], cold=False, **entry)
-                cold, = of(run["scripts"], cold=True, **entry)
-                print("  %-12s %-13s %5d %10.2f " % (script, method, depth,
-                                                     cold["ms"]) +
-                      "".join("%14.0f" % one["tps"] for one in warm) +
-                      "%12.3f" % warm[0]["ms"])
+    cold = sorted({one["clients"] for one in of(scripts, cold=True)})
+    print("\n%-14s %-8s %-13s %5s" % ("pgbench", "", "method", "depth") +
+          "".join("%10s" % ("cold ms %d" % n) for n in cold) +
+          "".join("%10s" % ("tps %d" % n) for n in run["clients"]) +
+          "".join("%10s" % ("ms %d" % n) for n in run["clients"]))
+    entries = [{key: one[key] for key in ("script", "series", "method",
+                                          "depth")} for one in scripts]
+    shown = []
+    for entry in sorted(entries, key=lambda one: (
+            SCRIPTS.index(one["script"]), one["series"] != "skipidx")):
+        if entry in shown:
+            continue
+        shown.append(entry)
+        warm = of(scripts, cold=False, **entry)
+        print("  %-12s %-8s %-13s %5s" % (
+            entry["script"], entry["series"], entry["method"],
+            entry["depth"] or "") +
+              by_clients(of(scripts, cold=True, **entry), "ms", cold,
+                         "%10.2f") +
+              by_clients(warm, "tps", run["clients"], "%10.0f") +
+              by_clients(warm, "ms", run["clients"], "%10.3f"))
 
 
 # ---- plans ----
+
+def choices(case):
+    """Times of the plans that can be chosen."""
+    return [one for one in case["times"] if one["plan"] not in PEER_PLANS]
+
+
+def chosen_of(case):
+    """None: it timed out."""
+    return next(iter(of(case["times"], plan="chosen")), None)
+
+
+def best_of(case):
+    return min(choices(case), key=lambda one: one["ms"], default=None)
+
 
 def chosen_and_best(case):
     """Times of the plan that was chosen and of the fastest; of the same nodes
     the least time counts, whoever asked for them."""
     least = {}
-    for one in case["times"]:
+    for one in choices(case):
         least[one["nodes"]] = min(one["ms"], least.get(one["nodes"], one["ms"]))
-    chosen = of(case["times"], plan="chosen")
-    if not chosen:
+    chosen = chosen_of(case)
+    if chosen is None:
         return None
-    return least[chosen[0]["nodes"]], min(least.values())
+    return least[chosen["nodes"]], min(least.values())
 
 
 def ratio(case):
@@ -98,15 +136,106 @@ def worst(cases):
     return max((ratio(one) for one in cases), default=1.0)
 
 
+# ---- why a plan was not the best ----
+
+def unlike(one, other):
+    low, high = sorted((max(one, 1), max(other, 1)))
+    return high > DIFFERENT * low
+
+
+def again_near(loss):
+    """Whether a second measurement found no loss."""
+    again = loss["again"]
+    return len(again) == 2 and None not in again and (
+        again[0] - FLOOR_MS <= NEAR * again[1])
+
+
+def reason_of_costs(case, chosen, best):
+    """Of plans whose rows are known: the first that differs of what is
+    priced."""
+    loss = case.get("loss")
+    if loss and again_near(loss):
+        return "near when measured again"
+    if best["cost"] <= chosen["cost"]:
+        return "the best plan costs less, but was not offered"
+    if best["cost"] <= DRAW * chosen["cost"]:
+        return "costs nearly equal"
+    if not case["cold"] and loss and loss["free"][1] < loss["free"][0]:
+        return "cached share: reads were charged that were none"
+    if case["cold"] and unlike(chosen["read"], best["read"]):
+        return "cached share: reads were not charged"
+    if unlike(chosen["looked_at"], best["looked_at"]):
+        return ("price of look-ups: too low"
+                if chosen["looked_at"] > best["looked_at"]
+                else "price of look-ups: too high")
+    if ("Sort" in chosen["nodes"]) != ("Sort" in best["nodes"]):
+        return "price of sorting"
+    return "price of the index's own work"
+
+
+def reason(case):
+    """A class, computed from what EXPLAIN told of both plans."""
+    chosen, best = chosen_of(case), best_of(case)
+    if chosen is None:
+        return "the chosen plan timed out"
+    if not is_close(case):
+        return "rows: off by more than %d times" % CLOSE
+    if "looked_at" not in chosen or "looked_at" not in best:
+        return "not known: an older file"
+    return reason_of_costs(case, chosen, best)
+
+
+def lost_cases(run):
+    return sorted((one for one in run["plans"] if ratio(one) > NEAR),
+                  key=ratio, reverse=True)
+
+
+def print_reasons(run):
+    counts = {}
+    for case in lost_cases(run):
+        key = ("cold" if case["cold"] else "warm", reason(case))
+        counts[key] = counts.get(key, 0) + 1
+    if counts:
+        print("\nlosses by reason")
+    for (state, why), count in sorted(counts.items(), key=lambda one:
+                                      -one[1]):
+        print("  %-4s %4d  %s" % (state, count, why))
+
+
 def describe(case):
-    best = min(case["times"], key=lambda one: one["ms"])
-    chosen, = of(case["times"], plan="chosen") or [{"nodes": "timed out",
-                                                    "ms": 0}]
+    best = best_of(case) or {"plan": "none", "ms": 0}
+    chosen = chosen_of(case) or {"nodes": "timed out", "ms": 0}
     return "%5.1fx %8.2f ms %s; %8.2f %s: %s%s ORDER BY %s LIMIT %s, %s, %d" \
         " of %d rows" % (
             ratio(case), chosen["ms"], chosen["nodes"], best["ms"],
             best["plan"], case["words"], case["where"], case["order"],
             case["limit"], case["method"], case["expected"], case["matches"])
+
+
+def print_peers(run):
+    """What others take for the same cases; their plans are no choice."""
+    shown = False
+    for cold in (False, True):
+        cases = [(one, chosen_of(one)) for one in of(run["plans"], cold=cold)]
+        cases = [(case, ours) for case, ours in cases if ours is not None]
+        for name in list(PEER_PLANS) + ["btree"]:
+            pairs = [(ours, theirs) for case, ours in cases
+                     for theirs in of(case["times"], plan=name)]
+            if not pairs:
+                continue
+            if not shown:
+                print("\n%-20s %6s %14s %14s %12s %12s" % (
+                    "beside the chosen", "cases", "median ratio", "all, ratio",
+                    "slower", "other rows"))
+            shown = True
+            print("  %-18s %6d %13.2fx %13.2fx %10.1f %% %12d" % (
+                ("cold, " if cold else "warm, ") + name, len(pairs),
+                median([theirs["ms"] / ours["ms"] for ours, theirs in pairs]),
+                sum(theirs["ms"] for _, theirs in pairs) /
+                sum(ours["ms"] for ours, _ in pairs),
+                100 * sum(theirs["ms"] > ours["ms"] for ours, theirs in pairs)
+                / len(pairs), sum(theirs.get("found") != ours.get("found")
+                                  for ours, theirs in pairs)))
 
 
 def print_plans(run):
@@ -118,10 +247,14 @@ def print_plans(run):
         print("  %-18s %6d %11.1f%% %9.1f%% %9.1f%% %9.1fx" % (
             name, len(cases), 100 * share(cases, NEAR), 100 * share(cases, 3),
             100 * share(cases, 10), worst(cases)))
-    lost = sorted((one for one in run["plans"] if ratio(one) > NEAR),
-                  key=ratio, reverse=True)
-    for case in lost[:25]:
-        print("  " + ("cold " if case["cold"] else "") + describe(case))
+    for line in run.get("installed", ()):
+        print("  prices: " + line)
+    print_peers(run)
+    print_reasons(run)
+    print()
+    for case in lost_cases(run):
+        print("  %s%s [%s]" % ("cold " if case["cold"] else "",
+                               describe(case), reason(case)))
 
 
 def tables(run):
@@ -165,15 +298,17 @@ def plots(run):
     """Costs and times of the whole table: bars would say no more than the
     table; the curves are clients against transactions."""
     panels = []
-    for script in SCRIPTS if run["scripts"] else ():
+    scripts = scripts_of(run)
+    for script in SCRIPTS if scripts else ():
+        warm = of(scripts, script=script, cold=False)
+        names = dict.fromkeys((one["series"], one["method"], one["depth"])
+                              for one in warm)
         curves = []
-        for method in run["methods"]:
-            for depth in run["depths"]:
-                warm = of(run["scripts"], script=script, method=method,
-                          depth=depth, cold=False)
-                curves.append(("%s, %d" % (method, depth),
-                               [one["clients"] for one in warm],
-                               [one["tps"] for one in warm]))
+        for series, method, depth in names:
+            found = of(warm, series=series, method=method, depth=depth)
+            curves.append(("%s, %d" % (method, depth) if method else series,
+                           [one["clients"] for one in found],
+                           [one["tps"] for one in found]))
         panels.append({"title": script, "x": "clients", "y": "transactions/s",
                        "ticks": [(n, str(n)) for n in run["clients"]],
                        "curves": curves})

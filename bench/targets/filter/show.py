@@ -4,20 +4,21 @@ from harness.report_base import (MB, collected, expect, median, of, print_head,
                                  quantile)
 
 SUBJECT, ORDERED, TEXT = "skipidx", "skipidx ordered", "skipidx text"
+PEER = "lucene"
 YARDSTICK = "gin"
 MODES = "AND10 OR10"
 TASKS = ("count", "rank")
-COLUMNS = ("tenant", "category", "level", "tags")
-COUNTS = (0, 1, 2, 4)              # columns in an index beside the text
-SINGLE = {"tenant": "btree", "category": "btree", "level": "btree",
-          "tags": "gin"}           # what an index of the column alone is
+COLUMNS = ("tenant", "category", "level", "tags", "price", "published_at")
+COUNTS = (0, 1, 2, 4, 6)           # columns in an index beside the text
+SINGLE = dict.fromkeys(COLUMNS, "btree")    # what one of the column alone is
+SINGLE["tags"] = "gin"
 # Indexes that each series may use.
 SERIES = {
-    "skipidx": ("skipidx_4",),
+    SUBJECT: ("skipidx_6",),
     TEXT: ("skipidx_0",),
-    "gin": ("gin_4",),
+    "gin": ("gin_6",),
     "gin + btree": ("gin_0",) + COLUMNS,
-    ORDERED: ("skipidx_4",),       # never sorts
+    ORDERED: ("skipidx_6",),       # never sorts
 }
 NONE = "none"
 # Of a level: its name, the share of rows, ranked p50 at most as many times
@@ -32,9 +33,24 @@ FILTERS.update({
     "rare": "tenant = 900",
     "tag": "tags @> ARRAY['t12']",
     "in": "category IN ('c2', 'c3', 'c5')",
+    "price": "price < 10000",
+    "newest": "published_at >= '{newest}'",
+})
+# The same for Lucene, see SearchLucene.java.
+CONDITIONS = {NONE: ""}
+CONDITIONS.update((name, "level:k:%d" % number)
+                  for number, (name, _, _) in enumerate(LEVELS, 1))
+CONDITIONS.update({
+    "tenant": "tenant:k:1",
+    "rare": "tenant:k:900",
+    "tag": "tags:k:t12",
+    "in": "category:k:c2,c3,c5",
+    "price": "price:i:*:9999",
+    "newest": "published_at:l:{newest_us}:*",
 })
 WORK = ("Passes", "Scored Postings", "Candidates")     # names in EXPLAIN
 BUILD_PERCENT = 10.0               # a column
+PEER_SHARE = .7                    # of the time of Lucene, ranked
 WORST = 20
 
 
@@ -44,7 +60,7 @@ def engine_of(series):
 
 def fast(series):
     """Whether it runs all queries in each round."""
-    return SERIES[series] == SERIES[SUBJECT]
+    return series == PEER or SERIES[series] == SERIES[SUBJECT]
 
 
 def measured(series, task):
@@ -65,6 +81,18 @@ def middle(values):
 
 def build_of(run, index, field):
     return median([one[field] for one in of(run["builds"], index=index)])
+
+
+def against_peer(run, share, **wanted):
+    """A quantile of skipidx's times over that of Lucene's, of the queries that
+    both have run; None where there are none."""
+    ours = figures(run, series=SUBJECT, **wanted)
+    theirs = figures(run, series=PEER, **wanted)
+    same = [number for number in ours if number in theirs]
+    if not same:
+        return None
+    return (quantile([ours[number] for number in same], share) /
+            quantile([theirs[number] for number in same], share))
 
 
 def has_index(run, index):
@@ -99,21 +127,51 @@ def wrong_answers(run):
 # ---- tables ----
 
 def print_builds(run):
-    print("\n%-12s %-6s %9s %22s %9s   %s" % (
+    print("\n%-14s %-6s %9s %22s %9s   %s" % (
         "build", "memory", "seconds", "each", "size MB", "a column"))
     for one in of(run["builds"], round=0):
         index = one["index"]
-        engine, _, count = index.partition("_")
-        line = "  %-10s %-6s %9.2f %22s %9.1f" % (
+        engine, _, count = index.rpartition("_")
+        line = "  %-12s %-6s %9.2f %22s %9.1f" % (
             index, one["memory"], build_of(run, index, "seconds"),
             " ".join("%.2f" % build["seconds"]
                      for build in of(run["builds"], index=index)),
             build_of(run, index, "bytes") / MB)
-        if count not in ("", "0"):
+        if count.isdigit() and count != "0" and has_index(run, engine + "_0"):
             line += "   %+6.1f MB, %+5.1f %%, build %+5.1f %%" % (
                 growth(run, engine, int(count)) +
                 (slower(run, engine, int(count)),))
         print(line)
+    if run.get("peer_bytes"):
+        print("  %-12s %-6s %9s %22s %9.1f" % (PEER, "", "", "",
+                                               run["peer_bytes"] / MB))
+    if PEER in run.get("peers_missing", ()):
+        print("  %-12s not available" % PEER)
+
+
+def print_peer(run):
+    """Beside Lucene: times, their ratios, and how many of the best rows of
+    each are the other's, too."""
+    print("\n%-22s %21s %21s %9s %9s %14s" % (
+        "beside Lucene, us", "skipidx p50, p99", "lucene p50, p99",
+        "p50 ratio", "p99 ratio", "rows in common"))
+    for task in TASKS:
+        for mode in run["modes"]:
+            for name in run["filters"]:
+                wanted = {"task": task, "mode": mode, "filter": name}
+                if against_peer(run, .5, **wanted) is None:
+                    continue
+                times = [quantile(list(figures(run, series=series,
+                                               **wanted).values()), part)
+                         for series in (SUBJECT, PEER) for part in (.5, .99)]
+                common = of(run.get("common", ()), **wanted)
+                print("  %-5s %-6s %-7s %10.1f %10.1f %10.1f %10.1f %9.2f"
+                      " %9.2f %14s" % (
+                          task, mode, name, *times,
+                          against_peer(run, .5, **wanted),
+                          against_peer(run, .99, **wanted),
+                          "%.1f %%" % (100 * common[0]["share"])
+                          if common else ""))
 
 
 def cell(values, base, series):
@@ -122,7 +180,7 @@ def cell(values, base, series):
         return "%28s" % "-"
     text = "%11.1f (%4d)" % (middle(values), len(values))
     same = [number for number in values if number in base]
-    if fast(series) or not same:
+    if (fast(series) and series != PEER) or not same:
         return text + " " * 10
     return text + " %8.1fx" % (sum(values[number] for number in same) /
                                sum(base[number] for number in same))
@@ -175,6 +233,8 @@ def tables(run):
     for task in TASKS:
         for mode in run["modes"]:
             print_task(run, task, mode)
+    if PEER in run["series"]:
+        print_peer(run)
     if run["work"]:
         print_work(run)
     print_plans(run)
@@ -193,6 +253,19 @@ def ranked_expectations(run):
                 lines.append(expect(
                     "filter.%s.%s_%s" % (run["corpus"], mode, name),
                     middle(values) / middle(none), wanted, "x", False))
+    return lines
+
+
+def peer_expectations(run):
+    """Ranked, whatever the condition."""
+    lines = []
+    for mode in run["modes"]:
+        for name in run["filters"]:
+            ratio = against_peer(run, .5, task="rank", mode=mode, filter=name)
+            if name != NONE and ratio is not None:
+                lines.append(expect("filter.%s.%s_%s_vs_lucene" % (
+                    run["corpus"], mode, name), ratio, PEER_SHARE, "x",
+                                    False))
     return lines
 
 
@@ -223,8 +296,8 @@ def index_expectations(run):
 
 
 def expectations(run):
-    return (ranked_expectations(run) + inside_expectations(run) +
-            index_expectations(run))
+    return (ranked_expectations(run) + peer_expectations(run) +
+            inside_expectations(run) + index_expectations(run))
 
 
 def curve_of(run, places, **wanted):
@@ -240,6 +313,8 @@ def plots(run):
     """Curves over the shares, which are 1, 2, 4 ... on the axis."""
     places = [(1 << number, name) for number, (name, _, _) in enumerate(LEVELS)
               if name in run["filters"]]
+    if not places:
+        return []
     panels = [{
         "title": "%s, %s" % (task, mode), "x": "rows with the value",
         "y": "us, p50", "ticks": places,

@@ -2,22 +2,21 @@
 ranges of their values, by skipidx with these columns in its index, by GIN and
 by GIN with btree; see README.md beside it."""
 import json
-import os
 import random
 
 from harness.record import in_turns, keep, option, step
 from harness.report_base import MB
 from harness.searches import (compare_hits, kind_of, make_searches,
                               read_lines, rows_of, searches_of)
-from harness.server import (engines_wanted, load_docs, measured_build, only,
-                            outputs, run_file, sql, version)
+from harness.server import (COLUMNS_SQL, engines_wanted, load_docs,
+                            measured_build, only, outputs, run_file, sql,
+                            version)
 from harness.timing import (course_of, create_procedures, literal, nodes_of,
                             set_all, time_statement)
 from harness.words import text
 from targets.order.show import (COLUMNS, INDEXES, MODES, SERIES, SUBJECT,
                                 TASKS, WORK, engine_of)
 
-HERE = os.path.dirname(os.path.abspath(__file__))
 REPETITIONS = 5
 SECONDS = 4                # of the other series for each task and round
 CHECKED = 10
@@ -165,7 +164,7 @@ def measure(run):
                      if engine_of(series) in run["engines"]]
     path, limit = text()
     step("load", run["corpus"])
-    run_file(os.path.join(HERE, "columns.sql"))
+    run_file(COLUMNS_SQL)
     run["rows"] = load_docs(path, limit, run["engines"], columns=DRAWN)
     run["server"] = version()
     load_queries(run)

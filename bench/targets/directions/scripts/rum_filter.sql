@@ -1,0 +1,5 @@
+-- Words are drawn from the table searches; :queries is how many it has.
+\set n random(1, :queries)
+SELECT 'CAST(' || quote_literal(q::text) || ' AS tsquery)' AS q FROM chosen WHERE number = :n \gset
+\set category random(1, 20)
+SELECT id FROM docs WHERE tsv @@ :q AND category = :category ORDER BY arrived <=| timestamptz '2100-01-01' LIMIT 20;
