@@ -116,23 +116,21 @@ skx_functions_slice_source(SkxSlices *s, Relation index)
 
 /* ---- bounds ---- */
 
-/* How many rows have a key below this one, about. */
+/* How many rows have a key up to this one, about. */
 static double
-skx_functions_rows_below(const SkxSlices *s, uint64 key)
+skx_functions_rows_to(const SkxSlices *s, uint64 last)
 {
-	SkxKeyRange range = {0, key - 1};
+	SkxKeyRange range = {0, last};
 	uint64		low = 0;
 	uint64		high = s->npending;
 	double		rows;
 	int			i;
 
-	if (key == 0)
-		return 0;
 	while (low < high)
 	{
 		uint64		mid = low + (high - low) / 2;
 
-		if (s->pending[mid] < key)
+		if (s->pending[mid] <= last)
 			low = mid + 1;
 		else
 			high = mid;
@@ -141,6 +139,12 @@ skx_functions_rows_below(const SkxSlices *s, uint64 key)
 	for (i = 0; i < s->nreaders; i++)
 		rows += skx_segment_keys_share(s->readers[i], &range) * s->ndocs[i];
 	return rows;
+}
+
+static double
+skx_functions_rows_below(const SkxSlices *s, uint64 key)
+{
+	return key == 0 ? 0 : skx_functions_rows_to(s, key - 1);
 }
 
 /* The quantiles of all, each once. */
@@ -233,7 +237,7 @@ static void
 skx_functions_put_slices(ReturnSetInfo *result, SkxSlices *s, Relation index,
 						 int n)
 {
-	double		rows = skx_functions_rows_below(s, PG_UINT64_MAX);
+	double		rows = skx_functions_rows_to(s, PG_UINT64_MAX);
 	text	   *lower = NULL;
 	double		before = 0;
 	int			nbounds;

@@ -60,7 +60,7 @@ skx_planner_estimate(double pages)
 }
 
 void
-skx_planner_explain_blocks(const Node *estimate, ExplainState *es)
+skx_planner_explain_blocks(Node *estimate, ExplainState *es)
 {
 	if (es->verbose)
 		ExplainPropertyInteger("Estimated Blocks", NULL, intVal(estimate), es);

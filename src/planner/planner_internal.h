@@ -290,7 +290,7 @@ typedef struct SkxSharedReads
  */
 extern void skx_planner_explain_init(void);
 extern Node *skx_planner_estimate(double pages);
-extern void skx_planner_explain_blocks(const Node *estimate, ExplainState *es);
+extern void skx_planner_explain_blocks(Node *estimate, ExplainState *es);
 extern void skx_planner_explain_asked(uint64 rows, ExplainState *es);
 extern bool skx_planner_is_told_limit(const List *exprs, int limit,
 									  const ExplainState *es);

@@ -403,6 +403,16 @@ for my $state ('pending', 'a segment', 'segments', 'segments and pending')
 	}
 	is(scalar(slices($state, 'lots', 'lots_skx', 'few', 'int', 3, 8000)), 3, "$state: slices of one value each");
 }
+# Most rows have the largest value that there is.
+$s->value("CREATE TABLE ever (v tsvector, till timestamptz, most bigint) WITH (autovacuum_enabled = off); CREATE INDEX ever_skx ON ever USING skipidx (v, till, most);"
+	  . " INSERT INTO ever SELECT 'wa', CASE WHEN i % 10 = 0 THEN timestamptz '2020-01-01' + i * interval '1 min' ELSE 'infinity' END,"
+	  . " CASE WHEN i % 2 = 0 THEN i ELSE 9223372036854775807 END FROM generate_series(1, 2000) i");
+for my $state ('pending', 'a segment')
+{
+	is(join(' ', slices($state, 'ever', 'ever_skx', 'till', 'timestamptz', 4, 100)), '200 1800', "$state: slices of few rows and many of infinity");
+	is((slices($state, 'ever', 'ever_skx', 'most', 'bigint', 4, 150))[-1], 1000, "$state: a slice of the largest number");
+	$s->value("SELECT skipidx_flush('ever_skx')");
+}
 like($s->raw("SELECT skipidx_slices('lots_skx', '$_->[0]', $_->[1])"), qr/$_->[2]/, "no slices: $_->[0] $_->[1]")
   for [ 'n', 0, '22023: there must be between 1 and' ], [ 'n', 10001, '22023' ], [ 'v', 2, '42703' ], [ 'nosuch', 2, '42703' ];
 like($s->raw("SELECT skipidx_slices('docs_skx', 'name', 2)"), qr/0A000: column "name" of index "docs_skx" has no order/, 'no slices of text');
