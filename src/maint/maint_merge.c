@@ -120,15 +120,30 @@ skx_maint_loose(const SkxView *view)
 	return free >= SKX_MOVE_LEAST && free * 3 > view->meta.nblocks;
 }
 
+/* A number of segments that was asked for is not bound by the index's size. */
+static SkxPolicyLimits
+skx_maint_merge_limits(const SkxMaintOptions *options, int most)
+{
+	SkxPolicyLimits limits;
+
+	limits.bytes = most > 0 ? SKX_SEGMENT_BYTES_MAX :
+		Min(options->max_merged_segment, SKX_SEGMENT_BYTES_MAX);
+	limits.ndocs = SKX_DOC_MAX;
+	limits.fan = options->segments_per_tier;
+	limits.deleted = options->deletes_pct_allowed;
+	return limits;
+}
+
 /*
  * Chooses among the segments of a new view; `most` as for skx_maint_merge.
  * What the operation has reserved is there for it.
  */
 static void
-skx_maint_merge_choose(SkxMaintMerge *m, Relation index, int most,
+skx_maint_merge_choose(SkxMaintMerge *m, Relation index,
+					   const SkxMaintOptions *options, int most,
 					   uint32 operation)
 {
-	SkxPolicyLimits limits = {SKX_SEGMENT_BYTES_MAX, SKX_DOC_MAX};
+	SkxPolicyLimits limits = skx_maint_merge_limits(options, most);
 	SkxPolicySegment *segments;
 	const SkxDiskSegmentRef *last = NULL;
 	BlockNumber end = 0;
@@ -307,7 +322,7 @@ skx_maint_merge_try(Relation index, const SkxMaintOptions *options, int most,
 	volatile bool done = false;
 
 	/* to look whether there is any need costs nothing on disk */
-	skx_maint_merge_choose(&m, index, most, 0);
+	skx_maint_merge_choose(&m, index, options, most, 0);
 	if (m.n == 0 || (options->certain && skx_maint_merge_spills(&m, options)))
 		return false;
 	op = skx_manifest_begin(index, SKX_OPERATION_MERGE,
@@ -315,7 +330,7 @@ skx_maint_merge_try(Relation index, const SkxMaintOptions *options, int most,
 							options->certain ? WARNING : ERROR);
 	if (op == NULL)
 		return false;
-	skx_maint_merge_choose(&m, index, most, op->segment);
+	skx_maint_merge_choose(&m, index, options, most, op->segment);
 	Assert(op->kind == SKX_OPERATION_MERGE);
 	if (m.n > 0 && !(options->certain && skx_maint_merge_spills(&m, options)))
 	{
@@ -355,9 +370,10 @@ skx_maint_merge_step(Relation index, const SkxMaintOptions *options, int most,
 }
 
 bool
-skx_maint_merge_due(Relation index, SkxManifestWait wait)
+skx_maint_merge_due(Relation index, const SkxMaintOptions *options,
+					SkxManifestWait wait)
 {
-	SkxPolicyLimits limits = {SKX_SEGMENT_BYTES_MAX, SKX_DOC_MAX};
+	SkxPolicyLimits limits = skx_maint_merge_limits(options, 0);
 	SkxView    *view = skx_maint_view(index, wait);
 	SkxPolicySegment *segments =
 		palloc((view->nsegments + 1) * sizeof(SkxPolicySegment));
@@ -381,7 +397,7 @@ skx_maint_merge_due(Relation index, SkxManifestWait wait)
 }
 
 bool
-skx_maint_merge_wanted(Relation index)
+skx_maint_merge_wanted(Relation index, const SkxMaintOptions *options)
 {
 	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext,
 												  "skipidx merge",
@@ -389,7 +405,7 @@ skx_maint_merge_wanted(Relation index)
 	MemoryContext old = MemoryContextSwitchTo(context);
 	SkxMaintMerge m;
 
-	skx_maint_merge_choose(&m, index, 0, 0);
+	skx_maint_merge_choose(&m, index, options, 0, 0);
 	MemoryContextSwitchTo(old);
 	MemoryContextDelete(context);
 	return m.n > 0;

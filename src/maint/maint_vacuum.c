@@ -422,11 +422,11 @@ skx_maint_cleanup_merge(Relation index, void *arg)
 {
 	const SkxMaintOptions *options = arg;
 
-	if (skx_compat_autovacuum() && skx_maint_merge_wanted(index) &&
+	if (skx_compat_autovacuum() && skx_maint_merge_wanted(index, options) &&
 		skx_worker_ask(index, SKX_WORKER_MERGE))
 		return;
 	skx_maint_merge(index, options, 0, SKX_WAIT_PAGE);
-	if (options->certain && skx_maint_merge_wanted(index))
+	if (options->certain && skx_maint_merge_wanted(index, options))
 		skx_worker_ask(index, SKX_WORKER_MERGE);
 }
 
