@@ -98,7 +98,8 @@ extern uint64 skx_maint_flush_all(Relation index,
  * maint_shrink.c
  *
  * Makes the file shorter where many pages at its end are free, or could be;
- * false: they are not, or another process uses the index.  Assigns an xid.
+ * false: they are not, another process uses the index, or its table's file must
+ * not be made shorter either.  Assigns an xid.
  */
 extern bool skx_maint_shrink(Relation index);
 

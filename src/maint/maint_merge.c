@@ -113,11 +113,12 @@ skx_maint_merge_move(Relation index, const SkxView *view,
 }
 
 bool
-skx_maint_loose(const SkxView *view)
+skx_maint_loose(Relation index, const SkxView *view)
 {
 	uint64		free = skx_manifest_free(view);
 
-	return free >= SKX_MOVE_LEAST && free * 3 > view->meta.nblocks;
+	return free >= SKX_MOVE_LEAST && free * 3 > view->meta.nblocks &&
+		skx_maint_truncates(index);
 }
 
 /* A number of segments that was asked for is not bound by the index's size. */
@@ -156,7 +157,7 @@ skx_maint_merge_choose(SkxMaintMerge *m, Relation index,
 	m->index = index;
 	LockPage(index, SKX_META_BLOCK, ShareLock);
 	view = skx_manifest_view(index);
-	loose = most == 0 && skx_maint_loose(view);
+	loose = most == 0 && skx_maint_loose(index, view);
 	source = skx_source_open(index, view);
 	skx_source_once(source);
 	segments = palloc((view->nsegments + 1) * sizeof(SkxPolicySegment));

@@ -406,7 +406,7 @@ skx_maint_cleanup_flush(Relation index, void *arg)
 	SkxView    *view = skx_maint_view(index, SKX_WAIT_ALL);
 	uint64		nbytes = skx_pending_bytes(index, view);
 
-	if (nbytes >= SKX_CLEANUP_WORTH || (nbytes > 0 && skx_maint_loose(view)))
+	if (nbytes >= SKX_CLEANUP_WORTH || (nbytes > 0 && skx_maint_loose(index, view)))
 		skx_maint_flush_all(index, arg, SKX_WAIT_PAGE);
 	pfree(view);
 }
