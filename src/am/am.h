@@ -33,6 +33,9 @@ typedef struct SkxOptions
 	int32		vl_len_;		/* varlena header (do not touch directly!) */
 	int			block_size;		/* bytes (given with a unit, or in kB) */
 	int			pending_limit;	/* kB */
+	int			max_merged_segment; /* kB */
+	int			segments_per_tier;
+	int			deletes_pct_allowed;
 	double		k1;
 	double		b;
 	double		proximity;
@@ -41,6 +44,8 @@ typedef struct SkxOptions
 
 #define SKX_DEFAULT_BLOCK_SIZE	(32 * 1024)
 #define SKX_DEFAULT_PENDING_LIMIT	1024
+#define SKX_DEFAULT_SEGMENTS_PER_TIER	8
+#define SKX_DEFAULT_DELETES_PCT	20
 #define SKX_DEFAULT_K1			1.2
 #define SKX_DEFAULT_B			0.75
 #define SKX_DEFAULT_PROXIMITY	0.1

@@ -73,7 +73,7 @@ skx_am_insert_flush_one(Relation index, void *arg)
 
 	f->flushed = skx_maint_flush(index, &f->options, f->budget,
 								 SKX_WAIT_NEVER, &ndocs);
-	if (f->flushed && skx_maint_merge_due(index, SKX_WAIT_NEVER))
+	if (f->flushed && skx_maint_merge_due(index, &f->options, SKX_WAIT_NEVER))
 		skx_worker_ask(index, SKX_WORKER_MERGE);
 }
 

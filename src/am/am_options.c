@@ -12,10 +12,23 @@
 #include "am/am.h"
 #include "compat/compat.h"
 #include "format/format_page.h"
+#include "maint/maint_policy.h"
 #include "miscadmin.h"
+#include "segment/segment_build.h"
 #include "utils/guc.h"
 
 #define SKX_PENDING_LIMIT_MIN	64	/* kB */
+
+/*
+ * kB.  Every search looks into each segment, and each flush writes the list of
+ * them: with less, an index of a GB would have hundreds.  No segment has more.
+ */
+#define SKX_MERGED_SEGMENT_MIN	(8 * 1024)
+#define SKX_MERGED_SEGMENT_MAX	((int) (SKX_SEGMENT_BYTES_MAX / 1024))
+
+/* For a byte deleted, 19 are written at 5, and a ninth of one at 90. */
+#define SKX_DELETES_PCT_MIN		5
+#define SKX_DELETES_PCT_MAX		90
 
 static relopt_kind skx_am_relopt_kind;
 
@@ -64,6 +77,43 @@ skx_am_check_pending_limit(const char *value)
 				 errhint("Write a size with its unit in quotes, as in '4MB', or a number of kB.")));
 }
 
+static void
+skx_am_check_max_merged_segment(const char *value)
+{
+	int			size = skx_am_parse_size(value);
+
+	if (size < SKX_MERGED_SEGMENT_MIN || size > SKX_MERGED_SEGMENT_MAX)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("invalid value for option \"%s\": \"%s\"",
+						"max_merged_segment", value),
+				 errdetail("It must be from %dMB to %dGB.",
+						   SKX_MERGED_SEGMENT_MIN / 1024,
+						   SKX_MERGED_SEGMENT_MAX / (1024 * 1024)),
+				 errhint("Write a size with its unit in quotes, as in '1GB', or a number of kB.")));
+}
+
+/* What merges go by. */
+static void
+skx_am_options_init_merges(void)
+{
+	char		value[32];
+
+	add_int_reloption(skx_am_relopt_kind, "segments_per_tier",
+					  "How many segments of about one size become one, and how many times larger the next size is",
+					  SKX_DEFAULT_SEGMENTS_PER_TIER, 2, SKX_POLICY_INPUTS_MAX,
+					  ShareUpdateExclusiveLock);
+	snprintf(value, sizeof(value), "%dkB", SKX_MERGED_SEGMENT_MAX);
+	add_string_reloption(skx_am_relopt_kind, "max_merged_segment",
+						 "Size of the largest segment that VACUUM and background workers make of several",
+						 value, skx_am_check_max_merged_segment,
+						 ShareUpdateExclusiveLock);
+	add_int_reloption(skx_am_relopt_kind, "deletes_pct_allowed",
+					  "Percentage of a segment's documents that are deleted above which it is written anew",
+					  SKX_DEFAULT_DELETES_PCT, SKX_DELETES_PCT_MIN,
+					  SKX_DELETES_PCT_MAX, ShareUpdateExclusiveLock);
+}
+
 void
 skx_am_options_init(void)
 {
@@ -71,6 +121,7 @@ skx_am_options_init(void)
 	int			i;
 
 	skx_am_relopt_kind = add_reloption_kind();
+	skx_am_options_init_merges();
 	snprintf(value, sizeof(value), "%dkB", SKX_DEFAULT_BLOCK_SIZE / 1024);
 	add_string_reloption(skx_am_relopt_kind, "block_size",
 						 "Size of the blocks that long posting lists are made of; takes effect when the index is rebuilt",
@@ -117,6 +168,12 @@ skxoptions(Datum reloptions, bool validate)
 		{"block_size", RELOPT_TYPE_STRING, offsetof(SkxOptions, block_size)},
 		{"pending_limit", RELOPT_TYPE_STRING,
 		offsetof(SkxOptions, pending_limit)},
+		{"max_merged_segment", RELOPT_TYPE_STRING,
+		offsetof(SkxOptions, max_merged_segment)},
+		{"segments_per_tier", RELOPT_TYPE_INT,
+		offsetof(SkxOptions, segments_per_tier)},
+		{"deletes_pct_allowed", RELOPT_TYPE_INT,
+		offsetof(SkxOptions, deletes_pct_allowed)},
 		{"k1", RELOPT_TYPE_REAL, offsetof(SkxOptions, k1)},
 		{"b", RELOPT_TYPE_REAL, offsetof(SkxOptions, b)},
 		{"proximity", RELOPT_TYPE_REAL, offsetof(SkxOptions, proximity)},
@@ -141,6 +198,9 @@ skxoptions(Datum reloptions, bool validate)
 	options->pending_limit =
 		skx_am_stored_size(options, options->pending_limit,
 						   SKX_DEFAULT_PENDING_LIMIT);
+	options->max_merged_segment =
+		skx_am_stored_size(options, options->max_merged_segment,
+						   SKX_MERGED_SEGMENT_MAX);
 	return (bytea *) options;
 }
 
@@ -185,4 +245,10 @@ skx_am_maint_options(Relation index, SkxWorkerAsker asker,
 	options->asker = asker;
 	options->pending_limit = (uint64) 1024 *
 		(given != NULL ? given->pending_limit : SKX_DEFAULT_PENDING_LIMIT);
+	options->max_merged_segment = (uint64) 1024 *
+		(given != NULL ? given->max_merged_segment : SKX_MERGED_SEGMENT_MAX);
+	options->segments_per_tier = given != NULL ? given->segments_per_tier :
+		SKX_DEFAULT_SEGMENTS_PER_TIER;
+	options->deletes_pct_allowed = given != NULL ?
+		given->deletes_pct_allowed : SKX_DEFAULT_DELETES_PCT;
 }

@@ -146,7 +146,8 @@ skx_am_worker_step(SkxAmWorker *w)
 		{
 			pgstat_report_activity(STATE_RUNNING, "skipidx: flush");
 			more = skx_am_worker_flush(w->index, &options);
-			merge = !more && skx_maint_merge_due(w->index, SKX_WAIT_PAGE) &&
+			merge = !more &&
+				skx_maint_merge_due(w->index, &options, SKX_WAIT_PAGE) &&
 				!skx_worker_ask(w->index, SKX_WORKER_MERGE) &&
 				skx_worker_max == 1;
 		}

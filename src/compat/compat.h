@@ -133,11 +133,18 @@ extern bool skx_compat_buffer_locked(Buffer buffer);
 /* ---- reuse of pages ---- */
 
 /*
- * The table of an open index, as the next two want it: looked up without a
+ * The table of an open index, as the next three want it: looked up without a
  * lock of its own, because the index's keeps it from being dropped.  For
  * RelationClose.
  */
 extern Relation skx_compat_heap(Relation index);
+
+/*
+ * May VACUUM give back the end of the table's file, as far as the table and,
+ * from 18, the setting vacuum_truncate say?  What the option TRUNCATE of a
+ * VACUUM says, no access method is told.
+ */
+extern bool skx_compat_truncates(Relation heap);
 
 /*
  * Does no snapshot that may see the table need any more what was removed

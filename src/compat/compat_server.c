@@ -146,6 +146,25 @@ skx_compat_heap(Relation index)
 	return heap;
 }
 
+bool
+skx_compat_truncates(Relation heap)
+{
+	const StdRdOptions *options = (const StdRdOptions *) heap->rd_options;
+
+#if PG_VERSION_NUM >= 190000
+	/* of three states, below 0 is "not set" */
+	if (options == NULL || (int) options->vacuum_truncate < 0)
+		return vacuum_truncate;
+	return (int) options->vacuum_truncate > 0;
+#elif PG_VERSION_NUM >= 180000
+	if (options == NULL || !options->vacuum_truncate_set)
+		return vacuum_truncate;
+	return options->vacuum_truncate;
+#else
+	return options == NULL || options->vacuum_truncate;
+#endif
+}
+
 /*
  * The horizon of a temporary table, or of one made in this transaction, leaves
  * out this session's own snapshots: its rows cannot be vacuumed while they

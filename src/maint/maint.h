@@ -17,6 +17,9 @@ typedef struct SkxMaintOptions
 	double		b;
 	Size		memory;			/* bytes, for one flush or merge */
 	uint64		pending_limit;	/* bytes */
+	uint64		max_merged_segment; /* bytes, by the policy */
+	int			segments_per_tier;
+	int			deletes_pct_allowed;
 	SkxWorkerAsker asker;		/* on whose behalf */
 	bool		certain;		/* no error can be caught: begin only what has
 								 * all its space, and warn of the rest */
@@ -95,7 +98,8 @@ extern uint64 skx_maint_flush_all(Relation index,
  * maint_shrink.c
  *
  * Makes the file shorter where many pages at its end are free, or could be;
- * false: they are not, or another process uses the index.  Assigns an xid.
+ * false: they are not, another process uses the index, or its table's file must
+ * not be made shorter either.  Assigns an xid.
  */
 extern bool skx_maint_shrink(Relation index);
 
@@ -125,7 +129,10 @@ extern bool skx_maint_merge_step(Relation index,
  * Is a merge worth it (`most` 0)?  due looks at sizes alone; a caller that does
  * not wait must have a snapshot.  wanted looks at deletes, too.
  */
-extern bool skx_maint_merge_due(Relation index, SkxManifestWait wait);
-extern bool skx_maint_merge_wanted(Relation index);
+extern bool skx_maint_merge_due(Relation index,
+								const SkxMaintOptions *options,
+								SkxManifestWait wait);
+extern bool skx_maint_merge_wanted(Relation index,
+								   const SkxMaintOptions *options);
 
 #endif							/* SKX_MAINT_MAINT_H */

@@ -57,7 +57,10 @@ extern void skx_maint_marks_set(const SkxMaintMarks *marks,
  */
 extern SkxView *skx_maint_view(Relation index, SkxManifestWait wait);
 
+/* maint_shrink.c : may the end of the file be given back at all? */
+extern bool skx_maint_truncates(Relation index);
+
 /* maint_merge.c : is so much of the file free that segments should move? */
-extern bool skx_maint_loose(const SkxView *view);
+extern bool skx_maint_loose(Relation index, const SkxView *view);
 
 #endif							/* SKX_MAINT_INTERNAL_H */

@@ -113,11 +113,26 @@ skx_maint_merge_move(Relation index, const SkxView *view,
 }
 
 bool
-skx_maint_loose(const SkxView *view)
+skx_maint_loose(Relation index, const SkxView *view)
 {
 	uint64		free = skx_manifest_free(view);
 
-	return free >= SKX_MOVE_LEAST && free * 3 > view->meta.nblocks;
+	return free >= SKX_MOVE_LEAST && free * 3 > view->meta.nblocks &&
+		skx_maint_truncates(index);
+}
+
+/* A number of segments that was asked for is not bound by the index's size. */
+static SkxPolicyLimits
+skx_maint_merge_limits(const SkxMaintOptions *options, int most)
+{
+	SkxPolicyLimits limits;
+
+	limits.bytes = most > 0 ? SKX_SEGMENT_BYTES_MAX :
+		Min(options->max_merged_segment, SKX_SEGMENT_BYTES_MAX);
+	limits.ndocs = SKX_DOC_MAX;
+	limits.fan = options->segments_per_tier;
+	limits.deleted = options->deletes_pct_allowed;
+	return limits;
 }
 
 /*
@@ -125,10 +140,11 @@ skx_maint_loose(const SkxView *view)
  * What the operation has reserved is there for it.
  */
 static void
-skx_maint_merge_choose(SkxMaintMerge *m, Relation index, int most,
+skx_maint_merge_choose(SkxMaintMerge *m, Relation index,
+					   const SkxMaintOptions *options, int most,
 					   uint32 operation)
 {
-	SkxPolicyLimits limits = {SKX_SEGMENT_BYTES_MAX, SKX_DOC_MAX};
+	SkxPolicyLimits limits = skx_maint_merge_limits(options, most);
 	SkxPolicySegment *segments;
 	const SkxDiskSegmentRef *last = NULL;
 	BlockNumber end = 0;
@@ -141,7 +157,7 @@ skx_maint_merge_choose(SkxMaintMerge *m, Relation index, int most,
 	m->index = index;
 	LockPage(index, SKX_META_BLOCK, ShareLock);
 	view = skx_manifest_view(index);
-	loose = most == 0 && skx_maint_loose(view);
+	loose = most == 0 && skx_maint_loose(index, view);
 	source = skx_source_open(index, view);
 	skx_source_once(source);
 	segments = palloc((view->nsegments + 1) * sizeof(SkxPolicySegment));
@@ -307,7 +323,7 @@ skx_maint_merge_try(Relation index, const SkxMaintOptions *options, int most,
 	volatile bool done = false;
 
 	/* to look whether there is any need costs nothing on disk */
-	skx_maint_merge_choose(&m, index, most, 0);
+	skx_maint_merge_choose(&m, index, options, most, 0);
 	if (m.n == 0 || (options->certain && skx_maint_merge_spills(&m, options)))
 		return false;
 	op = skx_manifest_begin(index, SKX_OPERATION_MERGE,
@@ -315,7 +331,7 @@ skx_maint_merge_try(Relation index, const SkxMaintOptions *options, int most,
 							options->certain ? WARNING : ERROR);
 	if (op == NULL)
 		return false;
-	skx_maint_merge_choose(&m, index, most, op->segment);
+	skx_maint_merge_choose(&m, index, options, most, op->segment);
 	Assert(op->kind == SKX_OPERATION_MERGE);
 	if (m.n > 0 && !(options->certain && skx_maint_merge_spills(&m, options)))
 	{
@@ -355,9 +371,10 @@ skx_maint_merge_step(Relation index, const SkxMaintOptions *options, int most,
 }
 
 bool
-skx_maint_merge_due(Relation index, SkxManifestWait wait)
+skx_maint_merge_due(Relation index, const SkxMaintOptions *options,
+					SkxManifestWait wait)
 {
-	SkxPolicyLimits limits = {SKX_SEGMENT_BYTES_MAX, SKX_DOC_MAX};
+	SkxPolicyLimits limits = skx_maint_merge_limits(options, 0);
 	SkxView    *view = skx_maint_view(index, wait);
 	SkxPolicySegment *segments =
 		palloc((view->nsegments + 1) * sizeof(SkxPolicySegment));
@@ -381,7 +398,7 @@ skx_maint_merge_due(Relation index, SkxManifestWait wait)
 }
 
 bool
-skx_maint_merge_wanted(Relation index)
+skx_maint_merge_wanted(Relation index, const SkxMaintOptions *options)
 {
 	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext,
 												  "skipidx merge",
@@ -389,7 +406,7 @@ skx_maint_merge_wanted(Relation index)
 	MemoryContext old = MemoryContextSwitchTo(context);
 	SkxMaintMerge m;
 
-	skx_maint_merge_choose(&m, index, 0, 0);
+	skx_maint_merge_choose(&m, index, options, 0, 0);
 	MemoryContextSwitchTo(old);
 	MemoryContextDelete(context);
 	return m.n > 0;

@@ -2,13 +2,17 @@
  * maint_policy.c
  *	  Which segments to merge next.
  *
- * Segments fall into tiers by what is live in them, each tier eight times the
- * one below.  Eight of a tier become one, which belongs to the next tier or
- * nearly so: hence a document is written once or twice a tier, and at most
- * seven segments a tier are left.  Where more have gathered, as many as one
- * merge takes become one at once, so that a backlog is not written tier by
- * tier.  A segment with many deleted documents is
- * written anew for their sake alone.
+ * Segments fall into tiers by what is live in them, each tier `fan` times the
+ * one below (eight, unless the index says otherwise).  So many of a tier become
+ * one, which belongs to the next tier or nearly so: hence a document is written
+ * once or twice a tier, and at most fan - 1 segments a tier are left.  Were
+ * tiers wider than the fan, what a merge makes would often stay in its tier and
+ * be written again with the next segment.  Where more have gathered, as many as
+ * one merge takes become one at once, so that a backlog is not written tier by
+ * tier.  What has more than half of what a segment may have is full: it makes
+ * no tier larger, or the two smallest of a tier of full ones would be merged as
+ * soon as there are two, time and again until they are full, too.  A segment with many deleted documents is written anew for their sake
+ * alone.
  *
  * Each choice leaves fewer segments, or as many and fewer with many deletes;
  * that is why it ends.
@@ -27,10 +31,6 @@
  * of a tier too.
  */
 #define SKX_POLICY_TIER_BYTES	(64 * 1024)
-#define SKX_POLICY_TIER_RATIO	8
-
-/* Deletes are many when they are more than one document in so many. */
-#define SKX_POLICY_MANY			5
 
 static uint32
 skx_maint_policy_live_docs(const SkxPolicySegment *s)
@@ -50,20 +50,22 @@ skx_maint_policy_live_bytes(const SkxPolicySegment *s)
 }
 
 static bool
-skx_maint_policy_many(const SkxPolicySegment *s)
+skx_maint_policy_many(const SkxPolicySegment *s,
+					  const SkxPolicyLimits *limits)
 {
-	return s->ndeleted > s->ndocs / SKX_POLICY_MANY;
+	return s->ndeleted > (uint64) s->ndocs * limits->deleted / 100;
 }
 
 static int
-skx_maint_policy_tier(const SkxPolicySegment *s)
+skx_maint_policy_tier(const SkxPolicySegment *s, int fan)
 {
 	uint64		bytes = skx_maint_policy_live_bytes(s);
 	int			tier = 0;
 
+	Assert(fan >= 2 && fan <= SKX_POLICY_INPUTS_MAX);
 	/* rounded up: the end of a tier, multiplied, would pass 64 bits */
 	for (; bytes > SKX_POLICY_TIER_BYTES; tier++)
-		bytes = (bytes - 1) / SKX_POLICY_TIER_RATIO + 1;
+		bytes = (bytes - 1) / fan + 1;
 	return tier;
 }
 
@@ -103,7 +105,7 @@ skx_maint_policy_take(const SkxPolicySegment *segments, int from, int to,
 		uint64		more = skx_maint_policy_live_bytes(&segments[i]);
 		uint32		docs = segments[i].ndocs;
 
-		if ((many && !skx_maint_policy_many(&segments[i])) ||
+		if ((many && !skx_maint_policy_many(&segments[i], limits)) ||
 			(taken > 0 && (bytes + more > limits->bytes ||
 						   ndocs + docs > limits->ndocs)))
 			continue;
@@ -117,15 +119,16 @@ skx_maint_policy_take(const SkxPolicySegment *segments, int from, int to,
 
 /* End of the tier that starts at `from`. */
 static int
-skx_maint_policy_tier_end(const SkxPolicySegment *segments, int n, int from)
+skx_maint_policy_tier_end(const SkxPolicySegment *segments, int n, int from,
+						  int fan)
 {
-	int			tier = skx_maint_policy_tier(&segments[from]);
+	int			tier = skx_maint_policy_tier(&segments[from], fan);
 	int			to = from + 1;
 
 	Assert(from < n);
-	while (to < n && skx_maint_policy_tier(&segments[to]) == tier)
+	while (to < n && skx_maint_policy_tier(&segments[to], fan) == tier)
 		to++;
-	Assert(to == n || skx_maint_policy_tier(&segments[to]) > tier);
+	Assert(to == n || skx_maint_policy_tier(&segments[to], fan) > tier);
 	return to;
 }
 
@@ -157,7 +160,7 @@ skx_maint_policy_purge(const SkxPolicySegment *segments, int n,
 
 	for (from = 0; from < n; from = to)
 	{
-		to = skx_maint_policy_tier_end(segments, n, from);
+		to = skx_maint_policy_tier_end(segments, n, from, limits->fan);
 		taken = skx_maint_policy_take(segments, from, to,
 									  SKX_POLICY_INPUTS_MAX, true, limits,
 									  chosen);
@@ -167,21 +170,34 @@ skx_maint_policy_purge(const SkxPolicySegment *segments, int n,
 	return 0;
 }
 
+/* How many are not full, of segments in order. */
+static int
+skx_maint_policy_open(const SkxPolicySegment *segments, int n,
+					  const SkxPolicyLimits *limits)
+{
+	while (n > 0 &&
+		   skx_maint_policy_live_bytes(&segments[n - 1]) > limits->bytes / 2)
+		n--;
+	return n;
+}
+
 int
 skx_maint_policy_tiers(SkxPolicySegment *segments, int n,
 					   const SkxPolicyLimits *limits, uint32 *chosen)
 {
 	int			taken = skx_maint_policy_dead(segments, n, limits,
 											  chosen);
+	int			open;
 	int			from;
 	int			to;
 
 	if (taken > 0)
 		return taken;
-	for (from = 0; from < n; from = to)
+	open = skx_maint_policy_open(segments, n, limits);
+	for (from = 0; from < open; from = to)
 	{
-		to = skx_maint_policy_tier_end(segments, n, from);
-		if (to - from < SKX_POLICY_FAN)
+		to = skx_maint_policy_tier_end(segments, open, from, limits->fan);
+		if (to - from < limits->fan)
 			continue;
 		taken = skx_maint_policy_take(segments, from, to,
 									  SKX_POLICY_INPUTS_MAX, false, limits,

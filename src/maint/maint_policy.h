@@ -13,18 +13,18 @@ typedef struct SkxPolicySegment
 	uint32		id;
 } SkxPolicySegment;
 
-/* What may become one segment. */
+/* Inputs of one merge, at most. */
+#define SKX_POLICY_INPUTS_MAX	64
+
+/* What may become one segment, and what makes a merge worth while. */
 typedef struct SkxPolicyLimits
 {
 	uint64		bytes;			/* live */
 	uint64		ndocs;			/* with deleted ones */
+	int			fan;			/* segments of one tier, from 2 up to
+								 * SKX_POLICY_INPUTS_MAX */
+	int			deleted;		/* percent of a segment, to be exceeded */
 } SkxPolicyLimits;
-
-/* Segments of one tier that make a merge worth while. */
-#define SKX_POLICY_FAN			8
-
-/* Inputs of one merge, at most. */
-#define SKX_POLICY_INPUTS_MAX	64
 
 /*
  * maint_policy.c

@@ -10,6 +10,7 @@
 #include "postgres.h"
 
 #include "access/xact.h"
+#include "compat/compat.h"
 #include "executor/instrument.h"
 #include "maint/maint_internal.h"
 #include "miscadmin.h"
@@ -101,6 +102,16 @@ skx_maint_shrink_locked(Relation index)
 	pfree(newest);
 }
 
+bool
+skx_maint_truncates(Relation index)
+{
+	Relation	heap = skx_compat_heap(index);
+	bool		truncates = skx_compat_truncates(heap);
+
+	RelationClose(heap);
+	return truncates;
+}
+
 static bool
 skx_maint_shrink_wanted(Relation index)
 {
@@ -126,7 +137,8 @@ skx_maint_shrink(Relation index)
 {
 	int			waited = 0;
 
-	if (IsInParallelMode() || !skx_maint_shrink_wanted(index))
+	if (IsInParallelMode() || !skx_maint_truncates(index) ||
+		!skx_maint_shrink_wanted(index))
 		return false;
 	while (!ConditionalLockRelation(index, AccessExclusiveLock))
 	{

@@ -406,7 +406,7 @@ skx_maint_cleanup_flush(Relation index, void *arg)
 	SkxView    *view = skx_maint_view(index, SKX_WAIT_ALL);
 	uint64		nbytes = skx_pending_bytes(index, view);
 
-	if (nbytes >= SKX_CLEANUP_WORTH || (nbytes > 0 && skx_maint_loose(view)))
+	if (nbytes >= SKX_CLEANUP_WORTH || (nbytes > 0 && skx_maint_loose(index, view)))
 		skx_maint_flush_all(index, arg, SKX_WAIT_PAGE);
 	pfree(view);
 }
@@ -422,11 +422,11 @@ skx_maint_cleanup_merge(Relation index, void *arg)
 {
 	const SkxMaintOptions *options = arg;
 
-	if (skx_compat_autovacuum() && skx_maint_merge_wanted(index) &&
+	if (skx_compat_autovacuum() && skx_maint_merge_wanted(index, options) &&
 		skx_worker_ask(index, SKX_WORKER_MERGE))
 		return;
 	skx_maint_merge(index, options, 0, SKX_WAIT_PAGE);
-	if (options->certain && skx_maint_merge_wanted(index))
+	if (options->certain && skx_maint_merge_wanted(index, options))
 		skx_worker_ask(index, SKX_WORKER_MERGE);
 }
 

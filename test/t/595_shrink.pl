@@ -211,7 +211,65 @@ is($standby->safe_psql('d', "SELECT skipidx_check('docs_v')"), '', 'standby: ski
 load(1, 3000, 100);
 $node->wait_for_catchup($standby);
 is($standby->safe_psql('d', "SELECT skipidx_check('docs_v', true)"), '', 'standby, inserts: skipidx_check');
+
+# Where the table's file must not become shorter, nor does the index, and an
+# open cursor of a standby stays.
+$standby->append_conf('postgresql.conf', "hot_standby_feedback = on\n");
+$standby->reload;
+set_up();
+$s->value('ALTER TABLE docs SET (vacuum_truncate = off)');
+load(1, 12000, 12000);
+$s->value("SELECT skipidx_flush('docs_v'), pg_current_xact_id()");
+$primary = pages();
+vacuum();
+cmp_ok(vacuum(), '>=', $primary, 'vacuum_truncate off: the file stays as long');
+$node->wait_for_catchup($standby);
+$reader = skx_session($standby, 'd');
+$reader->value('SET enable_seqscan = off; SET enable_bitmapscan = off; BEGIN;'
+	  . " DECLARE c CURSOR FOR SELECT id FROM docs WHERE v @@ 'all'; FETCH 10 FROM c");
+$standby->poll_query_until('postgres', 'SELECT count(*) > 0 FROM pg_stat_wal_receiver');
+$node->poll_query_until('postgres', 'SELECT count(backend_xmin) > 0 FROM pg_stat_replication');
+vacuum();
+$node->wait_for_catchup($standby);
+is(scalar(split /\n/, $reader->raw('FETCH 1000 FROM c')), 1000, 'vacuum_truncate off: a cursor on the standby has its rows');
+same('vacuum_truncate off');
+$s->value('ALTER TABLE docs RESET (vacuum_truncate)');
+$primary = pages();
+cmp_ok(vacuum(), '<', $primary, 'vacuum_truncate, reset: shorter');
+$node->wait_for_catchup($standby);
+like($reader->raw('FETCH ALL FROM c'), qr/conflict with recovery|terminating connection/,
+	'vacuum_truncate, reset: the cursor is ended');
+$reader->close;
 $standby->stop;
+
+# Nor is a segment at the end of a file that is free before it moved for that.
+set_up();
+$s->value('DROP INDEX docs_v; ALTER TABLE docs SET (vacuum_truncate = off)');
+load(1, 30000, 30000);
+$s->value("CREATE INDEX docs_v ON docs USING skipidx (v) WITH (block_size = '8kB')");
+load(1, 3000, 3000);
+$s->value("SELECT skipidx_flush('docs_v'); DELETE FROM docs WHERE id <= 30000");
+vacuum();
+my $segments = "SELECT string_agg(segment::text, ',' ORDER BY segment) FROM skipidx_segments('docs_v') WHERE kind = 'segment'";
+my $placed = $s->value($segments);
+vacuum();
+is($s->value($segments), $placed, 'vacuum_truncate off: segments stay where they are');
+$s->value('ALTER TABLE docs RESET (vacuum_truncate)');
+vacuum();
+isnt($s->value($segments), $placed, 'vacuum_truncate, reset: they move');
+SKIP:
+{
+	skip 'no such setting', 2 if $node->pg_version < 18;
+	set_up();
+	load(1, 12000, 12000);
+	$s->value("SELECT skipidx_flush('docs_v'), pg_current_xact_id(); SET vacuum_truncate = off");
+	$primary = pages();
+	vacuum();
+	cmp_ok(vacuum(), '>=', $primary, 'the setting vacuum_truncate off: the file stays as long');
+	$s->value('ALTER TABLE docs SET (vacuum_truncate = on)');
+	cmp_ok(vacuum(), '<', $primary, 'but that of the table counts');
+	$s->value('RESET vacuum_truncate');
+}
 
 # Killed between any two steps; what was left behind is overwritten.
 # (of a stripe that moves: 510_faults.pl)

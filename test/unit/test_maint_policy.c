@@ -33,6 +33,8 @@ life_new(void)
 
 	life->limits.bytes = 5 * GB;
 	life->limits.ndocs = PG_INT32_MAX;
+	life->limits.fan = 8;
+	life->limits.deleted = 20;
 	life->next_id = 1;
 	return life;
 }
@@ -353,6 +355,14 @@ typedef struct Year
 	bool		oldest;			/* those of the oldest segments, or any */
 } Year;
 
+/* What an index may set: see skx_am_options_init_merges(). */
+typedef struct Settings
+{
+	int			fan;
+	uint64		bytes;
+	int			deleted;
+} Settings;
+
 /* Deletes documents of segment i, as far as there are so many. */
 static uint32
 life_delete(Life *life, int i, uint32 n)
@@ -399,29 +409,25 @@ life_die(Life *life, uint32 n, bool oldest)
 	return dead;
 }
 
-/* Tiers between a segment of so many bytes and the largest one. */
+/* How often a segment of so many bytes is merged until it is full. */
 static int
 life_tiers(const Life *life, uint64 bytes)
 {
-	uint64		most = 64 * KB;
 	int			tiers = 0;
 
-	for (; most < life->limits.bytes; most *= 8)
-		tiers += bytes <= most;
+	for (; bytes <= life->limits.bytes / 2; bytes *= life->limits.fan)
+		tiers++;
 	return tiers;
 }
 
 /*
- * What the policy promises (src/maint/README.md): for a byte flushed, one is
- * written a tier, and for one deleted 4; 7 segments a tier stay, and those of
- * which no two fit into one.
+ * Flushes a year; returns the bytes that died.  No more is left deleted than
+ * may be.
  */
-static void
-test_year(const Year *y)
+static uint64
+life_year(Life *life, const Year *y)
 {
-	Life	   *life = life_new();
 	uint64		bytes = (uint64) y->docs * y->doc;
-	int			tiers = life_tiers(life, bytes);
 	uint64		dead = 0;
 	uint64		left;
 	int			i;
@@ -437,14 +443,39 @@ test_year(const Year *y)
 		dead += life_die(life, y->docs / 100 * y->dying, y->oldest) * y->doc;
 		life_settle(life, 0, 100);
 		for (j = 0; j < life->n; j++)
-			CHECK(life->segments[j].ndeleted <= life->segments[j].ndocs / 5);
+			CHECK(life->segments[j].ndeleted <=
+				  (uint64) life->segments[j].ndocs * life->limits.deleted / 100);
 	}
-	left = y->base + life->flushed - dead;
 	CHECK(dead <= life->flushed / 99 * y->dying &&
 		  dead >= life->flushed / 101 * y->dying);
-	CHECK(life->written <= 1.1 * (tiers * life->flushed + 4 * dead));
-	CHECK(life->most <= 7 * (tiers + 1) + 1 +
-		  (int) (2 * Max(left, y->base) / (5 * GB)));
+	return dead;
+}
+
+/*
+ * What the policy promises (src/maint/README.md): for a byte flushed, one is
+ * written a tier, and for one deleted as many as are live beside it where it is
+ * one too many, or the one that is left of a full segment when that is full no
+ * more; fan - 1 segments a tier stay, and those that are full.
+ */
+static void
+test_year(const Year *y, const Settings *s)
+{
+	Life	   *life = life_new();
+	double		beside = Max((100.0 - s->deleted) / s->deleted, 1);
+	uint64		dead;
+	uint64		left;
+	int			tiers;
+
+	life->limits.bytes = s->bytes;
+	life->limits.fan = s->fan;
+	life->limits.deleted = s->deleted;
+	tiers = life_tiers(life, (uint64) y->docs * y->doc);
+	dead = life_year(life, y);
+	left = y->base + life->flushed - dead;
+	CHECK(life->written <= 1.1 * (tiers * (double) life->flushed +
+								  beside * dead));
+	CHECK(life->most <= (s->fan - 1) * (tiers + 1) + 1 +
+		  (int) (2 * Max(left, y->base) / s->bytes));
 	free(life);
 }
 
@@ -465,8 +496,78 @@ test_years(void)
 		{40 * GB, 720, 2000, 500, 100, true},
 	};
 
+	static const Settings settings = {8, 5 * GB, 20};
+
 	for (int i = 0; i < (int) lengthof(years); i++)
-		test_year(&years[i]);
+		test_year(&years[i], &settings);
+}
+
+/* The ends of what an index may set, alone and together. */
+static void
+test_settings(void)
+{
+	static const Settings settings[] = {
+		{2, 5 * GB, 20},
+		{64, 5 * GB, 20},
+		{8, 8 * MB, 20},
+		{8, 5 * GB, 5},
+		{8, 5 * GB, 90},
+		{2, 8 * MB, 5},
+		{2, 8 * MB, 90},
+		{64, 8 * MB, 90},
+		{64, 5 * GB, 90},
+		{10, 300 * MB, 33},
+	};
+	static const Year years[] = {
+		{1 * GB, 24, 2000, 500, 0, false},
+		{1 * GB, 24, 2000, 500, 100, false},
+		{1 * GB, 24, 2000, 500, 100, true},
+		{1 * GB, 24, 200, 500, 50, false},
+	};
+
+	for (int i = 0; i < (int) lengthof(settings); i++)
+	{
+		for (int j = 0; j < (int) lengthof(years); j++)
+			test_year(&years[j], &settings[i]);
+	}
+}
+
+/* Each rule goes by its setting, at the border. */
+static void
+test_settings_rules(void)
+{
+	Life	   *life = life_new();
+	int			i;
+
+	life->limits.fan = 3;
+	for (i = 0; i < 2; i++)
+		life_add(life, 4 * MB, 1000, 0);
+	CHECK(life_settle(life, 0, 100) == 0);
+	life_add(life, 4 * MB, 1000, 0);
+	CHECK(life_settle(life, 0, 100) == 1 && life->n == 1);
+	life->limits.deleted = 5;
+	life_add(life, 4 * MB, 1000, 50);
+	CHECK(life_settle(life, 0, 100) == 0);
+	/* the smallest is the first now */
+	life->segments[0].ndeleted++;
+	CHECK(life_settle(life, 0, 100) == 1 && life_deleted(life) == 0);
+	life->limits.deleted = 90;
+	life_add(life, 1 * MB, 1000, 900);
+	CHECK(life_settle(life, 0, 100) == 0);
+	life->segments[0].ndeleted++;
+	CHECK(life_settle(life, 0, 100) == 1 && life_deleted(life) == 0);
+	free(life);
+
+	/* two of 4 MB fill 8, what is larger stays as it is */
+	life = life_new();
+	life->limits.fan = 2;
+	life->limits.bytes = 8 * MB;
+	life_add(life, 9 * MB, 1000, 0);
+	life_add(life, 9 * MB, 1000, 0);
+	for (i = 0; i < 4; i++)
+		life_add(life, 4 * MB, 1000, 0);
+	CHECK(life_settle(life, 0, 100) == 2 && life->n == 4);
+	free(life);
 }
 
 int
@@ -486,5 +587,7 @@ main(void)
 	test_flushes(100 * MB, 700, 85);
 	test_random(3000);
 	test_years();
+	test_settings();
+	test_settings_rules();
 	return unit_done("test_maint_policy");
 }
