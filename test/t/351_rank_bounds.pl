@@ -324,7 +324,7 @@ INSERT INTO spread SELECT i, array_to_tsvector(ARRAY['x']
 CREATE INDEX spread_v ON spread USING skipidx (v) WITH (block_size = '8kB', proximity = 0);
 ANALYZE spread;
 SQL
-	my $plane = $s->value("SELECT norm_pages FROM skipidx_segments('spread_v') WHERE kind = 'segment'");
+	my ($plane, $tids) = split / /, $s->value("SELECT norm_pages || ' ' || tid_pages FROM skipidx_segments('spread_v') WHERE kind = 'segment'");
 
 	# A cache that the plane takes much of: else it is brought.
 	my $size = $s->value('SHOW skipidx.cache_size');
@@ -361,7 +361,7 @@ SQL
   SKIP:
 	{
 		skip 'no io_uring here', 1 if $ahead == 0;
-		between('cold conjunction of common words: requests past the filter\'s', $asked - $unranked, 0, 20);
+		between('cold conjunction of common words: requests past the filter\'s', $asked - $unranked, -20, 20);
 	}
 
 	my ($plan) = $read->("SET enable_indexscan = on; SET enable_bitmapscan = off; SET enable_sort = off; EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF)"
@@ -369,13 +369,14 @@ SQL
 
 	like($plan, qr/Scored Postings: [1-3]$/m, 'cold conjunction: postings scored');
 
-	# In a large one it comes whole, in few reads.
+	# In a large one it comes whole, and that of TIDs, of which the filter reads
+	# the directory and a page a row, in few reads.
 	$node->adjust_conf('postgresql.conf', 'skipidx.cache_size', $size);
 	($hits, $ranked) = $read->("SELECT count(*) FROM skipidx_search('spread_v', 'ra & rb', 1)");
-	between("cold conjunction, small plane: pages past the filter's", $ranked - $filter, $plane - 4, $plane + 3);
+	between("cold conjunction, small planes: pages past the filter's", $ranked - $filter, $plane + $tids - 8, $plane + $tids + 3);
 	($asked) = $requests->("SELECT count(*) FROM skipidx_search('spread_v', 'ra & rb', 1)");
 	($unranked) = $requests->("SELECT count(*) FROM spread WHERE v @@ 'ra & rb'");
-	between("cold conjunction, small plane: requests past the filter's", $asked - $unranked, 1, 6) if $ahead > 0;
+	between("cold conjunction, small planes: requests past the filter's", $asked - $unranked, 1, 10) if $ahead > 0;
 }
 
 $s->close;
