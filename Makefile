@@ -15,6 +15,7 @@
 #                           reading, at length
 #   make soak               load, kills and losses of power by every method
 #   make tidy unit fuzz     the parts that need no server
+#   make assertions         compiles for a server with assertions, makes nothing
 #   make bench-boolean bench-build bench-count bench-directions bench-execution
 #        bench-facets bench-filter bench-insert bench-io bench-lookup
 #        bench-merge bench-order bench-quality bench-rank bench-rescore
@@ -80,6 +81,14 @@ all install installcheck:
 clean:
 	rm -rf $(EXTRA_CLEAN)
 endif
+
+# Does the tree compile for a server with assertions, whose macros check more?
+SKX_ASSERTED := $(SKX_SOURCES:.c=.asserted)
+.PHONY: assertions $(SKX_ASSERTED)
+assertions: $(SKX_ASSERTED)
+	@echo "assertions: $(words $^) checks ok"
+$(SKX_ASSERTED): %.asserted: %.c
+	@$(CC) $(CFLAGS) $(CPPFLAGS) -DUSE_ASSERT_CHECKING=1 -Werror -fsyntax-only $<
 
 # A library that TAP tests load; it is not installed.
 .PHONY: test-module

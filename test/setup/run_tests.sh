@@ -3,7 +3,7 @@
 # source tree, builds without warnings, and runs every kind of test; those
 # that need a server work on a copy of the tree and a private cluster.
 #
-#   TEST_STEPS     "tidy unit asan fuzz server", or some of these
+#   TEST_STEPS     "tidy assertions unit asan fuzz server", or some
 #   SKX_SUITES     passed on to server_tests.sh
 #   SKIPIDX_CORPORA  where the corpora are (default ../shared/corpora); tests that
 #                  need them are skipped where there are none
@@ -18,7 +18,7 @@ export SKIPIDX_CORPORA=${SKIPIDX_CORPORA:-$root/../shared/corpora}
 
 # wanted STEP
 wanted() {
-	case " ${TEST_STEPS:-tidy unit asan fuzz server} " in
+	case " ${TEST_STEPS:-tidy assertions unit asan fuzz server} " in
 		*" $1 "*) return 0 ;;
 	esac
 	return 1
@@ -58,6 +58,7 @@ by_program() {
 	return $status
 }
 
+wanted assertions && report_step "assertions" by_program assertions
 wanted unit && report_step "unit" by_program -C test/unit
 wanted asan && report_step "unit, sanitized" by_program -C test/unit asan
 wanted fuzz && report_step "fuzz" by_program -C test/fuzz
