@@ -84,6 +84,9 @@ typedef struct SkxOpening
 	uint64		reads;			/* skx_segment_reads when the scan began */
 	uint32		span;			/* what a bitmap has room for: documents, */
 	uint32		nnext;			/* and lexemes whose next ones it knows */
+	bool		rest;			/* only asked about documents, some of them */
+	bool	   *unsettled;		/* NULL, or for an estimate only: set if keys
+								 * may give way to lists of values */
 } SkxOpening;
 
 /*

@@ -28,6 +28,12 @@
 #define SKX_KEYS_STEP		8
 #define SKX_VALUE_STEPS		16
 
+/*
+ * For a rest: of as many documents as make ten pass, the keys take less time
+ * than the lists of more values than this, times one in how many is in range.
+ */
+#define SKX_REST_VALUES		2.5
+
 static SkxIter *skx_query_open_node(const SkxOpening *o,
 									const SkxQueryNode *node);
 
@@ -257,7 +263,8 @@ skx_query_has_more(const SkxOpening *o, const SkxQueryNode *node, int64 most)
 /*
  * What generates by keys does so by the lists of its values instead, where that
  * takes less time; half of it if all of the answer may not be wanted, as lists
- * have to be gone through before the first document.
+ * have to be gone through before the first document.  A rest is asked about
+ * some documents until enough of them have passed.
  */
 static SkxIter *
 skx_query_settle(const SkxOpening *o, SkxIter *it)
@@ -272,7 +279,17 @@ skx_query_settle(const SkxOpening *o, SkxIter *it)
 		values /= 2;
 	if (it->cost < o->seg->header.ndocs * SKX_RANGE_RARE)
 		values = Max(values, SKX_RANGE_VALUES);
-	if (values <= 0 || skx_query_has_more(o, node, values))
+	if (o->rest)
+		values = Min(values, (int64) (SKX_REST_VALUES *
+									  o->seg->header.ndocs / Max(it->cost, 1)));
+	if (values <= 0)
+		return it;
+	if (o->unsettled != NULL)
+	{
+		*o->unsettled = true;
+		return it;
+	}
+	if (skx_query_has_more(o, node, values))
 		return it;
 	skx_query_close(it);
 	return skx_query_open_prefix(o, node);

@@ -112,10 +112,38 @@ skx_query_scan_cost(SkxQueryScan *scan)
 	return skx_query_scan_begun(scan)->cost;
 }
 
+/*
+ * Lists of values are not gone through for an estimate: they may be many, and
+ * the scan may not be wanted then.
+ */
 uint32
 skx_query_scan_steps(SkxQueryScan *scan)
 {
-	return skx_query_scan_begun(scan)->steps;
+	MemoryContext old;
+	bool		unsettled = false;
+	uint32		steps;
+
+	if (scan->it != NULL)
+		return scan->it->steps;
+	old = MemoryContextSwitchTo(scan->context);
+	if (scan->opening.terms == NULL)
+		skx_query_scan_plan(&scan, 1);
+	scan->opening.unsettled = &unsettled;
+	scan->it = skx_query_open(&scan->opening);
+	scan->opening.unsettled = NULL;
+	steps = scan->it->steps;
+	if (unsettled)
+	{
+		skx_query_close(scan->it);
+		scan->it = NULL;
+	}
+	else
+	{
+		pfree(scan->opening.terms);
+		scan->opening.terms = NULL;
+	}
+	MemoryContextSwitchTo(old);
+	return steps;
 }
 
 void

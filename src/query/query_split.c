@@ -446,9 +446,24 @@ skx_query_and_null(const SkxQuery *query, int column)
 SkxQueryRest *
 skx_query_rest_open(SkxSegment *seg, const SkxQuery *rest, SkxTerm *terms)
 {
-	SkxOpening	o = {seg, rest, terms, false, skx_segment_reads()};
+	SkxOpening	o = {seg, rest, terms, .reads = skx_segment_reads(),
+	.rest = true};
 
 	return skx_query_open(&o);
+}
+
+uint32
+skx_query_rest_next(SkxQueryRest *rest, uint32 doc)
+{
+	int			i;
+
+	check_stack_depth();
+	if (rest->kind == SKX_NODE_KEYS)
+		return skx_segment_keys_next(rest->keys, &rest->key_range, doc);
+	if (rest->kind == SKX_NODE_AND)
+		for (i = 0; i < rest->npositive && doc != SKX_NO_DOC; i++)
+			doc = skx_query_rest_next(rest->children[i], doc);
+	return doc;
 }
 
 int

@@ -161,6 +161,8 @@ skx_and_open_tfs(SkxTopkRun *run)
 {
 	int			i;
 
+	if (run->placed == NULL)
+		run->placed = palloc(sizeof(uint32) * SKX_SUBBLOCK);
 	for (i = 0; i < run->nrequired; i++)
 	{
 		if (run->required[i]->tfs == NULL)
@@ -169,11 +171,12 @@ skx_and_open_tfs(SkxTopkRun *run)
 }
 
 /*
- * All parts last, and before them the phrase: while there is nothing to reach,
- * few documents that have it are more than many that have not.
+ * All parts last, and before them the phrase or what else the query asks for:
+ * while there is nothing to reach, few documents that have it are more than many
+ * that have not.
  */
 static void
-skx_and_phrase_first(SkxTopkRun *run, uint32 from, uint32 to)
+skx_and_rest_first(SkxTopkRun *run, uint32 from, uint32 to)
 {
 	SkxTopkList *lead = run->required[0];
 	int			i;
@@ -203,8 +206,9 @@ skx_and_candidates(SkxAnd *a, uint32 from, uint32 to)
 	SkxTopkRun *run = a->run;
 
 	run->parts_last = false;
-	if (run->chain != NULL && run->noptional == 0 && run->need <= 1)
-		skx_and_phrase_first(run, from, to);
+	if ((run->chain != NULL || run->rest != NULL) && run->noptional == 0 &&
+		run->need <= 1)
+		skx_and_rest_first(run, from, to);
 	else if (run->nrequired > 1 && 2 * (int64) run->need <= a->rest[1])
 		skx_and_score_last(a, from, to);
 	else
@@ -277,6 +281,9 @@ skx_topk_and(SkxTopkRun *run)
 
 		if (skx_topk_tick(run, run->n > 0 ? run->docs[0] : from))
 			return;
+		if (run->rest != NULL &&
+			(from = skx_query_rest_next(run->rest, from)) >= to)
+			continue;
 		skx_and_subblock(&a, from, to);
 		if (skx_and_done(run))
 			break;

@@ -413,6 +413,10 @@ skx_topk_or(SkxTopkRun *run)
 
 		if (skx_topk_tick(run, from))
 			return;
+		if (run->rest != NULL)
+			from = skx_query_rest_next(run->rest, from);
+		if (from >= run->to)
+			return;
 		to = skx_or_window(&o, from);
 		if (o.n - o.nlow == 1)
 			skx_or_single(&o, from, to);

@@ -5,6 +5,8 @@
  */
 #include "postgres.h"
 
+#include <math.h>
+
 #include "format/format_dict.h"
 #include "miscadmin.h"
 #include "topk/topk_internal.h"
@@ -17,11 +19,13 @@
 #define SKX_TOPK_FILTER_SHARE	4
 
 /*
- * Documents scored for each of the best that are looked for by words alone:
- * over 1,000 queries of two to four words on a million passages, 27 for ten,
- * 6 for a hundred, 4 for a thousand.
+ * Documents of a filter that can be looked up in the time in which one of the
+ * best k is found by words alone are this many, times k to the power below: on
+ * a million passages both take as long where one in 25 passes for ten, one in
+ * 15 or so for a hundred.
  */
-#define SKX_TOPK_SCORED_EACH	6
+#define SKX_TOPK_LOOKED_UP		400
+#define SKX_TOPK_LOOKED_POWER	(-0.6)
 
 /*
  * Of a prefix only documents with all required words are gathered, where those
@@ -306,14 +310,16 @@ skx_topk_by_filter(SkxTopkRun *run, double others)
 static bool
 skx_topk_filter_leads(const SkxTopkRun *run, double docs)
 {
-	double		passing = ((double) run->topk->rows + run->topk->given +
-						   run->topk->before) * run->seg->header.ndocs / Max(docs, 1);
+	double		best = (double) run->topk->rows + run->topk->given +
+		run->topk->before;
+	double		passing = best * run->seg->header.ndocs / Max(docs, 1);
 	double		scored = 0;
 	int			i;
 
 	for (i = 0; i < run->noptional; i++)
 		scored += run->optional[i]->cursor->df;
-	return docs < Min(scored, passing * SKX_TOPK_SCORED_EACH);
+	return docs < Min(scored, passing * SKX_TOPK_LOOKED_UP *
+					  pow(Max(best, 1), SKX_TOPK_LOOKED_POWER));
 }
 
 /*

@@ -1,6 +1,7 @@
 # A filter on a column beside words of which any will do: a common one is asked
 # of what the words find good enough, a rare one leads.  By the postings that
-# get a part, from both sides, and by the rows.
+# get a part, from both sides, and by the rows.  A range is asked of documents,
+# and none of these are looked at where it has none.
 #
 # Holds: topk 1, 9
 
@@ -23,15 +24,17 @@ $s->value(<<"SQL");
 CREATE EXTENSION skipidx;
 CREATE FUNCTION places(word text, first int, n int) RETURNS text LANGUAGE sql IMMUTABLE AS
 	\$\$SELECT word || ':' || string_agg((first + p)::text, ',') FROM generate_series(1, n) p\$\$;
-CREATE TABLE docs (id int, v tsvector, half int, tenth int, rare int, tags text[]) WITH (autovacuum_enabled = off);
+CREATE TABLE docs (id int, v tsvector, half int, tenth int, rare int, tags text[],
+	price int, at int) WITH (autovacuum_enabled = off);
 INSERT INTO docs SELECT i, concat_ws(' ', places('fill', 300, 30 + abs(hashint4(i)) % 10),
 	CASE WHEN i % 2 = 0 THEN places('a', 0, greatest(1, 9 - abs(hashint4(i + 1000000)) % 400)) END,
 	CASE WHEN i % 3 = 0 THEN places('b', 20, greatest(1, 9 - abs(hashint4(i + 2000000)) % 400)) END,
 	CASE WHEN i % 5 = 0 THEN places('c', 40, greatest(1, 9 - abs(hashint4(i + 3000000)) % 400)) END)::tsvector,
 	abs(hashint4(i + 4000000)) % 2, abs(hashint4(i + 5000000)) % 10, abs(hashint4(i + 6000000)) % 3000,
-	ARRAY['t' || abs(hashint4(i + 7000000)) % 4]
+	ARRAY['t' || abs(hashint4(i + 7000000)) % 4],
+	CASE WHEN i % 17 > 0 THEN abs(hashint4(i + 8000000)) % 1000000 END, i / 3
 	FROM generate_series(1, @{[ROWS]}) i;
-CREATE INDEX docs_v ON docs USING skipidx (v, half, tenth, rare, tags) WITH (proximity = 0);
+CREATE INDEX docs_v ON docs USING skipidx (v, half, tenth, rare, tags, price, at) WITH (proximity = 0);
 ANALYZE docs;
 SET enable_seqscan = off;
 SET enable_bitmapscan = off;
@@ -97,6 +100,57 @@ for my $limit (1, 10, 300, 20_000)
 		agrees('a | c', $filter, $limit);
 	}
 }
+
+# ---- ranges ----
+
+sub decoded
+{
+	my ($query, $filter) = @_;
+	my $plan = $s->value("EXPLAIN (ANALYZE, VERBOSE, COSTS OFF, TIMING OFF, SUMMARY OFF) SELECT id FROM docs WHERE v @@ '$query'"
+		  . " AND $filter ORDER BY v <\@> '$query'::tsquery LIMIT 10");
+	my ($n) = $plan =~ /Sub-blocks Decoded: (\d+)/;
+
+	note "$query, $filter: $n decoded";
+	return $n;
+}
+
+# Two lists have 250 to 390 sub-blocks; 9,000 values are below 160,000.
+for my $query ('a | b', 'b | c', 'a & b')
+{
+	cmp_ok(decoded($query, 'at >= 18000'), '<', 125, "$query: nothing where the range has none");
+	cmp_ok(decoded($query, 'at < 2000'), '<', 125, "$query: nor behind it");
+	cmp_ok(decoded($query, 'at BETWEEN 9000 AND 11000 AND half = 1'), '<', 150, "$query: nor beside another condition");
+	cmp_ok(decoded($query, 'price < 160000'), '<', 800, "$query: nor lists of values");
+}
+
+cmp_ok(decoded('a & b', 'rare < 250'), '<', 450, 'nor of few values, with many documents');
+
+sub ranges_agree
+{
+	my ($what) = @_;
+
+	for my $limit (1, 10, 300, 20_000)
+	{
+		for my $filter ('at >= 18000', 'at < 700', 'at BETWEEN 9000 AND 11000 AND half = 1', 'price < 10000',
+			'price >= 500000', 'price BETWEEN 1000 AND 90000 AND at >= 4000', 'price <= 20 AND at > 100')
+		{
+			agrees('a | b | c', "v @@ 'a | b | c' AND $filter", $limit);
+			agrees('a & b', "v @@ 'a & b' AND $filter", $limit);
+			agrees('a | c', "v @@ 'a & c' AND $filter", $limit);
+			agrees('a | c', $filter, $limit);
+		}
+	}
+	return;
+}
+
+ranges_agree('one segment');
+$s->value('DELETE FROM docs WHERE id % 7 = 3 OR id BETWEEN 55000 AND 55900; VACUUM docs');
+$s->value(<<'SQL');
+INSERT INTO docs SELECT id + 60000, v, half, tenth, rare, tags, price + 5, 30000 - at FROM docs WHERE id % 9 = 0;
+SELECT skipidx_flush('docs_v') \g /dev/null
+INSERT INTO docs SELECT id + 90000, v, half, tenth, rare, tags, price - 5, at FROM docs WHERE id % 31 = 0;
+SQL
+ranges_agree('deleted, two segments, pending');
 
 $s->close;
 $node->stop;
