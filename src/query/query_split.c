@@ -446,7 +446,7 @@ skx_query_and_null(const SkxQuery *query, int column)
 SkxQueryRest *
 skx_query_rest_open(SkxSegment *seg, const SkxQuery *rest, SkxTerm *terms)
 {
-	SkxOpening	o = {seg, rest, terms, .reads = skx_segment_reads(),
+	SkxOpening	o = {seg, rest, terms,.reads = skx_segment_reads(),
 	.rest = true};
 
 	return skx_query_open(&o);
