@@ -212,11 +212,26 @@ SQL
 		fill($session);
 		$session->value($work);
 	}
-	fill($session);
-	$s->value("SELECT pg_prewarm('docs_v')");
-	$session->value("SET skipidx.io_method = direct; SET skipidx.fault_write = 'eio:1:1000'");
-	is($session->raw("SELECT skipidx_merge('docs_v', 1)"), 1, 'resident: not past the page cache');
-	$session->value("SET skipidx.fault_write = ''");
+	$session->value('SET skipidx.io_method = direct');
+
+	# What a merge adds to the file is in no buffer: then the next one tells,
+	# when VACUUM has made what others gave up free.
+	my $said;
+
+	$s->value('ALTER TABLE docs SET (vacuum_truncate = off)');
+	for (1 .. 8)
+	{
+		$s->value('VACUUM (INDEX_CLEANUP ON) docs');
+		fill($session);
+		$s->value("SELECT pg_prewarm('docs_v')");
+		my $size = $s->value("SELECT pg_relation_size('docs_v')");
+
+		$session->value("SET skipidx.fault_write = 'eio:1:1000'");
+		$said = $session->raw("SELECT skipidx_merge('docs_v', 1)");
+		$session->value("SET skipidx.fault_write = ''");
+		last if $s->value("SELECT pg_relation_size('docs_v')") == $size;
+	}
+	is($said, 1, 'resident: not past the page cache');
 	whole($session, 'resident');
 	$session->close;
 }
