@@ -390,6 +390,13 @@ $node->poll_query_until('d', "SELECT wait_event = 'PgSleep' FROM"
 kill 'KILL', $victim;
 $s->finish;
 $s->close;
+
+# The postmaster lets sessions in until it is told of the dead one.
+for (1 .. 300)
+{
+	last if slurp_file($node->logfile) =~ /all server processes terminated/;
+	select undef, undef, undef, 0.1;
+}
 for (1 .. 300)
 {
 	my ($rc) = $node->psql('d', 'SELECT 1', stdout => \my $out, stderr => \my $err);
