@@ -69,15 +69,21 @@ skx_cursor_ask_nodes(SkxCursorList *l, const uint32 *pages, int n)
 	skx_segment_prefetch(l->seg->file, l->nodes.plane, pages, n);
 }
 
+/* Nodes that a list may have asked for, if it is the only one. */
+static int
+skx_cursor_ahead_most(const SkxCursorList *l)
+{
+	return l->ahead.role == SKX_CURSOR_SWEEP ?
+		Min(SKX_AHEAD_SWEEP * l->seg->ahead, SKX_AHEAD_MAX) : l->seg->ahead;
+}
+
 /* Nodes that it may have in flight. */
 static int
 skx_cursor_ahead_share(const SkxCursorList *l)
 {
 	const SkxCursorShare *share = l->ahead.share;
-	int			most = l->seg->ahead;
+	int			most = skx_cursor_ahead_most(l);
 
-	if (l->ahead.role == SKX_CURSOR_SWEEP)
-		return Min(SKX_AHEAD_SWEEP * most, SKX_AHEAD_MAX);
 	if (share == NULL)
 		return most;
 
@@ -132,8 +138,7 @@ skx_cursor_ahead_targets(SkxCursorList *l)
 	SkxCursorAhead *a = &l->ahead;
 	SkxSkiplistCursor *s = &l->nodes;
 	uint32		pages[SKX_AHEAD_MAX];
-	int			most = a->role == SKX_CURSOR_SWEEP ?
-		Min(SKX_AHEAD_SWEEP * l->seg->ahead, SKX_AHEAD_MAX) : l->seg->ahead;
+	int			most = skx_cursor_ahead_most(l);
 	int			room = most - a->in_flight;
 	uint32		node = s->node;
 	uint32		last = s->node_last;

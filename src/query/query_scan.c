@@ -84,12 +84,17 @@ skx_query_scan_plan(SkxQueryScan **scans, int n)
 	pfree(terms);
 }
 
+/* unsettled: of an SkxOpening; what is, is to be begun again with its terms */
 static void
-skx_query_scan_begin(SkxQueryScan *scan)
+skx_query_scan_begin(SkxQueryScan *scan, bool *unsettled)
 {
 	if (scan->opening.terms == NULL)
 		skx_query_scan_plan(&scan, 1);
+	scan->opening.unsettled = unsettled;
 	scan->it = skx_query_open(&scan->opening);
+	scan->opening.unsettled = NULL;
+	if (unsettled != NULL && *unsettled)
+		return;
 	pfree(scan->opening.terms);
 	scan->opening.terms = NULL;
 }
@@ -101,7 +106,7 @@ skx_query_scan_begun(SkxQueryScan *scan)
 	MemoryContext old = MemoryContextSwitchTo(scan->context);
 
 	if (scan->it == NULL)
-		skx_query_scan_begin(scan);
+		skx_query_scan_begin(scan, NULL);
 	MemoryContextSwitchTo(old);
 	return scan->it;
 }
@@ -126,21 +131,12 @@ skx_query_scan_steps(SkxQueryScan *scan)
 	if (scan->it != NULL)
 		return scan->it->steps;
 	old = MemoryContextSwitchTo(scan->context);
-	if (scan->opening.terms == NULL)
-		skx_query_scan_plan(&scan, 1);
-	scan->opening.unsettled = &unsettled;
-	scan->it = skx_query_open(&scan->opening);
-	scan->opening.unsettled = NULL;
+	skx_query_scan_begin(scan, &unsettled);
 	steps = scan->it->steps;
 	if (unsettled)
 	{
 		skx_query_close(scan->it);
 		scan->it = NULL;
-	}
-	else
-	{
-		pfree(scan->opening.terms);
-		scan->opening.terms = NULL;
 	}
 	MemoryContextSwitchTo(old);
 	return steps;
@@ -187,7 +183,7 @@ skx_query_scan_next(SkxQueryScan *scan, uint32 *docs)
 	int			n = 0;
 
 	if (scan->it == NULL)
-		skx_query_scan_begin(scan);
+		skx_query_scan_begin(scan, NULL);
 	if (scan->at == scan->n)
 		n = skx_query_scan_step(scan, docs);
 	while (n < scan->want)
@@ -220,7 +216,7 @@ skx_query_scan_count(SkxQueryScan *scan)
 	uint64		n;
 
 	if (scan->it == NULL)
-		skx_query_scan_begin(scan);
+		skx_query_scan_begin(scan, NULL);
 	n = skx_query_count(scan->it, scan->next, scan->end);
 	scan->next = scan->end;
 	MemoryContextSwitchTo(old);

@@ -15,6 +15,9 @@
 #include "segment/segment.h"
 #include "utils/memutils.h"
 
+/* Pages that are asked for before the first of them is waited for. */
+#define SKX_BRING_PLANNED	1024
+
 static void
 skx_segment_tid_directory(SkxSegment *seg)
 {
@@ -148,8 +151,8 @@ skx_segment_bring_tids(SkxSegment *seg)
 		return;
 	while (page < plane->npages)
 	{
-		uint32		pages[SKX_AHEAD_MAX];
-		uint32		stop = Min(plane->npages, page + SKX_AHEAD_MAX);
+		uint32		pages[SKX_BRING_PLANNED];
+		uint32		stop = Min(plane->npages, page + SKX_BRING_PLANNED);
 		int			n = 0;
 
 		CHECK_FOR_INTERRUPTS();
