@@ -148,6 +148,16 @@ extern void skx_blkio_close(SkxBlkFile *file);
 extern void skx_blkio_once(SkxBlkFile *file);
 
 /*
+ * Of such a file: how often the pages of a plane (by its number in keys) that
+ * were pinned since the last call of this, and the last one before, were used
+ * while the cache had them: the most of them, SKX_BLK_USES at most; 0: it had
+ * none.
+ */
+#define SKX_BLK_USES			4
+
+extern int	skx_blkio_met(SkxBlkFile *file, uint8 plane);
+
+/*
  * And past the page cache, too, where `auto` reads through it and there is
  * io_uring to read ahead.  Before the first pin.
  */
@@ -256,6 +266,13 @@ extern SkxBlkCached *skx_blkio_cache_indexes(int *n);
 
 /* Drops all unpinned frames of it (0: of all); returns how many there were. */
 extern uint64 skx_blkio_cache_forget(uint64 incarnation);
+
+/*
+ * Has the clock take those of an index's segments next, unless they are used
+ * again: of each segment some plane is given.
+ */
+extern void skx_blkio_cache_retire(uint64 incarnation,
+								   const SkxBlkPlane *const *planes, int n);
 
 /*
  * blkio_write_new.c : pages of a relation file that no other backend can read

@@ -359,6 +359,42 @@ skx_blkio_cache_forget(uint64 incarnation)
 	return forgotten;
 }
 
+static bool
+skx_blkio_cache_of(const SkxBlkFrame *frame, uint64 incarnation,
+				   const SkxBlkPlane *const *planes, int n)
+{
+	if (frame->key.incarnation != incarnation)
+		return false;
+	while (n-- > 0)
+	{
+		if (frame->key.salt == planes[n]->salt &&
+			frame->key.segment == planes[n]->segment)
+			return true;
+	}
+	return false;
+}
+
+/*
+ * Looks at keys without a lock: a frame that gets another one meanwhile may
+ * lose its uses, which does no harm.
+ */
+void
+skx_blkio_cache_retire(uint64 incarnation, const SkxBlkPlane *const *planes,
+					   int n)
+{
+	uint32		nframes = skx_blkio_cache.nframes[SKX_BLK_CLASS_BLOCK] +
+		skx_blkio_cache.nframes[SKX_BLK_CLASS_PAGE];
+
+	for (uint32 i = 0; i < nframes; i++)
+	{
+		SkxBlkFrame *frame = skx_blkio_cache_frame(i);
+
+		if ((pg_atomic_read_u64(&frame->state) & SKX_BLK_USE_MASK) != 0 &&
+			skx_blkio_cache_of(frame, incarnation, planes, n))
+			pg_atomic_fetch_and_u64(&frame->state, ~SKX_BLK_USE_MASK);
+	}
+}
+
 void
 skx_blkio_cache_state(SkxBlkCacheState *result)
 {

@@ -25,7 +25,7 @@
 #define SKX_BLK_PIN_MASK		UINT64CONST(0xFFFFFF)
 #define SKX_BLK_USE				(UINT64CONST(1) << 24)
 #define SKX_BLK_USE_MASK		(UINT64CONST(7) << 24)
-#define SKX_BLK_USE_MAX			(UINT64CONST(4) << 24)
+#define SKX_BLK_USE_MAX			(SKX_BLK_USES * SKX_BLK_USE)
 #define SKX_BLK_TAGGED			(UINT64CONST(1) << 27)	/* key set, in hash */
 #define SKX_BLK_VALID			(UINT64CONST(1) << 28)	/* pages verified */
 #define SKX_BLK_BUSY			(UINT64CONST(1) << 29)	/* being read */
@@ -169,6 +169,14 @@ skx_blkio_cache_valid(int32 frame)
 
 	pg_read_barrier();
 	return (state & SKX_BLK_VALID) != 0;
+}
+
+/* Uses that the clock has not taken away yet, up to SKX_BLK_USES. */
+static inline int
+skx_blkio_cache_uses(int32 frame)
+{
+	return (int) ((pg_atomic_read_u64(&skx_blkio_cache_frame(frame)->state) &
+				   SKX_BLK_USE_MASK) / SKX_BLK_USE);
 }
 
 /* First page of the frame that holds a page. */

@@ -114,6 +114,20 @@ skx_blkio_cached_fill(SkxBlkFile *file, const SkxBlkPlane *plane,
 	return !found;
 }
 
+/* Notes whether the cache had the page, and how often it was used. */
+static void
+skx_blkio_cached_meet(SkxBlkFile *file, const SkxBlkPlane *plane,
+					  const SkxBlkPin *pin)
+{
+	int			uses = 0;
+
+	Assert(plane->plane < SKX_BLK_PLANES);
+	if (pin->kind == SKX_BLK_PIN_FRAME)
+		uses = Max(skx_blkio_cache_uses(pin->number), 1);
+	file->met_last[plane->plane] = (uint8) uses;
+	file->met[plane->plane] = (uint8) Max(file->met[plane->plane], uses);
+}
+
 void
 skx_blkio_cached_pin(SkxBlkFile *file, const SkxBlkPlane *plane,
 					 uint32 ordinal, SkxBlkRef *ref)
@@ -135,6 +149,8 @@ skx_blkio_cached_pin(SkxBlkFile *file, const SkxBlkPlane *plane,
 	}
 	pin = skx_blkio_pins_at(slot);
 	pin->filled = true;
+	if (file->once)
+		skx_blkio_cached_meet(file, plane, pin);
 	ref->base = pin->memory;
 	ref->first = first;
 	ref->npages = Min(skx_blkio_frame_pages(skx_blkio_class(plane)),

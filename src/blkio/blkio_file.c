@@ -49,6 +49,8 @@ skx_blkio_open(Relation rel, uint64 incarnation, SkxBlkVerify verify)
 	file->ahead = skx_blkio_depth_in_force(file->method);
 	file->once = false;
 	file->strategy = NULL;
+	memset(file->met, 0, sizeof(file->met));
+	memset(file->met_last, 0, sizeof(file->met_last));
 	skx_blkio_fd_recheck();
 	skx_blkio_release_register();
 	return file;
@@ -85,6 +87,16 @@ skx_blkio_past(SkxBlkFile *file)
 		return;
 	file->method = &skx_blkio_method_uring_direct;
 	file->ahead = skx_blkio_depth_in_force(file->method);
+}
+
+int
+skx_blkio_met(SkxBlkFile *file, uint8 plane)
+{
+	int			uses = file->met[plane];
+
+	Assert(file->once && plane < SKX_BLK_PLANES);
+	file->met[plane] = file->met_last[plane];
+	return uses;
 }
 
 const char *

@@ -95,6 +95,9 @@ extern const SkxBlkMethod skx_blkio_method_uring_direct;
 extern void skx_blkio_pread(SkxBlkFile *file, SkxBlkTransfer *transfers,
 							int n);
 
+/* Numbers of planes in keys are below this. */
+#define SKX_BLK_PLANES			32
+
 struct SkxBlkFile
 {
 	Relation	rel;
@@ -105,6 +108,11 @@ struct SkxBlkFile
 	int			ahead;			/* units that may be under way ahead of pins */
 	bool		once;			/* what is not cached is read past the cache */
 	BufferAccessStrategy strategy;	/* in shared buffers; NULL: as usual */
+
+	/* read in passing, of each plane: the most uses that a frame found in the
+	 * cache has had, and those of the last one pinned; 0: it was not found */
+	uint8		met[SKX_BLK_PLANES];
+	uint8		met_last[SKX_BLK_PLANES];
 };
 
 static inline void

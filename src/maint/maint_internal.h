@@ -10,18 +10,22 @@
 #include "maint/maint.h"
 #include "segment/segment.h"
 #include "segment/segment_build.h"
+#include "source/source.h"
 
 /*
  * maint_output.c
  *
  * Where the pages of the new segment go: extents of the operation.
  */
+typedef struct SkxMaintWarm SkxMaintWarm;
+
 typedef struct SkxMaintOutput
 {
 	SkxOperation *op;
 	SkxBlkLive *live;
 	SkxSegmentStore store;
 	SkxSegmentBuildOptions build;
+	SkxMaintWarm *warm;			/* NULL: what it is made of is in no cache */
 } SkxMaintOutput;
 
 /* Blocks for the pages of a segment of about so many bytes. */
@@ -34,6 +38,20 @@ extern void skx_maint_output_begin(SkxMaintOutput *out, SkxOperation *op,
 
 /* Afterwards all pages are safe as soon as a later WAL record is. */
 extern void skx_maint_output_end(SkxMaintOutput *out);
+
+/*
+ * maint_warm.c : what queries read of the inputs of a merge, they will of the
+ * segment that it makes
+ *
+ * begin: before the first page, of inputs that are read in passing.  bring:
+ * after skx_maint_output_end(), before the segment is published.  retire: when
+ * it has been.
+ */
+extern void skx_maint_warm_begin(SkxMaintOutput *out,
+								 const SkxSource *inputs);
+extern void skx_maint_warm_bring(SkxMaintOutput *out,
+								 const SkxDiskSegmentRef *ref);
+extern void skx_maint_warm_retire(SkxMaintOutput *out);
 
 /* Documents of the new segment that were deleted while it was made. */
 typedef struct SkxMaintMarks

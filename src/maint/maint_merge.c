@@ -14,6 +14,7 @@
 #include "maint/maint_policy.h"
 #include "merge/merge.h"
 #include "miscadmin.h"
+#include "segment/segment_keys.h"
 #include "source/source.h"
 #include "storage/lmgr.h"
 #include "utils/memutils.h"
@@ -132,7 +133,32 @@ skx_maint_merge_limits(const SkxMaintOptions *options, int most)
 	limits.ndocs = SKX_DOC_MAX;
 	limits.fan = options->segments_per_tier;
 	limits.deleted = options->deletes_pct_allowed;
+	limits.nranges = 0;
 	return limits;
+}
+
+/* What the keys of each column of a segment lie between. */
+static const SkxPolicyRange *
+skx_maint_merge_ranges(SkxSegment *seg, const SkxKeyColumns *columns)
+{
+	SkxPolicyRange *ranges = palloc(columns->n * sizeof(SkxPolicyRange));
+	int			i;
+
+	for (i = 0; i < columns->n; i++)
+	{
+		SkxKeyReader *reader =
+			skx_segment_keys_open(seg, columns->columns[i].column);
+		SkxKeyNode	root = {1, 0, 0, 0, 0, 0};
+
+		if (reader != NULL)
+		{
+			skx_segment_keys_root(reader, &root);
+			skx_segment_keys_close(reader);
+		}
+		ranges[i].least = root.least;
+		ranges[i].most = root.most;
+	}
+	return ranges;
 }
 
 /*
@@ -148,6 +174,7 @@ skx_maint_merge_choose(SkxMaintMerge *m, Relation index,
 	SkxPolicySegment *segments;
 	const SkxDiskSegmentRef *last = NULL;
 	BlockNumber end = 0;
+	SkxKeyColumns columns;
 	SkxView    *view;
 	SkxSource  *source;
 	bool		loose;
@@ -155,6 +182,8 @@ skx_maint_merge_choose(SkxMaintMerge *m, Relation index,
 
 	memset(m, 0, sizeof(*m));
 	m->index = index;
+	skx_intake_key_columns(index, &columns);
+	limits.nranges = columns.n;
 	LockPage(index, SKX_META_BLOCK, ShareLock);
 	view = skx_manifest_view(index);
 	loose = most == 0 && skx_maint_loose(index, view);
@@ -170,6 +199,8 @@ skx_maint_merge_choose(SkxMaintMerge *m, Relation index,
 		segments[i].ndocs = ref->ndocs;
 		segments[i].ndeleted =
 			(uint32) skx_segment_ndeleted(source->segments[0]);
+		segments[i].ranges = skx_maint_merge_ranges(source->segments[0],
+													&columns);
 		Assert(segments[i].ndeleted <= segments[i].ndocs);
 		if (loose && skx_maint_merge_end(source->segments[0], ref) > end)
 		{
@@ -255,10 +286,13 @@ skx_maint_merge_work(SkxMaintMerge *m, const SkxMaintOptions *options,
 		skx_source_past(source);
 	skx_source_next(source, SKX_SOURCE_ALL);
 	skx_maint_output_begin(&out, op, options, m->bytes);
+	skx_maint_warm_begin(&out, source);
 	merge = skx_merge_begin(m->index, &out.build, source->segments, m->n);
 	if (skx_merge_run(merge, &ref))
 		change.add = &ref;
 	skx_maint_output_end(&out);
+	if (change.add != NULL)
+		skx_maint_warm_bring(&out, &ref);
 	Assert(change.add == NULL || (ref.ndocs + m->ndeleted <= m->ndocs &&
 								  ref.segment == op->segment));
 	change.remove = m->ids;
@@ -285,6 +319,7 @@ skx_maint_merge_work(SkxMaintMerge *m, const SkxMaintOptions *options,
 	skx_manifest_publish(op, &change);
 	Assert(op->published);
 	skx_manifest_unlock(m->index);
+	skx_maint_warm_retire(&out);
 	skx_merge_end(merge);
 	skx_source_close(source);
 }
@@ -390,6 +425,7 @@ skx_maint_merge_due(Relation index, const SkxMaintOptions *options,
 		segments[i].bytes = ref->npages * BLCKSZ;
 		segments[i].ndocs = ref->ndocs;
 		segments[i].ndeleted = 0;
+		segments[i].ranges = NULL;
 	}
 	n = skx_maint_policy_tiers(segments, view->nsegments, &limits, ids);
 	pfree(segments);

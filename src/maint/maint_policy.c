@@ -11,8 +11,13 @@
  * one merge takes become one at once, so that a backlog is not written tier by
  * tier.  What has more than half of what a segment may have is full: it makes
  * no tier larger, or the two smallest of a tier of full ones would be merged as
- * soon as there are two, time and again until they are full, too.  A segment with many deleted documents is written anew for their sake
- * alone.
+ * soon as there are two, time and again until they are full, too.  A segment
+ * with many deleted documents is written anew for their sake alone.
+ *
+ * Where a tier has more than one merge takes, and columns have keys, those
+ * become one that are neighbours by a column: others then have few of the keys
+ * between its least and its most, and a scan in the column's order comes to one
+ * segment after the other.
  *
  * Each choice leaves fewer segments, or as many and fewer with many deletes;
  * that is why it ends.
@@ -117,6 +122,144 @@ skx_maint_policy_take(const SkxPolicySegment *segments, int from, int to,
 	return taken;
 }
 
+/* Strangers that a window may have because it has two ends. */
+#define SKX_POLICY_BORDERS		2
+
+/* Neighbours that one merge takes. */
+typedef struct SkxPolicyWindow
+{
+	int			column;
+	int			from;			/* in the order of that column */
+	int			n;
+	int			strangers;		/* others with keys between theirs */
+} SkxPolicyWindow;
+
+/* By the least keys of a column; those without keys last. */
+static int
+skx_maint_policy_compare_keys(const void *a, const void *b, void *arg)
+{
+	const SkxPolicySegment *s = a;
+	const SkxPolicySegment *t = b;
+	const SkxPolicyRange *x = &s->ranges[*(const int *) arg];
+	const SkxPolicyRange *y = &t->ranges[*(const int *) arg];
+
+	if ((x->least > x->most) != (y->least > y->most))
+		return x->least > x->most ? 1 : -1;
+	if (x->least != y->least)
+		return x->least < y->least ? -1 : 1;
+	return (s->id > t->id) - (s->id < t->id);
+}
+
+/* How many of n segments, from the first on, one merge takes. */
+static int
+skx_maint_policy_reach(const SkxPolicySegment *segments, int n,
+					   const SkxPolicyLimits *limits)
+{
+	uint64		bytes = 0;
+	uint64		ndocs = 0;
+	int			i;
+
+	for (i = 0; i < Min(n, SKX_POLICY_INPUTS_MAX); i++)
+	{
+		bytes += skx_maint_policy_live_bytes(&segments[i]);
+		ndocs += segments[i].ndocs;
+		if (bytes > limits->bytes || ndocs > limits->ndocs)
+			break;
+	}
+	return i;
+}
+
+/*
+ * How many of n segments have keys between those of a window's, which are `w->n`
+ * of them, from `first` on.
+ */
+static int
+skx_maint_policy_strangers(const SkxPolicySegment *segments, int n,
+						   const SkxPolicySegment *first,
+						   const SkxPolicyWindow *w)
+{
+	SkxPolicyRange all = {PG_UINT64_MAX, 0};
+	int			strangers = 0;
+	int			i;
+
+	for (i = 0; i < w->n; i++)
+	{
+		const SkxPolicyRange *range = &first[i].ranges[w->column];
+
+		if (range->least > range->most)
+			continue;
+		all.least = Min(all.least, range->least);
+		all.most = Max(all.most, range->most);
+		strangers--;
+	}
+	for (i = 0; i < n; i++)
+	{
+		const SkxPolicyRange *range = &segments[i].ranges[w->column];
+
+		strangers += range->least <= range->most &&
+			range->least <= all.most && range->most >= all.least;
+	}
+	return strangers;
+}
+
+/*
+ * The best window of segments [from, to), which are put in the order of a
+ * column, if it is better than `best`.  What comes before or after a window
+ * would not have fitted into it: so it becomes a full segment, or has as many as
+ * a merge takes, as what is taken by size.  Of those that are about as good the
+ * first is taken: then what is left is next to each other, too.
+ */
+static void
+skx_maint_policy_windows(SkxPolicySegment *segments, int n, int from, int to,
+						 int column, const SkxPolicyLimits *limits,
+						 SkxPolicyWindow *best)
+{
+	SkxPolicyWindow w = {column, from, 0, 0};
+
+	qsort_arg(segments + from, to - from, sizeof(SkxPolicySegment),
+			  skx_maint_policy_compare_keys, &column);
+	for (; w.from < to && (w.from == from || w.from - 1 + w.n < to); w.from++)
+	{
+		w.n = skx_maint_policy_reach(segments + w.from, to - w.from, limits);
+		if (w.n < 2)
+			continue;
+		w.strangers = skx_maint_policy_strangers(segments, n,
+												 segments + w.from, &w);
+		if (best->n == 0 ||
+			w.strangers < best->strangers - SKX_POLICY_BORDERS)
+			*best = w;
+	}
+}
+
+/*
+ * Takes neighbours of segments [from, to); 0: one merge takes all of them, or
+ * no two, or no column has keys.  Then they are in the order of their sizes, as
+ * before.
+ */
+static int
+skx_maint_policy_neighbours(SkxPolicySegment *segments, int n, int from,
+							int to, const SkxPolicyLimits *limits,
+							uint32 *chosen)
+{
+	SkxPolicyWindow best = {0};
+	int			i;
+
+	if (skx_maint_policy_reach(segments + from, to - from, limits) ==
+		to - from)
+		return 0;
+	for (i = 0; i < limits->nranges; i++)
+		skx_maint_policy_windows(segments, n, from, to, i, limits, &best);
+	if (best.n > 0)
+		qsort_arg(segments + from, to - from, sizeof(SkxPolicySegment),
+				  skx_maint_policy_compare_keys, &best.column);
+	else
+		qsort(segments + from, to - from, sizeof(SkxPolicySegment),
+			  skx_maint_policy_compare);
+	for (i = 0; i < best.n; i++)
+		chosen[i] = segments[best.from + i].id;
+	return best.n;
+}
+
 /* End of the tier that starts at `from`. */
 static int
 skx_maint_policy_tier_end(const SkxPolicySegment *segments, int n, int from,
@@ -199,9 +342,12 @@ skx_maint_policy_tiers(SkxPolicySegment *segments, int n,
 		to = skx_maint_policy_tier_end(segments, open, from, limits->fan);
 		if (to - from < limits->fan)
 			continue;
-		taken = skx_maint_policy_take(segments, from, to,
-									  SKX_POLICY_INPUTS_MAX, false, limits,
-									  chosen);
+		taken = skx_maint_policy_neighbours(segments, n, from, to, limits,
+											chosen);
+		if (taken == 0)
+			taken = skx_maint_policy_take(segments, from, to,
+										  SKX_POLICY_INPUTS_MAX, false,
+										  limits, chosen);
 		if (taken > 1)
 		{
 			Assert(taken <= SKX_POLICY_INPUTS_MAX);

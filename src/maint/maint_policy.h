@@ -5,12 +5,20 @@
 #ifndef SKX_MAINT_POLICY_H
 #define SKX_MAINT_POLICY_H
 
+/* What the keys of a column lie between; of none the least is above the most. */
+typedef struct SkxPolicyRange
+{
+	uint64		least;
+	uint64		most;
+} SkxPolicyRange;
+
 typedef struct SkxPolicySegment
 {
 	uint64		bytes;			/* of its pages */
 	uint32		ndocs;			/* with deleted ones */
 	uint32		ndeleted;
 	uint32		id;
+	const SkxPolicyRange *ranges;	/* as many as limits say */
 } SkxPolicySegment;
 
 /* Inputs of one merge, at most. */
@@ -24,6 +32,7 @@ typedef struct SkxPolicyLimits
 	int			fan;			/* segments of one tier, from 2 up to
 								 * SKX_POLICY_INPUTS_MAX */
 	int			deleted;		/* percent of a segment, to be exceeded */
+	int			nranges;		/* columns that have keys */
 } SkxPolicyLimits;
 
 /*
@@ -31,7 +40,8 @@ typedef struct SkxPolicyLimits
  *
  * Both choose among n segments, which they sort, and return how many are to
  * become one; their ids go to `chosen`, which has room for
- * SKX_POLICY_INPUTS_MAX, the smallest first.  It may be a single one, to be
+ * SKX_POLICY_INPUTS_MAX, the smallest first, or neighbours in the order of a
+ * column.  It may be a single one, to be
  * written without its deleted documents; when no document of the choice is
  * live it is to be dropped.  0: leave all as they are.  Carrying the choice
  * out and asking again comes to an end.

@@ -27,6 +27,8 @@ typedef struct SkxSegmentStore
 	/* writes finished pages to consecutive file blocks */
 	void		(*write) (void *arg, BlockNumber block, char **pages,
 						  int npages);
+	/* is told of each page when it is full (plane: of its identity); or NULL */
+	void		(*filled) (void *arg, uint8 plane, uint32 ordinal);
 	void	   *arg;
 } SkxSegmentStore;
 

@@ -257,7 +257,10 @@ skx_segment_plane_put(void *arg, uint32 ordinal, char *page, uint32 used)
 	SkxPlaneWriter *plane = arg;
 	uint32		block_pages = plane->space->block_pages;
 	char	   *sealed = skx_segment_plane_seal(plane, ordinal, page, used);
+	const SkxSegmentStore *store = plane->space->store;
 
+	if (store->filled != NULL)
+		store->filled(store->arg, plane->plane, plane->base + ordinal);
 	plane->npages = Max(plane->npages, ordinal + 1);
 	plane->nput++;
 	if (ordinal / block_pages < plane->block)

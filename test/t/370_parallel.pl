@@ -46,7 +46,7 @@ CREATE FUNCTION add(first int, n int) RETURNS void LANGUAGE sql AS $$
 	INSERT INTO docs SELECT g, doc(g), g % 5 FROM generate_series(first, first + n - 1) g
 $$;
 SELECT add(1, 140000);
-CREATE INDEX docs_skx ON docs USING skipidx (v, n) WITH (pending_limit = '1GB', proximity = 0.2);
+CREATE INDEX docs_skx ON docs USING skipidx (v, n, id) WITH (pending_limit = '1GB', proximity = 0.2);
 ANALYZE docs;
 SQL
 
@@ -76,7 +76,9 @@ sub text_query
 sub asked
 {
 	my $query = text_query();
-	my $where = "docs WHERE v \@\@ '$query'" . one_of('', '', '', ' AND n = 2', ' AND n IN (1, 3)', ' AND n > 2', ' AND id % 3 = 1');
+	my $id = int rand $all;
+	my $where = "docs WHERE v \@\@ '$query'" . one_of('', '', '', ' AND n = 2', ' AND n IN (1, 3)', ' AND n > 2', ' AND id % 3 = 1',
+		" AND id >= $id", " AND id BETWEEN $id AND $id + 20000", " AND id < $id AND n < 3");
 	my $kind = one_of('rows', 'bitmap', 'rank', 'rank', 'count', 'groups');
 	my $by = rand() < 0.7 ? $query : text_query();
 

@@ -570,10 +570,108 @@ test_settings_rules(void)
 	free(life);
 }
 
+/* How many segments have keys of the column between those of segment i. */
+static int
+life_overlaps(const Life *life, int i, int column)
+{
+	const SkxPolicyRange *r = &life->segments[i].ranges[column];
+	int			n = 0;
+
+	for (int j = 0; j < life->n; j++)
+	{
+		const SkxPolicyRange *s = &life->segments[j].ranges[column];
+
+		n += j != i && s->least <= r->most && s->most >= r->least;
+	}
+	return n;
+}
+
+/* The ranges that the chosen segments have together. */
+static const SkxPolicyRange *
+life_union(const Life *life, const uint32 *chosen, int n)
+{
+	SkxPolicyRange *ranges = malloc(sizeof(SkxPolicyRange) *
+									life->limits.nranges);
+
+	for (int c = 0; c < life->limits.nranges; c++)
+	{
+		ranges[c] = (SkxPolicyRange) {PG_UINT64_MAX, 0};
+		for (int i = 0; i < life->n; i++)
+		{
+			const SkxPolicyRange *r = &life->segments[i].ranges[c];
+
+			for (int k = 0; k < n; k++)
+			{
+				if (life->segments[i].id != chosen[k] || r->least > r->most)
+					continue;
+				ranges[c].least = Min(ranges[c].least, r->least);
+				ranges[c].most = Max(ranges[c].most, r->most);
+			}
+		}
+	}
+	return ranges;
+}
+
+/*
+ * A backlog of segments, each with a tenth of a day of what is written in the
+ * order of the second column, while the first is any; they come in any order.
+ * Those that become one are neighbours, and the result is as many segments as
+ * by size.
+ */
+static void
+test_neighbours(int backlog, uint64 most, int nranges)
+{
+	Life	   *life = life_new();
+	uint32		chosen[SKX_POLICY_INPUTS_MAX];
+	int			apart = 0;
+	int			i;
+	int			n;
+
+	life->limits.bytes = most;
+	life->limits.nranges = nranges;
+	for (i = 0; i < backlog; i++)
+	{
+		SkxPolicyRange *ranges = malloc(sizeof(SkxPolicyRange) * 3);
+		uint64		at = 1000 * (uint64) (i * 37 % backlog);
+
+		ranges[0] = (SkxPolicyRange) {unit_below(100),
+			1000 * (uint64) backlog + unit_below(100)};
+		ranges[1] = (SkxPolicyRange) {at, at + 900 + unit_below(200)};
+		ranges[2] = (SkxPolicyRange) {1, 0};
+		life_add(life, MB + unit_below(100 * KB), 1000, 0);
+		life->segments[i].ranges = ranges;
+	}
+	for (i = 0; i < 1000; i++)
+	{
+		const SkxPolicyRange *ranges;
+
+		n = skx_maint_policy_tiers(life->segments, life->n, &life->limits,
+								   chosen);
+		if (n == 0)
+			break;
+		ranges = life_union(life, chosen, n);
+		life_merge(life, chosen, n, 100);
+		life->segments[life->n - 1].ranges = ranges;
+	}
+	CHECK(i < 1000);
+	CHECK(life->n <= 7 * 3 + 2 * (int) (backlog * MB / most) + 1);
+	for (i = 0; i < life->n && nranges > 1; i++)
+		apart += life_overlaps(life, i, 1) <= 2;
+	/* but for what was left over in the end */
+	CHECK(nranges < 2 || apart >= life->n - 2);
+	free(life);
+}
+
 int
 main(void)
 {
 	unit_seed(11);
+	test_neighbours(500, 5 * GB, 3);
+	test_neighbours(500, 5 * GB, 2);
+	test_neighbours(500, 5 * GB, 0);
+	test_neighbours(200, 20 * MB, 3);
+	test_neighbours(1000, 24 * MB, 2);
+	test_neighbours(1000, 24 * MB, 1);
 	test_tiers();
 	test_large();
 	test_deletes();

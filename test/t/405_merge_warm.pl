@@ -1,0 +1,158 @@
+# What queries have in the cache of the inputs of a merge, they have of the
+# segment that it makes: the pages of the same words and documents, and no
+# others; a quarter of the cache at most; and the inputs' pages go first.
+#
+# Holds: maint 14; blkio 19
+
+use strict;
+use warnings;
+use FindBin;
+use lib "$FindBin::RealBin/lib";
+use SkipidxTest qw(skx_node skx_session);
+use Test::More;
+
+my $node = skx_node('merge_warm', conf => "skipidx.max_workers = 0\nshared_preload_libraries = skipidx\n"
+	  . "skipidx.cache_size = 32MB");
+my $s = skx_session($node, 'postgres');
+
+# Words a0 to a9 and b0 to b9 are in one document of ten and have positions; of
+# each document there are three words of its own, so that the dictionary is
+# large.
+$s->value(<<'SQL');
+CREATE EXTENSION skipidx;
+CREATE TABLE docs (id serial, price int, v tsvector) WITH (autovacuum_enabled = off);
+CREATE TABLE more (v tsvector);
+CREATE INDEX docs_v ON docs USING skipidx (v, price) WITH (block_size = '32kB', pending_limit = '1GB', proximity = 0);
+CREATE FUNCTION add(first int, last int) RETURNS bigint LANGUAGE sql AS $$
+	INSERT INTO docs (price, v) SELECT hashint4(i) % 1000, ('a' || i % 10 || ':' || i % 90 + 1 || ',' || i % 90 + 100
+		|| ' b' || i / 10 % 10 || ':' || i % 80 + 2 || ',' || i % 70 + 300
+		|| ' z' || i % 10 || ':9 k' || i || ':1 l' || hashint4(i) || ':3 m' || i * 7 || ':5')::tsvector
+	FROM generate_series(first, last) i;
+	SELECT 1::bigint $$;
+SQL
+
+sub segments
+{
+	my ($n) = @_;
+
+	$s->value("SELECT add($_ * 10000 + 1, $_ * 10000 + 10000); SELECT skipidx_flush('docs_v')") for 1 .. $n;
+	is($s->value("SELECT segments FROM skipidx_stats('docs_v')"), $n, "$n segments");
+	return;
+}
+
+sub answers
+{
+	my (@queries) = @_;
+
+	return join ' ', map {
+		$s->value("SELECT count(*) || ':' || coalesce(sum(id), 0) FROM docs WHERE $_")
+	} @queries;
+}
+
+# Pages that the queries read, and their answers.
+sub pages
+{
+	my (@queries) = @_;
+	my $count = "SELECT sum(pages_read) FROM skipidx_io() WHERE scope = 'session'";
+	my $before = $s->value($count);
+	my $answers = answers(@queries);
+
+	return ($s->value($count) - $before, $answers);
+}
+
+my @wanted = ("v @@ 'a1 & b3'", "v @@ 'a2 <-> b4 | a2 & b5'", "v @@ 'a4 | b4'", "v @@ 'k12345 | k45678 | k54321'",
+	"ctid IN (SELECT ctid FROM skipidx_search('docs_v', 'a5 | b5', 100))");
+my @others = ("v @@ '" . join(' | ', map { 'm' . $_ * 21007 } 1 .. 26) . "'");
+
+for my $method (qw(buffered direct uring uring_direct))
+{
+	my $by = $method =~ /direct/ ? $method : "$method, through the page cache";
+
+	$s->value('TRUNCATE docs; SELECT skipidx_cache_reset()');
+	$s->value("SET skipidx.io_method = $method; SET enable_seqscan = off; SET enable_indexscan = off");
+	segments(8);
+
+	my ($cold, $want) = pages(@wanted);
+	my ($warm) = pages(@wanted);
+
+	cmp_ok($cold, '>', 25, "$by: cold queries read pages");
+	is($warm, 0, "$by: warm ones none");
+	$s->value("SELECT skipidx_merge('docs_v', 1)");
+	is($s->value("SELECT segments FROM skipidx_stats('docs_v')"), 1, "$by: merged");
+
+	my ($after, $found) = pages(@wanted);
+	my ($others) = pages(@others);
+
+	is($found, $want, "$by: the same answers");
+	cmp_ok($after, '<=', $cold / 10, "$by: of $cold pages next to none is read again");
+	cmp_ok($others, '>', 20, "$by: what was not wanted was not brought");
+}
+
+# Nothing was read: nothing is brought.
+$s->value('TRUNCATE docs; SELECT skipidx_cache_reset()');
+segments(4);
+$s->value("SELECT skipidx_merge('docs_v', 1)");
+cmp_ok((pages(@wanted))[0], '>', 8, 'an index that was not read has no pages in the cache');
+
+sub cache_size
+{
+	my ($size) = @_;
+
+	$s->close;
+	$node->adjust_conf('postgresql.conf', 'skipidx.cache_size', $size);
+	$node->restart;
+	$s = skx_session($node, 'postgres');
+	$s->value('SET skipidx.io_method = direct; SET enable_seqscan = off; SET enable_indexscan = off');
+	return;
+}
+
+# A quarter of the cache at most, whatever it has.
+cache_size('4MB');
+$s->value('TRUNCATE docs');
+segments(8);
+$s->value("SELECT skipidx_prewarm('docs_v')");
+cmp_ok($s->value('SELECT frames - frames_used FROM skipidx_cache()'), '<=', 64, 'a cache that is full');
+
+my $evictions = $s->value('SELECT evictions FROM skipidx_cache()');
+
+$s->value("SELECT skipidx_merge('docs_v', 1)");
+
+my $evicted = $s->value('SELECT evictions FROM skipidx_cache()') - $evictions;
+my $frames = $s->value('SELECT frames FROM skipidx_cache()');
+
+cmp_ok($evicted, '>', $frames / 16, "a merge brought pages: $evicted frames of $frames");
+cmp_ok($evicted, '<=', $frames / 4 + 16, '.. and a quarter of the cache at most');
+
+# What was used most comes first.
+$s->value('TRUNCATE docs; SELECT skipidx_cache_reset()');
+segments(8);
+$s->value("SELECT skipidx_prewarm('docs_v')") for 1 .. 2;
+pages($wanted[0]) for 1 .. 3;
+$s->value("SELECT skipidx_merge('docs_v', 1)");
+is((pages($wanted[0]))[0], 0, 'a query finds all its pages after a merge where the cache is full of others');
+
+# Pages of the inputs go first, however often they were used: others that were
+# read once stay.
+$s->value("INSERT INTO more SELECT ('x' || i || ' y' || i * 3)::tsvector FROM generate_series(1, 30000) i");
+cache_size('5MB');
+$s->value('CREATE INDEX more_v ON more USING skipidx (v); CREATE TABLE third (v tsvector);'
+	  . " INSERT INTO third SELECT ('x' || i || ' y' || i * 3)::tsvector FROM generate_series(1, 60000) i;"
+	  . ' CREATE INDEX third_v ON third USING skipidx (v)');
+$s->value('TRUNCATE docs; SELECT skipidx_cache_reset()');
+segments(2);
+$s->value("SELECT skipidx_prewarm('docs_v')") for 1 .. 6;
+$s->value("SELECT skipidx_prewarm('more_v')");
+$s->value("SELECT skipidx_merge('docs_v', 1)");
+
+my $stay = "SELECT page_frames FROM skipidx_cache_indexes() WHERE index = 'more_v'::regclass";
+my $before = $s->value($stay);
+
+$evictions = $s->value('SELECT evictions FROM skipidx_cache()');
+$s->value("SELECT sum(c) FROM (SELECT (SELECT count(*) FROM third WHERE v @@ ('x' || i * 500)::tsquery) AS c"
+	  . ' FROM generate_series(1, 120) i) t');
+$evicted = $s->value('SELECT evictions FROM skipidx_cache()') - $evictions;
+cmp_ok($evicted, '>', 20, "others evict $evicted frames of $frames");
+cmp_ok($before, '>', 50, "an index has $before pages in the cache");
+is($s->value($stay), $before, '.. and all of them when others have evicted those of the inputs');
+
+done_testing();
