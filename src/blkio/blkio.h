@@ -57,10 +57,12 @@ typedef struct SkxBlkKey
  * page of the frames; at every pin where it is not known when the page was
  * loaded.  key->ordinal is that of the page.
  * The server's own checks (header, pg_checksums) have been made, but their
- * verdict is reported only when this function finds nothing to say.
+ * verdict is reported only when this function finds nothing to say.  Without
+ * `report` it returns false instead.
  */
-typedef void (*SkxBlkVerify) (Relation rel, const SkxBlkKey *key,
-							  BlockNumber block, const char *page);
+typedef bool (*SkxBlkVerify) (Relation rel, const SkxBlkKey *key,
+							  BlockNumber block, const char *page,
+							  bool report);
 
 /* An index opened for reading by one scan. */
 typedef struct SkxBlkFile SkxBlkFile;

@@ -341,7 +341,7 @@ skx_blkio_load_verify(SkxBlkLoad *load, int i)
 		sound = skx_compat_page_verified(load->pages[i], block,
 										 SKX_REL_LOCATOR(rel));
 	skx_blkio_key(load->file, load->group.plane, load->ordinals[i], &key);
-	load->file->verify(rel, &key, block, load->pages[i]);
+	(void) load->file->verify(rel, &key, block, load->pages[i], true);
 	if (!sound)
 	{
 		char	   *path = skx_compat_path(SKX_REL_LOCATOR(rel));
@@ -421,6 +421,51 @@ skx_blkio_load_finish(SkxBlkLoad *load)
 	}
 }
 
+/* Has a load come that is about to be dropped, and is all of it sound? */
+static bool
+skx_blkio_load_came(SkxBlkLoad *load)
+{
+	for (int i = 0; i < load->ntransfers; i++)
+	{
+		const SkxBlkTransfer *transfer = &load->transfers[i];
+
+		if (transfer->done != (size_t) transfer->npages * BLCKSZ)
+			return false;
+	}
+	for (int i = 0; i < load->npages; i++)
+	{
+		Relation	rel = load->file->rel;
+		SkxBlkKey	key;
+
+		skx_blkio_key(load->file, load->group.plane, load->ordinals[i], &key);
+		if ((!load->resident[i] &&
+			 !skx_compat_page_verified(load->pages[i], load->blocks[i],
+									   SKX_REL_LOCATOR(rel))) ||
+			!load->file->verify(rel, &key, load->blocks[i], load->pages[i],
+								false))
+			return false;
+	}
+	return true;
+}
+
+/*
+ * What was read ahead and is not wanted stays in the cache, or a query that
+ * asks for it in vain would read it again each time.  Nothing is reported of
+ * it.
+ */
+static void
+skx_blkio_load_keep(SkxBlkLoad *load)
+{
+	if (!load->ahead || load->done || load->file->once)
+		return;
+	skx_blkio_load_wait(load, false);
+	if (!skx_blkio_load_came(load))
+		return;
+	for (int i = 0; i < load->group.nframes; i++)
+		skx_blkio_pins_loaded(load->group.slots[i]);
+	load->done = true;
+}
+
 void
 skx_blkio_load_drop(SkxBlkLoad *load)
 {
@@ -479,7 +524,10 @@ skx_blkio_loads_weed(uint32 patience)
 
 		if (load->used && load->ahead && load->under_way == 0 &&
 			skx_blkio_load_clock - load->wanted > patience)
+		{
+			skx_blkio_load_keep(load);
 			skx_blkio_load_drop(load);
+		}
 	}
 }
 
@@ -493,6 +541,11 @@ skx_blkio_loads_end(ResourceOwner owner, SkxBlkFile *file)
 		if (load->used &&
 			(owner == NULL || load->owner == owner) &&
 			(file == NULL || (load->file == file && load->ahead)))
+		{
+			/* an owner may have outlived the file */
+			if (file != NULL)
+				skx_blkio_load_keep(load);
 			skx_blkio_load_drop(load);
+		}
 	}
 }

@@ -45,7 +45,7 @@ skx_blkio_bufmgr_pin(SkxBlkFile *file, const SkxBlkPlane *plane,
 		count->rounds++;
 	}
 	skx_blkio_key(file, plane, ordinal, &key);
-	file->verify(file->rel, &key, block, pin->memory);
+	(void) file->verify(file->rel, &key, block, pin->memory, true);
 
 	pin = skx_blkio_pins_at(slot);
 	ref->base = pin->memory;

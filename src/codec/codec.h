@@ -99,6 +99,15 @@ extern bool skx_codec_bits_get_all(uint32 *dst, const uint8 *src,
 								   const uint8 *end, int n, int width);
 
 /*
+ * codec_between.c : bit i of `bits` is set if number i is one of least, ...,
+ * least + span (modulo 2^32); whole words for n numbers are written.  False when
+ * they end past `end`.
+ */
+extern bool skx_codec_bits_between(const uint8 *src, const uint8 *end, int n,
+								   int width, uint32 least, uint32 span,
+								   uint64 *bits);
+
+/*
  * codec_pfor.c : 128 values, patched frame of reference
  *
  * One byte (width 0..31 in the low 5 bits, exceptions 0..7 in the high 3),

@@ -37,6 +37,11 @@ skx_codec_store64(uint8 *dst, uint64 v)
 	memcpy(dst, &v, sizeof(v));
 }
 
+/* codec_between.c : without what the processor may not have */
+extern void skx_codec_between_plain(const uint8 *src, const uint8 *end,
+									int from, int n, int width, uint32 least,
+									uint32 span, uint64 *bits);
+
 /* Nearly every varint is one byte: those do not pay for a call. */
 static inline const uint8 *
 skx_codec_varint_get(const uint8 *src, const uint8 *end, uint32 *v)

@@ -10,6 +10,7 @@
 #include "postgres.h"
 
 #include "fault/fault.h"
+#include "format/format_keys.h"
 #include "maint/maint_internal.h"
 #include "maint/maint_policy.h"
 #include "merge/merge.h"
@@ -148,15 +149,16 @@ skx_maint_merge_ranges(SkxSegment *seg, const SkxKeyColumns *columns)
 	{
 		SkxKeyReader *reader =
 			skx_segment_keys_open(seg, columns->columns[i].column);
-		SkxKeyNode	root = {1, 0, 0, 0, 0, 0};
+		uint64		keys[SKX_KEY_QUANTILES];
+		int			n = 0;
 
 		if (reader != NULL)
 		{
-			skx_segment_keys_root(reader, &root);
+			n = skx_segment_keys_quantiles(reader, keys);
 			skx_segment_keys_close(reader);
 		}
-		ranges[i].least = root.least;
-		ranges[i].most = root.most;
+		ranges[i].least = n > 0 ? keys[0] : 1;
+		ranges[i].most = n > 0 ? keys[n - 1] : 0;
 	}
 	return ranges;
 }

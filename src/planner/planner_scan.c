@@ -161,7 +161,7 @@ skx_planner_asked(SkxRankedScan *state)
 	if (!skx_planner_number(state->offset, econtext, &offset) || offset < 0)
 		offset = 0;
 	state->asked = (uint64) Min(((double) count + offset + state->extra) *
-								state->times, PG_INT64_MAX / 2);
+								state->times, (double) (PG_INT64_MAX / 2));
 	return true;
 }
 

@@ -218,33 +218,43 @@ skx_keys_passes(const SkxKeyTest *test, uint32 i)
 	return delta >= test->least && delta <= test->most;
 }
 
-/* Keys of 32 bits, less the least of the group. */
-static void
-skx_keys_test_narrow(const SkxKeyTest *test, const uint32 *keys, uint64 *bits)
+/* Keys of 32 bits at most, less the least of the group. */
+static bool
+skx_keys_test_narrow(const SkxKeyTest *test, uint64 *bits)
 {
+	const SkxDiskKeyGroup *group = test->group;
 	uint32		least = (uint32) test->least;
-	uint32		span = (uint32) (Min(test->most, PG_UINT32_MAX) - least);
-	int			i;
 
 	if (test->least > PG_UINT32_MAX)
-		return;
-	for (i = test->group->ndocs - 1; i >= 0; i--)
-		bits[i / 64] = bits[i / 64] << 1 | (keys[i] - least <= span);
+		return true;
+	return skx_codec_bits_between(test->body.low, test->body.end,
+								  group->ndocs, group->low_width, least,
+								  (uint32) Min(test->most, PG_UINT32_MAX) -
+								  least, bits);
 }
 
-static void
-skx_keys_test_wide(const SkxKeyTest *test, const uint32 *low,
-				   const uint32 *high, uint64 *bits)
+static bool
+skx_keys_test_wide(const SkxKeyTest *test, uint64 *bits)
 {
+	const SkxDiskKeyGroup *group = test->group;
+	const SkxKeyBody *body = &test->body;
 	uint64		span = test->most - test->least;
+	uint32		low[SKX_KEY_GROUP];
+	uint32		high[SKX_KEY_GROUP];
 	int			i;
 
-	for (i = test->group->ndocs - 1; i >= 0; i--)
+	if (!skx_codec_bits_get_all(low, body->low, body->end, group->ndocs,
+								group->low_width) ||
+		!skx_codec_bits_get_all(high, body->high, body->end, group->ndocs,
+								group->high_width))
+		return false;
+	for (i = group->ndocs - 1; i >= 0; i--)
 	{
 		uint64		key = (uint64) high[i] << 32 | low[i];
 
 		bits[i / 64] = bits[i / 64] << 1 | (key - test->least <= span);
 	}
+	return true;
 }
 
 /* Which of the group's documents pass, that of the first one lowest. */
@@ -253,8 +263,6 @@ skx_keys_test_all(SkxKeyReader *reader, const SkxKeyTest *test, uint64 *bits)
 {
 	const SkxDiskKeyGroup *group = test->group;
 	const SkxKeyBody *body = &test->body;
-	uint32		low[SKX_KEY_GROUP];
-	uint32		high[SKX_KEY_GROUP];
 	int			w;
 	int			i;
 
@@ -267,17 +275,11 @@ skx_keys_test_all(SkxKeyReader *reader, const SkxKeyTest *test, uint64 *bits)
 	}
 	if (test->none || test->all)
 		return;
-	if (!skx_codec_bits_get_all(low, body->low, body->end, group->ndocs,
-								group->low_width) ||
-		!skx_codec_bits_get_all(high, body->high, body->end, group->ndocs,
-								group->high_width))
+	skx_segment_keys_tested += group->ndocs;
+	if (group->high_width == 0 ? !skx_keys_test_narrow(test, bits) :
+		!skx_keys_test_wide(test, bits))
 		skx_segment_keys_damaged(reader, reader->leaf_page,
 								 "group of keys passes the end of its page");
-	skx_segment_keys_tested += group->ndocs;
-	if (group->high_width == 0)
-		skx_keys_test_narrow(test, low, bits);
-	else
-		skx_keys_test_wide(test, low, high, bits);
 	for (i = 0; i < SKX_KEY_GROUP / 8 && body->nulls != NULL; i++)
 		bits[i / 8] &= ~((uint64) body->nulls[i] << (i % 8 * 8));
 	if (body->nulls == NULL && group->nnull > 0)

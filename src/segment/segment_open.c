@@ -50,9 +50,9 @@ skx_segment_find_kept(uint64 incarnation, const SkxDiskSegmentRef *ref)
 	return kept;
 }
 
-static void
+static bool
 skx_segment_verify(Relation rel, const SkxBlkKey *key, BlockNumber block,
-				   const char *page)
+				   const char *page, bool report)
 {
 	SkxPageIdentity id;
 	const char *what;
@@ -62,8 +62,9 @@ skx_segment_verify(Relation rel, const SkxBlkKey *key, BlockNumber block,
 	id.ordinal = key->ordinal;
 	id.plane = key->plane;
 	what = skx_format_page_check(page, &id);
-	if (what != NULL)
+	if (what != NULL && report)
 		skx_format_report(rel, block, what);
+	return what == NULL;
 }
 
 SkxBlkFile *

@@ -413,7 +413,8 @@ posix_fadvise(int fd, off_t offset, off_t size, int advice)
 /* ---- tests ---- */
 
 static void
-verify(Relation rel, const SkxBlkKey *key, BlockNumber block, const char *page)
+verify(Relation rel, const SkxBlkKey *key, BlockNumber block, const char *page,
+	   bool report)
 {
 	CHECK(is_page(page, block));
 }

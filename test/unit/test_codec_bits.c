@@ -5,7 +5,7 @@
  * Holds: codec 1, 2, 6
  */
 #include "unit.h"
-#include "codec/codec.h"
+#include "codec/codec_internal.h"
 
 #define ROOM	(16 * 32 + 8)
 
@@ -166,6 +166,70 @@ bit_string(int n, int width)
 	}
 }
 
+/* In each way, and in the plain one. */
+static void
+between(const uint32 *values, const uint8 *src, size_t size, int n, int width,
+		uint32 least, uint32 span)
+{
+	uint64		bits[5];
+	uint64		plain[5] = {0};
+	int			words = (n + 63) / 64;
+	int			i;
+
+	memset(bits, 0xA5, sizeof(bits));
+	CHECK(skx_codec_bits_between(src, src + size, n, width, least, span,
+								 bits));
+	skx_codec_between_plain(src, src + size, 0, n, width, least, span, plain);
+	CHECK(memcmp(bits, plain, sizeof(uint64) * words) == 0);
+	for (i = 0; i < words * 64; i++)
+	{
+		bool		in = i < n && values[i] - least <= span;
+
+		CHECK((bits[i / 64] >> (i % 64) & 1) == in);
+	}
+	for (i = words; i < (int) lengthof(bits); i++)
+		CHECK(bits[i] == UINT64CONST(0xA5A5A5A5A5A5A5A5));
+}
+
+static void
+bit_ranges(int n, int width)
+{
+	uint32		values[300] = {0};
+	uint8		buf[300 * 4 + 64];
+	uint32		mask = width == 0 ? 0 : PG_UINT32_MAX >> (32 - width);
+	size_t		size = ((size_t) n * width + 7) / 8;
+	uint64		bits[5];
+	uint8	   *src;
+	int			i;
+
+	/* what follows the last number must not matter */
+	for (i = 0; i < (int) sizeof(buf); i++)
+		buf[i] = (uint8) unit_random();
+	for (i = 0; i < n; i++)
+		values[i] = unit_below(8) ? (uint32) unit_random() & mask :
+			unit_below(2) ? mask : 0;
+	skx_codec_bits_put(buf, values, n, width);
+	for (i = 0; i < 2; i++)
+	{
+		uint32		least = n > 0 ? values[unit_below(n)] : 0;
+		uint32		other = n > 0 ? values[unit_below(n)] : 0;
+
+		/* with room behind them, and none */
+		src = i == 0 ? buf : unit_guarded(buf, size);
+		between(values, src, size, n, width, least, 0);
+		between(values, src, size, n, width, Min(least, other),
+				Max(least, other) - Min(least, other));
+		between(values, src, size, n, width, 0, PG_UINT32_MAX);
+		between(values, src, size, n, width, mask, 0);
+		between(values, src, size, n, width, least + 1, (uint32) unit_random());
+	}
+	src = unit_guarded(buf, size);
+	CHECK(size == 0 || !skx_codec_bits_between(src, src + size - 1, n, width,
+											   0, 0, bits));
+	CHECK(!skx_codec_bits_between(src, src + size, n, 33, 0, 0, bits));
+	CHECK(!skx_codec_bits_between(src, src + size, n, -1, 0, 0, bits));
+}
+
 int
 main(void)
 {
@@ -178,7 +242,10 @@ main(void)
 	for (width = 0; width <= 32; width++)
 	{
 		for (n = 0; n < 300; n += 1 + unit_below(20))
+		{
 			bit_string(n, width);
+			bit_ranges(n, width);
+		}
 	}
 	return unit_done("test_codec_bits");
 }

