@@ -39,9 +39,9 @@
 #define SKX_COST_DECODE		12.0
 
 /* Looking at a key: one after the other, or where a probe is; a value's list. */
-#define SKX_COST_KEY		0.45
+#define SKX_COST_KEY		0.12
 #define SKX_COST_KEY_ASK	2.0
-#define SKX_COST_VALUE		30.0
+#define SKX_COST_VALUE		20.0
 
 /* Keys of a column on one page of BLCKSZ. */
 #define SKX_COST_PAGE_KEYS	3000.0

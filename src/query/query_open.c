@@ -21,11 +21,12 @@
 #define SKX_RANGE_RARE		.02
 
 /*
- * Keys that are looked at (3 ns each) in the time of opening a list, and of a
- * posting and what is asked about it; and of these, of the list of a value.
+ * Keys that are looked at (.6 ns each; a third as many without AVX2) in the time
+ * of opening a list, and of a posting and what is asked about it; and of these,
+ * of the list of a value.
  */
-#define SKX_VALUE_KEYS		50
-#define SKX_KEYS_STEP		8
+#define SKX_VALUE_KEYS		128
+#define SKX_KEYS_STEP		24
 #define SKX_VALUE_STEPS		16
 
 /*
@@ -239,27 +240,6 @@ skx_query_open_range(const SkxOpening *o, const SkxQueryNode *node)
 	return it;
 }
 
-/* Are the values of a range more than so many? */
-static bool
-skx_query_count_few(const SkxTerm *term, const char *lexeme, int len,
-					void *arg)
-{
-	int64	   *left = arg;
-
-	*left -= 1;
-	return *left >= 0;
-}
-
-static bool
-skx_query_has_more(const SkxOpening *o, const SkxQueryNode *node, int64 most)
-{
-	SkxLexeme	from = {node->lexeme, node->len};
-
-	skx_segment_between(o->seg, &from, node->to, false, skx_query_count_few,
-						&most);
-	return most < 0;
-}
-
 /*
  * What generates by keys does so by the lists of its values instead, where that
  * takes less time; half of it if all of the answer may not be wanted, as lists
@@ -270,6 +250,7 @@ static SkxIter *
 skx_query_settle(const SkxOpening *o, SkxIter *it)
 {
 	const SkxQueryNode *node = it->node;
+	SkxLexeme	from;
 	int64		values;
 
 	if (it->kind != SKX_NODE_KEYS)
@@ -289,7 +270,9 @@ skx_query_settle(const SkxOpening *o, SkxIter *it)
 		*o->unsettled = true;
 		return it;
 	}
-	if (skx_query_has_more(o, node, values))
+	from.bytes = node->lexeme;
+	from.len = node->len;
+	if (skx_segment_terms_between(o->seg, &from, node->to) > values)
 		return it;
 	skx_query_close(it);
 	return skx_query_open_prefix(o, node);

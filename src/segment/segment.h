@@ -150,6 +150,11 @@ extern void skx_segment_between(SkxSegment *seg, const SkxLexeme *from,
 								const SkxLexeme *to, bool reads_ahead,
 								SkxTermVisit visit, void *arg);
 
+/* How many terms that would be, by two look-ups. */
+extern uint32 skx_segment_terms_between(SkxSegment *seg,
+										const SkxLexeme *from,
+										const SkxLexeme *to);
+
 /*
  * segment_ahead.c : asks for pages before they are pinned
  *

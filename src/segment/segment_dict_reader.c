@@ -596,6 +596,52 @@ skx_segment_between(SkxSegment *seg, const SkxLexeme *from,
 		skx_segment_dict_visit(seg, ends, false, reads_ahead, visit, arg);
 }
 
+/*
+ * Number of the first term that is not below a lexeme, from the leaf that the
+ * cursor has just entered on.
+ */
+static uint32
+skx_segment_dict_number(SkxDictCursor *c, const SkxLexeme *lexeme)
+{
+	SkxTerm		term;
+
+	skx_segment_dict_bisect(c, lexeme->bytes, lexeme->len);
+	do
+	{
+		do
+		{
+			int			cmp = skx_segment_dict_compare(c, lexeme->bytes,
+													   lexeme->len);
+
+			skx_segment_dict_term(c, &term);
+			if (cmp >= 0)
+				return term.ordinal;
+		} while (skx_segment_dict_step(c));
+	} while (skx_segment_dict_next_leaf(c));
+	return c->seg->header.nterms;
+}
+
+uint32
+skx_segment_terms_between(SkxSegment *seg, const SkxLexeme *from,
+						  const SkxLexeme *to)
+{
+	SkxLexeme	ends[2] = {*from, *to};
+	SkxDictCursor c;
+	uint32		last;
+	uint32		first;
+	uint32		past;
+
+	if (seg->header.nterms == 0)
+		return 0;
+	c.seg = seg;
+	last = skx_segment_dict_range(&c, ends, 3) - 1;
+	first = skx_segment_dict_number(&c, from);
+	skx_segment_dict_enter(&c, last);
+	past = skx_segment_dict_number(&c, to);
+	skx_segment_dict_relax(seg);
+	return past - Min(first, past);
+}
+
 struct SkxTermWalk
 {
 	SkxDictCursor cursor;

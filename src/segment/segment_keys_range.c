@@ -12,7 +12,7 @@
 #include "segment/segment_keys_internal.h"
 
 /* Documents of a group that it takes to unpack all of its keys. */
-#define SKX_KEYS_UNPACKED	12
+#define SKX_KEYS_UNPACKED	6
 
 /* Inner pages that are looked at to tell how far a range reaches. */
 #define SKX_KEYS_PAGES		8
