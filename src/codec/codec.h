@@ -101,8 +101,12 @@ extern bool skx_codec_bits_get_all(uint32 *dst, const uint8 *src,
 /*
  * codec_between.c : bit i of `bits` is set if number i is one of least, ...,
  * least + span (modulo 2^32); whole words for n numbers are written.  False when
- * they end past `end`.
+ * they end past `end`.  Numbers of SKX_BETWEEN_WIDTH bits at most, so that with
+ * seven bits before them they fit into 32, take a fifth of the time of others
+ * where the processor has AVX2.
  */
+#define SKX_BETWEEN_WIDTH	25
+
 extern bool skx_codec_bits_between(const uint8 *src, const uint8 *end, int n,
 								   int width, uint32 least, uint32 span,
 								   uint64 *bits);

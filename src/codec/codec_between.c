@@ -65,9 +65,6 @@ skx_codec_between_plain(const uint8 *src, const uint8 *end, int from, int n,
 
 #ifdef SKX_WITH_AVX2
 
-/* The widest numbers of which seven bits before them leave room in a lane. */
-#define SKX_LANE_WIDTH		25
-
 /* Of number k of eight: its first bit, from the first byte of its half. */
 #define SKX_HALF(w)			((w) * 4 / 8)
 #define SKX_FIRST(w, k)		((k) * (w) - ((k) < 4 ? 0 : SKX_HALF(w) * 8))
@@ -86,7 +83,7 @@ static const struct
 {
 	uint8		bytes[32];
 	uint32		shifts[8];
-}			skx_codec_lanes[SKX_LANE_WIDTH + 1] = {
+}			skx_codec_lanes[SKX_BETWEEN_WIDTH + 1] = {
 	SKX_LANES_OF(0), SKX_LANES_OF(1), SKX_LANES_OF(2), SKX_LANES_OF(3),
 	SKX_LANES_OF(4), SKX_LANES_OF(5), SKX_LANES_OF(6), SKX_LANES_OF(7),
 	SKX_LANES_OF(8), SKX_LANES_OF(9), SKX_LANES_OF(10), SKX_LANES_OF(11),
@@ -140,7 +137,7 @@ skx_codec_bits_between(const uint8 *src, const uint8 *end, int n, int width,
 		return false;
 	memset(bits, 0, skx_codec_between_words(n) * sizeof(uint64));
 #ifdef SKX_WITH_AVX2
-	if (width <= SKX_LANE_WIDTH && __builtin_cpu_supports("avx2"))
+	if (width <= SKX_BETWEEN_WIDTH && __builtin_cpu_supports("avx2"))
 		done = skx_codec_between_lanes(src, end, n, width, least, span, bits);
 #endif
 	skx_codec_between_plain(src, end, done, n, width, least, span, bits);

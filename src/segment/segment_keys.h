@@ -62,6 +62,9 @@ extern int	skx_segment_keys_children(SkxKeyReader *reader,
 extern SkxKeyReader *skx_segment_keys_open(SkxSegment *seg, int column);
 extern void skx_segment_keys_close(SkxKeyReader *reader);
 extern const SkxKeyColumn *skx_segment_keys_column(const SkxKeyReader *reader);
+
+/* Do they differ in so few bits that eight are tested at once? */
+extern bool skx_segment_keys_narrow(const SkxKeyReader *reader);
 extern void skx_segment_keys_read(SkxKeyReader *reader, uint32 first, int n,
 								  SkxKey *keys);
 extern void skx_segment_keys_of(SkxKeyReader *reader, const uint32 *docs,

@@ -81,6 +81,15 @@ skx_segment_keys_column(const SkxKeyReader *reader)
 	return &reader->key;
 }
 
+bool
+skx_segment_keys_narrow(const SkxKeyReader *reader)
+{
+	const uint64 *quantiles = reader->column.quantiles;
+
+	return (quantiles[SKX_KEY_QUANTILES - 1] - quantiles[0]) >>
+		SKX_BETWEEN_WIDTH == 0;
+}
+
 const SkxDiskKeyPage *
 skx_segment_keys_page(SkxKeyReader *reader, uint32 ordinal, int level)
 {
