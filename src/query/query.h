@@ -61,10 +61,11 @@ extern bool skx_query_scan_counts(const SkxQueryScan *scan);
 
 /*
  * Documents that it may give, at most, as far as df can tell; and postings that
- * it goes through for these, or what takes as long.
+ * it goes through for these, or what takes as long (cost NULL, or filled in as
+ * by the former).
  */
 extern uint32 skx_query_scan_cost(SkxQueryScan *scan);
-extern uint32 skx_query_scan_steps(SkxQueryScan *scan);
+extern uint32 skx_query_scan_steps(SkxQueryScan *scan, uint32 *cost);
 
 /* Before any next: scans of one query on several segments begin together. */
 extern void skx_query_scan_plan(SkxQueryScan **scans, int n);

@@ -122,17 +122,17 @@ skx_query_scan_cost(SkxQueryScan *scan)
  * the scan may not be wanted then.
  */
 uint32
-skx_query_scan_steps(SkxQueryScan *scan)
+skx_query_scan_steps(SkxQueryScan *scan, uint32 *cost)
 {
-	MemoryContext old;
+	MemoryContext old = MemoryContextSwitchTo(scan->context);
 	bool		unsettled = false;
 	uint32		steps;
 
-	if (scan->it != NULL)
-		return scan->it->steps;
-	old = MemoryContextSwitchTo(scan->context);
-	skx_query_scan_begin(scan, &unsettled);
+	if (scan->it == NULL)
+		skx_query_scan_begin(scan, &unsettled);
 	steps = scan->it->steps;
+	if (cost != NULL)
+		*cost = scan->it->cost;
 	if (unsettled)
 	{
 		skx_query_close(scan->it);

@@ -292,7 +292,7 @@ skx_topk_by_filter(SkxTopkRun *run, double others)
 {
 	SkxQueryScan *scan = skx_query_scan_open(run->seg,
 											 run->topk->request.filter, true);
-	bool		few = (double) skx_query_scan_steps(scan) *
+	bool		few = (double) skx_query_scan_steps(scan, NULL) *
 		SKX_TOPK_FILTER_SHARE < others;
 
 	if (few)
@@ -303,12 +303,13 @@ skx_topk_by_filter(SkxTopkRun *run, double others)
 
 /*
  * Is it less work to look all `docs` documents of a filter up in the lists of
- * the words, than to go through the best by these until enough of them pass?
- * As if words and filter were independent: of `passing` one in ndocs / docs is
- * a hit.  Most documents of a filter are dropped by bounds, in one look.
+ * the words, when it takes `steps` to find them, than to go through the best by
+ * these until enough of them pass?  As if words and filter were independent: of
+ * `passing` one in ndocs / docs is a hit.  Most documents of a filter are
+ * dropped by bounds, in one look.
  */
 static bool
-skx_topk_filter_leads(const SkxTopkRun *run, double docs)
+skx_topk_filter_leads(const SkxTopkRun *run, double docs, double steps)
 {
 	double		best = (double) run->topk->rows + run->topk->given +
 		run->topk->before;
@@ -318,7 +319,7 @@ skx_topk_filter_leads(const SkxTopkRun *run, double docs)
 
 	for (i = 0; i < run->noptional; i++)
 		scored += run->optional[i]->cursor->df;
-	return docs < Min(scored, passing * SKX_TOPK_LOOKED_UP *
+	return steps < Min(scored, passing * SKX_TOPK_LOOKED_UP *
 					  pow(Max(best, 1), SKX_TOPK_LOOKED_POWER));
 }
 
@@ -344,6 +345,8 @@ skx_topk_choose(SkxTopkRun *run, const SkxTopkSegment *s)
 {
 	SkxTopk    *topk = run->topk;
 	SkxQueryScan *scan;
+	uint32		docs;
+	uint32		steps;
 	bool		leads;
 
 	if (topk->words_match)
@@ -352,7 +355,8 @@ skx_topk_choose(SkxTopkRun *run, const SkxTopkSegment *s)
 		return;
 	}
 	scan = skx_query_scan_open(run->seg, topk->request.filter, true);
-	leads = skx_topk_filter_leads(run, skx_query_scan_steps(scan));
+	steps = skx_query_scan_steps(scan, &docs);
+	leads = skx_topk_filter_leads(run, docs, steps);
 	if (leads)
 		skx_topk_through(run, scan);
 	skx_query_scan_close(scan);
@@ -373,7 +377,8 @@ skx_topk_filters_last(const SkxTopkRun *run)
 		if (run->required[i]->term != NULL)
 			return false;
 	return run->noptional > 0 &&
-		!skx_topk_filter_leads(run, run->required[0]->cursor->df);
+		!skx_topk_filter_leads(run, run->required[0]->cursor->df,
+							   run->required[0]->cursor->df);
 }
 
 /* The required list of a term of the segment. */
