@@ -233,28 +233,70 @@ skx_keys_test_narrow(const SkxKeyTest *test, uint64 *bits)
 								  least, bits);
 }
 
+static inline bool
+skx_keys_low_between(const SkxKeyTest *test, uint32 least, uint32 most,
+					 uint64 *bits)
+{
+	return skx_codec_bits_between(test->body.low, test->body.end,
+								  test->group->ndocs, test->group->low_width,
+								  least, most - least, bits);
+}
+
+static inline bool
+skx_keys_high_between(const SkxKeyTest *test, uint32 least, uint32 most,
+					  uint64 *bits)
+{
+	return skx_codec_bits_between(test->body.high, test->body.end,
+								  test->group->ndocs, test->group->high_width,
+								  least, most - least, bits);
+}
+
+/*
+ * Keys whose high bits are those of an end of the range pass by their low bits,
+ * and few have them: those strictly between the ends' pass whatever these are.
+ */
+static bool
+skx_keys_test_ends(const SkxKeyTest *test, const uint64 *inner, uint64 *bits)
+{
+	uint32		from = (uint32) (test->least >> 32);
+	uint32		to = (uint32) (test->most >> 32);
+	uint64		first[SKX_KEY_WORDS] = {0};
+	uint64		above[SKX_KEY_WORDS] = {0};
+	uint64		below[SKX_KEY_WORDS] = {0};
+	int			w;
+
+	if (!skx_keys_high_between(test, from, from, first) ||
+		!skx_keys_low_between(test, (uint32) test->least, PG_UINT32_MAX,
+							  above) ||
+		!skx_keys_low_between(test, 0, (uint32) test->most, below))
+		return false;
+	for (w = 0; w < SKX_KEY_WORDS; w++)
+	{
+		uint64		last = from == to ? first[w] : bits[w] & ~first[w];
+
+		first[w] &= above[w];
+		last &= below[w];
+		bits[w] = inner[w] | (from == to ? first[w] & last : first[w] | last);
+	}
+	return true;
+}
+
 static bool
 skx_keys_test_wide(const SkxKeyTest *test, uint64 *bits)
 {
-	const SkxDiskKeyGroup *group = test->group;
-	const SkxKeyBody *body = &test->body;
-	uint64		span = test->most - test->least;
-	uint32		low[SKX_KEY_GROUP];
-	uint32		high[SKX_KEY_GROUP];
-	int			i;
+	uint32		from = (uint32) (test->least >> 32);
+	uint32		to = (uint32) (test->most >> 32);
+	uint64		inner[SKX_KEY_WORDS] = {0};
+	bool		ends = false;
+	int			w;
 
-	if (!skx_codec_bits_get_all(low, body->low, body->end, group->ndocs,
-								group->low_width) ||
-		!skx_codec_bits_get_all(high, body->high, body->end, group->ndocs,
-								group->high_width))
+	if (!skx_keys_high_between(test, from, to, bits) ||
+		(to - from > 1 &&
+		 !skx_keys_high_between(test, from + 1, to - 1, inner)))
 		return false;
-	for (i = group->ndocs - 1; i >= 0; i--)
-	{
-		uint64		key = (uint64) high[i] << 32 | low[i];
-
-		bits[i / 64] = bits[i / 64] << 1 | (key - test->least <= span);
-	}
-	return true;
+	for (w = 0; w < SKX_KEY_WORDS; w++)
+		ends |= bits[w] != inner[w];
+	return !ends || skx_keys_test_ends(test, inner, bits);
 }
 
 /* Which of the group's documents pass, that of the first one lowest. */

@@ -85,9 +85,12 @@ bool
 skx_segment_keys_narrow(const SkxKeyReader *reader)
 {
 	const uint64 *quantiles = reader->column.quantiles;
+	uint64		span = quantiles[SKX_KEY_QUANTILES - 1] - quantiles[0];
 
-	return (quantiles[SKX_KEY_QUANTILES - 1] - quantiles[0]) >>
-		SKX_BETWEEN_WIDTH == 0;
+	/* of wide ones, the low bits are hardly looked at */
+	if (span > PG_UINT32_MAX)
+		span >>= 32;
+	return span >> SKX_BETWEEN_WIDTH == 0;
 }
 
 const SkxDiskKeyPage *

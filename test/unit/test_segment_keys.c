@@ -18,7 +18,7 @@
 #include "unit_segment.h"
 #include "segment/segment_keys.h"
 
-#define COLUMNS			8
+#define COLUMNS			9
 
 static uint32 pins;				/* of the keys plane */
 
@@ -76,6 +76,12 @@ unit_key(int column, uint32 doc)
 			break;
 		case 6:
 			key.value = doc % 8;
+			break;
+		case 7:
+			/* high bits that many have, and all low ones */
+			key.is_null = unit_below(20) == 0;
+			key.value = key.is_null ? 0 : unit_below(5) << 32 |
+				(uint32) unit_random();
 			break;
 		default:
 			key.value = 42;
