@@ -23,6 +23,13 @@ KINDS = {  # name: extension, index
     "skipidx": ENGINES["skipidx"],
 }
 STATEMENT_ROWS = 5000
+PRICED = {  # where a column is that is updated: indexes
+    "no index": ("skipidx (tsv)",),
+    "btree beside": ("skipidx (tsv)", "btree (price)"),
+    "in the index": ("skipidx (tsv, price)",),
+    "gin, btree beside": (GIN, "btree (price)"),
+}
+UPDATED_ROWS = 1000
 SETTINGS = ("fsync", "synchronous_commit", "shared_buffers", "max_wal_size",
             "checkpoint_timeout", "full_page_writes", "gin_pending_list_limit")
 
@@ -100,6 +107,31 @@ def index_bytes(name):
     if not KINDS[name][1]:
         return 0
     return int(sql("SELECT pg_total_relation_size('docs_%s_tsv')" % name)[0])
+
+
+def column_updates(run):
+    """A thousand rows get another price, which is in an index or is not."""
+    rows = run["base"] // UPDATED_ROWS * UPDATED_ROWS
+    for number, indexes in enumerate(PRICED.values()):
+        sql("CREATE TABLE priced_%d (id bigint, price int, tsv tsvector)"
+            " WITH (fillfactor = 80, autovacuum_enabled = off)" % number,
+            "INSERT INTO priced_%d SELECT id, id %% 997, tsv FROM pool"
+            " WHERE id <= %d ORDER BY id" % (number, rows),
+            *("CREATE INDEX ON priced_%d USING %s" % (number, index)
+              for index in indexes), "VACUUM ANALYZE priced_%d" % number)
+    sql("CHECKPOINT")
+    for turn in range(run["rounds"]):
+        step("updates of a column, round", turn + 1)
+        for number, name in enumerate(PRICED):
+            before, began = lsn(), time.monotonic()
+            sql("UPDATE priced_%d SET price = price + 1 WHERE id %% %d = %d" %
+                (number, rows // UPDATED_ROWS, turn))
+            run["updates"].append({
+                "column": name, "round": turn,
+                "seconds": round(time.monotonic() - began, 4),
+                "wal_bytes": lsn() - before})
+    for number in range(len(PRICED)):
+        sql("DROP TABLE priced_%d" % number)
 
 
 def started(script, clients, seconds, *more):
@@ -214,10 +246,12 @@ def measure(run):
                pool=int(option("POOL", 100000)), server=version(),
                settings=settings_of(*SETTINGS),
                engines=engines_wanted(" ".join(KINDS), KINDS),
-               statements=[], runs=[], long=[], beside=[])
+               statements=[], updates=[], runs=[], long=[], beside=[])
     step("load", run["corpus"])
     run["lexemes"] = load(run["engines"], run["base"], run["pool"])
     statements(run)
+    if "skipidx" in run["engines"] and "gin_on" in run["engines"]:
+        column_updates(run)
     single_rows(run)
     if "skipidx" in run["engines"] and int(option("BESIDE_SECONDS", 60)):
         beside(run)

@@ -37,6 +37,22 @@ def print_statements(run):
             (STATEMENT_ROWS * len(entries))))
 
 
+def print_updates(run):
+    if not run.get("updates"):
+        return
+    print("\n1,000 rows get another price  seconds      worst   "
+          "WAL bytes a row")
+    for name in sorted({entry["column"] for entry in run["updates"]},
+                       key=lambda name: median([
+                           entry["wal_bytes"] for entry in
+                           of(run["updates"], column=name)])):
+        entries = of(run["updates"], column=name)
+        times = [entry["seconds"] for entry in entries]
+        print("  %-24s %9.3f  %9.3f %17.0f" % (
+            name, median(times), max(times),
+            median([entry["wal_bytes"] for entry in entries]) / 1000))
+
+
 def print_runs(run):
     print("\none row a transaction, ms       tps       p50       p99      "
           "p99.9       max   WAL bytes a row")
@@ -147,6 +163,7 @@ def tables(run):
                   "%s=%s" % (name, run["settings"][name])
                   for name in ("fsync", "synchronous_commit"))))
     print_statements(run)
+    print_updates(run)
     print_runs(run)
     print_beside(run)
     print_long(run)
