@@ -19,8 +19,8 @@ my $rows = 800000;
 
 $node->safe_psql('postgres', <<"SQL");
 CREATE EXTENSION skipidx;
-CREATE TABLE docs (v tsvector) WITH (autovacuum_enabled = off, parallel_workers = 2);
-INSERT INTO docs SELECT CASE WHEN i % 10 = 0 THEN 'a' ELSE 'b' END::tsvector FROM generate_series(1, $rows) i;
+CREATE TABLE docs (v tsvector, n int) WITH (autovacuum_enabled = off, parallel_workers = 2);
+INSERT INTO docs SELECT CASE WHEN i % 10 = 0 THEN 'a' ELSE 'b' END::tsvector, i % 1000 FROM generate_series(1, $rows) i;
 ANALYZE docs;
 CHECKPOINT;
 SQL
@@ -52,7 +52,7 @@ for ([ 7000, 1, 1, 1 ], [ 900, 2, 8, 1 ], [ 300, 1, 1, 0 ])
 	my $s = skx_session($node, 'postgres');
 
 	leave($kb);
-	my ($said, $took) = $team->run($s, 2, 'CREATE INDEX docs_v ON docs USING skipidx (v)');
+	my ($said, $took) = $team->run($s, 2, 'CREATE INDEX docs_v ON docs USING skipidx (v, n)');
 
 	leave(6000);
 	is(join('', $said =~ /ERROR.*/g), '', "$name: built");
@@ -64,6 +64,7 @@ for ([ 7000, 1, 1, 1 ], [ 900, 2, 8, 1 ], [ 300, 1, 1, 0 ])
 	cmp_ok($segments, '<=', $most, "$name: and no more");
 	is($s->raw(q{SELECT skipidx_check('docs_v', true)}), '', "$name: skipidx_check");
 	is($s->value(q{SET enable_seqscan = off; SELECT count(*) FROM docs WHERE v @@ 'a'}), $rows / 10, "$name: answer");
+	is($s->value(q{SELECT count(*) FROM docs WHERE v @@ 'b' AND n BETWEEN 8 AND 17}), $rows / 1000 * 9, "$name: answer of a range");
 	$s->value('DROP INDEX docs_v');
 	$s->close;
 }

@@ -62,6 +62,8 @@ BEGIN
 		EXECUTE format('SELECT count(*) || '' '' || coalesce(sum(id), 0) FROM docs WHERE v @@ %L', q) INTO n;
 		answer := answer || n || E'\n';
 	END LOOP;
+	SELECT count(*) || ' ' || coalesce(sum(id), 0) INTO n FROM docs WHERE id BETWEEN 50 AND 400;
+	answer := answer || n || E'\n';
 	RETURN answer;
 END $$;
 SQL
@@ -140,9 +142,9 @@ sub prepare
 	$s->value('DROP INDEX IF EXISTS docs_v, docs_w; TRUNCATE docs');
 	my $block_size = $opt{block_size} // '8kB';
 
-	$s->value("CREATE INDEX docs_v ON docs USING skipidx (v) WITH (block_size = '$block_size', pending_limit = '1GB')"
+	$s->value("CREATE INDEX docs_v ON docs USING skipidx (v, id) WITH (block_size = '$block_size', pending_limit = '1GB')"
 		  . " TABLESPACE $where");
-	$s->value("CREATE INDEX docs_w ON docs USING skipidx (v) WITH (pending_limit = '1GB') TABLESPACE $where") if $opt{two};
+	$s->value("CREATE INDEX docs_w ON docs USING skipidx (v, id) WITH (pending_limit = '1GB') TABLESPACE $where") if $opt{two};
 	for (1 .. $opt{segments} // 0)
 	{
 		$s->value("SELECT add(150); SELECT skipidx_flush('docs_v') \\g /dev/null\n");
@@ -181,7 +183,7 @@ $s->value('DROP INDEX docs_v');
 
 	$disk->fill(400);
 	connect_to();
-	like($s->raw("CREATE INDEX docs_v ON docs USING skipidx (v) TABLESPACE $where"),
+	like($s->raw("CREATE INDEX docs_v ON docs USING skipidx (v, id) TABLESPACE $where"),
 		qr/ERROR:  53100: could not .*: No space left on device.*HINT:  Check free disk space/s, 'a build fails');
 	$disk->empty;
 	connect_to();
@@ -190,7 +192,7 @@ $s->value('DROP INDEX docs_v');
 
 # All that a new index has is on disk: with the server's next checkpoint on a
 # full disk, inserts still find the free pages.
-is($s->raw("CREATE INDEX docs_v ON docs USING skipidx (v) WITH (block_size = '1MB') TABLESPACE $where"), '', 'built with space');
+is($s->raw("CREATE INDEX docs_v ON docs USING skipidx (v, id) WITH (block_size = '1MB') TABLESPACE $where"), '', 'built with space');
 {
 	my @stat = stat(skx_relation_file($node, 'postgres', 'docs_v'));
 
