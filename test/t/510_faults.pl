@@ -37,7 +37,7 @@ my @actions = qw(kill error cancel);
 my (%hit, $cases);
 my $lost = 0;
 
-$f->{s}->value("CREATE INDEX docs_v ON docs USING skipidx (v) WITH (block_size = '8kB')");
+$f->{s}->value("CREATE INDEX docs_v ON docs USING skipidx (v, id) WITH (block_size = '8kB')");
 
 # ---- the operations, and what each must have done when nothing stopped it ----
 
