@@ -8,8 +8,9 @@
  * filled it is noted whether the cache had pages that it is filled from: those
  * of the same terms, or of the same documents.  When the segment is written,
  * and before it is published, what was noted is read into the cache, up to a
- * quarter of that, and what was used most comes first.  Norms are filled in when the merge ends; of them all are
- * brought if the cache has most of those of the inputs.
+ * quarter of that, and what was used most comes first.  Norms are filled in
+ * when the merge ends; of them all are brought if the cache has most of those
+ * of the inputs.
  *
  * Pages of the inputs are wanted by queries that began before, and by no
  * other: the clock takes them next.

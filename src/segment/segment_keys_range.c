@@ -218,37 +218,27 @@ skx_keys_passes(const SkxKeyTest *test, uint32 i)
 	return delta >= test->least && delta <= test->most;
 }
 
-/* Keys of 32 bits at most, less the least of the group. */
+/* Low bits of the keys, less the least of the group, or high ones. */
+static inline bool
+skx_keys_between(const SkxKeyTest *test, bool high, uint32 least, uint32 most,
+				 uint64 *bits)
+{
+	const SkxDiskKeyGroup *group = test->group;
+	const SkxKeyBody *body = &test->body;
+
+	return skx_codec_bits_between(high ? body->high : body->low, body->end,
+								  group->ndocs,
+								  high ? group->high_width : group->low_width,
+								  least, most - least, bits);
+}
+
+/* Keys of 32 bits at most. */
 static bool
 skx_keys_test_narrow(const SkxKeyTest *test, uint64 *bits)
 {
-	const SkxDiskKeyGroup *group = test->group;
-	uint32		least = (uint32) test->least;
-
-	if (test->least > PG_UINT32_MAX)
-		return true;
-	return skx_codec_bits_between(test->body.low, test->body.end,
-								  group->ndocs, group->low_width, least,
-								  (uint32) Min(test->most, PG_UINT32_MAX) -
-								  least, bits);
-}
-
-static inline bool
-skx_keys_low_between(const SkxKeyTest *test, uint32 least, uint32 most,
-					 uint64 *bits)
-{
-	return skx_codec_bits_between(test->body.low, test->body.end,
-								  test->group->ndocs, test->group->low_width,
-								  least, most - least, bits);
-}
-
-static inline bool
-skx_keys_high_between(const SkxKeyTest *test, uint32 least, uint32 most,
-					  uint64 *bits)
-{
-	return skx_codec_bits_between(test->body.high, test->body.end,
-								  test->group->ndocs, test->group->high_width,
-								  least, most - least, bits);
+	return test->least > PG_UINT32_MAX ||
+		skx_keys_between(test, false, (uint32) test->least,
+						 (uint32) Min(test->most, PG_UINT32_MAX), bits);
 }
 
 /*
@@ -265,10 +255,10 @@ skx_keys_test_ends(const SkxKeyTest *test, const uint64 *inner, uint64 *bits)
 	uint64		below[SKX_KEY_WORDS] = {0};
 	int			w;
 
-	if (!skx_keys_high_between(test, from, from, first) ||
-		!skx_keys_low_between(test, (uint32) test->least, PG_UINT32_MAX,
-							  above) ||
-		!skx_keys_low_between(test, 0, (uint32) test->most, below))
+	if (!skx_keys_between(test, true, from, from, first) ||
+		!skx_keys_between(test, false, (uint32) test->least, PG_UINT32_MAX,
+						  above) ||
+		!skx_keys_between(test, false, 0, (uint32) test->most, below))
 		return false;
 	for (w = 0; w < SKX_KEY_WORDS; w++)
 	{
@@ -290,9 +280,9 @@ skx_keys_test_wide(const SkxKeyTest *test, uint64 *bits)
 	bool		ends = false;
 	int			w;
 
-	if (!skx_keys_high_between(test, from, to, bits) ||
+	if (!skx_keys_between(test, true, from, to, bits) ||
 		(to - from > 1 &&
-		 !skx_keys_high_between(test, from + 1, to - 1, inner)))
+		 !skx_keys_between(test, true, from + 1, to - 1, inner)))
 		return false;
 	for (w = 0; w < SKX_KEY_WORDS; w++)
 		ends |= bits[w] != inner[w];
