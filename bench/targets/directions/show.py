@@ -294,10 +294,31 @@ def expectations(run):
     return lines
 
 
+def whole_panel(run):
+    """What a scan of the whole table takes, and what the planner expects of
+    it before and after calibration, where the cost of a btree forward is what
+    that takes."""
+    scans = [one for one in run["whole"] if not one["round"]]
+    places = [2 ** i for i in range(len(scans))]
+    times = [whole_ms(run, series=one["series"], order=one["order"],
+                      concurrency=one["concurrency"]) for one in scans]
+    unit = {one["concurrency"]: ms / one["cost"]
+            for one, ms in zip(scans, times)
+            if (one["series"], one["order"]) == ("btree", "ascending")}
+    return {"title": "whole table of %d pages, cold" % run["wide"],
+            "x": "scan, effective_io_concurrency", "y": "ms",
+            "ticks": [(x, "%s %s %d" % (one["series"], one["order"][:4],
+                                        one["concurrency"]))
+                      for x, one in zip(places, scans)],
+            "curves": [("measured", places, times)] + [
+                (label, places, [one[field] * unit[one["concurrency"]]
+                                 for one in scans])
+                for label, field in (("expected", "cost"),
+                                     ("expected, calibrated", "calibrated"))]}
+
+
 def plots(run):
-    """Costs and times of the whole table: bars would say no more than the
-    table; the curves are clients against transactions."""
-    panels = []
+    panels = [whole_panel(run)] if run["whole"] else []
     scripts = scripts_of(run)
     for script in SCRIPTS if scripts else ():
         warm = of(scripts, script=script, cold=False)
@@ -312,4 +333,5 @@ def plots(run):
         panels.append({"title": script, "x": "clients", "y": "transactions/s",
                        "ticks": [(n, str(n)) for n in run["clients"]],
                        "curves": curves})
-    return [("", "rows in an order, by pgbench", panels)] if panels else []
+    return [("", "rows in an order: a whole table, and by pgbench", panels)] if (
+        panels) else []
