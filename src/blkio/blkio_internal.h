@@ -109,8 +109,10 @@ struct SkxBlkFile
 	bool		once;			/* what is not cached is read past the cache */
 	BufferAccessStrategy strategy;	/* in shared buffers; NULL: as usual */
 
-	/* read in passing, of each plane: the most uses that a frame found in the
-	 * cache has had, and those of the last one pinned; 0: it was not found */
+	/*
+	 * read in passing, of each plane: the most uses that a frame found in the
+	 * cache has had, and those of the last one pinned; 0: it was not found
+	 */
 	uint8		met[SKX_BLK_PLANES];
 	uint8		met_last[SKX_BLK_PLANES];
 };

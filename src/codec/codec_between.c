@@ -84,6 +84,7 @@ static const struct
 	uint8		bytes[32];
 	uint32		shifts[8];
 }			skx_codec_lanes[SKX_BETWEEN_WIDTH + 1] = {
+
 	SKX_LANES_OF(0), SKX_LANES_OF(1), SKX_LANES_OF(2), SKX_LANES_OF(3),
 	SKX_LANES_OF(4), SKX_LANES_OF(5), SKX_LANES_OF(6), SKX_LANES_OF(7),
 	SKX_LANES_OF(8), SKX_LANES_OF(9), SKX_LANES_OF(10), SKX_LANES_OF(11),
@@ -99,13 +100,13 @@ static int
 skx_codec_between_lanes(const uint8 *src, const uint8 *end, int n, int width,
 						uint32 least, uint32 span, uint64 *bits)
 {
-	const __m256i bytes = _mm256_loadu_si256((const __m256i *)
-											 skx_codec_lanes[width].bytes);
-	const __m256i shifts = _mm256_loadu_si256((const __m256i *)
-											  skx_codec_lanes[width].shifts);
-	const __m256i mask = _mm256_set1_epi32((int) ((1U << width) - 1));
-	const __m256i low = _mm256_set1_epi32((int) least);
-	const __m256i most = _mm256_set1_epi32((int) span);
+	const		__m256i bytes = _mm256_loadu_si256((const __m256i *)
+												   skx_codec_lanes[width].bytes);
+	const		__m256i shifts = _mm256_loadu_si256((const __m256i *)
+													skx_codec_lanes[width].shifts);
+	const		__m256i mask = _mm256_set1_epi32((int) ((1U << width) - 1));
+	const		__m256i low = _mm256_set1_epi32((int) least);
+	const		__m256i most = _mm256_set1_epi32((int) span);
 	const int	half = SKX_HALF(width);
 	int			i;
 

@@ -320,7 +320,7 @@ skx_topk_filter_leads(const SkxTopkRun *run, double docs, double steps)
 	for (i = 0; i < run->noptional; i++)
 		scored += run->optional[i]->cursor->df;
 	return steps < Min(scored, passing * SKX_TOPK_LOOKED_UP *
-					  pow(Max(best, 1), SKX_TOPK_LOOKED_POWER));
+					   pow(Max(best, 1), SKX_TOPK_LOOKED_POWER));
 }
 
 /*
