@@ -65,6 +65,9 @@ skx_codec_between_plain(const uint8 *src, const uint8 *end, int from, int n,
 
 #ifdef SKX_WITH_AVX2
 
+/* Eight lanes of 32 bits. */
+typedef __m256i SkxEight;
+
 /* Of number k of eight: its first bit, from the first byte of its half. */
 #define SKX_HALF(w)			((w) * 4 / 8)
 #define SKX_FIRST(w, k)		((k) * (w) - ((k) < 4 ? 0 : SKX_HALF(w) * 8))
@@ -100,13 +103,13 @@ static int
 skx_codec_between_lanes(const uint8 *src, const uint8 *end, int n, int width,
 						uint32 least, uint32 span, uint64 *bits)
 {
-	const		__m256i bytes = _mm256_loadu_si256((const __m256i *)
-												   skx_codec_lanes[width].bytes);
-	const		__m256i shifts = _mm256_loadu_si256((const __m256i *)
-													skx_codec_lanes[width].shifts);
-	const		__m256i mask = _mm256_set1_epi32((int) ((1U << width) - 1));
-	const		__m256i low = _mm256_set1_epi32((int) least);
-	const		__m256i most = _mm256_set1_epi32((int) span);
+	const SkxEight bytes = _mm256_loadu_si256((const __m256i *)
+											  skx_codec_lanes[width].bytes);
+	const SkxEight shifts = _mm256_loadu_si256((const __m256i *)
+											   skx_codec_lanes[width].shifts);
+	const SkxEight mask = _mm256_set1_epi32((int) ((1U << width) - 1));
+	const SkxEight low = _mm256_set1_epi32((int) least);
+	const SkxEight most = _mm256_set1_epi32((int) span);
 	const int	half = SKX_HALF(width);
 	int			i;
 
@@ -114,7 +117,7 @@ skx_codec_between_lanes(const uint8 *src, const uint8 *end, int n, int width,
 	{
 		__m128i		first = _mm_loadu_si128((const __m128i *) src);
 		__m128i		second = _mm_loadu_si128((const __m128i *) (src + half));
-		__m256i		v = _mm256_inserti128_si256(_mm256_castsi128_si256(first),
+		SkxEight	v = _mm256_inserti128_si256(_mm256_castsi128_si256(first),
 												second, 1);
 
 		v = _mm256_srlv_epi32(_mm256_shuffle_epi8(v, bytes), shifts);
