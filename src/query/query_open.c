@@ -27,7 +27,7 @@
  */
 #define SKX_VALUE_KEYS		128
 #define SKX_VALUE_KEYS_WIDE	50
-#define SKX_KEYS_STEP		24
+#define SKX_KEYS_STEP		8
 #define SKX_VALUE_STEPS		16
 
 /*
