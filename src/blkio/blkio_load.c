@@ -329,8 +329,8 @@ skx_blkio_load_end(SkxBlkLoad *load)
  * Checks one page.  A buffer's checksum is stale while it is dirty, so only a
  * page from the file is held against its own; the identity of both is.
  */
-static void
-skx_blkio_load_verify(SkxBlkLoad *load, int i)
+static bool
+skx_blkio_load_sound(SkxBlkLoad *load, int i, bool report)
 {
 	Relation	rel = load->file->rel;
 	BlockNumber block = load->blocks[i];
@@ -341,8 +341,9 @@ skx_blkio_load_verify(SkxBlkLoad *load, int i)
 		sound = skx_compat_page_verified(load->pages[i], block,
 										 SKX_REL_LOCATOR(rel));
 	skx_blkio_key(load->file, load->group.plane, load->ordinals[i], &key);
-	(void) load->file->verify(rel, &key, block, load->pages[i], true);
-	if (!sound)
+	if (!load->file->verify(rel, &key, block, load->pages[i], report))
+		return false;
+	if (!sound && report)
 	{
 		char	   *path = skx_compat_path(SKX_REL_LOCATOR(rel));
 
@@ -353,6 +354,7 @@ skx_blkio_load_verify(SkxBlkLoad *load, int i)
 				 errcontext("skipidx index \"%s\"",
 							RelationGetRelationName(rel))));
 	}
+	return sound;
 }
 
 void
@@ -408,7 +410,7 @@ skx_blkio_load_finish(SkxBlkLoad *load)
 	}
 	skx_blkio_load_time(load, skx_blkio_load_end);
 	for (int i = 0; i < load->npages; i++)
-		skx_blkio_load_verify(load, i);
+		(void) skx_blkio_load_sound(load, i, true);
 	skx_blkio_count(file)->loads += group->nframes;
 	for (int i = 0; i < group->nframes; i++)
 		skx_blkio_pins_loaded(group->slots[i]);
@@ -434,15 +436,7 @@ skx_blkio_load_came(SkxBlkLoad *load)
 	}
 	for (int i = 0; i < load->npages; i++)
 	{
-		Relation	rel = load->file->rel;
-		SkxBlkKey	key;
-
-		skx_blkio_key(load->file, load->group.plane, load->ordinals[i], &key);
-		if ((!load->resident[i] &&
-			 !skx_compat_page_verified(load->pages[i], load->blocks[i],
-									   SKX_REL_LOCATOR(rel))) ||
-			!load->file->verify(rel, &key, load->blocks[i], load->pages[i],
-								false))
+		if (!skx_blkio_load_sound(load, i, false))
 			return false;
 	}
 	return true;

@@ -21,12 +21,6 @@
 #include <immintrin.h>
 #endif
 
-static inline int
-skx_codec_between_words(int n)
-{
-	return (n + 63) / 64;
-}
-
 /* Numbers `from` to n - 1; all of them are there. */
 void
 skx_codec_between_plain(const uint8 *src, const uint8 *end, int from, int n,
@@ -139,7 +133,7 @@ skx_codec_bits_between(const uint8 *src, const uint8 *end, int n, int width,
 	if (width < 0 || width > 32 || src > end ||
 		((size_t) n * width + 7) / 8 > (size_t) (end - src))
 		return false;
-	memset(bits, 0, skx_codec_between_words(n) * sizeof(uint64));
+	memset(bits, 0, (n + 63) / 64 * sizeof(uint64));
 #ifdef SKX_WITH_AVX2
 	if (width <= SKX_BETWEEN_WIDTH && __builtin_cpu_supports("avx2"))
 		done = skx_codec_between_lanes(src, end, n, width, least, span, bits);

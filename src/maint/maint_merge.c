@@ -184,7 +184,9 @@ skx_maint_merge_choose(SkxMaintMerge *m, Relation index,
 
 	memset(m, 0, sizeof(*m));
 	m->index = index;
-	skx_intake_key_columns(index, &columns);
+	columns.n = 0;
+	if (most == 0)
+		skx_intake_key_columns(index, &columns);
 	limits.nranges = columns.n;
 	LockPage(index, SKX_META_BLOCK, ShareLock);
 	view = skx_manifest_view(index);
