@@ -9,6 +9,7 @@
 #include "cost/cost.h"
 #include "fault/fault.h"
 #include "fmgr.h"
+#include "manifest/manifest.h"
 #include "planner/planner.h"
 #include "topk/topk.h"
 #include "utils/guc.h"
@@ -29,6 +30,7 @@ _PG_init(void)
 	skx_cost_init();
 	skx_am_options_init();
 	skx_worker_init();
+	skx_manifest_init();
 	skx_planner_init();
 	MarkGUCPrefixReserved("skipidx");
 }

@@ -2,8 +2,9 @@
  * am_worker.c
  *	  What a background worker does for an index: flushes, or merges.
  *
- * Each operation is a transaction of its own, which gets no xid and, but while
- * it looks into the catalog, no snapshot: so it holds nothing back.  It locks
+ * Each operation is a transaction of its own, which gets no xid (but to make
+ * the file shorter, for a moment) and, but while it looks into the catalog, no
+ * snapshot: so it holds nothing back.  It locks
  * the index as an insert does, and runs no function of a user.  It stops at
  * once when another process waits for the index or wants the database; the
  * operation is lost then, and what it has reserved is taken back by the next.
@@ -37,6 +38,12 @@ extern PGDLLEXPORT void skx_am_worker_main(Datum arg);
 
 /* Looks whether the index is free every SKX_PACE_CHECK ms, so many times. */
 #define SKX_WORKER_NAPS		100
+
+/*
+ * How long others may be in the way of a shorter file, in ms: one is the VACUUM
+ * that has asked for it.
+ */
+#define SKX_WORKER_PATIENCE	10000
 
 /* SQLSTATE of giving way, as if by a cancel. */
 #define SKX_WORKER_GIVES_WAY	ERRCODE_QUERY_CANCELED
@@ -156,6 +163,8 @@ skx_am_worker_step(SkxAmWorker *w)
 			pgstat_report_activity(STATE_RUNNING, "skipidx: merge");
 			more = skx_maint_merge_step(w->index, &options, 0, SKX_WAIT_PAGE);
 		}
+		if (w->task.duty == SKX_WORKER_MERGE && !more && skx_worker_shrinks())
+			(void) skx_maint_shrink(w->index, SKX_WORKER_PATIENCE);
 		skx_pace_end();
 		relation_close(w->index, RowExclusiveLock);
 		w->index = NULL;

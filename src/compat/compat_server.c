@@ -22,7 +22,10 @@
 #include "storage/dsm_impl.h"
 #include "storage/lock.h"
 #include "storage/lwlock.h"
+#include "storage/proc.h"
+#include "storage/procarray.h"
 #include "storage/shmem.h"
+#include "storage/sinvaladt.h"
 #include "storage/sync.h"
 #include "utils/freepage.h"
 #include "utils/relcache.h"
@@ -176,6 +179,37 @@ skx_compat_removable(Relation heap, uint64 safexid)
 {
 	return GlobalVisCheckRemovableFullXid(RELATION_IS_LOCAL(heap) ? NULL : heap,
 										  FullTransactionIdFromU64(safexid));
+}
+
+#if PG_VERSION_NUM >= 170000
+#define SKX_COMPAT_PROC(vxid)	ProcNumberGetProc((vxid).procNumber)
+#else
+#define SKX_COMPAT_PROC(vxid)	BackendIdGetProc((vxid).backendId)
+#endif
+
+bool
+skx_compat_others_read(Relation rel, bool (*but) (int pid))
+{
+	VirtualTransactionId *holders;
+	LOCKTAG		tag;
+	bool		found = false;
+	int			n;
+	int			i;
+
+	SET_LOCKTAG_RELATION(tag, rel->rd_lockInfo.lockRelId.dbId,
+						 rel->rd_lockInfo.lockRelId.relId);
+	holders = GetLockConflicts(&tag, AccessExclusiveLock, &n);
+	for (i = 0; i < n && !found; i++)
+	{
+		/* NULL: it has ended, or is a prepared transaction, without a scan */
+		PGPROC	   *proc = SKX_COMPAT_PROC(holders[i]);
+
+		found = proc != NULL &&
+			TransactionIdIsValid(*(volatile TransactionId *) &proc->xmin) &&
+			(proc->statusFlags & PROC_IN_VACUUM) == 0 && !but(proc->pid);
+	}
+	pfree(holders);
+	return found;
 }
 
 /*

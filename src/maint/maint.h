@@ -99,9 +99,11 @@ extern uint64 skx_maint_flush_all(Relation index,
  *
  * Makes the file shorter where many pages at its end are free, or could be;
  * false: they are not, another process uses the index, or its table's file must
- * not be made shorter either.  Assigns an xid.
+ * not be made shorter either.  Waits for others up to `patience` ms.  Assigns an
+ * xid, so it is not for parallel mode.  wanted: is there so much at the end?
  */
-extern bool skx_maint_shrink(Relation index);
+extern bool skx_maint_shrink(Relation index, int patience);
+extern bool skx_maint_shrink_wanted(Relation index);
 
 /* Bytes of the documents that are pending now. */
 extern uint64 skx_maint_pending_bytes(Relation index);

@@ -34,8 +34,8 @@
  * A file with fewer free pages is not worth it; and pages that a merge may want
  * beyond those of its input.
  */
-#define SKX_MOVE_LEAST		512
-#define SKX_MOVE_SLACK		64
+#define SKX_MOVE_LEAST		128
+#define SKX_MOVE_SLACK		24
 
 /* What is to become one segment. */
 typedef struct SkxMaintMerge
@@ -189,7 +189,7 @@ skx_maint_merge_choose(SkxMaintMerge *m, Relation index,
 		skx_intake_key_columns(index, &columns);
 	limits.nranges = columns.n;
 	LockPage(index, SKX_META_BLOCK, ShareLock);
-	view = skx_manifest_view(index);
+	view = skx_manifest_view_brief(index);
 	loose = most == 0 && skx_maint_loose(index, view);
 	source = skx_source_open(index, view);
 	skx_source_once(source);
@@ -338,8 +338,10 @@ skx_maint_merge_blocks(const SkxMaintMerge *m, const SkxMaintOptions *options,
 {
 	uint32		block_size = m->inputs.meta.block_size;
 
+	/* one that is written anew is as large as it was; it should lie low */
 	if (options->certain)
-		return skx_maint_blocks(m->bytes + m->bytes / 2, block_size);
+		return skx_maint_blocks(m->bytes + m->bytes / (m->n == 1 ? 8 : 2),
+								block_size);
 	if (wait != SKX_WAIT_ALL)
 		return skx_maint_blocks(m->bytes, block_size);
 	return 1 + (uint32) (Min(m->bytes, SKX_MERGE_RESERVE) / block_size);

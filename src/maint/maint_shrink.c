@@ -13,7 +13,7 @@
 #include "compat/compat.h"
 #include "executor/instrument.h"
 #include "maint/maint_internal.h"
-#include "miscadmin.h"
+#include "pace/pace.h"
 #include "pending/pending.h"
 #include "storage/lmgr.h"
 
@@ -21,8 +21,7 @@
 #define SKX_SHRINK_LEAST	128
 #define SKX_SHRINK_PART		16
 
-/* How long another process may be in the way, in ms. */
-#define SKX_SHRINK_PATIENCE	50
+/* Between two looks whether another process is in the way, in ms. */
 #define SKX_SHRINK_NAP		5
 
 /*
@@ -74,7 +73,7 @@ skx_maint_shrink_worth(const SkxView *view, BlockNumber end)
 static void
 skx_maint_shrink_locked(Relation index)
 {
-	SkxView    *view = skx_manifest_view(index);
+	SkxView    *view = skx_manifest_view_brief(index);
 	BlockNumber nblocks = view->meta.nblocks;
 	uint64		logged = pgWalUsage.wal_bytes;
 	int			nstripes = view->nstripes;
@@ -87,12 +86,12 @@ skx_maint_shrink_locked(Relation index)
 		if (newest[i] == 0 || !skx_pending_move(index, view, i, newest[i]))
 			continue;
 		pfree(view);
-		view = skx_manifest_view(index);
+		view = skx_manifest_view_brief(index);
 	}
 	if (skx_maint_shrink_worth(view, skx_manifest_used(view, NULL, 0)))
 		(void) skx_manifest_shrink(index);
 	pfree(view);
-	view = skx_manifest_view(index);
+	view = skx_manifest_view_brief(index);
 	ereport(DEBUG1,
 			(errmsg_internal("index \"%s\" has given back %u of %u pages, with " UINT64_FORMAT " bytes of WAL",
 							 RelationGetRelationName(index),
@@ -112,18 +111,22 @@ skx_maint_truncates(Relation index)
 	return truncates;
 }
 
-static bool
+bool
 skx_maint_shrink_wanted(Relation index)
 {
-	SkxView    *view = skx_maint_view(index, SKX_WAIT_ALL);
-	BlockNumber *newest = palloc(view->nstripes * sizeof(BlockNumber));
+	SkxView    *view;
+	BlockNumber *newest;
 	BlockNumber end;
 	bool		wanted;
 
+	if (!skx_maint_truncates(index))
+		return false;
+	view = skx_maint_view(index, SKX_WAIT_ALL);
+	newest = palloc(view->nstripes * sizeof(BlockNumber));
 	/* the pages of the stripes' lists are read under the lock only */
 	LockPage(index, SKX_META_BLOCK, ShareLock);
 	pfree(view);
-	view = skx_manifest_view(index);
+	view = skx_manifest_view_brief(index);
 	end = skx_maint_shrink_end(index, view, newest);
 	UnlockPage(index, SKX_META_BLOCK, ShareLock);
 	wanted = skx_maint_shrink_worth(view, end);
@@ -133,17 +136,17 @@ skx_maint_shrink_wanted(Relation index)
 }
 
 bool
-skx_maint_shrink(Relation index)
+skx_maint_shrink(Relation index, int patience)
 {
 	int			waited = 0;
 
-	if (IsInParallelMode() || !skx_maint_truncates(index) ||
-		!skx_maint_shrink_wanted(index))
+	Assert(!IsInParallelMode());
+	if (!skx_maint_shrink_wanted(index))
 		return false;
 	while (!ConditionalLockRelation(index, AccessExclusiveLock))
 	{
-		CHECK_FOR_INTERRUPTS();
-		if (waited >= SKX_SHRINK_PATIENCE)
+		skx_pace_point();
+		if (waited >= patience)
 			return false;
 		pg_usleep(SKX_SHRINK_NAP * 1000);
 		waited += SKX_SHRINK_NAP;

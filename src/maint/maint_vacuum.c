@@ -38,6 +38,9 @@
  */
 #define SKX_CLEANUP_WORTH	(64 * 1024)
 
+/* How long others may be in the way of a shorter file, in ms. */
+#define SKX_CLEANUP_PATIENCE	50
+
 StaticAssertDecl(SKX_DELETES_PER_PAGE % SKX_TID_GROUP == 0,
 				 "groups of TIDs do not cross pages of the deletes plane");
 
@@ -123,7 +126,7 @@ skx_maint_vacuum_lock(SkxVacuum *v)
 {
 	LockPage(v->index, SKX_META_BLOCK, ExclusiveLock);
 	INSTR_TIME_SET_CURRENT(v->begun);
-	return skx_manifest_view(v->index);
+	return skx_manifest_view_brief(v->index);
 }
 
 static void
@@ -331,7 +334,7 @@ skx_maint_count(Relation index, void *arg)
 	double		ndocs = 0;
 
 	LockPage(index, SKX_META_BLOCK, ShareLock);
-	view = skx_manifest_view(index);
+	view = skx_manifest_view_brief(index);
 	source = skx_source_open(index, view);
 	while (skx_source_next(source, 1) > 0)
 	{
@@ -423,17 +426,35 @@ skx_maint_cleanup_merge(Relation index, void *arg)
 	const SkxMaintOptions *options = arg;
 
 	if (skx_compat_autovacuum() && skx_maint_merge_wanted(index, options) &&
-		skx_worker_ask(index, SKX_WORKER_MERGE))
+		skx_worker_ask(index, SKX_WORKER_SHRINK))
 		return;
 	skx_maint_merge(index, options, 0, SKX_WAIT_PAGE);
 	if (options->certain && skx_maint_merge_wanted(index, options))
 		skx_worker_ask(index, SKX_WORKER_MERGE);
 }
 
+/* Is there free space at the end, or so much that it could be there? */
+static bool
+skx_maint_cleanup_slack(Relation index)
+{
+	SkxView    *view = skx_maint_view(index, SKX_WAIT_ALL);
+	bool		loose = skx_maint_loose(index, view);
+
+	pfree(view);
+	return loose || skx_maint_shrink_wanted(index);
+}
+
+/*
+ * In parallel mode there is no transaction id for the lock that a standby must
+ * know of.
+ */
 static void
 skx_maint_cleanup_shrink(Relation index, void *arg)
 {
-	skx_maint_shrink(index);
+	if (!IsInParallelMode())
+		(void) skx_maint_shrink(index, SKX_CLEANUP_PATIENCE);
+	else if (skx_maint_cleanup_slack(index))
+		(void) skx_worker_ask(index, SKX_WORKER_SHRINK);
 }
 
 static bool

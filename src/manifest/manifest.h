@@ -13,6 +13,9 @@
 
 #define SKX_META_BLOCK		0	/* of the metapage */
 
+/* manifest_early.c : settings */
+extern void skx_manifest_init(void);
+
 /* Pending stripes of a new index: inserts of so many backends do not meet. */
 #define SKX_STRIPES			4
 
@@ -37,8 +40,18 @@ typedef struct SkxView
 
 /* manifest_view.c */
 
-/* One allocation in the current memory context; pfree'd as a whole. */
+/*
+ * One allocation in the current memory context; pfree'd as a whole.  For the
+ * time of the transaction its pages stay as they are, as far as the snapshot
+ * sees to it.
+ */
 extern SkxView *skx_manifest_view(Relation rel);
+
+/*
+ * The same, of which no page is read but under the lock on the metapage or that
+ * of an operation, and those of stripes.
+ */
+extern SkxView *skx_manifest_view_brief(Relation rel);
 
 /*
  * The same of a metapage that was read before, by this process or another one

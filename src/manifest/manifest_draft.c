@@ -25,13 +25,15 @@ SkxDraft *
 skx_manifest_draft(Relation rel)
 {
 	SkxDraft   *draft = palloc0(sizeof(SkxDraft));
-	SkxView    *view = skx_manifest_view(rel);
+	SkxView    *view = skx_manifest_view_brief(rel);
+	bool		early;
 	int			i;
 
 	Assert(skx_manifest_locked(rel, ExclusiveLock));
 	draft->rel = rel;
 	draft->heap = skx_compat_heap(rel);
 	draft->view = view;
+	early = skx_manifest_early(rel, draft->heap);
 	draft->block_pages = view->meta.block_size / BLCKSZ;
 	draft->next_segment = view->meta.next_segment;
 	draft->nsegments = view->nsegments;
@@ -55,8 +57,14 @@ skx_manifest_draft(Relation rel)
 
 		draft->extents[i].e = *e;
 		draft->extents[i].reusable = e->operation == 0 &&
-			(e->safexid == 0 ||
+			(e->safexid == 0 || early ||
 			 skx_compat_removable(draft->heap, e->safexid));
+		if (early && e->operation == 0)
+		{
+			/* for good: one that finds readers can use them, too */
+			draft->reuse = Max(draft->reuse, e->safexid);
+			draft->extents[i].e.safexid = 0;
+		}
 	}
 	return draft;
 }

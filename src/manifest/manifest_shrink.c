@@ -75,6 +75,7 @@ skx_manifest_reusable(Relation rel, const SkxView *view, BlockNumber below,
 {
 	uint32		block_pages = view->meta.block_size / BLCKSZ;
 	Relation	heap = skx_compat_heap(rel);
+	bool		early = skx_manifest_early(rel, heap);
 	uint64		npages = 0;
 	int			i;
 
@@ -86,7 +87,8 @@ skx_manifest_reusable(Relation rel, const SkxView *view, BlockNumber below,
 										 Min(e->block + e->npages, below));
 
 		if ((e->operation == 0 || e->operation == operation) && from < end &&
-			(e->safexid == 0 || skx_compat_removable(heap, e->safexid)))
+			(e->safexid == 0 || early ||
+			 skx_compat_removable(heap, e->safexid)))
 			npages += end - from;
 	}
 	RelationClose(heap);

@@ -271,8 +271,8 @@ skx_manifest_date_extents(SkxView *view)
 	}
 }
 
-SkxView *
-skx_manifest_view_of(Relation rel, const SkxDiskMeta *meta)
+static SkxView *
+skx_manifest_view_read(Relation rel, const SkxDiskMeta *meta)
 {
 	SkxDiskRoot root;
 	SkxRootReader r;
@@ -315,12 +315,26 @@ skx_manifest_view_of(Relation rel, const SkxDiskMeta *meta)
 }
 
 SkxView *
-skx_manifest_view(Relation rel)
+skx_manifest_view_brief(Relation rel)
 {
 	SkxDiskMeta meta;
 
 	skx_manifest_meta(rel, &meta);
-	return skx_manifest_view_of(rel, &meta);
+	return skx_manifest_view_read(rel, &meta);
+}
+
+SkxView *
+skx_manifest_view_of(Relation rel, const SkxDiskMeta *meta)
+{
+	skx_manifest_early_note(RelationGetRelid(rel));
+	return skx_manifest_view_read(rel, meta);
+}
+
+SkxView *
+skx_manifest_view(Relation rel)
+{
+	skx_manifest_early_note(RelationGetRelid(rel));
+	return skx_manifest_view_brief(rel);
 }
 
 BlockNumber
@@ -333,7 +347,7 @@ skx_manifest_stripe(Relation rel, uint32 choice, SkxDiskMeta *meta)
 	skx_manifest_meta(rel, meta);
 	if (cache == NULL || cache->incarnation != meta->incarnation)
 	{
-		view = skx_manifest_view(rel);
+		view = skx_manifest_view_brief(rel);
 		*meta = view->meta;
 		if (cache != NULL)
 		{

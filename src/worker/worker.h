@@ -24,11 +24,16 @@ extern void skx_worker_init(void);
 /* The name of the C function that a worker runs; am/ has it. */
 #define SKX_WORKER_MAIN		"skx_am_worker_main"
 
-/* What a worker is for; an index has at most one of each. */
+/*
+ * What a worker is for; an index has at most one that flushes, and one of the
+ * others.
+ */
 typedef enum SkxWorkerDuty
 {
 	SKX_WORKER_FLUSH,
-	SKX_WORKER_MERGE
+	SKX_WORKER_MERGE,
+	SKX_WORKER_SHRINK			/* merges, and then gives back the end of the
+								 * file; only to be asked for */
 } SkxWorkerDuty;
 
 /*
@@ -57,12 +62,15 @@ typedef struct SkxWorkerTask
  *
  * begin takes the place that was kept for it; false: it has come too late.  It
  * is given up when the process ends.  again: was it asked for once more since
- * it last called this?  If not, the place is free at once.  failed: the index
- * gets no worker for a while.
+ * it last called this?  If not, the place is free at once.  shrinks: has a
+ * request since then been for the end of the file, too?  failed: the index
+ * gets no worker for a while.  is: is that process a worker with a place?
  */
 extern bool skx_worker_begin(const SkxWorkerTask *task);
 extern bool skx_worker_again(void);
+extern bool skx_worker_shrinks(void);
 extern void skx_worker_failed(void);
+extern bool skx_worker_is(int pid);
 
 /*
  * worker_records.c : operations, running and finished, of any process

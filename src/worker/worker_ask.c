@@ -54,12 +54,12 @@ skx_worker_ask(Relation index, SkxWorkerDuty duty)
 	bool		present;
 
 	if (skx_worker_max == 0 || !IsUnderPostmaster || RecoveryInProgress() ||
-		IsInParallelMode() || !skx_worker_may_see(index))
+		!skx_worker_may_see(index))
 		return false;
 	task.database = MyDatabaseId;
 	task.index = RelationGetRelid(index);
-	task.duty = duty;
-	if (!skx_worker_keep(&task, &present))
+	task.duty = duty == SKX_WORKER_FLUSH ? SKX_WORKER_FLUSH : SKX_WORKER_MERGE;
+	if (!skx_worker_keep(&task, duty == SKX_WORKER_SHRINK, &present))
 		return present;
 	if (skx_worker_register(&task))
 		return true;

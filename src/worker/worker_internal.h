@@ -23,6 +23,7 @@ typedef struct SkxWorkerSlot
 	uint8		duty;
 	uint8		state;
 	bool		again;			/* asked for since the worker looked last */
+	bool		shrink;			/* .. to give back the end of the file, too */
 	uint32		ticket;			/* of this use of the slot */
 	int			pid;
 	TimestampTz until;			/* RESTING; ASKED: given up then */
@@ -48,7 +49,7 @@ extern SkxWorkerArea *skx_worker_area(void);
  * Keeps a slot for a worker; false with *present: there is one already, which
  * will look again.
  */
-extern bool skx_worker_keep(SkxWorkerTask *task, bool *present);
+extern bool skx_worker_keep(SkxWorkerTask *task, bool shrink, bool *present);
 extern void skx_worker_drop(const SkxWorkerTask *task);
 
 #endif							/* SKX_WORKER_INTERNAL_H */

@@ -111,7 +111,7 @@ skx_worker_allowed(const SkxWorkerArea *a, uint32 duty, TimestampTz now)
 }
 
 bool
-skx_worker_keep(SkxWorkerTask *task, bool *present)
+skx_worker_keep(SkxWorkerTask *task, bool shrink, bool *present)
 {
 	SkxWorkerArea *a = skx_worker_area();
 	TimestampTz now = GetCurrentTimestamp();
@@ -136,6 +136,7 @@ skx_worker_keep(SkxWorkerTask *task, bool *present)
 	if (i < SKX_WORKERS_MOST)
 	{
 		a->slots[i].again = true;
+		a->slots[i].shrink |= shrink;
 		*present = a->slots[i].state != SKX_SLOT_RESTING;
 	}
 	else if (place != NULL && skx_worker_allowed(a, task->duty, now))
@@ -148,6 +149,7 @@ skx_worker_keep(SkxWorkerTask *task, bool *present)
 		place->ticket = task->ticket;
 		place->pid = 0;
 		place->again = false;
+		place->shrink = shrink;
 		place->until = TimestampTzPlusMilliseconds(now, SKX_WORKER_PATIENCE);
 		place->state = SKX_SLOT_ASKED;
 		kept = true;
@@ -230,6 +232,35 @@ skx_worker_again(void)
 	if (!again)
 		skx_worker_leave(false);
 	return again;
+}
+
+bool
+skx_worker_shrinks(void)
+{
+	SkxWorkerArea *a = skx_worker_area();
+	bool		shrinks;
+
+	LWLockAcquire(&a->lock, LW_EXCLUSIVE);
+	shrinks = skx_worker_mine->shrink;
+	skx_worker_mine->shrink = false;
+	LWLockRelease(&a->lock);
+	return shrinks;
+}
+
+bool
+skx_worker_is(int pid)
+{
+	SkxWorkerArea *a = skx_worker_area();
+	bool		is = false;
+	int			i;
+
+	if (a == NULL)
+		return false;
+	LWLockAcquire(&a->lock, LW_SHARED);
+	for (i = 0; i < SKX_WORKERS_MOST && !is; i++)
+		is = a->slots[i].state == SKX_SLOT_TAKEN && a->slots[i].pid == pid;
+	LWLockRelease(&a->lock);
+	return is;
 }
 
 void

@@ -338,7 +338,8 @@ for my $case ([ 0, 1 ], [ -1, 0 ])
 }
 $s->value('RESET skipidx.log_min_duration');
 
-# Nor in parallel mode.
+# A VACUUM by several processes may ask for one, for the end of the file, that it
+# may not make shorter itself.
 $t = table();
 $s->value("CREATE INDEX ${t}_w ON $t USING skipidx (v) WITH (block_size = '8kB')");
 settings('skipidx.max_workers' => 0);
@@ -351,11 +352,7 @@ settings('skipidx.max_workers' => 2, 'min_parallel_index_scan_size' => 0);
 like($s->value('SET max_parallel_maintenance_workers = 2;'
 		  . " DELETE FROM $t WHERE id % 2 = 0; VACUUM (PARALLEL 2, INDEX_CLEANUP ON, VERBOSE) $t"),
 	qr/launched 1 parallel vacuum worker/, 'a parallel VACUUM');
-sleep 1;
-is($s->value("SELECT count(*) FROM skipidx_merges WHERE asked_by = 'worker'"
-		  . " AND index IN ('${t}_v'::regclass, '${t}_w'::regclass)"),
-	0, 'a parallel VACUUM asks for no worker');
-is($s->value($running), 0, 'and has none');
+poll($idle, 'and the worker ends');
 same($t, 'parallel VACUUM');
 
 # A worker that takes long: the list grows, inserts go on, slower, and find

@@ -13,6 +13,7 @@ from harness.record import keep, option, step, temporary
 from harness.report_base import quantile
 from harness.server import (ENGINES, create_extensions, engines_wanted, pin,
                             settings_of, sql, stage, version)
+from targets.insert import loads
 
 GIN = ENGINES["gin"][1]
 KINDS = {  # name: extension, index
@@ -30,6 +31,7 @@ PRICED = {  # where a column is that is updated: indexes
     "gin, btree beside": (GIN, "btree (price)"),
 }
 UPDATED_ROWS = 1000
+LOADED = ("gin_on", "skipidx")
 SETTINGS = ("fsync", "synchronous_commit", "shared_buffers", "max_wal_size",
             "checkpoint_timeout", "full_page_writes", "gin_pending_list_limit")
 
@@ -44,7 +46,11 @@ def load(names, base, pool):
     sql("SET client_min_messages = error",
         "CREATE UNLOGGED TABLE rows AS SELECT row_number() OVER (ORDER BY id)"
         " AS id, to_tsvector('simple', title || ' ' || body) AS tsv"
-        " FROM staged", "DROP TABLE staged",
+        " FROM staged",
+        "CREATE TABLE short AS SELECT row_number() OVER (ORDER BY id) AS id,"
+        " to_tsvector('simple', left(title || ' ' || body, 80)) AS tsv"
+        " FROM (SELECT * FROM staged ORDER BY id LIMIT %d) s" % loads.ROWS,
+        "DROP TABLE staged",
         "CREATE TABLE pool AS SELECT id - %d AS id, tsv FROM rows"
         " WHERE id > %d" % (base, base),
         "ALTER TABLE pool ADD PRIMARY KEY (id)")
@@ -246,7 +252,7 @@ def measure(run):
                pool=int(option("POOL", 100000)), server=version(),
                settings=settings_of(*SETTINGS),
                engines=engines_wanted(" ".join(KINDS), KINDS),
-               statements=[], updates=[], runs=[], long=[], beside=[])
+               statements=[], updates=[], runs=[], long=[], beside=[], loads=[])
     step("load", run["corpus"])
     run["lexemes"] = load(run["engines"], run["base"], run["pool"])
     statements(run)
@@ -259,6 +265,10 @@ def measure(run):
     if minutes > 0:
         for name in run["engines"]:
             long_run(run, name, minutes, run["pool"])
+    if run["base"] + run["pool"] >= loads.ROWS:
+        step("loads")
+        loads.loads(run, {name: KINDS[name][1] for name in run["engines"]
+                          if name in LOADED})
 
 
 if __name__ == "__main__":

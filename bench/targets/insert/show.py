@@ -7,6 +7,7 @@ STATEMENT_ROWS = 5000
 TPS_SHARE = 0.8       # of GIN's with its pending list
 BESIDE_SHARE = 0.95   # of the searches without updates
 BESIDE_P99 = 1.3
+GROWTH = 1.5          # times a fresh build, after a VACUUM
 
 
 def tps(run, name, clients):
@@ -85,6 +86,18 @@ def print_long(run):
             entry["bytes"] / entry["table_rows"]))
 
 
+def print_loads(run):
+    if not run.get("loads"):
+        return
+    print("\n60,000 short rows into an empty table  seconds   size MB  "
+          "vacuumed   rebuilt")
+    for entry in run["loads"]:
+        print("  %-34s %9.2f %9.1f %9.1f %9.1f" % (
+            "%s, %s" % (entry["way"], entry["engine"]), entry["seconds"],
+            entry["bytes"] / MB, entry["vacuumed_bytes"] / MB,
+            entry["rebuilt_bytes"] / MB))
+
+
 def print_beside(run):
     if not run.get("beside"):
         return
@@ -116,6 +129,17 @@ def beside_lines(run):
                BESIDE_P99, "x", False)]
 
 
+def growth_lines(run):
+    """Of a fresh build's size, what an index has after a VACUUM."""
+    ended = of(run["long"], engine=SUBJECT) + of(run.get("loads", []),
+                                                 engine=SUBJECT)
+    if not ended:
+        return []
+    return [expect("insert.growth", max(
+        entry["vacuumed_bytes"] / entry["rebuilt_bytes"] for entry in ended),
+        GROWTH, "x", False)]
+
+
 def expectations(run):
     lines = []
     names = run["engines"]
@@ -130,7 +154,7 @@ def expectations(run):
     if "gin_off" in names:
         lines.append(expect("insert.wal_per_row", wal_per_row(run, SUBJECT),
                             wal_per_row(run, "gin_off"), "B", False))
-    return lines + beside_lines(run)
+    return lines + beside_lines(run) + growth_lines(run)
 
 
 def latency(run, name, clients, point):
@@ -167,3 +191,4 @@ def tables(run):
     print_runs(run)
     print_beside(run)
     print_long(run)
+    print_loads(run)

@@ -1,0 +1,198 @@
+# Pages that no process of the server can need any more are used again before
+# the transaction that freed them ends: loads leave little behind, VACUUM makes
+# the file short at once, whatever other indexes the table has; and readers of
+# every kind, also of the process that writes, have what their snapshots see.
+#
+# Holds: manifest 6; maint 13; worker 4
+
+use strict;
+use warnings;
+use FindBin;
+use lib "$FindBin::RealBin/lib";
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use SkipidxTest qw(skx_node skx_session);
+use Test::More;
+
+use constant ROWS => 6000;
+
+my $node = skx_node('early', streaming => 1,
+	conf => "skipidx.cache_size = 1MB\nmax_parallel_maintenance_workers = 2\n"
+	  . "min_parallel_index_scan_size = 0\nenable_seqscan = off\nenable_bitmapscan = off\n");
+
+$node->safe_psql('postgres', <<'SQL');
+CREATE EXTENSION skipidx;
+CREATE FUNCTION text_of(i int) RETURNS tsvector LANGUAGE sql IMMUTABLE AS
+	$$ SELECT array_to_tsvector(array_agg(DISTINCT 'w' || (i % 997 * j * 7919 % 5003))) || ('all:1 n' || i)::tsvector
+	FROM generate_series(1, 12) j $$;
+SQL
+
+my $s = skx_session($node, 'postgres');
+my $r = skx_session($node, 'postgres');
+
+sub stat_of { return $s->value("SELECT $_[0] FROM skipidx_stats('docs_v')"); }
+
+# Three segments, and no background worker that would merge them.
+sub set_up
+{
+	$s->value('DROP TABLE IF EXISTS docs; CREATE TABLE docs (id serial, v tsvector, d int) WITH (autovacuum_enabled = off);'
+		  . " CREATE INDEX docs_v ON docs USING skipidx (v) WITH (block_size = '8kB')");
+	for my $k (0 .. 2)
+	{
+		$s->value("INSERT INTO docs (v, d) SELECT text_of(i), i FROM generate_series(1, ${\ (ROWS / 3)}) i");
+		$s->value("SELECT skipidx_flush('docs_v')");
+	}
+	return;
+}
+
+# Frees all that there is, and fills what is free: `rounds` times.
+my $writes = "SELECT skipidx_merge('docs_v', 1) \\g /dev/null\n"
+  . " INSERT INTO docs (v, d) SELECT text_of(7 * i), -i FROM generate_series(1, 500) i;"
+  . " SELECT skipidx_flush('docs_v') \\g /dev/null\n";
+
+sub write_rounds
+{
+	my ($session, $rounds) = @_;
+
+	$session->value($writes) for 1 .. $rounds;
+	return;
+}
+
+sub sound
+{
+	my ($what) = @_;
+
+	is($s->raw("SELECT skipidx_check('docs_v', true)"), '', "$what: skipidx_check");
+	return;
+}
+
+$s->value('SET skipidx.reuse_early = auto; LOAD \'skipidx\'');
+$_->value("SET skipidx.max_workers = 0") for $s, $r;
+
+# One transaction: what its merges free, its flushes use.
+set_up();
+$s->value('BEGIN');
+write_rounds($s, 2);
+my $once = stat_of('file_pages');
+$s->value('COMMIT; BEGIN');
+write_rounds($s, 12);
+$s->value('COMMIT');
+my $early = stat_of('file_pages');
+cmp_ok($early, '<', 2 * $once, 'one transaction: pages are used again within it');
+sound('one transaction');
+set_up();
+$s->value('SET skipidx.reuse_early = off; BEGIN');
+write_rounds($s, 14);
+$s->value('COMMIT; SET skipidx.reuse_early = auto');
+cmp_ok(stat_of('file_pages'), '>', 2 * $early, 'off: they are not');
+
+# Readers, each with a snapshot and a part of its rows.
+my %readers = (
+	'a scan' => "SELECT id FROM docs WHERE v @@ 'all'",
+	'a scan that locks its rows' => "SELECT id FROM docs WHERE v @@ 'all' FOR UPDATE",
+	'a ranked scan' => "SELECT id FROM docs WHERE v @@ 'all' ORDER BY v <@> 'all'",
+);
+
+for my $what (sort keys %readers)
+{
+	# another process reads; then the same one
+	for my $reader ($r, $s)
+	{
+		my $who = $reader == $s ? "$what, of the writer" : $what;
+
+		set_up();
+		$reader->value("BEGIN; DECLARE c CURSOR FOR $readers{$what}; FETCH 10 FROM c");
+		write_rounds($s, 6);
+		cmp_ok($s->value("SELECT waiting_pages FROM skipidx_stats('docs_v')"), '>', 100, "$who: what it may need waits");
+		is(scalar(split /\n/, $reader->raw('FETCH ALL FROM c')), ROWS - 10, "$who: has its rows");
+		$reader->value('COMMIT');
+		write_rounds($s, 1);
+		$s->value('BEGIN; INSERT INTO docs (v, d) SELECT text_of(i), 1 FROM generate_series(1, 9) i;'
+			  . " SELECT skipidx_flush('docs_v') \\g /dev/null\n COMMIT");
+		cmp_ok(stat_of('waiting_pages'), '<', 40, "$who: has gone, and nothing waits but what was freed last");
+		sound($who);
+	}
+}
+
+# A statement that scans the index while its own rows are flushed into it.
+set_up();
+$s->value("ALTER INDEX docs_v SET (pending_limit = '64kB')");
+like($s->value("EXPLAIN UPDATE docs SET d = d + 1 WHERE v @@ 'all'"), qr/Index Scan using docs_v/, 'UPDATE: by the index');
+is($s->value("WITH u AS (UPDATE docs SET d = d + 1 WHERE v @@ 'all' RETURNING id) SELECT count(*), count(DISTINCT id) FROM u"),
+	ROWS . '|' . ROWS, 'UPDATE: each row once');
+is($s->value("SELECT count(*) FROM docs WHERE v @@ 'all'"), ROWS, 'UPDATE: and no more');
+sound('UPDATE');
+
+# A load, and one VACUUM: by several processes where there is another index,
+# by a worker then.  Nothing else gets an xid.
+for my $others ('', 'CREATE INDEX ON docs (id)')
+{
+	my $what = 'a load' . ($others && ', two indexes');
+
+	$s->value('DROP TABLE docs; CREATE TABLE docs (id serial, v tsvector, d int) WITH (autovacuum_enabled = off);'
+		  . " CREATE INDEX docs_v ON docs USING skipidx (v) WITH (block_size = '8kB', pending_limit = '256kB'); $others");
+	$s->value('RESET skipidx.max_workers; INSERT INTO docs (v) SELECT text_of(i) FROM generate_series(1, 60000) i');
+	my $loaded = stat_of('file_pages');
+	$s->value('VACUUM docs');
+	$s->value("CREATE INDEX docs_fresh ON docs USING skipidx (v) WITH (block_size = '8kB')");
+	my $fresh = $s->value("SELECT file_pages FROM skipidx_stats('docs_fresh')");
+	$s->value('DROP INDEX docs_fresh');
+	my $limit = int(1.8 * $fresh);
+	ok($node->poll_query_until('postgres', "SELECT file_pages < $limit FROM skipidx_stats('docs_v')"),
+		"$what: VACUUM leaves little more than an index made anew has");
+	note "$what: $loaded pages, then " . stat_of('file_pages') . ", made anew $fresh";
+	sound($what);
+	$s->value('SET skipidx.max_workers = 0');
+}
+
+# Where a standby may be, and asks for it, the horizon counts.
+sub freed_waits
+{
+	my ($what) = @_;
+
+	set_up();
+	$s->value('BEGIN');
+	write_rounds($s, 3);
+	$s->value('COMMIT');
+	cmp_ok(stat_of('waiting_pages'), '>', 100, "$what: what was freed waits");
+	return;
+}
+
+$s->value("SELECT pg_create_physical_replication_slot('later')");
+freed_waits('a slot');
+$s->value("SELECT pg_drop_replication_slot('later')");
+$node->backup('b');
+my $standby = PostgreSQL::Test::Cluster->new('early_standby');
+$standby->init_from_backup($node, 'b', has_streaming => 1);
+$standby->append_conf('postgresql.conf', "max_standby_streaming_delay = 0\nhot_standby_feedback = off\n");
+$standby->start;
+$node->poll_query_until('postgres', 'SELECT count(*) > 0 FROM pg_stat_replication');
+freed_waits('a standby');
+
+# Asked for all the same: its readers are ended, not misled.
+set_up();
+$node->wait_for_catchup($standby);
+my $there = skx_session($standby, 'postgres');
+$there->value("BEGIN; DECLARE c CURSOR FOR SELECT id FROM docs WHERE v @@ 'all'; FETCH 10 FROM c");
+$s->value('SET skipidx.reuse_early = on; BEGIN');
+write_rounds($s, 6);
+$s->value('COMMIT');
+$node->wait_for_catchup($standby);
+like($there->raw('FETCH ALL FROM c'), qr/conflict with recovery|terminating connection/, 'a standby, on: its scan is ended');
+$there->close;
+is($standby->safe_psql('postgres', "SELECT count(*) FROM docs WHERE v @@ 'all'"),
+	$node->safe_psql('postgres', "SELECT count(*) FROM docs WHERE v @@ 'all'"), 'a standby, on: the same rows');
+is($standby->safe_psql('postgres', "SELECT skipidx_check('docs_v')"), '', 'a standby, on: skipidx_check');
+$standby->stop;
+
+# WAL that is archived may reach one, too.
+$node->append_conf('postgresql.conf', "archive_mode = on\narchive_command = '/bin/true'\n");
+$_->close for $s, $r;
+$node->restart;
+$s = skx_session($node, 'postgres');
+$s->value("LOAD 'skipidx'; SET skipidx.max_workers = 0");
+freed_waits('an archive');
+
+$s->close;
+$node->stop;
+done_testing();
