@@ -17,6 +17,7 @@
 
 #include "access/xact.h"
 #include "access/xlog.h"
+#include "catalog/catalog.h"
 #include "compat/compat.h"
 #include "manifest/manifest_internal.h"
 #include "replication/slot.h"
