@@ -254,25 +254,6 @@ skx_am_worker_work(SkxAmWorker *w)
 	return done && !w->barred;
 }
 
-/* Settings that are for users' statements. */
-static void
-skx_am_worker_settings(void)
-{
-	static const char *const settings[][2] = {
-		{"search_path", ""},
-		{"statement_timeout", "0"},
-		{"lock_timeout", "0"},
-		{"idle_in_transaction_session_timeout", "0"},
-		{"default_transaction_isolation", "read committed"},
-		{"zero_damaged_pages", "false"},
-	};
-	int			i;
-
-	for (i = 0; i < lengthof(settings); i++)
-		SetConfigOption(settings[i][0], settings[i][1], PGC_SUSET,
-						PGC_S_OVERRIDE);
-}
-
 void
 skx_am_worker_main(Datum arg)
 {
@@ -285,7 +266,7 @@ skx_am_worker_main(Datum arg)
 	if (!skx_worker_begin(&w.task))
 		return;
 	BackgroundWorkerInitializeConnectionByOid(w.task.database, InvalidOid, 0);
-	skx_am_worker_settings();
+	skx_worker_settings();
 	pgstat_report_appname("skipidx worker");
 	if (!skx_am_worker_work(&w))
 		skx_worker_failed();

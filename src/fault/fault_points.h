@@ -43,6 +43,9 @@
 	X(FLUSH_BUILT, "flush_built", true) \
 	/* merge: documents mapped; segment written, lock not taken */ \
 	X(MERGE_MAPPED, "merge_mapped", true) \
+	X(HELP_ASKED, "help_asked", true) \
+	X(HELP_COME, "help_come", true) \
+	X(HELP_WRITTEN, "help_written", true) \
 	X(MERGE_BUILT, "merge_built", true) \
 	/* publish: late deletes so far noted, lock not taken; held; late deletes \
 	 * carried over; root flipped */ \

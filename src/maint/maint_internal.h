@@ -11,6 +11,8 @@
 #include "segment/segment.h"
 #include "segment/segment_build.h"
 #include "source/source.h"
+#include "storage/buffile.h"
+#include "team/team.h"
 
 /*
  * maint_output.c
@@ -26,6 +28,7 @@ typedef struct SkxMaintOutput
 	SkxSegmentStore store;
 	SkxSegmentBuildOptions build;
 	SkxMaintWarm *warm;			/* NULL: what it is made of is in no cache */
+	uint64		nwritten;		/* pages */
 } SkxMaintOutput;
 
 /* Blocks for the pages of a segment of about so many bytes. */
@@ -52,6 +55,31 @@ extern void skx_maint_warm_begin(SkxMaintOutput *out,
 extern void skx_maint_warm_bring(SkxMaintOutput *out,
 								 const SkxDiskSegmentRef *ref);
 extern void skx_maint_warm_retire(SkxMaintOutput *out);
+
+/*
+ * What another process has noted, of pages that it wrote: to a file, and from
+ * it, by a function that reads all bytes that it is asked for.
+ */
+extern void skx_maint_warm_write(const SkxMaintOutput *out, BufFile *file);
+extern void skx_maint_warm_read(SkxMaintOutput *out, BufFile *file,
+								void (*read) (BufFile *file, void *to,
+											  Size n));
+
+/*
+ * maint_help.c : a merge by several processes
+ *
+ * begin: `bytes` of result, about; NULL where it is not worth that, or there is
+ * no room.  run instead of skx_merge_run(), of a merge that has live documents;
+ * end after all is done.  After an error nothing need be called.
+ */
+typedef struct SkxMaintHelp SkxMaintHelp;
+
+extern SkxMaintHelp *skx_maint_help_begin(SkxMaintOutput *out,
+										  const SkxMaintOptions *options,
+										  const SkxSource *source, bool past,
+										  SkxMerge *merge, uint64 bytes);
+extern void skx_maint_help_run(SkxMaintHelp *h, SkxDiskSegmentRef *ref);
+extern void skx_maint_help_end(SkxMaintHelp *h);
 
 /* Documents of the new segment that were deleted while it was made. */
 typedef struct SkxMaintMarks

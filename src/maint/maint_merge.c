@@ -34,7 +34,7 @@
  * A file with fewer free pages is not worth it; and pages that a merge may want
  * beyond those of its input.
  */
-#define SKX_MOVE_LEAST		128
+#define SKX_MOVE_LEAST		512
 #define SKX_MOVE_SLACK		24
 
 /* What is to become one segment. */
@@ -282,17 +282,22 @@ skx_maint_merge_work(SkxMaintMerge *m, const SkxMaintOptions *options,
 	SkxMaintOutput out;
 	SkxDiskSegmentRef ref;
 	SkxMerge   *merge;
+	SkxMaintHelp *help;
+	bool		past = skx_maint_merge_pages(m) > SKX_MERGE_PAST / BLCKSZ;
 	uint32		late = 0;
 
 	Assert(m->n > 0 && skx_manifest_operating(m->index, op->kind));
 	skx_source_once(source);
-	if (skx_maint_merge_pages(m) > SKX_MERGE_PAST / BLCKSZ)
+	if (past)
 		skx_source_past(source);
 	skx_source_next(source, SKX_SOURCE_ALL);
 	skx_maint_output_begin(&out, op, options, m->bytes);
 	skx_maint_warm_begin(&out, source);
 	merge = skx_merge_begin(m->index, &out.build, source->segments, m->n);
-	if (skx_merge_run(merge, &ref))
+	help = skx_maint_help_begin(&out, options, source, past, merge, m->bytes);
+	if (help != NULL)
+		skx_maint_help_run(help, &ref);
+	if (help != NULL || skx_merge_run(merge, &ref))
 		change.add = &ref;
 	skx_maint_output_end(&out);
 	if (change.add != NULL)
@@ -325,6 +330,8 @@ skx_maint_merge_work(SkxMaintMerge *m, const SkxMaintOptions *options,
 	skx_manifest_unlock(m->index);
 	skx_maint_warm_retire(&out);
 	skx_merge_end(merge);
+	if (help != NULL)
+		skx_maint_help_end(help);
 	skx_source_close(source);
 }
 

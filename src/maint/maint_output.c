@@ -36,6 +36,7 @@ skx_maint_output_write(void *arg, BlockNumber block, char **pages, int npages)
 	Assert(npages > 0 && !out->op->published);
 	for (i = 0; i < npages; i++)
 		skx_blkio_live_put(out->live, block + i, pages[i]);
+	out->nwritten += npages;
 	skx_worker_wrote(npages);
 	skx_pace_wrote(npages);
 }

@@ -75,6 +75,43 @@ skx_maint_warm_begin(SkxMaintOutput *out, const SkxSource *inputs)
 	out->store.filled = skx_maint_warm_filled;
 }
 
+void
+skx_maint_warm_write(const SkxMaintOutput *out, BufFile *file)
+{
+	const SkxMaintWarm *warm = out->warm;
+	int			i;
+
+	BufFileWrite(file, (void *) warm->sizes,
+				 sizeof(warm->sizes));
+	for (i = 0; i <= SKX_PLANE_LAST; i++)
+		BufFileWrite(file, warm->notes[i], warm->sizes[i]);
+}
+
+void
+skx_maint_warm_read(SkxMaintOutput *out, BufFile *file,
+					void (*read) (BufFile *file, void *to, Size n))
+{
+	SkxMaintWarm *warm = out->warm;
+	uint32		sizes[SKX_PLANE_LAST + 1];
+	uint32		page;
+	uint8		plane;
+
+	read(file, sizes, sizeof(sizes));
+	for (plane = 0; plane <= SKX_PLANE_LAST; plane++)
+	{
+		uint8	   *notes = palloc_extended(Max(sizes[plane], 1),
+											MCXT_ALLOC_HUGE);
+
+		read(file, notes, sizes[plane]);
+		for (page = 0; page < sizes[plane]; page++)
+		{
+			if (notes[page] > 0)
+				skx_maint_warm_note(warm, plane, page, notes[page]);
+		}
+		pfree(notes);
+	}
+}
+
 /* Has the cache most of the norms of the inputs? */
 static bool
 skx_maint_warm_norms(const SkxSource *inputs)
@@ -110,7 +147,7 @@ skx_maint_warm_uses(const SkxMaintWarm *warm, uint8 plane, uint32 page,
 
 /* Reads pages of a plane, and gives up the pins. */
 static void
-skx_maint_warm_read(SkxSegment *seg, const SkxBlkPlane *plane,
+skx_maint_warm_fetch(SkxSegment *seg, const SkxBlkPlane *plane,
 					const uint32 *pages, int n)
 {
 	SkxBlkRef	ref = {0};
@@ -153,13 +190,13 @@ skx_maint_warm_plane(SkxMaintWarm *warm, SkxSegment *seg,
 			pages[n++] = unit;
 			if (n == SKX_WARM_STEP)
 			{
-				skx_maint_warm_read(seg, plane, pages, n);
+				skx_maint_warm_fetch(seg, plane, pages, n);
 				n = 0;
 			}
 		}
 	}
 	if (n > 0)
-		skx_maint_warm_read(seg, plane, pages, n);
+		skx_maint_warm_fetch(seg, plane, pages, n);
 }
 
 /* What every search needs comes first. */

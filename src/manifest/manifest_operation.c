@@ -32,6 +32,9 @@
  */
 #define SKX_RESERVE_RUN		8
 
+/* Stands for the processes that have joined an operation of a kind. */
+#define SKX_OPERATION_JOINED(kind)	((kind) + SKX_OPERATION_MERGE)
+
 static void
 skx_manifest_operation_tag(LOCKTAG *tag, Relation rel, uint32 kind)
 {
@@ -85,6 +88,23 @@ skx_manifest_operation_lacks(const SkxOperation *op, BlockNumber block,
 }
 #endif
 
+/*
+ * Those that have joined an operation may outlive the first process, and write
+ * to what it has reserved.
+ */
+static bool
+skx_manifest_operation_alone(Relation rel, uint32 kind, bool wait)
+{
+	LOCKTAG		tag;
+
+	skx_manifest_operation_tag(&tag, rel, SKX_OPERATION_JOINED(kind));
+	if (LockAcquire(&tag, ExclusiveLock, false, !wait) ==
+		LOCKACQUIRE_NOT_AVAIL)
+		return false;
+	LockRelease(&tag, ExclusiveLock, false);
+	return true;
+}
+
 static bool
 skx_manifest_operation_lock(Relation rel, uint32 kind, bool wait)
 {
@@ -99,12 +119,15 @@ skx_manifest_operation_lock(Relation rel, uint32 kind, bool wait)
 		case LOCKACQUIRE_NOT_AVAIL:
 			return false;
 		case LOCKACQUIRE_OK:
-			return true;
+			if (skx_manifest_operation_alone(rel, kind, wait))
+				return true;
+			break;
 		default:
 			/* this backend is in the middle of one */
-			LockRelease(&tag, ExclusiveLock, false);
-			return false;
+			break;
 	}
+	LockRelease(&tag, ExclusiveLock, false);
+	return false;
 }
 
 static void
@@ -289,7 +312,8 @@ skx_manifest_reserve_more(SkxOperation *op, uint32 least)
 							  SKX_RESERVE_PAGES / op->block_pages);
 	SkxDraft   *draft;
 
-	Assert(!op->published && skx_manifest_operating(op->rel, op->kind));
+	Assert(!op->published && (op->joined ||
+							  skx_manifest_operating(op->rel, op->kind)));
 	nblocks = Max(nblocks, least);
 	skx_manifest_lock(op->rel, true);
 	draft = skx_manifest_draft(op->rel);
@@ -378,6 +402,73 @@ skx_manifest_end(SkxOperation *op)
 		skx_manifest_unlock(op->rel);
 	}
 	skx_manifest_operation_unlock(op->rel, op->kind);
+	pfree(op->pool);
+	pfree(op);
+}
+
+int
+skx_manifest_share(SkxOperation *op, uint64 npages, SkxDiskExtent *extents,
+				   int most)
+{
+	int			n = 0;
+	int			i;
+
+	/* what is left of an extent may be nothing, which allocates nothing */
+	for (i = 0; i < op->npool && n < most && npages >= op->block_pages; i++)
+	{
+		SkxDiskExtent *extent = &op->pool[i];
+		uint32		part = (uint32) Min(extent->npages, npages);
+
+		part -= part % op->block_pages;
+		if (part == 0 || extent->block % op->block_pages != 0)
+			continue;
+		extents[n] = *extent;
+		extents[n].npages = part;
+		extent->block += part;
+		extent->npages -= part;
+		npages -= part;
+		n++;
+	}
+	return n;
+}
+
+SkxOperation *
+skx_manifest_join(Relation rel, const SkxOperation *first,
+				  const SkxDiskExtent *extents, int n)
+{
+	SkxOperation *op;
+	LOCKTAG		tag;
+	int			i;
+
+	skx_manifest_operation_tag(&tag, rel, SKX_OPERATION_JOINED(first->kind));
+	if (LockAcquire(&tag, ShareLock, false, true) == LOCKACQUIRE_NOT_AVAIL)
+		return NULL;
+	op = palloc(sizeof(SkxOperation));
+	*op = *first;
+	op->rel = rel;
+	op->wait = true;
+	op->joined = true;
+	op->nreserved = 0;
+	op->pool_size = n + 16;
+	op->pool = palloc(op->pool_size * sizeof(SkxDiskExtent));
+	op->npool = n;
+	for (i = 0; i < n; i++)
+	{
+		op->pool[i] = extents[i];
+		op->nreserved += extents[i].npages / op->block_pages;
+	}
+	return op;
+}
+
+void
+skx_manifest_leave(SkxOperation *op)
+{
+	LOCKTAG		tag;
+
+	Assert(op->joined);
+	skx_manifest_operation_tag(&tag, op->rel,
+							   SKX_OPERATION_JOINED(op->kind));
+	LockRelease(&tag, ShareLock, false);
 	pfree(op->pool);
 	pfree(op);
 }

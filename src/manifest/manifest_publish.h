@@ -35,6 +35,7 @@ typedef struct SkxOperation
 	uint64		incarnation;
 	uint32		block_pages;
 	bool		wait;			/* for the metapage's lock */
+	bool		joined;			/* another process's */
 	bool		published;
 	uint32		nreserved;		/* blocks so far */
 
@@ -67,6 +68,21 @@ extern BlockNumber skx_manifest_allocate(SkxOperation *op, uint32 nblocks);
 extern void skx_manifest_give_back(SkxOperation *op, BlockNumber block,
 								   uint32 npages);
 extern void skx_manifest_end(SkxOperation *op);
+
+/*
+ * An operation by several processes.  share takes up to `npages` pages, whole
+ * blocks in at most `most` extents, out of what one has reserved; returns how
+ * many extents.  join makes the same operation of another process, with these;
+ * NULL: it may not begin.  It allocates, gives back and reserves more as the
+ * first does, which publishes, and must be given what is left.  As long as a
+ * process has joined none may begin an operation of the kind, even if the first
+ * has gone; leave ends that.
+ */
+extern int	skx_manifest_share(SkxOperation *op, uint64 npages,
+							   SkxDiskExtent *extents, int most);
+extern SkxOperation *skx_manifest_join(Relation rel, const SkxOperation *first,
+									   const SkxDiskExtent *extents, int n);
+extern void skx_manifest_leave(SkxOperation *op);
 
 /* The lock on the metapage; false: not free, and the caller did not wait. */
 extern bool skx_manifest_lock(Relation rel, bool wait);

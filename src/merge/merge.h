@@ -5,7 +5,8 @@
 #ifndef SKX_MERGE_MERGE_H
 #define SKX_MERGE_MERGE_H
 
-#include "segment/segment_build.h"
+#include "segment/segment_writer.h"
+#include "storage/fileset.h"
 
 /*
  * merge_run.c
@@ -40,5 +41,29 @@ extern uint32 skx_merge_late(SkxMerge *m,
 							 void (*visit) (uint32 doc, void *arg),
 							 void *arg);
 extern void skx_merge_end(SkxMerge *m);
+
+/*
+ * merge_together.c : instead of run, where several processes write the terms
+ *
+ * size is how much shared memory they need; 0: it would be more than this merge
+ * may have, so run it is.  common does all that comes before the terms.  Each
+ * process attaches with inputs of its own, and writes ranges of terms, from
+ * range[0] on and below range[1], to writers of its own; what becomes of these,
+ * and of the output, is the caller's (team/).  After all that, late and end.
+ */
+typedef struct SkxMergeTerms SkxMergeTerms;
+
+extern Size skx_merge_common_size(SkxMerge *m);
+extern void skx_merge_common(SkxMerge *m, void *shared, FileSet *files);
+extern SkxSegmentOutput *skx_merge_output(SkxMerge *m);
+extern SkxMergeTerms *skx_merge_terms_attach(SkxSegment **inputs, int ninputs,
+											 void *shared, FileSet *files,
+											 const SkxSegmentBuildOptions *options);
+extern SkxTermWriter *skx_merge_terms_writer(const SkxTermSinks *sinks,
+											 const SkxSegmentBuildOptions *options,
+											 void *shared);
+extern void skx_merge_terms_write(SkxMergeTerms *t, SkxTermWriter *writer,
+								  const SkxLexeme *range);
+extern void skx_merge_terms_close(SkxMergeTerms *t);
 
 #endif							/* SKX_MERGE_MERGE_H */

@@ -18,12 +18,20 @@
 /* Records of a segment that are read at once. */
 #define SKX_DEAD_BATCH		64
 
+/* Its name among the files of several processes. */
+#define SKX_DEAD_FILE		"dead"
+
 /* The part of the file with the terms of one segment. */
+typedef struct SkxDeadPlace
+{
+	uint64		first;			/* records before it */
+	uint64		n;
+} SkxDeadPlace;
+
 typedef struct SkxDeadRun
 {
-	int			fileno;			/* where to read on */
-	off_t		offset;
-	uint64		left;			/* records not yet read */
+	SkxDeadPlace place;
+	uint64		next;			/* record of it to be read next */
 	SkxDeadTerm *batch;
 	int			n;
 	int			i;
@@ -32,7 +40,10 @@ typedef struct SkxDeadRun
 struct SkxDeadTerms
 {
 	MemoryContext context;
+	FileSet    *files;			/* NULL: of this process alone */
 	BufFile    *file;
+	uint64		nrecords;		/* of it */
+	int			nruns;
 	SkxDeadRun *runs;
 };
 
@@ -46,12 +57,53 @@ typedef struct SkxDeadScan
 } SkxDeadScan;
 
 SkxDeadTerms *
-skx_merge_dead_create(int nsegments)
+skx_merge_dead_create(int nsegments, FileSet *files)
 {
 	SkxDeadTerms *d = palloc0(sizeof(SkxDeadTerms));
 
 	d->context = CurrentMemoryContext;
+	d->files = files;
+	d->nruns = nsegments;
 	d->runs = palloc0(nsegments * sizeof(SkxDeadRun));
+	return d;
+}
+
+Size
+skx_merge_dead_size(int nsegments)
+{
+	return nsegments * sizeof(SkxDeadPlace);
+}
+
+void
+skx_merge_dead_share(SkxDeadTerms *d, void *shared)
+{
+	SkxDeadPlace *places = shared;
+	int			i;
+
+	for (i = 0; i < d->nruns; i++)
+		places[i] = d->runs[i].place;
+	if (d->file == NULL)
+		return;
+	BufFileExportFileSet(d->file);
+	BufFileClose(d->file);
+	d->file = NULL;
+}
+
+SkxDeadTerms *
+skx_merge_dead_attach(int nsegments, FileSet *files, const void *shared)
+{
+	SkxDeadTerms *d = skx_merge_dead_create(nsegments, files);
+	const SkxDeadPlace *places = shared;
+	bool		any = false;
+	int			i;
+
+	for (i = 0; i < nsegments; i++)
+	{
+		d->runs[i].place = places[i];
+		any |= places[i].n > 0;
+	}
+	if (any)
+		d->file = BufFileOpenFileSet(files, SKX_DEAD_FILE, O_RDONLY, false);
 	return d;
 }
 
@@ -140,9 +192,10 @@ skx_merge_dead_count(SkxDeadTerms *d, int which, SkxSegment *seg,
 	uint64		length;
 
 	if (d->file == NULL)
-		d->file = BufFileCreateTemp(false);
+		d->file = d->files == NULL ? BufFileCreateTemp(false) :
+			BufFileCreateFileSet(d->files, SKX_DEAD_FILE);
 	MemoryContextSwitchTo(old);
-	BufFileTell(d->file, &run->fileno, &run->offset);
+	run->place.first = d->nrecords;
 	s->seg = seg;
 	s->dead = dead;
 	s->list = skx_cursor_create(seg, SKX_CURSOR_PROBE);
@@ -160,7 +213,8 @@ skx_merge_dead_count(SkxDeadTerms *d, int which, SkxSegment *seg,
 		if (t.flags != 0 && t.df < term.df)
 			t.flags = skx_merge_dead_flags(s, &term, t.flags);
 		BufFileWrite(d->file, &t, sizeof(t));
-		run->left++;
+		run->place.n++;
+		d->nrecords++;
 	}
 	skx_cursor_close(s->list);
 	skx_segment_walk_end(walk);
@@ -169,28 +223,58 @@ skx_merge_dead_count(SkxDeadTerms *d, int which, SkxSegment *seg,
 	return length;
 }
 
+/* Reads n records of a segment, from `first` on. */
+static void
+skx_merge_dead_fetch(SkxDeadTerms *d, const SkxDeadRun *run, uint64 first,
+					 SkxDeadTerm *to, int n)
+{
+	Size		size = n * sizeof(SkxDeadTerm);
+
+	Assert(first + n <= run->place.n);
+	if (BufFileSeek(d->file, 0, (run->place.first + first) *
+					sizeof(SkxDeadTerm), SEEK_SET) != 0 ||
+		BufFileRead(d->file, to, size) != size)
+		ereport(ERROR,
+				(errcode_for_file_access(),
+				 errmsg("could not read temporary file of an index merge: %m")));
+}
+
 /* Reads the next records of a segment; false after the last one. */
 static bool
 skx_merge_dead_read(SkxDeadTerms *d, SkxDeadRun *run)
 {
-	Size		size;
-
-	if (run->left == 0)
+	if (run->next == run->place.n)
 		return false;
 	if (run->batch == NULL)
 		run->batch = MemoryContextAlloc(d->context, SKX_DEAD_BATCH *
 										sizeof(SkxDeadTerm));
 	run->i = 0;
-	run->n = Min(run->left, SKX_DEAD_BATCH);
-	size = run->n * sizeof(SkxDeadTerm);
-	if (BufFileSeek(d->file, run->fileno, run->offset, SEEK_SET) != 0 ||
-		BufFileRead(d->file, run->batch, size) != size)
-		ereport(ERROR,
-				(errcode_for_file_access(),
-				 errmsg("could not read temporary file of an index merge: %m")));
-	BufFileTell(d->file, &run->fileno, &run->offset);
-	run->left -= run->n;
+	run->n = Min(run->place.n - run->next, SKX_DEAD_BATCH);
+	skx_merge_dead_fetch(d, run, run->next, run->batch, run->n);
+	run->next += run->n;
 	return true;
+}
+
+void
+skx_merge_dead_from(SkxDeadTerms *d, int which, uint32 ordinal)
+{
+	SkxDeadRun *run = &d->runs[which];
+	uint64		low = 0;
+	uint64		high = run->place.n;
+
+	while (low < high)
+	{
+		uint64		middle = low + (high - low) / 2;
+		SkxDeadTerm term;
+
+		skx_merge_dead_fetch(d, run, middle, &term, 1);
+		if (term.ordinal < ordinal)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	run->next = low;
+	run->n = run->i = 0;
 }
 
 bool

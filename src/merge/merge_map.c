@@ -38,6 +38,7 @@ struct SkxMergeMaps
 	int			nmaps;
 	BufFile    *file;
 	uint32		nplaces;		/* pages in the file */
+	struct SkxSharedMap *shared;	/* NULL: of this process alone */
 };
 
 /* Prepares a map that does not fit into memory. */
@@ -82,6 +83,69 @@ skx_merge_maps_create(const uint32 *ndocs, int nmaps, const bool *linear,
 	return maps;
 }
 
+/* A map as other processes find it; the arrays follow, in order. */
+typedef struct SkxSharedMap
+{
+	uint32		ndocs;
+	uint32		first;
+	bool		linear;
+} SkxSharedMap;
+
+Size
+skx_merge_maps_size(const uint32 *ndocs, int nmaps, const bool *linear)
+{
+	Size		size = MAXALIGN(nmaps * sizeof(SkxSharedMap));
+	int			i;
+
+	for (i = 0; i < nmaps; i++)
+		size += linear[i] ? 0 : (Size) ndocs[i] * sizeof(uint32);
+	return size;
+}
+
+SkxMergeMaps *
+skx_merge_maps_attach(int nmaps, void *shared)
+{
+	SkxMergeMaps *maps = palloc0(sizeof(SkxMergeMaps));
+	SkxSharedMap *all = shared;
+	uint32	   *docs = (uint32 *) ((char *) shared +
+								   MAXALIGN(nmaps * sizeof(SkxSharedMap)));
+	int			i;
+
+	maps->context = CurrentMemoryContext;
+	maps->maps = palloc0(nmaps * sizeof(SkxMergeMap));
+	maps->nmaps = nmaps;
+	maps->shared = all;
+	for (i = 0; i < nmaps; i++)
+	{
+		SkxMergeMap *map = &maps->maps[i];
+
+		map->ndocs = all[i].ndocs;
+		map->linear = all[i].linear;
+		map->first = all[i].first;
+		if (map->linear)
+			continue;
+		map->docs = docs;
+		docs += map->ndocs;
+	}
+	return maps;
+}
+
+SkxMergeMaps *
+skx_merge_maps_shared(const uint32 *ndocs, int nmaps, const bool *linear,
+					  void *shared)
+{
+	SkxSharedMap *all = shared;
+	int			i;
+
+	for (i = 0; i < nmaps; i++)
+	{
+		all[i].ndocs = ndocs[i];
+		all[i].linear = linear[i];
+		all[i].first = 0;
+	}
+	return skx_merge_maps_attach(nmaps, shared);
+}
+
 /* Appends the page that is complete, number `page`, to the file. */
 static void
 skx_merge_map_write(SkxMergeMaps *maps, SkxMergeMap *map, uint32 page)
@@ -112,6 +176,8 @@ skx_merge_maps_put(SkxMergeMaps *maps, int which, uint32 doc)
 	{
 		if (old == 0)
 			map->first = doc;
+		if (old == 0 && maps->shared != NULL)
+			maps->shared[which].first = doc;
 		Assert(doc == map->first + old);
 		return;
 	}

@@ -3,10 +3,9 @@
  *	  One segment from several: documents first, then term after term.
  *
  * Documents are interleaved by TID; that gives the maps from old numbers to
- * new ones, and the norms.  Then the dictionaries are walked together, and the
- * postings of each term interleaved by new number.  Whichever input is ahead
- * is used up to where the next one begins: inputs that do not overlap cost a
- * comparison each, not one a posting.
+ * new ones, and the norms.  Inputs with deleted documents are counted.  Then
+ * come the terms (merge_terms.c), all by this process, or by several that have
+ * maps and norms in shared memory.
  *
  * In memory are some 16 kB an input, delete bits until documents and dead
  * postings were counted, and norms, a byte a document, if they take no more
@@ -23,62 +22,6 @@
 #include "pace/pace.h"
 #include "port/pg_bitutils.h"
 #include "utils/memutils.h"
-
-/* An input, and where the merge is in it. */
-typedef struct SkxMergeInput
-{
-	SkxSegment *seg;
-	int			number;
-	uint8	   *dead;			/* delete bits as of begin; NULL: none */
-	uint32	   *npage_dead;		/* how many on each page of them */
-	uint32		ndead;
-
-	/* documents */
-	uint32		next;			/* the one after those in tids */
-	ItemPointerData tids[SKX_TID_GROUP];
-	int			ntids;
-	int			tid;			/* current one */
-	SkxKeyReader **readers;		/* of columns with keys, */
-	SkxKey	   *keys;			/* SKX_TID_GROUP of each, those of tids */
-
-	/* terms */
-	SkxTermWalk *walk;
-	SkxTerm		term;
-	const char *lexeme;
-	int			len;
-	uint64		prefix;			/* its first bytes, to compare by */
-
-	/* postings of the term */
-	SkxCursor  *list;
-	int			i;				/* current one of the sub-block */
-	uint32		docs[SKX_SUBBLOCK]; /* new numbers of the sub-block's */
-	uint8		norms[SKX_SUBBLOCK];	/* unless all are in memory */
-	uint32		doc;			/* current one; SKX_NO_DOC at the end */
-} SkxMergeInput;
-
-struct SkxMerge
-{
-	MemoryContext context;
-	Relation	index;
-	SkxSegmentOutput out;
-	SkxMergeInput *inputs;
-	int			ninputs;
-	uint64		ndocs;			/* of all inputs */
-	uint64		nlive;
-	SkxMergeMaps *maps;
-	SkxDeadTerms *dead_terms;
-	ItemPointerData last_tid;
-
-	/* the term */
-	SkxMergeInput **same;		/* inputs that have it */
-	int			nsame;
-	binaryheap *postings;		/* of them, by document */
-	SkxPosting	posting;
-	uint32		df;				/* announced and not yet written */
-	uint64		npositions;
-	uint64		done;			/* postings of all terms */
-	uint64		total;
-};
 
 /*
  * Begin: the delete bits
@@ -170,7 +113,7 @@ skx_merge_begin(Relation index, const SkxSegmentBuildOptions *options,
 										   sizeof(SkxMergeInput),
 										   MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
 	m->ninputs = ninputs;
-	m->same = palloc(ninputs * sizeof(SkxMergeInput *));
+	m->segments = inputs;
 	for (i = 0; i < ninputs; i++)
 	{
 		SkxMergeInput *in = &m->inputs[i];
@@ -274,21 +217,19 @@ skx_merge_document(SkxMerge *m, SkxMergeInput *in)
 								skx_segment_norm(in->seg, doc), keys);
 }
 
-static bool
+bool
 skx_merge_keeps_norms(const SkxMerge *m)
 {
 	return m->nlive <= m->out.options.memory / 4;
 }
 
-static void
+void
 skx_merge_documents(SkxMerge *m)
 {
 	binaryheap *heap = binaryheap_allocate(m->ninputs,
 										   skx_merge_tid_order, NULL);
 	int			i;
 
-	skx_segment_documents_reserve(&m->out.docs, m->nlive,
-								  skx_merge_keeps_norms(m));
 	ItemPointerSetInvalid(&m->last_tid);
 	for (i = 0; i < m->ninputs; i++)
 	{
@@ -358,7 +299,7 @@ skx_merge_linear(SkxMerge *m, int which,
 }
 
 /* Memory that is left for the maps. */
-static Size
+Size
 skx_merge_map_memory(SkxMerge *m)
 {
 	Size		memory = m->out.options.memory;
@@ -371,40 +312,37 @@ skx_merge_map_memory(SkxMerge *m)
 	return memory - Min(taken, memory);
 }
 
-static void
-skx_merge_create_maps(SkxMerge *m)
+/* Which documents stay together. */
+void
+skx_merge_plan_maps(SkxMerge *m)
 {
-	uint32	   *ndocs = palloc(m->ninputs * sizeof(uint32));
-	bool	   *linear = palloc(m->ninputs * sizeof(bool));
 	ItemPointerData *ends = palloc(2 * m->ninputs * sizeof(ItemPointerData));
 	int			i;
 
+	m->input_docs = palloc(m->ninputs * sizeof(uint32));
+	m->linear = palloc(m->ninputs * sizeof(bool));
 	for (i = 0; i < m->ninputs; i++)
 	{
 		SkxSegment *seg = m->inputs[i].seg;
 
-		ndocs[i] = seg->header.ndocs;
+		m->input_docs[i] = seg->header.ndocs;
 		skx_segment_tids(seg, 0, 1, &ends[2 * i]);
-		skx_segment_tids(seg, ndocs[i] - 1, 1, &ends[2 * i + 1]);
+		skx_segment_tids(seg, seg->header.ndocs - 1, 1, &ends[2 * i + 1]);
 	}
 	for (i = 0; i < m->ninputs; i++)
-		linear[i] = skx_merge_linear(m, i, ends);
-	m->maps = skx_merge_maps_create(ndocs, m->ninputs, linear,
-									skx_merge_map_memory(m));
-	pfree(ndocs);
-	pfree(linear);
+		m->linear[i] = skx_merge_linear(m, i, ends);
 	pfree(ends);
 }
 
 /*
  * Adds up the lengths of the live documents, and notes what terms lose.
  */
-static void
-skx_merge_count(SkxMerge *m)
+void
+skx_merge_count(SkxMerge *m, FileSet *files)
 {
 	int			i;
 
-	m->dead_terms = skx_merge_dead_create(m->ninputs);
+	m->dead_terms = skx_merge_dead_create(m->ninputs, files);
 	for (i = 0; i < m->ninputs; i++)
 	{
 		SkxMergeInput *in = &m->inputs[i];
@@ -419,296 +357,29 @@ skx_merge_count(SkxMerge *m)
 }
 
 /*
- * Postings
- */
-
-/* The decoded sub-block is new: renumbers it. */
-static void
-skx_merge_renumber(SkxMerge *m, SkxMergeInput *in)
-{
-	const uint8 *norms = m->out.docs.norms;
-	SkxCursor  *list = in->list;
-	int			i;
-
-	skx_pace_point();
-	in->i = 0;
-	(void) skx_cursor_tfs(list);
-	skx_merge_maps_get(m->maps, in->number, list->docs, list->n, in->docs);
-
-	/* the writer will want these, all over the array */
-	for (i = 0; norms != NULL && i < list->n; i++)
-	{
-		if (in->docs[i] != SKX_NO_DOC)
-			__builtin_prefetch(&norms[in->docs[i]]);
-	}
-	if (norms == NULL)
-	{
-		for (i = 0; i < list->n; i++)
-			in->norms[i] = skx_segment_norm(in->seg, list->docs[i]);
-		if (skx_blkio_crowded(in->seg->file))
-			skx_segment_relax(in->seg);
-	}
-}
-
-/* Makes the next live posting current. */
-static void
-skx_merge_step(SkxMerge *m, SkxMergeInput *in)
-{
-	SkxCursor  *list = in->list;
-
-	do
-	{
-		in->doc = SKX_NO_DOC;
-		if (++in->i == list->n)
-		{
-			if (!skx_cursor_next(list))
-				return;
-			skx_merge_renumber(m, in);
-		}
-		in->doc = in->docs[in->i];
-	} while (in->doc == SKX_NO_DOC);
-}
-
-/* Stands on the first live posting of the term. */
-static void
-skx_merge_first(SkxMerge *m, SkxMergeInput *in)
-{
-	skx_cursor_begin(in->list, &in->term);
-	(void) skx_cursor_next(in->list);
-	skx_merge_renumber(m, in);
-	in->doc = in->docs[0];
-	if (in->doc == SKX_NO_DOC)
-		skx_merge_step(m, in);
-}
-
-static void
-skx_merge_miscounted(SkxMergeInput *in)
-{
-	skx_segment_damaged(in->seg, SKX_SEGMENT_DICT, in->seg->header.dict_root,
-						"a posting list is not what its dictionary entry says");
-}
-
-/* Writes the current posting of an input. */
-static void
-skx_merge_posting(SkxMerge *m, SkxMergeInput *in)
-{
-	SkxPosting *posting = &m->posting;
-	SkxPositionPlace place;
-	uint32		labels = 0;
-	int			i;
-
-	posting->doc = in->doc;
-	posting->norm = in->norms[in->i];
-	skx_cursor_place(in->list, in->i, &place);
-	posting->tf = skx_cursor_positions_at(in->list, &place,
-										  posting->positions);
-	if (in->term.flags & SKX_TERM_LABELS)
-	{
-		for (i = 0; i < posting->tf; i++)
-			labels |= WEP_GETWEIGHT(posting->positions[i]);
-	}
-	posting->labelled = labels != 0;
-
-	/* the writer relies on these */
-	if (m->df == 0 || posting->tf > m->npositions)
-		skx_merge_miscounted(in);
-	m->df--;
-	m->npositions -= posting->tf;
-	skx_segment_term_posting(m->out.terms, posting);
-}
-
-/* The heap's largest is the posting that comes first. */
-static int
-skx_merge_posting_order(Datum a, Datum b, void *arg)
-{
-	uint32		x = ((SkxMergeInput *) DatumGetPointer(a))->doc;
-	uint32		y = ((SkxMergeInput *) DatumGetPointer(b))->doc;
-
-	return x < y ? 1 : x > y ? -1 : 0;
-}
-
-/* Writes the postings of the inputs that have the term. */
-static void
-skx_merge_postings(SkxMerge *m)
-{
-	binaryheap *heap = m->postings;
-	int			i;
-
-	binaryheap_reset(heap);
-	for (i = 0; i < m->nsame; i++)
-	{
-		skx_merge_first(m, m->same[i]);
-		if (m->same[i]->doc != SKX_NO_DOC)
-			binaryheap_add_unordered(heap, PointerGetDatum(m->same[i]));
-	}
-	binaryheap_build(heap);
-	while (!binaryheap_empty(heap))
-	{
-		SkxMergeInput *in = (SkxMergeInput *)
-			DatumGetPointer(binaryheap_remove_first(heap));
-		uint32		end = SKX_NO_DOC;
-
-		if (!binaryheap_empty(heap))
-			end = ((SkxMergeInput *)
-				   DatumGetPointer(binaryheap_first(heap)))->doc;
-		do
-		{
-			skx_merge_posting(m, in);
-			skx_merge_step(m, in);
-		} while (in->doc < end);
-		if (in->doc != SKX_NO_DOC)
-			binaryheap_add(heap, PointerGetDatum(in));
-	}
-	if (m->df != 0 || m->npositions != 0)
-		skx_merge_miscounted(m->same[0]);
-}
-
-/*
- * Terms
- */
-
-/* Makes the next term of an input current; false after the last one. */
-static bool
-skx_merge_next_term(SkxMergeInput *in)
-{
-	int			i;
-
-	if (!skx_segment_walk_next(in->walk, &in->term, &in->lexeme, &in->len))
-		return false;
-	in->prefix = 0;
-	for (i = 0; i < (int) sizeof(in->prefix); i++)
-		in->prefix = in->prefix << 8 |
-			(i < in->len ? (uint8) in->lexeme[i] : 0);
-	return true;
-}
-
-static int
-skx_merge_compare(const SkxMergeInput *a, const SkxMergeInput *b)
-{
-	int			order;
-
-	if (a->prefix != b->prefix)
-		return a->prefix < b->prefix ? -1 : 1;
-	order = memcmp(a->lexeme, b->lexeme, Min(a->len, b->len));
-	return order != 0 ? order : a->len - b->len;
-}
-
-/* The heap's largest is the term that comes first, of the earliest input. */
-static int
-skx_merge_term_order(Datum a, Datum b, void *arg)
-{
-	const SkxMergeInput *x = (const SkxMergeInput *) DatumGetPointer(a);
-	const SkxMergeInput *y = (const SkxMergeInput *) DatumGetPointer(b);
-	int			order = skx_merge_compare(x, y);
-
-	return order != 0 ? -order : y->number - x->number;
-}
-
-/*
- * Writes the term that the inputs in `same` stand on, if it has a live
- * posting; those that have none of it leave.
- */
-static void
-skx_merge_term(SkxMerge *m)
-{
-	const char *lexeme = m->same[0]->lexeme;
-	int			len = m->same[0]->len;
-	uint8		flags = 0;
-	int			nlive = 0;
-	int			i;
-
-	m->df = 0;
-	m->npositions = 0;
-	for (i = 0; i < m->nsame; i++)
-	{
-		SkxMergeInput *in = m->same[i];
-		uint32		df = in->term.df;
-		uint64		npositions = in->term.npositions;
-		uint8		live = in->term.flags & (SKX_TERM_LABELS | SKX_TERM_BARE);
-		SkxDeadTerm dead;
-
-		m->done += df;
-		if (skx_merge_dead_term(m->dead_terms, in->number,
-								in->term.ordinal, &dead))
-		{
-			if (dead.df >= df || dead.npositions > npositions)
-			{
-				if (dead.df > df || dead.npositions > npositions)
-					skx_merge_miscounted(in);
-				continue;
-			}
-			df -= dead.df;
-			npositions -= dead.npositions;
-			live = dead.flags;
-		}
-		m->df += df;
-		m->npositions += npositions;
-		flags |= live;
-		m->same[nlive++] = in;
-	}
-	m->nsame = nlive;
-	if (nlive == 0)
-		return;
-	skx_segment_term_begin(m->out.terms, lexeme, len, m->df, m->npositions,
-						   flags);
-	skx_merge_postings(m);
-	skx_segment_term_end(m->out.terms);
-}
-
-/* Goes through the dictionaries of all inputs together. */
-static void
-skx_merge_terms(SkxMerge *m)
-{
-	binaryheap *heap = binaryheap_allocate(m->ninputs,
-										   skx_merge_term_order, NULL);
-	SkxMergeInput **same = palloc(m->ninputs * sizeof(SkxMergeInput *));
-	int			i;
-
-	m->postings = binaryheap_allocate(m->ninputs,
-									  skx_merge_posting_order, NULL);
-	for (i = 0; i < m->ninputs; i++)
-	{
-		m->inputs[i].walk = skx_segment_walk_begin(m->inputs[i].seg);
-		m->inputs[i].list = skx_cursor_create(m->inputs[i].seg,
-											  SKX_CURSOR_MERGE);
-		if (skx_merge_next_term(&m->inputs[i]))
-			binaryheap_add_unordered(heap, PointerGetDatum(&m->inputs[i]));
-	}
-	binaryheap_build(heap);
-	while (!binaryheap_empty(heap))
-	{
-		int			n = 0;
-
-		do
-		{
-			same[n++] = (SkxMergeInput *)
-				DatumGetPointer(binaryheap_remove_first(heap));
-		} while (!binaryheap_empty(heap) &&
-				 skx_merge_compare(same[0], (SkxMergeInput *)
-								   DatumGetPointer(binaryheap_first(heap))) == 0);
-		memcpy(m->same, same, n * sizeof(SkxMergeInput *));
-		m->nsame = n;
-		skx_merge_term(m);
-		skx_merge_progress(m, SKX_BUILD_MERGE, m->done, m->total);
-		for (i = 0; i < n; i++)
-		{
-			if (skx_merge_next_term(same[i]))
-				binaryheap_add(heap, PointerGetDatum(same[i]));
-		}
-	}
-	for (i = 0; i < m->ninputs; i++)
-	{
-		skx_cursor_close(m->inputs[i].list);
-		skx_segment_walk_end(m->inputs[i].walk);
-	}
-	binaryheap_free(m->postings);
-	binaryheap_free(heap);
-	pfree(same);
-}
-
-/*
  * The whole
  */
+
+static void
+skx_merge_all_terms(SkxMerge *m)
+{
+	pg_atomic_uint64 done;
+	SkxMergeBasis basis = {0};
+	SkxMergeTerms *terms;
+
+	pg_atomic_init_u64(&done, 0);
+	basis.inputs = m->segments;
+	basis.ninputs = m->ninputs;
+	basis.maps = m->maps;
+	basis.norms = m->out.docs.norms;
+	basis.dead = m->dead_terms;
+	basis.done = &done;
+	basis.total = m->total;
+	basis.progress = m->out.options.progress;
+	terms = skx_merge_terms_open(&basis);
+	skx_merge_terms_write(terms, skx_segment_output_terms(&m->out), NULL);
+	skx_merge_terms_close(terms);
+}
 
 bool
 skx_merge_run(SkxMerge *m, SkxDiskSegmentRef *ref)
@@ -718,14 +389,16 @@ skx_merge_run(SkxMerge *m, SkxDiskSegmentRef *ref)
 	memset(ref, 0, sizeof(*ref));
 	if (m->nlive > 0)
 	{
-		skx_merge_create_maps(m);
+		skx_merge_plan_maps(m);
+		m->maps = skx_merge_maps_create(m->input_docs, m->ninputs, m->linear,
+										skx_merge_map_memory(m));
+		skx_segment_documents_reserve(&m->out.docs, m->nlive,
+									  skx_merge_keeps_norms(m));
 		skx_merge_documents(m);
 		SKX_FAULT(SKX_FAULT_MERGE_MAPPED);
-		skx_merge_count(m);
-		(void) skx_segment_output_terms(&m->out);
-		skx_merge_terms(m);
+		skx_merge_count(m, NULL);
+		skx_merge_all_terms(m);
 		skx_segment_output_finish(&m->out, ref);
-		skx_merge_dead_free(m->dead_terms);
 	}
 	MemoryContextSwitchTo(old);
 	return m->nlive > 0;

@@ -186,6 +186,15 @@ extern bool skx_segment_walk_next(SkxTermWalk *walk, SkxTerm *term,
 extern void skx_segment_walk_end(SkxTermWalk *walk);
 
 /*
+ * Where a dictionary could be cut: what the first lexeme of a leaf begins with,
+ * at most `most` bytes of it, and how many pages of postings and positions
+ * belong to the terms before, about.  False: the page is no leaf.
+ */
+extern bool skx_segment_dict_mark(SkxSegment *seg, uint32 ordinal,
+								  char *lexeme, int most, int *len,
+								  uint64 *before);
+
+/*
  * segment_deletes.c
  */
 

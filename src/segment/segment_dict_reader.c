@@ -750,3 +750,24 @@ skx_segment_walk_end(SkxTermWalk *walk)
 {
 	pfree(walk);
 }
+
+bool
+skx_segment_dict_mark(SkxSegment *seg, uint32 ordinal, char *lexeme, int most,
+					  int *len, uint64 *before)
+{
+	SkxDictCursor c;
+	bool		leaf;
+
+	c.seg = seg;
+	skx_segment_dict_enter(&c, ordinal);
+	leaf = c.head->level == 0;
+	if (leaf)
+	{
+		skx_segment_dict_restart(&c, 0);
+		*len = Min(c.keylen, most);
+		memcpy(lexeme, c.key, *len);
+		*before = (uint64) c.head->postings_page + c.head->positions_page;
+	}
+	skx_segment_dict_relax(seg);
+	return leaf;
+}

@@ -14,8 +14,11 @@
 #ifndef SKX_TEAM_TEAM_H
 #define SKX_TEAM_TEAM_H
 
+#include "merge/merge.h"
 #include "segment/segment_build.h"
+#include "storage/condition_variable.h"
 #include "storage/dsm.h"
+#include "storage/fileset.h"
 
 typedef struct SkxTeam SkxTeam;
 
@@ -40,6 +43,20 @@ extern void skx_team_create(SkxTeam *team, int nmembers, dsm_segment *norms,
 /* What member 0 has to detach in the end. */
 extern dsm_segment *skx_team_norms(SkxTeam *team);
 extern void skx_team_join(SkxTeam *team, dsm_segment *seg);
+
+/* The same without norms, for a merge. */
+extern void skx_team_init(SkxTeam *team, int nmembers, dsm_segment *seg);
+
+/* Files that go away with the team; where members wait for one another. */
+extern FileSet *skx_team_files(SkxTeam *team);
+extern ConditionVariable *skx_team_news(SkxTeam *team);
+
+/*
+ * Tells all members that this one cannot go on: those that wait for it, or
+ * check, end with an error.  (A worker of the server's own tells that itself.)
+ */
+extern void skx_team_fail(SkxTeam *team);
+extern void skx_team_check(SkxTeam *team);
 
 /* Step 1.  options->memory is the member's part, here and below. */
 typedef struct SkxShare SkxShare;
@@ -68,5 +85,21 @@ extern void skx_team_encode(SkxTeam *team, int member,
 /* Step 4; then the next segment may begin, which others may have done. */
 extern void skx_team_finish(SkxTeamSegment *segment,
 							SkxDiskSegmentRef *ref);
+
+/*
+ * team_merge.c : segments that become one (merge/merge.h)
+ *
+ * plan, by member 0, does what comes before the terms, of about so many bytes;
+ * then all encode, each with inputs that it has opened itself; when all are
+ * through, skx_team_finish().
+ */
+extern SkxTeamSegment *skx_team_merge_plan(SkxTeam *team, SkxMerge *merge,
+										   SkxSegment **inputs, int ninputs,
+										   uint64 nbytes, void *common,
+										   const SkxSegmentBuildOptions *options);
+extern void skx_team_merge_encode(SkxTeam *team, int member,
+								  SkxSegment **inputs, int ninputs,
+								  void *common,
+								  const SkxSegmentBuildOptions *options);
 
 #endif							/* SKX_TEAM_TEAM_H */

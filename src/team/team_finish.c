@@ -232,7 +232,7 @@ skx_team_finish_sink(void *arg, uint32 ordinal, char *page, uint32 used)
 	SkxTeamSegment *segment = arg;
 
 	Assert(ordinal >= segment->totals.dict_leaves);
-	skx_segment_plane_put(segment->out.planes[SKX_SEGMENT_DICT],
+	skx_segment_plane_put(segment->out->planes[SKX_SEGMENT_DICT],
 						  ordinal - segment->totals.dict_leaves, page, used);
 }
 
@@ -241,7 +241,7 @@ skx_team_finish_files(SkxTeamSegment *segment)
 {
 	int			i;
 
-	for (i = 0; i < segment->team->nmembers; i++)
+	for (i = 0; i < segment->team->nmembers && segment->runs_files != NULL; i++)
 		skx_team_runs_drop(segment->team, segment->round, i,
 						   segment->runs_files[i]);
 	skx_team_drop(segment->team, segment->round, 0, "plan");
@@ -251,7 +251,7 @@ void
 skx_team_finish(SkxTeamSegment *segment, SkxDiskSegmentRef *ref)
 {
 	MemoryContext old = MemoryContextSwitchTo(segment->context);
-	SkxSegmentOutput *out = &segment->out;
+	SkxSegmentOutput *out = segment->out;
 	SkxTeam    *team = segment->team;
 	SkxFinish	f = {0};
 	SkxDictLeaves leaves;

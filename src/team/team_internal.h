@@ -86,6 +86,7 @@ struct SkxTeam
 	SkxTermTotals base;			/* before the next task: its pages and terms
 								 * begin there */
 	ConditionVariable settled_cv;
+	pg_atomic_uint32 failed;	/* a member cannot go on */
 
 	SkxTeamTotals shares[FLEXIBLE_ARRAY_MEMBER];
 };
@@ -143,14 +144,38 @@ extern void skx_team_name(char to[MAXPGPATH], uint32 round,
 						  int member, const char *what);
 extern void skx_team_read(BufFile *file, void *to, Size n);
 
+/* team_order.c : how many tasks so many bytes should be cut into */
+extern uint32 skx_team_ntasks(SkxTeam *team, uint64 bytes,
+							  const SkxSegmentBuildOptions *options);
+
+/*
+ * team_writer.c : where a member writes tasks
+ *
+ * begin: at most so many bytes of pages wait for their place.  next takes a
+ * task; false: there is none left.  Its terms go to a writer with these sinks;
+ * done ends that, and tells where the task begins.
+ */
+#define SKX_TEAM_KEPT_MAX	((Size) 256 * 1024 * 1024)	/* more gains nothing */
+
+typedef struct SkxTeamWriter SkxTeamWriter;
+
+extern SkxTeamWriter *skx_team_writer_begin(SkxTeam *team, int member,
+											const SkxSegmentBuildOptions *options,
+											Size kept_most);
+extern bool skx_team_writer_next(SkxTeamWriter *w, uint32 *task);
+extern SkxTermSinks skx_team_writer_sinks(SkxTeamWriter *w);
+extern void skx_team_writer_done(SkxTeamWriter *w, SkxTermWriter *terms,
+								 const char *lexeme, int len);
+extern void skx_team_writer_end(SkxTeamWriter *w);
+
 /* In member 0, from order to finish. */
 struct SkxTeamSegment
 {
 	MemoryContext context;
 	SkxTeam    *team;
 	uint32		round;
-	uint32	   *runs_files;		/* of the members */
-	SkxSegmentOutput out;
+	uint32	   *runs_files;		/* of the members; NULL: there are no runs */
+	SkxSegmentOutput *out;
 	SkxTermTotals totals;
 };
 

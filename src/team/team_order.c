@@ -256,9 +256,8 @@ skx_team_order_marks(StringInfo bytes, uint32 n)
 	return marks;
 }
 
-/* How many tasks `bytes` of runs should be cut into. */
-static uint32
-skx_team_order_ntasks(SkxTeam *team, uint64 bytes,
+uint32
+skx_team_ntasks(SkxTeam *team, uint64 bytes,
 					  const SkxSegmentBuildOptions *options)
 {
 	uint64		block = Max(options->block_size, SKX_TEAM_TASK_BLOCK);
@@ -355,9 +354,8 @@ skx_team_order_plan(SkxTeam *team, SkxOrderShare *shares,
 	BufFileWrite(plan, runs, team->nruns * sizeof(SkxPlanRun));
 	marks = skx_team_order_marks(&bytes, nmarks);
 	team->ntasks = skx_team_order_tasks(plan, marks, nmarks,
-										skx_team_order_ntasks(team,
-															  team->to_read,
-															  options),
+										skx_team_ntasks(team, team->to_read,
+														options),
 										team->nruns);
 	BufFileExportFileSet(plan);
 	BufFileClose(plan);
@@ -420,14 +418,15 @@ skx_team_order(SkxTeam *team, const SkxSegmentBuildOptions *options)
 	if (team->nordered > team->norms_size)
 		elog(ERROR, "%u documents of a segment have norms of %u",
 			 team->nordered, team->norms_size);
-	skx_segment_output_init(&segment->out, options);
-	segment->out.total_length = total_length;
-	skx_segment_documents_keep(&segment->out.docs,
+	segment->out = palloc(sizeof(SkxSegmentOutput));
+	skx_segment_output_init(segment->out, options);
+	segment->out->total_length = total_length;
+	skx_segment_documents_keep(&segment->out->docs,
 							   dsm_segment_address(skx_team_norms(team)),
 							   team->nordered);
 	shares = skx_team_order_shares(team, options->keys.n);
-	skx_team_order_documents(&segment->out, shares, team->nmembers);
-	Assert(segment->out.docs.ndocs == team->nordered);
+	skx_team_order_documents(segment->out, shares, team->nmembers);
+	Assert(segment->out->docs.ndocs == team->nordered);
 	skx_team_order_plan(team, shares, options);
 	for (i = 0; i < team->nmembers; i++)
 	{

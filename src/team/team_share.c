@@ -94,31 +94,66 @@ skx_team_reserve(uint32 *docs)
 }
 
 void
+skx_team_init(SkxTeam *team, int nmembers, dsm_segment *seg)
+{
+	Assert(nmembers > 0);
+	memset(team, 0, skx_team_size(nmembers));
+	SharedFileSetInit(&team->files, seg);
+	team->nmembers = nmembers;
+	pg_atomic_init_u64(&team->ndocs, 0);
+	pg_atomic_init_u64(&team->run_bytes, 0);
+	pg_atomic_init_u64(&team->read, 0);
+	pg_atomic_init_u32(&team->next_task, 0);
+	pg_atomic_init_u32(&team->failed, 0);
+	SpinLockInit(&team->mutex);
+	ConditionVariableInit(&team->settled_cv);
+}
+
+void
 skx_team_create(SkxTeam *team, int nmembers, dsm_segment *norms,
 				uint32 given, uint32 most, uint32 overshoot,
 				dsm_segment *seg)
 {
-	Assert(nmembers > 0 && given > overshoot && given <= most);
-	memset(team, 0, skx_team_size(nmembers));
-	SharedFileSetInit(&team->files, seg);
-	team->nmembers = nmembers;
+	Assert(given > overshoot && given <= most);
+	skx_team_init(team, nmembers, seg);
 	team->norms = dsm_segment_handle(norms);
 	team->norms_size = team->norms_given = given;
 	team->norms_most = most;
 	team->overshoot = overshoot;
 	team->most_docs = given - overshoot;
-	pg_atomic_init_u64(&team->ndocs, 0);
-	pg_atomic_init_u64(&team->run_bytes, 0);
-	pg_atomic_init_u64(&team->read, 0);
-	pg_atomic_init_u32(&team->next_task, 0);
-	SpinLockInit(&team->mutex);
-	ConditionVariableInit(&team->settled_cv);
 }
 
 void
 skx_team_join(SkxTeam *team, dsm_segment *seg)
 {
 	SharedFileSetAttach(&team->files, seg);
+}
+
+FileSet *
+skx_team_files(SkxTeam *team)
+{
+	return &team->files.fs;
+}
+
+ConditionVariable *
+skx_team_news(SkxTeam *team)
+{
+	return &team->settled_cv;
+}
+
+void
+skx_team_fail(SkxTeam *team)
+{
+	pg_atomic_write_u32(&team->failed, 1);
+	ConditionVariableBroadcast(&team->settled_cv);
+}
+
+void
+skx_team_check(SkxTeam *team)
+{
+	if (pg_atomic_read_u32(&team->failed) != 0)
+		ereport(ERROR,
+				(errmsg("another process of an index operation has failed")));
 }
 
 void

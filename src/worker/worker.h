@@ -7,6 +7,7 @@
 #define SKX_WORKER_WORKER_H
 
 #include "datatype/timestamp.h"
+#include "postmaster/bgworker.h"
 #include "utils/relcache.h"
 
 /* What skipidx.max_workers may be at most. */
@@ -20,6 +21,9 @@ extern int	skx_worker_max;		/* skipidx.max_workers */
 extern int	skx_worker_rate;	/* skipidx.merge_rate_limit, kB/s */
 extern int	skx_worker_log_min; /* skipidx.log_min_duration, ms */
 extern void skx_worker_init(void);
+
+/* In a process of ours: not what is set for users' statements. */
+extern void skx_worker_settings(void);
 
 /* The name of the C function that a worker runs; am/ has it. */
 #define SKX_WORKER_MAIN		"skx_am_worker_main"
@@ -46,6 +50,14 @@ typedef enum SkxWorkerDuty
  * temporary, or made by this transaction).  Costs one LWLock.
  */
 extern bool skx_worker_ask(Relation index, SkxWorkerDuty duty);
+
+/* Could another process open the index, and would it see the same file? */
+extern bool skx_worker_may_see(Relation index);
+
+/* Asks the server for a process of ours; false: it has none to give. */
+extern bool skx_worker_launch(const char *function, Datum arg,
+							  const void *extra, Size size,
+							  BackgroundWorkerHandle **handle);
 
 /* What a worker was started for.  Fits into bgw_extra. */
 typedef struct SkxWorkerTask
@@ -126,6 +138,7 @@ extern void skx_worker_started(Relation index, uint8 operation,
 							   SkxWorkerAsker asker);
 extern void skx_worker_input(int segments, uint64 documents, uint64 nbytes);
 extern void skx_worker_wrote(int npages);
+extern void skx_worker_helped(uint64 npages, uint64 nlogged);
 extern void skx_worker_progress(SkxWorkerPhase phase, uint64 done,
 								uint64 total);
 extern void skx_worker_ended(Relation index, SkxWorkerState state);

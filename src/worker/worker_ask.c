@@ -19,18 +19,20 @@
 StaticAssertDecl(sizeof(SkxWorkerTask) <= BGW_EXTRALEN,
 				 "a task is handed over in bgw_extra");
 
-/* Could another process open the index, and would it see the same file? */
-static bool
+bool
 skx_worker_may_see(Relation index)
 {
 	return index->rd_rel->relpersistence != RELPERSISTENCE_TEMP &&
 		!SKX_COMPAT_NEW_FILE(index);
 }
 
-static bool
-skx_worker_register(const SkxWorkerTask *task)
+bool
+skx_worker_launch(const char *function, Datum arg, const void *extra,
+				  Size size, BackgroundWorkerHandle **handle)
 {
 	BackgroundWorker worker;
+
+	Assert(size <= BGW_EXTRALEN);
 
 	memset(&worker, 0, sizeof(worker));
 	worker.bgw_flags = BGWORKER_SHMEM_ACCESS |
@@ -41,10 +43,11 @@ skx_worker_register(const SkxWorkerTask *task)
 	strlcpy(worker.bgw_type, "skipidx worker", BGW_MAXLEN);
 	strlcpy(worker.bgw_library_name, "skipidx",
 			sizeof(worker.bgw_library_name));
-	strlcpy(worker.bgw_function_name, SKX_WORKER_MAIN,
+	strlcpy(worker.bgw_function_name, function,
 			sizeof(worker.bgw_function_name));
-	memcpy(worker.bgw_extra, task, sizeof(*task));
-	return RegisterDynamicBackgroundWorker(&worker, NULL);
+	worker.bgw_main_arg = arg;
+	memcpy(worker.bgw_extra, extra, size);
+	return RegisterDynamicBackgroundWorker(&worker, handle);
 }
 
 bool
@@ -61,7 +64,8 @@ skx_worker_ask(Relation index, SkxWorkerDuty duty)
 	task.duty = duty == SKX_WORKER_FLUSH ? SKX_WORKER_FLUSH : SKX_WORKER_MERGE;
 	if (!skx_worker_keep(&task, duty == SKX_WORKER_SHRINK, &present))
 		return present;
-	if (skx_worker_register(&task))
+	if (skx_worker_launch(SKX_WORKER_MAIN, (Datum) 0, &task, sizeof(task),
+						  NULL))
 		return true;
 	skx_worker_drop(&task);
 	return false;

@@ -97,6 +97,19 @@ skx_worker_wrote(int npages)
 }
 
 void
+skx_worker_helped(uint64 npages, uint64 nlogged)
+{
+	SkxWorkerRecord *record;
+
+	skx_worker_logged -= nlogged;
+	record = skx_worker_record_lock();
+	if (record == NULL)
+		return;
+	record->nwritten += npages * BLCKSZ;
+	LWLockRelease(&skx_worker_area()->lock);
+}
+
+void
 skx_worker_progress(SkxWorkerPhase phase, uint64 done, uint64 total)
 {
 	SkxWorkerRecord *record;

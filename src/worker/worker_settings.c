@@ -42,3 +42,21 @@ skx_worker_init(void)
 							GUC_UNIT_MS,
 							NULL, NULL, NULL);
 }
+
+void
+skx_worker_settings(void)
+{
+	static const char *const settings[][2] = {
+		{"search_path", ""},
+		{"statement_timeout", "0"},
+		{"lock_timeout", "0"},
+		{"idle_in_transaction_session_timeout", "0"},
+		{"default_transaction_isolation", "read committed"},
+		{"zero_damaged_pages", "false"},
+	};
+	int			i;
+
+	for (i = 0; i < lengthof(settings); i++)
+		SetConfigOption(settings[i][0], settings[i][1], PGC_SUSET,
+						PGC_S_OVERRIDE);
+}

@@ -49,11 +49,11 @@ sub answers
 	} @queries;
 }
 
-# Pages that the queries read, and their answers.
+# Pages that the queries do not find in the cache, and their answers.
 sub pages
 {
 	my (@queries) = @_;
-	my $count = "SELECT sum(pages_read) FROM skipidx_io() WHERE scope = 'session'";
+	my $count = "SELECT sum(loads) FROM skipidx_io() WHERE scope = 'session'";
 	my $before = $s->value($count);
 	my $answers = answers(@queries);
 

@@ -131,7 +131,7 @@ for my $others ('', 'CREATE INDEX ON docs (id)')
 
 	$s->value('DROP TABLE docs; CREATE TABLE docs (id serial, v tsvector, d int) WITH (autovacuum_enabled = off);'
 		  . " CREATE INDEX docs_v ON docs USING skipidx (v) WITH (block_size = '8kB', pending_limit = '256kB'); $others");
-	$s->value('RESET skipidx.max_workers; INSERT INTO docs (v) SELECT text_of(i) FROM generate_series(1, 60000) i');
+	$s->value('RESET skipidx.max_workers; INSERT INTO docs (v) SELECT text_of(i) FROM generate_series(1, 150000) i');
 	my $loaded = stat_of('file_pages');
 	$s->value('VACUUM docs');
 	$s->value("CREATE INDEX docs_fresh ON docs USING skipidx (v) WITH (block_size = '8kB')");
