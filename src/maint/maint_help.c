@@ -32,6 +32,7 @@
 #include "storage/lmgr.h"
 #include "storage/spin.h"
 #include "tcop/tcopprot.h"
+#include "utils/memutils.h"
 #include "utils/snapmgr.h"
 #include "utils/wait_event.h"
 
@@ -274,7 +275,7 @@ skx_maint_help_stop(void)
 		return;
 	skx_maint_asking = NULL;
 	(void) skx_maint_help_close(h->shared);
-	skx_team_fail(h->team);
+	skx_team_fail(h->team, 0, "");
 	while (h->nhandles > 0)
 		TerminateBackgroundWorker(h->handles[--h->nhandles]);
 }
@@ -437,8 +438,21 @@ static void
 skx_maint_helper_detached(dsm_segment *seg, Datum arg)
 {
 	if (skx_maint_helping != NULL)
-		skx_team_fail(skx_maint_helping);
+		skx_team_fail(skx_maint_helping, 0, "");
 	skx_maint_helping = NULL;
+}
+
+/* The first process will tell its client of the error. */
+static void
+skx_maint_helper_failed(void)
+{
+	ErrorData  *error;
+
+	MemoryContextSwitchTo(TopMemoryContext);
+	error = CopyErrorData();
+	if (skx_maint_helping != NULL)
+		skx_team_fail(skx_maint_helping, error->sqlerrcode, error->message);
+	FreeErrorData(error);
 }
 
 /* Comes, unless it is too late; its number, or 0. */
@@ -584,6 +598,15 @@ skx_maint_helper_main(Datum arg)
 	on_dsm_detach(seg, skx_maint_helper_detached, (Datum) 0);
 	before_shmem_exit(skx_maint_helper_exit, PointerGetDatum(seg));
 	StartTransactionCommand();
-	skx_maint_helper_work(seg);
+	PG_TRY();
+	{
+		skx_maint_helper_work(seg);
+	}
+	PG_CATCH();
+	{
+		skx_maint_helper_failed();
+		PG_RE_THROW();
+	}
+	PG_END_TRY();
 	CommitTransactionCommand();
 }

@@ -53,9 +53,10 @@ extern ConditionVariable *skx_team_news(SkxTeam *team);
 
 /*
  * Tells all members that this one cannot go on: those that wait for it, or
- * check, end with an error.  (A worker of the server's own tells that itself.)
+ * check, end with its error (SQLSTATE and message; 0: it has none).  A parallel
+ * worker of the server need not.
  */
-extern void skx_team_fail(SkxTeam *team);
+extern void skx_team_fail(SkxTeam *team, int code, const char *message);
 extern void skx_team_check(SkxTeam *team);
 
 /* Step 1.  options->memory is the member's part, here and below. */

@@ -55,6 +55,9 @@ typedef struct SkxTeamTotals
 	uint64		run_bytes;
 } SkxTeamTotals;
 
+/* Bytes of an error that others are told. */
+#define SKX_TEAM_MESSAGE	256
+
 struct SkxTeam
 {
 	SharedFileSet files;
@@ -86,7 +89,9 @@ struct SkxTeam
 	SkxTermTotals base;			/* before the next task: its pages and terms
 								 * begin there */
 	ConditionVariable settled_cv;
-	pg_atomic_uint32 failed;	/* a member cannot go on */
+	pg_atomic_uint32 failed;	/* a member cannot go on: */
+	int			failed_code;	/* SQLSTATE, 0: it has not said, .. */
+	char		failed_message[SKX_TEAM_MESSAGE];	/* .. and why */
 
 	SkxTeamTotals shares[FLEXIBLE_ARRAY_MEMBER];
 };

@@ -142,18 +142,33 @@ skx_team_news(SkxTeam *team)
 }
 
 void
-skx_team_fail(SkxTeam *team)
+skx_team_fail(SkxTeam *team, int code, const char *message)
 {
-	pg_atomic_write_u32(&team->failed, 1);
+	SpinLockAcquire(&team->mutex);
+	if (pg_atomic_read_u32(&team->failed) == 0)
+	{
+		team->failed_code = code;
+		strlcpy(team->failed_message, message, SKX_TEAM_MESSAGE);
+		pg_atomic_write_u32(&team->failed, 1);
+	}
+	SpinLockRelease(&team->mutex);
 	ConditionVariableBroadcast(&team->settled_cv);
 }
 
 void
 skx_team_check(SkxTeam *team)
 {
-	if (pg_atomic_read_u32(&team->failed) != 0)
+	if (pg_atomic_read_u32(&team->failed) == 0)
+		return;
+	if (team->failed_code == 0)
 		ereport(ERROR,
-				(errmsg("another process of an index operation has failed")));
+				(errcode(ERRCODE_OPERATOR_INTERVENTION),
+				 errmsg("a process that helped with an index was ended"),
+				 errhint("The index is as it was.")));
+	ereport(ERROR,
+			(errcode(team->failed_code),
+			 errmsg("%s", team->failed_message),
+			 errcontext("a process that helped")));
 }
 
 void

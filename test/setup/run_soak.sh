@@ -1,6 +1,7 @@
 #!/bin/bash
 # run_soak.sh: what `make soak` runs: builds and installs the tree and runs
-# test/soak/soak.pl, which says what it can be told.
+# test/soak/soak.pl, or with SOAK_MINUTES test/soak/crowd.pl; they say what they
+# can be told.
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
 root=$(cd "$here/../.." && pwd)
@@ -30,10 +31,12 @@ export PG_CONFIG
 # server_tests.sh builds and installs; there is no such suite
 report_step "build" env SKX_SUITES=none bash test/setup/server_tests.sh || report_end soak
 
+driver=soak
+[ -z "${SOAK_MINUTES-}" ] || driver=crowd
 pgxs=$(dirname "$("$PG_CONFIG" --pgxs)")/..
 as_server_user env HOME="$work" TESTDIR="$work" TESTDATADIR="$work/tmp_check" TESTLOGDIR="$work/tmp_check/log" \
 	PATH="$("$PG_CONFIG" --bindir):$PATH" PGPORT=65432 PG_REGRESS="$pgxs/test/regress/pg_regress" \
-	perl -I "$pgxs/test/perl" test/soak/soak.pl 2>&1 | tee "$report_logs/soak.log" | grep --line-buffered -v '^#  '
+	perl -I "$pgxs/test/perl" "test/soak/$driver.pl" 2>&1 | tee "$report_logs/soak.log" | grep --line-buffered -v '^#  '
 status=${PIPESTATUS[0]}
 passed=$(grep -c '^ok ' "$report_logs/soak.log")
 failed=$(grep -c '^not ok ' "$report_logs/soak.log")

@@ -88,15 +88,19 @@ BEGIN
 END $$;
 SQL
 
-# Options: writers.
+# Options: writers; spared, errors that may be, beside those of processes that
+# are ended.
 sub new
 {
 	my ($class, $node, %opt) = @_;
-	my $self = bless { node => $node, txn => 0, done => {}, lost => 0, committed => 0 }, $class;
+	my $self = bless { node => $node, txn => 0, done => {}, lost => 0, committed => 0,
+		spared => $opt{spared} }, $class;
 
-	$self->{writers} = [ map { new_writer($_) } 1 .. $opt{writers} // 3 ];
-	$self->{preparer} = new_writer(8);
-	$self->{tables} = new_writer(9);
+	my $writers = $opt{writers} // 3;
+
+	$self->{writers} = [ map { new_writer($_) } 1 .. $writers ];
+	$self->{preparer} = new_writer($writers + 1);
+	$self->{tables} = new_writer($writers + 2);
 	$self->{all} = [ @{ $self->{writers} }, $self->{preparer}, $self->{tables} ];
 	return $self;
 }
@@ -391,7 +395,8 @@ sub failed
 {
 	my ($self, $loop, $said) = @_;
 
-	return if $said =~ /could not open relation with OID|was concurrently dropped|is not a skipidx index/;
+	return if $said =~ /could not open relation with OID|was concurrently dropped|is not a skipidx index|is not valid/;
+	return if $self->{spared} && $said =~ $self->{spared};
 	return if $said =~ /57P0[12]|terminating connection|in recovery mode|starting up|session ended/;
 	push @{ $self->{wrong} }, "$loop->{name}: $said";
 	$loop->{over} = 1;
