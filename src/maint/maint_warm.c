@@ -148,7 +148,7 @@ skx_maint_warm_uses(const SkxMaintWarm *warm, uint8 plane, uint32 page,
 /* Reads pages of a plane, and gives up the pins. */
 static void
 skx_maint_warm_fetch(SkxSegment *seg, const SkxBlkPlane *plane,
-					const uint32 *pages, int n)
+					 const uint32 *pages, int n)
 {
 	SkxBlkRef	ref = {0};
 	int			i;

@@ -258,7 +258,7 @@ skx_team_order_marks(StringInfo bytes, uint32 n)
 
 uint32
 skx_team_ntasks(SkxTeam *team, uint64 bytes,
-					  const SkxSegmentBuildOptions *options)
+				const SkxSegmentBuildOptions *options)
 {
 	uint64		block = Max(options->block_size, SKX_TEAM_TASK_BLOCK);
 	uint64		size = bytes / (team->nmembers * SKX_TEAM_TASKS);

@@ -56,6 +56,8 @@ WAYS = {
 def publish(tables):
     """A database with tables of these names, and a publication of each."""
     sql("ALTER SYSTEM SET wal_level = logical")
+    # between two subscriptions the server waits for as long
+    sql("ALTER SYSTEM SET wal_retrieve_retry_interval = '10ms'")
     restart()
     sql("CREATE DATABASE " + PUBLISHED)
     rows = psql("-c", "COPY (SELECT id, tsv FROM short ORDER BY id) TO STDOUT")
@@ -86,6 +88,9 @@ def load_one(run, engine, index, way, table):
         raise RuntimeError("%s: other rows than were loaded" % way)
     entry["bytes"] = size(table)
     sql("VACUUM " + table)
+    while sql("SELECT count(*) FROM pg_stat_activity WHERE backend_type ="
+              " 'skipidx worker'") != ["0"]:
+        time.sleep(.05)
     entry["vacuumed_bytes"] = size(table)
     sql("REINDEX INDEX %s_tsv" % table)
     entry["rebuilt_bytes"] = size(table)

@@ -48,7 +48,7 @@ def load(names, base, pool):
         " AS id, to_tsvector('simple', title || ' ' || body) AS tsv"
         " FROM staged",
         "CREATE TABLE short AS SELECT row_number() OVER (ORDER BY id) AS id,"
-        " to_tsvector('simple', left(title || ' ' || body, 80)) AS tsv"
+        " to_tsvector('simple', left(title || ' ' || body, 250)) AS tsv"
         " FROM (SELECT * FROM staged ORDER BY id LIMIT %d) s" % loads.ROWS,
         "DROP TABLE staged",
         "CREATE TABLE pool AS SELECT id - %d AS id, tsv FROM rows"

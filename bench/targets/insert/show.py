@@ -89,7 +89,7 @@ def print_long(run):
 def print_loads(run):
     if not run.get("loads"):
         return
-    print("\n60,000 short rows into an empty table  seconds   size MB  "
+    print("\n60,000 rows into an empty table        seconds   size MB  "
           "vacuumed   rebuilt")
     for entry in run["loads"]:
         print("  %-34s %9.2f %9.1f %9.1f %9.1f" % (
