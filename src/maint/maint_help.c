@@ -24,6 +24,7 @@
 #include "miscadmin.h"
 #include "optimizer/optimizer.h"
 #include "optimizer/paths.h"
+#include "pace/pace.h"
 #include "pgstat.h"
 #include "postmaster/bgworker.h"
 #include "room/room.h"
@@ -38,8 +39,13 @@
 
 #define SKX_HELPERS_MOST	15
 
-/* A helper for so many times min_parallel_table_scan_size of input. */
+/*
+ * A helper for so many times min_parallel_table_scan_size of input; where a
+ * background worker merges, so many times that, since no user waits for it and
+ * others want the processors.
+ */
 #define SKX_HELP_SCANS		8
+#define SKX_HELP_WORKER		8
 
 /* The least memory of a process, and extents that a helper starts with. */
 #define SKX_HELP_MEMORY		((Size) 4 * 1024 * 1024)
@@ -122,7 +128,8 @@ skx_maint_help_members(const SkxMaintOutput *out,
 					   const SkxMaintOptions *options, uint64 bytes)
 {
 	uint64		each = (uint64) Max(min_parallel_table_scan_size, 1) *
-		BLCKSZ * SKX_HELP_SCANS;
+		BLCKSZ * SKX_HELP_SCANS *
+		(options->asker == SKX_ASKER_WORKER ? SKX_HELP_WORKER : 1);
 	int			n = (int) Min(bytes / each,
 							  Min(max_parallel_maintenance_workers,
 								  SKX_HELPERS_MOST));
@@ -310,7 +317,9 @@ skx_maint_help_wait(SkxMaintHelp *h, int come)
 	while (!skx_maint_help_through(h->shared, come))
 	{
 		skx_team_check(h->team);
-		ConditionVariableSleep(news, WAIT_EVENT_PARALLEL_CREATE_INDEX_SCAN);
+		skx_pace_point();
+		ConditionVariableTimedSleep(news, SKX_PACE_CHECK,
+									WAIT_EVENT_PARALLEL_CREATE_INDEX_SCAN);
 	}
 	ConditionVariableCancelSleep();
 }

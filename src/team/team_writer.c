@@ -16,6 +16,7 @@
 #include "fault/fault.h"
 #include "format/format_page.h"
 #include "miscadmin.h"
+#include "pace/pace.h"
 #include "team/team_internal.h"
 #include "utils/wait_event.h"
 
@@ -81,8 +82,9 @@ skx_team_task_wait(SkxTeamWriter *w)
 	while (!skx_team_task_placed(w))
 	{
 		skx_team_check(w->team);
-		ConditionVariableSleep(&w->team->settled_cv,
-							   WAIT_EVENT_PARALLEL_CREATE_INDEX_SCAN);
+		skx_pace_point();
+		ConditionVariableTimedSleep(&w->team->settled_cv, SKX_PACE_CHECK,
+									WAIT_EVENT_PARALLEL_CREATE_INDEX_SCAN);
 	}
 	ConditionVariableCancelSleep();
 }
