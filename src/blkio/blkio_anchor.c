@@ -382,6 +382,13 @@ skx_blkio_anchor_sums(SkxBlkCounters *sums)
 	uint64	   *n = (uint64 *) sums;
 
 	memset(sums, 0, SKX_BLK_NMETHODS * sizeof(*sums));
-	for (int i = 0; skx_blkio_anchor != NULL && i < SKX_BLK_NTOTALS; i++)
+	if (skx_blkio_anchor == NULL)
+		return;
+
+	/*
+	 * Against the order in which they are added to: what is a part of a count
+	 * before it is never more than that.
+	 */
+	for (int i = SKX_BLK_NTOTALS; i-- > 0;)
 		n[i] = pg_atomic_read_u64(&skx_blkio_anchor->totals[i]);
 }

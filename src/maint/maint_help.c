@@ -509,6 +509,14 @@ skx_maint_helper_done(SkxHelpShared *shared, const SkxMaintOutput *out,
 	ConditionVariableBroadcast(skx_team_news(team));
 }
 
+/* Every SKX_PACE_CHECK ms: holds nothing back, and ends when the others have. */
+static void
+skx_maint_helper_look(void *arg)
+{
+	InvalidateCatalogSnapshot();
+	skx_team_check(skx_maint_helping);
+}
+
 /* The operation joined, and a number taken. */
 static void
 skx_maint_helper_merge(SkxHelpShared *shared, Relation index,
@@ -536,10 +544,12 @@ skx_maint_helper_merge(SkxHelpShared *shared, Relation index,
 	out.build.progress = NULL;
 	skx_maint_warm_begin(&out, source);
 	SKX_FAULT(SKX_FAULT_HELP_COME);
+	skx_pace_begin(skx_maint_helper_look, NULL, NULL);
 	skx_team_merge_encode(skx_maint_helping, number, source->segments,
 						  shared->ninputs,
 						  skx_maint_help_at(shared, shared->common),
 						  &out.build);
+	skx_pace_end();
 	skx_maint_output_end(&out);
 	skx_maint_helper_rest(&out, number);
 	SKX_FAULT(SKX_FAULT_HELP_WRITTEN);

@@ -32,7 +32,8 @@ plan skip_all => 'an index of 1.1 GB needs more space on the disk' if ($free // 
 
 my $node = skx_node('borders', faults => 1,
 	conf => "maintenance_work_mem = 32MB\nskipidx.cache_size = 8MB\nskipidx.max_workers = 0\nmax_worker_processes = 8\n"
-	  . "min_parallel_table_scan_size = 0");
+	  . "min_parallel_table_scan_size = 0\n"
+	  . "skipidx.reuse_early = off\n");
 my $s;
 
 sub connect_anew
