@@ -118,6 +118,16 @@ sub same
 	return;
 }
 
+# Up to 20 s.
+sub wait_for
+{
+	my ($what) = @_;
+	my $turns = 2000;
+
+	sleep 0.01 while !$what->() && --$turns;
+	return;
+}
+
 sub gone
 {
 	return $node->poll_query_until('postgres', "SELECT ($helpers) = 0");
@@ -142,7 +152,8 @@ for my $dead (0, 1)
 			$s->value('SELECT pg_advisory_lock(7564152, ' . skx_fault_lock('help_asked') . ')');
 			$other->value("SET skipidx.fault = 'help_asked:wait'");
 			$other->start("SELECT skipidx_merge('docs_1', 1)");
-			sleep 1;
+			wait_for(sub { $s->value($helpers) > 0 });
+			wait_for(sub { $s->value($helpers) == 0 });
 			$s->value('SELECT pg_advisory_unlock(7564152, ' . skx_fault_lock('help_asked') . ')');
 			my $said = $other->finish;
 			my ($n, $pages) = $said =~ /had help of (\d+) processes, which wrote (\d+) pages/;
@@ -184,8 +195,9 @@ for my $fault (qw(help_come:error team_task_encoded:error help_written:error liv
 	$other->close;
 	$other = skx_session($node, 'd');
 	$other->value("SET skipidx.fault = 'help_asked:wait'");
+	my $log = -s $node->logfile;
 	$other->start("SELECT skipidx_merge('docs_1', 1)");
-	sleep 0.7;
+	wait_for(sub { slurp_file($node->logfile, $log) =~ /fault point \w+ was told to fail/ });
 	$s->value('SELECT pg_advisory_unlock(7564152, ' . skx_fault_lock('help_asked') . ')');
 	like($other->finish, qr/fault point \w+ was told to fail/, "$fault in a helper: an error");
 	fault('');
@@ -269,8 +281,7 @@ $other = skx_session($node, 'd');
 $other->value("SET skipidx.fault = 'help_asked:wait'");
 $s->value('SELECT pg_advisory_lock(7564152, ' . skx_fault_lock('help_asked') . ')');
 $other->start("SELECT skipidx_merge('docs_1', 1)");
-$node->poll_query_until('postgres', 'SELECT NOT pg_is_in_recovery()') for 1 .. 3;
-sleep 1;
+wait_for(sub { slurp_file($node->logfile) =~ /fault point help_written: kill/ });
 $_->close for $s, $other;
 $node->poll_query_until('postgres', 'SELECT NOT pg_is_in_recovery()');
 like(slurp_file($node->logfile), qr/fault point help_written: kill/, 'a helper was killed');
