@@ -59,6 +59,12 @@ extern SkxView *skx_manifest_view_brief(Relation rel);
  */
 extern SkxView *skx_manifest_view_of(Relation rel, const SkxDiskMeta *meta);
 
+/*
+ * To be said by a transaction that uses a view which an earlier one has read,
+ * and which is still that of the present root.
+ */
+extern void skx_manifest_view_kept(Relation rel);
+
 /* Only the metapage; checks magic and version (REINDEX hint). */
 extern void skx_manifest_meta(Relation rel, SkxDiskMeta *meta);
 

@@ -330,6 +330,12 @@ skx_manifest_view_of(Relation rel, const SkxDiskMeta *meta)
 	return skx_manifest_view_read(rel, meta);
 }
 
+void
+skx_manifest_view_kept(Relation rel)
+{
+	skx_manifest_early_note(RelationGetRelid(rel));
+}
+
 SkxView *
 skx_manifest_view(Relation rel)
 {

@@ -382,6 +382,7 @@ skx_score_take_carried(Relation index, const SkxScoreContent *content)
 		return NULL;
 	}
 	skx_score_carried = NULL;
+	skx_manifest_view_kept(index);
 	MemoryContextSetParent(stats->context, CurrentMemoryContext);
 	pfree(stats->content.xip);
 	pfree(stats->content.subxip);

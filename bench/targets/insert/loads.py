@@ -88,6 +88,7 @@ def load_one(run, engine, index, way, table):
         raise RuntimeError("%s: other rows than were loaded" % way)
     entry["bytes"] = size(table)
     sql("VACUUM " + table)
+    time.sleep(1)                 # the worker that it asks for must come
     while sql("SELECT count(*) FROM pg_stat_activity WHERE backend_type ="
               " 'skipidx worker'") != ["0"]:
         time.sleep(.05)
