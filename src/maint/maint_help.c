@@ -22,7 +22,6 @@
 #include "fault/fault.h"
 #include "maint/maint_internal.h"
 #include "miscadmin.h"
-#include "optimizer/optimizer.h"
 #include "optimizer/paths.h"
 #include "pace/pace.h"
 #include "pgstat.h"

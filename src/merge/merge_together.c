@@ -28,11 +28,12 @@ typedef struct SkxMergeCommon
 Size
 skx_merge_common_size(SkxMerge *m)
 {
-	MemoryContext old = MemoryContextSwitchTo(m->context);
+	MemoryContext old;
 	Size		maps;
 
 	if (m->nlive == 0 || !skx_merge_keeps_norms(m))
 		return 0;
+	old = MemoryContextSwitchTo(m->context);
 	skx_merge_plan_maps(m);
 	maps = skx_merge_maps_size(m->input_docs, m->ninputs, m->linear);
 	MemoryContextSwitchTo(old);

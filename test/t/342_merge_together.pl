@@ -259,6 +259,15 @@ is(+(merge())[0] =~ /ERROR/, '', 'stopped: merged then');
 alone();
 same('stopped');
 
+# More rows than their norms have memory: merged alone.
+set_up();
+$s->value("INSERT INTO docs (price, v) SELECT i % 97, 'all:1' FROM generate_series(1, 300000) i");
+$s->value("SELECT skipidx_flush('docs_1'), skipidx_flush('docs_2'); SET maintenance_work_mem = '1MB'");
+is_deeply([ (merge())[1] ], [0], 'little memory: merged alone');
+alone();
+$s->value('RESET maintenance_work_mem');
+same('little memory');
+
 # No process to be had.
 set_up();
 $node->append_conf('postgresql.conf', "max_worker_processes = 0\n");
