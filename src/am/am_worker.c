@@ -4,10 +4,10 @@
  *
  * Each operation is a transaction of its own, which gets no xid (but to make
  * the file shorter, for a moment) and, but while it looks into the catalog, no
- * snapshot: so it holds nothing back.  It locks
- * the index as an insert does, and runs no function of a user.  It stops at
- * once when another process waits for the index or wants the database; the
- * operation is lost then, and what it has reserved is taken back by the next.
+ * snapshot: so it holds nothing back.  It locks the index as an insert does, and
+ * runs no function of a user.  It stops at once when another process waits for
+ * the index or wants the database; the operation is lost then, and what it has
+ * reserved is taken back by the next.
  * For the index it waits a while until it is free again, since no insert may
  * come that asks for another worker; for the database it goes away.
  */

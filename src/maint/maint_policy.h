@@ -42,8 +42,9 @@ typedef struct SkxPolicyLimits
  * become one; their ids go to `chosen`, which has room for
  * SKX_POLICY_INPUTS_MAX, the smallest first, or by tiers neighbours in the
  * order of a column.  It may be a single one, to be written without its deleted
- * documents; when no document of the choice is live it is to be dropped.  0: leave all as they are.  Carrying the choice
- * out and asking again comes to an end.
+ * documents; when no document of the choice is live it is to be dropped.  0:
+ * leave all as they are.  Carrying the choice out and asking again comes to an
+ * end.
  */
 
 /* By tiers. */

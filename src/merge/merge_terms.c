@@ -13,6 +13,7 @@
 #include "lib/binaryheap.h"
 #include "merge/merge_internal.h"
 #include "pace/pace.h"
+#include "tsearch/ts_utils.h"
 
 /* An input, and where its terms are. */
 typedef struct SkxTermInput
@@ -308,12 +309,9 @@ skx_merge_terms_open(const SkxMergeBasis *basis)
 static bool
 skx_merge_within(const SkxTermInput *in, const SkxLexeme *end)
 {
-	int			order;
-
-	if (end == NULL)
-		return true;
-	order = memcmp(in->lexeme, end->bytes, Min(in->len, end->len));
-	return order != 0 ? order < 0 : in->len < end->len;
+	return end == NULL ||
+		tsCompareString(unconstify(char *, in->lexeme), in->len,
+						unconstify(char *, end->bytes), end->len, false) < 0;
 }
 
 /* Makes the first term of an input within the range current. */
