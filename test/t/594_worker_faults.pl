@@ -207,7 +207,12 @@ for my $point (@points)
 
 	wait_for_crash($point, $log);
 	like(slurp_file($node->logfile, $log), qr/fault point $point: kill/, "killed at $point");
-	is($s->value("SELECT count(*) FROM $t"), $before + ($said eq '' ? 2000 : 0), "killed at $point: rows");
+
+	# a commit whose answer was lost with the connection has taken place, or not
+	my $rows = $s->value("SELECT count(*) FROM $t") - $before;
+
+	ok($rows == 2000 || ($rows == 0 && $said ne ''), "killed at $point: rows")
+	  or diag("$rows rows of 2000; the insert said: $said");
 	same($t, "killed at $point, at once");
 	goes_on($t, "killed at $point");
 }
