@@ -9,6 +9,8 @@
  */
 #include "postgres.h"
 
+#include <math.h>
+
 #include "access/relation.h"
 #include "am/am_scan.h"
 #include "catalog/pg_class.h"
@@ -77,10 +79,10 @@ skx_am_ranked_scorer(IndexScanDesc scan, const ScanKeyData *key)
 
 /*
  * What share of the rows that ranked scans of the index looked at last has
- * given out were dead.  A search finds as many more, since a second one for
- * the rows that are missing costs more than both.  After many updates that
- * VACUUM has not come to yet, the best rows have old versions beside them,
- * which are nearly as good.
+ * given out was not seen: dead ones, and all beyond those that the scan was
+ * for.  A search finds as many more, since a second one for the rows that are
+ * missing costs more than both.  After many updates that VACUUM has not come to
+ * yet, the best rows have old versions beside them, which are nearly as good.
  */
 static Oid	skx_ranked_index = InvalidOid;
 static double skx_ranked_dead;
@@ -93,6 +95,10 @@ static double skx_ranked_dead;
 static void
 skx_am_ranked_learn(const SkxScan *so)
 {
+	uint64		unseen = so->ndead;
+
+	if (so->wanted > 0 && !so->wants_all && so->ngiven > so->wanted)
+		unseen = Max(unseen, so->ngiven - so->wanted);
 	if (so->ngiven == 0)
 		return;
 	if (skx_ranked_index != so->index)
@@ -101,19 +107,24 @@ skx_am_ranked_learn(const SkxScan *so)
 		skx_ranked_dead = 0;
 	}
 	skx_ranked_dead += SKX_RANKED_RECENT *
-		((double) so->ndead / so->ngiven - skx_ranked_dead);
+		((double) unseen / so->ngiven - skx_ranked_dead);
 }
 
-/* Rows to search for so that `wanted` of them are not dead; 0 stays. */
+/*
+ * Rows to search for so that most often `wanted` of them are not dead, which
+ * twice the standard deviation of how many are is for; 0 stays.
+ */
 static uint64
 skx_am_ranked_more(Relation index, uint64 wanted)
 {
 	double		dead = Min(skx_ranked_dead, SKX_RANKED_MOST);
+	double		more;
 
 	if (skx_ranked_index != RelationGetRelid(index) ||
 		dead < SKX_RANKED_LEAST || wanted == 0 || wanted > PG_UINT32_MAX)
 		return wanted;
-	return (uint64) (wanted / (1 - dead)) + 1;
+	more = wanted * dead / (1 - dead);
+	return wanted + (uint64) (more + 2 * sqrt(more / (1 - dead))) + 1;
 }
 
 static SkxTopk *

@@ -5,6 +5,7 @@
 #ifndef SKX_PENDING_PENDING_H
 #define SKX_PENDING_PENDING_H
 
+#include "intake/intake_value.h"
 #include "manifest/manifest.h"
 #include "storage/itemptr.h"
 #include "tsearch/ts_type.h"
@@ -31,23 +32,60 @@ typedef struct SkxPendingDoc
 	ItemPointerData tid;
 	int			stripe;
 	uint64		sequence;		/* its number there */
-	TSVector	value;			/* of the row; valid until next */
+	TSVector	value;			/* of the row, not to be changed; valid until
+								 * next */
 	bool		dead;			/* only seen with `last` */
+	int			norm;			/* of its length; -1: not known yet */
 } SkxPendingDoc;
 
 extern SkxPendingScan *skx_pending_begin(Relation rel, const SkxView *view,
 										 const uint64 *last);
 
 /*
- * only: those of which `wanted` says so, and nothing of the others is looked
- * at; NULL: all.
+ * Takes documents that this session has read several times from its memory,
+ * and only what has come since from the list.
  */
-typedef bool (*SkxPendingWanted) (int stripe, uint64 sequence, void *arg);
+extern void skx_pending_remember(SkxPendingScan *scan);
+
+/* Of stripe i only those after number after[i]. */
+extern void skx_pending_after(SkxPendingScan *scan, const uint64 *after);
+
+/*
+ * only: those of which `wanted`, which is not told the value, says so, and
+ * nothing of the others is looked at; NULL: all.
+ */
+typedef bool (*SkxPendingWanted) (const SkxPendingDoc *doc, void *arg);
 
 extern void skx_pending_only(SkxPendingScan *scan, SkxPendingWanted wanted,
 							 void *arg);
 extern bool skx_pending_next(SkxPendingScan *scan, SkxPendingDoc *doc);
 extern void skx_pending_end(SkxPendingScan *scan);
+
+/*
+ * pending_image.c : which documents have words
+ *
+ * Of documents that this session has read several times: calls `found` with the
+ * number of each lexeme that one has, up to last[i] of stripe i, the dead ones,
+ * too.  through[i]: what comes after that number of stripe i was not looked at.
+ */
+typedef void (*SkxPendingFound) (int lexeme, int stripe, uint64 sequence,
+								 int tf, void *arg);
+
+/* How often: a lexeme without positions once, and so many times or more. */
+#define SKX_PENDING_TF_MANY	255
+
+static inline int
+skx_pending_tf(TSVector value, const WordEntry *entry)
+{
+	int			n = entry->haspos ? POSDATALEN(value, entry) : 1;
+
+	return Min(n, SKX_PENDING_TF_MANY);
+}
+
+extern void skx_pending_words(Relation rel, const SkxView *view,
+							  const uint64 *last, const SkxLexeme *lexemes,
+							  int n, SkxPendingFound found, void *arg,
+							  uint64 *through);
 
 /*
  * pending_flush.c : what a flush takes out of the lists

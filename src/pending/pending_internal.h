@@ -75,6 +75,7 @@ typedef struct SkxPendingWalk
 	BlockNumber stripe;
 	uint64		flushed_through;
 	uint64		limit;			/* first sequence number not to see */
+	uint64		ndead;			/* of all documents ever, when it began */
 	uint64		sequence;		/* of the next record; 0: no page read yet */
 	BlockNumber block;			/* page in `page` */
 	BlockNumber next;			/* page after it */
@@ -123,5 +124,30 @@ typedef struct SkxPendingValue
 extern TSVector skx_pending_value(SkxPendingValue *memory,
 								  SkxPendingWalk *walk,
 								  SkxDiskPendingDoc *doc);
+
+/*
+ * pending_image.c : documents that the session has read before
+ *
+ * image: that of an index.  next: brings it up to date for a walk of a stripe
+ * that has just begun, if it is worth it; documents after flushed_through, up
+ * to the one before the result, are there, be they within the walk's limit or
+ * not; `dead`: and it is known of each whether it is dead.  get: one of them.
+ * pass: has the walk go on after the last of them.
+ *
+ * An image is valid until `changes` moves, which calls of this module may
+ * bring about, and get and pass no later than that.
+ */
+typedef struct SkxPendingImage SkxPendingImage;
+
+extern uint64 skx_pending_image_changes;
+
+extern SkxPendingImage *skx_pending_image(Relation rel, const SkxView *view);
+extern uint64 skx_pending_image_next(SkxPendingImage *image,
+									 const SkxPendingWalk *walk, int which,
+									 bool dead);
+extern void skx_pending_image_get(const SkxPendingImage *image, int which,
+								  uint64 sequence, SkxPendingDoc *doc);
+extern void skx_pending_image_pass(const SkxPendingImage *image,
+								   SkxPendingWalk *walk, int which);
 
 #endif							/* SKX_PENDING_INTERNAL_H */

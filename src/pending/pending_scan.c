@@ -19,8 +19,15 @@ struct SkxPendingScan
 	Relation	rel;
 	const SkxView *view;
 	const uint64 *last;			/* as for skx_pending_begin() */
+	const uint64 *after;		/* NULL: all */
 	SkxPendingWanted wanted;	/* NULL: all */
 	void	   *wanted_arg;
+	bool		remember;		/* look into the session's image */
+	SkxPendingImage *image;		/* where documents next .. end - 1 of the
+								 * stripe come from before those of `walk` */
+	uint64		image_changes;	/* image is valid as long as this is so */
+	uint64		image_next;
+	uint64		image_end;
 	int			which;			/* stripe of `walk`; -1: not begun */
 	bool		on_page;		/* the walk has a page with records left */
 	SkxPendingValue value;
@@ -35,12 +42,27 @@ skx_pending_begin(Relation rel, const SkxView *view, const uint64 *last)
 	scan->rel = rel;
 	scan->view = view;
 	scan->last = last;
+	scan->after = NULL;
 	scan->wanted = NULL;
+	scan->remember = false;
+	scan->image_next = scan->image_end = 0;
 	scan->which = -1;
 	scan->on_page = false;
 	memset(&scan->value, 0, sizeof(scan->value));
 	scan->value.context = CurrentMemoryContext;
 	return scan;
+}
+
+void
+skx_pending_remember(SkxPendingScan *scan)
+{
+	scan->remember = true;
+}
+
+void
+skx_pending_after(SkxPendingScan *scan, const uint64 *after)
+{
+	scan->after = after;
 }
 
 void
@@ -109,6 +131,32 @@ skx_pending_value(SkxPendingValue *memory, SkxPendingWalk *walk,
 	return (TSVector) bytes;
 }
 
+/* What the image has of the stripe that the walk is about to go through. */
+static void
+skx_pending_begin_image(SkxPendingScan *scan)
+{
+	scan->image = skx_pending_image(scan->rel, scan->view);
+	scan->image_next = scan->walk.flushed_through + 1;
+	scan->image_end = skx_pending_image_next(scan->image, &scan->walk,
+											 scan->which, true);
+	scan->image_changes = skx_pending_image_changes;
+}
+
+/* Leaves documents up to that number alone, be they in the image or not. */
+static void
+skx_pending_pass_by(SkxPendingScan *scan, uint64 number)
+{
+	if (number + 1 < scan->image_end)
+	{
+		scan->image_next = Max(scan->image_next, number + 1);
+		return;
+	}
+	if (scan->image_next < scan->image_end)
+		skx_pending_image_pass(scan->image, &scan->walk, scan->which);
+	scan->image_next = scan->image_end;
+	scan->walk.flushed_through = Max(scan->walk.flushed_through, number);
+}
+
 /* To the next stripe of which anything is asked for; false at the end. */
 static bool
 skx_pending_next_stripe(SkxPendingScan *scan)
@@ -124,25 +172,73 @@ skx_pending_next_stripe(SkxPendingScan *scan)
 	} while (last != NULL &&
 			 last[scan->which] <= view->stripes[scan->which].flushed_through);
 	skx_pending_walk_begin(&scan->walk, scan->rel, view, scan->which);
+	if (scan->remember)
+		skx_pending_begin_image(scan);
 	if (last != NULL)
 		scan->walk.limit = Min(scan->walk.limit, last[scan->which] + 1);
+	scan->image_end = Min(scan->image_end, scan->walk.limit);
+	if (scan->after != NULL)
+		skx_pending_pass_by(scan, scan->after[scan->which]);
 	return true;
 }
 
-/* Next record of any page and stripe; NULL when there is none. */
-static SkxDiskPendingDoc *
-skx_pending_next_record(SkxPendingScan *scan)
+/*
+ * The next document of the session's image; false where there is none, and the
+ * walk goes on.  Should the image have changed since the last one, the walk
+ * goes through the list from its beginning.
+ */
+static bool
+skx_pending_next_image(SkxPendingScan *scan, SkxPendingDoc *doc)
 {
+	if (scan->image_next >= scan->image_end)
+		return false;
+	if (scan->image_changes != skx_pending_image_changes)
+	{
+		scan->walk.flushed_through = scan->image_next - 1;
+		scan->image_end = scan->image_next;
+		return false;
+	}
+	skx_pending_image_get(scan->image, scan->which, scan->image_next++, doc);
+	if (scan->image_next == scan->image_end)
+		skx_pending_image_pass(scan->image, &scan->walk, scan->which);
+	return true;
+}
+
+/* The next document of a page. */
+static bool
+skx_pending_next_record(SkxPendingScan *scan, SkxDiskPendingDoc **record,
+						SkxPendingDoc *doc)
+{
+	if (!scan->on_page)
+		return false;
+	*record = skx_pending_walk_record(&scan->walk);
+	if (*record == NULL)
+		return false;
+	doc->tid = (*record)->tid;
+	doc->dead = ((*record)->flags & SKX_PENDING_DEAD) != 0;
+	doc->stripe = scan->which;
+	doc->sequence = scan->walk.sequence - 1;
+	doc->norm = -1;
+	return true;
+}
+
+/*
+ * The next document of image, pages and stripes; false at the end.  record
+ * NULL: its value is known.
+ */
+static bool
+skx_pending_next_any(SkxPendingScan *scan, SkxDiskPendingDoc **record,
+					 SkxPendingDoc *doc)
+{
+	*record = NULL;
 	for (;;)
 	{
-		SkxDiskPendingDoc *doc;
-
-		if (scan->on_page &&
-			(doc = skx_pending_walk_record(&scan->walk)) != NULL)
-			return doc;
+		if (skx_pending_next_image(scan, doc) ||
+			skx_pending_next_record(scan, record, doc))
+			return true;
 		scan->on_page = scan->which >= 0 && skx_pending_walk_page(&scan->walk);
 		if (!scan->on_page && !skx_pending_next_stripe(scan))
-			return NULL;
+			return false;
 	}
 }
 
@@ -153,17 +249,13 @@ skx_pending_next(SkxPendingScan *scan, SkxPendingDoc *doc)
 
 	do
 	{
-		record = skx_pending_next_record(scan);
-		if (record == NULL)
+		if (!skx_pending_next_any(scan, &record, doc))
 			return false;
-		doc->dead = (record->flags & SKX_PENDING_DEAD) != 0;
-		doc->stripe = scan->which;
-		doc->sequence = scan->walk.sequence - 1;
 	} while ((doc->dead && scan->last == NULL) ||
 			 (scan->wanted != NULL &&
-			  !scan->wanted(doc->stripe, doc->sequence, scan->wanted_arg)));
-	doc->tid = record->tid;
-	doc->value = skx_pending_value(&scan->value, &scan->walk, record);
+			  !scan->wanted(doc, scan->wanted_arg)));
+	if (record != NULL)
+		doc->value = skx_pending_value(&scan->value, &scan->walk, record);
 	return true;
 }
 

@@ -34,6 +34,7 @@ skx_pending_walk_begin(SkxPendingWalk *walk, Relation rel,
 								SKX_PLANE_STRIPE, BUFFER_LOCK_SHARE);
 	stripe = (const SkxDiskStripe *) skx_manifest_content(buffer);
 	walk->limit = stripe->next_sequence;
+	walk->ndead = stripe->ndead;
 	walk->next = BlockNumberIsValid(ref->first) ? ref->first : stripe->first;
 	UnlockReleaseBuffer(buffer);
 }

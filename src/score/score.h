@@ -7,6 +7,7 @@
 #define SKX_SCORE_SCORE_H
 
 #include "cursor/cursor.h"
+#include "pending/pending.h"
 #include "rank/rank_score.h"
 #include "tsearch/ts_type.h"
 #include "utils/snapshot.h"
@@ -143,15 +144,17 @@ extern const SkxTerm *skx_score_found(const SkxScorer *scorer, int term,
 extern bool skx_score_has_found(const SkxScorer *scorer);
 
 /*
- * score_marks.c : which pending documents of that view have any of the words
+ * score_marks.c : which pending documents of that view may be hits
  *
  * The look-up of the words has gone through them.  NULL: it is not known.
- * Documents that came later are always marked.
+ * marked: the largest sum that a document can have, 0 without any of the words;
+ * of documents that came later nothing is known.
  */
 typedef struct SkxScoreMarks SkxScoreMarks;
 
 extern SkxScoreMarks *skx_score_marks(const SkxScorer *scorer);
-extern bool skx_score_marked(int stripe, uint64 sequence, void *marks);
+extern int32 skx_score_marked(const SkxScoreMarks *marks,
+							  const SkxPendingDoc *doc);
 
 /*
  * score_document.c : the sum of parts of one document, 0 when it has none of

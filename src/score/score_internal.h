@@ -37,8 +37,9 @@ typedef struct SkxScoreWord
 	uint64		df;
 	const SkxTerm **found;		/* by segment of a plain index; NULL: for a
 								 * prefix, or not kept */
-	uint8	   *marks;			/* a bit for each pending document of a plain
-								 * index: has it the word? NULL: not kept */
+	uint8	   *marks;			/* how often each pending document of a plain
+								 * index has the word, as SkxPendingFound;
+								 * NULL: not kept */
 } SkxScoreWord;
 
 /* What makes two snapshots see the same. */
@@ -84,24 +85,27 @@ struct SkxStats
 	int			nleaves;
 	SkxScoreLeaf *leaves;
 	MemoryContext lookups;		/* of the words and what they point to */
+	Size		mark_bytes;		/* of which are marks */
 	HTAB	   *words;			/* SkxScoreWord */
 };
 
+/* Bytes of marks of one query's words, and of those that are remembered. */
+#define SKX_SCORE_MARK_BYTES	(1024 * 1024)
+
 /*
- * score_marks.c : bits of pending documents that have a word
+ * score_marks.c : how often pending documents have a word
  *
- * leaf: numbers the leaf's documents.  make: the bits of one word, none set;
- * NULL: there are no documents, or too many.  at: where a document's bit is;
- * false: it came after those that count.
+ * leaf: numbers the leaf's documents.  make: a byte for each, none set, for one
+ * of n words; NULL: there are no documents, or too many.  at: where a document's
+ * byte is; false: it came after those that count.
  */
 extern void skx_score_marks_leaf(SkxScoreLeaf *leaf);
+extern uint8 *skx_score_marks_make(SkxStats *stats, int n);
+extern bool skx_score_marks_at(const SkxScoreLeaf *leaf, int stripe,
+							   uint64 sequence, uint64 *at);
 
 /* score_query.c : those of a scorer's term, or NULL */
 extern const uint8 *skx_score_word_marks(const SkxScorer *scorer, int term);
-
-extern uint8 *skx_score_marks_make(const SkxStats *stats);
-extern bool skx_score_marks_at(const SkxScoreLeaf *leaf, int stripe,
-							   uint64 sequence, uint64 *at);
 
 /* score_document.c : the first entry that is not below the lexeme */
 extern int	skx_score_entry(const char *lexeme, int len, TSVector document);

@@ -1,22 +1,21 @@
 /*
  * score_marks.c
- *	  Which pending documents have any word of a query.
+ *	  How often pending documents have the words of a query.
  *
  * Words are looked up in all pending documents, for their frequencies.  What is
- * found there is kept, a bit a document and word, so that the search, which
- * comes next, leaves alone those with none of its words.
+ * found there is kept, a byte a document and word, so that the search, which
+ * comes next, leaves alone those that cannot be hits.
  */
 #include "postgres.h"
 
 #include "score/score_internal.h"
 
-/* Documents of a list that are marked: of more, a word would take 16 kB. */
-#define SKX_SCORE_MARKS		(128 * 1024)
-
 struct SkxScoreMarks
 {
+	const SkxScorer *scorer;
 	const SkxScoreLeaf *leaf;
-	uint8		bits[FLEXIBLE_ARRAY_MEMBER];
+	float		shortest;		/* inverse of the norm that makes parts largest */
+	const uint8 *words[FLEXIBLE_ARRAY_MEMBER];
 };
 
 void
@@ -36,13 +35,15 @@ skx_score_marks_leaf(SkxScoreLeaf *leaf)
 }
 
 uint8 *
-skx_score_marks_make(const SkxStats *stats)
+skx_score_marks_make(SkxStats *stats, int n)
 {
-	uint64		n = stats->plain ? stats->leaves[0].nmarks : 0;
+	uint64		size = stats->plain ? stats->leaves[0].nmarks : 0;
 
-	if (n == 0 || n > SKX_SCORE_MARKS)
+	if (size == 0 || size > SKX_SCORE_MARK_BYTES / n ||
+		stats->mark_bytes > SKX_SCORE_MARK_BYTES)
 		return NULL;
-	return MemoryContextAllocZero(stats->lookups, (n + 7) / 8);
+	stats->mark_bytes += size;
+	return MemoryContextAllocZero(stats->lookups, size);
 }
 
 bool
@@ -64,36 +65,64 @@ SkxScoreMarks *
 skx_score_marks(const SkxScorer *scorer)
 {
 	SkxScoreMarks *marks;
-	Size		size;
 	int			i;
 
 	if (scorer->nterms == 0 || skx_score_word_marks(scorer, 0) == NULL)
 		return NULL;
-	size = (scorer->stats->leaves[0].nmarks + 7) / 8;
-	marks = palloc0(offsetof(SkxScoreMarks, bits) + size);
+	marks = palloc0(offsetof(SkxScoreMarks, words) +
+					sizeof(uint8 *) * scorer->nterms);
+	marks->scorer = scorer;
 	marks->leaf = &scorer->stats->leaves[0];
+	for (i = 0; i < (int) lengthof(scorer->inverse); i++)
+		marks->shortest = Max(marks->shortest, scorer->inverse[i]);
 	for (i = 0; i < scorer->nterms; i++)
 	{
-		const uint8 *word = skx_score_word_marks(scorer, i);
-		Size		k;
-
-		if (word == NULL)
+		marks->words[i] = skx_score_word_marks(scorer, i);
+		if (marks->words[i] == NULL)
 		{
 			pfree(marks);
 			return NULL;
 		}
-		for (k = 0; k < size; k++)
-			marks->bits[k] |= word[k];
 	}
 	return marks;
 }
 
-bool
-skx_score_marked(int stripe, uint64 sequence, void *arg)
+/* At least what a word marked so counts. */
+static inline float
+skx_score_marked_tf(uint8 mark)
 {
-	const SkxScoreMarks *marks = arg;
-	uint64		at;
+	return mark == SKX_PENDING_TF_MANY ? SKX_SCORE_TF_MAX : mark;
+}
 
-	return !skx_score_marks_at(marks->leaf, stripe, sequence, &at) ||
-		(marks->bits[at / 8] >> (at % 8) & 1) != 0;
+int32
+skx_score_marked(const SkxScoreMarks *marks, const SkxPendingDoc *doc)
+{
+	const SkxScorer *scorer = marks->scorer;
+	float		inverse = doc->norm < 0 ? marks->shortest :
+		scorer->inverse[doc->norm];
+	int32		sum = 0;
+	uint64		at;
+	int			i;
+
+	if (!skx_score_marks_at(marks->leaf, doc->stripe, doc->sequence, &at))
+		return PG_INT32_MAX;
+	for (i = 0; i < scorer->nterms; i++)
+	{
+		uint8		mark = marks->words[i][at];
+
+		if (mark > 0)
+			sum += skx_rank_part(scorer->terms[i].weight,
+								 Min(skx_score_marked_tf(mark) * scorer->most,
+									 SKX_SCORE_TF_MAX), inverse);
+	}
+	for (i = 0; i < scorer->npairs && sum > 0; i++)
+	{
+		const SkxScorePair *pair = &scorer->pairs[i];
+		int			tf = skx_score_marked_tf(Min(marks->words[pair->first][at],
+												 marks->words[pair->second][at]));
+
+		if (tf > 0)
+			sum += skx_rank_pair_part(pair->weight, tf, tf, inverse);
+	}
+	return sum;
 }

@@ -28,7 +28,7 @@
  */
 #define SKX_SCORE_FOUND		1024
 
-/* The same of pending documents: a bit each. */
+/* The same of pending documents: a byte each. */
 #define SKX_SCORE_MARKED	64
 
 /* What is known of a prefix while its lexemes are looked up. */
@@ -93,6 +93,7 @@ skx_score_words_make(SkxStats *stats)
 	if (stats->lookups != NULL)
 		MemoryContextDelete(stats->lookups);
 	stats->lookups = lookups;
+	stats->mark_bytes = 0;
 	stats->words = words;
 }
 
@@ -203,12 +204,12 @@ skx_score_begins(TSVector document, int i, const SkxScoreWord *word)
 		memcmp(STRPTR(document) + entry->pos, word->bytes, word->len) == 0;
 }
 
-/* Notes that pending document `at` has the word. */
+/* Notes that pending document `at` has the word so often. */
 static void
-skx_score_mark(SkxScoreWord *word, uint64 at)
+skx_score_mark(SkxScoreWord *word, uint64 at, int tf)
 {
 	if (word->marks != NULL)
-		word->marks[at / 8] |= 1 << (at % 8);
+		word->marks[at] = tf;
 }
 
 /* Counts the words that the document has, none of them a prefix. */
@@ -228,7 +229,8 @@ skx_score_count_words(SkxScoreWord *words, int n, TSVector document,
 			ARRPTR(document)[i].len != word->len)
 			continue;
 		word->df++;
-		skx_score_mark(word, at);
+		skx_score_mark(word, at,
+					   skx_pending_tf(document, &ARRPTR(document)[i]));
 	}
 }
 
@@ -247,7 +249,7 @@ skx_score_count_prefixes(SkxScoreSearch *search, TSVector document,
 
 		CHECK_FOR_INTERRUPTS();
 		if (skx_score_begins(document, i, word))
-			skx_score_mark(word, at);
+			skx_score_mark(word, at, SKX_PENDING_TF_MANY);
 		for (; skx_score_begins(document, i, word); i++)
 			if (word->len > 0 ||
 				!skx_intake_is_value(STRPTR(document) + entries[i].pos,
@@ -284,7 +286,8 @@ skx_score_count_lexemes(SkxScoreWord *words, int n, TSVector document,
 			if (cmp == 0)
 			{
 				words[middle].df++;
-				skx_score_mark(&words[middle], at);
+				skx_score_mark(&words[middle], at,
+							   skx_pending_tf(document, &entries[i]));
 			}
 			if (cmp <= 0)
 				low = middle + 1;
@@ -311,6 +314,52 @@ skx_score_count_document(const SkxPendingDoc *doc, void *arg)
 	return true;
 }
 
+/* A pending document of the session's memory has word k. */
+static void
+skx_score_count_found(int k, int stripe, uint64 sequence, int tf, void *arg)
+{
+	SkxScoreSearch *search = arg;
+	uint64		at = 0;
+
+	(void) skx_score_marks_at(search->leaf, stripe, sequence, &at);
+	search->words[k].df++;
+	skx_score_mark(&search->words[k], at, tf);
+}
+
+/*
+ * Adds the leaf's pending documents: of plain words from the session's memory
+ * first; prefixes are looked for in each document.
+ */
+static void
+skx_score_find_pending(SkxScoreSearch *search, const SkxScoreLeaf *leaf,
+					   Relation rel, SkxSource *source)
+{
+	int			nstripes = leaf->view->nstripes;
+	uint64	   *through = NULL;
+	SkxLexeme  *lexemes;
+	int			k;
+
+	if (search->nplain == search->n)
+	{
+		lexemes = palloc_extended(sizeof(SkxLexeme) * (Size) search->n,
+								  MCXT_ALLOC_HUGE);
+		through = palloc(sizeof(uint64) * nstripes);
+		for (k = 0; k < search->n; k++)
+		{
+			lexemes[k].bytes = search->words[k].bytes;
+			lexemes[k].len = search->words[k].len;
+		}
+		skx_pending_words(rel, leaf->view, leaf->last, lexemes, search->n,
+						  skx_score_count_found, search, through);
+		skx_source_after(source, through);
+		pfree(lexemes);
+	}
+	skx_source_pending(source, leaf->last, skx_score_count_document, search);
+	skx_source_after(source, NULL);
+	if (through != NULL)
+		pfree(through);
+}
+
 static void
 skx_score_find_leaf(SkxStats *stats, SkxScoreSearch *search,
 					const SkxScoreLeaf *leaf, Relation rel)
@@ -320,8 +369,7 @@ skx_score_find_leaf(SkxStats *stats, SkxScoreSearch *search,
 	search->leaf = leaf;
 	skx_score_find_segments(stats, search, source);
 	if (skx_score_leaf_pending(leaf))
-		skx_source_pending(source, leaf->last, skx_score_count_document,
-						   search);
+		skx_score_find_pending(search, leaf, rel, source);
 	skx_source_close(source);
 }
 
@@ -429,7 +477,7 @@ skx_score_missing(SkxStats *stats, const SkxScoreTerm *terms, int n,
 			word->found = MemoryContextAllocZero(stats->lookups,
 												 sizeof(SkxTerm *) * nsegs);
 		if (n <= SKX_SCORE_MARKED)
-			word->marks = skx_score_marks_make(stats);
+			word->marks = skx_score_marks_make(stats, n);
 		search->n++;
 		search->nplain += !word->prefix;
 	}
@@ -467,7 +515,8 @@ skx_score_words_find(SkxStats *stats, Relation index, SkxScoreTerm *terms,
 		return;
 	}
 	if (stats->users == 0 &&
-		hash_get_num_entries(stats->words) > SKX_SCORE_WORDS)
+		(hash_get_num_entries(stats->words) > SKX_SCORE_WORDS ||
+		 stats->mark_bytes > SKX_SCORE_MARK_BYTES))
 		skx_score_words_make(stats);
 	if (skx_score_missing(stats, terms, n, true, &search))
 	{

@@ -22,6 +22,7 @@ typedef struct SkxSource
 	int			nsegments;		/* that are open, */
 	SkxSegment **segments;		/* by their numbers, up to `next` */
 	SkxPendingScan *pending;	/* NULL: not begun, or at its end */
+	const uint64 *after;		/* after these; NULL: all */
 	SkxPendingWanted wanted;	/* of these; NULL: all */
 	void	   *wanted_arg;
 	MemoryContext context;
@@ -62,7 +63,11 @@ typedef bool (*SkxSourceVisit) (const SkxPendingDoc *doc, void *arg);
 extern bool skx_source_pending(SkxSource *source, const uint64 *last,
 							   SkxSourceVisit visit, void *arg);
 
-/* From the next time that they begin, only those that are wanted; NULL: all. */
+/*
+ * From the next time that they begin, only those after the numbers of stripes,
+ * and those that are wanted; NULL: all.
+ */
+extern void skx_source_after(SkxSource *source, const uint64 *after);
 extern void skx_source_only(SkxSource *source, SkxPendingWanted wanted,
 							void *arg);
 

@@ -75,6 +75,13 @@ skx_source_at(SkxSource *source, int segment)
 }
 
 void
+skx_source_after(SkxSource *source, const uint64 *after)
+{
+	Assert(source->pending == NULL);
+	source->after = after;
+}
+
+void
 skx_source_only(SkxSource *source, SkxPendingWanted wanted, void *arg)
 {
 	Assert(source->pending == NULL);
@@ -90,6 +97,8 @@ skx_source_next_pending(SkxSource *source, const uint64 *last,
 	if (source->pending == NULL)
 	{
 		source->pending = skx_pending_begin(source->rel, source->view, last);
+		skx_pending_remember(source->pending);
+		skx_pending_after(source->pending, source->after);
 		skx_pending_only(source->pending, source->wanted, source->wanted_arg);
 	}
 	if (skx_pending_next(source->pending, doc))

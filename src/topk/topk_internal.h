@@ -83,7 +83,7 @@ struct SkxTopk
 	bool		primed;			/* a search began with too high a threshold */
 
 	bool		has_pending;	/* there may be pending documents */
-	SkxScoreMarks *marks;		/* those with a word; NULL: not known */
+	SkxScoreMarks *marks;		/* of pending documents; NULL: not known */
 	int			npending;		/* those of them that are hits */
 	int			max_pending;
 	ItemPointerData *pending;

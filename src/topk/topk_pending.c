@@ -47,6 +47,16 @@ skx_topk_pending_document(const SkxPendingDoc *doc, void *arg)
 	return true;
 }
 
+/* Can the document become a hit? */
+static bool
+skx_topk_pending_wanted(const SkxPendingDoc *doc, void *arg)
+{
+	SkxTopk    *topk = arg;
+
+	return skx_score_marked(topk->marks, doc) >=
+		Max(skx_topk_hits_need(&topk->hits, -2), 1);
+}
+
 /*
  * A document without a word that counts is no hit, and documents whose words
  * were counted a moment ago are known.
@@ -65,7 +75,7 @@ skx_topk_pending(SkxTopk *topk)
 		MemoryContextSwitchTo(old);
 	}
 	if (topk->marks != NULL)
-		skx_source_only(topk->source, skx_score_marked, topk->marks);
+		skx_source_only(topk->source, skx_topk_pending_wanted, topk);
 	skx_source_pending(topk->source, NULL, skx_topk_pending_document, topk);
 	skx_source_only(topk->source, NULL, NULL);
 }

@@ -447,6 +447,23 @@ skx_topk_hand_out(SkxTopk *topk)
 }
 
 /*
+ * Rows that the next search is for.  Where it was known how many are wanted,
+ * the first one that goes on is for the few that were not seen.
+ */
+static int
+skx_topk_more_rows(const SkxTopk *topk)
+{
+	const SkxTopkRequest *request = &topk->request;
+
+	if (request->wants_all)
+		return skx_topk_most(PG_UINT32_MAX);
+	if (request->wanted > 0 && topk->given <= request->wanted)
+		return topk->rows;
+	return skx_topk_most(Max((uint64) topk->rows * SKX_TOPK_GROWTH,
+							 SKX_TOPK_ROWS));
+}
+
+/*
  * The next rows with some of the words.  Where every document with one of them
  * matches, or with the only one, it is known in advance what the best so many
  * reach; should it be too much, because some of them are deleted, that is
@@ -481,9 +498,7 @@ skx_topk_scored(SkxTopk *topk)
 		topk->stage = SKX_TOPK_DONE;
 	else if (n < topk->rows)
 		topk->stage = topk->scored_only ? SKX_TOPK_DONE : SKX_TOPK_OTHERS;
-	topk->rows = skx_topk_most(topk->request.wants_all ? PG_UINT32_MAX :
-							   Max((uint64) topk->rows * SKX_TOPK_GROWTH,
-								   SKX_TOPK_ROWS));
+	topk->rows = skx_topk_more_rows(topk);
 	return n;
 }
 
