@@ -368,11 +368,11 @@ skx_image_add(SkxPendingImage *image, int which, const SkxDiskPendingDoc *doc,
 static Size
 skx_image_needs(const SkxPendingImage *image, TSVector value)
 {
-	const skx_image_words_hash *words = image->words;
+	uint64		room = image->words->size;
 	Size		size = VARSIZE(value) * SKX_IMAGE_FACTOR;
 
-	if (words->members + (uint32) value->size >= words->size / 10 * 7)
-		size += words->size * 2 * sizeof(SkxImageWord);
+	if (image->words->members + (uint32) value->size >= room / 10 * 7)
+		size += room * 2 * sizeof(SkxImageWord);
 	return size;
 }
 

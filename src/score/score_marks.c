@@ -14,7 +14,7 @@ struct SkxScoreMarks
 {
 	const SkxScorer *scorer;
 	const SkxScoreLeaf *leaf;
-	float		shortest;		/* inverse of the norm that makes parts largest */
+	float		shortest;		/* the largest inverse of a norm */
 	const uint8 *words[FLEXIBLE_ARRAY_MEMBER];
 };
 

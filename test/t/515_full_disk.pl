@@ -233,8 +233,11 @@ $s->value("SET skipidx.fault_grow = 'enospc:1:2000000000'") unless $disk->real;
 }
 
 # Free pages that only the root knows are used before the file grows.  A
-# session that has the index open keeps them in the file.
+# session that has the index open keeps them in the file, and no worker comes
+# for them after it.
 prepare();
+$s->value('ALTER SYSTEM SET skipidx.max_workers = 0');
+$s->value('SELECT pg_reload_conf()');
 $s->value('SELECT add(1500)') for 1 .. 5;
 my $open = skx_session($node, 'postgres');
 $open->value("BEGIN; SET enable_seqscan = off; SELECT count(*) FROM docs WHERE v @@ 'one'");
@@ -254,6 +257,8 @@ $s->value("SELECT pg_current_xact_id(); VACUUM docs; SELECT pg_current_xact_id()
 	cmp_ok(unused(), '<=', 2, 'all of them');
 	is(stat_of('file_pages'), $size, 'the file has not grown');
 	recovers('free pages', 'SELECT add(5) \g /dev/null' . "\n");
+	$s->value('ALTER SYSTEM RESET skipidx.max_workers');
+	$s->value('SELECT pg_reload_conf()');
 }
 
 # ---- flush and merge that are asked for ----
