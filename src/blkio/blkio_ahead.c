@@ -68,11 +68,12 @@ skx_blkio_ahead_at(uint32 i)
 }
 
 /*
- * Starts to read what is not in the cache yet; false when all backends
- * together have enough under way.
+ * Starts to read what is not in the cache yet, and says of which file that is,
+ * if there is anything; false when all backends together have enough under
+ * way.
  */
 static bool
-skx_blkio_ahead_start(const SkxBlkPlan *plan)
+skx_blkio_ahead_start(const SkxBlkPlan *plan, SkxBlkFile **started)
 {
 	uint32		frame = skx_blkio_frame_pages(skx_blkio_class(plan->plane));
 	uint32		end = plan->first + plan->npages;
@@ -90,6 +91,7 @@ skx_blkio_ahead_start(const SkxBlkPlan *plan)
 	{
 		skx_blkio_count(plan->file)->ahead++;
 		skx_blkio_load_start(load);
+		*started = plan->file;
 	}
 	else
 		skx_blkio_load_drop(load);
@@ -156,10 +158,9 @@ skx_blkio_ahead_go(void)
 		{
 			if (!skx_blkio_ahead_room(&plan))
 				break;
-			skx_blkio_ahead_starved = !skx_blkio_ahead_start(&plan);
+			skx_blkio_ahead_starved = !skx_blkio_ahead_start(&plan, &started);
 			if (skx_blkio_ahead_starved)
 				break;
-			started = plan.file;
 		}
 		skx_blkio_plans_next++;
 	}
