@@ -68,9 +68,9 @@ skx_blkio_ahead_at(uint32 i)
 }
 
 /*
- * Starts to read what is not in the cache yet, and says of which file that is,
- * if there is anything; false when all backends together have enough under
- * way.
+ * Starts to read what is neither in the cache yet nor in shared buffers, and
+ * says of which file that is, if there is anything; false when all backends
+ * together have enough under way.
  */
 static bool
 skx_blkio_ahead_start(const SkxBlkPlan *plan, SkxBlkFile **started)
@@ -78,6 +78,7 @@ skx_blkio_ahead_start(const SkxBlkPlan *plan, SkxBlkFile **started)
 	uint32		frame = skx_blkio_frame_pages(skx_blkio_class(plan->plane));
 	uint32		end = plan->first + plan->npages;
 	ResourceOwner current = CurrentResourceOwner;
+	uint64		requests = skx_blkio_count(plan->file)->requests;
 	SkxBlkLoad *load;
 	bool		turn;
 
@@ -91,7 +92,8 @@ skx_blkio_ahead_start(const SkxBlkPlan *plan, SkxBlkFile **started)
 	{
 		skx_blkio_count(plan->file)->ahead++;
 		skx_blkio_load_start(load);
-		*started = plan->file;
+		if (skx_blkio_count(plan->file)->requests > requests)
+			*started = plan->file;
 	}
 	else
 		skx_blkio_load_drop(load);
