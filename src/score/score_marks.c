@@ -87,7 +87,7 @@ skx_score_marks(const SkxScorer *scorer)
 	return marks;
 }
 
-/* At least what a word marked so counts. */
+/* How often a word marked so is there at most. */
 static inline float
 skx_score_marked_tf(uint8 mark)
 {

@@ -1,6 +1,6 @@
 # Ranked searches among many dead rows that VACUUM has not marked yet: the rows
 # are those of the sequential scan, and after some searches one pass finds as
-# many more as turn out to be dead.
+# many more as turn out to be dead, or not to be seen.
 #
 # Holds: am 11
 
@@ -63,6 +63,18 @@ $s->value('VACUUM docs');
 passes() for 1 .. 40;
 is(passes(), 1, 'vacuumed: one pass');
 same('vacuumed');
+
+# versions that an old snapshot may still see are not dead, and not seen either:
+# half of the best rows have one
+my $old = skx_session($node, 'd');
+$old->value('BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT count(*) FROM docs');
+$s->value("UPDATE docs SET v = v || 'new:200'::tsvector WHERE id % 194 = 0");
+$s->value("SELECT skipidx_flush('docs_v')");
+cmp_ok(passes(), '>', 1, 'rows that are not seen: several passes at first');
+passes() for 1 .. 40;
+is(passes(), 1, 'and one later');
+same('rows that are not seen');
+$old->close;
 
 $s->close;
 $node->stop;
