@@ -37,6 +37,7 @@ typedef struct SkxFacetsWork
 								 * the rows, */
 	uint64		filled;			/* or of lists that were laid over them, */
 	uint64		probed;			/* and rows that were looked up in a list */
+	uint64		keyed;			/* rows whose keys told their values */
 	uint64		fetched;		/* rows that told their values themselves */
 	uint64		passes;			/* what was found was put aside to be summed
 								 * up */

@@ -41,14 +41,17 @@ struct SkxFacets
 
 /* ---- values that are counted one by one ---- */
 
+/* Of a column asked for that is not among those that were counted. */
 static bool
-skx_facets_wants(const SkxFacets *f, const SkxLexeme *value)
+skx_facets_wants(const SkxFacets *f, uint32 counted, const SkxLexeme *value)
 {
+	int			column = (uint8) value->bytes[1] - 1;
 	int			i;
 
 	for (i = 0; i < f->request->ncolumns; i++)
-		if ((uint8) value->bytes[1] == f->request->columns[i] + 1)
-			return value->bytes[2] != SKX_VALUE_EMPTY;
+		if (column == f->request->columns[i])
+			return value->bytes[2] != SKX_VALUE_EMPTY &&
+				(counted >> column & 1) == 0;
 	return false;
 }
 
@@ -57,9 +60,12 @@ static void
 skx_facets_spill(SkxFacets *f)
 {
 	const SkxFacetLoose *values;
-	int			n = skx_facets_loose_sort(f->loose, &values);
+	int			n;
 	int			i;
 
+	if (skx_facets_loose_bytes(f->loose) <= (Size) work_mem * 1024)
+		return;
+	n = skx_facets_loose_sort(f->loose, &values);
 	if (f->sums == NULL)
 		f->sums = skx_facets_sums_begin();
 	skx_facets_work.passes++;
@@ -75,9 +81,9 @@ skx_facets_spill(SkxFacets *f)
 	f->loose = skx_facets_loose_begin();
 }
 
-/* The values of a document. */
+/* The values of a document, but for those of columns that were counted. */
 static void
-skx_facets_take(SkxFacets *f, TSVector document, uint64 place)
+skx_facets_take(SkxFacets *f, TSVector document, uint32 counted, uint64 place)
 {
 	int			at = skx_intake_values_at(document);
 	int			end = at + skx_intake_count_values(document);
@@ -88,19 +94,49 @@ skx_facets_take(SkxFacets *f, TSVector document, uint64 place)
 		SkxLexeme	value = {STRPTR(document) + entry->pos, entry->len};
 
 		CHECK_FOR_INTERRUPTS();
-		if (skx_facets_wants(f, &value))
-			skx_facets_loose_add(f->loose, value, place);
+		if (skx_facets_wants(f, counted, &value))
+			skx_facets_loose_add(f->loose, value, 1, place);
 	}
-	if (skx_facets_loose_bytes(f->loose) > (Size) work_mem * 1024)
-		skx_facets_spill(f);
+	skx_facets_spill(f);
 }
 
 static void
 skx_facets_pending(TSVector document, const ItemPointerData *tid, void *arg)
 {
-	skx_facets_take(arg, document, SKX_FACETS_LOOSE |
+	skx_facets_take(arg, document, 0, SKX_FACETS_LOOSE |
 					(uint64) ItemPointerGetBlockNumberNoCheck(tid) << 16 |
 					ItemPointerGetOffsetNumberNoCheck(tid));
+}
+
+/* ---- values by keys ---- */
+
+/* Of columns whose keys are fewer than their lists; these have none then. */
+static void
+skx_facets_by_keys(SkxFacets *f)
+{
+	int			i;
+	int			c;
+
+	for (i = 0; i < f->merge.ninputs; i++)
+	{
+		SkxFacetInput *input = &f->merge.inputs[i];
+
+		if (input->seg == NULL)
+			continue;
+		for (c = 0; c < f->request->ncolumns; c++)
+		{
+			int			column = f->request->columns[c];
+			SkxFacetKeys *keys;
+
+			if ((input->counted >> column & 1) != 0 ||
+				(keys = skx_facets_keys_begin(input, column)) == NULL)
+				continue;
+			while (skx_facets_keys_some(keys, f->loose))
+				skx_facets_spill(f);
+			skx_facets_keys_end(keys);
+			input->counted |= (uint32) 1 << column;
+		}
+	}
 }
 
 /* ---- few rows of segments ---- */
@@ -111,9 +147,12 @@ skx_facets_pending(TSVector document, const ItemPointerData *tid, void *arg)
 static bool
 skx_facets_is_few(const SkxFacets *f, const SkxFacetInput *input)
 {
+	uint64		ncolumns = f->request->ncolumns -
+		pg_popcount32(input->counted);
+
 	return input->seg != NULL &&
-		(uint64) input->n * SKX_FACETS_FETCH <
-		(uint64) (input->to - input->from) * f->request->ncolumns;
+		input->n * (uint64) SKX_FACETS_FETCH <
+		(input->to - input->from) * ncolumns;
 }
 
 /* Takes the values of n rows from these. */
@@ -136,7 +175,8 @@ skx_facets_fetch(SkxFacets *f, SkxFacetRows *rows, const SkxColumns *columns,
 		skx_source_heap_ask(&f->ahead, tids, n, i);
 		skx_facets_rows_get(rows, &tids[i], values, isnull);
 		document = skx_intake_values(columns, values, isnull);
-		skx_facets_take(f, document, skx_facets_place(input, docs[i]));
+		skx_facets_take(f, document, input->counted,
+						skx_facets_place(input, docs[i]));
 		pfree(document);
 	}
 	skx_facets_work.fetched += n;
@@ -146,23 +186,12 @@ static void
 skx_facets_fetch_input(SkxFacets *f, SkxFacetRows *rows,
 					   const SkxColumns *columns, SkxFacetInput *input)
 {
-	uint32		nwords = (input->to - input->from + 63) / 64;
 	uint32		docs[SKX_FACETS_ROWS];
-	int			n = 0;
-	uint32		w;
+	uint32		word = 0;
+	int			n;
 
-	for (w = 0; w < nwords; w++)
-	{
-		uint64		word = input->bits[w];
-
-		for (; word != 0; word &= word - 1)
-			docs[n++] = input->from + w * 64 + pg_rightmost_one_pos64(word);
-		if (n <= SKX_FACETS_ROWS - 64)
-			continue;
+	while ((n = skx_facets_rows_of(input, &word, docs, SKX_FACETS_ROWS)) > 0)
 		skx_facets_fetch(f, rows, columns, input, docs, n);
-		n = 0;
-	}
-	skx_facets_fetch(f, rows, columns, input, docs, n);
 }
 
 /* Of inputs with few rows; they have none then. */
@@ -233,6 +262,7 @@ skx_facets_pass(SkxFacets *f)
 	SkxFacet	facet;
 	int			i;
 
+	skx_facets_by_keys(f);
 	skx_facets_fetch_few(f);
 	if (f->sums == NULL)
 		f->sums = skx_facets_sums_begin();
@@ -385,6 +415,7 @@ skx_facets_begin(const SkxFacetsRequest *request, SkxCountWork *work)
 		f->rows = skx_count_rows(&rows, work);
 	else
 		(void) skx_count_share_rows(&rows, work, &f->rows);
+	skx_facets_by_keys(f);
 	skx_facets_fetch_few(f);
 	skx_facets_put_loose(f);
 	if (f->sums == NULL)

@@ -7,13 +7,14 @@
 
 #include "facets/facets.h"
 #include "lib/binaryheap.h"
+#include "port/pg_bitutils.h"
 #include "segment/segment_build.h"
 #include "source/source.h"
 
 /*
  * facets_loose.c : values that are counted one by one
  *
- * place: of a row with the value.  sort: ascending, until end, and after the
+ * add: count rows, one of which is at place.  sort: ascending, until end, and after the
  * last add; returns how many.  bytes: of memory.
  */
 typedef struct SkxFacetLooses SkxFacetLooses;
@@ -27,7 +28,7 @@ typedef struct SkxFacetLoose
 
 extern SkxFacetLooses *skx_facets_loose_begin(void);
 extern void skx_facets_loose_add(SkxFacetLooses *l, SkxLexeme value,
-								 uint64 place);
+								 uint64 count, uint64 place);
 extern Size skx_facets_loose_bytes(const SkxFacetLooses *l);
 extern int	skx_facets_loose_sort(SkxFacetLooses *l,
 								  const SkxFacetLoose **sorted);
@@ -45,6 +46,8 @@ typedef struct SkxFacetInput
 	uint32		to;
 	uint32		n;				/* rows */
 	uint64	   *bits;
+	uint32		counted;		/* columns, a bit each, whose values were
+								 * counted one by one */
 	SkxTermWalk *walk;
 	SkxCursor  *cursor;
 	SkxTerm		term;			/* of `lexeme` */
@@ -53,6 +56,27 @@ typedef struct SkxFacetInput
 	int			next;
 	SkxLexeme	lexeme;			/* that it has come to */
 } SkxFacetInput;
+
+/*
+ * The next documents among the rows, from word *word of the bits on; at most
+ * `most`, which is 64 at least.
+ */
+static inline int
+skx_facets_rows_of(const SkxFacetInput *input, uint32 *word, uint32 *docs,
+				   int most)
+{
+	uint32		nwords = (input->to - input->from + 63) / 64;
+	int			n = 0;
+
+	for (; *word < nwords && n <= most - 64; (*word)++)
+	{
+		uint64		bits = input->bits[*word];
+
+		for (; bits != 0; bits &= bits - 1)
+			docs[n++] = input->from + *word * 64 + pg_rightmost_one_pos64(bits);
+	}
+	return n;
+}
 
 /*
  * facets_list.c : how many rows of the input its current term has; *first: one
@@ -81,6 +105,19 @@ extern void skx_facets_rows_get(SkxFacetRows *r, const ItemPointerData *tid,
 extern void skx_facets_rows_end(SkxFacetRows *r);
 
 /*
+ * facets_keys.c : values of an input's rows in a column, by their keys
+ *
+ * begin: NULL if the column has none, or if its lists cost less.  some: adds
+ * those of some rows to what is counted one by one; false: none were left.
+ */
+typedef struct SkxFacetKeys SkxFacetKeys;
+
+extern SkxFacetKeys *skx_facets_keys_begin(const SkxFacetInput *input,
+										   int column);
+extern bool skx_facets_keys_some(SkxFacetKeys *k, SkxFacetLooses *loose);
+extern void skx_facets_keys_end(SkxFacetKeys *k);
+
+/*
  * facets_merge.c : the values of several inputs, column by column, each once
  */
 typedef struct SkxFacetMerge
@@ -98,5 +135,28 @@ typedef struct SkxFacetMerge
 extern void skx_facets_merge_begin(SkxFacetMerge *m);
 extern bool skx_facets_merge_next(SkxFacetMerge *m, SkxFacet *facet);
 extern void skx_facets_merge_end(SkxFacetMerge *m);
+
+/* The lexemes of a column from the first on, its NULL, and below the last. */
+typedef struct SkxFacetBounds
+{
+	char		bytes[2][SKX_VALUE_HEAD];
+	SkxLexeme	ends[2];
+} SkxFacetBounds;
+
+static inline void
+skx_facets_bounds(int column, SkxFacetBounds *bounds)
+{
+	static const uint8 kinds[2] = {SKX_VALUE_NULL, SKX_VALUE_EMPTY};
+	int			i;
+
+	for (i = 0; i < 2; i++)
+	{
+		bounds->bytes[i][0] = '\0';
+		bounds->bytes[i][1] = (char) (column + 1);
+		bounds->bytes[i][2] = (char) kinds[i];
+		bounds->ends[i].bytes = bounds->bytes[i];
+		bounds->ends[i].len = SKX_VALUE_HEAD;
+	}
+}
 
 #endif							/* SKX_FACETS_FACETS_INTERNAL_H */

@@ -31,6 +31,7 @@ skx_facets_add_work(SkxFacetsWork *sum, const SkxFacetsWork *before)
 	sum->tested += skx_facets_work.tested - before->tested;
 	sum->filled += skx_facets_work.filled - before->filled;
 	sum->probed += skx_facets_work.probed - before->probed;
+	sum->keyed += skx_facets_work.keyed - before->keyed;
 	sum->fetched += skx_facets_work.fetched - before->fetched;
 	sum->passes += skx_facets_work.passes - before->passes;
 }
@@ -102,21 +103,12 @@ static uint64
 skx_facets_probe(SkxFacetInput *input, uint32 *first)
 {
 	uint32		docs[SKX_QUERY_BATCH];
-	uint32		nwords = (input->to - input->from + 63) / 64;
 	uint64		found = 0;
-	uint32		w = 0;
+	uint32		word = 0;
+	int			n;
 
-	while (w < nwords)
+	while ((n = skx_facets_rows_of(input, &word, docs, SKX_QUERY_BATCH)) > 0)
 	{
-		int			n = 0;
-
-		for (; w < nwords && n <= SKX_QUERY_BATCH - 64; w++)
-		{
-			uint64		word = input->bits[w];
-
-			for (; word != 0; word &= word - 1)
-				docs[n++] = input->from + w * 64 + pg_rightmost_one_pos64(word);
-		}
 		CHECK_FOR_INTERRUPTS();
 		skx_facets_work.probed += n;
 		n = skx_cursor_filter(input->cursor, docs, n);

@@ -51,7 +51,8 @@ skx_facets_loose_begin(void)
 }
 
 void
-skx_facets_loose_add(SkxFacetLooses *l, SkxLexeme value, uint64 place)
+skx_facets_loose_add(SkxFacetLooses *l, SkxLexeme value, uint64 count,
+					 uint64 place)
 {
 	SkxFacetLoose *loose = hash_search(l->values, &value, HASH_FIND, NULL);
 
@@ -65,7 +66,7 @@ skx_facets_loose_add(SkxFacetLooses *l, SkxLexeme value, uint64 place)
 		loose->count = 0;
 		loose->place = place;
 	}
-	loose->count++;
+	loose->count += count;
 }
 
 Size

@@ -8,25 +8,6 @@
 #include "facets/facets_internal.h"
 #include "miscadmin.h"
 
-/* The first lexeme of a column, and the first one after its values. */
-static void
-skx_facets_bounds(int column, char first[SKX_VALUE_HEAD],
-				  char after[SKX_VALUE_HEAD], SkxLexeme ends[2])
-{
-	first[0] = after[0] = '\0';
-	first[1] = after[1] = (char) (column + 1);
-	first[2] = (char) SKX_VALUE_NULL;
-	after[2] = (char) SKX_VALUE_EMPTY;
-	ends[0] = (SkxLexeme)
-	{
-		first, SKX_VALUE_HEAD
-	};
-	ends[1] = (SkxLexeme)
-	{
-		after, SKX_VALUE_HEAD
-	};
-}
-
 /* Is it a value of the column that comes now, or its NULL? */
 static bool
 skx_facets_belongs(const SkxFacetMerge *m, const SkxLexeme *lexeme)
@@ -71,15 +52,16 @@ skx_facets_seek(SkxFacetInput *input, const SkxLexeme ends[2])
 static void
 skx_facets_begin_column(SkxFacetMerge *m)
 {
-	char		first[SKX_VALUE_HEAD];
-	char		after[SKX_VALUE_HEAD];
-	SkxLexeme	ends[2];
+	int			column = m->columns[m->at];
+	SkxFacetBounds bounds;
 	int			i;
 
-	skx_facets_bounds(m->columns[m->at], first, after, ends);
+	skx_facets_bounds(column, &bounds);
 	for (i = 0; i < m->ninputs; i++)
 	{
-		skx_facets_seek(&m->inputs[i], ends);
+		if ((m->inputs[i].counted >> column & 1) != 0)
+			continue;
+		skx_facets_seek(&m->inputs[i], bounds.ends);
 		if (skx_facets_advance(m, &m->inputs[i]))
 			binaryheap_add_unordered(m->heap, PointerGetDatum(&m->inputs[i]));
 	}

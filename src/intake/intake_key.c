@@ -154,6 +154,8 @@ skx_intake_moment_key(int64 day, uint64 rest)
 #define SKX_DECIMAL_HEAD	3
 #define SKX_DECIMAL_MOST	UINT64CONST(1000000000000000000)
 
+static const uint32 skx_intake_powers[] = {1, 10, 100, 1000, 10000};
+
 /* A digit, base 10,000, of a canonical form; 0 behind its end. */
 static uint32
 skx_intake_decimal_digit(const char *form, int ndigits, int i, bool negative)
@@ -175,7 +177,6 @@ static uint64
 skx_intake_decimal_magnitude(const char *form, int ndigits, int weight,
 							 bool negative, int scale, bool *exact)
 {
-	static const uint32 powers[] = {1, 10, 100, 1000, 10000};
 	int			groups = (scale + 3) / 4;	/* of digits behind the point */
 	uint64		value = 0;
 	int			place;
@@ -188,7 +189,7 @@ skx_intake_decimal_magnitude(const char *form, int ndigits, int weight,
 		uint32		digit = skx_intake_decimal_digit(form, ndigits,
 													 weight - place, negative);
 		uint32		power = place == -groups && groups > 0 ?
-			powers[scale - 4 * (groups - 1)] : 10000;
+			skx_intake_powers[scale - 4 * (groups - 1)] : 10000;
 		uint32		cut = 10000 / power;
 
 		if (value > SKX_DECIMAL_MOST / power)
@@ -360,6 +361,64 @@ skx_intake_key_bounds(const SkxKeyColumn *column, const SkxLexeme *from,
 
 /* ---- back ---- */
 
+/* Groups of digits, base 10,000, of 18 that the point may be in the midst of. */
+#define SKX_DECIMAL_GROUPS	6
+
+static int
+skx_intake_put_digit(char *form, uint16 digit, bool negative)
+{
+	digit = pg_hton16(negative ? (uint16) ~digit : digit);
+	memcpy(form, &digit, sizeof(digit));
+	return sizeof(digit);
+}
+
+/* The magnitude is not 0. */
+static int
+skx_intake_decimal_digits(int scale, uint64 value, bool negative, char *form)
+{
+	uint32		part = scale % 4 == 0 ? 10000 : skx_intake_powers[scale % 4];
+	uint16		digits[SKX_DECIMAL_GROUPS];
+	int			len = 1;
+	int			low = 0;
+	int			n;
+
+	for (n = 0; value > 0; n++)
+	{
+		digits[n] = (uint16) (value % part * (10000 / part));
+		value /= part;
+		part = 10000;
+	}
+	while (digits[low] == 0)
+		low++;
+	form[0] = negative ? SKX_NUMERIC_NEGATIVE : SKX_NUMERIC_POSITIVE;
+	len += skx_intake_put_digit(form + len,
+								(uint16) (n - 1 - (scale + 3) / 4 + 0x8000),
+								negative);
+	while (n > low)
+		len += skx_intake_put_digit(form + len, digits[--n] + 1, negative);
+	if (negative)
+		len += skx_intake_put_digit(form + len, 0, negative);
+	return len;
+}
+
+static int
+skx_intake_decimal_form(int scale, uint64 key, char *form)
+{
+	const uint64 zero = UINT64CONST(1) << 63;
+
+	if (key > 0 && key != zero && key < PG_UINT64_MAX - 1)
+		return skx_intake_decimal_digits(scale,
+										 key < zero ? zero - key : key - zero,
+										 key < zero, form);
+	if (key == 0)
+		form[0] = SKX_NUMERIC_MINUS_INFINITY;
+	else if (key == zero)
+		form[0] = SKX_NUMERIC_ZERO;
+	else
+		form[0] = key == PG_UINT64_MAX ? SKX_NUMERIC_NAN : SKX_NUMERIC_INFINITY;
+	return 1;
+}
+
 int
 skx_intake_key_form(const SkxKeyColumn *column, uint64 key, char *form)
 {
@@ -368,6 +427,8 @@ skx_intake_key_form(const SkxKeyColumn *column, uint64 key, char *form)
 	uint32		day = (uint32) key;
 	int			i;
 
+	if (column->kind == SKX_KEY_DECIMAL)
+		return skx_intake_decimal_form(column->width, key, form);
 	if (column->kind == SKX_KEY_BYTES)
 	{
 		for (i = column->width - 1; i >= 0; i--, key >>= 8)

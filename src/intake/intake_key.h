@@ -48,10 +48,10 @@ typedef struct SkxKey
  *
  * has_key: a column of that type, with this modifier, and operator family.  keys: of a document, one a column;
  * key: of a lexeme of the column.  key_bounds: the least and the most key in
- * the range of a condition; false: none is.  key_form: the form of a key that is
- * no decimal's, SKX_KEY_FORM_MOST bytes at most; returns how many.
+ * the range of a condition; false: none is.  key_form: the form of a key,
+ * SKX_KEY_FORM_MOST bytes at most; returns how many.
  */
-#define SKX_KEY_FORM_MOST	12
+#define SKX_KEY_FORM_MOST	17	/* of a numeric with six groups of digits */
 
 extern bool skx_intake_has_key(Oid type, int32 typmod, Oid family);
 extern void skx_intake_key_columns(Relation index, SkxKeyColumns *columns);

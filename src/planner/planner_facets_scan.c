@@ -360,6 +360,7 @@ skx_planner_explain_facets(CustomScanState *node, List *ancestors,
 	ExplainPropertyUInteger("Values by Frequency", NULL, state->work.totals,
 							es);
 	ExplainPropertyUInteger("Values by List", NULL, state->work.lists, es);
+	ExplainPropertyUInteger("Values by Key", NULL, state->work.keyed, es);
 	ExplainPropertyUInteger("Values by Row", NULL, state->work.fetched, es);
 	ExplainPropertyUInteger("Passes", NULL, state->work.passes, es);
 	skx_planner_explain_reads(node->custom_ps, &state->others, es);

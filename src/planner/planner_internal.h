@@ -305,7 +305,10 @@ extern void skx_planner_reads_take(SkxSharedReads *shared, SkxScanReads *sum);
 /*
  * planner_ordered.c : paths in the order of a column beside the text, put into
  * a custom scan (planner_ordered_scan.c)
+ *
+ * has_order: has the column, from 0, one?
  */
+extern bool skx_planner_has_order(const IndexOptInfo *index, int column);
 extern const CustomScanMethods skx_planner_ordered_methods;
 extern void skx_planner_add_columns(PlannerInfo *root, RelOptInfo *rel);
 

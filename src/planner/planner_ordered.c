@@ -49,8 +49,7 @@ static const CustomPathMethods skx_planner_ordered_path_methods = {
 /* Documents that are looked at for a few. */
 #define SKX_ORDERED_STRETCH		2048
 
-/* Has the column (from 0) an order? */
-static bool
+bool
 skx_planner_has_order(const IndexOptInfo *index, int column)
 {
 	Node	   *expr = skx_planner_column_expr(index, column);

@@ -232,10 +232,11 @@ is(clean(), '', 'skipidx_check');
 # ---- few rows, many rows, little memory ----
 
 $s->value(<<'SQL');
-CREATE TABLE many (id int, v tsvector, part int, tags int[], wide int) WITH (autovacuum_enabled = off);
-INSERT INTO many SELECT i, ('all' || CASE WHEN i % 2 = 0 THEN ' half' ELSE '' END || CASE WHEN i % 10000 = 0 THEN ' few' ELSE '' END)::tsvector,
-	hashint4(i) % 50, array[i % 3, 3 + i % 1000], i FROM generate_series(1, 300000) i;
-CREATE INDEX many_skx ON many USING skipidx (v, part, tags, wide);
+CREATE TABLE many (id int, v tsvector, part int, tags int[], wide int, label text) WITH (autovacuum_enabled = off);
+INSERT INTO many SELECT i, ('all' || CASE WHEN i % 2 = 0 THEN ' half' ELSE '' END || CASE WHEN i % 10000 = 0 THEN ' few' ELSE '' END
+		|| CASE WHEN i % 300 = 0 THEN ' some' ELSE '' END)::tsvector,
+	hashint4(i) % 50, array[i % 3, 3 + i % 1000], nullif(i % 150000, 0), 'l' || hashint4(i) % 50 FROM generate_series(1, 300000) i;
+CREATE INDEX many_skx ON many USING skipidx (v, part, tags, wide, label);
 VACUUM ANALYZE many;
 SQL
 
@@ -243,7 +244,7 @@ sub many
 {
 	my ($what, $query, $more) = @_;
 
-	for my $column ('part', 'wide')
+	for my $column ('part', 'wide', 'label')
 	{
 		is($s->value("SELECT set_mode('facets') \\g /dev/null\nSELECT md5(string_agg(x::text, ',' ORDER BY x)) FROM (SELECT $column, count(*) FROM many WHERE v \@\@ '$query' GROUP BY $column) x;\n"),
 			$s->value("SELECT set_mode('seq') \\g /dev/null\nSELECT md5(string_agg(x::text, ',' ORDER BY x)) FROM (SELECT $column, count(*) FROM many WHERE v \@\@ '$query' GROUP BY $column) x;\n"),
@@ -255,21 +256,35 @@ sub many
 	return;
 }
 
-sub of_many { return work("SELECT part, count(*) FROM many WHERE v \@\@ '$_[0]' GROUP BY part", $_[1]); }
+sub of_many
+{
+	my ($query, $what, $column) = (@_, 'label');
 
-many('at once', $_) for 'all', 'half', 'few', '!half';
+	return work("SELECT $column, count(*) FROM many WHERE v \@\@ '$query' GROUP BY $column", $what);
+}
+
+many('at once', $_) for 'all', 'half', 'some', 'few', '!half';
 is(of_many('few', 'Values by Row'), 30, 'few rows tell their values');
 is(of_many('few', 'Values by List'), 0, 'few rows: no list');
 is(of_many('half', 'Values by Row'), 0, 'many rows do not');
+for my $column ('part', 'wide')
+{
+	is(of_many('some', 'Values by Key', $column), 1000, "few rows: keys of $column");
+	is(of_many('some', 'Values by List', $column), 0, "few rows: no list of $column");
+	is(of_many('few', 'Values by Row', $column), 0, "few rows: none is fetched for $column");
+}
+is(of_many('half', 'Values by Key', 'part'), 0, 'many rows, few values: no key');
+is(of_many('half', 'Values by List', 'part'), 99, 'many rows, few values: lists');
 is(of_many('all', 'Values by Frequency'), 99, 'all rows: frequencies');
 
 # of 300,000 documents 262,144 have bits at once
 $s->value("SET work_mem = '64kB'");
 is($s->value("SHOW work_mem"), '64kB', 'little memory');
-many('in two goes', $_) for 'all', 'half', 'few', '!half';
+many('in two goes', $_) for 'all', 'half', 'some', 'few', '!half';
+cmp_ok(of_many('some', 'Passes', 'wide'), '>', 1, 'values by keys do not stay in memory');
 is(of_many('half', 'Values by List'), 2 * 99, 'in two goes: each list twice');
 is(of_many('half', 'Passes'), 2, 'in two goes');
-$s->value("INSERT INTO many SELECT i, 'half few', 1, array[7], i FROM generate_series(300001, 304000) i");
+$s->value("INSERT INTO many SELECT i, 'half few', 1, array[7], i, 'l1' FROM generate_series(300001, 304000) i");
 many('pending, in several goes', 'half');
 my $wide = "SELECT wide, count(*) FROM many WHERE v @@ 'half' GROUP BY wide";
 cmp_ok(work($wide, 'Passes'), '>', 4, 'pending values do not stay in memory');

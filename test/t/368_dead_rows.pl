@@ -20,7 +20,7 @@ my $s = skx_session($node, 'd');
 $s->value(<<'SQL');
 CREATE TABLE docs (id int, v tsvector) WITH (autovacuum_enabled = off);
 INSERT INTO docs SELECT i, array_to_tsvector(array_agg('w' || j)) || 'all:1'::tsvector
-	FROM generate_series(1, 20000) i, generate_series(1, 1 + i % 97) j GROUP BY i;
+	FROM generate_series(1, 20000) i, generate_series(1, 1 + i % 97) j GROUP BY i ORDER BY i;
 CREATE INDEX docs_v ON docs USING skipidx (v) WITH (pending_limit = '64MB');
 SQL
 

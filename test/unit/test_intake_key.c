@@ -17,6 +17,7 @@
 #include "utils/lsyscache.h"
 
 #define COLUMN	3
+#define DIGITS	18			/* of numerics that have keys */
 #define MICROSECONDS	INT64CONST(86400000000)
 
 /* Days of the first and the last timestamps, and of the last date. */
@@ -60,7 +61,7 @@ errhint(const char *fmt,...)
 typedef struct UnitForm
 {
 	int			len;
-	char		bytes[20];
+	char		bytes[24];
 } UnitForm;
 
 static UnitForm
@@ -253,10 +254,86 @@ test_bytes(int width)
 	test_ranges(&column, values, lengthof(values), values, lengthof(values));
 }
 
+/* From the digits as they would be printed, aligned at the point. */
+static UnitForm
+unit_decimal(int64 value, int scale)
+{
+	UnitForm	form = unit_lexeme(SKX_VALUE_PRESENT);
+	char		digits[32];
+	int			before = (DIGITS - scale + 3) / 4 * 4;
+	int			after = (scale + 3) / 4 * 4;
+	uint16		invert = value < 0 ? 0xFFFF : 0;
+	int			from = 0;
+	int			end = before + after;
+	int			i;
+
+	memset(digits, '0', sizeof(digits));
+	snprintf(digits + before + scale - DIGITS, DIGITS + 1, "%0*llu", DIGITS,
+			 (unsigned long long) (value < 0 ? -value : value));
+	digits[before + scale] = '0';
+	while (from < end && memcmp(digits + from, "0000", 4) == 0)
+		from += 4;
+	while (from < end && memcmp(digits + end - 4, "0000", 4) == 0)
+		end -= 4;
+	form.bytes[form.len++] = value == 0 ? SKX_NUMERIC_ZERO :
+		value < 0 ? SKX_NUMERIC_NEGATIVE : SKX_NUMERIC_POSITIVE;
+	for (i = from - 4; i < end && value != 0; i += 4)
+	{
+		/* the weight comes first */
+		int			part = i < from ? before / 4 - 1 - from / 4 + 0x8000 :
+			(digits[i] - '0') * 1000 + (digits[i + 1] - '0') * 100 +
+			(digits[i + 2] - '0') * 10 + (digits[i + 3] - '0') + 1;
+
+		form.bytes[form.len++] = (char) ((part ^ invert) >> 8);
+		form.bytes[form.len++] = (char) (part ^ invert);
+	}
+	if (value < 0)
+	{
+		form.bytes[form.len++] = '\xFF';
+		form.bytes[form.len++] = '\xFF';
+	}
+	return form;
+}
+
+static UnitForm
+unit_no_number(int class)
+{
+	UnitForm	form = unit_lexeme(SKX_VALUE_PRESENT);
+
+	form.bytes[form.len++] = (char) class;
+	return form;
+}
+
+static void
+test_decimals(int scale)
+{
+	static const int64 sizes[] = {1, 7, 9999, 10000, 10001, 100000000,
+		123456789, INT64CONST(1020000000000),
+	INT64CONST(987654321987654321), INT64CONST(999999999999999999)};
+	const SkxKeyColumn column = {COLUMN, SKX_KEY_DECIMAL, scale};
+	UnitForm	values[2 * lengthof(sizes) + 4];
+	int			n = 0;
+	int			i;
+
+	values[n++] = unit_no_number(SKX_NUMERIC_MINUS_INFINITY);
+	for (i = lengthof(sizes) - 1; i >= 0; i--)
+		values[n++] = unit_decimal(-sizes[i], scale);
+	values[n++] = unit_decimal(0, scale);
+	for (i = 0; i < lengthof(sizes); i++)
+		values[n++] = unit_decimal(sizes[i], scale);
+	values[n++] = unit_no_number(SKX_NUMERIC_INFINITY);
+	values[n++] = unit_no_number(SKX_NUMERIC_NAN);
+	test_ranges(&column, values, n, values, n);
+}
+
 int
 main(void)
 {
+	int			scale;
+
 	test_moments();
+	for (scale = 0; scale <= DIGITS; scale++)
+		test_decimals(scale);
 	test_bytes(1);
 	test_bytes(4);
 	test_bytes(6);
