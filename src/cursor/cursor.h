@@ -14,6 +14,7 @@ typedef enum SkxCursorRole
 {
 	SKX_CURSOR_PROBE,			/* sought, here and there */
 	SKX_CURSOR_SWEEP,			/* sought by batches, from end to end */
+	SKX_CURSOR_PICK,			/* by batches of documents anywhere */
 	SKX_CURSOR_LEAD,			/* traversed to its end */
 	SKX_CURSOR_WHOLE,			/* the same, for certain, and from disk */
 	SKX_CURSOR_LEAD_FIRST,		/* traversed, perhaps for a few documents */
@@ -252,8 +253,8 @@ extern int	skx_cursor_positions_at(SkxCursor *c,
  * cursor_ahead.c : what is read ahead
  *
  * Cursors of a search that traverse their lists share what may be in flight;
- * of a search that reads positions, too, these have most of it.  lead, sweep
- * and probe give a cursor that was opened its role: one that is probed for some
+ * of a search that reads positions, too, these have most of it.  lead, sweep,
+ * pick and probe give a cursor that was opened its role: one that is probed for some
  * candidates may need the table of its nodes; of one that is swept for them, in
  * batches and from disk, all nodes are read together if they are few and most
  * will be wanted.
@@ -267,7 +268,14 @@ typedef struct SkxCursorShare
 extern void skx_cursor_lead(SkxCursor *c, SkxCursorRole role,
 							SkxCursorShare *share);
 extern void skx_cursor_sweep(SkxCursor *c, uint32 candidates);
+extern void skx_cursor_pick(SkxCursor *c);
 extern void skx_cursor_probe(SkxCursor *c, uint32 candidates);
+
+/*
+ * How many nodes of a long list would have to be read, about, by looking for some
+ * in the cache; of other lists 0.
+ */
+extern uint32 skx_cursor_missing(const SkxCursor *c);
 
 /*
  * The documents that will be sought next, ascending, until they are taken back

@@ -19,6 +19,7 @@
  *	  PROBE			nodes of targets; without any, as LEAD_FIRST
  *	  SWEEP			as PROBE; beyond the targets, when it has entered some
  *					nodes in a row, as LEAD
+ *	  PICK			as PROBE
  *	  RESCAN		no nodes: they have just been read
  *	  MERGE			as LEAD, and whatever follows in the planes
  */
@@ -41,7 +42,7 @@
 #define SKX_AHEAD_ROW		4
 
 /*
- * A list swept from target to target has its nodes asked for further ahead than
+ * A list sought by batches of targets has its nodes asked for further ahead than
  * may be in flight: adjacent ones are read together, so that these are few
  * reads, and what waits for its turn does so where it costs no round.
  */
@@ -53,6 +54,9 @@
  */
 #define SKX_AHEAD_WHOLE		16
 #define SKX_AHEAD_SOUGHT	8
+
+/* Nodes of a list that are looked for in the cache, at most. */
+#define SKX_AHEAD_SAMPLE	32
 
 /*
  * Bytes that positions take on average, in halves: to guess whether they
@@ -73,7 +77,8 @@ skx_cursor_ask_nodes(SkxCursorList *l, const uint32 *pages, int n)
 static int
 skx_cursor_ahead_most(const SkxCursorList *l)
 {
-	return l->ahead.role == SKX_CURSOR_SWEEP ?
+	return l->ahead.role == SKX_CURSOR_SWEEP ||
+		l->ahead.role == SKX_CURSOR_PICK ?
 		Min(SKX_AHEAD_SWEEP * l->seg->ahead, SKX_AHEAD_MAX) : l->seg->ahead;
 }
 
@@ -226,6 +231,7 @@ skx_cursor_ahead_begin(SkxCursorList *l)
 
 	a->share = NULL;
 	a->window = a->in_flight = a->asked = a->row = 0;
+	a->pos_asked = a->pos_last = a->pos_window = 0;
 	a->reads = seg->kept->reads;
 	a->targets = NULL;
 	if (seg->ahead == 0)
@@ -283,6 +289,15 @@ skx_cursor_sweep(SkxCursor *c, uint32 candidates)
 		skx_cursor_ahead_run(l, true);
 }
 
+void
+skx_cursor_pick(SkxCursor *c)
+{
+	SkxCursorList *l = skx_cursor_list(c);
+
+	l->ahead.share = NULL;
+	l->ahead.role = SKX_CURSOR_PICK;
+}
+
 /*
  * The table of a list's nodes is asked for when some of these will have to be
  * skipped.
@@ -304,6 +319,24 @@ skx_cursor_probe(SkxCursor *c, uint32 candidates)
 	for (i = 0; i < n; i++)
 		pages[i] = address->table_page + i;
 	skx_cursor_ask_nodes(l, pages, n);
+}
+
+uint32
+skx_cursor_missing(const SkxCursor *c)
+{
+	const SkxCursorList *l = skx_cursor_list(c);
+	uint32		missing = 0;
+	uint32		step;
+	uint32		node;
+
+	if (l->form != SKX_CURSOR_LONG)
+		return 0;
+	step = l->term.list.nnodes / SKX_AHEAD_SAMPLE + 1;
+	for (node = step / 2; node < l->term.list.nnodes; node += step)
+		if (!skx_blkio_cached(l->seg->file, l->nodes.plane,
+							  skx_skiplist_node_page(&l->nodes, node)))
+			missing += step;
+	return Min(missing, l->term.list.nnodes);
 }
 
 void

@@ -192,6 +192,9 @@ extern bool skx_segment_cold(uint64 *seen);
  */
 extern bool skx_segment_brings(SkxSegment *seg, SkxSegmentPlane plane);
 
+/* Is more than an eighth of its pages not in the cache, by that many? */
+extern bool skx_segment_lacks(SkxSegment *seg, SkxSegmentPlane plane);
+
 /*
  * segment_documents_reader.c; ask_tids: for the pages that tids_of reads;
  * bring_tids: all of them, if skx_segment_brings()

@@ -15,6 +15,9 @@
 /* Pages of a plane that are looked for in the cache. */
 #define SKX_BRING_SAMPLE	16
 
+/* A plane lacks pages if more than this part of it is missing. */
+#define SKX_LACKS_SHARE		8
+
 uint64		skx_segment_asked;
 
 void
@@ -61,6 +64,20 @@ skx_segment_brings(SkxSegment *seg, SkxSegmentPlane which)
 	while (page < plane->npages && skx_blkio_cached(seg->file, plane, page))
 		page += step;
 	return page < plane->npages;
+}
+
+bool
+skx_segment_lacks(SkxSegment *seg, SkxSegmentPlane which)
+{
+	const SkxBlkPlane *plane = &seg->planes[which];
+	uint32		step = plane->npages / SKX_BRING_SAMPLE + 1;
+	uint32		missing = 0;
+	uint32		page;
+
+	for (page = step / 2; page < plane->npages; page += step)
+		if (!skx_blkio_cached(seg->file, plane, page))
+			missing += step;
+	return missing > plane->npages / SKX_LACKS_SHARE;
 }
 
 static int

@@ -232,7 +232,8 @@ skx_and_subblock(SkxAnd *a, uint32 from, uint32 to)
 	{
 		if (!skx_topk_cold_passes(run) &&
 			skx_topk_cold_gather(run, from, to))
-			a->cold = skx_segment_cold(&a->reads);
+			a->cold = skx_topk_cold_is_late(run) ||
+				skx_segment_cold(&a->reads);
 		if (!a->cold)
 			skx_topk_cold_finish(run);
 		return;
@@ -264,7 +265,7 @@ void
 skx_topk_and(SkxTopkRun *run)
 {
 	SkxTopkList *lead = run->required[0];
-	SkxAnd		a = {run,.cold = !skx_segment_warm(run->seg)};
+	SkxAnd		a = {run,.cold = skx_topk_is_cold(run)};
 	uint32		from = run->from;
 
 	a.rest = palloc(sizeof(int64) * (run->nrequired + 1));

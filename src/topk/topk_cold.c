@@ -30,6 +30,21 @@
 #define SKX_COLD_NORMS		32
 #define SKX_COLD_NORMS_MOST	64
 
+/*
+ * A list of which so many nodes would have to be read, which this part of the
+ * documents is in at least, and so many times as many as in the lead, is asked
+ * late: about the best candidates only.
+ */
+#define SKX_COLD_LATE_NODES	32
+#define SKX_COLD_LATE_SHARE	8
+#define SKX_COLD_LATE_TIMES	16
+
+/*
+ * Fewer nodes of all lists are read one after the other: that takes less than
+ * what bounds of windows save.
+ */
+#define SKX_COLD_LEAST		8
+
 /* Candidates at most. */
 #define SKX_COLD_SIZE		(SKX_COLD_POOL + SKX_COLD_DOCS)
 
@@ -47,10 +62,16 @@ typedef struct SkxColdCandidate
 
 typedef struct SkxTopkCold
 {
+	bool		in_order;		/* what else is asked about candidates goes
+								 * forward only */
 	int			nlists;
-	SkxTopkList **lists;		/* required ones, the lead first; then
-								 * optional ones, that with most to give first */
+	int			nearly;			/* of them, the others are asked late */
+	SkxTopkList **lists;		/* the lead; required ones by df; optional
+								 * ones, that with most to give first; and the
+								 * same of those that are asked late */
+	bool	   *required;
 	int64	   *rest;			/* what lists from i on give at most */
+	bool		moved;			/* candidates were looked at */
 	SkxColdCandidate *candidates;	/* SKX_COLD_SIZE */
 	int			room;			/* documents to be gathered next */
 	int			pooled;			/* candidates that have all words */
@@ -81,10 +102,77 @@ skx_cold_make(SkxTopkRun *run)
 	int			n = run->nrequired + run->noptional;
 
 	cold->lists = palloc(sizeof(SkxTopkList *) * n);
+	cold->required = palloc(sizeof(bool) * n);
 	cold->rest = palloc(sizeof(int64) * (n + 1));
 	cold->candidates = palloc(sizeof(SkxColdCandidate) * SKX_COLD_SIZE);
 	run->placed = palloc(sizeof(uint32) * SKX_COLD_SIZE);
 	return cold;
+}
+
+bool
+skx_topk_is_cold(SkxTopkRun *run)
+{
+	uint32		missing = 0;
+	int			i;
+
+	if (skx_segment_warm(run->seg))
+		return false;
+	for (i = 0; i < run->nrequired; i++)
+		missing += skx_cursor_missing(run->required[i]->cursor);
+	for (i = 0; i < run->noptional; i++)
+		missing += skx_cursor_missing(run->optional[i]->cursor);
+	return missing >= SKX_COLD_LEAST ||
+		skx_segment_lacks(run->seg, SKX_SEGMENT_NORMS);
+}
+
+/*
+ * Few documents are left out for not being in it, and to ask about all of them
+ * would read all of it.
+ */
+static bool
+skx_cold_is_late(const SkxTopkRun *run, const SkxTopkList *lead,
+				 const SkxTopkList *l)
+{
+	uint32		df = l->cursor->df;
+
+	return df >= run->seg->header.ndocs / SKX_COLD_LATE_SHARE &&
+		df / SKX_COLD_LATE_TIMES >= lead->cursor->df &&
+		skx_cursor_missing(l->cursor) >= SKX_COLD_LATE_NODES;
+}
+
+/* Puts the lists into the order in which they are asked. */
+static void
+skx_cold_order(SkxTopkRun *run, SkxTopkCold *cold)
+{
+	SkxTopkList **late = palloc(sizeof(SkxTopkList *) * cold->nlists);
+	int			nlate_required = 0;
+	int			nlate = 0;
+	int			n = 0;
+	int			i;
+
+	for (i = 0; i < cold->nlists; i++)
+	{
+		bool		required = i < run->nrequired;
+		SkxTopkList *l = required ? run->required[i] :
+			run->optional[cold->nlists - 1 - i];
+
+		if (i > 0 && !cold->in_order &&
+			skx_cold_is_late(run, run->required[0], l))
+		{
+			late[nlate++] = l;
+			nlate_required += required;
+			continue;
+		}
+		cold->lists[n] = l;
+		cold->required[n++] = required;
+	}
+	cold->nearly = n;
+	for (i = 0; i < nlate; i++)
+	{
+		cold->lists[n] = late[i];
+		cold->required[n++] = i < nlate_required;
+	}
+	pfree(late);
 }
 
 void
@@ -100,13 +188,16 @@ skx_topk_cold_begin(SkxTopkRun *run)
 		SKX_COLD_DOCS;
 	cold->pooled = 0;
 	cold->nlists = n;
+	cold->in_order = run->chain != NULL || run->rest != NULL ||
+		(run->exact != NULL && !skx_topk_exact_can_rewind(run->exact));
+	skx_cold_order(run, cold);
 	for (i = 0; i < n; i++)
 	{
-		cold->lists[i] = i < run->nrequired ? run->required[i] :
-			run->optional[n - 1 - i];
 		if (!again)
 			skx_cold_widen(run, cold->lists[i]);
-		if (i > 0)
+		if (i >= cold->nearly)
+			skx_cursor_pick(cold->lists[i]->cursor);
+		else if (i > 0)
 			skx_cursor_sweep(cold->lists[i]->cursor,
 							 cold->lists[0]->cursor->df);
 	}
@@ -123,6 +214,12 @@ skx_topk_cold_passes(SkxTopkRun *run)
 	return run->cold != NULL && run->need > 1 &&
 		skx_topk_list_sub_bound(run->required[0]) + run->cold->rest[1] <
 		run->need;
+}
+
+bool
+skx_topk_cold_is_late(const SkxTopkRun *run)
+{
+	return run->cold->nearly < run->cold->nlists;
 }
 
 /* Leaves out the first `by` candidates for a while, or has them back. */
@@ -172,7 +269,7 @@ skx_cold_ask(SkxTopkRun *run, int which)
 
 	skx_topk_batch_floor(run, run->need - rest[which]);
 	l->place = 0;
-	skx_topk_batch_probe(run, l, rest[which + 1], which < run->nrequired);
+	skx_topk_batch_probe(run, l, rest[which + 1], run->cold->required[which]);
 }
 
 /* Drops candidates that have been looked at, by a list that led before. */
@@ -199,6 +296,38 @@ skx_cold_exclude(SkxTopkRun *run, SkxTopkList *l)
 	skx_cursor_targets(c, NULL, 0);
 }
 
+/* Sums of the parts in the lists that were asked. */
+static void
+skx_cold_parts(SkxTopkRun *run)
+{
+	uint32	   *docs = run->docs;
+	int32	   *sums = run->sums;
+	int			n = run->n;
+	int			i;
+
+	for (i = 0; i < n; i += SKX_SUBBLOCK)
+	{
+		run->docs = docs + i;
+		run->sums = sums + i;
+		run->n = Min(n - i, SKX_SUBBLOCK);
+		skx_topk_batch_parts(run);
+	}
+	run->docs = docs;
+	run->sums = sums;
+	run->n = n;
+}
+
+/* Where no norm has to be read, such sums are the bounds. */
+static void
+skx_cold_sum(SkxTopkRun *run)
+{
+	if (run->n == 0 || !skx_segment_has_norms(run->seg, run->docs, run->n))
+		return;
+	skx_cold_parts(run);
+	run->parts_last = true;
+	skx_topk_batch_floor(run, run->need - run->cold->rest[run->cold->nearly]);
+}
+
 /*
  * Keeps those that are in the other required lists, with bounds of their sums:
  * of the documents gathered since the last time.
@@ -215,10 +344,12 @@ skx_cold_intersect(SkxTopkRun *run)
 	for (i = 1; i < cold->nlists; i++)
 		for (k = 0; k < run->n; k++)
 			cold->lists[i]->tfs[k] = SKX_COLD_ABSENT;
-	for (i = 1; i < cold->nlists && run->n > 0; i++)
+	for (i = 1; i < cold->nearly && run->n > 0; i++)
 		skx_cold_ask(run, i);
 	for (i = 0; i < run->nexcluded && run->n > 0; i++)
 		skx_cold_exclude(run, run->excluded[i]);
+	if (!cold->in_order)
+		skx_cold_sum(run);
 	skx_cold_compact(run);
 	skx_cold_shift(run, -cold->pooled);
 	cold->pooled = run->n;
@@ -265,8 +396,8 @@ skx_cold_compare(const void *a, const void *b)
 static int
 skx_cold_compare_docs(const void *a, const void *b)
 {
-	uint32		x = *(const uint32 *) a;
-	uint32		y = *(const uint32 *) b;
+	uint32		x = ((const SkxColdCandidate *) a)->doc;
+	uint32		y = ((const SkxColdCandidate *) b)->doc;
 
 	return x < y ? -1 : x > y;
 }
@@ -278,17 +409,40 @@ skx_cold_compare_docs(const void *a, const void *b)
 static int
 skx_cold_take_best(SkxTopkRun *run, int first, int n, int most)
 {
-	const SkxColdCandidate *candidates = run->cold->candidates;
+	SkxColdCandidate *best = run->cold->candidates + first;
+	int64		rest = run->cold->rest[run->cold->nearly];
+	int			i;
 
-	run->n = 0;
-	while (run->n < most && first + run->n < n &&
-		   candidates[first + run->n].bound >= run->need)
+	most = Min(most, n - first);
+	for (run->n = 0; run->n < most; run->n++)
+		if (best[run->n].bound + rest < run->need)
+			break;
+	qsort(best, run->n, sizeof(SkxColdCandidate), skx_cold_compare_docs);
+	for (i = 0; i < run->n; i++)
 	{
-		run->docs[run->n] = candidates[first + run->n].doc;
-		run->n++;
+		run->docs[i] = best[i].doc;
+		run->sums[i] = best[i].bound;
 	}
-	qsort(run->docs, run->n, sizeof(uint32), skx_cold_compare_docs);
 	return run->n;
+}
+
+/*
+ * Asks the lists that are asked late about candidates, which may be before
+ * those that were looked at last.
+ */
+static void
+skx_cold_ask_late(SkxTopkRun *run)
+{
+	SkxTopkCold *cold = run->cold;
+	int			i;
+
+	for (i = cold->nearly; i < cold->nlists && cold->moved; i++)
+		skx_topk_list_rewind(run, cold->lists[i]);
+	if (run->exact != NULL && cold->moved)
+		skx_topk_exact_rewind(run->exact);
+	cold->moved = true;
+	for (i = cold->nearly; i < cold->nlists && run->n > 0; i++)
+		skx_cold_ask(run, i);
 }
 
 /*
@@ -319,9 +473,11 @@ skx_cold_best_first(SkxTopkRun *run)
 		some = skx_cold_take_best(run, i, n, most);
 		if (some == 0)
 			break;
-		most = Min(most * 2, SKX_COLD_NORMS_MOST);
+		most = Min(most * 2, skx_topk_cold_is_late(run) ? SKX_COLD_POOL :
+				   SKX_COLD_NORMS_MOST);
 		run->parts_last = true;
-		skx_topk_batch_parts(run);
+		skx_cold_ask_late(run);
+		skx_cold_parts(run);
 		skx_topk_batch_finish(run);
 	}
 	run->unordered = unordered;
@@ -336,12 +492,9 @@ skx_cold_best_first(SkxTopkRun *run)
 static void
 skx_cold_look(SkxTopkRun *run, bool end)
 {
-	bool		in_order = run->chain != NULL || run->rest != NULL ||
-		run->exact != NULL;
-
 	run->parts_last = true;
 	skx_cold_intersect(run);
-	if (in_order)
+	if (run->cold->in_order)
 		skx_cold_in_order(run);
 	else if (end || run->n >= SKX_COLD_POOL)
 		skx_cold_best_first(run);

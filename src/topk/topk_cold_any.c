@@ -94,7 +94,8 @@ skx_topk_cold_any(SkxTopkRun *run)
 	int			i;
 
 	skx_topk_list_sort(lists, n);
-	if (run->rest != NULL || run->exact != NULL ||
+	if (run->rest != NULL ||
+		(run->exact != NULL && !skx_topk_exact_can_rewind(run->exact)) ||
 		skx_any_essential(run) == 0)
 		return false;
 	for (lead = n - 1; lead >= 0 && !run->topk->stopped; lead--)

@@ -151,6 +151,32 @@ skx_topk_exact_close(SkxTopkExact *exact)
 			skx_cursor_close(exact->words[i].cursor);
 }
 
+bool
+skx_topk_exact_can_rewind(const SkxTopkExact *exact)
+{
+	int			i;
+
+	for (i = 0; i < exact->nwords; i++)
+		if (exact->words[i].cursor != NULL &&
+			skx_cursor_term(exact->words[i].cursor) == NULL)
+			return false;
+	return true;
+}
+
+void
+skx_topk_exact_rewind(SkxTopkExact *exact)
+{
+	int			i;
+
+	for (i = 0; i < exact->nwords; i++)
+	{
+		SkxCursor  *c = exact->words[i].cursor;
+
+		if (c != NULL)
+			skx_cursor_begin(c, skx_cursor_term(c));
+	}
+}
+
 /*
  * How often the word counts in candidate i, -1: it is not there; finds its
  * positions, too.

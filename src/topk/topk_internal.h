@@ -222,13 +222,16 @@ extern void skx_topk_filter(SkxTopkRun *run, SkxQueryScan *scan);
  * topk_cold.c : while lists have to be read, documents of the lead of a
  * conjunction are gathered and looked at together
  *
- * begin is needed where the lead is another one than before.  gather adds those
+ * is_cold: enough would have to be read for that.  begin is needed where the lead is another one than before.  gather adds those
  * of [from, to) of the lead's current sub-block to the candidates, which are
  * looked at when there are enough: then it returns true; finish looks at what
- * is left.  passes: none of the current sub-block can become a hit.
+ * is left.  passes: none of the current sub-block can become a hit.  is_late:
+ * there are lists of which as little as possible is read.
  */
+extern bool skx_topk_is_cold(SkxTopkRun *run);
 extern void skx_topk_cold_begin(SkxTopkRun *run);
 extern bool skx_topk_cold_passes(SkxTopkRun *run);
+extern bool skx_topk_cold_is_late(const SkxTopkRun *run);
 extern bool skx_topk_cold_gather(SkxTopkRun *run, uint32 from, uint32 to);
 extern void skx_topk_cold_finish(SkxTopkRun *run);
 
@@ -250,9 +253,12 @@ extern void skx_topk_many_filter(SkxTopkRun *run, SkxQueryScan *scan);
  *
  * summed: candidates' sums have the parts of all words, so that only words of
  * pairs are looked at.  slack: no sum of true parts is below one of ceilings by
- * more.
+ * more.  rewind: candidates that come next may be before those that came last;
+ * not if a word's list is one in memory.
  */
 extern struct SkxTopkExact *skx_topk_exact_open(SkxTopkRun *run, bool summed);
+extern bool skx_topk_exact_can_rewind(const struct SkxTopkExact *exact);
+extern void skx_topk_exact_rewind(struct SkxTopkExact *exact);
 extern int32 skx_topk_exact_slack(const SkxScorer *scorer);
 extern void skx_topk_exact_finish(SkxTopkRun *run);
 extern void skx_topk_exact_close(struct SkxTopkExact *exact);

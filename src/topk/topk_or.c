@@ -393,7 +393,7 @@ skx_topk_or(SkxTopkRun *run)
 	int			i;
 
 	/* What has to be read is read in fewer rounds with a list that leads. */
-	if (!skx_segment_warm(run->seg))
+	if (skx_topk_is_cold(run))
 	{
 		if (skx_or_lead(run))
 		{

@@ -24,7 +24,8 @@ my $node = skx_node('cold_rank', conf => "maintenance_work_mem = 256MB\nwal_leve
 	  . "shared_preload_libraries = skipidx\nskipidx.cache_size = 64MB");
 my $s = skx_session($node, 'postgres');
 
-# Word wN is in one document of N, one to three times; u4 and u6 in those of 4
+# Word wN is in one document of N, one to three times; w1 in five of six, up to 16
+# times with any label, so that its list has 32 nodes at least (topk_cold.c); u4 and u6 in those of 4
 # and 6 that follow each other, so that there are documents of nothing else.
 # Half of the documents have one of two lengths: many sums are the same.  t1
 # and t2 are in as many documents, so that one counts as much as the other.
@@ -49,6 +50,8 @@ INSERT INTO docs SELECT i, concat_ws(' ', 'fill:' || (SELECT string_agg((200 + p
 	CASE WHEN draw(i, 10, 700) THEN 'w700:' || places(i, 10, 7) END,
 	CASE WHEN draw(i, 6, 40000) THEN 'w40000:' || places(i, 6, 6) END,
 	CASE WHEN draw(i, 7, 2) THEN 'w2' || CASE WHEN draw(i, 8, 3) THEN '' ELSE ':' || places(i, 7, 6) END END,
+	CASE WHEN NOT draw(i, 11, 6) THEN 'w1:' || (SELECT string_agg((400 + 9 * p)::text || substr('ABCD', 1 + (hashint4(i * 64 + 12) + p & 3), 1), ',')
+		FROM generate_series(0, hashint4(i * 64 + 11) & 15) p) END,
 	CASE WHEN i % 1000 = 8 THEN 't1:7' END, CASE WHEN i % 1000 = 500 THEN 't2:7' END,
 	CASE WHEN i / 4 % 40 = 0 THEN 'u4:8' END, CASE WHEN i / 6 % 40 = 0 THEN 'u6:9' END
 	)::tsvector FROM generate_series(1, 150000) i;
@@ -60,16 +63,17 @@ my @queries = (
 	'w900 & w50', 'w60 & w20', 'w50 & w60 & w20', 'w900 & w20 & w2', 'w50 & w20 & w7 & w2', 'w40000 & w2', 'w7 & w2',
 	'u4 & u6 & w7', 'w900 | w700', 'w900 | w700 | w50', 'w40000 | w900 | w2', 'w50 | w60', 'w700 | w50 | w60 | w20',
 	'u4 | u6', 't1 | t2', 't1 | t2 | w2', 'w900 | u4 | w2', 'w50 <-> w60', 'w60 <2> w7', 'w50 & !w60', 'w60 & (w20 | w7)', '(w50 <-> w60) & w7',
-	'w50:B & w60', 'w900:B | w700:B', 'w900 | w70:*');
+	'w50:B & w60', 'w900:B | w700:B', 'w900 | w70:*',
+	'w900 & w1', 'w50 & w20 & w1', 'w40000 & w1 & w2', 'w900 | w700 | w1', 'w50 | w1', 'w50 & w1:B', '(w50 <-> w60) & w1', 'w50 & !w60 & w1');
 
 # Of a filter and a query to rank by.
 my @pairs = (map({ [ $_, $_ ] } @queries),
-	[ 'w50 & w60', 'w60' ], [ 'w50 & w20', 'w50 | w7 | w2' ], [ 'w50 <-> w60', 'w60 | w2' ],
+	[ 'w50 & w60', 'w60' ], [ 'w50', 'w60 | w1' ], [ 'w50 & w1', 'w60 | w20' ], [ 'w50 & w20', 'w50 | w7 | w2' ], [ 'w50 <-> w60', 'w60 | w2' ],
 	[ 'w7', 'w900 | w700' ], [ 'w50 & w7', 'w900 | w700 | w20' ]);
 
 for (1 .. $random)
 {
-	my @words = sort { rand() <=> 0.5 } qw(w2 w7 w20 w50 w60 w700 w900 u4 u6);
+	my @words = sort { rand() <=> 0.5 } qw(w1 w2 w7 w20 w50 w60 w700 w900 u4 u6);
 	my $words = sub { join $_[0], @words[0 .. 1 + int rand 3] };
 	my $rank = $words->(rand() < 0.5 ? ' & ' : ' | ');
 
@@ -161,18 +165,18 @@ agrees('one segment', qw(direct buffered), grep { /uring/ } @methods);
 
 restart('64MB');
 
-# Reads, rounds, and how many of the pages are of norms; of a session that has
-# read the headers of the index, as an earlier search would.
+# Reads, rounds and pages; of a session that has read the headers of the index, as
+# an earlier search would.
 sub cost
 {
 	my ($query) = @_;
 
 	cold();
-	my @before = split /\|/, $s->value("SELECT requests, rounds FROM skipidx_io() WHERE scope = 'session'");
+	my @before = split /\|/, $s->value("SELECT requests, rounds, pages_read FROM skipidx_io() WHERE scope = 'session'");
 	$s->value("SELECT count(*) FROM (SELECT FROM docs WHERE v @@ '$query' ORDER BY v <@> '$query' LIMIT 10) l");
-	my @after = split /\|/, $s->value("SELECT requests, rounds FROM skipidx_io() WHERE scope = 'session'");
+	my @after = split /\|/, $s->value("SELECT requests, rounds, pages_read FROM skipidx_io() WHERE scope = 'session'");
 
-	return map { $after[$_] - $before[$_] } 0 .. 1;
+	return map { $after[$_] - $before[$_] } 0 .. 2;
 }
 
 SKIP:
@@ -192,6 +196,17 @@ SKIP:
 		cmp_ok($rounds, '<=', $most, "$query: rounds");
 		cmp_ok($requests, '<=', 60, "$query: reads");
 	}
+
+	# of a list that most documents are in only what the best ones need
+	for my $case ([ 'w900 & w20', ' & w1' ], [ 'w900 | w700', ' | w1' ])
+	{
+		my ($query, $more) = @$case;
+		my (undef, undef, $without) = cost($query);
+		my (undef, $rounds, $with) = cost($query . $more);
+
+		note "$query: $without pages, $with with w1, $rounds rounds";
+		cmp_ok($with - $without, '<=', 40, "$query: pages of w1");
+	}
 }
 
 # ---- several segments, deleted and pending documents ----
@@ -204,6 +219,8 @@ restart('64MB');
 agrees('several', @methods);
 $s->value('ALTER INDEX docs_v SET (proximity = 0.3)');
 agrees('with pairs', qw(direct), grep { /uring/ } @methods);
+restart('4MB');
+agrees('with pairs', qw(buffered), grep { /uring/ } @methods);
 
 $s->close;
 $node->stop;
