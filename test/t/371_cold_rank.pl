@@ -222,6 +222,33 @@ agrees('with pairs', qw(direct), grep { /uring/ } @methods);
 restart('4MB');
 agrees('with pairs', qw(buffered), grep { /uring/ } @methods);
 
+# Pages, of which each is searched for cold, and together are one ranking.
+my ($pages, $torn) = (0, 0);
+
+for my $query (grep { !/\*/ } @queries)
+{
+	my $all = $s->value("SELECT coalesce(string_agg(ctid::text || score, ' ' ORDER BY n), '') FROM"
+		  . " (SELECT *, row_number() OVER () AS n FROM skipidx_search('docs_v', '$query', 60)) x");
+	my ($token, @rows) = ('NULL');
+
+	for (1 .. 3)
+	{
+		cold();
+		my ($rows, $next) = split /\|/, $s->value("SELECT coalesce(string_agg(ctid::text || score, ' ' ORDER BY n), ''), (array_agg(token ORDER BY n DESC))[1] FROM"
+			  . " (SELECT *, row_number() OVER () AS n FROM skipidx_search('docs_v', '$query', 20, after => $token)) x");
+
+		push @rows, $rows if $rows ne '';
+		last if !$next;
+		$token = "'$next'";
+	}
+	$pages += @rows;
+	next if join(' ', @rows) eq $all;
+	diag("$query in pages");
+	$torn++;
+}
+cmp_ok($pages, '>', 60, 'with pairs: pages');
+is($torn, 0, 'with pairs: pages are one ranking');
+
 $s->close;
 $node->stop;
 done_testing();
