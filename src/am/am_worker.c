@@ -26,6 +26,7 @@
 #include "storage/latch.h"
 #include "storage/lmgr.h"
 #include "storage/lock.h"
+#include "storage/pmsignal.h"
 #include "tcop/tcopprot.h"
 #include "utils/guc.h"
 #include "utils/memutils.h"
@@ -189,7 +190,12 @@ skx_am_worker_steps(SkxAmWorker *w)
 		do
 		{
 			while (skx_am_worker_step(w))
+			{
 				CHECK_FOR_INTERRUPTS();
+				/* without the postmaster there is no checkpoint either */
+				if (!PostmasterIsAlive())
+					proc_exit(1);
+			}
 		} while (!w->barred && skx_worker_again());
 		done = true;
 	}

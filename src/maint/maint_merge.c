@@ -47,6 +47,8 @@ typedef struct SkxMaintMerge
 	uint64		bytes;			/* of their pages, as far as they are live */
 	uint64		ndocs;
 	uint64		ndeleted;
+	BlockNumber moved_from;		/* where a segment that only moves ends; else
+								 * 0 */
 } SkxMaintMerge;
 
 /*
@@ -221,8 +223,11 @@ skx_maint_merge_choose(SkxMaintMerge *m, Relation index,
 		m->n = skx_maint_policy_tiers(segments, view->nsegments, &limits,
 									  m->ids);
 	if (m->n == 0)
+	{
 		m->n = skx_maint_merge_move(index, view, last, end, operation,
 									m->ids);
+		m->moved_from = m->n > 0 ? end : 0;
+	}
 	Assert(m->n >= 0 && m->n <= SKX_POLICY_INPUTS_MAX);
 	skx_maint_merge_take(m, view, segments);
 	pfree(segments);
@@ -294,7 +299,9 @@ skx_maint_merge_work(SkxMaintMerge *m, const SkxMaintOptions *options,
 	skx_maint_output_begin(&out, op, options, m->bytes);
 	skx_maint_warm_begin(&out, source);
 	merge = skx_merge_begin(m->index, &out.build, source->segments, m->n);
-	help = skx_maint_help_begin(&out, options, source, past, merge, m->bytes);
+	/* several processes take more pages, so that it might not lie lower */
+	help = m->moved_from > 0 ? NULL :
+		skx_maint_help_begin(&out, options, source, past, merge, m->bytes);
 	if (help != NULL)
 		skx_maint_help_run(help, &ref);
 	if (help != NULL || skx_merge_run(merge, &ref))
@@ -361,7 +368,35 @@ skx_maint_merge_spills(const SkxMaintMerge *m, const SkxMaintOptions *options)
 	return m->ndeleted > 0 || m->ndocs * sizeof(uint32) > options->memory / 8;
 }
 
-/* One merge; false: there is nothing to merge, or another backend merges. */
+/*
+ * Has what was moved come to lie lower?  If its pages did not come from where
+ * they were expected, to move it again would go on for ever.
+ */
+static bool
+skx_maint_merge_lowered(const SkxMaintMerge *m, uint32 segment)
+{
+	SkxView    *view;
+	SkxSource  *source;
+	BlockNumber end = 0;
+	int			i;
+
+	LockPage(m->index, SKX_META_BLOCK, ShareLock);
+	view = skx_manifest_view_brief(m->index);
+	source = skx_source_open(m->index, view);
+	skx_source_once(source);
+	for (i = 0; skx_source_next(source, 1) > 0; i++)
+		if (view->segments[i].segment == segment)
+			end = skx_maint_merge_end(source->segments[0],
+									  &view->segments[i]);
+	skx_source_close(source);
+	UnlockPage(m->index, SKX_META_BLOCK, ShareLock);
+	return end < m->moved_from;
+}
+
+/*
+ * One merge; false: there is nothing to merge, or another backend merges, or it
+ * was of no use.
+ */
 static bool
 skx_maint_merge_try(Relation index, const SkxMaintOptions *options, int most,
 					SkxManifestWait wait)
@@ -397,6 +432,8 @@ skx_maint_merge_try(Relation index, const SkxMaintOptions *options, int most,
 		}
 		PG_END_TRY();
 		skx_worker_ended(index, SKX_RECORD_DONE);
+		if (m.moved_from > 0)
+			done = skx_maint_merge_lowered(&m, op->segment);
 	}
 	skx_manifest_end(op);
 	return done;
