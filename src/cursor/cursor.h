@@ -254,10 +254,10 @@ extern int	skx_cursor_positions_at(SkxCursor *c,
  *
  * Cursors of a search that traverse their lists share what may be in flight;
  * of a search that reads positions, too, these have most of it.  lead, sweep,
- * pick and probe give a cursor that was opened its role: one that is probed for some
- * candidates may need the table of its nodes; of one that is swept for them, in
- * batches and from disk, all nodes are read together if they are few and most
- * will be wanted.
+ * pick and probe give a cursor that was opened its role: one that is probed for
+ * some candidates may need the table of its nodes; of one that is swept for
+ * them, in batches and from disk, all nodes are read together if they are few
+ * and most will be wanted.
  */
 typedef struct SkxCursorShare
 {
@@ -272,8 +272,8 @@ extern void skx_cursor_pick(SkxCursor *c);
 extern void skx_cursor_probe(SkxCursor *c, uint32 candidates);
 
 /*
- * How many nodes of a long list would have to be read, about, by looking for some
- * in the cache; of other lists 0.
+ * How many nodes of a long list would have to be read, about, by looking for
+ * some in the cache; of other lists 0.
  */
 extern uint32 skx_cursor_missing(const SkxCursor *c);
 

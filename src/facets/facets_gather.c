@@ -110,7 +110,7 @@ skx_facets_pending(TSVector document, const ItemPointerData *tid, void *arg)
 
 /* ---- values by keys ---- */
 
-/* Of columns whose keys are fewer than their lists; these have none then. */
+/* Of columns whose keys cost less than their lists, which are left out then. */
 static void
 skx_facets_by_keys(SkxFacets *f)
 {

@@ -51,23 +51,9 @@ skx_segment_cold(uint64 *seen)
 	return cold;
 }
 
-bool
-skx_segment_brings(SkxSegment *seg, SkxSegmentPlane which)
-{
-	const SkxBlkPlane *plane = &seg->planes[which];
-	uint32		step = plane->npages / SKX_BRING_SAMPLE + 1;
-	uint32		page = step / 2;
-
-	if (seg->ahead == 0 ||
-		plane->npages > skx_blkio_room(seg->file, plane) / SKX_BRING_SMALL)
-		return false;
-	while (page < plane->npages && skx_blkio_cached(seg->file, plane, page))
-		page += step;
-	return page < plane->npages;
-}
-
-bool
-skx_segment_lacks(SkxSegment *seg, SkxSegmentPlane which)
+/* Pages of the plane that are not in the cache, about. */
+static uint32
+skx_segment_missing(SkxSegment *seg, SkxSegmentPlane which)
 {
 	const SkxBlkPlane *plane = &seg->planes[which];
 	uint32		step = plane->npages / SKX_BRING_SAMPLE + 1;
@@ -77,7 +63,24 @@ skx_segment_lacks(SkxSegment *seg, SkxSegmentPlane which)
 	for (page = step / 2; page < plane->npages; page += step)
 		if (!skx_blkio_cached(seg->file, plane, page))
 			missing += step;
-	return missing > plane->npages / SKX_LACKS_SHARE;
+	return missing;
+}
+
+bool
+skx_segment_brings(SkxSegment *seg, SkxSegmentPlane which)
+{
+	const SkxBlkPlane *plane = &seg->planes[which];
+
+	return seg->ahead > 0 &&
+		plane->npages <= skx_blkio_room(seg->file, plane) / SKX_BRING_SMALL &&
+		skx_segment_missing(seg, which) > 0;
+}
+
+bool
+skx_segment_lacks(SkxSegment *seg, SkxSegmentPlane which)
+{
+	return skx_segment_missing(seg, which) >
+		seg->planes[which].npages / SKX_LACKS_SHARE;
 }
 
 static int

@@ -258,12 +258,14 @@ skx_topk_batch_parts(SkxTopkRun *run)
 	int			i;
 
 	run->topk->work.scored += run->n;
-	skx_segment_norms(run->seg, run->docs, run->n, norms);
 	for (i = 0; i < run->n; i++)
 	{
+		if (i % SKX_SUBBLOCK == 0)
+			skx_segment_norms(run->seg, run->docs + i,
+							  Min(run->n - i, SKX_SUBBLOCK), norms);
 		while (run->placed[at] != run->docs[i])
 			at++;
-		run->sums[i] = skx_topk_batch_sum(run, at, norms[i]);
+		run->sums[i] = skx_topk_batch_sum(run, at, norms[i % SKX_SUBBLOCK]);
 	}
 	run->parts_last = false;
 }

@@ -296,34 +296,16 @@ skx_cold_exclude(SkxTopkRun *run, SkxTopkList *l)
 	skx_cursor_targets(c, NULL, 0);
 }
 
-/* Sums of the parts in the lists that were asked. */
-static void
-skx_cold_parts(SkxTopkRun *run)
-{
-	uint32	   *docs = run->docs;
-	int32	   *sums = run->sums;
-	int			n = run->n;
-	int			i;
-
-	for (i = 0; i < n; i += SKX_SUBBLOCK)
-	{
-		run->docs = docs + i;
-		run->sums = sums + i;
-		run->n = Min(n - i, SKX_SUBBLOCK);
-		skx_topk_batch_parts(run);
-	}
-	run->docs = docs;
-	run->sums = sums;
-	run->n = n;
-}
-
-/* Where no norm has to be read, such sums are the bounds. */
+/*
+ * Where no norm has to be read, bounds are the sums of the parts in the lists
+ * that were asked.
+ */
 static void
 skx_cold_sum(SkxTopkRun *run)
 {
 	if (run->n == 0 || !skx_segment_has_norms(run->seg, run->docs, run->n))
 		return;
-	skx_cold_parts(run);
+	skx_topk_batch_parts(run);
 	run->parts_last = true;
 	skx_topk_batch_floor(run, run->need - run->cold->rest[run->cold->nearly]);
 }
@@ -477,7 +459,7 @@ skx_cold_best_first(SkxTopkRun *run)
 				   SKX_COLD_NORMS_MOST);
 		run->parts_last = true;
 		skx_cold_ask_late(run);
-		skx_cold_parts(run);
+		skx_topk_batch_parts(run);
 		skx_topk_batch_finish(run);
 	}
 	run->unordered = unordered;

@@ -182,7 +182,7 @@ extern int32 skx_topk_prime(SkxTopk *topk);
  * at most, and with `required` those that are not in it; add adds the parts of
  * a list whose current sub-block they all are in, and drops those that do not
  * count; parts ends parts_last: sums are of the parts of the lists noted,
- * for norms that are read together, of SKX_SUBBLOCK candidates at most; finish
+ * for norms that are read together, those of SKX_SUBBLOCK candidates; finish
  * makes hits of those that are live and match.  place notes where the
  * positions of posting `at` are, which is that of a candidate.  need computes
  * run->need anew.
@@ -222,11 +222,12 @@ extern void skx_topk_filter(SkxTopkRun *run, SkxQueryScan *scan);
  * topk_cold.c : while lists have to be read, documents of the lead of a
  * conjunction are gathered and looked at together
  *
- * is_cold: enough would have to be read for that.  begin is needed where the lead is another one than before.  gather adds those
- * of [from, to) of the lead's current sub-block to the candidates, which are
- * looked at when there are enough: then it returns true; finish looks at what
- * is left.  passes: none of the current sub-block can become a hit.  is_late:
- * there are lists of which as little as possible is read.
+ * is_cold: enough would have to be read for that.  begin is needed where the
+ * lead is another one than before.  gather adds those of [from, to) of the
+ * lead's current sub-block to the candidates, which are looked at when there
+ * are enough: then it returns true; finish looks at what is left.  passes: none
+ * of the current sub-block can become a hit.  is_late: there are lists of which
+ * as little as possible is read.
  */
 extern bool skx_topk_is_cold(SkxTopkRun *run);
 extern void skx_topk_cold_begin(SkxTopkRun *run);
