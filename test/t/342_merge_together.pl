@@ -279,8 +279,42 @@ is_deeply([ (merge())[1] ], [0], 'no processes: merged alone');
 alone();
 same('no processes');
 
+# The end of a file that is mostly free is given back by moving the last segment
+# forward, by one process: extents that helpers got that never come would leave
+# too few before it, and the segment would be moved for ever.
+$s->close;
+$node->append_conf('postgresql.conf', "max_worker_processes = 2\nmax_parallel_maintenance_workers = 8\n");
+$node->restart;
+$s = skx_session($node, 'd');
+$other = skx_session($node, 'd');
+# what is freed meanwhile cannot be used again
+$s->value('SET skipidx.reuse_early = off');
+$other->value('BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT count(*) FROM pg_class');
+set_up();
+alone();
+$s->value("SET max_parallel_maintenance_workers = 0; SELECT skipidx_merge('docs_1', 1) \\g /dev/null\n RESET max_parallel_maintenance_workers");
+$other->value('COMMIT');
+$other->close;
+$s->value('SELECT pg_current_xact_id()');
+{
+	my $moved = "SELECT count(*) FROM skipidx_merges WHERE index = 'docs_1'::regclass AND operation = 'merge'";
+	my $pages = sub { $s->value("SELECT pg_relation_size('docs_1') / 8192") };
+	my $before = $s->value($moved);
+	my $loose = $pages->();
+
+	$s->value('VACUUM (INDEX_CLEANUP ON, PARALLEL 0, TRUNCATE OFF) docs');
+	wait_for(sub { $pages->() < $loose * 2 / 3 });
+	cmp_ok($pages->(), '<', $loose * 2 / 3, "moved: the end of $loose pages was given back");
+	ok(gone(), 'moved: no helpers are left');
+	wait_for(sub { $s->value("SELECT count(*) FROM pg_stat_activity WHERE application_name LIKE 'skipidx%'") == 0 });
+	my $moves = $s->value($moved) - $before;
+
+	ok($moves >= 1 && $moves <= 3, "moved: $moves times");
+}
+same('moved');
+
 # Killed: the server starts anew, and nothing is lost.
-$node->append_conf('postgresql.conf', "max_worker_processes = 8\n");
+$node->append_conf('postgresql.conf', "max_worker_processes = 8\nmax_parallel_maintenance_workers = 2\n");
 $s->close;
 $node->restart;
 $s = skx_session($node, 'd');
