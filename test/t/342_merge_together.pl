@@ -287,15 +287,21 @@ $node->append_conf('postgresql.conf', "max_worker_processes = 2\nmax_parallel_ma
 $node->restart;
 $s = skx_session($node, 'd');
 $other = skx_session($node, 'd');
-# what is freed meanwhile cannot be used again
-$s->value('SET skipidx.reuse_early = off');
+# what is freed meanwhile cannot be used again: the merged one comes to lie last
+$s->value(<<'SQL');
+SET skipidx.reuse_early = off;
+SET max_parallel_maintenance_workers = 0;
+TRUNCATE docs;
+INSERT INTO docs (price, v) SELECT i % 97, document(i) FROM generate_series(1, 36000) i;
+DROP INDEX docs_1;
+DROP INDEX docs_2;
+CREATE INDEX docs_1 ON docs USING skipidx (v, price) WITH (block_size = '8kB', pending_limit = '1GB');
+SQL
 $other->value('BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT count(*) FROM pg_class');
-set_up();
-alone();
-$s->value("SET max_parallel_maintenance_workers = 0; SELECT skipidx_merge('docs_1', 1) \\g /dev/null\n RESET max_parallel_maintenance_workers");
+$s->value("INSERT INTO docs (price, v) SELECT i % 97, document(i) FROM generate_series(1, 4000) i; SELECT skipidx_flush('docs_1'); SELECT skipidx_merge('docs_1', 1)");
 $other->value('COMMIT');
 $other->close;
-$s->value('SELECT pg_current_xact_id()');
+$s->value('SELECT pg_current_xact_id(); RESET max_parallel_maintenance_workers');
 {
 	my $moved = "SELECT count(*) FROM skipidx_merges WHERE index = 'docs_1'::regclass AND operation = 'merge'";
 	my $pages = sub { $s->value("SELECT pg_relation_size('docs_1') / 8192") };
@@ -311,6 +317,7 @@ $s->value('SELECT pg_current_xact_id()');
 
 	ok($moves >= 1 && $moves <= 3, "moved: $moves times");
 }
+$s->value("CREATE INDEX docs_2 ON docs USING skipidx (v, price) WITH (block_size = '8kB')");
 same('moved');
 
 # Killed: the server starts anew, and nothing is lost.
