@@ -395,6 +395,10 @@ skx_format_check_deletes(const char *page, uint32 ordinal,
 	if (pg_popcount((const char *) bits, SKX_DELETES_PER_PAGE / 8) !=
 		head->ndeleted)
 		return "the deletes page counts other than it has";
+	if (head->groups != 0 &&
+		(ordinal > 0 || (head->groups & SKX_DELETES_KEPT) == 0 ||
+		 (head->ndeleted > 0 && (head->groups & 1) == 0)))
+		return "the deletes page has impossible groups";
 	ndocs = Min(seg->ndocs - first, SKX_DELETES_PER_PAGE);
 	for (bit = ndocs; bit < SKX_DELETES_PER_PAGE; bit++)
 	{

@@ -118,16 +118,31 @@ StaticAssertDecl(SKX_NORMS_PER_PAGE % 64 == 0, "norms by words");
 /*
  * Deletes plane: bit i of page p is document p * SKX_DELETES_PER_PAGE + i,
  * set when the row is gone.  A page that is all zero has none.
+ *
+ * So that the pages of a segment of which little is gone need not be read, the
+ * first says which groups of pages have bits (SkxDeletesGroup).
  */
 typedef struct SkxDiskDeletes
 {
 	uint32		ndeleted;		/* bits set on this page */
-	uint32		reserved;
+	uint32		groups;			/* page 0: SKX_DELETES_KEPT and a bit for each
+								 * group that has any, or 0: not known; else 0 */
 } SkxDiskDeletes;
 
 StaticAssertDecl(sizeof(SkxDiskDeletes) == 8, "deletes page size");
 
 #define SKX_DELETES_PER_PAGE	(8128 * 8)
 #define SKX_DELETES_BYTES		(SKX_DELETES_PER_PAGE / 8)
+
+/* Groups of pages, and that it is kept up which of them have bits. */
+#define SKX_DELETES_GROUPS		31
+#define SKX_DELETES_KEPT		((uint32) 1 << SKX_DELETES_GROUPS)
+
+/* The bit of the group of page `ordinal` of `npages`. */
+static inline uint32
+SkxDeletesGroup(uint32 ordinal, uint32 npages)
+{
+	return (uint32) 1 << (uint32) ((uint64) ordinal * SKX_DELETES_GROUPS / npages);
+}
 
 #endif							/* SKX_FORMAT_SEGMENT_H */

@@ -207,7 +207,8 @@ skx_inspect_check_norms(SkxCheckSegment *cs)
 							nnull, cs->seg->header.nnull);
 }
 
-static void
+/* How many documents does the page mark? */
+static uint32
 skx_inspect_delete_page(SkxCheckSegment *cs, SkxCheckReader *r,
 						uint32 ordinal)
 {
@@ -221,7 +222,7 @@ skx_inspect_delete_page(SkxCheckSegment *cs, SkxCheckReader *r,
 	uint32		i;
 
 	if (r->lower == SKX_PAGE_START)
-		return;
+		return 0;
 	if (r->lower < SKX_PAGE_START + sizeof(SkxDiskDeletes) +
 		SKX_DELETES_PER_PAGE / 8)
 		skx_inspect_damaged(r, "the page of delete bits is too short");
@@ -240,6 +241,7 @@ skx_inspect_delete_page(SkxCheckSegment *cs, SkxCheckReader *r,
 		skx_inspect_damaged(r,
 							"%u delete bits are set, but the page counts %u",
 							ndeleted, head->ndeleted);
+	return ndeleted;
 }
 
 static void
@@ -247,6 +249,8 @@ skx_inspect_check_deletes(SkxCheckSegment *cs)
 {
 	SkxCheckReader r;
 	uint32		npages = cs->seg->planes[SKX_SEGMENT_DELETES].npages;
+	const SkxDiskDeletes *first = NULL;
+	uint32		groups = 0;
 	uint32		i;
 
 	skx_inspect_reader_init(&r, cs->check, cs->seg, SKX_SEGMENT_DELETES);
@@ -258,8 +262,17 @@ skx_inspect_check_deletes(SkxCheckSegment *cs)
 								 cs->check->view->meta.root,
 								 "the delete bits of %u documents take %u pages",
 								 cs->ndocs, npages);
-	for (i = 0; i < npages; i++)
-		skx_inspect_delete_page(cs, &r, i);
+	/* the first page last: VACUUM may be marking documents */
+	for (i = npages; i-- > 0;)
+	{
+		if (skx_inspect_delete_page(cs, &r, i) > 0)
+			groups |= SkxDeletesGroup(i, npages);
+		first = (const SkxDiskDeletes *) (r.page.data + SKX_PAGE_START);
+	}
+	if (npages > 0 && r.lower > SKX_PAGE_START && first->groups != 0 &&
+		(groups & ~first->groups) != 0)
+		skx_inspect_damaged(&r,
+							"documents are marked in pages of delete bits of which the first says that they have none");
 }
 
 void

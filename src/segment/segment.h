@@ -55,6 +55,7 @@ typedef struct SkxSegment
 	Buffer		deletes;		/* pinned page of the deletes plane */
 	uint32		deletes_page;
 	uint32		deletes_clean;	/* 1 + page last seen without bits, or 0 */
+	uint32		deletes_groups; /* of pages that may have bits; 0: not read */
 	int			ahead;			/* units that may be in flight, 0: none */
 	uint64		tid_reads;		/* for skx_segment_cold */
 	uint32		tid_from;		/* pages of documents from here on */
@@ -243,9 +244,11 @@ skx_segment_norm_in_place(SkxSegment *seg, uint32 doc)
 }
 
 /*
- * segment_deletes.c : ascending documents; returns how many are live.  forget:
- * pages that were seen without bits are to be looked at again.
+ * segment_deletes.c : ascending documents; returns how many are live.  expect:
+ * they will be asked for, when much else will have been read.  forget:
+ * what was seen without bits is to be looked at again.
  */
+extern void skx_segment_expect_deletes(const SkxSegment *seg);
 extern int	skx_segment_drop_deleted(SkxSegment *seg, uint32 *docs, int n);
 extern void skx_segment_forget_deletes(SkxSegment *seg);
 extern uint64 skx_segment_ndeleted(SkxSegment *seg);

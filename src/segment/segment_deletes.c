@@ -7,7 +7,9 @@
  * batch of survivors: a bit that is set later belongs to a row that the
  * snapshot cannot see, and so does whatever row takes its TID.  Hence a page
  * once seen without bits need not be looked at again by the same scan, unless it
- * counts rows that it does not fetch (count/).
+ * counts rows that it does not fetch (count/).  The same is true of groups of
+ * pages that the first page says have none: they change with their pages, in one
+ * record of the log and under the locks of both.
  */
 #include "postgres.h"
 
@@ -38,6 +40,16 @@ skx_segment_check_deletes(const SkxSegment *seg, uint32 ordinal,
 	return wrong;
 }
 
+/* What the first page says of groups; when it says nothing, all may have bits. */
+static uint32
+skx_segment_groups_of(const char *page)
+{
+	uint32		groups = PageIsNew((Page) page) ? 0 :
+		((const SkxDiskDeletes *) (page + SKX_PAGE_START))->groups;
+
+	return groups & SKX_DELETES_KEPT ? groups : PG_UINT32_MAX;
+}
+
 /*
  * Pins page `ordinal` of the plane and locks it in `mode`; true when it has
  * any bit.  The caller unlocks.
@@ -61,6 +73,8 @@ skx_segment_lock_deletes(SkxSegment *seg, uint32 ordinal, int mode)
 	wrong = skx_segment_check_deletes(seg, ordinal, (const char *) page);
 	if (wrong != NULL)
 		skx_segment_damaged(seg, SKX_SEGMENT_DELETES, ordinal, wrong);
+	if (ordinal == 0 && seg->deletes_groups == 0)
+		seg->deletes_groups = skx_segment_groups_of((const char *) page);
 	return !PageIsNew(page) &&
 		((SkxDiskDeletes *) PageGetContents(page))->ndeleted > 0;
 }
@@ -94,6 +108,28 @@ skx_segment_drop_on_page(SkxSegment *seg, uint32 *docs, int n, uint32 *out)
 	return kept;
 }
 
+/* May page `ordinal` have bits, as far as the first one says? */
+static bool
+skx_segment_may_delete(SkxSegment *seg, uint32 ordinal)
+{
+	if (seg->deletes_groups == 0)
+	{
+		(void) skx_segment_lock_deletes(seg, 0, BUFFER_LOCK_SHARE);
+		LockBuffer(seg->deletes, BUFFER_LOCK_UNLOCK);
+	}
+	return (seg->deletes_groups &
+			SkxDeletesGroup(ordinal,
+							seg->planes[SKX_SEGMENT_DELETES].npages)) != 0;
+}
+
+void
+skx_segment_expect_deletes(const SkxSegment *seg)
+{
+	if (effective_io_concurrency > 0 && seg->deletes_groups == 0)
+		PrefetchBuffer(seg->rel, MAIN_FORKNUM,
+					   skx_segment_block(seg, SKX_SEGMENT_DELETES, 0));
+}
+
 /*
  * Asks the kernel for the pages of ascending documents, where they may have to
  * be read: each would be waited for otherwise.
@@ -110,7 +146,7 @@ skx_segment_ask_deletes(SkxSegment *seg, const uint32 *docs, int n)
 	{
 		uint32		page = docs[i] / SKX_DELETES_PER_PAGE;
 
-		if (page != last)
+		if (page != last && skx_segment_may_delete(seg, page))
 			PrefetchBuffer(seg->rel, MAIN_FORKNUM,
 						   skx_segment_block(seg, SKX_SEGMENT_DELETES, page));
 		last = page;
@@ -133,7 +169,8 @@ skx_segment_drop_deleted(SkxSegment *seg, uint32 *docs, int n)
 
 		while (next < n && docs[next] / SKX_DELETES_PER_PAGE == page)
 			next++;
-		if (seg->deletes_clean == page + 1)
+		if (seg->deletes_clean == page + 1 ||
+			(page > 0 && !skx_segment_may_delete(seg, page)))
 			any = false;
 		else
 		{
@@ -159,16 +196,21 @@ void
 skx_segment_forget_deletes(SkxSegment *seg)
 {
 	seg->deletes_clean = 0;
+	seg->deletes_groups = 0;
 }
 
+/* As it is now, whatever the scan has seen. */
 uint64
 skx_segment_ndeleted(SkxSegment *seg)
 {
 	uint64		total = 0;
 	uint32		i;
 
+	skx_segment_forget_deletes(seg);
 	for (i = 0; i < seg->planes[SKX_SEGMENT_DELETES].npages; i++)
 	{
+		if (i > 0 && !skx_segment_may_delete(seg, i))
+			continue;
 		if (skx_segment_lock_deletes(seg, i, BUFFER_LOCK_SHARE))
 			total += ((SkxDiskDeletes *)
 					  PageGetContents(BufferGetPage(seg->deletes)))->ndeleted;
@@ -193,23 +235,42 @@ skx_segment_read_deletes(SkxSegment *seg, uint32 ordinal, uint8 *bits)
 	return ndeleted;
 }
 
-/* A page of zeros is as good as one without a bit. */
-void
-skx_segment_add_deletes(SkxSegment *seg, uint32 ordinal, const uint8 *add)
+/*
+ * The first page, locked, if it is to say that page `ordinal` has bits, which it
+ * does not yet; else none.
+ */
+static Buffer
+skx_segment_lock_groups(SkxSegment *seg, uint32 ordinal, uint32 group)
 {
-	bool		fresh;
-	GenericXLogState *xlog;
-	char	   *page;
-	SkxDiskDeletes *head;
-	uint8	   *bits;
+	Buffer		first;
+	const char *page;
+	const char *wrong;
+
+	if (ordinal == 0)
+		return InvalidBuffer;
+	first = ReadBuffer(seg->rel,
+					   skx_segment_block(seg, SKX_SEGMENT_DELETES, 0));
+	LockBuffer(first, BUFFER_LOCK_EXCLUSIVE);
+	page = (const char *) BufferGetPage(first);
+	wrong = skx_segment_check_deletes(seg, 0, page);
+	if (wrong != NULL)
+		skx_segment_damaged(seg, SKX_SEGMENT_DELETES, 0, wrong);
+	if ((skx_segment_groups_of(page) & group) == 0)
+		return first;
+	UnlockReleaseBuffer(first);
+	return InvalidBuffer;
+}
+
+/* Sets the bits on a page that is logged; one of zeros is begun. */
+static void
+skx_segment_set_deletes(const SkxSegment *seg, char *page, uint32 ordinal,
+						const uint8 *add)
+{
+	SkxDiskDeletes *head = (SkxDiskDeletes *) (page + SKX_PAGE_START);
+	uint8	   *bits = (uint8 *) (head + 1);
 	int			i;
 
-	(void) skx_segment_lock_deletes(seg, ordinal, BUFFER_LOCK_EXCLUSIVE);
-	fresh = PageIsNew(BufferGetPage(seg->deletes));
-	xlog = GenericXLogStart(seg->rel);
-	page = (char *) GenericXLogRegisterBuffer(xlog, seg->deletes, fresh ?
-											  GENERIC_XLOG_FULL_IMAGE : 0);
-	if (fresh)
+	if (PageIsNew((Page) page))
 	{
 		SkxPageIdentity id;
 
@@ -221,13 +282,42 @@ skx_segment_add_deletes(SkxSegment *seg, uint32 ordinal, const uint8 *add)
 		((PageHeader) page)->pd_lower +=
 			sizeof(SkxDiskDeletes) + SKX_DELETES_BYTES;
 	}
-	head = (SkxDiskDeletes *) (page + SKX_PAGE_START);
-	bits = (uint8 *) (head + 1);
 	for (i = 0; i < SKX_DELETES_BYTES; i++)
 		bits[i] |= add[i];
 	head->ndeleted = pg_popcount((const char *) bits, SKX_DELETES_BYTES);
+	if (head->groups != 0 && head->ndeleted > 0)
+		head->groups |= 1;		/* its own */
+}
+
+/*
+ * The first page is locked after the other.  Only one process marks documents,
+ * and readers lock one page at a time.
+ */
+void
+skx_segment_add_deletes(SkxSegment *seg, uint32 ordinal, const uint8 *add)
+{
+	uint32		group = SkxDeletesGroup(ordinal,
+										seg->planes[SKX_SEGMENT_DELETES].npages);
+	GenericXLogState *xlog;
+	Buffer		first;
+	char	   *page;
+	bool		fresh;
+
+	(void) skx_segment_lock_deletes(seg, ordinal, BUFFER_LOCK_EXCLUSIVE);
+	first = skx_segment_lock_groups(seg, ordinal, group);
+	fresh = PageIsNew(BufferGetPage(seg->deletes));
+	xlog = GenericXLogStart(seg->rel);
+	page = (char *) GenericXLogRegisterBuffer(xlog, seg->deletes, fresh ?
+											  GENERIC_XLOG_FULL_IMAGE : 0);
+	skx_segment_set_deletes(seg, page, ordinal, add);
+	if (BufferIsValid(first))
+	{
+		page = (char *) GenericXLogRegisterBuffer(xlog, first, 0);
+		((SkxDiskDeletes *) (page + SKX_PAGE_START))->groups |= group;
+	}
 	GenericXLogFinish(xlog);
+	if (BufferIsValid(first))
+		UnlockReleaseBuffer(first);
 	LockBuffer(seg->deletes, BUFFER_LOCK_UNLOCK);
-	if (seg->deletes_clean == ordinal + 1)
-		seg->deletes_clean = 0;
+	skx_segment_forget_deletes(seg);
 }

@@ -82,6 +82,7 @@ skx_segment_output_close(SkxSegmentOutput *out, const SkxTermTotals *totals,
 {
 	uint32		ndocs = out->docs.ndocs;
 	SkxDiskSegment header = {0};
+	SkxDiskDeletes deletes = {0, SKX_DELETES_KEPT};
 	int			i;
 
 	header.dict_root = dict_root;
@@ -93,7 +94,8 @@ skx_segment_output_close(SkxSegmentOutput *out, const SkxTermTotals *totals,
 	skx_segment_plane_blank(out->planes[SKX_SEGMENT_DELETES],
 							(ndocs + SKX_DELETES_PER_PAGE - 1) /
 							SKX_DELETES_PER_PAGE,
-							sizeof(SkxDiskDeletes) + SKX_DELETES_BYTES);
+							sizeof(SkxDiskDeletes) + SKX_DELETES_BYTES,
+							&deletes, sizeof(deletes));
 	header.magic = SKX_MAGIC;
 	header.version = SKX_VERSION;
 	header.salt = out->options.salt;

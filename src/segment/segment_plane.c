@@ -276,7 +276,8 @@ skx_segment_plane_put(void *arg, uint32 ordinal, char *page, uint32 used)
 }
 
 void
-skx_segment_plane_blank(SkxPlaneWriter *plane, uint32 npages, uint32 used)
+skx_segment_plane_blank(SkxPlaneWriter *plane, uint32 npages, uint32 used,
+						const void *first, uint32 nfirst)
 {
 	SkxSegmentSpace *space = plane->space;
 	SkxPageIdentity id = {space->incarnation, space->segment, 0, plane->plane};
@@ -290,6 +291,8 @@ skx_segment_plane_blank(SkxPlaneWriter *plane, uint32 npages, uint32 used)
 
 		skx_format_page_init(page, &id);
 		((PageHeader) page)->pd_lower += used;
+		if (id.ordinal == 0)
+			memcpy(page + SKX_PAGE_START, first, nfirst);
 		if (id.ordinal / space->block_pages > plane->block)
 			skx_segment_plane_block_end(plane);
 		plane->pages[id.ordinal % space->block_pages] = page;

@@ -38,11 +38,13 @@ extern void skx_segment_plane_put(void *arg, uint32 ordinal, char *page,
 								  uint32 used);
 
 /*
- * Adds pages with `used` bytes of zeros.  They are written, since a checkpoint
- * that fills holes must not be the one to find the disk full, and have an LSN.
+ * Adds pages with `used` bytes of zeros, but for the nfirst bytes that the first
+ * begins with.  They are written, since a checkpoint that fills holes must not
+ * be the one to find the disk full, and have an LSN.
  */
 extern void skx_segment_plane_blank(SkxPlaneWriter *plane, uint32 npages,
-									uint32 used);
+									uint32 used, const void *first,
+									uint32 nfirst);
 
 /*
  * Stretches of a plane that several processes write

@@ -550,6 +550,7 @@ skx_topk_part(SkxTopk *topk, int segment, uint32 from, uint32 to)
 		skx_cursor_ask_terms(s->seg, s->terms, topk->nlexemes);
 		skx_segment_bring_norms(s->seg);
 		skx_segment_bring_tids(s->seg);
+		skx_segment_expect_deletes(s->seg);
 	}
 	if (topk->many)
 		skx_topk_run_many(&run, s);
