@@ -126,6 +126,8 @@ skx_count_all_live(SkxCount *c, SkxSegment *seg, SkxQueryScan *answer)
 	uint64		rows = 0;
 	int			n;
 
+	/* a part before this one may have read some, before the map was asked */
+	skx_segment_forget_deletes(seg);
 	if (taker == NULL && skx_segment_ndeleted(seg) == 0 &&
 		skx_query_scan_counts(answer))
 		rows = skx_query_scan_count(answer);
