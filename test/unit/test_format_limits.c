@@ -202,6 +202,17 @@ test_documents(void)
 	bits[last % SKX_DELETES_PER_PAGE / 8] = 1 << (last % 8);
 	((SkxDiskDeletes *) (p + SKX_PAGE_START))->ndeleted = 1;
 	CHECK(skx_format_check_deletes(p, DELETES - 1, &seg) == NULL);
+	/* groups are the first page's, and know of its own bits */
+	CHECK(SkxDeletesGroup(0, DELETES) == 1 && SkxDeletesGroup(0, 1) == 1);
+	CHECK(SkxDeletesGroup(DELETES - 1, DELETES) << 1 == SKX_DELETES_KEPT);
+	((SkxDiskDeletes *) (p + SKX_PAGE_START))->groups = SKX_DELETES_KEPT | 1;
+	CHECK(skx_format_check_deletes(p, DELETES - 1, &seg) != NULL);
+	CHECK(skx_format_check_deletes(p, 0, &seg) == NULL);
+	((SkxDiskDeletes *) (p + SKX_PAGE_START))->groups = SKX_DELETES_KEPT | 2;
+	CHECK(skx_format_check_deletes(p, 0, &seg) != NULL);
+	((SkxDiskDeletes *) (p + SKX_PAGE_START))->groups = 1;
+	CHECK(skx_format_check_deletes(p, 0, &seg) != NULL);
+	((SkxDiskDeletes *) (p + SKX_PAGE_START))->groups = 0;
 	CHECK(skx_format_check_deletes(p, PG_UINT32_MAX / SKX_DELETES_PER_PAGE + 1,
 								   &seg) != NULL);
 	seg.ndocs--;
