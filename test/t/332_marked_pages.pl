@@ -23,8 +23,11 @@ use constant {
 	PER_PAGE => 65024
 };
 
-my $node = skx_node('marked_pages', streaming => 1, conf => "skipidx.max_workers = 0\nfull_page_writes = off\n");
+my $node = skx_node('marked_pages', streaming => 1, start => 0, conf => "skipidx.max_workers = 0\nfull_page_writes = off\n");
 
+# a page is changed below, which checksums, on by default from 18 on, would tell
+PostgreSQL::Test::Utils::system_or_bail('pg_checksums', '--disable', '-D', $node->data_dir) if $node->pg_version >= 18;
+$node->start;
 skx_database($node, 'd');
 $node->backup('b');
 
