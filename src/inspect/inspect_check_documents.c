@@ -249,7 +249,7 @@ skx_inspect_check_deletes(SkxCheckSegment *cs)
 {
 	SkxCheckReader r;
 	uint32		npages = cs->seg->planes[SKX_SEGMENT_DELETES].npages;
-	const SkxDiskDeletes *first = NULL;
+	const SkxDiskDeletes *first;
 	uint32		groups = 0;
 	uint32		i;
 
@@ -264,11 +264,9 @@ skx_inspect_check_deletes(SkxCheckSegment *cs)
 								 cs->ndocs, npages);
 	/* the first page last: VACUUM may be marking documents */
 	for (i = npages; i-- > 0;)
-	{
 		if (skx_inspect_delete_page(cs, &r, i) > 0)
 			groups |= SkxDeletesGroup(i, npages);
-		first = (const SkxDiskDeletes *) (r.page.data + SKX_PAGE_START);
-	}
+	first = (const SkxDiskDeletes *) (r.page.data + SKX_PAGE_START);
 	if (npages > 0 && r.lower > SKX_PAGE_START && first->groups != 0 &&
 		(groups & ~first->groups) != 0)
 		skx_inspect_damaged(&r,

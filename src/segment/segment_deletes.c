@@ -50,6 +50,22 @@ skx_segment_groups_of(const char *page)
 	return groups & SKX_DELETES_KEPT ? groups : PG_UINT32_MAX;
 }
 
+/* Locks the buffer of page `ordinal`, which is as it should be. */
+static const char *
+skx_segment_lock_checked(const SkxSegment *seg, Buffer buffer, uint32 ordinal,
+						 int mode)
+{
+	const char *page;
+	const char *wrong;
+
+	LockBuffer(buffer, mode);
+	page = (const char *) BufferGetPage(buffer);
+	wrong = skx_segment_check_deletes(seg, ordinal, page);
+	if (wrong != NULL)
+		skx_segment_damaged(seg, SKX_SEGMENT_DELETES, ordinal, wrong);
+	return page;
+}
+
 /*
  * Pins page `ordinal` of the plane and locks it in `mode`; true when it has
  * any bit.  The caller unlocks.
@@ -57,8 +73,7 @@ skx_segment_groups_of(const char *page)
 static bool
 skx_segment_lock_deletes(SkxSegment *seg, uint32 ordinal, int mode)
 {
-	Page		page;
-	const char *wrong;
+	const char *page;
 
 	if (!BufferIsValid(seg->deletes) || seg->deletes_page != ordinal)
 	{
@@ -68,15 +83,11 @@ skx_segment_lock_deletes(SkxSegment *seg, uint32 ordinal, int mode)
 		seg->deletes = ReleaseAndReadBuffer(seg->deletes, seg->rel, block);
 		seg->deletes_page = ordinal;
 	}
-	LockBuffer(seg->deletes, mode);
-	page = BufferGetPage(seg->deletes);
-	wrong = skx_segment_check_deletes(seg, ordinal, (const char *) page);
-	if (wrong != NULL)
-		skx_segment_damaged(seg, SKX_SEGMENT_DELETES, ordinal, wrong);
+	page = skx_segment_lock_checked(seg, seg->deletes, ordinal, mode);
 	if (ordinal == 0 && seg->deletes_groups == 0)
-		seg->deletes_groups = skx_segment_groups_of((const char *) page);
-	return !PageIsNew(page) &&
-		((SkxDiskDeletes *) PageGetContents(page))->ndeleted > 0;
+		seg->deletes_groups = skx_segment_groups_of(page);
+	return !PageIsNew((Page) page) &&
+		((const SkxDiskDeletes *) (page + SKX_PAGE_START))->ndeleted > 0;
 }
 
 /* The bits of the page that is locked. */
@@ -236,25 +247,20 @@ skx_segment_read_deletes(SkxSegment *seg, uint32 ordinal, uint8 *bits)
 }
 
 /*
- * The first page, locked, if it is to say that page `ordinal` has bits, which it
- * does not yet; else none.
+ * The first page, locked, if it is another than page `ordinal`, and does not say
+ * yet that the group of that has bits; else none.
  */
 static Buffer
-skx_segment_lock_groups(SkxSegment *seg, uint32 ordinal, uint32 group)
+skx_segment_lock_groups(const SkxSegment *seg, uint32 ordinal, uint32 group)
 {
 	Buffer		first;
 	const char *page;
-	const char *wrong;
 
 	if (ordinal == 0)
 		return InvalidBuffer;
 	first = ReadBuffer(seg->rel,
 					   skx_segment_block(seg, SKX_SEGMENT_DELETES, 0));
-	LockBuffer(first, BUFFER_LOCK_EXCLUSIVE);
-	page = (const char *) BufferGetPage(first);
-	wrong = skx_segment_check_deletes(seg, 0, page);
-	if (wrong != NULL)
-		skx_segment_damaged(seg, SKX_SEGMENT_DELETES, 0, wrong);
+	page = skx_segment_lock_checked(seg, first, 0, BUFFER_LOCK_EXCLUSIVE);
 	if ((skx_segment_groups_of(page) & group) == 0)
 		return first;
 	UnlockReleaseBuffer(first);
@@ -285,8 +291,6 @@ skx_segment_set_deletes(const SkxSegment *seg, char *page, uint32 ordinal,
 	for (i = 0; i < SKX_DELETES_BYTES; i++)
 		bits[i] |= add[i];
 	head->ndeleted = pg_popcount((const char *) bits, SKX_DELETES_BYTES);
-	if (head->groups != 0 && head->ndeleted > 0)
-		head->groups |= 1;		/* its own */
 }
 
 /*
@@ -299,6 +303,7 @@ skx_segment_add_deletes(SkxSegment *seg, uint32 ordinal, const uint8 *add)
 	uint32		group = SkxDeletesGroup(ordinal,
 										seg->planes[SKX_SEGMENT_DELETES].npages);
 	GenericXLogState *xlog;
+	SkxDiskDeletes *head;
 	Buffer		first;
 	char	   *page;
 	bool		fresh;
@@ -311,10 +316,10 @@ skx_segment_add_deletes(SkxSegment *seg, uint32 ordinal, const uint8 *add)
 											  GENERIC_XLOG_FULL_IMAGE : 0);
 	skx_segment_set_deletes(seg, page, ordinal, add);
 	if (BufferIsValid(first))
-	{
 		page = (char *) GenericXLogRegisterBuffer(xlog, first, 0);
-		((SkxDiskDeletes *) (page + SKX_PAGE_START))->groups |= group;
-	}
+	head = (SkxDiskDeletes *) (page + SKX_PAGE_START);
+	if (head->groups != 0)		/* the first page, which knows of groups */
+		head->groups |= group;
 	GenericXLogFinish(xlog);
 	if (BufferIsValid(first))
 		UnlockReleaseBuffer(first);
