@@ -17,9 +17,9 @@
 #   make tidy unit fuzz     the parts that need no server
 #   make assertions         compiles for a server with assertions, makes nothing
 #   make bench-boolean bench-build bench-count bench-directions bench-execution
-#        bench-facets bench-filter bench-insert bench-io bench-lookup
-#        bench-merge bench-order bench-quality bench-rank bench-rescore
-#        bench-scale bench-scroll
+#        bench-facets bench-filter bench-highlight bench-insert bench-io
+#        bench-lookup bench-merge bench-order bench-parallel bench-quality
+#        bench-rank bench-rescore bench-scale bench-scroll
 #                           measurements, see bench/README.md
 
 EXTENSION = skipidx

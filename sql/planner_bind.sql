@@ -308,6 +308,19 @@ SELECT bound('SELECT body <@> skipidx_query(''river'', ''notes_en'') FROM notes'
 	bound('SELECT to_tsvector(''simple'', title) <@> skipidx_query(''river'', ''notes_later'') FROM notes') AS expression;
 DROP INDEX notes_later;
 
+-- Not followed to the end where it takes too long, and that is known at once
+SET statement_timeout = '10s';
+CREATE FUNCTION twice(levels int) RETURNS text LANGUAGE sql AS $$
+	SELECT 'WITH c0 AS (SELECT body FROM tales)' || string_agg(format(', c%s AS (SELECT body FROM c%s UNION ALL SELECT body FROM c%s)', i, i - 1, i - 1), '' ORDER BY i)
+		|| format(' SELECT body <@> ''a'' FROM c%s', levels) FROM generate_series(1, levels) i
+$$;
+CREATE FUNCTION wide(levels int) RETURNS text LANGUAGE sql AS $$
+	SELECT 'SELECT body <@> ''a'' FROM ' || repeat('(SELECT body || body AS body FROM ', levels) || 'tales' || repeat(' OFFSET 0) s', levels)
+$$;
+SELECT bound(twice(8)) AS some, bound(twice(28)) AS many, bound(wide(28)) AS wide;
+DROP FUNCTION twice, wide;
+RESET statement_timeout;
+
 -- Where there is none: the error of the first row, with the remedy
 SELECT body <@> 'river' FROM notes LIMIT 1;
 SELECT 'a'::tsvector <@> 'a'::tsquery;

@@ -76,12 +76,21 @@ skx_am_worker_database_wanted(Oid database)
 	return false;
 }
 
+/* Ends without a postmaster: without it there is no checkpoint either. */
+static void
+skx_am_worker_end_alone(void)
+{
+	if (!PostmasterIsAlive())
+		proc_exit(1);
+}
+
 /* Called every SKX_PACE_CHECK ms while an operation is under way. */
 static void
 skx_am_worker_look(void *arg)
 {
 	SkxAmWorker *w = arg;
 
+	skx_am_worker_end_alone();
 	if (ConfigReloadPending)
 	{
 		ConfigReloadPending = false;
@@ -192,9 +201,7 @@ skx_am_worker_steps(SkxAmWorker *w)
 			while (skx_am_worker_step(w))
 			{
 				CHECK_FOR_INTERRUPTS();
-				/* without the postmaster there is no checkpoint either */
-				if (!PostmasterIsAlive())
-					proc_exit(1);
+				skx_am_worker_end_alone();
 			}
 		} while (!w->barred && skx_worker_again());
 		done = true;

@@ -416,16 +416,13 @@ int
 skx_blkio_live_extend(Relation rel, BlockNumber nblocks, bool spare)
 {
 	bool		lock = !RelationUsesLocalBuffers(rel);
-	BlockNumber now = smgrnblocks(RelationGetSmgr(rel), MAIN_FORKNUM);
+	BlockNumber now;
 	int			error = 0;
 
-	if (now >= nblocks)
-		return 0;
+	/* without the lock it may be one that a process is about to cut again */
 	if (lock)
-	{
 		LockRelationForExtension(rel, ExclusiveLock);
-		now = smgrnblocks(RelationGetSmgr(rel), MAIN_FORKNUM);
-	}
+	now = smgrnblocks(RelationGetSmgr(rel), MAIN_FORKNUM);
 	if (spare && now < nblocks &&
 		!skx_compat_has_space(RelationGetSmgr(rel),
 							  (uint64) nblocks - now + SKX_BLK_LIVE_SPARE))

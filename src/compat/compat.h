@@ -199,6 +199,20 @@ skx_compat_check_snapshot(Snapshot snapshot, Relation rel)
 #define SKX_COMPAT_LXID()		(MyProc->lxid)
 #endif
 
+/* After the last attribute of a descriptor; needed from 19 on. */
+#if PG_VERSION_NUM >= 190000
+#define SKX_COMPAT_FINISH_DESC(desc)	TupleDescFinalize(desc)
+#else
+#define SKX_COMPAT_FINISH_DESC(desc)	((void) (desc))
+#endif
+
+/* A setting and its value, for a list of them; from 17 on. */
+#if PG_VERSION_NUM >= 170000
+#define SKX_COMPAT_NO_TRANSACTION_TIMEOUT	{"transaction_timeout", "0"},
+#else
+#define SKX_COMPAT_NO_TRANSACTION_TIMEOUT
+#endif
+
 /* ---- waiting, shared memory, accounting ---- */
 
 /*

@@ -8,16 +8,9 @@
 #include "count/count_share.h"
 #include "facets/facets_internal.h"
 #include "miscadmin.h"
-#include "port/pg_bitutils.h"
 
 /* Documents that have bits, at least, however little work_mem is. */
 #define SKX_FACETS_LEAST	65536
-
-/*
- * A row that is fetched costs what the lists of a column do for so many
- * documents: some 2 us and up, where it has to be read far more, against 3 ns.
- */
-#define SKX_FACETS_FETCH	2000
 
 struct SkxFacets
 {
@@ -144,17 +137,6 @@ skx_facets_by_keys(SkxFacets *f)
 /* Rows that are fetched together. */
 #define SKX_FACETS_ROWS		512
 
-static bool
-skx_facets_is_few(const SkxFacets *f, const SkxFacetInput *input)
-{
-	uint64		ncolumns = f->request->ncolumns -
-		pg_popcount32(input->counted);
-
-	return input->seg != NULL &&
-		input->n * (uint64) SKX_FACETS_FETCH <
-		(input->to - input->from) * ncolumns;
-}
-
 /* Takes the values of n rows from these. */
 static void
 skx_facets_fetch(SkxFacets *f, SkxFacetRows *rows, const SkxColumns *columns,
@@ -207,11 +189,12 @@ skx_facets_fetch_few(SkxFacets *f)
 	{
 		SkxFacetInput *input = &m->inputs[i];
 
-		if (!skx_facets_is_few(f, input))
+		if (input->seg == NULL ||
+			!skx_facets_rows_cost_less(input, f->request))
 			continue;
 		if (rows == NULL)
 		{
-			rows = skx_facets_rows_begin(&f->request->rows);
+			rows = skx_facets_rows_begin(f->request);
 			columns = skx_intake_columns(f->request->rows.index);
 			skx_source_heap_begin(&f->ahead, f->request->rows.heap);
 		}

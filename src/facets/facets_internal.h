@@ -78,6 +78,9 @@ skx_facets_rows_of(const SkxFacetInput *input, uint32 *word, uint32 *docs,
 	return n;
 }
 
+/* One row for so many postings makes a seek cheaper than these. */
+#define SKX_FACETS_PROBE	16
+
 /*
  * facets_list.c : how many rows of the input its current term has; *first: one
  * of their documents, if there is any
@@ -94,15 +97,23 @@ skx_facets_place(const SkxFacetInput *input, uint32 doc)
 }
 
 /*
- * facets_row.c : what the index has of a row, as the owner of the table;
- * valid until the next call
+ * facets_row.c : what the index has of a row, in the columns asked for, as the
+ * owner of the table; valid until the next call.  Other columns are NULL.
  */
 typedef struct SkxFacetRows SkxFacetRows;
 
-extern SkxFacetRows *skx_facets_rows_begin(const SkxCountRequest *request);
+extern SkxFacetRows *skx_facets_rows_begin(const SkxFacetsRequest *request);
 extern void skx_facets_rows_get(SkxFacetRows *r, const ItemPointerData *tid,
 								Datum *values, bool *isnull);
 extern void skx_facets_rows_end(SkxFacetRows *r);
+
+/*
+ * facets_cost.c : what tells values for less than lists, of a column or of those
+ * asked for that were not counted yet
+ */
+extern bool skx_facets_keys_cost_less(const SkxFacetInput *input, int column);
+extern bool skx_facets_rows_cost_less(const SkxFacetInput *input,
+									  const SkxFacetsRequest *request);
 
 /*
  * facets_keys.c : values of an input's rows in a column, by their keys

@@ -13,19 +13,6 @@
 #include "miscadmin.h"
 #include "segment/segment_keys.h"
 
-/*
- * A row whose key is looked up and sorted costs what lists do for so many
- * documents, 100 ns against 3; a value that is counted, 200, and 600 where
- * memory is not enough for all of them; a list that is opened, 300.
- */
-#define SKX_FACETS_KEY		32
-#define SKX_FACETS_VALUE	64
-#define SKX_FACETS_SPILLED	200
-#define SKX_FACETS_OPEN		100
-
-/* Bytes of memory for a value, about. */
-#define SKX_FACETS_BYTES	128
-
 /* Rows whose keys are sorted together. */
 #define SKX_FACETS_KEYS		4096
 
@@ -61,25 +48,6 @@ skx_facets_compare_keys(const SkxFacetKey *a, const SkxFacetKey *b)
 #define ST_SCOPE static
 #define ST_DEFINE
 #include "lib/sort_template.h"
-
-/* Does it cost less than the lists of the column? */
-static bool
-skx_facets_keys_cost_less(const SkxFacetInput *input, int column)
-{
-	SkxFacetBounds bounds;
-	uint64		lists;
-	uint64		values;
-	bool		fit;
-
-	skx_facets_bounds(column, &bounds);
-	lists = skx_segment_terms_between(input->seg, &bounds.ends[0],
-									  &bounds.ends[1]);
-	values = Min(lists, input->n);
-	fit = values * SKX_FACETS_BYTES <= (uint64) work_mem * 1024;
-	return (uint64) input->n * SKX_FACETS_KEY +
-		values * (fit ? SKX_FACETS_VALUE : SKX_FACETS_SPILLED) <
-		lists * SKX_FACETS_OPEN + (input->to - input->from);
-}
 
 SkxFacetKeys *
 skx_facets_keys_begin(const SkxFacetInput *input, int column)

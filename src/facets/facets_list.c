@@ -14,10 +14,9 @@
 
 /*
  * One posting in so many documents makes a window's worth of bits cheaper than
- * its documents, one row for so many postings a seek cheaper than these.
+ * its documents.
  */
 #define SKX_FACETS_DENSE		24
-#define SKX_FACETS_PROBE		16
 
 #define SKX_FACETS_WORDS		(SKX_QUERY_BATCH / 64)
 

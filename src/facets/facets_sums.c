@@ -7,6 +7,7 @@
 
 #include "access/tupdesc.h"
 #include "catalog/pg_type.h"
+#include "compat/compat.h"
 #include "executor/tuptable.h"
 #include "facets/facets_internal.h"
 #include "miscadmin.h"
@@ -44,6 +45,7 @@ skx_facets_sums_begin(void)
 	TupleDescInitEntry(desc, SKX_SUM_LEXEME + 1, "lexeme", BYTEAOID, -1, 0);
 	TupleDescInitEntry(desc, SKX_SUM_COUNT + 1, "count", INT8OID, -1, 0);
 	TupleDescInitEntry(desc, SKX_SUM_PLACE + 1, "place", INT8OID, -1, 0);
+	SKX_COMPAT_FINISH_DESC(desc);
 	sums->sort = tuplesort_begin_heap(desc, 1, &key, &less, &collation,
 									  &nulls_first, work_mem, NULL,
 									  TUPLESORT_NONE);

@@ -5,6 +5,7 @@
  */
 #include "postgres.h"
 
+#include "catalog/pg_type.h"
 #include "facets/facets_internal.h"
 #include "utils/array.h"
 #include "utils/lsyscache.h"
@@ -95,6 +96,21 @@ skx_facets_element(SkxFacetType *type, Datum array, const SkxLexeme *lexeme)
 			 errhint("A function of the index is not immutable, or the index is damaged: REINDEX it.")));
 }
 
+/*
+ * From the canonical form, if equal values are written in one way only, as 0 and
+ * -0 are not.
+ */
+static bool
+skx_facets_form_value(const SkxFacetType *type, const SkxLexeme *lexeme,
+					  Datum *value)
+{
+	return skx_intake_form_value(type->canonical.fn_addr, type->type,
+								 type->typmod, lexeme->bytes + SKX_VALUE_HEAD,
+								 lexeme->len - SKX_VALUE_HEAD, value) &&
+		(type->type != FLOAT4OID || DatumGetFloat4(*value) != 0) &&
+		(type->type != FLOAT8OID || DatumGetFloat8(*value) != 0);
+}
+
 Datum
 skx_facets_values_get(SkxFacetValues *v, const SkxLexeme *lexeme,
 					  const ItemPointerData *tid)
@@ -108,14 +124,12 @@ skx_facets_values_get(SkxFacetValues *v, const SkxLexeme *lexeme,
 
 	MemoryContextReset(v->context);
 	old = MemoryContextSwitchTo(v->context);
-	if (!skx_intake_form_value(type->canonical.fn_addr, type->type,
-							   type->typmod, lexeme->bytes + SKX_VALUE_HEAD,
-							   lexeme->len - SKX_VALUE_HEAD, &value))
+	if (!skx_facets_form_value(type, lexeme, &value))
 	{
 		if (v->rows == NULL)
 		{
 			MemoryContextSwitchTo(old);
-			v->rows = skx_facets_rows_begin(&v->request->rows);
+			v->rows = skx_facets_rows_begin(v->request);
 			MemoryContextSwitchTo(v->context);
 		}
 		skx_facets_rows_get(v->rows, tid, values, isnull);

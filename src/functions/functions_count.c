@@ -42,6 +42,8 @@ skipidx_count(PG_FUNCTION_ARGS)
 	int			i;
 
 	skx_functions_open_parts(PG_GETARG_OID(0), &parts);
+	if (!approx)
+		skx_functions_check_ages(&parts);
 	for (i = 0; i < parts.n; i++)
 	{
 		const SkxPart *part = &parts.parts[i];

@@ -185,6 +185,8 @@ skx_functions_value_text(SkxFacetCall *call, const SkxLexeme *lexeme,
 	Oid			output;
 	bool		is_varlena;
 	Datum		value;
+	char	   *written;
+	text	   *result;
 
 	if (lexeme->bytes[2] == SKX_VALUE_NULL)
 		return NULL;
@@ -192,7 +194,10 @@ skx_functions_value_text(SkxFacetCall *call, const SkxLexeme *lexeme,
 	value = skx_facets_values_get(part->values, lexeme, &tid);
 	getTypeOutputInfo(skx_facets_values_type(part->values, call->column),
 					  &output, &is_varlena);
-	return cstring_to_text(OidOutputFunctionCall(output, value));
+	written = OidOutputFunctionCall(output, value);
+	result = cstring_to_text(written);
+	pfree(written);
+	return result;
 }
 
 static void
@@ -218,6 +223,8 @@ skx_functions_put_value(SkxFacetCall *call)
 						 nulls);
 	if (value != NULL)
 		pfree(value);
+	if (call->has_names)
+		pfree(DatumGetPointer(row[0]));
 }
 
 /* Puts the values of the column into the result. */
@@ -258,6 +265,7 @@ skx_functions_values(SkxFacetCall *call)
 	TupleDescInitEntry(desc, SKX_VALUE_COUNT + 1, "count", INT8OID, -1, 0);
 	TupleDescInitEntry(desc, SKX_VALUE_LEXEME + 1, "lexeme", BYTEAOID, -1, 0);
 	TupleDescInitEntry(desc, SKX_VALUE_PLACE + 1, "place", INT8OID, -1, 0);
+	SKX_COMPAT_FINISH_DESC(desc);
 	call->slot = MakeSingleTupleTableSlot(desc, &TTSOpsMinimalTuple);
 	while (skx_functions_next_value(call, &facet))
 	{
@@ -362,6 +370,7 @@ skipidx_facets(PG_FUNCTION_ARGS)
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("n must not be negative")));
 	skx_functions_open_parts(PG_GETARG_OID(0), &call.parts);
+	skx_functions_check_ages(&call.parts);
 	ncolumns = skx_functions_facet_columns(&call, PG_GETARG_DATUM(2), columns);
 	if (ncolumns > 0 && call.most != 0)
 		skx_functions_facets(&call, PG_GETARG_TSQUERY(1), ncolumns, columns);

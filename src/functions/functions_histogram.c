@@ -176,6 +176,7 @@ skipidx_histogram(PG_FUNCTION_ARGS)
 		if (PG_ARGISNULL(i))
 			return (Datum) 0;
 	skx_functions_open_parts(PG_GETARG_OID(0), &parts);
+	skx_functions_check_ages(&parts);
 	column = skx_functions_find_column(parts.heap, parts.index,
 									   PG_GETARG_DATUM(2));
 	skx_functions_bounds(parts.index, column,

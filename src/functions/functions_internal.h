@@ -16,11 +16,14 @@
  * open errors out unless it is a valid index of ours (with `parts` also a
  * partitioned one), and unless the user may read every row of the columns that
  * it is made of: SELECT on them, and no policy that applies.  close leaves
- * table and index locked until the transaction ends.
+ * table and index locked until the transaction ends.  check_age errors out if
+ * the active snapshot may see rows that were updated before the index was made,
+ * and that it has only as they were then.
  */
 extern void skx_functions_open(Oid oid, bool parts, Relation *heap,
 							   Relation *index);
 extern void skx_functions_close(Relation heap, Relation index);
+extern void skx_functions_check_age(Relation index);
 
 /*
  * functions_parts.c
@@ -46,6 +49,7 @@ typedef struct SkxParts
 
 extern void skx_functions_open_parts(Oid oid, SkxParts *parts);
 extern void skx_functions_close_parts(SkxParts *parts);
+extern void skx_functions_check_ages(const SkxParts *parts);
 
 /*
  * functions_facets.c : the column of the index, from 0, that is not the text,

@@ -14,6 +14,7 @@
 #include "optimizer/optimizer.h"
 #include "utils/acl.h"
 #include "utils/rls.h"
+#include "utils/snapmgr.h"
 
 /* Columns of the table that the index is made of; NULL index expressions. */
 static Bitmapset *
@@ -121,6 +122,28 @@ skx_functions_open(Oid oid, bool parts, Relation *heap, Relation *index)
 	skx_maint_check_table(*heap, *index);
 	skx_functions_check_index(*index, parts);
 	skx_functions_check_rights(*heap, *index);
+}
+
+/*
+ * The planner leaves such an index out.  An update that changed nothing which
+ * was indexed then left a chain (HOT) of which the index has the last row only;
+ * a snapshot for which the index is there sees no row before that.
+ */
+void
+skx_functions_check_age(Relation index)
+{
+	TransactionId made =
+		HeapTupleHeaderGetXmin(index->rd_indextuple->t_data);
+
+	if (!index->rd_index->indcheckxmin ||
+		!XidInMVCCSnapshot(made, GetActiveSnapshot()))
+		return;
+	ereport(ERROR,
+			(errcode(ERRCODE_T_R_SERIALIZATION_FAILURE),
+			 errmsg("index \"%s\" is younger than this query's snapshot",
+					RelationGetRelationName(index)),
+			 errdetail("Rows that the snapshot sees were updated before the index was made, and it has only what they became."),
+			 errhint("Retry it in a new transaction, or use a query on the table.")));
 }
 
 void

@@ -115,3 +115,12 @@ skx_functions_close_parts(SkxParts *parts)
 			skx_functions_close(parts->parts[i].heap, parts->parts[i].index);
 	skx_functions_close(parts->heap, parts->index);
 }
+
+void
+skx_functions_check_ages(const SkxParts *parts)
+{
+	int			i;
+
+	for (i = 0; i < parts->n; i++)
+		skx_functions_check_age(parts->parts[i].index);
+}

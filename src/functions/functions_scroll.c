@@ -133,6 +133,7 @@ skipidx_scroll(PG_FUNCTION_ARGS)
 	skx_functions_scroll_check(fcinfo, &request);
 	query = PG_GETARG_TSQUERY(1);
 	skx_functions_open_parts(PG_GETARG_OID(0), &call.parts);
+	skx_functions_check_ages(&call.parts);
 	call.result = (ReturnSetInfo *) fcinfo->resultinfo;
 	skx_scroll_token_begin(&call.token, call.parts.heap, call.parts.index,
 						   query, &request.slice);

@@ -109,6 +109,7 @@ skipidx_search(PG_FUNCTION_ARGS)
 	call.query = PG_GETARG_TSQUERY(1);
 	call.rank_by = PG_ARGISNULL(3) ? call.query : PG_GETARG_TSQUERY(3);
 	skx_functions_open(PG_GETARG_OID(0), false, &call.heap, &call.index);
+	skx_functions_check_age(call.index);
 	call.token = skx_topk_token_begin(call.heap, call.index, call.query,
 									  call.rank_by);
 	if (!PG_ARGISNULL(4))

@@ -112,5 +112,8 @@ skx_ordered_rows_add(SkxOrderedRows *rows, const SkxOrderedRow *row)
 		skx_ordered_rows_grow(rows);
 	rows->rows[rows->n++] = *row;
 	for (i = rows->n / 2 - 1; i >= 0 && rows->n == rows->most; i--)
+	{
+		CHECK_FOR_INTERRUPTS();
 		skx_ordered_rows_down(rows, i, rows->rows[i]);
+	}
 }

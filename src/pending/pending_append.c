@@ -16,6 +16,7 @@
 #include "miscadmin.h"
 #include "pending/pending_internal.h"
 #include "storage/bufmgr.h"
+#include "worker/worker.h"
 
 /*
  * Records with chains that a page takes.  A flush cannot free what was taken
@@ -176,6 +177,8 @@ skx_pending_append(Relation rel, ItemPointer tid, TSVector value)
 	Assert(ItemPointerIsValid(tid));
 	Assert(VARATT_IS_4B_U(value));
 	SKX_FAULT(SKX_FAULT_INSERT_BEGIN);
+	/* an extent for a full page may be one that only workers may still read */
+	skx_worker_attach();
 	s.rel = rel;
 	s.block = skx_manifest_stripe(rel, MyProcPid, &s.meta);
 	s.extent = InvalidBlockNumber;

@@ -124,7 +124,9 @@ skx_planner_group_column(PlannerInfo *root, const RelOptInfo *input,
 
 /*
  * Which column of the index it is, if that tells values apart as the grouping
- * does; 0: none.
+ * does; 0: none.  The index's collation may be another one than the column's,
+ * by which it is grouped: what is equal by bytes is all that is equal only where
+ * that is deterministic.
  */
 static int
 skx_planner_facet_column(const IndexOptInfo *index, const Var *column,
@@ -132,6 +134,9 @@ skx_planner_facet_column(const IndexOptInfo *index, const Var *column,
 {
 	int			i;
 
+	if (OidIsValid(column->varcollid) &&
+		!get_collation_isdeterministic(column->varcollid))
+		return 0;
 	for (i = 1; i < index->nkeycolumns; i++)
 	{
 		if (equal(skx_planner_column_expr(index, i), column) &&

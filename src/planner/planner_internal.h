@@ -27,6 +27,7 @@ typedef struct SkxBinding
 	List	   *name;			/* of String */
 	Oid			index;
 	Oid			operator;
+	int		   *steps;			/* of planner_origin.c, so far */
 } SkxBinding;
 
 /*
@@ -42,7 +43,8 @@ extern bool skx_planner_choose(Query *query, int varno, Node *expr,
  * columns are followed to the table that they come from
  *
  * alone: but not out of the query.  below: the expression is one of `query`,
- * which is a part of the other.
+ * which is a part of the other.  False also where it takes too long: a query that
+ * is written twice in each of 30 others comes from a billion places.
  */
 extern bool skx_planner_find(PlannerInfo *root, bool alone, Node *expr,
 							 SkxBinding *binding);
@@ -190,11 +192,13 @@ extern int	skx_planner_percent(PlannerInfo *root, RelOptInfo *rel,
  *
  * number: an expression as an integer; false: there is none, or it is NULL.
  * open_child does what the child would do before its first fetch, as it is then
- * that it begins the scan of the index.
+ * that it begins the scan of the index.  is_rechecked: the child returns a row
+ * that EvalPlanQual has, and does not scan the index.
  */
 extern bool skx_planner_number(ExprState *expr, ExprContext *econtext,
 							   int64 *number);
 extern void skx_planner_open_child(IndexScanState *child);
+extern bool skx_planner_is_rechecked(const IndexScanState *child);
 
 /*
  * planner_count.c : counts of a table's rows, as a custom scan

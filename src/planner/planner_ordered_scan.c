@@ -122,7 +122,7 @@ skx_planner_fetch_ordered(SkxOrderedScan *state)
 	TupleTableSlot *row;
 
 	ExecClearTuple(slot);
-	if (state->css.ss.ps.state->es_epq_active == NULL && !state->ready)
+	if (!state->ready && !skx_planner_is_rechecked(state->child))
 		skx_planner_prepare_ordered(state);
 	row = ExecProcNode(&state->child->ss.ps);
 	if (TupIsNull(row))

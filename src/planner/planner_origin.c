@@ -20,6 +20,14 @@
 #include "parser/parsetree.h"
 #include "planner/planner_internal.h"
 #include "rewrite/rewriteManip.h"
+#include "utils/memutils.h"
+
+/*
+ * Parts of queries that one expression is followed to, some milliseconds in all,
+ * and columns of the expression on its way, at most.
+ */
+#define SKX_ORIGIN_STEPS	10000
+#define SKX_ORIGIN_COLUMNS	256
 
 /* A query, and the one that it is part of. */
 typedef struct SkxLevel
@@ -93,7 +101,8 @@ typedef struct SkxSource
 {
 	int			varno;			/* 0: none yet */
 	Index		levelsup;
-	bool		mixed;
+	int			columns;
+	bool		mixed;			/* or too many */
 } SkxSource;
 
 static bool
@@ -113,7 +122,7 @@ skx_planner_source_walker(Node *node, void *context)
 		source->levelsup = var->varlevelsup;
 	}
 	if (source->varno != var->varno || source->levelsup != var->varlevelsup ||
-		var->varattno <= 0)
+		var->varattno <= 0 || ++source->columns > SKX_ORIGIN_COLUMNS)
 		source->mixed = true;
 	return source->mixed;
 }
@@ -134,6 +143,7 @@ skx_planner_replace_mutator(Node *node, void *context)
 	if (!IsA(node, Var))
 		return expression_tree_mutator(node, skx_planner_replace_mutator,
 									   context);
+	CHECK_FOR_INTERRUPTS();
 	if (targets == NIL)
 	{
 		Var		   *var = copyObject((Var *) node);
@@ -236,6 +246,9 @@ skx_planner_find_in(SkxLevel *level, Node *expr, SkxBinding *binding)
 	RangeTblEntry *rte;
 
 	check_stack_depth();
+	CHECK_FOR_INTERRUPTS();
+	if (++*binding->steps > SKX_ORIGIN_STEPS)
+		return false;
 	if (IsA(expr, SubLink))
 		return skx_planner_find_sublink(level, (SubLink *) expr, binding);
 	if (contain_subplans(expr))
@@ -286,11 +299,31 @@ skx_planner_levels(PlannerInfo *root, bool alone)
 	return first;
 }
 
+/* Expressions that it comes by are gone at the end. */
+static bool
+skx_planner_find_from(SkxLevel *level, Node *expr, SkxBinding *binding)
+{
+	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext,
+												  "skipidx origin of a column",
+												  ALLOCSET_SMALL_SIZES);
+	MemoryContext old = MemoryContextSwitchTo(context);
+	int			steps = 0;
+	bool		found;
+
+	binding->steps = &steps;
+	found = skx_planner_find_in(level, expr, binding);
+	binding->steps = NULL;
+	MemoryContextSwitchTo(old);
+	MemoryContextDelete(context);
+	return found;
+}
+
 bool
 skx_planner_find(PlannerInfo *root, bool alone, Node *expr,
 				 SkxBinding *binding)
 {
-	return skx_planner_find_in(skx_planner_levels(root, alone), expr, binding);
+	return skx_planner_find_from(skx_planner_levels(root, alone), expr,
+								 binding);
 }
 
 bool
@@ -301,5 +334,5 @@ skx_planner_find_below(PlannerInfo *root, Query *query, Node *expr,
 
 	level.query = query;
 	level.parent = skx_planner_levels(root, false);
-	return skx_planner_find_in(&level, expr, binding);
+	return skx_planner_find_from(&level, expr, binding);
 }

@@ -247,6 +247,18 @@ skx_planner_open_child(IndexScanState *child)
 	}
 }
 
+/* As ExecScanFetch() tells it; of other tables there, rows are looked for. */
+bool
+skx_planner_is_rechecked(const IndexScanState *child)
+{
+	const EPQState *epq = child->ss.ps.state->es_epq_active;
+	int			at = (int) ((Scan *) child->ss.ps.plan)->scanrelid - 1;
+
+	return epq != NULL &&
+		(epq->relsubs_done[at] || epq->relsubs_slot[at] != NULL ||
+		 epq->relsubs_rowmark[at] != NULL);
+}
+
 static void
 skx_planner_prepare(SkxRankedScan *state)
 {
@@ -299,7 +311,7 @@ static TupleTableSlot *
 skx_planner_fetch(SkxRankedScan *state)
 {
 	TupleTableSlot *slot = state->css.ss.ss_ScanTupleSlot;
-	bool		recheck = state->css.ss.ps.state->es_epq_active != NULL;
+	bool		recheck = skx_planner_is_rechecked(state->child);
 	int			last = slot->tts_tupleDescriptor->natts - 1;
 	TupleTableSlot *row;
 	float4		distance;

@@ -15,6 +15,7 @@
 
 #include "access/generic_xlog.h"
 #include "format/format_page.h"
+#include "miscadmin.h"
 #include "port/pg_bitutils.h"
 #include "segment/segment_build.h"
 #include "storage/bufmgr.h"
@@ -222,6 +223,7 @@ skx_segment_ndeleted(SkxSegment *seg)
 	{
 		if (i > 0 && !skx_segment_may_delete(seg, i))
 			continue;
+		CHECK_FOR_INTERRUPTS();
 		if (skx_segment_lock_deletes(seg, i, BUFFER_LOCK_SHARE))
 			total += ((SkxDiskDeletes *)
 					  PageGetContents(BufferGetPage(seg->deletes)))->ndeleted;

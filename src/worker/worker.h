@@ -77,12 +77,15 @@ typedef struct SkxWorkerTask
  * it last called this?  If not, the place is free at once.  shrinks: has a
  * request since then been for the end of the file, too?  failed: the index
  * gets no worker for a while.  is: is that process a worker with a place?
+ * attach: has the first use of what processes share be now, since it must not be
+ * while a page is locked.
  */
 extern bool skx_worker_begin(const SkxWorkerTask *task);
 extern bool skx_worker_again(void);
 extern bool skx_worker_shrinks(void);
 extern void skx_worker_failed(void);
 extern bool skx_worker_is(int pid);
+extern void skx_worker_attach(void);
 
 /*
  * worker_records.c : operations, running and finished, of any process

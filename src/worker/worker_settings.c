@@ -4,6 +4,7 @@
  */
 #include "postgres.h"
 
+#include "compat/compat.h"
 #include "utils/guc.h"
 #include "worker/worker_internal.h"
 
@@ -51,6 +52,7 @@ skx_worker_settings(void)
 		{"statement_timeout", "0"},
 		{"lock_timeout", "0"},
 		{"idle_in_transaction_session_timeout", "0"},
+		SKX_COMPAT_NO_TRANSACTION_TIMEOUT
 		{"default_transaction_isolation", "read committed"},
 		{"zero_damaged_pages", "false"},
 	};

@@ -69,6 +69,12 @@ skx_worker_area(void)
 	return skx_worker_found;
 }
 
+void
+skx_worker_attach(void)
+{
+	(void) skx_worker_area();
+}
+
 static bool
 skx_worker_slot_live(const SkxWorkerSlot *slot, TimestampTz now)
 {
@@ -170,25 +176,33 @@ skx_worker_drop(const SkxWorkerTask *task)
 	LWLockRelease(&a->lock);
 }
 
+/* Ends the use of this process's slot; the area is locked. */
+static void
+skx_worker_free(uint32 state)
+{
+	SkxWorkerSlot *slot = skx_worker_mine;
+
+	Assert(slot->state == SKX_SLOT_TAKEN && slot->pid == MyProcPid);
+	skx_worker_mine = NULL;
+	slot->pid = 0;
+	slot->state = state;
+	slot->until = TimestampTzPlusMilliseconds(GetCurrentTimestamp(),
+											  SKX_WORKER_REST);
+}
+
 /*
- * Ends the use of this process's slot.  After a failure the index has a rest,
- * or every insert would ask for a worker that fails.
+ * The same, if it has one.  After a failure the index has a rest, or every
+ * insert would ask for a worker that fails.
  */
 static void
 skx_worker_leave(bool rest)
 {
 	SkxWorkerArea *a = skx_worker_area();
-	SkxWorkerSlot *slot = skx_worker_mine;
 
-	if (slot == NULL)
+	if (skx_worker_mine == NULL)
 		return;
-	skx_worker_mine = NULL;
 	LWLockAcquire(&a->lock, LW_EXCLUSIVE);
-	Assert(slot->state == SKX_SLOT_TAKEN && slot->pid == MyProcPid);
-	slot->pid = 0;
-	slot->state = rest ? SKX_SLOT_RESTING : SKX_SLOT_FREE;
-	slot->until = TimestampTzPlusMilliseconds(GetCurrentTimestamp(),
-											  SKX_WORKER_REST);
+	skx_worker_free(rest ? SKX_SLOT_RESTING : SKX_SLOT_FREE);
 	LWLockRelease(&a->lock);
 }
 
@@ -219,6 +233,7 @@ skx_worker_begin(const SkxWorkerTask *task)
 	return skx_worker_mine != NULL;
 }
 
+/* The place is free before the lock is: an asker then finds no worker at it. */
 bool
 skx_worker_again(void)
 {
@@ -228,9 +243,9 @@ skx_worker_again(void)
 	LWLockAcquire(&a->lock, LW_EXCLUSIVE);
 	again = skx_worker_mine->again;
 	skx_worker_mine->again = false;
-	LWLockRelease(&a->lock);
 	if (!again)
-		skx_worker_leave(false);
+		skx_worker_free(SKX_SLOT_FREE);
+	LWLockRelease(&a->lock);
 	return again;
 }
 

@@ -510,6 +510,31 @@ both(@$_) for (
 	[ 'a column that is not in the index', "SELECT id % 2, count(*) FROM docs WHERE v \@\@ 'wa' GROUP BY 1 ORDER BY 1", 0 ],
 	[ 'a partition', "SELECT tenant, count(*) FROM parts1 WHERE v \@\@ 'wa' GROUP BY tenant ORDER BY 1", 1 ],
 	[ 'a sample', "SELECT tenant, count(*) FROM docs TABLESAMPLE BERNOULLI (100) WHERE v \@\@ 'wa' GROUP BY tenant ORDER BY 1", 0 ]);
+# what a row has is asked for where the form of a value does not tell it, and then
+# for this column only
+$s->value("CREATE SEQUENCE calls; CREATE FUNCTION vec(t text) RETURNS tsvector LANGUAGE plpgsql IMMUTABLE AS"
+	  . " 'BEGIN PERFORM nextval(''public.calls''); RETURN t::tsvector; END';"
+	  . ' CREATE TABLE costly (body text, n numeric, f float8) WITH (autovacuum_enabled = off);'
+	  . " INSERT INTO costly SELECT 'wa w' || i, i % 7, '-0' FROM generate_series(1, 1000) i;"
+	  . ' CREATE INDEX costly_skx ON costly USING skipidx (vec(body), n, f)');
+$s->value('VACUUM ANALYZE costly');
+my $calls = $s->value('SELECT last_value FROM calls');
+is($s->value("SELECT string_agg(value || ' ' || count, ',' ORDER BY value) FROM skipidx_facets('costly_skx', 'wa', 'n')"),
+	join(',', map { "$_ " . ($_ == 0 ? 142 : 143) } 0 .. 6), 'values of rows');
+is($s->value("SELECT string_agg(value || ' ' || count, ',') FROM skipidx_facets('costly_skx', 'wa', 'f')"), '-0 1000', 'a zero that is negative');
+is($s->value('SELECT last_value FROM calls'), $calls, 'no function of another column was called');
+
+# a collation of the index that tells apart what the column's takes for equal
+if ($s->value("SELECT count(*) FROM pg_collation WHERE collprovider = 'i'") > 0)
+{
+	$s->value("CREATE COLLATION folded (provider = icu, locale = 'und-u-ks-level2', deterministic = false);"
+		  . ' CREATE TABLE folded (name text COLLATE folded, kind text COLLATE "C", v tsvector) WITH (autovacuum_enabled = off);'
+		  . " INSERT INTO folded SELECT CASE i % 2 WHEN 0 THEN 'Abc' ELSE 'abc' END, 'k' || i % 3, 'wa' FROM generate_series(1, 10000) i;"
+		  . ' CREATE INDEX folded_skx ON folded USING skipidx (v, name COLLATE "C", kind COLLATE "POSIX")');
+	$s->value('VACUUM ANALYZE folded');
+	both('a collation that folds', "SELECT lower(name), count(*) FROM folded WHERE v \@\@ 'wa' GROUP BY name ORDER BY 1", 0);
+	both('another one of the index', "SELECT kind, count(*) FROM folded WHERE v \@\@ 'wa' GROUP BY kind ORDER BY 1", 1);
+}
 $s->value("SET skipidx.enable_count = off");
 both('switched off', "SELECT tenant, count(*) FROM docs WHERE v \@\@ 'wa' GROUP BY tenant ORDER BY 1", 0);
 $s->value('RESET skipidx.enable_count');

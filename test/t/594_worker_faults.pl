@@ -144,14 +144,15 @@ sub wait_for_crash
 }
 
 # The postmaster, at once; its processes end when they find that out, and
-# before that no new one can start.
+# before that no new one can start.  One that is stopped goes on after it.
 sub kill_postmaster
 {
-	my ($killed, $what) = @_;
+	my ($killed, $what, $stopped) = @_;
 	my @pids = split /\n/, $killed->safe_psql('postgres', 'SELECT pid FROM pg_stat_activity WHERE pid <> pg_backend_pid()');
 
 	push @pids, split(/\n/, slurp_file($killed->data_dir . '/postmaster.pid') =~ s/\n.*//sr);
 	$killed->kill9;
+	kill 'CONT', $stopped if $stopped;
 	for (1 .. 300)
 	{
 		last if !grep { kill 0, $_ } @pids;
@@ -232,6 +233,27 @@ for my $point ($all ? qw(flush_read flush_built merge_mapped merge_built publish
 	is($s->value("SELECT count(*) FROM $t"), 4000, "postmaster killed at $point: rows");
 	same($t, "postmaster killed at $point, at once");
 	goes_on($t, "postmaster killed at $point");
+}
+
+# A worker in the midst of its work does not do the rest of it without one.
+{
+	my $t = table();
+	my $holder = held('merge_mapped', $t);
+	my $worker = $s->value("SELECT pid FROM pg_stat_activity WHERE backend_type = 'skipidx worker'"
+		  . " AND pid IN (SELECT pid FROM pg_locks WHERE locktype = 'advisory' AND NOT granted)");
+
+	kill 'STOP', $worker;
+	$holder->close;
+	poll("SELECT count(*) = 0 FROM pg_locks WHERE locktype = 'advisory' AND NOT granted", 'the worker may go on');
+	sleep 0.2;
+	kill_postmaster($node, 'killed during a merge', $worker);
+	$s->close;
+	$node->start;
+	fault('');
+	$s = skx_session($node, 'd');
+	is($s->value("SELECT count(*) FROM skipidx_segments('${t}_v') WHERE kind = 'segment'"), 3, 'killed during a merge: it did not end');
+	same($t, 'killed during a merge, at once');
+	goes_on($t, 'killed during a merge');
 }
 
 # ---- of a standby ----

@@ -3,6 +3,8 @@ text grows, and what building, memory and cold reads cost then; see README.md
 beside it."""
 import time
 
+from harness.recombined import (check_disk, load_text, make_text,
+                                remove_text)
 from harness.record import in_turns, keep, option, save, step
 from harness.scan import settings
 from harness.searches import (STRATEGY, compare_hits, kind_of, rank_by,
@@ -17,8 +19,7 @@ from targets.scale.clients import measure_clients
 from targets.scale.cold import measure_cold, measure_memory
 from targets.scale.queries import load_queries
 from targets.scale.show import MODES, PLAIN, SUBJECT, as_made
-from targets.scale.texts import (check_disk, load_text, make_text, remove_text,
-                                 wanted_texts)
+from targets.scale.texts import wanted_texts
 from targets.scale.tight import measure_tight
 
 REPETITIONS = 5
