@@ -18,7 +18,7 @@ CREATE FUNCTION highlight_text(seed int, tags bool) RETURNS text LANGUAGE sql AS
 		regexp_split_to_array('<a href="x y">¦</a>¦<¦<!-- red fox -->¦<br/>¦<b>fox</b>¦a<b¦<p¦<?x fox ?>¦<é>¦x < 5¦&lt;¦&amp;fox;', '¦') t,
 		regexp_split_to_array('fox¦foxes¦Fox¦FOX¦jumping¦jumped¦the¦red¦Reds¦don''t¦fox''s¦well-known¦red-fox¦foxes-jump-red¦http://fox.com/red¦fox.com¦red.fox@jumping.org¦'
 			'/red/fox.txt¦red/fox¦1.5¦-12¦+7¦1e5¦v1.2.3¦fox1¦1fox¦été¦foxé¦жук¦жуки¦red¦fox¦(fox)¦fox.¦"fox,"¦fox...¦[red]¦red:¦fox:red¦red_fox¦fox!?¦'
-			'--¦-¦.¦fox-¦-fox¦''fox''¦{fox}¦fox*¦~/fox¦$fox¦fox%¦?red¦123¦fox/¦fox@¦@fox¦red;fox¦fox&red¦é¦«fox»¦http:¦ftp://red¦www.fox.com:80/a?red=fox#x¦a.b¦x¦fo', '¦') w
+			'--¦-¦.¦fox-¦-fox¦''fox''¦{fox}¦fox*¦~/fox¦$fox¦fox%¦?red¦123¦fox/¦fox@¦@fox¦red;fox¦fox&red¦é¦«fox»¦http:¦ftp://red¦www.fox.com:80/a?red=fox#x¦a.b¦x¦fo¦~fox¦./fox¦fox..¦..¦.~fox¦~50¦~¦..(fox)', '¦') w
 $$;
 CREATE FUNCTION highlight_marked(t text) RETURNS text LANGUAGE sql AS $$
 	SELECT string_agg(m[1], '|') FROM regexp_matches(t, '\{\{(.*?)\}\}', 'g') m

@@ -8,15 +8,41 @@
 
 #include "am/am.h"
 #include "catalog/pg_type.h"
+#include "commands/defrem.h"
 #include "intake/intake_column.h"
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
+#include "utils/typcache.h"
 
 /* Type that the opclass of a key column takes. */
 static Oid
 skx_am_column_type(Relation index, int column)
 {
 	return index->rd_opcintype[column];
+}
+
+/*
+ * Operators of arrays compare elements by the equality that their type has.  It
+ * has to be that of the operator class, which may be another type's, as text_ops
+ * is for citext.
+ */
+static void
+skx_am_check_elements(Oid element)
+{
+	Oid			class = GetDefaultOpClass(element,
+										  get_index_am_oid("skipidx", false));
+	Oid			equal = lookup_type_cache(element, TYPECACHE_EQ_OPR)->eq_opr;
+
+	if (OidIsValid(equal) &&
+		get_op_opfamily_strategy(equal, get_opclass_family(class)) ==
+		SKX_STRATEGY_EQUAL)
+		return;
+	ereport(ERROR,
+			(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+			 errmsg("a skipidx index cannot have arrays of type %s",
+					format_type_be(element)),
+			 errdetail("Its own operator = is not the one of its operator class for skipidx, which is another type's."),
+			 errhint("Index an expression whose elements are of another type, or create a default operator class for the type.")));
 }
 
 /* Values are stored by their canonical form: those of the elements of arrays. */
@@ -26,7 +52,11 @@ skx_am_check_canonical(Relation index, int column)
 	Oid			element = skx_intake_element_type(index, column);
 
 	if (OidIsValid(skx_intake_canonical(index, column, InvalidOid)))
+	{
+		if (OidIsValid(element))
+			skx_am_check_elements(element);
 		return;
+	}
 	ereport(ERROR,
 			(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 			 OidIsValid(element) ?

@@ -286,12 +286,18 @@ extern bool skx_compat_dsm_aside(const char **start, Size *size,
 
 /*
  * Before functions of users run with the rights of another: only objects of
- * the system are found without a schema.  Up to 16 the server did nothing.
+ * the system are found without a schema.  Up to 16 the server did nothing, since
+ * it ran them for their owner or a superuser only; may_run: the caller has these
+ * rights anyway.
  */
 #if PG_VERSION_NUM >= 170000
-#define skx_compat_restrict_search_path()	RestrictSearchPath()
+#define skx_compat_restrict_search_path(may_run)	RestrictSearchPath()
 #else
-#define skx_compat_restrict_search_path()	((void) 0)
+#define skx_compat_restrict_search_path(may_run) \
+	((void) ((may_run) ? 0 : \
+			 set_config_option("search_path", "pg_catalog, pg_temp", \
+							   PGC_USERSET, PGC_S_SESSION, \
+							   GUC_ACTION_SAVE, true, 0, false)))
 #endif
 
 /* Memory that a setting's check hook hands to its assign hook. */

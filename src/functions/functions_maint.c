@@ -12,6 +12,8 @@
 #include "compat/compat.h"
 #include "fmgr.h"
 #include "miscadmin.h"
+#include "utils/acl.h"
+#include "utils/lsyscache.h"
 
 PG_FUNCTION_INFO_V1(skipidx_flush);
 PG_FUNCTION_INFO_V1(skipidx_merge);
@@ -35,21 +37,33 @@ skx_functions_maint_refuse(const char *name)
 	PreventCommandIfParallelMode(name);
 }
 
-/* Opens index and table as an insert does, the table first. */
+static void
+skx_functions_maint_check(Oid index, Oid heap)
+{
+	AclResult	right = skx_compat_may_maintain(index, heap);
+	const char *name = get_rel_name(index);
+
+	if (right != ACLCHECK_OK && name != NULL)
+		aclcheck_error(right, OBJECT_INDEX, name);
+}
+
+/*
+ * Opens index and table as an insert does, the table first; others wait for such
+ * a lock, so without the right to it none is asked for.
+ */
 static void
 skx_functions_maint_open(SkxMaintained *m, Oid oid, const char *name)
 {
 	Oid			heap = IndexGetRelation(oid, true);
-	AclResult	right;
 
 	skx_functions_maint_refuse(name);
+	if (OidIsValid(heap))
+		skx_functions_maint_check(oid, heap);
 	m->heap = OidIsValid(heap) ? table_open(heap, RowExclusiveLock) : NULL;
 	m->index = relation_open(oid, RowExclusiveLock);
 	skx_maint_check_index(m->index);
 	skx_maint_check_table(m->heap, m->index);
-	right = skx_compat_may_maintain(oid, heap);
-	if (right != ACLCHECK_OK)
-		aclcheck_error(right, OBJECT_INDEX, RelationGetRelationName(m->index));
+	skx_functions_maint_check(oid, heap);
 	skx_maint_check_valid(m->index);
 	skx_am_maint_options(m->index, SKX_ASKER_FUNCTION, &m->options);
 }

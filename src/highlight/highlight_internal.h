@@ -23,6 +23,9 @@
 /* Words of a query that one token may be, as far as they count. */
 #define SKX_HIGHLIGHT_IDS		16
 
+/* Words of a text that are marked, at most: half a gigabyte. */
+#define SKX_HIGHLIGHT_MATCHES	(16 * 1024 * 1024)
+
 #define SKX_HIGHLIGHT_WORDS_MAX		10000
 #define SKX_HIGHLIGHT_PASSAGES_MAX	100
 

@@ -33,6 +33,9 @@ skx_highlight_is_blank(char c)
 static void
 skx_highlight_add_word(SkxHighlightText *t, uint32 start, uint32 end)
 {
+	/* of a whole text the last one is enough */
+	if (t->most == 0)
+		t->nwords = 0;
 	if (t->nwords == t->room)
 	{
 		t->room = Max(256, t->room * 2);
@@ -52,6 +55,12 @@ skx_highlight_add_match(SkxHighlightText *t, const SkxHighlightToken *token,
 
 	if (t->nmatches == t->match_room)
 	{
+		if (t->match_room > SKX_HIGHLIGHT_MATCHES / 2)
+			ereport(ERROR,
+					(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+					 errmsg("more than %d words of the text would be marked",
+							t->match_room),
+					 errhint("Ask for passages with max_words, or for a part of the text.")));
 		t->match_room = Max(64, t->match_room * 2);
 		t->matches = t->matches == NULL ?
 			palloc(sizeof(SkxHighlightMatch) * t->match_room) :
@@ -124,7 +133,10 @@ skx_highlight_read_tokens(SkxHighlightText *t, uint32 at)
 	FunctionCall1(&parser->prsend, state);
 }
 
-/* Letters, between marks that are no part of any token before a blank. */
+/*
+ * Letters, between marks that are no part of any token before a blank, as two
+ * dots behind a word are.
+ */
 static bool
 skx_highlight_is_word(const char **bytes, const char *end, int *len)
 {
@@ -137,6 +149,8 @@ skx_highlight_is_word(const char **bytes, const char *end, int *len)
 	while (e > s && !skx_highlight_is_letter(e[-1]) &&
 		   strchr(".,;:!?)]\"'", e[-1]) != NULL)
 		e--;
+	if (end - e > 1 && e[0] == '.' && e[1] == '.')
+		return false;
 	for (p = s; p < e; p++)
 		if (!skx_highlight_is_letter(*p))
 			return false;
@@ -179,9 +193,14 @@ skx_highlight_read_chunks(SkxHighlightText *t)
 			at++;
 		if (at == end)
 			return;
+		/* no path begins after a blank with these: it goes on over them */
+		while (at > t->bytes && at < end && (*at == '.' || *at == '~'))
+			at++;
 		chunk = word = at;
 		while (at < end && !skx_highlight_is_blank(*at))
 			at++;
+		if (at == chunk)
+			continue;
 		if (!skx_highlight_is_word(&word, at, &len))
 		{
 			if (skx_highlight_has_tag(chunk, at, end))

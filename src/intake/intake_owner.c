@@ -15,16 +15,23 @@
 #include "compat/compat.h"
 #include "executor/executor.h"
 #include "intake/intake.h"
+#include "utils/acl.h"
 #include "utils/guc.h"
 
+/*
+ * A caller with less rights than the owner would choose with its search path
+ * what the owner's code calls.
+ */
 void
 skx_intake_owner_begin(SkxOwnerState *state, Relation heap)
 {
+	Oid			owner = heap->rd_rel->relowner;
+
 	GetUserIdAndSecContext(&state->user, &state->context);
-	SetUserIdAndSecContext(heap->rd_rel->relowner,
+	SetUserIdAndSecContext(owner,
 						   state->context | SECURITY_RESTRICTED_OPERATION);
 	state->nest = NewGUCNestLevel();
-	skx_compat_restrict_search_path();
+	skx_compat_restrict_search_path(has_privs_of_role(state->user, owner));
 }
 
 void

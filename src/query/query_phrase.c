@@ -134,6 +134,7 @@ skx_query_compare_place(const void *a, const void *b)
 	uint32		x = ((const SkxPlace *) a)->doc;
 	uint32		y = ((const SkxPlace *) b)->doc;
 
+	CHECK_FOR_INTERRUPTS();
 	return x < y ? -1 : x > y;
 }
 

@@ -402,8 +402,7 @@ skx_range_gather_clauses(SkxRange *r)
 static void
 skx_range_move(SkxRange *r, uint32 doc)
 {
-	if (doc < r->from)
-		elog(ERROR, "a bitmap of a query does not move backward");
+	Assert(doc >= r->from);
 	r->from = doc & ~(uint32) 63;
 	r->to = r->from + Min(r->span, r->seg->header.ndocs - r->from);
 	memset(r->bits, 0, sizeof(uint64) * skx_range_words(r));
@@ -500,9 +499,11 @@ skx_query_range_has(const SkxRange *r, uint32 doc)
 	return doc - r->from < r->to - r->from;
 }
 
+/* The clauses have gone past what is before the range: that was filled in. */
 bool
 skx_query_range_reach(SkxRange *r, uint32 doc)
 {
+	doc = Max(doc, r->from);
 	if (!skx_query_range_has(r, doc))
 		skx_range_move(r, doc);
 	return r->to < r->seg->header.ndocs;
@@ -518,6 +519,8 @@ skx_query_range_filter(SkxRange *r, uint32 *docs, int n)
 	{
 		uint32		at;
 
+		if (docs[i] < r->from)
+			elog(ERROR, "a bitmap of a query does not move backward");
 		(void) skx_query_range_reach(r, docs[i]);
 		at = docs[i] - r->from;
 		docs[kept] = docs[i];
@@ -538,6 +541,7 @@ skx_query_range_fill(SkxRange *r, uint32 window, uint64 *bits)
 		uint32		stop;
 
 		(void) skx_query_range_reach(r, doc);
+		doc = Max(doc, r->from);
 		stop = Min(end, r->to);
 		for (; doc < stop; doc += 64)
 			bits[(doc - window) / 64] |= r->bits[(doc - r->from) / 64];

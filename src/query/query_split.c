@@ -300,22 +300,31 @@ skx_query_takes_nulls(const SkxQuery *query)
 static bool
 skx_query_has_each(const SkxQueryNode *node, const SkxLexeme *lexemes, int n)
 {
+	bool	   *has;
 	int			found = 0;
 	int			i;
 
 	if (node->kind != SKX_NODE_OR)
 		return false;
+	has = palloc0(sizeof(bool) * n);
 	for (i = 0; i < node->nchildren; i++)
 	{
 		const SkxQueryNode *child = node->children[i];
 		SkxLexeme	key = {child->lexeme, child->len};
+		const SkxLexeme *one;
 
 		CHECK_FOR_INTERRUPTS();
-		if (skx_query_is_plain(child) && child->labels == 0)
-			found += bsearch(&key, lexemes, n, sizeof(SkxLexeme),
-							 skx_intake_compare_lexeme) != NULL;
+		if (!skx_query_is_plain(child) || child->labels != 0)
+			continue;
+		one = bsearch(&key, lexemes, n, sizeof(SkxLexeme),
+					  skx_intake_compare_lexeme);
+		/* one of an array of queries may be there several times */
+		if (one == NULL || has[one - lexemes])
+			continue;
+		has[one - lexemes] = true;
+		found++;
 	}
-	/* an operator has a lexeme once (skx_query_drop_repeats) */
+	pfree(has);
 	return found == n;
 }
 

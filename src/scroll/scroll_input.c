@@ -171,6 +171,7 @@ skx_scroll_compare(const void *a, const void *b)
 	uint64		x = skx_scroll_key(a);
 	uint64		y = skx_scroll_key(b);
 
+	CHECK_FOR_INTERRUPTS();
 	return x < y ? -1 : x > y;
 }
 

@@ -9,6 +9,7 @@
 #include "postgres.h"
 
 #include "intake/intake_value.h"
+#include "miscadmin.h"
 #include "topk/topk_internal.h"
 #include "utils/memutils.h"
 
@@ -107,6 +108,7 @@ skx_rows_fill(SkxTopkRows *rows, SkxRowList *list)
 static int
 skx_rows_compare(const void *a, const void *b)
 {
+	CHECK_FOR_INTERRUPTS();
 	return ItemPointerCompare(unconstify(ItemPointerData *, (const ItemPointerData *) a),
 							  unconstify(ItemPointerData *, (const ItemPointerData *) b));
 }

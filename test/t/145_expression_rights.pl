@@ -119,6 +119,32 @@ $node->safe_psql('d', "$as DELETE FROM s.docs WHERE id % 3 = 0");
 gains_nothing('VACUUM', 0, q{VACUUM s.docs});
 gains_nothing('ANALYZE', 1, q{ANALYZE s.docs});
 
+# What a reader sets does not choose what the code of the owner calls.
+$node->safe_psql('d', <<'SQL');
+CREATE ROLE eve LOGIN;
+CREATE SCHEMA eve AUTHORIZATION eve;
+GRANT USAGE ON SCHEMA s TO eve;
+SET SESSION AUTHORIZATION mallory;
+CREATE FUNCTION s.careless(body text) RETURNS tsvector LANGUAGE plpgsql IMMUTABLE AS
+	$$ BEGIN RETURN to_tsvector('simple'::regconfig, body); END $$;
+CREATE FUNCTION s.size(id int) RETURNS numeric LANGUAGE plpgsql IMMUTABLE AS $$ BEGIN RETURN abs(id); END $$;
+CREATE TABLE s.more (id int, body text);
+INSERT INTO s.more SELECT i, 'all w' || i FROM generate_series(1, 5) i;
+CREATE INDEX more_i ON s.more USING skipidx (s.careless(body), (s.size(id)));
+GRANT SELECT ON s.more TO eve;
+RESET SESSION AUTHORIZATION;
+SET SESSION AUTHORIZATION eve;
+CREATE FUNCTION eve.to_tsvector(regconfig, text) RETURNS tsvector LANGUAGE plpgsql AS
+	$$ BEGIN RAISE WARNING 'stolen from %', current_user; RETURN 'all'; END $$;
+CREATE FUNCTION eve.abs(int) RETURNS int LANGUAGE plpgsql AS $$ BEGIN RAISE WARNING 'stolen from %', current_user; RETURN 1; END $$;
+SQL
+for my $call (q{public.skipidx_explain_score('s.more_i', '(0,1)', 'all')}, q{public.skipidx_facets('s.more_i', 'all', 'size')})
+{
+	forget();
+	$node->safe_psql('d', "SET SESSION AUTHORIZATION eve; SET search_path = eve, pg_catalog; SELECT * FROM $call");
+	is(told('stolen from .*'), 0, "$call: by a reader with another search path");
+}
+
 # Workers can have no subtransactions, and refuse nearly everything else.
 $node->safe_psql('d', $as . <<'SQL');
 CREATE OR REPLACE FUNCTION s.seize() RETURNS void LANGUAGE plpgsql AS $$

@@ -444,7 +444,7 @@ CREATE TABLE own (v tsvector, i int);
 INSERT INTO own SELECT 'wa', 7 FROM generate_series(1, 10);
 ALTER TABLE own OWNER TO owner;
 SET ROLE owner;
-CREATE FUNCTION numeric_who(int) RETURNS numeric LANGUAGE sql IMMUTABLE AS $$ SELECT who($1)::numeric $$;
+CREATE FUNCTION numeric_who(int) RETURNS numeric LANGUAGE sql IMMUTABLE AS $$ SELECT public.who($1)::numeric $$;
 CREATE INDEX own_skx ON own USING skipidx (v, (numeric_who(i)));
 GRANT SELECT ON own TO reader;
 RESET ROLE;
