@@ -53,6 +53,20 @@ skx_am_ranked_pins(const SkxScan *so)
 	return so->page != NULL ? &so->page->pins : NULL;
 }
 
+/* Those of the index, or that the leader of several processes has read of it. */
+static void
+skx_am_ranked_options(const SkxScan *so, Relation bound,
+					  SkxRankOptions *options)
+{
+	const SkxRankOptions *shared = so->share == NULL ? NULL :
+		skx_topk_share_options(so->share);
+
+	if (shared != NULL)
+		*options = *shared;
+	else
+		skx_am_rank_options(bound, options);
+}
+
 static SkxScorer *
 skx_am_ranked_scorer(IndexScanDesc scan, const ScanKeyData *key)
 {
@@ -69,7 +83,7 @@ skx_am_ranked_scorer(IndexScanDesc scan, const ScanKeyData *key)
 		return NULL;
 	ref = (const SkxRef *) PG_DETOAST_DATUM_COPY(key->sk_argument);
 	bound = skx_am_open_bound(ref->index);
-	skx_am_rank_options(bound, &options);
+	skx_am_ranked_options(so, bound, &options);
 	scorer = skx_score_open_pinned(bound, scan->xs_snapshot, &options,
 								   SkxRefQuery(ref),
 								   skx_am_ranked_pins(so));

@@ -27,6 +27,7 @@ struct SkxTopkShare
 	bool		ranked;
 	int			rows;			/* that the search is for */
 	uint32		max_hits;
+	SkxRankOptions options;		/* of the leader: they may be changed */
 	SkxScorePins pins;			/* its dfs are in `numbers` */
 	pg_atomic_flag claimed;		/* a process does it alone */
 	pg_atomic_uint32 reached;	/* a sum of as many documents */
@@ -93,6 +94,7 @@ skx_topk_share_init(SkxTopkShare *share, const SkxScorer *scorer,
 		skx_topk_is_budgeted();
 	if (scorer != NULL)
 	{
+		share->options = scorer->options;
 		skx_score_pinned(scorer, &share->pins);
 		memcpy(share->numbers, share->pins.dfs,
 			   sizeof(uint64) * share->pins.n);
@@ -124,6 +126,12 @@ skx_topk_share_pins(const SkxTopkShare *share)
 	*pins = share->pins;
 	pins->dfs = unconstify(SkxTopkShare *, share)->numbers;
 	return pins;
+}
+
+const SkxRankOptions *
+skx_topk_share_options(const SkxTopkShare *share)
+{
+	return share->ranked ? &share->options : NULL;
 }
 
 bool

@@ -25,8 +25,8 @@
  *
  * size: bytes of shared memory for so many processes, this one with them;
  * `scorer` NULL: no row is ranked.  init makes it; restart lets the same search
- * begin again, when no process is in it.  pins: what all of them score by; NULL:
- * no row is ranked.  joins: has this process anything to do?  Asked once by each
+ * begin again, when no process is in it.  pins, options: what all of them score
+ * by; NULL: no row is ranked.  joins: has this process anything to do?  Asked once by each
  * process.  work: what the processes other than the leader have done.
  */
 extern Size skx_topk_share_size(const SkxScorer *scorer, uint64 rows,
@@ -36,6 +36,7 @@ extern void skx_topk_share_init(SkxTopkShare *share, const SkxScorer *scorer,
 								int nprocesses);
 extern void skx_topk_share_restart(SkxTopkShare *share);
 extern const SkxScorePins *skx_topk_share_pins(const SkxTopkShare *share);
+extern const SkxRankOptions *skx_topk_share_options(const SkxTopkShare *share);
 extern bool skx_topk_share_joins(SkxTopkShare *share);
 extern void skx_topk_share_work(SkxTopkShare *share, SkxTopkWork *work);
 
