@@ -85,5 +85,19 @@ SELECT matches('!(spread & (border:C | bare & edge))');
 SELECT matches('of:* <-> stem:* <-> even');
 SELECT matches(words('of%s', ' | ', 0, 299)::tsquery);
 
+-- ranked by more words than the filter has, which has one of them twice
+CREATE TABLE twice (id int, words tsvector);
+INSERT INTO twice SELECT i, (CASE WHEN i % 2 = 0 THEN 'a:1 c:2 d:3' ELSE 'b:1,2,3' END)::tsvector FROM generate_series(1, 20000) i;
+CREATE INDEX twice_words ON twice USING skipidx (words);
+ANALYZE twice;
+SET enable_seqscan = off;
+SET enable_bitmapscan = off;
+SELECT count(*), count(*) FILTER (WHERE words @@ 'a') AS a FROM (SELECT words FROM twice WHERE words @@ ANY (ARRAY['a', 'a']::tsquery[]) ORDER BY words <@> 'a | b'::tsquery LIMIT 10) x;
+SELECT count(*), count(*) FILTER (WHERE words @@ 'a') AS a FROM (SELECT words FROM twice WHERE words @@ 'a | a:A | a' ORDER BY words <@> 'a | b'::tsquery LIMIT 10) x;
+SELECT count(*), count(*) FILTER (WHERE words @@ 'a') AS a FROM (SELECT words FROM twice WHERE words @@ ANY (ARRAY['a', 'b', 'a']::tsquery[]) ORDER BY words <@> 'a | b'::tsquery LIMIT 10) x;
+RESET enable_seqscan;
+RESET enable_bitmapscan;
+DROP TABLE twice;
+
 DROP TABLE docs;
 DROP FUNCTION matches(tsquery), words(text, text, int, int);

@@ -215,6 +215,7 @@ typedef struct SkxBlkLoad
 {
 	bool		used;			/* or to be had for the next load */
 	bool		ahead;
+	bool		started;		/* reads of all that has to be read */
 	bool		done;			/* verified */
 	bool		token;			/* of skx_blkio_depth_take */
 	int			under_way;		/* transfers */

@@ -55,6 +55,7 @@ skx_blkio_load_new(SkxBlkFile *file, const SkxBlkPlane *plane, bool ahead)
 	skx_blkio_loads_used++;
 	load->ahead = ahead;
 	skx_blkio_loads_ahead += ahead;
+	load->started = false;
 	load->done = false;
 	load->token = false;
 	load->under_way = 0;
@@ -64,6 +65,7 @@ skx_blkio_load_new(SkxBlkFile *file, const SkxBlkPlane *plane, bool ahead)
 	skx_blkio_key(file, plane, 0, &load->key);
 	load->group.plane = plane;
 	load->group.nframes = 0;
+	load->npages = 0;
 	load->ntransfers = 0;
 	return load;
 }
@@ -380,6 +382,7 @@ skx_blkio_load_start(SkxBlkLoad *load)
 	}
 	else
 		skx_blkio_load_ended(load);
+	load->started = true;
 }
 
 /*
@@ -396,12 +399,23 @@ skx_blkio_load_end_round(SkxBlkLoad *load)
 	skx_blkio_count(load->file)->rounds++;
 }
 
+/* An error may have ended the start of one read ahead, in whatever scan. */
+static void
+skx_blkio_load_restart(SkxBlkLoad *load)
+{
+	skx_blkio_load_wait(load, false);
+	skx_blkio_load_ended(load);
+	skx_blkio_load_start(load);
+}
+
 void
 skx_blkio_load_finish(SkxBlkLoad *load)
 {
 	SkxBlkFile *file = load->file;
 	SkxBlkGroup *group = &load->group;
 
+	if (!load->started)
+		skx_blkio_load_restart(load);
 	skx_blkio_load_end_round(load);
 	if (load->under_way > 0)
 	{
@@ -450,7 +464,7 @@ skx_blkio_load_came(SkxBlkLoad *load)
 static void
 skx_blkio_load_keep(SkxBlkLoad *load)
 {
-	if (!load->ahead || load->done || load->file->once)
+	if (!load->ahead || !load->started || load->done || load->file->once)
 		return;
 	skx_blkio_load_wait(load, false);
 	if (!skx_blkio_load_came(load))

@@ -169,19 +169,23 @@ skx_measure_queue(SkxMeasure *m, struct io_uring *ring, char *page)
 	return true;
 }
 
-/* Waits for one read; returns its page, and what the kernel says of it. */
+/*
+ * Waits for one read; returns its page, and what the kernel says of it.  A signal
+ * ends the kernel's wait, also that of a call which has sent something.
+ */
 static char *
 skx_measure_wait(struct io_uring *ring, int *result)
 {
 	struct io_uring_cqe *cqe = NULL;
 	char	   *page;
-	int			error;
 
 	do
-		error = io_uring_submit_and_wait(ring, 1);
-	while (error == -EINTR || error == -EAGAIN);
-	if (error < 0 || io_uring_peek_cqe(ring, &cqe) != 0)
-		elog(PANIC, "io_uring_enter failed: %s", strerror(-error));
+	{
+		int			error = io_uring_submit_and_wait(ring, 1);
+
+		if (error < 0 && error != -EINTR && error != -EAGAIN)
+			elog(PANIC, "io_uring_enter failed: %s", strerror(-error));
+	} while (io_uring_peek_cqe(ring, &cqe) != 0);
 	page = io_uring_cqe_get_data(cqe);
 	*result = cqe->res;
 	io_uring_cqe_seen(ring, cqe);

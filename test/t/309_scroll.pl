@@ -298,6 +298,21 @@ my (undef, $first) = work("SELECT count(*) FROM skipidx_scroll('many_v', 'half',
 is($n, 1000, 'a late page');
 cmp_ok($first, '<', 40, "the first page: $first sub-blocks");
 cmp_ok($last, '<', $first + 20, "a late page: $last");
+
+# Stretches of a slice that end within the window in which the bits of a
+# disjunction with many prefixes begin anew: four rows a page, so 1,024 a chunk.
+$s->value(<<'SQL');
+CREATE TABLE wide (id int, v tsvector, pad text) WITH (autovacuum_enabled = off, fillfactor = 10);
+INSERT INTO wide SELECT i, ('a:1 b:' || 2 + i % 2 || ' k' || i % 50 || ':4')::tsvector, repeat('x', 120) FROM generate_series(1, 40000) i;
+CREATE INDEX wide_v ON wide USING skipidx (v);
+SQL
+for my $slices (1, 2, 3)
+{
+	my $rows = $s->value("SELECT sum((SELECT count(*) FROM skipidx_scroll('wide_v', ('(a <-> b) | (' || repeat('k:* & ', 999) || 'k:*)')::tsquery, slice, $slices, size => 100000)))"
+		  . " FROM generate_series(0, $slices - 1) slice");
+
+	is($rows, 40000, "$slices slices of many prefixes");
+}
 $s->close;
 $node->stop;
 done_testing();

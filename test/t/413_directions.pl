@@ -11,7 +11,8 @@ use JSON::PP qw(decode_json);
 use PostgreSQL::Test::Utils;
 use SkipidxTest qw(skx_node skx_session);
 use Test::More;
-use Time::HiRes qw(time);
+use POSIX ();
+use Time::HiRes qw(time sleep);
 
 my $node = skx_node('directions', conf => "maintenance_work_mem = 256MB\neffective_io_concurrency = 1\n"
 	  . "shared_preload_libraries = 'skipidx'");
@@ -239,6 +240,24 @@ is($s->raw($named =~ s/ALTER SYSTEM //r), '', 'which can be set');
 my ($again) = $s->value("SELECT command FROM skipidx_calibrate('Spare one', $small) WHERE command <> ''");
 is(() = $again =~ /Spare/g, 1, 'an entry is replaced');
 $s->value('RESET ALL');
+
+# A signal ends no read, and no server.
+my $backend = $s->value('SELECT pg_backend_pid()');
+my $sender = fork;
+
+if ($sender == 0)
+{
+	for (1 .. 20000)
+	{
+		kill 'HUP', $backend;
+		sleep 0.0005;
+	}
+	POSIX::_exit(0);
+}
+is($s->value('SELECT count(*) FROM skipidx_calibrate(seconds => .2, megabytes => 64)'), scalar(@rows), 'among signals');
+kill 'KILL', $sender;
+waitpid $sender, 0;
+is($s->value('SELECT pg_backend_pid()'), $backend, 'the server goes on');
 
 # What is cancelled or fails leaves no file.
 my $began = time;
