@@ -16,6 +16,7 @@
 #include <math.h>
 
 #include "am/am.h"
+#include "catalog/pg_type.h"
 #include "miscadmin.h"
 #include "nodes/nodeFuncs.h"
 #include "nodes/tidbitmap.h"
@@ -25,6 +26,7 @@
 #include "optimizer/restrictinfo.h"
 #include "parser/parsetree.h"
 #include "planner/planner_internal.h"
+#include "tsearch/ts_type.h"
 #include "utils/lsyscache.h"
 
 /*
@@ -36,6 +38,12 @@
  */
 #define SKX_FILTER_BYTE			0.07
 #define SKX_FILTER_BYTE_AWAY	0.22
+
+/*
+ * The same for a word that is looked for beside the first: of 20,000 values of 60
+ * words, each of 30 or 300 words of a disjunction took 40 to 80 ns.
+ */
+#define SKX_FILTER_WORD			6.0
 
 /* Bytes of a tsvector for each of its words, repeated ones included. */
 #define SKX_FILTER_WORD_BYTES	10
@@ -89,6 +97,37 @@ skx_planner_key_cost(PlannerInfo *root, IndexOptInfo *index)
 		cpu_operator_cost;
 }
 
+/*
+ * To look for the words of a query, beside the first: each of a disjunction, if
+ * it is known; of others, which mostly end at the first that is missing, none.
+ */
+static Cost
+skx_planner_words_cost(List *args)
+{
+	Cost		cost = 0;
+	ListCell   *lc;
+
+	foreach(lc, args)
+	{
+		const Const *value = lfirst(lc);
+		TSQuery		query;
+		int			i;
+
+		if (!IsA(value, Const) || value->consttype != TSQUERYOID ||
+			value->constisnull)
+			continue;
+		query = DatumGetTSQuery(value->constvalue);
+		if (query->size == 0 || GETQUERY(query)->type != QI_OPR ||
+			GETQUERY(query)->qoperator.oper != OP_OR)
+			continue;
+		for (i = 0; i < query->size; i++)
+			if (GETQUERY(query)[i].type == QI_VAL)
+				cost += SKX_FILTER_WORD * cpu_operator_cost;
+		cost -= SKX_FILTER_WORD * cpu_operator_cost;
+	}
+	return cost;
+}
+
 static bool
 skx_planner_is_match(IndexOptInfo *index, Oid operator, List *args)
 {
@@ -119,7 +158,8 @@ skx_planner_match_cost(const SkxFilters *filters, Oid operator, List *args)
 
 		if (skx_planner_is_ours(index) && list_length(args) == 2 &&
 			skx_planner_is_match(index, operator, args))
-			return skx_planner_key_cost(filters->root, index);
+			return skx_planner_key_cost(filters->root, index) +
+				skx_planner_words_cost(args);
 	}
 	return 0;
 }
