@@ -29,7 +29,7 @@ SELECT id, words, kind, body, (SELECT string_agg(quote_literal(lexeme), ' | ')
 	)::tsquery AS q
 FROM documents, unnest('{{{kinds}}}'::text[]) kind"""
 # What is counted is whether a word was marked.
-STATEMENT = ("SELECT (strpos({function}('{config}', $1, $2), '<b>') > 0)::int8"
+STATEMENT = ("SELECT (strpos({function}('{config}', $1, $2), '<b>') > 0)::int::int8"
              " AS count")
 
 
