@@ -9,9 +9,9 @@ LONG, FACTOR = 1000, 10.0
 
 
 def wrong_answers(run):
-    return ["%s of %d words by %s, document %d: %s marked" % (
-        one["kind"], one["words"], one["function"], one["query"],
-        " or ".join(map(str, one["rows"]))) for one in run["wrong"]]
+    return ["%s of %d words, query %d: %d documents marked, %d by %s" % (
+        one["kind"], one["words"], one["query"], *one["rows"], YARDSTICK)
+            for one in run["wrong"]]
 
 
 def middle(run, **wanted):
@@ -23,14 +23,19 @@ def tables(run):
     print_head(run, "each the least of %d times" % run["repetitions"])
     print("words    " + ", ".join("%d (%d wanted)" % (found, words)
                                   for words, found in run["lengths"]))
-    print("\nthe best passage, us, p50\n%-7s %7s" % ("", "words") + "".join(
-        "%20s" % function for function in FUNCTIONS) + "%9s" % "ratio")
+    print("\nthe best passage, us a document, p50; documents marked\n%-7s %7s" %
+          ("", "words") + "".join("%27s" % one for one in FUNCTIONS) +
+          "%9s" % "ratio")
     for kind in KINDS:
         for words in LENGTHS:
             us = [middle(run, kind=kind, words=words, function=function)
                   for function in FUNCTIONS]
+            marked = [of(run["times"], kind=kind, words=words,
+                         function=function)[0]["marked"]
+                      for function in FUNCTIONS]
             print("%-7s %7d" % (kind, words) + "".join(
-                "%20.1f" % one for one in us) + "%9.1f" % (us[1] / us[0]))
+                "%20.1f (%4d)" % one for one in zip(us, marked)) +
+                  "%9.1f" % (us[1] / us[0]))
 
 
 def expectations(run):
