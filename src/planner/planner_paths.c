@@ -16,6 +16,7 @@
 #include "postgres.h"
 
 #include "am/am.h"
+#include "catalog/pg_type.h"
 #include "compat/compat_planner.h"
 #include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
@@ -27,6 +28,7 @@
 #include "optimizer/restrictinfo.h"
 #include "planner/planner.h"
 #include "planner/planner_internal.h"
+#include "query/query.h"
 #include "topk/topk_share.h"
 #include "utils/guc.h"
 #include "utils/lsyscache.h"
@@ -322,6 +324,36 @@ skx_planner_wrap(PlannerInfo *root, RelOptInfo *rel, Path *path)
 	return (Path *) custom;
 }
 
+/*
+ * Are bits gathered of a whole segment first, as for a prefix?  Each process
+ * would do that for itself.
+ */
+static bool
+skx_planner_gathers(const IndexPath *path)
+{
+	ListCell   *lc;
+	ListCell   *lq;
+
+	foreach(lc, path->indexclauses)
+	{
+		foreach(lq, lfirst_node(IndexClause, lc)->indexquals)
+		{
+			const OpExpr *op = (const OpExpr *)
+				lfirst_node(RestrictInfo, lq)->clause;
+			const Const *value;
+
+			if (!IsA(op, OpExpr) || list_length(op->args) != 2)
+				continue;
+			value = lsecond(op->args);
+			if (IsA(value, Const) && value->consttype == TSQUERYOID &&
+				!value->constisnull &&
+				skx_query_may_gather(DatumGetTSQuery(value->constvalue)))
+				return true;
+		}
+	}
+	return false;
+}
+
 /* As the server counts the leader, which also has to gather (costsize.c). */
 double
 skx_planner_processes(int workers)
@@ -343,7 +375,13 @@ skx_planner_shared(RelOptInfo *rel, const CustomPath *whole, Cost divided,
 	int			workers = compute_parallel_worker(rel, -1, pages,
 												  max_parallel_workers_per_gather);
 	CustomPath *partial;
+	ListCell   *lc;
 
+	foreach(lc, whole->custom_paths)
+	{
+		if (skx_planner_gathers(lfirst(lc)))
+			return NULL;
+	}
 	if (workers <= 0)
 		return NULL;
 	partial = makeNode(CustomPath);

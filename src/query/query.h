@@ -144,6 +144,9 @@ extern bool skx_query_takes_nulls(const SkxQuery *query);
  */
 extern bool skx_query_gathers(const SkxQuery *query);
 
+/* The same of a query that was not compiled, at least if it does. */
+extern bool skx_query_may_gather(TSQuery query);
+
 /* The one lexeme, or value, that a document needs to match; NULL: it is not
  * that simple. */
 extern const SkxLexeme *skx_query_only_word(const SkxQuery *query);

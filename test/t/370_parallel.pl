@@ -242,6 +242,23 @@ unlike($s->value("EXPLAIN SELECT id FROM docs ORDER BY v <\@> 'half | rare'::tsq
 unlike($s->value("EXPLAIN SELECT (SELECT id FROM docs ORDER BY v <\@> q LIMIT 1) FROM (VALUES ('half'::tsquery), ('rare')) AS t (q)"),
 	qr/Parallel Custom Scan/, 'by another row: alone');
 
+# What each process would gather of a whole segment for itself.
+$s->value('SET enable_bitmapscan = on');
+my $many = join(' | ', 'half', map { "w$_" } 1 .. 200);
+
+for my $case ([ 'half & !tenth', 1 ], [ 'half & !tent:*', 0 ], [ 'half | w1 | w2', 1 ], [ $many, 0 ])
+{
+	my ($query, $divided) = @$case;
+
+	for my $sql ("SELECT count(*) FROM docs WHERE v \@\@ '$query'", "SELECT n, count(*) FROM docs WHERE v \@\@ '$query' GROUP BY n",
+		"SELECT id FROM docs WHERE v \@\@ '$query' ORDER BY v <\@> 'half | rare'::tsquery LIMIT 10")
+	{
+		my $plan = $s->value("EXPLAIN (COSTS OFF) $sql");
+
+		is($plan =~ /Parallel Custom Scan/ ? 1 : 0, $divided, ($divided ? 'by several: ' : 'alone: ') . substr($sql, 0, 60));
+	}
+}
+
 # ---- scans that begin again, prepared statements, partitions ----
 
 sub both
