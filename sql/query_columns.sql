@@ -347,7 +347,9 @@ CREATE OPERATOR > (LEFTARG = folded, RIGHTARG = folded, FUNCTION = folded_gt);
 CREATE OPERATOR CLASS folded_ops DEFAULT FOR TYPE folded USING btree AS
 	OPERATOR 1 <, OPERATOR 2 <=, OPERATOR 3 =, OPERATOR 4 >=, OPERATOR 5 >, FUNCTION 1 folded_cmp(folded, folded);
 CREATE TABLE folds (tsv tsvector, words folded[], names varchar(9)[], addresses cidr[], classes regclass[]);
+\set VERBOSITY sqlstate
 CREATE INDEX ON folds USING skipidx (tsv, words);
+\set VERBOSITY terse
 CREATE INDEX ON folds USING skipidx (tsv, names, addresses, classes);
 DROP TABLE folds;
 DROP TYPE folded CASCADE;
