@@ -41,6 +41,11 @@ DOCS = (
 )
 
 
+def sizes(name, default):
+    found = [float(word) for word in option(name, default).split()]
+    return [round(size * MILLION if size < 1000 else size) for size in found]
+
+
 def size_of(rows):
     for unit, name in ((MILLION, "M"), (1000, "k")):
         if rows >= unit:

@@ -3,8 +3,8 @@ see README.md beside it."""
 import json
 import random
 
-from harness.recombined import (MILLION, check_disk, load_text, make_text,
-                                remove_text, size_of)
+from harness.recombined import (check_disk, load_text, make_text,
+                                remove_text, size_of, sizes)
 from harness.record import in_turns, keep, numbers, option, step
 from harness.searches import RANKED
 from harness.server import (build, create_extensions, outputs, quoted, sql,
@@ -66,8 +66,7 @@ def measure_entry(run, turn, entry):
 
 
 def prepare(run):
-    size = float(option("PARALLEL_ROWS", ROWS))
-    rows = round(size * MILLION if size < 1000 else size)
+    rows, = sizes("PARALLEL_ROWS", ROWS)
     wanted = {"text": size_of(rows), "rows": rows, "row_words": 0,
               "order": "article"}
     check_disk([wanted])

@@ -1,14 +1,9 @@
 """texts.py: which texts bench-scale is measured on; imported by measure.py."""
-from harness.recombined import MILLION, size_of
+from harness.recombined import size_of, sizes
 from harness.record import option
 
 ROWS, SHORT, ORDER = "1 4 10", "20", "article"
 SHORT_WORDS = 10          # of a row, on average
-
-
-def sizes(name, default):
-    found = [float(word) for word in option(name, default).split()]
-    return [round(size * MILLION if size < 1000 else size) for size in found]
 
 
 def wanted_texts():
