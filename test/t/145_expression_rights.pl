@@ -123,6 +123,7 @@ gains_nothing('ANALYZE', 1, q{ANALYZE s.docs});
 $node->safe_psql('d', <<'SQL');
 CREATE ROLE eve LOGIN;
 CREATE SCHEMA eve AUTHORIZATION eve;
+GRANT USAGE ON SCHEMA eve TO PUBLIC;
 GRANT USAGE ON SCHEMA s TO eve;
 SET SESSION AUTHORIZATION mallory;
 CREATE FUNCTION s.careless(body text) RETURNS tsvector LANGUAGE plpgsql IMMUTABLE AS

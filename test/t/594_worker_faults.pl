@@ -144,15 +144,14 @@ sub wait_for_crash
 }
 
 # The postmaster, at once; its processes end when they find that out, and
-# before that no new one can start.  One that is stopped goes on after it.
+# before that no new one can start.
 sub kill_postmaster
 {
-	my ($killed, $what, $stopped) = @_;
+	my ($killed, $what) = @_;
 	my @pids = split /\n/, $killed->safe_psql('postgres', 'SELECT pid FROM pg_stat_activity WHERE pid <> pg_backend_pid()');
 
 	push @pids, split(/\n/, slurp_file($killed->data_dir . '/postmaster.pid') =~ s/\n.*//sr);
 	$killed->kill9;
-	kill 'CONT', $stopped if $stopped;
 	for (1 .. 300)
 	{
 		last if !grep { kill 0, $_ } @pids;
@@ -162,20 +161,27 @@ sub kill_postmaster
 	return;
 }
 
-# A worker of the table that waits at the point.
+# A worker of the table that waits at the point, until the session that is
+# returned ends; one that pauses takes notice of nothing else.
 sub held
 {
-	my ($point, $table) = @_;
+	my ($point, $table, $action) = (@_, 'wait');
 	my $holder = skx_session($node, 'd');
 	my $lock = skx_fault_lock($point);
+	my $log = -s $node->logfile;
 
 	$holder->value("SELECT pg_advisory_lock(7564152, $lock)");
-	fault("$point:wait");
+	fault("$point:$action");
 	$s->close;
 	$s = skx_session($node, 'd');
 	$s->value("SET skipidx.fault = ''");
 	insert($table, 2000);
-	poll("SELECT count(*) = 1 FROM pg_locks WHERE locktype = 'advisory' AND NOT granted", "a worker waits at $point");
+	for (1 .. 300)
+	{
+		last if slurp_file($node->logfile, $log) =~ /fault point $point: $action/;
+		sleep 0.1;
+	}
+	like(slurp_file($node->logfile, $log), qr/fault point $point: $action/, "a worker is at $point");
 	return $holder;
 }
 
@@ -238,19 +244,20 @@ for my $point ($all ? qw(flush_read flush_built merge_mapped merge_built publish
 # A worker in the midst of its work does not do the rest of it without one.
 {
 	my $t = table();
-	my $holder = held('merge_mapped', $t);
-	my $worker = $s->value("SELECT pid FROM pg_stat_activity WHERE backend_type = 'skipidx worker'"
-		  . " AND pid IN (SELECT pid FROM pg_locks WHERE locktype = 'advisory' AND NOT granted)");
 
-	kill 'STOP', $worker;
-	$holder->close;
-	poll("SELECT count(*) = 0 FROM pg_locks WHERE locktype = 'advisory' AND NOT granted", 'the worker may go on');
+	settings('skipidx.log_min_duration' => 0);
+
+	my $holder = held('merge_mapped', $t, 'pause');
+	my $log = -s $node->logfile;
+
 	sleep 0.2;
-	kill_postmaster($node, 'killed during a merge', $worker);
-	$s->close;
+	kill_postmaster($node, 'killed during a merge');
+	$_->close for $holder, $s;
+	unlike(slurp_file($node->logfile, $log), qr/merge of skipidx index/, 'killed during a merge: it did not go on');
 	$node->start;
 	fault('');
 	$s = skx_session($node, 'd');
+	settings('skipidx.log_min_duration' => -1);
 	is($s->value("SELECT count(*) FROM skipidx_segments('${t}_v') WHERE kind = 'segment'"), 3, 'killed during a merge: it did not end');
 	same($t, 'killed during a merge, at once');
 	goes_on($t, 'killed during a merge');
