@@ -361,6 +361,19 @@ SELECT count(*) FROM other;
 SET enable_seqscan = off;
 SELECT count(*) FROM other WHERE tsv @@ 'a' AND x = repeat('x', 2044);
 SELECT count(*) FROM other WHERE tsv @@ 'a' AND x = repeat('x', 2045);
+
+-- as many equal elements as an array has; of those that differ, a megabyte
+CREATE TABLE long_arrays (tsv tsvector, x int[]);
+INSERT INTO long_arrays SELECT 'a', array_agg(i % 3) FROM generate_series(1, 1000000) i;
+CREATE INDEX long_arrays_x ON long_arrays USING skipidx (tsv, x);
+INSERT INTO long_arrays SELECT 'a', array_agg(i % 5) FROM generate_series(1, 1000000) i;
+SELECT count(*) FILTER (WHERE x @> '{2}'), count(*) FILTER (WHERE x && '{4,5}') FROM long_arrays WHERE tsv @@ 'a';
+SET enable_seqscan = off;
+SELECT count(*) FROM long_arrays WHERE tsv @@ 'a' AND x @> '{2}';
+SELECT count(*) FROM long_arrays WHERE tsv @@ 'a' AND x && '{4,5}';
+RESET enable_seqscan;
+INSERT INTO long_arrays SELECT 'a', array_agg(i) FROM generate_series(1, 1000000) i;
+DROP TABLE long_arrays;
 RESET enable_seqscan;
 
 --

@@ -20,7 +20,7 @@ FROM generate_series(0, 12999) i;
 CREATE INDEX docs_body ON docs USING skipidx (body) WITH (block_size = 8);
 
 -- The number of matches, if bitmap and plain index scan find the rows that
--- the sequential scan finds.
+-- the sequential scan finds.  EXECUTE plans it each time.
 CREATE FUNCTION matches(q tsquery) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
 	mode text;
@@ -31,8 +31,8 @@ BEGIN
 		PERFORM set_config('enable_seqscan', (mode = 'seq')::text, true),
 			set_config('enable_bitmapscan', (mode = 'bitmap')::text, true),
 			set_config('enable_indexscan', (mode = 'plain')::text, true);
-		SELECT count(*) || ' ' || coalesce(sum(hashint4extended(id, 1)), 0)
-			INTO got FROM docs WHERE body @@ q;
+		EXECUTE 'SELECT count(*) || '' '' || coalesce(sum(hashint4extended(id, 1)), 0) FROM docs WHERE body @@ $1'
+			INTO got USING q;
 		oracle := coalesce(oracle, got);
 		IF got <> oracle THEN
 			RETURN format('%s: %s instead of %s', mode, got, oracle);
@@ -77,6 +77,12 @@ SELECT matches(('(even | odd) & bare & ' || words('!of%s', ' & ', 0, 149))::tsqu
 
 -- many phrases in one query, each with its share of the operands
 SELECT matches(words('(all <-> of%s:*)', ' | ', 10, 99)::tsquery);
+
+-- many prefixes in one phrase, each with room for the places of some documents
+SELECT matches(('all <-> (' || words('none%s:*', ' | ', 1, 300) || ' | of:*)')::tsquery);
+SELECT matches(('(' || words('none%s:*', ' | ', 1, 300) || ' | of:*) <-> (stem:* | s:*B | stem:*D)')::tsquery);
+SELECT matches(('even & !(all <-> (' || words('!none%s:*', ' & ', 1, 300) || ' & of1:* & o:*))')::tsquery);
+SELECT matches(('all <-> (' || repeat('of:* | ', 199) || 'of:*)')::tsquery);
 
 -- rows that are gone: the numbering of documents stays
 DELETE FROM docs WHERE id % 5 = 2 OR id BETWEEN 8100 AND 8200;

@@ -43,6 +43,8 @@ typedef struct SkxValueList
 	int			size;
 	SkxLexeme  *lexemes;
 	Size		nbytes;			/* of all of them */
+	MemoryContext context;		/* their bytes, and what was allocated to make
+								 * them */
 } SkxValueList;
 
 Oid
@@ -126,11 +128,54 @@ skx_intake_too_many(void)
 					   MAXSTRPOS)));
 }
 
-/* Refuses what does not fit before more of a long array is taken. */
+/*
+ * Keeps one of equal lexemes, in order.
+ */
+static void
+skx_intake_unite(SkxValueList *list)
+{
+	int			i;
+
+	list->n = skx_intake_distinct(list->lexemes, list->n);
+	list->nbytes = 0;
+	for (i = 0; i < list->n; i++)
+		list->nbytes += list->lexemes[i].len;
+	if (list->nbytes > MAXSTRPOS)
+		skx_intake_too_many();
+}
+
+/*
+ * Gives back all memory but what the lexemes take.
+ */
+static void
+skx_intake_compact(SkxValueList *list)
+{
+	MemoryContext context =
+		AllocSetContextCreate(MemoryContextGetParent(list->context),
+							  "skipidx lexemes", ALLOCSET_SMALL_SIZES);
+	int			i;
+
+	for (i = 0; i < list->n; i++)
+	{
+		SkxLexeme  *lexeme = &list->lexemes[i];
+		char	   *bytes = MemoryContextAlloc(context, lexeme->len);
+
+		lexeme->bytes = memcpy(bytes, lexeme->bytes, lexeme->len);
+	}
+	MemoryContextDelete(list->context);
+	list->context = context;
+}
+
+/*
+ * Refuses what does not fit before more of a long array is taken: each time
+ * that there are as many bytes again as fit.
+ */
 static void
 skx_intake_add_lexeme(SkxValueList *list, int column, SkxValueKind kind,
 					  const char *form, int len)
 {
+	MemoryContext old;
+
 	if (list->n == list->size)
 	{
 		list->size = Max(32, list->size * 2);
@@ -140,10 +185,15 @@ skx_intake_add_lexeme(SkxValueList *list, int column, SkxValueKind kind,
 			list->lexemes = repalloc_huge(list->lexemes,
 										  sizeof(SkxLexeme) * list->size);
 	}
+	old = MemoryContextSwitchTo(list->context);
 	list->lexemes[list->n++] = skx_intake_lexeme(column, kind, form, len);
+	MemoryContextSwitchTo(old);
 	list->nbytes += SKX_VALUE_HEAD + len;
-	if (list->nbytes > MAXSTRPOS)
-		skx_intake_too_many();
+	if (list->nbytes > 2 * MAXSTRPOS)
+	{
+		skx_intake_unite(list);
+		skx_intake_compact(list);
+	}
 }
 
 static void
@@ -151,9 +201,11 @@ skx_intake_add_value(SkxValueList *list, const SkxColumns *columns, int column,
 					 Datum value)
 {
 	const SkxColumn *c = &columns->columns[column - 1];
+	MemoryContext old = MemoryContextSwitchTo(list->context);
 	bytea	   *form = DatumGetByteaPP(FunctionCall1(unconstify(FmgrInfo *, &c->canonical),
 													 value));
 
+	MemoryContextSwitchTo(old);
 	if (VARSIZE_ANY_EXHDR(form) > SKX_VALUE_MAX)
 		ereport(ERROR,
 				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
@@ -194,13 +246,13 @@ static TSVector
 skx_intake_list_vector(SkxValueList *list)
 {
 	TSVector	vector;
-	int			kept = skx_intake_distinct(list->lexemes, list->n);
 	Size		used = 0;
 	int			i;
 
-	vector = palloc0(CALCDATASIZE(kept, list->nbytes));
-	vector->size = kept;
-	for (i = 0; i < kept; i++)
+	skx_intake_unite(list);
+	vector = palloc0(CALCDATASIZE(list->n, list->nbytes));
+	vector->size = list->n;
+	for (i = 0; i < list->n; i++)
 	{
 		WordEntry  *entry = &ARRPTR(vector)[i];
 
@@ -209,7 +261,7 @@ skx_intake_list_vector(SkxValueList *list)
 		memcpy(STRPTR(vector) + used, list->lexemes[i].bytes, entry->len);
 		used += entry->len;
 	}
-	SET_VARSIZE(vector, CALCDATASIZE(kept, used));
+	SET_VARSIZE(vector, CALCDATASIZE(list->n, used));
 	return vector;
 }
 
@@ -228,6 +280,8 @@ skx_intake_values(const SkxColumns *columns, const Datum *values,
 	context = AllocSetContextCreate(CurrentMemoryContext, "skipidx values",
 									ALLOCSET_SMALL_SIZES);
 	old = MemoryContextSwitchTo(context);
+	list.context = AllocSetContextCreate(context, "skipidx lexemes",
+										 ALLOCSET_SMALL_SIZES);
 	for (i = 1; i <= columns->n; i++)
 	{
 		if (isnull[i])

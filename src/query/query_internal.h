@@ -271,6 +271,35 @@ skx_query_reads_cold(const SkxReads *reads)
 /* Documents of a batch after which a phrase looks whether anything was read. */
 #define SKX_PHRASE_LOOK		16
 
+/*
+ * query_places.c : where the terms of a prefix are that have short lists
+ *
+ * There is room for `most` places, or those of one document.  of: those of a
+ * document, *n; they are valid until the next call.  Documents that ascend are
+ * the least work.
+ */
+typedef struct SkxPlace
+{
+	uint32		doc;
+	uint16		position;		/* WordEntryPos */
+	bool		bare;			/* the lexeme is there without positions */
+} SkxPlace;
+
+typedef struct SkxPlaces SkxPlaces;
+
+/* Are its places among those of its prefix? */
+static inline bool
+skx_query_places_has(const SkxTerm *term)
+{
+	return term->df < SKX_SUBBLOCK;
+}
+
+extern SkxPlaces *skx_query_places_open(SkxSegment *seg, const char *lexeme,
+										int len, int64 most);
+extern const SkxPlace *skx_query_places_of(SkxPlaces *places, uint32 doc,
+										   int64 *n);
+extern void skx_query_places_close(SkxPlaces *places);
+
 /* query_phrase.c */
 typedef struct SkxPhrase SkxPhrase;
 extern SkxPhrase *skx_query_phrase_open(const SkxOpening *o,

@@ -16,7 +16,6 @@
  */
 #include "postgres.h"
 
-#include "format/format_dict.h"
 #include "miscadmin.h"
 #include "query/query_internal.h"
 #include "tsearch/ts_utils.h"
@@ -30,32 +29,24 @@
 #define SKX_PHRASE_MOST		256
 #define SKX_PHRASE_PLACES	4096
 
-/* Terms of a prefix whose lists are asked for together. */
-#define SKX_PHRASE_TERMS	64
+/* For the places of the short lists of all prefixes, kB. */
+#define SKX_PHRASE_SHORT	2048
 
-/* A place of a term with a short list. */
-typedef struct SkxPlace
-{
-	uint32		doc;
-	uint16		position;		/* WordEntryPos */
-	bool		bare;			/* the lexeme is there without positions */
-} SkxPlace;
+/* Places of one prefix for which there is room however many there are. */
+#define SKX_PHRASE_SHORT_LEAST	512
 
 #define SKX_NOT_THERE		PG_UINT32_MAX
 
 /*
- * What is behind one operand: a list, or those of its prefix.  Most terms of
- * a prefix are in few documents: all their places are read at once, so that
- * a document meets those that it has and is not looked for in all lists.
+ * What is behind one operand: a list, or of a prefix the long ones, and the
+ * places of the short ones.
  */
 typedef struct SkxOperand
 {
 	int			first;			/* among the lists of the phrase, */
 	int			nlists;			/* so many */
-	int64		nplaces;
-	int64		max_places;
-	int64		next_place;		/* those before it are of earlier documents */
-	SkxPlace   *places;			/* ascending */
+	SkxPlaces  *places;			/* NULL: no prefix */
+	bool		borrowed;		/* from another operand of the same lexeme */
 } SkxOperand;
 
 struct SkxPhrase
@@ -94,125 +85,39 @@ skx_query_operand_add(SkxPhrase *phrase, SkxOperand *operand,
 	operand->nlists++;
 }
 
-/*
- * Adds all places of a short list.
- */
-static void
-skx_query_operand_places(SkxOperand *operand, SkxCursor *list)
-{
-	uint16		positions[SKX_POSITIONS_MAX];
-	uint32		doc = 0;
-
-	while ((doc = skx_cursor_seek(list, doc)) != SKX_NO_DOC)
-	{
-		int			n = skx_cursor_positions(list, positions);
-		bool		bare = n == 0;
-		int			i;
-
-		if (operand->nplaces + SKX_POSITIONS_MAX > operand->max_places)
-		{
-			operand->max_places *= 2;
-			operand->places = repalloc_huge(operand->places,
-											operand->max_places *
-											sizeof(SkxPlace));
-		}
-		for (i = 0; i < n || (bare && i == 0); i++)
-		{
-			SkxPlace   *place = &operand->places[operand->nplaces++];
-
-			place->doc = doc;
-			place->position = bare ? 0 : positions[i];
-			place->bare = bare;
-		}
-		doc++;
-	}
-}
-
-static int
-skx_query_compare_place(const void *a, const void *b)
-{
-	uint32		x = ((const SkxPlace *) a)->doc;
-	uint32		y = ((const SkxPlace *) b)->doc;
-
-	CHECK_FOR_INTERRUPTS();
-	return x < y ? -1 : x > y;
-}
-
-/* Terms of a prefix that have not been added yet. */
-typedef struct SkxOperandTerms
+/* Whose long lists are being added. */
+typedef struct SkxOperandLists
 {
 	SkxPhrase  *phrase;
 	SkxOperand *operand;
-	int			n;
-	SkxTerm		terms[SKX_PHRASE_TERMS];
-} SkxOperandTerms;
-
-/*
- * Asks for where the positions of short lists begin.
- */
-static void
-skx_query_operand_ask_positions(const SkxOperandTerms *t)
-{
-	uint32		pages[SKX_PHRASE_TERMS];
-	int			n = 0;
-	int			i;
-
-	for (i = 0; i < t->n; i++)
-	{
-		const SkxTerm *term = &t->terms[i];
-
-		if (term->df < SKX_SUBBLOCK && term->npositions > 0 &&
-			(term->flags & SKX_TERM_OWN_POSITIONS) == 0)
-			pages[n++] = term->pos_page;
-	}
-	skx_segment_ask(t->phrase->seg, SKX_SEGMENT_POSITIONS, pages, n, 2);
-}
-
-/*
- * Adds the terms at hand.
- */
-static void
-skx_query_operand_flush(SkxOperandTerms *t)
-{
-	int			i;
-
-	skx_cursor_ask_terms(t->phrase->seg, t->terms, t->n);
-	skx_query_operand_ask_positions(t);
-	for (i = 0; i < t->n; i++)
-	{
-		SkxCursor  *list;
-
-		if (t->terms[i].df >= SKX_SUBBLOCK)
-		{
-			skx_query_operand_add(t->phrase, t->operand, &t->terms[i]);
-			continue;
-		}
-		list = skx_cursor_open(t->phrase->seg, &t->terms[i], SKX_CURSOR_PROBE);
-		skx_query_operand_places(t->operand, list);
-		skx_cursor_close(list);
-	}
-	t->n = 0;
-}
+} SkxOperandLists;
 
 static bool
 skx_query_operand_visit(const SkxTerm *term, const char *lexeme, int len,
 						void *arg)
 {
-	SkxOperandTerms *t = arg;
+	SkxOperandLists *lists = arg;
 
-	if (t->n == SKX_PHRASE_TERMS)
-		skx_query_operand_flush(t);
-	t->terms[t->n++] = *term;
+	if (!skx_query_places_has(term))
+		skx_query_operand_add(lists->phrase, lists->operand, term);
 	return true;
+}
+
+static const char *
+skx_query_operand_lexeme(const SkxPhrase *phrase, const QueryOperand *val)
+{
+	return GETOPERAND(phrase->node->phrase->query) + val->distance;
 }
 
 static void
 skx_query_operand_open(const SkxOpening *o, SkxPhrase *phrase,
-					   SkxOperand *operand, const QueryOperand *val)
+					   SkxOperand *operand, const QueryOperand *val,
+					   int64 most)
 {
-	const char *lexeme = GETOPERAND(phrase->node->phrase->query) + val->distance;
-	SkxOperandTerms *terms;
+	const char *lexeme = skx_query_operand_lexeme(phrase, val);
+	SkxOperandLists lists = {phrase, operand};
 
+	CHECK_FOR_INTERRUPTS();
 	operand->first = phrase->nlists;
 	if (!val->prefix)
 	{
@@ -222,40 +127,71 @@ skx_query_operand_open(const SkxOpening *o, SkxPhrase *phrase,
 			skx_query_operand_add(phrase, operand, &o->terms[slot]);
 		return;
 	}
-	operand->max_places = 4 * SKX_POSITIONS_MAX;
-	operand->places = palloc(sizeof(SkxPlace) * operand->max_places);
-	terms = palloc(sizeof(SkxOperandTerms));
-	terms->phrase = phrase;
-	terms->operand = operand;
-	terms->n = 0;
 	skx_segment_prefix(phrase->seg, lexeme, val->length, true,
-					   skx_query_operand_visit, terms);
-	skx_query_operand_flush(terms);
-	pfree(terms);
-	qsort(operand->places, operand->nplaces, sizeof(SkxPlace),
-		  skx_query_compare_place);
+					   skx_query_operand_visit, &lists);
+	operand->places = skx_query_places_open(phrase->seg, lexeme, val->length,
+											most);
+}
+
+/*
+ * Prefixes first, and those of the same lexeme together.
+ */
+static int
+skx_query_compare_operand(const void *a, const void *b, void *arg)
+{
+	const QueryOperand *x = &(*(QueryItem *const *) a)->qoperand;
+	const QueryOperand *y = &(*(QueryItem *const *) b)->qoperand;
+
+	CHECK_FOR_INTERRUPTS();
+	if (x->prefix != y->prefix)
+		return x->prefix ? -1 : 1;
+	if (x->length != y->length)
+		return x->length < y->length ? -1 : 1;
+	return memcmp(skx_query_operand_lexeme(arg, x),
+				  skx_query_operand_lexeme(arg, y), x->length);
 }
 
 /*
  * Opens the operands of a general phrase; they are kept by item number, since
- * that is what TS_execute's callback is given.
+ * that is what TS_execute's callback is given.  Those of the same lexeme have
+ * one list, or one array of places.
  */
 static void
-skx_query_phrase_operands(const SkxOpening *o, SkxPhrase *phrase,
-						  QueryItem *item)
+skx_query_phrase_operands(const SkxOpening *o, SkxPhrase *phrase)
 {
-	check_stack_depth();
-	CHECK_FOR_INTERRUPTS();
-	while (item->type == QI_OPR)
+	QueryItem  *root = phrase->node->phrase->item;
+	QueryItem **items = palloc_extended(sizeof(QueryItem *) *
+										(Size) phrase->noperands,
+										MCXT_ALLOC_HUGE);
+	int64		most = INT64CONST(1024) / (int) sizeof(SkxPlace) *
+		(o->wants_all ? Max(work_mem, SKX_PHRASE_SHORT) : SKX_PHRASE_SHORT);
+	int			nprefixes = 0;
+	int			n = 0;
+	int			i;
+
+	for (i = 0; i < phrase->noperands; i++)
+		if (root[i].type == QI_VAL)
+			items[n++] = &root[i];
+	qsort_arg(items, n, sizeof(QueryItem *), skx_query_compare_operand, phrase);
+	for (i = 0; i < n && items[i]->qoperand.prefix; i++)
+		nprefixes += i == 0 || skx_query_compare_operand(&items[i - 1],
+														 &items[i], phrase) != 0;
+	most = Max(most / Max(nprefixes, 1), SKX_PHRASE_SHORT_LEAST);
+	for (i = 0; i < n; i++)
 	{
-		if (item->qoperator.oper != OP_NOT)
-			skx_query_phrase_operands(o, phrase,
-									  item + item->qoperator.left);
-		item++;
+		SkxOperand *operand = &phrase->operands[items[i] - root];
+
+		if (i > 0 && skx_query_compare_operand(&items[i - 1], &items[i],
+											   phrase) == 0)
+		{
+			*operand = phrase->operands[items[i - 1] - root];
+			operand->borrowed = true;
+		}
+		else
+			skx_query_operand_open(o, phrase, operand, &items[i]->qoperand,
+								   most);
 	}
-	skx_query_operand_open(o, phrase,
-						   &phrase->operands[item - phrase->node->phrase->item],
-						   &item->qoperand);
+	pfree(items);
 }
 
 /*
@@ -300,7 +236,7 @@ skx_query_phrase_open_general(const SkxOpening *o, SkxPhrase *phrase)
 	phrase->operands = palloc0(sizeof(SkxOperand) * phrase->noperands);
 	phrase->max_lists = phrase->noperands;
 	phrase->lists = palloc(sizeof(SkxCursor *) * phrase->max_lists);
-	skx_query_phrase_operands(o, phrase, phrase->node->phrase->item);
+	skx_query_phrase_operands(o, phrase);
 	skx_query_phrase_reserve(phrase);
 	phrase->temp = AllocSetContextCreate(CurrentMemoryContext,
 										 "skipidx phrase",
@@ -339,8 +275,9 @@ skx_query_phrase_close(SkxPhrase *phrase)
 		skx_cursor_close(phrase->lists[i]);
 	for (i = 0; i < phrase->noperands; i++)
 	{
-		if (phrase->operands[i].places != NULL)
-			pfree(phrase->operands[i].places);
+		if (phrase->operands[i].places != NULL &&
+			!phrase->operands[i].borrowed)
+			skx_query_places_close(phrase->operands[i].places);
 	}
 	if (phrase->operands != NULL)
 	{
@@ -432,28 +369,20 @@ static bool
 skx_query_check_places(SkxOperand *operand, uint32 doc, uint8 labels,
 					   SkxFound *found)
 {
-	int64		low = operand->next_place;
-	int64		high = operand->nplaces;
+	const SkxPlace *place;
+	int64		n;
 
-	while (low < high)
+	if (operand->places == NULL)
+		return true;
+	for (place = skx_query_places_of(operand->places, doc, &n); n > 0;
+		 place++, n--)
 	{
-		int64		mid = (low + high) / 2;
+		uint16		position = SKX_POSITION(place->position);
 
-		if (operand->places[mid].doc < doc)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	operand->next_place = low;
-	for (; low < operand->nplaces && operand->places[low].doc == doc; low++)
-	{
-		uint16		position = operand->places[low].position;
-
-		if (operand->places[low].bare)
+		if (place->bare)
 			return false;
-		if (labels != 0 && (SKX_LABEL_BIT(position) & labels) == 0)
+		if (labels != 0 && (SKX_LABEL_BIT(place->position) & labels) == 0)
 			continue;
-		position = SKX_POSITION(position);
 		skx_query_found_add(found, &position, 1);
 	}
 	return true;

@@ -83,8 +83,9 @@ CREATE TABLE docs (id int, raw tsvector, merged tsvector) WITH (parallel_workers
 CREATE INDEX docs_raw ON docs USING skipidx (raw) WITH (pending_limit = '1GB', proximity = 0.1);
 CREATE TABLE queries (qid int, q tsquery);
 
--- What a query answers in a mode, NULL where the server refuses it.
-CREATE FUNCTION answer(mode text, tsquery) RETURNS text LANGUAGE plpgsql AS $$
+-- What a query answers in a mode, NULL where the server refuses it; a plan that
+-- is kept is of one mode.
+CREATE FUNCTION answer(mode text, tsquery) RETURNS text LANGUAGE plpgsql SET plan_cache_mode = force_custom_plan AS $$
 DECLARE
 	ids text;
 BEGIN
@@ -101,7 +102,7 @@ END $$;
 
 -- The best rows and their distances: by an index scan, by the distances that
 -- the vectors as they came have, and by those of the merged ones.
-CREATE FUNCTION best(mode text, q tsquery) RETURNS text LANGUAGE plpgsql AS $$
+CREATE FUNCTION best(mode text, q tsquery) RETURNS text LANGUAGE plpgsql SET plan_cache_mode = force_custom_plan AS $$
 DECLARE
 	rows text;
 BEGIN

@@ -23,8 +23,8 @@ my $node = skx_node('concurrent', conf => "skipidx.cache_size = 1MB\n"
 
 skx_churn_install($node, 'postgres', q{block_size = '8kB'});
 $node->safe_psql('postgres', <<'SQL');
--- What is wrong, or nothing
-CREATE FUNCTION look(g int, bitmap bool, method text) RETURNS text LANGUAGE plpgsql AS $$
+-- What is wrong, or nothing; a plan that is kept is of one kind
+CREATE FUNCTION look(g int, bitmap bool, method text) RETURNS text LANGUAGE plpgsql SET plan_cache_mode = force_custom_plan AS $$
 DECLARE
 	n int;
 	m int;

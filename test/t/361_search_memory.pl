@@ -131,6 +131,14 @@ for my $q ('b:*', 'b:* | c:* | d:*', 'b:* & c:* & d:*', 'b5 <-> c5 | b:* | c:* |
 	cmp_ok($peak, '<=', 8 * 1024, "the process, at most 8 MB at a time ($peak kB): " . substr($q, 0, 40));
 }
 
+# The places of a prefix in a phrase, of which there are 400,000.
+for my $q ('c5 <-> d:*', 'c5 <-> (' . join(' | ', ('d:*') x 25) . ')', 'b:* <-> (' . join(' | ', ('d:*') x 25) . ')')
+{
+	my $peak = peak($q, 1000, '64kB');
+
+	cmp_ok($peak, '<=', 8 * 1024, "a phrase, at most 8 MB at a time ($peak kB): " . substr($q, 0, 40));
+}
+
 # Fifty words, and fifty prefixes, whatever work_mem and however many rows.
 my @fifty = ($many, join(' | ', map { "b$_:*" } 0 .. 49), join(' & ', map { ('a:*', "!d$_:*") } 1 .. 25));
 

@@ -1,0 +1,253 @@
+/*
+ * query_places.c
+ *	  Where the terms of a prefix in a phrase are that have short lists.
+ *
+ * Most terms of a prefix are in few documents.  All their places are read at
+ * once and sorted, so that a document meets those that it has and is not
+ * looked for in all lists.
+ *
+ * The places of a letter may be those of a tenth of the segment.  So there is
+ * room for some only: when it is full, the places of the later documents are
+ * dropped and those of further lists are taken up to there.  A document from
+ * there on reads the lists again.
+ */
+#include "postgres.h"
+
+#include "format/format_dict.h"
+#include "miscadmin.h"
+#include "query/query_internal.h"
+#include "utils/memutils.h"
+
+/* Terms whose lists are asked for together. */
+#define SKX_PLACES_TERMS	64
+
+/* There is room for so many at first. */
+#define SKX_PLACES_FIRST	64
+
+struct SkxPlaces
+{
+	SkxSegment *seg;
+	MemoryContext context;		/* what lists allocate outlives a question */
+	const char *lexeme;			/* the prefix */
+	int			len;
+	uint32		from;			/* of documents from here on, */
+	uint32		until;			/* below this one */
+	int64		n;
+	int64		room;
+	int64		most;			/* more only of one document */
+	int64		next;			/* those before it are of earlier documents */
+	SkxPlace   *places;			/* by document */
+	int			nterms;			/* not read yet */
+	SkxTerm		terms[SKX_PLACES_TERMS];
+};
+
+static int
+skx_query_compare_place(const void *a, const void *b)
+{
+	uint32		x = ((const SkxPlace *) a)->doc;
+	uint32		y = ((const SkxPlace *) b)->doc;
+
+	CHECK_FOR_INTERRUPTS();
+	return x < y ? -1 : x > y;
+}
+
+/*
+ * Drops the later half of the places, but for those of the first document.
+ */
+static void
+skx_query_places_cut(SkxPlaces *places)
+{
+	int64		cut = places->n / 2;
+
+	qsort(places->places, places->n, sizeof(SkxPlace),
+		  skx_query_compare_place);
+	while (cut > 0 &&
+		   places->places[cut - 1].doc == places->places[cut].doc)
+		cut--;
+	if (cut == 0)
+	{
+		while (cut < places->n &&
+			   places->places[cut].doc == places->places[0].doc)
+			cut++;
+	}
+	if (cut == places->n)
+		return;
+	places->until = places->places[cut].doc;
+	places->n = cut;
+}
+
+/*
+ * Makes room for the places of one more posting; false: the document is not
+ * covered any more.
+ */
+static bool
+skx_query_places_reserve(SkxPlaces *places, uint32 doc, int n)
+{
+	if (places->n + n > places->most)
+		skx_query_places_cut(places);
+	if (doc >= places->until)
+		return false;
+	if (places->n + n > places->room)
+	{
+		places->room = Max(Min(places->room * 2, places->most), places->n + n);
+		places->places = repalloc_huge(places->places,
+									   places->room * sizeof(SkxPlace));
+	}
+	return true;
+}
+
+/*
+ * Adds the places of a list in the documents that are covered.
+ */
+static void
+skx_query_places_add(SkxPlaces *places, SkxCursor *list)
+{
+	uint16		positions[SKX_POSITIONS_MAX];
+	uint32		doc = places->from;
+
+	while ((doc = skx_cursor_seek(list, doc)) < places->until)
+	{
+		int			n = skx_cursor_positions(list, positions);
+		bool		bare = n == 0;
+		int			i;
+
+		if (!skx_query_places_reserve(places, doc, Max(n, 1)))
+			return;
+		for (i = 0; i < n || (bare && i == 0); i++)
+		{
+			SkxPlace   *place = &places->places[places->n++];
+
+			place->doc = doc;
+			place->position = bare ? 0 : positions[i];
+			place->bare = bare;
+		}
+		doc++;
+	}
+}
+
+/*
+ * Asks for where the positions of the lists at hand begin.
+ */
+static void
+skx_query_places_ask_positions(const SkxPlaces *places)
+{
+	uint32		pages[SKX_PLACES_TERMS];
+	int			n = 0;
+	int			i;
+
+	for (i = 0; i < places->nterms; i++)
+	{
+		const SkxTerm *term = &places->terms[i];
+
+		if (term->npositions > 0 && (term->flags & SKX_TERM_OWN_POSITIONS) == 0)
+			pages[n++] = term->pos_page;
+	}
+	skx_segment_ask(places->seg, SKX_SEGMENT_POSITIONS, pages, n, 2);
+}
+
+/*
+ * Reads the lists at hand.
+ */
+static void
+skx_query_places_flush(SkxPlaces *places)
+{
+	int			i;
+
+	skx_cursor_ask_terms(places->seg, places->terms, places->nterms);
+	skx_query_places_ask_positions(places);
+	for (i = 0; i < places->nterms; i++)
+	{
+		SkxCursor  *list = skx_cursor_open(places->seg, &places->terms[i],
+										   SKX_CURSOR_PROBE);
+
+		skx_query_places_add(places, list);
+		skx_cursor_close(list);
+	}
+	places->nterms = 0;
+}
+
+static bool
+skx_query_places_visit(const SkxTerm *term, const char *lexeme, int len,
+					   void *arg)
+{
+	SkxPlaces  *places = arg;
+
+	if (!skx_query_places_has(term))
+		return true;
+	if (places->nterms == SKX_PLACES_TERMS)
+		skx_query_places_flush(places);
+	places->terms[places->nterms++] = *term;
+	return true;
+}
+
+/*
+ * Reads the places from a document on.
+ */
+static void
+skx_query_places_read(SkxPlaces *places, uint32 from)
+{
+	MemoryContext old = MemoryContextSwitchTo(places->context);
+
+	places->from = from;
+	places->until = SKX_NO_DOC;
+	places->n = 0;
+	places->next = 0;
+	skx_segment_prefix(places->seg, places->lexeme, places->len, true,
+					   skx_query_places_visit, places);
+	skx_query_places_flush(places);
+	qsort(places->places, places->n, sizeof(SkxPlace),
+		  skx_query_compare_place);
+	MemoryContextSwitchTo(old);
+}
+
+SkxPlaces *
+skx_query_places_open(SkxSegment *seg, const char *lexeme, int len, int64 most)
+{
+	SkxPlaces  *places = palloc(sizeof(SkxPlaces));
+
+	places->seg = seg;
+	places->context = CurrentMemoryContext;
+	places->lexeme = lexeme;
+	places->len = len;
+	places->most = most;
+	places->room = SKX_PLACES_FIRST;
+	places->places = palloc(sizeof(SkxPlace) * places->room);
+	places->nterms = 0;
+	skx_query_places_read(places, 0);
+	return places;
+}
+
+const SkxPlace *
+skx_query_places_of(SkxPlaces *places, uint32 doc, int64 *n)
+{
+	int64		low;
+	int64		high;
+	int64		end;
+
+	if (doc < places->from || doc >= places->until)
+		skx_query_places_read(places, doc);
+	low = places->next > 0 && places->places[places->next - 1].doc >= doc ? 0 :
+		places->next;
+	high = places->n;
+	while (low < high)
+	{
+		int64		mid = (low + high) / 2;
+
+		if (places->places[mid].doc < doc)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	places->next = low;
+	for (end = low; end < places->n && places->places[end].doc == doc; end++)
+		continue;
+	*n = end - low;
+	return places->places + low;
+}
+
+void
+skx_query_places_close(SkxPlaces *places)
+{
+	pfree(places->places);
+	pfree(places);
+}
