@@ -188,6 +188,50 @@ skx_codec_short_get(const uint8 *src, const uint8 *end, int n, SkxPostings *p)
 	return src;
 }
 
+/* What follows a posting's first varint is read and forgotten. */
+static const uint8 *
+skx_codec_short_rest(const uint8 *src, const uint8 *end, int kind)
+{
+	SkxPostings p;
+	uint32		tf;
+
+	src = skx_codec_varint_get(src, end, &tf);
+	if (src == NULL || tf == 0 || tf > SKX_TF_MAX ||
+		(kind == SKX_SHORT_TF && tf == 1))
+		return NULL;
+	p.tf[0] = (uint16) tf;
+	return kind == SKX_SHORT_LABELS ?
+		skx_codec_short_labels_get(src, end, 0, &p) : src;
+}
+
+bool
+skx_codec_short_docs(const uint8 *src, const uint8 *end, int n, uint32 *docs)
+{
+	uint64		next = 0;
+	int			i;
+
+	for (i = 0; i < n; i++)
+	{
+		uint64		first;
+		int			kind;
+
+		src = skx_codec_short_first(src, end, &first);
+		if (src == NULL)
+			return false;
+		next += first >> SKX_SHORT_BITS;
+		if (next > SKX_DOC_MAX)
+			return false;
+		docs[i] = (uint32) next++;
+		kind = first & SKX_SHORT_MASK;
+		if (kind == SKX_SHORT_ONCE || kind == SKX_SHORT_STRIPPED)
+			continue;
+		src = skx_codec_short_rest(src, end, kind);
+		if (src == NULL)
+			return false;
+	}
+	return true;
+}
+
 /*
  * Writes the positions of all postings of p, p->tf[i] each and consecutive in
  * `positions`; returns the end.

@@ -14,12 +14,17 @@ static double
 skx_cost_documents_of(SkxCosting *c, SkxSegment *seg, TSQuery query)
 {
 	double		ndocs = seg->header.ndocs;
+	int			i;
 
 	CHECK_FOR_INTERRUPTS();
 	c->segment = seg;
 	c->ndocs = Max(ndocs, 1);
 	c->average = 0;
+	c->nprefixes = 0;
+	c->prefixed = 0;
 	skx_segment_find_all(&seg, 1, c->lexemes, c->nlexemes, &c->terms);
+	for (i = 0; i < c->nlexemes; i++)
+		c->average += (double) c->terms[i].df / c->nlexemes;
 	return Min(skx_cost_filter(c, query).likely, ndocs);
 }
 

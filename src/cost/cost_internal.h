@@ -42,7 +42,8 @@ typedef struct SkxCosting
 								 * of the text */
 	List	   *ranges;			/* SkxCostRange: others, of which the planner
 								 * knows how many rows meet them */
-	int			unknown;		/* of them: conditions with unknown query */
+	List	   *unknown;		/* RestrictInfo: conditions of which only the
+								 * planner knows that */
 	bool		nothing;		/* a query is NULL or empty */
 	TSQuery		ranking;		/* of `<@>`; NULL: unknown, or none */
 	double		rows;			/* that match, as the planner thinks */
@@ -62,6 +63,8 @@ typedef struct SkxCosting
 	SkxTerm    *terms;			/* df 0: none; scaled by: */
 	double		scale;
 	double		average;		/* df of a word that was not looked up */
+	int			nprefixes;		/* that were looked up, */
+	double		prefixed;		/* and df of all of them */
 	SkxSource  *source;			/* NULL: nothing was read */
 	SkxSegment *segment;		/* the largest; NULL: likewise */
 } SkxCosting;

@@ -120,14 +120,15 @@ skx_cost_range(SkxCosting *c, RestrictInfo *qual, int column)
 }
 
 static void
-skx_cost_condition(SkxCosting *c, Node *clause, int column)
+skx_cost_condition(SkxCosting *c, RestrictInfo *qual, int column)
 {
 	SkxCondition *condition;
 	ScanKeyData key;
 
-	if (c->index->rel == NULL || !skx_cost_key(c, clause, column, &key))
+	if (c->index->rel == NULL ||
+		!skx_cost_key(c, (Node *) qual->clause, column, &key))
 	{
-		c->unknown++;
+		c->unknown = lappend(c->unknown, qual);
 		return;
 	}
 	condition = palloc(sizeof(SkxCondition));
@@ -135,7 +136,7 @@ skx_cost_condition(SkxCosting *c, Node *clause, int column)
 	if (condition->kind == SKX_CONDITION_NEVER)
 		c->nothing = true;
 	else if (condition->kind == SKX_CONDITION_QUERIES)
-		c->unknown++;
+		c->unknown = lappend(c->unknown, qual);
 	else
 		c->conditions = lappend(c->conditions, condition);
 }
@@ -157,12 +158,12 @@ skx_cost_conditions(SkxCosting *c, List *quals, int column)
 		}
 		if (column > 0 || !IsA(clause, OpExpr))
 		{
-			skx_cost_condition(c, clause, column);
+			skx_cost_condition(c, lfirst(lc), column);
 			continue;
 		}
 		value = skx_cost_argument(c->root, clause);
 		if (value == NULL || value->consttype != TSQUERYOID)
-			c->unknown++;
+			c->unknown = lappend(c->unknown, lfirst(lc));
 		else if (value->constisnull ||
 				 DatumGetTSQuery(value->constvalue)->size == 0)
 			c->nothing = true;
@@ -245,7 +246,7 @@ skx_cost_gather_condition(SkxCosting *c, const SkxCondition *condition)
 bool
 skx_cost_ranks_filter(const SkxCosting *c)
 {
-	return c->unknown == 0 && c->conditions == NIL && c->ranges == NIL &&
+	return c->unknown == NIL && c->conditions == NIL && c->ranges == NIL &&
 		list_length(c->filters) == 1 && c->ranking != NULL &&
 		skx_score_same_query(linitial(c->filters), c->ranking);
 }

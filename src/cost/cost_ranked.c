@@ -226,7 +226,7 @@ skx_cost_ranked(SkxCosting *c, const SkxCostSet *match, SkxCostScan *scan)
 	ranked.ndocs = c->ndocs;
 	ranked.many = all > SKX_TOPK_MANY ? all : 0;
 	ranked.postings = skx_cost_postings(c, words, ranked.nwords, all);
-	ranked.any = (same && any) || (c->unknown == 0 && c->filters == NIL &&
+	ranked.any = (same && any) || (c->unknown == NIL && c->filters == NIL &&
 								   c->conditions == NIL && c->ranges == NIL);
 	ranked.others = same || ranked.any ? 0 : ranked.nwords;
 	ranked.paired = skx_cost_pairs(c, words, ranked.nwords, match,

@@ -114,6 +114,16 @@ skx_cost_follows(PlannerInfo *root, const IndexOptInfo *index,
 	return correlation;
 }
 
+/* What the planner knows of conditions that the index cannot be asked about. */
+static double
+skx_cost_planned(const SkxCosting *c, List *quals)
+{
+	Index		relid = c->path != NULL ? c->path->indexinfo->rel->relid : 0;
+
+	return c->ndocs * clauselist_selectivity(c->root, quals, relid,
+											 JOIN_INNER, NULL);
+}
+
 /*
  * Of a column that follows the table's order, only those groups of keys have to
  * be looked at that lie where the range does.
@@ -121,8 +131,7 @@ skx_cost_follows(PlannerInfo *root, const IndexOptInfo *index,
 static SkxCostSet
 skx_cost_keys(SkxCosting *c, const SkxCostRange *range)
 {
-	double		docs = c->ndocs *
-		clauselist_selectivity(c->root, range->quals, 0, JOIN_INNER, NULL);
+	double		docs = skx_cost_planned(c, range->quals);
 	double		correlation = c->path == NULL ? 0 :
 		skx_cost_follows(c->root, c->path->indexinfo, range->column);
 	double		follows = correlation * correlation;
@@ -155,7 +164,7 @@ skx_cost_join(SkxCosting *c, SkxCostSet *all, bool *any, SkxCostSet one)
 SkxCostSet
 skx_cost_filters(SkxCosting *c)
 {
-	SkxCostItem guess = {SKX_COST_WORD, c->rows};
+	SkxCostItem guess = {SKX_COST_WORD, 0};
 	SkxCostSet	all;
 	SkxCostSet	one;
 	bool		any = false;
@@ -164,9 +173,12 @@ skx_cost_filters(SkxCosting *c)
 	memset(&all, 0, sizeof(all));
 	if (c->nothing)
 		return all;
-	if (c->unknown > 0)
+	if (c->unknown != NIL)
+	{
+		guess.df = skx_cost_planned(c, c->unknown);
 		skx_cost_join(c, &all, &any,
 					  skx_cost_model_match(&guess, 1, c->ndocs, &one));
+	}
 	foreach(lc, c->filters)
 	{
 		one = skx_cost_filter(c, lfirst(lc));

@@ -67,7 +67,8 @@ skx_cost_scan(SkxCosting *c, SkxCostScan *scan)
 
 	skx_cost_queries(c);
 	skx_cost_begin(c);
-	scan->lookups = c->nlexemes + c->left + c->unknown;
+	scan->lookups = c->nlexemes + c->left +
+		list_length(c->unknown);
 	match = skx_cost_filters(c);
 	if (c->segment != NULL && (c->filters != NIL || c->conditions != NIL ||
 							   c->ranges != NIL))
@@ -192,7 +193,9 @@ skx_cost_estimate(PlannerInfo *root, IndexPath *path, double loop_count,
 	c.root = root;
 	c.index = index;
 	c.path = path;
-	c.rows = costs.numIndexTuples;
+	/* what the server has of index tuples is those of one value of an array */
+	c.rows = clamp_row_est(costs.indexSelectivity *
+						   path->indexinfo->rel->tuples);
 	c.ndocs = Max(path->indexinfo->tuples, 1);
 	c.nsegments = 1;
 	c.average = c.ndocs * SKX_COST_UNKNOWN;
@@ -204,8 +207,8 @@ skx_cost_estimate(PlannerInfo *root, IndexPath *path, double loop_count,
 	MemoryContextDelete(context);
 	if (c.likely > 0)
 	{
-		costs.indexSelectivity *= c.likely / c.rows;
-		costs.indexSelectivity = Min(costs.indexSelectivity, 1);
+		costs.indexSelectivity =
+			Min(c.likely / Max(path->indexinfo->rel->tuples, 1), 1);
 		c.rows = c.likely;
 	}
 	estimate->first = skx_cost_price(&c, &scan, loop_count, &costs);

@@ -93,17 +93,26 @@ skx_cost_count(const SkxTerm *term, const char *lexeme, int len, void *arg)
 	return ++prefix->n < SKX_COST_PREFIX;
 }
 
-/* Documents that have a lexeme with that prefix. */
+/*
+ * Documents that have a lexeme with that prefix; of more than SKX_COST_LOOKUPS
+ * prefixes as many as of those that were looked up.
+ */
 static double
 skx_cost_prefix(SkxCosting *c, const SkxLexeme *lexeme)
 {
 	SkxCostPrefix prefix = {0, 0};
 	double		df;
 
+	if (c->nprefixes >= SKX_COST_LOOKUPS)
+		return c->prefixed / c->nprefixes;
 	skx_segment_prefix(c->segment, lexeme->bytes, lexeme->len, false,
-					   skx_cost_count, &prefix);
+					   NULL, skx_cost_count, &prefix);
 	df = Min(prefix.df * c->scale, c->ndocs);
-	return prefix.n < SKX_COST_PREFIX ? df : sqrt(df * c->ndocs);
+	if (prefix.n == SKX_COST_PREFIX)
+		df = sqrt(df * c->ndocs);
+	c->nprefixes++;
+	c->prefixed += df;
+	return df;
 }
 
 /* The lexeme's term, and how many documents have it; NULL: not looked up. */
@@ -137,6 +146,15 @@ skx_cost_value_df(SkxCosting *c, const SkxLexeme *value)
 	return df;
 }
 
+/* Is the query all that is asked?  ANALYZE knows of a prefix as much, then. */
+static bool
+skx_cost_is_alone(const SkxCosting *c, TSQuery query)
+{
+	return query->size == 1 && list_length(c->filters) == 1 &&
+		query == linitial(c->filters) && c->conditions == NIL &&
+		c->ranges == NIL && c->unknown == NIL;
+}
+
 const SkxTerm *
 skx_cost_operand(SkxCosting *c, TSQuery query, const QueryOperand *operand,
 				 double *df)
@@ -149,11 +167,8 @@ skx_cost_operand(SkxCosting *c, TSQuery query, const QueryOperand *operand,
 		return NULL;
 	if (operand->prefix)
 	{
-		/* That alone, ANALYZE knows as well. */
-		if (query->size == 1 && c->filters != NIL)
-			*df = c->rows;
-		else
-			*df = skx_cost_prefix(c, &lexeme);
+		*df = skx_cost_is_alone(c, query) ? c->rows :
+			skx_cost_prefix(c, &lexeme);
 		return NULL;
 	}
 	return skx_cost_lexeme(c, &lexeme, df);

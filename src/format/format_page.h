@@ -13,7 +13,7 @@
 #include "storage/bufpage.h"
 
 #define SKX_MAGIC			0x736B6978	/* "skix" */
-#define SKX_VERSION			3
+#define SKX_VERSION			4
 
 /* Planes: the kinds of page, and the ordinal spaces of a segment. */
 typedef enum SkxPlane

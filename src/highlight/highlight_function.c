@@ -168,7 +168,7 @@ skx_highlight_is_space(char c)
 	return c == ' ' || (c >= '\t' && c <= '\r');
 }
 
-/* With the marks that touch its first and last word. */
+/* With the marks that touch its first and last word, but no part of a tag. */
 static void
 skx_highlight_put_passage(StringInfo out, const SkxHighlightText *t,
 						  const SkxHighlightOptions *o,
@@ -180,9 +180,11 @@ skx_highlight_put_passage(StringInfo out, const SkxHighlightText *t,
 	uint32		most = p->last + 1 == t->nwords ? t->len :
 		t->words[p->last + 1].start;
 
-	while (from > least && !skx_highlight_is_space(t->bytes[from - 1]))
+	while (from > least && !skx_highlight_is_space(t->bytes[from - 1]) &&
+		   t->bytes[from - 1] != '>')
 		from--;
-	while (to < most && !skx_highlight_is_space(t->bytes[to]))
+	while (to < most && !skx_highlight_is_space(t->bytes[to]) &&
+		   t->bytes[to] != '<')
 		to++;
 	skx_highlight_put(out, t, o, from, to);
 }
@@ -255,6 +257,7 @@ skipidx_highlight(PG_FUNCTION_ARGS)
 	t.bytes = VARDATA_ANY(document);
 	t.len = VARSIZE_ANY_EXHDR(document);
 	t.most = o.max_words;
+	t.h->marks_only = t.most == 0;
 	t.stops = o.max_passages == 1;
 	if (t.most > 0 && t.len > SKX_HIGHLIGHT_BYTES)
 		t.len = pg_mbcliplen(t.bytes, t.len, SKX_HIGHLIGHT_BYTES);

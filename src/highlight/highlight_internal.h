@@ -80,10 +80,11 @@ typedef struct SkxHighlightPiece
 	int			kind;
 	int			len;
 	uint32		npositions;
+	bool		kept;			/* it is remembered */
 	bool		whole;			/* one token, not of the query */
 	int			ntokens;		/* else, of types that have dictionaries */
 	SkxHighlightToken *tokens;
-	/* one that is remembered has its bytes here */
+	/* one that is kept has its bytes here */
 } SkxHighlightPiece;
 
 typedef struct SkxHighlightSlot
@@ -100,13 +101,15 @@ typedef struct SkxHighlight
 	SkxHighlightQuery *query;
 	uint64		generation;		/* of dictionaries and configurations */
 	MemoryContext pieces;
-	MemoryContext scratch;
+	MemoryContext scratch;		/* while a piece is made, and for phrases */
+	MemoryContext token;		/* what dictionaries make of one token */
 	int			npieces;
 	uint32		mask;			/* slots, less one */
 	SkxHighlightSlot *slots;
-	TSConfigCacheEntry *entry;	/* these three for one call */
+	TSConfigCacheEntry *entry;	/* these four for one call */
 	TSParserCacheEntry *parser;
 	bool		plain;			/* the default parser */
+	bool		marks_only;		/* only matches are asked for, not words */
 } SkxHighlight;
 
 /* Makes it ready for a call; *kept is NULL or what the last call used. */
@@ -116,6 +119,9 @@ extern SkxHighlight *skx_highlight_begin(SkxHighlight *kept,
 extern const SkxHighlightPiece *skx_highlight_piece(SkxHighlight *h, int kind,
 													const char *bytes,
 													int len);
+
+/* Forgets a piece that is not kept; the ids of its tokens stay. */
+extern void skx_highlight_drop(const SkxHighlightPiece *piece);
 
 /* highlight_text.c : a text that is being read */
 typedef struct SkxHighlightWord

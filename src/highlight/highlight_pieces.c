@@ -10,6 +10,7 @@
 #include "common/hashfn.h"
 #include "compat/compat.h"
 #include "highlight/highlight_internal.h"
+#include "miscadmin.h"
 #include "tsearch/ts_public.h"
 #include "tsearch/ts_utils.h"
 #include "utils/fmgroids.h"
@@ -61,6 +62,9 @@ skx_highlight_put_token(SkxHighlightMaking *m, uint32 start, uint32 end,
 	SkxHighlightPiece *piece = m->piece;
 	SkxHighlightToken *token;
 
+	/* a long piece may have millions of which nothing will be asked */
+	if (nids == 0 && m->h->marks_only && !piece->kept)
+		return;
 	if (piece->whole)
 	{
 		piece->whole = false;
@@ -124,11 +128,14 @@ skx_highlight_add_token(SkxHighlightMaking *m, int type, const char *bytes,
 	int			nids = 0;
 	uint32		position;
 	TSLexeme   *lexeme;
+	MemoryContext old;
 
 	if (type <= 0 || type >= config->lenmap || config->map[type].len == 0)
 		return;
+	old = MemoryContextSwitchTo(m->h->token);
 	lexeme = len >= MAXSTRLEN ? NULL :
 		skx_highlight_lexize(&config->map[type], bytes, len);
+	MemoryContextSwitchTo(old);
 	if (lexeme != NULL)
 		m->piece->npositions++;
 	position = m->piece->npositions;
@@ -145,6 +152,7 @@ skx_highlight_add_token(SkxHighlightMaking *m, int type, const char *bytes,
 									strlen(lexeme->lexeme), ids, nids);
 	}
 	skx_highlight_put_token(m, start, start + len, position, ids, nids);
+	MemoryContextReset(m->h->token);
 }
 
 /* Tokens of what stands between two blanks, the second of which is there. */
@@ -161,6 +169,7 @@ skx_highlight_parse(SkxHighlightMaking *m, const char *bytes, int len)
 
 	for (;;)
 	{
+		CHECK_FOR_INTERRUPTS();
 		type = DatumGetInt32(FunctionCall3(&parser->prstoken, state,
 										   PointerGetDatum(&token),
 										   PointerGetDatum(&token_len)));
@@ -215,6 +224,16 @@ skx_highlight_keep(SkxHighlight *h, SkxHighlightPiece *piece)
 	skx_highlight_put_slot(h, piece);
 }
 
+void
+skx_highlight_drop(const SkxHighlightPiece *piece)
+{
+	if (piece->kept)
+		return;
+	if (piece->tokens != NULL)
+		pfree(piece->tokens);
+	pfree(unconstify(SkxHighlightPiece *, piece));
+}
+
 static const SkxHighlightPiece *
 skx_highlight_make(SkxHighlight *h, uint32 hash, int kind, const char *bytes,
 				   int len)
@@ -226,6 +245,7 @@ skx_highlight_make(SkxHighlight *h, uint32 hash, int kind, const char *bytes,
 
 	m.piece = MemoryContextAllocZero(m.context, sizeof(SkxHighlightPiece) +
 									 (keep ? len : 0));
+	m.piece->kept = keep;
 	m.piece->hash = hash;
 	m.piece->kind = kind;
 	m.piece->len = len;
@@ -303,6 +323,8 @@ skx_highlight_create(MemoryContext parent, Oid config, TSQuery query)
 									  SKX_HIGHLIGHT_KEPT / 16);
 	h->scratch = AllocSetContextCreate(context, "skipidx highlight scratch",
 									   ALLOCSET_DEFAULT_SIZES);
+	h->token = AllocSetContextCreate(context, "skipidx highlight token",
+									 ALLOCSET_DEFAULT_SIZES);
 	skx_highlight_forget(h);
 	MemoryContextSwitchTo(old);
 	return h;

@@ -78,7 +78,7 @@ skx_highlight_add_match(SkxHighlightText *t, const SkxHighlightToken *token,
 		skx_highlight_window_add(t, t->nmatches - 1);
 }
 
-/* Takes a piece that stands at `base`. */
+/* Takes a piece that stands at `base`, which may be gone then. */
 static void
 skx_highlight_add_piece(SkxHighlightText *t, const SkxHighlightPiece *piece,
 						uint32 base)
@@ -99,6 +99,7 @@ skx_highlight_add_piece(SkxHighlightText *t, const SkxHighlightPiece *piece,
 			skx_highlight_add_match(t, token, base);
 	}
 	t->position += piece->npositions;
+	skx_highlight_drop(piece);
 }
 
 /* All from `at` on, by the parser. */

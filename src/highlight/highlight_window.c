@@ -92,12 +92,18 @@ skx_highlight_phrases(SkxHighlightText *t, int first, int last)
 {
 	const SkxHighlightQuery *q = t->h->query;
 	SkxHighlightRange r = {t, first, last};
+	MemoryContext old;
 	int			n = 0;
 	int			i;
 
+	if (q->nphrases == 0)
+		return 0;
+	old = MemoryContextSwitchTo(t->h->scratch);
 	for (i = 0; i < q->nphrases && t->work < SKX_HIGHLIGHT_WORK; i++)
 		n += TS_execute(&GETQUERY(q->query)[q->phrases[i]], &r, TS_EXEC_EMPTY,
 						skx_highlight_operand);
+	MemoryContextSwitchTo(old);
+	MemoryContextReset(t->h->scratch);
 	return n;
 }
 

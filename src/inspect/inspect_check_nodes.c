@@ -95,6 +95,8 @@ skx_inspect_node_counts(const SkxCheckNodes *w, const SkxDiskNode *head)
 		(head->forward_slots == 0 ||
 		 head->forward_slots == SKX_NODE_LINEAR) &&
 		head->nforward == Min(head->forward_slots, later) &&
+		(w->number == 0 || (term->flags & SKX_TERM_TABLE) != 0 ||
+		 w->first.head->table_nodes > 0 || head->nforward == later) &&
 		head->table_slots <= (w->number == 0 ? SKX_NODE_TABLE_SLOTS : 0) &&
 		head->table_nodes <= head->table_slots &&
 		(head->table_nodes == 0 || head->table_nodes == term->list.nnodes);

@@ -204,7 +204,9 @@ typedef struct SkxRangeWalk
 	SkxRange   *range;
 	uint8		labels;
 	SkxCursor  *cursor;
-	int			n;				/* terms at hand, and their numbers */
+	SkxTermBits bits;			/* the range's, while terms are visited for it */
+	int			n;				/* terms at hand, and their numbers among
+								 * those that are visited */
 	SkxTerm		terms[SKX_PREFIX_TERMS];
 	uint32		numbers[SKX_PREFIX_TERMS];
 } SkxRangeWalk;
@@ -231,7 +233,8 @@ extern void skx_query_range_close(SkxRange *r);
 /* query_open.c; visit_terms: those of a prefix or range */
 extern SkxIter *skx_query_open(SkxOpening *o);
 extern void skx_query_visit_terms(SkxSegment *seg, const SkxQueryNode *node,
-								  SkxTermVisit visit, void *arg);
+								  SkxTermBits *bits, SkxTermVisit visit,
+								  void *arg);
 extern void skx_query_close(SkxIter *it);
 
 /* Has the lexeme any posting with one of the labels?  True: it may have. */

@@ -154,14 +154,15 @@ skx_query_expand(const SkxTerm *term, const char *lexeme, int len, void *arg)
 
 void
 skx_query_visit_terms(SkxSegment *seg, const SkxQueryNode *node,
-					  SkxTermVisit visit, void *arg)
+					  SkxTermBits *bits, SkxTermVisit visit, void *arg)
 {
 	SkxLexeme	from = {node->lexeme, node->len};
 
 	if (node->to != NULL)
-		skx_segment_between(seg, &from, node->to, true, visit, arg);
+		skx_segment_between(seg, &from, node->to, true, bits, visit, arg);
 	else
-		skx_segment_prefix(seg, node->lexeme, node->len, true, visit, arg);
+		skx_segment_prefix(seg, node->lexeme, node->len, true, bits, visit,
+						   arg);
 }
 
 /*
@@ -184,8 +185,9 @@ skx_query_expand_prefix(const SkxOpening *o, const SkxQueryNode *node,
 	e.walk.range = NULL;
 	e.walk.labels = node->labels;
 	e.walk.n = 0;
-	skx_query_visit_terms(seg, node, skx_query_expand, &e);
-	*cost = e.cost;
+	memset(&e.walk.bits, 0, sizeof(e.walk.bits));
+	skx_query_visit_terms(seg, node, &e.walk.bits, skx_query_expand, &e);
+	*cost = e.cost + e.walk.bits.put;
 	if (e.walk.range != NULL)
 	{
 		skx_query_walk_end(&e.walk);

@@ -127,7 +127,7 @@ skx_query_operand_open(const SkxOpening *o, SkxPhrase *phrase,
 			skx_query_operand_add(phrase, operand, &o->terms[slot]);
 		return;
 	}
-	skx_segment_prefix(phrase->seg, lexeme, val->length, true,
+	skx_segment_prefix(phrase->seg, lexeme, val->length, true, NULL,
 					   skx_query_operand_visit, &lists);
 	operand->places = skx_query_places_open(phrase->seg, lexeme, val->length,
 											most);

@@ -192,7 +192,7 @@ skx_query_places_read(SkxPlaces *places, uint32 from)
 	places->until = SKX_NO_DOC;
 	places->n = 0;
 	places->next = 0;
-	skx_segment_prefix(places->seg, places->lexeme, places->len, true,
+	skx_segment_prefix(places->seg, places->lexeme, places->len, true, NULL,
 					   skx_query_places_visit, places);
 	skx_query_places_flush(places);
 	qsort(places->places, places->n, sizeof(SkxPlace),

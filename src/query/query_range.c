@@ -218,6 +218,20 @@ skx_range_visit(const SkxTerm *term, const char *lexeme, int len, void *arg)
 	return true;
 }
 
+/*
+ * From now on the terms whose documents stand in the dictionary are put into
+ * the range without being visited; labels stand elsewhere.
+ */
+static void
+skx_range_walk_bits(SkxRangeWalk *walk)
+{
+	const SkxRange *r = walk->range;
+
+	walk->bits.bits = walk->labels == 0 ? r->bits : NULL;
+	walk->bits.from = r->from;
+	walk->bits.ndocs = r->to - r->from;
+}
+
 /* The range begins with the first documents, which are most likely wanted. */
 static SkxRange *
 skx_range_begin(const SkxOpening *o)
@@ -257,8 +271,11 @@ skx_query_walk_begin(SkxRangeWalk *walk, const SkxOpening *o, SkxRange **in,
 	}
 	walk->range = r;
 	walk->cursor = skx_range_cursor(r);
+	skx_range_walk_bits(walk);
 	for (i = 0; i < walk->n; i++)
-		walk->numbers[i] = r->lexeme++;
+		walk->numbers[i] = walk->bits.bits != NULL &&
+			skx_segment_is_put(&walk->terms[i]) ? PG_UINT32_MAX :
+			r->lexeme++;
 }
 
 void
@@ -289,7 +306,9 @@ skx_range_gather_prefixes(SkxRange *r)
 		const SkxQueryNode *prefix = r->prefixes[i];
 
 		walk.labels = prefix->labels;
-		skx_query_visit_terms(r->seg, prefix, skx_range_visit, &walk);
+		skx_range_walk_bits(&walk);
+		skx_query_visit_terms(r->seg, prefix, &walk.bits, skx_range_visit,
+							  &walk);
 		skx_range_walk_flush(&walk);
 	}
 	skx_cursor_close(walk.cursor);

@@ -188,7 +188,7 @@ skx_score_find_segments(SkxStats *stats, SkxScoreSearch *search,
 		CHECK_FOR_INTERRUPTS();
 		for (i = 0; i < nsegs; i++)
 			skx_segment_prefix(segs[i], search->words[k].bytes,
-							   search->words[k].len, true,
+							   search->words[k].len, true, NULL,
 							   skx_score_add_term,
 							   &search->prefixes[k - search->nplain]);
 	}

@@ -8,6 +8,7 @@
 
 #include "blkio/blkio_glance.h"
 #include "compat/compat.h"
+#include "format/format_dict.h"
 #include "format/format_page.h"
 #include "format/format_segment.h"
 #include "intake/intake_value.h"
@@ -137,19 +138,42 @@ extern void skx_segment_find_all(SkxSegment **segs, int nsegs,
 								 SkxTerm **terms);
 
 /*
+ * segment_dict_visit.c
+ *
  * Calls `visit` for each term that starts with the prefix (empty: all words),
  * or from a lexeme on and below another one, in lexeme order, until it returns
  * false.  The callback must not look up terms in the same segment.
  * reads_ahead: it is likely to go on for more than a few.
+ *
+ * bits: NULL, or where the documents of terms go whose lists stand in their
+ * dictionary entries (is_put); these terms are not visited.  The callback may
+ * begin that.
  */
+typedef struct SkxTermBits
+{
+	uint64	   *bits;			/* NULL: all are visited */
+	uint32		from;			/* the document of bit 0 */
+	uint32		ndocs;			/* those of others are left out */
+	uint64		put;			/* documents of these terms, left out or not */
+} SkxTermBits;
+
+static inline bool
+skx_segment_is_put(const SkxTerm *term)
+{
+	return term->df <= SKX_INLINE_DF && term->npositions < 0x80 &&
+		(term->flags & (SKX_TERM_PLACE | SKX_TERM_OWN_POSITIONS)) ==
+		(SKX_TERM_INLINE | SKX_TERM_OWN_POSITIONS);
+}
+
 typedef bool (*SkxTermVisit) (const SkxTerm *term, const char *lexeme,
 							  int len, void *arg);
 extern void skx_segment_prefix(SkxSegment *seg, const char *prefix, int len,
-							   bool reads_ahead, SkxTermVisit visit,
-							   void *arg);
+							   bool reads_ahead, SkxTermBits *bits,
+							   SkxTermVisit visit, void *arg);
 extern void skx_segment_between(SkxSegment *seg, const SkxLexeme *from,
 								const SkxLexeme *to, bool reads_ahead,
-								SkxTermVisit visit, void *arg);
+								SkxTermBits *bits, SkxTermVisit visit,
+								void *arg);
 
 /* How many terms that would be, by two look-ups. */
 extern uint32 skx_segment_terms_between(SkxSegment *seg,

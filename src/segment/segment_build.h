@@ -165,7 +165,7 @@ extern SkxDiskExtent *skx_segment_extents(const SkxSegment *seg,
 										  int *n);
 
 /*
- * segment_dict_reader.c
+ * segment_dict_visit.c
  *
  * All terms in lexeme order, pulled one by one.  The walk has a copy of the
  * page it is on: no pin is held between two calls, and other readers of the
@@ -186,6 +186,8 @@ extern bool skx_segment_walk_next(SkxTermWalk *walk, SkxTerm *term,
 extern void skx_segment_walk_end(SkxTermWalk *walk);
 
 /*
+ * segment_dict_reader.c
+ *
  * Where a dictionary could be cut: what the first lexeme of a leaf begins with,
  * at most `most` bytes of it, and how many pages of postings and positions
  * belong to the terms before, about.  False: the page is no leaf.

@@ -9,35 +9,19 @@
 #include "postgres.h"
 
 #include "codec/codec.h"
-#include "format/format_dict.h"
 #include "format/format_postings.h"
-#include "intake/intake_value.h"
 #include "miscadmin.h"
-#include "segment/segment_build.h"
+#include "segment/segment_dict_internal.h"
 #include "tsearch/ts_type.h"
 #include "tsearch/ts_utils.h"
 
-/* A position on a dictionary page, with its key unfolded. */
-typedef struct SkxDictCursor
-{
-	SkxSegment *seg;
-	uint32		ordinal;
-	const char *page;
-	const SkxDiskDictPage *head;
-	const uint8 *value;			/* of the current entry */
-	const uint8 *next;			/* the entry after it, NULL: not known */
-	int			entry;
-	int			keylen;
-	char		key[SKX_LEXEME_MAX];
-} SkxDictCursor;
-
-static void
+void
 skx_segment_dict_damaged(SkxDictCursor *c, const char *what)
 {
 	skx_segment_damaged(c->seg, SKX_SEGMENT_DICT, c->ordinal, what);
 }
 
-static void
+void
 skx_segment_dict_enter(SkxDictCursor *c, uint32 ordinal)
 {
 	c->ordinal = ordinal;
@@ -51,12 +35,6 @@ skx_segment_dict_enter(SkxDictCursor *c, uint32 ordinal)
 		SKX_PAGE_END ||
 		(c->head->nentries - 1) / SKX_DICT_RESTART + 1 != c->head->nrestarts)
 		skx_segment_dict_damaged(c, "dictionary page counts out of range");
-}
-
-static const uint8 *
-skx_segment_dict_end(const SkxDictCursor *c)
-{
-	return (const uint8 *) c->page + c->head->restarts;
 }
 
 /*
@@ -81,7 +59,7 @@ skx_segment_dict_key(SkxDictCursor *c, const uint8 *src)
 	c->next = NULL;
 }
 
-static void
+void
 skx_segment_dict_restart(SkxDictCursor *c, int restart)
 {
 	const uint16 *restarts = (const uint16 *) (c->page + c->head->restarts);
@@ -95,7 +73,7 @@ skx_segment_dict_restart(SkxDictCursor *c, int restart)
 	skx_segment_dict_key(c, (const uint8 *) c->page + offset);
 }
 
-static int
+int
 skx_segment_dict_compare(const SkxDictCursor *c, const char *lexeme, int len)
 {
 	return tsCompareString((char *) c->key, c->keylen,
@@ -187,10 +165,7 @@ skx_segment_dict_place(const uint8 *src, const uint8 *end, uint32 first,
 	}
 }
 
-/*
- * Decodes the leaf value of the current entry; leaves c->next behind it.
- */
-static void
+void
 skx_segment_dict_term(SkxDictCursor *c, SkxTerm *t)
 {
 	const uint8 *end = skx_segment_dict_end(c);
@@ -218,10 +193,7 @@ skx_segment_dict_term(SkxDictCursor *c, SkxTerm *t)
 	c->next = src;
 }
 
-/*
- * Steps to the next entry of the page; c->next must be known.
- */
-static bool
+bool
 skx_segment_dict_step(SkxDictCursor *c)
 {
 	if (c->entry + 1 >= c->head->nentries)
@@ -234,10 +206,7 @@ skx_segment_dict_step(SkxDictCursor *c)
 	return true;
 }
 
-/*
- * Stands on the last restart entry whose key is <= the lexeme, or on entry 0.
- */
-static void
+void
 skx_segment_dict_bisect(SkxDictCursor *c, const char *lexeme, int len)
 {
 	int			low = 0;
@@ -302,7 +271,7 @@ skx_segment_dict_descend(SkxDictCursor *c, const char *lexeme, int len)
 	}
 }
 
-static void
+void
 skx_segment_dict_relax(SkxSegment *seg)
 {
 	if (skx_blkio_crowded(seg->file))
@@ -347,13 +316,7 @@ skx_segment_find(SkxSegment *seg, const char *lexeme, int len, SkxTerm *term)
 	return found;
 }
 
-/*
- * Takes lexemes, ascending, from their pages on one level to those on the
- * level below, which are asked for together if there are `least`, or from
- * nowhere (-1) via the root.  Returns the level of the pages, 0 when they are
- * leaves.
- */
-static int
+int
 skx_segment_dict_down(SkxDictCursor *c, const SkxLexeme *lexemes, int n,
 					  uint32 *pages, int level, int least)
 {
@@ -476,7 +439,7 @@ skx_segment_find_all(SkxSegment **segs, int nsegs, const SkxLexeme *lexemes,
 /*
  * Leaves stand in the plane in lexeme order, with inner pages among them.
  */
-static bool
+bool
 skx_segment_dict_next_leaf(SkxDictCursor *c)
 {
 	uint32		npages = c->seg->planes[SKX_SEGMENT_DICT].npages;
@@ -491,264 +454,6 @@ skx_segment_dict_next_leaf(SkxDictCursor *c)
 		}
 	}
 	return false;
-}
-
-/*
- * Goes to the first leaf of a range of lexemes, whose ends are asked for
- * together if these are `least` pages.  Returns the page after its last one.
- */
-static uint32
-skx_segment_dict_range(SkxDictCursor *c, const SkxLexeme ends[2], int least)
-{
-	uint32		pages[2];
-	int			level = -1;
-
-	do
-		level = skx_segment_dict_down(c, ends, 2, pages, level, least);
-	while (level > 0);
-	if (pages[0] != c->ordinal)
-		skx_segment_dict_enter(c, pages[0]);
-	if (c->head->level != 0)
-		skx_segment_dict_damaged(c, "dictionary page of another level");
-	return pages[1] + 1;
-}
-
-/* Does the current lexeme, not below ends[0], end the visit? */
-static bool
-skx_segment_dict_is_past(const SkxDictCursor *c, const SkxLexeme ends[2],
-						 bool prefix)
-{
-	if (!prefix)
-		return skx_segment_dict_compare(c, ends[1].bytes, ends[1].len) >= 0;
-	return c->keylen < ends[0].len ||
-		memcmp(c->key, ends[0].bytes, ends[0].len) != 0;
-}
-
-/* Visits lexemes from ends[0] on: with that prefix, or below ends[1]. */
-static void
-skx_segment_dict_visit(SkxSegment *seg, const SkxLexeme ends[2], bool prefix,
-					   bool reads_ahead, SkxTermVisit visit, void *arg)
-{
-	SkxDictCursor c;
-	SkxTerm		term;
-	uint32		end;
-	uint32		asked = 0;
-
-	c.seg = seg;
-	end = skx_segment_dict_range(&c, ends, reads_ahead ? 2 : 3);
-	skx_segment_dict_bisect(&c, ends[0].bytes, ends[0].len);
-	for (;;)
-	{
-		CHECK_FOR_INTERRUPTS();
-		if (reads_ahead)
-			skx_segment_ask_next(seg, SKX_SEGMENT_DICT, c.ordinal, end,
-								 &asked);
-		do
-		{
-			int			cmp = skx_segment_dict_compare(&c, ends[0].bytes,
-													   ends[0].len);
-
-			skx_segment_dict_term(&c, &term);
-			/* a prefix of no letters is one of words */
-			if (cmp < 0 || (ends[0].len == 0 &&
-							skx_intake_is_value(c.key, c.keylen)))
-				continue;
-			if (skx_segment_dict_is_past(&c, ends, prefix) ||
-				!visit(&term, c.key, c.keylen, arg))
-			{
-				skx_segment_dict_relax(seg);
-				return;
-			}
-		} while (skx_segment_dict_step(&c));
-
-		if (!skx_segment_dict_next_leaf(&c))
-			break;
-	}
-	skx_segment_dict_relax(seg);
-}
-
-/*
- * No lexeme of a prefix is above the prefix followed by a byte that UTF-8 does
- * not have; in other encodings a page may be missed, and is not read ahead then.
- */
-void
-skx_segment_prefix(SkxSegment *seg, const char *prefix, int len,
-				   bool reads_ahead, SkxTermVisit visit, void *arg)
-{
-	char		above[SKX_LEXEME_MAX + 1];
-	SkxLexeme	ends[2] = {{prefix, len}, {above, len + 1}};
-
-	if (seg->header.nterms == 0 || len > SKX_LEXEME_MAX)
-		return;
-	memcpy(above, prefix, len);
-	above[len] = (char) 0xFF;
-	skx_segment_dict_visit(seg, ends, true, reads_ahead, visit, arg);
-}
-
-void
-skx_segment_between(SkxSegment *seg, const SkxLexeme *from,
-					const SkxLexeme *to, bool reads_ahead,
-					SkxTermVisit visit, void *arg)
-{
-	SkxLexeme	ends[2] = {*from, *to};
-
-	if (seg->header.nterms > 0)
-		skx_segment_dict_visit(seg, ends, false, reads_ahead, visit, arg);
-}
-
-/*
- * Number of the first term that is not below a lexeme, from the leaf that the
- * cursor has just entered on.
- */
-static uint32
-skx_segment_dict_number(SkxDictCursor *c, const SkxLexeme *lexeme)
-{
-	SkxTerm		term;
-
-	skx_segment_dict_bisect(c, lexeme->bytes, lexeme->len);
-	do
-	{
-		do
-		{
-			int			cmp = skx_segment_dict_compare(c, lexeme->bytes,
-													   lexeme->len);
-
-			skx_segment_dict_term(c, &term);
-			if (cmp >= 0)
-				return term.ordinal;
-		} while (skx_segment_dict_step(c));
-	} while (skx_segment_dict_next_leaf(c));
-	return c->seg->header.nterms;
-}
-
-uint32
-skx_segment_terms_between(SkxSegment *seg, const SkxLexeme *from,
-						  const SkxLexeme *to)
-{
-	SkxLexeme	ends[2] = {*from, *to};
-	SkxDictCursor c;
-	uint32		last;
-	uint32		first;
-	uint32		past;
-
-	if (seg->header.nterms == 0)
-		return 0;
-	c.seg = seg;
-	last = skx_segment_dict_range(&c, ends, 3) - 1;
-	first = skx_segment_dict_number(&c, from);
-	skx_segment_dict_enter(&c, last);
-	past = skx_segment_dict_number(&c, to);
-	skx_segment_dict_relax(seg);
-	return past - Min(first, past);
-}
-
-struct SkxTermWalk
-{
-	SkxDictCursor cursor;
-	bool		begun;
-	bool		waits;			/* the current term was not given out */
-	uint32		asked;			/* pages before it were asked for */
-	uint32		end;			/* and none from this one on will be */
-	char		page[BLCKSZ];
-};
-
-SkxTermWalk *
-skx_segment_walk_begin(SkxSegment *seg)
-{
-	SkxTermWalk *walk = palloc(sizeof(SkxTermWalk));
-
-	memset(&walk->cursor, 0, sizeof(walk->cursor));
-	walk->cursor.seg = seg;
-	walk->begun = false;
-	walk->waits = false;
-	walk->asked = 0;
-	walk->end = seg->planes[SKX_SEGMENT_DICT].npages;
-	return walk;
-}
-
-/* Takes a copy of the page that it is on, and unpins that. */
-static void
-skx_segment_walk_copy(SkxTermWalk *walk)
-{
-	SkxDictCursor *c = &walk->cursor;
-
-	skx_segment_ask_next(c->seg, SKX_SEGMENT_DICT, c->ordinal, walk->end,
-						 &walk->asked);
-	memcpy(walk->page, c->page, BLCKSZ);
-	skx_blkio_unpin(c->seg->file, &c->seg->dict_ref);
-	c->page = walk->page;
-	c->head = (const SkxDiskDictPage *) (c->page + SKX_PAGE_START);
-}
-
-/* To the first leaf or the next one, of which it takes a copy. */
-static bool
-skx_segment_walk_page(SkxTermWalk *walk)
-{
-	SkxDictCursor *c = &walk->cursor;
-
-	if (!walk->begun)
-	{
-		if (c->seg->header.nterms == 0)
-			return false;
-		skx_segment_dict_enter(c, 0);
-		if (c->head->level != 0)
-			skx_segment_dict_damaged(c, "dictionary page of another level");
-		walk->begun = true;
-	}
-	else if (!skx_segment_dict_next_leaf(c))
-	{
-		skx_blkio_unpin(c->seg->file, &c->seg->dict_ref);
-		return false;
-	}
-	skx_segment_walk_copy(walk);
-	skx_segment_dict_restart(c, 0);
-	return true;
-}
-
-void
-skx_segment_walk_range(SkxTermWalk *walk, const SkxLexeme ends[2])
-{
-	SkxDictCursor *c = &walk->cursor;
-	SkxTerm		term;
-
-	if (c->seg->header.nterms == 0)
-		return;
-	walk->end = skx_segment_dict_range(c, ends, 3);
-	walk->begun = true;
-	skx_segment_walk_copy(walk);
-	skx_segment_dict_bisect(c, ends[0].bytes, ends[0].len);
-	for (;;)
-	{
-		walk->waits = skx_segment_dict_compare(c, ends[0].bytes,
-											   ends[0].len) >= 0;
-		if (walk->waits)
-			return;
-		skx_segment_dict_term(c, &term);
-		if (!skx_segment_dict_step(c))
-			return;
-	}
-}
-
-bool
-skx_segment_walk_next(SkxTermWalk *walk, SkxTerm *term, const char **lexeme,
-					  int *len)
-{
-	SkxDictCursor *c = &walk->cursor;
-
-	if (!walk->waits && (!walk->begun || !skx_segment_dict_step(c)) &&
-		!skx_segment_walk_page(walk))
-		return false;
-	walk->waits = false;
-	skx_segment_dict_term(c, term);
-	*lexeme = c->key;
-	*len = c->keylen;
-	return true;
-}
-
-void
-skx_segment_walk_end(SkxTermWalk *walk)
-{
-	pfree(walk);
 }
 
 bool

@@ -353,7 +353,8 @@ skx_skiplist_node_size(const SkxSkiplistWriter *w, uint32 ordinal,
 	if (pages > in_block)
 		nodes += (pages - in_block + w->block_pages - 1) / w->block_pages;
 	sizes->page_slots = Min(pages, in_block);
-	sizes->forward_slots = nodes > 1 ? SKX_NODE_LINEAR : 0;
+	/* a later one that turns out not to be the last may be all that knows */
+	sizes->forward_slots = nodes > 1 || w->nnodes > 0 ? SKX_NODE_LINEAR : 0;
 	sizes->table_slots = w->nnodes == 0 && nodes > 1 ?
 		Min(nodes, SKX_NODE_TABLE_SLOTS) : 0;
 	return SKX_NODE_HEADER_SIZE(sizes->page_slots, sizes->forward_slots,

@@ -203,7 +203,7 @@ skx_prefix_gather(SkxPrefix *p, uint32 from)
 	{
 		p->cursor = skx_cursor_create(p->run->seg, SKX_CURSOR_PROBE);
 		skx_segment_prefix(p->run->seg, p->scored->lexeme, p->scored->len,
-						   true, skx_prefix_add, p);
+						   true, NULL, skx_prefix_add, p);
 		skx_cursor_close(p->cursor);
 	}
 	p->n = pg_popcount((const char *) bits,

@@ -100,6 +100,38 @@ note "$kept bytes kept";
 cmp_ok($kept, '>', 8 * 1024 * 1024, 'some is remembered');
 cmp_ok($kept, '<', 15 * 1024 * 1024, 'within bounds');
 
+# A text without blanks is one piece of millions of tokens: it is left when told
+# so, and they take no memory; nor do phrases that are looked for.
+my ($rc, $out, $err) = $node->psql('postgres', <<'SQL');
+SET statement_timeout = '300ms';
+SELECT length(skipidx_highlight('simple', repeat('a,', 20000000), 'b', max_words => 0));
+SQL
+like($err, qr/statement timeout/, 'a long piece is cancelled');
+
+sub peak
+{
+	my ($what, $call) = @_;
+	my $peaks = skx_session($node, 'postgres');
+	my $pid = $peaks->value('SELECT pg_backend_pid()');
+	my @most;
+
+	for my $call ("skipidx_highlight('simple', 'a', 'a')", $call)
+	{
+		open my $refs, '>', "/proc/$pid/clear_refs" or die "clear_refs: $!";
+		print $refs "5\n";
+		close $refs or die "clear_refs: $!";
+		$peaks->value("SELECT length($call)");
+		push @most, slurp_file("/proc/$pid/status") =~ /^VmHWM:\s*(\d+) kB/m;
+	}
+	$peaks->close;
+	note "$what: $most[0] kB, $most[1] kB";
+	return $most[1] - $most[0];
+}
+cmp_ok(peak('pieces', q{skipidx_highlight('simple', repeat('a,', 2000000), 'b', max_words => 0)}),
+	'<', 40 * 1024, 'tokens of a long piece are not kept');
+cmp_ok(peak('phrases', q{skipidx_highlight('simple', repeat('a ', 500000), (repeat('a <0> a & ', 63) || '(a <0> a) & zz')::tsquery, max_words => 1)}),
+	'<', 100 * 1024, 'nor what is allocated for phrases');
+
 # Only what LIMIT leaves is marked, by whatever plan, and whoever does it.
 $s->value(<<'SQL');
 CREATE TABLE many (id int, body text, v tsvector) WITH (autovacuum_enabled = off);

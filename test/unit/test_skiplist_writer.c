@@ -345,6 +345,10 @@ unit_check(const SkxListAddress *address, uint32 term)
 	known = first->table_nodes > 0 ||
 		address->nnodes - 1 <= first->forward_slots;
 	CHECK(known == !address->has_table);
+	/* without any table each node reaches the end of the list */
+	for (i = 1; known && first->table_nodes == 0 && i < address->nnodes; i++)
+		CHECK(unit_node(address, i, &ordinal)->nforward ==
+			  address->nnodes - 1 - i);
 	if (address->has_table)
 		unit_check_table(address, term);
 }
@@ -441,6 +445,24 @@ test_tables(void)
 		  node->npages < 16 && address.has_table);
 }
 
+/* Sub-blocks that take more than estimated: a node is not the last after all. */
+static void
+test_estimates(void)
+{
+	SkxListAddress address;
+	uint32		df;
+	int			nmiddle = 0;
+
+	for (df = 14000; df < 20000; df += SKX_SUBBLOCK)
+	{
+		UnitShape	shape = {df, 1, 256, true};
+
+		unit_one(4, &shape, 0, &address);
+		nmiddle += address.nnodes == 3 && !address.has_table;
+	}
+	CHECK(nmiddle > 0);
+}
+
 /* Many lists, so that nodes of one share pages with those of another. */
 static void
 test_neighbours(void)
@@ -492,6 +514,7 @@ main(void)
 	unit_subblocks = malloc(MAX_SUBBLOCKS * sizeof(UnitSubblock));
 	test_shapes();
 	test_tables();
+	test_estimates();
 	test_neighbours();
 	return unit_done("skiplist_writer");
 }

@@ -1,0 +1,346 @@
+/*
+ * segment_dict_visit.c
+ *	  Goes through ranges of a segment's dictionary: leaf by leaf, or term by
+ *	  term with a copy of the leaf.
+ *
+ * Most terms of a range have lists of one or two postings, which stand in their
+ * entries.  Where only the documents of all of them are wanted, these are put
+ * into bits on the way: some 15 ns a term, where decoding the entry and opening
+ * its list take 100.
+ */
+#include "postgres.h"
+
+#include "codec/codec.h"
+#include "intake/intake_value.h"
+#include "miscadmin.h"
+#include "segment/segment_dict_internal.h"
+
+/* A short value: df, flags, total positions, length of the list, a byte each. */
+#define SKX_DICT_INLINE_HEAD	4
+
+uint32
+skx_segment_dict_range(SkxDictCursor *c, const SkxLexeme ends[2], int least)
+{
+	uint32		pages[2];
+	int			level = -1;
+
+	do
+		level = skx_segment_dict_down(c, ends, 2, pages, level, least);
+	while (level > 0);
+	if (pages[0] != c->ordinal)
+		skx_segment_dict_enter(c, pages[0]);
+	if (c->head->level != 0)
+		skx_segment_dict_damaged(c, "dictionary page of another level");
+	return pages[1] + 1;
+}
+
+/* Does the current lexeme, not below ends[0], end the visit? */
+static bool
+skx_segment_dict_is_past(const SkxDictCursor *c, const SkxLexeme ends[2],
+						 bool prefix)
+{
+	if (!prefix)
+		return skx_segment_dict_compare(c, ends[1].bytes, ends[1].len) >= 0;
+	return c->keylen < ends[0].len ||
+		memcmp(c->key, ends[0].bytes, ends[0].len) != 0;
+}
+
+/*
+ * Puts the documents of the current entry into bits if its list is there, and
+ * its value no longer than most; false: it is not, or is damaged.
+ */
+static bool
+skx_segment_dict_put(SkxDictCursor *c, SkxTermBits *b)
+{
+	const uint8 *src = c->value;
+	const uint8 *end = skx_segment_dict_end(c);
+	uint32		docs[SKX_INLINE_DF];
+	uint32		df;
+	uint32		size;
+	uint32		i;
+
+	if (end - src < SKX_DICT_INLINE_HEAD || src[0] == 0 ||
+		src[0] > SKX_INLINE_DF ||
+		(src[1] & (SKX_TERM_PLACE | SKX_TERM_OWN_POSITIONS)) !=
+		(SKX_TERM_INLINE | SKX_TERM_OWN_POSITIONS) || src[2] >= 0x80)
+		return false;
+	df = src[0];
+	size = src[3];
+	src += SKX_DICT_INLINE_HEAD;
+	if (size > SKX_INLINE_BYTES || size > (uint32) (end - src) ||
+		!skx_codec_short_docs(src, src + size, df, docs) ||
+		docs[df - 1] >= c->seg->header.ndocs)
+		return false;
+	for (i = 0; i < df; i++)
+	{
+		uint32		at = docs[i] - b->from;
+
+		if (at < b->ndocs)
+			b->bits[at / 64] |= UINT64CONST(1) << (at % 64);
+	}
+	b->put += df;
+	c->next = src + size;
+	return true;
+}
+
+/*
+ * To the first lexeme of the leaf that is not below the range; false: there is
+ * none.
+ */
+static bool
+skx_segment_dict_first(SkxDictCursor *c, const SkxLexeme *from)
+{
+	SkxTerm		term;
+
+	while (skx_segment_dict_compare(c, from->bytes, from->len) < 0)
+	{
+		skx_segment_dict_term(c, &term);
+		if (!skx_segment_dict_step(c))
+			return false;
+	}
+	return true;
+}
+
+/*
+ * Visits lexemes of the leaf, the current one first; false: there are no more.
+ * `last`: the range may end on this leaf.
+ */
+static bool
+skx_segment_dict_leaf(SkxDictCursor *c, const SkxLexeme ends[2], bool prefix,
+					  bool last, SkxTermBits *bits, SkxTermVisit visit,
+					  void *arg)
+{
+	SkxTerm		term;
+
+	do
+	{
+		/* a prefix of no letters is one of words */
+		bool		wanted = ends[0].len > 0 ||
+			!skx_intake_is_value(c->key, c->keylen);
+
+		if (last && skx_segment_dict_is_past(c, ends, prefix))
+			return false;
+		if (wanted && bits != NULL && bits->bits != NULL &&
+			skx_segment_dict_put(c, bits))
+			continue;
+		skx_segment_dict_term(c, &term);
+		if (wanted && !visit(&term, c->key, c->keylen, arg))
+			return false;
+	} while (skx_segment_dict_step(c));
+	return true;
+}
+
+/* Visits lexemes from ends[0] on: with that prefix, or below ends[1]. */
+static void
+skx_segment_dict_visit(SkxSegment *seg, const SkxLexeme ends[2], bool prefix,
+					   bool reads_ahead, SkxTermBits *bits,
+					   SkxTermVisit visit, void *arg)
+{
+	SkxDictCursor c;
+	uint32		end;
+	uint32		asked = 0;
+	bool		more;
+
+	c.seg = seg;
+	end = skx_segment_dict_range(&c, ends, reads_ahead ? 2 : 3);
+	skx_segment_dict_bisect(&c, ends[0].bytes, ends[0].len);
+	more = skx_segment_dict_first(&c, &ends[0]) ||
+		skx_segment_dict_next_leaf(&c);
+	while (more)
+	{
+		CHECK_FOR_INTERRUPTS();
+		if (reads_ahead)
+			skx_segment_ask_next(seg, SKX_SEGMENT_DICT, c.ordinal, end,
+								 &asked);
+		more = skx_segment_dict_leaf(&c, ends, prefix, c.ordinal + 1 >= end,
+									 bits, visit, arg) &&
+			skx_segment_dict_next_leaf(&c);
+	}
+	skx_segment_dict_relax(seg);
+}
+
+/*
+ * No lexeme of a prefix is above the prefix followed by a byte that UTF-8 does
+ * not have; in other encodings a page may be missed, and is not read ahead then.
+ */
+void
+skx_segment_prefix(SkxSegment *seg, const char *prefix, int len,
+				   bool reads_ahead, SkxTermBits *bits, SkxTermVisit visit,
+				   void *arg)
+{
+	char		above[SKX_LEXEME_MAX + 1];
+	SkxLexeme	ends[2] = {{prefix, len}, {above, len + 1}};
+
+	if (seg->header.nterms == 0 || len > SKX_LEXEME_MAX)
+		return;
+	memcpy(above, prefix, len);
+	above[len] = (char) 0xFF;
+	skx_segment_dict_visit(seg, ends, true, reads_ahead, bits, visit, arg);
+}
+
+void
+skx_segment_between(SkxSegment *seg, const SkxLexeme *from,
+					const SkxLexeme *to, bool reads_ahead, SkxTermBits *bits,
+					SkxTermVisit visit, void *arg)
+{
+	SkxLexeme	ends[2] = {*from, *to};
+
+	if (seg->header.nterms > 0)
+		skx_segment_dict_visit(seg, ends, false, reads_ahead, bits, visit,
+							   arg);
+}
+
+/*
+ * Number of the first term that is not below a lexeme, from the leaf that the
+ * cursor has just entered on.
+ */
+static uint32
+skx_segment_dict_number(SkxDictCursor *c, const SkxLexeme *lexeme)
+{
+	SkxTerm		term;
+
+	skx_segment_dict_bisect(c, lexeme->bytes, lexeme->len);
+	do
+	{
+		do
+		{
+			int			cmp = skx_segment_dict_compare(c, lexeme->bytes,
+													   lexeme->len);
+
+			skx_segment_dict_term(c, &term);
+			if (cmp >= 0)
+				return term.ordinal;
+		} while (skx_segment_dict_step(c));
+	} while (skx_segment_dict_next_leaf(c));
+	return c->seg->header.nterms;
+}
+
+uint32
+skx_segment_terms_between(SkxSegment *seg, const SkxLexeme *from,
+						  const SkxLexeme *to)
+{
+	SkxLexeme	ends[2] = {*from, *to};
+	SkxDictCursor c;
+	uint32		last;
+	uint32		first;
+	uint32		past;
+
+	if (seg->header.nterms == 0)
+		return 0;
+	c.seg = seg;
+	last = skx_segment_dict_range(&c, ends, 3) - 1;
+	first = skx_segment_dict_number(&c, from);
+	skx_segment_dict_enter(&c, last);
+	past = skx_segment_dict_number(&c, to);
+	skx_segment_dict_relax(seg);
+	return past - Min(first, past);
+}
+
+struct SkxTermWalk
+{
+	SkxDictCursor cursor;
+	bool		begun;
+	bool		waits;			/* the current term was not given out */
+	uint32		asked;			/* pages before it were asked for */
+	uint32		end;			/* and none from this one on will be */
+	char		page[BLCKSZ];
+};
+
+SkxTermWalk *
+skx_segment_walk_begin(SkxSegment *seg)
+{
+	SkxTermWalk *walk = palloc(sizeof(SkxTermWalk));
+
+	memset(&walk->cursor, 0, sizeof(walk->cursor));
+	walk->cursor.seg = seg;
+	walk->begun = false;
+	walk->waits = false;
+	walk->asked = 0;
+	walk->end = seg->planes[SKX_SEGMENT_DICT].npages;
+	return walk;
+}
+
+/* Takes a copy of the page that it is on, and unpins that. */
+static void
+skx_segment_walk_copy(SkxTermWalk *walk)
+{
+	SkxDictCursor *c = &walk->cursor;
+
+	skx_segment_ask_next(c->seg, SKX_SEGMENT_DICT, c->ordinal, walk->end,
+						 &walk->asked);
+	memcpy(walk->page, c->page, BLCKSZ);
+	skx_blkio_unpin(c->seg->file, &c->seg->dict_ref);
+	c->page = walk->page;
+	c->head = (const SkxDiskDictPage *) (c->page + SKX_PAGE_START);
+}
+
+/* To the first leaf or the next one, of which it takes a copy. */
+static bool
+skx_segment_walk_page(SkxTermWalk *walk)
+{
+	SkxDictCursor *c = &walk->cursor;
+
+	if (!walk->begun)
+	{
+		if (c->seg->header.nterms == 0)
+			return false;
+		skx_segment_dict_enter(c, 0);
+		if (c->head->level != 0)
+			skx_segment_dict_damaged(c, "dictionary page of another level");
+		walk->begun = true;
+	}
+	else if (!skx_segment_dict_next_leaf(c))
+	{
+		skx_blkio_unpin(c->seg->file, &c->seg->dict_ref);
+		return false;
+	}
+	skx_segment_walk_copy(walk);
+	skx_segment_dict_restart(c, 0);
+	return true;
+}
+
+void
+skx_segment_walk_range(SkxTermWalk *walk, const SkxLexeme ends[2])
+{
+	SkxDictCursor *c = &walk->cursor;
+	SkxTerm		term;
+
+	if (c->seg->header.nterms == 0)
+		return;
+	walk->end = skx_segment_dict_range(c, ends, 3);
+	walk->begun = true;
+	skx_segment_walk_copy(walk);
+	skx_segment_dict_bisect(c, ends[0].bytes, ends[0].len);
+	for (;;)
+	{
+		walk->waits = skx_segment_dict_compare(c, ends[0].bytes,
+											   ends[0].len) >= 0;
+		if (walk->waits)
+			return;
+		skx_segment_dict_term(c, &term);
+		if (!skx_segment_dict_step(c))
+			return;
+	}
+}
+
+bool
+skx_segment_walk_next(SkxTermWalk *walk, SkxTerm *term, const char **lexeme,
+					  int *len)
+{
+	SkxDictCursor *c = &walk->cursor;
+
+	if (!walk->waits && (!walk->begun || !skx_segment_dict_step(c)) &&
+		!skx_segment_walk_page(walk))
+		return false;
+	walk->waits = false;
+	skx_segment_dict_term(c, term);
+	*lexeme = c->key;
+	*len = c->keylen;
+	return true;
+}
+
+void
+skx_segment_walk_end(SkxTermWalk *walk)
+{
+	pfree(walk);
+}
