@@ -41,6 +41,20 @@ SET skipidx.enable_custom_scan = off;
 EXPLAIN (COSTS OFF) SELECT id FROM pages ORDER BY body <@> 'oak' LIMIT 3;
 RESET skipidx.enable_custom_scan;
 
+-- Rows of a sample come by no index.
+CREATE TABLE sampled AS SELECT i AS id, i % 3 = 0 AS flag, ARRAY[i % 10] AS tags, to_tsvector('simple', 'oak p' || i % 500) AS body
+	FROM generate_series(1, 20000) i;
+CREATE INDEX sampled_body ON sampled USING skipidx (body, id, flag, tags);
+VACUUM ANALYZE sampled;
+CREATE TABLE sample AS SELECT id FROM sampled TABLESAMPLE BERNOULLI (10) REPEATABLE (1);
+SELECT q, (SELECT query_to_xml('SELECT count(*) FROM (SELECT id FROM sampled TABLESAMPLE BERNOULLI (10) REPEATABLE (1) ' || q
+	|| ') s WHERE id NOT IN (SELECT id FROM sample)', true, true, '')::text ~ '<count>0<') AS of_the_sample
+FROM (VALUES ('ORDER BY body <@> ''oak'' LIMIT 10'), ('ORDER BY id DESC LIMIT 10'), ('WHERE body @@ ''oak'' ORDER BY id LIMIT 10'),
+	('WHERE body <@> ''p7'' < -0.01'), ('WHERE 3 = ANY (tags)'), ('WHERE flag'), ('WHERE body @@ ''p7''')) v (q);
+SELECT min(id) = (SELECT min(id) FROM sample) AS least, count(*) = (SELECT count(*) FROM sample) AS rows
+	FROM sampled TABLESAMPLE BERNOULLI (10) REPEATABLE (1) WHERE body @@ 'oak';
+DROP TABLE sampled, sample;
+
 -- Scores are handed over and not computed again: the document is not even
 -- looked at.  Where only a part of it is asked for, its columns are there.
 CREATE FUNCTION counted(doc tsvector) RETURNS tsvector IMMUTABLE STRICT LANGUAGE plpgsql AS

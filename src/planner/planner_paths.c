@@ -540,6 +540,10 @@ skx_planner_set_rel_pathlist(PlannerInfo *root, RelOptInfo *rel, Index rti,
 	if (rte->inh)
 		return;
 
+	/* no index knows which rows are a sample's, though rel has indexes */
+	if (rte->tablesample != NULL)
+		return;
+
 	/*
 	 * The server makes these without asking whether the distance may be
 	 * computed by workers, where statistics are not pinned.
