@@ -157,12 +157,12 @@ extern bool skx_compat_truncates(Relation heap);
 extern bool skx_compat_removable(Relation heap, uint64 safexid);
 
 /*
- * Has another process a lock on the relation, of whatever mode, and a snapshot?
- * VACUUM does not count, nor one that `but` knows: they use nothing of an index
+ * Has another process a lock on the relation, of whatever mode?  VACUUM does
+ * not count, nor one that `but` knows: they use nothing of an index
  * without a lock of its own.  A process that takes its lock while this looks may
  * be missed.
  */
-extern bool skx_compat_others_read(Relation rel, bool (*but) (int pid));
+extern bool skx_compat_others_hold(Relation rel, bool (*but) (int pid));
 
 /*
  * Logs that pages whose content was removed at `safexid` will be overwritten;

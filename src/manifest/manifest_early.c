@@ -2,11 +2,12 @@
  * manifest_early.c
  *	  Can any process still know a root older than the present one?
  *
- * A scan locks the index before it takes its snapshot's view, and holds both
- * until it needs the view no more.  Where no other process has a lock on the
- * index together with a snapshot, and this one has read no view in its
- * transaction, pages that the present root has free are needed by none of this
- * server, whatever their safexid.  (Workers read under locks alone, as VACUUM
+ * A transaction locks the index before it reads a view, and may read that until
+ * it ends: also between two statements, when it has no snapshot, as statistics
+ * are pinned (score/README.md).  Where no other process has a lock on the
+ * index, and this one has read no view in its transaction, pages that the
+ * present root has free are needed by none of this server, whatever their
+ * safexid.  (Workers read under locks alone, as VACUUM
  * does.)  So a load finds the pages again that its own flushes and merges have
  * freed, long before its transaction ends.
  *
@@ -135,5 +136,5 @@ skx_manifest_early(Relation rel, Relation heap)
 	return skx_manifest_early_allowed() &&
 		!RelationIsAccessibleInLogicalDecoding(heap) &&
 		!skx_manifest_early_noted(RelationGetRelid(rel)) &&
-		!skx_compat_others_read(rel, skx_worker_is);
+		!skx_compat_others_hold(rel, skx_worker_is);
 }

@@ -75,6 +75,7 @@ struct SkxStats
 	bool		pinned;			/* was ever listed */
 	int			users;
 	SubTransactionId subid;		/* that pinned it */
+	TimestampTz statement;		/* when the one that asked for it last began */
 	Oid			index;
 	SkxLocator	locator;		/* of a plain index */
 	SkxScoreContent content;

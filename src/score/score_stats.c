@@ -159,6 +159,7 @@ skx_score_pin(SkxStats *stats)
 	skx_score_make_room();
 	MemoryContextSetParent(stats->context, TopTransactionContext);
 	stats->subid = GetCurrentSubTransactionId();
+	stats->statement = GetCurrentStatementStartTimestamp();
 	stats->pinned = stats->listed = true;
 	dlist_push_head(&skx_score_pins, &stats->node);
 	skx_score_npins++;
@@ -280,6 +281,18 @@ skx_score_leaf_pin(SkxStats *stats, SkxScoreLeaf *leaf, Relation rel)
 	skx_source_close(source);
 }
 
+/* Is the leaf what it was pinned of, not one that was emptied in its place? */
+static bool
+skx_score_leaf_is_same(const SkxScoreLeaf *leaf, Relation rel,
+					   bool same_generation)
+{
+	SkxDiskMeta meta;
+
+	skx_manifest_meta(rel, &meta);
+	return meta.incarnation == leaf->view->meta.incarnation &&
+		(!same_generation || meta.generation == leaf->view->meta.generation);
+}
+
 Relation
 skx_score_leaf_relation(Oid oid, Relation index, const SkxScoreLeaf *pinned)
 {
@@ -291,7 +304,8 @@ skx_score_leaf_relation(Oid oid, Relation index, const SkxScoreLeaf *pinned)
 		rel->rd_rel->relam == index->rd_rel->relam &&
 		rel->rd_index->indisvalid &&
 		(pinned == NULL ||
-		 SKX_LOCATOR_EQUALS(pinned->locator, SKX_REL_LOCATOR(rel))))
+		 (SKX_LOCATOR_EQUALS(pinned->locator, SKX_REL_LOCATOR(rel)) &&
+		  skx_score_leaf_is_same(pinned, rel, false))))
 		return rel;
 	relation_close(rel, NoLock);
 	return NULL;
@@ -327,6 +341,36 @@ skx_score_pin_leaves(SkxStats *stats, Relation index)
 
 /* ---- the interface ---- */
 
+/*
+ * May pinned views be read that nothing has read since an earlier statement?
+ * On this server the transaction's lock on the index protects them, without
+ * any snapshot; on a standby that replays early reuse nothing does.
+ */
+static bool
+skx_score_is_readable(const SkxStats *stats, Relation index)
+{
+	bool		unguarded = stats->content.recovery && stats->users == 0 &&
+		!IsolationUsesXactSnapshot() &&
+		stats->statement != GetCurrentStatementStartTimestamp();
+	bool		readable = true;
+	int			i;
+
+	if (stats->plain)
+		return skx_score_leaf_is_same(&stats->leaves[0], index, unguarded);
+	for (i = 0; unguarded && readable && i < stats->nleaves; i++)
+	{
+		Relation	rel = skx_score_leaf_relation(stats->leaves[i].oid, index,
+												  &stats->leaves[i]);
+
+		CHECK_FOR_INTERRUPTS();
+		if (rel == NULL)
+			continue;
+		readable = skx_score_leaf_is_same(&stats->leaves[i], rel, true);
+		relation_close(rel, NoLock);
+	}
+	return readable;
+}
+
 /* Has the index the segments and the pending documents that were counted? */
 static bool
 skx_score_is_unchanged(const SkxStats *stats, Relation index)
@@ -335,12 +379,9 @@ skx_score_is_unchanged(const SkxStats *stats, Relation index)
 	Size		size = sizeof(uint64) * leaf->view->nstripes;
 	uint64	   *last;
 	SkxPendingTotals totals;
-	SkxDiskMeta meta;
 	bool		unchanged;
 
-	skx_manifest_meta(index, &meta);
-	if (meta.incarnation != leaf->view->meta.incarnation ||
-		meta.generation != leaf->view->meta.generation)
+	if (!skx_score_leaf_is_same(leaf, index, true))
 		return false;
 	last = palloc(size);
 	skx_pending_totals(index, leaf->view, &totals, last);
@@ -433,6 +474,12 @@ skx_score_stats(Relation index, Snapshot snapshot)
 			 SKX_LOCATOR_EQUALS(stats->locator, SKX_REL_LOCATOR(index))) &&
 			skx_score_same_content(&stats->content, &content))
 		{
+			if (!skx_score_is_readable(stats, index))
+			{
+				skx_score_forget(stats);
+				break;
+			}
+			stats->statement = GetCurrentStatementStartTimestamp();
 			dlist_move_head(&skx_score_pins, &stats->node);
 			return stats;
 		}
@@ -490,7 +537,8 @@ skx_score_stats_current(const SkxStats *stats, uint64 epoch,
 	SkxScoreContent content;
 
 	if (epoch != skx_score_epoch || !stats->listed || snapshot == NULL ||
-		snapshot->snapshot_type != SNAPSHOT_MVCC)
+		snapshot->snapshot_type != SNAPSHOT_MVCC ||
+		stats->statement != GetCurrentStatementStartTimestamp())
 		return false;
 	skx_score_content(snapshot, &content);
 	return skx_score_same_content(&stats->content, &content);

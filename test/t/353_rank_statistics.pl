@@ -111,6 +111,27 @@ true_after('moved, asked for other words', 'ALTER INDEX docs_v SET TABLESPACE el
 true_after('another option', 'ALTER INDEX docs_v SET (k1 = 2)', other => 1);
 $writer->value('ALTER INDEX docs_v RESET (k1)');
 
+# Emptied in place under one snapshot: neither transaction ids nor command ids
+# tell of it.
+for my $index ('new_v', 'parts_v')
+{
+	my $table = $index eq 'new_v' ? 'new' : 'parts';
+	my @said = split /\n/, $reader->raw(<<SQL);
+BEGIN;
+CREATE TABLE $table (id int, v tsvector) ${\ ($table eq 'parts' ? 'PARTITION BY RANGE (id); CREATE TABLE part PARTITION OF parts DEFAULT' : '')};
+CREATE INDEX $index ON $table USING skipidx (v) ${\ ($table eq 'parts' ? '' : 'WITH (pending_limit = \'64kB\')')};
+INSERT INTO $table SELECT i, ('a b' || i)::tsvector FROM generate_series(1, 5000) i;
+SELECT count(*) FROM skipidx_search('${\ ($table eq 'parts' ? 'part_v_idx' : $index)}', 'a | b7', 7);
+SELECT score_of('w0 & a', '$index') <> '';
+TRUNCATE $table;
+SELECT count(*) FROM skipidx_search('${\ ($table eq 'parts' ? 'part_v_idx' : $index)}', 'a | b7', 7);
+SELECT score_of('w0 & a & b9', '$index') <> '';
+SELECT count(*) FROM (SELECT 1 FROM $table WHERE v @@ 'a | b9' ORDER BY v <@> 'a | b9'::tsquery LIMIT 10) x;
+ROLLBACK;
+SQL
+	is("@said", '7 t 0 t 0', "$index: emptied in place");
+}
+
 # The same file under another index: it is emptied in place, and gets as many
 # documents in as many steps.
 $reader->value("CREATE TEMP TABLE mine (v tsvector) ON COMMIT DELETE ROWS; CREATE INDEX mine_v ON mine USING skipidx (v)");

@@ -22,7 +22,8 @@ my $node = skx_node('bitmap_ranges', conf => "maintenance_work_mem = 256MB\nskip
 $node->safe_psql('postgres', 'CREATE EXTENSION skipidx');
 
 # b is in all rows, c in stretches of the table, d in some rows near each other,
-# e at both ends; each lexeme of h is in one row, and h1 ends after a third.
+# e at both ends; each lexeme of h is in three rows, which is more than stand in
+# the dictionary, and of j in one, and h1 and j1 end after a third.
 sub make_table
 {
 	my ($name, $rows) = @_;
@@ -32,7 +33,8 @@ CREATE TABLE $name (id int, v tsvector) WITH (autovacuum_enabled = off);
 INSERT INTO $name SELECT i, ('a:1 b' || i % 50 || ':2A,7' || CASE WHEN i % 3 = 0 THEN ' x:5 y:6,9' ELSE '' END
 	|| CASE WHEN (i / 9000) % 3 > 0 THEN ' c' || i % 40 || ':3' ELSE '' END
 	|| CASE WHEN (i / 100) % 10 = 7 THEN ' d' || i / 1000 || ':4' ELSE '' END
-	|| CASE WHEN i % 100 = 3 THEN ' h' || CASE WHEN i < $rows / 3 THEN 1 ELSE 2 END || i ELSE '' END
+	|| CASE WHEN i % 100 = 3 THEN ' h' || CASE WHEN i < $rows / 3 THEN 1 ELSE 2 END || i / 300 ELSE '' END
+	|| CASE WHEN i % 100 = 4 THEN ' j' || CASE WHEN i < $rows / 3 THEN 1 ELSE 2 END || i || ':11' ELSE '' END
 	|| CASE WHEN i <= 500 OR i > $rows - 500 THEN ' e' || i % 20 ELSE '' END)::tsvector
 	FROM generate_series(1, $rows) i;
 CREATE INDEX ${name}_v ON $name USING skipidx (v);
@@ -78,6 +80,8 @@ for my $case (
 	[ often('c:* | x', '&', 300) . ' & x <-> y', '(c:* | x) & x <-> y' ],
 	[ often('x <-> y | c:*', '&', 300) . ' & e:*', '(x <-> y | c:*) & e:*' ],
 	[ often('b:* | x', '&', 300) . ' & b:* <2> d:*', 'b:* <2> d:*' ],
+	[ often('j:* | d:*', '&', 300) . ' & (x | b7:B)', '(j:* | d:*) & (x | b7:B)' ],
+	[ often('j1:*D | d:*', '&', 300) . ' & !j2:* & !e1:*', '(j1:*D | d:*) & !j2:* & !e1:*' ],
 	[ often('h:* | c:*', '&', 300) . ' & (' . join(' | ', 'y', map { "b$_:B" } 1 .. 1100) . ')', '(h:* | c:*) & (y | b1:B)' ],
 	[ often('c:* | x', '&', 300) . ' & ' . join(' & ', 'a', map { "!z$_" } 1 .. 300), '(c:* | x) & a' ])
 {

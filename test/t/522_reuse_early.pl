@@ -117,6 +117,21 @@ for my $what (sort keys %readers)
 	}
 }
 
+# A transaction that has no snapshot between its statements: what it pinned for
+# the first one is there for the next one, which sees the same.
+for my $again ("SELECT count(*) FROM (SELECT 1 FROM docs WHERE v @@ 'all' ORDER BY v <@> 'all' LIMIT 9000) x",
+	"SELECT count(*) FROM (SELECT 1 FROM docs WHERE v @@ 'all | w1 | w2' ORDER BY v <@> 'w1 | all | w3' LIMIT 9000) x")
+{
+	set_up();
+	$r->value("BEGIN; SELECT id FROM docs WHERE v @@ 'all' ORDER BY v <@> 'all' LIMIT 3");
+	$s->value('BEGIN');
+	write_rounds($s, 6);
+	is($r->raw($again), ROWS, 'between two statements: all rows');
+	$s->value('COMMIT');
+	$r->value('COMMIT');
+	sound('between two statements');
+}
+
 # A plan and statistics of the transaction before: the view is neither planned
 # with nor read in the one that writes.
 $s->value(<<'SQL');
@@ -208,13 +223,20 @@ $standby->start;
 $node->poll_query_until('postgres', 'SELECT count(*) > 0 FROM pg_stat_replication');
 freed_waits('a standby');
 
-# Asked for all the same: its readers are ended, not misled.
+# Asked for all the same: its readers are ended, not misled; one between two
+# statements looks anew.
 set_up();
 $node->wait_for_catchup($standby);
+my $idle = skx_session($standby, 'postgres');
 my $there = skx_session($standby, 'postgres');
+$idle->value("BEGIN; SELECT id FROM docs WHERE v @@ 'all' ORDER BY v <@> 'all' LIMIT 3");
 $there->value("BEGIN; DECLARE c CURSOR FOR SELECT id FROM docs WHERE v @@ 'all'; FETCH 10 FROM c");
 $s->value('SET skipidx.reuse_early = on; BEGIN');
 write_rounds($s, 6);
+$node->wait_for_catchup($standby);
+is($idle->raw("SELECT count(*) FROM (SELECT 1 FROM docs WHERE v @@ 'all | w1' ORDER BY v <@> 'w1 | all' LIMIT 9000) x"),
+	ROWS, 'a standby, on: between two statements');
+$idle->close;
 $s->value('COMMIT');
 $node->wait_for_catchup($standby);
 like($there->raw('FETCH ALL FROM c'), qr/conflict with recovery|terminating connection/, 'a standby, on: its scan is ended');
