@@ -125,6 +125,22 @@ skx_functions_open(Oid oid, bool parts, Relation *heap, Relation *index)
 }
 
 /*
+ * Was the snapshot taken before the index was made?  In a transaction that has
+ * one snapshot for all it does, what that transaction itself makes is younger.
+ */
+static bool
+skx_functions_is_younger(Relation index, Snapshot snapshot)
+{
+	HeapTupleHeader tuple = index->rd_indextuple->t_data;
+	TransactionId made = HeapTupleHeaderGetXmin(tuple);
+
+	if (TransactionIdIsCurrentTransactionId(made))
+		return IsolationUsesXactSnapshot() ||
+			HeapTupleHeaderGetCmin(tuple) >= snapshot->curcid;
+	return XidInMVCCSnapshot(made, snapshot);
+}
+
+/*
  * The planner leaves such an index out.  An update that changed nothing which
  * was indexed then left a chain (HOT) of which the index has the last row only;
  * a snapshot for which the index is there sees no row before that.
@@ -132,11 +148,8 @@ skx_functions_open(Oid oid, bool parts, Relation *heap, Relation *index)
 void
 skx_functions_check_age(Relation index)
 {
-	TransactionId made =
-		HeapTupleHeaderGetXmin(index->rd_indextuple->t_data);
-
 	if (!index->rd_index->indcheckxmin ||
-		!XidInMVCCSnapshot(made, GetActiveSnapshot()))
+		!skx_functions_is_younger(index, GetActiveSnapshot()))
 		return;
 	ereport(ERROR,
 			(errcode(ERRCODE_T_R_SERIALIZATION_FAILURE),
