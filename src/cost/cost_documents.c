@@ -28,14 +28,30 @@ skx_cost_documents_of(SkxCosting *c, SkxSegment *seg, TSQuery query)
 	return Min(skx_cost_filter(c, query).likely, ndocs);
 }
 
+/* Pending documents that match. */
+typedef struct SkxCostPending
+{
+	SkxQuery   *query;
+	uint64		n;
+} SkxCostPending;
+
+static bool
+skx_cost_pending(const SkxPendingDoc *doc, void *arg)
+{
+	SkxCostPending *pending = arg;
+
+	CHECK_FOR_INTERRUPTS();
+	pending->n += skx_query_matches(pending->query, doc->value);
+	return true;
+}
+
+/* Pending ones are few: they are counted. */
 uint64
 skx_cost_documents(Relation index, TSQuery query)
 {
-	const SkxView *view = skx_manifest_view(index);
-	SkxSource  *source = skx_source_open(index, view);
-	SkxPendingTotals pending;
+	SkxSource  *source = skx_source_open(index, skx_manifest_view(index));
+	SkxCostPending pending = {0};
 	SkxCosting	c;
-	double		ndocs = 0;
 	double		rows = 0;
 
 	if (query->size == 0)
@@ -46,13 +62,10 @@ skx_cost_documents(Relation index, TSQuery query)
 	c.nlexemes = skx_intake_distinct(c.lexemes, c.nlexemes);
 	c.terms = palloc(sizeof(SkxTerm) * Max(c.nlexemes, 1));
 	while (skx_source_next(source, 1) > 0)
-	{
-		ndocs += source->segments[0]->header.ndocs;
 		rows += skx_cost_documents_of(&c, source->segments[0], query);
-	}
+	pending.query = skx_query_compile(&query, 1, NULL, 0);
+	while (skx_source_pending(source, NULL, skx_cost_pending, &pending))
+		continue;
 	skx_source_close(source);
-	skx_pending_totals(index, view, &pending, NULL);
-	if (ndocs > 0)
-		rows += (pending.ndocs - pending.ndead) * rows / ndocs;
-	return (uint64) rint(rows);
+	return (uint64) rint(rows) + pending.n;
 }

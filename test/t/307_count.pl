@@ -333,6 +333,22 @@ for my $query ('wa', 'wa & wb', 'wa | xe3', '!wa', 'w:*', 'nosuch', '')
 	ok(abs($approx - $exact) <= 50 + $exact / 2, "approximately: $query: $approx for $exact");
 }
 
+# approximately, also what is pending, and of more words than are looked up
+$s->value("CREATE TABLE news (v tsvector); CREATE INDEX news_v ON news USING skipidx (v) WITH (pending_limit = '1GB');"
+	  . " INSERT INTO news SELECT 'cat' FROM generate_series(1, 300)");
+is($s->value("SELECT skipidx_count('news_v', 'cat', true)"), 300, 'approximately, nothing but pending documents');
+$s->value("TRUNCATE news; INSERT INTO news SELECT array_to_tsvector(array_agg('w' || j)) FROM generate_series(1, 700) i, generate_series(1, 100) j GROUP BY i;"
+	  . " SELECT skipidx_flush('news_v')");
+$s->value("INSERT INTO news SELECT 'dog' FROM generate_series(1, 200)");
+for my $case ([ ' & ', 'w1', 350, 700 ], [ ' | ', 'dog', 700, 900 ])
+{
+	my ($op, $more, $least, $most) = @$case;
+	my $approx = $s->value("SELECT skipidx_count('news_v', '" . join($op, $more, map { "w$_" } 1 .. 99) . "', true)");
+
+	ok($approx >= $least && $approx <= $most, "approximately, of 100 words$op: $approx");
+}
+$s->value('DROP TABLE news');
+
 # ---- a crash, a standby, and everything at once ----
 
 load(200);
