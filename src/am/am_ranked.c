@@ -274,17 +274,22 @@ skx_am_ranked_begun(IndexScanDesc scan)
 Size
 skx_am_scan_share_size(IndexScanDesc scan, int nprocesses)
 {
-	return skx_topk_share_size(skx_am_ranked_begun(scan),
-							   skx_am_ranked_rows(scan), nprocesses);
+	SkxScan    *so = scan->opaque;
+
+	/* what is known of dead rows may be another thing when it is made */
+	so->share_rows = skx_am_ranked_rows(scan);
+	return skx_topk_share_size(skx_am_ranked_begun(scan), so->share_rows,
+							   nprocesses);
 }
 
 void
 skx_am_scan_share_init(IndexScanDesc scan, SkxTopkShare *share,
 					   int nprocesses)
 {
-	skx_topk_share_init(share, skx_am_ranked_begun(scan),
-						((SkxScan *) scan->opaque)->query,
-						skx_am_ranked_rows(scan), nprocesses);
+	const SkxScan *so = scan->opaque;
+
+	skx_topk_share_init(share, skx_am_ranked_begun(scan), so->query,
+						so->share_rows, nprocesses);
 }
 
 void

@@ -51,6 +51,7 @@ typedef struct SkxScan
 	uint64		ngiven;			/* rows of it, and those of them .. */
 	uint64		ndead;			/* .. that were dead */
 	bool		wants_all;		/* and all others, should these not do */
+	uint64		share_rows;		/* that the memory for `share` is for */
 	const SkxTopkPage *page;	/* NULL: rows from the first on */
 	SkxTopkWork work;			/* of ranked scans before the last rescan, */
 	SkxTopkWork total;			/* and with that of the current one */

@@ -83,7 +83,9 @@ skx_compat_page_verified(char *page, BlockNumber block, SkxLocator locator)
 {
 #if PG_VERSION_NUM >= 180000
 	bool		failed = false;
-	bool		ok = PageIsVerified((Page) page, block, 0, &failed);
+	bool		ok = PageIsVerified((Page) page, block,
+									ignore_checksum_failure ?
+									PIV_IGNORE_CHECKSUM_FAILURE : 0, &failed);
 
 	if (failed)
 	{

@@ -38,9 +38,12 @@ skx_facets_bound_keys(SkxFacetRanges *r)
 	int			i;
 
 	for (i = 0; i < r->n; i++)
+	{
+		CHECK_FOR_INTERRUPTS();
 		if (!skx_intake_key_bounds(skx_segment_keys_column(r->reader),
 								   &r->bounds[i], &after, &r->least[i], &most))
 			break;
+	}
 	r->nkeys = i;
 }
 
@@ -116,7 +119,25 @@ skx_facets_range_done(SkxSegment *seg, void *arg)
 		r->counts[i] += r->found[i];
 }
 
-/* Canonical forms ascend as values do. */
+/* How many bounds the value is not below: canonical forms ascend as values do. */
+static int
+skx_facets_range_at(const SkxFacetRanges *r, const SkxLexeme *value)
+{
+	int			low = 0;
+	int			high = r->n;
+
+	while (low < high)
+	{
+		int			middle = low + (high - low) / 2;
+
+		if (skx_intake_compare_lexeme(&r->bounds[middle], value) <= 0)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
 static void
 skx_facets_range_pending(TSVector document, const ItemPointerData *tid,
 						 void *arg)
@@ -129,17 +150,11 @@ skx_facets_range_pending(TSVector document, const ItemPointerData *tid,
 	{
 		const WordEntry *entry = &ARRPTR(document)[at];
 		SkxLexeme	value = {STRPTR(document) + entry->pos, entry->len};
-		int			range = 0;
 
 		if ((uint8) value.bytes[1] != r->column + 1)
 			continue;
-		if (value.bytes[2] == SKX_VALUE_NULL)
-			range = r->n + 1;
-		else
-			while (range < r->n &&
-				   skx_intake_compare_lexeme(&r->bounds[range], &value) <= 0)
-				range++;
-		r->counts[range]++;
+		r->counts[value.bytes[2] == SKX_VALUE_NULL ? r->n + 1 :
+				  skx_facets_range_at(r, &value)]++;
 	}
 }
 

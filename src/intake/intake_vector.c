@@ -286,12 +286,14 @@ skx_intake_vector(TSVector value, const ItemPointerData *tid)
 	bool		as_taken;
 	const char *wrong = skx_intake_vector_wrong((const char *) value,
 												VARSIZE(value), &as_taken);
+	TSVector	taken = value;
 
-	if (wrong == NULL && skx_intake_count_values(value) > 0)
+	if (wrong == NULL && !as_taken)
+		taken = skx_intake_merged(value);
+	/* those that do so are first, in order */
+	if (wrong == NULL && skx_intake_count_values(taken) > 0)
 		wrong = "has a lexeme that begins with a zero byte";
-	if (likely(as_taken && wrong == NULL))
-		return value;
-	if (wrong != NULL)
+	if (unlikely(wrong != NULL))
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_BINARY_REPRESENTATION),
 				 errmsg("tsvector is malformed"),
@@ -300,7 +302,7 @@ skx_intake_vector(TSVector value, const ItemPointerData *tid)
 						   ItemPointerGetBlockNumber(tid),
 						   ItemPointerGetOffsetNumber(tid), wrong),
 				 errhint("No function of the server makes such a value; make it anew from the text.")));
-	return skx_intake_merged(value);
+	return taken;
 }
 
 TSVector

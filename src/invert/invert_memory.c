@@ -107,6 +107,7 @@ struct SkxInverter
 {
 	MemoryContext context;
 	Size		memory;			/* what it should hold at most */
+	uint64		secret;			/* of the hash */
 
 	SkxInvertSlot *slots;
 	void	   *slots_allocated;
@@ -168,16 +169,35 @@ skx_invert_word(const char *text, int n, const char *limit)
 	return word & skx_invert_masks[Min(n, sizeof(word))];
 }
 
-static inline uint32
-skx_invert_hash(const char *text, int len, const char *limit)
+/* Both halves of a product. */
+static inline uint64
+skx_invert_fold(uint64 a, uint64 b)
 {
-	uint64		h = len;
+#ifdef HAVE_INT128
+	uint128		product = (uint128) a * b;
+
+	return (uint64) product ^ (uint64) (product >> 64);
+#else
+	uint64		h = a * b;
+
+	return h ^ (h >> 32) ^ (a >> 32) * (b >> 32);
+#endif
+}
+
+/*
+ * By a secret number, odd: nothing about a text tells which lexemes would have
+ * the same hash, so that a table is no slower for texts that were made up.
+ */
+static inline uint32
+skx_invert_hash(const SkxInverter *inv, const char *text, int len,
+				const char *limit)
+{
+	uint64		h = inv->secret ^ (uint64) len;
 
 	for (;;)
 	{
-		h = (h ^ skx_invert_word(text, len, limit)) *
-			UINT64CONST(0x9E3779B97F4A7C15);
-		h ^= h >> 32;
+		h = skx_invert_fold(h ^ skx_invert_word(text, len, limit),
+							inv->secret);
 		if (len <= 8)
 			break;
 		text += 8;
@@ -281,6 +301,11 @@ skx_invert_memory_create(Size memory)
 
 	inv->context = CurrentMemoryContext;
 	inv->memory = memory;
+	if (!pg_strong_random(&inv->secret, sizeof(inv->secret)))
+		ereport(ERROR,
+				(errcode(ERRCODE_INTERNAL_ERROR),
+				 errmsg("could not generate a random number")));
+	inv->secret |= 1;
 	inv->chunk_bits = SKX_INVERT_CHUNK_MIN;
 	while (inv->chunk_bits < SKX_INVERT_CHUNK_MAX &&
 		   ((Size) 1 << inv->chunk_bits) < memory / 16)
@@ -677,8 +702,8 @@ skx_invert_memory_find(SkxInverter *inv, const WordEntry *entries, int n,
 
 	for (i = 0; i < n; i++)
 	{
-		hashes[i] = skx_invert_hash(texts + entries[i].pos, entries[i].len,
-									limit);
+		hashes[i] = skx_invert_hash(inv, texts + entries[i].pos,
+									entries[i].len, limit);
 		__builtin_prefetch(&inv->slots[hashes[i] & (inv->nslots - 1)]);
 	}
 	for (i = 0; i < n; i++)
@@ -722,6 +747,7 @@ skx_invert_memory_add(SkxInverter *inv, uint32 doc, TSVector value)
 		int			n = Min(value->size - done, SKX_INVERT_BATCH);
 		SkxInvertTerm *terms[SKX_INVERT_BATCH];
 
+		CHECK_FOR_INTERRUPTS();
 		skx_invert_memory_find(inv, batch, n, STRPTR(value), limit, terms);
 		for (i = 0; i < n; i++)
 		{

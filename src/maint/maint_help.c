@@ -538,8 +538,7 @@ skx_maint_helper_merge(SkxHelpShared *shared, Relation index,
 	if (shared->past)
 		skx_source_past(source);
 	skx_source_next(source, SKX_SOURCE_ALL);
-	skx_maint_output_begin(&out, op, &shared->options,
-						   shared->bytes / shared->nmembers);
+	skx_maint_output_begin(&out, op, &shared->options, shared->bytes);
 	out.build.progress = NULL;
 	skx_maint_warm_begin(&out, source);
 	SKX_FAULT(SKX_FAULT_HELP_COME);

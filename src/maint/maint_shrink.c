@@ -135,6 +135,23 @@ skx_maint_shrink_wanted(Relation index)
 	return wanted;
 }
 
+static bool
+skx_maint_shrink_but_none(int pid)
+{
+	return false;
+}
+
+/*
+ * The attempt alone takes a transaction id, which holds VACUUM back while the
+ * process waits: it is made when nothing is seen to be in the way.
+ */
+static bool
+skx_maint_shrink_lock(Relation index)
+{
+	return !skx_compat_others_hold(index, skx_maint_shrink_but_none) &&
+		ConditionalLockRelation(index, AccessExclusiveLock);
+}
+
 bool
 skx_maint_shrink(Relation index, int patience)
 {
@@ -143,7 +160,7 @@ skx_maint_shrink(Relation index, int patience)
 	Assert(!IsInParallelMode());
 	if (!skx_maint_shrink_wanted(index))
 		return false;
-	while (!ConditionalLockRelation(index, AccessExclusiveLock))
+	while (!skx_maint_shrink_lock(index))
 	{
 		skx_pace_point();
 		if (waited >= patience)

@@ -446,17 +446,24 @@ skx_maint_cleanup_slack(Relation index)
 
 /*
  * In parallel mode there is no transaction id for the lock that a standby must
- * know of.  A worker does it then, and where another process uses the index,
- * such as the worker that still merges what a load has left: it has more
- * patience than a command's user.
+ * know of.  A worker does it then; and where there is a standby, which keeps
+ * the lock until the transaction ends, and VACUUM's may be long; and where
+ * another process uses the index, such as the worker that still merges what a
+ * load has left: it has more patience than a command's user.
  */
 static void
 skx_maint_cleanup_shrink(Relation index, void *arg)
 {
-	if (!IsInParallelMode() && skx_maint_shrink(index, SKX_CLEANUP_PATIENCE))
+	bool		later = IsInParallelMode() ||
+		(RelationNeedsWAL(index) && skx_manifest_has_standby());
+
+	if (!later && skx_maint_shrink(index, SKX_CLEANUP_PATIENCE))
 		return;
-	if (skx_maint_cleanup_slack(index))
-		(void) skx_worker_ask(index, SKX_WORKER_SHRINK);
+	if (!skx_maint_cleanup_slack(index) ||
+		skx_worker_ask(index, SKX_WORKER_SHRINK))
+		return;
+	if (later && !IsInParallelMode())
+		(void) skx_maint_shrink(index, SKX_CLEANUP_PATIENCE);
 }
 
 static bool

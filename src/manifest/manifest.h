@@ -13,8 +13,9 @@
 
 #define SKX_META_BLOCK		0	/* of the metapage */
 
-/* manifest_early.c : settings */
+/* manifest_early.c : settings; may a standby read what is logged here? */
 extern void skx_manifest_init(void);
+extern bool skx_manifest_has_standby(void);
 
 /* Pending stripes of a new index: inserts of so many backends do not meet. */
 #define SKX_STRIPES			4

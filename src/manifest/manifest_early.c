@@ -120,13 +120,19 @@ skx_manifest_early_followed(void)
 	return followed;
 }
 
+bool
+skx_manifest_has_standby(void)
+{
+	return XLogStandbyInfoActive() &&
+		(XLogArchivingActive() || skx_manifest_early_followed());
+}
+
 static bool
 skx_manifest_early_allowed(void)
 {
 	if (skx_manifest_reuse_early != SKX_REUSE_AUTO)
 		return skx_manifest_reuse_early == SKX_REUSE_ON;
-	return !XLogStandbyInfoActive() ||
-		(!XLogArchivingActive() && !skx_manifest_early_followed());
+	return !skx_manifest_has_standby();
 }
 
 bool
