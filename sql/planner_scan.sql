@@ -232,6 +232,9 @@ SELECT fetched('SELECT id FROM pages WHERE body @@ ''p8'' ORDER BY body <@> ''p8
 SELECT fetched('SELECT id FROM pages WHERE body @@ ''p9'' ORDER BY body <@> ''p9''');
 SELECT fetched('SELECT id FROM pages WHERE ''p9 | p10''::tsquery @@ body ORDER BY body <@> ''p9 | p10''');
 SELECT fetched('SELECT id FROM pages WHERE body @@ ''p9 & !p10'' ORDER BY body <@> ''p9 & !p10'' LIMIT 9');
+-- whichever of the conditions comes first
+SELECT fetched('SELECT id FROM pages WHERE body @@ ''p9 | p10'' AND body @@ ''p9'' ORDER BY body <@> ''p9'''),
+	fetched('SELECT id FROM pages WHERE body @@ ''p9'' AND body @@ ''p9 | p10'' ORDER BY body <@> ''p9''');
 -- The planner knows, and prefers it to looking at every row.
 RESET enable_seqscan;
 RESET enable_sort;
@@ -356,6 +359,14 @@ RESET ROLE;
 SET search_path = hidden, public;
 PREPARE named AS SELECT min(body <@> skipidx_query('oak | p9', 'papers_flat')) < 0 FROM papers;
 EXECUTE named;
+ALTER INDEX papers_flat RENAME TO papers_old;
+ALTER INDEX papers_en RENAME TO papers_flat;
+PREPARE renamed AS SELECT min(body <@> skipidx_query('oak | p9', 'papers_flat')) FROM papers;
+EXECUTE renamed;
+ALTER INDEX papers_flat RENAME TO papers_en;
+ALTER INDEX papers_old RENAME TO papers_flat;
+EXECUTE renamed;
+SELECT min(body <@> skipidx_query('oak | p9', 'papers_flat')) FROM papers;
 DROP INDEX papers_flat;
 EXECUTE named;
 RESET search_path;

@@ -139,6 +139,10 @@ skx_planner_bind(PlannerInfo *root, FuncExpr *call)
 								  (Expr *) document, (Expr *) ref,
 								  InvalidOid, call->inputcollid);
 	op->opfuncid = get_opcode(op->opno);
+	/* a plan that is kept is made anew when the name is another's */
+	if (binding.name != NIL)
+		root->glob->relationOids = lappend_oid(root->glob->relationOids,
+											   binding.index);
 	return (Node *) op;
 }
 

@@ -49,8 +49,7 @@ skx_planner_matched(Node *clause, Node *document, Oid family)
 	return NULL;
 }
 
-/* Is `query` what the reference ranks by, as far as can be known now? */
-static bool
+bool
 skx_planner_is_ranking(Node *query, Node *ref)
 {
 	if (IsA(ref, Const) && IsA(query, Const))

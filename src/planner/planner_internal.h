@@ -154,11 +154,13 @@ extern List *skx_planner_ranked_order(PlannerInfo *root,
  * planner_early.c
  *
  * matched: the query of a condition `document @@ query`, of an operator in
- * `family`; NULL if it is none.  early_share: how much of its rows a ranked
+ * `family`; NULL if it is none.  is_ranking: is it what the reference ranks by,
+ * as far as can be known now?  early_share: how much of its rows a ranked
  * scan returns until it ends with the last one that has a score.
  */
 extern bool skx_planner_is_simple(Node *expr);
 extern Node *skx_planner_matched(Node *clause, Node *document, Oid family);
+extern bool skx_planner_is_ranking(Node *query, Node *ref);
 extern double skx_planner_early_share(PlannerInfo *root, RelOptInfo *rel,
 									  IndexPath *path);
 

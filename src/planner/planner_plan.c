@@ -54,6 +54,32 @@ skx_planner_distance_of(const IndexScan *child)
 }
 
 /*
+ * The condition whose query the scan is told: that by which it ranks, if one
+ * does, since it can end then with the last row that has a score.
+ */
+static Node *
+skx_planner_told(List *quals, OpExpr *distance, Oid family)
+{
+	Node	   *told = NULL;
+	ListCell   *lc;
+
+	foreach(lc, quals)
+	{
+		Node	   *query = skx_planner_matched(lfirst(lc),
+												linitial(distance->args),
+												family);
+
+		if (query == NULL)
+			continue;
+		if (skx_planner_is_ranking(query, lsecond(distance->args)))
+			return lfirst(lc);
+		if (told == NULL)
+			told = lfirst(lc);
+	}
+	return told;
+}
+
+/*
  * If the child has a condition `document @@ query`, which could not be one of
  * the index because of those that have to be tested before, or one that bounds
  * the distance, then all of its conditions, in their order, are left to the
@@ -64,18 +90,17 @@ skx_planner_take_quals(CustomScan *scan, IndexScan *child, Oid family,
 					   SkxPlanned *planned)
 {
 	OpExpr	   *distance = skx_planner_distance_of(child);
+	Node	   *told = skx_planner_told(child->scan.plan.qual, distance, family);
 	ListCell   *lc;
 
 	foreach(lc, child->scan.plan.qual)
 	{
 		Node	   *clause = lfirst(lc);
-		Node	   *query = NULL;
 
-		if (planned->query == NULL)
-			query = skx_planner_matched(clause, linitial(distance->args),
-										family);
-		if (query != NULL)
-			planned->query = query;
+		if (clause == told)
+			planned->query = skx_planner_matched(clause,
+												 linitial(distance->args),
+												 family);
 		else if (skx_planner_is_bound(clause, distance))
 			planned->bounds = lappend(planned->bounds, clause);
 		else
