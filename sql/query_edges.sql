@@ -15,6 +15,7 @@ SELECT i, (
 	|| CASE WHEN i BETWEEN 8128 AND 8256 THEN ' border:7C' ELSE '' END
 	|| CASE WHEN i % 47 = 0 THEN ' bare' ELSE '' END
 	|| CASE WHEN i % 7 = 0 THEN ' stemless' ELSE '' END
+	|| ' long' || i % 90 || CASE i % 11 WHEN 0 THEN '' WHEN 1 THEN ':9A,10' ELSE ':9' END
 	|| CASE WHEN i % 4096 IN (0, 4095) THEN ' edge:8,16383' ELSE '' END)::tsvector
 FROM generate_series(0, 12999) i;
 CREATE INDEX docs_body ON docs USING skipidx (body) WITH (block_size = 8);
@@ -84,11 +85,19 @@ SELECT matches(('(' || words('none%s:*', ' | ', 1, 300) || ' | of:*) <-> (stem:*
 SELECT matches(('even & !(all <-> (' || words('!none%s:*', ' & ', 1, 300) || ' & of1:* & o:*))')::tsquery);
 SELECT matches(('all <-> (' || repeat('of:* | ', 199) || 'of:*)')::tsquery);
 
+-- a prefix of more long lists than are kept open
+SELECT matches('(odd | even) <5> long:*');
+SELECT matches('stem3 <6> (long:* & !long5:*)');
+SELECT matches('(long:*A <-> long:*) & spread');
+SELECT matches('even & !(all <8> (long:* | of:*))');
+SELECT matches(('all <8> (' || words('none%s:*', ' | ', 1, 70) || ' | long:*B | long:*D)')::tsquery);
+
 -- rows that are gone: the numbering of documents stays
 DELETE FROM docs WHERE id % 5 = 2 OR id BETWEEN 8100 AND 8200;
 VACUUM docs;
 SELECT matches('!(spread & (border:C | bare & edge))');
 SELECT matches('of:* <-> stem:* <-> even');
+SELECT matches('stem:* <6> long:*');
 SELECT matches(words('of%s', ' | ', 0, 299)::tsquery);
 
 -- ranked by more words than the filter has, which has one of them twice

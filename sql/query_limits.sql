@@ -66,6 +66,12 @@ SELECT try((repeat('all & ', 9999) || 'w7')::tsquery, must => true);
 SELECT try((repeat('all | ', 9999) || 'w7')::tsquery, must => true);
 SELECT try((repeat('all:* & ', 2000) || 'w7')::tsquery, must => true);
 SELECT try((repeat('w:* | ', 2000) || 'v7')::tsquery, must => true);
+-- very many in groups, and very many prefixes
+SELECT try((SELECT string_agg('(' || words('w', ' | ', 60 + g) || ')', ' & ') FROM generate_series(1, 60) g)::tsquery, must => true);
+SELECT try((SELECT string_agg('(all & ' || words('!w', ' & ', 40 + g) || ')', ' | ') FROM generate_series(1, 80) g)::tsquery, must => true);
+SELECT try((SELECT string_agg('(' || words('w', ':* | ', 60 + g) || ':*)', ' & ') FROM generate_series(1, 60) g)::tsquery, must => true);
+SELECT try((words('v', ':* & !w', 300) || ':*')::tsquery, must => true);
+SELECT try((SELECT string_agg(format('(p:* <-> p%s)', g), ' | ') FROM generate_series(1, 300) g)::tsquery, must => true);
 -- one lexeme among very many clauses that are none
 SELECT try(('all & ' || words('!x', ' & ', 1100))::tsquery, must => true);
 SELECT try(('all:A & ' || words('!x', ' & ', 1100))::tsquery, must => true);

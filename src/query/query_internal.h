@@ -84,6 +84,9 @@ typedef struct SkxOpening
 	uint64		reads;			/* skx_segment_reads when the scan began */
 	uint32		span;			/* what a bitmap has room for: documents, */
 	uint32		nnext;			/* and lexemes whose next ones it knows */
+	int			most_clauses;	/* SKX_OPEN_CLAUSES, or _FEW */
+	uint32		nprefixes;		/* of the query, */
+	uint32		nphrases;		/* and phrases */
 	bool		rest;			/* only asked about documents, some of them */
 	bool	   *unsettled;		/* NULL, or for an estimate only: set if keys
 								 * may give way to lists of values */
@@ -103,8 +106,16 @@ typedef struct SkxOpening
  */
 #define SKX_OPEN_CLAUSES	1024
 
-/* Prefixes with more terms than this are gathered into a bitmap. */
+/* The same, in a query that has more lexemes than that, with repetitions. */
+#define SKX_OPEN_FEW		32
+#define SKX_OPEN_LEXEMES	4096
+
+/*
+ * Prefixes with more terms than this are gathered into a bitmap, and all
+ * prefixes of a query that has more of them than that.
+ */
 #define SKX_PREFIX_TERMS	16
+#define SKX_OPEN_PREFIXES	64
 
 typedef struct SkxRange SkxRange;
 
@@ -279,7 +290,8 @@ skx_query_reads_cold(const SkxReads *reads)
  *
  * There is room for `most` places, or those of one document.  of: those of a
  * document, *n; they are valid until the next call.  Documents that ascend are
- * the least work.
+ * the least work.  batch: reads the places of long lists in some documents,
+ * ascending, that stay the caller's; of_long: those of one of them.
  */
 typedef struct SkxPlace
 {
@@ -301,6 +313,10 @@ extern SkxPlaces *skx_query_places_open(SkxSegment *seg, const char *lexeme,
 										int len, int64 most);
 extern const SkxPlace *skx_query_places_of(SkxPlaces *places, uint32 doc,
 										   int64 *n);
+extern void skx_query_places_batch(SkxPlaces *places, const uint32 *docs,
+								   int n);
+extern const SkxPlace *skx_query_places_of_long(const SkxPlaces *places,
+												uint32 doc, int64 *n);
 extern void skx_query_places_close(SkxPlaces *places);
 
 /* query_phrase.c */

@@ -186,6 +186,8 @@ skx_query_expand_prefix(const SkxOpening *o, const SkxQueryNode *node,
 	e.walk.labels = node->labels;
 	e.walk.n = 0;
 	memset(&e.walk.bits, 0, sizeof(e.walk.bits));
+	if (o->nprefixes > SKX_OPEN_PREFIXES)
+		skx_query_walk_begin(&e.walk, o, range, node);
 	skx_query_visit_terms(seg, node, &e.walk.bits, skx_query_expand, &e);
 	*cost = e.cost + e.walk.bits.put;
 	if (e.walk.range != NULL)
@@ -342,9 +344,10 @@ skx_query_lacks(const SkxOpening *o, const SkxQueryNode *node)
 
 /* Is the clause one of those that are not opened beside others? */
 static inline bool
-skx_query_is_one_of_many(const SkxQueryNode *node, const SkxQueryNode *clause)
+skx_query_is_one_of_many(const SkxOpening *o, const SkxQueryNode *node,
+						 const SkxQueryNode *clause)
 {
-	return node->nchildren > SKX_OPEN_CLAUSES &&
+	return node->nchildren > o->most_clauses &&
 		clause->kind == SKX_NODE_TERM && !clause->prefix;
 }
 
@@ -364,7 +367,7 @@ skx_query_open_many(const SkxOpening *o, const SkxQueryNode *node,
 		const SkxQueryNode *clause = node->children[i];
 		const SkxTerm *term;
 
-		if (!skx_query_is_one_of_many(node, clause))
+		if (!skx_query_is_one_of_many(o, node, clause))
 			continue;
 		term = &o->terms[clause->slot];
 		if (!skx_query_has_term(term, clause->labels))
@@ -417,7 +420,7 @@ skx_query_open_and(const SkxOpening *o, const SkxQueryNode *node)
 	{
 		SkxIter    *child;
 
-		if (skx_query_is_one_of_many(node, node->children[i]))
+		if (skx_query_is_one_of_many(o, node, node->children[i]))
 			continue;
 		child = skx_query_open_node(o, node->children[i]);
 
@@ -505,7 +508,7 @@ skx_query_open_or(const SkxOpening *o, const SkxQueryNode *node)
 	{
 		SkxIter    *child;
 
-		if (skx_query_is_one_of_many(node, node->children[i]))
+		if (skx_query_is_one_of_many(o, node, node->children[i]))
 			continue;
 		child = skx_query_open_clause(o, node->children[i], &many, &many_cost);
 		if (child == NULL)

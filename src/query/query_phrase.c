@@ -23,17 +23,25 @@
 
 /*
  * Documents of the first batch, and of later ones at most; where TS_execute
- * decides, a batch makes so many places at most, or has one document.
+ * decides, a batch makes so many places at most, those of all phrases of the
+ * query together, or has one document.
  */
 #define SKX_PHRASE_FIRST	8
 #define SKX_PHRASE_MOST		256
 #define SKX_PHRASE_PLACES	4096
 
-/* For the places of the short lists of all prefixes, kB. */
+/* For the places of the short lists of all prefixes of the query's phrases, kB. */
 #define SKX_PHRASE_SHORT	2048
 
 /* Places of one prefix for which there is room however many there are. */
 #define SKX_PHRASE_SHORT_LEAST	512
+
+/*
+ * Long lists of one prefix that are kept open; of more none are, and so many
+ * documents are a batch.
+ */
+#define SKX_PHRASE_LISTS	64
+#define SKX_PHRASE_ALL		64
 
 #define SKX_NOT_THERE		PG_UINT32_MAX
 
@@ -46,6 +54,7 @@ typedef struct SkxOperand
 	int			first;			/* among the lists of the phrase, */
 	int			nlists;			/* so many */
 	SkxPlaces  *places;			/* NULL: no prefix */
+	bool		batched;		/* long lists are not among these */
 	bool		borrowed;		/* from another operand of the same lexeme */
 } SkxOperand;
 
@@ -59,6 +68,7 @@ struct SkxPhrase
 	SkxChain   *chain;			/* or all that follows */
 	int			noperands;		/* items of the phrase */
 	SkxOperand *operands;
+	bool		batched;		/* some operand is */
 	int			nlists;			/* of all operands */
 	int			max_lists;
 	SkxCursor **lists;
@@ -85,11 +95,11 @@ skx_query_operand_add(SkxPhrase *phrase, SkxOperand *operand,
 	operand->nlists++;
 }
 
-/* Whose long lists are being added. */
+/* The long lists of a prefix. */
 typedef struct SkxOperandLists
 {
-	SkxPhrase  *phrase;
-	SkxOperand *operand;
+	int			n;
+	SkxTerm		terms[SKX_PHRASE_LISTS];
 } SkxOperandLists;
 
 static bool
@@ -98,9 +108,29 @@ skx_query_operand_visit(const SkxTerm *term, const char *lexeme, int len,
 {
 	SkxOperandLists *lists = arg;
 
-	if (!skx_query_places_has(term))
-		skx_query_operand_add(lists->phrase, lists->operand, term);
-	return true;
+	if (skx_query_places_has(term))
+		return true;
+	if (lists->n < SKX_PHRASE_LISTS)
+		lists->terms[lists->n] = *term;
+	return ++lists->n <= SKX_PHRASE_LISTS;
+}
+
+/* A prefix: its long lists, unless there are too many. */
+static void
+skx_query_operand_lists(SkxPhrase *phrase, SkxOperand *operand,
+						const char *lexeme, int len)
+{
+	SkxOperandLists *lists = palloc(sizeof(SkxOperandLists));
+	int			i;
+
+	lists->n = 0;
+	skx_segment_prefix(phrase->seg, lexeme, len, true, NULL,
+					   skx_query_operand_visit, lists);
+	operand->batched = lists->n > SKX_PHRASE_LISTS;
+	for (i = 0; !operand->batched && i < lists->n; i++)
+		skx_query_operand_add(phrase, operand, &lists->terms[i]);
+	phrase->batched |= operand->batched;
+	pfree(lists);
 }
 
 static const char *
@@ -115,7 +145,6 @@ skx_query_operand_open(const SkxOpening *o, SkxPhrase *phrase,
 					   int64 most)
 {
 	const char *lexeme = skx_query_operand_lexeme(phrase, val);
-	SkxOperandLists lists = {phrase, operand};
 
 	CHECK_FOR_INTERRUPTS();
 	operand->first = phrase->nlists;
@@ -127,8 +156,7 @@ skx_query_operand_open(const SkxOpening *o, SkxPhrase *phrase,
 			skx_query_operand_add(phrase, operand, &o->terms[slot]);
 		return;
 	}
-	skx_segment_prefix(phrase->seg, lexeme, val->length, true, NULL,
-					   skx_query_operand_visit, &lists);
+	skx_query_operand_lists(phrase, operand, lexeme, val->length);
 	operand->places = skx_query_places_open(phrase->seg, lexeme, val->length,
 											most);
 }
@@ -164,7 +192,8 @@ skx_query_phrase_operands(const SkxOpening *o, SkxPhrase *phrase)
 										(Size) phrase->noperands,
 										MCXT_ALLOC_HUGE);
 	int64		most = INT64CONST(1024) / (int) sizeof(SkxPlace) *
-		(o->wants_all ? Max(work_mem, SKX_PHRASE_SHORT) : SKX_PHRASE_SHORT);
+		(o->wants_all ? Max(work_mem, SKX_PHRASE_SHORT) : SKX_PHRASE_SHORT) /
+		Max(o->nphrases, 1);
 	int			nprefixes = 0;
 	int			n = 0;
 	int			i;
@@ -211,13 +240,15 @@ skx_query_phrase_items(QueryItem *root)
  * Makes room for the places of a batch.
  */
 static void
-skx_query_phrase_reserve(SkxPhrase *phrase)
+skx_query_phrase_reserve(SkxPhrase *phrase, uint32 nphrases)
 {
-	int			most = SKX_PHRASE_PLACES / Max(phrase->nlists, 1);
+	int			most = SKX_PHRASE_PLACES / Max(phrase->nlists, 1) /
+		Max(nphrases, 1);
 	Size		size;
 	int			i;
 
-	phrase->most = Min(Max(most, 1), SKX_PHRASE_MOST);
+	phrase->most = Min(Max(most, 1), phrase->batched ? SKX_PHRASE_ALL :
+					   SKX_PHRASE_MOST);
 	size = sizeof(SkxPositionPlace) * phrase->most;
 	phrase->places = palloc_extended(sizeof(SkxPositionPlace *) *
 									 (Size) phrase->max_lists,
@@ -237,7 +268,7 @@ skx_query_phrase_open_general(const SkxOpening *o, SkxPhrase *phrase)
 	phrase->max_lists = phrase->noperands;
 	phrase->lists = palloc(sizeof(SkxCursor *) * phrase->max_lists);
 	skx_query_phrase_operands(o, phrase);
-	skx_query_phrase_reserve(phrase);
+	skx_query_phrase_reserve(phrase, o->nphrases);
 	phrase->temp = AllocSetContextCreate(CurrentMemoryContext,
 										 "skipidx phrase",
 										 ALLOCSET_SMALL_SIZES);
@@ -362,30 +393,43 @@ skx_query_found_sort(SkxFound *found)
 }
 
 /*
- * Adds the places of the document; false when a lexeme is there without
- * positions.
+ * Adds places with one of the labels; false when one is of a lexeme that is
+ * there without positions.
  */
 static bool
-skx_query_check_places(SkxOperand *operand, uint32 doc, uint8 labels,
-					   SkxFound *found)
+skx_query_found_places(SkxFound *found, const SkxPlace *places, int64 n,
+					   uint8 labels)
 {
-	const SkxPlace *place;
-	int64		n;
-
-	if (operand->places == NULL)
-		return true;
-	for (place = skx_query_places_of(operand->places, doc, &n); n > 0;
-		 place++, n--)
+	for (; n > 0; places++, n--)
 	{
-		uint16		position = SKX_POSITION(place->position);
+		uint16		position = SKX_POSITION(places->position);
 
-		if (place->bare)
+		if (places->bare)
 			return false;
-		if (labels != 0 && (SKX_LABEL_BIT(place->position) & labels) == 0)
+		if (labels != 0 && (SKX_LABEL_BIT(places->position) & labels) == 0)
 			continue;
 		skx_query_found_add(found, &position, 1);
 	}
 	return true;
+}
+
+/* Adds the places of the document, of lists that are not open. */
+static bool
+skx_query_check_places(SkxOperand *operand, uint32 doc, uint8 labels,
+					   SkxFound *found)
+{
+	const SkxPlace *places;
+	int64		n;
+
+	if (operand->places == NULL)
+		return true;
+	places = skx_query_places_of(operand->places, doc, &n);
+	if (!skx_query_found_places(found, places, n, labels))
+		return false;
+	if (!operand->batched)
+		return true;
+	places = skx_query_places_of_long(operand->places, doc, &n);
+	return skx_query_found_places(found, places, n, labels);
 }
 
 /*
@@ -471,6 +515,11 @@ skx_query_phrase_batch(SkxPhrase *phrase, uint32 *docs, int n)
 
 	for (i = 0; i < phrase->nlists; i++)
 		skx_query_phrase_locate(phrase->lists[i], phrase->places[i], docs, n);
+	for (i = 0; phrase->batched && i < phrase->noperands; i++)
+	{
+		if (phrase->operands[i].batched && !phrase->operands[i].borrowed)
+			skx_query_places_batch(phrase->operands[i].places, docs, n);
+	}
 	for (i = 0; i < n; i++)
 	{
 		CHECK_FOR_INTERRUPTS();

@@ -10,6 +10,9 @@
  * room for some only: when it is full, the places of the later documents are
  * dropped and those of further lists are taken up to there.  A document from
  * there on reads the lists again.
+ *
+ * Of a prefix with many long lists these are not kept open: all are gone
+ * through for the documents of each batch.
  */
 #include "postgres.h"
 
@@ -35,10 +38,19 @@ struct SkxPlaces
 	int64		n;
 	int64		room;
 	int64		most;			/* more only of one document */
+	int64		limit;			/* from which on some are dropped */
 	int64		next;			/* those before it are of earlier documents */
 	SkxPlace   *places;			/* by document */
 	int			nterms;			/* not read yet */
 	SkxTerm		terms[SKX_PLACES_TERMS];
+
+	/* of long lists, in some documents */
+	SkxCursor  *list;
+	const uint32 *docs;
+	int			ndocs;
+	int			nlong;
+	int			long_room;
+	SkxPlace   *long_places;	/* by document */
 };
 
 static int
@@ -52,7 +64,8 @@ skx_query_compare_place(const void *a, const void *b)
 }
 
 /*
- * Drops the later half of the places, but for those of the first document.
+ * Drops the later half of the places, but for those of the first document.  If
+ * that has too many, the next time comes when there are twice as many.
  */
 static void
 skx_query_places_cut(SkxPlaces *places)
@@ -70,10 +83,12 @@ skx_query_places_cut(SkxPlaces *places)
 			   places->places[cut].doc == places->places[0].doc)
 			cut++;
 	}
-	if (cut == places->n)
-		return;
-	places->until = places->places[cut].doc;
-	places->n = cut;
+	if (cut < places->n)
+	{
+		places->until = places->places[cut].doc;
+		places->n = cut;
+	}
+	places->limit = Max(places->most, places->n * 2);
 }
 
 /*
@@ -83,13 +98,13 @@ skx_query_places_cut(SkxPlaces *places)
 static bool
 skx_query_places_reserve(SkxPlaces *places, uint32 doc, int n)
 {
-	if (places->n + n > places->most)
+	if (places->n + n > places->limit)
 		skx_query_places_cut(places);
 	if (doc >= places->until)
 		return false;
 	if (places->n + n > places->room)
 	{
-		places->room = Max(Min(places->room * 2, places->most), places->n + n);
+		places->room = Max(Min(places->room * 2, places->limit), places->n + n);
 		places->places = repalloc_huge(places->places,
 									   places->room * sizeof(SkxPlace));
 	}
@@ -192,10 +207,83 @@ skx_query_places_read(SkxPlaces *places, uint32 from)
 	places->until = SKX_NO_DOC;
 	places->n = 0;
 	places->next = 0;
+	places->limit = places->most;
 	skx_segment_prefix(places->seg, places->lexeme, places->len, true, NULL,
 					   skx_query_places_visit, places);
 	skx_query_places_flush(places);
 	qsort(places->places, places->n, sizeof(SkxPlace),
+		  skx_query_compare_place);
+	MemoryContextSwitchTo(old);
+}
+
+/* Adds the places of the current posting of the long list. */
+static void
+skx_query_places_add_long(SkxPlaces *places, uint32 doc)
+{
+	uint16		positions[SKX_POSITIONS_MAX];
+	int			n = skx_cursor_positions(places->list, positions);
+	int			i;
+
+	if (places->nlong + SKX_POSITIONS_MAX > places->long_room)
+	{
+		places->long_room = places->long_room * 2 + SKX_POSITIONS_MAX;
+		places->long_places = repalloc_huge(places->long_places,
+											sizeof(SkxPlace) *
+											(Size) places->long_room);
+	}
+	for (i = 0; i < Max(n, 1); i++)
+	{
+		SkxPlace   *place = &places->long_places[places->nlong++];
+
+		place->doc = doc;
+		place->position = n == 0 ? 0 : positions[i];
+		place->bare = n == 0;
+	}
+}
+
+static bool
+skx_query_places_visit_long(const SkxTerm *term, const char *lexeme, int len,
+							void *arg)
+{
+	SkxPlaces  *places = arg;
+	int			i = 0;
+
+	if (skx_query_places_has(term))
+		return true;
+	CHECK_FOR_INTERRUPTS();
+	skx_cursor_begin(places->list, term);
+	while (i < places->ndocs)
+	{
+		uint32		doc = skx_cursor_seek(places->list, places->docs[i]);
+
+		while (i < places->ndocs && places->docs[i] < doc)
+			i++;
+		if (i < places->ndocs && places->docs[i] == doc)
+		{
+			skx_query_places_add_long(places, doc);
+			i++;
+		}
+	}
+	return true;
+}
+
+void
+skx_query_places_batch(SkxPlaces *places, const uint32 *docs, int n)
+{
+	MemoryContext old = MemoryContextSwitchTo(places->context);
+
+	if (places->list == NULL)
+	{
+		places->list = skx_cursor_create(places->seg, SKX_CURSOR_PROBE);
+		places->long_places = palloc(sizeof(SkxPlace) * SKX_PLACES_FIRST);
+		places->long_room = SKX_PLACES_FIRST;
+	}
+	places->docs = docs;
+	places->ndocs = n;
+	places->nlong = 0;
+	skx_segment_prefix(places->seg, places->lexeme, places->len, true, NULL,
+					   skx_query_places_visit_long, places);
+	qsort(places->long_places, places->nlong, sizeof(SkxPlace),
 		  skx_query_compare_place);
 	MemoryContextSwitchTo(old);
 }
@@ -213,41 +301,67 @@ skx_query_places_open(SkxSegment *seg, const char *lexeme, int len, int64 most)
 	places->room = SKX_PLACES_FIRST;
 	places->places = palloc(sizeof(SkxPlace) * places->room);
 	places->nterms = 0;
-	skx_query_places_read(places, 0);
+	places->from = places->until = 0;
+	places->n = places->next = 0;
+	places->list = NULL;
+	places->long_places = NULL;
+	places->nlong = places->long_room = 0;
 	return places;
+}
+
+/* Those of a document among n places from number `low` on. */
+static const SkxPlace *
+skx_query_places_find(const SkxPlace *places, int64 low, int64 n, uint32 doc,
+					  int64 *found)
+{
+	int64		high = n;
+	int64		end;
+
+	while (low < high)
+	{
+		int64		mid = (low + high) / 2;
+
+		if (places[mid].doc < doc)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	for (end = low; end < n && places[end].doc == doc; end++)
+		continue;
+	*found = end - low;
+	return places + low;
 }
 
 const SkxPlace *
 skx_query_places_of(SkxPlaces *places, uint32 doc, int64 *n)
 {
-	int64		low;
-	int64		high;
-	int64		end;
+	const SkxPlace *found;
 
 	if (doc < places->from || doc >= places->until)
 		skx_query_places_read(places, doc);
-	low = places->next > 0 && places->places[places->next - 1].doc >= doc ? 0 :
-		places->next;
-	high = places->n;
-	while (low < high)
-	{
-		int64		mid = (low + high) / 2;
+	if (places->next > 0 && places->places[places->next - 1].doc >= doc)
+		places->next = 0;
+	found = skx_query_places_find(places->places, places->next, places->n,
+								  doc, n);
+	places->next = found - places->places;
+	return found;
+}
 
-		if (places->places[mid].doc < doc)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	places->next = low;
-	for (end = low; end < places->n && places->places[end].doc == doc; end++)
-		continue;
-	*n = end - low;
-	return places->places + low;
+const SkxPlace *
+skx_query_places_of_long(const SkxPlaces *places, uint32 doc, int64 *n)
+{
+	return skx_query_places_find(places->long_places, 0, places->nlong, doc,
+								 n);
 }
 
 void
 skx_query_places_close(SkxPlaces *places)
 {
+	if (places->list != NULL)
+	{
+		skx_cursor_close(places->list);
+		pfree(places->long_places);
+	}
 	pfree(places->places);
 	pfree(places);
 }

@@ -62,18 +62,33 @@ struct SkxRange
 	uint32		nnext;
 };
 
-/* How many bitmaps a node may need. */
+/* Lexemes, of which each opens its list. */
 static uint64
-skx_range_count(const SkxQueryNode *node)
+skx_range_lexemes(const SkxQueryNode *node)
+{
+	uint64		n = node->kind == SKX_NODE_TERM && !node->prefix;
+	int			i;
+
+	check_stack_depth();
+	for (i = 0; i < node->nchildren; i++)
+		n += skx_range_lexemes(node->children[i]);
+	return n;
+}
+
+/* How many bitmaps a node may need; counts prefixes and phrases, too. */
+static uint64
+skx_range_count(SkxOpening *o, const SkxQueryNode *node)
 {
 	bool		prefixes = node->kind == SKX_NODE_TERM && node->prefix;
-	bool		many = node->nchildren > SKX_OPEN_CLAUSES;
+	bool		many = node->nchildren > o->most_clauses;
 	int			negations = 0;
 	uint64		n = 0;
 	int			i;
 
 	check_stack_depth();
 	CHECK_FOR_INTERRUPTS();
+	o->nprefixes += prefixes;
+	o->nphrases += node->kind == SKX_NODE_PHRASE;
 	for (i = 0; i < node->nchildren; i++)
 	{
 		const SkxQueryNode *child = node->children[i];
@@ -81,9 +96,12 @@ skx_range_count(const SkxQueryNode *node)
 		negations += child->kind == SKX_NODE_NOT;
 		/* those of a disjunction share one, with its lexemes */
 		if (node->kind == SKX_NODE_OR && child->kind == SKX_NODE_TERM)
+		{
 			prefixes |= child->prefix;
+			o->nprefixes += child->prefix;
+		}
 		else
-			n += skx_range_count(child);
+			n += skx_range_count(o, child);
 	}
 	if (node->kind == SKX_NODE_OR)
 		negations = node->nchildren;
@@ -93,10 +111,16 @@ skx_range_count(const SkxQueryNode *node)
 void
 skx_query_range_plan(SkxOpening *o)
 {
-	uint64		n = Max(skx_range_count(o->query->root), 1);
 	uint64		room = o->wants_all ?
 		Max(SKX_RANGE_BYTES, (uint64) work_mem * 1024) : SKX_RANGE_BYTES;
-	uint64		windows = Max(room / n * 8 / SKX_QUERY_BATCH, 1);
+	uint64		n;
+	uint64		windows;
+
+	o->most_clauses = skx_range_lexemes(o->query->root) > SKX_OPEN_LEXEMES ?
+		SKX_OPEN_FEW : SKX_OPEN_CLAUSES;
+	o->nprefixes = o->nphrases = 0;
+	n = Max(skx_range_count(o, o->query->root), 1);
+	windows = Max(room / n * 8 / SKX_QUERY_BATCH, 1);
 
 	/* the server rounds small pieces of memory up to powers of two */
 	if (windows < SKX_RANGE_SMALL)
