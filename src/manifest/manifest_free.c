@@ -13,6 +13,9 @@
 
 #include "manifest/manifest_internal.h"
 
+/* Free extents of a root of two or three pages. */
+#define SKX_FREE_MANY		512
+
 static SkxDraftExtent *
 skx_manifest_free_extent(SkxDraft *draft)
 {
@@ -138,15 +141,13 @@ skx_manifest_free_reserve(SkxDraft *draft, uint32 operation, uint32 nblocks,
 	draft->grow_operation = operation;
 }
 
-void
-skx_manifest_free_join(SkxDraft *draft)
+/* Joins neighbours; `any`: also those that may be used from different times on. */
+static void
+skx_manifest_free_join_some(SkxDraft *draft, bool any)
 {
 	int			n = 0;
 	int			i;
 
-	StaticAssertStmt(offsetof(SkxDraftExtent, e) == 0, "compared as extents");
-	qsort(draft->extents, draft->nextents, sizeof(SkxDraftExtent),
-		  skx_manifest_compare_extents);
 	for (i = 0; i < draft->nextents; i++)
 	{
 		SkxDraftExtent *next = &draft->extents[i];
@@ -157,16 +158,34 @@ skx_manifest_free_join(SkxDraft *draft)
 		if (last != NULL &&
 			last->e.block + last->e.npages == next->e.block &&
 			last->e.operation == next->e.operation &&
-			(last->e.safexid == next->e.safexid ||
+			(any || last->e.safexid == next->e.safexid ||
 			 (last->reusable && next->reusable)))
 		{
 			last->e.npages += next->e.npages;
 			last->e.safexid = Max(last->e.safexid, next->e.safexid);
+			last->reusable &= next->reusable;
 		}
 		else
 			draft->extents[n++] = *next;
 	}
 	draft->nextents = n;
+}
+
+/*
+ * While something old holds the horizon back, each flip frees pages from
+ * another transaction id on, and a root of very many extents is written by
+ * each further one: so when they are many, those are joined as well, and wait
+ * for the last of them.
+ */
+void
+skx_manifest_free_join(SkxDraft *draft)
+{
+	StaticAssertStmt(offsetof(SkxDraftExtent, e) == 0, "compared as extents");
+	qsort(draft->extents, draft->nextents, sizeof(SkxDraftExtent),
+		  skx_manifest_compare_extents);
+	skx_manifest_free_join_some(draft, false);
+	if (draft->nextents > SKX_FREE_MANY)
+		skx_manifest_free_join_some(draft, true);
 }
 
 void

@@ -180,6 +180,37 @@ is_free('slots that are left');
 	$own->close;
 }
 
+# ---- held back for long: no flip costs more for all those before it ----
+
+{
+	my $holder = skx_session($node, 'postgres');
+
+	$s->value("CREATE TABLE few (v tsvector) WITH (autovacuum_enabled = off); CREATE INDEX few_v ON few USING skipidx (v)"
+		  . " WITH (block_size = '8kB'); INSERT INTO few SELECT doc(i) FROM generate_series(1, 9) i");
+	$holder->value('BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT count(*) FROM few');
+	my $logged = sub {
+		my ($times) = @_;
+		my $from = $s->value('SELECT pg_current_wal_lsn()');
+
+		$s->value("INSERT INTO few VALUES ('a b c'); SELECT skipidx_flush('few_v') \\g /dev/null\n SELECT skipidx_merge('few_v', 1) \\g /dev/null")
+		  for 1 .. $times;
+		return $s->value("SELECT pg_current_wal_lsn() - '$from'") / $times;
+	};
+	my $first = $logged->(10);
+
+	$logged->(900);
+	my $last = $logged->(10);
+
+	note "WAL of a flush and merge: $first bytes, later $last";
+	cmp_ok($s->value("SELECT waiting_pages FROM skipidx_stats('few_v')"), '>', 1000, 'much waits');
+	cmp_ok($last, '<', 2 * $first, 'a flip after very many');
+	is($s->raw("SELECT skipidx_check('few_v', true)"), '', 'skipidx_check after very many');
+	$holder->close;
+	$s->value("SELECT pg_current_xact_id()") for 1 .. 3;
+	$logged->(10);
+	cmp_ok($s->value("SELECT waiting_pages FROM skipidx_stats('few_v')"), '<', 1000, 'and then it is used again');
+}
+
 is($s->raw("SELECT skipidx_check('docs_v', true)"), '', 'skipidx_check');
 is($s->value("SELECT count(*) FROM docs WHERE v @@ 'all'"), $s->value('SELECT count(*) FROM docs'), 'every row');
 $s->close;
