@@ -21,9 +21,12 @@
 
 /*
  * Pages kept for the head where a block is smaller: metapage, stripes, and 2
- * for the root.
+ * for the root; and one more for so many blocks of the table, 1 GB.  Of these
+ * 16 processes with little memory make some segments, each with 60 extents
+ * that are free.
  */
 #define SKX_HEAD_PAGES			(1 + SKX_STRIPES + 2)
+#define SKX_HEAD_TABLE			((BlockNumber) 1 << 17)
 
 /*
  * The store of the segments: a file that only grows.
@@ -207,7 +210,14 @@ skx_am_build_begin(SkxBuild *b, Relation index, uint64 incarnation)
 	b->options.progress = skx_am_build_progress;
 	b->segments = palloc(sizeof(SkxDiskSegmentRef));
 	b->extents = palloc(sizeof(SkxDiskExtent));
-	b->nblocks = TYPEALIGN(b->block_pages, SKX_HEAD_PAGES);
+}
+
+static void
+skx_am_build_reserve_head(SkxBuild *b, Relation heap)
+{
+	b->head_pages = TYPEALIGN(b->block_pages, SKX_HEAD_PAGES +
+							  RelationGetNumberOfBlocks(heap) / SKX_HEAD_TABLE);
+	b->nblocks = b->head_pages;
 }
 
 void
@@ -248,7 +258,7 @@ skx_am_build_pool_extent(SkxBuild *b)
 static void
 skx_am_build_fit_head(SkxBuild *b, SkxManifestNew *m)
 {
-	uint32		reserved = TYPEALIGN(b->block_pages, SKX_HEAD_PAGES);
+	uint32		reserved = b->head_pages;
 	uint32		used;
 
 	for (m->nextents = b->nextents;
@@ -328,6 +338,7 @@ skxbuild(Relation heap, Relation index, struct IndexInfo *info)
 		elog(ERROR, "index \"%s\" already contains data",
 			 RelationGetRelationName(index));
 	skx_am_build_begin(&b, index, skx_manifest_random());
+	skx_am_build_reserve_head(&b, heap);
 	skx_am_build_skip(&b);
 	nworkers = skx_compat_build_workers(heap, index, info);
 	if (nworkers == 0 ||

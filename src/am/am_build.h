@@ -31,6 +31,7 @@ typedef struct SkxBuild
 	uint64		tuples;
 
 	/* the file */
+	uint32		head_pages;		/* kept for the head */
 	BlockNumber nblocks;		/* given out */
 	BlockNumber nwritable;		/* the file is this long */
 	SkxDiskExtent *extents;
