@@ -219,6 +219,29 @@ BEGIN;
 SELECT moves();
 ROLLBACK;
 
+-- What the transaction itself has written, and the command that goes on.
+CREATE TABLE twins (id int, body tsvector, twin int);
+CREATE INDEX twins_body ON twins USING skipidx (body);
+CREATE FUNCTION twin() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+	SELECT id INTO NEW.twin FROM twins WHERE body @@ 'oak' ORDER BY body <@> 'oak' LIMIT 1;
+	RETURN NEW; END $$;
+CREATE TRIGGER twin BEFORE INSERT OR UPDATE ON twins FOR EACH ROW EXECUTE FUNCTION twin();
+BEGIN;
+INSERT INTO twins VALUES (1, 'oak'), (2, 'oak'), (3, 'oak') RETURNING id, twin;
+SELECT id FROM twins WHERE body @@ 'oak' ORDER BY body <@> 'oak' LIMIT 9;
+SELECT count(*) FROM skipidx_search('twins_body', 'oak');
+COMMIT;
+SELECT skipidx_flush('twins_body') IS NOT NULL AS flushed;
+BEGIN;
+UPDATE twins SET body = 'oak elm' RETURNING id, twin;
+SELECT id FROM twins WHERE body @@ 'oak' ORDER BY body <@> 'oak' LIMIT 9;
+SELECT skipidx_flush('twins_body') IS NOT NULL AS flushed;
+INSERT INTO twins SELECT 3 + i, 'oak' FROM generate_series(1, 3) i RETURNING id, twin IN (4, 5) AS shorter;
+SELECT count(*), count(body <@> 'oak') FROM (SELECT * FROM twins WHERE body @@ 'oak' ORDER BY body <@> 'oak' LIMIT 9) t;
+ROLLBACK;
+DROP TABLE twins;
+DROP FUNCTION twin;
+
 -- Row security: what may not be an index condition stays a filter.  The scan
 -- ends with the last row that has a score, if no other can pass.
 CREATE ROLE regress_skipidx_reader;

@@ -77,6 +77,7 @@ typedef struct SkxBuildShared
 	Oid			index;
 	bool		concurrent;
 	uint64		incarnation;
+	int			way;			/* how all write, skx_blkio_new_agree() */
 	int			nmembers;
 	Size		memory;			/* bytes, of each member */
 
@@ -402,6 +403,7 @@ skx_am_build_worker(dsm_segment *seg, shm_toc *toc)
 	info->ii_Concurrent = shared->concurrent;
 	skx_team_join(team, seg);
 	skx_am_build_begin(&build, index, shared->incarnation);
+	skx_blkio_new_agreed_on(index, shared->way);
 	member.build = &build;
 	member.shared = shared;
 	member.team = team;
@@ -455,6 +457,8 @@ skx_am_leader_share(SkxBuildLeader *leader, SkxBuild *b, Relation heap,
 	shared->index = RelationGetRelid(b->index);
 	shared->concurrent = concurrent;
 	shared->incarnation = b->options.incarnation;
+	shared->way = skx_blkio_new_agree(b->index);
+	skx_blkio_new_agreed_on(b->index, shared->way);
 	shared->memory = (b->memory - leader->docs) / nmembers;
 	shared->nmembers = nmembers;
 	shared->nheap = RelationGetNumberOfBlocks(heap);

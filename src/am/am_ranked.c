@@ -11,6 +11,7 @@
 
 #include <math.h>
 
+#include "access/xact.h"
 #include "access/relation.h"
 #include "am/am_scan.h"
 #include "catalog/pg_class.h"
@@ -141,6 +142,18 @@ skx_am_ranked_more(Relation index, uint64 wanted)
 	return wanted + (uint64) (more + 2 * sqrt(more / (1 - dead))) + 1;
 }
 
+/*
+ * The view that statistics are pinned to has what other transactions did that
+ * the snapshot sees.  Of what the own one does, snapshots of the same content
+ * can see more and more, while a command goes on.
+ */
+static const SkxView *
+skx_am_ranked_view(const SkxScorer *scorer, Relation index)
+{
+	return TransactionIdIsValid(GetTopTransactionIdIfAny()) ? NULL :
+		skx_score_view(scorer, index);
+}
+
 static SkxTopk *
 skx_am_ranked_search(IndexScanDesc scan)
 {
@@ -149,7 +162,7 @@ skx_am_ranked_search(IndexScanDesc scan)
 	SkxTopkRequest request;
 
 	request.index = scan->indexRelation;
-	request.view = skx_score_view(scorer, scan->indexRelation);
+	request.view = skx_am_ranked_view(scorer, scan->indexRelation);
 	request.share = so->share;
 	if (so->share != NULL)
 		request.view = skx_topk_share_view(so->share, scan->indexRelation,

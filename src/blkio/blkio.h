@@ -292,6 +292,8 @@ extern void skx_blkio_cache_retire(uint64 incarnation,
 extern void skx_blkio_new_extend(Relation rel, BlockNumber nblocks);
 extern void skx_blkio_new_write(Relation rel, BlockNumber block,
 								char **pages, int npages);
+extern int	skx_blkio_new_agree(Relation rel);
+extern void skx_blkio_new_agreed_on(Relation rel, int way);
 extern void skx_blkio_new_finish(Relation rel);
 extern void skx_blkio_new_sync(Relation rel);
 

@@ -66,6 +66,7 @@ StaticAssertDecl(SKX_BLK_NEW_PAGES <= XLR_MAX_BLOCK_ID,
 typedef enum SkxBlkNewWay
 {
 	SKX_BLK_NEW_RING,			/* O_DIRECT, while the backend goes on */
+	SKX_BLK_NEW_DIRECT,			/* and waited for: beside others' rings */
 	SKX_BLK_NEW_CACHED,			/* into the page cache, which begins to write
 								 * at once */
 	SKX_BLK_NEW_SERVER			/* as the server writes */
@@ -103,6 +104,10 @@ typedef struct SkxBlkNew
 /* Usually one; an expression of an index can build another index. */
 static SkxBlkNew *skx_blkio_news = NULL;
 static bool skx_blkio_new_registered = false;
+
+/* How the processes that write one file together do it. */
+static SkxLocator skx_blkio_new_agreed;
+static int	skx_blkio_new_agreed_way = -1;
 
 void
 skx_blkio_new_extend(Relation rel, BlockNumber nblocks)
@@ -149,11 +154,42 @@ skx_blkio_new_choose(Relation rel, BlockNumber block)
 		case SKX_BLK_AUTO:
 		case SKX_BLK_URING:
 		case SKX_BLK_URING_DIRECT:
-			return skx_blkio_ring_ready() ? SKX_BLK_NEW_RING :
-				SKX_BLK_NEW_CACHED;
+			return sysconf(_SC_PAGESIZE) <= BLCKSZ && skx_blkio_ring_ready() ?
+				SKX_BLK_NEW_RING : SKX_BLK_NEW_CACHED;
 		default:
 			return SKX_BLK_NEW_CACHED;
 	}
+}
+
+/*
+ * What is written into the page cache where it has, as one piece, what another
+ * process writes directly makes a failure of that at the sync, which is fatal.
+ * So one process looks, and none writes through the page cache where one does
+ * directly.  (The same with pages of the kernel that are larger than blocks.)
+ */
+int
+skx_blkio_new_agree(Relation rel)
+{
+	skx_blkio_new_extend(rel, 1);
+	return (int) skx_blkio_new_choose(rel, 0);
+}
+
+void
+skx_blkio_new_agreed_on(Relation rel, int way)
+{
+	skx_blkio_new_agreed = SKX_REL_LOCATOR(rel);
+	skx_blkio_new_agreed_way = way;
+}
+
+static SkxBlkNewWay
+skx_blkio_new_way(Relation rel, BlockNumber block)
+{
+	if (skx_blkio_new_agreed_way < 0 ||
+		!SKX_LOCATOR_EQUALS(skx_blkio_new_agreed, SKX_REL_LOCATOR(rel)))
+		return skx_blkio_new_choose(rel, block);
+	if (skx_blkio_new_agreed_way == SKX_BLK_NEW_RING && !skx_blkio_ring_ready())
+		return SKX_BLK_NEW_DIRECT;
+	return (SkxBlkNewWay) skx_blkio_new_agreed_way;
 }
 
 /* Writes a page as the server does. */
@@ -201,7 +237,7 @@ skx_blkio_new_settle(Relation rel, SkxBlkNew *new, SkxBlkTransfer *transfer)
 	while (transfer->done < want)
 	{
 		if (transfer->error == EINVAL || transfer->error == EOPNOTSUPP)
-			new->way = new->way == SKX_BLK_NEW_RING ? SKX_BLK_NEW_CACHED :
+			new->way = new->way < SKX_BLK_NEW_CACHED ? SKX_BLK_NEW_CACHED :
 				SKX_BLK_NEW_SERVER;
 		else if (transfer->error != 0)
 			skx_blkio_write_failed(rel, transfer);
@@ -209,7 +245,7 @@ skx_blkio_new_settle(Relation rel, SkxBlkNew *new, SkxBlkTransfer *transfer)
 			skx_blkio_new_server(rel, transfer);
 		else
 			skx_blkio_write(rel, transfer,
-							new->way == SKX_BLK_NEW_RING);
+							new->way < SKX_BLK_NEW_CACHED);
 	}
 }
 
@@ -505,7 +541,7 @@ skx_blkio_new_find(Relation rel)
 static SkxBlkNew *
 skx_blkio_new_begin(Relation rel, BlockNumber block)
 {
-	SkxBlkNewWay way = skx_blkio_new_choose(rel, block);
+	SkxBlkNewWay way = skx_blkio_new_way(rel, block);
 	Size		bytes = SKX_BLK_NEW_BATCHES * SKX_BLK_NEW_PAGES * BLCKSZ;
 	SkxBlkNew  *new;
 	char	   *page;

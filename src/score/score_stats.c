@@ -514,7 +514,7 @@ skx_score_view(const SkxScorer *scorer, Relation index)
 	return stats->leaves[0].view;
 }
 
-/* What came after the pin is of no transaction that the snapshot sees. */
+/* What came after the pin is of no other transaction that the snapshot sees. */
 bool
 skx_score_pending(const SkxScorer *scorer)
 {
