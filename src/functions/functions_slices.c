@@ -170,6 +170,31 @@ skx_functions_find_candidates(SkxSlices *s)
 			s->candidates[s->ncandidates++] = s->candidates[i];
 }
 
+/* Which of the candidates from `first` on has most nearly so many rows below? */
+static int
+skx_functions_nearest(SkxSlices *s, int first, double rows)
+{
+	int			low = first;
+	int			high = s->ncandidates - 1;
+	double		below;
+
+	while (low < high)
+	{
+		int			middle = low + (high - low) / 2;
+
+		CHECK_FOR_INTERRUPTS();
+		if (skx_functions_rows_below(s, s->candidates[middle]) < rows)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	if (low == first)
+		return low;
+	below = skx_functions_rows_below(s, s->candidates[low - 1]);
+	return fabs(skx_functions_rows_below(s, s->candidates[low]) - rows) >
+		fabs(below - rows) ? low - 1 : low;
+}
+
 /*
  * Puts n - 1 of the candidates first, or as many as there are: those that have
  * the number of rows below them that comes nearest to a bound's.
@@ -183,19 +208,7 @@ skx_functions_choose_bounds(SkxSlices *s, double rows, int n)
 
 	for (i = 1; i < n && next < s->ncandidates; i++)
 	{
-		double		wanted = rows * i / n;
-		double		below = skx_functions_rows_below(s, s->candidates[next]);
-
-		for (; next + 1 < s->ncandidates; next++)
-		{
-			double		more = skx_functions_rows_below(s,
-														s->candidates[next + 1]);
-
-			CHECK_FOR_INTERRUPTS();
-			if (fabs(more - wanted) > fabs(below - wanted))
-				break;
-			below = more;
-		}
+		next = skx_functions_nearest(s, next, rows * i / n);
 		s->candidates[chosen++] = s->candidates[next++];
 	}
 	return chosen;

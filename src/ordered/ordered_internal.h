@@ -78,6 +78,8 @@ struct SkxOrdered
 	int			nsegments;
 	SkxOrderedSegment *segments;	/* in the order of their first ranks */
 	SkxKeyColumns pending_keys; /* the one column */
+	uint64	   *last;			/* pending documents that count, by stripe;
+								 * NULL: all, in the first pass */
 	uint64		flip;			/* a key, and this, is its rank */
 	SkxOrderedStage stage;
 	bool		nulls_before;	/* no NULL comes after the values */

@@ -87,7 +87,7 @@ skx_ordered_nulls_document(const SkxPendingDoc *doc, void *arg)
 {
 	SkxOrderedPendingNulls *p = arg;
 
-	if (skx_query_matches(p->o->nulls->query, doc->value))
+	if (!doc->dead && skx_query_matches(p->o->nulls->query, doc->value))
 		p->o->tids[p->n++] = doc->tid;
 	return p->n < SKX_QUERY_BATCH;
 }
@@ -106,7 +106,7 @@ skx_ordered_nulls_next(SkxOrdered *o)
 	if (n > 0 || !o->nulls->pending)
 		return n;
 	skx_ordered_make_tids(o, SKX_QUERY_BATCH);
-	o->nulls->pending = skx_source_pending(o->source, NULL,
+	o->nulls->pending = skx_source_pending(o->source, o->last,
 										   skx_ordered_nulls_document, &p);
 	return p.n;
 }

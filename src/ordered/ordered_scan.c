@@ -119,6 +119,8 @@ skx_ordered_document(const SkxPendingDoc *doc, void *arg)
 	SkxOrderedRow row = {0};
 	SkxKey		key;
 
+	if (doc->dead)
+		return true;
 	skx_intake_keys(&o->pending_keys, doc->value, &key);
 	if (key.is_null)
 		return true;
@@ -202,6 +204,22 @@ skx_ordered_hand_out(SkxOrdered *o)
 	return n;
 }
 
+/*
+ * What is inserted after a pass is nothing that the snapshot sees: further
+ * passes need not go through it, however much that is.
+ */
+static void
+skx_ordered_note_last(SkxOrdered *o)
+{
+	SkxPendingTotals totals;
+
+	if (o->last != NULL)
+		return;
+	o->last = MemoryContextAlloc(o->context, sizeof(uint64) *
+								 o->request.view->nstripes);
+	skx_pending_totals(o->request.index, o->request.view, &totals, o->last);
+}
+
 /* The next rows with a value; fewer than looked for: there are no others. */
 static int
 skx_ordered_values(SkxOrdered *o)
@@ -213,11 +231,13 @@ skx_ordered_values(SkxOrdered *o)
 	o->work.passes++;
 	for (i = 0; i < o->nsegments; i++)
 		skx_ordered_segment(o, &o->segments[i]);
-	while (skx_source_pending(o->source, NULL, skx_ordered_document, o))
+	while (skx_source_pending(o->source, o->last, skx_ordered_document, o))
 		 /* until the last one */ ;
 	n = skx_ordered_hand_out(o);
 	if (n < o->rows.most)
 		o->stage++;
+	else
+		skx_ordered_note_last(o);
 	o->rows.most = Max(skx_ordered_most((uint64) o->rows.most *
 										SKX_ORDERED_GROWTH), o->rows.most);
 	return n;

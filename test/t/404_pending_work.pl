@@ -1,5 +1,6 @@
 # What a ranked search does with pending documents, counted: it goes through
 # them once, to count its words, and then looks into those that may be hits.
+# What an ordered scan does with those that come after it began: nothing.
 #
 # Holds: score 9; source 1
 
@@ -108,6 +109,23 @@ is((search($s, $_->[0], 100))[0], oracle($_->[0], 100), "$_->[0]: flushed, inser
 $s->value('VACUUM (INDEX_CLEANUP ON) docs; SELECT add(60001, 61000)');
 is((search($s, $_->[0], 100))[0], oracle($_->[0], 100), "$_->[0]: vacuumed, inserted") for @queries;
 
+# A cursor in the order of a column does not go through what came after its
+# first rows, though its list goes on there.
+$s->value("CREATE TABLE later (id int, v tsvector) WITH (autovacuum_enabled = off);"
+	  . " CREATE INDEX later_v ON later USING skipidx (v, id) WITH (pending_limit = '1GB', block_size = '8kB');"
+	  . " INSERT INTO later SELECT i, 'a' FROM generate_series(1, 400) i; SET enable_sort = off; SET enable_bitmapscan = off");
+$s->value("BEGIN; DECLARE c CURSOR FOR SELECT id FROM later WHERE v @@ 'a' ORDER BY id; FETCH 10 FROM c");
+my $writer = skx_session($node, 'postgres');
+$writer->value("INSERT INTO later SELECT -i, 'a' FROM generate_series(1, 20000) i");
+$writer->value("DELETE FROM later WHERE id < -10000; VACUUM later; SELECT skipidx_flush('later_v')");
+my $before = $s->value('SELECT pending FROM skipidx_work()');
+my @rest = split /\n/, $s->value('FETCH ALL FROM c');
+my $looked = $s->value('SELECT pending FROM skipidx_work()') - $before;
+
+is("@rest", join(' ', 11 .. 400), 'a cursor: its rows');
+cmp_ok($looked, '<', 6000, "a cursor: $looked of 20,000 later ones are looked at");
+$s->value('COMMIT');
+$writer->close;
 $_->close for $s, $reader;
 $node->stop;
 done_testing();
