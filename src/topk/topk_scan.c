@@ -130,21 +130,31 @@ skx_topk_word_of(const SkxTopk *topk, const SkxQueryRequired *required,
 	return -1;
 }
 
+static int
+skx_topk_compare_prefixes(const void *a, const void *b)
+{
+	const SkxQueryWord *x = a;
+	const SkxQueryWord *y = b;
+	SkxLexeme	first = {x->lexeme, x->len};
+	SkxLexeme	second = {y->lexeme, y->len};
+	int			cmp = skx_intake_compare_lexeme(&first, &second);
+
+	CHECK_FOR_INTERRUPTS();
+	return cmp != 0 ? cmp : (int) x->labels - (int) y->labels;
+}
+
+/* split.prefixes ascend. */
 bool
 skx_topk_requires_prefix(const SkxTopk *topk, const SkxScoreTerm *scored)
 {
-	int			i;
+	SkxQueryWord key = {0};
 
-	CHECK_FOR_INTERRUPTS();
-	for (i = 0; i < topk->split.nprefixes; i++)
-	{
-		const SkxQueryWord *prefix = &topk->split.prefixes[i];
-
-		if (prefix->len == scored->len && prefix->labels == scored->labels &&
-			memcmp(prefix->lexeme, scored->lexeme, prefix->len) == 0)
-			return true;
-	}
-	return false;
+	key.lexeme = scored->lexeme;
+	key.len = scored->len;
+	key.labels = scored->labels;
+	return topk->split.nprefixes > 0 &&
+		bsearch(&key, topk->split.prefixes, topk->split.nprefixes,
+				sizeof(SkxQueryWord), skx_topk_compare_prefixes) != NULL;
 }
 
 /*
@@ -227,13 +237,25 @@ static bool
 skx_topk_knows_prefix(const SkxQueryWord *prefix, void *arg)
 {
 	const SkxScorer *scorer = arg;
-	int			i;
+	SkxLexeme	lexeme = {prefix->lexeme, prefix->len};
+	int			low = scorer->nplain;
+	int			high = scorer->nterms - 1;
 
-	for (i = scorer->nplain; i < scorer->nterms; i++)
-		if (scorer->terms[i].len == prefix->len &&
-			scorer->terms[i].labels == prefix->labels &&
-			memcmp(scorer->terms[i].lexeme, prefix->lexeme, prefix->len) == 0)
-			return true;
+	CHECK_FOR_INTERRUPTS();
+	while (low <= high)
+	{
+		int			middle = low + (high - low) / 2;
+		const SkxScoreTerm *term = &scorer->terms[middle];
+		SkxLexeme	word = {term->lexeme, term->len};
+		int			cmp = skx_intake_compare_lexeme(&word, &lexeme);
+
+		if (cmp == 0)
+			return term->labels == prefix->labels;
+		if (cmp < 0)
+			low = middle + 1;
+		else
+			high = middle - 1;
+	}
 	return false;
 }
 
@@ -353,6 +375,9 @@ skx_topk_begin(const SkxTopkRequest *request)
 		skx_score_view(request->scorer, request->index) != request->view;
 	skx_query_split(request->filter, skx_topk_knows_prefix,
 					unconstify(SkxScorer *, request->scorer), &topk->split);
+	if (topk->split.nprefixes > 1)
+		qsort(topk->split.prefixes, topk->split.nprefixes,
+			  sizeof(SkxQueryWord), skx_topk_compare_prefixes);
 	skx_topk_relate(topk);
 	if (!topk->words_match)
 		topk->rest_of_words = skx_topk_rest_of_words(topk);
