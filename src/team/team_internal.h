@@ -67,6 +67,8 @@ struct SkxTeam
 	uint32		round;			/* of the segment being encoded */
 	pg_atomic_uint64 ndocs;		/* of all shares so far, as told */
 	pg_atomic_uint64 run_bytes;
+	pg_atomic_uint32 full;		/* a member has found it so: all go on to the
+								 * next segment */
 
 	dsm_handle	norms;			/* one byte a document of a segment */
 	uint32		norms_size;

@@ -384,6 +384,7 @@ skx_team_order_totals(SkxTeam *team, uint64 *total_length)
 		(double) *total_length / team->nordered : 0;
 	pg_atomic_write_u64(&team->ndocs, 0);
 	pg_atomic_write_u64(&team->run_bytes, 0);
+	pg_atomic_write_u32(&team->full, 0);
 	pg_atomic_write_u64(&team->read, 0);
 	pg_atomic_write_u32(&team->next_task, 0);
 	team->ntasks = 0;

@@ -102,6 +102,7 @@ skx_team_init(SkxTeam *team, int nmembers, dsm_segment *seg)
 	team->nmembers = nmembers;
 	pg_atomic_init_u64(&team->ndocs, 0);
 	pg_atomic_init_u64(&team->run_bytes, 0);
+	pg_atomic_init_u32(&team->full, 0);
 	pg_atomic_init_u64(&team->read, 0);
 	pg_atomic_init_u32(&team->next_task, 0);
 	pg_atomic_init_u32(&team->failed, 0);
@@ -361,10 +362,14 @@ skx_team_share_full(SkxShare *share)
 	share->told_docs = docs;
 	share->told_bytes = bytes;
 	Assert(all_docs >= docs && all_bytes >= bytes);
+	if (pg_atomic_read_u32(&team->full) != 0)
+		return true;
 	if (share->member == 0)
 		skx_team_grow(team, all_docs);
-	return all_docs >= team->most_docs ||
-		skx_segment_enough(all_docs, all_bytes);
+	if (all_docs < team->most_docs && !skx_segment_enough(all_docs, all_bytes))
+		return false;
+	pg_atomic_write_u32(&team->full, 1);
+	return true;
 }
 
 /* Writes down what is where in the file of runs. */
