@@ -20,7 +20,6 @@
 #include "am/am_scan.h"
 #include "intake/intake_column.h"
 #include "pending/pending.h"
-#include "storage/proc.h"
 #include "utils/memutils.h"
 #include "utils/rel.h"
 #include "utils/timestamp.h"
@@ -124,17 +123,6 @@ skx_am_insert_grown(Relation index, const SkxInsert *insert)
 
 	if (RecoveryInProgress() || IsInParallelMode())
 		return;
-
-	/*
-	 * The snapshot of CREATE INDEX CONCURRENTLY holds no horizon back, so
-	 * that a view under it may be overwritten; it inserts what few rows came
-	 * while it built.
-	 */
-	if (MyProc->statusFlags & PROC_IN_SAFE_IC)
-	{
-		(void) skx_worker_ask(index, SKX_WORKER_FLUSH);
-		return;
-	}
 	context = AllocSetContextCreate(CurrentMemoryContext, "skipidx insert",
 									ALLOCSET_SMALL_SIZES);
 	old = MemoryContextSwitchTo(context);

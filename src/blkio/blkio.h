@@ -286,7 +286,9 @@ extern void skx_blkio_cache_retire(uint64 incarnation,
  * below the file's end; up to 1 MB of them wait or are on their way.  Each
  * is logged if the relation needs it, and written with LSN and checksum; the
  * pd_lower..pd_upper hole is not kept.  finish sees all of that done, and must
- * be called, by each process that wrote, before the file is read.  sync does
+ * be called, by each process that wrote, before the file is read.  agree: how
+ * this process would write, for all that write the file together, each of which
+ * is told (agreed_on) before it writes; it holds until sync.  sync does
  * so, gives all blocks space, makes the file durable, and must precede commit.
  */
 extern void skx_blkio_new_extend(Relation rel, BlockNumber nblocks);

@@ -266,7 +266,8 @@ skx_blkio_new_start(Relation rel, SkxBlkNew *new, SkxBlkTransfer *transfer)
 						   &transfer->handle);
 	if (fd < 0)
 	{
-		transfer->error = EINVAL;
+		/* for want of descriptors one alone does not go another way */
+		transfer->error = skx_blkio_new_agreed_way < 0 ? EINVAL : errno;
 		return;
 	}
 	skx_blkio_ring_add(transfer, fd);
@@ -631,6 +632,7 @@ skx_blkio_new_sync(Relation rel)
 	int			error;
 
 	skx_blkio_new_finish(rel);
+	skx_blkio_new_agreed_way = -1;
 	smgr = RelationGetSmgr(rel);
 	error = skx_compat_fill(smgr, smgrnblocks(smgr, MAIN_FORKNUM));
 	if (error != 0)

@@ -190,7 +190,7 @@ skx_compat_removable(Relation heap, uint64 safexid)
 #endif
 
 bool
-skx_compat_others_hold(Relation rel, bool (*but) (int pid))
+skx_compat_others_hold(Relation rel, bool vacuums, bool (*but) (int pid))
 {
 	VirtualTransactionId *holders;
 	LOCKTAG		tag;
@@ -206,7 +206,8 @@ skx_compat_others_hold(Relation rel, bool (*but) (int pid))
 		/* NULL: it has ended, or is a prepared transaction, without a scan */
 		PGPROC	   *proc = SKX_COMPAT_PROC(holders[i]);
 
-		found = proc != NULL && (proc->statusFlags & PROC_IN_VACUUM) == 0 &&
+		found = proc != NULL &&
+			(vacuums || (proc->statusFlags & PROC_IN_VACUUM) == 0) &&
 			!but(proc->pid);
 	}
 	pfree(holders);

@@ -25,6 +25,12 @@
 #define SKX_SHRINK_NAP		5
 
 /*
+ * So many times as long as for others it waits for VACUUM: the one that asked
+ * for it holds the index until all others of the table are done.
+ */
+#define SKX_SHRINK_VACUUM	60
+
+/*
  * Where the file could end.  newest: where the newest extents of the stripes
  * are that would have to move, each before the place it has; else 0.
  */
@@ -148,7 +154,7 @@ skx_maint_shrink_but_none(int pid)
 static bool
 skx_maint_shrink_lock(Relation index)
 {
-	return !skx_compat_others_hold(index, skx_maint_shrink_but_none) &&
+	return !skx_compat_others_hold(index, true, skx_maint_shrink_but_none) &&
 		ConditionalLockRelation(index, AccessExclusiveLock);
 }
 
@@ -156,6 +162,7 @@ bool
 skx_maint_shrink(Relation index, int patience)
 {
 	int			waited = 0;
+	int			for_vacuum = 0;
 
 	Assert(!IsInParallelMode());
 	if (!skx_maint_shrink_wanted(index))
@@ -163,10 +170,14 @@ skx_maint_shrink(Relation index, int patience)
 	while (!skx_maint_shrink_lock(index))
 	{
 		skx_pace_point();
-		if (waited >= patience)
+		if (waited >= patience ||
+			for_vacuum >= patience * SKX_SHRINK_VACUUM)
 			return false;
 		pg_usleep(SKX_SHRINK_NAP * 1000);
-		waited += SKX_SHRINK_NAP;
+		if (skx_compat_others_hold(index, false, skx_maint_shrink_but_none))
+			waited += SKX_SHRINK_NAP;
+		else
+			for_vacuum += SKX_SHRINK_NAP;
 	}
 	if (skx_manifest_lock(index, false))
 	{

@@ -142,5 +142,5 @@ skx_manifest_early(Relation rel, Relation heap)
 	return skx_manifest_early_allowed() &&
 		!RelationIsAccessibleInLogicalDecoding(heap) &&
 		!skx_manifest_early_noted(RelationGetRelid(rel)) &&
-		!skx_compat_others_hold(rel, skx_worker_is);
+		!skx_compat_others_hold(rel, false, skx_worker_is);
 }
