@@ -15,6 +15,7 @@ SELECT i, (
 	|| CASE WHEN i BETWEEN 8128 AND 8256 THEN ' border:7C' ELSE '' END
 	|| CASE WHEN i % 47 = 0 THEN ' bare' ELSE '' END
 	|| CASE WHEN i % 7 = 0 THEN ' stemless' ELSE '' END
+	|| ' far' || i % 400 || ':11,12,13'
 	|| ' long' || i % 90 || CASE i % 11 WHEN 0 THEN '' WHEN 1 THEN ':9A,10' ELSE ':9' END
 	|| CASE WHEN i % 4096 IN (0, 4095) THEN ' edge:8,16383' ELSE '' END)::tsvector
 FROM generate_series(0, 12999) i;
@@ -84,6 +85,9 @@ SELECT matches(('all <-> (' || words('none%s:*', ' | ', 1, 300) || ' | of:*)')::
 SELECT matches(('(' || words('none%s:*', ' | ', 1, 300) || ' | of:*) <-> (stem:* | s:*B | stem:*D)')::tsquery);
 SELECT matches(('even & !(all <-> (' || words('!none%s:*', ' & ', 1, 300) || ' & of1:* & o:*))')::tsquery);
 SELECT matches(('all <-> (' || repeat('of:* | ', 199) || 'of:*)')::tsquery);
+SELECT matches(('all <10> (' || words('none%s:*', ' | ', 1, 300) || ' | far:*)')::tsquery);
+SELECT matches(('(' || words('none%s:*', ' | ', 1, 300) || ' | fa:*D) <2> far:* & even')::tsquery);
+SELECT matches(('even & !(all <12> (' || words('!none%s:*', ' & ', 1, 300) || ' & far1:* & f:*))')::tsquery);
 
 -- a prefix of more long lists than are kept open
 SELECT matches('(odd | even) <5> long:*');

@@ -163,7 +163,9 @@ skx_manifest_flip_cut(SkxFlip *f)
 	SkxDraft   *draft = f->draft;
 	BlockNumber end = f->meta.nblocks;
 
-	Assert(draft->grow == 0);
+	/* the new root is at the end */
+	if (draft->grow > 0)
+		return;
 	while (draft->nextents > 0)
 	{
 		SkxDiskExtent *last = &draft->extents[draft->nextents - 1].e;
@@ -394,7 +396,8 @@ skx_manifest_draft_flip(SkxDraft *draft)
 	f.draft = draft;
 	for (i = 0; i < view->nroot; i++)
 		skx_manifest_free_add(draft, view->root[i], 1, SKX_SAFEXID_FLIP);
-	skx_manifest_free_join(draft);
+	/* once: from here on the size of the root is reckoned with them */
+	skx_manifest_free_join_many(draft);
 	error = skx_manifest_flip_begin(&f, &metabuf);
 	if (error != 0)
 		return error;

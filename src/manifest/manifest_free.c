@@ -141,7 +141,10 @@ skx_manifest_free_reserve(SkxDraft *draft, uint32 operation, uint32 nblocks,
 	draft->grow_operation = operation;
 }
 
-/* Joins neighbours; `any`: also those that may be used from different times on. */
+/*
+ * Joins neighbours; `any`: also those that wait for different times.  What may
+ * be used is never joined to what waits.
+ */
 static void
 skx_manifest_free_join_some(SkxDraft *draft, bool any)
 {
@@ -158,17 +161,26 @@ skx_manifest_free_join_some(SkxDraft *draft, bool any)
 		if (last != NULL &&
 			last->e.block + last->e.npages == next->e.block &&
 			last->e.operation == next->e.operation &&
-			(any || last->e.safexid == next->e.safexid ||
-			 (last->reusable && next->reusable)))
+			(last->e.safexid == next->e.safexid ||
+			 (last->reusable && next->reusable) ||
+			 (any && last->reusable == next->reusable)))
 		{
 			last->e.npages += next->e.npages;
 			last->e.safexid = Max(last->e.safexid, next->e.safexid);
-			last->reusable &= next->reusable;
 		}
 		else
 			draft->extents[n++] = *next;
 	}
 	draft->nextents = n;
+}
+
+void
+skx_manifest_free_join(SkxDraft *draft)
+{
+	StaticAssertStmt(offsetof(SkxDraftExtent, e) == 0, "compared as extents");
+	qsort(draft->extents, draft->nextents, sizeof(SkxDraftExtent),
+		  skx_manifest_compare_extents);
+	skx_manifest_free_join_some(draft, false);
 }
 
 /*
@@ -178,12 +190,9 @@ skx_manifest_free_join_some(SkxDraft *draft, bool any)
  * for the last of them.
  */
 void
-skx_manifest_free_join(SkxDraft *draft)
+skx_manifest_free_join_many(SkxDraft *draft)
 {
-	StaticAssertStmt(offsetof(SkxDraftExtent, e) == 0, "compared as extents");
-	qsort(draft->extents, draft->nextents, sizeof(SkxDraftExtent),
-		  skx_manifest_compare_extents);
-	skx_manifest_free_join_some(draft, false);
+	skx_manifest_free_join(draft);
 	if (draft->nextents > SKX_FREE_MANY)
 		skx_manifest_free_join_some(draft, true);
 }

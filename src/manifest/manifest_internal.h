@@ -131,6 +131,7 @@ extern void skx_manifest_free_reserve(SkxDraft *draft, uint32 operation,
 extern uint64 skx_manifest_free_reusable(const SkxDraft *draft,
 										 uint32 least);
 extern void skx_manifest_free_join(SkxDraft *draft);
+extern void skx_manifest_free_join_many(SkxDraft *draft);
 extern void skx_manifest_free_to_pool(SkxDraft *draft, SkxDiskMeta *meta,
 									  uint32 keep);
 

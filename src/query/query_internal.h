@@ -85,8 +85,8 @@ typedef struct SkxOpening
 	uint32		span;			/* what a bitmap has room for: documents, */
 	uint32		nnext;			/* and lexemes whose next ones it knows */
 	int			most_clauses;	/* SKX_OPEN_CLAUSES, or _FEW */
-	uint32		nprefixes;		/* of the query, */
-	uint32		nphrases;		/* and phrases */
+	uint32		nphrases;		/* of the query */
+	uint32	   *nopened;		/* lists of prefixes that were opened */
 	bool		rest;			/* only asked about documents, some of them */
 	bool	   *unsettled;		/* NULL, or for an estimate only: set if keys
 								 * may give way to lists of values */
@@ -112,10 +112,10 @@ typedef struct SkxOpening
 
 /*
  * Prefixes with more terms than this are gathered into a bitmap, and all
- * prefixes of a query that has more of them than that.
+ * further ones when so many lists of a query's prefixes are open.
  */
 #define SKX_PREFIX_TERMS	16
-#define SKX_OPEN_PREFIXES	64
+#define SKX_PREFIX_LISTS	1024
 
 typedef struct SkxRange SkxRange;
 

@@ -186,7 +186,7 @@ skx_query_expand_prefix(const SkxOpening *o, const SkxQueryNode *node,
 	e.walk.labels = node->labels;
 	e.walk.n = 0;
 	memset(&e.walk.bits, 0, sizeof(e.walk.bits));
-	if (o->nprefixes > SKX_OPEN_PREFIXES)
+	if (*o->nopened > SKX_PREFIX_LISTS)
 		skx_query_walk_begin(&e.walk, o, range, node);
 	skx_query_visit_terms(seg, node, &e.walk.bits, skx_query_expand, &e);
 	*cost = e.cost + e.walk.bits.put;
@@ -195,6 +195,7 @@ skx_query_expand_prefix(const SkxOpening *o, const SkxQueryNode *node,
 		skx_query_walk_end(&e.walk);
 		return NULL;
 	}
+	*o->nopened += e.walk.n;
 	it = skx_query_iter(seg, SKX_NODE_OR, Min(e.cost, seg->header.ndocs));
 	skx_cursor_ask_terms(seg, e.walk.terms, e.walk.n);
 	it->children = palloc(sizeof(SkxIter *) * Max(e.walk.n, 1));
@@ -212,7 +213,12 @@ skx_query_open_prefix(const SkxOpening *o, const SkxQueryNode *node)
 	uint64		cost;
 	SkxIter    *it = skx_query_expand_prefix(o, node, &range, &cost);
 
-	return it != NULL ? it : skx_query_bitmap(o->seg, range, cost);
+	if (it != NULL)
+		return it;
+	if (cost > 0)
+		return skx_query_bitmap(o->seg, range, cost);
+	skx_query_range_close(range);
+	return skx_query_none(o->seg);
 }
 
 /* A range of values, by the keys of documents where the segment has these. */
@@ -656,8 +662,10 @@ skx_query_roles(SkxIter *it, SkxCursorRole role, bool leads,
 SkxIter *
 skx_query_open(SkxOpening *o)
 {
+	uint32		nopened = 0;
 	SkxIter    *it;
 
+	o->nopened = &nopened;
 	skx_query_range_plan(o);
 	it = skx_query_settle(o, skx_query_open_node(o, o->query->root));
 	it->share.positions = !it->cheap;

@@ -34,7 +34,7 @@
 #define SKX_PHRASE_SHORT	2048
 
 /* Places of one prefix for which there is room however many there are. */
-#define SKX_PHRASE_SHORT_LEAST	512
+#define SKX_PHRASE_SHORT_LEAST	(16 * 1024)
 
 /*
  * Long lists of one prefix that are kept open; of more none are, and so many
@@ -42,6 +42,9 @@
  */
 #define SKX_PHRASE_LISTS	64
 #define SKX_PHRASE_ALL		64
+
+/* The same, of all prefixes of a phrase. */
+#define SKX_PHRASE_OPEN		1024
 
 #define SKX_NOT_THERE		PG_UINT32_MAX
 
@@ -126,7 +129,8 @@ skx_query_operand_lists(SkxPhrase *phrase, SkxOperand *operand,
 	lists->n = 0;
 	skx_segment_prefix(phrase->seg, lexeme, len, true, NULL,
 					   skx_query_operand_visit, lists);
-	operand->batched = lists->n > SKX_PHRASE_LISTS;
+	operand->batched = lists->n > SKX_PHRASE_LISTS ||
+		phrase->nlists + lists->n > SKX_PHRASE_OPEN;
 	for (i = 0; !operand->batched && i < lists->n; i++)
 		skx_query_operand_add(phrase, operand, &lists->terms[i]);
 	phrase->batched |= operand->batched;
@@ -247,8 +251,8 @@ skx_query_phrase_reserve(SkxPhrase *phrase, uint32 nphrases)
 	Size		size;
 	int			i;
 
-	phrase->most = Min(Max(most, 1), phrase->batched ? SKX_PHRASE_ALL :
-					   SKX_PHRASE_MOST);
+	phrase->most = phrase->batched ? SKX_PHRASE_ALL :
+		Min(Max(most, 1), SKX_PHRASE_MOST);
 	size = sizeof(SkxPositionPlace) * phrase->most;
 	phrase->places = palloc_extended(sizeof(SkxPositionPlace *) *
 									 (Size) phrase->max_lists,

@@ -27,6 +27,9 @@
 /* There is room for so many at first. */
 #define SKX_PLACES_FIRST	64
 
+/* Terms with long lists that are remembered, of one prefix: 600 kB. */
+#define SKX_PLACES_LONGS	4096
+
 struct SkxPlaces
 {
 	SkxSegment *seg;
@@ -45,7 +48,9 @@ struct SkxPlaces
 	SkxTerm		terms[SKX_PLACES_TERMS];
 
 	/* of long lists, in some documents */
-	SkxCursor  *list;
+	SkxCursor  *list;			/* NULL: there was no batch yet */
+	SkxTerm    *longs;			/* those terms, if they are not too many */
+	int			nlongs;			/* so many there are */
 	const uint32 *docs;
 	int			ndocs;
 	int			nlong;
@@ -241,15 +246,11 @@ skx_query_places_add_long(SkxPlaces *places, uint32 doc)
 	}
 }
 
-static bool
-skx_query_places_visit_long(const SkxTerm *term, const char *lexeme, int len,
-							void *arg)
+static void
+skx_query_places_read_long(SkxPlaces *places, const SkxTerm *term)
 {
-	SkxPlaces  *places = arg;
 	int			i = 0;
 
-	if (skx_query_places_has(term))
-		return true;
 	CHECK_FOR_INTERRUPTS();
 	skx_cursor_begin(places->list, term);
 	while (i < places->ndocs)
@@ -264,25 +265,60 @@ skx_query_places_visit_long(const SkxTerm *term, const char *lexeme, int len,
 			i++;
 		}
 	}
+}
+
+static bool
+skx_query_places_visit_long(const SkxTerm *term, const char *lexeme, int len,
+							void *arg)
+{
+	if (!skx_query_places_has(term))
+		skx_query_places_read_long(arg, term);
 	return true;
+}
+
+static bool
+skx_query_places_note_long(const SkxTerm *term, const char *lexeme, int len,
+						   void *arg)
+{
+	SkxPlaces  *places = arg;
+
+	if (skx_query_places_has(term))
+		return true;
+	if (places->nlongs < SKX_PLACES_LONGS)
+		places->longs[places->nlongs] = *term;
+	return ++places->nlongs <= SKX_PLACES_LONGS;
+}
+
+/* Before the first batch. */
+static void
+skx_query_places_begin_long(SkxPlaces *places)
+{
+	places->list = skx_cursor_create(places->seg, SKX_CURSOR_PROBE);
+	places->long_places = palloc(sizeof(SkxPlace) * SKX_PLACES_FIRST);
+	places->long_room = SKX_PLACES_FIRST;
+	places->longs = palloc(sizeof(SkxTerm) * SKX_PLACES_LONGS);
+	places->nlongs = 0;
+	skx_segment_prefix(places->seg, places->lexeme, places->len, true, NULL,
+					   skx_query_places_note_long, places);
 }
 
 void
 skx_query_places_batch(SkxPlaces *places, const uint32 *docs, int n)
 {
 	MemoryContext old = MemoryContextSwitchTo(places->context);
+	int			i;
 
 	if (places->list == NULL)
-	{
-		places->list = skx_cursor_create(places->seg, SKX_CURSOR_PROBE);
-		places->long_places = palloc(sizeof(SkxPlace) * SKX_PLACES_FIRST);
-		places->long_room = SKX_PLACES_FIRST;
-	}
+		skx_query_places_begin_long(places);
 	places->docs = docs;
 	places->ndocs = n;
 	places->nlong = 0;
-	skx_segment_prefix(places->seg, places->lexeme, places->len, true, NULL,
-					   skx_query_places_visit_long, places);
+	if (places->nlongs > SKX_PLACES_LONGS)
+		skx_segment_prefix(places->seg, places->lexeme, places->len, true,
+						   NULL, skx_query_places_visit_long, places);
+	else
+		for (i = 0; i < places->nlongs; i++)
+			skx_query_places_read_long(places, &places->longs[i]);
 	qsort(places->long_places, places->nlong, sizeof(SkxPlace),
 		  skx_query_compare_place);
 	MemoryContextSwitchTo(old);
@@ -361,6 +397,7 @@ skx_query_places_close(SkxPlaces *places)
 	{
 		skx_cursor_close(places->list);
 		pfree(places->long_places);
+		pfree(places->longs);
 	}
 	pfree(places->places);
 	pfree(places);

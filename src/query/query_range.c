@@ -75,7 +75,7 @@ skx_range_lexemes(const SkxQueryNode *node)
 	return n;
 }
 
-/* How many bitmaps a node may need; counts prefixes and phrases, too. */
+/* How many bitmaps a node may need; counts phrases, too. */
 static uint64
 skx_range_count(SkxOpening *o, const SkxQueryNode *node)
 {
@@ -87,7 +87,6 @@ skx_range_count(SkxOpening *o, const SkxQueryNode *node)
 
 	check_stack_depth();
 	CHECK_FOR_INTERRUPTS();
-	o->nprefixes += prefixes;
 	o->nphrases += node->kind == SKX_NODE_PHRASE;
 	for (i = 0; i < node->nchildren; i++)
 	{
@@ -96,10 +95,7 @@ skx_range_count(SkxOpening *o, const SkxQueryNode *node)
 		negations += child->kind == SKX_NODE_NOT;
 		/* those of a disjunction share one, with its lexemes */
 		if (node->kind == SKX_NODE_OR && child->kind == SKX_NODE_TERM)
-		{
 			prefixes |= child->prefix;
-			o->nprefixes += child->prefix;
-		}
 		else
 			n += skx_range_count(o, child);
 	}
@@ -118,7 +114,7 @@ skx_query_range_plan(SkxOpening *o)
 
 	o->most_clauses = skx_range_lexemes(o->query->root) > SKX_OPEN_LEXEMES ?
 		SKX_OPEN_FEW : SKX_OPEN_CLAUSES;
-	o->nprefixes = o->nphrases = 0;
+	o->nphrases = 0;
 	n = Max(skx_range_count(o, o->query->root), 1);
 	windows = Max(room / n * 8 / SKX_QUERY_BATCH, 1);
 

@@ -342,14 +342,14 @@ skx_score_pin_leaves(SkxStats *stats, Relation index)
 /* ---- the interface ---- */
 
 /*
- * May pinned views be read that nothing has read since an earlier statement?
+ * May views be read that were pinned in an earlier statement?
  * On this server the transaction's lock on the index protects them, without
  * any snapshot; on a standby that replays early reuse nothing does.
  */
 static bool
 skx_score_is_readable(const SkxStats *stats, Relation index)
 {
-	bool		unguarded = stats->content.recovery && stats->users == 0 &&
+	bool		unguarded = stats->content.recovery &&
 		!IsolationUsesXactSnapshot() &&
 		stats->statement != GetCurrentStatementStartTimestamp();
 	bool		readable = true;
