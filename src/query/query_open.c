@@ -28,7 +28,7 @@
 #define SKX_VALUE_KEYS		64
 #define SKX_VALUE_KEYS_WIDE	25
 #define SKX_KEYS_STEP		8
-#define SKX_VALUE_STEPS		8
+#define SKX_VALUE_STEPS		16
 
 /*
  * For a rest: of as many documents as make ten pass, the keys take less time
