@@ -333,6 +333,24 @@ skx_skiplist_tell(SkxSkiplistWriter *w, uint32 number)
 }
 
 /*
+ * Is a node with `here` bytes of its first page, and that many page slots, the
+ * last one however large its sub-blocks are?  One that is not may be all that
+ * a reader knows of those behind it.
+ */
+static bool
+skx_skiplist_is_last(const SkxSkiplistWriter *w, uint64 here, uint32 slots)
+{
+	uint64		each = SKX_SUBBLOCK_BODY_MAX + SKX_PORTION_COLUMNS;
+	uint64		head = SKX_NODE_HEADER_SIZE(slots, 0, 0) +
+		sizeof(SkxDiskPortion);
+	uint64		first = here > head ? (here - head) / each : 0;
+	uint64		other = (SKX_PAGE_CAPACITY - sizeof(SkxDiskPortion)) / each;
+
+	return ((uint64) w->remaining + SKX_SUBBLOCK - 1) / SKX_SUBBLOCK <=
+		first + (slots - 1) * other;
+}
+
+/*
  * Sizes the header of the next node for the list's remaining postings, given
  * that it starts at page offset `start` of page `ordinal`.
  */
@@ -353,8 +371,9 @@ skx_skiplist_node_size(const SkxSkiplistWriter *w, uint32 ordinal,
 	if (pages > in_block)
 		nodes += (pages - in_block + w->block_pages - 1) / w->block_pages;
 	sizes->page_slots = Min(pages, in_block);
-	/* a later one that turns out not to be the last may be all that knows */
-	sizes->forward_slots = nodes > 1 || w->nnodes > 0 ? SKX_NODE_LINEAR : 0;
+	sizes->forward_slots = nodes > 1 ||
+		(w->nnodes > 0 && !skx_skiplist_is_last(w, here, sizes->page_slots)) ?
+		SKX_NODE_LINEAR : 0;
 	sizes->table_slots = w->nnodes == 0 && nodes > 1 ?
 		Min(nodes, SKX_NODE_TABLE_SLOTS) : 0;
 	return SKX_NODE_HEADER_SIZE(sizes->page_slots, sizes->forward_slots,
