@@ -116,6 +116,21 @@ skx_query_places_reserve(SkxPlaces *places, uint32 doc, int n)
 	return true;
 }
 
+/* The places of a posting, one if it has no positions; returns how many. */
+static int
+skx_query_places_put(SkxPlace *to, uint32 doc, const uint16 *positions, int n)
+{
+	int			i;
+
+	for (i = 0; i < Max(n, 1); i++)
+	{
+		to[i].doc = doc;
+		to[i].position = n == 0 ? 0 : positions[i];
+		to[i].bare = n == 0;
+	}
+	return i;
+}
+
 /*
  * Adds the places of a list in the documents that are covered.
  */
@@ -128,19 +143,11 @@ skx_query_places_add(SkxPlaces *places, SkxCursor *list)
 	while ((doc = skx_cursor_seek(list, doc)) < places->until)
 	{
 		int			n = skx_cursor_positions(list, positions);
-		bool		bare = n == 0;
-		int			i;
 
 		if (!skx_query_places_reserve(places, doc, Max(n, 1)))
 			return;
-		for (i = 0; i < n || (bare && i == 0); i++)
-		{
-			SkxPlace   *place = &places->places[places->n++];
-
-			place->doc = doc;
-			place->position = bare ? 0 : positions[i];
-			place->bare = bare;
-		}
+		places->n += skx_query_places_put(places->places + places->n, doc,
+										  positions, n);
 		doc++;
 	}
 }
@@ -227,7 +234,6 @@ skx_query_places_add_long(SkxPlaces *places, uint32 doc)
 {
 	uint16		positions[SKX_POSITIONS_MAX];
 	int			n = skx_cursor_positions(places->list, positions);
-	int			i;
 
 	if (places->nlong + SKX_POSITIONS_MAX > places->long_room)
 	{
@@ -236,14 +242,8 @@ skx_query_places_add_long(SkxPlaces *places, uint32 doc)
 											sizeof(SkxPlace) *
 											(Size) places->long_room);
 	}
-	for (i = 0; i < Max(n, 1); i++)
-	{
-		SkxPlace   *place = &places->long_places[places->nlong++];
-
-		place->doc = doc;
-		place->position = n == 0 ? 0 : positions[i];
-		place->bare = n == 0;
-	}
+	places->nlong += skx_query_places_put(places->long_places + places->nlong,
+										  doc, positions, n);
 }
 
 static void

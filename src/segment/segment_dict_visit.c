@@ -5,7 +5,7 @@
  *
  * Most terms of a range have lists of one or two postings, which stand in their
  * entries.  Where only the documents of all of them are wanted, these are put
- * into bits on the way: some 15 ns a term, where decoding the entry and opening
+ * into bits on the way: some 40 ns a term, where decoding the entry and opening
  * its list take 100.
  */
 #include "postgres.h"
@@ -46,8 +46,8 @@ skx_segment_dict_is_past(const SkxDictCursor *c, const SkxLexeme ends[2],
 }
 
 /*
- * Puts the documents of the current entry into bits if its list is there, and
- * its value no longer than most; false: it is not, or is damaged.
+ * Puts the documents of the current entry into bits if its list stands there
+ * (skx_segment_is_put); false: it does not, or is damaged.
  */
 static bool
 skx_segment_dict_put(SkxDictCursor *c, SkxTermBits *b)

@@ -100,34 +100,45 @@ skx_topk_gather_lexemes(SkxTopk *topk)
 	}
 }
 
-/* The scored word of what is required, if any label of it will do; -1: none. */
-static int
-skx_topk_word_of(const SkxTopk *topk, const SkxQueryRequired *required,
+/*
+ * The term of a lexeme among those from number `low` to `high`, which ascend:
+ * the scorer's words, or its prefixes.  NULL: none.
+ */
+static const SkxScoreTerm *
+skx_topk_term_of(const SkxScorer *scorer, int low, int high,
+				 const SkxLexeme *lexeme)
+{
+	CHECK_FOR_INTERRUPTS();
+	while (low <= high)
+	{
+		int			middle = low + (high - low) / 2;
+		const SkxScoreTerm *term = &scorer->terms[middle];
+		SkxLexeme	word = {term->lexeme, term->len};
+		int			cmp = skx_intake_compare_lexeme(&word, lexeme);
+
+		if (cmp == 0)
+			return term;
+		if (cmp < 0)
+			low = middle + 1;
+		else
+			high = middle - 1;
+	}
+	return NULL;
+}
+
+/* Is what is required a scored word, of which any label will do, or `labels`? */
+static bool
+skx_topk_is_word(const SkxTopk *topk, const SkxQueryRequired *required,
 				 uint8 labels)
 {
 	const SkxScorer *scorer = topk->scorer;
 	int			nfilter;
 	const SkxLexeme *lexeme = skx_query_lexemes(topk->request.filter,
 												&nfilter) + required->lexeme;
-	int			low = 0;
-	int			high = scorer->nplain - 1;
+	const SkxScoreTerm *term = skx_topk_term_of(scorer, 0, scorer->nplain - 1,
+												lexeme);
 
-	CHECK_FOR_INTERRUPTS();
-	while (low <= high)
-	{
-		int			middle = (low + high) / 2;
-		const SkxScoreTerm *term = &scorer->terms[middle];
-		SkxLexeme	word = {term->lexeme, term->len};
-		int			cmp = skx_intake_compare_lexeme(&word, lexeme);
-
-		if (cmp == 0)
-			return term->labels == 0 || term->labels == labels ? middle : -1;
-		if (cmp < 0)
-			low = middle + 1;
-		else
-			high = middle - 1;
-	}
-	return -1;
+	return term != NULL && (term->labels == 0 || term->labels == labels);
 }
 
 static int
@@ -169,7 +180,7 @@ skx_topk_relate_any(SkxTopk *topk)
 	int			i;
 
 	for (i = 0; i < topk->split.nrequired; i++)
-		found += skx_topk_word_of(topk, &topk->split.required[i], 0) >= 0;
+		found += skx_topk_is_word(topk, &topk->split.required[i], 0);
 	for (i = scorer->nplain; i < scorer->nterms; i++)
 		prefixes += skx_topk_requires_prefix(topk, &scorer->terms[i]);
 	topk->words_match = found + prefixes == scorer->nterms;
@@ -222,7 +233,7 @@ skx_topk_relate(SkxTopk *topk)
 	{
 		const SkxQueryRequired *r = &topk->split.required[i];
 
-		if (skx_topk_word_of(topk, r, r->labels) >= 0)
+		if (skx_topk_is_word(topk, r, r->labels))
 			topk->scored_only = true;
 	}
 	if (topk->split.nprefixes > 0)
@@ -238,25 +249,10 @@ skx_topk_knows_prefix(const SkxQueryWord *prefix, void *arg)
 {
 	const SkxScorer *scorer = arg;
 	SkxLexeme	lexeme = {prefix->lexeme, prefix->len};
-	int			low = scorer->nplain;
-	int			high = scorer->nterms - 1;
+	const SkxScoreTerm *term = skx_topk_term_of(scorer, scorer->nplain,
+												scorer->nterms - 1, &lexeme);
 
-	CHECK_FOR_INTERRUPTS();
-	while (low <= high)
-	{
-		int			middle = low + (high - low) / 2;
-		const SkxScoreTerm *term = &scorer->terms[middle];
-		SkxLexeme	word = {term->lexeme, term->len};
-		int			cmp = skx_intake_compare_lexeme(&word, &lexeme);
-
-		if (cmp == 0)
-			return term->labels == prefix->labels;
-		if (cmp < 0)
-			low = middle + 1;
-		else
-			high = middle - 1;
-	}
-	return false;
+	return term != NULL && term->labels == prefix->labels;
 }
 
 static int
