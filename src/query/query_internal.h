@@ -88,6 +88,7 @@ typedef struct SkxOpening
 	uint32		nphrases;		/* of the query */
 	uint32	   *nopened;		/* lists of prefixes that were opened */
 	bool		rest;			/* only asked about documents, some of them */
+	bool		reopens;		/* `terms` stay as long as the iterators */
 	bool	   *unsettled;		/* NULL, or for an estimate only: set if keys
 								 * may give way to lists of values */
 } SkxOpening;
@@ -100,9 +101,9 @@ typedef struct SkxOpening
 #define SKX_GATHER_CLAUSES	128
 
 /*
- * Lexemes of a conjunction or disjunction of more clauses are not even opened
- * together: each list takes some kilobytes.  They are made a bitmap one after
- * the other when the query is put on the segment.
+ * Clauses of a conjunction or disjunction of more are not even opened together:
+ * each list takes some kilobytes.  They are made a bitmap one after the other
+ * when the query is put on the segment.
  */
 #define SKX_OPEN_CLAUSES	1024
 
@@ -118,6 +119,7 @@ typedef struct SkxOpening
 #define SKX_PREFIX_LISTS	1024
 
 typedef struct SkxRange SkxRange;
+typedef struct SkxTurns SkxTurns;
 
 /* Runs one node on one segment. */
 typedef struct SkxIter
@@ -204,9 +206,10 @@ extern bool skx_query_is_less_asked(const SkxIter *it,
  * plan shares the room out among what a query may need.  A walk puts a prefix
  * into a range, which it makes if there is none yet, and is its first one: begin
  * takes over the terms that the walk has already, add each further one.
- * reserve, term and any are for many lexemes that are put into a range, or all
- * for those that make one; all returns how many documents have them at most.
- * clauses makes one of iterators that stay the caller's.  reach makes the range
+ * reserve, term, turns and any are for many lexemes and other clauses that are
+ * put into a range, which takes the turns over; or all for those that make one.
+ * Both return how many documents match at most.  clauses makes one of iterators
+ * that stay the caller's.  reach makes the range
  * that has the document; false: it is the last one, and clauses are not needed
  * any more.  filter and fill are those of an iterator.
  */
@@ -231,7 +234,9 @@ extern void skx_query_range_reserve(const SkxOpening *o, SkxRange **in,
 									int nterms);
 extern void skx_query_range_term(SkxRange *r, const SkxTerm *term,
 								 uint8 labels);
-extern void skx_query_range_any(SkxRange *r);
+extern void skx_query_range_turns(const SkxOpening *o, SkxRange **in,
+								  SkxTurns *turns);
+extern uint64 skx_query_range_any(SkxRange *r);
 extern uint32 skx_query_range_all(SkxRange *r);
 extern SkxRange *skx_query_range_clauses(SkxSegment *seg, uint32 span,
 										 SkxIter **clauses, int n);
@@ -241,8 +246,37 @@ extern int	skx_query_range_filter(SkxRange *r, uint32 *docs, int n);
 extern void skx_query_range_fill(SkxRange *r, uint32 window, uint64 *bits);
 extern void skx_query_range_close(SkxRange *r);
 
-/* query_open.c; visit_terms: those of a prefix or range */
+/*
+ * query_turns.c : clauses that are opened one after the other
+ *
+ * Each is opened, asked about the documents [from, to), whose bits these are,
+ * and closed.  any adds the documents of all clauses, all leaves those that
+ * every clause has (fresh: of all, no bit is set yet), as do fill and keep with
+ * an open one.  Returned are the documents that there may be of all clauses, at
+ * most, or that are left.
+ */
+extern SkxTurns *skx_query_turns_create(const SkxOpening *o, int most);
+extern void skx_query_turns_add(SkxTurns *turns, const SkxQueryNode *clause);
+extern uint64 skx_query_turns_any(SkxTurns *turns, uint32 from, uint32 to,
+								  uint64 *bits);
+extern uint32 skx_query_turns_all(SkxTurns *turns, bool fresh, uint32 from,
+								  uint32 to, uint64 *bits);
+extern void skx_query_turns_close(SkxTurns *turns);
+extern void skx_query_turn_fill(SkxIter *it, uint32 from, uint32 to,
+								uint64 *bits);
+extern uint32 skx_query_turn_keep(SkxIter *it, uint32 from, uint32 to,
+								  uint64 *bits);
+
+/*
+ * query_open.c; one: of a clause, alone, which generates, or is asked about
+ * `candidates` documents at most; visit_terms: those of a prefix or range
+ */
 extern SkxIter *skx_query_open(SkxOpening *o);
+extern SkxIter *skx_query_open_one(const SkxOpening *o,
+								   const SkxQueryNode *node, bool generates,
+								   uint32 candidates);
+extern SkxIter *skx_query_open_term(SkxSegment *seg, const SkxTerm *term,
+									uint8 labels, SkxCursorRole role);
 extern void skx_query_visit_terms(SkxSegment *seg, const SkxQueryNode *node,
 								  SkxTermBits *bits, SkxTermVisit visit,
 								  void *arg);

@@ -102,7 +102,7 @@ skx_query_has_term(const SkxTerm *term, uint8 labels)
 		 (term->flags & (SKX_TERM_LABELS | SKX_TERM_BARE)) != 0);
 }
 
-static SkxIter *
+SkxIter *
 skx_query_open_term(SkxSegment *seg, const SkxTerm *term, uint8 labels,
 					SkxCursorRole role)
 {
@@ -354,18 +354,15 @@ skx_query_is_one_of_many(const SkxOpening *o, const SkxQueryNode *node,
 						 const SkxQueryNode *clause)
 {
 	return node->nchildren > o->most_clauses &&
-		clause->kind == SKX_NODE_TERM && !clause->prefix;
+		(clause->kind != SKX_NODE_TERM || !clause->prefix);
 }
 
-/*
- * Puts the lexemes that are not opened beside others into *range; returns how
- * many documents have one of them at most.
- */
-static uint64
+/* Puts the lexemes that are not opened beside others into *range. */
+static void
 skx_query_open_many(const SkxOpening *o, const SkxQueryNode *node,
 					SkxRange **range)
 {
-	uint64		cost = 0;
+	int			n = 0;
 	int			i;
 
 	for (i = 0; i < node->nchildren; i++)
@@ -373,17 +370,126 @@ skx_query_open_many(const SkxOpening *o, const SkxQueryNode *node,
 		const SkxQueryNode *clause = node->children[i];
 		const SkxTerm *term;
 
-		if (!skx_query_is_one_of_many(o, node, clause))
+		if (clause->kind != SKX_NODE_TERM ||
+			!skx_query_is_one_of_many(o, node, clause))
 			continue;
 		term = &o->terms[clause->slot];
 		if (!skx_query_has_term(term, clause->labels))
 			continue;
-		if (cost == 0)
+		if (n++ == 0)
 			skx_query_range_reserve(o, range, node->nchildren);
 		skx_query_range_term(*range, term, clause->labels);
-		cost += term->df;
 	}
-	return cost;
+}
+
+/* Does the clause have phrases? */
+static bool
+skx_query_reads_positions(const SkxQueryNode *node)
+{
+	int			i;
+
+	check_stack_depth();
+	if (node->kind == SKX_NODE_PHRASE)
+		return true;
+	for (i = 0; i < node->nchildren; i++)
+		if (skx_query_reads_positions(node->children[i]))
+			return true;
+	return false;
+}
+
+/* Which clauses that are no lexemes take turns together. */
+typedef enum SkxTurnClauses
+{
+	SKX_TURN_ANY,				/* all, of a disjunction */
+	SKX_TURN_ALL,				/* those of a conjunction but for */
+	SKX_TURN_NONE				/* what negations without phrases negate */
+} SkxTurnClauses;
+
+static void
+skx_query_add_turns(SkxTurns **turns, const SkxOpening *o,
+					const SkxQueryNode *node, SkxTurnClauses which,
+					bool positions)
+{
+	int			i;
+
+	for (i = 0; i < node->nchildren; i++)
+	{
+		const SkxQueryNode *clause = node->children[i];
+		bool		negates = clause->kind == SKX_NODE_NOT && !positions;
+
+		if (clause->kind == SKX_NODE_TERM ||
+			(which != SKX_TURN_ANY &&
+			 (skx_query_reads_positions(clause) != positions ||
+			  negates != (which == SKX_TURN_NONE))))
+			continue;
+		if (*turns == NULL)
+			*turns = skx_query_turns_create(o, node->nchildren);
+		skx_query_turns_add(*turns, which == SKX_TURN_NONE ?
+							clause->children[0] : clause);
+	}
+}
+
+/*
+ * Puts the clauses that are no lexemes and are not opened beside others into
+ * *range; of a conjunction those that read positions last.
+ */
+static void
+skx_query_open_turns(const SkxOpening *o, const SkxQueryNode *node,
+					 SkxTurnClauses which, SkxRange **range)
+{
+	SkxTurns   *turns = NULL;
+
+	if (node->nchildren <= o->most_clauses)
+		return;
+	skx_query_add_turns(&turns, o, node, which, false);
+	if (which == SKX_TURN_ALL)
+		skx_query_add_turns(&turns, o, node, which, true);
+	if (turns != NULL)
+		skx_query_range_turns(o, range, turns);
+}
+
+static SkxIter *
+skx_query_negation(SkxIter *child)
+{
+	SkxIter    *it = skx_query_iter(child->seg, SKX_NODE_NOT,
+									child->seg->header.ndocs - child->cost);
+
+	it->cheap = child->cheap;
+	it->children = palloc(sizeof(SkxIter *));
+	it->children[0] = child;
+	it->nchildren = 1;
+	return it;
+}
+
+/*
+ * Opens what of a conjunction is not opened beside its other clauses; false: no
+ * document has all of it.
+ */
+static bool
+skx_query_open_many_and(const SkxOpening *o, const SkxQueryNode *node,
+						SkxIter *it)
+{
+	SkxRange   *all = NULL;
+	SkxRange   *none = NULL;
+	uint64		cost;
+
+	skx_query_open_many(o, node, &all);
+	skx_query_open_turns(o, node, SKX_TURN_ALL, &all);
+	if (all != NULL)
+	{
+		cost = skx_query_range_all(all);
+		it->children[it->nchildren++] = skx_query_bitmap(it->seg, all, cost);
+		if (cost == 0)
+			return false;
+	}
+	skx_query_open_turns(o, node, SKX_TURN_NONE, &none);
+	if (none != NULL)
+	{
+		cost = skx_query_range_any(none);
+		it->children[it->nchildren++] =
+			skx_query_negation(skx_query_bitmap(it->seg, none, cost));
+	}
+	return true;
 }
 
 /* Of a conjunction of one clause that clause. */
@@ -401,7 +507,6 @@ static SkxIter *
 skx_query_open_and(const SkxOpening *o, const SkxQueryNode *node)
 {
 	SkxSegment *seg = o->seg;
-	SkxRange   *many = NULL;
 	SkxIter    *it;
 	int			i;
 
@@ -409,18 +514,12 @@ skx_query_open_and(const SkxOpening *o, const SkxQueryNode *node)
 		return skx_query_none(seg);
 	it = skx_query_iter(seg, SKX_NODE_AND, seg->header.ndocs);
 	it->children = palloc_extended(sizeof(SkxIter *) *
-								   ((Size) node->nchildren + 1),
+								   ((Size) node->nchildren + 2),
 								   MCXT_ALLOC_HUGE);
-	if (skx_query_open_many(o, node, &many) > 0)
+	if (!skx_query_open_many_and(o, node, it))
 	{
-		uint32		cost = skx_query_range_all(many);
-
-		it->children[it->nchildren++] = skx_query_bitmap(seg, many, cost);
-		if (cost == 0)
-		{
-			skx_query_close(it);
-			return skx_query_none(seg);
-		}
+		skx_query_close(it);
+		return skx_query_none(seg);
 	}
 	for (i = 0; i < node->nchildren; i++)
 	{
@@ -499,7 +598,7 @@ skx_query_open_or(const SkxOpening *o, const SkxQueryNode *node)
 	SkxSegment *seg = o->seg;
 	SkxIter    *it = skx_query_iter(seg, SKX_NODE_OR, 0);
 	SkxRange   *many = NULL;
-	uint64		many_cost = skx_query_open_many(o, node, &many);
+	uint64		many_cost = 0;
 	uint64		cost = 0;
 	uint64		steps = 0;
 	int			i;
@@ -508,8 +607,10 @@ skx_query_open_or(const SkxOpening *o, const SkxQueryNode *node)
 	it->children = palloc_extended(sizeof(SkxIter *) *
 								   ((Size) node->nchildren + 1),
 								   MCXT_ALLOC_HUGE);
+	skx_query_open_many(o, node, &many);
+	skx_query_open_turns(o, node, SKX_TURN_ANY, &many);
 	if (many != NULL)
-		skx_query_range_any(many);
+		many_cost = skx_query_range_any(many);
 	for (i = 0; i < node->nchildren; i++)
 	{
 		SkxIter    *child;
@@ -549,7 +650,6 @@ skx_query_open_not(const SkxOpening *o, const SkxQueryNode *node)
 {
 	SkxSegment *seg = o->seg;
 	SkxIter    *child = skx_query_open_node(o, node->children[0]);
-	SkxIter    *it;
 
 	if (child->kind == SKX_NODE_NONE || child->kind == SKX_NODE_ALL)
 	{
@@ -558,12 +658,7 @@ skx_query_open_not(const SkxOpening *o, const SkxQueryNode *node)
 		skx_query_close(child);
 		return all ? skx_query_all(seg) : skx_query_none(seg);
 	}
-	it = skx_query_iter(seg, SKX_NODE_NOT, seg->header.ndocs - child->cost);
-	it->cheap = child->cheap;
-	it->children = palloc(sizeof(SkxIter *));
-	it->children[0] = child;
-	it->nchildren = 1;
-	return it;
+	return skx_query_negation(child);
 }
 
 static SkxIter *
@@ -660,16 +755,28 @@ skx_query_roles(SkxIter *it, SkxCursorRole role, bool leads,
 }
 
 SkxIter *
+skx_query_open_one(const SkxOpening *o, const SkxQueryNode *node,
+				   bool generates, uint32 candidates)
+{
+	SkxIter    *it = skx_query_open_node(o, node);
+
+	if (generates)
+	{
+		it = skx_query_settle(o, it);
+		candidates = it->cost;
+	}
+	it->share.positions = !it->cheap;
+	skx_query_roles(it, o->wants_all ? SKX_CURSOR_LEAD : SKX_CURSOR_LEAD_FIRST,
+					generates, candidates, &it->share);
+	return it;
+}
+
+SkxIter *
 skx_query_open(SkxOpening *o)
 {
 	uint32		nopened = 0;
-	SkxIter    *it;
 
 	o->nopened = &nopened;
 	skx_query_range_plan(o);
-	it = skx_query_settle(o, skx_query_open_node(o, o->query->root));
-	it->share.positions = !it->cheap;
-	skx_query_roles(it, o->wants_all ? SKX_CURSOR_LEAD : SKX_CURSOR_LEAD_FIRST,
-					true, it->cost, &it->share);
-	return it;
+	return skx_query_open_one(o, o->query->root, true, 0);
 }

@@ -36,7 +36,7 @@ typedef struct SkxRangeTerm
 
 /*
  * Its documents are those that have one of the prefixes or of the terms, or
- * match one of the clauses; or have all terms.
+ * match one of the clauses; or have all terms and match all that take turns.
  */
 struct SkxRange
 {
@@ -53,6 +53,7 @@ struct SkxRange
 	int			max_terms;
 	SkxRangeTerm *terms;
 	SkxTerm    *copies;			/* theirs, for further ranges */
+	SkxTurns   *turns;
 	int			nclauses;
 	SkxIter   **clauses;		/* the iterator's, which closes them */
 	uint32		lexeme;			/* number of the next one of the prefixes */
@@ -75,7 +76,10 @@ skx_range_lexemes(const SkxQueryNode *node)
 	return n;
 }
 
-/* How many bitmaps a node may need; counts phrases, too. */
+/*
+ * How many bitmaps a node may need; counts phrases, too, and tells whether
+ * clauses take turns.
+ */
 static uint64
 skx_range_count(SkxOpening *o, const SkxQueryNode *node)
 {
@@ -93,6 +97,7 @@ skx_range_count(SkxOpening *o, const SkxQueryNode *node)
 		const SkxQueryNode *child = node->children[i];
 
 		negations += child->kind == SKX_NODE_NOT;
+		o->reopens |= many && child->kind != SKX_NODE_TERM;
 		/* those of a disjunction share one, with its lexemes */
 		if (node->kind == SKX_NODE_OR && child->kind == SKX_NODE_TERM)
 			prefixes |= child->prefix;
@@ -101,7 +106,8 @@ skx_range_count(SkxOpening *o, const SkxQueryNode *node)
 	}
 	if (node->kind == SKX_NODE_OR)
 		negations = node->nchildren;
-	return n + (prefixes || many) + (negations > SKX_GATHER_CLAUSES);
+	return n + (prefixes || many) +
+		(negations > Min(SKX_GATHER_CLAUSES, o->most_clauses));
 }
 
 void
@@ -115,6 +121,7 @@ skx_query_range_plan(SkxOpening *o)
 	o->most_clauses = skx_range_lexemes(o->query->root) > SKX_OPEN_LEXEMES ?
 		SKX_OPEN_FEW : SKX_OPEN_CLAUSES;
 	o->nphrases = 0;
+	o->reopens = false;
 	n = Max(skx_range_count(o, o->query->root), 1);
 	windows = Max(room / n * 8 / SKX_QUERY_BATCH, 1);
 
@@ -122,6 +129,7 @@ skx_query_range_plan(SkxOpening *o)
 	if (windows < SKX_RANGE_SMALL)
 		windows = UINT64CONST(1) << pg_leftmost_one_pos64(windows);
 	o->span = Min(windows * SKX_QUERY_BATCH, o->seg->header.ndocs);
+	o->reopens &= o->span < o->seg->header.ndocs;
 	o->nnext = SKX_RANGE_LEXEMES / n;
 }
 
@@ -151,15 +159,19 @@ skx_range_create(SkxSegment *seg, uint32 span)
 	return r;
 }
 
+/* What was put into the range is not needed for another one. */
 static void
-skx_range_forget_terms(SkxRange *r)
+skx_range_forget(SkxRange *r)
 {
 	if (r->terms != NULL)
 		pfree(r->terms);
 	if (r->copies != NULL)
 		pfree(r->copies);
+	if (r->turns != NULL)
+		skx_query_turns_close(r->turns);
 	r->terms = NULL;
 	r->copies = NULL;
+	r->turns = NULL;
 	r->nterms = 0;
 }
 
@@ -168,7 +180,7 @@ skx_query_range_close(SkxRange *r)
 {
 	if (r->prefixes != NULL)
 		pfree(r->prefixes);
-	skx_range_forget_terms(r);
+	skx_range_forget(r);
 	if (r->next != NULL)
 		pfree(r->next);
 	pfree(r->bits);
@@ -346,10 +358,12 @@ skx_range_ask(const SkxRange *r, int i)
 	skx_cursor_ask_terms(r->seg, terms, n);
 }
 
-static void
+/* Returns how many documents there may be of all, at most. */
+static uint64
 skx_range_gather_any(SkxRange *r)
 {
-	SkxCursor  *c = skx_range_cursor(r);
+	SkxCursor  *c = r->nterms > 0 ? skx_range_cursor(r) : NULL;
+	uint64		most = 0;
 	int			i;
 
 	for (i = 0; i < r->nterms; i++)
@@ -357,101 +371,70 @@ skx_range_gather_any(SkxRange *r)
 		if (i % SKX_PREFIX_TERMS == 0)
 			skx_range_ask(r, i);
 		(void) skx_range_add(r, c, r->terms[i].term, r->terms[i].labels);
+		most += r->terms[i].term->df;
 	}
-	skx_cursor_close(c);
+	if (c != NULL)
+		skx_cursor_close(c);
+	if (r->turns != NULL)
+		most += skx_query_turns_any(r->turns, r->from, r->to, r->bits);
+	return most;
 }
 
-/* Drops the documents of the range that lack a term; returns how many stay. */
+/*
+ * The documents of the range that have all terms: of the rarest one, without
+ * those that lack another.  Returns how many there are.
+ */
 static uint32
-skx_range_drop(SkxRange *r, const SkxRangeTerm *t, uint32 *docs)
-{
-	SkxCursor  *c = skx_cursor_open(r->seg, t->term, SKX_CURSOR_PROBE);
-	uint32		nwords = (r->to - r->from + 63) / 64;
-	uint32		left = 0;
-	uint32		w = 0;
-
-	skx_cursor_want_labels(c, t->labels);
-	while (w < nwords)
-	{
-		int			n = 0;
-		int			i;
-
-		for (; w < nwords && n <= SKX_QUERY_BATCH - 64; w++)
-		{
-			uint64		word = r->bits[w];
-
-			r->bits[w] = 0;
-			for (; word != 0; word &= word - 1)
-				docs[n++] = r->from + w * 64 + pg_rightmost_one_pos64(word);
-		}
-		CHECK_FOR_INTERRUPTS();
-		skx_cursor_work.candidates += n;
-		n = skx_cursor_filter(c, docs, n);
-		for (i = 0; i < n; i++)
-		{
-			uint32		at = docs[i] - r->from;
-
-			r->bits[at / 64] |= UINT64CONST(1) << (at % 64);
-		}
-		left += n;
-	}
-	skx_cursor_close(c);
-	return left;
-}
-
-/* Returns how many documents have all terms, as far as that was found out. */
-static uint32
-skx_range_gather_all(SkxRange *r)
+skx_range_gather_terms(SkxRange *r)
 {
 	SkxCursor  *c = skx_range_cursor(r);
-	uint32	   *docs = palloc(sizeof(uint32) * SKX_QUERY_BATCH);
 	uint32		left = r->terms[0].term->df;
 	int			i;
 
 	(void) skx_range_add(r, c, r->terms[0].term, r->terms[0].labels);
 	skx_cursor_close(c);
 	for (i = 1; i < r->nterms && left > 0; i++)
-		left = skx_range_drop(r, &r->terms[i], docs);
-	pfree(docs);
+	{
+		const SkxRangeTerm *t = &r->terms[i];
+		SkxIter    *it = skx_query_open_term(r->seg, t->term, t->labels,
+											 SKX_CURSOR_PROBE);
+
+		left = skx_query_turn_keep(it, r->from, r->to, r->bits);
+		skx_query_close(it);
+	}
 	return left;
 }
 
-/* The windows of the clauses begin with the range, so that none goes past it. */
-static void
-skx_range_gather_clauses(SkxRange *r)
+/* Returns how many documents are left, as far as that was found out. */
+static uint32
+skx_range_gather_all(SkxRange *r)
 {
-	int			i;
+	uint32		left = r->nterms > 0 ? skx_range_gather_terms(r) : 1;
 
-	for (i = 0; i < r->nclauses; i++)
-	{
-		SkxIter    *clause = r->clauses[i];
-		uint32		doc = skx_query_bound(clause, r->from);
-
-		while (doc < r->to)
-		{
-			uint32		at = (doc - r->from) / SKX_QUERY_BATCH * SKX_QUERY_BATCH;
-
-			skx_query_fill(clause, r->from + at, r->bits + at / 64);
-			doc = skx_query_bound(clause, r->from + at + SKX_QUERY_BATCH);
-		}
-	}
+	if (r->turns != NULL && left > 0)
+		left = skx_query_turns_all(r->turns, r->nterms == 0, r->from, r->to,
+								   r->bits);
+	return left;
 }
 
 /* Makes the range that begins with the document's word. */
 static void
 skx_range_move(SkxRange *r, uint32 doc)
 {
+	int			i;
+
 	Assert(doc >= r->from);
 	r->from = doc & ~(uint32) 63;
 	r->to = r->from + Min(r->span, r->seg->header.ndocs - r->from);
 	memset(r->bits, 0, sizeof(uint64) * skx_range_words(r));
 	if (r->nprefixes > 0)
 		skx_range_gather_prefixes(r);
-	if (r->nterms > 0 && r->all)
+	if (r->all)
 		(void) skx_range_gather_all(r);
-	else if (r->nterms > 0)
-		skx_range_gather_any(r);
-	skx_range_gather_clauses(r);
+	else
+		(void) skx_range_gather_any(r);
+	for (i = 0; i < r->nclauses; i++)
+		skx_query_turn_fill(r->clauses[i], r->from, r->to, r->bits);
 }
 
 void
@@ -495,30 +478,44 @@ skx_range_compare_term(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
+void
+skx_query_range_turns(const SkxOpening *o, SkxRange **in, SkxTurns *turns)
+{
+	if (*in == NULL)
+		*in = skx_range_begin(o);
+	(*in)->turns = turns;
+}
+
 uint32
 skx_query_range_all(SkxRange *r)
 {
-	uint32		most;
+	uint32		most = r->seg->header.ndocs;
 
 	r->all = true;
-	qsort(r->terms, r->nterms, sizeof(SkxRangeTerm), skx_range_compare_term);
-	most = r->terms[0].term->df;
+	if (r->nterms > 0)
+	{
+		qsort(r->terms, r->nterms, sizeof(SkxRangeTerm),
+			  skx_range_compare_term);
+		most = r->terms[0].term->df;
+	}
 	if (skx_range_is_whole(r))
 	{
 		most = skx_range_gather_all(r);
-		skx_range_forget_terms(r);
+		skx_range_forget(r);
 	}
 	else
 		r->to = 0;
 	return most;
 }
 
-void
+uint64
 skx_query_range_any(SkxRange *r)
 {
-	skx_range_gather_any(r);
+	uint64		most = skx_range_gather_any(r);
+
 	if (skx_range_is_whole(r))
-		skx_range_forget_terms(r);
+		skx_range_forget(r);
+	return most;
 }
 
 SkxRange *

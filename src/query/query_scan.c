@@ -95,6 +95,8 @@ skx_query_scan_begin(SkxQueryScan *scan, bool *unsettled)
 	scan->opening.unsettled = NULL;
 	if (unsettled != NULL && *unsettled)
 		return;
+	if (scan->opening.reopens)
+		return;
 	pfree(scan->opening.terms);
 	scan->opening.terms = NULL;
 }

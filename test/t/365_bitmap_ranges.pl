@@ -2,9 +2,10 @@
 # time, since a query has many of them, give the rows of a sequential scan: alone,
 # in conjunctions, negations and phrases, with labels.  What a process takes for
 # them does not grow with their number times the rows, and lists that a range has
-# nothing of are not opened for it.
+# nothing of are not opened for it.  So do very many clauses that are opened one
+# after the other, which take no memory for each of their lists.
 #
-# Holds: query 1, 8
+# Holds: query 1, 8, 9
 
 use strict;
 use warnings;
@@ -93,6 +94,42 @@ for my $case (
 	is(rows($q, $_), $sorted, "$_: $what") for qw(indexscan bitmapscan);
 }
 
+# More clauses than are opened together, each from the number that it has.
+sub many
+{
+	my ($op, $clause) = @_;
+
+	return '(' . join(" $op ", map { '(' . $clause->($_) . ')' } 1 .. 1100) . ')';
+}
+
+my $ranges = often('a:* | x', '&', 300);
+
+for my $case (
+	many('|', sub { 'b' . $_[0] % 45 . ' & c' . $_[0] % 30 }),
+	many('|', sub { "b$_[0] & x | d$_[0]:* & y" }),
+	many('|', sub { $_[0] % 7 ? "j2$_[0] | b$_[0] & d99" : "d1$_[0]:*" }),
+	many('|', sub { $_[0] % 2 ? "h1$_[0]" : "x <-> y & b$_[0]" }),
+	many('|', sub { "!(b$_[0]:A | c$_[0])" }),
+	many('|', sub { "b$_[0] & !a:A" }),
+	many('|', sub { "b$_[0] & x | !z$_[0]" }),
+	many('&', sub { "x | b$_[0] | c" . $_[0] % 50 }),
+	many('&', sub { $_[0] % 3 ? "x | d$_[0]" : 'a' }),
+	many('&', sub { $_[0] % 3 ? "a | d$_[0]" : "!(b$_[0] & x)" }),
+	many('&', sub { "!(b$_[0] & c$_[0])" }),
+	many('&', sub { "!(x <-> y & b" . $_[0] % 30 . ')' }),
+	many('&', sub { "!b$_[0] | x <-> y" }),
+	many('&', sub { $_[0] % 2 ? "!a:A | b$_[0]" : "!z$_[0]" }),
+	many('&', sub { "!(b$_[0]:A & x) | c" . $_[0] % 50 }))
+{
+	my $some = "(d:* | e:*) & $case";	# not each row is asked about all clauses
+	my $sorted = rows($some, 'seqscan');
+	my $what = substr($case, 0, 50) . " ($sorted)";
+
+	isnt($sorted, '0', "$what: some rows");
+	is(rows($some, $_), $sorted, "$_: $what") for qw(indexscan bitmapscan);
+	is(rows("$some & $ranges", 'indexscan'), $sorted, "in ranges: $what");
+}
+
 # One list of h1 after the other is over in the first range.
 sub decoded
 {
@@ -144,6 +181,12 @@ for my $n (200)
 	my $peak = peak('e1:* & ' . often('b:*', '&', $n));
 
 	cmp_ok($peak - $few, '<=', 4096, "$n prefixes take $peak kB, $few kB are taken by two");
+}
+for my $clauses (many('|', sub { "b$_[0] & h1$_[0] | b$_[0] & h2$_[0]" }), many('&', sub { "b1 | h1$_[0] | h2$_[0] | j1$_[0]" }), many('&', sub { "!(b$_[0] & h1$_[0] & h2$_[0])" }))
+{
+	my $peak = peak($clauses);
+
+	cmp_ok($peak, '<=', 4096, "1,100 clauses take $peak kB: " . substr($clauses, 0, 40));
 }
 $s->close;
 done_testing();
