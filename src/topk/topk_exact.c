@@ -135,9 +135,13 @@ skx_topk_exact_slack(const SkxScorer *scorer)
 	int			i;
 
 	for (i = 0; i < scorer->nterms; i++)
-		if (scorer->terms[i].ceiling > scorer->terms[i].weight)
-			slack += (double) scorer->terms[i].ceiling -
-				scorer->terms[i].weight + 1;
+	{
+		const SkxScoreTerm *term = &scorer->terms[i];
+
+		if (term->ceiling > term->weight)
+			slack += (double) term->ceiling + 1 -
+				(term->labels != 0 || !scorer->flat ? 0 : term->weight);
+	}
 	return (int32) slack + 1;
 }
 
@@ -211,7 +215,7 @@ skx_exact_part(SkxTopkRun *run, const SkxExactWord *word, float tf,
 	if (!run->exact->summed)
 		return part;
 	if (word->labelled)
-		tf = Max(tf, (float) word->cursor->tfs[word->cursor->i]);
+		tf = skx_topk_ceiling_tf(term, word->cursor, word->cursor->i, tf);
 	return part - skx_rank_part(term->ceiling, tf, inverse);
 }
 

@@ -265,6 +265,17 @@ extern void skx_topk_exact_finish(SkxTopkRun *run);
 extern void skx_topk_exact_close(struct SkxTopkExact *exact);
 
 /*
+ * How often posting i counts for a ceiling that has pairs: these are counted by
+ * positions, whatever the labels of a posting count.
+ */
+static inline float
+skx_topk_ceiling_tf(const SkxScoreTerm *term, const SkxCursor *c, int i,
+					float tf)
+{
+	return term->ceiling > term->weight ? Max(tf, (float) c->tfs[i]) : tf;
+}
+
+/*
  * topk_share.c : with other processes
  *
  * search goes through what this one takes, and leaves the hits; true: it is the

@@ -31,13 +31,9 @@ skx_topk_list_tf(const SkxTopkRun *run, const SkxTopkList *l, int i)
 {
 	float		tf = skx_score_tf(run->scorer, l->term, l->cursor, i);
 
-	/*
-	 * Pairs are counted by positions, whatever their labels count: a ceiling
-	 * must hold for these.
-	 */
-	if (tf >= 0 && l->labelled && run->paired)
-		tf = Max(tf, (float) l->cursor->tfs[i]);
-	return tf;
+	if (tf < 0 || !l->labelled || !run->paired)
+		return tf;
+	return skx_topk_ceiling_tf(l->term, l->cursor, i, tf);
 }
 
 /* The largest part of a short list, were all of its documents the shortest. */

@@ -97,6 +97,23 @@ for my $mem ('4MB', '64kB')
 }
 $s->value('RESET work_mem');
 
+# Labels that count less than their positions, which pairs are counted by.
+for my $weight (0.25, 0)
+{
+	$s->value("ALTER INDEX docs_v SET (weight_a = $weight)");
+	for my $n (60, 70, 200)
+	{
+		for my $filter (@filters[ 0, 3 ])
+		{
+			my $args = "\$f\$$filter\$f\$, many($n) || 'w9:* | w7:*', 700";
+
+			is($s->value("SELECT ranked(true, $args)"), $s->value("SELECT ranked(false, $args)"),
+				"$n words, of label A $weight, first rows of " . ($filter eq '' ? 'all' : $filter));
+		}
+	}
+}
+$s->value('ALTER INDEX docs_v SET (weight_a = 2)');
+
 # Conjunctions and what is not ranked.
 $s->value('CREATE FUNCTION all_of(a int, b int) RETURNS tsquery STABLE LANGUAGE sql AS '
 	  . q{$$ SELECT string_agg('w' || w, ' & ')::tsquery FROM generate_series(a, b) w $$});
