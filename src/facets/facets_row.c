@@ -73,6 +73,8 @@ skx_facets_rows_begin(const SkxFacetsRequest *request)
 	r->request = request;
 	r->info = BuildIndexInfo(request->rows.index);
 	skx_facets_rows_leave_out(r->info, request);
+	skx_intake_check_caller(request->rows.heap, request->rows.index,
+							r->info->ii_Expressions);
 	r->estate = CreateExecutorState();
 	r->fetch = table_index_fetch_begin(request->rows.heap);
 	r->row = table_slot_create(request->rows.heap, NULL);

@@ -53,6 +53,14 @@ extern void skx_intake_owner_begin(SkxOwnerState *state, Relation heap);
 extern void skx_intake_owner_end(const SkxOwnerState *state);
 
 /*
+ * Refuses (42501) to have expressions of an index evaluated for a caller that
+ * has less rights than the owner, unless all they call is compiled.  Before
+ * owner_begin, by functions that a caller needs no more than SELECT for.
+ */
+extern void skx_intake_check_caller(Relation heap, Relation index,
+									List *expressions);
+
+/*
  * What the index has, or would have, of the row in `slot`: its one column, in
  * the current memory context; NULL: that is NULL.  As the owner.
  */

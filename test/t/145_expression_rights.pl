@@ -1,7 +1,8 @@
 # Whoever owns a table writes the expression and the predicate of its index.
 # No function of ours lends that code the rights of its caller: a superuser
 # calls each of them, and the code, which notes who runs it and tries to make
-# its owner a superuser, has gained nothing.
+# its owner a superuser, has gained nothing.  Nor does a reader get the rights
+# of the owner.
 #
 # Holds: intake 4
 
@@ -119,32 +120,62 @@ $node->safe_psql('d', "$as DELETE FROM s.docs WHERE id % 3 = 0");
 gains_nothing('VACUUM', 0, q{VACUUM s.docs});
 gains_nothing('ANALYZE', 1, q{ANALYZE s.docs});
 
-# What a reader sets does not choose what the code of the owner calls.
+# A reader chooses in many ways what code of the owner calls that is not written
+# in C: so it is refused.  What is written in C is evaluated.
 $node->safe_psql('d', <<'SQL');
 CREATE ROLE eve LOGIN;
 CREATE SCHEMA eve AUTHORIZATION eve;
 GRANT USAGE ON SCHEMA eve TO PUBLIC;
 GRANT USAGE ON SCHEMA s TO eve;
+GRANT CREATE ON DATABASE d TO mallory;
 SET SESSION AUTHORIZATION mallory;
-CREATE FUNCTION s.careless(body text) RETURNS tsvector LANGUAGE plpgsql IMMUTABLE AS
-	$$ BEGIN RETURN to_tsvector('simple'::regconfig, body); END $$;
+CREATE DOMAIN s.clean AS text CHECK (VALUE <> 'x');
+CREATE FUNCTION s.careless(body text) RETURNS tsvector LANGUAGE plpgsql IMMUTABLE SET search_path = s, pg_catalog AS
+	$$ DECLARE t clean := body; BEGIN RETURN to_tsvector('simple'::regconfig, t); END $$;
+CREATE FUNCTION s.inlined(body text) RETURNS tsvector LANGUAGE sql IMMUTABLE AS
+	$$ SELECT to_tsvector('simple'::regconfig, body) $$;
 CREATE FUNCTION s.size(id int) RETURNS numeric LANGUAGE plpgsql IMMUTABLE AS $$ BEGIN RETURN abs(id); END $$;
+CREATE TYPE s.number AS (n numeric);
+CREATE FUNCTION s.compare(a s.number, b s.number) RETURNS int LANGUAGE plpgsql IMMUTABLE AS
+	$$ BEGIN PERFORM s.seize(); RETURN sign(a.n - b.n)::int; END $$;
+CREATE FUNCTION s.less(a s.number, b s.number) RETURNS bool LANGUAGE plpgsql IMMUTABLE AS $$ BEGIN RETURN a.n < b.n; END $$;
+RESET SESSION AUTHORIZATION;
+CREATE OPERATOR s.< (LEFTARG = s.number, RIGHTARG = s.number, FUNCTION = s.less);
+CREATE OPERATOR CLASS s.number_ops DEFAULT FOR TYPE s.number USING btree AS OPERATOR 1 s.<, FUNCTION 1 s.compare(s.number, s.number);
+SET SESSION AUTHORIZATION mallory;
 CREATE TABLE s.more (id int, body text);
 INSERT INTO s.more SELECT i, 'all w' || i FROM generate_series(1, 5) i;
-CREATE INDEX more_i ON s.more USING skipidx (s.careless(body), (s.size(id)));
+CREATE INDEX more_i ON s.more USING skipidx (s.careless(body), (s.size(id)), (abs(id)), (id::text::s.clean),
+	((greatest(row(id)::s.number, row(3)::s.number)).n));
+CREATE INDEX more_c ON s.more USING skipidx (to_tsvector('simple'::regconfig, lower(body)), (greatest(id, 3)));
+CREATE INDEX more_s ON s.more USING skipidx (s.inlined(body));
 GRANT SELECT ON s.more TO eve;
 RESET SESSION AUTHORIZATION;
 SET SESSION AUTHORIZATION eve;
-CREATE FUNCTION eve.to_tsvector(regconfig, text) RETURNS tsvector LANGUAGE plpgsql AS
-	$$ BEGIN RAISE WARNING 'stolen from %', current_user; RETURN 'all'; END $$;
-CREATE FUNCTION eve.abs(int) RETURNS int LANGUAGE plpgsql AS $$ BEGIN RAISE WARNING 'stolen from %', current_user; RETURN 1; END $$;
+CREATE FUNCTION eve.evil(t text) RETURNS bool LANGUAGE plpgsql AS
+	$$ BEGIN RAISE WARNING 'stolen from %', current_user; RETURN true; END $$;
 SQL
-for my $call (q{public.skipidx_explain_score('s.more_i', '(0,1)', 'all')}, q{public.skipidx_facets('s.more_i', 'all', 'size')})
+
+# A domain of the reader's own in the place of the owner's.
+my $trap = q{SET SESSION AUTHORIZATION eve; CREATE DOMAIN pg_temp.clean AS text CHECK (eve.evil(VALUE));};
+
+for my $call (q{skipidx_explain_score('s.more_i', '(0,1)', 'all')}, map { "skipidx_facets('s.more_i', 'all', '$_')" } 'size', 'id', 'n')
 {
 	forget();
-	$node->safe_psql('d', "SET SESSION AUTHORIZATION eve; SET search_path = eve, pg_catalog; SELECT * FROM $call");
-	is(told('stolen from .*'), 0, "$call: by a reader with another search path");
+	my ($out, $err);
+	my $status = $node->psql('d', "$trap SELECT * FROM $call", stdout => \$out, stderr => \$err);
+
+	isnt($status, 0, "$call: refused to a reader");
+	like($err, qr/cannot be evaluated for a role without the rights of the owner/, 'and why');
+	is(told('stolen from .*') + told('evaluated as .*'), 0, 'and nothing was evaluated');
 }
+for my $call (q{skipidx_explain_score('s.more_c', '(0,1)', 'all')}, q{skipidx_explain_score('s.more_s', '(0,1)', 'all')},
+	map { "skipidx_facets('$_)" } "s.more_i', 'all', 'abs'", "s.more_c', 'all', 'greatest'")
+{
+	cmp_ok($node->safe_psql('d', "$trap SELECT count(*) FROM $call"), '>', 0, "$call: not refused");
+}
+cmp_ok($node->safe_psql('d', "SELECT count(*) FROM $_"), '>', 0, "$_: not refused to a superuser")
+	for q{skipidx_explain_score('s.more_i', '(0,1)', 'all')}, q{skipidx_facets('s.more_i', 'all', 'n')};
 
 # Workers can have no subtransactions, and refuse nearly everything else.
 $node->safe_psql('d', $as . <<'SQL');
