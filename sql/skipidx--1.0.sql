@@ -485,7 +485,8 @@ DEFAULT FOR TYPE pg_catalog.anyarray USING skipidx FAMILY array_ops AS
 --
 -- A look at an index, and at what reading it cost.  Counts change under the
 -- functions, hence VOLATILE; they are those of this backend or need its
--- temporary buffers, hence not PARALLEL SAFE.
+-- temporary buffers, hence not PARALLEL SAFE.  What may run the expressions of an
+-- index is PARALLEL UNSAFE, as these may be.
 --
 
 CREATE FUNCTION skipidx_stats(
@@ -713,7 +714,7 @@ CREATE FUNCTION skipidx_check(
 	heapallindexed pg_catalog.bool DEFAULT false)
 RETURNS pg_catalog.void
 AS 'MODULE_PATHNAME'
-LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED;
+LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE;
 
 COMMENT ON FUNCTION skipidx_check(pg_catalog.regclass, pg_catalog.bool) IS
 	'verifies a skipidx index; an error tells the first damage found';
@@ -816,7 +817,7 @@ CREATE FUNCTION skipidx_explain_score(
 	OUT score pg_catalog.float4)
 RETURNS SETOF pg_catalog.record
 AS 'MODULE_PATHNAME'
-LANGUAGE C STABLE STRICT PARALLEL RESTRICTED
+LANGUAGE C STABLE STRICT PARALLEL UNSAFE
 ROWS 10;
 
 COMMENT ON FUNCTION skipidx_explain_score(pg_catalog.regclass, pg_catalog.tid, pg_catalog.tsquery) IS
@@ -891,7 +892,7 @@ CREATE FUNCTION skipidx_facets(
 	OUT count pg_catalog.int8)
 RETURNS SETOF pg_catalog.record
 AS 'MODULE_PATHNAME'
-LANGUAGE C STABLE PARALLEL RESTRICTED
+LANGUAGE C STABLE PARALLEL UNSAFE
 COST 1000
 ROWS 10;
 
@@ -908,7 +909,7 @@ CREATE FUNCTION skipidx_facets(
 	OUT count pg_catalog.int8)
 RETURNS SETOF pg_catalog.record
 AS 'MODULE_PATHNAME'
-LANGUAGE C STABLE PARALLEL RESTRICTED
+LANGUAGE C STABLE PARALLEL UNSAFE
 COST 1000
 ROWS 50;
 

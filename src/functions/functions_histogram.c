@@ -14,6 +14,7 @@
 #include "functions/functions_internal.h"
 #include "intake/intake_key.h"
 #include "miscadmin.h"
+#include "parser/parse_coerce.h"
 #include "utils/array.h"
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
@@ -39,14 +40,22 @@ skx_functions_no_order(Relation index, const char *name)
 			 errdetail("Columns of numbers, dates and times have one, numeric with a precision of up to 18 and a scale.")));
 }
 
-/* A column with an order, that can be compared with the type. */
+/*
+ * A column with an order, that can be compared with the type: one of its family,
+ * a domain of such, or one with the same bytes (regclass, of oid).
+ */
 static Oid
 skx_functions_ordered_column(Relation index, int column, const char *name,
 							 Oid type)
 {
 	SkxKeyColumns columns;
-	Oid			canonical = skx_intake_canonical(index, column, type);
+	Oid			own = index->rd_opcintype[column];
+	Oid			base = getBaseType(type);
+	Oid			canonical = skx_intake_canonical(index, column, base);
 	int			i;
+
+	if (!OidIsValid(canonical) && IsBinaryCoercible(base, own))
+		canonical = skx_intake_canonical(index, column, own);
 
 	skx_intake_key_columns(index, &columns);
 	for (i = 0; i < columns.n && columns.columns[i].column != column; i++)

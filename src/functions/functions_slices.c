@@ -4,7 +4,8 @@
  *
  * The bounds are quantiles of the column's keys, of all segments and of pending
  * documents.  How many rows are below one is what each of these says of it, so
- * segments count by their documents.
+ * segments count by their documents.  For more slices than the quantiles that
+ * segments keep suffice for, they are those of a sample of all keys.
  */
 #include "postgres.h"
 
@@ -24,6 +25,14 @@ PG_FUNCTION_INFO_V1(skipidx_slices);
 
 #define SKX_SLICES_MOST		10000
 
+/*
+ * Slices that the quantiles of one segment suffice for; else so many keys are
+ * sampled for each, which makes it 1 / sqrt(200), or 7 %, larger or smaller.
+ */
+#define SKX_SLICES_KEPT		((SKX_KEY_QUANTILES - 1) / 2)
+#define SKX_SLICES_SAMPLE	200
+#define SKX_SLICES_BATCH	128
+
 typedef struct SkxSlices
 {
 	const char *name;			/* of the column */
@@ -36,6 +45,8 @@ typedef struct SkxSlices
 	uint64		npending;		/* keys of pending documents */
 	uint64		pending_room;
 	uint64	   *pending;
+	double		weight;			/* rows that a key of `pending` stands for */
+	bool		sampled;		/* and there is nothing else */
 	double		nulls;
 	int			ncandidates;	/* for bounds, ascending */
 	uint64	   *candidates;
@@ -52,6 +63,18 @@ skx_functions_compare_keys(const void *a, const void *b)
 
 /* ---- what there is ---- */
 
+static void
+skx_functions_add_key(SkxSlices *s, uint64 key)
+{
+	if (s->npending == s->pending_room)
+	{
+		s->pending_room *= 2;
+		s->pending = repalloc_huge(s->pending,
+								   sizeof(uint64) * s->pending_room);
+	}
+	s->pending[s->npending++] = key;
+}
+
 static bool
 skx_functions_slice_pending(const SkxPendingDoc *doc, void *arg)
 {
@@ -65,13 +88,7 @@ skx_functions_slice_pending(const SkxPendingDoc *doc, void *arg)
 		s->nulls++;
 		return true;
 	}
-	if (s->npending == s->pending_room)
-	{
-		s->pending_room *= 2;
-		s->pending = repalloc_huge(s->pending,
-								   sizeof(uint64) * s->pending_room);
-	}
-	s->pending[s->npending++] = keys[s->at].value;
+	skx_functions_add_key(s, keys[s->at].value);
 	return true;
 }
 
@@ -114,6 +131,47 @@ skx_functions_slice_source(SkxSlices *s, Relation index)
 	return source;
 }
 
+/* Every step-th key of a segment. */
+static void
+skx_functions_sample_segment(SkxSlices *s, int segment, uint64 step)
+{
+	uint32		docs[SKX_SLICES_BATCH];
+	SkxKey		keys[SKX_SLICES_BATCH];
+	uint64		doc = step / 2;
+
+	while (doc < s->ndocs[segment])
+	{
+		int			n = 0;
+		int			i;
+
+		CHECK_FOR_INTERRUPTS();
+		for (; doc < s->ndocs[segment] && n < SKX_SLICES_BATCH; doc += step)
+			docs[n++] = (uint32) doc;
+		skx_segment_keys_of(s->readers[segment], docs, n, keys);
+		for (i = 0; i < n; i++)
+			if (keys[i].is_null == 0)
+				skx_functions_add_key(s, keys[i].value);
+	}
+}
+
+/* A sample takes the place of what there is. */
+static void
+skx_functions_sample(SkxSlices *s, double rows, int n)
+{
+	uint64		step = Max(rows / ((double) n * SKX_SLICES_SAMPLE), 1);
+	uint64		kept = 0;
+	uint64		at;
+	int			i;
+
+	for (at = step / 2; at < s->npending; at += step)
+		s->pending[kept++] = s->pending[at];
+	s->npending = kept;
+	for (i = 0; i < s->nreaders; i++)
+		skx_functions_sample_segment(s, i, step);
+	s->weight = (double) step;
+	s->sampled = true;
+}
+
 /* ---- bounds ---- */
 
 /* How many rows have a key up to this one, about. */
@@ -135,8 +193,8 @@ skx_functions_rows_to(const SkxSlices *s, uint64 last)
 		else
 			high = mid;
 	}
-	rows = (double) low;
-	for (i = 0; i < s->nreaders; i++)
+	rows = low * s->weight;
+	for (i = 0; i < s->nreaders && !s->sampled; i++)
 		rows += skx_segment_keys_share(s->readers[i], &range) * s->ndocs[i];
 	return rows;
 }
@@ -147,16 +205,14 @@ skx_functions_rows_below(const SkxSlices *s, uint64 key)
 	return key == 0 ? 0 : skx_functions_rows_to(s, key - 1);
 }
 
-/* The quantiles of all, each once. */
-static void
-skx_functions_find_candidates(SkxSlices *s)
+/* The quantiles of all; returns how many. */
+static uint64
+skx_functions_gather_quantiles(SkxSlices *s)
 {
-	int			n = 0;
+	uint64		n = 0;
 	int			i;
 	int			k;
 
-	qsort(s->pending, s->npending, sizeof(uint64),
-		  skx_functions_compare_keys);
 	s->candidates = palloc(sizeof(uint64) * SKX_KEY_QUANTILES *
 						   (s->nreaders + 1));
 	for (i = 0; i < s->nreaders; i++)
@@ -165,6 +221,26 @@ skx_functions_find_candidates(SkxSlices *s)
 		s->candidates[n++] = s->pending[k * (s->npending - 1) /
 										(SKX_KEY_QUANTILES - 1)];
 	qsort(s->candidates, n, sizeof(uint64), skx_functions_compare_keys);
+	return n;
+}
+
+/* The quantiles of all, or all of a sample, each once. */
+static void
+skx_functions_find_candidates(SkxSlices *s)
+{
+	uint64		n = s->npending;
+	uint64		i;
+
+	qsort(s->pending, s->npending, sizeof(uint64),
+		  skx_functions_compare_keys);
+	if (s->sampled)
+	{
+		s->candidates = MemoryContextAllocHuge(CurrentMemoryContext,
+											   sizeof(uint64) * (n + 1));
+		memcpy(s->candidates, s->pending, sizeof(uint64) * n);
+	}
+	else
+		n = skx_functions_gather_quantiles(s);
 	for (i = 0; i < n; i++)
 		if (i == 0 || s->candidates[i] != s->candidates[i - 1])
 			s->candidates[s->ncandidates++] = s->candidates[i];
@@ -256,7 +332,10 @@ skx_functions_put_slices(ReturnSetInfo *result, SkxSlices *s, Relation index,
 	int			nbounds;
 	int			i;
 
+	if (n > SKX_SLICES_KEPT)
+		skx_functions_sample(s, rows, n);
 	skx_functions_find_candidates(s);
+	rows = skx_functions_rows_to(s, PG_UINT64_MAX);
 	nbounds = skx_functions_choose_bounds(s, rows, n);
 	for (i = 0; i < nbounds; i++)
 	{
@@ -276,7 +355,7 @@ skx_functions_slices(ReturnSetInfo *result, const SkxParts *parts, int column,
 					 const char *name, int n)
 {
 	SkxSource **sources = palloc(sizeof(SkxSource *) * (parts->n + 1));
-	SkxSlices	s = {.name = name,.room = 8,.pending_room = 1024};
+	SkxSlices	s = {.name = name,.room = 8,.pending_room = 1024,.weight = 1};
 	int			i;
 
 	skx_intake_key_columns(parts->index, &s.columns);

@@ -122,7 +122,7 @@ skx_planner_source_walker(Node *node, void *context)
 		source->levelsup = var->varlevelsup;
 	}
 	if (source->varno != var->varno || source->levelsup != var->varlevelsup ||
-		var->varattno <= 0 || ++source->columns > SKX_ORIGIN_COLUMNS)
+		var->varattno < 0 || ++source->columns > SKX_ORIGIN_COLUMNS)
 		source->mixed = true;
 	return source->mixed;
 }

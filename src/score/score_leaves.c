@@ -75,8 +75,12 @@ skx_score_leaves(Relation index)
 	ListCell   *lc;
 
 	if (index->rd_rel->relkind == RELKIND_PARTITIONED_INDEX)
+	{
+		/* tables before their indexes, as whatever locks a table exclusively */
+		list_free(find_all_inheritors(table, AccessShareLock, NULL));
 		leaves = find_all_inheritors(RelationGetRelid(index), AccessShareLock,
 									 NULL);
+	}
 	else
 	{
 		leaves = list_make1_oid(RelationGetRelid(index));

@@ -21,7 +21,9 @@
 #include "miscadmin.h"
 #include "score/score_internal.h"
 #include "source/source.h"
+#include "storage/lmgr.h"
 #include "utils/memutils.h"
+#include "utils/resowner.h"
 
 /* Statistics that are pinned at a time, unless more are in use. */
 #define SKX_SCORE_PINS		64
@@ -147,6 +149,23 @@ skx_score_make_room(void)
 	}
 }
 
+/*
+ * A view may be read as long as its index is locked.  A lock belongs to the
+ * portal that took it, and a cursor that fails in a savepoint, before which it
+ * was opened, gives up its locks with the savepoint: pins have their own.
+ */
+static void
+skx_score_lock_leaves(const SkxStats *stats)
+{
+	ResourceOwner owner = CurrentResourceOwner;
+	int			i;
+
+	CurrentResourceOwner = TopTransactionResourceOwner;
+	for (i = 0; i < stats->nleaves; i++)
+		LockRelationOid(stats->leaves[i].oid, AccessShareLock);
+	CurrentResourceOwner = owner;
+}
+
 static void
 skx_score_pin(SkxStats *stats)
 {
@@ -157,6 +176,7 @@ skx_score_pin(SkxStats *stats)
 		skx_score_watching = true;
 	}
 	skx_score_make_room();
+	skx_score_lock_leaves(stats);
 	MemoryContextSetParent(stats->context, TopTransactionContext);
 	stats->subid = GetCurrentSubTransactionId();
 	stats->statement = GetCurrentStatementStartTimestamp();

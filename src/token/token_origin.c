@@ -35,11 +35,44 @@ skx_token_begin(SkxTokenOrigin *origin, uint32 magic, uint32 version,
 	origin->heap = SKX_LOCATOR_NUMBER(SKX_REL_LOCATOR(heap));
 }
 
+/* Where the bytes of the operands lie is no part of a query. */
 uint64
 skx_token_hash(TSQuery query, uint64 seed)
 {
-	return hash_bytes_extended((const unsigned char *) VARDATA(query),
-							   VARSIZE(query) - VARHDRSZ, seed);
+	const QueryItem *items = GETQUERY(query);
+	uint64		hash = hash_bytes_extended((const unsigned char *)
+										   &query->size,
+										   sizeof(query->size), seed);
+	int			i;
+
+	for (i = 0; i < query->size; i++)
+	{
+		const QueryItem *item = &items[i];
+		bool		is_value = item->type == QI_VAL;
+		uint32		kind[4] = {item->type};
+
+		CHECK_FOR_INTERRUPTS();
+		if (is_value)
+		{
+			kind[1] = item->qoperand.weight;
+			kind[2] = item->qoperand.prefix;
+			kind[3] = item->qoperand.length;
+		}
+		else
+		{
+			kind[1] = item->qoperator.oper;
+			kind[2] = item->qoperator.oper == OP_PHRASE ?
+				item->qoperator.distance : 0;
+		}
+		hash = hash_bytes_extended((const unsigned char *) kind, sizeof(kind),
+								   hash);
+		if (is_value)
+			hash = hash_bytes_extended((const unsigned char *)
+									   GETOPERAND(query) +
+									   item->qoperand.distance,
+									   item->qoperand.length, hash);
+	}
+	return hash;
 }
 
 uint32
