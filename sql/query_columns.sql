@@ -377,6 +377,49 @@ DROP TABLE long_arrays;
 RESET enable_seqscan;
 
 --
+-- An array with one of several arrays, which are of a domain
+--
+CREATE DOMAIN words AS text[];
+CREATE TABLE worded (id int, tags text[], tsv tsvector);
+INSERT INTO worded SELECT i, CASE i % 7 WHEN 0 THEN NULL WHEN 1 THEN '{}' WHEN 2 THEN ARRAY[NULL]::text[]
+	ELSE ARRAY['a' || i % 3, 'b' || i % 5, CASE WHEN i % 4 > 0 THEN 'c' END] END, 'w' FROM generate_series(1, 100) i;
+CREATE INDEX worded_x ON worded USING skipidx (tsv, tags);
+CREATE TABLE lists (n int, list words[]);
+INSERT INTO lists VALUES (1, '{}'), (2, NULL), (3, '{"{a1}","{a2,b3}"}'), (4, '{"{}"}'), (5, '{"{}","{b1}"}'), (6, '{"{NULL}"}'),
+	(7, '{NULL,"{a0,b0,c}","{a0,b0,NULL}"}'), (8, '{"{nosuch}"}'), (9, '{"{a1,b1,c}"}'), (10, ARRAY[ARRAY[repeat('x', 3000)]::words, ARRAY['b1']::words]);
+CREATE FUNCTION worded(by_index bool) RETURNS TABLE (n int, equal text, contains text, overlaps text) LANGUAGE plpgsql AS $$
+DECLARE
+	l lists;
+	q text;
+BEGIN
+	PERFORM set_config('enable_seqscan', (NOT by_index)::text, true), set_config('enable_bitmapscan', by_index::text, true),
+		set_config('enable_indexscan', by_index::text, true);
+	FOR l IN SELECT * FROM lists ORDER BY 1 LOOP
+		n := l.n;
+		q := format('SELECT concat_ws('' '', (SELECT count(*) FROM worded WHERE tags %%s ANY (%1$L::words[])),'
+			' (SELECT sum(id) FROM worded WHERE tags %%1$s ANY (%1$L::words[])))', l.list);
+		EXECUTE format(q, '=') INTO equal;
+		EXECUTE format(q, '@>') INTO contains;
+		EXECUTE format(q, '&&') INTO overlaps;
+		RETURN NEXT;
+	END LOOP;
+END $$;
+SELECT * FROM worded(true);
+SELECT * FROM worded(false) EXCEPT SELECT * FROM worded(true);
+PREPARE worded (words[]) AS SELECT count(*) FROM worded WHERE tags @> ANY ($1);
+SET plan_cache_mode = force_generic_plan;
+SET enable_seqscan = off;
+EXECUTE worded ('{"{a1}","{b2}"}');
+EXECUTE worded (NULL);
+EXPLAIN (COSTS OFF) EXECUTE worded (NULL);
+RESET enable_seqscan;
+RESET plan_cache_mode;
+DEALLOCATE worded;
+DROP TABLE worded, lists;
+DROP FUNCTION worded;
+DROP DOMAIN words;
+
+--
 -- An operator class of one's own: ranges, by their text
 --
 CREATE FUNCTION range_form(int4range) RETURNS bytea LANGUAGE sql IMMUTABLE STRICT AS 'SELECT convert_to($1::text, ''UTF8'')';

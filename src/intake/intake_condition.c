@@ -178,6 +178,67 @@ skx_intake_compares_array(Relation index, int column, StrategyNumber strategy,
 		skx_intake_add_kind(c, column, SKX_VALUE_EMPTY);
 }
 
+/* Adds what documents have of an array; false: they can have anything. */
+static bool
+skx_intake_add_array(const SkxCondition *array, SkxCondition *c)
+{
+	int			n = array->kind == SKX_CONDITION_ALL ? 1 : array->n;
+
+	if (array->kind == SKX_CONDITION_NEVER)
+		return true;
+	if (array->kind == SKX_CONDITION_WITHOUT)
+		return false;
+	c->lossy |= array->lossy || n < array->n;
+	c->lexemes = repalloc_huge(c->lexemes,
+							   sizeof(SkxLexeme) * ((Size) c->n + n));
+	memcpy(c->lexemes + c->n, array->lexemes, sizeof(SkxLexeme) * n);
+	c->n += n;
+	return true;
+}
+
+/*
+ * The same with one of several arrays, which are of a domain: an array of arrays
+ * is no array of such.  Of an array that has to be there whole one element is
+ * asked for.
+ */
+static void
+skx_intake_compares_any_array(Relation index, int column,
+							  StrategyNumber strategy, Datum argument,
+							  SkxCondition *c)
+{
+	ArrayType  *array = DatumGetArrayTypeP(argument);
+	Datum	   *elements;
+	bool	   *nulls;
+	int16		len;
+	bool		byval;
+	char		align;
+	int			n;
+	int			i;
+
+	get_typlenbyvalalign(ARR_ELEMTYPE(array), &len, &byval, &align);
+	deconstruct_array(array, ARR_ELEMTYPE(array), len, byval, align,
+					  &elements, &nulls, &n);
+	c->lexemes = palloc(sizeof(SkxLexeme));
+	for (i = 0; i < n; i++)
+	{
+		SkxCondition one = {.kind = SKX_CONDITION_NEVER};
+
+		CHECK_FOR_INTERRUPTS();
+		if (nulls[i])
+			continue;
+		skx_intake_compares_array(index, column, strategy, elements[i], &one);
+		if (skx_intake_add_array(&one, c))
+			continue;
+		c->kind = SKX_CONDITION_WITHOUT;
+		c->lossy = strategy == SKX_STRATEGY_EQUAL;
+		c->n = 0;
+		skx_intake_add_kind(c, column, SKX_VALUE_NULL);
+		return;
+	}
+	if (c->n > 0)
+		c->kind = SKX_CONDITION_ANY;
+}
+
 /* text @@ ANY (queries) */
 static void
 skx_intake_any_query(Datum argument, SkxCondition *c)
@@ -228,7 +289,10 @@ skx_intake_condition(Relation index, const ScanKeyData *key,
 	else if (is_array && (key->sk_flags & SK_SEARCHARRAY) == 0)
 		skx_intake_compares_array(index, column, key->sk_strategy,
 								  key->sk_argument, condition);
-	else if (is_array || key->sk_strategy < SKX_STRATEGY_LESS ||
+	else if (is_array)
+		skx_intake_compares_any_array(index, column, key->sk_strategy,
+									  key->sk_argument, condition);
+	else if (key->sk_strategy < SKX_STRATEGY_LESS ||
 			 key->sk_strategy > SKX_STRATEGY_GREATER)
 		elog(ERROR, "unrecognized skipidx strategy: %d", key->sk_strategy);
 	else if (key->sk_strategy != SKX_STRATEGY_EQUAL)

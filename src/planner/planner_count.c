@@ -124,7 +124,9 @@ skx_planner_may_recheck(const IndexOptInfo *index, int column,
 	get_op_opfamily_properties(operator, family, false, &strategy, &left,
 							   &right);
 	if (index->opcintype[column] == ANYARRAYOID)
-		return IsA(qual, OpExpr) && strategy == SKX_STRATEGY_EQUAL;
+		return strategy == SKX_STRATEGY_EQUAL ||
+			(IsA(qual, ScalarArrayOpExpr) &&
+			 strategy == SKX_STRATEGY_CONTAINS);
 	return column > 0 && strategy != SKX_STRATEGY_EQUAL &&
 		skx_intake_may_mix(family, left, right);
 }
