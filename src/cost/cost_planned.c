@@ -14,10 +14,14 @@
  */
 #include "postgres.h"
 
+#include "common/hashfn.h"
 #include "compat/compat.h"
 #include "cost/cost.h"
+#include "nodes/nodeFuncs.h"
 #include "optimizer/optimizer.h"
+#include "utils/datum.h"
 #include "utils/guc.h"
+#include "utils/hsearch.h"
 #include "utils/memutils.h"
 
 typedef struct SkxPlannedValue
@@ -25,6 +29,13 @@ typedef struct SkxPlannedValue
 	Node	   *expr;
 	Const	   *value;			/* NULL: it cannot be known */
 } SkxPlannedValue;
+
+/* Expressions of one hash; a statement may have thousands. */
+typedef struct SkxPlannedValues
+{
+	uint32		hash;			/* the key */
+	List	   *values;			/* SkxPlannedValue */
+} SkxPlannedValues;
 
 typedef struct SkxPlannedIndex
 {
@@ -44,7 +55,7 @@ typedef struct SkxPlanning
 {
 	const PlannerGlobal *glob;
 	MemoryContext context;
-	List	   *values;			/* SkxPlannedValue */
+	HTAB	   *values;			/* SkxPlannedValues */
 	List	   *indexes;		/* SkxPlannedIndex */
 	List	   *pages;			/* SkxPlannedPages; the last of a path counts */
 	MemoryContextCallback end;
@@ -112,9 +123,78 @@ skx_cost_estimated_value(PlannerInfo *root, Node *expr)
 	return value;
 }
 
+static uint32
+skx_cost_hash_const(const Const *value)
+{
+	if (value->constisnull)
+		return value->consttype;
+	if (value->constbyval)
+		return hash_combine(value->consttype,
+							murmurhash32((uint32) value->constvalue));
+	return hash_bytes((const unsigned char *) DatumGetPointer(value->constvalue),
+					  datumGetSize(value->constvalue, false,
+								   value->constlen));
+}
+
+/* Equal expressions have one hash. */
+static bool
+skx_cost_hash_walker(Node *node, void *context)
+{
+	uint32	   *hash = context;
+	uint32		own = 0;
+
+	if (node == NULL)
+		return false;
+	switch (nodeTag(node))
+	{
+		case T_Const:
+			own = skx_cost_hash_const((Const *) node);
+			break;
+		case T_Var:
+			own = ((Var *) node)->varno * 1024 + ((Var *) node)->varattno;
+			break;
+		case T_Param:
+			own = ((Param *) node)->paramid;
+			break;
+		case T_FuncExpr:
+			own = ((FuncExpr *) node)->funcid;
+			break;
+		default:
+			break;
+	}
+	*hash = hash_combine(*hash, murmurhash32(own + nodeTag(node)));
+	return expression_tree_walker(node, skx_cost_hash_walker, context);
+}
+
+/* Those with the hash of an expression. */
+static SkxPlannedValues *
+skx_cost_planned_values(SkxPlanning *planning, uint32 hash)
+{
+	SkxPlannedValues *values;
+	bool		found;
+
+	if (planning->values == NULL)
+	{
+		HASHCTL		ctl = {
+			.keysize = sizeof(uint32),
+			.entrysize = sizeof(SkxPlannedValues),
+			.hcxt = planning->context
+		};
+
+		planning->values = hash_create("skipidx planned values", 64, &ctl,
+									   HASH_ELEM | HASH_BLOBS | HASH_CONTEXT);
+	}
+	values = hash_search(planning->values, &hash, HASH_ENTER, &found);
+	if (!found)
+		values->values = NIL;
+	return values;
+}
+
 Const *
 skx_cost_planned_value(PlannerInfo *root, Node *expr)
 {
+	uint32		hash = 0;
+	SkxPlannedValues *values;
 	SkxPlanning *planning;
 	SkxPlannedValue *known;
 	MemoryContext old;
@@ -123,8 +203,9 @@ skx_cost_planned_value(PlannerInfo *root, Node *expr)
 
 	if (IsA(expr, Const))
 		return (Const *) expr;
-	planning = skx_cost_planning(root);
-	foreach(lc, planning->values)
+	(void) skx_cost_hash_walker(expr, &hash);
+	values = skx_cost_planned_values(skx_cost_planning(root), hash);
+	foreach(lc, values->values)
 	{
 		known = lfirst(lc);
 		if (equal(known->expr, expr))
@@ -133,12 +214,13 @@ skx_cost_planned_value(PlannerInfo *root, Node *expr)
 	value = skx_cost_estimated_value(root, expr);
 	/* which may have planned other statements */
 	planning = skx_cost_planning(root);
+	values = skx_cost_planned_values(planning, hash);
 	old = MemoryContextSwitchTo(planning->context);
 	known = palloc0(sizeof(SkxPlannedValue));
 	known->expr = copyObject(expr);
 	if (IsA(value, Const))
 		known->value = (Const *) copyObject(value);
-	planning->values = lappend(planning->values, known);
+	values->values = lappend(values->values, known);
 	MemoryContextSwitchTo(old);
 	return known->value;
 }

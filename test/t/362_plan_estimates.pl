@@ -191,6 +191,23 @@ for my $off ('', 'SET enable_indexscan = off')
 	is($s->value("CREATE TABLE made AS SELECT id FROM docs ORDER BY v <\@> 'df100' LIMIT 3; SELECT count(*) FROM made; DROP TABLE made"), 3, "table: $off");
 }
 
+# What conditions come to is kept by condition: planning takes a time for each, and
+# not for each pair of them.
+$s->value("RESET ALL; SET my.word = 'df'; CREATE TABLE few AS SELECT * FROM docs LIMIT 1000; CREATE INDEX few_v ON few USING skipidx (v); ANALYZE few");
+
+sub planned
+{
+	my ($n) = @_;
+	my $where = join ' OR ', map { "v @@ to_tsquery('simple', current_setting('my.word') || $_)" } 1 .. $n;
+	my @times = map { $s->value("EXPLAIN (SUMMARY) SELECT id FROM few WHERE $where") =~ /Planning Time: ([\d.]+)/ ? $1 : die 'no time' } 1 .. 3;
+
+	return (sort { $a <=> $b } @times)[0];
+}
+
+my ($few, $many) = (planned(500), planned(8000));
+
+cmp_ok($many, '<', 40 * $few, "16 times as many conditions are planned in $many ms, $few before");
+
 $s->close;
 $node->stop;
 done_testing();
