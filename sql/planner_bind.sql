@@ -321,6 +321,15 @@ SELECT bound(twice(8)) AS some, bound(twice(28)) AS many, bound(wide(28)) AS wid
 DROP FUNCTION twice, wide;
 RESET statement_timeout;
 
+-- An index on the whole row
+CREATE FUNCTION of_row(tales) RETURNS tsvector LANGUAGE plpgsql IMMUTABLE AS $$ BEGIN RETURN $1.body; END $$;
+CREATE INDEX tales_row ON tales USING skipidx (of_row(tales));
+EXPLAIN (COSTS OFF) SELECT id FROM tales ORDER BY of_row(tales) <@> 'a' LIMIT 1;
+SELECT bool_and(of_row(tales) <@> 'a' IS NOT DISTINCT FROM of_row(tales) <@> skipidx_query('a', 'tales_row')) FROM tales;
+SELECT count(*) FROM (SELECT of_row(t) <@> 'a' FROM tales t UNION ALL SELECT of_row(s) <@> 'a' FROM (SELECT * FROM tales OFFSET 0) s) x;
+DROP INDEX tales_row;
+DROP FUNCTION of_row;
+
 -- Where there is none: the error of the first row, with the remedy
 SELECT body <@> 'river' FROM notes LIMIT 1;
 SELECT 'a'::tsvector <@> 'a'::tsquery;

@@ -167,6 +167,10 @@ is(join(' ', grep { $_ < 20000 && $seen{$_} > 1 } keys %seen), '', 'none comes t
 my $token = $s->value("SELECT token FROM skipidx_scroll('docs_v', 'h1', size => 5) ORDER BY token DESC LIMIT 1");
 my $go = sub { my ($t, $q, $rest) = @_; return $s->raw("SELECT count(*) FROM skipidx_scroll('docs_v', '" . ($q // 'h1') . "', after => $t" . ($rest // '') . ', size => 3)'); };
 is($go->("'$token'"), 3, 'a token');
+my $made = $s->value("SELECT token FROM skipidx_scroll('docs_v', to_tsquery('english', 'h1 & the & !h99'), size => 5) ORDER BY token DESC LIMIT 1");
+is($go->("'$made'", 'h1 & !h99'), 3, 'a token of the same query, made otherwise');
+like($go->("'$made'", 'h1 & !h9:*'), qr/22023.*another query/s, 'of one with a prefix');
+like($go->("'$token'", 'h1:A'), qr/22023.*another query/s, 'of one with a label');
 like($go->("'$token'", 'h0'), qr/22023.*another query.*Give the token/s, 'of another query');
 like($go->("'$token'", 'h1', ', slice => 1, slices => 2'), qr/22023.*another slice/s, 'of another slice');
 $s->value('CREATE INDEX other_v ON docs USING skipidx (v)');

@@ -132,6 +132,24 @@ for my $again ("SELECT count(*) FROM (SELECT 1 FROM docs WHERE v @@ 'all' ORDER 
 	sound('between two statements');
 }
 
+# A cursor fails in a savepoint, and its lock on the index goes with that: what it
+# pinned is read on, as the snapshot is the same.
+for my $write (\&write_rounds, sub { $s->value("DELETE FROM docs WHERE id % 3 > 0; VACUUM docs; SELECT skipidx_merge('docs_v')"); write_rounds($s, 2); $s->value('VACUUM docs') })
+{
+	set_up();
+	my $all = $s->value("SELECT count(*) FROM docs WHERE v @@ 'w1'");
+
+	$r->value("BEGIN ISOLATION LEVEL REPEATABLE READ; DECLARE c CURSOR FOR SELECT 1 / (i - 5), skipidx_bm25('docs_v', 'all', 'all') FROM generate_series(1, 10) i;"
+		  . ' FETCH 2 FROM c; SAVEPOINT a');
+	like($r->raw('FETCH 5 FROM c'), qr/22012/, 'a cursor fails');
+	$r->value('ROLLBACK TO a');
+	$write->($s, 6);
+	is($r->raw("SELECT count(*) FROM (SELECT 1 FROM docs WHERE v @@ 'w1' ORDER BY v <@> 'w1' LIMIT 9000) x"), $all, 'after it: all rows');
+	is($r->raw("SELECT skipidx_bm25('docs_v', 'w1', 'w1') > 0"), 't', 'after it: statistics');
+	$r->value('COMMIT');
+	sound('a cursor that fails');
+}
+
 # A plan and statistics of the transaction before: the view is neither planned
 # with nor read in the one that writes.
 $s->value(<<'SQL');
