@@ -162,5 +162,14 @@ CREATE INDEX nobody_v ON nobody USING skipidx (v);
 SELECT count(*) FROM nobody WHERE v @@ 'rare';
 SELECT count(*) FROM (SELECT FROM nobody ORDER BY v <@> 'rare' LIMIT 10) n;
 
-DROP TABLE costs, totals, nobody;
+-- Without a condition the rows are to be read, though all are known to be visible
+CREATE TABLE known AS SELECT * FROM costs;
+CREATE INDEX known_v ON known USING skipidx (v);
+VACUUM ANALYZE known;
+EXPLAIN (COSTS OFF) SELECT 1 FROM known;
+EXPLAIN (COSTS OFF) SELECT count(*), max(id) FROM known;
+EXPLAIN (COSTS OFF) SELECT count(*) FROM known;
+SELECT count(*) FROM known;
+
+DROP TABLE costs, totals, nobody, known;
 DROP FUNCTION index_node, total, estimate, first_row, way, pins;

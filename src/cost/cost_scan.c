@@ -182,6 +182,7 @@ skx_cost_estimate(PlannerInfo *root, IndexPath *path, double loop_count,
 	SkxCosting	c;
 	SkxCostScan scan;
 	Cost		arguments;
+	Cost		total;
 
 	memset(&costs, 0, sizeof(costs));
 	genericcostestimate(root, path, loop_count, &costs);
@@ -213,9 +214,8 @@ skx_cost_estimate(PlannerInfo *root, IndexPath *path, double loop_count,
 	}
 	estimate->first = skx_cost_price(&c, &scan, loop_count, &costs);
 	estimate->startup = arguments + costs.indexStartupCost;
-	estimate->total = arguments +
-		Max(costs.indexTotalCost + skx_cost_refuse_index_only(path),
-			costs.indexStartupCost);
+	total = costs.indexTotalCost + skx_cost_refuse_index_only(path);
+	estimate->total = arguments + Max(total, costs.indexStartupCost);
 	estimate->selectivity = costs.indexSelectivity;
 	estimate->correlation = skx_cost_correlation(&c, &scan,
 												 costs.indexSelectivity);

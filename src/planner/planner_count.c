@@ -150,22 +150,24 @@ skx_planner_is_exact(const IndexPath *index)
 }
 
 /*
- * The index is asked as for a scan or a bitmap.  Of what the rows then cost, the
- * share that the map does not know is left: they are fetched in the order of the
- * table here, too.
+ * The index is asked as for a scan or a bitmap; of all rows only for those that
+ * the map does not know.  Of what the rows then cost, the share that it does not
+ * know is left: they are fetched in the order of the table here, too.
  */
 Cost
 skx_planner_cost_count(PlannerInfo *root, RelOptInfo *rel, IndexPath *index)
 {
 	Path	   *bitmap = (Path *)
 		create_bitmap_heap_path(root, rel, (Path *) index, NULL, 1.0, 0);
-	Cost		fetch = Min(bitmap->total_cost, index->path.total_cost) -
-		index->indextotalcost;
+	Cost		find = index->indextotalcost;
+	Cost		fetch = Min(bitmap->total_cost, index->path.total_cost) - find;
 
 	fetch = Max(fetch, 0);
+	if (index->indexclauses == NIL)
+		find = find * (1 - rel->allvisfrac) + rel->pages * cpu_operator_cost;
 	if (skx_planner_is_exact(index))
 		fetch *= 1 - rel->allvisfrac;
-	return index->indextotalcost + fetch;
+	return find + fetch;
 }
 
 /* Is it a scan of the index by all of the conditions, and by nothing else? */
@@ -242,7 +244,6 @@ skx_planner_count_table(PlannerInfo *root, RelOptInfo *rel,
 
 		if (!skx_planner_is_ours(index) || index->hypothetical ||
 			(index->indpred != NIL && !index->predOK) ||
-			index->indrestrictinfo == NIL ||
 			(path = skx_planner_by_all(root, rel, index)) == NULL)
 			continue;
 		cost = skx_planner_cost_count(root, rel, path);
@@ -291,15 +292,19 @@ skx_planner_count_tables(PlannerInfo *root, RelOptInfo *rel,
 static bool
 skx_planner_is_total(const IndexPath *path)
 {
-	const IndexClause *clause = linitial_node(IndexClause, path->indexclauses);
-	const OpExpr *op = (OpExpr *) linitial_node(RestrictInfo,
-												clause->indexquals)->clause;
+	const IndexClause *clause;
+	const OpExpr *op;
 	const Const *value;
 	TSQuery		query;
 
+	if (path->indexinfo->rel->allvisfrac < 1)
+		return false;
+	if (path->indexclauses == NIL)
+		return true;
+	clause = linitial_node(IndexClause, path->indexclauses);
+	op = (OpExpr *) linitial_node(RestrictInfo, clause->indexquals)->clause;
 	if (list_length(path->indexclauses) != 1 || clause->indexcol != 0 ||
-		path->indexinfo->rel->allvisfrac < 1 || !IsA(op, OpExpr) ||
-		!IsA(lsecond(op->args), Const))
+		!IsA(op, OpExpr) || !IsA(lsecond(op->args), Const))
 		return false;
 	value = lsecond(op->args);
 	if (value->constisnull || value->consttype != TSQUERYOID)

@@ -159,6 +159,7 @@ sub clean { return $s->raw("SELECT skipidx_check('docs_skx', true)"); }
 
 load(1200);
 $s->value('INSERT INTO asked VALUES ' . join ', ', map { asked($_) } 1 .. ($whole ? 2000 : 300));
+$s->value("INSERT INTO asked VALUES (-1, NULL, 'true'), (-2, NULL, 'true'), (-3, NULL, 'true AND id IS NOT DISTINCT FROM id')");
 $s->value('ANALYZE docs');
 
 my @work = differ('pending', 1);
