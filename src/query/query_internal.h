@@ -325,7 +325,8 @@ skx_query_reads_cold(const SkxReads *reads)
  * There is room for `most` places, or those of one document.  of: those of a
  * document, *n; they are valid until the next call.  Documents that ascend are
  * the least work.  batch: reads the places of long lists in some documents,
- * ascending, that stay the caller's; of_long: those of one of them.
+ * ascending, that stay the caller's, and returns in how many of them; of_long:
+ * those of one of these.
  */
 typedef struct SkxPlace
 {
@@ -347,7 +348,7 @@ extern SkxPlaces *skx_query_places_open(SkxSegment *seg, const char *lexeme,
 										int len, int64 most);
 extern const SkxPlace *skx_query_places_of(SkxPlaces *places, uint32 doc,
 										   int64 *n);
-extern void skx_query_places_batch(SkxPlaces *places, const uint32 *docs,
+extern int	skx_query_places_batch(SkxPlaces *places, const uint32 *docs,
 								   int n);
 extern const SkxPlace *skx_query_places_of_long(const SkxPlaces *places,
 												uint32 doc, int64 *n);

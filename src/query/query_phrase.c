@@ -37,11 +37,14 @@
 #define SKX_PHRASE_SHORT_LEAST	(16 * 1024)
 
 /*
- * Long lists of one prefix that are kept open; of more none are, and so many
- * documents are a batch.
+ * Long lists of one prefix that are kept open.  Of more none are: to go through
+ * all of them takes as long for one document as for hundreds, so that the first
+ * batch has some, and later ones as many as they get.
  */
 #define SKX_PHRASE_LISTS	64
-#define SKX_PHRASE_ALL		64
+#define SKX_PHRASE_ALL_FIRST	256
+#define SKX_PHRASE_ALL		SKX_QUERY_BATCH
+#define SKX_PHRASE_ALL_PLACES	(16 * SKX_QUERY_BATCH)
 
 /* The same, of all prefixes of a phrase. */
 #define SKX_PHRASE_OPEN		1024
@@ -246,13 +249,13 @@ skx_query_phrase_items(QueryItem *root)
 static void
 skx_query_phrase_reserve(SkxPhrase *phrase, uint32 nphrases)
 {
-	int			most = SKX_PHRASE_PLACES / Max(phrase->nlists, 1) /
-		Max(nphrases, 1);
+	int			most = (phrase->batched ? SKX_PHRASE_ALL_PLACES : SKX_PHRASE_PLACES) /
+		Max(phrase->nlists, 1) / Max(nphrases, 1);
 	Size		size;
 	int			i;
 
-	phrase->most = phrase->batched ? SKX_PHRASE_ALL :
-		Min(Max(most, 1), SKX_PHRASE_MOST);
+	phrase->most = Min(Max(most, 1), phrase->batched ? SKX_PHRASE_ALL :
+					   SKX_PHRASE_MOST);
 	size = sizeof(SkxPositionPlace) * phrase->most;
 	phrase->places = palloc_extended(sizeof(SkxPositionPlace *) *
 									 (Size) phrase->max_lists,
@@ -295,7 +298,8 @@ skx_query_phrase_open(const SkxOpening *o, const SkxQueryNode *node)
 	else
 		skx_query_phrase_open_general(o, phrase);
 	phrase->batch = o->wants_all ? phrase->most :
-		Min(SKX_PHRASE_FIRST, phrase->most);
+		Min(phrase->batched ? SKX_PHRASE_ALL_FIRST : SKX_PHRASE_FIRST,
+			phrase->most);
 	return phrase;
 }
 
@@ -507,23 +511,35 @@ skx_query_phrase_locate(SkxCursor *list, SkxPositionPlace *places,
 	skx_cursor_targets(list, NULL, 0);
 }
 
+/* Reads what is not open; returns for how many documents there was room. */
+static int
+skx_query_phrase_batched(SkxPhrase *phrase, const uint32 *docs, int n)
+{
+	int			i;
+
+	for (i = 0; phrase->batched && i < phrase->noperands; i++)
+	{
+		if (phrase->operands[i].batched && !phrase->operands[i].borrowed)
+			n = skx_query_places_batch(phrase->operands[i].places, docs, n);
+	}
+	return n;
+}
+
 /*
- * Decides on the documents of a batch.
+ * Decides on the documents of a batch, as many of the *some as there is room
+ * for; returns how many match.
  */
 static int
-skx_query_phrase_batch(SkxPhrase *phrase, uint32 *docs, int n)
+skx_query_phrase_batch(SkxPhrase *phrase, uint32 *docs, int *some)
 {
+	int			n = skx_query_phrase_batched(phrase, docs, *some);
 	int			asked = 0;
 	int			kept = 0;
 	int			i;
 
+	*some = n;
 	for (i = 0; i < phrase->nlists; i++)
 		skx_query_phrase_locate(phrase->lists[i], phrase->places[i], docs, n);
-	for (i = 0; phrase->batched && i < phrase->noperands; i++)
-	{
-		if (phrase->operands[i].batched && !phrase->operands[i].borrowed)
-			skx_query_places_batch(phrase->operands[i].places, docs, n);
-	}
 	for (i = 0; i < n; i++)
 	{
 		CHECK_FOR_INTERRUPTS();
@@ -550,18 +566,20 @@ skx_query_phrase_filter(SkxPhrase *phrase, uint32 *docs, int n)
 
 	for (i = 0; i < n; i += some)
 	{
+		int			given = Min(n - i, phrase->batch);
 		int			left;
 
 		CHECK_FOR_INTERRUPTS();
-		some = Min(n - i, phrase->batch);
+		some = given;
 		skx_query_reads_begin(&phrase->reads);
 		if (phrase->chain != NULL)
 			left = skx_query_chain_batch(phrase->chain, docs + i, some);
 		else
-			left = skx_query_phrase_batch(phrase, docs + i, some);
+			left = skx_query_phrase_batch(phrase, docs + i, &some);
 		memmove(docs + kept, docs + i, sizeof(uint32) * left);
 		kept += left;
-		phrase->batch = Min(phrase->batch * 2, phrase->most);
+		phrase->batch = some < given ? some :
+			Min(phrase->batch * 2, phrase->most);
 	}
 	return kept;
 }

@@ -11,8 +11,9 @@
  * dropped and those of further lists are taken up to there.  A document from
  * there on reads the lists again.
  *
- * Of a prefix with many long lists these are not kept open: all are gone
- * through for the documents of each batch.
+ * Of a prefix with many long lists these are not kept open: all that have
+ * something there are gone through for the documents of each batch.  A batch has
+ * as many documents as there is room for their places.
  */
 #include "postgres.h"
 
@@ -27,8 +28,20 @@
 /* There is room for so many at first. */
 #define SKX_PLACES_FIRST	64
 
-/* Terms with long lists that are remembered, of one prefix: 600 kB. */
-#define SKX_PLACES_LONGS	4096
+/* A term with a long list: what there is of it in the dictionary. */
+typedef struct SkxPlacesLong
+{
+	uint64		npositions;
+	SkxListAddress list;
+	uint32		ordinal;
+	uint32		check;
+	uint32		df;
+	uint32		pos_page;
+	uint32		next;			/* it has nothing from the last batch to this
+								 * document; 0: not known */
+	uint16		pos_offset;
+	uint8		flags;
+} SkxPlacesLong;
 
 struct SkxPlaces
 {
@@ -49,12 +62,14 @@ struct SkxPlaces
 
 	/* of long lists, in some documents */
 	SkxCursor  *list;			/* NULL: there was no batch yet */
-	SkxTerm    *longs;			/* those terms, if they are not too many */
-	int			nlongs;			/* so many there are */
-	const uint32 *docs;
+	SkxPlacesLong *longs;		/* those terms, as far as there is room */
+	int64		nlongs;			/* so many there are */
+	int64		longs_room;
+	const uint32 *docs;			/* the batch */
 	int			ndocs;
-	int			nlong;
-	int			long_room;
+	uint32		last;			/* of the batch before it */
+	int64		nlong;
+	int64		long_room;
 	SkxPlace   *long_places;	/* by document */
 };
 
@@ -228,13 +243,36 @@ skx_query_places_read(SkxPlaces *places, uint32 from)
 	MemoryContextSwitchTo(old);
 }
 
+/*
+ * Leaves the first half of the batch.  What lists have told of where they go on
+ * is for the whole of it.
+ */
+static void
+skx_query_places_halve(SkxPlaces *places)
+{
+	int64		kept = 0;
+	int64		i;
+
+	places->ndocs /= 2;
+	for (i = 0; i < places->nlong; i++)
+		if (places->long_places[i].doc < places->docs[places->ndocs])
+			places->long_places[kept++] = places->long_places[i];
+	places->nlong = kept;
+	places->last = SKX_NO_DOC;
+}
+
 /* Adds the places of the current posting of the long list. */
 static void
 skx_query_places_add_long(SkxPlaces *places, uint32 doc)
 {
 	uint16		positions[SKX_POSITIONS_MAX];
-	int			n = skx_cursor_positions(places->list, positions);
+	int			n;
 
+	while (places->nlong >= places->most && places->ndocs > 1)
+		skx_query_places_halve(places);
+	if (doc > places->docs[places->ndocs - 1])
+		return;
+	n = skx_cursor_positions(places->list, positions);
 	if (places->nlong + SKX_POSITIONS_MAX > places->long_room)
 	{
 		places->long_room = places->long_room * 2 + SKX_POSITIONS_MAX;
@@ -246,17 +284,18 @@ skx_query_places_add_long(SkxPlaces *places, uint32 doc)
 										  doc, positions, n);
 }
 
-static void
+/* Returns the first document that the list may have after the batch. */
+static uint32
 skx_query_places_read_long(SkxPlaces *places, const SkxTerm *term)
 {
+	uint32		doc = 0;
 	int			i = 0;
 
 	CHECK_FOR_INTERRUPTS();
 	skx_cursor_begin(places->list, term);
 	while (i < places->ndocs)
 	{
-		uint32		doc = skx_cursor_seek(places->list, places->docs[i]);
-
+		doc = skx_cursor_seek(places->list, places->docs[i]);
 		while (i < places->ndocs && places->docs[i] < doc)
 			i++;
 		if (i < places->ndocs && places->docs[i] == doc)
@@ -265,6 +304,7 @@ skx_query_places_read_long(SkxPlaces *places, const SkxTerm *term)
 			i++;
 		}
 	}
+	return doc;
 }
 
 static bool
@@ -272,7 +312,7 @@ skx_query_places_visit_long(const SkxTerm *term, const char *lexeme, int len,
 							void *arg)
 {
 	if (!skx_query_places_has(term))
-		skx_query_places_read_long(arg, term);
+		(void) skx_query_places_read_long(arg, term);
 	return true;
 }
 
@@ -281,12 +321,33 @@ skx_query_places_note_long(const SkxTerm *term, const char *lexeme, int len,
 						   void *arg)
 {
 	SkxPlaces  *places = arg;
+	SkxPlacesLong *known;
 
 	if (skx_query_places_has(term))
 		return true;
-	if (places->nlongs < SKX_PLACES_LONGS)
-		places->longs[places->nlongs] = *term;
-	return ++places->nlongs <= SKX_PLACES_LONGS;
+	places->nlongs++;
+	if (places->nlongs > places->longs_room)
+	{
+		int64		most = places->most * (int64) sizeof(SkxPlace) /
+			(int64) sizeof(SkxPlacesLong);
+
+		if (places->nlongs > most)
+			return false;
+		places->longs_room = Min(places->longs_room * 2, most);
+		places->longs = repalloc_huge(places->longs, sizeof(SkxPlacesLong) *
+									  (Size) places->longs_room);
+	}
+	known = &places->longs[places->nlongs - 1];
+	known->npositions = term->npositions;
+	known->list = term->list;
+	known->ordinal = term->ordinal;
+	known->check = term->check;
+	known->df = term->df;
+	known->pos_page = term->pos_page;
+	known->pos_offset = term->pos_offset;
+	known->flags = term->flags;
+	known->next = 0;
+	return true;
 }
 
 /* Before the first batch. */
@@ -296,32 +357,61 @@ skx_query_places_begin_long(SkxPlaces *places)
 	places->list = skx_cursor_create(places->seg, SKX_CURSOR_PROBE);
 	places->long_places = palloc(sizeof(SkxPlace) * SKX_PLACES_FIRST);
 	places->long_room = SKX_PLACES_FIRST;
-	places->longs = palloc(sizeof(SkxTerm) * SKX_PLACES_LONGS);
+	places->longs = palloc(sizeof(SkxPlacesLong) * SKX_PLACES_FIRST);
+	places->longs_room = SKX_PLACES_FIRST;
 	places->nlongs = 0;
+	places->last = SKX_NO_DOC;
 	skx_segment_prefix(places->seg, places->lexeme, places->len, true, NULL,
 					   skx_query_places_note_long, places);
 }
 
-void
+/* Goes through the lists that are known, as far as they may have something. */
+static void
+skx_query_places_read_known(SkxPlaces *places)
+{
+	bool		ascends = places->last < places->docs[0];
+	SkxTerm		term;
+	int64		i;
+
+	memset(&term, 0, sizeof(term));
+	places->last = places->docs[places->ndocs - 1];
+	for (i = 0; i < places->nlongs; i++)
+	{
+		SkxPlacesLong *known = &places->longs[i];
+
+		if (ascends && known->next > places->docs[places->ndocs - 1])
+			continue;
+		term.npositions = known->npositions;
+		term.list = known->list;
+		term.ordinal = known->ordinal;
+		term.check = known->check;
+		term.df = known->df;
+		term.pos_page = known->pos_page;
+		term.pos_offset = known->pos_offset;
+		term.flags = known->flags;
+		known->next = skx_query_places_read_long(places, &term);
+	}
+}
+
+int
 skx_query_places_batch(SkxPlaces *places, const uint32 *docs, int n)
 {
 	MemoryContext old = MemoryContextSwitchTo(places->context);
-	int			i;
 
 	if (places->list == NULL)
 		skx_query_places_begin_long(places);
 	places->docs = docs;
 	places->ndocs = n;
 	places->nlong = 0;
-	if (places->nlongs > SKX_PLACES_LONGS)
+	if (places->nlongs > places->longs_room)
 		skx_segment_prefix(places->seg, places->lexeme, places->len, true,
 						   NULL, skx_query_places_visit_long, places);
 	else
-		for (i = 0; i < places->nlongs; i++)
-			skx_query_places_read_long(places, &places->longs[i]);
+		skx_query_places_read_known(places);
 	qsort(places->long_places, places->nlong, sizeof(SkxPlace),
 		  skx_query_compare_place);
 	MemoryContextSwitchTo(old);
+	return places->ndocs;
 }
 
 SkxPlaces *
