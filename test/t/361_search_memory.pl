@@ -139,6 +139,32 @@ for my $q ('c5 <-> d:*', 'c5 <-> (' . join(' | ', ('d:*') x 25) . ')', 'b:* <-> 
 	cmp_ok($peak, '<=', 8 * 1024, "a phrase, at most 8 MB at a time ($peak kB): " . substr($q, 0, 40));
 }
 
+# A prefix with more long lists than are kept open, of whose places there is room
+# for those of some documents: they are gone through for as many, not for each.
+$node->safe_psql('postgres', <<'SQL');
+CREATE TABLE wide (id int, v tsvector) WITH (autovacuum_enabled = off);
+INSERT INTO wide SELECT i, ('a:' || i % 80 + 1 || (SELECT string_agg(format(' p%s:%s', j, (i * 31 + j * 17) % 90 + 1), '') FROM generate_series(1, 150) j WHERE (i + j) % 3 > 0)
+	|| (SELECT string_agg(format(' s%s:%s', j, (i * 31 + j * 17) % 90 + 1), '') FROM generate_series(1, 150) j WHERE (i + j) % 45 = 0))::tsvector
+	FROM generate_series(1, 9000) i;
+CREATE INDEX wide_v ON wide USING skipidx (v);
+VACUUM ANALYZE wide;
+SQL
+for my $case ([ 'a <-> p:*', '1GB', 40_000 ], [ 'a <-> p:*', '64kB', 40_000 ], [ 'a <2> p:* & !(p5 <-> p1:*)', '64kB', 60_000 ], [ 'a <-> s:*', '64kB', 3000 ])
+{
+	my ($q, $work_mem, $most) = @$case;
+	my $s = skx_session($node, 'postgres');
+	my @rows = map {
+		$s->value("SET work_mem = '$work_mem'; SET enable_seqscan = " . ($_ ? 'off' : 'on') . "; SET enable_indexscan = " . ($_ ? 'on' : 'off') . '; SET enable_bitmapscan = off');
+		my $before = $s->value('SELECT subblocks + fills FROM skipidx_work()');
+		my $rows = $s->value("SELECT concat_ws(' ', count(*), sum(id)) FROM (SELECT id FROM wide WHERE v \@\@ '$q' OFFSET 0) x");
+
+		[ $rows, $s->value('SELECT subblocks + fills FROM skipidx_work()') - $before ] } (1, 0);
+
+	is($rows[0][0], $rows[1][0], "a prefix of many long lists, work_mem $work_mem: $q ($rows[0][0])");
+	cmp_ok($rows[0][1], '<', $most, "its lists are gone through some times: $rows[0][1] sub-blocks");
+	$s->close;
+}
+
 # Fifty words, and fifty prefixes, whatever work_mem and however many rows.
 my @fifty = ($many, join(' | ', map { "b$_:*" } 0 .. 49), join(' & ', map { ('a:*', "!d$_:*") } 1 .. 25));
 
