@@ -61,11 +61,11 @@ extern bool skx_query_scan_counts(const SkxQueryScan *scan);
 
 /*
  * Documents that it may give, at most, as far as df can tell; and postings that
- * it goes through for these, or what takes as long (cost NULL, or filled in as
- * by the former).
+ * it goes through for these, or what takes as long (likely: NULL, or filled in
+ * with how many these are, if the clauses of a conjunction are independent).
  */
 extern uint32 skx_query_scan_cost(SkxQueryScan *scan);
-extern uint32 skx_query_scan_steps(SkxQueryScan *scan, uint32 *cost);
+extern uint32 skx_query_scan_steps(SkxQueryScan *scan, double *likely);
 
 /* Before any next: scans of one query on several segments begin together. */
 extern void skx_query_scan_plan(SkxQueryScan **scans, int n);
@@ -143,6 +143,9 @@ extern bool skx_query_takes_nulls(const SkxQuery *query);
  * those of a prefix, of a range of values, and of very many clauses.
  */
 extern bool skx_query_gathers(const SkxQuery *query);
+
+/* But for ranges, which it only does where that is less work. */
+extern bool skx_query_gathers_words(const SkxQuery *query);
 
 /* The same of a query that was not compiled, at least if it does. */
 extern bool skx_query_may_gather(TSQuery query);

@@ -191,6 +191,12 @@ extern void skx_query_lead(SkxIter *it);
 extern void skx_query_weigh(SkxIter *it);
 
 /*
+ * How many documents match, if the clauses of a conjunction are independent, and
+ * phrases rare.
+ */
+extern double skx_query_likely(const SkxIter *it);
+
+/*
  * Work: to ask a clause about documents, and to fill all windows with it.
  * is_less_asked: is it less to ask the largest clause of a disjunction about the
  * others' documents, `docs` at most, than to fill windows with all of them?

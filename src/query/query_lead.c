@@ -11,6 +11,9 @@
 /* How many times more documents "far more" are. */
 #define SKX_LEAD_PHRASE		4
 
+/* Documents with the words of a phrase, for one that has the phrase. */
+#define SKX_LEAD_LIKELY_PHRASE	20
+
 /*
  * Work, in ns, of a million passages in memory: of a posting that generates; of
  * a document that is asked about, and of a sub-block that is decoded for it, or
@@ -189,4 +192,21 @@ skx_query_is_less_asked(const SkxIter *it, const SkxIter *largest, double docs)
 		filled += skx_query_work_filled(it->children[it->children[0] == largest]);
 	return docs * SKX_LEAD_POSTING +
 		skx_query_work_asked(largest, docs) < filled;
+}
+
+double
+skx_query_likely(const SkxIter *it)
+{
+	double		ndocs = it->seg->header.ndocs;
+	double		likely = ndocs;
+	int			i;
+
+	check_stack_depth();
+	if (it->kind == SKX_NODE_PHRASE)
+		return skx_query_likely(it->children[0]) / SKX_LEAD_LIKELY_PHRASE;
+	if (it->kind != SKX_NODE_AND)
+		return it->cost;
+	for (i = 0; i < it->npositive; i++)
+		likely *= skx_query_likely(it->children[i]) / ndocs;
+	return likely;
 }

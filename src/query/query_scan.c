@@ -124,7 +124,7 @@ skx_query_scan_cost(SkxQueryScan *scan)
  * the scan may not be wanted then.
  */
 uint32
-skx_query_scan_steps(SkxQueryScan *scan, uint32 *cost)
+skx_query_scan_steps(SkxQueryScan *scan, double *likely)
 {
 	MemoryContext old = MemoryContextSwitchTo(scan->context);
 	bool		unsettled = false;
@@ -133,8 +133,8 @@ skx_query_scan_steps(SkxQueryScan *scan, uint32 *cost)
 	if (scan->it == NULL)
 		skx_query_scan_begin(scan, &unsettled);
 	steps = scan->it->steps;
-	if (cost != NULL)
-		*cost = scan->it->cost;
+	if (likely != NULL)
+		*likely = skx_query_likely(scan->it);
 	if (unsettled)
 	{
 		skx_query_close(scan->it);

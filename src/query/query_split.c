@@ -266,15 +266,16 @@ skx_query_takes_all(const SkxQuery *query)
 }
 
 static bool
-skx_query_node_gathers(const SkxQueryNode *node)
+skx_query_node_gathers(const SkxQueryNode *node, bool ranges)
 {
 	int			i;
 
 	check_stack_depth();
-	if (node->prefix || node->nchildren > SKX_GATHER_CLAUSES)
+	if ((node->prefix && (ranges || node->to == NULL)) ||
+		node->nchildren > SKX_GATHER_CLAUSES)
 		return true;
 	for (i = 0; i < node->nchildren; i++)
-		if (skx_query_node_gathers(node->children[i]))
+		if (skx_query_node_gathers(node->children[i], ranges))
 			return true;
 	return false;
 }
@@ -282,7 +283,13 @@ skx_query_node_gathers(const SkxQueryNode *node)
 bool
 skx_query_gathers(const SkxQuery *query)
 {
-	return skx_query_node_gathers(query->root);
+	return skx_query_node_gathers(query->root, true);
+}
+
+bool
+skx_query_gathers_words(const SkxQuery *query)
+{
+	return skx_query_node_gathers(query->root, false);
 }
 
 bool

@@ -15,9 +15,6 @@
 /* Candidates that are collected in a step, about. */
 #define SKX_VISIT_GOAL		256
 
-/* Documents with the words of a phrase, for one that has the phrase. */
-#define SKX_VISIT_PHRASE	20
-
 struct SkxQueryVisit
 {
 	SkxOpening	opening;
@@ -89,27 +86,10 @@ skx_query_visit_cost(SkxQueryVisit *visit)
 	return skx_visit_begun(visit)->cost;
 }
 
-static double
-skx_visit_iter_likely(const SkxIter *it)
-{
-	double		ndocs = it->seg->header.ndocs;
-	double		likely = ndocs;
-	int			i;
-
-	check_stack_depth();
-	if (it->kind == SKX_NODE_PHRASE)
-		return skx_visit_iter_likely(it->children[0]) / SKX_VISIT_PHRASE;
-	if (it->kind != SKX_NODE_AND)
-		return it->cost;
-	for (i = 0; i < it->npositive; i++)
-		likely *= skx_visit_iter_likely(it->children[i]) / ndocs;
-	return likely;
-}
-
 double
 skx_query_visit_likely(SkxQueryVisit *visit)
 {
-	return skx_visit_iter_likely(skx_visit_begun(visit));
+	return skx_query_likely(skx_visit_begun(visit));
 }
 
 static bool

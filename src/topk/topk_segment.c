@@ -345,7 +345,7 @@ skx_topk_choose(SkxTopkRun *run, const SkxTopkSegment *s)
 {
 	SkxTopk    *topk = run->topk;
 	SkxQueryScan *scan;
-	uint32		docs;
+	double		docs;
 	uint32		steps;
 	bool		leads;
 
@@ -371,14 +371,25 @@ skx_topk_choose(SkxTopkRun *run, const SkxTopkSegment *s)
 static bool
 skx_topk_filters_last(const SkxTopkRun *run)
 {
+	const SkxTopk *topk = run->topk;
+	double		docs = run->required[0]->cursor->df;
+	double		steps = docs;
+	SkxQueryScan *scan;
 	int			i;
 
 	for (i = 0; i < run->nrequired; i++)
 		if (run->required[i]->term != NULL)
 			return false;
-	return run->noptional > 0 &&
-		!skx_topk_filter_leads(run, run->required[0]->cursor->df,
-							   run->required[0]->cursor->df);
+	if (run->noptional == 0)
+		return false;
+	if ((run->nrequired > 1 || topk->split.rest != NULL) &&
+		!skx_query_gathers_words(topk->request.filter))
+	{
+		scan = skx_query_scan_open(run->seg, topk->request.filter, true);
+		steps = skx_query_scan_steps(scan, &docs);
+		skx_query_scan_close(scan);
+	}
+	return !skx_topk_filter_leads(run, docs, steps);
 }
 
 /* The required list of a term of the segment. */
