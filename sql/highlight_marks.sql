@@ -81,6 +81,9 @@ SELECT count(*), bool_and(strpos(' ' || translate(t, E'\n\t', '  ') || ' ', ' ' 
 FROM generate_series(1, 60) n, generate_series(1, 40) w,
 	LATERAL (SELECT string_agg(CASE i % 5 WHEN 0 THEN '"w' || i % 11 || E',"\n' ELSE 'w' || i % 11 || ' ' END, '') AS t FROM generate_series(7, 7 + n) i) x,
 	skipidx_highlight('simple', t, 'w7 | w10:*', '', '', w) p;
+-- where reading ends early, behind a tag as without one: all of a compound is marked, and no further word is shown
+SELECT tag, skipidx_highlight('english', tag || 'cat y dog a b cat dog ' || w || ' z z z z', 'cat & dog', '{', '}', 3)
+	FROM unnest('{cat-dog,x#cat,#x#cat,x<i>cat}'::text[]) w, unnest('{"","<b> "}'::text[]) tag;
 
 --
 -- What a dictionary is, when it is asked

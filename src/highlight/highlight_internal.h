@@ -154,7 +154,7 @@ typedef struct SkxHighlightText
 {
 	SkxHighlight *h;
 	const char *bytes;
-	uint32		len;
+	uint32		len;			/* of what has been read, in the end */
 	SkxHighlightWord *words;	/* tokens that have dictionaries, but those
 								 * inside of the one before */
 	uint32		nwords;

@@ -102,7 +102,18 @@ skx_highlight_add_piece(SkxHighlightText *t, const SkxHighlightPiece *piece,
 	skx_highlight_drop(piece);
 }
 
-/* All from `at` on, by the parser. */
+/* Have enough words been read, if another begins here? */
+static bool
+skx_highlight_is_enough(const SkxHighlightText *t, uint32 start)
+{
+	return t->enough > 0 && t->nwords >= t->enough &&
+		start >= t->words[t->nwords - 1].end;
+}
+
+/*
+ * All from `at` on, by the parser.  Parts of a compound come after it, so the
+ * last word is known when the next one begins.
+ */
 static void
 skx_highlight_read_tokens(SkxHighlightText *t, uint32 at)
 {
@@ -113,7 +124,7 @@ skx_highlight_read_tokens(SkxHighlightText *t, uint32 at)
 	char	   *token = NULL;
 	int			len = 0;
 
-	while (t->enough == 0 || t->nwords < t->enough)
+	for (;;)
 	{
 		int			type;
 
@@ -128,6 +139,11 @@ skx_highlight_read_tokens(SkxHighlightText *t, uint32 at)
 			token < t->bytes + at || len < 0 ||
 			len > t->bytes + t->len - token)
 			continue;
+		if (skx_highlight_is_enough(t, token - t->bytes))
+		{
+			t->len = token - t->bytes;
+			break;
+		}
 		skx_highlight_add_piece(t, skx_highlight_piece(t->h, type, token, len),
 								token - t->bytes);
 	}
