@@ -22,6 +22,9 @@
 
 PG_FUNCTION_INFO_V1(skipidx_histogram);
 
+/* Bounds of one call: each takes some 100 bytes. */
+#define SKX_HISTOGRAM_BOUNDS	(1000 * 1000)
+
 /* Bounds between which values lie. */
 typedef struct SkxBounds
 {
@@ -73,6 +76,19 @@ skx_functions_ordered_column(Relation index, int column, const char *name,
 }
 
 static void
+skx_functions_check_bounds(const ArrayType *array)
+{
+	int			n = ArrayGetNItems(ARR_NDIM(array), ARR_DIMS(array));
+
+	if (n > SKX_HISTOGRAM_BOUNDS)
+		ereport(ERROR,
+				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+				 errmsg("%d bounds are more than the %d that are possible", n,
+						SKX_HISTOGRAM_BOUNDS),
+				 errhint("Ask for parts of them in several calls.")));
+}
+
+static void
 skx_functions_bounds(Relation index, int column, const char *name,
 					 ArrayType *array, SkxBounds *bounds)
 {
@@ -86,6 +102,7 @@ skx_functions_bounds(Relation index, int column, const char *name,
 	char		align;
 	int			i;
 
+	skx_functions_check_bounds(array);
 	fmgr_info(canonical, &function);
 	get_typlenbyvalalign(type, &len, &byval, &align);
 	deconstruct_array(array, type, len, byval, align, &bounds->values, &nulls,
@@ -106,6 +123,7 @@ skx_functions_bounds(Relation index, int column, const char *name,
 		bounds->lexemes[i] = skx_intake_lexeme(column, SKX_VALUE_PRESENT,
 											   VARDATA_ANY(form),
 											   VARSIZE_ANY_EXHDR(form));
+		pfree(form);
 		if (i > 0 && skx_intake_compare_lexeme(&bounds->lexemes[i - 1],
 											   &bounds->lexemes[i]) >= 0)
 			ereport(ERROR,

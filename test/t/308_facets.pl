@@ -465,6 +465,10 @@ like($s->raw("SELECT skipidx_facets('docs_skx', 'wa', 'tenant', -1)"), qr/22023:
 is($s->value("SELECT count(*) FROM skipidx_facets('docs_skx', 'wa', 'tenant', 0)"), 0, 'none');
 like($s->raw("SELECT skipidx_histogram('docs_skx', 'wa', 'tenant', '{3,3}'::int[])"), qr/22023: bounds must ascend.*Bound 2/s, 'bounds that do not ascend');
 like($s->raw("SELECT skipidx_histogram('docs_skx', 'wa', 'tenant', '{3,NULL}'::int[])"), qr/22004: bounds must not be null/, 'bounds that are NULL');
+like($s->raw("SELECT skipidx_histogram('docs_skx', 'wa', 'tenant', array(SELECT generate_series(1, 1000001)))"),
+	qr/54000: 1000001 bounds are more than the 1000000 that are possible.*several calls/s, 'more bounds than are possible');
+is($s->value("SELECT (SELECT sum(count) FROM skipidx_histogram('docs_skx', 'wa', 'tenant', array(SELECT generate_series(1, 1000000)))) = skipidx_count('docs_skx', 'wa')"), 't',
+	'as many as are possible');
 like($s->raw("SELECT skipidx_histogram('docs_skx', 'wa', 'name', '{x}'::text[])"), qr/0A000: column "name" of index "docs_skx" has no order/, 'a column without an order');
 like($s->raw("SELECT skipidx_histogram('docs_skx', 'wa', 'tenant', '{1}'::numeric[])"), qr/42804: bounds of type numeric cannot be compared/, 'bounds of another type');
 $s->value("CREATE DOMAIN cents AS numeric(9, 2); CREATE TABLE prices (v tsvector, price cents, class regclass); CREATE INDEX prices_skx ON prices USING skipidx (v, price, class);"
