@@ -62,7 +62,7 @@ extern double skx_cost_follows(PlannerInfo *root,
 
 /*
  * cost_documents.c : about how many documents match, live or dead, by what all
- * segments know of the words; of pending ones, the same share
+ * segments know of the words; of pending ones, how many do
  */
 extern uint64 skx_cost_documents(Relation index, TSQuery query);
 

@@ -31,6 +31,14 @@ typedef struct SkxCostRange
 	List	   *quals;			/* RestrictInfo */
 } SkxCostRange;
 
+/* Words or prefixes of a query; how many documents of a segment have each. */
+typedef struct SkxCostKnown
+{
+	int			n;
+	SkxLexeme  *lexemes;		/* ascending, distinct */
+	double	   *df;
+} SkxCostKnown;
+
 /* What is known of the queries of one scan, and of the index. */
 typedef struct SkxCosting
 {
@@ -65,6 +73,8 @@ typedef struct SkxCosting
 	double		average;		/* df of a word that was not looked up */
 	int			nprefixes;		/* that were looked up, */
 	double		prefixed;		/* and df of all of them */
+	const SkxCostKnown *known;	/* NULL: the above; else all words, and all
+								 * prefixes */
 	SkxSource  *source;			/* NULL: nothing was read */
 	SkxSegment *segment;		/* the largest; NULL: likewise */
 } SkxCosting;

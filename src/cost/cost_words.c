@@ -155,6 +155,19 @@ skx_cost_is_alone(const SkxCosting *c, TSQuery query)
 		c->ranges == NIL && c->unknown == NIL;
 }
 
+/* How many documents have one of those that are known. */
+static double
+skx_cost_known(const SkxCostKnown *known, const SkxLexeme *lexeme)
+{
+	const SkxLexeme *found = bsearch(lexeme, known->lexemes, known->n,
+									 sizeof(SkxLexeme),
+									 skx_intake_compare_lexeme);
+
+	CHECK_FOR_INTERRUPTS();
+	Assert(found != NULL);
+	return known->df[found - known->lexemes];
+}
+
 const SkxTerm *
 skx_cost_operand(SkxCosting *c, TSQuery query, const QueryOperand *operand,
 				 double *df)
@@ -162,6 +175,11 @@ skx_cost_operand(SkxCosting *c, TSQuery query, const QueryOperand *operand,
 	SkxLexeme	lexeme = {GETOPERAND(query) + operand->distance,
 	operand->length};
 
+	if (c->known != NULL)
+	{
+		*df = skx_cost_known(&c->known[operand->prefix ? 1 : 0], &lexeme);
+		return NULL;
+	}
 	*df = c->ndocs * SKX_COST_UNKNOWN;
 	if (c->segment == NULL)
 		return NULL;

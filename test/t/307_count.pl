@@ -334,7 +334,7 @@ for my $query ('wa', 'wa & wb', 'wa | xe3', '!wa', 'w:*', 'nosuch', '')
 	ok(abs($approx - $exact) <= 50 + $exact / 2, "approximately: $query: $approx for $exact");
 }
 
-# approximately, also what is pending, and of more words than are looked up
+# approximately, also what is pending, and of more words than planning looks up
 $s->value("CREATE TABLE news (v tsvector); CREATE INDEX news_v ON news USING skipidx (v) WITH (pending_limit = '1GB');"
 	  . " INSERT INTO news SELECT 'cat' FROM generate_series(1, 300)");
 is($s->value("SELECT skipidx_count('news_v', 'cat', true)"), 300, 'approximately, nothing but pending documents');
@@ -348,6 +348,14 @@ for my $case ([ ' & ', 'w1', 350, 700 ], [ ' | ', 'dog', 700, 900 ])
 
 	ok($approx >= $least && $approx <= $most, "approximately, of 100 words$op: $approx");
 }
+# all of a prefix, and a word among any number that are nowhere, in each of two segments
+$s->value("TRUNCATE news; INSERT INTO news SELECT CASE i % 4 WHEN 0 THEN 'w1' ELSE 'p' || i END::tsvector FROM generate_series(1, 4000) i");
+$s->value("SELECT skipidx_flush('news_v'); INSERT INTO news SELECT 'w1 p1 p2' FROM generate_series(1, 100); SELECT skipidx_flush('news_v')");
+is($s->value("SELECT count(*), min(approx), max(approx) FROM (SELECT skipidx_count('news_v', q::tsquery, true) AS approx FROM"
+	  . " (SELECT string_agg(CASE j WHEN k THEN 'w1' ELSE 'no' || j END, ' | ') AS q FROM generate_series(1, 700) j, unnest('{1,2,66,700}'::int[]) k GROUP BY k) x) y"),
+	'4|1100|1100', 'approximately: one word of 700');
+is($s->value("SELECT string_agg(concat(q, ' ', skipidx_count('news_v', q, true)), ',' ORDER BY q::text) FROM unnest('{p:*,p:* | w1,p1:* | p2:*,nosuch:* | p12:*}'::tsquery[]) q"),
+	"'nosuch':* | 'p12':* 82,'p':* 3100,'p':* | 'w1' 4100,'p1':* | 'p2':* 1767", 'approximately: prefixes');
 $s->value('DROP TABLE news');
 
 # ---- a crash, a standby, and everything at once ----
