@@ -59,8 +59,9 @@ skx_functions_maint_open(SkxMaintained *m, Oid oid, const char *name)
 	skx_functions_maint_refuse(name);
 	if (OidIsValid(heap))
 		skx_functions_maint_check(oid, heap);
-	m->heap = OidIsValid(heap) ? table_open(heap, RowExclusiveLock) : NULL;
-	m->index = relation_open(oid, RowExclusiveLock);
+	m->heap = OidIsValid(heap) ?
+		try_relation_open(heap, RowExclusiveLock) : NULL;
+	m->index = skx_maint_open(oid, RowExclusiveLock);
 	skx_maint_check_index(m->index);
 	skx_maint_check_table(m->heap, m->index);
 	skx_functions_maint_check(oid, heap);

@@ -112,8 +112,9 @@ skx_functions_open(Oid oid, bool parts, Relation *heap, Relation *index)
 {
 	Oid			table = IndexGetRelation(oid, true);
 
-	*heap = OidIsValid(table) ? table_open(table, AccessShareLock) : NULL;
-	*index = relation_open(oid, AccessShareLock);
+	*heap = OidIsValid(table) ?
+		try_relation_open(table, AccessShareLock) : NULL;
+	*index = skx_maint_open(oid, AccessShareLock);
 	if ((*index)->rd_index == NULL)
 		ereport(ERROR,
 				(errcode(ERRCODE_WRONG_OBJECT_TYPE),

@@ -125,7 +125,7 @@ skx_inspect_check_open(SkxCheck *check, Oid oid)
 	Oid			heap = IndexGetRelation(oid, true);
 
 	if (OidIsValid(heap) && skx_compat_owns_relation(oid))
-		check->heap = table_open(heap, AccessShareLock);
+		check->heap = try_relation_open(heap, AccessShareLock);
 	check->index = skx_inspect_open(oid, SKX_INSPECT_OWNER);
 	skx_maint_check_table(check->heap, check->index);
 	skx_maint_check_valid(check->index);

@@ -39,7 +39,7 @@ skx_inspect_may(Oid oid, SkxInspectRight right)
 Relation
 skx_inspect_open(Oid oid, SkxInspectRight right)
 {
-	Relation	rel = relation_open(oid, AccessShareLock);
+	Relation	rel = skx_maint_open(oid, AccessShareLock);
 
 	skx_maint_check_index(rel);
 	if (!skx_inspect_may(oid, right))

@@ -28,10 +28,12 @@ typedef struct SkxMaintOptions
 /*
  * maint_open.c : each errors out unless what it asks for is so
  *
+ * open: there is such a relation.
  * index: the relation is an index of ours that can be read here and now.
  * table: `heap`, opened before the index, is its table (NULL: there was none).
  * valid: the index was built to its end.
  */
+extern Relation skx_maint_open(Oid oid, LOCKMODE mode);
 extern void skx_maint_check_index(Relation rel);
 extern void skx_maint_check_table(Relation heap, Relation index);
 extern void skx_maint_check_valid(Relation index);

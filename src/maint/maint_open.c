@@ -4,13 +4,68 @@
  */
 #include "postgres.h"
 
+#include "access/genam.h"
+#include "access/htup_details.h"
+#include "access/relation.h"
+#include "access/table.h"
 #include "access/xlog.h"
 #include "catalog/index.h"
 #include "catalog/pg_class.h"
+#include "catalog/pg_index.h"
 #include "commands/defrem.h"
 #include "maint/maint.h"
 #include "storage/bufmgr.h"
+#include "utils/fmgroids.h"
 #include "utils/rel.h"
+#include "utils/snapmgr.h"
+
+/*
+ * Was it a valid index when the query took its snapshot?  Names are looked up
+ * before that, and the index opened after it: REINDEX CONCURRENTLY may put
+ * another in its place meanwhile.
+ */
+static bool
+skx_maint_was_valid(Oid index)
+{
+	Relation	catalog;
+	SysScanDesc scan;
+	ScanKeyData key;
+	HeapTuple	tuple;
+	bool		valid;
+
+	if (!ActiveSnapshotSet())
+		return false;
+	ScanKeyInit(&key, Anum_pg_index_indexrelid, BTEqualStrategyNumber,
+				F_OIDEQ, ObjectIdGetDatum(index));
+	catalog = table_open(IndexRelationId, AccessShareLock);
+	scan = systable_beginscan(catalog, IndexRelidIndexId, true,
+							  GetActiveSnapshot(), 1, &key);
+	tuple = systable_getnext(scan);
+	valid = HeapTupleIsValid(tuple) &&
+		((Form_pg_index) GETSTRUCT(tuple))->indisvalid;
+	systable_endscan(scan);
+	table_close(catalog, AccessShareLock);
+	return valid;
+}
+
+Relation
+skx_maint_open(Oid oid, LOCKMODE mode)
+{
+	Relation	rel = try_relation_open(oid, mode);
+
+	if (rel != NULL)
+		return rel;
+	if (skx_maint_was_valid(oid))
+		ereport(ERROR,
+				(errcode(ERRCODE_T_R_SERIALIZATION_FAILURE),
+				 errmsg("index with OID %u was dropped or replaced after this query's snapshot was taken",
+						oid),
+				 errhint("Retry it.")));
+	ereport(ERROR,
+			(errcode(ERRCODE_UNDEFINED_TABLE),
+			 errmsg("relation with OID %u does not exist", oid),
+			 errhint("An index may have been dropped, or replaced by REINDEX CONCURRENTLY, after its name was looked up: try again.")));
+}
 
 static void
 skx_maint_check_kind(Relation rel)
@@ -67,10 +122,18 @@ skx_maint_check_table(Relation heap, Relation index)
 void
 skx_maint_check_valid(Relation index)
 {
-	if (!index->rd_index->indisvalid)
+	if (index->rd_index->indisvalid)
+		return;
+	if (skx_maint_was_valid(RelationGetRelid(index)))
 		ereport(ERROR,
-				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-				 errmsg("index \"%s\" is not valid",
+				(errcode(ERRCODE_T_R_SERIALIZATION_FAILURE),
+				 errmsg("index \"%s\" is not valid any more",
 						RelationGetRelationName(index)),
-				 errhint("Rebuild it with REINDEX, or drop it.")));
+				 errdetail("It was replaced, or is being dropped, after this query's snapshot was taken."),
+				 errhint("Retry it.")));
+	ereport(ERROR,
+			(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+			 errmsg("index \"%s\" is not valid",
+					RelationGetRelationName(index)),
+			 errhint("Rebuild it with REINDEX, or drop it; if REINDEX CONCURRENTLY has just replaced it, try again.")));
 }

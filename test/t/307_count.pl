@@ -358,6 +358,54 @@ is($s->value("SELECT string_agg(concat(q, ' ', skipidx_count('news_v', q, true))
 	"'nosuch':* | 'p12':* 82,'p':* 3100,'p':* | 'w1' 4100,'p1':* | 'p2':* 1767", 'approximately: prefixes');
 $s->value('DROP TABLE news');
 
+# ---- an index that REINDEX CONCURRENTLY replaces under a statement that has named it ----
+
+# A statement that comes to its function when the old index is no longer valid
+# (held: a reader keeps it), or gone; with a snapshot from before, or from then.
+sub replaced
+{
+	my ($what, $held, $call) = @_;
+	my ($old, $reindex, $late, $reader) = map { skx_session($node, 'd') } 1 .. 4;
+	my $waits = sub { return $s->value("SELECT 1 FROM pg_stat_activity WHERE pid = " . $_[0]->backend . " AND wait_event_type = 'Lock'") eq '1' };
+	my $until = sub { for (1 .. 600) { return 1 if $_[0]->(); select undef, undef, undef, 0.05; } return 0; };
+	my $answer;
+
+	$s->value('SELECT pg_advisory_lock(307)');
+	$old->value('BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT 1');
+	$reader->value('BEGIN; LOCK TABLE news IN ACCESS SHARE MODE') if $held;
+	$reindex->start('REINDEX INDEX CONCURRENTLY news_v');
+	ok($until->(sub { $waits->($reindex) }), "$what: REINDEX waits for an old snapshot");
+	# REINDEX would wait for a snapshot that has as old a horizon as its own
+	$s->value('CREATE TABLE moves_on ()');
+	$s->value('DROP TABLE moves_on');
+	$late->start("WITH x AS MATERIALIZED (SELECT pg_advisory_lock_shared(307)) SELECT $call FROM x");
+	ok($until->(sub { $waits->($late) }), "$what: the function waits");
+	$old->value('COMMIT');
+	if ($held) { ok($until->(sub { $s->value("SELECT count(*) FROM pg_class c JOIN pg_index i ON i.indexrelid = c.oid WHERE relname = 'news_v_ccold' AND NOT indisvalid") eq '1' }), "$what: not valid"); }
+	else { $reindex->finish; }
+	$s->value('SELECT pg_advisory_unlock(307)');
+	$answer = $late->finish;
+	if ($held)
+	{
+		my $oid = $s->value("SELECT 'news_v_ccold'::regclass::oid");
+
+		like($s->raw('SELECT ' . $call =~ s/news_v/news_v_ccold/r), qr/55000: index "news_v_ccold" is not valid.*HINT:  Rebuild it with REINDEX.*try again/s, "$what: a later snapshot");
+		$reader->value('COMMIT');
+		$reindex->finish;
+		like($s->raw('SELECT ' . $call =~ s/news_v/$oid/r), qr/42P01: relation with OID $oid does not exist.*HINT:.*try again/s, "$what: when it is gone");
+	}
+	$_->close for $old, $reindex, $late, $reader;
+	return $answer;
+}
+
+$s->value('CREATE TABLE news (v tsvector); CREATE INDEX news_v ON news USING skipidx (v)');
+for my $call ("skipidx_count('news_v', 'cat')", "skipidx_flush('news_v')", "skipidx_check('news_v')")
+{
+	like(replaced("$call, held", 1, $call), qr/40001: index "news_v_ccold" is not valid any more.*HINT:  Retry it/s, "$call: no longer valid");
+	like(replaced("$call, gone", 0, $call), qr/40001: index with OID \d+ was dropped or replaced after.*HINT:  Retry it/s, "$call: gone");
+}
+$s->value('DROP TABLE news');
+
 # ---- a crash, a standby, and everything at once ----
 
 load(200);

@@ -398,7 +398,7 @@ sub failed
 {
 	my ($self, $loop, $said) = @_;
 
-	return if $said =~ /could not open relation with OID|was concurrently dropped|is not a skipidx index|is not valid/;
+	return if $said =~ /could not open relation with OID|relation with OID \d+ does not exist|dropped or replaced|was concurrently dropped|is not a skipidx index|is not valid/;
 	return if $loop->{name} eq 'reindex' && $said =~ /(?:missing|unexpected) chunk number \d+ .*for toast value/;
 	return if $self->{spared} && $said =~ $self->{spared};
 	return if $said =~ /57P0[12]|terminating connection|in recovery mode|starting up|session ended/;
