@@ -66,6 +66,8 @@ SELECT try((repeat('all & ', 9999) || 'w7')::tsquery, must => true);
 SELECT try((repeat('all | ', 9999) || 'w7')::tsquery, must => true);
 SELECT try((repeat('all:* & ', 2000) || 'w7')::tsquery, must => true);
 SELECT try((repeat('w:* | ', 2000) || 'v7')::tsquery, must => true);
+SELECT try((repeat('(all:* | v7) & ', 2000) || 'w7')::tsquery, must => true);
+SELECT try((repeat('(w:* & all) | ', 2000) || 'v7')::tsquery, must => true);
 -- very many in groups, and very many prefixes
 SELECT try((SELECT string_agg('(' || words('w', ' | ', 60 + g) || ')', ' & ') FROM generate_series(1, 60) g)::tsquery, must => true);
 SELECT try((SELECT string_agg('(all & ' || words('!w', ' & ', 40 + g) || ')', ' | ') FROM generate_series(1, 80) g)::tsquery, must => true);

@@ -11,6 +11,7 @@
  */
 #include "postgres.h"
 
+#include "lib/qunique.h"
 #include "miscadmin.h"
 #include "query/query_internal.h"
 #include "tsearch/ts_utils.h"
@@ -157,6 +158,58 @@ skx_query_chain(SkxQueryPhrase *phrase)
 	phrase->distances[0] = 0;
 }
 
+static bool
+skx_query_is_prefix(const SkxQueryNode *node)
+{
+	return node->kind == SKX_NODE_TERM && node->prefix && node->to == NULL;
+}
+
+static int
+skx_query_compare_prefixes(const void *a, const void *b)
+{
+	const SkxQueryNode *x = *(SkxQueryNode *const *) a;
+	const SkxQueryNode *y = *(SkxQueryNode *const *) b;
+	SkxLexeme	left = {x->lexeme, x->len};
+	SkxLexeme	right = {y->lexeme, y->len};
+	int			cmp = skx_intake_compare_lexeme(&left, &right);
+
+	return cmp != 0 ? cmp : (int) x->labels - (int) y->labels;
+}
+
+/*
+ * A prefix that an operator has twice, with the same labels, would go through
+ * all of its lexemes again.  Where there is one, prefixes are put at the end,
+ * in order.
+ */
+static void
+skx_query_drop_prefixes(SkxQueryNode *node)
+{
+	SkxQueryNode **prefixes = palloc_extended(sizeof(SkxQueryNode *) *
+											  (Size) node->nchildren,
+											  MCXT_ALLOC_HUGE);
+	int			n = 0;
+	int			distinct;
+	int			kept = 0;
+	int			i;
+
+	for (i = 0; i < node->nchildren; i++)
+		if (skx_query_is_prefix(node->children[i]))
+			prefixes[n++] = node->children[i];
+	qsort(prefixes, n, sizeof(SkxQueryNode *), skx_query_compare_prefixes);
+	distinct = qunique(prefixes, n, sizeof(SkxQueryNode *),
+					   skx_query_compare_prefixes);
+	if (distinct < n)
+	{
+		for (i = 0; i < node->nchildren; i++)
+			if (!skx_query_is_prefix(node->children[i]))
+				node->children[kept++] = node->children[i];
+		memcpy(&node->children[kept], prefixes,
+			   sizeof(SkxQueryNode *) * distinct);
+		node->nchildren = kept + distinct;
+	}
+	pfree(prefixes);
+}
+
 /*
  * A lexeme that an operator has twice, with the same labels, says nothing more:
  * a query by the words of a text repeats them for their scores.
@@ -182,6 +235,7 @@ skx_query_drop_repeats(SkxCompile *c, SkxQueryNode *node)
 		node->children[kept++] = child;
 	}
 	node->nchildren = kept;
+	skx_query_drop_prefixes(node);
 }
 
 /*
