@@ -9,7 +9,9 @@
  * the index or wants the database; the operation is lost then, and what it has
  * reserved is taken back by the next.
  * For the index it waits a while until it is free again, since no insert may
- * come that asks for another worker; for the database it goes away.
+ * come that asks for another worker; and for another process that flushes or
+ * merges, which may have read what there is to do before the last of it came.
+ * For the database it goes away.
  */
 #include "postgres.h"
 
@@ -56,6 +58,8 @@ typedef struct SkxAmWorker
 	int			looks;
 	bool		barred;			/* the last step ended because another process
 								 * wants, or has, the index for itself */
+	uint32		busy;			/* SKX_OPERATION_* of which the last step found
+								 * another process in the middle; or 0 */
 } SkxAmWorker;
 
 /* Made at the first use. */
@@ -84,6 +88,16 @@ skx_am_worker_end_alone(void)
 		proc_exit(1);
 }
 
+static void
+skx_am_worker_reload(void)
+{
+	if (ConfigReloadPending)
+	{
+		ConfigReloadPending = false;
+		ProcessConfigFile(PGC_SIGHUP);
+	}
+}
+
 /* Called every SKX_PACE_CHECK ms while an operation is under way. */
 static void
 skx_am_worker_look(void *arg)
@@ -91,11 +105,7 @@ skx_am_worker_look(void *arg)
 	SkxAmWorker *w = arg;
 
 	skx_am_worker_end_alone();
-	if (ConfigReloadPending)
-	{
-		ConfigReloadPending = false;
-		ProcessConfigFile(PGC_SIGHUP);
-	}
+	skx_am_worker_reload();
 	InvalidateCatalogSnapshot();
 	w->barred = skx_compat_waited_for(w->index, RowExclusiveLock);
 	if (w->barred || skx_worker_max == 0 ||
@@ -132,11 +142,27 @@ skx_am_worker_open(SkxAmWorker *w)
 
 /* One flush of all that is pending; true: there may be more to do. */
 static bool
-skx_am_worker_flush(Relation index, const SkxMaintOptions *options)
+skx_am_worker_flush(SkxAmWorker *w, const SkxMaintOptions *options)
 {
-	if (skx_maint_pending_bytes(index) <= options->pending_limit)
+	if (skx_maint_pending_bytes(w->index) <= options->pending_limit)
 		return false;
-	return skx_maint_flush_all(index, options, SKX_WAIT_PAGE) > 0;
+	if (skx_maint_flush_all(w->index, options, SKX_WAIT_PAGE) > 0)
+		return true;
+	if (skx_maint_pending_bytes(w->index) > options->pending_limit)
+		w->busy = SKX_OPERATION_FLUSH;
+	return false;
+}
+
+/* One merge; as above. */
+static bool
+skx_am_worker_merge(SkxAmWorker *w, const SkxMaintOptions *options)
+{
+	SkxMaintStep step = skx_maint_merge_step(w->index, options, 0,
+											 SKX_WAIT_PAGE);
+
+	if (step == SKX_STEP_BUSY)
+		w->busy = SKX_OPERATION_MERGE;
+	return step == SKX_STEP_DONE;
 }
 
 /*
@@ -151,6 +177,7 @@ skx_am_worker_step(SkxAmWorker *w)
 	bool		merge = w->task.duty == SKX_WORKER_MERGE;
 	bool		more = false;
 
+	w->busy = 0;
 	StartTransactionCommand();
 	w->index = skx_am_worker_open(w);
 	if (w->index != NULL)
@@ -162,8 +189,8 @@ skx_am_worker_step(SkxAmWorker *w)
 		if (w->task.duty == SKX_WORKER_FLUSH)
 		{
 			pgstat_report_activity(STATE_RUNNING, "skipidx: flush");
-			more = skx_am_worker_flush(w->index, &options);
-			merge = !more &&
+			more = skx_am_worker_flush(w, &options);
+			merge = !more && w->busy == 0 &&
 				skx_maint_merge_due(w->index, &options, SKX_WAIT_PAGE) &&
 				!skx_worker_ask(w->index, SKX_WORKER_MERGE) &&
 				skx_worker_max == 1;
@@ -171,9 +198,10 @@ skx_am_worker_step(SkxAmWorker *w)
 		if (merge)
 		{
 			pgstat_report_activity(STATE_RUNNING, "skipidx: merge");
-			more = skx_maint_merge_step(w->index, &options, 0, SKX_WAIT_PAGE);
+			more = skx_am_worker_merge(w, &options);
 		}
-		if (w->task.duty == SKX_WORKER_MERGE && !more && skx_worker_shrinks())
+		if (w->task.duty == SKX_WORKER_MERGE && !more && w->busy == 0 &&
+			skx_worker_shrinks())
 			(void) skx_maint_shrink(w->index, SKX_WORKER_PATIENCE);
 		skx_pace_end();
 		relation_close(w->index, RowExclusiveLock);
@@ -185,8 +213,8 @@ skx_am_worker_step(SkxAmWorker *w)
 }
 
 /*
- * Steps until there is nothing left, or the index is barred; false: one has
- * failed.  The log is not told of one that gives way.
+ * Steps until there is nothing left, or another process is in the way; false:
+ * one has failed.  The log is not told of one that gives way.
  */
 static bool
 skx_am_worker_steps(SkxAmWorker *w)
@@ -203,7 +231,7 @@ skx_am_worker_steps(SkxAmWorker *w)
 				CHECK_FOR_INTERRUPTS();
 				skx_am_worker_end_alone();
 			}
-		} while (!w->barred && skx_worker_again());
+		} while (!w->barred && w->busy == 0 && skx_worker_again());
 		done = true;
 	}
 	PG_CATCH();
@@ -213,6 +241,7 @@ skx_am_worker_steps(SkxAmWorker *w)
 		MemoryContextSwitchTo(context);
 		error = CopyErrorData();
 		HOLD_INTERRUPTS();
+		w->busy = 0;
 		skx_pace_end();
 		if (error->sqlerrcode != SKX_WORKER_GIVES_WAY)
 			EmitErrorReport();
@@ -242,29 +271,48 @@ skx_am_worker_wait(SkxAmWorker *w)
 						 SKX_PACE_CHECK, skx_am_worker_wait_event);
 		ResetLatch(MyLatch);
 		CHECK_FOR_INTERRUPTS();
+		skx_am_worker_reload();
 		StartTransactionCommand();
 		free = ConditionalLockRelationOid(index, RowExclusiveLock);
 		if (free)
 			UnlockRelationOid(index, RowExclusiveLock);
-		wanted = i % SKX_WORKER_DATABASE == 0 &&
-			skx_am_worker_database_wanted(w->task.database);
+		wanted = skx_worker_max == 0 ||
+			(++w->looks % SKX_WORKER_DATABASE == 0 &&
+			 skx_am_worker_database_wanted(w->task.database));
 		CommitTransactionCommand();
 	}
 	return free && !wanted;
 }
 
-/* The same, as often as another process wants the index in between. */
+/*
+ * Is it worth the wait?  A flush of another process is short, and none may come
+ * after it.  A merge can last for hours; what is left then is due when that
+ * process looks, or after the next flush.
+ */
+static bool
+skx_am_worker_stays(const SkxAmWorker *w, int naps)
+{
+	return w->barred || w->busy == SKX_OPERATION_FLUSH ||
+		(w->busy == SKX_OPERATION_MERGE && naps < SKX_WORKER_NAPS);
+}
+
+/* The same, as often as another process is in the way in between. */
 static bool
 skx_am_worker_work(SkxAmWorker *w)
 {
 	bool		done;
+	int			naps = 0;
 
-	do
+	for (;;)
 	{
 		w->barred = false;
 		done = skx_am_worker_steps(w);
-	} while (w->barred && skx_am_worker_wait(w));
-	return done && !w->barred;
+		if (!skx_am_worker_stays(w, naps))
+			return done;
+		naps = w->busy == 0 ? 0 : naps + 1;
+		if (!skx_am_worker_wait(w))
+			return false;
+	}
 }
 
 void

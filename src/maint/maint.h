@@ -121,13 +121,17 @@ extern uint64 skx_maint_pending_bytes(Relation index);
 extern int	skx_maint_merge(Relation index, const SkxMaintOptions *options,
 							int most, SkxManifestWait wait);
 
-/*
- * One merge of these; false: there is nothing worth it, or it would have to
- * wait.
- */
-extern bool skx_maint_merge_step(Relation index,
-								 const SkxMaintOptions *options, int most,
-								 SkxManifestWait wait);
+/* One merge of these, if another process is not at one. */
+typedef enum SkxMaintStep
+{
+	SKX_STEP_NONE,				/* there is nothing worth it */
+	SKX_STEP_BUSY,				/* it would have to wait */
+	SKX_STEP_DONE
+} SkxMaintStep;
+
+extern SkxMaintStep skx_maint_merge_step(Relation index,
+										 const SkxMaintOptions *options,
+										 int most, SkxManifestWait wait);
 
 /*
  * Is a merge worth it (`most` 0)?  due looks at sizes alone; a caller that does

@@ -393,11 +393,8 @@ skx_maint_merge_lowered(const SkxMaintMerge *m, uint32 segment)
 	return end < m->moved_from;
 }
 
-/*
- * One merge; false: there is nothing to merge, or another backend merges, or it
- * was of no use.
- */
-static bool
+/* One merge; none: there is nothing to merge, or it was of no use. */
+static SkxMaintStep
 skx_maint_merge_try(Relation index, const SkxMaintOptions *options, int most,
 					SkxManifestWait wait)
 {
@@ -408,12 +405,12 @@ skx_maint_merge_try(Relation index, const SkxMaintOptions *options, int most,
 	/* to look whether there is any need costs nothing on disk */
 	skx_maint_merge_choose(&m, index, options, most, 0);
 	if (m.n == 0 || (options->certain && skx_maint_merge_spills(&m, options)))
-		return false;
+		return SKX_STEP_NONE;
 	op = skx_manifest_begin(index, SKX_OPERATION_MERGE,
 							skx_maint_merge_blocks(&m, options, wait), wait,
 							options->certain ? WARNING : ERROR);
 	if (op == NULL)
-		return false;
+		return SKX_STEP_BUSY;
 	skx_maint_merge_choose(&m, index, options, most, op->segment);
 	Assert(op->kind == SKX_OPERATION_MERGE);
 	if (m.n > 0 && !(options->certain && skx_maint_merge_spills(&m, options)))
@@ -436,10 +433,10 @@ skx_maint_merge_try(Relation index, const SkxMaintOptions *options, int most,
 			done = skx_maint_merge_lowered(&m, op->segment);
 	}
 	skx_manifest_end(op);
-	return done;
+	return done ? SKX_STEP_DONE : SKX_STEP_NONE;
 }
 
-bool
+SkxMaintStep
 skx_maint_merge_step(Relation index, const SkxMaintOptions *options, int most,
 					 SkxManifestWait wait)
 {
@@ -447,12 +444,12 @@ skx_maint_merge_step(Relation index, const SkxMaintOptions *options, int most,
 												  "skipidx merge",
 												  ALLOCSET_DEFAULT_SIZES);
 	MemoryContext old = MemoryContextSwitchTo(context);
-	bool		done = skx_maint_merge_try(index, options, most, wait);
+	SkxMaintStep step = skx_maint_merge_try(index, options, most, wait);
 
 	Assert(!skx_manifest_locked(index, AccessShareLock));
 	MemoryContextSwitchTo(old);
 	MemoryContextDelete(context);
-	return done;
+	return step;
 }
 
 bool
@@ -510,7 +507,8 @@ skx_maint_merge(Relation index, const SkxMaintOptions *options, int most,
 	for (; left > 0; left--)
 	{
 		CHECK_FOR_INTERRUPTS();
-		if (!skx_maint_merge_step(index, options, most, wait))
+		if (skx_maint_merge_step(index, options, most,
+								 wait) != SKX_STEP_DONE)
 			break;
 	}
 	view = skx_maint_view(index, wait);

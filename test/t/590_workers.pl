@@ -377,6 +377,57 @@ insert($t, 3000);
 poll("SELECT pending_bytes < 4 * 65536 FROM skipidx_stats('${t}_v')", 'and shrinks again');
 same($t, 'held up');
 
+# Another process is in the middle of a flush, and has read what was there; or of
+# a merge.  One worker waits for it, and does the rest.
+$t = table();
+settings('skipidx.max_workers' => 0);
+insert($t, 1500);
+settings('skipidx.max_workers' => 2);
+$other = skx_session($node, 'd');
+$s->value('SELECT pg_advisory_lock(7564152, ' . skx_fault_lock('flush_built') . ')');
+$other->start("SET skipidx.fault = 'flush_built:wait'; SELECT skipidx_flush('${t}_v')");
+poll("SELECT count(*) = 1 FROM pg_locks WHERE locktype = 'advisory' AND NOT granted", 'a flush is held up');
+insert($t, 1100);
+poll("SELECT ($running) = 1", 'a worker comes');
+
+my $pid = "SELECT string_agg(pid::text, ' ') FROM pg_stat_activity WHERE backend_type = 'skipidx worker'";
+my $first = $s->value($pid);
+
+for (1 .. 20)
+{
+	insert($t, 50);
+	sleep 0.1;
+}
+is($s->value($pid), $first, 'another flushes: no other worker comes meanwhile');
+$s->value('SELECT pg_advisory_unlock_all()');
+$other->finish;
+poll("SELECT pending_bytes <= 65536 FROM skipidx_stats('${t}_v')", 'another flushes: what has come since is flushed, too');
+poll($idle, 'another flushes: the worker ends');
+same($t, 'another flushes');
+$s->value("ALTER INDEX ${t}_v SET (segments_per_tier = 2)");
+settings('skipidx.max_workers' => 0);
+for (1 .. 6)
+{
+	insert($t, 300);
+	$s->value("SELECT skipidx_flush('${t}_v')");
+}
+settings('skipidx.max_workers' => 2);
+$s->value('SELECT pg_advisory_lock(7564152, ' . skx_fault_lock('merge_built') . ')');
+$other->start("SET skipidx.fault = 'merge_built:wait'; SELECT skipidx_merge('${t}_v', 5)");
+poll("SELECT count(*) = 1 FROM pg_locks WHERE locktype = 'advisory' AND NOT granted", 'a merge is held up');
+insert($t, 1500);
+poll("SELECT count(*) > 0 FROM pg_stat_activity WHERE backend_type = 'skipidx worker' AND query LIKE '%merge%'",
+	'a worker comes to merge');
+$first = $s->value("$pid AND query LIKE '%merge%'");
+sleep 1;
+is($s->value("$pid AND query LIKE '%merge%'"), $first, 'another merges: the worker stays');
+$s->value('SELECT pg_advisory_unlock_all()');
+$other->finish;
+poll("SELECT count(*) < 4 FROM skipidx_segments('${t}_v') WHERE kind = 'segment'", 'another merges: the rest is merged, too');
+poll($idle, 'another merges: the worker ends');
+$other->close;
+same($t, 'another merges');
+
 # Kills at each end of an operation.
 for my $point (qw(reserve_flipped flush_read live_written flush_built publish_locked
 	publish_flipped merge_mapped merge_built))
