@@ -57,9 +57,12 @@ typedef struct SkxAmWorker
 	Relation	index;
 	int			looks;
 	bool		barred;			/* the last step ended because another process
-								 * wants, or has, the index for itself */
+								 * wants, or has, the index for itself; or the
+								 * next one because too many workers are busy */
 	uint32		busy;			/* SKX_OPERATION_* of which the last step found
 								 * another process in the middle; or 0 */
+	bool		shrinks;		/* asked to give back the end of the file */
+	SkxMaintPatience patience;	/* that is left for it */
 } SkxAmWorker;
 
 /* Made at the first use. */
@@ -166,6 +169,28 @@ skx_am_worker_merge(SkxAmWorker *w, const SkxMaintOptions *options)
 }
 
 /*
+ * The end of the file, once nothing is to be merged.  As long as it has to wait,
+ * others may work in its place; true: it is to merge again before that.
+ */
+static bool
+skx_am_worker_shrink(SkxAmWorker *w)
+{
+	if (skx_worker_shrinks())
+	{
+		w->shrinks = true;
+		skx_maint_patience(&w->patience, SKX_WORKER_PATIENCE);
+		w->patience.called = skx_worker_called;
+	}
+	if (!w->shrinks)
+		return false;
+	if (!skx_worker_pause())
+		skx_maint_patience(&w->patience, 0);
+	w->shrinks = skx_maint_shrink(w->index, &w->patience) == SKX_STEP_BUSY &&
+		w->patience.others > 0 && w->patience.vacuum > 0;
+	return w->shrinks;
+}
+
+/*
  * One transaction.  After its flush a worker asks for another that merges, so
  * that flushes do not wait for merges; where there may be one only, it merges
  * itself.
@@ -200,9 +225,8 @@ skx_am_worker_step(SkxAmWorker *w)
 			pgstat_report_activity(STATE_RUNNING, "skipidx: merge");
 			more = skx_am_worker_merge(w, &options);
 		}
-		if (w->task.duty == SKX_WORKER_MERGE && !more && w->busy == 0 &&
-			skx_worker_shrinks())
-			(void) skx_maint_shrink(w->index, SKX_WORKER_PATIENCE);
+		if (w->task.duty == SKX_WORKER_MERGE && !more && w->busy == 0)
+			more = skx_am_worker_shrink(w);
 		skx_pace_end();
 		relation_close(w->index, RowExclusiveLock);
 		w->index = NULL;
@@ -226,7 +250,8 @@ skx_am_worker_steps(SkxAmWorker *w)
 	{
 		do
 		{
-			while (skx_am_worker_step(w))
+			w->barred = !skx_worker_resume();
+			while (!w->barred && skx_am_worker_step(w))
 			{
 				CHECK_FOR_INTERRUPTS();
 				skx_am_worker_end_alone();
@@ -253,18 +278,21 @@ skx_am_worker_steps(SkxAmWorker *w)
 	return done;
 }
 
-/* Waits until the index is free again; false: it takes too long. */
+/*
+ * Waits until the index is free again, and one more worker may be busy; false:
+ * the former takes too long.
+ */
 static bool
 skx_am_worker_wait(SkxAmWorker *w)
 {
 	Oid			index = w->task.index;
 	bool		wanted = false;
 	bool		free = false;
-	int			i;
+	int			i = 0;
 
 	if (skx_am_worker_wait_event == 0)
 		skx_am_worker_wait_event = skx_compat_wait_event("SkipidxWorkerBarred");
-	for (i = 1; i <= SKX_WORKER_NAPS && !free && !wanted; i++)
+	while (i < SKX_WORKER_NAPS && !free && !wanted)
 	{
 		(void) WaitLatch(MyLatch,
 						 WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH,
@@ -275,7 +303,12 @@ skx_am_worker_wait(SkxAmWorker *w)
 		StartTransactionCommand();
 		free = ConditionalLockRelationOid(index, RowExclusiveLock);
 		if (free)
+		{
 			UnlockRelationOid(index, RowExclusiveLock);
+			free = skx_worker_resume();
+		}
+		else
+			i++;
 		wanted = skx_worker_max == 0 ||
 			(++w->looks % SKX_WORKER_DATABASE == 0 &&
 			 skx_am_worker_database_wanted(w->task.database));

@@ -10,6 +10,14 @@
 #include "utils/relcache.h"
 #include "worker/worker.h"
 
+/* What has become of work that may have to be left. */
+typedef enum SkxMaintStep
+{
+	SKX_STEP_NONE,				/* there is nothing worth it */
+	SKX_STEP_BUSY,				/* another process is in the way */
+	SKX_STEP_DONE
+} SkxMaintStep;
+
 /* What segments are made with. */
 typedef struct SkxMaintOptions
 {
@@ -96,17 +104,6 @@ extern uint64 skx_maint_flush_all(Relation index,
 								  const SkxMaintOptions *options,
 								  SkxManifestWait wait);
 
-/*
- * maint_shrink.c
- *
- * Makes the file shorter where many pages at its end are free, or could be;
- * false: they are not, another process uses the index, or its table's file must
- * not be made shorter either.  Waits for others up to `patience` ms.  Assigns an
- * xid, so it is not for parallel mode.  wanted: is there so much at the end?
- */
-extern bool skx_maint_shrink(Relation index, int patience);
-extern bool skx_maint_shrink_wanted(Relation index);
-
 /* Bytes of the documents that are pending now. */
 extern uint64 skx_maint_pending_bytes(Relation index);
 
@@ -122,16 +119,29 @@ extern int	skx_maint_merge(Relation index, const SkxMaintOptions *options,
 							int most, SkxManifestWait wait);
 
 /* One merge of these, if another process is not at one. */
-typedef enum SkxMaintStep
-{
-	SKX_STEP_NONE,				/* there is nothing worth it */
-	SKX_STEP_BUSY,				/* it would have to wait */
-	SKX_STEP_DONE
-} SkxMaintStep;
-
 extern SkxMaintStep skx_maint_merge_step(Relation index,
 										 const SkxMaintOptions *options,
 										 int most, SkxManifestWait wait);
+
+/*
+ * maint_shrink.c
+ *
+ * Makes the file shorter where many pages at its end are free, or could be, and
+ * that of its table may be made shorter.  Waits for other processes that use
+ * the index as long as the patience lasts, and takes that time off it.  Assigns
+ * an xid, so it is not for parallel mode.  wanted: is there so much at the end?
+ */
+typedef struct SkxMaintPatience
+{
+	int			others;			/* ms */
+	int			vacuum;			/* ms, while nothing but VACUUM is in the way */
+	bool		(*called) (void);	/* NULL, or: true ends the wait */
+} SkxMaintPatience;
+
+extern void skx_maint_patience(SkxMaintPatience *patience, int ms);
+extern SkxMaintStep skx_maint_shrink(Relation index,
+									 SkxMaintPatience *patience);
+extern bool skx_maint_shrink_wanted(Relation index);
 
 /*
  * Is a merge worth it (`most` 0)?  due looks at sizes alone; a caller that does

@@ -158,26 +158,30 @@ skx_maint_shrink_lock(Relation index)
 		ConditionalLockRelation(index, AccessExclusiveLock);
 }
 
-bool
-skx_maint_shrink(Relation index, int patience)
+void
+skx_maint_patience(SkxMaintPatience *patience, int ms)
 {
-	int			waited = 0;
-	int			for_vacuum = 0;
+	patience->others = ms;
+	patience->vacuum = ms * SKX_SHRINK_VACUUM;
+}
 
+SkxMaintStep
+skx_maint_shrink(Relation index, SkxMaintPatience *patience)
+{
 	Assert(!IsInParallelMode());
 	if (!skx_maint_shrink_wanted(index))
-		return false;
+		return SKX_STEP_NONE;
 	while (!skx_maint_shrink_lock(index))
 	{
 		skx_pace_point();
-		if (waited >= patience ||
-			for_vacuum >= patience * SKX_SHRINK_VACUUM)
-			return false;
+		if (patience->others <= 0 || patience->vacuum <= 0 ||
+			(patience->called != NULL && patience->called()))
+			return SKX_STEP_BUSY;
 		pg_usleep(SKX_SHRINK_NAP * 1000);
 		if (skx_compat_others_hold(index, false, skx_maint_shrink_but_none))
-			waited += SKX_SHRINK_NAP;
+			patience->others -= SKX_SHRINK_NAP;
 		else
-			for_vacuum += SKX_SHRINK_NAP;
+			patience->vacuum -= SKX_SHRINK_NAP;
 	}
 	if (skx_manifest_lock(index, false))
 	{
@@ -185,5 +189,5 @@ skx_maint_shrink(Relation index, int patience)
 		skx_manifest_unlock(index);
 	}
 	UnlockRelation(index, AccessExclusiveLock);
-	return true;
+	return SKX_STEP_DONE;
 }

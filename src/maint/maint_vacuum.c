@@ -454,16 +454,18 @@ skx_maint_cleanup_slack(Relation index)
 static void
 skx_maint_cleanup_shrink(Relation index, void *arg)
 {
+	SkxMaintPatience patience = {0};
 	bool		later = IsInParallelMode() ||
 		(RelationNeedsWAL(index) && skx_manifest_has_standby());
 
-	if (!later && skx_maint_shrink(index, SKX_CLEANUP_PATIENCE))
+	skx_maint_patience(&patience, SKX_CLEANUP_PATIENCE);
+	if (!later && skx_maint_shrink(index, &patience) == SKX_STEP_DONE)
 		return;
 	if (!skx_maint_cleanup_slack(index) ||
 		skx_worker_ask(index, SKX_WORKER_SHRINK))
 		return;
 	if (later && !IsInParallelMode())
-		(void) skx_maint_shrink(index, SKX_CLEANUP_PATIENCE);
+		(void) skx_maint_shrink(index, &patience);
 }
 
 static bool

@@ -75,14 +75,19 @@ typedef struct SkxWorkerTask
  * begin takes the place that was kept for it; false: it has come too late.  It
  * is given up when the process ends.  again: was it asked for once more since
  * it last called this?  If not, the place is free at once.  shrinks: has a
- * request since then been for the end of the file, too?  failed: the index
- * gets no worker for a while.  is: is that process a worker with a place?
+ * request since then been for the end of the file, too?  pause: from now on it
+ * only waits, and another may work in its place; false: too many do.  resume: it
+ * works again; false: as many as may be do.  called: that, if it was asked for
+ * once more, which is noted.  failed: the index gets no worker for a while.  is: is that process a worker with a place?
  * attach: has the first use of what processes share be now, since it must not be
  * while a page is locked.
  */
 extern bool skx_worker_begin(const SkxWorkerTask *task);
 extern bool skx_worker_again(void);
 extern bool skx_worker_shrinks(void);
+extern bool skx_worker_pause(void);
+extern bool skx_worker_resume(void);
+extern bool skx_worker_called(void);
 extern void skx_worker_failed(void);
 extern bool skx_worker_is(int pid);
 extern void skx_worker_attach(void);

@@ -24,6 +24,7 @@ typedef struct SkxWorkerSlot
 	uint8		state;
 	bool		again;			/* asked for since the worker looked last */
 	bool		shrink;			/* .. to give back the end of the file, too */
+	bool		pauses;			/* TAKEN: does nothing, and does not count */
 	uint32		ticket;			/* of this use of the slot */
 	int			pid;
 	TimestampTz until;			/* RESTING; ASKED: given up then */

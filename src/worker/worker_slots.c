@@ -94,7 +94,7 @@ skx_worker_busy(const SkxWorkerArea *a, TimestampTz now, bool merges)
 		const SkxWorkerSlot *slot = &a->slots[i];
 
 		if (skx_worker_slot_live(slot, now) &&
-			slot->state != SKX_SLOT_RESTING &&
+			slot->state != SKX_SLOT_RESTING && !slot->pauses &&
 			(!merges || slot->duty == SKX_WORKER_MERGE))
 			n++;
 	}
@@ -185,6 +185,7 @@ skx_worker_free(uint32 state)
 	Assert(slot->state == SKX_SLOT_TAKEN && slot->pid == MyProcPid);
 	skx_worker_mine = NULL;
 	slot->pid = 0;
+	slot->pauses = false;
 	slot->state = state;
 	slot->until = TimestampTzPlusMilliseconds(GetCurrentTimestamp(),
 											  SKX_WORKER_REST);
@@ -260,6 +261,55 @@ skx_worker_shrinks(void)
 	skx_worker_mine->shrink = false;
 	LWLockRelease(&a->lock);
 	return shrinks;
+}
+
+bool
+skx_worker_pause(void)
+{
+	SkxWorkerArea *a = skx_worker_area();
+	int			n = 0;
+	int			i;
+
+	LWLockAcquire(&a->lock, LW_EXCLUSIVE);
+	for (i = 0; i < SKX_WORKERS_MOST; i++)
+		n += a->slots[i].pauses && &a->slots[i] != skx_worker_mine;
+	skx_worker_mine->pauses = n < skx_worker_max;
+	LWLockRelease(&a->lock);
+	return skx_worker_mine->pauses;
+}
+
+/* `called`: if it was asked for again, which is noted then. */
+static bool
+skx_worker_go_on(bool called)
+{
+	SkxWorkerArea *a = skx_worker_area();
+	SkxWorkerSlot *slot = skx_worker_mine;
+	bool		goes;
+
+	LWLockAcquire(&a->lock, LW_EXCLUSIVE);
+	goes = (!called || slot->again) &&
+		(!slot->pauses ||
+		 skx_worker_allowed(a, slot->duty, GetCurrentTimestamp()));
+	if (goes)
+	{
+		slot->pauses = false;
+		if (called)
+			slot->again = false;
+	}
+	LWLockRelease(&a->lock);
+	return goes;
+}
+
+bool
+skx_worker_resume(void)
+{
+	return skx_worker_go_on(false);
+}
+
+bool
+skx_worker_called(void)
+{
+	return skx_worker_go_on(true);
 }
 
 bool

@@ -2,7 +2,7 @@
 # whoever wants the index or the database, that none is started where none may
 # be, and that nothing is lost when one ends at the wrong moment.
 #
-# Holds: worker 1, 2, 3, 4, 5, 6, 7; pace 2, 3; maint 6, 11; am 5, 10
+# Holds: worker 1, 2, 3, 4, 5, 6, 7; pace 2, 3; maint 6, 11, 13; am 5, 10
 
 use strict;
 use warnings;
@@ -359,6 +359,49 @@ like($s->value('SET max_parallel_maintenance_workers = 2;'
 	qr/launched 1 parallel vacuum worker/, 'a parallel VACUUM');
 poll($idle, 'and the worker ends');
 same($t, 'parallel VACUUM');
+
+# While that waits for VACUUM to end, the index is merged as always, and so are
+# others; the end of the file goes after that.
+$t = table();
+$s->value("CREATE INDEX ${t}_w ON $t USING skipidx (v) WITH (block_size = '8kB', pending_limit = '64MB');"
+	  . " ALTER INDEX ${t}_v SET (pending_limit = '64MB', segments_per_tier = 2)");
+settings('skipidx.max_workers' => 0);
+insert($t, 60000);
+$s->value("SELECT skipidx_flush('${t}_v'), skipidx_flush('${t}_w'), pg_current_xact_id()");
+$s->value("ALTER INDEX ${t}_v SET (pending_limit = '64kB')");
+# so VACUUM flushes the other only
+insert($t, 1500);
+$s->value("SELECT skipidx_flush('${t}_v'); DELETE FROM $t WHERE id % 50 = 0");
+settings('skipidx.max_workers' => 2);
+
+my $pages = $s->value("SELECT pg_relation_size('${t}_v') / 8192");
+my $vacuum = skx_session($node, 'd');
+my $u = table();
+
+$s->value('SELECT pg_advisory_lock(7564152, ' . skx_fault_lock('flush_read') . ')');
+$vacuum->start("SET max_parallel_maintenance_workers = 2; SET skipidx.fault = 'flush_read:wait';"
+	  . " VACUUM (PARALLEL 2, INDEX_CLEANUP ON, TRUNCATE OFF) $t");
+poll("SELECT count(*) = 1 FROM pg_locks WHERE locktype = 'advisory' AND NOT granted", 'VACUUM is held up');
+poll("SELECT ($running) >= 1", 'a worker waits for it');
+$s->value("ALTER INDEX ${u}_v SET (segments_per_tier = 2)");
+for my $table ($t, $u)
+{
+	my $merge = "SELECT count(*) > 0 FROM skipidx_merges WHERE index = '${table}_v'::regclass AND operation = 'merge'"
+	  . ' AND state = \'done\' AND started > $$' . $s->value('SELECT now()') . '$$';
+
+	insert($table, 1500) for 1 .. 3;
+	$node->poll_query_until('d', "SELECT count(*) = 0 FROM skipidx_merges WHERE state = 'running'"
+		  . " AND index = '${table}_v'::regclass");
+	insert($table, 1500);
+	poll($merge, 'merged meanwhile: ' . ($table eq $t ? 'that index' : 'another'));
+}
+is($s->value("SELECT pg_relation_size('${t}_v') / 8192 >= $pages"), 't', 'the file is as long meanwhile');
+$s->value('SELECT pg_advisory_unlock_all()');
+$vacuum->finish;
+$vacuum->close;
+poll("SELECT pg_relation_size('${t}_v') / 8192 < $pages", 'and shorter afterwards');
+poll($idle, 'merged meanwhile: workers end');
+same($t, 'merged meanwhile');
 
 # A worker that takes long: the list grows, inserts go on, slower, and find
 # their way without it.
