@@ -156,6 +156,19 @@ skx_team_fail(SkxTeam *team, int code, const char *message)
 	ConditionVariableBroadcast(&team->settled_cv);
 }
 
+/*
+ * A cancel of another process is none of this one, which may be one that only
+ * warns of errors; its own comes by itself.
+ */
+static int
+skx_team_code(int code)
+{
+	if (code == 0 ||
+		ERRCODE_TO_CATEGORY(code) == ERRCODE_OPERATOR_INTERVENTION)
+		return ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE;
+	return code;
+}
+
 void
 skx_team_check(SkxTeam *team)
 {
@@ -163,11 +176,11 @@ skx_team_check(SkxTeam *team)
 		return;
 	if (team->failed_code == 0)
 		ereport(ERROR,
-				(errcode(ERRCODE_OPERATOR_INTERVENTION),
+				(errcode(skx_team_code(0)),
 				 errmsg("a process that helped with an index was ended"),
 				 errhint("The index is as it was.")));
 	ereport(ERROR,
-			(errcode(team->failed_code),
+			(errcode(skx_team_code(team->failed_code)),
 			 errmsg("%s", team->failed_message),
 			 errcontext("a process that helped")));
 }

@@ -4,7 +4,7 @@
 # whatever ends a helper or the process that has asked for it, the index is as
 # before, and nothing is written where something else lies by then.
 #
-# Holds: merge 1, 2; team 3, 4; maint 5, 15; manifest 11
+# Holds: merge 1, 2; team 3, 4; maint 5, 12, 15; manifest 11
 
 use strict;
 use warnings;
@@ -232,6 +232,43 @@ for my $end (qw(error cancel terminate))
 	is(+(merge())[0] =~ /ERROR/, '', "$end: merged then");
 	alone();
 	same($end);
+}
+
+# The merge is VACUUM's, which does not fail with a helper that is cancelled or
+# ended.
+for my $end (qw(cancel terminate))
+{
+	set_up();
+	# nor does a worker merge for the sake of the end of the file
+	$s->value("ALTER INDEX docs_1 SET (segments_per_tier = 2); ALTER TABLE docs SET (vacuum_truncate = off); SELECT pg_current_xact_id()");
+	fault('help_written:wait');
+	$other->close;
+	$other = skx_session($node, 'd');
+	$s->value('SELECT pg_advisory_lock(7564152, ' . skx_fault_lock('help_written') . ')');
+	my $frozen = "SELECT age(relfrozenxid) FROM pg_class WHERE relname = 'docs'";
+	my $age = $s->value($frozen);
+
+	$other->start("\\set VERBOSITY verbose\nVACUUM (FREEZE, INDEX_CLEANUP ON, PARALLEL 0, TRUNCATE OFF) docs");
+	ok($node->poll_query_until('postgres',
+			"SELECT count(*) > 0 FROM pg_stat_activity WHERE application_name = 'skipidx helper' AND wait_event = 'advisory'"),
+		"VACUUM, $end: helpers are at work");
+	my $pids = $s->value("SELECT string_agg(pid::text, ',') FROM pg_stat_activity WHERE application_name = 'skipidx helper'");
+
+	$s->value("SELECT pg_${end}_backend(unnest(ARRAY[$pids]))");
+	$node->poll_query_until('postgres', "SELECT count(*) = 0 FROM pg_stat_activity WHERE pid IN ($pids)");
+	# the other index may be merged, too
+	$s->value('SELECT pg_advisory_unlock(7564152, ' . skx_fault_lock('help_written') . ')');
+	my $said = $other->finish;
+	fault('');
+	unlike($said, qr/ERROR/, "VACUUM, $end: no error");
+	like($said, qr/WARNING:  55000/, "VACUUM, $end: a warning");
+	cmp_ok($s->value($frozen), '<', $age, "VACUUM, $end: the table is frozen");
+	is($s->value("SELECT segments FROM skipidx_stats('docs_1')"), 3, "VACUUM, $end: nothing has changed");
+	ok(gone(), "VACUUM, $end: helpers go");
+	$s->value('ALTER TABLE docs RESET (vacuum_truncate)');
+	is(+(merge())[0] =~ /ERROR/, '', "VACUUM, $end: merged then");
+	alone();
+	same("VACUUM, $end");
 }
 
 # A helper that does not notice, or not yet: no other merge begins.
