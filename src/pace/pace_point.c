@@ -25,6 +25,7 @@ typedef struct SkxPace
 	instr_time	checked;
 	instr_time	since;			/* from when on `bytes` are counted */
 	uint64		bytes;
+	int			counted;		/* the rate that they are counted for */
 } SkxPace;
 
 static SkxPace skx_pace;
@@ -38,6 +39,7 @@ skx_pace_begin(void (*check) (void *arg), void *arg, const int *rate)
 	skx_pace.check = check;
 	skx_pace.arg = arg;
 	skx_pace.rate = rate;
+	skx_pace.counted = rate != NULL ? *rate : 0;
 	skx_pace.bytes = 0;
 	INSTR_TIME_SET_CURRENT(skx_pace.checked);
 	skx_pace.since = skx_pace.checked;
@@ -70,13 +72,22 @@ skx_pace_point(void)
 	skx_pace.check(skx_pace.arg);
 }
 
-/* How many ms the bytes are ahead of the rate. */
+/*
+ * How many ms the bytes are ahead of the rate.  What was written under another
+ * rate is not paid for at this one.
+ */
 static double
 skx_pace_ahead(void)
 {
-	double		rate = skx_pace.rate != NULL ? *skx_pace.rate : 0;
+	int			rate = skx_pace.rate != NULL ? *skx_pace.rate : 0;
 	double		passed;
 
+	if (rate != skx_pace.counted)
+	{
+		INSTR_TIME_SET_CURRENT(skx_pace.since);
+		skx_pace.bytes = 0;
+		skx_pace.counted = rate;
+	}
 	if (rate <= 0)
 		return 0;
 	passed = skx_pace_ms_since(skx_pace.since);

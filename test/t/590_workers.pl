@@ -244,6 +244,18 @@ settings('skipidx.merge_rate_limit' => 0);
 poll("SELECT count(*) = 0 FROM skipidx_merges WHERE state = 'running'", 'the rate is raised while it merges');
 same($t, 'rate');
 
+# A lower rate holds from then on: what is written already is not paid for again.
+$t = slow_merge('lower rate');
+my $now_written = "SELECT max(bytes_written) FROM skipidx_merges WHERE index = '${t}_v'::regclass AND operation = 'merge'";
+
+poll("SELECT ($now_written) > 160 * 1024", 'lower rate: much is written');
+settings('skipidx.merge_rate_limit' => '16kB');
+$written = $s->value($now_written);
+sleep 3;
+cmp_ok($s->value($now_written), '>', $written, 'lower rate: it goes on');
+settings('skipidx.merge_rate_limit' => 0);
+poll("SELECT count(*) = 0 FROM skipidx_merges WHERE state = 'running'", 'lower rate: it ends');
+
 # Whoever wants the index, or the database, does not wait for a merge.
 for my $case (
 	[ 'DROP INDEX', sub { "DROP INDEX $_[0]_v" }, 0 ],
