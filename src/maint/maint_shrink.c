@@ -15,6 +15,7 @@
 #include "maint/maint_internal.h"
 #include "pace/pace.h"
 #include "pending/pending.h"
+#include "storage/bufmgr.h"
 #include "storage/lmgr.h"
 
 /* Worth it are so many pages, and so large a part of the file. */
@@ -65,11 +66,15 @@ skx_maint_shrink_end(Relation index, const SkxView *view, BlockNumber *newest)
 	return end;
 }
 
-/* What the pool keeps does not count. */
+/*
+ * What the pool keeps does not count; but pages past the allocated part do, which
+ * a shrink that was cut short has left.
+ */
 static bool
-skx_maint_shrink_worth(const SkxView *view, BlockNumber end)
+skx_maint_shrink_worth(Relation index, const SkxView *view, BlockNumber end)
 {
-	BlockNumber nblocks = view->meta.nblocks;
+	BlockNumber nblocks = Max(RelationGetNumberOfBlocks(index),
+							  view->meta.nblocks);
 
 	return nblocks - end >= Max(SKX_SHRINK_LEAST, nblocks / SKX_SHRINK_PART) +
 		skx_manifest_pool_pages(view, end);
@@ -80,7 +85,7 @@ static void
 skx_maint_shrink_locked(Relation index)
 {
 	SkxView    *view = skx_manifest_view_brief(index);
-	BlockNumber nblocks = view->meta.nblocks;
+	BlockNumber nblocks = RelationGetNumberOfBlocks(index);
 	uint64		logged = pgWalUsage.wal_bytes;
 	int			nstripes = view->nstripes;
 	BlockNumber *newest = palloc(nstripes * sizeof(BlockNumber));
@@ -94,14 +99,14 @@ skx_maint_shrink_locked(Relation index)
 		pfree(view);
 		view = skx_manifest_view_brief(index);
 	}
-	if (skx_maint_shrink_worth(view, skx_manifest_used(view, NULL, 0)))
+	if (skx_maint_shrink_worth(index, view,
+							   skx_manifest_used(view, NULL, 0)))
 		(void) skx_manifest_shrink(index);
-	pfree(view);
-	view = skx_manifest_view_brief(index);
 	ereport(DEBUG1,
 			(errmsg_internal("index \"%s\" has given back %u of %u pages, with " UINT64_FORMAT " bytes of WAL",
 							 RelationGetRelationName(index),
-							 nblocks - view->meta.nblocks, nblocks,
+							 nblocks - RelationGetNumberOfBlocks(index),
+							 nblocks,
 							 pgWalUsage.wal_bytes - logged)));
 	pfree(view);
 	pfree(newest);
@@ -135,7 +140,7 @@ skx_maint_shrink_wanted(Relation index)
 	view = skx_manifest_view_brief(index);
 	end = skx_maint_shrink_end(index, view, newest);
 	UnlockPage(index, SKX_META_BLOCK, ShareLock);
-	wanted = skx_maint_shrink_worth(view, end);
+	wanted = skx_maint_shrink_worth(index, view, end);
 	pfree(newest);
 	pfree(view);
 	return wanted;
