@@ -11,6 +11,7 @@
  */
 #include "postgres.h"
 
+#include "access/xlog.h"
 #include "catalog/storage.h"
 #include "compat/compat.h"
 #include "fault/fault.h"
@@ -212,6 +213,12 @@ skx_manifest_shrink(Relation rel)
 	done = meta.nblocks < RelationGetNumberOfBlocks(rel);
 	if (done)
 	{
+		/*
+		 * A file that is shorter than its root says would be lost.  Older
+		 * minor releases of the server flush only where there is a map.
+		 */
+		if (RelationNeedsWAL(rel))
+			XLogFlush(XactLastRecEnd);
 		RelationTruncate(rel, meta.nblocks);
 		CacheInvalidateRelcache(rel);
 	}
