@@ -4,7 +4,8 @@
  *
  * The server matches most of them itself, but not all in every version or
  * beside an order: a boolean column as such (from 16 on), IN and ANY in the
- * order of a distance (from 17 on), and `value = ANY (column)`.
+ * order of a distance (from 17 on), and `value = ANY (column)`; nor what follows
+ * from a condition (planner_derived.c).
  */
 #include "postgres.h"
 
@@ -22,34 +23,22 @@
 #include "planner/planner_internal.h"
 #include "utils/lsyscache.h"
 
-/* A column of an index. */
-typedef struct SkxKeyColumn
-{
-	PlannerInfo *root;
-	IndexOptInfo *index;
-	int			column;
-} SkxKeyColumn;
-
-static bool
-skx_planner_is_column(const SkxKeyColumn *key, Node *operand)
+bool
+skx_planner_is_column(const SkxIndexColumn *key, Node *operand)
 {
 	return match_index_to_operand(operand, key->column, key->index);
 }
 
-/*
- * Can it be the right side of a condition of the index: of constants, parameters
- * and columns of other tables?
- */
-static bool
-skx_planner_is_comparand(const SkxKeyColumn *key, Node *expr)
+bool
+skx_planner_is_comparand(const SkxIndexColumn *key, Node *expr)
 {
 	return !bms_is_member(key->index->rel->relid,
 						  pull_varnos(key->root, expr)) &&
 		!contain_volatile_functions(expr);
 }
 
-static bool
-skx_planner_has_operator(const SkxKeyColumn *key, Oid operator, Oid collation)
+bool
+skx_planner_has_operator(const SkxIndexColumn *key, Oid operator, Oid collation)
 {
 	Oid			own = key->index->indexcollations[key->column];
 
@@ -59,7 +48,7 @@ skx_planner_has_operator(const SkxKeyColumn *key, Oid operator, Oid collation)
 
 /* column operator value, or the other way round */
 static RestrictInfo *
-skx_planner_match_operator(const SkxKeyColumn *key, RestrictInfo *rinfo)
+skx_planner_match_operator(const SkxIndexColumn *key, RestrictInfo *rinfo)
 {
 	OpExpr	   *op = (OpExpr *) rinfo->clause;
 	Oid			commutator;
@@ -79,7 +68,7 @@ skx_planner_match_operator(const SkxKeyColumn *key, RestrictInfo *rinfo)
 
 /* column = true or false */
 static RestrictInfo *
-skx_planner_equal_bool(const SkxKeyColumn *key, bool value)
+skx_planner_equal_bool(const SkxIndexColumn *key, bool value)
 {
 	Oid			operator =
 		get_opfamily_member(key->index->opfamily[key->column], BOOLOID,
@@ -98,7 +87,7 @@ skx_planner_equal_bool(const SkxKeyColumn *key, bool value)
 
 /* column IS [NOT] NULL */
 static RestrictInfo *
-skx_planner_null_test(const SkxKeyColumn *key, NullTestType type)
+skx_planner_null_test(const SkxIndexColumn *key, NullTestType type)
 {
 	NullTest   *test = makeNode(NullTest);
 
@@ -110,7 +99,7 @@ skx_planner_null_test(const SkxKeyColumn *key, NullTestType type)
 
 /* A boolean column as a condition: itself, NOT, IS TRUE, FALSE or UNKNOWN. */
 static RestrictInfo *
-skx_planner_match_bool(const SkxKeyColumn *key, Node *clause)
+skx_planner_match_bool(const SkxIndexColumn *key, Node *clause)
 {
 	BooleanTest *test = (BooleanTest *) clause;
 
@@ -176,7 +165,7 @@ skx_planner_one_element(PlannerInfo *root, Node *value, Node *column)
  * operator is the equality of its elements' operator class.
  */
 static RestrictInfo *
-skx_planner_match_element(const SkxKeyColumn *key, ScalarArrayOpExpr *op)
+skx_planner_match_element(const SkxIndexColumn *key, ScalarArrayOpExpr *op)
 {
 	Node	   *value = linitial(op->args);
 	Oid			element = get_element_type(exprType(lsecond(op->args)));
@@ -210,7 +199,7 @@ skx_planner_match_element(const SkxKeyColumn *key, ScalarArrayOpExpr *op)
 }
 
 static RestrictInfo *
-skx_planner_match_array(const SkxKeyColumn *key, RestrictInfo *rinfo)
+skx_planner_match_array(const SkxIndexColumn *key, RestrictInfo *rinfo)
 {
 	ScalarArrayOpExpr *op = (ScalarArrayOpExpr *) rinfo->clause;
 
@@ -226,7 +215,7 @@ skx_planner_match_array(const SkxKeyColumn *key, RestrictInfo *rinfo)
 }
 
 static RestrictInfo *
-skx_planner_match_column(const SkxKeyColumn *key, RestrictInfo *rinfo)
+skx_planner_match_column(const SkxIndexColumn *key, RestrictInfo *rinfo)
 {
 	Node	   *clause = (Node *) rinfo->clause;
 
@@ -252,9 +241,10 @@ IndexClause *
 skx_planner_matching_clause(PlannerInfo *root, IndexOptInfo *index,
 							RestrictInfo *rinfo)
 {
-	SkxKeyColumn key = {root, index, 0};
+	SkxIndexColumn key = {root, index, 0};
 	RestrictInfo *qual = NULL;
 	IndexClause *clause;
+	bool		lossy = false;
 
 	if (rinfo->pseudoconstant ||
 		!restriction_is_securely_promotable(rinfo, index->rel))
@@ -262,6 +252,11 @@ skx_planner_matching_clause(PlannerInfo *root, IndexOptInfo *index,
 	for (key.column = 0; key.column < index->nkeycolumns; key.column++)
 	{
 		qual = skx_planner_match_column(&key, rinfo);
+		if (qual == NULL)
+		{
+			qual = skx_planner_derive(&key, rinfo);
+			lossy = qual != NULL;
+		}
 		if (qual != NULL)
 			break;
 	}
@@ -271,6 +266,7 @@ skx_planner_matching_clause(PlannerInfo *root, IndexOptInfo *index,
 	clause->rinfo = rinfo;
 	clause->indexquals = list_make1(qual);
 	clause->indexcol = key.column;
+	clause->lossy = lossy;
 	return clause;
 }
 
@@ -331,6 +327,7 @@ skx_planner_takes_more(IndexOptInfo *index, List *clauses)
 		RestrictInfo *qual = linitial_node(RestrictInfo, clause->indexquals);
 
 		if (index->opcintype[clause->indexcol] == BOOLOID ||
+			skx_planner_is_derived(clause->rinfo) ||
 			(IsA(clause->rinfo->clause, ScalarArrayOpExpr) &&
 			 IsA(qual->clause, OpExpr)))
 			return true;

@@ -193,6 +193,19 @@ skx_planner_is_by_all(Path *path, const IndexOptInfo *index)
 	return true;
 }
 
+static bool
+skx_planner_has_lossy(List *clauses)
+{
+	ListCell   *lc;
+
+	foreach(lc, clauses)
+	{
+		if (lfirst_node(IndexClause, lc)->lossy)
+			return true;
+	}
+	return false;
+}
+
 /*
  * A scan by all of the conditions; NULL: the index does not answer them all.  To
  * cost it reads the index: one that the planner has kept is taken.
@@ -214,7 +227,8 @@ skx_planner_by_all(PlannerInfo *root, const RelOptInfo *rel,
 			return (IndexPath *) path;
 	}
 	clauses = skx_planner_index_clauses(root, index);
-	if (list_length(clauses) != list_length(index->indrestrictinfo))
+	if (list_length(clauses) != list_length(index->indrestrictinfo) ||
+		skx_planner_has_lossy(clauses))
 		return NULL;
 	return create_index_path(root, index, clauses, NIL, NIL, NIL,
 							 ForwardScanDirection, false, NULL, 1.0, false);

@@ -82,12 +82,28 @@ extern bool skx_planner_is_ours(const IndexOptInfo *index);
 /*
  * planner_clause.c
  *
- * matching_clause: a condition as one of the index; NULL when it cannot be.
+ * is_column: is the operand the column?  is_comparand: can it be the right side
+ * of a condition on it, of constants, parameters and columns of other tables?
+ * has_operator: is it one of the column's, in its collation?
+ *
+ * matching_clause: a condition as one of the index, or one that it implies, then
+ * lossy; NULL when there is none.
  * matching_clauses: those of several.  by_column: in the order of the index's
  * columns.  index_clauses: all of its table, in that order.  takes_more: is
  * there one that the server does not know, in some version?  column_expr: what
  * the index has in a column (from 0).
  */
+typedef struct SkxIndexColumn
+{
+	PlannerInfo *root;
+	IndexOptInfo *index;
+	int			column;			/* from 0 */
+} SkxIndexColumn;
+
+extern bool skx_planner_is_column(const SkxIndexColumn *key, Node *operand);
+extern bool skx_planner_is_comparand(const SkxIndexColumn *key, Node *expr);
+extern bool skx_planner_has_operator(const SkxIndexColumn *key, Oid operator,
+									 Oid collation);
 extern IndexClause *skx_planner_matching_clause(PlannerInfo *root,
 												IndexOptInfo *index,
 												RestrictInfo *rinfo);
@@ -99,6 +115,16 @@ extern List *skx_planner_index_clauses(PlannerInfo *root,
 									   IndexOptInfo *index);
 extern bool skx_planner_takes_more(IndexOptInfo *index, List *clauses);
 extern Node *skx_planner_column_expr(const IndexOptInfo *index, int column);
+
+/*
+ * planner_derived.c
+ *
+ * derive: a condition on the column that holds wherever the table's condition
+ * does; NULL: there is none.  is_derived: would it be one of these?
+ */
+extern RestrictInfo *skx_planner_derive(const SkxIndexColumn *key,
+										const RestrictInfo *rinfo);
+extern bool skx_planner_is_derived(const RestrictInfo *rinfo);
 
 /*
  * planner_joined.c : scans by conditions that join, of which the server does not
@@ -187,6 +213,7 @@ extern void skx_planner_reduce(IndexScan *child, List *exprs);
 extern void skx_planner_limit(PlannerInfo *root, RelOptInfo *rel,
 							  CustomPath *path, SkxPlanned *planned);
 extern int	skx_planner_percent(PlannerInfo *root, RelOptInfo *rel,
+								const IndexPath *path,
 								const SkxPlanned *planned);
 
 /*

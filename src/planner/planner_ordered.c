@@ -120,7 +120,7 @@ skx_planner_part(PlannerInfo *root, const IndexPath *index, int column)
 		const IndexClause *clause = lfirst_node(IndexClause, lc);
 
 		if (clause->indexcol == column)
-			quals = lappend(quals, clause->rinfo);
+			quals = list_concat(quals, clause->indexquals);
 	}
 	return quals == NIL ? 1 :
 		clauselist_selectivity(root, quals, 0, JOIN_INNER, NULL);
@@ -270,6 +270,7 @@ skx_planner_plan_ordered(PlannerInfo *root, RelOptInfo *rel, CustomPath *path,
 		list_concat_copy(path->custom_private,
 						 list_make2(makeInteger(planned.extra),
 									makeInteger(skx_planner_percent(root, rel,
+																	linitial(path->custom_paths),
 																	&planned))));
 	scan->methods = &skx_planner_ordered_methods;
 	return (Plan *) scan;

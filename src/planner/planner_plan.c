@@ -261,6 +261,23 @@ skx_planner_restrictions(const RelOptInfo *rel, List *clauses)
 	return result;
 }
 
+/* What the scan itself looks at of conditions that discard rows. */
+static List *
+skx_planner_implied(const IndexPath *path, const List *rest)
+{
+	List	   *implied = NIL;
+	ListCell   *lc;
+
+	foreach(lc, path->indexclauses)
+	{
+		const IndexClause *clause = lfirst_node(IndexClause, lc);
+
+		if (clause->lossy && list_member_ptr(rest, clause->rinfo->clause))
+			implied = list_concat(implied, clause->indexquals);
+	}
+	return implied;
+}
+
 /*
  * Percent of the limit that have to be fetched until enough rows are left by
  * what discards some, with a margin.  An estimate that is far off makes the
@@ -268,7 +285,7 @@ skx_planner_restrictions(const RelOptInfo *rel, List *clauses)
  * for 16 times as many: hence no more than SKX_PLANNER_DISCARD_MAX.
  */
 int
-skx_planner_percent(PlannerInfo *root, RelOptInfo *rel,
+skx_planner_percent(PlannerInfo *root, RelOptInfo *rel, const IndexPath *path,
 					const SkxPlanned *planned)
 {
 	Selectivity kept;
@@ -279,6 +296,10 @@ skx_planner_percent(PlannerInfo *root, RelOptInfo *rel,
 								  skx_planner_restrictions(rel,
 														   planned->rest),
 								  rel->relid, JOIN_INNER, NULL);
+	kept /= Max(clauselist_selectivity(root,
+									   skx_planner_implied(path, planned->rest),
+									   rel->relid, JOIN_INNER, NULL), 1e-9);
+	kept = Min(kept, 1);
 	return (int) ceil(125.0 / Max(kept, 1.0 / SKX_PLANNER_DISCARD_MAX));
 }
 
@@ -314,7 +335,8 @@ skx_planner_plan(PlannerInfo *root, RelOptInfo *rel, CustomPath *path,
 								NULL, false));
 	scan->custom_private = list_make5(list_make1_oid(get_opcode(distance->opno)),
 									  makeInteger(planned.extra),
-									  makeInteger(skx_planner_percent(root, rel, &planned)),
+									  makeInteger(skx_planner_percent(root, rel, index,
+																	  &planned)),
 									  makeInteger(skx_planner_is_unlimited(root, rel)),
 									  skx_planner_estimate(skx_cost_planned_pages(root, index,
 																				  planned.count != NULL)));

@@ -47,6 +47,11 @@ skx_planner_ask_clause(PlannerInfo *root, IndexOptInfo *index,
 
 	if (clause == NULL)
 		return false;
+	if (clause->lossy)
+	{
+		*share = -1;
+		return true;
+	}
 	*share = skx_am_cost_share(root, index, linitial(clause->indexquals),
 							   clause->indexcol);
 	return true;

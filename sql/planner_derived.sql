@@ -1,0 +1,186 @@
+--
+-- What follows from a condition for a column of the index: each form against the
+-- sequential scan, and the condition that the index is asked by
+--
+-- Holds: planner 22
+--
+SET client_min_messages = warning;
+CREATE EXTENSION IF NOT EXISTS skipidx;
+SET timezone = 'America/New_York';
+
+CREATE TABLE derived (id int, tsv tsvector, n int, sent timestamptz, day date, f float8, name text, tags int[], big int8)
+	WITH (autovacuum_enabled = off);
+INSERT INTO derived SELECT i, CASE WHEN i % 23 <> 0 THEN ('common w' || i % 5)::tsvector END,
+	CASE WHEN i % 13 <> 0 THEN i / 40 END, CASE WHEN i % 17 <> 0 THEN timestamptz '2020-01-01' + i / 6 * interval '6 hours' END,
+	date '2020-01-01' + i / 25, CASE WHEN i % 50 = 0 THEN 'NaN' ELSE (i / 40)::float8 END, 'n' || i % 4, ARRAY[i % 3, i % 7], i % 40
+	FROM generate_series(1, 2000) i;
+CREATE INDEX derived_skx ON derived USING skipidx (tsv, n, sent, day, f, name, tags, big) WITH (block_size = 8);
+ANALYZE derived;
+
+-- The conditions that the index is asked by, but for the first one, on the text; and
+-- whether the rows are those of the sequential scan, also by a bitmap.
+CREATE FUNCTION asked(query text, OUT conds text) LANGUAGE plpgsql AS $$
+DECLARE
+	line text;
+BEGIN
+	FOR line IN EXECUTE 'EXPLAIN (COSTS OFF) ' || query LOOP
+		IF line ~ 'Index Cond' THEN
+			conds := concat_ws('; ', conds, regexp_replace(regexp_replace(line, '^.*Index Cond: ', ''), '\(*(d\.)?tsv @@ ''''''\w*''''''::tsquery\)*( AND )?', ''));
+			conds := replace(regexp_replace(conds, '\)\)$', ')'), '(InitPlan 1).col1', '$0');
+		END IF;
+	END LOOP;
+	conds := coalesce(conds, '-');
+END $$;
+CREATE FUNCTION compare(cond text, tail text DEFAULT '', source text DEFAULT 'derived', OUT n_rows int, OUT same bool, OUT conds text)
+LANGUAGE plpgsql AS $$
+DECLARE
+	query text := format('SELECT id FROM %s WHERE tsv @@ ''common'' AND (%s) %s', source, cond, tail);
+	want int[];
+	plain int[];
+	bitmap int[];
+BEGIN
+	SET LOCAL enable_seqscan = on;
+	SET LOCAL enable_indexscan = off;
+	SET LOCAL enable_bitmapscan = off;
+	EXECUTE format('SELECT array_agg(id ORDER BY id) FROM (%s) s', query) INTO want;
+	SET LOCAL enable_seqscan = off;
+	SET LOCAL enable_bitmapscan = on;
+	EXECUTE format('SELECT array_agg(id ORDER BY id) FROM (%s) s', query) INTO bitmap;
+	SET LOCAL enable_bitmapscan = off;
+	SET LOCAL enable_indexscan = on;
+	EXECUTE format('SELECT array_agg(id ORDER BY id) FROM (%s) s', query) INTO plain;
+	n_rows := coalesce(cardinality(want), 0);
+	same := want IS NOT DISTINCT FROM plain AND want IS NOT DISTINCT FROM bitmap;
+	conds := asked(query);
+END $$;
+
+-- Comparisons of rows: the bound with its value
+SELECT cond, c.* FROM unnest(ARRAY[
+	'(n, id) < (20, 810)', '(n, id) <= (20, 810)', '(n, id) > (20, 810)', '(n, id) >= (20, 810)',
+	'(20, 810) > (n, id)', '(20, 810) <= (n, id)', '(n, id) < (20, NULL)', '(n, id) < (NULL, 810)', '(n, id, f) > (20, 810, 3)',
+	'(n, id) < (20::int8, 810)', '(big, id) >= (20, 810)', '(id, n) < (810, 20)', '(n, big) < (20, id)', '(n, big) < (id, 20)',
+	'(f, id) >= (49, 3)', $$(f, id) < ('NaN', 810)$$, $$(f, id) >= ('NaN', 810)$$,
+	$$(sent, id) < ('2020-02-01', 810)$$, $$(sent, id) < (date '2020-02-01', 810)$$, $$(day, id) > (timestamptz '2020-02-01 03:00+00', 810)$$,
+	$$(name, id) < ('n2', 810)$$, '(tags, id) < (ARRAY[1], 5)', '(n, id) = (20, 810)', '(n, id) <> (20, 810)', 'NOT (n, id) < (20, 810)',
+	'(n, id) < (random()::int * 0 + 20, 810)', '(n, id) < ((SELECT 20), 810)', '(n, id) > (20, 810) AND (n, id) < (22, 880)']) WITH ORDINALITY q (cond, i), compare(cond) c ORDER BY i;
+
+-- Disjunctions, all arms of which compare the column with one value
+SELECT cond, c.* FROM unnest(ARRAY[
+	'n < 20 OR (n = 20 AND id < 810)', 'n > 20 OR (n = 20 AND id > 810)', 'n <= 20 AND id < 500 OR n = 20 AND id > 810',
+	'20 > n OR (id < 810 AND 20 = n)', 'n < 20 OR (n = 20 AND (id < 810 OR (id = 815 AND f > 2)))', 'n < 20 OR (n = 20 AND (n, id) < (20, 810))',
+	'n > 20::int8 OR (n = 20::int8 AND id > 810)', 'n > 20::int8 OR (n = 20 AND id > 810)', 'n < NULL OR (n = NULL AND id < 810)',
+	'n < 20 OR (n = 21 AND id < 850)', 'n < 20 OR (n > 20 AND id < 850)', 'n < 20 OR id < 850', 'n < 20 OR (n = 20 AND id < 810) OR id = 4',
+	'n < 20 OR (n = 20 AND id < 810) OR n IS NULL', 'n < id - 790 OR (n = id - 790 AND id < 810)', 'n = 20 AND id < 810 OR n = 20 AND f > 19',
+	$$sent > '2020-02-01' OR (sent = '2020-02-01' AND id > 745)$$, $$day < timestamptz '2020-02-01 05:00+00' OR (day = timestamptz '2020-02-01 05:00+00' AND id < 790)$$,
+	$$name < 'n2' OR (name = 'n2' AND id < 810)$$, 'tags < ARRAY[1] OR (tags = ARRAY[1] AND id < 5)',
+	'n < 20 OR (n = 20 AND id < random() * 0 + 810)', 'n < random() * 0 + 20 OR (n = random() * 0 + 20 AND id < 810)',
+	'n < (SELECT 20) OR (n = (SELECT 20) AND id < 810)']) WITH ORDINALITY q (cond, i), compare(cond) c ORDER BY i;
+
+-- Pages in an order, forward and backward: of all rows in it, those from a row on
+CREATE FUNCTION page(cond text, way text, OUT pages int, OUT n_rows int, OUT same bool, OUT conds text) LANGUAGE plpgsql AS $$
+DECLARE
+	at record;
+	query text;
+	want int[];
+	got int[];
+	found int[];
+BEGIN
+	SET LOCAL enable_seqscan = off;
+	SET LOCAL enable_bitmapscan = off;
+	EXECUTE format($q$SELECT array_agg(id ORDER BY n %1$s, id %1$s) FROM derived WHERE tsv @@ 'common' AND n IS NOT NULL$q$, way) INTO want;
+	pages := 0;
+	SELECT * INTO at FROM derived WHERE id = want[1];
+	got := want[1:1];
+	LOOP
+		query := format($q$SELECT id FROM derived WHERE tsv @@ 'common' AND (%1$s) ORDER BY n %2$s, id %2$s LIMIT 150$q$,
+			replace(replace(cond, '$1', at.n::text), '$2', at.id::text), way);
+		EXECUTE format('SELECT array_agg(id) FROM (%s) s', query) INTO found;
+		EXIT WHEN found IS NULL;
+		conds := coalesce(conds, asked(query));
+		pages := pages + 1;
+		got := got || found;
+		SELECT * INTO at FROM derived WHERE id = found[cardinality(found)];
+	END LOOP;
+	n_rows := cardinality(got);
+	same := got = want;
+END $$;
+SELECT cond, p.* FROM (VALUES (1, '(n, id) < ($1, $2)', 'DESC'), (2, 'n < $1 OR (n = $1 AND id < $2)', 'DESC'), (3, '(n, id) > ($1, $2)', ''),
+	(4, 'n > $1 OR (n = $1 AND id > $2)', '')) q (i, cond, way), page(cond, way) p ORDER BY i;
+-- where the derived condition makes no row of the filter's likely to be discarded, no more are asked for
+CREATE FUNCTION rows_asked(cond text, OUT n int) LANGUAGE plpgsql AS $$
+DECLARE
+	line text;
+BEGIN
+	SET LOCAL enable_seqscan = off;
+	FOR line IN EXECUTE $q$EXPLAIN (VERBOSE, COSTS OFF) SELECT id FROM derived WHERE tsv @@ 'common' AND $q$ || cond || ' ORDER BY n DESC, id DESC LIMIT 20' LOOP
+		n := coalesce(n, substring(line FROM 'Rows Asked: (\d+)')::int);
+	END LOOP;
+END $$;
+SELECT rows_asked('(n, id) < (2, 90)') BETWEEN 21 AND 60 AS rows, rows_asked('(n < 2 OR (n = 2 AND id < 90))') BETWEEN 21 AND 60 AS disjunction;
+
+-- Parameters, in a plan for all of them
+SET plan_cache_mode = force_generic_plan;
+SET enable_seqscan = off;
+PREPARE rows_from(int, int) AS SELECT count(*), sum(id) FROM derived WHERE tsv @@ 'common' AND (n, id) < ($1, $2);
+PREPARE or_from(int, int) AS SELECT count(*), sum(id) FROM derived WHERE tsv @@ 'common' AND (n < $1 OR (n = $1 AND id < $2));
+PREPARE or_two(int, int, int) AS SELECT count(*), sum(id) FROM derived WHERE tsv @@ 'common' AND (n < $1 OR (n = $3 AND id < $2));
+SELECT asked('EXECUTE rows_from(20, 810)') AS rows, asked('EXECUTE or_from(20, 810)') AS one;
+EXECUTE rows_from(20, 810);
+EXECUTE or_from(20, 810);
+EXECUTE or_two(20, 810, 21);
+EXECUTE rows_from(NULL, 810);
+EXECUTE or_from(NULL, 810);
+EXECUTE or_two(NULL, 810, 20);
+DEALLOCATE ALL;
+RESET plan_cache_mode;
+
+-- Values of another table
+CREATE TABLE froms (a int, b int8, c int);
+INSERT INTO froms VALUES (3, 3, 130), (20, 7, 810), (NULL, 2, 5), (4, NULL, NULL), (1, 100, 50);
+ANALYZE froms;
+CREATE FUNCTION joined(cond text, kind text DEFAULT 'JOIN', OUT n_rows int8, OUT same bool, OUT conds text) LANGUAGE plpgsql AS $$
+DECLARE
+	query text := format('SELECT count(*), sum(d.id) FROM froms x CROSS JOIN froms y %s derived d ON tsv @@ ''common'' AND %s', kind, cond);
+	one record;
+	other record;
+BEGIN
+	SET LOCAL enable_seqscan = off;
+	SET LOCAL enable_hashjoin = off;
+	SET LOCAL enable_mergejoin = off;
+	SET LOCAL enable_material = off;
+	conds := asked(query);
+	EXECUTE query INTO one;
+	SET LOCAL enable_seqscan = on;
+	SET LOCAL enable_indexscan = off;
+	SET LOCAL enable_bitmapscan = off;
+	EXECUTE query INTO other;
+	n_rows := other.count;
+	same := one = other;
+END $$;
+RESET enable_seqscan;
+SET enable_bitmapscan = off;
+SELECT cond, kind, j.* FROM unnest(ARRAY['(d.n, d.id) < (x.a, y.c)', '(d.n, d.id) < (x.b, y.c)', '(d.n, x.c) >= (x.a, d.id)',
+	'(d.n < x.a OR (d.n = x.a AND d.id < y.c))']) WITH ORDINALITY q (cond, i),
+	unnest(ARRAY['JOIN', 'LEFT JOIN']) kind, joined(cond, kind) j ORDER BY i, kind;
+RESET enable_bitmapscan;
+
+-- Partitions, in one of which columns have other numbers
+CREATE TABLE parted (id int, tsv tsvector, n int) PARTITION BY RANGE (id);
+CREATE TABLE parted_1 PARTITION OF parted FOR VALUES FROM (0) TO (1000);
+CREATE TABLE parted_2 (gone int, n int, also int, tsv tsvector, id int);
+ALTER TABLE parted_2 DROP gone, DROP also;
+ALTER TABLE parted ATTACH PARTITION parted_2 FOR VALUES FROM (1000) TO (9000);
+INSERT INTO parted SELECT id, tsv, n % 30 FROM derived;
+CREATE INDEX ON parted USING skipidx (tsv, n);
+VACUUM ANALYZE parted;
+SELECT cond, c.* FROM unnest(ARRAY['(n, id) < (5, 1250)', 'n > 5 OR (n = 5 AND id > 1250)']) cond, compare(cond, '', 'parted') c;
+SELECT cond, c.* FROM unnest(ARRAY['(n, id) < (5, 1250)', 'n < 5 OR (n = 5 AND id < 1250)']) cond, compare(cond, 'ORDER BY n DESC, id DESC LIMIT 40', 'parted') c;
+
+-- Behind a security barrier: only what tells nothing of rows behind it
+CREATE VIEW barred WITH (security_barrier) AS SELECT * FROM derived WHERE n % 2 = 0;
+SELECT cond, c.* FROM unnest(ARRAY['(n, id) < (20, 810)', 'n < 20 OR (n = 20 AND id < 810)', $$n < 20 OR (n = 20 AND id < 810 AND upper(name) > '0')$$]) cond,
+	compare(cond, '', 'barred') c;
+
+DROP VIEW barred;
+DROP FUNCTION joined, rows_asked, page, compare, asked;
+DROP TABLE derived, froms, parted;

@@ -1,0 +1,229 @@
+/*
+ * planner_derived.c
+ *	  What a condition of a table implies for a column of an index.
+ *
+ * The next page of a list that is sorted by several columns is asked for by a
+ * comparison of rows, or by a disjunction that spells it out:
+ * `(sent, id) < (d, n)`, or `sent < d OR (sent = d AND id < n)`.  Both imply
+ * `sent <= d`, which tells an index where to begin.  Rows are tested by the
+ * condition itself, which says more.
+ */
+#include "postgres.h"
+
+#include "access/stratnum.h"
+#include "am/am.h"
+#include "catalog/pg_type_d.h"
+#include "nodes/makefuncs.h"
+#include "nodes/nodeFuncs.h"
+#include "optimizer/clauses.h"
+#include "optimizer/optimizer.h"
+#include "optimizer/restrictinfo.h"
+#include "planner/planner_internal.h"
+#include "utils/lsyscache.h"
+
+/* `column operator value`, the operator being one of the column's family. */
+typedef struct SkxComparison
+{
+	Node	   *column;
+	Node	   *value;
+	Oid			operator;
+	Oid			collation;
+	int			strategy;
+	Oid			left;			/* types of the operator */
+	Oid			right;
+} SkxComparison;
+
+/*
+ * Is `left operator right` one of the column with a value that is the same for
+ * all rows, and may be computed once more?
+ */
+static bool
+skx_planner_compares(const SkxIndexColumn *key, Node *left, Node *right,
+					 Oid operator, Oid collation, SkxComparison *result)
+{
+	if (!skx_planner_is_column(key, left))
+	{
+		Node	   *other = left;
+
+		left = right;
+		right = other;
+		operator = get_commutator(operator);
+		if (!skx_planner_is_column(key, left))
+			return false;
+	}
+	if (!skx_planner_has_operator(key, operator, collation) ||
+		!skx_planner_is_comparand(key, right) || contain_subplans(right))
+		return false;
+	result->column = left;
+	result->value = right;
+	result->operator = operator;
+	result->collation = collation;
+	get_op_opfamily_properties(operator, key->index->opfamily[key->column],
+							   false, &result->strategy, &result->left,
+							   &result->right);
+	return true;
+}
+
+static bool
+skx_planner_is_comparison(const SkxIndexColumn *key, Node *clause,
+						  SkxComparison *result)
+{
+	OpExpr	   *op = (OpExpr *) clause;
+
+	return IsA(clause, OpExpr) && list_length(op->args) == 2 &&
+		skx_planner_compares(key, linitial(op->args), lsecond(op->args),
+							 op->opno, op->inputcollid, result);
+}
+
+/*
+ * The bound with the value itself: `<=`, or `>=` where the column is above.  Its
+ * operator must not tell more of a row than the condition's own may, where those
+ * of a security barrier come first.
+ */
+static RestrictInfo *
+skx_planner_bound(const SkxIndexColumn *key, const RestrictInfo *rinfo,
+				  const SkxComparison *comparison, bool above)
+{
+	Oid			operator =
+		get_opfamily_member(key->index->opfamily[key->column],
+							comparison->left, comparison->right,
+							above ? SKX_STRATEGY_GREATER_EQUAL :
+							SKX_STRATEGY_LESS_EQUAL);
+
+	if (!OidIsValid(operator) ||
+		(rinfo->security_level > key->index->rel->baserestrict_min_security &&
+		 !get_func_leakproof(get_opcode(operator))))
+		return NULL;
+	return make_simple_restrictinfo(key->root,
+									make_opclause(operator, BOOLOID, false,
+												  (Expr *) comparison->column,
+												  (Expr *) comparison->value,
+												  InvalidOid,
+												  comparison->collation));
+}
+
+/* Of a comparison of rows, by the first column. */
+static RestrictInfo *
+skx_planner_row_bound(const SkxIndexColumn *key, const RestrictInfo *rinfo)
+{
+	const RowCompareExpr *rows = (RowCompareExpr *) rinfo->clause;
+	Oid			family = linitial_oid(rows->opfamilies);
+	RestrictInfo *bound;
+	SkxComparison first;
+	int			strategy;
+	bool		above;
+
+	if (!skx_planner_compares(key, linitial(rows->largs),
+							  linitial(rows->rargs),
+							  linitial_oid(rows->opnos),
+							  linitial_oid(rows->inputcollids), &first))
+		return NULL;
+	/* rows are compared as a btree's operator family does */
+	strategy = get_op_opfamily_strategy(first.operator, family);
+	if (strategy == BTLessStrategyNumber ||
+		strategy == BTLessEqualStrategyNumber)
+		above = false;
+	else if (strategy == BTGreaterStrategyNumber ||
+			 strategy == BTGreaterEqualStrategyNumber)
+		above = true;
+	else
+		return NULL;
+	bound = skx_planner_bound(key, rinfo, &first, above);
+	if (bound == NULL ||
+		get_op_opfamily_strategy(((OpExpr *) bound->clause)->opno, family) !=
+		(above ? BTGreaterEqualStrategyNumber : BTLessEqualStrategyNumber))
+		return NULL;
+	return bound;
+}
+
+/* What holds in an arm of a disjunction. */
+static List *
+skx_planner_parts(Node *arm)
+{
+	return is_andclause(arm) ? ((BoolExpr *) arm)->args : list_make1(arm);
+}
+
+static bool
+skx_planner_is_within(int strategy, bool above)
+{
+	return strategy == SKX_STRATEGY_EQUAL ||
+		(above ? strategy == SKX_STRATEGY_GREATER ||
+		 strategy == SKX_STRATEGY_GREATER_EQUAL :
+		 strategy == SKX_STRATEGY_LESS ||
+		 strategy == SKX_STRATEGY_LESS_EQUAL);
+}
+
+/* Does the arm have the column on that side of the value, or at it? */
+static bool
+skx_planner_arm_within(const SkxIndexColumn *key, Node *arm,
+					   const SkxComparison *like, bool above)
+{
+	ListCell   *lc;
+
+	foreach(lc, skx_planner_parts(arm))
+	{
+		SkxComparison one;
+
+		if (skx_planner_is_comparison(key, lfirst(lc), &one) &&
+			skx_planner_is_within(one.strategy, above) &&
+			one.left == like->left && one.right == like->right &&
+			one.collation == like->collation && equal(one.value, like->value))
+			return true;
+	}
+	return false;
+}
+
+static bool
+skx_planner_all_within(const SkxIndexColumn *key, List *arms,
+					   const SkxComparison *like, bool above)
+{
+	ListCell   *lc;
+
+	foreach(lc, arms)
+	{
+		if (!skx_planner_arm_within(key, lfirst(lc), like, above))
+			return false;
+	}
+	return true;
+}
+
+/* Of a disjunction, all arms of which compare with one value. */
+static RestrictInfo *
+skx_planner_or_bound(const SkxIndexColumn *key, const RestrictInfo *rinfo)
+{
+	List	   *arms = ((BoolExpr *) rinfo->clause)->args;
+	ListCell   *lc;
+
+	foreach(lc, skx_planner_parts(linitial(arms)))
+	{
+		SkxComparison one;
+
+		if (!skx_planner_is_comparison(key, lfirst(lc), &one))
+			continue;
+		if (skx_planner_all_within(key, arms, &one, false))
+			return skx_planner_bound(key, rinfo, &one, false);
+		if (skx_planner_all_within(key, arms, &one, true))
+			return skx_planner_bound(key, rinfo, &one, true);
+	}
+	return NULL;
+}
+
+RestrictInfo *
+skx_planner_derive(const SkxIndexColumn *key, const RestrictInfo *rinfo)
+{
+	/* the text has no order, and arrays have none that an index knows */
+	if (key->column == 0 ||
+		key->index->opcintype[key->column] == ANYARRAYOID)
+		return NULL;
+	if (IsA(rinfo->clause, RowCompareExpr))
+		return skx_planner_row_bound(key, rinfo);
+	if (is_orclause(rinfo->clause))
+		return skx_planner_or_bound(key, rinfo);
+	return NULL;
+}
+
+bool
+skx_planner_is_derived(const RestrictInfo *rinfo)
+{
+	return IsA(rinfo->clause, RowCompareExpr) || is_orclause(rinfo->clause);
+}
