@@ -2,20 +2,23 @@
 -- What follows from a condition for a column of the index: each form against the
 -- sequential scan, and the condition that the index is asked by
 --
--- Holds: planner 22
+-- Holds: planner 22, 23
 --
 SET client_min_messages = warning;
 CREATE EXTENSION IF NOT EXISTS skipidx;
 SET timezone = 'America/New_York';
 
-CREATE TABLE derived (id int, tsv tsvector, n int, sent timestamptz, day date, f float8, name text, tags int[], big int8)
+CREATE TYPE mood AS ENUM ('sad', 'calm', 'glad', 'mad', 'odd', 'new');
+CREATE TABLE derived (id int, tsv tsvector, n int, sent timestamptz, day date, f float8, name text, tags int[], big int8,
+	vc varchar(8), kind mood)
 	WITH (autovacuum_enabled = off);
 INSERT INTO derived SELECT i, CASE WHEN i % 23 <> 0 THEN ('common w' || i % 5)::tsvector END,
 	CASE WHEN i % 13 <> 0 THEN i / 40 END, CASE WHEN i % 17 <> 0 THEN timestamptz '2020-01-01' + i / 6 * interval '6 hours' END,
-	date '2020-01-01' + i / 25, CASE WHEN i % 50 = 0 THEN 'NaN' ELSE (i / 40)::float8 END, 'n' || i % 4, ARRAY[i % 3, i % 7], i % 40
+	date '2020-01-01' + i / 25, CASE WHEN i % 50 = 0 THEN 'NaN' ELSE (i / 40)::float8 END, 'n' || i % 4, ARRAY[i % 3, i % 7], i % 40,
+	'v' || i % 9, (enum_range(NULL::mood))[i % 6 + 1]
 	FROM generate_series(1, 2000) i;
-CREATE INDEX derived_skx ON derived USING skipidx (tsv, n, sent, day, f, name, tags, big) WITH (block_size = 8);
-ANALYZE derived;
+CREATE INDEX derived_skx ON derived USING skipidx (tsv, n, sent, day, f, name, tags, big, vc, kind) WITH (block_size = 8);
+VACUUM ANALYZE derived;
 
 -- The conditions that the index is asked by, but for the first one, on the text; and
 -- whether the rows are those of the sequential scan, also by a bitmap.
@@ -76,6 +79,44 @@ SELECT cond, c.* FROM unnest(ARRAY[
 	'n < 20 OR (n = 20 AND id < random() * 0 + 810)', 'n < random() * 0 + 20 OR (n = random() * 0 + 20 AND id < 810)',
 	'n < (SELECT 20) OR (n = (SELECT 20) AND id < 810)']) WITH ORDINALITY q (cond, i), compare(cond) c ORDER BY i;
 
+-- Disjunctions of equalities with values of one type: any of an array
+SELECT cond, c.* FROM unnest(ARRAY[
+	'n = 20 OR n = 22', 'n = 20 OR 22 = n OR n = 49', 'n = 20 OR n = NULL', 'n = 20::int8 OR n = 22::int8', 'n = 20 OR n = 22::int8',
+	'n = 20 OR n = 22 OR id = 4', 'n = 20 OR n = id', 'n = 20 OR n = (SELECT 22)', 'n = 20 OR n = random()::int * 0 + 22', 'n = 20 OR n > 48', 'n = 20 OR n IS NULL',
+	'n <> 20 OR n <> 22', 'NOT (n <> 20 AND n <> 22)', 'n = 20 OR big = 20', '(n = 20 OR n = 22) AND (big = 1 OR big = 2 OR big = 33)',
+	$$f = 'NaN' OR f = 3$$, $$f = 0 OR f = '-0'$$, $$sent = '2020-02-01' OR sent = '2020-02-01 06:00'$$, $$sent = date '2020-02-01' OR sent = date '2020-02-03'$$,
+	$$day = timestamptz '2020-02-01 05:00+00' OR day = timestamptz '2020-02-02 06:00+00'$$, $$name = 'n1' OR name = 'n7'$$, $$name = 'n1' OR name = 'n2' COLLATE "POSIX"$$,
+	$$vc = 'v1' OR vc = 'v10'$$, $$kind = 'sad' OR kind = 'glad'$$, 'tags = ARRAY[1, 1] OR tags = ARRAY[2, 2]', 'tags @> ARRAY[1] OR tags @> ARRAY[2]',
+	$$tsv @@ 'w1' OR tsv @@ 'w2'$$, $$tsv @@ 'w1' OR tsv @@ '!w2'$$, $$tsv @@ 'w1' OR tsv @@ NULL OR tsv @@ ''$$, $$'w1'::tsquery @@ tsv OR tsv @@@ 'w2'$$,
+	$$tsv @@ 'w1' OR n = 20$$, $$tsv @@ 'w1' OR tsv @@ 'w1 & w2' OR 'w3' @@ tsv$$, $$tsv @@ 'w1' OR tsv IS NULL$$]) WITH ORDINALITY q (cond, i), compare(cond) c ORDER BY i;
+-- counted by the index, and ranked
+CREATE FUNCTION counted(cond text, OUT by_index bool, OUT same bool) LANGUAGE plpgsql AS $$
+DECLARE
+	query text := 'SELECT count(*) FROM derived WHERE ' || cond;
+	line text;
+	one int8;
+	other int8;
+BEGIN
+	SET LOCAL enable_seqscan = off;
+	SET LOCAL enable_indexscan = on;
+	SET LOCAL enable_bitmapscan = on;
+	by_index := false;
+	FOR line IN EXECUTE 'EXPLAIN ' || query LOOP
+		by_index := by_index OR line ~ 'Skipidx Count';
+	END LOOP;
+	EXECUTE query INTO one;
+	SET LOCAL enable_seqscan = on;
+	SET LOCAL enable_indexscan = off;
+	SET LOCAL enable_bitmapscan = off;
+	EXECUTE query INTO other;
+	same := one = other;
+END $$;
+SELECT cond, c.* FROM unnest(ARRAY['n = 20 OR n = 22', $$tsv @@ 'w1' OR tsv @@ 'w2'$$, $$(tsv @@ 'w1' OR tsv @@ '') AND (name = 'n1' OR name = 'n2')$$,
+	$$name = 'n1' OR name = 'n2'$$,
+	'n < 20 OR (n = 20 AND id < 810)', '(n, id) < (20, 810)', 'n < 20 OR n > 48']) WITH ORDINALITY q (cond, i), counted(cond) c ORDER BY i;
+SELECT cond, c.* FROM unnest(ARRAY['n = 20 OR n = 22', $$name = 'n1' OR name = 'n2'$$]) WITH ORDINALITY q (cond, i),
+	compare(cond, $$ORDER BY tsv <@> 'w1 | common', id LIMIT 30$$) c ORDER BY i;
+
 -- Pages in an order, forward and backward: of all rows in it, those from a row on
 CREATE FUNCTION page(cond text, way text, OUT pages int, OUT n_rows int, OUT same bool, OUT conds text) LANGUAGE plpgsql AS $$
 DECLARE
@@ -124,10 +165,15 @@ SET enable_seqscan = off;
 PREPARE rows_from(int, int) AS SELECT count(*), sum(id) FROM derived WHERE tsv @@ 'common' AND (n, id) < ($1, $2);
 PREPARE or_from(int, int) AS SELECT count(*), sum(id) FROM derived WHERE tsv @@ 'common' AND (n < $1 OR (n = $1 AND id < $2));
 PREPARE or_two(int, int, int) AS SELECT count(*), sum(id) FROM derived WHERE tsv @@ 'common' AND (n < $1 OR (n = $3 AND id < $2));
+PREPARE any_of(int, int, tsquery, tsquery) AS SELECT count(*), sum(id) FROM derived WHERE (n = $1 OR n = $2) AND (tsv @@ $3 OR tsv @@ $4);
 SELECT asked('EXECUTE rows_from(20, 810)') AS rows, asked('EXECUTE or_from(20, 810)') AS one;
 EXECUTE rows_from(20, 810);
 EXECUTE or_from(20, 810);
 EXECUTE or_two(20, 810, 21);
+SELECT asked($$EXECUTE any_of(20, 22, 'w1', 'w2')$$);
+EXECUTE any_of(20, 22, 'w1', 'w2');
+EXECUTE any_of(20, NULL, NULL, 'w2');
+EXECUTE any_of(NULL, NULL, 'w1', 'w2');
 EXECUTE rows_from(NULL, 810);
 EXECUTE or_from(NULL, 810);
 EXECUTE or_two(NULL, 810, 20);
@@ -145,6 +191,7 @@ DECLARE
 	other record;
 BEGIN
 	SET LOCAL enable_seqscan = off;
+	SET LOCAL enable_indexscan = on;
 	SET LOCAL enable_hashjoin = off;
 	SET LOCAL enable_mergejoin = off;
 	SET LOCAL enable_material = off;
@@ -152,7 +199,6 @@ BEGIN
 	EXECUTE query INTO one;
 	SET LOCAL enable_seqscan = on;
 	SET LOCAL enable_indexscan = off;
-	SET LOCAL enable_bitmapscan = off;
 	EXECUTE query INTO other;
 	n_rows := other.count;
 	same := one = other;
@@ -160,7 +206,8 @@ END $$;
 RESET enable_seqscan;
 SET enable_bitmapscan = off;
 SELECT cond, kind, j.* FROM unnest(ARRAY['(d.n, d.id) < (x.a, y.c)', '(d.n, d.id) < (x.b, y.c)', '(d.n, x.c) >= (x.a, d.id)',
-	'(d.n < x.a OR (d.n = x.a AND d.id < y.c))']) WITH ORDINALITY q (cond, i),
+	'(d.n < x.a OR (d.n = x.a AND d.id < y.c))',
+	'(d.n = x.a OR d.n = y.a)', '(d.n = x.a OR d.n = y.c % 7)', '(d.n = x.b OR d.n = y.b) AND (d.name = ''n1'' OR d.name = ''n'' || x.a)']) WITH ORDINALITY q (cond, i),
 	unnest(ARRAY['JOIN', 'LEFT JOIN']) kind, joined(cond, kind) j ORDER BY i, kind;
 RESET enable_bitmapscan;
 
@@ -173,14 +220,15 @@ ALTER TABLE parted ATTACH PARTITION parted_2 FOR VALUES FROM (1000) TO (9000);
 INSERT INTO parted SELECT id, tsv, n % 30 FROM derived;
 CREATE INDEX ON parted USING skipidx (tsv, n);
 VACUUM ANALYZE parted;
-SELECT cond, c.* FROM unnest(ARRAY['(n, id) < (5, 1250)', 'n > 5 OR (n = 5 AND id > 1250)']) cond, compare(cond, '', 'parted') c;
+SELECT cond, c.* FROM unnest(ARRAY['(n, id) < (5, 1250)', 'n > 5 OR (n = 5 AND id > 1250)', 'n = 5 OR n = 7']) cond, compare(cond, '', 'parted') c;
 SELECT cond, c.* FROM unnest(ARRAY['(n, id) < (5, 1250)', 'n < 5 OR (n = 5 AND id < 1250)']) cond, compare(cond, 'ORDER BY n DESC, id DESC LIMIT 40', 'parted') c;
 
 -- Behind a security barrier: only what tells nothing of rows behind it
 CREATE VIEW barred WITH (security_barrier) AS SELECT * FROM derived WHERE n % 2 = 0;
-SELECT cond, c.* FROM unnest(ARRAY['(n, id) < (20, 810)', 'n < 20 OR (n = 20 AND id < 810)', $$n < 20 OR (n = 20 AND id < 810 AND upper(name) > '0')$$]) cond,
+SELECT cond, c.* FROM unnest(ARRAY['(n, id) < (20, 810)', 'n < 20 OR (n = 20 AND id < 810)', $$n < 20 OR (n = 20 AND id < 810 AND upper(name) > '0')$$, 'n = 20 OR n = 22']) cond,
 	compare(cond, '', 'barred') c;
 
 DROP VIEW barred;
-DROP FUNCTION joined, rows_asked, page, compare, asked;
+DROP FUNCTION counted, joined, rows_asked, page, compare, asked;
 DROP TABLE derived, froms, parted;
+DROP TYPE mood;

@@ -141,23 +141,31 @@ skx_planner_uncoerced(Node *array)
 	return IsA(element->arg, CaseTestExpr) ? (Node *) coerced->arg : array;
 }
 
+Node *
+skx_planner_array(PlannerInfo *root, List *elements, Oid type, Oid collation)
+{
+	ArrayExpr  *array = makeNode(ArrayExpr);
+
+	array->array_typeid = type;
+	array->array_collid = collation;
+	array->element_typeid = get_element_type(type);
+	array->elements = elements;
+	array->location = -1;
+	return eval_const_expressions(root, (Node *) array);
+}
+
 /* ARRAY[value], of the type of `column`. */
 static Node *
 skx_planner_one_element(PlannerInfo *root, Node *value, Node *column)
 {
-	ArrayExpr  *array = makeNode(ArrayExpr);
 	Oid			element = get_element_type(exprType(column));
 
 	if (exprType(value) != element)
 		value = (Node *) makeRelabelType((Expr *) value, element, -1,
 										 exprCollation(value),
 										 COERCE_IMPLICIT_CAST);
-	array->array_typeid = exprType(column);
-	array->array_collid = exprCollation(column);
-	array->element_typeid = element;
-	array->elements = list_make1(value);
-	array->location = -1;
-	return eval_const_expressions(root, (Node *) array);
+	return skx_planner_array(root, list_make1(value), exprType(column),
+							 exprCollation(column));
 }
 
 /*
@@ -251,12 +259,10 @@ skx_planner_matching_clause(PlannerInfo *root, IndexOptInfo *index,
 		return NULL;
 	for (key.column = 0; key.column < index->nkeycolumns; key.column++)
 	{
+		lossy = false;
 		qual = skx_planner_match_column(&key, rinfo);
 		if (qual == NULL)
-		{
-			qual = skx_planner_derive(&key, rinfo);
-			lossy = qual != NULL;
-		}
+			qual = skx_planner_derive(&key, rinfo, &lossy);
 		if (qual != NULL)
 			break;
 	}

@@ -7,6 +7,9 @@
  * `(sent, id) < (d, n)`, or `sent < d OR (sent = d AND id < n)`.  Both imply
  * `sent <= d`, which tells an index where to begin.  Rows are tested by the
  * condition itself, which says more.
+ *
+ * A disjunction of `column = value`, or of `document @@ query`, is the same as
+ * = ANY, or @@ ANY, of an array.  The server makes that from 18 on.
  */
 #include "postgres.h"
 
@@ -208,13 +211,88 @@ skx_planner_or_bound(const SkxIndexColumn *key, const RestrictInfo *rinfo)
 	return NULL;
 }
 
-RestrictInfo *
-skx_planner_derive(const SkxIndexColumn *key, const RestrictInfo *rinfo)
+/* Is the comparison one that the index answers of all elements of an array? */
+static bool
+skx_planner_is_equality(const SkxIndexColumn *key, const SkxComparison *one)
 {
-	/* the text has no order, and arrays have none that an index knows */
-	if (key->column == 0 ||
-		key->index->opcintype[key->column] == ANYARRAYOID)
+	if (key->column == 0)
+		return one->strategy == SKX_STRATEGY_MATCH ||
+			one->strategy == SKX_STRATEGY_MATCH_OLD;
+	return one->strategy == SKX_STRATEGY_EQUAL &&
+		key->index->opcintype[key->column] != ANYARRAYOID;
+}
+
+/*
+ * The values that all arms compare the column with, by one operator and of one
+ * type, which is the operator's; NIL: they do something else.  *first: the first
+ * arm.
+ */
+static List *
+skx_planner_alternatives(const SkxIndexColumn *key, List *arms,
+						 SkxComparison *first)
+{
+	List	   *values = NIL;
+	ListCell   *lc;
+
+	foreach(lc, arms)
+	{
+		SkxComparison one;
+		Oid			type;
+
+		if (!skx_planner_is_comparison(key, lfirst(lc), &one) ||
+			!skx_planner_is_equality(key, &one))
+			return NIL;
+		if (values == NIL)
+			*first = one;
+		type = exprType(one.value);
+		if (one.operator != first->operator ||
+			one.collation != first->collation ||
+			type != exprType(first->value) ||
+			(type != one.right && !IsPolymorphicType(one.right)))
+			return NIL;
+		values = lappend(values, one.value);
+	}
+	return values;
+}
+
+/* A disjunction of equalities, as one with any element of an array. */
+static RestrictInfo *
+skx_planner_any_of(const SkxIndexColumn *key, const RestrictInfo *rinfo)
+{
+	SkxComparison first;
+	List	   *values =
+		skx_planner_alternatives(key, ((BoolExpr *) rinfo->clause)->args,
+								 &first);
+	ScalarArrayOpExpr *any;
+	Oid			type;
+
+	type = values == NIL ? InvalidOid : get_array_type(exprType(first.value));
+	if (!OidIsValid(type))
 		return NULL;
+	any = makeNode(ScalarArrayOpExpr);
+	any->opno = first.operator;
+	any->opfuncid = get_opcode(first.operator);
+	any->useOr = true;
+	any->inputcollid = first.collation;
+	any->args = list_make2(first.column,
+						   skx_planner_array(key->root, values, type,
+											 exprCollation(first.value)));
+	any->location = -1;
+	return make_simple_restrictinfo(key->root, (Expr *) any);
+}
+
+RestrictInfo *
+skx_planner_derive(const SkxIndexColumn *key, const RestrictInfo *rinfo,
+				   bool *lossy)
+{
+	RestrictInfo *same = is_orclause(rinfo->clause) ?
+		skx_planner_any_of(key, rinfo) : NULL;
+
+	*lossy = same == NULL;
+	/* the text has no order, and arrays have none that an index knows */
+	if (same != NULL || key->column == 0 ||
+		key->index->opcintype[key->column] == ANYARRAYOID)
+		return same;
 	if (IsA(rinfo->clause, RowCompareExpr))
 		return skx_planner_row_bound(key, rinfo);
 	if (is_orclause(rinfo->clause))

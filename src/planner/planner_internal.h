@@ -84,7 +84,8 @@ extern bool skx_planner_is_ours(const IndexOptInfo *index);
  *
  * is_column: is the operand the column?  is_comparand: can it be the right side
  * of a condition on it, of constants, parameters and columns of other tables?
- * has_operator: is it one of the column's, in its collation?
+ * has_operator: is it one of the column's, in its collation?  array: of these
+ * elements, of that array type.
  *
  * matching_clause: a condition as one of the index, or one that it implies, then
  * lossy; NULL when there is none.
@@ -104,6 +105,8 @@ extern bool skx_planner_is_column(const SkxIndexColumn *key, Node *operand);
 extern bool skx_planner_is_comparand(const SkxIndexColumn *key, Node *expr);
 extern bool skx_planner_has_operator(const SkxIndexColumn *key, Oid operator,
 									 Oid collation);
+extern Node *skx_planner_array(PlannerInfo *root, List *elements, Oid type,
+							   Oid collation);
 extern IndexClause *skx_planner_matching_clause(PlannerInfo *root,
 												IndexOptInfo *index,
 												RestrictInfo *rinfo);
@@ -120,10 +123,12 @@ extern Node *skx_planner_column_expr(const IndexOptInfo *index, int column);
  * planner_derived.c
  *
  * derive: a condition on the column that holds wherever the table's condition
- * does; NULL: there is none.  is_derived: would it be one of these?
+ * does, and *lossy: not only there; NULL: there is none.  is_derived: may it be
+ * one that the server does not know?
  */
 extern RestrictInfo *skx_planner_derive(const SkxIndexColumn *key,
-										const RestrictInfo *rinfo);
+										const RestrictInfo *rinfo,
+										bool *lossy);
 extern bool skx_planner_is_derived(const RestrictInfo *rinfo);
 
 /*
