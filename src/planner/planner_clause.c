@@ -86,7 +86,7 @@ skx_planner_equal_bool(const SkxIndexColumn *key, bool value)
 }
 
 /* column IS [NOT] NULL */
-static RestrictInfo *
+RestrictInfo *
 skx_planner_null_test(const SkxIndexColumn *key, NullTestType type)
 {
 	NullTest   *test = makeNode(NullTest);

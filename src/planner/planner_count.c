@@ -42,28 +42,48 @@ static const CustomPathMethods skx_planner_count_path_methods = {
 bool		skx_planner_counts = true;
 static create_upper_paths_hook_type skx_planner_next_upper_hook;
 
+/* Is it `count` of all rows of a group, or of all that are not NULL there? */
+static bool
+skx_planner_is_plain_count(const Aggref *count)
+{
+	return IsA(count, Aggref) && count->agglevelsup == 0 &&
+		count->aggfilter == NULL && count->aggdistinct == NIL &&
+		count->aggorder == NIL && !DO_AGGSPLIT_COMBINE(count->aggsplit) &&
+		(count->aggfnoid == F_COUNT_ || count->aggfnoid == F_COUNT_ANY);
+}
+
+const Var *
+skx_planner_counted_column(const RelOptInfo *rel, Node *expr)
+{
+	const Aggref *count = (const Aggref *) expr;
+	const Var  *what;
+
+	if (!skx_planner_is_plain_count(count) || count->aggfnoid == F_COUNT_)
+		return NULL;
+	what = (const Var *) linitial_node(TargetEntry, count->args)->expr;
+	return IsA(what, Var) && what->varno == rel->relid &&
+		what->varlevelsup == 0 && what->varattno > 0 ? what : NULL;
+}
+
 /* Is it `count` of something that no row of the table has NULL in? */
 bool
 skx_planner_counts_all(PlannerInfo *root, const RelOptInfo *rel, Node *expr)
 {
 	const RangeTblEntry *rte = planner_rt_fetch(rel->relid, root);
-	Aggref	   *count = (Aggref *) expr;
+	const Aggref *count = (const Aggref *) expr;
+	const Var  *column;
 	Node	   *what;
 
-	if (!IsA(expr, Aggref) || count->agglevelsup != 0 ||
-		count->aggfilter != NULL || count->aggdistinct != NIL ||
-		count->aggorder != NIL || DO_AGGSPLIT_COMBINE(count->aggsplit))
+	if (!skx_planner_is_plain_count(count))
 		return false;
 	if (count->aggfnoid == F_COUNT_)
 		return true;
-	if (count->aggfnoid != F_COUNT_ANY)
-		return false;
 	what = (Node *) linitial_node(TargetEntry, count->args)->expr;
 	if (IsA(what, Const))
 		return !((Const *) what)->constisnull;
-	return IsA(what, Var) && ((Var *) what)->varno == rel->relid &&
-		((Var *) what)->varattno > 0 && !rte->inh &&
-		skx_compat_is_not_null(rel, rte->relid, ((Var *) what)->varattno);
+	column = skx_planner_counted_column(rel, expr);
+	return column != NULL && !rte->inh &&
+		skx_compat_is_not_null(rel, rte->relid, column->varattno);
 }
 
 /* All that the output has of the table. */
@@ -75,14 +95,40 @@ skx_planner_aggregates(const RelOptInfo *output)
 						   PVC_RECURSE_PLACEHOLDERS);
 }
 
+/*
+ * Do all aggregates count the same?  *column: the rows that have one in it;
+ * NULL: all.
+ */
+static bool
+skx_planner_same_counts(PlannerInfo *root, const RelOptInfo *input,
+						List *aggregates, const Var **column)
+{
+	ListCell   *lc;
+
+	*column = NULL;
+	foreach(lc, aggregates)
+	{
+		const Var  *own = NULL;
+
+		if (!skx_planner_counts_all(root, input, lfirst(lc)))
+		{
+			own = skx_planner_counted_column(input, lfirst(lc));
+			if (own == NULL)
+				return false;
+		}
+		if (lc != list_head(aggregates) && !equal(own, *column))
+			return false;
+		*column = own;
+	}
+	return aggregates != NIL;
+}
+
 /* One table, one row of counts. */
 static bool
 skx_planner_is_count(PlannerInfo *root, const RelOptInfo *input,
-					 const RelOptInfo *output)
+					 const RelOptInfo *output, const Var **column)
 {
 	const Query *query = root->parse;
-	List	   *aggregates;
-	ListCell   *lc;
 
 	if (input->reloptkind != RELOPT_BASEREL ||
 		input->rtekind != RTE_RELATION || !bms_is_empty(input->lateral_relids) ||
@@ -92,13 +138,8 @@ skx_planner_is_count(PlannerInfo *root, const RelOptInfo *input,
 		return false;
 	if (planner_rt_fetch(input->relid, root)->tablesample != NULL)
 		return false;
-	aggregates = skx_planner_aggregates(output);
-	foreach(lc, aggregates)
-	{
-		if (!skx_planner_counts_all(root, input, lfirst(lc)))
-			return false;
-	}
-	return aggregates != NIL;
+	return skx_planner_same_counts(root, input, skx_planner_aggregates(output),
+								   column);
 }
 
 /*
@@ -193,17 +234,20 @@ skx_planner_is_by_all(Path *path, const IndexOptInfo *index)
 	return true;
 }
 
+/* All of the table's conditions as the index's; false: some are not. */
 static bool
-skx_planner_has_lossy(List *clauses)
+skx_planner_all_clauses(PlannerInfo *root, IndexOptInfo *index,
+						List **clauses)
 {
 	ListCell   *lc;
 
-	foreach(lc, clauses)
+	*clauses = skx_planner_index_clauses(root, index);
+	foreach(lc, *clauses)
 	{
 		if (lfirst_node(IndexClause, lc)->lossy)
-			return true;
+			return false;
 	}
-	return false;
+	return list_length(*clauses) == list_length(index->indrestrictinfo);
 }
 
 /*
@@ -226,9 +270,7 @@ skx_planner_by_all(PlannerInfo *root, const RelOptInfo *rel,
 		if (skx_planner_is_by_all(path, index))
 			return (IndexPath *) path;
 	}
-	clauses = skx_planner_index_clauses(root, index);
-	if (list_length(clauses) != list_length(index->indrestrictinfo) ||
-		skx_planner_has_lossy(clauses))
+	if (!skx_planner_all_clauses(root, index, &clauses))
 		return NULL;
 	return create_index_path(root, index, clauses, NIL, NIL, NIL,
 							 ForwardScanDirection, false, NULL, 1.0, false);
@@ -241,10 +283,55 @@ typedef struct SkxCountPaths
 	Cost		cost;
 } SkxCountPaths;
 
+/* `column IS NOT NULL`; NULL: the index does not have the column. */
+static IndexClause *
+skx_planner_not_null(PlannerInfo *root, IndexOptInfo *index,
+					 const Var *column)
+{
+	int			i;
+
+	for (i = 0; i < index->nkeycolumns; i++)
+	{
+		if (equal(skx_planner_column_expr(index, i), column))
+		{
+			SkxIndexColumn key = {root, index, i};
+			IndexClause *clause = makeNode(IndexClause);
+
+			clause->rinfo = skx_planner_null_test(&key, IS_NOT_NULL);
+			clause->indexquals = list_make1(clause->rinfo);
+			clause->indexcol = i;
+			return clause;
+		}
+	}
+	return NULL;
+}
+
+/*
+ * A scan by all of the conditions, for the rows that have a value in the column,
+ * if there is one; NULL: the index does not answer that, or nothing is asked.
+ */
+static IndexPath *
+skx_planner_count_path(PlannerInfo *root, RelOptInfo *rel,
+					   IndexOptInfo *index, const Var *column)
+{
+	IndexClause *not_null;
+	List	   *clauses;
+
+	if (column == NULL)
+		return index->indrestrictinfo == NIL ? NULL :
+			skx_planner_by_all(root, rel, index);
+	not_null = skx_planner_not_null(root, index, column);
+	if (not_null == NULL || !skx_planner_all_clauses(root, index, &clauses))
+		return NULL;
+	clauses = skx_planner_by_column(index, lappend(clauses, not_null));
+	return create_index_path(root, index, clauses, NIL, NIL, NIL,
+							 ForwardScanDirection, false, NULL, 1.0, false);
+}
+
 /* Adds the cheapest scan of the table; false: there is none. */
 static bool
 skx_planner_count_table(PlannerInfo *root, RelOptInfo *rel,
-						SkxCountPaths *all)
+						const Var *column, SkxCountPaths *all)
 {
 	IndexPath  *best = NULL;
 	Cost		least = 0;
@@ -258,7 +345,7 @@ skx_planner_count_table(PlannerInfo *root, RelOptInfo *rel,
 
 		if (!skx_planner_is_ours(index) || index->hypothetical ||
 			(index->indpred != NIL && !index->predOK) ||
-			(path = skx_planner_by_all(root, rel, index)) == NULL)
+			(path = skx_planner_count_path(root, rel, index, column)) == NULL)
 			continue;
 		cost = skx_planner_cost_count(root, rel, path);
 		if (best == NULL || cost < least)
@@ -277,7 +364,7 @@ skx_planner_count_table(PlannerInfo *root, RelOptInfo *rel,
 /* Of a partitioned table, or one that others inherit from, those of all. */
 static bool
 skx_planner_count_tables(PlannerInfo *root, RelOptInfo *rel,
-						 SkxCountPaths *all)
+						 const Var *column, SkxCountPaths *all)
 {
 	ListCell   *lc;
 
@@ -285,15 +372,23 @@ skx_planner_count_tables(PlannerInfo *root, RelOptInfo *rel,
 	if (IS_DUMMY_REL(rel))
 		return true;
 	if (!planner_rt_fetch(rel->relid, root)->inh)
-		return skx_planner_count_table(root, rel, all);
+		return skx_planner_count_table(root, rel, column, all);
 	foreach(lc, root->append_rel_list)
 	{
 		AppendRelInfo *member = lfirst(lc);
+		const Var  *own = NULL;
 
-		if (member->parent_relid == rel->relid &&
-			!skx_planner_count_tables(root, find_base_rel(root,
+		if (member->parent_relid != rel->relid)
+			continue;
+		if (column != NULL)
+		{
+			own = list_nth(member->translated_vars, column->varattno - 1);
+			if (own == NULL || !IsA(own, Var))
+				return false;
+		}
+		if (!skx_planner_count_tables(root, find_base_rel(root,
 														  member->child_relid),
-									  all))
+									  own, all))
 			return false;
 	}
 	return true;
@@ -367,13 +462,14 @@ skx_planner_add_shared_count(PlannerInfo *root, RelOptInfo *input,
 }
 
 static void
-skx_planner_add_count(PlannerInfo *root, RelOptInfo *input, RelOptInfo *output)
+skx_planner_add_count(PlannerInfo *root, RelOptInfo *input,
+					  RelOptInfo *output, const Var *column)
 {
 	SkxCountPaths all = {NIL, 0};
 	CustomPath *custom;
 	Path	   *path;
 
-	if (!skx_planner_count_tables(root, input, &all) || all.paths == NIL)
+	if (!skx_planner_count_tables(root, input, column, &all) || all.paths == NIL)
 		return;
 	custom = makeNode(CustomPath);
 	path = &custom->path;
@@ -399,14 +495,16 @@ static void
 skx_planner_upper_paths(PlannerInfo *root, UpperRelationKind stage,
 						RelOptInfo *input, RelOptInfo *output, void *extra)
 {
+	const Var  *column;
+
 	if (skx_planner_next_upper_hook != NULL)
 		skx_planner_next_upper_hook(root, stage, input, output, extra);
 	if (stage != UPPERREL_GROUP_AGG || !skx_planner_counts ||
 		!enable_indexscan || !enable_indexonlyscan || !enable_bitmapscan ||
 		IS_DUMMY_REL(input))
 		return;
-	if (skx_planner_is_count(root, input, output))
-		skx_planner_add_count(root, input, output);
+	if (skx_planner_is_count(root, input, output, &column))
+		skx_planner_add_count(root, input, output, column);
 	skx_planner_add_facets(root, input, output);
 }
 

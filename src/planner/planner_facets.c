@@ -71,17 +71,11 @@ static int
 skx_planner_facet_output(PlannerInfo *root, const RelOptInfo *rel,
 						 const Var *column, Node *expr)
 {
-	const Aggref *count = (const Aggref *) expr;
-
 	if (equal(expr, column))
 		return SKX_FACET_VALUE;
 	if (skx_planner_counts_all(root, rel, expr))
 		return SKX_FACET_COUNT;
-	if (IsA(expr, Aggref) && count->aggfnoid == F_COUNT_ANY &&
-		count->agglevelsup == 0 && count->aggfilter == NULL &&
-		count->aggdistinct == NIL && count->aggorder == NIL &&
-		!DO_AGGSPLIT_COMBINE(count->aggsplit) &&
-		equal(linitial_node(TargetEntry, count->args)->expr, column))
+	if (equal(skx_planner_counted_column(rel, expr), column))
 		return SKX_FACET_COUNT_VALUES;
 	return -1;
 }

@@ -85,7 +85,7 @@ extern bool skx_planner_is_ours(const IndexOptInfo *index);
  * is_column: is the operand the column?  is_comparand: can it be the right side
  * of a condition on it, of constants, parameters and columns of other tables?
  * has_operator: is it one of the column's, in its collation?  array: of these
- * elements, of that array type.
+ * elements, of that array type.  null_test: whether the column is [NOT] NULL.
  *
  * matching_clause: a condition as one of the index, or one that it implies, then
  * lossy; NULL when there is none.
@@ -107,6 +107,8 @@ extern bool skx_planner_has_operator(const SkxIndexColumn *key, Oid operator,
 									 Oid collation);
 extern Node *skx_planner_array(PlannerInfo *root, List *elements, Oid type,
 							   Oid collation);
+extern RestrictInfo *skx_planner_null_test(const SkxIndexColumn *key,
+										   NullTestType type);
 extern IndexClause *skx_planner_matching_clause(PlannerInfo *root,
 												IndexOptInfo *index,
 												RestrictInfo *rinfo);
@@ -244,13 +246,16 @@ extern void skx_planner_count_init(void);
 /*
  * Between planner_count.c and planner_facets.c
  *
- * counts: the setting.  counts_all: is it `count` of something that no row of
- * the table has NULL in?  by_all: a scan by all of the table's conditions; NULL:
+ * counts: the setting.  counted_column: what it is `count` of, if that is a
+ * column of the table; else NULL.  counts_all: is it `count` of something that
+ * no row of the table has NULL in?  by_all: a scan by all of the table's conditions; NULL:
  * the index does not answer them all.  is_exact: without looking at a row?
  * cost_count: to know which rows of such a scan there are.
  */
 extern bool skx_planner_counts;
 
+extern const Var *skx_planner_counted_column(const RelOptInfo *rel,
+											 Node *expr);
 extern bool skx_planner_counts_all(PlannerInfo *root, const RelOptInfo *rel,
 								   Node *expr);
 extern IndexPath *skx_planner_by_all(PlannerInfo *root,

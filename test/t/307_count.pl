@@ -250,7 +250,20 @@ both(@$_) for (
 		  . ' FROM generate_series(0, 9) t', 1 ],
 	[ 'a materialized view', "SELECT count(*) FROM kept WHERE v \@\@ 'wa'", 1 ],
 	[ 'a partial index', "SELECT count(*) FROM docs WHERE v \@\@ 'wa' AND tenant = 4", 1 ],
-	[ 'a column with NULLs', "SELECT count(tenant) FROM docs WHERE v \@\@ 'wa'", 0 ],
+	[ 'a column with NULLs', "SELECT count(tenant), count(tenant) + 1 FROM docs WHERE v \@\@ 'wa'", 1 ],
+	[ 'a column that a condition is on', "SELECT count(tenant) FROM docs WHERE v \@\@ 'wa' AND tenant > 2", 1 ],
+	[ 'a column that is NULL', "SELECT count(tenant) FROM docs WHERE v \@\@ 'wa' AND tenant IS NULL", 1 ],
+	[ 'a column without conditions', "SELECT count(tenant) FROM docs", 1 ],
+	[ 'the text', "SELECT count(v) FROM docs WHERE tenant > 2", 1 ],
+	[ 'arrays', "SELECT count(tags) FROM docs WHERE v \@\@ 'wa'", 1 ],
+	[ 'two columns', "SELECT count(tenant), count(flag) FROM docs WHERE v \@\@ 'wa'", 0 ],
+	[ 'a column and all', "SELECT count(tenant), count(*) FROM docs WHERE v \@\@ 'wa'", 0 ],
+	[ 'all and a column', "SELECT count(*), count(tenant) FROM docs WHERE v \@\@ 'wa'", 0 ],
+	[ 'different values', "SELECT count(DISTINCT tenant) FROM docs WHERE v \@\@ 'wa'", 0 ],
+	[ 'a column, filtered', "SELECT count(tenant) FILTER (WHERE tenant > 2) FROM docs WHERE v \@\@ 'wa'", 0 ],
+	[ 'a column that is not in the index', "SELECT count(other) FROM docs WHERE v \@\@ 'wa'", 0 ],
+	[ 'a column, barred', "SELECT count(tenant) FROM shown WHERE v \@\@ 'wa'", 0 ],
+	[ 'a row', "SELECT count(docs) FROM docs WHERE v \@\@ 'wa'", 0 ],
 	[ 'count(NULL)', "SELECT count(NULL) FROM docs WHERE v \@\@ 'wa'", 0 ],
 	[ 'DISTINCT', "SELECT count(DISTINCT id) FROM docs WHERE v \@\@ 'wa'", 0 ],
 	[ 'FILTER', "SELECT count(*) FILTER (WHERE id > 9) FROM docs WHERE v \@\@ 'wa'", 0 ],
@@ -301,6 +314,12 @@ both('partitions, correlated', "SELECT string_agg((SELECT count(*) FROM parts WH
 	  . ' FROM generate_series(0, 1500, 100) t', 1);
 both('no partition', "SELECT count(*) FROM parts WHERE v \@\@ 'wa' AND id < 0", 0);
 both('a partition', "SELECT count(*) FROM parts1 WHERE v \@\@ 'wa'", 1);
+$s->value('CREATE TABLE parts0 (gone int, flag bool, tags text[], other int, tenant int, v tsvector, id int NOT NULL); ALTER TABLE parts0 DROP gone;'
+	  . ' INSERT INTO parts0 (id, v, flag, tenant) SELECT -id, v, flag, NULL FROM docs WHERE id < 300;'
+	  . ' ALTER TABLE parts ATTACH PARTITION parts0 FOR VALUES FROM (-100000) TO (0)');
+$s->value('VACUUM ANALYZE parts0');
+both('a column of partitions, with another number in one', "SELECT count(flag), count(flag) FROM parts WHERE v \@\@ 'wa'", 1);
+both('one that is not in the index of partitions', "SELECT count(tenant) FROM parts WHERE v \@\@ 'wa'", 0);
 both('an heir without an index', "SELECT count(*) FROM docs WHERE v \@\@ 'wa'", 0);
 $s->value('CREATE INDEX heir_skx ON heir USING skipidx (v)');
 $s->value('VACUUM ANALYZE heir');
