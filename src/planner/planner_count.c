@@ -499,9 +499,13 @@ skx_planner_upper_paths(PlannerInfo *root, UpperRelationKind stage,
 
 	if (skx_planner_next_upper_hook != NULL)
 		skx_planner_next_upper_hook(root, stage, input, output, extra);
-	if (stage != UPPERREL_GROUP_AGG || !skx_planner_counts ||
+	if (!skx_planner_counts ||
 		!enable_indexscan || !enable_indexonlyscan || !enable_bitmapscan ||
 		IS_DUMMY_REL(input))
+		return;
+	if (stage == UPPERREL_DISTINCT)
+		skx_planner_add_distinct(root, input, output);
+	if (stage != UPPERREL_GROUP_AGG)
 		return;
 	if (skx_planner_is_count(root, input, output, &column))
 		skx_planner_add_count(root, input, output, column);

@@ -81,8 +81,33 @@ skx_planner_facet_output(PlannerInfo *root, const RelOptInfo *rel,
 }
 
 /*
- * The column of the table that a query groups by, and *group as it does so; NULL
- * if it does not, or by more, or asks for something else than counts.
+ * The column of the table that is the only one of `groups`, and *group as it is
+ * told apart there; NULL: there is none.
+ */
+static const Var *
+skx_planner_only_column(PlannerInfo *root, const RelOptInfo *input,
+						List *groups, const SortGroupClause **group)
+{
+	const RangeTblEntry *rte;
+	const Var  *column;
+
+	if (input->reloptkind != RELOPT_BASEREL ||
+		input->rtekind != RTE_RELATION || !bms_is_empty(input->lateral_relids) ||
+		root->parse->hasTargetSRFs || list_length(groups) != 1)
+		return NULL;
+	rte = planner_rt_fetch(input->relid, root);
+	*group = linitial_node(SortGroupClause, groups);
+	column = (const Var *) get_sortgroupclause_expr(unconstify(SortGroupClause *,
+															   *group),
+													root->processed_tlist);
+	return rte->tablesample == NULL && IsA(column, Var) &&
+		column->varno == input->relid && column->varlevelsup == 0 &&
+		column->varattno > 0 ? column : NULL;
+}
+
+/*
+ * The column that a query groups by; NULL if it does not, or by more, or asks
+ * for something else than counts.
  */
 static const Var *
 skx_planner_group_column(PlannerInfo *root, const RelOptInfo *input,
@@ -90,23 +115,12 @@ skx_planner_group_column(PlannerInfo *root, const RelOptInfo *input,
 						 const SortGroupClause **group)
 {
 	const Query *query = root->parse;
-	const RangeTblEntry *rte;
 	const Var  *column;
 	ListCell   *lc;
 
-	if (input->reloptkind != RELOPT_BASEREL ||
-		input->rtekind != RTE_RELATION || !bms_is_empty(input->lateral_relids) ||
-		query->hasTargetSRFs || query->groupingSets != NIL ||
-		list_length(query->groupClause) != 1)
-		return NULL;
-	rte = planner_rt_fetch(input->relid, root);
-	*group = linitial_node(SortGroupClause, query->groupClause);
-	column = (const Var *) get_sortgroupclause_expr(unconstify(SortGroupClause *,
-															   *group),
-													root->processed_tlist);
-	if (rte->tablesample != NULL || !IsA(column, Var) ||
-		column->varno != input->relid || column->varlevelsup != 0 ||
-		column->varattno <= 0)
+	column = query->groupingSets != NIL ? NULL :
+		skx_planner_only_column(root, input, query->groupClause, group);
+	if (column == NULL)
 		return NULL;
 	foreach(lc, skx_planner_outputs(root, output))
 	{
@@ -114,6 +128,23 @@ skx_planner_group_column(PlannerInfo *root, const RelOptInfo *input,
 			return NULL;
 	}
 	return column;
+}
+
+/* The column of SELECT DISTINCT, if it has no other. */
+static const Var *
+skx_planner_distinct_column(PlannerInfo *root, const RelOptInfo *input,
+							const PathTarget *target,
+							const SortGroupClause **group)
+{
+	const Query *query = root->parse;
+	const Var  *column;
+
+	column = query->hasDistinctOn || query->groupClause != NIL ||
+		query->hasAggs || query->hasWindowFuncs || query->havingQual != NULL ?
+		NULL : skx_planner_only_column(root, input, query->distinctClause,
+									   group);
+	return column != NULL && list_length(target->exprs) == 1 &&
+		equal(linitial(target->exprs), column) ? column : NULL;
 }
 
 /*
@@ -332,7 +363,7 @@ skx_planner_add_shared_facet(PlannerInfo *root, RelOptInfo *input,
 
 /*
  * A path of the tables; var: of the table that is named.  partial: its groups are
- * to be added up.
+ * to be added up, or nothing but their values is asked for.
  */
 static CustomPath *
 skx_planner_facet_path(RelOptInfo *output, PathTarget *target,
@@ -414,6 +445,34 @@ skx_planner_add_facets(PlannerInfo *root, RelOptInfo *input,
 									 groups);
 	if (several)
 		skx_planner_add_final(root, output, (Path *) partial, groups);
+}
+
+void
+skx_planner_add_distinct(PlannerInfo *root, RelOptInfo *input,
+						 RelOptInfo *output)
+{
+	PathTarget *target = root->upper_targets[UPPERREL_DISTINCT];
+	List	   *distinct = root->parse->distinctClause;
+	const SortGroupClause *group;
+	const Var  *var = skx_planner_distinct_column(root, input, target, &group);
+	SkxFacetTables all = {NIL};
+	Path	   *path;
+
+	if (var == NULL ||
+		!skx_planner_facet_tables(root, input, var, group, &all) ||
+		all.paths == NIL)
+		return;
+	path = (Path *) skx_planner_facet_path(output, target, &all, var, true);
+	if (list_length(all.paths) == 1)
+		add_path(output, path);
+	else if (grouping_is_hashable(distinct))
+		add_path(output, (Path *)
+				 create_agg_path(root, output, path, target, AGG_HASHED,
+								 AGGSPLIT_SIMPLE, distinct, NIL, NULL,
+								 estimate_num_groups(root,
+													 list_make1(unconstify(Var *, var)),
+													 input->rows, NULL,
+													 NULL)));
 }
 
 /* ---- the plan ---- */

@@ -266,7 +266,8 @@ extern Cost skx_planner_cost_count(PlannerInfo *root, RelOptInfo *rel,
 								   IndexPath *index);
 
 /*
- * planner_facets.c : counts by the values of a column beside the text, as a
+ * planner_facets.c : counts by the values of a column beside the text, or the
+ * values alone (SELECT DISTINCT), as a
  * custom scan (planner_facets_scan.c) in place of the aggregation
  *
  * Members of its custom_private: integers, for each scan below it the column of
@@ -283,6 +284,8 @@ typedef enum SkxFacetOutput
 extern const CustomScanMethods skx_planner_facets_methods;
 extern void skx_planner_add_facets(PlannerInfo *root, RelOptInfo *input,
 								   RelOptInfo *output);
+extern void skx_planner_add_distinct(PlannerInfo *root, RelOptInfo *input,
+									 RelOptInfo *output);
 
 /*
  * planner_paths.c

@@ -496,6 +496,10 @@ sub both
 
 $s->value("CREATE TABLE parts (LIKE docs) PARTITION BY RANGE (id); CREATE TABLE parts1 PARTITION OF parts DEFAULT; INSERT INTO parts SELECT * FROM docs;"
 	  . ' CREATE INDEX parts_skx ON parts USING skipidx (v, tenant)');
+$s->value('CREATE TABLE halves (id int, v tsvector, tenant int8) PARTITION BY RANGE (id); CREATE TABLE half1 PARTITION OF halves FOR VALUES FROM (0) TO (1000);'
+	  . ' CREATE TABLE half2 (tenant int8, v tsvector, id int); ALTER TABLE halves ATTACH PARTITION half2 DEFAULT;'
+	  . ' INSERT INTO halves SELECT id, v, tenant FROM docs; CREATE INDEX halves_skx ON halves USING skipidx (v, tenant)');
+$s->value('VACUUM ANALYZE halves');
 $s->value('VACUUM ANALYZE parts; ANALYZE docs');
 both(@$_) for (
 	[ 'ORDER BY and LIMIT', "SELECT tenant, count(*) FROM docs WHERE v \@\@ 'wa' GROUP BY tenant ORDER BY count(*) DESC, tenant LIMIT 3", 1 ],
@@ -508,6 +512,19 @@ both(@$_) for (
 	[ 'a join of groups', "SELECT g.tenant, n FROM (SELECT tenant, count(*) AS n FROM docs WHERE v \@\@ 'wa' GROUP BY tenant) g JOIN (VALUES (1), (2)) x (tenant) USING (tenant) ORDER BY 1", 1 ],
 	[ 'correlated', "SELECT string_agg((SELECT string_agg(x::text, ' ' ORDER BY x) FROM (SELECT tenant, count(*) FROM docs WHERE v \@\@ q GROUP BY tenant) x), ',')"
 		  . " FROM (VALUES ('wa'::tsquery), ('wb'), (NULL), ('nosuch')) y (q)", 1 ],
+	[ 'SELECT DISTINCT', "SELECT DISTINCT tenant FROM docs WHERE v \@\@ 'wa' ORDER BY 1", 1 ],
+	[ 'SELECT DISTINCT, limited', "SELECT DISTINCT tenant FROM docs WHERE v \@\@ 'wa' ORDER BY 1 DESC OFFSET 1 LIMIT 3", 1 ],
+	[ 'SELECT DISTINCT, counted', "SELECT count(*), sum(tenant) FROM (SELECT DISTINCT tenant FROM docs WHERE v \@\@ 'wa') s", 1 ],
+	[ 'SELECT DISTINCT, joined', "SELECT * FROM (SELECT DISTINCT tenant FROM docs WHERE v \@\@ 'wa') s JOIN (VALUES (1), (2)) x (tenant) USING (tenant) ORDER BY 1", 1 ],
+	[ 'SELECT DISTINCT, correlated', "SELECT string_agg((SELECT string_agg(coalesce(tenant, -1)::text, ' ' ORDER BY tenant) FROM (SELECT DISTINCT tenant FROM docs WHERE v \@\@ q) x), ',')"
+		  . " FROM (VALUES ('wa'::tsquery), ('wb'), (NULL), ('nosuch')) y (q)", 1 ],
+	[ 'SELECT DISTINCT of a partition', "SELECT DISTINCT tenant FROM parts WHERE v \@\@ 'wa' ORDER BY 1", 1 ],
+	[ 'DISTINCT of two columns', "SELECT DISTINCT tenant, name FROM docs WHERE v \@\@ 'wa' ORDER BY 1, 2", 0 ],
+	[ 'DISTINCT of an expression', "SELECT DISTINCT tenant % 2 FROM docs WHERE v \@\@ 'wa' ORDER BY 1", 0 ],
+	[ 'DISTINCT ON', "SELECT DISTINCT ON (tenant) tenant, id FROM docs WHERE v \@\@ 'wa' ORDER BY 1, 2", 0 ],
+	[ 'DISTINCT of groups', "SELECT DISTINCT count(*) FROM docs WHERE v \@\@ 'wa' GROUP BY tags ORDER BY 1", 0 ],
+	[ 'DISTINCT of a window', "SELECT DISTINCT first_value(tenant) OVER (PARTITION BY id % 3 ORDER BY id) FROM docs WHERE v \@\@ 'wa' ORDER BY 1", 0 ],
+	[ 'DISTINCT, filtered', "SELECT DISTINCT tenant FROM docs WHERE v \@\@ 'wa' AND id % 2 = 0 ORDER BY 1", 0 ],
 	[ 'another aggregate', "SELECT tenant, count(*), max(id) FROM docs WHERE v \@\@ 'wa' GROUP BY tenant ORDER BY 1", 0 ],
 	[ 'FILTER', "SELECT tenant, count(*) FILTER (WHERE id > 9) FROM docs WHERE v \@\@ 'wa' GROUP BY tenant ORDER BY 1", 0 ],
 	[ 'DISTINCT', "SELECT tenant, count(DISTINCT tenant) FROM docs WHERE v \@\@ 'wa' GROUP BY tenant ORDER BY 1", 0 ],
@@ -520,6 +537,13 @@ both(@$_) for (
 	[ 'a column that is not in the index', "SELECT id % 2, count(*) FROM docs WHERE v \@\@ 'wa' GROUP BY 1 ORDER BY 1", 0 ],
 	[ 'a partition', "SELECT tenant, count(*) FROM parts1 WHERE v \@\@ 'wa' GROUP BY tenant ORDER BY 1", 1 ],
 	[ 'a sample', "SELECT tenant, count(*) FROM docs TABLESAMPLE BERNOULLI (100) WHERE v \@\@ 'wa' GROUP BY tenant ORDER BY 1", 0 ]);
+# by several tables a value comes once
+my $distinct = "SELECT DISTINCT tenant FROM halves WHERE v @@ 'wa' ORDER BY 1";
+my $known = $s->value("SELECT set_mode('seq') \\g /dev/null\n$distinct;\n");
+like($s->value("SELECT set_mode('sorted') \\g /dev/null\nSET enable_hashagg = on; EXPLAIN (COSTS OFF) $distinct"),
+	qr/HashAggregate.*Skipidx Facets.*half1.*half2/s, 'SELECT DISTINCT of partitions: by the indexes');
+is($s->value($distinct), $known, 'SELECT DISTINCT of partitions: its rows');
+
 # what a row has is asked for where the form of a value does not tell it, and then
 # for this column only
 $s->value("CREATE SEQUENCE calls; CREATE FUNCTION vec(t text) RETURNS tsvector LANGUAGE plpgsql IMMUTABLE AS"
