@@ -79,9 +79,9 @@ skx_planner_is_comparison(const SkxIndexColumn *key, Node *clause,
 }
 
 /*
- * The bound with the value itself: `<=`, or `>=` where the column is above.  Its
- * operator must not tell more of a row than the condition's own may, where those
- * of a security barrier come first.
+ * The bound with the value itself: `<=`, or `>=` where the column is above.
+ * Its operator must not tell more of a row than the condition's own may, where
+ * those of a security barrier come first.
  */
 static RestrictInfo *
 skx_planner_bound(const SkxIndexColumn *key, const RestrictInfo *rinfo,
@@ -224,8 +224,8 @@ skx_planner_is_equality(const SkxIndexColumn *key, const SkxComparison *one)
 
 /*
  * The values that all arms compare the column with, by one operator and of one
- * type, which is the operator's; NIL: they do something else.  *first: the first
- * arm.
+ * type, which is the operator's; NIL: they do something else.  *first: the
+ * first arm.
  */
 static List *
 skx_planner_alternatives(const SkxIndexColumn *key, List *arms,

@@ -247,10 +247,10 @@ extern void skx_planner_count_init(void);
  * Between planner_count.c and planner_facets.c
  *
  * counts: the setting.  counted_column: what it is `count` of, if that is a
- * column of the table; else NULL.  counts_all: is it `count` of something that
- * no row of the table has NULL in?  by_all: a scan by all of the table's conditions; NULL:
- * the index does not answer them all.  is_exact: without looking at a row?
- * cost_count: to know which rows of such a scan there are.
+ * column of the table; else NULL.  counts_all: is it `count` of something
+ * that no row of the table has NULL in?  by_all: a scan by all of the table's
+ * conditions; NULL: the index does not answer them all.  is_exact: without
+ * looking at a row? cost_count: to know which rows of such a scan there are.
  */
 extern bool skx_planner_counts;
 
