@@ -318,8 +318,7 @@ skx_planner_count_path(PlannerInfo *root, RelOptInfo *rel,
 	List	   *clauses;
 
 	if (column == NULL)
-		return index->indrestrictinfo == NIL ? NULL :
-			skx_planner_by_all(root, rel, index);
+		return skx_planner_by_all(root, rel, index);
 	not_null = skx_planner_not_null(root, index, column);
 	if (not_null == NULL || !skx_planner_all_clauses(root, index, &clauses))
 		return NULL;
