@@ -49,8 +49,13 @@
 /* Positions of a document of a phrase, all words together. */
 #define SKX_COST_POSITIONS	14.0
 
-/* Documents that have the words of a phrase, for one that has the phrase. */
-#define SKX_COST_PHRASE_RARITY	20.0
+/*
+ * Documents that have two words, for one that has them as a phrase; and that
+ * have a phrase and one more word, for one that has it go on with that.  A
+ * phrase that goes on is hardly by chance.  (query_visit.c has these, too.)
+ */
+#define SKX_COST_PHRASE_PAIR	8.0
+#define SKX_COST_PHRASE_MORE	2.0
 
 /* Giving a posting its part of a score. */
 #define SKX_COST_SCORE		1.2
@@ -96,6 +101,7 @@ skx_cost_model_word(double df)
 	set.lists = df > 0 ? 1 : 0;
 	set.ask = set.lists * SKX_COST_ASK;
 	set.decode = set.lists * SKX_COST_DECODE;
+	set.phrase = false;
 	return set;
 }
 
@@ -113,6 +119,7 @@ skx_cost_model_keys(double docs, double met)
 	set.lists = docs > 0 ? 1 : 0;
 	set.ask = set.lists * SKX_COST_KEY_ASK;
 	set.decode = 0;
+	set.phrase = false;
 	return set;
 }
 
@@ -159,6 +166,7 @@ skx_cost_model_filter(const SkxCostSet *lead, const SkxCostSet *other,
 	set.ask = lead->ask + share * other->ask;
 	set.decode = lead->decode + share * other->decode;
 	set.lists = lead->lists + share * other->lists;
+	set.phrase = false;
 	return set;
 }
 
@@ -185,6 +193,7 @@ skx_cost_model_either(const SkxCostSet *a, const SkxCostSet *b, double ndocs)
 	set.ask = a->ask + b->ask;
 	set.decode = a->decode + b->decode;
 	set.lists = a->lists + b->lists;
+	set.phrase = false;
 	return set;
 }
 
@@ -193,12 +202,15 @@ skx_cost_model_phrase(const SkxCostSet *a, const SkxCostSet *b, double ndocs)
 {
 	SkxCostSet	set = skx_cost_model_both(a, b, ndocs);
 	double		share = ndocs > 0 ? Min(set.docs / ndocs, 1) : 0;
+	double		rarity = a->phrase || b->phrase ? SKX_COST_PHRASE_MORE :
+		SKX_COST_PHRASE_PAIR;
 
 	set.work += set.docs * SKX_COST_POSITIONS;
 	set.pages += Min(2 * set.docs, set.pages);
 	set.ask += share * SKX_COST_POSITIONS;
-	set.docs /= SKX_COST_PHRASE_RARITY;
-	set.likely /= SKX_COST_PHRASE_RARITY;
+	set.docs /= rarity;
+	set.likely /= rarity;
+	set.phrase = true;
 	return set;
 }
 
@@ -237,6 +249,7 @@ skx_cost_model_match(const SkxCostItem *items, int n, double ndocs,
 				top->likely = Max(ndocs - top->likely, 0);
 				top->lead = ndocs;
 				top->work += ndocs * SKX_COST_POSTING;
+				top->phrase = false;
 				break;
 			case SKX_COST_AND:
 				top--;

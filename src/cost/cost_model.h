@@ -45,6 +45,7 @@ typedef struct SkxCostSet
 								 * decoding */
 	double		decode;			/* and that, but never more than the work */
 	double		lists;			/* of postings that are probed for it */
+	bool		phrase;			/* words that follow each other */
 } SkxCostSet;
 
 /*

@@ -5,14 +5,17 @@
  */
 #include "postgres.h"
 
+#include <math.h>
+
 #include "miscadmin.h"
 #include "query/query_internal.h"
 
 /* How many times more documents "far more" are. */
 #define SKX_LEAD_PHRASE		4
 
-/* Documents with the words of a phrase, for one that has the phrase. */
-#define SKX_LEAD_LIKELY_PHRASE	20
+/* Of a phrase's two words, and of each further one (cost/cost_model.c). */
+#define SKX_LEAD_PAIR		8
+#define SKX_LEAD_MORE		2
 
 /*
  * Work, in ns, of a million passages in memory: of a posting that generates; of
@@ -194,6 +197,32 @@ skx_query_is_less_asked(const SkxIter *it, const SkxIter *largest, double docs)
 		skx_query_work_asked(largest, docs) < filled;
 }
 
+/*
+ * Of a phrase: words that follow each other are not independent.  Those that
+ * have all of them are expected as cost/cost_model.c does.
+ */
+static double
+skx_query_likely_phrase(const SkxIter *all)
+{
+	double		ndocs = all->seg->header.ndocs;
+	double		rarest = ndocs;
+	double		likely = ndocs / SKX_LEAD_PAIR;
+	int			i;
+
+	if (all->kind != SKX_NODE_AND)
+		return skx_query_likely(all) / SKX_LEAD_PAIR;
+	for (i = 0; i < all->npositive; i++)
+	{
+		double		one = skx_query_likely(all->children[i]);
+
+		rarest = Min(rarest, one);
+		likely *= sqrt(one / ndocs);
+		if (i > 1)
+			likely /= SKX_LEAD_MORE;
+	}
+	return likely * sqrt(rarest / ndocs);
+}
+
 double
 skx_query_likely(const SkxIter *it)
 {
@@ -203,7 +232,7 @@ skx_query_likely(const SkxIter *it)
 
 	check_stack_depth();
 	if (it->kind == SKX_NODE_PHRASE)
-		return skx_query_likely(it->children[0]) / SKX_LEAD_LIKELY_PHRASE;
+		return skx_query_likely_phrase(it->children[0]);
 	if (it->kind != SKX_NODE_AND)
 		return it->cost;
 	for (i = 0; i < it->npositive; i++)

@@ -17,13 +17,13 @@ my $node = skx_node('plan_estimates', conf => "max_parallel_workers_per_gather =
 my $s = skx_session($node, 'postgres');
 
 # df1 is in 1 row, df10 in 10, and so on; left and right in a tenth each, and next
-# to each other in 2.  Many other words push the rarer ones out of what ANALYZE
+# to each other in 2; world war ii in a fifth.  Many other words push the rarer ones out of what ANALYZE
 # keeps.
 $s->value(<<'SQL');
 CREATE EXTENSION skipidx;
 CREATE FUNCTION words(i int) RETURNS tsvector LANGUAGE sql IMMUTABLE AS $$
 	SELECT concat_ws(' ', 'every:1', CASE WHEN i % 2 = 0 THEN 'half:20' END, CASE WHEN i % 10 = 0 THEN 'left:2' END, CASE WHEN i / 10 % 10 = 0 THEN CASE WHEN i % 8000 = 0 THEN 'right:3' ELSE 'right:9' END END,
-		CASE WHEN i = 777 THEN 'df1' END, CASE WHEN i % 2000 = 7 THEN 'df10' END, CASE WHEN i % 200 = 11 THEN 'df100' END,
+		CASE WHEN i % 5 = 0 THEN 'world:4 war:5 ii:6' END, CASE WHEN i = 777 THEN 'df1' END, CASE WHEN i % 2000 = 7 THEN 'df10' END, CASE WHEN i % 200 = 11 THEN 'df100' END,
 		'many' || i / 20, 'more' || i / 30, 'most' || i / 40)::tsvector
 $$;
 CREATE TABLE docs (id int, day int, v tsvector, filler text) WITH (autovacuum_enabled = off);
@@ -70,6 +70,14 @@ for my $table (qw(docs parts))
 		cmp_ok($expected, '<=', ($rows + 1) * $times, "$table, $query: not too many rows");
 		cmp_ok($expected * 2, '>=', $rows, "$table, $query: nor too few");
 	}
+}
+# Three words that follow each other do so more often than by chance.
+for my $query ('world <-> war <-> ii', 'world <-> (war <-> ii)', 'world <2> ii')
+{
+	my $expected = expected("docs WHERE v \@\@ '$query'");
+
+	cmp_ok($expected, '<=', 4000, "$query: not too many rows");
+	cmp_ok($expected * 100, '>=', 4000, "$query: nor too few");
 }
 is(expected("docs WHERE 'df10' \@\@ v"), expected("docs WHERE v \@\@ 'df10'"), 'the other way round');
 cmp_ok(expected("docs WHERE v \@\@ 'df10' AND id % 2 = 0"), '<=', 2, 'with another condition');

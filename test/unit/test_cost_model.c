@@ -180,6 +180,28 @@ test_others(void)
 	CHECK(phrase.work > both.work + both.docs * 5);
 	CHECK(phrase.pages > both.pages);
 
+	/* A phrase that goes on is no coincidence, whichever way it is put. */
+	operator(SKX_COST_PHRASE);
+	word(50000);
+	operator(SKX_COST_PHRASE);
+	word(50000);
+	word(50000);
+	phrase = match();
+	operator(SKX_COST_AND);
+	word(50000);
+	operator(SKX_COST_AND);
+	word(50000);
+	word(50000);
+	both = match();
+	CHECK(phrase.likely >= both.likely / 50);
+	CHECK(phrase.likely <= both.likely / 2);
+	operator(SKX_COST_PHRASE);
+	operator(SKX_COST_PHRASE);
+	word(50000);
+	word(50000);
+	word(50000);
+	CHECK(match().likely == phrase.likely);
+
 	/* All of the documents, all of the time. */
 	any = two(SKX_COST_OR, NDOCS, NDOCS);
 	CHECK(any.docs == NDOCS);
