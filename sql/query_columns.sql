@@ -167,7 +167,7 @@ SELECT cond, compare(cond) FROM unnest(ARRAY[
 	'ts > date ''2020-02-28''', 'ts >= date ''5874897-12-31''', 'ts < date ''5874897-12-31''', 'ts < date ''2000-01-02'' AND ts > date ''2000-01-01''',
 	'tz > timestamptz ''2020-02-28 12:00+05''', 'tm BETWEEN ''01:00'' AND ''03:00:01''', 'i4 IS NOT NULL AND i4 < 0',
 	$$tsv @@ 'common' AND i4 > 3$$, $$tsv @@ 'w1 & w2' AND i4 BETWEEN 1 AND 4 AND ts < '2010-01-01'$$, $$tsv @@ '!w1' AND i4 < 0$$,
-	$$tsv @@ 'w1 <-> w2' AND f8 < 1$$, $$tsv @@ 'x1:*' AND n < 1$$, 'tsv IS NULL AND i4 < 0', 't > ''a''', 'y < ''b''']) cond;
+	$$tsv @@ 'w1 <-> w2' AND f8 < 1$$, $$tsv @@ 'x12:*' AND n < 1$$, 'tsv IS NULL AND i4 < 0', 't > ''a''', 'y < ''b''']) cond;
 
 -- Types of one family; what is equal but not the same
 SELECT cond, compare(cond) FROM unnest(ARRAY[

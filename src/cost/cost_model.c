@@ -57,6 +57,9 @@
 #define SKX_COST_PHRASE_PAIR	8.0
 #define SKX_COST_PHRASE_MORE	2.0
 
+/* Opening one of many lists that are gone through to their ends. */
+#define SKX_COST_LIST		38.0
+
 /* Giving a posting its part of a score. */
 #define SKX_COST_SCORE		1.2
 
@@ -121,6 +124,12 @@ skx_cost_model_keys(double docs, double met)
 	set.decode = 0;
 	set.phrase = false;
 	return set;
+}
+
+double
+skx_cost_model_gathered(double lists, double postings)
+{
+	return lists * SKX_COST_LIST + postings * SKX_COST_POSTING;
 }
 
 /* To ask about n documents: no more decoding than all there is. */

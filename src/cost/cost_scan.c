@@ -64,6 +64,7 @@ static void
 skx_cost_scan(SkxCosting *c, SkxCostScan *scan)
 {
 	SkxCostSet	match;
+	int			i;
 
 	skx_cost_queries(c);
 	skx_cost_begin(c);
@@ -80,7 +81,12 @@ skx_cost_scan(SkxCosting *c, SkxCostScan *scan)
 		scan->work[1] = match.work;
 		scan->pages[1] = match.pages;
 	}
-	scan->listed = Max(skx_cost_listed(c),
+	for (i = 0; i < 2; i++)
+	{
+		scan->work[i] += c->gathered;
+		scan->pages[i] += c->gathered_pages;
+	}
+	scan->listed = Max(skx_cost_listed(c) + c->gathered_pages,
 					   Max(scan->pages[0], scan->pages[1]));
 	skx_cost_end(c);
 }

@@ -94,6 +94,33 @@ skx_cost_count(const SkxTerm *term, const char *lexeme, int len, void *arg)
 }
 
 /*
+ * The lists of a prefix are gone through before the first row, whatever else is
+ * asked.  Of many terms it is known how many there are; postings are taken for
+ * as many as those of other terms.  What few have is charged as a word's.
+ */
+static void
+skx_cost_lists(SkxCosting *c, const SkxLexeme *lexeme,
+			   const SkxCostPrefix *counted)
+{
+	SkxSegment *seg = c->segment;
+	double		lists = counted->n;
+	double		postings = 0;
+	double		share;
+
+	if (counted->n == SKX_COST_PREFIX)
+	{
+		lists = skx_segment_terms_prefixed(seg, lexeme->bytes, lexeme->len);
+		share = lists / Max(seg->header.nterms, 1);
+		postings = Max(counted->df, share * seg->header.npostings);
+		c->gathered_pages += c->scale *
+			(postings / SKX_COST_PAGE_POSTINGS +
+			 share * seg->planes[SKX_SEGMENT_DICT].npages);
+	}
+	c->gathered += skx_cost_model_gathered(lists * c->scale,
+										   postings * c->scale);
+}
+
+/*
  * Documents that have a lexeme with that prefix; of more than SKX_COST_LOOKUPS
  * prefixes as many as of those that were looked up.
  */
@@ -110,6 +137,8 @@ skx_cost_prefix(SkxCosting *c, const SkxLexeme *lexeme)
 	df = Min(prefix.df * c->scale, c->ndocs);
 	if (prefix.n == SKX_COST_PREFIX)
 		df = sqrt(df * c->ndocs);
+	if (c->path != NULL)
+		skx_cost_lists(c, lexeme, &prefix);
 	c->nprefixes++;
 	c->prefixed += df;
 	return df;
@@ -185,8 +214,9 @@ skx_cost_operand(SkxCosting *c, TSQuery query, const QueryOperand *operand,
 		return NULL;
 	if (operand->prefix)
 	{
-		*df = skx_cost_is_alone(c, query) ? c->rows :
-			skx_cost_prefix(c, &lexeme);
+		*df = skx_cost_prefix(c, &lexeme);
+		if (skx_cost_is_alone(c, query))
+			*df = c->rows;
 		return NULL;
 	}
 	return skx_cost_lexeme(c, &lexeme, df);

@@ -193,17 +193,17 @@ skx_planner_cost_ordered(PlannerInfo *root, const RelOptInfo *rel,
 }
 
 static void
-skx_planner_add_column(PlannerInfo *root, RelOptInfo *rel,
-					   IndexOptInfo *index, int column, PathKey *key)
+skx_planner_add_taking(PlannerInfo *root, RelOptInfo *rel,
+					   IndexOptInfo *index, List *clauses, int column,
+					   PathKey *key)
 {
 	CustomPath *custom = makeNode(CustomPath);
 	IndexPath  *path;
 	double		pages;
 
-	path = create_index_path(root, index,
-							 skx_planner_index_clauses(root, index), NIL, NIL,
-							 NIL, ForwardScanDirection, false,
-							 rel->lateral_relids, 1.0, false);
+	path = create_index_path(root, index, clauses, NIL, NIL, NIL,
+							 ForwardScanDirection, false, rel->lateral_relids,
+							 1.0, false);
 	custom->path = path->path;
 	custom->path.type = T_CustomPath;
 	custom->path.pathtype = T_CustomScan;
@@ -224,6 +224,22 @@ skx_planner_add_column(PlannerInfo *root, RelOptInfo *rel,
 				   skx_planner_estimate(pages));
 	custom->methods = &skx_planner_ordered_path_methods;
 	add_path(rel, (Path *) custom);
+}
+
+/*
+ * With all conditions, and without those for which something is gathered before
+ * the first row.
+ */
+static void
+skx_planner_add_column(PlannerInfo *root, RelOptInfo *rel,
+					   IndexOptInfo *index, int column, PathKey *key)
+{
+	List	   *clauses = skx_planner_index_clauses(root, index);
+	List	   *light = skx_planner_light_clauses(clauses);
+
+	skx_planner_add_taking(root, rel, index, clauses, column, key);
+	if (list_length(light) < list_length(clauses))
+		skx_planner_add_taking(root, rel, index, light, column, key);
 }
 
 void

@@ -28,7 +28,6 @@
 #include "optimizer/restrictinfo.h"
 #include "planner/planner.h"
 #include "planner/planner_internal.h"
-#include "query/query.h"
 #include "topk/topk_share.h"
 #include "utils/guc.h"
 #include "utils/lsyscache.h"
@@ -119,18 +118,13 @@ skx_planner_without(List *paths, int norders)
 	return paths;
 }
 
-/*
- * Paths in no order that take a condition which the server does not: unless it
- * has made one that takes as many.  The same by a bitmap.
- */
+/* Paths in no order that take these conditions, by a bitmap, too. */
 static void
-skx_planner_add_plain(PlannerInfo *root, RelOptInfo *rel, IndexOptInfo *index)
+skx_planner_add_taking(PlannerInfo *root, RelOptInfo *rel,
+					   IndexOptInfo *index, List *clauses)
 {
-	List	   *clauses = skx_planner_index_clauses(root, index);
 	IndexPath  *path;
 
-	if (clauses == NIL || !skx_planner_takes_more(index, clauses))
-		return;
 	path = create_index_path(root, index, clauses, NIL, NIL, NIL,
 							 ForwardScanDirection, false,
 							 rel->lateral_relids, 1.0, false);
@@ -139,6 +133,23 @@ skx_planner_add_plain(PlannerInfo *root, RelOptInfo *rel, IndexOptInfo *index)
 			 create_bitmap_heap_path(root, rel, (Path *) path,
 									 rel->lateral_relids, 1.0, 0));
 	skx_planner_add_plain_partial(root, rel, index, clauses, path);
+}
+
+/*
+ * Paths that take a condition which the server does not, unless it has made one
+ * that takes as many; and those that leave to the rows what would be gathered
+ * first, for the server takes all that it can.
+ */
+static void
+skx_planner_add_plain(PlannerInfo *root, RelOptInfo *rel, IndexOptInfo *index)
+{
+	List	   *clauses = skx_planner_index_clauses(root, index);
+	List	   *light = skx_planner_light_clauses(clauses);
+
+	if (clauses != NIL && skx_planner_takes_more(index, clauses))
+		skx_planner_add_taking(root, rel, index, clauses);
+	if (light != NIL && list_length(light) < list_length(clauses))
+		skx_planner_add_taking(root, rel, index, light);
 }
 
 static void
@@ -150,12 +161,12 @@ skx_planner_add_all_plain(PlannerInfo *root, RelOptInfo *rel)
 	{
 		IndexOptInfo *index = lfirst(lc);
 
-		if (skx_planner_is_ours(index) && index->nkeycolumns > 1 &&
-			(index->indpred == NIL || index->predOK))
-		{
-			skx_planner_add_plain(root, rel, index);
+		if (!skx_planner_is_ours(index) ||
+			(index->indpred != NIL && !index->predOK))
+			continue;
+		skx_planner_add_plain(root, rel, index);
+		if (index->nkeycolumns > 1)
 			skx_planner_add_joined(root, rel, index);
-		}
 	}
 }
 
@@ -324,36 +335,6 @@ skx_planner_wrap(PlannerInfo *root, RelOptInfo *rel, Path *path)
 	return (Path *) custom;
 }
 
-/*
- * Are bits gathered of a whole segment first, as for a prefix?  Each process
- * would do that for itself.
- */
-static bool
-skx_planner_gathers(const IndexPath *path)
-{
-	ListCell   *lc;
-	ListCell   *lq;
-
-	foreach(lc, path->indexclauses)
-	{
-		foreach(lq, lfirst_node(IndexClause, lc)->indexquals)
-		{
-			const OpExpr *op = (const OpExpr *)
-				lfirst_node(RestrictInfo, lq)->clause;
-			const Const *value;
-
-			if (!IsA(op, OpExpr) || list_length(op->args) != 2)
-				continue;
-			value = lsecond(op->args);
-			if (IsA(value, Const) && value->consttype == TSQUERYOID &&
-				!value->constisnull &&
-				skx_query_may_gather(DatumGetTSQuery(value->constvalue)))
-				return true;
-		}
-	}
-	return false;
-}
-
 /* As the server counts the leader, which also has to gather (costsize.c). */
 double
 skx_planner_processes(int workers)
@@ -379,7 +360,11 @@ skx_planner_shared(RelOptInfo *rel, const CustomPath *whole, Cost divided,
 
 	foreach(lc, whole->custom_paths)
 	{
-		if (skx_planner_gathers(lfirst(lc)))
+		const List *clauses = lfirst_node(IndexPath, lc)->indexclauses;
+
+		/* each process would gather for itself */
+		if (list_length(skx_planner_light_clauses(clauses)) <
+			list_length(clauses))
 			return NULL;
 	}
 	if (workers <= 0)

@@ -179,6 +179,8 @@ extern void skx_segment_between(SkxSegment *seg, const SkxLexeme *from,
 extern uint32 skx_segment_terms_between(SkxSegment *seg,
 										const SkxLexeme *from,
 										const SkxLexeme *to);
+extern uint32 skx_segment_terms_prefixed(SkxSegment *seg, const char *prefix,
+										 int len);
 
 /*
  * segment_ahead.c : asks for pages before they are pinned

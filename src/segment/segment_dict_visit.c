@@ -161,8 +161,16 @@ skx_segment_dict_visit(SkxSegment *seg, const SkxLexeme ends[2], bool prefix,
 
 /*
  * No lexeme of a prefix is above the prefix followed by a byte that UTF-8 does
- * not have; in other encodings a page may be missed, and is not read ahead then.
+ * not have; in other encodings a page may be missed, and is not read ahead or
+ * counted then.
  */
+static void
+skx_segment_dict_above(const SkxLexeme *prefix, char *above)
+{
+	memcpy(above, prefix->bytes, prefix->len);
+	above[prefix->len] = (char) 0xFF;
+}
+
 void
 skx_segment_prefix(SkxSegment *seg, const char *prefix, int len,
 				   bool reads_ahead, SkxTermBits *bits, SkxTermVisit visit,
@@ -173,8 +181,7 @@ skx_segment_prefix(SkxSegment *seg, const char *prefix, int len,
 
 	if (seg->header.nterms == 0 || len > SKX_LEXEME_MAX)
 		return;
-	memcpy(above, prefix, len);
-	above[len] = (char) 0xFF;
+	skx_segment_dict_above(&ends[0], above);
 	skx_segment_dict_visit(seg, ends, true, reads_ahead, bits, visit, arg);
 }
 
@@ -234,6 +241,19 @@ skx_segment_terms_between(SkxSegment *seg, const SkxLexeme *from,
 	past = skx_segment_dict_number(&c, to);
 	skx_segment_dict_relax(seg);
 	return past - Min(first, past);
+}
+
+uint32
+skx_segment_terms_prefixed(SkxSegment *seg, const char *prefix, int len)
+{
+	char		above[SKX_LEXEME_MAX + 1];
+	SkxLexeme	from = {prefix, len};
+	SkxLexeme	to = {above, len + 1};
+
+	if (len > SKX_LEXEME_MAX)
+		return 0;
+	skx_segment_dict_above(&from, above);
+	return skx_segment_terms_between(seg, &from, &to);
 }
 
 struct SkxTermWalk
