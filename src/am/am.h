@@ -224,7 +224,7 @@ extern Relation skx_am_open_bound(Oid index);
  * open; length 0: not known
  */
 extern double skx_am_cost_share(PlannerInfo *root, IndexOptInfo *info,
-								Node *clause, int column);
+								Node *clause, int column, double score);
 extern double skx_am_cost_length(PlannerInfo *root,
 								 const IndexOptInfo *info);
 extern void skxcostestimate(PlannerInfo *root, IndexPath *path,

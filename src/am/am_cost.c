@@ -27,13 +27,13 @@ skx_am_cost_close(const SkxCostIndex *index)
 
 double
 skx_am_cost_share(PlannerInfo *root, IndexOptInfo *info, Node *clause,
-				  int column)
+				  int column, double score)
 {
 	SkxCostIndex index;
 	double		share;
 
 	skx_am_cost_open(info, &index);
-	share = skx_cost_share(root, &index, clause, column);
+	share = skx_cost_share(root, &index, clause, column, score);
 	skx_am_cost_close(&index);
 	return share;
 }

@@ -38,8 +38,8 @@ typedef struct SkxCostEstimate
  * damaged should not be in the way.
  * share: how much of the table a condition (RestrictInfo) on a column (from 0)
  * of a whole index is met by, if the index knows its words better than ANALYZE
- * does; or how much of it has a word of the query of a distance (OpExpr).  Below
- * 0: not known.
+ * does; or how much of it has a score above that by a distance (OpExpr), and a
+ * word of its query.  Below 0: not known.
  * length: words of a document, on average.
  * first: where all rows are wanted, about so many, how many of them the first
  * search is for.
@@ -49,7 +49,7 @@ extern void skx_cost_estimate(PlannerInfo *root, IndexPath *path,
 							  double loop_count, const SkxCostIndex *index,
 							  SkxCostEstimate *estimate);
 extern double skx_cost_share(PlannerInfo *root, const SkxCostIndex *index,
-							 Node *clause, int column);
+							 Node *clause, int column, double score);
 extern double skx_cost_length(PlannerInfo *root, Relation index);
 extern uint64 skx_cost_first(double rows);
 

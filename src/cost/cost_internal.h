@@ -130,11 +130,11 @@ typedef struct SkxCostScan
 
 /*
  * cost_ranked.c : a search finds the best before it hands them out, and then
- * all the rest; `match` are the documents that match.  findable: how many have
- * a word of the ranking query
+ * all the rest; `match` are the documents that match.  above: how many have a
+ * score of at least so much; of 0: a word of the ranking query
  */
 extern void skx_cost_ranked(SkxCosting *c, const SkxCostSet *match,
 							SkxCostScan *scan);
-extern double skx_cost_findable(SkxCosting *c);
+extern double skx_cost_above(SkxCosting *c, double score);
 
 #endif							/* SKX_COST_COST_INTERNAL_H */

@@ -283,10 +283,11 @@ skx_cost_model_match(const SkxCostItem *items, int n, double ndocs,
 
 /*
  * A part that the k best postings of a word reach.  Between the ranks that are
- * known it falls with the logarithm of k; beyond, down to nothing.
+ * known it falls with the logarithm of k; beyond, down to nothing, or to count
+ * how many there are evenly: most parts are not far from the best ones.
  */
 static double
-skx_cost_model_reached(const SkxCostWord *word, double k)
+skx_cost_model_reached(const SkxCostWord *word, double k, bool evenly)
 {
 	static const uint32 ks[SKX_NKTHS] = SKX_KTHS;
 	double		before = word->most;
@@ -307,6 +308,8 @@ skx_cost_model_reached(const SkxCostWord *word, double k)
 	}
 	if (word->df <= from)
 		return before;
+	if (evenly)
+		return before * (1 - (k - from) / (word->df - from));
 	return before * (1 - log(k / from) / log(word->df / from));
 }
 
@@ -381,7 +384,8 @@ skx_cost_model_search_any(const SkxCostRanked *ranked, double k, double *work,
 	int			i;
 
 	for (i = 0; i < ranked->nwords; i++)
-		threshold = Max(threshold, skx_cost_model_reached(&ranked->words[i], k));
+		threshold = Max(threshold, skx_cost_model_reached(&ranked->words[i], k,
+														  false));
 	for (essential = 1; essential >= 0; essential--)
 	{
 		for (i = 0; i < ranked->nwords; i++)
@@ -471,6 +475,57 @@ skx_cost_model_findable(const SkxCostRanked *ranked)
 	if (ranked->others > 0 && !ranked->any && ranked->ndocs > 0)
 		return ranked->match.docs * Min(any / ranked->ndocs, 1);
 	return Min(any, ranked->match.docs);
+}
+
+/*
+ * The largest k at which the parts that the k best postings of each word reach
+ * add up to the score; 0: not even the best ones do.
+ */
+static double
+skx_cost_model_reaching(const SkxCostWord *words, int nwords, double score)
+{
+	double		low = -1;
+	double		high = 0;
+	double		k = 0;
+	int			steps;
+	int			i;
+
+	for (i = 0; i < nwords; i++)
+		high = Max(high, log(Max(words[i].df, 1)));
+	for (steps = 0; steps < 32 && low < high; steps++)
+	{
+		double		sum = 0;
+
+		for (i = 0; i < nwords; i++)
+			sum += skx_cost_model_reached(&words[i], exp(k), true);
+		if (sum >= score)
+			low = k;
+		else if (k == 0)
+			return 0;
+		else
+			high = k;
+		k = (low + high) / 2;
+	}
+	return exp(low);
+}
+
+/*
+ * Those with a word that reaches the score alone do; those where all words have
+ * their best postings in the same documents would be more: in between, nearer
+ * to these.
+ */
+double
+skx_cost_model_above(const SkxCostRanked *ranked, double score)
+{
+	double		together = skx_cost_model_reaching(ranked->words,
+												   ranked->nwords, score);
+	double		alone = 0;
+	int			i;
+
+	for (i = 0; i < ranked->nwords; i++)
+		alone += skx_cost_model_reaching(&ranked->words[i], 1, score);
+	return Min(cbrt(together * together * Max(alone, 1)),
+			   skx_cost_model_findable(ranked));
 }
 
 /* One search, for the k best of `all`. */

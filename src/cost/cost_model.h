@@ -103,8 +103,12 @@ extern void skx_cost_model_best(const SkxCostRanked *ranked, double first,
 								double k, double growth, double *work,
 								double *pages);
 
-/* Documents that match and have one of the words. */
+/*
+ * Documents that match and have one of the words; above: about how many of all
+ * have a score of at least so much.
+ */
 extern double skx_cost_model_findable(const SkxCostRanked *ranked);
+extern double skx_cost_model_above(const SkxCostRanked *ranked, double score);
 
 /* Postings of a list on one page of BLCKSZ. */
 #define SKX_COST_PAGE_POSTINGS	4000.0

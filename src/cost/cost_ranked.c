@@ -242,7 +242,7 @@ skx_cost_ranked(SkxCosting *c, const SkxCostSet *match, SkxCostScan *scan)
 }
 
 double
-skx_cost_findable(SkxCosting *c)
+skx_cost_above(SkxCosting *c, double score)
 {
 	SkxCostWord words[SKX_COST_LOOKUPS];
 	SkxCostRanked ranked;
@@ -254,5 +254,10 @@ skx_cost_findable(SkxCosting *c)
 	ranked.words = words;
 	ranked.nwords = skx_cost_words(c, c->ranking, words, &all, &any);
 	/* of more words than are looked up, nothing is known */
-	return all > ranked.nwords ? c->ndocs : skx_cost_model_findable(&ranked);
+	if (all > ranked.nwords)
+		return c->ndocs;
+	if (score <= 0)
+		return skx_cost_model_findable(&ranked);
+	(void) skx_cost_pairs(c, words, ranked.nwords, &ranked.match, false);
+	return skx_cost_model_above(&ranked, score * SKX_COST_UNIT);
 }

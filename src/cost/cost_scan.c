@@ -252,7 +252,7 @@ skx_cost_take(SkxCosting *c, Node *clause, int column)
 
 double
 skx_cost_share(PlannerInfo *root, const SkxCostIndex *index, Node *clause,
-			   int column)
+			   int column, double score)
 {
 	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext,
 												  "skipidx cost",
@@ -268,7 +268,7 @@ skx_cost_share(PlannerInfo *root, const SkxCostIndex *index, Node *clause,
 	{
 		skx_cost_begin(&c);
 		if (c.segment != NULL)
-			share = Min((c.ranking != NULL ? skx_cost_findable(&c) :
+			share = Min((c.ranking != NULL ? skx_cost_above(&c, score) :
 						 skx_cost_filters(&c).likely) / c.ndocs, 1);
 		skx_cost_end(&c);
 	}

@@ -164,12 +164,16 @@ extern bool skx_planner_charge_filters(PlannerInfo *root, RelOptInfo *rel);
  * with the same distance or a larger one, or with none.  bounded: the distance,
  * by that index, that the condition bounds so; NULL if there is none.
  * needs_score: it is known not to be true for rows without a score.
+ * least_score: that of the rows for which such a condition is true, of those with
+ * a score; 0: not known.
  */
 extern OpExpr *skx_planner_ordering(PlannerInfo *root,
 									const IndexOptInfo *index,
 									const PathKey *key);
 extern bool skx_planner_is_bound(Node *clause, const OpExpr *distance);
 extern OpExpr *skx_planner_bounded(const IndexOptInfo *index, Node *clause);
+extern double skx_planner_least_score(PlannerInfo *root, Node *clause,
+									  const OpExpr *distance);
 extern bool skx_planner_needs_score(PlannerInfo *root, Node *clause,
 									OpExpr *distance);
 

@@ -184,6 +184,30 @@ skx_planner_is_bound(Node *clause, const OpExpr *distance)
 		strategy == BTLessEqualStrategyNumber;
 }
 
+double
+skx_planner_least_score(PlannerInfo *root, Node *clause,
+						const OpExpr *distance)
+{
+	Node	   *left = linitial(((OpExpr *) clause)->args);
+	Node	   *right = lsecond(((OpExpr *) clause)->args);
+	bool		falls;
+	bool		commuted = !equal(skx_planner_without_sign(left, &falls),
+								  distance);
+	Const	   *value;
+	double		bound = 0;
+
+	if (commuted)
+		(void) skx_planner_without_sign(right, &falls);
+	value = skx_cost_planned_value(root, commuted ? left : right);
+	if (value == NULL || value->constisnull)
+		return 0;
+	if (value->consttype == FLOAT8OID)
+		bound = DatumGetFloat8(value->constvalue);
+	else if (value->consttype == FLOAT4OID)
+		bound = DatumGetFloat4(value->constvalue);
+	return Max(falls ? bound : -bound, 0);
+}
+
 OpExpr *
 skx_planner_bounded(const IndexOptInfo *index, Node *clause)
 {

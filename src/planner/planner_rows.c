@@ -53,12 +53,13 @@ skx_planner_ask_clause(PlannerInfo *root, IndexOptInfo *index,
 		return true;
 	}
 	*share = skx_am_cost_share(root, index, linitial(clause->indexquals),
-							   clause->indexcol);
+							   clause->indexcol, 0);
 	return true;
 }
 
 /*
- * Nothing is known of distances, but how many rows can have one below zero.
+ * How many rows can have such a distance, by the best postings of the words
+ * where the bound is known.
  */
 static bool
 skx_planner_ask_bound(PlannerInfo *root, IndexOptInfo *index,
@@ -69,7 +70,9 @@ skx_planner_ask_bound(PlannerInfo *root, IndexOptInfo *index,
 
 	if (distance == NULL || !skx_planner_needs_score(root, clause, distance))
 		return false;
-	*share = skx_am_cost_share(root, index, (Node *) distance, 0);
+	*share = skx_am_cost_share(root, index, (Node *) distance, 0,
+							   skx_planner_least_score(root, clause,
+													   distance));
 	if (*share >= 0)
 		*share = Min(*share, clause_selectivity(root, (Node *) rinfo, 0,
 												JOIN_INNER, NULL));

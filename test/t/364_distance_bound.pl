@@ -268,11 +268,11 @@ for my $where ("v \@\@ 'k7' AND kind = 3", "v \@\@ 'k7' OR kind = 3", "v \@\@ 'k
 	is($costs[2], $costs[0], "$where: the same bitmaps with two");
 }
 
-# ---- and such a scan is what the planner takes where few rows have a score ----
+# ---- and such a scan is what the planner takes where few rows can have such a score ----
 
 $s->value('RESET enable_seqscan');
 for ([ "v <\@> 'k7' < -0.1", 'Custom Scan' ], [ "-(v <\@> 'k7') > 0.1 AND id > 100", 'Custom Scan' ],
-	[ "v <\@> 'every' < -0.0001", 'Seq Scan' ], [ "v <\@> 'k7' < 0.1", 'Seq Scan' ], [ "v <\@> 'k7' <= 0", 'Seq Scan' ])
+	[ "v <\@> 'every' < -0.000001", 'Seq Scan' ], [ "v <\@> 'every' < -0.0001", 'Custom Scan' ], [ "v <\@> 'k7' < 0.1", 'Seq Scan' ], [ "v <\@> 'k7' <= 0", 'Seq Scan' ])
 {
 	is(plan_of("SELECT id FROM wide WHERE $_->[0]", 'COSTS OFF')->{'Node Type'}, $_->[1], "$_->[0]: plan");
 }
@@ -281,6 +281,41 @@ my $rows = plan_of("SELECT id FROM wide WHERE v <\@> 'k7' < -0.1", 'COSTS ON')->
 ok($rows <= 230 && $rows >= 70, "rows expected: $rows");
 $s->value('SET skipidx.enable_custom_scan = off');
 is(plan_of("SELECT id FROM wide WHERE v <\@> 'k7' < -0.1", 'COSTS OFF')->{'Node Type'}, 'Seq Scan', 'no custom scan');
+
+# ---- how many rows a bound is expected to leave, and what is done then ----
+
+$s->value(<<'SQL');
+RESET ALL;
+CREATE TABLE repeated WITH (autovacuum_enabled = off) AS SELECT i AS id, hashint4(i) & 65535 AS day, to_tsvector('simple', CASE WHEN i % 2 = 0 THEN repeat('w ', 1 + (-3 * ln(((hashint4(i + 7) & 65535) + 1) / 65537.0))::int) ELSE '' END
+	|| CASE WHEN i % 3 = 0 THEN repeat('x ', 1 + (-3 * ln(((hashint4(i + 13) & 65535) + 1) / 65537.0))::int) ELSE '' END || repeat('fill ', 1 + i % 40)) AS v
+FROM generate_series(1, 20000) i;
+CREATE INDEX repeated_v ON repeated USING skipidx (v, day);
+VACUUM ANALYZE repeated;
+SQL
+for my $query ('w', 'w | x')
+{
+	my $x = "(v <\@> '$query')";
+
+	for my $share (0.0005, 0.005, 0.05, 0.4)
+	{
+		my $bound = $s->value("SELECT percentile_disc($share) WITHIN GROUP (ORDER BY $x) FROM repeated");
+		my $rows = plan_of("SELECT FROM repeated WHERE $x < $bound", 'COSTS ON')->{'Plan Rows'};
+		my $left = $s->value("SELECT count(*) FROM repeated WHERE $x < $bound");
+
+		cmp_ok($rows, '<=', 10 * ($left + 1), "$query, $share of the rows: $rows of $left, not too many");
+		cmp_ok($rows * 10, '>=', $left, "$query, $share of the rows: $rows of $left, nor too few");
+		is(plan_of("SELECT FROM repeated WHERE -$x > -($bound)::float8", 'COSTS ON')->{'Plan Rows'}, $rows, "$query, $share of the rows: by the score");
+		is(plan_of("SELECT FROM repeated WHERE ($bound)::float4 > $x", 'COSTS ON')->{'Plan Rows'}, $rows, "$query, $share of the rows: commuted");
+	}
+	my $none = 2 * $s->value("SELECT min($x) FROM repeated");
+	my ($few, $all) = map { [ nodes(plan_of("SELECT id FROM repeated WHERE $x < $_ ORDER BY day LIMIT 10", 'COSTS ON')) ] } $none, -0.0001;
+
+	is($few->[-1]->{'Plan Rows'}, 1, "$query, more than there is: rows");
+	ok((grep { $_->{'Order By'} } @$few), "$query, more than there is: by the bound");
+	ok(!(grep { $_->{'Order By'} } @$all), "$query, all: by the column");
+	ok((grep { $_->{'Order By'} } nodes(plan_of("SELECT count(*) FROM repeated WHERE v \@\@ '$query' AND $x < $none", 'COSTS ON'))),
+		"$query, a count beside a condition: by the bound");
+}
 
 $_->close for $s, $writer, $watcher;
 $node->stop;

@@ -374,6 +374,44 @@ test_pruning(void)
 		  best(&ranked, 49, 49, &pages) + 5);
 }
 
+/* How many have a score of at least so much. */
+static void
+test_above(void)
+{
+	SkxCostWord words[2];
+	SkxCostRanked ranked;
+	double		before = NDOCS;
+	double		n;
+	int			i;
+
+	memset(&ranked, 0, sizeof(ranked));
+	ranked.ndocs = ranked.match.docs = NDOCS;
+	ranked.words = words;
+	ranked.nwords = 1;
+	some_word(&words[0], 300000, 1.5);
+	some_word(&words[1], 5000, 5);
+	CHECK(skx_cost_model_above(&ranked, words[0].most * 1.01) == 0);
+	for (i = 0; i < SKX_NKTHS; i++)
+	{
+		n = skx_cost_model_above(&ranked, words[0].kth[i]);
+		CHECK(n > pow(10, i + 1) * 0.99 && n < pow(10, i + 1) * 1.01);
+	}
+	CHECK(skx_cost_model_above(&ranked, words[0].most / 100) > 250000);
+	ranked.nwords = 2;
+	n = words[0].most + words[1].most;
+	CHECK(skx_cost_model_above(&ranked, n * 1.01) == 0);
+	for (i = 100; i > 0; i--)
+	{
+		double		after = skx_cost_model_above(&ranked, n * (101 - i) / 101);
+
+		CHECK(after <= before && after >= 0);
+		before = after;
+	}
+	CHECK(skx_cost_model_above(&ranked, words[1].kth[0]) >= 9.9);
+	memset(words, 0, sizeof(words));
+	CHECK(skx_cost_model_above(&ranked, 1) == 0);
+}
+
 /* Searches that go on, and pairs of words, of two common words. */
 static void
 test_growth_and_pairs(void)
@@ -430,6 +468,7 @@ main(void)
 	test_best();
 	test_many();
 	test_pruning();
+	test_above();
 	test_growth_and_pairs();
 	return unit_done("test_cost_model");
 }
