@@ -44,7 +44,24 @@ SELECT estimate('third & half') = estimate('half & third') AS rows, total('third
 -- A rare word leads, and what it leads to is not gone through.
 SELECT total('rare & every') < total('third & every'), total('rare & every & half') < total('half'),
 	total('rare & !every') < total('third & !every'), total('rare | third') > total('third'), total('(rare | nothing) & every') < total('third & every');
+-- No document has a word with a label that none of its list has.
+SELECT estimate('half:A') AS none, total('half:A') < total('rare') AS no_list, estimate('half:D') = estimate('half') AS plain;
 RESET enable_indexscan;
+CREATE FUNCTION scored(ranking text) RETURNS TABLE (scored text) LANGUAGE plpgsql AS $$
+DECLARE
+	line text;
+BEGIN
+	FOR line IN EXECUTE 'EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF) SELECT id FROM costs ' || ranking LOOP
+		scored := substring(line FROM 'Scored Postings: (\d+)');
+		IF scored IS NOT NULL THEN RETURN NEXT; END IF;
+	END LOOP;
+END $$;
+SET enable_sort = off;
+SELECT (SELECT scored::int FROM scored($$WHERE v @@ 'half' ORDER BY v <@> 'half' LIMIT 3$$)) > 0 AS plain,
+	scored($$ORDER BY v <@> 'half:A' LIMIT 3$$) AS labelled, scored($$WHERE v @@ 'half:A' ORDER BY v <@> 'half:A' LIMIT 3$$) AS matched,
+	scored($$WHERE v @@ 'half:A & third' ORDER BY v <@> 'half:A & third' LIMIT 3$$) AS one_of_two;
+RESET enable_sort;
+DROP FUNCTION scored;
 
 -- Queries of which nothing is known yet, or nothing can be
 SELECT q, total(q) > 0 AS costs FROM unnest(ARRAY['', 'fil:*', 'own:*', 'ow:* & rare', '!rare', '!nothing', 'half:A', 'half:* <-> third', '!(own1 <-> !own2)']) q;

@@ -144,9 +144,13 @@ skx_cost_prefix(SkxCosting *c, const SkxLexeme *lexeme)
 	return df;
 }
 
-/* The lexeme's term, and how many documents have it; NULL: not looked up. */
+/*
+ * The lexeme's term, and how many documents have it with one of the labels, as
+ * far as that is known; NULL: not looked up.
+ */
 static const SkxTerm *
-skx_cost_lexeme(SkxCosting *c, const SkxLexeme *lexeme, double *df)
+skx_cost_lexeme(SkxCosting *c, const SkxLexeme *lexeme, uint8 labels,
+				double *df)
 {
 	SkxLexeme  *found = bsearch(lexeme, c->lexemes, c->nlexemes,
 								sizeof(SkxLexeme), skx_intake_compare_lexeme);
@@ -160,7 +164,7 @@ skx_cost_lexeme(SkxCosting *c, const SkxLexeme *lexeme, double *df)
 	}
 	term = &c->terms[found - c->lexemes];
 	*df = Min(term->df * c->scale, c->ndocs);
-	if (term->df == 0)
+	if (!skx_query_has_term(term, labels))
 		*df = (c->ndocs - c->segment->header.ndocs) * SKX_COST_UNKNOWN;
 	return term;
 }
@@ -171,7 +175,7 @@ skx_cost_value_df(SkxCosting *c, const SkxLexeme *value)
 	double		df = c->ndocs * SKX_COST_UNKNOWN;
 
 	if (c->segment != NULL)
-		skx_cost_lexeme(c, value, &df);
+		skx_cost_lexeme(c, value, 0, &df);
 	return df;
 }
 
@@ -219,7 +223,7 @@ skx_cost_operand(SkxCosting *c, TSQuery query, const QueryOperand *operand,
 			*df = c->rows;
 		return NULL;
 	}
-	return skx_cost_lexeme(c, &lexeme, df);
+	return skx_cost_lexeme(c, &lexeme, operand->weight, df);
 }
 
 void

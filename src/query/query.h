@@ -134,6 +134,9 @@ extern void skx_query_split(const SkxQuery *query, SkxQueryKnows knows,
 							void *arg, SkxQuerySplit *split);
 extern const SkxLexeme *skx_query_lexemes(const SkxQuery *query, int *n);
 
+/* Has the lexeme any posting with one of the labels?  True: it may have. */
+extern bool skx_query_has_term(const SkxTerm *term, uint8 labels);
+
 /* Does every document match?  Can one whose text is NULL? */
 extern bool skx_query_takes_all(const SkxQuery *query);
 extern bool skx_query_takes_nulls(const SkxQuery *query);

@@ -288,9 +288,6 @@ extern void skx_query_visit_terms(SkxSegment *seg, const SkxQueryNode *node,
 								  void *arg);
 extern void skx_query_close(SkxIter *it);
 
-/* Has the lexeme any posting with one of the labels?  True: it may have. */
-extern bool skx_query_has_term(const SkxTerm *term, uint8 labels);
-
 /*
  * query_ahead.c : asks for where the lists of all lexemes that matter begin,
  * before any of them is opened; `alone`: and then these are, without other

@@ -106,7 +106,7 @@ skx_many_lists(SkxMany *m, SkxManyVisit visit)
 			skx_many_look_up(m, i, Min(SKX_MANY_LISTS, scorer->nplain - i));
 		if (skx_topk_is_spent(run, m->from))
 			return false;
-		if (term->df == 0)
+		if (!skx_query_has_term(term, scored->labels))
 			continue;
 		skx_topk_list_begin(run, &m->list, term, scored, scored->labels);
 		visit(m, &m->list);

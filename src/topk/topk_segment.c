@@ -85,7 +85,7 @@ skx_topk_open_scored(SkxTopkRun *run, const SkxTopkSegment *s, bool *covered)
 		const SkxQueryRequired *r;
 		SkxTopkList *l;
 
-		if (s->terms[lexeme].df == 0)
+		if (!skx_query_has_term(&s->terms[lexeme], scored->labels))
 			continue;
 		l = skx_topk_list_open(run, &s->terms[lexeme], scored,
 							   scored->labels);
@@ -218,15 +218,20 @@ skx_topk_open_prefixes(SkxTopkRun *run)
 	return scope.docs == NULL || n > 0;
 }
 
-/* Has the segment every lexeme that is required? */
+/* Has the segment every lexeme that is required, with its labels? */
 static bool
 skx_topk_has_required(const SkxTopk *topk, const SkxTopkSegment *s)
 {
 	int			i;
 
 	for (i = 0; i < topk->split.nrequired; i++)
-		if (s->terms[topk->filter_lexemes[topk->split.required[i].lexeme]].df == 0)
+	{
+		const SkxQueryRequired *r = &topk->split.required[i];
+
+		if (!skx_query_has_term(&s->terms[topk->filter_lexemes[r->lexeme]],
+								r->labels))
 			return false;
+	}
 	return true;
 }
 
