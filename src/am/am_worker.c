@@ -59,8 +59,8 @@ typedef struct SkxAmWorker
 	bool		barred;			/* the last step ended because another process
 								 * wants, or has, the index for itself; or the
 								 * next one because too many workers are busy */
-	uint32		busy;			/* SKX_OPERATION_* of which the last step found
-								 * another process in the middle; or 0 */
+	uint32		busy;			/* SKX_OPERATION_* of which the last step
+								 * found another process in the middle; or 0 */
 	bool		shrinks;		/* asked to give back the end of the file */
 	SkxMaintPatience patience;	/* that is left for it */
 } SkxAmWorker;

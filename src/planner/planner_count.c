@@ -52,7 +52,7 @@ skx_planner_is_plain_count(const Aggref *count)
 		(count->aggfnoid == F_COUNT_ || count->aggfnoid == F_COUNT_ANY);
 }
 
-const Var *
+const Var  *
 skx_planner_counted_column(const RelOptInfo *rel, Node *expr)
 {
 	const Aggref *count = (const Aggref *) expr;
@@ -498,14 +498,17 @@ skx_planner_upper_paths(PlannerInfo *root, UpperRelationKind stage,
 
 	if (skx_planner_next_upper_hook != NULL)
 		skx_planner_next_upper_hook(root, stage, input, output, extra);
-	if (!skx_planner_counts ||
+	/* a set operation has no one input */
+	if ((stage != UPPERREL_GROUP_AGG && stage != UPPERREL_DISTINCT) ||
+		!skx_planner_counts ||
 		!enable_indexscan || !enable_indexonlyscan || !enable_bitmapscan ||
 		IS_DUMMY_REL(input))
 		return;
 	if (stage == UPPERREL_DISTINCT)
+	{
 		skx_planner_add_distinct(root, input, output);
-	if (stage != UPPERREL_GROUP_AGG)
 		return;
+	}
 	if (skx_planner_is_count(root, input, output, &column))
 		skx_planner_add_count(root, input, output, column);
 	skx_planner_add_facets(root, input, output);
