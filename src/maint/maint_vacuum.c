@@ -430,7 +430,7 @@ skx_maint_cleanup_merge(Relation index, void *arg)
 		return;
 	skx_maint_merge(index, options, 0, SKX_WAIT_PAGE);
 	if (options->certain && skx_maint_merge_wanted(index, options))
-		skx_worker_ask(index, SKX_WORKER_MERGE);
+		skx_worker_ask(index, SKX_WORKER_SHRINK);
 }
 
 /* Is there free space at the end, or so much that it could be there? */

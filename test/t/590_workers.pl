@@ -372,6 +372,26 @@ like($s->value('SET max_parallel_maintenance_workers = 2;'
 poll($idle, 'and the worker ends');
 same($t, 'parallel VACUUM');
 
+# Nor may that VACUUM merge up to 16; the end of a file that a worker's merge makes
+# free goes, too.
+$t = table();
+$s->value("ALTER INDEX ${t}_v SET (pending_limit = '1GB')");
+for my $k (1 .. 3)
+{
+	$s->value("INSERT INTO $t (v) SELECT array_to_tsvector(array_agg('x' || i || 'y' || j))"
+		  . ' FROM generate_series(1, 10000) i, generate_series(1, 20) j GROUP BY i');
+	$s->value("SELECT skipidx_flush('${t}_v'), pg_current_xact_id()");
+}
+$s->value("CREATE INDEX ${t}_w ON $t USING skipidx (v) WITH (block_size = '8kB', deletes_pct_allowed = 90)");
+
+my $whole = $s->value("SELECT pg_relation_size('${t}_v')");
+
+like($s->value("DELETE FROM $t WHERE id % 7 > 0; VACUUM (PARALLEL 2, INDEX_CLEANUP ON, VERBOSE) $t"),
+	qr/launched 1 parallel vacuum worker/, 'a parallel VACUUM that leaves little');
+poll("SELECT pg_relation_size('${t}_v') < $whole / 2", 'it makes the file shorter');
+poll($idle, 'and the worker ends');
+same($t, 'a parallel VACUUM that leaves little');
+
 # While that waits for VACUUM to end, the index is merged as always, and so are
 # others; the end of the file goes after that.
 $t = table();
