@@ -183,6 +183,24 @@ skx_manifest_flip_cut(SkxFlip *f)
 	}
 }
 
+/*
+ * Pages were counted before extents were joined or left the file; a reader takes
+ * no more for so short a root.
+ */
+static void
+skx_manifest_flip_spare(SkxFlip *f)
+{
+	uint32		npages = f->npages;
+
+	while (npages > skx_manifest_root_most(skx_manifest_flip_size(f->draft, 0) -
+										   sizeof(SkxDiskRoot)))
+		skx_manifest_free_add(f->draft, f->pages[--npages], 1, 0);
+	if (npages == f->npages)
+		return;
+	f->npages = npages;
+	skx_manifest_free_join(f->draft);
+}
+
 /* The extents as they are after the flip. */
 static void
 skx_manifest_flip_extents(SkxFlip *f, uint32 reserved)
@@ -199,6 +217,7 @@ skx_manifest_flip_extents(SkxFlip *f, uint32 reserved)
 	skx_manifest_free_join(draft);
 	if (draft->shorten)
 		skx_manifest_flip_cut(f);
+	skx_manifest_flip_spare(f);
 	Assert(skx_manifest_extents_apart(draft));
 	/* none is lost, and none comes from nowhere */
 	Assert(skx_manifest_flip_owned(f) + f->npages + f->cut ==

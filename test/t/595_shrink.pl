@@ -303,6 +303,33 @@ for my $point (qw(shrink_flipped shrink_done))
 	same("killed at $point, VACUUM", $pages);
 }
 
+# So many extents leave the file that fewer pages suffice for the root than were
+# counted on: each merge that fails has freed pages from another time on.
+set_up();
+$s->value("ALTER INDEX docs_v SET (segments_per_tier = 64); SET skipidx.reuse_early = off");
+for my $i (1 .. 124)
+{
+	# of two tiers, so that there is nothing to merge
+	my $rows = $i % 2 ? 1 : 400;
+
+	$s->value("INSERT INTO docs (v) SELECT text_of(i) FROM generate_series(1, $rows) i; SELECT skipidx_flush('docs_v')");
+}
+$others->value('BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT count(*) FROM pg_class');
+for (1 .. 600)
+{
+	$s->raw("SET skipidx.fault = 'merge_built:error'; SELECT skipidx_merge('docs_v', 123)");
+	$s->value('SELECT pg_current_xact_id()');
+	last if $_ % 10 == 0
+	  && $s->value("SELECT count(*) > 480 FROM skipidx_segments('docs_v') WHERE kind IN ('waiting', 'free')") eq 't';
+}
+$s->value("RESET skipidx.fault; SET client_min_messages = warning");
+my $many = pages();
+is($s->raw('VACUUM (INDEX_CLEANUP ON, TRUNCATE OFF) docs'), '', 'many extents leave the file: no warning');
+cmp_ok(pages(), '<', $many, 'many extents leave the file: shorter');
+$others->value('COMMIT');
+$s->value('RESET skipidx.reuse_early; SET client_min_messages = notice');
+same('many extents leave the file');
+
 # An error between the two steps: the next VACUUM gives back what that has left.
 set_up();
 load(1, 12000, 12000);
