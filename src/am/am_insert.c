@@ -83,13 +83,16 @@ skx_am_insert_tidy(Relation index, void *arg)
 	skx_manifest_tidy(index, false);
 }
 
-/* Has a flush of this session found no space a moment ago? */
+/* Has a flush of this session found no space a moment ago?  (Not in future.) */
 static bool
 skx_am_insert_rests(Relation index)
 {
+	TimestampTz now = GetCurrentTimestamp();
+
 	return skx_am_insert_full == RelationGetRelid(index) &&
-		!TimestampDifferenceExceeds(skx_am_insert_full_at,
-									GetCurrentTimestamp(), SKX_INSERT_RETRY);
+		skx_am_insert_full_at <= now &&
+		!TimestampDifferenceExceeds(skx_am_insert_full_at, now,
+									SKX_INSERT_RETRY);
 }
 
 static void

@@ -169,8 +169,8 @@ skx_am_worker_merge(SkxAmWorker *w, const SkxMaintOptions *options)
 }
 
 /*
- * The end of the file, once nothing is to be merged.  As long as it has to wait,
- * others may work in its place; true: it is to merge again before that.
+ * The end of the file, once nothing is to be merged.  As long as it has to
+ * wait, others may work in its place; true: it is to merge again before that.
  */
 static bool
 skx_am_worker_shrink(SkxAmWorker *w)

@@ -67,8 +67,8 @@ skx_maint_shrink_end(Relation index, const SkxView *view, BlockNumber *newest)
 }
 
 /*
- * What the pool keeps does not count; but pages past the allocated part do, which
- * a shrink that was cut short has left.
+ * What the pool keeps does not count; but pages past the allocated part do,
+ * which a shrink that was cut short has left.
  */
 static bool
 skx_maint_shrink_worth(Relation index, const SkxView *view, BlockNumber end)

@@ -184,8 +184,8 @@ skx_manifest_flip_cut(SkxFlip *f)
 }
 
 /*
- * Pages were counted before extents were joined or left the file; a reader takes
- * no more for so short a root.
+ * Pages were counted before extents were joined or left the file; a reader
+ * takes no more for so short a root.
  */
 static void
 skx_manifest_flip_spare(SkxFlip *f)

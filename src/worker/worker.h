@@ -76,11 +76,11 @@ typedef struct SkxWorkerTask
  * is given up when the process ends.  again: was it asked for once more since
  * it last called this?  If not, the place is free at once.  shrinks: has a
  * request since then been for the end of the file, too?  pause: from now on it
- * only waits, and another may work in its place; false: too many do.  resume: it
- * works again; false: as many as may be do.  called: that, if it was asked for
- * once more, which is noted.  failed: the index gets no worker for a while.  is: is that process a worker with a place?
- * attach: has the first use of what processes share be now, since it must not be
- * while a page is locked.
+ * only waits, and another may work in its place; false: too many do.  resume:
+ * it works again; false: as many as may be do.  called: that, if it was asked
+ * for once more, which is noted.  failed: the index gets no worker for a while.
+ * is: is that process a worker with a place?  attach: has the first use of what
+ * processes share be now, since it must not be while a page is locked.
  */
 extern bool skx_worker_begin(const SkxWorkerTask *task);
 extern bool skx_worker_again(void);

@@ -75,11 +75,15 @@ skx_worker_attach(void)
 	(void) skx_worker_area();
 }
 
+/* One that would be so for longer than any is: the clock was set back. */
 static bool
 skx_worker_slot_live(const SkxWorkerSlot *slot, TimestampTz now)
 {
+	StaticAssertStmt(SKX_WORKER_REST <= SKX_WORKER_PATIENCE, "the longest");
 	return slot->state == SKX_SLOT_TAKEN ||
-		(slot->state != SKX_SLOT_FREE && slot->until > now);
+		(slot->state != SKX_SLOT_FREE && slot->until > now &&
+		 slot->until <= TimestampTzPlusMilliseconds(now,
+													SKX_WORKER_PATIENCE));
 }
 
 /* Busy slots, of merges or of all; the area is locked. */
