@@ -87,7 +87,7 @@ SELECT cond, c.* FROM unnest(ARRAY[
 	$$f = 'NaN' OR f = 3$$, $$f = 0 OR f = '-0'$$, $$sent = '2020-02-01' OR sent = '2020-02-01 06:00'$$, $$sent = date '2020-02-01' OR sent = date '2020-02-03'$$,
 	$$day = timestamptz '2020-02-01 05:00+00' OR day = timestamptz '2020-02-02 06:00+00'$$, $$name = 'n1' OR name = 'n7'$$, $$name = 'n1' OR name = 'n2' COLLATE "POSIX"$$,
 	$$vc = 'v1' OR vc = 'v10'$$, $$kind = 'sad' OR kind = 'glad'$$, 'tags = ARRAY[1, 1] OR tags = ARRAY[2, 2]', 'tags @> ARRAY[1] OR tags @> ARRAY[2]',
-	$$tsv @@ 'w1' OR tsv @@ 'w2'$$, $$tsv @@ 'w1' OR tsv @@ '!w2'$$, $$tsv @@ 'w1' OR tsv @@ NULL OR tsv @@ ''$$, $$'w1'::tsquery @@ tsv OR tsv @@@ 'w2'$$,
+	$$tsv @@ 'w1' OR tsv @@ 'w2'$$, $$tsv @@ 'w1' OR tsv @@ 'w2 & !w3'$$, $$tsv @@ 'w1' OR tsv @@ NULL OR tsv @@ ''$$, $$'w1'::tsquery @@ tsv OR tsv @@@ 'w2'$$,
 	$$tsv @@ 'w1' OR n = 20$$, $$tsv @@ 'w1' OR tsv @@ 'w1 & w2' OR 'w3' @@ tsv$$, $$tsv @@ 'w1' OR tsv IS NULL$$]) WITH ORDINALITY q (cond, i), compare(cond) c ORDER BY i;
 -- counted by the index, and ranked
 CREATE FUNCTION counted(cond text, OUT by_index bool, OUT same bool) LANGUAGE plpgsql AS $$
