@@ -8,9 +8,10 @@
  * one is there, so the file is asked: a page that the storage manager has
  * written must be found by a read of the file, bit for bit.  A new index gives
  * it a page of random bytes, in the first block that this process is going to
- * write, or block 0 if several write together; later it is the metapage, whose buffer is written out before, and
- * held so that it cannot change until the file has been read.  So a dirty
- * buffer, replay or a crash before make no difference.
+ * write, or block 0 if several write together; later it is the metapage, whose
+ * buffer is written out before, and held so that it cannot change until the file
+ * has been read.  So a dirty buffer, replay or a crash before make no
+ * difference.
  *
  * A storage manager that writes later, or only when told to sync, does not
  * pass: its file is not what it would read.

@@ -158,9 +158,9 @@ extern bool skx_compat_removable(Relation heap, uint64 safexid);
 
 /*
  * Has another process a lock on the relation, of whatever mode?  Unless
- * `vacuums`, VACUUM does not count, nor one that `but` knows: they use nothing of an index
- * without a lock of its own.  A process that takes its lock while this looks may
- * be missed.
+ * `vacuums`, VACUUM does not count, nor one that `but` knows: they use nothing
+ * of an index without a lock of its own.  A process that takes its lock while
+ * this looks may be missed.
  */
 extern bool skx_compat_others_hold(Relation rel, bool vacuums,
 								   bool (*but) (int pid));

@@ -52,7 +52,7 @@
 /*
  * Documents that have two words, for one that has them as a phrase; and that
  * have a phrase and one more word, for one that has it go on with that.  A
- * phrase that goes on is hardly by chance.  (query_visit.c has these, too.)
+ * phrase that goes on is hardly by chance.  (query_lead.c has these, too.)
  */
 #define SKX_COST_PHRASE_PAIR	8.0
 #define SKX_COST_PHRASE_MORE	2.0

@@ -59,7 +59,6 @@ skx_functions_ordered_column(Relation index, int column, const char *name,
 
 	if (!OidIsValid(canonical) && IsBinaryCoercible(base, own))
 		canonical = skx_intake_canonical(index, column, own);
-
 	skx_intake_key_columns(index, &columns);
 	for (i = 0; i < columns.n && columns.columns[i].column != column; i++)
 		;
@@ -92,21 +91,16 @@ static void
 skx_functions_bounds(Relation index, int column, const char *name,
 					 ArrayType *array, SkxBounds *bounds)
 {
-	Oid			type = ARR_ELEMTYPE(array);
 	Oid			canonical = skx_functions_ordered_column(index, column, name,
-														 type);
+														 ARR_ELEMTYPE(array));
 	FmgrInfo	function;
 	bool	   *nulls;
-	int16		len;
-	bool		byval;
-	char		align;
 	int			i;
 
 	skx_functions_check_bounds(array);
 	fmgr_info(canonical, &function);
-	get_typlenbyvalalign(type, &len, &byval, &align);
-	deconstruct_array(array, type, len, byval, align, &bounds->values, &nulls,
-					  &bounds->n);
+	bounds->n = skx_intake_elements(PointerGetDatum(array), &bounds->values,
+									&nulls);
 	bounds->lexemes = palloc_extended(sizeof(SkxLexeme) *
 									  ((Size) bounds->n + 1),
 									  MCXT_ALLOC_HUGE);

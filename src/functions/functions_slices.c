@@ -58,6 +58,7 @@ skx_functions_compare_keys(const void *a, const void *b)
 	uint64		x = *(const uint64 *) a;
 	uint64		y = *(const uint64 *) b;
 
+	CHECK_FOR_INTERRUPTS();
 	return x < y ? -1 : x > y;
 }
 

@@ -101,6 +101,10 @@ typedef struct SkxCondition
 	SkxLexeme	to;				/* and below this one; n is 0 */
 } SkxCondition;
 
+/* Takes an array apart, of whatever type; returns how many elements it has. */
+extern int	skx_intake_elements(Datum argument, Datum **elements,
+								bool **nulls);
+
 /* A scan key other than `text @@ query`. */
 extern void skx_intake_condition(Relation index, const ScanKeyData *key,
 								 SkxCondition *condition);

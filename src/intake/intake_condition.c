@@ -80,6 +80,21 @@ skx_intake_add_place(SkxCondition *c, int column, SkxComparand *comparand,
 		(void) skx_intake_add_form(c, column, PointerGetDatum(place.equal[i]));
 }
 
+int
+skx_intake_elements(Datum argument, Datum **elements, bool **nulls)
+{
+	ArrayType  *array = DatumGetArrayTypeP(argument);
+	int16		len;
+	bool		byval;
+	char		align;
+	int			n;
+
+	get_typlenbyvalalign(ARR_ELEMTYPE(array), &len, &byval, &align);
+	deconstruct_array(array, ARR_ELEMTYPE(array), len, byval, align, elements,
+					  nulls, &n);
+	return n;
+}
+
 /*
  * Adds the lexemes of an array's elements, of type `type`, without its NULLs
  * and what is in no index; returns how many elements it has, *missing: how many
@@ -89,21 +104,15 @@ static int
 skx_intake_add_elements(Relation index, int column, Oid type, Datum argument,
 						SkxCondition *c, int *missing)
 {
-	ArrayType  *array = DatumGetArrayTypeP(argument);
 	SkxComparand comparand;
 	Datum	   *elements;
 	bool	   *nulls;
-	int16		len;
-	bool		byval;
-	char		align;
 	int			room;
 	int			n;
 	int			i;
 
 	skx_intake_comparand(index, column, type, &comparand);
-	get_typlenbyvalalign(ARR_ELEMTYPE(array), &len, &byval, &align);
-	deconstruct_array(array, ARR_ELEMTYPE(array), len, byval, align,
-					  &elements, &nulls, &n);
+	n = skx_intake_elements(argument, &elements, &nulls);
 	/* room for what says that an array is NULL or empty, too */
 	room = n + 2;
 	c->lexemes = palloc_extended(sizeof(SkxLexeme) * (Size) room,
@@ -206,18 +215,11 @@ skx_intake_compares_any_array(Relation index, int column,
 							  StrategyNumber strategy, Datum argument,
 							  SkxCondition *c)
 {
-	ArrayType  *array = DatumGetArrayTypeP(argument);
 	Datum	   *elements;
 	bool	   *nulls;
-	int16		len;
-	bool		byval;
-	char		align;
-	int			n;
+	int			n = skx_intake_elements(argument, &elements, &nulls);
 	int			i;
 
-	get_typlenbyvalalign(ARR_ELEMTYPE(array), &len, &byval, &align);
-	deconstruct_array(array, ARR_ELEMTYPE(array), len, byval, align,
-					  &elements, &nulls, &n);
 	c->lexemes = palloc(sizeof(SkxLexeme));
 	for (i = 0; i < n; i++)
 	{

@@ -15,9 +15,7 @@
 #include "fmgr.h"
 #include "intake/intake_place.h"
 #include "miscadmin.h"
-#include "utils/array.h"
 #include "utils/builtins.h"
-#include "utils/lsyscache.h"
 
 /* Is the value to be below that of the condition? */
 static inline bool
@@ -94,19 +92,12 @@ static bool
 skx_intake_widest(int column, StrategyNumber strategy, SkxComparand *comparand,
 				  Datum argument, SkxLexeme *bound, bool *lossy)
 {
-	ArrayType  *array = DatumGetArrayTypeP(argument);
 	Datum	   *elements;
 	bool	   *nulls;
-	int16		len;
-	bool		byval;
-	char		align;
+	int			n = skx_intake_elements(argument, &elements, &nulls);
 	bool		any = false;
-	int			n;
 	int			i;
 
-	get_typlenbyvalalign(ARR_ELEMTYPE(array), &len, &byval, &align);
-	deconstruct_array(array, ARR_ELEMTYPE(array), len, byval, align,
-					  &elements, &nulls, &n);
 	for (i = 0; i < n; i++)
 	{
 		SkxLexeme	one;

@@ -273,8 +273,8 @@ extern Cost skx_planner_cost_count(PlannerInfo *root, RelOptInfo *rel,
 
 /*
  * planner_facets.c : counts by the values of a column beside the text, or the
- * values alone (SELECT DISTINCT), as a
- * custom scan (planner_facets_scan.c) in place of the aggregation
+ * values alone (SELECT DISTINCT), as a custom scan (planner_facets_scan.c) in
+ * place of the aggregation
  *
  * Members of its custom_private: integers, for each scan below it the column of
  * its index, from 0; integers, for each column that the scan returns what that

@@ -193,7 +193,7 @@ skx_planner_cost_ordered(PlannerInfo *root, const RelOptInfo *rel,
 }
 
 static void
-skx_planner_add_taking(PlannerInfo *root, RelOptInfo *rel,
+skx_planner_add_sorted(PlannerInfo *root, RelOptInfo *rel,
 					   IndexOptInfo *index, List *clauses, int column,
 					   PathKey *key)
 {
@@ -237,9 +237,9 @@ skx_planner_add_column(PlannerInfo *root, RelOptInfo *rel,
 	List	   *clauses = skx_planner_index_clauses(root, index);
 	List	   *light = skx_planner_light_clauses(clauses);
 
-	skx_planner_add_taking(root, rel, index, clauses, column, key);
+	skx_planner_add_sorted(root, rel, index, clauses, column, key);
 	if (list_length(light) < list_length(clauses))
-		skx_planner_add_taking(root, rel, index, light, column, key);
+		skx_planner_add_sorted(root, rel, index, light, column, key);
 }
 
 void

@@ -173,19 +173,20 @@ skx_query_compare_prefixes(const void *a, const void *b)
 	SkxLexeme	right = {y->lexeme, y->len};
 	int			cmp = skx_intake_compare_lexeme(&left, &right);
 
+	CHECK_FOR_INTERRUPTS();
 	return cmp != 0 ? cmp : (int) x->labels - (int) y->labels;
 }
 
 /*
  * A prefix that an operator has twice, with the same labels, would go through
- * all of its lexemes again.  Where there is one, prefixes are put at the end,
- * in order.
+ * all of its lexemes again.  Where one of the node's is such, prefixes are put at
+ * the end, in order.
  */
 static void
-skx_query_drop_prefixes(SkxQueryNode *node)
+skx_query_drop_prefixes(SkxQueryNode *node, int nprefixes)
 {
 	SkxQueryNode **prefixes = palloc_extended(sizeof(SkxQueryNode *) *
-											  (Size) node->nchildren,
+											  (Size) nprefixes,
 											  MCXT_ALLOC_HUGE);
 	int			n = 0;
 	int			distinct;
@@ -218,12 +219,14 @@ static void
 skx_query_drop_repeats(SkxCompile *c, SkxQueryNode *node)
 {
 	int			kept = 0;
+	int			nprefixes = 0;
 	int			i;
 
 	for (i = 0; i < node->nchildren; i++)
 	{
 		SkxQueryNode *child = node->children[i];
 
+		nprefixes += skx_query_is_prefix(child);
 		if (child->kind == SKX_NODE_TERM && !child->prefix)
 		{
 			if (c->seen[child->slot] == node &&
@@ -235,7 +238,8 @@ skx_query_drop_repeats(SkxCompile *c, SkxQueryNode *node)
 		node->children[kept++] = child;
 	}
 	node->nchildren = kept;
-	skx_query_drop_prefixes(node);
+	if (nprefixes > 1)
+		skx_query_drop_prefixes(node, nprefixes);
 }
 
 /*
