@@ -103,9 +103,9 @@ CREATE TABLE prefixed AS SELECT id, (hashint4(id) & 65535) AS day, v FROM costs;
 CREATE INDEX prefixed_v ON prefixed USING skipidx (v, day);
 VACUUM ANALYZE prefixed;
 SET enable_seqscan = off;
-SELECT total('own:* & rare') > 3 * total('every & rare') AS lists, total('own1:* & rare') BETWEEN total('own11:* & rare') AND total('own:* & rare') AS fewer,
-	total('own19999:* & rare') < 2 * total('own19999 & rare') AS one, total('own:*') > total('fil:*') AS alone;
-SELECT first_row($$WHERE v @@ 'own:* & rare'$$) > 5 * first_row($$WHERE v @@ 'every & rare'$$) AS before_the_first,
+SELECT total('none | own:* & rare') > 3 * total('none | every & rare') AS lists,
+	total('none | own1:* & rare') BETWEEN total('none | own11:* & rare') AND total('none | own:* & rare') AS fewer, total('own19999:* & rare') < 2 * total('own19999 & rare') AS one, total('own:*') > total('fil:*') AS alone;
+SELECT first_row($$WHERE v @@ 'none | own:* & rare'$$) > 5 * first_row($$WHERE v @@ 'none | every & rare'$$) AS before_the_first,
 	first_row($$ORDER BY v <@> 'own:*' LIMIT 1$$) > 2 * first_row($$ORDER BY v <@> 'half | third' LIMIT 1$$) AS ranked;
 RESET enable_seqscan;
 SELECT condition, plan ->> 'Index Cond' AS cond, plan ->> 'Filter' AS filter
@@ -114,7 +114,32 @@ FROM (VALUES ('v @@ ''own:*'' AND day = 17'), ('v @@ ''own:*'' AND v @@ ''rare''
 	index_node('SELECT id FROM prefixed WHERE ' || condition) plan;
 SELECT array_agg(id) = (SELECT array_agg(id) FROM (SELECT id FROM prefixed ORDER BY day, id LIMIT 5) p) AS first
 FROM (SELECT id FROM prefixed WHERE v @@ 'own:*' ORDER BY day, id LIMIT 5) p;
-DROP TABLE prefixed;
+-- So it is of the clauses of one query: the index is asked for the others.
+CREATE TABLE light (query text);
+INSERT INTO light VALUES ('own:* & rare'), ('(half | third) & (rare & (own1:* & own:*))'), ('rare & !own:*'), ('own:* & fil:*'), ('own:* | rare'), ('!(own:* & rare)'),
+	('rare & own:* & half <-> third'), ('rare & (own:* <-> half | every)'), ('own:*C & rare:B & !third'), ('rare'), ('!own19:* & rare & !own18:*');
+SELECT query, plan ->> 'Index Cond' AS cond, plan ->> 'Filter' IS NOT NULL AS tested
+FROM light, index_node(format('SELECT id FROM prefixed WHERE v @@ %L', query)) plan;
+SELECT query, plan ->> 'Index Cond' AS cond, plan ->> 'Filter' AS filter
+FROM (VALUES ('every & own:*'), ('own:* & !own19999:*')) q (query), index_node(format('SELECT id FROM prefixed WHERE v @@ %L ORDER BY day LIMIT 5', query)) plan;
+SELECT plan ->> 'Index Cond' LIKE '%w128%' AS many, plan ->> 'Index Cond' LIKE '%own%' AS prefix
+FROM index_node('SELECT id FROM prefixed WHERE v @@ ''own:* & ' || (SELECT string_agg('w' || n, ' & ') FROM generate_series(1, 128) n) || '''') plan;
+CREATE FUNCTION ids(query text) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+	ids text;
+BEGIN
+	EXECUTE format('SELECT md5(string_agg(id::text, %L ORDER BY id)) FROM prefixed WHERE v @@ %L', ' ', query) INTO ids;
+	RETURN ids;
+END $$;
+CREATE TABLE found AS SELECT query, ids(query) FROM light;
+SET enable_indexscan = off;
+SELECT query FROM found WHERE ids IS DISTINCT FROM ids(query);
+SET enable_bitmapscan = off;
+SELECT query FROM found WHERE ids IS DISTINCT FROM ids(query);
+RESET enable_indexscan;
+RESET enable_bitmapscan;
+DROP FUNCTION ids;
+DROP TABLE prefixed, light, found;
 
 -- Pending documents are looked at one by one.
 CREATE TABLE totals AS SELECT total('rare') AS rare, first_row($$ORDER BY v <@> 'rare' LIMIT 1$$) AS best;

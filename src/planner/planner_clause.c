@@ -21,7 +21,6 @@
 #include "optimizer/paths.h"
 #include "optimizer/restrictinfo.h"
 #include "planner/planner_internal.h"
-#include "query/query.h"
 #include "utils/lsyscache.h"
 
 bool
@@ -321,43 +320,6 @@ skx_planner_index_clauses(PlannerInfo *root, IndexOptInfo *index)
 													   index->indrestrictinfo);
 
 	return skx_planner_by_column(index, clauses);
-}
-
-/* Are bits gathered of a whole segment first, as for a prefix? */
-static bool
-skx_planner_gathers(const IndexClause *clause)
-{
-	ListCell   *lc;
-
-	foreach(lc, clause->indexquals)
-	{
-		const OpExpr *op = (const OpExpr *)
-			lfirst_node(RestrictInfo, lc)->clause;
-		const Const *value;
-
-		if (!IsA(op, OpExpr) || list_length(op->args) != 2)
-			continue;
-		value = lsecond(op->args);
-		if (IsA(value, Const) && value->consttype == TSQUERYOID &&
-			!value->constisnull &&
-			skx_query_may_gather(DatumGetTSQuery(value->constvalue)))
-			return true;
-	}
-	return false;
-}
-
-List *
-skx_planner_light_clauses(const List *clauses)
-{
-	List	   *light = NIL;
-	ListCell   *lc;
-
-	foreach(lc, clauses)
-	{
-		if (!skx_planner_gathers(lfirst_node(IndexClause, lc)))
-			light = lappend(light, lfirst(lc));
-	}
-	return light;
 }
 
 bool

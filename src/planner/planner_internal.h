@@ -91,9 +91,8 @@ extern bool skx_planner_is_ours(const IndexOptInfo *index);
  * lossy; NULL when there is none.
  * matching_clauses: those of several.  by_column: in the order of the index's
  * columns.  index_clauses: all of its table, in that order.  takes_more: is
- * there one that the server does not know, in some version?  light_clauses:
- * those for which nothing is gathered of whole segments first, as known values
- * tell.  column_expr: what the index has in a column (from 0).
+ * there one that the server does not know, in some version?  column_expr: what
+ * the index has in a column (from 0).
  */
 typedef struct SkxIndexColumn
 {
@@ -119,9 +118,18 @@ extern List *skx_planner_matching_clauses(PlannerInfo *root,
 extern List *skx_planner_by_column(const IndexOptInfo *index, List *clauses);
 extern List *skx_planner_index_clauses(PlannerInfo *root,
 									   IndexOptInfo *index);
-extern List *skx_planner_light_clauses(const List *clauses);
 extern bool skx_planner_takes_more(IndexOptInfo *index, List *clauses);
 extern Node *skx_planner_column_expr(const IndexOptInfo *index, int column);
+
+/*
+ * planner_light.c
+ *
+ * may_gather: are bits of whole segments gathered for one of them, as known
+ * values tell?  light_clauses: those for which none are, and what the others ask
+ * for beside that.
+ */
+extern bool skx_planner_may_gather(const List *clauses);
+extern List *skx_planner_light_clauses(PlannerInfo *root, const List *clauses);
 
 /*
  * planner_derived.c

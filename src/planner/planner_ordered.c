@@ -235,11 +235,12 @@ skx_planner_add_column(PlannerInfo *root, RelOptInfo *rel,
 					   IndexOptInfo *index, int column, PathKey *key)
 {
 	List	   *clauses = skx_planner_index_clauses(root, index);
-	List	   *light = skx_planner_light_clauses(clauses);
 
 	skx_planner_add_sorted(root, rel, index, clauses, column, key);
-	if (list_length(light) < list_length(clauses))
-		skx_planner_add_sorted(root, rel, index, light, column, key);
+	if (skx_planner_may_gather(clauses))
+		skx_planner_add_sorted(root, rel, index,
+							   skx_planner_light_clauses(root, clauses),
+							   column, key);
 }
 
 void

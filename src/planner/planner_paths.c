@@ -144,11 +144,14 @@ static void
 skx_planner_add_plain(PlannerInfo *root, RelOptInfo *rel, IndexOptInfo *index)
 {
 	List	   *clauses = skx_planner_index_clauses(root, index);
-	List	   *light = skx_planner_light_clauses(clauses);
+	List	   *light;
 
 	if (clauses != NIL && skx_planner_takes_more(index, clauses))
 		skx_planner_add_taking(root, rel, index, clauses);
-	if (light != NIL && list_length(light) < list_length(clauses))
+	if (!skx_planner_may_gather(clauses))
+		return;
+	light = skx_planner_light_clauses(root, clauses);
+	if (light != NIL)
 		skx_planner_add_taking(root, rel, index, light);
 }
 
@@ -363,8 +366,7 @@ skx_planner_shared(RelOptInfo *rel, const CustomPath *whole, Cost divided,
 		const List *clauses = lfirst_node(IndexPath, lc)->indexclauses;
 
 		/* each process would gather for itself */
-		if (list_length(skx_planner_light_clauses(clauses)) <
-			list_length(clauses))
+		if (skx_planner_may_gather(clauses))
 			return NULL;
 	}
 	if (workers <= 0)

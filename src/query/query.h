@@ -150,8 +150,15 @@ extern bool skx_query_gathers(const SkxQuery *query);
 /* But for ranges, which it only does where that is less work. */
 extern bool skx_query_gathers_words(const SkxQuery *query);
 
-/* The same of a query that was not compiled, at least if it does. */
+/*
+ * query_light.c : the same of a query that was not compiled
+ *
+ * may_gather: true at least if it gathers.  light: the clauses of its outermost
+ * conjunction that gather nothing, as a query that matches wherever it does;
+ * NULL where there is none, or nothing is left out.
+ */
 extern bool skx_query_may_gather(TSQuery query);
+extern TSQuery skx_query_light(TSQuery query);
 
 /* The one lexeme, or value, that a document needs to match; NULL: it is not
  * that simple. */

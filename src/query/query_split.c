@@ -293,24 +293,6 @@ skx_query_gathers_words(const SkxQuery *query)
 }
 
 bool
-skx_query_may_gather(TSQuery query)
-{
-	const QueryItem *items = GETQUERY(query);
-	int			nwords = 0;
-	int			i;
-
-	for (i = 0; i < query->size; i++)
-	{
-		if (items[i].type != QI_VAL)
-			continue;
-		nwords++;
-		if (items[i].qoperand.prefix)
-			return true;
-	}
-	return nwords > SKX_GATHER_CLAUSES;
-}
-
-bool
 skx_query_takes_nulls(const SkxQuery *query)
 {
 	int			i;

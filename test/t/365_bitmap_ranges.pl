@@ -54,7 +54,9 @@ sub rows
 	my ($q, $mode) = @_;
 
 	$s->value(join '; ', map { "SET enable_$_ = " . ($_ eq $mode ? 'on' : 'off') } qw(seqscan bitmapscan indexscan));
-	return $s->value("SELECT concat_ws(' ', count(*), md5(string_agg(id::text, ',' ORDER BY id))) FROM docs WHERE v @@ '$q'");
+	# not known to the planner, which would leave prefixes to the rows
+	$q = $mode eq 'seqscan' ? "'$q'" : "(SELECT '$q'::tsquery)";
+	return $s->value("SELECT concat_ws(' ', count(*), md5(string_agg(id::text, ',' ORDER BY id))) FROM docs WHERE v @@ $q");
 }
 
 # A clause so often that ranges are short; a sequential scan needs it once.

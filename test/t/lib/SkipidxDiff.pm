@@ -51,13 +51,16 @@ BEGIN
 END $$;
 
 -- Two keys in cond stand for two clauses the index ANDs; $2 is the next query.
--- A bitmap scan by a method finds nothing in our cache.
+-- A bitmap scan by a method finds nothing in our cache.  Half of the queries are
+-- known when the statement is planned: of these the index is not asked for
+-- prefixes where others of their words are in few rows.
 CREATE FUNCTION run_mode(state text, mode text, stride int, cond text)
 RETURNS int LANGUAGE plpgsql AS $$
 DECLARE
 	stmt text := format('SELECT count(*), coalesce(hash_array_extended('
 		'array_agg(id ORDER BY id), 0), 0) FROM %s WHERE %s',
 		CASE WHEN mode = 'gin' THEN 'docs_gin' ELSE 'docs' END, cond);
+	unknown text := CASE WHEN mode = 'seq' THEN stmt ELSE replace(stmt, '$1', '(SELECT $1)') END;
 	one record;
 	n int;
 	h int8;
@@ -72,7 +75,7 @@ BEGIN
 		IF mode LIKE 'bitmap via %' THEN
 			PERFORM skipidx_cache_reset();
 		END IF;
-		EXECUTE stmt INTO n, h USING one.q, one.next;
+		EXECUTE CASE WHEN one.qid % 2 = 0 THEN stmt ELSE unknown END INTO n, h USING one.q, one.next;
 		INSERT INTO answers VALUES (state, mode || CASE cond
 			WHEN 'v @@ $1' THEN '' ELSE ' ' || cond END, one.qid, n, h);
 		done := done + 1;

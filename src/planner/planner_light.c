@@ -1,0 +1,105 @@
+/*
+ * planner_light.c
+ *	  Conditions without what an index gathers bits of a whole segment for.
+ *
+ * Such is a prefix: its lists are gone through before the first row comes out.
+ * Where few rows meet the other conditions, or rows are wanted in the order of a
+ * column, testing it on rows takes less.  The rest of the conjunction that it is
+ * in is asked for all the same: `war` where the condition is `war & c:*`.
+ */
+#include "postgres.h"
+
+#include "catalog/pg_type_d.h"
+#include "nodes/makefuncs.h"
+#include "optimizer/restrictinfo.h"
+#include "planner/planner_internal.h"
+#include "query/query.h"
+
+/* The query of `document @@ query`, if it is known; NULL: another condition. */
+static TSQuery
+skx_planner_known_query(const RestrictInfo *qual)
+{
+	const OpExpr *op = (const OpExpr *) qual->clause;
+	const Const *value;
+
+	if (!IsA(op, OpExpr) || list_length(op->args) != 2)
+		return NULL;
+	value = lsecond(op->args);
+	if (!IsA(value, Const) || value->consttype != TSQUERYOID ||
+		value->constisnull)
+		return NULL;
+	return DatumGetTSQuery(value->constvalue);
+}
+
+static bool
+skx_planner_gathers(const IndexClause *clause)
+{
+	ListCell   *lc;
+
+	foreach(lc, clause->indexquals)
+	{
+		TSQuery		query = skx_planner_known_query(lfirst(lc));
+
+		if (query != NULL && skx_query_may_gather(query))
+			return true;
+	}
+	return false;
+}
+
+bool
+skx_planner_may_gather(const List *clauses)
+{
+	ListCell   *lc;
+
+	foreach(lc, clauses)
+	{
+		if (skx_planner_gathers(lfirst_node(IndexClause, lc)))
+			return true;
+	}
+	return false;
+}
+
+/* With what is left of its query; NULL: nothing is. */
+static IndexClause *
+skx_planner_lighter(PlannerInfo *root, const IndexClause *whole)
+{
+	RestrictInfo *qual = linitial_node(RestrictInfo, whole->indexquals);
+	OpExpr	   *op = (OpExpr *) qual->clause;
+	TSQuery		query = skx_planner_known_query(qual);
+	IndexClause *clause;
+	Const	   *value;
+	Expr	   *expr;
+
+	if (list_length(whole->indexquals) > 1 || query == NULL)
+		return NULL;
+	query = skx_query_light(query);
+	if (query == NULL)
+		return NULL;
+	value = makeConst(TSQUERYOID, -1, InvalidOid, -1,
+					  TSQueryGetDatum(query), false, false);
+	expr = make_opclause(op->opno, op->opresulttype, false, linitial(op->args),
+						 (Expr *) value, op->opcollid, op->inputcollid);
+	clause = makeNode(IndexClause);
+	*clause = *whole;
+	clause->indexquals = list_make1(make_simple_restrictinfo(root, expr));
+	clause->lossy = true;
+	return clause;
+}
+
+List *
+skx_planner_light_clauses(PlannerInfo *root, const List *clauses)
+{
+	List	   *light = NIL;
+	ListCell   *lc;
+
+	foreach(lc, clauses)
+	{
+		IndexClause *clause = lfirst_node(IndexClause, lc);
+
+		if (skx_planner_gathers(clause))
+			clause = skx_planner_lighter(root, clause);
+		if (clause != NULL)
+			light = lappend(light, clause);
+	}
+	return light;
+}
