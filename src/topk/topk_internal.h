@@ -97,6 +97,7 @@ struct SkxTopk
 	bool		has_after;		/* only what comes behind this sum */
 	int32		after;			/* and this TID is looked for */
 	ItemPointerData after_tid;
+	bool		tied;			/* the row before that has the same sum */
 	SkxTopkStage stage;
 	struct SkxTopkRows *tail;	/* rows without score */
 	SkxTopkHit *out;			/* what was handed out last */

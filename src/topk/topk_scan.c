@@ -461,6 +461,7 @@ skx_topk_hand_out(SkxTopk *topk)
 	{
 		topk->given += n;
 		topk->has_after = true;
+		topk->tied = n > 1 && topk->out[n - 2].sum == topk->out[n - 1].sum;
 		topk->after = topk->out[n - 1].sum;
 		topk->after_tid = topk->out[n - 1].tid;
 	}
@@ -469,7 +470,9 @@ skx_topk_hand_out(SkxTopk *topk)
 
 /*
  * Rows that the next search is for.  Where it was known how many are wanted,
- * the first one that goes on is for the few that were not seen.
+ * the first one that goes on is for the few that were not seen; unless rows of
+ * one sum were cut in two, which a sort by another key behind the distance wants
+ * all of.
  */
 static int
 skx_topk_more_rows(const SkxTopk *topk)
@@ -478,7 +481,7 @@ skx_topk_more_rows(const SkxTopk *topk)
 
 	if (request->wants_all)
 		return skx_topk_most(PG_UINT32_MAX);
-	if (request->wanted > 0 && topk->given <= request->wanted)
+	if (request->wanted > 0 && topk->given <= request->wanted && !topk->tied)
 		return topk->rows;
 	return skx_topk_most(Max((uint64) topk->rows * SKX_TOPK_GROWTH,
 							 SKX_TOPK_ROWS));

@@ -211,6 +211,15 @@ $s->value("BEGIN; DELETE FROM docs WHERE id IN (SELECT id FROM docs WHERE v @@ '
 is((told('half | nosuch', 60))[0], 2, 'no threshold for the next rows');
 $s->value('ROLLBACK');
 
+# A second sort key wants all rows of the last distance: where more of them have
+# it, the next search is for 16 times as many, not for as many again.
+$s->value("CREATE TABLE ties AS SELECT i AS id, 'same:1'::tsvector AS v FROM generate_series(1, 150) i; CREATE INDEX ties_v ON ties USING skipidx (v)");
+my ($searches) = $s->value("EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF) SELECT id FROM ties ORDER BY v <\@> 'same', id LIMIT 10") =~ /Passes: (\d+)/;
+
+is($searches, 2, 'ties: the second search is for all of them');
+is($s->value("SELECT string_agg(id::text, ' ') FROM (SELECT id FROM ties ORDER BY v <\@> 'same', id DESC LIMIT 3) x"), '150 149 148', 'ties: rows');
+$s->value('DROP TABLE ties');
+
 # ---- LIMIT reaches the scan ----
 
 my $query = 'half | third';
