@@ -183,8 +183,9 @@ extern SkxQuery *skx_query_and_null(const SkxQuery *query, int column);
  * The rest of a query on a segment, for documents that have all that is
  * required; `terms` are those of the segment, one for each lexeme of the
  * query.  filter keeps those of n ascending documents, SKX_QUERY_BATCH at
- * most, that match; each call goes on where the last one ended.  next: no
- * document from `doc` on and before the one returned has a key in all ranges.
+ * most, that match; each call goes on where the last one ended.  is_cheap: it
+ * reads no positions for that.  next: no document from `doc` on and before the
+ * one returned has a key in all ranges.
  */
 typedef struct SkxIter SkxQueryRest;
 
@@ -192,6 +193,7 @@ extern SkxQueryRest *skx_query_rest_open(SkxSegment *seg,
 										 const SkxQuery *rest,
 										 SkxTerm *terms);
 extern int	skx_query_rest_filter(SkxQueryRest *rest, uint32 *docs, int n);
+extern bool skx_query_rest_is_cheap(const SkxQueryRest *rest);
 extern uint32 skx_query_rest_next(SkxQueryRest *rest, uint32 doc);
 extern void skx_query_rest_close(SkxQueryRest *rest);
 

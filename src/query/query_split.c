@@ -488,6 +488,12 @@ skx_query_rest_filter(SkxQueryRest *rest, uint32 *docs, int n)
 	return skx_query_filter(rest, docs, n);
 }
 
+bool
+skx_query_rest_is_cheap(const SkxQueryRest *rest)
+{
+	return rest->cheap;
+}
+
 void
 skx_query_rest_close(SkxQueryRest *rest)
 {

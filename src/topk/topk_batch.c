@@ -63,6 +63,13 @@ skx_topk_batch_place(const SkxTopkRun *run, SkxTopkList *l, int at)
 /* Candidates of a sub-block that are worth a map of its documents. */
 #define SKX_PROBE_MANY		12
 
+/*
+ * The rest of the query is asked first where less than this part of the
+ * candidates pass it, as the last ones tell, of which so many are remembered.
+ */
+#define SKX_SIEVE_PART			3
+#define SKX_SIEVE_KNOWN			8192
+
 /* Slots of such a map, by the last bits of documents. */
 #define SKX_PROBE_SLOTS		2048
 
@@ -128,6 +135,17 @@ skx_topk_probe_slot(SkxCursor *c, const uint8 *map, uint32 doc)
 	return at >= 0 && c->docs[at] == doc ? at : -1;
 }
 
+/* Does the sum of one of the candidates [i, end) reach the floor? */
+static inline bool
+skx_topk_probe_any(const SkxTopkRun *run, int i, int end, int32 floor)
+{
+	bool		any = false;
+
+	for (; i < end; i++)
+		any |= run->sums[i] >= floor;
+	return any;
+}
+
 /*
  * Candidates [i, end), all of them in the current sub-block, are not sought
  * one after the other: few have a slot, and a candidate without one is not in
@@ -138,7 +156,7 @@ skx_topk_probe_many(SkxProbe *p, int i, int end)
 {
 	SkxTopkRun *run = p->run;
 	SkxCursor  *c = p->l->cursor;
-	uint8		map[SKX_PROBE_SLOTS] = {0};
+	uint8		map[SKX_PROBE_SLOTS];
 	uint16		some[SKX_TOPK_BATCH];
 	int			nsome = 0;
 	int32		floor = PG_INT32_MIN;
@@ -151,6 +169,9 @@ skx_topk_probe_many(SkxProbe *p, int i, int end)
 
 		floor = (int32) Max(least, 0);
 	}
+	if (!skx_topk_probe_any(run, i, end, floor))
+		return;
+	memset(map, 0, sizeof(map));
 	for (k = skx_cursor_find(c, run->docs[i]); k < c->n; k++)
 		map[c->docs[k] % SKX_PROBE_SLOTS] = k + 1;
 	for (k = i; k < end; k++)
@@ -305,9 +326,57 @@ skx_topk_batch_follow(SkxTopkRun *run, const uint32 *before, int n)
 	}
 }
 
+/* The rest of the query is asked about some of the candidates. */
+static void
+skx_topk_batch_ask(SkxTopkRun *run)
+{
+	if (run->asked >= SKX_SIEVE_KNOWN)
+	{
+		run->asked /= 2;
+		run->passed /= 2;
+	}
+	run->asked += run->n;
+	run->n = skx_query_rest_filter(run->rest, run->docs, run->n);
+	run->passed += run->n;
+}
+
+void
+skx_topk_batch_sieve(SkxTopkRun *run)
+{
+	uint32		before[SKX_QUERY_BATCH];
+	uint32	   *docs = run->docs;
+	int32	   *sums = run->sums;
+	int			total = run->n;
+	int			kept = 0;
+	int			i;
+
+	if (run->rest == NULL || !skx_query_rest_is_cheap(run->rest) ||
+		run->passed * SKX_SIEVE_PART > run->asked)
+		return;
+	for (i = 0; i < total; i += run->n)
+	{
+		int			some = Min(total - i, SKX_QUERY_BATCH);
+
+		memcpy(before, docs + i, sizeof(uint32) * some);
+		run->docs = docs + i;
+		run->sums = sums + i;
+		run->n = some;
+		skx_topk_batch_ask(run);
+		skx_topk_batch_follow(run, before, some);
+		memmove(docs + kept, run->docs, sizeof(uint32) * run->n);
+		memmove(sums + kept, run->sums, sizeof(int32) * run->n);
+		kept += run->n;
+		run->n = some;
+	}
+	run->docs = docs;
+	run->sums = sums;
+	run->n = kept;
+	run->sieved = true;
+}
+
 /* What is not known of candidates by their words: the rest of the query. */
 static void
-skx_topk_batch_match(SkxTopkRun *run)
+skx_topk_batch_match(SkxTopkRun *run, bool sieved)
 {
 	uint32		before[SKX_QUERY_BATCH];
 	uint32	   *docs = run->docs;
@@ -327,8 +396,8 @@ skx_topk_batch_match(SkxTopkRun *run)
 		if (run->chain != NULL)
 			run->n = skx_query_chain_verify(run->chain, run->docs, run->n,
 											run->placed, run->places);
-		if (run->rest != NULL)
-			run->n = skx_query_rest_filter(run->rest, run->docs, run->n);
+		if (run->rest != NULL && !sieved)
+			skx_topk_batch_ask(run);
 		if (run->n > 0)
 			run->n = skx_segment_drop_deleted(run->seg, run->docs, run->n);
 		skx_topk_batch_follow(run, before, some);
@@ -384,8 +453,10 @@ skx_topk_batch_behind(SkxTopkRun *run)
 void
 skx_topk_batch_finish(SkxTopkRun *run)
 {
+	bool		sieved = run->sieved;
 	int			i;
 
+	run->sieved = false;
 	if (!run->parts_last)
 		skx_topk_batch_floor(run, run->need);
 	if (run->topk->has_after && !run->parts_last && run->exact == NULL)
@@ -393,7 +464,7 @@ skx_topk_batch_finish(SkxTopkRun *run)
 	if (run->n == 0)
 		return;
 	run->topk->work.candidates += run->n;
-	skx_topk_batch_match(run);
+	skx_topk_batch_match(run, sieved);
 	if (run->exact != NULL)
 		skx_topk_exact_finish(run);
 	else

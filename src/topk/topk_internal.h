@@ -141,6 +141,9 @@ struct SkxTopkRun
 	int			noptional;
 	SkxTopkList **optional;
 	SkxQueryRest *rest;
+	bool		sieved;			/* candidates have been asked about it */
+	uint32		asked;			/* of the last ones, */
+	uint32		passed;			/* and how many met it */
 	SkxChain   *chain;			/* or a phrase of required words, */
 	SkxPositionPlace **places;	/* whose places are known, by link, */
 	uint32	   *placed;			/* in these documents of the lead's sub-block */
@@ -178,7 +181,9 @@ extern int32 skx_topk_prime(SkxTopk *topk);
 /*
  * topk_batch.c : candidates, in run->docs and run->sums
  *
- * floor drops those whose sum is below; probe adds the parts of a list, and
+ * floor drops those whose sum is below; sieve asks the rest of the query, and
+ * drops those that do not match, where that is less work than other lists, and
+ * finish does not ask it again; probe adds the parts of a list, and
  * drops candidates that can no longer be hits when lists after it give `rest`
  * at most, and with `required` those that are not in it; add adds the parts of
  * a list whose current sub-block they all are in, and drops those that do not
@@ -189,6 +194,7 @@ extern int32 skx_topk_prime(SkxTopk *topk);
  * run->need anew.
  */
 extern void skx_topk_batch_floor(SkxTopkRun *run, int64 floor);
+extern void skx_topk_batch_sieve(SkxTopkRun *run);
 extern void skx_topk_batch_probe(SkxTopkRun *run, SkxTopkList *l, int64 rest,
 								 bool required);
 extern void skx_topk_batch_add(SkxTopkRun *run, SkxTopkList *l);

@@ -231,6 +231,8 @@ skx_or_candidates(SkxOr *o, int required)
 	skx_topk_batch_floor(o->run, o->run->need - skx_or_low(o));
 	if (o->run->n == 0)
 		return;
+	if (o->nlow > 0)
+		skx_topk_batch_sieve(o->run);
 	skx_topk_batch_optional(o->run, o->lists, o->nlow, required);
 	skx_topk_batch_finish(o->run);
 }
@@ -352,6 +354,8 @@ skx_or_several(SkxOr *o, uint32 from, uint32 to)
 		skx_or_drain(o, from, end);
 		if (o->run->n > 0)
 		{
+			if (o->nlow > 0)
+				skx_topk_batch_sieve(o->run);
 			skx_topk_batch_optional(o->run, o->lists, o->nlow, o->nlow);
 			skx_topk_batch_finish(o->run);
 		}
