@@ -6,7 +6,7 @@
 #
 # Long: 2000 queries, else 500 (SKX_RANK_QUERIES).
 #
-# Holds: intake 5, 6, 7; am 4; planner 15; query 2, 4; topk 1
+# Holds: intake 5, 6, 7; am 4; planner 15, 22, 23, 24; query 2, 4; topk 1
 
 use strict;
 use warnings;
@@ -66,6 +66,17 @@ CREATE FUNCTION statement(cond text, rank text, mode text, k int) RETURNS text L
 		CASE WHEN mode = 'seq' THEN ', ctid' ELSE '' END, CASE WHEN k > 0 THEN ' LIMIT ' || k ELSE '' END) END
 $$;
 
+-- What the index counts and lists without a row, where it can.
+CREATE FUNCTION counted(cond text) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+	counts text;
+BEGIN
+	EXECUTE format('SELECT format(''%%s rows, %%s of a column, %%s values: %%s'', (SELECT count(*) FROM docs WHERE %1$s),'
+		' (SELECT count(tenant) FROM docs WHERE %1$s), count(*), coalesce(string_agg(coalesce(tenant::text, ''NULL''), '' '' ORDER BY tenant), ''''))'
+		' FROM (SELECT DISTINCT tenant FROM docs WHERE %1$s) d', cond) INTO counts;
+	RETURN counts;
+END $$;
+
 -- That a plan is not by the index; costs decide which conditions a filter has, and
 -- `false` needs none.  An array that is NULL implies the predicate of docs_text.
 CREATE FUNCTION left_over(stmt text) RETURNS text LANGUAGE plpgsql AS $$
@@ -92,11 +103,13 @@ DECLARE
 	stmt text;
 	mode text;
 	k int;
+	counts text;
 BEGIN
 	queries := 0; matched := 0; n_rows := 0; wrong := '{}';
 	FOR one IN SELECT * FROM asked WHERE qid % stride = part ORDER BY qid LOOP
 		PERFORM set_mode('seq');
 		EXECUTE statement(one.cond, one.rank, 'seq', 0) INTO tids, dist;
+		counts := CASE WHEN one.qid % 3 = 0 THEN counted(one.cond) END;
 		queries := queries + 1;
 		matched := matched + (cardinality(tids) > 0)::int;
 		n_rows := n_rows + cardinality(tids);
@@ -106,6 +119,12 @@ BEGIN
 			stmt := statement(one.cond, one.rank, mode, k);
 			what := CASE WHEN plans AND mode <> 'bitmap' AND one.cond NOT LIKE '%ANY (NULL%' THEN left_over(stmt) END;
 			EXECUTE stmt INTO got, gotd;
+			IF counts IS NOT NULL THEN
+				PERFORM set_config('enable_indexscan', 'on', false), set_config('enable_bitmapscan', 'on', false);
+				IF counted(one.cond) <> counts THEN
+					what := counted(one.cond) || ', not ' || counts;
+				END IF;
+			END IF;
 			IF k > 0 AND (got, coalesce(gotd, '{}')) IS DISTINCT FROM (tids[1:k], coalesce(dist[1:k], '{}'))
 				OR k = 0 AND (got, gotd) IS DISTINCT FROM (tids, dist) THEN
 				what := format('%s of %s rows, k %s', cardinality(got), cardinality(tids), k);
@@ -295,6 +314,24 @@ my %makers = (
 		return one_of("code = $value", "code = ($value || '  ')::bpchar", "code IN ($value, 'ab ')");
 	});
 
+# What an index is asked for something else than itself: comparisons of rows, the
+# same spelled out, and disjunctions; also where the row's own value is NULL.
+sub derived_condition
+{
+	my ($row) = @_;
+	my ($name, $none) = @{ one_of([ tenant => 2 ], [ day => '2020-01-05' ], [ f => 1 ], [ amount => 3 ]) };
+	my $value = quoted($row->{$name} // $none);
+	my $op = one_of('<', '>');
+	my $id = $row->{id} - 5 + int rand 10;
+
+	return one_of("($name, id) $op ($value, $id)", "(id, $name) $op= ($id, $value) AND v IS NOT NULL", "($name, tenant, id) $op= ($value, 3, $id)",
+		"($value, $id) $op ($name, id)", "($name $op $value OR ($name = $value AND id $op $id))",
+		"($name $op $value OR (id $op= $id AND $name = $value))", "($name $op= $value OR ($value = $name AND id = $id) OR $name = $value)",
+		"($name = $value OR $name = '$none')", "($name = $value OR '$none' = $name OR id = $id)",
+		"(v @@ '" . text_query() . "' OR v @@ '" . text_query() . "')",
+		"(v @@ '" . text_query() . "' OR $name = $value)", "NOT ($name = $value OR $name = '$none') AND v IS NOT NULL");
+}
+
 sub null_test { return "$_[0] IS " . one_of('NULL', 'NULL', 'NOT NULL'); }
 
 sub text_query
@@ -329,6 +366,8 @@ sub new_condition
 	}
 	unshift @cond, text_condition() if rand() < 0.65;
 	push @cond, text_condition() if rand() < 0.1;
+	push @cond, derived_condition($row) if rand() < 0.2;
+	shift @cond if @cond > 1 && rand() < 0.2;
 	return join ' AND ', @cond;
 }
 
