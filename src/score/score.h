@@ -185,13 +185,20 @@ extern float skx_score_tf_labels(const SkxScorer *scorer,
 								 const SkxScoreTerm *term, SkxCursor *c,
 								 int i);
 
+/* Does each place of a document count once, whatever its label? */
+static inline bool
+skx_score_is_flat(const SkxScorer *scorer, const SkxScoreTerm *term)
+{
+	return scorer->flat && term->labels == 0;
+}
+
 static inline float
 skx_score_tf(const SkxScorer *scorer, const SkxScoreTerm *term, SkxCursor *c,
 			 int i)
 {
 	if (c->counts != NULL)
 		return c->counts[i];
-	if (scorer->flat && term->labels == 0)
+	if (skx_score_is_flat(scorer, term))
 		return Max(skx_cursor_tfs(c)[i], 1);
 	return skx_score_tf_labels(scorer, term, c, i);
 }

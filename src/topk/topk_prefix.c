@@ -26,11 +26,25 @@
 /* Documents of a range at least, but for the last one. */
 #define SKX_PREFIX_LEAST	1024
 
+/*
+ * Bits that tell which documents a scope may have; in a segment with more
+ * documents several of them share one.
+ */
+#define SKX_PREFIX_BITS		(1 << 22)
+
+/*
+ * A list with less than so many times the documents of the scope is traversed:
+ * 2 ns a posting with such bits, where looking a document up takes 20.
+ */
+#define SKX_PREFIX_DENSE	8
+
 /* Of the documents of a range. */
 typedef struct SkxTopkCounts
 {
 	uint64		bits[SKX_PREFIX_DOCS / 64]; /* those that have some */
-	float		tfs[FLEXIBLE_ARRAY_MEMBER]; /* how many, if so */
+	uint64	   *scoped;			/* those of the scope, SKX_PREFIX_BITS */
+	float		none;			/* of which a document has none, */
+	float		tfs[FLEXIBLE_ARRAY_MEMBER]; /* and what it has if it has more */
 } SkxTopkCounts;
 
 /*
@@ -49,6 +63,8 @@ typedef struct SkxPrefix
 	uint32		from;			/* the range */
 	uint32		to;
 	uint32		end;			/* its documents are before this one */
+	uint32		base;			/* those of the scope in it are from here on; */
+	int			shift;			/* which, by so many at a time, is in `scoped` */
 	SkxTopkCounts *counts;
 	uint32		n;				/* of its documents have some */
 	SkxCursor  *cursor;			/* of a lexeme at a time */
@@ -64,13 +80,29 @@ static inline void
 skx_prefix_count(SkxPrefix *p, int i, uint32 at)
 {
 	float		tf = skx_score_tf(p->run->scorer, p->scored, p->cursor, i);
-	uint64	   *word = &p->counts->bits[at / 64];
-	uint64		bit = UINT64CONST(1) << (at % 64);
 
-	if (tf < 0)
+	if (tf >= 0)
+		p->counts->tfs[at] = Max(p->counts->tfs[at], 0) + tf;
+}
+
+/* Adds postings [i, end) of the sub-block, where all documents are meant. */
+static void
+skx_prefix_count_all(SkxPrefix *p, int i, int end)
+{
+	SkxCursor  *c = p->cursor;
+	const uint32 *docs = c->docs;
+	uint32		from = p->from;
+	float	   *sums = p->counts->tfs;
+	const uint16 *tfs;
+
+	if (!skx_score_is_flat(p->run->scorer, p->scored))
+	{
+		for (; i < end; i++)
+			skx_prefix_count(p, i, docs[i] - from);
 		return;
-	p->counts->tfs[at] = tf + ((*word & bit) != 0 ? p->counts->tfs[at] : 0);
-	*word |= bit;
+	}
+	for (tfs = skx_cursor_tfs(c); i < end; i++)
+		sums[docs[i] - from] += Max(tfs[i], 1);
 }
 
 /*
@@ -86,18 +118,34 @@ skx_prefix_add_all(SkxPrefix *p)
 	while (doc < p->to)
 	{
 		int			end = c->n;
-		int			i;
 
 		CHECK_FOR_INTERRUPTS();
 		while (c->docs[end - 1] >= p->to)
 			end--;
-		for (i = c->i; i < end; i++)
-			skx_prefix_count(p, i, c->docs[i] - p->from);
+		skx_prefix_count_all(p, c->i, end);
 		if (end < c->n)
 			return c->docs[end];
 		doc = skx_cursor_seek(c, c->end);
 	}
 	return doc;
+}
+
+/*
+ * The first of ascending docs[i], ..., docs[n - 1], of which there may be very
+ * many, that is >= target; the last one is.  It is near: one of the next 8, or
+ * of 16 behind these, or of 32.
+ */
+static inline uint32
+skx_prefix_first_from(const uint32 *docs, uint32 i, uint32 n, uint32 target)
+{
+	uint32		step = 8;
+
+	while (step < n - i && docs[i + step - 1] < target)
+	{
+		i += step;
+		step *= 2;
+	}
+	return skx_cursor_first_from(docs, i, Min(i + step, n), target);
 }
 
 /* Adds those of the documents of the scope; returns the same. */
@@ -113,12 +161,64 @@ skx_prefix_add_some(SkxPrefix *p)
 
 		if (doc >= p->end)
 			return doc;
-		i = skx_cursor_first_from(docs, i, p->to, doc);
+		i = skx_prefix_first_from(docs, i, p->to, doc);
 		if (docs[i] != doc)
 			continue;
 		skx_prefix_count(p, p->cursor->i, i++ - p->from);
 	}
 	return p->end;
+}
+
+/* May the scope have the document, which is in the range? */
+static inline bool
+skx_prefix_is_scoped(const SkxPrefix *p, uint32 doc)
+{
+	uint32		bit = (doc - p->base) >> p->shift;
+
+	return (p->counts->scoped[bit / 64] >> (bit % 64) & 1) != 0;
+}
+
+/* The same for a list of which hardly any sub-block is without such. */
+static uint32
+skx_prefix_add_scoped(SkxPrefix *p)
+{
+	SkxCursor  *c = p->cursor;
+	const uint32 *docs = p->scope.docs;
+	uint32		doc = skx_cursor_seek(c, docs[p->from]);
+	uint32		at = p->from;
+
+	while (doc < p->end)
+	{
+		int			end = c->n;
+		int			i;
+
+		CHECK_FOR_INTERRUPTS();
+		while (c->docs[end - 1] >= p->end)
+			end--;
+		for (i = c->i; i < end; i++)
+		{
+			if (!skx_prefix_is_scoped(p, c->docs[i]))
+				continue;
+			at = skx_prefix_first_from(docs, at, p->to, c->docs[i]);
+			if (docs[at] == c->docs[i])
+				skx_prefix_count(p, i, at - p->from);
+		}
+		if (end < c->n)
+			return c->docs[end];
+		doc = skx_cursor_seek(c, c->end);
+	}
+	return doc;
+}
+
+/* Adds the postings of the current list in the range; returns the same. */
+static uint32
+skx_prefix_add_list(SkxPrefix *p, const SkxTerm *term)
+{
+	if (p->scope.docs == NULL)
+		return skx_prefix_add_all(p);
+	if (term->df / SKX_PREFIX_DENSE < p->to - p->from)
+		return skx_prefix_add_scoped(p);
+	return skx_prefix_add_some(p);
 }
 
 /* A list that is over, or not yet there, is not opened. */
@@ -135,8 +235,7 @@ skx_prefix_add(const SkxTerm *term, const char *lexeme, int len, void *arg)
 	if (known && p->next[number] >= p->end)
 		return true;
 	skx_cursor_begin(p->cursor, term);
-	next = p->scope.docs == NULL ? skx_prefix_add_all(p) :
-		skx_prefix_add_some(p);
+	next = skx_prefix_add_list(p, term);
 	if (known)
 		p->next[number] = next;
 	return true;
@@ -183,20 +282,82 @@ skx_prefix_range(SkxPrefix *p, uint32 from, uint32 to)
 		p->end = to > from ? p->scope.docs[to - 1] + 1 : 0;
 }
 
+/* Which documents of the scope are in the range. */
+static void
+skx_prefix_note_scope(SkxPrefix *p)
+{
+	const uint32 *docs = p->scope.docs;
+	uint64	   *bits = p->counts->scoped;
+	uint32		i;
+
+	if (docs == NULL || p->to == p->from)
+		return;
+	p->base = docs[p->from];
+	p->shift = 0;
+	while ((p->end - p->base) >> p->shift >= SKX_PREFIX_BITS)
+		p->shift++;
+	memset(bits, 0, ((p->end - p->base) >> p->shift) / 8 + sizeof(uint64));
+	for (i = p->from; i < p->to; i++)
+	{
+		uint32		bit = (docs[i] - p->base) >> p->shift;
+
+		bits[bit / 64] |= UINT64CONST(1) << (bit % 64);
+	}
+}
+
 static inline uint32
 skx_prefix_words(const SkxPrefix *p)
 {
 	return (p->to - p->from + 63) / 64;
 }
 
+/*
+ * No document has any; those of the last word behind the range, too.  Where
+ * each place counts once, postings can be added to 0; elsewhere one may count 0
+ * times.
+ */
+static void
+skx_prefix_clear(SkxPrefix *p)
+{
+	float		none = skx_score_is_flat(p->run->scorer, p->scored) ? 0 : -1;
+	float	   *tfs = p->counts->tfs;
+	uint32		n = skx_prefix_words(p) * 64;
+	uint32		i;
+
+	p->counts->none = none;
+	for (i = 0; i < n; i++)
+		tfs[i] = none;
+}
+
+/* Which documents have some, and how many these are. */
+static void
+skx_prefix_mark(SkxPrefix *p)
+{
+	const float *tfs = p->counts->tfs;
+	float		none = p->counts->none;
+	uint64	   *bits = p->counts->bits;
+	uint32		nwords = skx_prefix_words(p);
+	uint32		w;
+	int			i;
+
+	for (w = 0; w < nwords; w++, tfs += 64)
+	{
+		uint64		word = 0;
+
+		for (i = 0; i < 64; i++)
+			word |= (uint64) (tfs[i] > none) << i;
+		bits[w] = word;
+	}
+	p->n = pg_popcount((const char *) bits, sizeof(uint64) * nwords);
+}
+
 /* Counts the range from `from` on. */
 static void
 skx_prefix_gather(SkxPrefix *p, uint32 from)
 {
-	uint64	   *bits = p->counts->bits;
-
 	skx_prefix_range(p, from, from + Min(p->span, p->scope.to - from));
-	memset(bits, 0, sizeof(uint64) * skx_prefix_words(p));
+	skx_prefix_clear(p);
+	skx_prefix_note_scope(p);
 	p->df = 0;
 	p->lexeme = 0;
 	if (p->from < p->to)
@@ -206,8 +367,7 @@ skx_prefix_gather(SkxPrefix *p, uint32 from)
 						   true, NULL, skx_prefix_add, p);
 		skx_cursor_close(p->cursor);
 	}
-	p->n = pg_popcount((const char *) bits,
-					   sizeof(uint64) * skx_prefix_words(p));
+	skx_prefix_mark(p);
 }
 
 /* Makes postings of what was counted. */
@@ -312,14 +472,22 @@ skx_prefix_alloc(SkxPrefix *p, uint32 n)
 
 /* The counts of all prefixes of a run, one after the other. */
 static SkxTopkCounts *
-skx_prefix_counts(SkxTopkRun *run)
+skx_prefix_counts(SkxTopkRun *run, bool scoped)
 {
-	Size		n = Min(run->seg->header.ndocs, SKX_PREFIX_DOCS);
+	Size		ndocs = run->seg->header.ndocs;
 
 	if (run->counts == NULL)
+	{
 		run->counts = MemoryContextAlloc(run->topk->pass,
 										 offsetof(SkxTopkCounts, tfs) +
-										 sizeof(float) * (n + 1));
+										 sizeof(float) *
+										 (Min(ndocs, SKX_PREFIX_DOCS) + 64));
+		run->counts->scoped = NULL;
+	}
+	if (scoped && run->counts->scoped == NULL)
+		run->counts->scoped = MemoryContextAlloc(run->topk->pass,
+												 Min(ndocs, SKX_PREFIX_BITS) / 8 +
+												 2 * sizeof(uint64));
 	return run->counts;
 }
 
@@ -379,7 +547,7 @@ skx_topk_list_prefix(SkxTopkRun *run, const SkxScoreTerm *scored,
 	p->scored = scored;
 	p->scope = *scope;
 	p->most = skx_prefix_most(run);
-	p->counts = skx_prefix_counts(run);
+	p->counts = skx_prefix_counts(run, scope->docs != NULL);
 	p->span = total;
 	if (total > SKX_PREFIX_DOCS)
 	{
