@@ -111,6 +111,10 @@ BEGIN
 			RETURN format('%s = %L: %s', col, value, answer);
 		END IF;
 		answers := answers || answer;
+		answer := compare(format('%I <> %L::%s', col, value, type));
+		IF answer NOT LIKE '%by index' THEN
+			RETURN format('%s <> %L: %s', col, value, answer);
+		END IF;
 	END LOOP;
 	RETURN format('%s values, %s NULL, %s NOT NULL, ANY %s', cardinality(answers),
 		compare(format('%I IS NULL', col)), compare(format('%I IS NOT NULL', col)),
@@ -186,6 +190,25 @@ SELECT cond, compare(cond) FROM unnest(ARRAY[
 	'i4 = NULL::int4', 'i4 = ANY (NULL::int4[])', 'i4 = ANY (''{}'')', 'i4 IN (1, 2) AND i4 = 2',
 	't = repeat(''x'', 5000)']) cond;
 
+-- All values but some
+SELECT cond, compare(cond) FROM unnest(ARRAY[
+	'i4 <> 3', '3 <> i4', 'i4 <> 3::int8', 'i2 <> 70000', 'i4 <> NULL', 'i4 <> 1 AND i4 <> 2', 'NOT i4 = 1', 'NOT (i4 = 1 OR i4 = 2)',
+	'i4 NOT IN (1, 2)', 'i4 NOT IN (1, 1, 77)', 'i4 NOT IN (1, 2, NULL)', 'i4 <> ALL (''{}'')', 'i4 <> ALL (NULL::int4[])', 'i4 NOT IN (1, id)',
+	'i4 <> ANY (''{1}'')', 'i4 <> ANY (''{1,NULL,1}'')', 'i4 <> ANY (''{1,2}'')', 'i4 <> ANY (''{NULL}''::int4[])', 'i4 <> ANY (''{}'')',
+	'i4 <> 1 AND i4 IS NOT NULL AND i4 NOT IN (2, 3, -1) AND i8 NOT IN (4, 5)', 'i4 <> 1 AND i4 > -2 AND i4 <> ANY (''{2}'')',
+	'i4 IS DISTINCT FROM 3', 'i4 = 1 OR i4 <> 2', 'b <> false', 'i8 NOT IN (SELECT 1)',
+	'f8 <> ''NaN''', 'f4 <> -0.0', 'f4 <> 0.1::float8', 'n <> 1.500', 'n NOT IN (0, ''NaN'')', 'mood <> ''glad''', 'mood NOT IN (''glad'', ''sad'')',
+	'd <> timestamp ''2020-02-29''', 'd <> timestamp ''2020-02-29 00:00:01''', 'd <> timestamptz ''2020-02-29 00:00+00''', 'ts NOT IN (date ''2020-02-29'', date ''infinity'')',
+	'd <> ANY (''{2020-02-29 00:00:01,2020-02-29 00:00:02}''::timestamp[])', 'd <> ANY (''{2020-02-29 00:00:01}''::timestamp[])', 'tz <> date ''2020-02-29''',
+	'tz NOT IN (date ''2020-02-29'', date ''infinity'')', 't <> ''a''', 't NOT IN (''a'', ''A'', ''none'')', 'v NOT IN (''a'', '''')', 'c NOT IN (''a'', '''')', 't <> repeat(''x'', 5000)',
+	'bp <> ''a''', 'bp NOT IN (''a   '', ''longer'')', 'nm <> ''a''::text COLLATE "C"', 'net <> ''10.0.0.1''::cidr', 'vb <> ''''', 'y <> ''''',
+	$$tsv @@ 'w1' AND i4 <> 3 AND t <> 'a' AND ts < '2010-01-01'$$, $$tsv @@ '!w1' AND i4 NOT IN (1, 2)$$, 'tsv IS NULL AND i4 <> 2', $$tsv @@ 'w1 <-> w2' AND mood <> 'glad'$$]) cond;
+-- as many as are asked for, and one more
+SELECT n, compare(format('i4 NOT IN (%s)', (SELECT string_agg(i::text, ', ') FROM generate_series(4, n + 3) i))) AS rows
+FROM unnest('{1024,1025}'::int[]) n;
+SELECT cond, (SELECT count(*) FROM regexp_matches(compare(cond, 'ORDER BY i4, id LIMIT 40'), '^40 by index$')) AS ordered
+FROM unnest(ARRAY['i4 <> -4', 'i4 NOT IN (-4, 0, 3)', 'i2 <> 1 AND t <> ''a''']) cond;
+
 -- With words, and of the text itself
 SELECT cond, split_part(compare(cond), ' but', 1) AS rows FROM unnest(ARRAY[
 	$$tsv @@ 'common' AND i4 = 3$$, $$tsv @@ 'w1 & w2' AND b AND i4 IN (1, 2)$$, $$tsv @@ '!w1' AND i4 = 3$$,
@@ -196,7 +219,7 @@ SELECT cond, split_part(compare(cond), ' but', 1) AS rows FROM unnest(ARRAY[
 	$$i4 = 1 OR tsv @@ 'x5'$$, 'i4 IN (1, 2) AND i4 < 2']) cond;
 SELECT cond, compare(cond, $$ORDER BY tsv <@> 'w1 | x15 | common', id LIMIT 30$$),
 	split_part(compare(cond, $$ORDER BY tsv <@> 'w1 | x15 | common'$$), ' ', 1) AS "all" FROM unnest(ARRAY[
-	'i4 = 3', 'i4 IN (1, 2)', 'i4 > 3', 'i4 < 99', 'ts > ''2010-01-01'' AND i4 <= 0', 'n < -1.4', 'b', 'NOT b', 'i4 IS NULL', 'tsv IS NULL', 'tsv IS NOT NULL', 'true',
+	'i4 = 3', 'i4 IN (1, 2)', 'i4 > 3', 'i4 < 99', 'i4 <> 3', 'i4 NOT IN (1, 2, 3)', $$tsv @@ 'w1' AND t <> 'a'$$, 'ts > ''2010-01-01'' AND i4 <= 0', 'n < -1.4', 'b', 'NOT b', 'i4 IS NULL', 'tsv IS NULL', 'tsv IS NOT NULL', 'true',
 	$$tsv @@ 'w1' AND i4 = 3$$, $$tsv @@ 'w1' AND i4 > 3$$, $$tsv @@ 'w1 | x15 | common' AND i4 IN (3, 4)$$, $$tsv @@ 'w1 | x15 | common' AND i4 < -3$$, $$tsv @@ '!w1' AND b$$,
 	$$tsv @@ ANY (ARRAY['!w1', 'x5']::tsquery[]) AND mood = 'sad'$$]) cond;
 
@@ -208,9 +231,16 @@ EXECUTE few(3, '{a,A}');
 EXECUTE few(3, NULL);
 EXECUTE few(NULL, '{a}');
 EXECUTE few(4, '{}');
+PREPARE other(int4, int4, text) AS SELECT count(*) FROM docs WHERE tsv @@ 'common' AND i4 NOT IN ($1, $2, 5) AND t <> $3;
+EXPLAIN (COSTS OFF) EXECUTE other(1, 2, 'a');
+EXECUTE other(1, 2, 'a');
+EXECUTE other(1, 1, 'none');
+EXECUTE other(1, NULL, 'a');
+EXECUTE other(1, 2, NULL);
 RESET plan_cache_mode;
 SELECT k, (SELECT count(*) FROM docs WHERE i8 > k AND i8 < k + 3 AND tsv @@ 'common') FROM unnest('{1,2,NULL}'::int2[]) k;
 SELECT k, (SELECT count(*) FROM docs WHERE i8 = k AND tsv @@ 'common') FROM unnest('{1,2,NULL}'::int2[]) k;
+SELECT k, (SELECT count(*) FROM docs WHERE i8 <> k AND i4 NOT IN (k, k + 1) AND tsv @@ 'common') FROM unnest('{1,2,NULL}'::int2[]) k;
 RESET enable_seqscan;
 
 -- How many rows are expected: df is known, also of values that ANALYZE has not seen
@@ -226,7 +256,7 @@ BEGIN
 	RETURN plan -> 0 -> 'Plan' ->> 'Plan Rows';
 END $$;
 SELECT cond, expects(cond) BETWEEN n * .7 AND n * 1.5 AS near FROM (VALUES
-	('i4 = 77', 500), ($$t = 'fresh'$$, 500), ('i4 IN (77, 78)', 500), ('i4 = 3', 62),
+	('i4 = 77', 500), ('i4 <> 77', 694), ($$t = 'fresh'$$, 500), ('i4 IN (77, 78)', 500), ('i4 = 3', 62),
 	($$t = 'fresh' AND i4 IS NOT NULL$$, 500)) v (cond, n);
 DROP FUNCTION expects;
 

@@ -25,8 +25,8 @@ DEFAULT FOR TYPE pg_catalog.tsvector USING skipidx FAMILY tsvector_ops AS
 	OPERATOR 2 pg_catalog.@@@ (pg_catalog.tsvector, pg_catalog.tsquery);
 
 --
--- Columns beside the text: equality, of types that are compared with each
--- other, ranges where canonical forms ascend as values do, and the canonical
+-- Columns beside the text: equality and its negation, of types that are compared
+-- with each other, ranges where canonical forms ascend as values do, and the canonical
 -- form of a value, which is what an index holds.
 --
 
@@ -180,6 +180,7 @@ DEFAULT FOR TYPE pg_catalog.bool USING skipidx FAMILY bool_ops AS
 	OPERATOR 1 pg_catalog.< (pg_catalog.bool, pg_catalog.bool),
 	OPERATOR 2 pg_catalog.<= (pg_catalog.bool, pg_catalog.bool),
 	OPERATOR 3 pg_catalog.= (pg_catalog.bool, pg_catalog.bool),
+	OPERATOR 8 pg_catalog.<> (pg_catalog.bool, pg_catalog.bool),
 	OPERATOR 4 pg_catalog.>= (pg_catalog.bool, pg_catalog.bool),
 	OPERATOR 5 pg_catalog.> (pg_catalog.bool, pg_catalog.bool),
 	FUNCTION 1 (pg_catalog.bool) skipidx_canonical(pg_catalog.bool);
@@ -191,6 +192,7 @@ DEFAULT FOR TYPE pg_catalog.int2 USING skipidx FAMILY integer_ops AS
 	OPERATOR 1 pg_catalog.< (pg_catalog.int2, pg_catalog.int2),
 	OPERATOR 2 pg_catalog.<= (pg_catalog.int2, pg_catalog.int2),
 	OPERATOR 3 pg_catalog.= (pg_catalog.int2, pg_catalog.int2),
+	OPERATOR 8 pg_catalog.<> (pg_catalog.int2, pg_catalog.int2),
 	OPERATOR 4 pg_catalog.>= (pg_catalog.int2, pg_catalog.int2),
 	OPERATOR 5 pg_catalog.> (pg_catalog.int2, pg_catalog.int2),
 	FUNCTION 1 (pg_catalog.int2) skipidx_canonical(pg_catalog.int2);
@@ -200,6 +202,7 @@ DEFAULT FOR TYPE pg_catalog.int4 USING skipidx FAMILY integer_ops AS
 	OPERATOR 1 pg_catalog.< (pg_catalog.int4, pg_catalog.int4),
 	OPERATOR 2 pg_catalog.<= (pg_catalog.int4, pg_catalog.int4),
 	OPERATOR 3 pg_catalog.= (pg_catalog.int4, pg_catalog.int4),
+	OPERATOR 8 pg_catalog.<> (pg_catalog.int4, pg_catalog.int4),
 	OPERATOR 4 pg_catalog.>= (pg_catalog.int4, pg_catalog.int4),
 	OPERATOR 5 pg_catalog.> (pg_catalog.int4, pg_catalog.int4),
 	FUNCTION 1 (pg_catalog.int4) skipidx_canonical(pg_catalog.int4);
@@ -209,6 +212,7 @@ DEFAULT FOR TYPE pg_catalog.int8 USING skipidx FAMILY integer_ops AS
 	OPERATOR 1 pg_catalog.< (pg_catalog.int8, pg_catalog.int8),
 	OPERATOR 2 pg_catalog.<= (pg_catalog.int8, pg_catalog.int8),
 	OPERATOR 3 pg_catalog.= (pg_catalog.int8, pg_catalog.int8),
+	OPERATOR 8 pg_catalog.<> (pg_catalog.int8, pg_catalog.int8),
 	OPERATOR 4 pg_catalog.>= (pg_catalog.int8, pg_catalog.int8),
 	OPERATOR 5 pg_catalog.> (pg_catalog.int8, pg_catalog.int8),
 	FUNCTION 1 (pg_catalog.int8) skipidx_canonical(pg_catalog.int8);
@@ -217,31 +221,37 @@ ALTER OPERATOR FAMILY integer_ops USING skipidx ADD
 	OPERATOR 1 pg_catalog.< (pg_catalog.int2, pg_catalog.int4),
 	OPERATOR 2 pg_catalog.<= (pg_catalog.int2, pg_catalog.int4),
 	OPERATOR 3 pg_catalog.= (pg_catalog.int2, pg_catalog.int4),
+	OPERATOR 8 pg_catalog.<> (pg_catalog.int2, pg_catalog.int4),
 	OPERATOR 4 pg_catalog.>= (pg_catalog.int2, pg_catalog.int4),
 	OPERATOR 5 pg_catalog.> (pg_catalog.int2, pg_catalog.int4),
 	OPERATOR 1 pg_catalog.< (pg_catalog.int2, pg_catalog.int8),
 	OPERATOR 2 pg_catalog.<= (pg_catalog.int2, pg_catalog.int8),
 	OPERATOR 3 pg_catalog.= (pg_catalog.int2, pg_catalog.int8),
+	OPERATOR 8 pg_catalog.<> (pg_catalog.int2, pg_catalog.int8),
 	OPERATOR 4 pg_catalog.>= (pg_catalog.int2, pg_catalog.int8),
 	OPERATOR 5 pg_catalog.> (pg_catalog.int2, pg_catalog.int8),
 	OPERATOR 1 pg_catalog.< (pg_catalog.int4, pg_catalog.int2),
 	OPERATOR 2 pg_catalog.<= (pg_catalog.int4, pg_catalog.int2),
 	OPERATOR 3 pg_catalog.= (pg_catalog.int4, pg_catalog.int2),
+	OPERATOR 8 pg_catalog.<> (pg_catalog.int4, pg_catalog.int2),
 	OPERATOR 4 pg_catalog.>= (pg_catalog.int4, pg_catalog.int2),
 	OPERATOR 5 pg_catalog.> (pg_catalog.int4, pg_catalog.int2),
 	OPERATOR 1 pg_catalog.< (pg_catalog.int4, pg_catalog.int8),
 	OPERATOR 2 pg_catalog.<= (pg_catalog.int4, pg_catalog.int8),
 	OPERATOR 3 pg_catalog.= (pg_catalog.int4, pg_catalog.int8),
+	OPERATOR 8 pg_catalog.<> (pg_catalog.int4, pg_catalog.int8),
 	OPERATOR 4 pg_catalog.>= (pg_catalog.int4, pg_catalog.int8),
 	OPERATOR 5 pg_catalog.> (pg_catalog.int4, pg_catalog.int8),
 	OPERATOR 1 pg_catalog.< (pg_catalog.int8, pg_catalog.int2),
 	OPERATOR 2 pg_catalog.<= (pg_catalog.int8, pg_catalog.int2),
 	OPERATOR 3 pg_catalog.= (pg_catalog.int8, pg_catalog.int2),
+	OPERATOR 8 pg_catalog.<> (pg_catalog.int8, pg_catalog.int2),
 	OPERATOR 4 pg_catalog.>= (pg_catalog.int8, pg_catalog.int2),
 	OPERATOR 5 pg_catalog.> (pg_catalog.int8, pg_catalog.int2),
 	OPERATOR 1 pg_catalog.< (pg_catalog.int8, pg_catalog.int4),
 	OPERATOR 2 pg_catalog.<= (pg_catalog.int8, pg_catalog.int4),
 	OPERATOR 3 pg_catalog.= (pg_catalog.int8, pg_catalog.int4),
+	OPERATOR 8 pg_catalog.<> (pg_catalog.int8, pg_catalog.int4),
 	OPERATOR 4 pg_catalog.>= (pg_catalog.int8, pg_catalog.int4),
 	OPERATOR 5 pg_catalog.> (pg_catalog.int8, pg_catalog.int4);
 
@@ -252,6 +262,7 @@ DEFAULT FOR TYPE pg_catalog.oid USING skipidx FAMILY oid_ops AS
 	OPERATOR 1 pg_catalog.< (pg_catalog.oid, pg_catalog.oid),
 	OPERATOR 2 pg_catalog.<= (pg_catalog.oid, pg_catalog.oid),
 	OPERATOR 3 pg_catalog.= (pg_catalog.oid, pg_catalog.oid),
+	OPERATOR 8 pg_catalog.<> (pg_catalog.oid, pg_catalog.oid),
 	OPERATOR 4 pg_catalog.>= (pg_catalog.oid, pg_catalog.oid),
 	OPERATOR 5 pg_catalog.> (pg_catalog.oid, pg_catalog.oid),
 	FUNCTION 1 (pg_catalog.oid) skipidx_canonical(pg_catalog.oid);
@@ -263,6 +274,7 @@ DEFAULT FOR TYPE pg_catalog.float4 USING skipidx FAMILY float_ops AS
 	OPERATOR 1 pg_catalog.< (pg_catalog.float4, pg_catalog.float4),
 	OPERATOR 2 pg_catalog.<= (pg_catalog.float4, pg_catalog.float4),
 	OPERATOR 3 pg_catalog.= (pg_catalog.float4, pg_catalog.float4),
+	OPERATOR 8 pg_catalog.<> (pg_catalog.float4, pg_catalog.float4),
 	OPERATOR 4 pg_catalog.>= (pg_catalog.float4, pg_catalog.float4),
 	OPERATOR 5 pg_catalog.> (pg_catalog.float4, pg_catalog.float4),
 	FUNCTION 1 (pg_catalog.float4) skipidx_canonical(pg_catalog.float4);
@@ -272,6 +284,7 @@ DEFAULT FOR TYPE pg_catalog.float8 USING skipidx FAMILY float_ops AS
 	OPERATOR 1 pg_catalog.< (pg_catalog.float8, pg_catalog.float8),
 	OPERATOR 2 pg_catalog.<= (pg_catalog.float8, pg_catalog.float8),
 	OPERATOR 3 pg_catalog.= (pg_catalog.float8, pg_catalog.float8),
+	OPERATOR 8 pg_catalog.<> (pg_catalog.float8, pg_catalog.float8),
 	OPERATOR 4 pg_catalog.>= (pg_catalog.float8, pg_catalog.float8),
 	OPERATOR 5 pg_catalog.> (pg_catalog.float8, pg_catalog.float8),
 	FUNCTION 1 (pg_catalog.float8) skipidx_canonical(pg_catalog.float8);
@@ -280,11 +293,13 @@ ALTER OPERATOR FAMILY float_ops USING skipidx ADD
 	OPERATOR 1 pg_catalog.< (pg_catalog.float4, pg_catalog.float8),
 	OPERATOR 2 pg_catalog.<= (pg_catalog.float4, pg_catalog.float8),
 	OPERATOR 3 pg_catalog.= (pg_catalog.float4, pg_catalog.float8),
+	OPERATOR 8 pg_catalog.<> (pg_catalog.float4, pg_catalog.float8),
 	OPERATOR 4 pg_catalog.>= (pg_catalog.float4, pg_catalog.float8),
 	OPERATOR 5 pg_catalog.> (pg_catalog.float4, pg_catalog.float8),
 	OPERATOR 1 pg_catalog.< (pg_catalog.float8, pg_catalog.float4),
 	OPERATOR 2 pg_catalog.<= (pg_catalog.float8, pg_catalog.float4),
 	OPERATOR 3 pg_catalog.= (pg_catalog.float8, pg_catalog.float4),
+	OPERATOR 8 pg_catalog.<> (pg_catalog.float8, pg_catalog.float4),
 	OPERATOR 4 pg_catalog.>= (pg_catalog.float8, pg_catalog.float4),
 	OPERATOR 5 pg_catalog.> (pg_catalog.float8, pg_catalog.float4);
 
@@ -295,6 +310,7 @@ DEFAULT FOR TYPE pg_catalog.numeric USING skipidx FAMILY numeric_ops AS
 	OPERATOR 1 pg_catalog.< (pg_catalog.numeric, pg_catalog.numeric),
 	OPERATOR 2 pg_catalog.<= (pg_catalog.numeric, pg_catalog.numeric),
 	OPERATOR 3 pg_catalog.= (pg_catalog.numeric, pg_catalog.numeric),
+	OPERATOR 8 pg_catalog.<> (pg_catalog.numeric, pg_catalog.numeric),
 	OPERATOR 4 pg_catalog.>= (pg_catalog.numeric, pg_catalog.numeric),
 	OPERATOR 5 pg_catalog.> (pg_catalog.numeric, pg_catalog.numeric),
 	FUNCTION 1 (pg_catalog.numeric) skipidx_canonical(pg_catalog.numeric);
@@ -306,6 +322,7 @@ DEFAULT FOR TYPE pg_catalog.money USING skipidx FAMILY money_ops AS
 	OPERATOR 1 pg_catalog.< (pg_catalog.money, pg_catalog.money),
 	OPERATOR 2 pg_catalog.<= (pg_catalog.money, pg_catalog.money),
 	OPERATOR 3 pg_catalog.= (pg_catalog.money, pg_catalog.money),
+	OPERATOR 8 pg_catalog.<> (pg_catalog.money, pg_catalog.money),
 	OPERATOR 4 pg_catalog.>= (pg_catalog.money, pg_catalog.money),
 	OPERATOR 5 pg_catalog.> (pg_catalog.money, pg_catalog.money),
 	FUNCTION 1 (pg_catalog.money) skipidx_canonical(pg_catalog.money);
@@ -317,6 +334,7 @@ DEFAULT FOR TYPE pg_catalog.date USING skipidx FAMILY datetime_ops AS
 	OPERATOR 1 pg_catalog.< (pg_catalog.date, pg_catalog.date),
 	OPERATOR 2 pg_catalog.<= (pg_catalog.date, pg_catalog.date),
 	OPERATOR 3 pg_catalog.= (pg_catalog.date, pg_catalog.date),
+	OPERATOR 8 pg_catalog.<> (pg_catalog.date, pg_catalog.date),
 	OPERATOR 4 pg_catalog.>= (pg_catalog.date, pg_catalog.date),
 	OPERATOR 5 pg_catalog.> (pg_catalog.date, pg_catalog.date),
 	FUNCTION 1 (pg_catalog.date) skipidx_canonical(pg_catalog.date);
@@ -326,6 +344,7 @@ DEFAULT FOR TYPE pg_catalog.timestamp USING skipidx FAMILY datetime_ops AS
 	OPERATOR 1 pg_catalog.< (pg_catalog.timestamp, pg_catalog.timestamp),
 	OPERATOR 2 pg_catalog.<= (pg_catalog.timestamp, pg_catalog.timestamp),
 	OPERATOR 3 pg_catalog.= (pg_catalog.timestamp, pg_catalog.timestamp),
+	OPERATOR 8 pg_catalog.<> (pg_catalog.timestamp, pg_catalog.timestamp),
 	OPERATOR 4 pg_catalog.>= (pg_catalog.timestamp, pg_catalog.timestamp),
 	OPERATOR 5 pg_catalog.> (pg_catalog.timestamp, pg_catalog.timestamp),
 	FUNCTION 1 (pg_catalog.timestamp) skipidx_canonical(pg_catalog.timestamp);
@@ -334,11 +353,13 @@ ALTER OPERATOR FAMILY datetime_ops USING skipidx ADD
 	OPERATOR 1 pg_catalog.< (pg_catalog.date, pg_catalog.timestamp),
 	OPERATOR 2 pg_catalog.<= (pg_catalog.date, pg_catalog.timestamp),
 	OPERATOR 3 pg_catalog.= (pg_catalog.date, pg_catalog.timestamp),
+	OPERATOR 8 pg_catalog.<> (pg_catalog.date, pg_catalog.timestamp),
 	OPERATOR 4 pg_catalog.>= (pg_catalog.date, pg_catalog.timestamp),
 	OPERATOR 5 pg_catalog.> (pg_catalog.date, pg_catalog.timestamp),
 	OPERATOR 1 pg_catalog.< (pg_catalog.timestamp, pg_catalog.date),
 	OPERATOR 2 pg_catalog.<= (pg_catalog.timestamp, pg_catalog.date),
 	OPERATOR 3 pg_catalog.= (pg_catalog.timestamp, pg_catalog.date),
+	OPERATOR 8 pg_catalog.<> (pg_catalog.timestamp, pg_catalog.date),
 	OPERATOR 4 pg_catalog.>= (pg_catalog.timestamp, pg_catalog.date),
 	OPERATOR 5 pg_catalog.> (pg_catalog.timestamp, pg_catalog.date);
 
@@ -347,11 +368,13 @@ ALTER OPERATOR FAMILY datetime_ops USING skipidx ADD
 	OPERATOR 1 pg_catalog.< (pg_catalog.date, pg_catalog.timestamptz),
 	OPERATOR 2 pg_catalog.<= (pg_catalog.date, pg_catalog.timestamptz),
 	OPERATOR 3 pg_catalog.= (pg_catalog.date, pg_catalog.timestamptz),
+	OPERATOR 8 pg_catalog.<> (pg_catalog.date, pg_catalog.timestamptz),
 	OPERATOR 4 pg_catalog.>= (pg_catalog.date, pg_catalog.timestamptz),
 	OPERATOR 5 pg_catalog.> (pg_catalog.date, pg_catalog.timestamptz),
 	OPERATOR 1 pg_catalog.< (pg_catalog.timestamp, pg_catalog.timestamptz),
 	OPERATOR 2 pg_catalog.<= (pg_catalog.timestamp, pg_catalog.timestamptz),
 	OPERATOR 3 pg_catalog.= (pg_catalog.timestamp, pg_catalog.timestamptz),
+	OPERATOR 8 pg_catalog.<> (pg_catalog.timestamp, pg_catalog.timestamptz),
 	OPERATOR 4 pg_catalog.>= (pg_catalog.timestamp, pg_catalog.timestamptz),
 	OPERATOR 5 pg_catalog.> (pg_catalog.timestamp, pg_catalog.timestamptz),
 	FUNCTION 2 (pg_catalog.date, pg_catalog.timestamptz) skipidx_place_date(pg_catalog.timestamptz, pg_catalog.internal),
@@ -364,6 +387,7 @@ DEFAULT FOR TYPE pg_catalog.timestamptz USING skipidx FAMILY timestamptz_ops AS
 	OPERATOR 1 pg_catalog.< (pg_catalog.timestamptz, pg_catalog.timestamptz),
 	OPERATOR 2 pg_catalog.<= (pg_catalog.timestamptz, pg_catalog.timestamptz),
 	OPERATOR 3 pg_catalog.= (pg_catalog.timestamptz, pg_catalog.timestamptz),
+	OPERATOR 8 pg_catalog.<> (pg_catalog.timestamptz, pg_catalog.timestamptz),
 	OPERATOR 4 pg_catalog.>= (pg_catalog.timestamptz, pg_catalog.timestamptz),
 	OPERATOR 5 pg_catalog.> (pg_catalog.timestamptz, pg_catalog.timestamptz),
 	FUNCTION 1 (pg_catalog.timestamptz) skipidx_canonical(pg_catalog.timestamptz);
@@ -372,11 +396,13 @@ ALTER OPERATOR FAMILY timestamptz_ops USING skipidx ADD
 	OPERATOR 1 pg_catalog.< (pg_catalog.timestamptz, pg_catalog.date),
 	OPERATOR 2 pg_catalog.<= (pg_catalog.timestamptz, pg_catalog.date),
 	OPERATOR 3 pg_catalog.= (pg_catalog.timestamptz, pg_catalog.date),
+	OPERATOR 8 pg_catalog.<> (pg_catalog.timestamptz, pg_catalog.date),
 	OPERATOR 4 pg_catalog.>= (pg_catalog.timestamptz, pg_catalog.date),
 	OPERATOR 5 pg_catalog.> (pg_catalog.timestamptz, pg_catalog.date),
 	OPERATOR 1 pg_catalog.< (pg_catalog.timestamptz, pg_catalog.timestamp),
 	OPERATOR 2 pg_catalog.<= (pg_catalog.timestamptz, pg_catalog.timestamp),
 	OPERATOR 3 pg_catalog.= (pg_catalog.timestamptz, pg_catalog.timestamp),
+	OPERATOR 8 pg_catalog.<> (pg_catalog.timestamptz, pg_catalog.timestamp),
 	OPERATOR 4 pg_catalog.>= (pg_catalog.timestamptz, pg_catalog.timestamp),
 	OPERATOR 5 pg_catalog.> (pg_catalog.timestamptz, pg_catalog.timestamp),
 	FUNCTION 2 (pg_catalog.timestamptz, pg_catalog.date) skipidx_place_timestamptz(pg_catalog.date, pg_catalog.internal),
@@ -389,6 +415,7 @@ DEFAULT FOR TYPE pg_catalog.time USING skipidx FAMILY time_ops AS
 	OPERATOR 1 pg_catalog.< (pg_catalog.time, pg_catalog.time),
 	OPERATOR 2 pg_catalog.<= (pg_catalog.time, pg_catalog.time),
 	OPERATOR 3 pg_catalog.= (pg_catalog.time, pg_catalog.time),
+	OPERATOR 8 pg_catalog.<> (pg_catalog.time, pg_catalog.time),
 	OPERATOR 4 pg_catalog.>= (pg_catalog.time, pg_catalog.time),
 	OPERATOR 5 pg_catalog.> (pg_catalog.time, pg_catalog.time),
 	FUNCTION 1 (pg_catalog.time) skipidx_canonical(pg_catalog.time);
@@ -398,22 +425,27 @@ CREATE OPERATOR FAMILY text_ops USING skipidx;
 CREATE OPERATOR CLASS text_ops
 DEFAULT FOR TYPE pg_catalog.text USING skipidx FAMILY text_ops AS
 	OPERATOR 3 pg_catalog.= (pg_catalog.text, pg_catalog.text),
+	OPERATOR 8 pg_catalog.<> (pg_catalog.text, pg_catalog.text),
 	FUNCTION 1 (pg_catalog.text) skipidx_canonical(pg_catalog.text);
 
 CREATE OPERATOR CLASS name_ops
 DEFAULT FOR TYPE pg_catalog.name USING skipidx FAMILY text_ops AS
 	OPERATOR 3 pg_catalog.= (pg_catalog.name, pg_catalog.name),
+	OPERATOR 8 pg_catalog.<> (pg_catalog.name, pg_catalog.name),
 	FUNCTION 1 (pg_catalog.name) skipidx_canonical(pg_catalog.name);
 
 ALTER OPERATOR FAMILY text_ops USING skipidx ADD
 	OPERATOR 3 pg_catalog.= (pg_catalog.text, pg_catalog.name),
-	OPERATOR 3 pg_catalog.= (pg_catalog.name, pg_catalog.text);
+	OPERATOR 8 pg_catalog.<> (pg_catalog.text, pg_catalog.name),
+	OPERATOR 3 pg_catalog.= (pg_catalog.name, pg_catalog.text),
+	OPERATOR 8 pg_catalog.<> (pg_catalog.name, pg_catalog.text);
 
 CREATE OPERATOR FAMILY bpchar_ops USING skipidx;
 
 CREATE OPERATOR CLASS bpchar_ops
 DEFAULT FOR TYPE pg_catalog.bpchar USING skipidx FAMILY bpchar_ops AS
 	OPERATOR 3 pg_catalog.= (pg_catalog.bpchar, pg_catalog.bpchar),
+	OPERATOR 8 pg_catalog.<> (pg_catalog.bpchar, pg_catalog.bpchar),
 	FUNCTION 1 (pg_catalog.bpchar) skipidx_canonical(pg_catalog.bpchar);
 
 CREATE OPERATOR FAMILY bytea_ops USING skipidx;
@@ -421,6 +453,7 @@ CREATE OPERATOR FAMILY bytea_ops USING skipidx;
 CREATE OPERATOR CLASS bytea_ops
 DEFAULT FOR TYPE pg_catalog.bytea USING skipidx FAMILY bytea_ops AS
 	OPERATOR 3 pg_catalog.= (pg_catalog.bytea, pg_catalog.bytea),
+	OPERATOR 8 pg_catalog.<> (pg_catalog.bytea, pg_catalog.bytea),
 	FUNCTION 1 (pg_catalog.bytea) skipidx_canonical(pg_catalog.bytea);
 
 CREATE OPERATOR FAMILY uuid_ops USING skipidx;
@@ -430,6 +463,7 @@ DEFAULT FOR TYPE pg_catalog.uuid USING skipidx FAMILY uuid_ops AS
 	OPERATOR 1 pg_catalog.< (pg_catalog.uuid, pg_catalog.uuid),
 	OPERATOR 2 pg_catalog.<= (pg_catalog.uuid, pg_catalog.uuid),
 	OPERATOR 3 pg_catalog.= (pg_catalog.uuid, pg_catalog.uuid),
+	OPERATOR 8 pg_catalog.<> (pg_catalog.uuid, pg_catalog.uuid),
 	OPERATOR 4 pg_catalog.>= (pg_catalog.uuid, pg_catalog.uuid),
 	OPERATOR 5 pg_catalog.> (pg_catalog.uuid, pg_catalog.uuid),
 	FUNCTION 1 (pg_catalog.uuid) skipidx_canonical(pg_catalog.uuid);
@@ -439,6 +473,7 @@ CREATE OPERATOR FAMILY network_ops USING skipidx;
 CREATE OPERATOR CLASS inet_ops
 DEFAULT FOR TYPE pg_catalog.inet USING skipidx FAMILY network_ops AS
 	OPERATOR 3 pg_catalog.= (pg_catalog.inet, pg_catalog.inet),
+	OPERATOR 8 pg_catalog.<> (pg_catalog.inet, pg_catalog.inet),
 	FUNCTION 1 (pg_catalog.inet) skipidx_canonical(pg_catalog.inet);
 
 CREATE OPERATOR FAMILY macaddr_ops USING skipidx;
@@ -448,6 +483,7 @@ DEFAULT FOR TYPE pg_catalog.macaddr USING skipidx FAMILY macaddr_ops AS
 	OPERATOR 1 pg_catalog.< (pg_catalog.macaddr, pg_catalog.macaddr),
 	OPERATOR 2 pg_catalog.<= (pg_catalog.macaddr, pg_catalog.macaddr),
 	OPERATOR 3 pg_catalog.= (pg_catalog.macaddr, pg_catalog.macaddr),
+	OPERATOR 8 pg_catalog.<> (pg_catalog.macaddr, pg_catalog.macaddr),
 	OPERATOR 4 pg_catalog.>= (pg_catalog.macaddr, pg_catalog.macaddr),
 	OPERATOR 5 pg_catalog.> (pg_catalog.macaddr, pg_catalog.macaddr),
 	FUNCTION 1 (pg_catalog.macaddr) skipidx_canonical(pg_catalog.macaddr);
@@ -457,6 +493,7 @@ CREATE OPERATOR FAMILY bit_ops USING skipidx;
 CREATE OPERATOR CLASS bit_ops
 DEFAULT FOR TYPE pg_catalog.bit USING skipidx FAMILY bit_ops AS
 	OPERATOR 3 pg_catalog.= (pg_catalog.bit, pg_catalog.bit),
+	OPERATOR 8 pg_catalog.<> (pg_catalog.bit, pg_catalog.bit),
 	FUNCTION 1 (pg_catalog.bit) skipidx_canonical(pg_catalog.bit);
 
 CREATE OPERATOR FAMILY varbit_ops USING skipidx;
@@ -464,6 +501,7 @@ CREATE OPERATOR FAMILY varbit_ops USING skipidx;
 CREATE OPERATOR CLASS varbit_ops
 DEFAULT FOR TYPE pg_catalog.varbit USING skipidx FAMILY varbit_ops AS
 	OPERATOR 3 pg_catalog.= (pg_catalog.varbit, pg_catalog.varbit),
+	OPERATOR 8 pg_catalog.<> (pg_catalog.varbit, pg_catalog.varbit),
 	FUNCTION 1 (pg_catalog.varbit) skipidx_canonical(pg_catalog.varbit);
 
 CREATE OPERATOR FAMILY enum_ops USING skipidx;
@@ -471,6 +509,7 @@ CREATE OPERATOR FAMILY enum_ops USING skipidx;
 CREATE OPERATOR CLASS anyenum_ops
 DEFAULT FOR TYPE pg_catalog.anyenum USING skipidx FAMILY enum_ops AS
 	OPERATOR 3 pg_catalog.= (pg_catalog.anyenum, pg_catalog.anyenum),
+	OPERATOR 8 pg_catalog.<> (pg_catalog.anyenum, pg_catalog.anyenum),
 	FUNCTION 1 (pg_catalog.anyenum) skipidx_canonical(pg_catalog.anyenum);
 
 -- Elements are values of the default operator class of their type.

@@ -25,7 +25,7 @@
 #define SKX_STRATEGY_RANK		3	/* tsvector <@> skipidx_ref, FOR ORDER BY */
 
 /* Of all of them. */
-#define SKX_NSTRATEGIES			SKX_STRATEGY_CONTAINS
+#define SKX_NSTRATEGIES			SKX_STRATEGY_DIFFERS
 
 /* Parsed reloptions. */
 typedef struct SkxOptions

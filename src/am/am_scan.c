@@ -155,7 +155,8 @@ skx_am_scan_compile(IndexScanDesc scan)
 				 key->sk_strategy);
 		queries[nqueries++] = DatumGetTSQuery(key->sk_argument);
 	}
-	so->nconditions = skx_intake_join_ranges(so->conditions, so->nconditions);
+	so->nconditions = skx_intake_join_conditions(so->conditions,
+												 so->nconditions);
 	so->nqueries = nqueries;
 	so->queries = queries;
 	return skx_query_compile(queries, nqueries, so->conditions,

@@ -101,7 +101,8 @@ skx_cost_is_range(const SkxCosting *c, Node *clause, int column)
 	strategy = OidIsValid(operator) ?
 		get_op_opfamily_strategy(operator,
 								 c->index->rel->rd_opfamily[column]) : 0;
-	return strategy != 0 && strategy != SKX_STRATEGY_EQUAL;
+	return strategy >= SKX_STRATEGY_LESS && strategy <= SKX_STRATEGY_GREATER &&
+		strategy != SKX_STRATEGY_EQUAL;
 }
 
 /* Those of a column come one after the other. */
@@ -117,6 +118,15 @@ skx_cost_range(SkxCosting *c, RestrictInfo *qual, int column)
 		c->ranges = lappend(c->ranges, range);
 	}
 	range->quals = lappend(range->quals, qual);
+}
+
+/* Those that follow from NOT IN are one: a column is NULL only once. */
+static void
+skx_cost_add(SkxCosting *c, SkxCondition *condition)
+{
+	if (c->conditions == NIL ||
+		!skx_intake_join_without(llast(c->conditions), condition))
+		c->conditions = lappend(c->conditions, condition);
 }
 
 static void
@@ -138,7 +148,7 @@ skx_cost_condition(SkxCosting *c, RestrictInfo *qual, int column)
 	else if (condition->kind == SKX_CONDITION_QUERIES)
 		c->unknown = lappend(c->unknown, qual);
 	else
-		c->conditions = lappend(c->conditions, condition);
+		skx_cost_add(c, condition);
 }
 
 void

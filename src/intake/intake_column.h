@@ -27,6 +27,7 @@
 #define SKX_STRATEGY_GREATER	5	/* to here */
 #define SKX_STRATEGY_OVERLAPS	6	/* array && array */
 #define SKX_STRATEGY_CONTAINS	7	/* array @> array */
+#define SKX_STRATEGY_DIFFERS	8	/* <> */
 
 /*
  * intake_column.c
@@ -120,18 +121,27 @@ extern bool skx_intake_meets(const SkxCondition *condition,
 							 TSVector document);
 
 /*
+ * join_without adds what another condition says that documents must not have of
+ * the same column; false: they are not such.  join_conditions makes one of these
+ * and one of a column's ranges; returns how many conditions are left.
+ */
+extern bool skx_intake_join_without(SkxCondition *condition,
+									const SkxCondition *other);
+extern int	skx_intake_join_conditions(SkxCondition *conditions, int n);
+
+/*
  * intake_range.c : values below or above others, of a column whose canonical
  * forms ascend as its values do
  *
  * range: column (from 0) `strategy` a value of type `type`, or one of an array
- * of these, which is `array`.  join_ranges makes one range of those of a column;
- * returns how many conditions are left.  in_range: has the document such a
- * value?
+ * of these, which is `array`.  join_range narrows a range by another one of its
+ * column; false: they are not such.  in_range: has the document such a value?
  */
 extern void skx_intake_range(Relation index, int column,
 							 StrategyNumber strategy, Oid type, bool array,
 							 Datum argument, SkxCondition *condition);
-extern int	skx_intake_join_ranges(SkxCondition *conditions, int n);
+extern bool skx_intake_join_range(SkxCondition *condition,
+								  const SkxCondition *other);
 extern bool skx_intake_in_range(const SkxCondition *condition,
 								TSVector document);
 

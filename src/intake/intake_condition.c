@@ -152,6 +152,70 @@ skx_intake_equals(Relation index, int column, Oid type, Datum argument,
 		c->kind = c->n == 1 ? SKX_CONDITION_ALL : SKX_CONDITION_ANY;
 }
 
+/* Adds that the column has no value. */
+static void
+skx_intake_add_null(SkxCondition *c, int column)
+{
+	c->lexemes = repalloc_huge(c->lexemes,
+							   sizeof(SkxLexeme) * ((Size) c->n + 1));
+	skx_intake_add_kind(c, column, SKX_VALUE_NULL);
+}
+
+/* column <> value: neither that nor NULL. */
+static void
+skx_intake_differs(Relation index, int column, Oid type, Datum argument,
+				   SkxCondition *c)
+{
+	skx_intake_equals(index, column, type, argument, c);
+	skx_intake_add_null(c, column);
+	c->kind = SKX_CONDITION_WITHOUT;
+}
+
+/* Are they the same values? */
+static bool
+skx_intake_same_lexemes(const SkxCondition *a, const SkxCondition *b)
+{
+	int			i;
+
+	for (i = 0; i < a->n && a->n == b->n; i++)
+		if (skx_intake_compare_lexeme(&a->lexemes[i], &b->lexemes[i]) != 0)
+			return false;
+	return a->n == b->n;
+}
+
+/*
+ * column <> ANY (array): every value differs from one of two that are not the
+ * same.
+ */
+static void
+skx_intake_differs_any(Relation index, int column, Oid type, Datum argument,
+					   SkxCondition *c)
+{
+	Datum	   *elements;
+	bool	   *nulls;
+	int			n = skx_intake_elements(argument, &elements, &nulls);
+	int			i;
+
+	for (i = 0; i < n; i++)
+	{
+		SkxCondition one = {.kind = SKX_CONDITION_NEVER};
+
+		CHECK_FOR_INTERRUPTS();
+		if (nulls[i])
+			continue;
+		skx_intake_differs(index, column, type, elements[i], &one);
+		one.n = skx_intake_distinct(one.lexemes, one.n);
+		if (c->kind == SKX_CONDITION_NEVER)
+			*c = one;
+		else if (!skx_intake_same_lexemes(c, &one))
+		{
+			c->n = 0;
+			skx_intake_add_null(c, column);
+			return;
+		}
+	}
+}
+
 /*
  * Conditions between arrays.  An array has a NULL element by no lexeme, and no
  * array contains or shares one; equality depends on the order of elements.
@@ -294,6 +358,13 @@ skx_intake_condition(Relation index, const ScanKeyData *key,
 	else if (is_array)
 		skx_intake_compares_any_array(index, column, key->sk_strategy,
 									  key->sk_argument, condition);
+	else if (key->sk_strategy == SKX_STRATEGY_DIFFERS &&
+			 (key->sk_flags & SK_SEARCHARRAY) != 0)
+		skx_intake_differs_any(index, column, key->sk_subtype,
+							   key->sk_argument, condition);
+	else if (key->sk_strategy == SKX_STRATEGY_DIFFERS)
+		skx_intake_differs(index, column, key->sk_subtype, key->sk_argument,
+						   condition);
 	else if (key->sk_strategy < SKX_STRATEGY_LESS ||
 			 key->sk_strategy > SKX_STRATEGY_GREATER)
 		elog(ERROR, "unrecognized skipidx strategy: %d", key->sk_strategy);
@@ -393,4 +464,67 @@ skx_intake_meets(const SkxCondition *condition, TSVector document)
 		default:
 			return false;
 	}
+}
+
+/* Inserts a lexeme, for which there is room, unless it is there. */
+static void
+skx_intake_insert(SkxCondition *c, const SkxLexeme *lexeme)
+{
+	int			low = 0;
+	int			high = c->n;
+
+	while (low < high)
+	{
+		int			middle = low + (high - low) / 2;
+		int			cmp = skx_intake_compare_lexeme(&c->lexemes[middle],
+													lexeme);
+
+		if (cmp == 0)
+			return;
+		if (cmp < 0)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	memmove(c->lexemes + low + 1, c->lexemes + low,
+			sizeof(SkxLexeme) * (c->n - low));
+	c->lexemes[low] = *lexeme;
+	c->n++;
+}
+
+bool
+skx_intake_join_without(SkxCondition *condition, const SkxCondition *other)
+{
+	int			i;
+
+	if (condition->kind != SKX_CONDITION_WITHOUT ||
+		other->kind != SKX_CONDITION_WITHOUT ||
+		condition->lexemes[0].bytes[1] != other->lexemes[0].bytes[1])
+		return false;
+	condition->lexemes = repalloc_huge(condition->lexemes, sizeof(SkxLexeme) *
+									   ((Size) condition->n + other->n));
+	for (i = 0; i < other->n; i++)
+		skx_intake_insert(condition, &other->lexemes[i]);
+	condition->lossy |= other->lossy;
+	return true;
+}
+
+int
+skx_intake_join_conditions(SkxCondition *conditions, int n)
+{
+	int			kept = 0;
+	int			i;
+	int			k;
+
+	for (i = 0; i < n; i++)
+	{
+		CHECK_FOR_INTERRUPTS();
+		for (k = 0; k < kept; k++)
+			if (skx_intake_join_range(&conditions[k], &conditions[i]) ||
+				skx_intake_join_without(&conditions[k], &conditions[i]))
+				break;
+		if (k == kept)
+			conditions[kept++] = conditions[i];
+	}
+	return kept;
 }

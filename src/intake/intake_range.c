@@ -161,33 +161,18 @@ skx_intake_same_column(const SkxCondition *a, const SkxCondition *b)
 		a->from.bytes[1] == b->from.bytes[1];
 }
 
-int
-skx_intake_join_ranges(SkxCondition *conditions, int n)
+bool
+skx_intake_join_range(SkxCondition *condition, const SkxCondition *other)
 {
-	int			kept = 0;
-	int			i;
-
-	for (i = 0; i < n; i++)
-	{
-		SkxCondition *c = NULL;
-		int			k;
-
-		for (k = 0; k < kept && c == NULL; k++)
-			if (skx_intake_same_column(&conditions[k], &conditions[i]))
-				c = &conditions[k];
-		if (c == NULL)
-		{
-			conditions[kept++] = conditions[i];
-			continue;
-		}
-		if (skx_intake_compare_lexeme(&conditions[i].from, &c->from) > 0)
-			c->from = conditions[i].from;
-		if (skx_intake_compare_lexeme(&conditions[i].to, &c->to) < 0)
-			c->to = conditions[i].to;
-		c->lossy |= conditions[i].lossy;
-		skx_intake_check_range(c);
-	}
-	return kept;
+	if (!skx_intake_same_column(condition, other))
+		return false;
+	if (skx_intake_compare_lexeme(&other->from, &condition->from) > 0)
+		condition->from = other->from;
+	if (skx_intake_compare_lexeme(&other->to, &condition->to) < 0)
+		condition->to = other->to;
+	condition->lossy |= other->lossy;
+	skx_intake_check_range(condition);
+	return true;
 }
 
 bool

@@ -238,6 +238,22 @@ skx_planner_match_column(const SkxIndexColumn *key, RestrictInfo *rinfo)
 	return skx_planner_match_bool(key, clause);
 }
 
+/* What a condition asks of the column; *lossy: more rows have that. */
+static List *
+skx_planner_quals(const SkxIndexColumn *key, RestrictInfo *rinfo, bool *lossy)
+{
+	RestrictInfo *qual = skx_planner_match_column(key, rinfo);
+
+	*lossy = false;
+	if (qual != NULL)
+		return list_make1(qual);
+	qual = skx_planner_derive(key, rinfo, lossy);
+	if (qual != NULL)
+		return list_make1(qual);
+	*lossy = false;
+	return skx_planner_none_of(key, rinfo);
+}
+
 Node *
 skx_planner_column_expr(const IndexOptInfo *index, int column)
 {
@@ -250,7 +266,7 @@ skx_planner_matching_clause(PlannerInfo *root, IndexOptInfo *index,
 							RestrictInfo *rinfo)
 {
 	SkxIndexColumn key = {root, index, 0};
-	RestrictInfo *qual = NULL;
+	List	   *quals = NIL;
 	IndexClause *clause;
 	bool		lossy = false;
 
@@ -259,18 +275,15 @@ skx_planner_matching_clause(PlannerInfo *root, IndexOptInfo *index,
 		return NULL;
 	for (key.column = 0; key.column < index->nkeycolumns; key.column++)
 	{
-		lossy = false;
-		qual = skx_planner_match_column(&key, rinfo);
-		if (qual == NULL)
-			qual = skx_planner_derive(&key, rinfo, &lossy);
-		if (qual != NULL)
+		quals = skx_planner_quals(&key, rinfo, &lossy);
+		if (quals != NIL)
 			break;
 	}
-	if (qual == NULL)
+	if (quals == NIL)
 		return NULL;
 	clause = makeNode(IndexClause);
 	clause->rinfo = rinfo;
-	clause->indexquals = list_make1(qual);
+	clause->indexquals = quals;
 	clause->indexcol = key.column;
 	clause->lossy = lossy;
 	return clause;

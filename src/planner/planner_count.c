@@ -169,6 +169,7 @@ skx_planner_may_recheck(const IndexOptInfo *index, int column,
 			(IsA(qual, ScalarArrayOpExpr) &&
 			 strategy == SKX_STRATEGY_CONTAINS);
 	return column > 0 && strategy != SKX_STRATEGY_EQUAL &&
+		strategy != SKX_STRATEGY_DIFFERS &&
 		skx_intake_may_mix(family, left, right);
 }
 

@@ -8,6 +8,8 @@
  * `sent <= d`, which tells an index where to begin.  Rows are tested by the
  * condition itself, which says more.
  *
+ * `column NOT IN (...)` is a conjunction of `column <> value`.
+ *
  * A disjunction of `column = value`, or of `document @@ query`, is the same as
  * = ANY, or @@ ANY, of an array.  The server makes that from 18 on.
  */
@@ -22,7 +24,11 @@
 #include "optimizer/optimizer.h"
 #include "optimizer/restrictinfo.h"
 #include "planner/planner_internal.h"
+#include "utils/array.h"
 #include "utils/lsyscache.h"
+
+/* Elements of an array that each become a condition. */
+#define SKX_NONE_OF_MOST		1024
 
 /* `column operator value`, the operator being one of the column's family. */
 typedef struct SkxComparison
@@ -279,6 +285,88 @@ skx_planner_any_of(const SkxIndexColumn *key, const RestrictInfo *rinfo)
 											 exprCollation(first.value)));
 	any->location = -1;
 	return make_simple_restrictinfo(key->root, (Expr *) any);
+}
+
+/* The elements of a constant array; NIL: there are none, or one is NULL. */
+static List *
+skx_planner_constants(const Const *array)
+{
+	ArrayType  *value;
+	List	   *constants = NIL;
+	Oid			type;
+	int16		len;
+	bool		byval;
+	char		align;
+	Datum	   *elements;
+	bool	   *nulls;
+	int			n;
+	int			i;
+
+	if (array->constisnull)
+		return NIL;
+	value = DatumGetArrayTypeP(array->constvalue);
+	type = ARR_ELEMTYPE(value);
+	get_typlenbyvalalign(type, &len, &byval, &align);
+	deconstruct_array(value, type, len, byval, align, &elements, &nulls, &n);
+	for (i = 0; i < n && n <= SKX_NONE_OF_MOST; i++)
+	{
+		if (nulls[i])
+			return NIL;
+		constants = lappend(constants,
+							makeConst(type, -1, get_typcollation(type), len,
+									  elements[i], false, byval));
+	}
+	return constants;
+}
+
+/* The elements of an array, if it is known which these are. */
+static List *
+skx_planner_elements(const SkxIndexColumn *key, Node *array)
+{
+	ArrayExpr  *expr = (ArrayExpr *) array;
+	ListCell   *lc;
+
+	if (IsA(array, Const))
+		return skx_planner_constants((Const *) array);
+	if (!IsA(array, ArrayExpr) || expr->multidims ||
+		list_length(expr->elements) > SKX_NONE_OF_MOST)
+		return NIL;
+	foreach(lc, expr->elements)
+	{
+		if (!skx_planner_is_comparand(key, lfirst(lc)) ||
+			contain_subplans(lfirst(lc)))
+			return NIL;
+	}
+	return expr->elements;
+}
+
+/*
+ * Of `column <> ALL array`.  Without elements it is true even for NULL, and with
+ * a constant that is NULL never: both are left to the rows.
+ */
+List *
+skx_planner_none_of(const SkxIndexColumn *key, const RestrictInfo *rinfo)
+{
+	const ScalarArrayOpExpr *op = (ScalarArrayOpExpr *) rinfo->clause;
+	List	   *quals = NIL;
+	ListCell   *lc;
+
+	if (!IsA(op, ScalarArrayOpExpr) || op->useOr || key->column == 0 ||
+		!skx_planner_is_column(key, linitial(op->args)) ||
+		!skx_planner_has_operator(key, op->opno, op->inputcollid) ||
+		get_op_opfamily_strategy(op->opno,
+								 key->index->opfamily[key->column]) !=
+		SKX_STRATEGY_DIFFERS)
+		return NIL;
+	foreach(lc, skx_planner_elements(key, lsecond(op->args)))
+	{
+		Expr	   *differs = make_opclause(op->opno, BOOLOID, false,
+											linitial(op->args), lfirst(lc),
+											InvalidOid, op->inputcollid);
+
+		quals = lappend(quals, make_simple_restrictinfo(key->root, differs));
+	}
+	return quals;
 }
 
 RestrictInfo *

@@ -135,12 +135,15 @@ extern List *skx_planner_light_clauses(PlannerInfo *root, const List *clauses);
  * planner_derived.c
  *
  * derive: a condition on the column that holds wherever the table's condition
- * does, and *lossy: not only there; NULL: there is none.  is_derived: may it be
- * one that the server does not know?
+ * does, and *lossy: not only there; NULL: there is none.  none_of: conditions
+ * that together are the table's, NIL: there are none.  is_derived: may it be one
+ * that the server does not know?
  */
 extern RestrictInfo *skx_planner_derive(const SkxIndexColumn *key,
 										const RestrictInfo *rinfo,
 										bool *lossy);
+extern List *skx_planner_none_of(const SkxIndexColumn *key,
+								 const RestrictInfo *rinfo);
 extern bool skx_planner_is_derived(const RestrictInfo *rinfo);
 
 /*

@@ -47,7 +47,7 @@ skx_planner_ask_clause(PlannerInfo *root, IndexOptInfo *index,
 
 	if (clause == NULL)
 		return false;
-	if (clause->lossy)
+	if (clause->lossy || list_length(clause->indexquals) > 1)
 	{
 		*share = -1;
 		return true;

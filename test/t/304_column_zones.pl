@@ -126,10 +126,10 @@ BEGIN
 		PERFORM set_config('timezone', zone, false);
 		FOR cond IN
 			SELECT CASE WHEN random() < .5 THEN format('%s %s %L::%s', pair.col, op, value, pair.type)
-				ELSE format('%L::%s %s %s', value, pair.type, translate(op, '<>', '><'), pair.col) END
-				FROM unnest(vals) value, unnest('{<,<=,=,>=,>}'::text[]) op WHERE value IS NOT NULL
+				ELSE format('%L::%s %s %s', value, pair.type, CASE WHEN op = '<>' THEN op ELSE translate(op, '<>', '><') END, pair.col) END
+				FROM unnest(vals) value, unnest('{<,<=,=,>=,>,<>}'::text[]) op WHERE value IS NOT NULL
 			UNION ALL SELECT format('%s %s ANY (%L::%s[])', pair.col, op, (SELECT array_agg(value) FROM (SELECT value FROM unnest(vals) value
-				WHERE random() < m / 20.0 AND op IS NOT NULL LIMIT 12) s), pair.type) FROM unnest('{<,<=,=,=,>=,>}'::text[]) op, generate_series(1, 6) m
+				WHERE random() < m / 20.0 AND op IS NOT NULL LIMIT 12) s), pair.type) FROM unnest('{<,<=,=,=,>=,>,<>}'::text[]) op, generate_series(1, 6) m
 			UNION ALL SELECT format('%1$s > %2$L::%3$s AND %1$s <= %4$L::%3$s', pair.col, a, pair.type, b)
 				FROM unnest(vals) a, unnest(vals) b WHERE a IS NOT NULL AND b IS NOT NULL AND random() < .05 LOOP
 			FOR query IN SELECT forms(cond, pair.col) LOOP
