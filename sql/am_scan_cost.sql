@@ -2,7 +2,7 @@
 -- What scans are thought to cost: by document frequencies, k and pending
 -- documents; what the planner makes of it; and that asking is harmless
 --
--- Holds: cost 2, 3; planner 24
+-- Holds: cost 2, 3; planner 24, 25
 --
 SET client_min_messages = warning;
 CREATE EXTENSION IF NOT EXISTS skipidx;
@@ -140,6 +140,25 @@ RESET enable_indexscan;
 RESET enable_bitmapscan;
 DROP FUNCTION ids;
 DROP TABLE prefixed, light, found;
+
+-- A query that is not known may find very many rows: they are not fetched and
+-- sorted for a few of them, unless the other conditions leave few.
+CREATE TABLE tenants AS SELECT id, id % 20 AS tenant, v FROM costs;
+CREATE INDEX tenants_v ON tenants USING skipidx (v, tenant, id);
+VACUUM ANALYZE tenants;
+SET plan_cache_mode = force_generic_plan;
+PREPARE of_tenant(tsquery, int) AS SELECT id FROM tenants WHERE v @@ $1 AND tenant = $2 ORDER BY v <@> $1 LIMIT 5;
+PREPARE of_row(tsquery, int) AS SELECT id FROM tenants WHERE v @@ $1 AND id = $2 ORDER BY v <@> $1 LIMIT 5;
+PREPARE of_few(tsquery, int) AS SELECT id FROM tenants WHERE v @@ $1 AND tenant = $2 AND id < 200 ORDER BY v <@> $1, id LIMIT 5;
+PREPARE of_all(tsquery, int) AS SELECT id FROM tenants WHERE v @@ $1 AND tenant = $2 ORDER BY v <@> $1;
+PREPARE in_no_order(tsquery, int) AS SELECT id FROM tenants WHERE v @@ $1 AND tenant = $2 LIMIT 5;
+SELECT statement, index_node(format('EXECUTE %s(%L, 3)', statement, 'half | third')) ->> 'Order By' IS NOT NULL AS by_rank
+FROM unnest('{of_tenant,of_row,of_few,of_all,in_no_order}'::text[]) statement;
+EXECUTE of_tenant('rare | third', 0);
+EXECUTE of_row('half | third', 8);
+RESET plan_cache_mode;
+DEALLOCATE ALL;
+DROP TABLE tenants;
 
 -- Pending documents are looked at one by one.
 CREATE TABLE totals AS SELECT total('rare') AS rare, first_row($$ORDER BY v <@> 'rare' LIMIT 1$$) AS best;

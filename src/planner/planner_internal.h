@@ -167,6 +167,14 @@ extern Cost skx_planner_filter_cost(PlannerInfo *root, RelOptInfo *rel,
 extern bool skx_planner_charge_filters(PlannerInfo *root, RelOptInfo *rel);
 
 /*
+ * planner_unknown.c
+ *
+ * charge_unknown: charges scans in no order of a table that is ranked, and has a
+ * limit, for the rows that a query which is not known may find.
+ */
+extern void skx_planner_charge_unknown(PlannerInfo *root, RelOptInfo *rel);
+
+/*
  * planner_order.c
  *
  * ordering: the distance that rows have to come by, ascending, to be in the

@@ -275,14 +275,15 @@ skx_planner_charge_paths(PlannerInfo *root, RelOptInfo *rel)
 	skx_planner_offer_paths(rel, paths, partial);
 }
 
-static void
+/* True: the query is sorted by a distance that an index of ours knows. */
+static bool
 skx_planner_add_paths(PlannerInfo *root, RelOptInfo *rel, RangeTblEntry *rte)
 {
 	bool		ranked = false;
 	ListCell   *lc;
 
 	if (root->query_pathkeys == NIL)
-		return;
+		return false;
 	/* before others are added: these cost no more and say that they do more */
 	rel->pathlist = skx_planner_without(rel->pathlist, 2);
 	foreach(lc, rel->indexlist)
@@ -301,9 +302,10 @@ skx_planner_add_paths(PlannerInfo *root, RelOptInfo *rel, RangeTblEntry *rte)
 		ranked = true;
 	}
 	if (!ranked)
-		return;
+		return false;
 	skx_planner_sort_ties(root, rel, rte);
 	skx_planner_add_unordered(root, rel);
+	return true;
 }
 
 /* ---- custom paths ---- */
@@ -519,6 +521,8 @@ static void
 skx_planner_set_rel_pathlist(PlannerInfo *root, RelOptInfo *rel, Index rti,
 							 RangeTblEntry *rte)
 {
+	bool		ranked;
+
 	if (skx_planner_next_hook != NULL)
 		skx_planner_next_hook(root, rel, rti, rte);
 	if (rte->rtekind != RTE_RELATION || IS_DUMMY_REL(rel))
@@ -537,8 +541,10 @@ skx_planner_set_rel_pathlist(PlannerInfo *root, RelOptInfo *rel, Index rti,
 	 */
 	rel->partial_pathlist = skx_planner_without(rel->partial_pathlist, 1);
 	skx_planner_add_all_plain(root, rel);
-	skx_planner_add_paths(root, rel, rte);
+	ranked = skx_planner_add_paths(root, rel, rte);
 	skx_planner_charge_paths(root, rel);
+	if (ranked)
+		skx_planner_charge_unknown(root, rel);
 	if (!skx_planner_custom)
 		return;
 	skx_planner_add_columns(root, rel);
