@@ -11,8 +11,8 @@
  */
 #include "postgres.h"
 
-#include "am/am.h"
-#include "optimizer/cost.h"
+#include "cost/cost.h"
+#include "nodes/nodeFuncs.h"
 #include "optimizer/optimizer.h"
 #include "planner/planner_internal.h"
 
@@ -21,6 +21,15 @@
  * used, were in 28 % on average.
  */
 #define SKX_PLANNER_COMMON		0.3
+
+/* The query of `document @@ query`; NULL: it is not known. */
+static const Const *
+skx_planner_query_of(PlannerInfo *root, const IndexClause *clause)
+{
+	const RestrictInfo *qual = linitial(clause->indexquals);
+
+	return skx_cost_planned_value(root, get_rightop(qual->clause));
+}
 
 /* Is it `@@` with a query that only the execution will know? */
 static bool
@@ -39,8 +48,7 @@ skx_planner_is_unknown(PlannerInfo *root, const RelOptInfo *rel,
 		clause = skx_planner_matching_clause(root, index, rinfo);
 		if (clause != NULL && clause->indexcol == 0 && !clause->lossy &&
 			IsA(rinfo->clause, OpExpr))
-			return skx_am_cost_share(root, index,
-									 linitial(clause->indexquals), 0, 0) < 0;
+			return skx_planner_query_of(root, clause) == NULL;
 	}
 	return false;
 }
