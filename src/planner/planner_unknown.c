@@ -17,10 +17,12 @@
 #include "planner/planner_internal.h"
 
 /*
- * Of a million passages any of two to four words, drawn by how often they are
- * used, were in 28 % on average.
+ * What frequent words find.  Of a million passages any of two to four words, drawn
+ * by how often they are used, were in 28 % on average; a search took 117, 60 and
+ * 47 us beside a condition that 1,032, 100 and 13 rows meet, and to fetch what
+ * matches and sort it 190, 31 and 17: with a tenth, that is what is chosen.
  */
-#define SKX_PLANNER_COMMON		0.3
+#define SKX_PLANNER_COMMON		0.1
 
 /* The query of `document @@ query`; NULL: it is not known. */
 static const Const *
@@ -53,11 +55,15 @@ skx_planner_is_unknown(PlannerInfo *root, const RelOptInfo *rel,
 	return false;
 }
 
-/* Rows that frequent words find; below 0: all queries are known. */
+/*
+ * Rows that frequent words find beyond the limit, which a search fetches, too;
+ * 0: all queries are known.
+ */
 static double
-skx_planner_common_rows(PlannerInfo *root, const RelOptInfo *rel)
+skx_planner_more_rows(PlannerInfo *root, const RelOptInfo *rel)
 {
 	List	   *known = NIL;
+	double		rows;
 	ListCell   *lc;
 
 	foreach(lc, rel->baserestrictinfo)
@@ -66,9 +72,10 @@ skx_planner_common_rows(PlannerInfo *root, const RelOptInfo *rel)
 			known = lappend(known, lfirst(lc));
 	}
 	if (list_length(known) == list_length(rel->baserestrictinfo))
-		return -1;
-	return SKX_PLANNER_COMMON * rel->tuples *
+		return 0;
+	rows = SKX_PLANNER_COMMON * rel->tuples *
 		clauselist_selectivity(root, known, 0, JOIN_INNER, NULL);
+	return Max(rows - Max(root->limit_tuples, 1), 0);
 }
 
 /* A scan that returns what its conditions find, in no order. */
@@ -92,8 +99,8 @@ skx_planner_charge_rows(List *paths, double rows)
 		Path	   *path = lfirst(lc);
 		Cost		run = path->total_cost - path->startup_cost;
 
-		if (skx_planner_is_unordered(path) && path->rows < rows)
-			path->total_cost += run / path->rows * (rows - path->rows);
+		if (skx_planner_is_unordered(path))
+			path->total_cost += run / path->rows * rows;
 	}
 }
 
@@ -108,8 +115,8 @@ skx_planner_charge_unknown(PlannerInfo *root, RelOptInfo *rel)
 	if (root->tuple_fraction <= 0 || rel->reloptkind != RELOPT_BASEREL ||
 		!bms_equal(root->all_baserels, rel->relids))
 		return;
-	rows = skx_planner_common_rows(root, rel);
-	if (rows < 0)
+	rows = skx_planner_more_rows(root, rel);
+	if (rows <= 0)
 		return;
 	skx_planner_take_paths(rel, &paths, &partial);
 	skx_planner_charge_rows(paths, rows);
