@@ -326,57 +326,11 @@ skx_topk_batch_follow(SkxTopkRun *run, const uint32 *before, int n)
 	}
 }
 
-/* The rest of the query is asked about some of the candidates. */
+/* Drops some of the candidates, SKX_QUERY_BATCH at most. */
+typedef void (*SkxBatchStep) (SkxTopkRun *run);
+
 static void
-skx_topk_batch_ask(SkxTopkRun *run)
-{
-	if (run->asked >= SKX_SIEVE_KNOWN)
-	{
-		run->asked /= 2;
-		run->passed /= 2;
-	}
-	run->asked += run->n;
-	run->n = skx_query_rest_filter(run->rest, run->docs, run->n);
-	run->passed += run->n;
-}
-
-void
-skx_topk_batch_sieve(SkxTopkRun *run)
-{
-	uint32		before[SKX_QUERY_BATCH];
-	uint32	   *docs = run->docs;
-	int32	   *sums = run->sums;
-	int			total = run->n;
-	int			kept = 0;
-	int			i;
-
-	if (run->rest == NULL || !skx_query_rest_is_cheap(run->rest) ||
-		run->passed * SKX_SIEVE_PART > run->asked)
-		return;
-	for (i = 0; i < total; i += run->n)
-	{
-		int			some = Min(total - i, SKX_QUERY_BATCH);
-
-		memcpy(before, docs + i, sizeof(uint32) * some);
-		run->docs = docs + i;
-		run->sums = sums + i;
-		run->n = some;
-		skx_topk_batch_ask(run);
-		skx_topk_batch_follow(run, before, some);
-		memmove(docs + kept, run->docs, sizeof(uint32) * run->n);
-		memmove(sums + kept, run->sums, sizeof(int32) * run->n);
-		kept += run->n;
-		run->n = some;
-	}
-	run->docs = docs;
-	run->sums = sums;
-	run->n = kept;
-	run->sieved = true;
-}
-
-/* What is not known of candidates by their words: the rest of the query. */
-static void
-skx_topk_batch_match(SkxTopkRun *run, bool sieved)
+skx_topk_batch_by_parts(SkxTopkRun *run, SkxBatchStep step)
 {
 	uint32		before[SKX_QUERY_BATCH];
 	uint32	   *docs = run->docs;
@@ -393,13 +347,7 @@ skx_topk_batch_match(SkxTopkRun *run, bool sieved)
 		run->docs = docs + i;
 		run->sums = sums + i;
 		run->n = some;
-		if (run->chain != NULL)
-			run->n = skx_query_chain_verify(run->chain, run->docs, run->n,
-											run->placed, run->places);
-		if (run->rest != NULL && !sieved)
-			skx_topk_batch_ask(run);
-		if (run->n > 0)
-			run->n = skx_segment_drop_deleted(run->seg, run->docs, run->n);
+		step(run);
 		skx_topk_batch_follow(run, before, some);
 		if (run->parts_last)
 			skx_topk_batch_parts(run);
@@ -410,6 +358,43 @@ skx_topk_batch_match(SkxTopkRun *run, bool sieved)
 	run->docs = docs;
 	run->sums = sums;
 	run->n = kept;
+}
+
+/* Those that the rest of the query does not match. */
+static void
+skx_topk_batch_ask(SkxTopkRun *run)
+{
+	if (run->asked >= SKX_SIEVE_KNOWN)
+	{
+		run->asked /= 2;
+		run->passed /= 2;
+	}
+	run->asked += run->n;
+	run->n = skx_query_rest_filter(run->rest, run->docs, run->n);
+	run->passed += run->n;
+}
+
+void
+skx_topk_batch_sieve(SkxTopkRun *run)
+{
+	if (run->rest == NULL || !skx_query_rest_is_cheap(run->rest) ||
+		run->passed * SKX_SIEVE_PART > run->asked)
+		return;
+	skx_topk_batch_by_parts(run, skx_topk_batch_ask);
+	run->sieved = true;
+}
+
+/* Those that are no matches, which their words do not tell. */
+static void
+skx_topk_batch_match(SkxTopkRun *run)
+{
+	if (run->chain != NULL)
+		run->n = skx_query_chain_verify(run->chain, run->docs, run->n,
+										run->placed, run->places);
+	if (run->rest != NULL && !run->sieved)
+		skx_topk_batch_ask(run);
+	if (run->n > 0)
+		run->n = skx_segment_drop_deleted(run->seg, run->docs, run->n);
 }
 
 /* Without their order, a document may yet come before a hit of its segment. */
@@ -453,18 +438,17 @@ skx_topk_batch_behind(SkxTopkRun *run)
 void
 skx_topk_batch_finish(SkxTopkRun *run)
 {
-	bool		sieved = run->sieved;
 	int			i;
 
-	run->sieved = false;
 	if (!run->parts_last)
 		skx_topk_batch_floor(run, run->need);
 	if (run->topk->has_after && !run->parts_last && run->exact == NULL)
 		skx_topk_batch_behind(run);
+	run->topk->work.candidates += run->n;
+	skx_topk_batch_by_parts(run, skx_topk_batch_match);
+	run->sieved = false;
 	if (run->n == 0)
 		return;
-	run->topk->work.candidates += run->n;
-	skx_topk_batch_match(run, sieved);
 	if (run->exact != NULL)
 		skx_topk_exact_finish(run);
 	else
