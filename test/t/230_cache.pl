@@ -190,11 +190,12 @@ SQL
 	$m->close;
 }
 
-# The same pages read for good do push it out.
+# The same pages read for good do push it out; a prefix that the planner knows
+# could be tested on rows.
 {
 	$s->value('SELECT skipidx_cache_reset()');
 	answers($s);
-	$s->value(q{SELECT count(*) FROM big WHERE v @@ 'w:* & all'});
+	$s->value(q{SELECT count(*) FROM big WHERE v @@ (SELECT 'w:* & all'::tsquery)});
 	my $after = cost($s, sub { answers($s) });
 
 	cmp_ok($after->{loads}, '>', 0, 'a query of all pages evicts');
@@ -424,7 +425,7 @@ limit(1);
 for my $i (1 .. 20)
 {
 	$node->safe_psql('postgres', 'SELECT skipidx_cache_reset()');
-	$_->start("SET statement_timeout = '" . ($i % 7 + 1) . "ms'; SELECT count(*) FROM big WHERE v @@ 'all & w1:*'; RESET statement_timeout")
+	$_->start("SET statement_timeout = '" . ($i % 7 + 1) . "ms'; SELECT count(*) FROM big WHERE v @@ (SELECT 'all & w1:*'::tsquery); RESET statement_timeout")
 	  for @many;
 	$_->finish for @many;
 }
