@@ -5,9 +5,9 @@
  * Three shapes exist.  For tsvector: strategies 1 and 2 of am.h, with a
  * tsquery on the right, and 3, a distance that orders, with a reference there.
  * For a scalar type: equality, of any pair of types, perhaps its negation and
- * the other strategies of a btree, and the canonical form of each type, or the place of
- * values of one type among those of another.  For anyarray: equality, `&&` and
- * `@>`; its elements are those of another class.
+ * the other strategies of a btree, and the canonical form of each type, or the
+ * place of values of one type among those of another.  For anyarray: equality,
+ * `&&` and `@>`; its elements are those of another class.
  */
 #include "postgres.h"
 
@@ -79,9 +79,9 @@ skx_am_validate_strategy(Form_pg_amop amop)
 		return amop->amopstrategy == SKX_STRATEGY_EQUAL ||
 			amop->amopstrategy == SKX_STRATEGY_OVERLAPS ||
 			amop->amopstrategy == SKX_STRATEGY_CONTAINS;
-	return (amop->amopstrategy >= SKX_STRATEGY_LESS &&
-			amop->amopstrategy <= SKX_STRATEGY_GREATER) ||
-		amop->amopstrategy == SKX_STRATEGY_DIFFERS;
+	return amop->amopstrategy == SKX_STRATEGY_EQUAL ||
+		amop->amopstrategy == SKX_STRATEGY_DIFFERS ||
+		skx_intake_is_range(amop->amopstrategy);
 }
 
 static bool

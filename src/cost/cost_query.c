@@ -101,8 +101,7 @@ skx_cost_is_range(const SkxCosting *c, Node *clause, int column)
 	strategy = OidIsValid(operator) ?
 		get_op_opfamily_strategy(operator,
 								 c->index->rel->rd_opfamily[column]) : 0;
-	return strategy >= SKX_STRATEGY_LESS && strategy <= SKX_STRATEGY_GREATER &&
-		strategy != SKX_STRATEGY_EQUAL;
+	return skx_intake_is_range(strategy);
 }
 
 /* Those of a column come one after the other. */

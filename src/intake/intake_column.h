@@ -29,6 +29,14 @@
 #define SKX_STRATEGY_CONTAINS	7	/* array @> array */
 #define SKX_STRATEGY_DIFFERS	8	/* <> */
 
+/* Of a scalar type: below a value, above it, or it, too? */
+static inline bool
+skx_intake_is_range(int strategy)
+{
+	return strategy >= SKX_STRATEGY_LESS &&
+		strategy <= SKX_STRATEGY_GREATER && strategy != SKX_STRATEGY_EQUAL;
+}
+
 /*
  * intake_column.c
  *

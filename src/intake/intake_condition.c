@@ -518,8 +518,11 @@ skx_intake_join_conditions(SkxCondition *conditions, int n)
 
 	for (i = 0; i < n; i++)
 	{
+		bool		joins = conditions[i].kind == SKX_CONDITION_RANGE ||
+			conditions[i].kind == SKX_CONDITION_WITHOUT;
+
 		CHECK_FOR_INTERRUPTS();
-		for (k = 0; k < kept; k++)
+		for (k = joins ? 0 : kept; k < kept; k++)
 			if (skx_intake_join_range(&conditions[k], &conditions[i]) ||
 				skx_intake_join_without(&conditions[k], &conditions[i]))
 				break;

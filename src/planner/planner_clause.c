@@ -245,13 +245,15 @@ skx_planner_quals(const SkxIndexColumn *key, RestrictInfo *rinfo, bool *lossy)
 	RestrictInfo *qual = skx_planner_match_column(key, rinfo);
 
 	*lossy = false;
-	if (qual != NULL)
-		return list_make1(qual);
-	qual = skx_planner_derive(key, rinfo, lossy);
-	if (qual != NULL)
-		return list_make1(qual);
-	*lossy = false;
-	return skx_planner_none_of(key, rinfo);
+	if (qual == NULL)
+	{
+		List	   *quals = skx_planner_none_of(key, rinfo);
+
+		if (quals != NIL)
+			return quals;
+		qual = skx_planner_derive(key, rinfo, lossy);
+	}
+	return qual != NULL ? list_make1(qual) : NIL;
 }
 
 Node *

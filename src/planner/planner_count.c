@@ -168,8 +168,7 @@ skx_planner_may_recheck(const IndexOptInfo *index, int column,
 		return strategy == SKX_STRATEGY_EQUAL ||
 			(IsA(qual, ScalarArrayOpExpr) &&
 			 strategy == SKX_STRATEGY_CONTAINS);
-	return column > 0 && strategy != SKX_STRATEGY_EQUAL &&
-		strategy != SKX_STRATEGY_DIFFERS &&
+	return column > 0 && skx_intake_is_range(strategy) &&
 		skx_intake_may_mix(family, left, right);
 }
 
@@ -402,8 +401,6 @@ static bool
 skx_planner_is_total(const IndexPath *path)
 {
 	const IndexClause *clause;
-	const OpExpr *op;
-	const Const *value;
 	TSQuery		query;
 
 	if (path->indexinfo->rel->allvisfrac < 1)
@@ -411,15 +408,10 @@ skx_planner_is_total(const IndexPath *path)
 	if (path->indexclauses == NIL)
 		return true;
 	clause = linitial_node(IndexClause, path->indexclauses);
-	op = (OpExpr *) linitial_node(RestrictInfo, clause->indexquals)->clause;
-	if (list_length(path->indexclauses) != 1 || clause->indexcol != 0 ||
-		!IsA(op, OpExpr) || !IsA(lsecond(op->args), Const))
+	if (list_length(path->indexclauses) != 1 || clause->indexcol != 0)
 		return false;
-	value = lsecond(op->args);
-	if (value->constisnull || value->consttype != TSQUERYOID)
-		return false;
-	query = DatumGetTSQuery(value->constvalue);
-	return query->size == 1 && !GETQUERY(query)->qoperand.prefix &&
+	query = skx_planner_known_query(linitial(clause->indexquals));
+	return query != NULL && query->size == 1 && !GETQUERY(query)->qoperand.prefix &&
 		GETQUERY(query)->qoperand.weight == 0;
 }
 

@@ -124,10 +124,12 @@ extern Node *skx_planner_column_expr(const IndexOptInfo *index, int column);
 /*
  * planner_light.c
  *
- * may_gather: are bits of whole segments gathered for one of them, as known
- * values tell?  light_clauses: those for which none are, and what the others ask
- * for beside that.
+ * known_query: of `document @@ query`, if it is a constant; NULL: it is not, or
+ * the condition is another one.  may_gather: are bits of whole segments gathered
+ * for one of them, as known values tell?  light_clauses: those for which none
+ * are, and what the others ask for beside that.
  */
+extern TSQuery skx_planner_known_query(const RestrictInfo *qual);
 extern bool skx_planner_may_gather(const List *clauses);
 extern List *skx_planner_light_clauses(PlannerInfo *root, const List *clauses);
 

@@ -15,8 +15,7 @@
 #include "planner/planner_internal.h"
 #include "query/query.h"
 
-/* The query of `document @@ query`, if it is known; NULL: another condition. */
-static TSQuery
+TSQuery
 skx_planner_known_query(const RestrictInfo *qual)
 {
 	const OpExpr *op = (const OpExpr *) qual->clause;

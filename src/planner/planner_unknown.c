@@ -5,9 +5,9 @@
  * Of `document @@ $1` the server expects one row in a thousand to match.  By
  * that it would rather fetch the rows that meet all conditions, and sort them by
  * distance, than search for the best, and takes a plan for all parameters for as
- * good as one for these.  For frequent words or a large tenant it is a hundred
- * times slower, while a search takes much the same time for any words.  So what
- * fetches rows is charged for as many as frequent words find.
+ * good as one for these.  Frequent words find very many rows for that, while a
+ * search takes much the same time for any words.  So what fetches rows is
+ * charged for as many as frequent words find.
  */
 #include "postgres.h"
 

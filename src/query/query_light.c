@@ -11,8 +11,10 @@
 #include "query/query.h"
 #include "query/query_internal.h"
 
-/* Items of a subtree, which lie together: an operator, its right operand, and
- * its left one. */
+/*
+ * Items of a subtree, which lie together: an operator, its right operand, and
+ * its left one.
+ */
 typedef struct SkxItems
 {
 	int			first;

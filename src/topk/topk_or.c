@@ -222,13 +222,12 @@ skx_or_require(SkxOr *o)
 }
 
 /*
- * Lists below may have been moved on by probing, never beyond a candidate.
+ * Candidates that can reach the heap are looked up in the other lists, which may
+ * have been moved on by that, never beyond a candidate.
  */
 static void
-skx_or_candidates(SkxOr *o, int required)
+skx_or_look_up(SkxOr *o, int required)
 {
-	o->candidates += o->run->n;
-	skx_topk_batch_floor(o->run, o->run->need - skx_or_low(o));
 	if (o->run->n == 0)
 		return;
 	if (o->nlow > 0)
@@ -254,7 +253,9 @@ skx_or_single(SkxOr *o, uint32 from, uint32 to)
 			run->n = skx_topk_list_parts(run, l, from, to,
 										 run->need - skx_or_low(o),
 										 run->docs, run->sums);
-			skx_or_candidates(o, o->required);
+			o->candidates += run->n;
+			skx_topk_batch_floor(run, run->need - skx_or_low(o));
+			skx_or_look_up(o, o->required);
 		}
 		from = l->cursor->end;
 	}
@@ -352,13 +353,7 @@ skx_or_several(SkxOr *o, uint32 from, uint32 to)
 		for (i = o->nlow; i < o->n; i++)
 			skx_or_add(o, o->lists[i], from, end);
 		skx_or_drain(o, from, end);
-		if (o->run->n > 0)
-		{
-			if (o->nlow > 0)
-				skx_topk_batch_sieve(o->run);
-			skx_topk_batch_optional(o->run, o->lists, o->nlow, o->nlow);
-			skx_topk_batch_finish(o->run);
-		}
+		skx_or_look_up(o, o->nlow);
 		from = end;
 	}
 }

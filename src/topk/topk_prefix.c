@@ -43,8 +43,7 @@ typedef struct SkxTopkCounts
 {
 	uint64		bits[SKX_PREFIX_DOCS / 64]; /* those that have some */
 	uint64	   *scoped;			/* those of the scope, SKX_PREFIX_BITS */
-	float		none;			/* of which a document has none, */
-	float		tfs[FLEXIBLE_ARRAY_MEMBER]; /* and what it has if it has more */
+	float		tfs[FLEXIBLE_ARRAY_MEMBER]; /* how many, above none */
 } SkxTopkCounts;
 
 /*
@@ -63,8 +62,8 @@ typedef struct SkxPrefix
 	uint32		from;			/* the range */
 	uint32		to;
 	uint32		end;			/* its documents are before this one */
-	uint32		base;			/* those of the scope in it are from here on; */
-	int			shift;			/* which, by so many at a time, is in `scoped` */
+	uint32		base;			/* the first of them; */
+	int			shift;			/* the scope's, by so many, are in `scoped` */
 	SkxTopkCounts *counts;
 	uint32		n;				/* of its documents have some */
 	SkxCursor  *cursor;			/* of a lexeme at a time */
@@ -106,31 +105,6 @@ skx_prefix_count_all(SkxPrefix *p, int i, int end)
 }
 
 /*
- * Adds the postings of a lexeme in the range, whose sub-blocks are traversed
- * once; returns its first document after that.
- */
-static uint32
-skx_prefix_add_all(SkxPrefix *p)
-{
-	SkxCursor  *c = p->cursor;
-	uint32		doc = skx_cursor_seek(c, p->from);
-
-	while (doc < p->to)
-	{
-		int			end = c->n;
-
-		CHECK_FOR_INTERRUPTS();
-		while (c->docs[end - 1] >= p->to)
-			end--;
-		skx_prefix_count_all(p, c->i, end);
-		if (end < c->n)
-			return c->docs[end];
-		doc = skx_cursor_seek(c, c->end);
-	}
-	return doc;
-}
-
-/*
  * The first of ascending docs[i], ..., docs[n - 1], of which there may be very
  * many, that is >= target; the last one is.  It is near: one of the next 8, or
  * of 16 behind these, or of 32.
@@ -148,7 +122,7 @@ skx_prefix_first_from(const uint32 *docs, uint32 i, uint32 n, uint32 target)
 	return skx_cursor_first_from(docs, i, Min(i + step, n), target);
 }
 
-/* Adds those of the documents of the scope; returns the same. */
+/* Adds those of the documents of the scope, each of which is looked up. */
 static uint32
 skx_prefix_add_some(SkxPrefix *p)
 {
@@ -178,47 +152,54 @@ skx_prefix_is_scoped(const SkxPrefix *p, uint32 doc)
 	return (p->counts->scoped[bit / 64] >> (bit % 64) & 1) != 0;
 }
 
-/* The same for a list of which hardly any sub-block is without such. */
+/*
+ * Adds postings [i, end) of the sub-block, of documents that the scope has;
+ * returns where it goes on in these, from `at` on.
+ */
 static uint32
-skx_prefix_add_scoped(SkxPrefix *p)
+skx_prefix_count_scoped(SkxPrefix *p, int i, int end, uint32 at)
+{
+	const uint32 *docs = p->scope.docs;
+	const uint32 *found = p->cursor->docs;
+
+	for (; i < end; i++)
+	{
+		if (!skx_prefix_is_scoped(p, found[i]))
+			continue;
+		at = skx_prefix_first_from(docs, at, p->to, found[i]);
+		if (docs[at] == found[i])
+			skx_prefix_count(p, i, at - p->from);
+	}
+	return at;
+}
+
+/*
+ * Adds the postings of a lexeme in the range, whose sub-blocks are traversed
+ * once; returns its first document after that.
+ */
+static uint32
+skx_prefix_add_all(SkxPrefix *p)
 {
 	SkxCursor  *c = p->cursor;
-	const uint32 *docs = p->scope.docs;
-	uint32		doc = skx_cursor_seek(c, docs[p->from]);
+	uint32		doc = skx_cursor_seek(c, p->base);
 	uint32		at = p->from;
 
 	while (doc < p->end)
 	{
 		int			end = c->n;
-		int			i;
 
 		CHECK_FOR_INTERRUPTS();
 		while (c->docs[end - 1] >= p->end)
 			end--;
-		for (i = c->i; i < end; i++)
-		{
-			if (!skx_prefix_is_scoped(p, c->docs[i]))
-				continue;
-			at = skx_prefix_first_from(docs, at, p->to, c->docs[i]);
-			if (docs[at] == c->docs[i])
-				skx_prefix_count(p, i, at - p->from);
-		}
+		if (p->scope.docs == NULL)
+			skx_prefix_count_all(p, c->i, end);
+		else
+			at = skx_prefix_count_scoped(p, c->i, end, at);
 		if (end < c->n)
 			return c->docs[end];
 		doc = skx_cursor_seek(c, c->end);
 	}
 	return doc;
-}
-
-/* Adds the postings of the current list in the range; returns the same. */
-static uint32
-skx_prefix_add_list(SkxPrefix *p, const SkxTerm *term)
-{
-	if (p->scope.docs == NULL)
-		return skx_prefix_add_all(p);
-	if (term->df / SKX_PREFIX_DENSE < p->to - p->from)
-		return skx_prefix_add_scoped(p);
-	return skx_prefix_add_some(p);
 }
 
 /* A list that is over, or not yet there, is not opened. */
@@ -235,7 +216,9 @@ skx_prefix_add(const SkxTerm *term, const char *lexeme, int len, void *arg)
 	if (known && p->next[number] >= p->end)
 		return true;
 	skx_cursor_begin(p->cursor, term);
-	next = skx_prefix_add_list(p, term);
+	next = p->scope.docs == NULL ||
+		term->df / SKX_PREFIX_DENSE < p->to - p->from ?
+		skx_prefix_add_all(p) : skx_prefix_add_some(p);
 	if (known)
 		p->next[number] = next;
 	return true;
@@ -290,6 +273,7 @@ skx_prefix_note_scope(SkxPrefix *p)
 	uint64	   *bits = p->counts->scoped;
 	uint32		i;
 
+	p->base = p->from;
 	if (docs == NULL || p->to == p->from)
 		return;
 	p->base = docs[p->from];
@@ -312,19 +296,24 @@ skx_prefix_words(const SkxPrefix *p)
 }
 
 /*
- * No document has any; those of the last word behind the range, too.  Where
- * each place counts once, postings can be added to 0; elsewhere one may count 0
- * times.
+ * What a document without any has.  Where each place counts once, postings can
+ * be added to 0; elsewhere one may count 0 times.
  */
+static inline float
+skx_prefix_none(const SkxPrefix *p)
+{
+	return skx_score_is_flat(p->run->scorer, p->scored) ? 0 : -1;
+}
+
+/* No document has any; those of the last word behind the range, too. */
 static void
 skx_prefix_clear(SkxPrefix *p)
 {
-	float		none = skx_score_is_flat(p->run->scorer, p->scored) ? 0 : -1;
+	float		none = skx_prefix_none(p);
 	float	   *tfs = p->counts->tfs;
 	uint32		n = skx_prefix_words(p) * 64;
 	uint32		i;
 
-	p->counts->none = none;
 	for (i = 0; i < n; i++)
 		tfs[i] = none;
 }
@@ -334,7 +323,7 @@ static void
 skx_prefix_mark(SkxPrefix *p)
 {
 	const float *tfs = p->counts->tfs;
-	float		none = p->counts->none;
+	float		none = skx_prefix_none(p);
 	uint64	   *bits = p->counts->bits;
 	uint32		nwords = skx_prefix_words(p);
 	uint32		w;
