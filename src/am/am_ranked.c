@@ -93,36 +93,59 @@ skx_am_ranked_scorer(IndexScanDesc scan, const ScanKeyData *key)
 }
 
 /*
- * What share of the rows that ranked scans of the index looked at last has
- * given out was not seen: dead ones, and all beyond those that the scan was
- * for.  A search finds as many more, since a second one for the rows that are
- * missing costs more than both.  After many updates that VACUUM has not come to
- * yet, the best rows have old versions beside them, which are nearly as good.
+ * What share of the rows that ranked scans of an index have given out was not
+ * seen: dead ones, and all beyond those that the scan was for.  A search finds
+ * as many more, since a second one for the rows that are missing costs more
+ * than both.  After many updates that VACUUM has not come to yet, the best rows
+ * have old versions beside them, which are nearly as good.  The session keeps
+ * it of the last index of each place, which most partitioned tables have enough
+ * of.
  */
-static Oid	skx_ranked_index = InvalidOid;
-static double skx_ranked_dead;
+typedef struct SkxRankedDead
+{
+	Oid			index;
+	double		share;
+} SkxRankedDead;
 
-/* Weight of one scan in that; least share that counts; most to be added. */
+#define SKX_RANKED_PLACES	64
+
+static SkxRankedDead skx_ranked_dead[SKX_RANKED_PLACES];
+
+/*
+ * Weight of one scan in that; the most that it counts for; and how many of the
+ * wanted rows must be expected to be dead, so that a second search is as likely
+ * as what more rows take of one.
+ */
 #define SKX_RANKED_RECENT	0.1
-#define SKX_RANKED_LEAST	0.02
 #define SKX_RANKED_MOST		0.75
+#define SKX_RANKED_LEAST	0.05
+
+static SkxRankedDead *
+skx_am_ranked_dead(Oid index)
+{
+	SkxRankedDead *dead = &skx_ranked_dead[index % SKX_RANKED_PLACES];
+
+	if (dead->index != index)
+	{
+		dead->index = index;
+		dead->share = 0;
+	}
+	return dead;
+}
 
 static void
 skx_am_ranked_learn(const SkxScan *so)
 {
 	uint64		unseen = so->ndead;
+	SkxRankedDead *dead;
 
 	if (so->wanted > 0 && !so->wants_all && so->ngiven > so->wanted)
 		unseen = Max(unseen, so->ngiven - so->wanted);
 	if (so->ngiven == 0)
 		return;
-	if (skx_ranked_index != so->index)
-	{
-		skx_ranked_index = so->index;
-		skx_ranked_dead = 0;
-	}
-	skx_ranked_dead += SKX_RANKED_RECENT *
-		((double) unseen / so->ngiven - skx_ranked_dead);
+	dead = skx_am_ranked_dead(so->index);
+	dead->share += SKX_RANKED_RECENT *
+		((double) unseen / so->ngiven - dead->share);
 }
 
 /*
@@ -132,13 +155,15 @@ skx_am_ranked_learn(const SkxScan *so)
 static uint64
 skx_am_ranked_more(Relation index, uint64 wanted)
 {
-	double		dead = Min(skx_ranked_dead, SKX_RANKED_MOST);
+	double		dead = skx_am_ranked_dead(RelationGetRelid(index))->share;
 	double		more;
 
-	if (skx_ranked_index != RelationGetRelid(index) ||
-		dead < SKX_RANKED_LEAST || wanted == 0 || wanted > PG_UINT32_MAX)
+	if (wanted == 0 || wanted > PG_UINT32_MAX)
 		return wanted;
+	dead = Min(dead, SKX_RANKED_MOST);
 	more = wanted * dead / (1 - dead);
+	if (more < SKX_RANKED_LEAST)
+		return wanted;
 	return wanted + (uint64) (more + 2 * sqrt(more / (1 - dead))) + 1;
 }
 

@@ -28,8 +28,9 @@ my $query = "SELECT id FROM docs WHERE v @@ 'all' ORDER BY v <@> 'all', ctid LIM
 
 sub passes
 {
+	my ($rows, $table) = @_ ? @_ : (10, 'docs');
 	my ($passes) = $s->value('EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF)'
-		  . " SELECT id FROM docs WHERE v @@ 'all' ORDER BY v <@> 'all' LIMIT 10")
+		  . " SELECT id FROM $table WHERE v @@ 'all' ORDER BY v <@> 'all' LIMIT $rows")
 	  =~ /Passes: (\d+)/;
 
 	return $passes // die 'no passes';
@@ -63,6 +64,22 @@ $s->value('VACUUM docs');
 passes() for 1 .. 40;
 is(passes(), 1, 'vacuumed: one pass');
 same('vacuumed');
+
+# a hundredth of the best rows, of two indexes by turns
+$s->value(<<'SQL');
+CREATE TABLE others (LIKE docs);
+INSERT INTO others SELECT * FROM docs;
+CREATE INDEX others_v ON others USING skipidx (v) WITH (pending_limit = '64MB');
+SQL
+for my $table (qw(docs others))
+{
+	$s->value("UPDATE $table SET v = v || 'new:200'::tsvector WHERE id IN (97, 970)");
+	$s->value("SELECT skipidx_flush('${table}_v')");
+}
+cmp_ok(passes(200, 'others'), '>', 1, 'a few dead rows: several passes at first');
+passes(200, $_) for (qw(docs others)) x 20;
+is(passes(200, $_), 1, "and one later, of $_") for qw(docs others);
+same('a few dead rows');
 
 # versions that an old snapshot may still see are not dead, and not seen either:
 # half of the best rows have one
