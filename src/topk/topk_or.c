@@ -291,31 +291,37 @@ skx_or_add(SkxOr *o, SkxTopkList *l, uint32 from, uint32 to)
 	skx_cursor_relax(l->cursor);
 }
 
-/* Takes the candidates out of the window of [from, to). */
+/*
+ * Takes the candidates with sums of `limit` and more out of the window of
+ * [from, to).
+ */
 static void
-skx_or_drain(SkxOr *o, uint32 from, uint32 to)
+skx_or_drain(SkxOr *o, uint32 from, uint32 to, int32 limit)
 {
 	SkxTopkRun *run = o->run;
-	int64		floor = run->need - skx_or_low(o);
-	int32		limit = (int32) Max(floor, 0);
+	uint64	   *bits = run->bits;
+	int32	   *window = run->bits_sums;
+	uint32	   *docs = run->docs;
+	int32	   *sums = run->sums;
+	int			nwords = (int) (to - from + 63) / 64;
 	int			n = 0;
 	int			w;
 
-	for (w = 0; w < (int) (to - from + 63) / 64; w++)
+	for (w = 0; w < nwords; w++)
 	{
-		uint64		word = run->bits[w];
+		uint64		word = bits[w];
 
-		run->bits[w] = 0;
-		while (word != 0)
+		bits[w] = 0;
+		o->candidates += pg_popcount64(word);
+		for (; word != 0; word &= word - 1)
 		{
 			int			bit = w * 64 + pg_rightmost_one_pos64(word);
+			int32		sum = window[bit];
 
-			word &= word - 1;
-			run->docs[n] = from + bit;
-			run->sums[n] = run->bits_sums[bit];
-			run->bits_sums[bit] = 0;
-			n += run->sums[n] >= limit;
-			o->candidates++;
+			window[bit] = 0;
+			docs[n] = from + bit;
+			sums[n] = sum;
+			n += sum >= limit;
 		}
 	}
 	run->n = n;
@@ -352,7 +358,8 @@ skx_or_several(SkxOr *o, uint32 from, uint32 to)
 
 		for (i = o->nlow; i < o->n; i++)
 			skx_or_add(o, o->lists[i], from, end);
-		skx_or_drain(o, from, end);
+		skx_or_drain(o, from, end,
+					 (int32) Max(o->run->need - skx_or_low(o), 0));
 		skx_or_look_up(o, o->nlow);
 		from = end;
 	}
