@@ -163,19 +163,32 @@ DROP TABLE tenants;
 -- All of some words may be in more rows than each of them lets expect, and
 -- sorting takes as long as there are rows: a search is the safer plan.  Any of
 -- them are in no more than all have, which are sorted where few pass.
-CREATE TABLE names AS SELECT id, id AS number, CASE
+CREATE TABLE names AS SELECT id, id AS number, id % 20 AS kind, CASE
 		WHEN id % 400 = 0 THEN 'gross:1 domestic:2 product:3'::tsvector
 		WHEN id % 50 < 3 THEN array_to_tsvector(('{gross,domestic,product}'::text[])[1 + id % 50:1 + id % 50])
 		ELSE 'other' END AS v
 FROM generate_series(1, 20000) id;
-CREATE INDEX names_v ON names USING skipidx (v, number);
+CREATE INDEX names_v ON names USING skipidx (v, number, kind);
 VACUUM ANALYZE names;
 SELECT condition, (index_node('SELECT id FROM names ' || condition) ->> 'Plan Rows')::int < 10 AS few,
 	way(format('SELECT id FROM names %s ORDER BY v <@> %L LIMIT 10', condition, 'gross & product'))
 FROM (VALUES ($$WHERE v @@ 'gross & domestic & product'$$), ($$WHERE v @@ 'gross <-> domestic'$$),
 	($$WHERE v @@ 'gross | product' AND number < 20$$)) c (condition);
 SELECT count(*) FROM names WHERE v @@ 'gross & domestic & product';
-DROP TABLE names;
+-- of partitions, too
+CREATE TABLE names_of_years (LIKE names) PARTITION BY RANGE (id);
+CREATE TABLE names_1 PARTITION OF names_of_years FOR VALUES FROM (1) TO (10001);
+CREATE TABLE names_2 PARTITION OF names_of_years FOR VALUES FROM (10001) TO (20001);
+INSERT INTO names_of_years SELECT * FROM names;
+CREATE INDEX names_of_years_v ON names_of_years USING skipidx (v, number, kind);
+VACUUM ANALYZE names_of_years;
+SELECT way($$SELECT id FROM names_of_years WHERE v @@ 'gross & domestic & product' ORDER BY v <@> 'gross & product' LIMIT 10$$);
+PREPARE of_years(tsquery, int) AS SELECT id FROM names_of_years WHERE v @@ $1 AND kind = $2 ORDER BY v <@> $1 LIMIT 5;
+SET plan_cache_mode = force_generic_plan;
+SELECT way($$EXECUTE of_years('gross', 1)$$);
+RESET plan_cache_mode;
+DEALLOCATE of_years;
+DROP TABLE names, names_of_years;
 
 -- Pending documents are looked at one by one.
 CREATE TABLE totals AS SELECT total('rare') AS rare, first_row($$ORDER BY v <@> 'rare' LIMIT 1$$) AS best;

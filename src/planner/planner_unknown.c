@@ -158,6 +158,14 @@ skx_planner_charge_rows(List *paths, double rows, double missed)
 	}
 }
 
+/* Is it the only table of the query, or a partition of that? */
+static bool
+skx_planner_is_alone(const PlannerInfo *root, const RelOptInfo *rel)
+{
+	return bms_equal(root->all_baserels, rel->reloptkind == RELOPT_BASEREL ?
+					 rel->relids : rel->top_parent_relids);
+}
+
 void
 skx_planner_charge_unknown(PlannerInfo *root, RelOptInfo *rel)
 {
@@ -167,8 +175,7 @@ skx_planner_charge_unknown(PlannerInfo *root, RelOptInfo *rel)
 	double		missed;
 
 	/* all rows are to be sorted, or joined first */
-	if (root->tuple_fraction <= 0 || rel->reloptkind != RELOPT_BASEREL ||
-		!bms_equal(root->all_baserels, rel->relids))
+	if (root->tuple_fraction <= 0 || !skx_planner_is_alone(root, rel))
 		return;
 	rows = skx_planner_more_rows(root, rel);
 	missed = rows > 0 ? 0 : skx_planner_missed(root, rel);
