@@ -149,16 +149,40 @@ VACUUM ANALYZE tenants;
 SET plan_cache_mode = force_generic_plan;
 PREPARE of_tenant(tsquery, int) AS SELECT id FROM tenants WHERE v @@ $1 AND tenant = $2 ORDER BY v <@> $1 LIMIT 5;
 PREPARE of_row(tsquery, int) AS SELECT id FROM tenants WHERE v @@ $1 AND id = $2 ORDER BY v <@> $1 LIMIT 5;
+PREPARE of_range(tsquery, int) AS SELECT id FROM tenants WHERE v @@ $1 AND tenant = $2 AND id > $2 AND id < 100000 - $2 ORDER BY v <@> $1 LIMIT 5;
 PREPARE of_few(tsquery, int) AS SELECT id FROM tenants WHERE v @@ $1 AND tenant = $2 AND id < 200 ORDER BY v <@> $1, id LIMIT 5;
 PREPARE of_all(tsquery, int) AS SELECT id FROM tenants WHERE v @@ $1 AND tenant = $2 ORDER BY v <@> $1;
 PREPARE in_no_order(tsquery, int) AS SELECT id FROM tenants WHERE v @@ $1 AND tenant = $2 LIMIT 5;
 SELECT statement, index_node(format('EXECUTE %s(%L, 3)', statement, 'half | third')) ->> 'Order By' IS NOT NULL AS by_rank
-FROM unnest('{of_tenant,of_row,of_few,of_all,in_no_order}'::text[]) statement;
+FROM unnest('{of_tenant,of_row,of_range,of_few,of_all,in_no_order}'::text[]) statement;
 EXECUTE of_tenant('rare | third', 0);
 EXECUTE of_row('half | third', 8);
 RESET plan_cache_mode;
 DEALLOCATE ALL;
 DROP TABLE tenants;
+
+-- Rows of prefixes, few or many, and of disjunctions, whole or in part: another
+-- index that has the order is read to its end where more are expected than there are
+CREATE TABLE expected AS SELECT id, id % 1000 AS number, v FROM costs;
+CREATE INDEX expected_v ON expected USING skipidx (v, number);
+CREATE INDEX expected_id ON expected (id);
+VACUUM ANALYZE expected;
+CREATE FUNCTION off_by(condition text, OUT guess numeric, OUT actual numeric, OUT near bool) LANGUAGE plpgsql AS $$
+DECLARE
+	plan jsonb;
+BEGIN
+	EXECUTE 'EXPLAIN (FORMAT JSON) SELECT FROM expected WHERE ' || condition INTO plan;
+	guess := plan -> 0 -> 'Plan' ->> 'Plan Rows';
+	EXECUTE 'SELECT count(*) FROM expected WHERE ' || condition INTO actual;
+	near := guess BETWEEN actual / 2 - 2 AND actual * 2 + 2;
+END $$;
+SELECT condition, near, CASE WHEN NOT near THEN guess || ' for ' || actual END AS off
+FROM unnest(ARRAY[$$v @@ 'nosuch:*'$$, $$v @@ 'own77:*'$$, $$v @@ 'own7777:*'$$, $$v @@ 'own1:*'$$, $$v @@ 'o:*'$$, $$v @@ 'rar:*'$$, $$v @@ 'own1:* & half'$$,
+	$$v @@ 'rare' OR v @@ 'own7'$$, $$v @@ ANY ('{rare,own7 & half}')$$, $$v @@ 'rare' OR number = 7$$,
+	$$v @@ 'rare' OR (v @@ 'own8' AND id > 0)$$, $$v @@ 'rare' OR id = 7$$]) condition, off_by(condition);
+SELECT index_node($$SELECT id FROM expected WHERE v @@ 'nosuch:*' ORDER BY id LIMIT 10$$) ->> 'Index Name' AS not_by_id;
+DROP FUNCTION off_by;
+DROP TABLE expected;
 
 -- All of some words may be in more rows than each of them lets expect, and
 -- sorting takes as long as there are rows: a search is the safer plan.  Any of

@@ -8,6 +8,7 @@
 #include "cost/cost_internal.h"
 #include "nodes/nodeFuncs.h"
 #include "optimizer/optimizer.h"
+#include "utils/fmgrprotos.h"
 #include "utils/lsyscache.h"
 #include "utils/selfuncs.h"
 
@@ -128,9 +129,30 @@ skx_cost_add(SkxCosting *c, SkxCondition *condition)
 		c->conditions = lappend(c->conditions, condition);
 }
 
+/* Queries of one condition that are estimated as their disjunction. */
+#define SKX_COST_QUERIES		64
+
+/* The disjunction of a condition's queries; NULL: these are too many. */
+static TSQuery
+skx_cost_any_query(const SkxCondition *condition)
+{
+	TSQuery		any;
+	int			i;
+
+	if (condition->n > SKX_COST_QUERIES)
+		return NULL;
+	any = condition->queries[0];
+	for (i = 1; i < condition->n; i++)
+		any = DatumGetTSQuery(DirectFunctionCall2(tsquery_or,
+												  TSQueryGetDatum(any),
+												  TSQueryGetDatum(condition->queries[i])));
+	return any;
+}
+
 static void
 skx_cost_condition(SkxCosting *c, RestrictInfo *qual, int column)
 {
+	TSQuery		any;
 	SkxCondition *condition;
 	ScanKeyData key;
 
@@ -144,10 +166,12 @@ skx_cost_condition(SkxCosting *c, RestrictInfo *qual, int column)
 	skx_intake_condition(c->index->rel, &key, condition);
 	if (condition->kind == SKX_CONDITION_NEVER)
 		c->nothing = true;
-	else if (condition->kind == SKX_CONDITION_QUERIES)
-		c->unknown = lappend(c->unknown, qual);
-	else
+	else if (condition->kind != SKX_CONDITION_QUERIES)
 		skx_cost_add(c, condition);
+	else if ((any = skx_cost_any_query(condition)) != NULL)
+		c->filters = lappend(c->filters, any);
+	else
+		c->unknown = lappend(c->unknown, qual);
 }
 
 void

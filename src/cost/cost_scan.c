@@ -229,25 +229,17 @@ skx_cost_estimate(PlannerInfo *root, IndexPath *path, double loop_count,
 	skx_cost_planned_keep(root, path, estimate);
 }
 
-/*
- * Takes what is asked about; false where it is not known, or a prefix and
- * nothing else, of which ANALYZE knows as much.
- */
+/* Takes what is asked about; false where it is not known. */
 static bool
 skx_cost_take(SkxCosting *c, Node *clause, int column)
 {
-	TSQuery		filter;
-
 	if (!IsA(clause, RestrictInfo))
 	{
 		c->ranking = skx_cost_ranking(c->root, clause);
 		return c->ranking != NULL;
 	}
 	skx_cost_conditions(c, list_make1(clause), column);
-	if (c->conditions != NIL || c->filters == NIL)
-		return c->conditions != NIL;
-	filter = linitial(c->filters);
-	return filter->size != 1 || !GETQUERY(filter)->qoperand.prefix;
+	return c->conditions != NIL || c->filters != NIL;
 }
 
 double

@@ -15,6 +15,9 @@
 /* Lexemes of a prefix that are counted; then all of them are guessed. */
 #define SKX_COST_PREFIX		64
 
+/* Leaves of the dictionary on which all are. */
+#define SKX_COST_LEAVES		4
+
 bool
 skx_cost_readable(const IndexOptInfo *info)
 {
@@ -82,6 +85,7 @@ typedef struct SkxCostPrefix
 {
 	double		df;
 	int			n;
+	int			most;			/* to be counted */
 } SkxCostPrefix;
 
 static bool
@@ -90,55 +94,87 @@ skx_cost_count(const SkxTerm *term, const char *lexeme, int len, void *arg)
 	SkxCostPrefix *prefix = arg;
 
 	prefix->df += term->df;
-	return ++prefix->n < SKX_COST_PREFIX;
+	return ++prefix->n < prefix->most;
+}
+
+static void
+skx_cost_count_terms(SkxCosting *c, const SkxLexeme *lexeme, int most,
+					 SkxCostPrefix *prefix)
+{
+	prefix->df = 0;
+	prefix->n = 0;
+	prefix->most = most;
+	skx_segment_prefix(c->segment, lexeme->bytes, lexeme->len, false,
+					   NULL, skx_cost_count, prefix);
+}
+
+/*
+ * What a prefix of many terms has, of which the first were counted: on a few
+ * leaves, where others may have most of the postings, all of them are; else
+ * postings are as many as the pages of their lists have on average.
+ */
+static void
+skx_cost_extrapolate(SkxCosting *c, const SkxLexeme *lexeme,
+					 SkxCostPrefix *prefix)
+{
+	SkxSegment *seg = c->segment;
+	uint32		all = seg->planes[SKX_SEGMENT_POSTINGS].npages;
+	SkxTermExtent extent;
+	uint32		n;
+
+	n = skx_segment_terms_prefixed(seg, lexeme->bytes, lexeme->len, &extent);
+	if (extent.leaves <= SKX_COST_LEAVES)
+		skx_cost_count_terms(c, lexeme, PG_INT32_MAX, prefix);
+	else
+	{
+		prefix->n = n;
+		prefix->df = Max(prefix->df, n);
+		prefix->df = Max(prefix->df, (double) seg->header.npostings *
+						 extent.pages /
+						 Max(all, 1));
+	}
 }
 
 /*
  * The lists of a prefix are gone through before the first row, whatever else is
- * asked.  Of many terms it is known how many there are; postings are taken for
- * as many as those of other terms.  What few have is charged as a word's.
+ * asked.  What few have is charged as a word's.
  */
 static void
-skx_cost_lists(SkxCosting *c, const SkxLexeme *lexeme,
-			   const SkxCostPrefix *counted)
+skx_cost_lists(SkxCosting *c, const SkxCostPrefix *prefix, bool many)
 {
-	SkxSegment *seg = c->segment;
-	double		lists = counted->n;
-	double		postings = 0;
-	double		share;
+	double		postings = many ? prefix->df : 0;
 
-	if (counted->n == SKX_COST_PREFIX)
-	{
-		lists = skx_segment_terms_prefixed(seg, lexeme->bytes, lexeme->len);
-		share = lists / Max(seg->header.nterms, 1);
-		postings = Max(counted->df, share * seg->header.npostings);
+	if (many)
 		c->gathered_pages += c->scale *
 			(postings / SKX_COST_PAGE_POSTINGS +
-			 share * seg->planes[SKX_SEGMENT_DICT].npages);
-	}
-	c->gathered += skx_cost_model_gathered(lists * c->scale,
+			 (double) prefix->n / Max(c->segment->header.nterms, 1) *
+			 c->segment->planes[SKX_SEGMENT_DICT].npages);
+	c->gathered += skx_cost_model_gathered(prefix->n * c->scale,
 										   postings * c->scale);
 }
 
 /*
- * Documents that have a lexeme with that prefix; of more than SKX_COST_LOOKUPS
- * prefixes as many as of those that were looked up.
+ * Documents that have a lexeme with that prefix, as if each posting of its lists
+ * were in any document; of more than SKX_COST_LOOKUPS prefixes as many as of
+ * those that were looked up.
  */
 static double
 skx_cost_prefix(SkxCosting *c, const SkxLexeme *lexeme)
 {
-	SkxCostPrefix prefix = {0, 0};
+	SkxCostPrefix prefix;
 	double		df;
+	bool		many;
 
 	if (c->nprefixes >= SKX_COST_LOOKUPS)
 		return c->prefixed / c->nprefixes;
-	skx_segment_prefix(c->segment, lexeme->bytes, lexeme->len, false,
-					   NULL, skx_cost_count, &prefix);
-	df = Min(prefix.df * c->scale, c->ndocs);
-	if (prefix.n == SKX_COST_PREFIX)
-		df = sqrt(df * c->ndocs);
+	skx_cost_count_terms(c, lexeme, SKX_COST_PREFIX, &prefix);
+	many = prefix.n == SKX_COST_PREFIX;
+	if (many)
+		skx_cost_extrapolate(c, lexeme, &prefix);
+	df = prefix.df * c->scale / Max(c->ndocs, 1);
+	df = c->ndocs * (1 - exp(-df));
 	if (c->path != NULL)
-		skx_cost_lists(c, lexeme, &prefix);
+		skx_cost_lists(c, &prefix, many);
 	c->nprefixes++;
 	c->prefixed += df;
 	return df;
@@ -179,15 +215,6 @@ skx_cost_value_df(SkxCosting *c, const SkxLexeme *value)
 	return df;
 }
 
-/* Is the query all that is asked?  ANALYZE knows of a prefix as much, then. */
-static bool
-skx_cost_is_alone(const SkxCosting *c, TSQuery query)
-{
-	return query->size == 1 && list_length(c->filters) == 1 &&
-		query == linitial(c->filters) && c->conditions == NIL &&
-		c->ranges == NIL && c->unknown == NIL;
-}
-
 /* How many documents have one of those that are known. */
 static double
 skx_cost_known(const SkxCostKnown *known, const SkxLexeme *lexeme)
@@ -219,8 +246,6 @@ skx_cost_operand(SkxCosting *c, TSQuery query, const QueryOperand *operand,
 	if (operand->prefix)
 	{
 		*df = skx_cost_prefix(c, &lexeme);
-		if (skx_cost_is_alone(c, query))
-			*df = c->rows;
 		return NULL;
 	}
 	return skx_cost_lexeme(c, &lexeme, operand->weight, df);

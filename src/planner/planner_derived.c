@@ -18,6 +18,7 @@
 #include "access/stratnum.h"
 #include "am/am.h"
 #include "catalog/pg_type_d.h"
+#include "miscadmin.h"
 #include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
 #include "optimizer/clauses.h"
@@ -29,6 +30,12 @@
 
 /* Elements of an array that each become a condition. */
 #define SKX_NONE_OF_MOST		1024
+
+/*
+ * Arms of a disjunction that spells a comparison of rows out, and what an arm
+ * compares: as many as columns of a sort.
+ */
+#define SKX_ARMS_MOST			16
 
 /* `column operator value`, the operator being one of the column's family. */
 typedef struct SkxComparison
@@ -169,6 +176,9 @@ skx_planner_arm_within(const SkxIndexColumn *key, Node *arm,
 {
 	ListCell   *lc;
 
+	CHECK_FOR_INTERRUPTS();
+	if (list_length(skx_planner_parts(arm)) > SKX_ARMS_MOST)
+		return false;
 	foreach(lc, skx_planner_parts(arm))
 	{
 		SkxComparison one;
@@ -201,9 +211,13 @@ static RestrictInfo *
 skx_planner_or_bound(const SkxIndexColumn *key, const RestrictInfo *rinfo)
 {
 	List	   *arms = ((BoolExpr *) rinfo->clause)->args;
+	List	   *parts = skx_planner_parts(linitial(arms));
 	ListCell   *lc;
 
-	foreach(lc, skx_planner_parts(linitial(arms)))
+	if (list_length(arms) > SKX_ARMS_MOST ||
+		list_length(parts) > SKX_ARMS_MOST)
+		return NULL;
+	foreach(lc, parts)
 	{
 		SkxComparison one;
 

@@ -228,7 +228,6 @@ skx_planner_facet_table(PlannerInfo *root, RelOptInfo *rel, const Var *var,
 
 		if (!skx_planner_is_ours(index) || index->hypothetical ||
 			(index->indpred != NIL && !index->predOK) ||
-			index->indrestrictinfo == NIL ||
 			(which = skx_planner_facet_column(index, var, group)) == 0 ||
 			(path = skx_planner_by_all(root, rel, index)) == NULL ||
 			!skx_planner_is_exact(path))

@@ -102,6 +102,44 @@ skx_planner_correct_clause(PlannerInfo *root, RelOptInfo *rel,
 	return false;
 }
 
+/* Arms of a disjunction that an index is asked about. */
+#define SKX_PLANNER_ARMS		16
+
+/*
+ * A disjunction that no index answers as a whole, by those of its arms, or of
+ * the parts of an arm, that one does: the server computes it anew.
+ */
+static bool
+skx_planner_correct_arms(PlannerInfo *root, RelOptInfo *rel,
+						 RestrictInfo *rinfo)
+{
+	List	   *arms = rinfo->orclause == NULL ? NIL :
+		((BoolExpr *) rinfo->orclause)->args;
+	bool		known = false;
+	ListCell   *lc;
+	ListCell   *part;
+
+	if (list_length(arms) > SKX_PLANNER_ARMS)
+		return false;
+	foreach(lc, arms)
+	{
+		List	   *parts = is_andclause(lfirst(lc)) ?
+			((BoolExpr *) lfirst(lc))->args : list_make1(lfirst(lc));
+
+		if (list_length(parts) > SKX_PLANNER_ARMS)
+			return false;
+		foreach(part, parts)
+		{
+			if (IsA(lfirst(part), RestrictInfo))
+				known |= skx_planner_correct_clause(root, rel, lfirst(part),
+													skx_planner_ask_clause);
+		}
+	}
+	if (known)
+		rinfo->norm_selec = rinfo->outer_selec = -1;
+	return known;
+}
+
 static void
 skx_planner_scale_rows(List *paths, double ratio)
 {
@@ -155,7 +193,8 @@ skx_planner_correct_rows(PlannerInfo *root, RelOptInfo *rel,
 		known |= skx_planner_correct_clause(root, rel, lfirst(lc),
 											skx_planner_ask_clause) ||
 			skx_planner_correct_clause(root, rel, lfirst(lc),
-									   skx_planner_ask_bound);
+									   skx_planner_ask_bound) ||
+			skx_planner_correct_arms(root, rel, lfirst(lc));
 	}
 	if (!known)
 		return;

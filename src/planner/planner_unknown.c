@@ -108,6 +108,40 @@ skx_planner_missed(PlannerInfo *root, const RelOptInfo *rel)
 	return 0;
 }
 
+static bool
+skx_planner_has_param(Node *node, void *unused)
+{
+	if (node == NULL)
+		return false;
+	return IsA(node, Param) ||
+		expression_tree_walker(node, skx_planner_has_param, unused);
+}
+
+/*
+ * What the conditions on other columns leave.  Of those with parameters the
+ * server knows a default each, and the values may go together: the most
+ * selective one counts.
+ */
+static double
+skx_planner_others(PlannerInfo *root, List *conditions)
+{
+	List	   *known = NIL;
+	double		least = 1;
+	ListCell   *lc;
+
+	foreach(lc, conditions)
+	{
+		RestrictInfo *rinfo = lfirst(lc);
+
+		if (skx_planner_has_param((Node *) rinfo->clause, NULL))
+			least = Min(least, clause_selectivity(root, (Node *) rinfo, 0,
+												  JOIN_INNER, NULL));
+		else
+			known = lappend(known, rinfo);
+	}
+	return least * clauselist_selectivity(root, known, 0, JOIN_INNER, NULL);
+}
+
 /*
  * Rows that frequent words find beyond the limit, which a search fetches, too;
  * 0: all queries are known.
@@ -115,19 +149,19 @@ skx_planner_missed(PlannerInfo *root, const RelOptInfo *rel)
 static double
 skx_planner_more_rows(PlannerInfo *root, const RelOptInfo *rel)
 {
-	List	   *known = NIL;
+	List	   *others = NIL;
 	double		rows;
 	ListCell   *lc;
 
 	foreach(lc, rel->baserestrictinfo)
 	{
 		if (!skx_planner_is_unknown(root, rel, lfirst(lc)))
-			known = lappend(known, lfirst(lc));
+			others = lappend(others, lfirst(lc));
 	}
-	if (list_length(known) == list_length(rel->baserestrictinfo))
+	if (list_length(others) == list_length(rel->baserestrictinfo))
 		return 0;
 	rows = SKX_PLANNER_COMMON * rel->tuples *
-		clauselist_selectivity(root, known, 0, JOIN_INNER, NULL);
+		skx_planner_others(root, others);
 	return Max(rows - Max(root->limit_tuples, 1), 0);
 }
 

@@ -175,12 +175,22 @@ extern void skx_segment_between(SkxSegment *seg, const SkxLexeme *from,
 								SkxTermBits *bits, SkxTermVisit visit,
 								void *arg);
 
-/* How many terms that would be, by two look-ups. */
+/*
+ * How many terms that would be, by two look-ups; for a prefix also on how many
+ * leaves of the dictionary they are, and how many pages the lists of these take,
+ * about, 0 for a single leaf.
+ */
+typedef struct SkxTermExtent
+{
+	uint32		leaves;
+	uint32		pages;
+} SkxTermExtent;
+
 extern uint32 skx_segment_terms_between(SkxSegment *seg,
 										const SkxLexeme *from,
 										const SkxLexeme *to);
 extern uint32 skx_segment_terms_prefixed(SkxSegment *seg, const char *prefix,
-										 int len);
+										 int len, SkxTermExtent *extent);
 
 /*
  * segment_ahead.c : asks for pages before they are pinned

@@ -222,38 +222,73 @@ skx_segment_dict_number(SkxDictCursor *c, const SkxLexeme *lexeme)
 	return c->seg->header.nterms;
 }
 
-uint32
-skx_segment_terms_between(SkxSegment *seg, const SkxLexeme *from,
-						  const SkxLexeme *to)
+/*
+ * Pages that the lists of leaves from the current one to `last` take; those of
+ * `last` as many as the others do on average.
+ */
+static uint32
+skx_segment_dict_pages(SkxDictCursor *c, uint32 last)
 {
-	SkxLexeme	ends[2] = {*from, *to};
+	uint32		others = last - c->ordinal;
+	uint32		begin = c->head->postings_page;
+	uint64		pages;
+
+	if (others == 0)
+		return 0;
+	skx_segment_dict_enter(c, last);
+	pages = c->head->postings_page - Min(begin, c->head->postings_page);
+	return (uint32) Min(pages * (others + 1) / others, PG_UINT32_MAX);
+}
+
+/* Terms of a range; unless extent is NULL, what they take. */
+static uint32
+skx_segment_dict_extent(SkxSegment *seg, const SkxLexeme ends[2],
+						SkxTermExtent *extent)
+{
 	SkxDictCursor c;
+	uint32		leaf;
 	uint32		last;
 	uint32		first;
 	uint32		past;
 
-	if (seg->header.nterms == 0)
-		return 0;
 	c.seg = seg;
 	last = skx_segment_dict_range(&c, ends, 3) - 1;
-	first = skx_segment_dict_number(&c, from);
+	if (extent != NULL)
+	{
+		leaf = c.ordinal;
+		extent->leaves = last - leaf + 1;
+		extent->pages = skx_segment_dict_pages(&c, last);
+		skx_segment_dict_enter(&c, leaf);
+	}
+	first = skx_segment_dict_number(&c, &ends[0]);
 	skx_segment_dict_enter(&c, last);
-	past = skx_segment_dict_number(&c, to);
+	past = skx_segment_dict_number(&c, &ends[1]);
 	skx_segment_dict_relax(seg);
 	return past - Min(first, past);
 }
 
 uint32
-skx_segment_terms_prefixed(SkxSegment *seg, const char *prefix, int len)
+skx_segment_terms_between(SkxSegment *seg, const SkxLexeme *from,
+						  const SkxLexeme *to)
+{
+	SkxLexeme	ends[2] = {*from, *to};
+
+	return seg->header.nterms == 0 ? 0 :
+		skx_segment_dict_extent(seg, ends, NULL);
+}
+
+uint32
+skx_segment_terms_prefixed(SkxSegment *seg, const char *prefix, int len,
+						   SkxTermExtent *extent)
 {
 	char		above[SKX_LEXEME_MAX + 1];
-	SkxLexeme	from = {prefix, len};
-	SkxLexeme	to = {above, len + 1};
+	SkxLexeme	ends[2] = {{prefix, len}, {above, len + 1}};
 
-	if (len > SKX_LEXEME_MAX)
+	memset(extent, 0, sizeof(*extent));
+	if (seg->header.nterms == 0 || len > SKX_LEXEME_MAX)
 		return 0;
-	skx_segment_dict_above(&from, above);
-	return skx_segment_terms_between(seg, &from, &to);
+	skx_segment_dict_above(&ends[0], above);
+	return skx_segment_dict_extent(seg, ends, extent);
 }
 
 struct SkxTermWalk

@@ -47,10 +47,12 @@ typedef struct SkxTopkRequest
 
 /*
  * Rows that the first search is for where `wanted` is 0, and how many times as
- * many each further one is for.  Estimates of cost/ go by them.
+ * many each further one is for.  Estimates of cost/ go by them.  Those that may
+ * have one sum are fewer, most often.
  */
 #define SKX_TOPK_ROWS		64
 #define SKX_TOPK_GROWTH		16
+#define SKX_TOPK_TIES		256
 
 typedef struct SkxTopk SkxTopk;
 

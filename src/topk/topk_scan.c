@@ -472,19 +472,21 @@ skx_topk_hand_out(SkxTopk *topk)
  * Rows that the next search is for.  Where it was known how many are wanted,
  * the first one that goes on is for the few that were not seen; unless rows of
  * one sum were cut in two, which a sort by another key behind the distance wants
- * all of.
+ * all of: few, beside many that came before.
  */
 static int
 skx_topk_more_rows(const SkxTopk *topk)
 {
 	const SkxTopkRequest *request = &topk->request;
+	uint64		more = Max((uint64) topk->rows * SKX_TOPK_GROWTH,
+						   SKX_TOPK_ROWS);
 
 	if (request->wants_all)
 		return skx_topk_most(PG_UINT32_MAX);
-	if (request->wanted > 0 && topk->given <= request->wanted && !topk->tied)
-		return topk->rows;
-	return skx_topk_most(Max((uint64) topk->rows * SKX_TOPK_GROWTH,
-							 SKX_TOPK_ROWS));
+	if (request->wanted > 0 && topk->given <= request->wanted)
+		more = topk->tied ? Min(more, Max((uint64) topk->rows, SKX_TOPK_TIES)) :
+			topk->rows;
+	return skx_topk_most(more);
 }
 
 /*

@@ -153,7 +153,7 @@ sub condition
 sub asked
 {
 	my $query = text_query();
-	my @cond = rand() < 0.9 ? ("v @@ '$query'") : (condition());
+	my @cond = rand() < 0.9 ? ("v @@ '$query'") : (one_of('true', condition()));
 
 	push @cond, condition() while rand() < 0.3;
 	return '(' . $_[0] . ', ' . quoted($query) . ', ' . quoted(join ' AND ', @cond) . ')';
@@ -512,6 +512,9 @@ both(@$_) for (
 	[ 'a join of groups', "SELECT g.tenant, n FROM (SELECT tenant, count(*) AS n FROM docs WHERE v \@\@ 'wa' GROUP BY tenant) g JOIN (VALUES (1), (2)) x (tenant) USING (tenant) ORDER BY 1", 1 ],
 	[ 'correlated', "SELECT string_agg((SELECT string_agg(x::text, ' ' ORDER BY x) FROM (SELECT tenant, count(*) FROM docs WHERE v \@\@ q GROUP BY tenant) x), ',')"
 		  . " FROM (VALUES ('wa'::tsquery), ('wb'), (NULL), ('nosuch')) y (q)", 1 ],
+	[ 'all rows', "SELECT tenant, count(*), count(tenant) FROM docs GROUP BY tenant ORDER BY 1", 1 ],
+	[ 'all rows of partitions', "SELECT tenant, count(*) FROM parts GROUP BY tenant ORDER BY 1", 1 ],
+	[ 'SELECT DISTINCT of all rows', 'SELECT DISTINCT tenant FROM docs ORDER BY 1', 1 ],
 	[ 'SELECT DISTINCT', "SELECT DISTINCT tenant FROM docs WHERE v \@\@ 'wa' ORDER BY 1", 1 ],
 	[ 'SELECT DISTINCT, limited', "SELECT DISTINCT tenant FROM docs WHERE v \@\@ 'wa' ORDER BY 1 DESC OFFSET 1 LIMIT 3", 1 ],
 	[ 'SELECT DISTINCT, counted', "SELECT count(*), sum(tenant) FROM (SELECT DISTINCT tenant FROM docs WHERE v \@\@ 'wa') s", 1 ],
