@@ -112,6 +112,9 @@ extern bool skx_topk_list_part_bound(SkxTopkRun *run, SkxTopkList *l, int i,
 /*
  * topk_prefix.c : a prefix; NULL when none of its lexemes is known to occur
  * in the scope
+ *
+ * most: postings of a prefix that there is room for, beside the others that are
+ * there at the same time.  memory makes a list of those that are known.
  */
 #define SKX_TOPK_SCOPE_DOCS	(1 << 18)	/* at most, where some are given */
 
@@ -125,5 +128,19 @@ typedef struct SkxTopkScope
 extern SkxTopkList *skx_topk_list_prefix(SkxTopkRun *run,
 										 const SkxScoreTerm *scored,
 										 const SkxTopkScope *scope);
+extern uint32 skx_topk_prefix_most(const SkxTopkRun *run);
+extern SkxTopkList *skx_topk_list_memory(SkxTopkRun *run,
+										 const SkxScoreTerm *scored,
+										 SkxCursorMemory *memory);
+
+/*
+ * topk_rare.c : a prefix with few postings, whole; false: it has many
+ *
+ * The scope has no documents of its own; `docs` is how many the prefix would be
+ * gathered from otherwise.
+ */
+extern bool skx_topk_list_rare(SkxTopkRun *run, const SkxScoreTerm *scored,
+							   const SkxTopkScope *scope, uint32 docs,
+							   SkxTopkList **list);
 
 #endif							/* SKX_TOPK_TOPK_LIST_H */

@@ -114,9 +114,12 @@ skx_many_lists(SkxMany *m, SkxManyVisit visit)
 	for (; i < scorer->nterms; i++)
 	{
 		MemoryContext old = MemoryContextSwitchTo(m->prefix);
-		SkxTopkList *l = skx_topk_list_prefix(run, &scorer->terms[i],
-											  &scope);
+		const SkxScoreTerm *scored = &scorer->terms[i];
+		SkxTopkList *l;
 
+		if (scope.docs != NULL ||
+			!skx_topk_list_rare(run, scored, &scope, scope.to - scope.from, &l))
+			l = skx_topk_list_prefix(run, scored, &scope);
 		MemoryContextSwitchTo(old);
 		if (l != NULL)
 			visit(m, l);

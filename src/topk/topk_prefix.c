@@ -15,7 +15,7 @@
 #include "topk/topk_internal.h"
 
 /* Documents that are gathered at once at most, 4 bytes each. */
-#define SKX_PREFIX_DOCS		(1 << 18)
+#define SKX_PREFIX_DOCS		SKX_TOPK_SCOPE_DOCS
 
 /* Postings of all prefixes of a query that are held at once, 8 bytes each. */
 #define SKX_PREFIX_POSTINGS	(3 << 17)
@@ -226,11 +226,8 @@ skx_prefix_add(const SkxTerm *term, const char *lexeme, int len, void *arg)
 
 /* As the document's score caps them. */
 static void
-skx_prefix_bounds(SkxPrefix *p)
+skx_prefix_bounds(SkxTopkRun *run, SkxTopkList *l, SkxCursorMemory *m)
 {
-	SkxTopkRun *run = p->run;
-	SkxTopkList *l = p->list;
-	SkxCursorMemory *m = &p->memory;
 	uint32		first;
 
 	for (first = 0; first < m->n; first += SKX_SUBBLOCK)
@@ -240,6 +237,7 @@ skx_prefix_bounds(SkxPrefix *p)
 		int32		bound = 0;
 		uint32		i;
 
+		CHECK_FOR_INTERRUPTS();
 		skx_segment_norms(run->seg, m->docs + first, end - first, norms);
 		for (i = first; i < end; i++)
 		{
@@ -384,7 +382,7 @@ skx_prefix_fill(SkxPrefix *p)
 	}
 	m->n = n;
 	m->to = p->to < p->scope.to ? p->end : SKX_NO_DOC;
-	skx_prefix_bounds(p);
+	skx_prefix_bounds(p->run, p->list, m);
 }
 
 /*
@@ -449,6 +447,12 @@ skx_prefix_more(SkxCursorMemory *m, uint32 target)
 	return m->n > 0;
 }
 
+static int32 *
+skx_prefix_alloc_bounds(uint32 n)
+{
+	return palloc(sizeof(int32) * ((Size) n / SKX_SUBBLOCK + 1));
+}
+
 static void
 skx_prefix_alloc(SkxPrefix *p, uint32 n)
 {
@@ -456,7 +460,7 @@ skx_prefix_alloc(SkxPrefix *p, uint32 n)
 
 	m->docs = palloc(sizeof(uint32) * (Size) n);
 	m->counts = palloc(sizeof(float) * (Size) n);
-	m->bounds = palloc(sizeof(int32) * ((Size) n / SKX_SUBBLOCK + 1));
+	m->bounds = skx_prefix_alloc_bounds(n);
 }
 
 /* The counts of all prefixes of a run, one after the other. */
@@ -480,9 +484,8 @@ skx_prefix_counts(SkxTopkRun *run, bool scoped)
 	return run->counts;
 }
 
-/* Postings of a prefix, beside the others that are there at the same time. */
-static uint32
-skx_prefix_most(const SkxTopkRun *run)
+uint32
+skx_topk_prefix_most(const SkxTopkRun *run)
 {
 	const SkxScorer *scorer = run->scorer;
 	int			n = run->topk->many ? 1 : scorer->nterms - scorer->nplain;
@@ -524,6 +527,28 @@ skx_prefix_open_whole(SkxPrefix *p)
 	p->list->cursor = skx_cursor_open_memory(p->run->seg, &p->memory);
 }
 
+static SkxTopkList *
+skx_prefix_list(const SkxScoreTerm *scored)
+{
+	SkxTopkList *l = palloc0(sizeof(SkxTopkList));
+
+	l->term = scored;
+	l->weight = scored->weight; /* a prefix has no pairs */
+	return l;
+}
+
+SkxTopkList *
+skx_topk_list_memory(SkxTopkRun *run, const SkxScoreTerm *scored,
+					 SkxCursorMemory *memory)
+{
+	SkxTopkList *l = skx_prefix_list(scored);
+
+	memory->bounds = skx_prefix_alloc_bounds(memory->n);
+	skx_prefix_bounds(run, l, memory);
+	l->cursor = skx_cursor_open_memory(run->seg, memory);
+	return l;
+}
+
 SkxTopkList *
 skx_topk_list_prefix(SkxTopkRun *run, const SkxScoreTerm *scored,
 					 const SkxTopkScope *scope)
@@ -535,7 +560,7 @@ skx_topk_list_prefix(SkxTopkRun *run, const SkxScoreTerm *scored,
 	p->run = run;
 	p->scored = scored;
 	p->scope = *scope;
-	p->most = skx_prefix_most(run);
+	p->most = skx_topk_prefix_most(run);
 	p->counts = skx_prefix_counts(run, scope->docs != NULL);
 	p->span = total;
 	if (total > SKX_PREFIX_DOCS)
@@ -547,9 +572,7 @@ skx_topk_list_prefix(SkxTopkRun *run, const SkxScoreTerm *scored,
 	whole = p->to == scope->to && p->n <= p->most;
 	if (p->df == 0 || (whole && p->n == 0))
 		return NULL;
-	p->list = palloc0(sizeof(SkxTopkList));
-	p->list->term = scored;
-	p->list->weight = scored->weight;	/* a prefix has no pairs */
+	p->list = skx_prefix_list(scored);
 	if (whole)
 		skx_prefix_open_whole(p);
 	else

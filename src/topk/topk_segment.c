@@ -128,12 +128,22 @@ skx_topk_compare_df(const void *a, const void *b)
 	return x->cursor->df < y->cursor->df ? -1 : x->cursor->df > y->cursor->df;
 }
 
+/* Another cursor of a list. */
+static SkxCursor *
+skx_topk_cursor_again(SkxTopkRun *run, const SkxCursor *list)
+{
+	const SkxTerm *term = skx_cursor_term(list);
+
+	if (term == NULL)
+		return skx_cursor_open_memory(run->seg, skx_cursor_memory(list));
+	return skx_cursor_open(run->seg, term, SKX_CURSOR_PROBE);
+}
+
 /* All documents of a list, by a cursor of its own. */
 static uint32
 skx_topk_all_docs(SkxTopkRun *run, const SkxCursor *list, uint32 *docs)
 {
-	SkxCursor  *c = skx_cursor_open(run->seg, skx_cursor_term(list),
-									SKX_CURSOR_PROBE);
+	SkxCursor  *c = skx_topk_cursor_again(run, list);
 	uint32		ndocs = run->seg->header.ndocs;
 	uint32		doc = 0;
 	uint32		n = 0;
@@ -155,67 +165,116 @@ static uint32
 skx_topk_docs_with(SkxTopkRun *run, const SkxCursor *list, uint32 *docs,
 				   uint32 n)
 {
-	SkxCursor  *c = skx_cursor_open(run->seg, skx_cursor_term(list),
-									SKX_CURSOR_PROBE);
+	SkxCursor  *c = skx_topk_cursor_again(run, list);
 
 	n = skx_cursor_filter(c, docs, n);
 	skx_cursor_close(c);
 	return n;
 }
 
-/*
- * The documents with all required words, of which alone a prefix has to be
- * known; NULL: they are too many.
- */
-static uint32 *
-skx_topk_required_docs(SkxTopkRun *run, uint32 *n)
+/* Have few documents all that is required?  The rarest list is first then. */
+static bool
+skx_topk_requires_few(SkxTopkRun *run)
 {
-	uint32	   *docs;
-	int			i;
+	uint32		df;
 
 	qsort(run->required, run->nrequired, sizeof(SkxTopkList *),
 		  skx_topk_compare_df);
-	if (run->nrequired == 0 || run->required[0]->cursor->df >
-		run->seg->header.ndocs / SKX_TOPK_PREFIX_SHARE ||
-		run->required[0]->cursor->df > SKX_TOPK_SCOPE_DOCS)
-		return NULL;
-	docs = palloc(sizeof(uint32) * (Size) run->required[0]->cursor->df);
-	*n = skx_topk_all_docs(run, run->required[0]->cursor, docs);
-	for (i = 1; i < run->nrequired && *n > 0; i++)
-		*n = skx_topk_docs_with(run, run->required[i]->cursor, docs, *n);
-	return docs;
+	df = run->nrequired > 0 ? run->required[0]->cursor->df : PG_UINT32_MAX;
+	return df <= run->seg->header.ndocs / SKX_TOPK_PREFIX_SHARE &&
+		df <= SKX_TOPK_SCOPE_DOCS;
 }
 
-/* Gathers the prefixes; false: no document has all that is required. */
+/*
+ * If these are few, a prefix has to be known of them only; false: there are
+ * none.
+ */
+static bool
+skx_topk_narrow_scope(SkxTopkRun *run, SkxTopkScope *scope)
+{
+	const SkxCursor *rarest;
+	uint32	   *docs;
+	uint32		n;
+	int			i;
+
+	if (!skx_topk_requires_few(run))
+		return true;
+	rarest = run->required[0]->cursor;
+	docs = palloc(sizeof(uint32) * (Size) rarest->df);
+	n = skx_topk_all_docs(run, rarest, docs);
+	for (i = 1; i < run->nrequired && n > 0; i++)
+		n = skx_topk_docs_with(run, run->required[i]->cursor, docs, n);
+	scope->docs = docs;
+	scope->from = 0;
+	scope->to = n;
+	return n > 0;
+}
+
+/* False: no document of the segment has it, and it is required. */
+static bool
+skx_topk_add_prefix(SkxTopkRun *run, const SkxScoreTerm *scored,
+					SkxTopkList *l)
+{
+	bool		required = skx_topk_requires_prefix(run->topk, scored);
+
+	if (l == NULL)
+		return !required;
+	if (required)
+		run->required[run->nrequired++] = l;
+	else
+		run->optional[run->noptional++] = l;
+	return true;
+}
+
+/*
+ * How many documents a prefix is gathered from unless its own are fewer by far.
+ * None: where required lists leave few, and pages are not all cached, norms of
+ * other documents are not worth to be read.
+ */
+static uint32
+skx_topk_scope_docs(SkxTopkRun *run)
+{
+	if (!skx_topk_requires_few(run))
+		return run->to - run->from;
+	return skx_segment_warm(run->seg) ? run->required[0]->cursor->df : 0;
+}
+
+/*
+ * Gathers the prefixes, those with few postings first, since one of these may
+ * tell which documents others have to be known of.  False: no document has all
+ * that is required.
+ */
 static bool
 skx_topk_open_prefixes(SkxTopkRun *run)
 {
 	const SkxScorer *scorer = run->scorer;
+	int			nprefixes = scorer->nterms - scorer->nplain;
+	const SkxScoreTerm **later = palloc(sizeof(SkxScoreTerm *) *
+										(nprefixes + 1));
 	SkxTopkScope scope = {NULL, run->from, run->to};
-	uint32		n = 0;
+	uint32		docs = skx_topk_scope_docs(run);
+	SkxTopkList *l;
+	int			nlater = 0;
 	int			i;
 
-	if (scorer->nplain == scorer->nterms)
-		return true;
-	scope.docs = skx_topk_required_docs(run, &n);
-	if (scope.docs != NULL)
-		scope.to = n;
 	for (i = scorer->nplain; i < scorer->nterms; i++)
 	{
 		const SkxScoreTerm *scored = &scorer->terms[i];
-		SkxTopkList *l = skx_topk_list_prefix(run, scored, &scope);
-		bool		required = skx_topk_requires_prefix(run->topk, scored);
 
-		if (l == NULL && required)
+		if (!skx_topk_list_rare(run, scored, &scope, docs, &l))
+			later[nlater++] = scored;
+		else if (!skx_topk_add_prefix(run, scored, l))
 			return false;
-		if (l == NULL)
-			continue;
-		if (required)
-			run->required[run->nrequired++] = l;
-		else
-			run->optional[run->noptional++] = l;
 	}
-	return scope.docs == NULL || n > 0;
+	if (nlater > 0 && !skx_topk_narrow_scope(run, &scope))
+		return false;
+	for (i = 0; i < nlater; i++)
+	{
+		l = skx_topk_list_prefix(run, later[i], &scope);
+		if (!skx_topk_add_prefix(run, later[i], l))
+			return false;
+	}
+	return true;
 }
 
 /* Has the segment every lexeme that is required, with its labels? */

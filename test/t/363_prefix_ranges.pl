@@ -2,7 +2,9 @@
 # gives the rows of a sequential scan and a sort, in the same order and with the
 # same distances: some prefixes over many documents, and many over fewer, alone
 # and beside plain words, phrases, pairs and labels.  Lists that a range has
-# nothing of are not opened for it.
+# nothing of are not opened for it.  So does one that is gathered whole, since its
+# lexemes have few postings, and whose lists are read once, however many documents
+# there are.
 #
 # Holds: topk 1, 6
 
@@ -25,14 +27,15 @@ $node->safe_psql('postgres', 'CREATE EXTENSION skipidx');
 # Of the large one most rows are empty, but around where ranges end; of the small
 # one in its first half, so that what follows is more than expected.  h is in one
 # row each, g in some that are near each other, c in stretches of the table;
-# z at both ends; what has an f has nothing else of it.
+# z at both ends; what has an f has nothing else of it.  Every row has a short
+# lexeme of both prefixes h and g, which have too many postings for a whole list.
 for my $table ([ 'small', SMALL, 'i % 10 = 0 OR i > 30000' ], [ 'large', LARGE, 'i % 16 = 0 OR (i + 60) % 65536 < 120' ])
 {
 	my ($name, $rows, $full) = @$table;
 
 	$node->safe_psql('postgres', <<SQL);
 CREATE TABLE $name (id int, v tsvector) WITH (autovacuum_enabled = off);
-INSERT INTO $name SELECT i, (CASE WHEN i % 16 = 0 THEN 'e:1 ' ELSE '' END
+INSERT INTO $name SELECT i, ('g:1 h:2 ' || CASE WHEN i % 16 = 0 THEN 'e:1 ' ELSE '' END
 	|| CASE WHEN i <= $rows / 30 OR i > $rows - $rows / 30 THEN 'z:3 ' ELSE '' END
 	|| CASE WHEN NOT ($full) THEN '' WHEN i % 50 = 9 THEN 'f' || i ELSE 'a:1 b' || i % 50 || ':2A,7 d' || i % 2011 || ':4 h' || i || ' g' || i / 96
 		|| CASE WHEN (i / 9000) % 3 > 0 THEN ' c' || i % 997 || ':3' ELSE '' END
@@ -67,6 +70,10 @@ sub rows
 
 my $many = join ' | ', map { "$_:*" } 'a', (map { ("b$_", "c$_", "d$_") } '', 1 .. 5), 'bb', 'bb1', 'cc', map { "d1$_" } 1 .. 8;
 
+# One lexeme each.  Beside so many there is room for 13,000 postings of a prefix,
+# and fewer of those below have to be known whole.
+my $more = join ' | ', map { 'h' . (100_000 + 16 * $_) . ':*' } 0 .. 27;
+
 # k 'ALL' is searched for with one pass after the other.
 for my $search (
 	[ 'large', 'b:*', 'ALL' ],
@@ -80,6 +87,11 @@ for my $search (
 	[ 'large', 'bb <-> cc & c1:*', 1000 ],
 	[ 'large', '(bb & cc | f:*) & d:*', 1000 ],
 	[ 'large', "e & ($many)", 1000 ],
+	[ 'large', 'h12:*', 'ALL' ],
+	[ 'large', 'h12:* | z', 1000 ],
+	[ 'large', 'h12:* & b:*', 1000 ],
+	[ 'large', 'g & h12:* & (b1:A* | d1:*)', 1000 ],
+	[ 'large', 'bb <-> cc & h2:*', 1000 ],
 	[ 'small', "h:* | $many", 100_000 ],
 	[ 'small', $many, 10 ],
 	[ 'small', "b7 & ($many)", 100_000 ],
@@ -90,6 +102,9 @@ for my $search (
 	my $sorted = rows($table, "WHERE v @@ '$q'", $q, $k, 0);
 
 	is(rows($table, "WHERE v @@ '$q'", $q, $k, 1), $sorted, "$table, k $k, matching: $q ($sorted)");
+	next if $table ne 'large' || $q =~ /\Q$many/;
+	is(rows($table, "WHERE v @@ '$q'", "$q | $more", $k, 1), rows($table, "WHERE v @@ '$q'", "$q | $more", $k, 0),
+		"the same ranked by many prefixes");
 }
 for my $search ([ 'large', 'b:* | c:*' ], [ 'small', "b:* | $many" ])
 {
@@ -98,19 +113,32 @@ for my $search ([ 'large', 'b:* | c:*' ], [ 'small', "b:* | $many" ])
 	is(rows($table, '', $q, 100, 1), rows($table, '', $q, 100, 0), "$table, all: $q");
 }
 
+# Sub-blocks decoded by a search for all rows with some of $q.
+sub decoded
+{
+	my ($q) = @_;
+	my $before = $s->value('SELECT subblocks FROM skipidx_work()');
+
+	$s->value("SELECT count(*) FROM (SELECT FROM large WHERE v @@ '$q' ORDER BY v <@> '$q'::tsquery LIMIT 100000) x");
+	return $s->value('SELECT subblocks FROM skipidx_work()') - $before;
+}
+
 # Beside two others the first range of a prefix has a third of the postings that
-# are held.  It reads all lists; the second one those that are not over by then.
+# are held.  It reads all lists; later ones those that are not over by then, and
+# of the two lists of all documents what the range has.
 my $first = (3 << 17) / 3;
 my ($lists, $later) = split /\|/, $s->value("SELECT count(*), count(*) FILTER (WHERE last > $first) FROM large_lists");
-my $q = 'h:* | g:* | f:*';
+my $common = 2 * LARGE / 128;
 
 $s->value('SET enable_seqscan = off; SET enable_sort = off; SET enable_indexscan = on');
-my $before = $s->value('SELECT subblocks FROM skipidx_work()');
-
-$s->value("SELECT count(*) FROM (SELECT FROM large WHERE v @@ '$q' ORDER BY v <@> '$q'::tsquery LIMIT 100000) x");
-my $decoded = $s->value('SELECT subblocks FROM skipidx_work()') - $before;
+my $decoded = decoded('h:* | g:* | f:*');
 
 cmp_ok($decoded, '>=', $lists, "each list of $lists is read");
-cmp_ok($decoded, '<', $lists * 1.01 + $later, "$decoded sub-blocks: hardly any of a list that is over, of $later that are not");
+cmp_ok($decoded, '<', $lists * 1.01 + $later + $common * 1.01,
+	"$decoded sub-blocks: hardly any of a list that is over, of $later that are not");
+
+my $rare = $s->value("SELECT count(*) FROM large_lists WHERE lexeme ~ '^h27'");
+
+is(decoded('h27:*'), $rare, "few postings in many documents: each list of $rare is read once");
 $s->close;
 done_testing();
