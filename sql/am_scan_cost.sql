@@ -102,11 +102,17 @@ ORDER BY 1, 2, length(k);
 CREATE TABLE prefixed AS SELECT id, (hashint4(id) & 65535) AS day, v FROM costs;
 CREATE INDEX prefixed_v ON prefixed USING skipidx (v, day);
 VACUUM ANALYZE prefixed;
+-- What is not known yet is not left to the rows.
+CREATE FUNCTION whole(condition text) RETURNS numeric LANGUAGE sql AS
+$$ SELECT (index_node(format('SELECT FROM costs WHERE v @@ concat(%L)::tsquery', condition)) ->> 'Total Cost')::numeric $$;
 SET enable_seqscan = off;
-SELECT total('none | own:* & rare') > 3 * total('none | every & rare') AS lists,
-	total('none | own1:* & rare') BETWEEN total('none | own11:* & rare') AND total('none | own:* & rare') AS fewer, total('own19999:* & rare') < 2 * total('own19999 & rare') AS one, total('own:*') > total('fil:*') AS alone;
-SELECT first_row($$WHERE v @@ 'none | own:* & rare'$$) > 5 * first_row($$WHERE v @@ 'none | every & rare'$$) AS before_the_first,
+SELECT whole('own:* & rare') > 3 * whole('every & rare') AS lists,
+	whole('own1:* & rare') BETWEEN whole('own11:* & rare') AND whole('own:* & rare') AS fewer, total('own19999:* & rare') < 2 * total('own19999 & rare') AS one, total('own:*') > total('fil:*') AS alone;
+SELECT first_row($$WHERE v @@ concat('own:* & rare')::tsquery$$) > 5 * first_row($$WHERE v @@ concat('every & rare')::tsquery$$) AS before_the_first,
 	first_row($$ORDER BY v <@> 'own:*' LIMIT 1$$) > 2 * first_row($$ORDER BY v <@> 'half | third' LIMIT 1$$) AS ranked;
+-- In a phrase once more, for their places.
+SELECT whole('rare <-> own:*') > 3 * whole('rare & own:*') AS places, whole('rare <-> half | own:* & rare') < 2 * whole('rare & half | own:* & rare') AS of_others,
+	whole('rare <-> (half | !(own:* & third)) | rare') > 3 * whole('rare & own:* | rare') AS inside, whole('rare <-> half & own:*') < 2 * whole('rare & half & own:*') AS behind;
 RESET enable_seqscan;
 SELECT condition, plan ->> 'Index Cond' AS cond, plan ->> 'Filter' AS filter
 FROM (VALUES ('v @@ ''own:*'' AND day = 17'), ('v @@ ''own:*'' AND v @@ ''rare'''), ('v @@ ''own:*'' ORDER BY day LIMIT 5'), ('v @@ ''own:*'' AND v @@ ''half'' ORDER BY day LIMIT 5'),
@@ -118,12 +124,20 @@ FROM (SELECT id FROM prefixed WHERE v @@ 'own:*' ORDER BY day, id LIMIT 5) p;
 CREATE TABLE light (query text);
 INSERT INTO light VALUES ('own:* & rare'), ('(half | third) & (rare & (own1:* & own:*))'), ('rare & !own:*'), ('own:* & fil:*'), ('own:* | rare'), ('!(own:* & rare)'),
 	('rare & own:* & half <-> third'), ('rare & (own:* <-> half | every)'), ('own:*C & rare:B & !third'), ('rare'), ('!own19:* & rare & !own18:*');
+-- and of what follows from its phrases, and from all arms of a disjunction.
+INSERT INTO light VALUES ('rare <-> own:*'), ('every <-> rare:B <7> own:*'), ('own:* <-> every <-> rare'), ('rare <2> (own1:* | own:*)'), ('own:* <-> half'), ('(own:* | every) <-> rare'),
+	('!rare <-> own:*'), ('rare <-> !own:*'), ('!own:* <-> rare'), ('(rare & !every) <7> own:*'), ('(rare | !own:*) <-> half'), ('!(rare <-> own:*)'), ('rare & !(every <-> own:*)'),
+	('every <-> (rare | own1 & own:*) <7> own:*'), ('rare & own:* | own7 <-> own:*'), ('rare | own:* & own7 | third & own9:*A & own9'), ('rare | own:* & !own7'), ('own7 & own:* | rare & !half'),
+	('rare & rare <7> own:*'), ('(rare <-> own:* | own:* <-> own8) & every');
 SELECT query, plan ->> 'Index Cond' AS cond, plan ->> 'Filter' IS NOT NULL AS tested
 FROM light, index_node(format('SELECT id FROM prefixed WHERE v @@ %L', query)) plan;
 SELECT query, plan ->> 'Index Cond' AS cond, plan ->> 'Filter' AS filter
-FROM (VALUES ('every & own:*'), ('own:* & !own19999:*')) q (query), index_node(format('SELECT id FROM prefixed WHERE v @@ %L ORDER BY day LIMIT 5', query)) plan;
+FROM (VALUES ('every & own:*'), ('own:* & !own19999:*'), ('half <7> own:*'), ('rare & own1:* | third <-> own:*')) q (query), index_node(format('SELECT id FROM prefixed WHERE v @@ %L ORDER BY day LIMIT 5', query)) plan;
 SELECT plan ->> 'Index Cond' LIKE '%w128%' AS many, plan ->> 'Index Cond' LIKE '%own%' AS prefix
 FROM index_node('SELECT id FROM prefixed WHERE v @@ ''own:* & ' || (SELECT string_agg('w' || n, ' & ') FROM generate_series(1, 128) n) || '''') plan;
+-- counts, and the best of few rows
+SELECT plan ->> 'Index Cond' AS cond, plan ->> 'Filter' AS filter
+FROM (VALUES ('SELECT count(*) FROM prefixed WHERE v @@ ''rare <7> own:*'''), ('SELECT id FROM prefixed WHERE v @@ ''rare <7> own:*'' ORDER BY v <@> ''rare'' LIMIT 5')) q (query), index_node(query) plan;
 CREATE FUNCTION ids(query text) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
 	ids text;

@@ -75,6 +75,8 @@ typedef struct SkxCosting
 	double		prefixed;		/* and df of all of them */
 	const SkxCostKnown *known;	/* NULL: the above; else all words, and all
 								 * prefixes */
+	bool		phrase;			/* is the operand that is looked up one of a
+								 * phrase? */
 	double		gathered;		/* work before the first row: their lists, */
 	double		gathered_pages; /* and what is read for that */
 	SkxSource  *source;			/* NULL: nothing was read */

@@ -60,6 +60,9 @@
 /* Opening one of many lists that are gone through to their ends. */
 #define SKX_COST_LIST		38.0
 
+/* The same for where its term is in the documents: 1 us. */
+#define SKX_COST_PLACES		150.0
+
 /* Giving a posting its part of a score. */
 #define SKX_COST_SCORE		1.2
 
@@ -127,9 +130,10 @@ skx_cost_model_keys(double docs, double met)
 }
 
 double
-skx_cost_model_gathered(double lists, double postings)
+skx_cost_model_gathered(double lists, double postings, bool places)
 {
-	return lists * SKX_COST_LIST + postings * SKX_COST_POSTING;
+	return lists * (SKX_COST_LIST + (places ? SKX_COST_PLACES : 0)) +
+		postings * SKX_COST_POSTING;
 }
 
 /* To ask about n documents: no more decoding than all there is. */

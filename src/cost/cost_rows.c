@@ -11,6 +11,20 @@
 #include "utils/lsyscache.h"
 #include "utils/syscache.h"
 
+/*
+ * How many operands of a phrase come yet, after an item: those that an operator
+ * has come right behind it.
+ */
+static int
+skx_cost_phrase_left(const QueryItem *item, int left)
+{
+	if (left == 0)
+		return item->type == QI_OPR && item->qoperator.oper == OP_PHRASE ? 2 : 0;
+	if (item->type == QI_VAL)
+		return left - 1;
+	return item->qoperator.oper == OP_NOT ? left : left + 1;
+}
+
 SkxCostSet
 skx_cost_filter(SkxCosting *c, TSQuery query)
 {
@@ -20,10 +34,13 @@ skx_cost_filter(SkxCosting *c, TSQuery query)
 	SkxCostSet *sets;
 	SkxCostSet	result;
 	QueryItem  *from = GETQUERY(query);
+	int			left = 0;
 	int			i;
 
 	for (i = 0; i < query->size; i++)
 	{
+		c->phrase = left > 0;
+		left = skx_cost_phrase_left(&from[i], left);
 		if (from[i].type == QI_VAL)
 		{
 			items[i].kind = SKX_COST_WORD;
@@ -46,6 +63,7 @@ skx_cost_filter(SkxCosting *c, TSQuery query)
 				break;
 		}
 	}
+	c->phrase = false;
 	sets = palloc_extended(sizeof(SkxCostSet) *
 						   (Size) skx_cost_model_depth(items, query->size),
 						   MCXT_ALLOC_HUGE);

@@ -130,14 +130,14 @@ skx_cost_extrapolate(SkxCosting *c, const SkxLexeme *lexeme,
 		prefix->n = n;
 		prefix->df = Max(prefix->df, n);
 		prefix->df = Max(prefix->df, (double) seg->header.npostings *
-						 extent.pages /
-						 Max(all, 1));
+						 extent.pages / Max(all, 1));
 	}
 }
 
 /*
  * The lists of a prefix are gone through before the first row, whatever else is
- * asked.  What few have is charged as a word's.
+ * asked.  What few have is charged as a word's.  In a phrase short lists are
+ * gone through once more, for their places.
  */
 static void
 skx_cost_lists(SkxCosting *c, const SkxCostPrefix *prefix, bool many)
@@ -150,7 +150,7 @@ skx_cost_lists(SkxCosting *c, const SkxCostPrefix *prefix, bool many)
 			 (double) prefix->n / Max(c->segment->header.nterms, 1) *
 			 c->segment->planes[SKX_SEGMENT_DICT].npages);
 	c->gathered += skx_cost_model_gathered(prefix->n * c->scale,
-										   postings * c->scale);
+										   postings * c->scale, c->phrase);
 }
 
 /*

@@ -4,8 +4,8 @@
  *
  * Such is a prefix: its lists are gone through before the first row comes out.
  * Where few rows meet the other conditions, or rows are wanted in the order of a
- * column, testing it on rows takes less.  The rest of the conjunction that it is
- * in is asked for all the same: `war` where the condition is `war & c:*`.
+ * column, testing it on rows takes less.  What else follows from the condition
+ * is asked for all the same: `war` where it is `war & c:*`, or `war <-> c:*`.
  */
 #include "postgres.h"
 

@@ -14,6 +14,7 @@
  */
 #include "postgres.h"
 
+#include "catalog/pg_type_d.h"
 #include "cost/cost.h"
 #include "nodes/nodeFuncs.h"
 #include "optimizer/optimizer.h"
@@ -76,14 +77,11 @@ skx_planner_is_unknown(PlannerInfo *root, const RelOptInfo *rel,
 	return clause != NULL && skx_planner_query_of(root, clause) == NULL;
 }
 
-/* Is it `@@` with words that must all be there? */
+/* Of `document @@ query`: is it known that words must all be there? */
 static bool
-skx_planner_is_conjunction(PlannerInfo *root, const RelOptInfo *rel,
-						   RestrictInfo *rinfo)
+skx_planner_is_conjunction(PlannerInfo *root, const IndexClause *clause)
 {
-	const IndexClause *clause = skx_planner_match_of(root, rel, rinfo);
-	const Const *value = clause == NULL ? NULL :
-		skx_planner_query_of(root, clause);
+	const Const *value = skx_planner_query_of(root, clause);
 	TSQuery		query;
 
 	if (value == NULL || value->constisnull)
@@ -102,7 +100,10 @@ skx_planner_missed(PlannerInfo *root, const RelOptInfo *rel)
 
 	foreach(lc, rel->baserestrictinfo)
 	{
-		if (skx_planner_is_conjunction(root, rel, lfirst(lc)))
+		const IndexClause *clause = skx_planner_match_of(root, rel,
+														 lfirst(lc));
+
+		if (clause != NULL && skx_planner_is_conjunction(root, clause))
 			return SKX_PLANNER_MISSED;
 	}
 	return 0;
@@ -176,9 +177,38 @@ skx_planner_is_unordered(const Path *path)
 		 skx_planner_is_ours(((const IndexPath *) path)->indexinfo));
 }
 
+/*
+ * May a scan in no order fetch more rows than are expected, as words are in more
+ * documents together?  If the index is asked for one word of these, as where the
+ * others are prefixes, it is known how many have it.
+ */
+static bool
+skx_planner_may_miss(PlannerInfo *root, const Path *path)
+{
+	ListCell   *lc;
+
+	if (IsA(path, BitmapHeapPath))
+		path = ((const BitmapHeapPath *) path)->bitmapqual;
+	if (!IsA(path, IndexPath) ||
+		!skx_planner_is_ours(((const IndexPath *) path)->indexinfo))
+		return true;
+	foreach(lc, ((const IndexPath *) path)->indexclauses)
+	{
+		const IndexClause *clause = lfirst_node(IndexClause, lc);
+		const RestrictInfo *qual = linitial(clause->indexquals);
+
+		if (clause->indexcol == 0 && IsA(qual->clause, OpExpr) &&
+			exprType(get_rightop(qual->clause)) == TSQUERYOID &&
+			skx_planner_is_conjunction(root, clause))
+			return true;
+	}
+	return false;
+}
+
 /* For `rows` more, and as many times those that are expected as `missed`. */
 static void
-skx_planner_charge_rows(List *paths, double rows, double missed)
+skx_planner_charge_rows(PlannerInfo *root, List *paths, double rows,
+						double missed)
 {
 	ListCell   *lc;
 
@@ -187,8 +217,11 @@ skx_planner_charge_rows(List *paths, double rows, double missed)
 		Path	   *path = lfirst(lc);
 		Cost		run = path->total_cost - path->startup_cost;
 
-		if (skx_planner_is_unordered(path))
-			path->total_cost += run * (rows / path->rows + missed);
+		if (!skx_planner_is_unordered(path))
+			continue;
+		path->total_cost += run * rows / path->rows;
+		if (missed > 0 && skx_planner_may_miss(root, path))
+			path->total_cost += run * missed;
 	}
 }
 
@@ -216,7 +249,7 @@ skx_planner_charge_unknown(PlannerInfo *root, RelOptInfo *rel)
 	if (rows <= 0 && missed <= 0)
 		return;
 	skx_planner_take_paths(rel, &paths, &partial);
-	skx_planner_charge_rows(paths, rows, missed);
-	skx_planner_charge_rows(partial, rows, missed);
+	skx_planner_charge_rows(root, paths, rows, missed);
+	skx_planner_charge_rows(root, partial, rows, missed);
 	skx_planner_offer_paths(rel, paths, partial);
 }

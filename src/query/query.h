@@ -153,9 +153,9 @@ extern bool skx_query_gathers_words(const SkxQuery *query);
 /*
  * query_light.c : the same of a query that was not compiled
  *
- * may_gather: true at least if it gathers.  light: the clauses of its outermost
- * conjunction that gather nothing, as a query that matches wherever it does;
- * NULL where there is none, or nothing is left out.
+ * may_gather: true at least if it gathers.  light: what follows from it and does
+ * not, a query of some of its words that matches wherever it does; NULL where
+ * there is none, or it does not gather.
  */
 extern bool skx_query_may_gather(TSQuery query);
 extern TSQuery skx_query_light(TSQuery query);

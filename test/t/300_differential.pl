@@ -154,7 +154,7 @@ $diff->load_queries($gen->copy_queries($per_form));
 my $queries = $s->value('SELECT count(*) FROM queries');
 my $forms = $s->value('SELECT count(DISTINCT form) FROM queries');
 
-cmp_ok($queries, '>=', $per_form * 80, 'number of queries');
+cmp_ok($queries, '>=', $per_form * 84, 'number of queries');
 is($forms, scalar(my @all = SkipidxGen::forms()), 'every form is there');
 
 # ---- fresh ----

@@ -337,7 +337,7 @@ sub null_test { return "$_[0] IS " . one_of('NULL', 'NULL', 'NOT NULL'); }
 sub text_query
 {
 	return one_of('wa', 'wb', 'wc & wa', 'wa | xe3', '!wa', '!wb & !wc', 'w:*', 'wa <-> wb', 'wa:A | wd', 'xe7', '!(wa & wb)',
-		'xe1:* & !wd', '(wa | wb) & (wc | wd)', 'nosuch');
+		'xe1:* & !wd', '(wa | wb) & (wc | wd)', 'nosuch', 'wa <-> w:*', 'wc:A & w:* | w:* <2> wd', '!wa <-> (xe1:* | wb)');
 }
 
 sub text_condition

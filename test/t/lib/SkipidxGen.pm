@@ -436,6 +436,10 @@ my %forms = (
 	prefix_phrase => [ 2, sub { P({ prefix => 1 }, chain($_[0], 2)) } ],
 	prefix_weight_phrase => [ 2, sub { P({ prefix => 1, weighted => 1 }, chain($_[0], 2)) } ],
 	prefix_not_phrase => [ 2, sub { my @t = chain($_[0], 2); '!' . quote(prefix_of($_[0]{gen}->zipf)) . ':* ' . D(@t) . ' ' . T($t[1]) } ],
+	prefix_in_phrase => [ 2, sub { my @t = chain($_[0], 2); my $p = int rand 2; T($t[0], prefix => $p, weighted => rand() < 0.3) . ' ' . D(@t) . ' ' . T($t[1], prefix => !$p) } ],
+	prefix_last => [ 3, sub { my @t = chain($_[0], 3); P({}, @t[ 0, 1 ]) . ' ' . D(@t[ 1, 2 ]) . ' ' . T($t[2], prefix => 1) } ],
+	prefix_in_or => [ 2, sub { my @t = chain($_[0], 2); '(' . T($t[0]) . ' | ' . quote(prefix_of(any_word($_[0]))) . ':* & ' . W($_[0]) . pick('', ' | !' . O($_[0])) . ') ' . D(@t) . ' ' . T($t[1]) } ],
+	prefix_arms => [ 2, sub { my @t = chain($_[0], 2); T($t[0]) . ' ' . D(@t) . ' ' . T($t[1], prefix => 1) . ' | ' . O($_[0]) . ' & ' . quote(prefix_of(any_word($_[0]))) . ':*' } ],
 	tree3 => [ 1, sub { tree($_[0], 3) } ],
 	tree5 => [ 1, sub { tree($_[0], 5) } ],
 	empty => [ 0, sub { '' } ]);
