@@ -51,6 +51,27 @@ typedef struct SkxLightOpen
 								 * left operand */
 } SkxLightOpen;
 
+static inline SkxItems
+skx_query_items(int first, int n)
+{
+	SkxItems	items;
+
+	items.first = first;
+	items.n = n;
+	return items;
+}
+
+static inline SkxLightOpen
+skx_query_light_open(int item, int place, int left_of)
+{
+	SkxLightOpen open;
+
+	open.item = item;
+	open.place = place;
+	open.left_of = left_of;
+	return open;
+}
+
 static inline int64
 skx_query_item_gathers(const QueryItem *item)
 {
@@ -156,7 +177,7 @@ skx_query_light_write(const QueryItem *items, const SkxLightItem *lights,
 	int			nopen = 1;
 	int			n = 0;
 
-	open[0] = (SkxLightOpen) {0, SKX_LIGHT_QUERY, -1};
+	open[0] = skx_query_light_open(0, SKX_LIGHT_QUERY, -1);
 	while (nopen > 0)
 	{
 		SkxLightOpen at = open[--nopen];
@@ -184,12 +205,13 @@ skx_query_light_write(const QueryItem *items, const SkxLightItem *lights,
 			memset(&to[n], 0, sizeof(QueryItem));
 			to[n].qoperator.type = QI_OPR;
 			to[n].qoperator.oper = skx_query_is(item, OP_OR) ? OP_OR : OP_AND;
-			open[nopen++] = (SkxLightOpen) {left, place, n++};
-			open[nopen++] = (SkxLightOpen) {right, place, -1};
+			open[nopen++] = skx_query_light_open(left, place, n++);
+			open[nopen++] = skx_query_light_open(right, place, -1);
 		}
+		else if (lights[right].words[place] > 0)
+			open[nopen++] = skx_query_light_open(right, place, at.left_of);
 		else
-			open[nopen++] = (SkxLightOpen) {lights[right].words[place] > 0 ?
-				right : left, place, at.left_of};
+			open[nopen++] = skx_query_light_open(left, place, at.left_of);
 	}
 	return n;
 }
@@ -219,7 +241,7 @@ skx_query_light_clauses(TSQuery query, const QueryItem *items, int n,
 	int			nopen = 1;
 	int			nkept = 0;
 
-	open[0] = (SkxItems) {0, n};
+	open[0] = skx_query_items(0, n);
 	while (nopen > 0)
 	{
 		SkxItems	at = open[--nopen];
@@ -230,8 +252,8 @@ skx_query_light_clauses(TSQuery query, const QueryItem *items, int n,
 		{
 			int			left = (int) item->qoperator.left;
 
-			open[nopen++] = (SkxItems) {at.first + left, at.n - left};
-			open[nopen++] = (SkxItems) {at.first + 1, left - 1};
+			open[nopen++] = skx_query_items(at.first + left, at.n - left);
+			open[nopen++] = skx_query_items(at.first + 1, left - 1);
 			continue;
 		}
 		for (i = 0; i < nkept; i++)
