@@ -129,17 +129,24 @@ skx_cost_add(SkxCosting *c, SkxCondition *condition)
 		c->conditions = lappend(c->conditions, condition);
 }
 
-/* Queries of one condition that are estimated as their disjunction. */
+/*
+ * Queries of one condition that are estimated as their disjunction, and their
+ * items, which are copied for each of them.
+ */
 #define SKX_COST_QUERIES		64
+#define SKX_COST_QUERY_ITEMS	1024
 
-/* The disjunction of a condition's queries; NULL: these are too many. */
+/* The disjunction of a condition's queries; NULL: these are too large. */
 static TSQuery
 skx_cost_any_query(const SkxCondition *condition)
 {
 	TSQuery		any;
+	int64		items = 0;
 	int			i;
 
-	if (condition->n > SKX_COST_QUERIES)
+	for (i = 0; i < condition->n && i < SKX_COST_QUERIES; i++)
+		items += condition->queries[i]->size;
+	if (condition->n > SKX_COST_QUERIES || items > SKX_COST_QUERY_ITEMS)
 		return NULL;
 	any = condition->queries[0];
 	for (i = 1; i < condition->n; i++)
