@@ -228,6 +228,20 @@ CREATE VIEW barred WITH (security_barrier) AS SELECT * FROM derived WHERE n % 2 
 SELECT cond, c.* FROM unnest(ARRAY['(n, id) < (20, 810)', 'n < 20 OR (n = 20 AND id < 810)', $$n < 20 OR (n = 20 AND id < 810 AND upper(name) > '0')$$, 'n = 20 OR n = 22']) cond,
 	compare(cond, '', 'barred') c;
 
+-- Arms of very many parts: none is compared with all others
+SET statement_timeout = '3s';
+SET enable_seqscan = on;
+SET enable_bitmapscan = off;
+DO $$
+DECLARE
+	arm text := (SELECT string_agg('n < ' || i, ' AND ') FROM generate_series(1, 1000) i);
+BEGIN
+	EXECUTE 'EXPLAIN SELECT id FROM derived WHERE tsv @@ ''common'' AND ('
+		|| (SELECT string_agg('(' || arm || ' AND id <> ' || i || ')', ' OR ') FROM generate_series(1, 40) i) || ' OR n = -1)';
+END $$;
+RESET statement_timeout;
+RESET enable_bitmapscan;
+
 DROP VIEW barred;
 DROP FUNCTION counted, joined, rows_asked, page, compare, asked;
 DROP TABLE derived, froms, parted;

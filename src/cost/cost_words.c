@@ -127,10 +127,11 @@ skx_cost_extrapolate(SkxCosting *c, const SkxLexeme *lexeme,
 		skx_cost_count_terms(c, lexeme, PG_INT32_MAX, prefix);
 	else
 	{
+		double		postings = (double) seg->header.npostings * extent.pages /
+			Max(all, 1);
+
 		prefix->n = n;
-		prefix->df = Max(prefix->df, n);
-		prefix->df = Max(prefix->df, (double) seg->header.npostings *
-						 extent.pages / Max(all, 1));
+		prefix->df = Max(prefix->df, Max(postings, n));
 	}
 }
 
@@ -171,8 +172,7 @@ skx_cost_prefix(SkxCosting *c, const SkxLexeme *lexeme)
 	many = prefix.n == SKX_COST_PREFIX;
 	if (many)
 		skx_cost_extrapolate(c, lexeme, &prefix);
-	df = prefix.df * c->scale / Max(c->ndocs, 1);
-	df = c->ndocs * (1 - exp(-df));
+	df = c->ndocs * (1 - exp(-prefix.df * c->scale / c->ndocs));
 	if (c->path != NULL)
 		skx_cost_lists(c, &prefix, many);
 	c->nprefixes++;
