@@ -111,6 +111,9 @@ extern bool skx_codec_bits_between(const uint8 *src, const uint8 *end, int n,
 								   int width, uint32 least, uint32 span,
 								   uint64 *bits);
 
+/* codec_count.c : how many bits of the words are set */
+extern uint64 skx_codec_count(const uint64 *bits, int nwords);
+
 /*
  * codec_pfor.c : 128 values, patched frame of reference
  *

@@ -42,6 +42,9 @@ extern void skx_codec_between_plain(const uint8 *src, const uint8 *end,
 									int from, int n, int width, uint32 least,
 									uint32 span, uint64 *bits);
 
+/* codec_count.c : likewise */
+extern uint64 skx_codec_count_plain(const uint64 *bits, int nwords);
+
 /* Nearly every varint is one byte: those do not pay for a call. */
 static inline const uint8 *
 skx_codec_varint_get(const uint8 *src, const uint8 *end, uint32 *v)

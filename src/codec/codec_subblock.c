@@ -387,6 +387,29 @@ skx_codec_window_or(const SkxWindow *window, int64 at, uint64 w)
 		window->bits[word + 1] |= w >> (64 - shift);
 }
 
+/* Ors in words, of which bit 0 is document first + at. */
+static void
+skx_codec_window_words(const SkxWindow *window, int64 at, const uint64 *words,
+					   int n)
+{
+	int			shift = at & 63;
+	uint64	   *bits;
+	int			i;
+
+	if (at < 0 || (at >> 6) + n >= window->nwords)
+	{
+		for (i = 0; i < n; i++)
+			skx_codec_window_or(window, at + 64 * i, words[i]);
+		return;
+	}
+	bits = window->bits + (at >> 6);
+	for (i = 0; i < n; i++)
+	{
+		bits[i] |= words[i] << shift;
+		bits[i + 1] |= words[i] >> 1 >> (63 - shift);
+	}
+}
+
 /* Sets SKX_SUBBLOCK consecutive documents from first + at on. */
 static void
 skx_codec_window_run(const SkxWindow *window, int64 at)
@@ -499,14 +522,12 @@ skx_codec_subblock_fill(const uint8 *src, const uint8 *end, int n,
 	uint64		own[SKX_BITSET_MAX];
 	uint32		docs[SKX_SUBBLOCK];
 	int			words;
-	int			i;
 
 	if (!skx_codec_body_valid(src, end, n, base))
 		return false;
 	if (skx_codec_subblock_bits(src, end, base, own, &words))
 	{
-		for (i = 0; i < words; i++)
-			skx_codec_window_or(&w, at + 64 * i, own[i]);
+		skx_codec_window_words(&w, at, own, words);
 		return true;
 	}
 	if (src[0] == 0)

@@ -61,12 +61,13 @@ skx_facets_over(SkxFacetInput *input, uint32 *first)
 		CHECK_FOR_INTERRUPTS();
 		skx_cursor_fill(input->cursor, window, bits, nwords);
 		for (i = 0; i < nwords; i++)
-			found += pg_popcount64(bits[i] & rows[i]);
+			bits[i] &= rows[i];
+		found += skx_codec_count(bits, nwords);
 		if (before > 0 || found == 0)
 			continue;
-		for (i = 0; (bits[i] & rows[i]) == 0; i++)
+		for (i = 0; bits[i] == 0; i++)
 			;
-		*first = window + i * 64 + pg_rightmost_one_pos64(bits[i] & rows[i]);
+		*first = window + i * 64 + pg_rightmost_one_pos64(bits[i]);
 	}
 	skx_facets_work.filled += input->term.df;
 	return found;

@@ -1,0 +1,50 @@
+/*
+ * codec_count.c
+ *	  How many bits are set.
+ *
+ * Where the processor has an instruction for it a word takes .3 ns; by a
+ * pointer to a function, as the server's pg_popcount64() is called, 1.5.
+ */
+#ifndef FRONTEND
+#include "postgres.h"
+#else
+#include "postgres_fe.h"
+#endif
+
+#include "codec/codec_internal.h"
+
+uint64
+skx_codec_count_plain(const uint64 *bits, int nwords)
+{
+	uint64		n = 0;
+	int			i;
+
+	for (i = 0; i < nwords; i++)
+		n += __builtin_popcountll(bits[i]);
+	return n;
+}
+
+#if defined(__x86_64__) && !defined(__POPCNT__)
+__attribute__((target("popcnt")))
+static uint64
+skx_codec_count_fast(const uint64 *bits, int nwords)
+{
+	uint64		n = 0;
+	int			i;
+
+	for (i = 0; i < nwords; i++)
+		n += __builtin_popcountll(bits[i]);
+	return n;
+}
+#define SKX_COUNT_FAST
+#endif
+
+uint64
+skx_codec_count(const uint64 *bits, int nwords)
+{
+#ifdef SKX_COUNT_FAST
+	if (__builtin_cpu_supports("popcnt"))
+		return skx_codec_count_fast(bits, nwords);
+#endif
+	return skx_codec_count_plain(bits, nwords);
+}
