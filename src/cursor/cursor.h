@@ -192,15 +192,12 @@ skx_cursor_label_matches(SkxCursor *c, int i)
 /*
  * Many documents at once, of those whose labels match: take copies some of
  * [from, limit), SKX_SUBBLOCK at most, and returns where to go on; filter keeps
- * those of ascending documents that are in the list; fill sets the bits of
- * documents in [window, window + 64 * nwords).  lower_bound is at most the next
+ * those of ascending documents that are in the list.  lower_bound is at most the next
  * document >= target, close enough for a window; SKX_NO_DOC: there is none.
  */
 extern uint32 skx_cursor_take(SkxCursor *c, uint32 from, uint32 limit,
 							  uint32 *docs, int *n);
 extern int	skx_cursor_filter(SkxCursor *c, uint32 *docs, int n);
-extern void skx_cursor_fill(SkxCursor *c, uint32 window, uint64 *bits,
-							int nwords);
 extern uint32 skx_cursor_lower_bound(SkxCursor *c, uint32 target);
 
 /*
@@ -209,6 +206,17 @@ extern uint32 skx_cursor_lower_bound(SkxCursor *c, uint32 target);
  */
 extern void skx_cursor_touch(const SkxCursor *c, uint32 target);
 extern void skx_cursor_relax(SkxCursor *c);
+
+/*
+ * cursor_window.c : the documents in [window, window + 64 * nwords)
+ *
+ * fill sets the bits of those whose labels match; count is the number of those
+ * whose bits are set, of a list without labels.  Windows go forward.
+ */
+extern void skx_cursor_fill(SkxCursor *c, uint32 window, uint64 *bits,
+							int nwords);
+extern uint64 skx_cursor_count(SkxCursor *c, uint32 window,
+							   const uint64 *bits, int nwords);
 
 /*
  * cursor_bound.c : what no part of a posting is above (rank_score.h)
@@ -231,7 +239,8 @@ extern int32 skx_cursor_bound(SkxCursor *c, uint32 from, uint32 to);
  * cursor_positions.c
  *
  * Positions of the current posting as WordEntryPos values; returns how many.
- * Or in two steps: where those of posting i are, then what they are.
+ * Or in two steps: where those of posting i are, then what they are.  locate is
+ * a seek and where those of the document are; false: it is not in the list.
  */
 #define SKX_POSITIONS_MAX	256
 typedef struct SkxPositionPlace
@@ -245,6 +254,8 @@ typedef struct SkxPositionPlace
 
 extern int	skx_cursor_positions(SkxCursor *c, uint16 *positions);
 extern void skx_cursor_place(SkxCursor *c, int i, SkxPositionPlace *place);
+extern bool skx_cursor_locate(SkxCursor *c, uint32 doc,
+							  SkxPositionPlace *place);
 extern int	skx_cursor_positions_at(SkxCursor *c,
 									const SkxPositionPlace *place,
 									uint16 *positions);

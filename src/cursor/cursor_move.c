@@ -18,9 +18,6 @@ SkxCursorWork skx_cursor_work;
 /* A lower bound by more documents than this is no good. */
 #define SKX_BOUND_FAR		4096
 
-/* A sub-block of more than this part of a window is likely in several. */
-#define SKX_FILL_WIDE		4
-
 void
 skx_cursor_damaged(const SkxCursorList *l, const char *what)
 {
@@ -583,73 +580,6 @@ skx_cursor_lower_bound(SkxCursor *c, uint32 target)
 		}
 	}
 	return skx_cursor_seek(c, target);
-}
-
-/*
- * Puts decoded documents into the window.
- */
-static void
-skx_cursor_fill_decoded(SkxCursor *c, uint32 window, uint64 *bits,
-						uint32 ndocs)
-{
-	int			i = c->i;
-
-	while (i < c->n && c->docs[i] < window)
-		i++;
-	c->i = Min(i, c->n - 1);
-	if (c->labels == 0)
-	{
-		for (; i < c->n && c->docs[i] - window < ndocs; i++)
-		{
-			uint32		bit = c->docs[i] - window;
-
-			bits[bit / 64] |= UINT64CONST(1) << (bit % 64);
-		}
-		return;
-	}
-	for (; i < c->n && c->docs[i] - window < ndocs; i++)
-	{
-		uint32		bit = c->docs[i] - window;
-
-		if (skx_cursor_label_matches(c, i))
-			bits[bit / 64] |= UINT64CONST(1) << (bit % 64);
-	}
-}
-
-void
-skx_cursor_fill(SkxCursor *c, uint32 window, uint64 *bits, int nwords)
-{
-	SkxCursorList *l = skx_cursor_list(c);
-	uint32		ndocs = nwords * 64;
-	uint32		target = window;
-
-	while (skx_cursor_reach(c, target))
-	{
-		SkxSkiplistCursor *s = &l->nodes;
-
-		CHECK_FOR_INTERRUPTS();
-		if (l->base + 1 >= window + ndocs)
-			break;
-
-		/* what further windows have of a wide one need not be decoded again */
-		if (c->docs == NULL &&
-			(c->labels != 0 || c->end - (l->base + 1) > ndocs / SKX_FILL_WIDE))
-			skx_cursor_decode(c);
-		if (c->docs != NULL)
-			skx_cursor_fill_decoded(c, window, bits, ndocs);
-		else
-		{
-			skx_skiplist_pin(s);
-			if (!skx_codec_subblock_fill(s->body, s->end, s->n, s->base,
-										 window, bits, nwords))
-				skx_cursor_damaged(l, "sub-block does not decode");
-			skx_cursor_work.fills++;
-		}
-		target = c->end;
-		if (target >= window + ndocs)
-			break;
-	}
-	skx_cursor_relax(c);
 }
 
 void

@@ -16,6 +16,10 @@
 #include "cursor/cursor_internal.h"
 #include "format/format_page.h"
 
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
+
 /* The position in a WordEntryPos; deltas are summed modulo this. */
 #define SKX_POSITION_MASK	0x3FFF
 
@@ -145,18 +149,43 @@ skx_cursor_places_block(SkxCursorList *l, uint32 want)
 	}
 }
 
+/* Positions `want` and those after it, some of which are in further blocks. */
+static void
+skx_cursor_positions_across(SkxCursorList *l, const SkxPositionPlace *place,
+							uint16 *positions)
+{
+	SkxCursorPlaces *r = &l->places;
+	uint32		want = place->first;
+	uint32		position = 0;
+	int			k;
+
+	for (k = 0; k < place->tf; k++, want++)
+	{
+		uint32		delta;
+
+		if (want >= r->before + r->n)
+			skx_cursor_places_block(l, want);
+		if (want == r->before)
+			position = 0;		/* a block needs no other */
+		delta = r->deltas[want - r->before];
+		position = (position + delta) & SKX_POSITION_MASK;
+		positions[k] = (uint16) ((delta >> 30) << 14 | position);
+	}
+	if (skx_blkio_crowded(l->seg->file))
+		skx_blkio_unpin(l->seg->file, &r->ref);
+}
+
 static int
 skx_cursor_positions_far(SkxCursorList *l, const SkxPositionPlace *place,
 						 uint16 *positions)
 {
 	SkxCursorPlaces *r = &l->places;
-	uint32		want = place->first;
+	const uint32 *deltas;
 	uint32		position = 0;
-	bool		moved = false;
 	int			k;
 
 	if (place->page != r->from_page || place->offset != r->from_offset ||
-		want < r->before)
+		place->first < r->before)
 	{
 		r->page = r->from_page = place->page;
 		r->offset = r->from_offset = place->offset;
@@ -165,23 +194,19 @@ skx_cursor_positions_far(SkxCursorList *l, const SkxPositionPlace *place,
 		if (r->deltas == NULL)
 			r->deltas = palloc(sizeof(uint32) * SKX_SUBBLOCK);
 	}
-	for (k = 0; k < place->tf; k++, want++)
+	if (place->first + place->tf > r->before + r->n)
 	{
-		uint32		delta;
-
-		if (want >= r->before + r->n)
-		{
-			skx_cursor_places_block(l, want);
-			moved = true;
-		}
-		if (want == r->before)
-			position = 0;		/* a block needs no other */
-		delta = r->deltas[want - r->before];
-		position = (position + delta) & SKX_POSITION_MASK;
-		positions[k] = (uint16) ((delta >> 30) << 14 | position);
+		skx_cursor_positions_across(l, place, positions);
+		return place->tf;
 	}
-	if (moved && skx_blkio_crowded(l->seg->file))
-		skx_blkio_unpin(l->seg->file, &r->ref);
+
+	/* mostly all are in the block that is decoded */
+	deltas = r->deltas + (place->first - r->before);
+	for (k = 0; k < place->tf; k++)
+	{
+		position = (position + deltas[k]) & SKX_POSITION_MASK;
+		positions[k] = (uint16) ((deltas[k] >> 30) << 14 | position);
+	}
 	return place->tf;
 }
 
@@ -214,29 +239,116 @@ skx_cursor_positions_own(SkxCursorList *l, int which, uint16 *positions)
 	return l->p.tf[which];
 }
 
+/*
+ * Positions of postings i, ..., to - 1 (some of n), until one of them has a
+ * document >= doc; *i is where that is.
+ */
+static inline uint32
+skx_cursor_positions_before(const uint32 *docs, const uint16 *tfs, int *i,
+							int to, uint32 doc)
+{
+	uint32		sum = 0;
+
+#ifdef __SSE2__
+	/* eight at once; documents and frequencies are not negative if signed */
+	const __m128i wanted = _mm_set1_epi32((int32) doc);
+	const __m128i ones = _mm_set1_epi16(1);
+	__m128i		sums = _mm_setzero_si128();
+	int			mask = 0xFFFF;
+	int			at = *i;
+
+	while (at + 8 <= to)
+	{
+		__m128i		tf = _mm_loadu_si128((const __m128i *) (tfs + at));
+		__m128i		low = _mm_loadu_si128((const __m128i *) (docs + at));
+		__m128i		high = _mm_loadu_si128((const __m128i *) (docs + at + 4));
+		__m128i		before = _mm_packs_epi32(_mm_cmpgt_epi32(wanted, low),
+											 _mm_cmpgt_epi32(wanted, high));
+
+		tf = _mm_and_si128(tf, before);
+		sums = _mm_add_epi32(sums, _mm_madd_epi16(tf, ones));
+		mask = _mm_movemask_epi8(before);
+		if (mask != 0xFFFF)
+			break;
+		at += 8;
+	}
+	*i = at;
+	sums = _mm_add_epi32(sums, _mm_shuffle_epi32(sums, _MM_SHUFFLE(1, 0, 3, 2)));
+	sums = _mm_add_epi32(sums, _mm_shuffle_epi32(sums, _MM_SHUFFLE(2, 3, 0, 1)));
+	sum = _mm_cvtsi128_si32(sums);
+	if (mask != 0xFFFF)
+	{
+		*i += __builtin_ctz(~mask) / 2;
+		return sum;
+	}
+#endif
+	for (; *i < to && docs[*i] < doc; (*i)++)
+		sum += tfs[*i];
+	return sum;
+}
+
+/* Has the list no other place for positions than where the list itself is? */
+static inline bool
+skx_cursor_places_are_own(const SkxCursorList *l)
+{
+	return (l->term.flags & SKX_TERM_OWN_POSITIONS) != 0;
+}
+
+static inline void
+skx_cursor_place_far(SkxCursorPlaces *r, SkxPositionPlace *place)
+{
+	place->page = r->start.page;
+	place->offset = r->start.offset;
+	place->first = r->first;
+}
+
 void
 skx_cursor_place(SkxCursor *c, int i, SkxPositionPlace *place)
 {
 	SkxCursorList *l = skx_cursor_list(c);
 	SkxCursorPlaces *r = &l->places;
 	const uint16 *tfs = skx_cursor_tfs(c);
-	uint32		first;
-	int			k;
 
 	place->tf = tfs[i];
 	place->first = i;
-	if (place->tf == 0 || (l->term.flags & SKX_TERM_OWN_POSITIONS) != 0)
+	if (place->tf == 0 || skx_cursor_places_are_own(l))
 		return;
 	if (!r->ready || i < r->i)
 		skx_cursor_places_start(l);
-	first = r->first;
-	for (k = r->i; k < i; k++)
-		first += tfs[k];
-	r->i = i;
-	r->first = first;
-	place->page = r->start.page;
-	place->offset = r->start.offset;
-	place->first = first;
+	r->first += skx_cursor_positions_before(c->docs, tfs, &r->i, i, SKX_DOC_MAX);
+	skx_cursor_place_far(r, place);
+}
+
+bool
+skx_cursor_locate(SkxCursor *c, uint32 doc, SkxPositionPlace *place)
+{
+	SkxCursorList *l = skx_cursor_list(c);
+	SkxCursorPlaces *r = &l->places;
+	const uint16 *tfs;
+
+	if (!skx_cursor_reach(c, doc))
+		return false;
+	if (skx_cursor_places_are_own(l))
+	{
+		if (c->docs[skx_cursor_find(c, doc)] != doc)
+			return false;
+		skx_cursor_place(c, c->i, place);
+		return true;
+	}
+
+	/* one pass finds it, and counts the positions before */
+	if (c->docs == NULL)
+		skx_cursor_decode(c);
+	tfs = skx_cursor_tfs(c);
+	if (!r->ready || c->docs[r->i] > doc)
+		skx_cursor_places_start(l);
+	r->first += skx_cursor_positions_before(c->docs, tfs, &r->i, c->n, doc);
+	c->i = r->i;
+	if (c->docs[c->i] != doc)
+		return false;
+	place->tf = tfs[c->i];
+	skx_cursor_place_far(r, place);
+	return true;
 }
 
 int
@@ -247,7 +359,7 @@ skx_cursor_positions_at(SkxCursor *c, const SkxPositionPlace *place,
 
 	if (place->tf == 0)
 		return 0;
-	if (l->term.flags & SKX_TERM_OWN_POSITIONS)
+	if (skx_cursor_places_are_own(l))
 		return skx_cursor_positions_own(l, place->first, positions);
 	return skx_cursor_positions_far(l, place, positions);
 }

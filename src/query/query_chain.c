@@ -123,19 +123,68 @@ skx_query_positions(uint16 *positions, int n, uint8 labels)
 	return kept;
 }
 
+/* Positions that are compared at once. */
+#define SKX_CHAIN_LANES		8
+
+/* How often groups of positions are compared, if each one is with all. */
+static inline int
+skx_query_chain_comparisons(int nleft, int nright)
+{
+	return nleft * ((nright + SKX_CHAIN_LANES - 1) / SKX_CHAIN_LANES);
+}
+
+/*
+ * Each of `left` with all of `right`, which has room for a group more.  Few are
+ * compared in less time than branches take that go one way or the other.
+ */
+static int
+skx_query_chain_compare(uint16 *left, int nleft, uint16 *right, int nright,
+						int distance)
+{
+	typedef uint16 Vector __attribute__((vector_size(16)));
+	int			kept = 0;
+	int			i;
+	int			j;
+
+	/* no position is that large, nor with a distance */
+	memset(right + nright, 0xFF, sizeof(uint16) * SKX_CHAIN_LANES);
+	for (i = 0; i < nleft; i++)
+	{
+		uint16		wanted = left[i] + distance;
+		const Vector all = {wanted, wanted, wanted, wanted,
+		wanted, wanted, wanted, wanted};
+		Vector		found = {0};
+		uint64		halves[2];
+
+		for (j = 0; j < nright; j += SKX_CHAIN_LANES)
+		{
+			Vector		some;
+
+			memcpy(&some, right + j, sizeof(some));
+			found |= (Vector) (some == all);
+		}
+		memcpy(halves, &found, sizeof(halves));
+		left[kept] = wanted;
+		kept += (halves[0] | halves[1]) != 0 && wanted > 0;
+	}
+	return kept;
+}
+
 /*
  * Keeps the positions of `left` that lie `distance` before one of `right`, as
  * those of `right`.  TS_execute finds nothing at position 0, which only a
  * value that came in binary can have.
  */
 static int
-skx_query_chain_join(uint16 *left, int nleft, const uint16 *right, int nright,
+skx_query_chain_join(uint16 *left, int nleft, uint16 *right, int nright,
 					 int distance)
 {
 	int			kept = 0;
 	int			i = 0;
 	int			j;
 
+	if (skx_query_chain_comparisons(nleft, nright) <= nleft + nright)
+		return skx_query_chain_compare(left, nleft, right, nright, distance);
 	for (j = 0; j < nright; j++)
 	{
 		while (i < nleft && left[i] + distance < right[j])
@@ -157,20 +206,14 @@ static inline bool
 skx_query_chain_place(SkxChain *chain, int link, uint32 doc, int *at,
 					  SkxPositionPlace *place)
 {
-	SkxCursor  *list = chain->lists[link];
-
 	if (chain->given != NULL)
 	{
 		while (chain->placed[*at] != doc)
 			(*at)++;
 		*place = chain->given[link][*at];
 	}
-	else
-	{
-		if (skx_cursor_seek(list, doc) != doc)
-			return false;
-		skx_cursor_place(list, list->i, place);
-	}
+	else if (!skx_cursor_locate(chain->lists[link], doc, place))
+		return false;
 	return place->tf > 0;
 }
 
@@ -218,7 +261,7 @@ static int
 skx_query_chain_begin(SkxChain *chain, uint32 *docs, int n)
 {
 	const SkxQueryNode *node = chain->node;
-	uint16		right[SKX_POSITIONS_MAX];
+	uint16		right[SKX_POSITIONS_MAX + SKX_CHAIN_LANES];
 	int			asked = 0;
 	int			kept = 0;
 	int			i;
@@ -258,7 +301,7 @@ static int
 skx_query_chain_go_on(SkxChain *chain, int link, uint32 *docs, int n)
 {
 	const SkxQueryNode *node = chain->node;
-	uint16		right[SKX_POSITIONS_MAX];
+	uint16		right[SKX_POSITIONS_MAX + SKX_CHAIN_LANES];
 	int			asked = 0;
 	int			kept = 0;
 	int			i;

@@ -160,8 +160,9 @@ typedef struct SkxIter
  * all matches; the window has SKX_QUERY_BATCH bits.  bound is at most the
  * first match >= from.  All move forward only.
  *
- * count is the number of those in [from, to); it starts the iterator, and ends
- * it.  collect is generate for the root of a query:
+ * next_window fills the next window for matches in [from, limit), none of which
+ * is below *start; false: there are none.  Of a conjunction of dense clauses
+ * (`dense`) without those that read positions.  collect is generate for the root of a query:
  * what its driving clause yields is collected until it is at least `goal`
  * (SKX_QUERY_BATCH at most) candidates, at most SKX_QUERY_DOCS, before the
  * other clauses see it.  The more they know of what they will be asked, the
@@ -174,9 +175,17 @@ extern uint32 skx_query_generate(SkxIter *it, uint32 from, uint32 limit,
 extern uint32 skx_query_collect(SkxIter *it, uint32 from, uint32 to, int goal,
 								uint32 *docs, int *n);
 extern int	skx_query_filter(SkxIter *it, uint32 *docs, int n);
-extern uint64 skx_query_count(SkxIter *it, uint32 from, uint32 to);
 extern void skx_query_fill(SkxIter *it, uint32 window, uint64 *bits);
 extern uint32 skx_query_bound(SkxIter *it, uint32 from);
+extern bool skx_query_next_window(SkxIter *it, uint32 from, uint32 limit,
+								  bool dense, uint32 *start, uint32 *window,
+								  uint64 *bits);
+
+/*
+ * query_count.c : the number of matches in [from, to); it starts the iterator,
+ * and ends it
+ */
+extern uint64 skx_query_count(SkxIter *it, uint32 from, uint32 to);
 
 /*
  * query_lead.c

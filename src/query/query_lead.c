@@ -22,16 +22,18 @@
  * a document that is asked about, and of a sub-block that is decoded for it, or
  * has bits to be looked at, as those of lists that one document of so many has;
  * of a bitmap that is looked at; of a posting that is put into a window, and of
- * a window, for each list.
+ * a window, for each list.  Of 300 conjunctions of two or three words 95 in a
+ * hundred take within 8 us, or 15 %, of the faster way, and all together 1.02
+ * times as long.
  */
 #define SKX_LEAD_POSTING	1.5
 #define SKX_LEAD_ASKED		5.5
-#define SKX_LEAD_SUBBLOCK	110.0
-#define SKX_LEAD_BITSET		60.0
+#define SKX_LEAD_SUBBLOCK	70.0
+#define SKX_LEAD_BITSET		40.0
 #define SKX_LEAD_BITSETS	4
 #define SKX_LEAD_BIT		3.0
 #define SKX_LEAD_FILLED		0.5
-#define SKX_LEAD_WINDOW		300.0
+#define SKX_LEAD_WINDOW		60.0
 
 static int
 skx_query_rank(const SkxIter *it)
@@ -162,10 +164,20 @@ skx_query_work_filled(const SkxIter *it)
 	return work;
 }
 
+/* Part of the windows that have documents, if so many lie anywhere. */
+static double
+skx_query_windows_met(const SkxIter *it, double docs)
+{
+	double		windows = (double) it->seg->header.ndocs / SKX_QUERY_BATCH;
+
+	return windows < 1 ? 1 : 1 - exp(-docs / windows);
+}
+
 void
 skx_query_weigh(SkxIter *it)
 {
 	double		docs = it->children[0]->cost;
+	double		met = skx_query_windows_met(it, docs);
 	double		asked = docs * SKX_LEAD_POSTING;
 	double		filled = skx_query_work_filled(it->children[0]);
 	int			i;
@@ -183,7 +195,7 @@ skx_query_weigh(SkxIter *it)
 		filled += skx_query_work_filled(child);
 		docs *= Min((double) child->cost / it->seg->header.ndocs, 1);
 	}
-	it->windows = filled < asked;
+	it->windows = filled * met < asked;
 }
 
 bool

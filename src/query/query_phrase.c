@@ -505,8 +505,7 @@ skx_query_phrase_locate(SkxCursor *list, SkxPositionPlace *places,
 	{
 		places[i].tf = 0;
 		places[i].first = SKX_NOT_THERE;
-		if (skx_cursor_seek(list, docs[i]) == docs[i])
-			skx_cursor_place(list, list->i, &places[i]);
+		(void) skx_cursor_locate(list, docs[i], &places[i]);
 	}
 	skx_cursor_targets(list, NULL, 0);
 }

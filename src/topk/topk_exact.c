@@ -191,11 +191,17 @@ skx_exact_tf(SkxTopkRun *run, SkxExactWord *word, int i, uint32 doc)
 	SkxCursor  *c = word->cursor;
 
 	word->tfs[i] = word->places[i].tf = 0;
-	if (c == NULL || skx_cursor_seek(c, doc) != doc)
+	if (c == NULL)
 		return -1;
-	if (word->in_pair)
+	if (!word->in_pair)
 	{
-		skx_cursor_place(c, c->i, &word->places[i]);
+		if (skx_cursor_seek(c, doc) != doc)
+			return -1;
+	}
+	else
+	{
+		if (!skx_cursor_locate(c, doc, &word->places[i]))
+			return -1;
 		word->tfs[i] = word->places[i].tf;
 	}
 	return skx_score_tf(run->scorer, word->term, c, c->i);

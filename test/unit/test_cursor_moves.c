@@ -333,6 +333,44 @@ unit_forward(const UnitList *u, UnitForm form, uint32 from, uint32 to)
 	skx_cursor_close(c);
 }
 
+/* Where positions are, of documents that are there and others. */
+static void
+unit_locate(const UnitList *u, uint32 from, uint32 to)
+{
+	SkxCursor  *c = unit_cursor(u, UNIT_LAID_OUT, SKX_CURSOR_PROBE);
+	uint32		step = unit_step(u);
+	uint32		doc = unit_below(step);
+
+	skx_cursor_range(c, from, to);
+	for (; doc < DOCS; doc += 1 + unit_below(step))
+	{
+		uint16		wanted[SKX_POSITIONS_MAX];
+		uint16		got[SKX_POSITIONS_MAX];
+		SkxPositionPlace place;
+		uint32		next = unit_at_or_after(u, doc, from, to);
+		bool		there;
+		int			n;
+
+		if (next != SKX_NO_DOC && unit_below(2) == 0)
+			doc = next;
+		there = next == doc && doc >= from;
+		CHECK(skx_cursor_locate(c, doc, &place) == there);
+		if (!there)
+			continue;
+		n = unit_positions(u, unit_first(u, doc), wanted);
+		CHECK(c->docs[c->i] == doc && place.tf == n);
+		CHECK(skx_cursor_positions_at(c, &place, got) == n);
+		CHECK(memcmp(got, wanted, n * sizeof(uint16)) == 0);
+		/* in between, those of the posting before */
+		if (c->i > 0 && unit_below(4) == 0)
+		{
+			skx_cursor_place(c, c->i - 1, &place);
+			CHECK(place.tf == skx_cursor_tfs(c)[c->i - 1]);
+		}
+	}
+	skx_cursor_close(c);
+}
+
 static void
 unit_backward(const UnitList *u, UnitForm form, uint32 from, uint32 to)
 {
@@ -480,6 +518,37 @@ unit_fill(const UnitList *u, UnitForm form, uint8 labels, uint32 from, uint32 to
 		}
 		for (i = 0; i < 64; i++)
 			CHECK(bits[i] == 0);
+	}
+	skx_cursor_close(c);
+}
+
+/* Windows of any length, some of them left out. */
+static void
+unit_count(const UnitList *u, UnitForm form, uint32 from, uint32 to)
+{
+	SkxCursor  *c = unit_cursor(u, form, SKX_CURSOR_LEAD);
+	uint64		bits[64];
+	uint32		window = 64 * unit_below(64);
+	int			nwords;
+
+	skx_cursor_range(c, from, to);
+	for (; window < DOCS; window += nwords * 64 * (1 + unit_below(3) / 2))
+	{
+		uint64		wanted = 0;
+		uint32		i;
+
+		nwords = 1 + unit_below(64);
+		for (i = 0; i < (uint32) nwords; i++)
+			bits[i] = unit_random();
+		for (i = unit_first(u, window);
+			 i < u->n && u->docs[i] - window < (uint32) nwords * 64; i++)
+		{
+			uint32		bit = u->docs[i] - window;
+
+			wanted += u->docs[i] >= from && u->docs[i] < to &&
+				(bits[bit / 64] >> (bit % 64) & 1) != 0;
+		}
+		CHECK(skx_cursor_count(c, window, bits, nwords) == wanted);
 	}
 	skx_cursor_close(c);
 }
@@ -741,12 +810,14 @@ test_list(const UnitList *u, UnitForm form)
 		unit_take(u, form, 0, from, to);
 		unit_filter(u, form, from, to);
 		unit_fill(u, form, 0, from, to);
+		unit_count(u, form, from, to);
 		if (form == UNIT_RANGES)
 			continue;
 		unit_backward(u, form, from, to);
 		unit_both(u, form, from, to);
 		if (form == UNIT_MEMORY)
 			continue;
+		unit_locate(u, from, to);
 		unit_take(u, UNIT_LAID_OUT, 1 << 2, from, to);
 		unit_fill(u, UNIT_LAID_OUT, 1 << 2 | 1 << 1, from, to);
 	}
