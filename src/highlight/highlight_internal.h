@@ -40,6 +40,7 @@ typedef struct SkxHighlightQuery
 	int			nwords;
 	int		   *ids;			/* of words, by item; -1: none */
 	HTAB	   *words;
+	uint32		letters;		/* that words begin with: a is bit 0 */
 	int			nlengths;		/* of prefixes, distinct, ascending */
 	int		   *lengths;
 	int			nphrases;
@@ -71,6 +72,8 @@ typedef struct SkxHighlightToken
 } SkxHighlightToken;
 
 /* A piece's kind is the type of its token, or: */
+#define SKX_HIGHLIGHT_ASCIIWORD		1	/* of the default parser
+										 * (wparser_def.c) */
 #define SKX_HIGHLIGHT_CHUNK		(-1)	/* and then comes a blank */
 #define SKX_HIGHLIGHT_LAST		(-2)	/* and then comes nothing */
 
@@ -100,6 +103,7 @@ typedef struct SkxHighlight
 	Oid			config;
 	SkxHighlightQuery *query;
 	uint64		generation;		/* of dictionaries and configurations */
+	bool		keeps_letters;	/* of words of ASCII letters, as plain */
 	MemoryContext pieces;
 	MemoryContext scratch;		/* while a piece is made, and for phrases */
 	MemoryContext token;		/* what dictionaries make of one token */
@@ -119,6 +123,12 @@ extern SkxHighlight *skx_highlight_begin(SkxHighlight *kept,
 extern const SkxHighlightPiece *skx_highlight_piece(SkxHighlight *h, int kind,
 													const char *bytes,
 													int len);
+
+/*
+ * highlight_letters.c : does what dictionaries make of a word of ASCII letters
+ * begin with its first letter, if that is a small one?
+ */
+extern bool skx_highlight_keeps_letters(const ListDictionary *list);
 
 /* Forgets a piece that is not kept; the ids of its tokens stay. */
 extern void skx_highlight_drop(const SkxHighlightPiece *piece);

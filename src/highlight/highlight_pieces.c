@@ -118,6 +118,15 @@ skx_highlight_lexize(const ListDictionary *list, const char *bytes, int len)
 	return NULL;
 }
 
+/* Does the first letter tell that it is a lexeme, and none of the query? */
+static bool
+skx_highlight_is_other(const SkxHighlight *h, int type, const char *bytes)
+{
+	return h->keeps_letters && type == SKX_HIGHLIGHT_ASCIIWORD &&
+		bytes[0] >= 'a' && bytes[0] <= 'z' &&
+		(h->query->letters >> (bytes[0] - 'a') & 1) == 0;
+}
+
 /* As the server does when it makes a tsvector. */
 static void
 skx_highlight_add_token(SkxHighlightMaking *m, int type, const char *bytes,
@@ -132,6 +141,12 @@ skx_highlight_add_token(SkxHighlightMaking *m, int type, const char *bytes,
 
 	if (type <= 0 || type >= config->lenmap || config->map[type].len == 0)
 		return;
+	if (len < MAXSTRLEN && skx_highlight_is_other(m->h, type, bytes))
+	{
+		skx_highlight_put_token(m, start, start + len, ++m->piece->npositions,
+								NULL, 0);
+		return;
+	}
 	old = MemoryContextSwitchTo(m->h->token);
 	lexeme = len >= MAXSTRLEN ? NULL :
 		skx_highlight_lexize(&config->map[type], bytes, len);
@@ -350,6 +365,10 @@ skx_highlight_begin(SkxHighlight *kept, MemoryContext parent, Oid config,
 	h->parser = lookup_ts_parser_cache(h->entry->prsId);
 	h->plain = h->parser->startOid == F_PRSD_START &&
 		h->parser->tokenOid == F_PRSD_NEXTTOKEN;
+	if (h != kept || h->generation != skx_highlight_generation)
+		h->keeps_letters = h->plain &&
+			SKX_HIGHLIGHT_ASCIIWORD < h->entry->lenmap &&
+			skx_highlight_keeps_letters(&h->entry->map[SKX_HIGHLIGHT_ASCIIWORD]);
 	if (MemoryContextMemAllocated(h->pieces, false) >= SKX_HIGHLIGHT_KEPT ||
 		h->generation != skx_highlight_generation)
 		skx_highlight_forget(h);

@@ -55,6 +55,10 @@ skx_highlight_query_add(SkxHighlightQuery *q, int item, bool *lengths)
 	q->ids[item] = word->id;
 	if (operand->prefix)
 		lengths[operand->length] = true;
+	if (operand->length == 0)
+		q->letters = PG_UINT32_MAX;
+	else if (key.bytes[0] >= 'a' && key.bytes[0] <= 'z')
+		q->letters |= (uint32) 1 << (key.bytes[0] - 'a');
 }
 
 /* An item comes before its operands. */

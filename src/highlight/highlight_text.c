@@ -14,9 +14,6 @@
 #include "miscadmin.h"
 #include "utils/memutils.h"
 
-/* The type of the default parser's word of ASCII letters (wparser_def.c). */
-#define SKX_HIGHLIGHT_ASCIIWORD		1
-
 static inline bool
 skx_highlight_is_letter(char c)
 {
