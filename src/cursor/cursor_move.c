@@ -531,6 +531,34 @@ skx_cursor_filter_bits(SkxCursor *c, const uint32 *docs, int *i, int n,
 	return kept;
 }
 
+/* Likewise, in the documents of the sub-block. */
+static int
+skx_cursor_filter_docs(SkxCursor *c, const uint32 *docs, int *i, int n,
+					   uint32 *dst)
+{
+	int			at = skx_cursor_find(c, docs[*i]);
+	const uint32 *own = c->docs;
+	int			kept = 0;
+	int			k;
+
+	for (k = *i; k < n && docs[k] < c->end; k++)
+	{
+		uint32		doc = docs[k];
+		bool		there;
+
+		if (own[at] < doc)
+			at = skx_cursor_first_from(own, at, c->n, doc);
+		there = own[at] == doc;
+		if (c->labels != 0 && there)
+			there = skx_cursor_has_label(c, at);
+		dst[kept] = doc;
+		kept += there;
+	}
+	c->i = at;
+	*i = k;
+	return kept;
+}
+
 int
 skx_cursor_filter(SkxCursor *c, uint32 *docs, int n)
 {
@@ -541,22 +569,10 @@ skx_cursor_filter(SkxCursor *c, uint32 *docs, int n)
 	while (i < n && skx_cursor_reach(c, docs[i]))
 	{
 		int			found = skx_cursor_filter_bits(c, docs, &i, n, docs + kept);
-		uint32		doc;
 
-		if (found >= 0)
-		{
-			kept += found;
-			continue;
-		}
-		doc = skx_cursor_seek(c, docs[i]);
-		while (i < n && docs[i] < doc)
-			i++;
-		if (i < n && docs[i] == doc)
-		{
-			docs[kept] = doc;
-			kept += skx_cursor_label_matches(c, c->i);
-			i++;
-		}
+		if (found < 0)
+			found = skx_cursor_filter_docs(c, docs, &i, n, docs + kept);
+		kept += found;
 	}
 	skx_cursor_targets(c, NULL, 0);
 	return kept;

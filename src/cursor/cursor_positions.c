@@ -150,7 +150,7 @@ skx_cursor_places_block(SkxCursorList *l, uint32 want)
 }
 
 /* Positions `want` and those after it, some of which are in further blocks. */
-static void
+static pg_noinline void
 skx_cursor_positions_across(SkxCursorList *l, const SkxPositionPlace *place,
 							uint16 *positions)
 {

@@ -29,7 +29,8 @@ struct SkxChain
 	const SkxReads *reads;		/* of the phrase */
 	SkxPositionPlace *places[2];	/* of the first two links, or the next */
 	SkxCandidate *candidates;
-	uint16	   *positions;		/* SKX_POSITIONS_MAX a candidate */
+	uint16	   *positions;		/* of candidates, one after the other; there
+								 * is room for SKX_POSITIONS_MAX each */
 
 	/* with borrowed lists */
 	SkxReads	own_reads;
@@ -146,11 +147,11 @@ skx_query_chain_compare(uint16 *left, int nleft, uint16 *right, int nright,
 	int			i;
 	int			j;
 
-	/* no position is that large, nor with a distance */
-	memset(right + nright, 0xFF, sizeof(uint16) * SKX_CHAIN_LANES);
+	/* none is wanted there */
+	memset(right + nright, 0, sizeof(uint16) * SKX_CHAIN_LANES);
 	for (i = 0; i < nleft; i++)
 	{
-		uint16		wanted = left[i] + distance;
+		uint16		wanted = SKX_POSITION(left[i]) + distance;
 		const Vector all = {wanted, wanted, wanted, wanted,
 		wanted, wanted, wanted, wanted};
 		Vector		found = {0};
@@ -161,7 +162,7 @@ skx_query_chain_compare(uint16 *left, int nleft, uint16 *right, int nright,
 			Vector		some;
 
 			memcpy(&some, right + j, sizeof(some));
-			found |= (Vector) (some == all);
+			found |= (Vector) (SKX_POSITION(some) == all);
 		}
 		memcpy(halves, &found, sizeof(halves));
 		left[kept] = wanted;
@@ -172,8 +173,8 @@ skx_query_chain_compare(uint16 *left, int nleft, uint16 *right, int nright,
 
 /*
  * Keeps the positions of `left` that lie `distance` before one of `right`, as
- * those of `right`.  TS_execute finds nothing at position 0, which only a
- * value that came in binary can have.
+ * those of `right`; without labels.  TS_execute finds nothing at position 0,
+ * which only a value that came in binary can have.
  */
 static int
 skx_query_chain_join(uint16 *left, int nleft, uint16 *right, int nright,
@@ -187,18 +188,31 @@ skx_query_chain_join(uint16 *left, int nleft, uint16 *right, int nright,
 		return skx_query_chain_compare(left, nleft, right, nright, distance);
 	for (j = 0; j < nright; j++)
 	{
-		while (i < nleft && left[i] + distance < right[j])
+		int			wanted = SKX_POSITION(right[j]);
+
+		while (i < nleft && SKX_POSITION(left[i]) + distance < wanted)
 			i++;
 		if (i >= nleft)
 			break;
-		if (left[i] + distance == right[j])
+		if (SKX_POSITION(left[i]) + distance == wanted)
 		{
-			if (right[j] > 0)
-				left[kept++] = right[j];
+			if (wanted > 0)
+				left[kept++] = wanted;
 			i++;
 		}
 	}
 	return kept;
+}
+
+/* Positions of a link of the phrase in a document, with the labels asked for. */
+static inline int
+skx_query_chain_positions(const SkxChain *chain, int link,
+						  const SkxPositionPlace *place, uint16 *positions)
+{
+	int			n = skx_cursor_positions_at(chain->lists[link], place, positions);
+	uint8		labels = chain->node->phrase->links[link]->weight;
+
+	return labels == 0 ? n : skx_query_positions(positions, n, labels);
 }
 
 /* Where the positions of a link are in a document; false: it has none. */
@@ -262,6 +276,7 @@ skx_query_chain_begin(SkxChain *chain, uint32 *docs, int n)
 {
 	const SkxQueryNode *node = chain->node;
 	uint16		right[SKX_POSITIONS_MAX + SKX_CHAIN_LANES];
+	uint16	   *left = chain->positions;
 	int			asked = 0;
 	int			kept = 0;
 	int			i;
@@ -270,26 +285,22 @@ skx_query_chain_begin(SkxChain *chain, uint32 *docs, int n)
 	n = skx_query_chain_locate(chain, 1, docs, n, chain->places[1]);
 	for (i = 0; i < n; i++)
 	{
-		uint16	   *left = chain->positions + kept * SKX_POSITIONS_MAX;
 		int			nleft;
 		int			nright;
 
 		if (i >= asked && i % SKX_PHRASE_LOOK == 0)
 			asked = skx_query_chain_ask(chain, 0, 2, i, n);
-		nleft = skx_cursor_positions_at(chain->lists[0],
-										&chain->places[0][i], left);
-		nleft = skx_query_positions(left, nleft, node->phrase->links[0]->weight);
-		if (nleft == 0)
-			continue;
-		nright = skx_cursor_positions_at(chain->lists[1],
-										 &chain->places[1][i], right);
-		nright = skx_query_positions(right, nright, node->phrase->links[1]->weight);
+		/* those that are compared in groups first: they are to be stored then */
+		nright = skx_query_chain_positions(chain, 1, &chain->places[1][i], right);
+		nleft = skx_query_chain_positions(chain, 0, &chain->places[0][i], left);
 		nleft = skx_query_chain_join(left, nleft, right, nright,
 									 node->phrase->distances[1]);
 		docs[kept] = docs[i];
 		chain->candidates[kept].left = left;
 		chain->candidates[kept].nleft = nleft;
 		kept += nleft > 0;
+		if (node->phrase->nlinks > 2)
+			left += nleft;
 	}
 	return kept;
 }
@@ -314,9 +325,7 @@ skx_query_chain_go_on(SkxChain *chain, int link, uint32 *docs, int n)
 
 		if (i >= asked && i % SKX_PHRASE_LOOK == 0)
 			asked = skx_query_chain_ask(chain, link, 1, i, n);
-		nright = skx_cursor_positions_at(chain->lists[link],
-										 &chain->places[0][i], right);
-		nright = skx_query_positions(right, nright, node->phrase->links[link]->weight);
+		nright = skx_query_chain_positions(chain, link, &chain->places[0][i], right);
 		candidate.nleft = skx_query_chain_join(candidate.left, candidate.nleft,
 											   right, nright,
 											   node->phrase->distances[link]);
