@@ -250,7 +250,8 @@ extern const uint8 *skx_codec_short_positions_skip(const uint8 *src,
  * varints, else they are pfor.
  * The decoder returns the stored differences plus one with the label in the
  * top two bits as uint32: label << 30 | delta, delta 1..16384; the caller,
- * which knows each tf, sums them up, and masks the sum with 0x3FFF.
+ * which knows each tf, sums them up, and masks the sum with 0x3FFF.  count is
+ * the number of positions, 0 when damaged.
  */
 #define SKX_POSBLOCK_MAX	(2 + SKX_PFOR_MAX + 32)
 extern uint8 *skx_codec_positions_put(uint8 *dst, const uint16 *positions,
@@ -260,5 +261,6 @@ extern const uint8 *skx_codec_positions_get(const uint8 *src,
 											int *n);
 extern const uint8 *skx_codec_positions_skip(const uint8 *src,
 											 const uint8 *end, int *n);
+extern int	skx_codec_positions_count(const uint8 *src, const uint8 *end);
 
 #endif							/* SKX_CODEC_CODEC_H */

@@ -152,6 +152,15 @@ skx_codec_pfor_get(uint32 *dst, const uint8 *src, const uint8 *end)
 	return src;
 }
 
+/* Where the high parts of so many exceptions, four at most, go on, if they do. */
+static inline uint64
+skx_codec_pfor_high(int exceptions)
+{
+	if (exceptions <= 0)
+		return 0;
+	return UINT64CONST(0x8000800080008000) >> (64 - 16 * Min(exceptions, 4));
+}
+
 /* What follows the values, found without decoding them; NULL when damaged. */
 const uint8 *
 skx_codec_pfor_skip(const uint8 *src, const uint8 *end)
@@ -168,6 +177,12 @@ skx_codec_pfor_skip(const uint8 *src, const uint8 *end)
 	if (end - src < 16 * width)
 		return NULL;
 	src += 16 * width;
+
+	/* mostly all high parts are one byte */
+	if (end - src >= 16 &&
+		((skx_codec_load64(src) & skx_codec_pfor_high(exceptions)) |
+		 (skx_codec_load64(src + 8) & skx_codec_pfor_high(exceptions - 4))) == 0)
+		return src + 2 * exceptions;
 	for (i = 0; i < exceptions; i++)
 	{
 		uint32		high;

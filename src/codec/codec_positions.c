@@ -101,6 +101,15 @@ skx_codec_positions_head(const uint8 *src, const uint8 *end, uint8 *form,
 	return src;
 }
 
+int
+skx_codec_positions_count(const uint8 *src, const uint8 *end)
+{
+	uint8		form;
+	int			n;
+
+	return skx_codec_positions_head(src, end, &form, &n) == NULL ? 0 : n;
+}
+
 /* Puts the labels at `labels`, checked to be there, above n deltas. */
 static bool
 skx_codec_position_labels_get(const uint8 *labels, uint32 *deltas, int n)

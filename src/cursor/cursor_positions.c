@@ -119,58 +119,36 @@ skx_cursor_places_next(SkxCursorList *l, const uint8 **end)
 
 /*
  * Makes the decoded block the one that holds position `want` (counted from
- * the block that was read from).
+ * the block that was read from), which is none of the one before.
  */
-static void
+static pg_noinline void
 skx_cursor_places_block(SkxCursorList *l, uint32 want)
 {
 	SkxCursorPlaces *r = &l->places;
 
-	while (want >= r->before + r->n)
+	do
 	{
 		const uint8 *end;
 		const uint8 *src = skx_cursor_places_next(l, &end);
 		const uint8 *after;
-		int			n = 0;
+		int			n = skx_codec_positions_count(src, end);
 
 		r->before += r->n;
 		r->n = 0;
-		after = skx_codec_positions_skip(src, end, &n);
-		if (after == NULL || n <= 0)
+		if (n == 0)
 			skx_cursor_places_damaged(l);
 		if (want < r->before + n)
 		{
-			if (skx_codec_positions_get(src, end, r->deltas, &n) == NULL)
-				skx_cursor_places_damaged(l);
+			after = skx_codec_positions_get(src, end, r->deltas, &n);
 			skx_cursor_work.positions++;
 		}
+		else
+			after = skx_codec_positions_skip(src, end, &n);
+		if (after == NULL)
+			skx_cursor_places_damaged(l);
 		r->n = n;
 		r->offset += after - src;
-	}
-}
-
-/* Positions `want` and those after it, some of which are in further blocks. */
-static pg_noinline void
-skx_cursor_positions_across(SkxCursorList *l, const SkxPositionPlace *place,
-							uint16 *positions)
-{
-	SkxCursorPlaces *r = &l->places;
-	uint32		want = place->first;
-	uint32		position = 0;
-	int			k;
-
-	for (k = 0; k < place->tf; k++, want++)
-	{
-		uint32		delta;
-
-		if (want >= r->before + r->n)
-			skx_cursor_places_block(l, want);
-		if (want == r->before)
-			position = 0;		/* a block needs no other */
-		delta = r->deltas[want - r->before];
-		position = (position + delta) & SKX_POSITION_MASK;
-		positions[k] = (uint16) ((delta >> 30) << 14 | position);
-	}
+	} while (want >= r->before + r->n);
 	if (skx_blkio_crowded(l->seg->file))
 		skx_blkio_unpin(l->seg->file, &r->ref);
 }
@@ -180,12 +158,12 @@ skx_cursor_positions_far(SkxCursorList *l, const SkxPositionPlace *place,
 						 uint16 *positions)
 {
 	SkxCursorPlaces *r = &l->places;
-	const uint32 *deltas;
+	uint32		want = place->first;
+	uint32		end = place->first + place->tf;
 	uint32		position = 0;
-	int			k;
 
 	if (place->page != r->from_page || place->offset != r->from_offset ||
-		place->first < r->before)
+		want < r->before)
 	{
 		r->page = r->from_page = place->page;
 		r->offset = r->from_offset = place->offset;
@@ -194,18 +172,25 @@ skx_cursor_positions_far(SkxCursorList *l, const SkxPositionPlace *place,
 		if (r->deltas == NULL)
 			r->deltas = palloc(sizeof(uint32) * SKX_SUBBLOCK);
 	}
-	if (place->first + place->tf > r->before + r->n)
+	while (want < end)
 	{
-		skx_cursor_positions_across(l, place, positions);
-		return place->tf;
-	}
+		const uint32 *deltas;
+		uint32		in_block;
+		uint32		k;
 
-	/* mostly all are in the block that is decoded */
-	deltas = r->deltas + (place->first - r->before);
-	for (k = 0; k < place->tf; k++)
-	{
-		position = (position + deltas[k]) & SKX_POSITION_MASK;
-		positions[k] = (uint16) ((deltas[k] >> 30) << 14 | position);
+		if (want >= r->before + r->n)
+			skx_cursor_places_block(l, want);
+		if (want == r->before)
+			position = 0;		/* a block needs no other */
+		deltas = r->deltas + (want - r->before);
+		in_block = Min(end, r->before + r->n) - want;
+		for (k = 0; k < in_block; k++)
+		{
+			position = (position + deltas[k]) & SKX_POSITION_MASK;
+			positions[k] = (uint16) ((deltas[k] >> 30) << 14 | position);
+		}
+		positions += in_block;
+		want += in_block;
 	}
 	return place->tf;
 }

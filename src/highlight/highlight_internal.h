@@ -40,7 +40,9 @@ typedef struct SkxHighlightQuery
 	int			nwords;
 	int		   *ids;			/* of words, by item; -1: none */
 	HTAB	   *words;
-	uint32		letters;		/* that words begin with: a is bit 0 */
+	uint32		letters[26];	/* after the first one of words, by that one;
+								 * a is bit 0; all: the word ends before, or
+								 * it is another character */
 	int			nlengths;		/* of prefixes, distinct, ascending */
 	int		   *lengths;
 	int			nphrases;
@@ -103,7 +105,7 @@ typedef struct SkxHighlight
 	Oid			config;
 	SkxHighlightQuery *query;
 	uint64		generation;		/* of dictionaries and configurations */
-	bool		keeps_letters;	/* of words of ASCII letters, as plain */
+	bool		keeps_letters;	/* of words of ASCII letters, if plain */
 	MemoryContext pieces;
 	MemoryContext scratch;		/* while a piece is made, and for phrases */
 	MemoryContext token;		/* what dictionaries make of one token */
@@ -116,6 +118,38 @@ typedef struct SkxHighlight
 	bool		marks_only;		/* only matches are asked for, not words */
 } SkxHighlight;
 
+/*
+ * The number of an ASCII letter, also of a large one whose small one is the same
+ * in all locales; -1: another character.
+ */
+static inline int
+skx_highlight_letter(char c)
+{
+	if (c >= 'a' && c <= 'z')
+		return c - 'a';
+	return c >= 'A' && c <= 'Z' && c != 'I' ? c - 'A' : -1;
+}
+
+/* Do the first letters of a token tell that it is a lexeme, and no word? */
+static inline bool
+skx_highlight_is_other(const SkxHighlight *h, int type, const char *bytes,
+					   int len)
+{
+	int			first = skx_highlight_letter(bytes[0]);
+	int			second;
+
+	if (!h->keeps_letters || type != SKX_HIGHLIGHT_ASCIIWORD ||
+		len >= MAXSTRLEN || first < 0)
+		return false;
+	if (h->query->letters[first] == 0)
+		return true;
+	if (len == 1)
+		return false;
+	second = skx_highlight_letter(bytes[1]);
+	return second >= 0 && second != 'y' - 'a' &&
+		(h->query->letters[first] >> second & 1) == 0;
+}
+
 /* Makes it ready for a call; *kept is NULL or what the last call used. */
 extern SkxHighlight *skx_highlight_begin(SkxHighlight *kept,
 										 MemoryContext parent, Oid config,
@@ -126,7 +160,7 @@ extern const SkxHighlightPiece *skx_highlight_piece(SkxHighlight *h, int kind,
 
 /*
  * highlight_letters.c : does what dictionaries make of a word of ASCII letters
- * begin with its first letter, if that is a small one?
+ * begin with its first two, or the first one and 'y'?
  */
 extern bool skx_highlight_keeps_letters(const ListDictionary *list);
 

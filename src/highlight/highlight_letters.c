@@ -1,13 +1,13 @@
 /*
  * highlight_letters.c
- *	  Whether a token's first letter tells that it is no word of a query.
+ *	  Whether the first letters of a token tell that it is no word of a query.
  *
  * What the English stemmers and the dictionary "simple" make of a word of ASCII
- * letters begins with its first letter, if that is a small one: they take
- * endings off, and make small letters of others, which a locale may turn into
- * what is none of ASCII.  (The stemmer's exceptions keep it, too: "dying" is
- * "die".)  Of other languages' stemmers some take a beginning off, or write it
- * in another way.
+ * letters begins with its first two, made small: they take endings off.  The
+ * stemmer's exceptions keep the first one, and the second one if it is not 'y'
+ * ("dying" is "die").  In some locales the small letter of 'I' is none of ASCII.
+ * Of other languages' stemmers some take a beginning off, or write it in another
+ * way.
  */
 #include "postgres.h"
 

@@ -118,15 +118,6 @@ skx_highlight_lexize(const ListDictionary *list, const char *bytes, int len)
 	return NULL;
 }
 
-/* Does the first letter tell that it is a lexeme, and none of the query? */
-static bool
-skx_highlight_is_other(const SkxHighlight *h, int type, const char *bytes)
-{
-	return h->keeps_letters && type == SKX_HIGHLIGHT_ASCIIWORD &&
-		bytes[0] >= 'a' && bytes[0] <= 'z' &&
-		(h->query->letters >> (bytes[0] - 'a') & 1) == 0;
-}
-
 /* As the server does when it makes a tsvector. */
 static void
 skx_highlight_add_token(SkxHighlightMaking *m, int type, const char *bytes,
@@ -141,7 +132,7 @@ skx_highlight_add_token(SkxHighlightMaking *m, int type, const char *bytes,
 
 	if (type <= 0 || type >= config->lenmap || config->map[type].len == 0)
 		return;
-	if (len < MAXSTRLEN && skx_highlight_is_other(m->h, type, bytes))
+	if (skx_highlight_is_other(m->h, type, bytes, len))
 	{
 		skx_highlight_put_token(m, start, start + len, ++m->piece->npositions,
 								NULL, 0);

@@ -75,6 +75,15 @@ skx_highlight_add_match(SkxHighlightText *t, const SkxHighlightToken *token,
 		skx_highlight_window_add(t, t->nmatches - 1);
 }
 
+/* A word at `base` that is none of the query's. */
+static void
+skx_highlight_add_other(SkxHighlightText *t, uint32 base, int len)
+{
+	if (t->nwords == 0 || base >= t->words[t->nwords - 1].end)
+		skx_highlight_add_word(t, base, base + len);
+	t->position++;
+}
+
 /* Takes a piece that stands at `base`, which may be gone then. */
 static void
 skx_highlight_add_piece(SkxHighlightText *t, const SkxHighlightPiece *piece,
@@ -211,11 +220,14 @@ skx_highlight_read_chunks(SkxHighlightText *t)
 		while (at > t->bytes && at < end && (*at == '.' || *at == '~'))
 			at++;
 		chunk = word = at;
+		while (at < end && skx_highlight_is_letter(*at))
+			at++;
+		len = at - chunk;
 		while (at < end && !skx_highlight_is_blank(*at))
 			at++;
 		if (at == chunk)
 			continue;
-		if (!skx_highlight_is_word(&word, at, &len))
+		if (len < at - chunk && !skx_highlight_is_word(&word, at, &len))
 		{
 			if (skx_highlight_has_tag(chunk, at, end))
 			{
@@ -225,6 +237,11 @@ skx_highlight_read_chunks(SkxHighlightText *t)
 			kind = at == end ? SKX_HIGHLIGHT_LAST : SKX_HIGHLIGHT_CHUNK;
 			word = chunk;
 			len = at - chunk;
+		}
+		else if (skx_highlight_is_other(t->h, kind, word, len))
+		{
+			skx_highlight_add_other(t, word - t->bytes, len);
+			continue;
 		}
 		skx_highlight_add_piece(t, skx_highlight_piece(t->h, kind, word, len),
 								word - t->bytes);

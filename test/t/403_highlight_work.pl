@@ -61,7 +61,7 @@ sub highlight
 {
 	my ($name, $query, $config) = @_;
 
-	# of French words the first letter tells nothing
+	# of French words the first letters tell nothing
 	$config //= 'french';
 	return least("$name, $query, $config", "SELECT skipidx_highlight('$config', body, '$query') FROM docs WHERE name = '$name'");
 }
@@ -81,8 +81,8 @@ my $server = least('ts_headline', q{SELECT ts_headline('french', body, 'quick & 
 cmp_ok(highlight('few', 'quick & fox'), '<', $server / 4, 'where they repeat, a fraction of the time of ts_headline');
 cmp_ok($first, '<', $server / 20, 'and where it ends, a smaller one');
 
-# English words that begin with another letter are not stemmed
-cmp_ok(highlight('plain', 'quick & fox', 'english'), '<', .6 * highlight('plain', 'quick & fox | g1:* | h1:* | i1:* | j1:* | k1:* | l1:* | m1:* | n1:* | o1:* | p1:*', 'english'), 'the first letter tells');
+# English words that begin with other letters are not stemmed
+cmp_ok(highlight('plain', 'quick & fox', 'english'), '<', .6 * highlight('plain', 'quick & fox | g | h | i | j | k | l | m | n | o | p', 'english'), 'the first letters tell');
 cmp_ok(highlight('plain', 'quick & fox', 'simple'), '<', .8 * $all, 'and of words that are not stemmed');
 
 # In one statement, several texts of 20 kB with 600 different words
@@ -98,7 +98,7 @@ is($s->value(q{SELECT skipidx_highlight('english', body, 'quick & fox', max_word
 
 # What is remembered, while it is
 my $kept = $s->value(<<'SQL');
-SELECT CASE WHEN length(skipidx_highlight('simple', body, 'fox')) > 0 THEN
+SELECT CASE WHEN length(skipidx_highlight('french', body, 'fox')) > 0 THEN
 	(SELECT sum(total_bytes) FROM pg_backend_memory_contexts WHERE name ~ '^skipidx (highlight|words to mark)') END
 FROM docs WHERE name = 'short';
 SQL

@@ -80,6 +80,7 @@ round_trip(const uint16 *positions, int n, const uint64 *starts)
 	CHECK(size == layout_size(positions, n, starts));
 	src = unit_guarded(block, size);
 	CHECK(skx_codec_positions_skip(src, src + size, &got_n) == src + size);
+	CHECK(skx_codec_positions_count(src, src + size) == got_n);
 	CHECK(got_n == n);
 	deltas[SKX_SUBBLOCK] = 0xDEAD;
 	CHECK(skx_codec_positions_get(src, src + size, deltas, &got_n) ==
