@@ -53,6 +53,32 @@ FROM (VALUES ('english'::regconfig, 'dying lying tying ties skies idly gently ug
 	ts_headline(config, t, q, 'HighlightAll=true') a;
 DROP TEXT SEARCH DICTIONARY highlight_porter;
 
+-- Tags are found without the parser, which has all of a text to itself under another name
+CREATE FUNCTION slow_start(internal, int) RETURNS internal LANGUAGE internal AS 'prsd_start';
+CREATE TEXT SEARCH PARSER highlight_slow (START = slow_start, GETTOKEN = prsd_nexttoken, END = prsd_end, LEXTYPES = prsd_lextype, HEADLINE = prsd_headline);
+CREATE TEXT SEARCH CONFIGURATION highlight_slow (PARSER = highlight_slow);
+ALTER TEXT SEARCH CONFIGURATION highlight_slow ADD MAPPING FOR asciiword, word, hword, asciihword, hword_part, hword_asciipart WITH english_stem;
+ALTER TEXT SEARCH CONFIGURATION highlight_slow ADD MAPPING FOR numword, email, url, host, sfloat, version, hword_numpart, numhword, url_path, file, float, int, uint WITH simple;
+CREATE FUNCTION highlight_tags(seed int, n int) RETURNS text LANGUAGE sql AS $$
+	SELECT string_agg(t[1 + abs(hashint4(seed * 1000 + i)) % cardinality(t)] || (ARRAY[' ', '', '', E'\n', ',', ' '])[1 + abs(hashint4(seed * 777 + i)) % 6], '')
+	FROM generate_series(1, n) i,
+		regexp_split_to_array('<a href="x y">¦<a href=''red fox''>¦<¦>¦<!-- red fox -->¦<!--¦-->¦<br/>¦<br />¦<b>fox</b>¦a<b¦<p¦<?x fox ?>¦<?xml fox=1?>¦<é>¦x < 5¦<a "fox¦<a ''red>¦"¦''¦'
+			'<script>¦</script>¦<Script x>¦<style>¦</STYLE>¦<styles>¦<a \>¦<a "\"">¦</ fox>¦</fox>¦</fox red>¦<fox red,>¦<a:b.c-d_e f=1/>¦<:x>¦<_y:z>¦<-a>¦<a/ >¦<a/>red¦<a//>¦<a fox¦<!DOCTYPE fox>¦<!doc>¦<!d>¦<a é>¦<aé>¦'
+			'<1>¦<1a>¦<red fox=jumping>¦<a	b>¦<a;>¦<a href=http://fox.com/red?a=b&c#d>¦fox<br>red¦http://<b>fox.com¦red@<i>fox.org¦/red/<b>fox¦&lt;fox&gt;¦&<b>¦red-<b>fox¦<<a>>¦<a<b>¦</¦<a =>¦fox¦red¦foxes jumped¦the red fox¦don''t', '¦') t
+$$;
+SELECT count(*), count(*) FILTER (WHERE a = b) = count(*) AS same, count(*) FILTER (WHERE b LIKE '%{{%') > 2000 AS some
+FROM (SELECT skipidx_highlight('english', t, q, '{{', '}}', w) AS a, skipidx_highlight('highlight_slow', t, q, '{{', '}}', w) AS b
+	FROM generate_series(1, 400) i, (VALUES (2), (7), (60)) n(n), LATERAL (SELECT highlight_tags(i * 100 + n, n) AS t) t,
+		unnest('{fox,red <-> fox,jump | foxes & red}'::tsquery[]) q0, to_tsquery('english', q0::text) q, (VALUES (0), (3)) w(w)) x;
+-- a text that ends within one; one that is longer than is looked for is left to it
+SELECT t, skipidx_highlight('english', t, 'red | fox', max_words => 0) = skipidx_highlight('highlight_slow', t, 'red | fox', max_words => 0) AS same
+FROM unnest(ARRAY['red <a "fox \', 'red <a "fox', 'red <a', 'red <', 'red <a fox', 'red <a/', 'red </', 'red </a "', 'red <!-- fox', 'red <a "fox\"> fox']) t;
+SELECT n, skipidx_highlight('english', t, 'fox') = skipidx_highlight('highlight_slow', t, 'fox') AS same
+FROM (VALUES (4000), (4085), (4086), (4087), (4088), (4089), (4090), (4091), (4092), (5000)) v(n), LATERAL (SELECT 'red <a b="' || repeat('x ', n / 2) || repeat('x', n % 2) || '">fox ' || repeat('word ', 900) || ' fox' AS t) t;
+DROP TEXT SEARCH CONFIGURATION highlight_slow;
+DROP TEXT SEARCH PARSER highlight_slow;
+DROP FUNCTION slow_start, highlight_tags;
+
 --
 -- Passages
 --

@@ -4,9 +4,10 @@
  *
  * The server's default parser begins anew after a blank, unless it is in a
  * tag, which begins with '<'.  So what stands between blanks is looked up as
- * it is, letters between marks as the word that they are, and the parser is
- * left out for what is known.  From something like a tag on it reads the rest
- * by itself.  Other parsers read all.
+ * it is, with the tags in it, and letters between marks as the word that they
+ * are, and the parser is left out for what is known.  From a comment on, or what
+ * it might take for a tag of another kind, it reads the rest by itself.  Other
+ * parsers read all.
  */
 #include "postgres.h"
 
@@ -182,20 +183,114 @@ skx_highlight_is_word(const char **bytes, const char *end, int *len)
 	return e > s;
 }
 
-/* May a tag begin in this chunk, or a comment? */
-static bool
-skx_highlight_has_tag(const char *bytes, const char *end, const char *text_end)
-{
-	const char *at = bytes;
+/* A tag or comment is no longer, or it is left to the parser. */
+#define SKX_HIGHLIGHT_TAG		4096
 
-	while ((at = memchr(at, '<', end - at)) != NULL)
-	{
+/* What is neither a letter nor a digit may go on the name of a tag, or in it. */
+#define SKX_HIGHLIGHT_IN_NAME	":_.-"
+#define SKX_HIGHLIGHT_IN_TAG	"=-_#/:.&?%~"
+
+static inline bool
+skx_highlight_is_in(const char *set, char c)
+{
+	return skx_highlight_is_letter(c) || (c >= '0' && c <= '9') ||
+		(c != '\0' && strchr(set, c) != NULL);
+}
+
+/* The name says whether what follows is read at all. */
+static bool
+skx_highlight_is_switch(const char *name, size_t len)
+{
+	return (len == 6 && pg_strncasecmp(name, "script", 6) == 0) ||
+		(len == 5 && pg_strncasecmp(name, "style", 5) == 0);
+}
+
+/*
+ * The end of the name of a tag; `none` if it is none, `over` if it goes on, NULL
+ * if the parser is to tell.
+ */
+static const char *
+skx_highlight_name_end(const char *name, const char *end, const char *none,
+					   const char *over)
+{
+	const char *at = name;
+
+	while (at < end && skx_highlight_is_in(SKX_HIGHLIGHT_IN_NAME, *at))
 		at++;
-		if (at < text_end && !skx_highlight_is_blank(*at) &&
-			!(*at >= '0' && *at <= '9'))
-			return true;
+	if (at < end && IS_HIGHBIT_SET(*at))
+		return NULL;
+	if (at == end)
+		return over;
+	if (at == name || !(skx_highlight_is_letter(*name) ||
+						(name[-1] == '<' && (*name == ':' || *name == '_'))))
+		return none;
+	if (skx_highlight_is_switch(name, at - name))
+		return NULL;
+	if (*at == '/' && at + 1 == end)
+		return over;
+	if (*at == '/')
+		return at[1] == '>' ? at + 1 : none;
+	return *at == '>' || skx_highlight_is_blank(*at) ? at : none;
+}
+
+/*
+ * What follows a tag, by the rules of the default parser; the tag itself: it is
+ * none; `over`: it goes on; NULL: the parser is to tell.
+ */
+static const char *
+skx_highlight_tag_end(const char *tag, const char *end, const char *over)
+{
+	const char *name = tag + 1;
+	const char *at;
+
+	if (name < end && (*name == '!' || *name == '?'))
+		return NULL;
+	if (name < end && *name == '/')
+		name++;
+	at = skx_highlight_name_end(name, end, tag, over);
+	if (at == NULL || at == tag || at == over)
+		return at;
+	for (; at < end && *at != '>'; at++)
+	{
+		if (IS_HIGHBIT_SET(*at))
+			return NULL;
+		if (*at == '"' || *at == '\'')
+		{
+			const char *quoted = at + 1;
+
+			at = memchr(quoted, *at, end - quoted);
+			if (memchr(quoted, '\\', (at == NULL ? end : at) - quoted) != NULL)
+				return NULL;
+			if (at == NULL)
+				return over;
+		}
+		else if (!skx_highlight_is_blank(*at) &&
+				 !skx_highlight_is_in(SKX_HIGHLIGHT_IN_TAG, *at))
+			return tag;
 	}
-	return false;
+	return at < end ? at + 1 : over;
+}
+
+/*
+ * The first blank outside of tags, or the end of the text; NULL: the parser is
+ * to tell what follows.
+ */
+static const char *
+skx_highlight_chunk_end(const char *at, const char *end)
+{
+	while (at < end && !skx_highlight_is_blank(*at))
+	{
+		const char *after = at;
+
+		if (*at == '<')
+			after = end - at <= SKX_HIGHLIGHT_TAG ?
+				skx_highlight_tag_end(at, end, at) :
+				skx_highlight_tag_end(at, at + SKX_HIGHLIGHT_TAG, NULL);
+		if (after == NULL)
+			return NULL;
+		at = Max(after, at + 1);
+	}
+	return at;
 }
 
 static void
@@ -229,7 +324,9 @@ skx_highlight_read_chunks(SkxHighlightText *t)
 			continue;
 		if (len < at - chunk && !skx_highlight_is_word(&word, at, &len))
 		{
-			if (skx_highlight_has_tag(chunk, at, end))
+			if (memchr(chunk, '<', at - chunk) != NULL)
+				at = skx_highlight_chunk_end(chunk, end);
+			if (at == NULL)
 			{
 				skx_highlight_read_tokens(t, chunk - t->bytes);
 				return;

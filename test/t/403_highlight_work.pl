@@ -26,7 +26,8 @@ INSERT INTO docs SELECT 'plain', left(string_agg(translate(md5(i::text), '012345
 INSERT INTO docs SELECT 'few', left(string_agg(translate(md5((i % 100)::text), '0123456789', 'ghijklmnop'), ' '), 1000000) FROM generate_series(1, 31000) i;
 INSERT INTO docs SELECT 'first', 'the quick brown fox ' || body FROM docs WHERE name = 'plain';
 INSERT INTO docs SELECT 'late', left(body, 900000) || ' the quick brown fox ' FROM docs WHERE name = 'plain';
-INSERT INTO docs SELECT 'tags', '<p> ' || body FROM docs WHERE name = 'few';
+INSERT INTO docs SELECT 'tags', replace(left(body, 500000), ' f', '</p> <p class="a b">f') FROM docs WHERE name = 'few';
+INSERT INTO docs SELECT 'comment', '<!-- --> ' || left(body, 500000) FROM docs WHERE name = 'few';
 INSERT INTO docs SELECT 'long', repeat(body, 20) FROM docs WHERE name = 'plain';
 INSERT INTO docs SELECT 'short', string_agg(left(translate(md5(i::text), '0123456789', 'ghijklmnop'), 5), ' ') FROM generate_series(1, 160000) i;
 INSERT INTO docs SELECT 'beyond', repeat('x y z ', 250000) || 'quick fox';
@@ -80,6 +81,8 @@ cmp_ok(highlight('few', 'quick & fox'), '<', $all / 3, 'words are looked up once
 my $server = least('ts_headline', q{SELECT ts_headline('french', body, 'quick & fox') FROM docs WHERE name = 'few'});
 cmp_ok(highlight('few', 'quick & fox'), '<', $server / 4, 'where they repeat, a fraction of the time of ts_headline');
 cmp_ok($first, '<', $server / 20, 'and where it ends, a smaller one');
+
+cmp_ok(highlight('tags', 'quick & fox'), '<', highlight('comment', 'quick & fox') / 3, 'tags are passed over without the parser');
 
 # English words that begin with other letters are not stemmed
 cmp_ok(highlight('plain', 'quick & fox', 'english'), '<', .6 * highlight('plain', 'quick & fox | g | h | i | j | k | l | m | n | o | p', 'english'), 'the first letters tell');
