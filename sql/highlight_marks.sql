@@ -64,12 +64,12 @@ CREATE FUNCTION highlight_tags(seed int, n int) RETURNS text LANGUAGE sql AS $$
 	FROM generate_series(1, n) i,
 		regexp_split_to_array('<a href="x y">¦<a href=''red fox''>¦<¦>¦<!-- red fox -->¦<!--¦-->¦<br/>¦<br />¦<b>fox</b>¦a<b¦<p¦<?x fox ?>¦<?xml fox=1?>¦<é>¦x < 5¦<a "fox¦<a ''red>¦"¦''¦'
 			'<script>¦</script>¦<Script x>¦<style>¦</STYLE>¦<styles>¦<a \>¦<a "\"">¦</ fox>¦</fox>¦</fox red>¦<fox red,>¦<a:b.c-d_e f=1/>¦<:x>¦<_y:z>¦<-a>¦<a/ >¦<a/>red¦<a//>¦<a fox¦<!DOCTYPE fox>¦<!doc>¦<!d>¦<a é>¦<aé>¦'
-			'<1>¦<1a>¦<red fox=jumping>¦<a	b>¦<a;>¦<a href=http://fox.com/red?a=b&c#d>¦fox<br>red¦http://<b>fox.com¦red@<i>fox.org¦/red/<b>fox¦&lt;fox&gt;¦&<b>¦red-<b>fox¦<<a>>¦<a<b>¦</¦<a =>¦fox¦red¦foxes jumped¦the red fox¦don''t', '¦') t
+			'<1>¦<1a>¦<red fox=jumping>¦<a	b>¦<a;>¦<a href=http://fox.com/red?a=b&c#d>¦fox<br>red¦http://<b>fox.com¦red@<i>fox.org¦/red/<b>fox¦&lt;fox&gt;¦&<b>¦red-<b>fox¦<<a>>¦<a<b>¦</¦<a =>¦fox¦red¦foxes jumped¦the red fox¦don''t¦1990¦(1990)¦1990,¦12;¦(12),¦1990.¦1e5¦12-¦12:30¦/12¦12e¦12,,¦((12¦12)', '¦') t
 $$;
 SELECT count(*), count(*) FILTER (WHERE a = b) = count(*) AS same, count(*) FILTER (WHERE b LIKE '%{{%') > 2000 AS some
 FROM (SELECT skipidx_highlight('english', t, q, '{{', '}}', w) AS a, skipidx_highlight('highlight_slow', t, q, '{{', '}}', w) AS b
-	FROM generate_series(1, 400) i, (VALUES (2), (7), (60)) n(n), LATERAL (SELECT highlight_tags(i * 100 + n, n) AS t) t,
-		unnest('{fox,red <-> fox,jump | foxes & red}'::tsquery[]) q0, to_tsquery('english', q0::text) q, (VALUES (0), (3)) w(w)) x;
+	FROM generate_series(1, 400) i, (VALUES (2), (7), (60)) n(n), LATERAL (SELECT highlight_tags(i * 100 + n, n) UNION ALL SELECT highlight_text(i * 60 + n, true)) t(t),
+		unnest('{fox,red <-> fox,jump | foxes & red,12 | 1990 | 123 <-> red}'::tsquery[]) q0, to_tsquery('english', q0::text) q, (VALUES (0), (3)) w(w)) x;
 -- a text that ends within one; one that is longer than is looked for is left to it
 SELECT t, skipidx_highlight('english', t, 'red | fox', max_words => 0) = skipidx_highlight('highlight_slow', t, 'red | fox', max_words => 0) AS same
 FROM unnest(ARRAY['red <a "fox \', 'red <a "fox', 'red <a', 'red <', 'red <a fox', 'red <a/', 'red </', 'red </a "', 'red <!-- fox', 'red <a "fox\"> fox']) t;

@@ -40,9 +40,9 @@ typedef struct SkxHighlightQuery
 	int			nwords;
 	int		   *ids;			/* of words, by item; -1: none */
 	HTAB	   *words;
-	uint32		letters[26];	/* after the first one of words, by that one;
-								 * a is bit 0; all: the word ends before, or
-								 * it is another character */
+	uint64		seconds[36];	/* second characters of words, as bits, by the
+								 * first one, both by their numbers; all: the
+								 * word ends before, or it is another one */
 	int			nlengths;		/* of prefixes, distinct, ascending */
 	int		   *lengths;
 	int			nphrases;
@@ -74,8 +74,9 @@ typedef struct SkxHighlightToken
 } SkxHighlightToken;
 
 /* A piece's kind is the type of its token, or: */
-#define SKX_HIGHLIGHT_ASCIIWORD		1	/* of the default parser
-										 * (wparser_def.c) */
+#define SKX_HIGHLIGHT_ASCIIWORD	1	/* of the default parser (wparser_def.c) */
+#define SKX_HIGHLIGHT_UINT		22
+#define SKX_HIGHLIGHT_TYPES		24
 #define SKX_HIGHLIGHT_CHUNK		(-1)	/* and then comes a blank */
 #define SKX_HIGHLIGHT_LAST		(-2)	/* and then comes nothing */
 
@@ -105,7 +106,7 @@ typedef struct SkxHighlight
 	Oid			config;
 	SkxHighlightQuery *query;
 	uint64		generation;		/* of dictionaries and configurations */
-	bool		keeps_letters;	/* of words of ASCII letters, if plain */
+	uint32		keeping;		/* types of tokens (highlight_keeping.c) */
 	MemoryContext pieces;
 	MemoryContext scratch;		/* while a piece is made, and for phrases */
 	MemoryContext token;		/* what dictionaries make of one token */
@@ -119,35 +120,37 @@ typedef struct SkxHighlight
 } SkxHighlight;
 
 /*
- * The number of an ASCII letter, also of a large one whose small one is the same
- * in all locales; -1: another character.
+ * The number of an ASCII letter or digit, also of a large letter whose small one
+ * is the same in all locales; -1: another character.
  */
 static inline int
-skx_highlight_letter(char c)
+skx_highlight_number(char c)
 {
 	if (c >= 'a' && c <= 'z')
 		return c - 'a';
-	return c >= 'A' && c <= 'Z' && c != 'I' ? c - 'A' : -1;
+	if (c >= 'A' && c <= 'Z')
+		return c == 'I' ? -1 : c - 'A';
+	return c >= '0' && c <= '9' ? 26 + c - '0' : -1;
 }
 
-/* Do the first letters of a token tell that it is a lexeme, and no word? */
+/* Do the first characters of a token tell that it is a lexeme, and no word? */
 static inline bool
 skx_highlight_is_other(const SkxHighlight *h, int type, const char *bytes,
 					   int len)
 {
-	int			first = skx_highlight_letter(bytes[0]);
+	int			first = skx_highlight_number(bytes[0]);
 	int			second;
 
-	if (!h->keeps_letters || type != SKX_HIGHLIGHT_ASCIIWORD ||
+	if (type >= SKX_HIGHLIGHT_TYPES || (h->keeping >> type & 1) == 0 ||
 		len >= MAXSTRLEN || first < 0)
 		return false;
-	if (h->query->letters[first] == 0)
+	if (h->query->seconds[first] == 0)
 		return true;
 	if (len == 1)
 		return false;
-	second = skx_highlight_letter(bytes[1]);
+	second = skx_highlight_number(bytes[1]);
 	return second >= 0 && second != 'y' - 'a' &&
-		(h->query->letters[first] >> second & 1) == 0;
+		(h->query->seconds[first] >> second & 1) == 0;
 }
 
 /* Makes it ready for a call; *kept is NULL or what the last call used. */
@@ -159,10 +162,11 @@ extern const SkxHighlightPiece *skx_highlight_piece(SkxHighlight *h, int kind,
 													int len);
 
 /*
- * highlight_letters.c : does what dictionaries make of a word of ASCII letters
- * begin with its first two, or the first one and 'y'?
+ * highlight_keeping.c : the types of tokens that dictionaries know all of, and
+ * make what begins with their first two ASCII letters or digits of, or the first
+ * one if the second is 'y', as bits
  */
-extern bool skx_highlight_keeps_letters(const ListDictionary *list);
+extern uint32 skx_highlight_keeping(const TSConfigCacheEntry *config);
 
 /* Forgets a piece that is not kept; the ids of its tokens stay. */
 extern void skx_highlight_drop(const SkxHighlightPiece *piece);

@@ -357,9 +357,7 @@ skx_highlight_begin(SkxHighlight *kept, MemoryContext parent, Oid config,
 	h->plain = h->parser->startOid == F_PRSD_START &&
 		h->parser->tokenOid == F_PRSD_NEXTTOKEN;
 	if (h != kept || h->generation != skx_highlight_generation)
-		h->keeps_letters = h->plain &&
-			SKX_HIGHLIGHT_ASCIIWORD < h->entry->lenmap &&
-			skx_highlight_keeps_letters(&h->entry->map[SKX_HIGHLIGHT_ASCIIWORD]);
+		h->keeping = h->plain ? skx_highlight_keeping(h->entry) : 0;
 	if (MemoryContextMemAllocated(h->pieces, false) >= SKX_HIGHLIGHT_KEPT ||
 		h->generation != skx_highlight_generation)
 		skx_highlight_forget(h);

@@ -40,19 +40,17 @@ skx_highlight_key_match(const void *a, const void *b, Size size)
 		memcmp(x->bytes, y->bytes, x->len) != 0;
 }
 
-/* Lexemes begin with small letters, and prefixes may be a part of one. */
 static void
-skx_highlight_query_letters(SkxHighlightQuery *q, const SkxHighlightKey *key)
+skx_highlight_query_begins(SkxHighlightQuery *q, const SkxHighlightKey *key)
 {
-	const char *bytes = key->bytes;
-	int			first = key->len > 0 ? bytes[0] - 'a' : -1;
-	int			second = key->len > 1 ? bytes[1] - 'a' : -1;
+	int			first = key->len > 0 ? skx_highlight_number(key->bytes[0]) : -1;
+	int			second = key->len > 1 ? skx_highlight_number(key->bytes[1]) : -1;
 
 	if (key->len == 0)
-		memset(q->letters, 0xFF, sizeof(q->letters));
-	else if (first >= 0 && first < lengthof(q->letters))
-		q->letters[first] |= second >= 0 && second < lengthof(q->letters) ?
-			(uint32) 1 << second : PG_UINT32_MAX;
+		memset(q->seconds, 0xFF, sizeof(q->seconds));
+	else if (first >= 0)
+		q->seconds[first] |= second >= 0 ? UINT64CONST(1) << second :
+			PG_UINT64_MAX;
 }
 
 static void
@@ -70,7 +68,7 @@ skx_highlight_query_add(SkxHighlightQuery *q, int item, bool *lengths)
 	q->ids[item] = word->id;
 	if (operand->prefix)
 		lengths[operand->length] = true;
-	skx_highlight_query_letters(q, &key);
+	skx_highlight_query_begins(q, &key);
 }
 
 /* An item comes before its operands. */

@@ -273,11 +273,13 @@ skx_highlight_tag_end(const char *tag, const char *end, const char *over)
 
 /*
  * The first blank outside of tags, or the end of the text; NULL: the parser is
- * to tell what follows.
+ * to tell what follows.  `blank` is the first one.
  */
 static const char *
-skx_highlight_chunk_end(const char *at, const char *end)
+skx_highlight_chunk_end(const char *at, const char *blank, const char *end)
 {
+	if (memchr(at, '<', blank - at) == NULL)
+		return blank;
 	while (at < end && !skx_highlight_is_blank(*at))
 	{
 		const char *after = at;
@@ -291,6 +293,26 @@ skx_highlight_chunk_end(const char *at, const char *end)
 		at = Max(after, at + 1);
 	}
 	return at;
+}
+
+/* Digits, likewise: they go on with other marks. */
+static bool
+skx_highlight_is_uint(const char **bytes, const char *end, int *len)
+{
+	const char *s = *bytes;
+	const char *e = end;
+	const char *p;
+
+	if (*s == '(')
+		s++;
+	while (e > s && (e[-1] == ',' || e[-1] == ')' || e[-1] == ';'))
+		e--;
+	for (p = s; p < e; p++)
+		if (*p < '0' || *p > '9')
+			return false;
+	*bytes = s;
+	*len = e - s;
+	return e > s;
 }
 
 static void
@@ -323,15 +345,18 @@ skx_highlight_read_chunks(SkxHighlightText *t)
 		if (at == chunk)
 			continue;
 		if (len < at - chunk && !skx_highlight_is_word(&word, at, &len))
+			kind = skx_highlight_is_uint(&word, at, &len) ?
+				SKX_HIGHLIGHT_UINT : SKX_HIGHLIGHT_CHUNK;
+		if (kind == SKX_HIGHLIGHT_CHUNK)
 		{
-			if (memchr(chunk, '<', at - chunk) != NULL)
-				at = skx_highlight_chunk_end(chunk, end);
+			at = skx_highlight_chunk_end(chunk, at, end);
 			if (at == NULL)
 			{
 				skx_highlight_read_tokens(t, chunk - t->bytes);
 				return;
 			}
-			kind = at == end ? SKX_HIGHLIGHT_LAST : SKX_HIGHLIGHT_CHUNK;
+			if (at == end)
+				kind = SKX_HIGHLIGHT_LAST;
 			word = chunk;
 			len = at - chunk;
 		}

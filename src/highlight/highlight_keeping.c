@@ -1,13 +1,13 @@
 /*
- * highlight_letters.c
- *	  Whether the first letters of a token tell that it is no word of a query.
+ * highlight_keeping.c
+ *	  Whether the first characters of a token tell that it is no word of a query.
  *
- * What the English stemmers and the dictionary "simple" make of a word of ASCII
- * letters begins with its first two, made small: they take endings off.  The
- * stemmer's exceptions keep the first one, and the second one if it is not 'y'
- * ("dying" is "die").  In some locales the small letter of 'I' is none of ASCII.
- * Of other languages' stemmers some take a beginning off, or write it in another
- * way.
+ * What the English stemmers and the dictionary "simple" make of a token that
+ * begins with ASCII letters or digits begins with the first two of them, made
+ * small: they take endings off.  The stemmer's exceptions keep the first one,
+ * and the second one if it is not 'y' ("dying" is "die").  In some locales the
+ * small letter of 'I' is none of ASCII.  Of other languages' stemmers some take
+ * a beginning off, or write it in another way.
  */
 #include "postgres.h"
 
@@ -81,16 +81,38 @@ skx_highlight_options(Oid dictionary)
 	return options;
 }
 
-bool
-skx_highlight_keeps_letters(const ListDictionary *list)
+static bool
+skx_highlight_keeps(Oid dictionary)
 {
-	Oid			function;
+	Oid			function = lookup_ts_dictionary_cache(dictionary)->lexizeOid;
 
-	if (list->len != 1)
-		return false;
-	function = lookup_ts_dictionary_cache(list->dictIds[0])->lexizeOid;
 	if (function == F_DSIMPLE_LEXIZE)
-		return skx_highlight_accepts_all(skx_highlight_options(list->dictIds[0]));
+		return skx_highlight_accepts_all(skx_highlight_options(dictionary));
 	return skx_highlight_is_stemmer(function) &&
-		skx_highlight_is_english(skx_highlight_options(list->dictIds[0]));
+		skx_highlight_is_english(skx_highlight_options(dictionary));
+}
+
+uint32
+skx_highlight_keeping(const TSConfigCacheEntry *config)
+{
+	uint32		types = 0;
+	Oid			last = InvalidOid;
+	bool		keeps = false;
+	int			type;
+
+	for (type = 1; type < config->lenmap && type < SKX_HIGHLIGHT_TYPES; type++)
+	{
+		const ListDictionary *list = &config->map[type];
+
+		if (list->len != 1)
+			continue;
+		if (list->dictIds[0] != last)
+		{
+			last = list->dictIds[0];
+			keeps = skx_highlight_keeps(last);
+		}
+		if (keeps)
+			types |= (uint32) 1 << type;
+	}
+	return types;
 }
