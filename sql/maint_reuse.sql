@@ -18,7 +18,8 @@ SELECT step FROM generate_series(1, 16) round,
 		(3, 'VACUUM reuse'),
 		(4, format('INSERT INTO reuse_size VALUES (%s, pg_relation_size(%L))', round, 'reuse_body'))) steps (n, step)
 ORDER BY round, n \gexec
-SELECT max(bytes) FILTER (WHERE round > 8) <= 1.25 * max(bytes) FILTER (WHERE round <= 8) AS bounded FROM reuse_size;
+-- twice as much if nothing were; a bit more where another process saw the rows of a round
+SELECT max(bytes) FILTER (WHERE round > 8) <= 1.6 * max(bytes) FILTER (WHERE round <= 8) AS bounded FROM reuse_size;
 SELECT skipidx_check('reuse_body', true);
 
 -- A root that is written past the allocated part and then not flipped to: the
