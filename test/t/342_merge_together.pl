@@ -12,7 +12,7 @@ use FindBin;
 use lib "$FindBin::RealBin/lib";
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
-use SkipidxTest qw(skx_node skx_database skx_session skx_seed skx_fault_lock);
+use SkipidxTest qw(skx_node skx_database skx_session skx_seed skx_fault_lock skx_recovered);
 use Test::More;
 use Time::HiRes qw(sleep);
 
@@ -370,7 +370,7 @@ $s->value('SELECT pg_advisory_lock(7564152, ' . skx_fault_lock('help_asked') . '
 $other->start("SELECT skipidx_merge('docs_1', 1)");
 wait_for(sub { slurp_file($node->logfile) =~ /fault point help_written: kill/ });
 $_->close for $s, $other;
-$node->poll_query_until('postgres', 'SELECT NOT pg_is_in_recovery()');
+skx_recovered($node);
 like(slurp_file($node->logfile), qr/fault point help_written: kill/, 'a helper was killed');
 fault('');
 $s = skx_session($node, 'd');

@@ -9,7 +9,7 @@ use warnings;
 use FindBin;
 use lib "$FindBin::RealBin/lib";
 use PostgreSQL::Test::Utils;
-use SkipidxTest qw(skx_node skx_database skx_session skx_fault_lock);
+use SkipidxTest qw(skx_node skx_database skx_session skx_fault_lock skx_recovered);
 use Test::More;
 use Time::HiRes qw(time sleep);
 
@@ -524,7 +524,7 @@ for my $point (qw(reserve_flipped flush_read live_written flush_built publish_lo
 		sleep 0.1;
 	}
 	$s->close;
-	$node->poll_query_until('postgres', 'SELECT NOT pg_is_in_recovery()');
+	skx_recovered($node);
 	$node->safe_psql('postgres', 'ALTER DATABASE d RESET skipidx.fault');
 	$s = skx_session($node, 'd');
 	like(slurp_file($node->logfile), qr/fault point $point: kill/, "killed at $point");

@@ -10,7 +10,7 @@ use FindBin;
 use lib "$FindBin::RealBin/lib";
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
-use SkipidxTest qw(skx_node skx_database skx_session);
+use SkipidxTest qw(skx_node skx_database skx_session skx_recovered);
 use Test::More;
 use Time::HiRes qw(time sleep);
 
@@ -289,7 +289,7 @@ for my $point (qw(shrink_flipped shrink_done))
 		$s->value('SELECT pg_current_xact_id()');
 	}
 	$_->close for $s, $others;
-	$node->poll_query_until('postgres', 'SELECT NOT pg_is_in_recovery()');
+	skx_recovered($node);
 	like(slurp_file($node->logfile), qr/fault point $point: kill/, "killed at $point");
 	$s = skx_session($node, 'd');
 	$others = skx_session($node, 'd');

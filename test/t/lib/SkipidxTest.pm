@@ -17,9 +17,10 @@ use POSIX ();
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More ();
+use Time::HiRes ();
 
 our @EXPORT_OK = qw(skx_node skx_database skx_session skx_seed skx_setseed
-  skx_install_try skx_fault_lock skx_relation_file skx_refuse_io_uring skx_start_apart);
+  skx_install_try skx_recovered skx_fault_lock skx_relation_file skx_refuse_io_uring skx_start_apart);
 
 # The settings a test gives come last, so they win.
 my $common_conf = <<'CONF';
@@ -174,6 +175,22 @@ EXCEPTION WHEN OTHERS THEN
 END $$;
 SQL
 	return;
+}
+
+# Waits until a node that crashed takes connections again.  poll_query_until()
+# dies now and then where psql ends before it has read the query.
+sub skx_recovered
+{
+	my ($node) = @_;
+
+	for (1 .. 10 * $PostgreSQL::Test::Utils::timeout_default)
+	{
+		my ($out) = run_command([ 'psql', '-XAtq', '-d', $node->connstr('postgres'), '-c', 'SELECT pg_is_in_recovery()' ]);
+
+		return if $out eq 'f';
+		Time::HiRes::usleep(100_000);
+	}
+	die 'not recovered: ' . $node->name;
 }
 
 # Absolute path of a relation's first file.
