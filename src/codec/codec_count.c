@@ -13,8 +13,8 @@
 
 #include "codec/codec_internal.h"
 
-uint64
-skx_codec_count_plain(const uint64 *bits, int nwords)
+static pg_attribute_always_inline uint64
+skx_codec_count_words(const uint64 *bits, int nwords)
 {
 	uint64		n = 0;
 	int			i;
@@ -24,19 +24,20 @@ skx_codec_count_plain(const uint64 *bits, int nwords)
 	return n;
 }
 
+uint64
+skx_codec_count_plain(const uint64 *bits, int nwords)
+{
+	return skx_codec_count_words(bits, nwords);
+}
+
 #if defined(__x86_64__) && !defined(__POPCNT__)
+#define SKX_COUNT_FAST
 __attribute__((target("popcnt")))
 static uint64
 skx_codec_count_fast(const uint64 *bits, int nwords)
 {
-	uint64		n = 0;
-	int			i;
-
-	for (i = 0; i < nwords; i++)
-		n += __builtin_popcountll(bits[i]);
-	return n;
+	return skx_codec_count_words(bits, nwords);
 }
-#define SKX_COUNT_FAST
 #endif
 
 uint64
