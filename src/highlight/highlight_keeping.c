@@ -14,6 +14,7 @@
 #include "access/htup_details.h"
 #include "catalog/pg_namespace.h"
 #include "catalog/pg_ts_dict.h"
+#include "catalog/pg_ts_template.h"
 #include "commands/defrem.h"
 #include "highlight/highlight_internal.h"
 #include "tsearch/ts_cache.h"
@@ -61,35 +62,44 @@ skx_highlight_accepts_all(List *options)
 	return true;
 }
 
-static List *
-skx_highlight_options(Oid dictionary)
+/* The function of a template, which is not loaded for that. */
+static Oid
+skx_highlight_lexize_of(Oid template)
+{
+	HeapTuple	tuple = SearchSysCache1(TSTEMPLATEOID,
+										ObjectIdGetDatum(template));
+	Oid			function;
+
+	if (!HeapTupleIsValid(tuple))
+		return InvalidOid;
+	function = ((Form_pg_ts_template) GETSTRUCT(tuple))->tmpllexize;
+	ReleaseSysCache(tuple);
+	return function;
+}
+
+/* Nor is the dictionary, of which there may be no token. */
+static bool
+skx_highlight_keeps(Oid dictionary)
 {
 	HeapTuple	tuple = SearchSysCache1(TSDICTOID,
 										ObjectIdGetDatum(dictionary));
 	List	   *options = NIL;
+	Oid			function;
 	Datum		datum;
 	bool		isnull;
 
 	if (!HeapTupleIsValid(tuple))
-		elog(ERROR, "cache lookup failed for text search dictionary %u",
-			 dictionary);
+		return false;
+	function = skx_highlight_lexize_of(((Form_pg_ts_dict) GETSTRUCT(tuple))->dicttemplate);
 	datum = SysCacheGetAttr(TSDICTOID, tuple,
 							Anum_pg_ts_dict_dictinitoption, &isnull);
 	if (!isnull)
 		options = deserialize_deflist(datum);
 	ReleaseSysCache(tuple);
-	return options;
-}
-
-static bool
-skx_highlight_keeps(Oid dictionary)
-{
-	Oid			function = lookup_ts_dictionary_cache(dictionary)->lexizeOid;
-
 	if (function == F_DSIMPLE_LEXIZE)
-		return skx_highlight_accepts_all(skx_highlight_options(dictionary));
-	return skx_highlight_is_stemmer(function) &&
-		skx_highlight_is_english(skx_highlight_options(dictionary));
+		return skx_highlight_accepts_all(options);
+	return OidIsValid(function) && skx_highlight_is_stemmer(function) &&
+		skx_highlight_is_english(options);
 }
 
 uint32
