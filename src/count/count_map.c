@@ -18,16 +18,15 @@
 #include "storage/predicate.h"
 #include "utils/rel.h"
 
-/* Pages of a table that a page of its map is for: two bits each. */
-#define SKX_MAP_PAGES \
-	((BLCKSZ - MAXALIGN(SizeOfPageHeaderData)) * SKX_MAP_BYTE)
-
-/* The bits that say so of pages that are visible to all. */
-#define SKX_MAP_VISIBLE		UINT64CONST(0x5555555555555555)
-
-/* Of how many pages of the table a byte of the map tells, and a word of it. */
+/*
+ * Of how many pages of the table a byte of the map tells, a word of it, and a
+ * page; and the bits of a word of which all are visible to all.
+ */
 #define SKX_MAP_BYTE		(BITS_PER_BYTE / BITS_PER_HEAPBLOCK)
 #define SKX_MAP_WORD		((int) sizeof(uint64) * SKX_MAP_BYTE)
+#define SKX_MAP_PAGES \
+	((BLCKSZ - MAXALIGN(SizeOfPageHeaderData)) * SKX_MAP_BYTE)
+#define SKX_MAP_VISIBLE		UINT64CONST(0x5555555555555555)
 
 /* Matches that are worth a look at a further page of the map. */
 #define SKX_MAP_WORTH	256
@@ -57,8 +56,9 @@ skx_count_map_page(const uint8 *map, BlockNumber n)
 	for (i = 0; i < n / SKX_MAP_WORD; i++)
 		all &= words[i];
 	for (i = i * SKX_MAP_WORD; i < n; i++)
-		all &= (map[i / SKX_MAP_BYTE] >> (i % SKX_MAP_BYTE * BITS_PER_HEAPBLOCK) &
-				VISIBILITYMAP_ALL_VISIBLE) != 0 ? SKX_MAP_VISIBLE : 0;
+		if ((map[i / SKX_MAP_BYTE] >> (i % SKX_MAP_BYTE * BITS_PER_HEAPBLOCK) &
+			 VISIBILITYMAP_ALL_VISIBLE) == 0)
+			return false;
 	return all == SKX_MAP_VISIBLE;
 }
 

@@ -183,7 +183,7 @@ skx_highlight_is_word(const char **bytes, const char *end, int *len)
 	return e > s;
 }
 
-/* A tag or comment is no longer, or it is left to the parser. */
+/* A tag is no longer, or it is left to the parser. */
 #define SKX_HIGHLIGHT_TAG		4096
 
 /* What is neither a letter nor a digit may go on the name of a tag, or in it. */

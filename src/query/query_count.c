@@ -63,14 +63,14 @@ skx_query_looked_up(const SkxIter *it)
 	SkxIter    *largest = NULL;
 	int			i;
 
-	if (it->kind != SKX_NODE_AND && !skx_query_is_filled_or(it))
+	if (it->kind == SKX_NODE_AND ? it->npositive < 2 :
+		!skx_query_is_filled_or(it))
 		return NULL;
 	for (i = 0; i < it->nchildren; i++)
 	{
 		SkxIter    *child = it->children[i];
 
-		if (child->kind == SKX_NODE_KEYS ||
-			(it->kind == SKX_NODE_AND && it->npositive < 2))
+		if (child->kind == SKX_NODE_KEYS)
 			return NULL;
 		if (child->kind == SKX_NODE_TERM && child->list->labels == 0 &&
 			(largest == NULL || child->cost > largest->cost))

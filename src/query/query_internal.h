@@ -162,11 +162,12 @@ typedef struct SkxIter
  *
  * next_window fills the next window for matches in [from, limit), none of which
  * is below *start; false: there are none.  Of a conjunction of dense clauses
- * (`dense`) without those that read positions.  collect is generate for the root of a query:
- * what its driving clause yields is collected until it is at least `goal`
- * (SKX_QUERY_BATCH at most) candidates, at most SKX_QUERY_DOCS, before the
- * other clauses see it.  The more they know of what they will be asked, the
- * more they read at once.
+ * (`dense`) without those that read positions.
+ *
+ * collect is generate for the root of a query: what its driving clause yields is
+ * collected until it is at least `goal` (SKX_QUERY_BATCH at most) candidates, at
+ * most SKX_QUERY_DOCS, before the other clauses see it.  The more they know of
+ * what they will be asked, the more they read at once.
  */
 #define SKX_WINDOW_WORDS	(SKX_QUERY_BATCH / 64)
 

@@ -152,8 +152,7 @@ skx_query_turns_all(SkxTurns *turns, bool fresh, uint32 from, uint32 to,
 		if (fresh)
 		{
 			skx_query_turn_fill(it, from, to, bits);
-			left = pg_popcount((const char *) bits,
-							   (to - from + 63) / 64 * sizeof(uint64));
+			left = skx_codec_count(bits, (to - from + 63) / 64);
 		}
 		else
 			left = skx_query_turn_keep(it, from, to, bits);

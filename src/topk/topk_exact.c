@@ -191,19 +191,11 @@ skx_exact_tf(SkxTopkRun *run, SkxExactWord *word, int i, uint32 doc)
 	SkxCursor  *c = word->cursor;
 
 	word->tfs[i] = word->places[i].tf = 0;
-	if (c == NULL)
+	if (c == NULL ||
+		!(word->in_pair ? skx_cursor_locate(c, doc, &word->places[i]) :
+		  skx_cursor_seek(c, doc) == doc))
 		return -1;
-	if (!word->in_pair)
-	{
-		if (skx_cursor_seek(c, doc) != doc)
-			return -1;
-	}
-	else
-	{
-		if (!skx_cursor_locate(c, doc, &word->places[i]))
-			return -1;
-		word->tfs[i] = word->places[i].tf;
-	}
+	word->tfs[i] = word->places[i].tf;
 	return skx_score_tf(run->scorer, word->term, c, c->i);
 }
 
