@@ -377,6 +377,30 @@ is($s->value("SELECT string_agg(concat(q, ' ', skipidx_count('news_v', q, true))
 	"'nosuch':* | 'p12':* 82,'p':* 3100,'p':* | 'w1' 4100,'p1':* | 'p2':* 1767", 'approximately: prefixes');
 $s->value('DROP TABLE news');
 
+# ---- one page that is not visible, of a map that is looked at as a whole, by words ----
+
+$s->value(q{CREATE TABLE paged (id int, v tsvector, filler text) WITH (fillfactor = 100, autovacuum_enabled = off)});
+$s->value('ALTER TABLE paged ALTER filler SET STORAGE plain');
+$s->value(q{INSERT INTO paged SELECT i, 'a', repeat('x', 3000) FROM generate_series(1, 260) i});
+$s->value('CREATE INDEX paged_v ON paged USING skipidx (v)');
+$s->value('VACUUM (FREEZE, ANALYZE) paged');
+$s->value("SELECT set_mode('count')");
+is($s->value("SELECT pg_relation_size('paged') / 8192"), 130, 'four words of the map, and two pages more');
+
+my $paged = "SELECT count(*) FROM paged WHERE v @@ 'a'";
+my $left = 260;
+
+is($s->value($paged), $left, 'all of them');
+like($s->value("EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF) $paged"), qr/Heap Fetches: 0\b/, 'without a look at the table');
+for my $page (0, 1, 31, 32, 63, 64, 100, 127, 128, 129)
+{
+	$s->value("DELETE FROM paged WHERE ctid = '($page,1)'");
+	is($s->value($paged), --$left, "a row of page $page is gone");
+	$s->value('VACUUM paged');
+	is($s->value($paged), $left, 'and forgotten');
+}
+$s->value('DROP TABLE paged');
+
 # ---- an index that REINDEX CONCURRENTLY replaces under a statement that has named it ----
 
 # A statement that comes to its function when the old index is no longer valid
