@@ -233,12 +233,24 @@ skx_range_walk_flush(SkxRangeWalk *walk)
 	walk->n = 0;
 }
 
+/*
+ * The number of a term among those that are visited for each range.  One that is
+ * put into bits has none, also if it was visited before that began.
+ */
+static uint32
+skx_range_number(const SkxRangeWalk *walk, const SkxTerm *term)
+{
+	if (walk->bits.bits != NULL && skx_segment_is_put(term))
+		return PG_UINT32_MAX;
+	return walk->range->lexeme++;
+}
+
 static bool
 skx_range_visit(const SkxTerm *term, const char *lexeme, int len, void *arg)
 {
 	SkxRangeWalk *walk = arg;
 	SkxRange   *r = walk->range;
-	uint32		number = r->lexeme++;
+	uint32		number = skx_range_number(walk, term);
 
 	CHECK_FOR_INTERRUPTS();
 	if (number < r->nnext && r->next[number] >= r->to)
@@ -305,9 +317,7 @@ skx_query_walk_begin(SkxRangeWalk *walk, const SkxOpening *o, SkxRange **in,
 	walk->cursor = skx_range_cursor(r);
 	skx_range_walk_bits(walk);
 	for (i = 0; i < walk->n; i++)
-		walk->numbers[i] = walk->bits.bits != NULL &&
-			skx_segment_is_put(&walk->terms[i]) ? PG_UINT32_MAX :
-			r->lexeme++;
+		walk->numbers[i] = skx_range_number(walk, &walk->terms[i]);
 }
 
 void

@@ -34,7 +34,7 @@ CREATE TABLE $name (id int, v tsvector) WITH (autovacuum_enabled = off);
 INSERT INTO $name SELECT i, ('a:1 b' || i % 50 || ':2A,7' || CASE WHEN i % 3 = 0 THEN ' x:5 y:6,9' ELSE '' END
 	|| CASE WHEN (i / 9000) % 3 > 0 THEN ' c' || i % 40 || ':3' ELSE '' END
 	|| CASE WHEN (i / 100) % 10 = 7 THEN ' d' || i / 1000 || ':4' ELSE '' END
-	|| CASE WHEN i % 100 = 3 THEN ' h' || CASE WHEN i < $rows / 3 THEN 1 ELSE 2 END || i / 300 ELSE '' END
+	|| CASE WHEN i % 100 = 3 THEN ' h' || CASE WHEN i < $rows / 3 THEN 1 ELSE 2 END || i / 300 || ':8' ELSE '' END
 	|| CASE WHEN i % 100 = 4 THEN ' j' || CASE WHEN i < $rows / 3 THEN 1 ELSE 2 END || i || ':11' ELSE '' END
 	|| CASE WHEN i <= 500 OR i > $rows - 500 THEN ' e' || i % 20 ELSE '' END)::tsvector
 	FROM generate_series(1, $rows) i;
@@ -76,6 +76,8 @@ for my $case (
 	[ 'e:* & ' . often('c:* | x', '&', 300), 'e:* & (c:* | x)' ],
 	[ often('c:* | d:* | e:* | h1:*', '|', 300) . ' & ' . often('b:* & !d:*', '&', 300), '(c:* | d:* | e:* | h1:*) & !d:*' ],
 	[ often('!d:*', '&', 300) . ' & x', '!d:* & x' ],
+	[ often('d:* | j:*', '&', 300), 'd:* | j:*' ],
+	[ often('h:* | j:*', '&', 300), 'h:* | j:*' ],
 	[ often('!(c:* & b1:*)', '&', 300), '!(c:* & b1:*)' ],
 	[ often('c:* & b1:*', '|', 300), 'c:* & b1:*' ],
 	[ often('c:* & b1:*', '|', 300) . ' | h1:*', 'c:* & b1:* | h1:*' ],
