@@ -214,13 +214,14 @@ extern bool skx_codec_subblock_fill(const uint8 *src, const uint8 *end, int n,
  * is not NULL, stored there as well; NULL when damaged.  positions_skip steps
  * over `count` positions without decoding them.
  *
- * docs gives the documents alone; false when damaged.
+ * docs gives the documents alone, and returns the end of their part, NULL when
+ * damaged.  It is fastest where what can be read goes on for 8 bytes.
  */
 #define SKX_SHORT_POSITION_MAX	3
 extern uint8 *skx_codec_short_put(uint8 *dst, const SkxPostings *p);
 extern size_t skx_codec_short_max(int n);
-extern bool skx_codec_short_docs(const uint8 *src, const uint8 *end, int n,
-								 uint32 *docs);
+extern const uint8 *skx_codec_short_docs(const uint8 *src, const uint8 *end,
+										 int n, uint32 *docs);
 extern const uint8 *skx_codec_short_get(const uint8 *src, const uint8 *end,
 										int n, SkxPostings *p);
 extern uint8 *skx_codec_short_positions_put(uint8 *dst, const SkxPostings *p,

@@ -121,24 +121,35 @@ skx_codec_short_labels_get(const uint8 *src, const uint8 *end, int i,
 	return src;
 }
 
-/* skx_codec_varint64_get(), without a call where that takes up to 3 bytes. */
+/*
+ * skx_codec_varint64_get(), without a branch for each byte: of eight bytes those
+ * up to the first without its high bit are drawn together, by pairs, then by
+ * fours, then all.
+ */
 static inline const uint8 *
 skx_codec_short_first(const uint8 *src, const uint8 *end, uint64 *v)
 {
-	if (end - src < 3)
+	uint64		bytes;
+	uint64		last;
+	int			n;
+
+	if (end - src < (ptrdiff_t) sizeof(bytes))
 		return skx_codec_varint64_get(src, end, v);
-	if (src[0] < 0x80)
-	{
-		*v = src[0];
-		return src + 1;
-	}
-	*v = (src[0] & 0x7F) | (uint64) (src[1] & 0x7F) << 7;
-	if (src[1] < 0x80 && src[1] != 0)
-		return src + 2;
-	*v |= (uint64) src[2] << 14;
-	if (src[1] >= 0x80 && src[2] < 0x80 && src[2] != 0)
-		return src + 3;
-	return skx_codec_varint64_get(src, end, v);
+	memcpy(&bytes, src, sizeof(bytes));
+	last = ~bytes & UINT64CONST(0x8080808080808080);
+	if (last == 0)
+		return skx_codec_varint64_get(src, end, v);
+	n = __builtin_ctzll(last) / 8 + 1;
+	if (n > 1 && src[n - 1] == 0)
+		return NULL;
+	bytes &= (last ^ (last - 1)) & UINT64CONST(0x7F7F7F7F7F7F7F7F);
+	bytes = (bytes & UINT64CONST(0x007F007F007F007F)) |
+		(bytes & UINT64CONST(0x7F007F007F007F00)) >> 1;
+	bytes = (bytes & UINT64CONST(0x00003FFF00003FFF)) |
+		(bytes & UINT64CONST(0x3FFF00003FFF0000)) >> 2;
+	*v = (bytes & UINT64CONST(0x000000000FFFFFFF)) |
+		(bytes & UINT64CONST(0x0FFFFFFF00000000)) >> 4;
+	return src + n;
 }
 
 /* Reads n postings; returns the start of what follows, NULL when damaged. */
@@ -204,7 +215,7 @@ skx_codec_short_rest(const uint8 *src, const uint8 *end, int kind)
 		skx_codec_short_labels_get(src, end, 0, &p) : src;
 }
 
-bool
+const uint8 *
 skx_codec_short_docs(const uint8 *src, const uint8 *end, int n, uint32 *docs)
 {
 	uint64		next = 0;
@@ -217,19 +228,19 @@ skx_codec_short_docs(const uint8 *src, const uint8 *end, int n, uint32 *docs)
 
 		src = skx_codec_short_first(src, end, &first);
 		if (src == NULL)
-			return false;
+			return NULL;
 		next += first >> SKX_SHORT_BITS;
 		if (next > SKX_DOC_MAX)
-			return false;
+			return NULL;
 		docs[i] = (uint32) next++;
 		kind = first & SKX_SHORT_MASK;
 		if (kind == SKX_SHORT_ONCE || kind == SKX_SHORT_STRIPPED)
 			continue;
 		src = skx_codec_short_rest(src, end, kind);
 		if (src == NULL)
-			return false;
+			return NULL;
 	}
-	return true;
+	return src;
 }
 
 /*

@@ -41,7 +41,7 @@
 /* Looking at a key: one after the other, or where a probe is; a value's list. */
 #define SKX_COST_KEY		0.12
 #define SKX_COST_KEY_ASK	2.0
-#define SKX_COST_VALUE		20.0
+#define SKX_COST_VALUE		8.0
 
 /* Keys of a column on one page of BLCKSZ. */
 #define SKX_COST_PAGE_KEYS	3000.0

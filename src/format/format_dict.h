@@ -74,9 +74,12 @@ StaticAssertDecl(sizeof(SkxDiskDictPage) == 20, "dictionary page size");
 #define SKX_TERM_BARE		0x10	/* some posting has no positions */
 #define SKX_TERM_TABLE		0x20	/* the node table has pages of its own */
 
-/* Lists up to this df may live in their dictionary entry ... */
+/*
+ * Short lists up to this df live in their dictionary entry, and so do those
+ * without any position (of values), when they are no longer than so many bytes,
+ * positions included.
+ */
 #define SKX_INLINE_DF		2
-/* ... when they are no longer than this, positions included. */
 #define SKX_INLINE_BYTES	64
 /* Short lists up to this many bytes carry their positions. */
 #define SKX_OWN_POSITIONS_BYTES	1024

@@ -241,7 +241,8 @@ skx_inspect_term_flags(SkxCheckList *l)
 		is_long != (term->df >= SKX_SUBBLOCK) ||
 		(is_long && (term->flags & SKX_TERM_OWN_POSITIONS) != 0) ||
 		(!is_long && (term->flags & SKX_TERM_TABLE) != 0) ||
-		(place == SKX_TERM_INLINE && term->df > SKX_INLINE_DF))
+		(place == SKX_TERM_INLINE && term->df > SKX_INLINE_DF &&
+		 term->npositions > 0))
 		skx_inspect_list_damaged(l, "term %u has impossible flags",
 								 term->ordinal);
 }

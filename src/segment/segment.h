@@ -160,7 +160,7 @@ typedef struct SkxTermBits
 static inline bool
 skx_segment_is_put(const SkxTerm *term)
 {
-	return term->df <= SKX_INLINE_DF && term->npositions < 0x80 &&
+	return term->df < SKX_SUBBLOCK && term->npositions < 0x80 &&
 		(term->flags & (SKX_TERM_PLACE | SKX_TERM_OWN_POSITIONS)) ==
 		(SKX_TERM_INLINE | SKX_TERM_OWN_POSITIONS);
 }

@@ -68,5 +68,6 @@ extern bool skx_segment_dict_next_leaf(SkxDictCursor *c);
  */
 extern uint32 skx_segment_dict_range(SkxDictCursor *c,
 									 const SkxLexeme ends[2], int least);
+extern int	skx_segment_dict_documents(SkxDictCursor *c, uint32 *docs);
 
 #endif							/* SKX_SEGMENT_SEGMENT_DICT_INTERNAL_H */

@@ -15,6 +15,9 @@
 #include "tsearch/ts_type.h"
 #include "tsearch/ts_utils.h"
 
+/* So many bytes of a key are copied at once, whether all are its own or not. */
+#define SKX_DICT_NEAR	16
+
 void
 skx_segment_dict_damaged(SkxDictCursor *c, const char *what)
 {
@@ -47,13 +50,26 @@ skx_segment_dict_key(SkxDictCursor *c, const uint8 *src)
 	uint32		shared = 0;
 	uint32		more = 0;
 
-	src = skx_codec_varint32_get(src, end, &shared);
-	if (src != NULL)
-		src = skx_codec_varint32_get(src, end, &more);
+	if (end - src >= 2 && (src[0] | src[1]) < 0x80)
+	{
+		shared = src[0];
+		more = src[1];
+		src += 2;
+	}
+	else
+	{
+		src = skx_codec_varint32_get(src, end, &shared);
+		if (src != NULL)
+			src = skx_codec_varint32_get(src, end, &more);
+	}
 	if (src == NULL || shared > (uint32) c->keylen ||
 		more > SKX_LEXEME_MAX - shared || more > (uint32) (end - src))
 		skx_segment_dict_damaged(c, "dictionary key out of range");
-	memcpy(c->key + shared, src, more);
+	if (more <= SKX_DICT_NEAR && end - src >= SKX_DICT_NEAR &&
+		shared <= SKX_LEXEME_MAX - SKX_DICT_NEAR)
+		memcpy(c->key + shared, src, SKX_DICT_NEAR);
+	else
+		memcpy(c->key + shared, src, more);
 	c->keylen = shared + more;
 	c->value = src + more;
 	c->next = NULL;

@@ -508,7 +508,8 @@ skx_segment_term_short(SkxTermWriter *w)
 		entry->flags |= SKX_TERM_OWN_POSITIONS;
 	entry->bytes = w->bytes;
 	entry->nbytes = size;
-	if (entry->df <= SKX_INLINE_DF && size <= SKX_INLINE_BYTES &&
+	if ((entry->df <= SKX_INLINE_DF || w->npositions == 0) &&
+		size <= SKX_INLINE_BYTES &&
 		(entry->flags & SKX_TERM_OWN_POSITIONS) != 0)
 		entry->flags |= SKX_TERM_INLINE;
 	else

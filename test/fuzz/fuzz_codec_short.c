@@ -66,10 +66,15 @@ LLVMFuzzerTestOneInput(const uint8 *data, size_t size)
 	int			n = fuzz_u8(&in);
 	SkxPostings p;
 	const uint8 *src = skx_codec_short_get(in.at, in.end, n, &p);
-	const uint8 *end;
+	uint32		docs[SKX_SUBBLOCK];
+	const uint8 *end = n < 1 || n >= SKX_SUBBLOCK ? NULL :
+		skx_codec_short_docs(in.at, in.end, n, docs);
 
+	FUZZ_ASSERT(end == NULL || end <= in.end);
 	if (src == NULL)
 		return 0;
+	FUZZ_ASSERT(end == src);
+	FUZZ_ASSERT(memcmp(docs, p.docs, n * sizeof(uint32)) == 0);
 	FUZZ_ASSERT(src <= in.end);
 	FUZZ_ASSERT(unit_postings_valid(&p, SKX_NO_DOC));
 	/* There is one way to write a list, so the bytes come back. */

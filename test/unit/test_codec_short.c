@@ -111,6 +111,31 @@ check_positions(const SkxPostings *p)
 	}
 }
 
+/* The documents alone, with and without something behind the list. */
+static void
+check_docs(const SkxPostings *p, size_t size)
+{
+	uint32		docs[SKX_SUBBLOCK];
+	uint8	   *src;
+	size_t		cut;
+	int			i;
+
+	for (cut = 0; cut < size; cut++)
+	{
+		src = unit_guarded(list, cut);
+		CHECK(skx_codec_short_docs(src, src + cut, p->n, docs) == NULL);
+	}
+	for (i = 0; i < 12; i++)
+	{
+		list[size + i] = (uint8) unit_random();
+		src = unit_guarded(list, size + i);
+		memset(docs, 0xFF, sizeof(docs));
+		CHECK(skx_codec_short_docs(src, src + size + i, p->n, docs) ==
+			  src + size);
+		CHECK(memcmp(docs, p->docs, p->n * sizeof(uint32)) == 0);
+	}
+}
+
 static void
 round_trip(const SkxPostings *p)
 {
@@ -130,6 +155,7 @@ round_trip(const SkxPostings *p)
 		CHECK(skx_codec_short_get(src, src + cut, p->n, &got) == NULL);
 	}
 	CHECK(skx_codec_short_get(list, list + size, p->n + 1, &got) == NULL);
+	check_docs(p, size);
 }
 
 static void
