@@ -71,6 +71,7 @@ skx_am_ordered_add(SkxOrderedWork *sum, const SkxOrderedWork *work)
 {
 	sum->passes += work->passes;
 	sum->leaves += work->leaves;
+	sum->values += work->values;
 	sum->documents += work->documents;
 }
 

@@ -34,6 +34,7 @@ typedef struct SkxOrderedWork
 	uint64		passes;			/* searches: one, and one for each time that
 								 * more rows were asked for than found */
 	uint64		leaves;			/* stretches of documents that were visited */
+	uint64		values;			/* by which documents were found */
 	uint64		documents;		/* whose keys were compared */
 } SkxOrderedWork;
 

@@ -56,6 +56,8 @@ typedef struct SkxOrderedSegment
 	int			number;
 	SkxKeyReader *keys;
 	SkxQueryVisit *visit;		/* NULL: not begun */
+	const SkxQuery *asked;		/* its query */
+	bool		scattered;		/* the column does not follow the documents */
 	SkxKeyRange range;			/* of keys that are wanted */
 	bool		empty;			/* none is */
 	uint64		reads;			/* for skx_segment_cold */
@@ -94,8 +96,19 @@ struct SkxOrdered
 	SkxOrderedWork work;
 };
 
-/* ordered_segment.c : adds what a segment has to the rows */
+/*
+ * ordered_segment.c : adds what a segment has to the rows; open_visit: has its
+ * documents visited by this query
+ */
 extern void skx_ordered_segment(SkxOrdered *o, SkxOrderedSegment *s);
+extern void skx_ordered_open_visit(SkxOrderedSegment *s,
+								   const SkxQuery *query);
+
+/*
+ * ordered_values.c : the same by the lists of values, where that is less; false:
+ * what is left of the segment's range was not looked at
+ */
+extern bool skx_ordered_by_values(SkxOrdered *o, SkxOrderedSegment *s);
 
 /* ordered_nulls.c : rows without a value, SKX_QUERY_DOCS at a time */
 extern int	skx_ordered_nulls_next(SkxOrdered *o);

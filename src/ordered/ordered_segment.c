@@ -244,7 +244,7 @@ skx_ordered_is_simple(const SkxOrdered *o, SkxOrderedSegment *s)
 		s->seg->header.nkeys;
 	double		likely = skx_query_visit_likely(s->visit);
 
-	if (skx_query_visit_gathers(s->visit))
+	if (s->scattered || skx_query_visit_gathers(s->visit))
 		return true;
 	leaves *= Min(o->rows.most / Max(likely, 1), 1);
 	return skx_query_visit_cost(s->visit) <=
@@ -290,35 +290,58 @@ skx_ordered_visit_all(SkxOrdered *o, SkxOrderedSegment *s,
 }
 
 void
-skx_ordered_segment(SkxOrdered *o, SkxOrderedSegment *s)
+skx_ordered_open_visit(SkxOrderedSegment *s, const SkxQuery *query)
+{
+	if (s->visit != NULL && s->asked == query)
+		return;
+	if (s->visit != NULL)
+		skx_query_visit_close(s->visit);
+	s->visit = skx_query_visit_open(s->seg, query);
+	s->asked = query;
+}
+
+/* By stretches, or all at once. */
+static void
+skx_ordered_by_stretches(SkxOrdered *o, SkxOrderedSegment *s,
+						 const SkxKeyNode *root)
 {
 	SkxOrderedNodes nodes = {0};
 	uint64		before = o->work.documents;
 	uint64		seen = 0;
-	SkxKeyNode *stretches;
-	SkxKeyNode	root;
 	int			most = 1;
 	int			n;
+
+	skx_ordered_open_visit(s, skx_ordered_filter(o, s));
+	if (skx_ordered_is_simple(o, s))
+	{
+		skx_ordered_visit(o, s, root);
+		return;
+	}
+	skx_ordered_nodes_push(o, s, &nodes, root);
+	do
+	{
+		SkxKeyNode *stretches = palloc(sizeof(SkxKeyNode) * most);
+
+		n = skx_ordered_choose(o, s, &nodes, stretches, most);
+		if (n > 0)
+			seen += skx_ordered_visit_all(o, s, stretches, n);
+		pfree(stretches);
+		most = skx_ordered_more(o, s, most, seen, o->work.documents - before);
+	} while (n > 0);
+	pfree(nodes.nodes);
+}
+
+void
+skx_ordered_segment(SkxOrdered *o, SkxOrderedSegment *s)
+{
+	SkxKeyRange range = s->range;
+	SkxKeyNode	root;
 
 	skx_segment_keys_root(s->keys, &root);
 	if (s->empty || !skx_ordered_node_competes(o, s, &root))
 		return;
-	if (s->visit == NULL)
-		s->visit = skx_query_visit_open(s->seg, skx_ordered_filter(o, s));
-	if (skx_ordered_is_simple(o, s))
-	{
-		skx_ordered_visit(o, s, &root);
-		skx_segment_relax(s->seg);
-		return;
-	}
-	stretches = palloc(sizeof(SkxKeyNode) * SKX_ORDERED_STRETCHES);
-	skx_ordered_nodes_push(o, s, &nodes, &root);
-	while ((n = skx_ordered_choose(o, s, &nodes, stretches, most)) > 0)
-	{
-		seen += skx_ordered_visit_all(o, s, stretches, n);
-		most = skx_ordered_more(o, s, most, seen, o->work.documents - before);
-	}
-	pfree(stretches);
-	pfree(nodes.nodes);
+	if (!skx_ordered_by_values(o, s))
+		skx_ordered_by_stretches(o, s, &root);
+	s->range = range;
 	skx_segment_relax(s->seg);
 }

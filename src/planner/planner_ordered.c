@@ -46,12 +46,16 @@ static const CustomPathMethods skx_planner_ordered_path_methods = {
 #define SKX_ORDERED_COMPARE		2
 #define SKX_ORDERED_BEGIN		6000
 
-/*
- * Documents that are looked at for a few, and what it costs to ask a condition
- * about these, if it has none of them: 1.5 us.
- */
+/* Documents that are looked at for a few, where the column follows them. */
 #define SKX_ORDERED_STRETCH		2048
-#define SKX_ORDERED_VISIT		230
+
+/*
+ * Of a column that does not: a document that comes by its value, and to ask a
+ * condition about it (50 and 120 ns); so many more than would be enough.
+ */
+#define SKX_ORDERED_FOUND		8
+#define SKX_ORDERED_ASK			18
+#define SKX_ORDERED_MARGIN		1.25
 
 bool
 skx_planner_has_order(const IndexOptInfo *index, int column)
@@ -158,27 +162,36 @@ skx_planner_cost_rows(PlannerInfo *root, const RelOptInfo *rel,
 }
 
 /*
- * Stretches that have one of the `first` values of those that match, if the
- * column does not follow the order of the table.
+ * The first rows of a column that does not follow the order of the table: the
+ * documents with the first values are asked whether they match, each on a page of
+ * its own as long as there are any, or all matches are looked at.
  */
-static double
-skx_planner_scattered(const RelOptInfo *rel, double first, double matches)
+static Cost
+skx_planner_cost_scattered(const RelOptInfo *rel, const IndexPath *index,
+						   double first, double matches, double pages,
+						   Cost each)
 {
-	double		before = Min(first / matches, 1);
+	double		docs = SKX_ORDERED_MARGIN * first * rel->tuples / matches;
+	double		read = Max(pages, 1);
+	SkxCostPrices prices;
 
-	return Max(rel->tuples / SKX_ORDERED_STRETCH, 1) *
-		(1 - pow(1 - before, SKX_ORDERED_STRETCH));
+	skx_cost_prices(rel->reltablespace, &prices);
+	read *= 1 - pow(1 - 1 / read, docs);
+	return Min(matches * each, read * prices.random + docs * cpu_operator_cost *
+			   (SKX_ORDERED_FOUND +
+				SKX_ORDERED_ASK * list_length(index->indexclauses)));
 }
 
 /*
- * A search looks at the documents of stretches that may have the first rows: a
- * few next to each other where the column follows the order of the table.  There
+ * A search looks at the documents of stretches that may have the first rows, a
+ * few next to each other, where the column follows the order of the table.  There
  * is one for the first rows; for all, as many as it takes to come there by
- * growing.  Returns the share of the matches that the first one looks at.
+ * growing.  Returns the share of the matches that the first one looks at; `pages`
+ * are those of the index if all are looked at.
  */
 static double
 skx_planner_cost_ordered(PlannerInfo *root, const RelOptInfo *rel,
-						 const IndexPath *index, double part,
+						 const IndexPath *index, double part, double pages,
 						 double correlation, bool descending, Path *path)
 {
 	double		matches = Max(index->indexselectivity * rel->tuples, 1);
@@ -187,9 +200,7 @@ skx_planner_cost_ordered(PlannerInfo *root, const RelOptInfo *rel,
 	double		most = work_mem * 1024.0 / (4 * sizeof(uint64));
 	double		share = Min(Max(matches / Max(rel->tuples, 1), 1e-9), 1);
 	double		near = Min(first + SKX_ORDERED_STRETCH * share, matches);
-	double		scattered = skx_planner_scattered(rel, first, matches);
-	double		far = Min(scattered * SKX_ORDERED_STRETCH * share, matches);
-	double		looked = follows * near + (1 - follows) * far;
+	double		far = Min(SKX_ORDERED_MARGIN * first, matches);
 	double		searches = 1 + log(Max(Min(matches, most) / Max(first, 1), 1)) /
 		log(SKX_ORDERED_GROWTH) + matches / most;
 	Cost		each;
@@ -198,8 +209,9 @@ skx_planner_cost_ordered(PlannerInfo *root, const RelOptInfo *rel,
 		SKX_ORDERED_COMPARE * cpu_operator_cost;
 	each = Max(each, SKX_ORDERED_COMPARE * cpu_operator_cost);
 	path->startup_cost = index->path.startup_cost +
-		(SKX_ORDERED_BEGIN + (1 - follows) * scattered * SKX_ORDERED_VISIT *
-		 list_length(index->indexclauses)) * cpu_operator_cost + looked * each;
+		SKX_ORDERED_BEGIN * cpu_operator_cost + follows * near * each +
+		(1 - follows) * skx_planner_cost_scattered(rel, index, first, matches,
+												   pages, each);
 	path->total_cost = path->startup_cost +
 		(follows * matches + (1 - follows) * matches * (searches - 1)) * each +
 		skx_planner_cost_rows(root, rel, index, matches, part, correlation,
@@ -209,7 +221,7 @@ skx_planner_cost_ordered(PlannerInfo *root, const RelOptInfo *rel,
 		path->rows * path->pathtarget->cost.per_tuple +
 		skx_planner_filter_cost(root, unconstify(RelOptInfo *, rel),
 								(Path *) unconstify(IndexPath *, index));
-	return looked / matches;
+	return (follows * near + (1 - follows) * far) / matches;
 }
 
 static void
@@ -229,9 +241,10 @@ skx_planner_add_sorted(PlannerInfo *root, RelOptInfo *rel,
 	custom->path.pathtype = T_CustomScan;
 	custom->path.pathkeys = list_make1(key);
 	custom->path.parallel_safe = false;
-	pages = skx_cost_planned_pages(root, path, false) *
+	pages = skx_cost_planned_pages(root, path, false);
+	pages *=
 		skx_planner_cost_ordered(root, rel, path,
-								 skx_planner_part(root, path, column),
+								 skx_planner_part(root, path, column), pages,
 								 skx_cost_follows(root, index, column),
 								 !skx_compat_pathkey_ascends(key),
 								 &custom->path);

@@ -204,6 +204,7 @@ skx_planner_explain_ordered(CustomScanState *node, List *ancestors,
 		return;
 	ExplainPropertyUInteger("Passes", NULL, work->passes, es);
 	ExplainPropertyUInteger("Stretches", NULL, work->leaves, es);
+	ExplainPropertyUInteger("Values", NULL, work->values, es);
 	ExplainPropertyUInteger("Compared Documents", NULL, work->documents, es);
 	skx_planner_explain_reads(node->custom_ps, NULL, es);
 }

@@ -89,6 +89,17 @@ extern int	skx_query_visit(SkxQueryVisit *visit, uint32 from, uint32 to,
 extern uint32 skx_query_visit_cost(SkxQueryVisit *visit);
 extern double skx_query_visit_likely(SkxQueryVisit *visit);
 extern bool skx_query_visit_gathers(SkxQueryVisit *visit);
+
+/*
+ * Documents that were found otherwise: ask keeps those of n ascending ones,
+ * SKX_QUERY_BATCH at most, that are live matches, and goes on where the last call
+ * ended; ask_begin, first, begins anew, for so many in all.  work: about how many
+ * ns it takes to find all matches; asked: to ask about so many documents.
+ */
+extern void skx_query_ask_begin(SkxQueryVisit *visit, uint32 candidates);
+extern int	skx_query_ask(SkxQueryVisit *visit, uint32 *docs, int n);
+extern double skx_query_visit_work(SkxQueryVisit *visit);
+extern double skx_query_visit_asked(SkxQueryVisit *visit, double docs);
 extern void skx_query_visit_close(SkxQueryVisit *visit);
 
 /* Does a pending document match? */

@@ -207,10 +207,11 @@ extern void skx_query_weigh(SkxIter *it);
 extern double skx_query_likely(const SkxIter *it);
 
 /*
- * Work: to ask a clause about documents, and to fill all windows with it.
+ * Work: to find all matches; to ask a clause about documents, and to fill all windows with it.
  * is_less_asked: is it less to ask the largest clause of a disjunction about the
  * others' documents, `docs` at most, than to fill windows with all of them?
  */
+extern double skx_query_work(const SkxIter *it);
 extern double skx_query_work_asked(const SkxIter *it, double docs);
 extern double skx_query_work_filled(const SkxIter *it);
 extern bool skx_query_is_less_asked(const SkxIter *it,
@@ -284,10 +285,13 @@ extern uint32 skx_query_turn_keep(SkxIter *it, uint32 from, uint32 to,
 								  uint64 *bits);
 
 /*
- * query_open.c; one: of a clause, alone, which generates, or is asked about
- * `candidates` documents at most; visit_terms: those of a prefix or range
+ * query_open.c; asked: only to filter so many documents; one: of a clause, alone,
+ * which generates, or is asked about `candidates` documents at most;
+ * visit_terms: those of a prefix or range
  */
 extern SkxIter *skx_query_open(SkxOpening *o);
+extern SkxIter *skx_query_open_asked(const SkxOpening *opening,
+									 uint32 candidates);
 extern SkxIter *skx_query_open_one(const SkxOpening *o,
 								   const SkxQueryNode *node, bool generates,
 								   uint32 candidates);

@@ -173,29 +173,61 @@ skx_query_windows_met(const SkxIter *it, double docs)
 	return windows < 1 ? 1 : 1 - exp(-docs / windows);
 }
 
-void
-skx_query_weigh(SkxIter *it)
+/*
+ * Of a conjunction with a clause that generates without positions: if the others
+ * that read none are asked, and if windows are filled.
+ */
+static void
+skx_query_work_both(const SkxIter *it, double *asked, double *filled)
 {
 	double		docs = it->children[0]->cost;
 	double		met = skx_query_windows_met(it, docs);
-	double		asked = docs * SKX_LEAD_POSTING;
-	double		filled = skx_query_work_filled(it->children[0]);
 	int			i;
 
-	it->windows = it->npositive == 0 && it->children[0]->cheap;
-	if (it->npositive == 0 || !it->children[0]->cheap)
-		return;
+	*asked = docs * SKX_LEAD_POSTING;
+	*filled = skx_query_work_filled(it->children[0]);
 	for (i = 1; i < it->nchildren; i++)
 	{
 		const SkxIter *child = it->children[i];
 
 		if (!child->cheap)
 			continue;
-		asked += skx_query_work_asked(child, docs);
-		filled += skx_query_work_filled(child);
+		*asked += skx_query_work_asked(child, docs);
+		*filled += skx_query_work_filled(child);
 		docs *= Min((double) child->cost / it->seg->header.ndocs, 1);
 	}
-	it->windows = filled * met < asked;
+	*filled *= met;
+}
+
+void
+skx_query_weigh(SkxIter *it)
+{
+	double		asked;
+	double		filled;
+
+	it->windows = it->npositive == 0 && it->children[0]->cheap;
+	if (it->npositive == 0 || !it->children[0]->cheap)
+		return;
+	skx_query_work_both(it, &asked, &filled);
+	it->windows = filled < asked;
+}
+
+double
+skx_query_work(const SkxIter *it)
+{
+	double		asked;
+	double		filled;
+
+	check_stack_depth();
+	if (it->kind == SKX_NODE_PHRASE)
+		return skx_query_work(it->children[0]);
+	if (it->kind == SKX_NODE_OR)
+		return skx_query_work_filled(it);
+	if (it->kind != SKX_NODE_AND || it->npositive == 0 ||
+		!it->children[0]->cheap)
+		return it->steps * SKX_LEAD_POSTING;
+	skx_query_work_both(it, &asked, &filled);
+	return Min(asked, filled);
 }
 
 bool

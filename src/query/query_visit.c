@@ -19,6 +19,7 @@ struct SkxQueryVisit
 {
 	SkxOpening	opening;
 	SkxIter    *it;				/* NULL: not begun */
+	SkxIter    *asked;			/* for skx_query_ask; likewise */
 	uint32		low;			/* nothing below can be asked for any more */
 	uint32		next;			/* documents below were collected, */
 	int			at;				/* those of `docs` before it given out */
@@ -54,6 +55,8 @@ skx_query_visit_close(SkxQueryVisit *visit)
 {
 	if (visit->it != NULL)
 		skx_query_close(visit->it);
+	if (visit->asked != NULL)
+		skx_query_close(visit->asked);
 	MemoryContextDelete(visit->context);
 }
 
@@ -112,20 +115,28 @@ skx_query_visit_gathers(SkxQueryVisit *visit)
 	return skx_visit_iter_gathers(skx_visit_begun(visit));
 }
 
+/* Those whose text is not NULL, if that has to be asked, and that are live. */
+static int
+skx_visit_keep(SkxQueryVisit *visit, uint32 *docs, int n)
+{
+	SkxSegment *seg = visit->opening.seg;
+
+	if (n > 0 && visit->opening.query->may_match_null)
+		n = skx_segment_keep_null(seg, docs, n, false);
+	return n > 0 ? skx_segment_drop_deleted(seg, docs, n) : 0;
+}
+
 /* Takes those below `to` of what was collected; of them, the live matches. */
 static int
 skx_visit_take(SkxQueryVisit *visit, uint32 to, uint32 *docs)
 {
-	SkxSegment *seg = visit->opening.seg;
 	int			n = 0;
 
 	while (visit->at < visit->n && visit->docs[visit->at] < to)
 		docs[n++] = visit->docs[visit->at++];
 	if (n > 0)
 		visit->low = docs[n - 1] + 1;
-	if (n > 0 && visit->opening.query->may_match_null)
-		n = skx_segment_keep_null(seg, docs, n, false);
-	return n > 0 ? skx_segment_drop_deleted(seg, docs, n) : 0;
+	return skx_visit_keep(visit, docs, n);
 }
 
 /*
@@ -174,4 +185,38 @@ skx_query_visit(SkxQueryVisit *visit, uint32 from, uint32 to, uint32 *docs)
 	}
 	MemoryContextSwitchTo(old);
 	return n;
+}
+
+void
+skx_query_ask_begin(SkxQueryVisit *visit, uint32 candidates)
+{
+	MemoryContext old = MemoryContextSwitchTo(visit->context);
+
+	if (visit->asked != NULL)
+		skx_query_close(visit->asked);
+	visit->asked = skx_query_open_asked(&visit->opening, candidates);
+	MemoryContextSwitchTo(old);
+}
+
+int
+skx_query_ask(SkxQueryVisit *visit, uint32 *docs, int n)
+{
+	MemoryContext old = MemoryContextSwitchTo(visit->context);
+
+	n = skx_query_filter(visit->asked, docs, n);
+	n = skx_visit_keep(visit, docs, n);
+	MemoryContextSwitchTo(old);
+	return n;
+}
+
+double
+skx_query_visit_work(SkxQueryVisit *visit)
+{
+	return skx_query_work(skx_visit_begun(visit));
+}
+
+double
+skx_query_visit_asked(SkxQueryVisit *visit, double docs)
+{
+	return skx_query_work_asked(skx_visit_begun(visit), docs);
 }

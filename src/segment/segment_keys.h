@@ -94,4 +94,27 @@ extern void skx_segment_keys_restrict(SkxKeyReader *reader,
 									  const SkxKeyRange *range, uint32 window,
 									  uint64 *bits, int nwords);
 
+/*
+ * segment_keys_values.c : the values whose keys are in a range, from the least
+ * one up, or from the most down
+ *
+ * next: NULL, there is none any more; valid until the next call.  A value has its
+ * documents where they stand in the dictionary, else the term of its list.
+ */
+typedef struct SkxKeyValue
+{
+	uint64		key;
+	int			n;				/* documents; 0: look at the term */
+	uint32		docs[SKX_SUBBLOCK];
+	SkxTerm		term;
+} SkxKeyValue;
+
+typedef struct SkxKeyValues SkxKeyValues;
+
+extern SkxKeyValues *skx_segment_values_begin(const SkxKeyReader *reader,
+											  const SkxKeyRange *range,
+											  bool backward);
+extern const SkxKeyValue *skx_segment_values_next(SkxKeyValues *values);
+extern void skx_segment_values_end(SkxKeyValues *values);
+
 #endif							/* SKX_SEGMENT_KEYS_H */

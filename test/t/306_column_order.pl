@@ -5,7 +5,7 @@
 #
 # Long: 1500 queries, else 400 (SKX_RANK_QUERIES).
 #
-# Holds: ordered 1, 2, 3, 4; planner 16; intake 8
+# Holds: ordered 1, 2, 3, 4; planner 16; intake 8; segment 13
 
 use strict;
 use warnings;
@@ -332,14 +332,15 @@ CREATE INDEX work_skx ON work USING skipidx (v, follows, mixed, ties) WITH (bloc
 ANALYZE work;
 SQL
 
-# What EXPLAIN tells of a search: stretches visited, documents compared.
+# What EXPLAIN tells of a search: stretches visited, documents compared, and values
+# by which these were found.
 sub work
 {
-	my ($cond, $order) = @_;
-	my $plan = $s->value("EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF) SELECT id FROM work WHERE $cond ORDER BY $order");
+	my ($cond, $order, $table) = (@_, 'work');
+	my $plan = $s->value("EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF) SELECT id FROM $table WHERE $cond ORDER BY $order");
 
 	like($plan, qr/Ordered Scan/, "$cond by $order");
-	return ($plan =~ /Passes: (\d+)/, $plan =~ /Stretches: (\d+)/, $plan =~ /Compared Documents: (\d+)/);
+	return ($plan =~ /Passes: (\d+)/, $plan =~ /Stretches: (\d+)/, $plan =~ /Compared Documents: (\d+)/, $plan =~ /Values: (\d+)/);
 }
 
 for my $way ('follows LIMIT 20', 'follows DESC LIMIT 20', 'ties LIMIT 20', 'ties DESC LIMIT 20')
@@ -364,11 +365,146 @@ for my $cond ('follows < 100000', 'follows BETWEEN 1000 AND 100000')
 my ($passes, $stretches, $documents) = work(q{v @@ 'many:*'}, 'follows LIMIT 20');
 is("$passes $stretches", '1 1', 'a prefix of many lexemes is gone through at once');
 is($documents, 10000, 'all of it');
-($passes, undef, $documents) = work(q{v @@ 'all'}, 'mixed LIMIT 20');
-cmp_ok($documents, '>=', 5000, "a column in no order: $documents documents");
-is($passes, 1, 'in one search');
+my $values;
+for my $way ('mixed LIMIT 20', 'mixed DESC LIMIT 20')
+{
+	($passes, $stretches, $documents, $values) = work(q{v @@ 'all'}, $way);
+	is("$passes $stretches", '1 0', "a column in no order: one search, no stretch by $way");
+	cmp_ok($values, '<=', 30, "$values values");
+	cmp_ok($documents, '<=', 30, "$documents documents");
+	(undef, $stretches, $documents, $values) = work(q{v @@ 'tenth' AND mixed BETWEEN -1000000000 AND 1500000000}, $way);
+	is($stretches, 0, 'a rarer word, and a range of the column');
+	cmp_ok($values, '<=', 500, "$values values");
+	cmp_ok($documents, '<=', 60, "$documents documents");
+}
+(undef, undef, $documents, $values) = work(q{v @@ 'many13'}, 'mixed LIMIT 20');
+cmp_ok($values + $documents, '<=', 500, "a rare word: $documents documents, by $values values");
 ($passes) = work(q{v @@ 'all'}, 'follows LIMIT 20 OFFSET 100');
 is($passes, 1, 'an offset is of the first search');
+
+# ---- by values: a column in no order, and words that go with its values or not ----
+
+# Values of n are those of one row or two, but for 0, which many have, and -1 to -9,
+# which some do; some are NULL.  `low` and `high` are in rows with the least and most, and of the
+# first segment few of these rows have `some`, which all of the second do.
+$s->value(<<'SQL');
+CREATE TABLE far (id int, v tsvector, n int, ts timestamp, p numeric(12, 2), f float8) WITH (autovacuum_enabled = off);
+CREATE INDEX far_skx ON far USING skipidx (v, n, ts, p, f) WITH (block_size = '8kB', pending_limit = '1GB');
+CREATE FUNCTION fill(a int, b int) RETURNS void LANGUAGE sql AS $$
+	INSERT INTO far SELECT i, array_to_tsvector(ARRAY['all'] || CASE WHEN i % 2 = 0 THEN '{half}'::text[] ELSE '{}' END ||
+			CASE WHEN n > 1000000000 THEN '{high}'::text[] WHEN n < -1000000000 THEN '{low}' ELSE '{}' END || CASE WHEN i % 7 = 3 THEN ARRAY['few' || i % 40] ELSE '{}' END ||
+			CASE WHEN i > 30000 OR abs(n::int8) < 1000000000 OR i % 50 = 0 THEN '{some}'::text[] ELSE '{}' END),
+		CASE WHEN i % 11 = 5 THEN 0 WHEN i % 23 = 7 THEN -1 - i % 9 WHEN i % 31 <> 3 THEN n END, '2000-01-01'::timestamp + make_interval(secs => n), n / 1000.0, n::float8 * n
+	FROM (SELECT i, hashint4(i) AS n FROM generate_series(a, b) i) s;
+$$;
+SQL
+
+# The keys of each answer are those of a sort, each of a row of its own that meets the
+# condition.  Returns what differs, and of how many queries rows were found by values.
+$s->value(<<'SQL');
+CREATE FUNCTION far_run(seed float8, OUT queries int, OUT by_values int, OUT n_rows int8, OUT wrong text[]) LANGUAGE plpgsql AS $$
+DECLARE
+	col text;
+	way text;
+	cond text;
+	tail text;
+	line text;
+	found text[];
+	wanted text[];
+	places tid[];
+	sound int;
+BEGIN
+	queries := 0; by_values := 0; n_rows := 0; wrong := '{}';
+	PERFORM setseed(seed);
+	FOREACH col IN ARRAY '{n,ts,p,f}'::text[] LOOP
+	FOREACH way IN ARRAY '{"",DESC,DESC NULLS LAST}'::text[] LOOP
+	FOREACH cond IN ARRAY ARRAY['v @@ $q$all$q$', 'v @@ $q$half$q$', 'v @@ $q$low$q$', 'v @@ $q$high$q$', 'v @@ $q$high | low$q$', 'v @@ $q$half & !low & !high$q$',
+		'v @@ $q$few7 | few21 | few3$q$', 'v @@ $q$all$q$ AND n >= 0', 'v @@ $q$all$q$ AND n <= 1000000', 'v @@ $q$all$q$ AND n >= -1000000', 'v @@ $q$half$q$ AND n <= -3', 'v @@ $q$half$q$ AND n BETWEEN -1000000 AND 900000000',
+		'v @@ $q$half$q$ AND f > 1e17', 'n > 5', 'true'] LOOP
+		CONTINUE WHEN random() < .5;
+		tail := (ARRAY['LIMIT 1', 'LIMIT 20', 'LIMIT 20', 'LIMIT 300', 'LIMIT 50 OFFSET 1000'])[1 + (random() * 4.99)::int % 5];
+		queries := queries + 1;
+		PERFORM set_mode(true);
+		EXECUTE format('SELECT array_agg(k) FROM (SELECT %1$I::text AS k FROM far WHERE %2$s ORDER BY %1$I %3$s %4$s) s', col, cond, way, tail) INTO wanted;
+		PERFORM set_mode(false);
+		EXECUTE format('SELECT array_agg(k), array_agg(c) FROM (SELECT %1$I::text AS k, ctid AS c FROM far WHERE %2$s ORDER BY %1$I %3$s %4$s) s', col, cond, way, tail) INTO found, places;
+		EXECUTE format('SELECT count(DISTINCT c) FROM unnest($1, $2) u(k, c) JOIN far ON far.ctid = u.c AND %I::text IS NOT DISTINCT FROM u.k WHERE %s', col, cond)
+			INTO sound USING found, places;
+		n_rows := n_rows + coalesce(cardinality(found), 0);
+		IF found IS DISTINCT FROM wanted OR sound <> coalesce(cardinality(wanted), 0) THEN
+			wrong := wrong || format('%s by %s %s %s: %s of %s rows, %s sound', cond, col, way, tail, cardinality(found), cardinality(wanted), sound);
+		END IF;
+		FOR line IN EXECUTE format('EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF) SELECT id FROM far WHERE %s ORDER BY %I %s %s', cond, col, way, tail) LOOP
+			by_values := by_values + (line ~ ' Values: [1-9]')::int;
+		END LOOP;
+	END LOOP; END LOOP; END LOOP;
+END $$;
+SQL
+
+sub far
+{
+	my ($what) = @_;
+	my ($n, $by_values, $found, @wrong) = split /\n/,
+	  $s->value('SELECT unnest(ARRAY[queries::text, by_values::text, n_rows::text] || wrong[1:6]) FROM far_run(' . rand() . ')');
+
+	ok($by_values > $n / 4 && @wrong == 0, "by values, $what: $n queries, $by_values so, $found rows") or diag(join "\n", @wrong);
+	return;
+}
+
+$s->value(<<'SQL');
+CREATE FUNCTION far_cursor(word text, way text) RETURNS int[] LANGUAGE plpgsql AS $$
+DECLARE
+	c refcursor;
+	got int[] := '{}';
+	one int;
+BEGIN
+	OPEN c FOR EXECUTE format('SELECT n FROM far WHERE v @@ %L ORDER BY n %s', word, way);
+	LOOP
+		FETCH c INTO one;
+		EXIT WHEN NOT FOUND;
+		got := got || one;
+	END LOOP;
+	RETURN got;
+END $$;
+SQL
+
+# Searches that grow, to the last row.
+sub far_all
+{
+	my ($what) = @_;
+
+	for my $word ('half', 'high', 'low', 'all & !low', 'some')
+	{
+		for my $way ('', 'DESC')
+		{
+			is($s->value("SELECT far_cursor('$word', '$way') = (SELECT array_agg(n ORDER BY n $way) FROM far WHERE id IN (SELECT id FROM far WHERE v @@ '$word'))"),
+				't', "a cursor goes through all rows, $what: $word $way");
+		}
+	}
+	return;
+}
+
+$s->value('SELECT fill(1, 30000) \g /dev/null');
+$s->value('REINDEX INDEX far_skx; ANALYZE far');
+far('a segment');
+(undef, $stretches, undef, $values) = work(q{v @@ 'all' AND n >= 0}, 'n LIMIT 20', 'far');
+is("$values " . ($stretches > 0), '0 1', 'a value that many rows have is gone through by stretches');
+(undef, undef, undef, $values) = work(q{v @@ 'half' AND n < 0}, 'n DESC LIMIT 100', 'far');
+cmp_ok($values, '<=', 8, "lists that are short: $values values");
+(undef, undef, $documents, $values) = work(q{v @@ 'high'}, 'n LIMIT 20', 'far');
+ok($values >= 700 && $values <= 1000 && $documents > 5000, "no row is among the first ones: given up after $values values, $documents documents");
+(undef, undef, $documents, $values) = work(q{v @@ 'high'}, 'n DESC NULLS LAST LIMIT 20', 'far');
+ok($values >= 20 && $values <= 200 && $documents <= $values, "all are: $documents documents by $values values");
+$s->value('DELETE FROM far WHERE id % 5 = 1; UPDATE far SET n = n + 1 WHERE id % 13 = 2');
+far('deleted, pending');
+$s->value('VACUUM far; SELECT fill(30001, 38000) \g /dev/null');
+$s->value(q{SELECT skipidx_flush('far_skx') \g /dev/null});
+$s->value('DELETE FROM far WHERE id % 17 = 3; SELECT fill(38001, 41000) \g /dev/null');
+far('several segments, pending, deleted');
+far_all('several segments');
+$s->value(q{SELECT skipidx_flush('far_skx'), skipidx_merge('far_skx', 1) \g /dev/null});
+far('merged');
+far_all('merged');
 
 $s->close;
 $node->stop;

@@ -1,0 +1,315 @@
+/*
+ * ordered_values.c
+ *	  What a segment adds to the first rows, by the lists of the column's values.
+ *
+ * Where the column does not follow the order of documents, nearly every stretch
+ * may have one of the first rows.  The dictionary has the values in their order:
+ * the documents of the first ones are asked whether they match, until enough do.
+ * That takes as many documents as it takes to find the rows among them, however
+ * many the segment has.
+ */
+#include "postgres.h"
+
+#include <math.h>
+
+#include "format/format_keys.h"
+#include "miscadmin.h"
+#include "ordered/ordered_internal.h"
+
+/* Documents whose query is asked about them at once, at most. */
+#define SKX_ORDERED_FOUND		16384
+
+/*
+ * A column is scattered if this many times as many documents would have to be
+ * looked at for those of a range of keys as there are.
+ */
+#define SKX_ORDERED_SCATTERED	4
+
+/*
+ * ns, of a million passages in memory: to begin; of a document that comes by its
+ * value; of a match whose key is looked up, and of a group in which one is.
+ */
+#define SKX_ORDERED_NS_BEGIN	3000.0
+#define SKX_ORDERED_NS_FOUND	50.0
+#define SKX_ORDERED_NS_KEY		10.0
+#define SKX_ORDERED_NS_GROUP	30.0
+
+/* So much more than expected is taken at first, and at most in all. */
+#define SKX_ORDERED_MARGIN		1.25
+#define SKX_ORDERED_GIVE_UP		8
+
+/* A document with the key of its value. */
+typedef struct SkxOrderedFound
+{
+	uint32		doc;
+	uint64		key;
+} SkxOrderedFound;
+
+#define ST_SORT skx_ordered_sort_found
+#define ST_ELEMENT_TYPE SkxOrderedFound
+#define ST_COMPARE(a, b) ((a)->doc < (b)->doc ? -1 : (a)->doc > (b)->doc)
+#define ST_CHECK_FOR_INTERRUPTS
+#define ST_SCOPE static
+#define ST_DEFINE
+#include "lib/sort_template.h"
+
+/* The documents of values in their order, as far as they have come. */
+typedef struct SkxOrderedWalk
+{
+	SkxKeyValues *values;
+	const SkxKeyValue *next;	/* not taken yet; NULL: none is left */
+	uint64		last;			/* key of the value taken last */
+	SkxCursor  *list;			/* for lists of their own; NULL: none yet */
+	int			n;
+	int			most;			/* documents to be asked about at once */
+	SkxOrderedFound *found;		/* room for them, and those of a value */
+	uint64		taken;			/* documents in all */
+} SkxOrderedWalk;
+
+/* Keys that rows can still have in this search; false: none. */
+static bool
+skx_ordered_left(const SkxOrdered *o, const SkxOrderedSegment *s,
+				 SkxKeyRange *left)
+{
+	*left = s->range;
+	if (o->any && o->flip != 0)
+		left->most = Min(left->most, ~o->after.rank);
+	else if (o->any)
+		left->least = Max(left->least, o->after.rank);
+	return left->least <= left->most;
+}
+
+/*
+ * Does the column not follow the order of documents?  By the first keys wanted, of
+ * a twenty-fourth to a twelfth of the documents, as its quantiles tell.
+ */
+static bool
+skx_ordered_is_scattered(const SkxOrdered *o, SkxOrderedSegment *s,
+						 const SkxKeyRange *left)
+{
+	uint64		quantiles[SKX_KEY_QUANTILES];
+	int			n = skx_segment_keys_quantiles(s->keys, quantiles);
+	SkxKeyRange first = *left;
+	int			inside = 0;
+	double		docs;
+	int			i;
+
+	for (i = 0; i < n && inside < 2; i++)
+	{
+		uint64		key = quantiles[o->flip != 0 ? n - 1 - i : i];
+
+		if (key <= left->least || key >= left->most || ++inside < 2)
+			continue;
+		if (o->flip != 0)
+			first.least = key;
+		else
+			first.most = key;
+	}
+	docs = skx_segment_keys_share(s->keys, &first) * s->seg->header.ndocs;
+	return docs > 0 && skx_segment_keys_met(s->keys, &first) >=
+		docs * SKX_ORDERED_SCATTERED;
+}
+
+/* To look at all matches, with their keys. */
+static double
+skx_ordered_simple_ns(const SkxOrderedSegment *s)
+{
+	double		likely = skx_query_visit_likely(s->visit);
+	double		groups = s->seg->header.ndocs / (double) SKX_SUBBLOCK;
+
+	return skx_query_visit_work(s->visit) + likely * SKX_ORDERED_NS_KEY +
+		Min(likely, groups) * SKX_ORDERED_NS_GROUP;
+}
+
+/*
+ * The documents, in the order of values, among which enough matches are to be
+ * expected; 0: it takes less to look at all matches.
+ */
+static double
+skx_ordered_expected(const SkxOrdered *o, const SkxOrderedSegment *s,
+					 const SkxKeyRange *left)
+{
+	double		ndocs = s->seg->header.ndocs;
+	double		most = skx_segment_keys_share(s->keys, left) * ndocs;
+	double		likely = Max(skx_query_visit_likely(s->visit), 1);
+	double		docs = SKX_ORDERED_MARGIN * o->rows.most * ndocs / likely;
+	double		ns = SKX_ORDERED_NS_BEGIN + docs * SKX_ORDERED_NS_FOUND +
+		skx_query_visit_asked(s->visit, docs);
+
+	return docs < most && ns < skx_ordered_simple_ns(s) ? docs : 0;
+}
+
+static inline bool
+skx_ordered_is_long(const SkxKeyValue *value)
+{
+	return value->n == 0 && value->term.df >= SKX_SUBBLOCK;
+}
+
+/* Takes the documents of the next value, whose list is not a long one. */
+static void
+skx_ordered_take(SkxOrdered *o, SkxOrderedSegment *s, SkxOrderedWalk *walk)
+{
+	const SkxKeyValue *value = walk->next;
+	const uint32 *docs = value->docs;
+	int			n = value->n;
+	int			i;
+
+	if (n == 0)
+	{
+		if (walk->list == NULL)
+			walk->list = skx_cursor_create(s->seg, SKX_CURSOR_PROBE);
+		skx_cursor_begin(walk->list, &value->term);
+		(void) skx_cursor_take(walk->list, 0, SKX_NO_DOC, o->docs, &n);
+		docs = o->docs;
+	}
+	for (i = 0; i < n; i++)
+	{
+		walk->found[walk->n].doc = docs[i];
+		walk->found[walk->n++].key = value->key;
+	}
+	walk->taken += n;
+	walk->last = value->key;
+	o->work.values++;
+	walk->next = skx_segment_values_next(walk->values);
+}
+
+/* Adds those that match. */
+static void
+skx_ordered_add_found(SkxOrdered *o, SkxOrderedSegment *s,
+					  SkxOrderedWalk *walk)
+{
+	int			from;
+	int			n;
+	int			i;
+	int			k;
+
+	skx_ordered_sort_found(walk->found, walk->n);
+	skx_query_ask_begin(s->visit, walk->n);
+	for (from = 0; from < walk->n; from += n)
+	{
+		const SkxOrderedFound *found = walk->found + from;
+		int			kept;
+
+		n = Min(walk->n - from, SKX_QUERY_BATCH);
+		for (i = 0; i < n; i++)
+			o->docs[i] = found[i].doc;
+		kept = skx_query_ask(s->visit, o->docs, n);
+		for (i = k = 0; k < kept; i++)
+		{
+			SkxOrderedRow row = {found[i].key ^ o->flip, found[i].doc,
+			s->number};
+
+			if (found[i].doc != o->docs[k])
+				continue;
+			k++;
+			if (skx_ordered_rows_want(&o->rows, &row) &&
+				(!o->any || skx_ordered_compare(&row, &o->after) > 0))
+				skx_ordered_rows_add(&o->rows, &row);
+		}
+		o->work.documents += kept;
+	}
+	walk->n = 0;
+}
+
+/* Can a value that is left be of one of the rows? */
+static bool
+skx_ordered_goes_on(const SkxOrdered *o, const SkxOrderedSegment *s,
+					const SkxOrderedWalk *walk)
+{
+	SkxOrderedRow best = {0, 0, s->number};
+
+	if (walk->next == NULL)
+		return false;
+	best.rank = walk->next->key ^ o->flip;
+	return skx_ordered_rows_want(&o->rows, &best);
+}
+
+/*
+ * Goes through values; false: there are more matches behind these, which are to
+ * be found by other means.
+ */
+static bool
+skx_ordered_walk(SkxOrdered *o, SkxOrderedSegment *s, SkxOrderedWalk *walk,
+				 double expected)
+{
+	while (skx_ordered_goes_on(o, s, walk))
+	{
+		CHECK_FOR_INTERRUPTS();
+		if (walk->taken > expected * SKX_ORDERED_GIVE_UP)
+			return false;
+		while (walk->next != NULL && walk->n < walk->most &&
+			   !skx_ordered_is_long(walk->next))
+			skx_ordered_take(o, s, walk);
+		if (walk->n == 0)
+		{
+			s->scattered = false;
+			return false;
+		}
+		skx_ordered_add_found(o, s, walk);
+	}
+	return true;
+}
+
+/* Leaves only values that were not taken yet. */
+static void
+skx_ordered_narrow(const SkxOrdered *o, SkxOrderedSegment *s,
+				   const SkxOrderedWalk *walk)
+{
+	if (o->flip != 0)
+		s->range.most = walk->next->key;
+	else
+		s->range.least = walk->next->key;
+}
+
+/*
+ * Goes through the values if that takes less than anything else.  Where the next
+ * one has many documents, stretches have the first of these: ties come in the
+ * order of documents.
+ */
+static bool
+skx_ordered_walk_values(SkxOrdered *o, SkxOrderedSegment *s,
+						const SkxKeyRange *left, SkxOrderedWalk *walk)
+{
+	double		docs;
+	bool		done;
+
+	if (walk->next == NULL)
+		return true;
+	if (skx_ordered_is_long(walk->next))
+		return false;
+	s->scattered = true;
+	skx_ordered_open_visit(s, o->request.unbounded != NULL ?
+						   o->request.unbounded : o->request.filter);
+	docs = skx_ordered_expected(o, s, left);
+	if (docs == 0)
+		return false;
+	walk->most = (int) Min(ceil(docs), SKX_ORDERED_FOUND);
+	walk->found = palloc(sizeof(SkxOrderedFound) *
+						 (walk->most + SKX_SUBBLOCK));
+	done = skx_ordered_walk(o, s, walk, docs);
+	if (!done)
+		skx_ordered_narrow(o, s, walk);
+	pfree(walk->found);
+	return done;
+}
+
+bool
+skx_ordered_by_values(SkxOrdered *o, SkxOrderedSegment *s)
+{
+	SkxOrderedWalk walk = {0};
+	SkxKeyRange left;
+	bool		done;
+
+	s->scattered = false;
+	if (skx_query_gathers_words(o->request.filter) ||
+		!skx_ordered_left(o, s, &left) ||
+		!skx_ordered_is_scattered(o, s, &left))
+		return false;
+	walk.values = skx_segment_values_begin(s->keys, &left, o->flip != 0);
+	walk.next = skx_segment_values_next(walk.values);
+	done = skx_ordered_walk_values(o, s, &left, &walk);
+	skx_segment_values_end(walk.values);
+	if (walk.list != NULL)
+		skx_cursor_close(walk.list);
+	return done;
+}
