@@ -13,6 +13,7 @@
 #   make test-upgrade       pg_upgrade from this server version to a newer one
 #   make test-faults        crashes, replicas, concurrency and every method of
 #                           reading, at length
+#   make test-limits        the differential tests with small limits
 #   make soak               load, kills and losses of power by every method
 #   make tidy unit fuzz     the parts that need no server
 #   make assertions         compiles for a server with assertions, makes nothing
@@ -100,7 +101,7 @@ test-module:
 BENCHES := $(patsubst bench/targets/%/target.conf,bench-%,$(wildcard bench/targets/*/target.conf))
 
 .PHONY: tidy unit fuzz demo test test-cassert test-frameworks test-upgrade \
-	test-versions test-faults soak $(BENCHES)
+	test-versions test-faults test-limits soak $(BENCHES)
 
 tidy:
 	@sh test/tidy/tidy.sh
@@ -132,6 +133,9 @@ test-upgrade:
 
 test-faults:
 	@bash test/setup/test_faults.sh
+
+test-limits:
+	@bash test/setup/test_limits.sh
 
 soak:
 	@bash test/setup/run_soak.sh

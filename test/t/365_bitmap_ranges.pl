@@ -12,12 +12,13 @@ use warnings;
 use FindBin;
 use lib "$FindBin::RealBin/lib";
 use PostgreSQL::Test::Utils;
-use SkipidxTest qw(skx_node skx_session);
+use SkipidxTest qw(skx_node skx_session skx_seed);
 use Test::More;
 
 # Documents, of which 300 bitmaps have room for two fifths at a time.
 use constant ROWS => 100_000;
 
+my $seed = skx_seed(365);
 my $node = skx_node('bitmap_ranges', conf => "maintenance_work_mem = 256MB\nskipidx.cache_size = 32MB");
 
 $node->safe_psql('postgres', 'CREATE EXTENSION skipidx');
@@ -134,6 +135,35 @@ for my $case (
 	isnt($sorted, '0', "$what: some rows");
 	is(rows($some, $_), $sorted, "$_: $what") for qw(indexscan bitmapscan);
 	is(rows("$some & $ranges", 'indexscan'), $sorted, "in ranges: $what");
+}
+
+note "seed $seed";
+
+# Any prefixes and words.  The order of clauses is that in which lists are gone through.
+sub any_of { return $_[ rand @_ ]; }
+
+sub operand
+{
+	my $word = any_of('a', 'ab', 'b', 'b1', 'c', 'd', 'd1', 'd4', 'e', 'h', 'h1', 'h2', 'j', 'j1', 'j2', 'x');
+
+	return (rand() < 0.15 ? '!' : '') . $word . any_of(':*', ':*', ':*', ':*A', ':*BD', '');
+}
+
+sub expression
+{
+	my ($depth) = @_;
+	my $op = any_of('|', '|', '&');
+
+	return operand() if $depth == 0;
+	return '(' . join(" $op ", map { expression($depth - 1) } 0 .. 1 + int rand 3) . ')';
+}
+
+for (1 .. 40)
+{
+	my $q = expression(1 + int rand 2);
+	my $sorted = rows($q, 'seqscan');
+
+	is(rows("$q & $ranges", 'indexscan'), $sorted, "in ranges: $q ($sorted)");
 }
 
 # One list of h1 after the other is over in the first range.

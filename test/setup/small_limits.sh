@@ -1,0 +1,104 @@
+#!/bin/sh
+# small_limits.sh TREE: rewrites limits in the sources of a copy of the tree, of
+# windows, batches, rounds, rooms and what is enough of something, so that tables of
+# a few thousand rows go beyond all of them, as many millions do beyond the real
+# ones.  None of them may change an answer.  Fails for a name that is not defined, or
+# several times.
+#
+# Not among them: SKX_SCORE_PINS (statistics pinned at a time) and
+# SKX_SCORE_LABEL_STEPS (how fine weights are), which are part of what a score is.
+set -eu
+tree=$1
+
+while read -r name value; do
+	file=$(grep -lE "^#define $name[[:space:]]" "$tree"/src/*/*.[ch]) && [ -f "$file" ] || {
+		echo "small_limits.sh: $name is not defined once in src/" >&2
+		exit 1
+	}
+	sed -i -E "s#^(\#define $name[[:space:]]+)(\([^)]*\)|[0-9.]+)#\1$value#" "$file"
+	grep -qE "^#define $name[[:space:]]+$value" "$file" || {
+		echo "small_limits.sh: $name in $file is not a number" >&2
+		exit 1
+	}
+done <<'LIMITS'
+SKX_QUERY_BATCH 256
+SKX_RANGE_BYTES 2048
+SKX_RANGE_LEXEMES 64
+SKX_RANGE_VALUES 4
+SKX_COUNT_SPARSE 2
+SKX_SCAN_MOST 64
+SKX_SCAN_LEXEMES 4
+SKX_HELD_FIRST 2
+SKX_PLACES_TERMS 4
+SKX_PLACES_FIRST 4
+SKX_VISIT_GOAL 8
+SKX_PHRASE_FIRST 2
+SKX_PHRASE_MOST 8
+SKX_PHRASE_PLACES 16
+SKX_PHRASE_SHORT 16
+SKX_PHRASE_SHORT_LEAST 64
+SKX_PHRASE_LISTS 2
+SKX_PHRASE_ALL_FIRST 8
+SKX_PHRASE_ALL_PLACES 64
+SKX_PHRASE_OPEN 16
+SKX_PHRASE_LOOK 2
+SKX_GATHER_CLAUSES 3
+SKX_OPEN_CLAUSES 6
+SKX_OPEN_FEW 4
+SKX_OPEN_LEXEMES 8
+SKX_PREFIX_TERMS 3
+SKX_PREFIX_LISTS 5
+SKX_BOUND_FAR 256
+SKX_SUBS_MAX 8
+SKX_SUBS_FEW 2
+SKX_TOPK_WINDOW 256
+SKX_PROBE_MANY 3
+SKX_SIEVE_KNOWN 64
+SKX_OR_SPARSE 64
+SKX_PREFIX_POSTINGS 256
+SKX_PREFIX_LEXEMES 64
+SKX_PREFIX_LEAST 16
+SKX_PREFIX_BITS 1024
+SKX_PREFIX_DENSE 2
+SKX_RARE_SHARE 2
+SKX_EXACT_BATCH 4
+SKX_TOPK_FILTER_SHARE 2
+SKX_TOPK_LOOKED_UP 8
+SKX_TOPK_PREFIX_SHARE 2
+SKX_TOPK_FILTER_WORTH 8
+SKX_TOPK_ROWS 4
+SKX_TOPK_GROWTH 2
+SKX_TOPK_TIES 4
+SKX_TOPK_MANY 4
+SKX_TOPK_SCOPE_DOCS 256
+SKX_MANY_LISTS 4
+SKX_MANY_WINDOW 4096
+SKX_MANY_BUDGETED 256
+SKX_ROWS_BATCH 16
+SKX_COLD_DOCS 256
+SKX_COLD_FIRST 128
+SKX_COLD_POOL 8
+SKX_ORDERED_STRETCHES 8
+SKX_ORDERED_FINE 2
+SKX_ORDERED_FEW 4
+SKX_ORDERED_PER_LEAF 1
+SKX_ORDERED_ASK 2
+SKX_ORDERED_ROWS 2
+SKX_ORDERED_GROWTH 2
+SKX_ORDERED_FOUND 8
+SKX_ORDERED_NS_BEGIN 0.0
+SKX_VALUES_AHEAD 2
+SKX_COUNT_SEGMENTS 1
+SKX_COUNT_DOCUMENTS 64
+SKX_FACETS_KEYS 64
+SKX_FACETS_LEAST 64
+SKX_FACETS_ROWS 64
+SKX_FACETS_PROBE 2
+SKX_SCROLL_BATCH 16
+SKX_SCORE_LOOKUPS 4
+SKX_SCORE_FOUND 8
+SKX_SCORE_MARKED 2
+SKX_SCORE_CARRIED_BYTES 1024
+SKX_SOUND_PAGES 2
+SKX_PENDING_MOVED 2
+LIMITS
