@@ -58,6 +58,8 @@ typedef struct SkxOrderedSegment
 	SkxQueryVisit *visit;		/* NULL: not begun */
 	const SkxQuery *asked;		/* its query */
 	bool		scattered;		/* the column does not follow the documents */
+	uint64		taken_rank;		/* of its rows with this rank, documents */
+	uint32		taken_to;		/* before this one were looked at */
 	SkxKeyRange range;			/* of keys that are wanted */
 	bool		empty;			/* none is */
 	uint64		reads;			/* for skx_segment_cold */

@@ -180,6 +180,7 @@ skx_ordered_add_documents(SkxOrdered *o, SkxOrderedSegment *s, int n)
 
 		if (!o->keys[i].is_null && o->keys[i].value >= s->range.least &&
 			o->keys[i].value <= s->range.most &&
+			(row.rank != s->taken_rank || row.place >= s->taken_to) &&
 			skx_ordered_rows_want(&o->rows, &row) &&
 			(!o->any || skx_ordered_compare(&row, &o->after) > 0))
 			skx_ordered_rows_add(&o->rows, &row);

@@ -58,8 +58,9 @@ typedef struct SkxOrderedWalk
 {
 	SkxKeyValues *values;
 	const SkxKeyValue *next;	/* not taken yet; NULL: none is left */
-	uint64		last;			/* key of the value taken last */
 	SkxCursor  *list;			/* for lists of their own; NULL: none yet */
+	bool		open;			/* it is on the list of that value, */
+	uint32		from;			/* of which documents from here on are left */
 	int			n;
 	int			most;			/* documents to be asked about at once */
 	SkxOrderedFound *found;		/* room for them, and those of a value */
@@ -139,13 +140,36 @@ skx_ordered_expected(const SkxOrdered *o, const SkxOrderedSegment *s,
 	return docs < most && ns < skx_ordered_simple_ns(s) ? docs : 0;
 }
 
+/* Is it in a document of each group or more, as expected? */
 static inline bool
-skx_ordered_is_long(const SkxKeyValue *value)
+skx_ordered_is_long(const SkxOrderedSegment *s, const SkxKeyValue *value)
 {
-	return value->n == 0 && value->term.df >= SKX_SUBBLOCK;
+	return value->n == 0 &&
+		value->term.df >= Max(s->seg->header.ndocs / SKX_SUBBLOCK, SKX_SUBBLOCK);
 }
 
-/* Takes the documents of the next value, whose list is not a long one. */
+/* Begins the list of the next value, at the first document not handed out. */
+static void
+skx_ordered_open_list(SkxOrdered *o, SkxOrderedSegment *s,
+					  SkxOrderedWalk *walk)
+{
+	if (walk->list == NULL)
+		walk->list = skx_cursor_create(s->seg, SKX_CURSOR_PROBE);
+	skx_cursor_begin(walk->list, &walk->next->term);
+	walk->open = true;
+	walk->from = 0;
+	if (!o->any || (walk->next->key ^ o->flip) != o->after.rank)
+		return;
+	if (s->number == o->after.source)
+		walk->from = (uint32) o->after.place + 1;
+	else if (s->number < o->after.source)
+		walk->from = SKX_NO_DOC;
+}
+
+/*
+ * Takes the documents of the next value, or of a list of its own some, in their
+ * order.
+ */
 static void
 skx_ordered_take(SkxOrdered *o, SkxOrderedSegment *s, SkxOrderedWalk *walk)
 {
@@ -156,10 +180,11 @@ skx_ordered_take(SkxOrdered *o, SkxOrderedSegment *s, SkxOrderedWalk *walk)
 
 	if (n == 0)
 	{
-		if (walk->list == NULL)
-			walk->list = skx_cursor_create(s->seg, SKX_CURSOR_PROBE);
-		skx_cursor_begin(walk->list, &value->term);
-		(void) skx_cursor_take(walk->list, 0, SKX_NO_DOC, o->docs, &n);
+		if (!walk->open)
+			skx_ordered_open_list(o, s, walk);
+		walk->from = skx_cursor_take(walk->list, walk->from, SKX_NO_DOC,
+									 o->docs, &n);
+		walk->open = n > 0;
 		docs = o->docs;
 	}
 	for (i = 0; i < n; i++)
@@ -168,7 +193,8 @@ skx_ordered_take(SkxOrdered *o, SkxOrderedSegment *s, SkxOrderedWalk *walk)
 		walk->found[walk->n++].key = value->key;
 	}
 	walk->taken += n;
-	walk->last = value->key;
+	if (walk->open)
+		return;
 	o->work.values++;
 	walk->next = skx_segment_values_next(walk->values);
 }
@@ -221,6 +247,7 @@ skx_ordered_goes_on(const SkxOrdered *o, const SkxOrderedSegment *s,
 	if (walk->next == NULL)
 		return false;
 	best.rank = walk->next->key ^ o->flip;
+	best.place = walk->open ? walk->from : 0;
 	return skx_ordered_rows_want(&o->rows, &best);
 }
 
@@ -238,19 +265,20 @@ skx_ordered_walk(SkxOrdered *o, SkxOrderedSegment *s, SkxOrderedWalk *walk,
 		if (walk->taken > expected * SKX_ORDERED_GIVE_UP)
 			return false;
 		while (walk->next != NULL && walk->n < walk->most &&
-			   !skx_ordered_is_long(walk->next))
+			   (walk->open || !skx_ordered_is_long(s, walk->next)))
 			skx_ordered_take(o, s, walk);
-		if (walk->n == 0)
+		if (walk->n > 0)
+			skx_ordered_add_found(o, s, walk);
+		else if (walk->next != NULL)
 		{
 			s->scattered = false;
 			return false;
 		}
-		skx_ordered_add_found(o, s, walk);
 	}
 	return true;
 }
 
-/* Leaves only values that were not taken yet. */
+/* Leaves only values, and documents of the next one, that were not taken yet. */
 static void
 skx_ordered_narrow(const SkxOrdered *o, SkxOrderedSegment *s,
 				   const SkxOrderedWalk *walk)
@@ -259,12 +287,14 @@ skx_ordered_narrow(const SkxOrdered *o, SkxOrderedSegment *s,
 		s->range.most = walk->next->key;
 	else
 		s->range.least = walk->next->key;
+	s->taken_rank = walk->next->key ^ o->flip;
+	s->taken_to = walk->open ? walk->from : 0;
 }
 
 /*
  * Goes through the values if that takes less than anything else.  Where the next
- * one has many documents, stretches have the first of these: ties come in the
- * order of documents.
+ * one has very many documents, stretches have the first of these: ties come in
+ * the order of documents.
  */
 static bool
 skx_ordered_walk_values(SkxOrdered *o, SkxOrderedSegment *s,
@@ -275,7 +305,7 @@ skx_ordered_walk_values(SkxOrdered *o, SkxOrderedSegment *s,
 
 	if (walk->next == NULL)
 		return true;
-	if (skx_ordered_is_long(walk->next))
+	if (skx_ordered_is_long(s, walk->next))
 		return false;
 	s->scattered = true;
 	skx_ordered_open_visit(s, o->request.unbounded != NULL ?
@@ -301,6 +331,7 @@ skx_ordered_by_values(SkxOrdered *o, SkxOrderedSegment *s)
 	bool		done;
 
 	s->scattered = false;
+	s->taken_to = 0;
 	if (skx_query_gathers_words(o->request.filter) ||
 		!skx_ordered_left(o, s, &left) ||
 		!skx_ordered_is_scattered(o, s, &left))

@@ -385,17 +385,18 @@ is($passes, 1, 'an offset is of the first search');
 # ---- by values: a column in no order, and words that go with its values or not ----
 
 # Values of n are those of one row or two, but for 0, which many have, and -1 to -9,
-# which some do; some are NULL.  `low` and `high` are in rows with the least and most, and of the
+# and each d, some do; some n are NULL.  `low` and `high` are in rows with the least and most, and of the
 # first segment few of these rows have `some`, which all of the second do.
 $s->value(<<'SQL');
-CREATE TABLE far (id int, v tsvector, n int, ts timestamp, p numeric(12, 2), f float8) WITH (autovacuum_enabled = off);
-CREATE INDEX far_skx ON far USING skipidx (v, n, ts, p, f) WITH (block_size = '8kB', pending_limit = '1GB');
+CREATE TABLE far (id int, v tsvector, n int, ts timestamp, p numeric(12, 2), f float8, d date) WITH (autovacuum_enabled = off);
+CREATE INDEX far_skx ON far USING skipidx (v, n, ts, p, f, d) WITH (block_size = '8kB', pending_limit = '1GB');
 CREATE FUNCTION fill(a int, b int) RETURNS void LANGUAGE sql AS $$
 	INSERT INTO far SELECT i, array_to_tsvector(ARRAY['all'] || CASE WHEN i % 2 = 0 THEN '{half}'::text[] ELSE '{}' END ||
 			CASE WHEN n > 1000000000 THEN '{high}'::text[] WHEN n < -1000000000 THEN '{low}' ELSE '{}' END || CASE WHEN i % 7 = 3 THEN ARRAY['few' || i % 40] ELSE '{}' END ||
-			CASE WHEN i > 30000 OR abs(n::int8) < 1000000000 OR i % 50 = 0 THEN '{some}'::text[] ELSE '{}' END),
-		CASE WHEN i % 11 = 5 THEN 0 WHEN i % 23 = 7 THEN -1 - i % 9 WHEN i % 31 <> 3 THEN n END, '2000-01-01'::timestamp + make_interval(secs => n), n / 1000.0, n::float8 * n
-	FROM (SELECT i, hashint4(i) AS n FROM generate_series(a, b) i) s;
+			CASE WHEN i > 30000 OR abs(n::int8) < 1000000000 OR i % 50 = 0 THEN '{some}'::text[] ELSE '{}' END ||
+			CASE WHEN m BETWEEN 30 AND 130 OR i % 50 IN (0, 1) THEN '{days}'::text[] ELSE '{}' END),
+		CASE WHEN i % 11 = 5 THEN 0 WHEN i % 23 = 7 THEN -1 - i % 9 WHEN i % 31 <> 3 THEN n END, '2000-01-01'::timestamp + make_interval(secs => n), n / 1000.0, n::float8 * n, '2000-01-01'::date + m
+	FROM (SELECT i, hashint4(i) AS n, abs(hashint4(i / 2) % 160) AS m FROM generate_series(a, b) i) s;
 $$;
 SQL
 
@@ -416,11 +417,11 @@ DECLARE
 BEGIN
 	queries := 0; by_values := 0; n_rows := 0; wrong := '{}';
 	PERFORM setseed(seed);
-	FOREACH col IN ARRAY '{n,ts,p,f}'::text[] LOOP
+	FOREACH col IN ARRAY '{n,ts,p,f,d}'::text[] LOOP
 	FOREACH way IN ARRAY '{"",DESC,DESC NULLS LAST}'::text[] LOOP
 	FOREACH cond IN ARRAY ARRAY['v @@ $q$all$q$', 'v @@ $q$half$q$', 'v @@ $q$low$q$', 'v @@ $q$high$q$', 'v @@ $q$high | low$q$', 'v @@ $q$half & !low & !high$q$',
 		'v @@ $q$few7 | few21 | few3$q$', 'v @@ $q$all$q$ AND n >= 0', 'v @@ $q$all$q$ AND n <= 1000000', 'v @@ $q$all$q$ AND n >= -1000000', 'v @@ $q$half$q$ AND n <= -3', 'v @@ $q$half$q$ AND n BETWEEN -1000000 AND 900000000',
-		'v @@ $q$half$q$ AND f > 1e17', 'n > 5', 'true'] LOOP
+		'v @@ $q$half$q$ AND f > 1e17', 'v @@ $q$days$q$', 'n > 5', 'true'] LOOP
 		CONTINUE WHEN random() < .5;
 		tail := (ARRAY['LIMIT 1', 'LIMIT 20', 'LIMIT 20', 'LIMIT 300', 'LIMIT 50 OFFSET 1000'])[1 + (random() * 4.99)::int % 5];
 		queries := queries + 1;
@@ -452,17 +453,17 @@ sub far
 }
 
 $s->value(<<'SQL');
-CREATE FUNCTION far_cursor(word text, way text) RETURNS int[] LANGUAGE plpgsql AS $$
+CREATE FUNCTION far_cursor(word text, col text, way text) RETURNS text[] LANGUAGE plpgsql AS $$
 DECLARE
 	c refcursor;
-	got int[] := '{}';
-	one int;
+	got text[] := '{}';
+	one text;
 BEGIN
-	OPEN c FOR EXECUTE format('SELECT n FROM far WHERE v @@ %L ORDER BY n %s', word, way);
+	OPEN c FOR EXECUTE format('SELECT %2$I::text AS k FROM far WHERE v @@ %1$L ORDER BY %2$I %3$s', word, col, way);
 	LOOP
 		FETCH c INTO one;
 		EXIT WHEN NOT FOUND;
-		got := got || one;
+		got := array_append(got, one);
 	END LOOP;
 	RETURN got;
 END $$;
@@ -473,12 +474,14 @@ sub far_all
 {
 	my ($what) = @_;
 
-	for my $word ('half', 'high', 'low', 'all & !low', 'some')
+	for my $word ('half', 'high', 'low', 'all & !low', 'some', 'days')
 	{
-		for my $way ('', 'DESC')
+		for my $order ('n', 'n DESC', 'd', 'd DESC')
 		{
-			is($s->value("SELECT far_cursor('$word', '$way') = (SELECT array_agg(n ORDER BY n $way) FROM far WHERE id IN (SELECT id FROM far WHERE v @@ '$word'))"),
-				't', "a cursor goes through all rows, $what: $word $way");
+			my ($column, $way) = $order =~ /(\w) ?(.*)/;
+
+			is($s->value("SELECT far_cursor('$word', '$column', '$way') = (SELECT array_agg($column\::text ORDER BY $column $way) FROM far"
+				  . " WHERE id IN (SELECT id FROM far WHERE v @@ '$word'))"), 't', "a cursor goes through all rows, $what: $word by $order");
 		}
 	}
 	return;

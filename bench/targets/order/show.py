@@ -33,7 +33,7 @@ TASKS = {
     "count_1e-4": {"where": " AND price BETWEEN 100 AND 101", "order": ""},
     "count_newest": {"where": " AND arrived >= '{arrived}'", "order": ""},
 }
-WORK = ("Passes", "Stretches", "Compared Documents")   # names in EXPLAIN
+WORK = ("Passes", "Stretches", "Values", "Compared Documents")   # names in EXPLAIN
 NEWEST_US = 100.0
 
 
