@@ -207,7 +207,8 @@ extern void skx_query_weigh(SkxIter *it);
 extern double skx_query_likely(const SkxIter *it);
 
 /*
- * Work: to find all matches; to ask a clause about documents, and to fill all windows with it.
+ * Work: to find all matches; to ask a clause about documents, and to fill all
+ * windows with it.
  * is_less_asked: is it less to ask the largest clause of a disjunction about the
  * others' documents, `docs` at most, than to fill windows with all of them?
  */

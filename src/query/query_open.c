@@ -771,24 +771,27 @@ skx_query_open_one(const SkxOpening *o, const SkxQueryNode *node,
 	return it;
 }
 
-SkxIter *
-skx_query_open(SkxOpening *o)
+static SkxIter *
+skx_query_open_root(SkxOpening *o, bool generates, uint32 candidates)
 {
 	uint32		nopened = 0;
 
 	o->nopened = &nopened;
 	skx_query_range_plan(o);
-	return skx_query_open_one(o, o->query->root, true, 0);
+	return skx_query_open_one(o, o->query->root, generates, candidates);
+}
+
+SkxIter *
+skx_query_open(SkxOpening *o)
+{
+	return skx_query_open_root(o, true, 0);
 }
 
 SkxIter *
 skx_query_open_asked(const SkxOpening *opening, uint32 candidates)
 {
 	SkxOpening	o = *opening;
-	uint32		nopened = 0;
 
 	o.rest = true;
-	o.nopened = &nopened;
-	skx_query_range_plan(&o);
-	return skx_query_open_one(&o, o.query->root, false, candidates);
+	return skx_query_open_root(&o, false, candidates);
 }

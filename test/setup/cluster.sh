@@ -77,6 +77,17 @@ make_private_dir() {
 	echo "$dir"
 }
 
+# enter_copy ROOT: into a new private directory with a copy of the tree; sets
+# work, which the caller removes, and exports PG_CONFIG
+enter_copy() {
+	work=$(make_private_dir) || return 1
+	chmod 755 "$work"
+	copy_tree "$1" "$work"
+	cd "$work" || return 1
+	PG_CONFIG=$(find_pg_config) || return 1
+	export PG_CONFIG
+}
+
 # cluster_start DIR [name=value ...]: initdb and start below DIR; sets and
 # exports PGHOST, PGPORT, PGUSER and PGDATABASE
 cluster_start() {

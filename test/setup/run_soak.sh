@@ -21,12 +21,7 @@ trap '[ -z "$work" ] || { stop_leftovers; rm -rf "$work"; }' EXIT
 trap 'exit 130' HUP INT TERM
 
 report_step "packages" bash "$here/packages.sh" build test || report_end soak
-work=$(make_private_dir) || exit 1
-chmod 755 "$work"
-copy_tree "$root" "$work"
-cd "$work" || exit 1
-PG_CONFIG=$(find_pg_config) || exit 1
-export PG_CONFIG
+enter_copy "$root" || exit 1
 
 # server_tests.sh builds and installs; there is no such suite
 report_step "build" env SKX_SUITES=none bash test/setup/server_tests.sh || report_end soak

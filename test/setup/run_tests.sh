@@ -39,12 +39,7 @@ if wanted tidy; then
 	report_step "harness" report_finish
 fi
 
-work=$(make_private_dir) || exit 1
-chmod 755 "$work"
-copy_tree "$root" "$work"
-cd "$work" || exit 1
-PG_CONFIG=$(find_pg_config) || exit 1
-export PG_CONFIG
+enter_copy "$root" || exit 1
 
 # by_program TARGET ARG...: make, with a "#count" of the lines that its
 # programs close with

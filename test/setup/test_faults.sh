@@ -41,12 +41,7 @@ trap 'rm -rf "$work"; set_huge_pages "$huge_before"' EXIT
 trap 'exit 130' HUP INT TERM
 
 report_step "packages" bash "$here/packages.sh" build test || report_end faults
-work=$(make_private_dir) || exit 1
-chmod 755 "$work"
-copy_tree "$root" "$work"
-cd "$work" || exit 1
-PG_CONFIG=$(find_pg_config) || exit 1
-export PG_CONFIG
+enter_copy "$root" || exit 1
 
 # Alone, or other servers would take them.
 set_huge_pages $((${huge_before:-0} + ${SKX_HUGE_PAGES:-160}))

@@ -17,12 +17,7 @@ trap 'rm -rf "$work"' EXIT
 trap 'exit 130' HUP INT TERM
 
 report_step "packages" bash "$here/packages.sh" build test || report_end limits
-work=$(make_private_dir) || exit 1
-chmod 755 "$work"
-copy_tree "$root" "$work"
-cd "$work" || exit 1
-PG_CONFIG=$(find_pg_config) || exit 1
-export PG_CONFIG
+enter_copy "$root" || exit 1
 report_step "small limits" sh test/setup/small_limits.sh "$work" || report_end limits
 report_step "small limits, answers" bash test/setup/server_tests.sh
 cd /
