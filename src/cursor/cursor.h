@@ -51,7 +51,7 @@ typedef struct SkxCursorMemory
 {
 	uint32		n;
 	uint32	   *docs;
-	float	   *counts;
+	float	   *counts;			/* NULL: not known, nor are bounds */
 	int32	   *bounds;			/* by sub-block: no part is above */
 	bool		(*more) (struct SkxCursorMemory *m, uint32 target);
 	uint32		to;				/* without `more`: unused */
@@ -191,13 +191,12 @@ skx_cursor_label_matches(SkxCursor *c, int i)
 
 /*
  * Many documents at once, of those whose labels match: take copies some of
- * [from, limit), SKX_SUBBLOCK at most, and returns where to go on; filter keeps
- * those of ascending documents that are in the list.  lower_bound is at most the next
- * document >= target, close enough for a window; SKX_NO_DOC: there is none.
+ * [from, limit), SKX_SUBBLOCK at most, and returns where to go on.
+ * lower_bound is at most the next document >= target, close enough for a
+ * window; SKX_NO_DOC: there is none.
  */
 extern uint32 skx_cursor_take(SkxCursor *c, uint32 from, uint32 limit,
 							  uint32 *docs, int *n);
-extern int	skx_cursor_filter(SkxCursor *c, uint32 *docs, int n);
 extern uint32 skx_cursor_lower_bound(SkxCursor *c, uint32 target);
 
 /*
@@ -206,6 +205,41 @@ extern uint32 skx_cursor_lower_bound(SkxCursor *c, uint32 target);
  */
 extern void skx_cursor_touch(const SkxCursor *c, uint32 target);
 extern void skx_cursor_relax(SkxCursor *c);
+
+/*
+ * cursor_filter.c : which of many documents are in the list
+ *
+ * filter keeps those of ascending ones whose labels match.  map is of the
+ * current sub-block, until the next move: the numbers of its postings, from 1,
+ * by the last bits of their documents.  A slot that several share has the last
+ * one.
+ */
+#define SKX_CURSOR_SLOTS	2048
+
+/* Documents in a sub-block that are worth a map of it. */
+#define SKX_CURSOR_MANY		12
+
+extern int	skx_cursor_filter(SkxCursor *c, uint32 *docs, int n);
+extern const uint8 *skx_cursor_map(SkxCursor *c);
+
+/* Which posting a document is, by such a map; -1: none. */
+static inline int
+skx_cursor_mapped(SkxCursor *c, const uint8 *map, uint32 doc)
+{
+	int			at = map[doc % SKX_CURSOR_SLOTS] - 1;
+
+	if (at >= 0 && c->docs[at] != doc)
+		at = skx_cursor_find(c, doc);
+	return at >= 0 && c->docs[at] == doc ? at : -1;
+}
+
+/* Are so many of n ascending documents, from number i on, in the sub-block? */
+static inline bool
+skx_cursor_has_many(const SkxCursor *c, const uint32 *docs, int i, int n)
+{
+	return i + SKX_CURSOR_MANY <= n &&
+		docs[i + SKX_CURSOR_MANY - 1] < c->end;
+}
 
 /*
  * cursor_window.c : the documents in [window, window + 64 * nwords)

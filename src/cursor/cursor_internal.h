@@ -97,6 +97,8 @@ typedef struct SkxCursorList
 	SkxCursorMemory *memory;	/* MEMORY */
 	uint32		block;			/* sub-block of it */
 	SkxPostings p;				/* the decoded sub-block of the others */
+	uint8	   *map;			/* NULL: none was made yet */
+	bool		mapped;			/* it is of the sub-block */
 	bool		has_labels;
 	uint16		tf_part;		/* where frequencies start in its body */
 	SkxCursorPlaces places;

@@ -60,6 +60,7 @@ skx_cursor_rewind(SkxCursorList *l, uint32 df)
 	l->from = 0;
 	l->to = SKX_NO_DOC;
 	l->back = false;
+	l->mapped = false;
 }
 
 void
@@ -121,6 +122,8 @@ skx_cursor_close(SkxCursor *c)
 	skx_blkio_unpin(l->seg->file, &l->short_ref);
 	skx_cursor_places_end(l);
 	skx_cursor_bounds_begin(&l->bounds);
+	if (l->map != NULL)
+		pfree(l->map);
 	pfree(l);
 }
 
@@ -227,7 +230,8 @@ skx_cursor_decode(SkxCursor *c)
 			break;
 		case SKX_CURSOR_MEMORY:
 			c->docs = l->memory->docs + l->block * SKX_SUBBLOCK;
-			c->counts = l->memory->counts + l->block * SKX_SUBBLOCK;
+			if (l->memory->counts != NULL)
+				c->counts = l->memory->counts + l->block * SKX_SUBBLOCK;
 			c->n = Min(l->memory->n - l->block * SKX_SUBBLOCK, SKX_SUBBLOCK);
 			break;
 	}
@@ -311,6 +315,7 @@ skx_cursor_enter(SkxCursorList *l, uint32 last)
 	c->tfs = NULL;
 	c->end = Min(last + 1, l->to);
 	c->i = 0;
+	l->mapped = false;
 	if (l->form != SKX_CURSOR_LONG || last >= l->to || l->base + 1 < l->from)
 		skx_cursor_decode(c);
 }
@@ -390,6 +395,7 @@ skx_cursor_seek_back(SkxCursor *c, uint32 target)
 		return SKX_NO_DOC;
 	Assert(l->form != SKX_CURSOR_MEMORY || l->memory->more == NULL);
 	skx_cursor_turn(l, true);
+	l->mapped = false;
 	target = Min(target, l->to - 1);
 	if (c->docs == NULL || target >= c->end || target < l->base + 1)
 		skx_cursor_move_back(l, target);
@@ -496,86 +502,6 @@ skx_cursor_take(SkxCursor *c, uint32 from, uint32 limit, uint32 *docs, int *n)
 	}
 	*n = k;
 	return c->docs[c->i] + 1;
-}
-
-/*
- * Looks documents up in the bits of the sub-block that the cursor has reached,
- * if it has such and was not decoded: of docs[*i] and those behind it, which
- * ascend, those that are in the list are written to `dst`.  Returns how many,
- * and goes on to the first one behind the sub-block; -1: it has to be decoded.
- */
-static int
-skx_cursor_filter_bits(SkxCursor *c, const uint32 *docs, int *i, int n,
-					   uint32 *dst)
-{
-	SkxCursorList *l = skx_cursor_list(c);
-	SkxSkiplistCursor *s = &l->nodes;
-	int			from = *i;
-	int			to;
-	int			kept;
-
-	if (c->docs != NULL || c->labels != 0)
-		return -1;
-	while (from < n && docs[from] < l->base + 1)
-		from++;
-	for (to = from; to < n && docs[to] < c->end; to++)
-		;
-	skx_skiplist_pin(s);
-	kept = skx_codec_subblock_keep(s->body, s->end, s->n, s->base,
-								   docs + from, to - from, dst);
-	skx_skiplist_relax(s);
-	if (kept < 0)
-		return -1;
-	skx_cursor_work.fills++;
-	*i = to;
-	return kept;
-}
-
-/* Likewise, in the documents of the sub-block. */
-static int
-skx_cursor_filter_docs(SkxCursor *c, const uint32 *docs, int *i, int n,
-					   uint32 *dst)
-{
-	int			at = skx_cursor_find(c, docs[*i]);
-	const uint32 *own = c->docs;
-	int			kept = 0;
-	int			k;
-
-	for (k = *i; k < n && docs[k] < c->end; k++)
-	{
-		uint32		doc = docs[k];
-		bool		there;
-
-		if (own[at] < doc)
-			at = skx_cursor_first_from(own, at, c->n, doc);
-		there = own[at] == doc;
-		if (c->labels != 0 && there)
-			there = skx_cursor_has_label(c, at);
-		dst[kept] = doc;
-		kept += there;
-	}
-	c->i = at;
-	*i = k;
-	return kept;
-}
-
-int
-skx_cursor_filter(SkxCursor *c, uint32 *docs, int n)
-{
-	int			kept = 0;
-	int			i = 0;
-
-	skx_cursor_targets(c, docs, n);
-	while (i < n && skx_cursor_reach(c, docs[i]))
-	{
-		int			found = skx_cursor_filter_bits(c, docs, &i, n, docs + kept);
-
-		if (found < 0)
-			found = skx_cursor_filter_docs(c, docs, &i, n, docs + kept);
-		kept += found;
-	}
-	skx_cursor_targets(c, NULL, 0);
-	return kept;
 }
 
 uint32

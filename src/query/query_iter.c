@@ -15,8 +15,23 @@
 #include "port/pg_bitutils.h"
 #include "query/query_internal.h"
 
+/* Those of a word of bits, from document `base` on, that are in [from, limit). */
+static inline uint64
+skx_query_word_within(uint64 word, uint32 base, uint32 from, uint32 limit)
+{
+	if (limit <= base)
+		return 0;
+	if (limit - base < 64)
+		word &= ~(~UINT64CONST(0) << (limit - base));
+	if (from <= base)
+		return word;
+	return from - base < 64 ? word & ~UINT64CONST(0) << (from - base) : 0;
+}
+
 /*
- * Turns bits of a window into documents in [from, limit).
+ * Turns bits of a window into documents in [from, limit).  Few bits are mostly
+ * one of a word or none, which one bit that is taken at once does without a
+ * branch.
  */
 static int
 skx_query_unpack(const uint64 *bits, uint32 window, uint32 from,
@@ -27,17 +42,13 @@ skx_query_unpack(const uint64 *bits, uint32 window, uint32 from,
 
 	for (i = 0; i < SKX_WINDOW_WORDS; i++)
 	{
-		uint64		word = bits[i];
 		uint32		base = window + i * 64;
+		uint64		word = skx_query_word_within(bits[i], base, from, limit);
 
-		while (word != 0)
-		{
-			uint32		doc = base + pg_rightmost_one_pos64(word);
-
-			word &= word - 1;
-			docs[n] = doc;
-			n += doc >= from && doc < limit;
-		}
+		docs[n] = base + pg_rightmost_one_pos64(word | UINT64CONST(1) << 63);
+		n += word != 0;
+		for (word &= word - 1; word != 0; word &= word - 1)
+			docs[n++] = base + pg_rightmost_one_pos64(word);
 	}
 	return n;
 }

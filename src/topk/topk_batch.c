@@ -60,18 +60,12 @@ skx_topk_batch_place(const SkxTopkRun *run, SkxTopkList *l, int at)
 	skx_cursor_place(l->cursor, at, &l->places[i]);
 }
 
-/* Candidates of a sub-block that are worth a map of its documents. */
-#define SKX_PROBE_MANY		12
-
 /*
  * The rest of the query is asked first where less than this part of the
  * candidates pass it, as the last ones tell, of which so many are remembered.
  */
 #define SKX_SIEVE_PART			3
 #define SKX_SIEVE_KNOWN			8192
-
-/* Slots of such a map, by the last bits of documents. */
-#define SKX_PROBE_SLOTS		2048
 
 /* A list being asked about candidates; those kept so far come first. */
 typedef struct SkxProbe
@@ -121,20 +115,6 @@ skx_topk_probe_keep(SkxProbe *p, int i, int at)
 	p->kept += found || !p->required;
 }
 
-/*
- * Where in the sub-block a candidate is, -1 if it is not, by a map that has the
- * number of each posting, from 1.  A slot that several share has the last one.
- */
-static inline int
-skx_topk_probe_slot(SkxCursor *c, const uint8 *map, uint32 doc)
-{
-	int			at = map[doc % SKX_PROBE_SLOTS] - 1;
-
-	if (at >= 0 && c->docs[at] != doc)
-		at = skx_cursor_find(c, doc);
-	return at >= 0 && c->docs[at] == doc ? at : -1;
-}
-
 /* Does the sum of one of the candidates [i, end) reach the floor? */
 static inline bool
 skx_topk_probe_any(const SkxTopkRun *run, int i, int end, int32 floor)
@@ -149,40 +129,42 @@ skx_topk_probe_any(const SkxTopkRun *run, int i, int end, int32 floor)
 /*
  * Candidates [i, end), all of them in the current sub-block, are not sought
  * one after the other: few have a slot, and a candidate without one is not in
- * the list.
+ * the list.  It is dropped then, unless it can do without.
  */
 static void
 skx_topk_probe_many(SkxProbe *p, int i, int end)
 {
 	SkxTopkRun *run = p->run;
 	SkxCursor  *c = p->l->cursor;
-	uint8		map[SKX_PROBE_SLOTS];
+	const uint8 *map;
 	uint16		some[SKX_TOPK_BATCH];
 	int			nsome = 0;
 	int32		floor = PG_INT32_MIN;
+	int32		without = p->required ? PG_INT32_MAX : PG_INT32_MIN;
 	int			k;
 
 	if (p->bounded)
 	{
-		int64		least = run->need - p->rest -
-			skx_topk_list_sub_bound(p->l);
+		int64		least = run->need - p->rest;
 
+		if (!p->required)
+			without = (int32) Max(least, 0);
+		least -= skx_topk_list_sub_bound(p->l);
 		floor = (int32) Max(least, 0);
 	}
 	if (!skx_topk_probe_any(run, i, end, floor))
 		return;
-	memset(map, 0, sizeof(map));
-	for (k = skx_cursor_find(c, run->docs[i]); k < c->n; k++)
-		map[c->docs[k] % SKX_PROBE_SLOTS] = k + 1;
+	map = skx_cursor_map(c);
 	for (k = i; k < end; k++)
 	{
 		some[nsome] = k;
 		nsome += (run->sums[k] >= floor) &
-			(!p->required | (map[run->docs[k] % SKX_PROBE_SLOTS] != 0));
+			((run->sums[k] >= without) |
+			 (map[run->docs[k] % SKX_CURSOR_SLOTS] != 0));
 	}
 	for (k = 0; k < nsome; k++)
 		skx_topk_probe_keep(p, some[k],
-							skx_topk_probe_slot(c, map, run->docs[some[k]]));
+							skx_cursor_mapped(c, map, run->docs[some[k]]));
 }
 
 /* Candidate i, in the current sub-block if anywhere. */
@@ -221,8 +203,7 @@ skx_topk_batch_probe(SkxTopkRun *run, SkxTopkList *l, int64 rest,
 			skx_topk_probe_keep(&p, i, -1);
 			continue;
 		}
-		if (i + SKX_PROBE_MANY <= run->n &&
-			run->docs[i + SKX_PROBE_MANY - 1] < c->end)
+		if (skx_cursor_has_many(c, run->docs, i, run->n))
 		{
 			while (end < run->n && run->docs[end] < c->end)
 				end++;

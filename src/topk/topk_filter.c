@@ -1,31 +1,58 @@
 /*
  * topk_filter.c
- *	  The best of the documents that a query gives, when these are few, or when
- *	  the query has no word that every match must have.
+ *	  The documents that a query gives, as a list that leads a search: where
+ *	  these are few, or the query has no word that every match must have.
  */
 #include "postgres.h"
 
 #include "topk/topk_internal.h"
 
-void
-skx_topk_filter(SkxTopkRun *run, SkxQueryScan *scan)
-{
-	int64		sum = 0;
-	int			i;
+/* Documents that are held at a time, 4 bytes each. */
+#define SKX_FILTER_DOCS		(2 * SKX_QUERY_DOCS)
 
-	for (i = 0; i < run->noptional; i++)
+typedef struct SkxFilter
+{
+	SkxCursorMemory memory;		/* first */
+	SkxTopkRun *run;
+	SkxQueryScan *scan;
+} SkxFilter;
+
+/* Puts the next documents in the place of those before. */
+static void
+skx_filter_fill(SkxFilter *f)
+{
+	SkxCursorMemory *m = &f->memory;
+	int			some;
+
+	m->n = 0;
+	do
 	{
-		sum += run->optional[i]->max;
-		run->optional[i]->before = sum;
-	}
-	for (;;)
-	{
-		run->n = skx_query_scan_next(scan, run->docs);
-		if (run->n == 0 || skx_topk_tick(run, run->docs[0]))
-			break;
-		memset(run->sums, 0, sizeof(int32) * run->n);
-		skx_topk_batch_optional(run, run->optional, run->noptional,
-								run->noptional);
-		skx_topk_batch_finish(run);
-	}
+		some = skx_query_scan_next(f->scan, m->docs + m->n);
+		m->n += some;
+	} while (some > 0 && m->n + SKX_QUERY_DOCS <= SKX_FILTER_DOCS);
+	m->to = some > 0 ? m->docs[m->n - 1] + 1 : f->run->to;
+}
+
+static bool
+skx_filter_more(SkxCursorMemory *m, uint32 target)
+{
+	do
+		skx_filter_fill((SkxFilter *) m);
+	while (m->n > 0 && m->docs[m->n - 1] < target);
+	return m->n > 0;
+}
+
+SkxTopkList *
+skx_topk_list_filter(SkxTopkRun *run, SkxQueryScan *scan)
+{
+	SkxTopkList *l = palloc0(sizeof(SkxTopkList));
+	SkxFilter  *f = palloc0(sizeof(SkxFilter));
+
+	f->run = run;
+	f->scan = scan;
+	f->memory.docs = palloc(sizeof(uint32) * SKX_FILTER_DOCS);
+	f->memory.more = skx_filter_more;
+	skx_filter_fill(f);
+	l->cursor = skx_cursor_open_memory(run->seg, &f->memory);
+	return l;
 }

@@ -170,13 +170,20 @@ struct SkxTopkRun
 
 /*
  * topk_segment.c : one pass over one segment, or over documents [from, to) of it
- *
- * prime returns a sum that as many documents as are looked for reach, unless
- * some of them are deleted; 0: not known.
  */
 extern void skx_topk_segment(SkxTopk *topk, int segment);
 extern void skx_topk_part(SkxTopk *topk, int segment, uint32 from, uint32 to);
+
+/*
+ * topk_prime.c : what hits have to reach, before there is any
+ *
+ * prime returns a sum that as many documents as are looked for reach, unless
+ * some of them are deleted; 0: not known.  expect begins with one that as many
+ * are likely to reach, if those with any of the words match, and `docs` of the
+ * segment have what else is asked for; hits are then all that reach it.
+ */
 extern int32 skx_topk_prime(SkxTopk *topk);
+extern void skx_topk_expect(SkxTopkRun *run, double docs);
 
 /*
  * topk_batch.c : candidates, in run->docs and run->sums
@@ -218,12 +225,10 @@ extern bool skx_topk_is_spent(SkxTopkRun *run, uint32 doc);
 
 /*
  * The ways through a segment: topk_or.c, all documents with one of the
- * optional lists; topk_and.c, those in all required ones; topk_filter.c, those
- * that a query gives.
+ * optional lists; topk_and.c, those in all required ones.
  */
 extern void skx_topk_or(SkxTopkRun *run);
 extern void skx_topk_and(SkxTopkRun *run);
-extern void skx_topk_filter(SkxTopkRun *run, SkxQueryScan *scan);
 
 /*
  * topk_cold.c : while lists have to be read, documents of the lead of a

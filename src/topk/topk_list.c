@@ -288,6 +288,12 @@ skx_topk_list_parts(SkxTopkRun *run, SkxTopkList *l, uint32 from, uint32 to,
 	if (l->term != NULL && !l->labelled)
 		return skx_topk_list_plain(run, l, a, e, floor, docs, parts);
 	run->topk->work.scored += e - a;
+	if (l->term == NULL && l->cursor->labels == 0)
+	{
+		memcpy(docs, from_docs + a, sizeof(uint32) * (e - a));
+		memset(parts, 0, sizeof(int32) * (e - a));
+		return e - a;
+	}
 	if (l->term != NULL)
 		skx_segment_want_norms(run->seg, from_docs + a, e - a);
 	for (i = a; i < e; i++)

@@ -143,4 +143,11 @@ extern bool skx_topk_list_rare(SkxTopkRun *run, const SkxScoreTerm *scored,
 							   const SkxTopkScope *scope, uint32 docs,
 							   SkxTopkList **list);
 
+/*
+ * topk_filter.c : the documents of a scan, which is open as long as the list;
+ * it has one cursor, and is required without being scored
+ */
+extern SkxTopkList *skx_topk_list_filter(SkxTopkRun *run,
+										 SkxQueryScan *scan);
+
 #endif							/* SKX_TOPK_TOPK_LIST_H */

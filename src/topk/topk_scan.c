@@ -189,17 +189,21 @@ skx_topk_relate_any(SkxTopk *topk)
 	topk->split.nprefixes = 0;
 }
 
-/* The filter without what the words that are ranked by make true. */
-static SkxQuery *
-skx_topk_rest_of_words(const SkxTopk *topk)
+/*
+ * What the words that are ranked by make true need not be asked of documents
+ * with one of them.
+ */
+static void
+skx_topk_take_words(SkxTopk *topk)
 {
 	const SkxScorer *scorer = topk->scorer;
 	SkxLexeme  *words;
 	int			n = 0;
 	int			i;
 
+	topk->rest_of_words = unconstify(SkxQuery *, topk->request.filter);
 	if (scorer->nplain < scorer->nterms)
-		return unconstify(SkxQuery *, topk->request.filter);
+		return;
 	words = palloc_extended(sizeof(SkxLexeme) * ((Size) scorer->nplain + 1),
 							MCXT_ALLOC_HUGE);
 	/* they ascend; those of several labels repeat */
@@ -210,7 +214,9 @@ skx_topk_rest_of_words(const SkxTopk *topk)
 		if (n == 0 || skx_intake_compare_lexeme(&words[n - 1], &word) != 0)
 			words[n++] = word;
 	}
-	return skx_query_of_words(topk->request.filter, words, n);
+	topk->rest_of_words = skx_query_of_words(topk->request.filter, words, n);
+	if (topk->split.rest != NULL)
+		topk->split.rest = skx_query_of_words(topk->split.rest, words, n);
 }
 
 /* What the filter says about the words, and they about it. */
@@ -376,7 +382,7 @@ skx_topk_begin(const SkxTopkRequest *request)
 			  sizeof(SkxQueryWord), skx_topk_compare_prefixes);
 	skx_topk_relate(topk);
 	if (!topk->words_match)
-		topk->rest_of_words = skx_topk_rest_of_words(topk);
+		skx_topk_take_words(topk);
 	topk->many = Max(topk->scorer->nterms, topk->split.nrequired) >
 		SKX_TOPK_MANY;
 	skx_topk_gather_lexemes(topk);

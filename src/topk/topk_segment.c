@@ -309,6 +309,14 @@ skx_topk_rest_terms(const SkxTopk *topk, const SkxTopkSegment *s)
 	return terms;
 }
 
+/* From now on all that is required is known otherwise. */
+static void
+skx_topk_close_required(SkxTopkRun *run)
+{
+	while (run->nrequired > 0)
+		skx_cursor_close(run->required[--run->nrequired]->cursor);
+}
+
 /* Can a document of the segment become a hit? */
 static bool
 skx_topk_can_compete(const SkxTopkRun *run)
@@ -323,7 +331,10 @@ skx_topk_can_compete(const SkxTopkRun *run)
 	return total >= run->need;
 }
 
-/* Goes through the documents that match.  Lists are optional then. */
+/*
+ * Goes through the documents that a scan gives, which have all else that is
+ * required.  Lists are optional then.
+ */
 static void
 skx_topk_through(SkxTopkRun *run, SkxQueryScan *scan)
 {
@@ -342,9 +353,13 @@ skx_topk_through(SkxTopkRun *run, SkxQueryScan *scan)
 	}
 	run->nrequired = n;
 	if (run->topk->many)
+	{
 		skx_topk_many_filter(run, scan);
-	else
-		skx_topk_filter(run, scan);
+		return;
+	}
+	skx_topk_close_required(run);
+	run->required[run->nrequired++] = skx_topk_list_filter(run, scan);
+	skx_topk_and(run);
 }
 
 /*
@@ -401,8 +416,8 @@ skx_topk_by_words(SkxTopkRun *run, const SkxTopkSegment *s)
 }
 
 /*
- * Without required words: through the documents that match, or through those
- * with a word.
+ * Without required words: through the documents that have all else that they
+ * have to match, or through those with a word.
  */
 static void
 skx_topk_choose(SkxTopkRun *run, const SkxTopkSegment *s)
@@ -413,13 +428,14 @@ skx_topk_choose(SkxTopkRun *run, const SkxTopkSegment *s)
 	uint32		steps;
 	bool		leads;
 
-	if (topk->words_match)
+	if (topk->words_match || topk->rest_of_words == NULL)
 	{
 		skx_topk_or(run);
 		return;
 	}
-	scan = skx_query_scan_open(run->seg, topk->request.filter, true);
+	scan = skx_query_scan_open(run->seg, topk->rest_of_words, true);
 	steps = skx_query_scan_steps(scan, &docs);
+	skx_topk_expect(run, docs);
 	leads = skx_topk_filter_leads(run, docs, steps);
 	if (leads)
 		skx_topk_through(run, scan);
@@ -428,31 +444,35 @@ skx_topk_choose(SkxTopkRun *run, const SkxTopkSegment *s)
 		skx_topk_by_words(run, s);
 }
 
-/*
- * Is what is required only a filter, none of it a word that counts, and common
- * enough to be asked last?
- */
+/* Is what is required only a filter, none of it a word that counts? */
 static bool
-skx_topk_filters_last(const SkxTopkRun *run)
+skx_topk_requires_no_word(const SkxTopkRun *run)
 {
-	const SkxTopk *topk = run->topk;
-	double		docs = run->required[0]->cursor->df;
-	double		steps = docs;
-	SkxQueryScan *scan;
 	int			i;
 
 	for (i = 0; i < run->nrequired; i++)
 		if (run->required[i]->term != NULL)
 			return false;
-	if (run->noptional == 0)
-		return false;
+	return run->noptional > 0;
+}
+
+/* Are these common enough to be asked last? */
+static bool
+skx_topk_filters_last(SkxTopkRun *run)
+{
+	const SkxTopk *topk = run->topk;
+	double		docs = run->required[0]->cursor->df;
+	double		steps = docs;
+	SkxQueryScan *scan;
+
 	if ((run->nrequired > 1 || topk->split.rest != NULL) &&
-		!skx_query_gathers_words(topk->request.filter))
+		!skx_query_gathers_words(topk->rest_of_words))
 	{
-		scan = skx_query_scan_open(run->seg, topk->request.filter, true);
+		scan = skx_query_scan_open(run->seg, topk->rest_of_words, true);
 		steps = skx_query_scan_steps(scan, &docs);
 		skx_query_scan_close(scan);
 	}
+	skx_topk_expect(run, docs);
 	return !skx_topk_filter_leads(run, docs, steps);
 }
 
@@ -549,10 +569,9 @@ skx_topk_run(SkxTopkRun *run, const SkxTopkSegment *s)
 	}
 	qsort(run->required, run->nrequired, sizeof(SkxTopkList *),
 		  skx_topk_compare_df);
-	if (skx_topk_filters_last(run))
+	if (skx_topk_requires_no_word(run) && skx_topk_filters_last(run))
 	{
-		while (run->nrequired > 0)
-			skx_cursor_close(run->required[--run->nrequired]->cursor);
+		skx_topk_close_required(run);
 		skx_topk_by_words(run, s);
 		return;
 	}
@@ -640,96 +659,4 @@ void
 skx_topk_segment(SkxTopk *topk, int segment)
 {
 	skx_topk_part(topk, segment, 0, topk->segments[segment].seg->header.ndocs);
-}
-
-static int
-skx_topk_compare_parts(const void *a, const void *b)
-{
-	int32		x = *(const int32 *) a;
-	int32		y = *(const int32 *) b;
-
-	return x > y ? -1 : x < y;
-}
-
-/* The same of a short list, whose postings are at hand. */
-static int32
-skx_topk_prime_short(const SkxTopk *topk, SkxTopkSegment *s,
-					 const SkxScoreTerm *scored, const SkxTerm *term,
-					 uint64 rows)
-{
-	int32		parts[SKX_SUBBLOCK];
-	uint8		norms[SKX_SUBBLOCK];
-	SkxCursor  *c;
-	int			i;
-
-	if (term->df < rows)
-		return 0;
-	c = skx_cursor_open(s->seg, term, SKX_CURSOR_PROBE);
-	(void) skx_cursor_next(c);
-	skx_segment_norms(s->seg, c->docs, c->n, norms);
-	for (i = 0; i < c->n; i++)
-	{
-		float		tf = skx_score_tf(topk->scorer, scored, c, i);
-
-		parts[i] = skx_rank_part(scored->weight, tf,
-								 topk->scorer->inverse[norms[i]]);
-	}
-	skx_cursor_close(c);
-	qsort(parts, i, sizeof(int32), skx_topk_compare_parts);
-	return parts[rows - 1];
-}
-
-/*
- * A lower bound of the k-th largest contribution of a word in the segment, k
- * being the number of rows searched for, with those before them.  A long list stores it for each of
- * SKX_KTHS; that of the smallest one not below k is used.
- */
-static int32
-skx_topk_prime_word(const SkxTopk *topk, SkxTopkSegment *s,
-					const SkxScoreTerm *scored, const SkxTerm *term)
-{
-	static const int stored[SKX_NKTHS] = SKX_KTHS;
-	uint64		rows = topk->rows + topk->before;
-	int			i;
-
-	if (term->df == 0)
-		return 0;
-	if ((term->flags & SKX_TERM_PLACE) != SKX_TERM_LONG)
-		return skx_topk_prime_short(topk, s, scored, term, rows);
-	for (i = 0; i < SKX_NKTHS; i++)
-	{
-		if (rows > stored[i])
-			continue;
-		if (term->df < stored[i])
-			break;
-		return skx_rank_part(scored->weight, (term->kth[i] >> 8) + 1,
-							 topk->scorer->inverse[term->kth[i] & 0xFF]);
-	}
-	return 0;
-}
-
-/* Where labels count, a frequency does not tell the part. */
-int32
-skx_topk_prime(SkxTopk *topk)
-{
-	const SkxScorer *scorer = topk->scorer;
-	int32		best = 0;
-	int			i;
-	int			k;
-
-	for (i = 0; i < topk->nsegments; i++)
-	{
-		for (k = 0; k < scorer->nterms && scorer->flat; k++)
-		{
-			const SkxScoreTerm *scored = &scorer->terms[k];
-			int32		sum;
-
-			if (scored->prefix || scored->labels != 0)
-				continue;
-			sum = skx_topk_prime_word(topk, &topk->segments[i], scored,
-									  &topk->segments[i].terms[topk->term_lexemes[k]]);
-			best = Max(best, sum);
-		}
-	}
-	return best;
 }

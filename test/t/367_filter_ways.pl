@@ -25,7 +25,7 @@ CREATE EXTENSION skipidx;
 CREATE FUNCTION places(word text, first int, n int) RETURNS text LANGUAGE sql IMMUTABLE AS
 	\$\$SELECT word || ':' || string_agg((first + p)::text, ',') FROM generate_series(1, n) p\$\$;
 CREATE TABLE docs (id int, v tsvector, half int, tenth int, rare int, tags text[],
-	price int, at int, other int) WITH (autovacuum_enabled = off);
+	price int, at int, other int, poor int) WITH (autovacuum_enabled = off);
 INSERT INTO docs SELECT i, concat_ws(' ', places('fill', 300, 30 + abs(hashint4(i)) % 10),
 	CASE WHEN i % 2 = 0 THEN places('a', 0, greatest(1, 9 - abs(hashint4(i + 1000000)) % 400)) END,
 	CASE WHEN i % 3 = 0 THEN places('b', 20, greatest(1, 9 - abs(hashint4(i + 2000000)) % 400)) END,
@@ -34,9 +34,11 @@ INSERT INTO docs SELECT i, concat_ws(' ', places('fill', 300, 30 + abs(hashint4(
 	abs(hashint4(i + 4000000)) % 2, abs(hashint4(i + 5000000)) % 10, abs(hashint4(i + 6000000)) % 3000,
 	ARRAY['t' || abs(hashint4(i + 7000000)) % 4],
 	CASE WHEN i % 17 > 0 THEN abs(hashint4(i + 8000000)) % 1000000 END, i / 3,
-	abs(hashint4(i + 9000000)) % 10
+	abs(hashint4(i + 9000000)) % 10,
+	CASE WHEN (i % 2 > 0 OR abs(hashint4(i + 1000000)) % 400 > 7) AND (i % 3 > 0 OR abs(hashint4(i + 2000000)) % 400 > 7)
+		THEN i % 3 ELSE 3 END
 	FROM generate_series(1, @{[ROWS]}) i;
-CREATE INDEX docs_v ON docs USING skipidx (v, half, tenth, rare, tags, price, at, other) WITH (proximity = 0);
+CREATE INDEX docs_v ON docs USING skipidx (v, half, tenth, rare, tags, price, at, other, poor) WITH (proximity = 0);
 ANALYZE docs;
 SET enable_seqscan = off;
 SET enable_bitmapscan = off;
@@ -121,6 +123,33 @@ for my $limit (1, 10, 300, 20_000)
 		agrees('a | b', "v @@ 'a & c' AND $filter", $limit);
 		agrees('a | c', $filter, $limit);
 	}
+}
+
+# What a hit is expected to reach, of as many rows as pass, spares the search what is
+# below; where only documents with less pass, it is made again without.
+sub passes
+{
+	my ($query, $filter, $limit) = @_;
+	my $plan = $s->value("EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF) SELECT id FROM docs WHERE v @@ '$query'"
+		  . " AND $filter ORDER BY v <\@> '$query'::tsquery LIMIT $limit");
+
+	note "$query, $filter, $limit rows: $plan";
+	return $plan =~ /Passes: (\d+).*Candidates: (\d+)/s;
+}
+
+for my $filter ('half = 1', 'tenth IN (3, 4, 5)', 'tenth = 4', 'other = 2 AND price >= 0')
+{
+	my ($n, $candidates) = passes('a | b', $filter, 10);
+
+	is($n, 1, "$filter: what was expected is there");
+	cmp_ok($candidates, '<', 400, "$filter: few candidates reach it");
+}
+for my $filter ('poor < 3', 'poor = 1', 'poor = 1 AND half = 1', 'poor < 3 AND price >= 0')
+{
+	my ($n) = passes('a | b', $filter, 10);
+
+	is($n, 2, "$filter: what was expected is not there");
+	agrees('a | b', "v @@ 'a | b' AND $filter", $_) for 1, 10, 300;
 }
 
 # ---- ranges ----
