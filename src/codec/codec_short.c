@@ -135,7 +135,7 @@ skx_codec_short_first(const uint8 *src, const uint8 *end, uint64 *v)
 
 	if (end - src < (ptrdiff_t) sizeof(bytes))
 		return skx_codec_varint64_get(src, end, v);
-	memcpy(&bytes, src, sizeof(bytes));
+	bytes = skx_codec_load64(src);
 	last = ~bytes & UINT64CONST(0x8080808080808080);
 	if (last == 0)
 		return skx_codec_varint64_get(src, end, v);

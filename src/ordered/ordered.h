@@ -45,6 +45,9 @@ typedef struct SkxOrderedWork
 #define SKX_ORDERED_ROWS	64
 #define SKX_ORDERED_GROWTH	16
 
+/* By values, so many times as many documents as expected are taken at first. */
+#define SKX_ORDERED_MARGIN	1.25
+
 /* In the current memory context.  What the request points to must stay. */
 extern SkxOrdered *skx_ordered_begin(const SkxOrderedRequest *request);
 

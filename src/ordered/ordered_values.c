@@ -34,8 +34,10 @@
 #define SKX_ORDERED_NS_KEY		10.0
 #define SKX_ORDERED_NS_GROUP	30.0
 
-/* So much more than expected is taken at first, and at most in all. */
-#define SKX_ORDERED_MARGIN		1.25
+/*
+ * So many times as many as were expected at first are taken at most, and not
+ * more than in the time in which all matches can be looked at.
+ */
 #define SKX_ORDERED_GIVE_UP		8
 
 /* A document with the key of its value. */
@@ -64,7 +66,8 @@ typedef struct SkxOrderedWalk
 	int			n;
 	int			most;			/* documents to be asked about at once */
 	SkxOrderedFound *found;		/* room for them, and those of a value */
-	uint64		taken;			/* documents in all */
+	uint64		taken;			/* documents in all, */
+	double		give_up;		/* and how many at most */
 } SkxOrderedWalk;
 
 /* Keys that rows can still have in this search; false: none. */
@@ -81,8 +84,8 @@ skx_ordered_left(const SkxOrdered *o, const SkxOrderedSegment *s,
 }
 
 /*
- * Does the column not follow the order of documents?  By the first keys wanted, of
- * a twenty-fourth to a twelfth of the documents, as its quantiles tell.
+ * Does the column not follow the order of documents?  By the first keys wanted,
+ * of a twenty-fourth to a twelfth of the documents, as its quantiles tell.
  */
 static bool
 skx_ordered_is_scattered(const SkxOrdered *o, SkxOrderedSegment *s,
@@ -128,7 +131,7 @@ skx_ordered_simple_ns(const SkxOrderedSegment *s)
  */
 static double
 skx_ordered_expected(const SkxOrdered *o, const SkxOrderedSegment *s,
-					 const SkxKeyRange *left)
+					 const SkxKeyRange *left, SkxOrderedWalk *walk)
 {
 	double		ndocs = s->seg->header.ndocs;
 	double		most = skx_segment_keys_share(s->keys, left) * ndocs;
@@ -136,11 +139,13 @@ skx_ordered_expected(const SkxOrdered *o, const SkxOrderedSegment *s,
 	double		docs = SKX_ORDERED_MARGIN * o->rows.most * ndocs / likely;
 	double		ns = SKX_ORDERED_NS_BEGIN + docs * SKX_ORDERED_NS_FOUND +
 		skx_query_visit_asked(s->visit, docs);
+	double		simple = skx_ordered_simple_ns(s);
 
-	return docs < most && ns < skx_ordered_simple_ns(s) ? docs : 0;
+	walk->give_up = docs * Min(SKX_ORDERED_GIVE_UP, simple / ns);
+	return docs < most && ns < simple ? docs : 0;
 }
 
-/* Is it in a document of each group or more, as expected? */
+/* Has it a document in each group, on average? */
 static inline bool
 skx_ordered_is_long(const SkxOrderedSegment *s, const SkxKeyValue *value)
 {
@@ -256,15 +261,14 @@ skx_ordered_goes_on(const SkxOrdered *o, const SkxOrderedSegment *s,
  * be found by other means.
  */
 static bool
-skx_ordered_walk(SkxOrdered *o, SkxOrderedSegment *s, SkxOrderedWalk *walk,
-				 double expected)
+skx_ordered_walk(SkxOrdered *o, SkxOrderedSegment *s, SkxOrderedWalk *walk)
 {
 	while (skx_ordered_goes_on(o, s, walk))
 	{
 		CHECK_FOR_INTERRUPTS();
-		if (walk->taken > expected * SKX_ORDERED_GIVE_UP)
+		if (walk->taken > walk->give_up)
 			return false;
-		while (walk->next != NULL && walk->n < walk->most &&
+		while (walk->n < walk->most && skx_ordered_goes_on(o, s, walk) &&
 			   (walk->open || !skx_ordered_is_long(s, walk->next)))
 			skx_ordered_take(o, s, walk);
 		if (walk->n > 0)
@@ -310,13 +314,14 @@ skx_ordered_walk_values(SkxOrdered *o, SkxOrderedSegment *s,
 	s->scattered = true;
 	skx_ordered_open_visit(s, o->request.unbounded != NULL ?
 						   o->request.unbounded : o->request.filter);
-	docs = skx_ordered_expected(o, s, left);
+	docs = skx_ordered_expected(o, s, left, walk);
 	if (docs == 0)
 		return false;
 	walk->most = (int) Min(ceil(docs), SKX_ORDERED_FOUND);
 	walk->found = palloc(sizeof(SkxOrderedFound) *
 						 (walk->most + SKX_SUBBLOCK));
-	done = skx_ordered_walk(o, s, walk, docs);
+	done = skx_ordered_walk(o, s, walk);
+	skx_query_ask_end(s->visit);
 	if (!done)
 		skx_ordered_narrow(o, s, walk);
 	pfree(walk->found);

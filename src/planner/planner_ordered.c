@@ -51,11 +51,10 @@ static const CustomPathMethods skx_planner_ordered_path_methods = {
 
 /*
  * Of a column that does not: a document that comes by its value, and to ask a
- * condition about it (50 and 120 ns); so many more than would be enough.
+ * condition about it (50 and 120 ns).
  */
 #define SKX_ORDERED_COST_FOUND		8
 #define SKX_ORDERED_COST_ASK			18
-#define SKX_ORDERED_COST_MARGIN		1.25
 
 bool
 skx_planner_has_order(const IndexOptInfo *index, int column)
@@ -171,7 +170,7 @@ skx_planner_cost_scattered(const RelOptInfo *rel, const IndexPath *index,
 						   double first, double matches, double pages,
 						   Cost each)
 {
-	double		docs = SKX_ORDERED_COST_MARGIN * first * rel->tuples / matches;
+	double		docs = SKX_ORDERED_MARGIN * first * rel->tuples / matches;
 	double		read = Max(pages, 1);
 	SkxCostPrices prices;
 
@@ -200,7 +199,7 @@ skx_planner_cost_ordered(PlannerInfo *root, const RelOptInfo *rel,
 	double		most = work_mem * 1024.0 / (4 * sizeof(uint64));
 	double		share = Min(Max(matches / Max(rel->tuples, 1), 1e-9), 1);
 	double		near = Min(first + SKX_ORDERED_STRETCH * share, matches);
-	double		far = Min(SKX_ORDERED_COST_MARGIN * first, matches);
+	double		far = Min(SKX_ORDERED_MARGIN * first, matches);
 	double		searches = 1 + log(Max(Min(matches, most) / Max(first, 1), 1)) /
 		log(SKX_ORDERED_GROWTH) + matches / most;
 	Cost		each;

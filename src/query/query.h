@@ -78,7 +78,8 @@ extern void skx_query_scan_close(SkxQueryScan *scan);
  * matches in [from, to), ascending, SKX_QUERY_DOCS at most; 0: there is none.
  * What lies below the last one that it gave costs to begin anew.  cost: matches
  * at most, as far as df can tell; likely: how many, if the clauses of a
- * conjunction were independent, and phrases rare.  gathers: beginning anew makes bitmaps again.
+ * conjunction were independent, and phrases rare.  gathers: beginning anew
+ * makes bitmaps again.
  */
 typedef struct SkxQueryVisit SkxQueryVisit;
 
@@ -92,12 +93,14 @@ extern bool skx_query_visit_gathers(SkxQueryVisit *visit);
 
 /*
  * Documents that were found otherwise: ask keeps those of n ascending ones,
- * SKX_QUERY_BATCH at most, that are live matches, and goes on where the last call
- * ended; ask_begin, first, begins anew, for so many in all.  work: about how many
- * ns it takes to find all matches; asked: to ask about so many documents.
+ * SKX_QUERY_BATCH at most, that are live matches, and goes on where the last
+ * call ended; ask_begin, first, begins anew, for so many in all; end frees what
+ * that takes.  work: about how many ns it takes to find all matches; asked: to
+ * ask about so many documents.
  */
 extern void skx_query_ask_begin(SkxQueryVisit *visit, uint32 candidates);
 extern int	skx_query_ask(SkxQueryVisit *visit, uint32 *docs, int n);
+extern void skx_query_ask_end(SkxQueryVisit *visit);
 extern double skx_query_visit_work(SkxQueryVisit *visit);
 extern double skx_query_visit_asked(SkxQueryVisit *visit, double docs);
 extern void skx_query_visit_close(SkxQueryVisit *visit);

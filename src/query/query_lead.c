@@ -143,7 +143,13 @@ skx_query_work_asked(const SkxIter *it, double docs)
 		work += docs * SKX_LEAD_ASKED +
 			Min(docs, (double) it->cost / SKX_SUBBLOCK) * each;
 	for (i = 0; i < it->nchildren; i++)
-		work += skx_query_work_asked(it->children[i], docs);
+	{
+		const SkxIter *child = it->children[i];
+
+		work += skx_query_work_asked(child, docs);
+		if (it->kind == SKX_NODE_AND && child->kind != SKX_NODE_NOT)
+			docs *= Min((double) child->cost / it->seg->header.ndocs, 1);
+	}
 	return work;
 }
 

@@ -3,8 +3,8 @@
  *	  The matches of stretches of a segment, visited in any order.
  *
  * Iterators move forward only.  A stretch that lies before what was given is
- * visited by new ones, so that a caller that goes backward takes many stretches at
- * a time, each time in ascending order.
+ * visited by new ones, so that a caller that goes backward takes many stretches
+ * at a time, each time in ascending order.
  */
 #include "postgres.h"
 
@@ -55,8 +55,7 @@ skx_query_visit_close(SkxQueryVisit *visit)
 {
 	if (visit->it != NULL)
 		skx_query_close(visit->it);
-	if (visit->asked != NULL)
-		skx_query_close(visit->asked);
+	skx_query_ask_end(visit);
 	MemoryContextDelete(visit->context);
 }
 
@@ -134,9 +133,10 @@ skx_visit_take(SkxQueryVisit *visit, uint32 to, uint32 *docs)
 
 	while (visit->at < visit->n && visit->docs[visit->at] < to)
 		docs[n++] = visit->docs[visit->at++];
+	n = skx_visit_keep(visit, docs, n);
 	if (n > 0)
 		visit->low = docs[n - 1] + 1;
-	return skx_visit_keep(visit, docs, n);
+	return n;
 }
 
 /*
@@ -188,12 +188,19 @@ skx_query_visit(SkxQueryVisit *visit, uint32 from, uint32 to, uint32 *docs)
 }
 
 void
+skx_query_ask_end(SkxQueryVisit *visit)
+{
+	if (visit->asked != NULL)
+		skx_query_close(visit->asked);
+	visit->asked = NULL;
+}
+
+void
 skx_query_ask_begin(SkxQueryVisit *visit, uint32 candidates)
 {
 	MemoryContext old = MemoryContextSwitchTo(visit->context);
 
-	if (visit->asked != NULL)
-		skx_query_close(visit->asked);
+	skx_query_ask_end(visit);
 	visit->asked = skx_query_open_asked(&visit->opening, candidates);
 	MemoryContextSwitchTo(old);
 }
