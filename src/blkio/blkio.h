@@ -342,7 +342,8 @@ extern void skx_blkio_hint(Relation rel, BlockNumber first, uint32 nblocks);
  * Seconds a read, of a pass that ends with the file or after so many seconds;
  * 0: this is not to be had here (no O_DIRECT, no io_uring for a depth).  The
  * page cache has nothing of the file when the pass begins, if all of it has
- * been synced, but where `cached` says otherwise.  Errors of reads are raised, and a cancel is served between them.
+ * been synced, but where `cached` says otherwise.  Errors of reads are raised,
+ * and a cancel is served between them.
  */
 typedef enum SkxBlkPattern
 {

@@ -105,8 +105,9 @@ skx_measure_failed(const SkxMeasure *m, int64 result, int error)
 
 /*
  * Tells the kernel of the reads from number `from` on; returns the number of
- * the first one that it was not told of, past all if there is none.  As source_heap.c does: nothing of
- * what comes forward, runs of what comes backward.
+ * the first one that it was not told of, past all if there is none.  As
+ * source_heap.c does: nothing of what comes forward, runs of what comes
+ * backward.
  */
 static uint32
 skx_measure_tell(SkxMeasure *m, uint32 from)

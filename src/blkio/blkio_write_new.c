@@ -11,14 +11,14 @@
  * leads to this file, and its blocks are new.
  *
  * They bypass the page cache too, where there is io_uring, and are written
- * while the backend makes the next ones.  So they are copied into batches of consecutive
- * blocks.  A few batches gather pages, one for each place where the caller
- * writes; one that is full, or has waited longest when room is needed, is
- * logged and sent, and looked at again when it has been written.  It is logged
- * when it is sent and not before: what has long been in the log while the file
- * lacks it is missed by a base backup that began in between.  A batch that
- * this has happened to nevertheless is logged once more when it is written,
- * and the backup has that.
+ * while the backend makes the next ones.  So they are copied into batches of
+ * consecutive blocks.  A few batches gather pages, one for each place where the
+ * caller writes; one that is full, or has waited longest when room is needed,
+ * is logged and sent, and looked at again when it has been written.  It is
+ * logged when it is sent and not before: what has long been in the log while
+ * the file lacks it is missed by a base backup that began in between.  A batch
+ * that this has happened to nevertheless is logged once more when it is
+ * written, and the backup has that.
  *
  * While an index is built concurrently, its file can be opened by others all
  * the same: tools such as pg_prewarm read any relation.  What they bring into

@@ -14,8 +14,8 @@
 /*
  * facets_loose.c : values that are counted one by one
  *
- * add: count rows, one of which is at place.  sort: ascending, until end, and after the
- * last add; returns how many.  bytes: of memory.
+ * add: count rows, one of which is at place.  sort: ascending, until end, and
+ * after the last add; returns how many.  bytes: of memory.
  */
 typedef struct SkxFacetLooses SkxFacetLooses;
 

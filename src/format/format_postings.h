@@ -34,13 +34,14 @@
  * node of the list when table_nodes > 0.
  *
  * forward_slots is SKX_NODE_LINEAR, or 0 in a node 0 that was expected to be
- * the only one of its list, and in others that are the last.  A list has no table pages when the table in node 0 or
- * the forward pointers of node 0 describe all of it; then every node's
- * forward pointers reach to the end of the list or as far as they can.
- * Otherwise SKX_TERM_TABLE is set in its dictionary entry and the same table
- * stands on pages of its own right after the list: SkxDiskNodeTable, then
- * uint64 impacts[nnodes] and uint32 last[nnodes] of the page's nodes,
- * SKX_NODE_TABLE_MAX to a page, page after page of the plane.
+ * the only one of its list, and in others that are the last.  A list has no
+ * table pages when the table in node 0 or the forward pointers of node 0
+ * describe all of it; then every node's forward pointers reach to the end of
+ * the list or as far as they can. Otherwise SKX_TERM_TABLE is set in its
+ * dictionary entry and the same table stands on pages of its own right after
+ * the list: SkxDiskNodeTable, then uint64 impacts[nnodes] and uint32
+ * last[nnodes] of the page's nodes, SKX_NODE_TABLE_MAX to a page, page after
+ * page of the plane.
  *
  * Nothing on these pages tells where they are in their plane, or which term of
  * the segment a list is that of: that is up to the dictionary alone.  So they

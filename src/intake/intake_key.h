@@ -46,10 +46,11 @@ typedef struct SkxKey
 /*
  * intake_key.c
  *
- * has_key: a column of that type, with this modifier, and operator family.  keys: of a document, one a column;
- * key: of a lexeme of the column.  key_bounds: the least and the most key in
- * the range of a condition; false: none is.  key_form: the form of a key,
- * SKX_KEY_FORM_MOST bytes at most; returns how many.
+ * has_key: a column of that type, with this modifier, and operator family.
+ * keys: of a document, one a column; key: of a lexeme of the column.
+ * key_bounds: the least and the most key in the range of a condition; false:
+ * none is.  key_form: the form of a key, SKX_KEY_FORM_MOST bytes at most;
+ * returns how many.
  */
 #define SKX_KEY_FORM_MOST	17	/* of a numeric with six groups of digits */
 
@@ -67,8 +68,8 @@ extern int	skx_intake_key_form(const SkxKeyColumn *column, uint64 key,
 								char *form);
 
 /*
- * intake_key_value.c : the value, of *type, that a key of a column of the index is
- * of; false: the function of the column's operator class is not ours
+ * intake_key_value.c : the value, of *type, that a key of a column of the index
+ * is of; false: the function of the column's operator class is not ours
  */
 extern bool skx_intake_key_value(Relation index, const SkxKeyColumn *column,
 								 uint64 key, Oid *type, Datum *value);

@@ -40,10 +40,10 @@ extern void skx_manifest_check_growth(Relation rel, BlockNumber nblocks,
 									  uint64 npages);
 
 /*
- * manifest_early.c : note says that this transaction reads a view of the
- * index; early whether no process can know an older root than the present, so
- * that all that is free in that may be used; never of a table that logical
- * decoding reads, which has no snapshot of this kind.  The caller of early holds the
+ * manifest_early.c : note says that this transaction reads a view of the index;
+ * early whether no process can know an older root than the present, so that all
+ * that is free in that may be used; never of a table that logical decoding
+ * reads, which has no snapshot of this kind.  The caller of early holds the
  * heavyweight lock on the metapage, or takes the answer for a guess.
  */
 extern void skx_manifest_early_note(Oid index);

@@ -6,8 +6,8 @@
 #define SKX_PACE_PACE_H
 
 /*
- * pace_point.c : a point in flush, merge or VACUUM at which no page is locked and no
- * transfer is under way
+ * pace_point.c : a point in flush, merge or VACUUM at which no page is locked
+ * and no transfer is under way
  *
  * May sleep, as VACUUM's cost delay or the rate says; raises the error of a
  * cancel, or of the check that the process has set.

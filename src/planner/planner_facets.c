@@ -34,9 +34,9 @@
 #include "utils/selfuncs.h"
 
 /*
- * Work of a posting, of a list and of a key, in units of cpu_operator_cost:
- * 3 ns, 300 ns (also of a value that keys tell) and 100 ns where that is 25 ns; and postings or keys that a page
- * has, about.
+ * Work of a posting, of a list and of a key, in units of cpu_operator_cost: 3
+ * ns, 300 ns (also of a value that keys tell) and 100 ns where that is 25 ns;
+ * and postings or keys that a page has, about.
  */
 #define SKX_FACETS_PER_POSTING	0.12
 #define SKX_FACETS_PER_LIST		12.0

@@ -21,10 +21,11 @@
 #include "planner/planner_internal.h"
 
 /*
- * What frequent words find.  Of a million passages any of two to four words, drawn
- * by how often they are used, were in 28 % on average; a search took 117, 60 and
- * 47 us beside a condition that 1,032, 100 and 13 rows meet, and to fetch what
- * matches and sort it 190, 31 and 17: with a tenth, that is what is chosen.
+ * What frequent words find.  Of a million passages any of two to four words,
+ * drawn by how often they are used, were in 28 % on average; a search took 117,
+ * 60 and 47 us beside a condition that 1,032, 100 and 13 rows meet, and to
+ * fetch what matches and sort it 190, 31 and 17: with a tenth, that is what is
+ * chosen.
  */
 #define SKX_PLANNER_COMMON		0.1
 

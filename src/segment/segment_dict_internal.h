@@ -46,11 +46,12 @@ extern int	skx_segment_dict_down(SkxDictCursor *c, const SkxLexeme *lexemes,
 								  int n, uint32 *pages, int level, int least);
 
 /*
- * restart: stands on a restart entry, by its number.  bisect: stands on the last restart entry whose key is <= the lexeme, or on
- * entry 0.  compare: the current key with a lexeme.  term: the value of the
- * current entry of a leaf; leaves c->next behind it.  step: to the next entry
- * of the page, if there is one; c->next must be known.  next_leaf: to the first
- * entry of the next leaf, if there is one.
+ * restart: stands on a restart entry, by its number.  bisect: stands on the
+ * last restart entry whose key is <= the lexeme, or on entry 0.  compare: the
+ * current key with a lexeme.  term: the value of the current entry of a leaf;
+ * leaves c->next behind it.  step: to the next entry of the page, if there is
+ * one; c->next must be known.  next_leaf: to the first entry of the next leaf,
+ * if there is one.
  */
 extern void skx_segment_dict_restart(SkxDictCursor *c, int restart);
 extern void skx_segment_dict_bisect(SkxDictCursor *c, const char *lexeme,

@@ -3,10 +3,10 @@
  *	  Goes through ranges of a segment's dictionary: leaf by leaf, or term by
  *	  term with a copy of the leaf.
  *
- * Most terms of a range have lists of one or two postings, which stand in their
- * entries.  Where only the documents of all of them are wanted, these are put
- * into bits on the way: some 15 ns a term, where decoding the entry and opening
- * its list take 100.
+ * Most terms of a range have short lists, which stand in their entries.  Where
+ * only the documents of all of them are wanted, these are put into bits on the
+ * way: some 15 ns a term, where decoding the entry and opening its list take
+ * 100.
  */
 #include "postgres.h"
 

@@ -26,8 +26,9 @@
  * size: bytes of shared memory for so many processes, this one with them;
  * `scorer` NULL: no row is ranked.  init makes it; restart lets the same search
  * begin again, when no process is in it.  pins, options: what all of them score
- * by; NULL: no row is ranked.  joins: has this process anything to do?  Asked once by each
- * process.  work: what the processes other than the leader have done.
+ * by; NULL: no row is ranked.  joins: has this process anything to do?  Asked
+ * once by each process.  work: what the processes other than the leader have
+ * done.
  */
 extern Size skx_topk_share_size(const SkxScorer *scorer, uint64 rows,
 								int nprocesses);
