@@ -15,6 +15,12 @@
 #include "format/format_dict.h"
 #include "topk/topk_internal.h"
 
+/*
+ * This part of what would be looked through: several words together reach more
+ * than one, and a tenth or a hundredth that is not quite one is still of use.
+ */
+#define SKX_EXPECT_PART		0.9
+
 static int
 skx_prime_compare(const void *a, const void *b)
 {
@@ -58,7 +64,8 @@ skx_prime_short(const SkxScorer *scorer, SkxTopkSegment *s,
  */
 static int32
 skx_prime_word(const SkxScorer *scorer, SkxTopkSegment *s,
-			   const SkxScoreTerm *scored, const SkxTerm *term, uint64 rows)
+			   const SkxScoreTerm *scored, const SkxTerm *term, uint64 rows,
+			   bool reads)
 {
 	static const int stored[SKX_NKTHS] = SKX_KTHS;
 	int			i;
@@ -66,7 +73,7 @@ skx_prime_word(const SkxScorer *scorer, SkxTopkSegment *s,
 	if (term->df == 0)
 		return 0;
 	if ((term->flags & SKX_TERM_PLACE) != SKX_TERM_LONG)
-		return skx_prime_short(scorer, s, scored, term, rows);
+		return reads ? skx_prime_short(scorer, s, scored, term, rows) : 0;
 	for (i = 0; i < SKX_NKTHS; i++)
 	{
 		if (rows > stored[i])
@@ -80,11 +87,12 @@ skx_prime_word(const SkxScorer *scorer, SkxTopkSegment *s,
 }
 
 /*
- * What so many documents of a segment reach by one word.  Where labels count,
- * a frequency does not tell the part.
+ * What so many documents of a segment reach by one word, by one with a long list
+ * unless pages may be read for that.  Where labels count, a frequency does not
+ * tell the part.
  */
 static int32
-skx_prime_segment(SkxTopk *topk, SkxTopkSegment *s, uint64 rows)
+skx_prime_segment(SkxTopk *topk, SkxTopkSegment *s, uint64 rows, bool reads)
 {
 	const SkxScorer *scorer = topk->scorer;
 	int32		best = 0;
@@ -98,7 +106,7 @@ skx_prime_segment(SkxTopk *topk, SkxTopkSegment *s, uint64 rows)
 		if (scored->labels != 0)
 			continue;
 		sum = skx_prime_word(scorer, s, scored,
-							 &s->terms[topk->term_lexemes[i]], rows);
+							 &s->terms[topk->term_lexemes[i]], rows, reads);
 		best = Max(best, sum);
 	}
 	return best;
@@ -113,7 +121,7 @@ skx_topk_prime(SkxTopk *topk)
 	for (i = 0; i < topk->nsegments; i++)
 	{
 		int32		sum = skx_prime_segment(topk, &topk->segments[i],
-											topk->rows + topk->before);
+											topk->rows + topk->before, true);
 
 		best = Max(best, sum);
 	}
@@ -124,8 +132,8 @@ void
 skx_topk_expect(SkxTopkRun *run, double docs)
 {
 	SkxTopk    *topk = run->topk;
-	double		rows = ceil(0.9 * topk->rows * (run->seg->header.ndocs /
-												Max(docs, 1)));
+	double		rows = ceil(SKX_EXPECT_PART * topk->rows *
+							(run->seg->header.ndocs / Max(docs, 1)));
 	int32		sum;
 
 	if (topk->hits.n > 0 || topk->hits.least > 1 || topk->primed ||
@@ -133,7 +141,7 @@ skx_topk_expect(SkxTopkRun *run, double docs)
 		rows > SKX_KTH_MAX)
 		return;
 	sum = skx_prime_segment(topk, &topk->segments[run->segment],
-							(uint64) rows);
+							(uint64) rows, skx_segment_warm(run->seg));
 	topk->hits.least = Max(topk->hits.least, sum);
 	skx_topk_batch_need(run);
 }
