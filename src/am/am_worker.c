@@ -170,23 +170,31 @@ skx_am_worker_merge(SkxAmWorker *w, const SkxMaintOptions *options)
 
 /*
  * The end of the file, once nothing is to be merged.  As long as it has to
- * wait, others may work in its place; true: it is to merge again before that.
+ * wait, others may work in its place; true: it is to merge again before that,
+ * or since a shorter file may leave another segment to move.
  */
 static bool
 skx_am_worker_shrink(SkxAmWorker *w)
 {
+	BlockNumber nblocks = RelationGetNumberOfBlocks(w->index);
+	SkxMaintStep step;
+
 	if (skx_worker_shrinks())
 	{
 		w->shrinks = true;
 		skx_maint_patience(&w->patience, SKX_WORKER_PATIENCE);
 		w->patience.called = skx_worker_called;
+		w->patience.merges = true;
 	}
 	if (!w->shrinks)
 		return false;
 	if (!skx_worker_pause())
 		skx_maint_patience(&w->patience, 0);
-	w->shrinks = skx_maint_shrink(w->index, &w->patience) == SKX_STEP_BUSY &&
-		w->patience.others > 0 && w->patience.vacuum > 0;
+	step = skx_maint_shrink(w->index, &w->patience);
+	w->shrinks = w->patience.others > 0 && w->patience.vacuum > 0 &&
+		(step == SKX_STEP_BUSY ||
+		 (step == SKX_STEP_DONE &&
+		  RelationGetNumberOfBlocks(w->index) < nblocks));
 	return w->shrinks;
 }
 

@@ -157,6 +157,12 @@ extern bool skx_compat_truncates(Relation heap);
 extern bool skx_compat_removable(Relation heap, uint64 safexid);
 
 /*
+ * What the above answers with may be as old as the transaction id that was the
+ * oldest at the last look; this looks at all processes again.
+ */
+extern void skx_compat_horizon_anew(Relation heap);
+
+/*
  * Has another process a lock on the relation, of whatever mode?  Unless
  * `vacuums`, VACUUM does not count, nor one that `but` knows: they use nothing
  * of an index without a lock of its own.  A process that takes its lock while

@@ -183,6 +183,13 @@ skx_compat_removable(Relation heap, uint64 safexid)
 										  FullTransactionIdFromU64(safexid));
 }
 
+void
+skx_compat_horizon_anew(Relation heap)
+{
+	(void) GetOldestNonRemovableTransactionId(RELATION_IS_LOCAL(heap) ? NULL :
+											  heap);
+}
+
 #if PG_VERSION_NUM >= 170000
 #define SKX_COMPAT_PROC(vxid)	ProcNumberGetProc((vxid).procNumber)
 #else

@@ -128,7 +128,8 @@ extern SkxMaintStep skx_maint_merge_step(Relation index,
  *
  * Makes the file shorter where many pages at its end are free, or could be, and
  * that of its table may be made shorter.  Waits for other processes that use
- * the index as long as the patience lasts, and takes that time off it.  Assigns
+ * the index, and for a caller that `merges` until free pages may be
+ * overwritten, as long as the patience lasts, and takes that time off it.  Assigns
  * an xid, so it is not for parallel mode.  wanted: is there so much at the end?
  */
 typedef struct SkxMaintPatience
@@ -136,6 +137,8 @@ typedef struct SkxMaintPatience
 	int			others;			/* ms */
 	int			vacuum;			/* ms, while nothing but VACUUM is in the way */
 	bool		(*called) (void);	/* NULL, or: true ends the wait */
+	bool		merges;			/* the caller merges again when it is told
+								 * that something is in the way */
 } SkxMaintPatience;
 
 extern void skx_maint_patience(SkxMaintPatience *patience, int ms);

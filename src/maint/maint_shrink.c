@@ -9,6 +9,7 @@
  */
 #include "postgres.h"
 
+#include "access/transam.h"
 #include "access/xact.h"
 #include "compat/compat.h"
 #include "executor/instrument.h"
@@ -66,6 +67,12 @@ skx_maint_shrink_end(Relation index, const SkxView *view, BlockNumber *newest)
 	return end;
 }
 
+static BlockNumber
+skx_maint_shrink_least(BlockNumber nblocks)
+{
+	return Max(SKX_SHRINK_LEAST, nblocks / SKX_SHRINK_PART);
+}
+
 /*
  * What the pool keeps does not count; but pages past the allocated part do,
  * which a shrink that was cut short has left.
@@ -76,7 +83,7 @@ skx_maint_shrink_worth(Relation index, const SkxView *view, BlockNumber end)
 	BlockNumber nblocks = Max(RelationGetNumberOfBlocks(index),
 							  view->meta.nblocks);
 
-	return nblocks - end >= Max(SKX_SHRINK_LEAST, nblocks / SKX_SHRINK_PART) +
+	return nblocks - end >= skx_maint_shrink_least(nblocks) +
 		skx_manifest_pool_pages(view, end);
 }
 
@@ -170,23 +177,60 @@ skx_maint_patience(SkxMaintPatience *patience, int ms)
 	patience->vacuum = ms * SKX_SHRINK_VACUUM;
 }
 
+/* Between two looks at what others are in the way of; false: no longer. */
+static bool
+skx_maint_shrink_nap(Relation index, SkxMaintPatience *patience, int ms)
+{
+	skx_pace_point();
+	if (patience->others <= 0 || patience->vacuum <= 0 ||
+		(patience->called != NULL && patience->called()))
+		return false;
+	pg_usleep(ms * 1000);
+	if (skx_compat_others_hold(index, false, skx_maint_shrink_but_none) ||
+		!skx_compat_others_hold(index, true, skx_maint_shrink_but_none))
+		patience->others -= ms;
+	else
+		patience->vacuum -= ms;
+	return true;
+}
+
+/*
+ * Nothing at the end is free.  Segments move from there into free pages, which
+ * may not be overwritten yet: then it is time to merge again, after a while.
+ * Where no transaction has begun since they were freed, this one does.
+ */
+static SkxMaintStep
+skx_maint_shrink_not_yet(Relation index, SkxMaintPatience *patience)
+{
+	SkxView    *view = skx_maint_view(index, SKX_WAIT_ALL);
+	uint64		worth = skx_maint_shrink_least(view->meta.nblocks);
+	SkxManifestAwaited awaited = {0};
+
+	if (skx_maint_loose(index, view))
+		skx_manifest_awaited(index, view, &awaited);
+	pfree(view);
+	if (awaited.npages < worth)
+		return SKX_STEP_NONE;
+	if (awaited.left < awaited.npages)
+		return SKX_STEP_BUSY;
+	if (awaited.newest >= U64FromFullTransactionId(ReadNextFullTransactionId()))
+		(void) GetTopTransactionId();
+	else if (!skx_maint_shrink_nap(index, patience, SKX_PACE_CHECK))
+		return SKX_STEP_NONE;
+	return SKX_STEP_BUSY;
+}
+
 SkxMaintStep
 skx_maint_shrink(Relation index, SkxMaintPatience *patience)
 {
 	Assert(!IsInParallelMode());
 	if (!skx_maint_shrink_wanted(index))
-		return SKX_STEP_NONE;
+		return patience->merges ? skx_maint_shrink_not_yet(index, patience) :
+			SKX_STEP_NONE;
 	while (!skx_maint_shrink_lock(index))
 	{
-		skx_pace_point();
-		if (patience->others <= 0 || patience->vacuum <= 0 ||
-			(patience->called != NULL && patience->called()))
+		if (!skx_maint_shrink_nap(index, patience, SKX_SHRINK_NAP))
 			return SKX_STEP_BUSY;
-		pg_usleep(SKX_SHRINK_NAP * 1000);
-		if (skx_compat_others_hold(index, false, skx_maint_shrink_but_none))
-			patience->others -= SKX_SHRINK_NAP;
-		else
-			patience->vacuum -= SKX_SHRINK_NAP;
 	}
 	if (skx_manifest_lock(index, false))
 	{

@@ -459,8 +459,8 @@ skx_maint_cleanup_shrink(Relation index, void *arg)
 		(RelationNeedsWAL(index) && skx_manifest_has_standby());
 
 	skx_maint_patience(&patience, SKX_CLEANUP_PATIENCE);
-	if (!later && skx_maint_shrink(index, &patience) == SKX_STEP_DONE)
-		return;
+	if (!later)
+		(void) skx_maint_shrink(index, &patience);
 	if (!skx_maint_cleanup_slack(index) ||
 		skx_worker_ask(index, SKX_WORKER_SHRINK))
 		return;

@@ -164,6 +164,21 @@ extern BlockNumber skx_manifest_used(const SkxView *view,
 extern uint64 skx_manifest_reusable(Relation rel, const SkxView *view,
 									BlockNumber below, uint32 operation);
 extern uint64 skx_manifest_free(const SkxView *view);
+
+/*
+ * Free pages that were not to be overwritten as far as this process knew, and
+ * those that are not after a new look at all processes; `newest` is the last
+ * transaction id that they wait for.
+ */
+typedef struct SkxManifestAwaited
+{
+	uint64		npages;
+	uint64		left;
+	uint64		newest;
+} SkxManifestAwaited;
+
+extern void skx_manifest_awaited(Relation rel, const SkxView *view,
+								 SkxManifestAwaited *awaited);
 extern bool skx_manifest_move(Relation rel, SkxManifestMove *move);
 extern bool skx_manifest_shrink(Relation rel);
 

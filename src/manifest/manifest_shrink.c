@@ -97,6 +97,45 @@ skx_manifest_reusable(Relation rel, const SkxView *view, BlockNumber below,
 	return npages;
 }
 
+/* Free pages that may not be overwritten yet. */
+static uint64
+skx_manifest_awaited_now(Relation heap, const SkxView *view, uint64 *newest)
+{
+	uint64		npages = 0;
+	int			i;
+
+	*newest = 0;
+	for (i = 0; i < view->nextents; i++)
+	{
+		const SkxDiskExtent *e = &view->extents[i];
+
+		if (e->operation != 0 || e->safexid == 0 ||
+			skx_compat_removable(heap, e->safexid))
+			continue;
+		npages += e->npages;
+		*newest = Max(*newest, e->safexid);
+	}
+	return npages;
+}
+
+void
+skx_manifest_awaited(Relation rel, const SkxView *view,
+					 SkxManifestAwaited *awaited)
+{
+	Relation	heap = skx_compat_heap(rel);
+
+	memset(awaited, 0, sizeof(*awaited));
+	if (!skx_manifest_early(rel, heap))
+	{
+		awaited->npages = skx_manifest_awaited_now(heap, view,
+												   &awaited->newest);
+		if (awaited->npages > 0)
+			skx_compat_horizon_anew(heap);
+		awaited->left = skx_manifest_awaited_now(heap, view, &awaited->newest);
+	}
+	RelationClose(heap);
+}
+
 uint64
 skx_manifest_free(const SkxView *view)
 {

@@ -435,6 +435,29 @@ poll("SELECT pg_relation_size('${t}_v') / 8192 < $pages", 'and shorter afterward
 poll($idle, 'merged meanwhile: workers end');
 same($t, 'merged meanwhile');
 
+# So does one whose segments have no place to move to yet, since a query may still
+# read what is free.
+$t = table();
+$s->value("ALTER INDEX ${t}_v SET (pending_limit = '64MB')");
+settings('skipidx.max_workers' => 0, 'skipidx.reuse_early' => 'off');
+insert($t, 120000);
+
+my $reader = skx_session($node, 'd');
+
+$reader->value('BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT 1');
+$s->value("SELECT skipidx_flush('${t}_v')");
+settings('skipidx.max_workers' => 2);
+$s->value("VACUUM (INDEX_CLEANUP ON, TRUNCATE OFF) $t");
+$pages = $s->value("SELECT pg_relation_size('${t}_v') / 8192");
+sleep 1;
+is($s->value("SELECT pg_relation_size('${t}_v') / 8192 = $pages AND ($running) = 1"), 't', 'a reader: a worker waits');
+$reader->value('COMMIT');
+$reader->close;
+poll("SELECT pg_relation_size('${t}_v') / 8192 < $pages / 2", 'a reader: shorter afterwards');
+poll($idle, 'a reader: the worker ends');
+same($t, 'a reader');
+settings('skipidx.reuse_early' => 'auto');
+
 # A worker that takes long: the list grows, inserts go on, slower, and find
 # their way without it.
 fault('flush_read:wait');
