@@ -126,11 +126,12 @@ extern Node *skx_planner_column_expr(const IndexOptInfo *index, int column);
  *
  * known_query: of `document @@ query`, if it is a constant; NULL: it is not, or
  * the condition is another one.  may_gather: are bits of whole segments gathered
- * for one of them, as known values tell?  light_clauses: those for which none
+ * for one of them, as known values tell?  `ranked`: by a search in the order of
+ * that distance; NULL: by any scan.  light_clauses: those for which none
  * are, and what the others ask for beside that.
  */
 extern TSQuery skx_planner_known_query(const RestrictInfo *qual);
-extern bool skx_planner_may_gather(const List *clauses);
+extern bool skx_planner_may_gather(const List *clauses, const OpExpr *ranked);
 extern List *skx_planner_light_clauses(PlannerInfo *root, const List *clauses);
 
 /*

@@ -30,29 +30,38 @@ skx_planner_known_query(const RestrictInfo *qual)
 	return DatumGetTSQuery(value->constvalue);
 }
 
+/*
+ * A search by `ranked` asks documents with its words nothing more if the
+ * condition is that any of the same words is there.
+ */
 static bool
-skx_planner_gathers(const IndexClause *clause)
+skx_planner_gathers(const IndexClause *clause, const OpExpr *ranked)
 {
 	ListCell   *lc;
 
 	foreach(lc, clause->indexquals)
 	{
-		TSQuery		query = skx_planner_known_query(lfirst(lc));
+		const RestrictInfo *qual = lfirst_node(RestrictInfo, lc);
+		TSQuery		query = skx_planner_known_query(qual);
 
-		if (query != NULL && skx_query_may_gather(query))
+		if (query == NULL || !skx_query_may_gather(query))
+			continue;
+		if (ranked == NULL || !skx_query_is_any(query) ||
+			!skx_planner_is_ranking(lsecond(((OpExpr *) qual->clause)->args),
+									lsecond(ranked->args)))
 			return true;
 	}
 	return false;
 }
 
 bool
-skx_planner_may_gather(const List *clauses)
+skx_planner_may_gather(const List *clauses, const OpExpr *ranked)
 {
 	ListCell   *lc;
 
 	foreach(lc, clauses)
 	{
-		if (skx_planner_gathers(lfirst_node(IndexClause, lc)))
+		if (skx_planner_gathers(lfirst_node(IndexClause, lc), ranked))
 			return true;
 	}
 	return false;
@@ -95,7 +104,7 @@ skx_planner_light_clauses(PlannerInfo *root, const List *clauses)
 	{
 		IndexClause *clause = lfirst_node(IndexClause, lc);
 
-		if (skx_planner_gathers(clause))
+		if (skx_planner_gathers(clause, NULL))
 			clause = skx_planner_lighter(root, clause);
 		if (clause != NULL)
 			light = lappend(light, clause);

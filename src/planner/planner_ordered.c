@@ -269,7 +269,7 @@ skx_planner_add_column(PlannerInfo *root, RelOptInfo *rel,
 	List	   *clauses = skx_planner_index_clauses(root, index);
 
 	skx_planner_add_sorted(root, rel, index, clauses, column, key);
-	if (skx_planner_may_gather(clauses))
+	if (skx_planner_may_gather(clauses, NULL))
 		skx_planner_add_sorted(root, rel, index,
 							   skx_planner_light_clauses(root, clauses),
 							   column, key);

@@ -148,7 +148,7 @@ skx_planner_add_plain(PlannerInfo *root, RelOptInfo *rel, IndexOptInfo *index)
 
 	if (clauses != NIL && skx_planner_takes_more(index, clauses))
 		skx_planner_add_taking(root, rel, index, clauses);
-	if (!skx_planner_may_gather(clauses))
+	if (!skx_planner_may_gather(clauses, NULL))
 		return;
 	light = skx_planner_light_clauses(root, clauses);
 	if (light != NIL)
@@ -365,10 +365,12 @@ skx_planner_shared(RelOptInfo *rel, const CustomPath *whole, Cost divided,
 
 	foreach(lc, whole->custom_paths)
 	{
-		const List *clauses = lfirst_node(IndexPath, lc)->indexclauses;
+		const IndexPath *path = lfirst_node(IndexPath, lc);
 
 		/* each process would gather for itself */
-		if (skx_planner_may_gather(clauses))
+		if (skx_planner_may_gather(path->indexclauses,
+								   path->indexorderbys == NIL ? NULL :
+								   linitial_node(OpExpr, path->indexorderbys)))
 			return NULL;
 	}
 	if (workers <= 0)

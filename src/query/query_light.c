@@ -98,6 +98,22 @@ skx_query_is(const QueryItem *item, int oper)
 	return item->type == QI_OPR && item->qoperator.oper == oper;
 }
 
+bool
+skx_query_is_any(TSQuery query)
+{
+	const QueryItem *items = GETQUERY(query);
+	int			i;
+
+	for (i = 0; i < query->size; i++)
+	{
+		if (!skx_query_is(&items[i], OP_OR) &&
+			(items[i].type != QI_VAL || items[i].qoperand.prefix ||
+			 items[i].qoperand.weight != 0))
+			return false;
+	}
+	return query->size > 0;
+}
+
 /* Does an item follow from itself, as it is? */
 static inline bool
 skx_query_stays(const QueryItem *item, const SkxLightItem *light, int place)

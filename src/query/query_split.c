@@ -342,6 +342,8 @@ skx_query_of_words(const SkxQuery *query, const SkxLexeme *words, int n)
 	int			i;
 
 	*rest = *query;
+	if (skx_query_has_each(query->root, words, n))
+		return NULL;
 	if (query->root->kind != SKX_NODE_AND)
 		return rest;
 	rest->root = skx_query_new_node(SKX_NODE_AND, query->root->nchildren);

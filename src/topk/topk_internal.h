@@ -299,8 +299,14 @@ extern bool skx_topk_share_search(SkxTopk *topk);
 extern int	skx_topk_share_rows(const SkxTopk *topk);
 extern void skx_topk_share_meet(SkxTopkRun *run);
 
-/* topk_scan.c : does skipidx.search_budget end searches? */
+/*
+ * topk_scan.c
+ *
+ * is_budgeted: does skipidx.search_budget end searches?  gathers: does a search
+ * by these words begin on a segment with a pass over many lists of the filter?
+ */
 extern bool skx_topk_is_budgeted(void);
+extern bool skx_topk_gathers(const SkxScorer *scorer, const SkxQuery *filter);
 
 /* topk_pending.c : adds the pending documents to the hits */
 extern void skx_topk_pending(SkxTopk *topk);

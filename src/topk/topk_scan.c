@@ -189,6 +189,41 @@ skx_topk_relate_any(SkxTopk *topk)
 	topk->split.nprefixes = 0;
 }
 
+/* Words that are ranked by, each once: their terms ascend. */
+static SkxLexeme *
+skx_topk_scored_words(const SkxScorer *scorer, int *nwords)
+{
+	SkxLexeme  *words = palloc_extended(sizeof(SkxLexeme) *
+										((Size) scorer->nplain + 1),
+										MCXT_ALLOC_HUGE);
+	int			n = 0;
+	int			i;
+
+	for (i = 0; i < scorer->nplain; i++)
+	{
+		SkxLexeme	word = {scorer->terms[i].lexeme, scorer->terms[i].len};
+
+		if (n == 0 || skx_intake_compare_lexeme(&words[n - 1], &word) != 0)
+			words[n++] = word;
+	}
+	*nwords = n;
+	return words;
+}
+
+bool
+skx_topk_gathers(const SkxScorer *scorer, const SkxQuery *filter)
+{
+	const SkxQuery *rest;
+	SkxLexeme  *words;
+	int			n;
+
+	if (!skx_query_gathers(filter) || scorer->nplain < scorer->nterms)
+		return skx_query_gathers(filter);
+	words = skx_topk_scored_words(scorer, &n);
+	rest = skx_query_of_words(filter, words, n);
+	return rest != NULL && skx_query_gathers(rest);
+}
+
 /*
  * What the words that are ranked by make true need not be asked of documents
  * with one of them.
@@ -198,22 +233,12 @@ skx_topk_take_words(SkxTopk *topk)
 {
 	const SkxScorer *scorer = topk->scorer;
 	SkxLexeme  *words;
-	int			n = 0;
-	int			i;
+	int			n;
 
 	topk->rest_of_words = unconstify(SkxQuery *, topk->request.filter);
 	if (scorer->nplain < scorer->nterms)
 		return;
-	words = palloc_extended(sizeof(SkxLexeme) * ((Size) scorer->nplain + 1),
-							MCXT_ALLOC_HUGE);
-	/* they ascend; those of several labels repeat */
-	for (i = 0; i < scorer->nplain; i++)
-	{
-		SkxLexeme	word = {scorer->terms[i].lexeme, scorer->terms[i].len};
-
-		if (n == 0 || skx_intake_compare_lexeme(&words[n - 1], &word) != 0)
-			words[n++] = word;
-	}
+	words = skx_topk_scored_words(scorer, &n);
 	topk->rest_of_words = skx_query_of_words(topk->request.filter, words, n);
 	if (topk->split.rest != NULL)
 		topk->split.rest = skx_query_of_words(topk->split.rest, words, n);

@@ -90,8 +90,8 @@ skx_topk_share_init(SkxTopkShare *share, const SkxScorer *scorer,
 	share->max_hits = (uint32) share->rows * nprocesses;
 	share->hits = skx_topk_share_hits_offset(scorer);
 	share->alone = scorer == NULL || scorer->nterms == 0 ||
-		!skx_topk_share_is_small(rows) || scorer->nplain != scorer->nterms || skx_query_gathers(filter) ||
-		skx_topk_is_budgeted();
+		!skx_topk_share_is_small(rows) || scorer->nplain != scorer->nterms ||
+		skx_topk_gathers(scorer, filter) || skx_topk_is_budgeted();
 	if (scorer != NULL)
 	{
 		share->options = scorer->options;

@@ -69,7 +69,7 @@ sub text_query
 	my @words = map { word() } 1 .. 1 + int rand 4;
 
 	return one_of(join(' & ', @words), join(' | ', @words), join(' | ', @words), "$words[0] & !" . word(), "!$words[0]", 'wall <-> half',
-		'half <2> tenth', 'k1:*', 'x12:* | rare', 'half & k2:*', join(' | ', map { "k$_" } 1 .. 80));
+		'half <2> tenth', 'k1:*', 'x12:* | rare', 'half & k2:*', join(' | ', map { "k$_" } 1 .. one_of(80, 150)));
 }
 
 # Everything that is asked: [kind, FROM and WHERE, ORDER BY and LIMIT]
@@ -257,6 +257,24 @@ for my $case ([ 'half & !tenth', 1 ], [ 'half & !tent:*', 0 ], [ 'half | w1 | w2
 
 		is($plan =~ /Parallel Custom Scan/ ? 1 : 0, $divided, ($divided ? 'by several: ' : 'alone: ') . substr($sql, 0, 60));
 	}
+}
+
+# Very many words that are ranked by: lists are begun anew in each part.
+{
+	my $words = join(' | ', map { "k$_" } 1 .. 200);
+	my $sql = "SELECT id FROM docs WHERE v \@\@ '$words' ORDER BY v <\@> '$words'::tsquery LIMIT 10";
+	my @nodes;
+
+	for my $mode (qw(alone together))
+	{
+		$s->value($mode{$mode});
+		my @plan = plan_of($s, $sql);
+		my ($scan) = grep { ($_->{'Custom Plan Provider'} // '') eq 'Skipidx Scan' } @plan;
+		push @nodes, $scan->{Nodes};
+		is(scalar(grep { $_->{'Parallel Aware'} } @plan), $mode eq 'alone' ? 0 : 1, "very many words: $mode");
+	}
+	cmp_ok($nodes[1], '>', 4 * $nodes[0], "very many words: in parts ($nodes[0], $nodes[1] nodes)");
+	unlike($s->value("EXPLAIN (COSTS OFF) " . $sql =~ s/k1 /k1:* /gr), qr/Parallel Custom Scan/, "$_: alone") for 'a prefix among them';
 }
 
 # ---- scans that begin again, prepared statements, partitions ----
