@@ -342,6 +342,9 @@ extern bool skx_planner_is_worth(Cost cost, double times);
 extern CustomPath *skx_planner_shared(RelOptInfo *rel, const CustomPath *whole,
 									  Cost divided, double pages);
 
+/* planner_divided.c : partial paths of scans in no order that are worth it */
+extern void skx_planner_add_divided(RelOptInfo *rel);
+
 /* What processes other than the leader have read, in shared memory. */
 typedef struct SkxSharedReads
 {

@@ -547,6 +547,7 @@ skx_planner_set_rel_pathlist(PlannerInfo *root, RelOptInfo *rel, Index rti,
 	skx_planner_charge_paths(root, rel);
 	if (ranked)
 		skx_planner_charge_unknown(root, rel);
+	skx_planner_add_divided(rel);
 	if (!skx_planner_custom)
 		return;
 	skx_planner_add_columns(root, rel);

@@ -55,7 +55,7 @@ typedef struct SkxShareReader
  * as is `parts`.  take gives the next part; false: there is none left.  The
  * parts of a process ascend, and what is pending is the last of all.  done tells
  * that n parts that were taken are done; true: now all are, which one process
- * is told.
+ * is told.  is_done: are all?
  */
 extern void skx_share_init(SkxShare *share);
 extern void skx_share_restart(SkxShare *share);
@@ -66,6 +66,7 @@ extern void skx_share_begin(SkxShareReader *reader, SkxShare *share,
 							uint32 parts);
 extern bool skx_share_take(SkxShareReader *reader, SkxSharePart *part);
 extern bool skx_share_done(SkxShareReader *reader, uint64 n);
+extern bool skx_share_is_done(const SkxShareReader *reader);
 
 /* The documents of a view's segments, in its order. */
 extern uint32 *skx_share_ndocs(const SkxView *view);

@@ -145,14 +145,32 @@ skx_share_take(SkxShareReader *reader, SkxSharePart *part)
 	return true;
 }
 
-bool
-skx_share_done(SkxShareReader *reader, uint64 n)
+/* Parts of all. */
+static uint64
+skx_share_total(const SkxShareReader *reader)
 {
 	uint64		total = 1;
 	int			i;
 
 	for (i = 0; i < reader->nsegments; i++)
 		total += skx_share_nparts(reader, i);
-	return n > 0 &&
-		pg_atomic_add_fetch_u64(&reader->share->done, n) == total;
+	return total;
+}
+
+bool
+skx_share_done(SkxShareReader *reader, uint64 n)
+{
+	return n > 0 && pg_atomic_add_fetch_u64(&reader->share->done, n) ==
+		skx_share_total(reader);
+}
+
+bool
+skx_share_is_done(const SkxShareReader *reader)
+{
+	bool		done = pg_atomic_read_u64(&reader->share->done) ==
+		skx_share_total(reader);
+
+	/* before what the others have left is read */
+	pg_read_barrier();
+	return done;
 }

@@ -396,6 +396,8 @@ skx_topk_batch_hit(SkxTopkRun *run, uint32 doc, int32 sum)
 	if (sum < run->need)
 		return;
 	skx_topk_hits_add(run->topk, &hit);
+	if (run->topk->share != NULL && !run->topk->has_after)
+		skx_topk_share_hit(run->topk, sum);
 	skx_topk_batch_need(run);
 }
 

@@ -89,7 +89,9 @@ struct SkxTopk
 	ItemPointerData *pending;
 
 	SkxTopkShare *share;		/* as long as there are other processes */
-	int32		reached;		/* a sum of enough documents in one of them */
+	int32		reached;		/* a sum of enough documents in all of them */
+	int			news;			/* hits that were counted since it was asked
+								 * for */
 	SkxHits		hits;
 	int			rows;			/* that the next pass looks for */
 	uint64		before;			/* hits of earlier searches, about */
@@ -291,12 +293,13 @@ skx_topk_ceiling_tf(const SkxScoreTerm *term, const SkxCursor *c, int i,
  * topk_share.c : with other processes
  *
  * search goes through what this one takes, and leaves the hits; true: it is the
- * last one, and has the hits of all segments.  rows: that it is for, 0 where
- * other processes do not take part.  meet tells the others what is reached here,
- * and learns what is there.
+ * one that has the hits of all segments.  rows: that it is for, 0 where
+ * other processes do not take part.  hit counts one.  meet tells the others what
+ * is reached here, and learns what is there.
  */
 extern bool skx_topk_share_search(SkxTopk *topk);
 extern int	skx_topk_share_rows(const SkxTopk *topk);
+extern void skx_topk_share_hit(SkxTopk *topk, int32 sum);
 extern void skx_topk_share_meet(SkxTopkRun *run);
 
 /*

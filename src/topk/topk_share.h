@@ -4,9 +4,10 @@
  *
  * Each takes parts of the segments, and finds the best documents of these; what
  * as many documents as are looked for reach in one of them, the others need
- * not go below.  The process that is the last to end has the hits of all, adds
+ * not go below.  The leader waits for the others, has the hits of all then, adds
  * the pending documents, and gives the rows, further ones by further searches
  * of its own: in that order they are one process's, and so no other gives any.
+ * Where the leader takes no part, the last process does all this.
  */
 #ifndef SKX_TOPK_TOPK_SHARE_H
 #define SKX_TOPK_TOPK_SHARE_H

@@ -213,6 +213,22 @@ for my $query ('half | rare', 'half & tenth', 'wall | k7 | x9', 'half & rare & w
 	cmp_ok($scored[1], '<=', 4 * $scored[0] + 3000, "$query: $scored[1] postings scored, $scored[0] alone");
 }
 
+# Rows of few pages of the index and many of the table are read by several, where that is worth it.
+{
+	my $sql = "SELECT sum(id) FROM docs WHERE v \@\@ 'half'";
+
+	$s->value("$mode{together}; RESET min_parallel_index_scan_size");
+	for my $case ([ 10, 1 ], [ 1000, 0 ])
+	{
+		my ($setup, $divided) = @$case;
+
+		$s->value("SET parallel_setup_cost = $setup");
+		is(($s->value("EXPLAIN $sql") =~ /Parallel Index Scan/ ? 1 : 0), $divided, "rows: a process costs $setup");
+	}
+	$s->value('SET parallel_setup_cost = 10');
+	is(scalar(grep { ($_->{'Workers Launched'} // 0) > 0 } plan_of($s, $sql)), 1, 'rows: by several processes');
+}
+
 # By default nothing that takes milliseconds is given to several.
 $s->value('RESET ALL');
 for my $sql ("SELECT id FROM docs WHERE v \@\@ 'half | rare' ORDER BY v <\@> 'half | rare'::tsquery LIMIT 10", "SELECT count(*) FROM docs WHERE v \@\@ 'half & !tenth'",
@@ -244,9 +260,9 @@ unlike($s->value("EXPLAIN SELECT (SELECT id FROM docs ORDER BY v <\@> q LIMIT 1)
 
 # What each process would gather of a whole segment for itself.
 $s->value('SET enable_bitmapscan = on');
-my $many = join(' | ', 'half', map { "w$_" } 1 .. 200);
+my $gathered = join(' | ', 'half', map { "w$_" } 1 .. 200);
 
-for my $case ([ 'half & !tenth', 1 ], [ 'half & !tent:*', 0 ], [ 'half | w1 | w2', 1 ], [ $many, 0 ])
+for my $case ([ 'half & !tenth', 1 ], [ 'half & !tent:*', 0 ], [ 'half | w1 | w2', 1 ], [ $gathered, 0 ])
 {
 	my ($query, $divided) = @$case;
 
@@ -462,6 +478,62 @@ SQL2
 	}
 	cmp_ok($shared, '<=', $times * $alone + 1500, "$shared postings scored $times times, $alone alone");
 	$s->value('RESET ALL');
+}
+# The leader gives the rows, so it waits for a worker that has not left what it
+# found: until it has, until it fails, or until the query is cancelled.
+{
+	my $words = join(' | ', map { "k$_" } 1 .. 200);
+	my $best = "SELECT id, v <\@> '$words'::tsquery FROM docs WHERE v \@\@ '$words' ORDER BY v <\@> '$words'::tsquery LIMIT 300";
+	my $explain = 'EXPLAIN (ANALYZE, VERBOSE, FORMAT JSON, COSTS OFF, TIMING OFF, SUMMARY OFF)';
+	my $leader = $s->value('SELECT pg_backend_pid()');
+
+	# The worker stops at its second part, the leader has passed that before; false:
+	# it took all parts before the worker came.
+	my $stopped = sub {
+		my ($sql) = @_;
+
+		$s->value("SET skipidx.fault = 'share_take:wait:2'; SET max_parallel_workers = 0; SET enable_bitmapscan = off");
+		$s->value($best);
+		$writer->value('SELECT pg_advisory_lock(7564152, ' . skx_fault_lock('share_take') . ')');
+		$s->value('RESET max_parallel_workers');
+		$s->start($sql);
+		while (!$s->{gone})
+		{
+			return 1 if $writer->value("SELECT count(*) FROM pg_stat_activity WHERE pid = $leader AND wait_event = 'ParallelFinish'") == 1
+			  && $writer->value("SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted") == 1;
+			last if defined $s->ready;
+		}
+		$writer->value('SELECT pg_advisory_unlock_all()');
+		return 0;
+	};
+
+	$s->value("$mode{together}; SET max_parallel_workers_per_gather = 1");
+	$s->value("LOAD 'skipidx'; SET max_parallel_workers = 0");
+	my $want = $s->value($best);
+
+	for my $case ([ $best, 'SELECT 1', undef ], [ "$explain $best", 'SELECT 1', undef ], [ $best, "SELECT pg_cancel_backend($leader)", qr/57014/ ],
+		[ $best, "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE leader_pid = $leader AND pid <> $leader", qr/57P01|terminating/ ])
+	{
+		my ($sql, $do, $error) = @$case;
+		my $tries = 0;
+
+		$tries++ while $tries < 20 && !$stopped->($sql);
+		cmp_ok($tries, '<', 20, "the leader waits: $do");
+		$writer->value($do);
+		$writer->value('SELECT pg_advisory_unlock_all()') if !defined $error;
+		my $got = $s->finish;
+		$writer->value('SELECT pg_advisory_unlock_all()');
+		if (defined $error) { like($got, $error, "it ends: $do"); }
+		elsif ($sql eq $best) { is($got, $want, 'and has the rows of all'); }
+		else
+		{
+			my %kind = kinds_of(nodes(decode_json($got)->[0]{Plan}));
+
+			is_deeply([ map { $_->{'Actual Rows'} } @{ $kind{rank}{Workers} } ], [0], 'the worker gives none');
+		}
+	}
+	$s->value("RESET ALL; $mode{together}; SET max_parallel_workers_per_gather = 1");
+	is($s->value($best), $want, 'and then all rows again');
 }
 $s->value("$mode{together}; SET parallel_leader_participation = off");
 for my $what ('error', 'cancel')
