@@ -15,6 +15,7 @@ use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use SkipidxTest qw(skx_node skx_database skx_session skx_seed skx_fault_lock);
 use Test::More;
+use Time::HiRes qw(sleep);
 
 my $seed = skx_seed(370);
 my $many = ($ENV{SKX_RANK_QUERIES} // 0) >= 1000 ? 400 : 40;
@@ -497,14 +498,18 @@ SQL2
 		$writer->value('SELECT pg_advisory_lock(7564152, ' . skx_fault_lock('share_take') . ')');
 		$s->value('RESET max_parallel_workers');
 		$s->start($sql);
-		while (!$s->{gone})
+		for (1 .. 2000)
 		{
 			return 1 if $writer->value("SELECT count(*) FROM pg_stat_activity WHERE pid = $leader AND wait_event = 'ParallelFinish'") == 1
 			  && $writer->value("SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted") == 1;
-			last if defined $s->ready;
+			if (defined $s->ready)
+			{
+				$writer->value('SELECT pg_advisory_unlock_all()');
+				return 0;
+			}
+			sleep 0.01;
 		}
-		$writer->value('SELECT pg_advisory_unlock_all()');
-		return 0;
+		die 'the leader does not come to wait';
 	};
 
 	$s->value("$mode{together}; SET max_parallel_workers_per_gather = 1");
