@@ -176,7 +176,7 @@ skx_am_worker_merge(SkxAmWorker *w, const SkxMaintOptions *options)
 static bool
 skx_am_worker_shrink(SkxAmWorker *w)
 {
-	BlockNumber nblocks = RelationGetNumberOfBlocks(w->index);
+	BlockNumber nblocks;
 	SkxMaintStep step;
 
 	if (skx_worker_shrinks())
@@ -190,6 +190,7 @@ skx_am_worker_shrink(SkxAmWorker *w)
 		return false;
 	if (!skx_worker_pause())
 		skx_maint_patience(&w->patience, 0);
+	nblocks = RelationGetNumberOfBlocks(w->index);
 	step = skx_maint_shrink(w->index, &w->patience);
 	w->shrinks = w->patience.others > 0 && w->patience.vacuum > 0 &&
 		(step == SKX_STEP_BUSY ||

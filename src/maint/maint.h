@@ -129,8 +129,9 @@ extern SkxMaintStep skx_maint_merge_step(Relation index,
  * Makes the file shorter where many pages at its end are free, or could be, and
  * that of its table may be made shorter.  Waits for other processes that use
  * the index, and for a caller that `merges` until free pages may be
- * overwritten, as long as the patience lasts, and takes that time off it.  Assigns
- * an xid, so it is not for parallel mode.  wanted: is there so much at the end?
+ * overwritten, as long as the patience lasts, and takes that time off it.
+ * Assigns an xid, so it is not for parallel mode.  wanted: is there so much at
+ * the end?
  */
 typedef struct SkxMaintPatience
 {

@@ -449,7 +449,8 @@ skx_maint_cleanup_slack(Relation index)
  * know of.  A worker does it then; and where there is a standby, which keeps
  * the lock until the transaction ends, and VACUUM's may be long; and where
  * another process uses the index, such as the worker that still merges what a
- * load has left: it has more patience than a command's user.
+ * load has left: it has more patience than a command's user; and where so much
+ * is free still that segments may move, later, too.
  */
 static void
 skx_maint_cleanup_shrink(Relation index, void *arg)

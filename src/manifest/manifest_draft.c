@@ -57,8 +57,7 @@ skx_manifest_draft(Relation rel)
 
 		draft->extents[i].e = *e;
 		draft->extents[i].reusable = e->operation == 0 &&
-			(e->safexid == 0 || early ||
-			 skx_compat_removable(draft->heap, e->safexid));
+			skx_manifest_may_reuse(draft->heap, e, early);
 		if (early && e->operation == 0)
 		{
 			/* for good: one that finds readers can use them, too */

@@ -144,3 +144,10 @@ skx_manifest_early(Relation rel, Relation heap)
 		!skx_manifest_early_noted(RelationGetRelid(rel)) &&
 		!skx_compat_others_hold(rel, false, skx_worker_is);
 }
+
+bool
+skx_manifest_may_reuse(Relation heap, const SkxDiskExtent *extent, bool early)
+{
+	return extent->safexid == 0 || early ||
+		skx_compat_removable(heap, extent->safexid);
+}

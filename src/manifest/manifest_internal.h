@@ -45,9 +45,12 @@ extern void skx_manifest_check_growth(Relation rel, BlockNumber nblocks,
  * that is free in that may be used; never of a table that logical decoding
  * reads, which has no snapshot of this kind.  The caller of early holds the
  * heavyweight lock on the metapage, or takes the answer for a guess.
+ * may_reuse: may what is free there be overwritten, as far as this process knows?
  */
 extern void skx_manifest_early_note(Oid index);
 extern bool skx_manifest_early(Relation rel, Relation heap);
+extern bool skx_manifest_may_reuse(Relation heap, const SkxDiskExtent *extent,
+								   bool early);
 
 /*
  * A new root: the present one, edited, until flip makes it the present one.

@@ -89,8 +89,7 @@ skx_manifest_reusable(Relation rel, const SkxView *view, BlockNumber below,
 										 Min(e->block + e->npages, below));
 
 		if ((e->operation == 0 || e->operation == operation) && from < end &&
-			(e->safexid == 0 || early ||
-			 skx_compat_removable(heap, e->safexid)))
+			skx_manifest_may_reuse(heap, e, early))
 			npages += end - from;
 	}
 	RelationClose(heap);
@@ -109,8 +108,7 @@ skx_manifest_awaited_now(Relation heap, const SkxView *view, uint64 *newest)
 	{
 		const SkxDiskExtent *e = &view->extents[i];
 
-		if (e->operation != 0 || e->safexid == 0 ||
-			skx_compat_removable(heap, e->safexid))
+		if (e->operation != 0 || skx_manifest_may_reuse(heap, e, false))
 			continue;
 		npages += e->npages;
 		*newest = Max(*newest, e->safexid);

@@ -168,9 +168,9 @@ extern bool skx_query_gathers_words(const SkxQuery *query);
  * query_light.c : the same of a query that was not compiled
  *
  * may_gather: true at least if it gathers.  is_any: of plain words, any will
- * do.  light: what follows from it and does
- * not, a query of some of its words that matches wherever it does; NULL where
- * there is none, or it does not gather.
+ * do.  light: what follows from it and does not, a query of some of its words
+ * that matches wherever it does; NULL where there is none, or it does not
+ * gather.
  */
 extern bool skx_query_may_gather(TSQuery query);
 extern bool skx_query_is_any(TSQuery query);

@@ -189,7 +189,7 @@ skx_topk_relate_any(SkxTopk *topk)
 	topk->split.nprefixes = 0;
 }
 
-/* Words that are ranked by, each once: their terms ascend. */
+/* Words that are ranked by; they ascend, and those of several labels repeat. */
 static SkxLexeme *
 skx_topk_scored_words(const SkxScorer *scorer, int *nwords)
 {
@@ -217,8 +217,10 @@ skx_topk_gathers(const SkxScorer *scorer, const SkxQuery *filter)
 	SkxLexeme  *words;
 	int			n;
 
-	if (!skx_query_gathers(filter) || scorer->nplain < scorer->nterms)
-		return skx_query_gathers(filter);
+	if (!skx_query_gathers(filter))
+		return false;
+	if (scorer->nplain < scorer->nterms)
+		return true;
 	words = skx_topk_scored_words(scorer, &n);
 	rest = skx_query_of_words(filter, words, n);
 	return rest != NULL && skx_query_gathers(rest);

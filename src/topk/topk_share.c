@@ -13,8 +13,8 @@
 #include "storage/condition_variable.h"
 #include "topk/topk_internal.h"
 #include "topk/topk_share.h"
-#include "utils/wait_event.h"
 #include "utils/memutils.h"
+#include "utils/wait_event.h"
 
 /* Parts of a segment: lists are opened again for each. */
 #define SKX_TOPK_PARTS		16
@@ -93,18 +93,19 @@ skx_topk_share_size(const SkxScorer *scorer, uint64 rows, int nprocesses)
 	return size;
 }
 
+/* No process is in the search. */
 static void
 skx_topk_share_reset(SkxTopkShare *share)
 {
 	int			i;
 
 	for (i = 0; i < SKX_TOPK_CLASSES; i++)
-		pg_atomic_write_u32(&share->classes[i], 0);
+		pg_atomic_init_u32(&share->classes[i], 0);
 	pg_atomic_init_flag(&share->claimed);
-	pg_atomic_write_u32(&share->reached, 0);
-	pg_atomic_write_u32(&share->least, 0);
-	pg_atomic_write_u32(&share->nhits, 0);
-	pg_atomic_write_u32(&share->owner, SKX_OWNER_NONE);
+	pg_atomic_init_u32(&share->reached, 0);
+	pg_atomic_init_u32(&share->least, 0);
+	pg_atomic_init_u32(&share->nhits, 0);
+	pg_atomic_init_u32(&share->owner, SKX_OWNER_NONE);
 }
 
 /* By which the largest sums are of the last class; larger ones are, too. */
@@ -136,8 +137,6 @@ skx_topk_share_init(SkxTopkShare *share, const SkxScorer *scorer,
 	share->alone = scorer == NULL || scorer->nterms == 0 ||
 		!skx_topk_share_is_small(rows) || scorer->nplain != scorer->nterms ||
 		skx_topk_gathers(scorer, filter) || skx_topk_is_budgeted();
-	for (i = 0; i < SKX_TOPK_CLASSES; i++)
-		pg_atomic_init_u32(&share->classes[i], 0);
 	share->shift = 0;
 	if (scorer != NULL)
 	{
@@ -147,10 +146,6 @@ skx_topk_share_init(SkxTopkShare *share, const SkxScorer *scorer,
 		memcpy(share->numbers, share->pins.dfs,
 			   sizeof(uint64) * share->pins.n);
 	}
-	pg_atomic_init_u32(&share->reached, 0);
-	pg_atomic_init_u32(&share->least, 0);
-	pg_atomic_init_u32(&share->nhits, 0);
-	pg_atomic_init_u32(&share->owner, SKX_OWNER_NONE);
 	ConditionVariableInit(&share->done);
 	for (i = 0; i < SKX_TOPK_COUNTERS; i++)
 		pg_atomic_init_u64(&share->work[i], 0);

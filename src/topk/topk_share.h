@@ -3,8 +3,8 @@
  *	  One search by several processes.
  *
  * Each takes parts of the segments, and finds the best documents of these; what
- * as many documents as are looked for reach in one of them, the others need
- * not go below.  The leader waits for the others, has the hits of all then, adds
+ * as many documents as are looked for reach in all of them, none needs to go
+ * below.  The leader waits for the others, has the hits of all then, adds
  * the pending documents, and gives the rows, further ones by further searches
  * of its own: in that order they are one process's, and so no other gives any.
  * Where the leader takes no part, the last process does all this.

@@ -214,6 +214,22 @@ for my $query ('half | rare', 'half & tenth', 'wall | k7 | x9', 'half & rare & w
 	cmp_ok($scored[1], '<=', 4 * $scored[0] + 3000, "$query: $scored[1] postings scored, $scored[0] alone");
 }
 
+# So it is where no process has as many hits as are asked for by itself: hits of
+# all count.
+{
+	my $sql = "SELECT id FROM docs WHERE v \@\@ 'wall | half | tenth | k7' ORDER BY v <\@> 'wall | half | tenth | k7'::tsquery LIMIT 10000";
+	my %candidates = (alone => 0, together => 0);
+
+	for my $mode (('alone', 'together') x 5)
+	{
+		$s->value($mode{$mode});
+		$s->value('SET max_parallel_workers_per_gather = 1') if $mode eq 'together';
+		my ($scan) = grep { ($_->{'Custom Plan Provider'} // '') eq 'Skipidx Scan' } plan_of($s, $sql);
+		$candidates{$mode} += $scan->{Candidates};
+	}
+	cmp_ok($candidates{together}, '<=', 1.12 * $candidates{alone}, "$candidates{together} candidates in five searches, $candidates{alone} alone");
+}
+
 # Rows of few pages of the index and many of the table are read by several, where that is worth it.
 {
 	my $sql = "SELECT sum(id) FROM docs WHERE v \@\@ 'half'";
