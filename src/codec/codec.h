@@ -111,8 +111,8 @@ extern bool skx_codec_bits_between(const uint8 *src, const uint8 *end, int n,
 								   int width, uint32 least, uint32 span,
 								   uint64 *bits);
 
-/* codec_count.c : how many bits of the words are set */
-extern uint64 skx_codec_count(const uint64 *bits, int nwords);
+/* codec_count.c : how many bits of the words, anywhere in memory, are set */
+extern uint64 skx_codec_count(const void *bits, int nwords);
 
 /*
  * codec_pfor.c : 128 values, patched frame of reference
@@ -162,9 +162,10 @@ extern const uint8 *skx_codec_pfor_skip(const uint8 *src, const uint8 *end);
  * 64 * nwords), by words where the form allows; it needs no decoded documents,
  * leaves other bits alone, and returns false for damaged bytes, some bits
  * being set already perhaps.
- * keep looks `some` documents after `base` up in the bits of a sub-block; those
- * that it has are written to `dst`, which may be where they are, and counted.
- * -1: its form has no bits (or is damaged), it has to be decoded.
+ * keep looks those of `some` ascending documents that are before `limit` up in
+ * the bits of a sub-block; those that it has are written to `dst`, which may be
+ * where they are, and counted in *kept.  Returns how many were looked up; -1:
+ * its form has no bits (or is damaged), it has to be decoded.
  */
 #define SKX_SUBBLOCK_BODY_MAX	(2 + 520 + 64 + 1 + 4 * SKX_PFOR_MAX)
 #define SKX_BITSET_MIN			3
@@ -184,7 +185,7 @@ extern const uint8 *skx_codec_subblock_labels(const uint8 *body,
 											  SkxPostings *p);
 extern int	skx_codec_subblock_keep(const uint8 *src, const uint8 *end, int n,
 									uint32 base, const uint32 *docs, int some,
-									uint32 *dst);
+									uint32 limit, uint32 *dst, int *kept);
 extern bool skx_codec_subblock_fill(const uint8 *src, const uint8 *end, int n,
 									uint32 base, uint32 window, uint64 *bits,
 									int nwords);

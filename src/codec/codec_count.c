@@ -14,18 +14,24 @@
 #include "codec/codec_internal.h"
 
 static pg_attribute_always_inline uint64
-skx_codec_count_words(const uint64 *bits, int nwords)
+skx_codec_count_words(const void *bits, int nwords)
 {
+	const char *from = bits;
 	uint64		n = 0;
 	int			i;
 
 	for (i = 0; i < nwords; i++)
-		n += __builtin_popcountll(bits[i]);
+	{
+		uint64		word;
+
+		memcpy(&word, from + i * sizeof(word), sizeof(word));
+		n += __builtin_popcountll(word);
+	}
 	return n;
 }
 
 uint64
-skx_codec_count_plain(const uint64 *bits, int nwords)
+skx_codec_count_plain(const void *bits, int nwords)
 {
 	return skx_codec_count_words(bits, nwords);
 }
@@ -34,14 +40,14 @@ skx_codec_count_plain(const uint64 *bits, int nwords)
 #define SKX_COUNT_FAST
 __attribute__((target("popcnt")))
 static uint64
-skx_codec_count_fast(const uint64 *bits, int nwords)
+skx_codec_count_fast(const void *bits, int nwords)
 {
 	return skx_codec_count_words(bits, nwords);
 }
 #endif
 
 uint64
-skx_codec_count(const uint64 *bits, int nwords)
+skx_codec_count(const void *bits, int nwords)
 {
 #ifdef SKX_COUNT_FAST
 	if (__builtin_cpu_supports("popcnt"))

@@ -43,7 +43,7 @@ extern void skx_codec_between_plain(const uint8 *src, const uint8 *end,
 									uint32 span, uint64 *bits);
 
 /* codec_count.c : likewise */
-extern uint64 skx_codec_count_plain(const uint64 *bits, int nwords);
+extern uint64 skx_codec_count_plain(const void *bits, int nwords);
 
 /* Nearly every varint is one byte: those do not pay for a call. */
 static inline const uint8 *

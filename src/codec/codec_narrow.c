@@ -50,17 +50,22 @@ static const uint32 skx_codec_wide[256] = {
 	0x0D1557, 0x0E2AAE, 0x0E2AAD, 0x0F555A, 0x0E2AAB, 0x0F5556, 0x0F5555, 0x10AAAA
 };
 
-/* Puts bit i of the low 16 at bit 4 * i. */
+/* Exchanges the bits of `low` with those that are `shift` above them. */
 static inline uint64
-skx_codec_spread(uint64 v)
+skx_codec_swap(uint64 v, int shift, uint64 low)
 {
-	v = (v | v << 24) & UINT64CONST(0x000000FF000000FF);
-	v = (v | v << 12) & UINT64CONST(0x000F000F000F000F);
-	v = (v | v << 6) & UINT64CONST(0x0303030303030303);
-	return (v | v << 3) & UINT64CONST(0x1111111111111111);
+	uint64		changed = (v ^ v >> shift) & low;
+
+	return v ^ changed ^ changed << shift;
 }
 
-/* Values 64 * half to 64 * half + 63 of 128, of one bit, in their order. */
+/*
+ * Values 64 * half to 64 * half + 63 of 128, of one bit, in their order.  16 are
+ * of each lane, the first of all lanes first: bit 16 * lane + i of the word goes
+ * to 4 * i + lane.  By the digits of these places, base 4, that is (lane, a, b)
+ * to (a, b, lane): the first and the second are exchanged, bit by bit, then the
+ * second and the third.
+ */
 static inline uint64
 skx_codec_in_order(const uint8 *src, int half)
 {
@@ -68,9 +73,15 @@ skx_codec_in_order(const uint8 *src, int half)
 	int			lane;
 
 	for (lane = 0; lane < 4; lane++)
-		v |= skx_codec_spread(src[4 * lane + 2 * half] |
-							  src[4 * lane + 2 * half + 1] << 8) << lane;
-	return v;
+	{
+		const uint8 *own = src + 4 * lane + 2 * half;
+
+		v |= (uint64) (own[0] | own[1] << 8) << (16 * lane);
+	}
+	v = skx_codec_swap(v, 24, UINT64CONST(0x00000000FF00FF00));
+	v = skx_codec_swap(v, 12, UINT64CONST(0x0000F0F00000F0F0));
+	v = skx_codec_swap(v, 6, UINT64CONST(0x00CC00CC00CC00CC));
+	return skx_codec_swap(v, 3, UINT64CONST(0x0A0A0A0A0A0A0A0A));
 }
 
 /*

@@ -169,42 +169,33 @@ skx_codec_subblock_put(uint8 *dst, const SkxPostings *p, uint32 base)
 }
 
 /*
- * The start of a bitset of SKX_SUBBLOCK documents after base, checked: there,
- * of the size it needs, and within the range of documents.  NULL: damaged.
+ * The start of a bitset of documents after base: there, of the size it needs,
+ * and within the range of documents.  NULL: damaged.
  */
 static const uint8 *
-skx_codec_bitset_check(const uint8 *src, const uint8 *end, int words,
+skx_codec_bitset_start(const uint8 *src, const uint8 *end, int words,
 					   uint32 base)
 {
-	const uint64 odd = UINT64CONST(0x5555555555555555);
-	const uint64 pairs = UINT64CONST(0x3333333333333333);
-	const uint64 nibbles = UINT64CONST(0x0F0F0F0F0F0F0F0F);
-	uint64		count = 0;
 	uint64		last;
-	int			i;
 
 	if (words < SKX_BITSET_MIN || words > SKX_BITSET_MAX ||
 		end - src < words * (int) sizeof(uint64))
 		return NULL;
-	/* Bits are summed in bytes first: 8 * SKX_BITSET_MAX fits in a byte. */
-	for (i = 0; i < words; i++)
-	{
-		uint64		w = skx_codec_load64(src + i * sizeof(uint64));
-
-		w -= (w >> 1) & odd;
-		w = (w & pairs) + ((w >> 2) & pairs);
-		count += (w + (w >> 4)) & nibbles;
-	}
-	count = (count & UINT64CONST(0x00FF00FF00FF00FF)) +
-		((count >> 8) & UINT64CONST(0x00FF00FF00FF00FF));
-	count = (count * UINT64CONST(0x0001000100010001)) >> 48;
 	last = skx_codec_load64(src + (words - 1) * sizeof(uint64));
-	if (count != SKX_SUBBLOCK || last == 0)
-		return NULL;
-	if ((uint64) (uint32) (base + 1) + words * 64 - 1 -
+	if (last == 0 || (uint64) (uint32) (base + 1) + words * 64 - 1 -
 		__builtin_clzll(last) > SKX_DOC_MAX)
 		return NULL;
 	return src;
+}
+
+/* Likewise, and it has SKX_SUBBLOCK documents. */
+static const uint8 *
+skx_codec_bitset_check(const uint8 *src, const uint8 *end, int words,
+					   uint32 base)
+{
+	src = skx_codec_bitset_start(src, end, words, base);
+	return src != NULL &&
+		skx_codec_count(src, words) == SKX_SUBBLOCK ? src : NULL;
 }
 
 /* The documents of a bitset that skx_codec_bitset_check passed. */
@@ -482,31 +473,62 @@ skx_codec_subblock_bits(const uint8 *src, const uint8 *end, uint32 base,
 }
 
 /*
- * Those of `some` documents after `base` that the sub-block has, written to
- * `dst`; -1 where they have to be decoded, or the bytes are damaged.
+ * Looks documents up in words of bits, of which that of base + 1 is the lowest;
+ * returns where to go on.
+ */
+static pg_attribute_always_inline int
+skx_codec_words_keep(const uint8 *src, uint32 words, uint32 base,
+					 const uint32 *docs, int some, uint32 limit, uint32 *dst,
+					 int *kept)
+{
+	int			n = 0;
+	int			i;
+
+	for (i = 0; i < some && docs[i] < limit; i++)
+	{
+		uint32		bit = docs[i] - base - 1;
+		bool		inside = bit / 64 < words;
+		uint32		at = inside ? bit / 64 : 0;
+
+		dst[n] = docs[i];
+		n += (skx_codec_load64(src + at * sizeof(uint64)) >> (bit % 64) & 1) &
+			inside;
+	}
+	*kept = n;
+	return i;
+}
+
+/*
+ * Of `some` documents those before `limit` that the sub-block has, written to
+ * `dst`; returns where to go on, -1 where they have to be decoded, or the bytes
+ * are damaged.  How many bits are set is not looked at: any answer is sound.
  */
 int
 skx_codec_subblock_keep(const uint8 *src, const uint8 *end, int n,
 						uint32 base, const uint32 *docs, int some,
-						uint32 *dst)
+						uint32 limit, uint32 *dst, int *kept)
 {
-	uint64		bits[SKX_BITSET_MAX];
-	int			words;
-	int			kept = 0;
+	uint64		narrow[SKX_NARROW_WORDS];
 	int			i;
 
-	if (!skx_codec_body_valid(src, end, n, base) ||
-		!skx_codec_subblock_bits(src, end, base, bits, &words))
+	if (!skx_codec_body_valid(src, end, n, base))
 		return -1;
-	for (i = 0; i < some; i++)
+	if (src[0] > SKX_DOCS_BITSET)
 	{
-		uint32		bit = docs[i] - base - 1;
+		int			words = src[0] - SKX_DOCS_BITSET;
 
-		dst[kept] = docs[i];
-		kept += bit / 64 < (uint32) words &&
-			(bits[bit / 64] >> (bit % 64) & 1) != 0;
+		src = skx_codec_bitset_start(src + 2, end, words, base);
+		return src == NULL ? -1 :
+			skx_codec_words_keep(src, words, base, docs, some, limit, dst,
+								 kept);
 	}
-	return kept;
+	if (src[0] != 1 || end - src < 2 + SKX_SUBBLOCK / 8)
+		return -1;
+	(void) skx_codec_narrow_bits(src + 2, narrow);
+	for (i = 0; i < SKX_NARROW_WORDS; i++)
+		narrow[i] = SKX_LE64(narrow[i]);
+	return skx_codec_words_keep((uint8 *) narrow, SKX_NARROW_WORDS, base, docs,
+								some, limit, dst, kept);
 }
 
 /*

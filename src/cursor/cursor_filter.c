@@ -39,26 +39,19 @@ static int
 skx_cursor_filter_bits(SkxCursor *c, const uint32 *docs, int *i, int n,
 					   uint32 *dst)
 {
-	SkxCursorList *l = skx_cursor_list(c);
-	SkxSkiplistCursor *s = &l->nodes;
-	int			from = *i;
-	int			to;
+	SkxSkiplistCursor *s = &skx_cursor_list(c)->nodes;
 	int			kept;
+	int			passed;
 
 	if (c->docs != NULL || c->labels != 0)
 		return -1;
-	while (from < n && docs[from] < l->base + 1)
-		from++;
-	for (to = from; to < n && docs[to] < c->end; to++)
-		;
 	skx_skiplist_pin(s);
-	kept = skx_codec_subblock_keep(s->body, s->end, s->n, s->base,
-								   docs + from, to - from, dst);
-	skx_skiplist_relax(s);
-	if (kept < 0)
+	passed = skx_codec_subblock_keep(s->body, s->end, s->n, s->base, docs + *i,
+									 n - *i, c->end, dst, &kept);
+	if (passed < 0)
 		return -1;
 	skx_cursor_work.fills++;
-	*i = to;
+	*i += passed;
 	return kept;
 }
 
@@ -137,5 +130,6 @@ skx_cursor_filter(SkxCursor *c, uint32 *docs, int n)
 		kept += found;
 	}
 	skx_cursor_targets(c, NULL, 0);
+	skx_cursor_relax(c);
 	return kept;
 }

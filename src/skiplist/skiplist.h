@@ -174,8 +174,15 @@ extern void skx_skiplist_touch(const SkxSkiplistCursor *c, uint32 target);
 extern void skx_skiplist_know_nodes(SkxSkiplistCursor *c);
 
 /* Makes body..end valid again after the pin may have been given up. */
-extern void skx_skiplist_pin(SkxSkiplistCursor *c);
+extern void skx_skiplist_pin_page(SkxSkiplistCursor *c);
 extern void skx_skiplist_relax(SkxSkiplistCursor *c);
+
+static inline void
+skx_skiplist_pin(SkxSkiplistCursor *c)
+{
+	if (c->lasts == NULL || c->ref.page == NULL)
+		skx_skiplist_pin_page(c);
+}
 
 /* Where the current sub-block's start; pages count from the list's first. */
 extern void skx_skiplist_positions(SkxSkiplistCursor *c,
@@ -207,22 +214,20 @@ skx_skiplist_node_page(const SkxSkiplistCursor *c, uint32 node)
 static inline int
 skx_skiplist_lower_bound(const uint32 *last, int from, int n, uint32 target)
 {
-	int			low = from;
-	int			high = n;
+	int			left = n - from;
 
 	/* the next entry is by far the likeliest */
-	if (low < high && last[low] >= target)
-		return low;
-	while (low < high)
+	if (left <= 0 || last[from] >= target)
+		return from;
+	while (left > 1)
 	{
-		int			mid = (low + high) / 2;
+		int			half = left / 2;
 
-		if (last[mid] < target)
-			low = mid + 1;
-		else
-			high = mid;
+		/* a branch would be taken or not at random */
+		from += half & -(int) (last[from + half - 1] < target);
+		left -= half;
 	}
-	return low;
+	return from + (last[from] < target);
 }
 
 #endif							/* SKX_SKIPLIST_SKIPLIST_H */

@@ -175,15 +175,13 @@ skx_skiplist_enter_subblock(SkxSkiplistCursor *c, int sub)
  * Pins the current portion's page and finds its columns.
  */
 void
-skx_skiplist_pin(SkxSkiplistCursor *c)
+skx_skiplist_pin_page(SkxSkiplistCursor *c)
 {
 	uint32		ordinal = c->node_page + c->portion;
 	const char *page;
 	const SkxDiskPortion *disk;
 	uint32		offset = SKX_PAGE_START;
 
-	if (c->lasts != NULL && c->ref.page != NULL)
-		return;
 	page = skx_blkio_pin(c->file, c->plane, ordinal, &c->ref);
 	if (c->portion == 0)
 		offset = c->node_offset + c->header_size;

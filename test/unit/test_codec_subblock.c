@@ -196,23 +196,30 @@ check_keep(const uint8 *src, const uint8 *end, const SkxPostings *p,
 	uint32		step = 1 + unit_below(4);
 	uint32		docs[400];
 	uint32		doc = base;
-	int			kept;
+	uint32		limit;
+	int			passed;
+	int			kept = 0;
 	int			n;
 	int			i;
 	int			k = 0;
 
 	for (n = 0; n < (int) lengthof(docs) && doc + 1 <= SKX_DOC_MAX; n++)
 		docs[n] = doc = doc + 1 + Min(unit_below(step), SKX_DOC_MAX - doc - 1);
-	kept = skx_codec_subblock_keep(src, end, p->n, base, docs, n, docs);
-	CHECK(has_bits == (kept >= 0));
-	for (i = 0; i < p->n && has_bits && n > 0; i++)
-		if (k < kept && docs[k] == p->docs[i])
+	limit = doc - unit_below(Min(doc - base, 100));
+	for (i = 0; i < n && docs[i] < limit; i++)
+		;
+	passed = skx_codec_subblock_keep(src, end, p->n, base, docs, n, limit,
+									 docs, &kept);
+	CHECK(passed == (has_bits ? i : -1));
+	if (passed < 0)
+		return;
+	for (i = 0; i < p->n && k < kept; i++)
+		if (docs[k] == p->docs[i])
 			k++;
-	CHECK(k == Max(kept, 0));
-	for (n = i = 0; i < p->n && n < (int) lengthof(docs); i++)
-		docs[n++] = p->docs[i];
-	if (has_bits)
-		CHECK(skx_codec_subblock_keep(src, end, p->n, base, docs, n, docs) == n);
+	CHECK(k == kept);
+	CHECK(skx_codec_subblock_keep(src, end, p->n, base, p->docs, p->n,
+								  SKX_NO_DOC, docs, &kept) == p->n);
+	CHECK(kept == p->n);
 }
 
 static void
