@@ -114,6 +114,18 @@ extern bool skx_codec_bits_between(const uint8 *src, const uint8 *end, int n,
 /* codec_count.c : how many bits of the words, anywhere in memory, are set */
 extern uint64 skx_codec_count(const void *bits, int nwords);
 
+/* Of one; a call takes more. */
+static inline int
+skx_codec_count_word(uint64 word)
+{
+	const uint64 pairs = UINT64CONST(0x3333333333333333);
+
+	word -= word >> 1 & UINT64CONST(0x5555555555555555);
+	word = (word & pairs) + (word >> 2 & pairs);
+	word = (word + (word >> 4)) & UINT64CONST(0x0F0F0F0F0F0F0F0F);
+	return (int) (word * UINT64CONST(0x0101010101010101) >> 56);
+}
+
 /*
  * codec_pfor.c : 128 values, patched frame of reference
  *
@@ -166,6 +178,9 @@ extern const uint8 *skx_codec_pfor_skip(const uint8 *src, const uint8 *end);
  * the bits of a sub-block; those that it has are written to `dst`, which may be
  * where they are, and counted in *kept.  Returns how many were looked up; -1:
  * its form has no bits (or is damaged), it has to be decoded.
+ * bits copies them, with how many are set before each word, and returns the
+ * start of the frequency part; NULL as -1.  rank is then which posting the
+ * document base + 1 + bit is, -1: none.
  */
 #define SKX_SUBBLOCK_BODY_MAX	(2 + 520 + 64 + 1 + 4 * SKX_PFOR_MAX)
 #define SKX_BITSET_MIN			3
@@ -186,6 +201,30 @@ extern const uint8 *skx_codec_subblock_labels(const uint8 *body,
 extern int	skx_codec_subblock_keep(const uint8 *src, const uint8 *end, int n,
 									uint32 base, const uint32 *docs, int some,
 									uint32 limit, uint32 *dst, int *kept);
+typedef struct SkxSubblockBits
+{
+	int			nwords;
+	uint8		before[SKX_BITSET_MAX];
+	uint64		words[SKX_BITSET_MAX];
+} SkxSubblockBits;
+
+extern const uint8 *skx_codec_subblock_bits(const uint8 *src,
+											const uint8 *end, int n,
+											uint32 base,
+											SkxSubblockBits *bits);
+
+static inline int
+skx_codec_subblock_rank(const SkxSubblockBits *bits, uint32 bit)
+{
+	uint64		below = (UINT64CONST(1) << (bit % 64)) - 1;
+	uint32		word = bit / 64;
+
+	if (word >= (uint32) bits->nwords ||
+		(bits->words[word] >> (bit % 64) & 1) == 0)
+		return -1;
+	return bits->before[word] + skx_codec_count_word(bits->words[word] & below);
+}
+
 extern bool skx_codec_subblock_fill(const uint8 *src, const uint8 *end, int n,
 									uint32 base, uint32 window, uint64 *bits,
 									int nwords);
@@ -252,8 +291,8 @@ extern const uint8 *skx_codec_short_positions_skip(const uint8 *src,
  * varints, else they are pfor.
  * The decoder returns the stored differences plus one with the label in the
  * top two bits as uint32: label << 30 | delta, delta 1..16384; the caller,
- * which knows each tf, sums them up, and masks the sum with 0x3FFF.  count is
- * the number of positions, 0 when damaged.
+ * which knows each tf, sums them up, and masks the sum with 0x3FFF.  skip passes
+ * over blocks one after the other, as far as the one with position *want.
  */
 #define SKX_POSBLOCK_MAX	(2 + SKX_PFOR_MAX + 32)
 extern uint8 *skx_codec_positions_put(uint8 *dst, const uint16 *positions,
@@ -262,7 +301,6 @@ extern const uint8 *skx_codec_positions_get(const uint8 *src,
 											const uint8 *end, uint32 *deltas,
 											int *n);
 extern const uint8 *skx_codec_positions_skip(const uint8 *src,
-											 const uint8 *end, int *n);
-extern int	skx_codec_positions_count(const uint8 *src, const uint8 *end);
+											 const uint8 *end, uint32 *want);
 
 #endif							/* SKX_CODEC_CODEC_H */

@@ -30,6 +30,20 @@ skx_codec_count_words(const void *bits, int nwords)
 	return n;
 }
 
+static pg_attribute_always_inline int
+skx_codec_before_words(const uint64 *words, int nwords, uint8 *before)
+{
+	int			n = 0;
+	int			i;
+
+	for (i = 0; i < nwords; i++)
+	{
+		before[i] = (uint8) n;
+		n += __builtin_popcountll(words[i]);
+	}
+	return n;
+}
+
 uint64
 skx_codec_count_plain(const void *bits, int nwords)
 {
@@ -44,7 +58,24 @@ skx_codec_count_fast(const void *bits, int nwords)
 {
 	return skx_codec_count_words(bits, nwords);
 }
+
+__attribute__((target("popcnt")))
+static int
+skx_codec_before_fast(const uint64 *words, int nwords, uint8 *before)
+{
+	return skx_codec_before_words(words, nwords, before);
+}
 #endif
+
+int
+skx_codec_count_before(const uint64 *words, int nwords, uint8 *before)
+{
+#ifdef SKX_COUNT_FAST
+	if (__builtin_cpu_supports("popcnt"))
+		return skx_codec_before_fast(words, nwords, before);
+#endif
+	return skx_codec_before_words(words, nwords, before);
+}
 
 uint64
 skx_codec_count(const void *bits, int nwords)

@@ -45,6 +45,10 @@ extern void skx_codec_between_plain(const uint8 *src, const uint8 *end,
 /* codec_count.c : likewise */
 extern uint64 skx_codec_count_plain(const void *bits, int nwords);
 
+/* and by word, those of the words before; returns how many are set, below 256 */
+extern int	skx_codec_count_before(const uint64 *words, int nwords,
+								   uint8 *before);
+
 /* Nearly every varint is one byte: those do not pay for a call. */
 static inline const uint8 *
 skx_codec_varint_get(const uint8 *src, const uint8 *end, uint32 *v)

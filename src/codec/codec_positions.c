@@ -101,15 +101,6 @@ skx_codec_positions_head(const uint8 *src, const uint8 *end, uint8 *form,
 	return src;
 }
 
-int
-skx_codec_positions_count(const uint8 *src, const uint8 *end)
-{
-	uint8		form;
-	int			n;
-
-	return skx_codec_positions_head(src, end, &form, &n) == NULL ? 0 : n;
-}
-
 /* Puts the labels at `labels`, checked to be there, above n deltas. */
 static bool
 skx_codec_position_labels_get(const uint8 *labels, uint32 *deltas, int n)
@@ -188,23 +179,42 @@ skx_codec_positions_get(const uint8 *src, const uint8 *end, uint32 *deltas,
 	return src + (*n + 3) / 4;
 }
 
-/*
- * What follows the block, found without decoding it, and its number of
- * positions; NULL when damaged.
- */
-const uint8 *
-skx_codec_positions_skip(const uint8 *src, const uint8 *end, int *n)
+/* What follows a block of n positions and this form, whose values begin at src. */
+static const uint8 *
+skx_codec_positions_after(const uint8 *src, const uint8 *end, uint8 form,
+						  int n)
 {
-	uint8		form;
-
-	src = skx_codec_positions_head(src, end, &form, n);
-	if (src == NULL)
-		return NULL;
-	if (*n == SKX_SUBBLOCK)
+	if (n == SKX_SUBBLOCK)
 		src = skx_codec_pfor_skip(src, end);
 	else
-		src = skx_codec_short_positions_skip(src, end, *n);
+		src = skx_codec_short_positions_skip(src, end, n);
 	if (src == NULL || form != SKX_POSITIONS_LABELS)
 		return src;
-	return end - src < (*n + 3) / 4 ? NULL : src + (*n + 3) / 4;
+	return end - src < (n + 3) / 4 ? NULL : src + (n + 3) / 4;
+}
+
+/*
+ * Passes over blocks that end before position *want, counted from `src` on,
+ * without decoding them; *want counts from the result on then: the block that
+ * has it, or `end`.  NULL: damaged.
+ */
+const uint8 *
+skx_codec_positions_skip(const uint8 *src, const uint8 *end, uint32 *want)
+{
+	while (src < end)
+	{
+		uint8		form;
+		int			n;
+		const uint8 *values = skx_codec_positions_head(src, end, &form, &n);
+
+		if (values == NULL)
+			return NULL;
+		if (*want < (uint32) n)
+			break;
+		src = skx_codec_positions_after(values, end, form, n);
+		if (src == NULL)
+			return NULL;
+		*want -= n;
+	}
+	return src;
 }

@@ -452,8 +452,8 @@ skx_codec_window_docs(const SkxWindow *window, const uint32 *docs, int n)
  * (SKX_BITSET_MAX at most); false where their form is another one, or damaged.
  */
 static bool
-skx_codec_subblock_bits(const uint8 *src, const uint8 *end, uint32 base,
-						uint64 *bits, int *words)
+skx_codec_subblock_words(const uint8 *src, const uint8 *end, uint32 base,
+						 uint64 *bits, int *words)
 {
 	int			i;
 
@@ -470,6 +470,35 @@ skx_codec_subblock_bits(const uint8 *src, const uint8 *end, uint32 base,
 	*words = SKX_NARROW_WORDS;
 	return (uint64) (uint32) (base + 1) +
 		skx_codec_narrow_bits(src + 2, bits) - 1 <= SKX_DOC_MAX;
+}
+
+const uint8 *
+skx_codec_subblock_bits(const uint8 *src, const uint8 *end, int n,
+						uint32 base, SkxSubblockBits *bits)
+{
+	const uint8 *from = src + 2;
+
+	if (!skx_codec_body_valid(src, end, n, base))
+		return NULL;
+	if (src[0] > SKX_DOCS_BITSET)
+	{
+		int			i;
+
+		bits->nwords = src[0] - SKX_DOCS_BITSET;
+		if (skx_codec_bitset_start(from, end, bits->nwords, base) == NULL)
+			return NULL;
+		for (i = 0; i < bits->nwords; i++, from += sizeof(uint64))
+			bits->words[i] = skx_codec_load64(from);
+	}
+	else
+	{
+		if (!skx_codec_subblock_words(src, end, base, bits->words,
+									  &bits->nwords))
+			return NULL;
+		from += SKX_SUBBLOCK / 8;
+	}
+	return skx_codec_count_before(bits->words, bits->nwords, bits->before) ==
+		SKX_SUBBLOCK ? from : NULL;
 }
 
 /*
@@ -547,7 +576,7 @@ skx_codec_subblock_fill(const uint8 *src, const uint8 *end, int n,
 
 	if (!skx_codec_body_valid(src, end, n, base))
 		return false;
-	if (skx_codec_subblock_bits(src, end, base, own, &words))
+	if (skx_codec_subblock_words(src, end, base, own, &words))
 	{
 		skx_codec_window_words(&w, at, own, words);
 		return true;

@@ -274,7 +274,9 @@ extern int32 skx_cursor_bound(SkxCursor *c, uint32 from, uint32 to);
  *
  * Positions of the current posting as WordEntryPos values; returns how many.
  * Or in two steps: where those of posting i are, then what they are.  locate is
- * a seek and where those of the document are; false: it is not in the list.
+ * a seek and where those of the document are; false: it is not in the list.  A
+ * sub-block that has bits is not decoded for that: c->i is the posting, and its
+ * frequency and labels can be asked for.
  */
 #define SKX_POSITIONS_MAX	256
 typedef struct SkxPositionPlace

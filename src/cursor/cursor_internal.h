@@ -29,9 +29,9 @@ typedef struct SkxCursorPlaces
 
 	/* of all others: where they are */
 	SkxPositionAddress start;	/* of the sub-block */
-	bool		ready;			/* that is known, and the next two */
-	int			i;
-	uint32		first;			/* positions from start on to posting i */
+	bool		ready;			/* that is known */
+	int			nsums;			/* of those: */
+	uint16		sums[SKX_SUBBLOCK]; /* positions of the postings before */
 
 	/* reading them */
 	SkxBlkRef	ref;
@@ -99,6 +99,9 @@ typedef struct SkxCursorList
 	SkxPostings p;				/* the decoded sub-block of the others */
 	uint8	   *map;			/* NULL: none was made yet */
 	bool		mapped;			/* it is of the sub-block */
+	SkxSubblockBits bits;		/* LONG: of the documents */
+	bool		has_bits;		/* they are of the sub-block */
+	bool		no_bits;		/* it has another form */
 	bool		has_labels;
 	uint16		tf_part;		/* where frequencies start in its body */
 	SkxCursorPlaces places;
@@ -114,6 +117,12 @@ skx_cursor_list(const SkxCursor *c)
 
 SKX_NORETURN extern void skx_cursor_damaged(const SkxCursorList *l,
 											const char *what);
+
+/*
+ * cursor_move.c: has the current sub-block of a long list bits, and was it not
+ * decoded?  Then they are there, and frequencies can be decoded.
+ */
+extern bool skx_cursor_has_bits(SkxCursorList *l);
 
 /* cursor_positions.c: the list begins; it has `n` bytes of positions itself */
 extern void skx_cursor_places_begin(SkxCursorList *l);

@@ -51,6 +51,15 @@ skx_cursor_turn(SkxCursorList *l, bool back)
 	l->ahead.window = 0;
 }
 
+/* What was made of a sub-block is not of the next one. */
+static inline void
+skx_cursor_unmap(SkxCursorList *l)
+{
+	l->mapped = false;
+	l->has_bits = false;
+	l->no_bits = false;
+}
+
 /* No sub-block yet, no range. */
 static void
 skx_cursor_rewind(SkxCursorList *l, uint32 df)
@@ -60,7 +69,7 @@ skx_cursor_rewind(SkxCursorList *l, uint32 df)
 	l->from = 0;
 	l->to = SKX_NO_DOC;
 	l->back = false;
-	l->mapped = false;
+	skx_cursor_unmap(l);
 }
 
 void
@@ -207,6 +216,32 @@ skx_cursor_decode_nodes(SkxCursorList *l)
 	skx_skiplist_relax(s);
 }
 
+bool
+skx_cursor_has_bits(SkxCursorList *l)
+{
+	SkxSkiplistCursor *s = &l->nodes;
+	const uint8 *part;
+
+	if (l->has_bits || l->no_bits)
+		return l->has_bits;
+	l->no_bits = true;
+	if (l->head.docs != NULL || l->form != SKX_CURSOR_LONG)
+		return false;
+	skx_skiplist_pin(s);
+	part = skx_codec_subblock_bits(s->body, s->end, s->n, s->base, &l->bits);
+	if (part == NULL)
+		return false;
+	l->no_bits = false;
+	l->has_bits = true;
+	l->tf_part = part - s->body;
+	l->p.n = s->n;
+	l->has_labels = false;
+	l->places.ready = false;
+	skx_cursor_work.fills++;
+	skx_skiplist_relax(s);
+	return true;
+}
+
 /* Decodes the documents of the sub-block, and drops those out of range. */
 void
 skx_cursor_decode(SkxCursor *c)
@@ -315,7 +350,7 @@ skx_cursor_enter(SkxCursorList *l, uint32 last)
 	c->tfs = NULL;
 	c->end = Min(last + 1, l->to);
 	c->i = 0;
-	l->mapped = false;
+	skx_cursor_unmap(l);
 	if (l->form != SKX_CURSOR_LONG || last >= l->to || l->base + 1 < l->from)
 		skx_cursor_decode(c);
 }
@@ -395,7 +430,7 @@ skx_cursor_seek_back(SkxCursor *c, uint32 target)
 		return SKX_NO_DOC;
 	Assert(l->form != SKX_CURSOR_MEMORY || l->memory->more == NULL);
 	skx_cursor_turn(l, true);
-	l->mapped = false;
+	skx_cursor_unmap(l);
 	target = Min(target, l->to - 1);
 	if (c->docs == NULL || target >= c->end || target < l->base + 1)
 		skx_cursor_move_back(l, target);
@@ -445,7 +480,7 @@ skx_cursor_decode_tfs(SkxCursor *c)
 {
 	SkxCursorList *l = skx_cursor_list(c);
 
-	Assert(l->form == SKX_CURSOR_LONG && c->docs != NULL);
+	Assert(l->form == SKX_CURSOR_LONG && (c->docs != NULL || l->has_bits));
 	(void) skx_cursor_decode_tf_part(l);
 	skx_skiplist_relax(&l->nodes);
 }

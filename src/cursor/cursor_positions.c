@@ -85,8 +85,7 @@ skx_cursor_places_start(SkxCursorList *l)
 		r->start.offset = l->term.pos_offset;
 		r->start.index = 0;
 	}
-	r->i = 0;
-	r->first = r->start.index;
+	r->nsums = 0;
 	r->ready = true;
 }
 
@@ -131,26 +130,61 @@ skx_cursor_places_block(SkxCursorList *l, uint32 want)
 		const uint8 *end;
 		const uint8 *src = skx_cursor_places_next(l, &end);
 		const uint8 *after;
-		int			n = skx_codec_positions_count(src, end);
+		uint32		left;
 
 		r->before += r->n;
 		r->n = 0;
-		if (n == 0)
-			skx_cursor_places_damaged(l);
-		if (want < r->before + n)
+		left = want - r->before;
+		after = skx_codec_positions_skip(src, end, &left);
+		r->before = want - left;
+		if (after != NULL && after < end)
 		{
-			after = skx_codec_positions_get(src, end, r->deltas, &n);
+			after = skx_codec_positions_get(after, end, r->deltas, &r->n);
 			skx_cursor_work.positions++;
 		}
-		else
-			after = skx_codec_positions_skip(src, end, &n);
 		if (after == NULL)
 			skx_cursor_places_damaged(l);
-		r->n = n;
 		r->offset += after - src;
 	} while (want >= r->before + r->n);
 	if (skx_blkio_crowded(l->seg->file))
 		skx_blkio_unpin(l->seg->file, &r->ref);
+}
+
+/* Positions that are made of their deltas at once. */
+#define SKX_PLACES_LANES	8
+
+/*
+ * SKX_PLACES_LANES positions of deltas, the first of them of a document; most
+ * documents have fewer, and a loop would end elsewhere for each one.
+ */
+static inline void
+skx_cursor_places_sum(const uint32 *deltas, uint16 *positions)
+{
+#ifdef __SSE2__
+	const __m128i mask = _mm_set1_epi32(SKX_POSITION_MASK);
+	__m128i		low = _mm_loadu_si128((const __m128i *) deltas);
+	__m128i		high = _mm_loadu_si128((const __m128i *) (deltas + 4));
+	__m128i		labels = _mm_packs_epi32(_mm_srli_epi32(low, 30),
+										 _mm_srli_epi32(high, 30));
+	__m128i		sums = _mm_packs_epi32(_mm_and_si128(low, mask),
+									   _mm_and_si128(high, mask));
+
+	sums = _mm_add_epi16(sums, _mm_slli_si128(sums, 2));
+	sums = _mm_add_epi16(sums, _mm_slli_si128(sums, 4));
+	sums = _mm_add_epi16(sums, _mm_slli_si128(sums, 8));
+	sums = _mm_and_si128(sums, _mm_set1_epi16(SKX_POSITION_MASK));
+	_mm_storeu_si128((__m128i *) positions,
+					 _mm_or_si128(sums, _mm_slli_epi16(labels, 14)));
+#else
+	uint32		position = 0;
+	int			k;
+
+	for (k = 0; k < SKX_PLACES_LANES; k++)
+	{
+		position = (position + deltas[k]) & SKX_POSITION_MASK;
+		positions[k] = (uint16) ((deltas[k] >> 30) << 14 | position);
+	}
+#endif
 }
 
 static int
@@ -170,7 +204,13 @@ skx_cursor_positions_far(SkxCursorList *l, const SkxPositionPlace *place,
 		r->before = 0;
 		r->n = 0;
 		if (r->deltas == NULL)
-			r->deltas = palloc(sizeof(uint32) * SKX_SUBBLOCK);
+			r->deltas = palloc0(sizeof(uint32) *
+								(SKX_SUBBLOCK + SKX_PLACES_LANES));
+	}
+	if (end <= r->before + r->n && place->tf <= SKX_PLACES_LANES)
+	{
+		skx_cursor_places_sum(r->deltas + (want - r->before), positions);
+		return place->tf;
 	}
 	while (want < end)
 	{
@@ -224,52 +264,41 @@ skx_cursor_positions_own(SkxCursorList *l, int which, uint16 *positions)
 	return l->p.tf[which];
 }
 
+/* Frequencies that are summed at once. */
+#define SKX_SUMS_LANES		8
+
 /*
- * Positions of postings i, ..., to - 1 (some of n), until one of them has a
- * document >= doc; *i is where that is.
+ * Sums as far as posting i: by posting, the frequencies of those before it.  What
+ * is behind the last posting is summed, too, and not looked at.
  */
-static inline uint32
-skx_cursor_positions_before(const uint32 *docs, const uint16 *tfs, int *i,
-							int to, uint32 doc)
+static void
+skx_cursor_places_sum_up(SkxCursorPlaces *r, const uint16 *tfs, int i)
 {
-	uint32		sum = 0;
+	int			at = r->nsums;
+	uint32		sum = at > 0 ? r->sums[at - 1] + tfs[at - 1] : 0;
 
 #ifdef __SSE2__
-	/* eight at once; documents and frequencies are not negative if signed */
-	const __m128i wanted = _mm_set1_epi32((int32) doc);
-	const __m128i ones = _mm_set1_epi16(1);
-	__m128i		sums = _mm_setzero_si128();
-	int			mask = 0xFFFF;
-	int			at = *i;
+	__m128i		before = _mm_set1_epi16((int16) sum);
 
-	while (at + 8 <= to)
+	for (; at <= i; at += SKX_SUMS_LANES)
 	{
-		__m128i		tf = _mm_loadu_si128((const __m128i *) (tfs + at));
-		__m128i		low = _mm_loadu_si128((const __m128i *) (docs + at));
-		__m128i		high = _mm_loadu_si128((const __m128i *) (docs + at + 4));
-		__m128i		before = _mm_packs_epi32(_mm_cmpgt_epi32(wanted, low),
-											 _mm_cmpgt_epi32(wanted, high));
+		__m128i		own = _mm_loadu_si128((const __m128i *) (tfs + at));
+		__m128i		sums = _mm_add_epi16(own, _mm_slli_si128(own, 2));
 
-		tf = _mm_and_si128(tf, before);
-		sums = _mm_add_epi32(sums, _mm_madd_epi16(tf, ones));
-		mask = _mm_movemask_epi8(before);
-		if (mask != 0xFFFF)
-			break;
-		at += 8;
+		sums = _mm_add_epi16(sums, _mm_slli_si128(sums, 4));
+		sums = _mm_add_epi16(sums, _mm_slli_si128(sums, 8));
+		sums = _mm_add_epi16(sums, before);
+		_mm_storeu_si128((__m128i *) (r->sums + at), _mm_sub_epi16(sums, own));
+		before = _mm_shuffle_epi32(_mm_shufflehi_epi16(sums, 0xFF), 0xFF);
 	}
-	*i = at;
-	sums = _mm_add_epi32(sums, _mm_shuffle_epi32(sums, _MM_SHUFFLE(1, 0, 3, 2)));
-	sums = _mm_add_epi32(sums, _mm_shuffle_epi32(sums, _MM_SHUFFLE(2, 3, 0, 1)));
-	sum = _mm_cvtsi128_si32(sums);
-	if (mask != 0xFFFF)
+#else
+	for (; at <= i || at % SKX_SUMS_LANES != 0; at++)
 	{
-		*i += __builtin_ctz(~mask) / 2;
-		return sum;
+		r->sums[at] = sum;
+		sum += tfs[at];
 	}
 #endif
-	for (; *i < to && docs[*i] < doc; (*i)++)
-		sum += tfs[*i];
-	return sum;
+	r->nsums = at;
 }
 
 /* Has the list no other place for positions than where the list itself is? */
@@ -279,60 +308,63 @@ skx_cursor_places_are_own(const SkxCursorList *l)
 	return (l->term.flags & SKX_TERM_OWN_POSITIONS) != 0;
 }
 
-static inline void
-skx_cursor_place_far(SkxCursorPlaces *r, SkxPositionPlace *place)
+/* Of posting i of a list whose positions are in their plane. */
+static pg_attribute_always_inline void
+skx_cursor_place_far(SkxCursorList *l, int i, const uint16 *tfs,
+					 SkxPositionPlace *place)
 {
+	SkxCursorPlaces *r = &l->places;
+
+	if (!r->ready)
+		skx_cursor_places_start(l);
+	if (r->nsums <= i)
+		skx_cursor_places_sum_up(r, tfs, i);
 	place->page = r->start.page;
 	place->offset = r->start.offset;
-	place->first = r->first;
+	place->first = r->start.index + r->sums[i];
+}
+
+static pg_attribute_always_inline void
+skx_cursor_place_posting(SkxCursor *c, int i, SkxPositionPlace *place)
+{
+	SkxCursorList *l = skx_cursor_list(c);
+	const uint16 *tfs = skx_cursor_tfs(c);
+
+	place->tf = tfs[i];
+	place->first = i;
+	if (place->tf > 0 && !skx_cursor_places_are_own(l))
+		skx_cursor_place_far(l, i, tfs, place);
 }
 
 void
 skx_cursor_place(SkxCursor *c, int i, SkxPositionPlace *place)
 {
-	SkxCursorList *l = skx_cursor_list(c);
-	SkxCursorPlaces *r = &l->places;
-	const uint16 *tfs = skx_cursor_tfs(c);
+	skx_cursor_place_posting(c, i, place);
+}
 
-	place->tf = tfs[i];
-	place->first = i;
-	if (place->tf == 0 || skx_cursor_places_are_own(l))
-		return;
-	if (!r->ready || i < r->i)
-		skx_cursor_places_start(l);
-	r->first += skx_cursor_positions_before(c->docs, tfs, &r->i, i, SKX_DOC_MAX);
-	skx_cursor_place_far(r, place);
+/* Stands on the document's posting, if there is one. */
+static inline bool
+skx_cursor_at(SkxCursor *c, uint32 doc)
+{
+	SkxCursorList *l = skx_cursor_list(c);
+	int			i;
+
+	if (c->docs != NULL || !skx_cursor_has_bits(l))
+	{
+		i = skx_cursor_find(c, doc);
+		return c->docs[i] == doc;
+	}
+	i = skx_codec_subblock_rank(&l->bits, doc - (l->base + 1));
+	c->i = Max(i, 0);
+	return i >= 0;
 }
 
 bool
 skx_cursor_locate(SkxCursor *c, uint32 doc, SkxPositionPlace *place)
 {
-	SkxCursorList *l = skx_cursor_list(c);
-	SkxCursorPlaces *r = &l->places;
-	const uint16 *tfs;
-
-	if (!skx_cursor_reach(c, doc))
+	if (!skx_cursor_reach(c, doc) || !skx_cursor_at(c, doc))
 		return false;
-	if (skx_cursor_places_are_own(l))
-	{
-		if (c->docs[skx_cursor_find(c, doc)] != doc)
-			return false;
-		skx_cursor_place(c, c->i, place);
-		return true;
-	}
-
-	/* one pass finds it, and counts the positions before */
-	if (c->docs == NULL)
-		skx_cursor_decode(c);
-	tfs = skx_cursor_tfs(c);
-	if (!r->ready || c->docs[r->i] > doc)
-		skx_cursor_places_start(l);
-	r->first += skx_cursor_positions_before(c->docs, tfs, &r->i, c->n, doc);
-	c->i = r->i;
-	if (c->docs[c->i] != doc)
-		return false;
-	place->tf = tfs[c->i];
-	skx_cursor_place_far(r, place);
+	skx_cursor_place_posting(c, c->i, place);
 	return true;
 }
 

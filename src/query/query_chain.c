@@ -14,6 +14,11 @@
 
 #include "query/query_internal.h"
 
+/* Positions that are compared at once. */
+#define SKX_CHAIN_LANES		8
+
+typedef uint16 SkxLanes __attribute__((vector_size(2 * SKX_CHAIN_LANES)));
+
 typedef struct SkxCandidate
 {
 	uint16	   *left;			/* positions that complete the phrase so far */
@@ -124,9 +129,6 @@ skx_query_positions(uint16 *positions, int n, uint8 labels)
 	return kept;
 }
 
-/* Positions that are compared at once. */
-#define SKX_CHAIN_LANES		8
-
 /* How often groups of positions are compared, if each one is with all. */
 static inline int
 skx_query_chain_comparisons(int nleft, int nright)
@@ -134,39 +136,62 @@ skx_query_chain_comparisons(int nleft, int nright)
 	return nleft * ((nright + SKX_CHAIN_LANES - 1) / SKX_CHAIN_LANES);
 }
 
+/* A group of n positions, or of the first ones of them; others are 0. */
+static inline SkxLanes
+skx_query_chain_lanes(const uint16 *positions, int n)
+{
+	const SkxLanes numbers = {0, 1, 2, 3, 4, 5, 6, 7};
+	const uint16 limit = Min(n, SKX_CHAIN_LANES);
+	const SkxLanes limits = {limit, limit, limit, limit,
+	limit, limit, limit, limit};
+	SkxLanes	lanes;
+
+	memcpy(&lanes, positions, sizeof(lanes));
+	return SKX_POSITION(lanes) & (SkxLanes) (numbers < limits);
+}
+
+static inline SkxLanes
+skx_query_chain_equal(SkxLanes lanes, uint16 wanted)
+{
+	const SkxLanes all = {wanted, wanted, wanted, wanted,
+	wanted, wanted, wanted, wanted};
+
+	return (SkxLanes) (lanes == all);
+}
+
+static inline bool
+skx_query_chain_any(SkxLanes found)
+{
+	uint64		halves[2];
+
+	memcpy(halves, &found, sizeof(halves));
+	return (halves[0] | halves[1]) != 0;
+}
+
 /*
  * Each of `left` with all of `right`, which has room for a group more.  Few are
  * compared in less time than branches take that go one way or the other.
  */
 static int
-skx_query_chain_compare(uint16 *left, int nleft, uint16 *right, int nright,
-						int distance)
+skx_query_chain_compare(uint16 *left, int nleft, const uint16 *right,
+						int nright, int distance)
 {
-	typedef uint16 Vector __attribute__((vector_size(16)));
+	const SkxLanes first = skx_query_chain_lanes(right, nright);
 	int			kept = 0;
 	int			i;
 	int			j;
 
-	/* none is wanted there */
-	memset(right + nright, 0, sizeof(uint16) * SKX_CHAIN_LANES);
 	for (i = 0; i < nleft; i++)
 	{
 		uint16		wanted = SKX_POSITION(left[i]) + distance;
-		const Vector all = {wanted, wanted, wanted, wanted,
-		wanted, wanted, wanted, wanted};
-		Vector		found = {0};
-		uint64		halves[2];
+		SkxLanes	found = skx_query_chain_equal(first, wanted);
 
-		for (j = 0; j < nright; j += SKX_CHAIN_LANES)
-		{
-			Vector		some;
-
-			memcpy(&some, right + j, sizeof(some));
-			found |= (Vector) (SKX_POSITION(some) == all);
-		}
-		memcpy(halves, &found, sizeof(halves));
+		for (j = SKX_CHAIN_LANES; j < nright; j += SKX_CHAIN_LANES)
+			found |= skx_query_chain_equal(skx_query_chain_lanes(right + j,
+																 nright - j),
+										   wanted);
 		left[kept] = wanted;
-		kept += (halves[0] | halves[1]) != 0 && wanted > 0;
+		kept += skx_query_chain_any(found) && wanted > 0;
 	}
 	return kept;
 }
@@ -177,7 +202,7 @@ skx_query_chain_compare(uint16 *left, int nleft, uint16 *right, int nright,
  * which only a value that came in binary can have.
  */
 static int
-skx_query_chain_join(uint16 *left, int nleft, uint16 *right, int nright,
+skx_query_chain_join(uint16 *left, int nleft, const uint16 *right, int nright,
 					 int distance)
 {
 	int			kept = 0;
@@ -206,11 +231,10 @@ skx_query_chain_join(uint16 *left, int nleft, uint16 *right, int nright,
 
 /* Positions of a link of the phrase in a document, with the labels asked for. */
 static inline int
-skx_query_chain_positions(const SkxChain *chain, int link,
-						  const SkxPositionPlace *place, uint16 *positions)
+skx_query_chain_positions(SkxCursor *list, const SkxPositionPlace *place,
+						  uint8 labels, uint16 *positions)
 {
-	int			n = skx_cursor_positions_at(chain->lists[link], place, positions);
-	uint8		labels = chain->node->phrase->links[link]->weight;
+	int			n = skx_cursor_positions_at(list, place, positions);
 
 	return labels == 0 ? n : skx_query_positions(positions, n, labels);
 }
@@ -274,7 +298,8 @@ skx_query_chain_ask(SkxChain *chain, int first, int nlinks, int i, int n)
 static int
 skx_query_chain_begin(SkxChain *chain, uint32 *docs, int n)
 {
-	const SkxQueryNode *node = chain->node;
+	const SkxQueryPhrase *phrase = chain->node->phrase;
+	uint8		labels[2] = {phrase->links[0]->weight, phrase->links[1]->weight};
 	uint16		right[SKX_POSITIONS_MAX + SKX_CHAIN_LANES];
 	uint16	   *left = chain->positions;
 	int			asked = 0;
@@ -291,15 +316,17 @@ skx_query_chain_begin(SkxChain *chain, uint32 *docs, int n)
 		if (i >= asked && i % SKX_PHRASE_LOOK == 0)
 			asked = skx_query_chain_ask(chain, 0, 2, i, n);
 		/* those that are compared in groups first: they are to be stored then */
-		nright = skx_query_chain_positions(chain, 1, &chain->places[1][i], right);
-		nleft = skx_query_chain_positions(chain, 0, &chain->places[0][i], left);
+		nright = skx_query_chain_positions(chain->lists[1], &chain->places[1][i],
+										   labels[1], right);
+		nleft = skx_query_chain_positions(chain->lists[0], &chain->places[0][i],
+										  labels[0], left);
 		nleft = skx_query_chain_join(left, nleft, right, nright,
-									 node->phrase->distances[1]);
+									 phrase->distances[1]);
 		docs[kept] = docs[i];
 		chain->candidates[kept].left = left;
 		chain->candidates[kept].nleft = nleft;
 		kept += nleft > 0;
-		if (node->phrase->nlinks > 2)
+		if (phrase->nlinks > 2)
 			left += nleft;
 	}
 	return kept;
@@ -311,7 +338,9 @@ skx_query_chain_begin(SkxChain *chain, uint32 *docs, int n)
 static int
 skx_query_chain_go_on(SkxChain *chain, int link, uint32 *docs, int n)
 {
-	const SkxQueryNode *node = chain->node;
+	SkxCursor  *list = chain->lists[link];
+	uint8		labels = chain->node->phrase->links[link]->weight;
+	int			distance = chain->node->phrase->distances[link];
 	uint16		right[SKX_POSITIONS_MAX + SKX_CHAIN_LANES];
 	int			asked = 0;
 	int			kept = 0;
@@ -325,10 +354,10 @@ skx_query_chain_go_on(SkxChain *chain, int link, uint32 *docs, int n)
 
 		if (i >= asked && i % SKX_PHRASE_LOOK == 0)
 			asked = skx_query_chain_ask(chain, link, 1, i, n);
-		nright = skx_query_chain_positions(chain, link, &chain->places[0][i], right);
+		nright = skx_query_chain_positions(list, &chain->places[0][i], labels,
+										   right);
 		candidate.nleft = skx_query_chain_join(candidate.left, candidate.nleft,
-											   right, nright,
-											   node->phrase->distances[link]);
+											   right, nright, distance);
 		docs[kept] = docs[i];
 		chain->candidates[kept] = candidate;
 		kept += candidate.nleft > 0;

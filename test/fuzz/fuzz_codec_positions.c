@@ -46,16 +46,20 @@ LLVMFuzzerTestOneInput(const uint8 *data, size_t size)
 	uint8		again[SKX_POSBLOCK_MAX];
 	const uint8 *skipped;
 	const uint8 *src;
+	uint32		want = size;
 	int			n;
 	int			n_again;
 	int			i;
 
-	skipped = skx_codec_positions_skip(data, end, &n);
-	FUZZ_ASSERT(skipped == NULL || (skipped <= end && n >= 1 && n <= 128));
+	skipped = skx_codec_positions_skip(data, end, &want);
+	FUZZ_ASSERT(skipped == NULL || (skipped >= data && skipped <= end));
 	src = skx_codec_positions_get(data, end, deltas, &n);
 	if (src == NULL)
 		return 0;
-	FUZZ_ASSERT(src == skipped);
+	want = n - 1;
+	FUZZ_ASSERT(skx_codec_positions_skip(data, end, &want) == data);
+	want = n;
+	FUZZ_ASSERT(skx_codec_positions_skip(data, src, &want) == src && want == 0);
 	FUZZ_ASSERT(n >= 1 && n <= SKX_SUBBLOCK);
 	/* each position a document of its own, so that any delta is sound */
 	for (i = 0; i < n; i++)

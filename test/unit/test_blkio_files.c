@@ -412,11 +412,12 @@ posix_fadvise(int fd, off_t offset, off_t size, int advice)
 
 /* ---- tests ---- */
 
-static void
+static bool
 verify(Relation rel, const SkxBlkKey *key, BlockNumber block, const char *page,
 	   bool report)
 {
 	CHECK(is_page(page, block));
+	return true;
 }
 
 static void

@@ -358,7 +358,9 @@ unit_locate(const UnitList *u, uint32 from, uint32 to)
 		if (!there)
 			continue;
 		n = unit_positions(u, unit_first(u, doc), wanted);
-		CHECK(c->docs[c->i] == doc && place.tf == n);
+		CHECK(place.tf == n && skx_cursor_tfs(c)[c->i] == n);
+		if (unit_below(4) == 0)
+			CHECK(skx_cursor_labels(c)->tf[c->i] == n);
 		CHECK(skx_cursor_positions_at(c, &place, got) == n);
 		CHECK(memcmp(got, wanted, n * sizeof(uint16)) == 0);
 		/* in between, those of the posting before */
@@ -366,6 +368,13 @@ unit_locate(const UnitList *u, uint32 from, uint32 to)
 		{
 			skx_cursor_place(c, c->i - 1, &place);
 			CHECK(place.tf == skx_cursor_tfs(c)[c->i - 1]);
+		}
+		/* whether the sub-block had to be decoded for it or has to be now */
+		if (unit_below(8) == 0)
+		{
+			int			i = c->i;
+
+			CHECK(skx_cursor_seek(c, doc) == doc && c->i == i);
 		}
 	}
 	skx_cursor_close(c);
