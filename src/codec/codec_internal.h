@@ -21,6 +21,20 @@
 #define SKX_POS_BITS		14
 #define SKX_POS_MASK		((1 << SKX_POS_BITS) - 1)
 
+/*
+ * Compiled twice, for any processor and for those of x86-64-v3 (vectors of 32
+ * bytes; shifts by a register that set no flags): which one is called is decided
+ * when the library is loaded.  That takes ifunc, which musl has not, and which
+ * sanitizers do not bear.
+ */
+#if defined(__x86_64__) && defined(__GLIBC__) && !defined(__clang__) && \
+	__GNUC__ >= 12 && !defined(__SANITIZE_ADDRESS__) && \
+	!defined(__SANITIZE_THREAD__)
+#define SKX_CODEC_TWICE		__attribute__((target_clones("arch=x86-64-v3", "default")))
+#else
+#define SKX_CODEC_TWICE
+#endif
+
 static inline uint64
 skx_codec_load64(const uint8 *src)
 {

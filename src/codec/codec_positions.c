@@ -149,6 +149,7 @@ skx_codec_position_deltas(uint32 *values, int n, uint32 above)
  * Reads a block into `deltas`, which has room for SKX_SUBBLOCK, and its number
  * of positions into *n; returns what follows it, NULL when damaged.
  */
+SKX_CODEC_TWICE
 const uint8 *
 skx_codec_positions_get(const uint8 *src, const uint8 *end, uint32 *deltas,
 						int *n)

@@ -267,6 +267,7 @@ skx_codec_body_valid(const uint8 *src, const uint8 *end, int n, uint32 base)
  * Decodes the n documents that follow `base`; returns the start of the
  * frequency part, NULL when damaged.
  */
+SKX_CODEC_TWICE
 const uint8 *
 skx_codec_subblock_docs(const uint8 *src, const uint8 *end, int n,
 						uint32 base, uint32 *docs)
@@ -334,6 +335,7 @@ skx_codec_tfs_with_zero(const uint32 *column, uint16 *tf, int n)
  * frequency part begins at `src`; returns the start of the label part, NULL
  * when damaged.
  */
+SKX_CODEC_TWICE
 const uint8 *
 skx_codec_subblock_tfs(const uint8 *body, const uint8 *src, const uint8 *end,
 					   int n, uint16 *tf)
@@ -472,6 +474,7 @@ skx_codec_subblock_words(const uint8 *src, const uint8 *end, uint32 base,
 		skx_codec_narrow_bits(src + 2, bits) - 1 <= SKX_DOC_MAX;
 }
 
+SKX_CODEC_TWICE
 const uint8 *
 skx_codec_subblock_bits(const uint8 *src, const uint8 *end, int n,
 						uint32 base, SkxSubblockBits *bits)
@@ -532,6 +535,7 @@ skx_codec_words_keep(const uint8 *src, uint32 words, uint32 base,
  * `dst`; returns where to go on, -1 where they have to be decoded, or the bytes
  * are damaged.  How many bits are set is not looked at: any answer is sound.
  */
+SKX_CODEC_TWICE
 int
 skx_codec_subblock_keep(const uint8 *src, const uint8 *end, int n,
 						uint32 base, const uint32 *docs, int some,
@@ -564,6 +568,7 @@ skx_codec_subblock_keep(const uint8 *src, const uint8 *end, int n,
  * Sets the bits of the documents that follow `base` and are in the nwords * 64
  * documents from `window` on; false when the bytes are damaged.
  */
+SKX_CODEC_TWICE
 bool
 skx_codec_subblock_fill(const uint8 *src, const uint8 *end, int n,
 						uint32 base, uint32 window, uint64 *bits, int nwords)
