@@ -133,9 +133,11 @@ extern const struct SkxTopkWork *skx_am_scan_work(IndexScanDesc scan);
 
 /*
  * am_ordered.c : scans in the order of a column beside the text (from 0), if
- * that is said before the first row is fetched.  work: see SkxOrderedWork; NULL:
+ * that is said before the first row is fetched.  divide: what is shared, among
+ * other processes, into so many parts, about.  work: see SkxOrderedWork; NULL:
  * there was no such scan
  */
+struct SkxOrderedShare;
 typedef struct SkxScanOrder
 {
 	int			column;
@@ -143,6 +145,7 @@ typedef struct SkxScanOrder
 	bool		nulls_first;
 	uint64		wanted;			/* rows that will be fetched, about; 0: not
 								 * known */
+	struct SkxOrderedShare *share;	/* NULL: by this process alone */
 } SkxScanOrder;
 
 /*
@@ -171,6 +174,7 @@ extern void skx_am_scan_since(IndexScanDesc scan, const SkxScanReads *before);
 extern const SkxScanReads *skx_am_scan_reads(IndexScanDesc scan);
 
 extern void skx_am_scan_order(IndexScanDesc scan, const SkxScanOrder *order);
+extern void skx_am_scan_divide(IndexScanDesc scan, int parts);
 extern const struct SkxOrderedWork *skx_am_scan_ordered_work(IndexScanDesc scan);
 
 /*

@@ -8,6 +8,7 @@
 #include "postgres.h"
 
 #include "am/am_scan.h"
+#include "ordered/ordered_share.h"
 #include "utils/memutils.h"
 
 void
@@ -46,24 +47,60 @@ skx_am_ordered_range(const SkxScan *so, SkxOrderedRequest *request)
 											   others, n);
 }
 
+/* Begins a part of the search, or all of it; false: there is none left. */
+static bool
+skx_am_ordered_begin(SkxScan *so)
+{
+	if (so->order.share != NULL &&
+		!skx_ordered_share_take(so->order.share, &so->request, &so->part))
+		return false;
+	so->ordered = skx_ordered_begin(&so->request);
+	return true;
+}
+
 bool
 skx_am_ordered_start(IndexScanDesc scan)
 {
 	SkxScan    *so = scan->opaque;
-	SkxOrderedRequest request;
+	SkxOrderedRequest *request = &so->request;
 
 	if (!so->has_order)
 		return false;
-	request.index = scan->indexRelation;
-	request.view = skx_manifest_view(scan->indexRelation);
-	request.filter = so->query;
-	skx_am_ordered_range(so, &request);
-	request.column = so->order.column;
-	request.descending = so->order.descending;
-	request.nulls_first = so->order.nulls_first;
-	request.wanted = so->order.wanted;
-	so->ordered = skx_ordered_begin(&request);
+	request->index = scan->indexRelation;
+	request->view = skx_manifest_view(scan->indexRelation);
+	request->filter = so->query;
+	skx_am_ordered_range(so, request);
+	request->column = so->order.column;
+	request->descending = so->order.descending;
+	request->nulls_first = so->order.nulls_first;
+	request->wanted = so->order.wanted;
+	request->part = NULL;
+	if (so->order.share != NULL)
+	{
+		request->part = &so->part;
+		request->wanted = 2 * SKX_ORDERED_PART_ROWS;
+		if (so->order.wanted > 0)
+			request->wanted = Min(request->wanted, so->order.wanted);
+	}
+	(void) skx_am_ordered_begin(so);
 	return true;
+}
+
+void
+skx_am_scan_divide(IndexScanDesc scan, int parts)
+{
+	SkxScan    *so = scan->opaque;
+	SkxOrderedShare *share = so->order.share;
+	MemoryContext old = MemoryContextSwitchTo(so->context);
+
+	/* a search of all, of which no part is taken, knows the request */
+	so->order.share = NULL;
+	skx_am_scan_start(scan);
+	if (so->ordered != NULL)
+		skx_ordered_share_divide(share, &so->request, parts);
+	skxrescan(scan, NULL, 0, NULL, 0);
+	so->order.share = share;
+	MemoryContextSwitchTo(old);
 }
 
 static void
@@ -90,9 +127,12 @@ skx_am_ordered_fetch(SkxScan *so)
 {
 	const ItemPointerData *tids;
 
-	so->n = skx_ordered_next(so->ordered, &tids);
-	if (so->n == 0)
-		return false;
+	while ((so->n = skx_ordered_next(so->ordered, &tids)) == 0)
+	{
+		skx_am_ordered_stop(so);
+		if (so->order.share == NULL || !skx_am_ordered_begin(so))
+			return false;
+	}
 	if (so->tids != NULL)
 		pfree(so->tids);
 	so->tids = palloc_extended(sizeof(ItemPointerData) * (Size) so->n,

@@ -4,7 +4,8 @@
  *
  * They share a view, whose documents they take part by part (share/).  Each of
  * them looks the words up in the segments that it takes parts of.  Scans with
- * an order are none of these: the planner is left no partial path with one.
+ * an order are none of these: the planner is left no partial path with one, but
+ * custom scans of its own.
  */
 #include "postgres.h"
 

@@ -40,6 +40,8 @@ typedef struct SkxScan
 	bool		idle;			/* and it has not */
 	bool		has_order;		/* rows are to come in it: */
 	SkxScanOrder order;
+	SkxOrderedRequest request;
+	SkxOrderedPart part;		/* of it, with other processes */
 	SkxOrdered *ordered;		/* NULL: they do not, or it has ended */
 	SkxOrderedWork ordered_work;	/* of scans before the last rescan, */
 	SkxOrderedWork ordered_total;	/* and with that of the current one */

@@ -6,6 +6,14 @@
 #define SKX_ORDERED_ORDERED_H
 
 #include "query/query.h"
+#include "segment/segment_keys.h"
+
+/* What a process has of a search that several carry out. */
+typedef struct SkxOrderedPart
+{
+	bool		nulls;			/* the rows without a value; else those */
+	SkxKeyRange range;			/* with a key in it */
+} SkxOrderedPart;
 
 /*
  * Rows come by the values of the column, ascending or descending, and of one
@@ -24,6 +32,7 @@ typedef struct SkxOrderedRequest
 	bool		nulls_first;
 	uint64		wanted;			/* rows that will be fetched, about; 0: not
 								 * known */
+	const SkxOrderedPart *part; /* NULL: all */
 } SkxOrderedRequest;
 
 typedef struct SkxOrdered SkxOrdered;

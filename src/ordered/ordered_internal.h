@@ -116,7 +116,16 @@ extern bool skx_ordered_by_values(SkxOrdered *o, SkxOrderedSegment *s);
 extern int	skx_ordered_nulls_next(SkxOrdered *o);
 extern void skx_ordered_nulls_close(SkxOrdered *o);
 
-/* ordered_scan.c : room for so many TIDs */
+/*
+ * ordered_scan.c
+ *
+ * keys: of the column in a segment.  range: of those that are asked for there,
+ * whatever the part; false: there are none.  make_tids: room for so many.
+ */
+extern SkxKeyReader *skx_ordered_keys(const SkxOrderedRequest *request,
+									  SkxSegment *seg);
+extern bool skx_ordered_range(const SkxOrderedRequest *request,
+							  const SkxKeyReader *keys, SkxKeyRange *range);
 extern void skx_ordered_make_tids(SkxOrdered *o, int n);
 
 #endif							/* SKX_ORDERED_ORDERED_INTERNAL_H */

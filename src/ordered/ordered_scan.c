@@ -34,31 +34,53 @@ skx_ordered_compare_segments(const void *a, const void *b)
 	return x->number - y->number;
 }
 
+SkxKeyReader *
+skx_ordered_keys(const SkxOrderedRequest *request, SkxSegment *seg)
+{
+	SkxKeyReader *keys = skx_segment_keys_open(seg, request->column);
+
+	if (keys == NULL)
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("index \"%s\" has not the order of column %d",
+						RelationGetRelationName(request->index),
+						request->column + 1),
+				 errdetail("The column's operator class had no operators for ranges when the index was built."),
+				 errhint("REINDEX the index.")));
+	return keys;
+}
+
+bool
+skx_ordered_range(const SkxOrderedRequest *request, const SkxKeyReader *keys,
+				  SkxKeyRange *range)
+{
+	const SkxCondition *bounds = request->range;
+
+	range->least = 0;
+	range->most = PG_UINT64_MAX;
+	return bounds == NULL ||
+		skx_intake_key_bounds(skx_segment_keys_column(keys), &bounds->from,
+							  &bounds->to, &range->least, &range->most);
+}
+
 static void
 skx_ordered_open_segment(SkxOrdered *o, int number)
 {
 	SkxOrderedSegment *s = &o->segments[number];
-	const SkxCondition *range = o->request.range;
+	const SkxOrderedPart *part = o->request.part;
 	SkxKeyNode	root;
 
 	s->seg = o->source->segments[number];
 	s->number = number;
-	s->keys = skx_segment_keys_open(s->seg, o->request.column);
-	if (s->keys == NULL)
-		ereport(ERROR,
-				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-				 errmsg("index \"%s\" has not the order of column %d",
-						RelationGetRelationName(o->request.index),
-						o->request.column + 1),
-				 errdetail("The column's operator class had no operators for ranges when the index was built."),
-				 errhint("REINDEX the index.")));
+	s->keys = skx_ordered_keys(&o->request, s->seg);
 	s->reads = PG_UINT64_MAX;
-	s->range.least = 0;
-	s->range.most = PG_UINT64_MAX;
-	if (range != NULL)
-		s->empty = !skx_intake_key_bounds(skx_segment_keys_column(s->keys),
-										  &range->from, &range->to,
-										  &s->range.least, &s->range.most);
+	s->empty = !skx_ordered_range(&o->request, s->keys, &s->range);
+	if (part != NULL)
+	{
+		s->range.least = Max(s->range.least, part->range.least);
+		s->range.most = Min(s->range.most, part->range.most);
+		s->empty |= s->range.least > s->range.most;
+	}
 	skx_segment_keys_root(s->keys, &root);
 	s->first = o->flip != 0 ? ~root.most : root.least;
 }
@@ -79,6 +101,26 @@ skx_ordered_pending_column(SkxOrdered *o)
 			 o->request.column + 1, RelationGetRelationName(o->request.index));
 }
 
+/* Where a search begins, and whether rows without a value come after it. */
+static void
+skx_ordered_first_stage(SkxOrdered *o)
+{
+	const SkxOrderedRequest *request = &o->request;
+	bool		all = request->part == NULL;
+
+	/* a range has no NULL */
+	o->nulls_before = request->nulls_first || request->range != NULL || !all;
+	if (!all && request->part->nulls)
+	{
+		o->nulls_before = false;
+		o->stage = SKX_ORDERED_NULLS_LAST;
+	}
+	else if (all && request->nulls_first && request->range == NULL)
+		o->stage = SKX_ORDERED_NULLS_FIRST;
+	else
+		o->stage = SKX_ORDERED_VALUES;
+}
+
 SkxOrdered *
 skx_ordered_begin(const SkxOrderedRequest *request)
 {
@@ -92,10 +134,7 @@ skx_ordered_begin(const SkxOrderedRequest *request)
 	o->context = context;
 	o->request = *request;
 	o->flip = request->descending ? PG_UINT64_MAX : 0;
-	/* a range has no NULL */
-	o->nulls_before = request->nulls_first || request->range != NULL;
-	o->stage = request->nulls_first && request->range == NULL ?
-		SKX_ORDERED_NULLS_FIRST : SKX_ORDERED_VALUES;
+	skx_ordered_first_stage(o);
 	o->rows.most = Max(skx_ordered_most(request->wanted > 0 ?
 										request->wanted : SKX_ORDERED_ROWS), 1);
 	o->docs = palloc(sizeof(uint32) * SKX_QUERY_DOCS);
@@ -116,13 +155,16 @@ static bool
 skx_ordered_document(const SkxPendingDoc *doc, void *arg)
 {
 	SkxOrdered *o = arg;
+	const SkxOrderedPart *part = o->request.part;
 	SkxOrderedRow row = {0};
 	SkxKey		key;
 
 	if (doc->dead)
 		return true;
 	skx_intake_keys(&o->pending_keys, doc->value, &key);
-	if (key.is_null)
+	if (key.is_null ||
+		(part != NULL && (key.value < part->range.least ||
+						  key.value > part->range.most)))
 		return true;
 	row.rank = key.value ^ o->flip;
 	row.place = (uint64) ItemPointerGetBlockNumberNoCheck(&doc->tid) << 16 |

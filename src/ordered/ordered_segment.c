@@ -128,6 +128,15 @@ skx_ordered_node_competes(const SkxOrdered *o, const SkxOrderedSegment *s,
 	return skx_ordered_rows_want(&o->rows, &best);
 }
 
+/* Is a stretch to be taken apart?  A leaf that the range ends in is, too. */
+static inline bool
+skx_ordered_is_coarse(const SkxOrderedSegment *s, const SkxKeyNode *node,
+					  int most)
+{
+	return node->level > 0 || most < SKX_ORDERED_FINE ||
+		node->least < s->range.least || node->most > s->range.most;
+}
+
 /* Takes out the best stretches; returns how many. */
 static int
 skx_ordered_choose(SkxOrdered *o, SkxOrderedSegment *s,
@@ -145,7 +154,7 @@ skx_ordered_choose(SkxOrdered *o, SkxOrderedSegment *s,
 		CHECK_FOR_INTERRUPTS();
 		if (!skx_ordered_node_competes(o, s, &node))
 			continue;
-		nchildren = node.level > 0 || most < SKX_ORDERED_FINE ?
+		nchildren = skx_ordered_is_coarse(s, &node, most) ?
 			skx_segment_keys_children(s->keys, &node, children) : 0;
 		if (nchildren == 0)
 			stretches[n++] = node;

@@ -83,9 +83,29 @@ skx_ordered_left(const SkxOrdered *o, const SkxOrderedSegment *s,
 	return left->least <= left->most;
 }
 
+/* As far as the quantiles that are next to it, where there are any. */
+static void
+skx_ordered_widen(const uint64 *quantiles, int n, SkxKeyRange *range)
+{
+	int			below = 0;
+	int			above = n;
+	int			i;
+
+	for (i = 0; i < n; i++)
+	{
+		below += quantiles[i] <= range->least;
+		above -= quantiles[i] >= range->most;
+	}
+	if (below > 0)
+		range->least = quantiles[below - 1];
+	if (above < n)
+		range->most = quantiles[above];
+}
+
 /*
  * Does the column not follow the order of documents?  By the first keys wanted,
- * of a twenty-fourth to a twelfth of the documents, as its quantiles tell.
+ * of a twenty-fourth to an eighth of the documents, as its quantiles tell: among
+ * fewer, those that are not quite in order count too much.
  */
 static bool
 skx_ordered_is_scattered(const SkxOrdered *o, SkxOrderedSegment *s,
@@ -109,6 +129,7 @@ skx_ordered_is_scattered(const SkxOrdered *o, SkxOrderedSegment *s,
 		else
 			first.most = key;
 	}
+	skx_ordered_widen(quantiles, n, &first);
 	docs = skx_segment_keys_share(s->keys, &first) * s->seg->header.ndocs;
 	return docs > 0 && skx_segment_keys_met(s->keys, &first) >=
 		docs * SKX_ORDERED_SCATTERED;

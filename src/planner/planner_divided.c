@@ -1,6 +1,6 @@
 /*
  * planner_divided.c
- *	  Scans in no order by several processes.
+ *	  Scans by several processes, of which each gives rows.
  *
  * The server offers them where the scan reads enough pages of the index, of
  * which ours reads few, and divides the work on rows, but not the reading of
@@ -27,32 +27,33 @@
  */
 #define SKX_PLANNER_DIVIDED		1.25
 
+/* Is what is fetched of a path, `share` of its rows, worth several processes? */
 static bool
-skx_planner_is_divisible(const Path *path)
+skx_planner_is_divisible(const Path *path, double share,
+						 const IndexPath *index)
 {
-	const IndexPath *index = (const IndexPath *) path;
-
-	return IsA(path, IndexPath) && path->param_info == NULL &&
-		index->indexorderbys == NIL && skx_planner_is_ours(index->indexinfo) &&
-		skx_planner_is_worth(path->total_cost - path->startup_cost,
+	return index->path.param_info == NULL &&
+		skx_planner_is_ours(index->indexinfo) &&
+		skx_planner_is_worth((path->total_cost - path->startup_cost) * share,
 							 SKX_PLANNER_WORTH_ROWS) &&
 		!skx_planner_may_gather(index->indexclauses, NULL);
 }
 
-static void
-skx_planner_divide(RelOptInfo *rel, const IndexPath *whole)
+/* The path, of `size` bytes, for each of several processes; NULL: for none. */
+static Path *
+skx_planner_divide(RelOptInfo *rel, const Path *whole, Size size)
 {
 	Path	   *path;
 	double		processes;
 	int			workers =
-		compute_parallel_worker(rel, Min(rel->pages, whole->path.rows), -1,
+		compute_parallel_worker(rel, Min(rel->pages, whole->rows), -1,
 								max_parallel_workers_per_gather);
 
 	if (workers <= 0)
-		return;
+		return NULL;
 	processes = Max(skx_planner_processes(workers), 1);
-	path = (Path *) makeNode(IndexPath);
-	*(IndexPath *) path = *whole;
+	path = palloc(size);
+	memcpy(path, whole, size);
 	path->parallel_aware = true;
 	path->parallel_safe = true;
 	path->parallel_workers = workers;
@@ -60,7 +61,26 @@ skx_planner_divide(RelOptInfo *rel, const IndexPath *whole)
 	path->total_cost = path->startup_cost +
 		(path->total_cost - path->startup_cost) *
 		Min(SKX_PLANNER_DIVIDED / processes, 1);
-	add_partial_path(rel, path);
+	return path;
+}
+
+static bool
+skx_planner_may_divide(const RelOptInfo *rel)
+{
+	return rel->consider_parallel && bms_is_empty(rel->lateral_relids);
+}
+
+Path *
+skx_planner_divided(PlannerInfo *root, RelOptInfo *rel, const Path *whole,
+					Size size, const IndexPath *index)
+{
+	double		share = root->limit_tuples > 0 ?
+		Min(root->limit_tuples / Max(whole->rows, 1), 1) : 1;
+
+	if (!skx_planner_may_divide(rel) ||
+		!skx_planner_is_divisible(whole, share, index))
+		return NULL;
+	return skx_planner_divide(rel, whole, size);
 }
 
 void
@@ -68,11 +88,18 @@ skx_planner_add_divided(RelOptInfo *rel)
 {
 	ListCell   *lc;
 
-	if (!rel->consider_parallel || !bms_is_empty(rel->lateral_relids))
+	if (!skx_planner_may_divide(rel))
 		return;
 	foreach(lc, rel->pathlist)
 	{
-		if (skx_planner_is_divisible(lfirst(lc)))
-			skx_planner_divide(rel, lfirst(lc));
+		const IndexPath *index = lfirst(lc);
+		Path	   *path;
+
+		if (!IsA(index, IndexPath) || index->indexorderbys != NIL ||
+			!skx_planner_is_divisible(&index->path, 1, index))
+			continue;
+		path = skx_planner_divide(rel, &index->path, sizeof(IndexPath));
+		if (path != NULL)
+			add_partial_path(rel, path);
 	}
 }

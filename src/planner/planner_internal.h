@@ -342,8 +342,17 @@ extern bool skx_planner_is_worth(Cost cost, double times);
 extern CustomPath *skx_planner_shared(RelOptInfo *rel, const CustomPath *whole,
 									  Cost divided, double pages);
 
-/* planner_divided.c : partial paths of scans in no order that are worth it */
+/*
+ * planner_divided.c : partial paths that are worth it
+ *
+ * add_divided: of scans in no order.  divided: of a scan by that index, which
+ * has an order of its own and is put into a path of `size` bytes, so is what is
+ * fetched of it; NULL: it is not worth it, or cannot be.
+ */
 extern void skx_planner_add_divided(RelOptInfo *rel);
+extern Path *skx_planner_divided(PlannerInfo *root, RelOptInfo *rel,
+								 const Path *whole, Size size,
+								 const IndexPath *index);
 
 /* What processes other than the leader have read, in shared memory. */
 typedef struct SkxSharedReads
@@ -402,6 +411,7 @@ enum
 	SKX_ORDERED_DESCENDING,
 	SKX_ORDERED_NULLS,
 	SKX_ORDERED_BLOCKS,			/* see skx_planner_estimate() */
+	SKX_ORDERED_DIVIDED,		/* parts for several processes */
 	SKX_ORDERED_EXTRA,
 	SKX_ORDERED_PERCENT
 };

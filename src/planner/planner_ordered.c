@@ -26,6 +26,7 @@
 #include "optimizer/pathnode.h"
 #include "optimizer/paths.h"
 #include "ordered/ordered.h"
+#include "ordered/ordered_share.h"
 #include "planner/planner_internal.h"
 #include "utils/lsyscache.h"
 
@@ -223,6 +224,26 @@ skx_planner_cost_ordered(PlannerInfo *root, const RelOptInfo *rel,
 	return (follows * near + (1 - follows) * far) / matches;
 }
 
+/*
+ * Of the rows' variance what the order of documents has to explain for several
+ * processes: a part of the keys is looked for in all documents otherwise.
+ */
+#define SKX_ORDERED_FOLLOWS		.9
+
+/* For several processes, as rows have to match. */
+static int
+skx_planner_parts(const RelOptInfo *rel, const IndexPath *index)
+{
+	double		parts = index->indexselectivity * rel->tuples /
+		SKX_ORDERED_PART_ROWS;
+
+	return (int) Max(Min(parts, SKX_ORDERED_PARTS), 1);
+}
+
+/*
+ * The order is a path's by one process, and, where that is worth it, by several:
+ * what gathers these merges their rows.
+ */
 static void
 skx_planner_add_sorted(PlannerInfo *root, RelOptInfo *rel,
 					   IndexOptInfo *index, List *clauses, int column,
@@ -230,6 +251,8 @@ skx_planner_add_sorted(PlannerInfo *root, RelOptInfo *rel,
 {
 	CustomPath *custom = makeNode(CustomPath);
 	IndexPath  *path;
+	Path	   *partial = NULL;
+	double		follows = skx_cost_follows(root, index, column);
 	double		pages;
 
 	path = create_index_path(root, index, clauses, NIL, NIL, NIL,
@@ -244,18 +267,24 @@ skx_planner_add_sorted(PlannerInfo *root, RelOptInfo *rel,
 	pages *=
 		skx_planner_cost_ordered(root, rel, path,
 								 skx_planner_part(root, path, column), pages,
-								 skx_cost_follows(root, index, column),
+								 follows,
 								 !skx_compat_pathkey_ascends(key),
 								 &custom->path);
 	custom->flags = CUSTOMPATH_SUPPORT_PROJECTION;
 	custom->custom_paths = list_make1(path);
 	custom->custom_private =
-		list_make4(makeInteger(column),
+		list_make5(makeInteger(column),
 				   makeInteger(!skx_compat_pathkey_ascends(key)),
 				   makeInteger(key->pk_nulls_first),
-				   skx_planner_estimate(pages));
+				   skx_planner_estimate(pages),
+				   makeInteger(skx_planner_parts(rel, path)));
 	custom->methods = &skx_planner_ordered_path_methods;
+	if (follows * follows >= SKX_ORDERED_FOLLOWS)
+		partial = skx_planner_divided(root, rel, &custom->path,
+									  sizeof(CustomPath), path);
 	add_path(rel, (Path *) custom);
+	if (partial != NULL)
+		add_partial_path(rel, partial);
 }
 
 /*

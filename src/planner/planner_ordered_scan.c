@@ -4,19 +4,28 @@
  *
  * It asks the scan of the index for the order, and tells it how many rows will
  * be fetched.  While a row that another transaction changed is rechecked
- * (EvalPlanQual) there is no such scan, and the row is passed on.
+ * (EvalPlanQual) there is no such scan, and the row is passed on.  With other
+ * processes it asks for the rows of some parts (ordered/ordered_share.h).
  */
 #include "postgres.h"
 
 #include "access/genam.h"
+#include "access/parallel.h"
 #include "am/am.h"
 #include "compat/compat_planner.h"
 #include "executor/executor.h"
 #include "nodes/value.h"
-#include "ordered/ordered.h"
+#include "ordered/ordered_share.h"
 #include "planner/planner_internal.h"
 #include "utils/lsyscache.h"
 #include "utils/rel.h"
+
+/* In dynamic shared memory. */
+typedef struct SkxOrderedScanShare
+{
+	SkxOrderedShare search;
+	SkxSharedReads reads;
+} SkxOrderedScanShare;
 
 typedef struct SkxOrderedScan
 {
@@ -28,6 +37,9 @@ typedef struct SkxOrderedScan
 	double		times;			/* rows fetched for each that is left */
 	SkxScanOrder order;
 	bool		ready;			/* the index knows what it has to do */
+	SkxOrderedScanShare *share; /* with other processes, as long as these run */
+	SkxOrderedWork others;		/* what they have done, */
+	SkxScanReads others_reads;	/* and read */
 } SkxOrderedScan;
 
 static Node *skx_planner_create_ordered(CustomScan *scan);
@@ -38,6 +50,17 @@ static void skx_planner_end_ordered(CustomScanState *node);
 static void skx_planner_rescan_ordered(CustomScanState *node);
 static void skx_planner_explain_ordered(CustomScanState *node, List *ancestors,
 										ExplainState *es);
+static Size skx_planner_ordered_share_size(CustomScanState *node,
+										   ParallelContext *context);
+static void skx_planner_ordered_share_begin(CustomScanState *node,
+											ParallelContext *context,
+											void *at);
+static void skx_planner_ordered_share_again(CustomScanState *node,
+											ParallelContext *context,
+											void *at);
+static void skx_planner_ordered_share_join(CustomScanState *node, shm_toc *toc,
+										   void *at);
+static void skx_planner_ordered_share_end(CustomScanState *node);
 
 const CustomScanMethods skx_planner_ordered_methods = {
 	.CustomName = "Skipidx Ordered Scan",
@@ -50,6 +73,11 @@ static const CustomExecMethods skx_planner_ordered_exec = {
 	.ExecCustomScan = skx_planner_next_ordered,
 	.EndCustomScan = skx_planner_end_ordered,
 	.ReScanCustomScan = skx_planner_rescan_ordered,
+	.EstimateDSMCustomScan = skx_planner_ordered_share_size,
+	.InitializeDSMCustomScan = skx_planner_ordered_share_begin,
+	.ReInitializeDSMCustomScan = skx_planner_ordered_share_again,
+	.InitializeWorkerCustomScan = skx_planner_ordered_share_join,
+	.ShutdownCustomScan = skx_planner_ordered_share_end,
 	.ExplainCustomScan = skx_planner_explain_ordered
 };
 
@@ -109,6 +137,7 @@ skx_planner_prepare_ordered(SkxOrderedScan *state)
 {
 	skx_planner_open_child(state->child);
 	state->order.wanted = skx_planner_ordered_rows(state);
+	state->order.share = state->share == NULL ? NULL : &state->share->search;
 	skx_am_scan_order(state->child->iss_ScanDesc, &state->order);
 	state->ready = true;
 }
@@ -170,6 +199,69 @@ skx_planner_rescan_ordered(CustomScanState *node)
 	state->ready = false;
 }
 
+/* ---- with other processes ---- */
+
+static Size
+skx_planner_ordered_share_size(CustomScanState *node,
+							   ParallelContext *context)
+{
+	return sizeof(SkxOrderedScanShare);
+}
+
+/* The leader knows what is asked for; it is divided once. */
+static void
+skx_planner_ordered_share_begin(CustomScanState *node,
+								ParallelContext *context, void *at)
+{
+	SkxOrderedScan *state = (SkxOrderedScan *) node;
+	const CustomScan *scan = castNode(CustomScan, node->ss.ps.plan);
+
+	state->share = at;
+	skx_planner_reads_init(&state->share->reads);
+	skx_ordered_share_init(&state->share->search);
+	skx_planner_prepare_ordered(state);
+	skx_am_scan_divide(state->child->iss_ScanDesc,
+					   intVal(list_nth(scan->custom_private,
+									   SKX_ORDERED_DIVIDED)));
+}
+
+static void
+skx_planner_ordered_share_again(CustomScanState *node,
+								ParallelContext *context, void *at)
+{
+	skx_ordered_share_restart(&((SkxOrderedScanShare *) at)->search);
+}
+
+static void
+skx_planner_ordered_share_join(CustomScanState *node, shm_toc *toc, void *at)
+{
+	((SkxOrderedScan *) node)->share = at;
+}
+
+/* What is shared goes away. */
+static void
+skx_planner_ordered_share_end(CustomScanState *node)
+{
+	SkxOrderedScan *state = (SkxOrderedScan *) node;
+	IndexScanDesc scan = state->child->iss_ScanDesc;
+
+	if (state->share == NULL)
+		return;
+	if (IsParallelWorker() && scan != NULL &&
+		skx_am_scan_ordered_work(scan) != NULL)
+		skx_ordered_share_leave(&state->share->search,
+								skx_am_scan_ordered_work(scan));
+	skx_planner_reads_leave(&state->share->reads, state->child);
+	skx_ordered_share_work(&state->share->search, &state->others);
+	skx_planner_reads_take(&state->share->reads, &state->others_reads);
+	if (scan != NULL)
+		index_rescan(scan, NULL, 0, NULL, 0);
+	state->share = NULL;
+	state->ready = false;
+}
+
+/* ---- end, explain ---- */
+
 static void
 skx_planner_end_ordered(CustomScanState *node)
 {
@@ -202,9 +294,13 @@ skx_planner_explain_ordered(CustomScanState *node, List *ancestors,
 	work = skx_am_scan_ordered_work(state->child->iss_ScanDesc);
 	if (work == NULL)
 		return;
-	ExplainPropertyUInteger("Passes", NULL, work->passes, es);
-	ExplainPropertyUInteger("Stretches", NULL, work->leaves, es);
-	ExplainPropertyUInteger("Values", NULL, work->values, es);
-	ExplainPropertyUInteger("Compared Documents", NULL, work->documents, es);
-	skx_planner_explain_reads(node->custom_ps, NULL, es);
+	ExplainPropertyUInteger("Passes", NULL,
+							work->passes + state->others.passes, es);
+	ExplainPropertyUInteger("Stretches", NULL,
+							work->leaves + state->others.leaves, es);
+	ExplainPropertyUInteger("Values", NULL,
+							work->values + state->others.values, es);
+	ExplainPropertyUInteger("Compared Documents", NULL,
+							work->documents + state->others.documents, es);
+	skx_planner_explain_reads(node->custom_ps, &state->others_reads, es);
 }

@@ -1,10 +1,11 @@
-# Scans by several processes give what one gives: rows in no order, the best
-# rows, counts, and counts by the values of a column, in every state of the index, beside writers, VACUUM and
-# merges under one snapshot, on a standby; and they divide the work.
+# Scans by several processes give what one gives: rows in no order and in that of a
+# column, the best rows, counts, and counts by the values of a column, in every
+# state of the index, beside writers, VACUUM and merges under one snapshot, on a
+# standby; and they divide the work.
 #
 # Long: 400 queries in each state, else 40 (SKX_RANK_QUERIES).
 #
-# Holds: share 1, 2, 3; am 12; topk 11; count 6; facets 7; planner 20
+# Holds: share 1, 2, 3; am 12; ordered 5; topk 11; count 6; facets 7; planner 20
 
 use strict;
 use warnings;
@@ -33,9 +34,10 @@ skx_database($node, 'd');
 my $s = skx_session($node, 'd');
 
 # Segments of several parts; words from every row to a few, at places; ranks
-# that are equal for very many.
+# that are equal for very many; a column that follows the rows, not quite, has
+# each value several times, and is NULL in some.
 $s->value(<<'SQL');
-CREATE TABLE docs (id int NOT NULL, v tsvector, n int) WITH (fillfactor = 90);
+CREATE TABLE docs (id int NOT NULL, v tsvector, n int, d int) WITH (fillfactor = 90);
 CREATE FUNCTION doc(g int) RETURNS tsvector LANGUAGE sql IMMUTABLE AS $$
 	SELECT CASE WHEN g % 61 <> 0 THEN (CASE WHEN g % 3 = 0 THEN 'wall:1,4,9' ELSE 'wall:1' END
 		|| CASE WHEN hashint4(g) & 1 = 0 THEN ' half:2' || CASE WHEN hashint4(g) & 6 = 0 THEN ',5A,7' ELSE '' END ELSE '' END
@@ -44,10 +46,10 @@ CREATE FUNCTION doc(g int) RETURNS tsvector LANGUAGE sql IMMUTABLE AS $$
 		|| ' k' || abs(hashint4(g * 7)) % 300 || ':11 x' || abs(hashint4(g * 13)) % 20000)::tsvector END
 $$;
 CREATE FUNCTION add(first int, n int) RETURNS void LANGUAGE sql AS $$
-	INSERT INTO docs SELECT g, doc(g), g % 5 FROM generate_series(first, first + n - 1) g
+	INSERT INTO docs SELECT g, doc(g), g % 5, CASE WHEN g % 101 <> 0 THEN (g + hashint4(g) % 30) / 7 END FROM generate_series(first, first + n - 1) g
 $$;
 SELECT add(1, 140000);
-CREATE INDEX docs_skx ON docs USING skipidx (v, n, id) WITH (pending_limit = '1GB', proximity = 0.2);
+CREATE INDEX docs_skx ON docs USING skipidx (v, n, id, d) WITH (pending_limit = '1GB', proximity = 0.2);
 ANALYZE docs;
 SQL
 
@@ -80,9 +82,12 @@ sub asked
 	my $id = int rand $all;
 	my $where = "docs WHERE v \@\@ '$query'" . one_of('', '', '', ' AND n = 2', ' AND n IN (1, 3)', ' AND n > 2', ' AND id % 3 = 1',
 		" AND id >= $id", " AND id BETWEEN $id AND $id + 20000", " AND id < $id AND n < 3");
-	my $kind = one_of('rows', 'bitmap', 'rank', 'rank', 'count', 'groups');
+	my $kind = one_of('rows', 'bitmap', 'rank', 'rank', 'count', 'groups', 'ordered', 'ordered');
 	my $by = rand() < 0.7 ? $query : text_query();
 
+	return [ $kind, $where . one_of('', '', ' AND d > 9000', ' AND d BETWEEN 3000 AND 5000', ' AND d IS NULL'),
+		' ORDER BY d' . one_of('', ' DESC') . one_of('', '', ' NULLS FIRST', ' NULLS LAST') . one_of('', '', ' LIMIT 10', ' LIMIT 3000'), $by ]
+	  if $kind eq 'ordered';
 	return [ $kind, $where, " ORDER BY v <\@> '$by'::tsquery LIMIT " . one_of(1, 10, 10, 100, 1000, 5000), $by ];
 }
 
@@ -93,6 +98,9 @@ sub statement
 
 	return "SELECT count(*), sum(id), sum(id::int8 * id), min(id), max(id) FROM $where" if $kind eq 'rows' || $kind eq 'bitmap';
 	return "SELECT count(*) FROM $where" if $kind eq 'count';
+	# of equal values any row may come; without a limit all rows do
+	return "SELECT count(*), md5(string_agg(coalesce(d, -1)::text, ',')), " . ($order =~ /LIMIT/ ? '0' : 'sum(id)')
+	  . " FROM (SELECT id, d FROM $where$order OFFSET 0) s" if $kind eq 'ordered';
 	return "SELECT n, count(*), count(n) FROM $where GROUP BY n" . ($by =~ /half/ ? ' HAVING count(*) > 100' : '') . ' ORDER BY n' if $kind eq 'groups';
 	return "SELECT id, v <\@> '$by'::tsquery FROM $where$order";
 }
@@ -113,8 +121,8 @@ sub plan_of
 	return nodes($json->[0]{Plan});
 }
 
-# Which of its kinds of scan are by several processes: rows, bitmap, rank, count,
-# groups.
+# Which of its kinds of scan are by several processes: rows, ordered, bitmap, rank,
+# count, groups.
 sub kinds_of
 {
 	my %kind;
@@ -123,6 +131,7 @@ sub kinds_of
 	{
 		next if !$n->{'Parallel Aware'};
 		$kind{rank} = $n if ($n->{'Custom Plan Provider'} // '') eq 'Skipidx Scan';
+		$kind{ordered} = $n if ($n->{'Custom Plan Provider'} // '') eq 'Skipidx Ordered Scan';
 		$kind{count} = $n if ($n->{'Custom Plan Provider'} // '') eq 'Skipidx Count';
 		$kind{groups} = $n if ($n->{'Custom Plan Provider'} // '') eq 'Skipidx Facets';
 		$kind{rows} = $n if $n->{'Node Type'} eq 'Index Scan';
@@ -151,6 +160,7 @@ sub differ
 		# counts are offered only where every way to read an index is allowed
 		$session->value('SET enable_bitmapscan = on') if $kind =~ /count|groups|bitmap/;
 		$session->value('SET enable_indexscan = off') if $kind eq 'bitmap';
+		$session->value('SET enable_sort = ' . ($kind eq 'ordered' ? 'off' : 'on'));
 		$session->value('SET parallel_leader_participation = ' . one_of('on', 'on', 'off'));
 		my $got = $session->value($sql);
 		$asked{$kind}++;
@@ -161,7 +171,8 @@ sub differ
 		$together{$kind} += exists $kind{$kind} && (grep { ($_->{'Workers Launched'} // 0) > 0 } @plan) > 0;
 	}
 	is_deeply(\@wrong, [], "$state: $n answers");
-	cmp_ok($together{$_} // 0, '>', 0, "$state: $_ by several processes") for grep { ($asked{$_} // 0) > 10 } qw(rows bitmap rank count groups);
+	cmp_ok($together{$_} // 0, '>', 0, "$state: $_ by several processes") for grep { ($asked{$_} // 0) > 10 } qw(rows ordered bitmap rank count groups);
+	$session->value('RESET enable_sort');
 	return;
 }
 
@@ -244,6 +255,39 @@ for my $query ('half | rare', 'half & tenth', 'wall | k7 | x9', 'half & rare & w
 	}
 	$s->value('SET parallel_setup_cost = 10');
 	is(scalar(grep { ($_->{'Workers Launched'} // 0) > 0 } plan_of($s, $sql)), 1, 'rows: by several processes');
+}
+
+# In the order of a column, too: parts of its keys follow each other.  So a few
+# rows need few parts, and all are looked at by one process each, but for groups
+# that two parts have some of.
+{
+	for my $case ([ '', 1.4 ], [ ' LIMIT 3000', 1.5 ], [ ' AND id % 250 = 7 LIMIT 10', 2 ], [ ' AND d > 15000 AND id % 1000 < 9', 1.3 ])
+	{
+		my ($more, $times) = @$case;
+		my ($where, $limit) = $more =~ /^(.*?)( LIMIT.*)?$/;
+
+		for my $order ('d', 'd DESC NULLS LAST')
+		{
+			my %compared;
+
+			for my $mode (qw(alone together))
+			{
+				$s->value("$mode{$mode}; SET enable_sort = off; SET skipidx.enable_count = on");
+				my ($scan) = grep { ($_->{'Custom Plan Provider'} // '') eq 'Skipidx Ordered Scan' }
+				  plan_of($s, "SELECT id FROM docs WHERE v \@\@ 'half'$where ORDER BY $order" . ($limit // ''));
+				is($scan->{'Parallel Aware'} ? 1 : 0, $mode eq 'together' ? 1 : 0, "by $order$more: $mode");
+				$compared{$mode} = $scan->{'Compared Documents'};
+			}
+			cmp_ok($compared{together}, '<=', $times * $compared{alone} + 8192, "by $order$more: $compared{together} compared, $compared{alone} alone");
+		}
+	}
+	# each part would be looked for in all documents
+	my $plan = $s->value("EXPLAIN SELECT id FROM docs WHERE v \@\@ 'half' ORDER BY n");
+	like($plan, qr/Skipidx Ordered Scan/, 'a column that does not follow the rows: in its order');
+	unlike($plan, qr/Parallel Custom/, 'alone');
+	$s->value('SET parallel_setup_cost = 10000');
+	unlike($s->value("EXPLAIN SELECT id FROM docs WHERE v \@\@ 'half' ORDER BY d"), qr/Parallel/, 'in the order of a column: alone if that is not worth it');
+	$s->value('RESET parallel_setup_cost; RESET enable_sort');
 }
 
 # By default nothing that takes milliseconds is given to several.
@@ -333,9 +377,16 @@ $s->value('SET enable_material = off; SET enable_hashjoin = off; SET enable_merg
 both('a ranked scan that begins again', $again);
 both('a count that begins again', "SELECT g, n FROM generate_series(1, 4) g LEFT JOIN (SELECT count(*) AS n FROM docs WHERE v \@\@ 'half & !tenth') s ON true ORDER BY 1");
 both('a scan that begins again', "SELECT g, count(*) FROM generate_series(1, 3) g LEFT JOIN (SELECT id FROM docs WHERE v \@\@ 'tenth & half' OFFSET 0) s ON true GROUP BY g ORDER BY 1");
+$s->value('SET enable_sort = off');
+both("an ordered scan that begins again: $_", "SELECT g, count(*), sum(d) FROM generate_series(1, 3) g LEFT JOIN (SELECT d FROM docs WHERE v \@\@ 'half' ORDER BY d $_ OFFSET 0) s ON true GROUP BY g")
+  for '', 'DESC LIMIT 5000';
+$s->value('RESET enable_sort');
 both('facets that begin again', "SELECT g, n, c FROM generate_series(1, 3) g LEFT JOIN (SELECT n, count(*) AS c FROM docs WHERE v \@\@ 'half & !tenth' GROUP BY n) s ON true ORDER BY 1, 2");
 $s->value('RESET enable_material; RESET enable_hashjoin; RESET enable_mergejoin');
 $s->value('PREPARE best (tsquery) AS SELECT id, v <@> $1 FROM docs WHERE v @@ $1 ORDER BY v <@> $1 LIMIT 20; SET plan_cache_mode = force_generic_plan');
+$s->value('PREPARE sorted (tsquery, int) AS SELECT count(*), sum(d), min(d) FROM (SELECT d FROM docs WHERE v @@ $1 AND d > $2 ORDER BY d LIMIT 4000) s; SET enable_sort = off');
+both("a generic plan, in an order: $_", "EXECUTE sorted ($_)") for "'half | rare', 5000", "'tenth & wall', -1", "'nosuch', 1", "'!half', 18000", "NULL, 7", "'wall', NULL";
+$s->value('RESET enable_sort');
 both("a generic plan: $_", "EXECUTE best ('$_')") for 'half | rare', 'tenth & wall', 'nosuch', '!half', '';
 both('a generic plan: NULL', 'EXECUTE best (NULL)');
 $s->value('RESET plan_cache_mode');
@@ -373,7 +424,7 @@ DECLARE
 BEGIN
 	WHILE clock_timestamp() < until LOOP
 		turn := turn + 1;
-		INSERT INTO docs SELECT g, doc(g), g % 5 FROM (SELECT nextval('added')::int AS g FROM generate_series(1, 40)) s;
+		INSERT INTO docs SELECT g, doc(g), g % 5, CASE WHEN g % 101 <> 0 THEN (g + hashint4(g) % 30) / 7 END FROM (SELECT nextval('added')::int AS g FROM generate_series(1, 40)) s;
 		DELETE FROM docs WHERE id = turn * 101;
 		COMMIT;
 		PERFORM skipidx_flush('docs_skx');
@@ -496,10 +547,12 @@ SQL2
 	cmp_ok($shared, '<=', $times * $alone + 1500, "$shared postings scored $times times, $alone alone");
 	$s->value('RESET ALL');
 }
+
 # The leader gives the rows, so it waits for a worker that has not left what it
 # found: until it has, until it fails, or until the query is cancelled.
 {
-	my $words = join(' | ', map { "k$_" } 1 .. 200);
+	# it takes longer than a worker takes to begin
+	my $words = join(' | ', (map { "k$_" } 1 .. 299), map { "x$_" } 1 .. 6000);
 	my $best = "SELECT id, v <\@> '$words'::tsquery FROM docs WHERE v \@\@ '$words' ORDER BY v <\@> '$words'::tsquery LIMIT 300";
 	my $explain = 'EXPLAIN (ANALYZE, VERBOSE, FORMAT JSON, COSTS OFF, TIMING OFF, SUMMARY OFF)';
 	my $leader = $s->value('SELECT pg_backend_pid()');
@@ -539,7 +592,7 @@ SQL2
 		my $tries = 0;
 
 		$tries++ while $tries < 20 && !$stopped->($sql);
-		cmp_ok($tries, '<', 20, "the leader waits: $do");
+		cmp_ok($tries, '<', 20, "the leader waits: $do") or next;
 		$writer->value($do);
 		$writer->value('SELECT pg_advisory_unlock_all()') if !defined $error;
 		my $got = $s->finish;
@@ -578,6 +631,8 @@ $s->value('COMMIT');
 $s->value($mode{together});
 like($s->raw("SET statement_timeout = 5; SELECT sum(id) FROM docs a WHERE v \@\@ 'wall' AND pg_sleep(0.0001) IS NOT NULL;"), qr/57014/, 'a cancel');
 $s->value('RESET statement_timeout');
+like($s->raw("SET statement_timeout = 5; SET enable_sort = off; SELECT d FROM docs a WHERE v \@\@ 'wall' AND pg_sleep(0.0001) IS NOT NULL ORDER BY d;"), qr/57014/, 'a cancel, in an order');
+$s->value('RESET statement_timeout; RESET enable_sort');
 differ('after a cancel', 6);
 
 $node->backup('base');

@@ -1,0 +1,131 @@
+/*
+ * ordered_share.c
+ *	  Divides the keys of a column among the processes of a search.
+ */
+#include "postgres.h"
+
+#include "format/format_keys.h"
+#include "ordered/ordered_internal.h"
+#include "ordered/ordered_share.h"
+
+void
+skx_ordered_share_init(SkxOrderedShare *share)
+{
+	int			i;
+
+	share->nbounds = 0;
+	for (i = 0; i < SKX_ORDERED_COUNTS; i++)
+		pg_atomic_init_u64(&share->work[i], 0);
+	pg_atomic_init_u64(&share->next, 0);
+}
+
+void
+skx_ordered_share_restart(SkxOrderedShare *share)
+{
+	pg_atomic_write_u64(&share->next, 0);
+}
+
+/* A part begins at the key, if it is in the range and after the last one. */
+static void
+skx_ordered_share_bound(SkxOrderedShare *share, const SkxKeyRange *range,
+						uint64 key)
+{
+	int			n = share->nbounds;
+
+	if (key <= range->least || key > range->most ||
+		n == SKX_ORDERED_PARTS - 1 || (n > 0 && key <= share->bounds[n - 1]))
+		return;
+	share->bounds[share->nbounds++] = key;
+}
+
+/* By quantiles of the keys, and evenly between each two of them. */
+static void
+skx_ordered_share_quantiles(SkxOrderedShare *share, const SkxKeyReader *keys,
+							const SkxKeyRange *range, int parts)
+{
+	uint64		quantiles[SKX_KEY_QUANTILES];
+	int			n = skx_segment_keys_quantiles(keys, quantiles);
+	int			each = (parts + SKX_KEY_QUANTILES - 2) / (SKX_KEY_QUANTILES - 1);
+	int			i;
+	int			k;
+
+	for (i = 0; i + 1 < n; i++)
+	{
+		uint64		step = (quantiles[i + 1] - quantiles[i]) / each;
+
+		for (k = 0; k < each; k++)
+			skx_ordered_share_bound(share, range, quantiles[i] + k * step);
+	}
+}
+
+void
+skx_ordered_share_divide(SkxOrderedShare *share,
+						 const SkxOrderedRequest *request, int parts)
+{
+	SkxSource  *source = skx_source_open(request->index, request->view);
+	int			n = skx_source_next(source, SKX_SOURCE_ALL);
+	SkxKeyReader *keys;
+	SkxKeyRange range;
+	int			largest = 0;
+	int			i;
+
+	for (i = 1; i < n; i++)
+		if (source->segments[i]->header.ndocs >
+			source->segments[largest]->header.ndocs)
+			largest = i;
+	share->nbounds = 0;
+	if (n > 0 && parts > 1)
+	{
+		keys = skx_ordered_keys(request, source->segments[largest]);
+		if (skx_ordered_range(request, keys, &range))
+			skx_ordered_share_quantiles(share, keys, &range,
+										Min(parts, SKX_ORDERED_PARTS));
+		skx_segment_keys_close(keys);
+	}
+	skx_source_close(source);
+}
+
+bool
+skx_ordered_share_take(SkxOrderedShare *share,
+					   const SkxOrderedRequest *request, SkxOrderedPart *part)
+{
+	uint64		number = pg_atomic_fetch_add_u64(&share->next, 1);
+	uint64		nvalues = share->nbounds + 1;
+
+	/* a range has no NULL */
+	bool		nulls = request->range == NULL;
+	uint64		i = number;
+
+	if (number >= nvalues + (nulls ? 1 : 0))
+		return false;
+	part->nulls = nulls && number == (request->nulls_first ? 0 : nvalues);
+	if (part->nulls)
+		return true;
+	if (nulls && request->nulls_first)
+		i--;
+	if (request->descending)
+		i = nvalues - 1 - i;
+	part->range.least = i == 0 ? 0 : share->bounds[i - 1];
+	part->range.most = i + 1 == nvalues ? PG_UINT64_MAX : share->bounds[i] - 1;
+	return true;
+}
+
+void
+skx_ordered_share_leave(SkxOrderedShare *share, const SkxOrderedWork *work)
+{
+	const uint64 *counts = (const uint64 *) work;
+	int			i;
+
+	for (i = 0; i < SKX_ORDERED_COUNTS; i++)
+		pg_atomic_fetch_add_u64(&share->work[i], counts[i]);
+}
+
+void
+skx_ordered_share_work(SkxOrderedShare *share, SkxOrderedWork *work)
+{
+	uint64	   *counts = (uint64 *) work;
+	int			i;
+
+	for (i = 0; i < SKX_ORDERED_COUNTS; i++)
+		counts[i] += pg_atomic_read_u64(&share->work[i]);
+}
