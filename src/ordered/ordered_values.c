@@ -25,6 +25,9 @@
  */
 #define SKX_ORDERED_SCATTERED	4
 
+/* Documents of a range that come by their values in any case: some groups of keys. */
+#define SKX_ORDERED_NARROW		(8 * SKX_SUBBLOCK)
+
 /*
  * ns, of a million passages in memory: to begin; of a document that comes by its
  * value; of a match whose key is looked up, and of a group in which one is.
@@ -354,13 +357,17 @@ skx_ordered_by_values(SkxOrdered *o, SkxOrderedSegment *s)
 {
 	SkxOrderedWalk walk = {0};
 	SkxKeyRange left;
+	bool		narrow;
 	bool		done;
 
 	s->scattered = false;
 	s->taken_to = 0;
 	if (skx_query_gathers_words(o->request.filter) ||
-		!skx_ordered_left(o, s, &left) ||
-		!skx_ordered_is_scattered(o, s, &left))
+		!skx_ordered_left(o, s, &left))
+		return false;
+	narrow = skx_segment_keys_share(s->keys, &left) * s->seg->header.ndocs <
+		SKX_ORDERED_NARROW;
+	if (!narrow && !skx_ordered_is_scattered(o, s, &left))
 		return false;
 	walk.values = skx_segment_values_begin(s->keys, &left, o->flip != 0);
 	walk.next = skx_segment_values_next(walk.values);
@@ -368,5 +375,8 @@ skx_ordered_by_values(SkxOrdered *o, SkxOrderedSegment *s)
 	skx_segment_values_end(walk.values);
 	if (walk.list != NULL)
 		skx_cursor_close(walk.list);
+	/* by stretches, then */
+	if (!done && narrow && s->scattered)
+		s->scattered = skx_ordered_is_scattered(o, s, &left);
 	return done;
 }
