@@ -185,6 +185,7 @@ positions(void)
 	double		put;
 	double		get;
 	double		skip;
+	uint32		want;
 	int			n;
 	int			i;
 
@@ -196,7 +197,8 @@ positions(void)
 			(sink = skx_codec_positions_get(bodies[b], ends[b], deltas, &n) !=
 			 NULL));
 	MEASURE(skip, 100,
-			(sink = skx_codec_positions_skip(bodies[b], ends[b], &n) !=
+			(want = SKX_SUBBLOCK,
+			 sink = skx_codec_positions_skip(bodies[b], ends[b], &want) !=
 			 NULL));
 	printf("%-28s %8s %8s %8s\n", "positions", "put", "get", "skip");
 	printf("%-28s %8.3f %8.3f %8.3f\n", "128 of label D", put, get, skip);
