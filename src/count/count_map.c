@@ -28,8 +28,11 @@
 	((BLCKSZ - MAXALIGN(SizeOfPageHeaderData)) * SKX_MAP_BYTE)
 #define SKX_MAP_VISIBLE		UINT64CONST(0x5555555555555555)
 
-/* Matches that are worth a look at a further page of the map. */
-#define SKX_MAP_WORTH	256
+/*
+ * Matches that are worth a look at a further page of the map: it takes .4 us, and
+ * to ask about a match alone .08.
+ */
+#define SKX_MAP_WORTH	16
 
 /* Only the map of the server's own kind of table is known. */
 void
@@ -73,6 +76,9 @@ skx_count_map_whole(SkxCount *c, BlockNumber npages)
 	Relation	heap = c->request->heap;
 	BlockNumber block;
 
+	/* of a table that grows the last one is not, mostly */
+	if (npages > 0 && !VM_ALL_VISIBLE(heap, npages - 1, &c->map))
+		return false;
 	for (block = 0; block < npages; block += SKX_MAP_PAGES)
 	{
 		CHECK_FOR_INTERRUPTS();
