@@ -58,14 +58,13 @@ skx_am_ordered_begin(SkxScan *so)
 	return true;
 }
 
-bool
-skx_am_ordered_start(IndexScanDesc scan)
+/* What is asked for, once the conditions are known. */
+static void
+skx_am_ordered_request(IndexScanDesc scan)
 {
 	SkxScan    *so = scan->opaque;
 	SkxOrderedRequest *request = &so->request;
 
-	if (!so->has_order)
-		return false;
 	request->index = scan->indexRelation;
 	request->view = skx_manifest_view(scan->indexRelation);
 	request->filter = so->query;
@@ -75,31 +74,39 @@ skx_am_ordered_start(IndexScanDesc scan)
 	request->nulls_first = so->order.nulls_first;
 	request->wanted = so->order.wanted;
 	request->part = NULL;
-	if (so->order.share != NULL)
-	{
-		request->part = &so->part;
-		request->wanted = 2 * SKX_ORDERED_PART_ROWS;
-		if (so->order.wanted > 0)
-			request->wanted = Min(request->wanted, so->order.wanted);
-	}
+	if (so->order.share == NULL)
+		return;
+	request->part = &so->part;
+	request->wanted = 2 * SKX_ORDERED_PART_ROWS;
+	if (so->order.wanted > 0)
+		request->wanted = Min(request->wanted, so->order.wanted);
+}
+
+bool
+skx_am_ordered_start(IndexScanDesc scan)
+{
+	SkxScan    *so = scan->opaque;
+
+	if (!so->has_order)
+		return false;
+	skx_am_ordered_request(scan);
 	(void) skx_am_ordered_begin(so);
 	return true;
 }
 
+/* The scan itself begins with its first row, as in the other processes. */
 void
 skx_am_scan_divide(IndexScanDesc scan, int parts)
 {
 	SkxScan    *so = scan->opaque;
-	SkxOrderedShare *share = so->order.share;
 	MemoryContext old = MemoryContextSwitchTo(so->context);
 
-	/* a search of all, of which no part is taken, knows the request */
-	so->order.share = NULL;
-	skx_am_scan_start(scan);
-	if (so->ordered != NULL)
-		skx_ordered_share_divide(share, &so->request, parts);
+	if (skx_am_scan_begin(scan))
+	{
+		skx_am_ordered_request(scan);
+		skx_ordered_share_divide(so->order.share, &so->request, parts);
+	}
 	skxrescan(scan, NULL, 0, NULL, 0);
-	so->order.share = share;
 	MemoryContextSwitchTo(old);
 }
 

@@ -197,6 +197,16 @@ skx_cursor_decode_short(SkxCursorList *l)
 	skx_cursor_work.subblocks++;
 }
 
+/* Of the sub-block's body what comes before `part`, its frequencies, was read. */
+static inline void
+skx_cursor_read_docs(SkxCursorList *l, const uint8 *part)
+{
+	l->tf_part = part - l->nodes.body;
+	l->p.n = l->nodes.n;
+	l->has_labels = false;
+	l->places.ready = false;
+}
+
 static void
 skx_cursor_decode_nodes(SkxCursorList *l)
 {
@@ -208,10 +218,7 @@ skx_cursor_decode_nodes(SkxCursorList *l)
 	if (part == NULL || l->p.docs[s->n - 1] != s->last ||
 		s->last >= l->seg->header.ndocs)
 		skx_cursor_damaged(l, "sub-block does not decode");
-	l->tf_part = part - s->body;
-	l->p.n = s->n;
-	l->has_labels = false;
-	l->places.ready = false;
+	skx_cursor_read_docs(l, part);
 	skx_cursor_work.subblocks++;
 	skx_skiplist_relax(s);
 }
@@ -233,10 +240,7 @@ skx_cursor_has_bits(SkxCursorList *l)
 		return false;
 	l->no_bits = false;
 	l->has_bits = true;
-	l->tf_part = part - s->body;
-	l->p.n = s->n;
-	l->has_labels = false;
-	l->places.ready = false;
+	skx_cursor_read_docs(l, part);
 	skx_cursor_work.fills++;
 	skx_skiplist_relax(s);
 	return true;

@@ -62,26 +62,24 @@ void
 skx_ordered_share_divide(SkxOrderedShare *share,
 						 const SkxOrderedRequest *request, int parts)
 {
-	SkxSource  *source = skx_source_open(request->index, request->view);
-	int			n = skx_source_next(source, SKX_SOURCE_ALL);
+	const SkxView *view = request->view;
+	SkxSource  *source;
 	SkxKeyReader *keys;
 	SkxKeyRange range;
 	int			largest = 0;
 	int			i;
 
-	for (i = 1; i < n; i++)
-		if (source->segments[i]->header.ndocs >
-			source->segments[largest]->header.ndocs)
+	if (view->nsegments == 0 || parts <= 1)
+		return;
+	for (i = 1; i < view->nsegments; i++)
+		if (view->segments[i].ndocs > view->segments[largest].ndocs)
 			largest = i;
-	share->nbounds = 0;
-	if (n > 0 && parts > 1)
-	{
-		keys = skx_ordered_keys(request, source->segments[largest]);
-		if (skx_ordered_range(request, keys, &range))
-			skx_ordered_share_quantiles(share, keys, &range,
-										Min(parts, SKX_ORDERED_PARTS));
-		skx_segment_keys_close(keys);
-	}
+	source = skx_source_open(request->index, view);
+	keys = skx_ordered_keys(request, skx_source_at(source, largest));
+	if (skx_ordered_range(request, keys, &range))
+		skx_ordered_share_quantiles(share, keys, &range,
+									Min(parts, SKX_ORDERED_PARTS));
+	skx_segment_keys_close(keys);
 	skx_source_close(source);
 }
 

@@ -345,9 +345,9 @@ extern CustomPath *skx_planner_shared(RelOptInfo *rel, const CustomPath *whole,
 /*
  * planner_divided.c : partial paths that are worth it
  *
- * add_divided: of scans in no order.  divided: of a scan by that index, which
- * has an order of its own and is put into a path of `size` bytes, so is what is
- * fetched of it; NULL: it is not worth it, or cannot be.
+ * add_divided: of scans in no order.  divided: the same path, of `size` bytes,
+ * with an order, for a scan by that index; NULL: what is fetched of it is not
+ * worth it, or it cannot be.
  */
 extern void skx_planner_add_divided(RelOptInfo *rel);
 extern Path *skx_planner_divided(PlannerInfo *root, RelOptInfo *rel,

@@ -272,7 +272,7 @@ for my $query ('half | rare', 'half & tenth', 'wall | k7 | x9', 'half & rare & w
 
 			for my $mode (qw(alone together))
 			{
-				$s->value("$mode{$mode}; SET enable_sort = off; SET skipidx.enable_count = on");
+				$s->value("$mode{$mode}; SET enable_sort = off");
 				my ($scan) = grep { ($_->{'Custom Plan Provider'} // '') eq 'Skipidx Ordered Scan' }
 				  plan_of($s, "SELECT id FROM docs WHERE v \@\@ 'half'$where ORDER BY $order" . ($limit // ''));
 				is($scan->{'Parallel Aware'} ? 1 : 0, $mode eq 'together' ? 1 : 0, "by $order$more: $mode");

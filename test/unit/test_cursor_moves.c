@@ -333,6 +333,9 @@ unit_forward(const UnitList *u, UnitForm form, uint32 from, uint32 to)
 	skx_cursor_close(c);
 }
 
+/* Documents that were found in the bits of sub-blocks that were not decoded. */
+static int	unit_undecoded = 0;
+
 /* Where positions are, of documents that are there and others. */
 static void
 unit_locate(const UnitList *u, uint32 from, uint32 to)
@@ -358,6 +361,7 @@ unit_locate(const UnitList *u, uint32 from, uint32 to)
 		if (!there)
 			continue;
 		n = unit_positions(u, unit_first(u, doc), wanted);
+		unit_undecoded += c->docs == NULL;
 		CHECK(place.tf == n && skx_cursor_tfs(c)[c->i] == n);
 		if (unit_below(4) == 0)
 			CHECK(skx_cursor_labels(c)->tf[c->i] == n);
@@ -878,5 +882,6 @@ main(void)
 				unit_ahead_sweep(&unit_lists[i]);
 		}
 	}
+	CHECK(unit_undecoded > 0);
 	return unit_done("cursor_moves");
 }
