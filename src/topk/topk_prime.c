@@ -21,6 +21,9 @@
  */
 #define SKX_EXPECT_PART		0.9
 
+/* Short lists are looked at in segments with this part of the largest one's. */
+#define SKX_PRIME_SHARE		4
+
 static int
 skx_prime_compare(const void *a, const void *b)
 {
@@ -112,6 +115,10 @@ skx_prime_segment(SkxTopk *topk, SkxTopkSegment *s, uint64 rows, bool reads)
 	return best;
 }
 
+/*
+ * The largest segments come first.  What the k-th best of a short list of a
+ * much smaller one gives is hardly ever more, but has to be computed.
+ */
 int32
 skx_topk_prime(SkxTopk *topk)
 {
@@ -120,8 +127,11 @@ skx_topk_prime(SkxTopk *topk)
 
 	for (i = 0; i < topk->nsegments; i++)
 	{
-		int32		sum = skx_prime_segment(topk, &topk->segments[i],
-											topk->rows + topk->before, true);
+		SkxTopkSegment *s = &topk->segments[i];
+		bool		reads = s->seg->header.ndocs >=
+			topk->segments[0].seg->header.ndocs / SKX_PRIME_SHARE;
+		int32		sum = skx_prime_segment(topk, s,
+											topk->rows + topk->before, reads);
 
 		best = Max(best, sum);
 	}
