@@ -38,7 +38,10 @@ skx_ordered_share_bound(SkxOrderedShare *share, const SkxKeyRange *range,
 	share->bounds[share->nbounds++] = key;
 }
 
-/* By quantiles of the keys, and evenly between each two of them. */
+/*
+ * By quantiles of the keys, and evenly between each two of them; by some of them
+ * where parts are fewer.
+ */
 static void
 skx_ordered_share_quantiles(SkxOrderedShare *share, const SkxKeyReader *keys,
 							const SkxKeyRange *range, int parts)
@@ -46,16 +49,39 @@ skx_ordered_share_quantiles(SkxOrderedShare *share, const SkxKeyReader *keys,
 	uint64		quantiles[SKX_KEY_QUANTILES];
 	int			n = skx_segment_keys_quantiles(keys, quantiles);
 	int			each = (parts + SKX_KEY_QUANTILES - 2) / (SKX_KEY_QUANTILES - 1);
+	int			stride = Max((SKX_KEY_QUANTILES - 1) / parts, 1);
 	int			i;
 	int			k;
 
-	for (i = 0; i + 1 < n; i++)
+	for (i = 0; i + 1 < n; i += stride)
 	{
 		uint64		step = (quantiles[i + 1] - quantiles[i]) / each;
 
 		for (k = 0; k < each; k++)
 			skx_ordered_share_bound(share, range, quantiles[i] + k * step);
 	}
+}
+
+/*
+ * Each part goes through all pending documents: all of them together through at
+ * most one for so many documents of segments.
+ */
+#define SKX_ORDERED_PENDING_SHARE	4
+
+/* Parts at most, for what is pending. */
+static int
+skx_ordered_share_parts(const SkxOrderedRequest *request, int parts)
+{
+	const SkxView *view = request->view;
+	SkxPendingTotals pending;
+	uint64		ndocs = 0;
+	int			i;
+
+	for (i = 0; i < view->nsegments; i++)
+		ndocs += view->segments[i].ndocs;
+	skx_pending_totals(request->index, view, &pending, NULL);
+	ndocs /= SKX_ORDERED_PENDING_SHARE * Max(pending.ndocs, 1);
+	return (int) Min((uint64) Min(parts, SKX_ORDERED_PARTS), ndocs);
 }
 
 void
@@ -69,6 +95,7 @@ skx_ordered_share_divide(SkxOrderedShare *share,
 	int			largest = 0;
 	int			i;
 
+	parts = skx_ordered_share_parts(request, parts);
 	if (view->nsegments == 0 || parts <= 1)
 		return;
 	for (i = 1; i < view->nsegments; i++)
@@ -78,7 +105,7 @@ skx_ordered_share_divide(SkxOrderedShare *share,
 	keys = skx_ordered_keys(request, skx_source_at(source, largest));
 	if (skx_ordered_range(request, keys, &range))
 		skx_ordered_share_quantiles(share, keys, &range,
-									Min(parts, SKX_ORDERED_PARTS));
+									parts);
 	skx_segment_keys_close(keys);
 	skx_source_close(source);
 }

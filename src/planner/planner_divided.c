@@ -8,6 +8,8 @@
  */
 #include "postgres.h"
 
+#include "nodes/nodeFuncs.h"
+#include "optimizer/clauses.h"
 #include "optimizer/cost.h"
 #include "optimizer/optimizer.h"
 #include "optimizer/pathnode.h"
@@ -76,9 +78,35 @@ skx_planner_divide(RelOptInfo *rel, const Path *whole, Size size,
 }
 
 static bool
-skx_planner_may_divide(const RelOptInfo *rel)
+skx_planner_has_exec_param(Node *node, void *context)
 {
-	return rel->consider_parallel && bms_is_empty(rel->lateral_relids);
+	if (node == NULL)
+		return false;
+	if (IsA(node, Param) && ((Param *) node)->paramkind == PARAM_EXEC)
+		return true;
+	return expression_tree_walker(node, skx_planner_has_exec_param, context);
+}
+
+/*
+ * Values of parameters of other plans are not known to workers, or are those of
+ * the first scan: the server, too, tells them once how many rows a LIMIT above
+ * them wants.
+ */
+bool
+skx_planner_shares_limit(PlannerInfo *root)
+{
+	List	   *limits = list_make2(root->parse->limitCount,
+									root->parse->limitOffset);
+
+	return is_parallel_safe(root, (Node *) limits) &&
+		!skx_planner_has_exec_param((Node *) limits, NULL);
+}
+
+static bool
+skx_planner_may_divide(PlannerInfo *root, const RelOptInfo *rel)
+{
+	return rel->consider_parallel && bms_is_empty(rel->lateral_relids) &&
+		skx_planner_shares_limit(root);
 }
 
 Path *
@@ -88,18 +116,18 @@ skx_planner_divided(PlannerInfo *root, RelOptInfo *rel, const Path *whole,
 	double		share = root->limit_tuples > 0 ?
 		Min(root->limit_tuples / Max(whole->rows, 1), 1) : 1;
 
-	if (!skx_planner_may_divide(rel) ||
+	if (!skx_planner_may_divide(root, rel) ||
 		!skx_planner_is_divisible(whole, share, index))
 		return NULL;
 	return skx_planner_divide(rel, whole, size, SKX_PLANNER_MERGED);
 }
 
 void
-skx_planner_add_divided(RelOptInfo *rel)
+skx_planner_add_divided(PlannerInfo *root, RelOptInfo *rel)
 {
 	ListCell   *lc;
 
-	if (!skx_planner_may_divide(rel))
+	if (!skx_planner_may_divide(root, rel))
 		return;
 	foreach(lc, rel->pathlist)
 	{

@@ -347,9 +347,11 @@ extern CustomPath *skx_planner_shared(RelOptInfo *rel, const CustomPath *whole,
  *
  * add_divided: of scans in no order.  divided: the same path, of `size` bytes,
  * with an order, for a scan by that index; NULL: what is fetched of it is not
- * worth it, or it cannot be.
+ * worth it, or it cannot be.  shares_limit: can LIMIT and OFFSET be evaluated in
+ * workers, and are they the same for each scan?
  */
-extern void skx_planner_add_divided(RelOptInfo *rel);
+extern bool skx_planner_shares_limit(PlannerInfo *root);
+extern void skx_planner_add_divided(PlannerInfo *root, RelOptInfo *rel);
 extern Path *skx_planner_divided(PlannerInfo *root, RelOptInfo *rel,
 								 const Path *whole, Size size,
 								 const IndexPath *index);

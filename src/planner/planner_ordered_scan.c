@@ -255,7 +255,10 @@ skx_planner_ordered_share_end(CustomScanState *node)
 	skx_ordered_share_work(&state->share->search, &state->others);
 	skx_planner_reads_take(&state->share->reads, &state->others_reads);
 	if (scan != NULL)
-		index_rescan(scan, NULL, 0, NULL, 0);
+		index_rescan(scan, state->child->iss_ScanKeys,
+					 state->child->iss_NumScanKeys,
+					 state->child->iss_OrderByKeys,
+					 state->child->iss_NumOrderByKeys);
 	state->share = NULL;
 	state->ready = false;
 }

@@ -402,7 +402,7 @@ skx_planner_add_shared(PlannerInfo *root, RelOptInfo *rel, CustomPath *ranked)
 							  SKX_PLANNER_WORTH_SEARCH) ||
 		!rel->consider_parallel || ranked->path.param_info != NULL ||
 		root->limit_tuples <= 0 || root->limit_tuples > SKX_TOPK_SHARE_ROWS ||
-		root->glob->paramExecTypes != NIL ||
+		root->glob->paramExecTypes != NIL || !skx_planner_shares_limit(root) ||
 		!is_parallel_safe(root, (Node *) ((OpExpr *) linitial(scan->indexorderbys))->args))
 		return;
 	partial = skx_planner_shared(rel, ranked, ranked->path.startup_cost,
@@ -547,7 +547,7 @@ skx_planner_set_rel_pathlist(PlannerInfo *root, RelOptInfo *rel, Index rti,
 	skx_planner_charge_paths(root, rel);
 	if (ranked)
 		skx_planner_charge_unknown(root, rel);
-	skx_planner_add_divided(rel);
+	skx_planner_add_divided(root, rel);
 	if (!skx_planner_custom)
 		return;
 	skx_planner_add_columns(root, rel);
