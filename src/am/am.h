@@ -177,6 +177,9 @@ extern void skx_am_scan_order(IndexScanDesc scan, const SkxScanOrder *order);
 extern void skx_am_scan_divide(IndexScanDesc scan, int parts);
 extern const struct SkxOrderedWork *skx_am_scan_ordered_work(IndexScanDesc scan);
 
+/* Of the row returned last: may others with its key have another value? */
+extern bool skx_am_scan_shared_key(IndexScanDesc scan, uint64 *key);
+
 /*
  * am_count.c : how many rows a scan that was not begun would return, after
  * recheck() where conditions ask for one; adds to `work`

@@ -70,6 +70,8 @@ skx_am_ordered_request(IndexScanDesc scan)
 	request->filter = so->query;
 	skx_am_ordered_range(so, request);
 	request->column = so->order.column;
+	so->key_column = skx_ordered_column(scan->indexRelation,
+										so->order.column);
 	request->descending = so->order.descending;
 	request->nulls_first = so->order.nulls_first;
 	request->wanted = so->order.wanted;
@@ -133,8 +135,9 @@ bool
 skx_am_ordered_fetch(SkxScan *so)
 {
 	const ItemPointerData *tids;
+	const uint64 *keys;
 
-	while ((so->n = skx_ordered_next(so->ordered, &tids)) == 0)
+	while ((so->n = skx_ordered_next(so->ordered, &tids, &keys)) == 0)
 	{
 		skx_am_ordered_stop(so);
 		if (so->order.share == NULL || !skx_am_ordered_begin(so))
@@ -145,7 +148,19 @@ skx_am_ordered_fetch(SkxScan *so)
 	so->tids = palloc_extended(sizeof(ItemPointerData) * (Size) so->n,
 							   MCXT_ALLOC_HUGE);
 	memcpy(so->tids, tids, sizeof(ItemPointerData) * so->n);
+	so->keys = keys;
 	return true;
+}
+
+bool
+skx_am_scan_shared_key(IndexScanDesc scan, uint64 *key)
+{
+	const SkxScan *so = scan->opaque;
+
+	if (so->ordered == NULL || so->keys == NULL || so->next == 0)
+		return false;
+	*key = so->keys[so->next - 1];
+	return skx_intake_key_is_shared(&so->key_column, *key);
 }
 
 const SkxOrderedWork *

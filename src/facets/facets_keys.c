@@ -3,7 +3,7 @@
  *	  Values of rows of a segment by the keys of a column, where these are fewer
  *	  than what its lists would have to be gone through for.
  *
- * A key tells a value (intake/intake_key.h), so that it costs what the rows
+ * A key that is not coarse tells a value (intake/intake_key.h), so that it costs what the rows
  * are, not what values there are: lists of a column with as many values as the
  * table has rows take as long for a hundred rows as for all.
  */
@@ -58,6 +58,11 @@ skx_facets_keys_begin(const SkxFacetInput *input, int column)
 	if (!skx_facets_keys_cost_less(input, column) ||
 		(reader = skx_segment_keys_open(input->seg, column)) == NULL)
 		return NULL;
+	if (skx_intake_key_is_coarse(skx_segment_keys_column(reader)))
+	{
+		skx_segment_keys_close(reader);
+		return NULL;
+	}
 	k = palloc(sizeof(SkxFacetKeys));
 	k->input = input;
 	k->reader = reader;

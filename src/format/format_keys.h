@@ -79,7 +79,8 @@ typedef struct SkxDiskKeyColumn
 	uint32		nnull;
 	uint8		column;
 	uint8		kind;			/* SkxKeyKind */
-	uint8		width;			/* bytes of a canonical form */
+	uint8		width;			/* bytes of a canonical form, or what the kind
+								 * says */
 	uint8		level;			/* of the root */
 	uint32		reserved;
 } SkxDiskKeyColumn;
@@ -101,6 +102,9 @@ skx_format_key_column_is_sound(const SkxDiskKeyColumn *column)
 			return column->width == 12;
 		case 4:
 			return column->width <= 18;
+		case 5:
+		case 6:
+			return column->width == 8;
 		default:
 			return false;
 	}

@@ -62,7 +62,8 @@ skx_functions_ordered_column(Relation index, int column, const char *name,
 	skx_intake_key_columns(index, &columns);
 	for (i = 0; i < columns.n && columns.columns[i].column != column; i++)
 		;
-	if (i == columns.n || index->rd_opcintype[column] == ANYARRAYOID)
+	if (i == columns.n || skx_intake_key_is_coarse(&columns.columns[i]) ||
+		index->rd_opcintype[column] == ANYARRAYOID)
 		skx_functions_no_order(index, name);
 	if (!OidIsValid(canonical))
 		ereport(ERROR,

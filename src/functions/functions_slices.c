@@ -362,7 +362,8 @@ skx_functions_slices(ReturnSetInfo *result, const SkxParts *parts, int column,
 	skx_intake_key_columns(parts->index, &s.columns);
 	while (s.at < s.columns.n && s.columns.columns[s.at].column != column)
 		s.at++;
-	if (s.at == s.columns.n)
+	if (s.at == s.columns.n ||
+		skx_intake_key_is_coarse(&s.columns.columns[s.at]))
 		skx_functions_no_order(parts->index, name);
 	s.readers = palloc(sizeof(SkxKeyReader *) * s.room);
 	s.ndocs = palloc(sizeof(uint32) * s.room);

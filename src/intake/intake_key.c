@@ -24,7 +24,7 @@
 #define SKX_MOMENT_LAST		(((uint64) 1 << 27) - 1)	/* infinity */
 #define SKX_MOMENT_SHIFT	37
 
-/* Numerics with more digits have no keys. */
+/* Keys of numerics with more digits are coarse. */
 #define SKX_DECIMAL_DIGITS	18
 
 /* A numeric with a scale; false: it has none, or too many digits. */
@@ -75,28 +75,26 @@ skx_intake_key_column(Oid type, int32 typmod, SkxKeyColumn *column)
 			column->width = SKX_MOMENT_WIDTH;
 			return true;
 		case NUMERICOID:
-			return skx_intake_decimal_column(typmod, column);
+			if (skx_intake_decimal_column(typmod, column))
+				return true;
+			column->kind = SKX_KEY_NUMBER;
+			column->width = SKX_KEY_COARSE_WIDTH;
+			return true;
+		case UUIDOID:
+			column->kind = SKX_KEY_LEADING;
+			column->width = SKX_KEY_COARSE_WIDTH;
+			return true;
 		default:
 			return false;
 	}
 }
 
-/* Of a column of the index, or what it would be. */
-static bool
-skx_intake_column_has_key(Oid type, int32 typmod, Oid family,
-						  SkxKeyColumn *column)
+bool
+skx_intake_has_key(Oid type, int32 typmod, Oid family, SkxKeyColumn *column)
 {
 	return skx_intake_key_column(type, typmod, column) &&
 		OidIsValid(get_opfamily_member(family, type, type,
 									   SKX_STRATEGY_LESS));
-}
-
-bool
-skx_intake_has_key(Oid type, int32 typmod, Oid family)
-{
-	SkxKeyColumn column;
-
-	return skx_intake_column_has_key(type, typmod, family, &column);
 }
 
 void
@@ -113,8 +111,8 @@ skx_intake_key_columns(Relation index, SkxKeyColumns *columns)
 
 		(void) getBaseTypeAndTypmod(attribute->atttypid, &typmod);
 		column->column = i;
-		if (skx_intake_column_has_key(index->rd_opcintype[i], typmod,
-									  index->rd_opfamily[i], column))
+		if (skx_intake_has_key(index->rd_opcintype[i], typmod,
+							   index->rd_opfamily[i], column))
 			columns->n++;
 	}
 }
@@ -238,8 +236,8 @@ skx_intake_decimal_key(const char *form, int len, int scale, bool *exact)
 }
 
 /*
- * The key of a form, or the one below it; *exact: it is its own.  Of a numeric
- * the form has so many bytes, else the column's width.
+ * The key of a form, or the one below it; *exact: it is its own, or coarse.  Of
+ * a numeric, or uuid, the form has so many bytes, else the column's width.
  */
 static uint64
 skx_intake_key_of(const SkxKeyColumn *column, const char *form, int len,
@@ -251,6 +249,8 @@ skx_intake_key_of(const SkxKeyColumn *column, const char *form, int len,
 	int			i;
 
 	*exact = true;
+	if (skx_intake_key_is_coarse(column))
+		return skx_intake_coarse_key(column, form, len);
 	if (column->kind == SKX_KEY_DECIMAL)
 		return skx_intake_decimal_key(form, len, column->width, exact);
 	if (column->kind == SKX_KEY_BYTES)
@@ -277,7 +277,7 @@ skx_intake_key(const SkxKeyColumn *column, const char *lexeme, int len,
 	key->value = 0;
 	if (key->is_null)
 		return;
-	if (column->kind != SKX_KEY_DECIMAL &&
+	if (column->kind != SKX_KEY_DECIMAL && !skx_intake_key_is_coarse(column) &&
 		len != SKX_VALUE_HEAD + column->width)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_OBJECT_DEFINITION),
@@ -321,22 +321,28 @@ skx_intake_keys(const SkxKeyColumns *columns, TSVector document, SkxKey *keys)
 	}
 }
 
-/* The first key whose form is not below that of the lexeme; false: none. */
+/*
+ * The first key whose form is not below that of the lexeme, or which is coarse
+ * and its own; false: none.
+ */
 static bool
 skx_intake_key_from(const SkxKeyColumn *column, const SkxLexeme *lexeme,
 					uint64 *key)
 {
 	int			len = lexeme->len - SKX_VALUE_HEAD;
 	bool		is_decimal = column->kind == SKX_KEY_DECIMAL;
+	bool		is_coarse = skx_intake_key_is_coarse(column);
 	bool		exact;
 
-	if (len == 0 || (!is_decimal && len < column->width))
+	if (len == 0 || (!is_decimal && !is_coarse && len < column->width))
 	{
 		*key = 0;
 		return lexeme->bytes[2] == SKX_VALUE_PRESENT;
 	}
 	*key = skx_intake_key_of(column, lexeme->bytes + SKX_VALUE_HEAD, len,
 							 &exact);
+	if (is_coarse)
+		return true;
 	/* what comes right after a form has a byte more; numerics' are odd */
 	if (exact && (is_decimal ? len % 2 == 1 : len == column->width))
 		return true;
@@ -355,6 +361,11 @@ skx_intake_key_bounds(const SkxKeyColumn *column, const SkxLexeme *from,
 	*most = PG_UINT64_MAX;
 	if (!skx_intake_key_from(column, to, &end))
 		return true;
+	if (skx_intake_key_is_coarse(column))
+	{
+		*most = end;
+		return to->len > SKX_VALUE_HEAD && end >= *least;
+	}
 	*most = end - 1;
 	return end > *least;
 }
@@ -427,6 +438,8 @@ skx_intake_key_form(const SkxKeyColumn *column, uint64 key, char *form)
 	uint32		day = (uint32) key;
 	int			i;
 
+	if (skx_intake_key_is_coarse(column))
+		return skx_intake_coarse_form(column, key, form);
 	if (column->kind == SKX_KEY_DECIMAL)
 		return skx_intake_decimal_form(column->width, key, form);
 	if (column->kind == SKX_KEY_BYTES)

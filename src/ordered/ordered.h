@@ -16,8 +16,8 @@ typedef struct SkxOrderedPart
 } SkxOrderedPart;
 
 /*
- * Rows come by the values of the column, ascending or descending, and of one
- * value by their places in the index.
+ * Rows come by the keys of the column's values, ascending or descending, and of
+ * one key by their places in the index.
  */
 typedef struct SkxOrderedRequest
 {
@@ -60,9 +60,24 @@ typedef struct SkxOrderedWork
 /* In the current memory context.  What the request points to must stay. */
 extern SkxOrdered *skx_ordered_begin(const SkxOrderedRequest *request);
 
-/* The next rows, at least one; 0 at the end.  Valid until the next call. */
-extern int	skx_ordered_next(SkxOrdered *ordered, const ItemPointerData **tids);
+/*
+ * The next rows, at least one; 0 at the end.  *keys: theirs, where several
+ * values may have one; else NULL.  Both are valid until the next call.
+ */
+extern int	skx_ordered_next(SkxOrdered *ordered, const ItemPointerData **tids,
+							 const uint64 **keys);
 extern void skx_ordered_end(SkxOrdered *ordered);
 extern const SkxOrderedWork *skx_ordered_work(const SkxOrdered *ordered);
+
+/* How keys of a column are made that has some. */
+extern SkxKeyColumn skx_ordered_column(Relation index, int column);
+
+/*
+ * Have all segments keys of the column that are made so?  And does no key that
+ * several values may have stand for a quarter of the documents: all rows with it
+ * would be sorted for the first one.
+ */
+extern bool skx_ordered_has_keys(Relation index, const SkxView *view,
+								 int column);
 
 #endif							/* SKX_ORDERED_ORDERED_H */

@@ -81,7 +81,8 @@ struct SkxOrdered
 	SkxSource  *source;			/* all of its segments are open */
 	int			nsegments;
 	SkxOrderedSegment *segments;	/* in the order of their first ranks */
-	SkxKeyColumns pending_keys; /* the one column */
+	SkxKeyColumns columns;		/* the one column */
+	bool		coarse;			/* several of its values may have one key */
 	uint64	   *last;			/* pending documents that count, by stripe;
 								 * NULL: all, in the first pass */
 	uint64		flip;			/* a key, and this, is its rank */
@@ -94,6 +95,7 @@ struct SkxOrdered
 	SkxKey	   *keys;			/* of them */
 	struct SkxOrderedNulls *nulls;
 	ItemPointerData *tids;		/* handed out last */
+	uint64	   *tid_keys;		/* their keys; NULL: not coarse */
 	int			max_tids;
 	SkxOrderedWork work;
 };

@@ -9,6 +9,7 @@
  */
 #include "postgres.h"
 
+#include "format/format_keys.h"
 #include "miscadmin.h"
 #include "ordered/ordered_internal.h"
 #include "utils/memutils.h"
@@ -34,10 +35,41 @@ skx_ordered_compare_segments(const void *a, const void *b)
 	return x->number - y->number;
 }
 
+SkxKeyColumn
+skx_ordered_column(Relation index, int column)
+{
+	SkxKeyColumns all;
+	int			i;
+
+	skx_intake_key_columns(index, &all);
+	for (i = 0; i < all.n; i++)
+		if (all.columns[i].column == column)
+			return all.columns[i];
+	elog(ERROR, "column %d of index \"%s\" has no order", column + 1,
+		 RelationGetRelationName(index));
+}
+
+/* The keys of a column in a segment; NULL: it has none that are made so. */
+static SkxKeyReader *
+skx_ordered_keys_made(SkxSegment *seg, const SkxKeyColumn *column)
+{
+	SkxKeyReader *keys = skx_segment_keys_open(seg, column->column);
+	const SkxKeyColumn *own;
+
+	if (keys == NULL)
+		return NULL;
+	own = skx_segment_keys_column(keys);
+	if (own->kind == column->kind && own->width == column->width)
+		return keys;
+	skx_segment_keys_close(keys);
+	return NULL;
+}
+
 SkxKeyReader *
 skx_ordered_keys(const SkxOrderedRequest *request, SkxSegment *seg)
 {
-	SkxKeyReader *keys = skx_segment_keys_open(seg, request->column);
+	SkxKeyColumn column = skx_ordered_column(request->index, request->column);
+	SkxKeyReader *keys = skx_ordered_keys_made(seg, &column);
 
 	if (keys == NULL)
 		ereport(ERROR,
@@ -45,9 +77,49 @@ skx_ordered_keys(const SkxOrderedRequest *request, SkxSegment *seg)
 				 errmsg("index \"%s\" has not the order of column %d",
 						RelationGetRelationName(request->index),
 						request->column + 1),
-				 errdetail("The column's operator class had no operators for ranges when the index was built."),
+				 errdetail("The column's operator class had no operators for ranges when the index was built, or its type had another modifier."),
 				 errhint("REINDEX the index.")));
 	return keys;
+}
+
+/* Has one key that values may share at least this part of the documents? */
+#define SKX_ORDERED_SHARED_PART	4
+
+/* Then so many of a segment's quantiles are that key. */
+static bool
+skx_ordered_keys_tell(const SkxKeyReader *keys)
+{
+	const int	most = SKX_KEY_QUANTILES / SKX_ORDERED_SHARED_PART;
+	uint64		quantiles[SKX_KEY_QUANTILES];
+	int			n = skx_segment_keys_quantiles(keys, quantiles);
+	int			i;
+
+	for (i = most; i < n; i++)
+		if (quantiles[i] == quantiles[i - most] &&
+			skx_intake_key_is_shared(skx_segment_keys_column(keys),
+									 quantiles[i]))
+			return false;
+	return true;
+}
+
+bool
+skx_ordered_has_keys(Relation index, const SkxView *view, int column)
+{
+	SkxKeyColumn wanted = skx_ordered_column(index, column);
+	SkxSource  *source = skx_source_open(index, view);
+	bool		all = true;
+
+	while (all && skx_source_next(source, 1) > 0)
+	{
+		SkxKeyReader *keys = skx_ordered_keys_made(source->segments[0],
+												   &wanted);
+
+		all = keys != NULL && skx_ordered_keys_tell(keys);
+		if (keys != NULL)
+			skx_segment_keys_close(keys);
+	}
+	skx_source_close(source);
+	return all;
 }
 
 bool
@@ -85,20 +157,15 @@ skx_ordered_open_segment(SkxOrdered *o, int number)
 	s->first = o->flip != 0 ? ~root.most : root.least;
 }
 
-/* Of pending documents, which have no tree, the keys are taken one by one. */
+/* Of pending documents, which have no tree, keys are taken one by one. */
 static void
-skx_ordered_pending_column(SkxOrdered *o)
+skx_ordered_begin_column(SkxOrdered *o)
 {
-	SkxKeyColumns all;
-	int			i;
+	SkxKeyColumn *column = &o->columns.columns[0];
 
-	skx_intake_key_columns(o->request.index, &all);
-	for (i = 0; i < all.n; i++)
-		if (all.columns[i].column == o->request.column)
-			o->pending_keys.columns[o->pending_keys.n++] = all.columns[i];
-	if (o->pending_keys.n == 0)
-		elog(ERROR, "column %d of index \"%s\" has no order",
-			 o->request.column + 1, RelationGetRelationName(o->request.index));
+	*column = skx_ordered_column(o->request.index, o->request.column);
+	o->columns.n = 1;
+	o->coarse = skx_intake_key_is_coarse(column);
 }
 
 /* Where a search begins, and whether rows without a value come after it. */
@@ -139,7 +206,7 @@ skx_ordered_begin(const SkxOrderedRequest *request)
 										request->wanted : SKX_ORDERED_ROWS), 1);
 	o->docs = palloc(sizeof(uint32) * SKX_QUERY_DOCS);
 	o->keys = palloc(sizeof(SkxKey) * SKX_QUERY_DOCS);
-	skx_ordered_pending_column(o);
+	skx_ordered_begin_column(o);
 	o->source = skx_source_open(request->index, request->view);
 	o->nsegments = skx_source_next(o->source, SKX_SOURCE_ALL);
 	o->segments = palloc0(sizeof(SkxOrderedSegment) * (o->nsegments + 1));
@@ -161,7 +228,7 @@ skx_ordered_document(const SkxPendingDoc *doc, void *arg)
 
 	if (doc->dead)
 		return true;
-	skx_intake_keys(&o->pending_keys, doc->value, &key);
+	skx_intake_keys(&o->columns, doc->value, &key);
 	if (key.is_null ||
 		(part != NULL && (key.value < part->range.least ||
 						  key.value > part->range.most)))
@@ -191,9 +258,14 @@ skx_ordered_make_tids(SkxOrdered *o, int n)
 		return;
 	if (o->tids != NULL)
 		pfree(o->tids);
+	if (o->tid_keys != NULL)
+		pfree(o->tid_keys);
 	o->max_tids = Max(n, 64);
 	o->tids = MemoryContextAllocHuge(o->context, sizeof(ItemPointerData) *
 									 (Size) o->max_tids);
+	if (o->coarse)
+		o->tid_keys = MemoryContextAllocHuge(o->context, sizeof(uint64) *
+											 (Size) o->max_tids);
 }
 
 /* Looks up the TIDs of rows of a segment, which stand together. */
@@ -241,6 +313,8 @@ skx_ordered_hand_out(SkxOrdered *o)
 	skx_ordered_make_tids(o, n);
 	for (i = 0; i < n; i++)
 		o->tids[i] = rows[i].tid;
+	for (i = 0; i < n && o->coarse; i++)
+		o->tid_keys[i] = rows[i].rank ^ o->flip;
 	o->any = true;
 	o->after = rows[n - 1];
 	return n;
@@ -294,19 +368,23 @@ skx_ordered_skip(SkxOrdered *o)
 }
 
 int
-skx_ordered_next(SkxOrdered *o, const ItemPointerData **tids)
+skx_ordered_next(SkxOrdered *o, const ItemPointerData **tids,
+				 const uint64 **keys)
 {
 	MemoryContext old = MemoryContextSwitchTo(o->context);
 	int			n = 0;
 
+	*keys = NULL;
 	while (n == 0 && o->stage != SKX_ORDERED_DONE)
 	{
 		if (o->stage == SKX_ORDERED_VALUES)
 		{
 			n = skx_ordered_values(o);
+			*keys = o->tid_keys;
 			skx_ordered_skip(o);
 			continue;
 		}
+		*keys = NULL;
 		n = skx_ordered_nulls_next(o);
 		if (n == 0)
 		{

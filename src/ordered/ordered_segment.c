@@ -219,13 +219,13 @@ skx_ordered_visit(SkxOrdered *o, SkxOrderedSegment *s,
 }
 
 /*
- * What documents are asked.  Not for a range that many are in: keys are compared
- * in any case.
+ * What documents are asked.  Not for a range that many are in, if keys tell it:
+ * they are compared in any case.
  */
 static const SkxQuery *
 skx_ordered_filter(const SkxOrdered *o, const SkxOrderedSegment *s)
 {
-	if (o->request.unbounded != NULL &&
+	if (o->request.unbounded != NULL && !o->coarse &&
 		skx_segment_keys_share(s->keys, &s->range) > SKX_ORDERED_WIDE)
 		return o->request.unbounded;
 	return o->request.filter;

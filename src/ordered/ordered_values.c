@@ -71,6 +71,9 @@ typedef struct SkxOrderedWalk
 	SkxOrderedFound *found;		/* room for them, and those of a value */
 	uint64		taken;			/* documents in all, */
 	double		give_up;		/* and how many at most */
+	bool		within;			/* a coarse key of which values were taken may
+								 * have others */
+	uint64		within_key;
 } SkxOrderedWalk;
 
 /* Keys that rows can still have in this search; false: none. */
@@ -222,10 +225,24 @@ skx_ordered_take(SkxOrdered *o, SkxOrderedSegment *s, SkxOrderedWalk *walk)
 		walk->found[walk->n++].key = value->key;
 	}
 	walk->taken += n;
+	walk->within = o->coarse;
+	walk->within_key = value->key;
 	if (walk->open)
 		return;
 	o->work.values++;
 	walk->next = skx_segment_values_next(walk->values);
+}
+
+/*
+ * Can what is left be told by its keys, and documents of the first one?  Not if
+ * other values with the same key were taken, or may follow: their documents are
+ * anywhere.
+ */
+static inline bool
+skx_ordered_is_apart(const SkxOrderedWalk *walk)
+{
+	return !walk->within ||
+		(!walk->open && walk->next->key != walk->within_key);
 }
 
 /* Adds those that match. */
@@ -276,7 +293,7 @@ skx_ordered_goes_on(const SkxOrdered *o, const SkxOrderedSegment *s,
 	if (walk->next == NULL)
 		return false;
 	best.rank = walk->next->key ^ o->flip;
-	best.place = walk->open ? walk->from : 0;
+	best.place = walk->open && !o->coarse ? walk->from : 0;
 	return skx_ordered_rows_want(&o->rows, &best);
 }
 
@@ -290,10 +307,11 @@ skx_ordered_walk(SkxOrdered *o, SkxOrderedSegment *s, SkxOrderedWalk *walk)
 	while (skx_ordered_goes_on(o, s, walk))
 	{
 		CHECK_FOR_INTERRUPTS();
-		if (walk->taken > walk->give_up)
+		if (walk->taken > walk->give_up && skx_ordered_is_apart(walk))
 			return false;
 		while (walk->n < walk->most && skx_ordered_goes_on(o, s, walk) &&
-			   (walk->open || !skx_ordered_is_long(s, walk->next)))
+			   (walk->open || !skx_ordered_is_long(s, walk->next) ||
+				!skx_ordered_is_apart(walk)))
 			skx_ordered_take(o, s, walk);
 		if (walk->n > 0)
 			skx_ordered_add_found(o, s, walk);
@@ -356,6 +374,8 @@ bool
 skx_ordered_by_values(SkxOrdered *o, SkxOrderedSegment *s)
 {
 	SkxOrderedWalk walk = {0};
+	const SkxCondition *range = o->request.range;
+	bool		bounded = o->coarse && range != NULL;
 	SkxKeyRange left;
 	bool		narrow;
 	bool		done;
@@ -369,7 +389,9 @@ skx_ordered_by_values(SkxOrdered *o, SkxOrderedSegment *s)
 		SKX_ORDERED_NARROW;
 	if (!narrow && !skx_ordered_is_scattered(o, s, &left))
 		return false;
-	walk.values = skx_segment_values_begin(s->keys, &left, o->flip != 0);
+	walk.values =
+		skx_segment_values_begin(s->keys, &left, bounded ? &range->from : NULL,
+								 bounded ? &range->to : NULL, o->flip != 0);
 	walk.next = skx_segment_values_next(walk.values);
 	done = skx_ordered_walk_values(o, s, &left, &walk);
 	skx_segment_values_end(walk.values);

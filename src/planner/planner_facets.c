@@ -192,7 +192,7 @@ skx_planner_cost_facets(PlannerInfo *root, RelOptInfo *rel, IndexPath *path,
 	Cost		values_cost = Max(path->path.total_cost - path->indextotalcost, 0);
 
 	values_cost = Min(values_cost, lists);
-	if (skx_planner_has_order(path->indexinfo, column))
+	if (skx_planner_has_keys(path->indexinfo, column))
 		values_cost = Min(values_cost, keys);
 	return skx_planner_cost_count(root, rel, path) + values_cost;
 }

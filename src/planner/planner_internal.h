@@ -394,9 +394,9 @@ extern void skx_planner_reads_take(SkxSharedReads *shared, SkxScanReads *sum);
  * planner_ordered.c : paths in the order of a column beside the text, put into
  * a custom scan (planner_ordered_scan.c)
  *
- * has_order: has the column, from 0, one?
+ * has_keys: has the column, from 0, keys that tell its values?
  */
-extern bool skx_planner_has_order(const IndexOptInfo *index, int column);
+extern bool skx_planner_has_keys(const IndexOptInfo *index, int column);
 extern const CustomScanMethods skx_planner_ordered_methods;
 extern void skx_planner_add_columns(PlannerInfo *root, RelOptInfo *rel);
 
@@ -415,8 +415,24 @@ enum
 	SKX_ORDERED_BLOCKS,			/* see skx_planner_estimate() */
 	SKX_ORDERED_DIVIDED,		/* parts for several processes */
 	SKX_ORDERED_EXTRA,
-	SKX_ORDERED_PERCENT
+	SKX_ORDERED_PERCENT,
+	SKX_ORDERED_TIED			/* number of the child's column by which rows
+								 * of one key are sorted; 0: they need not be */
 };
+
+/*
+ * planner_ordered_ties.c : rows of one key, sorted by the column
+ *
+ * next is the next row, with its place behind the child's columns; NULL: there
+ * is none.  reset when the child is scanned again, and at the end.
+ */
+typedef struct SkxOrderedTies SkxOrderedTies;
+
+extern SkxOrderedTies *skx_planner_ties_begin(IndexScanState *child,
+											  int column, bool descending);
+extern TupleTableSlot *skx_planner_ties_next(SkxOrderedTies *ties,
+											 ItemPointer place);
+extern void skx_planner_ties_reset(SkxOrderedTies *ties);
 
 /*
  * The ranked custom scan's plan

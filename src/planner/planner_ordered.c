@@ -19,6 +19,7 @@
 #include "cost/cost.h"
 #include "intake/intake_key.h"
 #include "miscadmin.h"
+#include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
 #include "nodes/value.h"
 #include "optimizer/cost.h"
@@ -57,15 +58,58 @@ static const CustomPathMethods skx_planner_ordered_path_methods = {
 #define SKX_ORDERED_COST_FOUND		8
 #define SKX_ORDERED_COST_ASK			18
 
-bool
-skx_planner_has_order(const IndexOptInfo *index, int column)
+/* How keys of a column, from 0, are made; false: it has none. */
+static bool
+skx_planner_keys(const IndexOptInfo *index, int column, SkxKeyColumn *keys)
 {
 	Node	   *expr = skx_planner_column_expr(index, column);
 	int32		typmod = exprTypmod(expr);
 
 	(void) getBaseTypeAndTypmod(exprType(expr), &typmod);
 	return skx_intake_has_key(index->opcintype[column], typmod,
-							  index->opfamily[column]);
+							  index->opfamily[column], keys);
+}
+
+bool
+skx_planner_has_keys(const IndexOptInfo *index, int column)
+{
+	SkxKeyColumn keys;
+
+	return skx_planner_keys(index, column, &keys) &&
+		!skx_intake_key_is_coarse(&keys);
+}
+
+static bool
+skx_planner_is_coarse(const IndexOptInfo *index, int column)
+{
+	SkxKeyColumn keys;
+
+	return skx_planner_keys(index, column, &keys) &&
+		skx_intake_key_is_coarse(&keys);
+}
+
+/*
+ * Has the index the order of a column?  Coarse keys may be missing in segments
+ * that were made when a numeric had a scale, or by an earlier version.
+ */
+static bool
+skx_planner_has_order(PlannerInfo *root, const IndexOptInfo *info, int column)
+{
+	SkxKeyColumn keys;
+	Relation	index;
+	bool		all;
+
+	if (!skx_planner_keys(info, column, &keys))
+		return false;
+	if (!skx_intake_key_is_coarse(&keys))
+		return true;
+	if (!skx_cost_readable(info))
+		return false;
+	index = index_open(info->indexoid, NoLock);
+	all = skx_ordered_has_keys(index, skx_cost_planned_sizes(root, index)->view,
+							   column);
+	index_close(index, NoLock);
+	return all;
 }
 
 /*
@@ -73,7 +117,8 @@ skx_planner_has_order(const IndexOptInfo *index, int column)
  * sort as the type does by default, which is how keys ascend.
  */
 static int
-skx_planner_key_column(const IndexOptInfo *index, const PathKey *key)
+skx_planner_key_column(PlannerInfo *root, const IndexOptInfo *index,
+					   const PathKey *key)
 {
 	EquivalenceClass *class = key->pk_eclass;
 	int			column;
@@ -94,11 +139,10 @@ skx_planner_key_column(const IndexOptInfo *index, const PathKey *key)
 
 			if (!match_index_to_operand((Node *) member->em_expr, column,
 										unconstify(IndexOptInfo *, index)) ||
-				!skx_planner_has_order(index, column))
+				!OidIsValid(class_oid = GetDefaultOpClass(type, BTREE_AM_OID)))
 				continue;
-			class_oid = GetDefaultOpClass(type, BTREE_AM_OID);
-			if (OidIsValid(class_oid) &&
-				get_opclass_family(class_oid) == key->pk_opfamily)
+			if (get_opclass_family(class_oid) == key->pk_opfamily &&
+				skx_planner_has_order(root, index, column))
 				return column;
 		}
 	}
@@ -321,10 +365,33 @@ skx_planner_add_columns(PlannerInfo *root, RelOptInfo *rel)
 		if (!skx_planner_is_ours(index) || index->hypothetical ||
 			(index->indpred != NIL && !index->predOK))
 			continue;
-		column = skx_planner_key_column(index, key);
+		column = skx_planner_key_column(root, index, key);
 		if (column > 0)
 			skx_planner_add_column(root, rel, index, column, key);
 	}
+}
+
+/*
+ * Where keys are coarse the child returns the column, too, which may be an
+ * expression; its number there, or 0.
+ */
+static int
+skx_planner_add_tied(IndexScan *child, const CustomPath *path)
+{
+	const IndexOptInfo *index =
+		castNode(IndexPath, linitial(path->custom_paths))->indexinfo;
+	int			column = intVal(list_nth(path->custom_private,
+										 SKX_ORDERED_COLUMN));
+	List	   *targets = child->scan.plan.targetlist;
+	int			number = list_length(targets) + 1;
+	Node	   *expr = skx_planner_column_expr(index, column);
+
+	if (!skx_planner_is_coarse(index, column))
+		return 0;
+	child->scan.plan.targetlist =
+		lappend(targets, makeTargetEntry((Expr *) copyObject(expr), number,
+										 NULL, false));
+	return number;
 }
 
 static Plan *
@@ -334,10 +401,12 @@ skx_planner_plan_ordered(PlannerInfo *root, RelOptInfo *rel, CustomPath *path,
 	IndexScan  *child = skx_planner_child(linitial(custom_plans));
 	CustomScan *scan = makeNode(CustomScan);
 	SkxPlanned	planned = {0};
+	int			tied;
 
 	skx_planner_limit(root, rel, path, &planned);
 	planned.rest = child->scan.plan.qual;
 	skx_planner_reduce(child, NIL);
+	tied = skx_planner_add_tied(child, path);
 	scan->scan.plan.targetlist = tlist;
 	scan->scan.scanrelid = rel->relid;
 	scan->flags = path->flags;
@@ -346,10 +415,11 @@ skx_planner_plan_ordered(PlannerInfo *root, RelOptInfo *rel, CustomPath *path,
 	scan->custom_scan_tlist = copyObject(child->scan.plan.targetlist);
 	scan->custom_private =
 		list_concat_copy(path->custom_private,
-						 list_make2(makeInteger(planned.extra),
+						 list_make3(makeInteger(planned.extra),
 									makeInteger(skx_planner_percent(root, rel,
 																	linitial(path->custom_paths),
-																	&planned))));
+																	&planned)),
+									makeInteger(tied)));
 	scan->methods = &skx_planner_ordered_methods;
 	return (Plan *) scan;
 }

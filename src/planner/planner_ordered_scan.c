@@ -36,6 +36,7 @@ typedef struct SkxOrderedScan
 	int			extra;			/* rows fetched beyond them */
 	double		times;			/* rows fetched for each that is left */
 	SkxScanOrder order;
+	SkxOrderedTies *ties;		/* NULL: keys tell their values */
 	bool		ready;			/* the index knows what it has to do */
 	SkxOrderedScanShare *share; /* with other processes, as long as these run */
 	SkxOrderedWork others;		/* what they have done, */
@@ -98,6 +99,7 @@ skx_planner_begin_ordered(CustomScanState *node, EState *estate, int eflags)
 	CustomScan *scan = castNode(CustomScan, node->ss.ps.plan);
 	PlanState  *parent = &node->ss.ps;
 	List	   *private = scan->custom_private;
+	int			tied = intVal(list_nth(private, SKX_ORDERED_TIED));
 
 	state->child = castNode(IndexScanState,
 							ExecInitNode(linitial(scan->custom_plans),
@@ -114,6 +116,11 @@ skx_planner_begin_ordered(CustomScanState *node, EState *estate, int eflags)
 											   SKX_ORDERED_NULLS)) != 0;
 	state->extra = intVal(list_nth(private, SKX_ORDERED_EXTRA));
 	state->times = intVal(list_nth(private, SKX_ORDERED_PERCENT)) / 100.0;
+	if (tied == 0)
+		return;
+	state->ties = skx_planner_ties_begin(state->child, tied,
+										 state->order.descending);
+	state->extra++;
 }
 
 /* LIMIT NULL is none; a negative one is an error, but not here. */
@@ -142,26 +149,43 @@ skx_planner_prepare_ordered(SkxOrderedScan *state)
 	state->ready = true;
 }
 
+/* The child's next row and its place; NULL at the end. */
+static TupleTableSlot *
+skx_planner_row_ordered(SkxOrderedScan *state, ItemPointer place)
+{
+	bool		rechecked = skx_planner_is_rechecked(state->child);
+	TupleTableSlot *row;
+
+	if (!state->ready && !rechecked)
+		skx_planner_prepare_ordered(state);
+	if (state->ties != NULL && !rechecked)
+		return skx_planner_ties_next(state->ties, place);
+	row = ExecProcNode(&state->child->ss.ps);
+	if (TupIsNull(row))
+		return NULL;
+	slot_getallattrs(row);
+	*place = state->child->ss.ss_ScanTupleSlot->tts_tid;
+	return row;
+}
+
 /* The child's next row; an empty slot at the end. */
 static TupleTableSlot *
 skx_planner_fetch_ordered(SkxOrderedScan *state)
 {
 	TupleTableSlot *slot = state->css.ss.ss_ScanTupleSlot;
 	int			natts = slot->tts_tupleDescriptor->natts;
+	ItemPointerData place;
 	TupleTableSlot *row;
 
 	ExecClearTuple(slot);
-	if (!state->ready && !skx_planner_is_rechecked(state->child))
-		skx_planner_prepare_ordered(state);
-	row = ExecProcNode(&state->child->ss.ps);
-	if (TupIsNull(row))
+	row = skx_planner_row_ordered(state, &place);
+	if (row == NULL)
 		return slot;
-	slot_getallattrs(row);
 	memcpy(slot->tts_values, row->tts_values, natts * sizeof(Datum));
 	memcpy(slot->tts_isnull, row->tts_isnull, natts * sizeof(bool));
 	ExecStoreVirtualTuple(slot);
 	/* for WHERE CURRENT OF */
-	slot->tts_tid = state->child->ss.ss_ScanTupleSlot->tts_tid;
+	slot->tts_tid = place;
 	slot->tts_tableOid = state->child->ss.ss_ScanTupleSlot->tts_tableOid;
 	return slot;
 }
@@ -196,6 +220,8 @@ skx_planner_rescan_ordered(CustomScanState *node)
 		UpdateChangedParamSet(child, node->ss.ps.chgParam);
 	if (child->chgParam == NULL)
 		ExecReScan(child);
+	if (state->ties != NULL)
+		skx_planner_ties_reset(state->ties);
 	state->ready = false;
 }
 
@@ -268,7 +294,11 @@ skx_planner_ordered_share_end(CustomScanState *node)
 static void
 skx_planner_end_ordered(CustomScanState *node)
 {
-	ExecEndNode(&((SkxOrderedScan *) node)->child->ss.ps);
+	SkxOrderedScan *state = (SkxOrderedScan *) node;
+
+	if (state->ties != NULL)
+		skx_planner_ties_reset(state->ties);
+	ExecEndNode(&state->child->ss.ps);
 }
 
 static void

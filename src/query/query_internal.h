@@ -143,6 +143,7 @@ typedef struct SkxIter
 	SkxKeyRange key_range;		/* in this range; */
 	uint32		met;			/* keys to look at for all of them, about, */
 	const SkxQueryNode *node;	/* and what it was opened for */
+	struct SkxRangeEnds *ends;	/* OR of a range of coarse keys */
 	uint32		span;			/* OR: what its bitmap has room for */
 	struct SkxPhrase *phrase;
 	uint32	   *scratch;		/* SKX_QUERY_BATCH documents, for OR, NOT */

@@ -85,6 +85,8 @@ skx_query_close(SkxIter *it)
 		pfree(it->held);
 	if (it->scratch != NULL)
 		pfree(it->scratch);
+	if (it->ends != NULL)
+		pfree(it->ends);
 	if (it->children != NULL)
 		pfree(it->children);
 	pfree(it);
@@ -221,6 +223,135 @@ skx_query_open_prefix(const SkxOpening *o, const SkxQueryNode *node)
 	return skx_query_none(o->seg);
 }
 
+/*
+ * What coarse keys do not tell: which documents with the first key of a range,
+ * and with the last one, have values in it.
+ */
+typedef struct SkxRangeEnds
+{
+	SkxQueryNode low;			/* values with that key, and in the range */
+	SkxQueryNode high;
+	SkxLexeme	low_to;
+	char		bytes[2][SKX_VALUE_HEAD + SKX_KEY_FORM_MOST];
+} SkxRangeEnds;
+
+/* The first value that may have a key: as a lexeme in `bytes`. */
+static SkxLexeme
+skx_query_key_lexeme(const SkxKeyColumn *column, uint64 key, char *bytes)
+{
+	SkxLexeme	lexeme = {bytes, SKX_VALUE_HEAD};
+
+	bytes[0] = '\0';
+	bytes[1] = (char) (column->column + 1);
+	bytes[2] = SKX_VALUE_PRESENT;
+	lexeme.len += skx_intake_key_form(column, key, bytes + SKX_VALUE_HEAD);
+	return lexeme;
+}
+
+/* Both ends of a range; `low` is all of it where it has one key. */
+static SkxRangeEnds *
+skx_query_range_ends(const SkxQueryNode *node, const SkxKeyColumn *column,
+					 const SkxKeyRange *range)
+{
+	SkxRangeEnds *ends = palloc(sizeof(SkxRangeEnds));
+	SkxLexeme	high;
+
+	ends->low = *node;
+	if (range->least == range->most)
+		return ends;
+	ends->low_to = skx_query_key_lexeme(column, range->least + 1,
+										ends->bytes[0]);
+	ends->low.to = &ends->low_to;
+	high = skx_query_key_lexeme(column, range->most, ends->bytes[1]);
+	ends->high = *node;
+	ends->high.lexeme = high.bytes;
+	ends->high.len = high.len;
+	return ends;
+}
+
+/* Documents whose keys are between two, of which there are some. */
+static SkxIter *
+skx_query_open_keys(const SkxOpening *o, const SkxQueryNode *node,
+					SkxKeyReader *keys, const SkxKeyRange *range)
+{
+	double		docs = skx_segment_keys_share(keys, range) *
+		o->seg->header.ndocs;
+	SkxIter    *it = skx_query_iter(o->seg, SKX_NODE_KEYS, docs);
+
+	it->keys = keys;
+	it->key_range = *range;
+	it->node = node;
+	it->met = skx_segment_keys_met(keys, range);
+	it->steps = Max(it->cost, Min(it->met / SKX_KEYS_STEP,
+								  (uint64) it->cost * SKX_VALUE_STEPS));
+	return it;
+}
+
+/* Of a range of coarse keys: values at its ends, together or not, and keys. */
+#define SKX_RANGE_PARTS		3
+
+static void
+skx_query_add_part(SkxIter *it, SkxIter *part)
+{
+	it->children[it->nchildren++] = part;
+	it->cost = Min((uint64) it->cost + part->cost, it->seg->header.ndocs);
+	it->steps = Min((uint64) it->steps + part->steps, PG_UINT32_MAX);
+}
+
+/* Adds the documents of values at the ends. */
+static void
+skx_query_add_ends(const SkxOpening *o, SkxIter *it, const SkxKeyRange *range)
+{
+	const SkxQueryNode *ends[] = {&it->ends->low, &it->ends->high};
+	int			n = range->least == range->most ? 1 : 2;
+	SkxRange   *many = NULL;
+	uint64		all = 0;
+	int			i;
+
+	for (i = 0; i < n; i++)
+	{
+		uint64		cost;
+		SkxIter    *part = skx_query_expand_prefix(o, ends[i], &many, &cost);
+
+		if (part != NULL)
+			skx_query_add_part(it, part);
+		else
+			all += cost;
+	}
+	if (many != NULL)
+		skx_query_add_part(it, skx_query_bitmap(o->seg, many, all));
+}
+
+/*
+ * A range of a coarse column: by the keys between its first and its last, and by
+ * the values at either end; or by all of its values, where they are few.
+ */
+static SkxIter *
+skx_query_open_coarse(const SkxOpening *o, const SkxQueryNode *node,
+					  SkxKeyReader *keys, const SkxKeyRange *range)
+{
+	SkxKeyRange inside = {range->least + 1, range->most - 1};
+	SkxLexeme	from = {node->lexeme, node->len};
+	SkxIter    *it;
+
+	if (skx_segment_terms_between(o->seg, &from, node->to) <= SKX_RANGE_VALUES)
+	{
+		skx_segment_keys_close(keys);
+		return skx_query_open_prefix(o, node);
+	}
+	it = skx_query_iter(o->seg, SKX_NODE_OR, 0);
+	it->span = o->span;
+	it->children = palloc(sizeof(SkxIter *) * SKX_RANGE_PARTS);
+	it->ends = skx_query_range_ends(node, skx_segment_keys_column(keys), range);
+	skx_query_add_ends(o, it, range);
+	if (range->most - range->least >= 2 &&
+		skx_segment_keys_share(keys, &inside) > 0)
+		skx_query_add_part(it, skx_query_open_keys(o, node, keys, &inside));
+	else
+		skx_segment_keys_close(keys);
+	return it;
+}
+
 /* A range of values, by the keys of documents where the segment has these. */
 static SkxIter *
 skx_query_open_range(const SkxOpening *o, const SkxQueryNode *node)
@@ -229,26 +360,19 @@ skx_query_open_range(const SkxOpening *o, const SkxQueryNode *node)
 	SkxKeyReader *keys = skx_segment_keys_open(o->seg,
 											   (uint8) node->lexeme[1] - 1);
 	SkxKeyRange range;
-	double		share;
-	SkxIter    *it;
 
 	if (keys == NULL)
 		return skx_query_open_prefix(o, node);
 	if (!skx_intake_key_bounds(skx_segment_keys_column(keys), &from, node->to,
 							   &range.least, &range.most) ||
-		(share = skx_segment_keys_share(keys, &range)) == 0)
+		skx_segment_keys_share(keys, &range) == 0)
 	{
 		skx_segment_keys_close(keys);
 		return skx_query_none(o->seg);
 	}
-	it = skx_query_iter(o->seg, SKX_NODE_KEYS, share * o->seg->header.ndocs);
-	it->keys = keys;
-	it->key_range = range;
-	it->node = node;
-	it->met = skx_segment_keys_met(keys, &range);
-	it->steps = Max(it->cost, Min(it->met / SKX_KEYS_STEP,
-								  (uint64) it->cost * SKX_VALUE_STEPS));
-	return it;
+	if (skx_intake_key_is_coarse(skx_segment_keys_column(keys)))
+		return skx_query_open_coarse(o, node, keys, &range);
+	return skx_query_open_keys(o, node, keys, &range);
 }
 
 /*

@@ -98,7 +98,8 @@ extern void skx_segment_keys_restrict(SkxKeyReader *reader,
  * segment_keys_values.c : the values whose keys are in a range, from the least
  * one up, or from the most down
  *
- * next: NULL, there is none any more; valid until the next call.  A value has its
+ * from, to: where keys are coarse, values from one on and below the other; else
+ * NULL.  next: NULL, there is none any more; valid until the next call.  A value has its
  * documents where they stand in the dictionary, else the term of its list.
  */
 typedef struct SkxKeyValue
@@ -113,6 +114,8 @@ typedef struct SkxKeyValues SkxKeyValues;
 
 extern SkxKeyValues *skx_segment_values_begin(const SkxKeyReader *reader,
 											  const SkxKeyRange *range,
+											  const SkxLexeme *from,
+											  const SkxLexeme *to,
 											  bool backward);
 extern const SkxKeyValue *skx_segment_values_next(SkxKeyValues *values);
 extern void skx_segment_values_end(SkxKeyValues *values);

@@ -22,6 +22,8 @@ struct SkxKeyValues
 	SkxDictCursor cursor;
 	SkxKeyColumn column;
 	SkxKeyRange range;
+	const SkxLexeme *from;		/* the values themselves are in this range; */
+	const SkxLexeme *to;		/* NULL: their keys tell */
 	bool		backward;
 	uint32		leaf;			/* where the next entries are, */
 	int			restart;
@@ -32,6 +34,17 @@ struct SkxKeyValues
 	int			given;			/* so many given out */
 	SkxKeyValue values[SKX_DICT_RESTART];
 };
+
+/* The same of its value, whose key does not tell. */
+static int
+skx_values_bounded(const SkxKeyValues *v)
+{
+	SkxLexeme	value = {v->cursor.key, v->cursor.keylen};
+
+	if (skx_intake_compare_lexeme(&value, v->from) < 0)
+		return -1;
+	return skx_intake_compare_lexeme(&value, v->to) >= 0;
+}
 
 /* Where the current entry is: before the range (-1), in it, or behind. */
 static int
@@ -49,7 +62,9 @@ skx_values_place(const SkxKeyValues *v, uint64 *key)
 		return -1;
 	skx_intake_key(&v->column, c->key, c->keylen, &at);
 	*key = at.value;
-	return at.value < v->range.least ? -1 : at.value > v->range.most;
+	if (at.value < v->range.least || at.value > v->range.most)
+		return at.value < v->range.least ? -1 : 1;
+	return v->from == NULL ? 0 : skx_values_bounded(v);
 }
 
 /* Reads the current entry, which has its place behind the values at hand. */
@@ -147,8 +162,30 @@ skx_values_load(SkxKeyValues *v)
 	return true;
 }
 
+/*
+ * Where values begin: at the form of the first key, or, backward, of the last.
+ * Of a coarse one there may be several: backward, behind all of them.
+ */
+static void
+skx_values_start(const SkxKeyValues *v, SkxLexeme *start, char *bytes)
+{
+	uint64		key = v->backward ? v->range.most : v->range.least;
+
+	if (v->backward && skx_intake_key_is_coarse(&v->column))
+	{
+		if (key == PG_UINT64_MAX)
+		{
+			bytes[2] = SKX_VALUE_PRESENT + 1;
+			return;
+		}
+		key++;
+	}
+	start->len += skx_intake_key_form(&v->column, key, bytes + SKX_VALUE_HEAD);
+}
+
 SkxKeyValues *
 skx_segment_values_begin(const SkxKeyReader *reader, const SkxKeyRange *range,
+						 const SkxLexeme *from, const SkxLexeme *to,
 						 bool backward)
 {
 	SkxKeyValues *v = palloc(sizeof(SkxKeyValues));
@@ -160,6 +197,8 @@ skx_segment_values_begin(const SkxKeyReader *reader, const SkxKeyRange *range,
 	v->cursor.seg = reader->seg;
 	v->column = reader->key;
 	v->range = *range;
+	v->from = from;
+	v->to = to;
 	v->backward = backward;
 	v->asked = 0;
 	v->reads = PG_UINT64_MAX;
@@ -167,9 +206,7 @@ skx_segment_values_begin(const SkxKeyReader *reader, const SkxKeyRange *range,
 	v->ends = reader->seg->header.nterms == 0;
 	if (v->ends)
 		return v;
-	start.len += skx_intake_key_form(&v->column,
-									 backward ? range->most : range->least,
-									 bytes + SKX_VALUE_HEAD);
+	skx_values_start(v, &start, bytes);
 	ends[0] = ends[1] = start;
 	(void) skx_segment_dict_range(&v->cursor, ends, 3);
 	skx_segment_dict_bisect(&v->cursor, start.bytes, start.len);

@@ -36,9 +36,9 @@ my $s = skx_session($node, 'd');
 # meets the condition.
 $s->value(<<'SQL');
 CREATE TABLE docs (id int, v tsvector, n int, small int2, day date, ts timestamp, tz timestamptz, f float8, flag bool, o oid, m money,
-	p numeric(12, 3))
+	p numeric(12, 3), u uuid, q numeric)
 	WITH (parallel_workers = 2);
-CREATE INDEX docs_skx ON docs USING skipidx (v, n, small, day, ts, tz, f, flag, o, m, p) WITH (pending_limit = '1GB', block_size = '8kB');
+CREATE INDEX docs_skx ON docs USING skipidx (v, n, small, day, ts, tz, f, flag, o, m, p, u, q) WITH (pending_limit = '1GB', block_size = '8kB');
 CREATE TABLE asked (qid int PRIMARY KEY, cond text, col text, way text, tail text);
 
 CREATE FUNCTION set_mode(seq bool) RETURNS void LANGUAGE plpgsql AS $$
@@ -47,8 +47,8 @@ BEGIN
 		set_config('enable_bitmapscan', 'off', false), set_config('enable_indexscan', (NOT seq)::text, false);
 END $$;
 
--- 0 and -0 are equal, and are written as they come.
-CREATE FUNCTION written(col text) RETURNS text LANGUAGE sql AS $$ SELECT CASE col WHEN 'f' THEN '(f + 0)' ELSE quote_ident(col) END $$;
+-- 0 and -0 are equal, and are written as they come, as are 1.0 and 1.00.
+CREATE FUNCTION written(col text) RETURNS text LANGUAGE sql AS $$ SELECT CASE col WHEN 'f' THEN '(f + 0)' WHEN 'q' THEN 'trim_scale(q)' ELSE quote_ident(col) END $$;
 
 CREATE FUNCTION ordered(one asked, OUT keys text[], OUT places tid[]) LANGUAGE plpgsql AS $$
 BEGIN
@@ -92,7 +92,7 @@ BEGIN
 			wrong := wrong || format('%s: %s keys for %s of %s', one.qid, cardinality(got.keys), cardinality(want.keys), one);
 		END IF;
 		PERFORM set_mode(true);
-		EXECUTE format('SELECT count(DISTINCT u.c) FROM unnest($1, $2) u(k, c) JOIN docs ON docs.ctid = u.c AND %s::text IS NOT DISTINCT FROM u.k WHERE %s',
+		EXECUTE format('SELECT count(DISTINCT w.c) FROM unnest($1, $2) w(k, c) JOIN docs ON docs.ctid = w.c AND %s::text IS NOT DISTINCT FROM w.k WHERE %s',
 			written(one.col), one.cond) INTO sound USING got.keys, got.places;
 		IF sound <> coalesce(cardinality(got.keys), 0) THEN
 			wrong := wrong || format('%s: %s rows of %s are sound of %s', one.qid, sound, cardinality(got.keys), one);
@@ -111,6 +111,23 @@ sub quoted { return defined $_[0] ? "'$_[0]'" : 'NULL'; }
 
 sub words { return join ' ', map { one_of('wa', 'wa', 'wb', 'wc', 'xe' . int rand 30) } 1 .. int rand 7; }
 
+# Many have the first eight bytes in common, and few all of them.
+sub uuid
+{
+	my $first = one_of('00000000-0000-0000', 'ffffffff-ffff-ffff', '01000000-0000-0000', map { sprintf '018f0000-00%02x-7000', $_ } 1 .. 30);
+
+	return sprintf '%s-%s-%s%06x', $first, one_of('0000', 'ffff', '8000'), one_of('000000', 'ffffff'), int rand 3000;
+}
+
+# Likewise, of all sizes.
+sub number
+{
+	my $sign = one_of('', '', '-');
+
+	return one_of('NaN', 'Infinity', '-Infinity', 0, map { $sign . $_ } 1e90, '1e-90', '2e-79', '3e79', '3e83', rand() * 1e-70, int rand 20, int(rand 400) / 100, rand,
+		'1234567890123456' . int rand 9, '123456789012.' . int rand 9, '0.00012345678901234567' . int rand 9, (map { sprintf '%d.%04d0000%d', $_, rand 3, rand 300 } 7, 70000));
+}
+
 sub new_row
 {
 	my $id = ++$rows;
@@ -121,7 +138,7 @@ sub new_row
 		one_of("$day 10:00:0" . int rand 9, "$day 23:59:59.999999", 'infinity', '-infinity', '4713-01-01 BC'),
 		"$day 11:00+0" . int rand 9, one_of('NaN', '-0', '0', 'Infinity', '-Infinity', rand, -rand() * 1e300), one_of('t', 'f'),
 		one_of(0, 4294967295, int rand 4e9), rand() * 100 - 50,
-		one_of('NaN', 0, '999999999.999', '-999999999.999', int(rand 100) / 8, -int(rand 9) / 1000, sprintf('%.3f', rand() * 1e5 - 5e4)))) . ')';
+		one_of('NaN', 0, '999999999.999', '-999999999.999', int(rand 100) / 8, -int(rand 9) / 1000, sprintf('%.3f', rand() * 1e5 - 5e4)), uuid(), number())) . ')';
 }
 
 sub load
@@ -132,10 +149,12 @@ sub load
 	return;
 }
 
-my @columns = qw(n small day ts tz f flag o m p);
+my @columns = qw(n small day ts tz f flag o m p u q u q);
 my %bounds = (n => [ -200, 0, 300 ], small => [ 0, 1, 3 ], day => [ '2020-03-05', '2020-06-01', 'infinity' ],
 	ts => [ '2020-03-05', '2020-06-01 10:00:03', 'infinity' ], tz => [ '2020-03-05', '2020-06-01 10:00+02', '2021-01-01' ],
-	f => [ -1, 0, 'NaN' ], flag => [ 'f', 'f', 't' ], o => [ 0, 1000, 3e9 ], m => [ -10, 0, 10 ], p => [ '-0.0005', '0.0015', one_of('NaN', '1e20', '12.5000001') ]);
+	f => [ -1, 0, 'NaN' ], flag => [ 'f', 'f', 't' ], o => [ 0, 1000, 3e9 ], m => [ -10, 0, 10 ], p => [ '-0.0005', '0.0015', one_of('NaN', '1e20', '12.5000001') ],
+	u => [ sort map { uuid() } 1 .. 3 ], q => one_of([ '-2e-79', 0, 1 ], [ -3, '7.0001000020', '70000.0001000020' ], [ '-1e90', '123456789012.3', '4e83' ],
+		[ '-12345678901234563', '12345678901234563', '12345678901234565' ], [ '0.000123456789012345674', '0.000123456789012345676', 'NaN' ]));
 
 sub condition
 {
@@ -392,20 +411,126 @@ decoded_by($range);
 my $dead = decoded_by($range);
 ok($alive > 0 && $dead <= $alive, "dead rows: $dead sub-blocks, $alive without");
 
+# ---- keys that several values have ----
+
+# Of 60 rows ten have one key of u each; of q likewise, but for those of whole numbers.
+$s->value(<<'SQL');
+CREATE TABLE shared (id int PRIMARY KEY, v tsvector, u uuid, j jsonb);
+INSERT INTO shared SELECT i, 'wa', (lpad(to_hex(i % 6), 16, '0') || lpad(to_hex((i * 17) % 61), 16, '0'))::uuid,
+	jsonb_build_object('q', i % 6 + CASE WHEN i % 2 = 1 THEN (i * 17) % 61 * 1e-20 ELSE 0 END) FROM generate_series(1, 60) i;
+CREATE INDEX shared_skx ON shared USING skipidx (v, u, ((j ->> 'q')::numeric));
+ANALYZE shared;
+CREATE FUNCTION by_position() RETURNS bool LANGUAGE plpgsql AS $$
+DECLARE
+	c CURSOR FOR SELECT id FROM shared WHERE v @@ 'wa' ORDER BY u DESC;
+	one record;
+	changed int;
+BEGIN
+	OPEN c;
+	FOR i IN 1 .. 25 LOOP
+		FETCH c INTO one;
+		UPDATE shared SET j = j || '{"seen": true}' WHERE CURRENT OF c RETURNING id INTO changed;
+		IF changed <> one.id THEN
+			RETURN false;
+		END IF;
+	END LOOP;
+	RETURN (SELECT count(*) = 25 FROM shared WHERE j ? 'seen');
+END $$;
+SQL
+like($s->value("EXPLAIN (COSTS OFF) SELECT id FROM shared WHERE v @@ 'wa' ORDER BY (j ->> 'q')::numeric DESC LIMIT 5"), qr/Ordered Scan/, 'an expression');
+for my $key ('u', "(j ->> 'q')::numeric")
+{
+	for my $tail ('', 'LIMIT 1', 'LIMIT 10', 'LIMIT 15', 'LIMIT 10 OFFSET 9', 'LIMIT 60')
+	{
+		for my $way ('', 'DESC')
+		{
+			my $rows = "SELECT array_agg(k) FROM (SELECT $key AS k FROM shared WHERE v @@ 'wa' ORDER BY $key $way $tail) s";
+			my $got = $s->value($rows);
+
+			$s->value('SELECT set_mode(true)');
+			is($got, $s->value($rows), "rows by $key $way $tail");
+			$s->value('SELECT set_mode(false)');
+		}
+	}
+}
+is($s->value(<<'SQL'), 't', 'for each row of a join, and not to the end');
+SELECT bool_and(a IS NOT DISTINCT FROM b) FROM (SELECT (SELECT array_agg(u) FROM (SELECT u FROM shared WHERE v @@ 'wa' AND u > t.u ORDER BY u LIMIT 7) s) AS a,
+	(SELECT (array_agg(u ORDER BY u))[1:7] FROM shared s WHERE s.u > t.u) AS b FROM shared t) s;
+SQL
+is($s->value("SELECT count(*) || ' ' || min(u::text) || ' ' || max(u::text) FROM (SELECT u FROM shared WHERE v @@ 'wa' ORDER BY u LIMIT 12 FOR UPDATE) s"),
+	$s->value("SELECT count(*) || ' ' || min(u::text) || ' ' || max(u::text) FROM (SELECT u FROM (SELECT u FROM shared OFFSET 0) o ORDER BY u LIMIT 12) s"), 'rows are locked');
+is($s->value("SELECT min((j ->> 'q')::numeric) || ' ' || max((j ->> 'q')::numeric) FROM shared WHERE v @@ 'wa'"),
+	$s->value("SELECT min(q) || ' ' || max(q) FROM (SELECT (j ->> 'q')::numeric AS q FROM shared OFFSET 0) s"), 'the least and the most');
+is($s->value('SELECT by_position()'), 't', 'WHERE CURRENT OF is the row that was fetched');
+
+# Rows of one key, more than fit into work_mem, with values that are not stored in line.
+$s->value(<<'SQL');
+CREATE TABLE wide (id int, v tsvector, u uuid, t text);
+ALTER TABLE wide ALTER t SET STORAGE plain;
+INSERT INTO wide SELECT i, 'wa', (lpad(to_hex(i % 8), 16, '0') || lpad(to_hex((i * 7919) % 4001), 16, '0'))::uuid, repeat('x', 400) || i FROM generate_series(1, 4000) i;
+CREATE INDEX wide_skx ON wide USING skipidx (v, u);
+ANALYZE wide;
+SET work_mem = '64kB';
+SQL
+is($s->value("SELECT array_agg(u) = (SELECT array_agg(u ORDER BY u DESC) FROM wide) AND bool_and(t = repeat('x', 400) || id) FROM (SELECT id, u, t FROM wide WHERE v @@ 'wa' ORDER BY u DESC) s"),
+	't', 'rows of one key, beyond work_mem');
+$s->value('RESET work_mem');
+like($s->value("EXPLAIN (COSTS OFF) SELECT u FROM wide WHERE v @@ 'wa' ORDER BY u LIMIT 1"), qr/Ordered Scan/, 'an eighth of the rows have one key');
+$s->value("UPDATE wide SET u = ('0123456789abcdef' || right(u::text, 17))::uuid WHERE id % 8 < 3; VACUUM wide; REINDEX INDEX wide_skx");
+unlike($s->value("EXPLAIN (COSTS OFF) SELECT u FROM wide WHERE v @@ 'wa' ORDER BY u LIMIT 1"), qr/Ordered Scan/, 'not where a quarter of them have');
+is($s->raw("SELECT skipidx_slices('shared_skx', 'u', 2)") =~ /has no order/, 1, 'no slices of it');
+
+# A page from a value on does not go through the lists of all values behind it: it
+# takes about what one by a column takes whose keys tell their values.
+$s->value(<<'SQL');
+CREATE TABLE pages (id int, v tsvector, u uuid, q numeric, n int) WITH (autovacuum_enabled = off);
+INSERT INTO pages SELECT i, 'all', (lpad(to_hex(hashint4(i) + 2147483648), 8, '0') || substr(md5(i::text), 9))::uuid, hashint4(i) / 1000.0, hashint4(i) FROM generate_series(1, 100000) i;
+CREATE INDEX pages_skx ON pages USING skipidx (v, u, q, n) WITH (block_size = '8kB');
+ANALYZE pages;
+SQL
+for my $way ('>', '<')
+{
+	my %taken;
+
+	for my $bound ("n $way -1000000000", "u $way '44653600-0000-0000-0000-000000000000'", "q $way -1000000")
+	{
+		my $column = substr $bound, 0, 1;
+		my $order = "$column " . ($way eq '<' ? 'DESC' : '');
+		my $page = "SELECT array_agg(id) FROM (SELECT id FROM pages WHERE v @@ 'all' AND $bound ORDER BY $order LIMIT 20) s";
+		my $pins = 'SELECT pins FROM skipidx_io() WHERE scope = $$session$$';
+
+		my $found = $s->value($page);
+		my $before = $s->value($pins);
+		$s->value($page);
+		$taken{$column} = $s->value($pins) - $before;
+		my (undef, undef, $documents, $values) = work("v @@ 'all' AND $bound", "$order LIMIT 20", 'pages');
+
+		cmp_ok($taken{$column}, '<=', 1.5 * $taken{n}, "a page from a value on, by $column: $taken{$column} pages, by n $taken{n}");
+		cmp_ok($documents, '<=', 60, "$documents documents by $values values");
+		$s->value('SELECT set_mode(true)');
+		is($found, $s->value($page), 'its rows');
+		$s->value('SELECT set_mode(false)');
+	}
+}
+
 # ---- by values: a column in no order, and words that go with its values or not ----
 
 # Values of n are those of one row or two, but for 0, which many have, and -1 to -9,
 # and each d, some do; some n are NULL.  `low` and `high` are in rows with the least and most, and of the
-# first segment few of these rows have `some`, which all of the second do.
+# first segment few of these rows have `some`, which all of the second do.  Values of
+# u and q that differ have keys in common, of one key of u very many; the least three
+# of q have lists of their own.
 $s->value(<<'SQL');
-CREATE TABLE far (id int, v tsvector, n int, ts timestamp, p numeric(12, 2), f float8, d date) WITH (autovacuum_enabled = off);
-CREATE INDEX far_skx ON far USING skipidx (v, n, ts, p, f, d) WITH (block_size = '8kB', pending_limit = '1GB');
+CREATE TABLE far (id int, v tsvector, n int, ts timestamp, p numeric(12, 2), f float8, d date, u uuid, q numeric) WITH (autovacuum_enabled = off);
+CREATE INDEX far_skx ON far USING skipidx (v, n, ts, p, f, d, u, q) WITH (block_size = '8kB', pending_limit = '1GB');
 CREATE FUNCTION fill(a int, b int) RETURNS void LANGUAGE sql AS $$
 	INSERT INTO far SELECT i, array_to_tsvector(ARRAY['all'] || CASE WHEN i % 2 = 0 THEN '{half}'::text[] ELSE '{}' END ||
 			CASE WHEN n > 1000000000 THEN '{high}'::text[] WHEN n < -1000000000 THEN '{low}' ELSE '{}' END || CASE WHEN i % 7 = 3 THEN ARRAY['few' || i % 40] ELSE '{}' END ||
 			CASE WHEN i > 30000 OR abs(n::int8) < 1000000000 OR i % 50 = 0 THEN '{some}'::text[] ELSE '{}' END ||
 			CASE WHEN m BETWEEN 30 AND 130 OR i % 50 IN (0, 1) THEN '{days}'::text[] ELSE '{}' END),
-		CASE WHEN i % 11 = 5 THEN 0 WHEN i % 23 = 7 THEN -1 - i % 9 WHEN i % 31 <> 3 THEN n END, '2000-01-01'::timestamp + make_interval(secs => n), n / 1000.0, n::float8 * n, '2000-01-01'::date + m
+		CASE WHEN i % 11 = 5 THEN 0 WHEN i % 23 = 7 THEN -1 - i % 9 WHEN i % 31 <> 3 THEN n END, '2000-01-01'::timestamp + make_interval(secs => n), n / 1000.0, n::float8 * n, '2000-01-01'::date + m,
+		CASE WHEN i % 37 <> 3 THEN (lpad(to_hex(CASE WHEN i % 11 = 5 THEN 524288 ELSE (n + 2147483648) / 4096 END), 16, '0') || lpad(to_hex(i * 7919 % 65536), 16, '0'))::uuid END,
+		CASE WHEN i % 11 = 5 THEN 0 WHEN i % 150 = 4 THEN trim_scale(-1000000 + i / 150 % 3 * 1e-20) WHEN i % 29 <> 3 THEN trim_scale(n / 4096 + CASE WHEN i % 3 > 0 THEN (i * 7919 % 128) * 1e-20 ELSE 0 END) END
 	FROM (SELECT i, hashint4(i) AS n, abs(hashint4(i / 2) % 160) AS m FROM generate_series(a, b) i) s;
 $$;
 SQL
@@ -427,19 +552,21 @@ DECLARE
 BEGIN
 	queries := 0; by_values := 0; n_rows := 0; wrong := '{}';
 	PERFORM setseed(seed);
-	FOREACH col IN ARRAY '{n,ts,p,f,d}'::text[] LOOP
+	FOREACH col IN ARRAY '{n,ts,p,f,d,u,q,u,q}'::text[] LOOP
 	FOREACH way IN ARRAY '{"",DESC,DESC NULLS LAST}'::text[] LOOP
 	FOREACH cond IN ARRAY ARRAY['v @@ $q$all$q$', 'v @@ $q$half$q$', 'v @@ $q$low$q$', 'v @@ $q$high$q$', 'v @@ $q$high | low$q$', 'v @@ $q$half & !low & !high$q$',
 		'v @@ $q$few7 | few21 | few3$q$', 'v @@ $q$all$q$ AND n >= 0', 'v @@ $q$all$q$ AND n <= 1000000', 'v @@ $q$all$q$ AND n >= -1000000', 'v @@ $q$half$q$ AND n <= -3', 'v @@ $q$half$q$ AND n BETWEEN -1000000 AND 900000000',
-		'v @@ $q$half$q$ AND f > 1e17', 'v @@ $q$days$q$', 'n > 5', 'true'] LOOP
+		'v @@ $q$half$q$ AND f > 1e17', 'v @@ $q$days$q$', 'n > 5', 'true',
+		'v @@ $q$half$q$ AND u > $q$00000000-0008-0000-0000-000000008000$q$', 'v @@ $q$all$q$ AND u BETWEEN $q$00000000-0004-0000-0000-000000000000$q$ AND $q$00000000-0008-0000-0000-000000004000$q$',
+		'v @@ $q$half$q$ AND q <= 0', 'v @@ $q$all$q$ AND q > 100.00000000000000000064'] LOOP
 		CONTINUE WHEN random() < .5;
 		tail := (ARRAY['LIMIT 1', 'LIMIT 20', 'LIMIT 20', 'LIMIT 300', 'LIMIT 50 OFFSET 1000'])[1 + (random() * 4.99)::int % 5];
 		queries := queries + 1;
 		PERFORM set_mode(true);
-		EXECUTE format('SELECT array_agg(k) FROM (SELECT %1$I::text AS k FROM far WHERE %2$s ORDER BY %1$I %3$s %4$s) s', col, cond, way, tail) INTO wanted;
+		EXECUTE format('SELECT array_agg(k) FROM (SELECT %5$s::text AS k FROM far WHERE %2$s ORDER BY %1$I %3$s %4$s) s', col, cond, way, tail, written(col)) INTO wanted;
 		PERFORM set_mode(false);
-		EXECUTE format('SELECT array_agg(k), array_agg(c) FROM (SELECT %1$I::text AS k, ctid AS c FROM far WHERE %2$s ORDER BY %1$I %3$s %4$s) s', col, cond, way, tail) INTO found, places;
-		EXECUTE format('SELECT count(DISTINCT c) FROM unnest($1, $2) u(k, c) JOIN far ON far.ctid = u.c AND %I::text IS NOT DISTINCT FROM u.k WHERE %s', col, cond)
+		EXECUTE format('SELECT array_agg(k), array_agg(c) FROM (SELECT %5$s::text AS k, ctid AS c FROM far WHERE %2$s ORDER BY %1$I %3$s %4$s) s', col, cond, way, tail, written(col)) INTO found, places;
+		EXECUTE format('SELECT count(DISTINCT c) FROM unnest($1, $2) w(k, c) JOIN far ON far.ctid = w.c AND %s::text IS NOT DISTINCT FROM w.k WHERE %s', written(col), cond)
 			INTO sound USING found, places;
 		n_rows := n_rows + coalesce(cardinality(found), 0);
 		IF found IS DISTINCT FROM wanted OR sound <> coalesce(cardinality(wanted), 0) THEN
@@ -486,7 +613,7 @@ sub far_all
 
 	for my $word ('half', 'high', 'low', 'all & !low', 'some', 'days')
 	{
-		for my $order ('n', 'n DESC', 'd', 'd DESC')
+		for my $order ('n', 'n DESC', 'd', 'd DESC', 'u', 'u DESC', 'q', 'q DESC')
 		{
 			my ($column, $way) = $order =~ /(\w) ?(.*)/;
 

@@ -37,7 +37,8 @@ my $s = skx_session($node, 'd');
 # that are equal for very many; a column that follows the rows, not quite, has
 # each value several times, and is NULL in some.
 $s->value(<<'SQL');
-CREATE TABLE docs (id int NOT NULL, v tsvector, n int, d int) WITH (fillfactor = 90);
+-- Of u, several values have one key, and it follows the rows as d does.
+CREATE TABLE docs (id int NOT NULL, v tsvector, n int, d int, u numeric) WITH (fillfactor = 90);
 CREATE FUNCTION doc(g int) RETURNS tsvector LANGUAGE sql IMMUTABLE AS $$
 	SELECT CASE WHEN g % 61 <> 0 THEN (CASE WHEN g % 3 = 0 THEN 'wall:1,4,9' ELSE 'wall:1' END
 		|| CASE WHEN hashint4(g) & 1 = 0 THEN ' half:2' || CASE WHEN hashint4(g) & 6 = 0 THEN ',5A,7' ELSE '' END ELSE '' END
@@ -46,10 +47,11 @@ CREATE FUNCTION doc(g int) RETURNS tsvector LANGUAGE sql IMMUTABLE AS $$
 		|| ' k' || abs(hashint4(g * 7)) % 300 || ':11 x' || abs(hashint4(g * 13)) % 20000)::tsvector END
 $$;
 CREATE FUNCTION add(first int, n int) RETURNS void LANGUAGE sql AS $$
-	INSERT INTO docs SELECT g, doc(g), g % 5, CASE WHEN g % 101 <> 0 THEN (g + hashint4(g) % 30) / 7 END FROM generate_series(first, first + n - 1) g
+	INSERT INTO docs SELECT g, doc(g), g % 5, d, d + hashint4(g) % 8 * 1e-20
+	FROM (SELECT g, CASE WHEN g % 101 <> 0 THEN (g + hashint4(g) % 30) / 7 END AS d FROM generate_series(first, first + n - 1) g) s
 $$;
 SELECT add(1, 140000);
-CREATE INDEX docs_skx ON docs USING skipidx (v, n, id, d) WITH (pending_limit = '1GB', proximity = 0.2);
+CREATE INDEX docs_skx ON docs USING skipidx (v, n, id, d, u) WITH (pending_limit = '1GB', proximity = 0.2);
 ANALYZE docs;
 SQL
 
@@ -86,7 +88,7 @@ sub asked
 	my $by = rand() < 0.7 ? $query : text_query();
 
 	return [ $kind, $where . one_of('', '', ' AND d > 9000', ' AND d BETWEEN 3000 AND 5000', ' AND d IS NULL'),
-		' ORDER BY d' . one_of('', ' DESC') . one_of('', '', ' NULLS FIRST', ' NULLS LAST') . one_of('', '', ' LIMIT 10', ' LIMIT 3000'), $by ]
+		' ORDER BY ' . one_of('d', 'd', 'u') . one_of('', ' DESC') . one_of('', '', ' NULLS FIRST', ' NULLS LAST') . one_of('', '', ' LIMIT 10', ' LIMIT 3000'), $by ]
 	  if $kind eq 'ordered';
 	return [ $kind, $where, " ORDER BY v <\@> '$by'::tsquery LIMIT " . one_of(1, 10, 10, 100, 1000, 5000), $by ];
 }
@@ -99,8 +101,8 @@ sub statement
 	return "SELECT count(*), sum(id), sum(id::int8 * id), min(id), max(id) FROM $where" if $kind eq 'rows' || $kind eq 'bitmap';
 	return "SELECT count(*) FROM $where" if $kind eq 'count';
 	# of equal values any row may come; without a limit all rows do
-	return "SELECT count(*), md5(string_agg(coalesce(d, -1)::text, ',')), " . ($order =~ /LIMIT/ ? '0' : 'sum(id)')
-	  . " FROM (SELECT id, d FROM $where$order OFFSET 0) s" if $kind eq 'ordered';
+	return "SELECT count(*), md5(string_agg(coalesce(k, -1)::text, ',')), " . ($order =~ /LIMIT/ ? '0' : 'sum(id)')
+	  . ' FROM (SELECT id, ' . ($order =~ /BY (\w)/)[0] . " AS k FROM $where$order OFFSET 0) s" if $kind eq 'ordered';
 	return "SELECT n, count(*), count(n) FROM $where GROUP BY n" . ($by =~ /half/ ? ' HAVING count(*) > 100' : '') . ' ORDER BY n' if $kind eq 'groups';
 	return "SELECT id, v <\@> '$by'::tsquery FROM $where$order";
 }
@@ -381,6 +383,36 @@ $s->value('SET enable_sort = off');
 both("an ordered scan that begins again: $_", "SELECT g, count(*), sum(d) FROM generate_series(1, 3) g LEFT JOIN (SELECT d FROM docs WHERE v \@\@ 'half' ORDER BY d $_ OFFSET 0) s ON true GROUP BY g")
   for '', 'DESC LIMIT 5000';
 $s->value('RESET enable_sort');
+# A LIMIT that workers cannot evaluate, or that is another one each time: rows of
+# these scans are one process's, which the server would not tell the next LIMIT.
+$s->value("CREATE TABLE limits WITH (parallel_workers = 0) AS SELECT k, repeat('x', k * 700) AS s FROM generate_series(1, 6) k; ANALYZE limits");
+$s->value('CREATE TEMP TABLE chosen AS SELECT 9 AS n');
+$s->value("CREATE FUNCTION chosen() RETURNS int STABLE PARALLEL RESTRICTED LANGUAGE plpgsql AS 'BEGIN RETURN (SELECT n FROM chosen); END'");
+for my $limit ('length(o.s)', 'o.k * 900 OFFSET o.k', '(SELECT max(k) * 100 * o.k FROM limits)', 'chosen()', '700 OFFSET chosen()')
+{
+	both("an ordered scan with LIMIT $limit",
+		"SELECT o.k, count(*), min(d), max(d) FROM limits o, LATERAL (SELECT d FROM docs WHERE v \@\@ 'half' ORDER BY d LIMIT $limit) s GROUP BY 1 ORDER BY 1");
+	both("a ranked scan with LIMIT $limit",
+		"SELECT o.k, count(*), sum(id) FROM limits o, LATERAL (SELECT id FROM docs WHERE v \@\@ 'half | rare' ORDER BY v <\@> 'half | rare'::tsquery, ctid LIMIT $limit) s GROUP BY 1 ORDER BY 1");
+}
+for my $limit (100, 'chosen()')
+{
+	my $plan = $s->value("EXPLAIN (COSTS OFF) SELECT d FROM docs WHERE v \@\@ 'half' ORDER BY d LIMIT $limit");
+
+	is($plan =~ /Parallel/ ? 1 : 0, $limit =~ /\d/ ? 1 : 0, "LIMIT $limit");
+}
+
+# Each part goes through what is pending: there are fewer of them then.
+$s->value('BEGIN; SELECT add(400001, 6000) \g /dev/null');
+{
+	my $sql = "SELECT count(*), sum(d) FROM (SELECT d FROM docs WHERE v \@\@ 'wall' ORDER BY d OFFSET 0) s";
+	my ($scan) = grep { ($_->{'Custom Plan Provider'} // '') eq 'Skipidx Ordered Scan' } plan_of($s, $sql);
+
+	both('many pending documents', $sql);
+	cmp_ok($scan->{Passes}, '>', 1, "$scan->{Passes} parts");
+	cmp_ok($scan->{Passes}, '<=', 3 * (1 + 140000 / 4 / 6000), 'few for what is pending');
+}
+$s->value('ROLLBACK');
 both('facets that begin again', "SELECT g, n, c FROM generate_series(1, 3) g LEFT JOIN (SELECT n, count(*) AS c FROM docs WHERE v \@\@ 'half & !tenth' GROUP BY n) s ON true ORDER BY 1, 2");
 $s->value('RESET enable_material; RESET enable_hashjoin; RESET enable_mergejoin');
 $s->value('PREPARE best (tsquery) AS SELECT id, v <@> $1 FROM docs WHERE v @@ $1 ORDER BY v <@> $1 LIMIT 20; SET plan_cache_mode = force_generic_plan');
