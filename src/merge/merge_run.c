@@ -58,22 +58,6 @@ skx_merge_read_dead(SkxMergeInput *in)
 	skx_segment_relax(in->seg);
 }
 
-/* Keys of a column, made as those of the result; NULL: it has no such. */
-static SkxKeyReader *
-skx_merge_open_column(SkxSegment *seg, const SkxKeyColumn *column)
-{
-	SkxKeyReader *reader = skx_segment_keys_open(seg, column->column);
-	const SkxKeyColumn *own;
-
-	if (reader == NULL)
-		return NULL;
-	own = skx_segment_keys_column(reader);
-	if (own->kind == column->kind && own->width == column->width)
-		return reader;
-	skx_segment_keys_close(reader);
-	return NULL;
-}
-
 /*
  * Opens the keys of the inputs.  The result has those that all of them have: an
  * operator family may have got ranges after an index was built, a numeric may
@@ -103,7 +87,7 @@ skx_merge_open_keys(SkxMerge *m, const SkxSegmentBuildOptions *options)
 		for (i = 0; i < m->ninputs && all; i++)
 		{
 			m->inputs[i].readers[n] =
-				skx_merge_open_column(m->inputs[i].seg,
+				skx_segment_keys_made(m->inputs[i].seg,
 									  &options->keys.columns[c]);
 			all = m->inputs[i].readers[n] != NULL;
 		}

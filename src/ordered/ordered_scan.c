@@ -49,27 +49,11 @@ skx_ordered_column(Relation index, int column)
 		 RelationGetRelationName(index));
 }
 
-/* The keys of a column in a segment; NULL: it has none that are made so. */
-static SkxKeyReader *
-skx_ordered_keys_made(SkxSegment *seg, const SkxKeyColumn *column)
-{
-	SkxKeyReader *keys = skx_segment_keys_open(seg, column->column);
-	const SkxKeyColumn *own;
-
-	if (keys == NULL)
-		return NULL;
-	own = skx_segment_keys_column(keys);
-	if (own->kind == column->kind && own->width == column->width)
-		return keys;
-	skx_segment_keys_close(keys);
-	return NULL;
-}
-
 SkxKeyReader *
 skx_ordered_keys(const SkxOrderedRequest *request, SkxSegment *seg)
 {
 	SkxKeyColumn column = skx_ordered_column(request->index, request->column);
-	SkxKeyReader *keys = skx_ordered_keys_made(seg, &column);
+	SkxKeyReader *keys = skx_segment_keys_made(seg, &column);
 
 	if (keys == NULL)
 		ereport(ERROR,
@@ -111,7 +95,7 @@ skx_ordered_has_keys(Relation index, const SkxView *view, int column)
 
 	while (all && skx_source_next(source, 1) > 0)
 	{
-		SkxKeyReader *keys = skx_ordered_keys_made(source->segments[0],
+		SkxKeyReader *keys = skx_segment_keys_made(source->segments[0],
 												   &wanted);
 
 		all = keys != NULL && skx_ordered_keys_tell(keys);

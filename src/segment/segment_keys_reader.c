@@ -58,6 +58,18 @@ skx_segment_keys_open(SkxSegment *seg, int column)
 	return reader;
 }
 
+SkxKeyReader *
+skx_segment_keys_made(SkxSegment *seg, const SkxKeyColumn *column)
+{
+	SkxKeyReader *reader = skx_segment_keys_open(seg, column->column);
+
+	if (reader == NULL || (reader->key.kind == column->kind &&
+						   reader->key.width == column->width))
+		return reader;
+	skx_segment_keys_close(reader);
+	return NULL;
+}
+
 void
 skx_segment_keys_relax(SkxKeyReader *reader)
 {
