@@ -70,7 +70,7 @@ skx_query_looked_up(const SkxIter *it)
 	{
 		SkxIter    *child = it->children[i];
 
-		if (child->kind == SKX_NODE_KEYS)
+		if (skx_query_is_by_keys(child))
 			return NULL;
 		if (child->kind == SKX_NODE_TERM && child->list->labels == 0 &&
 			(largest == NULL || child->cost > largest->cost))

@@ -151,6 +151,13 @@ typedef struct SkxIter
 	SkxCursorShare share;		/* of the root: what its lists share */
 } SkxIter;
 
+/* Are documents asked by their keys, at least most of them? */
+static inline bool
+skx_query_is_by_keys(const SkxIter *it)
+{
+	return it->kind == SKX_NODE_KEYS || it->ends != NULL;
+}
+
 /*
  * query_iter.c
  *

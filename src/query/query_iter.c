@@ -91,6 +91,27 @@ skx_query_window_is_empty(const uint64 *bits)
 	return any == 0;
 }
 
+static void skx_query_restrict(SkxIter *it, uint32 window, uint64 *bits);
+
+/* To a range of coarse keys: those within, and values at its ends. */
+static void
+skx_query_restrict_range(SkxIter *it, uint32 window, uint64 *bits)
+{
+	uint64		kept[SKX_WINDOW_WORDS] = {0};
+	uint64		part[SKX_WINDOW_WORDS];
+	int			i;
+	int			w;
+
+	for (i = 0; i < it->nchildren; i++)
+	{
+		memcpy(part, bits, sizeof(part));
+		skx_query_restrict(it->children[i], window, part);
+		for (w = 0; w < SKX_WINDOW_WORDS; w++)
+			kept[w] |= part[w];
+	}
+	memcpy(bits, kept, sizeof(kept));
+}
+
 /* Clears the bits of documents that do not match a clause. */
 static void
 skx_query_restrict(SkxIter *it, uint32 window, uint64 *bits)
@@ -99,10 +120,16 @@ skx_query_restrict(SkxIter *it, uint32 window, uint64 *bits)
 	uint64		other[SKX_WINDOW_WORDS];
 	int			w;
 
+	check_stack_depth();
 	if (it->kind == SKX_NODE_KEYS)
 	{
 		skx_segment_keys_restrict(it->keys, &it->key_range, window, bits,
 								  SKX_WINDOW_WORDS);
+		return;
+	}
+	if (it->ends != NULL)
+	{
+		skx_query_restrict_range(it, window, bits);
 		return;
 	}
 	memset(other, 0, sizeof(other));
@@ -118,7 +145,7 @@ skx_query_first_fill(const SkxIter *it)
 	int			i;
 
 	for (i = 0; i < it->npositive; i++)
-		if (it->children[i]->cheap && it->children[i]->kind != SKX_NODE_KEYS)
+		if (it->children[i]->cheap && !skx_query_is_by_keys(it->children[i]))
 			return i;
 	return 0;
 }
@@ -142,7 +169,7 @@ skx_query_fill_and(SkxIter *it, uint32 window, uint64 *bits)
 			SkxIter    *child = it->children[i];
 
 			if (i == first || !child->cheap ||
-				(child->kind == SKX_NODE_KEYS) != (keys == 1))
+				skx_query_is_by_keys(child) != (keys == 1))
 				continue;
 			if (skx_query_window_is_empty(bits))
 				return;
