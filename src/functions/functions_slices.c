@@ -99,14 +99,14 @@ skx_functions_slice_segment(SkxSlices *s, Relation index, SkxSegment *seg)
 	SkxKeyRange all = {0, PG_UINT64_MAX};
 	uint32		ndocs = seg->header.ndocs;
 	SkxKeyReader *reader =
-		skx_segment_keys_open(seg, s->columns.columns[s->at].column);
+		skx_segment_keys_made(seg, &s->columns.columns[s->at]);
 
 	if (reader == NULL)
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 				 errmsg("index \"%s\" has not the order of column \"%s\"",
 						RelationGetRelationName(index), s->name),
-				 errdetail("The column's operator class had no operators for ranges when the index was built."),
+				 errdetail("The column's operator class had no operators for ranges when the index was built, or its type had another modifier."),
 				 errhint("REINDEX the index.")));
 	if (s->nreaders == s->room)
 	{

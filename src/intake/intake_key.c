@@ -266,7 +266,11 @@ skx_intake_key_of(const SkxKeyColumn *column, const char *form, int len,
 	return (uint32) day ^ ((uint32) 1 << 31);
 }
 
-/* A form of another length is that of a function that is not ours. */
+/*
+ * A form of another length is that of a function that is not ours.  A numeric
+ * with more digits than its column has was stored in a transaction that gave the
+ * column more, and was rolled back: no row has it, so that any key will do.
+ */
 void
 skx_intake_key(const SkxKeyColumn *column, const char *lexeme, int len,
 			   SkxKey *key)
@@ -288,9 +292,6 @@ skx_intake_key(const SkxKeyColumn *column, const char *lexeme, int len,
 						 SKX_SUPPORT_CANONICAL)));
 	key->value = skx_intake_key_of(column, lexeme + SKX_VALUE_HEAD,
 								   len - SKX_VALUE_HEAD, &exact);
-	if (!exact)
-		elog(ERROR, "a value of column %d has more digits than its type",
-			 column->column + 1);
 }
 
 void

@@ -74,7 +74,7 @@ extern SkxKeyColumn skx_ordered_column(Relation index, int column);
 
 /*
  * Have all segments keys of the column that are made so?  And does no key that
- * several values may have stand for a quarter of the documents: all rows with it
+ * several values may have stand for an eighth of the documents: all rows with it
  * would be sorted for the first one.
  */
 extern bool skx_ordered_has_keys(Relation index, const SkxView *view,

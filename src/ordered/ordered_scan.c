@@ -67,7 +67,7 @@ skx_ordered_keys(const SkxOrderedRequest *request, SkxSegment *seg)
 }
 
 /* Has one key that values may share at least this part of the documents? */
-#define SKX_ORDERED_SHARED_PART	4
+#define SKX_ORDERED_SHARED_PART	8
 
 /* Then so many of a segment's quantiles are that key. */
 static bool

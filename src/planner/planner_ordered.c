@@ -89,8 +89,9 @@ skx_planner_is_coarse(const IndexOptInfo *index, int column)
 }
 
 /*
- * Has the index the order of a column?  Coarse keys may be missing in segments
- * that were made when a numeric had a scale, or by an earlier version.
+ * Has the index the order of a column?  Keys of a numeric may be others in
+ * segments that were made when it had another scale, even if that was rolled
+ * back; coarse ones may be missing in those of an earlier version.
  */
 static bool
 skx_planner_has_order(PlannerInfo *root, const IndexOptInfo *info, int column)
@@ -101,7 +102,7 @@ skx_planner_has_order(PlannerInfo *root, const IndexOptInfo *info, int column)
 
 	if (!skx_planner_keys(info, column, &keys))
 		return false;
-	if (!skx_intake_key_is_coarse(&keys))
+	if (keys.kind != SKX_KEY_DECIMAL && !skx_intake_key_is_coarse(&keys))
 		return true;
 	if (!skx_cost_readable(info))
 		return false;
