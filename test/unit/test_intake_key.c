@@ -326,11 +326,162 @@ test_decimals(int scale)
 	test_ranges(&column, values, n, values, n);
 }
 
+/* ---- coarse keys ---- */
+
+#define COARSE	600
+
+/* Of up to six groups of digits, some of them small, and weights of all sizes. */
+static UnitForm
+unit_number(void)
+{
+	static const int weights[] = {0, 1, 2, -1, 18, 19, 20, 21, -18, -19, -20,
+	-21, 1000, -1000};
+	static const int parts[] = {1, 2, 255, 256, 257, 5000, 9999, 10000};
+	UnitForm	form = unit_lexeme(SKX_VALUE_PRESENT);
+	bool		negative = unit_below(2) == 0;
+	uint16		invert = negative ? 0xFFFF : 0;
+	int			n = 1 + unit_below(6);
+	int			i;
+
+	form.bytes[form.len++] = negative ? SKX_NUMERIC_NEGATIVE :
+		SKX_NUMERIC_POSITIVE;
+	for (i = 0; i <= n; i++)
+	{
+		int			part = i == 0 ?
+			weights[unit_below(lengthof(weights))] + 0x8000 :
+			parts[unit_below(i > 3 ? 3 : lengthof(parts))];
+
+		form.bytes[form.len++] = (char) ((part ^ invert) >> 8);
+		form.bytes[form.len++] = (char) (part ^ invert);
+	}
+	if (negative)
+	{
+		form.bytes[form.len++] = '\xFF';
+		form.bytes[form.len++] = '\xFF';
+	}
+	return form;
+}
+
+static UnitForm
+unit_uuid(void)
+{
+	UnitForm	form = unit_bytes_of(unit_below(3) * PG_UINT64_MAX / 2 +
+									 unit_below(5) - 2, 8);
+	int			i;
+
+	for (i = 0; i < 8; i++)
+		form.bytes[form.len++] = unit_below(3) == 0 ? '\xFF' :
+			(char) unit_below(2);
+	return form;
+}
+
+static int
+unit_compare_void(const void *a, const void *b)
+{
+	return unit_compare(a, b);
+}
+
+/* A form is behind that of a key exactly where its key is not less. */
+static void
+test_coarse_forms(const SkxKeyColumn *column, uint64 key,
+				  const UnitForm *values, int n)
+{
+	UnitForm	least = unit_lexeme(SKX_VALUE_PRESENT);
+	int			i;
+
+	least.len += skx_intake_key_form(column, key, least.bytes + least.len);
+	for (i = 0; i < n; i++)
+		CHECK((unit_compare(&values[i], &least) < 0) ==
+			  (unit_key(column, &values[i]).value < key));
+}
+
+/* A value in the range is not beyond the keys, one between them is in it. */
+static void
+test_coarse_range(const SkxKeyColumn *column, const UnitForm *from,
+				  const UnitForm *to, const UnitForm *values, int n)
+{
+	SkxLexeme	first = {from->bytes, from->len};
+	SkxLexeme	end = {to->bytes, to->len};
+	uint64		least = 0;
+	uint64		most = 0;
+	bool		any = skx_intake_key_bounds(column, &first, &end, &least,
+											&most);
+	int			i;
+
+	for (i = 0; i < n; i++)
+	{
+		uint64		key = unit_key(column, &values[i]).value;
+		bool		in = unit_compare(from, &values[i]) <= 0 &&
+			unit_compare(&values[i], to) < 0;
+
+		CHECK(!in || (any && key >= least && key <= most));
+		CHECK(in || !any || key <= least || key >= most);
+	}
+}
+
+static void
+test_coarse(const SkxKeyColumn *column, UnitForm *values, int n)
+{
+	UnitForm	none = unit_lexeme(SKX_VALUE_PRESENT);
+	UnitForm	all = unit_lexeme(SKX_VALUE_PRESENT + 1);
+	int			shared = 0;
+	int			i;
+
+	qsort(values, n, sizeof(UnitForm), unit_compare_void);
+	for (i = 1; i < n; i++)
+	{
+		uint64		before = unit_key(column, &values[i - 1]).value;
+		uint64		key = unit_key(column, &values[i]).value;
+		UnitForm	after = unit_after(values[unit_below(n)]);
+		int			k = unit_below(n);
+
+		CHECK(before <= key);
+		if (before == key && unit_compare(&values[i - 1], &values[i]) < 0)
+		{
+			CHECK(skx_intake_key_is_shared(column, key));
+			shared++;
+		}
+		test_coarse_forms(column, key, values, n);
+		if (key < PG_UINT64_MAX)
+			test_coarse_forms(column, key + 1, values, n);
+		test_coarse_range(column, &values[Min(i, k)], &values[Max(i, k)],
+						  values, n);
+		if (unit_compare(&values[i], &after) < 0)
+			test_coarse_range(column, &values[i], &after, values, n);
+		test_coarse_range(column, &none, &values[i], values, n);
+		test_coarse_range(column, &values[i], &all, values, n);
+	}
+	CHECK(shared > n / 20);
+}
+
+static void
+test_coarse_columns(void)
+{
+	const SkxKeyColumn number = {COLUMN, SKX_KEY_NUMBER, SKX_KEY_COARSE_WIDTH};
+	const SkxKeyColumn leading = {COLUMN, SKX_KEY_LEADING,
+	SKX_KEY_COARSE_WIDTH};
+	UnitForm	values[COARSE];
+	int			n = 0;
+
+	values[n++] = unit_no_number(SKX_NUMERIC_MINUS_INFINITY);
+	values[n++] = unit_no_number(SKX_NUMERIC_ZERO);
+	values[n++] = unit_no_number(SKX_NUMERIC_INFINITY);
+	values[n++] = unit_no_number(SKX_NUMERIC_NAN);
+	while (n < COARSE)
+		values[n++] = unit_number();
+	test_coarse(&number, values, n);
+	for (n = 0; n < COARSE; n++)
+		values[n] = unit_uuid();
+	test_coarse(&leading, values, n);
+}
+
 int
 main(void)
 {
 	int			scale;
 
+	unit_seed(7);
+	test_coarse_columns();
 	test_moments();
 	for (scale = 0; scale <= DIGITS; scale++)
 		test_decimals(scale);

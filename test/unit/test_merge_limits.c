@@ -51,7 +51,7 @@ skx_segment_relax(SkxSegment *seg)
 }
 
 SkxKeyReader *
-skx_segment_keys_open(SkxSegment *seg, int column)
+skx_segment_keys_made(SkxSegment *seg, const SkxKeyColumn *column)
 {
 	abort();
 }
