@@ -7,6 +7,9 @@
 SET client_min_messages = warning;
 CREATE EXTENSION IF NOT EXISTS skipidx;
 
+-- By one process: pages that a worker has reserved, or waits to give back, come and
+-- go with its speed.
+SET skipidx.max_workers = 0;
 -- One block is more than most pieces of extents that a stripe gives up.
 CREATE TABLE reuse (id int, body tsvector) WITH (autovacuum_enabled = off);
 CREATE INDEX reuse_body ON reuse USING skipidx (body) WITH (block_size = '1MB', pending_limit = '1MB');
