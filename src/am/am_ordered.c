@@ -69,9 +69,7 @@ skx_am_ordered_request(IndexScanDesc scan)
 	request->view = skx_manifest_view(scan->indexRelation);
 	request->filter = so->query;
 	skx_am_ordered_range(so, request);
-	request->column = so->order.column;
-	so->key_column = skx_ordered_column(scan->indexRelation,
-										so->order.column);
+	request->key = skx_ordered_column(scan->indexRelation, so->order.column);
 	request->descending = so->order.descending;
 	request->nulls_first = so->order.nulls_first;
 	request->wanted = so->order.wanted;
@@ -160,7 +158,7 @@ skx_am_scan_shared_key(IndexScanDesc scan, uint64 *key)
 	if (so->ordered == NULL || so->keys == NULL || so->next == 0)
 		return false;
 	*key = so->keys[so->next - 1];
-	return skx_intake_key_is_shared(&so->key_column, *key);
+	return skx_intake_key_is_shared(&so->request.key, *key);
 }
 
 const SkxOrderedWork *

@@ -43,8 +43,7 @@ typedef struct SkxScan
 	SkxOrderedRequest request;
 	SkxOrderedPart part;		/* of it, with other processes */
 	SkxOrdered *ordered;		/* NULL: they do not, or it has ended */
-	SkxKeyColumn key_column;	/* that of the order, */
-	const uint64 *keys;			/* and the rows' keys, if they are coarse */
+	const uint64 *keys;			/* of its rows, if they are coarse */
 	SkxOrderedWork ordered_work;	/* of scans before the last rescan, */
 	SkxOrderedWork ordered_total;	/* and with that of the current one */
 	struct SkxParallel *parallel;	/* NULL: no other process takes part */

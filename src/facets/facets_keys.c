@@ -3,9 +3,9 @@
  *	  Values of rows of a segment by the keys of a column, where these are fewer
  *	  than what its lists would have to be gone through for.
  *
- * A key that is not coarse tells a value (intake/intake_key.h), so that it costs what the rows
- * are, not what values there are: lists of a column with as many values as the
- * table has rows take as long for a hundred rows as for all.
+ * A key that is not coarse tells a value (intake/intake_key.h), so that it costs
+ * what the rows are, not what values there are: lists of a column with as many
+ * values as the table has rows take as long for a hundred rows as for all.
  */
 #include "postgres.h"
 

@@ -27,7 +27,7 @@ typedef struct SkxOrderedRequest
 	const SkxCondition *range;	/* and which values, by one of its conditions;
 								 * NULL: there is none */
 	const SkxQuery *unbounded;	/* the filter without that; NULL: likewise */
-	int			column;			/* from 0; it has keys */
+	SkxKeyColumn key;			/* the column, and how its keys are made */
 	bool		descending;
 	bool		nulls_first;
 	uint64		wanted;			/* rows that will be fetched, about; 0: not

@@ -26,7 +26,8 @@ skx_ordered_nulls_open(SkxOrdered *o)
 	struct SkxOrderedNulls *nulls = palloc0(sizeof(struct SkxOrderedNulls));
 
 	nulls->context = context;
-	nulls->query = skx_query_and_null(o->request.filter, o->request.column);
+	nulls->query = skx_query_and_null(o->request.filter,
+									  o->request.key.column);
 	nulls->pending = true;
 	o->nulls = nulls;
 	MemoryContextSwitchTo(old);

@@ -52,15 +52,14 @@ skx_ordered_column(Relation index, int column)
 SkxKeyReader *
 skx_ordered_keys(const SkxOrderedRequest *request, SkxSegment *seg)
 {
-	SkxKeyColumn column = skx_ordered_column(request->index, request->column);
-	SkxKeyReader *keys = skx_segment_keys_made(seg, &column);
+	SkxKeyReader *keys = skx_segment_keys_made(seg, &request->key);
 
 	if (keys == NULL)
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 				 errmsg("index \"%s\" has not the order of column %d",
 						RelationGetRelationName(request->index),
-						request->column + 1),
+						request->key.column + 1),
 				 errdetail("The column's operator class had no operators for ranges when the index was built, or its type had another modifier."),
 				 errhint("REINDEX the index.")));
 	return keys;
@@ -145,11 +144,9 @@ skx_ordered_open_segment(SkxOrdered *o, int number)
 static void
 skx_ordered_begin_column(SkxOrdered *o)
 {
-	SkxKeyColumn *column = &o->columns.columns[0];
-
-	*column = skx_ordered_column(o->request.index, o->request.column);
+	o->columns.columns[0] = o->request.key;
 	o->columns.n = 1;
-	o->coarse = skx_intake_key_is_coarse(column);
+	o->coarse = skx_intake_key_is_coarse(&o->request.key);
 }
 
 /* Where a search begins, and whether rows without a value come after it. */

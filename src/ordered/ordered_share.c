@@ -104,8 +104,7 @@ skx_ordered_share_divide(SkxOrderedShare *share,
 	source = skx_source_open(request->index, view);
 	keys = skx_ordered_keys(request, skx_source_at(source, largest));
 	if (skx_ordered_range(request, keys, &range))
-		skx_ordered_share_quantiles(share, keys, &range,
-									parts);
+		skx_ordered_share_quantiles(share, keys, &range, parts);
 	skx_segment_keys_close(keys);
 	skx_source_close(source);
 }

@@ -143,17 +143,24 @@ unit_key(const SkxKeyColumn *column, const UnitForm *form)
 	return key;
 }
 
+static bool
+unit_key_bounds(const SkxKeyColumn *column, const UnitForm *from,
+				const UnitForm *to, uint64 *least, uint64 *most)
+{
+	SkxLexeme	first = {from->bytes, from->len};
+	SkxLexeme	end = {to->bytes, to->len};
+
+	return skx_intake_key_bounds(column, &first, &end, least, most);
+}
+
 /* One range against all values. */
 static void
 test_range(const SkxKeyColumn *column, const UnitForm *from,
 		   const UnitForm *to, const UnitForm *values, int n)
 {
-	SkxLexeme	first = {from->bytes, from->len};
-	SkxLexeme	end = {to->bytes, to->len};
 	uint64		least = 0;
 	uint64		most = 0;
-	bool		any = skx_intake_key_bounds(column, &first, &end, &least,
-											&most);
+	bool		any = unit_key_bounds(column, from, to, &least, &most);
 	int			i;
 
 	CHECK(!any || least <= most);
@@ -400,12 +407,9 @@ static void
 test_coarse_range(const SkxKeyColumn *column, const UnitForm *from,
 				  const UnitForm *to, const UnitForm *values, int n)
 {
-	SkxLexeme	first = {from->bytes, from->len};
-	SkxLexeme	end = {to->bytes, to->len};
 	uint64		least = 0;
 	uint64		most = 0;
-	bool		any = skx_intake_key_bounds(column, &first, &end, &least,
-											&most);
+	bool		any = unit_key_bounds(column, from, to, &least, &most);
 	int			i;
 
 	for (i = 0; i < n; i++)
