@@ -7,7 +7,7 @@
 #                           against the running server of PGHOST and PGPORT
 #   make test               all tests, with all of their set-up (see README.md)
 #   make demo               a tour on real text, with all of its set-up
-#   make test-frameworks    the snippets of README.md for Django, SQLAlchemy, Rails
+#   make test-frameworks    the snippets of doc/ for Django, SQLAlchemy, Rails
 #   make test-versions      the tests on other servers: 16 to 19, assertions
 #   make test-cassert       all tests that need a server, on one with assertions
 #   make test-upgrade       pg_upgrade from this server version to a newer one

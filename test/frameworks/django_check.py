@@ -1,4 +1,4 @@
-"""The models.py of README.md as an application: extension and index are made by
+"""The models.py of doc/searching.md as an application: extension and index are made by
 Django, and search() returns what SQL does."""
 import json
 import os

@@ -1,4 +1,4 @@
-# The migration and the model of README.md: the table and its index are made by
+# The migration and the model of doc/searching.md: the table and its index are made by
 # Active Record, and Article.search returns what SQL does.
 
 require "active_record"

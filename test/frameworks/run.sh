@@ -1,13 +1,13 @@
 #!/bin/bash
-# run.sh: runs the snippets of README.md for Django, SQLAlchemy and Rails as
-# they stand there, each in a database of its own, and compares what their
+# run.sh: runs the snippets of doc/searching.md for Django, SQLAlchemy and Rails
+# as they stand there, each in a database of its own, and compares what their
 # searches return with plain SQL.  Needs PGHOST, PGPORT and PGUSER, and the
 # packages that packages.sh calls frameworks.
 #
 # Prints lines for report.sh.
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
-readme=$here/../../README.md
+page=$here/../../doc/searching.md
 work=$(mktemp -d) || exit 1
 trap 'rm -rf "$work"' EXIT
 trap 'exit 130' HUP INT TERM
@@ -20,7 +20,7 @@ snippet() {
 		$0 == heading { below = 1; next }
 		below && /^```/ && inside { exit }
 		below && /^```[a-z]/ { inside = 1; next }
-		inside' "$readme"
+		inside' "$page"
 }
 
 # try HEADING FILE COMMAND ...: the snippet as FILE of $work, then the command

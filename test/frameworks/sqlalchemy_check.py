@@ -1,4 +1,4 @@
-"""The mapped class of README.md: its table and index are made by SQLAlchemy,
+"""The mapped class of doc/searching.md: its table and index are made by SQLAlchemy,
 and search() returns what SQL does."""
 import json
 import os

@@ -1,6 +1,6 @@
 #!/bin/bash
 # test_frameworks.sh: `make test-frameworks`.  Installs missing packages and
-# skipidx, and runs the README's snippets for Django, SQLAlchemy and Rails
+# skipidx, and runs the snippets of doc/ for Django, SQLAlchemy and Rails
 # against a private cluster.
 set -u
 here=$(cd "$(dirname "$0")" && pwd)

@@ -1,6 +1,6 @@
 #!/bin/sh
-# docs.sh [ROOT]: every file, folder and function() that a README.md names in
-# backticks exists in this tree, whatever lies beside it; every source file's
+# docs.sh [ROOT]: every file, folder and function() that a README.md or a page of
+# doc/ names in backticks exists in this tree, whatever lies beside it; every source file's
 # head gives the file's own name.
 root=${1:-.}
 cd "$root" || exit 2
@@ -46,7 +46,7 @@ exists() {	# exists DIR NAME: as seen from the README, the top, src/ or test/
 	[ -n "$(find src sql test bench expected -name "$2" 2>/dev/null | head -n 1)" ]
 }
 
-for readme in $(find . -name README.md -not -path './.git/*' | sort); do
+for readme in $(find . \( -name README.md -o -path './doc/*.md' \) -not -path './.git/*' | sort); do
 	dir=$(dirname "$readme")
 	for name in $(awk '/^[ \t]*```/ { fence = !fence; next } !fence' "$readme" |
 		grep -oE '`[^` ]+`' | tr -d '`' | sort -u | grep -vE '[$<>|&~]'); do

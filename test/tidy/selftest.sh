@@ -216,6 +216,8 @@ echo 'Call `skx_query_gone()`.' >>src/query/README.md
 expect docs 'skx_query_gone(). is nowhere'
 echo '[dead](doc/gone.md)' >>README.md
 expect docs 'link to doc/gone.md is dead'
+mkdir -p doc && echo '[dead](beside.md)' >doc/page.md
+expect docs 'doc/page.md: link to beside.md is dead'
 # What lies beside the tree is on this machine only.
 mkdir "$top/beside" && touch "$top/beside/setup.sh"
 echo 'Call `../beside/setup.sh`.' >>README.md
@@ -239,6 +241,8 @@ sed -i 's/One sentence/For whoever calls it/' src/query/query_get.c
 expect words 'query_get.c:3: "whoever" stands for a person'
 many_lines 1 "$(many_lines 30 word | tr '\n' ' ')" >>src/am/README.md
 expect words 'am/README.md:.* line of 150 columns'
+mkdir -p doc && many_lines 1 "$(many_lines 30 word | tr '\n' ' ')" >doc/page.md
+expect words 'doc/page.md:.* line of 150 columns'
 
 sed -i 's/query 1, 2/query 1/' sql/query_a.sql
 expect promises 'src/query/README.md: no test holds promise 2'

@@ -1,7 +1,7 @@
-# README.md says what is so: its SQL, run from top to bottom in one database,
-# prints what stands below it; its figures are those of bench/results; its
-# settings can be set; its links lead to a heading; and its reference names
-# every function, setting and storage parameter.
+# README.md and doc/ say what is so: their SQL, run from top to bottom in one
+# database, prints what stands below it; the figures are those of bench/results;
+# settings can be set; links lead to a heading; and the reference names every
+# function, setting and storage parameter.
 #
 # Holds: none
 
@@ -14,63 +14,69 @@ use SkipidxTest qw(skx_node);
 use Test::More;
 
 my $top = "$FindBin::RealBin/../..";
-my $readme = slurp_file("$top/README.md");
 
-# The fenced blocks in order: [language, text, line].
+# In this order: each may use the tables of the ones before.
+my @files = ('README.md', 'doc/searching.md', 'doc/operating.md', 'doc/reference.md');
+my %text_of = map { $_ => slurp_file("$top/$_") } @files;
+my $readme = $text_of{'README.md'};
+my $reference = $text_of{'doc/reference.md'};
+
+# The fenced blocks in order: [language, text, place].
 sub blocks
 {
-	my ($text) = @_;
+	my ($name) = @_;
 	my (@blocks, $open);
 	my $line = 0;
 
-	for (split /\n/, $text)
+	for (split /\n/, $text_of{$name})
 	{
 		$line++;
 		if (/^```(\w*)\s*$/)
 		{
 			push @blocks, $open if defined $open;
-			$open = defined $open ? undef : [ $1, '', $line ];
+			$open = defined $open ? undef : [ $1, '', "$name:$line" ];
 		}
 		elsif (defined $open)
 		{
 			$open->[1] .= "$_\n";
 		}
 	}
-	die "README.md: the block of line $open->[2] has no end" if defined $open;
+	die "the block at $open->[2] has no end" if defined $open;
 	return @blocks;
 }
 
-# A row of a table that begins so.
+# A row of a table of the reference that begins so.
 sub has_row
 {
 	my ($begin) = @_;
 
-	return $readme =~ /^\Q$begin\E/m;
+	return $reference =~ /^\Q$begin\E/m;
 }
 
-my @blocks = blocks($readme);
-my $node = skx_node('readme');
+my @blocks = map { blocks($_) } @files;
+my $node = skx_node('documentation');
 
 # ---- SQL ----
 
-my $mark = '--- README.md, line ';
+my $mark = '--- block at ';
 my $script = '';
-my %printed;
+my (%printed, @places);
 
 for my $i (0 .. $#blocks)
 {
-	my ($language, $text, $line) = @{ $blocks[$i] };
+	my ($language, $text, $place) = @{ $blocks[$i] };
 
 	next if $language ne 'sql';
-	$script .= "\\echo $mark$line\n$text";
+	$script .= "\\echo $mark$place\n$text";
+	push @places, $place;
 	my $next = $blocks[ $i + 1 ];
-	$printed{$line} = defined $next && $next->[0] eq 'text' ? $next->[1] : '';
+	$printed{$place} = defined $next && $next->[0] eq 'text' ? $next->[1] : '';
 }
 cmp_ok(scalar(keys %printed), '>=', 12, 'there is SQL to run');
 is(scalar(grep { $_->[0] eq 'text' } @blocks), scalar(grep { $_ ne '' } values %printed),
 	'each output stands below the SQL that it is of');
 
-my $file = "$PostgreSQL::Test::Utils::tmp_check/readme.sql";
+my $file = "$PostgreSQL::Test::Utils::tmp_check/documentation.sql";
 append_to_file($file, $script);
 
 my $output = "$file.out";
@@ -83,7 +89,7 @@ my $at;
 
 for (split /^/, slurp_file($output))
 {
-	if (/^\Q$mark\E(\d+)$/) { $at = $1; $got{$at} = ''; }
+	if (/^\Q$mark\E(\S+)$/) { $at = $1; $got{$at} = ''; }
 	else { $got{$at} .= $_; }
 }
 
@@ -96,8 +102,8 @@ sub trimmed
 	return $text =~ s/[ \t]+$//mgr;
 }
 
-is(trimmed($got{$_} // 'nothing'), trimmed($printed{$_}), "line $_ prints what stands below")
-  for sort { $a <=> $b } keys %printed;
+is(trimmed($got{$_} // 'nothing'), trimmed($printed{$_}), "$_ prints what stands below")
+  for @places;
 
 # ---- figures ----
 
@@ -147,18 +153,38 @@ JOIN pg_extension e ON d.refclassid = 'pg_extension'::regclass AND d.refobjid = 
 WHERE extname = 'skipidx' AND proname !~ '^skipidx_(handler|ref_\w+|distance\w*|bind|tsquery|place_\w+)$' ORDER BY 1
 SQL
 {
-	like($readme, qr/^\|.*`\Q$_\E\(/m, "a function: $_");
+	like($reference, qr/^\|.*`\Q$_\E\(/m, "a function: $_");
 }
 
 my @parameters = slurp_file("$top/src/am/am_options.c") =~ /\{"(\w+)", RELOPT_TYPE_/g;
 
 cmp_ok(scalar(@parameters), '>=', 9, 'there are storage parameters');
-like($readme, qr/^\|.*`$_`/m, "a storage parameter: $_") for @parameters;
+like($reference, qr/^\|.*`$_`/m, "a storage parameter: $_") for @parameters;
 
 # A heading's anchor: lower case, spaces to hyphens, no other marks.
-my %anchors = map { (lc =~ s/[^\w -]//gr =~ tr/ /-/r) => 1 } $readme =~ /^#+ (.*)$/mg;
+sub anchors
+{
+	my ($name) = @_;
 
-ok($anchors{$_}, "a link: $_") for $readme =~ /\]\(#([^)]+)\)/g;
+	return map { (lc =~ s/[^\w -]//gr =~ tr/ /-/r) => 1 } $text_of{$name} =~ /^#+ (.*)$/mg;
+}
+
+my %anchors_of = map { $_ => { anchors($_) } } @files;
+
+for my $name (@files)
+{
+	my $folder = $name =~ s/[^\/]*$//r;
+	my @links = $text_of{$name} =~ /\]\(([^)#:]*#[^)]+)\)/g;
+
+	for (@links)
+	{
+		my ($page, $heading) = split /#/;
+		my $to = $page eq '' ? $name : "$folder$page";
+
+		1 while $to =~ s/[^\/]+\/\.\.\///;
+		ok($anchors_of{$to}{$heading}, "a link of $name: $to, $heading");
+	}
+}
 
 $node->stop;
 done_testing();
