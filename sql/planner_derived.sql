@@ -2,7 +2,7 @@
 -- What follows from a condition for a column of the index: each form against the
 -- sequential scan, and the condition that the index is asked by
 --
--- Holds: planner 22, 23
+-- Holds: planner 22, 23, 26
 --
 SET client_min_messages = warning;
 CREATE EXTENSION IF NOT EXISTS skipidx;
@@ -116,6 +116,85 @@ SELECT cond, c.* FROM unnest(ARRAY['n = 20 OR n = 22', $$tsv @@ 'w1' OR tsv @@ '
 	'n < 20 OR (n = 20 AND id < 810)', '(n, id) < (20, 810)', 'n < 20 OR n > 48']) WITH ORDINALITY q (cond, i), counted(cond) c ORDER BY i;
 SELECT cond, c.* FROM unnest(ARRAY['n = 20 OR n = 22', $$name = 'n1' OR name = 'n2'$$]) WITH ORDINALITY q (cond, i),
 	compare(cond, $$ORDER BY tsv <@> 'w1 | common', id LIMIT 30$$) c ORDER BY i;
+
+-- Disjunctions of conditions on columns: one key for all of them
+SELECT cond, c.* FROM unnest(ARRAY[
+	'n = 20 OR big = 3', 'n = 20 OR tags @> ARRAY[5]', 'n < 5 OR n > 48', 'n = 20 OR 3 = ANY (tags)', 'n IS NULL OR sent IS NULL',
+	$$n < 5 AND big > 30 OR name = 'n1' AND f IS NOT NULL AND n > 40 OR kind = 'mad' AND n = 7$$, 'NOT (n > 3 AND big <> 7)', 'n = 20 OR big NOT IN (1, 2, 3)',
+	'n = 20 OR big BETWEEN 5 AND 6 OR NOT f < 49', $$n = 20 AND (big = 1 OR name = 'n1')$$, $$n = 20 OR big = 1 AND (name = 'n1' OR name = 'n3')$$,
+	$$(n = 20 OR big = 3) AND (name = 'n1' OR kind = 'mad')$$, 'n = NULL OR big = 3', 'n = NULL OR big = ANY (ARRAY[NULL, 3])', 'n = NULL OR n > 20 AND n < 10',
+	'n = (SELECT 20) OR big = 3', 'n = 20 OR tags = ARRAY[1, 1]', $$n = 20 OR sent < date '2020-01-05'$$, $$n = 20 OR day < timestamptz '2020-01-05 07:00+00'$$,
+	'n < 20 OR (n = 20 AND big < 10)', 'n < 20 OR (n = 21 AND big < 10)', 'n = 20 OR id = 4', 'n = 20 OR n = id', $$n = 20 OR tsv @@ 'w1'$$, $$n = 20 AND tsv @@ 'w1' OR big = 3$$,
+	$$n = 20 OR tsv @@ '!w1'$$, $$n = 20 OR tsv @@ ''$$, $$n = 20 OR tsv @@ NULL$$, $$n = 20 OR tsv @@ 'w:*'$$, $$n = 20 OR tsv @@ ANY ('{w1,!w2}')$$, $$tsv @@ 'w1' OR tsv IS NULL AND n < 9$$,
+	'n = 20 OR big = random()::int * 0 + 3', 'n = 20 OR big = (SELECT derived.id)', $$n = 20 OR name < 'n1'$$]) WITH ORDINALITY q (cond, i), compare(cond) c ORDER BY i;
+SELECT n, c.n_rows, c.same, left(c.conds, 30) AS conds FROM unnest(ARRAY[64, 65]) n,
+	LATERAL (SELECT string_agg('n = 20 AND big = ' || i, ' OR ') AS cond FROM generate_series(1, n / 2) i) half,
+	LATERAL (SELECT CASE WHEN n % 2 = 0 THEN cond ELSE cond || ' OR f IS NULL' END AS cond) whole, compare(whole.cond) c;
+-- counted by the index, ranked, in the order of a column, and parallel
+SELECT cond, c.* FROM unnest(ARRAY['n = 20 OR big = 3', $$tsv @@ 'common' AND (n < 5 OR n > 48 OR name = 'n1' AND tags && ARRAY[3])$$, 'n = 20 OR sent IS NULL',
+	'n = 20 OR tags = ARRAY[1, 1]', $$n = 20 OR day < timestamptz '2020-01-05 07:00+00'$$,
+	$$tsv @@ '!w1' OR n = 20$$, $$n < 30 AND (tsv @@ '!(w1 | w2)' OR tsv @@ 'w1' AND n = 20 OR tsv IS NULL AND big = 3)$$]) WITH ORDINALITY q (cond, i), counted(cond) c ORDER BY i;
+SELECT cond, tail, c.* FROM unnest(ARRAY['n = 20 OR big = 3', $$n > 45 AND name = 'n1' OR tags @> ARRAY[1, 6] OR n IS NULL$$, 'n = 20 OR tags = ARRAY[1, 1]', $$tsv @@ 'w1 & !w2' OR n = 20$$]) WITH ORDINALITY q (cond, i),
+	unnest(ARRAY[$$ORDER BY tsv <@> 'w1 | common', id LIMIT 30$$, 'ORDER BY n DESC NULLS LAST, id LIMIT 30', 'ORDER BY f, id LIMIT 30']) WITH ORDINALITY t (tail, k),
+	compare(cond, tail) c ORDER BY i, k;
+SET parallel_setup_cost = 0;
+SET parallel_tuple_cost = 0;
+SET min_parallel_table_scan_size = 0;
+SET min_parallel_index_scan_size = 0;
+SELECT cond, c.n_rows, c.same FROM unnest(ARRAY['n = 20 OR big = 3', 'n < 40 OR tags @> ARRAY[1, 6] OR n IS NULL']) WITH ORDINALITY q (cond, i), compare(cond) c ORDER BY i;
+RESET parallel_setup_cost;
+RESET parallel_tuple_cost;
+RESET min_parallel_table_scan_size;
+RESET min_parallel_index_scan_size;
+-- values that only the execution knows
+SET enable_seqscan = off;
+SET plan_cache_mode = force_generic_plan;
+PREPARE open_values (int, text, int[]) AS SELECT count(*), min(id) FROM derived
+	WHERE tsv @@ 'common' AND (n = $1 AND name = $2 OR name = 'n1' AND tags && $3 OR big = ANY ($3) OR f = 3 + $1);
+EXPLAIN (COSTS OFF) EXECUTE open_values (20, 'n0', '{1,2}');
+EXECUTE open_values (20, 'n0', '{1,2}');
+EXECUTE open_values (20, NULL, '{NULL,2}');
+EXECUTE open_values (NULL, 'n0', NULL);
+SET plan_cache_mode = force_custom_plan;
+SET enable_seqscan = on;
+SET enable_indexscan = off;
+SET enable_bitmapscan = off;
+EXECUTE open_values (20, 'n0', '{1,2}');
+EXECUTE open_values (20, NULL, '{NULL,2}');
+EXECUTE open_values (NULL, 'n0', NULL);
+RESET plan_cache_mode;
+SELECT v.n, count(*), min(d.id) FROM (VALUES (20, ARRAY[5]), (21, ARRAY[6]), (NULL, NULL)) v (n, t) JOIN derived d ON d.n = v.n OR d.tags @> v.t AND d.big < v.n GROUP BY 1 ORDER BY 1;
+SET enable_seqscan = off;
+SET enable_indexscan = on;
+EXPLAIN (COSTS OFF) SELECT v.n, d.id FROM (VALUES (20, ARRAY[5]), (21, ARRAY[6]), (NULL, NULL)) v (n, t) JOIN derived d ON d.n = v.n OR d.tags @> v.t AND d.big < v.n;
+SELECT v.n, count(*), min(d.id) FROM (VALUES (20, ARRAY[5]), (21, ARRAY[6]), (NULL, NULL)) v (n, t) JOIN derived d ON d.n = v.n OR d.tags @> v.t AND d.big < v.n GROUP BY 1 ORDER BY 1;
+-- a policy that is one
+CREATE ROLE regress_skipidx_reader;
+GRANT SELECT ON derived TO regress_skipidx_reader;
+CREATE POLICY readers ON derived USING (n = current_setting('derived.reader')::int OR tags @> ARRAY[current_setting('derived.reader')::int] AND big < 9);
+ALTER TABLE derived ENABLE ROW LEVEL SECURITY;
+SET ROLE regress_skipidx_reader;
+SET derived.reader = 6;
+EXPLAIN (COSTS OFF) SELECT id FROM derived ORDER BY tsv <@> 'w1 | common' LIMIT 5;
+SELECT id FROM derived ORDER BY tsv <@> 'w1 | common', id LIMIT 5;
+RESET ROLE;
+SELECT id FROM derived WHERE n = 6 OR tags @> ARRAY[6] AND big < 9 ORDER BY tsv <@> 'w1 | common', id LIMIT 5;
+DROP POLICY readers ON derived;
+ALTER TABLE derived DISABLE ROW LEVEL SECURITY;
+DROP OWNED BY regress_skipidx_reader;
+DROP ROLE regress_skipidx_reader;
+RESET enable_seqscan;
+RESET enable_bitmapscan;
+-- by an index on an expression
+CREATE TABLE spoken AS SELECT id, name, n, big FROM derived;
+CREATE INDEX spoken_skx ON spoken USING skipidx (to_tsvector('simple', name), n, big);
+VACUUM ANALYZE spoken;
+EXPLAIN (COSTS OFF) SELECT count(*) FROM spoken WHERE to_tsvector('simple', name) @@ 'n1' AND ((n, big) IN ((20, 5), (21, 9)) OR big IS NULL);
+SELECT count(*) FROM spoken WHERE to_tsvector('simple', name) @@ 'n1' AND ((n, big) IN ((20, 5), (21, 9)) OR big IS NULL);
+SELECT count(*) FROM spoken WHERE name = 'n1' AND ((n, big) IN ((20, 5), (21, 9)) OR big IS NULL);
+-- no user can make one
+SELECT 'n = 20'::skipidx_disjunction;
+SELECT skipidx_bind_values(NULL::skipidx_disjunction, 20);
 
 -- Pages in an order, forward and backward: of all rows in it, those from a row on
 CREATE FUNCTION page(cond text, way text, OUT pages int, OUT n_rows int, OUT same bool, OUT conds text) LANGUAGE plpgsql AS $$

@@ -1150,3 +1150,65 @@ COMMENT ON OPERATOR <@> (pg_catalog.tsvector, pg_catalog.text) IS
 ALTER OPERATOR FAMILY tsvector_ops USING skipidx ADD
 	OPERATOR 3 <@> (pg_catalog.tsvector, skipidx_ref)
 		FOR ORDER BY pg_catalog.float_ops;
+
+--
+-- What an index is asked for by a disjunction of conditions on its columns.  The
+-- planner writes it, in place of a condition with OR.
+--
+
+CREATE TYPE skipidx_disjunction;
+
+CREATE FUNCTION skipidx_disjunction_in(pg_catalog.cstring)
+RETURNS skipidx_disjunction
+AS 'MODULE_PATHNAME'
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+
+CREATE FUNCTION skipidx_disjunction_out(skipidx_disjunction)
+RETURNS pg_catalog.cstring
+AS 'MODULE_PATHNAME'
+LANGUAGE C STABLE STRICT PARALLEL SAFE;
+
+CREATE FUNCTION skipidx_disjunction_recv(pg_catalog.internal)
+RETURNS skipidx_disjunction
+AS 'MODULE_PATHNAME'
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+
+CREATE TYPE skipidx_disjunction (
+	INPUT = skipidx_disjunction_in,
+	OUTPUT = skipidx_disjunction_out,
+	RECEIVE = skipidx_disjunction_recv,
+	INTERNALLENGTH = VARIABLE,
+	ALIGNMENT = pg_catalog.float8,
+	STORAGE = plain);
+
+COMMENT ON TYPE skipidx_disjunction IS
+	'conditions on columns of a skipidx index, one of which is to be met';
+
+CREATE FUNCTION skipidx_bind_values(skipidx_disjunction, VARIADIC pg_catalog."any")
+RETURNS skipidx_disjunction
+AS 'MODULE_PATHNAME'
+LANGUAGE C IMMUTABLE PARALLEL SAFE;
+
+COMMENT ON FUNCTION skipidx_bind_values(skipidx_disjunction, VARIADIC pg_catalog."any") IS
+	'the same disjunction with values that only the execution knows';
+
+CREATE FUNCTION skipidx_meets(pg_catalog.tsvector, skipidx_disjunction)
+RETURNS pg_catalog.bool
+AS 'MODULE_PATHNAME'
+LANGUAGE C IMMUTABLE PARALLEL SAFE;
+
+COMMENT ON FUNCTION skipidx_meets(pg_catalog.tsvector, skipidx_disjunction) IS
+	'implementation of @@| operator';
+
+CREATE OPERATOR @@| (
+	LEFTARG = pg_catalog.tsvector,
+	RIGHTARG = skipidx_disjunction,
+	FUNCTION = skipidx_meets,
+	RESTRICT = pg_catalog.contsel,
+	JOIN = pg_catalog.contjoinsel);
+
+COMMENT ON OPERATOR @@| (pg_catalog.tsvector, skipidx_disjunction) IS
+	'for the planner: what an index tells of the conditions; true of any row';
+
+ALTER OPERATOR FAMILY tsvector_ops USING skipidx ADD
+	OPERATOR 4 @@| (pg_catalog.tsvector, skipidx_disjunction);

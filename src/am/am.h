@@ -23,6 +23,7 @@
 #define SKX_STRATEGY_MATCH		1	/* tsvector @@ tsquery */
 #define SKX_STRATEGY_MATCH_OLD	2	/* tsvector @@@ tsquery, GIN's synonym */
 #define SKX_STRATEGY_RANK		3	/* tsvector <@> skipidx_ref, FOR ORDER BY */
+/* SKX_STRATEGY_DISJUNCTION		4	   tsvector @@| skipidx_disjunction */
 
 /* Of all of them. */
 #define SKX_NSTRATEGIES			SKX_STRATEGY_DIFFERS

@@ -88,12 +88,41 @@ skx_am_cover(const QueryItem *item, const char *lexemes, SkxCover *cover)
 		skx_am_cover_either(cover, &other);
 }
 
-/* Of a condition on a column beside the text: one value, or all of few. */
+static void skx_am_cover_condition(const SkxCondition *c, SkxCover *cover);
+
+/* Of conditions one of which is to be met: of each arm its best one. */
+static void
+skx_am_cover_disjunction(const SkxCondition *c, SkxCover *cover)
+{
+	int			i;
+	int			k;
+
+	cover->n = 0;
+	for (i = 0; i < c->narms; i++)
+	{
+		SkxCover	arm = {.n = -1};
+		SkxCover	other;
+
+		for (k = 0; k < c->arms[i].n; k++)
+		{
+			skx_am_cover_condition(&c->arms[i].conditions[k], &other);
+			skx_am_cover_either(&arm, &other);
+		}
+		skx_am_cover_both(cover, &arm);
+	}
+}
+
+/* Of a condition on columns beside the text: one value, or all of few. */
 static void
 skx_am_cover_condition(const SkxCondition *c, SkxCover *cover)
 {
 	int			i;
 
+	if (c->kind == SKX_CONDITION_DISJUNCTION)
+	{
+		skx_am_cover_disjunction(c, cover);
+		return;
+	}
 	cover->n = -1;
 	if (c->kind == SKX_CONDITION_ALL)
 		cover->n = 1;

@@ -3,7 +3,8 @@
  *	  Checks an operator class of the access method.
  *
  * Three shapes exist.  For tsvector: strategies 1 and 2 of am.h, with a
- * tsquery on the right, and 3, a distance that orders, with a reference there.
+ * tsquery on the right, 3, a distance that orders, with a reference there, and
+ * 4, with a disjunction of conditions on other columns.
  * For a scalar type: equality, of any pair of types, perhaps its negation and
  * the other strategies of a btree, and the canonical form of each type, or the
  * place of values of one type among those of another.  For anyarray: equality,
@@ -63,6 +64,7 @@ static bool
 skx_am_validate_signature(Form_pg_amop amop, bool ranks)
 {
 	if (amop->amoplefttype == TSVECTOROID && !ranks &&
+		amop->amopstrategy != SKX_STRATEGY_DISJUNCTION &&
 		amop->amoprighttype != TSQUERYOID)
 		return false;
 	return check_amop_signature(amop->amopopr, ranks ? FLOAT4OID : BOOLOID,
@@ -74,7 +76,7 @@ skx_am_validate_strategy(Form_pg_amop amop)
 {
 	if (amop->amoplefttype == TSVECTOROID)
 		return amop->amopstrategy >= SKX_STRATEGY_MATCH &&
-			amop->amopstrategy <= SKX_STRATEGY_RANK;
+			amop->amopstrategy <= SKX_STRATEGY_DISJUNCTION;
 	if (amop->amoplefttype == ANYARRAYOID)
 		return amop->amopstrategy == SKX_STRATEGY_EQUAL ||
 			amop->amopstrategy == SKX_STRATEGY_OVERLAPS ||

@@ -53,6 +53,10 @@ extern double skx_cost_share(PlannerInfo *root, const SkxCostIndex *index,
 extern double skx_cost_length(PlannerInfo *root, Relation index);
 extern uint64 skx_cost_first(double rows);
 
+/* cost_query.c : is it one key for conditions on several columns? */
+extern bool skx_cost_is_disjunction(const IndexOptInfo *index,
+									const IndexClause *clause);
+
 /*
  * cost_rows.c : how far a column of the index (from 0) follows the order of the
  * table: 1 wholly, -1 against it, 0 not at all, or it is not known

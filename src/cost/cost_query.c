@@ -213,6 +213,17 @@ skx_cost_conditions(SkxCosting *c, List *quals, int column)
 	}
 }
 
+bool
+skx_cost_is_disjunction(const IndexOptInfo *index, const IndexClause *clause)
+{
+	const RestrictInfo *qual = linitial_node(RestrictInfo, clause->indexquals);
+
+	return clause->indexcol == 0 && IsA(qual->clause, OpExpr) &&
+		get_op_opfamily_strategy(((OpExpr *) qual->clause)->opno,
+								 index->opfamily[0]) ==
+		SKX_STRATEGY_DISJUNCTION;
+}
+
 void
 skx_cost_queries(SkxCosting *c)
 {
@@ -223,7 +234,11 @@ skx_cost_queries(SkxCosting *c)
 	{
 		IndexClause *clause = lfirst_node(IndexClause, lc);
 
-		skx_cost_conditions(c, clause->indexquals, clause->indexcol);
+		/* the planner knows of each arm what the index does */
+		if (skx_cost_is_disjunction(path->indexinfo, clause))
+			c->unknown = lappend(c->unknown, clause->rinfo);
+		else
+			skx_cost_conditions(c, clause->indexquals, clause->indexcol);
 	}
 	if (path->indexorderbys != NIL)
 		c->ranking = skx_cost_ranking(c->root,

@@ -19,7 +19,10 @@
 #define SKX_SUPPORT_PLACE		2
 #define SKX_SUPPORT_FUNCTIONS	2
 
-/* Strategies of columns beside the text; of the first one see am/am.h. */
+/* That of the first column for what intake_disjunction.h has; others: am/am.h. */
+#define SKX_STRATEGY_DISJUNCTION	4
+
+/* Strategies of columns beside the text. */
 #define SKX_STRATEGY_LESS		1	/* those of a btree, */
 #define SKX_STRATEGY_LESS_EQUAL	2
 #define SKX_STRATEGY_EQUAL		3
@@ -96,8 +99,16 @@ typedef enum SkxConditionKind
 	SKX_CONDITION_ANY,			/* has one of them */
 	SKX_CONDITION_WITHOUT,		/* has none of them */
 	SKX_CONDITION_RANGE,		/* has one of a range of them */
-	SKX_CONDITION_QUERIES		/* its text matches one of the queries */
+	SKX_CONDITION_QUERIES,		/* its text matches one of the queries */
+	SKX_CONDITION_DISJUNCTION	/* meets all conditions of one of the arms */
 } SkxConditionKind;
+
+/* Conditions that are to be met together. */
+typedef struct SkxArm
+{
+	int			n;				/* at least 1 */
+	struct SkxCondition *conditions;	/* not NEVER or DISJUNCTION */
+} SkxArm;
 
 typedef struct SkxCondition
 {
@@ -108,13 +119,15 @@ typedef struct SkxCondition
 	TSQuery    *queries;		/* QUERIES: n of them, none empty */
 	SkxLexeme	from;			/* RANGE, of one column: from this one on, */
 	SkxLexeme	to;				/* and below this one; n is 0 */
+	int			narms;			/* DISJUNCTION: at least 1; n is 0 */
+	SkxArm	   *arms;
 } SkxCondition;
 
 /* Takes an array apart, of whatever type; returns how many elements it has. */
 extern int	skx_intake_elements(Datum argument, Datum **elements,
 								bool **nulls);
 
-/* A scan key other than `text @@ query`. */
+/* Of a scan key. */
 extern void skx_intake_condition(Relation index, const ScanKeyData *key,
 								 SkxCondition *condition);
 
@@ -124,7 +137,7 @@ extern void skx_intake_condition(Relation index, const ScanKeyData *key,
  */
 extern int	skx_intake_find(TSVector document, const SkxLexeme *lexeme);
 
-/* Does the document meet it?  Not for QUERIES. */
+/* Does the document meet it?  Not for QUERIES and DISJUNCTION. */
 extern bool skx_intake_meets(const SkxCondition *condition,
 							 TSVector document);
 

@@ -9,6 +9,7 @@
 #include "catalog/pg_type.h"
 #include "compat/compat.h"
 #include "fmgr.h"
+#include "intake/intake_disjunction.h"
 #include "intake/intake_place.h"
 #include "miscadmin.h"
 #include "utils/array.h"
@@ -330,13 +331,86 @@ skx_intake_any_query(Datum argument, SkxCondition *c)
 		c->kind = SKX_CONDITION_QUERIES;
 }
 
+/* text @@ query */
+static void
+skx_intake_query(Datum argument, SkxCondition *c)
+{
+	TSQuery		query = DatumGetTSQuery(argument);
+
+	if (query->size == 0)
+		return;
+	c->queries = palloc(sizeof(TSQuery));
+	c->queries[c->n++] = query;
+	c->kind = SKX_CONDITION_QUERIES;
+}
+
+/* A condition on the first column. */
+static void
+skx_intake_on_text(Relation index, const ScanKeyData *key, SkxCondition *c)
+{
+	bool		any = (key->sk_flags & SK_SEARCHARRAY) != 0;
+
+	if (key->sk_strategy == SKX_STRATEGY_DISJUNCTION && any)
+		elog(ERROR, "unexpected array of disjunctions");
+	if (key->sk_strategy == SKX_STRATEGY_DISJUNCTION)
+		skx_intake_disjunction(index, key->sk_argument, c);
+	else if (any)
+		skx_intake_any_query(key->sk_argument, c);
+	else
+		skx_intake_query(key->sk_argument, c);
+}
+
+/* On a column of arrays. */
+static void
+skx_intake_on_array(Relation index, const ScanKeyData *key, SkxCondition *c)
+{
+	int			column = key->sk_attno - 1;
+
+	if (key->sk_flags & SK_SEARCHARRAY)
+		skx_intake_compares_any_array(index, column, key->sk_strategy,
+									  key->sk_argument, c);
+	else
+		skx_intake_compares_array(index, column, key->sk_strategy,
+								  key->sk_argument, c);
+}
+
+/* On any other one. */
+static void
+skx_intake_on_scalar(Relation index, const ScanKeyData *key, SkxCondition *c)
+{
+	int			column = key->sk_attno - 1;
+	bool		any = (key->sk_flags & SK_SEARCHARRAY) != 0;
+	int			missing;
+
+	if (key->sk_strategy == SKX_STRATEGY_DIFFERS && any)
+		skx_intake_differs_any(index, column, key->sk_subtype,
+							   key->sk_argument, c);
+	else if (key->sk_strategy == SKX_STRATEGY_DIFFERS)
+		skx_intake_differs(index, column, key->sk_subtype, key->sk_argument,
+						   c);
+	else if (key->sk_strategy < SKX_STRATEGY_LESS ||
+			 key->sk_strategy > SKX_STRATEGY_GREATER)
+		elog(ERROR, "unrecognized skipidx strategy: %d", key->sk_strategy);
+	else if (key->sk_strategy != SKX_STRATEGY_EQUAL)
+		skx_intake_range(index, column, key->sk_strategy, key->sk_subtype,
+						 any, key->sk_argument, c);
+	else if (any)
+	{
+		skx_intake_add_elements(index, column, key->sk_subtype,
+								key->sk_argument, c, &missing);
+		if (c->n > 0)
+			c->kind = SKX_CONDITION_ANY;
+	}
+	else
+		skx_intake_equals(index, column, key->sk_subtype, key->sk_argument,
+						  c);
+}
+
 void
 skx_intake_condition(Relation index, const ScanKeyData *key,
 					 SkxCondition *condition)
 {
 	int			column = key->sk_attno - 1;
-	bool		is_array = index->rd_opcintype[column] == ANYARRAYOID;
-	int			missing;
 
 	memset(condition, 0, sizeof(*condition));
 	condition->kind = SKX_CONDITION_NEVER;
@@ -351,39 +425,15 @@ skx_intake_condition(Relation index, const ScanKeyData *key,
 	if (key->sk_flags & SK_ISNULL)
 		return;
 	if (column == 0)
-		skx_intake_any_query(key->sk_argument, condition);
-	else if (is_array && (key->sk_flags & SK_SEARCHARRAY) == 0)
-		skx_intake_compares_array(index, column, key->sk_strategy,
-								  key->sk_argument, condition);
-	else if (is_array)
-		skx_intake_compares_any_array(index, column, key->sk_strategy,
-									  key->sk_argument, condition);
-	else if (key->sk_strategy == SKX_STRATEGY_DIFFERS &&
-			 (key->sk_flags & SK_SEARCHARRAY) != 0)
-		skx_intake_differs_any(index, column, key->sk_subtype,
-							   key->sk_argument, condition);
-	else if (key->sk_strategy == SKX_STRATEGY_DIFFERS)
-		skx_intake_differs(index, column, key->sk_subtype, key->sk_argument,
-						   condition);
-	else if (key->sk_strategy < SKX_STRATEGY_LESS ||
-			 key->sk_strategy > SKX_STRATEGY_GREATER)
-		elog(ERROR, "unrecognized skipidx strategy: %d", key->sk_strategy);
-	else if (key->sk_strategy != SKX_STRATEGY_EQUAL)
-		skx_intake_range(index, column, key->sk_strategy, key->sk_subtype,
-						 (key->sk_flags & SK_SEARCHARRAY) != 0,
-						 key->sk_argument, condition);
-	else if (key->sk_flags & SK_SEARCHARRAY)
 	{
-		skx_intake_add_elements(index, column, key->sk_subtype,
-								key->sk_argument, condition, &missing);
-		if (condition->n > 0)
-			condition->kind = SKX_CONDITION_ANY;
+		skx_intake_on_text(index, key, condition);
+		return;
 	}
+	if (index->rd_opcintype[column] == ANYARRAYOID)
+		skx_intake_on_array(index, key, condition);
 	else
-		skx_intake_equals(index, column, key->sk_subtype, key->sk_argument,
-						  condition);
-	if (condition->kind != SKX_CONDITION_QUERIES)
-		condition->n = skx_intake_distinct(condition->lexemes, condition->n);
+		skx_intake_on_scalar(index, key, condition);
+	condition->n = skx_intake_distinct(condition->lexemes, condition->n);
 }
 
 int

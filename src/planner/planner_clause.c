@@ -238,8 +238,7 @@ skx_planner_match_column(const SkxIndexColumn *key, RestrictInfo *rinfo)
 	return skx_planner_match_bool(key, clause);
 }
 
-/* What a condition asks of the column; *lossy: more rows have that. */
-static List *
+List *
 skx_planner_quals(const SkxIndexColumn *key, RestrictInfo *rinfo, bool *lossy)
 {
 	RestrictInfo *qual = skx_planner_match_column(key, rinfo);
@@ -282,7 +281,15 @@ skx_planner_matching_clause(PlannerInfo *root, IndexOptInfo *index,
 			break;
 	}
 	if (quals == NIL)
-		return NULL;
+	{
+		RestrictInfo *any = skx_planner_disjunction(root, index, rinfo);
+
+		if (any == NULL)
+			return NULL;
+		quals = list_make1(any);
+		lossy = true;
+		key.column = 0;
+	}
 	clause = makeNode(IndexClause);
 	clause->rinfo = rinfo;
 	clause->indexquals = quals;

@@ -142,11 +142,8 @@ skx_planner_is_count(PlannerInfo *root, const RelOptInfo *input,
 								   column);
 }
 
-/*
- * May the index return rows that do not meet it: if arrays are to be equal, or
- * values below one of another type?
- */
-static bool
+/* It may if arrays are to be equal, or values below one of another type. */
+bool
 skx_planner_may_recheck(const IndexOptInfo *index, int column,
 						const Expr *qual)
 {
@@ -234,7 +231,10 @@ skx_planner_is_by_all(Path *path, const IndexOptInfo *index)
 	return true;
 }
 
-/* All of the table's conditions as the index's; false: some are not. */
+/*
+ * All of the table's conditions as the index's; false: some are not.  No row is
+ * tested by what the index answers alone.
+ */
 static bool
 skx_planner_all_clauses(PlannerInfo *root, IndexOptInfo *index,
 						List **clauses)
@@ -244,8 +244,11 @@ skx_planner_all_clauses(PlannerInfo *root, IndexOptInfo *index,
 	*clauses = skx_planner_index_clauses(root, index);
 	foreach(lc, *clauses)
 	{
-		if (lfirst_node(IndexClause, lc)->lossy)
+		IndexClause *clause = lfirst_node(IndexClause, lc);
+
+		if (!skx_planner_is_answered(index, clause))
 			return false;
+		clause->lossy = false;
 	}
 	return list_length(*clauses) == list_length(index->indrestrictinfo);
 }

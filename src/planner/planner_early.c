@@ -28,6 +28,16 @@ skx_planner_is_simple(Node *expr)
 		 !contain_var_clause(expr));
 }
 
+/* Is it `document @@ query`? */
+static bool
+skx_planner_is_matching(Oid operator, Oid family)
+{
+	int			strategy = get_op_opfamily_strategy(operator, family);
+
+	return strategy == SKX_STRATEGY_MATCH ||
+		strategy == SKX_STRATEGY_MATCH_OLD;
+}
+
 Node *
 skx_planner_matched(Node *clause, Node *document, Oid family)
 {
@@ -39,11 +49,11 @@ skx_planner_matched(Node *clause, Node *document, Oid family)
 		return NULL;
 	left = linitial(op->args);
 	right = lsecond(op->args);
-	if (op_in_opfamily(op->opno, family))
+	if (skx_planner_is_matching(op->opno, family))
 		return equal(left, document) && skx_planner_is_simple(right) ?
 			right : NULL;
 	if (OidIsValid(get_commutator(op->opno)) &&
-		op_in_opfamily(get_commutator(op->opno), family))
+		skx_planner_is_matching(get_commutator(op->opno), family))
 		return equal(right, document) && skx_planner_is_simple(left) ?
 			left : NULL;
 	return NULL;

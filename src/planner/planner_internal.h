@@ -87,6 +87,8 @@ extern bool skx_planner_is_ours(const IndexOptInfo *index);
  * has_operator: is it one of the column's, in its collation?  array: of these
  * elements, of that array type.  null_test: whether the column is [NOT] NULL.
  *
+ * quals: RestrictInfos, what a condition asks of the column, which is all of it,
+ * unless *lossy.
  * matching_clause: a condition as one of the index, or one that it implies, then
  * lossy; NULL when there is none.
  * matching_clauses: those of several.  by_column: in the order of the index's
@@ -109,6 +111,8 @@ extern Node *skx_planner_array(PlannerInfo *root, List *elements, Oid type,
 							   Oid collation);
 extern RestrictInfo *skx_planner_null_test(const SkxIndexColumn *key,
 										   NullTestType type);
+extern List *skx_planner_quals(const SkxIndexColumn *key,
+							   RestrictInfo *rinfo, bool *lossy);
 extern IndexClause *skx_planner_matching_clause(PlannerInfo *root,
 												IndexOptInfo *index,
 												RestrictInfo *rinfo);
@@ -148,6 +152,23 @@ extern RestrictInfo *skx_planner_derive(const SkxIndexColumn *key,
 extern List *skx_planner_none_of(const SkxIndexColumn *key,
 								 const RestrictInfo *rinfo);
 extern bool skx_planner_is_derived(const RestrictInfo *rinfo);
+
+/*
+ * planner_disjunction.c
+ *
+ * disjunction: what a condition with OR asks of the columns of an index, as one
+ * key on the first one; NULL: it is none, or the index does not answer it.  Rows
+ * are to be tested all the same.
+ * is_answered: does the index alone answer the condition?  untested: conditions
+ * but for disjunctions with a query, by which rows are tested at length.
+ */
+extern RestrictInfo *skx_planner_disjunction(PlannerInfo *root,
+											 IndexOptInfo *index,
+											 RestrictInfo *rinfo);
+extern bool skx_planner_is_answered(const IndexOptInfo *index,
+									const IndexClause *clause);
+extern List *skx_planner_untested(const IndexOptInfo *index,
+								  const List *clauses);
 
 /*
  * planner_joined.c : scans by conditions that join, of which the server does not
@@ -277,7 +298,8 @@ extern void skx_planner_count_init(void);
  * counts: the setting.  counted_column: what it is `count` of, if that is a
  * column of the table; else NULL.  counts_all: is it `count` of something
  * that no row of the table has NULL in?  by_all: a scan by all of the table's
- * conditions; NULL: the index does not answer them all.  is_exact: without
+ * conditions; NULL: the index does not answer them all.  may_recheck: may the
+ * index return rows that do not meet a condition?  is_exact: without
  * looking at a row? cost_count: to know which rows of such a scan there are.
  */
 extern bool skx_planner_counts;
@@ -289,6 +311,8 @@ extern bool skx_planner_counts_all(PlannerInfo *root, const RelOptInfo *rel,
 extern IndexPath *skx_planner_by_all(PlannerInfo *root,
 									 const RelOptInfo *rel,
 									 IndexOptInfo *index);
+extern bool skx_planner_may_recheck(const IndexOptInfo *index, int column,
+									const Expr *qual);
 extern bool skx_planner_is_exact(const IndexPath *index);
 extern Cost skx_planner_cost_count(PlannerInfo *root, RelOptInfo *rel,
 								   IndexPath *index);

@@ -146,6 +146,8 @@ skx_planner_add_plain(PlannerInfo *root, RelOptInfo *rel, IndexOptInfo *index)
 	List	   *clauses = skx_planner_index_clauses(root, index);
 	List	   *light;
 
+	/* the server's bitmaps of arms know rows that need no test */
+	clauses = skx_planner_untested(index, clauses);
 	if (clauses != NIL && skx_planner_takes_more(index, clauses))
 		skx_planner_add_taking(root, rel, index, clauses);
 	if (!skx_planner_may_gather(clauses, NULL))

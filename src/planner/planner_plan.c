@@ -279,6 +279,26 @@ skx_planner_implied(const IndexPath *path, const List *rest)
 }
 
 /*
+ * Those of the conditions on rows that discard some: a disjunction that the
+ * index was asked by hardly does.
+ */
+static List *
+skx_planner_discarding(const IndexPath *path, List *conditions)
+{
+	List	   *discarding = list_copy(conditions);
+	ListCell   *lc;
+
+	foreach(lc, path->indexclauses)
+	{
+		const IndexClause *clause = lfirst_node(IndexClause, lc);
+
+		if (skx_cost_is_disjunction(path->indexinfo, clause))
+			discarding = list_delete_ptr(discarding, clause->rinfo->clause);
+	}
+	return discarding;
+}
+
+/*
  * Percent of the limit that have to be fetched until enough rows are left by
  * what discards some, with a margin.  An estimate that is far off makes the
  * search look for too many rows, while one that is too low has it search again
@@ -288,16 +308,14 @@ int
 skx_planner_percent(PlannerInfo *root, RelOptInfo *rel, const IndexPath *path,
 					const SkxPlanned *planned)
 {
+	List	   *rest = skx_planner_discarding(path, planned->rest);
 	Selectivity kept;
 
-	if (planned->rest == NIL)
+	if (rest == NIL)
 		return 100;
-	kept = clauselist_selectivity(root,
-								  skx_planner_restrictions(rel,
-														   planned->rest),
+	kept = clauselist_selectivity(root, skx_planner_restrictions(rel, rest),
 								  rel->relid, JOIN_INNER, NULL);
-	kept /= Max(clauselist_selectivity(root,
-									   skx_planner_implied(path, planned->rest),
+	kept /= Max(clauselist_selectivity(root, skx_planner_implied(path, rest),
 									   rel->relid, JOIN_INNER, NULL), 1e-9);
 	kept = Min(kept, 1);
 	return (int) ceil(125.0 / Max(kept, 1.0 / SKX_PLANNER_DISCARD_MAX));

@@ -15,6 +15,7 @@
 #include "postgres.h"
 
 #include "am/am.h"
+#include "cost/cost.h"
 #include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
 #include "optimizer/clauses.h"
@@ -47,7 +48,8 @@ skx_planner_ask_clause(PlannerInfo *root, IndexOptInfo *index,
 
 	if (clause == NULL)
 		return false;
-	if (clause->lossy || list_length(clause->indexquals) > 1)
+	if (clause->lossy || list_length(clause->indexquals) > 1 ||
+		skx_cost_is_disjunction(index, clause))
 	{
 		*share = -1;
 		return true;

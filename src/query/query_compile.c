@@ -403,11 +403,35 @@ skx_query_condition_lexemes(const SkxCondition *c)
 {
 	Size		n = 0;
 	int			i;
+	int			k;
 
+	for (i = 0; i < c->narms; i++)
+		for (k = 0; k < c->arms[i].n; k++)
+			n += skx_query_condition_lexemes(&c->arms[i].conditions[k]);
 	if (c->kind != SKX_CONDITION_QUERIES)
-		return c->n;
+		return n + c->n;
 	for (i = 0; i < c->n; i++)
 		n += skx_query_operands(c->queries[i]);
+	return n;
+}
+
+/* Adds those of a condition; returns how many there are. */
+static int
+skx_query_add_condition(SkxQuery *query, const SkxCondition *c, int n)
+{
+	int			i;
+	int			k;
+
+	for (i = 0; i < c->n; i++)
+	{
+		if (c->kind == SKX_CONDITION_QUERIES)
+			n = skx_query_add_lexemes(query, c->queries[i], n);
+		else
+			query->lexemes[n++] = c->lexemes[i];
+	}
+	for (i = 0; i < c->narms; i++)
+		for (k = 0; k < c->arms[i].n; k++)
+			n = skx_query_add_condition(query, &c->arms[i].conditions[k], n);
 	return n;
 }
 
@@ -420,7 +444,6 @@ skx_query_gather_lexemes(SkxQuery *query)
 	Size		most = 1;
 	int			n = 0;
 	int			i;
-	int			k;
 
 	for (i = 0; i < query->nqueries; i++)
 		most += skx_query_operands(query->queries[i]);
@@ -431,17 +454,7 @@ skx_query_gather_lexemes(SkxQuery *query)
 	for (i = 0; i < query->nqueries; i++)
 		n = skx_query_add_lexemes(query, query->queries[i], n);
 	for (i = 0; i < query->nconditions; i++)
-	{
-		const SkxCondition *c = &query->conditions[i];
-
-		for (k = 0; k < c->n; k++)
-		{
-			if (c->kind == SKX_CONDITION_QUERIES)
-				n = skx_query_add_lexemes(query, c->queries[k], n);
-			else
-				query->lexemes[n++] = c->lexemes[k];
-		}
-	}
+		n = skx_query_add_condition(query, &query->conditions[i], n);
 	query->nlexemes = skx_intake_distinct(query->lexemes, n);
 }
 
@@ -508,6 +521,23 @@ skx_query_compile_range(const SkxCondition *condition)
 	return node;
 }
 
+static SkxQueryNode *skx_query_compile_condition(SkxCompile *c,
+												 const SkxCondition *condition);
+
+/* What has to be met together. */
+static SkxQueryNode *
+skx_query_compile_arm(SkxCompile *c, const SkxArm *arm)
+{
+	SkxQueryNode *node = skx_query_node(SKX_NODE_AND);
+	int			i;
+
+	for (i = 0; i < arm->n; i++)
+		skx_query_add_child(node,
+							skx_query_compile_condition(c,
+														&arm->conditions[i]));
+	return node->nchildren == 1 ? node->children[0] : node;
+}
+
 static SkxQueryNode *
 skx_query_compile_condition(SkxCompile *c, const SkxCondition *condition)
 {
@@ -534,6 +564,13 @@ skx_query_compile_condition(SkxCompile *c, const SkxCondition *condition)
 				skx_query_add_child(node,
 									skx_query_compile_query(c, condition->queries[i]));
 			return node;
+		case SKX_CONDITION_DISJUNCTION:
+			node = skx_query_node(SKX_NODE_OR);
+			for (i = 0; i < condition->narms; i++)
+				skx_query_add_child(node,
+									skx_query_compile_arm(c,
+														  &condition->arms[i]));
+			return node->nchildren == 1 ? node->children[0] : node;
 		default:
 			return skx_query_node(SKX_NODE_NONE);
 	}

@@ -255,6 +255,38 @@ skx_query_matches_any(TSVector text, TSQuery *queries, int n)
 	return false;
 }
 
+/* `text`: the document without values, where a query could find these. */
+static bool
+skx_query_meets(const SkxCondition *c, TSVector document, TSVector text)
+{
+	int			i;
+	int			k;
+
+	if (c->kind == SKX_CONDITION_QUERIES)
+		return skx_query_matches_any(text, c->queries, c->n);
+	if (c->kind != SKX_CONDITION_DISJUNCTION)
+		return skx_intake_meets(c, document);
+	for (i = 0; i < c->narms; i++)
+	{
+		const SkxArm *arm = &c->arms[i];
+
+		for (k = 0; k < arm->n; k++)
+			if (!skx_query_meets(&arm->conditions[k], document, text))
+				break;
+		if (k == arm->n)
+			return true;
+	}
+	return false;
+}
+
+/* Is it looked at last, as it may have queries? */
+static bool
+skx_query_asks_text(const SkxCondition *c)
+{
+	return c->kind == SKX_CONDITION_QUERIES ||
+		c->kind == SKX_CONDITION_DISJUNCTION;
+}
+
 bool
 skx_query_matches(const SkxQuery *query, TSVector document)
 {
@@ -267,7 +299,7 @@ skx_query_matches(const SkxQuery *query, TSVector document)
 	if (!skx_query_takes_nulls(query) && skx_intake_is_null(document))
 		return false;
 	for (i = 0; i < query->nconditions; i++)
-		if (query->conditions[i].kind != SKX_CONDITION_QUERIES &&
+		if (!skx_query_asks_text(&query->conditions[i]) &&
 			!skx_intake_meets(&query->conditions[i], document))
 			return false;
 	/* values are no words that the server's function should find */
@@ -276,9 +308,8 @@ skx_query_matches(const SkxQuery *query, TSVector document)
 	for (i = 0; i < query->nqueries && matches; i++)
 		matches = skx_query_matches_any(text, &query->queries[i], 1);
 	for (i = 0; i < query->nconditions && matches; i++)
-		if (query->conditions[i].kind == SKX_CONDITION_QUERIES)
-			matches = skx_query_matches_any(text, query->conditions[i].queries,
-											query->conditions[i].n);
+		if (skx_query_asks_text(&query->conditions[i]))
+			matches = skx_query_meets(&query->conditions[i], document, text);
 	if (text != document)
 		pfree(text);
 	return matches;

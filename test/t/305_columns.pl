@@ -6,7 +6,7 @@
 #
 # Long: 2000 queries, else 500 (SKX_RANK_QUERIES).
 #
-# Holds: intake 5, 6, 7; am 4; planner 15, 22, 23, 24; query 2, 4; topk 1
+# Holds: intake 5, 6, 7, 10; am 4; planner 15, 22, 23, 24, 26; query 2, 4; topk 1
 
 use strict;
 use warnings;
@@ -349,6 +349,24 @@ sub text_condition
 	return null_test('v');
 }
 
+# Arms of one or two conditions each, most of them on several columns.
+sub disjunction
+{
+	my @arms;
+
+	for (1 .. 2 + int rand 3)
+	{
+		my $row = one_of(@rows);
+		my @names = sort { $a->[1] <=> $b->[1] } map { [ $_, rand ] } sort keys %makers;
+		my @parts = map { !defined $row->{$_} || rand() < 0.1 ? null_test($_) : $makers{$_}->($row->{$_}) }
+		  map { $_->[0] } @names[ 0 .. (rand() < 0.3 ? 1 : 0) ];
+
+		push @parts, text_condition() if rand() < 0.2;
+		push @arms, join ' AND ', map { "($_)" } @parts;
+	}
+	return '(' . join(' OR ', map { "($_)" } @arms) . ')';
+}
+
 # The first ones are of one column each.
 sub new_condition
 {
@@ -368,6 +386,8 @@ sub new_condition
 	push @cond, text_condition() if rand() < 0.1;
 	push @cond, derived_condition($row) if rand() < 0.2;
 	shift @cond if @cond > 1 && rand() < 0.2;
+	# never alone: with arms on the text, the server has bitmaps of these
+	push @cond, disjunction() if rand() < 0.25;
 	return join ' AND ', @cond;
 }
 
@@ -602,7 +622,8 @@ cmp_ok($all, '>', 700, 'sub-blocks of a common word');
 
 # Of each: how many documents have it, in how many places of the common list.
 for my $case ([ 'spread = 77', 200, 200 ], [ 'close = 77', 200, 3 ], [ q{list @> '{77}'}, 200, 200 ], [ q{list && '{-77}'}, 200, 200 ],
-	[ '77 = ANY (list)', 200, 200 ], [ 'gap IS NULL', 200, 200 ], [ 'close IN (77, 177, 277)', 600, 9 ], [ 'spread = 477 AND close = 77', 1, 1 ])
+	[ '77 = ANY (list)', 200, 200 ], [ 'gap IS NULL', 200, 200 ], [ 'close IN (77, 177, 277)', 600, 9 ], [ 'spread = 477 AND close = 77', 1, 1 ],
+	[ '(close = 77 OR spread = 77)', 400, 203 ], [ '(close = 77 OR spread = 477 AND close = 177)', 201, 4 ])
 {
 	my ($cond, $rows, $places) = @$case;
 	my ($n, $spent) = subblocks("SELECT count(*) FROM work WHERE v @@ 'half' AND $cond");

@@ -167,6 +167,7 @@ sub condition
 		"$column IS NOT NULL", "$column IS NULL", "$column IN ('$own->[0]', '$own->[1]')", "$column <= ANY ('{$own->[0],$own->[1]}')")
 	  if rand() < 0.35;
 	push @cond, one_of("$other >= '$bounds{$other}->[1]'", "$other IS NULL", "$other < '$bounds{$other}->[2]'") if rand() < 0.3;
+	push @cond, "($column <= '$own->[0]' OR $other > '$bounds{$other}->[1]' AND $column IS NOT NULL OR $other IS NULL)" if rand() < 0.15;
 	push @cond, 'id % 3 = 1' if rand() < 0.15;
 	return @cond ? join ' AND ', @cond : 'true';
 }

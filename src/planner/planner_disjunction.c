@@ -1,0 +1,299 @@
+/*
+ * planner_disjunction.c
+ *	  A disjunction of conditions on several columns as one of the index.
+ *
+ * `owner = 5 OR shared @> '{5}'` is met by rows that meet one of its arms, each a
+ * condition on a column of the index or a conjunction of such.  The server
+ * makes bitmaps of arms, which have no order.  An index is asked for all of them
+ * by one key, `text @@| disjunction`, so that its searches, orders
+ * and counts have it, too.  The first column stands there for the index as a
+ * whole.  A row cannot be tested by the key, as EvalPlanQual does: where there are
+ * rows, they are tested by the condition itself.
+ */
+#include "postgres.h"
+
+#include "access/htup_details.h"
+#include "am/am.h"
+#include "catalog/pg_amop.h"
+#include "catalog/pg_proc.h"
+#include "catalog/pg_type.h"
+#include "cost/cost.h"
+#include "intake/intake_disjunction.h"
+#include "miscadmin.h"
+#include "nodes/makefuncs.h"
+#include "nodes/nodeFuncs.h"
+#include "optimizer/clauses.h"
+#include "optimizer/optimizer.h"
+#include "optimizer/restrictinfo.h"
+#include "planner/planner_internal.h"
+#include "query/query.h"
+#include "utils/builtins.h"
+#include "utils/catcache.h"
+#include "utils/lsyscache.h"
+#include "utils/syscache.h"
+
+/* What the arms ask of an index, so far. */
+typedef struct SkxArms
+{
+	SkxIndexColumn key;
+	int			arm;			/* the one at hand */
+	int			n;				/* conditions */
+	StringInfoData packed;
+	List	   *open;			/* values that are no constants */
+	bool		exact;			/* without a look at rows */
+} SkxArms;
+
+/* What is on the right of a condition on a column; NULL: nothing. */
+static Node *
+skx_planner_right(const Expr *qual, SkxPackedCondition *packed)
+{
+	if (IsA(qual, NullTest))
+	{
+		packed->flags = SK_ISNULL |
+			(((const NullTest *) qual)->nulltesttype == IS_NULL ?
+			 SK_SEARCHNULL : SK_SEARCHNOTNULL);
+		return NULL;
+	}
+	if (IsA(qual, ScalarArrayOpExpr))
+	{
+		packed->operator = ((const ScalarArrayOpExpr *) qual)->opno;
+		packed->flags = SK_SEARCHARRAY;
+		return lsecond(((const ScalarArrayOpExpr *) qual)->args);
+	}
+	packed->operator = ((const OpExpr *) qual)->opno;
+	return lsecond(((const OpExpr *) qual)->args);
+}
+
+/* Adds a condition on a column of the index; false: it is none to be added. */
+static bool
+skx_planner_add_qual(SkxArms *arms, const Expr *qual)
+{
+	SkxPackedCondition packed = {arms->arm, arms->key.column + 1};
+	Node	   *right = skx_planner_right(qual, &packed);
+	Datum		value = (Datum) 0;
+
+	if (arms->n++ == SKX_DISJUNCTION_MOST)
+		return false;
+	arms->exact &= !skx_planner_may_recheck(arms->key.index, arms->key.column,
+											qual);
+	if (right != NULL)
+		packed.type = exprType(right);
+	if (right != NULL && !IsA(right, Const))
+	{
+		packed.flags |= SKX_PACKED_OPEN;
+		arms->open = lappend(arms->open, right);
+	}
+	else if (right != NULL && ((Const *) right)->constisnull)
+		packed.flags |= SK_ISNULL;
+	else if (right != NULL)
+		value = ((Const *) right)->constvalue;
+	skx_intake_pack(&arms->packed, packed, value);
+	return right == NULL || !contain_subplans(right);
+}
+
+/*
+ * Is it a condition that an index gathers bits for?  Then the arms are left to
+ * bitmaps, which are charged for that.
+ */
+static bool
+skx_planner_is_heavy(const RestrictInfo *qual)
+{
+	TSQuery		query = skx_planner_known_query(qual);
+
+	return query != NULL && skx_query_may_gather(query);
+}
+
+/* What an arm, or a part of one, asks of a column. */
+static bool
+skx_planner_add_part(SkxArms *arms, Node *part)
+{
+	RestrictInfo *rinfo = make_simple_restrictinfo(arms->key.root,
+												   (Expr *) part);
+	List	   *quals = NIL;
+	ListCell   *lc;
+	bool		lossy = false;
+
+	CHECK_FOR_INTERRUPTS();
+	for (arms->key.column = 0;
+		 arms->key.column < arms->key.index->nkeycolumns;
+		 arms->key.column++)
+	{
+		quals = skx_planner_quals(&arms->key, rinfo, &lossy);
+		if (quals != NIL)
+			break;
+	}
+	if (quals == NIL || lossy)
+		return false;
+	foreach(lc, quals)
+	{
+		const RestrictInfo *qual = lfirst_node(RestrictInfo, lc);
+
+		if (skx_planner_is_heavy(qual) ||
+			!skx_planner_add_qual(arms, qual->clause))
+			return false;
+	}
+	return true;
+}
+
+static bool
+skx_planner_add_arm(SkxArms *arms, Node *arm)
+{
+	List	   *parts = is_andclause(arm) ?
+		((BoolExpr *) arm)->args : list_make1(arm);
+	ListCell   *lc;
+
+	foreach(lc, parts)
+	{
+		if (!skx_planner_add_part(arms, lfirst(lc)))
+			return false;
+	}
+	arms->arm++;
+	return true;
+}
+
+/* The operator of the index's family, and the type on its right. */
+static Oid
+skx_planner_meets_operator(const IndexOptInfo *index, Oid *type)
+{
+	CatCList   *list = SearchSysCacheList1(AMOPSTRATEGY,
+										   ObjectIdGetDatum(index->opfamily[0]));
+	Oid			operator = InvalidOid;
+	int			i;
+
+	for (i = 0; i < list->n_members; i++)
+	{
+		Form_pg_amop amop = (Form_pg_amop)
+			GETSTRUCT(&list->members[i]->tuple);
+
+		if (amop->amoplefttype == index->opcintype[0] &&
+			amop->amopstrategy == SKX_STRATEGY_DISJUNCTION)
+		{
+			operator = amop->amopopr;
+			*type = amop->amoprighttype;
+		}
+	}
+	ReleaseCatCacheList(list);
+	return operator;
+}
+
+/* The function that puts values into one, in the schema of the type. */
+static Oid
+skx_planner_bind_function(Oid type)
+{
+	Oid			types[2] = {type, ANYOID};
+	HeapTuple	tuple = SearchSysCache1(TYPEOID, ObjectIdGetDatum(type));
+	Oid			namespace;
+
+	if (!HeapTupleIsValid(tuple))
+		return InvalidOid;
+	namespace = ((Form_pg_type) GETSTRUCT(tuple))->typnamespace;
+	ReleaseSysCache(tuple);
+	return GetSysCacheOid3(PROCNAMEARGSNSP, Anum_pg_proc_oid,
+						   CStringGetDatum("skipidx_bind_values"),
+						   PointerGetDatum(buildoidvector(types, 2)),
+						   ObjectIdGetDatum(namespace));
+}
+
+/* A constant, or a call that makes one of what is open in it; NULL: it cannot. */
+static Expr *
+skx_planner_disjunction_value(SkxArms *arms, Oid type)
+{
+	SkxDisjunction *disjunction = skx_intake_pack_end(&arms->packed,
+													  arms->exact);
+	Const	   *constant = makeConst(type, -1, InvalidOid, -1,
+									 PointerGetDatum(disjunction), false,
+									 false);
+	Oid			bind;
+
+	if (arms->open == NIL)
+		return (Expr *) constant;
+	bind = skx_planner_bind_function(type);
+	if (!OidIsValid(bind))
+		return NULL;
+	return (Expr *) makeFuncExpr(bind, type, lcons(constant, arms->open),
+								 InvalidOid, InvalidOid,
+								 COERCE_EXPLICIT_CALL);
+}
+
+/* text @@| disjunction */
+static RestrictInfo *
+skx_planner_meets(SkxArms *arms)
+{
+	const IndexOptInfo *index = arms->key.index;
+	Node	   *text = skx_planner_column_expr(index, 0);
+	Oid			type = InvalidOid;
+	Oid			operator = skx_planner_meets_operator(index, &type);
+	Expr	   *value = OidIsValid(operator) ?
+		skx_planner_disjunction_value(arms, type) : NULL;
+
+	if (value == NULL)
+		return NULL;
+	return make_simple_restrictinfo(arms->key.root,
+									make_opclause(operator, BOOLOID, false,
+												  (Expr *) text, value,
+												  InvalidOid, InvalidOid));
+}
+
+RestrictInfo *
+skx_planner_disjunction(PlannerInfo *root, IndexOptInfo *index,
+						RestrictInfo *rinfo)
+{
+	SkxArms		arms = {{root, index, 0},.exact = true};
+	RestrictInfo *qual;
+	ListCell   *lc;
+
+	if (!is_orclause(rinfo->clause))
+		return NULL;
+	skx_intake_pack_begin(&arms.packed);
+	foreach(lc, ((BoolExpr *) rinfo->clause)->args)
+	{
+		if (!skx_planner_add_arm(&arms, lfirst(lc)))
+			return NULL;
+	}
+	qual = skx_planner_meets(&arms);
+	/* an operator's own estimate does not know the arms */
+	if (qual != NULL && bms_membership(rinfo->clause_relids) == BMS_SINGLETON)
+		qual->norm_selec = clause_selectivity(root, (Node *) rinfo, 0,
+											  JOIN_INNER, NULL);
+	return qual;
+}
+
+/* What the index is asked, with values open; NULL: by another condition. */
+static const SkxDisjunction *
+skx_planner_asked(const IndexOptInfo *index, const IndexClause *clause)
+{
+	const RestrictInfo *qual = linitial_node(RestrictInfo, clause->indexquals);
+	Node	   *value;
+
+	if (!clause->lossy || !skx_cost_is_disjunction(index, clause))
+		return NULL;
+	value = lsecond(((OpExpr *) qual->clause)->args);
+	if (IsA(value, FuncExpr))
+		value = linitial(((FuncExpr *) value)->args);
+	return (const SkxDisjunction *)
+		DatumGetPointer(castNode(Const, value)->constvalue);
+}
+
+bool
+skx_planner_is_answered(const IndexOptInfo *index, const IndexClause *clause)
+{
+	const SkxDisjunction *asked = skx_planner_asked(index, clause);
+
+	return asked == NULL ? !clause->lossy : asked->exact != 0;
+}
+
+List *
+skx_planner_untested(const IndexOptInfo *index, const List *clauses)
+{
+	List	   *untested = NIL;
+	ListCell   *lc;
+
+	foreach(lc, clauses)
+	{
+		const SkxDisjunction *asked = skx_planner_asked(index, lfirst(lc));
+
+		if (asked == NULL || !asked->on_text)
+			untested = lappend(untested, lfirst(lc));
+	}
+	return untested;
+}
