@@ -128,7 +128,7 @@ SELECT cond, c.* FROM unnest(ARRAY[
 	$$n = 20 OR tsv @@ '!w1'$$, $$n = 20 OR tsv @@ ''$$, $$n = 20 OR tsv @@ NULL$$, $$n = 20 OR tsv @@ 'w:*'$$, $$n = 20 OR tsv @@ ANY ('{w1,!w2}')$$, $$tsv @@ 'w1' OR tsv IS NULL AND n < 9$$,
 	'n = 20 OR big = random()::int * 0 + 3', 'n = 20 OR big = (SELECT derived.id)', $$n = 20 OR name < 'n1'$$]) WITH ORDINALITY q (cond, i), compare(cond) c ORDER BY i;
 SELECT n, c.n_rows, c.same, left(c.conds, 30) AS conds FROM unnest(ARRAY[64, 65]) n,
-	LATERAL (SELECT string_agg('n = 20 AND big = ' || i, ' OR ') AS cond FROM generate_series(1, n / 2) i) half,
+	LATERAL (SELECT string_agg('n = ' || i || ' AND big = ' || i, ' OR ') AS cond FROM generate_series(1, n / 2) i) half,
 	LATERAL (SELECT CASE WHEN n % 2 = 0 THEN cond ELSE cond || ' OR f IS NULL' END AS cond) whole, compare(whole.cond) c;
 -- counted by the index, ranked, in the order of a column, and parallel
 SELECT cond, c.* FROM unnest(ARRAY['n = 20 OR big = 3', $$tsv @@ 'common' AND (n < 5 OR n > 48 OR name = 'n1' AND tags && ARRAY[3])$$, 'n = 20 OR sent IS NULL',

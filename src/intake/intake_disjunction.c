@@ -4,6 +4,7 @@
  */
 #include "postgres.h"
 
+#include "compat/compat.h"
 #include "fmgr.h"
 #include "intake/intake_disjunction.h"
 #include "tsearch/ts_utils.h"

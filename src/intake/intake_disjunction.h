@@ -40,8 +40,8 @@ typedef struct SkxDisjunction
 {
 	int32		vl_len_;		/* varlena header (do not touch directly!) */
 	int32		n;				/* conditions, from here on */
-	int16		exact;			/* do all documents meet it whose rows do, and no
-								 * others?  Else rows have to be looked at. */
+	int16		exact;			/* do all documents meet it whose rows do, and
+								 * no others?  Else rows have to be looked at. */
 	int16		on_text;		/* does it have a query? */
 } SkxDisjunction;
 
