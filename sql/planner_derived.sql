@@ -195,6 +195,11 @@ SELECT count(*) FROM spoken WHERE name = 'n1' AND ((n, big) IN ((20, 5), (21, 9)
 -- no user can make one
 SELECT 'n = 20'::skipidx_disjunction;
 SELECT skipidx_bind_values(NULL::skipidx_disjunction, 20);
+SET enable_seqscan = off;
+SELECT count(*) FROM derived WHERE tsv @@| ANY ('{NULL}'::skipidx_disjunction[]) OR n = 20;
+SELECT count(*) FROM derived WHERE tsv @@| NULL OR n = 20;
+SELECT count(*) FROM derived WHERE tsv @@| ANY (ARRAY[NULL::skipidx_disjunction]);
+RESET enable_seqscan;
 
 -- Pages in an order, forward and backward: of all rows in it, those from a row on
 CREATE FUNCTION page(cond text, way text, OUT pages int, OUT n_rows int, OUT same bool, OUT conds text) LANGUAGE plpgsql AS $$

@@ -155,8 +155,7 @@ skipidx_bind_values(PG_FUNCTION_ARGS)
 		if (packed->flags & SKX_PACKED_OPEN)
 			skx_functions_bind(fcinfo, *packed, arg++, &out);
 		else
-			skx_intake_pack(&out, *packed,
-							OidIsValid(packed->operator) ?
+			skx_intake_pack(&out, *packed, packed->len > 0 ?
 							skx_intake_packed_value(packed) : (Datum) 0);
 		packed = skx_intake_next_packed(packed);
 	}

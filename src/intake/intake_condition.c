@@ -350,8 +350,9 @@ skx_intake_on_text(Relation index, const ScanKeyData *key, SkxCondition *c)
 {
 	bool		any = (key->sk_flags & SK_SEARCHARRAY) != 0;
 
+	/* the planner asks by no array of them, and users have only NULL */
 	if (key->sk_strategy == SKX_STRATEGY_DISJUNCTION && any)
-		elog(ERROR, "unexpected array of disjunctions");
+		return;
 	if (key->sk_strategy == SKX_STRATEGY_DISJUNCTION)
 		skx_intake_disjunction(index, key->sk_argument, c);
 	else if (any)

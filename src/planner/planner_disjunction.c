@@ -64,6 +64,15 @@ skx_planner_right(const Expr *qual, SkxPackedCondition *packed)
 	return lsecond(((const OpExpr *) qual)->args);
 }
 
+/* One that a user has written: it is of no use, and not to be packed. */
+static bool
+skx_planner_is_meets(const IndexOptInfo *index, Oid operator)
+{
+	return OidIsValid(operator) &&
+		get_op_opfamily_strategy(operator, index->opfamily[0]) ==
+		SKX_STRATEGY_DISJUNCTION;
+}
+
 /* Adds a condition on a column of the index; false: it is none to be added. */
 static bool
 skx_planner_add_qual(SkxArms *arms, const Expr *qual)
@@ -72,7 +81,9 @@ skx_planner_add_qual(SkxArms *arms, const Expr *qual)
 	Node	   *right = skx_planner_right(qual, &packed);
 	Datum		value = (Datum) 0;
 
-	if (arms->n++ == SKX_DISJUNCTION_MOST)
+	if (arms->n++ == SKX_DISJUNCTION_MOST ||
+		(arms->key.column == 0 && skx_planner_is_meets(arms->key.index,
+													   packed.operator)))
 		return false;
 	arms->exact &= !skx_planner_may_recheck(arms->key.index, arms->key.column,
 											qual);
