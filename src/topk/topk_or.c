@@ -45,7 +45,11 @@ typedef struct SkxOr
 	uint32		least;			/* documents of a window at least */
 	uint64		windows;
 	uint64		candidates;
+	uint64		words;			/* of the window's bits: which are not 0 */
 } SkxOr;
+
+/* A word has a bit in another one. */
+StaticAssertDecl(SKX_TOPK_WINDOW <= 64 * 64, "too many words for a window");
 
 static int64
 skx_or_low(const SkxOr *o)
@@ -283,6 +287,7 @@ skx_or_add(SkxOr *o, SkxTopkList *l, uint32 from, uint32 to)
 		{
 			uint32		bit = docs[i] - from;
 
+			o->words |= UINT64CONST(1) << (bit / 64);
 			run->bits[bit / 64] |= UINT64CONST(1) << (bit % 64);
 			run->bits_sums[bit] += parts[i];
 		}
@@ -292,27 +297,26 @@ skx_or_add(SkxOr *o, SkxTopkList *l, uint32 from, uint32 to)
 }
 
 /*
- * Takes the candidates with sums of `limit` and more out of the window of
- * [from, to).
+ * Takes the candidates with sums of `limit` and more out of the window from
+ * `from` on.  Of rare words most windows have a few bits.
  */
 static void
-skx_or_drain(SkxOr *o, uint32 from, uint32 to, int32 limit)
+skx_or_drain(SkxOr *o, uint32 from, int32 limit)
 {
 	SkxTopkRun *run = o->run;
 	uint64	   *bits = run->bits;
 	int32	   *window = run->bits_sums;
 	uint32	   *docs = run->docs;
 	int32	   *sums = run->sums;
-	int			nwords = (int) (to - from + 63) / 64;
+	int			seen = 0;
 	int			n = 0;
-	int			w;
 
-	for (w = 0; w < nwords; w++)
+	for (; o->words != 0; o->words &= o->words - 1)
 	{
+		int			w = pg_rightmost_one_pos64(o->words);
 		uint64		word = bits[w];
 
 		bits[w] = 0;
-		o->candidates += pg_popcount64(word);
 		for (; word != 0; word &= word - 1)
 		{
 			int			bit = w * 64 + pg_rightmost_one_pos64(word);
@@ -322,8 +326,10 @@ skx_or_drain(SkxOr *o, uint32 from, uint32 to, int32 limit)
 			docs[n] = from + bit;
 			sums[n] = sum;
 			n += sum >= limit;
+			seen++;
 		}
 	}
+	o->candidates += seen;
 	run->n = n;
 }
 
@@ -358,7 +364,7 @@ skx_or_several(SkxOr *o, uint32 from, uint32 to)
 
 		for (i = o->nlow; i < o->n; i++)
 			skx_or_add(o, o->lists[i], from, end);
-		skx_or_drain(o, from, end,
+		skx_or_drain(o, from,
 					 (int32) Max(o->run->need - skx_or_low(o), 0));
 		skx_or_look_up(o, o->nlow);
 		from = end;
