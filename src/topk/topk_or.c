@@ -333,6 +333,21 @@ skx_or_drain(SkxOr *o, uint32 from, int32 limit)
 	run->n = n;
 }
 
+/* Where the next document of the essential lists is, from `from` on, at least. */
+static uint32
+skx_or_next(SkxOr *o, uint32 from, uint32 to)
+{
+	uint32		next = to;
+	int			i;
+
+	for (i = o->nlow; i < o->n; i++)
+	{
+		next = Min(next, skx_cursor_lower_bound(o->lists[i]->cursor, from));
+		skx_cursor_relax(o->lists[i]->cursor);
+	}
+	return next;
+}
+
 /* The window, which most searches do without. */
 static void
 skx_or_make_window(SkxTopkRun *run)
@@ -364,6 +379,11 @@ skx_or_several(SkxOr *o, uint32 from, uint32 to)
 
 		for (i = o->nlow; i < o->n; i++)
 			skx_or_add(o, o->lists[i], from, end);
+		if (o->words == 0)
+		{
+			from = end < to ? skx_or_next(o, end, to) : to;
+			continue;
+		}
 		skx_or_drain(o, from,
 					 (int32) Max(o->run->need - skx_or_low(o), 0));
 		skx_or_look_up(o, o->nlow);
