@@ -4,7 +4,7 @@
  *
  * Three shapes exist.  For tsvector: strategies 1 and 2 of am.h, with a
  * tsquery on the right, 3, a distance that orders, with a reference there, and
- * 4, with a disjunction of conditions on other columns.
+ * 4, with a disjunction of conditions on columns of the index.
  * For a scalar type: equality, of any pair of types, perhaps its negation and
  * the other strategies of a btree, and the canonical form of each type, or the
  * place of values of one type among those of another.  For anyarray: equality,

@@ -238,7 +238,8 @@ skx_planner_match_column(const SkxIndexColumn *key, RestrictInfo *rinfo)
 	return skx_planner_match_bool(key, clause);
 }
 
-List *
+/* What a condition asks of the column; *lossy: more rows have that. */
+static List *
 skx_planner_quals(const SkxIndexColumn *key, RestrictInfo *rinfo, bool *lossy)
 {
 	RestrictInfo *qual = skx_planner_match_column(key, rinfo);
@@ -255,6 +256,20 @@ skx_planner_quals(const SkxIndexColumn *key, RestrictInfo *rinfo, bool *lossy)
 	return qual != NULL ? list_make1(qual) : NIL;
 }
 
+List *
+skx_planner_first_quals(SkxIndexColumn *key, RestrictInfo *rinfo, bool *lossy)
+{
+	List	   *quals = NIL;
+
+	for (key->column = 0; key->column < key->index->nkeycolumns; key->column++)
+	{
+		quals = skx_planner_quals(key, rinfo, lossy);
+		if (quals != NIL)
+			break;
+	}
+	return quals;
+}
+
 Node *
 skx_planner_column_expr(const IndexOptInfo *index, int column)
 {
@@ -267,19 +282,14 @@ skx_planner_matching_clause(PlannerInfo *root, IndexOptInfo *index,
 							RestrictInfo *rinfo)
 {
 	SkxIndexColumn key = {root, index, 0};
-	List	   *quals = NIL;
+	List	   *quals;
 	IndexClause *clause;
 	bool		lossy = false;
 
 	if (rinfo->pseudoconstant ||
 		!restriction_is_securely_promotable(rinfo, index->rel))
 		return NULL;
-	for (key.column = 0; key.column < index->nkeycolumns; key.column++)
-	{
-		quals = skx_planner_quals(&key, rinfo, &lossy);
-		if (quals != NIL)
-			break;
-	}
+	quals = skx_planner_first_quals(&key, rinfo, &lossy);
 	if (quals == NIL)
 	{
 		RestrictInfo *any = skx_planner_disjunction(root, index, rinfo);

@@ -3,11 +3,10 @@
  *	  A disjunction of conditions on several columns as one of the index.
  *
  * `owner = 5 OR shared @> '{5}'` is met by rows that meet one of its arms, each a
- * condition on a column of the index or a conjunction of such.  The server
- * makes bitmaps of arms, which have no order.  An index is asked for all of them
- * by one key, `text @@| disjunction`, so that its searches, orders
- * and counts have it, too.  The first column stands there for the index as a
- * whole.  A row cannot be tested by the key, as EvalPlanQual does: where there are
+ * condition on a column of the index or a conjunction of such.  The server makes
+ * bitmaps of arms, which have no order.  An index is asked for all of them by
+ * one key, `text @@| disjunction`, so that its searches, orders and counts have
+ * it, too.  The first column stands there for the index as a whole.  A row cannot be tested by the key, as EvalPlanQual does: where there are
  * rows, they are tested by the condition itself.
  */
 #include "postgres.h"
@@ -64,16 +63,10 @@ skx_planner_right(const Expr *qual, SkxPackedCondition *packed)
 	return lsecond(((const OpExpr *) qual)->args);
 }
 
-/* One that a user has written: it is of no use, and not to be packed. */
-static bool
-skx_planner_is_meets(const IndexOptInfo *index, Oid operator)
-{
-	return OidIsValid(operator) &&
-		get_op_opfamily_strategy(operator, index->opfamily[0]) ==
-		SKX_STRATEGY_DISJUNCTION;
-}
-
-/* Adds a condition on a column of the index; false: it is none to be added. */
+/*
+ * Adds a condition on a column of the index; false: it is none to be added, as
+ * the key itself, which a user may write, is not.
+ */
 static bool
 skx_planner_add_qual(SkxArms *arms, const Expr *qual)
 {
@@ -82,8 +75,9 @@ skx_planner_add_qual(SkxArms *arms, const Expr *qual)
 	Datum		value = (Datum) 0;
 
 	if (arms->n++ == SKX_DISJUNCTION_MOST ||
-		(arms->key.column == 0 && skx_planner_is_meets(arms->key.index,
-													   packed.operator)))
+		(arms->key.column == 0 && right != NULL &&
+		 !skx_planner_is_matching(packed.operator,
+								  arms->key.index->opfamily[0])))
 		return false;
 	arms->exact &= !skx_planner_may_recheck(arms->key.index, arms->key.column,
 											qual);
@@ -120,19 +114,12 @@ skx_planner_add_part(SkxArms *arms, Node *part)
 {
 	RestrictInfo *rinfo = make_simple_restrictinfo(arms->key.root,
 												   (Expr *) part);
-	List	   *quals = NIL;
+	List	   *quals;
 	ListCell   *lc;
 	bool		lossy = false;
 
 	CHECK_FOR_INTERRUPTS();
-	for (arms->key.column = 0;
-		 arms->key.column < arms->key.index->nkeycolumns;
-		 arms->key.column++)
-	{
-		quals = skx_planner_quals(&arms->key, rinfo, &lossy);
-		if (quals != NIL)
-			break;
-	}
+	quals = skx_planner_first_quals(&arms->key, rinfo, &lossy);
 	if (quals == NIL || lossy)
 		return false;
 	foreach(lc, quals)

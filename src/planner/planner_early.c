@@ -28,8 +28,7 @@ skx_planner_is_simple(Node *expr)
 		 !contain_var_clause(expr));
 }
 
-/* Is it `document @@ query`? */
-static bool
+bool
 skx_planner_is_matching(Oid operator, Oid family)
 {
 	int			strategy = get_op_opfamily_strategy(operator, family);

@@ -132,18 +132,14 @@ static bool
 skx_planner_is_match(IndexOptInfo *index, Oid operator, List *args)
 {
 	Oid			family = index->opfamily[0];
-	int			strategy = get_op_opfamily_strategy(operator, family);
 	Node	   *operand = linitial(args);
 
-	if (strategy == 0)
+	if (!skx_planner_is_matching(operator, family))
 	{
 		operator = get_commutator(operator);
 		operand = llast(args);
-		strategy = OidIsValid(operator) ?
-			get_op_opfamily_strategy(operator, family) : 0;
 	}
-	return (strategy == SKX_STRATEGY_MATCH ||
-			strategy == SKX_STRATEGY_MATCH_OLD) &&
+	return OidIsValid(operator) && skx_planner_is_matching(operator, family) &&
 		match_index_to_operand(operand, 0, index);
 }
 

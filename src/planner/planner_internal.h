@@ -87,8 +87,8 @@ extern bool skx_planner_is_ours(const IndexOptInfo *index);
  * has_operator: is it one of the column's, in its collation?  array: of these
  * elements, of that array type.  null_test: whether the column is [NOT] NULL.
  *
- * quals: RestrictInfos, what a condition asks of the column, which is all of it,
- * unless *lossy.
+ * first_quals: RestrictInfos, what a condition asks of the first column that it
+ * is on, which is filled in; *lossy: more rows have that.
  * matching_clause: a condition as one of the index, or one that it implies, then
  * lossy; NULL when there is none.
  * matching_clauses: those of several.  by_column: in the order of the index's
@@ -111,8 +111,8 @@ extern Node *skx_planner_array(PlannerInfo *root, List *elements, Oid type,
 							   Oid collation);
 extern RestrictInfo *skx_planner_null_test(const SkxIndexColumn *key,
 										   NullTestType type);
-extern List *skx_planner_quals(const SkxIndexColumn *key,
-							   RestrictInfo *rinfo, bool *lossy);
+extern List *skx_planner_first_quals(SkxIndexColumn *key, RestrictInfo *rinfo,
+									 bool *lossy);
 extern IndexClause *skx_planner_matching_clause(PlannerInfo *root,
 												IndexOptInfo *index,
 												RestrictInfo *rinfo);
@@ -235,12 +235,13 @@ extern List *skx_planner_ranked_order(PlannerInfo *root,
 /*
  * planner_early.c
  *
- * matched: the query of a condition `document @@ query`, of an operator in
- * `family`; NULL if it is none.  is_ranking: is it what the reference ranks by,
+ * is_matching: is the operator, of `family`, that of `document @@ query`?
+ * matched: the query of such a condition; NULL if it is none.  is_ranking: is it what the reference ranks by,
  * as far as can be known now?  early_share: how much of its rows a ranked
  * scan returns until it ends with the last one that has a score.
  */
 extern bool skx_planner_is_simple(Node *expr);
+extern bool skx_planner_is_matching(Oid operator, Oid family);
 extern Node *skx_planner_matched(Node *clause, Node *document, Oid family);
 extern bool skx_planner_is_ranking(Node *query, Node *ref);
 extern double skx_planner_early_share(PlannerInfo *root, RelOptInfo *rel,

@@ -277,6 +277,7 @@ skx_or_add(SkxOr *o, SkxTopkList *l, uint32 from, uint32 to)
 	uint32		docs[SKX_SUBBLOCK];
 	int32		parts[SKX_SUBBLOCK];
 	uint32		at = from;
+	uint64		words = 0;
 	int			n;
 	int			i;
 
@@ -287,12 +288,13 @@ skx_or_add(SkxOr *o, SkxTopkList *l, uint32 from, uint32 to)
 		{
 			uint32		bit = docs[i] - from;
 
-			o->words |= UINT64CONST(1) << (bit / 64);
+			words |= UINT64CONST(1) << (bit / 64);
 			run->bits[bit / 64] |= UINT64CONST(1) << (bit % 64);
 			run->bits_sums[bit] += parts[i];
 		}
 		at = l->cursor->end;
 	}
+	o->words |= words;
 	skx_cursor_relax(l->cursor);
 }
 
