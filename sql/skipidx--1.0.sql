@@ -740,7 +740,8 @@ CREATE FUNCTION skipidx_work(
 	OUT asked pg_catalog.int8,
 	OUT heap_asked pg_catalog.int8,
 	OUT keys pg_catalog.int8,
-	OUT pending pg_catalog.int8)
+	OUT pending pg_catalog.int8,
+	OUT dead pg_catalog.int8)
 RETURNS pg_catalog.record
 AS 'MODULE_PATHNAME'
 LANGUAGE C VOLATILE PARALLEL RESTRICTED;

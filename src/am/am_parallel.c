@@ -54,7 +54,7 @@ skx_am_parallel_start(IndexScanDesc scan)
 	if (scan->parallel_scan == NULL)
 		return false;
 	share = skx_compat_parallel_part(scan->parallel_scan);
-	view = skx_share_view(share, scan->indexRelation, NULL);
+	so->view = view = skx_share_view(share, scan->indexRelation, NULL);
 	so->source = skx_source_open(scan->indexRelation, view);
 	so->parallel = palloc0(sizeof(SkxParallel));
 	so->parallel->segment = -1;
@@ -113,10 +113,10 @@ skx_am_parallel_batch(SkxScan *so)
 
 	if (p->part.segment < 0)
 	{
-		p->has_part = skx_source_pending(so->source, NULL,
-										 skx_am_scan_document, so);
+		p->has_part = skx_am_scan_documents(so);
 		return so->n > 0;
 	}
+	so->is_pending = false;
 	so->n = skx_query_scan_next(p->answer, so->docs);
 	if (so->n > 0)
 		skx_segment_tids_of(so->source->segments[0], so->docs, so->n,

@@ -87,6 +87,7 @@ skx_am_scan_stop(SkxScan *so)
 	so->at = so->n = so->next = 0;
 	so->docs = NULL;
 	so->tids = NULL;
+	so->pending = NULL;
 	MemoryContextReset(so->context);
 }
 
@@ -191,9 +192,10 @@ skx_am_scan_start(IndexScanDesc scan)
 		return;
 	so->docs = palloc(sizeof(uint32) * SKX_QUERY_DOCS);
 	so->tids = palloc(sizeof(ItemPointerData) * SKX_QUERY_DOCS);
-	if (!skx_am_parallel_start(scan))
-		so->source = skx_source_open(scan->indexRelation,
-									 skx_manifest_view(scan->indexRelation));
+	if (skx_am_parallel_start(scan))
+		return;
+	so->view = skx_manifest_view(scan->indexRelation);
+	so->source = skx_source_open(scan->indexRelation, so->view);
 }
 
 /*
@@ -207,6 +209,7 @@ skx_am_scan_segments(SkxScan *so)
 		so->n = skx_query_scan_next(so->answers[so->at], so->docs);
 		if (so->n > 0)
 		{
+			so->is_pending = false;
 			skx_segment_tids_of(so->source->segments[so->at], so->docs, so->n,
 								so->tids);
 			return true;
@@ -216,21 +219,35 @@ skx_am_scan_segments(SkxScan *so)
 	return false;
 }
 
-bool
+static bool
 skx_am_scan_document(const SkxPendingDoc *doc, void *arg)
 {
 	SkxScan    *so = arg;
 
 	if (skx_query_matches(so->query, doc->value))
+	{
+		so->pending[so->n].stripe = doc->stripe;
+		so->pending[so->n].number = doc->sequence;
 		so->tids[so->n++] = doc->tid;
+	}
 	return so->n < SKX_QUERY_BATCH;
+}
+
+/* A batch of pending documents; false: there is nothing behind it. */
+bool
+skx_am_scan_documents(SkxScan *so)
+{
+	so->is_pending = true;
+	if (so->pending == NULL)
+		so->pending = palloc0(sizeof(SkxSourcePlace) * SKX_QUERY_BATCH);
+	return skx_source_pending(so->source, NULL, skx_am_scan_document, so);
 }
 
 /* The next batch from pending documents, after which there is nothing. */
 static bool
 skx_am_scan_pending(SkxScan *so)
 {
-	if (!skx_source_pending(so->source, NULL, skx_am_scan_document, so))
+	if (!skx_am_scan_documents(so))
 		skx_am_scan_close_source(so);
 	return so->n > 0;
 }
@@ -299,7 +316,8 @@ skxgettuple(IndexScanDesc scan, ScanDirection dir)
 	Assert(!ScanDirectionIsBackward(dir));
 	if (scan->xs_want_itup)
 		elog(ERROR, "skipidx does not support index-only scans");
-	so->ndead += scan->kill_prior_tuple;
+	if (scan->kill_prior_tuple && so->next > 0)
+		skx_am_dead_note(scan);
 	if (so->next >= so->n && !skx_am_scan_fetch_rows(scan))
 		return false;
 	so->ngiven++;

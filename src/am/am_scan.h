@@ -34,6 +34,9 @@ typedef struct SkxScan
 	int			next;			/* ... and handed out */
 	uint32	   *docs;
 	ItemPointerData *tids;
+	bool		is_pending;		/* those of pending documents, */
+	SkxSourcePlace *pending;	/* which are these */
+	const SkxView *view;		/* of a scan in no order */
 	struct SkxRanked *ranked;	/* NULL: rows come in no order */
 	SkxTopkShare *share;		/* of a ranked scan with other processes */
 	bool		asked;			/* whether this one has to do something there, */
@@ -66,13 +69,18 @@ typedef struct SkxScan
  * is_match: is it `text @@ query`, and not `text @@ ANY (queries)`?  begin
  * compiles the keys; false: no row matches.  What follows takes a view.
  * start does all that comes before the first row.
- * document adds the row of a pending document to so->tids if it matches; false:
- * there is room for no more.
+ * documents adds rows of pending documents that match to so->tids; false: there
+ * are no more.
  */
 extern bool skx_am_scan_is_match(const ScanKeyData *key);
 extern bool skx_am_scan_begin(IndexScanDesc scan);
 extern void skx_am_scan_start(IndexScanDesc scan);
-extern bool skx_am_scan_document(const SkxPendingDoc *doc, void *arg);
+extern bool skx_am_scan_documents(SkxScan *so);
+
+/*
+ * am_dead.c : the row given out last is dead to all
+ */
+extern void skx_am_dead_note(IndexScanDesc scan);
 
 /*
  * am_predicate.c : SERIALIZABLE
@@ -94,6 +102,7 @@ extern bool skx_am_ranked_start(IndexScanDesc scan);
 extern bool skx_am_ranked_idle(SkxScan *so);
 extern bool skx_am_ranked_fetch(IndexScanDesc scan);
 extern void skx_am_ranked_stop(SkxScan *so);
+extern void skx_am_ranked_note_dead(const SkxScan *so, int i);
 
 /* am_ordered.c : the same for the order of a column */
 extern bool skx_am_ordered_start(IndexScanDesc scan);

@@ -23,8 +23,18 @@ skx_count_fetch_begin(SkxCount *c)
 	skx_source_heap_begin(&c->ahead, heap);
 }
 
+static void
+skx_count_note_dead(const SkxCount *c, const SkxSegment *seg, uint32 doc)
+{
+	SkxSourcePlace place = {seg, 0, doc};
+
+	if (!c->request->snapshot->takenDuringRecovery)
+		skx_source_note_dead(c->request->index, c->request->view, &place);
+}
+
 void
-skx_count_fetch(SkxCount *c, const ItemPointerData *tids, int n)
+skx_count_fetch(SkxCount *c, const ItemPointerData *tids, int n,
+				const SkxSegment *seg, const uint32 *docs)
 {
 	const SkxCountRequest *request = c->request;
 	int			i;
@@ -37,13 +47,18 @@ skx_count_fetch(SkxCount *c, const ItemPointerData *tids, int n)
 	{
 		ItemPointerData tid = tids[i];
 		bool		again = false;
+		bool		dead = false;
 
 		CHECK_FOR_INTERRUPTS();
 		skx_source_heap_ask(&c->ahead, tids, n, i);
 		c->seen[i] = false;
 		if (!table_index_fetch_tuple(c->fetch, &tid, request->snapshot,
-									 c->row, &again, NULL))
+									 c->row, &again, &dead))
+		{
+			if (dead && docs != NULL)
+				skx_count_note_dead(c, seg, docs[i]);
 			continue;
+		}
 		pgstat_count_heap_fetch(request->index);
 		c->seen[i] = request->recheck == NULL ||
 			request->recheck(c->row, request->arg);

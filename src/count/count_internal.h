@@ -71,9 +71,11 @@ extern void skx_count_map_end(SkxCount *c);
 
 /*
  * count_fetch.c : adds those of the rows that the snapshot sees; seen[i] tells
- * whether row i is among them
+ * whether row i is among them.  Documents of a segment whose rows are dead are
+ * noted; NULL: it is not known which they are.
  */
-extern void skx_count_fetch(SkxCount *c, const ItemPointerData *tids, int n);
+extern void skx_count_fetch(SkxCount *c, const ItemPointerData *tids, int n,
+							const SkxSegment *seg, const uint32 *docs);
 extern void skx_count_fetch_end(SkxCount *c);
 
 #endif							/* SKX_COUNT_COUNT_INTERNAL_H */

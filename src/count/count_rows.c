@@ -54,7 +54,6 @@ skx_count_make_room(SkxCount *c)
 	c->tids = palloc(sizeof(ItemPointerData) * SKX_QUERY_DOCS);
 	if (c->request->taker != NULL)
 	{
-		c->other_docs = palloc(sizeof(uint32) * SKX_QUERY_DOCS);
 		c->batch = palloc(sizeof(uint32) * SKX_QUERY_DOCS);
 		c->pending = palloc(sizeof(TSVector) * SKX_QUERY_BATCH);
 		c->documents = AllocSetContextCreate(CurrentMemoryContext,
@@ -62,6 +61,15 @@ skx_count_make_room(SkxCount *c)
 											 ALLOCSET_DEFAULT_SIZES);
 	}
 	MemoryContextSwitchTo(old);
+}
+
+static void
+skx_count_make_others(SkxCount *c)
+{
+	c->others = MemoryContextAlloc(c->context, sizeof(ItemPointerData) *
+								   SKX_QUERY_DOCS);
+	c->other_docs = MemoryContextAlloc(c->context, sizeof(uint32) *
+									   SKX_QUERY_DOCS);
 }
 
 /* Tells documents of which the others that were fetched are some. */
@@ -175,11 +183,8 @@ skx_count_batch(SkxCount *c, SkxSegment *seg, int n)
 		else
 		{
 			if (c->others == NULL)
-				c->others = MemoryContextAlloc(c->context,
-											   sizeof(ItemPointerData) *
-											   SKX_QUERY_DOCS);
-			if (c->other_docs != NULL)
-				c->other_docs[nothers] = c->docs[i];
+				skx_count_make_others(c);
+			c->other_docs[nothers] = c->docs[i];
 			c->others[nothers++] = c->tids[i];
 		}
 	}
@@ -191,14 +196,14 @@ skx_count_batch(SkxCount *c, SkxSegment *seg, int n)
 		if (!skx_count_is_current(c, seg))
 		{
 			c->retired = true;
-			skx_count_fetch(c, c->tids, n);
+			skx_count_fetch(c, c->tids, n, NULL, NULL);
 			skx_count_tell(c, seg, NULL, 0, c->batch, n);
 			return;
 		}
 		c->rows += nlive;
 		c->work->mapped += nlive;
 	}
-	skx_count_fetch(c, c->others, nothers);
+	skx_count_fetch(c, c->others, nothers, seg, c->other_docs);
 	skx_count_tell(c, seg, c->docs, nlive, c->other_docs, nothers);
 }
 
@@ -327,7 +332,7 @@ skx_count_pending(SkxCount *c, SkxSource *source)
 	{
 		c->npending = 0;
 		more = skx_source_pending(source, NULL, skx_count_document, c);
-		skx_count_fetch(c, c->tids, c->npending);
+		skx_count_fetch(c, c->tids, c->npending, NULL, NULL);
 		skx_count_tell_pending(c);
 	} while (more);
 }

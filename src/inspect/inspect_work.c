@@ -22,8 +22,8 @@ skipidx_work(PG_FUNCTION_ARGS)
 {
 	const SkxSkiplistWork *nodes = &skx_skiplist_work;
 	const SkxCursorWork *lists = &skx_cursor_work;
-	Datum		values[11];
-	bool		nulls[11] = {false};
+	Datum		values[12];
+	bool		nulls[12] = {false};
 	TupleDesc	desc;
 
 	if (get_call_result_type(fcinfo, NULL, &desc) != TYPEFUNC_COMPOSITE)
@@ -39,5 +39,6 @@ skipidx_work(PG_FUNCTION_ARGS)
 	values[8] = Int64GetDatum((int64) skx_source_heap_asked);
 	values[9] = Int64GetDatum((int64) skx_segment_keys_tested);
 	values[10] = Int64GetDatum((int64) skx_source_pending_read);
+	values[11] = Int64GetDatum((int64) skx_source_dead_noted);
 	return HeapTupleGetDatum(heap_form_tuple(desc, values, nulls));
 }

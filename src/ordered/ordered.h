@@ -67,6 +67,9 @@ extern SkxOrdered *skx_ordered_begin(const SkxOrderedRequest *request);
 extern int	skx_ordered_next(SkxOrdered *ordered, const ItemPointerData **tids,
 							 const uint64 **keys);
 extern void skx_ordered_end(SkxOrdered *ordered);
+
+/* Row i of the last call is dead (skx_source_note_dead()). */
+extern void skx_ordered_note_dead(const SkxOrdered *ordered, int i);
 extern const SkxOrderedWork *skx_ordered_work(const SkxOrdered *ordered);
 
 /* How keys of a column are made that has some. */

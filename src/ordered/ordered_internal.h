@@ -12,17 +12,17 @@
 /*
  * A row, by what it is ordered by.  rank: the key, or of a descending order its
  * complement, so that ranks always ascend.  place: number of the document, of a
- * pending one its TID.
+ * pending one in its stripe.
  */
 typedef struct SkxOrderedRow
 {
 	uint64		rank;
 	uint64		place;
-	int			source;			/* segment, or SKX_ORDERED_PENDING */
+	int			source;			/* segment, or SKX_ORDERED_PENDING + stripe */
 	ItemPointerData tid;		/* when rows are handed out */
 } SkxOrderedRow;
 
-#define SKX_ORDERED_PENDING		PG_INT32_MAX
+#define SKX_ORDERED_PENDING		(1 << 30)
 
 /*
  * ordered_rows.c : the first rows found so far
@@ -95,6 +95,7 @@ struct SkxOrdered
 	SkxKey	   *keys;			/* of them */
 	struct SkxOrderedNulls *nulls;
 	ItemPointerData *tids;		/* handed out last */
+	bool		from_rows;		/* they are those of `rows` */
 	uint64	   *tid_keys;		/* their keys; NULL: not coarse */
 	int			max_tids;
 	SkxOrderedWork work;

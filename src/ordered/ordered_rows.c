@@ -2,8 +2,8 @@
  * ordered_rows.c
  *	  The first rows that a search has found.
  *
- * Rows are ordered by rank, then by segment and document, pending ones last and
- * by TID: an order without ties, so that a search can go on after any of them.
+ * Rows are ordered by rank, then by segment and document, pending ones last, by
+ * stripe and number: an order without ties, so that a search can go on after any of them.
  */
 #include "postgres.h"
 

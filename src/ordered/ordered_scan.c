@@ -215,9 +215,8 @@ skx_ordered_document(const SkxPendingDoc *doc, void *arg)
 						  key.value > part->range.most)))
 		return true;
 	row.rank = key.value ^ o->flip;
-	row.place = (uint64) ItemPointerGetBlockNumberNoCheck(&doc->tid) << 16 |
-		ItemPointerGetOffsetNumberNoCheck(&doc->tid);
-	row.source = SKX_ORDERED_PENDING;
+	row.place = doc->sequence;
+	row.source = SKX_ORDERED_PENDING + doc->stripe;
 	row.tid = doc->tid;
 	o->work.documents++;
 	if (skx_ordered_rows_want(&o->rows, &row) &&
@@ -287,7 +286,7 @@ skx_ordered_hand_out(SkxOrdered *o)
 	{
 		for (to = from + 1; to < n && rows[to].source == rows[from].source;)
 			to++;
-		if (rows[from].source != SKX_ORDERED_PENDING)
+		if (rows[from].source < SKX_ORDERED_PENDING)
 			skx_ordered_look_up(o, rows + from, to - from);
 	}
 	skx_ordered_sort(rows, n);
@@ -358,6 +357,7 @@ skx_ordered_next(SkxOrdered *o, const ItemPointerData **tids,
 	*keys = NULL;
 	while (n == 0 && o->stage != SKX_ORDERED_DONE)
 	{
+		o->from_rows = o->stage == SKX_ORDERED_VALUES;
 		if (o->stage == SKX_ORDERED_VALUES)
 		{
 			n = skx_ordered_values(o);
@@ -376,6 +376,23 @@ skx_ordered_next(SkxOrdered *o, const ItemPointerData **tids,
 	*tids = o->tids;
 	MemoryContextSwitchTo(old);
 	return n;
+}
+
+void
+skx_ordered_note_dead(const SkxOrdered *o, int i)
+{
+	const SkxOrderedRow *row;
+	SkxSourcePlace place = {0};
+
+	if (!o->from_rows)
+		return;
+	row = &o->rows.rows[i];
+	if (row->source < SKX_ORDERED_PENDING)
+		place.segment = o->source->segments[row->source];
+	else
+		place.stripe = row->source - SKX_ORDERED_PENDING;
+	place.number = row->place;
+	skx_source_note_dead(o->request.index, o->request.view, &place);
 }
 
 void

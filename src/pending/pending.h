@@ -34,7 +34,7 @@ typedef struct SkxPendingDoc
 	uint64		sequence;		/* its number there */
 	TSVector	value;			/* of the row, not to be changed; valid until
 								 * next */
-	bool		dead;			/* only seen with `last` */
+	bool		dead;			/* marked or noted; only seen with `last` */
 	int			norm;			/* of its length; -1: not known yet */
 } SkxPendingDoc;
 
@@ -60,6 +60,13 @@ extern void skx_pending_only(SkxPendingScan *scan, SkxPendingWanted wanted,
 							 void *arg);
 extern bool skx_pending_next(SkxPendingScan *scan, SkxPendingDoc *doc);
 extern void skx_pending_end(SkxPendingScan *scan);
+
+/*
+ * pending_dead.c : the row of that document of a stripe was seen to be dead to
+ * all, and the document may be left out from now on
+ */
+extern void skx_pending_note_dead(Relation rel, const SkxView *view, int which,
+								  uint64 sequence);
 
 /*
  * pending_image.c : which documents have words

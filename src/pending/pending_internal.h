@@ -5,6 +5,7 @@
 #ifndef SKX_PENDING_INTERNAL_H
 #define SKX_PENDING_INTERNAL_H
 
+#include "blkio/blkio.h"
 #include "format/format_page.h"
 #include "format/format_pending.h"
 #include "pending/pending.h"
@@ -109,6 +110,31 @@ extern SkxDiskPendingDoc *skx_pending_walk_record(SkxPendingWalk *walk);
  * for those in chains, known to be sound?
  */
 extern bool skx_pending_sound(const SkxPendingWalk *walk);
+
+/*
+ * pending_dead.c : documents of a stripe that are known to be dead, before
+ * VACUUM has marked them
+ *
+ * What is noted after begin may not be seen.
+ */
+typedef struct SkxPendingDead
+{
+	SkxBlkMarks marks;
+	uint64		groups;			/* 0: none is */
+	uint64		page;			/* 1 + that of `words`; 0: none was read */
+	bool		any;			/* it has some */
+	uint32	   *words;			/* NULL: not needed yet; palloc'd */
+} SkxPendingDead;
+
+extern void skx_pending_dead_begin(SkxPendingDead *dead, Relation rel,
+								   const SkxView *view, int which);
+extern bool skx_pending_dead_slow(SkxPendingDead *dead, uint64 sequence);
+
+static inline bool
+skx_pending_is_dead(SkxPendingDead *dead, uint64 sequence)
+{
+	return dead->groups != 0 && skx_pending_dead_slow(dead, sequence);
+}
 
 /*
  * pending_scan.c : the tsvector of the record that the walk has just passed,

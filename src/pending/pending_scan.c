@@ -30,6 +30,7 @@ struct SkxPendingScan
 	uint64		image_end;
 	int			which;			/* stripe of `walk`; -1: not begun */
 	bool		on_page;		/* the walk has a page with records left */
+	SkxPendingDead dead;		/* of that stripe */
 	SkxPendingValue value;
 	SkxPendingWalk walk;
 };
@@ -48,6 +49,7 @@ skx_pending_begin(Relation rel, const SkxView *view, const uint64 *last)
 	scan->image_next = scan->image_end = 0;
 	scan->which = -1;
 	scan->on_page = false;
+	scan->dead.words = NULL;
 	memset(&scan->value, 0, sizeof(scan->value));
 	scan->value.context = CurrentMemoryContext;
 	return scan;
@@ -172,6 +174,7 @@ skx_pending_next_stripe(SkxPendingScan *scan)
 	} while (last != NULL &&
 			 last[scan->which] <= view->stripes[scan->which].flushed_through);
 	skx_pending_walk_begin(&scan->walk, scan->rel, view, scan->which);
+	skx_pending_dead_begin(&scan->dead, scan->rel, view, scan->which);
 	if (scan->remember)
 		skx_pending_begin_image(scan);
 	if (last != NULL)
@@ -251,6 +254,7 @@ skx_pending_next(SkxPendingScan *scan, SkxPendingDoc *doc)
 	{
 		if (!skx_pending_next_any(scan, &record, doc))
 			return false;
+		doc->dead |= skx_pending_is_dead(&scan->dead, doc->sequence);
 	} while ((doc->dead && scan->last == NULL) ||
 			 (scan->wanted != NULL &&
 			  !scan->wanted(doc, scan->wanted_arg)));
@@ -264,5 +268,7 @@ skx_pending_end(SkxPendingScan *scan)
 {
 	if (scan->value.chain != NULL)
 		pfree(scan->value.chain);
+	if (scan->dead.words != NULL)
+		pfree(scan->dead.words);
 	pfree(scan);
 }

@@ -57,6 +57,8 @@ typedef struct SkxSegment
 	uint32		deletes_page;
 	uint32		deletes_clean;	/* 1 + page last seen without bits, or 0 */
 	uint32		deletes_groups; /* of pages that may have bits; 0: not read */
+	bool		dead_asked;		/* these are known: */
+	uint64		dead_groups;	/* of documents that are known to be dead */
 	int			ahead;			/* units that may be in flight, 0: none */
 	uint64		tid_reads;		/* for skx_segment_cold */
 	uint32		tid_from;		/* pages of documents from here on */
@@ -288,5 +290,15 @@ extern void skx_segment_expect_deletes(const SkxSegment *seg);
 extern int	skx_segment_drop_deleted(SkxSegment *seg, uint32 *docs, int n);
 extern void skx_segment_forget_deletes(SkxSegment *seg);
 extern uint64 skx_segment_ndeleted(SkxSegment *seg);
+
+/*
+ * segment_dead.c : documents whose rows are dead to all, and which VACUUM has
+ * not come to yet
+ *
+ * note: this one is, as its row was just seen.  drop_dead is part of
+ * drop_deleted.
+ */
+extern void skx_segment_note_dead(const SkxSegment *seg, uint32 doc);
+extern int	skx_segment_drop_dead(SkxSegment *seg, uint32 *docs, int n);
 
 #endif							/* SKX_SEGMENT_SEGMENT_H */

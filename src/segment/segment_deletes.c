@@ -165,8 +165,9 @@ skx_segment_ask_deletes(SkxSegment *seg, const uint32 *docs, int n)
 	}
 }
 
-int
-skx_segment_drop_deleted(SkxSegment *seg, uint32 *docs, int n)
+/* Those whose bits are set. */
+static int
+skx_segment_drop_marked(SkxSegment *seg, uint32 *docs, int n)
 {
 	int			kept = 0;
 	int			i = 0;
@@ -202,6 +203,13 @@ skx_segment_drop_deleted(SkxSegment *seg, uint32 *docs, int n)
 		i = next;
 	}
 	return kept;
+}
+
+int
+skx_segment_drop_deleted(SkxSegment *seg, uint32 *docs, int n)
+{
+	n = skx_segment_drop_marked(seg, docs, n);
+	return n > 0 ? skx_segment_drop_dead(seg, docs, n) : 0;
 }
 
 void

@@ -71,6 +71,23 @@ extern void skx_source_after(SkxSource *source, const uint64 *after);
 extern void skx_source_only(SkxSource *source, SkxPendingWanted wanted,
 							void *arg);
 
+/*
+ * The row of a document was seen to be dead to all snapshots of this server:
+ * searches may leave the document out from now on.  Not to be called for what
+ * was seen in a transaction that began in recovery.  Counted in dead_noted.
+ */
+typedef struct SkxSourcePlace
+{
+	const SkxSegment *segment;	/* NULL: pending, */
+	int			stripe;			/* in this one */
+	uint64		number;			/* of the document there */
+} SkxSourcePlace;
+
+extern PGDLLIMPORT uint64 skx_source_dead_noted;
+
+extern void skx_source_note_dead(Relation rel, const SkxView *view,
+								 const SkxSourcePlace *place);
+
 /* Pending documents that were handed out, in this process. */
 extern PGDLLIMPORT uint64 skx_source_pending_read;
 

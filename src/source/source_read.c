@@ -9,6 +9,7 @@
 #include "utils/memutils.h"
 
 uint64		skx_source_pending_read;
+uint64		skx_source_dead_noted;
 
 SkxSource *
 skx_source_open(Relation rel, const SkxView *view)
@@ -133,6 +134,17 @@ skx_source_pending(SkxSource *source, const uint64 *last,
 	}
 	MemoryContextSwitchTo(old);
 	return !more;
+}
+
+void
+skx_source_note_dead(Relation rel, const SkxView *view,
+					 const SkxSourcePlace *place)
+{
+	skx_source_dead_noted++;
+	if (place->segment != NULL)
+		skx_segment_note_dead(place->segment, (uint32) place->number);
+	else
+		skx_pending_note_dead(rel, view, place->stripe, place->number);
 }
 
 void

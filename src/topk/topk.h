@@ -18,6 +18,7 @@ typedef struct SkxTopkHit
 	ItemPointerData tid;
 	bool		is_null;
 	int32		sum;
+	int			at;				/* where its document is told; -1: nowhere */
 } SkxTopkHit;
 
 /* A row that others come behind, and how many came up to it, about. */
@@ -69,6 +70,9 @@ extern SkxTopk *skx_topk_begin(const SkxTopkRequest *request);
 /* The next rows, at least one; 0 at the end.  Valid until the next call. */
 extern int	skx_topk_next(SkxTopk *topk, const SkxTopkHit **hits);
 extern void skx_topk_end(SkxTopk *topk);
+
+/* The row of a hit of the last call is dead (skx_source_note_dead()). */
+extern void skx_topk_note_dead(const SkxTopk *topk, const SkxTopkHit *hit);
 
 /* What it did so far. */
 typedef struct SkxTopkWork

@@ -16,7 +16,7 @@ skx_topk_hit_tid(SkxTopk *topk, const SkxHit *hit)
 	ItemPointerData tid;
 
 	if (hit->segment < 0)
-		return topk->pending[hit->doc];
+		return topk->pending[hit->doc].tid;
 	skx_segment_tids_of(topk->segments[hit->segment].seg, &hit->doc, 1, &tid);
 	return tid;
 }
@@ -185,7 +185,7 @@ skx_topk_hits_rows(SkxTopk *topk, SkxTopkHit *rows)
 		{
 			docs[some] = hits[i + some].doc;
 			if (segment < 0)
-				tids[some] = topk->pending[docs[some]];
+				tids[some] = topk->pending[docs[some]].tid;
 		}
 		if (segment >= 0)
 			skx_segment_tids_of(topk->segments[segment].seg, docs, some, tids);
@@ -194,9 +194,33 @@ skx_topk_hits_rows(SkxTopk *topk, SkxTopkHit *rows)
 			rows[i + k].tid = tids[k];
 			rows[i + k].sum = hits[i + k].sum;
 			rows[i + k].is_null = false;
+			rows[i + k].at = i + k;
 		}
 	}
 	skx_topk_sort_rows(rows, n);
 	topk->hits.n = 0;
 	return n;
+}
+
+/* Hits stay where they were until the next search. */
+void
+skx_topk_note_dead(const SkxTopk *topk, const SkxTopkHit *row)
+{
+	const SkxHit *hit;
+	SkxSourcePlace place = {0};
+
+	if (row->at < 0)
+		return;
+	hit = &topk->hits.heap[row->at];
+	if (hit->segment >= 0)
+	{
+		place.segment = topk->segments[hit->segment].seg;
+		place.number = hit->doc;
+	}
+	else
+	{
+		place.stripe = topk->pending[hit->doc].stripe;
+		place.number = topk->pending[hit->doc].sequence;
+	}
+	skx_source_note_dead(topk->request.index, topk->request.view, &place);
 }

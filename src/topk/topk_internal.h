@@ -49,6 +49,14 @@ typedef struct SkxHits
 	SkxHit	   *heap;
 } SkxHits;
 
+/* A pending document that is a hit. */
+typedef struct SkxTopkPending
+{
+	ItemPointerData tid;
+	int			stripe;
+	uint64		sequence;
+} SkxTopkPending;
+
 typedef enum SkxTopkStage
 {
 	SKX_TOPK_SCORED,			/* rows with some of the words */
@@ -86,7 +94,7 @@ struct SkxTopk
 	SkxScoreMarks *marks;		/* of pending documents; NULL: not known */
 	int			npending;		/* those of them that are hits */
 	int			max_pending;
-	ItemPointerData *pending;
+	SkxTopkPending *pending;
 
 	SkxTopkShare *share;		/* as long as there are other processes */
 	int32		reached;		/* a sum of enough documents in all of them */

@@ -9,21 +9,26 @@
 #include "utils/memutils.h"
 
 static void
-skx_topk_pending_keep(SkxTopk *topk, const ItemPointerData *tid)
+skx_topk_pending_keep(SkxTopk *topk, const SkxPendingDoc *doc)
 {
+	SkxTopkPending *kept;
+
 	if (topk->npending == topk->max_pending)
 	{
 		topk->max_pending = Max(64, topk->max_pending * 2);
 		if (topk->pending == NULL)
 			topk->pending = MemoryContextAlloc(topk->context,
-											   sizeof(ItemPointerData) *
+											   sizeof(SkxTopkPending) *
 											   topk->max_pending);
 		else
 			topk->pending = repalloc_huge(topk->pending,
-										  sizeof(ItemPointerData) *
+										  sizeof(SkxTopkPending) *
 										  topk->max_pending);
 	}
-	topk->pending[topk->npending++] = *tid;
+	kept = &topk->pending[topk->npending++];
+	kept->tid = doc->tid;
+	kept->stripe = doc->stripe;
+	kept->sequence = doc->sequence;
 }
 
 static bool
@@ -42,7 +47,7 @@ skx_topk_pending_document(const SkxPendingDoc *doc, void *arg)
 	if (!topk->words_match &&
 		!skx_query_matches(topk->request.filter, doc->value))
 		return true;
-	skx_topk_pending_keep(topk, &doc->tid);
+	skx_topk_pending_keep(topk, doc);
 	skx_topk_hits_add(topk, &hit);
 	return true;
 }

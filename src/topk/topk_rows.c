@@ -249,6 +249,7 @@ skx_topk_rows_next(SkxTopk *topk, SkxTopkRows *rows)
 			break;
 		topk->out[n].tid = list->tids[list->at++];
 		topk->out[n].is_null = rows->nulls;
+		topk->out[n].at = -1;
 		topk->out[n++].sum = 0;
 		if (list->at == list->n)
 			skx_rows_fill(rows, list);
