@@ -2,7 +2,7 @@
 -- What follows from a condition for a column of the index: each form against the
 -- sequential scan, and the condition that the index is asked by
 --
--- Holds: planner 22, 23, 26
+-- Holds: planner 22, 23, 26, 27
 --
 SET client_min_messages = warning;
 CREATE EXTENSION IF NOT EXISTS skipidx;
@@ -124,6 +124,8 @@ SELECT cond, c.* FROM unnest(ARRAY[
 	'n = 20 OR big BETWEEN 5 AND 6 OR NOT f < 49', $$n = 20 AND (big = 1 OR name = 'n1')$$, $$n = 20 OR big = 1 AND (name = 'n1' OR name = 'n3')$$,
 	$$(n = 20 OR big = 3) AND (name = 'n1' OR kind = 'mad')$$, 'n = NULL OR big = 3', 'n = NULL OR big = ANY (ARRAY[NULL, 3])', 'n = NULL OR n > 20 AND n < 10',
 	'n = (SELECT 20) OR big = 3', 'n = 20 OR tags = ARRAY[1, 1]', $$n = 20 OR sent < date '2020-01-05'$$, $$n = 20 OR day < timestamptz '2020-01-05 07:00+00'$$,
+	$$name IS DISTINCT FROM 'n1'$$, $$n IS DISTINCT FROM 20 AND name IS DISTINCT FROM NULL$$, $$NOT (n IS DISTINCT FROM 20)$$, $$20 IS DISTINCT FROM n$$,
+	$$NOT (tags && ARRAY[1, 6]) OR n = 20$$, $$NOT (tags @> ARRAY[1] AND n > 5)$$, 'n IS DISTINCT FROM (SELECT 20)', 'n IS DISTINCT FROM big',
 	'n < 20 OR (n = 20 AND big < 10)', 'n < 20 OR (n = 21 AND big < 10)', 'n = 20 OR id = 4', 'n = 20 OR n = id', $$n = 20 OR tsv @@ 'w1'$$, $$n = 20 AND tsv @@ 'w1' OR big = 3$$,
 	$$n = 20 OR tsv @@ '!w1'$$, $$n = 20 OR tsv @@ ''$$, $$n = 20 OR tsv @@ NULL$$, $$n = 20 OR tsv @@ 'w:*'$$, $$n = 20 OR tsv @@ ANY ('{w1,!w2}')$$, $$tsv @@ 'w1' OR tsv IS NULL AND n < 9$$,
 	'n = 20 OR big = random()::int * 0 + 3', 'n = 20 OR big = (SELECT derived.id)', $$n = 20 OR name < 'n1'$$]) WITH ORDINALITY q (cond, i), compare(cond) c ORDER BY i;
@@ -311,6 +313,20 @@ SELECT cond, c.* FROM unnest(ARRAY['(n, id) < (5, 1250)', 'n < 5 OR (n = 5 AND i
 CREATE VIEW barred WITH (security_barrier) AS SELECT * FROM derived WHERE n % 2 = 0;
 SELECT cond, c.* FROM unnest(ARRAY['(n, id) < (20, 810)', 'n < 20 OR (n = 20 AND id < 810)', $$n < 20 OR (n = 20 AND id < 810 AND upper(name) > '0')$$, 'n = 20 OR n = 22']) cond,
 	compare(cond, '', 'barred') c;
+
+-- What arrays must not have; a boolean expression as a column
+CREATE TABLE forbidden AS SELECT id, tsv, n, CASE WHEN id % 11 = 0 THEN NULL WHEN id % 13 = 0 THEN '{}' WHEN id % 17 = 0 THEN '{1,NULL}' ELSE tags END AS tags FROM derived;
+CREATE INDEX forbidden_skx ON forbidden USING skipidx (tsv, tags, (n > 30));
+VACUUM ANALYZE forbidden;
+SELECT cond, c.* FROM unnest(ARRAY['NOT (tags && ARRAY[1, 6])', 'NOT (ARRAY[1] && tags)', 'NOT (tags @> ARRAY[1])', 'NOT (tags @> ARRAY[1, 2])', 'NOT (1 = ANY (tags))',
+	'tags !&& ARRAY[1]', 'NOT (tags && ARRAY[n])', 'NOT (tags && (SELECT ARRAY[1]))', 'tags IS NULL OR NOT (tags && ARRAY[1])', 'NOT (tags && ARRAY[1]) AND NOT (tags && ARRAY[2])',
+	'n > 30', 'NOT (n > 30)', '(n > 30) IS FALSE', '(n > 30) IS UNKNOWN', 'n > 31', '(n > 30) AND NOT (tags && ARRAY[1])']) WITH ORDINALITY q (cond, i), compare(cond, '', 'forbidden') c ORDER BY i;
+SELECT cond, c.* FROM unnest(ARRAY['NOT (tags && ARRAY[1, 6])', 'NOT (1 = ANY (tags))', 'n > 30', '(n > 30) IS UNKNOWN AND NOT (tags && ARRAY[1])']) WITH ORDINALITY q (cond, i),
+	compare(cond, $$ORDER BY tsv <@> 'w1 | common', id LIMIT 30$$, 'forbidden') c ORDER BY i;
+CREATE VIEW barred_arrays WITH (security_barrier) AS SELECT * FROM forbidden WHERE n % 2 = 0;
+SELECT cond, c.* FROM unnest(ARRAY['NOT (tags && ARRAY[1, 6])', 'n > 30']) cond, compare(cond, '', 'barred_arrays') c;
+DROP VIEW barred_arrays;
+DROP TABLE forbidden;
 
 -- Up to 16 arms and 16 parts an arm give a bound; more are not compared with all others
 SELECT n_arms, n_parts, c.* FROM (VALUES (16, 16), (17, 2), (2, 17), (16, 17)) v (n_arms, n_parts),

@@ -284,6 +284,9 @@ ANALYZE docs;
 SELECT cond, compare(cond) FROM unnest(ARRAY[
 	$$tags @> '{t1}'$$, $$tags @> '{t1,t3}'$$, $$tags @> '{}'$$, $$tags @> '{NULL}'$$, $$tags @> '{t1,NULL}'$$, $$tags @> '{none}'$$,
 	$$tags && '{t1,t3}'$$, $$tags && '{}'$$, $$tags && '{NULL,t1}'$$, $$tags && NULL$$,
+	$$NOT (tags && '{t1,t3}')$$, $$NOT (tags && '{}')$$, $$NOT (tags && '{NULL,t1}')$$, $$NOT (tags && '{NULL}')$$, $$NOT (tags && NULL)$$,
+	$$NOT (tags @> '{t1}')$$, $$NOT ('{t1}' <@ tags)$$, $$NOT (tags @> '{t1,t3}')$$, $$NOT (tags @> '{}')$$, $$NOT (tags @> '{NULL}')$$,
+	$$'t1' <> ALL (tags)$$, $$NULL <> ALL (tags)$$, $$tags !&& '{t1,z}'$$, $$'{t1,z}' !&& tags$$, $$NOT (nums && '{2,4}')$$, $$NOT (days && '{2020-01-02}')$$,
 	$$tags = '{}'$$, $$tags = '{t1,t1,z}'$$, $$tags = '{t1,t1,NULL}'$$, $$tags = '{NULL}'$$, $$tags = '{z,t1,t1}'$$,
 	$$tags IS NULL$$, $$tags IS NOT NULL$$, $$'t1' = ANY (tags)$$, $$NULL = ANY (tags)$$, $$'t1' = ALL (tags)$$, $$'t1' <> ANY (tags)$$,
 	$$tags <@ '{t1,z}'$$, $$'{t1}' <@ tags$$,

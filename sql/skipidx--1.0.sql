@@ -513,13 +513,34 @@ DEFAULT FOR TYPE pg_catalog.anyenum USING skipidx FAMILY enum_ops AS
 	FUNCTION 1 (pg_catalog.anyenum) skipidx_canonical(pg_catalog.anyenum);
 
 -- Elements are values of the default operator class of their type.
+-- The planner writes `a !&& b` in place of `NOT (a && b)`, which is no operator.
+CREATE FUNCTION skipidx_disjoint(pg_catalog.anyarray, pg_catalog.anyarray)
+RETURNS pg_catalog.bool
+AS 'MODULE_PATHNAME'
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+
+COMMENT ON FUNCTION skipidx_disjoint(pg_catalog.anyarray, pg_catalog.anyarray) IS
+	'implementation of !&& operator';
+
+CREATE OPERATOR !&& (
+	LEFTARG = pg_catalog.anyarray,
+	RIGHTARG = pg_catalog.anyarray,
+	FUNCTION = skipidx_disjoint,
+	COMMUTATOR = !&&,
+	RESTRICT = pg_catalog.neqsel,
+	JOIN = pg_catalog.neqjoinsel);
+
+COMMENT ON OPERATOR !&& (pg_catalog.anyarray, pg_catalog.anyarray) IS
+	'have no element in common';
+
 CREATE OPERATOR FAMILY array_ops USING skipidx;
 
 CREATE OPERATOR CLASS array_ops
 DEFAULT FOR TYPE pg_catalog.anyarray USING skipidx FAMILY array_ops AS
 	OPERATOR 3 pg_catalog.= (pg_catalog.anyarray, pg_catalog.anyarray),
 	OPERATOR 6 pg_catalog.&& (pg_catalog.anyarray, pg_catalog.anyarray),
-	OPERATOR 7 pg_catalog.@> (pg_catalog.anyarray, pg_catalog.anyarray);
+	OPERATOR 7 pg_catalog.@> (pg_catalog.anyarray, pg_catalog.anyarray),
+	OPERATOR 9 !&& (pg_catalog.anyarray, pg_catalog.anyarray);
 
 --
 -- A look at an index, and at what reading it cost.  Counts change under the

@@ -26,7 +26,7 @@
 /* SKX_STRATEGY_DISJUNCTION		4	   tsvector @@| skipidx_disjunction */
 
 /* Of all of them. */
-#define SKX_NSTRATEGIES			SKX_STRATEGY_DIFFERS
+#define SKX_NSTRATEGIES			SKX_STRATEGY_DISJOINT
 
 /* Parsed reloptions. */
 typedef struct SkxOptions

@@ -80,7 +80,8 @@ skx_am_validate_strategy(Form_pg_amop amop)
 	if (amop->amoplefttype == ANYARRAYOID)
 		return amop->amopstrategy == SKX_STRATEGY_EQUAL ||
 			amop->amopstrategy == SKX_STRATEGY_OVERLAPS ||
-			amop->amopstrategy == SKX_STRATEGY_CONTAINS;
+			amop->amopstrategy == SKX_STRATEGY_CONTAINS ||
+			amop->amopstrategy == SKX_STRATEGY_DISJOINT;
 	return amop->amopstrategy == SKX_STRATEGY_EQUAL ||
 		amop->amopstrategy == SKX_STRATEGY_DIFFERS ||
 		skx_intake_is_range(amop->amopstrategy);

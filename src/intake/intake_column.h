@@ -31,6 +31,7 @@
 #define SKX_STRATEGY_OVERLAPS	6	/* array && array */
 #define SKX_STRATEGY_CONTAINS	7	/* array @> array */
 #define SKX_STRATEGY_DIFFERS	8	/* <> */
+#define SKX_STRATEGY_DISJOINT	9	/* array !&& array */
 
 /* Of a scalar type: below a value, above it, or it, too? */
 static inline bool

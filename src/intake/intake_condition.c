@@ -235,6 +235,12 @@ skx_intake_compares_array(Relation index, int column, StrategyNumber strategy,
 			c->kind = SKX_CONDITION_ANY;
 		return;
 	}
+	if (strategy == SKX_STRATEGY_DISJOINT)
+	{
+		c->kind = SKX_CONDITION_WITHOUT;
+		skx_intake_add_kind(c, column, SKX_VALUE_NULL);
+		return;
+	}
 	c->lossy = strategy == SKX_STRATEGY_EQUAL;
 	if (strategy == SKX_STRATEGY_CONTAINS && missing > 0)
 		return;
@@ -297,7 +303,8 @@ skx_intake_compares_any_array(Relation index, int column,
 		if (skx_intake_add_array(&one, c))
 			continue;
 		c->kind = SKX_CONDITION_WITHOUT;
-		c->lossy = strategy == SKX_STRATEGY_EQUAL;
+		c->lossy = strategy == SKX_STRATEGY_EQUAL ||
+			strategy == SKX_STRATEGY_DISJOINT;
 		c->n = 0;
 		skx_intake_add_kind(c, column, SKX_VALUE_NULL);
 		return;

@@ -42,8 +42,9 @@ extern SkxPendingScan *skx_pending_begin(Relation rel, const SkxView *view,
 										 const uint64 *last);
 
 /*
- * Takes documents that this session has read several times from its memory,
- * and only what has come since from the list.
+ * For queries: takes documents that this session has read several times from its
+ * memory, and only what has come since from the list; those whose rows were
+ * noted to be dead are as dead as those that VACUUM has marked.
  */
 extern void skx_pending_remember(SkxPendingScan *scan);
 

@@ -49,7 +49,7 @@ skx_pending_begin(Relation rel, const SkxView *view, const uint64 *last)
 	scan->image_next = scan->image_end = 0;
 	scan->which = -1;
 	scan->on_page = false;
-	scan->dead.words = NULL;
+	memset(&scan->dead, 0, sizeof(scan->dead));
 	memset(&scan->value, 0, sizeof(scan->value));
 	scan->value.context = CurrentMemoryContext;
 	return scan;
@@ -174,9 +174,11 @@ skx_pending_next_stripe(SkxPendingScan *scan)
 	} while (last != NULL &&
 			 last[scan->which] <= view->stripes[scan->which].flushed_through);
 	skx_pending_walk_begin(&scan->walk, scan->rel, view, scan->which);
-	skx_pending_dead_begin(&scan->dead, scan->rel, view, scan->which);
 	if (scan->remember)
+	{
+		skx_pending_dead_begin(&scan->dead, scan->rel, view, scan->which);
 		skx_pending_begin_image(scan);
+	}
 	if (last != NULL)
 		scan->walk.limit = Min(scan->walk.limit, last[scan->which] + 1);
 	scan->image_end = Min(scan->image_end, scan->walk.limit);

@@ -12,7 +12,6 @@
 #include "am/am.h"
 #include "catalog/pg_operator.h"
 #include "catalog/pg_type.h"
-#include "commands/defrem.h"
 #include "compat/compat.h"
 #include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
@@ -128,19 +127,6 @@ skx_planner_match_bool(const SkxIndexColumn *key, Node *clause)
 	}
 }
 
-/* An array whose elements are taken for another type, of the same bytes. */
-static Node *
-skx_planner_uncoerced(Node *array)
-{
-	ArrayCoerceExpr *coerced = (ArrayCoerceExpr *) array;
-	RelabelType *element;
-
-	if (!IsA(array, ArrayCoerceExpr) || !IsA(coerced->elemexpr, RelabelType))
-		return array;
-	element = (RelabelType *) coerced->elemexpr;
-	return IsA(element->arg, CaseTestExpr) ? (Node *) coerced->arg : array;
-}
-
 Node *
 skx_planner_array(PlannerInfo *root, List *elements, Oid type, Oid collation)
 {
@@ -154,58 +140,6 @@ skx_planner_array(PlannerInfo *root, List *elements, Oid type, Oid collation)
 	return eval_const_expressions(root, (Node *) array);
 }
 
-/* ARRAY[value], of the type of `column`. */
-static Node *
-skx_planner_one_element(PlannerInfo *root, Node *value, Node *column)
-{
-	Oid			element = get_element_type(exprType(column));
-
-	if (exprType(value) != element)
-		value = (Node *) makeRelabelType((Expr *) value, element, -1,
-										 exprCollation(value),
-										 COERCE_IMPLICIT_CAST);
-	return skx_planner_array(root, list_make1(value), exprType(column),
-							 exprCollation(column));
-}
-
-/*
- * `value = ANY (column)` of an array is `column @> ARRAY[value]`, if the
- * operator is the equality of its elements' operator class.
- */
-static RestrictInfo *
-skx_planner_match_element(const SkxIndexColumn *key, ScalarArrayOpExpr *op)
-{
-	Node	   *value = linitial(op->args);
-	Oid			element = get_element_type(exprType(lsecond(op->args)));
-	Node	   *column = skx_planner_uncoerced(lsecond(op->args));
-	Oid			operator =
-		get_opfamily_member(key->index->opfamily[key->column], ANYARRAYOID,
-							ANYARRAYOID, SKX_STRATEGY_CONTAINS);
-	Oid			class;
-	Node	   *array;
-
-	if (!OidIsValid(operator) || !OidIsValid(element) ||
-		exprType(value) != element || !skx_planner_is_column(key, column) ||
-		!skx_planner_is_comparand(key, value) ||
-		(OidIsValid(key->index->indexcollations[key->column]) &&
-		 key->index->indexcollations[key->column] != op->inputcollid))
-		return NULL;
-	class = GetDefaultOpClass(element, key->index->relam);
-	if (!OidIsValid(class) ||
-		class != GetDefaultOpClass(get_element_type(exprType(column)),
-								   key->index->relam) ||
-		get_op_opfamily_strategy(op->opno, get_opclass_family(class)) !=
-		SKX_STRATEGY_EQUAL)
-		return NULL;
-	array = skx_planner_one_element(key->root, value, column);
-	return make_simple_restrictinfo(key->root,
-									make_opclause(operator, BOOLOID, false,
-												  (Expr *) column,
-												  (Expr *) array,
-												  InvalidOid,
-												  op->inputcollid));
-}
-
 static RestrictInfo *
 skx_planner_match_array(const SkxIndexColumn *key, RestrictInfo *rinfo)
 {
@@ -214,7 +148,7 @@ skx_planner_match_array(const SkxIndexColumn *key, RestrictInfo *rinfo)
 	if (!op->useOr)
 		return NULL;
 	if (key->index->opcintype[key->column] == ANYARRAYOID)
-		return skx_planner_match_element(key, op);
+		return skx_planner_match_element(key, op, SKX_STRATEGY_CONTAINS);
 	if (skx_planner_is_column(key, linitial(op->args)) &&
 		skx_planner_has_operator(key, op->opno, op->inputcollid) &&
 		skx_planner_is_comparand(key, lsecond(op->args)))
@@ -226,7 +160,10 @@ static RestrictInfo *
 skx_planner_match_column(const SkxIndexColumn *key, RestrictInfo *rinfo)
 {
 	Node	   *clause = (Node *) rinfo->clause;
+	RestrictInfo *qual = skx_planner_match_bool(key, clause);
 
+	if (qual != NULL)
+		return qual;
 	if (IsA(clause, OpExpr))
 		return skx_planner_match_operator(key, rinfo);
 	if (IsA(clause, ScalarArrayOpExpr))
@@ -235,7 +172,7 @@ skx_planner_match_column(const SkxIndexColumn *key, RestrictInfo *rinfo)
 		return !((NullTest *) clause)->argisrow &&
 			skx_planner_is_column(key, (Node *) ((NullTest *) clause)->arg) ?
 			rinfo : NULL;
-	return skx_planner_match_bool(key, clause);
+	return NULL;
 }
 
 /* What a condition asks of the column; *lossy: more rows have that. */

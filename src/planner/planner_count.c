@@ -164,7 +164,8 @@ skx_planner_may_recheck(const IndexOptInfo *index, int column,
 	if (index->opcintype[column] == ANYARRAYOID)
 		return strategy == SKX_STRATEGY_EQUAL ||
 			(IsA(qual, ScalarArrayOpExpr) &&
-			 strategy == SKX_STRATEGY_CONTAINS);
+			 (strategy == SKX_STRATEGY_CONTAINS ||
+			  strategy == SKX_STRATEGY_DISJOINT));
 	return column > 0 && skx_intake_is_range(strategy) &&
 		skx_intake_may_mix(family, left, right);
 }

@@ -387,14 +387,16 @@ RestrictInfo *
 skx_planner_derive(const SkxIndexColumn *key, const RestrictInfo *rinfo,
 				   bool *lossy)
 {
-	RestrictInfo *same = is_orclause(rinfo->clause) ?
-		skx_planner_any_of(key, rinfo) : NULL;
+	RestrictInfo *same;
 
-	*lossy = same == NULL;
+	*lossy = false;
+	same = is_orclause(rinfo->clause) ? skx_planner_any_of(key, rinfo) :
+		skx_planner_disjoint(key, rinfo, lossy);
 	/* the text has no order, and arrays have none that an index knows */
 	if (same != NULL || key->column == 0 ||
 		key->index->opcintype[key->column] == ANYARRAYOID)
 		return same;
+	*lossy = true;
 	if (IsA(rinfo->clause, RowCompareExpr))
 		return skx_planner_row_bound(key, rinfo);
 	if (is_orclause(rinfo->clause))
@@ -405,5 +407,7 @@ skx_planner_derive(const SkxIndexColumn *key, const RestrictInfo *rinfo,
 bool
 skx_planner_is_derived(const RestrictInfo *rinfo)
 {
-	return IsA(rinfo->clause, RowCompareExpr) || is_orclause(rinfo->clause);
+	return IsA(rinfo->clause, RowCompareExpr) ||
+		IsA(rinfo->clause, DistinctExpr) ||
+		is_orclause(rinfo->clause) || is_notclause(rinfo->clause);
 }

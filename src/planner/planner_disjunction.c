@@ -6,8 +6,9 @@
  * condition on a column of the index or a conjunction of such.  The server makes
  * bitmaps of arms, which have no order.  An index is asked for all of them by
  * one key, `text @@| disjunction`, so that its searches, orders and counts have
- * it, too.  The first column stands there for the index as a whole.  A row cannot be tested by the key, as EvalPlanQual does: where there are
- * rows, they are tested by the condition itself.
+ * it, too.  The first column stands there for the index as a whole.  A row
+ * cannot be tested by the key, as EvalPlanQual does: where there are rows, they
+ * are tested by the condition itself.
  */
 #include "postgres.h"
 
@@ -232,18 +233,52 @@ skx_planner_meets(SkxArms *arms)
 												  InvalidOid, InvalidOid));
 }
 
+/*
+ * `column IS DISTINCT FROM value` is met by NULL and by all that differs, if the
+ * value is not NULL.
+ */
+static List *
+skx_planner_distinct_arms(const DistinctExpr *distinct)
+{
+	Node	   *value = lsecond(distinct->args);
+	Oid			differs = get_negator(distinct->opno);
+	NullTest   *test = makeNode(NullTest);
+
+	if (!OidIsValid(differs) || !IsA(value, Const) ||
+		((Const *) value)->constisnull)
+		return NIL;
+	test->arg = linitial(distinct->args);
+	test->nulltesttype = IS_NULL;
+	test->location = -1;
+	return list_make2(make_opclause(differs, BOOLOID, false,
+									linitial(distinct->args),
+									(Expr *) value, InvalidOid,
+									distinct->inputcollid), test);
+}
+
+/* NIL: the condition is no disjunction. */
+static List *
+skx_planner_arms(const RestrictInfo *rinfo)
+{
+	if (is_orclause(rinfo->clause))
+		return ((BoolExpr *) rinfo->clause)->args;
+	return IsA(rinfo->clause, DistinctExpr) ?
+		skx_planner_distinct_arms((DistinctExpr *) rinfo->clause) : NIL;
+}
+
 RestrictInfo *
 skx_planner_disjunction(PlannerInfo *root, IndexOptInfo *index,
 						RestrictInfo *rinfo)
 {
 	SkxArms		arms = {{root, index, 0},.exact = true};
+	List	   *parts = skx_planner_arms(rinfo);
 	RestrictInfo *qual;
 	ListCell   *lc;
 
-	if (!is_orclause(rinfo->clause))
+	if (parts == NIL)
 		return NULL;
 	skx_intake_pack_begin(&arms.packed);
-	foreach(lc, ((BoolExpr *) rinfo->clause)->args)
+	foreach(lc, parts)
 	{
 		if (!skx_planner_add_arm(&arms, lfirst(lc)))
 			return NULL;

@@ -126,6 +126,21 @@ extern bool skx_planner_takes_more(IndexOptInfo *index, List *clauses);
 extern Node *skx_planner_column_expr(const IndexOptInfo *index, int column);
 
 /*
+ * planner_arrays.c
+ *
+ * match_element: `value = ANY (column)`, CONTAINS, or `value <> ALL (column)`,
+ * DISJOINT, as that comparison of the column with ARRAY[value]; NULL: it is
+ * not such.  disjoint: what the condition forbids arrays to have; *lossy: not
+ * only they do not meet it.
+ */
+extern RestrictInfo *skx_planner_match_element(const SkxIndexColumn *key,
+											   ScalarArrayOpExpr *op,
+											   int strategy);
+extern RestrictInfo *skx_planner_disjoint(const SkxIndexColumn *key,
+										  const RestrictInfo *rinfo,
+										  bool *lossy);
+
+/*
  * planner_light.c
  *
  * known_query: of `document @@ query`, if it is a constant; NULL: it is not, or

@@ -269,14 +269,14 @@ my %makers = (
 		return one_of("tenant = $value", "tenant = ($value)::int8", "($value)::int2 = tenant",
 			"tenant IN ($value, 3, 4)", "tenant = ANY ('{NULL,$value,$value}'::int8[])", 'tenant = NULL',
 			'tenant = ANY (NULL::int[])', ranges('tenant', $value, '2::int8', '99'),
-			"tenant <> $value", "tenant <> 2::int8", "tenant NOT IN (1, $value)", "tenant <> ALL ('{3,4,5}'::int8[])", "tenant <> ANY ('{$value}')",
+			"tenant <> $value", "tenant IS DISTINCT FROM $value", "tenant <> 2::int8", "tenant NOT IN (1, $value)", "tenant <> ALL ('{3,4,5}'::int8[])", "tenant <> ANY ('{$value}')",
 			"tenant < ANY ('{NULL,$value,-2}'::int8[])", "tenant >= ANY ('{9,$value}'::int2[])");
 	},
 	category => sub {
 		my $value = quoted($_[0] // 'none');
 
 		return one_of("category = $value", "category = $value\::varchar", "category IN ($value, 'a', 'c1')",
-			"category <> $value", "category NOT IN ($value, 'a', 'c1')");
+			"category <> $value", "category NOT IN ($value, 'a', 'c1')", "category IS DISTINCT FROM $value");
 	},
 	tags => sub {
 		my @tags = shuffled_tags($_[0]);
@@ -286,7 +286,8 @@ my %makers = (
 
 		return one_of("tags = $all", "tags = $all", 'tags = ' . quoted($_[0] // '{}'), "tags @> $part", "tags && $part",
 			"tags @> $all", "tags && $all", "$one = ANY (tags)", q{tags = '{}'}, q{tags @> '{}'}, q{tags && '{}'},
-			q{tags = '{NULL}'}, q{tags @> '{NULL}'});
+			q{tags = '{NULL}'}, q{tags @> '{NULL}'},
+			"NOT (tags && $part)", "NOT (tags @> '{none}')", "NOT (tags && $all)", "$one <> ALL (tags)", "tags !&& '{none}'");
 	},
 	flag => sub { return one_of('flag', 'NOT flag', 'flag IS TRUE', 'flag IS FALSE', 'flag = true', 'flag = false',
 		'flag IS UNKNOWN', 'flag IS NOT UNKNOWN') },

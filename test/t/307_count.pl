@@ -125,7 +125,7 @@ sub condition
 {
 	return '((' . condition() . ') OR (' . condition() . '))' if rand() < 0.15;
 	return one_of('tenant = ' . int rand 9, 'tenant IN (1, 3)', 'tenant BETWEEN 2 AND 4', 'tenant IS NULL', 'tenant > 5', 'tenant <> 3', 'tenant NOT IN (1, 2, 7)',
-		q{tags @> '{t1}'}, q{tags && '{t1,t2}'}, q{tags = '{t1}'}, q{'t3' = ANY (tags)}, 'flag', 'NOT flag', 'flag IS NOT NULL',
+		q{tags @> '{t1}'}, q{tags && '{t1,t2}'}, q{NOT (tags && '{t1,t2}')}, 'tenant IS DISTINCT FROM 3', q{tags = '{t1}'}, q{'t3' = ANY (tags)}, 'flag', 'NOT flag', 'flag IS NOT NULL',
 		'v IS NULL', "v @@ '" . text_query() . "'", "v @@ ANY ('{wa,xe3}'::tsquery[])");
 }
 

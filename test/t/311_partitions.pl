@@ -205,7 +205,7 @@ sub condition
 {
 	return '((' . condition() . ') OR (' . condition() . '))' if rand() < 0.15;
 	return one_of('tenant = ' . int rand 9, 'tenant IN (1, 3)', 'tenant BETWEEN 2 AND 4', 'tenant IS NULL', 'tenant <> 3', 'amount > 5', 'loose NOT IN (1, 3)', 'loose = 1',
-		q{tags @> '{t1}'}, q{tags && '{t1,t2}'}, q{'t3' = ANY (tags)}, "name = 'a'", "lower(name) = 'a'", 'name IS NOT NULL', 'part = 2', 'part IN (1, 3)');
+		q{tags @> '{t1}'}, q{tags && '{t1,t2}'}, q{NOT (tags @> '{t1}')}, q{'t3' = ANY (tags)}, "name = 'a'", "lower(name) = 'a'", 'name IS NOT NULL', 'part = 2', 'part IN (1, 3)');
 }
 
 sub asked
