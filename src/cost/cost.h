@@ -5,6 +5,7 @@
 #ifndef SKX_COST_COST_H
 #define SKX_COST_COST_H
 
+#include "intake/intake_disjunction.h"
 #include "manifest/manifest.h"
 #include "nodes/pathnodes.h"
 #include "pending/pending.h"
@@ -53,9 +54,9 @@ extern double skx_cost_share(PlannerInfo *root, const SkxCostIndex *index,
 extern double skx_cost_length(PlannerInfo *root, Relation index);
 extern uint64 skx_cost_first(double rows);
 
-/* cost_query.c : is it one key for conditions on several columns? */
-extern bool skx_cost_is_disjunction(const IndexOptInfo *index,
-									const IndexClause *clause);
+/* cost_query.c : what a key for conditions on several columns asks; NULL: other */
+extern const SkxDisjunction *skx_cost_disjunction(const IndexOptInfo *index,
+												  const IndexClause *clause);
 
 /*
  * cost_rows.c : how far a column of the index (from 0) follows the order of the

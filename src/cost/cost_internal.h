@@ -77,6 +77,7 @@ typedef struct SkxCosting
 								 * prefixes */
 	bool		phrase;			/* is the operand that is looked up one of a
 								 * phrase? */
+	Cost		charged;		/* to gather bits, as disjunctions tell */
 	double		gathered;		/* work before the first row: their lists, */
 	double		gathered_pages; /* and what is read for that */
 	SkxSource  *source;			/* NULL: nothing was read */

@@ -213,15 +213,23 @@ skx_cost_conditions(SkxCosting *c, List *quals, int column)
 	}
 }
 
-bool
-skx_cost_is_disjunction(const IndexOptInfo *index, const IndexClause *clause)
+/* Its values may be open: then it is the first argument of a function. */
+const SkxDisjunction *
+skx_cost_disjunction(const IndexOptInfo *index, const IndexClause *clause)
 {
 	const RestrictInfo *qual = linitial_node(RestrictInfo, clause->indexquals);
+	const OpExpr *op = (const OpExpr *) qual->clause;
+	Node	   *value;
 
-	return clause->indexcol == 0 && IsA(qual->clause, OpExpr) &&
-		get_op_opfamily_strategy(((OpExpr *) qual->clause)->opno,
-								 index->opfamily[0]) ==
-		SKX_STRATEGY_DISJUNCTION;
+	if (!clause->lossy || clause->indexcol != 0 || !IsA(op, OpExpr) ||
+		get_op_opfamily_strategy(op->opno, index->opfamily[0]) !=
+		SKX_STRATEGY_DISJUNCTION)
+		return NULL;
+	value = lsecond(op->args);
+	if (IsA(value, FuncExpr))
+		value = linitial(((FuncExpr *) value)->args);
+	return (const SkxDisjunction *)
+		DatumGetPointer(castNode(Const, value)->constvalue);
 }
 
 void
@@ -233,12 +241,17 @@ skx_cost_queries(SkxCosting *c)
 	foreach(lc, path->indexclauses)
 	{
 		IndexClause *clause = lfirst_node(IndexClause, lc);
+		const SkxDisjunction *any = skx_cost_disjunction(path->indexinfo,
+														 clause);
 
-		/* the planner knows of each arm what the index does */
-		if (skx_cost_is_disjunction(path->indexinfo, clause))
-			c->unknown = lappend(c->unknown, clause->rinfo);
-		else
+		if (any == NULL)
+		{
 			skx_cost_conditions(c, clause->indexquals, clause->indexcol);
+			continue;
+		}
+		/* the planner knows of each arm what the index does */
+		c->unknown = lappend(c->unknown, clause->rinfo);
+		c->charged += any->gather;
 	}
 	if (path->indexorderbys != NIL)
 		c->ranking = skx_cost_ranking(c->root,

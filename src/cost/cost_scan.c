@@ -219,6 +219,7 @@ skx_cost_estimate(PlannerInfo *root, IndexPath *path, double loop_count,
 		c.rows = c.likely;
 	}
 	estimate->first = skx_cost_price(&c, &scan, loop_count, &costs);
+	arguments += c.charged;
 	estimate->startup = arguments + costs.indexStartupCost;
 	total = costs.indexTotalCost + skx_cost_refuse_index_only(path);
 	estimate->total = arguments + Max(total, costs.indexStartupCost);

@@ -159,5 +159,6 @@ skipidx_bind_values(PG_FUNCTION_ARGS)
 							skx_intake_packed_value(packed) : (Datum) 0);
 		packed = skx_intake_next_packed(packed);
 	}
-	PG_RETURN_POINTER(skx_intake_pack_end(&out, open->exact != 0));
+	PG_RETURN_POINTER(skx_intake_pack_end(&out, open->exact != 0,
+										  open->gather));
 }

@@ -59,12 +59,13 @@ skx_intake_pack(StringInfo out, SkxPackedCondition packed, Datum value)
 }
 
 SkxDisjunction *
-skx_intake_pack_end(StringInfo out, bool exact)
+skx_intake_pack_end(StringInfo out, bool exact, double gather)
 {
 	SkxDisjunction *disjunction = (SkxDisjunction *) out->data;
 
 	SET_VARSIZE(disjunction, out->len);
 	disjunction->exact = exact;
+	disjunction->gather = (float4) gather;
 	return disjunction;
 }
 

@@ -43,6 +43,8 @@ typedef struct SkxDisjunction
 	int16		exact;			/* do all documents meet it whose rows do, and
 								 * no others?  Else rows have to be looked at. */
 	int16		on_text;		/* does it have a query? */
+	float4		gather;			/* what it costs, as the planner counts, to
+								 * gather bits for its queries; 0: none are */
 } SkxDisjunction;
 
 static inline const SkxPackedCondition *
@@ -67,7 +69,8 @@ skx_intake_next_packed(const SkxPackedCondition *packed)
 extern void skx_intake_pack_begin(StringInfo out);
 extern void skx_intake_pack(StringInfo out, SkxPackedCondition packed,
 							Datum value);
-extern SkxDisjunction *skx_intake_pack_end(StringInfo out, bool exact);
+extern SkxDisjunction *skx_intake_pack_end(StringInfo out, bool exact,
+										   double gather);
 extern Datum skx_intake_packed_value(const SkxPackedCondition *packed);
 
 /* What documents have to have of it in the index that it was made for. */

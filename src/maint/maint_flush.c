@@ -279,12 +279,15 @@ skx_maint_flush_lock(const SkxOperation *op)
 /*
  * Blocks to reserve for a flush of so many bytes: more than it will need when
  * it is an insert's, which could not wait for the lock to reserve more, or
- * when it must not fail for lack of more; all of it for an optional flush.
+ * when it must not fail for lack of more; all of it for an optional flush.  None
+ * where all documents are dead: a full disk must not keep them.
  */
 static uint32
 skx_maint_flush_blocks(uint64 nbytes, uint32 block_size,
 					   const SkxMaintOptions *options, SkxManifestWait wait)
 {
+	if (nbytes == 0)
+		return 0;
 	if (wait == SKX_WAIT_NEVER || options->certain)
 		nbytes += nbytes / 2;
 	else if (wait == SKX_WAIT_ALL)
@@ -359,15 +362,22 @@ skx_maint_flush(Relation index, const SkxMaintOptions *options, uint64 budget,
 												  ALLOCSET_DEFAULT_SIZES);
 	MemoryContext old = MemoryContextSwitchTo(context);
 	SkxView    *view = skx_maint_view(index, wait);
-	uint64		nbytes = skx_pending_bytes(index, view);
+	SkxPendingTotals totals;
+	uint64		nbytes;
 	SkxOperation *op = NULL;
 	bool		done = false;
 
 	Assert(!skx_manifest_locked(index, AccessShareLock));
 	budget = Min(budget, SKX_FLUSH_MOST);
-	if (nbytes > 0)
+	skx_pending_totals(index, view, &totals, NULL);
+	nbytes = Min(totals.nbytes, budget);
+	/* a document that comes meanwhile may need more */
+	if (totals.ndead == totals.ndocs && wait != SKX_WAIT_NEVER &&
+		!options->certain)
+		nbytes = 0;
+	if (totals.nbytes > 0)
 		op = skx_manifest_begin(index, SKX_OPERATION_FLUSH,
-								skx_maint_flush_blocks(Min(nbytes, budget),
+								skx_maint_flush_blocks(nbytes,
 													   view->meta.block_size,
 													   options, wait),
 								wait, options->certain ? WARNING : ERROR);

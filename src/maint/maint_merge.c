@@ -344,7 +344,8 @@ skx_maint_merge_work(SkxMaintMerge *m, const SkxMaintOptions *options,
 
 /*
  * Blocks to reserve: all that a merge needs that can be done without, and more
- * when it must not fail for want of more; for others it can reserve later.
+ * when it must not fail for want of more; for others it can reserve later.  None
+ * where no document is left, so that a full disk does not keep what is dead.
  */
 static uint32
 skx_maint_merge_blocks(const SkxMaintMerge *m, const SkxMaintOptions *options,
@@ -352,6 +353,8 @@ skx_maint_merge_blocks(const SkxMaintMerge *m, const SkxMaintOptions *options,
 {
 	uint32		block_size = m->inputs.meta.block_size;
 
+	if (m->ndeleted == m->ndocs)
+		return 0;
 	/* one that is written anew is as large as it was; it should lie low */
 	if (options->certain)
 		return skx_maint_blocks(m->bytes + m->bytes / (m->n == 1 ? 8 : 2),

@@ -24,6 +24,7 @@
 #include "nodes/nodeFuncs.h"
 #include "optimizer/clauses.h"
 #include "optimizer/optimizer.h"
+#include "optimizer/pathnode.h"
 #include "optimizer/restrictinfo.h"
 #include "planner/planner_internal.h"
 #include "query/query.h"
@@ -41,6 +42,7 @@ typedef struct SkxArms
 	StringInfoData packed;
 	List	   *open;			/* values that are no constants */
 	bool		exact;			/* without a look at rows */
+	Cost		gather;			/* of bits */
 } SkxArms;
 
 /* What is on the right of a condition on a column; NULL: nothing. */
@@ -98,15 +100,25 @@ skx_planner_add_qual(SkxArms *arms, const Expr *qual)
 }
 
 /*
- * Is it a condition that an index gathers bits for?  Then the arms are left to
- * bitmaps, which are charged for that.
+ * What it costs to gather bits for a condition: as much as a scan that has none
+ * but that; 0: none are gathered.
  */
-static bool
-skx_planner_is_heavy(const RestrictInfo *qual)
+static Cost
+skx_planner_gather_cost(SkxArms *arms, RestrictInfo *qual)
 {
 	TSQuery		query = skx_planner_known_query(qual);
+	IndexClause *clause;
+	IndexPath  *path;
 
-	return query != NULL && skx_query_may_gather(query);
+	if (query == NULL || !skx_query_may_gather(query))
+		return 0;
+	clause = makeNode(IndexClause);
+	clause->rinfo = qual;
+	clause->indexquals = list_make1(qual);
+	path = create_index_path(arms->key.root, arms->key.index,
+							 list_make1(clause), NIL, NIL, NIL,
+							 ForwardScanDirection, false, NULL, 1.0, false);
+	return path->indextotalcost;
 }
 
 /* What an arm, or a part of one, asks of a column. */
@@ -125,11 +137,11 @@ skx_planner_add_part(SkxArms *arms, Node *part)
 		return false;
 	foreach(lc, quals)
 	{
-		const RestrictInfo *qual = lfirst_node(RestrictInfo, lc);
+		RestrictInfo *qual = lfirst_node(RestrictInfo, lc);
 
-		if (skx_planner_is_heavy(qual) ||
-			!skx_planner_add_qual(arms, qual->clause))
+		if (!skx_planner_add_qual(arms, qual->clause))
 			return false;
+		arms->gather += skx_planner_gather_cost(arms, qual);
 	}
 	return true;
 }
@@ -198,7 +210,8 @@ static Expr *
 skx_planner_disjunction_value(SkxArms *arms, Oid type)
 {
 	SkxDisjunction *disjunction = skx_intake_pack_end(&arms->packed,
-													  arms->exact);
+													  arms->exact,
+													  arms->gather);
 	Const	   *constant = makeConst(type, -1, InvalidOid, -1,
 									 PointerGetDatum(disjunction), false,
 									 false);
@@ -291,26 +304,10 @@ skx_planner_disjunction(PlannerInfo *root, IndexOptInfo *index,
 	return qual;
 }
 
-/* What the index is asked, with values open; NULL: by another condition. */
-static const SkxDisjunction *
-skx_planner_asked(const IndexOptInfo *index, const IndexClause *clause)
-{
-	const RestrictInfo *qual = linitial_node(RestrictInfo, clause->indexquals);
-	Node	   *value;
-
-	if (!clause->lossy || !skx_cost_is_disjunction(index, clause))
-		return NULL;
-	value = lsecond(((OpExpr *) qual->clause)->args);
-	if (IsA(value, FuncExpr))
-		value = linitial(((FuncExpr *) value)->args);
-	return (const SkxDisjunction *)
-		DatumGetPointer(castNode(Const, value)->constvalue);
-}
-
 bool
 skx_planner_is_answered(const IndexOptInfo *index, const IndexClause *clause)
 {
-	const SkxDisjunction *asked = skx_planner_asked(index, clause);
+	const SkxDisjunction *asked = skx_cost_disjunction(index, clause);
 
 	return asked == NULL ? !clause->lossy : asked->exact != 0;
 }
@@ -323,10 +320,27 @@ skx_planner_untested(const IndexOptInfo *index, const List *clauses)
 
 	foreach(lc, clauses)
 	{
-		const SkxDisjunction *asked = skx_planner_asked(index, lfirst(lc));
+		const SkxDisjunction *asked = skx_cost_disjunction(index,
+														   lfirst(lc));
 
 		if (asked == NULL || !asked->on_text)
 			untested = lappend(untested, lfirst(lc));
 	}
 	return untested;
+}
+
+List *
+skx_planner_ungathered(const IndexOptInfo *index, List *clauses)
+{
+	List	   *left = NIL;
+	ListCell   *lc;
+
+	foreach(lc, clauses)
+	{
+		const SkxDisjunction *asked = skx_cost_disjunction(index, lfirst(lc));
+
+		if (asked == NULL || asked->gather <= 0)
+			left = lappend(left, lfirst(lc));
+	}
+	return left;
 }

@@ -45,7 +45,8 @@ skx_planner_is_divisible(const Path *path, double share,
 		skx_planner_is_ours(index->indexinfo) &&
 		skx_planner_is_worth((path->total_cost - path->startup_cost) * share,
 							 SKX_PLANNER_WORTH_ROWS) &&
-		!skx_planner_may_gather(index->indexclauses, NULL);
+		!skx_planner_may_gather(index->indexinfo, index->indexclauses,
+								NULL);
 }
 
 /*

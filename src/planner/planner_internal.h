@@ -150,8 +150,11 @@ extern RestrictInfo *skx_planner_disjoint(const SkxIndexColumn *key,
  * are, and what the others ask for beside that.
  */
 extern TSQuery skx_planner_known_query(const RestrictInfo *qual);
-extern bool skx_planner_may_gather(const List *clauses, const OpExpr *ranked);
-extern List *skx_planner_light_clauses(PlannerInfo *root, const List *clauses);
+extern bool skx_planner_may_gather(const IndexOptInfo *index,
+								   const List *clauses, const OpExpr *ranked);
+extern List *skx_planner_light_clauses(PlannerInfo *root,
+									   const IndexOptInfo *index,
+									   const List *clauses);
 
 /*
  * planner_derived.c
@@ -175,13 +178,16 @@ extern bool skx_planner_is_derived(const RestrictInfo *rinfo);
  * key on the first one; NULL: it is none, or the index does not answer it.  Rows
  * are to be tested all the same.
  * is_answered: does the index alone answer the condition?  untested: conditions
- * but for disjunctions with a query, by which rows are tested at length.
+ * but for disjunctions with a query, by which rows are tested at length;
+ * ungathered: but for those that bits are gathered for.
  */
 extern RestrictInfo *skx_planner_disjunction(PlannerInfo *root,
 											 IndexOptInfo *index,
 											 RestrictInfo *rinfo);
 extern bool skx_planner_is_answered(const IndexOptInfo *index,
 									const IndexClause *clause);
+extern List *skx_planner_ungathered(const IndexOptInfo *index,
+									List *clauses);
 extern List *skx_planner_untested(const IndexOptInfo *index,
 								  const List *clauses);
 

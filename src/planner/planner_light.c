@@ -10,6 +10,7 @@
 #include "postgres.h"
 
 #include "catalog/pg_type_d.h"
+#include "cost/cost.h"
 #include "nodes/makefuncs.h"
 #include "optimizer/restrictinfo.h"
 #include "planner/planner_internal.h"
@@ -35,9 +36,14 @@ skx_planner_known_query(const RestrictInfo *qual)
  * condition is that any of the same words is there.
  */
 static bool
-skx_planner_gathers(const IndexClause *clause, const OpExpr *ranked)
+skx_planner_gathers(const IndexOptInfo *index, const IndexClause *clause,
+					const OpExpr *ranked)
 {
+	const SkxDisjunction *any = skx_cost_disjunction(index, clause);
 	ListCell   *lc;
+
+	if (any != NULL)
+		return any->gather > 0;
 
 	foreach(lc, clause->indexquals)
 	{
@@ -55,13 +61,14 @@ skx_planner_gathers(const IndexClause *clause, const OpExpr *ranked)
 }
 
 bool
-skx_planner_may_gather(const List *clauses, const OpExpr *ranked)
+skx_planner_may_gather(const IndexOptInfo *index, const List *clauses,
+					   const OpExpr *ranked)
 {
 	ListCell   *lc;
 
 	foreach(lc, clauses)
 	{
-		if (skx_planner_gathers(lfirst_node(IndexClause, lc), ranked))
+		if (skx_planner_gathers(index, lfirst_node(IndexClause, lc), ranked))
 			return true;
 	}
 	return false;
@@ -95,7 +102,8 @@ skx_planner_lighter(PlannerInfo *root, const IndexClause *whole)
 }
 
 List *
-skx_planner_light_clauses(PlannerInfo *root, const List *clauses)
+skx_planner_light_clauses(PlannerInfo *root, const IndexOptInfo *index,
+						  const List *clauses)
 {
 	List	   *light = NIL;
 	ListCell   *lc;
@@ -104,7 +112,7 @@ skx_planner_light_clauses(PlannerInfo *root, const List *clauses)
 	{
 		IndexClause *clause = lfirst_node(IndexClause, lc);
 
-		if (skx_planner_gathers(clause, NULL))
+		if (skx_planner_gathers(index, clause, NULL))
 			clause = skx_planner_lighter(root, clause);
 		if (clause != NULL)
 			light = lappend(light, clause);

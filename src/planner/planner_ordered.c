@@ -343,9 +343,10 @@ skx_planner_add_column(PlannerInfo *root, RelOptInfo *rel,
 	List	   *clauses = skx_planner_index_clauses(root, index);
 
 	skx_planner_add_sorted(root, rel, index, clauses, column, key);
-	if (skx_planner_may_gather(clauses, NULL))
+	if (skx_planner_may_gather(index, clauses, NULL))
 		skx_planner_add_sorted(root, rel, index,
-							   skx_planner_light_clauses(root, clauses),
+							   skx_planner_light_clauses(root, index,
+														 clauses),
 							   column, key);
 }
 

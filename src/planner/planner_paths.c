@@ -67,20 +67,33 @@ skx_planner_has_path(RelOptInfo *rel, IndexOptInfo *index, List *clauses,
 	return false;
 }
 
-/* A path by the first key, unless the planner has made it. */
+static void
+skx_planner_add_ranked(PlannerInfo *root, RelOptInfo *rel, IndexOptInfo *index,
+					   List *clauses, OpExpr *distance)
+{
+	add_path(rel, (Path *)
+			 create_index_path(root, index, clauses,
+							   list_make1(distance), list_make1_int(0),
+							   list_make1(linitial(root->query_pathkeys)),
+							   ForwardScanDirection, false,
+							   rel->lateral_relids, 1.0, false));
+}
+
+/*
+ * Paths by the first key, unless the planner has made them: with all conditions,
+ * and without disjunctions that bits would be gathered for.
+ */
 static void
 skx_planner_add_ordered(PlannerInfo *root, RelOptInfo *rel,
 						IndexOptInfo *index, OpExpr *distance)
 {
 	List	   *clauses = skx_planner_index_clauses(root, index);
+	List	   *ungathered = skx_planner_ungathered(index, clauses);
 
 	if (!skx_planner_has_path(rel, index, clauses, 1))
-		add_path(rel, (Path *)
-				 create_index_path(root, index, clauses,
-								   list_make1(distance), list_make1_int(0),
-								   list_make1(linitial(root->query_pathkeys)),
-								   ForwardScanDirection, false,
-								   rel->lateral_relids, 1.0, false));
+		skx_planner_add_ranked(root, rel, index, clauses, distance);
+	if (list_length(ungathered) < list_length(clauses))
+		skx_planner_add_ranked(root, rel, index, ungathered, distance);
 }
 
 /* The same by several processes. */
@@ -144,15 +157,18 @@ static void
 skx_planner_add_plain(PlannerInfo *root, RelOptInfo *rel, IndexOptInfo *index)
 {
 	List	   *clauses = skx_planner_index_clauses(root, index);
+	List	   *untested = skx_planner_untested(index, clauses);
 	List	   *light;
 
-	/* the server's bitmaps of arms know rows that need no test */
-	clauses = skx_planner_untested(index, clauses);
 	if (clauses != NIL && skx_planner_takes_more(index, clauses))
 		skx_planner_add_taking(root, rel, index, clauses);
-	if (!skx_planner_may_gather(clauses, NULL))
+	/* bitmaps of arms, by the server, know rows that need no test */
+	if (list_length(untested) < list_length(clauses) && untested != NIL &&
+		skx_planner_takes_more(index, untested))
+		skx_planner_add_taking(root, rel, index, untested);
+	if (!skx_planner_may_gather(index, clauses, NULL))
 		return;
-	light = skx_planner_light_clauses(root, clauses);
+	light = skx_planner_light_clauses(root, index, clauses);
 	if (light != NIL)
 		skx_planner_add_taking(root, rel, index, light);
 }
@@ -370,7 +386,7 @@ skx_planner_shared(RelOptInfo *rel, const CustomPath *whole, Cost divided,
 		const IndexPath *path = lfirst_node(IndexPath, lc);
 
 		/* each process would gather for itself */
-		if (skx_planner_may_gather(path->indexclauses,
+		if (skx_planner_may_gather(path->indexinfo, path->indexclauses,
 								   path->indexorderbys == NIL ? NULL :
 								   linitial_node(OpExpr, path->indexorderbys)))
 			return NULL;

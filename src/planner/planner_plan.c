@@ -292,7 +292,7 @@ skx_planner_discarding(const IndexPath *path, List *conditions)
 	{
 		const IndexClause *clause = lfirst_node(IndexClause, lc);
 
-		if (skx_cost_is_disjunction(path->indexinfo, clause))
+		if (skx_cost_disjunction(path->indexinfo, clause) != NULL)
 			discarding = list_delete_ptr(discarding, clause->rinfo->clause);
 	}
 	return discarding;

@@ -49,7 +49,7 @@ skx_planner_ask_clause(PlannerInfo *root, IndexOptInfo *index,
 	if (clause == NULL)
 		return false;
 	if (clause->lossy || list_length(clause->indexquals) > 1 ||
-		skx_cost_is_disjunction(index, clause))
+		skx_cost_disjunction(index, clause) != NULL)
 	{
 		*share = -1;
 		return true;

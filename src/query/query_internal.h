@@ -85,6 +85,7 @@ typedef struct SkxOpening
 	uint32		span;			/* what a bitmap has room for: documents, */
 	uint32		nnext;			/* and lexemes whose next ones it knows */
 	int			most_clauses;	/* SKX_OPEN_CLAUSES, or _FEW */
+	int			gather_clauses; /* SKX_GATHER_CLAUSES, or _ASKED */
 	uint32		nphrases;		/* of the query */
 	uint32	   *nopened;		/* lists of prefixes that were opened */
 	bool		rest;			/* only asked about documents, some of them */
@@ -99,6 +100,16 @@ typedef struct SkxOpening
  * hold, and read their pages anew in each window.
  */
 #define SKX_GATHER_CLAUSES	128
+
+/*
+ * A rest, which is asked about documents, gathers disjunctions of more than this
+ * as soon as asking its clauses one by one has cost as much: to ask one about a
+ * document takes the time of so many postings that are gathered, and to open a
+ * list the time of so many.
+ */
+#define SKX_GATHER_ASKED	16
+#define SKX_GATHER_ASK		8
+#define SKX_GATHER_OPEN		256
 
 /*
  * Clauses of a conjunction or disjunction of more are not even opened together:
@@ -144,7 +155,9 @@ typedef struct SkxIter
 	uint32		met;			/* keys to look at for all of them, about, */
 	const SkxQueryNode *node;	/* and what it was opened for */
 	struct SkxRangeEnds *ends;	/* OR of a range of coarse keys */
-	uint32		span;			/* OR: what its bitmap has room for */
+	uint32		span;			/* OR: what its bitmap has room for; */
+	int			most_asked;		/* clauses that are asked one by one, */
+	uint64		asked;			/* and how often they were */
 	struct SkxPhrase *phrase;
 	uint32	   *scratch;		/* SKX_QUERY_BATCH documents, for OR, NOT */
 	struct SkxHeld *held;		/* not cheap: candidates for reading positions */

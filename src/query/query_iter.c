@@ -470,18 +470,62 @@ skx_query_subtract(uint32 *docs, int n, const uint32 *other, int nother)
 }
 
 /*
+ * Makes bits of what a disjunction matches from the window on, of as much as
+ * there is room for; in the end its clauses are not needed any more.
+ */
+static void
+skx_query_gather(SkxIter *it, uint32 window)
+{
+	int			i;
+
+	if (it->range == NULL)
+		it->range = skx_query_range_clauses(it->seg, it->span, it->children,
+											it->nchildren);
+	if (skx_query_range_reach(it->range, window))
+		return;
+	for (i = 0; i < it->nchildren; i++)
+		skx_query_close(it->children[i]);
+	it->nchildren = 0;
+	it->kind = SKX_NODE_BITMAP;
+}
+
+/*
+ * Is a disjunction gathered that is to be asked about n documents?  Once its
+ * clauses have been asked for as long as gathering takes, it is: so it never
+ * takes twice as long as if the number of questions had been known before.
+ */
+static bool
+skx_query_is_gathered(SkxIter *it, int n)
+{
+	if (it->range != NULL)
+		return true;
+	if (it->most_asked == 0 || it->nchildren <= it->most_asked || !it->cheap)
+		return false;
+	it->asked += (uint64) n * it->nchildren;
+	return it->asked * SKX_GATHER_ASK >
+		(uint64) it->steps + it->seg->header.ndocs / 64 +
+		(uint64) it->nchildren * SKX_GATHER_OPEN;
+}
+
+/*
  * Each child looks at what no child before it has matched.
  */
 static int
 skx_query_filter_or(SkxIter *it, uint32 *docs, int n)
 {
-	uint32	   *scratch = skx_query_scratch(it);
+	uint32	   *scratch;
 	uint64		matched[SKX_WINDOW_WORDS];
 	int			left = n;
 	int			kept = 0;
 	int			c;
 	int			i;
 
+	if (skx_query_is_gathered(it, n))
+	{
+		skx_query_gather(it, docs[0]);
+		return skx_query_range_filter(it->range, docs, n);
+	}
+	scratch = skx_query_scratch(it);
 	memset(matched, 0, sizeof(matched));
 	for (c = 0; c < it->nchildren && left > 0; c++)
 	{
@@ -592,26 +636,6 @@ skx_query_fill_not(SkxIter *it, uint32 window, uint64 *bits)
 		else if (base < ndocs)
 			bits[w] |= ~other[w] & ((UINT64CONST(1) << (ndocs - base)) - 1);
 	}
-}
-
-/*
- * Makes bits of what a disjunction matches from the window on, of as much as
- * there is room for; in the end its clauses are not needed any more.
- */
-static void
-skx_query_gather(SkxIter *it, uint32 window)
-{
-	int			i;
-
-	if (it->range == NULL)
-		it->range = skx_query_range_clauses(it->seg, it->span, it->children,
-											it->nchildren);
-	if (skx_query_range_reach(it->range, window))
-		return;
-	for (i = 0; i < it->nchildren; i++)
-		skx_query_close(it->children[i]);
-	it->nchildren = 0;
-	it->kind = SKX_NODE_BITMAP;
 }
 
 void

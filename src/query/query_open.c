@@ -427,6 +427,7 @@ skx_query_join_negations(const SkxOpening *o, SkxIter *it)
 	int			n = 0;
 	SkxIter    *any;
 	uint64		cost = 0;
+	uint64		steps = 0;
 	int			i;
 
 	while (n < most && negations[n]->cheap)
@@ -435,16 +436,19 @@ skx_query_join_negations(const SkxOpening *o, SkxIter *it)
 		return;
 	any = skx_query_iter(it->seg, SKX_NODE_OR, 0);
 	any->span = o->span;
+	any->most_asked = o->gather_clauses;
 	any->children = palloc(sizeof(SkxIter *) * n);
 	for (i = 0; i < n; i++)
 	{
 		any->children[any->nchildren++] = negations[i]->children[0];
 		cost += negations[i]->children[0]->cost;
+		steps += negations[i]->children[0]->steps;
 		negations[i]->nchildren = 0;
 		if (i > 0)
 			skx_query_close(negations[i]);
 	}
 	any->cost = Min(cost, it->seg->header.ndocs);
+	any->steps = Min(steps, PG_UINT32_MAX);
 	negations[0]->children[0] = any;
 	negations[0]->nchildren = 1;
 	negations[0]->cost = it->seg->header.ndocs - any->cost;
@@ -728,6 +732,7 @@ skx_query_open_or(const SkxOpening *o, const SkxQueryNode *node)
 	int			i;
 
 	it->span = o->span;
+	it->most_asked = o->gather_clauses;
 	it->children = palloc_extended(sizeof(SkxIter *) *
 								   ((Size) node->nchildren + 1),
 								   MCXT_ALLOC_HUGE);

@@ -107,7 +107,7 @@ skx_range_count(SkxOpening *o, const SkxQueryNode *node)
 	if (node->kind == SKX_NODE_OR)
 		negations = node->nchildren;
 	return n + (prefixes || many) +
-		(negations > Min(SKX_GATHER_CLAUSES, o->most_clauses));
+		(negations > Min(o->gather_clauses, o->most_clauses));
 }
 
 void
@@ -120,6 +120,7 @@ skx_query_range_plan(SkxOpening *o)
 
 	o->most_clauses = skx_range_lexemes(o->query->root) > SKX_OPEN_LEXEMES ?
 		SKX_OPEN_FEW : SKX_OPEN_CLAUSES;
+	o->gather_clauses = o->rest ? SKX_GATHER_ASKED : SKX_GATHER_CLAUSES;
 	o->nphrases = 0;
 	o->reopens = false;
 	n = Max(skx_range_count(o, o->query->root), 1);

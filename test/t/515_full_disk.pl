@@ -210,6 +210,23 @@ is($s->raw("CREATE INDEX docs_v ON docs USING skipidx (v, id) WITH (block_size =
 	recovers('inserts', 'SELECT add(50) \g /dev/null' . "\nINSERT INTO docs (v) SELECT v FROM long");
 }
 
+# To remove what is dead takes no pages but those of a root, be it in segments or
+# pending.
+for my $state ('segments', 'segments, and pending')
+{
+	prepare(segments => 4);
+	$disk->fill(0);
+	connect_to();
+	insert_all() if $state =~ /pending/;
+	$s->value('DELETE FROM docs');
+	# some transactions later what was freed may be used again
+	$s->raw('VACUUM (INDEX_CLEANUP ON) docs; SELECT pg_current_xact_id() \g /dev/null' . "\n") for 1 .. 3;
+	is(stat_of('ndocs'), 0, "$state: no document is left on a full disk");
+	is(stat_of('segments'), 0, "$state: nor a segment");
+	is($s->raw('INSERT INTO docs (v) SELECT v FROM words LIMIT 20'), '', "$state: rows can be inserted");
+	recovers("all dead, $state", 'SELECT add(50) \g /dev/null');
+}
+
 # ---- the flush of an insert ----
 
 # The session stays: its stripe of the list has pages for more rows.
