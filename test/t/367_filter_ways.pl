@@ -203,6 +203,31 @@ INSERT INTO docs SELECT id + 90000, v, half, tenth, rare, tags, price - 5, at FR
 SQL
 ranges_agree('deleted, two segments, pending');
 
+# Many alternatives are asked one by one no longer than it takes to gather them:
+# of so many documents that the search goes by its words.
+$s->value(<<'SQL');
+CREATE FUNCTION part(i int) RETURNS float8 LANGUAGE sql IMMUTABLE AS 'SELECT (hashint4(i) & 1048575) / 1048576.0';
+CREATE UNLOGGED TABLE many (id int, v tsvector, owner int, pub bool) WITH (autovacuum_enabled = off);
+INSERT INTO many SELECT i, format('w%s w%s', floor(exp(part(i) * 9)), floor(exp(part(-i) * 9)))::tsvector,
+	floor(exp(part(i + 2000000) * 10)), i % 200 = 0 FROM generate_series(1, 1000000) i;
+CREATE INDEX many_v ON many USING skipidx (v, owner, pub) WITH (proximity = 0);
+VACUUM ANALYZE many;
+SQL
+for my $k (12, 100, 300, 1000)
+{
+	my $filter = 'pub OR owner IN (' . join(',', map { $_ * 19 % 20000 } 1 .. $k) . ')';
+	my $before = $s->value('SELECT candidates FROM skipidx_work()');
+	my $ids = $s->value("SELECT array_agg(id ORDER BY id) FROM (SELECT id FROM many WHERE $filter ORDER BY v <@> 'w1 | w2'::tsquery, id LIMIT 10) r");
+	my $asked = $s->value('SELECT candidates FROM skipidx_work()') - $before;
+
+	note "$k alternatives: $asked questions";
+	cmp_ok($asked, '<', 2_000_000, "$k alternatives: asked no longer than gathering them takes");
+	$s->value('SET enable_seqscan = on; SET enable_sort = on; SET enable_indexscan = off');
+	is($s->value("SELECT array_agg(id ORDER BY id) FROM (SELECT id FROM many WHERE $filter ORDER BY v <@> 'w1 | w2'::tsquery, id LIMIT 10) r"),
+		$ids, "$k alternatives: the rows");
+	$s->value('SET enable_seqscan = off; SET enable_sort = off; SET enable_indexscan = on');
+}
+
 $s->close;
 $node->stop;
 done_testing();
