@@ -3,7 +3,7 @@
 # get a part, from both sides, and by the rows.  A range is asked of documents,
 # and none of these are looked at where it has none.
 #
-# Holds: topk 1, 9
+# Holds: query 10; topk 1, 9
 
 use strict;
 use warnings;
