@@ -14,6 +14,7 @@
 #include "postgres.h"
 
 #include "blkio/blkio_cache.h"
+#include "blkio/blkio_marks.h"
 
 /* No plane of a segment has this bit. */
 #define SKX_BLK_MARKS_PLANE		0x100

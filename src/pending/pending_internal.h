@@ -5,7 +5,7 @@
 #ifndef SKX_PENDING_INTERNAL_H
 #define SKX_PENDING_INTERNAL_H
 
-#include "blkio/blkio.h"
+#include "blkio/blkio_marks.h"
 #include "format/format_page.h"
 #include "format/format_pending.h"
 #include "pending/pending.h"

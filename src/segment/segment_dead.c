@@ -16,6 +16,7 @@
  */
 #include "postgres.h"
 
+#include "blkio/blkio_marks.h"
 #include "segment/segment.h"
 
 static void
