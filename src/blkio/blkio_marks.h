@@ -9,9 +9,10 @@
 
 /*
  * Numbers of one set, each marked or not, of which the cache keeps pages like
- * those of segments, and drops them like those.  Without a cache no number is marked.  `plane` tells sets of one
- * segment apart; `locator` is the file that the numbers are of, since a copy
- * of an index has the other names in common with the original.
+ * those of segments, and drops them like those.  Without a cache no number is
+ * marked.  `plane` tells sets of one segment apart; `locator` is the file that
+ * the numbers are of, since a copy of an index has the other names in common
+ * with the original.
  *
  * groups: of which pages some number may be marked, a bit for those with the
  * same remainder (SkxBlkMarksGroup); 0: none is.  drop takes the marked ones
