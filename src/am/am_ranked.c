@@ -121,7 +121,7 @@ static SkxRankedDead skx_ranked_dead[SKX_RANKED_PLACES];
 #define SKX_RANKED_LEAST	0.05
 
 static SkxRankedDead *
-skx_am_ranked_share(Oid index)
+skx_am_ranked_dead(Oid index)
 {
 	SkxRankedDead *dead = &skx_ranked_dead[index % SKX_RANKED_PLACES];
 
@@ -143,7 +143,7 @@ skx_am_ranked_learn(const SkxScan *so)
 		unseen = Max(unseen, so->ngiven - so->wanted);
 	if (so->ngiven == 0)
 		return;
-	dead = skx_am_ranked_share(so->index);
+	dead = skx_am_ranked_dead(so->index);
 	dead->share += SKX_RANKED_RECENT *
 		((double) unseen / so->ngiven - dead->share);
 }
@@ -155,7 +155,7 @@ skx_am_ranked_learn(const SkxScan *so)
 static uint64
 skx_am_ranked_more(Relation index, uint64 wanted)
 {
-	double		dead = skx_am_ranked_share(RelationGetRelid(index))->share;
+	double		dead = skx_am_ranked_dead(RelationGetRelid(index))->share;
 	double		more;
 
 	if (wanted == 0 || wanted > PG_UINT32_MAX)

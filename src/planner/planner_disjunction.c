@@ -312,35 +312,32 @@ skx_planner_is_answered(const IndexOptInfo *index, const IndexClause *clause)
 	return asked == NULL ? !clause->lossy : asked->exact != 0;
 }
 
-List *
-skx_planner_untested(const IndexOptInfo *index, const List *clauses)
+/* But for disjunctions with a query, or for those that bits are gathered for. */
+static List *
+skx_planner_others(const IndexOptInfo *index, List *clauses, bool gathered)
 {
-	List	   *untested = NIL;
-	ListCell   *lc;
-
-	foreach(lc, clauses)
-	{
-		const SkxDisjunction *asked = skx_cost_disjunction(index,
-														   lfirst(lc));
-
-		if (asked == NULL || !asked->on_text)
-			untested = lappend(untested, lfirst(lc));
-	}
-	return untested;
-}
-
-List *
-skx_planner_ungathered(const IndexOptInfo *index, List *clauses)
-{
-	List	   *left = NIL;
+	List	   *others = NIL;
 	ListCell   *lc;
 
 	foreach(lc, clauses)
 	{
 		const SkxDisjunction *asked = skx_cost_disjunction(index, lfirst(lc));
 
-		if (asked == NULL || asked->gather <= 0)
-			left = lappend(left, lfirst(lc));
+		if (asked == NULL ||
+			!(gathered ? asked->gather > 0 : asked->on_text != 0))
+			others = lappend(others, lfirst(lc));
 	}
-	return left;
+	return others;
+}
+
+List *
+skx_planner_untested(const IndexOptInfo *index, List *clauses)
+{
+	return skx_planner_others(index, clauses, false);
+}
+
+List *
+skx_planner_ungathered(const IndexOptInfo *index, List *clauses)
+{
+	return skx_planner_others(index, clauses, true);
 }

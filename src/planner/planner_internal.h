@@ -189,7 +189,7 @@ extern bool skx_planner_is_answered(const IndexOptInfo *index,
 extern List *skx_planner_ungathered(const IndexOptInfo *index,
 									List *clauses);
 extern List *skx_planner_untested(const IndexOptInfo *index,
-								  const List *clauses);
+								  List *clauses);
 
 /*
  * planner_joined.c : scans by conditions that join, of which the server does not

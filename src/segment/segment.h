@@ -296,9 +296,10 @@ extern uint64 skx_segment_ndeleted(SkxSegment *seg);
  * not come to yet
  *
  * note: this one is, as its row was just seen.  drop_dead is part of
- * drop_deleted.
+ * drop_deleted, for documents of one page of delete bits.
  */
 extern void skx_segment_note_dead(const SkxSegment *seg, uint32 doc);
-extern int	skx_segment_drop_dead(SkxSegment *seg, uint32 *docs, int n);
+extern int	skx_segment_drop_dead(SkxSegment *seg, uint32 page, uint32 *docs,
+								  int n);
 
 #endif							/* SKX_SEGMENT_SEGMENT_H */

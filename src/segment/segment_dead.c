@@ -19,6 +19,9 @@
 #include "blkio/blkio_marks.h"
 #include "segment/segment.h"
 
+StaticAssertDecl(SKX_BLK_MARKS == SKX_DELETES_PER_PAGE,
+				 "pages of notes and of delete bits are of the same documents");
+
 static void
 skx_segment_dead_marks(const SkxSegment *seg, SkxBlkMarks *marks)
 {
@@ -40,32 +43,16 @@ skx_segment_note_dead(const SkxSegment *seg, uint32 doc)
 
 /* What is noted after the first call is not looked for. */
 int
-skx_segment_drop_dead(SkxSegment *seg, uint32 *docs, int n)
+skx_segment_drop_dead(SkxSegment *seg, uint32 page, uint32 *docs, int n)
 {
 	SkxBlkMarks marks;
-	int			kept = 0;
-	int			i = 0;
 
-	if (seg->dead_asked && seg->dead_groups == 0)
+	if (seg->dead_asked && (seg->dead_groups & SkxBlkMarksGroup(page)) == 0)
 		return n;
 	skx_segment_dead_marks(seg, &marks);
 	if (!seg->dead_asked)
 		seg->dead_groups = skx_blkio_marks_groups(&marks);
 	seg->dead_asked = true;
-	while (i < n)
-	{
-		uint32		page = docs[i] / SKX_BLK_MARKS;
-		int			next = i + 1;
-		int			some;
-
-		while (next < n && docs[next] / SKX_BLK_MARKS == page)
-			next++;
-		some = next - i;
-		if (seg->dead_groups & SkxBlkMarksGroup(page))
-			some = skx_blkio_marks_drop(&marks, page, docs + i, some);
-		memmove(docs + kept, docs + i, sizeof(uint32) * some);
-		kept += some;
-		i = next;
-	}
-	return kept;
+	return seg->dead_groups & SkxBlkMarksGroup(page) ?
+		skx_blkio_marks_drop(&marks, page, docs, n) : n;
 }

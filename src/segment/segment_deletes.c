@@ -103,7 +103,7 @@ skx_segment_deletes_bits(const SkxSegment *seg)
  * Drops the deleted ones among docs, all of which lie on the locked page.
  */
 static int
-skx_segment_drop_on_page(SkxSegment *seg, uint32 *docs, int n, uint32 *out)
+skx_segment_drop_on_page(const SkxSegment *seg, uint32 *docs, int n)
 {
 	const uint8 *bits = skx_segment_deletes_bits(seg);
 	uint32		first = seg->deletes_page * SKX_DELETES_PER_PAGE;
@@ -114,7 +114,7 @@ skx_segment_drop_on_page(SkxSegment *seg, uint32 *docs, int n, uint32 *out)
 	{
 		uint32		bit = docs[i] - first;
 
-		out[kept] = docs[i];
+		docs[kept] = docs[i];
 		kept += (bits[bit / 8] >> (bit % 8) & 1) == 0;
 	}
 	return kept;
@@ -165,9 +165,23 @@ skx_segment_ask_deletes(SkxSegment *seg, const uint32 *docs, int n)
 	}
 }
 
-/* Those whose bits are set. */
+/* Drops those of a page whose bits are set. */
 static int
-skx_segment_drop_marked(SkxSegment *seg, uint32 *docs, int n)
+skx_segment_drop_marked(SkxSegment *seg, uint32 page, uint32 *docs, int n)
+{
+	if (seg->deletes_clean == page + 1 ||
+		(page > 0 && !skx_segment_may_delete(seg, page)))
+		return n;
+	if (skx_segment_lock_deletes(seg, page, BUFFER_LOCK_SHARE))
+		n = skx_segment_drop_on_page(seg, docs, n);
+	else
+		seg->deletes_clean = page + 1;
+	LockBuffer(seg->deletes, BUFFER_LOCK_UNLOCK);
+	return n;
+}
+
+int
+skx_segment_drop_deleted(SkxSegment *seg, uint32 *docs, int n)
 {
 	int			kept = 0;
 	int			i = 0;
@@ -178,38 +192,17 @@ skx_segment_drop_marked(SkxSegment *seg, uint32 *docs, int n)
 	{
 		uint32		page = docs[i] / SKX_DELETES_PER_PAGE;
 		int			next = i + 1;
-		bool		any = true;
+		int			some;
 
 		while (next < n && docs[next] / SKX_DELETES_PER_PAGE == page)
 			next++;
-		if (seg->deletes_clean == page + 1 ||
-			(page > 0 && !skx_segment_may_delete(seg, page)))
-			any = false;
-		else
-		{
-			any = skx_segment_lock_deletes(seg, page, BUFFER_LOCK_SHARE);
-			if (any)
-				kept += skx_segment_drop_on_page(seg, docs + i, next - i,
-												 docs + kept);
-			else
-				seg->deletes_clean = page + 1;
-			LockBuffer(seg->deletes, BUFFER_LOCK_UNLOCK);
-		}
-		if (!any)
-		{
-			memmove(docs + kept, docs + i, sizeof(uint32) * (next - i));
-			kept += next - i;
-		}
+		some = skx_segment_drop_marked(seg, page, docs + i, next - i);
+		some = skx_segment_drop_dead(seg, page, docs + i, some);
+		memmove(docs + kept, docs + i, sizeof(uint32) * some);
+		kept += some;
 		i = next;
 	}
 	return kept;
-}
-
-int
-skx_segment_drop_deleted(SkxSegment *seg, uint32 *docs, int n)
-{
-	n = skx_segment_drop_marked(seg, docs, n);
-	return n > 0 ? skx_segment_drop_dead(seg, docs, n) : 0;
 }
 
 void

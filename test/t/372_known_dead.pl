@@ -180,6 +180,16 @@ for my $way (sort keys %ways)
 $a->value('VACUUM docs');
 
 # nor does anything depend on a cache being in use
+for my $method (qw(buffered direct uring uring_direct))
+{
+	$b->value("SET skipidx.io_method = '$method'");
+	$a->value("CALL hit(7, 20)");
+	for my $way (sort keys %ways)
+	{
+		same($b, $way, $method);
+		is(same($b, $way, "$method, again"), 0, "$method, $way: noted");
+	}
+}
 $b->value("SET skipidx.io_method = 'shared_buffers'");
 same($b, $_, 'through shared buffers') for sort keys %ways;
 
