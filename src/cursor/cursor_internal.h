@@ -30,8 +30,6 @@ typedef struct SkxCursorPlaces
 	/* of all others: where they are */
 	SkxPositionAddress start;	/* of the sub-block */
 	bool		ready;			/* that is known */
-	int			nsums;			/* of those: */
-	uint16		sums[SKX_SUBBLOCK]; /* positions of the postings before */
 
 	/* reading them */
 	SkxBlkRef	ref;
@@ -43,6 +41,9 @@ typedef struct SkxCursorPlaces
 								 * the one that was read from on */
 	int			n;				/* in the decoded block; 0: none decoded */
 	uint32	   *deltas;
+
+	int			nsums;			/* of those: */
+	uint16		sums[SKX_SUBBLOCK]; /* positions of the postings before */
 } SkxCursorPlaces;
 
 /* What is read ahead for a list (cursor_ahead.c). */
@@ -81,6 +82,7 @@ typedef struct SkxCursorBounds
 	int32	   *nodes;
 } SkxCursorBounds;
 
+/* What is from places.sums on is not set before it is needed. */
 typedef struct SkxCursorList
 {
 	SkxCursor	head;			/* first */
@@ -96,17 +98,17 @@ typedef struct SkxCursorList
 	SkxBlkRef	short_ref;		/* SHORT, on a page of the postings plane */
 	SkxCursorMemory *memory;	/* MEMORY */
 	uint32		block;			/* sub-block of it */
-	SkxPostings p;				/* the decoded sub-block of the others */
 	uint8	   *map;			/* NULL: none was made yet */
 	bool		mapped;			/* it is of the sub-block */
-	SkxSubblockBits bits;		/* LONG: of the documents */
 	bool		has_bits;		/* they are of the sub-block */
 	bool		no_bits;		/* it has another form */
 	bool		has_labels;
 	uint16		tf_part;		/* where frequencies start in its body */
-	SkxCursorPlaces places;
 	SkxCursorAhead ahead;
 	SkxCursorBounds bounds;
+	SkxCursorPlaces places;
+	SkxSubblockBits bits;		/* LONG: of the documents */
+	SkxPostings p;				/* the decoded sub-block, but of MEMORY */
 } SkxCursorList;
 
 static inline SkxCursorList *

@@ -31,8 +31,10 @@ skx_cursor_damaged(const SkxCursorList *l, const char *what)
 SkxCursor *
 skx_cursor_create(SkxSegment *seg, SkxCursorRole role)
 {
-	SkxCursorList *l = palloc0(sizeof(SkxCursorList));
+	SkxCursorList *l = palloc(sizeof(SkxCursorList));
 
+	memset(l, 0, offsetof(SkxCursorList, places.sums));
+	l->p.n = 0;
 	l->seg = seg;
 	l->form = SKX_CURSOR_SHORT;
 	l->reused = true;

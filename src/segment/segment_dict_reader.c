@@ -3,8 +3,9 @@
  *	  Looks lexemes up in a segment's dictionary (format_dict.h).
  *
  * A search walks from the top page to one leaf.  On each page it finds the
- * restart entry by binary search, whose keys are stored whole, and unfolds at
- * most SKX_DICT_RESTART front-coded entries from there.
+ * restart entry by binary search, whose keys are stored whole, and meets at
+ * most SKX_DICT_RESTART front-coded entries from there, most of which it passes
+ * for what they share with the one before.  Walks over ranges unfold the keys.
  */
 #include "postgres.h"
 
@@ -41,42 +42,58 @@ skx_segment_dict_enter(SkxDictCursor *c, uint32 ordinal)
 }
 
 /*
+ * What the entry at `src` shares with the key before it, and how many bytes
+ * more it has, which follow.
+ */
+static const uint8 *
+skx_segment_dict_head(SkxDictCursor *c, const uint8 *src, uint32 *shared,
+					  uint32 *more)
+{
+	const uint8 *end = skx_segment_dict_end(c);
+
+	*shared = *more = 0;
+	if (end - src >= 2 && (src[0] | src[1]) < 0x80)
+	{
+		*shared = src[0];
+		*more = src[1];
+		src += 2;
+	}
+	else
+	{
+		src = skx_codec_varint32_get(src, end, shared);
+		if (src != NULL)
+			src = skx_codec_varint32_get(src, end, more);
+	}
+	if (src == NULL || *shared > (uint32) c->keylen ||
+		*more > SKX_LEXEME_MAX - *shared || *more > (uint32) (end - src))
+		skx_segment_dict_damaged(c, "dictionary key out of range");
+	c->keylen = *shared + *more;
+	c->value = src + *more;
+	c->next = NULL;
+	return src;
+}
+
+/*
  * Reads the key of the entry at `src` over the key before it.
  */
 static void
 skx_segment_dict_key(SkxDictCursor *c, const uint8 *src)
 {
 	const uint8 *end = skx_segment_dict_end(c);
-	uint32		shared = 0;
-	uint32		more = 0;
+	uint32		shared;
+	uint32		more;
 
-	if (end - src >= 2 && (src[0] | src[1]) < 0x80)
-	{
-		shared = src[0];
-		more = src[1];
-		src += 2;
-	}
-	else
-	{
-		src = skx_codec_varint32_get(src, end, &shared);
-		if (src != NULL)
-			src = skx_codec_varint32_get(src, end, &more);
-	}
-	if (src == NULL || shared > (uint32) c->keylen ||
-		more > SKX_LEXEME_MAX - shared || more > (uint32) (end - src))
-		skx_segment_dict_damaged(c, "dictionary key out of range");
+	src = skx_segment_dict_head(c, src, &shared, &more);
 	if (more <= SKX_DICT_NEAR && end - src >= SKX_DICT_NEAR &&
 		shared <= SKX_LEXEME_MAX - SKX_DICT_NEAR)
 		memcpy(c->key + shared, src, SKX_DICT_NEAR);
 	else
 		memcpy(c->key + shared, src, more);
-	c->keylen = shared + more;
-	c->value = src + more;
-	c->next = NULL;
 }
 
-void
-skx_segment_dict_restart(SkxDictCursor *c, int restart)
+/* Where a restart entry is; the key before it counts no more. */
+static const uint8 *
+skx_segment_dict_restart_at(SkxDictCursor *c, int restart)
 {
 	const uint16 *restarts = (const uint16 *) (c->page + c->head->restarts);
 	uint16		offset = restarts[restart];
@@ -86,7 +103,13 @@ skx_segment_dict_restart(SkxDictCursor *c, int restart)
 		skx_segment_dict_damaged(c, "dictionary restart out of range");
 	c->entry = restart * SKX_DICT_RESTART;
 	c->keylen = 0;
-	skx_segment_dict_key(c, (const uint8 *) c->page + offset);
+	return (const uint8 *) c->page + offset;
+}
+
+void
+skx_segment_dict_restart(SkxDictCursor *c, int restart)
+{
+	skx_segment_dict_key(c, skx_segment_dict_restart_at(c, restart));
 }
 
 int
@@ -181,8 +204,9 @@ skx_segment_dict_place(const uint8 *src, const uint8 *end, uint32 first,
 	}
 }
 
-void
-skx_segment_dict_term(SkxDictCursor *c, SkxTerm *t)
+/* All but whose list it is; leaves c->next behind it. */
+static void
+skx_segment_dict_value(SkxDictCursor *c, SkxTerm *t)
 {
 	const uint8 *end = skx_segment_dict_end(c);
 	const uint8 *src = c->value;
@@ -204,9 +228,22 @@ skx_segment_dict_term(SkxDictCursor *c, SkxTerm *t)
 									   &t->pos_page, &t->pos_offset);
 	if (src == NULL || t->df == 0 || t->df > c->seg->header.ndocs)
 		skx_segment_dict_damaged(c, "dictionary entry out of range");
-	if ((t->flags & SKX_TERM_PLACE) == SKX_TERM_LONG)
-		t->check = skx_format_lexeme_check(c->key, c->keylen);
 	c->next = src;
+}
+
+/* A long list tells whose it is. */
+static void
+skx_segment_dict_check(SkxTerm *t, const char *lexeme, int len)
+{
+	if ((t->flags & SKX_TERM_PLACE) == SKX_TERM_LONG)
+		t->check = skx_format_lexeme_check(lexeme, len);
+}
+
+void
+skx_segment_dict_term(SkxDictCursor *c, SkxTerm *t)
+{
+	skx_segment_dict_value(c, t);
+	skx_segment_dict_check(t, c->key, c->keylen);
 }
 
 bool
@@ -222,8 +259,9 @@ skx_segment_dict_step(SkxDictCursor *c)
 	return true;
 }
 
-void
-skx_segment_dict_bisect(SkxDictCursor *c, const char *lexeme, int len)
+/* The number of the last restart entry whose key is <= the lexeme, or 0. */
+static int
+skx_segment_dict_last_restart(SkxDictCursor *c, const char *lexeme, int len)
 {
 	int			low = 0;
 	int			high = c->head->nrestarts - 1;
@@ -231,14 +269,82 @@ skx_segment_dict_bisect(SkxDictCursor *c, const char *lexeme, int len)
 	while (low < high)
 	{
 		int			mid = (low + high + 1) / 2;
+		const uint8 *src = skx_segment_dict_restart_at(c, mid);
+		uint32		shared;
+		uint32		more;
+		int			cmp;
 
-		skx_segment_dict_restart(c, mid);
-		if (skx_segment_dict_compare(c, lexeme, len) <= 0)
+		src = skx_segment_dict_head(c, src, &shared, &more);
+		cmp = memcmp(src, lexeme, Min(more, (uint32) len));
+		if (cmp < 0 || (cmp == 0 && more <= (uint32) len))
 			low = mid;
 		else
 			high = mid - 1;
 	}
-	skx_segment_dict_restart(c, low);
+	return low;
+}
+
+void
+skx_segment_dict_bisect(SkxDictCursor *c, const char *lexeme, int len)
+{
+	skx_segment_dict_restart(c, skx_segment_dict_last_restart(c, lexeme, len));
+}
+
+/*
+ * Stands on the entry at `src` without its key, and tells how that compares
+ * with the lexeme.  `same`: bytes at the beginning of the lexeme that the key
+ * before has, too; that key is below the lexeme.  As keys ascend, one that
+ * shares more with the key before is below, too, and one that shares less is
+ * above: mostly no byte is compared.
+ */
+static int
+skx_segment_dict_meet(SkxDictCursor *c, const uint8 *src, const char *lexeme,
+					  uint32 len, uint32 *same)
+{
+	uint32		shared;
+	uint32		more;
+	uint32		i;
+
+	src = skx_segment_dict_head(c, src, &shared, &more);
+	if (shared != *same)
+		return shared > *same ? -1 : 1;
+	lexeme += shared;
+	len -= shared;
+	for (i = 0; i < Min(more, len) && src[i] == (uint8) lexeme[i]; i++)
+		;
+	*same += i;
+	if (i == more)
+		return i == len ? 0 : -1;
+	return i == len || src[i] > (uint8) lexeme[i] ? 1 : -1;
+}
+
+/*
+ * Stands on the last restart entry whose key is <= the lexeme, or on entry 0,
+ * as skx_segment_dict_meet() does.
+ */
+static int
+skx_segment_dict_seek(SkxDictCursor *c, const char *lexeme, uint32 len,
+					  uint32 *same)
+{
+	int			restart = skx_segment_dict_last_restart(c, lexeme, len);
+
+	*same = 0;
+	return skx_segment_dict_meet(c, skx_segment_dict_restart_at(c, restart),
+								 lexeme, len, same);
+}
+
+/*
+ * To the next entry before the next restart, which is above or has been passed;
+ * false: there is none.
+ */
+static bool
+skx_segment_dict_go_on(SkxDictCursor *c)
+{
+	if (c->entry + 1 >= c->head->nentries ||
+		c->entry % SKX_DICT_RESTART == SKX_DICT_RESTART - 1)
+		return false;
+	c->entry++;
+	return true;
 }
 
 /*
@@ -249,21 +355,21 @@ static uint32
 skx_segment_dict_child(SkxDictCursor *c, const char *lexeme, int len)
 {
 	uint32		child = 0;
+	uint32		same;
+	int			cmp = skx_segment_dict_seek(c, lexeme, len, &same);
 
-	skx_segment_dict_bisect(c, lexeme, len);
-	do
+	for (;;)
 	{
-		uint32		ordinal = 0;
-
-		if (c->entry > 0 && skx_segment_dict_compare(c, lexeme, len) > 0)
+		if (c->entry > 0 && cmp > 0)
 			break;
 		c->next = skx_codec_varint32_get(c->value, skx_segment_dict_end(c),
-										 &ordinal);
+										 &child);
 		if (c->next == NULL)
 			skx_segment_dict_damaged(c, "dictionary child out of range");
-		child = ordinal;
-	} while (c->entry % SKX_DICT_RESTART != SKX_DICT_RESTART - 1 &&
-			 skx_segment_dict_step(c));
+		if (cmp >= 0 || !skx_segment_dict_go_on(c))
+			break;
+		cmp = skx_segment_dict_meet(c, c->next, lexeme, len, &same);
+	}
 	return child;
 }
 
@@ -301,20 +407,22 @@ static bool
 skx_segment_dict_find(SkxDictCursor *c, const char *lexeme, int len,
 					  SkxTerm *term)
 {
-	skx_segment_dict_bisect(c, lexeme, len);
+	uint32		same;
+	int			cmp = skx_segment_dict_seek(c, lexeme, len, &same);
+
 	for (;;)
 	{
-		int			cmp = skx_segment_dict_compare(c, lexeme, len);
-
 		if (cmp > 0)
 			return false;
-		skx_segment_dict_term(c, term);
+		skx_segment_dict_value(c, term);
 		if (cmp == 0)
-			return true;
-		if (c->entry % SKX_DICT_RESTART == SKX_DICT_RESTART - 1 ||
-			!skx_segment_dict_step(c))
+			break;
+		if (!skx_segment_dict_go_on(c))
 			return false;
+		cmp = skx_segment_dict_meet(c, c->next, lexeme, len, &same);
 	}
+	skx_segment_dict_check(term, lexeme, len);
+	return true;
 }
 
 bool

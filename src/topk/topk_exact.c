@@ -64,6 +64,8 @@ skx_exact_open_word(SkxTopkRun *run, int i, SkxExactWord *word)
 	const SkxTopkSegment *s = &run->topk->segments[run->segment];
 
 	word->term = &run->scorer->terms[i];
+	word->cursor = NULL;
+	word->in_pair = false;
 	word->labelled = word->term->labels != 0 || !run->scorer->flat;
 	if (word->term->prefix)
 	{
@@ -102,14 +104,14 @@ SkxTopkExact *
 skx_topk_exact_open(SkxTopkRun *run, bool summed)
 {
 	const SkxScorer *scorer = run->scorer;
-	SkxTopkExact *exact = palloc0(sizeof(SkxTopkExact));
+	SkxTopkExact *exact = palloc(sizeof(SkxTopkExact));
 	int			nwords = summed ? 2 * scorer->npairs : scorer->nterms;
 	int			i;
 
 	exact->summed = summed;
+	exact->nwords = 0;
 	exact->words = palloc_extended(sizeof(SkxExactWord) *
-								   (Size) Max(nwords, 1),
-								   MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
+								   (Size) Max(nwords, 1), MCXT_ALLOC_HUGE);
 	exact->reads = PG_UINT64_MAX;
 	for (i = 0; i < nwords && !summed; i++)
 		skx_exact_open_word(run, i, &exact->words[exact->nwords++]);

@@ -319,6 +319,10 @@ extern void skx_topk_share_meet(SkxTopkRun *run);
 extern bool skx_topk_is_budgeted(void);
 extern bool skx_topk_gathers(const SkxScorer *scorer, const SkxQuery *filter);
 
+/* topk_memory.c : contexts of a search and of its passes, from an earlier one */
+extern void skx_topk_memory_take(MemoryContext *search, MemoryContext *pass);
+extern void skx_topk_memory_give(MemoryContext search, MemoryContext pass);
+
 /* topk_pending.c : adds the pending documents to the hits */
 extern void skx_topk_pending(SkxTopk *topk);
 

@@ -378,15 +378,16 @@ skx_topk_go_on(SkxTopk *topk, const SkxTopkAfter *after)
 SkxTopk *
 skx_topk_begin(const SkxTopkRequest *request)
 {
-	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext,
-												  "skipidx search",
-												  ALLOCSET_DEFAULT_SIZES);
-	MemoryContext old = MemoryContextSwitchTo(context);
-	SkxTopk    *topk = palloc0(sizeof(SkxTopk));
+	MemoryContext context;
+	MemoryContext pass;
+	MemoryContext old;
+	SkxTopk    *topk;
 
+	skx_topk_memory_take(&context, &pass);
+	old = MemoryContextSwitchTo(context);
+	topk = palloc0(sizeof(SkxTopk));
 	topk->context = context;
-	topk->pass = AllocSetContextCreate(context, "skipidx segment search",
-									   ALLOCSET_DEFAULT_SIZES);
+	topk->pass = pass;
 	topk->request = *request;
 	topk->scorer = request->scorer;
 	topk->share = request->share;
@@ -611,7 +612,7 @@ skx_topk_end(SkxTopk *topk)
 	for (i = 0; i < topk->nsegments; i++)
 		skx_segment_searched(topk->segments[i].seg);
 	skx_source_close(topk->source);
-	MemoryContextDelete(topk->context);
+	skx_topk_memory_give(topk->context, topk->pass);
 }
 
 const SkxTopkWork *
