@@ -3,6 +3,9 @@
 # a search is open and afterwards, of an index and of one ten times as large;
 # and what the process has in all, with prefixes at its peak.
 #
+# One search leaves its memory to the next, also beside others that are open and
+# after one that failed.
+#
 # Holds: topk 6; blkio 16
 
 use strict;
@@ -182,4 +185,50 @@ for my $work_mem ('64kB', '1GB')
 		}
 	}
 }
+# Many small segments, whose passes take memory each.
+$node->safe_psql('postgres', <<SQL);
+CREATE TABLE parts (id int, v tsvector) WITH (autovacuum_enabled = off);
+CREATE INDEX parts_v ON parts USING skipidx (v) WITH (segments_per_tier = 64);
+SELECT setseed(.5);
+DO \$\$ BEGIN FOR part IN 0 .. 19 LOOP
+	INSERT INTO parts SELECT part * 500 + i, ('a:1 b' || i % 50 || ':2,7 c' || (random() * 300)::int || ':3')::tsvector
+		FROM generate_series(1, 500) i;
+	PERFORM skipidx_flush('parts_v');
+END LOOP; END \$\$;
+VACUUM ANALYZE parts;
+SQL
+cmp_ok($node->safe_psql('postgres', "SELECT segments FROM skipidx_stats('parts_v')"), '>=', 15, 'many segments');
+
+my $s = skx_session($node, 'postgres');
+my $pid = $s->value('SELECT pg_backend_pid()');
+my $best = "SELECT string_agg(id::text, ' ') FROM (SELECT id FROM parts WHERE v @@ 'a | b7 | c5' ORDER BY v <@> 'a | b7 | c5'::tsquery, ctid LIMIT 10) x";
+
+sub faults
+{
+	return (split ' ', slurp_file("/proc/$pid/stat"))[9];
+}
+
+$s->value('SET enable_seqscan = off; SET enable_bitmapscan = off');
+my $rows = $s->value($best);
+$s->value($best) for 1 .. 20;
+my $before = faults();
+$s->value($best) for 1 .. 100;
+my $each = (faults() - $before) / 100;
+cmp_ok($each, '<', 5, "pages that the system gives for a search: $each");
+
+my $cursor = "CURSOR FOR SELECT id FROM parts WHERE v @@ 'a | b7' ORDER BY v <@> 'a | b7'::tsquery";
+$s->value("BEGIN; DECLARE one $cursor; DECLARE two $cursor; SAVEPOINT s");
+my @fetched = map { $s->value("FETCH 30 FROM $_") } 'one', 'two', 'one', 'two';
+is($fetched[1], $fetched[0], 'two searches that are open');
+is($fetched[3], $fetched[2], 'and go on');
+$s->value("DECLARE three $cursor; FETCH 3 FROM three; ROLLBACK TO s");
+is($s->value($best), $rows, 'another beside them, after one that was rolled back');
+$s->value('CLOSE one');
+is($s->value($best), $rows, 'and after one that was closed');
+$s->value('COMMIT');
+is($s->value($best), $rows, 'and after all');
+is($s->value("SELECT count(*) FROM pg_backend_memory_contexts WHERE name IN ('skipidx search', 'skipidx segment search')"),
+	2, 'one search and one pass are kept');
+$s->close;
+
 done_testing();
