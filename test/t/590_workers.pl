@@ -133,12 +133,13 @@ cmp_ok(operations($t, "operation = 'merge' AND asked_by = 'worker' AND state = '
 is(operations($t, "asked_by = 'insert'"), 0, 'no insert had to');
 cmp_ok(stats($t, 'segments'), '<', 9, 'segments are few');
 cmp_ok(stats($t, 'pending_bytes'), '<', 4 * 65536, 'the list is short');
-is( $s->value('SELECT count(*) FROM skipidx_merges WHERE documents > 0 AND bytes_read > 0'
+# another worker may have begun since: no worker was seen for a moment
+my $ended = "FROM skipidx_merges WHERE state <> 'running'";
+is( $s->value("SELECT count(*) $ended AND (documents > 0 AND bytes_read > 0"
 		  . " AND bytes_written > 0 AND seconds >= 0 AND database = 'd' AND"
-		  . " (operation = 'merge') = (segments > 0)"),
-	$s->value('SELECT count(*) FROM skipidx_merges'),
-	'operations are told in full');
-is($s->value('SELECT count(*) FROM skipidx_merges WHERE phase IS NOT NULL OR done IS NOT NULL OR total IS NOT NULL'),
+		  . " (operation = 'merge') = (segments > 0)) IS NOT TRUE"),
+	0, 'operations are told in full');
+is($s->value("SELECT count(*) $ended AND (phase IS NOT NULL OR done IS NOT NULL OR total IS NOT NULL)"),
 	0, 'what has ended has no progress');
 # pages of segments are logged, without the free space on them
 cmp_ok($s->value("SELECT min(wal_bytes::float8 / bytes_written) FROM skipidx_merges WHERE state = 'done'"),
