@@ -242,6 +242,7 @@ skx_am_maint_options(Relation index, SkxWorkerAsker asker,
 	options->b = given != NULL ? given->b : SKX_DEFAULT_B;
 	options->memory = (Size) memory * 1024;
 	options->certain = false;
+	options->moves = SKX_MOVES_LAST;
 	options->asker = asker;
 	options->pending_limit = (uint64) 1024 *
 		(given != NULL ? given->pending_limit : SKX_DEFAULT_PENDING_LIMIT);

@@ -63,6 +63,7 @@ typedef struct SkxAmWorker
 								 * found another process in the middle; or 0 */
 	bool		shrinks;		/* asked to give back the end of the file */
 	SkxMaintPatience patience;	/* that is left for it */
+	int			asides;			/* ditto: segments that may be put aside */
 } SkxAmWorker;
 
 /* Made at the first use. */
@@ -168,24 +169,43 @@ skx_am_worker_merge(SkxAmWorker *w, const SkxMaintOptions *options)
 	return step == SKX_STEP_DONE;
 }
 
+/* Has another process asked for a shorter file meanwhile? */
+static void
+skx_am_worker_asked(SkxAmWorker *w)
+{
+	if (!skx_worker_shrinks())
+		return;
+	w->shrinks = true;
+	skx_maint_patience(&w->patience, SKX_WORKER_PATIENCE);
+	w->patience.called = skx_worker_called;
+	w->patience.merges = true;
+	w->asides = SKX_MOVES_ASIDE_MOST;
+}
+
+/*
+ * No more can be given back as the segments lie, and nothing is waited for:
+ * puts one aside, if that is worth it; as above.
+ */
+static bool
+skx_am_worker_aside(SkxAmWorker *w, const SkxMaintOptions *options)
+{
+	SkxMaintOptions aside = *options;
+
+	aside.moves = SKX_MOVES_ASIDE;
+	return w->asides-- > 0 && skx_am_worker_merge(w, &aside);
+}
+
 /*
  * The end of the file, once nothing is to be merged.  As long as it has to
  * wait, others may work in its place; true: it is to merge again before that,
  * or since a shorter file may leave another segment to move.
  */
 static bool
-skx_am_worker_shrink(SkxAmWorker *w)
+skx_am_worker_shrink(SkxAmWorker *w, const SkxMaintOptions *options)
 {
 	BlockNumber nblocks;
 	SkxMaintStep step;
 
-	if (skx_worker_shrinks())
-	{
-		w->shrinks = true;
-		skx_maint_patience(&w->patience, SKX_WORKER_PATIENCE);
-		w->patience.called = skx_worker_called;
-		w->patience.merges = true;
-	}
 	if (!w->shrinks)
 		return false;
 	if (!skx_worker_pause())
@@ -195,7 +215,8 @@ skx_am_worker_shrink(SkxAmWorker *w)
 	w->shrinks = w->patience.others > 0 && w->patience.vacuum > 0 &&
 		(step == SKX_STEP_BUSY ||
 		 (step == SKX_STEP_DONE &&
-		  RelationGetNumberOfBlocks(w->index) < nblocks));
+		  RelationGetNumberOfBlocks(w->index) < nblocks) ||
+		 skx_am_worker_aside(w, options));
 	return w->shrinks;
 }
 
@@ -229,13 +250,17 @@ skx_am_worker_step(SkxAmWorker *w)
 				!skx_worker_ask(w->index, SKX_WORKER_MERGE) &&
 				skx_worker_max == 1;
 		}
+		if (w->task.duty == SKX_WORKER_MERGE)
+			skx_am_worker_asked(w);
+		if (w->shrinks)
+			options.moves = SKX_MOVES_ALL;
 		if (merge)
 		{
 			pgstat_report_activity(STATE_RUNNING, "skipidx: merge");
 			more = skx_am_worker_merge(w, &options);
 		}
 		if (w->task.duty == SKX_WORKER_MERGE && !more && w->busy == 0)
-			more = skx_am_worker_shrink(w);
+			more = skx_am_worker_shrink(w, &options);
 		skx_pace_end();
 		relation_close(w->index, RowExclusiveLock);
 		w->index = NULL;

@@ -18,6 +18,22 @@ typedef enum SkxMaintStep
 	SKX_STEP_DONE
 } SkxMaintStep;
 
+/*
+ * Which segments are written anew that are only in the way of a shorter file.
+ * All of a small one: they become one.  Aside: past the end of the file, where
+ * they do not fit elsewhere; the caller merges again, and shrinks.
+ */
+typedef enum SkxMaintMoves
+{
+	SKX_MOVES_NONE,
+	SKX_MOVES_LAST,
+	SKX_MOVES_ALL,
+	SKX_MOVES_ASIDE
+} SkxMaintMoves;
+
+/* So often at most for one shorter file. */
+#define SKX_MOVES_ASIDE_MOST	2
+
 /* What segments are made with. */
 typedef struct SkxMaintOptions
 {
@@ -31,6 +47,7 @@ typedef struct SkxMaintOptions
 	SkxWorkerAsker asker;		/* on whose behalf */
 	bool		certain;		/* no error can be caught: begin only what has
 								 * all its space, and warn of the rest */
+	SkxMaintMoves moves;
 } SkxMaintOptions;
 
 /*

@@ -380,7 +380,8 @@ skx_maint_flush(Relation index, const SkxMaintOptions *options, uint64 budget,
 								skx_maint_flush_blocks(nbytes,
 													   view->meta.block_size,
 													   options, wait),
-								wait, options->certain ? WARNING : ERROR);
+								false, wait,
+								options->certain ? WARNING : ERROR);
 	if (op != NULL)
 	{
 		done = skx_maint_flush_recorded(index, options, budget, wait, op,

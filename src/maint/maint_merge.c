@@ -31,10 +31,22 @@
 #define SKX_MERGE_PAST		(64 * 1024 * 1024)
 
 /*
- * A file with fewer free pages is not worth it; and pages that a merge may want
- * beyond those of its input.
+ * Segments move where at least so many pages are free, beside those of the
+ * pool, and more than a third of the file.  To write the whole of a small file
+ * costs little: there a fifth is too much already, since it consists of small
+ * segments, which take more than a large one of the same documents.
  */
-#define SKX_MOVE_LEAST		512
+#define SKX_MOVE_LEAST		256
+#define SKX_MOVE_PART		3
+#define SKX_MOVE_SMALL		(64 * 1024 * 1024 / BLCKSZ)
+#define SKX_MOVE_SMALL_PART	5
+
+/*
+ * Pages that a merge may want beyond those of its input, for free ones that are
+ * in short runs: a part of them, less than is given back (SKX_SHRINK_PART), and
+ * some more.
+ */
+#define SKX_MOVE_SPARE		32
 #define SKX_MOVE_SLACK		24
 
 /* What is to become one segment. */
@@ -47,8 +59,8 @@ typedef struct SkxMaintMerge
 	uint64		bytes;			/* of their pages, as far as they are live */
 	uint64		ndocs;
 	uint64		ndeleted;
-	BlockNumber moved_from;		/* where a segment that only moves ends; else
-								 * 0 */
+	BlockNumber moved_from;		/* where those end that only move; else 0 */
+	bool		aside;			/* it may come to lie higher */
 } SkxMaintMerge;
 
 /*
@@ -98,31 +110,86 @@ skx_maint_merge_end(SkxSegment *seg, const SkxDiskSegmentRef *ref)
 }
 
 /*
- * Where more than a third of the file is free, the segment that lies furthest
- * behind, up to `end`, is written anew, if all of it fits into free pages
- * before that: then the end of the file can be given back.  Each such merge
- * moves the end of a segment forward, and leaves fewer pages free before it.
+ * Chooses segments that move, if they fit into free pages before `end`, or if
+ * they may be put aside: written past the end of the file, whose low pages are
+ * then theirs to come back to, once those that they have left may be
+ * overwritten.  Not while other pages are waited for that suffice, or another
+ * operation has reserved some.
  */
-static int
-skx_maint_merge_move(Relation index, const SkxView *view,
-					 const SkxDiskSegmentRef *last, BlockNumber end,
-					 uint32 operation, uint32 *chosen)
+static bool
+skx_maint_merge_move_some(SkxMaintMerge *m, const SkxView *view,
+						  const SkxDiskSegmentRef *refs, int n,
+						  BlockNumber end, uint32 operation, bool aside)
 {
-	if (last == NULL ||
-		skx_manifest_reusable(index, view, end, operation) <
-		last->npages + last->npages / 8 + SKX_MOVE_SLACK)
-		return 0;
-	chosen[0] = last->segment;
-	return 1;
+	SkxManifestAwaited awaited;
+	uint64		free = skx_manifest_reusable(m->index, view, end, operation);
+	uint64		room = SKX_MOVE_SLACK;
+	int			i;
+
+	for (i = 0; i < n; i++)
+	{
+		m->ids[i] = refs[i].segment;
+		room += refs[i].npages + refs[i].npages / SKX_MOVE_SPARE;
+	}
+	m->aside = free < room;
+	if (m->aside)
+	{
+		if (!aside || view->noperations > (operation != 0 ? 1 : 0))
+			return false;
+		skx_manifest_awaited(m->index, view, &awaited);
+		if (free + awaited.left >= room)
+			return false;
+	}
+	m->n = n;
+	m->moved_from = end;
+	return true;
+}
+
+/*
+ * Where much of the file is free, the segment that lies furthest behind, up to
+ * `end`, is written anew, if all of it fits into free pages before that: then
+ * the end of the file can be given back.  Each such merge moves the end of a
+ * segment forward, and leaves fewer pages free before it.  In a small file that
+ * is to become shorter all segments become one by it.
+ */
+static void
+skx_maint_merge_move(SkxMaintMerge *m, const SkxView *view,
+					 const SkxDiskSegmentRef *last, BlockNumber end,
+					 const SkxPolicyLimits *limits, uint32 operation,
+					 const SkxMaintOptions *options)
+{
+	bool		small = view->meta.nblocks <= SKX_MOVE_SMALL;
+	uint64		bytes = 0;
+	uint64		ndocs = 0;
+	int			i;
+
+	for (i = 0; i < view->nsegments; i++)
+	{
+		bytes += (uint64) view->segments[i].npages * BLCKSZ;
+		ndocs += view->segments[i].ndocs;
+	}
+	if (small && options->moves >= SKX_MOVES_ALL &&
+		view->nsegments <= SKX_POLICY_INPUTS_MAX &&
+		bytes <= limits->bytes && ndocs <= limits->ndocs &&
+		skx_maint_merge_move_some(m, view, view->segments, view->nsegments,
+								  end, operation,
+								  options->moves == SKX_MOVES_ASIDE))
+		return;
+	(void) skx_maint_merge_move_some(m, view, last, 1, end, operation,
+									 small && options->moves == SKX_MOVES_ASIDE);
 }
 
 bool
 skx_maint_loose(Relation index, const SkxView *view)
 {
+	BlockNumber nblocks = view->meta.nblocks;
 	uint64		free = skx_manifest_free(view);
+	uint64		pooled = skx_manifest_pool_pages(view, nblocks);
+	int			part = nblocks > SKX_MOVE_SMALL ? SKX_MOVE_PART :
+		SKX_MOVE_SMALL_PART;
 
-	return free >= SKX_MOVE_LEAST && free * 3 > view->meta.nblocks &&
-		skx_maint_truncates(index);
+	return free >= SKX_MOVE_LEAST + pooled &&
+		(free - pooled) * part > nblocks && skx_maint_truncates(index);
 }
 
 /* A number of segments that was asked for is not bound by the index's size. */
@@ -192,7 +259,8 @@ skx_maint_merge_choose(SkxMaintMerge *m, Relation index,
 	limits.nranges = columns.n;
 	LockPage(index, SKX_META_BLOCK, ShareLock);
 	view = skx_manifest_view_brief(index);
-	loose = most == 0 && skx_maint_loose(index, view);
+	loose = most == 0 && options->moves != SKX_MOVES_NONE &&
+		skx_maint_loose(index, view);
 	source = skx_source_open(index, view);
 	skx_source_once(source);
 	segments = palloc((view->nsegments + 1) * sizeof(SkxPolicySegment));
@@ -222,12 +290,8 @@ skx_maint_merge_choose(SkxMaintMerge *m, Relation index,
 	else
 		m->n = skx_maint_policy_tiers(segments, view->nsegments, &limits,
 									  m->ids);
-	if (m->n == 0)
-	{
-		m->n = skx_maint_merge_move(index, view, last, end, operation,
-									m->ids);
-		m->moved_from = m->n > 0 ? end : 0;
-	}
+	if (m->n == 0 && last != NULL)
+		skx_maint_merge_move(m, view, last, end, &limits, operation, options);
 	Assert(m->n >= 0 && m->n <= SKX_POLICY_INPUTS_MAX);
 	skx_maint_merge_take(m, view, segments);
 	pfree(segments);
@@ -355,11 +419,12 @@ skx_maint_merge_blocks(const SkxMaintMerge *m, const SkxMaintOptions *options,
 
 	if (m->ndeleted == m->ndocs)
 		return 0;
-	/* one that is written anew is as large as it was; it should lie low */
+	/* what is only written anew is as large as it was; it should lie low */
 	if (options->certain)
-		return skx_maint_blocks(m->bytes + m->bytes / (m->n == 1 ? 8 : 2),
+		return skx_maint_blocks(m->bytes + m->bytes /
+								(m->n == 1 || m->moved_from > 0 ? 8 : 2),
 								block_size);
-	if (wait != SKX_WAIT_ALL)
+	if (wait != SKX_WAIT_ALL || m->aside)
 		return skx_maint_blocks(m->bytes, block_size);
 	return 1 + (uint32) (Min(m->bytes, SKX_MERGE_RESERVE) / block_size);
 }
@@ -404,13 +469,16 @@ skx_maint_merge_try(Relation index, const SkxMaintOptions *options, int most,
 	SkxOperation *op;
 	SkxMaintMerge m;
 	volatile bool done = false;
+	bool		aside;
 
 	/* to look whether there is any need costs nothing on disk */
 	skx_maint_merge_choose(&m, index, options, most, 0);
 	if (m.n == 0 || (options->certain && skx_maint_merge_spills(&m, options)))
 		return SKX_STEP_NONE;
+	aside = m.aside;
 	op = skx_manifest_begin(index, SKX_OPERATION_MERGE,
-							skx_maint_merge_blocks(&m, options, wait), wait,
+							skx_maint_merge_blocks(&m, options, wait), aside,
+							wait,
 							options->certain ? WARNING : ERROR);
 	if (op == NULL)
 		return SKX_STEP_BUSY;
@@ -432,7 +500,7 @@ skx_maint_merge_try(Relation index, const SkxMaintOptions *options, int most,
 		}
 		PG_END_TRY();
 		skx_worker_ended(index, SKX_RECORD_DONE);
-		if (m.moved_from > 0)
+		if (m.moved_from > 0 && !aside)
 			done = skx_maint_merge_lowered(&m, op->segment);
 	}
 	skx_manifest_end(op);

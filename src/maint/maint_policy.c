@@ -37,6 +37,12 @@
  */
 #define SKX_POLICY_TIER_BYTES	(64 * 1024)
 
+/*
+ * An index of so many live bytes is small: a query pays for each of its
+ * segments about what it pays for all that is in them.
+ */
+#define SKX_POLICY_SMALL		(64 * 1024 * 1024)
+
 static uint32
 skx_maint_policy_live_docs(const SkxPolicySegment *s)
 {
@@ -324,6 +330,26 @@ skx_maint_policy_open(const SkxPolicySegment *segments, int n,
 	return n;
 }
 
+/* Takes all segments, which are in order, of a small index. */
+static int
+skx_maint_policy_small(const SkxPolicySegment *segments, int n,
+					   const SkxPolicyLimits *limits, uint32 *chosen)
+{
+	uint64		largest;
+	uint64		bytes = 0;
+	int			i;
+
+	if (n < limits->fan || n > SKX_POLICY_INPUTS_MAX)
+		return 0;
+	for (i = 0; i < n && bytes <= SKX_POLICY_SMALL; i++)
+		bytes += skx_maint_policy_live_bytes(&segments[i]);
+	largest = skx_maint_policy_live_bytes(&segments[n - 1]);
+	if (bytes > SKX_POLICY_SMALL || bytes - largest < largest / 2 ||
+		skx_maint_policy_reach(segments, n, limits) < n)
+		return 0;
+	return skx_maint_policy_take(segments, 0, n, n, false, limits, chosen);
+}
+
 int
 skx_maint_policy_tiers(SkxPolicySegment *segments, int n,
 					   const SkxPolicyLimits *limits, uint32 *chosen)
@@ -337,6 +363,10 @@ skx_maint_policy_tiers(SkxPolicySegment *segments, int n,
 	if (taken > 0)
 		return taken;
 	open = skx_maint_policy_open(segments, n, limits);
+	if (open == n)
+		taken = skx_maint_policy_small(segments, n, limits, chosen);
+	if (taken > 0)
+		return taken;
 	for (from = 0; from < open; from = to)
 	{
 		to = skx_maint_policy_tier_end(segments, open, from, limits->fan);

@@ -194,10 +194,28 @@ skx_maint_shrink_nap(Relation index, SkxMaintPatience *patience, int ms)
 	return true;
 }
 
+/* All that is free may be overwritten, if no other process is in the way. */
+static bool
+skx_maint_shrink_release(Relation index)
+{
+	bool		done = false;
+
+	if (!skx_maint_shrink_lock(index))
+		return false;
+	if (skx_manifest_lock(index, false))
+	{
+		done = skx_manifest_release(index);
+		skx_manifest_unlock(index);
+	}
+	UnlockRelation(index, AccessExclusiveLock);
+	return done;
+}
+
 /*
  * Nothing at the end is free.  Segments move from there into free pages, which
  * may not be overwritten yet: then it is time to merge again, after a while.
- * Where no transaction has begun since they were freed, this one does.
+ * Where no transaction has begun since they were freed, this one does; where an
+ * old one holds them back that does not use the index, they need not wait.
  */
 static SkxMaintStep
 skx_maint_shrink_not_yet(Relation index, SkxMaintPatience *patience)
@@ -215,7 +233,8 @@ skx_maint_shrink_not_yet(Relation index, SkxMaintPatience *patience)
 		return SKX_STEP_BUSY;
 	if (awaited.newest >= U64FromFullTransactionId(ReadNextFullTransactionId()))
 		(void) GetTopTransactionId();
-	else if (!skx_maint_shrink_nap(index, patience, SKX_PACE_CHECK))
+	else if (!skx_maint_shrink_release(index) &&
+			 !skx_maint_shrink_nap(index, patience, SKX_PACE_CHECK))
 		return SKX_STEP_NONE;
 	return SKX_STEP_BUSY;
 }

@@ -41,6 +41,13 @@
 /* How long others may be in the way of a shorter file, in ms. */
 #define SKX_CLEANUP_PATIENCE	50
 
+/*
+ * Steps towards a shorter file that are not merges: a transaction begins, free
+ * pages may be overwritten, the file becomes shorter, twice; and one that finds
+ * nothing.
+ */
+#define SKX_CLEANUP_STEPS	8
+
 StaticAssertDecl(SKX_DELETES_PER_PAGE % SKX_TID_GROUP == 0,
 				 "groups of TIDs do not cross pages of the deletes plane");
 
@@ -445,16 +452,49 @@ skx_maint_cleanup_slack(Relation index)
 }
 
 /*
+ * Where no worker is to be had that does it, segments move here, and the file
+ * becomes shorter.  Ends when nothing is left that can be done now.
+ */
+static void
+skx_maint_cleanup_moves(Relation index, SkxMaintOptions *options,
+						SkxMaintPatience *patience)
+{
+	SkxView    *view = skx_maint_view(index, SKX_WAIT_ALL);
+	int			steps = 2 * view->nsegments + SKX_CLEANUP_STEPS;
+	int			asides = SKX_MOVES_ASIDE_MOST;
+
+	pfree(view);
+	patience->merges = true;
+	while (steps-- > 0)
+	{
+		CHECK_FOR_INTERRUPTS();
+		options->moves = SKX_MOVES_ALL;
+		if (skx_maint_merge_step(index, options, 0,
+								 SKX_WAIT_PAGE) == SKX_STEP_DONE)
+			continue;
+		if (patience->others > 0 &&
+			skx_maint_shrink(index, patience) != SKX_STEP_NONE)
+			continue;
+		options->moves = SKX_MOVES_ASIDE;
+		if (patience->others <= 0 || asides-- == 0 ||
+			skx_maint_merge_step(index, options, 0,
+								 SKX_WAIT_PAGE) != SKX_STEP_DONE)
+			break;
+	}
+}
+
+/*
  * In parallel mode there is no transaction id for the lock that a standby must
  * know of.  A worker does it then; and where there is a standby, which keeps
  * the lock until the transaction ends, and VACUUM's may be long; and where
  * another process uses the index, such as the worker that still merges what a
  * load has left: it has more patience than a command's user; and where so much
- * is free still that segments may move, later, too.
+ * is free still that segments may move.
  */
 static void
 skx_maint_cleanup_shrink(Relation index, void *arg)
 {
+	SkxMaintOptions *options = arg;
 	SkxMaintPatience patience = {0};
 	bool		later = IsInParallelMode() ||
 		(RelationNeedsWAL(index) && skx_manifest_has_standby());
@@ -465,7 +505,14 @@ skx_maint_cleanup_shrink(Relation index, void *arg)
 	if (!skx_maint_cleanup_slack(index) ||
 		skx_worker_ask(index, SKX_WORKER_SHRINK))
 		return;
-	if (later && !IsInParallelMode())
+	if (!later)
+	{
+		skx_maint_cleanup_moves(index, options, &patience);
+		return;
+	}
+	options->moves = SKX_MOVES_LAST;
+	skx_maint_merge(index, options, 0, SKX_WAIT_PAGE);
+	if (!IsInParallelMode())
 		(void) skx_maint_shrink(index, &patience);
 }
 
@@ -483,6 +530,7 @@ skx_maint_cleanup(Relation index, SkxMaintOptions *options,
 				  IndexBulkDeleteResult *stats)
 {
 	options->certain = !SKX_COMPAT_SUBTRANSACTIONS();
+	options->moves = SKX_MOVES_NONE;
 	if (!skx_compat_vacuum_urgent(index))
 	{
 		bool		done;
@@ -492,7 +540,7 @@ skx_maint_cleanup(Relation index, SkxMaintOptions *options,
 		if (!skx_maint_cleanup_do(index, skx_maint_cleanup_merge, options) ||
 			!done)
 			skx_maint_cleanup_do(index, skx_maint_cleanup_tidy, NULL);
-		skx_maint_cleanup_do(index, skx_maint_cleanup_shrink, NULL);
+		skx_maint_cleanup_do(index, skx_maint_cleanup_shrink, options);
 	}
 	if (!skx_maint_cleanup_do(index, skx_maint_count, stats))
 		stats->estimated_count = true;

@@ -270,7 +270,7 @@ skx_manifest_begin_full(SkxDraft *draft, uint32 kind, int error, int elevel)
 }
 
 SkxOperation *
-skx_manifest_begin(Relation rel, uint32 kind, uint32 nblocks,
+skx_manifest_begin(Relation rel, uint32 kind, uint32 nblocks, bool run,
 				   SkxManifestWait wait, int elevel)
 {
 	SkxOperation *op;
@@ -287,6 +287,7 @@ skx_manifest_begin(Relation rel, uint32 kind, uint32 nblocks,
 	draft = skx_manifest_draft(rel);
 	op = skx_manifest_operation_add(draft, kind, wait);
 	skx_manifest_free_reserve(draft, op->segment, nblocks,
+							  run ? nblocks :
 							  skx_manifest_least_run(nblocks, wait));
 	op->nreserved = nblocks;
 	draft->spare = wait != SKX_WAIT_ALL;

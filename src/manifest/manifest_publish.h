@@ -49,7 +49,8 @@ typedef struct SkxOperation
  * manifest_operation.c
  *
  * begin takes the operation's lock, consumes a segment id and reserves
- * `nblocks` blocks at first, all logged before it returns.  NULL, with nothing
+ * `nblocks` blocks at first, one `run` of them if that is asked for, all logged
+ * before it returns.  NULL, with nothing
  * changed: it would have to wait for longer than `wait` allows, or is called
  * from within an operation of the kind; or there is no space for the blocks,
  * and `elevel`, of the report of that, is below ERROR.  An operation that does
@@ -62,7 +63,7 @@ typedef struct SkxOperation
  * nothing need be called.
  */
 extern SkxOperation *skx_manifest_begin(Relation rel, uint32 kind,
-										uint32 nblocks,
+										uint32 nblocks, bool run,
 										SkxManifestWait wait, int elevel);
 extern BlockNumber skx_manifest_allocate(SkxOperation *op, uint32 nblocks);
 extern void skx_manifest_give_back(SkxOperation *op, BlockNumber block,
@@ -132,7 +133,9 @@ extern bool skx_manifest_tidy(Relation rel, bool wait);
  * free, too.  move: one flip that gives a stripe another extent, of `npages`
  * pages that lie below a block; `apply` adds the stripe page and the first page
  * of the extent to the record.  False: there are none.  shrink: makes the file
- * as short as it can be; false: no shorter.
+ * as short as it can be; false: no shorter.  release: no more than what each of
+ * these does, too: all that is free may be overwritten, whatever transactions
+ * there are, since none of them reads the index; false: no space for a root.
  */
 typedef struct SkxManifestMove
 {
@@ -181,5 +184,6 @@ extern void skx_manifest_awaited(Relation rel, const SkxView *view,
 								 SkxManifestAwaited *awaited);
 extern bool skx_manifest_move(Relation rel, SkxManifestMove *move);
 extern bool skx_manifest_shrink(Relation rel);
+extern bool skx_manifest_release(Relation rel);
 
 #endif							/* SKX_MANIFEST_PUBLISH_H */

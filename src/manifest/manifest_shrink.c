@@ -147,7 +147,10 @@ skx_manifest_free(const SkxView *view)
 	return npages;
 }
 
-/* A draft with what is in the pool among the free extents. */
+/*
+ * A draft with what is in the pool among the free extents, all of which may be
+ * overwritten from then on.
+ */
 static SkxDraft *
 skx_manifest_shrink_draft(Relation rel)
 {
@@ -160,6 +163,13 @@ skx_manifest_shrink_draft(Relation rel)
 	draft->pool_target =
 		skx_manifest_pool_pages(draft->view,
 								skx_manifest_used(draft->view, NULL, 0));
+	for (i = 0; i < draft->nextents; i++)
+	{
+		if (draft->extents[i].e.operation != 0)
+			continue;
+		draft->extents[i].e.safexid = 0;
+		draft->extents[i].reusable = true;
+	}
 	for (i = 0; i < meta->npool; i++)
 		skx_manifest_free_add(draft, meta->pool[i].block,
 							  meta->pool[i].npages, 0);
@@ -228,6 +238,19 @@ skx_manifest_move(Relation rel, SkxManifestMove *move)
 	skx_manifest_draft_free(draft);
 	if (done)
 		SKX_FAULT(SKX_FAULT_SHRINK_MOVED);
+	return done;
+}
+
+bool
+skx_manifest_release(Relation rel)
+{
+	SkxDraft   *draft = skx_manifest_shrink_draft(rel);
+	bool		done;
+
+	done = skx_manifest_free_reusable(draft, 1) >=
+		skx_manifest_shrink_spare(draft) &&
+		skx_manifest_draft_flip(draft) == 0;
+	skx_manifest_draft_free(draft);
 	return done;
 }
 

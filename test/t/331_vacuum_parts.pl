@@ -40,7 +40,7 @@ sub set_up
 {
 	$s->value('DROP TABLE IF EXISTS docs;'
 		  . ' CREATE TABLE docs (id serial, v tsvector)'
-		  . ' WITH (autovacuum_enabled = off);'
+		  . ' WITH (autovacuum_enabled = off, vacuum_truncate = off);'
 		  . ' CREATE INDEX docs_v ON docs USING skipidx (v)'
 		  . " WITH (block_size = '8kB', pending_limit = '100MB')");
 	return;

@@ -356,6 +356,7 @@ for my $case ([ "SELECT skipidx_flush('docs_v') \\g /dev/null\n", 53100 ], [ "SE
 # ---- other errors of what VACUUM can leave ----
 
 prepare(segments => 9, deletes => 1, pending => 400);
+$s->value('SET skipidx.max_workers = 0');
 for my $case (
 	[ "SET skipidx.fault = 'flush_built:error'", qr/WARNING:  XX000: skipidx fault point flush_built/, 'an error of a flush' ],
 	[ "SET skipidx.fault = 'merge_built:error'", qr/WARNING:  XX000: skipidx fault point merge_built/, 'an error of a merge' ],
@@ -385,6 +386,7 @@ for my $case (
 	$other->close;
 	agrees($name);
 }
+$s->value('RESET skipidx.max_workers');
 
 # A cancel is not spared, at whatever it comes.
 for my $point (qw(flush_built merge_mapped))

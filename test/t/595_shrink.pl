@@ -271,6 +271,160 @@ SKIP:
 	$s->value('RESET vacuum_truncate');
 }
 
+# With workers: after loads of any kind, the VACUUM behind it, and its worker,
+# there is little more than made anew, in one segment.
+sub workers_done
+{
+	for (1 .. 3)
+	{
+		$node->poll_query_until('postgres', "SELECT count(*) = 0 FROM pg_stat_activity WHERE backend_type = 'skipidx worker'")
+		  or die 'a worker does not end';
+	}
+	return;
+}
+
+# Merges of one segment by a worker; such a merge moves it.
+sub moves
+{
+	return $s->value("SELECT count(*) FROM skipidx_merges WHERE index = 'docs_v'::regclass AND operation = 'merge'"
+		  . " AND segments = 1 AND asked_by = 'worker' AND state = 'done'");
+}
+
+$node->append_conf('postgresql.conf', "skipidx.max_workers = 2\n");
+$node->reload;
+for my $case ([ 'one statement', 60000 ], [ '60 statements', 1000 ])
+{
+	my ($what, $step) = @$case;
+
+	set_up();
+	load(1, 60000, $step);
+	vacuum();
+	workers_done();
+	cmp_ok(pages(), '<=', 1.5 * fresh(), "$what, workers: not much more than made anew");
+	cmp_ok($s->value("SELECT segments FROM skipidx_stats('docs_v')"), '<=', 10, "$what, workers: few segments");
+	same("$what, workers");
+}
+
+# A segment that does not fit into the free pages before it is put aside, and
+# comes back.  The limits keep it from becoming one with the one before it.
+sub set_up_aside
+{
+	$node->append_conf('postgresql.conf', "skipidx.max_workers = 0\n");
+	$node->reload;
+	set_up();
+	$s->value(<<~'SQL');
+	DROP INDEX docs_v;
+	CREATE OR REPLACE FUNCTION unlike(i int) RETURNS tsvector LANGUAGE sql IMMUTABLE AS
+		$$ SELECT array_to_tsvector(array_agg('u' || i || 'x' || j)) || ('all:1 n' || i)::tsvector || text_of(i)
+		FROM generate_series(1, 20) j $$;
+	INSERT INTO docs (v) SELECT unlike(i) FROM generate_series(1, 12000) i;
+	CREATE INDEX docs_v ON docs USING skipidx (v) WITH (block_size = '8kB', pending_limit = '256MB', max_merged_segment = '8MB');
+	SQL
+	$s->value('INSERT INTO docs (v) SELECT unlike(i) FROM generate_series(12001, 40000) i');
+	$s->value("SELECT skipidx_flush('docs_v'), pg_current_xact_id()");
+	vacuum();
+	vacuum();
+	$s->value('ALTER TABLE docs SET (vacuum_truncate = off); DELETE FROM docs WHERE id <= 12000');
+	vacuum();
+	$s->value('ALTER TABLE docs RESET (vacuum_truncate)');
+	$node->append_conf('postgresql.conf', "skipidx.max_workers = 2\n");
+	$node->reload;
+	$s->value("SELECT pg_sleep(0.1)");
+	return;
+}
+
+set_up_aside();
+my $large = pages();
+my $least = $s->value("SELECT sum(pages) FROM skipidx_segments('docs_v') WHERE kind <> 'free'");
+my $segment = $s->value("SELECT max(pages) FROM skipidx_segments('docs_v') WHERE kind = 'segment'");
+cmp_ok($large - $least, '<', $segment, 'aside: what is free does not suffice');
+cmp_ok($large - $least, '>', $large / 5, 'aside: but it is much');
+my $moves = moves();
+vacuum();
+workers_done();
+cmp_ok(pages(), '<=', $least + 128, 'aside: as short as it can be');
+is(moves(), $moves + 2, 'aside: by two merges');
+same('aside');
+$least = pages();
+vacuum();
+workers_done();
+is(pages(), $least, 'aside: stays as it is');
+is(moves(), $moves + 2, 'aside: nothing moves again');
+
+# While a reader keeps it from coming back the file does not grow with each
+# VACUUM.
+set_up_aside();
+$others->value('BEGIN ISOLATION LEVEL REPEATABLE READ');
+$others->value("SET enable_seqscan = off; SELECT count(*) FROM docs WHERE v @@ 'all'");
+$moves = moves();
+my @held;
+for (1 .. 3)
+{
+	vacuum();
+	sleep 1;
+	push @held, pages();
+}
+cmp_ok($held[2], '<=', $held[0], 'aside, a reader: grows once at most');
+cmp_ok($held[2], '<=', $large + $segment + 32, 'aside, a reader: by the segment at most');
+cmp_ok(moves(), '<=', $moves + 1, 'aside, a reader: not again and again');
+is($others->value("SELECT count(*) FROM docs WHERE v @@ 'all'"), 28000, 'aside, a reader: has its rows');
+same('aside, a reader');
+$others->value('COMMIT; RESET enable_seqscan');
+vacuum();
+workers_done();
+cmp_ok(pages(), '<=', $least + 128, 'aside, the reader has gone: as short as it can be');
+same('aside, the reader has gone');
+
+# An old transaction that does not use the index holds nothing back: under the
+# lock of a shorter file all that is free may be overwritten.
+set_up_aside();
+$node->append_conf('postgresql.conf', "skipidx.reuse_early = off\n");
+$node->reload;
+$others->value('BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT count(*) FROM pg_class');
+$s->value('DELETE FROM docs WHERE id > 39000');
+vacuum();
+workers_done();
+cmp_ok(pages(), '<=', $least + 128, 'aside, an old transaction: as short as it can be');
+$others->value('SET enable_seqscan = off');
+is($others->value("SELECT count(*) FROM docs WHERE v @@ 'all'"), 28000, 'aside, an old transaction: has its rows');
+$others->value('COMMIT; RESET enable_seqscan');
+same('aside, an old transaction');
+$node->append_conf('postgresql.conf', "skipidx.reuse_early = auto\n");
+$node->reload;
+
+# Killed while it is put aside, and while it comes back.
+for my $case ([ 'merge_built', 1 ], [ 'merge_built', 2 ], [ 'shrink_flipped', 1 ])
+{
+	my ($point, $times) = @$case;
+	my $what = "aside, killed at $point, time $times";
+
+	set_up_aside();
+	my $from = -s $node->logfile;
+	$s->value("ALTER DATABASE d SET skipidx.fault = '$point:kill:$times'");
+	$s->raw('VACUUM (INDEX_CLEANUP ON, TRUNCATE OFF) docs');
+	for (1 .. 100)
+	{
+		last if slurp_file($node->logfile, $from) =~ /fault point $point: kill.*all server processes terminated/s;
+		sleep 0.1;
+	}
+	$_->close for $s, $others;
+	skx_recovered($node);
+	$node->safe_psql('postgres', 'ALTER DATABASE d RESET skipidx.fault');
+	$s = skx_session($node, 'd');
+	$others = skx_session($node, 'd');
+	like(slurp_file($node->logfile, $from), qr/fault point $point: kill/, "$what: so it was");
+	same($what, '>=');
+	for (1 .. 2)
+	{
+		vacuum();
+		workers_done();
+	}
+	cmp_ok(pages(), '<=', $least + 128, "$what: as short as it can be");
+	same("$what, VACUUM");
+}
+$node->append_conf('postgresql.conf', "skipidx.max_workers = 0\n");
+$node->reload;
+
 # Killed between any two steps; what was left behind is overwritten.
 # (of a stripe that moves: 510_faults.pl)
 for my $point (qw(shrink_flipped shrink_done))

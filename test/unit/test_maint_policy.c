@@ -239,7 +239,10 @@ test_deletes(void)
 	free(life);
 }
 
-/* Seven of a tier stay, eight go; the smallest tier goes first. */
+/*
+ * Seven of a tier stay, eight go; the smallest tier goes first.  A large one
+ * beside them keeps the index from being small.
+ */
 static void
 test_tiers(void)
 {
@@ -249,6 +252,7 @@ test_tiers(void)
 
 	CHECK(skx_maint_policy_tiers(life->segments, 0, &life->limits,
 								 chosen) == 0);
+	life_add(life, 3 * GB, 100, 0);
 	for (i = 0; i < 7; i++)
 		life_add(life, 4 * MB, 100, 0);
 	for (i = 0; i < 7; i++)
@@ -257,17 +261,66 @@ test_tiers(void)
 	life_add(life, 32 * MB, 100, 0);
 	CHECK(skx_maint_policy_tiers(life->segments, life->n, &life->limits,
 								 chosen) == 8);
-	CHECK(chosen[0] == 8 && chosen[7] == 15);
+	CHECK(chosen[0] == 9 && chosen[7] == 16);
 	life_add(life, 512 * KB + 1, 100, 0);
 	CHECK(skx_maint_policy_tiers(life->segments, life->n, &life->limits,
 								 chosen) == 8);
-	CHECK(chosen[0] == 16 && chosen[1] == 1);
+	CHECK(chosen[0] == 17 && chosen[1] == 2);
 	CHECK(life_settle(life, 0, 100) == 2);
-	CHECK(life->n == 1);
+	CHECK(life->n == 2);
 	for (i = 0; i < 100; i++)
 		life_add(life, 10 * KB, 1, 0);
 	CHECK(skx_maint_policy_tiers(life->segments, life->n, &life->limits,
 								 chosen) == SKX_POLICY_INPUTS_MAX);
+	free(life);
+}
+
+/*
+ * Of a small index as many as one tier may not have become one, if the largest
+ * has no more than two thirds; what is more than 64 MB goes by its tiers, and so
+ * does what cannot be one segment.
+ */
+static void
+test_small(void)
+{
+	Life	   *life = life_new();
+	uint32		chosen[SKX_POLICY_INPUTS_MAX];
+	int			i;
+
+	life_add(life, 14 * MB, 1000, 0);
+	for (i = 0; i < 6; i++)
+		life_add(life, (i + 1) * MB / 3, 100, 0);
+	CHECK(life_settle(life, 0, 100) == 0);
+	life_add(life, 10 * KB, 100, 0);
+	CHECK(skx_maint_policy_tiers(life->segments, life->n, &life->limits,
+								 chosen) == 8);
+	life->limits.fan = 9;
+	CHECK(skx_maint_policy_tiers(life->segments, life->n, &life->limits,
+								 chosen) == 0);
+	life->limits.fan = 8;
+	life->limits.bytes = 21 * MB;
+	CHECK(skx_maint_policy_tiers(life->segments, life->n, &life->limits,
+								 chosen) == 0);
+	life->limits.bytes = 5 * GB;
+	life->limits.ndocs = 1000;
+	CHECK(skx_maint_policy_tiers(life->segments, life->n, &life->limits,
+								 chosen) == 0);
+	life->limits.ndocs = PG_INT32_MAX;
+	CHECK(life_settle(life, 0, 100) == 1 && life->n == 1);
+
+	/* less than a half of the largest beside it */
+	for (i = 0; i < 7; i++)
+		life_add(life, (i + 1) * 340 * KB, 100, 0);
+	CHECK(life_settle(life, 0, 100) == 0);
+	life_add(life, 5 * MB, 100, 0);
+	CHECK(life_settle(life, 0, 100) == 1 && life->n == 1);
+
+	/* more than 64 MB */
+	for (i = 0; i < 4; i++)
+		life_add(life, 8 * MB, 100, 0);
+	for (i = 0; i < 4; i++)
+		life_add(life, 256 * KB, 100, 0);
+	CHECK(life_settle(life, 0, 100) == 0);
 	free(life);
 }
 
@@ -502,6 +555,44 @@ test_years(void)
 		test_year(&years[i], &settings);
 }
 
+/*
+ * Small indexes of which every document is updated, by flushes of 1,200 of 500
+ * bytes: few segments on average, for a tenth more that is written.
+ */
+static void
+test_small_lives(void)
+{
+	static const struct
+	{
+		uint64		base;
+		double		written;	/* a byte flushed, at most */
+		double		segments;	/* on average, at most */
+		int			most;
+	}			lives[] = {{6 * MB, 3.7, 5, 8}, {20 * MB, 5, 7, 14},
+		{50 * MB, 6, 6, 11}
+	};
+
+	for (int i = 0; i < (int) lengthof(lives); i++)
+	{
+		Life	   *life = life_new();
+		double		segments = 0;
+
+		life_add(life, lives[i].base, (uint32) (lives[i].base / 500), 0);
+		for (int flush = 0; flush < 5000; flush++)
+		{
+			life_add(life, 1200 * 500, 1200, 0);
+			life->flushed += 1200 * 500;
+			life_die(life, 1200, false);
+			life_settle(life, 0, 100);
+			segments += life->n;
+		}
+		CHECK(life->written <= lives[i].written * life->flushed);
+		CHECK(segments <= 5000 * lives[i].segments);
+		CHECK(life->most <= lives[i].most);
+		free(life);
+	}
+}
+
 /* The ends of what an index may set, alone and together. */
 static void
 test_settings(void)
@@ -673,6 +764,7 @@ main(void)
 	test_neighbours(1000, 24 * MB, 2);
 	test_neighbours(1000, 24 * MB, 1);
 	test_tiers();
+	test_small();
 	test_large();
 	test_deletes();
 	test_most();
@@ -685,6 +777,7 @@ main(void)
 	test_flushes(100 * MB, 700, 85);
 	test_random(3000);
 	test_years();
+	test_small_lives();
 	test_settings();
 	test_settings_rules();
 	return unit_done("test_maint_policy");
