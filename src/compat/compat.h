@@ -182,6 +182,13 @@ extern void skx_compat_log_reuse(Relation heap, SkxLocator locator,
 								 BlockNumber block, uint64 safexid);
 
 /*
+ * The same of rows that `xid` was the last to remove, before what finds them
+ * goes.
+ */
+extern void skx_compat_log_removed(Relation heap, SkxLocator locator,
+								   TransactionId xid);
+
+/*
  * Up to 16, old_snapshot_threshold lets VACUUM remove what an old snapshot
  * sees.  To be called after a scan with it has read something: fails if VACUUM
  * may have been there, whether or not anything is missing.

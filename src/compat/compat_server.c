@@ -248,6 +248,16 @@ skx_compat_log_reuse(Relation heap, SkxLocator locator, BlockNumber block,
 	XLogInsert(RM_BTREE_ID, XLOG_BTREE_REUSE_PAGE);
 }
 
+void
+skx_compat_log_removed(Relation heap, SkxLocator locator, TransactionId xid)
+{
+	uint64		next = U64FromFullTransactionId(ReadNextFullTransactionId());
+
+	/* it is in the past, and by less than a round */
+	skx_compat_log_reuse(heap, locator, InvalidBlockNumber,
+						 next - (uint32) ((uint32) next - xid));
+}
+
 /*
  * Which lock a process waits for changes under the lock's partition only; of
  * those that wait for others, a stale reading does no harm.

@@ -345,17 +345,22 @@ static void
 skx_maint_merge_work(SkxMaintMerge *m, const SkxMaintOptions *options,
 					 SkxOperation *op)
 {
-	SkxSource  *source = skx_source_open(m->index, &m->inputs);
+	uint64		npages = skx_maint_merge_pages(m);
+	bool		past = npages > SKX_MERGE_PAST / BLCKSZ;
+	SkxSource  *source;
 	SkxMaintMarks marks = {0};
 	SkxPublish	change = {0};
 	SkxMaintOutput out;
 	SkxDiskSegmentRef ref;
 	SkxMerge   *merge;
 	SkxMaintHelp *help;
-	bool		past = skx_maint_merge_pages(m) > SKX_MERGE_PAST / BLCKSZ;
+	uint32		ndead = 0;
 	uint32		late = 0;
 
 	Assert(m->n > 0 && skx_manifest_operating(m->index, op->kind));
+	if (options->asker == SKX_ASKER_WORKER)
+		ndead = skx_maint_dead(op, &m->inputs, npages * BLCKSZ);
+	source = skx_source_open(m->index, &m->inputs);
 	skx_source_once(source);
 	if (past)
 		skx_source_past(source);
@@ -391,8 +396,8 @@ skx_maint_merge_work(SkxMaintMerge *m, const SkxMaintOptions *options,
 	if (change.add != NULL)
 		late = skx_merge_late(merge, skx_maint_merge_late, &marks);
 	ereport(DEBUG1,
-			(errmsg_internal("merge of index \"%s\": %u pages of marks read again under the lock",
-							 RelationGetRelationName(m->index), late)));
+			(errmsg_internal("merge of index \"%s\": %u pages of marks read again under the lock, %u rows found dead",
+							 RelationGetRelationName(m->index), late, ndead)));
 	if (change.add != NULL)
 		skx_maint_marks_set(&marks, op, &ref);
 	SKX_FAULT(SKX_FAULT_PUBLISH_CARRIED);

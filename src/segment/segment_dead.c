@@ -12,7 +12,7 @@
  * of its TID.  It is not true on a standby, whose snapshots may be older than
  * those of the primary.  So it is kept in memory and neither in the file nor in
  * the log; a server in recovery notes nothing.  Marks of VACUUM, and what merges
- * leave out, go by the table alone.
+ * leave out (maint_dead.c), go by the table alone.
  */
 #include "postgres.h"
 
