@@ -76,6 +76,15 @@ def size(table):
     return int(sql("SELECT pg_total_relation_size('%s_tsv')" % table)[0])
 
 
+def vacuum(table):
+    """Until the worker that it asks for has ended, too."""
+    sql("VACUUM " + table)
+    time.sleep(1)                 # it must come
+    while sql("SELECT count(*) FROM pg_stat_activity WHERE backend_type ="
+              " 'skipidx worker'") != ["0"]:
+        time.sleep(.05)
+
+
 def load_one(run, engine, index, way, table):
     sql("CREATE TABLE %s (id bigint PRIMARY KEY, tsv tsvector)"
         " WITH (autovacuum_enabled = off)" % table,
@@ -87,11 +96,7 @@ def load_one(run, engine, index, way, table):
     if sql("SELECT count(*) FROM " + table) != [str(ROWS)]:
         raise RuntimeError("%s: other rows than were loaded" % way)
     entry["bytes"] = size(table)
-    sql("VACUUM " + table)
-    time.sleep(1)                 # the worker that it asks for must come
-    while sql("SELECT count(*) FROM pg_stat_activity WHERE backend_type ="
-              " 'skipidx worker'") != ["0"]:
-        time.sleep(.05)
+    vacuum(table)
     entry["vacuumed_bytes"] = size(table)
     sql("REINDEX INDEX %s_tsv" % table)
     entry["rebuilt_bytes"] = size(table)

@@ -225,7 +225,7 @@ def long_run(run, name, minutes, pool):
     sql("ALTER TABLE docs_%s SET (autovacuum_enabled = on)" % name)
     result = pgbench(name, 4, int(minutes * 60), pool)
     result["bytes"] = index_bytes(name)
-    sql("VACUUM docs_%s" % name)
+    loads.vacuum("docs_%s" % name)
     result["vacuumed_bytes"] = index_bytes(name)
     result["table_rows"] = int(sql("SELECT count(*) FROM docs_%s" % name)[0])
     if KINDS[name][1]:
