@@ -208,7 +208,8 @@ skx_am_worker_shrink(SkxAmWorker *w, const SkxMaintOptions *options)
 
 	if (!w->shrinks)
 		return false;
-	if (!skx_worker_pause())
+	/* what was put aside makes the file longer until it has come back */
+	if (!skx_worker_pause() && w->asides == SKX_MOVES_ASIDE_MOST)
 		skx_maint_patience(&w->patience, 0);
 	nblocks = RelationGetNumberOfBlocks(w->index);
 	step = skx_maint_shrink(w->index, &w->patience);

@@ -42,6 +42,12 @@
 #define SKX_MOVE_SMALL_PART	5
 
 /*
+ * No more is put aside: as long as something keeps it from coming back the file
+ * is that much longer.
+ */
+#define SKX_MOVE_ASIDE		(16 * 1024 * 1024 / BLCKSZ)
+
+/*
  * Pages that a merge may want beyond those of its input, for free ones that are
  * in short runs: a part of them, less than is given back (SKX_SHRINK_PART), and
  * some more.
@@ -134,7 +140,8 @@ skx_maint_merge_move_some(SkxMaintMerge *m, const SkxView *view,
 	m->aside = free < room;
 	if (m->aside)
 	{
-		if (!aside || view->noperations > (operation != 0 ? 1 : 0))
+		if (!aside || room > SKX_MOVE_ASIDE ||
+			view->noperations > (operation != 0 ? 1 : 0))
 			return false;
 		skx_manifest_awaited(m->index, view, &awaited);
 		if (free + awaited.left >= room)
