@@ -179,25 +179,14 @@ static void
 skx_maint_dead_mark(SkxMaintDead *d, const SkxOperation *op,
 					const SkxDiskSegmentRef *ref)
 {
-	uint32		i;
-
-	if (d->ndead > 0)
-	{
-		if (RelationNeedsWAL(d->index) && TransactionIdIsValid(d->horizon))
-			skx_compat_log_removed(d->heap, SKX_REL_LOCATOR(d->index),
-								   d->horizon);
-		skx_manifest_lock(d->index, true);
-		skx_maint_marks_set(&d->marks, op, ref);
-		skx_manifest_unlock(d->index);
-	}
-	for (i = 0; i < d->marks.npages; i++)
-	{
-		if (d->marks.pages[i] != NULL)
-			pfree(d->marks.pages[i]);
-	}
-	if (d->marks.pages != NULL)
-		pfree(d->marks.pages);
-	memset(&d->marks, 0, sizeof(d->marks));
+	if (d->ndead == 0)
+		return;
+	if (RelationNeedsWAL(d->index) && TransactionIdIsValid(d->horizon))
+		skx_compat_log_removed(d->heap, SKX_REL_LOCATOR(d->index),
+							   d->horizon);
+	skx_manifest_lock(d->index, true);
+	skx_maint_marks_set(&d->marks, op, ref);
+	skx_manifest_unlock(d->index);
 }
 
 uint32
@@ -223,6 +212,7 @@ skx_maint_dead(const SkxOperation *op, const SkxView *inputs, uint64 bytes)
 		for (int i = 0; more && skx_source_next(source, 1) > 0; i++)
 		{
 			d->ndead = 0;
+			memset(&d->marks, 0, sizeof(d->marks));
 			more = skx_maint_dead_segment(d, source->segments[0]);
 			skx_maint_dead_mark(d, op, &inputs->segments[i]);
 			ndead += d->ndead;

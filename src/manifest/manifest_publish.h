@@ -50,11 +50,11 @@ typedef struct SkxOperation
  *
  * begin takes the operation's lock, consumes a segment id and reserves
  * `nblocks` blocks at first, one `run` of them if that is asked for, all logged
- * before it returns.  NULL, with nothing
- * changed: it would have to wait for longer than `wait` allows, or is called
- * from within an operation of the kind; or there is no space for the blocks,
- * and `elevel`, of the report of that, is below ERROR.  An operation that does
- * not wait for all is optional: it leaves the last megabyte of the disk free.
+ * before it returns.  NULL, with nothing changed: it would have to wait for
+ * longer than `wait` allows, or is called from within an operation of the kind;
+ * or there is no space for the blocks, and `elevel`, of the report of that, is
+ * below ERROR.  An operation that does not wait for all is optional: it leaves
+ * the last megabyte of the disk free.
  *
  * allocate gives consecutive, aligned blocks and reserves more when it must;
  * give_back returns pages that stayed unused.  end releases the operation's

@@ -241,12 +241,14 @@ skx_manifest_move(Relation rel, SkxManifestMove *move)
 	return done;
 }
 
-bool
-skx_manifest_release(Relation rel)
+/* False: there is no space for a root. */
+static bool
+skx_manifest_shrink_flip(Relation rel, bool shorten)
 {
 	SkxDraft   *draft = skx_manifest_shrink_draft(rel);
 	bool		done;
 
+	draft->shorten = shorten;
 	done = skx_manifest_free_reusable(draft, 1) >=
 		skx_manifest_shrink_spare(draft) &&
 		skx_manifest_draft_flip(draft) == 0;
@@ -255,18 +257,19 @@ skx_manifest_release(Relation rel)
 }
 
 bool
+skx_manifest_release(Relation rel)
+{
+	return skx_manifest_shrink_flip(rel, false);
+}
+
+bool
 skx_manifest_shrink(Relation rel)
 {
-	SkxDraft   *draft = skx_manifest_shrink_draft(rel);
 	SkxDiskMeta meta;
 	bool		done;
 
-	draft->shorten = true;
-	if (skx_manifest_free_reusable(draft, 1) >=
-		skx_manifest_shrink_spare(draft) &&
-		skx_manifest_draft_flip(draft) == 0)
+	if (skx_manifest_shrink_flip(rel, true))
 		SKX_FAULT(SKX_FAULT_SHRINK_FLIPPED);
-	skx_manifest_draft_free(draft);
 
 	/* also what an earlier one has flipped and not given back */
 	skx_manifest_meta(rel, &meta);

@@ -10,7 +10,7 @@ use FindBin;
 use lib "$FindBin::RealBin/lib";
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
-use SkipidxTest qw(skx_node skx_database skx_session skx_recovered);
+use SkipidxTest qw(skx_node skx_database skx_session skx_recovered skx_workers_done);
 use Test::More;
 use Time::HiRes qw(time sleep);
 
@@ -53,10 +53,7 @@ sub merged
 	for my $round (1 .. 12)
 	{
 		$s->value("INSERT INTO docs SELECT 100000 + i, 0, ('all:1 late n' || i)::tsvector FROM generate_series(1, 1500) i");
-		for (1 .. 3)
-		{
-			$node->poll_query_until('postgres', "SELECT count(*) = 0 FROM pg_stat_activity WHERE backend_type = 'skipidx worker'") or die;
-		}
+		skx_workers_done($node);
 		last if $s->value("SELECT min(segment) > $last FROM skipidx_segments('docs_v') WHERE kind = 'segment'") eq 't';
 	}
 	return;

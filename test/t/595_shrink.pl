@@ -10,7 +10,7 @@ use FindBin;
 use lib "$FindBin::RealBin/lib";
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
-use SkipidxTest qw(skx_node skx_database skx_session skx_recovered);
+use SkipidxTest qw(skx_node skx_database skx_session skx_recovered skx_workers_done);
 use Test::More;
 use Time::HiRes qw(time sleep);
 
@@ -271,15 +271,12 @@ SKIP:
 	$s->value('RESET vacuum_truncate');
 }
 
-# With workers: after loads of any kind, the VACUUM behind it, and its worker,
-# there is little more than made anew, in one segment.
-sub workers_done
+sub setting
 {
-	for (1 .. 3)
-	{
-		$node->poll_query_until('postgres', "SELECT count(*) = 0 FROM pg_stat_activity WHERE backend_type = 'skipidx worker'")
-		  or die 'a worker does not end';
-	}
+	my ($name, $value) = @_;
+
+	$node->append_conf('postgresql.conf', "$name = $value\n");
+	$node->reload;
 	return;
 }
 
@@ -290,8 +287,9 @@ sub moves
 		  . " AND segments = 1 AND asked_by = 'worker' AND state = 'done'");
 }
 
-$node->append_conf('postgresql.conf', "skipidx.max_workers = 2\n");
-$node->reload;
+# With workers: after loads of any kind, the VACUUM behind it, and its worker,
+# there is little more than made anew, in few segments.
+setting('skipidx.max_workers', '2');
 for my $case ([ 'one statement', 60000 ], [ '60 statements', 1000 ])
 {
 	my ($what, $step) = @$case;
@@ -299,7 +297,7 @@ for my $case ([ 'one statement', 60000 ], [ '60 statements', 1000 ])
 	set_up();
 	load(1, 60000, $step);
 	vacuum();
-	workers_done();
+	skx_workers_done($node);
 	cmp_ok(pages(), '<=', 1.5 * fresh(), "$what, workers: not much more than made anew");
 	cmp_ok($s->value("SELECT segments FROM skipidx_stats('docs_v')"), '<=', 10, "$what, workers: few segments");
 	same("$what, workers");
@@ -309,8 +307,7 @@ for my $case ([ 'one statement', 60000 ], [ '60 statements', 1000 ])
 # comes back.  The limits keep it from becoming one with the one before it.
 sub set_up_aside
 {
-	$node->append_conf('postgresql.conf', "skipidx.max_workers = 0\n");
-	$node->reload;
+	setting('skipidx.max_workers', '0');
 	set_up();
 	$s->value(<<~'SQL');
 	DROP INDEX docs_v;
@@ -327,8 +324,7 @@ sub set_up_aside
 	$s->value('ALTER TABLE docs SET (vacuum_truncate = off); DELETE FROM docs WHERE id <= 12000');
 	vacuum();
 	$s->value('ALTER TABLE docs RESET (vacuum_truncate)');
-	$node->append_conf('postgresql.conf', "skipidx.max_workers = 2\n");
-	$node->reload;
+	setting('skipidx.max_workers', '2');
 	$s->value("SELECT pg_sleep(0.1)");
 	return;
 }
@@ -341,13 +337,13 @@ cmp_ok($large - $least, '<', $segment, 'aside: what is free does not suffice');
 cmp_ok($large - $least, '>', $large / 5, 'aside: but it is much');
 my $moves = moves();
 vacuum();
-workers_done();
+skx_workers_done($node);
 cmp_ok(pages(), '<=', $least + 128, 'aside: as short as it can be');
 is(moves(), $moves + 2, 'aside: by two merges');
 same('aside');
 $least = pages();
 vacuum();
-workers_done();
+skx_workers_done($node);
 is(pages(), $least, 'aside: stays as it is');
 is(moves(), $moves + 2, 'aside: nothing moves again');
 
@@ -371,26 +367,24 @@ is($others->value("SELECT count(*) FROM docs WHERE v @@ 'all'"), 28000, 'aside, 
 same('aside, a reader');
 $others->value('COMMIT; RESET enable_seqscan');
 vacuum();
-workers_done();
+skx_workers_done($node);
 cmp_ok(pages(), '<=', $least + 128, 'aside, the reader has gone: as short as it can be');
 same('aside, the reader has gone');
 
 # An old transaction that does not use the index holds nothing back: under the
 # lock of a shorter file all that is free may be overwritten.
 set_up_aside();
-$node->append_conf('postgresql.conf', "skipidx.reuse_early = off\n");
-$node->reload;
+setting('skipidx.reuse_early', 'off');
 $others->value('BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT count(*) FROM pg_class');
 $s->value('DELETE FROM docs WHERE id > 39000');
 vacuum();
-workers_done();
+skx_workers_done($node);
 cmp_ok(pages(), '<=', $least + 128, 'aside, an old transaction: as short as it can be');
 $others->value('SET enable_seqscan = off');
 is($others->value("SELECT count(*) FROM docs WHERE v @@ 'all'"), 28000, 'aside, an old transaction: has its rows');
 $others->value('COMMIT; RESET enable_seqscan');
 same('aside, an old transaction');
-$node->append_conf('postgresql.conf', "skipidx.reuse_early = auto\n");
-$node->reload;
+setting('skipidx.reuse_early', 'auto');
 
 # Killed while it is put aside, and while it comes back.
 for my $case ([ 'merge_built', 1 ], [ 'merge_built', 2 ], [ 'shrink_flipped', 1 ])
@@ -417,13 +411,12 @@ for my $case ([ 'merge_built', 1 ], [ 'merge_built', 2 ], [ 'shrink_flipped', 1 
 	for (1 .. 2)
 	{
 		vacuum();
-		workers_done();
+		skx_workers_done($node);
 	}
 	cmp_ok(pages(), '<=', $least + 128, "$what: as short as it can be");
 	same("$what, VACUUM");
 }
-$node->append_conf('postgresql.conf', "skipidx.max_workers = 0\n");
-$node->reload;
+setting('skipidx.max_workers', '0');
 
 # Killed between any two steps; what was left behind is overwritten.
 # (of a stripe that moves: 510_faults.pl)

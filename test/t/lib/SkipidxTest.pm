@@ -20,7 +20,7 @@ use Test::More ();
 use Time::HiRes ();
 
 our @EXPORT_OK = qw(skx_node skx_database skx_session skx_seed skx_setseed
-  skx_install_try skx_recovered skx_fault_lock skx_relation_file skx_refuse_io_uring skx_start_apart);
+  skx_install_try skx_recovered skx_workers_done skx_fault_lock skx_relation_file skx_refuse_io_uring skx_start_apart);
 
 # The settings a test gives come last, so they win.
 my $common_conf = <<'CONF';
@@ -191,6 +191,19 @@ sub skx_recovered
 		Time::HiRes::usleep(100_000);
 	}
 	die 'not recovered: ' . $node->name;
+}
+
+# Until no background worker is left, nor one that the last has asked for.
+sub skx_workers_done
+{
+	my ($node) = @_;
+
+	for (1 .. 3)
+	{
+		$node->poll_query_until('postgres', "SELECT count(*) = 0 FROM pg_stat_activity WHERE backend_type = 'skipidx worker'")
+		  or die 'a worker does not end';
+	}
+	return;
 }
 
 # Absolute path of a relation's first file.
