@@ -33,7 +33,9 @@ $$;
 -- Every kind of document, blocks of several sizes: the first table's is one
 -- page, the second's sixteen.
 CREATE TABLE flush_small (id int, body tsvector) WITH (autovacuum_enabled = off);
-CREATE TABLE flush_large (id int, body tsvector) WITH (autovacuum_enabled = off);
+-- A worker that makes the file shorter keeps rows from the next VACUUM while it
+-- starts.
+CREATE TABLE flush_large (id int, body tsvector) WITH (autovacuum_enabled = off, vacuum_truncate = off);
 CREATE INDEX flush_small_body ON flush_small USING skipidx (body) WITH (block_size = '8kB');
 CREATE INDEX flush_large_body ON flush_large USING skipidx (body);
 CREATE FUNCTION fill(tab text, first int) RETURNS void LANGUAGE plpgsql AS $$

@@ -28,7 +28,8 @@ CREATE TABLE hot (id int, v tsvector) WITH (autovacuum_enabled = off);
 INSERT INTO hot SELECT i, ('all:1 b' || i % 2 || ':2 h' || i % 50 || ':3')::tsvector
 	FROM generate_series(1, 20000) i;
 CREATE INDEX hot_v ON hot USING skipidx (v) WITH (block_size = '64kB');
-CREATE TABLE big (id int, v tsvector) WITH (autovacuum_enabled = off);
+-- no worker moves what the test merges
+CREATE TABLE big (id int, v tsvector) WITH (autovacuum_enabled = off, vacuum_truncate = off);
 CREATE INDEX big_v ON big USING skipidx (v) WITH (block_size = '128kB', pending_limit = '1GB');
 CREATE FUNCTION fill(first int, n int) RETURNS bigint LANGUAGE sql AS $$
 	INSERT INTO big SELECT i, (SELECT string_agg('w' || (i * 7919 + k * 104729) % (1000 * k * k) || ':' || k, ' ')
