@@ -33,13 +33,15 @@
 /*
  * Segments move where at least so many pages are free, beside those of the
  * pool, and more than a third of the file.  To write the whole of a small file
- * costs little: there a fifth is too much already, since it consists of small
- * segments, which take more than a large one of the same documents.
+ * costs little: there a fifth is too much already; and an eighth of one in
+ * several segments, which take more than one of the same documents.
  */
 #define SKX_MOVE_LEAST		256
 #define SKX_MOVE_PART		3
 #define SKX_MOVE_SMALL		(64 * 1024 * 1024 / BLCKSZ)
 #define SKX_MOVE_SMALL_PART	5
+#define SKX_MOVE_MANY_LEAST	128
+#define SKX_MOVE_MANY_PART	8
 
 /*
  * No more is put aside: as long as something keeps it from coming back the file
@@ -192,11 +194,18 @@ skx_maint_loose(Relation index, const SkxView *view)
 	BlockNumber nblocks = view->meta.nblocks;
 	uint64		free = skx_manifest_free(view);
 	uint64		pooled = skx_manifest_pool_pages(view, nblocks);
-	int			part = nblocks > SKX_MOVE_SMALL ? SKX_MOVE_PART :
-		SKX_MOVE_SMALL_PART;
+	uint64		least = SKX_MOVE_LEAST;
+	int			part = SKX_MOVE_PART;
 
-	return free >= SKX_MOVE_LEAST + pooled &&
-		(free - pooled) * part > nblocks && skx_maint_truncates(index);
+	if (nblocks <= SKX_MOVE_SMALL && view->nsegments > 1)
+	{
+		least = SKX_MOVE_MANY_LEAST;
+		part = SKX_MOVE_MANY_PART;
+	}
+	else if (nblocks <= SKX_MOVE_SMALL)
+		part = SKX_MOVE_SMALL_PART;
+	return free >= least + pooled && (free - pooled) * part > nblocks &&
+		skx_maint_truncates(index);
 }
 
 /* A number of segments that was asked for is not bound by the index's size. */
@@ -482,18 +491,19 @@ skx_maint_merge_try(Relation index, const SkxMaintOptions *options, int most,
 	SkxMaintMerge m;
 	volatile bool done = false;
 	bool		aside;
+	int			full;			/* how a full disk is reported */
 
 	/* to look whether there is any need costs nothing on disk */
 	skx_maint_merge_choose(&m, index, options, most, 0);
 	if (m.n == 0 || (options->certain && skx_maint_merge_spills(&m, options)))
 		return SKX_STEP_NONE;
 	aside = m.aside;
+	full = options->certain ? WARNING : ERROR;
 	op = skx_manifest_begin(index, SKX_OPERATION_MERGE,
 							skx_maint_merge_blocks(&m, options, wait), aside,
-							wait,
-							options->certain ? WARNING : ERROR);
+							wait, aside ? DEBUG1 : full);
 	if (op == NULL)
-		return SKX_STEP_BUSY;
+		return aside ? SKX_STEP_NONE : SKX_STEP_BUSY;
 	skx_maint_merge_choose(&m, index, options, most, op->segment);
 	Assert(op->kind == SKX_OPERATION_MERGE);
 	if (m.n > 0 && !(options->certain && skx_maint_merge_spills(&m, options)))

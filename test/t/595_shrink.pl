@@ -14,7 +14,7 @@ use SkipidxTest qw(skx_node skx_database skx_session skx_recovered skx_workers_d
 use Test::More;
 use Time::HiRes qw(time sleep);
 
-my $node = skx_node('shrink', streaming => 1,
+my $node = skx_node('shrink', streaming => 1, faults => 1,
 	conf => "skipidx.max_workers = 0\nmax_standby_streaming_delay = 100ms\n"
 	  . "hot_standby_feedback = off\n");
 
@@ -59,12 +59,13 @@ sub pages
 	return $s->value("SELECT pg_relation_size('docs_v') / 8192");
 }
 
-# What VACUUM says it has given back: pages, bytes of WAL.
+# What VACUUM says, and what it has given back: pages, bytes of WAL.
+my $said;
 my @given;
 
 sub vacuum
 {
-	my $said = $s->value('SET client_min_messages = debug1;'
+	$said = $s->value('SET client_min_messages = debug1;'
 		  . ' VACUUM (INDEX_CLEANUP ON, TRUNCATE OFF) docs; SET client_min_messages = notice');
 
 	push @given, [ $1, $2 ] if $said =~ /index "docs_v" has given back (\d+) of \d+ pages, with (\d+) bytes of WAL/;
@@ -346,6 +347,19 @@ vacuum();
 skx_workers_done($node);
 is(pages(), $least, 'aside: stays as it is');
 is(moves(), $moves + 2, 'aside: nothing moves again');
+
+# Where the disk has no room for it it stays, and that is no error.
+set_up_aside();
+setting('skipidx.max_workers', '0');
+$s->value("SET skipidx.fault_grow = 'enospc:1:1000000'");
+is(vacuum(), $large, 'aside, a full disk: as long as before');
+$s->value('RESET skipidx.fault_grow');
+like($said, qr/DEBUG: .*could not extend index "docs_v"/, 'aside, a full disk: it was tried');
+unlike($said, qr/(ERROR|WARNING): /, 'aside, a full disk: no error');
+same('aside, a full disk');
+vacuum();
+cmp_ok(pages(), '<=', $least + 128, 'aside, space again: as short as it can be');
+same('aside, space again');
 
 # While a reader keeps it from coming back the file does not grow with each
 # VACUUM.
