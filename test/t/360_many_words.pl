@@ -29,7 +29,8 @@ my $s = skx_session($node, 'postgres');
 $s->value(<<"SQL");
 CREATE EXTENSION skipidx;
 SELECT setseed(@{[ ($seed % 1000) / 1000 ]}) IS NULL;
-CREATE TABLE docs (id int, v tsvector) WITH (autovacuum_enabled = off);
+-- no worker merges between two questions, which would change what words weigh
+CREATE TABLE docs (id int, v tsvector) WITH (autovacuum_enabled = off, vacuum_truncate = off);
 CREATE INDEX docs_v ON docs USING skipidx (v) WITH (block_size = '8kB', weight_a = 2);
 CREATE FUNCTION fill(a int, b int) RETURNS void LANGUAGE sql AS \$\$
 	INSERT INTO docs SELECT i, (SELECT string_agg(format('w%s:%s%s', power(@{[WORDS]}, random())::int, j,

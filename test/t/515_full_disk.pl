@@ -386,8 +386,6 @@ for my $case (
 	$other->close;
 	agrees($name);
 }
-$s->value('RESET skipidx.max_workers');
-
 # A cancel is not spared, at whatever it comes.
 for my $point (qw(flush_built merge_mapped))
 {
@@ -397,6 +395,7 @@ for my $point (qw(flush_built merge_mapped))
 	is($s->raw("RESET skipidx.fault; VACUUM (INDEX_CLEANUP ON) docs"), '', "$point: and done again");
 	agrees("$point: cancelled");
 }
+$s->value('RESET skipidx.max_workers');
 
 # ---- VACUUM for the table's age ----
 
