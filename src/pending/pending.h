@@ -35,7 +35,6 @@ typedef struct SkxPendingDoc
 	TSVector	value;			/* of the row, not to be changed; valid until
 								 * next */
 	bool		dead;			/* marked or noted; only seen with `last` */
-	int			norm;			/* of its length; -1: not known yet */
 } SkxPendingDoc;
 
 extern SkxPendingScan *skx_pending_begin(Relation rel, const SkxView *view,
@@ -52,13 +51,23 @@ extern void skx_pending_remember(SkxPendingScan *scan);
 extern void skx_pending_after(SkxPendingScan *scan, const uint64 *after);
 
 /*
- * only: those of which `wanted`, which is not told the value, says so, and
- * nothing of the others is looked at; NULL: all.
+ * only: those whose bounds are not below what is needed when their turn comes,
+ * and nothing of the others is looked at; NULL: all.  `find` is called for the
+ * n documents of a stripe from a number on, SKX_PENDING_BOUNDS at most; norms:
+ * the codes of their lengths (NULL: not known).
  */
-typedef bool (*SkxPendingWanted) (const SkxPendingDoc *doc, void *arg);
+#define SKX_PENDING_BOUNDS	128
 
-extern void skx_pending_only(SkxPendingScan *scan, SkxPendingWanted wanted,
-							 void *arg);
+typedef struct SkxPendingBounds
+{
+	void		(*find) (void *arg, int stripe, uint64 sequence, int n,
+						 const uint8 *norms, int32 *bounds);
+	int32		(*need) (void *arg);
+	void	   *arg;
+} SkxPendingBounds;
+
+extern void skx_pending_only(SkxPendingScan *scan,
+							 const SkxPendingBounds *only);
 extern bool skx_pending_next(SkxPendingScan *scan, SkxPendingDoc *doc);
 extern void skx_pending_end(SkxPendingScan *scan);
 

@@ -53,7 +53,6 @@ typedef struct SkxImageDoc
 	TSVector	value;
 	uint64		sequence;
 	ItemPointerData tid;
-	uint8		norm;
 	bool		dead;
 	uint32		stripe;
 } SkxImageDoc;
@@ -70,6 +69,7 @@ typedef struct SkxImageStripe
 								 * read, 0: none */
 	BlockNumber page;
 	uint32	   *docs;			/* by number from `first` on; NULL: no room */
+	uint8	   *norms;			/* of their lengths */
 	uint32		room;
 } SkxImageStripe;
 
@@ -336,11 +336,13 @@ skx_image_add(SkxPendingImage *image, int which, const SkxDiskPendingDoc *doc,
 	if (s->docs == NULL)
 	{
 		s->room = 64;
+		s->norms = MemoryContextAlloc(image->context, s->room);
 		s->docs = MemoryContextAlloc(image->context, sizeof(uint32) * s->room);
 	}
 	else if (s->next - s->first == s->room)
 	{
 		s->docs = repalloc(s->docs, sizeof(uint32) * 2 * s->room);
+		s->norms = repalloc(s->norms, 2 * s->room);
 		s->room *= 2;
 	}
 	at = image->ndocs++;
@@ -352,9 +354,10 @@ skx_image_add(SkxPendingImage *image, int which, const SkxDiskPendingDoc *doc,
 	copy->sequence = s->next;
 	copy->tid = doc->tid;
 	copy->stripe = which;
-	copy->norm = skx_rank_norm_encode(skx_pending_length(value));
 	copy->dead = (doc->flags & SKX_PENDING_DEAD) != 0;
 	s->docs[s->next - s->first] = at;
+	s->norms[s->next - s->first] =
+		skx_rank_norm_encode(skx_pending_length(value));
 	s->next++;
 }
 
@@ -506,7 +509,16 @@ skx_pending_image_get(const SkxPendingImage *image, int which, uint64 sequence,
 	doc->sequence = sequence;
 	doc->value = copy->value;
 	doc->dead = copy->dead;
-	doc->norm = copy->norm;
+}
+
+const uint8 *
+skx_pending_image_norms(const SkxPendingImage *image, int which,
+						uint64 sequence)
+{
+	const SkxImageStripe *s = &image->stripes[which];
+
+	Assert(sequence >= s->first && sequence < s->next);
+	return s->norms + (sequence - s->first);
 }
 
 /* The image's documents of each stripe that count, once it is up to date. */

@@ -173,6 +173,8 @@ extern uint64 skx_pending_image_next(SkxPendingImage *image,
 									 bool dead);
 extern void skx_pending_image_get(const SkxPendingImage *image, int which,
 								  uint64 sequence, SkxPendingDoc *doc);
+extern const uint8 *skx_pending_image_norms(const SkxPendingImage *image,
+											int which, uint64 sequence);
 extern void skx_pending_image_pass(const SkxPendingImage *image,
 								   SkxPendingWalk *walk, int which);
 

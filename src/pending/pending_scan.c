@@ -20,14 +20,17 @@ struct SkxPendingScan
 	const SkxView *view;
 	const uint64 *last;			/* as for skx_pending_begin() */
 	const uint64 *after;		/* NULL: all */
-	SkxPendingWanted wanted;	/* NULL: all */
-	void	   *wanted_arg;
+	const SkxPendingBounds *only;	/* NULL: all */
 	bool		remember;		/* look into the session's image */
 	SkxPendingImage *image;		/* where documents next .. end - 1 of the
 								 * stripe come from before those of `walk` */
 	uint64		image_changes;	/* image is valid as long as this is so */
 	uint64		image_next;
 	uint64		image_end;
+	uint64		bounds_first;	/* of bounds_first .. bounds_end - 1 of these
+								 * the bounds are known */
+	uint64		bounds_end;
+	int32		bounds[SKX_PENDING_BOUNDS];
 	int			which;			/* stripe of `walk`; -1: not begun */
 	bool		on_page;		/* the walk has a page with records left */
 	SkxPendingDead dead;		/* of that stripe */
@@ -44,9 +47,10 @@ skx_pending_begin(Relation rel, const SkxView *view, const uint64 *last)
 	scan->view = view;
 	scan->last = last;
 	scan->after = NULL;
-	scan->wanted = NULL;
+	scan->only = NULL;
 	scan->remember = false;
 	scan->image_next = scan->image_end = 0;
+	scan->bounds_first = scan->bounds_end = 0;
 	scan->which = -1;
 	scan->on_page = false;
 	memset(&scan->dead, 0, sizeof(scan->dead));
@@ -68,10 +72,9 @@ skx_pending_after(SkxPendingScan *scan, const uint64 *after)
 }
 
 void
-skx_pending_only(SkxPendingScan *scan, SkxPendingWanted wanted, void *arg)
+skx_pending_only(SkxPendingScan *scan, const SkxPendingBounds *only)
 {
-	scan->wanted = wanted;
-	scan->wanted_arg = arg;
+	scan->only = only;
 }
 
 /* Reports what is wrong with a document of the walk's page. */
@@ -142,6 +145,7 @@ skx_pending_begin_image(SkxPendingScan *scan)
 	scan->image_end = skx_pending_image_next(scan->image, &scan->walk,
 											 scan->which, true);
 	scan->image_changes = skx_pending_image_changes;
+	scan->bounds_end = 0;
 }
 
 /* Leaves documents up to that number alone, be they in the image or not. */
@@ -187,6 +191,32 @@ skx_pending_next_stripe(SkxPendingScan *scan)
 	return true;
 }
 
+/* To the image's next document whose bound will do; false: there is none. */
+static bool
+skx_pending_next_bound(SkxPendingScan *scan)
+{
+	const SkxPendingBounds *only = scan->only;
+	int32		need = only->need(only->arg);
+
+	for (; scan->image_next < scan->image_end; scan->image_next++)
+	{
+		if (scan->image_next >= scan->bounds_end)
+		{
+			scan->bounds_first = scan->image_next;
+			scan->bounds_end = Min(scan->image_next + SKX_PENDING_BOUNDS,
+								   scan->image_end);
+			only->find(only->arg, scan->which, scan->bounds_first,
+					   (int) (scan->bounds_end - scan->bounds_first),
+					   skx_pending_image_norms(scan->image, scan->which,
+											   scan->bounds_first),
+					   scan->bounds);
+		}
+		if (scan->bounds[scan->image_next - scan->bounds_first] >= need)
+			return true;
+	}
+	return false;
+}
+
 /*
  * The next document of the session's image; false where there is none, and the
  * walk goes on.  Should the image have changed since the last one, the walk
@@ -195,6 +225,8 @@ skx_pending_next_stripe(SkxPendingScan *scan)
 static bool
 skx_pending_next_image(SkxPendingScan *scan, SkxPendingDoc *doc)
 {
+	bool		found;
+
 	if (scan->image_next >= scan->image_end)
 		return false;
 	if (scan->image_changes != skx_pending_image_changes)
@@ -203,10 +235,13 @@ skx_pending_next_image(SkxPendingScan *scan, SkxPendingDoc *doc)
 		scan->image_end = scan->image_next;
 		return false;
 	}
-	skx_pending_image_get(scan->image, scan->which, scan->image_next++, doc);
+	found = scan->only == NULL || skx_pending_next_bound(scan);
+	if (found)
+		skx_pending_image_get(scan->image, scan->which, scan->image_next++,
+							  doc);
 	if (scan->image_next == scan->image_end)
 		skx_pending_image_pass(scan->image, &scan->walk, scan->which);
-	return true;
+	return found;
 }
 
 /* The next document of a page. */
@@ -223,7 +258,6 @@ skx_pending_next_record(SkxPendingScan *scan, SkxDiskPendingDoc **record,
 	doc->dead = ((*record)->flags & SKX_PENDING_DEAD) != 0;
 	doc->stripe = scan->which;
 	doc->sequence = scan->walk.sequence - 1;
-	doc->norm = -1;
 	return true;
 }
 
@@ -247,6 +281,19 @@ skx_pending_next_any(SkxPendingScan *scan, SkxDiskPendingDoc **record,
 	}
 }
 
+/* Will the bound of a document of a page do? */
+static bool
+skx_pending_bound_does(SkxPendingScan *scan, const SkxPendingDoc *doc)
+{
+	const SkxPendingBounds *only = scan->only;
+	int32		bound;
+
+	if (only == NULL)
+		return true;
+	only->find(only->arg, doc->stripe, doc->sequence, 1, NULL, &bound);
+	return bound >= only->need(only->arg);
+}
+
 bool
 skx_pending_next(SkxPendingScan *scan, SkxPendingDoc *doc)
 {
@@ -258,8 +305,7 @@ skx_pending_next(SkxPendingScan *scan, SkxPendingDoc *doc)
 			return false;
 		doc->dead |= skx_pending_is_dead(&scan->dead, doc->sequence);
 	} while ((doc->dead && scan->last == NULL) ||
-			 (scan->wanted != NULL &&
-			  !scan->wanted(doc, scan->wanted_arg)));
+			 (record != NULL && !skx_pending_bound_does(scan, doc)));
 	if (record != NULL)
 		doc->value = skx_pending_value(&scan->value, &scan->walk, record);
 	return true;

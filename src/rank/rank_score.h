@@ -63,6 +63,10 @@ skx_rank_pair_part(float weight, int ordered, int near, float inverse)
 		(int32) (share - share / (1.0f + (float) near * inverse));
 }
 
+/* rank_parts.c : skx_rank_part of n documents that have a word */
+extern void skx_rank_parts(float weight, const float *tfs,
+						   const float *inverses, int n, int32 *parts);
+
 /*
  * rank_score.c
  *

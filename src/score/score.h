@@ -147,14 +147,17 @@ extern bool skx_score_has_found(const SkxScorer *scorer);
  * score_marks.c : which pending documents of that view may be hits
  *
  * The look-up of the words has gone through them.  NULL: it is not known.
- * marked: the largest sum that a document can have, 0 without any of the words;
- * of documents that came later nothing is known.
+ * marked: the largest sums that documents can have, 0 without any of the words,
+ * of n of a stripe from a number on, SKX_PENDING_BOUNDS at most; norms: the
+ * codes of their lengths (NULL: not known).  Of documents that came later
+ * nothing is known.
  */
 typedef struct SkxScoreMarks SkxScoreMarks;
 
 extern SkxScoreMarks *skx_score_marks(const SkxScorer *scorer);
-extern int32 skx_score_marked(const SkxScoreMarks *marks,
-							  const SkxPendingDoc *doc);
+extern void skx_score_marked(const SkxScoreMarks *marks, int stripe,
+							 uint64 sequence, int n, const uint8 *norms,
+							 int32 *sums);
 
 /*
  * score_document.c : the sum of parts of one document, 0 when it has none of

@@ -94,35 +94,109 @@ skx_score_marked_tf(uint8 mark)
 	return mark == SKX_PENDING_TF_MANY ? SKX_SCORE_TF_MAX : mark;
 }
 
-int32
-skx_score_marked(const SkxScoreMarks *marks, const SkxPendingDoc *doc)
+/* Which of n documents have a mark; returns how many. */
+static int
+skx_score_marked_which(const uint8 *marks, int n, uint8 *which)
+{
+	int			found = 0;
+	int			i;
+	int			k;
+
+	Assert(n <= SKX_PENDING_BOUNDS);
+	for (i = 0; i < n; i = k)
+	{
+		uint64		any = 1;
+
+		k = Min(i + (int) sizeof(any), n);
+		if (k == i + (int) sizeof(any))
+			memcpy(&any, marks + i, sizeof(any));
+		if (any == 0)
+			continue;
+		for (int j = i; j < k; j++)
+		{
+			which[found] = (uint8) j;
+			found += marks[j] != 0;
+		}
+	}
+	return found;
+}
+
+/* Adds what a word can add to the sums of n documents. */
+static void
+skx_score_marked_word(const SkxScorer *scorer, int term, const uint8 *marks,
+					  int n, const float *inverses, int32 *sums)
+{
+	uint8		which[SKX_PENDING_BOUNDS];
+	float		tfs[SKX_PENDING_BOUNDS];
+	float		theirs[SKX_PENDING_BOUNDS];
+	int32		parts[SKX_PENDING_BOUNDS];
+	int			found = skx_score_marked_which(marks, n, which);
+	int			i;
+
+	for (i = 0; i < found; i++)
+	{
+		tfs[i] = Min(skx_score_marked_tf(marks[which[i]]) * scorer->most,
+					 SKX_SCORE_TF_MAX);
+		theirs[i] = inverses[which[i]];
+	}
+	skx_rank_parts(scorer->terms[term].weight, tfs, theirs, found, parts);
+	for (i = 0; i < found; i++)
+		sums[which[i]] += parts[i];
+}
+
+/* The same for a pair, which occurs no more often than either word. */
+static void
+skx_score_marked_pair(const SkxScorePair *pair, const uint8 *first,
+					  const uint8 *second, int n, const float *inverses,
+					  int32 *sums)
+{
+	uint8		both[SKX_PENDING_BOUNDS];
+	uint8		which[SKX_PENDING_BOUNDS];
+	int			found;
+	int			i;
+
+	for (i = 0; i < n; i++)
+		both[i] = Min(first[i], second[i]);
+	found = skx_score_marked_which(both, n, which);
+	for (i = 0; i < found; i++)
+	{
+		int			tf = skx_score_marked_tf(both[which[i]]);
+
+		sums[which[i]] += skx_rank_pair_part(pair->weight, tf, tf,
+											 inverses[which[i]]);
+	}
+}
+
+void
+skx_score_marked(const SkxScoreMarks *marks, int stripe, uint64 sequence,
+				 int n, const uint8 *norms, int32 *sums)
 {
 	const SkxScorer *scorer = marks->scorer;
-	float		inverse = doc->norm < 0 ? marks->shortest :
-		scorer->inverse[doc->norm];
-	int32		sum = 0;
+	float		inverses[SKX_PENDING_BOUNDS];
 	uint64		at;
 	int			i;
 
-	if (!skx_score_marks_at(marks->leaf, doc->stripe, doc->sequence, &at))
-		return PG_INT32_MAX;
-	for (i = 0; i < scorer->nterms; i++)
+	Assert(n > 0 && n <= SKX_PENDING_BOUNDS);
+	for (i = n; i > 0 && sequence + i - 1 > marks->leaf->last[stripe]; i--)
+		sums[i - 1] = PG_INT32_MAX;
+	n = i;
+	if (n == 0 || !skx_score_marks_at(marks->leaf, stripe, sequence, &at))
+		return;
+	for (i = 0; i < n; i++)
 	{
-		uint8		mark = marks->words[i][at];
-
-		if (mark > 0)
-			sum += skx_rank_part(scorer->terms[i].weight,
-								 Min(skx_score_marked_tf(mark) * scorer->most,
-									 SKX_SCORE_TF_MAX), inverse);
+		inverses[i] = norms == NULL ? marks->shortest :
+			scorer->inverse[norms[i]];
+		sums[i] = 0;
 	}
-	for (i = 0; i < scorer->npairs && sum > 0; i++)
+	for (i = 0; i < scorer->nterms; i++)
+		skx_score_marked_word(scorer, i, marks->words[i] + at, n, inverses,
+							  sums);
+	for (i = 0; i < scorer->npairs; i++)
 	{
 		const SkxScorePair *pair = &scorer->pairs[i];
-		int			tf = skx_score_marked_tf(Min(marks->words[pair->first][at],
-												 marks->words[pair->second][at]));
 
-		if (tf > 0)
-			sum += skx_rank_pair_part(pair->weight, tf, tf, inverse);
+		skx_score_marked_pair(pair, marks->words[pair->first] + at,
+							  marks->words[pair->second] + at, n, inverses,
+							  sums);
 	}
-	return sum;
 }

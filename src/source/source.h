@@ -23,8 +23,7 @@ typedef struct SkxSource
 	SkxSegment **segments;		/* by their numbers, up to `next` */
 	SkxPendingScan *pending;	/* NULL: not begun, or at its end */
 	const uint64 *after;		/* after these; NULL: all */
-	SkxPendingWanted wanted;	/* of these; NULL: all */
-	void	   *wanted_arg;
+	const SkxPendingBounds *only;	/* of these; NULL: all */
 	MemoryContext context;
 	MemoryContext document;		/* of a pending one; NULL: there was none */
 } SkxSource;
@@ -68,8 +67,7 @@ extern bool skx_source_pending(SkxSource *source, const uint64 *last,
  * and those that are wanted; NULL: all.
  */
 extern void skx_source_after(SkxSource *source, const uint64 *after);
-extern void skx_source_only(SkxSource *source, SkxPendingWanted wanted,
-							void *arg);
+extern void skx_source_only(SkxSource *source, const SkxPendingBounds *only);
 
 /*
  * The row of a document was seen to be dead to all snapshots of this server:

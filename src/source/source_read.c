@@ -83,11 +83,10 @@ skx_source_after(SkxSource *source, const uint64 *after)
 }
 
 void
-skx_source_only(SkxSource *source, SkxPendingWanted wanted, void *arg)
+skx_source_only(SkxSource *source, const SkxPendingBounds *only)
 {
 	Assert(source->pending == NULL);
-	source->wanted = wanted;
-	source->wanted_arg = arg;
+	source->only = only;
 }
 
 /* The next pending document; false at the end. */
@@ -100,7 +99,7 @@ skx_source_next_pending(SkxSource *source, const uint64 *last,
 		source->pending = skx_pending_begin(source->rel, source->view, last);
 		skx_pending_remember(source->pending);
 		skx_pending_after(source->pending, source->after);
-		skx_pending_only(source->pending, source->wanted, source->wanted_arg);
+		skx_pending_only(source->pending, source->only);
 	}
 	if (skx_pending_next(source->pending, doc))
 	{

@@ -246,7 +246,7 @@ skx_topk_list_plain(SkxTopkRun *run, SkxTopkList *l, int a, int e,
 	skx_segment_norms(run->seg, docs, n, norms);
 	for (i = 0; i < n; i++)
 		inverses[i] = inverse[norms[i]];
-	skx_topk_parts(l->weight, tfs, inverses, n, parts);
+	skx_rank_parts(l->weight, tfs, inverses, n, parts);
 	return n;
 }
 

@@ -13,11 +13,8 @@ typedef struct SkxTopkRun SkxTopkRun;
 /*
  * topk_vector.c : arithmetic on many numbers, compiled for vectors
  *
- * parts computes skx_rank_part of n postings.  floor keeps the candidates
- * whose sum is at least `limit`; returns how many.
+ * floor keeps the candidates whose sum is at least `limit`; returns how many.
  */
-extern void skx_topk_parts(float weight, const float *tfs,
-						   const float *inverses, int n, int32 *parts);
 extern int	skx_topk_floor(uint32 *docs, int32 *sums, int n, int32 limit);
 
 /*

@@ -31,6 +31,15 @@ skx_topk_pending_keep(SkxTopk *topk, const SkxPendingDoc *doc)
 	kept->sequence = doc->sequence;
 }
 
+/* What one must have to become a hit. */
+static int32
+skx_topk_pending_need(void *arg)
+{
+	const SkxTopk *topk = arg;
+
+	return Max(skx_topk_hits_need(&topk->hits, -2), 1);
+}
+
 static bool
 skx_topk_pending_document(const SkxPendingDoc *doc, void *arg)
 {
@@ -42,7 +51,7 @@ skx_topk_pending_document(const SkxPendingDoc *doc, void *arg)
 	hit.sum = skx_score_document(topk->scorer, doc->value, NULL);
 	hit.segment = -1;
 	hit.doc = topk->npending;
-	if (hit.sum < Max(skx_topk_hits_need(&topk->hits, -2), 1))
+	if (hit.sum < skx_topk_pending_need(topk))
 		return true;
 	if (!topk->words_match &&
 		!skx_query_matches(topk->request.filter, doc->value))
@@ -52,14 +61,14 @@ skx_topk_pending_document(const SkxPendingDoc *doc, void *arg)
 	return true;
 }
 
-/* Can the document become a hit? */
-static bool
-skx_topk_pending_wanted(const SkxPendingDoc *doc, void *arg)
+/* What they can have at most. */
+static void
+skx_topk_pending_bounds(void *arg, int stripe, uint64 sequence, int n,
+						const uint8 *norms, int32 *bounds)
 {
-	SkxTopk    *topk = arg;
+	const SkxTopk *topk = arg;
 
-	return skx_score_marked(topk->marks, doc) >=
-		Max(skx_topk_hits_need(&topk->hits, -2), 1);
+	skx_score_marked(topk->marks, stripe, sequence, n, norms, bounds);
 }
 
 /*
@@ -70,6 +79,8 @@ void
 skx_topk_pending(SkxTopk *topk)
 {
 	const SkxTopkRequest *request = &topk->request;
+	const SkxPendingBounds bounds = {skx_topk_pending_bounds,
+	skx_topk_pending_need, topk};
 
 	if (topk->marks == NULL &&
 		skx_score_view(topk->scorer, request->index) == request->view)
@@ -80,7 +91,7 @@ skx_topk_pending(SkxTopk *topk)
 		MemoryContextSwitchTo(old);
 	}
 	if (topk->marks != NULL)
-		skx_source_only(topk->source, skx_topk_pending_wanted, topk);
+		skx_source_only(topk->source, &bounds);
 	skx_source_pending(topk->source, NULL, skx_topk_pending_document, topk);
-	skx_source_only(topk->source, NULL, NULL);
+	skx_source_only(topk->source, NULL);
 }

@@ -3,43 +3,14 @@
  *	  The loops in which a search spends its time, on four numbers at once.
  *
  * GCC's vector extensions, which every target has: on x86-64 they become SSE2.
- * Every operation is the one that the scalar code would make, so the results
- * are the same to the last bit.
  */
 #include "postgres.h"
 
 #include "topk/topk_internal.h"
 
-typedef float SkxVectorFloat __attribute__((vector_size(16)));
 typedef int32 SkxVectorInt __attribute__((vector_size(16)));
 
 #define SKX_VECTOR			4
-
-void
-skx_topk_parts(float weight, const float *tfs, const float *inverses, int n,
-			   int32 *parts)
-{
-	const SkxVectorFloat weights = {weight, weight, weight, weight};
-	const SkxVectorFloat one = {1.0f, 1.0f, 1.0f, 1.0f};
-	const SkxVectorInt unit = {1, 1, 1, 1};
-	int			i;
-
-	for (i = 0; i + SKX_VECTOR <= n; i += SKX_VECTOR)
-	{
-		SkxVectorFloat tf;
-		SkxVectorFloat inverse;
-		SkxVectorInt part;
-
-		memcpy(&tf, tfs + i, sizeof(tf));
-		memcpy(&inverse, inverses + i, sizeof(inverse));
-		part = __builtin_convertvector(weights - weights /
-									   (one + tf * inverse), SkxVectorInt);
-		part += unit;
-		memcpy(parts + i, &part, sizeof(part));
-	}
-	for (; i < n; i++)
-		parts[i] = skx_rank_part(weight, tfs[i], inverses[i]);
-}
 
 int
 skx_topk_floor(uint32 *docs, int32 *sums, int n, int32 limit)

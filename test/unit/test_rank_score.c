@@ -254,6 +254,34 @@ monotone(void)
 	}
 }
 
+/* Of many documents at once: the same to the last unit. */
+static void
+parts_of_many(void)
+{
+	float		tfs[40];
+	float		inverses[40];
+	int32		parts[41];
+	int			round;
+
+	for (round = 0; round < UNIT_CASES(100000); round++)
+	{
+		float		w = draw_weight();
+		int			n = unit_below(41);
+		int			i;
+
+		for (i = 0; i < n; i++)
+		{
+			tfs[i] = draw_tf();
+			inverses[i] = draw_inverse();
+		}
+		parts[n] = -1;
+		skx_rank_parts(w, tfs, inverses, n, parts);
+		for (i = 0; i < n; i++)
+			CHECK(parts[i] == skx_rank_part(w, tfs[i], inverses[i]));
+		CHECK(parts[n] == -1);
+	}
+}
+
 /* A word's ceiling against that word and all of its pairs. */
 static void
 ceilings(void)
@@ -520,6 +548,7 @@ main(void)
 	units();
 	sums();
 	monotone();
+	parts_of_many();
 	ceilings();
 	bounds_exact();
 	bounds();
