@@ -39,9 +39,13 @@
 
 /*
  * An index of so many live bytes is small: a query pays for each of its
- * segments about what it pays for all that is in them.
+ * segments about what it pays for all that is in them, and for deleted
+ * documents, of which the policy is told late, as for others.  So half as many
+ * segments may stay, and all become one when those beside the largest have this
+ * part of it.
  */
 #define SKX_POLICY_SMALL		(64 * 1024 * 1024)
+#define SKX_POLICY_SMALL_PART	4
 
 static uint32
 skx_maint_policy_live_docs(const SkxPolicySegment *s)
@@ -330,10 +334,22 @@ skx_maint_policy_open(const SkxPolicySegment *segments, int n,
 	return n;
 }
 
-/* Takes all segments, which are in order, of a small index. */
+/* Are the segments, which are in order, those of a small index? */
+static bool
+skx_maint_policy_small(const SkxPolicySegment *segments, int n)
+{
+	uint64		bytes = 0;
+	int			i;
+
+	for (i = 0; i < n && bytes <= SKX_POLICY_SMALL; i++)
+		bytes += skx_maint_policy_live_bytes(&segments[i]);
+	return bytes <= SKX_POLICY_SMALL;
+}
+
+/* Takes all segments of such an index. */
 static int
-skx_maint_policy_small(const SkxPolicySegment *segments, int n,
-					   const SkxPolicyLimits *limits, uint32 *chosen)
+skx_maint_policy_all(const SkxPolicySegment *segments, int n,
+					 const SkxPolicyLimits *limits, uint32 *chosen)
 {
 	uint64		largest;
 	uint64		bytes = 0;
@@ -341,32 +357,24 @@ skx_maint_policy_small(const SkxPolicySegment *segments, int n,
 
 	if (n < limits->fan || n > SKX_POLICY_INPUTS_MAX)
 		return 0;
-	for (i = 0; i < n && bytes <= SKX_POLICY_SMALL; i++)
+	for (i = 0; i < n; i++)
 		bytes += skx_maint_policy_live_bytes(&segments[i]);
 	largest = skx_maint_policy_live_bytes(&segments[n - 1]);
-	if (bytes > SKX_POLICY_SMALL || bytes - largest < largest / 2 ||
+	if (bytes - largest < largest / SKX_POLICY_SMALL_PART ||
 		skx_maint_policy_reach(segments, n, limits) < n)
 		return 0;
 	return skx_maint_policy_take(segments, 0, n, n, false, limits, chosen);
 }
 
-int
-skx_maint_policy_tiers(SkxPolicySegment *segments, int n,
-					   const SkxPolicyLimits *limits, uint32 *chosen)
+/* As many as there may be of a tier, or more, of the first `open` segments. */
+static int
+skx_maint_policy_full_tier(SkxPolicySegment *segments, int n, int open,
+						   const SkxPolicyLimits *limits, uint32 *chosen)
 {
-	int			taken = skx_maint_policy_dead(segments, n, limits,
-											  chosen);
-	int			open;
+	int			taken;
 	int			from;
 	int			to;
 
-	if (taken > 0)
-		return taken;
-	open = skx_maint_policy_open(segments, n, limits);
-	if (open == n)
-		taken = skx_maint_policy_small(segments, n, limits, chosen);
-	if (taken > 0)
-		return taken;
 	for (from = 0; from < open; from = to)
 	{
 		to = skx_maint_policy_tier_end(segments, open, from, limits->fan);
@@ -384,7 +392,31 @@ skx_maint_policy_tiers(SkxPolicySegment *segments, int n,
 			return taken;
 		}
 	}
-	return skx_maint_policy_purge(segments, n, limits, chosen);
+	return 0;
+}
+
+int
+skx_maint_policy_tiers(SkxPolicySegment *segments, int n,
+					   const SkxPolicyLimits *limits, uint32 *chosen)
+{
+	SkxPolicyLimits l = *limits;
+	int			taken = skx_maint_policy_dead(segments, n, limits,
+											  chosen);
+	int			open;
+
+	if (taken > 0)
+		return taken;
+	open = skx_maint_policy_open(segments, n, limits);
+	if (open == n && skx_maint_policy_small(segments, n))
+	{
+		l.fan = Max(l.fan / 2, 2);
+		taken = skx_maint_policy_all(segments, n, &l, chosen);
+	}
+	if (taken == 0)
+		taken = skx_maint_policy_full_tier(segments, n, open, &l, chosen);
+	if (taken == 0)
+		taken = skx_maint_policy_purge(segments, n, &l, chosen);
+	return taken;
 }
 
 int
