@@ -144,6 +144,22 @@ extern bool skx_score_leaf_pending(const SkxScoreLeaf *leaf);
 extern Relation skx_score_leaf_relation(Oid oid, Relation index,
 										const SkxScoreLeaf *pinned);
 
+/*
+ * score_terms.c : what the session has found of lexemes in segments before
+ *
+ * Of the leaf's segment of that number in its view.  known: of all of the n
+ * lexemes; false: they are to be looked up.  Of more than SKX_SCORE_TERMS_QUERY
+ * at once nothing is kept.
+ */
+#define SKX_SCORE_TERMS_QUERY	64
+
+extern bool skx_score_terms_known(const SkxScoreLeaf *leaf, int segment,
+								  const SkxLexeme *lexemes, int n,
+								  SkxTerm *terms);
+extern void skx_score_terms_keep(const SkxScoreLeaf *leaf, int segment,
+								 const SkxLexeme *lexemes, int n,
+								 const SkxTerm *terms);
+
 /* score_words.c */
 
 /* An empty table of words, in place of what was looked up before. */
