@@ -312,11 +312,12 @@ like(slurp_file($node->logfile), qr/skipidx fault point flush_built/, 'the log i
 fault('');
 insert($t, 3000);
 cmp_ok(operations($t, "asked_by = 'insert' AND state = 'done'"), '>=', 1, 'after that the insert flushes');
-is(operations($t, "asked_by = 'worker'"), 1, 'and no worker for a while');
+is(operations($t, "asked_by = 'worker' AND operation = 'flush'"), 1, 'and no worker for a while');
 same($t, 'failed');
 sleep 10.5;
 insert($t, 3000);
-poll("SELECT count(*) > 1 FROM skipidx_merges WHERE index = '${t}_v'::regclass AND asked_by = 'worker'", 'but later');
+poll("SELECT count(*) > 1 FROM skipidx_merges WHERE index = '${t}_v'::regclass AND asked_by = 'worker' AND operation = 'flush'",
+	'but later');
 
 # One that is ended: the statement does not notice.
 $t = slow_merge('terminated');
