@@ -121,49 +121,60 @@ skx_score_marked_which(const uint8 *marks, int n, uint8 *which)
 	return found;
 }
 
-/* Adds what a word can add to the sums of n documents. */
-static void
-skx_score_marked_word(const SkxScorer *scorer, int term, const uint8 *marks,
-					  int n, const float *inverses, int32 *sums)
+/* The inverse of a document's norm, or the largest one. */
+static inline float
+skx_score_marked_inverse(const SkxScoreMarks *marks, const uint8 *norms, int i)
 {
+	return norms == NULL ? marks->shortest : marks->scorer->inverse[norms[i]];
+}
+
+/* Adds what a word can add to the sums of n documents, from number `at` on. */
+static void
+skx_score_marked_word(const SkxScoreMarks *marks, int term, uint64 at, int n,
+					  const uint8 *norms, int32 *sums)
+{
+	const SkxScorer *scorer = marks->scorer;
+	const uint8 *word = marks->words[term] + at;
 	uint8		which[SKX_PENDING_BOUNDS];
 	float		tfs[SKX_PENDING_BOUNDS];
-	float		theirs[SKX_PENDING_BOUNDS];
+	float		inverses[SKX_PENDING_BOUNDS];
 	int32		parts[SKX_PENDING_BOUNDS];
-	int			found = skx_score_marked_which(marks, n, which);
+	int			found = skx_score_marked_which(word, n, which);
 	int			i;
 
+	if (found <= 0)
+		return;
 	for (i = 0; i < found; i++)
 	{
-		tfs[i] = Min(skx_score_marked_tf(marks[which[i]]) * scorer->most,
+		tfs[i] = Min(skx_score_marked_tf(word[which[i]]) * scorer->most,
 					 SKX_SCORE_TF_MAX);
-		theirs[i] = inverses[which[i]];
+		inverses[i] = skx_score_marked_inverse(marks, norms, which[i]);
 	}
-	skx_rank_parts(scorer->terms[term].weight, tfs, theirs, found, parts);
+	skx_rank_parts(scorer->terms[term].weight, tfs, inverses, found, parts);
 	for (i = 0; i < found; i++)
 		sums[which[i]] += parts[i];
 }
 
 /* The same for a pair, which occurs no more often than either word. */
 static void
-skx_score_marked_pair(const SkxScorePair *pair, const uint8 *first,
-					  const uint8 *second, int n, const float *inverses,
-					  int32 *sums)
+skx_score_marked_pair(const SkxScoreMarks *marks, const SkxScorePair *pair,
+					  uint64 at, int n, const uint8 *norms, int32 *sums)
 {
-	uint8		both[SKX_PENDING_BOUNDS];
+	const uint8 *first = marks->words[pair->first] + at;
+	const uint8 *second = marks->words[pair->second] + at;
 	uint8		which[SKX_PENDING_BOUNDS];
-	int			found;
+	int			found = skx_score_marked_which(first, n, which);
 	int			i;
 
-	for (i = 0; i < n; i++)
-		both[i] = Min(first[i], second[i]);
-	found = skx_score_marked_which(both, n, which);
 	for (i = 0; i < found; i++)
 	{
-		int			tf = skx_score_marked_tf(both[which[i]]);
+		int			k = which[i];
+		int			tf = skx_score_marked_tf(Min(first[k], second[k]));
 
-		sums[which[i]] += skx_rank_pair_part(pair->weight, tf, tf,
-											 inverses[which[i]]);
+		if (tf > 0)
+			sums[k] += skx_rank_pair_part(pair->weight, tf, tf,
+										  skx_score_marked_inverse(marks,
+																   norms, k));
 	}
 }
 
@@ -172,7 +183,6 @@ skx_score_marked(const SkxScoreMarks *marks, int stripe, uint64 sequence,
 				 int n, const uint8 *norms, int32 *sums)
 {
 	const SkxScorer *scorer = marks->scorer;
-	float		inverses[SKX_PENDING_BOUNDS];
 	uint64		at;
 	int			i;
 
@@ -182,21 +192,9 @@ skx_score_marked(const SkxScoreMarks *marks, int stripe, uint64 sequence,
 	n = i;
 	if (n == 0 || !skx_score_marks_at(marks->leaf, stripe, sequence, &at))
 		return;
-	for (i = 0; i < n; i++)
-	{
-		inverses[i] = norms == NULL ? marks->shortest :
-			scorer->inverse[norms[i]];
-		sums[i] = 0;
-	}
+	memset(sums, 0, sizeof(int32) * n);
 	for (i = 0; i < scorer->nterms; i++)
-		skx_score_marked_word(scorer, i, marks->words[i] + at, n, inverses,
-							  sums);
+		skx_score_marked_word(marks, i, at, n, norms, sums);
 	for (i = 0; i < scorer->npairs; i++)
-	{
-		const SkxScorePair *pair = &scorer->pairs[i];
-
-		skx_score_marked_pair(pair, marks->words[pair->first] + at,
-							  marks->words[pair->second] + at, n, inverses,
-							  sums);
-	}
+		skx_score_marked_pair(marks, &scorer->pairs[i], at, n, norms, sums);
 }
