@@ -46,6 +46,7 @@ typedef struct SkxMaintDead
 	TransactionId horizon;		/* the last that removed one of the rows */
 	SkxMaintMarks marks;		/* of the segment */
 	uint32		ndead;			/* ditto */
+	uint32		nasked;			/* documents of all segments */
 
 	/* asked about at once */
 	int			n;
@@ -122,6 +123,7 @@ skx_maint_dead_ask(SkxMaintDead *d)
 	TransactionId horizon;
 	int			i;
 
+	d->nasked += d->n;
 	op.irel = d->index;
 	op.iblknum = SKX_META_BLOCK;
 	op.ndeltids = d->n;
@@ -189,7 +191,7 @@ skx_maint_dead_mark(SkxMaintDead *d, const SkxOperation *op,
 	skx_manifest_unlock(d->index);
 }
 
-uint32
+void
 skx_maint_dead(const SkxOperation *op, const SkxView *inputs, uint64 bytes)
 {
 	Relation	heap = skx_compat_heap(op->rel);
@@ -221,8 +223,11 @@ skx_maint_dead(const SkxOperation *op, const SkxView *inputs, uint64 bytes)
 		if (BufferIsValid(d->map))
 			ReleaseBuffer(d->map);
 		UnlockRelation(heap, AccessShareLock);
+		ereport(DEBUG1,
+				(errmsg_internal("merge of index \"%s\": the table was asked about %u documents, %u of which are dead",
+								 RelationGetRelationName(op->rel), d->nasked,
+								 ndead)));
 	}
 	RelationClose(heap);
 	pfree(d);
-	return ndead;
 }

@@ -107,10 +107,10 @@ extern SkxView *skx_maint_view(Relation index, SkxManifestWait wait);
  * maint_dead.c
  *
  * Marks documents of the segments of `inputs`, which the operation's lock keeps
- * where they are, whose rows are dead to all; returns how many.  None where they
- * have more than some bytes, or the table is locked, or is not a heap.
+ * where they are, whose rows are dead to all.  None where they have more than
+ * some bytes, or the table is locked, or is not a heap.
  */
-extern uint32 skx_maint_dead(const SkxOperation *op, const SkxView *inputs,
+extern void skx_maint_dead(const SkxOperation *op, const SkxView *inputs,
 							 uint64 bytes);
 
 /* maint_shrink.c : may the end of the file be given back at all? */

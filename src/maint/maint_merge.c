@@ -370,12 +370,11 @@ skx_maint_merge_work(SkxMaintMerge *m, const SkxMaintOptions *options,
 	SkxDiskSegmentRef ref;
 	SkxMerge   *merge;
 	SkxMaintHelp *help;
-	uint32		ndead = 0;
 	uint32		late = 0;
 
 	Assert(m->n > 0 && skx_manifest_operating(m->index, op->kind));
 	if (options->asker == SKX_ASKER_WORKER)
-		ndead = skx_maint_dead(op, &m->inputs, npages * BLCKSZ);
+		skx_maint_dead(op, &m->inputs, npages * BLCKSZ);
 	source = skx_source_open(m->index, &m->inputs);
 	skx_source_once(source);
 	if (past)
@@ -412,8 +411,8 @@ skx_maint_merge_work(SkxMaintMerge *m, const SkxMaintOptions *options,
 	if (change.add != NULL)
 		late = skx_merge_late(merge, skx_maint_merge_late, &marks);
 	ereport(DEBUG1,
-			(errmsg_internal("merge of index \"%s\": %u pages of marks read again under the lock, %u rows found dead",
-							 RelationGetRelationName(m->index), late, ndead)));
+			(errmsg_internal("merge of index \"%s\": %u pages of marks read again under the lock",
+							 RelationGetRelationName(m->index), late)));
 	if (change.add != NULL)
 		skx_maint_marks_set(&marks, op, &ref);
 	SKX_FAULT(SKX_FAULT_PUBLISH_CARRIED);
