@@ -147,6 +147,12 @@ extern Relation skx_compat_heap(Relation index);
 extern bool skx_compat_truncates(Relation heap);
 
 /*
+ * Rows of a table that are live, and versions that are dead since VACUUM, as
+ * the server's statistics have them: 0 after they were reset, and late.
+ */
+extern void skx_compat_rows(Oid table, uint64 *live, uint64 *dead);
+
+/*
  * Does no snapshot that may see the table need any more what was removed
  * before `safexid` was the next transaction id?  What counts is what keeps
  * VACUUM from taking away the table's dead rows: sessions of its database,

@@ -170,6 +170,23 @@ skx_compat_truncates(Relation heap)
 #endif
 }
 
+void
+skx_compat_rows(Oid table, uint64 *live, uint64 *dead)
+{
+	PgStat_StatTabEntry *entry = pgstat_fetch_stat_tabentry(table);
+
+	*live = *dead = 0;
+	if (entry == NULL)
+		return;
+#if PG_VERSION_NUM >= 160000
+	*live = Max(entry->live_tuples, 0);
+	*dead = Max(entry->dead_tuples, 0);
+#else
+	*live = Max(entry->n_live_tuples, 0);
+	*dead = Max(entry->n_dead_tuples, 0);
+#endif
+}
+
 /*
  * The horizon of a temporary table, or of one made in this transaction, leaves
  * out this session's own snapshots: its rows cannot be vacuumed while they

@@ -30,6 +30,9 @@
  */
 #define SKX_MERGE_PAST		(64 * 1024 * 1024)
 
+/* One document of so many that is dead is many. */
+#define SKX_MERGE_DYING		10
+
 /*
  * Segments move where at least so many pages are free, beside those of the
  * pool, and more than a third of the file.  To write the whole of a small file
@@ -220,7 +223,28 @@ skx_maint_merge_limits(const SkxMaintOptions *options, int most)
 	limits.fan = options->segments_per_tier;
 	limits.deleted = options->deletes_pct_allowed;
 	limits.nranges = 0;
+	limits.dying = false;
 	return limits;
+}
+
+/*
+ * Is a tenth or more of the documents that are not marked likely to be dead?
+ * The server counts dead rows, those without a document included, until VACUUM
+ * comes, and live ones, but neither for certain.
+ */
+static bool
+skx_maint_merge_dying(Relation index, const SkxPolicySegment *segments, int n)
+{
+	uint64		ndocs = 0;
+	uint64		live;
+	uint64		dead;
+	int			i;
+
+	for (i = 0; i < n; i++)
+		ndocs += segments[i].ndocs - segments[i].ndeleted;
+	skx_compat_rows(index->rd_index->indrelid, &live, &dead);
+	dead = Min(dead, ndocs - Min(ndocs, live));
+	return dead >= ndocs / SKX_MERGE_DYING + 1;
 }
 
 /* What the keys of each column of a segment lie between. */
@@ -304,8 +328,12 @@ skx_maint_merge_choose(SkxMaintMerge *m, Relation index,
 		m->n = skx_maint_policy_most(segments, view->nsegments, most, &limits,
 									 m->ids);
 	else
+	{
+		limits.dying = skx_maint_merge_dying(index, segments,
+											 view->nsegments);
 		m->n = skx_maint_policy_tiers(segments, view->nsegments, &limits,
 									  m->ids);
+	}
 	if (m->n == 0 && last != NULL)
 		skx_maint_merge_move(m, view, last, end, &limits, operation, options);
 	Assert(m->n >= 0 && m->n <= SKX_POLICY_INPUTS_MAX);
@@ -566,6 +594,7 @@ skx_maint_merge_due(Relation index, const SkxMaintOptions *options,
 		segments[i].ndeleted = 0;
 		segments[i].ranges = NULL;
 	}
+	limits.dying = skx_maint_merge_dying(index, segments, view->nsegments);
 	n = skx_maint_policy_tiers(segments, view->nsegments, &limits, ids);
 	pfree(segments);
 	pfree(view);

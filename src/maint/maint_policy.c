@@ -39,13 +39,14 @@
 
 /*
  * An index of so many live bytes is small: a query pays for each of its
- * segments about what it pays for all that is in them, and for deleted
- * documents, of which the policy is told late, as for others.  So half as many
- * segments may stay, and all become one when those beside the largest have this
- * part of it.
+ * segments about what it pays for all that is in them.  So all become one when
+ * those beside the largest have this part of it.  Where many documents are
+ * dead a query pays for these, too, and only a merge of the largest finds most
+ * of them: then it is a smaller part, and half as many segments may stay.
  */
 #define SKX_POLICY_SMALL		(64 * 1024 * 1024)
-#define SKX_POLICY_SMALL_PART	4
+#define SKX_POLICY_SMALL_PART	2
+#define SKX_POLICY_DYING_PART	4
 
 static uint32
 skx_maint_policy_live_docs(const SkxPolicySegment *s)
@@ -360,7 +361,8 @@ skx_maint_policy_all(const SkxPolicySegment *segments, int n,
 	for (i = 0; i < n; i++)
 		bytes += skx_maint_policy_live_bytes(&segments[i]);
 	largest = skx_maint_policy_live_bytes(&segments[n - 1]);
-	if (bytes - largest < largest / SKX_POLICY_SMALL_PART ||
+	if (bytes - largest < largest / (limits->dying ? SKX_POLICY_DYING_PART :
+									 SKX_POLICY_SMALL_PART) ||
 		skx_maint_policy_reach(segments, n, limits) < n)
 		return 0;
 	return skx_maint_policy_take(segments, 0, n, n, false, limits, chosen);
@@ -409,7 +411,8 @@ skx_maint_policy_tiers(SkxPolicySegment *segments, int n,
 	open = skx_maint_policy_open(segments, n, limits);
 	if (open == n && skx_maint_policy_small(segments, n))
 	{
-		l.fan = Max(l.fan / 2, 2);
+		if (l.dying)
+			l.fan = Max(l.fan / 2, 2);
 		taken = skx_maint_policy_all(segments, n, &l, chosen);
 	}
 	if (taken == 0)

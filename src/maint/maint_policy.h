@@ -33,6 +33,8 @@ typedef struct SkxPolicyLimits
 								 * SKX_POLICY_INPUTS_MAX */
 	int			deleted;		/* percent of a segment, to be exceeded */
 	int			nranges;		/* columns that have keys */
+	bool		dying;			/* many documents are likely to be dead that
+								 * are not marked */
 } SkxPolicyLimits;
 
 /*

@@ -138,23 +138,11 @@ life_deleted(const Life *life)
 	return deleted;
 }
 
-static uint64
-life_bytes(const Life *life)
-{
-	uint64		bytes = 0;
-	int			i;
-
-	for (i = 0; i < life->n; i++)
-		bytes += life->segments[i].bytes;
-	return bytes;
-}
-
 /* Equal flushes: few segments, each byte written a few times a tier. */
 static void
 test_flushes(uint64 bytes, int flushes, int shrink)
 {
 	Life	   *life = life_new();
-	int			small = 0;		/* flushes while there are up to 64 MB */
 	double		tiers;
 	int			i;
 
@@ -162,7 +150,6 @@ test_flushes(uint64 bytes, int flushes, int shrink)
 	{
 		life_add(life, bytes, 4000, 0);
 		life->flushed += bytes;
-		small += life_bytes(life) <= 64 * MB;
 		life_settle(life, 0, shrink);
 	}
 	for (i = 0, tiers = 1; life->flushed >> (3 * i) > bytes; i++)
@@ -171,8 +158,7 @@ test_flushes(uint64 bytes, int flushes, int shrink)
 	CHECK(life->most <= 7 * tiers + life->flushed / (2 * GB));
 	CHECK(life->written <= 2 * tiers * life->flushed);
 	CHECK(life->written >= life->flushed * (shrink - 20) / 100);
-	/* of up to 64 MB half as many of a tier become one */
-	CHECK(life->merges <= flushes / 7 + small / 3 + tiers);
+	CHECK(life->merges <= flushes / 7 + tiers);
 	free(life);
 }
 
@@ -290,9 +276,9 @@ test_tiers(void)
 }
 
 /*
- * Of a small index half as many as one tier may not have become one, if the
- * largest has no more than four fifths; what is more than 64 MB goes by its
- * tiers, and so does what cannot be one segment.
+ * Of a small index as many as one tier may not have become one, if the largest
+ * has no more than two thirds; what is more than 64 MB goes by its tiers, and so
+ * does what cannot be one segment.
  */
 static void
 test_small(void)
@@ -301,6 +287,55 @@ test_small(void)
 	uint32		chosen[SKX_POLICY_INPUTS_MAX];
 	int			i;
 
+	life_add(life, 14 * MB, 1000, 0);
+	for (i = 0; i < 6; i++)
+		life_add(life, (i + 1) * MB / 3, 100, 0);
+	CHECK(life_settle(life, 0, 100) == 0);
+	life_add(life, 10 * KB, 100, 0);
+	CHECK(skx_maint_policy_tiers(life->segments, life->n, &life->limits,
+								 chosen) == 8);
+	life->limits.fan = 9;
+	CHECK(skx_maint_policy_tiers(life->segments, life->n, &life->limits,
+								 chosen) == 0);
+	life->limits.fan = 8;
+	life->limits.bytes = 21 * MB;
+	CHECK(skx_maint_policy_tiers(life->segments, life->n, &life->limits,
+								 chosen) == 0);
+	life->limits.bytes = 5 * GB;
+	life->limits.ndocs = 1000;
+	CHECK(skx_maint_policy_tiers(life->segments, life->n, &life->limits,
+								 chosen) == 0);
+	life->limits.ndocs = PG_INT32_MAX;
+	CHECK(life_settle(life, 0, 100) == 1 && life->n == 1);
+
+	/* less than a half of the largest beside it */
+	for (i = 0; i < 7; i++)
+		life_add(life, (i + 1) * 340 * KB, 100, 0);
+	CHECK(life_settle(life, 0, 100) == 0);
+	life_add(life, 5 * MB, 100, 0);
+	CHECK(life_settle(life, 0, 100) == 1 && life->n == 1);
+
+	/* more than 64 MB */
+	for (i = 0; i < 4; i++)
+		life_add(life, 8 * MB, 100, 0);
+	for (i = 0; i < 4; i++)
+		life_add(life, 256 * KB, 100, 0);
+	CHECK(life_settle(life, 0, 100) == 0);
+	free(life);
+}
+
+/*
+ * Of a small index of which many documents are dead half as many of a tier
+ * become one, and all of them, if the largest has no more than four fifths.
+ */
+static void
+test_small_dying(void)
+{
+	Life	   *life = life_new();
+	uint32		chosen[SKX_POLICY_INPUTS_MAX];
+	int			i;
+
+	life->limits.dying = true;
 	life_add(life, 20 * MB, 1000, 0);
 	life_add(life, 3 * MB, 100, 0);
 	life_add(life, 2 * MB, 100, 0);
@@ -582,7 +617,7 @@ test_years(void)
 
 /*
  * Small indexes of which every document is updated, by flushes of 1,200 of 500
- * bytes: few segments on average, and no more written than tiers alone would.
+ * bytes: few segments on average, for a tenth more that is written.
  */
 static void
 test_small_lives(void)
@@ -590,11 +625,14 @@ test_small_lives(void)
 	static const struct
 	{
 		uint64		base;
+		bool		dying;		/* the policy knows of the dead ones */
 		double		written;	/* a byte flushed, at most */
 		double		segments;	/* on average, at most */
 		int			most;
-	}			lives[] = {{6 * MB, 3.6, 2.1, 3}, {20 * MB, 5, 3.1, 5},
-		{50 * MB, 6, 4, 7}
+	}			lives[] = {{6 * MB, false, 3.7, 5, 8},
+		{20 * MB, false, 5, 7, 14}, {50 * MB, false, 6, 6, 11},
+		{6 * MB, true, 3.6, 2.1, 3}, {20 * MB, true, 5, 3.1, 5},
+		{50 * MB, true, 6, 4, 7}
 	};
 
 	for (int i = 0; i < (int) lengthof(lives); i++)
@@ -602,6 +640,7 @@ test_small_lives(void)
 		Life	   *life = life_new();
 		double		segments = 0;
 
+		life->limits.dying = lives[i].dying;
 		life_add(life, lives[i].base, (uint32) (lives[i].base / 500), 0);
 		for (int flush = 0; flush < 5000; flush++)
 		{
@@ -656,13 +695,11 @@ test_settings_rules(void)
 	int			i;
 
 	life->limits.fan = 3;
-	/* with it the index is not small */
-	life_add(life, 3 * GB, 1000, 0);
 	for (i = 0; i < 2; i++)
 		life_add(life, 4 * MB, 1000, 0);
 	CHECK(life_settle(life, 0, 100) == 0);
 	life_add(life, 4 * MB, 1000, 0);
-	CHECK(life_settle(life, 0, 100) == 1 && life->n == 2);
+	CHECK(life_settle(life, 0, 100) == 1 && life->n == 1);
 	life->limits.deleted = 5;
 	life_add(life, 4 * MB, 1000, 50);
 	CHECK(life_settle(life, 0, 100) == 0);
@@ -792,6 +829,7 @@ main(void)
 	test_neighbours(1000, 24 * MB, 1);
 	test_tiers();
 	test_small();
+	test_small_dying();
 	test_large();
 	test_deletes();
 	test_most();
