@@ -111,7 +111,7 @@ extern SkxView *skx_maint_view(Relation index, SkxManifestWait wait);
  * some bytes, or the table is locked, or is not a heap.
  */
 extern void skx_maint_dead(const SkxOperation *op, const SkxView *inputs,
-							 uint64 bytes);
+						   uint64 bytes);
 
 /* maint_shrink.c : may the end of the file be given back at all? */
 extern bool skx_maint_truncates(Relation index);

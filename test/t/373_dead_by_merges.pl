@@ -2,7 +2,7 @@
 # VACUUM has come to them; never of a row that a snapshot, an unfinished or a
 # prepared transaction, or a query of a standby can see.
 #
-# Holds: maint 16
+# Holds: maint 10, 16
 
 use strict;
 use warnings;
@@ -52,6 +52,13 @@ sub asked
 
 sub found { return (asked())[1]; }
 
+sub insert_late
+{
+	my ($rows) = @_;
+
+	return $s->value("INSERT INTO docs SELECT 100000 + i, 0, ('all:1 late n' || i)::tsvector FROM generate_series(1, $rows) i");
+}
+
 # Inserts until workers have merged what there is, and are done.
 sub merged
 {
@@ -59,7 +66,7 @@ sub merged
 
 	for my $round (1 .. 12)
 	{
-		$s->value("INSERT INTO docs SELECT 100000 + i, 0, ('all:1 late n' || i)::tsvector FROM generate_series(1, 1500) i");
+		insert_late(1500);
 		skx_workers_done($node);
 		last if $s->value("SELECT min(segment) > $last FROM skipidx_segments('docs_v') WHERE kind = 'segment'") eq 't';
 	}
@@ -190,6 +197,29 @@ same('killed after the marks');
 merged();
 is(documents(), $s->value('SELECT count(*) FROM docs'), 'killed after the marks: no document of dead rows is left');
 same('killed after the marks, merged');
+
+# Where many rows of a small index are dead fewer segments stay.
+my %segments;
+for my $change ('INSERT INTO docs SELECT 20000 + 1000 * %d + i, 0, v FROM docs, LATERAL (SELECT id AS i) x WHERE id <= 1000',
+	'UPDATE docs SET n = n + 1 WHERE id > 1000 * %d AND id <= 1000 * (%d + 1)')
+{
+	set_up(100);
+	$s->value("ALTER INDEX docs_v SET (pending_limit = '64MB', segments_per_tier = 8)");
+	for my $i (1 .. 4)
+	{
+		$s->value(sprintf $change, $i, $i);
+		$s->value("SELECT pg_stat_force_next_flush(), skipidx_flush('docs_v')");
+	}
+	is($s->value("SELECT segments FROM skipidx_stats('docs_v')"), 5, substr($change, 0, 6) . ': five segments');
+	# more than the limit: a worker flushes, and merges what there is
+	$s->value("ALTER INDEX docs_v SET (pending_limit = '64kB')");
+	insert_late(1500);
+	skx_workers_done($node);
+	$segments{substr $change, 0, 6} = $s->value("SELECT segments FROM skipidx_stats('docs_v')");
+	same("$change, merged");
+}
+cmp_ok($segments{INSERT}, '>=', 5, 'inserts: segments stay as long as there are fewer than eight');
+cmp_ok($segments{UPDATE}, '<=', 3, 'updates: they do not');
 
 # Beside VACUUMs that give line pointers free, and the end of the table back.
 set_up(60);
