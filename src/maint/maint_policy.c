@@ -335,31 +335,27 @@ skx_maint_policy_open(const SkxPolicySegment *segments, int n,
 	return n;
 }
 
-/* Are the segments, which are in order, those of a small index? */
-static bool
-skx_maint_policy_small(const SkxPolicySegment *segments, int n)
+/* Of all segments, of which more than a small index has are not told apart. */
+static uint64
+skx_maint_policy_bytes(const SkxPolicySegment *segments, int n)
 {
 	uint64		bytes = 0;
 	int			i;
 
 	for (i = 0; i < n && bytes <= SKX_POLICY_SMALL; i++)
 		bytes += skx_maint_policy_live_bytes(&segments[i]);
-	return bytes <= SKX_POLICY_SMALL;
+	return bytes;
 }
 
-/* Takes all segments of such an index. */
+/* Takes all segments, which are in order, of a small index of so many bytes. */
 static int
-skx_maint_policy_all(const SkxPolicySegment *segments, int n,
+skx_maint_policy_all(const SkxPolicySegment *segments, int n, uint64 bytes,
 					 const SkxPolicyLimits *limits, uint32 *chosen)
 {
 	uint64		largest;
-	uint64		bytes = 0;
-	int			i;
 
 	if (n < limits->fan || n > SKX_POLICY_INPUTS_MAX)
 		return 0;
-	for (i = 0; i < n; i++)
-		bytes += skx_maint_policy_live_bytes(&segments[i]);
 	largest = skx_maint_policy_live_bytes(&segments[n - 1]);
 	if (bytes - largest < largest / (limits->dying ? SKX_POLICY_DYING_PART :
 									 SKX_POLICY_SMALL_PART) ||
@@ -404,16 +400,18 @@ skx_maint_policy_tiers(SkxPolicySegment *segments, int n,
 	SkxPolicyLimits l = *limits;
 	int			taken = skx_maint_policy_dead(segments, n, limits,
 											  chosen);
+	uint64		bytes;
 	int			open;
 
 	if (taken > 0)
 		return taken;
 	open = skx_maint_policy_open(segments, n, limits);
-	if (open == n && skx_maint_policy_small(segments, n))
+	bytes = skx_maint_policy_bytes(segments, n);
+	if (open == n && bytes <= SKX_POLICY_SMALL)
 	{
 		if (l.dying)
 			l.fan = Max(l.fan / 2, 2);
-		taken = skx_maint_policy_all(segments, n, &l, chosen);
+		taken = skx_maint_policy_all(segments, n, bytes, &l, chosen);
 	}
 	if (taken == 0)
 		taken = skx_maint_policy_full_tier(segments, n, open, &l, chosen);

@@ -54,7 +54,7 @@ extern void skx_pending_after(SkxPendingScan *scan, const uint64 *after);
  * only: those whose bounds are not below what is needed when their turn comes,
  * and nothing of the others is looked at; NULL: all.  `find` is called for the
  * n documents of a stripe from a number on, SKX_PENDING_BOUNDS at most; norms:
- * the codes of their lengths (NULL: not known).
+ * the codes of their lengths, or of the shortest, 0, where that is not known.
  */
 #define SKX_PENDING_BOUNDS	128
 

@@ -286,11 +286,12 @@ static bool
 skx_pending_bound_does(SkxPendingScan *scan, const SkxPendingDoc *doc)
 {
 	const SkxPendingBounds *only = scan->only;
+	const uint8 shortest = 0;
 	int32		bound;
 
 	if (only == NULL)
 		return true;
-	only->find(only->arg, doc->stripe, doc->sequence, 1, NULL, &bound);
+	only->find(only->arg, doc->stripe, doc->sequence, 1, &shortest, &bound);
 	return bound >= only->need(only->arg);
 }
 

@@ -148,9 +148,9 @@ extern bool skx_score_has_found(const SkxScorer *scorer);
  *
  * The look-up of the words has gone through them.  NULL: it is not known.
  * marked: the largest sums that documents can have, 0 without any of the words,
- * of n of a stripe from a number on, SKX_PENDING_BOUNDS at most; norms: the
- * codes of their lengths (NULL: not known).  Of documents that came later
- * nothing is known.
+ * of n of a stripe from a number on, SKX_PENDING_BOUNDS at most, that are no
+ * shorter than the codes in norms say.  Of documents that came later nothing is
+ * known.
  */
 typedef struct SkxScoreMarks SkxScoreMarks;
 

@@ -14,7 +14,6 @@ struct SkxScoreMarks
 {
 	const SkxScorer *scorer;
 	const SkxScoreLeaf *leaf;
-	float		shortest;		/* the largest inverse of a norm */
 	const uint8 *words[FLEXIBLE_ARRAY_MEMBER];
 };
 
@@ -73,8 +72,6 @@ skx_score_marks(const SkxScorer *scorer)
 					sizeof(uint8 *) * scorer->nterms);
 	marks->scorer = scorer;
 	marks->leaf = &scorer->stats->leaves[0];
-	for (i = 0; i < (int) lengthof(scorer->inverse); i++)
-		marks->shortest = Max(marks->shortest, scorer->inverse[i]);
 	for (i = 0; i < scorer->nterms; i++)
 	{
 		marks->words[i] = skx_score_word_marks(scorer, i);
@@ -121,13 +118,6 @@ skx_score_marked_which(const uint8 *marks, int n, uint8 *which)
 	return found;
 }
 
-/* The inverse of a document's norm, or the largest one. */
-static inline float
-skx_score_marked_inverse(const SkxScoreMarks *marks, const uint8 *norms, int i)
-{
-	return norms == NULL ? marks->shortest : marks->scorer->inverse[norms[i]];
-}
-
 /* Adds what a word can add to the sums of n documents, from number `at` on. */
 static void
 skx_score_marked_word(const SkxScoreMarks *marks, int term, uint64 at, int n,
@@ -148,7 +138,7 @@ skx_score_marked_word(const SkxScoreMarks *marks, int term, uint64 at, int n,
 	{
 		tfs[i] = Min(skx_score_marked_tf(word[which[i]]) * scorer->most,
 					 SKX_SCORE_TF_MAX);
-		inverses[i] = skx_score_marked_inverse(marks, norms, which[i]);
+		inverses[i] = scorer->inverse[norms[which[i]]];
 	}
 	skx_rank_parts(scorer->terms[term].weight, tfs, inverses, found, parts);
 	for (i = 0; i < found; i++)
@@ -173,8 +163,7 @@ skx_score_marked_pair(const SkxScoreMarks *marks, const SkxScorePair *pair,
 
 		if (tf > 0)
 			sums[k] += skx_rank_pair_part(pair->weight, tf, tf,
-										  skx_score_marked_inverse(marks,
-																   norms, k));
+										  marks->scorer->inverse[norms[k]]);
 	}
 }
 

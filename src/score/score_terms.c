@@ -113,7 +113,10 @@ skx_score_terms_grow(void)
 	skx_score_known = made;
 	skx_score_known_size = size;
 	for (uint32 i = 0; i < old_size; i++)
-		*skx_score_terms_slot(old[i].hash) = old[i];
+	{
+		if (old[i].len > 0)
+			*skx_score_terms_slot(old[i].hash) = old[i];
+	}
 	if (old != NULL)
 		pfree(old);
 }

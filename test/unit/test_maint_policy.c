@@ -276,29 +276,25 @@ test_tiers(void)
 }
 
 /*
- * Of a small index as many as one tier may not have become one, if the largest
- * has no more than two thirds; what is more than 64 MB goes by its tiers, and so
- * does what cannot be one segment.
+ * All segments, which are just enough, become one: with up to so many a tier,
+ * and not where a segment may only have so many bytes, or as many documents as
+ * the largest.
  */
 static void
-test_small(void)
+check_small(Life *life, int fan, uint64 bytes)
 {
-	Life	   *life = life_new();
 	uint32		chosen[SKX_POLICY_INPUTS_MAX];
-	int			i;
 
-	life_add(life, 14 * MB, 1000, 0);
-	for (i = 0; i < 6; i++)
-		life_add(life, (i + 1) * MB / 3, 100, 0);
-	CHECK(life_settle(life, 0, 100) == 0);
-	life_add(life, 10 * KB, 100, 0);
 	CHECK(skx_maint_policy_tiers(life->segments, life->n, &life->limits,
-								 chosen) == 8);
-	life->limits.fan = 9;
+								 chosen) == life->n);
+	life->limits.fan = fan;
+	CHECK(skx_maint_policy_tiers(life->segments, life->n, &life->limits,
+								 chosen) == life->n);
+	life->limits.fan = fan + 1;
 	CHECK(skx_maint_policy_tiers(life->segments, life->n, &life->limits,
 								 chosen) == 0);
 	life->limits.fan = 8;
-	life->limits.bytes = 21 * MB;
+	life->limits.bytes = bytes;
 	CHECK(skx_maint_policy_tiers(life->segments, life->n, &life->limits,
 								 chosen) == 0);
 	life->limits.bytes = 5 * GB;
@@ -307,6 +303,25 @@ test_small(void)
 								 chosen) == 0);
 	life->limits.ndocs = PG_INT32_MAX;
 	CHECK(life_settle(life, 0, 100) == 1 && life->n == 1);
+}
+
+/*
+ * Of a small index as many as one tier may not have become one, if the largest
+ * has no more than two thirds; what is more than 64 MB goes by its tiers, and so
+ * does what cannot be one segment.
+ */
+static void
+test_small(void)
+{
+	Life	   *life = life_new();
+	int			i;
+
+	life_add(life, 14 * MB, 1000, 0);
+	for (i = 0; i < 6; i++)
+		life_add(life, (i + 1) * MB / 3, 100, 0);
+	CHECK(life_settle(life, 0, 100) == 0);
+	life_add(life, 10 * KB, 100, 0);
+	check_small(life, 8, 21 * MB);
 
 	/* less than a half of the largest beside it */
 	for (i = 0; i < 7; i++)
@@ -332,7 +347,6 @@ static void
 test_small_dying(void)
 {
 	Life	   *life = life_new();
-	uint32		chosen[SKX_POLICY_INPUTS_MAX];
 	int			i;
 
 	life->limits.dying = true;
@@ -341,24 +355,7 @@ test_small_dying(void)
 	life_add(life, 2 * MB, 100, 0);
 	CHECK(life_settle(life, 0, 100) == 0);
 	life_add(life, 10 * KB, 100, 0);
-	CHECK(skx_maint_policy_tiers(life->segments, life->n, &life->limits,
-								 chosen) == 4);
-	life->limits.fan = 9;
-	CHECK(skx_maint_policy_tiers(life->segments, life->n, &life->limits,
-								 chosen) == 4);
-	life->limits.fan = 10;
-	CHECK(skx_maint_policy_tiers(life->segments, life->n, &life->limits,
-								 chosen) == 0);
-	life->limits.fan = 8;
-	life->limits.bytes = 24 * MB;
-	CHECK(skx_maint_policy_tiers(life->segments, life->n, &life->limits,
-								 chosen) == 0);
-	life->limits.bytes = 5 * GB;
-	life->limits.ndocs = 1000;
-	CHECK(skx_maint_policy_tiers(life->segments, life->n, &life->limits,
-								 chosen) == 0);
-	life->limits.ndocs = PG_INT32_MAX;
-	CHECK(life_settle(life, 0, 100) == 1 && life->n == 1);
+	check_small(life, 9, 24 * MB);
 
 	/* less than a quarter of the largest beside it */
 	life_add(life, 3 * MB, 100, 0);
