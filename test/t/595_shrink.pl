@@ -107,6 +107,47 @@ sub same
 	return;
 }
 
+# Of a file in several segments less that is free is much than of one in one.
+for my $case ([ 'two segments', 24000, 4000 ], [ 'one segment', 28000 ])
+{
+	my ($what, @rows) = @$case;
+	my $to = 4500;
+
+	set_up();
+	$s->value(<<~'SQL');
+	DROP INDEX docs_v;
+	CREATE OR REPLACE FUNCTION unlike(i int) RETURNS tsvector LANGUAGE sql IMMUTABLE AS
+		$$ SELECT array_to_tsvector(array_agg('u' || i || 'x' || j)) || ('all:1 n' || i)::tsvector || text_of(i)
+		FROM generate_series(1, 20) j $$;
+	INSERT INTO docs (v) SELECT unlike(i) FROM generate_series(1, 4500) i;
+	CREATE INDEX docs_v ON docs USING skipidx (v) WITH (block_size = '8kB', pending_limit = '256MB', max_merged_segment = '8MB');
+	SQL
+	for my $rows (@rows)
+	{
+		$s->value("INSERT INTO docs (v) SELECT unlike(i) FROM generate_series($to + 1, $to + $rows) i;"
+			  . " SELECT skipidx_flush('docs_v'), pg_current_xact_id()");
+		$to += $rows;
+	}
+	vacuum() for 1 .. 3;
+	$s->value('ALTER TABLE docs SET (vacuum_truncate = off); DELETE FROM docs WHERE id <= 4500');
+	vacuum();
+	my ($pages, $free, $segments) = split /\|/, $s->value("SELECT sum(pages), sum(pages) FILTER (WHERE kind = 'free'),"
+		  . " count(*) FILTER (WHERE kind = 'segment') FROM skipidx_segments('docs_v')");
+	is($segments, scalar(@rows), "$what: so many");
+	ok($free > 128 && $free > $pages / 8 && $free < $pages / 5, "$what: between an eighth and a fifth is free ($free of $pages)");
+	$s->value('ALTER TABLE docs RESET (vacuum_truncate)');
+	my $shorter = pages() - vacuum();
+	if (@rows > 1)
+	{
+		cmp_ok($shorter, '>=', $free / 2, "$what: shorter");
+	}
+	else
+	{
+		is($shorter, 0, "$what: stays as it is");
+	}
+	same($what);
+}
+
 for my $case ([ 'one statement', 60000 ], [ '40 statements', 1500 ])
 {
 	my ($what, $step) = @$case;
