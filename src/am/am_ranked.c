@@ -149,22 +149,22 @@ skx_am_ranked_learn(const SkxScan *so)
 }
 
 /*
- * Rows to search for so that most often `wanted` of them are not dead, which
- * twice the standard deviation of how many are is for; 0 stays.
+ * Rows to search for beside those, so that most often as many are not dead,
+ * which twice the standard deviation of how many are is for.
  */
 static uint64
-skx_am_ranked_more(Relation index, uint64 wanted)
+skx_am_ranked_spare(Relation index, uint64 wanted)
 {
 	double		dead = skx_am_ranked_dead(RelationGetRelid(index))->share;
 	double		more;
 
 	if (wanted == 0 || wanted > PG_UINT32_MAX)
-		return wanted;
+		return 0;
 	dead = Min(dead, SKX_RANKED_MOST);
 	more = wanted * dead / (1 - dead);
 	if (more < SKX_RANKED_LEAST)
-		return wanted;
-	return wanted + (uint64) (more + 2 * sqrt(more / (1 - dead))) + 1;
+		return 0;
+	return (uint64) (more + 2 * sqrt(more / (1 - dead))) + 1;
 }
 
 /*
@@ -196,7 +196,8 @@ skx_am_ranked_search(IndexScanDesc scan)
 		request.view = skx_manifest_view(scan->indexRelation);
 	request.filter = so->query;
 	request.scorer = scorer;
-	request.wanted = skx_am_ranked_more(scan->indexRelation, so->wanted);
+	request.wanted = so->wanted;
+	request.spare = skx_am_ranked_spare(scan->indexRelation, so->wanted);
 	request.wants_all = so->wants_all;
 	request.after = so->page != NULL ? &so->page->after : NULL;
 	return skx_topk_begin(&request);
@@ -300,7 +301,7 @@ skx_am_ranked_rows(IndexScanDesc scan)
 	if (so->wants_all)
 		return 0;
 	return so->wanted == 0 ? SKX_TOPK_ROWS :
-		skx_am_ranked_more(scan->indexRelation, so->wanted);
+		so->wanted + skx_am_ranked_spare(scan->indexRelation, so->wanted);
 }
 
 static const SkxScorer *

@@ -40,6 +40,8 @@ typedef struct SkxTopkRequest
 	const SkxScorer *scorer;
 	uint64		wanted;			/* rows that will be fetched, about; 0: not
 								 * known */
+	uint64		spare;			/* rows that will not be seen among so many
+								 * and those, most often; 0 with `wanted` */
 	bool		wants_all;		/* if more are, all will be */
 	const SkxTopkAfter *after;	/* only rows behind this one; NULL: all */
 	SkxTopkShare *share;		/* with other processes (topk_share.h), whose

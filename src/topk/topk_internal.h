@@ -129,11 +129,15 @@ extern ItemPointerData skx_topk_hit_tid(SkxTopk *topk, const SkxHit *hit);
 extern int	skx_topk_hits_rows(SkxTopk *topk, SkxTopkHit *rows);
 
 /*
- * topk_scan.c : is the prefix of a scored word among those that the filter
- * requires, or, of a disjunction, has?
+ * topk_scan.c
+ *
+ * requires_prefix: is the prefix of a scored word among those that the filter
+ * requires, or, of a disjunction, has?  least_rows: so many the next search has
+ * to find, if there are as many.
  */
 extern bool skx_topk_requires_prefix(const SkxTopk *topk,
 									 const SkxScoreTerm *scored);
+extern int	skx_topk_least_rows(const SkxTopk *topk);
 
 /* One pass over one segment. */
 struct SkxTopkRun
@@ -187,8 +191,8 @@ extern void skx_topk_part(SkxTopk *topk, int segment, uint32 from, uint32 to);
 /*
  * topk_prime.c : what hits have to reach, before there is any
  *
- * prime returns a sum that as many documents as are looked for reach, unless
- * some of them are deleted; 0: not known.  expect begins with one that as many
+ * prime returns a sum that as many documents as must be found reach, unless some
+ * of them are deleted; 0: not known.  expect begins with one that as many
  * are likely to reach, if those with any of the words match, and `docs` of the
  * segment have what else is asked for; hits are then all that reach it.
  */

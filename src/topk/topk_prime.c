@@ -131,7 +131,8 @@ skx_topk_prime(SkxTopk *topk)
 		bool		reads = s->seg->header.ndocs >=
 			topk->segments[0].seg->header.ndocs / SKX_PRIME_SHARE;
 		int32		sum = skx_prime_segment(topk, s,
-											topk->rows + topk->before, reads);
+											skx_topk_least_rows(topk) + topk->before,
+											reads);
 
 		best = Max(best, sum);
 	}
@@ -142,7 +143,7 @@ void
 skx_topk_expect(SkxTopkRun *run, double docs)
 {
 	SkxTopk    *topk = run->topk;
-	double		rows = ceil(SKX_EXPECT_PART * topk->rows *
+	double		rows = ceil(SKX_EXPECT_PART * skx_topk_least_rows(topk) *
 							(run->seg->header.ndocs / Max(docs, 1)));
 	int32		sum;
 

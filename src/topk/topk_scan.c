@@ -395,7 +395,8 @@ skx_topk_begin(const SkxTopkRequest *request)
 	if (topk->rows == 0)
 		topk->share = NULL;
 	if (topk->rows == 0)
-		topk->rows = skx_topk_most(request->wanted > 0 ? request->wanted :
+		topk->rows = skx_topk_most(request->wanted > 0 ?
+								   request->wanted + request->spare :
 								   SKX_TOPK_ROWS);
 	if (request->after != NULL)
 		skx_topk_go_on(topk, request->after);
@@ -517,10 +518,23 @@ skx_topk_more_rows(const SkxTopk *topk)
 
 	if (request->wants_all)
 		return skx_topk_most(PG_UINT32_MAX);
-	if (request->wanted > 0 && topk->given <= request->wanted)
+	if (request->wanted > 0 &&
+		topk->given <= request->wanted + request->spare)
 		more = topk->tied ? Min(more, Max((uint64) topk->rows, SKX_TOPK_TIES)) :
 			topk->rows;
 	return skx_topk_most(more);
+}
+
+/*
+ * Rows that the first search must find: above its threshold there may be fewer
+ * than it looks for, all of which are hits then.
+ */
+int
+skx_topk_least_rows(const SkxTopk *topk)
+{
+	uint64		wanted = topk->request.wanted;
+
+	return wanted > 0 && wanted < topk->rows ? (int) wanted : topk->rows;
 }
 
 /*
@@ -548,7 +562,8 @@ skx_topk_scored(SkxTopk *topk)
 		topk->stage = SKX_TOPK_DONE;
 		return 0;
 	}
-	if (topk->hits.n < topk->rows && topk->hits.least > 1 && !topk->stopped)
+	if (topk->hits.least > 1 && topk->hits.n < skx_topk_least_rows(topk) &&
+		!topk->stopped)
 	{
 		topk->primed = true;
 		(void) skx_topk_search(topk, 0);
@@ -556,7 +571,7 @@ skx_topk_scored(SkxTopk *topk)
 	n = skx_topk_hand_out(topk);
 	if (topk->stopped)
 		topk->stage = SKX_TOPK_DONE;
-	else if (n < topk->rows)
+	else if (n < topk->rows && topk->hits.least <= 1)
 		topk->stage = topk->scored_only ? SKX_TOPK_DONE : SKX_TOPK_OTHERS;
 	topk->rows = skx_topk_more_rows(topk);
 	return n;
