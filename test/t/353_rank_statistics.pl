@@ -21,7 +21,7 @@ my $steps = $ENV{SKX_FAULTS_ALL} ? 3000 : 250;
 note "seed $seed";
 srand($seed);
 
-my $node = skx_node('rank_statistics', conf => 'allow_in_place_tablespaces = on');
+my $node = skx_node('rank_statistics', conf => "allow_in_place_tablespaces = on\nskipidx.max_workers = 0\n");
 my ($reader, @writers) = map { skx_session($node, 'postgres') } 1 .. 4;
 my $writer = $writers[0];
 
