@@ -33,7 +33,7 @@ my @ks = (1, 10, 100, 1000, 0);
 note "seed $seed";
 
 # Some of the indexes do not fit this cache.
-my $node = skx_node('rank', conf => 'skipidx.cache_size = 1MB');
+my $node = skx_node('rank', conf => "skipidx.cache_size = 1MB\nskipidx.max_workers = 0\n");
 skx_database($node, 'd');
 my $s = skx_session($node, 'd');
 my $diff = SkipidxDiff->new($s);
