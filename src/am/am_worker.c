@@ -253,8 +253,7 @@ skx_am_worker_step(SkxAmWorker *w)
 		}
 		if (w->task.duty == SKX_WORKER_MERGE)
 			skx_am_worker_asked(w);
-		if (w->shrinks)
-			options.moves = SKX_MOVES_ALL;
+		options.moves = w->shrinks ? SKX_MOVES_ALL : SKX_MOVES_NONE;
 		if (merge)
 		{
 			pgstat_report_activity(STATE_RUNNING, "skipidx: merge");

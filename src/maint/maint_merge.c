@@ -47,6 +47,13 @@
 #define SKX_MOVE_MANY_PART	8
 
 /*
+ * A segment of a larger file comes to lie lower by such a part of its pages at
+ * least.  Free ones that lie between others would lower it again and again by a
+ * little, and all of it is written each time.
+ */
+#define SKX_MOVE_WORTH		4
+
+/*
  * No more is put aside: as long as something keeps it from coming back the file
  * is that much longer.
  */
@@ -121,11 +128,11 @@ skx_maint_merge_end(SkxSegment *seg, const SkxDiskSegmentRef *ref)
 }
 
 /*
- * Chooses segments that move, if they fit into free pages before `end`, or if
- * they may be put aside: written past the end of the file, whose low pages are
- * then theirs to come back to, once those that they have left may be
- * overwritten.  Not while other pages are waited for that suffice, or another
- * operation has reserved some.
+ * Chooses segments that move, if they fit into free pages before `end`, far
+ * enough before it in a large file, or if they may be put aside: written past
+ * the end of the file, whose low pages are then theirs to come back to, once
+ * those that they have left may be overwritten.  Not while other pages are
+ * waited for that suffice, or another operation has reserved some.
  */
 static bool
 skx_maint_merge_move_some(SkxMaintMerge *m, const SkxView *view,
@@ -133,7 +140,8 @@ skx_maint_merge_move_some(SkxMaintMerge *m, const SkxView *view,
 						  BlockNumber end, uint32 operation, bool aside)
 {
 	SkxManifestAwaited awaited;
-	uint64		free = skx_manifest_reusable(m->index, view, end, operation);
+	BlockNumber reach;
+	uint64		free;
 	uint64		room = SKX_MOVE_SLACK;
 	int			i;
 
@@ -142,7 +150,11 @@ skx_maint_merge_move_some(SkxMaintMerge *m, const SkxView *view,
 		m->ids[i] = refs[i].segment;
 		room += refs[i].npages + refs[i].npages / SKX_MOVE_SPARE;
 	}
+	free = skx_manifest_reusable(m->index, view, end, operation, room, &reach);
 	m->aside = free < room;
+	if (!m->aside && view->meta.nblocks > SKX_MOVE_SMALL &&
+		end - reach < room / SKX_MOVE_WORTH)
+		return false;
 	if (m->aside)
 	{
 		if (!aside || room > SKX_MOVE_ASIDE ||

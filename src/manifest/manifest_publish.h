@@ -161,11 +161,13 @@ extern BlockNumber skx_manifest_used(const SkxView *view,
 
 /*
  * Reusable pages below a block, in runs of whole blocks, with those reserved
- * for an operation (0: none); pages of the file that are free, reserved or not.
- * Without a lock of the caller's.
+ * for an operation (0: none); reach: where the lowest `room` of them end, or
+ * `below` where they are fewer.  Pages of the file that are free, reserved or
+ * not.  Without a lock of the caller's.
  */
 extern uint64 skx_manifest_reusable(Relation rel, const SkxView *view,
-									BlockNumber below, uint32 operation);
+									BlockNumber below, uint32 operation,
+									uint64 room, BlockNumber *reach);
 extern uint64 skx_manifest_free(const SkxView *view);
 
 /*

@@ -71,14 +71,32 @@ skx_manifest_used(const SkxView *view, const SkxDiskExtent *also, int nalso)
 	return end;
 }
 
+/* Where the lowest `room` pages of extents end, of which there are as many. */
+static BlockNumber
+skx_manifest_reach(SkxDiskExtent *extents, int n, uint64 room)
+{
+	int			i = 0;
+
+	qsort(extents, n, sizeof(SkxDiskExtent), skx_manifest_shrink_compare);
+	while (room > extents[i].npages)
+	{
+		room -= extents[i++].npages;
+		Assert(i < n);
+	}
+	return extents[i].block + room;
+}
+
 uint64
 skx_manifest_reusable(Relation rel, const SkxView *view, BlockNumber below,
-					  uint32 operation)
+					  uint32 operation, uint64 room, BlockNumber *reach)
 {
 	uint32		block_pages = view->meta.block_size / BLCKSZ;
 	Relation	heap = skx_compat_heap(rel);
 	bool		early = skx_manifest_early(rel, heap);
+	SkxDiskExtent *found = palloc((view->nextents + 1) *
+								  sizeof(SkxDiskExtent));
 	uint64		npages = 0;
+	int			n = 0;
 	int			i;
 
 	for (i = 0; i < view->nextents; i++)
@@ -90,9 +108,15 @@ skx_manifest_reusable(Relation rel, const SkxView *view, BlockNumber below,
 
 		if ((e->operation == 0 || e->operation == operation) && from < end &&
 			skx_manifest_may_reuse(heap, e, early))
-			npages += end - from;
+		{
+			found[n].block = from;
+			found[n].npages = end - from;
+			npages += found[n++].npages;
+		}
 	}
 	RelationClose(heap);
+	*reach = npages < room ? below : skx_manifest_reach(found, n, room);
+	pfree(found);
 	return npages;
 }
 

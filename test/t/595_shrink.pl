@@ -282,7 +282,33 @@ $node->wait_for_catchup($standby);
 like($reader->raw('FETCH ALL FROM c'), qr/conflict with recovery|terminating connection/,
 	'vacuum_truncate, reset: the cursor is ended');
 $reader->close;
+
+# So it is where a segment is put aside and comes back, to pages that the cursor
+# reads.
+$standby->append_conf('postgresql.conf', "hot_standby_feedback = off\n");
+$standby->reload;
+set_up_aside();
+$primary = pages();
+$node->wait_for_catchup($standby);
+$reader = skx_session($standby, 'd');
+$reader->value('SET enable_seqscan = off; SET enable_bitmapscan = off; BEGIN;'
+	  . " DECLARE c CURSOR FOR SELECT id FROM docs WHERE v @@ 'all'; FETCH 10 FROM c");
+my $moved = moves();
+vacuum();
+skx_workers_done($node);
+cmp_ok(moves(), '>=', $moved + 2, 'standby, aside: by two merges');
+cmp_ok(pages(), '<', $primary, 'standby, aside: the primary is shorter');
+$node->wait_for_catchup($standby);
+$rest = $reader->raw('FETCH ALL FROM c');
+ok($rest =~ /conflict with recovery|terminating connection/ || scalar(split /\n/, $rest) == 27990,
+	'standby, aside: an open scan is ended, or has its rows');
+$reader->close;
+is($standby->safe_psql('d', "SELECT pg_relation_size('docs_v') / 8192"), pages(), 'standby, aside: as short');
+is($standby->safe_psql('d', "SET enable_seqscan = off; SELECT count(*) FROM docs WHERE v @@ 'all'"), 28000,
+	'standby, aside: the same rows');
+is($standby->safe_psql('d', "SELECT skipidx_check('docs_v', true)"), '', 'standby, aside: skipidx_check');
 $standby->stop;
+setting('skipidx.max_workers', '0');
 
 # Nor is a segment at the end of a file that is free before it moved for that.
 set_up();
