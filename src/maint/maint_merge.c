@@ -41,17 +41,9 @@
  */
 #define SKX_MOVE_LEAST		256
 #define SKX_MOVE_PART		3
-#define SKX_MOVE_SMALL		(64 * 1024 * 1024 / BLCKSZ)
 #define SKX_MOVE_SMALL_PART	5
 #define SKX_MOVE_MANY_LEAST	128
 #define SKX_MOVE_MANY_PART	8
-
-/*
- * A segment of a larger file comes to lie lower by such a part of its pages at
- * least.  Free ones that lie between others would lower it again and again by a
- * little, and all of it is written each time.
- */
-#define SKX_MOVE_WORTH		4
 
 /*
  * No more is put aside: as long as something keeps it from coming back the file
@@ -152,8 +144,8 @@ skx_maint_merge_move_some(SkxMaintMerge *m, const SkxView *view,
 	}
 	free = skx_manifest_reusable(m->index, view, end, operation, room, &reach);
 	m->aside = free < room;
-	if (!m->aside && view->meta.nblocks > SKX_MOVE_SMALL &&
-		end - reach < room / SKX_MOVE_WORTH)
+	if (!m->aside &&
+		!skx_maint_policy_moves(view->meta.nblocks, room, end, reach))
 		return false;
 	if (m->aside)
 	{

@@ -48,6 +48,13 @@
 #define SKX_POLICY_SMALL_PART	2
 #define SKX_POLICY_DYING_PART	4
 
+/*
+ * A segment of a file that is not small comes to lie lower by such a part of
+ * what is written at least.  Free pages that lie between others lower it again
+ * and again by a little, and all of it is written each time.
+ */
+#define SKX_POLICY_MOVE_PART	4
+
 static uint32
 skx_maint_policy_live_docs(const SkxPolicySegment *s)
 {
@@ -438,4 +445,12 @@ skx_maint_policy_most(SkxPolicySegment *segments, int n, int most,
 			return taken;
 	}
 	return skx_maint_policy_purge(segments, n, limits, chosen);
+}
+
+bool
+skx_maint_policy_moves(uint32 nblocks, uint64 npages, uint32 from, uint32 to)
+{
+	Assert(to <= from && from <= nblocks);
+	return nblocks <= SKX_MOVE_SMALL ||
+		from - to >= npages / SKX_POLICY_MOVE_PART;
 }

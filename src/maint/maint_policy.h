@@ -59,4 +59,14 @@ extern int	skx_maint_policy_most(SkxPolicySegment *segments, int n, int most,
 								  const SkxPolicyLimits *limits,
 								  uint32 *chosen);
 
+/* To write the whole of a file of so many pages costs little. */
+#define SKX_MOVE_SMALL		(64 * 1024 * 1024 / BLCKSZ)
+
+/*
+ * Is a segment of a file of `nblocks` written anew, which takes `npages`, so
+ * that it ends at block `to` instead of `from`?
+ */
+extern bool skx_maint_policy_moves(uint32 nblocks, uint64 npages, uint32 from,
+								   uint32 to);
+
 #endif							/* SKX_MAINT_POLICY_H */

@@ -372,9 +372,12 @@ for my $case ([ 'one statement', 60000 ], [ '60 statements', 1000 ])
 }
 
 # A segment that does not fit into the free pages before it is put aside, and
-# comes back.  The limits keep it from becoming one with the one before it.
+# comes back; it would fit if more than 20,000 rows came before it.  The limits
+# keep it from becoming one with the one before it.
 sub set_up_aside
 {
+	my ($first) = @_ ? @_ : 12000;
+
 	setting('skipidx.max_workers', '0');
 	set_up();
 	$s->value(<<~'SQL');
@@ -382,14 +385,16 @@ sub set_up_aside
 	CREATE OR REPLACE FUNCTION unlike(i int) RETURNS tsvector LANGUAGE sql IMMUTABLE AS
 		$$ SELECT array_to_tsvector(array_agg('u' || i || 'x' || j)) || ('all:1 n' || i)::tsvector || text_of(i)
 		FROM generate_series(1, 20) j $$;
-	INSERT INTO docs (v) SELECT unlike(i) FROM generate_series(1, 12000) i;
-	CREATE INDEX docs_v ON docs USING skipidx (v) WITH (block_size = '8kB', pending_limit = '256MB', max_merged_segment = '8MB');
 	SQL
-	$s->value('INSERT INTO docs (v) SELECT unlike(i) FROM generate_series(12001, 40000) i');
+	$s->value("INSERT INTO docs (v) SELECT unlike(i) FROM generate_series(1, $first) i");
+	$s->value('CREATE INDEX docs_v ON docs USING skipidx (v)'
+		  . " WITH (block_size = '8kB', pending_limit = '256MB', max_merged_segment = '8MB')");
+	$s->value("INSERT INTO docs (v) SELECT unlike(i) FROM generate_series($first + 1, 40000) i");
 	$s->value("SELECT skipidx_flush('docs_v'), pg_current_xact_id()");
 	vacuum();
 	vacuum();
-	$s->value('ALTER TABLE docs SET (vacuum_truncate = off); DELETE FROM docs WHERE id <= 12000');
+	$s->value('ALTER TABLE docs SET (vacuum_truncate = off)');
+	$s->value("DELETE FROM docs WHERE id <= $first");
 	vacuum();
 	$s->value('ALTER TABLE docs RESET (vacuum_truncate)');
 	setting('skipidx.max_workers', '2');
@@ -466,6 +471,24 @@ is($others->value("SELECT count(*) FROM docs WHERE v @@ 'all'"), 28000, 'aside, 
 $others->value('COMMIT; RESET enable_seqscan');
 same('aside, an old transaction');
 setting('skipidx.reuse_early', 'auto');
+
+# That much of a file is free makes a worker that merges move nothing.
+set_up_aside(26000);
+$s->value("ALTER INDEX docs_v SET (pending_limit = '64kB')");
+my $now = $s->value('SELECT clock_timestamp()');
+$large = pages();
+for my $i (1 .. 12)
+{
+	$s->value("INSERT INTO docs (v) SELECT unlike(50000 + $i * 200 + i) FROM generate_series(1, 200) i");
+	skx_workers_done($node);
+}
+is( $s->value("SELECT count(*) FILTER (WHERE segments > 1) > 0, count(*) FILTER (WHERE segments = 1) FROM skipidx_merges"
+		  . " WHERE operation = 'merge' AND asked_by = 'worker' AND started > '$now'"),
+	't|0', 'no VACUUM: a worker merges, and moves nothing');
+vacuum();
+skx_workers_done($node);
+cmp_ok(pages(), '<', $large * 0.7, 'and a VACUUM: shorter by what it moves');
+same('and a VACUUM');
 
 # Killed while it is put aside, and while it comes back.
 for my $case ([ 'merge_built', 1 ], [ 'merge_built', 2 ], [ 'shrink_flipped', 1 ])

@@ -814,10 +814,25 @@ test_neighbours(int backlog, uint64 most, int nranges)
 	free(life);
 }
 
+/* A page that a large file is shorter by costs four that are written. */
+static void
+test_moves(void)
+{
+	uint32		small = 64 * MB / BLCKSZ;
+
+	CHECK(!skx_maint_policy_moves(40000, 14000, 39000, 37400));
+	CHECK(!skx_maint_policy_moves(40000, 14000, 39000, 35501));
+	CHECK(skx_maint_policy_moves(40000, 14000, 39000, 35500));
+	CHECK(skx_maint_policy_moves(40000, 14000, 39000, 14000));
+	CHECK(!skx_maint_policy_moves(small + 1, 4000, 8000, 7900));
+	CHECK(skx_maint_policy_moves(small, 4000, 8000, 7900));
+}
+
 int
 main(void)
 {
 	unit_seed(11);
+	test_moves();
 	test_neighbours(500, 5 * GB, 3);
 	test_neighbours(500, 5 * GB, 2);
 	test_neighbours(500, 5 * GB, 0);

@@ -185,7 +185,8 @@ sub skx_recovered
 
 	for (1 .. 10 * $PostgreSQL::Test::Utils::timeout_default)
 	{
-		my ($out) = run_command([ 'psql', '-XAtq', '-d', $node->connstr('postgres'), '-c', 'SELECT pg_is_in_recovery()' ]);
+		# a while, in which the postmaster sees that a process is gone
+		my ($out) = run_command([ 'psql', '-XAtq', '-d', $node->connstr('postgres'), '-c', 'SELECT pg_is_in_recovery() FROM pg_sleep(0.2)' ]);
 
 		return if $out eq 'f';
 		Time::HiRes::usleep(100_000);
