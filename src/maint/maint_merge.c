@@ -144,9 +144,6 @@ skx_maint_merge_move_some(SkxMaintMerge *m, const SkxView *view,
 	}
 	free = skx_manifest_reusable(m->index, view, end, operation, room, &reach);
 	m->aside = free < room;
-	if (!m->aside &&
-		!skx_maint_policy_moves(view->meta.nblocks, room, end, reach))
-		return false;
 	if (m->aside)
 	{
 		if (!aside || room > SKX_MOVE_ASIDE ||
@@ -156,6 +153,8 @@ skx_maint_merge_move_some(SkxMaintMerge *m, const SkxView *view,
 		if (free + awaited.left >= room)
 			return false;
 	}
+	else if (!skx_maint_policy_moves(view->meta.nblocks, room, end, reach))
+		return false;
 	m->n = n;
 	m->moved_from = end;
 	return true;

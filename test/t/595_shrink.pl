@@ -107,11 +107,12 @@ sub same
 	return;
 }
 
-# Of a file in several segments less that is free is much than of one in one.
-for my $case ([ 'two segments', 24000, 4000 ], [ 'one segment', 28000 ])
+# Segments of so many rows each, unlike any other, behind the free pages of the
+# first rows.  The limits keep them from becoming one with another.
+sub set_up_behind
 {
-	my ($what, @rows) = @$case;
-	my $to = 4500;
+	my ($first, @rows) = @_;
+	my $to = $first;
 
 	set_up();
 	$s->value(<<~'SQL');
@@ -119,9 +120,10 @@ for my $case ([ 'two segments', 24000, 4000 ], [ 'one segment', 28000 ])
 	CREATE OR REPLACE FUNCTION unlike(i int) RETURNS tsvector LANGUAGE sql IMMUTABLE AS
 		$$ SELECT array_to_tsvector(array_agg('u' || i || 'x' || j)) || ('all:1 n' || i)::tsvector || text_of(i)
 		FROM generate_series(1, 20) j $$;
-	INSERT INTO docs (v) SELECT unlike(i) FROM generate_series(1, 4500) i;
-	CREATE INDEX docs_v ON docs USING skipidx (v) WITH (block_size = '8kB', pending_limit = '256MB', max_merged_segment = '8MB');
 	SQL
+	$s->value("INSERT INTO docs (v) SELECT unlike(i) FROM generate_series(1, $first) i;"
+		  . ' CREATE INDEX docs_v ON docs USING skipidx (v)'
+		  . " WITH (block_size = '8kB', pending_limit = '256MB', max_merged_segment = '8MB')");
 	for my $rows (@rows)
 	{
 		$s->value("INSERT INTO docs (v) SELECT unlike(i) FROM generate_series($to + 1, $to + $rows) i;"
@@ -129,13 +131,22 @@ for my $case ([ 'two segments', 24000, 4000 ], [ 'one segment', 28000 ])
 		$to += $rows;
 	}
 	vacuum() for 1 .. 3;
-	$s->value('ALTER TABLE docs SET (vacuum_truncate = off); DELETE FROM docs WHERE id <= 4500');
+	$s->value("ALTER TABLE docs SET (vacuum_truncate = off); DELETE FROM docs WHERE id <= $first");
 	vacuum();
+	$s->value('ALTER TABLE docs RESET (vacuum_truncate)');
+	return;
+}
+
+# Of a file in several segments less that is free is much than of one in one.
+for my $case ([ 'two segments', 24000, 4000 ], [ 'one segment', 28000 ])
+{
+	my ($what, @rows) = @$case;
+
+	set_up_behind(4500, @rows);
 	my ($pages, $free, $segments) = split /\|/, $s->value("SELECT sum(pages), sum(pages) FILTER (WHERE kind = 'free'),"
 		  . " count(*) FILTER (WHERE kind = 'segment') FROM skipidx_segments('docs_v')");
 	is($segments, scalar(@rows), "$what: so many");
 	ok($free > 128 && $free > $pages / 8 && $free < $pages / 5, "$what: between an eighth and a fifth is free ($free of $pages)");
-	$s->value('ALTER TABLE docs RESET (vacuum_truncate)');
 	my $shorter = pages() - vacuum();
 	if (@rows > 1)
 	{
@@ -372,31 +383,13 @@ for my $case ([ 'one statement', 60000 ], [ '60 statements', 1000 ])
 }
 
 # A segment that does not fit into the free pages before it is put aside, and
-# comes back; it would fit if more than 20,000 rows came before it.  The limits
-# keep it from becoming one with the one before it.
+# comes back; it would fit if more than 20,000 rows came before it.
 sub set_up_aside
 {
 	my ($first) = @_ ? @_ : 12000;
 
 	setting('skipidx.max_workers', '0');
-	set_up();
-	$s->value(<<~'SQL');
-	DROP INDEX docs_v;
-	CREATE OR REPLACE FUNCTION unlike(i int) RETURNS tsvector LANGUAGE sql IMMUTABLE AS
-		$$ SELECT array_to_tsvector(array_agg('u' || i || 'x' || j)) || ('all:1 n' || i)::tsvector || text_of(i)
-		FROM generate_series(1, 20) j $$;
-	SQL
-	$s->value("INSERT INTO docs (v) SELECT unlike(i) FROM generate_series(1, $first) i");
-	$s->value('CREATE INDEX docs_v ON docs USING skipidx (v)'
-		  . " WITH (block_size = '8kB', pending_limit = '256MB', max_merged_segment = '8MB')");
-	$s->value("INSERT INTO docs (v) SELECT unlike(i) FROM generate_series($first + 1, 40000) i");
-	$s->value("SELECT skipidx_flush('docs_v'), pg_current_xact_id()");
-	vacuum();
-	vacuum();
-	$s->value('ALTER TABLE docs SET (vacuum_truncate = off)');
-	$s->value("DELETE FROM docs WHERE id <= $first");
-	vacuum();
-	$s->value('ALTER TABLE docs RESET (vacuum_truncate)');
+	set_up_behind($first, 40000 - $first);
 	setting('skipidx.max_workers', '2');
 	$s->value("SELECT pg_sleep(0.1)");
 	return;
