@@ -677,6 +677,7 @@ CREATE FUNCTION skipidx_cache(
 	OUT reads_under_way pg_catalog.int8,
 	OUT reads_queued pg_catalog.int8,
 	OUT configured pg_catalog.int8,
+	OUT taken pg_catalog.int8,
 	OUT limited_by pg_catalog.text)
 RETURNS pg_catalog.record
 AS 'MODULE_PATHNAME'

@@ -231,8 +231,9 @@ extern uint64 skx_blkio_rounds(void);	/* of this backend */
 typedef struct SkxBlkCacheState
 {
 	uint64		configured;		/* skipidx.cache_size, bytes */
-	uint64		bytes;			/* of pages, without bookkeeping */
-	uint64		frames;
+	uint64		bytes;			/* of pages, without bookkeeping, at most */
+	uint64		taken;			/* of these, so far */
+	uint64		frames;			/* at most */
 	uint64		frames_used;
 	uint64		pinned;			/* frames with at least one pin */
 	uint64		evictions;

@@ -4,11 +4,13 @@
  *
  * Preloaded, anchor and cache are in main shared memory.  Otherwise the anchor
  * is a small area that can be had at any time (skx_compat_anchor), and the
- * first process that needs the cache puts it into a dynamic shared memory
- * segment, which stays until the server stops.  It leaves most of what there
- * is to others (room/: a container's /dev/shm has 64 MB by default).  Where
- * the server is refused what seemed to be there, half of it is tried, and so
- * on; if nothing is left, the anchor says so, and there is no further attempt.
+ * first process that needs the cache puts its first piece into a dynamic shared
+ * memory segment, as others do with further pieces when it is full.  These stay
+ * until the server stops.  The cache leaves most of what there is to others
+ * (room/: a container's /dev/shm has 64 MB by default).  Where the server is
+ * refused what seemed to be there, half of it is tried, and so on; if nothing is
+ * left, the anchor says so, and there is no further attempt.  A cache that is
+ * refused a further piece stays as large as it is.
  * No failure here is an error for the query: reading works without a cache.
  * The log says what is missing, once, and so does a notice to the session that
  * met with it.
@@ -33,14 +35,14 @@ typedef enum SkxBlkAnchorState
 {
 	SKX_BLK_ANCHOR_EMPTY,		/* the cache was not asked for yet */
 	SKX_BLK_ANCHOR_MAIN,		/* cache in main shared memory */
-	SKX_BLK_ANCHOR_DYNAMIC,		/* cache in the segment `handle` */
+	SKX_BLK_ANCHOR_DYNAMIC,		/* first piece in the segment `handle` */
 	SKX_BLK_ANCHOR_FAILED		/* no memory for it */
 } SkxBlkAnchorState;
 
 /* Its size is the same in every build of a major version. */
 typedef struct SkxBlkAnchor
 {
-	LWLock		lock;			/* held while the cache is made */
+	LWLock		lock;			/* held while a piece of the cache is made */
 	int			tranche;
 	uint32		state;
 	dsm_handle	handle;
@@ -97,13 +99,16 @@ static Size skx_blkio_anchor_reserved = 0;
 static void
 skx_blkio_anchor_request(void)
 {
+	SkxBlkDivision division;
+
 	if (skx_blkio_anchor_next_request)
 		skx_blkio_anchor_next_request();
 	skx_blkio_anchor_reserved = skx_blkio_anchor_bytes();
 	RequestAddinShmemSpace(MAXALIGN(sizeof(SkxBlkAnchor)));
-	if (skx_blkio_anchor_reserved > 0)
-		RequestAddinShmemSpace(
-							   skx_blkio_cache_total_size(skx_blkio_anchor_reserved));
+	if (skx_blkio_anchor_reserved == 0)
+		return;
+	skx_blkio_cache_divide(skx_blkio_anchor_reserved, true, &division);
+	RequestAddinShmemSpace(skx_blkio_cache_first_size(&division));
 }
 
 static void
@@ -122,14 +127,17 @@ skx_blkio_anchor_startup(void)
 		skx_blkio_anchor_format(skx_blkio_anchor);
 	if (skx_blkio_anchor_reserved > 0)
 	{
-		Size		bytes = skx_blkio_anchor_reserved;
-		SkxBlkCacheHeader *header =
-			ShmemInitStruct(SKX_BLK_CACHE_NAME,
-							skx_blkio_cache_total_size(bytes), &found);
+		SkxBlkDivision division;
+		SkxBlkCacheHeader *header;
 
+		skx_blkio_cache_divide(skx_blkio_anchor_reserved, true, &division);
+		header = ShmemInitStruct(SKX_BLK_CACHE_NAME,
+								 skx_blkio_cache_first_size(&division),
+								 &found);
 		if (!found)
 		{
-			skx_blkio_cache_format(header, bytes, skx_blkio_anchor->tranche);
+			skx_blkio_cache_format(header, &division,
+								   skx_blkio_anchor->tranche);
 			skx_blkio_anchor->cache_size = skx_blkio_anchor_reserved / 1024;
 			skx_blkio_anchor->state = SKX_BLK_ANCHOR_MAIN;
 		}
@@ -185,11 +193,21 @@ typedef struct SkxBlkMaking
 	SkxRoomGrant grant;
 } SkxBlkMaking;
 
+/* All of the memory of a cache with so many bytes of pages. */
+static Size
+skx_blkio_anchor_size(Size bytes)
+{
+	SkxBlkDivision division;
+
+	skx_blkio_cache_divide(bytes, false, &division);
+	return skx_blkio_cache_total_size(&division);
+}
+
 static void
 skx_blkio_anchor_measure(void *arg)
 {
 	SkxBlkMaking *making = arg;
-	Size		total = skx_blkio_cache_total_size(making->wanted);
+	Size		total = skx_blkio_anchor_size(making->wanted);
 
 	skx_room_ask(total, &making->grant);
 	making->bytes = making->wanted;
@@ -199,11 +217,14 @@ skx_blkio_anchor_measure(void *arg)
 	/* sizes are rounded to frames, so its bookkeeping is not proportional */
 	making->bytes = making->grant.bytes;
 	while (making->bytes > 0 &&
-		   skx_blkio_cache_total_size(making->bytes) > making->grant.bytes)
+		   skx_blkio_anchor_size(making->bytes) > making->grant.bytes)
 		making->bytes -= Min(making->bytes, SKX_BLK_FRAME_PAGES * BLCKSZ);
 }
 
-/* Makes a cache, or notes that there is none, unless another process has. */
+/*
+ * Makes the first piece of a cache, or notes that there is none, unless another
+ * process has.
+ */
 static void
 skx_blkio_anchor_create(void *arg)
 {
@@ -216,11 +237,14 @@ skx_blkio_anchor_create(void *arg)
 	{
 		if (making->bytes > 0)
 		{
-			Size		total = skx_blkio_cache_total_size(making->bytes);
-			dsm_segment *segment = skx_room_segment(&making->grant, total);
+			SkxBlkDivision division;
+			dsm_segment *segment;
 
-			skx_blkio_cache_format(dsm_segment_address(segment),
-								   making->bytes, anchor->tranche);
+			skx_blkio_cache_divide(making->bytes, false, &division);
+			segment = skx_room_segment(&making->grant,
+									   skx_blkio_cache_first_size(&division));
+			skx_blkio_cache_format(dsm_segment_address(segment), &division,
+								   anchor->tranche);
 			dsm_pin_segment(segment);
 			dsm_pin_mapping(segment);
 			skx_blkio_cache_map(dsm_segment_address(segment));
@@ -236,17 +260,35 @@ skx_blkio_anchor_create(void *arg)
 	LWLockRelease(&anchor->lock);
 }
 
-static void
-skx_blkio_anchor_map(void *arg)
+/* A segment of the cache, for as long as this process lives. */
+static void *
+skx_blkio_anchor_segment(dsm_handle handle)
 {
-	dsm_segment *segment = dsm_attach(skx_blkio_anchor->handle);
+	dsm_segment *segment = dsm_attach(handle);
 
 	if (segment == NULL)
 		ereport(ERROR,
 				(errcode(ERRCODE_INSUFFICIENT_RESOURCES),
 				 errmsg("could not map the block cache")));
 	dsm_pin_mapping(segment);
-	skx_blkio_cache_map(dsm_segment_address(segment));
+	return dsm_segment_address(segment);
+}
+
+static void
+skx_blkio_anchor_map(void *arg)
+{
+	skx_blkio_cache_map(skx_blkio_anchor_segment(skx_blkio_anchor->handle));
+}
+
+static void
+skx_blkio_anchor_map_pieces(void *arg)
+{
+	const SkxBlkCacheHeader *header = skx_blkio_cache.header;
+	uint32		ready = *(uint32 *) arg;
+
+	while (skx_blkio_cache.npieces < ready)
+		skx_blkio_cache_map_piece(skx_blkio_anchor_segment(
+														   header->handles[skx_blkio_cache.npieces]));
 }
 
 /* Says that there is less cache than was asked for. */
@@ -297,6 +339,105 @@ skx_blkio_anchor_establish(void)
 	}
 }
 
+bool
+skx_blkio_anchor_follow(void)
+{
+	uint32		ready = pg_atomic_read_u32(&skx_blkio_cache.header->ready);
+
+	pg_read_barrier();
+	skx_blkio_cache_limit();
+	if (skx_blkio_cache.npieces == ready)
+		return true;
+
+	/* a failure releases all locks, so that there must be none */
+	if (InterruptHoldoffCount > 0 || skx_blkio_cache.partial)
+		return false;
+	skx_blkio_cache.partial =
+		!skx_blkio_anchor_attempt(skx_blkio_anchor_map_pieces, &ready);
+	return !skx_blkio_cache.partial;
+}
+
+/* Makes one more piece, unless another process has or is about to. */
+static void
+skx_blkio_anchor_add_piece(void *arg)
+{
+	SkxBlkMaking *making = arg;
+	SkxBlkCacheHeader *header = skx_blkio_cache.header;
+	Size		size = skx_blkio_cache_more_size(&header->division);
+	uint32		ready;
+
+	if (!LWLockConditionalAcquire(&skx_blkio_anchor->lock, LW_EXCLUSIVE))
+		return;
+	ready = pg_atomic_read_u32(&header->ready);
+	if (ready == skx_blkio_cache.npieces &&
+		ready < pg_atomic_read_u32(&header->most))
+	{
+		skx_room_ask(size, &making->grant);
+		if (making->grant.bytes < size)
+			making->bytes = skx_blkio_frames_bytes(skx_blkio_cache.mapped);
+		else
+		{
+			dsm_segment *segment = skx_room_segment(&making->grant, size);
+
+			skx_blkio_cache_format_piece(dsm_segment_address(segment),
+										 &header->division);
+			dsm_pin_segment(segment);
+			dsm_pin_mapping(segment);
+			header->handles[ready] = dsm_segment_handle(segment);
+			skx_blkio_cache_map_piece(dsm_segment_address(segment));
+			pg_write_barrier();
+			pg_atomic_write_u32(&header->ready, ready + 1);
+		}
+	}
+	LWLockRelease(&skx_blkio_anchor->lock);
+}
+
+/* The cache stays as it is, unless it has grown meanwhile; is it so from now? */
+static bool
+skx_blkio_anchor_stop_growing(const SkxBlkMaking *making)
+{
+	SkxBlkCacheHeader *header = skx_blkio_cache.header;
+	bool		mine;
+
+	LWLockAcquire(&skx_blkio_anchor->lock, LW_EXCLUSIVE);
+	mine = pg_atomic_read_u32(&header->ready) == skx_blkio_cache.npieces &&
+		pg_atomic_read_u32(&header->most) > skx_blkio_cache.npieces;
+	if (mine)
+	{
+		pg_atomic_write_u32(&header->most, skx_blkio_cache.npieces);
+		strlcpy(skx_blkio_anchor->why, making->grant.why, SKX_ROOM_WHY);
+	}
+	LWLockRelease(&skx_blkio_anchor->lock);
+	skx_blkio_cache_limit();
+	return mine;
+}
+
+void
+skx_blkio_anchor_grow(void)
+{
+	SkxBlkMaking making = {.wanted = skx_blkio_cache_bytes()};
+	char	   *why;
+
+	if (!skx_blkio_anchor_follow())
+		return;
+	why = skx_room_attempt(skx_blkio_anchor_add_piece, &making);
+	if (why != NULL)
+	{
+		/* the server gives up when the query is cancelled, too */
+		if (QueryCancelPending || ProcDiePending)
+			return;
+		strlcpy(making.grant.why, why, SKX_ROOM_WHY);
+		making.grant.limit = SKX_ROOM_LIMIT_REFUSED;
+		making.bytes = skx_blkio_frames_bytes(skx_blkio_cache.mapped);
+		pfree(why);
+	}
+	if (making.bytes > 0 && skx_blkio_anchor_stop_growing(&making))
+	{
+		skx_blkio_anchor_regret(LOG_SERVER_ONLY, &making);
+		skx_blkio_anchor_regret(NOTICE, &making);
+	}
+}
+
 /* Is there an anchor?  It is looked for once. */
 static bool
 skx_blkio_anchor_found(void)
@@ -312,7 +453,10 @@ bool
 skx_blkio_anchor_attach(void)
 {
 	if (skx_blkio_cache.header != NULL)
+	{
+		(void) skx_blkio_anchor_follow();
 		return true;
+	}
 	if (skx_blkio_anchor_hopeless || !skx_blkio_anchor_found())
 		return false;
 	if (skx_blkio_anchor->state == SKX_BLK_ANCHOR_EMPTY &&
@@ -323,7 +467,10 @@ skx_blkio_anchor_attach(void)
 		skx_blkio_anchor->state == SKX_BLK_ANCHOR_DYNAMIC &&
 		!skx_blkio_anchor_attempt(skx_blkio_anchor_map, NULL))
 		skx_blkio_anchor_hopeless = true;
-	return skx_blkio_cache.header != NULL;
+	if (skx_blkio_cache.header == NULL)
+		return false;
+	(void) skx_blkio_anchor_follow();
+	return true;
 }
 
 const char *
@@ -332,7 +479,7 @@ skx_blkio_anchor_why(bool *stale)
 	SkxBlkAnchor *anchor = skx_blkio_anchor;
 
 	*stale = false;
-	if (skx_blkio_anchor_hopeless)
+	if (skx_blkio_anchor_hopeless || skx_blkio_cache.partial)
 		return skx_blkio_anchor_hopeless_why;
 	if (anchor == NULL || anchor->state == SKX_BLK_ANCHOR_EMPTY)
 		return "";

@@ -40,10 +40,34 @@ skx_blkio_cache_hash(const SkxBlkKey *key)
 	return (uint32) h;
 }
 
-static inline LWLock *
-skx_blkio_cache_lock(uint32 hash)
+/* Are there pieces that this process has not mapped yet? */
+static inline bool
+skx_blkio_cache_behind(void)
 {
-	return &skx_blkio_cache.header->locks[hash % SKX_BLK_PARTITIONS].lock;
+	return pg_atomic_read_u32(&skx_blkio_cache.header->ready) !=
+		skx_blkio_cache.npieces;
+}
+
+/*
+ * Takes the partition lock of a hash.  NULL, and no lock, when not all of the
+ * pieces can be mapped: a frame in any of them may be in a bucket, and is put
+ * there only under the lock.
+ */
+static LWLock *
+skx_blkio_cache_lock(uint32 hash, LWLockMode mode)
+{
+	LWLock	   *lock =
+		&skx_blkio_cache.header->locks[hash % SKX_BLK_PARTITIONS].lock;
+
+	for (;;)
+	{
+		LWLockAcquire(lock, mode);
+		if (likely(!skx_blkio_cache_behind()))
+			return lock;
+		LWLockRelease(lock);
+		if (!skx_blkio_anchor_follow())
+			return NULL;
+	}
 }
 
 static inline int32 *
@@ -87,10 +111,11 @@ skx_blkio_cache_pin(SkxBlkFrame *frame, bool use)
 int32
 skx_blkio_cache_find(const SkxBlkKey *key, uint32 hash, bool use)
 {
-	LWLock	   *lock = skx_blkio_cache_lock(hash);
+	LWLock	   *lock = skx_blkio_cache_lock(hash, LW_SHARED);
 	int32		i;
 
-	LWLockAcquire(lock, LW_SHARED);
+	if (lock == NULL)
+		return -1;
 	i = skx_blkio_cache_search(key, hash);
 	if (i >= 0)
 		skx_blkio_cache_pin(skx_blkio_cache_frame(i), use);
@@ -102,11 +127,12 @@ skx_blkio_cache_find(const SkxBlkKey *key, uint32 hash, bool use)
 bool
 skx_blkio_cache_present(const SkxBlkKey *key, uint32 hash)
 {
-	LWLock	   *lock = skx_blkio_cache_lock(hash);
+	LWLock	   *lock = skx_blkio_cache_lock(hash, LW_SHARED);
 	bool		present;
 	int32		i;
 
-	LWLockAcquire(lock, LW_SHARED);
+	if (lock == NULL)
+		return false;
 	i = skx_blkio_cache_search(key, hash);
 	present = i >= 0 &&
 		(pg_atomic_read_u64(&skx_blkio_cache_frame(i)->state) &
@@ -132,22 +158,22 @@ skx_blkio_cache_become(SkxBlkFrame *frame, uint64 state)
 
 /*
  * Takes a frame, on which the caller has put the only pin, out of the table.
- * False when another backend has pinned it meanwhile; the caller's pin is
- * then given back.
+ * False when another backend has pinned it meanwhile, or the table cannot be
+ * read; the caller's pin is then given back.
  */
 static bool
 skx_blkio_cache_evict(int32 i)
 {
 	SkxBlkFrame *frame = skx_blkio_cache_frame(i);
-	LWLock	   *lock = skx_blkio_cache_lock(frame->hash);
+	LWLock	   *lock = skx_blkio_cache_lock(frame->hash, LW_EXCLUSIVE);
 	uint64		state;
 	int32	   *link;
 
-	LWLockAcquire(lock, LW_EXCLUSIVE);
 	state = pg_atomic_read_u64(&frame->state);
-	if ((state & SKX_BLK_PIN_MASK) != 1)
+	if (lock == NULL || (state & SKX_BLK_PIN_MASK) != 1)
 	{
-		LWLockRelease(lock);
+		if (lock != NULL)
+			LWLockRelease(lock);
 		skx_blkio_cache_unpin(i);
 		return false;
 	}
@@ -164,6 +190,25 @@ skx_blkio_cache_evict(int32 i)
 	return true;
 }
 
+/* The frame of a class that the hand of the clock points to. */
+static inline int32
+skx_blkio_cache_at(SkxBlkClass class, uint32 hand)
+{
+	const SkxBlkDivision *division = &skx_blkio_cache.header->division;
+	uint32		at = hand % skx_blkio_cache.mapped[class];
+	uint32		i = 0;
+
+	if (at >= division->first[class])
+	{
+		at -= division->first[class];
+		i = 1 + at / division->more[class];
+		at %= division->more[class];
+	}
+	if (class == SKX_BLK_CLASS_PAGE)
+		at += skx_blkio_cache.pieces[i].nframes[SKX_BLK_CLASS_BLOCK];
+	return (int32) (i << skx_blkio_cache.shift | at);
+}
+
 /*
  * Finds a victim by the clock: a frame out of the table with one pin, the
  * caller's, or -1 when a whole round met only pinned frames.
@@ -171,15 +216,13 @@ skx_blkio_cache_evict(int32 i)
 static int32
 skx_blkio_cache_sweep(SkxBlkClass class)
 {
-	uint32		n = skx_blkio_cache.nframes[class];
-	int32		first = class == SKX_BLK_CLASS_BLOCK ? 0 :
-		skx_blkio_cache.nframes[SKX_BLK_CLASS_BLOCK];
 	pg_atomic_uint32 *hand = &skx_blkio_cache.header->hand[class];
 	uint32		pinned = 0;
 
-	while (pinned < n)
+	while (pinned < skx_blkio_cache.mapped[class] && !skx_blkio_cache.partial)
 	{
-		int32		i = first + pg_atomic_fetch_add_u32(hand, 1) % n;
+		int32		i = skx_blkio_cache_at(class,
+										   pg_atomic_fetch_add_u32(hand, 1));
 		SkxBlkFrame *frame = skx_blkio_cache_frame(i);
 		uint64		state = pg_atomic_read_u64(&frame->state);
 
@@ -213,8 +256,8 @@ int32
 skx_blkio_cache_claim(const SkxBlkKey *key, uint32 hash, SkxBlkClass class,
 					  bool ahead, bool *mine)
 {
-	LWLock	   *lock = skx_blkio_cache_lock(hash);
 	int32		i = skx_blkio_cache_sweep(class);
+	LWLock	   *lock;
 	int32		other;
 	SkxBlkFrame *frame;
 
@@ -223,7 +266,12 @@ skx_blkio_cache_claim(const SkxBlkKey *key, uint32 hash, SkxBlkClass class,
 		return -1;
 	frame = skx_blkio_cache_frame(i);
 
-	LWLockAcquire(lock, LW_EXCLUSIVE);
+	lock = skx_blkio_cache_lock(hash, LW_EXCLUSIVE);
+	if (lock == NULL)
+	{
+		skx_blkio_cache_become(frame, 0);
+		return -1;
+	}
 	other = skx_blkio_cache_search(key, hash);
 	if (other >= 0)
 	{
@@ -241,6 +289,22 @@ skx_blkio_cache_claim(const SkxBlkKey *key, uint32 hash, SkxBlkClass class,
 	LWLockRelease(lock);
 	*mine = true;
 	return i;
+}
+
+/*
+ * The hand comes to where it began only when every frame has been taken.  A
+ * caller that has a lock cannot make one more piece.
+ */
+void
+skx_blkio_cache_grow(SkxBlkClass class)
+{
+	SkxBlkCacheHeader *header = skx_blkio_cache.header;
+
+	if (pg_atomic_read_u32(&header->hand[class]) >=
+		skx_blkio_cache.mapped[class] &&
+		skx_blkio_cache.mapped[class] < skx_blkio_cache.nframes[class] &&
+		InterruptHoldoffCount == 0 && CritSectionCount == 0)
+		skx_blkio_anchor_grow();
 }
 
 bool
@@ -332,13 +396,11 @@ uint64
 skx_blkio_cache_forget(uint64 incarnation)
 {
 	uint64		forgotten = 0;
-	uint32		n;
+	int32		i = -1;
 
 	if (!skx_blkio_anchor_attach())
 		return 0;
-	n = skx_blkio_cache.nframes[SKX_BLK_CLASS_BLOCK] +
-		skx_blkio_cache.nframes[SKX_BLK_CLASS_PAGE];
-	for (uint32 i = 0; i < n; i++)
+	while ((i = skx_blkio_cache_next(i)) >= 0)
 	{
 		SkxBlkFrame *frame = skx_blkio_cache_frame(i);
 		uint64		state = pg_atomic_read_u64(&frame->state);
@@ -382,10 +444,9 @@ void
 skx_blkio_cache_retire(uint64 incarnation, const SkxBlkPlane *const *planes,
 					   int n)
 {
-	uint32		nframes = skx_blkio_cache.nframes[SKX_BLK_CLASS_BLOCK] +
-		skx_blkio_cache.nframes[SKX_BLK_CLASS_PAGE];
+	int32		i = -1;
 
-	for (uint32 i = 0; i < nframes; i++)
+	while ((i = skx_blkio_cache_next(i)) >= 0)
 	{
 		SkxBlkFrame *frame = skx_blkio_cache_frame(i);
 
@@ -398,6 +459,8 @@ skx_blkio_cache_retire(uint64 incarnation, const SkxBlkPlane *const *planes,
 void
 skx_blkio_cache_state(SkxBlkCacheState *result)
 {
+	int32		i = -1;
+
 	memset(result, 0, sizeof(*result));
 	result->configured = (uint64) skx_blkio_cache_size * 1024;
 	if (!skx_blkio_anchor_attach())
@@ -408,9 +471,10 @@ skx_blkio_cache_state(SkxBlkCacheState *result)
 	result->queue =
 		pg_atomic_read_u32(&skx_blkio_cache.header->depth_waiters);
 	result->bytes = skx_blkio_cache_bytes();
+	result->taken = skx_blkio_frames_bytes(skx_blkio_cache.mapped);
 	result->frames = skx_blkio_cache.nframes[SKX_BLK_CLASS_BLOCK] +
 		skx_blkio_cache.nframes[SKX_BLK_CLASS_PAGE];
-	for (uint64 i = 0; i < result->frames; i++)
+	while ((i = skx_blkio_cache_next(i)) >= 0)
 	{
 		uint64		state =
 			pg_atomic_read_u64(&skx_blkio_cache_frame(i)->state);
@@ -438,27 +502,28 @@ skx_blkio_cache_compare(const void *a, const void *b)
 SkxBlkCached *
 skx_blkio_cache_indexes(int *n)
 {
-	uint32		nblock;
 	uint32		nframes;
 	SkxBlkCached *list;
+	int32		frame = -1;
 	int			last = -1;
 
 	*n = 0;
 	if (!skx_blkio_anchor_attach())
 		return NULL;
-	nblock = skx_blkio_cache.nframes[SKX_BLK_CLASS_BLOCK];
-	nframes = nblock + skx_blkio_cache.nframes[SKX_BLK_CLASS_PAGE];
+	nframes = skx_blkio_cache.mapped[SKX_BLK_CLASS_BLOCK] +
+		skx_blkio_cache.mapped[SKX_BLK_CLASS_PAGE];
 	list = palloc_extended(nframes * sizeof(SkxBlkCached), MCXT_ALLOC_HUGE);
-	for (uint32 i = 0; i < nframes; i++)
+	while ((frame = skx_blkio_cache_next(frame)) >= 0)
 	{
-		SkxBlkFrame *frame = skx_blkio_cache_frame(i);
+		SkxBlkFrame *at = skx_blkio_cache_frame(frame);
+		SkxBlkClass class = skx_blkio_cache_class(frame);
 
-		if (!(pg_atomic_read_u64(&frame->state) & SKX_BLK_TAGGED))
+		if (!(pg_atomic_read_u64(&at->state) & SKX_BLK_TAGGED))
 			continue;
-		list[*n].incarnation = frame->key.incarnation;
-		list[*n].block_frames = i < nblock;
-		list[*n].page_frames = i >= nblock;
-		list[*n].bytes = (i < nblock ? SKX_BLK_FRAME_PAGES : 1) * BLCKSZ;
+		list[*n].incarnation = at->key.incarnation;
+		list[*n].block_frames = class == SKX_BLK_CLASS_BLOCK;
+		list[*n].page_frames = class == SKX_BLK_CLASS_PAGE;
+		list[*n].bytes = skx_blkio_frame_pages(class) * BLCKSZ;
 		(*n)++;
 	}
 	qsort(list, *n, sizeof(SkxBlkCached), skx_blkio_cache_compare);

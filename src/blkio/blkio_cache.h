@@ -60,15 +60,41 @@ typedef union SkxBlkFramePadded
 StaticAssertDecl(sizeof(SkxBlkFramePadded) == SKX_BLK_FRAME_SIZE,
 				 "a frame descriptor must fill one cache line");
 
-/* At the start of the cache's memory; places are offsets from there. */
+/*
+ * The cache is made in pieces, each when those before it are full: the server
+ * writes zeros to all of a dynamic segment when it makes it, .25 ms a MB.  The
+ * first has so many MB of pages, and each other one as many, or as many more as
+ * it takes to have no more pieces than this.
+ */
+#define SKX_BLK_PIECE_MB		16
+#define SKX_BLK_PIECES			64
+
+/* How a cache is divided: frames of the first piece, and of each other one. */
+typedef struct SkxBlkDivision
+{
+	uint32		first[SKX_BLK_NCLASSES];
+	uint32		more[SKX_BLK_NCLASSES];
+	uint32		npieces;
+} SkxBlkDivision;
+
+/* Offsets in a piece: of descriptors, block class first, and of pages. */
+typedef struct SkxBlkLayout
+{
+	Size		frames;
+	Size		pages[SKX_BLK_NCLASSES];
+	Size		end;
+} SkxBlkLayout;
+
+/* At the start of the first piece; places are offsets from there. */
 typedef struct SkxBlkCacheHeader
 {
-	uint32		nframes[SKX_BLK_NCLASSES];
+	SkxBlkDivision division;	/* npieces: see `most` */
+	SkxBlkLayout layout;		/* of the first piece */
 	uint32		nbuckets;		/* a power of two, at least the partitions */
 	Size		buckets;		/* int32 each: first frame, or -1 */
-	Size		frames;			/* block class first */
-	Size		pages[SKX_BLK_NCLASSES];
-	Size		size;			/* of all */
+	pg_atomic_uint32 most;		/* pieces there may be */
+	pg_atomic_uint32 ready;		/* pieces there are */
+	dsm_handle	handles[SKX_BLK_PIECES];	/* but of the first */
 	pg_atomic_uint64 evictions;
 	pg_atomic_uint32 hand[SKX_BLK_NCLASSES];	/* clock hands */
 	uint32		ndepths;		/* words of backends, see blkio_depth.c */
@@ -80,36 +106,94 @@ typedef struct SkxBlkCacheHeader
 	LWLockPadded locks[SKX_BLK_PARTITIONS];
 } SkxBlkCacheHeader;
 
-/* The same as addresses in this process; header NULL when there is none. */
+/* A piece as addresses in this process. */
+typedef struct SkxBlkPiece
+{
+	SkxBlkFramePadded *frames;
+	char	   *pages[SKX_BLK_NCLASSES];
+	uint32		nframes[SKX_BLK_NCLASSES];
+} SkxBlkPiece;
+
+/*
+ * The cache in this process; header NULL when there is none.  The number of a
+ * frame is that of its piece, and in the low bits its place there.
+ */
 typedef struct SkxBlkCache
 {
 	SkxBlkCacheHeader *header;
 	int32	   *buckets;
-	SkxBlkFramePadded *frames;
-	char	   *pages[SKX_BLK_NCLASSES];
-	uint32		nframes[SKX_BLK_NCLASSES];
 	uint32		bucket_mask;
+	int			shift;			/* bits of a place in a piece */
+	uint32		npieces;		/* mapped */
+	bool		partial;		/* there are others, which cannot be mapped */
+	SkxBlkPiece pieces[SKX_BLK_PIECES];
+	uint32		nframes[SKX_BLK_NCLASSES];	/* in as many pieces as may be */
+	uint32		mapped[SKX_BLK_NCLASSES];	/* in those mapped */
 	pg_atomic_uint64 *depths;
 } SkxBlkCache;
 
 extern SkxBlkCache skx_blkio_cache;
 
+static inline const SkxBlkPiece *
+skx_blkio_cache_piece(int32 frame)
+{
+	return &skx_blkio_cache.pieces[frame >> skx_blkio_cache.shift];
+}
+
+static inline uint32
+skx_blkio_cache_place(int32 frame)
+{
+	return frame & (((uint32) 1 << skx_blkio_cache.shift) - 1);
+}
+
 static inline SkxBlkFrame *
 skx_blkio_cache_frame(int32 frame)
 {
-	return &skx_blkio_cache.frames[frame].frame;
+	const SkxBlkPiece *piece = skx_blkio_cache_piece(frame);
+
+	return &piece->frames[skx_blkio_cache_place(frame)].frame;
+}
+
+static inline SkxBlkClass
+skx_blkio_cache_class(int32 frame)
+{
+	const SkxBlkPiece *piece = skx_blkio_cache_piece(frame);
+
+	return skx_blkio_cache_place(frame) < piece->nframes[SKX_BLK_CLASS_BLOCK] ?
+		SKX_BLK_CLASS_BLOCK : SKX_BLK_CLASS_PAGE;
 }
 
 static inline char *
 skx_blkio_cache_pages(int32 frame)
 {
-	uint32		nblock = skx_blkio_cache.nframes[SKX_BLK_CLASS_BLOCK];
+	const SkxBlkPiece *piece = skx_blkio_cache_piece(frame);
+	uint32		place = skx_blkio_cache_place(frame);
+	uint32		nblock = piece->nframes[SKX_BLK_CLASS_BLOCK];
 
-	if (frame < nblock)
-		return skx_blkio_cache.pages[SKX_BLK_CLASS_BLOCK] +
-			(Size) frame * SKX_BLK_FRAME_PAGES * BLCKSZ;
-	return skx_blkio_cache.pages[SKX_BLK_CLASS_PAGE] +
-		(Size) (frame - nblock) * BLCKSZ;
+	if (place < nblock)
+		return piece->pages[SKX_BLK_CLASS_BLOCK] +
+			(Size) place * SKX_BLK_FRAME_PAGES * BLCKSZ;
+	return piece->pages[SKX_BLK_CLASS_PAGE] +
+		(Size) (place - nblock) * BLCKSZ;
+}
+
+/* The frame with the next number, from -1 on; -1 behind the last. */
+static inline int32
+skx_blkio_cache_next(int32 frame)
+{
+	const SkxBlkPiece *piece;
+	uint32		behind;
+
+	if (frame < 0)
+		return skx_blkio_cache.npieces > 0 ? 0 : -1;
+	piece = skx_blkio_cache_piece(frame);
+	if (skx_blkio_cache_place(frame) + 1 <
+		piece->nframes[SKX_BLK_CLASS_BLOCK] +
+		piece->nframes[SKX_BLK_CLASS_PAGE])
+		return frame + 1;
+	behind = (frame >> skx_blkio_cache.shift) + 1;
+	return behind < skx_blkio_cache.npieces ?
+		(int32) (behind << skx_blkio_cache.shift) : -1;
 }
 
 static inline bool
@@ -120,13 +204,19 @@ skx_blkio_same_key(const SkxBlkKey *a, const SkxBlkKey *b)
 		a->salt == b->salt;
 }
 
-/* Bytes of pages in it; 0 when there is none. */
+static inline Size
+skx_blkio_frames_bytes(const uint32 *nframes)
+{
+	return BLCKSZ *
+		((Size) nframes[SKX_BLK_CLASS_BLOCK] * SKX_BLK_FRAME_PAGES +
+		 nframes[SKX_BLK_CLASS_PAGE]);
+}
+
+/* Bytes of pages that it may have; 0 when there is none. */
 static inline Size
 skx_blkio_cache_bytes(void)
 {
-	return BLCKSZ *
-		((Size) skx_blkio_cache.nframes[SKX_BLK_CLASS_BLOCK] *
-		 SKX_BLK_FRAME_PAGES + skx_blkio_cache.nframes[SKX_BLK_CLASS_PAGE]);
+	return skx_blkio_frames_bytes(skx_blkio_cache.nframes);
 }
 
 /*
@@ -135,7 +225,9 @@ skx_blkio_cache_bytes(void)
  * find pins the frame of a key, -1 when there is none; without `use` the clock
  * does not count it.  claim takes a frame for a key that was not found; it
  * returns it pinned, and *mine says whether this backend must load it (else
- * another was quicker), or -1 when every frame of the class is pinned.  reclaim
+ * another was quicker), or -1 when every frame of the class is pinned.  grow
+ * gives the cache one more piece, where all that it has is taken and there may
+ * be one; it is called before a claim where nothing is locked.  reclaim
  * is true when this backend must load a frame it has pinned, because the
  * backend that was to load it failed.  With `ahead` others know that it may
  * take its time. await returns when the frame is valid or must be loaded by
@@ -155,6 +247,7 @@ extern int32 skx_blkio_cache_find(const SkxBlkKey *key, uint32 hash,
 extern bool skx_blkio_cache_present(const SkxBlkKey *key, uint32 hash);
 extern int32 skx_blkio_cache_claim(const SkxBlkKey *key, uint32 hash,
 								   SkxBlkClass class, bool ahead, bool *mine);
+extern void skx_blkio_cache_grow(SkxBlkClass class);
 extern bool skx_blkio_cache_reclaim(int32 frame, bool ahead);
 extern SkxBlkAwaited skx_blkio_cache_await(int32 frame, uint64 *waits);
 extern void skx_blkio_cache_loaded(int32 frame, bool valid);
@@ -205,11 +298,29 @@ extern bool skx_blkio_claim_present(SkxBlkFile *file,
 extern void skx_blkio_cached_pin(SkxBlkFile *file, const SkxBlkPlane *plane,
 								 uint32 ordinal, SkxBlkRef *ref);
 
-/* blkio_cache_shmem.c */
-extern void skx_blkio_cache_format(SkxBlkCacheHeader *header, Size bytes,
+/*
+ * blkio_cache_shmem.c
+ *
+ * divide says how a cache of about `bytes` bytes of pages is made: of pieces,
+ * or whole.  first_size and more_size are the memory of the first piece and of
+ * each other one, total_size that of all.  format makes an empty cache of the
+ * first piece, format_piece adds an empty piece.  map and map_piece turn offsets
+ * into addresses of this process, piece by piece; header NULL: there is no
+ * cache.  limit notes in this process how many frames there may be.
+ */
+extern void skx_blkio_cache_divide(Size bytes, bool whole,
+								   SkxBlkDivision *division);
+extern Size skx_blkio_cache_first_size(const SkxBlkDivision *division);
+extern Size skx_blkio_cache_more_size(const SkxBlkDivision *division);
+extern Size skx_blkio_cache_total_size(const SkxBlkDivision *division);
+extern void skx_blkio_cache_format(SkxBlkCacheHeader *header,
+								   const SkxBlkDivision *division,
 								   int tranche);
-extern Size skx_blkio_cache_total_size(Size bytes);
+extern void skx_blkio_cache_format_piece(void *memory,
+										 const SkxBlkDivision *division);
 extern void skx_blkio_cache_map(SkxBlkCacheHeader *header);
+extern void skx_blkio_cache_map_piece(void *memory);
+extern void skx_blkio_cache_limit(void);
 
 /*
  * blkio_choose.c
@@ -285,7 +396,10 @@ extern SkxBlkPath skx_blkio_path_new(Relation rel, BlockNumber block);
  * blkio_anchor.c
  *
  * attach makes the cache usable in this process, creating it where it does
- * not exist yet, and returns whether there is one.  It never fails.  why says
+ * not exist yet, and returns whether there is one.  follow maps the pieces that
+ * other processes have made; false: not all are mapped.  grow makes one more, if
+ * there may be one.  None of them fails; the caller of follow and grow holds
+ * no lock of the cache.  why says
  * after it what keeps the cache smaller than it was to be, "" if nothing, and
  * whether the setting has changed since the cache was made; refused, whether any
  * process has met with this limit of the machine; first, whether this one is
@@ -301,6 +415,8 @@ typedef enum SkxBlkRefusal
 
 extern bool skx_blkio_first_refusal(SkxBlkRefusal what);
 extern bool skx_blkio_anchor_attach(void);
+extern bool skx_blkio_anchor_follow(void);
+extern void skx_blkio_anchor_grow(void);
 extern const char *skx_blkio_anchor_why(bool *stale);
 extern bool skx_blkio_refused(SkxBlkRefusal what);
 extern void skx_blkio_anchor_init(void);

@@ -27,7 +27,10 @@ skx_blkio_cached_take(SkxBlkFile *file, const SkxBlkKey *key,
 	int32		frame = skx_blkio_cache_find(key, hash, !file->once);
 
 	if (frame < 0 && !file->once)
+	{
+		skx_blkio_cache_grow(class);
 		frame = skx_blkio_cache_claim(key, hash, class, false, &mine);
+	}
 	if (frame < 0)
 		return skx_blkio_pins_private(slot, class, key);
 	skx_blkio_claim_note(slot, class, frame, mine);

@@ -33,7 +33,10 @@ skx_blkio_claim_free(const SkxBlkKey *key, uint32 hash,
 	if (frame >= 0)
 		mine = skx_blkio_cache_reclaim(frame, ahead);
 	else
+	{
+		skx_blkio_cache_grow(class);
 		frame = skx_blkio_cache_claim(key, hash, class, ahead, &mine);
+	}
 	if (frame >= 0)
 		skx_blkio_claim_note(slot, class, frame, mine);
 	return mine;

@@ -106,8 +106,8 @@ skipidx_cache(PG_FUNCTION_ARGS)
 	SkxBlkCacheState state;
 	SkxBlkSetting setting;
 	TupleDesc	desc;
-	Datum		values[9];
-	bool		nulls[9] = {false};
+	Datum		values[10];
+	bool		nulls[10] = {false};
 
 	if (get_call_result_type(fcinfo, NULL, &desc) != TYPEFUNC_COMPOSITE)
 		elog(ERROR, "return type must be a row type");
@@ -120,8 +120,9 @@ skipidx_cache(PG_FUNCTION_ARGS)
 	values[5] = Int64GetDatum((int64) state.reads);
 	values[6] = Int64GetDatum((int64) state.queue);
 	values[7] = Int64GetDatum((int64) state.configured);
+	values[8] = Int64GetDatum((int64) state.taken);
 	(void) skx_blkio_setting(0, &setting);
-	skx_inspect_io_text(setting.reason, &values[8], &nulls[8]);
+	skx_inspect_io_text(setting.reason, &values[9], &nulls[9]);
 	return HeapTupleGetDatum(heap_form_tuple(BlessTupleDesc(desc), values,
 											 nulls));
 }

@@ -484,8 +484,8 @@ for my $type ('posix', 'mmap')
 {
 	# A file, in memory or not, cannot have more than this.
 	$node->adjust_conf('postgresql.conf', 'dynamic_shared_memory_type', $type);
-	ok(start_under('ulimit -f 81920; %s'), "$type: started with files of 40 MB");
-	small_memory("$type, limited", 40);
+	ok(start_under('ulimit -f 32768; %s'), "$type: started with files of 16 MB");
+	small_memory("$type, limited", 16);
 }
 $node->adjust_conf('postgresql.conf', 'dynamic_shared_memory_type', 'posix');
 
