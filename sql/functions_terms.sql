@@ -107,6 +107,40 @@ SELECT * FROM skipidx_terms('terms_body', 'x', 2);
 SELECT skipidx_flush('terms_body'), skipidx_merge('terms_body');
 SELECT * FROM terms_compare('terms_body', 'SELECT body FROM terms_docs');
 
+-- one segment, of which next to nothing is deleted
+ALTER TABLE terms_docs SET (vacuum_truncate = off);
+INSERT INTO terms_docs VALUES (2000, 1, NULL, 'gone:1 x:2');
+SELECT skipidx_flush('terms_body'), skipidx_merge('terms_body');
+DELETE FROM terms_docs WHERE id = 2000;
+VACUUM terms_docs;
+CREATE FUNCTION terms_gone(OUT term text, OUT df int8, OUT ranked int8) LANGUAGE sql AS $$
+	SELECT t.term, t.df, e.df FROM skipidx_explain_score('terms_body', (SELECT min(ctid) FROM terms_docs), 'gone') e
+		LEFT JOIN skipidx_terms('terms_body', 'gone') t ON true WHERE part = 'word'
+$$;
+SELECT segments, deleted FROM skipidx_stats('terms_body');
+SELECT * FROM terms_gone();
+SELECT skipidx_merge('terms_body');
+SELECT segments, deleted FROM skipidx_stats('terms_body');
+SELECT * FROM terms_gone();
+SELECT * FROM terms_compare('terms_body', 'SELECT body FROM terms_docs');
+-- where nothing is deleted, nothing is written
+CREATE TABLE terms_before AS SELECT generation, (SELECT array_agg(segment ORDER BY segment) FROM skipidx_segments('terms_body') WHERE kind = 'segment') AS ids
+	FROM skipidx_stats('terms_body');
+SELECT skipidx_merge('terms_body'), skipidx_merge('terms_body', 7);
+SELECT s.generation = b.generation AS same FROM skipidx_stats('terms_body') s, terms_before b;
+-- of several segments, those with deleted rows are written anew, as many may be left
+INSERT INTO terms_docs VALUES (2001, 1, NULL, 'gone:1 x:2'), (2002, 1, NULL, 'gone:1 x:2');
+SELECT skipidx_flush('terms_body');
+DELETE FROM terms_docs WHERE id = 2001;
+VACUUM terms_docs;
+SELECT segments, deleted FROM skipidx_stats('terms_body');
+SELECT * FROM terms_gone();
+SELECT skipidx_merge('terms_body', 2);
+SELECT segments, deleted FROM skipidx_stats('terms_body');
+SELECT * FROM terms_gone();
+SELECT array_agg(s.segment = ANY (b.ids) ORDER BY s.segment) AS kept FROM skipidx_segments('terms_body') s, terms_before b WHERE kind = 'segment';
+SELECT * FROM terms_compare('terms_body', 'SELECT body FROM terms_docs');
+
 --
 -- Refusals
 --
@@ -139,6 +173,6 @@ SET ROLE regress_terms;
 SELECT * FROM skipidx_terms('terms_body');
 RESET ROLE;
 
-DROP TABLE terms_docs, terms_labels, terms_many, terms_unlogged, terms_parts;
-DROP FUNCTION terms_document, terms_compare, terms_insert;
+DROP TABLE terms_docs, terms_labels, terms_many, terms_unlogged, terms_parts, terms_before;
+DROP FUNCTION terms_gone, terms_document, terms_compare, terms_insert;
 DROP ROLE regress_terms;

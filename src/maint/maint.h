@@ -128,9 +128,9 @@ extern uint64 skx_maint_pending_bytes(Relation index);
  * maint_merge.c
  *
  * Merges segments until there is nothing worth it (`most` 0), or until no more
- * than `most` are left and none of them has many deletes, as far as segments
- * can hold that; returns how many there are.  It does not chase segments that
- * are made meanwhile.
+ * than `most` are left, as far as segments can hold that, and none of them has
+ * deletes; returns how many there are.  It does not chase segments that are
+ * made, or deletes that are marked, meanwhile.
  */
 extern int	skx_maint_merge(Relation index, const SkxMaintOptions *options,
 							int most, SkxManifestWait wait);

@@ -214,7 +214,10 @@ skx_maint_loose(Relation index, const SkxView *view)
 		skx_maint_truncates(index);
 }
 
-/* A number of segments that was asked for is not bound by the index's size. */
+/*
+ * A number of segments that was asked for is not bound by the index's size, and
+ * no deleted document is to stay.
+ */
 static SkxPolicyLimits
 skx_maint_merge_limits(const SkxMaintOptions *options, int most)
 {
@@ -224,7 +227,7 @@ skx_maint_merge_limits(const SkxMaintOptions *options, int most)
 		Min(options->max_merged_segment, SKX_SEGMENT_BYTES_MAX);
 	limits.ndocs = SKX_DOC_MAX;
 	limits.fan = options->segments_per_tier;
-	limits.deleted = options->deletes_pct_allowed;
+	limits.deleted = most > 0 ? 0 : options->deletes_pct_allowed;
 	limits.nranges = 0;
 	limits.dying = false;
 	return limits;
