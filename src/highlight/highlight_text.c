@@ -159,7 +159,8 @@ skx_highlight_read_tokens(SkxHighlightText *t, uint32 at)
 
 /*
  * Letters, between marks that are no part of any token before a blank, as two
- * dots behind a word are.
+ * dots behind a word are.  The bytes are a chunk's, which is not empty; they
+ * become the word's where it is one, and else stay.
  */
 static bool
 skx_highlight_is_word(const char **bytes, const char *end, int *len)
@@ -178,9 +179,11 @@ skx_highlight_is_word(const char **bytes, const char *end, int *len)
 	for (p = s; p < e; p++)
 		if (!skx_highlight_is_letter(*p))
 			return false;
+	if (s == e)
+		return false;
 	*bytes = s;
 	*len = e - s;
-	return e > s;
+	return true;
 }
 
 /* A tag is no longer, or it is left to the parser. */
@@ -310,9 +313,11 @@ skx_highlight_is_uint(const char **bytes, const char *end, int *len)
 	for (p = s; p < e; p++)
 		if (*p < '0' || *p > '9')
 			return false;
+	if (s == e)
+		return false;
 	*bytes = s;
 	*len = e - s;
-	return e > s;
+	return true;
 }
 
 static void
