@@ -8,6 +8,7 @@
 #                   (plain, .xz or .gz)
 #   DEMO_ROWS=n     load only the first n rows
 #   DEMO_STAY=1     ends with a prompt on the demo's database
+#   REPORT_LIMIT=s  seconds that each of its parts may take, 900 by default
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
 root=$(cd "$here/../.." && pwd)
@@ -15,6 +16,7 @@ root=$(cd "$here/../.." && pwd)
 . "$root/test/setup/apt.sh"
 . "$root/test/setup/report.sh"
 
+export REPORT_LIMIT=${REPORT_LIMIT:-900}
 began=$(date +%s)
 step() { printf '\n== %s  [%d s]\n' "$*" $(($(date +%s) - began)); }
 

@@ -6,21 +6,41 @@ here=$(cd "$(dirname "$0")" && pwd)
 . "$here/../setup/cluster.sh"
 . "$here/../setup/report.sh"
 step() { printf '\n== %s  [%d s]\n' "$*" $(($(date +%s) - DEMO_BEGAN)); }
+
+# sql ARG ...: of psql, whose statements have an end
 sql() {
-	psql -X -q -v ON_ERROR_STOP=1 -v own="${DEMO_OWN:-no}" "$@" | report_alive "at work"
-	return "${PIPESTATUS[0]}"
+	local status
+	timeout --foreground "$REPORT_LIMIT" psql -X -q -v ON_ERROR_STOP=1 -v own="${DEMO_OWN:-no}" "$@" |
+		report_alive "at work"
+	status=${PIPESTATUS[0]}
+	[ "$status" != 124 ] ||
+		say "demo: not done after $REPORT_LIMIT s: psql $*; REPORT_LIMIT=seconds gives it longer"
+	return "$status"
 }
 
 # kill_server: every process of the private server at once, as a power cut of
-# the processes: none of them gets to write anything more
+# the processes: none of them gets to write anything more.  kill is the shell's
+# own, which every machine has.
 kill_server() {
-	local postmaster status
-	postmaster=$(head -n 1 "$PGHOST/data/postmaster.pid")
-	as_server_user kill -STOP "$postmaster"
-	for status in /proc/[0-9]*/status; do
-		awk -v ppid="$postmaster" '$1 == "Pid:" { pid = $2 }
-			$1 == "PPid:" && $2 == ppid { print pid }' "$status" 2>/dev/null
-	done | xargs -r kill -KILL "$postmaster"
+	local postmaster
+	postmaster=$(head -n 1 "$PGHOST/data/postmaster.pid") && [ -n "$postmaster" ] &&
+		kill -STOP "$postmaster" &&
+		kill -KILL $(children_of "$postmaster") "$postmaster"
+}
+
+# await SECONDS PID WHAT: until a child of this shell ends; one that does not is
+# killed
+await() {
+	local end=$((SECONDS + $1))
+	while kill -0 "$2" 2>/dev/null; do
+		if [ "$SECONDS" -ge "$end" ]; then
+			say "demo: waited $1 s for $3"
+			report_kill KILL "$2"
+			kill -KILL "$2"
+			return 1
+		fi
+		sleep 0.1
+	done
 }
 
 # start_server: over what the killed one left; its shared memory is free once
@@ -33,6 +53,7 @@ start_server() {
 			-D "$PGHOST/data" -l "$PGHOST/server.log" start 2>/dev/null) && return
 		sleep 1
 	done
+	say "demo: the server does not start, tried $try times for up to 60 s each"
 	tail -n 5 "$PGHOST/server.log" >&2
 	return 1
 }
@@ -47,8 +68,12 @@ crash() {
 		sql -At -o "$acknowledged" 2>/dev/null &
 	writer=$!
 	sleep 2
-	kill_server
-	wait "$writer" 2>/dev/null
+	if ! kill_server; then
+		say "demo: the server could not be killed"
+		report_kill KILL "$writer"
+		return 1
+	fi
+	await 60 "$writer" "the inserting session, whose server was killed" || return 1
 	echo "killed -9, $(wc -l <"$acknowledged") rows acknowledged; started again:"
 	start_server || return 1
 	sql -c 'CREATE TABLE acknowledged (id text)' \

@@ -46,6 +46,18 @@ find_server_user() {
 	fi
 }
 
+# children_of PID: its child processes.  A bare machine has no ps and no pgrep,
+# and no kill but the shell's own.
+children_of() {
+	local stat line
+	for stat in /proc/[0-9]*/stat; do
+		{ read -r line <"$stat"; } 2>/dev/null || continue
+		# behind the name, which is in parentheses: state, parent
+		set -- "$1" ${line##*) }
+		[ "${3:-}" != "$1" ] || { stat=${stat#/proc/} && echo "${stat%/stat}"; }
+	done
+}
+
 # as_server_user COMMAND ...: in the current directory and environment
 as_server_user() {
 	if [ "$(id -u)" = 0 ]; then

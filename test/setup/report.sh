@@ -1,9 +1,11 @@
-# report.sh: sourced by the test scripts.  Counts what passed and failed, keeps
-# the output of each step in a file, says how it goes while it runs, and ends
-# with what failed.
+# report.sh: sourced by the test scripts after cluster.sh.  Counts what passed,
+# failed and was skipped, keeps the output of each step in a file, says how it
+# goes while it runs, and ends with what failed.
 #
 #   REPORT_LINES   so many of the last lines of a step that fails are shown when
 #                  it does, 0 by default
+#   REPORT_LIMIT   seconds that a step may take, 3600 by default; then it is ended,
+#                  and what it waited for is said
 #
 # A step's output may speak for itself, in lines that begin with
 #   #count PASSED FAILED   instead of the plain 1 for the step
@@ -19,6 +21,7 @@ report_poll=0.3
 report_begin() {
 	report_passed=0
 	report_failed=0
+	report_skipped=0
 	report_started=$(date +%s)
 	report_broken=()
 	report_logs=$(mktemp -d "${TMPDIR:-/tmp}/skipidx-logs.XXXXXX")
@@ -30,19 +33,61 @@ report_count() {
 	report_failed=$((report_failed + $2))
 }
 
+# report_skip NAME WHY: a step that cannot be taken here
+report_skip() {
+	report_skipped=$((report_skipped + 1))
+	printf 'skipped %s: %s\n' "$1" "$2"
+}
+
 # report_say TEXT: indented, or for the step that this one is a part of
 report_say() {
 	printf '%s%s\n' "${report_prefix:-        }" "$1"
 }
 
+# report_kill SIGNAL PID [BUT]: to all that PID has started, apart from BUT and
+# what that has
+report_kill() {
+	local child
+	for child in $(children_of "$2"); do
+		[ "$child" != "${3:-}" ] || continue
+		report_kill "$1" "$child"
+		kill "-$1" "$child" 2>/dev/null
+	done
+}
+
+# report_stop WHAT LOG SECONDS: ends a step that takes too long, from the shell
+# that ticks beside it
+report_stop() {
+	local last second
+	last=$(grep -v '^#' "$2" | tail -n 1 | tr -cd '[:print:]' | cut -c -100)
+	touch "$2.stopped"
+	printf '\n#failed %s: not done after %s s%s\n' "$1" "$3" \
+		"${last:+; its last line: $last}" >>"$2"
+	report_say "$1: not done after $3 s, so it is ended"
+	report_kill TERM $$ "$BASHPID"
+	# in which clusters are removed
+	for second in {1..20}; do
+		[ ! -e "$2.done" ] || return 0
+		sleep 1
+	done
+	report_kill KILL $$ "$BASHPID"
+}
+
 # report_tick WHAT LOG: tells of what comes in LOG, and that time passes, until
-# LOG.done is there or the shell that waits for it is gone
+# LOG.done is there or the shell that waits for it is gone; ends what takes
+# longer than it may
 report_tick() {
 	local what=$1 log=$2 began=$SECONDS said=$SECONDS shown=0 done='' line last=
+	local limit=${REPORT_LIMIT:-3600} end
 	local -a lines
+	end=$((SECONDS + limit))
 	while kill -0 $$ 2>/dev/null && [ -z "$done" ]; do
 		sleep $report_poll
 		[ ! -e "$log.done" ] || done=yes
+		if [ -z "$done" ] && [ "$SECONDS" -ge "$end" ]; then
+			report_stop "$what" "$log" "$limit"
+			end=$((SECONDS + limit))
+		fi
 		mapfile -t lines < <(sed -n 's/^#progress //p' "$log")
 		for line in "${lines[@]:shown}"; do
 			report_say "$line"
@@ -82,9 +127,11 @@ report_watch() {
 	ticker=$!
 	report_prefix='#progress ' "$@" >>"$log" 2>&1
 	status=$?
-	touch "$log.done"
+	# a full disk must not leave the ticker waiting
+	touch "$log.done" || kill "$ticker"
 	wait "$ticker"
-	rm -f "$log.done"
+	[ ! -e "$log.stopped" ] || status=124
+	rm -f "$log.done" "$log.stopped"
 	return $status
 }
 
@@ -144,7 +191,7 @@ report_why() {
 # report_end WORD: what failed, in 20 lines at most, the closing line, and the
 # exit code of the whole
 report_end() {
-	local n=${#report_broken[@]} i each
+	local n=${#report_broken[@]} i each skipped=
 	[ $n = 0 ] || each=$((36 / n))
 	[ $n != 0 ] || rm -rf "$report_logs"
 	for ((i = 0; i < n && i < 18; i += 2)); do
@@ -156,7 +203,8 @@ report_end() {
 			}'
 	done
 	echo "time: $(($(date +%s) - report_started)) s"
-	echo "$1: $report_passed passed, $report_failed failed"
-	[ "$report_failed" = 0 ] && [ "$report_passed" -gt 0 ]
+	[ "$report_skipped" = 0 ] || skipped=", $report_skipped skipped"
+	echo "$1: $report_passed passed, $report_failed failed$skipped"
+	[ "$report_failed" = 0 ] && [ $((report_passed + report_skipped)) -gt 0 ]
 	exit $?
 }

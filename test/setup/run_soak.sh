@@ -28,14 +28,18 @@ report_step "build" env SKX_SUITES=none bash test/setup/server_tests.sh || repor
 
 driver=soak
 [ -z "${SOAK_MINUTES-}" ] || driver=crowd
+# beside the load: starts, checks and mutants
+limit=$((${SOAK_SECONDS:-600} + 60 * ${SOAK_MINUTES:-0} + 3600))
 pgxs=$(dirname "$("$PG_CONFIG" --pgxs)")/..
 as_server_user env HOME="$work" TESTDIR="$work" TESTDATADIR="$work/tmp_check" TESTLOGDIR="$work/tmp_check/log" \
 	PATH="$("$PG_CONFIG" --bindir):$PATH" PGPORT=65432 PG_REGRESS="$pgxs/test/regress/pg_regress" \
-	perl -I "$pgxs/test/perl" "test/soak/$driver.pl" 2>&1 | tee "$report_logs/soak.log" | grep --line-buffered -v '^#  '
+	timeout --kill-after=60 "$limit" perl -I "$pgxs/test/perl" "test/soak/$driver.pl" 2>&1 | tee "$report_logs/soak.log" | grep --line-buffered -v '^#  '
 status=${PIPESTATUS[0]}
 passed=$(grep -c '^ok ' "$report_logs/soak.log")
 failed=$(grep -c '^not ok ' "$report_logs/soak.log")
 [ "$status" = 0 ] || [ "$failed" != 0 ] || failed=1
+[ "$status" != 124 ] ||
+	echo "soak: $driver.pl not done after $limit s; its last line: $(tail -n 1 "$report_logs/soak.log")"
 report_count "$passed" "$failed"
 if [ "$failed" != 0 ]; then
 	cp "$work"/tmp_check/log/* "$report_logs" 2>/dev/null

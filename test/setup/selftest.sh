@@ -28,7 +28,8 @@ expect() {
 # report < SCRIPT: a script that uses report.sh, its output in $work/output
 report() {
 	{
-		printf '. "%s/report.sh"\nreport_silence=1\nreport_poll=0.05\nreport_begin\n' "$here"
+		printf '. "%s/cluster.sh"\n. "%s/report.sh"\n' "$here" "$here"
+		printf 'report_silence=1\nreport_poll=0.05\nreport_begin\n'
 		cat
 		echo 'report_end trial'
 	} >"$work/script"
@@ -36,6 +37,7 @@ report() {
 }
 
 said() { grep -q -e "$1" "$work/output"; }
+dead() { ! grep -q '^State:.[^ZX]' "/proc/${1:?}/status" 2>/dev/null; }
 last_is() { [ "$(tail -n 1 "$work/output")" = "$1" ]; }
 
 report <<'EOF'
@@ -79,6 +81,22 @@ expect 'a step begun before others: the closing line' last_is 'trial: 3 passed, 
 expect 'and what of it failed' said '^    check 9$'
 
 report <<'EOF'
+REPORT_LIMIT=1
+report_step endless bash -c 'sleep 300 & echo $! >"$TMPDIR/endless"; echo halfway; wait'
+report_step next true
+EOF
+expect 'a step without an end is ended' last_is 'trial: 1 passed, 1 failed'
+expect 'and what it waited for is said' said '^    endless: not done after 1 s; its last line: halfway$'
+expect 'and nothing of it is left' dead "$(cat "$work/endless")"
+
+report <<'EOF'
+report_skip other 'it cannot be had here'
+EOF
+expect 'skipped: exit code' [ $? = 0 ]
+expect 'skipped: why' said '^skipped other: it cannot be had here$'
+expect 'skipped: the closing line' last_is 'trial: 0 passed, 0 failed, 1 skipped'
+
+report <<'EOF'
 { echo one; sleep 2.5; printf 'two\nthree'; } | report_alive waiting; echo
 EOF
 expect 'output passes through' [ "$(grep -v 'waiting' "$work/output" | head -n 3 | tr '\n' ' ')" = 'one two three ' ]
@@ -108,8 +126,16 @@ interrupt_cluster() {
 	pid=$!
 	head -n 0 "$work/reader"
 	until [ -e "$work/up" ] || [ $((tries += 1)) -gt 600 ]; do sleep 0.1; done
+	[ -e "$work/up" ] || echo "waited 60 s for a cluster"
 	cluster=$(ls -d "$work"/private/* 2>/dev/null)
-	while kill -TERM -- -"$pid" 2>/dev/null; do sleep 0.01; done
+	tries=0
+	while kill -TERM -- -"$pid" 2>/dev/null; do
+		if [ $((tries += 1)) -gt 6000 ]; then
+			echo "the interrupted script is there after 6000 interrupts"
+			kill -KILL -- -"$pid"
+		fi
+		sleep 0.01
+	done
 	wait "$pid"
 }
 

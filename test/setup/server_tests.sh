@@ -6,6 +6,9 @@
 #   SKX_SUITES   regress, isolation, TAP names or patterns below test/t/;
 #                "regress isolation *" by default
 #   SUITE_TIMEOUT  seconds until a suite counts as hung, 1800 by default
+#   SKX_FILE_TIMEOUT  the same of a TAP file, which then says where it waits; two
+#                thirds of a suite's
+#   SKX_ANSWER_TIMEOUT  the same of a statement of these, 600 by default
 #   TEST_LOGS    a directory for the logs of TAP files that fail
 #
 # Prints lines for report.sh.
@@ -16,6 +19,8 @@ cd "$here/../.." || exit 1
 
 PG_CONFIG=$(find_pg_config) || exit 1
 export PG_CONFIG
+export SUITE_TIMEOUT=${SUITE_TIMEOUT:-1800}
+export SKX_FILE_TIMEOUT=${SKX_FILE_TIMEOUT:-$((SUITE_TIMEOUT * 2 / 3))}
 passed=0
 failed=0
 names=()
@@ -117,7 +122,7 @@ suite() {
 	local name=$1 files=$2
 	shift 2
 	{
-		timeout --kill-after=20 "${SUITE_TIMEOUT:-1800}" \
+		timeout --kill-after=20 "$SUITE_TIMEOUT" \
 			bash "$here/with_cluster.sh" -u -k -c fsync=off -c autovacuum=off -c wal_level=replica -c huge_pages=off \
 			env HOME="$PWD" make -s --no-print-directory with_llvm=no \
 			PG_CONFIG="$PG_CONFIG" PROVE_FLAGS="-j$jobs --timer" \
@@ -147,6 +152,16 @@ begin() {
 	pids+=($!)
 }
 
+# unended NAME OUTPUT: the TAP files that a suite was still waiting for
+unended() {
+	local file
+	[ "$1" = tap ] || return 0
+	printf ', waiting for'
+	for file in $tap; do
+		grep -qF "] $file ." "$2" || printf ' %s' "${file#test/t/}"
+	done
+}
+
 # judge NAME PID: waits for a suite, counts and explains
 judge() {
 	local name=$1 output=$PWD/suite.$1 before=$failed status
@@ -157,7 +172,9 @@ judge() {
 	if [ $status != 0 ]; then
 		[ "$name" != tap ] || stop_leftovers
 		why "$name" "$output"
-		[ $status != 124 ] || fail "$name took more than ${SUITE_TIMEOUT:-1800} s"
+		case $status in
+			124 | 137) fail "$name took more than $SUITE_TIMEOUT s$(unended "$name" "$output")" ;;
+		esac
 		[ "$failed" != "$before" ] || fail "$name stopped with exit code $status"
 	fi
 	rm -f "$output" "pid.$name"

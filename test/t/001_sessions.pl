@@ -1,5 +1,6 @@
 # What the other tests rely on: a seed repeats what perl and the server's
-# sessions draw, and a signal does not end a session.
+# sessions draw, a signal does not end a session, and nothing is waited for
+# forever.
 #
 # Holds: none
 
@@ -8,6 +9,7 @@ use warnings;
 use FindBin;
 use lib "$FindBin::RealBin/lib";
 use SkipidxTest qw(skx_node skx_session skx_seed);
+use PostgreSQL::Test::Utils;
 use Test::More;
 use Time::HiRes qw(setitimer ITIMER_REAL);
 
@@ -56,6 +58,46 @@ my $signals = 0;
 	setitimer(ITIMER_REAL, 0);
 }
 cmp_ok($signals, '>', 1, "$signals signals came");
+
+# ---- what does not come is waited for so long, and named ----
+
+my $tests = PostgreSQL::Test::Utils::tempdir . '/t';
+
+mkdir $tests or die "$tests: $!";
+
+# The exit code of a test that has these lines, and its log.
+sub said_by
+{
+	my ($lines, %env) = @_;
+	my $file = "$tests/trial.pl";
+	my $head = join '', map { "use lib '$_';\n" } @INC;
+	local @ENV{ 'CONNECTION', keys %env } = ($node->connstr('postgres'), values %env);
+
+	append_to_file($file, $head . <<'TEST' . $lines);
+use SkipidxTest qw(skx_session skx_until);
+sub Trial::connstr { return $ENV{CONNECTION} }
+my $s = skx_session(bless({}, 'Trial'), 'postgres');
+TEST
+	my $code = system("$^X $file >'$tests/output' 2>&1") >> 8;
+
+	unlink $file;
+	return "$code: " . slurp_file("$PostgreSQL::Test::Utils::log_path/regress_log_trial");
+}
+
+my $endless = "SELECT 'endless' FROM pg_sleep(1000)";
+
+like(said_by("print \$s->value('SELECT 1')"), qr/^0: .*\b1$/, 'a trial that ends');
+like(said_by("\$s->raw(q($endless))", SKX_ANSWER_TIMEOUT => 1),
+	qr/^[1-9].*no answer after 1 s to: \Q$endless\E at .*trial\.pl line/s, 'an answer that does not come');
+like(said_by("\$s->start(q($endless)); 1 until defined \$s->ready", SKX_ANSWER_TIMEOUT => 1),
+	qr/^[1-9].*no answer after 1 s to: \Q$endless\E at .*trial\.pl line/s, 'nor to one who asks now and then');
+like(said_by('sub wait_for_nothing { select undef, undef, undef, 1000 while 1 } wait_for_nothing()', SKX_FILE_TIMEOUT => 2),
+	qr/^1: .*trial\.pl is not done after 2 s; it waits at .*main::wait_for_nothing\(\) called at/s, 'a file that does not end');
+like(said_by('skx_until("nothing", sub { 0 })', PG_TEST_TIMEOUT_DEFAULT => 1),
+	qr/^[1-9].*waited 1 s for nothing at/s, 'a condition that does not come true');
+# A session that is asleep does not see that its client is gone.
+$s->value('SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query LIKE ' . qq('SELECT ''endless''%'));
+
 $s->raw('SELECT pg_terminate_backend(pg_backend_pid())');
 ok($s->gone, 'an end does');
 $s->close;

@@ -9,7 +9,7 @@ use warnings;
 use FindBin;
 use lib "$FindBin::RealBin/lib";
 use PostgreSQL::Test::Utils;
-use SkipidxTest qw(skx_node skx_session skx_seed skx_relation_file);
+use SkipidxTest qw(skx_node skx_session skx_seed skx_relation_file skx_until);
 use Test::More;
 use Time::HiRes qw(time sleep);
 
@@ -93,8 +93,7 @@ sub cancel
 	my ($s, $sql, $bad) = @_;
 
 	$s->start($sql);
-	sleep 0.001
-	  until $watch->value('SELECT state FROM pg_stat_activity WHERE pid = ' . $s->backend) eq 'active';
+	skx_until("a session to begin: $sql", sub { $watch->value('SELECT state FROM pg_stat_activity WHERE pid = ' . $s->backend) eq 'active' });
 	sleep 0.01 + rand 0.1;
 	my $from = time - $s->queued / 1000;
 

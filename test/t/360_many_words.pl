@@ -9,7 +9,7 @@ use warnings;
 use FindBin;
 use lib "$FindBin::RealBin/lib";
 use PostgreSQL::Test::Utils;
-use SkipidxTest qw(skx_node skx_session skx_seed);
+use SkipidxTest qw(skx_node skx_session skx_seed skx_until);
 use Test::More;
 use Time::HiRes qw(time sleep);
 
@@ -225,7 +225,8 @@ for my $case ([ $rank, $many ], [ $count, $many ], [ $search, $many ],
 	$s->start("SELECT until_told(\$q\$$statement\$q\$, $query)");
 	for my $round (1 .. ROUNDS)
 	{
-		sleep 0.01 until $other->value("SELECT application_name = 'searches $round' FROM pg_stat_activity WHERE pid = $backend") eq 't';
+		skx_until("search $round of: $statement",
+			sub { $other->value("SELECT application_name = 'searches $round' FROM pg_stat_activity WHERE pid = $backend") eq 't' });
 		sleep rand 0.3;
 		push @told, $other->value("SELECT extract(epoch FROM clock_timestamp()) FROM pg_cancel_backend($backend)");
 	}

@@ -11,7 +11,7 @@ use FindBin;
 use lib "$FindBin::RealBin/lib";
 use JSON::PP;
 use PostgreSQL::Test::Utils;
-use SkipidxTest qw(skx_node skx_seed skx_session);
+use SkipidxTest qw(skx_node skx_seed skx_session skx_until);
 use Test::More;
 
 my $node = skx_node('distance_bound', conf => 'max_parallel_workers_per_gather = 0');
@@ -228,8 +228,8 @@ is($n + 3, $s->value("SET LOCAL enable_indexscan = off; SELECT count(*) FROM par
 $s->value('COMMIT');
 $writer->value("BEGIN; UPDATE docs SET v = 'w1' WHERE id = $id");
 $s->start("SELECT id FROM docs WHERE $d < $middle ORDER BY $d LIMIT 1 FOR UPDATE");
-select(undef, undef, undef, 0.02)
-  until $watcher->value("SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE '%FOR UPDATE%'");
+skx_until('a session to wait for the lock of a row',
+	sub { $watcher->value("SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE '%FOR UPDATE%'") });
 $writer->value('COMMIT');
 is($s->finish, '', 'a row that no longer is below the bound');
 

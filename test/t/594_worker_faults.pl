@@ -12,7 +12,7 @@ use FindBin;
 use lib "$FindBin::RealBin/lib";
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
-use SkipidxTest qw(skx_node skx_database skx_session skx_fault_lock);
+use SkipidxTest qw(skx_node skx_database skx_session skx_fault_lock skx_until);
 use Test::More;
 use Time::HiRes qw(time sleep);
 
@@ -35,7 +35,7 @@ sub settings
 	$s->value('SELECT pg_reload_conf()');
 	for my $name (sort keys %new)
 	{
-		sleep 0.02 until $s->value("SHOW $name") eq $new{$name};
+		skx_until("$name to be $new{$name}", sub { $s->value("SHOW $name") eq $new{$name} });
 	}
 	return;
 }

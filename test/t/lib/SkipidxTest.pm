@@ -9,6 +9,7 @@ package SkipidxTest;
 use strict;
 use warnings;
 
+use Carp ();
 use Exporter 'import';
 use Fcntl qw(LOCK_EX);
 use File::Spec;
@@ -20,7 +21,21 @@ use Test::More ();
 use Time::HiRes ();
 
 our @EXPORT_OK = qw(skx_node skx_database skx_session skx_seed skx_setseed
-  skx_install_try skx_recovered skx_workers_done skx_fault_lock skx_relation_file skx_refuse_io_uring skx_start_apart);
+  skx_install_try skx_recovered skx_until skx_workers_done skx_fault_lock skx_relation_file skx_refuse_io_uring skx_start_apart);
+
+# A file that takes longer than it may says where it waits, and ends; so does a
+# session whose answer does not come.  Seconds; 0: no such end.
+my $file_limit = $ENV{SKX_FILE_TIMEOUT} // 1200;
+my $answer_limit = $ENV{SKX_ANSWER_TIMEOUT} || 600;
+
+if ($FindBin::RealBin =~ m{/t$} && $file_limit > 0)
+{
+	$SIG{ALRM} = sub {
+		Test::More::diag(Carp::longmess("$0 is not done after $file_limit s; it waits"));
+		exit 1;
+	};
+	alarm $file_limit;
+}
 
 # The settings a test gives come last, so they win.
 my $common_conf = <<'CONF';
@@ -194,6 +209,20 @@ sub skx_recovered
 	die 'not recovered: ' . $node->name;
 }
 
+# Until what is asked for is true; not forever.
+sub skx_until
+{
+	my ($what, $true) = @_;
+	my $until = Time::HiRes::time() + $PostgreSQL::Test::Utils::timeout_default;
+
+	until ($true->())
+	{
+		die "waited $PostgreSQL::Test::Utils::timeout_default s for $what" if Time::HiRes::time() > $until;
+		Time::HiRes::usleep(2000);
+	}
+	return;
+}
+
 # Until no background worker is left, nor one that the last has asked for.
 sub skx_workers_done
 {
@@ -329,6 +358,7 @@ sub start
 	my $in = $self->{in};
 
 	local $SIG{PIPE} = 'IGNORE';
+	$self->{asked} = [ Time::HiRes::time(), $sql ];
 	$sql .= ';' unless $sql =~ /[;\n]\z/;
 	print $in "$sql\n\\echo $sentinel\n";
 	return;
@@ -340,20 +370,41 @@ sub finish
 
 	until ($self->{gone} || defined $self->answer)
 	{
-		$self->read;
+		$self->read if $self->readable($self->patience);
 	}
 	return $self->take;
+}
+
+# Seconds that are left for the answer; dies where none are.
+sub patience
+{
+	my ($self) = @_;
+	my ($from, $sql) = @{ $self->{asked} // [ Time::HiRes::time(), 'nothing' ] };
+	my $left = $from + $answer_limit - Time::HiRes::time();
+
+	Carp::confess("no answer after $answer_limit s to: " . substr($sql, 0, 500)) if $left <= 0;
+	return $left;
+}
+
+# Is there something to read, now or within so many seconds?
+sub readable
+{
+	my ($self, $seconds) = @_;
+	my $bits = '';
+
+	vec($bits, fileno($self->{out}), 1) = 1;
+	return select($bits, undef, undef, $seconds) > 0;
 }
 
 # As finish when the whole answer is there already; else undef, at once.
 sub ready
 {
 	my ($self) = @_;
-	my $bits = '';
 
-	vec($bits, fileno($self->{out}), 1) = 1;
-	$self->read while !$self->{gone} && select(my $can = $bits, undef, undef, 0) > 0;
-	return $self->{gone} || defined $self->answer ? $self->take : undef;
+	$self->read while !$self->{gone} && $self->readable(0);
+	return $self->take if $self->{gone} || defined $self->answer;
+	$self->patience;
+	return undef;
 }
 
 # Has the session ended?
@@ -407,7 +458,20 @@ sub close
 	return unless defined $self->{pid};
 	CORE::close($self->{in});
 	CORE::close($self->{out});
-	waitpid $self->{pid}, 0;
+
+	# psql waits for the end of a statement
+	my $until = Time::HiRes::time() + $answer_limit;
+
+	while (waitpid($self->{pid}, POSIX::WNOHANG()) == 0)
+	{
+		if (Time::HiRes::time() > $until)
+		{
+			Test::More::diag("psql has not ended after $answer_limit s: " . substr($self->{asked}[1], 0, 500));
+			kill 'KILL', $self->{pid};
+			$until += $answer_limit;
+		}
+		Time::HiRes::usleep(1000);
+	}
 	$? = 0;
 	delete $self->{pid};
 	return;
