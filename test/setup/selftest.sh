@@ -146,6 +146,16 @@ if [ -n "$server" ]; then
 	TMPDIR=$work/private interrupt_cluster >"$work/output" 2>&1
 	expect 'an interrupt finds a cluster' [ -n "$cluster" ]
 	expect 'and leaves none' [ -z "$(ls -A "$work/private")" ]
+
+	# a tree of root's, which the server's user cannot even enter
+	mkdir -p "$work/tree/test/setup"
+	cp "$here"/*.sh "$work/tree/test/setup"
+	printf 'installcheck:\n\techo different >regression.diffs\n\tid -un\n\texit 1\n' >"$work/tree/Makefile"
+	chmod 700 "$work/tree"
+	(cd "$work/tree" && bash test/setup/with_cluster.sh -u make installcheck) >"$work/output" 2>&1
+	expect 'a command in a tree of root: exit code' [ $? = 2 ]
+	expect 'runs as the server'"'"'s user' said "^$(find_server_user)\$"
+	expect 'and its results are here' [ "$(cat "$work/tree/regression.diffs")" = different ]
 fi
 
 echo "#count $passed $failed"

@@ -4,7 +4,9 @@
 # Runs COMMAND with PGHOST, PGPORT, PGUSER and PGDATABASE set for a fresh
 # private cluster (PG_CONFIG chooses the server), and removes the cluster when
 # COMMAND is done or interrupted.  The exit code is COMMAND's.
-#   -u  run COMMAND as the cluster's owner too, not only the server
+#   -u  run COMMAND as the cluster's owner too, not only the server; in a tree that
+#       this user may not write to, as root's is, in a copy, from which the results
+#       of `make installcheck` come back
 #   -k  keep the server's log as ./server.log if COMMAND fails
 #   -c  a line for postgresql.conf
 set -u
@@ -33,8 +35,37 @@ cluster_start "$dir" ${settings[@]+"${settings[@]}"} || exit 1
 PATH=$("$(find_pg_config)" --bindir):$PATH
 export PATH
 
+# enter_own_tree: into a copy of the tree, if COMMAND could not write here; sets
+# came_from then
+tree=$(cd "$(dirname "$0")/../.." && pwd)
+came_from=
+enter_own_tree() {
+	case $PWD/ in
+		"$tree"/*) ;;
+		*) return 0 ;;
+	esac
+	! as_server_user test -w . 2>/dev/null || return 0
+	came_from=$PWD
+	say "with_cluster.sh: $(find_server_user) may not write to $PWD: in a copy of $tree"
+	mkdir "$dir/tree" && copy_tree "$tree" "$dir/tree" &&
+		cd "$dir/tree/${came_from#"$tree"}"
+}
+
+# bring_results: of installcheck, in place of older ones
+bring_results() {
+	local name
+	for name in regression.diffs regression.out results output_iso tmp_check/log; do
+		rm -rf "${came_from:?}/$name"
+		[ ! -e "$name" ] || { mkdir -p "$(dirname "$came_from/$name")" &&
+			cp -r "$name" "$came_from/$name"; }
+	done
+	say "with_cluster.sh: results of the copy are in $came_from"
+}
+
+[ ${#runner[@]} = 0 ] || enter_own_tree || exit 1
 ${runner[@]+"${runner[@]}"} "$@"
 status=$?
+[ -z "$came_from" ] || bring_results
 if [ $status != 0 ] && [ -n "$keep_log" ]; then
 	cp "$dir/server.log" "$keep_log"
 	say "server log kept: $keep_log"
