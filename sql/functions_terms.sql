@@ -129,7 +129,7 @@ CREATE TABLE terms_before AS SELECT generation, (SELECT array_agg(segment ORDER 
 SELECT skipidx_merge('terms_body'), skipidx_merge('terms_body', 7);
 SELECT s.generation = b.generation AS same FROM skipidx_stats('terms_body') s, terms_before b;
 -- of several segments, those with deleted rows are written anew, as many may be left
-INSERT INTO terms_docs VALUES (2001, 1, NULL, 'gone:1 x:2'), (2002, 1, NULL, 'gone:1 x:2');
+INSERT INTO terms_docs SELECT i, 1, NULL, 'gone:1 x:2' FROM generate_series(2001, 2020) i;
 SELECT skipidx_flush('terms_body');
 DELETE FROM terms_docs WHERE id = 2001;
 VACUUM terms_docs;
