@@ -59,13 +59,8 @@ skx_functions_maint_open(SkxMaintained *m, Oid oid, const char *name)
 	skx_functions_maint_refuse(name);
 	if (OidIsValid(heap))
 		skx_functions_maint_check(oid, heap);
-	m->heap = OidIsValid(heap) ?
-		try_relation_open(heap, RowExclusiveLock) : NULL;
-	m->index = skx_maint_open(oid, RowExclusiveLock);
-	skx_maint_check_index(m->index);
-	skx_maint_check_table(m->heap, m->index);
-	skx_functions_maint_check(oid, heap);
-	skx_maint_check_valid(m->index);
+	skx_maint_open(oid, RowExclusiveLock, false, &m->heap, &m->index);
+	skx_functions_maint_check(oid, RelationGetRelid(m->heap));
 	skx_am_maint_options(m->index, SKX_ASKER_FUNCTION, &m->options);
 }
 

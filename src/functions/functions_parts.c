@@ -74,7 +74,7 @@ skx_functions_add_part(SkxParts *parts, Oid table)
 	part->index = index_open(index, AccessShareLock);
 	if (!part->index->rd_index->indisvalid)
 		skx_functions_no_part(heap, parts->index);
-	skx_maint_check_index(part->index);
+	skx_maint_check(heap, part->index);
 	parts->n++;
 }
 

@@ -8,7 +8,6 @@
  */
 #include "postgres.h"
 
-#include "access/relation.h"
 #include "fmgr.h"
 #include "inspect/inspect.h"
 #include "source/source.h"
@@ -18,16 +17,21 @@ PG_FUNCTION_INFO_V1(skipidx_prewarm);
 Datum
 skipidx_prewarm(PG_FUNCTION_ARGS)
 {
-	Relation	rel = skx_inspect_open(PG_GETARG_OID(0), SKX_INSPECT_READ);
-	SkxSource  *source = skx_source_open(rel, skx_manifest_view(rel));
-	int			nsegments = skx_source_next(source, SKX_SOURCE_ALL);
-	const SkxBlkPlane **planes = palloc((nsegments + 1) * SKX_SEGMENT_NPLANES *
-										sizeof(SkxBlkPlane *));
+	Relation	heap;
+	Relation	index;
+	SkxSource  *source;
+	const SkxBlkPlane **planes;
 	uint64		npages = 0;
+	int			nsegments;
 	int			n = 0;
 	int			i;
 	int			plane;
 
+	skx_inspect_open(PG_GETARG_OID(0), SKX_INSPECT_READ, &heap, &index);
+	source = skx_source_open(index, skx_manifest_view(index));
+	nsegments = skx_source_next(source, SKX_SOURCE_ALL);
+	planes = palloc((nsegments + 1) * SKX_SEGMENT_NPLANES *
+					sizeof(SkxBlkPlane *));
 	for (i = 0; i < nsegments; i++)
 	{
 		for (plane = 0; plane < SKX_SEGMENT_NPLANES; plane++)
@@ -39,6 +43,6 @@ skipidx_prewarm(PG_FUNCTION_ARGS)
 	if (n > 0)
 		npages = skx_blkio_prewarm(source->file, planes, n);
 	skx_source_close(source);
-	relation_close(rel, AccessShareLock);
+	skx_inspect_close(heap, index);
 	PG_RETURN_INT64((int64) npages);
 }

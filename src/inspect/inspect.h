@@ -19,9 +19,12 @@ typedef enum SkxInspectRight
 /*
  * inspect_open.c
  *
- * Opens the index under AccessShareLock; errors out for what is not a skipidx
- * index that can be read here and now, or that the user may not look at.
+ * open opens table and index under AccessShareLock; errors out for what is not
+ * a valid skipidx index that can be read here and now, or that the user may not
+ * look at.  close gives the locks up.
  */
-extern Relation skx_inspect_open(Oid oid, SkxInspectRight right);
+extern void skx_inspect_open(Oid oid, SkxInspectRight right, Relation *heap,
+							 Relation *index);
+extern void skx_inspect_close(Relation heap, Relation index);
 
 #endif							/* SKX_INSPECT_INSPECT_H */

@@ -15,17 +15,12 @@
  */
 #include "postgres.h"
 
-#include "access/relation.h"
 #include "access/table.h"
-#include "catalog/index.h"
 #include "catalog/pg_class.h"
 #include "compat/compat.h"
 #include "fmgr.h"
 #include "inspect/inspect.h"
 #include "inspect/inspect_internal.h"
-#include "maint/maint.h"
-#include "miscadmin.h"
-#include "utils/acl.h"
 #include "utils/memutils.h"
 #include "utils/rel.h"
 #include "utils/snapmgr.h"
@@ -115,22 +110,6 @@ skx_inspect_check_close(SkxCheck *check)
 	skx_blkio_close(check->file);
 }
 
-/*
- * Opens index and table, the table first as everywhere; a role that does not
- * own the index is refused before it gets a table lock.
- */
-static void
-skx_inspect_check_open(SkxCheck *check, Oid oid)
-{
-	Oid			heap = IndexGetRelation(oid, true);
-
-	if (OidIsValid(heap) && skx_compat_owns_relation(oid))
-		check->heap = try_relation_open(heap, AccessShareLock);
-	check->index = skx_inspect_open(oid, SKX_INSPECT_OWNER);
-	skx_maint_check_table(check->heap, check->index);
-	skx_maint_check_valid(check->index);
-}
-
 Datum
 skipidx_check(PG_FUNCTION_ARGS)
 {
@@ -142,15 +121,15 @@ skipidx_check(PG_FUNCTION_ARGS)
 	Snapshot	snapshot;
 
 	check.want_entries = PG_GETARG_BOOL(1);
-	skx_inspect_check_open(&check, PG_GETARG_OID(0));
+	skx_inspect_open(PG_GETARG_OID(0), SKX_INSPECT_OWNER, &check.heap,
+					 &check.index);
 	snapshot = RegisterSnapshot(GetTransactionSnapshot());
 	skx_inspect_check_index(&check);
 	if (check.want_entries)
 		skx_inspect_check_heap(&check, snapshot);
 	UnregisterSnapshot(snapshot);
 	skx_inspect_check_close(&check);
-	relation_close(check.index, AccessShareLock);
-	table_close(check.heap, AccessShareLock);
+	skx_inspect_close(check.heap, check.index);
 	MemoryContextSwitchTo(before);
 	MemoryContextDelete(context);
 	PG_RETURN_VOID();

@@ -12,13 +12,12 @@
 #include "maint/maint.h"
 #include "miscadmin.h"
 #include "utils/acl.h"
+#include "utils/lsyscache.h"
 #include "utils/rel.h"
 
 static bool
-skx_inspect_may(Oid oid, SkxInspectRight right)
+skx_inspect_may(Oid oid, Oid table, SkxInspectRight right)
 {
-	Oid			table;
-
 	if (skx_compat_owns_relation(oid))
 		return true;
 	switch (right)
@@ -28,22 +27,37 @@ skx_inspect_may(Oid oid, SkxInspectRight right)
 		case SKX_INSPECT_STATS:
 			return has_privs_of_role(GetUserId(), ROLE_PG_READ_ALL_STATS);
 		case SKX_INSPECT_READ:
-			table = IndexGetRelation(oid, true);
-			return OidIsValid(table) &&
-				pg_class_aclcheck(table, GetUserId(),
-								  ACL_SELECT) == ACLCHECK_OK;
+			return pg_class_aclcheck(table, GetUserId(),
+									 ACL_SELECT) == ACLCHECK_OK;
 	}
 	return false;
 }
 
-Relation
-skx_inspect_open(Oid oid, SkxInspectRight right)
+static void
+skx_inspect_check_right(Oid oid, Oid table, SkxInspectRight right)
 {
-	Relation	rel = skx_maint_open(oid, AccessShareLock);
+	const char *name = get_rel_name(oid);
 
-	skx_maint_check_index(rel);
-	if (!skx_inspect_may(oid, right))
-		aclcheck_error(ACLCHECK_NOT_OWNER, OBJECT_INDEX,
-					   RelationGetRelationName(rel));
-	return rel;
+	if (name != NULL && !skx_inspect_may(oid, table, right))
+		aclcheck_error(ACLCHECK_NOT_OWNER, OBJECT_INDEX, name);
+}
+
+/* A role without the right gets no lock. */
+void
+skx_inspect_open(Oid oid, SkxInspectRight right, Relation *heap,
+				 Relation *index)
+{
+	Oid			table = IndexGetRelation(oid, true);
+
+	if (OidIsValid(table))
+		skx_inspect_check_right(oid, table, right);
+	skx_maint_open(oid, AccessShareLock, false, heap, index);
+	skx_inspect_check_right(oid, RelationGetRelid(*heap), right);
+}
+
+void
+skx_inspect_close(Relation heap, Relation index)
+{
+	relation_close(index, AccessShareLock);
+	relation_close(heap, AccessShareLock);
 }

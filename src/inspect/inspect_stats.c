@@ -7,7 +7,6 @@
  */
 #include "postgres.h"
 
-#include "access/relation.h"
 #include "compat/compat.h"
 #include "fmgr.h"
 #include "funcapi.h"
@@ -145,8 +144,9 @@ skx_inspect_sum_free(Relation rel, const SkxView *view, SkxFreeTotals *sum)
 Datum
 skipidx_stats(PG_FUNCTION_ARGS)
 {
-	Relation	rel = skx_inspect_open(PG_GETARG_OID(0), SKX_INSPECT_STATS);
-	SkxView    *view = skx_manifest_view(rel);
+	Relation	heap;
+	Relation	rel;
+	SkxView    *view;
 	SkxSegmentTotals sum;
 	SkxPendingTotals pending;
 	SkxFreeTotals free;
@@ -155,6 +155,8 @@ skipidx_stats(PG_FUNCTION_ARGS)
 	uint64		nnull;
 	uint64		length;
 
+	skx_inspect_open(PG_GETARG_OID(0), SKX_INSPECT_STATS, &heap, &rel);
+	view = skx_manifest_view(rel);
 	skx_inspect_sum_free(rel, view, &free);
 	skx_inspect_sum(rel, view, &sum);
 	skx_pending_totals(rel, view, &pending, NULL);
@@ -186,7 +188,7 @@ skipidx_stats(PG_FUNCTION_ARGS)
 					pending.nunused);
 	skx_inspect_add(&row, free.nwaiting);
 	skx_inspect_add(&row, free.nreserved);
-	relation_close(rel, AccessShareLock);
+	skx_inspect_close(heap, rel);
 	return skx_inspect_row(fcinfo, &row);
 }
 
@@ -344,9 +346,10 @@ Datum
 skipidx_segments(PG_FUNCTION_ARGS)
 {
 	ReturnSetInfo *rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
-	Relation	rel = skx_inspect_open(PG_GETARG_OID(0), SKX_INSPECT_STATS);
-	SkxView    *view = skx_manifest_view(rel);
-	SkxSource  *source = skx_source_open(rel, view);
+	Relation	heap;
+	Relation	rel;
+	SkxView    *view;
+	SkxSource  *source;
 	SkxPendingTotals pending;
 	SkxFreeTotals free;
 	int			i;
@@ -354,6 +357,9 @@ skipidx_segments(PG_FUNCTION_ARGS)
 	StaticAssertStmt(SKX_SEGMENTS_COLUMNS == 14 + SKX_SEGMENT_NPLANES,
 					 "columns of skipidx_segments");
 	InitMaterializedSRF(fcinfo, 0);
+	skx_inspect_open(PG_GETARG_OID(0), SKX_INSPECT_STATS, &heap, &rel);
+	view = skx_manifest_view(rel);
+	source = skx_source_open(rel, view);
 	for (i = 0; skx_source_next(source, 1) > 0; i++)
 		skx_inspect_segment(rsinfo, &view->segments[i], source->segments[0]);
 	skx_source_close(source);
@@ -365,6 +371,6 @@ skipidx_segments(PG_FUNCTION_ARGS)
 	skx_inspect_pages(rsinfo, "free", 0, free.nfree, 0);
 	skx_inspect_pages(rsinfo, "pool", 0, free.npool, 0);
 	skx_inspect_pages(rsinfo, "head", 0, 1 + view->nroot + view->nstripes, 0);
-	relation_close(rel, AccessShareLock);
+	skx_inspect_close(heap, rel);
 	return (Datum) 0;
 }

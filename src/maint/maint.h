@@ -51,17 +51,17 @@ typedef struct SkxMaintOptions
 } SkxMaintOptions;
 
 /*
- * maint_open.c : each errors out unless what it asks for is so
+ * maint_open.c : the way from an OID that a user has given to an index
  *
- * open: there is such a relation.
- * index: the relation is an index of ours that can be read here and now.
- * table: `heap`, opened before the index, is its table (NULL: there was none).
- * valid: the index was built to its end.
+ * open locks the table first, then the index, and returns both.  It errors out
+ * unless that is an index of ours, with `parts` also a partitioned one, which
+ * is valid, can be read here and now, and has the rows of its table: those of
+ * a distributed one are elsewhere.  Rights are the caller's matter.  check is
+ * the rest of that for an index of ours that is open.
  */
-extern Relation skx_maint_open(Oid oid, LOCKMODE mode);
-extern void skx_maint_check_index(Relation rel);
-extern void skx_maint_check_table(Relation heap, Relation index);
-extern void skx_maint_check_valid(Relation index);
+extern void skx_maint_open(Oid oid, LOCKMODE mode, bool parts, Relation *heap,
+						   Relation *index);
+extern void skx_maint_check(Relation heap, Relation index);
 
 /* maint_vacuum.c */
 

@@ -220,6 +220,12 @@ skx_score_distance(const SkxScorer *scorer, int32 sum)
 }
 
 /*
+ * score_rights.c : errors out unless the current user may read every row of the
+ * columns that the index is made of: SELECT on them, and no policy that applies
+ */
+extern void skx_score_check_rights(Relation index);
+
+/*
  * What stands on the right of a bound `<@>`: the index whose statistics and
  * options rank, and the ranking query.  A varlena, never toasted or stored.
  */
