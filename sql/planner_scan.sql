@@ -370,13 +370,17 @@ SELECT count(body <@> skipidx_query('oak', 'hidden.papers_flat')) FROM own_paper
 SELECT count(body <@> skipidx_query('oak', 'hidden.papers_en')) FROM papers;
 RESET ROLE;
 REVOKE ALL ON hidden.papers FROM regress_skipidx_reader;
--- a function of the owner lends a reference to any expression
+-- a function of the owner lends no reference, but computes any distance
 CREATE FUNCTION by_papers(tsquery) RETURNS skipidx_ref LANGUAGE sql STABLE SECURITY DEFINER
 	RETURN skipidx_query($1, 'hidden.papers_flat');
 CREATE VIEW plain_papers AS SELECT id, strip(body) <@> by_papers('oak') AS s FROM hidden.papers;
-GRANT SELECT ON plain_papers TO regress_skipidx_reader;
+CREATE FUNCTION plain_distance(tsvector, tsquery) RETURNS float4 LANGUAGE sql STABLE SECURITY DEFINER
+	RETURN $1 <@> skipidx_query($2, 'hidden.papers_flat');
+CREATE VIEW scored_papers AS SELECT id, plain_distance(strip(body), 'oak') AS s FROM hidden.papers;
+GRANT SELECT ON plain_papers, scored_papers TO regress_skipidx_reader;
 SET ROLE regress_skipidx_reader;
 SELECT count(*), count(DISTINCT s) FROM plain_papers;
+SELECT count(*), count(DISTINCT s) FROM scored_papers;
 RESET ROLE;
 -- a plan that was kept
 SET search_path = hidden, public;

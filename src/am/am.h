@@ -114,6 +114,7 @@ extern void skxparallelrescan(IndexScanDesc scan);
  * that of the row fetched last, false: it is NULL, or was not ranked.  work: see
  * SkxTopkWork, of all rescans; valid until the next call.
  */
+struct SkxRef;
 struct SkxTopkShare;
 extern Size skx_am_scan_share_size(IndexScanDesc scan, int nprocesses);
 extern void skx_am_scan_share_init(IndexScanDesc scan,
@@ -222,10 +223,11 @@ extern void skx_am_scan_ranges(IndexScanDesc scan, int column, int n,
 							   struct SkxCountWork *work);
 
 /*
- * The index that a ranking is bound to, opened with AccessShareLock; errors
- * out when it is gone.
+ * The index of a reference, opened with AccessShareLock to open a scorer by it;
+ * errors out when it is gone, and, unless a plan checks it, where the user has
+ * not the right that skx_score_check_rights() asks for.
  */
-extern Relation skx_am_open_bound(Oid index);
+extern Relation skx_am_open_bound(const struct SkxRef *ref);
 
 /*
  * am_cost.c : skx_cost_share() and skx_cost_length() of an index that is not

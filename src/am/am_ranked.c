@@ -27,21 +27,23 @@ typedef struct SkxRanked
 } SkxRanked;
 
 Relation
-skx_am_open_bound(Oid index)
+skx_am_open_bound(const SkxRef *ref)
 {
-	Relation	rel = try_relation_open(index, AccessShareLock);
+	Relation	rel = try_relation_open(ref->index, AccessShareLock);
 
 	if (rel == NULL)
 		ereport(ERROR,
 				(errcode(ERRCODE_UNDEFINED_OBJECT),
 				 errmsg("index with OID %u, by which rows were to be ranked, does not exist",
-						index),
+						ref->index),
 				 errhint("It may have been dropped since the query began; try again.")));
 	if (!skx_am_is_ours(rel))
 		ereport(ERROR,
 				(errcode(ERRCODE_WRONG_OBJECT_TYPE),
 				 errmsg("\"%s\" is not a skipidx index",
 						RelationGetRelationName(rel))));
+	if (ref->maker != SKX_REF_PLAN)
+		skx_score_check_rights(rel);
 	return rel;
 }
 
@@ -83,7 +85,7 @@ skx_am_ranked_scorer(IndexScanDesc scan, const ScanKeyData *key)
 	if (key->sk_flags & SK_ISNULL)
 		return NULL;
 	ref = (const SkxRef *) PG_DETOAST_DATUM_COPY(key->sk_argument);
-	bound = skx_am_open_bound(ref->index);
+	bound = skx_am_open_bound(ref);
 	skx_am_ranked_options(so, bound, &options);
 	scorer = skx_score_open_pinned(bound, scan->xs_snapshot, &options,
 								   SkxRefQuery(ref),

@@ -2,9 +2,11 @@
  * functions_ref.c
  *	  References: a ranking query together with the index that ranks.
  *
- * The planner makes them, or skipidx_query(), which checks privileges.  Users
- * cannot forge one, so the plan's own check of privileges is enough for
- * references made by the planner.  The score of a row by a reference is the
+ * The planner makes them, or skipidx_query().  Users cannot forge one, so the
+ * plan's own check of privileges is enough for references made by the planner,
+ * which no expression of a user ever gets.  Those made by skipidx_query() are
+ * values that outlive a privilege, so they give none: each use of one is
+ * checked as that call was.  The score of a row by a reference is the
  * same in every plan, by the statistics that are pinned for the snapshot.
  */
 #include "postgres.h"
@@ -16,6 +18,7 @@
 #include "fmgr.h"
 #include "functions/functions_internal.h"
 #include "intake/intake.h"
+#include "miscadmin.h"
 #include "score/score.h"
 #include "tsearch/ts_utils.h"
 #include "utils/builtins.h"
@@ -80,7 +83,7 @@ skipidx_bind(PG_FUNCTION_ARGS)
 	TSQuery		query = PG_GETARG_TSQUERY(0);
 	SkxRef	   *ref = SKX_GETARG_REF(1);
 
-	PG_RETURN_POINTER(skx_score_ref(ref->index, query));
+	PG_RETURN_POINTER(skx_score_ref(ref->index, query, ref->maker));
 }
 
 Datum
@@ -95,7 +98,7 @@ skipidx_query(PG_FUNCTION_ARGS)
 	skx_functions_open(RangeVarGetRelid(makeRangeVarFromNameList(name), NoLock,
 										false),
 					   true, &table, &index);
-	ref = skx_score_ref(RelationGetRelid(index), query);
+	ref = skx_score_ref(RelationGetRelid(index), query, SKX_REF_FUNCTION);
 	skx_functions_close(table, index);
 	PG_RETURN_POINTER(ref);
 }
@@ -104,6 +107,7 @@ skipidx_query(PG_FUNCTION_ARGS)
 typedef struct SkxDistance
 {
 	bool		constant;		/* all calls have the same reference */
+	Oid			user;			/* whose right was checked, if it was */
 	MemoryContext context;		/* of the next two */
 	SkxRef	   *ref;
 	SkxScorer  *scorer;
@@ -121,7 +125,8 @@ skx_functions_open_scorer(SkxDistance *d, const SkxRef *ref, Snapshot snapshot)
 	old = MemoryContextSwitchTo(d->context);
 	d->ref = palloc(VARSIZE(ref));
 	memcpy(d->ref, ref, VARSIZE(ref));
-	index = skx_am_open_bound(ref->index);
+	d->user = GetUserId();
+	index = skx_am_open_bound(ref);
 	skx_am_rank_options(index, &options);
 	d->scorer = skx_score_open(index, snapshot, &options,
 							   SkxRefQuery(d->ref));
@@ -160,6 +165,7 @@ skx_functions_distance(FmgrInfo *flinfo, const SkxRef *ref)
 	if (d->scorer == NULL ||
 		(!d->constant && (VARSIZE(d->ref) != VARSIZE(ref) ||
 						  memcmp(d->ref, ref, VARSIZE(ref)) != 0)) ||
+		(ref->maker != SKX_REF_PLAN && d->user != GetUserId()) ||
 		!skx_score_is_current(d->scorer, snapshot))
 		skx_functions_open_scorer(d, ref, snapshot);
 	return d;

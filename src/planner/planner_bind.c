@@ -73,14 +73,16 @@ skx_planner_bound_query(const SkxBinding *binding, Oid namespace, Node *query)
 	if (IsA(query, Const) && !((Const *) query)->constisnull)
 		return skx_planner_const_ref(binding->type,
 									 skx_score_ref(binding->index,
-												   DatumGetTSQuery(((Const *) query)->constvalue)));
+												   DatumGetTSQuery(((Const *) query)->constvalue),
+												   SKX_REF_PLAN));
 	bind = skx_planner_function(namespace, "skipidx_bind", binding->type);
 	if (!OidIsValid(bind))
 		return NULL;
 	return (Node *) makeFuncExpr(bind, binding->type,
 								 list_make2(query,
 											skx_planner_const_ref(binding->type,
-																  skx_score_ref(binding->index, NULL))),
+																  skx_score_ref(binding->index, NULL,
+																				SKX_REF_PLAN))),
 								 InvalidOid, InvalidOid,
 								 COERCE_EXPLICIT_CALL);
 }

@@ -226,13 +226,26 @@ skx_score_distance(const SkxScorer *scorer, int32 sum)
 extern void skx_score_check_rights(Relation index);
 
 /*
+ * What checks the right to the index of a reference.  A plan checks it as
+ * often as it is executed, and what holds such a reference is part of the plan.
+ * What a function has made users can keep, store and give to others, so that
+ * the right is asked for when a scorer is opened by it.
+ */
+typedef enum SkxRefMaker
+{
+	SKX_REF_FUNCTION,
+	SKX_REF_PLAN
+} SkxRefMaker;
+
+/*
  * What stands on the right of a bound `<@>`: the index whose statistics and
- * options rank, and the ranking query.  A varlena, never toasted or stored.
+ * options rank, and the ranking query.  A varlena, never toasted.
  */
 typedef struct SkxRef
 {
 	int32		vl_len_;		/* varlena header (do not touch directly!) */
 	Oid			index;
+	uint32		maker;			/* SkxRefMaker */
 	int32		query[FLEXIBLE_ARRAY_MEMBER];	/* a TSQuery */
 } SkxRef;
 
@@ -244,7 +257,7 @@ typedef struct SkxRef
  * ref makes one; query NULL: none, to be bound later.  same_query: are two
  * queries equal, item by item?
  */
-extern SkxRef *skx_score_ref(Oid index, TSQuery query);
+extern SkxRef *skx_score_ref(Oid index, TSQuery query, SkxRefMaker maker);
 extern bool skx_score_same_query(const TSQueryData *a, const TSQueryData *b);
 
 #endif							/* SKX_SCORE_SCORE_H */

@@ -8,7 +8,7 @@
 #include "score/score.h"
 
 SkxRef *
-skx_score_ref(Oid index, TSQuery query)
+skx_score_ref(Oid index, TSQuery query, SkxRefMaker maker)
 {
 	Size		size = query != NULL ? VARSIZE(query) : HDRSIZETQ;
 	SkxRef	   *ref;
@@ -19,6 +19,7 @@ skx_score_ref(Oid index, TSQuery query)
 	memset(ref, 0, offsetof(SkxRef, query) + HDRSIZETQ);
 	SET_VARSIZE(ref, offsetof(SkxRef, query) + size);
 	ref->index = index;
+	ref->maker = maker;
 	if (query != NULL)
 		memcpy(ref->query, query, size);
 	else
