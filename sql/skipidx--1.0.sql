@@ -708,7 +708,7 @@ AS 'MODULE_PATHNAME'
 LANGUAGE C VOLATILE PARALLEL RESTRICTED;
 
 COMMENT ON FUNCTION skipidx_cache_indexes() IS
-	'what the block cache of skipidx holds of each index; NULL: of other databases and dropped indexes';
+	'what the block cache of skipidx holds of each index; NULL: of all that the user may not see, of other databases and dropped indexes';
 
 CREATE FUNCTION skipidx_cache_reset()
 RETURNS pg_catalog.int8
@@ -826,7 +826,7 @@ AS 'MODULE_PATHNAME'
 LANGUAGE C VOLATILE PARALLEL RESTRICTED;
 
 COMMENT ON FUNCTION skipidx_merges() IS
-	'flushes and merges of skipidx indexes on this server, running and the last to end';
+	'flushes and merges of skipidx indexes that the user may see, running and the last to end; of others that they run';
 
 CREATE VIEW skipidx_merges AS
 	SELECT d.datname AS database, m.index, m.operation, m.asked_by, m.state,
@@ -836,7 +836,7 @@ CREATE VIEW skipidx_merges AS
 		ON d.oid OPERATOR(pg_catalog.=) m.database;
 
 COMMENT ON VIEW skipidx_merges IS
-	'flushes and merges of skipidx indexes on this server, running and the last to end';
+	'flushes and merges of skipidx indexes that the user may see, running and the last to end; of others that they run';
 
 GRANT SELECT ON skipidx_merges TO PUBLIC;
 

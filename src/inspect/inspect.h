@@ -27,4 +27,10 @@ extern void skx_inspect_open(Oid oid, SkxInspectRight right, Relation *heap,
 							 Relation *index);
 extern void skx_inspect_close(Relation heap, Relation index);
 
+/*
+ * May the user see what the server has counted for an index?  Of one of this
+ * database the owner may; of any, members of pg_read_all_stats.
+ */
+extern bool skx_inspect_shows(Oid database, Oid index);
+
 #endif							/* SKX_INSPECT_INSPECT_H */

@@ -16,6 +16,7 @@
 #include "compat/compat.h"
 #include "fmgr.h"
 #include "funcapi.h"
+#include "inspect/inspect.h"
 #include "manifest/manifest.h"
 #include "storage/bufmgr.h"
 #include "storage/lmgr.h"
@@ -208,7 +209,9 @@ skx_inspect_io_index(ReturnSetInfo *rsinfo, Oid oid,
 	tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, values, nulls);
 }
 
-/* Indexes of this database, in the order of the catalog. */
+/*
+ * Indexes of this database that the user may see, in the order of the catalog.
+ */
 static List *
 skx_inspect_io_list(void)
 {
@@ -223,7 +226,8 @@ skx_inspect_io_list(void)
 	{
 		Form_pg_class class = (Form_pg_class) GETSTRUCT(tuple);
 
-		if (class->relkind == RELKIND_INDEX && class->relam == am)
+		if (class->relkind == RELKIND_INDEX && class->relam == am &&
+			skx_inspect_shows(MyDatabaseId, class->oid))
 			oids = lappend_oid(oids, class->oid);
 	}
 	systable_endscan(scan);
@@ -234,7 +238,7 @@ skx_inspect_io_list(void)
 /*
  * What the cache holds of each index.  An index that is locked exclusively is
  * not waited for: what it has is shown with the rest, which belongs to other
- * databases and to indexes that exist no more.
+ * databases, to indexes that exist no more, and to those of others.
  */
 Datum
 skipidx_cache_indexes(PG_FUNCTION_ARGS)

@@ -8,6 +8,7 @@
 #include "fmgr.h"
 #include "format/format_meta.h"
 #include "funcapi.h"
+#include "inspect/inspect.h"
 #include "miscadmin.h"
 #include "storage/procarray.h"
 #include "utils/builtins.h"
@@ -93,16 +94,40 @@ skx_inspect_merges_row(ReturnSetInfo *rsinfo, const SkxWorkerRecord *record)
 	tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, values, nulls);
 }
 
+/*
+ * An operation of which the user may not see more than the server tells of any:
+ * that a process runs, and in which database.
+ */
+static void
+skx_inspect_merges_bare(ReturnSetInfo *rsinfo, const SkxWorkerRecord *record)
+{
+	Datum		values[SKX_MERGES_COLUMNS] = {0};
+	bool		nulls[SKX_MERGES_COLUMNS];
+
+	memset(nulls, true, sizeof(nulls));
+	values[0] = ObjectIdGetDatum(record->database);
+	values[5] = Int32GetDatum(record->pid);
+	nulls[0] = nulls[5] = false;
+	tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, values, nulls);
+}
+
 Datum
 skipidx_merges(PG_FUNCTION_ARGS)
 {
 	SkxWorkerRecord records[SKX_WORKER_RECORDS];
+	ReturnSetInfo *rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
 	int			n = skx_worker_records(records);
 	int			i;
 
 	InitMaterializedSRF(fcinfo, 0);
 	for (i = 0; i < n; i++)
-		skx_inspect_merges_row((ReturnSetInfo *) fcinfo->resultinfo,
-							   &records[i]);
+	{
+		const SkxWorkerRecord *record = &records[i];
+
+		if (skx_inspect_shows(record->database, record->index))
+			skx_inspect_merges_row(rsinfo, record);
+		else if (strcmp(skx_inspect_merges_state(record), "running") == 0)
+			skx_inspect_merges_bare(rsinfo, record);
+	}
 	return (Datum) 0;
 }

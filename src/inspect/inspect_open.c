@@ -14,6 +14,7 @@
 #include "utils/acl.h"
 #include "utils/lsyscache.h"
 #include "utils/rel.h"
+#include "utils/syscache.h"
 
 static bool
 skx_inspect_may(Oid oid, Oid table, SkxInspectRight right)
@@ -60,4 +61,22 @@ skx_inspect_close(Relation heap, Relation index)
 {
 	relation_close(index, AccessShareLock);
 	relation_close(heap, AccessShareLock);
+}
+
+bool
+skx_inspect_shows(Oid database, Oid index)
+{
+	HeapTuple	tuple;
+	Oid			owner;
+
+	if (has_privs_of_role(GetUserId(), ROLE_PG_READ_ALL_STATS))
+		return true;
+	if (database != MyDatabaseId)
+		return false;
+	tuple = SearchSysCache1(RELOID, ObjectIdGetDatum(index));
+	if (!HeapTupleIsValid(tuple))
+		return false;
+	owner = ((Form_pg_class) GETSTRUCT(tuple))->relowner;
+	ReleaseSysCache(tuple);
+	return has_privs_of_role(GetUserId(), owner);
 }

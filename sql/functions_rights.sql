@@ -1,0 +1,162 @@
+--
+-- Every function and view of the extension, the right that it asks for, and
+-- that it does: what is not listed here fails the test
+--
+-- Holds: functions 1, 2, 3, 13; inspect 1, 4, 13
+--
+SET client_min_messages = warning;
+CREATE EXTENSION IF NOT EXISTS skipidx;
+
+-- read: SELECT on the columns of the index, and no policy.  table: SELECT on the
+-- table, or ownership.  stats: ownership, or pg_read_all_stats.  owner.  execute:
+-- EXECUTE, which PUBLIC has not.  own: all may ask, and are told of their own.
+-- none: it tells nothing of rows, or counts of the session or the server.  plan:
+-- none here, the plan of the query asks.  refused, internal: nobody can.
+CREATE TABLE rights (object text, "right" text, call text);
+INSERT INTO rights VALUES
+	('skipidx_any(regconfig,text)', 'none', 'skipidx_any(''simple'', ''a'')'),
+	('skipidx_any(text)', 'none', 'skipidx_any(''a'')'),
+	('skipidx_bind(tsquery,skipidx_ref)', 'none', 'skipidx_bind(''a'', ref) FROM kept'),
+	('skipidx_bind_values(skipidx_disjunction,"any")', 'plan', NULL),
+	('skipidx_bm25(regclass,tsvector,tsquery)', 'read', 'skipidx_bm25(''rights_body'', ''a:1'', ''a'')'),
+	('skipidx_cache()', 'none', 'skipidx_cache()'),
+	('skipidx_cache_indexes()', 'own', 'skipidx_cache_indexes()'),
+	('skipidx_cache_reset()', 'execute', 'skipidx_cache_reset()'),
+	('skipidx_calibrate(name,double precision,integer,double precision)', 'execute', 'skipidx_calibrate(NULL, 0, 2, 0)'),
+	('skipidx_check(regclass,boolean)', 'owner', 'skipidx_check(''rights_body'', true)'),
+	('skipidx_count(regclass,tsquery,boolean)', 'read', 'skipidx_count(''rights_body'', ''a'')'),
+	('skipidx_disjoint(anyarray,anyarray)', 'none', 'skipidx_disjoint(''{1}''::int[], ''{2}'')'),
+	('skipidx_disjunction_in(cstring)', 'refused', 'skipidx_disjunction_in(''x'')'),
+	('skipidx_disjunction_out(skipidx_disjunction)', 'plan', NULL),
+	('skipidx_disjunction_recv(internal)', 'internal', NULL),
+	('skipidx_distance(tsvector,skipidx_ref)', 'read', 'skipidx_distance(''a:1''::tsvector, ref) FROM kept'),
+	('skipidx_distance(tsvector,text)', 'plan', 'skipidx_distance(''a:1''::tsvector, ''a''::text)'),
+	('skipidx_distance(tsvector,tsquery)', 'plan', 'skipidx_distance(''a:1''::tsvector, ''a''::tsquery)'),
+	('skipidx_distance_support(internal)', 'internal', NULL),
+	('skipidx_explain_score(regclass,tid,tsquery)', 'read', 'skipidx_explain_score(''rights_body'', ''(0,1)'', ''a'')'),
+	('skipidx_facets(regclass,tsquery,text,integer)', 'read', 'skipidx_facets(''rights_body'', ''a'', ''n'')'),
+	('skipidx_facets(regclass,tsquery,text[],integer)', 'read', 'skipidx_facets(''rights_body'', ''a'', ''{n}''::text[])'),
+	('skipidx_flush(regclass)', 'owner', 'skipidx_flush(''rights_body'')'),
+	('skipidx_handler(internal)', 'internal', NULL),
+	('skipidx_highlight(regconfig,text,tsquery,text,text,integer,integer,text)', 'none', 'skipidx_highlight(''simple'', ''a b'', ''a'')'),
+	('skipidx_histogram(regclass,tsquery,text,anyarray)', 'read', 'skipidx_histogram(''rights_body'', ''a'', ''n'', ''{1}''::int[])'),
+	('skipidx_io()', 'none', 'skipidx_io()'),
+	('skipidx_io_methods()', 'none', 'skipidx_io_methods()'),
+	('skipidx_meets(tsvector,skipidx_disjunction)', 'plan', NULL),
+	('skipidx_merge(regclass,integer)', 'owner', 'skipidx_merge(''rights_body'')'),
+	('skipidx_merges()', 'own', 'skipidx_merges()'),
+	('skipidx_place_date(timestamp with time zone,internal)', 'internal', NULL),
+	('skipidx_place_timestamp(timestamp with time zone,internal)', 'internal', NULL),
+	('skipidx_place_timestamptz(date,internal)', 'internal', NULL),
+	('skipidx_place_timestamptz(timestamp without time zone,internal)', 'internal', NULL),
+	('skipidx_prewarm(regclass)', 'table', 'skipidx_prewarm(''rights_body'')'),
+	('skipidx_proximity(regclass,tsvector,tsquery)', 'read', 'skipidx_proximity(''rights_body'', ''a:1'', ''a'')'),
+	('skipidx_query(tsquery,text)', 'read', 'skipidx_query(''a'', ''rights_body'')'),
+	('skipidx_ref_in(cstring)', 'refused', 'skipidx_ref_in(''x'')'),
+	('skipidx_ref_out(skipidx_ref)', 'none', 'skipidx_ref_out(ref) FROM kept'),
+	('skipidx_ref_recv(internal)', 'internal', NULL),
+	('skipidx_scroll(regclass,tsquery,integer,integer,bytea,integer)', 'read', 'skipidx_scroll(''rights_body'', ''a'', after => scroll) FROM kept'),
+	('skipidx_search(regclass,tsquery,integer,tsquery,bytea)', 'read', 'skipidx_search(''rights_body'', ''a'', after => search) FROM kept'),
+	('skipidx_segments(regclass)', 'stats', 'skipidx_segments(''rights_body'')'),
+	('skipidx_settings()', 'none', 'skipidx_settings()'),
+	('skipidx_slices(regclass,text,integer)', 'read', 'skipidx_slices(''rights_body'', ''n'', 2)'),
+	('skipidx_stats(regclass)', 'stats', 'skipidx_stats(''rights_body'')'),
+	('skipidx_terms(regclass,text,integer)', 'read', 'skipidx_terms(''rights_body'')'),
+	('skipidx_tsquery(text)', 'none', 'skipidx_tsquery(''a'')'),
+	('skipidx_work()', 'none', 'skipidx_work()'),
+	('view skipidx_io', 'none', 'x FROM skipidx_io x'),
+	('view skipidx_merges', 'own', 'x FROM skipidx_merges x');
+INSERT INTO rights SELECT format('skipidx_canonical(%s)', t::regtype), 'none', format('skipidx_canonical(NULL::%s)', t::regtype) FROM unnest(
+	'{bool,int2,int4,int8,oid,float4,float8,numeric,money,date,timestamp,timestamptz,time,text,name,bpchar,bytea,uuid,inet,macaddr,bit,varbit}'::text[]) t;
+INSERT INTO rights VALUES ('skipidx_canonical(anyenum)', 'none', NULL);
+
+SELECT coalesce(r.object, o.object) AS missing FROM rights r FULL JOIN
+	(SELECT CASE classid WHEN 'pg_proc'::regclass THEN objid::regprocedure::text ELSE 'view ' || objid::regclass END AS object
+		FROM pg_depend d JOIN pg_extension e ON e.oid = d.refobjid AND d.deptype = 'e' AND d.refclassid = 'pg_extension'::regclass
+		WHERE e.extname = 'skipidx' AND (classid = 'pg_proc'::regclass OR classid = 'pg_class'::regclass AND (SELECT relkind FROM pg_class WHERE oid = objid) = 'v')) o
+	ON o.object = r.object WHERE r.object IS NULL OR o.object IS NULL;
+
+--
+-- Roles: without any right, with SELECT on the columns of the index, with SELECT
+-- where a policy applies, for monitoring, and the owner
+--
+CREATE ROLE regress_nobody;
+CREATE ROLE regress_reader BYPASSRLS;
+CREATE ROLE regress_barred;
+CREATE ROLE regress_monitor IN ROLE pg_read_all_stats;
+CREATE ROLE regress_owner;
+CREATE TABLE rights_docs (id int, n int, body tsvector) WITH (autovacuum_enabled = off);
+INSERT INTO rights_docs SELECT i, i, 'a:1 b:2' FROM generate_series(1, 20) i;
+CREATE INDEX rights_body ON rights_docs USING skipidx (body, n);
+ALTER TABLE rights_docs ENABLE ROW LEVEL SECURITY;
+CREATE POLICY few ON rights_docs USING (n < 10);
+ALTER TABLE rights_docs OWNER TO regress_owner;
+GRANT SELECT (body, n) ON rights_docs TO regress_reader;
+GRANT SELECT ON rights_docs TO regress_barred;
+-- what was made with the right: a reference, and tokens
+CREATE TABLE kept AS SELECT skipidx_query('a', 'rights_body') AS ref,
+	(SELECT token FROM skipidx_search('rights_body', 'a', 1)) AS search,
+	(SELECT token FROM skipidx_scroll('rights_body', 'a', size => 1)) AS scroll;
+GRANT SELECT ON kept TO PUBLIC;
+
+-- + may, - may not (42501), x fails otherwise
+CREATE FUNCTION rights_tried(call text) RETURNS text LANGUAGE plpgsql AS $$
+BEGIN
+	EXECUTE 'SELECT count(x.*) FROM (SELECT ' || call || ' OFFSET 0) x';
+	RETURN '+';
+EXCEPTION
+	WHEN insufficient_privilege THEN RETURN '-';
+	WHEN OTHERS THEN RETURN 'x';
+END $$;
+CREATE FUNCTION rights_as(role name, call text) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+	answer text;
+BEGIN
+	PERFORM set_config('role', role, true);
+	answer := rights_tried(call);
+	PERFORM set_config('role', 'none', true);
+	RETURN answer;
+END $$;
+GRANT SELECT ON rights TO PUBLIC;
+CREATE VIEW tried AS SELECT object, "right", string_agg(rights_as(role, call), '' ORDER BY n) AS tried
+	FROM rights, unnest('{regress_nobody,regress_reader,regress_barred,regress_monitor,regress_owner}'::name[]) WITH ORDINALITY r (role, n)
+	WHERE call IS NOT NULL GROUP BY 1, 2;
+SELECT object, "right", tried AS "nobody reader barred monitor owner" FROM tried WHERE object NOT LIKE 'skipidx_canonical%' ORDER BY object COLLATE "C";
+SELECT object, "right", tried AS wrong FROM tried
+	WHERE tried <> CASE "right" WHEN 'none' THEN '+++++' WHEN 'own' THEN '+++++' WHEN 'read' THEN '-+--+' WHEN 'table' THEN '--+-+'
+		WHEN 'stats' THEN '---++' WHEN 'owner' THEN '----+' WHEN 'execute' THEN '-----' ELSE 'xxxxx' END;
+-- After REVOKE, a reader has nothing of what it has kept.
+REVOKE SELECT (n) ON rights_docs FROM regress_reader;
+SELECT string_agg(object, ' ') AS wrong FROM rights WHERE "right" = 'read' AND rights_as('regress_reader', call) <> '-';
+
+--
+-- What is told of indexes of others: nothing but that an operation is under way
+--
+CREATE TABLE rights_other AS SELECT * FROM rights_docs;
+CREATE INDEX rights_other_body ON rights_other USING skipidx (body);
+INSERT INTO rights_other SELECT * FROM rights_docs;
+INSERT INTO rights_docs SELECT * FROM rights_docs;
+SELECT skipidx_flush('rights_other_body'), skipidx_flush('rights_body');
+SELECT skipidx_prewarm('rights_body') > 0 AND skipidx_prewarm('rights_other_body') > 0 AS warm;
+CREATE VIEW rights_seen AS SELECT
+	(SELECT string_agg(index::text, ' ' ORDER BY index::text) FROM skipidx_cache_indexes() WHERE index::text LIKE 'rights%') AS cached,
+	(SELECT sum(block_frames + page_frames) FROM skipidx_cache_indexes()) = (SELECT frames_used FROM skipidx_cache()) AS all_frames,
+	(SELECT string_agg(DISTINCT index::text, ' ' ORDER BY index::text) FROM skipidx_merges() WHERE index::text LIKE 'rights%') AS merges,
+	(SELECT bool_and(documents IS NOT NULL) FROM skipidx_merges WHERE index::text LIKE 'rights%') AS numbers,
+	(SELECT count(*) > 0 FROM skipidx_merges WHERE state IS NOT NULL AND index::text NOT LIKE 'rights%') AS others;
+GRANT SELECT ON rights_seen TO PUBLIC;
+CREATE FUNCTION rights_seen_by(role name, OUT seen rights_seen) LANGUAGE plpgsql AS $$
+BEGIN
+	PERFORM set_config('role', role, true);
+	EXECUTE 'SELECT * FROM rights_seen' INTO seen;
+	PERFORM set_config('role', 'none', true);
+END $$;
+SELECT role, (rights_seen_by(role)).cached, (rights_seen_by(role)).merges, (rights_seen_by(role)).numbers
+	FROM unnest('{regress_nobody,regress_reader,regress_owner,regress_monitor}'::name[]) role;
+SELECT role, (rights_seen_by(role)).all_frames, (rights_seen_by(role)).others FROM unnest('{regress_nobody,regress_owner}'::name[]) role;
+
+DROP VIEW tried;
+DROP FUNCTION rights_seen_by, rights_as, rights_tried;
+DROP VIEW rights_seen;
+DROP TABLE rights, rights_docs, rights_other, kept;
+DROP ROLE regress_nobody, regress_reader, regress_barred, regress_monitor, regress_owner;
