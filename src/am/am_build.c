@@ -326,17 +326,13 @@ skx_am_build_skip(SkxBuild *b)
 	b->nblocks += npages;
 }
 
-IndexBuildResult *
-skxbuild(Relation heap, Relation index, struct IndexInfo *info)
+static void
+skx_am_build_file(Relation heap, Relation index, IndexInfo *info,
+				  IndexBuildResult *result)
 {
-	IndexBuildResult *result = palloc0(sizeof(IndexBuildResult));
 	SkxBuild	b;
 	int			nworkers;
 
-	skx_am_check_columns(index);
-	if (RelationGetNumberOfBlocks(index) != 0)
-		elog(ERROR, "index \"%s\" already contains data",
-			 RelationGetRelationName(index));
 	skx_am_build_begin(&b, index, skx_manifest_random());
 	skx_am_build_reserve_head(&b, heap);
 	skx_am_build_skip(&b);
@@ -348,6 +344,27 @@ skxbuild(Relation heap, Relation index, struct IndexInfo *info)
 	skx_am_build_count(&b);
 	skx_am_build_head(&b);
 	result->index_tuples = b.tuples;
+}
+
+IndexBuildResult *
+skxbuild(Relation heap, Relation index, struct IndexInfo *info)
+{
+	IndexBuildResult *result = palloc0(sizeof(IndexBuildResult));
+	MemoryContext context = CurrentMemoryContext;
+
+	skx_am_check_columns(index);
+	if (RelationGetNumberOfBlocks(index) != 0)
+		elog(ERROR, "index \"%s\" already contains data",
+			 RelationGetRelationName(index));
+	PG_TRY();
+	{
+		skx_am_build_file(heap, index, info, result);
+	}
+	PG_CATCH();
+	{
+		skx_blkio_new_failed(index, context);
+	}
+	PG_END_TRY();
 	return result;
 }
 

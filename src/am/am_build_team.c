@@ -392,6 +392,7 @@ skx_am_build_worker(dsm_segment *seg, shm_toc *toc)
 	Relation	heap;
 	Relation	index;
 	IndexInfo  *info;
+	MemoryContext context = CurrentMemoryContext;
 
 	debug_query_string = shm_toc_lookup(toc, SKX_KEY_QUERY, true);
 	pgstat_report_activity(STATE_RUNNING, debug_query_string);
@@ -410,9 +411,17 @@ skx_am_build_worker(dsm_segment *seg, shm_toc *toc)
 	member.number = ParallelWorkerNumber + 1;
 	SKX_FAULT(SKX_FAULT_TEAM_COME);
 	InstrStartParallelQuery();
-	skx_am_team_member(&member, heap, info,
-					   shm_toc_lookup(toc, SKX_KEY_SCAN, false));
-	skx_blkio_new_finish(index);
+	PG_TRY();
+	{
+		skx_am_team_member(&member, heap, info,
+						   shm_toc_lookup(toc, SKX_KEY_SCAN, false));
+		skx_blkio_new_finish(index);
+	}
+	PG_CATCH();
+	{
+		skx_blkio_new_failed(index, context);
+	}
+	PG_END_TRY();
 	InstrEndParallelQuery(&buffers[ParallelWorkerNumber],
 						  &wal[ParallelWorkerNumber]);
 	index_close(index, shared->concurrent ? RowExclusiveLock :

@@ -291,6 +291,9 @@ extern void skx_blkio_cache_retire(uint64 incarnation,
  * this process would write, for all that write the file together, each of which
  * is told (agreed_on) before it writes; it holds until sync.  sync does
  * so, gives all blocks space, makes the file durable, and must precede commit.
+ * failed: where the error that ends a build has been caught, whose context this
+ * was: no page of the file stays torn, which CREATE INDEX CONCURRENTLY leaves;
+ * throws the error again.
  */
 extern void skx_blkio_new_extend(Relation rel, BlockNumber nblocks);
 extern void skx_blkio_new_write(Relation rel, BlockNumber block,
@@ -299,6 +302,7 @@ extern int	skx_blkio_new_agree(Relation rel);
 extern void skx_blkio_new_agreed_on(Relation rel, int way);
 extern void skx_blkio_new_finish(Relation rel);
 extern void skx_blkio_new_sync(Relation rel);
+extern void skx_blkio_new_failed(Relation rel, MemoryContext context);
 
 /*
  * blkio_write_live.c : pages of a segment that is made while the index is in use

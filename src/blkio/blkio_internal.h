@@ -183,9 +183,17 @@ extern int	skx_blkio_pins_ahead;	/* slots of loads read ahead */
 extern void skx_blkio_pins_end(struct ResourceOwnerData *owner, bool commit);
 extern void skx_blkio_pins_end_process(void);
 
-/* blkio_resident.c : copies a page from shared buffers if it is there */
+/*
+ * blkio_resident.c
+ *
+ * copy: copies a page from shared buffers if it is there.  install: makes a
+ * page what the buffer manager has of the block, to be written unless the file
+ * has the same.
+ */
 extern bool skx_blkio_resident_copy(Relation rel, BlockNumber block,
 									char *page);
+extern void skx_blkio_install(Relation rel, BlockNumber block,
+							  const char *page, bool dirty);
 
 /* The frames that a load reads: slots loading or private. */
 typedef struct SkxBlkGroup
@@ -288,6 +296,10 @@ extern int	skx_blkio_ring_reap(bool wait);
 extern int	skx_blkio_ring_depth(void);
 extern const char *skx_blkio_ring_why(void);
 
+/* Is this errno of a write want of space, by the disk or by a limit? */
+#define SKX_BLK_NO_SPACE(error) \
+	((error) == ENOSPC || (error) == EDQUOT || (error) == EFBIG)
+
 /*
  * blkio_write.c : one write past the storage manager
  *
@@ -298,6 +310,19 @@ extern void skx_blkio_write(Relation rel, SkxBlkTransfer *transfer,
 							bool direct);
 extern void skx_blkio_write_failed(Relation rel,
 								   const SkxBlkTransfer *transfer);
+
+/*
+ * blkio_mend.c : where an error has been caught that has ended writes
+ *
+ * begin takes the error; `context` is what was current before it.  mend, of
+ * consecutive pages that may have been written in part: none of them stays torn
+ * in the file; false: the device does not allow it.  end throws the error again.
+ * None of them raises another, but for want of memory.
+ */
+extern ErrorData *skx_blkio_mend_begin(MemoryContext context);
+extern bool skx_blkio_mend(Relation rel, BlockNumber block, char **pages,
+						   int npages, bool direct);
+extern void skx_blkio_mend_end(ErrorData *error);
 
 /*
  * blkio_fd.c : descriptors of our own

@@ -51,3 +51,17 @@ skx_blkio_resident_copy(Relation rel, BlockNumber block, char *page)
 	UnlockReleaseBuffer(buffer);
 	return true;
 }
+
+void
+skx_blkio_install(Relation rel, BlockNumber block, const char *page,
+				  bool dirty)
+{
+	Buffer		buffer;
+
+	buffer = ReadBufferExtended(rel, MAIN_FORKNUM, block, RBM_ZERO_AND_LOCK,
+								NULL);
+	memcpy(BufferGetPage(buffer), page, BLCKSZ);
+	if (dirty)
+		MarkBufferDirty(buffer);
+	UnlockReleaseBuffer(buffer);
+}

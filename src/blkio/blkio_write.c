@@ -94,15 +94,16 @@ skx_blkio_write_failed(Relation rel, const SkxBlkTransfer *transfer)
 	BlockNumber segment = transfer->block / RELSEG_SIZE;
 	BlockNumber block = transfer->block + transfer->done / BLCKSZ;
 
+	bool		full = SKX_BLK_NO_SPACE(transfer->error);
+
 	if (segment > 0)
 		path = psprintf("%s.%u", path, segment);
 	errno = transfer->error;
 	ereport(ERROR,
-			(errcode_for_file_access(),
+			(full ? errcode(ERRCODE_DISK_FULL) : errcode_for_file_access(),
 			 errmsg("could not write block %u in file \"%s\": %m",
 					block, path),
-			 transfer->error == ENOSPC ?
-			 errhint("Check free disk space.") : 0,
+			 full ? errhint("Check free disk space.") : 0,
 			 errcontext("skipidx index \"%s\"",
 						RelationGetRelationName(rel))));
 }

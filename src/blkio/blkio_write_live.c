@@ -28,7 +28,8 @@
  * The log that freed them, and the images that repair them when the write is
  * torn by a crash, must not be lost while the write is kept; and pg_rewind
  * finds an overwritten block by its log record only.  So each page of the
- * file is zero or sound at all times, in unused extents as well.
+ * file is zero or sound at all times, in unused extents as well.  A write that
+ * fails is mended at once (blkio_mend.c).
  *
  * Why buffers are replaced: replay, CREATE DATABASE and tools bring blocks
  * into shared buffers.  An old image that is dirty there would be written over
@@ -169,19 +170,6 @@ skx_blkio_live_sort(SkxBlkLive *live)
 			 live->blocks[live->npages - 1], RelationGetRelationName(rel));
 }
 
-/* Makes a page the newest image of its block in the buffer manager. */
-static void
-skx_blkio_live_install(Relation rel, BlockNumber block, const char *page)
-{
-	Buffer		buffer;
-
-	buffer = ReadBufferExtended(rel, MAIN_FORKNUM, block, RBM_ZERO_AND_LOCK,
-								NULL);
-	memcpy(BufferGetPage(buffer), page, BLCKSZ);
-	MarkBufferDirty(buffer);
-	UnlockReleaseBuffer(buffer);
-}
-
 /*
  * If a buffer found here is given to another block before it is installed,
  * the buffer manager takes a new one: as good.
@@ -193,8 +181,8 @@ skx_blkio_live_refresh(SkxBlkLive *live)
 	{
 		live->resident[i] = skx_blkio_resident(live->rel, live->blocks[i]);
 		if (live->resident[i])
-			skx_blkio_live_install(live->rel, live->blocks[i],
-								   live->pages[i]);
+			skx_blkio_install(live->rel, live->blocks[i], live->pages[i],
+							  true);
 	}
 }
 
@@ -287,6 +275,33 @@ skx_blkio_live_run(const SkxBlkLive *live, int first)
 	return n;
 }
 
+/* A run: past the page cache, or if not, as the server writes. */
+static void
+skx_blkio_live_write_run(SkxBlkLive *live, int first, int n)
+{
+	MemoryContext context = CurrentMemoryContext;
+
+	PG_TRY();
+	{
+		if (skx_blkio_live_past(live, first) &&
+			!skx_blkio_live_direct(live, first, n))
+			live->direct = false;
+		if (!skx_blkio_live_past(live, first))
+			skx_compat_write(RelationGetSmgr(live->rel), live->blocks[first],
+							 &live->pages[first], n);
+	}
+	PG_CATCH();
+	{
+		ErrorData  *error = skx_blkio_mend_begin(context);
+
+		(void) skx_blkio_mend(live->rel, live->blocks[first],
+							  &live->pages[first], n,
+							  skx_blkio_live_past(live, first));
+		skx_blkio_mend_end(error);
+	}
+	PG_END_TRY();
+}
+
 static void
 skx_blkio_live_write(SkxBlkLive *live)
 {
@@ -299,12 +314,7 @@ skx_blkio_live_write(SkxBlkLive *live)
 	{
 		int			n = skx_blkio_live_run(live, done);
 
-		if (skx_blkio_live_past(live, done) &&
-			!skx_blkio_live_direct(live, done, n))
-			live->direct = false;
-		if (!skx_blkio_live_past(live, done))
-			skx_compat_write(RelationGetSmgr(live->rel), live->blocks[done],
-							 &live->pages[done], n);
+		skx_blkio_live_write_run(live, done, n);
 		done += n;
 	}
 	pgBufferUsage.shared_blks_written += live->npages;
@@ -356,8 +366,8 @@ skx_blkio_live_send(SkxBlkLive *live)
 	else
 	{
 		for (int i = 0; i < live->npages; i++)
-			skx_blkio_live_install(live->rel, live->blocks[i],
-								   live->pages[i]);
+			skx_blkio_install(live->rel, live->blocks[i], live->pages[i],
+							  true);
 	}
 	live->npages = 0;
 }
@@ -439,7 +449,7 @@ skx_blkio_live_extend(Relation rel, BlockNumber nblocks, bool spare)
 void
 skx_blkio_no_space(Relation rel, int error, int elevel)
 {
-	bool		full = error == ENOSPC || error == EDQUOT || error == EFBIG;
+	bool		full = SKX_BLK_NO_SPACE(error);
 
 	errno = error;
 	ereport(elevel,

@@ -286,14 +286,8 @@ skx_blkio_new_start(Relation rel, SkxBlkNew *new, SkxBlkTransfer *transfer)
 static void
 skx_blkio_new_refresh(Relation rel, BlockNumber block, const char *page)
 {
-	Buffer		buffer;
-
-	if (!skx_blkio_resident(rel, block))
-		return;
-	buffer = ReadBufferExtended(rel, MAIN_FORKNUM, block, RBM_ZERO_AND_LOCK,
-								NULL);
-	memcpy(BufferGetPage(buffer), page, BLCKSZ);
-	UnlockReleaseBuffer(buffer);
+	if (skx_blkio_resident(rel, block))
+		skx_blkio_install(rel, block, page, false);
 }
 
 static void
@@ -623,6 +617,30 @@ skx_blkio_new_finish(Relation rel)
 		return;
 	skx_blkio_new_drain(rel, new);
 	skx_blkio_new_abandon(new);
+}
+
+/* What is under way may be as much in part as what has failed. */
+void
+skx_blkio_new_failed(Relation rel, MemoryContext context)
+{
+	ErrorData  *error = skx_blkio_mend_begin(context);
+	SkxBlkNew  *new = skx_blkio_new_find(rel);
+	bool		goes_on = true;
+
+	for (int i = 0; new != NULL && i < SKX_BLK_NEW_BATCHES; i++)
+	{
+		SkxBlkNewBatch *batch = &new->batches[i];
+		SkxBlkTransfer *transfer = &batch->transfer;
+
+		while (transfer->writing)
+			(void) skx_blkio_ring_reap(true);
+		if (goes_on && batch->state == SKX_BLK_NEW_SENT &&
+			transfer->done < transfer->iov->iov_len)
+			goes_on = skx_blkio_mend(rel, transfer->block, batch->pages,
+									 transfer->npages,
+									 new->way < SKX_BLK_NEW_CACHED);
+	}
+	skx_blkio_mend_end(error);
 }
 
 void

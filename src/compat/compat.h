@@ -86,6 +86,9 @@ skx_compat_buffer_tag(BufferTag *tag, SkxLocator locator, BlockNumber block)
 extern bool skx_compat_page_verified(char *page, BlockNumber block,
 									 SkxLocator locator);
 
+/* The same, and nothing is counted. */
+extern bool skx_compat_page_sound(char *page, BlockNumber block);
+
 /*
  * Writes pages to consecutive blocks below the end of the main fork, and has
  * the checkpointer sync them, or syncs them at once when its queue is full.

@@ -99,6 +99,18 @@ skx_compat_page_verified(char *page, BlockNumber block, SkxLocator locator)
 #endif
 }
 
+bool
+skx_compat_page_sound(char *page, BlockNumber block)
+{
+#if PG_VERSION_NUM >= 180000
+	bool		failed;
+
+	return PageIsVerified((Page) page, block, 0, &failed);
+#else
+	return PageIsVerifiedExtended((Page) page, block, 0);
+#endif
+}
+
 void
 skx_compat_write(SMgrRelation smgr, BlockNumber block, char **pages,
 				 int npages)

@@ -8,8 +8,9 @@
  * lies behind that has been left by a crash and means nothing.
  *
  * Unused pages (free, reserved, or a stripe's to use next) keep their last
- * contents.  Each must be zero or whole nevertheless: tools that copy or
- * verify the server's files report any other page.
+ * contents.  Each should be zero or whole nevertheless: tools that copy or
+ * verify the server's files report any other page.  But it is no damage to the
+ * index, and rows are not what is lost: a warning says so.
  */
 #include "postgres.h"
 
@@ -26,6 +27,7 @@ typedef struct SkxOwned
 	uint32		npages;
 	int			stripe;			/* number of the stripe, or -1 */
 	bool		loose;			/* its pages hold anything */
+	bool		unused;			/* and no older view has any of them */
 	const char *owner;
 } SkxOwned;
 
@@ -61,6 +63,7 @@ skx_inspect_own(SkxOwners *o, BlockNumber block, uint32 npages,
 	owned->npages = npages;
 	owned->stripe = -1;
 	owned->loose = false;
+	owned->unused = false;
 	owned->owner = owner;
 	return owned;
 }
@@ -172,20 +175,28 @@ static void
 skx_inspect_own_free(SkxOwners *o)
 {
 	const SkxView *view = o->check->view;
+	Relation	heap = skx_compat_heap(o->check->index);
+	SkxOwned   *owned;
 	int			i;
 
 	for (i = 0; i < view->nextents; i++)
 	{
 		const SkxDiskExtent *e = &view->extents[i];
 
-		skx_inspect_own(o, e->block, e->npages,
-						e->operation == 0 ? "a free extent" :
-						"an extent reserved by an operation")->loose = true;
+		owned = skx_inspect_own(o, e->block, e->npages,
+								e->operation == 0 ? "a free extent" :
+								"an extent reserved by an operation");
+		owned->loose = true;
+		owned->unused = !skx_inspect_waits(heap, e);
 	}
 	for (i = 0; i < view->meta.npool; i++)
-		skx_inspect_own(o, view->meta.pool[i].block,
-						view->meta.pool[i].npages,
-						"an extent of the pool")->loose = true;
+	{
+		owned = skx_inspect_own(o, view->meta.pool[i].block,
+								view->meta.pool[i].npages,
+								"an extent of the pool");
+		owned->loose = owned->unused = true;
+	}
+	RelationClose(heap);
 }
 
 static int
@@ -225,9 +236,40 @@ skx_inspect_cover(SkxOwners *o)
 								 nblocks - covered);
 }
 
+/* Is this page of it one that no view refers to? */
+static bool
+skx_inspect_unused(const SkxOwners *o, const SkxOwned *owned,
+				   BlockNumber block)
+{
+	const SkxDiskStripe *stripe;
+
+	if (owned->stripe < 0)
+		return owned->unused;
+	stripe = &o->check->stripes[owned->stripe];
+	return block >= stripe->extent_next && block < stripe->extent_end;
+}
+
+static void
+skx_inspect_warn_unused(const SkxOwners *o, BlockNumber block, uint32 npages,
+						const char *what)
+{
+	ereport(WARNING,
+			(errcode(ERRCODE_DATA_CORRUPTED),
+			 errmsg_plural("%u unused page of index \"%s\" is not sound, block %u",
+						   "%u unused pages of index \"%s\" are not sound, the first in block %u",
+						   npages, npages,
+						   RelationGetRelationName(o->check->index), block),
+			 errdetail("Nothing refers to it: %s.  It is overwritten when it is used.",
+					   what),
+			 errhint("Tools that verify all pages, such as pg_basebackup, report it until then.  If no write of the index has failed, the storage is suspect.")));
+}
+
 static void
 skx_inspect_loose_pages(SkxOwners *o)
 {
+	BlockNumber first = InvalidBlockNumber;
+	const char *first_what = NULL;
+	uint32		npages = 0;
 	int			i;
 
 	for (i = 0; i < o->n; i++)
@@ -236,8 +278,23 @@ skx_inspect_loose_pages(SkxOwners *o)
 		uint32		k;
 
 		for (k = 0; owned->loose && k < owned->npages; k++)
-			skx_inspect_page_whole(o->check, owned->block + k);
+		{
+			BlockNumber block = owned->block + k;
+			const char *what = skx_inspect_page_whole(o->check, block);
+
+			if (what == NULL)
+				continue;
+			if (!skx_inspect_unused(o, owned, block))
+				skx_format_report(o->check->index, block, what);
+			if (npages++ == 0)
+			{
+				first = block;
+				first_what = what;
+			}
+		}
 	}
+	if (npages > 0)
+		skx_inspect_warn_unused(o, first, npages, first_what);
 }
 
 void

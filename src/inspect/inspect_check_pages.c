@@ -101,7 +101,7 @@ skx_inspect_page_strange(const SkxCheck *check, const char *page)
  * torn again and again; but not for long.  The server's own check comes last,
  * because it counts what it refuses.
  */
-void
+const char *
 skx_inspect_page_whole(SkxCheck *check, BlockNumber block)
 {
 	const char *what = NULL;
@@ -120,10 +120,10 @@ skx_inspect_page_whole(SkxCheck *check, BlockNumber block)
 		if (resident ||
 			skx_compat_page_verified(check->page.data, block,
 									 SKX_REL_LOCATOR(check->index)))
-			return;
+			return NULL;
 		what = "the page's header or checksum is wrong";
 	}
-	skx_format_report(check->index, block, what);
+	return what;
 }
 
 /* Of a page that is read through the buffer manager later on. */

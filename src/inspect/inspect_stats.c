@@ -11,6 +11,7 @@
 #include "fmgr.h"
 #include "funcapi.h"
 #include "inspect/inspect.h"
+#include "inspect/inspect_internal.h"
 #include "source/source.h"
 #include "storage/bufmgr.h"
 #include "utils/builtins.h"
@@ -91,8 +92,7 @@ skx_inspect_sum(Relation rel, const SkxView *view, SkxSegmentTotals *sum)
 	skx_source_close(source);
 }
 
-/* May a snapshot still need what was in these pages? */
-static bool
+bool
 skx_inspect_waits(Relation heap, const SkxDiskExtent *extent)
 {
 	return extent->operation == 0 && extent->safexid != 0 &&

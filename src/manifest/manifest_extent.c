@@ -62,12 +62,15 @@ skx_manifest_check_growth(Relation rel, BlockNumber nblocks, uint64 npages)
 static Buffer
 skx_manifest_new_page(Relation rel, const SkxDiskMeta *meta, BlockNumber block)
 {
-	Buffer		buffer = ReadBuffer(rel, block);
+	Buffer		buffer;
 	const SkxDiskTrailer *trailer;
 
+	if (block < meta->old_end)
+		return skx_manifest_fresh(rel, block);
+	buffer = ReadBuffer(rel, block);
 	LockBuffer(buffer, BUFFER_LOCK_EXCLUSIVE);
 	trailer = skx_format_trailer(BufferGetPage(buffer));
-	if (!PageIsNew(BufferGetPage(buffer)) && block >= meta->old_end &&
+	if (!PageIsNew(BufferGetPage(buffer)) &&
 		(trailer->plane != SKX_PLANE_ROOT ||
 		 trailer->incarnation != meta->incarnation))
 		skx_format_report(rel, block,
