@@ -81,6 +81,11 @@ skx_functions_show_packed(StringInfo out, const SkxPackedCondition *packed,
 {
 	char	   *operator;
 
+	if (skx_intake_is_gate(packed))
+	{
+		skx_functions_show_value(out, packed, open);
+		return;
+	}
 	appendStringInfo(out, "column %d ", packed->column);
 	if (!OidIsValid(packed->operator))
 	{
@@ -121,7 +126,7 @@ skipidx_disjunction_out(PG_FUNCTION_ARGS)
 	PG_RETURN_CSTRING(out.data);
 }
 
-/* With the value that is argument `arg`. */
+/* With the value that is argument `arg`; without a gate that is open. */
 static void
 skx_functions_bind(FunctionCallInfo fcinfo, SkxPackedCondition packed, int arg,
 				   StringInfo out)
@@ -129,9 +134,12 @@ skx_functions_bind(FunctionCallInfo fcinfo, SkxPackedCondition packed, int arg,
 	if (arg >= PG_NARGS() ||
 		get_fn_expr_argtype(fcinfo->flinfo, arg) != packed.type)
 		elog(ERROR, "unexpected value of a disjunction");
-	packed.flags &= ~SKX_PACKED_OPEN;
-	if (PG_ARGISNULL(arg))
+	if (skx_intake_is_gate(&packed) && !PG_ARGISNULL(arg) &&
+		PG_GETARG_BOOL(arg))
+		return;
+	if (PG_ARGISNULL(arg) || skx_intake_is_gate(&packed))
 		packed.flags |= SK_ISNULL;
+	packed.flags &= ~SKX_PACKED_OPEN;
 	skx_intake_pack(out, packed, PG_GETARG_DATUM(arg));
 }
 

@@ -29,12 +29,24 @@ typedef struct SkxPackedCondition
 	int32		arm;
 	int32		column;			/* of the index, from 1: the text */
 	Oid			operator;		/* of the column's family; InvalidOid: whether
-								 * it is NULL */
+								 * it is NULL, or a gate */
 	int32		flags;			/* of a scan key: SK_ISNULL, SK_SEARCH...; and
 								 * SKX_PACKED_OPEN */
 	Oid			type;			/* of the value */
 	int32		len;			/* its bytes, without what aligns the next one */
 } SkxPackedCondition;
+
+/*
+ * A gate, of column 1, is a value that is not known yet and no column's: once it
+ * is, it is left out if it is true, else the arm, which has other conditions, is
+ * met by nothing.
+ */
+static inline bool
+skx_intake_is_gate(const SkxPackedCondition *packed)
+{
+	return !OidIsValid(packed->operator) &&
+		packed->flags == SKX_PACKED_OPEN;
+}
 
 typedef struct SkxDisjunction
 {

@@ -214,6 +214,26 @@ skx_planner_column_expr(const IndexOptInfo *index, int column)
 											  column))->expr;
 }
 
+/*
+ * The same of all columns, the first of which is filled in; of one key, a
+ * disjunction's, by which rows cannot be tested.
+ */
+static List *
+skx_planner_all_quals(SkxIndexColumn *key, RestrictInfo *rinfo, bool *lossy)
+{
+	List	   *quals = skx_planner_first_quals(key, rinfo, lossy);
+	RestrictInfo *any;
+
+	if (quals != NIL)
+		return quals;
+	any = skx_planner_disjunction(key->root, key->index, rinfo);
+	if (any == NULL)
+		return NIL;
+	*lossy = true;
+	key->column = 0;
+	return list_make1(any);
+}
+
 IndexClause *
 skx_planner_matching_clause(PlannerInfo *root, IndexOptInfo *index,
 							RestrictInfo *rinfo)
@@ -226,17 +246,16 @@ skx_planner_matching_clause(PlannerInfo *root, IndexOptInfo *index,
 	if (rinfo->pseudoconstant ||
 		!restriction_is_securely_promotable(rinfo, index->rel))
 		return NULL;
-	quals = skx_planner_first_quals(&key, rinfo, &lossy);
+	quals = skx_planner_all_quals(&key, rinfo, &lossy);
 	if (quals == NIL)
 	{
-		RestrictInfo *any = skx_planner_disjunction(root, index, rinfo);
+		RestrictInfo *other = skx_planner_reworded(root, index, rinfo);
 
-		if (any == NULL)
-			return NULL;
-		quals = list_make1(any);
-		lossy = true;
-		key.column = 0;
+		if (other != NULL)
+			quals = skx_planner_all_quals(&key, other, &lossy);
 	}
+	if (quals == NIL)
+		return NULL;
 	clause = makeNode(IndexClause);
 	clause->rinfo = rinfo;
 	clause->indexquals = quals;

@@ -408,6 +408,5 @@ bool
 skx_planner_is_derived(const RestrictInfo *rinfo)
 {
 	return IsA(rinfo->clause, RowCompareExpr) ||
-		IsA(rinfo->clause, DistinctExpr) ||
-		is_orclause(rinfo->clause) || is_notclause(rinfo->clause);
+		skx_planner_may_reword((Node *) rinfo->clause);
 }

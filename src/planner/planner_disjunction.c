@@ -147,6 +147,45 @@ skx_planner_add_part(SkxArms *arms, Node *part)
 }
 
 static bool
+skx_planner_is_gate(SkxArms *arms, Node *part)
+{
+	return skx_planner_is_comparand(&arms->key, part) &&
+		!contain_subplans(part);
+}
+
+/* No document meets the arm unless the value is true. */
+static bool
+skx_planner_add_gate(SkxArms *arms, Node *gate)
+{
+	SkxPackedCondition packed = {arms->arm, 1, InvalidOid, SKX_PACKED_OPEN,
+	BOOLOID};
+
+	arms->open = lappend(arms->open, gate);
+	skx_intake_pack(&arms->packed, packed, (Datum) 0);
+	return arms->n++ < SKX_DISJUNCTION_MOST;
+}
+
+/* An arm, and no other condition of it than `more`, or NULL. */
+static bool
+skx_planner_add_parts(SkxArms *arms, List *parts, Node *more)
+{
+	ListCell   *lc;
+
+	foreach(lc, parts)
+	{
+		if (!(skx_planner_is_gate(arms, lfirst(lc)) ?
+			  skx_planner_add_gate(arms, lfirst(lc)) :
+			  skx_planner_add_part(arms, lfirst(lc))))
+			return false;
+	}
+	if (more != NULL && !skx_planner_add_part(arms, more))
+		return false;
+	arms->arm++;
+	return true;
+}
+
+/* One of gates alone is met by all documents: by those without a text, and others. */
+static bool
 skx_planner_add_arm(SkxArms *arms, Node *arm)
 {
 	List	   *parts = is_andclause(arm) ?
@@ -155,11 +194,14 @@ skx_planner_add_arm(SkxArms *arms, Node *arm)
 
 	foreach(lc, parts)
 	{
-		if (!skx_planner_add_part(arms, lfirst(lc)))
-			return false;
+		if (!skx_planner_is_gate(arms, lfirst(lc)))
+			return skx_planner_add_parts(arms, parts, NULL);
 	}
-	arms->arm++;
-	return true;
+	arms->key.column = 0;
+	return skx_planner_add_parts(arms, parts, (Node *)
+								 skx_planner_null_test(&arms->key, IS_NULL)->clause) &&
+		skx_planner_add_parts(arms, parts, (Node *)
+							  skx_planner_null_test(&arms->key, IS_NOT_NULL)->clause);
 }
 
 /* The operator of the index's family, and the type on its right. */
@@ -246,37 +288,13 @@ skx_planner_meets(SkxArms *arms)
 												  InvalidOid, InvalidOid));
 }
 
-/*
- * `column IS DISTINCT FROM value` is met by NULL and by all that differs, if the
- * value is not NULL.
- */
-static List *
-skx_planner_distinct_arms(const DistinctExpr *distinct)
-{
-	Node	   *value = lsecond(distinct->args);
-	Oid			differs = get_negator(distinct->opno);
-	NullTest   *test = makeNode(NullTest);
-
-	if (!OidIsValid(differs) || !IsA(value, Const) ||
-		((Const *) value)->constisnull)
-		return NIL;
-	test->arg = linitial(distinct->args);
-	test->nulltesttype = IS_NULL;
-	test->location = -1;
-	return list_make2(make_opclause(differs, BOOLOID, false,
-									linitial(distinct->args),
-									(Expr *) value, InvalidOid,
-									distinct->inputcollid), test);
-}
-
-/* NIL: the condition is no disjunction. */
+/* NIL: the condition is no disjunction, nor a conjunction, which is one arm. */
 static List *
 skx_planner_arms(const RestrictInfo *rinfo)
 {
 	if (is_orclause(rinfo->clause))
 		return ((BoolExpr *) rinfo->clause)->args;
-	return IsA(rinfo->clause, DistinctExpr) ?
-		skx_planner_distinct_arms((DistinctExpr *) rinfo->clause) : NIL;
+	return is_andclause(rinfo->clause) ? list_make1(rinfo->clause) : NIL;
 }
 
 RestrictInfo *

@@ -172,6 +172,18 @@ extern List *skx_planner_none_of(const SkxIndexColumn *key,
 extern bool skx_planner_is_derived(const RestrictInfo *rinfo);
 
 /*
+ * planner_reworded.c
+ *
+ * reworded: a disjunction of conditions, or conjunctions of such, or a single
+ * one, that is true where the condition is, and nowhere else; NULL: there is none
+ * in other words.  may_reword: can there be one?
+ */
+extern RestrictInfo *skx_planner_reworded(PlannerInfo *root,
+										  IndexOptInfo *index,
+										  const RestrictInfo *rinfo);
+extern bool skx_planner_may_reword(const Node *clause);
+
+/*
  * planner_disjunction.c
  *
  * disjunction: what a condition with OR asks of the columns of an index, as one

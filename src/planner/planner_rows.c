@@ -40,6 +40,22 @@ skx_planner_is_ours(const IndexOptInfo *index)
 typedef bool (*SkxPlannerAsk) (PlannerInfo *root, IndexOptInfo *index,
 							   RestrictInfo *rinfo, double *share);
 
+/*
+ * Of one whose words hide its columns from the server, by what it says of these;
+ * below 0: of another one.
+ */
+static double
+skx_planner_reworded_share(PlannerInfo *root, IndexOptInfo *index,
+						   RestrictInfo *rinfo)
+{
+	RestrictInfo *other = IsA(rinfo->clause, BooleanTest) ||
+		is_orclause(rinfo->clause) ? NULL :
+		skx_planner_reworded(root, index, rinfo);
+
+	return other == NULL ? -1 :
+		clause_selectivity(root, (Node *) other, 0, JOIN_INNER, NULL);
+}
+
 static bool
 skx_planner_ask_clause(PlannerInfo *root, IndexOptInfo *index,
 					   RestrictInfo *rinfo, double *share)
@@ -51,7 +67,7 @@ skx_planner_ask_clause(PlannerInfo *root, IndexOptInfo *index,
 	if (clause->lossy || list_length(clause->indexquals) > 1 ||
 		skx_cost_disjunction(index, clause) != NULL)
 	{
-		*share = -1;
+		*share = skx_planner_reworded_share(root, index, rinfo);
 		return true;
 	}
 	*share = skx_am_cost_share(root, index, linitial(clause->indexquals),

@@ -6,7 +6,7 @@
 #
 # Long: 2000 queries, else 500 (SKX_RANK_QUERIES).
 #
-# Holds: intake 5, 6, 7, 10; am 4; planner 15, 22, 23, 24, 26; query 2, 4; topk 1
+# Holds: intake 5, 6, 7, 10; am 4; planner 15, 22, 23, 24, 26, 28; query 2, 4; topk 1
 
 use strict;
 use warnings;
@@ -269,7 +269,8 @@ my %makers = (
 		return one_of("tenant = $value", "tenant = ($value)::int8", "($value)::int2 = tenant",
 			"tenant IN ($value, 3, 4)", "tenant = ANY ('{NULL,$value,$value}'::int8[])", 'tenant = NULL',
 			'tenant = ANY (NULL::int[])', ranges('tenant', $value, '2::int8', '99'),
-			"tenant <> $value", "tenant IS DISTINCT FROM $value", "tenant <> 2::int8", "tenant NOT IN (1, $value)", "tenant <> ALL ('{3,4,5}'::int8[])", "tenant <> ANY ('{$value}')",
+			"tenant <> $value", "tenant IS DISTINCT FROM $value", "tenant IS NOT DISTINCT FROM $value",
+			"coalesce(tenant, $value) = $value", "(tenant = $value) IS NOT FALSE", "tenant <> 2::int8", "tenant NOT IN (1, $value)", "tenant <> ALL ('{3,4,5}'::int8[])", "tenant <> ANY ('{$value}')",
 			"tenant < ANY ('{NULL,$value,-2}'::int8[])", "tenant >= ANY ('{9,$value}'::int2[])");
 	},
 	category => sub {
@@ -290,7 +291,8 @@ my %makers = (
 			"NOT (tags && $part)", "NOT (tags @> '{none}')", "NOT (tags && $all)", "$one <> ALL (tags)", "tags !&& '{none}'");
 	},
 	flag => sub { return one_of('flag', 'NOT flag', 'flag IS TRUE', 'flag IS FALSE', 'flag = true', 'flag = false',
-		'flag IS UNKNOWN', 'flag IS NOT UNKNOWN') },
+		'flag IS UNKNOWN', 'flag IS NOT UNKNOWN', 'flag IS NOT TRUE', 'flag IS NOT FALSE', 'coalesce(flag, false) = false',
+		'flag IS DISTINCT FROM true') },
 	amount => sub {
 		my $value = quoted($_[0] // 7);
 
