@@ -39,7 +39,7 @@ SELECT charged($$NOT v @@ 'of1'$$) BETWEEN 60 AND 70 AS wide, charged($$NOT narr
 CREATE TABLE plain AS SELECT * FROM tested;
 SELECT charged($$NOT (v @@ 'of1' AND v @@ 'of2')$$) / charged($$NOT v @@ 'of1'$$) BETWEEN 1.9 AND 2.1 AS two,
 	charged($$NOT tsquery 'of1' @@ v$$, $$NOT v @! 'of1'$$) = charged($$NOT v @@ 'of1'$$) AS commuted,
-	charged($$NOT v @@ ANY ('{of1,of2}'::tsquery[])$$, $$NOT v @! ANY ('{of1,of2}'::tsquery[])$$) = charged($$NOT v @@ 'of1'$$) AS array,
+	charged($$NOT v @@ ANY ('{of1,of2 | of3}'::tsquery[])$$, $$NOT v @! ANY ('{of1,of2 | of3}'::tsquery[])$$) = charged($$NOT v @@ 'of1 | of2 | of3'$$) AS array,
 	charged($$NOT v || '' @@ 'of1'$$) = 0 AS computed, charged($$EXISTS (SELECT FROM plain WHERE NOT v @@ 'of1')$$) = 0 AS no_index;
 -- of the rows that a condition before it leaves; by the order in which they are tested
 SELECT charged($$id < 1001 AND NOT v @@ 'of1'$$) BETWEEN 5 AND 8 AS after, charged($$NOT v @@ 'of1' AND id < 1001$$) > 40 AS before,

@@ -12,14 +12,19 @@
 #include "source/source.h"
 #include "topk/topk.h"
 
-/*
- * Words of a query that are looked up: of more, so many from its beginning to
- * its end, and the others are taken for their average.
- */
+/* Words of a ranking query, and values of a condition, that are looked up. */
 #define SKX_COST_LOOKUPS	SKX_TOPK_MANY
 
+/*
+ * Words of a condition's query that are.  Of more, so many from its beginning to
+ * its end, some next to each other, as words of a conjunction are: these stand
+ * for the others.
+ */
+#define SKX_COST_MATCHED	(4 * SKX_COST_LOOKUPS)
+#define SKX_COST_NEIGHBOURS	8
+
 /* Words of all queries that are looked up. */
-#define SKX_COST_LEXEMES	(4 * SKX_COST_LOOKUPS)
+#define SKX_COST_LEXEMES	(2 * SKX_COST_MATCHED)
 
 /* Share of the documents that have a word of which nothing is known. */
 #define SKX_COST_UNKNOWN	0.005
@@ -90,7 +95,8 @@ typedef struct SkxCosting
  * conditions, of a column (from 0), and queries fill filters, conditions and
  * ranking; gather adds words of a query that are no prefixes, or values of a
  * condition, as far as there is room.
- * plain is how many of a query's operands are no prefixes.  ranks_filter: is
+ * plain is how many of a query's operands are no prefixes; looked_up: of each of
+ * these, itself or the one that stands for it.  ranks_filter: is
  * the ranking query the condition, and the only one?  ranking is the query of
  * `<@>`, NULL if it cannot be known.
  */
@@ -98,6 +104,7 @@ extern void skx_cost_conditions(SkxCosting *c, List *quals, int column);
 extern void skx_cost_queries(SkxCosting *c);
 extern TSQuery skx_cost_ranking(PlannerInfo *root, Node *distance);
 extern int	skx_cost_plain(TSQuery query);
+extern const QueryOperand **skx_cost_looked_up(TSQuery query);
 extern void skx_cost_gather(SkxCosting *c, TSQuery query);
 extern void skx_cost_gather_condition(SkxCosting *c,
 									  const SkxCondition *condition);

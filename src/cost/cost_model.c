@@ -101,6 +101,7 @@ skx_cost_model_word(double df)
 
 	set.docs = df;
 	set.likely = df;
+	set.among = df;
 	set.lead = df;
 	set.work = df * SKX_COST_POSTING;
 	set.pages = df / SKX_COST_PAGE_POSTINGS;
@@ -119,6 +120,7 @@ skx_cost_model_keys(double docs, double met)
 
 	set.docs = docs;
 	set.likely = docs;
+	set.among = docs;
 	set.lead = docs;
 	set.work = Min(met * SKX_COST_KEY, docs * SKX_COST_VALUE);
 	set.pages = met / SKX_COST_PAGE_KEYS;
@@ -173,6 +175,7 @@ skx_cost_model_filter(const SkxCostSet *lead, const SkxCostSet *other,
 
 	set.docs = share * other->docs;
 	set.likely = skx_cost_model_together(lead->likely, other->likely, ndocs);
+	set.among = sqrt(set.docs * set.likely);
 	set.lead = lead->lead;
 	set.work = lead->work + skx_cost_model_asked(other, lead->docs);
 	set.pages = lead->pages + skx_cost_model_asked_pages(other, lead->docs);
@@ -192,14 +195,20 @@ skx_cost_model_both(const SkxCostSet *a, const SkxCostSet *b, double ndocs)
 	return one.work <= two.work ? one : two;
 }
 
+/* Documents of one or both of two independent sets. */
+static double
+skx_cost_model_union(double a, double b, double ndocs)
+{
+	return Max(a + b - (ndocs > 0 ? a * b / ndocs : 0), 0);
+}
+
 static SkxCostSet
 skx_cost_model_either(const SkxCostSet *a, const SkxCostSet *b, double ndocs)
 {
 	SkxCostSet	set;
-	double		common = ndocs > 0 ? a->docs * b->docs / ndocs : 0;
 
-	set.docs = Max(a->docs + b->docs - common, 0);
-	set.likely = Min(a->likely + b->likely, ndocs);
+	set.docs = skx_cost_model_union(a->docs, b->docs, ndocs);
+	set.likely = set.among = skx_cost_model_union(a->among, b->among, ndocs);
 	set.lead = a->lead + b->lead;
 	set.work = a->work + b->work;
 	set.pages = a->pages + b->pages;
@@ -223,6 +232,7 @@ skx_cost_model_phrase(const SkxCostSet *a, const SkxCostSet *b, double ndocs)
 	set.ask += share * SKX_COST_POSITIONS;
 	set.docs /= rarity;
 	set.likely /= rarity;
+	set.among /= rarity;
 	set.phrase = true;
 	return set;
 }
@@ -260,6 +270,7 @@ skx_cost_model_match(const SkxCostItem *items, int n, double ndocs,
 			case SKX_COST_NOT:
 				top->docs = Max(ndocs - top->docs, 0);
 				top->likely = Max(ndocs - top->likely, 0);
+				top->among = Max(ndocs - top->among, 0);
 				top->lead = ndocs;
 				top->work += ndocs * SKX_COST_POSTING;
 				top->phrase = false;

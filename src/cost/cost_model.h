@@ -38,6 +38,8 @@ typedef struct SkxCostSet
 	double		likely;			/* matches if words are correlated: geometric
 								 * mean of independence and of the rarer set
 								 * lying within the other */
+	double		among;			/* on average, which is what it adds to a
+								 * disjunction: between these two */
 	double		lead;			/* postings traversed */
 	double		work;			/* to find all of them */
 	double		pages;			/* that are read for that */

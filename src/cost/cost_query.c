@@ -270,30 +270,63 @@ skx_cost_plain(TSQuery query)
 	return n;
 }
 
-void
-skx_cost_gather(SkxCosting *c, TSQuery query)
+/*
+ * Of n words, which one is looked up for the one at such a place: itself, or one
+ * of those next to each other that stand for as many behind them.
+ */
+static int
+skx_cost_stand_in(int at, int n)
 {
-	QueryItem  *items = GETQUERY(query);
+	int			step = (n + SKX_COST_MATCHED - 1) / SKX_COST_MATCHED;
+	int			run = at / SKX_COST_NEIGHBOURS;
+
+	return (run - run % step) * SKX_COST_NEIGHBOURS +
+		at % SKX_COST_NEIGHBOURS;
+}
+
+const QueryOperand **
+skx_cost_looked_up(TSQuery query)
+{
+	const QueryItem *items = GETQUERY(query);
 	int			n = skx_cost_plain(query);
-	int			step = (n + SKX_COST_LOOKUPS - 1) / SKX_COST_LOOKUPS;
+	const QueryOperand **plain = palloc_extended(sizeof(QueryOperand *) *
+												 ((Size) n + 1),
+												 MCXT_ALLOC_HUGE);
 	int			at = 0;
 	int			i;
 
 	for (i = 0; i < query->size; i++)
 	{
+		if (items[i].type == QI_VAL && !items[i].qoperand.prefix)
+			plain[at++] = &items[i].qoperand;
+	}
+	/* from the end: what stands for others is before them */
+	for (at = n - 1; at >= 0; at--)
+		plain[at] = plain[skx_cost_stand_in(at, n)];
+	return plain;
+}
+
+void
+skx_cost_gather(SkxCosting *c, TSQuery query)
+{
+	int			n = skx_cost_plain(query);
+	const QueryOperand **plain = skx_cost_looked_up(query);
+	int			i;
+
+	for (i = 0; i < n; i++)
+	{
 		SkxLexeme  *lexeme = &c->lexemes[c->nlexemes];
 
-		if (items[i].type != QI_VAL || items[i].qoperand.prefix)
-			continue;
-		if (c->nlexemes == SKX_COST_LEXEMES || at++ % step != 0)
+		if (c->nlexemes == SKX_COST_LEXEMES || skx_cost_stand_in(i, n) != i)
 		{
 			c->left++;
 			continue;
 		}
-		lexeme->bytes = GETOPERAND(query) + items[i].qoperand.distance;
-		lexeme->len = items[i].qoperand.length;
+		lexeme->bytes = GETOPERAND(query) + plain[i]->distance;
+		lexeme->len = plain[i]->length;
 		c->nlexemes++;
 	}
+	pfree(plain);
 }
 
 void

@@ -33,8 +33,11 @@ skx_cost_filter(SkxCosting *c, TSQuery query)
 										 MCXT_ALLOC_HUGE);
 	SkxCostSet *sets;
 	SkxCostSet	result;
+	const QueryOperand **plain = c->known == NULL ?
+		skx_cost_looked_up(query) : NULL;
 	QueryItem  *from = GETQUERY(query);
 	int			left = 0;
+	int			at = 0;
 	int			i;
 
 	for (i = 0; i < query->size; i++)
@@ -44,7 +47,9 @@ skx_cost_filter(SkxCosting *c, TSQuery query)
 		if (from[i].type == QI_VAL)
 		{
 			items[i].kind = SKX_COST_WORD;
-			skx_cost_operand(c, query, &from[i].qoperand, &items[i].df);
+			skx_cost_operand(c, query, plain == NULL ||
+							 from[i].qoperand.prefix ?
+							 &from[i].qoperand : plain[at++], &items[i].df);
 			continue;
 		}
 		switch (from[i].qoperator.oper)

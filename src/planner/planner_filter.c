@@ -27,6 +27,7 @@
 #include "parser/parsetree.h"
 #include "planner/planner_internal.h"
 #include "tsearch/ts_type.h"
+#include "utils/array.h"
 #include "utils/lsyscache.h"
 
 /*
@@ -97,35 +98,64 @@ skx_planner_key_cost(PlannerInfo *root, IndexOptInfo *index)
 		cpu_operator_cost;
 }
 
+/* Words that a query asks for one by one: of a disjunction all, else 1. */
+static double
+skx_planner_words(TSQuery query)
+{
+	const QueryItem *items = GETQUERY(query);
+	double		n = 0;
+	int			i;
+
+	if (query->size == 0 || items->type != QI_OPR ||
+		items->qoperator.oper != OP_OR)
+		return 1;
+	for (i = 0; i < query->size; i++)
+		n += items[i].type == QI_VAL;
+	return n;
+}
+
+static double
+skx_planner_words_of_all(Datum queries)
+{
+	double		n = 0;
+	Datum	   *values;
+	bool	   *nulls;
+	int			nvalues;
+	int			i;
+
+	deconstruct_array(DatumGetArrayTypeP(queries), TSQUERYOID, -1, false,
+					  TYPALIGN_INT, &values, &nulls, &nvalues);
+	for (i = 0; i < nvalues; i++)
+	{
+		if (!nulls[i])
+			n += skx_planner_words(DatumGetTSQuery(values[i]));
+	}
+	return n;
+}
+
 /*
- * To look for the words of a query, beside the first: each of a disjunction, if
- * it is known; of others, which mostly end at the first that is missing, none.
+ * To look for the words of a query, beside the first: each of a disjunction, or
+ * of an array, if it is known; of others, which mostly end at the first that is
+ * missing, none.
  */
 static Cost
 skx_planner_words_cost(List *args)
 {
-	Cost		cost = 0;
+	double		n = 0;
 	ListCell   *lc;
 
 	foreach(lc, args)
 	{
 		const Const *value = lfirst(lc);
-		TSQuery		query;
-		int			i;
 
-		if (!IsA(value, Const) || value->consttype != TSQUERYOID ||
-			value->constisnull)
+		if (!IsA(value, Const) || value->constisnull)
 			continue;
-		query = DatumGetTSQuery(value->constvalue);
-		if (query->size == 0 || GETQUERY(query)->type != QI_OPR ||
-			GETQUERY(query)->qoperator.oper != OP_OR)
-			continue;
-		for (i = 0; i < query->size; i++)
-			if (GETQUERY(query)[i].type == QI_VAL)
-				cost += SKX_FILTER_WORD * cpu_operator_cost;
-		cost -= SKX_FILTER_WORD * cpu_operator_cost;
+		if (value->consttype == TSQUERYOID)
+			n += skx_planner_words(DatumGetTSQuery(value->constvalue));
+		else if (value->consttype == TSQUERYARRAYOID)
+			n += skx_planner_words_of_all(value->constvalue);
 	}
-	return cost;
+	return Max(n - 1, 0) * SKX_FILTER_WORD * cpu_operator_cost;
 }
 
 static bool
