@@ -213,15 +213,28 @@ skx_blkio_resident_copy(Relation rel, BlockNumber block, char *page)
 	return false;
 }
 
-Buffer
-ReadBufferExtended(Relation rel, ForkNumber fork, BlockNumber block,
-				   ReadBufferMode mode, BufferAccessStrategy strategy)
+void
+skx_blkio_install(Relation rel, BlockNumber block, const char *page,
+				  bool dirty)
+{
+	abort();
+}
+
+ErrorData *
+skx_blkio_mend_begin(MemoryContext context)
+{
+	return NULL;
+}
+
+bool
+skx_blkio_mend(Relation rel, BlockNumber block, char **pages, int npages,
+			   bool direct)
 {
 	abort();
 }
 
 void
-UnlockReleaseBuffer(Buffer buffer)
+skx_blkio_mend_end(ErrorData *error)
 {
 	abort();
 }

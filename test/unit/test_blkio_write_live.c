@@ -44,6 +44,7 @@ static int	transfers;
 static int	fail_at;			/* transfer with an error; 0: none */
 static int	fail_with;
 static bool queue_full;
+static int	mended;			/* runs of which a write has failed */
 static SkxBlkPath path = SKX_BLK_PATH_PROVEN;
 static bool method_direct;
 static PGPROC proc;
@@ -59,12 +60,8 @@ PGPROC	   *MyProc = &proc;
 BufferUsage pgBufferUsage;
 XLogRecPtr	XactLastRecEnd = 1;
 sigjmp_buf *PG_exception_stack = NULL;
+MemoryContext CurrentMemoryContext = NULL;
 ErrorContextCallback *error_context_stack = NULL;
-static char buffer_memory[BLCKSZ];
-char	   *BufferBlocks = buffer_memory;
-Block	   *LocalBufferBlockPointers = NULL;
-int			NBuffers = 1;
-int			NLocBuffer = 0;
 
 static bool
 held(void)
@@ -256,26 +253,34 @@ skx_blkio_resident(Relation rel, BlockNumber block)
 	return buffers[block - FIRST] != 0;
 }
 
-static BlockNumber read_block;
-
-Buffer
-ReadBufferExtended(Relation rel, ForkNumber fork, BlockNumber block,
-				   ReadBufferMode mode, BufferAccessStrategy strategy)
+void
+skx_blkio_install(Relation rel, BlockNumber block, const char *page,
+				  bool dirty)
 {
-	CHECK(mode == RBM_ZERO_AND_LOCK && flushed);
-	read_block = block;
-	return 1;
+	CHECK(dirty && flushed);
+	buffers[block - FIRST] = stamp_of(page);
+}
+
+ErrorData *
+skx_blkio_mend_begin(MemoryContext context)
+{
+	return NULL;
+}
+
+bool
+skx_blkio_mend(Relation rel, BlockNumber block, char **pages, int npages,
+			   bool direct)
+{
+	CHECK((proc.delayChkptFlags & DELAY_CHKPT_START) != 0 && direct);
+	CHECK(npages > 0 && stamp_of(pages[0]) == logged[block - FIRST]);
+	mended++;
+	return true;
 }
 
 void
-MarkBufferDirty(Buffer buffer)
+skx_blkio_mend_end(ErrorData *error)
 {
-}
-
-void
-UnlockReleaseBuffer(Buffer buffer)
-{
-	buffers[read_block - FIRST] = stamp_of(buffer_memory);
+	pg_re_throw();
 }
 
 /* Nothing is written that is not in the log, with its checksum. */
@@ -515,10 +520,11 @@ test_failures(void)
 	{
 		fail_with = EIO;
 		begin(40);
-		CHECK(!write_all(0, 16));
+		mended = 0;
+		CHECK(!write_all(0, 16) && mended == 1);
 		fail_with = fail_at % 2 == 0 ? EINVAL : EOPNOTSUPP;
 		begin(40);
-		CHECK(write_all(0, 16));
+		CHECK(write_all(0, 16) && mended == 1);
 		check_file();
 		CHECK(transfers == fail_at);
 	}

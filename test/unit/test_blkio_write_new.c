@@ -149,6 +149,12 @@ errhint(const char *format,...)
 }
 
 int
+errcode(int code)
+{
+	return 0;
+}
+
+int
 errcode_for_file_access(void)
 {
 	abort();
@@ -302,18 +308,31 @@ skx_blkio_resident(Relation rel, BlockNumber block)
 	return resident[block - FIRST];
 }
 
-Buffer
-ReadBufferExtended(Relation rel, ForkNumber fork, BlockNumber block,
-				   ReadBufferMode mode, BufferAccessStrategy strategy)
+void
+skx_blkio_install(Relation rel, BlockNumber block, const char *page,
+				  bool dirty)
 {
-	CHECK(mode == RBM_ZERO_AND_LOCK);
-	return 1;
+	CHECK(!dirty);
+	refreshed++;
+}
+
+ErrorData *
+skx_blkio_mend_begin(MemoryContext context)
+{
+	return NULL;
+}
+
+bool
+skx_blkio_mend(Relation rel, BlockNumber block, char **pages, int npages,
+			   bool direct)
+{
+	abort();
 }
 
 void
-UnlockReleaseBuffer(Buffer buffer)
+skx_blkio_mend_end(ErrorData *error)
 {
-	refreshed++;
+	abort();
 }
 
 /* files and the ring */
