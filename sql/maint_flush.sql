@@ -209,7 +209,8 @@ SELECT skipidx_check('flush_same_body', true), counts('flush_same', 'm1');
 -- Whom and what is refused
 SELECT skipidx_merge('flush_small_body', 0);
 SELECT skipidx_merge('flush_small_body', -1);
-SELECT skipidx_merge('flush_small_body', NULL), skipidx_flush(NULL);
+SELECT skipidx_merge('flush_small_body', NULL);
+SELECT skipidx_flush(NULL);
 SELECT skipidx_flush('flush_small');
 SELECT skipidx_flush('pg_class_oid_index');
 SELECT skipidx_flush('nosuch');

@@ -776,7 +776,7 @@ CREATE FUNCTION skipidx_check(
 	heapallindexed pg_catalog.bool DEFAULT false)
 RETURNS pg_catalog.void
 AS 'MODULE_PATHNAME'
-LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE;
+LANGUAGE C VOLATILE PARALLEL UNSAFE;
 
 COMMENT ON FUNCTION skipidx_check(pg_catalog.regclass, pg_catalog.bool) IS
 	'verifies a skipidx index; an error tells the first damage found';
@@ -799,7 +799,7 @@ CREATE FUNCTION skipidx_merge(
 	max_segments pg_catalog.int4 DEFAULT 1)
 RETURNS pg_catalog.int4
 AS 'MODULE_PATHNAME'
-LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE;
+LANGUAGE C VOLATILE PARALLEL UNSAFE;
 
 COMMENT ON FUNCTION skipidx_merge(pg_catalog.regclass, pg_catalog.int4) IS
 	'merges segments of a skipidx index until at most so many are left; returns how many';
@@ -911,7 +911,7 @@ CREATE FUNCTION skipidx_terms(
 	OUT tf pg_catalog.int8)
 RETURNS SETOF pg_catalog.record
 AS 'MODULE_PATHNAME'
-LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED
+LANGUAGE C VOLATILE PARALLEL RESTRICTED
 ROWS 100;
 
 COMMENT ON FUNCTION skipidx_terms(pg_catalog.regclass, pg_catalog.text, pg_catalog.int4) IS
@@ -927,7 +927,7 @@ CREATE FUNCTION skipidx_slices(
 	OUT count pg_catalog.int8)
 RETURNS SETOF pg_catalog.record
 AS 'MODULE_PATHNAME'
-LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED
+LANGUAGE C VOLATILE PARALLEL RESTRICTED
 ROWS 10;
 
 COMMENT ON FUNCTION skipidx_slices(pg_catalog.regclass, pg_catalog.text, pg_catalog.int4) IS
@@ -939,7 +939,7 @@ CREATE FUNCTION skipidx_count(
 	approx pg_catalog.bool DEFAULT false)
 RETURNS pg_catalog.int8
 AS 'MODULE_PATHNAME'
-LANGUAGE C STABLE STRICT PARALLEL RESTRICTED
+LANGUAGE C STABLE PARALLEL RESTRICTED
 COST 1000;
 
 COMMENT ON FUNCTION skipidx_count(pg_catalog.regclass, pg_catalog.tsquery, pg_catalog.bool) IS

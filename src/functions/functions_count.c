@@ -35,12 +35,16 @@ skx_functions_count(Relation heap, Relation index, TSQuery query)
 Datum
 skipidx_count(PG_FUNCTION_ARGS)
 {
-	TSQuery		query = PG_GETARG_TSQUERY(1);
-	bool		approx = PG_GETARG_BOOL(2);
+	TSQuery		query;
+	bool		approx;
 	SkxParts	parts;
 	uint64		rows = 0;
 	int			i;
 
+	if (PG_ARGISNULL(0) || PG_ARGISNULL(1))
+		PG_RETURN_NULL();
+	query = PG_GETARG_TSQUERY(1);
+	approx = DatumGetBool(skx_functions_given(fcinfo, 2, "approx"));
 	skx_functions_open_parts(PG_GETARG_OID(0), &parts);
 	if (!approx)
 		skx_functions_check_ages(&parts);

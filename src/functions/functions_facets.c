@@ -358,17 +358,15 @@ skipidx_facets(PG_FUNCTION_ARGS)
 	SkxFacetCall call = {0};
 	int			columns[INDEX_MAX_KEYS];
 	int			ncolumns;
+	uint64		most;
 
 	InitMaterializedSRF(fcinfo, 0);
 	if (PG_ARGISNULL(0) || PG_ARGISNULL(1) || PG_ARGISNULL(2))
 		return (Datum) 0;
 	call.result = (ReturnSetInfo *) fcinfo->resultinfo;
 	call.has_names = call.result->setDesc->natts == 3;
-	call.most = PG_ARGISNULL(3) ? -1 : PG_GETARG_INT32(3);
-	if (!PG_ARGISNULL(3) && call.most < 0)
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("n must not be negative")));
+	most = skx_functions_rows(fcinfo, 3, "n");
+	call.most = most == SKX_FUNCTIONS_ALL ? -1 : (int) most;
 	skx_functions_open_parts(PG_GETARG_OID(0), &call.parts);
 	skx_functions_check_ages(&call.parts);
 	ncolumns = skx_functions_facet_columns(&call, PG_GETARG_DATUM(2), columns);

@@ -7,6 +7,7 @@
 
 #include "access/skey.h"
 #include "compat/compat.h"
+#include "fmgr.h"
 #include "utils/relcache.h"
 
 /*
@@ -24,6 +25,19 @@ extern void skx_functions_open(Oid oid, bool parts, Relation *heap,
 							   Relation *index);
 extern void skx_functions_close(Relation heap, Relation index);
 extern void skx_functions_check_age(Relation index);
+
+/*
+ * functions_arguments.c
+ *
+ * rows: so many rows, or values, are asked for; NULL is all, as of LIMIT.  Errors
+ * out below 0.  given: the argument, which must not be NULL.
+ */
+#define SKX_FUNCTIONS_ALL	PG_UINT64_MAX
+
+extern uint64 skx_functions_rows(FunctionCallInfo fcinfo, int argument,
+								 const char *name);
+extern Datum skx_functions_given(FunctionCallInfo fcinfo, int argument,
+								 const char *name);
 
 /*
  * functions_parts.c

@@ -11,6 +11,7 @@
 #include "catalog/index.h"
 #include "compat/compat.h"
 #include "fmgr.h"
+#include "functions/functions_internal.h"
 #include "miscadmin.h"
 #include "utils/acl.h"
 #include "utils/lsyscache.h"
@@ -88,9 +89,12 @@ Datum
 skipidx_merge(PG_FUNCTION_ARGS)
 {
 	SkxMaintained m;
-	int			most = PG_GETARG_INT32(1);
+	int			most;
 	int			left;
 
+	if (PG_ARGISNULL(0))
+		PG_RETURN_NULL();
+	most = DatumGetInt32(skx_functions_given(fcinfo, 1, "max_segments"));
 	if (most < 1)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),

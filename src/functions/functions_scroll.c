@@ -48,9 +48,10 @@ skx_functions_scroll_row(const ItemPointerData *place, TupleTableSlot *row,
 static void
 skx_functions_scroll_check(FunctionCallInfo fcinfo, SkxScrollRequest *request)
 {
-	int32		slice = PG_GETARG_INT32(2);
-	int32		slices = PG_GETARG_INT32(3);
-	int32		size = PG_GETARG_INT32(5);
+	int32		slice =
+		DatumGetInt32(skx_functions_given(fcinfo, 2, "slice"));
+	int32		slices =
+		DatumGetInt32(skx_functions_given(fcinfo, 3, "slices"));
 
 	if (slices < 1)
 		ereport(ERROR,
@@ -60,13 +61,9 @@ skx_functions_scroll_check(FunctionCallInfo fcinfo, SkxScrollRequest *request)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("slice must be between 0 and %d", slices - 1)));
-	if (size < 0)
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("size must not be negative")));
 	request->slice.slice = slice;
 	request->slice.slices = slices;
-	request->size = size;
+	request->size = skx_functions_rows(fcinfo, 5, "size");
 }
 
 /* Takes of `size` the rows of the part. */
@@ -122,14 +119,10 @@ skipidx_scroll(PG_FUNCTION_ARGS)
 	SkxScrollRequest request = {0};
 	SkxScrollCall call = {0};
 	TSQuery		query;
-	int			i;
 
 	InitMaterializedSRF(fcinfo, 0);
-	for (i = 0; i < PG_NARGS(); i++)
-	{
-		if (i != 4 && PG_ARGISNULL(i))
-			return (Datum) 0;
-	}
+	if (PG_ARGISNULL(0) || PG_ARGISNULL(1))
+		return (Datum) 0;
 	skx_functions_scroll_check(fcinfo, &request);
 	query = PG_GETARG_TSQUERY(1);
 	skx_functions_open_parts(PG_GETARG_OID(0), &call.parts);

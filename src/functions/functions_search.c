@@ -38,7 +38,7 @@ typedef struct SkxSearchCall
 	Relation	index;
 	TSQuery		query;
 	TSQuery		rank_by;
-	int			k;
+	uint64		k;
 	SkxTopkToken *token;
 	SkxTopkPage *page;			/* NULL: the first one */
 } SkxSearchCall;
@@ -69,7 +69,7 @@ skx_functions_search(SkxSearchCall *call)
 	IndexScanDesc scan;
 	ScanKeyData match;
 	ScanKeyData rank;
-	int			n;
+	uint64		n;
 
 	skx_functions_key(&match, 0, SKX_STRATEGY_MATCH,
 					  TSQueryGetDatum(call->query));
@@ -99,14 +99,10 @@ skipidx_search(PG_FUNCTION_ARGS)
 	SkxSearchCall call = {0};
 
 	InitMaterializedSRF(fcinfo, 0);
-	if (PG_ARGISNULL(0) || PG_ARGISNULL(1) || PG_ARGISNULL(2))
+	if (PG_ARGISNULL(0) || PG_ARGISNULL(1))
 		return (Datum) 0;
 	call.result = (ReturnSetInfo *) fcinfo->resultinfo;
-	call.k = PG_GETARG_INT32(2);
-	if (call.k < 0)
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("k must not be negative")));
+	call.k = skx_functions_rows(fcinfo, 2, "k");
 	call.query = PG_GETARG_TSQUERY(1);
 	call.rank_by = PG_ARGISNULL(3) ? call.query : PG_GETARG_TSQUERY(3);
 	skx_functions_open(PG_GETARG_OID(0), false, &call.heap, &call.index);

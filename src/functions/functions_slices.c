@@ -380,11 +380,14 @@ skx_functions_slices(ReturnSetInfo *result, const SkxParts *parts, int column,
 Datum
 skipidx_slices(PG_FUNCTION_ARGS)
 {
-	int32		n = PG_GETARG_INT32(2);
 	SkxParts	parts;
 	int			column;
+	int32		n;
 
 	InitMaterializedSRF(fcinfo, 0);
+	if (PG_ARGISNULL(0) || PG_ARGISNULL(1))
+		return (Datum) 0;
+	n = DatumGetInt32(skx_functions_given(fcinfo, 2, "n"));
 	if (n < 1 || n > SKX_SLICES_MOST)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),

@@ -499,16 +499,18 @@ skx_functions_terms(ReturnSetInfo *result, const SkxParts *parts,
 Datum
 skipidx_terms(PG_FUNCTION_ARGS)
 {
-	text	   *prefix = PG_GETARG_TEXT_PP(1);
-	SkxTermSearch s = {{VARDATA_ANY(prefix), VARSIZE_ANY_EXHDR(prefix)}};
+	SkxTermSearch s = {0};
 	SkxParts	parts;
+	text	   *prefix;
 
 	InitMaterializedSRF(fcinfo, 0);
-	s.most = PG_GETARG_INT32(2);
-	if (s.most < 0)
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("n must not be negative")));
+	if (PG_ARGISNULL(0) || PG_ARGISNULL(1))
+		return (Datum) 0;
+	prefix = PG_GETARG_TEXT_PP(1);
+	s.prefix.bytes = VARDATA_ANY(prefix);
+	s.prefix.len = VARSIZE_ANY_EXHDR(prefix);
+	/* no more are looked at than a number of this type can be asked for */
+	s.most = (int) Min(skx_functions_rows(fcinfo, 2, "n"), PG_INT32_MAX);
 	skx_functions_open_parts(PG_GETARG_OID(0), &parts);
 	s.context = CurrentMemoryContext;
 	if (s.most > 0 && s.prefix.len <= SKX_LEXEME_MAX)

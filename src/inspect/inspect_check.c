@@ -113,13 +113,20 @@ skx_inspect_check_close(SkxCheck *check)
 Datum
 skipidx_check(PG_FUNCTION_ARGS)
 {
-	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext,
-												  "skipidx check",
-												  ALLOCSET_DEFAULT_SIZES);
-	MemoryContext before = MemoryContextSwitchTo(context);
+	MemoryContext context;
+	MemoryContext before;
 	SkxCheck	check = {0};
 	Snapshot	snapshot;
 
+	if (PG_ARGISNULL(0))
+		PG_RETURN_NULL();
+	if (PG_ARGISNULL(1))
+		ereport(ERROR,
+				(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
+				 errmsg("%s must not be NULL", "heapallindexed")));
+	context = AllocSetContextCreate(CurrentMemoryContext, "skipidx check",
+									ALLOCSET_DEFAULT_SIZES);
+	before = MemoryContextSwitchTo(context);
 	check.want_entries = PG_GETARG_BOOL(1);
 	skx_inspect_open(PG_GETARG_OID(0), SKX_INSPECT_OWNER, &check.heap,
 					 &check.index);
