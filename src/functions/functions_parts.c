@@ -9,6 +9,7 @@
 #include "postgres.h"
 
 #include "access/genam.h"
+#include "access/relation.h"
 #include "access/table.h"
 #include "catalog/partition.h"
 #include "catalog/pg_inherits.h"
@@ -39,7 +40,7 @@ skx_functions_part_index(Relation heap, Oid index)
 	return found;
 }
 
-static void
+SKX_NORETURN static void
 skx_functions_no_part(Relation heap, Relation index)
 {
 	bool		foreign = heap->rd_rel->relkind == RELKIND_FOREIGN_TABLE;
@@ -54,26 +55,46 @@ skx_functions_no_part(Relation heap, Relation index)
 			 errhint("REINDEX the partition, or attach an index of it with ALTER INDEX ... ATTACH PARTITION.")));
 }
 
+/*
+ * REINDEX CONCURRENTLY may put another in the place of what was found before
+ * that is open.
+ */
+static Relation
+skx_functions_open_part_index(Relation heap, Relation index)
+{
+	Oid			last = InvalidOid;
+
+	for (;;)
+	{
+		Oid			oid = skx_functions_part_index(heap,
+												   RelationGetRelid(index));
+		Relation	part = OidIsValid(oid) ?
+			try_relation_open(oid, AccessShareLock) : NULL;
+
+		if (part != NULL && part->rd_index->indisvalid)
+			return part;
+		if (part != NULL)
+			relation_close(part, AccessShareLock);
+		if (!OidIsValid(oid) || oid == last)
+			skx_functions_no_part(heap, index);
+		last = oid;
+	}
+}
+
 /* Adds the partition, if it has rows itself. */
 static void
 skx_functions_add_part(SkxParts *parts, Oid table)
 {
 	Relation	heap = table_open(table, NoLock);
 	SkxPart    *part = &parts->parts[parts->n];
-	Oid			index;
 
 	if (heap->rd_rel->relkind == RELKIND_PARTITIONED_TABLE)
 	{
 		table_close(heap, NoLock);
 		return;
 	}
-	index = skx_functions_part_index(heap, RelationGetRelid(parts->index));
-	if (!OidIsValid(index))
-		skx_functions_no_part(heap, parts->index);
 	part->heap = heap;
-	part->index = index_open(index, AccessShareLock);
-	if (!part->index->rd_index->indisvalid)
-		skx_functions_no_part(heap, parts->index);
+	part->index = skx_functions_open_part_index(heap, parts->index);
 	skx_maint_check(heap, part->index);
 	parts->n++;
 }
