@@ -101,13 +101,14 @@ skx_facets_merge_begin(SkxFacetMerge *m)
 static void
 skx_facets_add(SkxFacetInput *input, SkxFacet *facet)
 {
-	const SkxFacetLoose *loose = &input->loose[input->next - 1];
+	const SkxFacetLoose *loose = input->seg != NULL ? NULL :
+		&input->loose[input->next - 1];
 	uint32		doc = 0;
-	uint64		n = input->seg == NULL ? loose->count :
+	uint64		n = loose != NULL ? loose->count :
 		skx_facets_list(input, &doc);
 
 	if (facet->count == 0 && n > 0)
-		facet->place = input->seg == NULL ? loose->place :
+		facet->place = loose != NULL ? loose->place :
 			skx_facets_place(input, doc);
 	facet->count += n;
 }
