@@ -481,6 +481,25 @@ my $there = skx_session($standby, 'd');
 @work = differ('standby', 2, $there);
 cmp_ok($work[2] + $work[3], '>', 0, 'standby: the map is asked');
 
+# That an index has been replaced a standby knows by its name.
+{
+	my ($reindex, $reader) = map { skx_session($node, 'd') } 1 .. 2;
+
+	$s->value('CREATE TABLE news (v tsvector); CREATE INDEX news_v ON news USING skipidx (v)');
+	my $old = $s->value("SELECT 'news_v'::regclass::oid");
+
+	$reader->value('BEGIN; LOCK TABLE news IN ACCESS SHARE MODE');
+	$reindex->start('REINDEX INDEX CONCURRENTLY news_v');
+	ok($node->poll_query_until('d', "SELECT NOT indisvalid FROM pg_index WHERE indexrelid = $old"), 'replaced');
+	$node->wait_for_catchup($standby, 'replay', $node->lsn('write'));
+	like($there->raw("SELECT skipidx_count('$old', 'cat')"), qr/40001: index "news_v_ccold" is not valid any more.*HINT:  Retry it/s, 'standby: an index that has been replaced');
+	is($there->value("SELECT skipidx_count('news_v', 'cat')"), 0, 'standby: what has its place');
+	$reader->value('COMMIT');
+	$reindex->finish;
+	$_->close for $reindex, $reader;
+	$s->value('DROP TABLE news');
+}
+
 $s->value(<<'SQL');
 CREATE PROCEDURE change(until timestamptz) LANGUAGE plpgsql AS $$
 DECLARE
