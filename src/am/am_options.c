@@ -252,4 +252,5 @@ skx_am_maint_options(Relation index, SkxWorkerAsker asker,
 		SKX_DEFAULT_SEGMENTS_PER_TIER;
 	options->deletes_pct_allowed = given != NULL ?
 		given->deletes_pct_allowed : SKX_DEFAULT_DELETES_PCT;
+	options->purged = 0;
 }

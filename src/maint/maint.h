@@ -44,6 +44,8 @@ typedef struct SkxMaintOptions
 	uint64		max_merged_segment; /* bytes, by the policy */
 	int			segments_per_tier;
 	int			deletes_pct_allowed;
+	uint32		purged;			/* segments up to this number are rid of all
+								 * deletes; 0: none is */
 	SkxWorkerAsker asker;		/* on whose behalf */
 	bool		certain;		/* no error can be caught: begin only what has
 								 * all its space, and warn of the rest */
@@ -128,9 +130,9 @@ extern uint64 skx_maint_pending_bytes(Relation index);
  * maint_merge.c
  *
  * Merges segments until there is nothing worth it (`most` 0), or until no more
- * than `most` are left, as far as segments can hold that, and none of them has
- * deletes; returns how many there are.  It does not chase segments that are
- * made, or deletes that are marked, meanwhile.
+ * than `most` are left, as far as segments can hold that, and none of those that
+ * there were has deletes; returns how many there are.  It does not chase
+ * segments that are made, or deletes that are marked in these, meanwhile.
  */
 extern int	skx_maint_merge(Relation index, const SkxMaintOptions *options,
 							int most, SkxManifestWait wait);

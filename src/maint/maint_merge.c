@@ -214,10 +214,7 @@ skx_maint_loose(Relation index, const SkxView *view)
 		skx_maint_truncates(index);
 }
 
-/*
- * A number of segments that was asked for is not bound by the index's size, and
- * no deleted document is to stay.
- */
+/* A number of segments that was asked for is not bound by the index's size. */
 static SkxPolicyLimits
 skx_maint_merge_limits(const SkxMaintOptions *options, int most)
 {
@@ -227,7 +224,8 @@ skx_maint_merge_limits(const SkxMaintOptions *options, int most)
 		Min(options->max_merged_segment, SKX_SEGMENT_BYTES_MAX);
 	limits.ndocs = SKX_DOC_MAX;
 	limits.fan = options->segments_per_tier;
-	limits.deleted = most > 0 ? 0 : options->deletes_pct_allowed;
+	limits.deleted = options->deletes_pct_allowed;
+	limits.purged = options->purged;
 	limits.nranges = 0;
 	limits.dying = false;
 	return limits;
@@ -622,19 +620,35 @@ skx_maint_merge_wanted(Relation index, const SkxMaintOptions *options)
 	return m.n > 0;
 }
 
+/* The number of the newest segment of the view. */
+static uint32
+skx_maint_merge_newest(const SkxView *view)
+{
+	uint32		newest = 0;
+	int			i;
+
+	for (i = 0; i < view->nsegments; i++)
+		newest = Max(newest, view->segments[i].segment);
+	return newest;
+}
+
 int
 skx_maint_merge(Relation index, const SkxMaintOptions *options, int most,
 				SkxManifestWait wait)
 {
+	SkxMaintOptions mine = *options;
 	SkxView    *view = skx_maint_view(index, wait);
 	int			left = 2 * view->nsegments;
 
+	/* what is made, and marked, meanwhile is not chased */
+	if (most > 0)
+		mine.purged = skx_maint_merge_newest(view);
 	/* no merge makes more segments, or more of those with many deletes */
 	pfree(view);
 	for (; left > 0; left--)
 	{
 		CHECK_FOR_INTERRUPTS();
-		if (skx_maint_merge_step(index, options, most,
+		if (skx_maint_merge_step(index, &mine, most,
 								 wait) != SKX_STEP_DONE)
 			break;
 	}

@@ -76,6 +76,8 @@ static bool
 skx_maint_policy_many(const SkxPolicySegment *s,
 					  const SkxPolicyLimits *limits)
 {
+	if (s->id <= limits->purged)
+		return s->ndeleted > 0;
 	return s->ndeleted > (uint64) s->ndocs * limits->deleted / 100;
 }
 

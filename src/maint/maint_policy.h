@@ -32,6 +32,8 @@ typedef struct SkxPolicyLimits
 	int			fan;			/* segments of one tier, from 2 up to
 								 * SKX_POLICY_INPUTS_MAX */
 	int			deleted;		/* percent of a segment, to be exceeded */
+	uint32		purged;			/* segments of ids up to this keep no deleted
+								 * document at all; 0: none is so */
 	int			nranges;		/* columns that have keys */
 	bool		dying;			/* many documents are likely to be dead that
 								 * are not marked */
