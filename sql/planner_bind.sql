@@ -31,7 +31,7 @@ BEGIN
 		plan := plan || line || E'\n';
 	END LOOP;
 	SELECT string_agg(DISTINCT m[1], ', ' ORDER BY m[1]) INTO names
-		FROM regexp_matches(plan, 'by ([a-z0-9_]+)''::skipidx_ref', 'g') m;
+		FROM regexp_matches(plan, 'by ([a-z0-9_, ]+)''::skipidx_ref', 'g') m;
 	RETURN coalesce(names, 'nothing')
 		|| CASE WHEN plan LIKE '%Order By: %' THEN ', in order' ELSE '' END
 		|| CASE WHEN plan LIKE '%Skipidx Scan%' THEN ', handed over' ELSE '' END;

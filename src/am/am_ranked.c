@@ -87,7 +87,7 @@ skx_am_ranked_scorer(IndexScanDesc scan, const ScanKeyData *key)
 	ref = (const SkxRef *) PG_DETOAST_DATUM_COPY(key->sk_argument);
 	bound = skx_am_open_bound(ref);
 	skx_am_ranked_options(so, bound, &options);
-	scorer = skx_score_open_pinned(bound, scan->xs_snapshot, &options,
+	scorer = skx_score_open_pinned(bound, ref, scan->xs_snapshot, &options,
 								   SkxRefQuery(ref),
 								   skx_am_ranked_pins(so));
 	relation_close(bound, NoLock);

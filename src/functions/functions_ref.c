@@ -18,6 +18,7 @@
 #include "fmgr.h"
 #include "functions/functions_internal.h"
 #include "intake/intake.h"
+#include "lib/stringinfo.h"
 #include "miscadmin.h"
 #include "score/score.h"
 #include "tsearch/ts_utils.h"
@@ -58,22 +59,32 @@ skipidx_ref_recv(PG_FUNCTION_ARGS)
 	PG_RETURN_NULL();
 }
 
-/* For EXPLAIN: 'cat' & 'dog' by docs_idx */
+static void
+skx_functions_show_index(StringInfo out, const char *before, Oid index)
+{
+	appendStringInfo(out, "%s%s", before,
+					 DatumGetCString(DirectFunctionCall1(regclassout,
+														 ObjectIdGetDatum(index))));
+}
+
+/* For EXPLAIN: 'cat' & 'dog' by docs_idx, notes_idx */
 Datum
 skipidx_ref_out(PG_FUNCTION_ARGS)
 {
 	SkxRef	   *ref = SKX_GETARG_REF(0);
 	TSQuery		query = SkxRefQuery(ref);
-	char	   *index;
+	StringInfoData out;
+	uint32		i;
 
-	index = DatumGetCString(DirectFunctionCall1(regclassout,
-												ObjectIdGetDatum(ref->index)));
-	if (query->size == 0)
-		PG_RETURN_CSTRING(psprintf("by %s", index));
-	PG_RETURN_CSTRING(psprintf("%s by %s",
-							   DatumGetCString(DirectFunctionCall1(tsqueryout,
-																   TSQueryGetDatum(query))),
-							   index));
+	initStringInfo(&out);
+	if (query->size > 0)
+		appendStringInfo(&out, "%s ",
+						 DatumGetCString(DirectFunctionCall1(tsqueryout,
+															 TSQueryGetDatum(query))));
+	skx_functions_show_index(&out, "by ", ref->index);
+	for (i = 0; i < ref->nothers; i++)
+		skx_functions_show_index(&out, ", ", ref->others[i]);
+	PG_RETURN_CSTRING(out.data);
 }
 
 /* Another query by the index of a reference. */
@@ -83,7 +94,7 @@ skipidx_bind(PG_FUNCTION_ARGS)
 	TSQuery		query = PG_GETARG_TSQUERY(0);
 	SkxRef	   *ref = SKX_GETARG_REF(1);
 
-	PG_RETURN_POINTER(skx_score_ref(ref->index, query, ref->maker));
+	PG_RETURN_POINTER(skx_score_bound(ref, query));
 }
 
 Datum
@@ -98,7 +109,7 @@ skipidx_query(PG_FUNCTION_ARGS)
 	skx_functions_open(RangeVarGetRelid(makeRangeVarFromNameList(name), NoLock,
 										false),
 					   true, &table, &index);
-	ref = skx_score_ref(RelationGetRelid(index), query, SKX_REF_FUNCTION);
+	ref = skx_score_ref(RelationGetRelid(index), NIL, query, SKX_REF_FUNCTION);
 	skx_functions_close(table, index);
 	PG_RETURN_POINTER(ref);
 }
@@ -128,8 +139,8 @@ skx_functions_open_scorer(SkxDistance *d, const SkxRef *ref, Snapshot snapshot)
 	d->user = GetUserId();
 	index = skx_am_open_bound(ref);
 	skx_am_rank_options(index, &options);
-	d->scorer = skx_score_open(index, snapshot, &options,
-							   SkxRefQuery(d->ref));
+	d->scorer = skx_score_open_pinned(index, d->ref, snapshot, &options,
+									  SkxRefQuery(d->ref), NULL);
 	relation_close(index, NoLock);
 	MemoryContextSwitchTo(old);
 }

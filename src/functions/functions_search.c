@@ -75,7 +75,7 @@ skx_functions_search(SkxSearchCall *call)
 					  TSQueryGetDatum(call->query));
 	skx_functions_key(&rank, SK_ORDER_BY, SKX_STRATEGY_RANK,
 					  PointerGetDatum(skx_score_ref(RelationGetRelid(call->index),
-													call->rank_by,
+													NIL, call->rank_by,
 													SKX_REF_PLAN)));
 	scan = skx_compat_index_beginscan(call->heap, call->index,
 									  GetActiveSnapshot(), 1, 1);

@@ -73,6 +73,7 @@ skx_planner_bound_query(const SkxBinding *binding, Oid namespace, Node *query)
 	if (IsA(query, Const) && !((Const *) query)->constisnull)
 		return skx_planner_const_ref(binding->type,
 									 skx_score_ref(binding->index,
+												   binding->others,
 												   DatumGetTSQuery(((Const *) query)->constvalue),
 												   SKX_REF_PLAN));
 	bind = skx_planner_function(namespace, "skipidx_bind", binding->type);
@@ -81,7 +82,9 @@ skx_planner_bound_query(const SkxBinding *binding, Oid namespace, Node *query)
 	return (Node *) makeFuncExpr(bind, binding->type,
 								 list_make2(query,
 											skx_planner_const_ref(binding->type,
-																  skx_score_ref(binding->index, NULL,
+																  skx_score_ref(binding->index,
+																				binding->others,
+																				NULL,
 																				SKX_REF_PLAN))),
 								 InvalidOid, InvalidOid,
 								 COERCE_EXPLICIT_CALL);
@@ -141,10 +144,13 @@ skx_planner_bind(PlannerInfo *root, FuncExpr *call)
 								  (Expr *) document, (Expr *) ref,
 								  InvalidOid, call->inputcollid);
 	op->opfuncid = get_opcode(op->opno);
-	/* a plan that is kept is made anew when the name is another's */
+	/* a plan that is kept is made anew when the name is another's, */
 	if (binding.name != NIL)
 		root->glob->relationOids = lappend_oid(root->glob->relationOids,
 											   binding.index);
+	/* and when indexes of arms become alike, or differ */
+	root->glob->relationOids = list_concat(root->glob->relationOids,
+										   binding.arms);
 	return (Node *) op;
 }
 

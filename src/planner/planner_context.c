@@ -148,7 +148,8 @@ skx_planner_same_walker(Node *node, void *context)
 		return here >= 0 ||
 			!skx_planner_find_below(call->root, call->query,
 									call->document, &other) ||
-			other.index != call->binding->index;
+			other.index != call->binding->index ||
+			!equal(other.others, call->binding->others);
 	}
 	return expression_tree_walker(node, skx_planner_same_walker, context);
 }

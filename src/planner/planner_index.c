@@ -207,3 +207,36 @@ skx_planner_choose(Query *query, int varno, Node *expr, SkxBinding *binding)
 	table_close(table, NoLock);
 	return OidIsValid(binding->index);
 }
+
+static void
+skx_planner_options(Oid oid, SkxRankOptions *options)
+{
+	Relation	index = index_open(oid, AccessShareLock);
+
+	skx_am_rank_options(index, options);
+	index_close(index, NoLock);
+}
+
+List *
+skx_planner_alike(Oid index, const List *arms)
+{
+	SkxRankOptions first;
+	List	   *others = NIL;
+	ListCell   *lc;
+
+	skx_planner_options(index, &first);
+	foreach(lc, arms)
+	{
+		SkxRankOptions options;
+
+		CHECK_FOR_INTERRUPTS();
+		if (lfirst_oid(lc) == index)
+			continue;
+		skx_planner_options(lfirst_oid(lc), &options);
+		if (memcmp(&options, &first, sizeof(options)) != 0)
+			return NIL;
+		others = list_append_unique_oid(others, lfirst_oid(lc));
+	}
+	list_sort(others, list_oid_cmp);
+	return others;
+}

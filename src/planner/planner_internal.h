@@ -19,7 +19,9 @@
  *
  * The index that ranks a column: its OID, and the operator `<@>` of its
  * operator class for references of type `type`.  No other index will do than
- * the one of that name, unless this is NIL.
+ * the one of that name, unless this is NIL.  Of a set operation `arms` has those
+ * of all arms, if there is more than one, and `others` those that are counted
+ * together with the first, ascending: all, if they rank alike, or none.
  */
 typedef struct SkxBinding
 {
@@ -27,6 +29,8 @@ typedef struct SkxBinding
 	List	   *name;			/* of String */
 	Oid			index;
 	Oid			operator;
+	List	   *arms;			/* of OIDs */
+	List	   *others;			/* of OIDs */
 	int		   *steps;			/* of planner_origin.c, so far */
 } SkxBinding;
 
@@ -37,6 +41,9 @@ typedef struct SkxBinding
  */
 extern bool skx_planner_choose(Query *query, int varno, Node *expr,
 							   SkxBinding *binding);
+
+/* Those of the arms but for `index`, if all of them rank by equal options. */
+extern List *skx_planner_alike(Oid index, const List *arms);
 
 /*
  * planner_origin.c : the same for an expression of any query level, whose

@@ -5,8 +5,8 @@
  * A column of a subquery that was not pulled up, of a CTE, of a UNION, of a
  * join or of the grouping step is replaced by what it stands for there, until
  * all columns left are those of one table.  Rows of a set operation may come
- * from each of its arms: all have to lead to an index, and the first arm's
- * ranks.
+ * from each of its arms: the index of the first arm that has one ranks, together
+ * with those of the others.
  */
 #include "postgres.h"
 
@@ -160,23 +160,50 @@ skx_planner_replace_mutator(Node *node, void *context)
 static bool skx_planner_find_part(SkxLevel *parent, Query *query, Node *expr,
 								  SkxBinding *binding);
 
-/* Columns of the arms of a set operation have the numbers of its own. */
+/* Adds the indexes of an arm to those of the arms before it. */
+static void
+skx_planner_add_arms(SkxBinding *binding, const SkxBinding *other)
+{
+	if (binding->arms == NIL)
+		binding->arms = list_make1_oid(binding->index);
+	binding->arms = list_concat_unique_oid(binding->arms, other->arms);
+	binding->arms = list_append_unique_oid(binding->arms, other->index);
+}
+
+/*
+ * Columns of the arms of a set operation have the numbers of its own.  An arm
+ * without an index is ranked by those of the others.  One that is named has to
+ * be that of each arm.
+ */
 static bool
 skx_planner_find_arms(SkxLevel *level, Node *arm, Node *expr,
 					  SkxBinding *binding)
 {
 	SkxBinding	other = *binding;
+	bool		left;
+	bool		right;
 
 	check_stack_depth();
+	if (*binding->steps > SKX_ORIGIN_STEPS)
+		return false;
 	if (IsA(arm, RangeTblRef))
 		return skx_planner_find_part(level,
 									 rt_fetch(((RangeTblRef *) arm)->rtindex,
 											  level->query->rtable)->subquery,
 									 expr, binding);
-	return skx_planner_find_arms(level, ((SetOperationStmt *) arm)->larg,
-								 expr, binding) &&
-		skx_planner_find_arms(level, ((SetOperationStmt *) arm)->rarg,
-							  expr, &other);
+	left = skx_planner_find_arms(level, ((SetOperationStmt *) arm)->larg,
+								 expr, binding);
+	if (!left && binding->name != NIL)
+		return false;
+	right = skx_planner_find_arms(level, ((SetOperationStmt *) arm)->rarg,
+								  expr, &other);
+	if (binding->name != NIL)
+		return right;
+	if (left && right)
+		skx_planner_add_arms(binding, &other);
+	else if (right)
+		*binding = other;
+	return left || right;
 }
 
 /* An expression of columns of `query`, which is part of the parent. */
@@ -311,9 +338,14 @@ skx_planner_find_from(SkxLevel *level, Node *expr, SkxBinding *binding)
 	bool		found;
 
 	binding->steps = &steps;
-	found = skx_planner_find_in(level, expr, binding);
+	binding->arms = NIL;
+	found = skx_planner_find_in(level, expr, binding) &&
+		steps <= SKX_ORIGIN_STEPS;
 	binding->steps = NULL;
 	MemoryContextSwitchTo(old);
+	binding->arms = found ? list_copy(binding->arms) : NIL;
+	binding->others = found ? skx_planner_alike(binding->index,
+												binding->arms) : NIL;
 	MemoryContextDelete(context);
 	return found;
 }

@@ -21,11 +21,13 @@
  * list, all partitions, all pages of a cursor.  Without an MVCC snapshot they
  * are fresh.  `index` is open and locked; partitions of a partitioned index
  * are opened and locked here; those without an index of the family are none of
- * it.
+ * it.  So are the other indexes of the reference, unless that is NULL.
  */
 typedef struct SkxStats SkxStats;
+struct SkxRef;
 
-extern SkxStats *skx_score_stats(Relation index, Snapshot snapshot);
+extern SkxStats *skx_score_stats(Relation index, const struct SkxRef *ref,
+								 Snapshot snapshot);
 
 /* Documents with a tsvector, and the sum of their lengths. */
 extern uint64 skx_score_stats_ndocs(const SkxStats *stats);
@@ -102,9 +104,10 @@ extern SkxScorer *skx_score_open(Relation index, Snapshot snapshot,
 /*
  * score_pins.c : the numbers that a scorer goes by, to score by the same later
  *
- * pinned tells them, in the current memory context.  open_pinned opens a scorer
- * that goes by these, which may be anything: it refuses what no index can have,
- * and those of other parameters.
+ * pinned tells them, in the current memory context.  open_pinned opens a scorer,
+ * by the other indexes of a reference, too, unless that is NULL.  It goes by
+ * these numbers, if they are not NULL, which may be anything: it refuses what no
+ * index can have, and those of other parameters.
  */
 typedef struct SkxScorePins
 {
@@ -116,7 +119,9 @@ typedef struct SkxScorePins
 } SkxScorePins;
 
 extern void skx_score_pinned(const SkxScorer *scorer, SkxScorePins *pins);
-extern SkxScorer *skx_score_open_pinned(Relation index, Snapshot snapshot,
+extern SkxScorer *skx_score_open_pinned(Relation index,
+										const struct SkxRef *ref,
+										Snapshot snapshot,
 										const SkxRankOptions *options,
 										TSQuery query,
 										const SkxScorePins *pins);
@@ -239,25 +244,30 @@ typedef enum SkxRefMaker
 
 /*
  * What stands on the right of a bound `<@>`: the index whose statistics and
- * options rank, and the ranking query.  A varlena, never toasted.
+ * options rank, other indexes that are counted with it, and the ranking query.
+ * A varlena, never toasted.
  */
 typedef struct SkxRef
 {
 	int32		vl_len_;		/* varlena header (do not touch directly!) */
 	Oid			index;
 	uint32		maker;			/* SkxRefMaker */
-	int32		query[FLEXIBLE_ARRAY_MEMBER];	/* a TSQuery */
+	uint32		nothers;
+	Oid			others[FLEXIBLE_ARRAY_MEMBER];	/* ascending; then a TSQuery */
 } SkxRef;
 
-#define SkxRefQuery(ref)	((TSQuery) (ref)->query)
+#define SkxRefQuery(ref)	((TSQuery) ((ref)->others + (ref)->nothers))
 
 /*
  * score_ref.c
  *
- * ref makes one; query NULL: none, to be bound later.  same_query: are two
- * queries equal, item by item?
+ * ref makes one; query NULL: none, to be bound later.  others: OIDs, ascending.
+ * bound: the same with that query.  same_query: are two queries equal, item by
+ * item?
  */
-extern SkxRef *skx_score_ref(Oid index, TSQuery query, SkxRefMaker maker);
+extern SkxRef *skx_score_ref(Oid index, const List *others, TSQuery query,
+							 SkxRefMaker maker);
+extern SkxRef *skx_score_bound(const SkxRef *ref, TSQuery query);
 extern bool skx_score_same_query(const TSQueryData *a, const TSQueryData *b);
 
 #endif							/* SKX_SCORE_SCORE_H */

@@ -77,6 +77,8 @@ struct SkxStats
 	SubTransactionId subid;		/* that pinned it */
 	TimestampTz statement;		/* when the one that asked for it last began */
 	Oid			index;
+	int			nothers;		/* indexes that are counted with it */
+	Oid		   *others;
 	SkxLocator	locator;		/* of a plain index */
 	SkxScoreContent content;
 	MemoryContext context;		/* of all of it */
@@ -112,11 +114,12 @@ extern const uint8 *skx_score_word_marks(const SkxScorer *scorer, int term);
 extern int	skx_score_entry(const char *lexeme, int len, TSVector document);
 
 /*
- * score_leaves.c : is the index counted alone?  Else those that are counted
- * with it, and it if it is no partitioned one; all are locked
+ * score_leaves.c : is the index counted alone, unless others are named?  Else
+ * those that are counted with it and with these, and all but the partitioned ones
+ * themselves, each once, in ascending order; all are locked
  */
 extern bool skx_score_is_plain(Relation index);
-extern List *skx_score_leaves(Relation index);
+extern List *skx_score_leaves(Relation index, const Oid *others, int nothers);
 
 /* score_pins.c : puts them in place of the statistics' numbers */
 extern void skx_score_use_pins(SkxScorer *scorer, const SkxScorePins *pins);

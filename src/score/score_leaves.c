@@ -4,12 +4,14 @@
  *
  * A partitioned index is counted by its partitions.  The index of a table that
  * others inherit from is counted with theirs that are defined alike: a query
- * on the parent finds the rows of all of them.
+ * on the parent finds the rows of all of them.  Those of a reference, of the arms
+ * of a set operation, are each counted so.
  */
 #include "postgres.h"
 
 #include "access/attmap.h"
 #include "access/genam.h"
+#include "access/relation.h"
 #include "access/table.h"
 #include "catalog/index.h"
 #include "catalog/pg_inherits.h"
@@ -64,9 +66,8 @@ skx_score_child_index(Relation index, Relation heap, Relation child)
 	return found;
 }
 
-/* In ascending order. */
-List *
-skx_score_leaves(Relation index)
+static List *
+skx_score_leaves_of(Relation index)
 {
 	Oid			table = index->rd_index->indrelid;
 	List	   *leaves = NIL;
@@ -103,6 +104,28 @@ skx_score_leaves(Relation index)
 		list_free(tables);
 		table_close(heap, NoLock);
 	}
+	return leaves;
+}
+
+/* One that was dropped since the query was planned is none. */
+List *
+skx_score_leaves(Relation index, const Oid *others, int nothers)
+{
+	List	   *leaves = skx_score_leaves_of(index);
+	int			i;
+
+	for (i = 0; i < nothers; i++)
+	{
+		Relation	other = try_relation_open(others[i], AccessShareLock);
+
+		CHECK_FOR_INTERRUPTS();
+		if (other == NULL)
+			continue;
+		if (other->rd_rel->relam == index->rd_rel->relam)
+			leaves = list_concat(leaves, skx_score_leaves_of(other));
+		relation_close(other, NoLock);
+	}
 	list_sort(leaves, list_oid_cmp);
+	list_deduplicate_oid(leaves);
 	return leaves;
 }

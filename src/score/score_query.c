@@ -296,7 +296,7 @@ skx_score_settle_scorer(SkxScorer *scorer)
 }
 
 SkxScorer *
-skx_score_open_pinned(Relation index, Snapshot snapshot,
+skx_score_open_pinned(Relation index, const SkxRef *ref, Snapshot snapshot,
 					  const SkxRankOptions *options, TSQuery query,
 					  const SkxScorePins *pins)
 {
@@ -310,7 +310,7 @@ skx_score_open_pinned(Relation index, Snapshot snapshot,
 	skx_score_gather_terms(scorer, negated);
 	skx_score_gather_pairs(scorer, negated);
 	pfree(negated);
-	scorer->stats = skx_score_stats(index, snapshot);
+	scorer->stats = skx_score_stats(index, ref, snapshot);
 	open->epoch = skx_score_stats_epoch();
 	open->words = palloc_extended(sizeof(SkxScoreWord *) *
 								  ((Size) scorer->nterms + 1),
@@ -330,7 +330,8 @@ SkxScorer *
 skx_score_open(Relation index, Snapshot snapshot,
 			   const SkxRankOptions *options, TSQuery query)
 {
-	return skx_score_open_pinned(index, snapshot, options, query, NULL);
+	return skx_score_open_pinned(index, NULL, snapshot, options, query,
+								 NULL);
 }
 
 bool

@@ -7,24 +7,52 @@
 #include "miscadmin.h"
 #include "score/score.h"
 
-SkxRef *
-skx_score_ref(Oid index, TSQuery query, SkxRefMaker maker)
+/* With room for the others, and with the query. */
+static SkxRef *
+skx_score_ref_of(Oid index, uint32 nothers, TSQuery query, SkxRefMaker maker)
 {
+	Size		head = offsetof(SkxRef, others) + sizeof(Oid) * nothers;
 	Size		size = query != NULL ? VARSIZE(query) : HDRSIZETQ;
 	SkxRef	   *ref;
 
 	/* a query can have megabytes, and the planner copies it many times */
 	CHECK_FOR_INTERRUPTS();
-	ref = palloc(offsetof(SkxRef, query) + size);
-	memset(ref, 0, offsetof(SkxRef, query) + HDRSIZETQ);
-	SET_VARSIZE(ref, offsetof(SkxRef, query) + size);
+	ref = palloc(head + size);
+	memset(ref, 0, head + HDRSIZETQ);
+	SET_VARSIZE(ref, head + size);
 	ref->index = index;
 	ref->maker = maker;
+	ref->nothers = nothers;
 	if (query != NULL)
-		memcpy(ref->query, query, size);
+		memcpy(SkxRefQuery(ref), query, size);
 	else
-		SET_VARSIZE(ref->query, size);
+		SET_VARSIZE(SkxRefQuery(ref), size);
 	return ref;
+}
+
+SkxRef *
+skx_score_ref(Oid index, const List *others, TSQuery query, SkxRefMaker maker)
+{
+	SkxRef	   *ref = skx_score_ref_of(index, list_length(others), query,
+									   maker);
+	int			i = 0;
+	ListCell   *lc;
+
+	foreach(lc, others)
+	{
+		ref->others[i++] = lfirst_oid(lc);
+	}
+	return ref;
+}
+
+SkxRef *
+skx_score_bound(const SkxRef *ref, TSQuery query)
+{
+	SkxRef	   *bound = skx_score_ref_of(ref->index, ref->nothers, query,
+										 ref->maker);
+
+	memcpy(bound->others, ref->others, sizeof(Oid) * ref->nothers);
+	return bound;
 }
 
 bool

@@ -344,7 +344,7 @@ skx_score_pin_leaves(SkxStats *stats, Relation index)
 		skx_score_leaf_pin(stats, stats->leaves, index);
 		return;
 	}
-	oids = skx_score_leaves(index);
+	oids = skx_score_leaves(index, stats->others, stats->nothers);
 	stats->leaves = palloc0(sizeof(SkxScoreLeaf) * list_length(oids));
 	foreach(lc, oids)
 	{
@@ -454,8 +454,19 @@ skx_score_take_carried(Relation index, const SkxScoreContent *content)
 	return stats;
 }
 
+/* The same indexes, in the order that references have them in. */
+static bool
+skx_score_has_others(const SkxStats *stats, const SkxRef *ref)
+{
+	int			n = ref != NULL ? ref->nothers : 0;
+
+	return stats->nothers == n &&
+		(n == 0 || memcmp(stats->others, ref->others, sizeof(Oid) * n) == 0);
+}
+
 static SkxStats *
-skx_score_read(Relation index, const SkxScoreContent *content)
+skx_score_read(Relation index, const SkxRef *ref,
+			   const SkxScoreContent *content)
 {
 	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext,
 												  "skipidx statistics",
@@ -465,7 +476,13 @@ skx_score_read(Relation index, const SkxScoreContent *content)
 
 	stats->context = context;
 	stats->index = RelationGetRelid(index);
-	stats->plain = skx_score_is_plain(index);
+	if (ref != NULL && ref->nothers > 0)
+	{
+		stats->nothers = ref->nothers;
+		stats->others = palloc(sizeof(Oid) * ref->nothers);
+		memcpy(stats->others, ref->others, sizeof(Oid) * ref->nothers);
+	}
+	stats->plain = stats->nothers == 0 && skx_score_is_plain(index);
 	if (stats->plain)
 		stats->locator = SKX_REL_LOCATOR(index);
 	if (content != NULL)
@@ -477,19 +494,20 @@ skx_score_read(Relation index, const SkxScoreContent *content)
 }
 
 SkxStats *
-skx_score_stats(Relation index, Snapshot snapshot)
+skx_score_stats(Relation index, const SkxRef *ref, Snapshot snapshot)
 {
 	SkxScoreContent content;
 	SkxStats   *stats;
 	dlist_iter	iter;
 
 	if (snapshot == NULL || snapshot->snapshot_type != SNAPSHOT_MVCC)
-		return skx_score_read(index, NULL);
+		return skx_score_read(index, ref, NULL);
 	skx_score_content(snapshot, &content);
 	dlist_foreach(iter, &skx_score_pins)
 	{
 		stats = dlist_container(SkxStats, node, iter.cur);
 		if (stats->index == RelationGetRelid(index) &&
+			skx_score_has_others(stats, ref) &&
 			(!stats->plain ||
 			 SKX_LOCATOR_EQUALS(stats->locator, SKX_REL_LOCATOR(index))) &&
 			skx_score_same_content(&stats->content, &content))
@@ -504,9 +522,10 @@ skx_score_stats(Relation index, Snapshot snapshot)
 			return stats;
 		}
 	}
-	stats = skx_score_take_carried(index, &content);
+	stats = ref != NULL && ref->nothers > 0 ? NULL :
+		skx_score_take_carried(index, &content);
 	if (stats == NULL)
-		stats = skx_score_read(index, &content);
+		stats = skx_score_read(index, ref, &content);
 	skx_score_pin(stats);
 	return stats;
 }
