@@ -90,7 +90,7 @@ SELECT first_row($$ORDER BY v <@> 'half' LIMIT 1$$) < first_row($$ORDER BY v <@>
 SELECT index_node($$SELECT FROM costs WHERE v @@ 'third' ORDER BY v <@> 'third' LIMIT 5$$) ->> 'Plan Rows' =
 	estimate('third')::text AS rows;
 
--- What comes of it: the few best from the index, all of them by sorting.
+-- What comes of it: the best from the index, few or all, whose distances it knows.
 CREATE FUNCTION way(query text) RETURNS text LANGUAGE sql AS
 $$ SELECT CASE WHEN index_node(query) ->> 'Order By' IS NULL THEN 'sorted' ELSE 'by the index' END $$;
 SELECT condition, word, k, way(format('SELECT id FROM costs %s ORDER BY v <@> %L LIMIT %s', condition, word, coalesce(k, 'ALL')))

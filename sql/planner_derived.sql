@@ -239,6 +239,7 @@ DECLARE
 	line text;
 BEGIN
 	SET LOCAL enable_seqscan = off;
+	SET LOCAL enable_sort = off;
 	FOR line IN EXECUTE $q$EXPLAIN (VERBOSE, COSTS OFF) SELECT id FROM derived WHERE tsv @@ 'common' AND $q$ || cond || ' ORDER BY n DESC, id DESC LIMIT 20' LOOP
 		n := coalesce(n, substring(line FROM 'Rows Asked: (\d+)')::int);
 	END LOOP;

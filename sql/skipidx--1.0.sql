@@ -1113,7 +1113,7 @@ LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 CREATE FUNCTION skipidx_distance(pg_catalog.tsvector, pg_catalog.tsquery)
 RETURNS pg_catalog.float4
 AS 'MODULE_PATHNAME'
-LANGUAGE C STABLE STRICT PARALLEL RESTRICTED COST 50
+LANGUAGE C STABLE STRICT PARALLEL RESTRICTED COST 100
 SUPPORT skipidx_distance_support;
 
 COMMENT ON FUNCTION skipidx_distance(pg_catalog.tsvector, pg_catalog.tsquery) IS
@@ -1122,7 +1122,7 @@ COMMENT ON FUNCTION skipidx_distance(pg_catalog.tsvector, pg_catalog.tsquery) IS
 CREATE FUNCTION skipidx_distance(pg_catalog.tsvector, skipidx_ref)
 RETURNS pg_catalog.float4
 AS 'MODULE_PATHNAME', 'skipidx_distance_bound'
-LANGUAGE C STABLE STRICT PARALLEL RESTRICTED COST 50
+LANGUAGE C STABLE STRICT PARALLEL RESTRICTED COST 100
 SUPPORT skipidx_distance_support;
 
 COMMENT ON FUNCTION skipidx_distance(pg_catalog.tsvector, skipidx_ref) IS

@@ -177,7 +177,8 @@ skx_planner_facet_column(const IndexOptInfo *index, const Var *column,
 
 /*
  * Lists are gone through, or keys looked up, or rows fetched, where they are
- * few.  column: of the index, from 0.
+ * few; charged for what rows in memory would cost less.  column: of the index,
+ * from 0.
  */
 static Cost
 skx_planner_cost_facets(PlannerInfo *root, RelOptInfo *rel, IndexPath *path,
@@ -190,11 +191,16 @@ skx_planner_cost_facets(PlannerInfo *root, RelOptInfo *rel, IndexPath *path,
 	Cost		keys = Min(rows, npages) * seq_page_cost + cpu_operator_cost *
 		(rows * SKX_FACETS_PER_KEY + Min(rows, values) * SKX_FACETS_PER_LIST);
 	Cost		values_cost = Max(path->path.total_cost - path->indextotalcost, 0);
+	SkxReading	counted = {0, 0};
+	SkxReading	fetched = {path->path.total_cost, 0};
 
+	fetched.reading = skx_planner_reading(rel, values_cost,
+										  path->indexselectivity);
 	values_cost = Min(values_cost, lists);
 	if (skx_planner_has_keys(path->indexinfo, column))
 		values_cost = Min(values_cost, keys);
-	return skx_planner_cost_count(root, rel, path) + values_cost;
+	counted.cost = skx_planner_cost_count(root, rel, path) + values_cost;
+	return counted.cost + skx_planner_unsaved(rel, &counted, &fetched);
 }
 
 /* What the tables of a grouping are counted by. */

@@ -407,9 +407,13 @@ typedef struct SkxCharged
 	Cost		others;
 } SkxCharged;
 
+/*
+ * Charges all of them.  The scan that a bitmap of several conditions begins with
+ * may be better than that now, and was dropped: it is added to `apart`.
+ */
 static void
 skx_planner_charge_all(PlannerInfo *root, RelOptInfo *rel, List *filters,
-					   List *paths, SkxCharged *least)
+					   List *paths, SkxCharged *least, List **apart)
 {
 	ListCell   *lc;
 
@@ -417,12 +421,21 @@ skx_planner_charge_all(PlannerInfo *root, RelOptInfo *rel, List *filters,
 	{
 		Path	   *path = lfirst(lc);
 		Cost		charge = skx_planner_charge(root, rel, filters, path);
+		IndexPath  *fewest = skx_planner_fewest(path);
 
-		if (charge > 0)
+		if (charge > 0 || fewest != NULL)
 			least->charged = Min(least->charged, path->total_cost);
 		else if (path->param_info == NULL)
 			least->others = Min(least->others, path->total_cost);
-		path->total_cost += charge;
+		path->total_cost += charge +
+			skx_planner_bitmap_cost(root, rel, path, charge, fewest == NULL ?
+									0 : skx_planner_charge(root, rel, filters,
+														   &fewest->path));
+		if (apart == NULL || fewest == NULL ||
+			list_member_ptr(paths, fewest))
+			continue;
+		fewest->path.rows = path->rows;
+		*apart = list_append_unique_ptr(*apart, fewest);
 	}
 }
 
@@ -432,14 +445,16 @@ skx_planner_charge_filters(PlannerInfo *root, RelOptInfo *rel)
 	List	   *filters = skx_planner_filters(root, rel,
 											  rel->baserestrictinfo);
 	SkxCharged	least = {INFINITY, INFINITY};
+	List	   *apart = NIL;
 	List	   *paths;
 	List	   *partial;
 
 	if (filters == NIL)
 		return false;
 	skx_planner_take_paths(rel, &paths, &partial);
-	skx_planner_charge_all(root, rel, filters, paths, &least);
-	skx_planner_charge_all(root, rel, filters, partial, &least);
-	skx_planner_offer_paths(rel, paths, partial);
+	skx_planner_charge_all(root, rel, filters, paths, &least, &apart);
+	skx_planner_charge_all(root, rel, filters, apart, &least, NULL);
+	skx_planner_charge_all(root, rel, filters, partial, &least, NULL);
+	skx_planner_offer_paths(rel, list_concat(paths, apart), partial);
 	return least.charged < least.others;
 }

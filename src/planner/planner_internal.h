@@ -230,13 +230,44 @@ extern Cost skx_planner_filter_cost(PlannerInfo *root, RelOptInfo *rel,
 									Path *path);
 extern bool skx_planner_charge_filters(PlannerInfo *root, RelOptInfo *rel);
 
+/* What a path costs, and how much of that for reading the table. */
+typedef struct SkxReading
+{
+	Cost		cost;
+	Cost		reading;
+} SkxReading;
+
+/*
+ * planner_reading.c
+ *
+ * reading: what a scan that fetches such a share of the rows pays for reading,
+ * of what it pays for fetching.  unsaved: what a path is charged that reads less
+ * than another one, where that costs less if the table is in memory.
+ * bitmap_cost: what a bitmap scan costs beyond what the server charges; tested:
+ * for testing rows, and of what fewest tells.  fewest: of a scan by a bitmap that
+ * several have to agree on, the one that finds the fewest rows and can do without
+ * a bitmap; NULL: there is none.
+ */
+extern Cost skx_planner_reading(const RelOptInfo *rel, Cost fetching,
+								Selectivity share);
+extern Cost skx_planner_unsaved(const RelOptInfo *rel, const SkxReading *path,
+								const SkxReading *other);
+extern Cost skx_planner_bitmap_cost(PlannerInfo *root, RelOptInfo *rel,
+									Path *path, Cost tested,
+									Cost tested_fewest);
+extern IndexPath *skx_planner_fewest(const Path *path);
+
 /*
  * planner_unknown.c
  *
  * charge_unknown: charges scans in no order of a table that is ranked, and has a
- * limit, for the rows that a query which is not known may find.
+ * limit, for the rows that a query which is not known may find; and for what
+ * they save of reading rows that are in memory.
+ * is_alone: is it the only table of the query, or a partition of that?
  */
 extern void skx_planner_charge_unknown(PlannerInfo *root, RelOptInfo *rel);
+extern bool skx_planner_is_alone(const PlannerInfo *root,
+								 const RelOptInfo *rel);
 
 /*
  * planner_order.c

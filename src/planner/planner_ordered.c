@@ -228,6 +228,29 @@ skx_planner_cost_scattered(const RelOptInfo *rel, const IndexPath *index,
 }
 
 /*
+ * What a scan for the first rows is charged where it costs less to fetch all
+ * rows from memory, and to sort them; `reading`: all of them, in the order.
+ */
+static Cost
+skx_planner_cost_unsorted(PlannerInfo *root, const RelOptInfo *rel,
+						  const IndexPath *index, const Path *path,
+						  double first, double matches, Cost reading)
+{
+	double		share = first / matches;
+	SkxReading	ordered = {path->startup_cost, reading * share};
+	SkxReading	sorted = {index->path.total_cost, 0};
+
+	if (root->limit_tuples <= 0 || !skx_planner_is_alone(root, rel))
+		return 0;
+	ordered.cost += share * (path->total_cost - path->startup_cost);
+	sorted.cost += 2 * cpu_operator_cost * matches * log2(Max(first, 2));
+	sorted.reading = skx_planner_reading(rel, index->path.total_cost -
+										 index->indextotalcost,
+										 index->indexselectivity);
+	return skx_planner_unsaved(rel, &ordered, &sorted);
+}
+
+/*
  * A search looks at the documents of stretches that may have the first rows, a
  * few next to each other, where the column follows the order of the table.  There
  * is one for the first rows; for all, as many as it takes to come there by
@@ -248,6 +271,9 @@ skx_planner_cost_ordered(PlannerInfo *root, const RelOptInfo *rel,
 	double		far = Min(SKX_ORDERED_MARGIN * first, matches);
 	double		searches = 1 + log(Max(Min(matches, most) / Max(first, 1), 1)) /
 		log(SKX_ORDERED_GROWTH) + matches / most;
+	Cost		reading = skx_planner_cost_rows(root, rel, index, matches, part,
+											correlation, descending);
+	Cost		unsorted;
 	Cost		each;
 
 	each = (index->indextotalcost - index->path.startup_cost) / matches +
@@ -259,13 +285,15 @@ skx_planner_cost_ordered(PlannerInfo *root, const RelOptInfo *rel,
 												   pages, each);
 	path->total_cost = path->startup_cost +
 		(follows * matches + (1 - follows) * matches * (searches - 1)) * each +
-		skx_planner_cost_rows(root, rel, index, matches, part, correlation,
-							  descending) +
-		matches * (cpu_tuple_cost + cpu_index_tuple_cost +
+		reading + matches * (cpu_tuple_cost + cpu_index_tuple_cost +
 				   rel->baserestrictcost.per_tuple) +
 		path->rows * path->pathtarget->cost.per_tuple +
 		skx_planner_filter_cost(root, unconstify(RelOptInfo *, rel),
 								(Path *) unconstify(IndexPath *, index));
+	unsorted = skx_planner_cost_unsorted(root, rel, index, path, first,
+										 matches, reading);
+	path->startup_cost += unsorted;
+	path->total_cost += unsorted;
 	return (follows * near + (1 - follows) * far) / matches;
 }
 

@@ -14,11 +14,15 @@
  */
 #include "postgres.h"
 
+#include <math.h>
+
 #include "catalog/pg_type_d.h"
 #include "cost/cost.h"
 #include "nodes/nodeFuncs.h"
+#include "optimizer/cost.h"
 #include "optimizer/optimizer.h"
 #include "planner/planner_internal.h"
+#include "utils/spccache.h"
 
 /*
  * What frequent words find.  Of a million passages any of two to four words,
@@ -226,30 +230,121 @@ skx_planner_charge_rows(PlannerInfo *root, List *paths, double rows,
 	}
 }
 
-/* Is it the only table of the query, or a partition of that? */
-static bool
+bool
 skx_planner_is_alone(const PlannerInfo *root, const RelOptInfo *rel)
 {
 	return bms_equal(root->all_baserels, rel->reloptkind == RELOPT_BASEREL ?
 					 rel->relids : rel->top_parent_relids);
 }
 
+/* ---- rows in memory ---- */
+
+/* What a search costs up to the limit, if there is one. */
+static SkxReading
+skx_planner_search_reading(const PlannerInfo *root, const RelOptInfo *rel,
+						   const IndexPath *index)
+{
+	const Path *path = &index->path;
+	double		share = root->limit_tuples <= 0 ? 1 :
+		Min(root->limit_tuples / Max(path->rows, 1), 1);
+	SkxReading	search;
+
+	search.cost = path->startup_cost +
+		share * (path->total_cost - path->startup_cost);
+	search.reading = share *
+		skx_planner_reading(rel, path->total_cost - index->indextotalcost,
+							index->indexselectivity);
+	return search;
+}
+
+/* What a scan in no order pays for reading the table. */
+static Cost
+skx_planner_unordered_reading(const RelOptInfo *rel, Path *path)
+{
+	Selectivity share;
+	Cost		finding;
+	double		page;
+
+	if (path->pathtype == T_SeqScan)
+	{
+		get_tablespace_page_costs(rel->reltablespace, NULL, &page);
+		return page * rel->pages;
+	}
+	if (IsA(path, IndexPath))
+	{
+		finding = ((IndexPath *) path)->indextotalcost;
+		share = ((IndexPath *) path)->indexselectivity;
+	}
+	else
+		cost_bitmap_tree_node(((BitmapHeapPath *) path)->bitmapqual, &finding,
+							  &share);
+	return skx_planner_reading(rel, path->total_cost - finding, share);
+}
+
+/*
+ * What fetches and sorts all rows reads the table in its order, and so seems to
+ * cost less than a search for many rows or all, which knows their distances.  It
+ * does not if they are in memory.
+ */
+static void
+skx_planner_charge_sorted(PlannerInfo *root, const RelOptInfo *rel,
+						  List *paths)
+{
+	SkxReading	search = {0, 0};
+	const IndexPath *found = NULL;
+	QualCost	distance;
+	ListCell   *lc;
+
+	foreach(lc, paths)
+	{
+		const IndexPath *path = lfirst(lc);
+		SkxReading	one;
+
+		if (!IsA(path, IndexPath) || path->indexorderbys == NIL ||
+			path->path.param_info != NULL)
+			continue;
+		one = skx_planner_search_reading(root, rel, path);
+		if (found != NULL && one.cost >= search.cost)
+			continue;
+		found = path;
+		search = one;
+	}
+	if (found == NULL)
+		return;
+	cost_qual_eval_node(&distance, linitial(found->indexorderbys), root);
+	foreach(lc, paths)
+	{
+		Path	   *path = lfirst(lc);
+		SkxReading	sorted;
+
+		if (!skx_planner_is_unordered(path) && path->pathtype != T_SeqScan)
+			continue;
+		sorted.reading = skx_planner_unordered_reading(rel, path);
+		sorted.cost = path->total_cost + path->rows *
+			(distance.per_tuple + 2 * cpu_operator_cost *
+			 log2(Max(root->limit_tuples <= 0 ? path->rows :
+					  Min(root->limit_tuples, path->rows), 2)));
+		path->total_cost += skx_planner_unsaved(rel, &sorted, &search);
+	}
+}
+
 void
 skx_planner_charge_unknown(PlannerInfo *root, RelOptInfo *rel)
 {
+	bool		all = root->tuple_fraction <= 0;
 	List	   *paths;
 	List	   *partial;
 	double		rows;
 	double		missed;
 
-	/* all rows are to be sorted, or joined first */
-	if (root->tuple_fraction <= 0 || !skx_planner_is_alone(root, rel))
+	if (!skx_planner_is_alone(root, rel))
 		return;
-	rows = skx_planner_more_rows(root, rel);
-	missed = rows > 0 ? 0 : skx_planner_missed(root, rel);
-	if (rows <= 0 && missed <= 0)
-		return;
+	/* all rows are to be sorted */
+	rows = all ? 0 : skx_planner_more_rows(root, rel);
+	missed = all || rows > 0 ? 0 : skx_planner_missed(root, rel);
 	skx_planner_take_paths(rel, &paths, &partial);
+	if (all || root->limit_tuples > 0)
+		skx_planner_charge_sorted(root, rel, paths);
 	skx_planner_charge_rows(root, paths, rows, missed);
 	skx_planner_charge_rows(root, partial, rows, missed);
 	skx_planner_offer_paths(rel, paths, partial);
