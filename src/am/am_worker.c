@@ -62,6 +62,8 @@ typedef struct SkxAmWorker
 	uint32		busy;			/* SKX_OPERATION_* of which the last step
 								 * found another process in the middle; or 0 */
 	bool		shrinks;		/* asked to give back the end of the file */
+	bool		clear;			/* for that: no other process was in the way
+								 * once, so that it pays to move segments */
 	SkxMaintPatience patience;	/* that is left for it */
 	int			asides;			/* ditto: segments that may be put aside */
 } SkxAmWorker;
@@ -130,7 +132,12 @@ skx_am_worker_open(SkxAmWorker *w)
 
 	w->barred = !ConditionalLockRelationOid(oid, RowExclusiveLock);
 	if (w->barred)
+	{
+		ereport(DEBUG1,
+				(errmsg_internal("another process has index %u for itself",
+								 oid)));
 		return NULL;
+	}
 	index = try_relation_open(oid, NoLock);
 	if (index == NULL)
 	{
@@ -149,7 +156,12 @@ static bool
 skx_am_worker_flush(SkxAmWorker *w, const SkxMaintOptions *options)
 {
 	if (skx_maint_pending_bytes(w->index) <= options->pending_limit)
+	{
+		ereport(DEBUG1,
+				(errmsg_internal("nothing to flush in index \"%s\": its list is not too long",
+								 RelationGetRelationName(w->index))));
 		return false;
+	}
 	if (skx_maint_flush_all(w->index, options, SKX_WAIT_PAGE) > 0)
 		return true;
 	if (skx_maint_pending_bytes(w->index) > options->pending_limit)
@@ -176,6 +188,7 @@ skx_am_worker_asked(SkxAmWorker *w)
 	if (!skx_worker_shrinks())
 		return;
 	w->shrinks = true;
+	w->clear = false;
 	skx_maint_patience(&w->patience, SKX_WORKER_PATIENCE);
 	w->patience.called = skx_worker_called;
 	w->patience.merges = true;
@@ -196,6 +209,26 @@ skx_am_worker_aside(SkxAmWorker *w, const SkxMaintOptions *options)
 }
 
 /*
+ * Waits, before any segment moves, until no other process is in the way; true:
+ * it is to merge again, also since it was called for that.  A list of a few
+ * rows, which VACUUM leaves, may lie at the end: it becomes a segment, too.
+ */
+static bool
+skx_am_worker_clear(SkxAmWorker *w, const SkxMaintOptions *options)
+{
+	w->clear = skx_maint_clear_wait(w->index, &w->patience);
+	if (w->clear && skx_maint_pending_bytes(w->index) > 0)
+		(void) skx_maint_flush_all(w->index, options, SKX_WAIT_PAGE);
+	if (w->clear || (w->patience.others > 0 && w->patience.vacuum > 0))
+		return true;
+	ereport(DEBUG1,
+			(errmsg_internal("index \"%s\" stays as long as it is: other processes use it all the time",
+							 RelationGetRelationName(w->index))));
+	w->shrinks = false;
+	return false;
+}
+
+/*
  * The end of the file, once nothing is to be merged.  As long as it has to
  * wait, others may work in its place; true: it is to merge again before that,
  * or since a shorter file may leave another segment to move.
@@ -211,6 +244,8 @@ skx_am_worker_shrink(SkxAmWorker *w, const SkxMaintOptions *options)
 	/* what was put aside makes the file longer until it has come back */
 	if (!skx_worker_pause() && w->asides == SKX_MOVES_ASIDE_MOST)
 		skx_maint_patience(&w->patience, 0);
+	if (!w->clear)
+		return skx_am_worker_clear(w, options);
 	nblocks = RelationGetNumberOfBlocks(w->index);
 	step = skx_maint_shrink(w->index, &w->patience);
 	w->shrinks = w->patience.others > 0 && w->patience.vacuum > 0 &&
@@ -253,7 +288,8 @@ skx_am_worker_step(SkxAmWorker *w)
 		}
 		if (w->task.duty == SKX_WORKER_MERGE)
 			skx_am_worker_asked(w);
-		options.moves = w->shrinks ? SKX_MOVES_ALL : SKX_MOVES_NONE;
+		options.moves = w->shrinks && w->clear ? SKX_MOVES_ALL :
+			SKX_MOVES_NONE;
 		if (merge)
 		{
 			pgstat_report_activity(STATE_RUNNING, "skipidx: merge");

@@ -167,6 +167,13 @@ extern SkxMaintStep skx_maint_shrink(Relation index,
 extern bool skx_maint_shrink_wanted(Relation index);
 
 /*
+ * Does no process but VACUUM use the index?  Then its file is likely to become
+ * shorter, if what is in the way moves.  wait: until it is so, or patience ends.
+ */
+extern bool skx_maint_clear(Relation index);
+extern bool skx_maint_clear_wait(Relation index, SkxMaintPatience *patience);
+
+/*
  * Is a merge worth it (`most` 0)?  due looks at sizes alone; a caller that does
  * not wait must have a snapshot.  wanted looks at deletes, too.
  */

@@ -194,6 +194,23 @@ skx_maint_shrink_nap(Relation index, SkxMaintPatience *patience, int ms)
 	return true;
 }
 
+bool
+skx_maint_clear(Relation index)
+{
+	return !skx_compat_others_hold(index, false, skx_maint_shrink_but_none);
+}
+
+bool
+skx_maint_clear_wait(Relation index, SkxMaintPatience *patience)
+{
+	while (!skx_maint_clear(index))
+	{
+		if (!skx_maint_shrink_nap(index, patience, SKX_SHRINK_NAP))
+			return false;
+	}
+	return true;
+}
+
 /* All that is free may be overwritten, if no other process is in the way. */
 static bool
 skx_maint_shrink_release(Relation index)
@@ -226,6 +243,12 @@ skx_maint_shrink_not_yet(Relation index, SkxMaintPatience *patience)
 
 	if (skx_maint_loose(index, view))
 		skx_manifest_awaited(index, view, &awaited);
+	if (awaited.npages < worth)
+		ereport(DEBUG1,
+				(errmsg_internal("index \"%s\" has %u pages, " UINT64_FORMAT " of them free: too few at its end, and no segment moves",
+								 RelationGetRelationName(index),
+								 view->meta.nblocks,
+								 skx_manifest_free(view))));
 	pfree(view);
 	if (awaited.npages < worth)
 		return SKX_STEP_NONE;

@@ -465,6 +465,11 @@ skx_maint_cleanup_moves(Relation index, SkxMaintOptions *options,
 
 	pfree(view);
 	patience->merges = true;
+	if (!skx_maint_clear_wait(index, patience))
+		return;
+	/* a list of a few rows, which was left, may lie at the end */
+	if (skx_maint_pending_bytes(index) > 0)
+		(void) skx_maint_flush_all(index, options, SKX_WAIT_PAGE);
 	while (steps-- > 0)
 	{
 		CHECK_FOR_INTERRUPTS();
@@ -510,7 +515,8 @@ skx_maint_cleanup_shrink(Relation index, void *arg)
 		skx_maint_cleanup_moves(index, options, &patience);
 		return;
 	}
-	options->moves = SKX_MOVES_LAST;
+	options->moves = skx_maint_clear(index) ? SKX_MOVES_LAST :
+		SKX_MOVES_NONE;
 	skx_maint_merge(index, options, 0, SKX_WAIT_PAGE);
 	if (!IsInParallelMode())
 		(void) skx_maint_shrink(index, &patience);
