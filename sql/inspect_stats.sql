@@ -51,6 +51,7 @@ SELECT kind, ndocs, deleted, null_docs, total_length, bytes > 0 AS bytes FROM sk
 SELECT parts = file_pages AS all FROM parts_and_file;
 -- What a flush gives up waits for the transactions of that moment.
 BEGIN;
+SET LOCAL skipidx.reuse_early = off;
 INSERT INTO docs VALUES (1200, 'mine:1');
 SELECT skipidx_flush('docs_body');
 SELECT kind, sum(pages) > 0 AS pages, bool_and(waiting_for > pg_current_xact_id()) AS waits, max(segment) AS last

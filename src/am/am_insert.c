@@ -133,7 +133,7 @@ skx_am_insert_grown(Relation index, const SkxInsert *insert)
 	limit = f.options.pending_limit;
 	f.budget = insert->nrows > SKX_INSERT_MANY ? limit :
 		Min(limit, SKX_INSERT_FLUSH);
-	nbytes = skx_pending_bytes(index, skx_manifest_view_brief(index));
+	nbytes = skx_pending_bytes(index, skx_manifest_view(index));
 	if (nbytes > limit &&
 		(!skx_worker_ask(index, SKX_WORKER_FLUSH) ||
 		 nbytes / SKX_INSERT_SHARE > limit))

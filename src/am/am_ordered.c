@@ -66,7 +66,7 @@ skx_am_ordered_request(IndexScanDesc scan)
 	SkxOrderedRequest *request = &so->request;
 
 	request->index = scan->indexRelation;
-	request->view = skx_manifest_view(scan->indexRelation);
+	request->view = skx_manifest_view_bound(scan->indexRelation);
 	request->filter = so->query;
 	skx_am_ordered_range(so, request);
 	request->key = skx_ordered_column(scan->indexRelation, so->order.column);

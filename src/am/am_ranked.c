@@ -195,7 +195,7 @@ skx_am_ranked_search(IndexScanDesc scan)
 		request.view = skx_topk_share_view(so->share, scan->indexRelation,
 										   request.view);
 	else if (request.view == NULL)
-		request.view = skx_manifest_view(scan->indexRelation);
+		request.view = skx_manifest_view_bound(scan->indexRelation);
 	request.filter = so->query;
 	request.scorer = scorer;
 	request.wanted = so->wanted;

@@ -194,7 +194,7 @@ skx_am_scan_start(IndexScanDesc scan)
 	so->tids = palloc(sizeof(ItemPointerData) * SKX_QUERY_DOCS);
 	if (skx_am_parallel_start(scan))
 		return;
-	so->view = skx_manifest_view(scan->indexRelation);
+	so->view = skx_manifest_view_bound(scan->indexRelation);
 	so->source = skx_source_open(scan->indexRelation, so->view);
 }
 

@@ -25,7 +25,7 @@ skx_am_scan_scroll(IndexScanDesc scan, SkxScrollRequest *request)
 		request->index = scan->indexRelation;
 		request->heap = scan->heapRelation;
 		request->snapshot = scan->xs_snapshot;
-		request->view = skx_manifest_view(scan->indexRelation);
+		request->view = skx_manifest_view_bound(scan->indexRelation);
 		request->query = so->query;
 		rows = skx_scroll_rows(request);
 	}

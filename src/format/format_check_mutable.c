@@ -226,8 +226,12 @@ skx_format_check_extents(const SkxRootCheck *c)
 		memcpy(&extent, c->extents + i * sizeof(extent), sizeof(extent));
 		if (!skx_format_extent_ok(extent.block, extent.npages,
 								  c->meta->nblocks) ||
-			extent.reserved != 0)
+			extent.by_views > 1)
 			return "the root names an impossible extent";
+		if (extent.by_views &&
+			SKX_LIFE_BORN(extent.safexid, c->meta->generation) >=
+			SKX_LIFE_FREED(extent.safexid, c->meta->generation))
+			return "the root has an extent that was free before it was used";
 		if (extent.block < least)
 			return "the extents of the root are not in order";
 		least = (uint64) extent.block + extent.npages;

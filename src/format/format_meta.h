@@ -118,11 +118,21 @@ typedef struct SkxDiskExtent
 	BlockNumber block;
 	uint32		npages;
 	uint64		safexid;		/* free: reusable when no snapshot needs it;
-								 * 0: now */
+								 * 0: now; by views: SKX_LIFE of generations */
 	uint32		operation;		/* reserved for the operation with this output
 								 * segment; 0: free */
-	uint32		reserved;
+	uint32		by_views;		/* 1: reusable when no view needs it */
 } SkxDiskExtent;
+
+/*
+ * No view that was taken before the generation `born`, or is of `freed` or a
+ * later one, has the pages.  Both are less than 2^32 flips ago.
+ */
+#define SKX_LIFE(born, freed) \
+	(((uint64) (uint32) (freed)) << 32 | (uint32) (born))
+#define SKX_LIFE_BORN(life, now) \
+	((now) - (uint32) ((uint32) (now) - (uint32) (life)))
+#define SKX_LIFE_FREED(life, now)	SKX_LIFE_BORN((life) >> 32, now)
 
 StaticAssertDecl(sizeof(SkxDiskExtent) == 24, "extent size");
 

@@ -175,7 +175,7 @@ static void
 skx_inspect_own_free(SkxOwners *o)
 {
 	const SkxView *view = o->check->view;
-	Relation	heap = skx_compat_heap(o->check->index);
+	bool	   *waits = skx_manifest_waits(o->check->index, view);
 	SkxOwned   *owned;
 	int			i;
 
@@ -187,7 +187,7 @@ skx_inspect_own_free(SkxOwners *o)
 								e->operation == 0 ? "a free extent" :
 								"an extent reserved by an operation");
 		owned->loose = true;
-		owned->unused = !skx_inspect_waits(heap, e);
+		owned->unused = !waits[i];
 	}
 	for (i = 0; i < view->meta.npool; i++)
 	{
@@ -196,7 +196,7 @@ skx_inspect_own_free(SkxOwners *o)
 								"an extent of the pool");
 		owned->loose = owned->unused = true;
 	}
-	RelationClose(heap);
+	pfree(waits);
 }
 
 static int

@@ -132,12 +132,6 @@ extern void skx_inspect_page_copy(SkxCheck *check, BlockNumber block,
 								  char *data);
 
 /*
- * inspect_stats.c : may a snapshot still need what was in these pages of the
- * index of that table?
- */
-extern bool skx_inspect_waits(Relation heap, const SkxDiskExtent *extent);
-
-/*
  * What every page must be, whatever owns it: zero, or a whole page of this
  * index.  strange says what is wrong, NULL if nothing; whole reads the page
  * first.

@@ -92,13 +92,6 @@ skx_inspect_sum(Relation rel, const SkxView *view, SkxSegmentTotals *sum)
 	skx_source_close(source);
 }
 
-bool
-skx_inspect_waits(Relation heap, const SkxDiskExtent *extent)
-{
-	return extent->operation == 0 && extent->safexid != 0 &&
-		!skx_compat_removable(heap, extent->safexid);
-}
-
 /* Pages that hold nothing, or nothing that a new view could see. */
 typedef struct SkxFreeTotals
 {
@@ -112,7 +105,7 @@ typedef struct SkxFreeTotals
 static void
 skx_inspect_sum_free(Relation rel, const SkxView *view, SkxFreeTotals *sum)
 {
-	Relation	heap = skx_compat_heap(rel);
+	bool	   *waits = skx_manifest_waits(rel, view);
 	int			i;
 
 	memset(sum, 0, sizeof(*sum));
@@ -126,7 +119,7 @@ skx_inspect_sum_free(Relation rel, const SkxView *view, SkxFreeTotals *sum)
 			continue;
 		}
 		sum->nextents++;
-		if (skx_inspect_waits(heap, extent))
+		if (waits[i])
 			sum->nwaiting += extent->npages;
 		else
 			sum->nfree += extent->npages;
@@ -134,7 +127,7 @@ skx_inspect_sum_free(Relation rel, const SkxView *view, SkxFreeTotals *sum)
 	sum->nextents += view->meta.npool;
 	for (i = 0; i < view->meta.npool; i++)
 		sum->npool += view->meta.pool[i].npages;
-	RelationClose(heap);
+	pfree(waits);
 }
 
 /*
@@ -311,11 +304,20 @@ skx_inspect_compare_xids(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
+/* Which transaction id; 0: for views that are open. */
+static void
+skx_inspect_waits_for(SkxDiskExtent *waiting, const SkxDiskExtent *extent)
+{
+	*waiting = *extent;
+	if (extent->by_views)
+		waiting->safexid = 0;
+}
+
 /* A row for each transaction id that pages wait for. */
 static void
 skx_inspect_waiting(ReturnSetInfo *rsinfo, Relation rel, const SkxView *view)
 {
-	Relation	heap = skx_compat_heap(rel);
+	bool	   *waits = skx_manifest_waits(rel, view);
 	SkxDiskExtent *waiting = palloc_extended((view->nextents + 1) *
 											 sizeof(SkxDiskExtent),
 											 MCXT_ALLOC_HUGE);
@@ -325,10 +327,10 @@ skx_inspect_waiting(ReturnSetInfo *rsinfo, Relation rel, const SkxView *view)
 
 	for (i = 0; i < view->nextents; i++)
 	{
-		if (skx_inspect_waits(heap, &view->extents[i]))
-			waiting[n++] = view->extents[i];
+		if (waits[i])
+			skx_inspect_waits_for(&waiting[n++], &view->extents[i]);
 	}
-	RelationClose(heap);
+	pfree(waits);
 	qsort(waiting, n, sizeof(SkxDiskExtent), skx_inspect_compare_xids);
 	for (i = 0; i < n; i++)
 	{

@@ -238,7 +238,7 @@ skx_maint_flush_publish(SkxFlush *f, SkxOperation *op,
 {
 	SkxPublish	change = {0};
 	SkxDiskStripeRef *stripes;
-	SkxDiskExtent *freed;
+	SkxFreed   *freed;
 	uint32		late;
 
 	Assert(skx_manifest_locked(f->index, ExclusiveLock));

@@ -346,25 +346,32 @@ skx_maint_merge_choose(SkxMaintMerge *m, Relation index,
 }
 
 /* All pages of the inputs. */
-static SkxDiskExtent *
+static SkxFreed *
 skx_maint_merge_freed(const SkxSource *source, int *nfreed)
 {
-	SkxDiskExtent *freed = palloc(sizeof(SkxDiskExtent));
+	SkxFreed   *freed = palloc(sizeof(SkxFreed));
 	int			i;
 
 	*nfreed = 0;
 	for (i = 0; i < source->nsegments; i++)
 	{
+		const SkxDiskSegmentRef *ref = &source->view->segments[i];
 		int			n;
 		SkxDiskExtent *extents =
-			skx_segment_extents(source->segments[i],
-								&source->view->segments[i], &n);
+			skx_segment_extents(source->segments[i], ref, &n);
+		int			k;
 
 		Assert(n > 0);
-		freed = repalloc_huge(freed, (*nfreed + n + 1) *
-							  sizeof(SkxDiskExtent));
-		memcpy(freed + *nfreed, extents, n * sizeof(SkxDiskExtent));
-		*nfreed += n;
+		freed = repalloc_huge(freed, (*nfreed + n + 1) * sizeof(SkxFreed));
+		for (k = 0; k < n; k++)
+		{
+			SkxFreed   *f = &freed[(*nfreed)++];
+
+			memset(f, 0, sizeof(*f));
+			f->block = extents[k].block;
+			f->npages = extents[k].npages;
+			f->segment = ref->segment;
+		}
 		pfree(extents);
 	}
 	return freed;

@@ -151,7 +151,7 @@ skx_maint_view(Relation index, SkxManifestWait wait)
 	SkxView    *view;
 
 	if (wait == SKX_WAIT_NEVER)
-		return skx_manifest_view_brief(index);
+		return skx_manifest_view(index);
 	Assert(!skx_manifest_locked(index, AccessShareLock));
 	LockPage(index, SKX_META_BLOCK, ShareLock);
 	view = skx_manifest_view_brief(index);

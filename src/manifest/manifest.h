@@ -20,6 +20,9 @@ extern bool skx_manifest_has_standby(void);
 /* Pending stripes of a new index: inserts of so many backends do not meet. */
 #define SKX_STRIPES			4
 
+/* That a process has a view open, which keeps its pages as they are. */
+typedef struct SkxHold SkxHold;
+
 /*
  * One consistent reading of the metapage and the root under it.  A scan takes
  * its view after its snapshot exists and uses nothing else.
@@ -37,34 +40,60 @@ typedef struct SkxView
 	SkxDiskExtent *extents;
 	SkxDiskOperation *operations;
 	BlockNumber *root;			/* they, in order */
+	SkxHold    *hold;			/* that it is open; or NULL */
+	bool		bound;			/* the ends are known: of stripes it has only
+								 * the documents before these numbers */
+	uint64		ends[SKX_STRIPES];
 } SkxView;
+
+/* Pages that a view has, and those after it have not. */
+typedef struct SkxFreed
+{
+	BlockNumber block;
+	uint32		npages;
+	uint32		segment;		/* whose they were; 0: of a stripe */
+	int			stripe;
+	uint64		first;			/* no document before that has any of them */
+} SkxFreed;
 
 /* manifest_view.c */
 
 /*
- * One allocation in the current memory context; pfree'd as a whole.  For the
- * time of the transaction its pages stay as they are, as far as the snapshot
- * sees to it.
+ * One allocation in the current memory context.  As long as that lives, within
+ * the transaction, the pages of the view stay as they are, where the snapshot
+ * sees to it, too; also after a pfree.  free gives them up at once.
  */
 extern SkxView *skx_manifest_view(Relation rel);
+extern void skx_manifest_view_free(SkxView *view);
 
 /*
- * The same, of which no page is read but under the lock on the metapage or that
- * of an operation, and those of stripes.
+ * The view has pending documents before these numbers of the stripes, no
+ * others.  What is pending later is not kept for it, so that it can be held for
+ * long.  bound: a view with the documents that are pending now.
+ */
+extern void skx_manifest_view_bind(SkxView *view, const uint64 *ends);
+extern SkxView *skx_manifest_view_bound(Relation rel);
+
+/*
+ * The same as a view, read under the lock on the metapage; no page of it is read
+ * but under that or the lock of an operation, and those of stripes.
  */
 extern SkxView *skx_manifest_view_brief(Relation rel);
 
 /*
- * The same of a metapage that was read before, by this process or another one
- * with the same snapshot.
+ * The same as the view `own` of another process of a parallel scan, of which
+ * meta, bound and ends are given.
  */
-extern SkxView *skx_manifest_view_of(Relation rel, const SkxDiskMeta *meta);
+extern SkxView *skx_manifest_view_of(Relation rel, const SkxView *own);
 
 /*
- * To be said by a transaction that uses a view which an earlier one has read,
- * and which is still that of the present root.
+ * To be said by a transaction that uses a view which an earlier one has read;
+ * false: the root is another one by now.
  */
-extern void skx_manifest_view_kept(Relation rel);
+extern bool skx_manifest_view_kept(Relation rel, SkxView *view);
+
+/* manifest_early.c : which extents, free in the view, may still be needed? */
+extern bool *skx_manifest_waits(Relation rel, const SkxView *view);
 
 /* Only the metapage; checks magic and version (REINDEX hint). */
 extern void skx_manifest_meta(Relation rel, SkxDiskMeta *meta);

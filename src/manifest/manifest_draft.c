@@ -21,19 +21,44 @@ skx_manifest_pool_pages(const SkxView *view, BlockNumber nblocks)
 	return Min(wanted, SKX_POOL_PAGES);
 }
 
+/*
+ * What no open view needs is free for good: none will.  Where it is not known
+ * what they need, pages wait for transactions.
+ */
+static void
+skx_manifest_draft_extent(SkxDraft *draft, int which)
+{
+	const SkxView *view = draft->view;
+	const SkxDiskExtent *from = &view->extents[which];
+	SkxDraftExtent *extent = &draft->extents[which];
+
+	extent->e = *from;
+	extent->reusable = from->operation == 0 &&
+		skx_manifest_may_reuse(draft->heap, view, from, draft->open);
+	if (from->operation != 0 || (from->by_views && draft->open->known &&
+								 !extent->reusable))
+		return;
+	extent->e.safexid = skx_manifest_safexid(view, from);
+	extent->e.by_views = 0;
+	if (draft->open->known && extent->reusable)
+	{
+		draft->reuse = Max(draft->reuse, extent->e.safexid);
+		extent->e.safexid = 0;
+	}
+}
+
 SkxDraft *
 skx_manifest_draft(Relation rel)
 {
 	SkxDraft   *draft = palloc0(sizeof(SkxDraft));
 	SkxView    *view = skx_manifest_view_brief(rel);
-	bool		early;
 	int			i;
 
 	Assert(skx_manifest_locked(rel, ExclusiveLock));
 	draft->rel = rel;
 	draft->heap = skx_compat_heap(rel);
 	draft->view = view;
-	early = skx_manifest_early(rel, draft->heap);
+	draft->open = skx_manifest_early(draft->heap, view);
 	draft->block_pages = view->meta.block_size / BLCKSZ;
 	draft->next_segment = view->meta.next_segment;
 	draft->nsegments = view->nsegments;
@@ -52,19 +77,7 @@ skx_manifest_draft(Relation rel)
 	draft->extents_size = view->nextents + 64;
 	draft->extents = palloc(draft->extents_size * sizeof(SkxDraftExtent));
 	for (i = 0; i < view->nextents; i++)
-	{
-		const SkxDiskExtent *e = &view->extents[i];
-
-		draft->extents[i].e = *e;
-		draft->extents[i].reusable = e->operation == 0 &&
-			skx_manifest_may_reuse(draft->heap, e, early);
-		if (early && e->operation == 0)
-		{
-			/* for good: one that finds readers can use them, too */
-			draft->reuse = Max(draft->reuse, e->safexid);
-			draft->extents[i].e.safexid = 0;
-		}
-	}
+		skx_manifest_draft_extent(draft, i);
 	return draft;
 }
 
@@ -99,6 +112,7 @@ skx_manifest_draft_free(SkxDraft *draft)
 	RelationClose(draft->heap);
 	pfree(draft->extents);
 	pfree(draft->segments);
+	pfree(draft->open);
 	pfree(draft->view);
 	pfree(draft);
 }

@@ -1,22 +1,26 @@
 /*
  * manifest_early.c
- *	  Can any process still know a root older than the present one?
+ *	  May what is free be overwritten, though a snapshot is old enough to have
+ *	  seen it?
  *
- * A transaction locks the index before it reads a view, and may read that until
- * it ends: also between two statements, when it has no snapshot, as statistics
- * are pinned (score/README.md).  Where no other process has a lock on the
- * index, and this one has read no view in its transaction, pages that the
- * present root has free are needed by none of this server, whatever their
- * safexid.  (Workers read under locks alone, as VACUUM
- * does.)  So a load finds the pages again that its own flushes and merges have
- * freed, long before its transaction ends.
+ * What counts is which views are open (manifest_open.c): a page that was freed
+ * is needed by those that were taken between its birth and its end, and by no
+ * other process, whatever its snapshot.  (VACUUM and workers read under locks
+ * alone.)  So a load finds the pages again that its own flushes and merges have
+ * freed, long before its transaction ends; and a cursor that is kept open keeps
+ * what it may read, and nothing that came later.
+ *
+ * The birth is not on disk.  When a page is freed it is known of every open view
+ * whether it has the page, and later views have not: the extent is noted as if
+ * it were as old as the oldest view that has it.
  *
  * A standby is told, as of any reuse, and would cancel all queries that it has
- * under way for each: so where there may be one this is off by default.
+ * under way for each: so where there may be one this is off by default, and
+ * pages wait for transactions instead.
  */
 #include "postgres.h"
 
-#include "access/xact.h"
+#include "access/transam.h"
 #include "access/xlog.h"
 #include "catalog/catalog.h"
 #include "compat/compat.h"
@@ -25,10 +29,6 @@
 #include "replication/walsender_private.h"
 #include "utils/guc.h"
 #include "utils/rel.h"
-#include "worker/worker.h"
-
-/* Indexes noted at most; with more read, none is said to be unread. */
-#define SKX_EARLY_NOTED		16
 
 typedef enum SkxReuseEarly
 {
@@ -46,10 +46,6 @@ static const struct config_enum_entry skx_manifest_early_values[] = {
 
 static int	skx_manifest_reuse_early = SKX_REUSE_AUTO;
 
-/* Indexes of which this transaction has read views. */
-static Oid	skx_manifest_noted[SKX_EARLY_NOTED];
-static int	skx_manifest_nnoted = 0;
-
 void
 skx_manifest_init(void)
 {
@@ -62,40 +58,7 @@ skx_manifest_init(void)
 							 PGC_SUSET,
 							 0,
 							 NULL, NULL, NULL);
-}
-
-/* No view outlives the transaction that has read it. */
-static void
-skx_manifest_early_xact(XactEvent event, void *arg)
-{
-	if (event == XACT_EVENT_COMMIT || event == XACT_EVENT_ABORT ||
-		event == XACT_EVENT_PREPARE)
-		skx_manifest_nnoted = 0;
-}
-
-static bool
-skx_manifest_early_noted(Oid index)
-{
-	int			i;
-
-	for (i = 0; i < skx_manifest_nnoted; i++)
-	{
-		if (skx_manifest_noted[i] == index)
-			return true;
-	}
-	return skx_manifest_nnoted == SKX_EARLY_NOTED;
-}
-
-void
-skx_manifest_early_note(Oid index)
-{
-	static bool registered = false;
-
-	if (!registered)
-		RegisterXactCallback(skx_manifest_early_xact, NULL);
-	registered = true;
-	if (!skx_manifest_early_noted(index))
-		skx_manifest_noted[skx_manifest_nnoted++] = index;
+	skx_manifest_open_init();
 }
 
 /* Is a standby, or a slot that waits for one, connected? */
@@ -135,19 +98,116 @@ skx_manifest_early_allowed(void)
 	return !skx_manifest_has_standby();
 }
 
-bool
-skx_manifest_early(Relation rel, Relation heap)
+SkxOpenViews *
+skx_manifest_early(Relation heap, const SkxView *view)
 {
-	/* in parallel mode only VACUUM comes here, whose leader has no view */
-	return skx_manifest_early_allowed() &&
-		!RelationIsAccessibleInLogicalDecoding(heap) &&
-		!skx_manifest_early_noted(RelationGetRelid(rel)) &&
-		!skx_compat_others_hold(rel, false, skx_worker_is);
+	SkxOpenViews *open = skx_manifest_open_views(view->meta.incarnation);
+
+	open->known = open->known && skx_manifest_early_allowed() &&
+		!RelationIsAccessibleInLogicalDecoding(heap);
+	return open;
+}
+
+/* Has a view that is open pages which lived from `born` to `freed`? */
+static bool
+skx_manifest_early_needed(const SkxOpenViews *open, uint64 born, uint64 freed)
+{
+	int			i;
+
+	for (i = 0; i < open->n; i++)
+	{
+		if (open->views[i].generation >= born &&
+			open->views[i].generation < freed)
+			return true;
+	}
+	return false;
+}
+
+uint64
+skx_manifest_safexid(const SkxView *view, const SkxDiskExtent *extent)
+{
+	if (!extent->by_views)
+		return extent->safexid;
+	/* none was freed after the flip to the present root */
+	if (view->meta.freed_xid != 0)
+		return view->meta.freed_xid;
+	return U64FromFullTransactionId(ReadNextFullTransactionId());
 }
 
 bool
-skx_manifest_may_reuse(Relation heap, const SkxDiskExtent *extent, bool early)
+skx_manifest_may_reuse(Relation heap, const SkxView *view,
+					   const SkxDiskExtent *extent, const SkxOpenViews *open)
 {
-	return extent->safexid == 0 || early ||
-		skx_compat_removable(heap, extent->safexid);
+	uint64		now = view->meta.generation;
+
+	if (extent->safexid == 0)
+		return true;
+	if (open->known && (extent->by_views || open->n == 0))
+		return !extent->by_views ||
+			!skx_manifest_early_needed(open,
+									   SKX_LIFE_BORN(extent->safexid, now),
+									   SKX_LIFE_FREED(extent->safexid, now));
+	return skx_compat_removable(heap, skx_manifest_safexid(view, extent));
+}
+
+bool *
+skx_manifest_waits(Relation rel, const SkxView *view)
+{
+	bool	   *waits = palloc_extended(view->nextents + 1,
+										MCXT_ALLOC_HUGE);
+	Relation	heap = skx_compat_heap(rel);
+	SkxOpenViews *open = skx_manifest_early(heap, view);
+	int			i;
+
+	for (i = 0; i < view->nextents; i++)
+		waits[i] = view->extents[i].operation == 0 &&
+			!skx_manifest_may_reuse(heap, view, &view->extents[i], open);
+	pfree(open);
+	RelationClose(heap);
+	return waits;
+}
+
+/*
+ * The oldest view that is open, or could be before the flip, and may have what
+ * is freed: for those before it the pages are as good as not born yet.
+ */
+static uint64
+skx_manifest_early_born(const SkxOpenViews *open, uint64 now,
+						const SkxFreed *freed)
+{
+	uint64		born = now;
+	int			i;
+
+	for (i = 0; i < open->n; i++)
+	{
+		const SkxOpenView *v = &open->views[i];
+		bool		has;
+
+		if (freed->segment != 0)
+			has = v->next_segment > freed->segment;
+		else
+			has = v->unbound > 0 || freed->stripe >= SKX_STRIPES ||
+				v->ends[freed->stripe] > freed->first;
+		if (has)
+			born = Min(born, v->generation);
+	}
+	return born;
+}
+
+void
+skx_manifest_early_free(SkxDraft *draft, const SkxFreed *freed)
+{
+	uint64		now = draft->view->meta.generation;
+	uint64		born;
+
+	if (!draft->open->known)
+	{
+		skx_manifest_free_add(draft, freed->block, freed->npages,
+							  SKX_SAFEXID_FLIP);
+		return;
+	}
+	born = skx_manifest_early_born(draft->open, now, freed);
+	skx_manifest_free_add(draft, freed->block, freed->npages,
+						  SKX_LIFE(born, now + 1));
+	draft->extents[draft->nextents - 1].e.by_views = 1;
 }

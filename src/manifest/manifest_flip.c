@@ -78,6 +78,7 @@ skx_manifest_flip_sound(const SkxFlip *f)
 {
 	SkxDiskMeta meta = f->meta;
 
+	meta.generation++;
 	meta.nblocks += f->draft->grow - f->cut;
 	meta.next_segment = f->draft->next_segment;
 	return skx_format_check_root_stream(f->stream, f->size, &meta) == NULL;
@@ -402,6 +403,17 @@ skx_manifest_flip_begin(SkxFlip *f, Buffer *metabuf)
 	return error;
 }
 
+/* A page of the old root, which no other view than of that has. */
+static void
+skx_manifest_flip_old(SkxDraft *draft, BlockNumber block)
+{
+	uint64		now = draft->view->meta.generation;
+
+	skx_manifest_free_add(draft, block, 1, draft->open->known ?
+						  SKX_LIFE(now, now + 1) : SKX_SAFEXID_FLIP);
+	draft->extents[draft->nextents - 1].e.by_views = draft->open->known;
+}
+
 int
 skx_manifest_draft_flip(SkxDraft *draft)
 {
@@ -414,7 +426,7 @@ skx_manifest_draft_flip(SkxDraft *draft)
 
 	f.draft = draft;
 	for (i = 0; i < view->nroot; i++)
-		skx_manifest_free_add(draft, view->root[i], 1, SKX_SAFEXID_FLIP);
+		skx_manifest_flip_old(draft, view->root[i]);
 	/* once: from here on the size of the root is reckoned with them */
 	skx_manifest_free_join_many(draft);
 	error = skx_manifest_flip_begin(&f, &metabuf);

@@ -141,6 +141,24 @@ skx_manifest_free_reserve(SkxDraft *draft, uint32 operation, uint32 nblocks,
 	draft->grow_operation = operation;
 }
 
+/* Waits for all that either waits for; both wait, or neither does. */
+static void
+skx_manifest_free_wait(SkxDraft *draft, SkxDiskExtent *extent,
+					   const SkxDiskExtent *other)
+{
+	uint64		next = draft->view->meta.generation + 1;
+	uint64		x = extent->safexid;
+	uint64		y = other->safexid;
+
+	if (extent->by_views)
+		extent->safexid = SKX_LIFE(Min(SKX_LIFE_BORN(x, next),
+									   SKX_LIFE_BORN(y, next)),
+								   Max(SKX_LIFE_FREED(x, next),
+									   SKX_LIFE_FREED(y, next)));
+	else
+		extent->safexid = Max(x, y);
+}
+
 /*
  * Joins neighbours; `any`: also those that wait for different times.  What may
  * be used is never joined to what waits.
@@ -161,12 +179,13 @@ skx_manifest_free_join_some(SkxDraft *draft, bool any)
 		if (last != NULL &&
 			last->e.block + last->e.npages == next->e.block &&
 			last->e.operation == next->e.operation &&
+			last->e.by_views == next->e.by_views &&
 			(last->e.safexid == next->e.safexid ||
 			 (last->reusable && next->reusable) ||
 			 (any && last->reusable == next->reusable)))
 		{
 			last->e.npages += next->e.npages;
-			last->e.safexid = Max(last->e.safexid, next->e.safexid);
+			skx_manifest_free_wait(draft, &last->e, &next->e);
 		}
 		else
 			draft->extents[n++] = *next;

@@ -40,17 +40,62 @@ extern void skx_manifest_check_growth(Relation rel, BlockNumber nblocks,
 									  uint64 npages);
 
 /*
- * manifest_early.c : note says that this transaction reads a view of the index;
- * early whether no process can know an older root than the present, so that all
- * that is free in that may be used; never of a table that logical decoding
- * reads, which has no snapshot of this kind.  The caller of early holds the
- * heavyweight lock on the metapage, or takes the answer for a guess.
- * may_reuse: may what is free there be overwritten, as far as this process knows?
+ * manifest_open.c : the views that processes have open
+ *
+ * make prepares to hold a view that lies in the current memory context, and
+ * open enters it, under the lock of the metapage that names its root; as a view
+ * that is bound to `ends`, if those are given.  bind: it reads no pending
+ * document of a stripe from that number on.  close: it is read no more; which
+ * happens by itself when the context is reset, or the transaction ends.  views
+ * are those of an index; as for skx_manifest_early.
  */
-extern void skx_manifest_early_note(Oid index);
-extern bool skx_manifest_early(Relation rel, Relation heap);
-extern bool skx_manifest_may_reuse(Relation heap, const SkxDiskExtent *extent,
-								   bool early);
+#define SKX_OPEN_PARTS		8
+#define SKX_OPEN_VIEWS		15
+
+/* Views of one generation, of the processes of one part. */
+typedef struct SkxOpenView
+{
+	uint64		incarnation;
+	uint64		generation;		/* 0: of any index */
+	uint64		ends[SKX_STRIPES];	/* pending documents before these */
+	uint32		next_segment;	/* none of that id or above */
+	uint32		count;			/* 0: the place is free */
+	uint32		unbound;		/* of them: all pending documents */
+	int			leader;			/* pid of the process that frees the place, or
+								 * 0 */
+} SkxOpenView;
+
+typedef struct SkxOpenViews
+{
+	bool		known;			/* all that count, and nothing else does */
+	int			n;
+	SkxOpenView views[SKX_OPEN_PARTS * SKX_OPEN_VIEWS];
+} SkxOpenViews;
+
+extern void skx_manifest_open_init(void);
+extern SkxHold *skx_manifest_hold_make(void);
+extern void skx_manifest_hold_open(SkxHold *hold, const SkxDiskMeta *meta,
+								   const uint64 *ends);
+extern void skx_manifest_hold_bind(SkxHold *hold, const uint64 *ends);
+extern void skx_manifest_hold_close(SkxHold *hold);
+extern SkxOpenViews *skx_manifest_open_views(uint64 incarnation);
+
+/*
+ * manifest_early.c
+ *
+ * early: the views that are open, `known` where nothing else keeps pages from
+ * being overwritten; never of a table that logical decoding reads, which has no
+ * snapshot of this kind.  The caller holds the heavyweight lock on the metapage,
+ * or takes the answer for a guess.  may_reuse: may what is free in the view, the
+ * present one, be overwritten, as far as this process knows?  safexid: of an
+ * extent, or one that is not before it.
+ */
+extern SkxOpenViews *skx_manifest_early(Relation heap, const SkxView *view);
+extern bool skx_manifest_may_reuse(Relation heap, const SkxView *view,
+								   const SkxDiskExtent *extent,
+								   const SkxOpenViews *open);
+extern uint64 skx_manifest_safexid(const SkxView *view,
+								   const SkxDiskExtent *extent);
 
 /*
  * A new root: the present one, edited, until flip makes it the present one.
@@ -78,6 +123,7 @@ typedef struct SkxDraft
 	Relation	rel;
 	Relation	heap;			/* its horizon says what is reusable */
 	SkxView    *view;			/* the present root */
+	SkxOpenViews *open;
 	uint32		block_pages;
 	uint32		next_segment;
 	int			nsegments;
@@ -94,7 +140,8 @@ typedef struct SkxDraft
 	uint32		pool_least;		/* pages of an extent for it */
 	bool		spare;			/* can be done without: no error of a full
 								 * disk */
-	uint64		reuse;			/* largest safexid among pages taken again */
+	uint64		reuse;			/* largest safexid among pages taken again,
+								 * or a later one */
 
 	bool		unpool;			/* the pool goes back to the free extents and
 								 * is filled anew, with the lowest */
@@ -111,6 +158,9 @@ typedef struct SkxDraft
 
 /* manifest_draft.c */
 extern SkxDraft *skx_manifest_draft(Relation rel);
+
+/* manifest_early.c : makes pages free from the flip on */
+extern void skx_manifest_early_free(SkxDraft *draft, const SkxFreed *freed);
 
 /* Frees all that is reserved for an operation, and removes it. */
 extern void skx_manifest_draft_drop(SkxDraft *draft, uint32 operation);

@@ -99,8 +99,7 @@ skx_manifest_publish(SkxOperation *op, const SkxPublish *change)
 		draft->stripes = change->stripes;
 	for (i = 0; i < change->nfreed; i++)
 	{
-		skx_manifest_free_add(draft, change->freed[i].block,
-							  change->freed[i].npages, SKX_SAFEXID_FLIP);
+		skx_manifest_early_free(draft, &change->freed[i]);
 		npages += change->freed[i].npages;
 	}
 

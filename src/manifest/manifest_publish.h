@@ -111,8 +111,8 @@ typedef struct SkxPublish
 	const uint32 *remove;		/* ids */
 	int			nremove;
 	const SkxDiskStripeRef *stripes;	/* all of them, or NULL: unchanged */
-	const SkxDiskExtent *freed; /* block and npages of what the removed
-								 * segments, or the stripes, occupied */
+	const SkxFreed *freed;		/* what the removed segments, or the stripes,
+								 * occupied */
 	int			nfreed;
 } SkxPublish;
 

@@ -92,7 +92,7 @@ skx_manifest_reusable(Relation rel, const SkxView *view, BlockNumber below,
 {
 	uint32		block_pages = view->meta.block_size / BLCKSZ;
 	Relation	heap = skx_compat_heap(rel);
-	bool		early = skx_manifest_early(rel, heap);
+	SkxOpenViews *open = skx_manifest_early(heap, view);
 	SkxDiskExtent *found = palloc((view->nextents + 1) *
 								  sizeof(SkxDiskExtent));
 	uint64		npages = 0;
@@ -107,7 +107,7 @@ skx_manifest_reusable(Relation rel, const SkxView *view, BlockNumber below,
 										 Min(e->block + e->npages, below));
 
 		if ((e->operation == 0 || e->operation == operation) && from < end &&
-			skx_manifest_may_reuse(heap, e, early))
+			skx_manifest_may_reuse(heap, view, e, open))
 		{
 			found[n].block = from;
 			found[n].npages = end - from;
@@ -115,6 +115,7 @@ skx_manifest_reusable(Relation rel, const SkxView *view, BlockNumber below,
 		}
 	}
 	RelationClose(heap);
+	pfree(open);
 	*reach = npages < room ? below : skx_manifest_reach(found, n, room);
 	pfree(found);
 	return npages;
@@ -124,6 +125,7 @@ skx_manifest_reusable(Relation rel, const SkxView *view, BlockNumber below,
 static uint64
 skx_manifest_awaited_now(Relation heap, const SkxView *view, uint64 *newest)
 {
+	SkxOpenViews *open = skx_manifest_early(heap, view);
 	uint64		npages = 0;
 	int			i;
 
@@ -132,11 +134,13 @@ skx_manifest_awaited_now(Relation heap, const SkxView *view, uint64 *newest)
 	{
 		const SkxDiskExtent *e = &view->extents[i];
 
-		if (e->operation != 0 || skx_manifest_may_reuse(heap, e, false))
+		if (e->operation != 0 || skx_manifest_may_reuse(heap, view, e, open))
 			continue;
 		npages += e->npages;
-		*newest = Max(*newest, e->safexid);
+		if (!e->by_views || !open->known)
+			*newest = Max(*newest, skx_manifest_safexid(view, e));
 	}
+	pfree(open);
 	return npages;
 }
 
@@ -147,14 +151,10 @@ skx_manifest_awaited(Relation rel, const SkxView *view,
 	Relation	heap = skx_compat_heap(rel);
 
 	memset(awaited, 0, sizeof(*awaited));
-	if (!skx_manifest_early(rel, heap))
-	{
-		awaited->npages = skx_manifest_awaited_now(heap, view,
-												   &awaited->newest);
-		if (awaited->npages > 0)
-			skx_compat_horizon_anew(heap);
-		awaited->left = skx_manifest_awaited_now(heap, view, &awaited->newest);
-	}
+	awaited->npages = skx_manifest_awaited_now(heap, view, &awaited->newest);
+	if (awaited->npages > 0)
+		skx_compat_horizon_anew(heap);
+	awaited->left = skx_manifest_awaited_now(heap, view, &awaited->newest);
 	RelationClose(heap);
 }
 
@@ -192,6 +192,7 @@ skx_manifest_shrink_draft(Relation rel)
 		if (draft->extents[i].e.operation != 0)
 			continue;
 		draft->extents[i].e.safexid = 0;
+		draft->extents[i].e.by_views = 0;
 		draft->extents[i].reusable = true;
 	}
 	for (i = 0; i < meta->npool; i++)

@@ -4,9 +4,10 @@
  *
  * The metapage is copied under share lock and names a root that never
  * changes: a publish writes another one.  Root pages that were replaced stay
- * readable for as long as a snapshot that could know them exists, or, for
- * VACUUM, as long as it holds the heavyweight lock on the metapage.  So the
- * root is read without holding the metapage.
+ * readable for as long as a view of theirs is open, which it is from before the
+ * metapage is unlocked (manifest_open.c), or, for VACUUM, as long as it holds
+ * the heavyweight lock on the metapage.  So the root is read without holding
+ * the metapage.
  *
  * Mutable pages carry no CRC, and the server's checksums may be off: whatever
  * is read here is taken as untrusted bytes.
@@ -110,13 +111,22 @@ skx_manifest_check_meta(Relation rel, const char *page)
 						  "the metapage has an impossible root, pool or file size");
 }
 
-void
-skx_manifest_meta(Relation rel, SkxDiskMeta *meta)
+/* The metapage, pinned, locked and checked. */
+static Buffer
+skx_manifest_meta_lock(Relation rel)
 {
 	Buffer		buffer = ReadBuffer(rel, SKX_META_BLOCK);
 
 	LockBuffer(buffer, BUFFER_LOCK_SHARE);
 	skx_manifest_check_meta(rel, (const char *) BufferGetPage(buffer));
+	return buffer;
+}
+
+void
+skx_manifest_meta(Relation rel, SkxDiskMeta *meta)
+{
+	Buffer		buffer = skx_manifest_meta_lock(rel);
+
 	memcpy(meta, skx_manifest_content(buffer), sizeof(SkxDiskMeta));
 	UnlockReleaseBuffer(buffer);
 }
@@ -263,7 +273,8 @@ skx_manifest_date_extents(SkxView *view)
 
 	for (i = 0; i < view->nextents; i++)
 	{
-		if (view->extents[i].safexid != SKX_SAFEXID_FLIP)
+		if (view->extents[i].safexid != SKX_SAFEXID_FLIP ||
+			view->extents[i].by_views)
 			continue;
 		if (xid == 0)
 			xid = U64FromFullTransactionId(ReadNextFullTransactionId());
@@ -291,6 +302,7 @@ skx_manifest_view_read(Relation rel, const SkxDiskMeta *meta)
 	view = MemoryContextAllocHuge(CurrentMemoryContext,
 								  MAXALIGN(sizeof(SkxView)) + size +
 								  r.most * sizeof(BlockNumber));
+	memset(view, 0, sizeof(SkxView));
 	view->meta = *meta;
 	view->nsegments = root.nsegments;
 	view->nstripes = root.nstripes;
@@ -324,23 +336,90 @@ skx_manifest_view_brief(Relation rel)
 }
 
 SkxView *
-skx_manifest_view_of(Relation rel, const SkxDiskMeta *meta)
+skx_manifest_view_of(Relation rel, const SkxView *own)
 {
-	skx_manifest_early_note(RelationGetRelid(rel));
-	return skx_manifest_view_read(rel, meta);
+	SkxHold    *hold = skx_manifest_hold_make();
+	SkxView    *view;
+
+	skx_manifest_hold_open(hold, &own->meta, own->bound ? own->ends : NULL);
+	view = skx_manifest_view_read(rel, &own->meta);
+	view->hold = hold;
+	view->bound = own->bound;
+	memcpy(view->ends, own->ends, sizeof(view->ends));
+	return view;
 }
 
-void
-skx_manifest_view_kept(Relation rel)
+bool
+skx_manifest_view_kept(Relation rel, SkxView *view)
 {
-	skx_manifest_early_note(RelationGetRelid(rel));
+	Buffer		buffer = skx_manifest_meta_lock(rel);
+	const SkxDiskMeta *meta =
+		(const SkxDiskMeta *) skx_manifest_content(buffer);
+	bool		kept = meta->incarnation == view->meta.incarnation &&
+		meta->generation == view->meta.generation;
+
+	if (kept)
+		skx_manifest_hold_open(view->hold, &view->meta,
+							   view->bound ? view->ends : NULL);
+	UnlockReleaseBuffer(buffer);
+	return kept;
 }
 
 SkxView *
 skx_manifest_view(Relation rel)
 {
-	skx_manifest_early_note(RelationGetRelid(rel));
-	return skx_manifest_view_brief(rel);
+	SkxHold    *hold = skx_manifest_hold_make();
+	Buffer		buffer = skx_manifest_meta_lock(rel);
+	SkxDiskMeta meta;
+	SkxView    *view;
+
+	memcpy(&meta, skx_manifest_content(buffer), sizeof(SkxDiskMeta));
+	skx_manifest_hold_open(hold, &meta, NULL);
+	UnlockReleaseBuffer(buffer);
+	view = skx_manifest_view_read(rel, &meta);
+	view->hold = hold;
+	return view;
+}
+
+void
+skx_manifest_view_free(SkxView *view)
+{
+	skx_manifest_hold_close(view->hold);
+	pfree(view);
+}
+
+void
+skx_manifest_view_bind(SkxView *view, const uint64 *ends)
+{
+	/* more stripes than an index has are not counted */
+	if (view->nstripes > SKX_STRIPES)
+		return;
+	memcpy(view->ends, ends, view->nstripes * sizeof(uint64));
+	view->bound = true;
+	skx_manifest_hold_bind(view->hold, view->ends);
+}
+
+SkxView *
+skx_manifest_view_bound(Relation rel)
+{
+	SkxView    *view = skx_manifest_view(rel);
+	uint64	   *ends = palloc(view->nstripes * sizeof(uint64));
+	int			i;
+
+	for (i = 0; i < view->nstripes; i++)
+	{
+		Buffer		buffer = skx_manifest_buffer(rel, view->meta.incarnation,
+												 view->stripes[i].stripe,
+												 SKX_PLANE_STRIPE, 0,
+												 BUFFER_LOCK_SHARE);
+
+		ends[i] = ((const SkxDiskStripe *)
+				   skx_manifest_content(buffer))->next_sequence;
+		UnlockReleaseBuffer(buffer);
+	}
+	skx_manifest_view_bind(view, ends);
+	pfree(ends);
+	return view;
 }
 
 BlockNumber
@@ -353,7 +432,7 @@ skx_manifest_stripe(Relation rel, uint32 choice, SkxDiskMeta *meta)
 	skx_manifest_meta(rel, meta);
 	if (cache == NULL || cache->incarnation != meta->incarnation)
 	{
-		view = skx_manifest_view_brief(rel);
+		view = skx_manifest_view(rel);
 		*meta = view->meta;
 		if (cache != NULL)
 		{
@@ -368,7 +447,7 @@ skx_manifest_stripe(Relation rel, uint32 choice, SkxDiskMeta *meta)
 		for (i = 0; i < view->nstripes; i++)
 			cache->stripes[i] = view->stripes[i].stripe;
 		rel->rd_amcache = cache;
-		pfree(view);
+		skx_manifest_view_free(view);
 	}
 	Assert(cache->nstripes > 0 && cache->incarnation == meta->incarnation);
 	return cache->stripes[choice % cache->nstripes];

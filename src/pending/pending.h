@@ -130,7 +130,7 @@ extern uint32 skx_pending_flush_late(SkxPendingFlush *flush,
 									 void *arg);
 extern void skx_pending_flush_finish(SkxPendingFlush *flush,
 									 SkxDiskStripeRef **stripes,
-									 SkxDiskExtent **freed, int *nfreed);
+									 SkxFreed **freed, int *nfreed);
 
 /* Did it see any document, live or dead? */
 extern bool skx_pending_flush_any(const SkxPendingFlush *flush);

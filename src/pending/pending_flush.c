@@ -268,10 +268,32 @@ skx_pending_flush_dead(const SkxPendingFlush *flush, const SkxFlushedStripe *s)
 	return ndead;
 }
 
+/*
+ * A document before which none has pages of an extent.  Where that begins with
+ * a chain, a page in it or before it has the last document that was flushed
+ * earlier, or the next one, and all pages in between have no more documents
+ * than so many.
+ */
+static uint64
+skx_pending_flush_first(SkxPendingFlush *flush, const SkxFlushedStripe *s,
+						const SkxFreed *extent)
+{
+	uint64		through = flush->view->stripes[s->which].flushed_through;
+	uint64		most = ((uint64) extent->npages + 1) *
+		(SKX_PAGE_CAPACITY / sizeof(SkxDiskPendingDoc));
+	uint64		first = skx_pending_extent_first(flush->rel,
+												 &flush->walk.meta,
+												 extent->block);
+
+	if (first > 0)
+		return first;
+	return through > most ? through - most : 0;
+}
+
 /* Gives up the extents before that of the last flushed document. */
 static void
 skx_pending_flush_free(SkxPendingFlush *flush, SkxFlushedStripe *s,
-					   SkxDiskExtent **freed, int *nfreed)
+					   SkxFreed **freed, int *nfreed)
 {
 	BlockNumber oldest = s->ref.extent;
 	bool		found = false;
@@ -296,13 +318,15 @@ skx_pending_flush_free(SkxPendingFlush *flush, SkxFlushedStripe *s,
 						   &next);
 		if (found)
 		{
-			SkxDiskExtent *extent;
+			SkxFreed   *f;
 
-			*freed = repalloc(*freed, (*nfreed + 1) * sizeof(SkxDiskExtent));
-			extent = &(*freed)[(*nfreed)++];
-			memset(extent, 0, sizeof(*extent));
-			extent->block = block;
-			extent->npages = npages;
+			*freed = repalloc(*freed, (*nfreed + 1) * sizeof(SkxFreed));
+			f = &(*freed)[(*nfreed)++];
+			memset(f, 0, sizeof(*f));
+			f->block = block;
+			f->npages = npages;
+			f->stripe = s->which;
+			f->first = skx_pending_flush_first(flush, s, f);
 			s->ref.npages += npages;
 		}
 		else if (s->page >= block && s->page < block + npages)
@@ -321,14 +345,14 @@ skx_pending_flush_free(SkxPendingFlush *flush, SkxFlushedStripe *s,
 
 void
 skx_pending_flush_finish(SkxPendingFlush *flush, SkxDiskStripeRef **stripes,
-						 SkxDiskExtent **freed, int *nfreed)
+						 SkxFreed **freed, int *nfreed)
 {
 	int			i;
 
 	/* VACUUM is kept out */
 	Assert(skx_manifest_locked(flush->rel, ExclusiveLock));
 	*stripes = palloc(flush->nstripes * sizeof(SkxDiskStripeRef));
-	*freed = palloc(sizeof(SkxDiskExtent));
+	*freed = palloc(sizeof(SkxFreed));
 	*nfreed = 0;
 	for (i = 0; i < flush->nstripes; i++)
 	{

@@ -48,6 +48,10 @@ extern void skx_pending_extent(Relation rel, const SkxDiskMeta *meta,
 							   BlockNumber block, uint32 *npages,
 							   BlockNumber *previous);
 
+/* The first document of it; 0: it is not known, as it begins with a chain. */
+extern uint64 skx_pending_extent_first(Relation rel, const SkxDiskMeta *meta,
+									   BlockNumber block);
+
 /*
  * For assertions: is the copy of a locked stripe page, about to be written, as
  * sound as the page was, and does it count no less?

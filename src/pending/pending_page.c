@@ -142,6 +142,37 @@ skx_pending_extend(SkxPendingStripe *s, uint32 wanted)
 	s->extent = disk->extent_last;
 }
 
+/* The first page of an extent, which is of one of two planes. */
+static Buffer
+skx_pending_extent_buffer(Relation rel, const SkxDiskMeta *meta,
+						  BlockNumber block, uint8 *plane)
+{
+	Buffer		buffer = ReadBuffer(rel, block);
+
+	LockBuffer(buffer, BUFFER_LOCK_SHARE);
+	*plane = skx_format_trailer(BufferGetPage(buffer))->plane;
+	UnlockReleaseBuffer(buffer);
+	if (*plane != SKX_PLANE_CHAIN)
+		*plane = SKX_PLANE_PENDING;
+	return skx_manifest_buffer(rel, meta->incarnation, block, *plane, 0,
+							   BUFFER_LOCK_SHARE);
+}
+
+uint64
+skx_pending_extent_first(Relation rel, const SkxDiskMeta *meta,
+						 BlockNumber block)
+{
+	uint8		plane;
+	Buffer		buffer = skx_pending_extent_buffer(rel, meta, block, &plane);
+	uint64		first = 0;
+
+	if (plane == SKX_PLANE_PENDING)
+		first = ((const SkxDiskPendingPage *)
+				 skx_manifest_content(buffer))->first_sequence;
+	UnlockReleaseBuffer(buffer);
+	return first;
+}
+
 void
 skx_pending_extent(Relation rel, const SkxDiskMeta *meta, BlockNumber block,
 				   uint32 *npages, BlockNumber *previous)
@@ -154,14 +185,7 @@ skx_pending_extent(Relation rel, const SkxDiskMeta *meta, BlockNumber block,
 	if (block == SKX_META_BLOCK || block >= nblocks)
 		skx_format_report(rel, block,
 						  "a stripe's extent lies outside the file");
-	buffer = ReadBuffer(rel, block);
-	LockBuffer(buffer, BUFFER_LOCK_SHARE);
-	plane = skx_format_trailer(BufferGetPage(buffer))->plane;
-	UnlockReleaseBuffer(buffer);
-	if (plane != SKX_PLANE_CHAIN)
-		plane = SKX_PLANE_PENDING;
-	buffer = skx_manifest_buffer(rel, meta->incarnation,
-								 block, plane, 0, BUFFER_LOCK_SHARE);
+	buffer = skx_pending_extent_buffer(rel, meta, block, &plane);
 	trailer = skx_format_trailer(BufferGetPage(buffer));
 	*npages = trailer->segment;
 	*previous = trailer->ordinal;

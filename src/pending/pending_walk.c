@@ -34,6 +34,8 @@ skx_pending_walk_begin(SkxPendingWalk *walk, Relation rel,
 								SKX_PLANE_STRIPE, BUFFER_LOCK_SHARE);
 	stripe = (const SkxDiskStripe *) skx_manifest_content(buffer);
 	walk->limit = stripe->next_sequence;
+	if (view->bound)
+		walk->limit = Min(walk->limit, view->ends[which]);
 	walk->ndead = stripe->ndead;
 	walk->next = BlockNumberIsValid(ref->first) ? ref->first : stripe->first;
 	UnlockReleaseBuffer(buffer);

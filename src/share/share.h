@@ -13,9 +13,9 @@
 /* In dynamic shared memory, aligned to 8 bytes. */
 typedef struct SkxShare
 {
-	slock_t		mutex;			/* of `has_view` and `meta` */
+	slock_t		mutex;			/* of `has_view` and `view` */
 	bool		has_view;
-	SkxDiskMeta meta;			/* of the view */
+	SkxView		view;			/* meta, bound and ends of it */
 	pg_atomic_uint64 next;		/* the part that is taken next */
 	pg_atomic_uint64 done;		/* parts that are done */
 } SkxShare;

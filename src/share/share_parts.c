@@ -39,20 +39,20 @@ skx_share_offer(SkxShare *share, const SkxView *own)
 	SpinLockAcquire(&share->mutex);
 	if (!share->has_view)
 	{
-		share->meta = own->meta;
+		share->view = *own;
 		share->has_view = true;
 	}
 	SpinLockRelease(&share->mutex);
 }
 
 /*
- * The root of an earlier view is readable, as all processes have the snapshot
- * that the view was taken after.
+ * The root of an earlier view is readable: it is open until the leader's
+ * transaction ends, if a worker has taken it, or as long as the leader scans.
  */
 const SkxView *
 skx_share_view(SkxShare *share, Relation index, const SkxView *own)
 {
-	SkxDiskMeta meta;
+	SkxView		shared;
 	bool		has_view;
 
 	SpinLockAcquire(&share->mutex);
@@ -65,11 +65,11 @@ skx_share_view(SkxShare *share, Relation index, const SkxView *own)
 		skx_share_offer(share, own);
 	}
 	SpinLockAcquire(&share->mutex);
-	meta = share->meta;
+	shared = share->view;
 	SpinLockRelease(&share->mutex);
-	if (own != NULL && own->meta.generation == meta.generation)
+	if (own != NULL && own->meta.generation == shared.meta.generation)
 		return own;
-	return skx_manifest_view_of(index, &meta);
+	return skx_manifest_view_of(index, &shared);
 }
 
 uint32 *

@@ -209,7 +209,7 @@ sub round
 # What was freed before is used up or needed by nobody when the readers begin.
 round() for 1 .. 3;
 
-my $rounds = $all ? 20 : 8;
+my $rounds = $all ? 24 : 12;
 my @readers;
 
 for my $isolation ('REPEATABLE READ', 'READ COMMITTED')
@@ -252,9 +252,9 @@ for my $i (1 .. $rounds)
 		  if $i % 4 == 0;
 	}
 }
-cmp_ok($sizes[-1] - $sizes[-6], '>', 5 * 100_000, 'nothing is used again under readers: the file grows');
-cmp_ok($s->value("SELECT count(*) FROM skipidx_segments('docs_v') WHERE waiting_for IS NOT NULL"), '>', 5,
-	'what was freed waits for them');
+note "sizes under readers: @sizes";
+cmp_ok($sizes[-1] - $sizes[-6], '<', 200_000, 'what no reader has is used again: the file hardly grows');
+cmp_ok($f->stat('waiting_pages'), '>', 20, 'what they have waits for them');
 for my $r (@readers)
 {
 	push @{ $r->{got_all} }, split /\n/, $r->{s}->value('FETCH ALL FROM c');
@@ -272,7 +272,7 @@ my $settled = $s->value($size_query);
 $f->mark;
 $s->value("SET skipidx.fault = 'reuse_logged:note'");
 round() for 1 .. 5;
-cmp_ok($s->value($size_query) - $settled, '<', 0.3 * ($sizes[-1] - $sizes[-6]), 'then pages are used again: it hardly grows');
+cmp_ok($s->value($size_query) - $settled, '<', 150_000, 'then all pages are used again: it hardly grows');
 cmp_ok($f->reached('reuse_logged', 'note'), '>', 0, 'standbys are told');
 $s->value("RESET skipidx.fault");
 $f->agrees('after the readers', 1);

@@ -116,13 +116,17 @@ is_free('a snapshot of another database');
 $far->value('COMMIT');
 $far->close;
 
-# ---- what does ----
-
 my $near = skx_session($node, 'postgres');
 
 $near->value('BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT count(*) FROM docs');
+is_free('a snapshot of this database, which has no view open');
+
+# ---- what does, where it is not asked which views are open ----
+
+$s->value('SET skipidx.reuse_early = off');
 my $after = is_held('a snapshot of this database');
 $near->value('COMMIT');
+$s->value('RESET skipidx.reuse_early');
 $near->close;
 $after->();
 
@@ -196,6 +200,9 @@ is_free('slots that are left');
 		  for 1 .. $times;
 		return $s->value("SELECT pg_current_wal_lsn() - '$from'") / $times;
 	};
+
+	$s->value('SET skipidx.reuse_early = off');
+
 	my $first = $logged->(10);
 
 	$logged->(900);
@@ -206,6 +213,7 @@ is_free('slots that are left');
 	cmp_ok($last, '<', 2 * $first, 'a flip after very many');
 	is($s->raw("SELECT skipidx_check('few_v', true)"), '', 'skipidx_check after very many');
 	$holder->close;
+	$s->value('RESET skipidx.reuse_early');
 	$s->value("SELECT pg_current_xact_id()") for 1 .. 3;
 	$logged->(10);
 	cmp_ok($s->value("SELECT waiting_pages FROM skipidx_stats('few_v')"), '<', 1000, 'and then it is used again');

@@ -281,7 +281,14 @@ test_extents(void)
 	REFUSED(root, x.s.extents[0].npages = 0, impossible);
 	REFUSED(root, x.s.extents[2].npages = 21, impossible);
 	REFUSED(root, x.s.extents[2].npages = 20, "");
-	REFUSED(root, x.s.extents[2].reserved = 1, impossible);
+	REFUSED(root, x.s.extents[2].by_views = 2, impossible);
+	REFUSED(root, x.s.extents[2].by_views = 1,
+			"the root has an extent that was free before it was used");
+	REFUSED(root, (x.s.extents[1].by_views = 1,
+				   x.s.extents[1].safexid = SKX_LIFE(2, 3)), "");
+	REFUSED(root, (x.s.extents[1].by_views = 1,
+				   x.s.extents[1].safexid = SKX_LIFE(3, 3)),
+			"the root has an extent that was free before it was used");
 	REFUSED(root, x.s.extents[1].block--,
 			"the extents of the root are not in order");
 	REFUSED(root, x.s.extents[0].npages++,
