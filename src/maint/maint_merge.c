@@ -228,27 +228,76 @@ skx_maint_merge_limits(const SkxMaintOptions *options, int most)
 	limits.purged = options->purged;
 	limits.nranges = 0;
 	limits.dying = false;
+	limits.room = 0;
+	limits.waiting = 0;
 	return limits;
 }
 
 /*
- * Is a tenth or more of the documents that are not marked likely to be dead?
- * The server counts dead rows, those without a document included, until VACUUM
+ * How many of the documents that are not marked are likely to be dead?  The
+ * server counts dead rows, those without a document included, until VACUUM
  * comes, and live ones, but neither for certain.
  */
+static uint64
+skx_maint_merge_unmarked(Relation index, uint64 ndocs)
+{
+	uint64		live;
+	uint64		dead;
+
+	skx_compat_rows(index->rd_index->indrelid, &live, &dead);
+	return Min(dead, ndocs - Min(ndocs, live));
+}
+
+/*
+ * Bytes for the result of a merge beside readers, of free pages and of those
+ * that the file may get; 0: no process is in the way of a shorter file, which is
+ * what comes after the merge then.
+ */
+static uint64
+skx_maint_merge_room(Relation index, const SkxView *view,
+					 const SkxPolicySegment *segments, uint32 operation,
+					 const SkxMaintOptions *options)
+{
+	uint64		live = 0;
+	uint64		ndocs = 0;
+	uint64		largest = 0;
+	uint64		free;
+	BlockNumber reach;
+	int			i;
+
+	if ((options->asker != SKX_ASKER_WORKER &&
+		 options->asker != SKX_ASKER_VACUUM) || skx_maint_clear(index))
+		return 0;
+	for (i = 0; i < view->nsegments; i++)
+	{
+		const SkxPolicySegment *s = &segments[i];
+		uint64		npages = (uint64) ((double) s->bytes / BLCKSZ *
+									   (s->ndocs - s->ndeleted) /
+									   Max(s->ndocs, 1));
+
+		live += npages;
+		ndocs += s->ndocs - s->ndeleted;
+		largest = Max(largest, npages);
+	}
+	live -= live * skx_maint_merge_unmarked(index, ndocs) / Max(ndocs, 1);
+	live += skx_manifest_pool_pages(view, live);
+	free = skx_manifest_reusable(index, view, view->meta.nblocks, operation, 1,
+								 &reach);
+	return skx_maint_policy_room(view->meta.nblocks, free, live,
+								 largest) * BLCKSZ;
+}
+
+/* Are a tenth of the documents that are not marked likely to be dead? */
 static bool
 skx_maint_merge_dying(Relation index, const SkxPolicySegment *segments, int n)
 {
 	uint64		ndocs = 0;
-	uint64		live;
-	uint64		dead;
 	int			i;
 
 	for (i = 0; i < n; i++)
 		ndocs += segments[i].ndocs - segments[i].ndeleted;
-	skx_compat_rows(index->rd_index->indrelid, &live, &dead);
-	dead = Min(dead, ndocs - Min(ndocs, live));
-	return dead >= ndocs / SKX_MERGE_DYING + 1;
+	return skx_maint_merge_unmarked(index, ndocs) >=
+		ndocs / SKX_MERGE_DYING + 1;
 }
 
 /* What the keys of each column of a segment lie between. */
@@ -274,6 +323,18 @@ skx_maint_merge_ranges(SkxSegment *seg, const SkxKeyColumns *columns)
 		ranges[i].most = n > 0 ? keys[n - 1] : 0;
 	}
 	return ranges;
+}
+
+/* Why nothing, or no more, is merged. */
+static void
+skx_maint_merge_tell(const SkxMaintMerge *m, const SkxView *view,
+					 const SkxPolicyLimits *limits)
+{
+	ereport(DEBUG1,
+			(errmsg_internal("merge of index \"%s\": %d of %d segments chosen, with " UINT64_FORMAT " kB of room (0: any) beside " UINT64_FORMAT " kB that wait",
+							 RelationGetRelationName(m->index), m->n,
+							 view->nsegments, limits->room / 1024,
+							 limits->waiting / 1024)));
 }
 
 /*
@@ -303,6 +364,8 @@ skx_maint_merge_choose(SkxMaintMerge *m, Relation index,
 	limits.nranges = columns.n;
 	LockPage(index, SKX_META_BLOCK, ShareLock);
 	view = skx_manifest_view_brief(index);
+	limits.waiting = most > 0 ? 0 :
+		skx_manifest_waiting(index, view) * BLCKSZ;
 	loose = most == 0 && options->moves != SKX_MOVES_NONE &&
 		skx_maint_loose(index, view);
 	source = skx_source_open(index, view);
@@ -335,9 +398,12 @@ skx_maint_merge_choose(SkxMaintMerge *m, Relation index,
 	{
 		limits.dying = skx_maint_merge_dying(index, segments,
 											 view->nsegments);
+		limits.room = skx_maint_merge_room(index, view, segments, operation,
+										   options);
 		m->n = skx_maint_policy_tiers(segments, view->nsegments, &limits,
 									  m->ids);
 	}
+	skx_maint_merge_tell(m, view, &limits);
 	if (m->n == 0 && last != NULL)
 		skx_maint_merge_move(m, view, last, end, &limits, operation, options);
 	Assert(m->n >= 0 && m->n <= SKX_POLICY_INPUTS_MAX);

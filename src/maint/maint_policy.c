@@ -49,6 +49,33 @@
 #define SKX_POLICY_DYING_PART	4
 
 /*
+ * Merges make room only once nothing waits: of pages that wait for transactions
+ * they add as many as they free.  Beside more than half of what is live they
+ * are left but for what keeps segments few, beside twice of it altogether.
+ */
+#define SKX_POLICY_WAITING_PART		2
+#define SKX_POLICY_WAITING_TIMES	2
+
+/*
+ * How long a file may be beside readers, in percent of what is live; where one
+ * segment has half of it or more, for each percent of that above 25 one more,
+ * since it is written anew beside itself.
+ */
+#define SKX_POLICY_FILE_LEAST		150
+#define SKX_POLICY_FILE_MOST		200
+#define SKX_POLICY_FILE_OTHERS		125
+
+/*
+ * Where no segment of an index that is not small has more than this part, none
+ * gets more, so that there is room to write any of them anew.
+ */
+#define SKX_POLICY_MANY_PART		4
+
+/* Room that a merge always has: this part of what is live, and 1 MB. */
+#define SKX_POLICY_ROOM_PART		16
+#define SKX_POLICY_ROOM_LEAST		(1024 * 1024 / BLCKSZ)
+
+/*
  * A segment of a file that is not small comes to lie lower by such a part of
  * what is written at least.  Free pages that lie between others lower it again
  * and again by a little, and all of it is written each time.
@@ -130,7 +157,8 @@ skx_maint_policy_take(const SkxPolicySegment *segments, int from, int to,
 		uint64		more = skx_maint_policy_live_bytes(&segments[i]);
 		uint32		docs = segments[i].ndocs;
 
-		if ((many && !skx_maint_policy_many(&segments[i], limits)) ||
+		if ((many && (!skx_maint_policy_many(&segments[i], limits) ||
+					  (limits->room > 0 && more > limits->room))) ||
 			(taken > 0 && (bytes + more > limits->bytes ||
 						   ndocs + docs > limits->ndocs)))
 			continue;
@@ -344,14 +372,13 @@ skx_maint_policy_open(const SkxPolicySegment *segments, int n,
 	return n;
 }
 
-/* Of all segments, of which more than a small index has are not told apart. */
 static uint64
 skx_maint_policy_bytes(const SkxPolicySegment *segments, int n)
 {
 	uint64		bytes = 0;
 	int			i;
 
-	for (i = 0; i < n && bytes <= SKX_POLICY_SMALL; i++)
+	for (i = 0; i < n; i++)
 		bytes += skx_maint_policy_live_bytes(&segments[i]);
 	return bytes;
 }
@@ -410,13 +437,17 @@ skx_maint_policy_tiers(SkxPolicySegment *segments, int n,
 	int			taken = skx_maint_policy_dead(segments, n, limits,
 											  chosen);
 	uint64		bytes;
+	bool		spares;
 	int			open;
 
-	if (taken > 0)
-		return taken;
-	open = skx_maint_policy_open(segments, n, limits);
 	bytes = skx_maint_policy_bytes(segments, n);
-	if (open == n && bytes <= SKX_POLICY_SMALL)
+	if (taken > 0 || l.waiting / SKX_POLICY_WAITING_TIMES > bytes)
+		return taken;
+	spares = l.waiting > bytes / SKX_POLICY_WAITING_PART;
+	if (l.room > 0)
+		l.bytes = Min(l.bytes, l.room);
+	open = skx_maint_policy_open(segments, n, &l);
+	if (open == n && bytes <= SKX_POLICY_SMALL && !spares)
 	{
 		if (l.dying)
 			l.fan = Max(l.fan / 2, 2);
@@ -424,7 +455,7 @@ skx_maint_policy_tiers(SkxPolicySegment *segments, int n,
 	}
 	if (taken == 0)
 		taken = skx_maint_policy_full_tier(segments, n, open, &l, chosen);
-	if (taken == 0)
+	if (taken == 0 && !spares)
 		taken = skx_maint_policy_purge(segments, n, &l, chosen);
 	return taken;
 }
@@ -447,6 +478,26 @@ skx_maint_policy_most(SkxPolicySegment *segments, int n, int most,
 			return taken;
 	}
 	return skx_maint_policy_purge(segments, n, limits, chosen);
+}
+
+uint64
+skx_maint_policy_room(uint64 nblocks, uint64 free, uint64 live,
+					  uint64 largest)
+{
+	uint64		percent = SKX_POLICY_FILE_OTHERS +
+		largest * 100 / Max(live, 1);
+	uint64		room;
+	uint64		most;
+	uint64		least;
+
+	percent = Max(percent, SKX_POLICY_FILE_LEAST);
+	most = live * Min(percent, SKX_POLICY_FILE_MOST) / 100;
+	least = Max(live / SKX_POLICY_ROOM_PART, SKX_POLICY_ROOM_LEAST);
+	room = Max(free + (most > nblocks ? most - nblocks : 0), least);
+	if (live > SKX_POLICY_SMALL / BLCKSZ &&
+		largest <= live / SKX_POLICY_MANY_PART)
+		room = Min(room, live / SKX_POLICY_MANY_PART);
+	return room;
 }
 
 bool

@@ -37,6 +37,9 @@ typedef struct SkxPolicyLimits
 	int			nranges;		/* columns that have keys */
 	bool		dying;			/* many documents are likely to be dead that
 								 * are not marked */
+	uint64		room;			/* bytes that the file has for the result; 0:
+								 * as many as are wanted */
+	uint64		waiting;		/* bytes of pages that wait for transactions */
 } SkxPolicyLimits;
 
 /*
@@ -60,6 +63,15 @@ extern int	skx_maint_policy_tiers(SkxPolicySegment *segments, int n,
 extern int	skx_maint_policy_most(SkxPolicySegment *segments, int n, int most,
 								  const SkxPolicyLimits *limits,
 								  uint32 *chosen);
+
+/*
+ * How many pages a file of `nblocks` has for the result of a merge, beside
+ * readers that keep it from becoming shorter: those that are free, and as many
+ * more as make it 1.5 times as long as what is live, or up to twice where one
+ * segment has most of it; and a 16th of what is live, so that merges go on.
+ */
+extern uint64 skx_maint_policy_room(uint64 nblocks, uint64 free, uint64 live,
+									uint64 largest);
 
 /* To write the whole of a file of so many pages costs little. */
 #define SKX_MOVE_SMALL		(64 * 1024 * 1024 / BLCKSZ)

@@ -167,6 +167,22 @@ skx_manifest_waits(Relation rel, const SkxView *view)
 	return waits;
 }
 
+uint64
+skx_manifest_waiting(Relation rel, const SkxView *view)
+{
+	bool	   *waits = skx_manifest_waits(rel, view);
+	uint64		npages = 0;
+	int			i;
+
+	for (i = 0; i < view->nextents; i++)
+	{
+		if (waits[i] && !view->extents[i].by_views)
+			npages += view->extents[i].npages;
+	}
+	pfree(waits);
+	return npages;
+}
+
 /*
  * The oldest view that is open, or could be before the flip, and may have what
  * is freed: for those before it the pages are as good as not born yet.

@@ -170,6 +170,9 @@ extern uint64 skx_manifest_reusable(Relation rel, const SkxView *view,
 									uint64 room, BlockNumber *reach);
 extern uint64 skx_manifest_free(const SkxView *view);
 
+/* Pages that wait for transactions (manifest_early.c). */
+extern uint64 skx_manifest_waiting(Relation rel, const SkxView *view);
+
 /*
  * Free pages that were not to be overwritten as far as this process knew, and
  * those that are not after a new look at all processes; `newest` is the last

@@ -3,7 +3,7 @@
 # that came and went since are used again, of segments, roots and pending lists;
 # and the cursor has its rows, whatever kind of scan it is.
 #
-# Holds: manifest 6
+# Holds: manifest 6; maint 10
 
 use strict;
 use warnings;
@@ -151,6 +151,27 @@ is(scalar(split /\n/, $r->value("FETCH ALL FROM c$_")), 8, "very many views: cur
 $r->value('COMMIT');
 $s->value($round) for 1 .. 2;
 cmp_ok(stat_of('waiting_pages'), '<', 20, 'very many views, ended: nothing waits');
+
+# Where a standby may be, a snapshot keeps all that was freed since: then merges
+# do not add to that what they free.
+$s->value("SELECT pg_create_physical_replication_slot('later')");
+set_up();
+$r->value('BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT count(*) FROM docs');
+my $first = stat_of('file_pages');
+
+update_rows(UPDATES, 1);
+my $flushed = $s->value("SELECT count(*) FROM skipidx_segments('docs_v') WHERE kind = 'segment'");
+my $waiting = stat_of('waiting_pages');
+
+note "a slot: first $first pages, the file " . stat_of('file_pages') . ", present " . present() . ", waiting $waiting, segments $flushed";
+cmp_ok(stat_of('file_pages'), '<=', $first + 4 * present(), 'a slot: merges are few');
+$r->value('COMMIT');
+$s->value("SELECT pg_drop_replication_slot('later')");
+$s->value('CALL updates(1); VACUUM docs');
+skx_workers_done($node);
+$s->value("CALL updates(1); SELECT skipidx_flush('docs_v') \\g /dev/null\n SELECT 1");
+cmp_ok(stat_of('waiting_pages'), '<', 100, 'a slot that has gone: hardly anything waits');
+is($s->raw("SELECT skipidx_check('docs_v', true)"), '', 'a slot: skipidx_check');
 
 $_->close for $s, $r;
 done_testing();

@@ -841,11 +841,187 @@ test_moves(void)
 	CHECK(skx_maint_policy_moves(small, 4000, 8000, 7900));
 }
 
+/* Pages that wait for transactions are not added to. */
+static void
+test_waiting(void)
+{
+	Life	   *life = life_new();
+	int			i;
+
+	/* all of a small index, or for the deletes of one */
+	life_add(life, 20 * MB, 1000, 300);
+	for (i = 0; i < 7; i++)
+		life_add(life, MB + MB / 2, 100, 0);
+	life->limits.waiting = 13 * MB;
+	CHECK(life_settle(life, 0, 100) == 0);
+	life->limits.waiting = 12 * MB;
+	CHECK(life_settle(life, 0, 100) > 0);
+
+	/* a full tier, unless very much waits */
+	life->n = 0;
+	for (i = 0; i < 8; i++)
+		life_add(life, MB, 100, 0);
+	life->limits.waiting = 17 * MB;
+	CHECK(life_settle(life, 0, 100) == 0);
+	life->limits.waiting = 16 * MB;
+	CHECK(life_settle(life, 0, 100) == 1 && life->n == 1);
+
+	/* what is dead costs nothing */
+	life_add(life, MB, 100, 100);
+	life->limits.waiting = GB;
+	CHECK(life_settle(life, 0, 100) == 1 && life->n == 1);
+	free(life);
+}
+
+static void
+test_room(void)
+{
+	Life	   *life = life_new();
+	int			i;
+
+	/* what is free; what the file may grow; and some in any case */
+	CHECK(skx_maint_policy_room(2000, 700, 1000, 1000) == 700);
+	CHECK(skx_maint_policy_room(1900, 700, 1000, 1000) == 800);
+	CHECK(skx_maint_policy_room(1900, 700, 1000, 750) == 800);
+	CHECK(skx_maint_policy_room(1900, 700, 1000, 600) == 700);
+	CHECK(skx_maint_policy_room(1900, 10, 1000, 250) == 128);
+	CHECK(skx_maint_policy_room(1400, 10, 1000, 250) == 128);
+	CHECK(skx_maint_policy_room(1300, 10, 1000, 250) == 210);
+	CHECK(skx_maint_policy_room(99999, 10, 16000, 250) == 1000);
+
+	/* no result is larger than the room, if there is more than one input */
+	life_add(life, 20 * MB, 1000, 300);
+	for (i = 0; i < 9; i++)
+		life_add(life, 3 * MB, 100, 0);
+	life->limits.room = 13 * MB;
+	CHECK(life_settle(life, 0, 100) > 0);
+	CHECK(life->written <= 3 * 13 * MB);
+	for (i = 0; i < life->n; i++)
+		CHECK(life->segments[i].bytes == 20 * MB ||
+			  life->segments[i].bytes <= 13 * MB);
+	life->limits.room = 14 * MB;
+	life->written = 0;
+	CHECK(life_settle(life, 0, 100) == 1 && life->written == 14 * MB);
+	free(life);
+}
+
+/* A file in the life of an index. */
+typedef struct File
+{
+	uint64		most;			/* bytes that it has had at most */
+	uint64		pending;		/* before a flush */
+} File;
+
+static uint64
+life_bytes(const Life *life, bool live)
+{
+	uint64		bytes = 0;
+	int			i;
+
+	for (i = 0; i < life->n; i++)
+	{
+		const SkxPolicySegment *s = &life->segments[i];
+
+		bytes += live ? (uint64) ((double) s->bytes *
+								  (s->ndocs - s->ndeleted) / s->ndocs) :
+			s->bytes;
+	}
+	return bytes;
+}
+
+/* Merges until none has room. */
+static void
+life_settle_in(Life *life, File *file)
+{
+	uint32		chosen[SKX_POLICY_INPUTS_MAX];
+	int			n;
+
+	for (;;)
+	{
+		uint64		used = life_bytes(life, false) + file->pending;
+		uint64		largest = 0;
+		uint64		before = life->written;
+		uint64		live;
+		int			i;
+
+		for (i = 0; i < life->n; i++)
+			largest = Max(largest, life->segments[i].bytes);
+		live = life_bytes(life, true) * 17 / 16;
+		file->most = Max(file->most, used);
+		life->limits.room =
+			skx_maint_policy_room(file->most / BLCKSZ,
+								  (file->most - used) / BLCKSZ, live / BLCKSZ,
+								  largest / BLCKSZ) * BLCKSZ;
+		n = skx_maint_policy_tiers(life->segments, life->n, &life->limits,
+								   chosen);
+		if (n == 0)
+			break;
+		life_merge(life, chosen, n, 100);
+		file->most = Max(file->most, used + life->written - before);
+	}
+	life->most = Max(life->most, life->n);
+}
+
+/*
+ * Updates of any documents beside readers: the file has room for what is live
+ * so many percent times, and for what is pending.
+ */
+static void
+test_beside_readers(uint64 size, uint64 part, int percent, uint64 flush)
+{
+	Life	   *life = life_new();
+	File		file = {0};
+	uint32		docs = (uint32) (size / (8 * KB));
+	uint32		ndocs = (uint32) (flush / (8 * KB));
+	uint64		segments = 0;
+	uint64		step;
+
+	life->limits.dying = true;
+	for (step = 0; step < size / part; step++)
+		life_add(life, part, (uint32) (docs * part / size), 0);
+	file.most = size * 17 / 16;
+	file.pending = flush;
+	for (step = 0; step < 8 * size / flush; step++)
+	{
+		uint64		live = 0;
+		int			i;
+
+		for (i = 0; i < life->n; i++)
+			live += life->segments[i].ndocs - life->segments[i].ndeleted;
+		for (i = 0; i < life->n; i++)
+		{
+			SkxPolicySegment *s = &life->segments[i];
+			double		dead = (double) (s->ndocs - s->ndeleted) * ndocs /
+				live;
+
+			s->ndeleted += (uint32) (dead + unit_below(1000) / 1000.0);
+			s->ndeleted = Min(s->ndeleted, s->ndocs);
+		}
+		life_add(life, flush, ndocs, 0);
+		life_settle_in(life, &file);
+		segments += life->n;
+	}
+	printf("# %d MB in segments of %d MB: file %.2f, segments %d at most, %.1f, written %.1f\n",
+		   (int) (size / MB), (int) (part / MB),
+		   (double) file.most / (size * 17 / 16), life->most,
+		   (double) segments / step, (double) life->written / (8 * size));
+	CHECK(file.most <= size * 17 / 16 * percent / 100);
+	free(life);
+}
+
 int
 main(void)
 {
 	unit_seed(11);
 	test_moves();
+	test_waiting();
+	test_room();
+	test_beside_readers(53 * MB, 53 * MB, 200, 512 * KB);
+	test_beside_readers(53 * MB, 53 * MB, 200, 2 * MB);
+	test_beside_readers(512 * MB, 512 * MB, 200, 4 * MB);
+	test_beside_readers(64 * MB, 8 * MB, 200, MB);
+	test_beside_readers(512 * MB, 64 * MB, 150, 4 * MB);
+	test_beside_readers(4 * GB, 512 * MB, 150, 4 * MB);
 	test_neighbours(500, 5 * GB, 3);
 	test_neighbours(500, 5 * GB, 2);
 	test_neighbours(500, 5 * GB, 0);
