@@ -13,7 +13,7 @@ from harness.record import keep, option, step, temporary
 from harness.report_base import quantile
 from harness.server import (ENGINES, create_extensions, engines_wanted, pin,
                             settings_of, sql, stage, version)
-from targets.insert import loads
+from targets.insert import loads, stalls
 
 GIN = ENGINES["gin"][1]
 KINDS = {  # name: extension, index
@@ -210,6 +210,7 @@ def beside(run):
                    "UPDATE docs_skipidx SET tsv = (SELECT tsv FROM pool WHERE"
                    " id = :new) WHERE id = :id;\n" % (run["base"],
                                                    run["pool"]))
+    stalls.stalls(run)
     for pinned in (True, False):
         for workers, rate in ((2, 0), (2, 1000), (0, 1000), (2, 0)):
             step("searches beside %d updates/s, %d workers%s" % (
@@ -252,7 +253,8 @@ def measure(run):
                pool=int(option("POOL", 100000)), server=version(),
                settings=settings_of(*SETTINGS),
                engines=engines_wanted(" ".join(KINDS), KINDS),
-               statements=[], updates=[], runs=[], long=[], beside=[], loads=[])
+               statements=[], updates=[], runs=[], long=[], beside=[], loads=[],
+               stalls=[])
     step("load", run["corpus"])
     run["lexemes"] = load(run["engines"], run["base"], run["pool"])
     statements(run)

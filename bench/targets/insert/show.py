@@ -8,6 +8,7 @@ TPS_SHARE = 0.8       # of GIN's with its pending list
 BESIDE_SHARE = 0.95   # of the searches without updates
 BESIDE_P99 = 1.3
 GROWTH = 1.5          # times a fresh build, after a VACUUM
+BESIDE_GROWTH = 2.0   # times a fresh build, at most beside readers
 
 
 def tps(run, name, clients):
@@ -112,6 +113,32 @@ def print_beside(run):
             entry["us"]["p99"], entry["us"]["max"], entry["most_segments"]))
 
 
+def print_stalls(run):
+    if not run.get("stalls"):
+        return
+    print("\nupdates beside merges and readers  updates   over 100 ms   "
+          "worst ms   with a slow disk   probe ms   size MB     anew")
+    for entry in run["stalls"]:
+        print("  %-30s %9d %13d %10d %18d %10.1f %9.1f %8.1f" % (
+            "%d seconds" % entry["seconds"], entry["updates"],
+            len(entry["long_ms"]), max(entry["long_ms"], default=0),
+            len(entry["long_ms_slow_disk"]), entry["probe_ms"],
+            entry["most_bytes"] / MB, run["stalls_anew_bytes"] / MB))
+
+
+def stall_lines(run):
+    """Updates that waited, but for the disk; the file beside readers."""
+    entries = run.get("stalls", [])
+    if not entries:
+        return []
+    return [
+        expect("insert.updates_over_100ms",
+               sum(len(entry["long_ms"]) for entry in entries), 0, "", False),
+        expect("insert.growth_beside_readers",
+               max(entry["most_bytes"] for entry in entries) /
+               run["stalls_anew_bytes"], BESIDE_GROWTH, "x", False)]
+
+
 def beside_lines(run):
     """Searches on a processor of their own, beside updates by alone."""
     alone = of(run.get("beside", []), rate=0, pinned=True)
@@ -154,7 +181,8 @@ def expectations(run):
     if "gin_off" in names:
         lines.append(expect("insert.wal_per_row", wal_per_row(run, SUBJECT),
                             wal_per_row(run, "gin_off"), "B", False))
-    return lines + beside_lines(run) + growth_lines(run)
+    return (lines + beside_lines(run) + stall_lines(run) +
+            growth_lines(run))
 
 
 def latency(run, name, clients, point):
@@ -190,5 +218,6 @@ def tables(run):
     print_updates(run)
     print_runs(run)
     print_beside(run)
+    print_stalls(run)
     print_long(run)
     print_loads(run)

@@ -1,0 +1,111 @@
+"""stalls.py: single updates beside merges and a reader: which of them wait, and
+how long the file becomes; imported by measure.py.
+
+A probe writes 8 kB and syncs it once a second, as a commit does: an update that
+waits while that takes long waits for the disk, and is listed apart.
+"""
+import glob
+import os
+import subprocess
+import threading
+import time
+
+from harness.record import option, step, temporary
+from harness.server import sql
+
+RATE = 1000                   # updates a second
+LONG = .1                     # seconds: an update that is listed
+SLOW = .05                    # seconds: the probe
+PROBED = 8192                 # bytes
+
+
+class Probe(threading.Thread):
+    """Writes and syncs once a second until told to stop."""
+
+    def __init__(self):
+        super().__init__()
+        self.ending = threading.Event()
+        self.slow = []        # of slow ones: when each began and ended
+        self.worst = 0
+
+    def run(self):
+        fd = os.open(temporary("probe"), os.O_WRONLY | os.O_CREAT, 0o600)
+        while not self.ending.wait(1):
+            began = time.time()
+            os.pwrite(fd, b"x" * PROBED, 0)
+            os.fsync(fd)
+            ended = time.time()
+            self.worst = max(self.worst, ended - began)
+            if ended - began > SLOW:
+                self.slow.append((began, ended))
+        os.close(fd)
+
+    def slow_within(self, began, ended):
+        return any(first < ended and last > began
+                   for first, last in self.slow)
+
+
+def long_ones(prefix):
+    """Updates, and those that took long: when they began and ended."""
+    updates, found = 0, []
+    for path in glob.glob(prefix + ".*"):
+        with open(path, encoding="utf-8") as lines:
+            for line in lines:
+                fields = line.split()
+                seconds = int(fields[2]) / 1e6
+                ended = int(fields[4]) + int(fields[5]) / 1e6
+                updates += 1
+                if seconds > LONG:
+                    found.append((ended - seconds, ended))
+        os.remove(path)
+    return updates, found
+
+
+def pgbench(script, clients, seconds, *more):
+    return subprocess.Popen(
+        ["pgbench", "-n", "-c", str(clients), "-j", "1", "-T", str(seconds),
+         *more, "-f", script],
+        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
+
+def index_bytes():
+    return int(sql("SELECT pg_relation_size('docs_skipidx_tsv')")[0])
+
+
+def stall(run, seconds):
+    """One run, with the scripts that beside() in measure.py has written."""
+    prefix = temporary("stall.latency")
+    probe, most = Probe(), 0
+    probe.start()
+    reading = pgbench(temporary("search.pgbench"), 2, seconds)
+    updating = pgbench(temporary("update.pgbench"), 4, seconds, "-R",
+                       str(RATE), "-l", "--log-prefix=" + prefix)
+    while updating.poll() is None:
+        most = max(most, index_bytes())
+        time.sleep(.5)
+    reading.wait()
+    probe.ending.set()
+    probe.join()
+    updates, found = long_ones(prefix)
+    ms = [(round((ended - began) * 1000), probe.slow_within(began, ended))
+          for began, ended in found]
+    run["stalls"].append({
+        "seconds": seconds, "updates": updates, "most_bytes": most,
+        "probe_ms": round(probe.worst * 1000, 1),
+        "long_ms": [n for n, slow in ms if not slow],
+        "long_ms_slow_disk": [n for n, slow in ms if slow]})
+
+
+def stalls(run):
+    """Three runs, and the size of the same index made anew."""
+    seconds = int(option("STALL_SECONDS", 230))
+    for turn in range(3 if seconds else 0):
+        step("updates beside merges, round", turn + 1)
+        stall(run, seconds)
+    if not run["stalls"]:
+        return
+    sql("SET maintenance_work_mem = '1GB'",
+        "CREATE INDEX docs_anew ON docs_skipidx USING skipidx (tsv)")
+    run["stalls_anew_bytes"] = int(
+        sql("SELECT pg_relation_size('docs_anew')")[0])
+    sql("DROP INDEX docs_anew")
