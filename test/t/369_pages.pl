@@ -12,6 +12,7 @@ use lib "$FindBin::RealBin/lib";
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use SkipidxTest qw(skx_node skx_session skx_seed);
+use SkipidxWire qw(wire_sign_page);
 use Test::More;
 
 my $seed = skx_seed();
@@ -214,30 +215,8 @@ cmp_ok(length($wide) / 2 - 1, '<=', 8192, 'a token has 8 kB at most');
 
 # ---- made up: damaged, and with the checksum right ----
 
-my @crc_table = map {
-	my $c = $_;
-	$c = $c & 1 ? ($c >> 1) ^ 0x82F63B78 : $c >> 1 for 1 .. 8;
-	$c
-} 0 .. 255;
-sub crc32c
-{
-	my ($bytes, $crc) = @_;
-
-	$crc = 0xFFFFFFFF;
-	$crc = $crc_table[ ($crc ^ $_) & 0xFF ] ^ ($crc >> 8) for unpack 'C*', $bytes;
-	return $crc ^ 0xFFFFFFFF;
-}
-
-# With the checksum over 100 bytes, and what follows at 104.
-sub signed
-{
-	my ($bytes) = @_;
-
-	substr($bytes, 100, 4) = pack('V', crc32c(pack('V', crc32c(pack('V', 0) . substr($bytes, 0, 100))) . substr($bytes, 104)));
-	return $bytes;
-}
 my $whole = pack('H*', substr($token, 2));
-is(unpack('H*', signed($whole)), unpack('H*', $whole), 'the checksum is known');
+is(unpack('H*', wire_sign_page($whole)), unpack('H*', $whole), 'the checksum is known');
 srand($seed);
 my $refused = 0;
 for my $i (1 .. 300)
@@ -266,7 +245,7 @@ for my $what (sort keys %no)
 	my $bytes = $whole;
 
 	$no{$what}->($bytes);
-	like($go->("\\x" . unpack('H*', signed($bytes))), qr/22023.*damaged/s, "made up: $what");
+	like($go->("\\x" . unpack('H*', wire_sign_page($bytes))), qr/22023.*damaged/s, "made up: $what");
 }
 
 # Whatever passes is a search like any other: rows that match, best first, and
@@ -298,7 +277,7 @@ for my $i (1 .. 400)
 	substr($bytes, 60, 4) = pack('V', int rand 3) if $i % 50 == 0;
 	substr($bytes, 96, 4) = pack('V', 2**32 * rand) if $i % 50 == 1;
 	$bytes = substr($bytes, 0, 104 + rand(length($bytes) - 104)) . 'x' x int(rand(4)) if $i % 50 == 2;
-	my $got = $s->raw("SELECT * FROM sound('w1 | w2', 'w1 | w2 | w6:*', '\\x" . unpack('H*', signed($bytes)) . "')");
+	my $got = $s->raw("SELECT * FROM sound('w1 | w2', 'w1 | w2 | w6:*', '\\x" . unpack('H*', wire_sign_page($bytes)) . "')");
 
 	if ($got =~ /ERROR:  (22023|54000)/) { $none++; }
 	elsif ($got =~ /^(\d+)\|(0|)$/) { $sound++; $with += $1 > 0; }

@@ -4,6 +4,9 @@
 #
 # A vector is a list of entries [lexeme, positions...], a position being what
 # is sent: label << 14 | position.
+#
+# Also bytes that were changed, and tokens of skipidx_search() and skipidx_scroll()
+# made up with the checksum right.
 
 package SkipidxWire;
 
@@ -13,7 +16,7 @@ use warnings;
 use Exporter 'import';
 
 our @EXPORT_OK = qw(wire_vector wire_merge wire_length wire_query wire_copy
-  wire_random_vector wire_random_query);
+  wire_random_vector wire_random_query wire_mutated wire_sign_page wire_sign_scroll);
 
 # Positions of a lexeme, the most and the last.
 use constant MOST => 256;
@@ -139,6 +142,59 @@ sub wire_random_query
 	my $tree = random_tree(int rand 6);
 
 	return pack('N', nodes($tree)) . wire_query($tree);
+}
+
+# The bytes, some of them others, fewer or more.
+sub wire_mutated
+{
+	my ($bytes) = @_;
+
+	for (1 .. 1 + rand 3)
+	{
+		my $kind = rand;
+		my $at = int rand(length($bytes) + 1);
+
+		if ($kind < 0.1) { $bytes = substr $bytes, 0, $at; }
+		elsif ($kind < 0.2) { substr($bytes, $at, 0) = join '', map { chr int rand 256 } 1 .. 1 + rand 8; }
+		elsif ($kind < 0.3) { substr($bytes, $at, rand 5) = ''; }
+		elsif ($kind < 0.5) { substr($bytes, $at & ~3, 4) = pack 'L', pick(0, 1, 2**31 - 1, 2**31, 2**32 - 1, int rand 300); }
+		elsif ($at < length $bytes) { substr($bytes, $at, 1) = chr pick(0, 1, 127, 128, 255, int rand 256); }
+	}
+	return $bytes;
+}
+
+my @crc_table = map {
+	my $c = $_;
+	$c = $c & 1 ? ($c >> 1) ^ 0x82F63B78 : $c >> 1 for 1 .. 8;
+	$c
+} 0 .. 255;
+
+sub crc32c
+{
+	my ($bytes) = @_;
+	my $crc = 0xFFFFFFFF;
+
+	$crc = $crc_table[ ($crc ^ $_) & 0xFF ] ^ ($crc >> 8) for unpack 'C*', $bytes;
+	return $crc ^ 0xFFFFFFFF;
+}
+
+# A token of skipidx_search(): the checksum is of 100 bytes, and of what follows at
+# 104; of skipidx_scroll(): of all before the last 4.  Short ones stay as they are.
+sub wire_sign_page
+{
+	my ($bytes) = @_;
+
+	substr($bytes, 100, 4) = pack('V', crc32c(pack('V', crc32c(pack('V', 0) . substr($bytes, 0, 100))) . substr($bytes, 104)))
+	  if length $bytes >= 104;
+	return $bytes;
+}
+
+sub wire_sign_scroll
+{
+	my ($bytes) = @_;
+
+	substr($bytes, -4) = pack('V', crc32c(pack('V', 0) . substr($bytes, 0, -4))) if length $bytes > 4;
+	return $bytes;
 }
 
 # A file that COPY ... (FORMAT binary) reads: rows of fields, each bytes as they
