@@ -7,6 +7,7 @@
 #                           against the running server of PGHOST and PGPORT
 #   make test               all tests, with all of their set-up (see README.md)
 #   make demo               a tour on real text, with all of its set-up
+#   make test-bare          the demo in a Debian that has nothing yet
 #   make test-frameworks    the snippets of doc/ for Django, SQLAlchemy, Rails
 #   make test-versions      the tests on other servers: 16 to 19, assertions
 #   make test-cassert       all tests that need a server, on one with assertions
@@ -100,7 +101,7 @@ test-module:
 # One a folder of bench/targets
 BENCHES := $(patsubst bench/targets/%/target.conf,bench-%,$(wildcard bench/targets/*/target.conf))
 
-.PHONY: tidy unit fuzz demo test test-cassert test-frameworks test-upgrade \
+.PHONY: tidy unit fuzz demo test test-bare test-cassert test-frameworks test-upgrade \
 	test-versions test-faults test-limits soak $(BENCHES)
 
 tidy:
@@ -117,6 +118,9 @@ demo:
 
 test:
 	@bash test/setup/run_tests.sh
+
+test-bare:
+	@bash test/setup/test_bare.sh
 
 test-frameworks:
 	@bash test/setup/test_frameworks.sh

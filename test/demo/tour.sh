@@ -22,10 +22,16 @@ sql() {
 # the processes: none of them gets to write anything more.  kill is the shell's
 # own, which every machine has.
 kill_server() {
-	local postmaster
+	local postmaster pids pid end=$((SECONDS + 60))
 	postmaster=$(head -n 1 "$PGHOST/data/postmaster.pid") && [ -n "$postmaster" ] &&
-		kill -STOP "$postmaster" &&
-		kill -KILL $(children_of "$postmaster") "$postmaster"
+		kill -STOP "$postmaster" && pids="$(children_of "$postmaster") $postmaster" &&
+		kill -KILL $pids || return 1
+	for pid in $pids; do
+		while [ -e "/proc/$pid" ]; do
+			[ "$SECONDS" -lt "$end" ] || { say "demo: waited 60 s for process $pid, which was killed"; return 1; }
+			sleep 0.1
+		done
+	done
 }
 
 # await SECONDS PID WHAT: until a child of this shell ends; one that does not is
@@ -43,17 +49,13 @@ await() {
 	done
 }
 
-# start_server: over what the killed one left; its shared memory is free once
-# the last of its processes is gone
+# start_server: over what the killed one left
 start_server() {
-	local bindir try
+	local bindir
 	bindir=$("$(find_pg_config)" --bindir)
-	for try in 1 2 3 4 5; do
-		(cd "$PGHOST" && as_server_user "$bindir/pg_ctl" -w -t 60 -s \
-			-D "$PGHOST/data" -l "$PGHOST/server.log" start 2>/dev/null) && return
-		sleep 1
-	done
-	say "demo: the server does not start, tried $try times for up to 60 s each"
+	(cd "$PGHOST" && as_server_user "$bindir/pg_ctl" -w -t 120 -s \
+		-D "$PGHOST/data" -l "$PGHOST/server.log" start) && return
+	say "demo: the server does not start within 120 s; the end of its log:"
 	tail -n 5 "$PGHOST/server.log" >&2
 	return 1
 }

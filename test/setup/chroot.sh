@@ -1,5 +1,6 @@
-# chroot.sh: Debian chroots with other server versions, for sourcing after
-# cluster.sh, apt.sh and report.sh, with $here set to this directory.
+# chroot.sh: Debian chroots with other server versions, and bare ones, for
+# sourcing after cluster.sh, apt.sh and report.sh, with $here set to this
+# directory.
 #
 #   SKIPIDX_CHROOTS   where chroots are kept: /var/cache/skipidx-chroots
 #
@@ -40,11 +41,9 @@ inside() {
 				no_proxy="${no_proxy:-}" "$@"' "$chroot" "$@" </dev/null
 }
 
-# make_chroot VERSION CHROOT: built aside and renamed, so that a chroot with
-# its final name is a whole one
-make_chroot() {
-	local version=$1 chroot=$2 part=$2.part suite script mirror upper
-	suite=$(suite_of "$version") || return 1
+# bootstrap SUITE ROOT: the packages that Debian cannot be without
+bootstrap() {
+	local suite=$1 part=$2 script mirror
 	bash "$here/packages.sh" versions || return 1
 	mirror=$(debian_mirror)
 	if [ -z "$mirror" ]; then
@@ -57,7 +56,21 @@ make_chroot() {
 	[ -e "$script" ] || script=/usr/share/debootstrap/scripts/sid
 	rm -rf "$part"
 	mkdir -p "$part" || return 1
-	debootstrap --variant=minbase "$suite" "$part" "$mirror" "$script" </dev/null || return 1
+	debootstrap --variant=minbase "$suite" "$part" "$mirror" "$script" </dev/null
+}
+
+# make_bare_root SUITE CHROOT: as make_chroot
+make_bare_root() {
+	bootstrap "$1" "$2.part" && inside "$2.part" apt-get clean &&
+		rm -rf "$2" && mv "$2.part" "$2"
+}
+
+# make_chroot VERSION CHROOT: built aside and renamed, so that a chroot with
+# its final name is a whole one
+make_chroot() {
+	local version=$1 chroot=$2 part=$2.part suite mirror upper
+	suite=$(suite_of "$version") && bootstrap "$suite" "$part" || return 1
+	mirror=$(debian_mirror)
 	printf '#!/bin/sh\nexit 101\n' >"$part/usr/sbin/policy-rc.d"
 	chmod 755 "$part/usr/sbin/policy-rc.d"
 	mkdir -p "$part/etc/postgresql-common"

@@ -142,6 +142,24 @@ cluster_remove() {
 	rm -rf "$dir"
 }
 
+# clone_tree FROM TO: what is committed, or the files as they are where that is
+# not all; the checkout may belong to another user
+clone_tree() {
+	local config
+	config=$(mktemp) || return 1
+	printf '[safe]\n\tdirectory = *\n' >"$config"
+	if [ -e "$1/.git" ] &&
+		[ -z "$(GIT_CONFIG_GLOBAL=$config git -C "$1" status --porcelain 2>&1)" ] &&
+		GIT_CONFIG_GLOBAL=$config git clone -q --no-hardlinks "$1" "$2"; then
+		rm -f "$config"
+		return
+	fi
+	rm -f "$config"
+	say "not a clean checkout: copying its files"
+	rm -rf "$2"
+	mkdir -p "$2" && copy_tree "$1" "$2"
+}
+
 # copy_tree FROM TO: the files under version control, or that would be
 copy_tree() {
 	local files

@@ -147,9 +147,20 @@ if [ -n "$server" ]; then
 	expect 'an interrupt finds a cluster' [ -n "$cluster" ]
 	expect 'and leaves none' [ -z "$(ls -A "$work/private")" ]
 
+	# below a first process that takes leave of nobody, where one can be had
+	nobody=()
+	! unshare --mount --pid --fork --kill-child true 2>/dev/null ||
+		nobody=(unshare --mount --propagation private --pid --fork --kill-child
+			sh -c 'mount -t proc proc /proc && exec runuser -u root -- "$@"' sh)
+	${nobody[@]+"${nobody[@]}"} bash "$here/with_cluster.sh" -- bash -c '
+		pid=$(bash -c "sleep 0.1 >/dev/null & echo \$!")
+		for i in $(seq 50); do [ -e "/proc/$pid" ] || exit 0; sleep 0.1; done
+		exit 1' >"$work/output" 2>&1
+	expect 'an orphan that has ended is gone' [ $? = 0 ]
+
 	# a tree of root's, which the server's user cannot even enter
 	mkdir -p "$work/tree/test/setup"
-	cp "$here"/*.sh "$work/tree/test/setup"
+	cp "$here"/*.sh "$here"/*.pl "$work/tree/test/setup"
 	printf 'installcheck:\n\techo different >regression.diffs\n\tid -un\n\texit 1\n' >"$work/tree/Makefile"
 	chmod 700 "$work/tree"
 	(cd "$work/tree" && bash test/setup/with_cluster.sh -u make installcheck) >"$work/output" 2>&1

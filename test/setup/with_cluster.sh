@@ -10,6 +10,10 @@
 #   -k  keep the server's log as ./server.log if COMMAND fails
 #   -c  a line for postgresql.conf
 set -u
+if [ -z "${SKX_REAPED:-}" ] && command -v perl >/dev/null; then
+	exec env SKX_REAPED=yes perl "$(dirname "$0")/reap.pl" bash "$0" "$@"
+fi
+unset SKX_REAPED
 . "$(dirname "$0")/cluster.sh"
 
 settings=()
