@@ -59,6 +59,17 @@ DROP INDEX docs_body;
 CREATE INDEX refused ON docs USING skipidx (id);
 CREATE INDEX refused ON docs USING skipidx (title, body);
 CREATE INDEX refused ON docs USING skipidx (tags);
+CREATE TABLE mixed (j jsonb, js json, "Text" varchar(9), body tsvector);
+CREATE INDEX refused ON mixed USING skipidx (j);
+CREATE INDEX refused ON mixed USING skipidx (js);
+CREATE INDEX refused ON mixed USING skipidx ("Text");
+CREATE INDEX refused ON mixed USING skipidx (("Text" || 'a'));
+CREATE INDEX refused ON mixed USING skipidx (body, j);
+CREATE INDEX refused ON mixed USING skipidx (body, js);
+-- as these hints say
+CREATE INDEX mixed_words ON mixed USING skipidx (to_tsvector('english', "Text"), (j ->> 'key'));
+CREATE INDEX mixed_json ON mixed USING skipidx (to_tsvector('english', j), (js ->> 'key'));
+DROP TABLE mixed;
 CREATE INDEX refused ON docs USING skipidx (body, other);
 CREATE INDEX refused ON docs USING skipidx (body, id, other);
 CREATE INDEX docs_columns ON docs USING skipidx (body, id, title, tags);

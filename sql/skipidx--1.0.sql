@@ -542,6 +542,16 @@ DEFAULT FOR TYPE pg_catalog.anyarray USING skipidx FAMILY array_ops AS
 	OPERATOR 7 pg_catalog.@> (pg_catalog.anyarray, pg_catalog.anyarray),
 	OPERATOR 9 !&& (pg_catalog.anyarray, pg_catalog.anyarray);
 
+-- Classes of types that are refused: CREATE INDEX then says what to write, where
+-- without them it would ask for an operator class.
+CREATE OPERATOR CLASS json_ops
+DEFAULT FOR TYPE pg_catalog.json USING skipidx AS
+	STORAGE pg_catalog.json;
+
+CREATE OPERATOR CLASS jsonb_ops
+DEFAULT FOR TYPE pg_catalog.jsonb USING skipidx AS
+	STORAGE pg_catalog.jsonb;
+
 --
 -- A look at an index, and at what reading it cost.  Counts change under the
 -- functions, hence VOLATILE; they are those of this backend or need its

@@ -67,6 +67,10 @@ extern void skx_am_maint_options(Relation index, SkxWorkerAsker asker,
  * then, and other columns whose values it can hold */
 extern void skx_am_check_columns(Relation index);
 
+/* am_validate.c : is the type one that has an operator class for no other purpose
+ * than that CREATE INDEX comes to skx_am_check_columns(), which refuses it? */
+extern bool skx_am_is_refused(Oid type);
+
 /* am_build.c */
 extern IndexBuildResult *skxbuild(Relation heap, Relation index,
 								  struct IndexInfo *info);

@@ -45,6 +45,37 @@ skx_am_check_elements(Oid element)
 			 errhint("Index an expression whose elements are of another type, or create a default operator class for the type.")));
 }
 
+/* As one writes it; of an expression there is no name. */
+static const char *
+skx_am_column_name(Relation index, int column)
+{
+	if (index->rd_index->indkey.values[column] == 0)
+		return "...";
+	return quote_identifier(NameStr(TupleDescAttr(RelationGetDescr(index),
+												  column)->attname));
+}
+
+/* The first column is the text, of which a tsvector is to be made. */
+static void
+skx_am_refuse_first(Relation index)
+{
+	Oid			type = getBaseType(TupleDescAttr(RelationGetDescr(index),
+												 0)->atttypid);
+	char		category;
+	bool		preferred;
+
+	get_type_category_preferred(type, &category, &preferred);
+	ereport(ERROR,
+			(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+			 errmsg("the first column of a skipidx index must be a tsvector, not %s",
+					format_type_be(TupleDescAttr(RelationGetDescr(index),
+												 0)->atttypid)),
+			 category == TYPCATEGORY_STRING || skx_am_is_refused(type) ?
+			 errhint("Index its words: CREATE INDEX ... USING skipidx (to_tsvector('english', %s)).",
+					 skx_am_column_name(index, 0)) :
+			 errhint("Name a tsvector first, and other columns after it, or index them with btree.")));
+}
+
 /* Values are stored by their canonical form: those of the elements of arrays. */
 static void
 skx_am_check_canonical(Relation index, int column)
@@ -64,6 +95,9 @@ skx_am_check_canonical(Relation index, int column)
 					format_type_be(element)) :
 			 errmsg("a skipidx index cannot have a column of type %s",
 					format_type_be(skx_am_column_type(index, column))),
+			 skx_am_is_refused(skx_am_column_type(index, column)) ?
+			 errhint("Index what conditions ask for, as in (%s ->> 'key'), or all of it with GIN.",
+					 skx_am_column_name(index, column)) :
 			 errhint("Its operator class needs support function %d, the canonical form of a value as bytea.",
 					 SKX_SUPPORT_CANONICAL)));
 }
@@ -90,12 +124,7 @@ skx_am_check_columns(Relation index)
 	int			i;
 
 	if (skx_am_column_type(index, 0) != TSVECTOROID)
-		ereport(ERROR,
-				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-				 errmsg("the first column of a skipidx index must be a tsvector, not %s",
-						format_type_be(TupleDescAttr(RelationGetDescr(index),
-													 0)->atttypid)),
-				 errhint("Name a tsvector first, and other columns after it, or index them with btree.")));
+		skx_am_refuse_first(index);
 	for (i = 1; i < nkeys; i++)
 	{
 		if (skx_am_column_type(index, i) == TSVECTOROID)

@@ -9,6 +9,7 @@
  * the other strategies of a btree, and the canonical form of each type, or the
  * place of values of one type among those of another.  For anyarray: equality,
  * `&&` and `@>`; its elements are those of another class.
+ * Besides, types that are refused with a message of ours have a class of nothing.
  */
 #include "postgres.h"
 
@@ -25,6 +26,12 @@
 #include "utils/lsyscache.h"
 #include "utils/regproc.h"
 #include "utils/syscache.h"
+
+bool
+skx_am_is_refused(Oid type)
+{
+	return type == JSONOID || type == JSONBOID;
+}
 
 /* What is checked: the class, by its name and type, and its family. */
 typedef struct SkxOpclass
@@ -126,7 +133,7 @@ skx_am_validate_complete(const SkxOpclass *class, uint32 strategies)
 	int			needed = class->type == TSVECTOROID ?
 		SKX_STRATEGY_MATCH : SKX_STRATEGY_EQUAL;
 
-	if ((strategies & (1 << needed)) != 0)
+	if ((strategies & (1 << needed)) != 0 || skx_am_is_refused(class->type))
 		return true;
 	ereport(INFO,
 			(errcode(ERRCODE_INVALID_OBJECT_DEFINITION),
@@ -172,7 +179,7 @@ skx_am_validate_functions(const SkxOpclass *class)
 	CatCList   *list = SearchSysCacheList1(AMPROCNUM,
 										   ObjectIdGetDatum(class->family));
 	bool		found = class->type == TSVECTOROID ||
-		class->type == ANYARRAYOID;
+		class->type == ANYARRAYOID || skx_am_is_refused(class->type);
 	bool		valid = true;
 	int			i;
 

@@ -14,6 +14,7 @@
 #include "fmgr.h"
 #include "funcapi.h"
 #include "functions/functions_internal.h"
+#include "intake/intake_column.h"
 #include "miscadmin.h"
 #include "utils/array.h"
 #include "utils/builtins.h"
@@ -69,6 +70,34 @@ skx_functions_column_name(Relation heap, Relation index, int column)
 	return NameStr(TupleDescAttr(desc, attno > 0 ? attno - 1 : column)->attname);
 }
 
+/* Says why there is none of that name beside the text, and what to do. */
+SKX_NORETURN static void
+skx_functions_no_column(Relation heap, Relation index, const char *wanted)
+{
+	AttrNumber	attno = get_attnum(RelationGetRelid(heap), wanted);
+	Oid			type = get_atttype(RelationGetRelid(heap), attno);
+	Oid			am = index->rd_rel->relam;
+
+	if (strcmp(skx_functions_column_name(heap, index, 0), wanted) == 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_WRONG_OBJECT_TYPE),
+				 errmsg("column \"%s\" of index \"%s\" is the text, not a column beside it",
+						wanted, RelationGetRelationName(index)),
+				 errhint("skipidx_terms() counts words.")));
+	ereport(ERROR,
+			(errcode(ERRCODE_UNDEFINED_COLUMN),
+			 errmsg("index \"%s\" has no column \"%s\" beside the text",
+					RelationGetRelationName(index), wanted),
+			 !AttributeNumberIsValid(attno) ?
+			 errhint("Table \"%s\" has no such column, either.",
+					 RelationGetRelationName(heap)) :
+			 OidIsValid(skx_intake_canonical_of_type(am, type)) ?
+			 errhint("Make an index with the column: CREATE INDEX ... USING skipidx (text, %s).",
+					 quote_identifier(wanted)) :
+			 errhint("A column of type %s cannot stand beside the text of a skipidx index, an expression of another type can.",
+					 format_type_be(type))));
+}
+
 int
 skx_functions_find_column(Relation heap, Relation index, Datum name)
 {
@@ -78,12 +107,7 @@ skx_functions_find_column(Relation heap, Relation index, Datum name)
 	for (i = 1; i < IndexRelationGetNumberOfKeyAttributes(index); i++)
 		if (strcmp(skx_functions_column_name(heap, index, i), wanted) == 0)
 			return i;
-	ereport(ERROR,
-			(errcode(ERRCODE_UNDEFINED_COLUMN),
-			 errmsg("index \"%s\" has no column \"%s\" beside the text",
-					RelationGetRelationName(index), wanted),
-			 errhint("Make an index with the column: CREATE INDEX ... USING skipidx (text, %s).",
-					 quote_identifier(wanted))));
+	skx_functions_no_column(heap, index, wanted);
 }
 
 /* Columns that are named, ascending, each once; returns how many. */

@@ -59,24 +59,30 @@ skx_intake_element_type(Relation index, int column)
 }
 
 Oid
+skx_intake_canonical_of_type(Oid am, Oid type)
+{
+	Oid			class = GetDefaultOpClass(type, am);
+
+	if (OidIsValid(class) && get_opclass_input_type(class) == ANYARRAYOID)
+		class = GetDefaultOpClass(get_base_element_type(type), am);
+	if (!OidIsValid(class))
+		return InvalidOid;
+	type = get_opclass_input_type(class);
+	return get_opfamily_proc(get_opclass_family(class), type, type,
+							 SKX_SUPPORT_CANONICAL);
+}
+
+Oid
 skx_intake_canonical(Relation index, int column, Oid type)
 {
-	Oid			family = index->rd_opfamily[column];
-
 	if (index->rd_opcintype[column] == ANYARRAYOID)
-	{
-		Oid			class =
-			GetDefaultOpClass(skx_intake_element_type(index, column),
-							  index->rd_rel->relam);
-
-		if (!OidIsValid(class))
-			return InvalidOid;
-		family = get_opclass_family(class);
-		type = get_opclass_input_type(class);
-	}
-	else if (!OidIsValid(type) || IsPolymorphicType(type))
+		return skx_intake_canonical_of_type(index->rd_rel->relam,
+											skx_intake_element_type(index,
+																	column));
+	if (!OidIsValid(type) || IsPolymorphicType(type))
 		type = index->rd_opcintype[column];
-	return get_opfamily_proc(family, type, type, SKX_SUPPORT_CANONICAL);
+	return get_opfamily_proc(index->rd_opfamily[column], type, type,
+							 SKX_SUPPORT_CANONICAL);
 }
 
 SkxColumns *

@@ -46,7 +46,8 @@ skx_intake_is_range(int strategy)
  *
  * columns: of an index, in the current memory context.  canonical: the support
  * function for values of `type` in column `column` (from 0), InvalidOid: there
- * is none; of an array, that of its elements.  values: the lexemes of a row's
+ * is none; of an array, that of its elements.  canonical_of_type: the same by
+ * the type's default operator class for the access method `am`.  values: the lexemes of a row's
  * values, ascending, without a text; NULL: the index has no such column.
  * lexeme: of a value of a column (from 0), by its canonical form.  placing
  * (intake_place.c): support function 2 of a pair of types, InvalidOid: there is
@@ -56,6 +57,7 @@ typedef struct SkxColumns SkxColumns;
 
 extern SkxColumns *skx_intake_columns(Relation index);
 extern Oid	skx_intake_canonical(Relation index, int column, Oid type);
+extern Oid	skx_intake_canonical_of_type(Oid am, Oid type);
 extern SkxLexeme skx_intake_lexeme(int column, SkxValueKind kind,
 								   const char *form, int len);
 extern Oid	skx_intake_element_type(Relation index, int column);

@@ -38,7 +38,7 @@ skipidx_distance(PG_FUNCTION_ARGS)
 			(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 			 errmsg("no skipidx index was found for the left operand of <@>"),
 			 errdetail("It must be a column or an expression that has a valid skipidx index, which tells how common words are."),
-			 errhint("Name the index, as in tsv <@> skipidx_query(query, 'name_of_index').")));
+			 errhint("Name the index, as in tsv <@> skipidx_query(query, 'name_of_index'). A foreign table has none here: rank its rows on its server, or by the index of a table of this database.")));
 	PG_RETURN_NULL();
 }
 
