@@ -3,7 +3,8 @@
  *	  How many rows have values between bounds, by the keys of documents.
  *
  * Keys are looked up for the rows alone, so that it costs the same whether a
- * column has few values or as many as rows.
+ * column has few values or as many as rows.  Where keys do not tell the values,
+ * these are counted one by one.
  */
 #include "postgres.h"
 
@@ -159,6 +160,37 @@ skx_facets_range_pending(TSVector document, const ItemPointerData *tid,
 	}
 }
 
+/* Do the column's keys tell its values? */
+static bool
+skx_facets_is_told(Relation index, int column)
+{
+	SkxKeyColumns columns;
+	int			i;
+
+	skx_intake_key_columns(index, &columns);
+	for (i = 0; i < columns.n; i++)
+		if (columns.columns[i].column == column)
+			return !skx_intake_key_is_coarse(&columns.columns[i]);
+	return true;
+}
+
+/* Each value that the rows have, with how many do. */
+static void
+skx_facets_range_values(SkxFacetRanges *r, SkxCountWork *work)
+{
+	SkxFacetsRequest request = {*r->rows, 1, &r->column};
+	SkxFacets  *facets = skx_facets_begin(&request, work);
+	SkxFacet	facet;
+
+	while (skx_facets_next(facets, &facet))
+	{
+		CHECK_FOR_INTERRUPTS();
+		r->counts[facet.lexeme.bytes[2] == SKX_VALUE_NULL ? r->n + 1 :
+				  skx_facets_range_at(r, &facet.lexeme)] += facet.count;
+	}
+	skx_facets_end(facets);
+}
+
 void
 skx_facets_ranges(const SkxCountRequest *rows, int column, int n,
 				  const SkxLexeme *bounds, uint64 *counts, SkxCountWork *work)
@@ -168,6 +200,11 @@ skx_facets_ranges(const SkxCountRequest *rows, int column, int n,
 	SkxCountTaker taker = {0};
 
 	memset(counts, 0, sizeof(uint64) * (n + 2));
+	if (!skx_facets_is_told(rows->index, column))
+	{
+		skx_facets_range_values(&r, work);
+		return;
+	}
 	r.found = palloc(sizeof(uint64) * (n + 2));
 	r.least = palloc(sizeof(uint64) * (n + 1));
 	r.keys = palloc(sizeof(SkxKey) * SKX_QUERY_DOCS);

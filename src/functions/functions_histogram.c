@@ -40,7 +40,7 @@ skx_functions_no_order(Relation index, const char *name)
 			(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 			 errmsg("column \"%s\" of index \"%s\" has no order", name,
 					RelationGetRelationName(index)),
-			 errdetail("Columns of numbers, dates and times have one, numeric with a precision of up to 18 and a scale.")));
+			 errdetail("Columns of numbers, dates and times have one, and uuid and macaddr.")));
 }
 
 /*
@@ -62,7 +62,7 @@ skx_functions_ordered_column(Relation index, int column, const char *name,
 	skx_intake_key_columns(index, &columns);
 	for (i = 0; i < columns.n && columns.columns[i].column != column; i++)
 		;
-	if (i == columns.n || skx_intake_key_is_coarse(&columns.columns[i]) ||
+	if (i == columns.n ||
 		index->rd_opcintype[column] == ANYARRAYOID)
 		skx_functions_no_order(index, name);
 	if (!OidIsValid(canonical))

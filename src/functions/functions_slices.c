@@ -362,9 +362,15 @@ skx_functions_slices(ReturnSetInfo *result, const SkxParts *parts, int column,
 	skx_intake_key_columns(parts->index, &s.columns);
 	while (s.at < s.columns.n && s.columns.columns[s.at].column != column)
 		s.at++;
-	if (s.at == s.columns.n ||
-		skx_intake_key_is_coarse(&s.columns.columns[s.at]))
+	if (s.at == s.columns.n)
 		skx_functions_no_order(parts->index, name);
+	if (skx_intake_key_is_coarse(&s.columns.columns[s.at]))
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("column \"%s\" of index \"%s\" has no slices", name,
+						RelationGetRelationName(parts->index)),
+				 errdetail("The order that is stored of uuid, and of numeric without a scale or of more than 18 digits, does not tell their values."),
+				 errhint("Take bounds of your own; skipidx_scroll() divides rows by their places.")));
 	s.readers = palloc(sizeof(SkxKeyReader *) * s.room);
 	s.ndocs = palloc(sizeof(uint32) * s.room);
 	s.pending = palloc(sizeof(uint64) * s.pending_room);

@@ -509,7 +509,7 @@ $s->value('RESET work_mem');
 like($s->value("EXPLAIN (COSTS OFF) SELECT u FROM wide WHERE v @@ 'wa' ORDER BY u LIMIT 1"), qr/Ordered Scan/, 'a sixteenth of the rows have one key');
 $s->value("UPDATE wide SET u = ('0123456789abcdef' || right(u::text, 17))::uuid WHERE id % 16 < 3; VACUUM wide; REINDEX INDEX wide_skx");
 unlike($s->value("EXPLAIN (COSTS OFF) SELECT u FROM wide WHERE v @@ 'wa' ORDER BY u LIMIT 1"), qr/Ordered Scan/, 'not where an eighth of them have');
-is($s->raw("SELECT skipidx_slices('shared_skx', 'u', 2)") =~ /has no order/, 1, 'no slices of it');
+is($s->raw("SELECT skipidx_slices('shared_skx', 'u', 2)") =~ /0A000: column "u" of index "shared_skx" has no slices/, 1, 'no slices of it');
 
 # A page from a value on does not go through the lists of all values behind it: it
 # takes about what one by a column takes whose keys tell their values.

@@ -340,14 +340,15 @@ while (my @some = splice @kinds, 0, 28)
 
 # between bounds: of each type that has an order those that its values are, and
 # one that none is
-for my $column (qw(i2 i4 i8 o f4 f8 m n2 d t ts tz))
+for my $column (qw(i2 i4 i8 o f4 f8 m n n2 u ma d t ts tz))
 {
 	my $type = $s->value("SELECT format_type(atttypid, NULL) FROM pg_attribute WHERE attrelid = 'kinds'::regclass AND attname = '$column'");
 
 	$s->value("CREATE INDEX kinds_skx ON kinds USING skipidx (v, $column)");
 	for my $state ('a segment', 'pending')
 	{
-		for my $bounds ("(SELECT array_agg(DISTINCT $column ORDER BY $column) FROM kinds)", "(SELECT array_agg(DISTINCT $column ORDER BY $column) FROM kinds WHERE id % 2 = 0)", "'{}'::$type\[]")
+		for my $bounds ("(SELECT array_agg(DISTINCT $column ORDER BY $column) FROM kinds WHERE $column IS NOT NULL)",
+			"(SELECT array_agg(DISTINCT $column ORDER BY $column) FROM kinds WHERE id % 2 = 0 AND $column IS NOT NULL)", "'{}'::$type\[]")
 		{
 			is($s->value("SELECT string_agg(concat_ws(' ', coalesce(bucket, -1), coalesce(lower::text, '~'), coalesce(upper::text, '~'), count), ',' ORDER BY bucket)"
 					  . " FROM skipidx_histogram('kinds_skx', 'wa', '$column', $bounds) WHERE count > 0"),
