@@ -34,10 +34,11 @@ def psql(*arguments, **options):
                           stdout=subprocess.PIPE, **options).stdout
 
 
-def outputs(*statements):
+def outputs(*statements, **options):
     """Runs statements in one session; what each printed."""
     return psql(*(word for statement in statements for word in (
-        "-c", statement, "-c", "\\echo " + MARK))).split(MARK + "\n")[:-1]
+        "-c", statement, "-c", "\\echo " + MARK)),
+                **options).split(MARK + "\n")[:-1]
 
 
 def sql(*statements):
