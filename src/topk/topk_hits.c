@@ -175,6 +175,9 @@ skx_topk_hits_rows(SkxTopk *topk, SkxTopkHit *rows)
 	int			i;
 	int			k;
 
+	/* there may be no room for any yet */
+	if (n == 0)
+		return 0;
 	skx_topk_sort_places(topk->hits.heap, n);
 	for (i = 0; i < n; i += some)
 	{
