@@ -11,6 +11,8 @@
 #   make test-frameworks    the snippets of doc/ for Django, SQLAlchemy, Rails
 #   make test-versions      the tests on other servers: 16 to 19, assertions
 #   make test-cassert       all tests that need a server, on one with assertions
+#   make test-memory        tests and generated calls on a server whose memory
+#                           sanitizers watch
 #   make test-upgrade       pg_upgrade from this server version to a newer one
 #   make test-faults        crashes, replicas, concurrency and every method of
 #                           reading, at length
@@ -101,8 +103,8 @@ test-module:
 # One a folder of bench/targets
 BENCHES := $(patsubst bench/targets/%/target.conf,bench-%,$(wildcard bench/targets/*/target.conf))
 
-.PHONY: tidy unit fuzz demo test test-bare test-cassert test-frameworks test-upgrade \
-	test-versions test-faults test-limits soak $(BENCHES)
+.PHONY: tidy unit fuzz demo test test-bare test-cassert test-frameworks \
+	test-memory test-upgrade test-versions test-faults test-limits soak $(BENCHES)
 
 tidy:
 	@sh test/tidy/tidy.sh
@@ -131,6 +133,9 @@ test-versions:
 test-cassert:
 	@VERSIONS=cassert SUITES='$(or $(SUITES),regress isolation *)' \
 		bash test/setup/test_versions.sh
+
+test-memory:
+	@bash test/setup/test_memory.sh
 
 test-upgrade:
 	@bash test/setup/test_upgrade.sh

@@ -9,6 +9,7 @@
 #   SKX_FILE_TIMEOUT  the same of a TAP file, which then says where it waits; two
 #                thirds of a suite's
 #   SKX_ANSWER_TIMEOUT  the same of a statement of these, 600 by default
+#   SKX_CC, SKX_COPT  another compiler than the server's, and flags besides
 #   TEST_LOGS    a directory for the logs of TAP files that fail
 #
 # Prints lines for report.sh.
@@ -21,6 +22,7 @@ PG_CONFIG=$(find_pg_config) || exit 1
 export PG_CONFIG
 export SUITE_TIMEOUT=${SUITE_TIMEOUT:-1800}
 export SKX_FILE_TIMEOUT=${SKX_FILE_TIMEOUT:-$((SUITE_TIMEOUT * 2 / 3))}
+compiler=(${SKX_CC:+"CC=$SKX_CC"} COPT="-Werror ${SKX_COPT:-}")
 passed=0
 failed=0
 names=()
@@ -33,12 +35,12 @@ fail() { echo "#failed $*"; failed=$((failed + 1)); }
 
 # make as the server user, without bitcode for the server's JIT compiler
 make_as_user() {
-	as_server_user env HOME="$PWD" make -s with_llvm=no PG_CONFIG="$PG_CONFIG" "$@"
+	as_server_user env HOME="$PWD" make -s with_llvm=no PG_CONFIG="$PG_CONFIG" "${compiler[@]}" "$@"
 }
 
 build() {
-	{ make_as_user -j"$(nproc)" COPT=-Werror all test-module &&
-		as_root make -s with_llvm=no PG_CONFIG="$PG_CONFIG" COPT=-Werror install; } 2>&1 |
+	{ make_as_user -j"$(nproc)" all test-module &&
+		as_root make -s with_llvm=no PG_CONFIG="$PG_CONFIG" "${compiler[@]}" install; } 2>&1 |
 		tee build.out
 	[ "${PIPESTATUS[0]}" = 0 ] && return
 	grep -E 'error:|\*\*\*' build.out | head -n 6 | sed 's/^/#failed /'
@@ -125,7 +127,7 @@ suite() {
 		timeout --kill-after=20 "$SUITE_TIMEOUT" \
 			bash "$here/with_cluster.sh" -u -k -c fsync=off -c autovacuum=off -c wal_level=replica -c huge_pages=off \
 			env HOME="$PWD" make -s --no-print-directory with_llvm=no \
-			PG_CONFIG="$PG_CONFIG" PROVE_FLAGS="-j$jobs --timer" \
+			PG_CONFIG="$PG_CONFIG" "${compiler[@]}" PROVE_FLAGS="-j$jobs --timer" \
 			installcheck "$@" 2>&1 &
 		echo $! >"pid.$name"
 		wait $!

@@ -1,6 +1,6 @@
 # servers.sh: servers that no Debian release has, kept on this machine, for
 # sourcing after cluster.sh, apt.sh and report.sh, with $here set to this
-# directory.
+# directory and $root to the tree's.
 #
 #   SKIPIDX_SERVERS   where they are kept: /var/cache/skipidx-servers
 #
@@ -8,6 +8,9 @@
 # pg_config, and is of the machine's Debian 12.
 
 SKIPIDX_SERVERS=${SKIPIDX_SERVERS:-/var/cache/skipidx-servers}
+
+# What tests use of contrib
+server_contrib='pageinspect pg_buffercache pg_prewarm'
 
 # PostgreSQL 16 comes as a Python package with server, headers and PGXS.
 server_16_wheel='pgserver==0.1.4'
@@ -38,12 +41,11 @@ make_server_16() {
 	ln -s pgserver/pginstall "$dir/server"
 }
 
-# make_server_cassert DIR: Debian's source of the machine's version, as its
-# authors published it, built with assertions
-make_server_cassert() {
-	local dir=$1 major mirror sources
-	bash "$here/packages.sh" build test cassert || return 1
-	major=$("$(find_pg_config)" --version | sed 's/[^0-9]*\([0-9]*\).*/\1/')
+# server_source DIR: Debian's source of the machine's version, as its authors
+# published it, in DIR/source
+server_source() {
+	local dir=$1 mirror sources
+	bash "$here/packages.sh" build test source || return 1
 	mirror=$(debian_mirror)
 	[ -n "$mirror" ] || { apt_wait update; mirror=$(debian_mirror); }
 	[ -n "$mirror" ] || { say "apt has no Debian archive on this machine"; return 1; }
@@ -52,17 +54,46 @@ make_server_cassert() {
 	sources="-o Dir::Etc::SourceList=$dir/apt/sources.list -o Dir::Etc::SourceParts=/dev/null
 		-o Dir::State::Lists=$dir/apt/lists -o APT::Sandbox::User=root"
 	apt_wait $sources update &&
-		(cd "$dir/source" && apt_wait $sources source --download-only "postgresql-$major") &&
-		tar -xf "$dir/source"/postgresql-*.orig.tar.* -C "$dir/source" --strip-components=1 &&
-		(cd "$dir/source" && ./configure -q --prefix="$dir/server" --enable-cassert \
-			--enable-debug --enable-tap-tests --without-readline --without-icu \
-			CFLAGS='-O2 -fno-omit-frame-pointer' &&
-			make -s -j"$(nproc)" && make -s -j"$(nproc)" -C contrib &&
-			make -s install && make -s -C contrib install) || return 1
+		(cd "$dir/source" && apt_wait $sources source --download-only "postgresql-$(machine_major)") &&
+		tar -xf "$dir/source"/postgresql-*.orig.tar.* -C "$dir/source" --strip-components=1
+}
+
+machine_major() {
+	"$(find_pg_config)" --version | sed 's/[^0-9]*\([0-9]*\).*/\1/'
+}
+
+# build_server DIR OPTION...: what is in DIR/source, configured with these
+# options besides, built, and installed below DIR/server; removes the source
+build_server() {
+	local dir=$1 module
+	shift
+	(cd "$dir/source" && ./configure -q --prefix="$dir/server" --enable-debug \
+		--enable-tap-tests --without-readline --without-icu "$@" &&
+		make -s -j"$(nproc)" && make -s install &&
+		for module in $server_contrib; do make -s -C "contrib/$module" install || exit 1; done) ||
+		return 1
 	rm -rf "$dir/source" "$dir/apt"
 }
 
-# need_server NAME: 16 or cassert; sets PG_CONFIG, makes the server if need be.
+# make_server_cassert DIR: with assertions
+make_server_cassert() {
+	server_source "$1" &&
+		build_server "$1" --enable-cassert CFLAGS='-O2 -fno-omit-frame-pointer'
+}
+
+# make_server_memory DIR: with AddressSanitizer and UBSan, where each chunk of
+# memory is a malloc of its own (chunks_*.patch); what PGXS builds for it has
+# the sanitizers, too
+make_server_memory() {
+	local patch=$here/chunks_$(machine_major).patch flags
+	[ -e "$patch" ] || { say "there is no ${patch##*/}"; return 1; }
+	flags='-fsanitize=address,undefined -fno-sanitize-recover=all'
+	server_source "$1" &&
+		patch -s -d "$1/source" -p1 <"$patch" &&
+		ASAN_OPTIONS=detect_leaks=0 build_server "$1" CFLAGS="-O1 -fno-omit-frame-pointer $flags"
+}
+
+# need_server NAME: 16, cassert or memory; sets PG_CONFIG, makes the server if need be.
 # A prefix is written into what is built, so it is made where it will lie, and
 # counts as made once its mark is there.
 need_server() {
@@ -77,4 +108,17 @@ need_server() {
 	fi
 	PG_CONFIG=$dir/server/bin/pg_config
 	export PG_CONFIG
+}
+
+# test_server NAME [COMMAND ...]: makes the server if need be, and runs $SUITES on
+# it in a copy of the tree at $root, by this command if one is given
+test_server() {
+	local name=$1 work
+	shift
+	need_server "$name" || return 1
+	work=$(make_private_dir) || return 1
+	trap 'rm -rf "$work"' RETURN
+	chmod 755 "$work"
+	copy_tree "$root" "$work"
+	report_step "pg$name tests" env SKX_SUITES="$SUITES" "$@" bash "$work/test/setup/server_tests.sh"
 }

@@ -32,17 +32,6 @@ if [ "$(id -u)" != 0 ]; then
 		bash "$0" "$@"
 fi
 
-# test_server NAME: make the server if need be, test a copy of the tree
-test_server() {
-	local work
-	need_server "$1" || return 1
-	work=$(make_private_dir) || return 1
-	trap 'rm -rf "$work"' RETURN
-	chmod 755 "$work"
-	copy_tree "$root" "$work"
-	report_step "pg$1 tests" env SKX_SUITES="$SUITES" bash "$work/test/setup/server_tests.sh"
-}
-
 # test_chroot VERSION: make the chroot if need be, copy the tree in, test
 test_chroot() {
 	local version=$1 work

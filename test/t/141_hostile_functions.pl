@@ -5,7 +5,8 @@
 # what is marked does not depend on the way in which it was read.
 #
 # Rounds have seeds of their own: SKIPIDX_SEED and SKX_HOSTILE_ROUNDS=1 repeat one.
-# There are 2, or as many as SKX_HOSTILE_ROUNDS says.
+# There are 2, or as many as SKX_HOSTILE_ROUNDS says; `make test-memory` has more, on
+# a server that sees each byte that is read beside a chunk of memory.
 #
 # Holds: functions 3, 5, 8, 9; highlight 1, 4; intake 1, 3, 7; query 1, 7; scroll 4; token 1
 

@@ -21,7 +21,7 @@ use Test::More ();
 use Time::HiRes ();
 
 our @EXPORT_OK = qw(skx_node skx_database skx_session skx_seed skx_setseed
-  skx_install_try skx_recovered skx_until skx_workers_done skx_fault_lock skx_relation_file skx_refuse_io_uring skx_start_apart);
+  skx_install_try skx_recovered skx_until skx_workers_done skx_fault_lock skx_module skx_relation_file skx_refuse_io_uring skx_start_apart);
 
 # A file that takes longer than it may says where it waits, and ends; so does a
 # session whose answer does not come.  Seconds; 0: no such end.
