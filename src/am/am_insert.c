@@ -53,9 +53,10 @@ typedef struct SkxInsert
 	uint64		nrows;
 } SkxInsert;
 
-/* The last of these. */
+/* The last of these; and what the index was then. */
 static Oid	skx_am_insert_full = InvalidOid;
 static TimestampTz skx_am_insert_full_at;
+static uint64 skx_am_insert_full_generation;
 
 /* What an insert may flush itself. */
 typedef struct SkxInsertFlush
@@ -83,16 +84,29 @@ skx_am_insert_tidy(Relation index, void *arg)
 	skx_manifest_tidy(index, false);
 }
 
-/* Has a flush of this session found no space a moment ago?  (Not in future.) */
+/*
+ * Has a flush of this session found no space a moment ago?  (Not in future.)
+ * Pages may have come back where another root is there since.
+ */
 static bool
-skx_am_insert_rests(Relation index)
+skx_am_insert_rests(Relation index, uint64 generation)
 {
 	TimestampTz now = GetCurrentTimestamp();
 
 	return skx_am_insert_full == RelationGetRelid(index) &&
+		skx_am_insert_full_generation == generation &&
 		skx_am_insert_full_at <= now &&
 		!TimestampDifferenceExceeds(skx_am_insert_full_at, now,
 									SKX_INSERT_RETRY);
+}
+
+static uint64
+skx_am_insert_generation(Relation index)
+{
+	SkxDiskMeta meta;
+
+	skx_manifest_meta(index, &meta);
+	return meta.generation;
 }
 
 static void
@@ -100,7 +114,7 @@ skx_am_insert_flush_share(Relation index, SkxInsertFlush *f, uint64 nbytes)
 {
 	uint64		limit = f->options.pending_limit;
 
-	if (skx_am_insert_rests(index))
+	if (skx_am_insert_rests(index, skx_am_insert_generation(index)))
 		return;
 	if (!skx_maint_optional(index, skx_am_insert_flush_one, f,
 							SKX_SPARE_SPACE))
@@ -108,6 +122,7 @@ skx_am_insert_flush_share(Relation index, SkxInsertFlush *f, uint64 nbytes)
 		skx_am_insert_full = RelationGetRelid(index);
 		skx_am_insert_full_at = GetCurrentTimestamp();
 		skx_maint_optional(index, skx_am_insert_tidy, NULL, SKX_SPARE_SPACE);
+		skx_am_insert_full_generation = skx_am_insert_generation(index);
 	}
 	else if (!f->flushed && nbytes / SKX_INSERT_SHARE > limit)
 		pg_usleep(nbytes / SKX_INSERT_SHARE / SKX_INSERT_SHARE > limit ?

@@ -29,6 +29,12 @@
 /* Most that is reserved at first by a flush that can wait for more. */
 #define SKX_FLUSH_RESERVE	(64 * 1024 * 1024)
 
+/*
+ * What is worth a flush where the disk is full, in bytes: pages of lists are
+ * given up 16 at a time, and a segment has some pages, whatever is in it.
+ */
+#define SKX_FLUSH_TIGHT		(128 * 1024)
+
 /* How long an insert tries to publish what it has made, in ms. */
 #define SKX_FLUSH_PATIENCE	10
 
@@ -55,6 +61,8 @@ typedef struct SkxFlush
 	Size		nbytes_most;
 	uint64		nread;			/* of all values */
 	BufFile    *file;
+	bool		tight;			/* the disk is full: no more pages are to be taken
+								 * than are given up */
 	SkxMaintMarks marks;
 } SkxFlush;
 
@@ -230,8 +238,29 @@ skx_maint_flush_late(ItemPointer tid, void *arg)
 	skx_maint_marks_add(&f->marks, doc - f->docs);
 }
 
-/* The metapage's lock is held; ref NULL: no document was live. */
-static void
+/* Is this a flush that would make a full disk fuller? */
+static bool
+skx_maint_flush_vain(const SkxFlush *f, const SkxPublish *change)
+{
+	uint64		npages = 0;
+	int			i;
+
+	if (!f->tight || change->add == NULL)
+		return false;
+	for (i = 0; i < change->nfreed; i++)
+		npages += change->freed[i].npages;
+	ereport(DEBUG1,
+			(errmsg_internal("flush of index \"%s\" on a full disk: " UINT64_FORMAT " pages for " UINT64_FORMAT,
+							 RelationGetRelationName(f->index),
+							 change->add->npages, npages)));
+	return change->add->npages >= npages;
+}
+
+/*
+ * The metapage's lock is held; ref NULL: no document was live.  False: it was of
+ * no use.
+ */
+static bool
 skx_maint_flush_publish(SkxFlush *f, SkxOperation *op,
 						SkxPendingFlush *pending,
 						const SkxDiskSegmentRef *ref)
@@ -248,13 +277,16 @@ skx_maint_flush_publish(SkxFlush *f, SkxOperation *op,
 			(errmsg_internal("flush of index \"%s\": %u pages read again under the lock",
 							 RelationGetRelationName(f->index), late)));
 	skx_pending_flush_finish(pending, &stripes, &freed, &change.nfreed);
-	if (ref != NULL)
-		skx_maint_marks_set(&f->marks, op, ref);
-	SKX_FAULT(SKX_FAULT_PUBLISH_CARRIED);
 	change.add = ref;
 	change.stripes = stripes;
 	change.freed = freed;
+	if (skx_maint_flush_vain(f, &change))
+		return false;
+	if (ref != NULL)
+		skx_maint_marks_set(&f->marks, op, ref);
+	SKX_FAULT(SKX_FAULT_PUBLISH_CARRIED);
 	skx_manifest_publish(op, &change);
+	return true;
 }
 
 /*
@@ -298,15 +330,17 @@ skx_maint_flush_blocks(uint64 nbytes, uint32 block_size,
 /* Everything under the lock of flushes; false: nothing was published. */
 static bool
 skx_maint_flush_work(Relation index, const SkxMaintOptions *options,
-					 uint64 budget, SkxManifestWait wait, SkxOperation *op,
-					 uint64 *ndocs)
+					 uint64 budget, bool tight, SkxManifestWait wait,
+					 SkxOperation *op, uint64 *ndocs)
 {
 	SkxPendingFlush *pending;
 	SkxFlush	f;
 	SkxDiskSegmentRef ref;
 	bool		built;
+	bool		done;
 
 	skx_maint_flush_begin(&f, index, options);
+	f.tight = tight;
 	pending = skx_pending_flush_begin(index, skx_maint_view(index, wait),
 									  budget);
 	skx_maint_flush_read(&f, pending);
@@ -323,17 +357,18 @@ skx_maint_flush_work(Relation index, const SkxMaintOptions *options,
 	if (!skx_maint_flush_lock(op))
 		return false;
 	SKX_FAULT(SKX_FAULT_PUBLISH_LOCKED);
-	skx_maint_flush_publish(&f, op, pending, built ? &ref : NULL);
+	done = skx_maint_flush_publish(&f, op, pending, built ? &ref : NULL);
 	skx_manifest_unlock(index);
-	Assert(op->published);
-	*ndocs += f.ndocs;
-	return true;
+	Assert(op->published == done);
+	if (done)
+		*ndocs += f.ndocs;
+	return done;
 }
 
 /* The same, for skipidx_merges to show. */
 static bool
 skx_maint_flush_recorded(Relation index, const SkxMaintOptions *options,
-						 uint64 budget, SkxManifestWait wait,
+						 uint64 budget, bool tight, SkxManifestWait wait,
 						 SkxOperation *op, uint64 *ndocs)
 {
 	volatile bool done = false;
@@ -341,7 +376,8 @@ skx_maint_flush_recorded(Relation index, const SkxMaintOptions *options,
 	skx_worker_started(index, SKX_OPERATION_FLUSH, options->asker);
 	PG_TRY();
 	{
-		done = skx_maint_flush_work(index, options, budget, wait, op, ndocs);
+		done = skx_maint_flush_work(index, options, budget, tight, wait, op,
+									ndocs);
 	}
 	PG_CATCH();
 	{
@@ -353,6 +389,40 @@ skx_maint_flush_recorded(Relation index, const SkxMaintOptions *options,
 	return done;
 }
 
+/*
+ * Where the file cannot grow, by what is free in it: a portion, so that it needs
+ * no more than that; its bytes go to *budget.  NULL: there is too little, which
+ * is an error, or there is something to wait for.
+ */
+static SkxOperation *
+skx_maint_flush_tight(Relation index, uint32 block_size,
+					  const SkxMaintOptions *options, SkxManifestWait wait,
+					  int error, uint64 *budget)
+{
+	uint32		least = skx_maint_flush_blocks(SKX_FLUSH_TIGHT, block_size,
+											   options, SKX_WAIT_NEVER);
+	uint32		most = skx_maint_flush_blocks(*budget, block_size, options,
+											  SKX_WAIT_NEVER);
+	SkxOperation *op = skx_manifest_begin_free(index, SKX_OPERATION_FLUSH,
+											   least, Max(least, most), wait);
+	uint64		nbytes;
+
+	if (op == NULL)
+	{
+		if (wait == SKX_WAIT_ALL)
+			return skx_manifest_begin(index, SKX_OPERATION_FLUSH,
+									  skx_maint_flush_blocks(*budget,
+															 block_size,
+															 options, wait),
+									  false, wait, NULL);
+		skx_blkio_no_space(index, error, options->certain ? WARNING : ERROR);
+		return NULL;
+	}
+	nbytes = (uint64) (op->nreserved - least) * block_size / 3 * 2;
+	*budget = Min(*budget, SKX_FLUSH_TIGHT + nbytes);
+	return op;
+}
+
 bool
 skx_maint_flush(Relation index, const SkxMaintOptions *options, uint64 budget,
 				SkxManifestWait wait, uint64 *ndocs)
@@ -362,9 +432,11 @@ skx_maint_flush(Relation index, const SkxMaintOptions *options, uint64 budget,
 												  ALLOCSET_DEFAULT_SIZES);
 	MemoryContext old = MemoryContextSwitchTo(context);
 	SkxView    *view = skx_maint_view(index, wait);
+	uint32		block_size = view->meta.block_size;
 	SkxPendingTotals totals;
 	uint64		nbytes;
 	SkxOperation *op = NULL;
+	int			error = 0;
 	bool		done = false;
 
 	Assert(!skx_manifest_locked(index, AccessShareLock));
@@ -377,16 +449,23 @@ skx_maint_flush(Relation index, const SkxMaintOptions *options, uint64 budget,
 		nbytes = 0;
 	if (totals.nbytes > 0)
 		op = skx_manifest_begin(index, SKX_OPERATION_FLUSH,
-								skx_maint_flush_blocks(nbytes,
-													   view->meta.block_size,
+								skx_maint_flush_blocks(nbytes, block_size,
 													   options, wait),
-								false, wait,
-								options->certain ? WARNING : ERROR);
+								false, wait, &error);
+	if (error != 0)
+	{
+		budget = nbytes;
+		op = skx_maint_flush_tight(index, block_size, options, wait, error,
+								   &budget);
+	}
 	if (op != NULL)
 	{
-		done = skx_maint_flush_recorded(index, options, budget, wait, op,
-										ndocs);
+		done = skx_maint_flush_recorded(index, options, budget, error != 0,
+										wait, op, ndocs);
 		skx_manifest_end(op);
+		if (!done && error != 0)
+			skx_blkio_no_space(index, error,
+							   options->certain ? WARNING : ERROR);
 	}
 	Assert(!skx_manifest_locked(index, AccessShareLock));
 	MemoryContextSwitchTo(old);

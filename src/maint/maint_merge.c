@@ -69,6 +69,8 @@ typedef struct SkxMaintMerge
 	uint64		bytes;			/* of their pages, as far as they are live */
 	uint64		ndocs;
 	uint64		ndeleted;
+	uint64		left;			/* bytes free on a full disk, into which it has to
+								 * fit; 0: any */
 	BlockNumber moved_from;		/* where those end that only move; else 0 */
 	bool		aside;			/* it may come to lie higher */
 } SkxMaintMerge;
@@ -337,14 +339,37 @@ skx_maint_merge_tell(const SkxMaintMerge *m, const SkxView *view,
 							 limits->waiting / 1024)));
 }
 
+/* Which of the segments; arguments as below. */
+static void
+skx_maint_merge_ids(SkxMaintMerge *m, const SkxView *view,
+					SkxPolicySegment *segments, SkxPolicyLimits *limits,
+					const SkxMaintOptions *options, int most,
+					uint32 operation)
+{
+	int			n = view->nsegments;
+
+	if (m->left > 0)
+		m->n = skx_maint_policy_fit(segments, n, m->left, m->ids);
+	else if (most > 0)
+		m->n = skx_maint_policy_most(segments, n, most, limits, m->ids);
+	else
+	{
+		limits->dying = skx_maint_merge_dying(m->index, segments, n);
+		limits->room = skx_maint_merge_room(m->index, view, segments,
+											operation, options);
+		m->n = skx_maint_policy_tiers(segments, n, limits, m->ids);
+	}
+	skx_maint_merge_tell(m, view, limits);
+}
+
 /*
- * Chooses among the segments of a new view; `most` as for skx_maint_merge.
- * What the operation has reserved is there for it.
+ * Chooses among the segments of a new view; `most` as for skx_maint_merge, `left`
+ * as in SkxMaintMerge.  What the operation has reserved is there for it.
  */
 static void
 skx_maint_merge_choose(SkxMaintMerge *m, Relation index,
 					   const SkxMaintOptions *options, int most,
-					   uint32 operation)
+					   uint64 left, uint32 operation)
 {
 	SkxPolicyLimits limits = skx_maint_merge_limits(options, most);
 	SkxPolicySegment *segments;
@@ -358,6 +383,7 @@ skx_maint_merge_choose(SkxMaintMerge *m, Relation index,
 
 	memset(m, 0, sizeof(*m));
 	m->index = index;
+	m->left = left;
 	columns.n = 0;
 	if (most == 0)
 		skx_intake_key_columns(index, &columns);
@@ -366,7 +392,7 @@ skx_maint_merge_choose(SkxMaintMerge *m, Relation index,
 	view = skx_manifest_view_brief(index);
 	limits.waiting = most > 0 ? 0 :
 		skx_manifest_waiting(index, view) * BLCKSZ;
-	loose = most == 0 && options->moves != SKX_MOVES_NONE &&
+	loose = most == 0 && left == 0 && options->moves != SKX_MOVES_NONE &&
 		skx_maint_loose(index, view);
 	source = skx_source_open(index, view);
 	skx_source_once(source);
@@ -391,19 +417,7 @@ skx_maint_merge_choose(SkxMaintMerge *m, Relation index,
 	}
 	skx_source_close(source);
 	UnlockPage(index, SKX_META_BLOCK, ShareLock);
-	if (most > 0)
-		m->n = skx_maint_policy_most(segments, view->nsegments, most, &limits,
-									 m->ids);
-	else
-	{
-		limits.dying = skx_maint_merge_dying(index, segments,
-											 view->nsegments);
-		limits.room = skx_maint_merge_room(index, view, segments, operation,
-										   options);
-		m->n = skx_maint_policy_tiers(segments, view->nsegments, &limits,
-									  m->ids);
-	}
-	skx_maint_merge_tell(m, view, &limits);
+	skx_maint_merge_ids(m, view, segments, &limits, options, most, operation);
 	if (m->n == 0 && last != NULL)
 		skx_maint_merge_move(m, view, last, end, &limits, operation, options);
 	Assert(m->n >= 0 && m->n <= SKX_POLICY_INPUTS_MAX);
@@ -586,6 +600,54 @@ skx_maint_merge_lowered(const SkxMaintMerge *m, uint32 segment)
 	return end < m->moved_from;
 }
 
+/* What fits into the file as it is, since it cannot grow; NULL: nothing. */
+static SkxOperation *
+skx_maint_merge_fit(SkxMaintMerge *m, const SkxMaintOptions *options,
+					SkxManifestWait wait)
+{
+	Relation	index = m->index;
+	uint32		block_size = m->inputs.meta.block_size;
+	SkxView    *view = skx_maint_view(index, wait);
+	BlockNumber reach;
+	uint64		left = skx_manifest_reusable(index, view, view->meta.nblocks, 0,
+											 0, &reach) * BLCKSZ;
+	uint64		more = 2 * (uint64) block_size + 32 * BLCKSZ;
+	uint32		nblocks;
+
+	skx_maint_merge_choose(m, index, options, 0, left - Min(left, more) + 1,
+						   0);
+	if (m->n == 0)
+		return NULL;
+	nblocks = skx_maint_blocks(m->bytes + m->bytes / 8, block_size);
+	return skx_manifest_begin_free(index, SKX_OPERATION_MERGE, nblocks,
+								   nblocks, wait);
+}
+
+/*
+ * Begins a merge of what was chosen; where a full disk has no space for it, a
+ * lesser one, by those that no user has asked for.
+ */
+static SkxOperation *
+skx_maint_merge_begin(SkxMaintMerge *m, const SkxMaintOptions *options,
+					  int most, SkxManifestWait wait)
+{
+	Relation	index = m->index;
+	uint32		nblocks = skx_maint_merge_blocks(m, options, wait);
+	bool		aside = m->aside;
+	int			error = 0;
+	SkxOperation *op;
+
+	op = skx_manifest_begin(index, SKX_OPERATION_MERGE, nblocks, aside, wait,
+							wait == SKX_WAIT_ALL ? NULL : &error);
+	if (error == 0 || aside)
+		return op;
+	if (most == 0 && m->moved_from == 0)
+		op = skx_maint_merge_fit(m, options, wait);
+	if (op == NULL)
+		skx_blkio_no_space(index, error, options->certain ? WARNING : ERROR);
+	return op;
+}
+
 /* One merge; none: there is nothing to merge, or it was of no use. */
 static SkxMaintStep
 skx_maint_merge_try(Relation index, const SkxMaintOptions *options, int most,
@@ -595,20 +657,16 @@ skx_maint_merge_try(Relation index, const SkxMaintOptions *options, int most,
 	SkxMaintMerge m;
 	volatile bool done = false;
 	bool		aside;
-	int			full;			/* how a full disk is reported */
 
 	/* to look whether there is any need costs nothing on disk */
-	skx_maint_merge_choose(&m, index, options, most, 0);
+	skx_maint_merge_choose(&m, index, options, most, 0, 0);
 	if (m.n == 0 || (options->certain && skx_maint_merge_spills(&m, options)))
 		return SKX_STEP_NONE;
 	aside = m.aside;
-	full = options->certain ? WARNING : ERROR;
-	op = skx_manifest_begin(index, SKX_OPERATION_MERGE,
-							skx_maint_merge_blocks(&m, options, wait), aside,
-							wait, aside ? DEBUG1 : full);
+	op = skx_maint_merge_begin(&m, options, most, wait);
 	if (op == NULL)
 		return aside ? SKX_STEP_NONE : SKX_STEP_BUSY;
-	skx_maint_merge_choose(&m, index, options, most, op->segment);
+	skx_maint_merge_choose(&m, index, options, most, m.left, op->segment);
 	Assert(op->kind == SKX_OPERATION_MERGE);
 	if (m.n > 0 && !(options->certain && skx_maint_merge_spills(&m, options)))
 	{
@@ -687,7 +745,7 @@ skx_maint_merge_wanted(Relation index, const SkxMaintOptions *options)
 	MemoryContext old = MemoryContextSwitchTo(context);
 	SkxMaintMerge m;
 
-	skx_maint_merge_choose(&m, index, options, 0, 0);
+	skx_maint_merge_choose(&m, index, options, 0, 0, 0);
 	MemoryContextSwitchTo(old);
 	MemoryContextDelete(context);
 	return m.n > 0;

@@ -82,6 +82,9 @@
  */
 #define SKX_POLICY_MOVE_PART	4
 
+/* Where little is free: so much more than expected a segment may take. */
+#define SKX_POLICY_FIT_PART		8
+
 static uint32
 skx_maint_policy_live_docs(const SkxPolicySegment *s)
 {
@@ -498,6 +501,29 @@ skx_maint_policy_room(uint64 nblocks, uint64 free, uint64 live,
 		largest <= live / SKX_POLICY_MANY_PART)
 		room = Min(room, live / SKX_POLICY_MANY_PART);
 	return room;
+}
+
+int
+skx_maint_policy_fit(SkxPolicySegment *segments, int n, uint64 left,
+					 uint32 *chosen)
+{
+	uint64		most = 0;
+	int			i;
+
+	for (i = 0; i < n; i++)
+	{
+		uint64		live = skx_maint_policy_live_bytes(&segments[i]);
+		uint64		gain;
+
+		/* what is live may take some more pages than its part */
+		live += live / SKX_POLICY_FIT_PART;
+		gain = segments[i].bytes - Min(segments[i].bytes, live);
+		if (live > left || gain <= SKX_POLICY_TIER_BYTES || gain <= most)
+			continue;
+		most = gain;
+		chosen[0] = segments[i].id;
+	}
+	return most > 0 ? 1 : 0;
 }
 
 bool

@@ -73,6 +73,13 @@ extern int	skx_maint_policy_most(SkxPolicySegment *segments, int n, int most,
 extern uint64 skx_maint_policy_room(uint64 nblocks, uint64 free, uint64 live,
 									uint64 largest);
 
+/*
+ * Where no more than `left` bytes are free: the segment that gives back most
+ * without its deleted documents, of those whose live ones fit there.
+ */
+extern int	skx_maint_policy_fit(SkxPolicySegment *segments, int n,
+								 uint64 left, uint32 *chosen);
+
 /* To write the whole of a file of so many pages costs little. */
 #define SKX_MOVE_SMALL		(64 * 1024 * 1024 / BLCKSZ)
 

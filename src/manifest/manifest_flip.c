@@ -392,7 +392,9 @@ skx_manifest_flip_begin(SkxFlip *f, Buffer *metabuf)
 #ifdef USE_ASSERT_CHECKING
 	f->owned = skx_manifest_flip_owned(f);
 #endif
-	skx_manifest_free_to_pool(draft, &f->meta, skx_manifest_flip_pages(draft));
+	skx_manifest_free_to_pool(draft, &f->meta,
+							  skx_manifest_flip_pages(draft) +
+							  skx_manifest_free_kept(draft->view));
 	skx_manifest_flip_place(f);
 	if (draft->grow > 0)
 		error = skx_blkio_live_extend(draft->rel,

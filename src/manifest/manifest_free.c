@@ -86,15 +86,22 @@ skx_manifest_free_cut(SkxDraft *draft, int which, uint32 operation,
 	return npages;
 }
 
-/* Whole blocks, in pages, in a free extent. */
+/* Whole blocks, in pages, in an extent. */
 static uint32
-skx_manifest_free_whole(const SkxDraft *draft, const SkxDraftExtent *extent)
+skx_manifest_extent_whole(const SkxDraft *draft, const SkxDraftExtent *extent)
 {
 	BlockNumber from = TYPEALIGN(draft->block_pages, extent->e.block);
 	BlockNumber end = TYPEALIGN_DOWN(draft->block_pages,
 									 extent->e.block + extent->e.npages);
 
-	return extent->reusable && end > from ? end - from : 0;
+	return end > from ? end - from : 0;
+}
+
+/* The same of a free one, 0 if it may not be used. */
+static uint32
+skx_manifest_free_whole(const SkxDraft *draft, const SkxDraftExtent *extent)
+{
+	return extent->reusable ? skx_manifest_extent_whole(draft, extent) : 0;
 }
 
 uint64
@@ -110,6 +117,116 @@ skx_manifest_free_reusable(const SkxDraft *draft, uint32 least)
 			npages += draft->extents[i].e.npages;
 	}
 	return npages;
+}
+
+uint32
+skx_manifest_free_blocks(const SkxDraft *draft, uint32 least)
+{
+	uint32		nblocks = 0;
+	int			i;
+
+	for (i = 0; i < draft->nextents; i++)
+	{
+		uint32		n = skx_manifest_free_whole(draft, &draft->extents[i]) /
+			draft->block_pages;
+
+		if (n >= least)
+			nblocks += n;
+	}
+	return nblocks;
+}
+
+/* A flush takes up to two blocks more than its pages fill. */
+uint32
+skx_manifest_free_kept(const SkxView *view)
+{
+	uint32		block_pages = view->meta.block_size / BLCKSZ;
+	uint32		most = TYPEALIGN(block_pages, SKX_KEPT_PAGES) + 2 * block_pages;
+
+	most = Min(most, view->meta.nblocks / SKX_KEPT_PART);
+	return most - most % block_pages;
+}
+
+/* Whole blocks, in pages, beyond those that inserts leave. */
+static uint64
+skx_manifest_free_spare(const SkxDraft *draft)
+{
+	uint64		whole = (uint64) skx_manifest_free_blocks(draft, 1) *
+		draft->block_pages;
+
+	return whole - Min(whole, skx_manifest_free_kept(draft->view));
+}
+
+/*
+ * Pages from the start of an extent that inserts may have, so many whole blocks
+ * being to spare.
+ */
+static uint32
+skx_manifest_free_part(const SkxDraft *draft, const SkxDraftExtent *extent,
+					   uint64 spare)
+{
+	BlockNumber from = TYPEALIGN(draft->block_pages, extent->e.block);
+
+	if (!extent->reusable || extent->e.npages < draft->pool_least)
+		return 0;
+	if (skx_manifest_free_whole(draft, extent) <= spare)
+		return extent->e.npages;
+	return from - extent->e.block + (uint32) spare;
+}
+
+uint64
+skx_manifest_free_for_pool(const SkxDraft *draft)
+{
+	uint64		spare = skx_manifest_free_spare(draft);
+	uint64		npages = 0;
+	int			i;
+
+	for (i = 0; i < draft->nextents; i++)
+	{
+		const SkxDraftExtent *extent = &draft->extents[i];
+		uint32		part = skx_manifest_free_part(draft, extent, spare);
+
+		if (part < draft->pool_least)
+			continue;
+		npages += part;
+		spare -= Min(spare, skx_manifest_free_whole(draft, extent));
+	}
+	return npages;
+}
+
+/*
+ * Half of what pending lists have is the most that is worth it; one block, for a
+ * root, as soon as they have some pages.  Pages that are free, or will be, are
+ * had already.
+ */
+uint32
+skx_manifest_free_lacks(const SkxDraft *draft)
+{
+	const SkxView *view = draft->view;
+	uint64		others = 1 + view->nroot + view->nstripes;
+	uint64		whole = 0;
+	uint64		pending;
+	uint64		wanted;
+	int			i;
+
+	for (i = 0; i < draft->nextents; i++)
+	{
+		others += draft->extents[i].e.npages;
+		whole += skx_manifest_extent_whole(draft, &draft->extents[i]);
+	}
+	for (i = 0; i < view->meta.npool; i++)
+		others += view->meta.pool[i].npages;
+	for (i = 0; i < view->nsegments; i++)
+		others += view->segments[i].npages;
+	pending = view->meta.nblocks - Min(view->meta.nblocks, others);
+	wanted = Min(skx_manifest_free_kept(draft->view), pending / 2);
+	if (pending >= SKX_KEPT_PAGES / 2)
+		wanted = Max(wanted, draft->block_pages);
+	wanted -= Min(wanted, whole);
+	/* a segment needs some blocks in a row */
+	if (whole > 0 && wanted < skx_manifest_free_kept(draft->view) / 2)
+		return 0;
+	return (uint32) (wanted - wanted % draft->block_pages);
 }
 
 void
@@ -220,6 +337,7 @@ void
 skx_manifest_free_to_pool(SkxDraft *draft, SkxDiskMeta *meta, uint32 keep)
 {
 	uint64		reusable = skx_manifest_free_reusable(draft, 1);
+	uint64		spare = skx_manifest_free_spare(draft);
 	uint64		npages = 0;
 	int			i;
 
@@ -228,14 +346,15 @@ skx_manifest_free_to_pool(SkxDraft *draft, SkxDiskMeta *meta, uint32 keep)
 	for (i = 0; i < draft->nextents; i++)
 	{
 		SkxDraftExtent *extent = &draft->extents[i];
-		uint32		part;
+		uint32		whole = skx_manifest_free_whole(draft, extent);
+		uint32		part = skx_manifest_free_part(draft, extent, spare);
 
 		if (npages >= draft->pool_target || meta->npool == SKX_META_POOL ||
 			reusable <= keep)
 			break;
-		if (!extent->reusable || extent->e.npages < draft->pool_least)
+		if (part == 0 || part < draft->pool_least)
 			continue;
-		part = Min(extent->e.npages,
+		part = Min(part,
 				   TYPEALIGN(Max(draft->block_pages, SKX_POOL_LEAST),
 							 draft->pool_target - npages));
 		part = (uint32) Min(part, reusable - keep);
@@ -247,6 +366,7 @@ skx_manifest_free_to_pool(SkxDraft *draft, SkxDiskMeta *meta, uint32 keep)
 		meta->npool++;
 		extent->e.block += part;
 		extent->e.npages -= part;
+		spare -= Min(spare, whole - skx_manifest_free_whole(draft, extent));
 		npages += part;
 	}
 }

@@ -35,6 +35,14 @@ extern void skx_manifest_empty(GenericXLogState *xlog, Buffer buffer,
  */
 extern bool skx_manifest_refill(Relation rel, uint32 least);
 
+/*
+ * Free pages that inserts leave to flushes and merges, so that a full disk can
+ * be left again: enough for a flush of 512 kB, but no more than an eighth of the
+ * file (manifest_free.c).
+ */
+#define SKX_KEPT_PAGES		80
+#define SKX_KEPT_PART		8
+
 /* Errors out if the file cannot get so many pages more. */
 extern void skx_manifest_check_growth(Relation rel, BlockNumber nblocks,
 									  uint64 npages);
@@ -172,7 +180,9 @@ extern void skx_manifest_draft_drop(SkxDraft *draft, uint32 operation);
  * (SKX_SAFEXID_FLIP).  reserve is for at least `nblocks` blocks for an
  * operation, in runs of at least `least`; what is not free is added to the file
  * by the flip.  reusable is pages of reusable extents of so many pages at
- * least.  join sorts extents by block and joins neighbours that have become
+ * least; blocks is whole blocks in them, in runs of so many at least.  kept is
+ * pages that inserts leave; lacks is pages, in whole blocks, that the file should
+ * have more for these; for_pool is pages that inserts may have.  join sorts extents by block and joins neighbours that have become
  * free at one time, or both are reusable.  to_pool moves reusable extents
  * into the pool until it has what it should; `keep` pages are left for the
  * root.
@@ -183,6 +193,10 @@ extern void skx_manifest_free_reserve(SkxDraft *draft, uint32 operation,
 									  uint32 nblocks, uint32 least);
 extern uint64 skx_manifest_free_reusable(const SkxDraft *draft,
 										 uint32 least);
+extern uint32 skx_manifest_free_blocks(const SkxDraft *draft, uint32 least);
+extern uint32 skx_manifest_free_kept(const SkxView *view);
+extern uint64 skx_manifest_free_for_pool(const SkxDraft *draft);
+extern uint32 skx_manifest_free_lacks(const SkxDraft *draft);
 extern void skx_manifest_free_join(SkxDraft *draft);
 extern void skx_manifest_free_join_many(SkxDraft *draft);
 extern void skx_manifest_free_to_pool(SkxDraft *draft, SkxDiskMeta *meta,

@@ -253,48 +253,46 @@ skx_manifest_operation_add(SkxDraft *draft, uint32 kind, SkxManifestWait wait)
 	return op;
 }
 
-/*
- * An error takes back what the caller has locked; where errors cannot be
- * caught that is done here.
- */
+/* The draft of an operation that may begin; NULL: it would have to wait. */
+static SkxDraft *
+skx_manifest_begin_draft(Relation rel, uint32 kind, SkxManifestWait wait)
+{
+	if (!skx_manifest_operation_lock(rel, kind, wait == SKX_WAIT_ALL))
+		return NULL;
+	if (skx_manifest_lock(rel, wait != SKX_WAIT_NEVER))
+		return skx_manifest_draft(rel);
+	skx_manifest_operation_unlock(rel, kind);
+	return NULL;
+}
+
+/* Gives up a draft of begin_draft, and its locks. */
 static void
-skx_manifest_begin_full(SkxDraft *draft, uint32 kind, int error, int elevel)
+skx_manifest_begin_not(SkxDraft *draft, uint32 kind)
 {
 	Relation	rel = draft->rel;
 
-	Assert(error != 0);
-	skx_blkio_no_space(rel, error, elevel);
 	skx_manifest_draft_free(draft);
 	skx_manifest_unlock(rel);
 	skx_manifest_operation_unlock(rel, kind);
 }
 
-SkxOperation *
-skx_manifest_begin(Relation rel, uint32 kind, uint32 nblocks, bool run,
-				   SkxManifestWait wait, int elevel)
+/* Reserves so many blocks in runs of `least`; error as for begin. */
+static SkxOperation *
+skx_manifest_begin_flip(SkxDraft *draft, uint32 kind, uint32 nblocks,
+						uint32 least, SkxManifestWait wait, int *error)
 {
-	SkxOperation *op;
-	SkxDraft   *draft;
-	int			error;
+	Relation	rel = draft->rel;
+	SkxOperation *op = skx_manifest_operation_add(draft, kind, wait);
+	int			full;
 
-	if (!skx_manifest_operation_lock(rel, kind, wait == SKX_WAIT_ALL))
-		return NULL;
-	if (!skx_manifest_lock(rel, wait != SKX_WAIT_NEVER))
-	{
-		skx_manifest_operation_unlock(rel, kind);
-		return NULL;
-	}
-	draft = skx_manifest_draft(rel);
-	op = skx_manifest_operation_add(draft, kind, wait);
-	skx_manifest_free_reserve(draft, op->segment, nblocks,
-							  run ? nblocks :
-							  skx_manifest_least_run(nblocks, wait));
+	skx_manifest_free_reserve(draft, op->segment, nblocks, least);
 	op->nreserved = nblocks;
-	draft->spare = wait != SKX_WAIT_ALL;
-	error = skx_manifest_draft_flip(draft);
-	if (error != 0)
+	draft->spare = error != NULL;
+	full = skx_manifest_draft_flip(draft);
+	if (full != 0)
 	{
-		skx_manifest_begin_full(draft, kind, error, elevel);
+		*error = full;
+		skx_manifest_begin_not(draft, kind);
 		return NULL;
 	}
 	skx_manifest_operation_fill(op, draft, draft->view);
@@ -304,6 +302,51 @@ skx_manifest_begin(Relation rel, uint32 kind, uint32 nblocks, bool run,
 	skx_manifest_unlock(rel);
 	SKX_FAULT(SKX_FAULT_RESERVE_FLIPPED);
 	return op;
+}
+
+SkxOperation *
+skx_manifest_begin(Relation rel, uint32 kind, uint32 nblocks, bool run,
+				   SkxManifestWait wait, int *error)
+{
+	SkxDraft   *draft = skx_manifest_begin_draft(rel, kind, wait);
+
+	if (error != NULL)
+		*error = 0;
+	if (draft == NULL)
+		return NULL;
+	return skx_manifest_begin_flip(draft, kind, nblocks,
+								   run ? nblocks :
+								   skx_manifest_least_run(nblocks, wait),
+								   wait, error);
+}
+
+SkxOperation *
+skx_manifest_begin_free(Relation rel, uint32 kind, uint32 least, uint32 most,
+						SkxManifestWait wait)
+{
+	SkxDraft   *draft = skx_manifest_begin_draft(rel, kind, wait);
+	uint32		run = skx_manifest_least_run(least, wait);
+	uint32		roots;
+	uint32		nblocks;
+	int			error;
+
+	if (draft == NULL)
+		return NULL;
+	(void) skx_manifest_drop_orphans(draft, kind);
+	/* for this flip and that of the end, which may find no other page */
+	roots = (2 * (draft->view->nroot + 1) + draft->block_pages - 1) /
+		draft->block_pages;
+	nblocks = skx_manifest_free_blocks(draft, run);
+	ereport(DEBUG1,
+			(errmsg_internal("index \"%s\" has %u free blocks in runs of %u, and needs %u beside %u for roots",
+							 RelationGetRelationName(rel), nblocks, run,
+							 least, roots)));
+	nblocks = Min(most, nblocks - Min(nblocks, roots));
+	if (nblocks >= least)
+		return skx_manifest_begin_flip(draft, kind, nblocks, run, wait,
+									   &error);
+	skx_manifest_begin_not(draft, kind);
+	return NULL;
 }
 
 static void
@@ -485,8 +528,7 @@ skx_manifest_pool_low(const SkxDraft *draft)
 	for (i = 0; i < meta->npool; i++)
 		pooled += meta->pool[i].npages;
 	return pooled < draft->pool_target / 2 &&
-		skx_manifest_free_reusable(draft, draft->pool_least) >=
-		draft->pool_target / 2;
+		skx_manifest_free_for_pool(draft) >= draft->pool_target / 2;
 }
 
 /* After a load the pool has as much as that has needed. */
@@ -566,9 +608,12 @@ skx_manifest_refill(Relation rel, uint32 least)
 	draft = skx_manifest_draft(rel);
 	draft->pool_least = least;
 	draft->spare = true;
-	if (skx_manifest_free_reusable(draft, least) > 0 &&
-		skx_manifest_free_reusable(draft, 1) > draft->view->nroot + 1)
+	if (skx_manifest_free_for_pool(draft) > 0 &&
+		skx_manifest_free_reusable(draft, 1) > draft->view->nroot + 1 +
+		skx_manifest_free_kept(draft->view))
 		done = skx_manifest_draft_flip(draft) == 0;
+	else if ((draft->grow = skx_manifest_free_lacks(draft)) > 0)
+		(void) skx_manifest_draft_flip(draft);
 	skx_manifest_draft_free(draft);
 	skx_manifest_unlock(rel);
 	return done;

@@ -52,9 +52,13 @@ typedef struct SkxOperation
  * `nblocks` blocks at first, one `run` of them if that is asked for, all logged
  * before it returns.  NULL, with nothing changed: it would have to wait for
  * longer than `wait` allows, or is called from within an operation of the kind;
- * or there is no space for the blocks, and `elevel`, of the report of that, is
- * below ERROR.  An operation that does not wait for all is optional: it leaves
- * the last megabyte of the disk free.
+ * or there is no space for the blocks, and *error is errno then, else 0.  With
+ * `error` it leaves the last megabyte of the disk free; without, it takes what
+ * there is, and want of space is raised.
+ *
+ * begin_free, where there was none, reserves what is free in the file already,
+ * `most` blocks at most, and leaves pages for roots; op->nreserved says how many.
+ * NULL: fewer than `least`, or as for begin.
  *
  * allocate gives consecutive, aligned blocks and reserves more when it must;
  * give_back returns pages that stayed unused.  end releases the operation's
@@ -64,7 +68,10 @@ typedef struct SkxOperation
  */
 extern SkxOperation *skx_manifest_begin(Relation rel, uint32 kind,
 										uint32 nblocks, bool run,
-										SkxManifestWait wait, int elevel);
+										SkxManifestWait wait, int *error);
+extern SkxOperation *skx_manifest_begin_free(Relation rel, uint32 kind,
+											 uint32 least, uint32 most,
+											 SkxManifestWait wait);
 extern BlockNumber skx_manifest_allocate(SkxOperation *op, uint32 nblocks);
 extern void skx_manifest_give_back(SkxOperation *op, BlockNumber block,
 								   uint32 npages);
@@ -163,7 +170,7 @@ extern BlockNumber skx_manifest_used(const SkxView *view,
  * Reusable pages below a block, in runs of whole blocks, with those reserved
  * for an operation (0: none); reach: where the lowest `room` of them end, or
  * `below` where they are fewer.  Pages of the file that are free, reserved or
- * not.  Without a lock of the caller's.
+ * not, beyond what inserts leave.  Without a lock of the caller's.
  */
 extern uint64 skx_manifest_reusable(Relation rel, const SkxView *view,
 									BlockNumber below, uint32 operation,

@@ -168,7 +168,7 @@ skx_manifest_free(const SkxView *view)
 		npages += view->extents[i].npages;
 	for (i = 0; i < view->meta.npool; i++)
 		npages += view->meta.pool[i].npages;
-	return npages;
+	return npages - Min(npages, skx_manifest_free_kept(view));
 }
 
 /*

@@ -2,7 +2,7 @@
  * test_maint_policy.c
  *	  The choice of merges: each rule alone, and simulated lives of an index.
  *
- * Holds: maint 10
+ * Holds: maint 10, 17
  */
 #include "unit.h"
 #include "maint/maint_policy.h"
@@ -1009,6 +1009,31 @@ test_beside_readers(uint64 size, uint64 part, int percent, uint64 flush)
 	free(life);
 }
 
+/* On a full disk: what gives back most, of what fits. */
+static void
+test_fit(void)
+{
+	Life	   *life = life_new();
+	uint32		chosen[SKX_POLICY_INPUTS_MAX];
+
+	life_add(life, 8 * MB, 8000, 4000);
+	life_add(life, 2 * MB, 2000, 1000);
+	life_add(life, 1 * MB, 1000, 900);
+	life_add(life, 64 * KB, 64, 60);
+	life_add(life, 4 * MB, 4000, 0);
+	CHECK(skx_maint_policy_fit(life->segments, life->n, 5 * MB, chosen) == 1);
+	CHECK(chosen[0] == 1);
+	CHECK(skx_maint_policy_fit(life->segments, life->n, 2 * MB, chosen) == 1);
+	CHECK(chosen[0] == 3);
+	CHECK(skx_maint_policy_fit(life->segments, life->n, 64 * KB, chosen) == 0);
+
+	/* in the whole of a disk, what has no deletes is left alone */
+	life->n = 0;
+	life_add(life, 4 * MB, 4000, 0);
+	CHECK(skx_maint_policy_fit(life->segments, life->n, GB, chosen) == 0);
+	free(life);
+}
+
 int
 main(void)
 {
@@ -1034,6 +1059,7 @@ main(void)
 	test_large();
 	test_deletes();
 	test_most();
+	test_fit();
 	test_flushes(8 * KB, 20000, 100);
 	test_flushes(100 * KB, 5000, 100);
 	test_flushes(2 * MB, 5000, 100);
