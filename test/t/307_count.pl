@@ -375,7 +375,7 @@ is($s->value("SELECT count(*), min(approx), max(approx) FROM (SELECT skipidx_cou
 	  . " (SELECT string_agg(CASE j WHEN k THEN 'w1' ELSE 'no' || j END, ' | ') AS q FROM generate_series(1, 700) j, unnest('{1,2,66,700}'::int[]) k GROUP BY k) x) y"),
 	'4|1100|1100', 'approximately: one word of 700');
 is($s->value("SELECT string_agg(concat(q, ' ', skipidx_count('news_v', q, true)), ',' ORDER BY q::text) FROM unnest('{p:*,p:* | w1,p1:* | p2:*,nosuch:* | p12:*}'::tsquery[]) q"),
-	"'nosuch':* | 'p12':* 82,'p':* 3100,'p':* | 'w1' 4100,'p1':* | 'p2':* 1767", 'approximately: prefixes');
+	"'nosuch':* | 'p12':* 82,'p':* 3100,'p':* | 'w1' 3350,'p1':* | 'p2':* 1593", 'approximately: prefixes, as if they were independent of each other');
 $s->value('DROP TABLE news');
 
 # ---- one page that is not visible, of a map that is looked at as a whole, by words ----
