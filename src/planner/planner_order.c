@@ -133,11 +133,13 @@ skx_planner_ordering(PlannerInfo *root, const IndexOptInfo *index,
 	{
 		EquivalenceMember *member = lfirst(lc);
 		bool		falls;
-		Node	   *expr = skx_planner_without_sign((Node *) member->em_expr,
-													&falls);
+		Node	   *expr;
 
-		if (bms_equal(member->em_relids, index->rel->relids) &&
-			falls != skx_compat_pathkey_ascends(key) &&
+		/* there is one of each partition */
+		if (!bms_equal(member->em_relids, index->rel->relids))
+			continue;
+		expr = skx_planner_without_sign((Node *) member->em_expr, &falls);
+		if (falls != skx_compat_pathkey_ascends(key) &&
 			skx_planner_is_distance(index, expr, key->pk_opfamily) &&
 			(!key->pk_nulls_first ||
 			 skx_planner_is_never_null(root, index, (OpExpr *) expr)))
