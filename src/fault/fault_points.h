@@ -86,6 +86,8 @@
 	X(COUNT_MATCHED, "count_matched", true) \
 	X(COUNT_MAPPED, "count_mapped", true) \
 	/* a process of a parallel scan is about to take a part, by its view */ \
-	X(SHARE_TAKE, "share_take", true)
+	X(SHARE_TAKE, "share_take", true) \
+	/* a process is about to map what its views are entered in */ \
+	X(VIEWS_MAP, "views_map", true)
 
 #endif							/* SKX_FAULT_POINTS_H */

@@ -58,7 +58,7 @@ skx_manifest_draft(Relation rel)
 	draft->rel = rel;
 	draft->heap = skx_compat_heap(rel);
 	draft->view = view;
-	draft->open = skx_manifest_early(draft->heap, view);
+	draft->open = skx_manifest_early(rel, draft->heap, view);
 	draft->block_pages = view->meta.block_size / BLCKSZ;
 	draft->next_segment = view->meta.next_segment;
 	draft->nsegments = view->nsegments;

@@ -99,9 +99,9 @@ skx_manifest_early_allowed(void)
 }
 
 SkxOpenViews *
-skx_manifest_early(Relation heap, const SkxView *view)
+skx_manifest_early(Relation rel, Relation heap, const SkxView *view)
 {
-	SkxOpenViews *open = skx_manifest_open_views(view->meta.incarnation);
+	SkxOpenViews *open = skx_manifest_open_views(rel, view->meta.incarnation);
 
 	open->known = open->known && skx_manifest_early_allowed() &&
 		!RelationIsAccessibleInLogicalDecoding(heap);
@@ -156,7 +156,7 @@ skx_manifest_waits(Relation rel, const SkxView *view)
 	bool	   *waits = palloc_extended(view->nextents + 1,
 										MCXT_ALLOC_HUGE);
 	Relation	heap = skx_compat_heap(rel);
-	SkxOpenViews *open = skx_manifest_early(heap, view);
+	SkxOpenViews *open = skx_manifest_early(rel, heap, view);
 	int			i;
 
 	for (i = 0; i < view->nextents; i++)

@@ -81,12 +81,13 @@ typedef struct SkxOpenViews
 } SkxOpenViews;
 
 extern void skx_manifest_open_init(void);
-extern SkxHold *skx_manifest_hold_make(void);
+extern SkxHold *skx_manifest_hold_make(Relation rel);
 extern void skx_manifest_hold_open(SkxHold *hold, const SkxDiskMeta *meta,
 								   const uint64 *ends);
 extern void skx_manifest_hold_bind(SkxHold *hold, const uint64 *ends);
 extern void skx_manifest_hold_close(SkxHold *hold);
-extern SkxOpenViews *skx_manifest_open_views(uint64 incarnation);
+extern SkxOpenViews *skx_manifest_open_views(Relation rel,
+											 uint64 incarnation);
 
 /*
  * manifest_early.c
@@ -98,7 +99,8 @@ extern SkxOpenViews *skx_manifest_open_views(uint64 incarnation);
  * present one, be overwritten, as far as this process knows?  safexid: of an
  * extent, or one that is not before it.
  */
-extern SkxOpenViews *skx_manifest_early(Relation heap, const SkxView *view);
+extern SkxOpenViews *skx_manifest_early(Relation rel, Relation heap,
+										const SkxView *view);
 extern bool skx_manifest_may_reuse(Relation heap, const SkxView *view,
 								   const SkxDiskExtent *extent,
 								   const SkxOpenViews *open);

@@ -12,6 +12,10 @@
  * What a view needs of the pending lists is told by where they ended when it
  * was bound; until then it may need all of them.
  *
+ * A process that cannot have the area holds a lock on a page that no index has,
+ * until its transaction ends: as long as any does, it is not known which views
+ * are open.
+ *
  * A view is open as long as its memory context lives, within its transaction.
  * Counts in shared memory are as reliable as those of pinned buffers: a process
  * that ends takes its own back, and where one is killed the server begins anew.
@@ -21,17 +25,22 @@
 #include "access/parallel.h"
 #include "access/xact.h"
 #include "compat/compat.h"
+#include "fault/fault.h"
 #include "manifest/manifest_internal.h"
 #include "miscadmin.h"
 #include "port/atomics.h"
 #include "room/room.h"
 #include "storage/ipc.h"
+#include "storage/lmgr.h"
 #include "storage/lwlock.h"
 #include "storage/proc.h"
 #include "utils/memutils.h"
 
 #define SKX_OPEN_AREA_NAME		"skipidx views"
 #define SKX_OPEN_TRANCHE_NAME	"SkipidxViews"
+
+/* Locked by processes whose views are not entered. */
+#define SKX_OPEN_BLOCK			MaxBlockNumber
 
 /* Places that only workers of parallel scans get, of each part. */
 #define SKX_OPEN_SPARE			2
@@ -88,6 +97,7 @@ skx_manifest_open_format(void *area)
 static void
 skx_manifest_open_find(void *arg)
 {
+	SKX_FAULT(SKX_FAULT_VIEWS_MAP);
 	skx_manifest_open_found = skx_compat_anchor(SKX_OPEN_AREA_NAME,
 												sizeof(SkxOpenArea),
 												skx_manifest_open_format);
@@ -95,7 +105,7 @@ skx_manifest_open_find(void *arg)
 							SKX_OPEN_TRANCHE_NAME);
 }
 
-/* NULL: the server has no room for it, which all its processes find. */
+/* NULL: the server has no room for it, or this process cannot map it. */
 static SkxOpenArea *
 skx_manifest_open_area(void)
 {
@@ -317,13 +327,17 @@ skx_manifest_hold_reset(void *arg)
 }
 
 SkxHold *
-skx_manifest_hold_make(void)
+skx_manifest_hold_make(Relation rel)
 {
 	static bool registered = false;
 	SkxHold    *hold = palloc0(sizeof(SkxHold));
 
 	if (skx_manifest_open_area() == NULL)
+	{
+		if (IsUnderPostmaster && !RecoveryInProgress())
+			LockPage(rel, SKX_OPEN_BLOCK, ShareLock);
 		return hold;
+	}
 	if (!registered)
 		before_shmem_exit(skx_manifest_open_exit, (Datum) 0);
 	registered = true;
@@ -372,13 +386,23 @@ skx_manifest_hold_close(SkxHold *hold)
 		skx_manifest_open_leave(hold);
 }
 
+/* Has no process a view that it could not enter? */
+static bool
+skx_manifest_open_all(Relation rel)
+{
+	if (!ConditionalLockPage(rel, SKX_OPEN_BLOCK, ExclusiveLock))
+		return false;
+	UnlockPage(rel, SKX_OPEN_BLOCK, ExclusiveLock);
+	return true;
+}
+
 SkxOpenViews *
-skx_manifest_open_views(uint64 incarnation)
+skx_manifest_open_views(Relation rel, uint64 incarnation)
 {
 	SkxOpenArea *a = skx_manifest_open_area();
 	SkxOpenViews *open = palloc(sizeof(SkxOpenViews));
 
-	open->known = a != NULL;
+	open->known = a != NULL && skx_manifest_open_all(rel);
 	open->n = 0;
 	for (int k = 0; k < SKX_OPEN_PARTS && open->known; k++)
 	{

@@ -92,7 +92,7 @@ skx_manifest_reusable(Relation rel, const SkxView *view, BlockNumber below,
 {
 	uint32		block_pages = view->meta.block_size / BLCKSZ;
 	Relation	heap = skx_compat_heap(rel);
-	SkxOpenViews *open = skx_manifest_early(heap, view);
+	SkxOpenViews *open = skx_manifest_early(rel, heap, view);
 	SkxDiskExtent *found = palloc((view->nextents + 1) *
 								  sizeof(SkxDiskExtent));
 	uint64		npages = 0;
@@ -123,9 +123,10 @@ skx_manifest_reusable(Relation rel, const SkxView *view, BlockNumber below,
 
 /* Free pages that may not be overwritten yet. */
 static uint64
-skx_manifest_awaited_now(Relation heap, const SkxView *view, uint64 *newest)
+skx_manifest_awaited_now(Relation rel, Relation heap, const SkxView *view,
+						 uint64 *newest)
 {
-	SkxOpenViews *open = skx_manifest_early(heap, view);
+	SkxOpenViews *open = skx_manifest_early(rel, heap, view);
 	uint64		npages = 0;
 	int			i;
 
@@ -151,10 +152,10 @@ skx_manifest_awaited(Relation rel, const SkxView *view,
 	Relation	heap = skx_compat_heap(rel);
 
 	memset(awaited, 0, sizeof(*awaited));
-	awaited->npages = skx_manifest_awaited_now(heap, view, &awaited->newest);
+	awaited->npages = skx_manifest_awaited_now(rel, heap, view, &awaited->newest);
 	if (awaited->npages > 0)
 		skx_compat_horizon_anew(heap);
-	awaited->left = skx_manifest_awaited_now(heap, view, &awaited->newest);
+	awaited->left = skx_manifest_awaited_now(rel, heap, view, &awaited->newest);
 	RelationClose(heap);
 }
 

@@ -338,7 +338,7 @@ skx_manifest_view_brief(Relation rel)
 SkxView *
 skx_manifest_view_of(Relation rel, const SkxView *own)
 {
-	SkxHold    *hold = skx_manifest_hold_make();
+	SkxHold    *hold = skx_manifest_hold_make(rel);
 	SkxView    *view;
 
 	skx_manifest_hold_open(hold, &own->meta, own->bound ? own->ends : NULL);
@@ -368,7 +368,7 @@ skx_manifest_view_kept(Relation rel, SkxView *view)
 SkxView *
 skx_manifest_view(Relation rel)
 {
-	SkxHold    *hold = skx_manifest_hold_make();
+	SkxHold    *hold = skx_manifest_hold_make(rel);
 	Buffer		buffer = skx_manifest_meta_lock(rel);
 	SkxDiskMeta meta;
 	SkxView    *view;

@@ -152,6 +152,21 @@ $r->value('COMMIT');
 $s->value($round) for 1 .. 2;
 cmp_ok(stat_of('waiting_pages'), '<', 20, 'very many views, ended: nothing waits');
 
+# A process that cannot enter its views says so by a lock.
+$r->close;
+$r = skx_session($node, 'postgres');
+$r->value("LOAD 'skipidx'; SET skipidx.fault = 'views_map:error'");
+$r->value("BEGIN; DECLARE c CURSOR FOR SELECT id FROM docs WHERE v @@ 'all'");
+my $alone = split /\n/, $r->value('FETCH 10 FROM c');
+$s->value($round) for 1 .. 3;
+cmp_ok($s->value("SELECT sum(pages) FROM skipidx_segments('docs_v') WHERE kind = 'waiting' AND waiting_for IS NOT NULL"), '>', 100,
+	'a view that is not entered: pages wait for transactions');
+$alone += split /\n/, $r->value('FETCH ALL FROM c');
+is($alone, ROWS, 'a view that is not entered: every row');
+$r->value('COMMIT');
+$s->value($round) for 1 .. 2;
+cmp_ok(stat_of('waiting_pages'), '<', 20, 'a view that is not entered, ended: nothing waits');
+
 # Where a standby may be, a snapshot keeps all that was freed since: then merges
 # do not add to that what they free.
 $s->value("SELECT pg_create_physical_replication_slot('later')");
