@@ -210,15 +210,12 @@ skx_am_worker_aside(SkxAmWorker *w, const SkxMaintOptions *options)
 
 /*
  * Waits, before any segment moves, until no other process is in the way; true:
- * it is to merge again, also since it was called for that.  A list of a few
- * rows, which VACUUM leaves, may lie at the end: it becomes a segment, too.
+ * it is to merge again, also since it was called for that.
  */
 static bool
-skx_am_worker_clear(SkxAmWorker *w, const SkxMaintOptions *options)
+skx_am_worker_clear(SkxAmWorker *w)
 {
 	w->clear = skx_maint_clear_wait(w->index, &w->patience);
-	if (w->clear && skx_maint_pending_bytes(w->index) > 0)
-		(void) skx_maint_flush_all(w->index, options, SKX_WAIT_PAGE);
 	if (w->clear || (w->patience.others > 0 && w->patience.vacuum > 0))
 		return true;
 	ereport(DEBUG1,
@@ -245,7 +242,7 @@ skx_am_worker_shrink(SkxAmWorker *w, const SkxMaintOptions *options)
 	if (!skx_worker_pause() && w->asides == SKX_MOVES_ASIDE_MOST)
 		skx_maint_patience(&w->patience, 0);
 	if (!w->clear)
-		return skx_am_worker_clear(w, options);
+		return skx_am_worker_clear(w);
 	nblocks = RelationGetNumberOfBlocks(w->index);
 	step = skx_maint_shrink(w->index, &w->patience);
 	w->shrinks = w->patience.others > 0 && w->patience.vacuum > 0 &&

@@ -467,9 +467,6 @@ skx_maint_cleanup_moves(Relation index, SkxMaintOptions *options,
 	patience->merges = true;
 	if (!skx_maint_clear_wait(index, patience))
 		return;
-	/* a list of a few rows, which was left, may lie at the end */
-	if (skx_maint_pending_bytes(index) > 0)
-		(void) skx_maint_flush_all(index, options, SKX_WAIT_PAGE);
 	while (steps-- > 0)
 	{
 		CHECK_FOR_INTERRUPTS();

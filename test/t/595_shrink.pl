@@ -574,29 +574,6 @@ $others->value('COMMIT');
 $s->value('RESET skipidx.reuse_early; SET client_min_messages = notice');
 same('many extents leave the file');
 
-# A few pending rows at the end of the file, too few for VACUUM to flush, while
-# what was before them has gone; by VACUUM, and by a worker.
-for my $workers (0, 2)
-{
-	setting('skipidx.max_workers', '0');
-	set_up();
-	$s->value('DROP INDEX docs_v');
-	load(1, 12000, 12000);
-	$s->value("CREATE INDEX docs_v ON docs USING skipidx (v) WITH (pending_limit = '256kB', block_size = '8kB')");
-	load(12001, 12005, 5);
-	my $before = pages();
-	$s->value('DELETE FROM docs WHERE id <= 12000');
-	setting('skipidx.max_workers', $workers);
-	for (1 .. 2)
-	{
-		vacuum();
-		skx_workers_done($node) if $workers > 0;
-	}
-	cmp_ok(pages(), '<', $before / 4, "a few pending rows at the end, $workers workers: they are not in the way");
-	same("a few pending rows at the end, $workers workers");
-}
-setting('skipidx.max_workers', '0');
-
 # An error between the two steps: the next VACUUM gives back what that has left.
 set_up();
 load(1, 12000, 12000);
