@@ -14,11 +14,17 @@
 #include "port/pg_bitutils.h"
 #include "topk/topk_internal.h"
 
-/* Documents that are gathered at once at most, 4 bytes each. */
-#define SKX_PREFIX_DOCS		SKX_TOPK_SCOPE_DOCS
+/*
+ * Bytes for the counts of all prefixes of a query that are gathered in ranges: 2 a
+ * document, 4 where labels weigh.  Each range goes through all lists again.
+ */
+#define SKX_PREFIX_CELLS	(1 << 22)
 
 /* Postings of all prefixes of a query that are held at once, 8 bytes each. */
 #define SKX_PREFIX_POSTINGS	(3 << 17)
+
+/* Of one in ranges, at most: more are made of the counts when they are needed. */
+#define SKX_PREFIX_PORTION	(1 << 16)
 
 /* Lexemes of all of them whose next documents are known, 4 bytes each. */
 #define SKX_PREFIX_LEXEMES	(1 << 17)
@@ -38,12 +44,12 @@
  */
 #define SKX_PREFIX_DENSE	8
 
-/* Of the documents of a range. */
+/* For gathering, of one prefix after the other. */
 typedef struct SkxTopkCounts
 {
-	uint64		bits[SKX_PREFIX_DOCS / 64]; /* those that have some */
-	uint64	   *scoped;			/* those of the scope, SKX_PREFIX_BITS */
-	float		tfs[FLEXIBLE_ARRAY_MEMBER]; /* how many, above none */
+	uint64	   *scoped;			/* documents of the scope, SKX_PREFIX_BITS */
+	Size		size;			/* bytes of the cells; */
+	void	   *cells;			/* NULL: a prefix has taken them over */
 } SkxTopkCounts;
 
 /*
@@ -58,9 +64,13 @@ typedef struct SkxPrefix
 	SkxTopkScope scope;
 	SkxTopkList *list;
 	uint32		most;			/* postings that there is room for */
-	uint32		span;			/* documents of the next range */
+	uint32		span;			/* documents of a range at most */
 	uint32		from;			/* the range */
 	uint32		to;
+	uint32		filled;			/* before this one there are postings */
+	bool		flat;			/* each place counts once */
+	uint16	   *flat_cells;		/* how many each document of the range has, */
+	float	   *cells;			/* or this; below 0: none */
 	uint32		end;			/* its documents are before this one */
 	uint32		base;			/* the first of them; */
 	int			shift;			/* the scope's, by so many, are in `scoped` */
@@ -74,14 +84,29 @@ typedef struct SkxPrefix
 	uint32		nnext;
 } SkxPrefix;
 
+/* Counts are capped as the document's score caps them. */
+static inline void
+skx_prefix_count_flat(SkxPrefix *p, uint32 at, uint16 tf)
+{
+	uint32		sum = (uint32) p->flat_cells[at] + Max(tf, 1);
+
+	p->flat_cells[at] = (uint16) Min(sum, PG_UINT16_MAX);
+}
+
 /* Adds posting i of the sub-block to what document `at` of the range has. */
 static inline void
 skx_prefix_count(SkxPrefix *p, int i, uint32 at)
 {
-	float		tf = skx_score_tf(p->run->scorer, p->scored, p->cursor, i);
+	float		tf;
 
+	if (p->flat)
+	{
+		skx_prefix_count_flat(p, at, skx_cursor_tfs(p->cursor)[i]);
+		return;
+	}
+	tf = skx_score_tf(p->run->scorer, p->scored, p->cursor, i);
 	if (tf >= 0)
-		p->counts->tfs[at] = Max(p->counts->tfs[at], 0) + tf;
+		p->cells[at] = Max(p->cells[at], 0) + tf;
 }
 
 /* Adds postings [i, end) of the sub-block, where all documents are meant. */
@@ -90,18 +115,16 @@ skx_prefix_count_all(SkxPrefix *p, int i, int end)
 {
 	SkxCursor  *c = p->cursor;
 	const uint32 *docs = c->docs;
-	uint32		from = p->from;
-	float	   *sums = p->counts->tfs;
 	const uint16 *tfs;
 
-	if (!skx_score_is_flat(p->run->scorer, p->scored))
+	if (!p->flat)
 	{
 		for (; i < end; i++)
-			skx_prefix_count(p, i, docs[i] - from);
+			skx_prefix_count(p, i, docs[i] - p->from);
 		return;
 	}
 	for (tfs = skx_cursor_tfs(c); i < end; i++)
-		sums[docs[i] - from] += Max(tfs[i], 1);
+		skx_prefix_count_flat(p, docs[i] - p->from, tfs[i]);
 }
 
 /*
@@ -293,49 +316,46 @@ skx_prefix_words(const SkxPrefix *p)
 	return (p->to - p->from + 63) / 64;
 }
 
-/*
- * What a document without any has.  Where each place counts once, postings can
- * be added to 0; elsewhere one may count 0 times.
- */
-static inline float
-skx_prefix_none(const SkxPrefix *p)
-{
-	return skx_score_is_flat(p->run->scorer, p->scored) ? 0 : -1;
-}
-
 /* No document has any; those of the last word behind the range, too. */
 static void
 skx_prefix_clear(SkxPrefix *p)
 {
-	float		none = skx_prefix_none(p);
-	float	   *tfs = p->counts->tfs;
 	uint32		n = skx_prefix_words(p) * 64;
 	uint32		i;
 
-	for (i = 0; i < n; i++)
-		tfs[i] = none;
+	if (p->flat)
+		memset(p->flat_cells, 0, sizeof(uint16) * (Size) n);
+	else
+		for (i = 0; i < n; i++)
+			p->cells[i] = -1;
 }
 
-/* Which documents have some, and how many these are. */
-static void
-skx_prefix_mark(SkxPrefix *p)
+/* Which of the 64 documents from `at` on have some. */
+static inline uint64
+skx_prefix_word(const SkxPrefix *p, uint32 at)
 {
-	const float *tfs = p->counts->tfs;
-	float		none = skx_prefix_none(p);
-	uint64	   *bits = p->counts->bits;
-	uint32		nwords = skx_prefix_words(p);
-	uint32		w;
+	uint64		word = 0;
 	int			i;
 
-	for (w = 0; w < nwords; w++, tfs += 64)
-	{
-		uint64		word = 0;
-
+	if (p->flat)
 		for (i = 0; i < 64; i++)
-			word |= (uint64) (tfs[i] > none) << i;
-		bits[w] = word;
-	}
-	p->n = pg_popcount((const char *) bits, sizeof(uint64) * nwords);
+			word |= (uint64) (p->flat_cells[at + i] != 0) << i;
+	else
+		for (i = 0; i < 64; i++)
+			word |= (uint64) (p->cells[at + i] >= 0) << i;
+	return word;
+}
+
+/* How many documents have some. */
+static void
+skx_prefix_count_docs(SkxPrefix *p)
+{
+	uint32		nwords = skx_prefix_words(p);
+	uint32		w;
+
+	p->n = 0;
+	for (w = 0; w < nwords; w++)
+		p->n += pg_popcount64(skx_prefix_word(p, w * 64));
 }
 
 /* Counts the range from `from` on. */
@@ -354,70 +374,58 @@ skx_prefix_gather(SkxPrefix *p, uint32 from)
 						   true, NULL, skx_prefix_add, p);
 		skx_cursor_close(p->cursor);
 	}
-	skx_prefix_mark(p);
 }
 
-/* Makes postings of what was counted. */
-static void
-skx_prefix_fill(SkxPrefix *p)
+/* Makes postings of what some of 64 documents from `at` on have. */
+static uint32
+skx_prefix_fill_word(SkxPrefix *p, uint32 at, uint64 word, uint32 n)
 {
 	SkxCursorMemory *m = &p->memory;
-	const SkxTopkCounts *counts = p->counts;
 	const uint32 *docs = p->scope.docs;
-	uint32		nwords = skx_prefix_words(p);
-	uint32		n = 0;
-	uint32		w;
 
-	for (w = 0; w < nwords; w++)
+	for (; word != 0; word &= word - 1)
 	{
-		uint64		word = counts->bits[w];
+		uint32		i = at + pg_rightmost_one_pos64(word);
 
-		for (; word != 0; word &= word - 1)
-		{
-			uint32		at = w * 64 + pg_rightmost_one_pos64(word);
+		m->docs[n] = docs == NULL ? p->from + i : docs[p->from + i];
+		m->counts[n++] = p->flat ? (float) p->flat_cells[i] :
+			Min(p->cells[i], SKX_SCORE_TF_MAX);
+	}
+	return n;
+}
 
-			m->docs[n] = docs == NULL ? p->from + at : docs[p->from + at];
-			m->counts[n++] = Min(counts->tfs[at], SKX_SCORE_TF_MAX);
-		}
+/*
+ * Makes postings of what was counted, from a document of the range on, until
+ * there may be no room for those of 64 documents more.
+ */
+static void
+skx_prefix_fill(SkxPrefix *p, uint32 from)
+{
+	SkxCursorMemory *m = &p->memory;
+	uint32		at = from - p->from;
+	uint32		end = p->to - p->from;
+	uint32		n = 0;
+
+	while (at < end)
+	{
+		uint32		first = at % 64;
+		uint64		word = skx_prefix_word(p, at - first) >> first << first;
+
+		if (n + pg_popcount64(word) > p->most)
+			break;
+		n = skx_prefix_fill_word(p, at - first, word, n);
+		at += 64 - first;
 	}
 	m->n = n;
-	m->to = p->to < p->scope.to ? p->end : SKX_NO_DOC;
+	p->filled = Min(p->from + at, p->to);
+	m->to = SKX_NO_DOC;
+	if (p->filled < p->scope.to)
+		m->to = p->scope.docs == NULL ? p->filled :
+			p->scope.docs[p->filled - 1] + 1;
 	skx_prefix_bounds(p->run, p->list, m);
 }
 
-/*
- * Ends the range before what there is no room for; what is known of lexemes
- * was beyond that.
- */
-static void
-skx_prefix_cut(SkxPrefix *p)
-{
-	uint32		nwords = skx_prefix_words(p);
-
-	while (p->n > p->most)
-		p->n -= pg_popcount64(p->counts->bits[--nwords]);
-	skx_prefix_range(p, p->from, p->from + nwords * 64);
-	memset(p->next, 0, sizeof(uint32) * p->nnext);
-}
-
-/*
- * Fills as much as there is room for of the range that was counted; the next
- * one is as long as would fill it if it had as much, but for an eighth.
- */
-static void
-skx_prefix_fill_range(SkxPrefix *p)
-{
-	uint64		span = SKX_PREFIX_DOCS;
-
-	if (p->n > 0)
-		span = (uint64) (p->to - p->from) * p->most / p->n * 7 / 8;
-	p->span = Max(Min(span, SKX_PREFIX_DOCS), SKX_PREFIX_LEAST);
-	if (p->n > p->most)
-		skx_prefix_cut(p);
-	skx_prefix_fill(p);
-}
-
-/* The number of the first document from a later range on that is >= target. */
+/* The number of the first document not filled yet that is >= target. */
 static uint32
 skx_prefix_number(const SkxPrefix *p, uint32 target)
 {
@@ -425,10 +433,10 @@ skx_prefix_number(const SkxPrefix *p, uint32 target)
 	uint32		last = p->scope.to;
 
 	if (docs == NULL)
-		return Min(Max(p->to, target), last);
-	if (p->to == last || docs[last - 1] < target)
+		return Min(Max(p->filled, target), last);
+	if (p->filled == last || docs[last - 1] < target)
 		return last;
-	return skx_cursor_first_from(docs, p->to, last, target);
+	return skx_cursor_first_from(docs, p->filled, last, target);
 }
 
 static bool
@@ -440,9 +448,11 @@ skx_prefix_more(SkxCursorMemory *m, uint32 target)
 	m->n = 0;
 	while (m->n == 0 && from < p->scope.to)
 	{
-		skx_prefix_gather(p, from);
-		skx_prefix_fill_range(p);
-		from = p->to;
+		CHECK_FOR_INTERRUPTS();
+		if (from >= p->to)
+			skx_prefix_gather(p, from);
+		skx_prefix_fill(p, from);
+		from = p->filled;
 	}
 	return m->n > 0;
 }
@@ -463,25 +473,84 @@ skx_prefix_alloc(SkxPrefix *p, uint32 n)
 	m->bounds = skx_prefix_alloc_bounds(n);
 }
 
-/* The counts of all prefixes of a run, one after the other. */
-static SkxTopkCounts *
-skx_prefix_counts(SkxTopkRun *run, bool scoped)
+static inline Size
+skx_prefix_width(const SkxPrefix *p)
 {
-	Size		ndocs = run->seg->header.ndocs;
+	return p->flat ? sizeof(uint16) : sizeof(float);
+}
 
+/* Documents of a range at most: each prefix has its share of the cells. */
+static uint32
+skx_prefix_room(const SkxPrefix *p)
+{
+	const SkxScorer *scorer = p->run->scorer;
+	int			n = p->run->topk->many ? 1 : scorer->nterms - scorer->nplain;
+	Size		room = SKX_PREFIX_CELLS / Max(n, 1) / skx_prefix_width(p);
+
+	return Max(room, SKX_PREFIX_LEAST) / 64 * 64;
+}
+
+/*
+ * For a scope of `total` documents: of all that may become a whole list, and as
+ * many as a range has.  Those of the last word are there.
+ */
+static void
+skx_prefix_open_cells(SkxPrefix *p, uint32 total)
+{
+	SkxTopkRun *run = p->run;
+	MemoryContext context = run->topk->pass;
+	Size		width = skx_prefix_width(p);
+	Size		size;
+
+	p->span = total <= SKX_TOPK_SCOPE_DOCS ? total :
+		Min(skx_prefix_room(p), total);
+	size = (p->span + (Size) 64) * width;
 	if (run->counts == NULL)
+		run->counts = MemoryContextAllocZero(context, sizeof(SkxTopkCounts));
+	if (p->scope.docs != NULL && run->counts->scoped == NULL)
+		run->counts->scoped =
+			MemoryContextAlloc(context,
+							   Min(run->seg->header.ndocs, SKX_PREFIX_BITS) / 8 +
+							   2 * sizeof(uint64));
+	if (run->counts->cells != NULL && run->counts->size < size)
 	{
-		run->counts = MemoryContextAlloc(run->topk->pass,
-										 offsetof(SkxTopkCounts, tfs) +
-										 sizeof(float) *
-										 (Min(ndocs, SKX_PREFIX_DOCS) + 64));
-		run->counts->scoped = NULL;
+		pfree(run->counts->cells);
+		run->counts->cells = NULL;
 	}
-	if (scoped && run->counts->scoped == NULL)
-		run->counts->scoped = MemoryContextAlloc(run->topk->pass,
-												 Min(ndocs, SKX_PREFIX_BITS) / 8 +
-												 2 * sizeof(uint64));
-	return run->counts;
+	if (run->counts->cells == NULL)
+	{
+		run->counts->size = size;
+		run->counts->cells = MemoryContextAlloc(context, size);
+	}
+	p->counts = run->counts;
+	p->flat_cells = run->counts->cells;
+	p->cells = run->counts->cells;
+}
+
+/*
+ * The counts of a list in ranges stay, but where no other is open beside it: as
+ * many as it has room for.
+ */
+static void
+skx_prefix_keep_cells(SkxPrefix *p)
+{
+	Size		width = skx_prefix_width(p);
+	uint32		room = skx_prefix_room(p);
+	void	   *cells;
+
+	if (p->run->topk->many)
+		return;
+	if (p->to - p->from > room)
+	{
+		skx_prefix_range(p, p->from, p->from + room);
+		cells = palloc(room * width);
+		memcpy(cells, p->counts->cells, room * width);
+		p->flat_cells = cells;
+		p->cells = cells;
+		p->span = room;
+	}
+	else
+		p->counts->cells = NULL;
 }
 
 uint32
@@ -490,7 +559,7 @@ skx_topk_prefix_most(const SkxTopkRun *run)
 	const SkxScorer *scorer = run->scorer;
 	int			n = run->topk->many ? 1 : scorer->nterms - scorer->nplain;
 
-	return Min(SKX_PREFIX_POSTINGS / Max(n, 1), SKX_PREFIX_DOCS);
+	return Min(SKX_PREFIX_POSTINGS / Max(n, 1), SKX_TOPK_SCOPE_DOCS);
 }
 
 /* Of lexemes it is worth to know where they go on. */
@@ -510,8 +579,10 @@ skx_prefix_open_ranges(SkxPrefix *p)
 	p->run->ranged = true;
 	if (p->next == NULL)
 		skx_prefix_open_next(p);
+	skx_prefix_keep_cells(p);
+	p->most = Max(Min(p->most, SKX_PREFIX_PORTION), 64);
 	skx_prefix_alloc(p, p->most);
-	skx_prefix_fill_range(p);
+	skx_prefix_fill(p, p->from);
 	p->memory.more = skx_prefix_more;
 	l->cursor = skx_cursor_open_memory(p->run->seg, &p->memory);
 	l->cursor->df = (uint32) Min(p->df, p->scope.to - p->scope.from);
@@ -523,7 +594,7 @@ static void
 skx_prefix_open_whole(SkxPrefix *p)
 {
 	skx_prefix_alloc(p, p->n);
-	skx_prefix_fill(p);
+	skx_prefix_fill(p, p->from);
 	p->list->cursor = skx_cursor_open_memory(p->run->seg, &p->memory);
 }
 
@@ -561,14 +632,12 @@ skx_topk_list_prefix(SkxTopkRun *run, const SkxScoreTerm *scored,
 	p->scored = scored;
 	p->scope = *scope;
 	p->most = skx_topk_prefix_most(run);
-	p->counts = skx_prefix_counts(run, scope->docs != NULL);
-	p->span = total;
-	if (total > SKX_PREFIX_DOCS)
-	{
-		p->span = p->most;
+	p->flat = skx_score_is_flat(run->scorer, scored);
+	skx_prefix_open_cells(p, total);
+	if (p->span < total)
 		skx_prefix_open_next(p);
-	}
 	skx_prefix_gather(p, scope->from);
+	skx_prefix_count_docs(p);
 	whole = p->to == scope->to && p->n <= p->most;
 	if (p->df == 0 || (whole && p->n == 0))
 		return NULL;

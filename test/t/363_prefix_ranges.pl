@@ -16,8 +16,8 @@ use PostgreSQL::Test::Utils;
 use SkipidxTest qw(skx_node skx_session);
 use Test::More;
 
-# More documents than a range has, and than it has beside 30 prefixes.
-use constant LARGE => 300_000;
+# More documents than a range has beside three other prefixes, and beside 30.
+use constant LARGE => 540_000;
 use constant SMALL => 60_000;
 
 my $node = skx_node('ranges', conf => "maintenance_work_mem = 512MB\nwork_mem = 64MB");
@@ -29,7 +29,7 @@ $node->safe_psql('postgres', 'CREATE EXTENSION skipidx');
 # row each, g in some that are near each other, c in stretches of the table;
 # z at both ends; what has an f has nothing else of it.  Every row has a short
 # lexeme of both prefixes h and g, which have too many postings for a whole list.
-for my $table ([ 'small', SMALL, 'i % 10 = 0 OR i > 30000' ], [ 'large', LARGE, 'i % 16 = 0 OR (i + 60) % 65536 < 120' ])
+for my $table ([ 'small', SMALL, 'i % 10 = 0 OR i > 30000' ], [ 'large', LARGE, 'i % 20 = 0 OR (i + 60) % 65536 < 120' ])
 {
 	my ($name, $rows, $full) = @$table;
 
@@ -72,7 +72,7 @@ my $many = join ' | ', map { "$_:*" } 'a', (map { ("b$_", "c$_", "d$_") } '', 1 
 
 # One lexeme each.  Beside so many there is room for 13,000 postings of a prefix,
 # and fewer of those below have to be known whole.
-my $more = join ' | ', map { 'h' . (100_000 + 16 * $_) . ':*' } 0 .. 27;
+my $more = join ' | ', map { 'h' . (100_000 + 20 * $_) . ':*' } 0 .. 27;
 
 # k 'ALL' is searched for with one pass after the other.
 for my $search (
@@ -123,19 +123,40 @@ sub decoded
 	return $s->value('SELECT subblocks FROM skipidx_work()') - $before;
 }
 
-# Beside two others the first range of a prefix has a third of the postings that
-# are held.  It reads all lists; later ones those that are not over by then, and
-# of the two lists of all documents what the range has.
-my $first = (3 << 17) / 3;
+# A range of one of four prefixes has so many documents.  The first one reads all
+# lists; later ones those that are not over by then, and of the two lists of all
+# documents what the range has.
+my $first = (1 << 22) / 4 / 2;
 my ($lists, $later) = split /\|/, $s->value("SELECT count(*), count(*) FILTER (WHERE last > $first) FROM large_lists");
 my $common = 2 * LARGE / 128;
 
 $s->value('SET enable_seqscan = off; SET enable_sort = off; SET enable_indexscan = on');
-my $decoded = decoded('h:* | g:* | f:*');
+my $decoded = decoded('h:* | g:* | f:* | h100000:*');
 
 cmp_ok($decoded, '>=', $lists, "each list of $lists is read");
 cmp_ok($decoded, '<', $lists * 1.01 + $later + $common * 1.01,
 	"$decoded sub-blocks: hardly any of a list that is over, of $later that are not");
+
+# Beside two others it has them all.
+$decoded = decoded('h:* | g:* | f:*');
+cmp_ok($decoded, '>=', $lists, "each list of $lists is read");
+cmp_ok($decoded, '<', $lists * 1.01 + $common * 1.01, "$decoded sub-blocks: and none twice");
+
+# So has a prefix by itself with long lists, each of which is entered once.
+$node->safe_psql('postgres', <<'SQL');
+CREATE TABLE long (id int, v tsvector);
+INSERT INTO long SELECT i, ('m' || i % 200 || ':1 l')::tsvector FROM generate_series(1, 400000) i;
+CREATE INDEX long_v ON long USING skipidx (v);
+VACUUM ANALYZE long;
+SQL
+my $work = 'SELECT nodes, subblocks FROM skipidx_work()';
+my @before = split /\|/, $s->value($work);
+
+$s->value("SELECT count(*) FROM (SELECT FROM long WHERE v @@ 'm:*' ORDER BY v <@> 'm:*'::tsquery LIMIT 10) x");
+my @after = split /\|/, $s->value($work);
+
+cmp_ok($after[0] - $before[0], '<', 300, 'nodes of 200 lists: ' . ($after[0] - $before[0]));
+cmp_ok($after[1] - $before[1], '<', 200 * (2000 / 128 + 2), 'their sub-blocks: ' . ($after[1] - $before[1]));
 
 my $rare = $s->value("SELECT count(*) FROM large_lists WHERE lexeme ~ '^h27'");
 
