@@ -359,13 +359,14 @@ skx_query_reads_cold(const SkxReads *reads)
 #define SKX_PHRASE_LOOK		16
 
 /*
- * query_places.c : where the terms of a prefix are that have short lists
+ * query_places.c : a phrase with prefixes
  *
- * There is room for `most` places, or those of one document.  of: those of a
- * document, *n; they are valid until the next call.  Documents that ascend are
- * the least work.  batch: reads the places of long lists in some documents,
- * ascending, that stay the caller's, and returns in how many of them; of_long:
- * those of one of these.
+ * What lists of prefixes, very many maybe, tell of documents is read for many of
+ * these at once.  open makes room for the words of the phrase, which word and use
+ * add, `term` NULL for a prefix; `room` is in bytes.  filter keeps those of
+ * the first of *some ascending documents that may match; *some becomes how
+ * many were looked at, which are 1 at least.  of: the places of a prefix in one
+ * that was kept, those that matter, *n; valid until the next filter.
  */
 typedef struct SkxPlace
 {
@@ -375,23 +376,18 @@ typedef struct SkxPlace
 } SkxPlace;
 
 typedef struct SkxPlaces SkxPlaces;
+typedef struct SkxPlaceUse SkxPlaceUse;
 
-/* Are its places among those of its prefix? */
-static inline bool
-skx_query_places_has(const SkxTerm *term)
-{
-	return term->df < SKX_SUBBLOCK;
-}
-
-extern SkxPlaces *skx_query_places_open(SkxSegment *seg, const char *lexeme,
-										int len, int64 most);
-extern const SkxPlace *skx_query_places_of(SkxPlaces *places, uint32 doc,
+extern SkxPlaces *skx_query_places_open(SkxSegment *seg, const SkxReads *reads,
+										int nwords, Size room, bool wants_all);
+extern int	skx_query_places_word(SkxPlaces *p, const char *lexeme, int len,
+								  const SkxTerm *term);
+extern void skx_query_places_use(SkxPlaces *p, int word,
+								 const SkxPlaceUse *use);
+extern int	skx_query_places_filter(SkxPlaces *p, uint32 *docs, int *some);
+extern const SkxPlace *skx_query_places_of(SkxPlaces *p, int word, uint32 doc,
 										   int64 *n);
-extern int	skx_query_places_batch(SkxPlaces *places, const uint32 *docs,
-								   int n);
-extern const SkxPlace *skx_query_places_of_long(const SkxPlaces *places,
-												uint32 doc, int64 *n);
-extern void skx_query_places_close(SkxPlaces *places);
+extern void skx_query_places_close(SkxPlaces *p);
 
 /* query_phrase.c */
 typedef struct SkxPhrase SkxPhrase;

@@ -17,7 +17,7 @@
 #include "postgres.h"
 
 #include "miscadmin.h"
-#include "query/query_internal.h"
+#include "query/query_places.h"
 #include "tsearch/ts_utils.h"
 #include "utils/memutils.h"
 
@@ -30,38 +30,22 @@
 #define SKX_PHRASE_MOST		256
 #define SKX_PHRASE_PLACES	4096
 
-/* For the places of the short lists of all prefixes of the query's phrases, kB. */
-#define SKX_PHRASE_SHORT	2048
-
-/* Places of one prefix for which there is room however many there are. */
-#define SKX_PHRASE_SHORT_LEAST	(16 * 1024)
-
 /*
- * Long lists of one prefix that are kept open.  Of more none are: to go through
- * all of them takes as long for one document as for hundreds, so that the first
- * batch has some, and later ones as many as they get.
+ * For what is known of prefixes, of all phrases of the query, kB; at most, where
+ * work_mem is more; and of one.
  */
-#define SKX_PHRASE_LISTS	64
-#define SKX_PHRASE_ALL_FIRST	256
-#define SKX_PHRASE_ALL		SKX_QUERY_BATCH
-#define SKX_PHRASE_ALL_PLACES	(16 * SKX_QUERY_BATCH)
-
-/* The same, of all prefixes of a phrase. */
-#define SKX_PHRASE_OPEN		1024
+#define SKX_PHRASE_ROOM		4096
+#define SKX_PHRASE_ROOM_MOST (64 * 1024)
+#define SKX_PHRASE_ROOM_LEAST 128
 
 #define SKX_NOT_THERE		PG_UINT32_MAX
 
-/*
- * What is behind one operand: a list, or of a prefix the long ones, and the
- * places of the short ones.
- */
+/* What is behind one operand. */
 typedef struct SkxOperand
 {
-	int			first;			/* among the lists of the phrase, */
-	int			nlists;			/* so many */
-	SkxPlaces  *places;			/* NULL: no prefix */
-	bool		batched;		/* long lists are not among these */
-	bool		borrowed;		/* from another operand of the same lexeme */
+	int			list;			/* of the phrase; -1: none, a prefix, or a
+								 * lexeme that the segment lacks */
+	int			word;			/* of the places; -1: there are none */
 } SkxOperand;
 
 struct SkxPhrase
@@ -74,9 +58,9 @@ struct SkxPhrase
 	SkxChain   *chain;			/* or all that follows */
 	int			noperands;		/* items of the phrase */
 	SkxOperand *operands;
-	bool		batched;		/* some operand is */
+	SkxPlaces  *prefixes;		/* NULL: it has none */
+	SkxPlaceUse *uses;			/* by item, while it is opened */
 	int			nlists;			/* of all operands */
-	int			max_lists;
 	SkxCursor **lists;
 	SkxPositionPlace **places;	/* by list, in the documents of the batch;
 								 * first SKX_NOT_THERE: it has none */
@@ -86,86 +70,10 @@ struct SkxPhrase
 	MemoryContext temp;			/* what TS_execute allocates for one of them */
 };
 
-static void
-skx_query_operand_add(SkxPhrase *phrase, SkxOperand *operand,
-					  const SkxTerm *term)
-{
-	if (phrase->nlists == phrase->max_lists)
-	{
-		phrase->max_lists *= 4;
-		phrase->lists = repalloc_huge(phrase->lists, sizeof(SkxCursor *) *
-									  phrase->max_lists);
-	}
-	phrase->lists[phrase->nlists++] = skx_cursor_open(phrase->seg, term,
-													  SKX_CURSOR_PROBE);
-	operand->nlists++;
-}
-
-/* The long lists of a prefix. */
-typedef struct SkxOperandLists
-{
-	int			n;
-	SkxTerm		terms[SKX_PHRASE_LISTS];
-} SkxOperandLists;
-
-static bool
-skx_query_operand_visit(const SkxTerm *term, const char *lexeme, int len,
-						void *arg)
-{
-	SkxOperandLists *lists = arg;
-
-	if (skx_query_places_has(term))
-		return true;
-	if (lists->n < SKX_PHRASE_LISTS)
-		lists->terms[lists->n] = *term;
-	return ++lists->n <= SKX_PHRASE_LISTS;
-}
-
-/* A prefix: its long lists, unless there are too many. */
-static void
-skx_query_operand_lists(SkxPhrase *phrase, SkxOperand *operand,
-						const char *lexeme, int len)
-{
-	SkxOperandLists *lists = palloc(sizeof(SkxOperandLists));
-	int			i;
-
-	lists->n = 0;
-	skx_segment_prefix(phrase->seg, lexeme, len, true, NULL,
-					   skx_query_operand_visit, lists);
-	operand->batched = lists->n > SKX_PHRASE_LISTS ||
-		phrase->nlists + lists->n > SKX_PHRASE_OPEN;
-	for (i = 0; !operand->batched && i < lists->n; i++)
-		skx_query_operand_add(phrase, operand, &lists->terms[i]);
-	phrase->batched |= operand->batched;
-	pfree(lists);
-}
-
 static const char *
 skx_query_operand_lexeme(const SkxPhrase *phrase, const QueryOperand *val)
 {
 	return GETOPERAND(phrase->node->phrase->query) + val->distance;
-}
-
-static void
-skx_query_operand_open(const SkxOpening *o, SkxPhrase *phrase,
-					   SkxOperand *operand, const QueryOperand *val,
-					   int64 most)
-{
-	const char *lexeme = skx_query_operand_lexeme(phrase, val);
-
-	CHECK_FOR_INTERRUPTS();
-	operand->first = phrase->nlists;
-	if (!val->prefix)
-	{
-		int			slot = skx_query_lexeme(o->query, lexeme, val->length);
-
-		if (o->terms[slot].df > 0)
-			skx_query_operand_add(phrase, operand, &o->terms[slot]);
-		return;
-	}
-	skx_query_operand_lists(phrase, operand, lexeme, val->length);
-	operand->places = skx_query_places_open(phrase->seg, lexeme, val->length,
-											most);
 }
 
 /*
@@ -186,6 +94,49 @@ skx_query_compare_operand(const void *a, const void *b, void *arg)
 				  skx_query_operand_lexeme(arg, y), x->length);
 }
 
+/* Opens what is behind an operand, whose lexeme no operand before it has. */
+static void
+skx_query_operand_open(const SkxOpening *o, SkxPhrase *phrase,
+					   SkxOperand *operand, const QueryOperand *val)
+{
+	const char *lexeme = skx_query_operand_lexeme(phrase, val);
+	const SkxTerm *term = NULL;
+
+	CHECK_FOR_INTERRUPTS();
+	operand->list = operand->word = -1;
+	if (!val->prefix)
+	{
+		term = &o->terms[skx_query_lexeme(o->query, lexeme, val->length)];
+		if (term->df > 0)
+		{
+			operand->list = phrase->nlists++;
+			phrase->lists[operand->list] =
+				skx_cursor_open(phrase->seg, term, SKX_CURSOR_PROBE);
+		}
+	}
+	if (phrase->prefixes != NULL)
+		operand->word = skx_query_places_word(phrase->prefixes, lexeme,
+											  val->length, term);
+}
+
+/* What the phrase knows of its prefixes, which are `nwords` words at most. */
+static void
+skx_query_phrase_prefixes(const SkxOpening *o, SkxPhrase *phrase, int nwords)
+{
+	Size		room = SKX_PHRASE_ROOM;
+
+	if (o->wants_all && work_mem > SKX_PHRASE_ROOM)
+		room = Min(work_mem, SKX_PHRASE_ROOM_MOST);
+	room = Max(room / Max(o->nphrases, 1), SKX_PHRASE_ROOM_LEAST) * 1024;
+	phrase->prefixes = skx_query_places_open(phrase->seg, &phrase->reads,
+											 nwords, room, o->wants_all);
+	phrase->uses = palloc_extended(sizeof(SkxPlaceUse) *
+								   (Size) phrase->noperands,
+								   MCXT_ALLOC_HUGE);
+	skx_query_place_uses(phrase->node->phrase->item, phrase->noperands,
+						 phrase->uses);
+}
+
 /*
  * Opens the operands of a general phrase; they are kept by item number, since
  * that is what TS_execute's callback is given.  Those of the same lexeme have
@@ -198,10 +149,6 @@ skx_query_phrase_operands(const SkxOpening *o, SkxPhrase *phrase)
 	QueryItem **items = palloc_extended(sizeof(QueryItem *) *
 										(Size) phrase->noperands,
 										MCXT_ALLOC_HUGE);
-	int64		most = INT64CONST(1024) / (int) sizeof(SkxPlace) *
-		(o->wants_all ? Max(work_mem, SKX_PHRASE_SHORT) : SKX_PHRASE_SHORT) /
-		Max(o->nphrases, 1);
-	int			nprefixes = 0;
 	int			n = 0;
 	int			i;
 
@@ -209,25 +156,25 @@ skx_query_phrase_operands(const SkxOpening *o, SkxPhrase *phrase)
 		if (root[i].type == QI_VAL)
 			items[n++] = &root[i];
 	qsort_arg(items, n, sizeof(QueryItem *), skx_query_compare_operand, phrase);
-	for (i = 0; i < n && items[i]->qoperand.prefix; i++)
-		nprefixes += i == 0 || skx_query_compare_operand(&items[i - 1],
-														 &items[i], phrase) != 0;
-	most = Max(most / Max(nprefixes, 1), SKX_PHRASE_SHORT_LEAST);
+	if (items[0]->qoperand.prefix)
+		skx_query_phrase_prefixes(o, phrase, n);
 	for (i = 0; i < n; i++)
 	{
 		SkxOperand *operand = &phrase->operands[items[i] - root];
 
 		if (i > 0 && skx_query_compare_operand(&items[i - 1], &items[i],
 											   phrase) == 0)
-		{
 			*operand = phrase->operands[items[i - 1] - root];
-			operand->borrowed = true;
-		}
 		else
-			skx_query_operand_open(o, phrase, operand, &items[i]->qoperand,
-								   most);
+			skx_query_operand_open(o, phrase, operand, &items[i]->qoperand);
+		if (operand->word >= 0)
+			skx_query_places_use(phrase->prefixes, operand->word,
+								 &phrase->uses[items[i] - root]);
 	}
 	pfree(items);
+	if (phrase->uses != NULL)
+		pfree(phrase->uses);
+	phrase->uses = NULL;
 }
 
 /*
@@ -249,16 +196,15 @@ skx_query_phrase_items(QueryItem *root)
 static void
 skx_query_phrase_reserve(SkxPhrase *phrase, uint32 nphrases)
 {
-	int			most = (phrase->batched ? SKX_PHRASE_ALL_PLACES : SKX_PHRASE_PLACES) /
-		Max(phrase->nlists, 1) / Max(nphrases, 1);
+	int			most = SKX_PHRASE_PLACES / Max(phrase->nlists, 1) /
+		Max(nphrases, 1);
 	Size		size;
 	int			i;
 
-	phrase->most = Min(Max(most, 1), phrase->batched ? SKX_PHRASE_ALL :
-					   SKX_PHRASE_MOST);
+	phrase->most = Min(Max(most, 1), SKX_PHRASE_MOST);
 	size = sizeof(SkxPositionPlace) * phrase->most;
 	phrase->places = palloc_extended(sizeof(SkxPositionPlace *) *
-									 (Size) phrase->max_lists,
+									 (Size) Max(phrase->nlists, 1),
 									 MCXT_ALLOC_HUGE);
 	phrase->places[0] = MemoryContextAllocHuge(CurrentMemoryContext, size *
 											   (phrase->nlists + (Size) 1));
@@ -271,9 +217,12 @@ skx_query_phrase_open_general(const SkxOpening *o, SkxPhrase *phrase)
 {
 	phrase->context = CurrentMemoryContext;
 	phrase->noperands = skx_query_phrase_items(phrase->node->phrase->item);
-	phrase->operands = palloc0(sizeof(SkxOperand) * phrase->noperands);
-	phrase->max_lists = phrase->noperands;
-	phrase->lists = palloc(sizeof(SkxCursor *) * phrase->max_lists);
+	phrase->operands = palloc_extended(sizeof(SkxOperand) *
+									   (Size) phrase->noperands,
+									   MCXT_ALLOC_HUGE);
+	phrase->lists = palloc_extended(sizeof(SkxCursor *) *
+									(Size) phrase->noperands,
+									MCXT_ALLOC_HUGE);
 	skx_query_phrase_operands(o, phrase);
 	skx_query_phrase_reserve(phrase, o->nphrases);
 	phrase->temp = AllocSetContextCreate(CurrentMemoryContext,
@@ -298,8 +247,7 @@ skx_query_phrase_open(const SkxOpening *o, const SkxQueryNode *node)
 	else
 		skx_query_phrase_open_general(o, phrase);
 	phrase->batch = o->wants_all ? phrase->most :
-		Min(phrase->batched ? SKX_PHRASE_ALL_FIRST : SKX_PHRASE_FIRST,
-			phrase->most);
+		Min(SKX_PHRASE_FIRST, phrase->most);
 	return phrase;
 }
 
@@ -312,12 +260,8 @@ skx_query_phrase_close(SkxPhrase *phrase)
 		skx_query_chain_close(phrase->chain);
 	for (i = 0; i < phrase->nlists; i++)
 		skx_cursor_close(phrase->lists[i]);
-	for (i = 0; i < phrase->noperands; i++)
-	{
-		if (phrase->operands[i].places != NULL &&
-			!phrase->operands[i].borrowed)
-			skx_query_places_close(phrase->operands[i].places);
-	}
+	if (phrase->prefixes != NULL)
+		skx_query_places_close(phrase->prefixes);
 	if (phrase->operands != NULL)
 	{
 		pfree(phrase->operands);
@@ -421,23 +365,34 @@ skx_query_found_places(SkxFound *found, const SkxPlace *places, int64 n,
 	return true;
 }
 
-/* Adds the places of the document, of lists that are not open. */
+/* Adds the places of a prefix in the document. */
 static bool
-skx_query_check_places(SkxOperand *operand, uint32 doc, uint8 labels,
-					   SkxFound *found)
+skx_query_check_places(SkxPhrase *phrase, const SkxOperand *operand,
+					   uint8 labels, SkxFound *found)
 {
 	const SkxPlace *places;
 	int64		n;
 
-	if (operand->places == NULL)
-		return true;
-	places = skx_query_places_of(operand->places, doc, &n);
-	if (!skx_query_found_places(found, places, n, labels))
-		return false;
-	if (!operand->batched)
-		return true;
-	places = skx_query_places_of_long(operand->places, doc, &n);
+	places = skx_query_places_of(phrase->prefixes, operand->word, phrase->doc,
+								 &n);
 	return skx_query_found_places(found, places, n, labels);
+}
+
+/* Adds the places of a lexeme; false: it is there without positions. */
+static bool
+skx_query_check_list(SkxPhrase *phrase, const SkxOperand *operand,
+					 uint8 labels, SkxFound *found)
+{
+	uint16		positions[SKX_POSITIONS_MAX];
+	int			n;
+
+	if (operand->list < 0)
+		return true;
+	n = skx_query_check_positions(phrase, operand->list, labels, positions);
+	if (n < 0)
+		return false;
+	skx_query_found_add(found, positions, n);
+	return true;
 }
 
 /*
@@ -449,21 +404,12 @@ skx_query_check_operand(void *arg, QueryOperand *val, ExecPhraseData *data)
 	SkxPhrase  *phrase = arg;
 	SkxOperand *operand =
 		&phrase->operands[(QueryItem *) val - phrase->node->phrase->item];
-	uint16		positions[SKX_POSITIONS_MAX];
 	SkxFound	found = {0};
-	int			i;
 
-	if (!skx_query_check_places(operand, phrase->doc, val->weight, &found))
+	if (!(val->prefix ?
+		  skx_query_check_places(phrase, operand, val->weight, &found) :
+		  skx_query_check_list(phrase, operand, val->weight, &found)))
 		return data != NULL ? TS_MAYBE : TS_YES;
-	for (i = 0; i < operand->nlists; i++)
-	{
-		int			n = skx_query_check_positions(phrase, operand->first + i,
-												  val->weight, positions);
-
-		if (n < 0)
-			return data != NULL ? TS_MAYBE : TS_YES;
-		skx_query_found_add(&found, positions, n);
-	}
 	if (found.n == 0)
 		return TS_NO;
 	if (data == NULL)
@@ -510,33 +456,14 @@ skx_query_phrase_locate(SkxCursor *list, SkxPositionPlace *places,
 	skx_cursor_targets(list, NULL, 0);
 }
 
-/* Reads what is not open; returns for how many documents there was room. */
+/* Decides on the documents of a batch; returns how many match. */
 static int
-skx_query_phrase_batched(SkxPhrase *phrase, const uint32 *docs, int n)
+skx_query_phrase_batch(SkxPhrase *phrase, uint32 *docs, int n)
 {
-	int			i;
-
-	for (i = 0; phrase->batched && i < phrase->noperands; i++)
-	{
-		if (phrase->operands[i].batched && !phrase->operands[i].borrowed)
-			n = skx_query_places_batch(phrase->operands[i].places, docs, n);
-	}
-	return n;
-}
-
-/*
- * Decides on the documents of a batch, as many of the *some as there is room
- * for; returns how many match.
- */
-static int
-skx_query_phrase_batch(SkxPhrase *phrase, uint32 *docs, int *some)
-{
-	int			n = skx_query_phrase_batched(phrase, docs, *some);
 	int			asked = 0;
 	int			kept = 0;
 	int			i;
 
-	*some = n;
 	for (i = 0; i < phrase->nlists; i++)
 		skx_query_phrase_locate(phrase->lists[i], phrase->places[i], docs, n);
 	for (i = 0; i < n; i++)
@@ -556,8 +483,9 @@ skx_query_phrase_batch(SkxPhrase *phrase, uint32 *docs, int *some)
 	return kept;
 }
 
-int
-skx_query_phrase_filter(SkxPhrase *phrase, uint32 *docs, int n)
+/* Documents that lists and places at hand do not rule out, batch by batch. */
+static int
+skx_query_phrase_batches(SkxPhrase *phrase, uint32 *docs, int n)
 {
 	int			kept = 0;
 	int			i;
@@ -565,20 +493,40 @@ skx_query_phrase_filter(SkxPhrase *phrase, uint32 *docs, int n)
 
 	for (i = 0; i < n; i += some)
 	{
-		int			given = Min(n - i, phrase->batch);
 		int			left;
 
 		CHECK_FOR_INTERRUPTS();
-		some = given;
+		some = Min(n - i, phrase->batch);
 		skx_query_reads_begin(&phrase->reads);
 		if (phrase->chain != NULL)
 			left = skx_query_chain_batch(phrase->chain, docs + i, some);
 		else
-			left = skx_query_phrase_batch(phrase, docs + i, &some);
+			left = skx_query_phrase_batch(phrase, docs + i, some);
 		memmove(docs + kept, docs + i, sizeof(uint32) * left);
 		kept += left;
-		phrase->batch = some < given ? some :
-			Min(phrase->batch * 2, phrase->most);
+		phrase->batch = Min(phrase->batch * 2, phrase->most);
+	}
+	return kept;
+}
+
+int
+skx_query_phrase_filter(SkxPhrase *phrase, uint32 *docs, int n)
+{
+	int			kept = 0;
+	int			i;
+	int			some;
+
+	if (phrase->prefixes == NULL)
+		return skx_query_phrase_batches(phrase, docs, n);
+	for (i = 0; i < n; i += some)
+	{
+		int			left;
+
+		some = n - i;
+		left = skx_query_places_filter(phrase->prefixes, docs + i, &some);
+		left = skx_query_phrase_batches(phrase, docs + i, left);
+		memmove(docs + kept, docs + i, sizeof(uint32) * left);
+		kept += left;
 	}
 	return kept;
 }
