@@ -277,7 +277,14 @@ skx_blkio_anchor_segment(dsm_handle handle)
 static void
 skx_blkio_anchor_map(void *arg)
 {
-	skx_blkio_cache_map(skx_blkio_anchor_segment(skx_blkio_anchor->handle));
+	SkxBlkCacheHeader *header =
+		skx_blkio_anchor_segment(skx_blkio_anchor->handle);
+
+	if (header->kind != SKX_BLK_CACHE_KIND)
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("the block cache was made by another build of skipidx: restart the server")));
+	skx_blkio_cache_map(header);
 }
 
 static void

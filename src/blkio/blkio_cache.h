@@ -85,9 +85,21 @@ typedef struct SkxBlkLayout
 	Size		end;
 } SkxBlkLayout;
 
+/*
+ * A library that was replaced while the server runs may find the cache of the one
+ * before, whose sessions go on: it is left to these if it is another kind.
+ */
+#define SKX_BLK_CACHE_MAGIC		UINT64CONST(0x534B584361636865)
+#define SKX_BLK_CACHE_VERSION	1
+#define SKX_BLK_CACHE_KIND \
+	(SKX_BLK_CACHE_MAGIC ^ ((uint64) SKX_BLK_CACHE_VERSION << 48 | \
+							(uint64) sizeof(SkxBlkFrame) << 32 | \
+							sizeof(SkxBlkCacheHeader)))
+
 /* At the start of the first piece; places are offsets from there. */
 typedef struct SkxBlkCacheHeader
 {
+	uint64		kind;			/* SKX_BLK_CACHE_KIND */
 	SkxBlkDivision division;	/* npieces: see `most` */
 	SkxBlkLayout layout;		/* of the first piece */
 	uint32		nbuckets;		/* a power of two, at least the partitions */

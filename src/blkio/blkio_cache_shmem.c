@@ -155,6 +155,7 @@ skx_blkio_cache_format(SkxBlkCacheHeader *header,
 	Size		offset = MAXALIGN(sizeof(SkxBlkCacheHeader));
 	int32	   *buckets;
 
+	header->kind = SKX_BLK_CACHE_KIND;
 	header->division = *division;
 	pg_atomic_init_u32(&header->most, division->npieces);
 	pg_atomic_init_u32(&header->ready, 1);

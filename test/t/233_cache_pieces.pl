@@ -4,7 +4,7 @@
 # into further ones.  A piece that is refused, or that a session cannot map, costs
 # room and no answer.
 #
-# Holds: blkio 4, 21
+# Holds: blkio 4, 21, 22
 
 use strict;
 use warnings;
@@ -111,6 +111,28 @@ SKIP:
 	like(state($narrow, 'limited_by'), qr/./, 'narrow: and says why');
 	is_deeply([ answers($wide) ], \@right, 'wide: answers');
 	$_->close for $narrow, $wide;
+}
+
+# ---- a cache that another build has made ----
+
+SKIP:
+{
+	$node->restart;
+	my $first = session();
+
+	is($first->value($queries[0]), $right[0], 'another build: the first search');
+	my ($largest) = sort { -s $b <=> -s $a } slurp_file('/proc/' . $first->backend . '/maps') =~ m{(/dev/shm/PostgreSQL\.\d+)$}mg;
+
+	skip 'the cache is no file in /dev/shm here', 3 if !defined $largest || -s $largest < $piece;
+	open(my $cache, '+<', $largest) or die "$largest: $!";
+	syswrite($cache, 'another!') == 8 or die "$largest: $!";
+	close($cache);
+	my $second = session();
+
+	is_deeply([ answers($second) ], \@right, 'another build: answers without the cache');
+	like(state($second, 'limited_by'), qr/another build/, 'another build: and says why');
+	is_deeply([ answers($first) ], \@right, 'another build: its own sessions go on');
+	$_->close for $first, $second;
 }
 
 # ---- a piece that is refused ----
