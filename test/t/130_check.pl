@@ -44,7 +44,8 @@ srand($seed);
 
 # Damage must reach skipidx: servers from 18 on have data checksums unless
 # told otherwise.
-my $node = skx_node('check', start => 0);
+# what was freed waits for transactions, as where a standby may be
+my $node = skx_node('check', start => 0, conf => 'skipidx.reuse_early = off');
 PostgreSQL::Test::Utils::system_or_bail('pg_checksums', '--disable', '-D',
 	$node->data_dir)
   if $node->pg_version >= 18;
