@@ -3,7 +3,9 @@
 --
 -- Holds: am 1, 2, 3, 4; cost 4; inspect 2
 --
-CREATE EXTENSION skipidx;
+SET client_min_messages = warning;
+CREATE EXTENSION IF NOT EXISTS skipidx;
+RESET client_min_messages;
 
 CREATE TABLE docs (id int, title text, body tsvector, other tsvector, tags text[]);
 INSERT INTO docs SELECT i, 'title ' || i,

@@ -61,8 +61,8 @@ typedef struct SkxFlush
 	Size		nbytes_most;
 	uint64		nread;			/* of all values */
 	BufFile    *file;
-	bool		tight;			/* the disk is full: no more pages are to be taken
-								 * than are given up */
+	bool		tight;			/* the disk is full: no more pages are to be
+								 * taken than are given up */
 	SkxMaintMarks marks;
 } SkxFlush;
 

@@ -69,8 +69,8 @@ typedef struct SkxMaintMerge
 	uint64		bytes;			/* of their pages, as far as they are live */
 	uint64		ndocs;
 	uint64		ndeleted;
-	uint64		left;			/* bytes free on a full disk, into which it has to
-								 * fit; 0: any */
+	uint64		left;			/* bytes free on a full disk, into which it
+								 * has to fit; 0: any */
 	BlockNumber moved_from;		/* where those end that only move; else 0 */
 	bool		aside;			/* it may come to lie higher */
 } SkxMaintMerge;
@@ -625,9 +625,10 @@ skx_maint_merge_fit(SkxMaintMerge *m, const SkxMaintOptions *options,
 
 /*
  * Begins a merge of what was chosen; where a full disk has no space for it, a
- * lesser one, by those that no user has asked for.
+ * lesser one, by those that no user has asked for.  (Not inlined, where gcc takes
+ * its variables for some that an error may clobber.)
  */
-static SkxOperation *
+static pg_noinline SkxOperation *
 skx_maint_merge_begin(SkxMaintMerge *m, const SkxMaintOptions *options,
 					  int most, SkxManifestWait wait)
 {
@@ -639,6 +640,8 @@ skx_maint_merge_begin(SkxMaintMerge *m, const SkxMaintOptions *options,
 
 	op = skx_manifest_begin(index, SKX_OPERATION_MERGE, nblocks, aside, wait,
 							wait == SKX_WAIT_ALL ? NULL : &error);
+	if (error != 0 && aside)
+		skx_blkio_no_space(index, error, DEBUG1);
 	if (error == 0 || aside)
 		return op;
 	if (most == 0 && m->moved_from == 0)

@@ -37,11 +37,11 @@ extern bool skx_manifest_refill(Relation rel, uint32 least);
 
 /*
  * Free pages that inserts leave to flushes and merges, so that a full disk can
- * be left again: enough for a flush of 512 kB, but no more than an eighth of the
- * file (manifest_free.c).
+ * be left again: enough for a flush of 512 kB, but no more than a 16th of the file
+ * (manifest_free.c).
  */
 #define SKX_KEPT_PAGES		80
-#define SKX_KEPT_PART		8
+#define SKX_KEPT_PART		16
 
 /* Errors out if the file cannot get so many pages more. */
 extern void skx_manifest_check_growth(Relation rel, BlockNumber nblocks,
@@ -150,8 +150,8 @@ typedef struct SkxDraft
 	uint32		pool_least;		/* pages of an extent for it */
 	bool		spare;			/* can be done without: no error of a full
 								 * disk */
-	uint64		reuse;			/* largest safexid among pages taken again,
-								 * or a later one */
+	uint64		reuse;			/* largest safexid among pages taken again, or
+								 * a later one */
 
 	bool		unpool;			/* the pool goes back to the free extents and
 								 * is filled anew, with the lowest */

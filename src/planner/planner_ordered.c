@@ -272,7 +272,7 @@ skx_planner_cost_ordered(PlannerInfo *root, const RelOptInfo *rel,
 	double		searches = 1 + log(Max(Min(matches, most) / Max(first, 1), 1)) /
 		log(SKX_ORDERED_GROWTH) + matches / most;
 	Cost		reading = skx_planner_cost_rows(root, rel, index, matches, part,
-											correlation, descending);
+												correlation, descending);
 	Cost		unsorted;
 	Cost		each;
 
@@ -286,7 +286,7 @@ skx_planner_cost_ordered(PlannerInfo *root, const RelOptInfo *rel,
 	path->total_cost = path->startup_cost +
 		(follows * matches + (1 - follows) * matches * (searches - 1)) * each +
 		reading + matches * (cpu_tuple_cost + cpu_index_tuple_cost +
-				   rel->baserestrictcost.per_tuple) +
+							 rel->baserestrictcost.per_tuple) +
 		path->rows * path->pathtarget->cost.per_tuple +
 		skx_planner_filter_cost(root, unconstify(RelOptInfo *, rel),
 								(Path *) unconstify(IndexPath *, index));

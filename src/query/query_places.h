@@ -68,8 +68,8 @@ struct SkxPlaces
 	uint64	   *bits;			/* bit 0 is `from` */
 	uint32	   *ranks;			/* by word of bits: number of its first one */
 	SkxPlaceEnds *ends;			/* by number; 0: does not match */
-	SkxPlaceEnds *found;		/* by number: of the operand at hand, or
-								 * which uses have a place */
+	SkxPlaceEnds *found;		/* by number: of the operand at hand, or which
+								 * uses have a place */
 	SkxCursor  *cursor;			/* of one lexeme of a prefix after the other */
 };
 

@@ -25,7 +25,7 @@ void
 skx_query_scope_free(SkxPlaces *p)
 {
 	void	  **all[] = {(void **) &p->few, (void **) &p->bits,
-		(void **) &p->ranks, (void **) &p->ends, (void **) &p->found};
+	(void **) &p->ranks, (void **) &p->ends, (void **) &p->found};
 	int			i;
 
 	for (i = 0; i < (int) lengthof(all); i++)
