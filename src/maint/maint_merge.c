@@ -39,7 +39,7 @@
  * costs little: there a fifth is too much already; and an eighth of one in
  * several segments, which take more than one of the same documents.
  */
-#define SKX_MOVE_LEAST		256
+#define SKX_MOVE_LEAST		192
 #define SKX_MOVE_PART		3
 #define SKX_MOVE_SMALL_PART	5
 #define SKX_MOVE_MANY_LEAST	128

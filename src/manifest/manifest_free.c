@@ -196,32 +196,42 @@ skx_manifest_free_for_pool(const SkxDraft *draft)
 
 /*
  * Half of what pending lists have is the most that is worth it; one block, for a
- * root, as soon as they have some pages.  Pages that are free, or will be, are
- * had already.
+ * root, as soon as they have some pages.
  */
-uint32
-skx_manifest_free_lacks(const SkxDraft *draft)
+uint64
+skx_manifest_free_wanted(const SkxView *view, uint64 extents)
 {
-	const SkxView *view = draft->view;
-	uint64		others = 1 + view->nroot + view->nstripes;
-	uint64		whole = 0;
+	uint64		others = 1 + view->nroot + view->nstripes + extents;
 	uint64		pending;
 	uint64		wanted;
 	int			i;
 
-	for (i = 0; i < draft->nextents; i++)
-	{
-		others += draft->extents[i].e.npages;
-		whole += skx_manifest_extent_whole(draft, &draft->extents[i]);
-	}
 	for (i = 0; i < view->meta.npool; i++)
 		others += view->meta.pool[i].npages;
 	for (i = 0; i < view->nsegments; i++)
 		others += view->segments[i].npages;
 	pending = view->meta.nblocks - Min(view->meta.nblocks, others);
-	wanted = Min(skx_manifest_free_kept(draft->view), pending / 2);
+	wanted = Min(skx_manifest_free_kept(view), pending / 2);
 	if (pending >= SKX_KEPT_PAGES / 2)
-		wanted = Max(wanted, draft->block_pages);
+		wanted = Max(wanted, view->meta.block_size / BLCKSZ);
+	return wanted;
+}
+
+/* Pages that are free, or will be, are had already. */
+uint32
+skx_manifest_free_lacks(const SkxDraft *draft)
+{
+	uint64		extents = 0;
+	uint64		whole = 0;
+	uint64		wanted;
+	int			i;
+
+	for (i = 0; i < draft->nextents; i++)
+	{
+		extents += draft->extents[i].e.npages;
+		whole += skx_manifest_extent_whole(draft, &draft->extents[i]);
+	}
+	wanted = skx_manifest_free_wanted(draft->view, extents);
 	wanted -= Min(wanted, whole);
 	/* a segment needs some blocks in a row */
 	if (whole > 0 && wanted < skx_manifest_free_kept(draft->view) / 2)

@@ -183,11 +183,12 @@ extern void skx_manifest_draft_drop(SkxDraft *draft, uint32 operation);
  * operation, in runs of at least `least`; what is not free is added to the file
  * by the flip.  reusable is pages of reusable extents of so many pages at
  * least; blocks is whole blocks in them, in runs of so many at least.  kept is
- * pages that inserts leave; lacks is pages, in whole blocks, that the file should
- * have more for these; for_pool is pages that inserts may have.  join sorts extents by block and joins neighbours that have become
- * free at one time, or both are reusable.  to_pool moves reusable extents
- * into the pool until it has what it should; `keep` pages are left for the
- * root.
+ * pages that inserts leave at most; wanted is how many of them a file should
+ * have, of which `extents` pages are free or reserved; lacks is pages, in whole
+ * blocks, that it has too few; for_pool is pages that inserts may have.  join
+ * sorts extents by block and joins neighbours that have become free at one
+ * time, or both are reusable.  to_pool moves reusable extents into the pool
+ * until it has what it should; `keep` pages are left for the root.
  */
 extern void skx_manifest_free_add(SkxDraft *draft, BlockNumber block,
 								  uint32 npages, uint64 safexid);
@@ -197,6 +198,7 @@ extern uint64 skx_manifest_free_reusable(const SkxDraft *draft,
 										 uint32 least);
 extern uint32 skx_manifest_free_blocks(const SkxDraft *draft, uint32 least);
 extern uint32 skx_manifest_free_kept(const SkxView *view);
+extern uint64 skx_manifest_free_wanted(const SkxView *view, uint64 extents);
 extern uint64 skx_manifest_free_for_pool(const SkxDraft *draft);
 extern uint32 skx_manifest_free_lacks(const SkxDraft *draft);
 extern void skx_manifest_free_join(SkxDraft *draft);

@@ -163,13 +163,15 @@ uint64
 skx_manifest_free(const SkxView *view)
 {
 	uint64		npages = 0;
+	uint64		wanted;
 	int			i;
 
 	for (i = 0; i < view->nextents; i++)
 		npages += view->extents[i].npages;
+	wanted = skx_manifest_free_wanted(view, npages);
 	for (i = 0; i < view->meta.npool; i++)
 		npages += view->meta.pool[i].npages;
-	return npages - Min(npages, skx_manifest_free_kept(view));
+	return npages - Min(npages, wanted);
 }
 
 /*

@@ -242,7 +242,8 @@ $s->value('SET skipidx.max_workers = 0');
 	like($s->raw('SELECT add(20) \g /dev/null' . "\n"),
 		qr/^[^\n]*WARNING:  53100: could not extend index "docs_v": No space left.*DETAIL:  Index "docs_v" stays as it is/s,
 		'an insert leaves its flush with a warning');
-	is(stat_of('pending_docs'), $pending + 20, 'its rows are pending');
+	cmp_ok(stat_of('pending_docs'), '<=', $pending + 20, 'its rows are pending, but for a portion that fitted');
+	is(stat_of('ndocs'), $pending + 20, 'and all are there');
 	is(stat_of('reserved_pages'), 0, 'nothing stays reserved');
 	is($s->raw('SELECT add(20) \g /dev/null' . "\n"), '', 'the next inserts do not try again at once');
 	cmp_ok($disk->free, '>', 100, 'and leave the rest of the disk alone') if $disk->real;
