@@ -265,14 +265,15 @@ for my $r (@readers)
 	$r->{s}->close;
 }
 
-# They are gone: what was freed is used, and the file stays as it is.
+# They are gone: what was freed is used, and the file stays as it is, but for the
+# pages that are left to flushes, as lists grow.
 round() for 1 .. 3;
 my $settled = $s->value($size_query);
 
 $f->mark;
 $s->value("SET skipidx.fault = 'reuse_logged:note'");
 round() for 1 .. 5;
-cmp_ok($s->value($size_query) - $settled, '<', 150_000, 'then all pages are used again: it hardly grows');
+cmp_ok($s->value($size_query) - $settled, '<', 300_000, 'then all pages are used again: it hardly grows');
 cmp_ok($f->reached('reuse_logged', 'note'), '>', 0, 'standbys are told');
 $s->value("RESET skipidx.fault");
 $f->agrees('after the readers', 1);
