@@ -272,8 +272,8 @@ extern int32 skx_cursor_bound(SkxCursor *c, uint32 from, uint32 to);
 /*
  * cursor_positions.c
  *
- * Positions of the current posting as WordEntryPos values; returns how many.
- * Or in two steps: where those of posting i are, then what they are.  locate is
+ * Positions of posting i as WordEntryPos values; returns how many.
+ * Or in two steps: where they are, then what they are.  locate is
  * a seek and where those of the document are; false: it is not in the list.  A
  * sub-block that has bits is not decoded for that: c->i is the posting, and its
  * frequency and labels can be asked for.
@@ -288,7 +288,7 @@ typedef struct SkxPositionPlace
 								 * positions of its own, which posting */
 } SkxPositionPlace;
 
-extern int	skx_cursor_positions(SkxCursor *c, uint16 *positions);
+extern int	skx_cursor_positions(SkxCursor *c, int i, uint16 *positions);
 extern void skx_cursor_place(SkxCursor *c, int i, SkxPositionPlace *place);
 extern bool skx_cursor_locate(SkxCursor *c, uint32 doc,
 							  SkxPositionPlace *place);

@@ -382,10 +382,10 @@ skx_cursor_positions_at(SkxCursor *c, const SkxPositionPlace *place,
 }
 
 int
-skx_cursor_positions(SkxCursor *c, uint16 *positions)
+skx_cursor_positions(SkxCursor *c, int i, uint16 *positions)
 {
 	SkxPositionPlace place;
 
-	skx_cursor_place(c, c->i, &place);
+	skx_cursor_place(c, i, &place);
 	return skx_cursor_positions_at(c, &place, positions);
 }

@@ -222,13 +222,11 @@ skx_places_posting(SkxPlacesPass *pass, int i, uint32 doc, uint32 number)
 	SkxPlaces  *p = pass->places;
 	SkxPlaceEnds ends = p->ends[number];
 	uint16		positions[SKX_POSITIONS_MAX];
-	SkxPositionPlace place;
 	int			n;
 
 	if (ends == 0)
 		return;
-	skx_cursor_place(p->cursor, i, &place);
-	n = skx_cursor_positions_at(p->cursor, &place, positions);
+	n = skx_cursor_positions(p->cursor, i, positions);
 	if (pass->use != NULL)
 	{
 		SkxPlaceEnds found = skx_places_ends(pass->use, positions, n) & ends;

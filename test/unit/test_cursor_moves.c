@@ -300,7 +300,7 @@ unit_check_posting(const UnitList *u, SkxCursor *c, UnitForm form)
 	CHECK(skx_cursor_tfs(c)[c->i] == u->tfs[i]);
 	if (unit_below(4) > 0)
 		return;
-	CHECK(skx_cursor_positions(c, got) == n);
+	CHECK(skx_cursor_positions(c, c->i, got) == n);
 	CHECK(memcmp(got, wanted, n * sizeof(uint16)) == 0);
 	CHECK(skx_cursor_labels(c)->labels[c->i] == unit_labels(u, i));
 }

@@ -210,7 +210,7 @@ unit_read(UnitSegment *us, const SkxTerm *term, uint32 number)
 	{
 		doc = skx_cursor_seek(list, doc);
 		CHECK(doc == t.posting.doc);
-		CHECK(skx_cursor_positions(list, positions) == t.posting.tf);
+		CHECK(skx_cursor_positions(list, list->i, positions) == t.posting.tf);
 		CHECK(memcmp(positions, t.posting.positions,
 					 t.posting.tf * sizeof(uint16)) == 0);
 		doc++;
@@ -221,7 +221,7 @@ unit_read(UnitSegment *us, const SkxTerm *term, uint32 number)
 	/* past all nodes but the last */
 	list = skx_cursor_open(&us->seg, term, SKX_CURSOR_PROBE);
 	CHECK(skx_cursor_seek(list, t.posting.doc) == t.posting.doc);
-	CHECK(skx_cursor_positions(list, positions) == t.posting.tf);
+	CHECK(skx_cursor_positions(list, list->i, positions) == t.posting.tf);
 	CHECK(memcmp(positions, t.posting.positions,
 				 t.posting.tf * sizeof(uint16)) == 0);
 	skx_cursor_close(list);
