@@ -13,7 +13,7 @@ use FindBin;
 use lib "$FindBin::RealBin/lib";
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
-use SkipidxTest qw(skx_node skx_seed skx_session);
+use SkipidxTest qw(skx_node skx_seed skx_session skx_workers_done);
 use Test::More;
 use Time::HiRes qw(sleep time);
 
@@ -148,7 +148,9 @@ is_deeply(\@failed, [], 'no complaint, no error');
 cmp_ok($done[$_], '>=', 5, 'work was done: ' . substr($work[$_]->(), 0, 30) . ": $done[$_]")
   for 1 .. $#work;
 
-# At rest: the pages are all there, here and there.
+# At rest, when no worker writes any more: the pages are all there, here and
+# there.
+skx_workers_done($node);
 $node->wait_for_catchup($standby);
 is($_->{check}->raw("SELECT skipidx_check('docs_v', true)"), '', "$_->{name}: sound")
   for @checkers;
