@@ -11,6 +11,7 @@ use FindBin;
 use lib "$FindBin::RealBin/lib";
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
+use SkipidxChurn qw(skx_churn_updates);
 use SkipidxTest qw(skx_node skx_session skx_workers_done skx_seed);
 use Test::More;
 
@@ -22,22 +23,12 @@ my $node = skx_node('held', streaming => 1, conf => "skipidx.cache_size = 4MB\na
 	  . "enable_seqscan = off\nenable_bitmapscan = off\nmax_worker_processes = 16\nmax_parallel_workers_per_gather = 0\n");
 
 note "seed $seed";
+skx_churn_updates($node, 'postgres', ROWS, 'v = doc(i), d = d + 1');
 $node->safe_psql('postgres', <<"SQL");
-CREATE EXTENSION skipidx;
 CREATE FUNCTION doc(i int) RETURNS tsvector LANGUAGE sql AS \$\$
 	SELECT ('all:1 ' || string_agg('u' || (random() * 5000)::int || ':' || k, ' '))::tsvector
 	FROM generate_series(2, 30) k WHERE i > 0
 \$\$;
-CREATE PROCEDURE updates(n int) LANGUAGE plpgsql AS \$\$
-DECLARE
-	k int;
-BEGIN
-	FOR i IN 1 .. n LOOP
-		k := 1 + (random() * (@{[ROWS]} - 1))::int;
-		UPDATE docs SET v = doc(i), d = d + 1 WHERE id = k;
-		COMMIT;
-	END LOOP;
-END \$\$;
 SQL
 
 my $s = skx_session($node, 'postgres');

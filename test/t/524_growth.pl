@@ -10,6 +10,7 @@ use FindBin;
 use lib "$FindBin::RealBin/lib";
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
+use SkipidxChurn qw(skx_churn_updates);
 use SkipidxTest qw(skx_node skx_session skx_workers_done skx_seed);
 use Test::More;
 
@@ -22,22 +23,12 @@ my $node = skx_node('growth', streaming => 1, conf => "skipidx.cache_size = 16MB
 	  . "max_parallel_maintenance_workers = 0\nmaintenance_work_mem = 64MB\n");
 
 note "seed $seed";
+skx_churn_updates($node, 'postgres', ROWS, 'd = d + 1');
 $node->safe_psql('postgres', <<"SQL");
-CREATE EXTENSION skipidx;
 CREATE FUNCTION doc(i int) RETURNS tsvector LANGUAGE sql AS \$\$
 	SELECT ('all:1 ' || string_agg('u' || (3000 * random() ^ 3)::int || ':' || k, ' '))::tsvector
 	FROM generate_series(2, 30) k WHERE i > 0
 \$\$;
-CREATE PROCEDURE updates(n int) LANGUAGE plpgsql AS \$\$
-DECLARE
-	k int;
-BEGIN
-	FOR i IN 1 .. n LOOP
-		k := 1 + (random() * (@{[ROWS]} - 1))::int;
-		UPDATE docs SET d = d + 1 WHERE id = k;
-		COMMIT;
-	END LOOP;
-END \$\$;
 CREATE TABLE stop (v int);
 CREATE PROCEDURE reads() LANGUAGE plpgsql AS \$\$
 DECLARE

@@ -11,6 +11,7 @@
  */
 #include "unit.h"
 #include "server.h"
+#include "unit_mend.h"
 #include "unit_raise.h"
 
 #include <fcntl.h>
@@ -216,25 +217,6 @@ skx_blkio_resident_copy(Relation rel, BlockNumber block, char *page)
 void
 skx_blkio_install(Relation rel, BlockNumber block, const char *page,
 				  bool dirty)
-{
-	abort();
-}
-
-ErrorData *
-skx_blkio_mend_begin(MemoryContext context)
-{
-	return NULL;
-}
-
-bool
-skx_blkio_mend(Relation rel, BlockNumber block, char **pages, int npages,
-			   bool direct)
-{
-	abort();
-}
-
-void
-skx_blkio_mend_end(ErrorData *error)
 {
 	abort();
 }

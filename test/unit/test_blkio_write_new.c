@@ -11,6 +11,7 @@
  */
 #include "unit.h"
 #include "server.h"
+#include "unit_mend.h"
 
 #include "access/xact.h"
 #include "access/xloginsert.h"
@@ -314,25 +315,6 @@ skx_blkio_install(Relation rel, BlockNumber block, const char *page,
 {
 	CHECK(!dirty);
 	refreshed++;
-}
-
-ErrorData *
-skx_blkio_mend_begin(MemoryContext context)
-{
-	return NULL;
-}
-
-bool
-skx_blkio_mend(Relation rel, BlockNumber block, char **pages, int npages,
-			   bool direct)
-{
-	abort();
-}
-
-void
-skx_blkio_mend_end(ErrorData *error)
-{
-	abort();
 }
 
 /* files and the ring */

@@ -21,24 +21,6 @@ ProcessInterrupts(void)
 {
 }
 
-int
-errcode(int sqlerrcode)
-{
-	return 0;
-}
-
-int
-errmsg(const char *fmt,...)
-{
-	return 0;
-}
-
-int
-errhint(const char *fmt,...)
-{
-	return 0;
-}
-
 void *
 palloc(Size size)
 {

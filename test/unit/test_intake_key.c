@@ -39,24 +39,6 @@ getBaseTypeAndTypmod(Oid typid, int32 *typmod)
 	return typid;
 }
 
-int
-errcode(int sqlerrcode)
-{
-	return 0;
-}
-
-int
-errmsg(const char *fmt,...)
-{
-	return 0;
-}
-
-int
-errhint(const char *fmt,...)
-{
-	return 0;
-}
-
 /* A canonical form, or what comes right after one. */
 typedef struct UnitForm
 {

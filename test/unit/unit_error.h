@@ -1,6 +1,6 @@
 /*
  * unit_error.h
- *	  Stands in for elog(ERROR) where nothing should raise it.
+ *	  Stands in for elog(ERROR) and ereport(ERROR) where nothing should raise it.
  *
  * Included once, by a test that includes a writer's source.
  */
@@ -17,6 +17,24 @@ bool
 errstart_cold(int elevel, const char *domain)
 {
 	return true;
+}
+
+int
+errcode(int sqlerrcode)
+{
+	return 0;
+}
+
+int
+errmsg(const char *fmt,...)
+{
+	return 0;
+}
+
+int
+errhint(const char *fmt,...)
+{
+	return 0;
 }
 
 int

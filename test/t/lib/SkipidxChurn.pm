@@ -1,6 +1,5 @@
-# SkipidxChurn: rows in groups, and changes that leave every group as many rows
-# as it had, so that a reader knows what it must count whatever happens beside
-# it.
+# SkipidxChurn: tables that change while others look at them, and what the index
+# answers then.
 
 package SkipidxChurn;
 
@@ -9,11 +8,12 @@ use warnings;
 
 use Exporter 'import';
 
-our @EXPORT_OK = qw(skx_churn_install);
+our @EXPORT_OK = qw(skx_churn_install skx_churn_updates skx_churn_answers);
 
 # Makes the table docs (id, grp, v) with 50 groups of 100 rows, the index docs_v
 # with these options, and churn(group, kind of change), kinds 0 to 5, which
-# waits for nobody but changes of the same group.
+# waits for nobody but changes of the same group.  A change leaves its group as
+# many rows as it had, so that a reader knows what it must count.
 sub skx_churn_install
 {
 	my ($node, $db, $options) = @_;
@@ -60,6 +60,40 @@ BEGIN
 END $$;
 SQL
 	return;
+}
+
+# Makes the extension, and the procedure updates(n), which changes n rows of docs
+# drawn among ids 1 to `rows`, one a transaction: sets what is given.
+sub skx_churn_updates
+{
+	my ($node, $db, $rows, $set) = @_;
+
+	$node->safe_psql($db, <<"SQL");
+CREATE EXTENSION skipidx;
+CREATE PROCEDURE updates(n int) LANGUAGE plpgsql AS \$\$
+DECLARE
+	k int;
+BEGIN
+	FOR i IN 1 .. n LOOP
+		k := 1 + (random() * ($rows - 1))::int;
+		UPDATE docs SET $set WHERE id = k;
+		COMMIT;
+	END LOOP;
+END \$\$;
+SQL
+	return;
+}
+
+# How many rows of docs meet each of these conditions, and the sum of their ids,
+# by an index or without any.
+sub skx_churn_answers
+{
+	my ($session, $by_index, @conditions) = @_;
+	my %on = (seqscan => !$by_index, bitmapscan => $by_index, indexscan => $by_index);
+
+	return $session->value(join ' ', (map { "SET enable_$_ = " . ($on{$_} ? 'on;' : 'off;') } sort keys %on),
+		join(' UNION ALL ', map { "SELECT count(*) || ' ' || coalesce(sum(id::int8), 0) FROM docs WHERE $_" } @conditions) . ';',
+		map { "RESET enable_$_;" } sort keys %on);
 }
 
 1;
