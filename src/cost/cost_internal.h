@@ -71,7 +71,7 @@ typedef struct SkxCosting
 
 	/* of the queries' words */
 	int			nlexemes;
-	SkxLexeme	lexemes[SKX_COST_LEXEMES];	/* ascending, distinct */
+	SkxLexeme  *lexemes;		/* ascending, distinct */
 	double		left;			/* words that are not among these */
 	SkxTerm    *terms;			/* df 0: none; scaled by: */
 	double		scale;

@@ -256,6 +256,7 @@ skx_cost_begin(SkxCosting *c)
 {
 	ListCell   *lc;
 
+	c->lexemes = palloc(sizeof(SkxLexeme) * SKX_COST_LEXEMES);
 	foreach(lc, c->filters)
 	{
 		skx_cost_gather(c, lfirst(lc));
