@@ -24,7 +24,10 @@
 #include "optimizer/optimizer.h"
 #include "optimizer/restrictinfo.h"
 #include "planner/planner_internal.h"
+#include "tsearch/ts_type.h"
+#include "tsearch/ts_utils.h"
 #include "utils/array.h"
+#include "utils/builtins.h"
 #include "utils/lsyscache.h"
 
 /* Values of an expression, as sets. */
@@ -131,6 +134,20 @@ skx_planner_unlabelled(Node *expr)
 	while (expr != NULL && IsA(expr, RelabelType))
 		expr = (Node *) ((RelabelType *) expr)->arg;
 	return expr;
+}
+
+/* The value with the casts, which change no byte, of the expression. */
+static Node *
+skx_planner_relabelled(const Node *expr, Node *value)
+{
+	RelabelType *copy;
+
+	if (!IsA(expr, RelabelType))
+		return value;
+	copy = makeNode(RelabelType);
+	*copy = *(const RelabelType *) expr;
+	copy->arg = (Expr *) skx_planner_relabelled((Node *) copy->arg, value);
+	return (Node *) copy;
 }
 
 /* Do other conditions of the arm say that this one's argument is not NULL? */
@@ -300,16 +317,61 @@ skx_planner_is_total(SkxWording *w, Oid operator)
 	return false;
 }
 
-/* Of `document @@ query`, which has no negator, no index has this. */
+/*
+ * The query that a document matches exactly where it does not match this one;
+ * NULL: there is none, or it is not known.  A document without positions may
+ * match both `word:A` and `!word:A`, and none matches an empty query.
+ */
+static Node *
+skx_planner_negated_query(const Node *expr)
+{
+	const Const *value = (const Const *) expr;
+	TSQuery		query;
+	Datum		negated;
+	int			i;
+
+	if (!IsA(value, Const) || value->consttype != TSQUERYOID ||
+		value->constisnull)
+		return NULL;
+	query = DatumGetTSQuery(value->constvalue);
+	for (i = 0; i < query->size; i++)
+	{
+		const QueryItem *item = GETQUERY(query) + i;
+
+		if (item->type == QI_VAL && item->qoperand.weight != 0)
+			return NULL;
+	}
+	if (query->size == 0)
+		return NULL;
+	negated = DirectFunctionCall1(tsquery_not, TSQueryGetDatum(query));
+	return (Node *) makeConst(TSQUERYOID, -1, InvalidOid, -1, negated, false,
+							  false);
+}
+
+/* `document @@ query`, or its commutator, has no negator, but the query may. */
 static Node *
 skx_planner_not_compared(OpExpr *op)
 {
 	Oid			negator = get_negator(op->opno);
+	Node	   *left = linitial(op->args);
+	Node	   *right = lsecond(op->args);
 
-	return !OidIsValid(negator) ? (Node *) make_notclause((Expr *) op) :
-		(Node *) make_opclause(negator, BOOLOID, false, linitial(op->args),
-							   lsecond(op->args), InvalidOid,
-							   op->inputcollid);
+	if (!OidIsValid(negator))
+	{
+		Node	   *query = exprType(left) == TSVECTOROID ?
+			skx_planner_negated_query(right) : NULL;
+
+		if (query != NULL)
+			right = query;
+		else if (exprType(right) == TSVECTOROID)
+			left = query = skx_planner_negated_query(left);
+		if (query == NULL)
+			return (Node *) make_notclause((Expr *) op);
+		negator = op->opno;
+	}
+	return (Node *) make_opclause(negator, BOOLOID, false, (Expr *) left,
+								  (Expr *) right, InvalidOid,
+								  op->inputcollid);
 }
 
 /* left operator right, of cases */
@@ -587,6 +649,34 @@ skx_planner_add_result(SkxWording *w, List *cases, List *when, Node *result)
 	return cases;
 }
 
+/*
+ * What a CASE asks, with its value, if it has one, where this is tested; NULL:
+ * the value would be somewhere else.  Of a boolean the server may have made
+ * `value = true` the value itself.
+ */
+static Node *
+skx_planner_case_test(Node *test, Node *value)
+{
+	OpExpr	   *op;
+
+	if (value == NULL)
+		return test;
+	if (IsA(test, CaseTestExpr))
+		return value;
+	if (is_notclause(test) &&
+		IsA(get_notclausearg((Expr *) test), CaseTestExpr))
+		return (Node *) make_notclause((Expr *) value);
+	if (!IsA(test, OpExpr) || list_length(((OpExpr *) test)->args) != 2 ||
+		!IsA(skx_planner_unlabelled(linitial(((OpExpr *) test)->args)),
+			 CaseTestExpr))
+		return NULL;
+	op = makeNode(OpExpr);
+	*op = *(OpExpr *) test;
+	op->args = list_make2(skx_planner_relabelled(linitial(op->args), value),
+						  lsecond(op->args));
+	return (Node *) op;
+}
+
 static List *
 skx_planner_case_cases(SkxWording *w, const CaseExpr *expr)
 {
@@ -594,14 +684,14 @@ skx_planner_case_cases(SkxWording *w, const CaseExpr *expr)
 	List	   *cases = NIL;
 	ListCell   *lc;
 
-	/* CASE value WHEN */
-	if (expr->arg != NULL)
-		return skx_planner_fail(w);
 	foreach(lc, expr->args)
 	{
 		CaseWhen   *one = lfirst_node(CaseWhen, lc);
-		Node	   *test = (Node *) one->expr;
+		Node	   *test = skx_planner_case_test((Node *) one->expr,
+												 (Node *) expr->arg);
 
+		if (test == NULL)
+			return skx_planner_fail(w);
 		cases = skx_planner_add_result(w, cases,
 									   skx_planner_both(w, left,
 														skx_planner_when(w, test, SKX_TRUE)),

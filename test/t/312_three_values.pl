@@ -167,6 +167,16 @@ coalesce(until, 'infinity') > now()
 CASE WHEN flag THEN true ELSE false END
 CASE WHEN flag THEN a ELSE b END = 2
 (v @@ 'wa') IS TRUE
+(v @@ 'wa') IS NOT TRUE
+(v @@ 'w3 | w1:*') IS FALSE
+NOT v @@ 'wa'
+NOT (v @@ 'wa' AND v IS NOT NULL)
+NOT (v @@ 'wa' OR 'w3 & wa'::tsquery @@ v)
+v @@ 'wa | w3' AND NOT v @@ 'w3 & !wa'
+a = 1 OR NOT v @@ 'wa <-> w3'
+CASE a WHEN 1 THEN flag WHEN 2 THEN b = 1 ELSE a > 2 END
+CASE s WHEN '' THEN 0 WHEN 's1' THEN 1 END = 1
+CASE flag WHEN true THEN a WHEN false THEN b END = 2
 (tags && '{1,2}') IS NOT TRUE
 coalesce(a = 1, false)
 coalesce(a = 1, b = 2, true)
@@ -230,7 +240,7 @@ sub atom
 		sub { text_term() . ' IS ' . one_of('NULL', 'NOT NULL') },
 		sub { 'tags ' . one_of('&&', '@>') . ' ' . one_of("'{1}'", "'{}'", "'{2,3}'", "'{1,NULL}'", 'NULL') . '::int[]' },
 		sub { one_of(1, 2, 'NULL::int') . one_of(' = ANY (tags)', ' <> ALL (tags)') },
-		sub { "v @@ '" . one_of('wa', 'w3 | wa', '!wa', 'w1:*', '') . "'::tsquery" },
+		sub { "v @@ '" . one_of('wa', 'w3 | wa', '!wa', 'w1:*', '', 'wa:A', 'wa <-> w3') . "'::tsquery" },
 		sub { bool_value() })->();
 }
 
@@ -247,6 +257,8 @@ sub bool_term
 		sub { "coalesce($x, " . bool_value() . ')' }, sub { "coalesce($x, (" . bool_term($depth - 1) . '))' },
 		sub { "$x AND (" . bool_term($depth - 1) . ')' }, sub { "$x OR (" . bool_term($depth - 1) . ')' },
 		sub { "$x IS " . one_of('', 'NOT ') . 'DISTINCT FROM ' . bool_value() },
+		sub { 'CASE ' . int_term($depth - 1) . ' WHEN ' . int_value() . " THEN $x WHEN " . int_value() . ' THEN ' . bool_value() . ' END' },
+		sub { "CASE $x WHEN " . bool_value() . ' THEN (' . bool_term($depth - 1) . ') ELSE ' . bool_value() . ' END' },
 		sub { "CASE WHEN $x THEN (" . bool_term($depth - 1) . ') ELSE ' . bool_value() . ' END' })->();
 }
 
