@@ -47,12 +47,20 @@ CREATE TABLE sampled AS SELECT i AS id, i % 3 = 0 AS flag, ARRAY[i % 10] AS tags
 CREATE INDEX sampled_body ON sampled USING skipidx (body, id, flag, tags);
 VACUUM ANALYZE sampled;
 CREATE TABLE sample AS SELECT id FROM sampled TABLESAMPLE BERNOULLI (10) REPEATABLE (1);
-SELECT q, (SELECT query_to_xml('SELECT count(*) FROM (SELECT id FROM sampled TABLESAMPLE BERNOULLI (10) REPEATABLE (1) ' || q
-	|| ') s WHERE id NOT IN (SELECT id FROM sample)', true, true, '')::text ~ '<count>0<') AS of_the_sample
+CREATE FUNCTION of_the_sample(q text) RETURNS bool LANGUAGE plpgsql AS $$
+DECLARE
+	others int;
+BEGIN
+	EXECUTE format('SELECT count(*) FROM (SELECT id FROM sampled TABLESAMPLE BERNOULLI (10) REPEATABLE (1) %s) s'
+		' WHERE id NOT IN (SELECT id FROM sample)', q) INTO others;
+	RETURN others = 0;
+END $$;
+SELECT q, of_the_sample(q)
 FROM (VALUES ('ORDER BY body <@> ''oak'' LIMIT 10'), ('ORDER BY id DESC LIMIT 10'), ('WHERE body @@ ''oak'' ORDER BY id LIMIT 10'),
 	('WHERE body <@> ''p7'' < -0.01'), ('WHERE 3 = ANY (tags)'), ('WHERE flag'), ('WHERE body @@ ''p7''')) v (q);
 SELECT min(id) = (SELECT min(id) FROM sample) AS least, count(*) = (SELECT count(*) FROM sample) AS rows
 	FROM sampled TABLESAMPLE BERNOULLI (10) REPEATABLE (1) WHERE body @@ 'oak';
+DROP FUNCTION of_the_sample;
 DROP TABLE sampled, sample;
 
 -- Scores are handed over and not computed again: the document is not even
