@@ -89,6 +89,7 @@ typedef struct SkxOpening
 	uint32		nphrases;		/* of the query */
 	uint32	   *nopened;		/* lists of prefixes that were opened */
 	bool		rest;			/* only asked about documents, some of them */
+	bool		admits;			/* what a phrase is asked about */
 	bool		reopens;		/* `terms` stay as long as the iterators */
 	bool	   *unsettled;		/* NULL, or for an estimate only: set if keys
 								 * may give way to lists of values */
@@ -367,6 +368,8 @@ skx_query_reads_cold(const SkxReads *reads)
  * the first of *some ascending documents that may match; *some becomes how
  * many were looked at, which are 1 at least.  of: the places of a prefix in one
  * that was kept, those that matter, *n; valid until the next filter.
+ *
+ * prefix_postings: of all lexemes with a prefix, about, and how many these are.
  */
 typedef struct SkxPlace
 {
@@ -388,6 +391,8 @@ extern int	skx_query_places_filter(SkxPlaces *p, uint32 *docs, int *some);
 extern const SkxPlace *skx_query_places_of(SkxPlaces *p, int word, uint32 doc,
 										   int64 *n);
 extern void skx_query_places_close(SkxPlaces *p);
+extern uint64 skx_query_prefix_postings(SkxSegment *seg, const char *lexeme,
+										int len, uint32 *nterms);
 
 /* query_phrase.c */
 typedef struct SkxPhrase SkxPhrase;

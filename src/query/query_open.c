@@ -631,10 +631,56 @@ skx_query_unwrap(SkxIter *it)
 	return child;
 }
 
+/* Documents of the rarest lexeme of a conjunction; SKX_NO_DOC: it has none. */
+static uint32
+skx_query_rarest(const SkxOpening *o, const SkxQueryNode *node)
+{
+	uint32		rarest = SKX_NO_DOC;
+	int			i;
+
+	for (i = 0; i < node->nchildren; i++)
+	{
+		const SkxQueryNode *clause = node->children[i];
+
+		if (clause->kind == SKX_NODE_TERM && !clause->prefix)
+			rarest = Min(rarest, o->terms[clause->slot].df);
+	}
+	return rarest;
+}
+
+/*
+ * Is the clause left to the phrase?  That goes through the lists of its prefixes
+ * itself; a bitmap of one with more postings than so many documents that are
+ * asked about anyway would go through them once more, for hardly fewer.
+ */
+static bool
+skx_query_leaves(const SkxOpening *o, const SkxQueryNode *clause,
+				 uint32 rarest)
+{
+	uint32		nterms;
+	int			i;
+
+	if (!o->admits || rarest == SKX_NO_DOC)
+		return false;
+	if (clause->kind == SKX_NODE_TERM)
+		return clause->prefix &&
+			skx_query_prefix_postings(o->seg, clause->lexeme, clause->len,
+									  &nterms) > rarest &&
+			nterms > SKX_PREFIX_TERMS;
+	if (clause->kind != SKX_NODE_OR)
+		return false;
+	for (i = 0; i < clause->nchildren; i++)
+		if (clause->children[i]->kind == SKX_NODE_TERM &&
+			skx_query_leaves(o, clause->children[i], rarest))
+			return true;
+	return false;
+}
+
 static SkxIter *
 skx_query_open_and(const SkxOpening *o, const SkxQueryNode *node)
 {
 	SkxSegment *seg = o->seg;
+	uint32		rarest = o->admits ? skx_query_rarest(o, node) : SKX_NO_DOC;
 	SkxIter    *it;
 	int			i;
 
@@ -653,7 +699,8 @@ skx_query_open_and(const SkxOpening *o, const SkxQueryNode *node)
 	{
 		SkxIter    *child;
 
-		if (skx_query_is_one_of_many(o, node, node->children[i]))
+		if (skx_query_is_one_of_many(o, node, node->children[i]) ||
+			skx_query_leaves(o, node->children[i], rarest))
 			continue;
 		child = skx_query_open_node(o, node->children[i]);
 
@@ -793,9 +840,12 @@ skx_query_open_not(const SkxOpening *o, const SkxQueryNode *node)
 static SkxIter *
 skx_query_open_phrase(const SkxOpening *o, const SkxQueryNode *node)
 {
-	SkxIter    *admit = skx_query_open_node(o, node->children[0]);
+	SkxOpening	admits = *o;
+	SkxIter    *admit;
 	SkxIter    *it;
 
+	admits.admits = true;
+	admit = skx_query_open_node(&admits, node->children[0]);
 	if (admit->kind == SKX_NODE_NONE)
 		return admit;
 	it = skx_query_iter(o->seg, SKX_NODE_PHRASE, admit->cost);

@@ -47,12 +47,23 @@ skx_query_places_open(SkxSegment *seg, const SkxReads *reads, int nwords,
 	return p;
 }
 
+uint64
+skx_query_prefix_postings(SkxSegment *seg, const char *lexeme, int len,
+						  uint32 *nterms)
+{
+	SkxTermExtent extent;
+
+	*nterms = skx_segment_terms_prefixed(seg, lexeme, len, &extent);
+	return (uint64) extent.pages * SKX_PLACES_PER_PAGE +
+		(uint64) *nterms * SKX_PLACES_PER_TERM;
+}
+
 int
 skx_query_places_word(SkxPlaces *p, const char *lexeme, int len,
 					  const SkxTerm *term)
 {
 	SkxPlaceWord *word = &p->words[p->nwords];
-	SkxTermExtent extent;
+	uint32		nterms;
 
 	word->lexeme = lexeme;
 	word->len = len;
@@ -63,13 +74,8 @@ skx_query_places_word(SkxPlaces *p, const char *lexeme, int len,
 		word->postings = term->df;
 	}
 	else
-	{
-		uint64		nterms = skx_segment_terms_prefixed(p->seg, lexeme, len,
-														&extent);
-
-		word->postings = (uint64) extent.pages * SKX_PLACES_PER_PAGE +
-			nterms * SKX_PLACES_PER_TERM;
-	}
+		word->postings = skx_query_prefix_postings(p->seg, lexeme, len,
+												   &nterms);
 	return p->nwords++;
 }
 

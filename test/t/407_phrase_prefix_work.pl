@@ -68,10 +68,13 @@ for my $pair ([ 'w <-> p:*', 'w & p:*' ], [ 'p:* <-> w', 'w & p:*' ], [ 'w <2> q
 		my @conjunction = work($name, $words);
 		my @phrase = work($name, $phrase);
 
-		# a few documents at first where not all are wanted, then very many
-		my $times = $name eq 'count' ? 4 : 8;
+		# Once, if all are wanted; else for a few documents at first, then for very
+		# many, and a search by scores goes through them for itself.  Two prefixes
+		# have no lexeme whose documents are asked about.
+		my %times = $phrase =~ /^w|w$/ ? (count => 1.3, many => 3.2, rows => 3.2, best => 4.2) : (count => 4, many => 8, rows => 8, best => 9);
+		my $times = $times{$name};
 
-		cmp_ok($phrase[0], '<=', $times * $conjunction[0] + 200, "$name of $phrase: $phrase[0] nodes, the conjunction $conjunction[0]");
+		cmp_ok($phrase[0], '<=', $times * $conjunction[0] + 20, "$name of $phrase: $phrase[0] nodes, the conjunction $conjunction[0]");
 		cmp_ok($phrase[1], '<=', $times * $conjunction[1], "$name of $phrase: $phrase[1] sub-blocks, the conjunction $conjunction[1]");
 		cmp_ok($phrase[2], '<=', 20000, "$name of $phrase: $phrase[2] blocks of positions");
 	}
