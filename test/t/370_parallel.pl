@@ -584,33 +584,39 @@ SQL2
 # The leader gives the rows, so it waits for a worker that has not left what it
 # found: until it has, until it fails, or until the query is cancelled.
 {
-	# it takes longer than a worker takes to begin
-	my $words = join(' | ', (map { "k$_" } 1 .. 299), map { "x$_" } 1 .. 12000);
+	my $words = join ' | ', map { "k$_" } 1 .. 299;
 	my $best = "SELECT id, v <\@> '$words'::tsquery FROM docs WHERE v \@\@ '$words' ORDER BY v <\@> '$words'::tsquery LIMIT 300";
 	my $explain = 'EXPLAIN (ANALYZE, VERBOSE, FORMAT JSON, COSTS OFF, TIMING OFF, SUMMARY OFF)';
 	my $leader = $s->value('SELECT pg_backend_pid()');
+	my $worker;
 
-	# The worker stops at its second part, the leader has passed that before; false:
-	# it took all parts before the worker came.
+	# The leader waits at its first part, as it has come to the point three times
+	# before, and the worker at its fourth.  Then the worker's process stands still,
+	# so that the leader alone goes on; false: the worker was before it.
 	my $stopped = sub {
 		my ($sql) = @_;
 
-		$s->value("SET skipidx.fault = 'share_take:wait:2'; SET max_parallel_workers = 0; SET enable_bitmapscan = off");
-		$s->value($best);
 		$writer->value('SELECT pg_advisory_lock(7564152, ' . skx_fault_lock('share_take') . ')');
+		$s->value("SET skipidx.fault = 'share_take:wait:4'; SET max_parallel_workers = 0; SET enable_bitmapscan = off");
+		$s->value("SELECT v <\@> 'up'::tsquery FROM few WHERE v \@\@ '!nosuch' ORDER BY v <\@> 'up'::tsquery LIMIT 500");
 		$s->value('RESET max_parallel_workers');
 		$s->start($sql);
+		waiting(2) or die 'leader and worker do not come to wait';
+		$worker = $writer->value("SELECT pid FROM pg_stat_activity WHERE leader_pid = $leader AND pid <> $leader");
+		kill 'STOP', $worker;
+		$writer->value('SELECT pg_advisory_unlock_all()');
 		for (1 .. 2000)
 		{
-			return 1 if $writer->value("SELECT count(*) FROM pg_stat_activity WHERE pid = $leader AND wait_event = 'ParallelFinish'") == 1
-			  && $writer->value("SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted") == 1;
-			if (defined $s->ready)
+			return 1 if $writer->value("SELECT count(*) FROM pg_stat_activity WHERE pid = $leader AND wait_event = 'ParallelFinish'") == 1;
+			if (defined $s->ready || $writer->value("SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND pid = $leader AND NOT granted") == 1)
 			{
-				$writer->value('SELECT pg_advisory_unlock_all()');
+				kill 'CONT', $worker;
+				$s->finish;
 				return 0;
 			}
 			sleep 0.01;
 		}
+		kill 'CONT', $worker;
 		die 'the leader does not come to wait';
 	};
 
@@ -627,10 +633,10 @@ SQL2
 		$tries++ while $tries < 60 && !$stopped->($sql);
 		note "tries: $tries";
 		cmp_ok($tries, '<', 60, "the leader waits: $do") or next;
+		ok(!defined $s->ready, 'and has no row before the worker goes on');
 		$writer->value($do);
-		$writer->value('SELECT pg_advisory_unlock_all()') if !defined $error;
+		kill 'CONT', $worker;
 		my $got = $s->finish;
-		$writer->value('SELECT pg_advisory_unlock_all()');
 		if (defined $error) { like($got, $error, "it ends: $do"); }
 		elsif ($sql eq $best) { is($got, $want, 'and has the rows of all'); }
 		else
