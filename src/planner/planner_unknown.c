@@ -281,34 +281,71 @@ skx_planner_unordered_reading(const RelOptInfo *rel, Path *path)
 	return skx_planner_reading(rel, path->total_cost - finding, share);
 }
 
+/* Is it a search by distance? */
+static bool
+skx_planner_is_search(const Path *path)
+{
+	return IsA(path, IndexPath) && path->param_info == NULL &&
+		((const IndexPath *) path)->indexorderbys != NIL;
+}
+
+/* The search that costs least up to the limit; NULL: there is none. */
+static const IndexPath *
+skx_planner_best_search(const PlannerInfo *root, const RelOptInfo *rel,
+						List *paths, SkxReading *search)
+{
+	const IndexPath *found = NULL;
+	ListCell   *lc;
+
+	foreach(lc, paths)
+	{
+		SkxReading	one;
+
+		if (!skx_planner_is_search(lfirst(lc)))
+			continue;
+		one = skx_planner_search_reading(root, rel, lfirst(lc));
+		if (found != NULL && one.cost >= search->cost)
+			continue;
+		found = lfirst(lc);
+		*search = one;
+	}
+	return found;
+}
+
+/* What it costs to fetch all rows by a path, compute distances, and sort them. */
+static SkxReading
+skx_planner_sorted_reading(const PlannerInfo *root, const RelOptInfo *rel,
+						   Path *path, Cost distance)
+{
+	double		kept = root->limit_tuples <= 0 ? path->rows :
+		Min(root->limit_tuples, path->rows);
+	SkxReading	sorted;
+
+	sorted.reading = skx_planner_unordered_reading(rel, path);
+	sorted.cost = path->total_cost + path->rows *
+		(distance + 2 * cpu_operator_cost * log2(Max(kept, 2)));
+	return sorted;
+}
+
 /*
  * What fetches and sorts all rows reads the table in its order, and so seems to
  * cost less than a search for many rows or all, which knows their distances.  It
- * does not if they are in memory.
+ * does not if they are in memory.  A search for a few of them reads less, and so
+ * seems to cost less than to fetch and sort what a condition leaves.  It does not
+ * if that is in memory, and the search goes through very many lists, as of a
+ * prefix.
  */
 static void
 skx_planner_charge_sorted(PlannerInfo *root, const RelOptInfo *rel,
 						  List *paths)
 {
 	SkxReading	search = {0, 0};
-	const IndexPath *found = NULL;
+	const IndexPath *found = skx_planner_best_search(root, rel, paths,
+													 &search);
 	QualCost	distance;
+	Cost		charge = 0;
 	ListCell   *lc;
 
-	foreach(lc, paths)
-	{
-		const IndexPath *path = lfirst(lc);
-		SkxReading	one;
-
-		if (!IsA(path, IndexPath) || path->indexorderbys == NIL ||
-			path->path.param_info != NULL)
-			continue;
-		one = skx_planner_search_reading(root, rel, path);
-		if (found != NULL && one.cost >= search.cost)
-			continue;
-		found = path;
-		search = one;
-	}
 	if (found == NULL)
 		return;
 	cost_qual_eval_node(&distance, linitial(found->indexorderbys), root);
@@ -319,12 +356,20 @@ skx_planner_charge_sorted(PlannerInfo *root, const RelOptInfo *rel,
 
 		if (!skx_planner_is_unordered(path) && path->pathtype != T_SeqScan)
 			continue;
-		sorted.reading = skx_planner_unordered_reading(rel, path);
-		sorted.cost = path->total_cost + path->rows *
-			(distance.per_tuple + 2 * cpu_operator_cost *
-			 log2(Max(root->limit_tuples <= 0 ? path->rows :
-					  Min(root->limit_tuples, path->rows), 2)));
+		sorted = skx_planner_sorted_reading(root, rel, path,
+											distance.per_tuple);
 		path->total_cost += skx_planner_unsaved(rel, &sorted, &search);
+		if (path->pathtype != T_SeqScan)
+			charge = Max(charge, skx_planner_unsaved(rel, &search, &sorted));
+	}
+	foreach(lc, paths)
+	{
+		Path	   *path = lfirst(lc);
+
+		if (!skx_planner_is_search(path))
+			continue;
+		path->startup_cost += charge;
+		path->total_cost += charge;
 	}
 }
 

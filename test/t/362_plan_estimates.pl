@@ -217,6 +217,20 @@ for my $limit ('LIMIT 20 OFFSET 1500', '')
 	$s->value('RESET effective_cache_size');
 }
 
+# A search for a few rows with a prefix of very many lexemes goes through their
+# lists, which takes more than to fetch and sort the rows of a condition on another
+# column; one with a word does not.
+{
+	my $search = "SELECT id FROM wide WHERE amount < %d ORDER BY v <\@> '%s' LIMIT 10";
+
+	is(custom(sprintf $search, 240000, 'm:*'), '', 'few rows by a prefix: fetched and sorted');
+	is(custom(sprintf $search, 240000, 'left'), 'Skipidx Scan', 'by a word: from the search');
+	is(custom(sprintf $search, 8000000, 'm:*'), 'Skipidx Scan', 'many rows by a prefix: from the search');
+	$s->value('SET effective_cache_size = 80');
+	is(custom(sprintf $search, 240000, 'm:*'), 'Skipidx Scan', 'few rows that are read: from the search');
+	$s->value('RESET effective_cache_size');
+}
+
 # ---- rows of the same distance ----
 
 # Distances are few, so most rows have that of others.  Updates have put rows
