@@ -433,8 +433,14 @@ skx_topk_batch_finish(SkxTopkRun *run)
 	if (run->n == 0)
 		return;
 	if (run->exact != NULL)
+	{
 		skx_topk_exact_finish(run);
-	else
-		for (i = 0; i < run->n; i++)
-			skx_topk_batch_hit(run, run->docs[i], run->sums[i]);
+		return;
+	}
+	i = skx_topk_hits_take(run->topk, run->segment, run->docs, run->sums,
+						   run->n);
+	if (i > 0)
+		skx_topk_batch_need(run);
+	for (; i < run->n; i++)
+		skx_topk_batch_hit(run, run->docs[i], run->sums[i]);
 }

@@ -4,10 +4,13 @@
  *
  * Hits order by sum, then by TID.  Within a segment that is the order of
  * documents, so TIDs are looked up only where two segments have the same sum.
- * As soon as there are enough, they are a heap with the worst one on top.
+ * As soon as there is no room for more, the best are a heap with the worst one
+ * on top.  Their rows are made by two sorts that compare nothing, of which the
+ * first, by place, has mostly nothing to do.
  */
 #include "postgres.h"
 
+#include "miscadmin.h"
 #include "topk/topk_internal.h"
 
 ItemPointerData
@@ -44,7 +47,7 @@ skx_topk_hit_before(SkxTopk *topk, const SkxHit *a, const SkxHit *b)
 int32
 skx_topk_hits_need(const SkxHits *hits, int segment)
 {
-	if (hits->n < hits->most)
+	if (hits->n < hits->room)
 		return hits->least;
 	return hits->heap[0].sum + (hits->heap[0].segment == segment ? 1 : 0);
 }
@@ -73,14 +76,20 @@ skx_topk_hits_down(SkxTopk *topk, int i, SkxHit hit)
 	heap[i] = hit;
 }
 
-/* There are enough: makes a heap of them. */
+/* There is no room for more: makes a heap of the best. */
 static void
 skx_topk_hits_fill(SkxTopk *topk)
 {
+	SkxHits    *hits = &topk->hits;
+	int			n = hits->n;
 	int			i;
 
-	for (i = topk->hits.n / 2 - 1; i >= 0; i--)
-		skx_topk_hits_down(topk, i, topk->hits.heap[i]);
+	hits->n = hits->room = Min(n, hits->most);
+	for (i = hits->n / 2 - 1; i >= 0; i--)
+		skx_topk_hits_down(topk, i, hits->heap[i]);
+	for (i = hits->n; i < n; i++)
+		if (skx_topk_hit_before(topk, &hits->heap[i], &hits->heap[0]))
+			skx_topk_hits_down(topk, 0, hits->heap[i]);
 }
 
 /* Does the document come before the row to go on from, or is it that one? */
@@ -97,19 +106,23 @@ skx_topk_hit_is_past(SkxTopk *topk, const SkxHit *hit)
 	return ItemPointerCompare(&tid, &topk->after_tid) <= 0;
 }
 
+/* Makes room for n more, of which there is as much. */
 static void
-skx_topk_hits_grow(SkxTopk *topk)
+skx_topk_hits_grow(SkxTopk *topk, int n)
 {
 	SkxHits    *hits = &topk->hits;
+	int64		size = Max((int64) hits->n + n, 64);
 
-	Assert(hits->n == hits->size && hits->size < hits->most);
-	hits->size = (int) Min(Max((int64) hits->size * 2, 64), hits->most);
+	Assert(n <= hits->room - hits->n);
+	if (hits->n + n <= hits->size)
+		return;
+	size = Min(Max(size, (int64) hits->size * 2), hits->room);
+	hits->size = (int) size;
 	if (hits->heap == NULL)
 		hits->heap = MemoryContextAllocHuge(topk->context,
-											sizeof(SkxHit) * (Size) hits->size);
+											sizeof(SkxHit) * (Size) size);
 	else
-		hits->heap = repalloc_huge(hits->heap,
-								   sizeof(SkxHit) * (Size) hits->size);
+		hits->heap = repalloc_huge(hits->heap, sizeof(SkxHit) * (Size) size);
 }
 
 void
@@ -119,42 +132,49 @@ skx_topk_hits_add(SkxTopk *topk, const SkxHit *hit)
 
 	if (skx_topk_hit_is_past(topk, hit))
 		return;
-	if (hits->n < hits->most)
+	if (hits->n < hits->room)
 	{
-		if (hits->n == hits->size)
-			skx_topk_hits_grow(topk);
+		skx_topk_hits_grow(topk, 1);
 		hits->heap[hits->n++] = *hit;
-		if (hits->n == hits->most)
+		if (hits->n == hits->room)
 			skx_topk_hits_fill(topk);
 	}
 	else if (skx_topk_hit_before(topk, hit, &hits->heap[0]))
 		skx_topk_hits_down(topk, 0, *hit);
 }
 
-static inline int
-skx_topk_compare_places(const SkxHit *a, const SkxHit *b)
+int
+skx_topk_hits_take(SkxTopk *topk, int segment, const uint32 *docs,
+				   const int32 *sums, int n)
 {
-	if (a->segment != b->segment)
-		return a->segment < b->segment ? -1 : 1;
-	return a->doc < b->doc ? -1 : a->doc > b->doc;
+	SkxHits    *hits = &topk->hits;
+	SkxHit	   *hit;
+	int			i;
+
+	if (topk->has_after || topk->share != NULL || hits->n == hits->room)
+		return 0;
+	n = Min(n, hits->room - hits->n);
+	skx_topk_hits_grow(topk, n);
+	hit = hits->heap + hits->n;
+	for (i = 0; i < n; i++)
+	{
+		hit->sum = sums[i];
+		hit->segment = segment;
+		hit->doc = docs[i];
+		hit += sums[i] >= hits->least;
+	}
+	hits->n = hit - hits->heap;
+	if (hits->n == hits->room)
+		skx_topk_hits_fill(topk);
+	return n;
 }
 
 static inline int
 skx_topk_compare_rows(const SkxTopkHit *a, const SkxTopkHit *b)
 {
-	if (a->sum != b->sum)
-		return a->sum > b->sum ? -1 : 1;
 	return ItemPointerCompare(unconstify(ItemPointerData *, &a->tid),
 							  unconstify(ItemPointerData *, &b->tid));
 }
-
-#define ST_SORT skx_topk_sort_places
-#define ST_ELEMENT_TYPE SkxHit
-#define ST_COMPARE(a, b) skx_topk_compare_places(a, b)
-#define ST_CHECK_FOR_INTERRUPTS
-#define ST_SCOPE static
-#define ST_DEFINE
-#include "lib/sort_template.h"
 
 #define ST_SORT skx_topk_sort_rows
 #define ST_ELEMENT_TYPE SkxTopkHit
@@ -164,45 +184,202 @@ skx_topk_compare_rows(const SkxTopkHit *a, const SkxTopkHit *b)
 #define ST_DEFINE
 #include "lib/sort_template.h"
 
+/* Hits, of which rows are made. */
+typedef struct SkxHitRows
+{
+	const SkxHit *hits;
+	uint32	   *order;			/* their numbers by segment and document */
+	bool		several;		/* of several segments, or pending: the order of
+								 * places is not that of TIDs */
+	int			n;				/* rows: hits that reach */
+	int32		floor;			/* this, the best `most` and what is equal */
+	SkxTopkPairs pairs;			/* numbers of hits, as values */
+	SkxTopkPairs spare;
+	ItemPointerData *tids;		/* by the number of the hit */
+} SkxHitRows;
+
+static void *
+skx_topk_rows_alloc(int n, Size size)
+{
+	return palloc_extended(size * n, MCXT_ALLOC_HUGE);
+}
+
+static void
+skx_topk_rows_begin(SkxHitRows *r, const SkxHits *hits)
+{
+	int			n = hits->n;
+
+	r->hits = hits->heap;
+	r->several = hits->heap[0].segment < 0;
+	r->n = r->pairs.n = r->spare.n = n;
+	r->order = skx_topk_rows_alloc(n, sizeof(uint32));
+	r->pairs.keys = skx_topk_rows_alloc(n, sizeof(uint32));
+	r->pairs.values = skx_topk_rows_alloc(n, sizeof(uint32));
+	r->spare.keys = skx_topk_rows_alloc(n, sizeof(uint32));
+	r->spare.values = skx_topk_rows_alloc(n, sizeof(uint32));
+	r->tids = skx_topk_rows_alloc(n, sizeof(ItemPointerData));
+}
+
+/* Is it the turn of hit number i to look for an interrupt? */
+static inline bool
+skx_topk_rows_ticks(int i)
+{
+	return i % SKX_TOPK_BATCH == 0;
+}
+
+/* The hits by segment and document, in which order most are found. */
+static void
+skx_topk_rows_by_place(SkxHitRows *r, int n)
+{
+	const SkxHit *hits = r->hits;
+	uint32		most = hits[0].doc;
+	int			last = hits[0].segment;
+	bool		descends = false;
+	int			i;
+
+	r->pairs.keys[0] = hits[0].doc;
+	r->pairs.values[0] = 0;
+	for (i = 1; i < n; i++)
+	{
+		if (skx_topk_rows_ticks(i))
+			CHECK_FOR_INTERRUPTS();
+		r->pairs.keys[i] = hits[i].doc;
+		r->pairs.values[i] = i;
+		descends |= hits[i].doc < hits[i - 1].doc;
+		r->several |= hits[i].segment != hits[0].segment;
+		most = Max(most, hits[i].doc);
+		last = Max(last, hits[i].segment);
+	}
+	if (descends)
+		skx_topk_sort(&r->pairs, &r->spare, most);
+	if (r->several)
+	{
+		for (i = 0; i < n; i++)
+			r->pairs.keys[i] = hits[r->pairs.values[i]].segment + 1;
+		skx_topk_sort(&r->pairs, &r->spare, last + 1);
+	}
+	memcpy(r->order, r->pairs.values, sizeof(uint32) * n);
+}
+
+/*
+ * The best ones first; what is equal stays in its order.  Of more than can be
+ * rows those are kept that reach what the last row does.
+ */
+static void
+skx_topk_rows_by_sum(SkxHitRows *r, int n, int most)
+{
+	const SkxHit *hits = r->hits;
+	const uint32 *values;
+	int32		best = hits[0].sum;
+	int32		worst = best;
+	int			i;
+
+	for (i = 1; i < n; i++)
+	{
+		if (skx_topk_rows_ticks(i))
+			CHECK_FOR_INTERRUPTS();
+		best = Max(best, hits[i].sum);
+		worst = Min(worst, hits[i].sum);
+	}
+	for (i = 0; i < n; i++)
+		r->pairs.keys[i] = best - hits[r->order[i]].sum;
+	skx_topk_sort(&r->pairs, &r->spare, best - worst);
+	values = r->pairs.values;
+	r->n = Min(n, most);
+	r->floor = hits[values[r->n - 1]].sum;
+	while (r->n < n && hits[values[r->n]].sum == r->floor)
+		r->n++;
+}
+
+/* The TIDs of those from `from` on, of one segment; returns where to go on. */
+static int
+skx_topk_rows_tids(SkxTopk *topk, SkxHitRows *r, int from, int n)
+{
+	int			segment = r->hits[r->order[from]].segment;
+	uint32		numbers[SKX_SUBBLOCK];
+	uint32		docs[SKX_SUBBLOCK];
+	ItemPointerData tids[SKX_SUBBLOCK];
+	int			some = 0;
+	int			i;
+
+	for (i = from; i < n && some < SKX_SUBBLOCK; i++)
+	{
+		const SkxHit *hit = &r->hits[r->order[i]];
+
+		if (hit->segment != segment)
+			break;
+		numbers[some] = r->order[i];
+		docs[some] = hit->doc;
+		some += hit->sum >= r->floor;
+	}
+	from = i;
+	if (segment >= 0 && some > 0)
+		skx_segment_tids_of(topk->segments[segment].seg, docs, some, tids);
+	for (i = 0; i < some; i++)
+		r->tids[numbers[i]] = segment < 0 ? topk->pending[docs[i]].tid :
+			tids[i];
+	return from;
+}
+
+/* Rows with the same sum are in the order of their places. */
+static void
+skx_topk_rows_settle(SkxTopkHit *rows, int n)
+{
+	int			i;
+	int			end;
+
+	for (i = 0; i < n; i = end)
+	{
+		for (end = i + 1; end < n && rows[end].sum == rows[i].sum; end++)
+			;
+		if (end - i > 1)
+			skx_topk_sort_rows(rows + i, end - i);
+	}
+}
+
+static void
+skx_topk_rows_fill(const SkxHitRows *r, SkxTopkHit *rows)
+{
+	int			i;
+
+	for (i = 0; i < r->n; i++)
+	{
+		uint32		number = r->pairs.values[i];
+
+		if (skx_topk_rows_ticks(i))
+			CHECK_FOR_INTERRUPTS();
+		rows[i].tid = r->tids[number];
+		rows[i].sum = r->hits[number].sum;
+		rows[i].is_null = false;
+		rows[i].at = number;
+	}
+	if (r->several)
+		skx_topk_rows_settle(rows, r->n);
+}
+
 int
 skx_topk_hits_rows(SkxTopk *topk, SkxTopkHit *rows)
 {
-	const SkxHit *hits = topk->hits.heap;
-	int			n = topk->hits.n;
-	uint32		docs[SKX_SUBBLOCK];
-	ItemPointerData tids[SKX_SUBBLOCK];
-	int			some;
+	SkxHits    *hits = &topk->hits;
+	int			n = hits->n;
+	MemoryContext old;
+	SkxHitRows	r;
 	int			i;
-	int			k;
 
 	/* there may be no room for any yet */
 	if (n == 0)
 		return 0;
-	skx_topk_sort_places(topk->hits.heap, n);
-	for (i = 0; i < n; i += some)
-	{
-		int			segment = hits[i].segment;
-
-		for (some = 0; some < SKX_SUBBLOCK && i + some < n &&
-			 hits[i + some].segment == segment; some++)
-		{
-			docs[some] = hits[i + some].doc;
-			if (segment < 0)
-				tids[some] = topk->pending[docs[some]].tid;
-		}
-		if (segment >= 0)
-			skx_segment_tids_of(topk->segments[segment].seg, docs, some, tids);
-		for (k = 0; k < some; k++)
-		{
-			rows[i + k].tid = tids[k];
-			rows[i + k].sum = hits[i + k].sum;
-			rows[i + k].is_null = false;
-			rows[i + k].at = i + k;
-		}
-	}
-	skx_topk_sort_rows(rows, n);
-	topk->hits.n = 0;
-	return n;
+	old = MemoryContextSwitchTo(topk->pass);
+	skx_topk_rows_begin(&r, hits);
+	skx_topk_rows_by_place(&r, n);
+	skx_topk_rows_by_sum(&r, n, hits->most);
+	for (i = 0; i < n; i = skx_topk_rows_tids(topk, &r, i, n))
+		CHECK_FOR_INTERRUPTS();
+	skx_topk_rows_fill(&r, rows);
+	MemoryContextSwitchTo(old);
+	MemoryContextReset(topk->pass);
+	hits->n = 0;
+	return Min(r.n, hits->most);
 }
 
 /* Hits stay where they were until the next search. */

@@ -37,13 +37,15 @@ typedef struct SkxHit
 } SkxHit;
 
 /*
- * In any order while there are fewer than `most`, whose sums are `least` at
- * least; then a heap with the worst hit on top.
+ * In any order while there are fewer than there is room for, whose sums are
+ * `least` at least; then a heap of the best `most` with the worst hit on top,
+ * and no more room than for these.
  */
 typedef struct SkxHits
 {
 	int			n;
 	int			most;
+	int			room;
 	int			size;			/* allocated */
 	int32		least;
 	SkxHit	   *heap;
@@ -123,10 +125,37 @@ struct SkxTopk
 
 extern int32 skx_topk_hits_need(const SkxHits *hits, int segment);
 extern void skx_topk_hits_add(SkxTopk *topk, const SkxHit *hit);
+
+/*
+ * Adds the first of n documents that ascend, as many as there is room for
+ * without a look at each; returns how many.
+ */
+extern int	skx_topk_hits_take(SkxTopk *topk, int segment, const uint32 *docs,
+							   const int32 *sums, int n);
 extern ItemPointerData skx_topk_hit_tid(SkxTopk *topk, const SkxHit *hit);
 
 /* Takes all hits out, as rows, best first; returns how many there are. */
 extern int	skx_topk_hits_rows(SkxTopk *topk, SkxTopkHit *rows);
+
+/* What of the memory for a hit is needed while rows are made of them. */
+#define SKX_TOPK_ROW_SCRATCH	(5 * sizeof(uint32) + sizeof(ItemPointerData))
+
+/*
+ * topk_sort.c : numbers and what belongs to each of them
+ *
+ * sort puts them in the order of the keys, none of which is above `most`; equal
+ * ones stay in the order that they have.  The arrays of `spare` are as long, and
+ * the two may have exchanged theirs.
+ */
+typedef struct SkxTopkPairs
+{
+	uint32		n;
+	uint32	   *keys;
+	uint32	   *values;
+} SkxTopkPairs;
+
+extern void skx_topk_sort(SkxTopkPairs *pairs, SkxTopkPairs *spare,
+						  uint32 most);
 
 /*
  * topk_scan.c

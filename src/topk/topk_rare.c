@@ -11,10 +11,6 @@
 #include "miscadmin.h"
 #include "topk/topk_internal.h"
 
-/* Bits of a document that one pass of the sort looks at. */
-#define SKX_RARE_BITS		11
-#define SKX_RARE_VALUES		(1 << SKX_RARE_BITS)
-
 /*
  * Adding postings up by document takes a quarter of the time of sorting them,
  * but some for each document; so with more of them than this part of the
@@ -86,49 +82,23 @@ skx_rare_add(const SkxTerm *term, const char *lexeme, int len, void *arg)
 }
 
 /*
- * Sorts by some bits of the documents.  Those that are equal stay in the order
- * of the lexemes, in which the score of a row adds them up, too.
+ * By document.  Postings of one stay in the order of the lexemes, in which the
+ * score of a row adds them up, too.
  */
-static void
-skx_rare_sort_bits(const SkxCursorMemory *src, SkxCursorMemory *dst, int shift)
-{
-	uint32		places[SKX_RARE_VALUES] = {0};
-	uint32		place = 0;
-	uint32		i;
-
-	for (i = 0; i < src->n; i++)
-		places[(src->docs[i] >> shift) % SKX_RARE_VALUES]++;
-	for (i = 0; i < SKX_RARE_VALUES; i++)
-	{
-		uint32		n = places[i];
-
-		places[i] = place;
-		place += n;
-	}
-	for (i = 0; i < src->n; i++)
-	{
-		place = places[(src->docs[i] >> shift) % SKX_RARE_VALUES]++;
-		dst->docs[place] = src->docs[i];
-		dst->counts[place] = src->counts[i];
-	}
-}
-
 static void
 skx_rare_sort(SkxRare *r)
 {
-	int			shift;
+	SkxCursorMemory *m = &r->memory;
+	SkxCursorMemory *other = &r->spare;
+	SkxTopkPairs pairs = {m->n, m->docs, (uint32 *) m->counts};
+	SkxTopkPairs spare = {m->n, other->docs, (uint32 *) other->counts};
 
-	for (shift = 0; shift < 32 && (r->to - 1) >> shift > 0;
-		 shift += SKX_RARE_BITS)
-	{
-		SkxCursorMemory sorted = r->spare;
-
-		CHECK_FOR_INTERRUPTS();
-		skx_rare_sort_bits(&r->memory, &sorted, shift);
-		r->spare = r->memory;
-		sorted.n = r->memory.n;
-		r->memory = sorted;
-	}
+	StaticAssertStmt(sizeof(float) == sizeof(uint32), "a count is no number");
+	skx_topk_sort(&pairs, &spare, r->to - 1);
+	m->docs = pairs.keys;
+	m->counts = (float *) pairs.values;
+	other->docs = spare.keys;
+	other->counts = (float *) spare.values;
 }
 
 /* One posting for each document. */

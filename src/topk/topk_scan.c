@@ -16,6 +16,9 @@
 #include "utils/memutils.h"
 #include "utils/timestamp.h"
 
+/* Of so many times the rows that are looked for, postings are few. */
+#define SKX_TOPK_FEW		4
+
 static int	skx_topk_budget = 0;	/* ms */
 
 void
@@ -358,7 +361,7 @@ static int
 skx_topk_most(uint64 rows)
 {
 	uint64		most = (uint64) work_mem * 1024 /
-		(sizeof(SkxHit) + sizeof(SkxTopkHit));
+		(sizeof(SkxHit) + sizeof(SkxTopkHit) + SKX_TOPK_ROW_SCRATCH);
 
 	return (int) Max(Min(rows, most), 1);
 }
@@ -443,6 +446,21 @@ skx_topk_left(SkxTopk *topk, int segment, uint32 doc)
 }
 
 /*
+ * Room for hits: where hardly more can match than are looked for, what they have
+ * to reach saves less than it takes to know it.
+ */
+static int
+skx_topk_room(const SkxTopk *topk)
+{
+	double		postings = topk->postings * Max(topk->ndocs, 1);
+
+	if (topk->share != NULL ||
+		postings > (double) topk->rows * SKX_TOPK_FEW)
+		return topk->rows;
+	return Max(skx_topk_most((uint64) postings), topk->rows);
+}
+
+/*
  * One search over all segments and pending documents.  False: another process
  * has what this one has found.
  */
@@ -453,6 +471,7 @@ skx_topk_search(SkxTopk *topk, int32 least)
 
 	topk->hits.n = 0;
 	topk->hits.most = topk->rows;
+	topk->hits.room = skx_topk_room(topk);
 	topk->hits.least = Max(least, 1);
 	topk->npending = 0;
 	topk->work.passes++;
