@@ -17,8 +17,14 @@
 #define SKX_ANY_SHARE		32
 
 /*
- * How many of the lists, from the end, are essential; 0: one of them is too
- * long to lead, or cannot be gone through again.
+ * Of more lists than these too many stay essential after the first, and each
+ * that leads goes through all others again.
+ */
+#define SKX_ANY_LEADS		4
+
+/*
+ * How many of the lists, from the end, are essential; 0: they are too many, or
+ * one of them is too long to lead, or cannot be gone through again.
  */
 static int
 skx_any_essential(const SkxTopkRun *run)
@@ -37,9 +43,8 @@ skx_any_essential(const SkxTopkRun *run)
 		sum += run->optional[i]->max;
 		if (sum < run->need)
 			continue;
-		if (c->df > most)
+		if (c->df > most || ++n > SKX_ANY_LEADS)
 			return 0;
-		n++;
 	}
 	return n;
 }
