@@ -480,6 +480,9 @@ skx_planner_explain(CustomScanState *node, List *ancestors, ExplainState *es)
 							work->candidates + state->others.candidates, es);
 	ExplainPropertyUInteger("Proximity Documents", NULL,
 							work->proximity + state->others.proximity, es);
+	if (es->format != EXPLAIN_FORMAT_TEXT)
+		ExplainPropertyUInteger("Windows", NULL,
+								work->windows + state->others.windows, es);
 	if (work->rounds > 0 || es->format != EXPLAIN_FORMAT_TEXT)
 		ExplainPropertyUInteger("Rounds", NULL, work->rounds, es);
 	skx_planner_explain_reads(node->custom_ps, &state->others_reads, es);

@@ -229,6 +229,27 @@ skx_segment_norms_load(SkxSegment *seg, const SkxNormsRun *runs, int nruns,
 	skx_blkio_unpin(seg->file, &seg->norm_ref);
 }
 
+/*
+ * Those on the page that is looked at, from number i on, which is; returns the
+ * number of the first one that is not.
+ */
+static inline int
+skx_segment_norms_copy(const SkxSegment *seg, const uint32 *docs, int i, int n,
+					   uint8 *restrict norms)
+{
+	const uint8 *content = (const uint8 *) seg->norm_glance.page +
+		SKX_PAGE_START;
+	uint32		first = seg->norm_first;
+
+	if (docs[n - 1] - first < SKX_NORMS_PER_PAGE)
+		for (; i < n; i++)
+			norms[i] = content[docs[i] - first];
+	else
+		for (; docs[i] - first < SKX_NORMS_PER_PAGE; i++)
+			norms[i] = content[docs[i] - first];
+	return i;
+}
+
 void
 skx_segment_norms(SkxSegment *seg, const uint32 *docs, int n, uint8 *norms)
 {
@@ -246,13 +267,7 @@ skx_segment_norms(SkxSegment *seg, const uint32 *docs, int n, uint8 *norms)
 		if (docs[i] - seg->norm_first < seg->norm_count ||
 			skx_segment_norms_begin(seg, docs[i] / SKX_NORMS_PER_PAGE))
 		{
-			const char *content = seg->norm_glance.page + SKX_PAGE_START;
-
-			do
-			{
-				norms[i] = (uint8) content[docs[i] - seg->norm_first];
-				i++;
-			} while (i < n && docs[i] - seg->norm_first < SKX_NORMS_PER_PAGE);
+			i = skx_segment_norms_copy(seg, docs, i, n, norms);
 			if (skx_blkio_glance_holds(&seg->norm_glance))
 				continue;
 			seg->norm_count = 0;

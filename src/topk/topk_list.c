@@ -214,39 +214,40 @@ skx_topk_list_all(SkxTopkList *l, int a, int e, uint32 *docs, float *tfs)
 	if (l->cursor->counts != NULL)
 		memcpy(tfs, l->cursor->counts + a, sizeof(float) * n);
 	else
-	{
-		const uint16 *tf = skx_cursor_tfs(l->cursor) + a;
-		int			i;
-
-		for (i = 0; i < n; i++)
-			tfs[i] = (float) (tf[i] + (tf[i] == 0));
-	}
+		skx_topk_frequencies(skx_cursor_tfs(l->cursor) + a, n, tfs);
 	return n;
 }
 
-/*
- * Postings [a, e) of a list whose labels do not matter: in plain loops, so
- * that the compiler makes vectors of the arithmetic.
- */
-static int
-skx_topk_list_plain(SkxTopkRun *run, SkxTopkList *l, int a, int e,
-					int64 floor, uint32 *docs, int32 *parts)
+/* What n postings give: in plain loops. */
+static void
+skx_topk_list_compute(SkxTopkRun *run, const SkxTopkList *l,
+					  const uint32 *docs, const float *tfs, int n,
+					  int32 *parts)
 {
 	const float *inverse = run->scorer->inverse;
 	uint8		norms[SKX_SUBBLOCK];
 	float		inverses[SKX_SUBBLOCK];
-	float		tfs[SKX_SUBBLOCK];
-	int			n;
 	int			i;
 
-	n = skx_topk_list_floor(run, l, floor) ?
-		skx_topk_list_compete(l, a, e, docs, tfs) :
-		skx_topk_list_all(l, a, e, docs, tfs);
 	run->topk->work.scored += n;
 	skx_segment_norms(run->seg, docs, n, norms);
 	for (i = 0; i < n; i++)
 		inverses[i] = inverse[norms[i]];
 	skx_rank_parts(l->weight, tfs, inverses, n, parts);
+}
+
+/* Postings [a, e) of a list whose labels do not matter. */
+static int
+skx_topk_list_plain(SkxTopkRun *run, SkxTopkList *l, int a, int e,
+					int64 floor, uint32 *docs, int32 *parts)
+{
+	float		tfs[SKX_SUBBLOCK];
+	int			n;
+
+	n = skx_topk_list_floor(run, l, floor) ?
+		skx_topk_list_compete(l, a, e, docs, tfs) :
+		skx_topk_list_all(l, a, e, docs, tfs);
+	skx_topk_list_compute(run, l, docs, tfs, n, parts);
 	return n;
 }
 
@@ -302,4 +303,38 @@ skx_topk_list_parts(SkxTopkRun *run, SkxTopkList *l, uint32 from, uint32 to,
 		kept += skx_topk_list_part(run, l, i, &parts[kept]);
 	}
 	return kept;
+}
+
+int
+skx_topk_list_join(SkxTopkRun *run, SkxTopkList *l, uint32 from, uint32 to,
+				   const SkxTopkJoin *join, uint32 *docs, int32 *parts)
+{
+	const int32 *sums = join->sums;
+	uint32		first = join->first;
+	int32		least = join->least;
+	int			i = skx_cursor_find(l->cursor, from);
+	int			e = skx_topk_list_before(l->cursor, i, to);
+	const uint32 *from_docs = l->cursor->docs;
+	const uint16 *tf;
+	uint8		numbers[SKX_SUBBLOCK];
+	float		tfs[SKX_SUBBLOCK];
+	int			n = 0;
+
+	if (l->term == NULL || l->labelled || l->cursor->counts != NULL)
+		return skx_topk_list_parts(run, l, from, to, 0, docs, parts);
+	for (; i < e; i++)
+	{
+		numbers[n] = i;
+		n += sums[from_docs[i] - first] >= least;
+	}
+	if (n == 0)
+		return 0;
+	tf = skx_cursor_tfs(l->cursor);
+	for (i = 0; i < n; i++)
+	{
+		docs[i] = from_docs[numbers[i]];
+		tfs[i] = (float) (tf[numbers[i]] + (tf[numbers[i]] == 0));
+	}
+	skx_topk_list_compute(run, l, docs, tfs, n, parts);
+	return n;
 }

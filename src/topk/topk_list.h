@@ -17,6 +17,9 @@ typedef struct SkxTopkRun SkxTopkRun;
  */
 extern int	skx_topk_floor(uint32 *docs, int32 *sums, int n, int32 limit);
 
+/* How often n postings count; none at all, of a lexeme without positions: 1. */
+extern void skx_topk_frequencies(const uint16 *tf, int n, float *tfs);
+
 /*
  * Documents from, from + 1, ... of which sums[0], sums[1], ... are at least
  * `limit`, with their sums; returns how many.
@@ -91,6 +94,21 @@ extern int	skx_topk_list_docs(SkxTopkList *l, uint32 from, uint32 to,
 extern int	skx_topk_list_parts(SkxTopkRun *run, SkxTopkList *l, uint32 from,
 								uint32 to, int64 floor, uint32 *docs,
 								int32 *parts);
+
+/*
+ * The same of documents with sums; those with less than `least` may be left
+ * out.
+ */
+typedef struct SkxTopkJoin
+{
+	const int32 *sums;			/* of documents from `first` on */
+	uint32		first;
+	int32		least;
+} SkxTopkJoin;
+
+extern int	skx_topk_list_join(SkxTopkRun *run, SkxTopkList *l, uint32 from,
+							   uint32 to, const SkxTopkJoin *join,
+							   uint32 *docs, int32 *parts);
 
 /*
  * Of posting i of the decoded sub-block; false: it has none of the labels

@@ -25,6 +25,19 @@
  */
 #define SKX_OR_SPARSE		1024
 
+/* Of more lists than these none is: each window costs all of them a bound. */
+#define SKX_OR_SPARSE_LISTS	4
+
+/* So many lists are merged at most. */
+#define SKX_OR_MERGED		8
+
+/*
+ * A list with so many times the postings of the essential ones is looked for in
+ * the window: a posting takes a seventh of what a candidate takes in the list,
+ * and not each posting of the others is one.
+ */
+#define SKX_OR_JOINED		4
+
 /* Windows after which larger ones are tried, at first, and at most. */
 #define SKX_OR_PATIENCE		4
 #define SKX_OR_PATIENCE_MOST	64
@@ -60,7 +73,8 @@ skx_or_low(const SkxOr *o)
 static inline bool
 skx_or_is_sparse(const SkxOr *o, const SkxTopkList *l)
 {
-	return (uint64) l->cursor->df * SKX_OR_SPARSE < o->df;
+	return o->n <= SKX_OR_SPARSE_LISTS &&
+		(uint64) l->cursor->df * SKX_OR_SPARSE < o->df;
 }
 
 /*
@@ -226,17 +240,17 @@ skx_or_require(SkxOr *o)
 }
 
 /*
- * Candidates that can reach the heap are looked up in the other lists, which may
- * have been moved on by that, never beyond a candidate.
+ * Candidates that can reach the heap are looked up in the first n lists, which
+ * may have been moved on by that, never beyond a candidate.
  */
 static void
-skx_or_look_up(SkxOr *o, int required)
+skx_or_look_up(SkxOr *o, int n, int required)
 {
 	if (o->run->n == 0)
 		return;
-	if (o->nlow > 0)
+	if (n > 0)
 		skx_topk_batch_sieve(o->run);
-	skx_topk_batch_optional(o->run, o->lists, o->nlow, required);
+	skx_topk_batch_optional(o->run, o->lists, n, required);
 	skx_topk_batch_finish(o->run);
 }
 
@@ -259,42 +273,58 @@ skx_or_single(SkxOr *o, uint32 from, uint32 to)
 										 run->docs, run->sums);
 			o->candidates += run->n;
 			skx_topk_batch_floor(run, run->need - skx_or_low(o));
-			skx_or_look_up(o, o->required);
+			skx_or_look_up(o, o->nlow, o->required);
 		}
 		from = l->cursor->end;
 	}
 }
 
+/* Adds parts to the window from `from` on; returns the words of their bits. */
+static inline uint64
+skx_or_put(uint64 *restrict bits, int32 *restrict sums, uint32 from,
+		   const uint32 *docs, const int32 *parts, int n)
+{
+	uint64		words = 0;
+	int			i;
+
+	for (i = 0; i < n; i++)
+	{
+		uint32		bit = docs[i] - from;
+
+		words |= UINT64CONST(1) << (bit / 64);
+		bits[bit / 64] |= UINT64CONST(1) << (bit % 64);
+		sums[bit] += parts[i];
+	}
+	return words;
+}
+
 /*
- * Adds the parts of a list in [from, to) to the window from `from` on.  Hardly
- * any is too small for a hit: with several essential lists, what the others
- * can add is mostly enough.
+ * Adds the parts of list number `which` in [from, to) to the window from `from`
+ * on, to which those of all after it have been added.  Hardly any of an essential
+ * list is too small for a hit: what the others can add is mostly enough.  Of
+ * another list only those count of documents that have enough without it.
  */
 static void
-skx_or_add(SkxOr *o, SkxTopkList *l, uint32 from, uint32 to)
+skx_or_add(SkxOr *o, int which, uint32 from, uint32 to)
 {
 	SkxTopkRun *run = o->run;
+	SkxTopkList *l = o->lists[which];
+	SkxTopkJoin join = {run->bits_sums, from, 0};
 	uint32		docs[SKX_SUBBLOCK];
 	int32		parts[SKX_SUBBLOCK];
 	uint32		at = from;
-	uint64		words = 0;
 	int			n;
-	int			i;
 
+	join.least = (int32) Max(run->need - l->before, 1);
 	while (at < to && skx_cursor_reach(l->cursor, at))
 	{
-		n = skx_topk_list_parts(run, l, at, to, 0, docs, parts);
-		for (i = 0; i < n; i++)
-		{
-			uint32		bit = docs[i] - from;
-
-			words |= UINT64CONST(1) << (bit / 64);
-			run->bits[bit / 64] |= UINT64CONST(1) << (bit % 64);
-			run->bits_sums[bit] += parts[i];
-		}
+		n = which >= o->nlow ?
+			skx_topk_list_parts(run, l, at, to, 0, docs, parts) :
+			skx_topk_list_join(run, l, at, to, &join, docs, parts);
+		o->candidates += n;
+		o->words |= skx_or_put(run->bits, run->bits_sums, from, docs, parts, n);
 		at = l->cursor->end;
 	}
-	o->words |= words;
 	skx_cursor_relax(l->cursor);
 }
 
@@ -306,11 +336,10 @@ static void
 skx_or_drain(SkxOr *o, uint32 from, int32 limit)
 {
 	SkxTopkRun *run = o->run;
-	uint64	   *bits = run->bits;
-	int32	   *window = run->bits_sums;
-	uint32	   *docs = run->docs;
-	int32	   *sums = run->sums;
-	int			seen = 0;
+	uint64	   *restrict bits = run->bits;
+	int32	   *restrict window = run->bits_sums;
+	uint32	   *restrict docs = run->docs;
+	int32	   *restrict sums = run->sums;
 	int			n = 0;
 
 	for (; o->words != 0; o->words &= o->words - 1)
@@ -328,10 +357,8 @@ skx_or_drain(SkxOr *o, uint32 from, int32 limit)
 			docs[n] = from + bit;
 			sums[n] = sum;
 			n += sum >= limit;
-			seen++;
 		}
 	}
-	o->candidates += seen;
 	run->n = n;
 }
 
@@ -368,28 +395,145 @@ skx_or_make_window(SkxTopkRun *run)
 	run->bits_sums = topk->bits_sums;
 }
 
+/*
+ * How far the sub-blocks reach that the essential lists are on; `to` where that
+ * is no question.
+ */
+static uint32
+skx_or_reach(SkxOr *o, uint32 from, uint32 to)
+{
+	uint32		end = to;
+	int			i;
+
+	for (i = o->nlow; i < o->n; i++)
+		if (skx_cursor_reach(o->lists[i]->cursor, from))
+			end = Min(end, o->lists[i]->cursor->end);
+	return end;
+}
+
+/* Puts postings of a list among the candidates so far, from the last one on. */
+static void
+skx_or_merge(SkxTopkRun *run, const uint32 *docs, const int32 *parts, int n)
+{
+	uint32	   *restrict to_docs = run->docs;
+	int32	   *restrict to_sums = run->sums;
+	int			i = run->n - 1;
+	int			k = n - 1;
+	int			at = run->n + n;
+	int			end = at;
+
+	while (k >= 0)
+	{
+		bool		mine = i >= 0 && to_docs[i] >= docs[k];
+		uint32		doc = mine ? to_docs[i] : docs[k];
+		bool		other = docs[k] == doc;
+
+		at--;
+		to_sums[at] = (mine ? to_sums[i] : 0) + (other ? parts[k] : 0);
+		to_docs[at] = doc;
+		i -= mine;
+		k -= other;
+	}
+	i++;
+	run->n = i + end - at;
+	memmove(to_docs + i, to_docs + at, sizeof(uint32) * (end - at));
+	memmove(to_sums + i, to_sums + at, sizeof(int32) * (end - at));
+}
+
+/*
+ * Where all of these sub-blocks reach beyond a window, their postings in
+ * [from, to) are merged: most windows would have few of them.
+ */
+static void
+skx_or_sparse(SkxOr *o, uint32 from, uint32 to)
+{
+	SkxTopkRun *run = o->run;
+	uint32		docs[SKX_SUBBLOCK];
+	int32		parts[SKX_SUBBLOCK];
+	int			i;
+
+	run->n = 0;
+	for (i = o->nlow; i < o->n; i++)
+	{
+		SkxTopkList *l = o->lists[i];
+		int			n;
+
+		if (!skx_cursor_reach(l->cursor, from))
+			continue;
+		n = skx_topk_list_parts(run, l, from, to, 0, docs, parts);
+		o->candidates += n;
+		skx_or_merge(run, docs, parts, n);
+		skx_cursor_relax(l->cursor);
+	}
+	skx_topk_batch_floor(run, run->need - skx_or_low(o));
+}
+
+/*
+ * Is the first list to be looked up, which mostly decides, one of which there
+ * are so few postings that it is less work to look for each of them in the
+ * window?
+ */
+static bool
+skx_or_joins(const SkxOr *o)
+{
+	uint64		df = 0;
+	int			i;
+
+	if (o->nlow == 0)
+		return false;
+	for (i = o->nlow; i < o->n; i++)
+		df += o->lists[i]->bound > 0 ? o->lists[i]->cursor->df : 0;
+	return o->lists[o->nlow - 1]->cursor->df < df * SKX_OR_JOINED;
+}
+
+/*
+ * The parts of lists from `low` on in [from, to), a window, added up; false:
+ * it is empty.
+ */
+static bool
+skx_or_add_up(SkxOr *o, int low, uint32 from, uint32 to)
+{
+	int64		below = low > 0 ? o->lists[low - 1]->before : 0;
+	int			i;
+
+	for (i = o->n - 1; i >= o->nlow; i--)
+		skx_or_add(o, i, from, to);
+	if (o->words == 0)
+		return false;
+	for (; i >= low; i--)
+		skx_or_add(o, i, from, to);
+	skx_or_drain(o, from, (int32) Max(o->run->need - below, 0));
+	return true;
+}
+
 /* Several essential lists: their parts are added up in a window. */
 static void
 skx_or_several(SkxOr *o, uint32 from, uint32 to)
 {
+	bool		few = o->n - o->nlow <= SKX_OR_MERGED;
+	int			low = o->nlow - skx_or_joins(o);
+
 	if (o->run->bits == NULL)
 		skx_or_make_window(o->run);
 	while (from < to)
 	{
-		uint32		end = Min(to, from + SKX_TOPK_WINDOW);
-		int			i;
+		uint32		end = few ? skx_or_reach(o, from, to) : from;
 
-		for (i = o->nlow; i < o->n; i++)
-			skx_or_add(o, o->lists[i], from, end);
-		if (o->words == 0)
+		if (end - from > SKX_TOPK_WINDOW)
 		{
-			from = end < to ? skx_or_next(o, end, to) : to;
+			skx_or_sparse(o, from, end);
+			skx_or_look_up(o, o->nlow, o->nlow);
+			from = end;
 			continue;
 		}
-		skx_or_drain(o, from,
-					 (int32) Max(o->run->need - skx_or_low(o), 0));
-		skx_or_look_up(o, o->nlow);
-		from = end;
+		end = Min(to, from + SKX_TOPK_WINDOW);
+		if (skx_or_add_up(o, low, from, end))
+		{
+			skx_or_look_up(o, low, low);
+			from = end;
+		}
+		else
+			from = end < to ? skx_or_next(o, end, to) : to;
 	}
 }
 

@@ -46,6 +46,29 @@ skx_topk_floor(uint32 *docs, int32 *sums, int n, int32 limit)
 	return kept;
 }
 
+void
+skx_topk_frequencies(const uint16 *tf, int n, float *tfs)
+{
+	typedef uint16 SkxVectorShort __attribute__((vector_size(8)));
+	typedef float SkxVectorFloat __attribute__((vector_size(16)));
+	int			i;
+
+	for (i = 0; i + SKX_VECTOR <= n; i += SKX_VECTOR)
+	{
+		SkxVectorShort some;
+		SkxVectorInt wide;
+		SkxVectorFloat counts;
+
+		memcpy(&some, tf + i, sizeof(some));
+		wide = __builtin_convertvector(some, SkxVectorInt);
+		wide -= wide == 0;
+		counts = __builtin_convertvector(wide, SkxVectorFloat);
+		memcpy(tfs + i, &counts, sizeof(counts));
+	}
+	for (; i < n; i++)
+		tfs[i] = (float) (tf[i] + (tf[i] == 0));
+}
+
 /* Sums looked at before it is asked which of them are enough. */
 #define SKX_VECTOR_RUN		16
 

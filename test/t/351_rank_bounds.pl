@@ -220,6 +220,56 @@ is($searches, 2, 'ties: the second search is for all of them');
 is($s->value("SELECT string_agg(id::text, ' ') FROM (SELECT id FROM ties ORDER BY v <\@> 'same', id DESC LIMIT 3) x"), '150 149 148', 'ties: rows');
 $s->value('DROP TABLE ties');
 
+# Rows of two segments with one sum, more than are wanted: those with the lower
+# TIDs are in the smaller segment, which comes last.
+$s->value(<<'SQL');
+CREATE TABLE ties (id int, v tsvector) WITH (autovacuum_enabled = off);
+CREATE INDEX ties_v ON ties USING skipidx (v);
+INSERT INTO ties SELECT i, 'same:1' FROM generate_series(1, 40) i;
+SELECT skipidx_flush('ties_v') IS NULL;
+INSERT INTO ties SELECT i, 'same:1' FROM generate_series(41, 140) i;
+SELECT skipidx_flush('ties_v') IS NULL;
+SQL
+for my $limit (20, 36, 50, 139)
+{
+	is($s->value("SELECT string_agg(id::text, ' ') FROM (SELECT id FROM ties WHERE v @@ 'same' ORDER BY v <\@> 'same' LIMIT $limit) x"),
+		join(' ', 1 .. $limit), "ties of two segments: the first $limit rows");
+}
+$s->value('DROP TABLE ties');
+
+# ---- many words, some of them rare ----
+
+# Beside a word in half of the documents, twelve in 40 each, and eight in a
+# fiftieth: no document of a rare word is worth a window of its own, for which the
+# bounds of 21 lists would be asked.
+$s->value(<<'SQL');
+CREATE TABLE mixed (id int, v tsvector) WITH (autovacuum_enabled = off);
+INSERT INTO mixed SELECT i, (CASE WHEN hashint4(i) & 1 = 0 THEN 'dense:1 ' ELSE '' END || 'mid' || hashint4(i + 1000000) % 50 || ':2 mid'
+	|| hashint4(i + 2000000) % 50 || ':3,4' || CASE WHEN i % 210 = 5 THEN ' rare' || i / 210 % 12 || ':7' ELSE '' END)::tsvector
+	FROM generate_series(1, 100000) i;
+CREATE INDEX mixed_v ON mixed USING skipidx (v) WITH (proximity = 0);
+ANALYZE mixed;
+SQL
+my $mixed = join ' | ', 'dense', (map { "mid$_" } 1 .. 8), (map { "rare$_" } 0 .. 11);
+my $mixed_from = "FROM mixed WHERE v @@ '$mixed' ORDER BY v <\@> '$mixed'";
+my ($opened) = $s->value("EXPLAIN (ANALYZE, FORMAT JSON) SELECT id $mixed_from LIMIT 10") =~ /"Windows": (\d+)/;
+
+between('many words: windows', $opened, 1, 4 * (100000 / 4096 + 1));
+
+# The rows, where hits are all that match, where they are not, and where more
+# are wanted than there are.
+for my $case ([ $mixed, 10 ], [ $mixed, 1000 ], [ 'rare1 | rare2 | rare3', 100 ], [ 'rare1 | rare2 | rare3', 10 ], [ 'rare1 | rare2', 1000 ],
+	[ 'mid1 | mid2 | mid3', 2000 ], [ 'mid1 | mid2 | rare0', 300 ])
+{
+	my ($words, $limit) = @$case;
+	my $rows = "SELECT string_agg(id || ' ' || d, ',') FROM (SELECT id, v <\@> '$words' AS d FROM mixed WHERE v @@ '$words' ORDER BY v <\@> '$words'";
+	my $by_index = $s->value("$rows LIMIT $limit) x");
+	my $by_sort = $s->value("SET enable_seqscan = on; SET enable_sort = on; SET enable_indexscan = off; $rows, ctid LIMIT $limit) x");
+
+	$s->value('SET enable_seqscan = off; SET enable_sort = off; SET enable_indexscan = on');
+	is($by_index, $by_sort, "$words, $limit rows: those of a sort");
+}
+
 # ---- LIMIT reaches the scan ----
 
 my $query = 'half | third';
@@ -325,7 +375,7 @@ is($s->value("SELECT count(*) FROM (SELECT id $from LIMIT 100000) x"), 100000, '
 {
 	$s->value(<<'SQL');
 CREATE TABLE spread (id int, v tsvector) WITH (autovacuum_enabled = off);
-INSERT INTO spread SELECT i, array_to_tsvector(ARRAY['x']
+INSERT INTO spread SELECT i, array_to_tsvector(ARRAY['x', 'l' || abs(hashint4(i) % 36)]
 	|| CASE WHEN i % 3 > 0 THEN '{p}'::text[] ELSE '{}' END || CASE WHEN i % 3 = 0 OR i % 64 = 1 THEN '{q}'::text[] ELSE '{}' END
 	|| CASE WHEN i % 2500 = 7 THEN '{ra}'::text[] ELSE '{}' END
 	|| CASE WHEN i % 2500 = (CASE WHEN i / 2500 % 80 = 3 THEN 7 ELSE 9 END) THEN '{rb}'::text[] ELSE '{}' END)
@@ -357,6 +407,13 @@ SQL
 	is("$matches $hits", '3 1', 'cold conjunction: rows');
 	cmp_ok($plane, '>', 40, 'cold conjunction: many pages of norms');
 	between("cold conjunction: pages past the filter's, of $plane of norms", $ranked - $filter, 0, $matches + 3);
+
+	# Of twelve words in a 36th each hardly one is dispensable: their lists are
+	# gone through once, and not once for each other one that leads.
+	my $low = join ' | ', map { "l$_" } 1 .. 12;
+
+	$read->("SELECT count(*) FROM skipidx_search('spread_v', '$low', 10)");
+	between('cold, many words: sub-blocks', $s->value('SELECT subblocks FROM skipidx_work()'), 12 * 500000 / 36 / 128 / 8, 2 * 12 * 500000 / 36 / 128);
 
 	# Of common words that are seldom together, a few norms of each page are
 	# wanted, one page after the other: these come several at a time.
