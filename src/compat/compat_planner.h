@@ -35,21 +35,47 @@ skx_compat_pathkey_ascends(const PathKey *key)
 #endif
 }
 
-/* What is equal, in terms of the table or partition (18 keeps these apart). */
+#if PG_VERSION_NUM < 180000
+/* bms_is_member() without a call: a class has a member of each partition. */
+static inline bool
+skx_compat_has_relid(const Bitmapset *relids, Index relid)
+{
+	int			word = relid / BITS_PER_BITMAPWORD;
+
+	return relids != NULL && word < relids->nwords &&
+		(relids->words[word] >> (relid % BITS_PER_BITMAPWORD) & 1) != 0;
+}
+#endif
+
+/*
+ * What is equal, in terms of the table or partition alone (18 keeps members of
+ * partitions apart).
+ */
 static inline List *
-skx_compat_class_members(EquivalenceClass *class, Relids relids)
+skx_compat_class_members(EquivalenceClass *class, const RelOptInfo *rel)
 {
 	List	   *members = NIL;
+	EquivalenceMember *member;
 
 #if PG_VERSION_NUM >= 180000
 	EquivalenceMemberIterator iterator;
-	EquivalenceMember *member;
 
-	setup_eclass_member_iterator(&iterator, class, relids);
+	setup_eclass_member_iterator(&iterator, class, rel->relids);
 	while ((member = eclass_member_iterator_next(&iterator)) != NULL)
-		members = lappend(members, member);
+	{
+		if (bms_equal(member->em_relids, rel->relids))
+			members = lappend(members, member);
+	}
 #else
-	members = list_copy(class->ec_members);
+	ListCell   *lc;
+
+	foreach(lc, class->ec_members)
+	{
+		member = lfirst(lc);
+		if (skx_compat_has_relid(member->em_relids, rel->relid) &&
+			bms_equal(member->em_relids, rel->relids))
+			members = lappend(members, member);
+	}
 #endif
 	return members;
 }

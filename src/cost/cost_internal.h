@@ -60,7 +60,6 @@ typedef struct SkxCosting
 	bool		nothing;		/* a query is NULL or empty */
 	TSQuery		ranking;		/* of `<@>`; NULL: unknown, or none */
 	double		rows;			/* that match, as the planner thinks */
-	double		likely;			/* the same by the index; 0: not known */
 
 	/* of the index */
 	double		ndocs;			/* at least 1 */
@@ -70,8 +69,7 @@ typedef struct SkxCosting
 	double		length;			/* average */
 
 	/* of the queries' words */
-	int			nlexemes;
-	SkxLexeme  *lexemes;		/* ascending, distinct */
+	int			nlexemes;		/* of `lexemes` */
 	double		left;			/* words that are not among these */
 	SkxTerm    *terms;			/* df 0: none; scaled by: */
 	double		scale;
@@ -85,9 +83,53 @@ typedef struct SkxCosting
 	Cost		charged;		/* to gather bits, as disjunctions tell */
 	double		gathered;		/* work before the first row: their lists, */
 	double		gathered_pages; /* and what is read for that */
-	SkxSource  *source;			/* NULL: nothing was read */
-	SkxSegment *segment;		/* the largest; NULL: likewise */
+	bool		read;			/* are the terms known, of the largest
+								 * segment? */
+	double		segment_docs;	/* of that */
+	SkxSource  *source;			/* NULL: it was not opened */
+
+	/* last, as it is large, and not cleared */
+	SkxLexeme	lexemes[SKX_COST_LEXEMES];	/* ascending, distinct */
 } SkxCosting;
+
+/* What a scan does: before its first row, and for all rows. */
+typedef struct SkxCostScan
+{
+	double		lookups;		/* words */
+	double		work[2];
+	double		pages[2];		/* of lists */
+	double		listed;			/* pages that these have; never less */
+	double		scored;			/* share of the rows that come by a score */
+	double		likely;			/* rows that match; 0: not known */
+	double		segments;
+	double		pending;		/* documents, */
+	double		pending_pages;	/* and their pages */
+	Cost		charged;		/* see SkxCosting */
+} SkxCostScan;
+
+/*
+ * cost_planned.c : what was found last, for the same index
+ *
+ * scan: what the scan of a path does, which follows from its index and
+ * conditions, the distance, and how many rows the planner expects: `selectivity`
+ * is that of the conditions as the planner has it, or, when it is kept, below 0
+ * where nothing follows from it; NULL: it is not known.
+ * terms: of n lexemes, ascending and distinct, filled in; false: not all of them
+ * are known.
+ */
+extern const SkxCostScan *skx_cost_planned_scan(PlannerInfo *root,
+												const IndexPath *path,
+												Selectivity selectivity);
+extern void skx_cost_planned_keep_scan(PlannerInfo *root,
+									   const IndexPath *path,
+									   Selectivity selectivity,
+									   const SkxCostScan *scan);
+extern bool skx_cost_planned_terms(PlannerInfo *root, Relation index,
+								   const SkxLexeme *lexemes, int n,
+								   SkxTerm *terms);
+extern void skx_cost_planned_keep_terms(PlannerInfo *root, Relation index,
+										const SkxLexeme *lexemes, int n,
+										const SkxTerm *terms);
 
 /*
  * cost_query.c : the queries, as far as the planner knows them
@@ -127,16 +169,6 @@ extern const SkxTerm *skx_cost_operand(SkxCosting *c, TSQuery query,
 /* cost_rows.c : the documents that match a query, or all conditions */
 extern SkxCostSet skx_cost_filter(SkxCosting *c, TSQuery query);
 extern SkxCostSet skx_cost_filters(SkxCosting *c);
-
-/* What a scan does: before its first row, and for all rows. */
-typedef struct SkxCostScan
-{
-	double		lookups;		/* words */
-	double		work[2];
-	double		pages[2];		/* of lists */
-	double		listed;			/* pages that these have; never less */
-	double		scored;			/* share of the rows that come by a score */
-} SkxCostScan;
 
 /*
  * cost_ranked.c : a search finds the best before it hands them out, and then

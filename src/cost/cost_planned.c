@@ -16,7 +16,7 @@
 
 #include "common/hashfn.h"
 #include "compat/compat.h"
-#include "cost/cost.h"
+#include "cost/cost_internal.h"
 #include "nodes/nodeFuncs.h"
 #include "optimizer/optimizer.h"
 #include "utils/datum.h"
@@ -37,27 +37,51 @@ typedef struct SkxPlannedValues
 	List	   *values;			/* SkxPlannedValue */
 } SkxPlannedValues;
 
+/* Lexemes that are kept, and their bytes. */
+#define SKX_PLANNED_TERMS	16
+#define SKX_PLANNED_BYTES	512
+
 typedef struct SkxPlannedIndex
 {
-	Oid			index;
+	Oid			index;			/* the key */
 	SkxLocator	locator;
 	SkxPlannedSizes sizes;
+	int			nterms;			/* that were looked up last */
+	SkxLexeme	lexemes[SKX_PLANNED_TERMS];	/* ascending, distinct */
+	SkxTerm    *terms;			/* for SKX_PLANNED_TERMS; NULL: none yet */
+	char	   *bytes;
 } SkxPlannedIndex;
 
+/* Of the last estimate of a path. */
 typedef struct SkxPlannedPages
 {
-	const IndexPath *path;
+	const IndexPath *path;		/* the key */
 	double		first;
 	double		all;
 } SkxPlannedPages;
+
+/* A table's paths by one index and equal conditions come after one another. */
+#define SKX_PLANNED_SCANS	8
+
+typedef struct SkxPlannedScan
+{
+	const IndexOptInfo *index;	/* NULL: none */
+	List	   *clauses;		/* those of the path */
+	List	   *distances;
+	double		rows;
+	Selectivity selectivity;
+	SkxCostScan scan;
+} SkxPlannedScan;
 
 typedef struct SkxPlanning
 {
 	const PlannerGlobal *glob;
 	MemoryContext context;
 	HTAB	   *values;			/* SkxPlannedValues */
-	List	   *indexes;		/* SkxPlannedIndex */
-	List	   *pages;			/* SkxPlannedPages; the last of a path counts */
+	HTAB	   *indexes;		/* SkxPlannedIndex */
+	HTAB	   *pages;			/* SkxPlannedPages */
+	SkxPlannedScan scans[SKX_PLANNED_SCANS];	/* the oldest at `next` */
+	int			next;
 	MemoryContextCallback end;
 } SkxPlanning;
 
@@ -166,6 +190,25 @@ skx_cost_hash_walker(Node *node, void *context)
 	return expression_tree_walker(node, skx_cost_hash_walker, context);
 }
 
+/* The entry of a key, one that is new if there was none, in a table of such. */
+static void *
+skx_cost_planned_entry(SkxPlanning *planning, HTAB **table, const void *key,
+					   Size keysize, Size entrysize, bool *found)
+{
+	if (*table == NULL)
+	{
+		HASHCTL		ctl = {
+			.keysize = keysize,
+			.entrysize = entrysize,
+			.hcxt = planning->context
+		};
+
+		*table = hash_create("skipidx planned", 64, &ctl,
+							 HASH_ELEM | HASH_BLOBS | HASH_CONTEXT);
+	}
+	return hash_search(*table, key, HASH_ENTER, found);
+}
+
 /* Those with the hash of an expression. */
 static SkxPlannedValues *
 skx_cost_planned_values(SkxPlanning *planning, uint32 hash)
@@ -173,18 +216,9 @@ skx_cost_planned_values(SkxPlanning *planning, uint32 hash)
 	SkxPlannedValues *values;
 	bool		found;
 
-	if (planning->values == NULL)
-	{
-		HASHCTL		ctl = {
-			.keysize = sizeof(uint32),
-			.entrysize = sizeof(SkxPlannedValues),
-			.hcxt = planning->context
-		};
-
-		planning->values = hash_create("skipidx planned values", 64, &ctl,
-									   HASH_ELEM | HASH_BLOBS | HASH_CONTEXT);
-	}
-	values = hash_search(planning->values, &hash, HASH_ENTER, &found);
+	values = skx_cost_planned_entry(planning, &planning->values, &hash,
+									sizeof(hash), sizeof(SkxPlannedValues),
+									&found);
 	if (!found)
 		values->values = NIL;
 	return values;
@@ -225,30 +259,89 @@ skx_cost_planned_value(PlannerInfo *root, Node *expr)
 	return known->value;
 }
 
+/* An index, once its sizes are known. */
+static SkxPlannedIndex *
+skx_cost_planned_index(PlannerInfo *root, Relation index)
+{
+	SkxPlanning *planning = skx_cost_planning(root);
+	Oid			oid = RelationGetRelid(index);
+	SkxPlannedIndex *known;
+	MemoryContext old;
+	bool		found;
+
+	known = skx_cost_planned_entry(planning, &planning->indexes, &oid,
+								   sizeof(oid), sizeof(SkxPlannedIndex),
+								   &found);
+	if (found && known->sizes.view != NULL &&
+		SKX_LOCATOR_EQUALS(known->locator, SKX_REL_LOCATOR(index)))
+		return known;
+	memset(known, 0, sizeof(SkxPlannedIndex));
+	known->index = oid;
+	known->locator = SKX_REL_LOCATOR(index);
+	old = MemoryContextSwitchTo(planning->context);
+	known->sizes.view = skx_manifest_view(index);
+	skx_pending_totals(index, known->sizes.view, &known->sizes.pending, NULL);
+	MemoryContextSwitchTo(old);
+	return known;
+}
+
 const SkxPlannedSizes *
 skx_cost_planned_sizes(PlannerInfo *root, Relation index)
 {
-	SkxPlanning *planning = skx_cost_planning(root);
-	SkxPlannedIndex *known;
-	MemoryContext old;
-	ListCell   *lc;
+	return &skx_cost_planned_index(root, index)->sizes;
+}
 
-	foreach(lc, planning->indexes)
+bool
+skx_cost_planned_terms(PlannerInfo *root, Relation index,
+					   const SkxLexeme *lexemes, int n, SkxTerm *terms)
+{
+	const SkxPlannedIndex *known = skx_cost_planned_index(root, index);
+	int			i;
+
+	for (i = 0; i < n; i++)
 	{
-		known = lfirst(lc);
-		if (known->index == RelationGetRelid(index) &&
-			SKX_LOCATOR_EQUALS(known->locator, SKX_REL_LOCATOR(index)))
-			return &known->sizes;
+		const SkxLexeme *found = bsearch(&lexemes[i], known->lexemes,
+										 known->nterms, sizeof(SkxLexeme),
+										 skx_intake_compare_lexeme);
+
+		if (found == NULL)
+			return false;
+		terms[i] = known->terms[found - known->lexemes];
 	}
-	old = MemoryContextSwitchTo(planning->context);
-	known = palloc0(sizeof(SkxPlannedIndex));
-	known->index = RelationGetRelid(index);
-	known->locator = SKX_REL_LOCATOR(index);
-	known->sizes.view = skx_manifest_view(index);
-	skx_pending_totals(index, known->sizes.view, &known->sizes.pending, NULL);
-	planning->indexes = lappend(planning->indexes, known);
-	MemoryContextSwitchTo(old);
-	return &known->sizes;
+	return true;
+}
+
+void
+skx_cost_planned_keep_terms(PlannerInfo *root, Relation index,
+							const SkxLexeme *lexemes, int n,
+							const SkxTerm *terms)
+{
+	SkxPlannedIndex *known = skx_cost_planned_index(root, index);
+	Size		bytes = 0;
+	int			i;
+
+	for (i = 0; i < n && i < SKX_PLANNED_TERMS; i++)
+		bytes += lexemes[i].len;
+	if (n > SKX_PLANNED_TERMS || bytes > SKX_PLANNED_BYTES)
+		return;
+	if (known->terms == NULL)
+	{
+		MemoryContext context = skx_cost_planning(root)->context;
+
+		known->terms = MemoryContextAlloc(context, sizeof(SkxTerm) *
+										  SKX_PLANNED_TERMS);
+		known->bytes = MemoryContextAlloc(context, SKX_PLANNED_BYTES);
+	}
+	bytes = 0;
+	for (i = 0; i < n; i++)
+	{
+		known->lexemes[i].bytes = memcpy(known->bytes + bytes,
+										 lexemes[i].bytes, lexemes[i].len);
+		known->lexemes[i].len = lexemes[i].len;
+		bytes += lexemes[i].len;
+	}
+	memcpy(known->terms, terms, sizeof(SkxTerm) * n);
+	known->nterms = n;
 }
 
 void
@@ -256,28 +349,102 @@ skx_cost_planned_keep(PlannerInfo *root, const IndexPath *path,
 					  const SkxCostEstimate *estimate)
 {
 	SkxPlanning *planning = skx_cost_planning(root);
-	MemoryContext old = MemoryContextSwitchTo(planning->context);
-	SkxPlannedPages *pages = palloc(sizeof(SkxPlannedPages));
+	SkxPlannedPages *pages;
+	bool		found;
 
-	pages->path = path;
+	pages = skx_cost_planned_entry(planning, &planning->pages, &path,
+								   sizeof(path), sizeof(SkxPlannedPages),
+								   &found);
 	pages->first = estimate->first;
 	pages->all = estimate->pages;
-	planning->pages = lappend(planning->pages, pages);
-	MemoryContextSwitchTo(old);
 }
 
 double
 skx_cost_planned_pages(PlannerInfo *root, const IndexPath *path, bool first)
 {
-	const List *list = skx_cost_planning(root)->pages;
-	int			i = list_length(list);
+	HTAB	   *table = skx_cost_planning(root)->pages;
+	const SkxPlannedPages *pages = table == NULL ? NULL :
+		hash_search(table, &path, HASH_FIND, NULL);
 
-	while (--i >= 0)
+	if (pages == NULL)
+		return 0;
+	return first ? pages->first : pages->all;
+}
+
+/* Quals that the server, or this module, made of one condition, twice. */
+static bool
+skx_cost_same_quals(const List *a, const List *b)
+{
+	ListCell   *one;
+	ListCell   *other;
+
+	if (list_length(a) != list_length(b))
+		return false;
+	forboth(one, a, other, b)
 	{
-		const SkxPlannedPages *pages = list_nth(list, i);
-
-		if (pages->path == path)
-			return first ? pages->first : pages->all;
+		if (lfirst(one) != lfirst(other) &&
+			!equal(lfirst_node(RestrictInfo, one)->clause,
+				   lfirst_node(RestrictInfo, other)->clause))
+			return false;
 	}
-	return 0;
+	return true;
+}
+
+static bool
+skx_cost_same_clauses(const List *a, const List *b)
+{
+	ListCell   *one;
+	ListCell   *other;
+
+	if (list_length(a) != list_length(b))
+		return false;
+	forboth(one, a, other, b)
+	{
+		const IndexClause *x = lfirst_node(IndexClause, one);
+		const IndexClause *y = lfirst_node(IndexClause, other);
+
+		if (x != y &&
+			(x->rinfo != y->rinfo || x->indexcol != y->indexcol ||
+			 x->lossy != y->lossy ||
+			 !skx_cost_same_quals(x->indexquals, y->indexquals)))
+			return false;
+	}
+	return true;
+}
+
+const SkxCostScan *
+skx_cost_planned_scan(PlannerInfo *root, const IndexPath *path,
+					  Selectivity selectivity)
+{
+	const SkxPlanning *planning = skx_cost_planning(root);
+	int			i;
+
+	for (i = 0; i < SKX_PLANNED_SCANS; i++)
+	{
+		const SkxPlannedScan *known = &planning->scans[i];
+
+		if (known->index == path->indexinfo &&
+			(known->selectivity < 0 || known->selectivity == selectivity) &&
+			(known->selectivity < 0 || known->rows == path->path.rows) &&
+			skx_cost_same_clauses(known->clauses, path->indexclauses) &&
+			equal(known->distances, path->indexorderbys))
+			return &known->scan;
+	}
+	return NULL;
+}
+
+void
+skx_cost_planned_keep_scan(PlannerInfo *root, const IndexPath *path,
+						   Selectivity selectivity, const SkxCostScan *scan)
+{
+	SkxPlanning *planning = skx_cost_planning(root);
+	SkxPlannedScan *known = &planning->scans[planning->next];
+
+	planning->next = (planning->next + 1) % SKX_PLANNED_SCANS;
+	known->index = path->indexinfo;
+	known->clauses = path->indexclauses;
+	known->distances = path->indexorderbys;
+	known->rows = path->path.rows;
+	known->selectivity = selectivity;
+	known->scan = *scan;
 }

@@ -52,7 +52,7 @@ skx_cost_listed(const SkxCosting *c)
 	double		postings = c->left * c->average;
 	int			i;
 
-	for (i = 0; i < c->nlexemes && c->segment != NULL; i++)
+	for (i = 0; i < c->nlexemes && c->read; i++)
 		postings += c->terms[i].df * c->scale;
 	return postings / SKX_COST_PAGE_POSTINGS;
 }
@@ -71,9 +71,9 @@ skx_cost_scan(SkxCosting *c, SkxCostScan *scan)
 	scan->lookups = c->nlexemes + c->left +
 		list_length(c->unknown);
 	match = skx_cost_filters(c);
-	if (c->segment != NULL && (c->filters != NIL || c->conditions != NIL ||
-							   c->ranges != NIL))
-		c->likely = Max(match.likely, 1);
+	if (c->read && (c->filters != NIL || c->conditions != NIL ||
+					c->ranges != NIL))
+		scan->likely = Max(match.likely, 1);
 	if (c->path->indexorderbys != NIL)
 		skx_cost_ranked(c, &match, scan);
 	else
@@ -88,6 +88,10 @@ skx_cost_scan(SkxCosting *c, SkxCostScan *scan)
 	}
 	scan->listed = Max(skx_cost_listed(c) + c->gathered_pages,
 					   Max(scan->pages[0], scan->pages[1]));
+	scan->segments = c->nsegments;
+	scan->pending = c->npending;
+	scan->pending_pages = c->pending_pages;
+	scan->charged = c->charged;
 	skx_cost_end(c);
 }
 
@@ -111,14 +115,14 @@ skx_cost_price(const SkxCosting *c, const SkxCostScan *scan,
 	int			i;
 
 	skx_cost_prices(info->reltablespace, &prices);
-	lookups = Min(Max(c->nsegments, 1) *
+	lookups = Min(Max(scan->segments, 1) *
 				  (SKX_COST_PAGES_OPEN + SKX_COST_PAGES_WORD * scan->lookups),
 				  most);
 	for (i = 0; i < 2; i++)
 	{
 		pages[i] = scan->pages[i];
 		if (ranked || i == 1)
-			pages[i] += c->pending_pages;
+			pages[i] += scan->pending_pages;
 		pages[i] = Min(pages[i], most - lookups);
 		if (loop_count > 1)
 			pages[i] = index_pages_fetched(pages[i] * loop_count, info->pages,
@@ -129,15 +133,15 @@ skx_cost_price(const SkxCosting *c, const SkxCostScan *scan,
 									  most, c->root) / loop_count;
 	for (i = 0; i < 2; i++)
 		lists[i] = skx_cost_reading(pages[i],
-									scan->listed + c->pending_pages,
+									scan->listed + scan->pending_pages,
 									prices.forward, prices.random);
-	work = SKX_COST_SEGMENT * c->nsegments + SKX_COST_OPEN * scan->lookups +
+	work = SKX_COST_SEGMENT * scan->segments + SKX_COST_OPEN * scan->lookups +
 		(ranked ? SKX_COST_RANKING : 0);
 	costs->indexStartupCost = lookups * prices.random + lists[0] +
-		(work + scan->work[0] + (ranked ? c->npending * SKX_COST_PENDING : 0)) *
+		(work + scan->work[0] + (ranked ? scan->pending * SKX_COST_PENDING : 0)) *
 		cpu_operator_cost;
 	costs->indexTotalCost = lookups * prices.random + lists[1] +
-		(work + scan->work[1] + c->npending * SKX_COST_PENDING) *
+		(work + scan->work[1] + scan->pending * SKX_COST_PENDING) *
 		cpu_operator_cost +
 		c->rows * (cpu_index_tuple_cost + SKX_COST_ROW * cpu_operator_cost);
 	costs->numIndexPages = lookups + pages[1];
@@ -178,12 +182,53 @@ skx_cost_correlation(const SkxCosting *c, const SkxCostScan *scan,
 	return sqrt(Max(Min(square, 1), 0));
 }
 
+/* Nothing is known yet. */
+static void
+skx_cost_clear(SkxCosting *c, PlannerInfo *root, const SkxCostIndex *index)
+{
+	memset(c, 0, offsetof(SkxCosting, lexemes));
+	c->root = root;
+	c->index = index;
+}
+
+/* Does it follow from what the planner expects? */
+static bool
+skx_cost_follows_planner(const SkxCosting *c)
+{
+	return !c->read || c->unknown != NIL || c->ranges != NIL ||
+		c->path->indexorderbys != NIL;
+}
+
+/* What the scan of a path does, which is found once for equal ones. */
+static void
+skx_cost_path(SkxCosting *c, Selectivity selectivity, SkxCostScan *scan)
+{
+	const SkxCostScan *known = skx_cost_planned_scan(c->root, c->path,
+													 selectivity);
+	MemoryContext context;
+	MemoryContext old;
+
+	if (known != NULL)
+	{
+		*scan = *known;
+		return;
+	}
+	memset(scan, 0, sizeof(SkxCostScan));
+	context = AllocSetContextCreate(CurrentMemoryContext, "skipidx cost",
+									ALLOCSET_DEFAULT_SIZES);
+	old = MemoryContextSwitchTo(context);
+	skx_cost_scan(c, scan);
+	MemoryContextSwitchTo(old);
+	MemoryContextDelete(context);
+	skx_cost_planned_keep_scan(c->root, c->path,
+							   skx_cost_follows_planner(c) ? selectivity : -1,
+							   scan);
+}
+
 void
 skx_cost_estimate(PlannerInfo *root, IndexPath *path, double loop_count,
 				  const SkxCostIndex *index, SkxCostEstimate *estimate)
 {
-	MemoryContext context;
-	MemoryContext old;
 	GenericCosts costs;
 	SkxCosting	c;
 	SkxCostScan scan;
@@ -195,10 +240,7 @@ skx_cost_estimate(PlannerInfo *root, IndexPath *path, double loop_count,
 	arguments = index_other_operands_eval_cost(root, path->indexorderbys) +
 		index_other_operands_eval_cost(root,
 									   get_quals_from_indexclauses(path->indexclauses));
-	memset(&c, 0, sizeof(c));
-	memset(&scan, 0, sizeof(scan));
-	c.root = root;
-	c.index = index;
+	skx_cost_clear(&c, root, index);
 	c.path = path;
 	/* what the server has of index tuples is those of one value of an array */
 	c.rows = clamp_row_est(costs.indexSelectivity *
@@ -206,20 +248,15 @@ skx_cost_estimate(PlannerInfo *root, IndexPath *path, double loop_count,
 	c.ndocs = Max(path->indexinfo->tuples, 1);
 	c.nsegments = 1;
 	c.average = c.ndocs * SKX_COST_UNKNOWN;
-	context = AllocSetContextCreate(CurrentMemoryContext, "skipidx cost",
-									ALLOCSET_DEFAULT_SIZES);
-	old = MemoryContextSwitchTo(context);
-	skx_cost_scan(&c, &scan);
-	MemoryContextSwitchTo(old);
-	MemoryContextDelete(context);
-	if (c.likely > 0)
+	skx_cost_path(&c, costs.indexSelectivity, &scan);
+	if (scan.likely > 0)
 	{
 		costs.indexSelectivity =
-			Min(c.likely / Max(path->indexinfo->rel->tuples, 1), 1);
-		c.rows = c.likely;
+			Min(scan.likely / Max(path->indexinfo->rel->tuples, 1), 1);
+		c.rows = scan.likely;
 	}
 	estimate->first = skx_cost_price(&c, &scan, loop_count, &costs);
-	arguments += c.charged;
+	arguments += scan.charged;
 	estimate->startup = arguments + costs.indexStartupCost;
 	total = costs.indexTotalCost + skx_cost_refuse_index_only(path);
 	estimate->total = arguments + Max(total, costs.indexStartupCost);
@@ -254,13 +291,11 @@ skx_cost_share(PlannerInfo *root, const SkxCostIndex *index, Node *clause,
 	SkxCosting	c;
 	double		share = -1;
 
-	memset(&c, 0, sizeof(c));
-	c.root = root;
-	c.index = index;
+	skx_cost_clear(&c, root, index);
 	if (skx_cost_take(&c, clause, column))
 	{
 		skx_cost_begin(&c);
-		if (c.segment != NULL)
+		if (c.read)
 			share = Min((c.ranking != NULL ? skx_cost_above(&c, score) :
 						 skx_cost_filters(&c).likely) / c.ndocs, 1);
 		skx_cost_end(&c);

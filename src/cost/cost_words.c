@@ -53,6 +53,39 @@ skx_cost_length(PlannerInfo *root, Relation index)
 	return length;
 }
 
+/* The largest segment, which is open until the end. */
+static SkxSegment *
+skx_cost_segment(SkxCosting *c)
+{
+	Relation	index = c->index->rel;
+
+	if (c->source == NULL)
+	{
+		c->source = skx_source_open(index,
+									skx_cost_planned_sizes(c->root,
+														   index)->view);
+		skx_source_next(c->source, 1);
+	}
+	return c->source->segments[0];
+}
+
+/* The terms of the words, as far as there are any. */
+static void
+skx_cost_find(SkxCosting *c)
+{
+	Relation	index = c->index->rel;
+	SkxSegment *segment;
+
+	c->terms = palloc(sizeof(SkxTerm) * Max(c->nlexemes, 1));
+	if (skx_cost_planned_terms(c->root, index, c->lexemes, c->nlexemes,
+							   c->terms))
+		return;
+	segment = skx_cost_segment(c);
+	skx_segment_find_all(&segment, 1, c->lexemes, c->nlexemes, &c->terms);
+	skx_cost_planned_keep_terms(c->root, index, c->lexemes, c->nlexemes,
+								c->terms);
+}
+
 /* Sizes of the index, and what its largest segment has of the words. */
 static void
 skx_cost_read(SkxCosting *c, Relation index)
@@ -68,12 +101,10 @@ skx_cost_read(SkxCosting *c, Relation index)
 	if (view->nsegments == 0 ||
 		(c->filters == NIL && c->conditions == NIL && c->ranking == NULL))
 		return;
-	c->source = skx_source_open(index, view);
-	skx_source_next(c->source, 1);
-	c->segment = c->source->segments[0];
-	c->scale = c->ndocs / Max(c->segment->header.ndocs, 1);
-	c->terms = palloc(sizeof(SkxTerm) * Max(c->nlexemes, 1));
-	skx_segment_find_all(&c->segment, 1, c->lexemes, c->nlexemes, &c->terms);
+	c->read = true;
+	c->segment_docs = view->segments[0].ndocs;
+	c->scale = c->ndocs / Max(c->segment_docs, 1);
+	skx_cost_find(c);
 	if (c->nlexemes > 0)
 		c->average = 0;
 	for (i = 0; i < c->nlexemes; i++)
@@ -104,7 +135,7 @@ skx_cost_count_terms(SkxCosting *c, const SkxLexeme *lexeme, int most,
 	prefix->df = 0;
 	prefix->n = 0;
 	prefix->most = most;
-	skx_segment_prefix(c->segment, lexeme->bytes, lexeme->len, false,
+	skx_segment_prefix(skx_cost_segment(c), lexeme->bytes, lexeme->len, false,
 					   NULL, skx_cost_count, prefix);
 }
 
@@ -117,7 +148,7 @@ static void
 skx_cost_extrapolate(SkxCosting *c, const SkxLexeme *lexeme,
 					 SkxCostPrefix *prefix)
 {
-	SkxSegment *seg = c->segment;
+	SkxSegment *seg = skx_cost_segment(c);
 	uint32		all = seg->planes[SKX_SEGMENT_POSTINGS].npages;
 	SkxTermExtent extent;
 	uint32		n;
@@ -143,13 +174,14 @@ skx_cost_extrapolate(SkxCosting *c, const SkxLexeme *lexeme,
 static void
 skx_cost_lists(SkxCosting *c, const SkxCostPrefix *prefix, bool many)
 {
+	const SkxSegment *seg = skx_cost_segment(c);
 	double		postings = many ? prefix->df : 0;
 
 	if (many)
 		c->gathered_pages += c->scale *
 			(postings / SKX_COST_PAGE_POSTINGS +
-			 (double) prefix->n / Max(c->segment->header.nterms, 1) *
-			 c->segment->planes[SKX_SEGMENT_DICT].npages);
+			 (double) prefix->n / Max(seg->header.nterms, 1) *
+			 seg->planes[SKX_SEGMENT_DICT].npages);
 	c->gathered += skx_cost_model_gathered(prefix->n * c->scale,
 										   postings * c->scale, c->phrase);
 }
@@ -201,7 +233,7 @@ skx_cost_lexeme(SkxCosting *c, const SkxLexeme *lexeme, uint8 labels,
 	term = &c->terms[found - c->lexemes];
 	*df = Min(term->df * c->scale, c->ndocs);
 	if (!skx_query_has_term(term, labels))
-		*df = (c->ndocs - c->segment->header.ndocs) * SKX_COST_UNKNOWN;
+		*df = (c->ndocs - c->segment_docs) * SKX_COST_UNKNOWN;
 	return term;
 }
 
@@ -210,7 +242,7 @@ skx_cost_value_df(SkxCosting *c, const SkxLexeme *value)
 {
 	double		df = c->ndocs * SKX_COST_UNKNOWN;
 
-	if (c->segment != NULL)
+	if (c->read)
 		skx_cost_lexeme(c, value, 0, &df);
 	return df;
 }
@@ -241,7 +273,7 @@ skx_cost_operand(SkxCosting *c, TSQuery query, const QueryOperand *operand,
 		return NULL;
 	}
 	*df = c->ndocs * SKX_COST_UNKNOWN;
-	if (c->segment == NULL)
+	if (!c->read)
 		return NULL;
 	if (operand->prefix)
 	{
@@ -256,7 +288,6 @@ skx_cost_begin(SkxCosting *c)
 {
 	ListCell   *lc;
 
-	c->lexemes = palloc(sizeof(SkxLexeme) * SKX_COST_LEXEMES);
 	foreach(lc, c->filters)
 	{
 		skx_cost_gather(c, lfirst(lc));

@@ -129,15 +129,12 @@ skx_planner_ordering(PlannerInfo *root, const IndexOptInfo *index,
 
 	if (key->pk_eclass->ec_has_volatile)
 		return NULL;
-	foreach(lc, skx_compat_class_members(key->pk_eclass, index->rel->relids))
+	foreach(lc, skx_compat_class_members(key->pk_eclass, index->rel))
 	{
 		EquivalenceMember *member = lfirst(lc);
 		bool		falls;
 		Node	   *expr;
 
-		/* there is one of each partition */
-		if (!bms_equal(member->em_relids, index->rel->relids))
-			continue;
 		expr = skx_planner_without_sign((Node *) member->em_expr, &falls);
 		if (falls != skx_compat_pathkey_ascends(key) &&
 			skx_planner_is_distance(index, expr, key->pk_opfamily) &&

@@ -125,14 +125,12 @@ skx_planner_key_column(PlannerInfo *root, const IndexOptInfo *index,
 	int			column;
 	ListCell   *lc;
 
-	if (class->ec_has_volatile)
+	if (class->ec_has_volatile || index->nkeycolumns == 1)
 		return 0;
-	foreach(lc, skx_compat_class_members(class, index->rel->relids))
+	foreach(lc, skx_compat_class_members(class, index->rel))
 	{
 		EquivalenceMember *member = lfirst(lc);
 
-		if (!bms_equal(member->em_relids, index->rel->relids))
-			continue;
 		for (column = 1; column < index->nkeycolumns; column++)
 		{
 			Oid			type = index->opcintype[column];
