@@ -19,20 +19,31 @@
 /* Units of a weight of 1: fine enough for any part. */
 #define SKX_COST_UNIT		65536
 
+/* By norm; filled in for the first list that is long. */
+typedef struct SkxCostInverse
+{
+	bool		known;
+	float		of[256];
+} SkxCostInverse;
+
 /*
  * Parts that postings of a term have: from its list's maxima and the ranks that
  * its dictionary entry knows; of short lists nothing is known.
  */
 static void
-skx_cost_parts(const SkxTerm *term, float weight, const float *inverse,
-			   SkxCostWord *word)
+skx_cost_parts(const SkxCosting *c, const SkxTerm *term, float weight,
+			   SkxCostInverse *inverses, SkxCostWord *word)
 {
+	const float *inverse = inverses->of;
 	int			i;
 
 	memset(word->kth, 0, sizeof(word->kth));
 	word->most = weight * SKX_COST_SHORT_MOST;
 	if (term == NULL || (term->flags & SKX_TERM_PLACE) != SKX_TERM_LONG)
 		return;
+	if (!inverses->known)
+		skx_rank_inverse(&c->index->options, c->length, inverses->of);
+	inverses->known = true;
 	word->most = skx_rank_bound(term->list.impacts, weight, 1, inverse);
 	for (i = 0; i < SKX_NKTHS && term->kth[i] != 0; i++)
 		word->kth[i] = skx_rank_part(weight, (term->kth[i] >> 8) + 1,
@@ -72,11 +83,11 @@ skx_cost_words(SkxCosting *c, TSQuery query, SkxCostWord *words,
 	bool		few = skx_cost_plain(query) <= SKX_COST_LOOKUPS;
 	const SkxTerm *terms[SKX_COST_LOOKUPS];
 	int			counts[SKX_COST_LOOKUPS];
-	float		inverse[256];
+	SkxCostInverse inverse;
 	int			n = 0;
 	int			i;
 
-	skx_rank_inverse(&c->index->options, c->length, inverse);
+	inverse.known = false;
 	*any = true;
 	*all = 0;
 	for (i = 0; i < query->size; i++)
@@ -99,10 +110,10 @@ skx_cost_words(SkxCosting *c, TSQuery query, SkxCostWord *words,
 			}
 			terms[n] = term;
 			counts[n] = 1;
-			skx_cost_parts(term, SKX_COST_UNIT *
+			skx_cost_parts(c, term, SKX_COST_UNIT *
 						   skx_rank_idf((uint64) words[n].df,
 										(uint64) c->ndocs),
-						   inverse, &words[n]);
+						   &inverse, &words[n]);
 			n++;
 		}
 		if (item->type == QI_VAL)

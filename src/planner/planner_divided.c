@@ -144,3 +144,45 @@ skx_planner_add_divided(PlannerInfo *root, RelOptInfo *rel)
 			add_partial_path(rel, path);
 	}
 }
+
+/* Does a ranked scan cost less than to start other processes does? */
+static bool
+skx_planner_is_quick(const RelOptInfo *rel)
+{
+	ListCell   *lc;
+
+	foreach(lc, rel->pathlist)
+	{
+		const CustomPath *path = lfirst(lc);
+
+		if (IsA(path, CustomPath) &&
+			path->methods == &skx_planner_path_methods &&
+			path->path.param_info == NULL &&
+			path->path.total_cost < parallel_setup_cost)
+			return true;
+	}
+	return false;
+}
+
+/*
+ * Where rows are ranked by a distance that workers do not compute, the server
+ * gathers the partial paths of each partition, since nothing above it is
+ * parallel; which it tries for all sort keys, of all partitions each.
+ */
+void
+skx_planner_drop_divided(PlannerInfo *root, RelOptInfo *rel)
+{
+	ListCell   *lc;
+
+	if (root->query_pathkeys == NIL || !skx_planner_is_alone(root, rel))
+		return;
+	foreach(lc, root->append_rel_list)
+	{
+		const AppendRelInfo *part = lfirst(lc);
+		RelOptInfo *child = root->simple_rel_array[part->child_relid];
+
+		if (part->parent_relid == rel->relid && child != NULL &&
+			skx_planner_is_quick(child))
+			child->partial_pathlist = NIL;
+	}
+}

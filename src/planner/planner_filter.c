@@ -320,44 +320,62 @@ skx_planner_found(PlannerInfo *root, RelOptInfo *rel, Path *path,
 	return share * (rel->tuples - *lossy) + *lossy;
 }
 
-/* Is this condition tested before the other, by the server's order of them? */
-static bool
-skx_planner_is_before(PlannerInfo *root, RestrictInfo *one,
-					  RestrictInfo *other, bool listed)
+/* A condition on rows, and what it is as a filter. */
+typedef struct SkxTested
 {
-	QualCost	first;
-	QualCost	second;
+	RestrictInfo *clause;
+	const SkxFilter *filter;	/* NULL: it is none */
+	Cost		cost;
+	int			at;				/* as listed */
+} SkxTested;
 
-	cost_qual_eval_node(&first, (Node *) one, root);
-	cost_qual_eval_node(&second, (Node *) other, root);
-	return first.per_tuple < second.per_tuple ||
-		(listed && first.per_tuple <= second.per_tuple);
+/* The server's order: cheaper ones first, equally dear ones as listed. */
+static int
+skx_planner_compare_tested(const void *a, const void *b)
+{
+	const SkxTested *x = a;
+	const SkxTested *y = b;
+
+	if (x->cost != y->cost)
+		return x->cost < y->cost ? -1 : 1;
+	return x->at - y->at;
 }
 
-/* How many of the rows are left for it by conditions that are tested before. */
-static double
-skx_planner_left(PlannerInfo *root, List *clauses, Path *path,
-				 RestrictInfo *filter)
+/*
+ * Conditions in the order in which they are tested; filters are some of them, in
+ * their order.
+ */
+static SkxTested *
+skx_planner_tested(PlannerInfo *root, const List *clauses,
+				   const List *filters)
 {
-	double		left = 1;
-	bool		listed = true;	/* before the filter */
+	SkxTested  *tested = palloc(sizeof(SkxTested) *
+								((Size) list_length(clauses) + 1));
+	int			at = 0;
+	int			next = 0;
 	ListCell   *lc;
 
 	foreach(lc, clauses)
 	{
-		RestrictInfo *clause = lfirst_node(RestrictInfo, lc);
+		const SkxFilter *filter = next < list_length(filters) ?
+			list_nth(filters, next) : NULL;
+		QualCost	cost;
 
-		if (clause == filter)
-			listed = false;
-		else if (!clause->pseudoconstant &&
-				 skx_planner_is_before(root, clause, filter, listed) &&
-				 !skx_planner_answers(path, clause))
-			left *= clause_selectivity(root, (Node *) clause, 0, JOIN_INNER,
-									   NULL);
+		CHECK_FOR_INTERRUPTS();
+		cost_qual_eval_node(&cost, lfirst(lc), root);
+		tested[at].clause = lfirst_node(RestrictInfo, lc);
+		tested[at].filter = filter != NULL && filter->clause == lfirst(lc) ?
+			filter : NULL;
+		next += tested[at].filter != NULL;
+		tested[at].cost = cost.per_tuple;
+		tested[at].at = at;
+		at++;
 	}
-	return left;
+	qsort(tested, at, sizeof(SkxTested), skx_planner_compare_tested);
+	return tested;
 }
 
+/* Each condition is tested on the rows that are left by those before it. */
 static Cost
 skx_planner_charge(PlannerInfo *root, RelOptInfo *rel, List *filters,
 				   Path *path)
@@ -367,8 +385,10 @@ skx_planner_charge(PlannerInfo *root, RelOptInfo *rel, List *filters,
 	List	   *joined = path->param_info == NULL ? NIL :
 		path->param_info->ppi_clauses;
 	List	   *clauses = rel->baserestrictinfo;
+	SkxTested  *tested;
+	double		left = 1;
 	Cost		charge = 0;
-	ListCell   *lc;
+	int			i;
 
 	if (found <= 0)
 		return 0;
@@ -378,14 +398,22 @@ skx_planner_charge(PlannerInfo *root, RelOptInfo *rel, List *filters,
 		filters = list_concat_copy(filters,
 								   skx_planner_filters(root, rel, joined));
 	}
-	foreach(lc, filters)
+	if (filters == NIL)
+		return 0;
+	tested = skx_planner_tested(root, clauses, filters);
+	for (i = 0; i < list_length(clauses); i++)
 	{
-		const SkxFilter *filter = lfirst(lc);
+		RestrictInfo *clause = tested[i].clause;
+		bool		answered = skx_planner_answers(path, clause);
 
-		charge += filter->cost *
-			(skx_planner_answers(path, filter->clause) ? lossy :
-			 found * skx_planner_left(root, clauses, path, filter->clause));
+		CHECK_FOR_INTERRUPTS();
+		if (tested[i].filter != NULL)
+			charge += tested[i].filter->cost * (answered ? lossy : found * left);
+		if (!clause->pseudoconstant && !answered)
+			left *= clause_selectivity(root, (Node *) clause, 0, JOIN_INNER,
+									   NULL);
 	}
+	pfree(tested);
 	return path->parallel_workers == 0 ? charge :
 		charge / skx_planner_processes(path->parallel_workers);
 }
@@ -439,11 +467,15 @@ skx_planner_charge_all(PlannerInfo *root, RelOptInfo *rel, List *filters,
 	}
 }
 
-bool
-skx_planner_charge_filters(PlannerInfo *root, RelOptInfo *rel)
+List *
+skx_planner_own_filters(PlannerInfo *root, RelOptInfo *rel)
 {
-	List	   *filters = skx_planner_filters(root, rel,
-											  rel->baserestrictinfo);
+	return skx_planner_filters(root, rel, rel->baserestrictinfo);
+}
+
+bool
+skx_planner_charge_filters(PlannerInfo *root, RelOptInfo *rel, List *filters)
+{
 	SkxCharged	least = {INFINITY, INFINITY};
 	List	   *apart = NIL;
 	List	   *paths;

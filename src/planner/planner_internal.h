@@ -221,14 +221,17 @@ extern void skx_planner_add_joined(PlannerInfo *root, RelOptInfo *rel,
  * planner_filter.c : what testing `@@` on rows costs beyond what the server
  * charges
  *
- * filter_cost: of a path that is new.  charge_filters: adds it to the cost of
+ * filter_cost: of a path that is new.  own_filters: conditions with `@@`, for
+ * charge_filters, which adds it to the cost of
  * all paths of the table, and compares them; true: one that is charged had
  * seemed to cost less than each of the others, so that some may have been
  * dropped.
  */
 extern Cost skx_planner_filter_cost(PlannerInfo *root, RelOptInfo *rel,
 									Path *path);
-extern bool skx_planner_charge_filters(PlannerInfo *root, RelOptInfo *rel);
+extern List *skx_planner_own_filters(PlannerInfo *root, RelOptInfo *rel);
+extern bool skx_planner_charge_filters(PlannerInfo *root, RelOptInfo *rel,
+									   List *filters);
 
 /* What a path costs, and how much of that for reading the table. */
 typedef struct SkxReading
@@ -441,13 +444,15 @@ extern CustomPath *skx_planner_shared(RelOptInfo *rel, const CustomPath *whole,
 /*
  * planner_divided.c : partial paths that are worth it
  *
- * add_divided: of scans in no order.  divided: the same path, of `size` bytes,
+ * add_divided: of scans in no order.  drop_divided: those of partitions, once
+ * the table has its paths, where none of them can be of use.  divided: the same path, of `size` bytes,
  * with an order, for a scan by that index; NULL: what is fetched of it is not
  * worth it, or it cannot be.  shares_limit: can LIMIT and OFFSET be evaluated in
  * workers, and are they the same for each scan?
  */
 extern bool skx_planner_shares_limit(PlannerInfo *root);
 extern void skx_planner_add_divided(PlannerInfo *root, RelOptInfo *rel);
+extern void skx_planner_drop_divided(PlannerInfo *root, RelOptInfo *rel);
 extern Path *skx_planner_divided(PlannerInfo *root, RelOptInfo *rel,
 								 const Path *whole, Size size,
 								 const IndexPath *index);

@@ -282,14 +282,15 @@ skx_planner_add_ours(PlannerInfo *root, RelOptInfo *rel)
 static void
 skx_planner_charge_paths(PlannerInfo *root, RelOptInfo *rel)
 {
+	List	   *filters = skx_planner_own_filters(root, rel);
 	List	   *paths;
 	List	   *partial;
 
-	if (!skx_planner_charge_filters(root, rel))
+	if (!skx_planner_charge_filters(root, rel, filters))
 		return;
 	skx_planner_take_paths(rel, &paths, &partial);
 	skx_planner_add_ours(root, rel);
-	(void) skx_planner_charge_filters(root, rel);
+	(void) skx_planner_charge_filters(root, rel, filters);
 	skx_planner_offer_paths(rel, paths, partial);
 }
 
@@ -474,7 +475,11 @@ skx_planner_add_bounded(PlannerInfo *root, RelOptInfo *rel,
 			break;
 		distance = NULL;
 	}
-	if (distance == NULL)
+	/* where that is the order, there is such a scan already */
+	if (distance == NULL ||
+		(root->query_pathkeys != NIL &&
+		 skx_planner_ordering(root, index,
+							  linitial(root->query_pathkeys)) != NULL))
 		return;
 	family = get_op_opfamily_sortfamily(distance->opno, index->opfamily[0]);
 	path = create_index_path(root, index, skx_planner_index_clauses(root, index),
@@ -500,10 +505,7 @@ skx_planner_add_all_bounded(PlannerInfo *root, RelOptInfo *rel)
 		IndexOptInfo *index = lfirst(lc);
 
 		if (skx_planner_is_ours(index) &&
-			(index->indpred == NIL || index->predOK) &&
-			(root->query_pathkeys == NIL ||
-			 skx_planner_ordering(root, index,
-								  linitial(root->query_pathkeys)) == NULL))
+			(index->indpred == NIL || index->predOK))
 			skx_planner_add_bounded(root, rel, index);
 	}
 }
@@ -549,7 +551,10 @@ skx_planner_set_rel_pathlist(PlannerInfo *root, RelOptInfo *rel, Index rti,
 		return;
 	skx_planner_correct_rows(root, rel, rte);
 	if (rte->inh)
+	{
+		skx_planner_drop_divided(root, rel);
 		return;
+	}
 
 	/* no index knows which rows are a sample's, though rel has indexes */
 	if (rte->tablesample != NULL)
