@@ -111,7 +111,8 @@ extern void skxparallelrescan(IndexScanDesc scan);
  * told what is wanted; share is told to each of them before its first row, NULL
  * when there are no others any more.
  * want tells that about so many rows will be fetched (0: not known), before
- * the first one; want_all, that all will be fetched, about so many; page, that
+ * the first one; want_all, that all will be fetched, about so many; floor, that
+ * no rows will whose distance is larger than that, below 0, until a rescan; page, that
  * only rows behind one will be, under the statistics that it was given out by,
  * which stay as long as the scan; last is the place of the row fetched last in
  * the order, and what the scan scores by; distance is
@@ -127,6 +128,7 @@ extern void skx_am_scan_share_init(IndexScanDesc scan,
 extern void skx_am_scan_share(IndexScanDesc scan, struct SkxTopkShare *share);
 extern void skx_am_scan_want(IndexScanDesc scan, uint64 rows);
 extern void skx_am_scan_want_all(IndexScanDesc scan, double rows);
+extern void skx_am_scan_floor(IndexScanDesc scan, float4 distance);
 struct SkxTopkPage;
 struct SkxTopkAfter;
 struct SkxScorer;

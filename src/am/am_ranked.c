@@ -230,6 +230,8 @@ static void
 skx_am_ranked_add(SkxTopkWork *sum, const SkxTopkWork *work)
 {
 	sum->passes += work->passes;
+	sum->barred += work->barred;
+	sum->entered += work->entered;
 	sum->windows += work->windows;
 	sum->scored += work->scored;
 	sum->candidates += work->candidates;
@@ -262,6 +264,9 @@ skx_am_ranked_fetch(IndexScanDesc scan)
 
 	if (ranked->topk == NULL)
 		ranked->topk = skx_am_ranked_search(scan);
+	if (so->floor < 0)
+		skx_topk_want_from(ranked->topk, skx_score_least(ranked->scorer,
+														 so->floor));
 	so->n = skx_topk_next(ranked->topk, &ranked->hits);
 	so->work.rounds += skx_blkio_rounds() - rounds;
 	if (so->n == 0)
@@ -363,6 +368,12 @@ skx_am_scan_want_all(IndexScanDesc scan, double rows)
 
 	so->wanted = skx_cost_first(rows);
 	so->wants_all = true;
+}
+
+void
+skx_am_scan_floor(IndexScanDesc scan, float4 distance)
+{
+	((SkxScan *) scan->opaque)->floor = distance;
 }
 
 void

@@ -84,6 +84,7 @@ skx_am_scan_stop(SkxScan *so)
 	so->nconditions = 0;
 	so->lossy = false;
 	so->started = so->asked = so->idle = false;
+	so->floor = 0;
 	so->at = so->n = so->next = 0;
 	so->docs = NULL;
 	so->tids = NULL;

@@ -57,6 +57,8 @@ typedef struct SkxScan
 	uint64		ngiven;			/* rows of it, and those of them .. */
 	uint64		ndead;			/* .. that were dead */
 	bool		wants_all;		/* and all others, should these not do */
+	float4		floor;			/* rows with a larger distance are not wanted;
+								 * 0: all are */
 	uint64		share_rows;		/* that the memory for `share` is for */
 	const SkxTopkPage *page;	/* NULL: rows from the first on */
 	SkxTopkWork work;			/* of ranked scans before the last rescan, */

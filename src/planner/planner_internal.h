@@ -361,6 +361,27 @@ extern void skx_planner_open_child(IndexScanState *child);
 extern bool skx_planner_is_rechecked(const IndexScanState *child);
 
 /*
+ * planner_rivals.c : ranked scans of partitions that give the rows of a LIMIT,
+ * below a custom scan that adds nothing
+ *
+ * add_rivals: puts it into paths with a LIMIT.  floor: rows with a larger
+ * distance are not wanted of any of the scans; false: all are.  add: such a row
+ * was given.  begin: a scan does; how many rows it may read ahead at most.
+ * bar: nothing was searched for it.
+ * set_rivals (planner_scan.c): 1 if it is a ranked scan, which is told, else 0.
+ */
+typedef struct SkxRivals SkxRivals;
+
+extern const CustomScanMethods skx_planner_rivals_methods;
+extern void skx_planner_add_rivals(PlannerInfo *root, RelOptInfo *output);
+extern bool skx_planner_rivals_floor(const SkxRivals *rivals,
+									 float4 *distance);
+extern void skx_planner_rivals_add(SkxRivals *rivals, float4 distance);
+extern int64 skx_planner_rivals_begin(SkxRivals *rivals);
+extern void skx_planner_rivals_bar(SkxRivals *rivals);
+extern int	skx_planner_set_rivals(CustomScanState *node, SkxRivals *rivals);
+
+/*
  * planner_count.c : counts of a table's rows, as a custom scan
  * (planner_count_scan.c) in place of the aggregation
  */

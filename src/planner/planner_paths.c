@@ -588,6 +588,7 @@ skx_planner_init(void)
 							 NULL, NULL, NULL);
 	RegisterCustomScanMethods(&skx_planner_scan_methods);
 	RegisterCustomScanMethods(&skx_planner_ordered_methods);
+	RegisterCustomScanMethods(&skx_planner_rivals_methods);
 	skx_planner_next_hook = set_rel_pathlist_hook;
 	set_rel_pathlist_hook = skx_planner_set_rel_pathlist;
 	skx_planner_count_init();

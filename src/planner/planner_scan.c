@@ -57,6 +57,11 @@ typedef struct SkxRankedScan
 	bool		ready;			/* the index knows what it has to do */
 	bool		scored_only;	/* ends with the last row with a score */
 	bool		done;
+	SkxRivals  *rivals;			/* scans of other partitions; NULL: none */
+	bool		begun;			/* they know of this one */
+	List	   *ahead;			/* MinimalTuple: rows read before they are asked
+								 * for, */
+	int			given;			/* and how many of them were */
 	SkxRankedScanShare *share;	/* with other processes, as long as these run */
 	SkxTopkWork others;			/* what they have done, */
 	SkxScanReads others_reads;	/* and read */
@@ -352,13 +357,11 @@ skx_planner_fetch(SkxRankedScan *state)
 	return slot;
 }
 
+/* The next row that meets the conditions; an empty slot at the end. */
 static TupleTableSlot *
-skx_planner_next(CustomScanState *node)
+skx_planner_passing(SkxRankedScan *state)
 {
-	SkxRankedScan *state = (SkxRankedScan *) node;
-	ExprContext *econtext = node->ss.ps.ps_ExprContext;
-	ProjectionInfo *projection = node->ss.ps.ps_ProjInfo;
-	ExprState  *qual = node->ss.ps.qual;
+	ExprContext *econtext = state->css.ss.ps.ps_ExprContext;
 
 	for (;;)
 	{
@@ -367,13 +370,146 @@ skx_planner_next(CustomScanState *node)
 		ResetExprContext(econtext);
 		slot = skx_planner_fetch(state);
 		if (TupIsNull(slot))
-			return projection == NULL ? slot :
-				ExecClearTuple(projection->pi_state.resultslot);
+			return slot;
 		econtext->ecxt_scantuple = slot;
-		if (ExecQual(qual, econtext))
-			return projection == NULL ? slot : ExecProject(projection);
-		InstrCountFiltered1(node, 1);
+		if (ExecQual(state->css.ss.ps.qual, econtext))
+			return slot;
+		InstrCountFiltered1(&state->css, 1);
 	}
+}
+
+/* ---- beside scans of other partitions ---- */
+
+int
+skx_planner_set_rivals(CustomScanState *node, SkxRivals *rivals)
+{
+	if (node->methods != &skx_planner_exec_methods)
+		return 0;
+	((SkxRankedScan *) node)->rivals = rivals;
+	return 1;
+}
+
+/* Segments that were gone through, and that were not. */
+static const SkxTopkWork *
+skx_planner_work(const SkxRankedScan *state)
+{
+	static const SkxTopkWork none;
+
+	return state->child->iss_ScanDesc == NULL ? &none :
+		skx_am_scan_work(state->child->iss_ScanDesc);
+}
+
+/* The next row, of those that may be among the rows of all that are wanted. */
+static TupleTableSlot *
+skx_planner_competing(SkxRankedScan *state)
+{
+	TupleTableSlot *slot;
+	int			last;
+	float4		distance;
+	float4		floor;
+	bool		known;
+
+	if (!state->ready)
+		skx_planner_prepare(state);
+	known = skx_planner_rivals_floor(state->rivals, &floor);
+	if (known)
+		skx_am_scan_floor(state->child->iss_ScanDesc, floor);
+	slot = skx_planner_passing(state);
+	if (TupIsNull(slot))
+		return slot;
+	last = slot->tts_tupleDescriptor->natts - 1;
+	distance = DatumGetFloat4(slot->tts_values[last]);
+	if (known && (slot->tts_isnull[last] || distance > floor))
+	{
+		state->done = true;
+		return ExecClearTuple(slot);
+	}
+	if (!slot->tts_isnull[last])
+		skx_planner_rivals_add(state->rivals, distance);
+	return slot;
+}
+
+/*
+ * Reads rows until the scans that begin later know what to reach, as far as this
+ * one can tell: they are fewer than `most`, or all that compete.
+ */
+static void
+skx_planner_read_ahead(SkxRankedScan *state, int64 most)
+{
+	MemoryContext context = state->css.ss.ps.state->es_query_cxt;
+
+	while (list_length(state->ahead) < most)
+	{
+		TupleTableSlot *slot = skx_planner_competing(state);
+		MemoryContext old;
+
+		CHECK_FOR_INTERRUPTS();
+		if (TupIsNull(slot))
+		{
+			state->done = true;
+			break;
+		}
+		old = MemoryContextSwitchTo(context);
+		state->ahead = lappend(state->ahead, ExecCopySlotMinimalTuple(slot));
+		MemoryContextSwitchTo(old);
+	}
+}
+
+static void
+skx_planner_forget_ahead(SkxRankedScan *state)
+{
+	list_free_deep(state->ahead);
+	state->ahead = NIL;
+	state->given = 0;
+	state->begun = false;
+}
+
+/* The first search is the one that others may have made needless. */
+static void
+skx_planner_begin_rival(SkxRankedScan *state)
+{
+	int64		most = skx_planner_rivals_begin(state->rivals);
+	const SkxTopkWork before = *skx_planner_work(state);
+	const SkxTopkWork *work;
+
+	state->begun = true;
+	skx_planner_read_ahead(state, Max(most, 1));
+	work = skx_planner_work(state);
+	if (work->entered == before.entered && work->barred > before.barred)
+		skx_planner_rivals_bar(state->rivals);
+}
+
+static TupleTableSlot *
+skx_planner_next_of_rivals(SkxRankedScan *state)
+{
+	TupleTableSlot *slot = state->css.ss.ss_ScanTupleSlot;
+
+	if (!state->begun)
+		skx_planner_begin_rival(state);
+	if (state->given == list_length(state->ahead))
+		return state->done ? ExecClearTuple(slot) :
+			skx_planner_competing(state);
+	ExecForceStoreMinimalTuple(list_nth(state->ahead, state->given++), slot,
+							   false);
+	return slot;
+}
+
+static TupleTableSlot *
+skx_planner_next(CustomScanState *node)
+{
+	SkxRankedScan *state = (SkxRankedScan *) node;
+	ProjectionInfo *projection = node->ss.ps.ps_ProjInfo;
+	TupleTableSlot *slot;
+
+	slot = state->rivals == NULL ? skx_planner_passing(state) :
+		skx_planner_next_of_rivals(state);
+	if (projection == NULL)
+		return slot;
+	if (TupIsNull(slot))
+		return ExecClearTuple(projection->pi_state.resultslot);
+	ResetExprContext(node->ss.ps.ps_ExprContext);
+	node->ss.ps.ps_ExprContext->ecxt_scantuple = slot;
+	return ExecProject(projection);
 }
 
 /* ---- with other processes ---- */
@@ -447,6 +583,7 @@ skx_planner_rescan(CustomScanState *node)
 		UpdateChangedParamSet(child, node->ss.ps.chgParam);
 	if (child->chgParam == NULL)
 		ExecReScan(child);
+	skx_planner_forget_ahead(state);
 	state->ready = false;
 	state->done = false;
 }
@@ -454,6 +591,7 @@ skx_planner_rescan(CustomScanState *node)
 static void
 skx_planner_end(CustomScanState *node)
 {
+	skx_planner_forget_ahead((SkxRankedScan *) node);
 	ExecEndNode(&((SkxRankedScan *) node)->child->ss.ps);
 }
 

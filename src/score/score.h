@@ -224,6 +224,17 @@ skx_score_distance(const SkxScorer *scorer, int32 sum)
 	return sum == 0 ? 0.0f : -skx_score_value(scorer, sum);
 }
 
+/* No sum with such a distance, below 0, or a smaller one is less than that. */
+static inline int32
+skx_score_least(const SkxScorer *scorer, float4 distance)
+{
+	double		sum = -(double) distance * scorer->unit;
+
+	/* a distance is rounded to 24 bits */
+	sum = sum * (1 - 1.0 / (1 << 22)) - 1;
+	return (int32) Min(Max(sum, 1), PG_INT32_MAX);
+}
+
 /*
  * score_rights.c : errors out unless the current user may read every row of the
  * columns that the index is made of: SELECT on them, and no policy that applies

@@ -73,6 +73,12 @@ extern SkxTopk *skx_topk_begin(const SkxTopkRequest *request);
 extern int	skx_topk_next(SkxTopk *topk, const SkxTopkHit **hits);
 extern void skx_topk_end(SkxTopk *topk);
 
+/*
+ * From now on only rows of that sum or a larger one are wanted, which is above 0
+ * and no smaller than before: others may be left out.  Not with other processes.
+ */
+extern void skx_topk_want_from(SkxTopk *topk, int32 sum);
+
 /* The row of a hit of the last call is dead (skx_source_note_dead()). */
 extern void skx_topk_note_dead(const SkxTopk *topk, const SkxTopkHit *hit);
 
@@ -81,6 +87,9 @@ typedef struct SkxTopkWork
 {
 	uint64		passes;			/* searches: one, and one for each time that
 								 * more rows were asked for than found */
+	uint64		barred;			/* segments that were left at once, by what
+								 * their lists can give, */
+	uint64		entered;		/* and those that were gone through */
 	uint64		windows;
 	uint64		scored;			/* postings given a part */
 	uint64		candidates;		/* documents that were looked at beyond their

@@ -102,6 +102,7 @@ struct SkxTopk
 	int32		reached;		/* a sum of enough documents in all of them */
 	int			news;			/* hits that were counted since it was asked
 								 * for */
+	int32		floor;			/* no smaller sums are wanted; 0: all are */
 	SkxHits		hits;
 	int			rows;			/* that the next pass looks for */
 	uint64		before;			/* hits of earlier searches, about */

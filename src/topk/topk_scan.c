@@ -565,7 +565,8 @@ skx_topk_least_rows(const SkxTopk *topk)
 static int
 skx_topk_scored(SkxTopk *topk)
 {
-	int32		least = 0;
+	int32		all = Max(topk->floor, 1);	/* no row that is wanted has less */
+	int32		least = all;
 	int			n;
 
 	if (topk->scorer->nterms == 0)
@@ -574,23 +575,23 @@ skx_topk_scored(SkxTopk *topk)
 		return 0;
 	}
 	if ((topk->words_match || topk->primes) && topk->given == 0 &&
-		!topk->many)
+		topk->floor == 0 && !topk->many)
 		least = skx_topk_prime(topk);
 	if (!skx_topk_search(topk, least))
 	{
 		topk->stage = SKX_TOPK_DONE;
 		return 0;
 	}
-	if (topk->hits.least > 1 && topk->hits.n < skx_topk_least_rows(topk) &&
+	if (topk->hits.least > all && topk->hits.n < skx_topk_least_rows(topk) &&
 		!topk->stopped)
 	{
 		topk->primed = true;
-		(void) skx_topk_search(topk, 0);
+		(void) skx_topk_search(topk, all);
 	}
 	n = skx_topk_hand_out(topk);
 	if (topk->stopped)
 		topk->stage = SKX_TOPK_DONE;
-	else if (n < topk->rows && topk->hits.least <= 1)
+	else if (n < topk->rows && topk->hits.least <= all)
 		topk->stage = topk->scored_only ? SKX_TOPK_DONE : SKX_TOPK_OTHERS;
 	topk->rows = skx_topk_more_rows(topk);
 	return n;
@@ -628,12 +629,22 @@ skx_topk_next(SkxTopk *topk, const SkxTopkHit **hits)
 	{
 		if (topk->stage == SKX_TOPK_SCORED)
 			n = skx_topk_scored(topk);
+		else if (topk->floor > 0)
+			topk->stage = SKX_TOPK_DONE;
 		else
 			n = skx_topk_others(topk);
 	}
 	*hits = topk->out;
 	MemoryContextSwitchTo(old);
 	return n;
+}
+
+void
+skx_topk_want_from(SkxTopk *topk, int32 sum)
+{
+	Assert(sum > 0 && sum >= topk->floor);
+	if (topk->share == NULL)
+		topk->floor = sum;
 }
 
 void

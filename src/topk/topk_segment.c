@@ -332,6 +332,42 @@ skx_topk_can_compete(const SkxTopkRun *run)
 }
 
 /*
+ * What a list gives at most, by its dictionary entry; of one that is not long, or
+ * of a prefix (NULL), that is nothing but its word's weight.
+ */
+static int32
+skx_topk_term_bound(const SkxTopkRun *run, const SkxTerm *term,
+					const SkxScoreTerm *scored)
+{
+	const SkxScorer *scorer = run->scorer;
+	float		weight = run->paired ? scored->ceiling : scored->weight;
+
+	if (term != NULL && !skx_query_has_term(term, scored->labels))
+		return 0;
+	if (term != NULL && (term->flags & SKX_TERM_PLACE) == SKX_TERM_LONG)
+		return skx_rank_bound(term->list.impacts, weight, scorer->most,
+							  scorer->inverse);
+	return skx_rank_part(weight, SKX_SCORE_TF_MAX, scorer->inverse[0]);
+}
+
+/* The same of the segment, before anything is read of its lists. */
+static bool
+skx_topk_may_compete(const SkxTopkRun *run, const SkxTopkSegment *s)
+{
+	const SkxTopk *topk = run->topk;
+	int64		total = 0;
+	int			i;
+
+	if (run->need <= 1 || topk->many)
+		return true;
+	for (i = 0; i < run->scorer->nterms && total < run->need; i++)
+		total += skx_topk_term_bound(run, topk->term_lexemes[i] < 0 ? NULL :
+									 &s->terms[topk->term_lexemes[i]],
+									 &run->scorer->terms[i]);
+	return total >= run->need;
+}
+
+/*
  * Goes through the documents that a scan gives, which have all else that is
  * required.  Lists are optional then.
  */
@@ -537,6 +573,7 @@ skx_topk_run_many(SkxTopkRun *run, const SkxTopkSegment *s)
 {
 	SkxTopk    *topk = run->topk;
 
+	topk->work.entered++;
 	if (run->paired)
 		run->exact = skx_topk_exact_open(run, true);
 	if (!topk->words_match)
@@ -558,8 +595,14 @@ skx_topk_run(SkxTopkRun *run, const SkxTopkSegment *s)
 
 	skx_topk_open_scored(run, s, covered);
 	skx_topk_open_required(run, s, covered);
-	if (!skx_topk_open_prefixes(run) || !skx_topk_can_compete(run))
+	if (!skx_topk_open_prefixes(run))
 		return;
+	if (!skx_topk_can_compete(run))
+	{
+		topk->work.barred++;
+		return;
+	}
+	topk->work.entered++;
 	if (run->paired)
 		run->exact = skx_topk_exact_open(run, run->ranged);
 	if (run->nrequired == 0)
@@ -633,12 +676,20 @@ skx_topk_part(SkxTopk *topk, int segment, uint32 from, uint32 to)
 
 	if (!skx_topk_has_required(topk, s))
 		return;
+	CHECK_FOR_INTERRUPTS();
 	old = MemoryContextSwitchTo(topk->pass);
 	skx_topk_run_begin(&run, topk, segment);
 	run.from = from;
 	run.to = to;
 	run.need = Max(skx_topk_hits_need(&topk->hits, segment), topk->reached);
 	run.paired = skx_topk_has_pairs(topk, s);
+	if (!skx_topk_may_compete(&run, s))
+	{
+		topk->work.barred++;
+		MemoryContextSwitchTo(old);
+		MemoryContextReset(topk->pass);
+		return;
+	}
 	if (!skx_segment_warm(s->seg))
 	{
 		skx_cursor_ask_terms(s->seg, s->terms, topk->nlexemes);
