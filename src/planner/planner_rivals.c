@@ -14,6 +14,7 @@
 #include "postgres.h"
 
 #include "am/am.h"
+#include "compat/compat_planner.h"
 #include "executor/executor.h"
 #include "nodes/nodeFuncs.h"
 #include "nodes/value.h"
