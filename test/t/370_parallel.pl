@@ -386,6 +386,8 @@ both("an ordered scan that begins again: $_", "SELECT g, count(*), sum(d) FROM g
 $s->value('RESET enable_sort');
 # A LIMIT that workers cannot evaluate, or that is another one each time: rows of
 # these scans are one process's, which the server would not tell the next LIMIT.
+# It does not tell its sorts either, whose rows are wrong then, of any table.
+$s->value('SET enable_sort = off');
 $s->value("CREATE TABLE limits WITH (parallel_workers = 0) AS SELECT k, repeat('x', k * 700) AS s FROM generate_series(1, 6) k; ANALYZE limits");
 $s->value('CREATE TEMP TABLE chosen AS SELECT 9 AS n');
 $s->value("CREATE FUNCTION chosen() RETURNS int STABLE PARALLEL RESTRICTED LANGUAGE plpgsql AS 'BEGIN RETURN (SELECT n FROM chosen); END'");
@@ -396,6 +398,7 @@ for my $limit ('length(o.s)', 'o.k * 900 OFFSET o.k', '(SELECT max(k) * 100 * o.
 	both("a ranked scan with LIMIT $limit",
 		"SELECT o.k, count(*), sum(id) FROM limits o, LATERAL (SELECT id FROM docs WHERE v \@\@ 'half | rare' ORDER BY v <\@> 'half | rare'::tsquery, ctid LIMIT $limit) s GROUP BY 1 ORDER BY 1");
 }
+$s->value('RESET enable_sort');
 for my $limit (100, 'chosen()')
 {
 	my $plan = $s->value("EXPLAIN (COSTS OFF) SELECT d FROM docs WHERE v \@\@ 'half' ORDER BY d LIMIT $limit");
