@@ -47,7 +47,7 @@ typedef struct SkxPlannedIndex
 	SkxLocator	locator;
 	SkxPlannedSizes sizes;
 	int			nterms;			/* that were looked up last */
-	SkxLexeme	lexemes[SKX_PLANNED_TERMS];	/* ascending, distinct */
+	SkxLexeme	lexemes[SKX_PLANNED_TERMS]; /* ascending, distinct */
 	SkxTerm    *terms;			/* for SKX_PLANNED_TERMS; NULL: none yet */
 	char	   *bytes;
 } SkxPlannedIndex;

@@ -59,8 +59,8 @@ typedef struct SkxRankedScan
 	bool		done;
 	SkxRivals  *rivals;			/* scans of other partitions; NULL: none */
 	bool		begun;			/* they know of this one */
-	List	   *ahead;			/* MinimalTuple: rows read before they are asked
-								 * for, */
+	List	   *ahead;			/* MinimalTuple: rows read before they are
+								 * asked for, */
 	int			given;			/* and how many of them were */
 	SkxRankedScanShare *share;	/* with other processes, as long as these run */
 	SkxTopkWork others;			/* what they have done, */

@@ -189,8 +189,8 @@ typedef struct SkxHitRows
 {
 	const SkxHit *hits;
 	uint32	   *order;			/* their numbers by segment and document */
-	bool		several;		/* of several segments, or pending: the order of
-								 * places is not that of TIDs */
+	bool		several;		/* of several segments, or pending: the order
+								 * of places is not that of TIDs */
 	int			n;				/* rows: hits that reach */
 	int32		floor;			/* this, the best `most` and what is equal */
 	SkxTopkPairs pairs;			/* numbers of hits, as values */
