@@ -34,7 +34,7 @@ skx_am_count_view(IndexScanDesc scan, SkxCountShare *share)
 {
 	if (share != NULL)
 		return skx_share_view(&share->parts, scan->indexRelation, NULL);
-	return skx_manifest_view(scan->indexRelation);
+	return skx_manifest_view_bound(scan->indexRelation);
 }
 
 /* The compiled query's rows. */

@@ -166,7 +166,15 @@ extern void skx_compat_rows(Oid table, uint64 *live, uint64 *dead);
 extern bool skx_compat_removable(Relation heap, uint64 safexid);
 
 /*
- * What the above answers with may be as old as the transaction id that was the
+ * The transaction id from which on queries of standbys may need what was removed,
+ * by what is known of them here: the oldest that has not ended, prepared ones
+ * too, or the oldest that a slot or a standby with feedback needs.  Sessions that
+ * only read do not count.  Not in recovery.
+ */
+extern uint64 skx_compat_standby_horizon(void);
+
+/*
+ * What skx_compat_removable() answers with may be as old as the transaction id that was the
  * oldest at the last look; this looks at all processes again.
  */
 extern void skx_compat_horizon_anew(Relation heap);

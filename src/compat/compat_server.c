@@ -17,6 +17,8 @@
 #include "optimizer/optimizer.h"
 #include "pgstat.h"
 #include "port/pg_iovec.h"
+#include "replication/walsender.h"
+#include "replication/walsender_private.h"
 #include "storage/buf_internals.h"
 #include "storage/bufmgr.h"
 #include "storage/dsm_impl.h"
@@ -210,6 +212,43 @@ skx_compat_removable(Relation heap, uint64 safexid)
 {
 	return GlobalVisCheckRemovableFullXid(RELATION_IS_LOCAL(heap) ? NULL : heap,
 										  FullTransactionIdFromU64(safexid));
+}
+
+/* The one that a 32-bit id, no older than any that is in use, stands for. */
+static uint64
+skx_compat_full_xid(TransactionId xid)
+{
+	FullTransactionId next = ReadNextFullTransactionId();
+
+	return U64FromFullTransactionId(next) -
+		(uint32) (XidFromFullTransactionId(next) - xid);
+}
+
+uint64
+skx_compat_standby_horizon(void)
+{
+#if PG_VERSION_NUM >= 190000
+	TransactionId xid = GetOldestActiveTransactionId(false, true);
+#else
+	TransactionId xid = GetOldestActiveTransactionId();
+#endif
+	TransactionId slots;
+	TransactionId catalogs;
+	int			i;
+
+	ProcArrayGetReplicationSlotXmin(&slots, &catalogs);
+	if (TransactionIdIsValid(slots) && TransactionIdPrecedes(slots, xid))
+		xid = slots;
+	for (i = 0; i < max_wal_senders; i++)
+	{
+		pid_t		pid = WalSndCtl->walsnds[i].pid;
+		PGPROC	   *proc = pid != 0 ? BackendPidGetProc(pid) : NULL;
+		TransactionId xmin = proc != NULL ? proc->xmin : InvalidTransactionId;
+
+		if (TransactionIdIsValid(xmin) && TransactionIdPrecedes(xmin, xid))
+			xid = xmin;
+	}
+	return skx_compat_full_xid(xid);
 }
 
 void

@@ -104,8 +104,10 @@ typedef struct SkxPlannedSizes
  * keep: what a path was estimated to read, which it has no room for; pages:
  * that, of all rows, or before the first one.  value: of an expression without
  * columns; NULL if it cannot be known.  sizes: the caller has an active
- * snapshot.
+ * snapshot.  close: the statement's paths have been made, and no index is read
+ * any more for it; what is asked for later is read anew.
  */
+extern void skx_cost_planned_close(PlannerInfo *root);
 extern void skx_cost_planned_keep(PlannerInfo *root, const IndexPath *path,
 								  const SkxCostEstimate *estimate);
 extern double skx_cost_planned_pages(PlannerInfo *root, const IndexPath *path,

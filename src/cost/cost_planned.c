@@ -267,6 +267,7 @@ skx_cost_planned_index(PlannerInfo *root, Relation index)
 	Oid			oid = RelationGetRelid(index);
 	SkxPlannedIndex *known;
 	MemoryContext old;
+	uint64	   *last;
 	bool		found;
 
 	known = skx_cost_planned_entry(planning, &planning->indexes, &oid,
@@ -280,9 +281,31 @@ skx_cost_planned_index(PlannerInfo *root, Relation index)
 	known->locator = SKX_REL_LOCATOR(index);
 	old = MemoryContextSwitchTo(planning->context);
 	known->sizes.view = skx_manifest_view(index);
-	skx_pending_totals(index, known->sizes.view, &known->sizes.pending, NULL);
+	last = palloc(sizeof(uint64) * (known->sizes.view->nstripes + 1));
+	skx_pending_totals(index, known->sizes.view, &known->sizes.pending, last);
+	skx_pending_bind(known->sizes.view, last);
+	pfree(last);
 	MemoryContextSwitchTo(old);
 	return known;
+}
+
+void
+skx_cost_planned_close(PlannerInfo *root)
+{
+	SkxPlanning *planning = skx_cost_planning_last;
+	HASH_SEQ_STATUS all;
+	SkxPlannedIndex *known;
+
+	if (planning == NULL || planning->glob != root->glob ||
+		planning->indexes == NULL)
+		return;
+	hash_seq_init(&all, planning->indexes);
+	while ((known = hash_seq_search(&all)) != NULL)
+	{
+		if (known->sizes.view != NULL)
+			skx_manifest_view_free(known->sizes.view);
+		known->sizes.view = NULL;
+	}
 }
 
 const SkxPlannedSizes *

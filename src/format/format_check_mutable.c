@@ -226,9 +226,9 @@ skx_format_check_extents(const SkxRootCheck *c)
 		memcpy(&extent, c->extents + i * sizeof(extent), sizeof(extent));
 		if (!skx_format_extent_ok(extent.block, extent.npages,
 								  c->meta->nblocks) ||
-			extent.by_views > 1)
+			extent.waits > SKX_WAITS_STANDBYS)
 			return "the root names an impossible extent";
-		if (extent.by_views &&
+		if (extent.waits == SKX_WAITS_VIEWS &&
 			SKX_LIFE_BORN(extent.safexid, c->meta->generation) >=
 			SKX_LIFE_FREED(extent.safexid, c->meta->generation))
 			return "the root has an extent that was free before it was used";

@@ -113,15 +113,25 @@ StaticAssertDecl(sizeof(SkxDiskStripeRef) == 56, "stripe ref size");
  */
 #define SKX_SAFEXID_FLIP	PG_UINT64_MAX
 
+/*
+ * What pages wait for that are free but not yet reusable: that no snapshot needs
+ * them; that no view has them which is open; or, when none has, that no query of
+ * a standby needs them.
+ */
+#define SKX_WAITS_SNAPSHOTS	0
+#define SKX_WAITS_VIEWS		1
+#define SKX_WAITS_STANDBYS	2
+
 typedef struct SkxDiskExtent
 {
 	BlockNumber block;
 	uint32		npages;
-	uint64		safexid;		/* free: reusable when no snapshot needs it;
-								 * 0: now; by views: SKX_LIFE of generations */
+	uint64		safexid;		/* free: transaction id from which on the
+								 * pages are not needed; 0: reusable now; of
+								 * SKX_WAITS_VIEWS: SKX_LIFE of generations */
 	uint32		operation;		/* reserved for the operation with this output
 								 * segment; 0: free */
-	uint32		by_views;		/* 1: reusable when no view needs it */
+	uint32		waits;			/* SKX_WAITS_...; 0 if reusable or reserved */
 } SkxDiskExtent;
 
 /*

@@ -175,7 +175,7 @@ static void
 skx_inspect_own_free(SkxOwners *o)
 {
 	const SkxView *view = o->check->view;
-	bool	   *waits = skx_manifest_waits(o->check->index, view);
+	uint64	   *waits = skx_manifest_waits(o->check->index, view);
 	SkxOwned   *owned;
 	int			i;
 
@@ -187,7 +187,7 @@ skx_inspect_own_free(SkxOwners *o)
 								e->operation == 0 ? "a free extent" :
 								"an extent reserved by an operation");
 		owned->loose = true;
-		owned->unused = !waits[i];
+		owned->unused = waits[i] == SKX_WAIT_NONE;
 	}
 	for (i = 0; i < view->meta.npool; i++)
 	{

@@ -105,7 +105,7 @@ typedef struct SkxFreeTotals
 static void
 skx_inspect_sum_free(Relation rel, const SkxView *view, SkxFreeTotals *sum)
 {
-	bool	   *waits = skx_manifest_waits(rel, view);
+	uint64	   *waits = skx_manifest_waits(rel, view);
 	int			i;
 
 	memset(sum, 0, sizeof(*sum));
@@ -119,7 +119,7 @@ skx_inspect_sum_free(Relation rel, const SkxView *view, SkxFreeTotals *sum)
 			continue;
 		}
 		sum->nextents++;
-		if (waits[i])
+		if (waits[i] != SKX_WAIT_NONE)
 			sum->nwaiting += extent->npages;
 		else
 			sum->nfree += extent->npages;
@@ -304,20 +304,11 @@ skx_inspect_compare_xids(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* Which transaction id; 0: for views that are open. */
-static void
-skx_inspect_waits_for(SkxDiskExtent *waiting, const SkxDiskExtent *extent)
-{
-	*waiting = *extent;
-	if (extent->by_views)
-		waiting->safexid = 0;
-}
-
-/* A row for each transaction id that pages wait for. */
+/* A row for each transaction id that pages wait for; 0: for open views. */
 static void
 skx_inspect_waiting(ReturnSetInfo *rsinfo, Relation rel, const SkxView *view)
 {
-	bool	   *waits = skx_manifest_waits(rel, view);
+	uint64	   *waits = skx_manifest_waits(rel, view);
 	SkxDiskExtent *waiting = palloc_extended((view->nextents + 1) *
 											 sizeof(SkxDiskExtent),
 											 MCXT_ALLOC_HUGE);
@@ -327,8 +318,10 @@ skx_inspect_waiting(ReturnSetInfo *rsinfo, Relation rel, const SkxView *view)
 
 	for (i = 0; i < view->nextents; i++)
 	{
-		if (waits[i])
-			skx_inspect_waits_for(&waiting[n++], &view->extents[i]);
+		if (waits[i] == SKX_WAIT_NONE)
+			continue;
+		waiting[n] = view->extents[i];
+		waiting[n++].safexid = waits[i] == SKX_WAIT_VIEWS ? 0 : waits[i];
 	}
 	pfree(waits);
 	qsort(waiting, n, sizeof(SkxDiskExtent), skx_inspect_compare_xids);

@@ -92,8 +92,15 @@ extern SkxView *skx_manifest_view_of(Relation rel, const SkxView *own);
  */
 extern bool skx_manifest_view_kept(Relation rel, SkxView *view);
 
-/* manifest_early.c : which extents, free in the view, may still be needed? */
-extern bool *skx_manifest_waits(Relation rel, const SkxView *view);
+/*
+ * manifest_early.c : what each extent that is free in the view waits for: NONE if
+ * it may be overwritten, VIEWS that are open, or else the transaction id from
+ * which on it is not needed.
+ */
+#define SKX_WAIT_NONE		0
+#define SKX_WAIT_VIEWS		PG_UINT64_MAX
+
+extern uint64 *skx_manifest_waits(Relation rel, const SkxView *view);
 
 /* Only the metapage; checks magic and version (REINDEX hint). */
 extern void skx_manifest_meta(Relation rel, SkxDiskMeta *meta);

@@ -22,8 +22,8 @@ skx_manifest_pool_pages(const SkxView *view, BlockNumber nblocks)
 }
 
 /*
- * What no open view needs is free for good: none will.  Where it is not known
- * what they need, pages wait for transactions.
+ * What no open view has none will: it is free for good, or waits for standbys
+ * alone.  Where it is not known which views are open, pages wait for snapshots.
  */
 static void
 skx_manifest_draft_extent(SkxDraft *draft, int which)
@@ -31,20 +31,22 @@ skx_manifest_draft_extent(SkxDraft *draft, int which)
 	const SkxView *view = draft->view;
 	const SkxDiskExtent *from = &view->extents[which];
 	SkxDraftExtent *extent = &draft->extents[which];
+	uint64		wait = skx_manifest_wait(draft->heap, view, from, draft->open);
 
 	extent->e = *from;
-	extent->reusable = from->operation == 0 &&
-		skx_manifest_may_reuse(draft->heap, view, from, draft->open);
-	if (from->operation != 0 || (from->by_views && draft->open->known &&
-								 !extent->reusable))
+	extent->reusable = from->operation == 0 && wait == SKX_WAIT_NONE;
+	if (from->operation != 0 || wait == SKX_WAIT_VIEWS)
 		return;
 	extent->e.safexid = skx_manifest_safexid(view, from);
-	extent->e.by_views = 0;
+	extent->e.waits = skx_manifest_no_view(from, draft->open) ?
+		SKX_WAITS_STANDBYS : SKX_WAITS_SNAPSHOTS;
 	if (draft->open->known && extent->reusable)
 	{
 		draft->reuse = Max(draft->reuse, extent->e.safexid);
 		extent->e.safexid = 0;
 	}
+	if (extent->e.safexid == 0)
+		extent->e.waits = 0;
 }
 
 SkxDraft *

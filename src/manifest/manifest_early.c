@@ -14,9 +14,11 @@
  * whether it has the page, and later views have not: the extent is noted as if
  * it were as old as the oldest view that has it.
  *
- * A standby is told, as of any reuse, and would cancel all queries that it has
- * under way for each: so where there may be one this is off by default, and
- * pages wait for transactions instead.
+ * A standby is told, as of any reuse, and cancels the queries that it has under
+ * way whose snapshots are so old.  So where there may be one, what no view has
+ * any more waits until its queries come to a later snapshot by themselves: until
+ * each transaction that had an id then has ended, and slots and standbys with
+ * feedback need nothing so old.  A session that only reads holds nothing back.
  */
 #include "postgres.h"
 
@@ -51,7 +53,7 @@ skx_manifest_init(void)
 {
 	DefineCustomEnumVariable("skipidx.reuse_early",
 							 "Whether a skipidx index overwrites pages that no query of this server needs any more, though a standby's may.",
-							 "auto does so where no standby or slot of one is connected and WAL is not archived.",
+							 "auto waits for transactions that write, and for slots and feedback, where a standby or a slot of one is connected or WAL is archived.",
 							 &skx_manifest_reuse_early,
 							 SKX_REUSE_AUTO,
 							 skx_manifest_early_values,
@@ -90,21 +92,30 @@ skx_manifest_has_standby(void)
 		(XLogArchivingActive() || skx_manifest_early_followed());
 }
 
-static bool
-skx_manifest_early_allowed(void)
+/*
+ * From which transaction id on a standby may need what no view has: 0 if all of
+ * it, PG_UINT64_MAX if nothing.
+ */
+static uint64
+skx_manifest_early_horizon(Relation rel, Relation heap)
 {
-	if (skx_manifest_reuse_early != SKX_REUSE_AUTO)
-		return skx_manifest_reuse_early == SKX_REUSE_ON;
-	return !skx_manifest_has_standby();
+	if (skx_manifest_reuse_early == SKX_REUSE_OFF ||
+		RelationIsAccessibleInLogicalDecoding(heap))
+		return 0;
+	if (skx_manifest_reuse_early == SKX_REUSE_ON || !RelationNeedsWAL(rel) ||
+		!skx_manifest_has_standby())
+		return PG_UINT64_MAX;
+	return RecoveryInProgress() ? 0 : skx_compat_standby_horizon();
 }
 
 SkxOpenViews *
 skx_manifest_early(Relation rel, Relation heap, const SkxView *view)
 {
-	SkxOpenViews *open = skx_manifest_open_views(rel, view->meta.incarnation);
+	SkxOpenViews *open = skx_manifest_open_views(rel, heap,
+												 view->meta.incarnation);
 
-	open->known = open->known && skx_manifest_early_allowed() &&
-		!RelationIsAccessibleInLogicalDecoding(heap);
+	open->horizon = skx_manifest_early_horizon(rel, heap);
+	open->known = open->known && open->horizon > 0;
 	return open;
 }
 
@@ -126,7 +137,7 @@ skx_manifest_early_needed(const SkxOpenViews *open, uint64 born, uint64 freed)
 uint64
 skx_manifest_safexid(const SkxView *view, const SkxDiskExtent *extent)
 {
-	if (!extent->by_views)
+	if (extent->waits != SKX_WAITS_VIEWS)
 		return extent->safexid;
 	/* none was freed after the flip to the present root */
 	if (view->meta.freed_xid != 0)
@@ -135,33 +146,43 @@ skx_manifest_safexid(const SkxView *view, const SkxDiskExtent *extent)
 }
 
 bool
-skx_manifest_may_reuse(Relation heap, const SkxView *view,
-					   const SkxDiskExtent *extent, const SkxOpenViews *open)
+skx_manifest_no_view(const SkxDiskExtent *extent, const SkxOpenViews *open)
 {
-	uint64		now = view->meta.generation;
-
-	if (extent->safexid == 0)
-		return true;
-	if (open->known && (extent->by_views || open->n == 0))
-		return !extent->by_views ||
-			!skx_manifest_early_needed(open,
-									   SKX_LIFE_BORN(extent->safexid, now),
-									   SKX_LIFE_FREED(extent->safexid, now));
-	return skx_compat_removable(heap, skx_manifest_safexid(view, extent));
+	return extent->waits == SKX_WAITS_STANDBYS ||
+		(open->known && (extent->waits == SKX_WAITS_VIEWS || open->n == 0));
 }
 
-bool *
+uint64
+skx_manifest_wait(Relation heap, const SkxView *view,
+				  const SkxDiskExtent *extent, const SkxOpenViews *open)
+{
+	uint64		now = view->meta.generation;
+	uint64		xid;
+
+	if (extent->safexid == 0)
+		return SKX_WAIT_NONE;
+	if (open->known && extent->waits == SKX_WAITS_VIEWS &&
+		skx_manifest_early_needed(open, SKX_LIFE_BORN(extent->safexid, now),
+								  SKX_LIFE_FREED(extent->safexid, now)))
+		return SKX_WAIT_VIEWS;
+	xid = skx_manifest_safexid(view, extent);
+	if (skx_manifest_no_view(extent, open) && xid < open->horizon)
+		return SKX_WAIT_NONE;
+	return skx_compat_removable(heap, xid) ? SKX_WAIT_NONE : xid;
+}
+
+uint64 *
 skx_manifest_waits(Relation rel, const SkxView *view)
 {
-	bool	   *waits = palloc_extended(view->nextents + 1,
+	uint64	   *waits = palloc_extended((view->nextents + 1) * sizeof(uint64),
 										MCXT_ALLOC_HUGE);
 	Relation	heap = skx_compat_heap(rel);
 	SkxOpenViews *open = skx_manifest_early(rel, heap, view);
 	int			i;
 
 	for (i = 0; i < view->nextents; i++)
-		waits[i] = view->extents[i].operation == 0 &&
-			!skx_manifest_may_reuse(heap, view, &view->extents[i], open);
+		waits[i] = view->extents[i].operation != 0 ? SKX_WAIT_NONE :
+			skx_manifest_wait(heap, view, &view->extents[i], open);
 	pfree(open);
 	RelationClose(heap);
 	return waits;
@@ -170,13 +191,13 @@ skx_manifest_waits(Relation rel, const SkxView *view)
 uint64
 skx_manifest_waiting(Relation rel, const SkxView *view)
 {
-	bool	   *waits = skx_manifest_waits(rel, view);
+	uint64	   *waits = skx_manifest_waits(rel, view);
 	uint64		npages = 0;
 	int			i;
 
 	for (i = 0; i < view->nextents; i++)
 	{
-		if (waits[i] && !view->extents[i].by_views)
+		if (waits[i] != SKX_WAIT_NONE && waits[i] != SKX_WAIT_VIEWS)
 			npages += view->extents[i].npages;
 	}
 	pfree(waits);
@@ -225,5 +246,5 @@ skx_manifest_early_free(SkxDraft *draft, const SkxFreed *freed)
 	born = skx_manifest_early_born(draft->open, now, freed);
 	skx_manifest_free_add(draft, freed->block, freed->npages,
 						  SKX_LIFE(born, now + 1));
-	draft->extents[draft->nextents - 1].e.by_views = 1;
+	draft->extents[draft->nextents - 1].e.waits = SKX_WAITS_VIEWS;
 }

@@ -413,7 +413,8 @@ skx_manifest_flip_old(SkxDraft *draft, BlockNumber block)
 
 	skx_manifest_free_add(draft, block, 1, draft->open->known ?
 						  SKX_LIFE(now, now + 1) : SKX_SAFEXID_FLIP);
-	draft->extents[draft->nextents - 1].e.by_views = draft->open->known;
+	if (draft->open->known)
+		draft->extents[draft->nextents - 1].e.waits = SKX_WAITS_VIEWS;
 }
 
 int

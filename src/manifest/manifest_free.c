@@ -277,7 +277,7 @@ skx_manifest_free_wait(SkxDraft *draft, SkxDiskExtent *extent,
 	uint64		x = extent->safexid;
 	uint64		y = other->safexid;
 
-	if (extent->by_views)
+	if (extent->waits == SKX_WAITS_VIEWS)
 		extent->safexid = SKX_LIFE(Min(SKX_LIFE_BORN(x, next),
 									   SKX_LIFE_BORN(y, next)),
 								   Max(SKX_LIFE_FREED(x, next),
@@ -306,7 +306,7 @@ skx_manifest_free_join_some(SkxDraft *draft, bool any)
 		if (last != NULL &&
 			last->e.block + last->e.npages == next->e.block &&
 			last->e.operation == next->e.operation &&
-			last->e.by_views == next->e.by_views &&
+			last->e.waits == next->e.waits &&
 			(last->e.safexid == next->e.safexid ||
 			 (last->reusable && next->reusable) ||
 			 (any && last->reusable == next->reusable)))

@@ -50,6 +50,7 @@ extern void skx_manifest_check_growth(Relation rel, BlockNumber nblocks,
 /*
  * manifest_open.c : the views that processes have open
  *
+ * lock: a process that cannot enter views says so, until its transaction ends.
  * make prepares to hold a view that lies in the current memory context, and
  * open enters it, under the lock of the metapage that names its root; as a view
  * that is bound to `ends`, if those are given.  bind: it reads no pending
@@ -63,7 +64,7 @@ extern void skx_manifest_check_growth(Relation rel, BlockNumber nblocks,
 /* Views of one generation, of the processes of one part. */
 typedef struct SkxOpenView
 {
-	uint64		incarnation;
+	uint64		incarnation;	/* with the database's */
 	uint64		generation;		/* 0: of any index */
 	uint64		ends[SKX_STRIPES];	/* pending documents before these */
 	uint32		next_segment;	/* none of that id or above */
@@ -75,35 +76,41 @@ typedef struct SkxOpenView
 
 typedef struct SkxOpenViews
 {
-	bool		known;			/* all that count, and nothing else does */
+	bool		known;			/* all of them, and they count */
 	int			n;
+	uint64		horizon;		/* of transaction ids: a standby may need what
+								 * was freed from there on */
 	SkxOpenView views[SKX_OPEN_PARTS * SKX_OPEN_VIEWS];
 } SkxOpenViews;
 
 extern void skx_manifest_open_init(void);
+extern void skx_manifest_hold_lock(Relation rel);
 extern SkxHold *skx_manifest_hold_make(Relation rel);
 extern void skx_manifest_hold_open(SkxHold *hold, const SkxDiskMeta *meta,
 								   const uint64 *ends);
 extern void skx_manifest_hold_bind(SkxHold *hold, const uint64 *ends);
 extern void skx_manifest_hold_close(SkxHold *hold);
-extern SkxOpenViews *skx_manifest_open_views(Relation rel,
+extern SkxOpenViews *skx_manifest_open_views(Relation rel, Relation heap,
 											 uint64 incarnation);
 
 /*
  * manifest_early.c
  *
- * early: the views that are open, `known` where nothing else keeps pages from
- * being overwritten; never of a table that logical decoding reads, which has no
- * snapshot of this kind.  The caller holds the heavyweight lock on the metapage,
- * or takes the answer for a guess.  may_reuse: may what is free in the view, the
- * present one, be overwritten, as far as this process knows?  safexid: of an
- * extent, or one that is not before it.
+ * early: the views that are open, and what standbys may need; views are never
+ * `known` of a table that logical decoding reads, which has no snapshot of this
+ * kind.  The caller holds the heavyweight lock on the metapage, or takes the
+ * answer for a guess.  no_view: is it known that no open view has the extent?
+ * wait: what keeps what is free in the view, the present one, from being
+ * overwritten, as far as this process knows (SKX_WAIT_..., or a transaction id).
+ * safexid: of an extent, or one that is not before it.
  */
 extern SkxOpenViews *skx_manifest_early(Relation rel, Relation heap,
 										const SkxView *view);
-extern bool skx_manifest_may_reuse(Relation heap, const SkxView *view,
-								   const SkxDiskExtent *extent,
-								   const SkxOpenViews *open);
+extern bool skx_manifest_no_view(const SkxDiskExtent *extent,
+								 const SkxOpenViews *open);
+extern uint64 skx_manifest_wait(Relation heap, const SkxView *view,
+								const SkxDiskExtent *extent,
+								const SkxOpenViews *open);
 extern uint64 skx_manifest_safexid(const SkxView *view,
 								   const SkxDiskExtent *extent);
 

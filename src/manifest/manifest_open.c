@@ -24,6 +24,7 @@
 
 #include "access/parallel.h"
 #include "access/xact.h"
+#include "common/hashfn.h"
 #include "compat/compat.h"
 #include "fault/fault.h"
 #include "manifest/manifest_internal.h"
@@ -34,6 +35,7 @@
 #include "storage/lmgr.h"
 #include "storage/lwlock.h"
 #include "storage/proc.h"
+#include "storage/procarray.h"
 #include "utils/memutils.h"
 
 #define SKX_OPEN_AREA_NAME		"skipidx views"
@@ -50,7 +52,8 @@ typedef struct SkxOpenPart
 {
 	LWLock		lock;			/* of all that follows */
 	uint32		others;			/* views for which there was no place */
-	bool		lost;			/* the same, of a worker: for good */
+	uint64		lost;			/* the same, of a worker: as long as there is
+								 * a snapshot this old; 0: none */
 	pg_atomic_uint32 owned;		/* places that a leader frees */
 	SkxOpenView views[SKX_OPEN_VIEWS];
 } SkxOpenPart;
@@ -142,6 +145,14 @@ skx_manifest_open_part(int leader)
 	return &skx_manifest_open_area()->parts[pid % SKX_OPEN_PARTS];
 }
 
+/* A database that is copied has the incarnations of the other. */
+static uint64
+skx_manifest_open_key(uint64 incarnation)
+{
+	return hash_combine64(incarnation,
+						  hash_bytes_uint32_extended(MyDatabaseId, 0));
+}
+
 /* The place of these views, or a free one, cleared; NULL: there is none. */
 static SkxOpenView *
 skx_manifest_open_place(SkxOpenPart *part, const SkxHold *hold, int leader)
@@ -185,7 +196,7 @@ skx_manifest_open_widen(SkxOpenPart *part, int leader)
 		v->generation = 0;
 		return;
 	}
-	part->lost = true;
+	part->lost = U64FromFullTransactionId(ReadNextFullTransactionId());
 }
 
 static void
@@ -212,7 +223,7 @@ skx_manifest_open_enter(SkxHold *hold, uint32 next_segment,
 	{
 		if (leader != 0 && v->count == 0)
 			pg_atomic_fetch_add_u32(&part->owned, 1);
-		v->next_segment = next_segment;
+		v->next_segment = Max(v->next_segment, next_segment);
 		v->count++;
 		if (ends != NULL)
 			skx_manifest_open_ends(v, ends);
@@ -254,7 +265,21 @@ skx_manifest_open_leave(SkxHold *hold)
 	LWLockRelease(&part->lock);
 }
 
-/* The views of this process's workers, all of which have ended. */
+/* The places of a leader's workers, all of which have ended. */
+static void
+skx_manifest_open_free(SkxOpenPart *part, int leader)
+{
+	LWLockAcquire(&part->lock, LW_EXCLUSIVE);
+	for (int i = 0; i < SKX_OPEN_VIEWS; i++)
+	{
+		if (part->views[i].count == 0 || part->views[i].leader != leader)
+			continue;
+		part->views[i].count = 0;
+		pg_atomic_fetch_sub_u32(&part->owned, 1);
+	}
+	LWLockRelease(&part->lock);
+}
+
 static void
 skx_manifest_open_free_owned(void)
 {
@@ -263,17 +288,8 @@ skx_manifest_open_free_owned(void)
 	if (skx_manifest_open_found == NULL)
 		return;
 	part = skx_manifest_open_part(0);
-	if (pg_atomic_read_u32(&part->owned) == 0)
-		return;
-	LWLockAcquire(&part->lock, LW_EXCLUSIVE);
-	for (int i = 0; i < SKX_OPEN_VIEWS; i++)
-	{
-		if (part->views[i].count == 0 || part->views[i].leader != MyProcPid)
-			continue;
-		part->views[i].count = 0;
-		pg_atomic_fetch_sub_u32(&part->owned, 1);
-	}
-	LWLockRelease(&part->lock);
+	if (pg_atomic_read_u32(&part->owned) > 0)
+		skx_manifest_open_free(part, MyProcPid);
 }
 
 static void
@@ -283,10 +299,9 @@ skx_manifest_open_end(void)
 
 	dlist_foreach_modify(iter, &skx_manifest_holds)
 		skx_manifest_open_leave(dlist_container(SkxHold, node, iter.cur));
-	if (!IsParallelWorker())
-		skx_manifest_open_free_owned();
 }
 
+/* Workers may still run: the end of the transaction waits for them. */
 static void
 skx_manifest_open_exit(int code, Datum arg)
 {
@@ -305,6 +320,8 @@ skx_manifest_open_xact(XactEvent event, void *arg)
 		case XACT_EVENT_PARALLEL_COMMIT:
 		case XACT_EVENT_PARALLEL_ABORT:
 			skx_manifest_open_end();
+			if (!IsParallelWorker())
+				skx_manifest_open_free_owned();
 			break;
 		default:
 			break;
@@ -326,18 +343,22 @@ skx_manifest_hold_reset(void *arg)
 		skx_manifest_open_leave(hold);
 }
 
+void
+skx_manifest_hold_lock(Relation rel)
+{
+	if (skx_manifest_open_area() == NULL && IsUnderPostmaster)
+		LockPage(rel, SKX_OPEN_BLOCK, ShareLock);
+}
+
 SkxHold *
 skx_manifest_hold_make(Relation rel)
 {
 	static bool registered = false;
 	SkxHold    *hold = palloc0(sizeof(SkxHold));
 
+	skx_manifest_hold_lock(rel);
 	if (skx_manifest_open_area() == NULL)
-	{
-		if (IsUnderPostmaster && !RecoveryInProgress())
-			LockPage(rel, SKX_OPEN_BLOCK, ShareLock);
 		return hold;
-	}
 	if (!registered)
 		before_shmem_exit(skx_manifest_open_exit, (Datum) 0);
 	registered = true;
@@ -353,7 +374,7 @@ skx_manifest_hold_open(SkxHold *hold, const SkxDiskMeta *meta,
 {
 	if (skx_manifest_open_found == NULL || hold->listed)
 		return;
-	hold->incarnation = meta->incarnation;
+	hold->incarnation = skx_manifest_open_key(meta->incarnation);
 	hold->generation = meta->generation;
 	skx_manifest_open_enter(hold, meta->next_segment, ends);
 }
@@ -396,31 +417,66 @@ skx_manifest_open_all(Relation rel)
 	return true;
 }
 
+/*
+ * Frees the places of leaders that have ended without doing so, as those have
+ * that could not map the area.
+ */
+static void
+skx_manifest_open_tidy(SkxOpenPart *part)
+{
+	int			leaders[SKX_OPEN_VIEWS];
+
+	if (pg_atomic_read_u32(&part->owned) == 0)
+		return;
+	LWLockAcquire(&part->lock, LW_SHARED);
+	for (int i = 0; i < SKX_OPEN_VIEWS; i++)
+		leaders[i] = part->views[i].count > 0 ? part->views[i].leader : 0;
+	LWLockRelease(&part->lock);
+	for (int i = 0; i < SKX_OPEN_VIEWS; i++)
+	{
+		if (leaders[i] != 0 && BackendPidGetProc(leaders[i]) == NULL)
+			skx_manifest_open_free(part, leaders[i]);
+	}
+}
+
+/* Adds the views of an index that are in a part; are all of them there? */
+static bool
+skx_manifest_open_read(SkxOpenPart *part, Relation heap, uint64 key,
+					   SkxOpenViews *open)
+{
+	bool		all;
+	uint64		lost;
+
+	LWLockAcquire(&part->lock, LW_SHARED);
+	all = part->others == 0;
+	lost = part->lost;
+	for (int i = 0; i < SKX_OPEN_VIEWS; i++)
+	{
+		const SkxOpenView *v = &part->views[i];
+
+		if (v->count == 0)
+			continue;
+		if (v->incarnation == key)
+			open->views[open->n++] = *v;
+		all = all && v->generation > 0;
+	}
+	LWLockRelease(&part->lock);
+	return all && (lost == 0 || skx_compat_removable(heap, lost));
+}
+
 SkxOpenViews *
-skx_manifest_open_views(Relation rel, uint64 incarnation)
+skx_manifest_open_views(Relation rel, Relation heap, uint64 incarnation)
 {
 	SkxOpenArea *a = skx_manifest_open_area();
 	SkxOpenViews *open = palloc(sizeof(SkxOpenViews));
+	uint64		key = skx_manifest_open_key(incarnation);
 
 	open->known = a != NULL && skx_manifest_open_all(rel);
 	open->n = 0;
 	for (int k = 0; k < SKX_OPEN_PARTS && open->known; k++)
 	{
-		SkxOpenPart *part = &a->parts[k];
-
-		LWLockAcquire(&part->lock, LW_SHARED);
-		open->known = part->others == 0 && !part->lost;
-		for (int i = 0; i < SKX_OPEN_VIEWS; i++)
-		{
-			const SkxOpenView *v = &part->views[i];
-
-			if (v->count == 0)
-				continue;
-			if (v->incarnation == incarnation)
-				open->views[open->n++] = *v;
-			open->known = open->known && v->generation > 0;
-		}
-		LWLockRelease(&part->lock);
+		skx_manifest_open_tidy(&a->parts[k]);
+		open->known = skx_manifest_open_read(&a->parts[k], heap, key, open);
 	}
 	return open;
 }

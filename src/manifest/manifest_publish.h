@@ -177,7 +177,7 @@ extern uint64 skx_manifest_reusable(Relation rel, const SkxView *view,
 									uint64 room, BlockNumber *reach);
 extern uint64 skx_manifest_free(const SkxView *view);
 
-/* Pages that wait for transactions (manifest_early.c). */
+/* Pages that wait for transactions, not for views (manifest_early.c). */
 extern uint64 skx_manifest_waiting(Relation rel, const SkxView *view);
 
 /*

@@ -107,7 +107,7 @@ skx_manifest_reusable(Relation rel, const SkxView *view, BlockNumber below,
 										 Min(e->block + e->npages, below));
 
 		if ((e->operation == 0 || e->operation == operation) && from < end &&
-			skx_manifest_may_reuse(heap, view, e, open))
+			skx_manifest_wait(heap, view, e, open) == SKX_WAIT_NONE)
 		{
 			found[n].block = from;
 			found[n].npages = end - from;
@@ -134,12 +134,13 @@ skx_manifest_awaited_now(Relation rel, Relation heap, const SkxView *view,
 	for (i = 0; i < view->nextents; i++)
 	{
 		const SkxDiskExtent *e = &view->extents[i];
+		uint64		wait = skx_manifest_wait(heap, view, e, open);
 
-		if (e->operation != 0 || skx_manifest_may_reuse(heap, view, e, open))
+		if (e->operation != 0 || wait == SKX_WAIT_NONE)
 			continue;
 		npages += e->npages;
-		if (!e->by_views || !open->known)
-			*newest = Max(*newest, skx_manifest_safexid(view, e));
+		if (wait != SKX_WAIT_VIEWS)
+			*newest = Max(*newest, wait);
 	}
 	pfree(open);
 	return npages;
@@ -195,7 +196,7 @@ skx_manifest_shrink_draft(Relation rel)
 		if (draft->extents[i].e.operation != 0)
 			continue;
 		draft->extents[i].e.safexid = 0;
-		draft->extents[i].e.by_views = 0;
+		draft->extents[i].e.waits = 0;
 		draft->extents[i].reusable = true;
 	}
 	for (i = 0; i < meta->npool; i++)

@@ -274,7 +274,7 @@ skx_manifest_date_extents(SkxView *view)
 	for (i = 0; i < view->nextents; i++)
 	{
 		if (view->extents[i].safexid != SKX_SAFEXID_FLIP ||
-			view->extents[i].by_views)
+			view->extents[i].waits == SKX_WAITS_VIEWS)
 			continue;
 		if (xid == 0)
 			xid = U64FromFullTransactionId(ReadNextFullTransactionId());
@@ -352,12 +352,15 @@ skx_manifest_view_of(Relation rel, const SkxView *own)
 bool
 skx_manifest_view_kept(Relation rel, SkxView *view)
 {
-	Buffer		buffer = skx_manifest_meta_lock(rel);
-	const SkxDiskMeta *meta =
-		(const SkxDiskMeta *) skx_manifest_content(buffer);
-	bool		kept = meta->incarnation == view->meta.incarnation &&
-		meta->generation == view->meta.generation;
+	const SkxDiskMeta *meta;
+	Buffer		buffer;
+	bool		kept;
 
+	skx_manifest_hold_lock(rel);
+	buffer = skx_manifest_meta_lock(rel);
+	meta = (const SkxDiskMeta *) skx_manifest_content(buffer);
+	kept = meta->incarnation == view->meta.incarnation &&
+		meta->generation == view->meta.generation;
 	if (kept)
 		skx_manifest_hold_open(view->hold, &view->meta,
 							   view->bound ? view->ends : NULL);

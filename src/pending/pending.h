@@ -189,6 +189,9 @@ typedef struct SkxPendingTotals
 extern void skx_pending_totals(Relation rel, const SkxView *view,
 							   SkxPendingTotals *totals, uint64 *last);
 
+/* From now on the view reads no document after the last ones. */
+extern void skx_pending_bind(SkxView *view, const uint64 *last);
+
 /* Length of a document as ranking counts it: positions, or 1 per lexeme of
  * its text without any. */
 extern uint64 skx_pending_length(TSVector value);

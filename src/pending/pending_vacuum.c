@@ -137,6 +137,18 @@ skx_pending_totals(Relation rel, const SkxView *view,
 	}
 }
 
+void
+skx_pending_bind(SkxView *view, const uint64 *last)
+{
+	uint64	   *ends = palloc(sizeof(uint64) * (view->nstripes + 1));
+	int			i;
+
+	for (i = 0; i < view->nstripes; i++)
+		ends[i] = last[i] + 1;
+	skx_manifest_view_bind(view, ends);
+	pfree(ends);
+}
+
 uint64
 skx_pending_bytes(Relation rel, const SkxView *view)
 {

@@ -497,6 +497,8 @@ skx_planner_upper_paths(PlannerInfo *root, UpperRelationKind stage,
 		skx_planner_next_upper_hook(root, stage, input, output, extra);
 	if (stage == UPPERREL_FINAL)
 		skx_planner_add_rivals(root, output);
+	if (stage == UPPERREL_FINAL && root->parent_root == NULL)
+		skx_cost_planned_close(root);
 	/* a set operation has no one input */
 	if ((stage != UPPERREL_GROUP_AGG && stage != UPPERREL_DISTINCT) ||
 		!skx_planner_counts ||

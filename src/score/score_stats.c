@@ -270,20 +270,6 @@ skx_score_leaf_pending(const SkxScoreLeaf *leaf)
 	return false;
 }
 
-/* No document after the last one is read by the view. */
-static void
-skx_score_leaf_bind(SkxScoreLeaf *leaf)
-{
-	int			n = leaf->view->nstripes;
-	uint64	   *ends = palloc(sizeof(uint64) * n);
-	int			i;
-
-	for (i = 0; i < n; i++)
-		ends[i] = leaf->last[i] + 1;
-	skx_manifest_view_bind(leaf->view, ends);
-	pfree(ends);
-}
-
 /*
  * Numbers of documents count those with a tsvector, also the deleted ones
  * until a flush or merge leaves them behind.
@@ -300,7 +286,7 @@ skx_score_leaf_pin(SkxStats *stats, SkxScoreLeaf *leaf, Relation rel)
 	leaf->view = skx_manifest_view(rel);
 	leaf->last = palloc(sizeof(uint64) * leaf->view->nstripes);
 	skx_pending_totals(rel, leaf->view, &totals, leaf->last);
-	skx_score_leaf_bind(leaf);
+	skx_pending_bind(leaf->view, leaf->last);
 	skx_score_marks_leaf(leaf);
 	stats->ndocs += totals.ndocs - totals.nnull;
 	stats->length += totals.total_length;

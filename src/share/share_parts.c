@@ -61,7 +61,7 @@ skx_share_view(SkxShare *share, Relation index, const SkxView *own)
 	if (!has_view)
 	{
 		if (own == NULL)
-			own = skx_manifest_view(index);
+			own = skx_manifest_view_bound(index);
 		skx_share_offer(share, own);
 	}
 	SpinLockAcquire(&share->mutex);

@@ -58,8 +58,8 @@ trap 'exit 130' HUP INT TERM
 export ASAN_OPTIONS="detect_leaks=0:abort_on_error=1:handle_sigill=1:allocator_may_return_null=1:malloc_context_size=16:quarantine_size_mb=64:print_legend=0:log_path=$reports/report"
 export UBSAN_OPTIONS="print_stacktrace=1:abort_on_error=1"
 # Frames are larger, and queries nested as deeply as elsewhere.
-ulimit -s 65536
-export PGOPTIONS='-c max_stack_depth=56MB'
+ulimit -s 524288
+export PGOPTIONS='-c max_stack_depth=500MB'
 export SKX_CC=clang
 export SKX_COPT='-fno-wrapv -fsanitize-trap=undefined -Wno-unknown-warning-option -Wno-ignored-attributes -Wno-ignored-optimization-argument'
 # Where addresses are too random, the sanitizer finds no room for its own.

@@ -281,12 +281,12 @@ test_extents(void)
 	REFUSED(root, x.s.extents[0].npages = 0, impossible);
 	REFUSED(root, x.s.extents[2].npages = 21, impossible);
 	REFUSED(root, x.s.extents[2].npages = 20, "");
-	REFUSED(root, x.s.extents[2].by_views = 2, impossible);
-	REFUSED(root, x.s.extents[2].by_views = 1,
+	REFUSED(root, x.s.extents[2].waits = 3, impossible);
+	REFUSED(root, x.s.extents[2].waits = SKX_WAITS_VIEWS,
 			"the root has an extent that was free before it was used");
-	REFUSED(root, (x.s.extents[1].by_views = 1,
+	REFUSED(root, (x.s.extents[1].waits = SKX_WAITS_VIEWS,
 				   x.s.extents[1].safexid = SKX_LIFE(2, 3)), "");
-	REFUSED(root, (x.s.extents[1].by_views = 1,
+	REFUSED(root, (x.s.extents[1].waits = SKX_WAITS_VIEWS,
 				   x.s.extents[1].safexid = SKX_LIFE(3, 3)),
 			"the root has an extent that was free before it was used");
 	REFUSED(root, x.s.extents[1].block--,
