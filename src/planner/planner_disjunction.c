@@ -26,6 +26,7 @@
 #include "optimizer/optimizer.h"
 #include "optimizer/pathnode.h"
 #include "optimizer/restrictinfo.h"
+#include "planner/planner_guard.h"
 #include "planner/planner_internal.h"
 #include "query/query.h"
 #include "utils/builtins.h"
@@ -41,6 +42,8 @@ typedef struct SkxArms
 	int			n;				/* conditions */
 	StringInfoData packed;
 	List	   *open;			/* values that are no constants */
+	List	   *gates;			/* of the arm at hand */
+	List	   *met;			/* arms of gates alone, before this one */
 	bool		exact;			/* without a look at rows */
 	Cost		gather;			/* of bits */
 } SkxArms;
@@ -89,7 +92,9 @@ skx_planner_add_qual(SkxArms *arms, const Expr *qual)
 	if (right != NULL && !IsA(right, Const))
 	{
 		packed.flags |= SKX_PACKED_OPEN;
-		arms->open = lappend(arms->open, right);
+		arms->open = lappend(arms->open,
+							 skx_planner_guarded(right, arms->met,
+												 arms->gates));
 	}
 	else if (right != NULL && ((Const *) right)->constisnull)
 		packed.flags |= SK_ISNULL;
@@ -160,22 +165,31 @@ skx_planner_add_gate(SkxArms *arms, Node *gate)
 	SkxPackedCondition packed = {arms->arm, 1, InvalidOid, SKX_PACKED_OPEN,
 	BOOLOID};
 
-	arms->open = lappend(arms->open, gate);
+	arms->open = lappend(arms->open,
+						 skx_planner_guarded(gate, arms->met, arms->gates));
+	arms->gates = lappend(arms->gates, gate);
 	skx_intake_pack(&arms->packed, packed, (Datum) 0);
 	return arms->n++ < SKX_DISJUNCTION_MOST;
 }
 
-/* An arm, and no other condition of it than `more`, or NULL. */
+/* An arm, and no other condition of it than `more`, or NULL; gates first. */
 static bool
 skx_planner_add_parts(SkxArms *arms, List *parts, Node *more)
 {
+	List	   *others = NIL;
 	ListCell   *lc;
 
+	arms->gates = NIL;
 	foreach(lc, parts)
 	{
-		if (!(skx_planner_is_gate(arms, lfirst(lc)) ?
-			  skx_planner_add_gate(arms, lfirst(lc)) :
-			  skx_planner_add_part(arms, lfirst(lc))))
+		if (!skx_planner_is_gate(arms, lfirst(lc)))
+			others = lappend(others, lfirst(lc));
+		else if (!skx_planner_add_gate(arms, lfirst(lc)))
+			return false;
+	}
+	foreach(lc, others)
+	{
+		if (!skx_planner_add_part(arms, lfirst(lc)))
 			return false;
 	}
 	if (more != NULL && !skx_planner_add_part(arms, more))
@@ -198,10 +212,13 @@ skx_planner_add_arm(SkxArms *arms, Node *arm)
 			return skx_planner_add_parts(arms, parts, NULL);
 	}
 	arms->key.column = 0;
-	return skx_planner_add_parts(arms, parts, (Node *)
-								 skx_planner_null_test(&arms->key, IS_NULL)->clause) &&
-		skx_planner_add_parts(arms, parts, (Node *)
-							  skx_planner_null_test(&arms->key, IS_NOT_NULL)->clause);
+	if (!skx_planner_add_parts(arms, parts, (Node *)
+							   skx_planner_null_test(&arms->key, IS_NULL)->clause) ||
+		!skx_planner_add_parts(arms, parts, (Node *)
+							   skx_planner_null_test(&arms->key, IS_NOT_NULL)->clause))
+		return false;
+	arms->met = lappend(arms->met, arm);
+	return true;
 }
 
 /* The operator of the index's family, and the type on its right. */

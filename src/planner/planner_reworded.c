@@ -23,6 +23,7 @@
 #include "optimizer/clauses.h"
 #include "optimizer/optimizer.h"
 #include "optimizer/restrictinfo.h"
+#include "planner/planner_guard.h"
 #include "planner/planner_internal.h"
 #include "tsearch/ts_type.h"
 #include "tsearch/ts_utils.h"
@@ -217,6 +218,9 @@ skx_planner_both(SkxWording *w, List *a, List *b)
 				return skx_planner_always();
 			if (!never)
 				arms = list_append_unique(arms, arm);
+			/* each arm has a condition at least */
+			if (list_length(arms) > SKX_DISJUNCTION_MOST)
+				return skx_planner_fail(w);
 		}
 	}
 	return skx_planner_limited(w, arms);
@@ -569,12 +573,23 @@ skx_planner_add_case(List *cases, List *when, Node *value)
 	return lappend(cases, one);
 }
 
+/*
+ * May a part be left out that rows decide about, which is computed for each, or
+ * not, and has a value that may raise an error?
+ */
+static bool
+skx_planner_is_risky(SkxWording *w, bool rows, Node *part)
+{
+	return rows && skx_planner_has_failing(&w->key, part);
+}
+
 /* The first argument that is not NULL, or NULL. */
 static List *
 skx_planner_coalesce_cases(SkxWording *w, const CoalesceExpr *coalesce)
 {
 	List	   *left = skx_planner_always();
 	List	   *cases = NIL;
+	bool		rows = false;
 	ListCell   *lc;
 	ListCell   *inner;
 
@@ -582,6 +597,9 @@ skx_planner_coalesce_cases(SkxWording *w, const CoalesceExpr *coalesce)
 	{
 		List	   *null = NIL;
 
+		if (skx_planner_is_risky(w, rows, lfirst(lc)))
+			return skx_planner_fail(w);
+		rows = rows || !skx_planner_is_outer(w, lfirst(lc));
 		foreach(inner, skx_planner_cases(w, lfirst(lc)))
 		{
 			SkxCase    *one = lfirst(inner);
@@ -682,6 +700,7 @@ skx_planner_case_cases(SkxWording *w, const CaseExpr *expr)
 {
 	List	   *left = skx_planner_always();
 	List	   *cases = NIL;
+	bool		rows = false;
 	ListCell   *lc;
 
 	foreach(lc, expr->args)
@@ -690,7 +709,10 @@ skx_planner_case_cases(SkxWording *w, const CaseExpr *expr)
 		Node	   *test = skx_planner_case_test((Node *) one->expr,
 												 (Node *) expr->arg);
 
-		if (test == NULL)
+		if (test == NULL || skx_planner_is_risky(w, rows, test))
+			return skx_planner_fail(w);
+		rows = rows || !skx_planner_is_outer(w, test);
+		if (skx_planner_is_risky(w, rows, (Node *) one->result))
 			return skx_planner_fail(w);
 		cases = skx_planner_add_result(w, cases,
 									   skx_planner_both(w, left,
@@ -700,6 +722,8 @@ skx_planner_case_cases(SkxWording *w, const CaseExpr *expr)
 								skx_planner_when(w, test,
 												 SKX_FALSE | SKX_NULL));
 	}
+	if (skx_planner_is_risky(w, rows, (Node *) expr->defresult))
+		return skx_planner_fail(w);
 	return skx_planner_add_result(w, cases, left, (Node *) expr->defresult);
 }
 
