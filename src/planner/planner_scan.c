@@ -429,9 +429,22 @@ skx_planner_competing(SkxRankedScan *state)
 	return slot;
 }
 
+/* Can the row, and those behind it, tell the other scans no more? */
+static bool
+skx_planner_tells_nothing(const SkxRankedScan *state, TupleTableSlot *slot)
+{
+	int			last = slot->tts_tupleDescriptor->natts - 1;
+	float4		floor;
+
+	return skx_planner_rivals_floor(state->rivals, &floor) &&
+		(slot->tts_isnull[last] ||
+		 DatumGetFloat4(slot->tts_values[last]) >= floor);
+}
+
 /*
  * Reads rows until the scans that begin later know what to reach, as far as this
- * one can tell: they are fewer than `most`, or all that compete.
+ * one can tell: they are fewer than `most`, or all that compete.  Rows of equal
+ * distance may be very many.
  */
 static void
 skx_planner_read_ahead(SkxRankedScan *state, int64 most)
@@ -452,6 +465,8 @@ skx_planner_read_ahead(SkxRankedScan *state, int64 most)
 		old = MemoryContextSwitchTo(context);
 		state->ahead = lappend(state->ahead, ExecCopySlotMinimalTuple(slot));
 		MemoryContextSwitchTo(old);
+		if (skx_planner_tells_nothing(state, slot))
+			break;
 	}
 }
 

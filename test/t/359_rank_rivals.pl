@@ -85,6 +85,25 @@ unlike($s->value("EXPLAIN $_"), qr/Skipidx Best/, "not: $_") for (
 	"SELECT id FROM work JOIN generate_series(1, 3) g ON g = p ORDER BY v <\@> 'top'::tsquery LIMIT 10",
 	"SELECT id FROM work WHERE p = 3 ORDER BY v <\@> 'top'::tsquery LIMIT 10");
 
+# ---- rows of equal distance: no partition is read for those that tell no more ----
+
+$s->value(<<'SQL');
+CREATE TABLE ties (id int, p int, v tsvector) PARTITION BY LIST (p);
+DO $$ BEGIN FOR p IN 0 .. 31 LOOP EXECUTE format('CREATE TABLE ties_%1$s PARTITION OF ties FOR VALUES IN (%1$s)', p); END LOOP; END $$;
+INSERT INTO ties SELECT i, i % 32, 'top:1 fill:2'::tsvector FROM generate_series(1, 9600) i;
+CREATE INDEX ties_v ON ties USING skipidx (v);
+VACUUM ANALYZE ties;
+SQL
+for my $where ('', 'WHERE id % 3 = 0')
+{
+	my $sql = "SELECT id FROM ties $where ORDER BY v <\@> 'top'::tsquery LIMIT 100";
+
+	like($s->value("EXPLAIN $sql"), qr/Skipidx Best/, "ties $where: plan");
+	my $read = $s->value("BEGIN; SELECT FROM ($sql) x \\g /dev/null\n SELECT sum(pg_stat_get_xact_tuples_fetched(inhrelid))"
+		  . " FROM pg_inherits WHERE inhparent = 'ties_v'::regclass; COMMIT");
+	cmp_ok($read, '<', 900, "ties $where: rows read of the table, $read");
+}
+
 # ---- rows that are not visible do not count ----
 
 $s->value("DELETE FROM work WHERE p = 0 AND id % 7 IN (4, 5, 6); UPDATE work SET id = -id WHERE p = 1 AND id % 7 = 6");
