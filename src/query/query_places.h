@@ -67,6 +67,7 @@ struct SkxPlaces
 	uint32	   *few;			/* these, or NULL: */
 	uint64	   *bits;			/* bit 0 is `from` */
 	uint32	   *ranks;			/* by word of bits: number of its first one */
+	uint32	   *docs;			/* by number; NULL: not asked for yet */
 	SkxPlaceEnds *ends;			/* by number; 0: does not match */
 	SkxPlaceEnds *found;		/* by number: of the operand at hand, or which
 								 * uses have a place */
@@ -85,13 +86,14 @@ extern void skx_query_place_uses(const QueryItem *root, int nitems,
  *
  * few: the scope is n documents asked about.  wide: documents from `from` on
  * that have all required words, about `span` of them.  number: of a document in
- * [from, until), SKX_NO_DOC: it is not in the scope.  next: those from number
+ * [from, until), SKX_NO_DOC: it is not in the scope.  docs: all of it.  next: those from number
  * *at on that can still match, `most` at most, with their numbers; it moves *at
  * on.
  */
 extern void skx_query_scope_few(SkxPlaces *p, const uint32 *docs, int n);
 extern void skx_query_scope_wide(SkxPlaces *p, uint32 from, uint32 span);
 extern void skx_query_scope_free(SkxPlaces *p);
+extern const uint32 *skx_query_scope_docs(SkxPlaces *p);
 extern uint32 skx_query_scope_search(const SkxPlaces *p, uint32 doc);
 
 typedef struct SkxScopeWalk

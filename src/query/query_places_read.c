@@ -38,7 +38,7 @@ typedef struct SkxPlacesPass
 	SkxPlaceWord *word;
 	const SkxPlaceUse *use;		/* that leaves ends; NULL: none */
 	bool		keeps;
-	uint32	   *docs;			/* of the scope, if these are few */
+	const uint32 *docs;			/* of the scope, if these are few */
 	int			nterms;			/* not read yet */
 	SkxTerm		terms[SKX_PLACES_TERMS];
 } SkxPlacesPass;
@@ -429,26 +429,6 @@ skx_places_leave_found(SkxPlaces *p, bool ends)
 	memset(p->found, 0, sizeof(SkxPlaceEnds) * (Size) p->n);
 }
 
-/* All documents of the scope, if they are few enough to be sought in lists. */
-static uint32 *
-skx_places_docs(SkxPlaces *p)
-{
-	uint32	   *docs;
-	uint32		n = 0;
-	uint32		doc;
-
-	if (p->n > SKX_PLACES_FEW)
-		return NULL;
-	docs = palloc(sizeof(uint32) * Max(p->n, 1));
-	if (p->few != NULL)
-		memcpy(docs, p->few, sizeof(uint32) * p->n);
-	else
-		for (doc = p->from; n < p->n; doc++)
-			if (p->bits[(doc - p->from) / 64] >> ((doc - p->from) % 64) & 1)
-				docs[n++] = doc;
-	return docs;
-}
-
 void
 skx_query_places_prefix(SkxPlaces *p, SkxPlaceWord *word,
 						const SkxPlaceUse *use, bool keeps)
@@ -460,7 +440,8 @@ skx_query_places_prefix(SkxPlaces *p, SkxPlaceWord *word,
 	pass->use = use;
 	pass->keeps = keeps;
 	pass->nterms = 0;
-	pass->docs = skx_places_docs(p);
+	/* few enough to be sought in lists */
+	pass->docs = p->n > SKX_PLACES_FEW ? NULL : skx_query_scope_docs(p);
 	if (keeps && word->places == NULL)
 	{
 		word->room = SKX_PLACES_FIRST;
@@ -475,8 +456,6 @@ skx_query_places_prefix(SkxPlaces *p, SkxPlaceWord *word,
 	skx_places_leave_found(p, use != NULL);
 	if (keeps)
 		skx_places_sort(word);
-	if (pass->docs != NULL)
-		pfree(pass->docs);
 	pfree(pass);
 }
 

@@ -25,7 +25,8 @@ void
 skx_query_scope_free(SkxPlaces *p)
 {
 	void	  **all[] = {(void **) &p->few, (void **) &p->bits,
-	(void **) &p->ranks, (void **) &p->ends, (void **) &p->found};
+		(void **) &p->ranks, (void **) &p->docs, (void **) &p->ends,
+	(void **) &p->found};
 	int			i;
 
 	for (i = 0; i < (int) lengthof(all); i++)
@@ -296,6 +297,21 @@ skx_scope_step(const SkxPlaces *p, SkxScopeWalk *walk, uint32 *doc)
 	}
 	walk->number++;
 	return *doc < p->until;
+}
+
+const uint32 *
+skx_query_scope_docs(SkxPlaces *p)
+{
+	SkxScopeWalk walk;
+	uint32		n = 0;
+
+	if (p->few != NULL || p->docs != NULL)
+		return p->few != NULL ? p->few : p->docs;
+	p->docs = MemoryContextAlloc(p->context, sizeof(uint32) * Max(p->n, 1));
+	skx_query_scope_begin(p, &walk);
+	while (n < p->n && skx_scope_step(p, &walk, &p->docs[n]))
+		n++;
+	return p->docs;
 }
 
 int

@@ -76,6 +76,14 @@ skx_topk_hits_down(SkxTopk *topk, int i, SkxHit hit)
 	heap[i] = hit;
 }
 
+/* Looks for an interrupt, now and then, of very many hits. */
+static inline void
+skx_topk_hits_turn(int i)
+{
+	if (i % SKX_TOPK_BATCH == 0)
+		CHECK_FOR_INTERRUPTS();
+}
+
 /* There is no room for more: makes a heap of the best. */
 static void
 skx_topk_hits_fill(SkxTopk *topk)
@@ -86,10 +94,16 @@ skx_topk_hits_fill(SkxTopk *topk)
 
 	hits->n = hits->room = Min(n, hits->most);
 	for (i = hits->n / 2 - 1; i >= 0; i--)
+	{
+		skx_topk_hits_turn(i);
 		skx_topk_hits_down(topk, i, hits->heap[i]);
+	}
 	for (i = hits->n; i < n; i++)
+	{
+		skx_topk_hits_turn(i);
 		if (skx_topk_hit_before(topk, &hits->heap[i], &hits->heap[0]))
 			skx_topk_hits_down(topk, 0, hits->heap[i]);
+	}
 }
 
 /* Does the document come before the row to go on from, or is it that one? */
@@ -220,13 +234,6 @@ skx_topk_rows_begin(SkxHitRows *r, const SkxHits *hits)
 	r->tids = skx_topk_rows_alloc(n, sizeof(ItemPointerData));
 }
 
-/* Is it the turn of hit number i to look for an interrupt? */
-static inline bool
-skx_topk_rows_ticks(int i)
-{
-	return i % SKX_TOPK_BATCH == 0;
-}
-
 /* The hits by segment and document, in which order most are found. */
 static void
 skx_topk_rows_by_place(SkxHitRows *r, int n)
@@ -241,8 +248,7 @@ skx_topk_rows_by_place(SkxHitRows *r, int n)
 	r->pairs.values[0] = 0;
 	for (i = 1; i < n; i++)
 	{
-		if (skx_topk_rows_ticks(i))
-			CHECK_FOR_INTERRUPTS();
+		skx_topk_hits_turn(i);
 		r->pairs.keys[i] = hits[i].doc;
 		r->pairs.values[i] = i;
 		descends |= hits[i].doc < hits[i - 1].doc;
@@ -255,7 +261,10 @@ skx_topk_rows_by_place(SkxHitRows *r, int n)
 	if (r->several)
 	{
 		for (i = 0; i < n; i++)
+		{
+			skx_topk_hits_turn(i);
 			r->pairs.keys[i] = hits[r->pairs.values[i]].segment + 1;
+		}
 		skx_topk_sort(&r->pairs, &r->spare, last + 1);
 	}
 	memcpy(r->order, r->pairs.values, sizeof(uint32) * n);
@@ -276,13 +285,15 @@ skx_topk_rows_by_sum(SkxHitRows *r, int n, int most)
 
 	for (i = 1; i < n; i++)
 	{
-		if (skx_topk_rows_ticks(i))
-			CHECK_FOR_INTERRUPTS();
+		skx_topk_hits_turn(i);
 		best = Max(best, hits[i].sum);
 		worst = Min(worst, hits[i].sum);
 	}
 	for (i = 0; i < n; i++)
+	{
+		skx_topk_hits_turn(i);
 		r->pairs.keys[i] = best - hits[r->order[i]].sum;
+	}
 	skx_topk_sort(&r->pairs, &r->spare, best - worst);
 	values = r->pairs.values;
 	r->n = Min(n, most);
@@ -330,6 +341,7 @@ skx_topk_rows_settle(SkxTopkHit *rows, int n)
 
 	for (i = 0; i < n; i = end)
 	{
+		CHECK_FOR_INTERRUPTS();
 		for (end = i + 1; end < n && rows[end].sum == rows[i].sum; end++)
 			;
 		if (end - i > 1)
@@ -346,8 +358,7 @@ skx_topk_rows_fill(const SkxHitRows *r, SkxTopkHit *rows)
 	{
 		uint32		number = r->pairs.values[i];
 
-		if (skx_topk_rows_ticks(i))
-			CHECK_FOR_INTERRUPTS();
+		skx_topk_hits_turn(i);
 		rows[i].tid = r->tids[number];
 		rows[i].sum = r->hits[number].sum;
 		rows[i].is_null = false;

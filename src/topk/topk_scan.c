@@ -457,7 +457,8 @@ skx_topk_room(const SkxTopk *topk)
 	if (topk->share != NULL ||
 		postings > (double) topk->rows * SKX_TOPK_FEW)
 		return topk->rows;
-	return Max(skx_topk_most((uint64) postings), topk->rows);
+	/* with one to spare, so that all of them are no reason to make a heap */
+	return Max(skx_topk_most((uint64) postings + 1), topk->rows);
 }
 
 /*
