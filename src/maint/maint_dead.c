@@ -115,19 +115,22 @@ skx_maint_dead_unmarked(SkxMaintDead *d, SkxSegment *seg)
 	d->n = n;
 }
 
-/* Asks the table. */
+/*
+ * Asks the table about rows of one block.  Nothing is known of them, as only
+ * bottom-up deletion may say; which leaves blocks out where there are several.
+ */
 static void
-skx_maint_dead_ask(SkxMaintDead *d)
+skx_maint_dead_ask_block(SkxMaintDead *d, int from, int n)
 {
 	TM_IndexDeleteOp op = {0};
 	TransactionId horizon;
 	int			i;
 
-	d->nasked += d->n;
 	op.irel = d->index;
 	op.iblknum = SKX_META_BLOCK;
-	op.ndeltids = d->n;
-	op.deltids = d->tids;
+	op.bottomup = true;
+	op.ndeltids = n;
+	op.deltids = d->tids + from;
 	op.status = d->status;
 	horizon = table_index_delete_tuples(d->heap, &op);
 	if (TransactionIdIsValid(horizon) &&
@@ -145,6 +148,26 @@ skx_maint_dead_ask(SkxMaintDead *d)
 			continue;
 		skx_maint_marks_add(&d->marks, d->docs[id]);
 		d->ndead++;
+	}
+}
+
+static void
+skx_maint_dead_ask(SkxMaintDead *d)
+{
+	int			i;
+	int			end;
+
+	d->nasked += d->n;
+	for (i = 0; i < d->n; i = end)
+	{
+		BlockNumber block = ItemPointerGetBlockNumber(&d->tids[i].tid);
+
+		for (end = i + 1; end < d->n; end++)
+		{
+			if (ItemPointerGetBlockNumber(&d->tids[end].tid) != block)
+				break;
+		}
+		skx_maint_dead_ask_block(d, i, end - i);
 	}
 }
 

@@ -59,9 +59,11 @@ sub insert_late
 	return $s->value("INSERT INTO docs SELECT 100000 + i, 0, ('all:1 late n' || i)::tsvector FROM generate_series(1, $rows) i");
 }
 
-# Inserts until workers have merged what there is, and are done.
+# Inserts until workers have merged what there is, and are done.  What one is
+# at now was asked about before this.
 sub merged
 {
+	skx_workers_done($node);
 	my $last = $s->value("SELECT coalesce(max(segment), 0) FROM skipidx_segments('docs_v')");
 
 	for my $round (1 .. 12)
