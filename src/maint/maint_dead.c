@@ -110,6 +110,7 @@ skx_maint_dead_unmarked(SkxMaintDead *d, SkxSegment *seg)
 		d->tids[n].id = n;
 		memset(&d->status[n], 0, sizeof(TM_IndexStatus));
 		d->status[n].idxoffnum = FirstOffsetNumber;
+		d->status[n].freespace = 1;
 		n++;
 	}
 	d->n = n;
