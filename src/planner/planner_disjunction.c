@@ -305,28 +305,18 @@ skx_planner_meets(SkxArms *arms)
 												  InvalidOid, InvalidOid));
 }
 
-/* NIL: the condition is no disjunction, nor a conjunction, which is one arm. */
-static List *
-skx_planner_arms(const RestrictInfo *rinfo)
-{
-	if (is_orclause(rinfo->clause))
-		return ((BoolExpr *) rinfo->clause)->args;
-	return is_andclause(rinfo->clause) ? list_make1(rinfo->clause) : NIL;
-}
-
 RestrictInfo *
 skx_planner_disjunction(PlannerInfo *root, IndexOptInfo *index,
 						RestrictInfo *rinfo)
 {
 	SkxArms		arms = {{root, index, 0},.exact = true};
-	List	   *parts = skx_planner_arms(rinfo);
 	RestrictInfo *qual;
 	ListCell   *lc;
 
-	if (parts == NIL)
+	if (!is_orclause(rinfo->clause))
 		return NULL;
 	skx_intake_pack_begin(&arms.packed);
-	foreach(lc, parts)
+	foreach(lc, ((BoolExpr *) rinfo->clause)->args)
 	{
 		if (!skx_planner_add_arm(&arms, lfirst(lc)))
 			return NULL;

@@ -1000,7 +1000,9 @@ skx_planner_reworded(PlannerInfo *root, IndexOptInfo *index,
 	{
 		exprs = lappend(exprs, skx_planner_arm_expr(lfirst(lc)));
 	}
-	expr = list_length(exprs) == 1 ? linitial(exprs) : make_orclause(exprs);
+	/* a conjunction cannot be a RestrictInfo of its own, but an only arm */
+	expr = list_length(exprs) == 1 && !is_andclause(linitial(exprs)) ?
+		linitial(exprs) : make_orclause(exprs);
 	if (equal(expr, rinfo->clause) ||
 		(rinfo->security_level > index->rel->baserestrict_min_security &&
 		 contain_leaked_vars((Node *) expr)))
