@@ -174,8 +174,8 @@ extern bool skx_compat_removable(Relation heap, uint64 safexid);
 extern uint64 skx_compat_standby_horizon(void);
 
 /*
- * What skx_compat_removable() answers with may be as old as the transaction id that was the
- * oldest at the last look; this looks at all processes again.
+ * What skx_compat_removable() answers with may be as old as the transaction id
+ * that was the oldest at the last look; this looks at all processes again.
  */
 extern void skx_compat_horizon_anew(Relation heap);
 

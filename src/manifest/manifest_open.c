@@ -184,7 +184,7 @@ skx_manifest_open_place(SkxOpenPart *part, const SkxHold *hold, int leader)
  * any index then; without such a one it would not be known when it is over.
  */
 static void
-skx_manifest_open_widen(SkxOpenPart *part, int leader)
+skx_manifest_open_widen(SkxOpenPart *part, int leader, uint64 next_xid)
 {
 	for (int i = 0; i < SKX_OPEN_VIEWS; i++)
 	{
@@ -196,7 +196,7 @@ skx_manifest_open_widen(SkxOpenPart *part, int leader)
 		v->generation = 0;
 		return;
 	}
-	part->lost = U64FromFullTransactionId(ReadNextFullTransactionId());
+	part->lost = next_xid;
 }
 
 static void
@@ -213,8 +213,12 @@ skx_manifest_open_enter(SkxHold *hold, uint32 next_segment,
 {
 	int			leader = skx_manifest_open_leader();
 	SkxOpenPart *part = skx_manifest_open_part(leader);
+	uint64		next_xid = 0;
 	SkxOpenView *v;
 
+	/* which takes a lock, as may not be done under that of the part */
+	if (leader != 0)
+		next_xid = U64FromFullTransactionId(ReadNextFullTransactionId());
 	LWLockAcquire(&part->lock, LW_EXCLUSIVE);
 	v = skx_manifest_open_place(part, hold, leader);
 	hold->placed = v != NULL;
@@ -231,7 +235,7 @@ skx_manifest_open_enter(SkxHold *hold, uint32 next_segment,
 			v->unbound++;
 	}
 	else if (leader != 0)
-		skx_manifest_open_widen(part, leader);
+		skx_manifest_open_widen(part, leader, next_xid);
 	else
 		part->others++;
 	LWLockRelease(&part->lock);

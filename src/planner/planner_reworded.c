@@ -574,8 +574,8 @@ skx_planner_add_case(List *cases, List *when, Node *value)
 }
 
 /*
- * May a part be left out that rows decide about, which is computed for each, or
- * not, and has a value that may raise an error?
+ * Does it depend on the row whether the part is computed, and has the part a
+ * value that may raise an error?  A scan would compute that value in any case.
  */
 static bool
 skx_planner_is_risky(SkxWording *w, bool rows, Node *part)

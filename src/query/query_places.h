@@ -86,9 +86,9 @@ extern void skx_query_place_uses(const QueryItem *root, int nitems,
  *
  * few: the scope is n documents asked about.  wide: documents from `from` on
  * that have all required words, about `span` of them.  number: of a document in
- * [from, until), SKX_NO_DOC: it is not in the scope.  docs: all of it.  next: those from number
- * *at on that can still match, `most` at most, with their numbers; it moves *at
- * on.
+ * [from, until), SKX_NO_DOC: it is not in the scope.  docs: all of the scope, by
+ * number, kept with it.  next: those from number *at on that can still match,
+ * `most` at most, with their numbers; it moves *at on.
  */
 extern void skx_query_scope_few(SkxPlaces *p, const uint32 *docs, int n);
 extern void skx_query_scope_wide(SkxPlaces *p, uint32 from, uint32 span);

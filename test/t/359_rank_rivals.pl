@@ -180,7 +180,7 @@ sub case_of
 	return "SELECT v <\@> '$q'::tsquery, id FROM parts $where ORDER BY v <\@> '$q'::tsquery, id LIMIT $k OFFSET $o" if $form eq 'ids';
 	return "SELECT v <\@> '$q'::tsquery FROM parts $where ORDER BY v <\@> '$q'::tsquery LIMIT $k OFFSET $o" if $form eq 'plain';
 	return "SELECT d, id FROM (SELECT v <\@> '$q'::tsquery AS d, id FROM parts $where ORDER BY v <\@> '$q'::tsquery FETCH FIRST $k ROWS WITH TIES) t ORDER BY 1, 2" if $form eq 'ties';
-	# no limit comes last: then one, the server's incremental sort has an assertion against
+	# The one without a limit is last: the server's incremental sort asserts that no limit follows it.
 	return "SELECT k, d, id FROM (VALUES (1, '$q'), (2, '" . query() . "'), (20, 'w1'), (3, '$q'), (0, 'w3'), (3, NULL), (7, '$q'), (NULL, 'w2')) y (k, q)"
 	  . " CROSS JOIN LATERAL (SELECT v <\@> q::tsquery AS d, id FROM parts $where ORDER BY v <\@> q::tsquery, id LIMIT k) x" if $form eq 'lateral';
 	return "SELECT a, (SELECT string_agg(x::text, ',') FROM (SELECT v <\@> '$q'::tsquery, id FROM parts WHERE p BETWEEN a AND b ORDER BY v <\@> '$q'::tsquery, id LIMIT 5 + b) x)"

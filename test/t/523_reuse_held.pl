@@ -11,7 +11,7 @@ use FindBin;
 use lib "$FindBin::RealBin/lib";
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
-use SkipidxChurn qw(skx_churn_updates);
+use SkipidxChurn qw(skx_churn_texts skx_churn_updates);
 use SkipidxTest qw(skx_node skx_session skx_workers_done skx_seed);
 use Test::More;
 
@@ -24,12 +24,7 @@ my $node = skx_node('held', streaming => 1, conf => "skipidx.cache_size = 4MB\na
 
 note "seed $seed";
 skx_churn_updates($node, 'postgres', ROWS, 'v = doc(i), d = d + 1');
-$node->safe_psql('postgres', <<"SQL");
-CREATE FUNCTION doc(i int) RETURNS tsvector LANGUAGE sql AS \$\$
-	SELECT ('all:1 ' || string_agg('u' || (random() * 5000)::int || ':' || k, ' '))::tsvector
-	FROM generate_series(2, 30) k WHERE i > 0
-\$\$;
-SQL
+skx_churn_texts($node, 'postgres');
 
 my $s = skx_session($node, 'postgres');
 my $r = skx_session($node, 'postgres');

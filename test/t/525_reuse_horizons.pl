@@ -11,6 +11,7 @@ use FindBin;
 use lib "$FindBin::RealBin/lib";
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
+use SkipidxChurn qw(skx_churn_texts);
 use SkipidxTest qw(skx_node skx_session skx_seed);
 use Test::More;
 
@@ -22,13 +23,10 @@ my $node = skx_node('horizons', streaming => 1,
 
 note "seed $seed";
 $node->safe_psql('postgres', 'CREATE DATABASE other');
+skx_churn_texts($node, 'postgres');
 $node->safe_psql('postgres', <<"SQL");
 CREATE EXTENSION skipidx;
 SELECT setseed(0.$seed);
-CREATE FUNCTION doc(i int) RETURNS tsvector LANGUAGE sql AS \$\$
-	SELECT ('all:1 ' || string_agg('u' || (random() * 5000)::int || ':' || k, ' '))::tsvector
-	FROM generate_series(2, 30) k WHERE i > 0
-\$\$;
 CREATE TABLE docs (id int, v tsvector);
 INSERT INTO docs SELECT i, doc(i) FROM generate_series(1, 6000) i;
 CREATE INDEX docs_v ON docs USING skipidx (v) WITH (block_size = '8kB');

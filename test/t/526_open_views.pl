@@ -10,6 +10,7 @@ use FindBin;
 use lib "$FindBin::RealBin/lib";
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
+use SkipidxChurn qw(skx_churn_texts);
 use SkipidxTest qw(skx_node skx_session skx_seed);
 use Test::More;
 
@@ -23,13 +24,10 @@ my $cursor = "BEGIN; DECLARE c CURSOR FOR SELECT id FROM docs WHERE v @@ 'all'";
 
 note "seed $seed";
 $node->safe_psql('postgres', 'CREATE DATABASE one');
+skx_churn_texts($node, 'one');
 $node->safe_psql('one', <<"SQL");
 CREATE EXTENSION skipidx;
 SELECT setseed(0.$seed);
-CREATE FUNCTION doc(i int) RETURNS tsvector LANGUAGE sql AS \$\$
-	SELECT ('all:1 ' || string_agg('u' || (random() * 5000)::int || ':' || k, ' '))::tsvector
-	FROM generate_series(2, 30) k WHERE i > 0
-\$\$;
 CREATE TABLE docs (id int, v tsvector) WITH (autovacuum_enabled = off);
 INSERT INTO docs SELECT i, doc(i) FROM generate_series(1, 500) i;
 CREATE INDEX docs_v ON docs USING skipidx (v) WITH (block_size = '8kB', pending_limit = '16MB');

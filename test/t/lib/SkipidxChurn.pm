@@ -8,7 +8,7 @@ use warnings;
 
 use Exporter 'import';
 
-our @EXPORT_OK = qw(skx_churn_install skx_churn_updates skx_churn_answers);
+our @EXPORT_OK = qw(skx_churn_install skx_churn_texts skx_churn_updates skx_churn_answers);
 
 # Makes the table docs (id, grp, v) with 50 groups of 100 rows, the index docs_v
 # with these options, and churn(group, kind of change), kinds 0 to 5, which
@@ -58,6 +58,21 @@ BEGIN
 		WHERE id IN (SELECT id FROM docs WHERE grp = g ORDER BY random() LIMIT 3);
 	END IF;
 END $$;
+SQL
+	return;
+}
+
+# Makes doc(i), a text of 30 words, the first of which is `all` and the others
+# drawn from 5,000.
+sub skx_churn_texts
+{
+	my ($node, $db) = @_;
+
+	$node->safe_psql($db, <<'SQL');
+CREATE FUNCTION doc(i int) RETURNS tsvector LANGUAGE sql AS $$
+	SELECT ('all:1 ' || string_agg('u' || (random() * 5000)::int || ':' || k, ' '))::tsvector
+	FROM generate_series(2, 30) k WHERE i > 0
+$$;
 SQL
 	return;
 }
