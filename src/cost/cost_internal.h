@@ -100,6 +100,7 @@ typedef struct SkxCostScan
 	double		pages[2];		/* of lists */
 	double		listed;			/* pages that these have; never less */
 	double		scored;			/* share of the rows that come by a score */
+	double		near;			/* share of the table that these rows lie in */
 	double		likely;			/* rows that match; 0: not known */
 	double		segments;
 	double		pending;		/* documents, */
@@ -166,9 +167,16 @@ extern const SkxTerm *skx_cost_operand(SkxCosting *c, TSQuery query,
 									   const QueryOperand *operand,
 									   double *df);
 
-/* cost_rows.c : the documents that match a query, or all conditions */
+/*
+ * cost_rows.c : the documents that match a query, or all conditions
+ *
+ * near: the share of the table in which rows that match lie, above 0 to 1.  It
+ * is less than 1 where a condition is on a column that follows the order of the
+ * table's rows.
+ */
 extern SkxCostSet skx_cost_filter(SkxCosting *c, TSQuery query);
 extern SkxCostSet skx_cost_filters(SkxCosting *c);
+extern double skx_cost_near(const SkxCosting *c);
 
 /*
  * cost_ranked.c : a search finds the best before it hands them out, and then

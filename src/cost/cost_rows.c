@@ -148,19 +148,53 @@ skx_cost_planned(const SkxCosting *c, List *quals)
 }
 
 /*
- * Of a column that follows the table's order, only those groups of keys have to
- * be looked at that lie where the range does.
+ * Documents among which so many lie that meet a condition on a column: of one
+ * that follows the table's order these, of others all.
  */
+static double
+skx_cost_span(const SkxCosting *c, int column, double docs)
+{
+	double		correlation = c->path == NULL ? 0 :
+		skx_cost_follows(c->root, c->path->indexinfo, column);
+	double		follows = correlation * correlation;
+
+	return follows * docs + (1 - follows) * c->ndocs;
+}
+
+/* Only those groups of keys have to be looked at that lie where the range does. */
 static SkxCostSet
 skx_cost_keys(SkxCosting *c, const SkxCostRange *range)
 {
 	double		docs = skx_cost_planned(c, range->quals);
-	double		correlation = c->path == NULL ? 0 :
-		skx_cost_follows(c->root, c->path->indexinfo, range->column);
-	double		follows = correlation * correlation;
 
-	return skx_cost_model_keys(docs, follows * docs +
-							   (1 - follows) * c->ndocs);
+	return skx_cost_model_keys(docs, skx_cost_span(c, range->column, docs));
+}
+
+double
+skx_cost_near(const SkxCosting *c)
+{
+	const IndexOptInfo *info = c->path->indexinfo;
+	List	  **quals = palloc0(sizeof(List *) * info->nkeycolumns);
+	double		near = c->ndocs;
+	ListCell   *lc;
+	int			i;
+
+	foreach(lc, c->path->indexclauses)
+	{
+		const IndexClause *clause = lfirst_node(IndexClause, lc);
+
+		i = clause->indexcol;
+		quals[i] = list_concat(quals[i], clause->indexquals);
+	}
+	for (i = 1; i < info->nkeycolumns; i++)
+	{
+		/* arrays with an element are next to each other in no order */
+		if (quals[i] != NIL && info->opcintype[i] != ANYARRAYOID)
+			near = Min(near, skx_cost_span(c, i, skx_cost_planned(c, quals[i])));
+		list_free(quals[i]);
+	}
+	pfree(quals);
+	return near / c->ndocs;
 }
 
 /* What matches more conditions, if they are independent of each other. */

@@ -91,6 +91,7 @@ skx_cost_scan(SkxCosting *c, SkxCostScan *scan)
 	scan->segments = c->nsegments;
 	scan->pending = c->npending;
 	scan->pending_pages = c->pending_pages;
+	scan->near = skx_cost_near(c);
 	scan->charged = c->charged;
 	skx_cost_end(c);
 }
@@ -150,36 +151,36 @@ skx_cost_price(const SkxCosting *c, const SkxCostScan *scan,
 
 /*
  * Rows without a score come in heap order and cost what a bitmap scan's do;
- * rows with a score are scattered.  The planner interpolates between these two
- * heap costs by correlation squared: the result is the correlation that yields
- * the cost computed here.
+ * rows with a score are scattered, both over the part of the table in which they
+ * lie.  The planner interpolates between its two heap costs, of rows scattered
+ * over all of the table and of rows next to each other, by correlation squared:
+ * the result is the correlation that yields the cost computed here.
  */
 static double
 skx_cost_correlation(const SkxCosting *c, const SkxCostScan *scan,
 					 Selectivity selectivity)
 {
 	RelOptInfo *rel = c->path->indexinfo->rel;
-	double		all = Max(rel->pages, 1);
 	double		rows = clamp_row_est(selectivity * rel->tuples);
+	double		pages = c->path->indexinfo->pages;
+	double		part = ceil(Max(scan->near * rel->pages, 1));
+	double		scored = Min(scan->scored, 1);
 	double		random;
 	double		sequential;
 	double		fetched;
 	double		least;
 	double		most;
-	double		page;
-	double		square = 1;
 
 	get_tablespace_page_costs(rel->reltablespace, &random, &sequential);
-	fetched = index_pages_fetched(rows, rel->pages,
-								  c->path->indexinfo->pages, c->root);
-	most = fetched * random;
-	least = random + (ceil(selectivity * all) - 1) * sequential;
-	page = fetched < 2 ? random :
-		random - (random - sequential) * sqrt(Min(fetched / all, 1));
-	if (most > least)
-		square = (most - fetched * page) / (most - least);
-	square *= 1 - Min(scan->scored, 1);
-	return sqrt(Max(Min(square, 1), 0));
+	most = random *
+		index_pages_fetched(rows, rel->pages, pages, c->root);
+	least = random + (ceil(selectivity * rel->pages) - 1) * sequential;
+	if (most <= least)
+		return 1;
+	fetched = index_pages_fetched(rows, part, pages, c->root);
+	fetched = scored * fetched * random +
+		(1 - scored) * skx_cost_reading(fetched, part, sequential, random);
+	return sqrt(Max(Min((most - fetched) / (most - least), 1), 0));
 }
 
 /* Nothing is known yet. */

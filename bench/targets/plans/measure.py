@@ -200,9 +200,11 @@ def measure_statements(run):
     step("statements")
     drawn = Drawn(run["seed"], run["rows"])
     shapes = option("SHAPES", " ".join(Drawn.SHAPES)).split()
+    only = [int(number) for number in option("NUMBERS", "").split()]
     for number, (shape, statement) in enumerate(drawn.statements(
             shapes, int(option("STATEMENTS", STATEMENTS)))):
-        measure_statement(run, number, shape, statement)
+        if not only or number in only:
+            measure_statement(run, number, shape, statement)
 
 
 def measure(run):
