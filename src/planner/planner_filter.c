@@ -455,15 +455,35 @@ skx_planner_charge_all(PlannerInfo *root, RelOptInfo *rel, List *filters,
 			least->charged = Min(least->charged, path->total_cost);
 		else if (path->param_info == NULL)
 			least->others = Min(least->others, path->total_cost);
-		path->total_cost += charge +
-			skx_planner_bitmap_cost(root, rel, path, charge, fewest == NULL ?
-									0 : skx_planner_charge(root, rel, filters,
-														   &fewest->path));
+		path->total_cost += charge + skx_planner_bitmap_cost(root, rel, path);
 		if (apart == NULL || fewest == NULL ||
 			list_member_ptr(paths, fewest))
 			continue;
 		fewest->path.rows = path->rows;
 		*apart = list_append_unique_ptr(*apart, fewest);
+	}
+}
+
+/* Paths have been charged, and so have the scans that bitmaps begin with. */
+static void
+skx_planner_prefer_scans(PlannerInfo *root, RelOptInfo *rel, List *filters,
+						 List *paths)
+{
+	ListCell   *lc;
+
+	foreach(lc, paths)
+	{
+		Path	   *path = lfirst(lc);
+		IndexPath  *fewest = skx_planner_fewest(path);
+
+		if (fewest != NULL)
+			skx_planner_prefer_fewest(rel, path,
+									  skx_planner_charge(root, rel, filters,
+														 path) +
+									  skx_planner_bitmap_cost(root, rel, path),
+									  fewest,
+									  skx_planner_charge(root, rel, filters,
+														 &fewest->path));
 	}
 }
 
@@ -487,6 +507,7 @@ skx_planner_charge_filters(PlannerInfo *root, RelOptInfo *rel, List *filters)
 	skx_planner_charge_all(root, rel, filters, paths, &least, &apart);
 	skx_planner_charge_all(root, rel, filters, apart, &least, NULL);
 	skx_planner_charge_all(root, rel, filters, partial, &least, NULL);
+	skx_planner_prefer_scans(root, rel, filters, paths);
 	skx_planner_offer_paths(rel, list_concat(paths, apart), partial);
 	return least.charged < least.others;
 }

@@ -246,19 +246,22 @@ typedef struct SkxReading
  * reading: what a scan that fetches such a share of the rows pays for reading,
  * of what it pays for fetching.  unsaved: what a path is charged that reads less
  * than another one, where that costs less if the table is in memory.
- * bitmap_cost: what a bitmap scan costs beyond what the server charges; tested:
- * for testing rows, and of what fewest tells.  fewest: of a scan by a bitmap that
- * several have to agree on, the one that finds the fewest rows and can do without
- * a bitmap; NULL: there is none.
+ * bitmap_cost: what a bitmap scan costs beyond what the server charges.  fewest:
+ * of a scan by a bitmap that several have to agree on, the one that finds the
+ * fewest rows and can do without a bitmap; NULL: there is none.  prefer_fewest:
+ * that scan costs no more than the bitmap, or the bitmap more than that scan, if
+ * the scan costs less where the table is in memory; charged: what the costs of both have beyond the server's.
  */
 extern Cost skx_planner_reading(const RelOptInfo *rel, Cost fetching,
 								Selectivity share);
 extern Cost skx_planner_unsaved(const RelOptInfo *rel, const SkxReading *path,
 								const SkxReading *other);
-extern Cost skx_planner_bitmap_cost(PlannerInfo *root, RelOptInfo *rel,
-									Path *path, Cost tested,
-									Cost tested_fewest);
+extern Cost skx_planner_bitmap_cost(PlannerInfo *root, const RelOptInfo *rel,
+									const Path *path);
 extern IndexPath *skx_planner_fewest(const Path *path);
+extern void skx_planner_prefer_fewest(const RelOptInfo *rel, Path *path,
+									  Cost charged, IndexPath *fewest,
+									  Cost charged_fewest);
 
 /*
  * planner_unknown.c

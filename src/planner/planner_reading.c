@@ -80,6 +80,7 @@ skx_planner_fewest(const Path *path)
 
 		if (IsA(part, IndexPath) && part->indexinfo->amhasgettuple &&
 			part->indexorderbys == NIL &&
+			bms_equal(PATH_REQ_OUTER(&part->path), PATH_REQ_OUTER(path)) &&
 			(fewest == NULL ||
 			 part->indexselectivity < fewest->indexselectivity))
 			fewest = part;
@@ -114,46 +115,50 @@ skx_planner_unsaved(const RelOptInfo *rel, const SkxReading *path,
 	return Max(other->reading - path->reading, 0) * share;
 }
 
-/* What a bitmap costs that is one of several, whose pages are not all saved. */
-static Cost
-skx_planner_not_saved(const RelOptInfo *rel, const Path *path, Cost cost,
-					  const IndexPath *fewest, Cost tested)
-{
-	SkxReading	both = {cost, 0};
-	SkxReading	one = {fewest->path.total_cost + tested, 0};
-	Selectivity share;
-	Cost		entering;
-
-	cost_bitmap_tree_node(((const BitmapHeapPath *) path)->bitmapqual,
-						  &entering, &share);
-	both.reading = skx_planner_reading(rel, path->total_cost - entering, share);
-	one.reading = skx_planner_reading(rel, fewest->path.total_cost -
-									  fewest->indextotalcost,
-									  fewest->indexselectivity);
-	return skx_planner_unsaved(rel, &both, &one);
-}
-
 Cost
-skx_planner_bitmap_cost(PlannerInfo *root, RelOptInfo *rel, Path *path,
-						Cost tested, Cost tested_fewest)
+skx_planner_bitmap_cost(PlannerInfo *root, const RelOptInfo *rel,
+						const Path *path)
 {
-	const IndexPath *fewest = skx_planner_fewest(path);
 	Path	   *bitmap;
 	Selectivity share;
 	Cost		entering;
-	Cost		charge;
 
 	if (!IsA(path, BitmapHeapPath))
 		return 0;
-	bitmap = ((BitmapHeapPath *) path)->bitmapqual;
+	bitmap = ((const BitmapHeapPath *) path)->bitmapqual;
 	cost_bitmap_tree_node(bitmap, &entering, &share);
-	charge = cpu_operator_cost *
+	return cpu_operator_cost *
 		(SKX_BITMAP_ENTRY * skx_planner_entries(root, rel, bitmap) +
 		 SKX_BITMAP_PAGE * index_pages_fetched(clamp_row_est(share *
 															 rel->tuples),
 											   rel->pages, 0, root));
-	if (fewest != NULL)
-		charge += skx_planner_not_saved(rel, path, path->total_cost + charge +
-										tested, fewest, tested_fewest);
-	return charge;
+}
+
+/*
+ * A scan of the inner side of a join is compared with joins that fetch rows of
+ * all outer ones at once, whose pages are charged as the server charges them:
+ * there it is the bitmap that costs more.
+ */
+void
+skx_planner_prefer_fewest(const RelOptInfo *rel, Path *path, Cost charged,
+						  IndexPath *fewest, Cost charged_fewest)
+{
+	SkxReading	both = {path->total_cost, 0};
+	SkxReading	one = {fewest->path.total_cost, 0};
+	Selectivity share;
+	Cost		entering;
+	Cost		unsaved;
+
+	cost_bitmap_tree_node(castNode(BitmapHeapPath, path)->bitmapqual,
+						  &entering, &share);
+	both.reading = skx_planner_reading(rel, both.cost - charged - entering,
+									   share);
+	one.reading = skx_planner_reading(rel, one.cost - charged_fewest -
+									  fewest->indextotalcost,
+									  fewest->indexselectivity);
+	unsaved = skx_planner_unsaved(rel, &both, &one);
+	if (path->param_info != NULL)
+		path->total_cost += unsaved;
+	else if (unsaved > 0 && one.cost > both.cost)
+		fewest->path.total_cost = Max(both.cost, fewest->path.startup_cost);
 }
