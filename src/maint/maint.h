@@ -169,8 +169,10 @@ extern bool skx_maint_shrink_wanted(Relation index);
 /*
  * Does no process but VACUUM use the index?  Then its file is likely to become
  * shorter, if what is in the way moves.  wait: until it is so, or patience ends.
+ * unused: it is so for 35 ms, which this takes.
  */
 extern bool skx_maint_clear(Relation index);
+extern bool skx_maint_unused(Relation index);
 extern bool skx_maint_clear_wait(Relation index, SkxMaintPatience *patience);
 
 /*

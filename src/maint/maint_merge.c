@@ -73,6 +73,8 @@ typedef struct SkxMaintMerge
 								 * has to fit; 0: any */
 	BlockNumber moved_from;		/* where those end that only move; else 0 */
 	bool		aside;			/* it may come to lie higher */
+	bool		unused;			/* no other process was there: the file may
+								 * grow, as it becomes shorter afterwards */
 } SkxMaintMerge;
 
 /*
@@ -252,8 +254,7 @@ skx_maint_merge_unmarked(Relation index, uint64 ndocs)
 
 /*
  * Bytes for the result of a merge beside readers, of free pages and of those
- * that the file may get; 0: no process is in the way of a shorter file, which is
- * what comes after the merge then.
+ * that the file may get; 0: any, as a user has asked for it.
  */
 static uint64
 skx_maint_merge_room(Relation index, const SkxView *view,
@@ -267,8 +268,8 @@ skx_maint_merge_room(Relation index, const SkxView *view,
 	BlockNumber reach;
 	int			i;
 
-	if ((options->asker != SKX_ASKER_WORKER &&
-		 options->asker != SKX_ASKER_VACUUM) || skx_maint_clear(index))
+	if (options->asker != SKX_ASKER_WORKER &&
+		options->asker != SKX_ASKER_VACUUM)
 		return 0;
 	for (i = 0; i < view->nsegments; i++)
 	{
@@ -279,7 +280,7 @@ skx_maint_merge_room(Relation index, const SkxView *view,
 
 		live += npages;
 		ndocs += s->ndocs - s->ndeleted;
-		largest = Max(largest, npages);
+		largest = Max(largest, s->bytes / BLCKSZ);
 	}
 	live -= live * skx_maint_merge_unmarked(index, ndocs) / Max(ndocs, 1);
 	live += skx_manifest_pool_pages(view, live);
@@ -339,6 +340,36 @@ skx_maint_merge_tell(const SkxMaintMerge *m, const SkxView *view,
 							 limits->waiting / 1024)));
 }
 
+/*
+ * By tiers: where no other process has used the index for a moment, without a
+ * bound of room, as far as that makes a difference.  It is looked for before
+ * anything is reserved, and not again: a file that has grown for more than is
+ * merged then would have grown in vain.
+ */
+static void
+skx_maint_merge_tiers(SkxMaintMerge *m, SkxPolicySegment *segments, int n,
+					  SkxPolicyLimits *limits, uint32 operation)
+{
+	SkxPolicyLimits any = *limits;
+	uint32		ids[SKX_POLICY_INPUTS_MAX];
+	int			nids;
+
+	m->n = skx_maint_policy_tiers(segments, n, limits, m->ids);
+	if (limits->room == 0)
+		return;
+	any.room = 0;
+	nids = skx_maint_policy_tiers(segments, n, &any, ids);
+	if (nids == m->n && memcmp(ids, m->ids, nids * sizeof(uint32)) == 0)
+		return;
+	if (operation == 0)
+		m->unused = skx_maint_unused(m->index);
+	if (!m->unused)
+		return;
+	*limits = any;
+	m->n = nids;
+	memcpy(m->ids, ids, nids * sizeof(uint32));
+}
+
 /* Which of the segments; arguments as below. */
 static void
 skx_maint_merge_ids(SkxMaintMerge *m, const SkxView *view,
@@ -357,14 +388,15 @@ skx_maint_merge_ids(SkxMaintMerge *m, const SkxView *view,
 		limits->dying = skx_maint_merge_dying(m->index, segments, n);
 		limits->room = skx_maint_merge_room(m->index, view, segments,
 											operation, options);
-		m->n = skx_maint_policy_tiers(segments, n, limits, m->ids);
+		skx_maint_merge_tiers(m, segments, n, limits, operation);
 	}
 	skx_maint_merge_tell(m, view, limits);
 }
 
 /*
  * Chooses among the segments of a new view; `most` as for skx_maint_merge, `left`
- * as in SkxMaintMerge.  What the operation has reserved is there for it.
+ * as in SkxMaintMerge.  What the operation has reserved is there for it; with
+ * one, m has what was found without.
  */
 static void
 skx_maint_merge_choose(SkxMaintMerge *m, Relation index,
@@ -379,10 +411,12 @@ skx_maint_merge_choose(SkxMaintMerge *m, Relation index,
 	SkxView    *view;
 	SkxSource  *source;
 	bool		loose;
+	bool		unused = operation != 0 && m->unused;
 	int			i;
 
 	memset(m, 0, sizeof(*m));
 	m->index = index;
+	m->unused = unused;
 	m->left = left;
 	columns.n = 0;
 	if (most == 0)

@@ -27,6 +27,12 @@
 #define SKX_SHRINK_NAP		5
 
 /*
+ * So many times in turn nobody may be in the way of what takes long: searches
+ * one after the other leave gaps, but not as many as these.
+ */
+#define SKX_SHRINK_LOOKS	8
+
+/*
  * So many times as long as for others it waits for VACUUM: the one that asked
  * for it holds the index until all others of the table are done.
  */
@@ -198,6 +204,19 @@ bool
 skx_maint_clear(Relation index)
 {
 	return !skx_compat_others_hold(index, false, skx_maint_shrink_but_none);
+}
+
+bool
+skx_maint_unused(Relation index)
+{
+	int			looks = SKX_SHRINK_LOOKS;
+
+	while (skx_maint_clear(index) && --looks > 0)
+	{
+		CHECK_FOR_INTERRUPTS();
+		pg_usleep(SKX_SHRINK_NAP * 1000);
+	}
+	return looks == 0;
 }
 
 bool

@@ -21,10 +21,12 @@
 #include "utils/rel.h"
 
 /*
- * Reserved at a time after the first: a quarter of what there is, at least so
- * many pages.
+ * Reserved at a time after the first: this part of what there is, and at least
+ * so many pages.  More would be at the end of the file, where nothing is free,
+ * for a result that takes a little more than was expected.
  */
 #define SKX_RESERVE_PAGES	128
+#define SKX_RESERVE_PART	32
 
 /*
  * Blocks in a row that a segment may ask for at its end, for the last pages of
@@ -352,7 +354,7 @@ skx_manifest_begin_free(Relation rel, uint32 kind, uint32 least, uint32 most,
 static void
 skx_manifest_reserve_more(SkxOperation *op, uint32 least)
 {
-	uint32		nblocks = Max(op->nreserved / 4,
+	uint32		nblocks = Max(op->nreserved / SKX_RESERVE_PART,
 							  SKX_RESERVE_PAGES / op->block_pages);
 	SkxDraft   *draft;
 

@@ -1,6 +1,7 @@
-# Beside readers that are always there, and updates of each row several times,
-# the file of an index of one segment is at most twice as long as one made anew.
-# (Those of many segments: test/unit/test_maint_policy.c.)
+# Beside readers that are nearly always there, and updates of each row several
+# times, the file of an index of one segment is at most twice as long as one made
+# anew, since merges have as much room as it has then.  (Those of many segments:
+# test/unit/test_maint_policy.c.)
 #
 # Holds: maint 10
 
@@ -23,6 +24,8 @@ my $node = skx_node('growth', streaming => 1, conf => "skipidx.cache_size = 16MB
 	  . "max_parallel_maintenance_workers = 0\nmaintenance_work_mem = 64MB\n");
 
 note "seed $seed";
+# what merges of workers say
+$node->safe_psql('postgres', 'ALTER DATABASE postgres SET log_min_messages = debug1');
 skx_churn_updates($node, 'postgres', ROWS, 'd = d + 1');
 $node->safe_psql('postgres', <<"SQL");
 CREATE FUNCTION doc(i int) RETURNS tsvector LANGUAGE sql AS \$\$
@@ -42,6 +45,8 @@ BEGIN
 		END LOOP;
 		PERFORM pg_sleep(0.005);
 		COMMIT;
+		-- nobody is there for a moment, now and then
+		PERFORM pg_sleep(0.005);
 	END LOOP;
 END \$\$;
 SQL
@@ -72,6 +77,7 @@ sub grow
 	my @readers = map { skx_session($node, 'postgres') } 1 .. 2;
 	my $fresh = stat_of('file_pages');
 	my $most = 0;
+	my $from = -s $node->logfile;
 
 	$_->start('CALL reads()') for @readers;
 	for my $i (1 .. $rounds)
@@ -90,11 +96,15 @@ sub grow
 			. ' most ' . sprintf('%.2f', $most / $fresh) . ' '
 			. $s->value("SELECT string_agg(pages::text, ' ' ORDER BY pages DESC) FROM skipidx_segments('docs_v') WHERE kind = 'segment'");
 	}
+	my @merges = slurp_file($node->logfile, $from) =~ /: ([1-9]\d* of \d+ segments chosen, with \d+ kB)/g;
+
 	$s->value('INSERT INTO stop VALUES (1)');
 	$_->finish for @readers;
 	$_->close for @readers;
 	$s->value('DELETE FROM stop');
 	skx_workers_done($node);
+	cmp_ok(scalar @merges, '>=', $rounds, "$what: merges");
+	is_deeply([ grep { /with 0 kB/ } @merges ], [], "$what: none has room without a bound");
 	is($s->raw("SELECT skipidx_check('docs_v', true)"), '', "$what: skipidx_check");
 	return $most;
 }
