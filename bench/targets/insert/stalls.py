@@ -2,7 +2,9 @@
 how long the file becomes; imported by measure.py.
 
 A probe writes 8 kB and syncs it once a second, as a commit does: an update that
-waits while that takes long waits for the disk, and is listed apart.
+waits while that takes long waits for the disk, and is listed apart.  So is one
+that is seen to wait for the server's log to be written or synced, and for
+nothing else.
 """
 import glob
 import os
@@ -17,6 +19,13 @@ RATE = 1000                   # updates a second
 LONG = .1                     # seconds: an update that is listed
 SLOW = .05                    # seconds: the probe
 PROBED = 8192                 # bytes
+LOOK = .04                    # seconds: between two looks at what updates wait for
+LOG = {"WALInitSync", "WALInitWrite", "WALSync", "WALWrite"}
+WAITS = """SELECT extract(epoch FROM clock_timestamp()),
+coalesce(wait_event, 'none') FROM pg_stat_activity WHERE state = 'active'
+AND query LIKE 'UPDATE docs_skipidx %%' AND clock_timestamp() - query_start >
+interval '20 ms' \\watch %g
+""" % LOOK
 
 
 class Probe(threading.Thread):
@@ -45,6 +54,32 @@ class Probe(threading.Thread):
                    for first, last in self.slow)
 
 
+class Waits:
+    """Looks at what updates wait for that have gone on for a while."""
+
+    def __init__(self):
+        path = temporary("waits.sql")
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(WAITS)
+        self.lines = open(temporary("waits"), "w+", encoding="utf-8")
+        self.process = subprocess.Popen(["psql", "-qAtXF", " ", "-f", path],
+                                        stdout=self.lines)
+        self.seen = []        # when, and the event
+
+    def end(self):
+        self.process.terminate()
+        self.process.wait()
+        self.lines.seek(0)
+        for line in self.lines:
+            if len(line.split()) == 2:
+                when, event = line.split()
+                self.seen.append((float(when), event))
+        self.lines.close()
+
+    def within(self, began, ended):
+        return {event for when, event in self.seen if began <= when <= ended}
+
+
 def long_ones(prefix):
     """Updates, and those that took long: when they began and ended."""
     updates, found = 0, []
@@ -61,6 +96,18 @@ def long_ones(prefix):
     return updates, found
 
 
+def stalls_of(found):
+    """Those that overlap are one stall: when it began and ended, and they."""
+    ones = []
+    for began, ended in sorted(found):
+        if ones and began < ones[-1][1]:
+            first, last, updates = ones.pop()
+            ones.append((first, max(last, ended), updates + [(began, ended)]))
+        else:
+            ones.append((began, ended, [(began, ended)]))
+    return ones
+
+
 def pgbench(script, clients, seconds, *more):
     return subprocess.Popen(
         ["pgbench", "-n", "-c", str(clients), "-j", "1", "-T", str(seconds),
@@ -75,7 +122,8 @@ def index_bytes():
 def stall(run, seconds):
     """One run, with the scripts that beside() in measure.py has written."""
     prefix = temporary("stall.latency")
-    probe, most = Probe(), 0
+    sql("CHECKPOINT")
+    probe, waits, most = Probe(), Waits(), 0
     probe.start()
     reading = pgbench(temporary("search.pgbench"), 2, seconds)
     updating = pgbench(temporary("update.pgbench"), 4, seconds, "-R",
@@ -86,14 +134,19 @@ def stall(run, seconds):
     reading.wait()
     probe.ending.set()
     probe.join()
+    waits.end()
     updates, found = long_ones(prefix)
-    ms = [(round((ended - began) * 1000), probe.slow_within(began, ended))
-          for began, ended in found]
+    ms = {True: [], False: []}
+    events = set()
+    for began, ended, ones in stalls_of(found):
+        seen = waits.within(began, ended)
+        events |= seen
+        disk = probe.slow_within(began, ended) or (bool(seen) and seen <= LOG)
+        ms[disk] += [round((last - first) * 1000) for first, last in ones]
     run["stalls"].append({
         "seconds": seconds, "updates": updates, "most_bytes": most,
-        "probe_ms": round(probe.worst * 1000, 1),
-        "long_ms": [n for n, slow in ms if not slow],
-        "long_ms_slow_disk": [n for n, slow in ms if slow]})
+        "probe_ms": round(probe.worst * 1000, 1), "waits": sorted(events),
+        "long_ms": ms[False], "long_ms_slow_disk": ms[True]})
 
 
 def stalls(run):
