@@ -155,6 +155,25 @@ RESET enable_bitmapscan;
 DROP FUNCTION ids;
 DROP TABLE prefixed, light, found;
 
+-- Rows of a range, or of a value, that follows the order of the table are near
+-- each other, in whatever order they come.
+CREATE TABLE near AS SELECT id, id / 2000 AS tenth, (hashint4(id) & 65535) AS anywhere, (hashint4(id) & 65535) / 6554 AS any_tenth, v FROM costs;
+CREATE INDEX near_v ON near USING skipidx (v, id, tenth, anywhere, any_tenth);
+VACUUM ANALYZE near;
+SET enable_seqscan = off;
+SET enable_bitmapscan = off;
+SET enable_sort = off;
+CREATE FUNCTION fetching(condition text, ordered text) RETURNS numeric LANGUAGE sql AS
+$$ SELECT (index_node(format('SELECT id FROM near WHERE v @@ ''half'' AND %s%s', condition, ordered)) ->> 'Total Cost')::numeric $$;
+SELECT fetching('id < 2000', o) < fetching('anywhere < 6554', o) / 2 AS ranges, fetching('tenth = 3', o) < fetching('any_tenth = 3', o) / 2 AS values,
+	fetching('id < 2000', o) > fetching('id < 200', o) AS fewer, fetching('id < 2000 AND any_tenth = 3', o) BETWEEN fetching('id < 200', o) / 4 AND fetching('id < 2000', o) AS both
+FROM (VALUES (''), (' ORDER BY v <@> ''half'' LIMIT 10')) o (o);
+RESET enable_sort;
+RESET enable_bitmapscan;
+RESET enable_seqscan;
+DROP FUNCTION fetching;
+DROP TABLE near;
+
 -- A query that is not known may find very many rows: they are not fetched and
 -- sorted for a few of them, unless the other conditions leave few.
 CREATE TABLE tenants AS SELECT id, id % 20 AS tenant, v FROM costs;
