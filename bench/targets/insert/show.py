@@ -117,12 +117,14 @@ def print_stalls(run):
     if not run.get("stalls"):
         return
     print("\nupdates beside merges and readers  updates   over 100 ms   "
-          "worst ms   with a slow disk   probe ms   size MB     anew")
+          "worst ms   with a slow disk   began late   worst ms   probe ms   "
+          "size MB     anew")
     for entry in run["stalls"]:
-        print("  %-30s %9d %13d %10d %18d %10.1f %9.1f %8.1f" % (
+        print("  %-30s %9d %13d %10d %18d %12d %10d %10.1f %9.1f %8.1f" % (
             "%d seconds" % entry["seconds"], entry["updates"],
             len(entry["long_ms"]), max(entry["long_ms"], default=0),
-            len(entry["long_ms_slow_disk"]), entry["probe_ms"],
+            len(entry["long_ms_slow_disk"]), entry.get("late", 0),
+            entry.get("late_ms", 0), entry["probe_ms"],
             entry["most_bytes"] / MB, run["stalls_anew_bytes"] / MB))
 
 

@@ -81,19 +81,24 @@ class Waits:
 
 
 def long_ones(prefix):
-    """Updates, and those that took long: when they began and ended."""
-    updates, found = 0, []
+    """Updates, those that took long (when they began and ended), and how late
+    each began that began late, in seconds: all clients, or the processors,
+    were busy."""
+    updates, found, late = 0, [], []
     for path in glob.glob(prefix + ".*"):
         with open(path, encoding="utf-8") as lines:
             for line in lines:
                 fields = line.split()
-                seconds = int(fields[2]) / 1e6
+                lag = int(fields[6]) / 1e6
+                seconds = int(fields[2]) / 1e6 - lag
                 ended = int(fields[4]) + int(fields[5]) / 1e6
                 updates += 1
                 if seconds > LONG:
                     found.append((ended - seconds, ended))
+                if lag > LONG:
+                    late.append(lag)
         os.remove(path)
-    return updates, found
+    return updates, found, late
 
 
 def stalls_of(found):
@@ -135,7 +140,7 @@ def stall(run, seconds):
     probe.ending.set()
     probe.join()
     waits.end()
-    updates, found = long_ones(prefix)
+    updates, found, late = long_ones(prefix)
     ms = {True: [], False: []}
     events = set()
     for began, ended, ones in stalls_of(found):
@@ -146,7 +151,8 @@ def stall(run, seconds):
     run["stalls"].append({
         "seconds": seconds, "updates": updates, "most_bytes": most,
         "probe_ms": round(probe.worst * 1000, 1), "waits": sorted(events),
-        "long_ms": ms[False], "long_ms_slow_disk": ms[True]})
+        "long_ms": ms[False], "long_ms_slow_disk": ms[True],
+        "late": len(late), "late_ms": round(max(late, default=0) * 1000)})
 
 
 def stalls(run):
