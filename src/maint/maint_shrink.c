@@ -27,7 +27,7 @@
 #define SKX_SHRINK_NAP		5
 
 /*
- * So many times in turn nobody may be in the way of what takes long: searches
+ * So many times in turn no process may be in the way of what takes long: searches
  * one after the other leave gaps, but not as many as these.
  */
 #define SKX_SHRINK_LOOKS	8
