@@ -11,7 +11,7 @@ use lib "$FindBin::RealBin/lib";
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use SkipidxChurn qw(skx_churn_texts);
-use SkipidxTest qw(skx_node skx_session skx_seed);
+use SkipidxTest qw(skx_node skx_session skx_seed skx_until);
 use Test::More;
 
 use constant PARTS => 8;		# that processes are spread over
@@ -171,6 +171,24 @@ my $counted = "SELECT count(*) FROM (SELECT id, v FROM docs WHERE v @@ 'all' OFF
 	$s->value('SELECT pg_cancel_backend(' . $long->backend . ')');
 	$long->finish;
 	$long->close;
+}
+
+# ---- a leader ends while its workers read ----
+
+{
+	my $leader = skx_session($node, 'one');
+
+	$leader->value($parallel);
+	$leader->start("SELECT count(*) FROM docs WHERE v @@ 'all' AND (id <> 7 OR pg_sleep(1000) IS NULL)");
+	$node->poll_query_until('one', 'SELECT count(*) > 0 FROM pg_stat_activity WHERE wait_event = \'PgSleep\' AND leader_pid = ' . $leader->backend)
+	  or die 'no worker reads';
+	$s->value('SELECT pg_terminate_backend(' . $leader->backend . ')');
+	like($leader->finish, qr/57P01|session ended/, 'a leader ends whose workers read');
+	skx_until('the workers to end',
+		sub { $s->value("SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'parallel worker'") == 0 });
+	my ($first, $second) = waits($s);
+
+	cmp_ok($second, '<', $least + 100, "it keeps nothing: $first and then $second pages wait");
 }
 
 # ---- a worker's view for which there is no place ----
