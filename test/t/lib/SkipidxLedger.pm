@@ -67,12 +67,15 @@ BEGIN
 END $$;
 
 -- What scores depend on beside the row: a merge or VACUUM by another process may
--- change it between two statements.
-CREATE FUNCTION soak_statistics(rel regclass) RETURNS text LANGUAGE sql AS $$
-	SELECT string_agg(concat_ws(' ', generation, ndocs, deleted, pending_docs, pending_dead), ',')
-	FROM pg_index JOIN pg_class c ON c.oid = indexrelid JOIN pg_am a ON a.oid = relam, skipidx_stats(indexrelid)
-	WHERE indrelid = rel AND amname = 'skipidx'
-$$;
+-- change it between two statements.  Each time another where the index is replaced.
+CREATE FUNCTION soak_statistics(rel regclass) RETURNS text LANGUAGE plpgsql AS $$
+BEGIN
+	RETURN (SELECT string_agg(concat_ws(' ', generation, ndocs, deleted, pending_docs, pending_dead), ',')
+		FROM pg_index JOIN pg_class c ON c.oid = indexrelid JOIN pg_am a ON a.oid = relam, skipidx_stats(indexrelid)
+		WHERE indrelid = rel AND indisvalid AND amname = 'skipidx');
+EXCEPTION WHEN serialization_failure THEN
+	RETURN clock_timestamp();
+END $$;
 -- The first difference between the index and the table, or nothing
 CREATE FUNCTION soak_look(rel regclass, what tsquery) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
