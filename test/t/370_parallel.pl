@@ -3,7 +3,7 @@
 # state of the index, beside writers, VACUUM and merges under one snapshot, on a
 # standby; and they divide the work.
 #
-# Long: 400 queries in each state, else 40 (SKX_RANK_QUERIES).
+# Long: 400 queries in each state, else 25 (SKX_RANK_QUERIES).
 #
 # Holds: share 1, 2, 3; am 12; ordered 5; topk 11; count 6; facets 7; planner 20
 
@@ -19,7 +19,7 @@ use Test::More;
 use Time::HiRes qw(sleep);
 
 my $seed = skx_seed(370);
-my $many = ($ENV{SKX_RANK_QUERIES} // 0) >= 1000 ? 400 : 40;
+my $many = ($ENV{SKX_RANK_QUERIES} // 0) >= 1000 ? 400 : 25;
 my $node = skx_node('parallel', streaming => 1, conf => <<'EOC');
 autovacuum = off
 skipidx.max_workers = 0
