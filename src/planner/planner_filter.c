@@ -507,6 +507,8 @@ skx_planner_charge_filters(PlannerInfo *root, RelOptInfo *rel, List *filters)
 	skx_planner_charge_all(root, rel, filters, paths, &least, &apart);
 	skx_planner_charge_all(root, rel, filters, apart, &least, NULL);
 	skx_planner_charge_all(root, rel, filters, partial, &least, NULL);
+	/* these first, as they are compared with what the scans cost by themselves */
+	skx_planner_prefer_scans(root, rel, filters, partial);
 	skx_planner_prefer_scans(root, rel, filters, paths);
 	skx_planner_offer_paths(rel, list_concat(paths, apart), partial);
 	return least.charged < least.others;

@@ -250,7 +250,8 @@ typedef struct SkxReading
  * of a scan by a bitmap that several have to agree on, the one that finds the
  * fewest rows and can do without a bitmap; NULL: there is none.  prefer_fewest:
  * that scan costs no more than the bitmap, or the bitmap more than that scan, if
- * the scan costs less where the table is in memory; charged: what the costs of both have beyond the server's.
+ * the scan costs less where the table is in memory; charged: what the costs of
+ * both have beyond the server's.
  */
 extern Cost skx_planner_reading(const RelOptInfo *rel, Cost fetching,
 								Selectivity share);

@@ -136,8 +136,9 @@ skx_planner_bitmap_cost(PlannerInfo *root, const RelOptInfo *rel,
 
 /*
  * A scan of the inner side of a join is compared with joins that fetch rows of
- * all outer ones at once, whose pages are charged as the server charges them:
- * there it is the bitmap that costs more.
+ * all outer ones at once, whose pages are charged as the server charges them; and
+ * a bitmap of several processes costs a part of what one process pays.  There it
+ * is the bitmap that costs more.
  */
 void
 skx_planner_prefer_fewest(const RelOptInfo *rel, Path *path, Cost charged,
@@ -157,7 +158,7 @@ skx_planner_prefer_fewest(const RelOptInfo *rel, Path *path, Cost charged,
 									  fewest->indextotalcost,
 									  fewest->indexselectivity);
 	unsaved = skx_planner_unsaved(rel, &both, &one);
-	if (path->param_info != NULL)
+	if (path->param_info != NULL || path->parallel_workers > 0)
 		path->total_cost += unsaved;
 	else if (unsaved > 0 && one.cost > both.cost)
 		fewest->path.total_cost = Max(both.cost, fewest->path.startup_cost);

@@ -45,7 +45,7 @@ BEGIN
 		END LOOP;
 		PERFORM pg_sleep(0.005);
 		COMMIT;
-		-- nobody is there for a moment, now and then
+		-- no reader is there for a moment, now and then
 		PERFORM pg_sleep(0.005);
 	END LOOP;
 END \$\$;

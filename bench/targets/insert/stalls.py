@@ -102,7 +102,8 @@ def long_ones(prefix):
 
 
 def stalls_of(found):
-    """Those that overlap are one stall: when it began and ended, and they."""
+    """Those that overlap are one stall: when it began and ended, and its
+    updates."""
     ones = []
     for began, ended in sorted(found):
         if ones and began < ones[-1][1]:

@@ -76,6 +76,7 @@ BEGIN
 EXCEPTION WHEN serialization_failure THEN
 	RETURN clock_timestamp();
 END $$;
+
 -- The first difference between the index and the table, or nothing
 CREATE FUNCTION soak_look(rel regclass, what tsquery) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
