@@ -507,7 +507,7 @@ skx_planner_charge_filters(PlannerInfo *root, RelOptInfo *rel, List *filters)
 	skx_planner_charge_all(root, rel, filters, paths, &least, &apart);
 	skx_planner_charge_all(root, rel, filters, apart, &least, NULL);
 	skx_planner_charge_all(root, rel, filters, partial, &least, NULL);
-	/* these first, as they are compared with what the scans cost by themselves */
+	/* before these scans cost less for the sake of other bitmaps */
 	skx_planner_prefer_scans(root, rel, filters, partial);
 	skx_planner_prefer_scans(root, rel, filters, paths);
 	skx_planner_offer_paths(rel, list_concat(paths, apart), partial);
