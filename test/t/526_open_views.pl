@@ -173,24 +173,6 @@ my $counted = "SELECT count(*) FROM (SELECT id, v FROM docs WHERE v @@ 'all' OFF
 	$long->close;
 }
 
-# ---- a leader ends while its workers read ----
-
-{
-	my $leader = skx_session($node, 'one');
-
-	$leader->value($parallel);
-	$leader->start("SELECT count(*) FROM docs WHERE v @@ 'all' AND (id <> 7 OR pg_sleep(1000) IS NULL)");
-	$node->poll_query_until('one', 'SELECT count(*) > 0 FROM pg_stat_activity WHERE wait_event = \'PgSleep\' AND leader_pid = ' . $leader->backend)
-	  or die 'no worker reads';
-	$s->value('SELECT pg_terminate_backend(' . $leader->backend . ')');
-	like($leader->finish, qr/57P01|session ended/, 'a leader ends whose workers read');
-	skx_until('the workers to end',
-		sub { $s->value("SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'parallel worker'") == 0 });
-	my ($first, $second) = waits($s);
-
-	cmp_ok($second, '<', $least + 100, "it keeps nothing: $first and then $second pages wait");
-}
-
 # ---- a worker's view for which there is no place ----
 
 {
@@ -272,6 +254,29 @@ my $counted = "SELECT count(*) FROM (SELECT id, v FROM docs WHERE v @@ 'all' OFF
 	round($s);
 	cmp_ok(stat_of($s, 'waiting_pages'), '<', $least + 100, 'it has ended: hardly any page waits');
 	$s->value("SELECT pg_drop_replication_slot('later')");
+}
+
+# ---- a leader ends while its workers read ----
+
+{
+	my $leader = skx_session($node, 'one');
+
+	add($s, 1001, 7000);
+	$leader->value($parallel);
+	$leader->start("SELECT count(*) FROM docs WHERE v @@ 'all' AND (id <> 7 OR pg_sleep(1000) IS NULL)");
+	$node->poll_query_until('one', 'SELECT count(*) > 0 FROM pg_stat_activity WHERE wait_event = \'PgSleep\' AND leader_pid = ' . $leader->backend)
+	  or die 'no worker reads';
+	$s->value("SELECT skipidx_merge('docs_v', 1) \\g /dev/null\n SELECT 1");
+	my $kept = stat_of($s, 'waiting_pages');
+
+	cmp_ok($kept, '>', $least + 100, "workers read: $kept pages wait for them");
+	$s->value('SELECT pg_terminate_backend(' . $leader->backend . ')');
+	like($leader->finish, qr/57P01|session ended/, 'their leader ends');
+	skx_until('the workers to end',
+		sub { $s->value("SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'parallel worker'") == 0 });
+	add($s, 1, 1);
+	$kept = stat_of($s, 'waiting_pages');
+	cmp_ok($kept, '<', $least + 100, "a leader has ended whose workers read: $kept pages wait");
 }
 
 is($s->raw("SELECT skipidx_check('docs_v', true)"), '', 'skipidx_check');
