@@ -108,13 +108,14 @@ skx_cost_model_word(double df)
 	set.lists = df > 0 ? 1 : 0;
 	set.ask = set.lists * SKX_COST_ASK;
 	set.decode = set.lists * SKX_COST_DECODE;
+	set.span = 1;
 	set.phrase = false;
 	return set;
 }
 
 /* They are found by keys, or by the lists of the values, at most one each. */
 SkxCostSet
-skx_cost_model_keys(double docs, double met)
+skx_cost_model_keys(double docs, double met, double ndocs)
 {
 	SkxCostSet	set;
 
@@ -127,6 +128,7 @@ skx_cost_model_keys(double docs, double met)
 	set.lists = docs > 0 ? 1 : 0;
 	set.ask = set.lists * SKX_COST_KEY_ASK;
 	set.decode = 0;
+	set.span = ndocs > 0 ? Min(met / ndocs, 1) : 1;
 	set.phrase = false;
 	return set;
 }
@@ -138,17 +140,22 @@ skx_cost_model_gathered(double lists, double postings, bool places)
 		postings * SKX_COST_POSTING;
 }
 
-/* To ask about n documents: no more decoding than all there is. */
+/*
+ * To ask about n documents within such a share of all: no more decoding than all
+ * there is of that, and what the share begins with.
+ */
 static double
-skx_cost_model_asked(const SkxCostSet *set, double n)
+skx_cost_model_asked(const SkxCostSet *set, double n, double span)
 {
-	return n * set->ask + Min(n * set->decode, set->work);
+	return n * set->ask +
+		Min(n * set->decode, Min(set->decode + span * set->work, set->work));
 }
 
 static double
-skx_cost_model_asked_pages(const SkxCostSet *set, double n)
+skx_cost_model_asked_pages(const SkxCostSet *set, double n, double span)
 {
-	return Min(n * set->lists, set->pages);
+	return Min(n * set->lists,
+			   Min(set->lists + span * set->pages, set->pages));
 }
 
 /*
@@ -177,11 +184,14 @@ skx_cost_model_filter(const SkxCostSet *lead, const SkxCostSet *other,
 	set.likely = skx_cost_model_together(lead->likely, other->likely, ndocs);
 	set.among = sqrt(set.docs * set.likely);
 	set.lead = lead->lead;
-	set.work = lead->work + skx_cost_model_asked(other, lead->docs);
-	set.pages = lead->pages + skx_cost_model_asked_pages(other, lead->docs);
+	set.work = lead->work +
+		skx_cost_model_asked(other, lead->docs, lead->span);
+	set.pages = lead->pages +
+		skx_cost_model_asked_pages(other, lead->docs, lead->span);
 	set.ask = lead->ask + share * other->ask;
 	set.decode = lead->decode + share * other->decode;
 	set.lists = lead->lists + share * other->lists;
+	set.span = Min(lead->span, other->span);
 	set.phrase = false;
 	return set;
 }
@@ -215,6 +225,7 @@ skx_cost_model_either(const SkxCostSet *a, const SkxCostSet *b, double ndocs)
 	set.ask = a->ask + b->ask;
 	set.decode = a->decode + b->decode;
 	set.lists = a->lists + b->lists;
+	set.span = Min(a->span + b->span, 1);
 	set.phrase = false;
 	return set;
 }
@@ -273,6 +284,7 @@ skx_cost_model_match(const SkxCostItem *items, int n, double ndocs,
 				top->among = Max(ndocs - top->among, 0);
 				top->lead = ndocs;
 				top->work += ndocs * SKX_COST_POSTING;
+				top->span = 1;
 				top->phrase = false;
 				break;
 			case SKX_COST_AND:
@@ -418,8 +430,8 @@ skx_cost_model_search_any(const SkxCostRanked *ranked, double k, double *work,
 				scored += left * df;
 			else
 			{
-				through = Min(through, skx_cost_model_asked(&set, asked));
-				touched = Min(touched, skx_cost_model_asked_pages(&set, asked));
+				through = Min(through, skx_cost_model_asked(&set, asked, 1));
+				touched = Min(touched, skx_cost_model_asked_pages(&set, asked, 1));
 			}
 			*work += through;
 			*pages += touched;

@@ -47,6 +47,7 @@ typedef struct SkxCostSet
 								 * decoding */
 	double		decode;			/* and that, but never more than the work */
 	double		lists;			/* of postings that are probed for it */
+	double		span;			/* share of all documents among which they lie */
 	bool		phrase;			/* words that follow each other */
 } SkxCostSet;
 
@@ -56,14 +57,14 @@ typedef struct SkxCostSet
  * match: `sets` has room for as many as depth tells, which of a row of one
  * operator are few; the result is that of the whole query.
  * both: documents that are in two sets.  keys: those whose keys of a column are
- * in a range, where `met` documents lie in groups that have such keys.
+ * in a range, where `met` of all documents lie in groups that have such keys.
  * gathered: work to go through lists of a prefix one by one; places: once for
  * the documents, and once for the places of those that are short.
  */
 extern int	skx_cost_model_depth(const SkxCostItem *items, int n);
 extern SkxCostSet skx_cost_model_match(const SkxCostItem *items, int n,
 									   double ndocs, SkxCostSet *sets);
-extern SkxCostSet skx_cost_model_keys(double docs, double met);
+extern SkxCostSet skx_cost_model_keys(double docs, double met, double ndocs);
 extern double skx_cost_model_gathered(double lists, double postings,
 									  bool places);
 extern SkxCostSet skx_cost_model_both(const SkxCostSet *a, const SkxCostSet *b,

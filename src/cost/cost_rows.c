@@ -110,31 +110,83 @@ skx_cost_values(SkxCosting *c, const SkxCondition *condition)
 	return skx_cost_model_match(items, 2, c->ndocs, sets);
 }
 
-double
-skx_cost_follows(PlannerInfo *root, const IndexOptInfo *index,
-				 int column)
+/* What ANALYZE knows of a column of the index; an invalid tuple: nothing. */
+static HeapTuple
+skx_cost_statistics(PlannerInfo *root, const IndexOptInfo *index, int column)
 {
 	RangeTblEntry *rte = planner_rt_fetch(index->rel->relid, root);
-	AttStatsSlot slot;
-	HeapTuple	tuple;
-	double		correlation = 0;
 
 	if (index->indexkeys[column] <= 0)
-		return 0;
-	tuple = SearchSysCache3(STATRELATTINH, ObjectIdGetDatum(rte->relid),
-							Int16GetDatum(index->indexkeys[column]),
-							BoolGetDatum(false));
-	if (!HeapTupleIsValid(tuple))
-		return 0;
-	if (get_attstatsslot(&slot, tuple, STATISTIC_KIND_CORRELATION, InvalidOid,
-						 ATTSTATSSLOT_NUMBERS))
+		return NULL;
+	return SearchSysCache3(STATRELATTINH, ObjectIdGetDatum(rte->relid),
+						   Int16GetDatum(index->indexkeys[column]),
+						   BoolGetDatum(false));
+}
+
+static double
+skx_cost_correlated(HeapTuple statistics)
+{
+	AttStatsSlot slot;
+	double		correlation = 0;
+
+	if (get_attstatsslot(&slot, statistics, STATISTIC_KIND_CORRELATION,
+						 InvalidOid, ATTSTATSSLOT_NUMBERS))
 	{
 		if (slot.nnumbers > 0)
 			correlation = slot.numbers[0];
 		free_attstatsslot(&slot);
 	}
-	ReleaseSysCache(tuple);
 	return correlation;
+}
+
+double
+skx_cost_follows(PlannerInfo *root, const IndexOptInfo *index,
+				 int column)
+{
+	HeapTuple	statistics = skx_cost_statistics(root, index, column);
+	double		correlation;
+
+	if (!HeapTupleIsValid(statistics))
+		return 0;
+	correlation = skx_cost_correlated(statistics);
+	ReleaseSysCache(statistics);
+	return correlation;
+}
+
+/*
+ * How far rows of near values lie near each other: 1 wholly, 0 not at all.
+ * ANALYZE takes rows of one value in the table's order.  So where they lie
+ * anywhere, the correlation is the sum of the squares of the values' shares, and
+ * where values descend, twice that of the cubes less 1: the result is the place
+ * between.
+ */
+static double
+skx_cost_clustered(HeapTuple statistics)
+{
+	double		correlation = skx_cost_correlated(statistics);
+	AttStatsSlot slot;
+	double		squares = 0;
+	double		cubes = 0;
+	int			i;
+
+	if (get_attstatsslot(&slot, statistics, STATISTIC_KIND_MCV, InvalidOid,
+						 ATTSTATSSLOT_NUMBERS))
+	{
+		for (i = 0; i < slot.nnumbers; i++)
+		{
+			double		square = slot.numbers[i] * slot.numbers[i];
+
+			squares += square;
+			cubes += square * slot.numbers[i];
+		}
+		free_attstatsslot(&slot);
+	}
+	/* one value */
+	if (squares > .999)
+		return 0;
+	return Min(correlation > squares ?
+			   (correlation - squares) / (1 - squares) :
+			   (squares - correlation) / (1 + squares - 2 * cubes), 1);
 }
 
 /* What the planner knows of conditions that the index cannot be asked about. */
@@ -149,15 +201,21 @@ skx_cost_planned(const SkxCosting *c, List *quals)
 
 /*
  * Documents among which so many lie that meet a condition on a column: of one
- * that follows the table's order these, of others all.
+ * whose rows lie near those of near values these, of others all.
  */
 static double
 skx_cost_span(const SkxCosting *c, int column, double docs)
 {
-	double		correlation = c->path == NULL ? 0 :
-		skx_cost_follows(c->root, c->path->indexinfo, column);
-	double		follows = correlation * correlation;
+	HeapTuple	statistics = c->path == NULL ? NULL :
+		skx_cost_statistics(c->root, c->path->indexinfo, column);
+	double		follows = 0;
 
+	if (HeapTupleIsValid(statistics))
+	{
+		follows = skx_cost_clustered(statistics);
+		ReleaseSysCache(statistics);
+	}
+	follows *= follows;
 	return follows * docs + (1 - follows) * c->ndocs;
 }
 
@@ -167,7 +225,8 @@ skx_cost_keys(SkxCosting *c, const SkxCostRange *range)
 {
 	double		docs = skx_cost_planned(c, range->quals);
 
-	return skx_cost_model_keys(docs, skx_cost_span(c, range->column, docs));
+	return skx_cost_model_keys(docs, skx_cost_span(c, range->column, docs),
+							   c->ndocs);
 }
 
 double

@@ -166,6 +166,31 @@ test_conjunctions(void)
 	CHECK(both.docs == 700000 && both.work > common.work);
 }
 
+/*
+ * Asking within a part of all documents reads that part of a list, and what it
+ * begins with.
+ */
+static void
+test_spans(void)
+{
+	SkxCostSet	near = skx_cost_model_keys(1000, 1000, NDOCS);
+	SkxCostSet	far = skx_cost_model_keys(1000, NDOCS, NDOCS);
+	SkxCostSet	word3 = (word(300000), match());
+	SkxCostSet	phrase = two(SKX_COST_PHRASE, 300000, 200000);
+	SkxCostSet	in_near = skx_cost_model_both(&near, &word3, NDOCS);
+	SkxCostSet	in_far = skx_cost_model_both(&far, &word3, NDOCS);
+
+	CHECK(near.span == .001 && far.span == 1 && word3.span == 1);
+	CHECK(in_near.pages < near.pages + 2 && in_far.pages > far.pages + 70);
+	CHECK(in_near.work < near.work + 1000 * word3.ask + word3.work / 500);
+	CHECK(in_far.work > far.work + 1000 * word3.decode);
+	CHECK(in_near.span == near.span && in_near.docs == in_far.docs);
+	in_near = skx_cost_model_both(&phrase, &near, NDOCS);
+	CHECK(in_near.span == near.span && in_near.pages < 4);
+	CHECK(skx_cost_model_both(&word3, &far, NDOCS).span == 1);
+	CHECK(skx_cost_model_keys(0, 0, 0).span == 1);
+}
+
 static void
 test_others(void)
 {
@@ -464,6 +489,7 @@ main(void)
 	unit_seed(1);
 	test_trees();
 	test_conjunctions();
+	test_spans();
 	test_others();
 	test_best();
 	test_many();
