@@ -157,8 +157,9 @@ DROP TABLE prefixed, light, found;
 
 -- Rows of a range, or of a value, that follows the order of the table are near
 -- each other, in whatever order they come.
-CREATE TABLE near AS SELECT id, id / 2000 AS tenth, (hashint4(id) & 65535) AS anywhere, (hashint4(id) & 65535) / 6554 AS any_tenth, v FROM costs;
-CREATE INDEX near_v ON near USING skipidx (v, id, tenth, anywhere, any_tenth);
+CREATE TABLE near AS SELECT id, id / 2000 AS tenth, (hashint4(id) & 65535) AS anywhere, (hashint4(id) & 65535) / 6554 AS any_tenth, v,
+	id > 18000 AS late, id <= 2000 AS early, (hashint4(id) & 65535) < 6554 AS seldom FROM costs;
+CREATE INDEX near_v ON near USING skipidx (v, id, tenth, anywhere, any_tenth, late, early, seldom);
 VACUUM ANALYZE near;
 SET enable_seqscan = off;
 SET enable_bitmapscan = off;
@@ -168,11 +169,57 @@ $$ SELECT (index_node(format('SELECT id FROM near WHERE v @@ ''half'' AND %s%s',
 SELECT fetching('id < 2000', o) < fetching('anywhere < 6554', o) / 2 AS ranges, fetching('tenth = 3', o) < fetching('any_tenth = 3', o) / 2 AS values,
 	fetching('id < 2000', o) > fetching('id < 200', o) AS fewer, fetching('id < 2000 AND any_tenth = 3', o) BETWEEN fetching('id < 200', o) / 4 AND fetching('id < 2000', o) AS both
 FROM (VALUES (''), (' ORDER BY v <@> ''half'' LIMIT 10')) o (o);
+-- Of a column with few values ANALYZE's correlation is high wherever they lie.
+SELECT correlation > .7 AS high FROM pg_stats WHERE tablename = 'near' AND attname = 'seldom';
+SELECT fetching('seldom', o) > fetching('any_tenth = 3', o) * .8 AS anywhere, fetching('late', o) < fetching('seldom', o) / 2 AS ascending,
+	fetching('early', o) < fetching('seldom', o) / 2 AS descending
+FROM (VALUES (''), (' ORDER BY v <@> ''half'' LIMIT 10')) o (o);
 RESET enable_sort;
 RESET enable_bitmapscan;
 RESET enable_seqscan;
 DROP FUNCTION fetching;
 DROP TABLE near;
+
+-- A word's rows are fetched once for a hash table, and not found again for each
+-- outer row to save pages that are in memory.
+CREATE TABLE sides AS SELECT id, hashint4(id) & 31 AS owner, v || CASE WHEN hashint4(id + 1) % 50 = 0 THEN 'some:1' ELSE '' END::tsvector AS v,
+	repeat('x', 400) AS pad FROM costs;
+CREATE INDEX ON sides USING skipidx (v);
+CREATE INDEX ON sides (owner);
+CREATE TABLE eight AS SELECT generate_series(0, 7) AS owner;
+VACUUM ANALYZE sides, eight;
+CREATE FUNCTION joined() RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+	plan jsonb;
+BEGIN
+	EXECUTE 'EXPLAIN (FORMAT JSON) SELECT sides.id FROM sides JOIN eight USING (owner) WHERE v @@ ''some''' INTO plan;
+	RETURN (plan #>> '{0,Plan,Node Type}') || CASE WHEN jsonb_path_exists(plan, 'strict $.** ? (@."Node Type" == "BitmapAnd")') THEN ', BitmapAnd' ELSE '' END;
+END $$;
+CREATE INDEX ON sides (id);
+CREATE FUNCTION first_by() RETURNS text LANGUAGE sql AS
+$$ SELECT index_node('SELECT id FROM sides WHERE v @@ ''some'' ORDER BY id DESC LIMIT 100') ->> 'Index Name' $$;
+-- Nor is a quarter of the table gone through in an order, to sort fewer rows.
+SELECT joined() AS in_memory, first_by();
+SET effective_cache_size = '1MB';
+SELECT joined() AS read, first_by();
+RESET effective_cache_size;
+DROP FUNCTION joined, first_by;
+DROP TABLE sides, eight;
+
+-- A distance costs more of a longer document, and with more words.
+CREATE TABLE long AS SELECT id, v || (SELECT string_agg('w' || n || ':' || n, ' ') FROM generate_series(1, 100) n)::tsvector AS v FROM costs WHERE id <= 2000;
+CREATE INDEX ON long USING skipidx (v);
+VACUUM ANALYZE long;
+CREATE FUNCTION each_row(tab regclass, query text) RETURNS numeric LANGUAGE plpgsql AS $$
+DECLARE
+	plan jsonb;
+BEGIN
+	EXECUTE format('EXPLAIN (FORMAT JSON) SELECT v <@> %L FROM %s', query, tab) INTO plan;
+	RETURN (plan #>> '{0,Plan,Total Cost}')::numeric / (plan #>> '{0,Plan,Plan Rows}')::numeric;
+END $$;
+SELECT each_row('long', 'w1') > each_row('costs', 'w1') * 2 AS longer, each_row('costs', 'w1 & w2 & w3 & w4') > each_row('costs', 'w1') * 1.2 AS words;
+DROP FUNCTION each_row;
+DROP TABLE long;
 
 -- A query that is not known may find very many rows: they are not fetched and
 -- sorted for a few of them, unless the other conditions leave few.

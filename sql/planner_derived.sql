@@ -177,7 +177,9 @@ CREATE POLICY readers ON derived USING (n = current_setting('derived.reader')::i
 ALTER TABLE derived ENABLE ROW LEVEL SECURITY;
 SET ROLE regress_skipidx_reader;
 SET derived.reader = 6;
+SET enable_sort = off;
 EXPLAIN (COSTS OFF) SELECT id FROM derived ORDER BY tsv <@> 'w1 | common' LIMIT 5;
+RESET enable_sort;
 SELECT id FROM derived ORDER BY tsv <@> 'w1 | common', id LIMIT 5;
 RESET ROLE;
 SELECT id FROM derived WHERE n = 6 OR tags @> ARRAY[6] AND big < 9 ORDER BY tsv <@> 'w1 | common', id LIMIT 5;

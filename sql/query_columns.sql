@@ -219,11 +219,13 @@ SELECT cond, split_part(compare(cond), ' but', 1) AS rows FROM unnest(ARRAY[
 	$$tsv @@ ANY (ARRAY['w1 & w2', 'x5', NULL, '']::tsquery[])$$, $$tsv @@ ANY (ARRAY['!w1', 'x5']::tsquery[]) AND i4 = 1$$,
 	$$tsv @@ ANY ('{}'::tsquery[])$$, $$tsv @@ ANY (ARRAY['w1 <-> w2']::tsquery[])$$,
 	$$i4 = 1 OR tsv @@ 'x5'$$, 'i4 IN (1, 2) AND i4 < 2']) cond;
+SET enable_sort = off;
 SELECT cond, compare(cond, $$ORDER BY tsv <@> 'w1 | x15 | common', id LIMIT 30$$),
 	split_part(compare(cond, $$ORDER BY tsv <@> 'w1 | x15 | common'$$), ' ', 1) AS "all" FROM unnest(ARRAY[
 	'i4 = 3', 'i4 IN (1, 2)', 'i4 > 3', 'i4 < 99', 'i4 <> 3', $$tsv @@ 'w1' AND t <> 'a'$$, 'ts > ''2010-01-01'' AND i4 <= 0', 'n < -1.4', 'b', 'NOT b', 'i4 IS NULL', 'tsv IS NULL', 'tsv IS NOT NULL', 'true',
 	$$tsv @@ 'w1' AND i4 = 3$$, $$tsv @@ 'w1' AND i4 > 3$$, $$tsv @@ 'w1 | x15 | common' AND i4 IN (3, 4)$$, $$tsv @@ 'w1 | x15 | common' AND i4 < -3$$, $$tsv @@ '!w1' AND b$$,
 	$$tsv @@ ANY (ARRAY['!w1', 'x5']::tsquery[]) AND mood = 'sad'$$]) cond;
+RESET enable_sort;
 
 -- Parameters and joins
 PREPARE few(int4, text[]) AS SELECT count(*) FROM docs WHERE tsv @@ 'common' AND i4 = $1 AND t = ANY ($2);

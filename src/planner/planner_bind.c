@@ -19,7 +19,6 @@
 #include "fmgr.h"
 #include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
-#include "nodes/supportnodes.h"
 #include "optimizer/optimizer.h"
 #include "planner/planner_internal.h"
 #include "utils/builtins.h"
@@ -155,18 +154,21 @@ skx_planner_bind(PlannerInfo *root, FuncExpr *call)
 }
 
 /*
- * Outside of a query (index expressions, constraints) there is nothing that
- * tells which table a column is of.
+ * Binds, and tells costs.  Outside of a query (index expressions, constraints)
+ * there is nothing that tells which table a column is of.
  */
 Datum
 skipidx_distance_support(PG_FUNCTION_ARGS)
 {
 	Node	   *request = (Node *) PG_GETARG_POINTER(0);
-	Node	   *bound = NULL;
+	Node	   *answer = NULL;
 
+	if (IsA(request, SupportRequestCost) &&
+		skx_planner_distance_cost((SupportRequestCost *) request))
+		answer = request;
 	if (IsA(request, SupportRequestSimplify) &&
 		((SupportRequestSimplify *) request)->root != NULL)
-		bound = skx_planner_bind(((SupportRequestSimplify *) request)->root,
-								 ((SupportRequestSimplify *) request)->fcall);
-	PG_RETURN_POINTER(bound);
+		answer = skx_planner_bind(((SupportRequestSimplify *) request)->root,
+								  ((SupportRequestSimplify *) request)->fcall);
+	PG_RETURN_POINTER(answer);
 }

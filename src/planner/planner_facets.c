@@ -29,6 +29,7 @@
 #include "optimizer/tlist.h"
 #include "parser/parsetree.h"
 #include "planner/planner_internal.h"
+#include "planner/planner_reading.h"
 #include "utils/fmgroids.h"
 #include "utils/lsyscache.h"
 #include "utils/selfuncs.h"

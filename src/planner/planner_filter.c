@@ -26,6 +26,7 @@
 #include "optimizer/restrictinfo.h"
 #include "parser/parsetree.h"
 #include "planner/planner_internal.h"
+#include "planner/planner_reading.h"
 #include "tsearch/ts_type.h"
 #include "utils/array.h"
 #include "utils/lsyscache.h"
@@ -82,20 +83,16 @@ skx_planner_key_width(PlannerInfo *root, const IndexOptInfo *index)
 						key->varattno) : 0;
 }
 
-/*
- * To look at a value of the first column.  What is computed is taken for one
- * that is kept elsewhere, the least that it is.
- */
-static Cost
-skx_planner_key_cost(PlannerInfo *root, IndexOptInfo *index)
+Cost
+skx_planner_value_cost(PlannerInfo *root, const IndexOptInfo *index,
+					   double byte, double byte_away)
 {
 	double		width = skx_planner_key_width(root, index);
 	double		whole = SKX_FILTER_WORD_BYTES *
 		skx_am_cost_length(root, index);
 	double		away = width < whole * SKX_FILTER_LEFT ? whole - width : 0;
 
-	return (width * SKX_FILTER_BYTE + away * SKX_FILTER_BYTE_AWAY) *
-		cpu_operator_cost;
+	return (width * byte + away * byte_away) * cpu_operator_cost;
 }
 
 /* Words that a query asks for one by one: of a disjunction all, else 1. */
@@ -184,7 +181,9 @@ skx_planner_match_cost(const SkxFilters *filters, Oid operator, List *args)
 
 		if (skx_planner_is_ours(index) && list_length(args) == 2 &&
 			skx_planner_is_match(index, operator, args))
-			return skx_planner_key_cost(filters->root, index) +
+			return skx_planner_value_cost(filters->root, index,
+										  SKX_FILTER_BYTE,
+										  SKX_FILTER_BYTE_AWAY) +
 				skx_planner_words_cost(args);
 	}
 	return 0;
@@ -435,9 +434,18 @@ typedef struct SkxCharged
 	Cost		others;
 } SkxCharged;
 
+/* Of a bitmap on the inner side of a join, the scan that needs no outer row. */
+static IndexPath *
+skx_planner_once(const RelOptInfo *rel, const Path *path)
+{
+	return path->param_info == NULL ||
+		bms_equal(PATH_REQ_OUTER(path), rel->lateral_relids) ? NULL :
+		skx_planner_fewest(path, rel->lateral_relids);
+}
+
 /*
- * Charges all of them.  The scan that a bitmap of several conditions begins with
- * may be better than that now, and was dropped: it is added to `apart`.
+ * Charges all of them.  Scans that a bitmap of several conditions begins with may
+ * be better than that now, and were dropped: they are added to `apart`.
  */
 static void
 skx_planner_charge_all(PlannerInfo *root, RelOptInfo *rel, List *filters,
@@ -449,19 +457,65 @@ skx_planner_charge_all(PlannerInfo *root, RelOptInfo *rel, List *filters,
 	{
 		Path	   *path = lfirst(lc);
 		Cost		charge = skx_planner_charge(root, rel, filters, path);
-		IndexPath  *fewest = skx_planner_fewest(path);
+		IndexPath  *fewest = skx_planner_fewest(path, PATH_REQ_OUTER(path));
+		IndexPath  *once = skx_planner_once(rel, path);
 
 		if (charge > 0 || fewest != NULL)
 			least->charged = Min(least->charged, path->total_cost);
 		else if (path->param_info == NULL)
 			least->others = Min(least->others, path->total_cost);
 		path->total_cost += charge + skx_planner_bitmap_cost(root, rel, path);
-		if (apart == NULL || fewest == NULL ||
-			list_member_ptr(paths, fewest))
+		if (apart == NULL)
+			continue;
+		if (once != NULL && !list_member_ptr(paths, once))
+			*apart = list_append_unique_ptr(*apart, once);
+		if (fewest == NULL || list_member_ptr(paths, fewest))
 			continue;
 		fewest->path.rows = path->rows;
 		*apart = list_append_unique_ptr(*apart, fewest);
 	}
+}
+
+/*
+ * As against the scan that a bitmap of several conditions begins with, and for
+ * the inner side of a join one scan for all outer rows, which a hash table joins
+ * with these.  A scan of the inner side is compared with joins that fetch rows of
+ * all outer ones at once, whose pages are charged as the server charges them; and
+ * a bitmap of several processes costs a part of what one process pays.  There it
+ * is the bitmap that costs more.
+ */
+static void
+skx_planner_prefer_scan(PlannerInfo *root, RelOptInfo *rel, List *filters,
+						Path *path)
+{
+	IndexPath  *fewest = skx_planner_fewest(path, PATH_REQ_OUTER(path));
+	IndexPath  *once = skx_planner_once(rel, path);
+	Cost		charged;
+	Cost		unsaved = 0;
+
+	if (fewest == NULL && once == NULL)
+		return;
+	charged = skx_planner_charge(root, rel, filters, path) +
+		skx_planner_bitmap_cost(root, rel, path);
+	if (fewest != NULL)
+		unsaved = skx_planner_bitmap_unsaved(rel, path, charged, fewest,
+											 skx_planner_charge(root, rel,
+																filters,
+																&fewest->path),
+											 1);
+	if (once != NULL)
+		unsaved = Max(unsaved,
+					  skx_planner_bitmap_unsaved(rel, path, charged, once,
+												 skx_planner_charge(root, rel,
+																	filters,
+																	&once->path),
+												 skx_planner_loops(root,
+																   PATH_REQ_OUTER(path))));
+	if (path->param_info != NULL || path->parallel_workers > 0)
+		path->total_cost += unsaved;
+	else if (unsaved > 0 && fewest->path.total_cost > path->total_cost)
+		fewest->path.total_cost = Max(path->total_cost,
+									  fewest->path.startup_cost);
 }
 
 /* Paths have been charged, and so have the scans that bitmaps begin with. */
@@ -472,19 +526,7 @@ skx_planner_prefer_scans(PlannerInfo *root, RelOptInfo *rel, List *filters,
 	ListCell   *lc;
 
 	foreach(lc, paths)
-	{
-		Path	   *path = lfirst(lc);
-		IndexPath  *fewest = skx_planner_fewest(path);
-
-		if (fewest != NULL)
-			skx_planner_prefer_fewest(rel, path,
-									  skx_planner_charge(root, rel, filters,
-														 path) +
-									  skx_planner_bitmap_cost(root, rel, path),
-									  fewest,
-									  skx_planner_charge(root, rel, filters,
-														 &fewest->path));
-	}
+		skx_planner_prefer_scan(root, rel, filters, lfirst(lc));
 }
 
 List *

@@ -11,6 +11,7 @@
 #include "nodes/parsenodes.h"
 #include "nodes/pathnodes.h"
 #include "nodes/plannodes.h"
+#include "nodes/supportnodes.h"
 #include "port/atomics.h"
 #include "score/score.h"
 
@@ -211,16 +212,23 @@ extern List *skx_planner_untested(const IndexOptInfo *index,
 								  List *clauses);
 
 /*
- * planner_joined.c : scans by conditions that join, of which the server does not
- * know one; for inner sides of nested loops
+ * planner_joined.c
+ *
+ * add_joined: scans by conditions that join, of which the server does not know
+ * one, for inner sides of nested loops.  loops: how often such a scan is run that
+ * needs these tables, as the server counts: for each row of the smallest.
  */
 extern void skx_planner_add_joined(PlannerInfo *root, RelOptInfo *rel,
 								   IndexOptInfo *index);
+extern double skx_planner_loops(PlannerInfo *root, Relids tables);
 
 /*
  * planner_filter.c : what testing `@@` on rows costs beyond what the server
  * charges
  *
+ * value_cost: to look at a value of the index's first column, for each byte in
+ * the row and each that is kept elsewhere, in units of cpu_operator_cost; what is
+ * computed is taken for kept elsewhere, the least that it is.
  * filter_cost: of a path that is new.  own_filters: conditions with `@@`, for
  * charge_filters, which adds it to the cost of
  * all paths of the table, and compares them; true: one that is charged had
@@ -229,40 +237,18 @@ extern void skx_planner_add_joined(PlannerInfo *root, RelOptInfo *rel,
  */
 extern Cost skx_planner_filter_cost(PlannerInfo *root, RelOptInfo *rel,
 									Path *path);
+extern Cost skx_planner_value_cost(PlannerInfo *root,
+								   const IndexOptInfo *index, double byte,
+								   double byte_away);
 extern List *skx_planner_own_filters(PlannerInfo *root, RelOptInfo *rel);
 extern bool skx_planner_charge_filters(PlannerInfo *root, RelOptInfo *rel,
 									   List *filters);
 
-/* What a path costs, and how much of that for reading the table. */
-typedef struct SkxReading
-{
-	Cost		cost;
-	Cost		reading;
-} SkxReading;
-
 /*
- * planner_reading.c
- *
- * reading: what a scan that fetches such a share of the rows pays for reading,
- * of what it pays for fetching.  unsaved: what a path is charged that reads less
- * than another one, where that costs less if the table is in memory.
- * bitmap_cost: what a bitmap scan costs beyond what the server charges.  fewest:
- * of a scan by a bitmap that several have to agree on, the one that finds the
- * fewest rows and can do without a bitmap; NULL: there is none.  prefer_fewest:
- * that scan costs no more than the bitmap, or the bitmap more than that scan, if
- * the scan costs less where the table is in memory; charged: what the costs of
- * both have beyond the server's.
+ * planner_distance.c : what computing a distance from a row costs; false: its
+ * left operand is no column of a table that is planned
  */
-extern Cost skx_planner_reading(const RelOptInfo *rel, Cost fetching,
-								Selectivity share);
-extern Cost skx_planner_unsaved(const RelOptInfo *rel, const SkxReading *path,
-								const SkxReading *other);
-extern Cost skx_planner_bitmap_cost(PlannerInfo *root, const RelOptInfo *rel,
-									const Path *path);
-extern IndexPath *skx_planner_fewest(const Path *path);
-extern void skx_planner_prefer_fewest(const RelOptInfo *rel, Path *path,
-									  Cost charged, IndexPath *fewest,
-									  Cost charged_fewest);
+extern bool skx_planner_distance_cost(SupportRequestCost *request);
 
 /*
  * planner_unknown.c
@@ -520,11 +506,14 @@ extern void skx_planner_reads_take(SkxSharedReads *shared, SkxScanReads *sum);
  * planner_ordered.c : paths in the order of a column beside the text, put into
  * a custom scan (planner_ordered_scan.c)
  *
- * has_keys: has the column, from 0, keys that tell its values?
+ * has_keys: has the column, from 0, keys that tell its values?  charge_order:
+ * charges scans of other indexes in the order that is asked for, up to a limit,
+ * where sorting what an index of ours finds costs less in memory.
  */
 extern bool skx_planner_has_keys(const IndexOptInfo *index, int column);
 extern const CustomScanMethods skx_planner_ordered_methods;
 extern void skx_planner_add_columns(PlannerInfo *root, RelOptInfo *rel);
+extern void skx_planner_charge_order(PlannerInfo *root, RelOptInfo *rel);
 
 /* Members of its custom_exprs, and of its custom_private, all integers. */
 enum

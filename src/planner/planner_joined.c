@@ -95,8 +95,7 @@ skx_planner_joined_with(const RelOptInfo *rel, List *own, List *joining,
 	return clauses;
 }
 
-/* How often the scan is run: at least for each row of the smallest table. */
-static double
+double
 skx_planner_loops(PlannerInfo *root, Relids tables)
 {
 	double		loops = 0;

@@ -29,6 +29,7 @@
 #include "ordered/ordered.h"
 #include "ordered/ordered_share.h"
 #include "planner/planner_internal.h"
+#include "planner/planner_reading.h"
 #include "utils/lsyscache.h"
 
 static Plan *skx_planner_plan_ordered(PlannerInfo *root, RelOptInfo *rel,
@@ -227,25 +228,22 @@ skx_planner_cost_scattered(const RelOptInfo *rel, const IndexPath *index,
 
 /*
  * What a scan for the first rows is charged where it costs less to fetch all
- * rows from memory, and to sort them; `reading`: all of them, in the order.
+ * rows that the index finds from memory, and to sort them.
  */
 static Cost
 skx_planner_cost_unsorted(PlannerInfo *root, const RelOptInfo *rel,
-						  const IndexPath *index, const Path *path,
-						  double first, double matches, Cost reading)
+						  const IndexPath *index, const SkxReading *ordered,
+						  double first, double matches)
 {
-	double		share = first / matches;
-	SkxReading	ordered = {path->startup_cost, reading * share};
 	SkxReading	sorted = {index->path.total_cost, 0};
 
 	if (root->limit_tuples <= 0 || !skx_planner_is_alone(root, rel))
 		return 0;
-	ordered.cost += share * (path->total_cost - path->startup_cost);
 	sorted.cost += 2 * cpu_operator_cost * matches * log2(Max(first, 2));
 	sorted.reading = skx_planner_reading(rel, index->path.total_cost -
 										 index->indextotalcost,
 										 index->indexselectivity);
-	return skx_planner_unsaved(rel, &ordered, &sorted);
+	return skx_planner_unsaved(rel, ordered, &sorted);
 }
 
 /*
@@ -271,6 +269,7 @@ skx_planner_cost_ordered(PlannerInfo *root, const RelOptInfo *rel,
 		log(SKX_ORDERED_GROWTH) + matches / most;
 	Cost		reading = skx_planner_cost_rows(root, rel, index, matches, part,
 												correlation, descending);
+	SkxReading	ordered;
 	Cost		unsorted;
 	Cost		each;
 
@@ -288,8 +287,11 @@ skx_planner_cost_ordered(PlannerInfo *root, const RelOptInfo *rel,
 		path->rows * path->pathtarget->cost.per_tuple +
 		skx_planner_filter_cost(root, unconstify(RelOptInfo *, rel),
 								(Path *) unconstify(IndexPath *, index));
-	unsorted = skx_planner_cost_unsorted(root, rel, index, path, first,
-										 matches, reading);
+	ordered.cost = path->startup_cost +
+		first / matches * (path->total_cost - path->startup_cost);
+	ordered.reading = first / matches * reading;
+	unsorted = skx_planner_cost_unsorted(root, rel, index, &ordered, first,
+										 matches);
 	path->startup_cost += unsorted;
 	path->total_cost += unsorted;
 	return (follows * near + (1 - follows) * far) / matches;
@@ -398,6 +400,78 @@ skx_planner_add_columns(PlannerInfo *root, RelOptInfo *rel)
 			skx_planner_add_column(root, rel, index, column, key);
 	}
 }
+
+/* ---- the order of other indexes ---- */
+
+/* The scan of one of our indexes that costs least, in no order; NULL: none. */
+static const IndexPath *
+skx_planner_unordered(const RelOptInfo *rel)
+{
+	const IndexPath *least = NULL;
+	ListCell   *lc;
+
+	foreach(lc, rel->pathlist)
+	{
+		const IndexPath *path = lfirst(lc);
+
+		if (IsA(path, IndexPath) && skx_planner_is_ours(path->indexinfo) &&
+			path->indexorderbys == NIL && path->path.param_info == NULL &&
+			(least == NULL ||
+			 path->path.total_cost < least->path.total_cost))
+			least = path;
+	}
+	return least;
+}
+
+/* What reading the table in the order costs for the first rows. */
+static SkxReading
+skx_planner_order_reading(PlannerInfo *root, RelOptInfo *rel,
+						  const IndexPath *path, double share)
+{
+	SkxReading	reading;
+
+	reading.cost = path->path.startup_cost +
+		share * (path->path.total_cost - path->path.startup_cost);
+	reading.reading = share *
+		skx_planner_reading(rel, path->path.total_cost - path->indextotalcost -
+							skx_planner_filter_cost(root, rel,
+													(Path *) unconstify(IndexPath *, path)),
+							path->indexselectivity);
+	return reading;
+}
+
+void
+skx_planner_charge_order(PlannerInfo *root, RelOptInfo *rel)
+{
+	const IndexPath *found = skx_planner_unordered(rel);
+	List	   *paths;
+	List	   *partial;
+	ListCell   *lc;
+
+	if (root->limit_tuples <= 0 || root->query_pathkeys == NIL ||
+		found == NULL || !skx_planner_is_alone(root, rel))
+		return;
+	skx_planner_take_paths(rel, &paths, &partial);
+	foreach(lc, paths)
+	{
+		IndexPath  *path = lfirst(lc);
+		double		matches = Max(path->path.rows, 1);
+		double		first = Min(root->limit_tuples, matches);
+		SkxReading	ordered;
+
+		if (!IsA(path, IndexPath) || skx_planner_is_ours(path->indexinfo) ||
+			path->path.param_info != NULL ||
+			!pathkeys_contained_in(root->query_pathkeys, path->path.pathkeys))
+			continue;
+		ordered = skx_planner_order_reading(root, rel, path, first / matches);
+		path->path.total_cost += matches / first *
+			skx_planner_cost_unsorted(root, rel, found, &ordered, first,
+									  matches);
+	}
+	skx_planner_offer_paths(rel, paths, partial);
+}
+
+/* ---- plans ---- */
 
 /*
  * Where keys are coarse the child returns the column, too, which may be an

@@ -330,28 +330,41 @@ skx_planner_add_paths(PlannerInfo *root, RelOptInfo *rel, RangeTblEntry *rte)
 /* ---- custom paths ---- */
 
 /*
+ * What the planner adds to the path for computing the distance, which the scan
+ * hands over.  Above a join it does so for rows that are joined, however many.
+ */
+static QualCost
+skx_planner_distances(PlannerInfo *root, const Path *path)
+{
+	QualCost	distance = {0, 0};
+
+	if (bms_membership(root->all_baserels) == BMS_SINGLETON)
+		cost_qual_eval_node(&distance,
+							linitial(((const IndexPath *) path)->indexorderbys),
+							root);
+	return distance;
+}
+
+/*
  * Not for workers: statistics are pinned in the leader.  The cost that a scan
- * saves by ending early is subtracted, and so is the cost of computing the
- * distance, which the planner adds to every path that returns it.
+ * saves by ending early is subtracted, and so is that of computing distances.
  */
 static Path *
 skx_planner_wrap(PlannerInfo *root, RelOptInfo *rel, Path *path)
 {
 	CustomPath *custom = makeNode(CustomPath);
-	QualCost	distance;
-	Cost		run;
-
-	cost_qual_eval_node(&distance,
-						linitial(((IndexPath *) path)->indexorderbys), root);
-	run = (path->total_cost - path->startup_cost) *
+	QualCost	distance = skx_planner_distances(root, path);
+	Cost		run = (path->total_cost - path->startup_cost) *
 		skx_planner_early_share(root, rel, (IndexPath *) path) -
 		distance.per_tuple * path->rows;
+
 	custom->path = *path;
 	custom->path.type = T_CustomPath;
 	custom->path.pathtype = T_CustomScan;
 	custom->path.pathkeys = skx_planner_ranked_order(root, rel,
 													 path->pathkeys);
-	custom->path.total_cost = path->startup_cost + Max(run, 0);
+	custom->path.startup_cost = Max(path->startup_cost - distance.startup, 0);
+	custom->path.total_cost = custom->path.startup_cost + Max(run, 0);
 	custom->path.parallel_safe = false;
 	custom->flags = CUSTOMPATH_SUPPORT_PROJECTION;
 	custom->custom_paths = list_make1(path);
@@ -570,6 +583,8 @@ skx_planner_set_rel_pathlist(PlannerInfo *root, RelOptInfo *rel, Index rti,
 	skx_planner_charge_paths(root, rel);
 	if (ranked)
 		skx_planner_charge_unknown(root, rel);
+	else
+		skx_planner_charge_order(root, rel);
 	skx_planner_add_divided(root, rel);
 	if (!skx_planner_custom)
 		return;

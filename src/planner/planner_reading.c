@@ -19,6 +19,7 @@
 #include "optimizer/optimizer.h"
 #include "optimizer/pathnode.h"
 #include "planner/planner_internal.h"
+#include "planner/planner_reading.h"
 #include "utils/spccache.h"
 
 /*
@@ -64,7 +65,7 @@ skx_planner_reading(const RelOptInfo *rel, Cost fetching, Selectivity share)
 }
 
 IndexPath *
-skx_planner_fewest(const Path *path)
+skx_planner_fewest(const Path *path, Relids outer)
 {
 	const BitmapAndPath *both;
 	IndexPath  *fewest = NULL;
@@ -80,7 +81,7 @@ skx_planner_fewest(const Path *path)
 
 		if (IsA(part, IndexPath) && part->indexinfo->amhasgettuple &&
 			part->indexorderbys == NIL &&
-			bms_equal(PATH_REQ_OUTER(&part->path), PATH_REQ_OUTER(path)) &&
+			bms_equal(PATH_REQ_OUTER(&part->path), outer) &&
 			(fewest == NULL ||
 			 part->indexselectivity < fewest->indexselectivity))
 			fewest = part;
@@ -90,17 +91,19 @@ skx_planner_fewest(const Path *path)
 
 /*
  * How much of the price of reading a page of the table is for what is not in
- * memory, where it should not be read: the larger the table, the less.
+ * memory, where it should not be read: of a table that takes up to half of the
+ * cache all that is more than fetching a row, and of larger ones the less.
  */
 static double
 skx_planner_not_read(const RelOptInfo *rel)
 {
 	double		random;
 	double		fetch = SKX_BITMAP_FETCH * cpu_operator_cost;
+	double		cached = 2 - 2.0 * rel->pages / Max(effective_cache_size, 1);
 
 	get_tablespace_page_costs(rel->reltablespace, &random, NULL);
-	return random <= fetch ? 0 : (1 - fetch / random) *
-		(1 - Min((double) rel->pages / Max(effective_cache_size, 1), 1));
+	return random <= fetch ? 0 :
+		(1 - fetch / random) * Max(Min(cached, 1), 0);
 }
 
 Cost
@@ -134,32 +137,22 @@ skx_planner_bitmap_cost(PlannerInfo *root, const RelOptInfo *rel,
 											   rel->pages, 0, root));
 }
 
-/*
- * A scan of the inner side of a join is compared with joins that fetch rows of
- * all outer ones at once, whose pages are charged as the server charges them; and
- * a bitmap of several processes costs a part of what one process pays.  There it
- * is the bitmap that costs more.
- */
-void
-skx_planner_prefer_fewest(const RelOptInfo *rel, Path *path, Cost charged,
-						  IndexPath *fewest, Cost charged_fewest)
+Cost
+skx_planner_bitmap_unsaved(const RelOptInfo *rel, const Path *path,
+						   Cost charged, const IndexPath *scan,
+						   Cost charged_scan, double loops)
 {
-	SkxReading	both = {path->total_cost, 0};
-	SkxReading	one = {fewest->path.total_cost, 0};
+	SkxReading	both = {path->total_cost * loops, 0};
+	SkxReading	one = {scan->path.total_cost, 0};
 	Selectivity share;
 	Cost		entering;
-	Cost		unsaved;
 
 	cost_bitmap_tree_node(castNode(BitmapHeapPath, path)->bitmapqual,
 						  &entering, &share);
-	both.reading = skx_planner_reading(rel, both.cost - charged - entering,
-									   share);
-	one.reading = skx_planner_reading(rel, one.cost - charged_fewest -
-									  fewest->indextotalcost,
-									  fewest->indexselectivity);
-	unsaved = skx_planner_unsaved(rel, &both, &one);
-	if (path->param_info != NULL || path->parallel_workers > 0)
-		path->total_cost += unsaved;
-	else if (unsaved > 0 && one.cost > both.cost)
-		fewest->path.total_cost = Max(both.cost, fewest->path.startup_cost);
+	both.reading = loops *
+		skx_planner_reading(rel, path->total_cost - charged - entering, share);
+	one.reading = skx_planner_reading(rel, one.cost - charged_scan -
+									  scan->indextotalcost,
+									  scan->indexselectivity);
+	return skx_planner_unsaved(rel, &both, &one) / loops;
 }

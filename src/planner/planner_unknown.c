@@ -22,6 +22,7 @@
 #include "optimizer/cost.h"
 #include "optimizer/optimizer.h"
 #include "planner/planner_internal.h"
+#include "planner/planner_reading.h"
 #include "utils/spccache.h"
 
 /*
