@@ -212,6 +212,18 @@ extern List *skx_planner_untested(const IndexOptInfo *index,
 								  List *clauses);
 
 /*
+ * planner_plain.c : scans by conditions, in no order, also by a bitmap
+ *
+ * add_plain: by all, if the server does not take one of them and has made no scan
+ * that takes as many; and those for inner sides of nested loops.  add_light:
+ * without conditions for which something is gathered before the first row.
+ */
+extern void skx_planner_add_plain(PlannerInfo *root, RelOptInfo *rel,
+								  IndexOptInfo *index);
+extern void skx_planner_add_light(PlannerInfo *root, RelOptInfo *rel,
+								  IndexOptInfo *index);
+
+/*
  * planner_joined.c
  *
  * add_joined: scans by conditions that join, of which the server does not know

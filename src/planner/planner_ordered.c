@@ -228,19 +228,21 @@ skx_planner_cost_scattered(const RelOptInfo *rel, const IndexPath *index,
 
 /*
  * What a scan for the first rows is charged where it costs less to fetch all
- * rows that the index finds from memory, and to sort them.
+ * rows that the index finds from memory, and to sort them; charged: what the
+ * index's scan costs beyond the server's.
  */
 static Cost
 skx_planner_cost_unsorted(PlannerInfo *root, const RelOptInfo *rel,
-						  const IndexPath *index, const SkxReading *ordered,
-						  double first, double matches)
+						  const IndexPath *index, Cost charged,
+						  const SkxReading *ordered, double first,
+						  double matches)
 {
 	SkxReading	sorted = {index->path.total_cost, 0};
 
 	if (root->limit_tuples <= 0 || !skx_planner_is_alone(root, rel))
 		return 0;
 	sorted.cost += 2 * cpu_operator_cost * matches * log2(Max(first, 2));
-	sorted.reading = skx_planner_reading(rel, index->path.total_cost -
+	sorted.reading = skx_planner_reading(rel, index->path.total_cost - charged -
 										 index->indextotalcost,
 										 index->indexselectivity);
 	return skx_planner_unsaved(rel, ordered, &sorted);
@@ -290,7 +292,7 @@ skx_planner_cost_ordered(PlannerInfo *root, const RelOptInfo *rel,
 	ordered.cost = path->startup_cost +
 		first / matches * (path->total_cost - path->startup_cost);
 	ordered.reading = first / matches * reading;
-	unsorted = skx_planner_cost_unsorted(root, rel, index, &ordered, first,
+	unsorted = skx_planner_cost_unsorted(root, rel, index, 0, &ordered, first,
 										 matches);
 	path->startup_cost += unsorted;
 	path->total_cost += unsorted;
@@ -404,15 +406,15 @@ skx_planner_add_columns(PlannerInfo *root, RelOptInfo *rel)
 /* ---- the order of other indexes ---- */
 
 /* The scan of one of our indexes that costs least, in no order; NULL: none. */
-static const IndexPath *
+static IndexPath *
 skx_planner_unordered(const RelOptInfo *rel)
 {
-	const IndexPath *least = NULL;
+	IndexPath  *least = NULL;
 	ListCell   *lc;
 
 	foreach(lc, rel->pathlist)
 	{
-		const IndexPath *path = lfirst(lc);
+		IndexPath  *path = lfirst(lc);
 
 		if (IsA(path, IndexPath) && skx_planner_is_ours(path->indexinfo) &&
 			path->indexorderbys == NIL && path->path.param_info == NULL &&
@@ -426,7 +428,7 @@ skx_planner_unordered(const RelOptInfo *rel)
 /* What reading the table in the order costs for the first rows. */
 static SkxReading
 skx_planner_order_reading(PlannerInfo *root, RelOptInfo *rel,
-						  const IndexPath *path, double share)
+						  IndexPath *path, double share)
 {
 	SkxReading	reading;
 
@@ -434,8 +436,7 @@ skx_planner_order_reading(PlannerInfo *root, RelOptInfo *rel,
 		share * (path->path.total_cost - path->path.startup_cost);
 	reading.reading = share *
 		skx_planner_reading(rel, path->path.total_cost - path->indextotalcost -
-							skx_planner_filter_cost(root, rel,
-													(Path *) unconstify(IndexPath *, path)),
+							skx_planner_filter_cost(root, rel, &path->path),
 							path->indexselectivity);
 	return reading;
 }
@@ -443,7 +444,8 @@ skx_planner_order_reading(PlannerInfo *root, RelOptInfo *rel,
 void
 skx_planner_charge_order(PlannerInfo *root, RelOptInfo *rel)
 {
-	const IndexPath *found = skx_planner_unordered(rel);
+	IndexPath  *found = skx_planner_unordered(rel);
+	Cost		charged;
 	List	   *paths;
 	List	   *partial;
 	ListCell   *lc;
@@ -451,6 +453,7 @@ skx_planner_charge_order(PlannerInfo *root, RelOptInfo *rel)
 	if (root->limit_tuples <= 0 || root->query_pathkeys == NIL ||
 		found == NULL || !skx_planner_is_alone(root, rel))
 		return;
+	charged = skx_planner_filter_cost(root, rel, &found->path);
 	skx_planner_take_paths(rel, &paths, &partial);
 	foreach(lc, paths)
 	{
@@ -465,8 +468,8 @@ skx_planner_charge_order(PlannerInfo *root, RelOptInfo *rel)
 			continue;
 		ordered = skx_planner_order_reading(root, rel, path, first / matches);
 		path->path.total_cost += matches / first *
-			skx_planner_cost_unsorted(root, rel, found, &ordered, first,
-									  matches);
+			skx_planner_cost_unsorted(root, rel, found, charged, &ordered,
+									  first, matches);
 	}
 	skx_planner_offer_paths(rel, paths, partial);
 }

@@ -96,23 +96,6 @@ skx_planner_add_ordered(PlannerInfo *root, RelOptInfo *rel,
 		skx_planner_add_ranked(root, rel, index, ungathered, distance);
 }
 
-/* The same by several processes. */
-static void
-skx_planner_add_plain_partial(PlannerInfo *root, RelOptInfo *rel,
-							  IndexOptInfo *index, List *clauses,
-							  IndexPath *path)
-{
-	IndexPath  *partial;
-
-	if (!rel->consider_parallel || !bms_is_empty(rel->lateral_relids))
-		return;
-	partial = create_index_path(root, index, clauses, NIL, NIL, NIL,
-								ForwardScanDirection, false, NULL, 1.0, true);
-	if (partial->path.parallel_workers > 0)
-		add_partial_path(rel, (Path *) partial);
-	create_partial_bitmap_paths(root, rel, (Path *) path);
-}
-
 /* Paths but for those of our indexes by so many distances, or more. */
 static List *
 skx_planner_without(List *paths, int norders)
@@ -131,50 +114,9 @@ skx_planner_without(List *paths, int norders)
 	return paths;
 }
 
-/* Paths in no order that take these conditions, by a bitmap, too. */
 static void
-skx_planner_add_taking(PlannerInfo *root, RelOptInfo *rel,
-					   IndexOptInfo *index, List *clauses)
-{
-	IndexPath  *path;
-
-	path = create_index_path(root, index, clauses, NIL, NIL, NIL,
-							 ForwardScanDirection, false,
-							 rel->lateral_relids, 1.0, false);
-	add_path(rel, (Path *) path);
-	add_path(rel, (Path *)
-			 create_bitmap_heap_path(root, rel, (Path *) path,
-									 rel->lateral_relids, 1.0, 0));
-	skx_planner_add_plain_partial(root, rel, index, clauses, path);
-}
-
-/*
- * Paths that take a condition which the server does not, unless it has made one
- * that takes as many; and those that leave to the rows what would be gathered
- * first, for the server takes all that it can.
- */
-static void
-skx_planner_add_plain(PlannerInfo *root, RelOptInfo *rel, IndexOptInfo *index)
-{
-	List	   *clauses = skx_planner_index_clauses(root, index);
-	List	   *untested = skx_planner_untested(index, clauses);
-	List	   *light;
-
-	if (clauses != NIL && skx_planner_takes_more(index, clauses))
-		skx_planner_add_taking(root, rel, index, clauses);
-	/* bitmaps of arms, by the server, know rows that need no test */
-	if (list_length(untested) < list_length(clauses) && untested != NIL &&
-		skx_planner_takes_more(index, untested))
-		skx_planner_add_taking(root, rel, index, untested);
-	if (!skx_planner_may_gather(index, clauses, NULL))
-		return;
-	light = skx_planner_light_clauses(root, index, clauses);
-	if (light != NIL)
-		skx_planner_add_taking(root, rel, index, light);
-}
-
-static void
-skx_planner_add_all_plain(PlannerInfo *root, RelOptInfo *rel)
+skx_planner_add_each(PlannerInfo *root, RelOptInfo *rel,
+					 void (*add) (PlannerInfo *, RelOptInfo *, IndexOptInfo *))
 {
 	ListCell   *lc;
 
@@ -182,12 +124,9 @@ skx_planner_add_all_plain(PlannerInfo *root, RelOptInfo *rel)
 	{
 		IndexOptInfo *index = lfirst(lc);
 
-		if (!skx_planner_is_ours(index) ||
-			(index->indpred != NIL && !index->predOK))
-			continue;
-		skx_planner_add_plain(root, rel, index);
-		if (index->nkeycolumns > 1)
-			skx_planner_add_joined(root, rel, index);
+		if (skx_planner_is_ours(index) &&
+			(index->indpred == NIL || index->predOK))
+			add(root, rel, index);
 	}
 }
 
@@ -270,14 +209,14 @@ skx_planner_add_ours(PlannerInfo *root, RelOptInfo *rel)
 		}
 	}
 	skx_planner_add_unordered(root, rel);
-	skx_planner_add_all_plain(root, rel);
+	skx_planner_add_each(root, rel, skx_planner_add_plain);
 	rel->indexlist = all;
 }
 
 /*
  * Charges paths for `@@` on rows.  Those of indexes that had seemed to cost more
  * were dropped, and are made once more: apart, as those that are there would not
- * be charged again.
+ * be charged again, and those with many rows to test apart from others.
  */
 static void
 skx_planner_charge_paths(PlannerInfo *root, RelOptInfo *rel)
@@ -288,6 +227,10 @@ skx_planner_charge_paths(PlannerInfo *root, RelOptInfo *rel)
 
 	if (!skx_planner_charge_filters(root, rel, filters))
 		return;
+	skx_planner_take_paths(rel, &paths, &partial);
+	skx_planner_add_each(root, rel, skx_planner_add_light);
+	(void) skx_planner_charge_filters(root, rel, filters);
+	skx_planner_offer_paths(rel, paths, partial);
 	skx_planner_take_paths(rel, &paths, &partial);
 	skx_planner_add_ours(root, rel);
 	(void) skx_planner_charge_filters(root, rel, filters);
@@ -578,7 +521,8 @@ skx_planner_set_rel_pathlist(PlannerInfo *root, RelOptInfo *rel, Index rti,
 	 * computed by workers, where statistics are not pinned.
 	 */
 	rel->partial_pathlist = skx_planner_without(rel->partial_pathlist, 1);
-	skx_planner_add_all_plain(root, rel);
+	skx_planner_add_each(root, rel, skx_planner_add_plain);
+	skx_planner_add_each(root, rel, skx_planner_add_light);
 	ranked = skx_planner_add_paths(root, rel, rte);
 	skx_planner_charge_paths(root, rel);
 	if (ranked)
