@@ -221,6 +221,14 @@ SELECT each_row('long', 'w1') > each_row('costs', 'w1') * 2 AS longer, each_row(
 DROP FUNCTION each_row;
 DROP TABLE long;
 
+-- A scan that leaves a prefix out tests more rows, and does not displace one that
+-- asks for it before it is charged for that.
+CREATE TABLE padded AS SELECT id, v || (SELECT string_agg('p' || (id + n * 7919) % 40 || ':' || n + 70, ' ') FROM generate_series(1, 30) n)::tsvector AS v FROM costs;
+CREATE INDEX ON padded USING skipidx (v);
+VACUUM ANALYZE padded;
+SELECT index_node('SELECT id FROM padded WHERE v @@ ''third & p1:*'' ORDER BY id LIMIT 10') ->> 'Index Cond' AS asked;
+DROP TABLE padded;
+
 -- A query that is not known may find very many rows: they are not fetched and
 -- sorted for a few of them, unless the other conditions leave few.
 CREATE TABLE tenants AS SELECT id, id % 20 AS tenant, v FROM costs;
