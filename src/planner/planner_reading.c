@@ -147,7 +147,8 @@ skx_planner_bitmap_unsaved(const RelOptInfo *rel, const Path *path,
 	Selectivity share;
 	Cost		entering;
 
-	cost_bitmap_tree_node(castNode(BitmapHeapPath, path)->bitmapqual,
+	Assert(IsA(path, BitmapHeapPath));
+	cost_bitmap_tree_node(((const BitmapHeapPath *) path)->bitmapqual,
 						  &entering, &share);
 	both.reading = loops *
 		skx_planner_reading(rel, path->total_cost - charged - entering, share);
