@@ -19,7 +19,7 @@ use Test::More;
 my $seed = skx_seed(308);
 my $whole = ($ENV{SKX_RANK_QUERIES} // 0) >= 1000;
 # Few rows are not fetched instead, as those in memory would be.
-my $node = skx_node('facets', streaming => 1, conf => "autovacuum = off\nskipidx.cache_size = 4MB\nskipidx.max_workers = 0\neffective_cache_size = 80");
+my $node = skx_node('facets', streaming => 1, conf => "autovacuum = off\nskipidx.cache_size = 4MB\nskipidx.max_workers = 0\neffective_cache_size = 8");
 
 note "seed $seed";
 skx_database($node, 'd');
