@@ -14,6 +14,8 @@
  */
 #include "postgres.h"
 
+#include <math.h>
+
 #include "miscadmin.h"
 #include "optimizer/cost.h"
 #include "optimizer/optimizer.h"
@@ -32,6 +34,9 @@
 #define SKX_BITMAP_ENTRY	10
 #define SKX_BITMAP_PAGE		25
 #define SKX_BITMAP_FETCH	46
+
+/* Pages that are mostly in the processor's caches. */
+#define SKX_BITMAP_CACHED	16384.0
 
 /* To enter rows of all parts of a bitmap. */
 static double
@@ -90,6 +95,17 @@ skx_planner_fewest(const Path *path, Relids outer)
 }
 
 /*
+ * Fetching a row from a page in memory.  What a processor's caches do not hold
+ * takes longer: .3 us in a table of 10,000 pages, 1.3 in one of 128,000.
+ */
+static double
+skx_planner_fetching(const RelOptInfo *rel)
+{
+	return SKX_BITMAP_FETCH * cpu_operator_cost *
+		(1 + log2(Max(rel->pages / SKX_BITMAP_CACHED, 1)));
+}
+
+/*
  * How much of the price of reading a page of the table is for what is not in
  * memory, where it should not be read: of a table that takes up to half of the
  * cache all that is more than fetching a row, and of larger ones the less.
@@ -98,7 +114,7 @@ static double
 skx_planner_not_read(const RelOptInfo *rel)
 {
 	double		random;
-	double		fetch = SKX_BITMAP_FETCH * cpu_operator_cost;
+	double		fetch = skx_planner_fetching(rel);
 	double		cached = 2 - 2.0 * rel->pages / Max(effective_cache_size, 1);
 
 	get_tablespace_page_costs(rel->reltablespace, &random, NULL);
