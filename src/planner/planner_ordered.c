@@ -237,14 +237,11 @@ skx_planner_cost_unsorted(PlannerInfo *root, const RelOptInfo *rel,
 						  const SkxReading *ordered, double first,
 						  double matches)
 {
-	SkxReading	sorted = {index->path.total_cost, 0};
+	SkxReading	sorted = skx_planner_scan_reading(rel, index, charged, 1);
 
 	if (root->limit_tuples <= 0 || !skx_planner_is_alone(root, rel))
 		return 0;
 	sorted.cost += 2 * cpu_operator_cost * matches * log2(Max(first, 2));
-	sorted.reading = skx_planner_reading(rel, index->path.total_cost - charged -
-										 index->indextotalcost,
-										 index->indexselectivity);
 	return skx_planner_unsaved(rel, ordered, &sorted);
 }
 
@@ -425,22 +422,6 @@ skx_planner_unordered(const RelOptInfo *rel)
 	return least;
 }
 
-/* What reading the table in the order costs for the first rows. */
-static SkxReading
-skx_planner_order_reading(PlannerInfo *root, RelOptInfo *rel,
-						  IndexPath *path, double share)
-{
-	SkxReading	reading;
-
-	reading.cost = path->path.startup_cost +
-		share * (path->path.total_cost - path->path.startup_cost);
-	reading.reading = share *
-		skx_planner_reading(rel, path->path.total_cost - path->indextotalcost -
-							skx_planner_filter_cost(root, rel, &path->path),
-							path->indexselectivity);
-	return reading;
-}
-
 void
 skx_planner_charge_order(PlannerInfo *root, RelOptInfo *rel)
 {
@@ -466,7 +447,10 @@ skx_planner_charge_order(PlannerInfo *root, RelOptInfo *rel)
 			path->path.param_info != NULL ||
 			!pathkeys_contained_in(root->query_pathkeys, path->path.pathkeys))
 			continue;
-		ordered = skx_planner_order_reading(root, rel, path, first / matches);
+		ordered = skx_planner_scan_reading(rel, path,
+										   skx_planner_filter_cost(root, rel,
+																   &path->path),
+										   first / matches);
 		path->path.total_cost += matches / first *
 			skx_planner_cost_unsorted(root, rel, found, charged, &ordered,
 									  first, matches);

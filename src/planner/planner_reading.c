@@ -69,6 +69,21 @@ skx_planner_reading(const RelOptInfo *rel, Cost fetching, Selectivity share)
 			   (cpu_tuple_cost + rel->baserestrictcost.per_tuple), 0);
 }
 
+SkxReading
+skx_planner_scan_reading(const RelOptInfo *rel, const IndexPath *scan,
+						 Cost charged, double share)
+{
+	const Path *path = &scan->path;
+	SkxReading	reading;
+
+	reading.cost = path->startup_cost +
+		share * (path->total_cost - path->startup_cost);
+	reading.reading = share *
+		skx_planner_reading(rel, path->total_cost - charged -
+							scan->indextotalcost, scan->indexselectivity);
+	return reading;
+}
+
 IndexPath *
 skx_planner_fewest(const Path *path, Relids outer)
 {
@@ -159,7 +174,7 @@ skx_planner_bitmap_unsaved(const RelOptInfo *rel, const Path *path,
 						   Cost charged_scan, double loops)
 {
 	SkxReading	both = {path->total_cost * loops, 0};
-	SkxReading	one = {scan->path.total_cost, 0};
+	SkxReading	one = skx_planner_scan_reading(rel, scan, charged_scan, 1);
 	Selectivity share;
 	Cost		entering;
 
@@ -168,8 +183,5 @@ skx_planner_bitmap_unsaved(const RelOptInfo *rel, const Path *path,
 						  &entering, &share);
 	both.reading = loops *
 		skx_planner_reading(rel, path->total_cost - charged - entering, share);
-	one.reading = skx_planner_reading(rel, one.cost - charged_scan -
-									  scan->indextotalcost,
-									  scan->indexselectivity);
 	return skx_planner_unsaved(rel, &both, &one) / loops;
 }

@@ -18,7 +18,8 @@ typedef struct SkxReading
  * planner_reading.c
  *
  * reading: what a scan that fetches such a share of the rows pays for reading,
- * of what it pays for fetching.  unsaved: what a path is charged that reads less
+ * of what it pays for fetching.  scan_reading: such a share of an index scan, whose
+ * cost has `charged` beyond the server's.  unsaved: what a path is charged that reads less
  * than another one, where that costs less if the table is in memory.
  * bitmap_cost: what a bitmap scan costs beyond what the server charges.  fewest:
  * of a scan by a bitmap that several have to agree on, the one that finds the
@@ -29,6 +30,9 @@ typedef struct SkxReading
  */
 extern Cost skx_planner_reading(const RelOptInfo *rel, Cost fetching,
 								Selectivity share);
+extern SkxReading skx_planner_scan_reading(const RelOptInfo *rel,
+										   const IndexPath *scan,
+										   Cost charged, double share);
 extern Cost skx_planner_unsaved(const RelOptInfo *rel, const SkxReading *path,
 								const SkxReading *other);
 extern Cost skx_planner_bitmap_cost(PlannerInfo *root, const RelOptInfo *rel,

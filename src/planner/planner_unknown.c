@@ -248,14 +248,8 @@ skx_planner_search_reading(const PlannerInfo *root, const RelOptInfo *rel,
 	const Path *path = &index->path;
 	double		share = root->limit_tuples <= 0 ? 1 :
 		Min(root->limit_tuples / Max(path->rows, 1), 1);
-	SkxReading	search;
 
-	search.cost = path->startup_cost +
-		share * (path->total_cost - path->startup_cost);
-	search.reading = share *
-		skx_planner_reading(rel, path->total_cost - index->indextotalcost,
-							index->indexselectivity);
-	return search;
+	return skx_planner_scan_reading(rel, index, 0, share);
 }
 
 /* What a scan in no order pays for reading the table. */
