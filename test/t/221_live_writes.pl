@@ -215,10 +215,12 @@ SQL
 	$session->value('SET skipidx.io_method = direct');
 
 	# What a merge adds to the file is in no buffer: then the next one tells,
-	# when VACUUM has made what others gave up free.
+	# when VACUUM has made what others gave up free. With three quarters of the
+	# documents gone there is room within the file soon.
 	my $said;
 
 	$s->value('ALTER TABLE docs SET (vacuum_truncate = off)');
+	$s->value('DELETE FROM docs WHERE id % 4 > 0');
 	for (1 .. 8)
 	{
 		$s->value('VACUUM (INDEX_CLEANUP ON) docs');
