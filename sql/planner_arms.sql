@@ -7,6 +7,25 @@
 SET client_min_messages = warning;
 CREATE EXTENSION IF NOT EXISTS skipidx;
 
+-- Does the server itself order the rows of a UNION ALL by indexes on expressions?
+-- 16.2 does not; then there is nothing to test.
+CREATE TABLE arm (a int);
+CREATE INDEX ON arm (abs(a + 1));
+CREATE FUNCTION ordered() RETURNS bool LANGUAGE plpgsql AS $$
+BEGIN
+	PERFORM set_config('enable_seqscan', 'off', true), set_config('enable_sort', 'off', true);
+	EXECUTE 'EXPLAIN SELECT a FROM (SELECT a + 1 AS a FROM arm UNION ALL SELECT a + 1 FROM arm) x ORDER BY abs(a) LIMIT 1';
+	RETURN true;
+EXCEPTION WHEN internal_error THEN
+	RETURN false;
+END $$;
+SELECT ordered() \gset
+DROP TABLE arm;
+DROP FUNCTION ordered;
+\if :ordered
+\else
+\quit
+\endif
 CREATE FUNCTION words(i int, rare int) RETURNS tsvector LANGUAGE sql IMMUTABLE AS $$
 	SELECT to_tsvector('simple', repeat('common ', 1 + i % 3) || CASE WHEN i % rare = 0 THEN 'rare ' ELSE '' END || 'w' || i % 13 || repeat(' other', i * 7 % 11)) $$;
 CREATE TABLE issues AS SELECT i AS id, words(i, 50) AS v FROM generate_series(1, 900) i;
