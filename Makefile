@@ -34,7 +34,7 @@ PGFILEDESC = "skipidx - full-text index access method on block skip lists"
 SKX_FOLDERS := $(shell sed '/^\#/d' src/LAYERS)
 SKX_SOURCES := $(foreach f,$(SKX_FOLDERS),$(sort $(wildcard src/$(f)/*.c))) \
 	$(wildcard src/skipidx.c)
-SKX_HEADERS := $(wildcard src/*/*.h)
+SKX_HEADERS := $(wildcard src/*/*.h src/*/*/*.h)
 OBJS := $(SKX_SOURCES:.c=.o)
 
 DATA := $(sort $(wildcard sql/skipidx--*.sql))
@@ -67,7 +67,8 @@ SHLIB_LINK += -luring
 endif
 
 EXTRA_CLEAN = results regression.diffs regression.out output_iso tmp_check log \
-	test/results test/output_iso test/module/*.o test/module/*.so $(wildcard src/*.bc src/*/*.bc src/*.o src/*/*.o)
+	test/results test/output_iso test/module/*.o test/module/*.so \
+	$(foreach d,src src/* src/*/*,$(wildcard $(d)/*.bc $(d)/*.o))
 
 PG_CONFIG ?= pg_config
 PGXS := $(shell $(PG_CONFIG) --pgxs 2>/dev/null)

@@ -2,7 +2,7 @@
 -- What scans are thought to cost: by document frequencies, k and pending
 -- documents; what the planner makes of it; and that asking is harmless
 --
--- Holds: cost 2, 3; planner 24, 25
+-- Holds: cost 2, 3; plan 24, 25
 --
 SET client_min_messages = warning;
 CREATE EXTENSION IF NOT EXISTS skipidx;

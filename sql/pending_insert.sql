@@ -1,7 +1,7 @@
 --
 -- Rows after the build: visible at once, counted at once, whatever their size
 --
--- Holds: am 1; manifest 9; pending 1, 2, 4; source 1
+-- Holds: am 1; manifest 9; pending 1, 2, 4; snapshot 1
 --
 SET client_min_messages = warning;
 CREATE EXTENSION IF NOT EXISTS skipidx;

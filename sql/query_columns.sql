@@ -1,7 +1,7 @@
 --
 -- Columns beside the text: each type and operator against the sequential scan
 --
--- Holds: intake 5, 7; am 2; planner 15; query 2; cost 2
+-- Holds: am 2; column 1; condition 1; cost 2; plan 15; query 2
 --
 \set VERBOSITY terse
 SET client_min_messages = warning;

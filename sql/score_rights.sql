@@ -2,7 +2,7 @@
 -- A reference that was kept gives no right: neither after REVOKE, nor under a
 -- policy, nor to a role that got it from another
 --
--- Holds: functions 3; planner 4
+-- Holds: functions 3; plan 4
 --
 SET client_min_messages = warning;
 CREATE EXTENSION IF NOT EXISTS skipidx;

@@ -4,16 +4,16 @@
  */
 #include "postgres.h"
 
-#include "am/am.h"
-#include "blkio/blkio.h"
-#include "cost/cost.h"
-#include "fault/fault.h"
+#include "answer/topk/topk.h"
 #include "fmgr.h"
-#include "manifest/manifest.h"
-#include "planner/planner.h"
-#include "topk/topk.h"
+#include "index/manifest/manifest.h"
+#include "sql/am/am.h"
+#include "sql/cost/cost.h"
+#include "sql/plan/plan.h"
+#include "storage/blkio/blkio.h"
+#include "support/fault/fault.h"
+#include "support/worker/worker.h"
 #include "utils/guc.h"
-#include "worker/worker.h"
 
 PG_MODULE_MAGIC;
 
@@ -31,6 +31,6 @@ _PG_init(void)
 	skx_am_options_init();
 	skx_worker_init();
 	skx_manifest_init();
-	skx_planner_init();
+	skx_plan_init();
 	MarkGUCPrefixReserved("skipidx");
 }

@@ -27,7 +27,7 @@
 #include "miscadmin.h"
 #include "nodes/parsenodes.h"
 #include "portability/instr_time.h"
-#include "topk/topk.h"
+#include "answer/topk/topk.h"
 #include "utils/array.h"
 #include "utils/builtins.h"
 #include "utils/datum.h"

@@ -4,12 +4,12 @@
  */
 #include "postgres.h"
 
-#include "compat/compat.h"
 #include "fmgr.h"
 #include "highlight/highlight_internal.h"
 #include "lib/stringinfo.h"
 #include "mb/pg_wchar.h"
 #include "miscadmin.h"
+#include "support/compat/compat.h"
 #include "utils/builtins.h"
 
 PG_FUNCTION_INFO_V1(skipidx_highlight);

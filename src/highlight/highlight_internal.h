@@ -2,8 +2,8 @@
  * highlight_internal.h
  *	  The best passages of a text, with the words of a query marked.
  */
-#ifndef SKX_HIGHLIGHT_HIGHLIGHT_INTERNAL_H
-#define SKX_HIGHLIGHT_HIGHLIGHT_INTERNAL_H
+#ifndef SKX_HIGHLIGHT_INTERNAL_H
+#define SKX_HIGHLIGHT_INTERNAL_H
 
 #include "tsearch/ts_cache.h"
 #include "tsearch/ts_type.h"
@@ -235,4 +235,4 @@ extern void skx_highlight_read(SkxHighlightText *t);
 extern void skx_highlight_window_add(SkxHighlightText *t, int match);
 extern void skx_highlight_window_clear(SkxHighlightText *t, int next);
 
-#endif							/* SKX_HIGHLIGHT_HIGHLIGHT_INTERNAL_H */
+#endif							/* SKX_HIGHLIGHT_INTERNAL_H */

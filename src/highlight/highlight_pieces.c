@@ -8,9 +8,9 @@
 #include "postgres.h"
 
 #include "common/hashfn.h"
-#include "compat/compat.h"
 #include "highlight/highlight_internal.h"
 #include "miscadmin.h"
+#include "support/compat/compat.h"
 #include "tsearch/ts_public.h"
 #include "tsearch/ts_utils.h"
 #include "utils/fmgroids.h"

@@ -2,8 +2,8 @@
  * inspect.h
  *	  Opening an index for a look at it.
  */
-#ifndef SKX_INSPECT_INSPECT_H
-#define SKX_INSPECT_INSPECT_H
+#ifndef SKX_INSPECT_H
+#define SKX_INSPECT_H
 
 #include "utils/relcache.h"
 
@@ -33,4 +33,4 @@ extern void skx_inspect_close(Relation heap, Relation index);
  */
 extern bool skx_inspect_shows(Oid database, Oid index);
 
-#endif							/* SKX_INSPECT_INSPECT_H */
+#endif							/* SKX_INSPECT_H */

@@ -2,7 +2,7 @@
  * inspect_check.c
  *	  skipidx_check(): is an index sound, and does it have every row?
  *
- * Raises the first damage found, by way of skx_format_report.  Pages come
+ * Raises the first damage found, by way of skx_damage_report.  Pages come
  * first, then their owners, then the contents of each segment, then the
  * pending lists, then whether a row is in two places, then the rows of the
  * table; each step relies on those before it.
@@ -17,10 +17,10 @@
 
 #include "access/table.h"
 #include "catalog/pg_class.h"
-#include "compat/compat.h"
 #include "fmgr.h"
 #include "inspect/inspect.h"
 #include "inspect/inspect_internal.h"
+#include "support/compat/compat.h"
 #include "utils/memutils.h"
 #include "utils/rel.h"
 #include "utils/snapmgr.h"
@@ -35,7 +35,7 @@ skx_inspect_check_ref(SkxCheck *check, const SkxDiskSegmentRef *ref,
 	if (header->total_length != ref->total_length ||
 		header->salt != ref->salt ||
 		header->nnull > header->ndocs)
-		skx_format_report(check->index, ref->header,
+		skx_damage_report(check->index, ref->header,
 						  "the segment's header does not fit the root");
 }
 

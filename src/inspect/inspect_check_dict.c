@@ -8,9 +8,9 @@
  */
 #include "postgres.h"
 
-#include "codec/codec.h"
-#include "format/format_dict.h"
-#include "format/format_postings.h"
+#include "format/codec/codec.h"
+#include "format/disk/disk_dict.h"
+#include "format/disk/disk_postings.h"
 #include "inspect/inspect_internal.h"
 #include "miscadmin.h"
 
@@ -279,7 +279,7 @@ skx_inspect_dict_term(SkxCheckDictPage *p)
 
 	memset(t, 0, sizeof(*t));
 	t->ordinal = p->head->first_term + p->entry;
-	t->check = skx_format_lexeme_check(p->key.bytes, p->key.len);
+	t->check = skx_disk_lexeme_check(p->key.bytes, p->key.len);
 	p->src = skx_codec_varint32_get(p->src, p->end, &t->df);
 	sound = p->src != NULL && skx_inspect_dict_bytes(p, &t->flags, 1);
 	if (sound)
@@ -392,14 +392,14 @@ skx_inspect_dict_totals(SkxCheckDict *dict)
 	const SkxDiskSegment *header = &cs->seg->header;
 
 	if (dict->nvisited != cs->seg->planes[SKX_SEGMENT_DICT].npages)
-		skx_format_report_detail(cs->check->index, InvalidBlockNumber,
+		skx_damage_report_detail(cs->check->index, InvalidBlockNumber,
 								 "segment %u has %u dictionary pages, of which %u can be reached",
 								 header->segment,
 								 cs->seg->planes[SKX_SEGMENT_DICT].npages,
 								 dict->nvisited);
 	if (cs->nterms != header->nterms || cs->npostings != header->npostings ||
 		cs->npositions != header->npositions)
-		skx_format_report_detail(cs->check->index, InvalidBlockNumber,
+		skx_damage_report_detail(cs->check->index, InvalidBlockNumber,
 								 "segment %u has %u terms, " UINT64_FORMAT " postings and " UINT64_FORMAT " positions, but counts %u, " UINT64_FORMAT " and " UINT64_FORMAT,
 								 header->segment, cs->nterms, cs->npostings,
 								 cs->npositions, header->nterms,

@@ -7,10 +7,10 @@
  */
 #include "postgres.h"
 
-#include "codec/codec.h"
+#include "format/codec/codec.h"
+#include "format/rank/rank.h"
 #include "inspect/inspect_internal.h"
 #include "port/pg_bitutils.h"
-#include "rank/rank.h"
 #include "utils/memutils.h"
 
 /* Going through the TID plane. */
@@ -258,7 +258,7 @@ skx_inspect_check_deletes(SkxCheckSegment *cs)
 								  MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
 	if (npages != (cs->ndocs + SKX_DELETES_PER_PAGE - 1) /
 		SKX_DELETES_PER_PAGE)
-		skx_format_report_detail(cs->check->index,
+		skx_damage_report_detail(cs->check->index,
 								 cs->check->view->meta.root,
 								 "the delete bits of %u documents take %u pages",
 								 cs->ndocs, npages);
@@ -298,20 +298,20 @@ skx_inspect_check_lengths(SkxCheckSegment *cs)
 		if (norm == SKX_NORM_NULL ? length == 0 :
 			norm == skx_rank_norm_encode(length))
 			continue;
-		skx_format_report_detail(cs->check->index,
+		skx_damage_report_detail(cs->check->index,
 								 skx_segment_block(cs->seg, SKX_SEGMENT_NORMS,
 												   doc / SKX_NORMS_PER_PAGE),
 								 "document %u has norm %u, but length %u",
 								 doc, norm, length);
 	}
 	if (cs->nmarked != header->nnull)
-		skx_format_report_detail(cs->check->index,
+		skx_damage_report_detail(cs->check->index,
 								 skx_segment_block(cs->seg, SKX_SEGMENT_NORMS,
 												   0),
 								 "the term of texts that are NULL has %u postings, but the segment counts %u",
 								 cs->nmarked, header->nnull);
 	if (total != header->total_length)
-		skx_format_report_detail(cs->check->index,
+		skx_damage_report_detail(cs->check->index,
 								 skx_segment_block(cs->seg, SKX_SEGMENT_NORMS,
 												   0),
 								 "the lengths of the documents add up to " UINT64_FORMAT ", but the segment counts " UINT64_FORMAT,

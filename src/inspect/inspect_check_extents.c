@@ -14,11 +14,11 @@
  */
 #include "postgres.h"
 
-#include "compat/compat.h"
-#include "format/format_check.h"
+#include "format/disk/disk_check.h"
 #include "inspect/inspect_internal.h"
 #include "miscadmin.h"
 #include "storage/bufmgr.h"
+#include "support/compat/compat.h"
 
 /* A stretch of the file. */
 typedef struct SkxOwned
@@ -47,7 +47,7 @@ skx_inspect_own(SkxOwners *o, BlockNumber block, uint32 npages,
 	SkxOwned   *owned;
 
 	if (block >= nblocks || npages > nblocks - block)
-		skx_format_report_detail(o->check->index, block,
+		skx_damage_report_detail(o->check->index, block,
 								 "%s lies outside the %u pages of the file",
 								 owner, nblocks);
 	if (o->n == o->size)
@@ -73,7 +73,7 @@ static void
 skx_inspect_extent(SkxCheck *check, BlockNumber block, uint32 *npages,
 				   BlockNumber *previous)
 {
-	const SkxDiskTrailer *trailer = skx_format_trailer(check->page.data);
+	const SkxDiskTrailer *trailer = skx_disk_trailer(check->page.data);
 
 	skx_inspect_page_sound(check, block);
 	skx_inspect_page_copy(check, block, check->page.data);
@@ -81,7 +81,7 @@ skx_inspect_extent(SkxCheck *check, BlockNumber block, uint32 *npages,
 		PageIsNew((Page) check->page.data) ||
 		(trailer->plane != SKX_PLANE_PENDING &&
 		 trailer->plane != SKX_PLANE_CHAIN) || trailer->segment == 0)
-		skx_format_report(check->index, block,
+		skx_damage_report(check->index, block,
 						  "an extent of a stripe does not begin here");
 	*npages = trailer->segment;
 	*previous = trailer->ordinal;
@@ -114,7 +114,7 @@ skx_inspect_own_stripe(SkxOwners *o, int which)
 
 		oldest = extent;
 		if (extent >= check->view->meta.nblocks || npages >= want)
-			skx_format_report_detail(check->index, ref->stripe,
+			skx_damage_report_detail(check->index, ref->stripe,
 									 "the stripe's extents lead to block %u, where none of them is",
 									 extent);
 		skx_inspect_extent(check, extent, &n, &extent);
@@ -122,17 +122,17 @@ skx_inspect_own_stripe(SkxOwners *o, int which)
 		owned->stripe = which;
 		owned->loose = true;
 		if (oldest == stripe->extent_last && oldest + n != stripe->extent_end)
-			skx_format_report_detail(check->index, oldest,
+			skx_damage_report_detail(check->index, oldest,
 									 "the stripe's newest extent has %u pages, but the stripe says %u",
 									 n, stripe->extent_end - oldest);
 		npages += n;
 	}
 	if (BlockNumberIsValid(ref->extent) && oldest != ref->extent)
-		skx_format_report_detail(check->index, ref->stripe,
+		skx_damage_report_detail(check->index, ref->stripe,
 								 "the stripe's extents do not lead to block %u, where the oldest is by the root",
 								 ref->extent);
 	if (npages != want)
-		skx_format_report_detail(check->index, ref->stripe,
+		skx_damage_report_detail(check->index, ref->stripe,
 								 "the stripe's extents have " UINT64_FORMAT " pages, but it counts " UINT64_FORMAT,
 								 npages, want);
 }
@@ -149,7 +149,7 @@ skx_inspect_own_segment(SkxOwners *o, int which)
 	for (i = 0; i < which; i++)
 	{
 		if (o->check->view->segments[i].segment == ref->segment)
-			skx_format_report_detail(o->check->index,
+			skx_damage_report_detail(o->check->index,
 									 o->check->view->meta.root,
 									 "the root names segment %u twice",
 									 ref->segment);
@@ -166,7 +166,7 @@ skx_inspect_own_segment(SkxOwners *o, int which)
 							"a segment's run");
 	}
 	if (npages != ref->npages)
-		skx_format_report_detail(o->check->index, o->check->view->meta.root,
+		skx_damage_report_detail(o->check->index, o->check->view->meta.root,
 								 "segment %u has " UINT64_FORMAT " pages, but the root counts " UINT64_FORMAT,
 								 ref->segment, npages, ref->npages);
 }
@@ -223,16 +223,16 @@ skx_inspect_cover(SkxOwners *o)
 		SkxOwned   *owned = &o->owned[i];
 
 		if (owned->block < covered)
-			skx_format_report_detail(rel, owned->block, "%s overlaps %s",
+			skx_damage_report_detail(rel, owned->block, "%s overlaps %s",
 									 owned->owner, o->owned[i - 1].owner);
 		if (owned->block > covered)
-			skx_format_report_detail(rel, covered,
+			skx_damage_report_detail(rel, covered,
 									 "%u pages have no owner",
 									 owned->block - covered);
 		covered = owned->block + owned->npages;
 	}
 	if (covered < nblocks)
-		skx_format_report_detail(rel, covered, "%u pages have no owner",
+		skx_damage_report_detail(rel, covered, "%u pages have no owner",
 								 nblocks - covered);
 }
 
@@ -285,7 +285,7 @@ skx_inspect_loose_pages(SkxOwners *o)
 			if (what == NULL)
 				continue;
 			if (!skx_inspect_unused(o, owned, block))
-				skx_format_report(o->check->index, block, what);
+				skx_damage_report(o->check->index, block, what);
 			if (npages++ == 0)
 			{
 				first = block;

@@ -12,9 +12,9 @@
 #include "access/tableam.h"
 #include "access/xact.h"
 #include "catalog/index.h"
+#include "index/column/column.h"
+#include "index/document/document.h"
 #include "inspect/inspect_internal.h"
-#include "intake/intake.h"
-#include "intake/intake_column.h"
 #include "miscadmin.h"
 #include "nodes/execnodes.h"
 #include "utils/rel.h"
@@ -54,8 +54,8 @@ skx_inspect_row_present(Relation index, ItemPointer tid, Datum *values,
 						bool *isnull, bool alive, void *arg)
 {
 	SkxCheck   *check = arg;
-	TSVector	value = skx_intake_row_document(check->columns, values, isnull,
-												tid);
+	TSVector	value = skx_document_make(check->columns, values, isnull,
+										  tid);
 	uint64		want = skx_inspect_hash_vector(value);
 	uint64		fingerprint = 0;
 	bool		deleted;
@@ -67,11 +67,11 @@ skx_inspect_row_present(Relation index, ItemPointer tid, Datum *values,
 	else if (fingerprint != want)
 		what = "has other lexemes, positions, labels or values in the index";
 	if (what != NULL)
-		skx_format_report_detail(index, InvalidBlockNumber, "row (%u,%u) of table \"%s\" %s",
+		skx_damage_report_detail(index, InvalidBlockNumber, "row (%u,%u) of table \"%s\" %s",
 								 ItemPointerGetBlockNumber(tid),
 								 ItemPointerGetOffsetNumber(tid),
 								 RelationGetRelationName(check->heap), what);
-	skx_intake_free_document(value, values, isnull);
+	skx_document_release(value, values, isnull);
 }
 
 /*
@@ -101,8 +101,8 @@ skx_inspect_check_heap(SkxCheck *check, Snapshot snapshot)
 	SkxOwnerState owner;
 
 	skx_inspect_check_snapshot(check, snapshot);
-	check->columns = skx_intake_columns(check->index);
-	skx_intake_owner_begin(&owner, check->heap);
+	check->columns = skx_column_all(check->index);
+	skx_document_owner_begin(&owner, check->heap);
 	/* not a synchronized scan: rows come in the order of documents */
 	scan = table_beginscan_strat(check->heap, snapshot, 0, NULL, true, false);
 	info->ii_Concurrent = true;
@@ -110,5 +110,5 @@ skx_inspect_check_heap(SkxCheck *check, Snapshot snapshot)
 	/* with a scan of one's own, that the scan is synchronized is its matter */
 	table_index_build_scan(check->heap, check->index, info, true, false,
 						   skx_inspect_row_present, check, scan);
-	skx_intake_owner_end(&owner);
+	skx_document_owner_end(&owner);
 }

@@ -10,12 +10,12 @@
  */
 #include "postgres.h"
 
-#include "codec/codec.h"
 #include "common/hashfn.h"
-#include "format/format_keys.h"
+#include "format/codec/codec.h"
+#include "format/disk/disk_keys.h"
+#include "index/segment/segment_keys.h"
 #include "inspect/inspect_internal.h"
 #include "miscadmin.h"
-#include "segment/segment_keys.h"
 
 /* Going through the tree of a column. */
 typedef struct SkxCheckKeys
@@ -65,7 +65,7 @@ skx_inspect_check_key_sums(SkxCheckSegment *cs)
 
 	for (i = 0; i < cs->keys.n; i++)
 		if (cs->key_sums[i] != 0)
-			skx_format_report_detail(cs->check->index,
+			skx_damage_report_detail(cs->check->index,
 									 skx_segment_block(cs->seg,
 													   SKX_SEGMENT_KEYS, 0),
 									 "the keys of column %d are not those of its values",
@@ -177,7 +177,7 @@ skx_inspect_key_page(SkxCheckKeys *k, uint32 ordinal, int level)
 									 children[i].first_group, k->group);
 		below = skx_inspect_key_page(k, children[i].page, level - 1);
 		if (below.least != children[i].least || below.most != children[i].most)
-			skx_format_report_detail(k->cs->check->index,
+			skx_damage_report_detail(k->cs->check->index,
 									 skx_segment_block(k->cs->seg,
 													   SKX_SEGMENT_KEYS,
 													   ordinal),

@@ -8,11 +8,11 @@
  */
 #include "postgres.h"
 
-#include "codec/codec.h"
-#include "format/format_dict.h"
+#include "format/codec/codec.h"
+#include "format/disk/disk_dict.h"
+#include "format/rank/rank.h"
+#include "index/column/column_value.h"
 #include "inspect/inspect_internal.h"
-#include "intake/intake_value.h"
-#include "rank/rank.h"
 
 #define SKX_TERM_ALL	0x3F	/* all SKX_TERM_* bits */
 
@@ -22,7 +22,7 @@ skx_inspect_place_leave(SkxCheckSegment *cs)
 {
 	if (cs->post_offset == cs->post_lower)
 		return;
-	skx_format_report_detail(cs->check->index,
+	skx_damage_report_detail(cs->check->index,
 							 skx_segment_block(cs->seg, SKX_SEGMENT_POSTINGS,
 											   cs->post_page),
 							 "the page goes on to offset %u, but its lists end at %u",
@@ -289,7 +289,7 @@ skx_inspect_list_key(SkxCheckList *l, const char *lexeme, int len)
 		if ((uint8) lexeme[1] == keys->columns[i].column + 1)
 			l->key_column = i;
 	if (l->key_column >= 0)
-		skx_intake_key(&keys->columns[l->key_column], lexeme, len, &l->key);
+		skx_column_key(&keys->columns[l->key_column], lexeme, len, &l->key);
 }
 
 void
@@ -305,7 +305,7 @@ skx_inspect_check_list(SkxCheckSegment *cs, const SkxTerm *term,
 	l.block = block;
 	l.last = SKX_NO_DOC;
 	l.hash = skx_inspect_hash_lexeme(lexeme, len);
-	l.is_value = skx_intake_is_value(lexeme, len);
+	l.is_value = skx_column_is_value(lexeme, len);
 	skx_inspect_list_key(&l, lexeme, len);
 	l.marks_null = len == SKX_VALUE_HEAD &&
 		memcmp(lexeme, SKX_VALUE_NULL_TEXT, len) == 0;

@@ -13,10 +13,10 @@
  */
 #include "postgres.h"
 
-#include "codec/codec.h"
-#include "format/format_check.h"
+#include "format/codec/codec.h"
+#include "format/disk/disk_check.h"
+#include "format/rank/rank.h"
 #include "inspect/inspect_internal.h"
-#include "rank/rank.h"
 #include "utils/memutils.h"
 
 /* Of the sub-blocks of a page, the first, the last, and every so many. */
@@ -81,7 +81,7 @@ static void
 skx_inspect_structure(SkxCheckList *l, const char *what)
 {
 	if (what != NULL)
-		skx_format_report(l->cs->check->index, l->block, what);
+		skx_damage_report(l->cs->check->index, l->block, what);
 }
 
 static bool
@@ -147,8 +147,8 @@ skx_inspect_node_begin(SkxCheckNodes *w)
 	}
 	page = skx_inspect_place(cs, w->page, w->offset, 8);
 	l->block = cs->postings.page.block;
-	skx_inspect_structure(l, skx_format_check_node(page, w->offset,
-												   &cs->seg->header));
+	skx_inspect_structure(l, skx_disk_check_node(page, w->offset,
+												 &cs->seg->header));
 	head = (const SkxDiskNode *) (page + w->offset);
 	if (w->offset + sizeof(SkxDiskNode) > cs->postings.lower ||
 		head->check != l->term->check || head->node != w->number)
@@ -197,9 +197,9 @@ skx_inspect_portion_begin(SkxCheckNodes *w, SkxCheckPortion *portion)
 	portion->page = skx_inspect_place(cs, w->page + portion->number,
 									  portion->offset, 8);
 	l->block = cs->postings.page.block;
-	skx_inspect_structure(l, skx_format_check_portion(portion->page,
-													  portion->offset,
-													  &cs->seg->header));
+	skx_inspect_structure(l, skx_disk_check_portion(portion->page,
+													portion->offset,
+													&cs->seg->header));
 	head = (const SkxDiskPortion *) (portion->page + portion->offset);
 	if (portion->offset + sizeof(SkxDiskPortion) > cs->postings.lower ||
 		head->check != l->term->check || head->base != l->last)
@@ -425,8 +425,8 @@ skx_inspect_table_pages(SkxCheckNodes *w)
 		const uint64 *impacts = (const uint64 *) (table + 1);
 
 		l->block = cs->postings.page.block;
-		skx_inspect_structure(l, skx_format_check_node_table(page,
-															 &cs->seg->header));
+		skx_inspect_structure(l, skx_disk_check_node_table(page,
+														   &cs->seg->header));
 		n = table->nnodes;
 		if (table->check != l->term->check || table->first_node != done ||
 			n == 0 || n > Min(nnodes - done, SKX_NODE_TABLE_MAX) ||

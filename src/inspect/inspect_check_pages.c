@@ -8,11 +8,11 @@
  */
 #include "postgres.h"
 
-#include "compat/compat.h"
-#include "format/format_check.h"
+#include "format/disk/disk_check.h"
 #include "inspect/inspect_internal.h"
 #include "miscadmin.h"
 #include "storage/bufmgr.h"
+#include "support/compat/compat.h"
 #include "utils/memutils.h"
 
 /* Reads of an unused page before it counts as damaged. */
@@ -45,7 +45,7 @@ skx_inspect_page_get(SkxCheck *check, BlockNumber block, SkxCheckPage *page)
 	CHECK_FOR_INTERRUPTS();
 	page->block = block;
 	if (block >= check->file_pages)
-		skx_format_report(rel, block, "the file ends before this block");
+		skx_damage_report(rel, block, "the file ends before this block");
 	if (RelationUsesLocalBuffers(rel) || skx_blkio_resident(rel, block))
 	{
 		skx_inspect_page_copy(check, block, page->data);
@@ -74,7 +74,7 @@ skx_inspect_page_read(SkxCheck *check, BlockNumber block, SkxCheckPage *page)
 const char *
 skx_inspect_page_strange(const SkxCheck *check, const char *page)
 {
-	const SkxDiskTrailer *trailer = skx_format_const_trailer(page);
+	const SkxDiskTrailer *trailer = skx_disk_const_trailer(page);
 	SkxPageIdentity id;
 	const uint64 *words = (const uint64 *) page;
 	int			i;
@@ -93,7 +93,7 @@ skx_inspect_page_strange(const SkxCheck *check, const char *page)
 	if (id.plane < SKX_PLANE_META || id.plane > SKX_PLANE_LAST ||
 		(id.plane > SKX_PLANE_DELETES && SkxPlaneIsMutable(id.plane)))
 		return "the page is of an unknown kind";
-	return skx_format_page_check(page, &id);
+	return skx_disk_page_check(page, &id);
 }
 
 /*
@@ -131,7 +131,7 @@ void
 skx_inspect_page_sound(SkxCheck *check, BlockNumber block)
 {
 	if (!skx_inspect_page_read(check, block, &check->page))
-		skx_format_report(check->index, block,
+		skx_damage_report(check->index, block,
 						  "the page's header or checksum is wrong");
 }
 
@@ -148,11 +148,11 @@ skx_inspect_page_identity(SkxCheck *check, const SkxCheckPage *page,
 	id.segment = segment;
 	id.plane = plane;
 	id.ordinal = ordinal;
-	what = skx_format_page_check(page->data, &id);
+	what = skx_disk_page_check(page->data, &id);
 	if (what == NULL && !sound)
 		what = "the page's header or checksum is wrong";
 	if (what != NULL)
-		skx_format_report(check->index, page->block, what);
+		skx_damage_report(check->index, page->block, what);
 }
 
 void
@@ -200,7 +200,7 @@ skx_inspect_reader_page(SkxCheckReader *r, uint32 ordinal)
 	if (r->valid && r->ordinal == ordinal)
 		return r->page.data;
 	if (ordinal >= r->seg->planes[r->plane].npages)
-		skx_format_report_detail(check->index, r->page.block,
+		skx_damage_report_detail(check->index, r->page.block,
 								 "an address leads to page %u of a plane of %u pages",
 								 ordinal, r->seg->planes[r->plane].npages);
 	r->valid = false;
@@ -213,7 +213,7 @@ skx_inspect_reader_page(SkxCheckReader *r, uint32 ordinal)
 	{
 		skx_inspect_page_identity(check, &r->page, sound,
 								  r->seg->header.segment,
-								  skx_format_plane_ids[r->plane], ordinal);
+								  skx_disk_plane_ids[r->plane], ordinal);
 		r->lower = ((PageHeader) r->page.data)->pd_lower;
 	}
 	r->ordinal = ordinal;
@@ -237,7 +237,7 @@ skx_inspect_opened(SkxCheck *check, const SkxDiskSegmentRef *ref,
 			runs[i].npages == seg->runs[i].npages &&
 			runs[i].block == seg->runs[i].block;
 	if (!same)
-		skx_format_report(check->index, ref->header,
+		skx_damage_report(check->index, ref->header,
 						  "the segment's header is not that which readers see");
 }
 
@@ -268,10 +268,10 @@ skx_inspect_check_header(SkxCheck *check, int which)
 		memcpy(stream + size, check->page.data + SKX_PAGE_START, used);
 		size += used;
 	}
-	what = skx_format_check_segment(stream, size, ref->segment,
-									check->view->meta.nblocks);
+	what = skx_disk_check_segment(stream, size, ref->segment,
+								  check->view->meta.nblocks);
 	if (what != NULL)
-		skx_format_report(check->index, ref->header, what);
+		skx_damage_report(check->index, ref->header, what);
 	seg = skx_segment_open(check->file, check->index, check->view, which);
 	skx_inspect_opened(check, ref, seg, stream);
 	pfree(stream);
@@ -286,17 +286,17 @@ skx_inspect_page_structure(SkxSegmentPlane plane, const char *page,
 	switch (plane)
 	{
 		case SKX_SEGMENT_TIDS:
-			return skx_format_check_tids(page, ordinal, header);
+			return skx_disk_check_tids(page, ordinal, header);
 		case SKX_SEGMENT_NORMS:
-			return skx_format_check_norms(page, ordinal, header);
+			return skx_disk_check_norms(page, ordinal, header);
 		case SKX_SEGMENT_KEYS:
-			return skx_format_check_keys(page, ordinal, header);
+			return skx_disk_check_keys(page, ordinal, header);
 		case SKX_SEGMENT_DICT:
-			return skx_format_check_dict(page, header);
+			return skx_disk_check_dict(page, header);
 		case SKX_SEGMENT_POSITIONS:
-			return skx_format_check_positions(page);
+			return skx_disk_check_positions(page);
 		case SKX_SEGMENT_DELETES:
-			return skx_format_check_deletes(page, ordinal, header);
+			return skx_disk_check_deletes(page, ordinal, header);
 		default:
 			return NULL;
 	}
@@ -322,7 +322,7 @@ skx_inspect_check_pages(SkxCheckSegment *cs)
 														  &seg->header);
 
 			if (what != NULL)
-				skx_format_report(cs->check->index, r.page.block, what);
+				skx_damage_report(cs->check->index, r.page.block, what);
 		}
 		skx_inspect_reader_free(&r);
 	}

@@ -9,9 +9,9 @@
  */
 #include "postgres.h"
 
-#include "format/format_check.h"
+#include "format/disk/disk_check.h"
+#include "index/column/column_value.h"
 #include "inspect/inspect_internal.h"
-#include "intake/intake_value.h"
 #include "miscadmin.h"
 #include "storage/bufmgr.h"
 #include "utils/memutils.h"
@@ -45,11 +45,11 @@ skx_inspect_pending_page(SkxCheckStripe *s, BlockNumber block, SkxPlane plane,
 
 	CHECK_FOR_INTERRUPTS();
 	if (!BlockNumberIsValid(block))
-		skx_format_report_detail(check->index, s->block,
+		skx_damage_report_detail(check->index, s->block,
 								 "the pending list ends before document " UINT64_FORMAT,
 								 s->disk->next_sequence - 1);
 	if (skx_inspect_owner(check, block) != s->which)
-		skx_format_report_detail(check->index, s->block,
+		skx_damage_report_detail(check->index, s->block,
 								 "the pending list leads to block %u, which is not its stripe's",
 								 block);
 	buffer = skx_manifest_buffer(check->index, check->view->meta.incarnation,
@@ -58,13 +58,13 @@ skx_inspect_pending_page(SkxCheckStripe *s, BlockNumber block, SkxPlane plane,
 	UnlockReleaseBuffer(buffer);
 	/* the newest pages may lead past the moment's end of the file */
 	what = plane == SKX_PLANE_CHAIN ?
-		skx_format_check_chain(page, MaxBlockNumber) :
-		skx_format_check_pending(page, MaxBlockNumber);
+		skx_disk_check_chain(page, MaxBlockNumber) :
+		skx_disk_check_pending(page, MaxBlockNumber);
 	if (what != NULL)
-		skx_format_report(check->index, block, what);
+		skx_damage_report(check->index, block, what);
 	s->npages++;
 	if (s->npages > s->disk->npages - s->ref->npages)
-		skx_format_report_detail(check->index, s->ref->stripe,
+		skx_damage_report_detail(check->index, s->ref->stripe,
 								 "the pending list has more pages than the %u that the stripe counts",
 								 s->disk->npages - s->ref->npages);
 }
@@ -87,7 +87,7 @@ skx_inspect_pending_chain(SkxCheckStripe *s, const SkxDiskPendingChain *chain)
 		next = head->next;
 	}
 	if (nbytes != chain->nbytes)
-		skx_format_report_detail(s->check->index, s->block,
+		skx_damage_report_detail(s->check->index, s->block,
 								 "a chain has " UINT64_FORMAT " bytes, but its document %u",
 								 nbytes, chain->nbytes);
 }
@@ -126,7 +126,7 @@ skx_inspect_pending_begin(SkxCheckStripe *s, uint64 first, uint32 nrecords)
 
 	if (flushed == 0 ? first != 1 :
 		first == 0 || first > flushed || flushed - first >= nrecords)
-		skx_format_report_detail(s->check->index, s->block,
+		skx_damage_report_detail(s->check->index, s->block,
 								 "the page does not have document " UINT64_FORMAT ", where the pending list begins",
 								 Max(flushed, 1));
 }
@@ -149,20 +149,20 @@ skx_inspect_pending_pages(SkxCheckStripe *s)
 		skx_inspect_pending_page(s, next, SKX_PLANE_PENDING, s->page.data);
 		s->block = next;
 		if (head->nrecords == 0)
-			skx_format_report(check->index, s->block,
+			skx_damage_report(check->index, s->block,
 							  "the pending page has no records");
 		if (s->sequence == 0)
 			skx_inspect_pending_begin(s, head->first_sequence,
 									  head->nrecords);
 		else if (head->first_sequence != s->sequence)
-			skx_format_report(check->index, s->block,
+			skx_damage_report(check->index, s->block,
 							  "the pending page is not the next one of its list");
 		s->sequence = head->first_sequence;
 		skx_inspect_pending_records(s);
 		next = head->next;
 	}
 	if (s->npages > 0 && s->block != s->disk->tail)
-		skx_format_report_detail(check->index, s->block,
+		skx_damage_report_detail(check->index, s->block,
 								 "the pending list ends here, but the stripe says in block %u",
 								 s->disk->tail);
 }
@@ -177,7 +177,7 @@ skx_inspect_pending_remember(SkxCheck *check, const SkxPendingDoc *doc)
 		return;
 	entry = hash_search(check->pending, &doc->tid, HASH_ENTER, &found);
 	if (found)
-		skx_format_report_detail(check->index, InvalidBlockNumber,
+		skx_damage_report_detail(check->index, InvalidBlockNumber,
 								 "row (%u,%u) is in the pending list twice",
 								 ItemPointerGetBlockNumber(&doc->tid),
 								 ItemPointerGetOffsetNumber(&doc->tid));
@@ -190,7 +190,7 @@ skx_inspect_pending_compare(SkxCheck *check, int which, uint64 counted,
 							uint64 found, const char *what)
 {
 	if (counted != found)
-		skx_format_report_detail(check->index,
+		skx_damage_report_detail(check->index,
 								 check->view->stripes[which].stripe,
 								 "the pending list has " UINT64_FORMAT " %s, but the stripe counts " UINT64_FORMAT " not flushed",
 								 found, what, counted);
@@ -237,7 +237,7 @@ skx_inspect_pending_documents(SkxCheck *check, int which, SkxCheckSum *sum)
 		sum->ndocs++;
 		sum->ndead += doc.dead;
 		sum->nbytes += sizeof(SkxDiskPendingDoc);
-		sum->nnull += skx_intake_is_null(doc.value);
+		sum->nnull += skx_column_is_null(doc.value);
 		sum->total_length += skx_pending_length(doc.value);
 		sum->nbytes += VARSIZE(doc.value);
 		if (VARSIZE(doc.value) > SKX_INSPECT_INLINE_MAX)

@@ -125,7 +125,7 @@ skx_inspect_merge_segments(SkxCheck *check)
 			(SkxCheckNext *) DatumGetPointer(binaryheap_first(heap));
 
 		if (last.cs != NULL && ItemPointerEquals(&last.tid, &next->tid))
-			skx_format_report_detail(check->index, InvalidBlockNumber,
+			skx_damage_report_detail(check->index, InvalidBlockNumber,
 									 "row (%u,%u) is both document %u of segment %u and document %u of segment %u",
 									 ItemPointerGetBlockNumber(&next->tid),
 									 ItemPointerGetOffsetNumber(&next->tid),
@@ -159,7 +159,7 @@ skx_inspect_look_up_pending(SkxCheck *check)
 			uint32		doc = skx_inspect_find_live(cs, &entry->tid, NULL);
 
 			if (doc != SKX_NO_DOC)
-				skx_format_report_detail(check->index, InvalidBlockNumber,
+				skx_damage_report_detail(check->index, InvalidBlockNumber,
 										 "row (%u,%u) is in the pending list and document %u of segment %u",
 										 ItemPointerGetBlockNumber(&entry->tid),
 										 ItemPointerGetOffsetNumber(&entry->tid),

@@ -10,7 +10,7 @@
 #include "postgres.h"
 
 #include "access/xlog.h"
-#include "format/format_check.h"
+#include "format/disk/disk_check.h"
 #include "inspect/inspect_internal.h"
 #include "lib/stringinfo.h"
 #include "miscadmin.h"
@@ -39,25 +39,25 @@ skx_inspect_root(SkxCheck *check, const SkxDiskMeta *meta)
 		Buffer		buffer;
 
 		if (next == SKX_META_BLOCK || next >= meta->nblocks)
-			skx_format_report(check->index, block,
+			skx_damage_report(check->index, block,
 							  "the chain of root pages leads nowhere");
 		block = next;
 		skx_inspect_page_sound(check, block);
 		buffer = skx_manifest_buffer(check->index, meta->incarnation, block,
 									 SKX_PLANE_ROOT, npages++,
 									 BUFFER_LOCK_SHARE);
-		what = skx_format_check_root((char *) BufferGetPage(buffer));
+		what = skx_disk_check_root((char *) BufferGetPage(buffer));
 		if (what != NULL)
-			skx_format_report(check->index, block, what);
+			skx_damage_report(check->index, block, what);
 		head = (const SkxDiskRootPage *) skx_manifest_content(buffer);
 		appendBinaryStringInfo(&stream, (const char *) (head + 1),
 							   head->nbytes);
 		next = head->next;
 		UnlockReleaseBuffer(buffer);
 	}
-	what = skx_format_check_root_stream(stream.data, stream.len, meta);
+	what = skx_disk_check_root_stream(stream.data, stream.len, meta);
 	if (what != NULL)
-		skx_format_report(check->index, meta->root, what);
+		skx_damage_report(check->index, meta->root, what);
 	pfree(stream.data);
 }
 
@@ -100,7 +100,7 @@ skx_inspect_stripe_fits(SkxCheck *check, int which)
 	else if (stripe->npages - ref->npages > check->view->meta.nblocks)
 		what = "the root counts more pages given up than the stripe took";
 	if (what != NULL)
-		skx_format_report(check->index, ref->stripe, what);
+		skx_damage_report(check->index, ref->stripe, what);
 }
 
 /*
@@ -129,11 +129,11 @@ skx_inspect_moment(SkxCheck *check)
 	for (i = 0; i < view->nstripes; i++)
 	{
 		const char *what = copied ?
-			skx_format_check_stripe((char *) BufferGetPage(buffers[i]),
-									meta.nblocks) : NULL;
+			skx_disk_check_stripe((char *) BufferGetPage(buffers[i]),
+								  meta.nblocks) : NULL;
 
 		if (what != NULL)
-			skx_format_report(check->index, view->stripes[i].stripe, what);
+			skx_damage_report(check->index, view->stripes[i].stripe, what);
 		memcpy(&check->stripes[i], skx_manifest_content(buffers[i]),
 			   sizeof(SkxDiskStripe));
 		UnlockReleaseBuffer(buffers[i]);
@@ -159,9 +159,9 @@ skx_inspect_view(SkxCheck *check)
 	skx_manifest_meta(check->index, &meta);
 	check->file_pages = RelationGetNumberOfBlocks(check->index);
 	skx_inspect_page_copy(check, SKX_META_BLOCK, check->page.data);
-	what = skx_format_check_meta(check->page.data);
+	what = skx_disk_check_meta(check->page.data);
 	if (what != NULL)
-		skx_format_report(check->index, SKX_META_BLOCK, what);
+		skx_damage_report(check->index, SKX_META_BLOCK, what);
 	skx_inspect_root(check, &meta);
 	check->view = skx_manifest_view(check->index);
 	return check->view->meta.generation == meta.generation &&
@@ -178,7 +178,7 @@ skx_inspect_check_view(SkxCheck *check)
 	}
 	check->file_pages = RelationGetNumberOfBlocks(check->index);
 	if (check->view->meta.nblocks > check->file_pages)
-		skx_format_report_detail(check->index, SKX_META_BLOCK,
+		skx_damage_report_detail(check->index, SKX_META_BLOCK,
 								 "the file has %u pages, but should have %u",
 								 check->file_pages,
 								 check->view->meta.nblocks);

@@ -9,12 +9,12 @@
 #ifndef SKX_INSPECT_INTERNAL_H
 #define SKX_INSPECT_INTERNAL_H
 
-#include "format/format.h"
-#include "format/format_dict.h"
-#include "format/format_page.h"
-#include "intake/intake_key.h"
-#include "pending/pending.h"
-#include "segment/segment.h"
+#include "support/damage/damage.h"
+#include "format/disk/disk_dict.h"
+#include "format/disk/disk_page.h"
+#include "index/column/column_key.h"
+#include "index/pending/pending.h"
+#include "index/segment/segment.h"
 #include "utils/hsearch.h"
 
 typedef struct SkxCheckSegment SkxCheckSegment;
@@ -151,7 +151,7 @@ extern void skx_inspect_check_pages(SkxCheckSegment *cs);
 
 /* Reports damage in the page that a reader holds. */
 #define skx_inspect_damaged(r, ...) \
-	skx_format_report_detail((r)->check->index, (r)->page.block, __VA_ARGS__)
+	skx_damage_report_detail((r)->check->index, (r)->page.block, __VA_ARGS__)
 
 /* inspect_check_view.c: fills view and stripes */
 extern void skx_inspect_check_view(SkxCheck *check);
@@ -225,7 +225,7 @@ extern void skx_inspect_place_end(SkxCheckSegment *cs);
 
 /* Reports damage in a list. */
 #define skx_inspect_list_damaged(l, ...) \
-	skx_format_report_detail((l)->cs->check->index, (l)->block, __VA_ARGS__)
+	skx_damage_report_detail((l)->cs->check->index, (l)->block, __VA_ARGS__)
 
 /* inspect_check_nodes.c: long lists */
 extern void skx_inspect_check_nodes(SkxCheckList *l);

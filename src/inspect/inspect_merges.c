@@ -4,16 +4,16 @@
  */
 #include "postgres.h"
 
-#include "compat/compat.h"
 #include "fmgr.h"
-#include "format/format_meta.h"
+#include "format/disk/disk_meta.h"
 #include "funcapi.h"
 #include "inspect/inspect.h"
 #include "miscadmin.h"
 #include "storage/procarray.h"
+#include "support/compat/compat.h"
+#include "support/worker/worker.h"
 #include "utils/builtins.h"
 #include "utils/timestamp.h"
-#include "worker/worker.h"
 
 PG_FUNCTION_INFO_V1(skipidx_merges);
 

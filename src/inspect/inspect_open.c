@@ -7,14 +7,14 @@
 #include "access/relation.h"
 #include "catalog/index.h"
 #include "catalog/pg_authid.h"
-#include "compat/compat.h"
 #include "inspect/inspect.h"
-#include "maint/maint.h"
 #include "miscadmin.h"
+#include "support/compat/compat.h"
 #include "utils/acl.h"
 #include "utils/lsyscache.h"
 #include "utils/rel.h"
 #include "utils/syscache.h"
+#include "write/maint/maint.h"
 
 static bool
 skx_inspect_may(Oid oid, Oid table, SkxInspectRight right)

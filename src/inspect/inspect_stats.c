@@ -7,13 +7,13 @@
  */
 #include "postgres.h"
 
-#include "compat/compat.h"
 #include "fmgr.h"
 #include "funcapi.h"
+#include "index/snapshot/snapshot.h"
 #include "inspect/inspect.h"
 #include "inspect/inspect_internal.h"
-#include "source/source.h"
 #include "storage/bufmgr.h"
+#include "support/compat/compat.h"
 #include "utils/builtins.h"
 #include "utils/xid8.h"
 
@@ -74,10 +74,10 @@ typedef struct SkxSegmentTotals
 static void
 skx_inspect_sum(Relation rel, const SkxView *view, SkxSegmentTotals *sum)
 {
-	SkxSource  *source = skx_source_open(rel, view);
+	SkxSource  *source = skx_snapshot_open(rel, view);
 
 	memset(sum, 0, sizeof(*sum));
-	while (skx_source_next(source, 1) > 0)
+	while (skx_snapshot_next(source, 1) > 0)
 	{
 		SkxSegment *seg = source->segments[0];
 
@@ -89,7 +89,7 @@ skx_inspect_sum(Relation rel, const SkxView *view, SkxSegmentTotals *sum)
 		sum->npostings += seg->header.npostings;
 		sum->npositions += seg->header.npositions;
 	}
-	skx_source_close(source);
+	skx_snapshot_close(source);
 }
 
 /* Pages that hold nothing, or nothing that a new view could see. */
@@ -354,10 +354,10 @@ skipidx_segments(PG_FUNCTION_ARGS)
 	InitMaterializedSRF(fcinfo, 0);
 	skx_inspect_open(PG_GETARG_OID(0), SKX_INSPECT_STATS, &heap, &rel);
 	view = skx_manifest_view(rel);
-	source = skx_source_open(rel, view);
-	for (i = 0; skx_source_next(source, 1) > 0; i++)
+	source = skx_snapshot_open(rel, view);
+	for (i = 0; skx_snapshot_next(source, 1) > 0; i++)
 		skx_inspect_segment(rsinfo, &view->segments[i], source->segments[0]);
-	skx_source_close(source);
+	skx_snapshot_close(source);
 	skx_pending_totals(rel, view, &pending, NULL);
 	skx_inspect_pending(rsinfo, &pending);
 	skx_inspect_operations(rsinfo, view);

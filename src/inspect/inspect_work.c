@@ -11,9 +11,9 @@
 #include "access/htup_details.h"
 #include "fmgr.h"
 #include "funcapi.h"
-#include "cursor/cursor.h"
-#include "segment/segment_keys.h"
-#include "source/source.h"
+#include "index/cursor/cursor.h"
+#include "index/segment/segment_keys.h"
+#include "index/snapshot/snapshot.h"
 
 PG_FUNCTION_INFO_V1(skipidx_work);
 
@@ -36,9 +36,9 @@ skipidx_work(PG_FUNCTION_ARGS)
 	values[5] = Int64GetDatum((int64) lists->positions);
 	values[6] = Int64GetDatum((int64) lists->candidates);
 	values[7] = Int64GetDatum((int64) skx_segment_asked);
-	values[8] = Int64GetDatum((int64) skx_source_heap_asked);
+	values[8] = Int64GetDatum((int64) skx_snapshot_heap_asked);
 	values[9] = Int64GetDatum((int64) skx_segment_keys_tested);
-	values[10] = Int64GetDatum((int64) skx_source_pending_read);
-	values[11] = Int64GetDatum((int64) skx_source_dead_noted);
+	values[10] = Int64GetDatum((int64) skx_snapshot_pending_read);
+	values[11] = Int64GetDatum((int64) skx_snapshot_dead_noted);
 	return HeapTupleGetDatum(heap_form_tuple(desc, values, nulls));
 }

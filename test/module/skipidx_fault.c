@@ -5,7 +5,7 @@
  *	  files that do not grow; and with fault_skip: new indexes whose segments
  *	  begin later in the file.
  *
- * skipidx asks it through a rendezvous variable (src/fault/fault_transfer.c),
+ * skipidx asks it through a rendezvous variable (src/support/fault/fault_transfer.c),
  * so either library may be loaded first.
  *
  * `action:first` or `action:first:count`: the transfers with these numbers,
@@ -20,7 +20,7 @@
 
 #include <signal.h>
 
-#include "fault/fault.h"
+#include "support/fault/fault.h"
 #include "fmgr.h"
 #include "miscadmin.h"
 #include "utils/guc.h"

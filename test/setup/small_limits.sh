@@ -11,7 +11,7 @@ set -eu
 tree=$1
 
 while read -r name value; do
-	file=$(grep -lE "^#define $name[[:space:]]" "$tree"/src/*/*.[ch]) && [ -f "$file" ] || {
+	file=$(grep -lE "^#define $name[[:space:]]" "$tree"/src/*/*.[ch] "$tree"/src/*/*/*.[ch]) && [ -f "$file" ] || {
 		echo "small_limits.sh: $name is not defined once in src/" >&2
 		exit 1
 	}

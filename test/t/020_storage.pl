@@ -1,7 +1,7 @@
 # What the storage must stand that no query shows: readers of a file that is
 # being built, memory bounds, full disks, a crash after a change of settings.
 #
-# Holds: am 6; manifest 8; source 2
+# Holds: am 6; manifest 8; snapshot 2
 
 use strict;
 use warnings;

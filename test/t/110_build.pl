@@ -2,7 +2,7 @@
 # runs in temporary files that go away; documents in TID order after HOT
 # updates; values larger than the memory; progress; file size.
 #
-# Holds: am 1, 6; invert 1, 2, 3; maint 7; segment 1, 3
+# Holds: am 1, 6; invert 1, 2, 3; maint 7; writer 1, 3
 
 use strict;
 use warnings;

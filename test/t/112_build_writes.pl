@@ -2,7 +2,7 @@
 # in large pieces, and all of it, whatever the device, the kernel, a tool that
 # reads along, a checkpoint or a base backup do meanwhile.
 #
-# Holds: blkio 5, 7; fault 3; segment 2
+# Holds: blkio 5, 7; fault 3; writer 2
 
 use strict;
 use warnings;

@@ -5,7 +5,7 @@
 #
 # Long, when named: all block sizes and numbers of workers, else some.
 #
-# Holds: am 9; invert 4, 5; team 1, 3
+# Holds: am 9; build 1, 3; invert 4, 5
 
 use strict;
 use warnings;

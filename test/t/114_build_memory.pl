@@ -3,7 +3,7 @@
 #
 # Long, when named: enough rows that 64 MB are for several runs of each process.
 #
-# Holds: am 6; team 2
+# Holds: am 6; build 2
 
 use strict;
 use warnings;

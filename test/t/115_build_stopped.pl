@@ -4,7 +4,7 @@
 #
 # Long, when named: every way to stop it in every step.
 #
-# Holds: am 9; team 3, 4, 6
+# Holds: am 9; build 3, 4, 6
 
 use strict;
 use warnings;

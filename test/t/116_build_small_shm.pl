@@ -2,7 +2,7 @@
 # segment need is taken before the table is scanned.  With less room segments
 # are smaller, with next to none the leader builds alone; nothing fails late.
 #
-# Holds: am 9; team 5
+# Holds: am 9; build 5
 
 use strict;
 use warnings;

@@ -12,7 +12,7 @@
 #
 # Long: 10,000 bits.
 #
-# Holds: blkio 2; format 2, 6; inspect 5; manifest 3; pending 7; segment 7
+# Holds: blkio 2; damage 1; disk 2; inspect 5; manifest 3; pending 7; segment 1
 
 use strict;
 use warnings;

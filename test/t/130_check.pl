@@ -2,7 +2,7 @@
 # right CRC, so that only what they say, to themselves, to each other, or about
 # the table, is wrong.
 #
-# Holds: format 1, 6; inspect 2, 3, 5, 6, 7, 8, 9, 10, 11, 12; manifest 2, 3, 5
+# Holds: damage 1; disk 1; inspect 2, 3, 5, 6, 7, 8, 9, 10, 11, 12; manifest 2, 3, 5
 # Holds: pending 3, 7
 
 use strict;

@@ -5,7 +5,7 @@
 # code can make of a tsvector is refused or put in order, and damages nothing.
 # Long and deep queries end, or are refused, in time.
 #
-# Holds: am 1; intake 1, 2, 3; query 1, 7; score 3
+# Holds: am 1; document 1, 2, 3; query 1, 7; score 3
 
 use strict;
 use warnings;

@@ -8,7 +8,7 @@
 # There are 2, or as many as SKX_HOSTILE_ROUNDS says; `make test-memory` has more, on
 # a server that sees each byte that is read beside a chunk of memory.
 #
-# Holds: functions 3, 5, 8, 9; highlight 1, 4; intake 1, 3, 7; query 1, 7; scroll 4; token 1
+# Holds: condition 1; continuation 1; document 1, 3; functions 3, 5, 8, 9; highlight 1, 4; query 1, 7; scroll 4
 
 use strict;
 use warnings;

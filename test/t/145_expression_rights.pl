@@ -4,7 +4,7 @@
 # its owner a superuser, has gained nothing.  Nor does a reader get the rights
 # of the owner.
 #
-# Holds: intake 4
+# Holds: document 4
 
 use strict;
 use warnings;

@@ -8,7 +8,7 @@
 # every method each time, else by direct or uring_direct, in turn, and
 # shared_buffers.
 #
-# Holds: blkio 3, 6, 7; manifest 3; segment 4
+# Holds: blkio 3, 6, 7; manifest 3; writer 4
 
 use strict;
 use warnings;

@@ -4,7 +4,7 @@
 # memory come from a private mount namespace; those of a cgroup from a copy of
 # its tree there.  What limits the cache can be asked.
 #
-# Holds: blkio 4; inspect 4; room 1, 2
+# Holds: blkio 4; inspect 4; shm 1, 2
 
 use strict;
 use warnings;

@@ -5,7 +5,7 @@
 # Zones put clocks forward and back by an hour, by half of one, at midnight, by a
 # day, or never; two are further from UTC than any on Earth.
 #
-# Holds: intake 5, 7, 9
+# Holds: column 1; condition 1, 2
 
 use strict;
 use warnings;

@@ -6,7 +6,7 @@
 #
 # Long: 2000 queries, else 500 (SKX_RANK_QUERIES).
 #
-# Holds: intake 5, 6, 7, 10; am 4; planner 15, 22, 23, 24, 26, 28; query 2, 4; topk 1
+# Holds: am 4; column 1, 2; condition 1, 3; plan 15, 22, 23, 24, 26, 28; query 2, 4; topk 1
 
 use strict;
 use warnings;

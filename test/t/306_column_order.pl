@@ -5,7 +5,7 @@
 #
 # Long: 1500 queries, else 400 (SKX_RANK_QUERIES).
 #
-# Holds: ordered 1, 2, 3, 4; planner 16; intake 8; segment 13
+# Holds: column 3; order 1, 2, 3, 4; plan 16; segment 7
 
 use strict;
 use warnings;

@@ -4,7 +4,7 @@
 #
 # Long: 2000 conditions, else 300 (SKX_RANK_QUERIES).
 #
-# Holds: count 1, 4; planner 17; functions 2, 5; cost 5
+# Holds: cost 5; count 1, 4; functions 2, 5; plan 17
 
 use strict;
 use warnings;

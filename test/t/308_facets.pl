@@ -5,7 +5,7 @@
 #
 # Long: 1500 queries, else 200 (SKX_RANK_QUERIES).
 #
-# Holds: facets 1, 2, 3, 4, 5, 6; planner 19; functions 2, 8, 11
+# Holds: facets 1, 2, 3, 4, 5, 6; functions 2, 8, 11; plan 19
 
 use strict;
 use warnings;

@@ -6,7 +6,7 @@
 #
 # Long: 1000 queries, else 120 (SKX_RANK_QUERIES).
 #
-# Holds: functions 2, 4, 5, 7, 8, 10; facets 1, 5, 7; scroll 1, 2, 4, 6; planner 17, 19, 20
+# Holds: facets 1, 5, 7; functions 2, 4, 5, 7, 8, 10; plan 17, 19, 20; scroll 1, 2, 4, 6
 
 use strict;
 use warnings;

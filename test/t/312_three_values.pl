@@ -7,7 +7,7 @@
 #
 # Long: 3000 generated conditions, else 300 (SKX_RANK_QUERIES).
 #
-# Holds: planner 26, 28; intake 10
+# Holds: condition 3; plan 26, 28
 
 use strict;
 use warnings;

@@ -4,7 +4,7 @@
 # seen pages without bits asks again when rows go meanwhile.  A segment whose
 # first page says nothing has all its pages read.
 #
-# Holds: segment 12; count 2
+# Holds: count 2; segment 6
 
 use strict;
 use warnings;

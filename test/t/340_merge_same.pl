@@ -15,7 +15,7 @@ use SkipidxTest qw(skx_node skx_database skx_session skx_seed
   skx_relation_file);
 use Test::More;
 
-# Pages as in src/format/format_page.h: where content starts, and of the
+# Pages as in src/format/disk/disk_page.h: where content starts, and of the
 # trailer the segment, the ordinal, the plane and the mark at the end.
 use constant {
 	PAGE => 8192,

@@ -4,7 +4,7 @@
 # whatever ends a helper or the process that has asked for it, the index is as
 # before, and nothing is written where something else lies by then.
 #
-# Holds: merge 1, 2; team 3, 4; maint 5, 12, 15; manifest 11
+# Holds: build 3, 4; maint 5, 12, 15; manifest 11; merge 1, 2
 
 use strict;
 use warnings;

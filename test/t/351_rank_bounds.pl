@@ -2,7 +2,7 @@
 # first rows is not read, and how many rows are wanted is known where LIMIT
 # tells it.
 #
-# Holds: planner 7; topk 2, 3, 4, 5, 7
+# Holds: plan 7; topk 2, 3, 4, 5, 7
 
 use strict;
 use warnings;

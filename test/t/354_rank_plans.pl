@@ -3,7 +3,7 @@
 # under another session's writes.  And who may not see a row learns nothing of
 # it from ranked scans.
 #
-# Holds: functions 2; planner 5, 9; score 1, 3
+# Holds: functions 2; plan 5, 9; score 1, 3
 
 use strict;
 use warnings;

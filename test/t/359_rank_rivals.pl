@@ -2,7 +2,7 @@
 # for, and they are those of a sort of all rows, whatever the limit, the
 # conditions, dead and pending rows, rescans and pruning at run time.
 #
-# Holds: planner 30; topk 13
+# Holds: plan 30; topk 13
 
 use strict;
 use warnings;

@@ -6,7 +6,7 @@
 # One search leaves its memory to the next, also beside others that are open and
 # after one that failed.
 #
-# Holds: topk 6; blkio 16
+# Holds: blkio 16; topk 6
 
 use strict;
 use warnings;

@@ -2,7 +2,7 @@
 # of it; and that rows of the same distance come in one order in every plan, so
 # that pages of a result have each row once.
 #
-# Holds: cost 2; planner 12, 13, 29
+# Holds: cost 2; plan 12, 13, 29
 
 use strict;
 use warnings;

@@ -3,7 +3,7 @@
 # ends where it has to, and from one alone beside VACUUM.  And what conditions
 # find is not charged for ranking.
 #
-# Holds: planner 8, 10, 11
+# Holds: plan 8, 10, 11
 
 use strict;
 use warnings;

@@ -3,7 +3,7 @@
 # them; by several servers; tokens of something else, and tokens made up with
 # their checksum right; and what a page costs.
 #
-# Holds: topk 10; score 8; token 1; functions 9
+# Holds: continuation 1; functions 9; score 8; topk 10
 
 use strict;
 use warnings;

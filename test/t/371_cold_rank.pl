@@ -3,7 +3,7 @@
 # all; by every way of reading, with a cache that has room for the norms and one
 # that has not; and in few rounds of reads.
 #
-# Holds: topk 1, 7, 12; cursor 7
+# Holds: cursor 7; topk 1, 7, 12
 #
 # Long: SKX_RANK_QUERIES, random queries (40 in make test)
 

@@ -2,7 +2,7 @@
 # every session, until VACUUM has come to them; what a snapshot, a copy of the
 # database or a standby still sees is not, nor is a row that takes the place.
 #
-# Holds: am 13; blkio 20; pending 10; segment 14
+# Holds: am 13; blkio 20; pending 10; segment 8
 
 use strict;
 use warnings;

@@ -1,7 +1,7 @@
 # Work done by a query, bounded from both sides: the skip structure is used,
 # and the counters count.  Blocks of 8 kB, a million documents.
 #
-# Holds: cursor 3, 9; query 4; segment 8; skiplist 7, 8, 9; source 3
+# Holds: cursor 3, 9; query 4; segment 2; skiplist 7, 8, 9; snapshot 3
 
 use strict;
 use warnings;

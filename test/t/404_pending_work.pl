@@ -2,7 +2,7 @@
 # them once, to count its words, and then looks into those that may be hits.
 # What an ordered scan does with those that come after it began: nothing.
 #
-# Holds: score 9, 10; source 1
+# Holds: score 9, 10; snapshot 1
 
 use strict;
 use warnings;

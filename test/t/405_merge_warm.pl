@@ -2,7 +2,7 @@
 # segment that it makes: the pages of the same words and documents, and no
 # others; a quarter of the cache at most; and the inputs' pages go first.
 #
-# Holds: maint 14; blkio 19
+# Holds: blkio 19; maint 14
 
 use strict;
 use warnings;

@@ -2,7 +2,7 @@
 # from the list only what has come since, with rows and scores that are those of
 # a session which remembers nothing, whatever happens to index and list; in 4 MB.
 #
-# Holds: pending 9; am 11
+# Holds: am 11; pending 9
 
 use strict;
 use warnings;

@@ -12,7 +12,7 @@
 # many reads are under way at a time depends on the device; but in a batch of b
 # reads there are (b + 1) / 2 on average at least, and never more than the depth.
 #
-# Holds: cursor 7, 8; query 5, 6; segment 9; skiplist 8
+# Holds: cursor 7, 8; query 5, 6; segment 3; skiplist 8
 
 use strict;
 use warnings;

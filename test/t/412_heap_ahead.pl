@@ -1,7 +1,7 @@
 # Blocks of the table are asked for before the rows in them are handed out: as
 # many as will be wanted, each once, and none where that is turned off.
 #
-# Holds: source 4
+# Holds: snapshot 4
 
 use strict;
 use warnings;

@@ -1,7 +1,7 @@
 # Prices of reads by direction: what they change in costs and plans, how they
 # are set, and how they are measured.
 #
-# Holds: cost 6, 7; functions 6; planner 16, 18
+# Holds: cost 6, 7; functions 6; plan 16, 18
 
 use strict;
 use warnings;

@@ -6,7 +6,7 @@
 # where it may; else the file systems of indexes are full as far as the indexes
 # know (skipidx.fault_grow).  The last line says which.
 #
-# Holds: am 5, 7; blkio 9; maint 4, 6, 12; manifest 8; pace 1; pending 1
+# Holds: am 5, 7; blkio 9; maint 4, 6, 12; manifest 8; pending 1; throttle 1
 
 use strict;
 use warnings;

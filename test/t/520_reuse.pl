@@ -5,7 +5,7 @@
 #
 # Long: every point where an operation can wait, and more rounds.
 #
-# Holds: maint 2, 5; manifest 6; merge 4; pending 6; segment 4
+# Holds: maint 2, 5; manifest 6; merge 4; pending 6; writer 4
 
 use strict;
 use warnings;

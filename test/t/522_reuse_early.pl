@@ -3,7 +3,7 @@
 # the file short at once, whatever other indexes the table has; and readers of
 # every kind, also of the process that writes, have what their snapshots see.
 #
-# Holds: manifest 6; maint 13; worker 4
+# Holds: maint 13; manifest 6; worker 4
 
 use strict;
 use warnings;

@@ -3,7 +3,7 @@
 # that came and went since are used again, of segments, roots and pending lists;
 # and the cursor has its rows, whatever kind of scan it is.
 #
-# Holds: manifest 6; maint 10
+# Holds: maint 10; manifest 6
 
 use strict;
 use warnings;

@@ -2,7 +2,7 @@
 # whoever wants the index or the database, that none is started where none may
 # be, and that nothing is lost when one ends at the wrong moment.
 #
-# Holds: worker 1, 2, 3, 4, 5, 6, 7; pace 2, 3; maint 6, 11, 13; am 5, 10
+# Holds: am 5, 10; maint 6, 11, 13; throttle 2, 3; worker 1, 2, 3, 4, 5, 6, 7
 
 use strict;
 use warnings;

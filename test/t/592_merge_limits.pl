@@ -2,7 +2,7 @@
 # may become, how much of one may be deleted.  Each holds from the next VACUUM
 # on, and for workers.
 #
-# Holds: maint 10; am 3
+# Holds: am 3; maint 10
 
 use strict;
 use warnings;

@@ -4,7 +4,7 @@
 #
 # Long: every point that a worker passes; otherwise some of them.
 #
-# Holds: worker 2, 3, 5; maint 5, 6; manifest 4, 6, 8
+# Holds: maint 5, 6; manifest 4, 6, 8; worker 2, 3, 5
 
 use strict;
 use warnings;

@@ -156,7 +156,7 @@ SQL
 	like($reference, qr/^\|.*`\Q$_\E\(/m, "a function: $_");
 }
 
-my @parameters = slurp_file("$top/src/am/am_options.c") =~ /\{"(\w+)", RELOPT_TYPE_/g;
+my @parameters = slurp_file("$top/src/sql/am/am_options.c") =~ /\{"(\w+)", RELOPT_TYPE_/g;
 
 cmp_ok(scalar(@parameters), '>=', 9, 'there are storage parameters');
 like($reference, qr/^\|.*`$_`/m, "a storage parameter: $_") for @parameters;

@@ -31,8 +31,8 @@ within() {	# within PATH: does it stay in the tree, from whose top it is given?
 	}'
 }
 
-exists() {	# exists DIR NAME: as seen from the README, the top, src/ or test/
-	for base in "$1" . src test; do
+exists() {	# exists DIR NAME: as seen from the README, the top, src/, a group or test/
+	for base in "$1" . src src/* test; do
 		set -- "$1" "$2" "$base"/$2
 		[ -e "$3" ] && within "$3" && return 0
 	done

@@ -1,11 +1,16 @@
 #!/bin/sh
 # layers.sh [ROOT]: includes go down the layers of src/LAYERS, never sideways
 # or up; private headers stay in their folder; headers are few and guarded.
+# A folder of files is "group/folder", or a group that has no folders; the lines
+# of a group stand together, so that groups are layers, too.
 root=${1:-.}
 cd "$root/src" || exit 2
 [ -r LAYERS ] || { echo "src/LAYERS is missing"; exit 1; }
 
 find . -name '*.[ch]' | sed 's|^\./||' | sort | xargs awk '
+function folder_of(path) { return sub(/\/[^\/]*$/, "", path) ? path : "" }
+function file_of(path) { sub(/.*\//, "", path); return path }
+function prefix_of(folder) { return file_of(folder) }
 function complain(what) { printf "src/%s:%d: %s\n", FILENAME, FNR, what; bad = 1 }
 
 BEGIN {
@@ -14,22 +19,29 @@ BEGIN {
 			continue
 		rank++
 		n = split(line, word, " ")
-		for (i = 1; i <= n; i++)
+		for (i = 1; i <= n; i++) {
 			layer[word[i]] = rank
+			group = word[i]
+			sub(/\/.*/, "", group)
+			if (group in top && top[group] < rank - 1) {
+				print "src/LAYERS: the lines of " group "/ do not stand together"
+				bad = 1
+			}
+			top[group] = rank
+		}
 	}
 }
 
 FNR == 1 {
-	depth = split(FILENAME, path, "/")
-	from = depth > 1 ? path[1] : ""
-	if (depth > 2)
-		complain("folders inside a module are not allowed")
+	from = folder_of(FILENAME)
+	name = prefix_of(from)
+	file = file_of(FILENAME)
 	if (from != "" && !(from in layer))
 		complain("folder " from "/ is not in src/LAYERS")
 	if (from == "" && FILENAME != "skipidx.c")
 		complain("only skipidx.c lies outside the folders")
-	if (from != "" && path[2] != from ".h" && index(path[2], from "_") != 1)
-		complain("file name must begin with " from "_")
+	if (from != "" && file !~ ("^" name "\\.[ch]$") && index(file, name "_") != 1)
+		complain("file name must begin with " name "_")
 	header = FILENAME ~ /\.h$/
 	includes = 0
 	if (header)
@@ -55,20 +67,21 @@ header && /^#ifndef[ \t]+SKX_[A-Z0-9_]+_H[ \t]*$/ {
 	if (line !~ /^"/)
 		next
 	split(line, quoted, "\"")
-	n = split(quoted[2], part, "/")
-	if (n == 1 && (part[1] ~ /^skipidx/ || (("./" part[1]) in seen)))
-		complain("write the folder of " part[1])
-	if (n != 2 || !(part[1] in layer))
+	to = folder_of(quoted[2])
+	header_name = file_of(quoted[2])
+	if (to == "" && (header_name ~ /^skipidx/ || (("./" header_name) in seen)))
+		complain("write the folder of " header_name)
+	if (!(to in layer))
 		next
-	to = part[1]
-	# A server header can share the name of a folder, as access/ would.
-	if (part[2] != to ".h" && index(part[2], to "_") != 1)
+	# A header of the server can lie in a folder of that name.
+	name = prefix_of(to)
+	if (header_name != name ".h" && index(header_name, name "_") != 1)
 		next
 	if ((getline ignored < quoted[2]) < 0)
 		complain("no such header: " quoted[2])
 	close(quoted[2])
 	if (from == "" ) {
-		if (part[2] ~ /_internal\.h$/)
+		if (header_name ~ /_internal\.h$/)
 			complain("private header " quoted[2])
 		next
 	}
@@ -76,7 +89,7 @@ header && /^#ifndef[ \t]+SKX_[A-Z0-9_]+_H[ \t]*$/ {
 		next
 	if (layer[to] >= layer[from])
 		complain(from "/ may not include " to "/")
-	if (part[2] ~ /_internal\.h$/)
+	if (header_name ~ /_internal\.h$/)
 		complain("private header " quoted[2])
 }
 

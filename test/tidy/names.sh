@@ -2,7 +2,7 @@
 # names.sh [ROOT]: prefixes of symbols, size asserts of disk structs, one place
 # for server versions, no catch-all files, no paths of somebody's machine.
 #
-# Holds: compat 1; format 4
+# Holds: compat 1; disk 4
 root=${1:-.}
 cd "$root" || exit 2
 bad=0
@@ -26,7 +26,7 @@ FNR == 1 {
 	pending = ""
 	delete callable
 	n = split(FILENAME, path, "/")
-	folder = n > 2 ? path[2] : ""
+	folder = n > 2 ? path[n - 1] : ""
 }
 function check(name, line) {
 	if (name ~ /^(_PG_init|_PG_fini|Pg_magic_func)$/)
@@ -76,8 +76,8 @@ if [ -e skipidx.so ] && command -v nm >/dev/null &&
 	[ -z "$wrong" ] || complain "$wrong"
 fi
 
-# 2. A disk struct is declared in src/format/ and its size asserted there.
-asserted=$(cat src/format/*.[ch] 2>/dev/null | tr -s ' \t\n' ' ' |
+# 2. A disk struct is declared in src/format/disk/ and its size asserted there.
+asserted=$(cat src/format/disk/*.[ch] 2>/dev/null | tr -s ' \t\n' ' ' |
 	grep -oE 'StaticAssert(Decl|Stmt)? ?\( ?sizeof ?\(SkxDisk[A-Za-z0-9]*\)' |
 	grep -oE 'SkxDisk[A-Za-z0-9]*')
 for found in $(find src -name '*.[ch]' | sort | xargs -r awk '
@@ -100,18 +100,39 @@ opened != "" && /^\{/ { print FILENAME ":" opened }
 	file=${found%:*}
 	type=${found#*:}
 	case $file in
-		src/format/*) ;;
-		*) complain "$file: $type belongs to src/format/" ;;
+		src/format/disk/*) ;;
+		*) complain "$file: $type belongs to src/format/disk/" ;;
 	esac
 	printf '%s\n' "$asserted" | grep -qxF "$type" ||
-		complain "$file: no StaticAssert of sizeof($type) in src/format/"
+		complain "$file: no StaticAssert of sizeof($type) in src/format/disk/"
 done
+
+# A type is defined once in the whole tree.
+wrong=$(find src -name '*.[ch]' | sort | xargs -r awk '
+/^(typedef )?(struct|union|enum)[ \t]+Skx[A-Za-z0-9]+[ \t]*\{?$/ {
+	name = $0
+	sub(/[ \t]*\{?$/, "", name)
+	sub(/.*[ \t]/, "", name)
+	opened = /\{/ ? "" : name
+	if (/\{/)
+		define(name)
+	next
+}
+opened != "" && /^\{/ { define(opened) }
+{ opened = "" }
+function define(name) {
+	if (name in home)
+		printf "%s:%d: type %s is that of %s too\n", FILENAME, FNR, name, home[name]
+	else
+		home[name] = FILENAME
+}')
+[ -z "$wrong" ] || complain "$wrong"
 
 # 3. Server versions are told apart in one place.
 wrong=$(grep -rnE 'PG_VERSION_NUM|PG_MAJORVERSION_NUM' src --include='*.[ch]' 2>/dev/null |
-	grep -v '^src/compat/')
+	grep -v '^src/support/compat/')
 [ -z "$wrong" ] || complain "$wrong
-PG_VERSION_NUM belongs to src/compat/"
+PG_VERSION_NUM belongs to src/support/compat/"
 
 # 4. Names that gather homeless code.
 wrong=$(listed | grep -E '(^|[/_])(utils?|misc|common|helpers?)(_[^/]*)?\.(c|h|sql|sh|pl|pm|py)$')

@@ -6,13 +6,17 @@ root=${1:-.}
 cd "$root/src" || exit 2
 bad=0
 
-for readme in $(grep -lx '## Order' ./*/README.md 2>/dev/null | sed 's|^\./||'); do
+for readme in $(grep -lx '## Order' ./*/README.md ./*/*/README.md 2>/dev/null | sed 's|^\./||'); do
 	folder=${readme%/README.md}
 	# Both passes read the same files: definitions first, then uses.
 	files=$(find "$folder" -name '*.c' | sort)
 	awk -v folder="$folder" '
 function complain(what) { print "src/" what; bad = 1 }
-function file_of(name) { return folder "/" folder "_" name ".c" }
+function file_of(name,    prefix) {
+	prefix = folder
+	sub(/.*\//, "", prefix)
+	return folder "/" prefix "_" name ".c"
+}
 
 # The order.
 FILENAME == readme {

@@ -54,7 +54,7 @@ function cite(list,    parts, n, i, folder, numbers, m, j) {
 			held[folder, numbers[j]] = 1
 			if (!((folder, numbers[j]) in promise))
 				complain(FILENAME ":" FNR ": promise " numbers[j] \
-						 " of src/" folder "/README.md does not exist")
+						 " of " folder "/README.md does not exist")
 		}
 	}
 }

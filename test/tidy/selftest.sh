@@ -21,35 +21,36 @@ sound_tree() {
 	rm -rf "$tree"
 	mkdir -p "$tree/src"
 	cd "$tree" || exit 1
-	printf '# lowest first\ncompat\nformat\nquery maint\nam\n' >src/LAYERS
-	for dir in compat format query maint am; do
-		mkdir "src/$dir"
-		echo "# $dir" >"src/$dir/README.md"
-		guard=SKX_$(echo $dir | tr a-z A-Z)_H
+	printf '# lowest first\nsupport/compat\nformat/disk\nread/query read/maint\nsql/am\n' >src/LAYERS
+	for dir in support/compat format/disk read/query read/maint sql/am; do
+		name=${dir#*/}
+		mkdir -p "src/$dir"
+		echo "# $name" >"src/$dir/README.md"
+		guard=SKX_$(echo $name | tr a-z A-Z)_H
 		printf '#ifndef %s\n#define %s\nextern int\tskx_%s_get(int a);\n#endif\n' \
-			$guard $guard $dir | source_file src/$dir/$dir.h
+			$guard $guard $name | source_file src/$dir/$name.h
 	done
 	printf '#ifndef SKX_QUERY_INTERNAL_H\n#define SKX_QUERY_INTERNAL_H\n#endif\n' |
-		source_file src/query/query_internal.h
-	source_file src/format/format_page.h <<'EOF'
-#ifndef SKX_FORMAT_PAGE_H
-#define SKX_FORMAT_PAGE_H
+		source_file src/read/query/query_internal.h
+	source_file src/format/disk/disk_page.h <<'EOF'
+#ifndef SKX_DISK_PAGE_H
+#define SKX_DISK_PAGE_H
 
 typedef struct SkxDiskPage
 {
 	uint32		magic;
 } SkxDiskPage;
 
-StaticAssertDecl(sizeof(SkxDiskPage) == 4, "format");
+StaticAssertDecl(sizeof(SkxDiskPage) == 4, "disk");
 #endif
 EOF
-	source_file src/query/query_get.c <<'EOF'
+	source_file src/read/query/query_get.c <<'EOF'
 #include "postgres.h"
 
 #include "access/relation.h"
-#include "format/format_page.h"
-#include "query/query.h"
-#include "query/query_internal.h"
+#include "format/disk/disk_page.h"
+#include "read/query/query.h"
+#include "read/query/query_internal.h"
 
 static int	calls = 0;
 
@@ -65,10 +66,10 @@ skx_query_get(int a)
 	return helper(a);
 }
 EOF
-	source_file src/am/am_handler.c <<'EOF'
+	source_file src/sql/am/am_handler.c <<'EOF'
 #include "postgres.h"
 
-#include "query/query.h"
+#include "read/query/query.h"
 
 PG_FUNCTION_INFO_V1(skxhandler);
 
@@ -79,8 +80,8 @@ skxhandler(PG_FUNCTION_ARGS)
 }
 EOF
 	printf '\n## Order\n\n    low : first\n    high : second\n\n## Not here\n' \
-		>>src/maint/README.md
-	source_file src/maint/maint_low.c <<'EOF'
+		>>src/read/maint/README.md
+	source_file src/read/maint/maint_low.c <<'EOF'
 #include "postgres.h"
 
 int
@@ -89,7 +90,7 @@ skx_maint_low(int a)
 	return a;					/* not skx_maint_high() */
 }
 EOF
-	source_file src/maint/maint_high.c <<'EOF'
+	source_file src/read/maint/maint_high.c <<'EOF'
 #include "postgres.h"
 
 static int
@@ -104,13 +105,13 @@ skx_maint_high(int a)
 	return skx_maint_low_of_two(a, 0);
 }
 EOF
-	printf '# query\n\n## Promises\n1. One.\n2. Two,\n   and more.\n\n## Errors\n1. No promise.\n' >src/query/README.md
+	printf '# query\n\n## Promises\n1. One.\n2. Two,\n   and more.\n\n## Errors\n1. No promise.\n' >src/read/query/README.md
 	mkdir -p test/t test/unit sql
 	printf '# A test.\n#\n# Holds: query 1\nuse strict;\n' >test/t/100_a.pl
 	printf '%s\n-- A test.\n--\n-- Holds: query 1, 2\n--\nSELECT 1;\n' -- >sql/query_a.sql
 	echo 'SELECT 1;' >sql/skipidx--1.0.sql
 	printf '/*\n * test_a.c\n *\n * Holds: none\n */\n' >test/unit/test_a.c
-	echo 'See `src/query/query_get.c`, `query_get.c`, `am/` and `skx_query_get()`; [map](src/query/README.md).' >README.md
+	echo 'See `src/read/query/query_get.c`, `query_get.c`, `am/` and `skx_query_get()`; [map](src/read/query/README.md).' >README.md
 }
 
 # expect CHECK PATTERN: the check must fail on the tree and say PATTERN
@@ -141,66 +142,72 @@ for check in layers order length names docs words promises layout; do
 	fi
 done
 
-echo '#include "am/am.h"' >>src/query/query_get.c
-expect layers 'query/ may not include am/'
-echo '#include "maint/maint.h"' >>src/query/query_get.c
-expect layers 'query/ may not include maint/'
-echo '#include "query/query_internal.h"' >>src/am/am_handler.c
-expect layers 'private header query/query_internal.h'
-echo '#include "format/format_gone.h"' >>src/am/am_handler.c
-expect layers 'no such header: format/format_gone.h'
-sed -i 's|#include "postgres.h"|#include "fmgr.h"|' src/am/am_handler.c
+echo '#include "sql/am/am.h"' >>src/read/query/query_get.c
+expect layers 'read/query/ may not include sql/am/'
+echo '#include "read/maint/maint.h"' >>src/read/query/query_get.c
+expect layers 'read/query/ may not include read/maint/'
+echo '#include "read/query/query_internal.h"' >>src/sql/am/am_handler.c
+expect layers 'private header read/query/query_internal.h'
+echo '#include "format/disk/disk_gone.h"' >>src/sql/am/am_handler.c
+expect layers 'no such header: format/disk/disk_gone.h'
+sed -i 's|#include "postgres.h"|#include "fmgr.h"|' src/sql/am/am_handler.c
 expect layers 'first include of a .c file is postgres.h'
-sed -i 's|^#endif|#include "postgres.h"\n#endif|' src/am/am.h
+sed -i 's|^#endif|#include "postgres.h"\n#endif|' src/sql/am/am.h
 expect layers 'header must not include postgres.h'
-sed -i 's|^#ifndef.*||' src/am/am.h
+sed -i 's|^#ifndef.*||' src/sql/am/am.h
 expect layers 'no guard'
-sed 's/am\.h/am_two.h/' src/am/am.h >src/am/am_two.h
+sed 's/am\.h/am_two.h/' src/sql/am/am.h >src/sql/am/am_two.h
 expect layers 'guard SKX_AM_H is that of'
-mkdir src/extra && cp src/am/am_handler.c src/extra/extra_a.c
+mkdir src/extra && cp src/sql/am/am_handler.c src/extra/extra_a.c
 expect layers 'folder extra/ is not in src/LAYERS'
-mv src/am/am_handler.c src/am/handler.c
+mkdir src/read/extra && cp src/sql/am/am_handler.c src/read/extra/extra_a.c
+expect layers 'folder read/extra/ is not in src/LAYERS'
+echo support/late >>src/LAYERS
+expect layers 'the lines of support/ do not stand together'
+mv src/sql/am/am_handler.c src/sql/am/handler.c
 expect layers 'file name must begin with am_'
-cp src/am/am_handler.c src/loose.c
+cp src/sql/am/am_handler.c src/loose.c
 expect layers 'only skipidx.c lies outside'
 
-{ printf 'int\nskx_am_long(int a,\n\t\t\tint b)\n{\n'; many_lines 67 '	a++;'; echo '}'; } >>src/am/am_handler.c
+{ printf 'int\nskx_am_long(int a,\n\t\t\tint b)\n{\n'; many_lines 67 '	a++;'; echo '}'; } >>src/sql/am/am_handler.c
 expect length 'skx_am_long has 71 lines'
-{ printf 'int skx_am_long(int a) {\n'; many_lines 70 '	a++;'; echo '}'; } >>src/am/am_handler.c
+{ printf 'int skx_am_long(int a) {\n'; many_lines 70 '	a++;'; echo '}'; } >>src/sql/am/am_handler.c
 expect length 'skx_am_long has 72 lines'
 mkdir -p test/unit
 { printf 'static void\ntest_long(void)\n{\n'; many_lines 70 '	a++;'; echo '}'; } >test/unit/test_a.c
 expect length 'test_long has 73 lines'
-many_lines 1200 '' >>src/am/am_handler.c
+many_lines 1200 '' >>src/sql/am/am_handler.c
 expect length 'am_handler.c:.*at most 1200'
-many_lines 600 '' >>src/am/am.h
+many_lines 600 '' >>src/sql/am/am.h
 expect length 'am.h:.*at most 600'
 # The longest that is allowed, so that the limit is not off by one.
-{ printf 'int\nskx_am_long(int a)\n{\n'; many_lines 67 '	a++;'; echo '}'; } >>src/am/am_handler.c
+{ printf 'int\nskx_am_long(int a)\n{\n'; many_lines 67 '	a++;'; echo '}'; } >>src/sql/am/am_handler.c
 if sh "$here/length.sh" "$tree" >/dev/null; then passed=$((passed + 1)); else
 	echo "selftest: length refuses 70 lines"
 	failed=$((failed + 1))
 fi
 sound_tree
 
-printf '\nint\nstray(int a)\n{\n\treturn a;\n}\n' >>src/query/query_get.c
+printf '\nint\nstray(int a)\n{\n\treturn a;\n}\n' >>src/read/query/query_get.c
 expect names 'query_get.c:.* external symbol stray'
-printf '\nint\nskx_am_stray(int a)\n{\n\treturn a;\n}\n' >>src/query/query_get.c
+printf '\nint\nskx_am_stray(int a)\n{\n\treturn a;\n}\n' >>src/read/query/query_get.c
 expect names 'external symbol skx_am_stray'
-printf '\nDatum\nskipidx_stray(PG_FUNCTION_ARGS)\n{\n\treturn 0;\n}\n' >>src/am/am_handler.c
+printf '\nDatum\nskipidx_stray(PG_FUNCTION_ARGS)\n{\n\treturn 0;\n}\n' >>src/sql/am/am_handler.c
 expect names 'external symbol skipidx_stray'
-printf '\nint\t\t\tcounter = 0;\n' >>src/query/query_get.c
+printf '\nint\t\t\tcounter = 0;\n' >>src/read/query/query_get.c
 expect names 'external symbol counter'
-sed -i '/^StaticAssert/d' src/format/format_page.h
+sed -i '/^StaticAssert/d' src/format/disk/disk_page.h
 expect names 'no StaticAssert of sizeof(SkxDiskPage)'
-printf 'typedef struct SkxDiskStray\n{\n\tint a;\n} SkxDiskStray;\n' >>src/query/query.h
-expect names 'SkxDiskStray belongs to src/format/'
-printf '#if PG_VERSION_NUM >= 160000\n#endif\n' >>src/query/query_get.c
-expect names 'PG_VERSION_NUM belongs to src/compat/'
-source_file src/query/query_utils.c </dev/null
+printf 'typedef struct SkxDiskStray\n{\n\tint a;\n} SkxDiskStray;\n' >>src/read/query/query.h
+expect names 'SkxDiskStray belongs to src/format/disk/'
+printf 'typedef struct SkxDiskPage\n{\n\tint a;\n} SkxDiskPage;\n' >>src/format/disk/disk.h
+expect names 'type SkxDiskPage is that of src/format/disk/disk.h too'
+printf '#if PG_VERSION_NUM >= 160000\n#endif\n' >>src/read/query/query_get.c
+expect names 'PG_VERSION_NUM belongs to src/support/compat/'
+source_file src/read/query/query_utils.c </dev/null
 expect names 'query_utils.c: a file name that says nothing'
 for place in work root home/someone; do
-	echo "see /$place/notes.md" >>src/query/README.md
+	echo "see /$place/notes.md" >>src/read/query/README.md
 	expect names 'a path of one machine'
 done
 if command -v gcc >/dev/null && command -v nm >/dev/null; then
@@ -210,9 +217,9 @@ fi
 
 echo 'Look at `query_gone.c`.' >>README.md
 expect docs 'query_gone.c. does not exist'
-echo 'Look at `src/gone/`.' >>src/query/README.md
+echo 'Look at `src/gone/`.' >>src/read/query/README.md
 expect docs 'src/gone/. does not exist'
-echo 'Call `skx_query_gone()`.' >>src/query/README.md
+echo 'Call `skx_query_gone()`.' >>src/read/query/README.md
 expect docs 'skx_query_gone(). is nowhere'
 echo '[dead](doc/gone.md)' >>README.md
 expect docs 'link to doc/gone.md is dead'
@@ -222,54 +229,54 @@ expect docs 'doc/page.md: link to beside.md is dead'
 mkdir "$top/beside" && touch "$top/beside/setup.sh"
 echo 'Call `../beside/setup.sh`.' >>README.md
 expect docs '../beside/setup.sh. does not exist'
-echo '[beside](../../../beside/setup.sh)' >>src/query/README.md
-expect docs 'link to ../../../beside/setup.sh is dead'
-sed -i 's/return a;/return skx_maint_high(a);/' src/maint/maint_low.c
-expect order 'maint_low.c:[0-9]*: skx_maint_high() is of maint/maint_high.c'
-sed -i 's/^    low : first$//' src/maint/README.md
+echo '[beside](../../../../beside/setup.sh)' >>src/read/query/README.md
+expect docs 'link to ../../../../beside/setup.sh is dead'
+sed -i 's/return a;/return skx_maint_high(a);/' src/read/maint/maint_low.c
+expect order 'maint_low.c:[0-9]*: skx_maint_high() is of read/maint/maint_high.c'
+sed -i 's/^    low : first$//' src/read/maint/README.md
 expect order 'maint_low.c: not in the order'
-sed -i 's/^    low : first/    gone low : first/' src/maint/README.md
-expect order 'the order names maint/maint_gone.c'
-sed -i 's/^    high : second/    high low : second/' src/maint/README.md
+sed -i 's/^    low : first/    gone low : first/' src/read/maint/README.md
+expect order 'the order names read/maint/maint_gone.c'
+sed -i 's/^    high : second/    high low : second/' src/read/maint/README.md
 expect order 'low stands twice'
-rm src/maint/README.md
-expect docs 'src/maint/ has no README.md'
-sed -i 's/query_get\.c/query_fetch.c/' src/query/query_get.c
+rm src/read/maint/README.md
+expect docs 'src/read/maint/ has no README.md'
+sed -i 's/query_get\.c/query_fetch.c/' src/read/query/query_get.c
 expect docs 'head comment does not name it'
 
-sed -i 's/One sentence/For whoever calls it/' src/query/query_get.c
+sed -i 's/One sentence/For whoever calls it/' src/read/query/query_get.c
 expect words 'query_get.c:3: "whoever" stands for a person'
-many_lines 1 "$(many_lines 30 word | tr '\n' ' ')" >>src/am/README.md
+many_lines 1 "$(many_lines 30 word | tr '\n' ' ')" >>src/sql/am/README.md
 expect words 'am/README.md:.* line of 150 columns'
 mkdir -p doc && many_lines 1 "$(many_lines 30 word | tr '\n' ' ')" >doc/page.md
 expect words 'doc/page.md:.* line of 150 columns'
 
 sed -i 's/query 1, 2/query 1/' sql/query_a.sql
-expect promises 'src/query/README.md: no test holds promise 2'
+expect promises 'src/read/query/README.md: no test holds promise 2'
 # What is said below the head is no citation.
 sed -i 's/query 1, 2/query 1/' sql/query_a.sql
 echo '# Holds: query 2' >>test/t/100_a.pl
 expect promises 'no test holds promise 2'
 sed -i 's/query 1$/query 1, 3/' test/t/100_a.pl
-expect promises '100_a.pl:3: promise 3 of src/query/README.md does not exist'
-sed -i 's/none/query 1; format 1/' test/unit/test_a.c
-expect promises 'test_a.c:4: promise 1 of src/format/README.md does not exist'
+expect promises '100_a.pl:3: promise 3 of query/README.md does not exist'
+sed -i 's/none/query 1; disk 1/' test/unit/test_a.c
+expect promises 'test_a.c:4: promise 1 of disk/README.md does not exist'
 sed -i 's/query 1$/query one/' test/t/100_a.pl
 expect promises '100_a.pl:3: "query one" cites nothing'
 sed -i '/Holds/d' test/unit/test_a.c
 expect promises 'test_a.c: its head does not say what it holds'
-sed -i 's/^2\. Two/- Two/; s/^1\. One/- One/' src/query/README.md
-expect promises 'src/query/README.md: its promises are not numbered'
-sed -i 's/^2\. Two/3. Three/' src/query/README.md
+sed -i 's/^2\. Two/- Two/; s/^1\. One/- One/' src/read/query/README.md
+expect promises 'src/read/query/README.md: its promises are not numbered'
+sed -i 's/^2\. Two/3. Three/' src/read/query/README.md
 expect promises 'promise 3 follows 1'
 
 # Only where pgindent is there to tell.
 if ! sh "$here/layout.sh" "$tree" | grep -q 'not checked'; then
-	sed -i 's/^\treturn/    return/' src/query/query_get.c
+	sed -i 's/^\treturn/    return/' src/read/query/query_get.c
 	expect layout '+	return a + calls;'
-	sed -i 's/^\treturn/    return/' src/query/query_get.c
+	sed -i 's/^\treturn/    return/' src/read/query/query_get.c
 	sh "$here/layout.sh" "$tree" fix
-	grep -q '^    return' src/query/query_get.c && failed=$((failed + 1))
+	grep -q '^    return' src/read/query/query_get.c && failed=$((failed + 1))
 fi
 
 echo "#count $passed $failed"

@@ -13,7 +13,7 @@
 
 #include <setjmp.h>
 
-#include "blkio/blkio_cache.h"
+#include "storage/blkio/blkio_cache.h"
 #include "utils/memutils.h"
 
 #define PAGES		4096

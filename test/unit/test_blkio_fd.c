@@ -13,7 +13,7 @@
 #include <fcntl.h>
 #include <sys/resource.h>
 
-#include "blkio/blkio_cache.h"
+#include "storage/blkio/blkio_cache.h"
 #include "utils/inval.h"
 
 #define MOST		16			/* a quarter of max_safe_fds */

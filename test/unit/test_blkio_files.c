@@ -19,9 +19,9 @@
 
 #include "access/xact.h"
 #include "access/xloginsert.h"
-#include "blkio/blkio_cache.h"
+#include "storage/blkio/blkio_cache.h"
 #include "executor/instrument.h"
-#include "fault/fault.h"
+#include "support/fault/fault.h"
 #include "miscadmin.h"
 #include "pgstat.h"
 #include "storage/bufmgr.h"

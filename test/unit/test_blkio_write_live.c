@@ -13,10 +13,10 @@
 
 #include "access/xlog.h"
 #include "access/xloginsert.h"
-#include "blkio/blkio_cache.h"
-#include "compat/compat_space.h"
+#include "storage/blkio/blkio_cache.h"
+#include "support/compat/compat_space.h"
 #include "executor/instrument.h"
-#include "fault/fault.h"
+#include "support/fault/fault.h"
 #include "miscadmin.h"
 #include "storage/bufmgr.h"
 #include "storage/bufpage.h"

@@ -15,8 +15,8 @@
 
 #include "access/xact.h"
 #include "access/xloginsert.h"
-#include "blkio/blkio_cache.h"
-#include "fault/fault.h"
+#include "storage/blkio/blkio_cache.h"
+#include "support/fault/fault.h"
 #include "miscadmin.h"
 #include "storage/bufmgr.h"
 #include "storage/bufpage.h"

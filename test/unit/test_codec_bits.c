@@ -5,7 +5,7 @@
  * Holds: codec 1, 2, 6
  */
 #include "unit.h"
-#include "codec/codec_internal.h"
+#include "format/codec/codec_internal.h"
 
 #define ROOM	(16 * 32 + 8)
 

@@ -5,7 +5,7 @@
  * Holds: codec 1, 2, 4, 5
  */
 #include "unit.h"
-#include "codec/codec.h"
+#include "format/codec/codec.h"
 
 static void
 golden(void)

@@ -15,8 +15,8 @@
 
 #include "catalog/pg_tablespace_d.h"
 #include "common/relpath.h"
-#include "compat/compat.h"
-#include "compat/compat_space.h"
+#include "support/compat/compat.h"
+#include "support/compat/compat_space.h"
 #include "storage/fd.h"
 #include "utils/guc.h"
 

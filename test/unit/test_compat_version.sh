@@ -10,7 +10,7 @@ checks=0
 
 # compiled VERSION: what the compiler says of compat.h for that version
 compiled() {
-	printf '#include "postgres.h"\n#undef PG_VERSION_NUM\n#define PG_VERSION_NUM %s\n#include "compat/compat.h"\n' "$1" |
+	printf '#include "postgres.h"\n#undef PG_VERSION_NUM\n#define PG_VERSION_NUM %s\n#include "support/compat/compat.h"\n' "$1" |
 		${CC:-cc} -fsyntax-only -D_GNU_SOURCE -I"$here/../../src" -isystem "$server" -x c - 2>&1
 }
 

@@ -9,7 +9,7 @@
 
 #include <math.h>
 
-#include "cost/cost_model.h"
+#include "sql/cost/cost_model.h"
 
 #define NDOCS		1000000.0
 #define ITEMS_MAX	64

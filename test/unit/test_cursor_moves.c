@@ -10,7 +10,7 @@
 #include "server.h"
 #include "unit_error.h"
 
-#include "rank/rank_score.h"
+#include "format/rank/rank_score.h"
 
 #define DOCS		400000
 #define UNIT_WATCHES_PAGES
@@ -125,16 +125,16 @@ unit_write(SkxTermWriter *w, const UnitList *u, const char *lexeme)
 		else if (u->docs[i] % 3 == 0)
 			flags |= SKX_TERM_LABELS;
 	}
-	skx_segment_term_begin(w, lexeme, strlen(lexeme), u->n, npositions, flags);
+	skx_writer_term_begin(w, lexeme, strlen(lexeme), u->n, npositions, flags);
 	for (i = 0; i < u->n; i++)
 	{
 		p.doc = u->docs[i];
 		p.norm = unit_norms[p.doc];
 		p.tf = unit_positions(u, i, p.positions);
 		p.labelled = p.tf > 0 && p.doc % 3 == 0;
-		skx_segment_term_posting(w, &p);
+		skx_writer_term_posting(w, &p);
 	}
-	skx_segment_term_end(w);
+	skx_writer_term_end(w);
 }
 
 static void
@@ -155,13 +155,13 @@ unit_build(void)
 	options.k1 = 1.2;
 	options.b = 0.75;
 	memset(us, 0, sizeof(*us));
-	w = skx_segment_terms_begin(&sinks, &options, unit_norms, 10);
+	w = skx_writer_terms_begin(&sinks, &options, unit_norms, 10);
 	for (i = 0; i < LISTS; i++)
 	{
 		snprintf(lexeme, sizeof(lexeme), "l%02d", i);
 		unit_write(w, &unit_lists[i], lexeme);
 	}
-	skx_segment_terms_leaves(w, &totals, &leaves);
+	skx_writer_terms_leaves(w, &totals, &leaves);
 	unit_open(us, LISTS, &leaves);
 	for (i = 0; i < LISTS; i++)
 	{

@@ -7,7 +7,7 @@
  */
 #include "unit.h"
 
-#include "fault/fault.h"
+#include "support/fault/fault.h"
 
 bool		skx_fault_armed;
 

@@ -9,7 +9,7 @@
 #include "server.h"
 #include "unit_raise.h"
 
-#include "invert/invert_internal.h"
+#include "write/invert/invert_internal.h"
 #include "miscadmin.h"
 #include "storage/fd.h"
 

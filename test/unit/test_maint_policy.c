@@ -5,7 +5,7 @@
  * Holds: maint 10, 17
  */
 #include "unit.h"
-#include "maint/maint_policy.h"
+#include "write/maint/maint_policy.h"
 
 #define KB			UINT64CONST(1024)
 #define MB			(1024 * KB)
@@ -575,7 +575,7 @@ life_year(Life *life, const Year *y)
 }
 
 /*
- * What the policy promises (src/maint/README.md): for a byte flushed, one is
+ * What the policy promises (src/write/maint/README.md): for a byte flushed, one is
  * written a tier, and for one deleted as many as are live beside it where it is
  * one too many, or the one that is left of a full segment when that is full no
  * more; fan - 1 segments a tier stay, and those that are full.

@@ -9,10 +9,10 @@
 #include "server.h"
 #include "unit_raise.h"
 
-#include "compat/compat.h"
-#include "fault/fault.h"
-#include "maint/maint_internal.h"
-#include "manifest/manifest_internal.h"
+#include "support/compat/compat.h"
+#include "support/fault/fault.h"
+#include "write/maint/maint_internal.h"
+#include "index/manifest/manifest_internal.h"
 #include "storage/lmgr.h"
 
 #define LIMIT		ERRCODE_PROGRAM_LIMIT_EXCEEDED

@@ -9,8 +9,8 @@
 #include "server.h"
 #include "unit_raise.h"
 
-#include "merge/merge_internal.h"
-#include "segment/segment_writer.h"
+#include "write/merge/merge_internal.h"
+#include "write/writer/writer.h"
 #include "utils/memutils.h"
 #include "utils/rel.h"
 
@@ -57,13 +57,13 @@ skx_segment_keys_made(SkxSegment *seg, const SkxKeyColumn *column)
 }
 
 void
-skx_segment_output_init(SkxSegmentOutput *out,
+skx_writer_output_init(SkxSegmentOutput *out,
 						const SkxSegmentBuildOptions *options)
 {
 }
 
 void
-skx_format_report(Relation rel, BlockNumber block, const char *what)
+skx_damage_report(Relation rel, BlockNumber block, const char *what)
 {
 	abort();
 }

@@ -5,7 +5,7 @@
  * Holds: rank 1, 3, 5
  */
 #include "unit.h"
-#include "rank/rank.h"
+#include "format/rank/rank.h"
 
 #define MOST	300
 

@@ -5,7 +5,7 @@
  * Holds: rank 1, 2
  */
 #include "unit.h"
-#include "rank/rank.h"
+#include "format/rank/rank.h"
 
 int
 main(void)

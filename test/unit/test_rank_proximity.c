@@ -5,7 +5,7 @@
  * Holds: rank 1, 10
  */
 #include "unit.h"
-#include "rank/rank_score.h"
+#include "format/rank/rank_score.h"
 
 #define MOST	12
 

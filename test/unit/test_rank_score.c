@@ -8,7 +8,7 @@
 #include <math.h>
 
 #include "unit.h"
-#include "rank/rank_score.h"
+#include "format/rank/rank_score.h"
 
 static double
 unit_fraction(void)

@@ -3,7 +3,7 @@
  *	  Keys of documents as they were written: read back, and by ranges, against
  *	  all of them; and how many pages that takes.
  *
- * Holds: format 5; segment 10, 11
+ * Holds: disk 5; segment 4, 5
  */
 #include "unit.h"
 
@@ -16,7 +16,7 @@
 #define UNIT_WATCHES_PAGES
 
 #include "unit_segment.h"
-#include "segment/segment_keys.h"
+#include "index/segment/segment_keys.h"
 
 #define COLUMNS			9
 
@@ -34,7 +34,7 @@ unit_asked(SkxSegmentPlane plane, uint32 ordinal)
 }
 
 void
-skx_segment_plane_put(void *arg, uint32 ordinal, char *page, uint32 used)
+skx_writer_plane_put(void *arg, uint32 ordinal, char *page, uint32 used)
 {
 	unit_sink(arg, ordinal, page, used);
 }
@@ -101,7 +101,7 @@ unit_write(UnitSegment *us, uint32 ndocs)
 	memset(us, 0, sizeof(*us));
 	for (i = 0; i < COLUMNS; i++)
 		columns.columns[i] = (SkxKeyColumn) {i + 1, SKX_KEY_BYTES, 8};
-	w = skx_segment_keys_begin((SkxPlaneWriter *) &us->planes[SKX_SEGMENT_KEYS],
+	w = skx_writer_keys_begin((SkxPlaneWriter *) &us->planes[SKX_SEGMENT_KEYS],
 							   &columns);
 	for (doc = 0; doc < ndocs; doc++)
 	{
@@ -109,9 +109,9 @@ unit_write(UnitSegment *us, uint32 ndocs)
 
 		for (i = 0; i < COLUMNS; i++)
 			unit_keys[i][doc] = keys[i] = unit_key(i, doc);
-		skx_segment_keys_add(w, keys);
+		skx_writer_keys_add(w, keys);
 	}
-	skx_segment_keys_end(w);
+	skx_writer_keys_end(w);
 	us->seg.file = (SkxBlkFile *) us;
 	us->seg.kept = &unit_kept;
 	us->seg.header.ndocs = ndocs;
@@ -121,7 +121,7 @@ unit_write(UnitSegment *us, uint32 ndocs)
 		us->seg.header.planes[SKX_SEGMENT_KEYS].npages =
 		us->planes[SKX_SEGMENT_KEYS].npages;
 	for (doc = 0; doc < us->planes[SKX_SEGMENT_KEYS].npages; doc++)
-		CHECK(skx_format_check_keys(us->planes[SKX_SEGMENT_KEYS].pages[doc],
+		CHECK(skx_disk_check_keys(us->planes[SKX_SEGMENT_KEYS].pages[doc],
 									doc, &us->seg.header) == NULL);
 }
 

@@ -10,8 +10,8 @@
 #include "unit.h"
 
 #include "unit_error.h"
-#include "../../src/skiplist/skiplist_writer.c"
-#include "format/format_check.h"
+#include "../../src/index/skiplist/skiplist_writer.c"
+#include "format/disk/disk_check.h"
 
 #define MAX_PAGES		60000
 #define MAX_SUBBLOCKS	30000
@@ -49,10 +49,10 @@ unit_sink(void *arg, uint32 ordinal, char *page, uint32 used)
 	CHECK(ordinal < MAX_PAGES && unit_pages[ordinal] == NULL);
 	CHECK(used <= SKX_PAGE_CAPACITY);
 	unit_pages[ordinal] = malloc(BLCKSZ);
-	skx_format_page_init(unit_pages[ordinal], &id);
+	skx_disk_page_init(unit_pages[ordinal], &id);
 	memcpy(unit_pages[ordinal] + SKX_PAGE_START, page + SKX_PAGE_START, used);
-	skx_format_page_seal(unit_pages[ordinal], used);
-	CHECK(skx_format_page_check(unit_pages[ordinal], &id) == NULL);
+	skx_disk_page_seal(unit_pages[ordinal], used);
+	CHECK(skx_disk_page_check(unit_pages[ordinal], &id) == NULL);
 	unit_npages = Max(unit_npages, ordinal + 1);
 }
 
@@ -188,7 +188,7 @@ unit_portion(uint32 ordinal, uint32 offset, uint32 term, uint32 *base,
 	const uint8 *pos_indexes = (const uint8 *) (pos_offsets + n);
 	uint32		i;
 
-	CHECK(skx_format_check_portion(page, offset, &unit_segment) == NULL);
+	CHECK(skx_disk_check_portion(page, offset, &unit_segment) == NULL);
 	CHECK(portion->check == term);
 	CHECK(portion->base == *base);
 	for (i = 0; i < n; i++)
@@ -272,7 +272,7 @@ unit_check_node(const SkxListAddress *address, uint32 i, uint32 term,
 	uint32		p;
 
 	CHECK(node != NULL);
-	CHECK(skx_format_check_node(page, (const char *) node - page,
+	CHECK(skx_disk_check_node(page, (const char *) node - page,
 								&unit_segment) == NULL);
 	CHECK(node->check == term && node->node == i && node->base == *base);
 	CHECK(node->is_last == (i + 1 == address->nnodes));
@@ -315,7 +315,7 @@ unit_check_table(const SkxListAddress *address, uint32 term)
 		const uint32 *lasts = (const uint32 *) (impacts + table->nnodes);
 		uint32		i;
 
-		CHECK(skx_format_check_node_table(unit_pages[ordinal],
+		CHECK(skx_disk_check_node_table(unit_pages[ordinal],
 										  &unit_segment) == NULL);
 		CHECK(table->check == term && table->first_node == node);
 		for (i = 0; i < table->nnodes; i++, node++)

@@ -7,7 +7,7 @@
 #ifndef SKX_TEST_UNIT_MEND_H
 #define SKX_TEST_UNIT_MEND_H
 
-#include "blkio/blkio_internal.h"
+#include "storage/blkio/blkio_internal.h"
 
 ErrorData *
 skx_blkio_mend_begin(MemoryContext context)

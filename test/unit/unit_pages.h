@@ -7,8 +7,8 @@
 
 #include "unit_golden.h"
 
-#include "codec/codec.h"
-#include "format/format_check.h"
+#include "format/codec/codec.h"
+#include "format/disk/disk_check.h"
 
 /* Pages of the keys plane: more than golden pages point at. */
 #define UNIT_KEY_PAGES		1000
@@ -23,7 +23,7 @@ unit_header(const char *page)
 	Size		size = ((const PageHeaderData *) page)->pd_lower -
 		SKX_PAGE_START;
 
-	return skx_format_check_segment(page + SKX_PAGE_START, size, 9, 1600);
+	return skx_disk_check_segment(page + SKX_PAGE_START, size, 9, 1600);
 }
 
 static const char *
@@ -31,54 +31,54 @@ unit_root(const char *page)
 {
 	const SkxDiskRootPage *root = (const SkxDiskRootPage *)
 		(page + SKX_PAGE_START);
-	const char *wrong = skx_format_check_root(page);
+	const char *wrong = skx_disk_check_root(page);
 
 	if (wrong != NULL)
 		return wrong;
-	return skx_format_check_root_stream((const char *) (root + 1),
+	return skx_disk_check_root_stream((const char *) (root + 1),
 										root->nbytes, &unit_meta);
 }
 
 static const char *
 unit_stripe(const char *page)
 {
-	return skx_format_check_stripe(page, 16);
+	return skx_disk_check_stripe(page, 16);
 }
 
 static const char *
 unit_pending(const char *page)
 {
-	return skx_format_check_pending(page, 16);
+	return skx_disk_check_pending(page, 16);
 }
 
 static const char *
 unit_chain(const char *page)
 {
-	return skx_format_check_chain(page, 16);
+	return skx_disk_check_chain(page, 16);
 }
 
 static const char *
 unit_deletes(const char *page)
 {
-	return skx_format_check_deletes(page, 0, &unit_segment);
+	return skx_disk_check_deletes(page, 0, &unit_segment);
 }
 
 static const char *
 unit_tids(const char *page)
 {
-	return skx_format_check_tids(page, 0, &unit_segment);
+	return skx_disk_check_tids(page, 0, &unit_segment);
 }
 
 static const char *
 unit_directory(const char *page)
 {
-	return skx_format_check_tids(page, unit_segment.tid_pages, &unit_segment);
+	return skx_disk_check_tids(page, unit_segment.tid_pages, &unit_segment);
 }
 
 static const char *
 unit_norms(const char *page)
 {
-	return skx_format_check_norms(page, 2, &unit_segment);
+	return skx_disk_check_norms(page, 2, &unit_segment);
 }
 
 /* What a reader goes through: heads of groups and their bodies. */
@@ -88,7 +88,7 @@ unit_keys(const char *page)
 	const SkxDiskKeyPage *head = (const SkxDiskKeyPage *)
 		(page + SKX_PAGE_START);
 	const SkxDiskKeyGroup *groups = (const SkxDiskKeyGroup *) (head + 1);
-	const char *wrong = skx_format_check_keys(page, UNIT_KEY_PAGES - 2,
+	const char *wrong = skx_disk_check_keys(page, UNIT_KEY_PAGES - 2,
 											  &unit_segment);
 	uint32		i;
 
@@ -100,20 +100,20 @@ unit_keys(const char *page)
 static const char *
 unit_key_columns(const char *page)
 {
-	return skx_format_check_keys(page, UNIT_KEY_PAGES - 1, &unit_segment);
+	return skx_disk_check_keys(page, UNIT_KEY_PAGES - 1, &unit_segment);
 }
 
 static const char *
 unit_dict(const char *page)
 {
-	return skx_format_check_dict(page, &unit_segment);
+	return skx_disk_check_dict(page, &unit_segment);
 }
 
 static const char *
 unit_portion(const char *page, uint32 offset)
 {
 	const SkxDiskPortion *portion = (const SkxDiskPortion *) (page + offset);
-	const char *wrong = skx_format_check_portion(page, offset, &unit_segment);
+	const char *wrong = skx_disk_check_portion(page, offset, &unit_segment);
 	const uint16 *bodies;
 	uint32		i;
 
@@ -132,7 +132,7 @@ static const char *
 unit_node(const char *page)
 {
 	const SkxDiskNode *node = (const SkxDiskNode *) (page + 32);
-	const char *wrong = skx_format_check_node(page, 32, &unit_segment);
+	const char *wrong = skx_disk_check_node(page, 32, &unit_segment);
 	const uint64 *impacts = (const uint64 *) (node + 1);
 	uint32		slots;
 	uint32		i;
@@ -157,7 +157,7 @@ unit_next_portion(const char *page)
 static const char *
 unit_table(const char *page)
 {
-	return skx_format_check_node_table(page, &unit_segment);
+	return skx_disk_check_node_table(page, &unit_segment);
 }
 
 typedef struct UnitKind
@@ -173,7 +173,7 @@ typedef struct UnitKind
  * counts and offsets can be told there.
  */
 static const UnitKind unit_kinds[] = {
-	{"meta", skx_format_check_meta, 0, 20},
+	{"meta", skx_disk_check_meta, 0, 20},
 	{"root", unit_root, 0, 20},
 	{"stripe", unit_stripe, 0, 10},
 	{"pending", unit_pending, 0, 10},
@@ -191,7 +191,7 @@ static const UnitKind unit_kinds[] = {
 	{"postings_node", unit_node, 10000000, 4},
 	{"postings_portion", unit_next_portion, 10000000, 4},
 	{"node_table", unit_table, 1000000000, 10},
-	{"positions", skx_format_check_positions, 0, 2},
+	{"positions", skx_disk_check_positions, 0, 2},
 };
 
 /* What validators of this kind of page are told about the index. */

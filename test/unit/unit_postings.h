@@ -7,7 +7,7 @@
 #define SKX_TEST_UNIT_POSTINGS_H
 
 #include "unit.h"
-#include "codec/codec.h"
+#include "format/codec/codec.h"
 
 #define UNIT_DOC_KINDS		9
 #define UNIT_TF_KINDS		8

@@ -11,11 +11,12 @@
 #ifndef SKX_TEST_UNIT_SEGMENT_H
 #define SKX_TEST_UNIT_SEGMENT_H
 
-#include "cursor/cursor.h"
-#include "format/format.h"
-#include "format/format_check.h"
+#include "index/cursor/cursor.h"
+#include "support/damage/damage.h"
+#include "format/disk/disk_check.h"
 #include "miscadmin.h"
-#include "segment/segment_writer.h"
+#include "index/segment/segment_maint.h"
+#include "write/writer/writer.h"
 #include "tsearch/ts_utils.h"
 
 /* Pages of a plane, made one after the other. */
@@ -55,7 +56,7 @@ ProcessInterrupts(void)
 }
 
 void
-skx_format_report(Relation rel, BlockNumber block, const char *what)
+skx_damage_report(Relation rel, BlockNumber block, const char *what)
 {
 	fprintf(stderr, "damaged: %s\n", what);
 	exit(1);
@@ -160,7 +161,7 @@ unit_page(UnitPlane *plane, uint32 ordinal, uint32 used)
 	}
 	plane->npages = Max(plane->npages, ordinal + 1);
 	plane->pages[ordinal] = malloc(BLCKSZ);
-	skx_format_page_init(plane->pages[ordinal], &id);
+	skx_disk_page_init(plane->pages[ordinal], &id);
 	((PageHeader) plane->pages[ordinal])->pd_lower = SKX_PAGE_START + used;
 	return plane->pages[ordinal];
 }
@@ -183,7 +184,7 @@ unit_open(UnitSegment *us, uint32 nterms, const SkxDictLeaves *leaves)
 	seg->file = (SkxBlkFile *) us;
 	seg->kept = &unit_kept;
 	seg->header.dict_root =
-		skx_segment_dict_levels(unit_sink, &us->planes[SKX_SEGMENT_DICT],
+		skx_writer_dict_levels(unit_sink, &us->planes[SKX_SEGMENT_DICT],
 								leaves);
 	seg->header.nterms = nterms;
 	seg->header.ndocs = Max(seg->header.ndocs, DOCS);
@@ -196,7 +197,7 @@ unit_open(UnitSegment *us, uint32 nterms, const SkxDictLeaves *leaves)
 	CHECK(nterms == 0 ? us->planes[SKX_SEGMENT_DICT].npages == 0 :
 		  seg->header.dict_root == us->planes[SKX_SEGMENT_DICT].npages - 1);
 	for (i = 0; i < us->planes[SKX_SEGMENT_DICT].npages; i++)
-		CHECK(skx_format_check_dict(us->planes[SKX_SEGMENT_DICT].pages[i],
+		CHECK(skx_disk_check_dict(us->planes[SKX_SEGMENT_DICT].pages[i],
 									&seg->header) == NULL);
 }
 

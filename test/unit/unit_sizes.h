@@ -6,7 +6,7 @@
 #define SKX_TEST_UNIT_SIZES_H
 
 #include "unit.h"
-#include "codec/codec.h"
+#include "format/codec/codec.h"
 
 /* Bytes that 128 values take in the best pfor, found by trying each width. */
 static inline int

@@ -12,7 +12,7 @@ import re
 import sys
 
 STAGES = [
-    ("CRC of pages", r"skx_format_page_seal"),
+    ("CRC of pages", r"skx_disk_page_seal"),
     ("fsync", r"smgrimmedsync|mdimmedsync|FileSync|fsync"),
     ("WAL", r"log_newpages|XLogInsert|XLogBeginInsert|XLogFlush"),
     ("writing pages", r"skx_blkio_new_|skx_am_build_write|skx_am_team_write|mdextend|mdwrite"),
@@ -28,8 +28,8 @@ STAGES = [
     ("short lists", r"skx_codec_short|skx_skiplist_writer_short|skx_segment_term_short"),
     ("norms, best postings", r"skx_segment_subblock_scores|skx_segment_best"),
     ("sub-blocks, skip list", r"skx_skiplist_|skx_segment_subblock|skx_codec_subblock|skx_codec_pfor"),
-    ("other encoding", r"skx_segment_term_|skx_segment_terms_|skx_team_task_|skx_segment_plane"),
-    ("documents in order, TIDs, norms", r"skx_segment_output_document|skx_segment_documents|skx_rank_norm_encode|skx_team_order"),
+    ("other encoding", r"skx_segment_term_|skx_segment_terms_|skx_build_task_|skx_segment_plane"),
+    ("documents in order, TIDs, norms", r"skx_writer_output_document|skx_segment_documents|skx_rank_norm_encode|skx_build_order"),
     ("inversion", r"skx_invert_memory_|skx_invert_documents|skx_invert_arena|skx_invert_hash"),
     ("detoasting", r"detoast|pglz|toast_|lz4"),
     ("rows of a heap page", r"skx_am_documents_"),

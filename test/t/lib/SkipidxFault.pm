@@ -1,7 +1,7 @@
 # SkipidxFault: named points of the storage protocol, armed from a test, and a
 # table that is kept in a state where all of them can be reached.
 #
-# The points come from the list in src/fault/fault_points.h; what a point is
+# The points come from the list in src/support/fault/fault_points.h; what a point is
 # told to do is the setting skipidx.fault of the session that will reach it.
 # That it was reached is read from the server's log.
 
@@ -66,7 +66,7 @@ sub new
 # The list: name, number (second key of its lock), wait (can it?).
 sub points
 {
-	my $text = slurp_file("$FindBin::RealBin/../../src/fault/fault_points.h");
+	my $text = slurp_file("$FindBin::RealBin/../../src/support/fault/fault_points.h");
 	my $n = 0;
 
 	return map { { number => ++$n, name => $_->[0], wait => $_->[1] eq 'true' } }

@@ -137,7 +137,7 @@ sub skx_database
 sub skx_fault_lock
 {
 	my ($point) = @_;
-	my @names = slurp_file("$FindBin::RealBin/../../src/fault/fault_points.h")
+	my @names = slurp_file("$FindBin::RealBin/../../src/support/fault/fault_points.h")
 	  =~ /^\s*X\(\w+, "(\w+)"/mg;
 	my ($at) = grep { $names[ $_ - 1 ] eq $point } 1 .. @names;
 

@@ -1,0 +1,64 @@
+/*
+ * count.h
+ *	  How many rows match, without fetching those that the visibility map
+ *	  knows to be visible.
+ */
+#ifndef SKX_COUNT_H
+#define SKX_COUNT_H
+
+#include "executor/tuptable.h"
+#include "read/query/query.h"
+#include "utils/snapshot.h"
+
+/*
+ * What is told of the rows that are counted, for more than their number: of a
+ * segment its documents, each once and ascending, and that it is done; then
+ * pending ones.  Of a segment of `most` documents at most those told so far may
+ * be taken back, all together; they are told again.  With other processes, all
+ * that is of parts of segments, each of which is told before.
+ */
+typedef struct SkxCountTaker
+{
+	uint32		most;
+	void		(*part) (SkxSegment *seg, uint32 from, uint32 to, void *arg);
+	void		(*documents) (SkxSegment *seg, const uint32 *docs, int n,
+							  void *arg);
+	void		(*forget) (SkxSegment *seg, void *arg);
+	void		(*done) (SkxSegment *seg, void *arg);	/* NULL: not asked for */
+	void		(*pending) (TSVector document, const ItemPointerData *tid,
+							void *arg);
+	void	   *arg;
+} SkxCountTaker;
+
+typedef struct SkxCountShare SkxCountShare;
+
+typedef struct SkxCountRequest
+{
+	Relation	index;
+	Relation	heap;
+	Snapshot	snapshot;
+	const SkxView *view;		/* taken after the snapshot */
+	const SkxQuery *query;
+	bool		(*recheck) (TupleTableSlot *row, void *arg);	/* NULL: the index is
+																 * exact */
+	void	   *arg;
+	const SkxCountTaker *taker; /* NULL: the number is enough */
+	SkxCountShare *share;		/* with other processes (count_share.h), whose
+								 * view it is; NULL: alone */
+} SkxCountRequest;
+
+/* Rows by what told that they are visible, and if they were, of those fetched. */
+typedef struct SkxCountWork
+{
+	uint64		fetched;		/* looked up in the table */
+	uint64		mapped;			/* the bit of the row's page */
+	uint64		whole;			/* the bits of all pages */
+	uint64		totals;			/* likewise, and no match was looked at: it is
+								 * the df of a word */
+} SkxCountWork;
+
+/* Adds to `work`. */
+extern uint64 skx_count_rows(const SkxCountRequest *request,
+							 SkxCountWork *work);
+
+#endif							/* SKX_COUNT_H */

@@ -1,0 +1,149 @@
+/*
+ * facets_list.c
+ *	  How many rows of a stretch of a segment a posting list has.
+ *
+ * Rows are bits.  A list that is dense is laid over them window by window; of
+ * one that is not each posting is looked up among the bits; and where the list
+ * is far longer than the rows are many, these are looked up in the list.
+ */
+#include "postgres.h"
+
+#include "answer/facets/facets_internal.h"
+#include "miscadmin.h"
+#include "port/pg_bitutils.h"
+
+/*
+ * One posting in so many documents makes a window's worth of bits cheaper than
+ * its documents.
+ */
+#define SKX_FACETS_DENSE		24
+
+#define SKX_FACETS_WORDS		(SKX_QUERY_BATCH / 64)
+
+SkxFacetsWork skx_facets_work;
+
+void
+skx_facets_add_work(SkxFacetsWork *sum, const SkxFacetsWork *before)
+{
+	sum->totals += skx_facets_work.totals - before->totals;
+	sum->lists += skx_facets_work.lists - before->lists;
+	sum->tested += skx_facets_work.tested - before->tested;
+	sum->filled += skx_facets_work.filled - before->filled;
+	sum->probed += skx_facets_work.probed - before->probed;
+	sum->keyed += skx_facets_work.keyed - before->keyed;
+	sum->fetched += skx_facets_work.fetched - before->fetched;
+	sum->passes += skx_facets_work.passes - before->passes;
+}
+
+static inline uint64
+skx_facets_bit(const SkxFacetInput *input, uint32 doc)
+{
+	uint32		at = doc - input->from;
+
+	return input->bits[at / 64] >> (at % 64) & 1;
+}
+
+/* Lays the list over the bits. */
+static uint64
+skx_facets_over(SkxFacetInput *input, uint32 *first)
+{
+	uint64		found = 0;
+	uint32		window;
+
+	for (window = input->from; window < input->to; window += SKX_QUERY_BATCH)
+	{
+		uint64		bits[SKX_FACETS_WORDS] = {0};
+		const uint64 *rows = input->bits + (window - input->from) / 64;
+		int			nwords = (Min(SKX_QUERY_BATCH, input->to - window) + 63) / 64;
+		uint64		before = found;
+		int			i;
+
+		CHECK_FOR_INTERRUPTS();
+		skx_cursor_fill(input->cursor, window, bits, nwords);
+		for (i = 0; i < nwords; i++)
+			bits[i] &= rows[i];
+		found += skx_codec_count(bits, nwords);
+		if (before > 0 || found == 0)
+			continue;
+		for (i = 0; bits[i] == 0; i++)
+			;
+		*first = window + i * 64 + pg_rightmost_one_pos64(bits[i]);
+	}
+	skx_facets_work.filled += input->term.df;
+	return found;
+}
+
+/* Looks the postings up. */
+static uint64
+skx_facets_test(SkxFacetInput *input, uint32 *first)
+{
+	SkxCursor  *c = input->cursor;
+	uint64		found = 0;
+
+	while (skx_cursor_next(c))
+	{
+		uint64		before = found;
+		int			i;
+
+		CHECK_FOR_INTERRUPTS();
+		for (i = c->i; i < c->n && c->docs[i] < input->to; i++)
+			found += skx_facets_bit(input, c->docs[i]);
+		skx_facets_work.tested += i - c->i;
+		if (before > 0 || found == 0)
+			continue;
+		for (i = c->i; !skx_facets_bit(input, c->docs[i]); i++)
+			;
+		*first = c->docs[i];
+	}
+	return found;
+}
+
+/* Looks the rows up. */
+static uint64
+skx_facets_probe(SkxFacetInput *input, uint32 *first)
+{
+	uint32		docs[SKX_QUERY_BATCH];
+	uint64		found = 0;
+	uint32		word = 0;
+	int			n;
+
+	while ((n = skx_facets_rows_of(input, &word, docs, SKX_QUERY_BATCH)) > 0)
+	{
+		CHECK_FOR_INTERRUPTS();
+		skx_facets_work.probed += n;
+		n = skx_cursor_filter(input->cursor, docs, n);
+		if (found == 0 && n > 0)
+			*first = docs[0];
+		found += n;
+	}
+	return found;
+}
+
+uint64
+skx_facets_list(SkxFacetInput *input, uint32 *first)
+{
+	uint32		span = input->to - input->from;
+	uint64		df = input->term.df;
+
+	CHECK_FOR_INTERRUPTS();
+	if (input->n == input->seg->header.ndocs)
+	{
+		/* each of its documents is among the rows */
+		skx_facets_work.totals++;
+		skx_cursor_begin(input->cursor, &input->term);
+		*first = skx_cursor_seek(input->cursor, 0);
+		return df;
+	}
+	skx_facets_work.lists++;
+	skx_cursor_begin(input->cursor, &input->term);
+	if (span < input->seg->header.ndocs)
+	{
+		skx_cursor_range(input->cursor, input->from, input->to);
+		df = df * span / input->seg->header.ndocs;
+	}
+	if ((uint64) input->n * SKX_FACETS_PROBE < df)
+		return skx_facets_probe(input, first);
+	if (df * SKX_FACETS_DENSE > span)
+		return skx_facets_over(input, first);
+	return skx_facets_test(input, first);
+}

@@ -1,0 +1,170 @@
+/*
+ * facets_merge.c
+ *	  Goes through the values of a column in several segments side by side, so
+ *	  that each is counted in all of them at once.
+ */
+#include "postgres.h"
+
+#include "answer/facets/facets_internal.h"
+#include "miscadmin.h"
+
+/* Is it a value of the column that comes now, or its NULL? */
+static bool
+skx_facets_belongs(const SkxFacetMerge *m, const SkxLexeme *lexeme)
+{
+	return skx_column_is_value(lexeme->bytes, lexeme->len) &&
+		(uint8) lexeme->bytes[1] == m->columns[m->at] + 1 &&
+		lexeme->bytes[2] != SKX_VALUE_EMPTY;
+}
+
+/* To the next value of the column; false: the input has no more of it. */
+static bool
+skx_facets_advance(const SkxFacetMerge *m, SkxFacetInput *input)
+{
+	if (input->seg == NULL)
+	{
+		if (input->next == input->nloose)
+			return false;
+		input->lexeme = input->loose[input->next].lexeme;
+		if (!skx_facets_belongs(m, &input->lexeme))
+			return false;
+		input->next++;
+		return true;
+	}
+	return skx_segment_walk_next(input->walk, &input->term,
+								 &input->lexeme.bytes, &input->lexeme.len) &&
+		skx_facets_belongs(m, &input->lexeme);
+}
+
+/* Pending values before the column are those of columns not asked for. */
+static void
+skx_facets_seek(SkxFacetInput *input, const SkxLexeme ends[2])
+{
+	if (input->seg != NULL)
+		skx_segment_walk_range(input->walk, ends);
+	else
+		while (input->next < input->nloose &&
+			   skx_column_compare_lexeme(&input->loose[input->next].lexeme,
+										 &ends[0]) < 0)
+			input->next++;
+}
+
+static void
+skx_facets_begin_column(SkxFacetMerge *m)
+{
+	int			column = m->columns[m->at];
+	SkxFacetBounds bounds;
+	int			i;
+
+	skx_facets_bounds(column, &bounds);
+	for (i = 0; i < m->ninputs; i++)
+	{
+		if ((m->inputs[i].counted >> column & 1) != 0)
+			continue;
+		skx_facets_seek(&m->inputs[i], bounds.ends);
+		if (skx_facets_advance(m, &m->inputs[i]))
+			binaryheap_add_unordered(m->heap, PointerGetDatum(&m->inputs[i]));
+	}
+	binaryheap_build(m->heap);
+}
+
+/* The least is the first. */
+static int
+skx_facets_compare(Datum a, Datum b, void *arg)
+{
+	const SkxFacetInput *x = (const SkxFacetInput *) DatumGetPointer(a);
+	const SkxFacetInput *y = (const SkxFacetInput *) DatumGetPointer(b);
+
+	return skx_column_compare_lexeme(&y->lexeme, &x->lexeme);
+}
+
+void
+skx_facets_merge_begin(SkxFacetMerge *m)
+{
+	int			i;
+
+	for (i = 0; i < m->ninputs; i++)
+	{
+		SkxFacetInput *input = &m->inputs[i];
+
+		if (input->seg == NULL)
+			continue;
+		input->walk = skx_segment_walk_begin(input->seg);
+		input->cursor = skx_cursor_create(input->seg, SKX_CURSOR_LEAD);
+	}
+	m->heap = binaryheap_allocate(Max(m->ninputs, 1), skx_facets_compare,
+								  NULL);
+	m->at = -1;
+}
+
+/* Adds what an input has of the value that it has come to. */
+static void
+skx_facets_add(SkxFacetInput *input, SkxFacet *facet)
+{
+	const SkxFacetLoose *loose = input->seg != NULL ? NULL :
+		&input->loose[input->next - 1];
+	uint32		doc = 0;
+	uint64		n = loose != NULL ? loose->count :
+		skx_facets_list(input, &doc);
+
+	if (facet->count == 0 && n > 0)
+		facet->place = loose != NULL ? loose->place :
+			skx_facets_place(input, doc);
+	facet->count += n;
+}
+
+/* A value, with all that inputs have of it. */
+static void
+skx_facets_gather(SkxFacetMerge *m, SkxFacet *facet)
+{
+	SkxFacetInput *input =
+		(SkxFacetInput *) DatumGetPointer(binaryheap_first(m->heap));
+
+	facet->count = facet->place = 0;
+	facet->lexeme.bytes = m->bytes;
+	facet->lexeme.len = input->lexeme.len;
+	memcpy(m->bytes, input->lexeme.bytes, input->lexeme.len);
+	do
+	{
+		skx_facets_add(input, facet);
+		if (skx_facets_advance(m, input))
+			binaryheap_replace_first(m->heap, PointerGetDatum(input));
+		else
+			(void) binaryheap_remove_first(m->heap);
+		if (binaryheap_empty(m->heap))
+			break;
+		input = (SkxFacetInput *) DatumGetPointer(binaryheap_first(m->heap));
+	} while (skx_column_compare_lexeme(&input->lexeme, &facet->lexeme) == 0);
+}
+
+bool
+skx_facets_merge_next(SkxFacetMerge *m, SkxFacet *facet)
+{
+	do
+	{
+		CHECK_FOR_INTERRUPTS();
+		while (binaryheap_empty(m->heap))
+		{
+			if (++m->at >= m->ncolumns)
+				return false;
+			skx_facets_begin_column(m);
+		}
+		skx_facets_gather(m, facet);
+	} while (facet->count == 0);
+	return true;
+}
+
+void
+skx_facets_merge_end(SkxFacetMerge *m)
+{
+	int			i;
+
+	for (i = 0; i < m->ninputs; i++)
+	{
+		if (m->inputs[i].seg == NULL)
+			continue;
+		skx_segment_walk_end(m->inputs[i].walk);
+		skx_cursor_close(m->inputs[i].cursor);
+	}
+	binaryheap_free(m->heap);
+}

@@ -1,0 +1,219 @@
+/*
+ * facets_ranges.c
+ *	  How many rows have values between bounds, by the keys of documents.
+ *
+ * Keys are looked up for the rows alone, so that it costs the same whether a
+ * column has few values or as many as rows.  Where keys do not tell the values,
+ * these are counted one by one.
+ */
+#include "postgres.h"
+
+#include "answer/facets/facets_internal.h"
+#include "index/segment/segment_keys.h"
+#include "miscadmin.h"
+#include "utils/rel.h"
+
+typedef struct SkxFacetRanges
+{
+	const SkxCountRequest *rows;
+	int			column;
+	int			n;				/* bounds */
+	const SkxLexeme *bounds;
+	uint64	   *counts;			/* of n + 1 ranges, and of NULLs, */
+	uint64	   *found;			/* and those of the current segment */
+	SkxSegment *seg;			/* NULL: none is being read */
+	SkxKeyReader *reader;
+	int			nkeys;			/* of the bounds that some key is not below: */
+	uint64	   *least;			/* the least one of each */
+	SkxKey	   *keys;
+} SkxFacetRanges;
+
+/* The least key of each bound in the segment. */
+static void
+skx_facets_bound_keys(SkxFacetRanges *r)
+{
+	char		bytes[SKX_VALUE_HEAD] = {'\0', (char) (r->column + 1),
+	(char) SKX_VALUE_EMPTY};
+	SkxLexeme	after = {bytes, SKX_VALUE_HEAD};
+	uint64		most;
+	int			i;
+
+	for (i = 0; i < r->n; i++)
+	{
+		CHECK_FOR_INTERRUPTS();
+		if (!skx_column_key_bounds(skx_segment_keys_column(r->reader),
+								   &r->bounds[i], &after, &r->least[i], &most))
+			break;
+	}
+	r->nkeys = i;
+}
+
+static void
+skx_facets_enter_ranges(SkxFacetRanges *r, SkxSegment *seg)
+{
+	r->seg = seg;
+	r->reader = skx_segment_keys_open(seg, r->column);
+	if (r->reader == NULL ||
+		skx_column_key_is_coarse(skx_segment_keys_column(r->reader)))
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("index \"%s\" has not the order of column %d",
+						RelationGetRelationName(r->rows->index),
+						r->column + 1),
+				 errdetail("The column's operator class had no operators for ranges when the index was built, or its type had another modifier."),
+				 errhint("REINDEX the index.")));
+	skx_facets_bound_keys(r);
+	memset(r->found, 0, sizeof(uint64) * (r->n + 2));
+}
+
+/* How many bounds the key is not below. */
+static int
+skx_facets_range_of(const SkxFacetRanges *r, uint64 key)
+{
+	int			low = 0;
+	int			left = r->nkeys;
+
+	while (left > 0)
+	{
+		int			half = (left + 1) / 2;
+
+		/* a branch would be taken or not at random */
+		low += half & -(int) (r->least[low + half - 1] <= key);
+		left -= half;
+	}
+	return low;
+}
+
+static void
+skx_facets_range_documents(SkxSegment *seg, const uint32 *docs, int n,
+						   void *arg)
+{
+	SkxFacetRanges *r = arg;
+	int			i;
+
+	if (r->seg == NULL)
+		skx_facets_enter_ranges(r, seg);
+	skx_segment_keys_of(r->reader, docs, n, r->keys);
+	for (i = 0; i < n; i++)
+		r->found[r->keys[i].is_null != 0 ? r->n + 1 :
+				 skx_facets_range_of(r, r->keys[i].value)]++;
+}
+
+static void
+skx_facets_range_forget(SkxSegment *seg, void *arg)
+{
+	SkxFacetRanges *r = arg;
+
+	memset(r->found, 0, sizeof(uint64) * (r->n + 2));
+}
+
+static void
+skx_facets_range_done(SkxSegment *seg, void *arg)
+{
+	SkxFacetRanges *r = arg;
+	int			i;
+
+	if (r->seg == NULL)
+		return;
+	skx_segment_keys_close(r->reader);
+	r->seg = NULL;
+	for (i = 0; i < r->n + 2; i++)
+		r->counts[i] += r->found[i];
+}
+
+/* How many bounds the value is not below: canonical forms ascend as values do. */
+static int
+skx_facets_range_at(const SkxFacetRanges *r, const SkxLexeme *value)
+{
+	int			low = 0;
+	int			high = r->n;
+
+	while (low < high)
+	{
+		int			middle = low + (high - low) / 2;
+
+		if (skx_column_compare_lexeme(&r->bounds[middle], value) <= 0)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+static void
+skx_facets_range_pending(TSVector document, const ItemPointerData *tid,
+						 void *arg)
+{
+	SkxFacetRanges *r = arg;
+	int			at = skx_column_values_at(document);
+	int			end = at + skx_column_count_values(document);
+
+	for (; at < end; at++)
+	{
+		const WordEntry *entry = &ARRPTR(document)[at];
+		SkxLexeme	value = {STRPTR(document) + entry->pos, entry->len};
+
+		if ((uint8) value.bytes[1] != r->column + 1)
+			continue;
+		r->counts[value.bytes[2] == SKX_VALUE_NULL ? r->n + 1 :
+				  skx_facets_range_at(r, &value)]++;
+	}
+}
+
+/* Do the column's keys tell its values? */
+static bool
+skx_facets_is_told(Relation index, int column)
+{
+	SkxKeyColumns columns;
+	int			i;
+
+	skx_column_keyed(index, &columns);
+	for (i = 0; i < columns.n; i++)
+		if (columns.columns[i].column == column)
+			return !skx_column_key_is_coarse(&columns.columns[i]);
+	return true;
+}
+
+/* Each value that the rows have, with how many do. */
+static void
+skx_facets_range_values(SkxFacetRanges *r, SkxCountWork *work)
+{
+	SkxFacetsRequest request = {*r->rows, 1, &r->column};
+	SkxFacets  *facets = skx_facets_begin(&request, work);
+	SkxFacet	facet;
+
+	while (skx_facets_next(facets, &facet))
+	{
+		CHECK_FOR_INTERRUPTS();
+		r->counts[facet.lexeme.bytes[2] == SKX_VALUE_NULL ? r->n + 1 :
+				  skx_facets_range_at(r, &facet.lexeme)] += facet.count;
+	}
+	skx_facets_end(facets);
+}
+
+void
+skx_facets_ranges(const SkxCountRequest *rows, int column, int n,
+				  const SkxLexeme *bounds, uint64 *counts, SkxCountWork *work)
+{
+	SkxFacetRanges r = {rows, column, n, bounds, counts};
+	SkxCountRequest request = *rows;
+	SkxCountTaker taker = {0};
+
+	memset(counts, 0, sizeof(uint64) * (n + 2));
+	if (!skx_facets_is_told(rows->index, column))
+	{
+		skx_facets_range_values(&r, work);
+		return;
+	}
+	r.found = palloc(sizeof(uint64) * (n + 2));
+	r.least = palloc(sizeof(uint64) * (n + 1));
+	r.keys = palloc(sizeof(SkxKey) * SKX_QUERY_DOCS);
+	taker.most = PG_UINT32_MAX;
+	taker.documents = skx_facets_range_documents;
+	taker.forget = skx_facets_range_forget;
+	taker.done = skx_facets_range_done;
+	taker.pending = skx_facets_range_pending;
+	taker.arg = &r;
+	request.taker = &taker;
+	(void) skx_count_rows(&request, work);
+}

@@ -1,0 +1,386 @@
+/*
+ * order_segment.c
+ *	  What a segment adds to the first rows in the order of a column.
+ *
+ * The tree of the column's keys tells what the keys of a stretch of documents
+ * lie between.  Stretches are taken in the order of the best that they can have,
+ * until no other one can have a row that is wanted: a few where the column
+ * follows the order of the table, up to all where it does not.  Since queries
+ * move forward, they are visited some at a time, each time twice as many, in the
+ * order of documents.
+ */
+#include "postgres.h"
+
+#include "answer/order/order_internal.h"
+#include "lib/binaryheap.h"
+#include "miscadmin.h"
+#include "utils/memutils.h"
+
+/* Stretches visited together at most. */
+#define SKX_ORDERED_STRETCHES	4096
+
+/* While they are fewer than this, stretches are groups; then leaves. */
+#define SKX_ORDERED_FINE		8
+
+/*
+ * A query with so few matches is gone through at once, and so is one with few
+ * against the leaves that would be visited.
+ */
+#define SKX_ORDERED_FEW			256
+#define SKX_ORDERED_PER_LEAF	64
+
+/* A range of more than this part of the documents is no part of the query. */
+#define SKX_ORDERED_WIDE		.1
+
+/* Neighbours that are visited as one: a visit takes as long as 200 documents. */
+#define SKX_ORDERED_JOINED		16
+
+/* Stretches whose keys are asked for together. */
+#define SKX_ORDERED_ASK			32
+
+/* Stretches that wait: a heap with the best one on top. */
+typedef struct SkxOrderedNodes
+{
+	int			n;
+	int			size;
+	SkxKeyNode *nodes;
+} SkxOrderedNodes;
+
+/* The best rank that a document of the stretch can have, of those wanted. */
+static inline uint64
+skx_order_node_rank(const SkxOrdered *o, const SkxOrderedSegment *s,
+					const SkxKeyNode *node)
+{
+	return o->flip != 0 ? ~Min(node->most, s->range.most) :
+		Max(node->least, s->range.least);
+}
+
+/* Does a come before b? */
+static inline bool
+skx_order_node_before(const SkxOrdered *o, const SkxOrderedSegment *s,
+					  const SkxKeyNode *a, const SkxKeyNode *b)
+{
+	uint64		x = skx_order_node_rank(o, s, a);
+	uint64		y = skx_order_node_rank(o, s, b);
+
+	return x != y ? x < y : a->first < b->first;
+}
+
+static void
+skx_order_nodes_push(const SkxOrdered *o, const SkxOrderedSegment *s,
+					 SkxOrderedNodes *nodes, const SkxKeyNode *node)
+{
+	int			i = nodes->n++;
+
+	if (i == nodes->size)
+	{
+		nodes->size = Max(64, nodes->size * 2);
+		nodes->nodes = nodes->nodes == NULL ?
+			palloc(sizeof(SkxKeyNode) * nodes->size) :
+			repalloc_huge(nodes->nodes,
+						  sizeof(SkxKeyNode) * (Size) nodes->size);
+	}
+	while (i > 0 && skx_order_node_before(o, s, node,
+										  &nodes->nodes[(i - 1) / 2]))
+	{
+		nodes->nodes[i] = nodes->nodes[(i - 1) / 2];
+		i = (i - 1) / 2;
+	}
+	nodes->nodes[i] = *node;
+}
+
+static SkxKeyNode
+skx_order_nodes_pop(const SkxOrdered *o, const SkxOrderedSegment *s,
+					SkxOrderedNodes *nodes)
+{
+	SkxKeyNode	top = nodes->nodes[0];
+	SkxKeyNode	last = nodes->nodes[--nodes->n];
+	int			i = 0;
+
+	for (;;)
+	{
+		int			child = 2 * i + 1;
+
+		if (child >= nodes->n)
+			break;
+		if (child + 1 < nodes->n &&
+			skx_order_node_before(o, s, &nodes->nodes[child + 1],
+								  &nodes->nodes[child]))
+			child++;
+		if (!skx_order_node_before(o, s, &nodes->nodes[child], &last))
+			break;
+		nodes->nodes[i] = nodes->nodes[child];
+		i = child;
+	}
+	nodes->nodes[i] = last;
+	return top;
+}
+
+/* Can a document of the stretch be one of the rows? */
+static bool
+skx_order_node_competes(const SkxOrdered *o, const SkxOrderedSegment *s,
+						const SkxKeyNode *node)
+{
+	SkxOrderedRow best = {skx_order_node_rank(o, s, node), node->first,
+	s->number};
+	uint64		worst = o->flip != 0 ? ~node->least : node->most;
+
+	if (node->least > node->most || node->least > s->range.most ||
+		node->most < s->range.least || (o->any && worst < o->after.rank))
+		return false;
+	return skx_order_rows_want(&o->rows, &best);
+}
+
+/* Is a stretch to be taken apart?  A leaf that the range ends in is, too. */
+static inline bool
+skx_order_is_coarse(const SkxOrderedSegment *s, const SkxKeyNode *node,
+					int most)
+{
+	return node->level > 0 || most < SKX_ORDERED_FINE ||
+		node->least < s->range.least || node->most > s->range.most;
+}
+
+/* Takes out the best stretches; returns how many. */
+static int
+skx_order_choose(SkxOrdered *o, SkxOrderedSegment *s,
+				 SkxOrderedNodes *nodes, SkxKeyNode *stretches, int most)
+{
+	SkxKeyNode *children = palloc(sizeof(SkxKeyNode) * SKX_KEY_NODE_CHILDREN);
+	int			n = 0;
+
+	while (n < most && nodes->n > 0)
+	{
+		SkxKeyNode	node = skx_order_nodes_pop(o, s, nodes);
+		int			nchildren;
+		int			i;
+
+		CHECK_FOR_INTERRUPTS();
+		if (!skx_order_node_competes(o, s, &node))
+			continue;
+		nchildren = skx_order_is_coarse(s, &node, most) ?
+			skx_segment_keys_children(s->keys, &node, children) : 0;
+		if (nchildren == 0)
+			stretches[n++] = node;
+		for (i = 0; i < nchildren; i++)
+			if (skx_order_node_competes(o, s, &children[i]))
+				skx_order_nodes_push(o, s, nodes, &children[i]);
+	}
+	pfree(children);
+	return n;
+}
+
+static int
+skx_order_compare_stretches(const void *a, const void *b)
+{
+	uint32		x = ((const SkxKeyNode *) a)->first;
+	uint32		y = ((const SkxKeyNode *) b)->first;
+
+	return x < y ? -1 : x > y;
+}
+
+/* Adds ascending documents that match. */
+static void
+skx_order_add_documents(SkxOrdered *o, SkxOrderedSegment *s, int n)
+{
+	int			i;
+
+	skx_segment_keys_of(s->keys, o->docs, n, o->keys);
+	for (i = 0; i < n; i++)
+	{
+		SkxOrderedRow row = {o->keys[i].value ^ o->flip, o->docs[i],
+		s->number};
+
+		if (!o->keys[i].is_null && o->keys[i].value >= s->range.least &&
+			o->keys[i].value <= s->range.most &&
+			(row.rank != s->taken_rank || row.place >= s->taken_to) &&
+			skx_order_rows_want(&o->rows, &row) &&
+			(!o->any || skx_order_compare(&row, &o->after) > 0))
+			skx_order_rows_add(&o->rows, &row);
+	}
+	o->work.documents += n;
+}
+
+static void
+skx_order_visit(SkxOrdered *o, SkxOrderedSegment *s,
+				const SkxKeyNode *stretch)
+{
+	uint32		from = stretch->first;
+	int			n;
+
+	if (!skx_order_node_competes(o, s, stretch))
+		return;
+	o->work.leaves++;
+	while (from < stretch->end &&
+		   (n = skx_query_visit(s->visit, from, stretch->end, o->docs)) > 0)
+	{
+		from = o->docs[n - 1] + 1;
+		skx_order_add_documents(o, s, n);
+	}
+}
+
+/*
+ * What documents are asked.  Not for a range that many are in, if keys tell it:
+ * they are compared in any case.
+ */
+static const SkxQuery *
+skx_order_filter(const SkxOrdered *o, const SkxOrderedSegment *s)
+{
+	if (o->request.unbounded != NULL && !o->coarse &&
+		skx_segment_keys_share(s->keys, &s->range) > SKX_ORDERED_WIDE)
+		return o->request.unbounded;
+	return o->request.filter;
+}
+
+/* Asks for the keys of stretches i, i + 1, ... of n. */
+static void
+skx_order_ask(SkxOrderedSegment *s, const SkxKeyNode *stretches, int i, int n)
+{
+	uint32		pages[SKX_ORDERED_ASK];
+	int			k = 0;
+
+	if (s->seg->ahead == 0 || !skx_segment_cold(&s->reads))
+		return;
+	for (; i < n && k < SKX_ORDERED_ASK; i++)
+		if (k == 0 || pages[k - 1] != stretches[i].page)
+			pages[k++] = stretches[i].page;
+	skx_segment_ask(s->seg, SKX_SEGMENT_KEYS, pages, k, 2);
+}
+
+/*
+ * Is it less work to look at all matches than to look for the best ones?  So it
+ * is where each time that the query goes back makes bitmaps again.
+ */
+static bool
+skx_order_is_simple(const SkxOrdered *o, SkxOrderedSegment *s)
+{
+	double		leaves = (double) s->seg->planes[SKX_SEGMENT_KEYS].npages /
+		s->seg->header.nkeys;
+	double		likely = skx_query_visit_likely(s->visit);
+
+	if (s->scattered || skx_query_visit_gathers(s->visit))
+		return true;
+	leaves *= Min(o->rows.most / Max(likely, 1), 1);
+	return skx_query_visit_cost(s->visit) <=
+		SKX_ORDERED_FEW + SKX_ORDERED_PER_LEAF * leaves;
+}
+
+/*
+ * How many stretches to visit next: twice as many, or all that matches as dense
+ * as those so far, which were `found` in `seen` documents, seem to call for.
+ */
+static int
+skx_order_more(const SkxOrdered *o, const SkxOrderedSegment *s, int most,
+			   uint64 seen, uint64 found)
+{
+	double		leaves = (double) s->seg->planes[SKX_SEGMENT_KEYS].npages /
+		s->seg->header.nkeys;
+	double		wanted = o->rows.most - o->rows.n;
+	double		more = most * 2;
+
+	if (most * 2 >= SKX_ORDERED_FINE && wanted > 0)
+		more = Max(more, wanted * seen / Max(found, 1) * leaves /
+				   s->seg->header.ndocs);
+	return (int) Min(more, SKX_ORDERED_STRETCHES);
+}
+
+/*
+ * Makes stretch i and those that follow it one, as far as they are neighbours, up
+ * to a number that goes with how many are visited at all; returns the next one.
+ */
+static int
+skx_order_join(SkxKeyNode *stretches, int i, int n)
+{
+	SkxKeyNode *run = &stretches[i];
+	int			most = Min(n / SKX_ORDERED_FINE, SKX_ORDERED_JOINED);
+	int			next;
+
+	for (next = i + 1; next < n && next - i < most &&
+		 stretches[next].first == run->end; next++)
+	{
+		run->end = stretches[next].end;
+		run->least = Min(run->least, stretches[next].least);
+		run->most = Max(run->most, stretches[next].most);
+	}
+	return next;
+}
+
+/* Visits stretches in the order of documents; returns how many these have. */
+static uint64
+skx_order_visit_all(SkxOrdered *o, SkxOrderedSegment *s,
+					SkxKeyNode *stretches, int n)
+{
+	uint64		seen = 0;
+	int			asked = 0;
+	int			next;
+	int			i;
+
+	qsort(stretches, n, sizeof(SkxKeyNode), skx_order_compare_stretches);
+	for (i = 0; i < n; i = next)
+	{
+		for (; asked <= i; asked += SKX_ORDERED_ASK)
+			skx_order_ask(s, stretches, asked, n);
+		next = skx_order_join(stretches, i, n);
+		skx_order_visit(o, s, &stretches[i]);
+		seen += stretches[i].end - stretches[i].first;
+	}
+	return seen;
+}
+
+void
+skx_order_open_visit(SkxOrderedSegment *s, const SkxQuery *query)
+{
+	if (s->visit != NULL && s->asked == query)
+		return;
+	if (s->visit != NULL)
+		skx_query_visit_close(s->visit);
+	s->visit = skx_query_visit_open(s->seg, query);
+	s->asked = query;
+}
+
+/* By stretches, or all at once. */
+static void
+skx_order_by_stretches(SkxOrdered *o, SkxOrderedSegment *s,
+					   const SkxKeyNode *root)
+{
+	SkxOrderedNodes nodes = {0};
+	uint64		before = o->work.documents;
+	uint64		seen = 0;
+	int			n;
+
+	/* a part of the keys is looked for as a whole */
+	int			most = o->request.part == NULL ? 1 : SKX_ORDERED_STRETCHES;
+
+	skx_order_open_visit(s, skx_order_filter(o, s));
+	if (skx_order_is_simple(o, s))
+	{
+		skx_order_visit(o, s, root);
+		return;
+	}
+	skx_order_nodes_push(o, s, &nodes, root);
+	do
+	{
+		SkxKeyNode *stretches = palloc(sizeof(SkxKeyNode) * most);
+
+		n = skx_order_choose(o, s, &nodes, stretches, most);
+		if (n > 0)
+			seen += skx_order_visit_all(o, s, stretches, n);
+		pfree(stretches);
+		most = skx_order_more(o, s, most, seen, o->work.documents - before);
+	} while (n > 0);
+	pfree(nodes.nodes);
+}
+
+void
+skx_order_segment(SkxOrdered *o, SkxOrderedSegment *s)
+{
+	SkxKeyRange range = s->range;
+	SkxKeyNode	root;
+
+	skx_segment_keys_root(s->keys, &root);
+	if (s->empty || !skx_order_node_competes(o, s, &root))
+		return;
+	if (!skx_order_by_values(o, s))
+		skx_order_by_stretches(o, s, &root);
+	s->range = range;
+	skx_segment_relax(s->seg);
+}

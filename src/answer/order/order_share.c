@@ -1,0 +1,155 @@
+/*
+ * order_share.c
+ *	  Divides the keys of a column among the processes of a search.
+ */
+#include "postgres.h"
+
+#include "answer/order/order_internal.h"
+#include "answer/order/order_share.h"
+#include "format/disk/disk_keys.h"
+
+void
+skx_order_share_init(SkxOrderedShare *share)
+{
+	int			i;
+
+	share->nbounds = 0;
+	for (i = 0; i < SKX_ORDERED_COUNTS; i++)
+		pg_atomic_init_u64(&share->work[i], 0);
+	pg_atomic_init_u64(&share->next, 0);
+}
+
+void
+skx_order_share_restart(SkxOrderedShare *share)
+{
+	pg_atomic_write_u64(&share->next, 0);
+}
+
+/* A part begins at the key, if it is in the range and after the last one. */
+static void
+skx_order_share_bound(SkxOrderedShare *share, const SkxKeyRange *range,
+					  uint64 key)
+{
+	int			n = share->nbounds;
+
+	if (key <= range->least || key > range->most ||
+		n == SKX_ORDERED_PARTS - 1 || (n > 0 && key <= share->bounds[n - 1]))
+		return;
+	share->bounds[share->nbounds++] = key;
+}
+
+/*
+ * By quantiles of the keys, and evenly between each two of them; by some of them
+ * where parts are fewer.
+ */
+static void
+skx_order_share_quantiles(SkxOrderedShare *share, const SkxKeyReader *keys,
+						  const SkxKeyRange *range, int parts)
+{
+	uint64		quantiles[SKX_KEY_QUANTILES];
+	int			n = skx_segment_keys_quantiles(keys, quantiles);
+	int			each = (parts + SKX_KEY_QUANTILES - 2) / (SKX_KEY_QUANTILES - 1);
+	int			stride = Max((SKX_KEY_QUANTILES - 1) / parts, 1);
+	int			i;
+	int			k;
+
+	for (i = 0; i + 1 < n; i += stride)
+	{
+		uint64		step = (quantiles[i + 1] - quantiles[i]) / each;
+
+		for (k = 0; k < each; k++)
+			skx_order_share_bound(share, range, quantiles[i] + k * step);
+	}
+}
+
+/*
+ * Each part goes through all pending documents: all of them together through at
+ * most one for so many documents of segments.
+ */
+#define SKX_ORDERED_PENDING_SHARE	4
+
+/* Parts at most, for what is pending. */
+static int
+skx_order_share_parts(const SkxOrderedRequest *request, int parts)
+{
+	const SkxView *view = request->view;
+	SkxPendingTotals pending;
+	uint64		ndocs = 0;
+	int			i;
+
+	for (i = 0; i < view->nsegments; i++)
+		ndocs += view->segments[i].ndocs;
+	skx_pending_totals(request->index, view, &pending, NULL);
+	ndocs /= SKX_ORDERED_PENDING_SHARE * Max(pending.ndocs, 1);
+	return (int) Min((uint64) Min(parts, SKX_ORDERED_PARTS), ndocs);
+}
+
+void
+skx_order_share_divide(SkxOrderedShare *share,
+					   const SkxOrderedRequest *request, int parts)
+{
+	const SkxView *view = request->view;
+	SkxSource  *source;
+	SkxKeyReader *keys;
+	SkxKeyRange range;
+	int			largest = 0;
+	int			i;
+
+	parts = skx_order_share_parts(request, parts);
+	if (view->nsegments == 0 || parts <= 1)
+		return;
+	for (i = 1; i < view->nsegments; i++)
+		if (view->segments[i].ndocs > view->segments[largest].ndocs)
+			largest = i;
+	source = skx_snapshot_open(request->index, view);
+	keys = skx_order_keys(request, skx_snapshot_at(source, largest));
+	if (skx_order_range(request, keys, &range))
+		skx_order_share_quantiles(share, keys, &range, parts);
+	skx_segment_keys_close(keys);
+	skx_snapshot_close(source);
+}
+
+bool
+skx_order_share_take(SkxOrderedShare *share,
+					 const SkxOrderedRequest *request, SkxOrderedPart *part)
+{
+	uint64		number = pg_atomic_fetch_add_u64(&share->next, 1);
+	uint64		nvalues = share->nbounds + 1;
+
+	/* a range has no NULL */
+	bool		nulls = request->range == NULL;
+	uint64		i = number;
+
+	if (number >= nvalues + (nulls ? 1 : 0))
+		return false;
+	part->nulls = nulls && number == (request->nulls_first ? 0 : nvalues);
+	if (part->nulls)
+		return true;
+	if (nulls && request->nulls_first)
+		i--;
+	if (request->descending)
+		i = nvalues - 1 - i;
+	part->range.least = i == 0 ? 0 : share->bounds[i - 1];
+	part->range.most = i + 1 == nvalues ? PG_UINT64_MAX : share->bounds[i] - 1;
+	return true;
+}
+
+void
+skx_order_share_leave(SkxOrderedShare *share, const SkxOrderedWork *work)
+{
+	const uint64 *counts = (const uint64 *) work;
+	int			i;
+
+	for (i = 0; i < SKX_ORDERED_COUNTS; i++)
+		pg_atomic_fetch_add_u64(&share->work[i], counts[i]);
+}
+
+void
+skx_order_share_work(SkxOrderedShare *share, SkxOrderedWork *work)
+{
+	uint64	   *counts = (uint64 *) work;
+	int			i;
+
+	for (i = 0; i < SKX_ORDERED_COUNTS; i++)
+		counts[i] += pg_atomic_read_u64(&share->work[i]);
+}

@@ -1,0 +1,97 @@
+/*
+ * scroll.h
+ *	  All rows that match, by their place in the table, page by page.
+ */
+#ifndef SKX_SCROLL_H
+#define SKX_SCROLL_H
+
+#include "executor/tuptable.h"
+#include "read/continuation/continuation.h"
+#include "read/query/query.h"
+#include "utils/snapshot.h"
+
+/*
+ * Blocks of the table that belong to one slice together: 2 MB.  Tokens and the
+ * slices of other connections rely on it.
+ */
+#define SKX_SCROLL_CHUNK		256
+
+typedef struct SkxScrollSlice
+{
+	int32		slice;			/* from 0 */
+	int32		slices;			/* at least 1 */
+	uint32		shift;			/* which slice the table begins with, so that
+								 * small partitions are shared out, too */
+} SkxScrollSlice;
+
+typedef struct SkxScrollRequest
+{
+	Relation	index;
+	Relation	heap;
+	Snapshot	snapshot;
+	const SkxView *view;		/* taken after the snapshot */
+	const SkxQuery *query;
+	SkxScrollSlice slice;
+	uint64		from;			/* rows at or behind this place, a key */
+	uint64		size;			/* so many rows */
+
+	/* called for each: the place that its documents have, the row */
+	void		(*row) (const ItemPointerData *place, TupleTableSlot *row,
+						void *arg);
+	void	   *arg;
+} SkxScrollRequest;
+
+/* Places as numbers that ascend with them. */
+static inline uint64
+skx_scroll_key(const ItemPointerData *place)
+{
+	return (uint64) ItemPointerGetBlockNumberNoCheck(place) << 16 |
+		ItemPointerGetOffsetNumberNoCheck(place);
+}
+
+/* scroll_rows.c : returns how many rows there were; fewer than asked for: all */
+extern uint64 skx_scroll_rows(const SkxScrollRequest *request);
+
+/*
+ * scroll_token.c : where to go on
+ *
+ * enter tells the table that rows are of, the one of the index or a partition.
+ * make is called with the place of a row, and gives a bytea.  read checks what
+ * came from the user, whatever it is, against what make would have put there,
+ * errors out if anything else is there, and tells the table and the key in it to
+ * go on from.  from: the key for a table, which is 0 for one behind that of the
+ * token; tables come by OID; false: none of its rows is left.
+ * SkxScrollToken is to be zeroed, and begun once.
+ */
+typedef struct SkxScrollToken
+{
+	SkxTokenOrigin origin;
+	int32		slice;
+	int32		slices;
+	uint32		table;			/* high byte first, as all that follows: */
+	uint32		file;			/* of the table, */
+	BlockNumber block;			/* and of the last row given: */
+	uint32		offset;			/* tokens of a call ascend as these do */
+	uint32		reserved;		/* 0 */
+	uint32		crc;			/* of all that */
+} SkxScrollToken;
+
+typedef struct SkxScrollPlace
+{
+	Oid			table;			/* InvalidOid: the beginning */
+	uint32		file;
+	uint64		key;
+} SkxScrollPlace;
+
+extern void skx_scroll_token_begin(SkxScrollToken *token, Relation heap,
+								   Relation index, TSQuery query,
+								   const SkxScrollSlice *slice);
+extern void skx_scroll_token_enter(SkxScrollToken *token, Relation table);
+extern bytea *skx_scroll_token_make(SkxScrollToken *token,
+									const ItemPointerData *place);
+extern void skx_scroll_token_read(const SkxScrollToken *token,
+								  const bytea *given, SkxScrollPlace *place);
+extern bool skx_scroll_token_from(const SkxScrollPlace *place, Relation table,
+								  uint64 *from);
+
+#endif							/* SKX_SCROLL_H */

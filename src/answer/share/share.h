@@ -1,0 +1,74 @@
+/*
+ * share.h
+ *	  What the processes of one parallel scan have in common: the view that
+ *	  they read, and which documents are taken.
+ */
+#ifndef SKX_SHARE_H
+#define SKX_SHARE_H
+
+#include "index/manifest/manifest.h"
+#include "port/atomics.h"
+#include "storage/spin.h"
+
+/* In dynamic shared memory, aligned to 8 bytes. */
+typedef struct SkxShare
+{
+	slock_t		mutex;			/* of `has_view` and `view` */
+	bool		has_view;
+	SkxView		view;			/* meta, bound and ends of it */
+	pg_atomic_uint64 next;		/* the part that is taken next */
+	pg_atomic_uint64 done;		/* parts that are done */
+} SkxShare;
+
+/*
+ * Parts of a segment have at least so many documents.  They are a whole number
+ * of the windows that queries go by.
+ */
+#define SKX_SHARE_STEP		(1 << 15)
+
+/* Documents [from, to) of a segment, or (segment -1) what is pending. */
+typedef struct SkxSharePart
+{
+	int			segment;
+	uint32		from;
+	uint32		to;
+} SkxSharePart;
+
+/* One process's way through the parts. */
+typedef struct SkxShareReader
+{
+	SkxShare   *share;
+	int			nsegments;
+	const uint32 *ndocs;		/* of the segments */
+	uint32		parts;			/* of a segment, at most */
+	int			segment;		/* where it is, */
+	uint64		first;			/* and that segment's first part */
+} SkxShareReader;
+
+/*
+ * share_parts.c
+ *
+ * init prepares the memory; restart lets a further scan begin, when no process
+ * uses it.  view is the one view of all processes, in the current memory
+ * context: of a process that asks first it becomes `own`, or, where that is
+ * NULL, one taken now.  begin keeps `ndocs`, which is the same in every process,
+ * as is `parts`.  take gives the next part; false: there is none left.  The
+ * parts of a process ascend, and what is pending is the last of all.  done tells
+ * that n parts that were taken are done; true: now all are, which one process
+ * is told.  is_done: are all?
+ */
+extern void skx_share_init(SkxShare *share);
+extern void skx_share_restart(SkxShare *share);
+extern const SkxView *skx_share_view(SkxShare *share, Relation index,
+									 const SkxView *own);
+extern void skx_share_begin(SkxShareReader *reader, SkxShare *share,
+							const uint32 *ndocs, int nsegments,
+							uint32 parts);
+extern bool skx_share_take(SkxShareReader *reader, SkxSharePart *part);
+extern bool skx_share_done(SkxShareReader *reader, uint64 n);
+extern bool skx_share_is_done(const SkxShareReader *reader);
+
+/* The documents of a view's segments, in its order. */
+extern uint32 *skx_share_ndocs(const SkxView *view);
+
+#endif							/* SKX_SHARE_H */

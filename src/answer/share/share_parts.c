@@ -1,0 +1,176 @@
+/*
+ * share_parts.c
+ *	  Takes a view and its documents apart among the processes of a scan.
+ *
+ * The segments of one view are cut into parts, the same in every process, and
+ * a counter says which are taken.  What is pending is one part: nearly always
+ * it is little, and its pages are a chain.
+ */
+#include "postgres.h"
+
+#include "answer/share/share.h"
+#include "miscadmin.h"
+#include "support/fault/fault.h"
+
+/* Parts are cut at multiples of it. */
+#define SKX_SHARE_WINDOW	4096
+
+void
+skx_share_init(SkxShare *share)
+{
+	SpinLockInit(&share->mutex);
+	share->has_view = false;
+	pg_atomic_init_u64(&share->next, 0);
+	pg_atomic_init_u64(&share->done, 0);
+}
+
+void
+skx_share_restart(SkxShare *share)
+{
+	share->has_view = false;
+	pg_atomic_write_u64(&share->next, 0);
+	pg_atomic_write_u64(&share->done, 0);
+}
+
+/* The view of all processes becomes that one, unless there is another. */
+static void
+skx_share_offer(SkxShare *share, const SkxView *own)
+{
+	SpinLockAcquire(&share->mutex);
+	if (!share->has_view)
+	{
+		share->view = *own;
+		share->has_view = true;
+	}
+	SpinLockRelease(&share->mutex);
+}
+
+/*
+ * The root of an earlier view is readable: it is open until the leader's
+ * transaction ends, if a worker has taken it, or as long as the leader scans.
+ */
+const SkxView *
+skx_share_view(SkxShare *share, Relation index, const SkxView *own)
+{
+	SkxView		shared;
+	bool		has_view;
+
+	SpinLockAcquire(&share->mutex);
+	has_view = share->has_view;
+	SpinLockRelease(&share->mutex);
+	if (!has_view)
+	{
+		if (own == NULL)
+			own = skx_manifest_view_bound(index);
+		skx_share_offer(share, own);
+	}
+	SpinLockAcquire(&share->mutex);
+	shared = share->view;
+	SpinLockRelease(&share->mutex);
+	if (own != NULL && own->meta.generation == shared.meta.generation)
+		return own;
+	return skx_manifest_view_of(index, &shared);
+}
+
+uint32 *
+skx_share_ndocs(const SkxView *view)
+{
+	uint32	   *ndocs = palloc_extended(sizeof(uint32) *
+										((Size) view->nsegments + 1),
+										MCXT_ALLOC_HUGE);
+	int			i;
+
+	for (i = 0; i < view->nsegments; i++)
+		ndocs[i] = view->segments[i].ndocs;
+	return ndocs;
+}
+
+void
+skx_share_begin(SkxShareReader *reader, SkxShare *share, const uint32 *ndocs,
+				int nsegments, uint32 parts)
+{
+	reader->share = share;
+	reader->ndocs = ndocs;
+	reader->nsegments = nsegments;
+	reader->parts = parts;
+	reader->segment = 0;
+	reader->first = 0;
+}
+
+/* Documents of a part of a segment, but for its last one. */
+static uint64
+skx_share_step(const SkxShareReader *reader, uint32 ndocs)
+{
+	uint64		step = Max(ndocs / reader->parts, SKX_SHARE_STEP);
+
+	return TYPEALIGN64(SKX_SHARE_WINDOW, step);
+}
+
+static uint64
+skx_share_nparts(const SkxShareReader *reader, int segment)
+{
+	uint32		ndocs = reader->ndocs[segment];
+	uint64		step = skx_share_step(reader, ndocs);
+
+	return (ndocs + step - 1) / step;
+}
+
+bool
+skx_share_take(SkxShareReader *reader, SkxSharePart *part)
+{
+	uint64		number;
+	uint64		step;
+	uint64		n;
+
+	CHECK_FOR_INTERRUPTS();
+	SKX_FAULT(SKX_FAULT_SHARE_TAKE);
+	number = pg_atomic_fetch_add_u64(&reader->share->next, 1);
+	while (reader->segment < reader->nsegments)
+	{
+		n = skx_share_nparts(reader, reader->segment);
+		if (number < reader->first + n)
+			break;
+		reader->first += n;
+		reader->segment++;
+	}
+	part->segment = -1;
+	part->from = part->to = 0;
+	if (reader->segment == reader->nsegments)
+		return number == reader->first;
+	step = skx_share_step(reader, reader->ndocs[reader->segment]);
+	part->segment = reader->segment;
+	part->from = (uint32) ((number - reader->first) * step);
+	part->to = (uint32) Min(part->from + step,
+							reader->ndocs[reader->segment]);
+	return true;
+}
+
+/* Parts of all. */
+static uint64
+skx_share_total(const SkxShareReader *reader)
+{
+	uint64		total = 1;
+	int			i;
+
+	for (i = 0; i < reader->nsegments; i++)
+		total += skx_share_nparts(reader, i);
+	return total;
+}
+
+bool
+skx_share_done(SkxShareReader *reader, uint64 n)
+{
+	return n > 0 && pg_atomic_add_fetch_u64(&reader->share->done, n) ==
+		skx_share_total(reader);
+}
+
+bool
+skx_share_is_done(const SkxShareReader *reader)
+{
+	bool		done = pg_atomic_read_u64(&reader->share->done) ==
+		skx_share_total(reader);
+
+	/* before what the others have left is read */
+	pg_read_barrier();
+	return done;
+}

@@ -1,0 +1,374 @@
+/*
+ * topk_exact.c
+ *	  Sums of candidates with their pairs of words.
+ *
+ * Lists give parts by their ceilings (rank_score.h), which no sum with pairs
+ * exceeds.  Of a candidate that reaches the heap with these the true parts are
+ * computed, with what its pairs can give at most by the frequencies of their
+ * words; positions are read only of those that still reach it.  Lists of their
+ * own follow the candidates, since those of the search have moved on.
+ */
+#include "postgres.h"
+
+#include "answer/topk/topk_internal.h"
+
+/* Candidates whose positions are asked for together. */
+#define SKX_EXACT_BATCH		64
+
+typedef struct SkxExactWord
+{
+	const SkxScoreTerm *term;
+	SkxCursor  *cursor;			/* NULL: the segment has it not */
+	bool		labelled;
+	bool		in_pair;
+	int32		parts[SKX_EXACT_BATCH];
+	uint16		tfs[SKX_EXACT_BATCH];	/* positions */
+	SkxPositionPlace places[SKX_EXACT_BATCH];
+	int			n;				/* positions of the candidate being looked at;
+								 * -1: not read */
+	uint16		positions[SKX_POSITIONS_MAX];
+} SkxExactWord;
+
+typedef struct SkxTopkExact
+{
+	bool		summed;			/* candidates come with the sums of words */
+	int			nwords;
+	SkxExactWord *words;		/* all, or those of pairs */
+	SkxExactWord *firsts[SKX_SCORE_PAIRS_MAX];
+	SkxExactWord *seconds[SKX_SCORE_PAIRS_MAX];
+	uint64		reads;			/* see skx_segment_cold */
+	uint32		docs[SKX_EXACT_BATCH];
+	int32		sums[SKX_EXACT_BATCH];	/* of words */
+	float		inverses[SKX_EXACT_BATCH];
+} SkxTopkExact;
+
+/* The list in memory of a prefix; NULL: the segment has none of it. */
+static SkxCursorMemory *
+skx_exact_memory(const SkxTopkRun *run, const SkxScoreTerm *term)
+{
+	int			i;
+
+	for (i = 0; i < run->noptional; i++)
+		if (run->optional[i]->term == term)
+			return skx_cursor_memory(run->optional[i]->cursor);
+	for (i = 0; i < run->nrequired; i++)
+		if (run->required[i]->term == term)
+			return skx_cursor_memory(run->required[i]->cursor);
+	return NULL;
+}
+
+/* The lists of the search have been where these will be sought. */
+static void
+skx_exact_open_word(SkxTopkRun *run, int i, SkxExactWord *word)
+{
+	const SkxTopkSegment *s = &run->topk->segments[run->segment];
+
+	word->term = &run->scorer->terms[i];
+	word->cursor = NULL;
+	word->in_pair = false;
+	word->labelled = word->term->labels != 0 || !run->scorer->flat;
+	if (word->term->prefix)
+	{
+		SkxCursorMemory *memory = skx_exact_memory(run, word->term);
+
+		if (memory != NULL)
+			word->cursor = skx_cursor_open_memory(run->seg, memory);
+	}
+	else
+	{
+		const SkxTerm *term = &s->terms[run->topk->term_lexemes[i]];
+
+		if (term->df > 0)
+			word->cursor = skx_cursor_open(run->seg, term,
+										   SKX_CURSOR_RESCAN);
+	}
+}
+
+/* The word of a term; opens it if there has been no pair with it. */
+static SkxExactWord *
+skx_exact_pair_word(SkxTopkRun *run, SkxTopkExact *exact, int term)
+{
+	const SkxScoreTerm *scored = &run->scorer->terms[term];
+	int			i;
+
+	if (!exact->summed)
+		return &exact->words[term];
+	for (i = 0; i < exact->nwords; i++)
+		if (exact->words[i].term == scored)
+			return &exact->words[i];
+	skx_exact_open_word(run, term, &exact->words[exact->nwords]);
+	return &exact->words[exact->nwords++];
+}
+
+SkxTopkExact *
+skx_topk_exact_open(SkxTopkRun *run, bool summed)
+{
+	const SkxScorer *scorer = run->scorer;
+	SkxTopkExact *exact = palloc(sizeof(SkxTopkExact));
+	int			nwords = summed ? 2 * scorer->npairs : scorer->nterms;
+	int			i;
+
+	exact->summed = summed;
+	exact->nwords = 0;
+	exact->words = palloc_extended(sizeof(SkxExactWord) *
+								   (Size) Max(nwords, 1), MCXT_ALLOC_HUGE);
+	exact->reads = PG_UINT64_MAX;
+	for (i = 0; i < nwords && !summed; i++)
+		skx_exact_open_word(run, i, &exact->words[exact->nwords++]);
+	for (i = 0; i < scorer->npairs; i++)
+	{
+		SkxExactWord *first = skx_exact_pair_word(run, exact,
+												  scorer->pairs[i].first);
+		SkxExactWord *second = skx_exact_pair_word(run, exact,
+												   scorer->pairs[i].second);
+
+		exact->firsts[i] = first;
+		exact->seconds[i] = second;
+		if (first->cursor != NULL && second->cursor != NULL)
+			first->in_pair = second->in_pair = true;
+	}
+	return exact;
+}
+
+int32
+skx_topk_exact_slack(const SkxScorer *scorer)
+{
+	double		slack = 0;
+	int			i;
+
+	for (i = 0; i < scorer->nterms; i++)
+	{
+		const SkxScoreTerm *term = &scorer->terms[i];
+
+		if (term->ceiling > term->weight)
+			slack += (double) term->ceiling + 1 -
+				(term->labels != 0 || !scorer->flat ? 0 : term->weight);
+	}
+	return (int32) slack + 1;
+}
+
+void
+skx_topk_exact_close(SkxTopkExact *exact)
+{
+	int			i;
+
+	for (i = 0; i < exact->nwords; i++)
+		if (exact->words[i].cursor != NULL)
+			skx_cursor_close(exact->words[i].cursor);
+}
+
+bool
+skx_topk_exact_can_rewind(const SkxTopkExact *exact)
+{
+	int			i;
+
+	for (i = 0; i < exact->nwords; i++)
+		if (exact->words[i].cursor != NULL &&
+			skx_cursor_term(exact->words[i].cursor) == NULL)
+			return false;
+	return true;
+}
+
+void
+skx_topk_exact_rewind(SkxTopkExact *exact)
+{
+	int			i;
+
+	for (i = 0; i < exact->nwords; i++)
+	{
+		SkxCursor  *c = exact->words[i].cursor;
+
+		if (c != NULL)
+			skx_cursor_begin(c, skx_cursor_term(c));
+	}
+}
+
+/*
+ * How often the word counts in candidate i, -1: it is not there; finds its
+ * positions, too.
+ */
+static float
+skx_exact_tf(SkxTopkRun *run, SkxExactWord *word, int i, uint32 doc)
+{
+	SkxCursor  *c = word->cursor;
+
+	word->tfs[i] = word->places[i].tf = 0;
+	if (c == NULL ||
+		!(word->in_pair ? skx_cursor_locate(c, doc, &word->places[i]) :
+		  skx_cursor_seek(c, doc) == doc))
+		return -1;
+	word->tfs[i] = word->places[i].tf;
+	return skx_score_tf(run->scorer, word->term, c, c->i);
+}
+
+/*
+ * What a word that is found gives, of which its list gave a part by its ceiling
+ * if the candidate comes with that: less than nothing then.
+ */
+static int32
+skx_exact_part(SkxTopkRun *run, const SkxExactWord *word, float tf,
+			   float inverse)
+{
+	const SkxScoreTerm *term = word->term;
+	int32		part = skx_rank_part(term->weight, tf, inverse);
+
+	if (!run->exact->summed)
+		return part;
+	if (word->labelled)
+		tf = skx_topk_ceiling_tf(term, word->cursor, word->cursor->i, tf);
+	return part - skx_rank_part(term->ceiling, tf, inverse);
+}
+
+/* What the pairs of candidate i can give at most. */
+static int32
+skx_exact_pairs_bound(SkxTopkRun *run, int i)
+{
+	const SkxScorer *scorer = run->scorer;
+	SkxTopkExact *exact = run->exact;
+	int32		bound = 0;
+	int			k;
+
+	for (k = 0; k < scorer->npairs; k++)
+	{
+		const SkxScorePair *pair = &scorer->pairs[k];
+		int			tf = Min(exact->firsts[k]->tfs[i],
+							 exact->seconds[k]->tfs[i]);
+
+		if (tf > 0)
+			bound += skx_rank_pair_part(pair->weight, tf, tf,
+										exact->inverses[i]);
+	}
+	return bound;
+}
+
+/*
+ * Sums of words of some candidates; keeps those that may be hits with pairs.
+ */
+static int
+skx_exact_words(SkxTopkRun *run, const uint32 *docs, const int32 *sums, int n)
+{
+	SkxTopkExact *exact = run->exact;
+	const float *inverse = run->scorer->inverse;
+	uint8		norms[SKX_SUBBLOCK];
+	int			kept = 0;
+	int			i;
+	int			k;
+
+	skx_segment_norms(run->seg, docs, n, norms);
+	for (i = 0; i < n; i++)
+	{
+		int32		sum = exact->summed ? sums[i] : 0;
+
+		exact->inverses[kept] = inverse[norms[i]];
+		for (k = 0; k < exact->nwords; k++)
+		{
+			SkxExactWord *word = &exact->words[k];
+			float		tf = skx_exact_tf(run, word, kept, docs[i]);
+
+			if (tf >= 0)
+				sum += skx_exact_part(run, word, tf, exact->inverses[kept]);
+		}
+		exact->docs[kept] = docs[i];
+		exact->sums[kept] = sum;
+		kept += sum + skx_exact_pairs_bound(run, kept) >= run->need;
+	}
+	return kept;
+}
+
+/* Positions of a word in candidate i, without labels. */
+static int
+skx_exact_positions(SkxExactWord *word, int i)
+{
+	if (word->n >= 0)
+		return word->n;
+	word->n = 0;
+	if (word->tfs[i] > 0)
+	{
+		word->n = skx_cursor_positions_at(word->cursor, &word->places[i],
+										  word->positions);
+		word->n = skx_query_positions(word->positions, word->n,
+									  word->term->labels);
+	}
+	return word->n;
+}
+
+static int32
+skx_exact_pairs(SkxTopkRun *run, int i)
+{
+	const SkxScorer *scorer = run->scorer;
+	SkxTopkExact *exact = run->exact;
+	int32		sum = 0;
+	int			k;
+
+	for (k = 0; k < exact->nwords; k++)
+		exact->words[k].n = -1;
+	for (k = 0; k < scorer->npairs; k++)
+	{
+		const SkxScorePair *pair = &scorer->pairs[k];
+		SkxExactWord *first = exact->firsts[k];
+		SkxExactWord *second = exact->seconds[k];
+		int			ordered;
+		int			near;
+
+		if (first->tfs[i] == 0 || second->tfs[i] == 0)
+			continue;
+		skx_rank_pairs(first->positions, skx_exact_positions(first, i),
+					   second->positions, skx_exact_positions(second, i),
+					   &ordered, &near);
+		sum += skx_rank_pair_part(pair->weight, ordered, near,
+								  exact->inverses[i]);
+	}
+	return sum;
+}
+
+/* Asks for the positions of all candidates at once. */
+static void
+skx_exact_ask(SkxTopkExact *exact, int n)
+{
+	SkxCursor  *cursors[2 * SKX_SCORE_PAIRS_MAX];
+	SkxPositionPlace *places[2 * SKX_SCORE_PAIRS_MAX];
+	int			ncursors = 0;
+	int			k;
+
+	for (k = 0; k < exact->nwords; k++)
+	{
+		if (!exact->words[k].in_pair)
+			continue;
+		cursors[ncursors] = exact->words[k].cursor;
+		places[ncursors++] = exact->words[k].places;
+	}
+	(void) skx_cursor_ask_places(cursors, places, ncursors, 0, n,
+								 skx_segment_cold(&exact->reads));
+}
+
+/* Makes hits of the candidates. */
+void
+skx_topk_exact_finish(SkxTopkRun *run)
+{
+	SkxTopkExact *exact = run->exact;
+	int32		past = run->topk->has_after ? run->topk->after : PG_INT32_MAX;
+	int			from;
+
+	for (from = 0; from < run->n; from += SKX_EXACT_BATCH)
+	{
+		int			n = Min(run->n - from, SKX_EXACT_BATCH);
+		int			i;
+
+		n = skx_exact_words(run, run->docs + from, run->sums + from, n);
+		skx_exact_ask(exact, n);
+		for (i = 0; i < n; i++)
+		{
+			int32		sum = exact->sums[i];
+			int32		most = skx_exact_pairs_bound(run, i);
+
+			if (sum + most < run->need || sum > past)
+				continue;
+			if (most > 0)
+			{
+				run->topk->work.proximity++;
+				sum += skx_exact_pairs(run, i);
+			}
+			skx_topk_batch_hit(run, exact->docs[i], sum);
+		}
+	}
+}

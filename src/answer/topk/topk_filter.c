@@ -1,0 +1,58 @@
+/*
+ * topk_filter.c
+ *	  The documents that a query gives, as a list that leads a search: where
+ *	  these are few, or the query has no word that every match must have.
+ */
+#include "postgres.h"
+
+#include "answer/topk/topk_internal.h"
+
+/* Documents that are held at a time, 4 bytes each. */
+#define SKX_FILTER_DOCS		(2 * SKX_QUERY_DOCS)
+
+typedef struct SkxTopkFilter
+{
+	SkxCursorMemory memory;		/* first */
+	SkxTopkRun *run;
+	SkxQueryScan *scan;
+} SkxTopkFilter;
+
+/* Puts the next documents in the place of those before. */
+static void
+skx_filter_fill(SkxTopkFilter *f)
+{
+	SkxCursorMemory *m = &f->memory;
+	int			some;
+
+	m->n = 0;
+	do
+	{
+		some = skx_query_scan_next(f->scan, m->docs + m->n);
+		m->n += some;
+	} while (some > 0 && m->n + SKX_QUERY_DOCS <= SKX_FILTER_DOCS);
+	m->to = some > 0 ? m->docs[m->n - 1] + 1 : f->run->to;
+}
+
+static bool
+skx_filter_more(SkxCursorMemory *m, uint32 target)
+{
+	do
+		skx_filter_fill((SkxTopkFilter *) m);
+	while (m->n > 0 && m->docs[m->n - 1] < target);
+	return m->n > 0;
+}
+
+SkxTopkList *
+skx_topk_list_filter(SkxTopkRun *run, SkxQueryScan *scan)
+{
+	SkxTopkList *l = palloc0(sizeof(SkxTopkList));
+	SkxTopkFilter *f = palloc0(sizeof(SkxTopkFilter));
+
+	f->run = run;
+	f->scan = scan;
+	f->memory.docs = palloc(sizeof(uint32) * SKX_FILTER_DOCS);
+	f->memory.more = skx_filter_more;
+	skx_filter_fill(f);
+	l->cursor = skx_cursor_open_memory(run->seg, &f->memory);
+	return l;
+}

@@ -1,0 +1,286 @@
+/*
+ * topk_many.c
+ *	  The best documents by very many words: one list after the other.
+ *
+ * With hundreds of words nearly every list is essential, and to keep all of
+ * them open would take memory, and pins, for each.  So a list is added to the
+ * sums of all documents of a wide window and closed before the next one is
+ * looked at; then the documents of the window that have enough become
+ * candidates.  Lexemes are looked up some at a time, anew for each window,
+ * for what is known of a lexeme takes more memory than its sums.
+ */
+#include "postgres.h"
+
+#include "answer/topk/topk_internal.h"
+#include "miscadmin.h"
+#include "utils/memutils.h"
+
+/* Lexemes that are looked up, and lists that are asked for, at a time. */
+#define SKX_MANY_LISTS		256
+
+/*
+ * Documents of a window at most: few lists reach so far that a cancel would
+ * wait for one.  With a budget they are fewer, since a window that is not
+ * complete gives nothing.
+ */
+#define SKX_MANY_WINDOW		(1 << 20)
+#define SKX_MANY_BUDGETED	(1 << 16)
+
+/* Classes of sums, of which that of the k-th best is sought. */
+#define SKX_MANY_CLASSES	1024
+
+typedef struct SkxMany
+{
+	SkxTopkRun *run;
+	SkxTopkList list;			/* of a lexeme at a time */
+	SkxTerm    *terms;			/* SKX_MANY_LISTS */
+	MemoryContext prefix;		/* of the list of a prefix */
+	bool		probing;		/* candidates are looked up */
+	uint32		from;			/* the window, of as many sums: */
+	uint32		to;
+	int32	   *sums;
+} SkxMany;
+
+/* What is done with each list. */
+typedef void (*SkxManyVisit) (SkxMany *m, SkxTopkList *l);
+
+static void
+skx_many_begin(SkxMany *m, SkxTopkRun *run)
+{
+	memset(m, 0, sizeof(*m));
+	m->run = run;
+	m->list.cursor = skx_cursor_create(run->seg, SKX_CURSOR_PROBE);
+	m->terms = palloc(sizeof(SkxTerm) * SKX_MANY_LISTS);
+	m->prefix = AllocSetContextCreate(CurrentMemoryContext,
+									  "skipidx prefix search",
+									  ALLOCSET_DEFAULT_SIZES);
+}
+
+static void
+skx_many_end(SkxMany *m)
+{
+	skx_cursor_close(m->list.cursor);
+	MemoryContextDelete(m->prefix);
+	pfree(m->terms);
+}
+
+/* Looks up n terms from term `first` on. */
+static void
+skx_many_look_up(SkxMany *m, int first, int n)
+{
+	const SkxScoreTerm *scored = m->run->scorer->terms + first;
+	SkxLexeme	lexemes[SKX_MANY_LISTS];
+	int			i;
+
+	for (i = 0; i < n; i++)
+	{
+		lexemes[i].bytes = scored[i].lexeme;
+		lexemes[i].len = scored[i].len;
+	}
+	skx_segment_find_all(&m->run->seg, 1, lexemes, n, &m->terms);
+	if (!skx_segment_warm(m->run->seg))
+		skx_cursor_ask_terms(m->run->seg, m->terms, n);
+}
+
+/* Every list of the words in turn; false when the budget is spent. */
+static bool
+skx_many_lists(SkxMany *m, SkxManyVisit visit)
+{
+	SkxTopkRun *run = m->run;
+	const SkxScorer *scorer = run->scorer;
+	SkxTopkScope scope = {NULL, m->from, m->to};
+	int			i;
+
+	if (m->probing)
+	{
+		scope.docs = run->docs;
+		scope.from = 0;
+		scope.to = run->n;
+	}
+	for (i = 0; i < scorer->nplain; i++)
+	{
+		const SkxScoreTerm *scored = &scorer->terms[i];
+		const SkxTerm *term = &m->terms[i % SKX_MANY_LISTS];
+
+		if (i % SKX_MANY_LISTS == 0)
+			skx_many_look_up(m, i, Min(SKX_MANY_LISTS, scorer->nplain - i));
+		if (skx_topk_is_spent(run, m->from))
+			return false;
+		if (!skx_query_has_term(term, scored->labels))
+			continue;
+		skx_topk_list_begin(run, &m->list, term, scored, scored->labels);
+		visit(m, &m->list);
+	}
+	for (; i < scorer->nterms; i++)
+	{
+		MemoryContext old = MemoryContextSwitchTo(m->prefix);
+		const SkxScoreTerm *scored = &scorer->terms[i];
+		SkxTopkList *l;
+
+		if (scope.docs != NULL ||
+			!skx_topk_list_rare(run, scored, &scope, scope.to - scope.from, &l))
+			l = skx_topk_list_prefix(run, scored, &scope);
+		MemoryContextSwitchTo(old);
+		if (l != NULL)
+			visit(m, l);
+		MemoryContextReset(m->prefix);
+		if (skx_topk_is_spent(run, m->from))
+			return false;
+	}
+	return true;
+}
+
+/* Adds the parts of a list to the sums of the window. */
+static void
+skx_many_add(SkxMany *m, SkxTopkList *l)
+{
+	uint32		docs[SKX_SUBBLOCK];
+	int32		parts[SKX_SUBBLOCK];
+	uint32		at = m->from;
+
+	while (at < m->to && skx_cursor_reach(l->cursor, at))
+	{
+		int			n = skx_topk_list_parts(m->run, l, at, m->to, 0, docs,
+											parts);
+		int			i;
+
+		for (i = 0; i < n; i++)
+			m->sums[docs[i] - m->from] += parts[i];
+		at = l->cursor->end;
+	}
+	skx_cursor_relax(l->cursor);
+}
+
+/* Adds them to the sums of the candidates. */
+static void
+skx_many_probe(SkxMany *m, SkxTopkList *l)
+{
+	SkxTopkRun *run = m->run;
+	SkxCursor  *c = l->cursor;
+	int			i;
+
+	skx_cursor_targets(c, run->docs, run->n);
+	for (i = 0; i < run->n; i++)
+	{
+		uint32		doc = skx_cursor_seek(c, run->docs[i]);
+		int32		part;
+
+		if (doc == SKX_NO_DOC)
+			break;
+		if (doc == run->docs[i] && skx_topk_list_part(run, l, c->i, &part))
+			run->sums[i] += part;
+	}
+	skx_cursor_targets(c, NULL, 0);
+	skx_cursor_relax(c);
+}
+
+/*
+ * Where every document with a word matches, the k-th best sum of the window is
+ * what a hit has to reach, unless some of the best are deleted: then there are
+ * fewer than k hits, and the search is made again without.  It is known by its
+ * class only, of which it is no less than the least; and where sums are bounds,
+ * the true ones may be less.  Of those that come before the row to go on from
+ * none counts.
+ */
+static void
+skx_many_prime(SkxMany *m)
+{
+	SkxTopk    *topk = m->run->topk;
+	uint32		n = m->to - m->from;
+	uint32		counts[SKX_MANY_CLASSES] = {0};
+	int32		most = 0;
+	int			shift = 0;
+	uint64		found = 0;
+	int64		least;
+	uint32		i;
+	int			k;
+
+	if (!topk->words_match || topk->given > 0 || topk->primed)
+		return;
+	for (i = 0; i < n; i++)
+		most = Max(most, m->sums[i]);
+	while (most >> shift >= SKX_MANY_CLASSES)
+		shift++;
+	for (i = 0; i < n; i++)
+		counts[m->sums[i] >> shift] += !topk->has_after ||
+			m->sums[i] < topk->after;
+	for (k = SKX_MANY_CLASSES - 1; k > 0; k--)
+	{
+		found += counts[k];
+		if (found >= topk->rows)
+			break;
+	}
+	least = (int64) k << shift;
+	if (m->run->paired)
+		least -= skx_topk_exact_slack(m->run->scorer);
+	topk->hits.least = (int32) Max(topk->hits.least, least);
+	m->run->need = Max(m->run->need,
+					   skx_topk_hits_need(&topk->hits, m->run->segment));
+}
+
+/* Makes candidates of those in the window whose sums are good enough. */
+static bool
+skx_many_candidates(SkxMany *m)
+{
+	SkxTopkRun *run = m->run;
+	uint32		at;
+
+	skx_many_prime(m);
+	for (at = m->from; at < m->to; at += SKX_TOPK_WINDOW)
+	{
+		if (skx_topk_tick(run, at))
+			return false;
+		run->n = skx_topk_collect(m->sums + (at - m->from),
+								  Min(m->to - at, SKX_TOPK_WINDOW), at,
+								  Max(run->need, 1),
+								  run->docs, run->sums);
+		skx_topk_batch_finish(run);
+	}
+	return true;
+}
+
+void
+skx_topk_many(SkxTopkRun *run)
+{
+	uint32		size = Min((Size) work_mem * 1024 / sizeof(int32),
+						   SKX_MANY_WINDOW);
+	SkxMany		m;
+
+	if (run->topk->deadline != 0)
+		size = Min(size, SKX_MANY_BUDGETED);
+	size = Min(size, run->to - run->from);
+	skx_many_begin(&m, run);
+	m.sums = palloc(sizeof(int32) * (size + 1));
+	for (m.from = run->from; m.from < run->to; m.from = m.to)
+	{
+		m.to = m.from + Min(size, run->to - m.from);
+		memset(m.sums, 0, sizeof(int32) * size);
+		if (!skx_many_lists(&m, skx_many_add) || !skx_many_candidates(&m))
+			break;
+	}
+	pfree(m.sums);
+	skx_many_end(&m);
+}
+
+void
+skx_topk_many_filter(SkxTopkRun *run, SkxQueryScan *scan)
+{
+	SkxMany		m;
+
+	skx_many_begin(&m, run);
+	m.probing = true;
+	for (;;)
+	{
+		run->n = skx_query_scan_next(scan, run->docs);
+		if (run->n == 0)
+			break;
+		m.from = run->docs[0];
+		memset(run->sums, 0, sizeof(int32) * run->n);
+		if (!skx_many_lists(&m, skx_many_probe))
+			break;
+		run->topk->work.scored += run->n;
+		run->topk->work.windows++;
+		skx_topk_batch_finish(run);
+	}
+	skx_many_end(&m);
+}

@@ -1,0 +1,650 @@
+/*
+ * topk_prefix.c
+ *	  A prefix of the ranking query as one list, gathered from those of its
+ *	  lexemes.
+ *
+ * How often a prefix occurs in a document is the sum over its lexemes, so what
+ * it gives is not the sum of what they give: the lists are added up before
+ * anything is scored.  Where there is no room for all documents of a segment
+ * that is done for a range of them at a time, when the search gets there.
+ */
+#include "postgres.h"
+
+#include "answer/topk/topk_internal.h"
+#include "miscadmin.h"
+#include "port/pg_bitutils.h"
+
+/*
+ * Bytes for the counts of all prefixes of a query that are gathered in ranges: 2 a
+ * document, 4 where labels weigh.  Each range goes through all lists again.
+ */
+#define SKX_PREFIX_CELLS	(1 << 22)
+
+/* Postings of all prefixes of a query that are held at once, 8 bytes each. */
+#define SKX_PREFIX_POSTINGS	(3 << 17)
+
+/* Of one in ranges, at most: more are made of the counts when they are needed. */
+#define SKX_PREFIX_PORTION	(1 << 16)
+
+/* Lexemes of all of them whose next documents are known, 4 bytes each. */
+#define SKX_PREFIX_LEXEMES	(1 << 17)
+
+/* Documents of a range at least, but for the last one. */
+#define SKX_PREFIX_LEAST	1024
+
+/*
+ * Bits that tell which documents a scope may have; in a segment with more
+ * documents several of them share one.
+ */
+#define SKX_PREFIX_BITS		(1 << 22)
+
+/*
+ * A list with less than so many times the documents of the scope is traversed:
+ * 2 ns a posting with such bits, where looking a document up takes 20.
+ */
+#define SKX_PREFIX_DENSE	8
+
+/* For gathering, of one prefix after the other. */
+typedef struct SkxTopkCounts
+{
+	uint64	   *scoped;			/* documents of the scope, SKX_PREFIX_BITS */
+	Size		size;			/* bytes of the cells; */
+	void	   *cells;			/* NULL: a prefix has taken them over */
+} SkxTopkCounts;
+
+/*
+ * Documents of the scope have numbers: those of the segment, or places in
+ * scope.docs.  A range is of such numbers.
+ */
+typedef struct SkxPrefix
+{
+	SkxCursorMemory memory;		/* first */
+	SkxTopkRun *run;
+	const SkxScoreTerm *scored;
+	SkxTopkScope scope;
+	SkxTopkList *list;
+	uint32		most;			/* postings that there is room for */
+	uint32		span;			/* documents of a range at most */
+	uint32		from;			/* the range */
+	uint32		to;
+	uint32		filled;			/* before this one there are postings */
+	bool		flat;			/* each place counts once */
+	uint16	   *flat_cells;		/* how many each document of the range has, */
+	float	   *cells;			/* or this; below 0: none */
+	uint32		end;			/* its documents are before this one */
+	uint32		base;			/* the first of them; */
+	int			shift;			/* the scope's, by so many, are in `scoped` */
+	SkxTopkCounts *counts;
+	uint32		n;				/* of its documents have some */
+	SkxCursor  *cursor;			/* of a lexeme at a time */
+	uint32		lexeme;			/* its number */
+	uint64		df;				/* postings of all lexemes, wherever */
+	uint32	   *next;			/* by lexeme: it has nothing from `end` to
+								 * this document; 0: not known */
+	uint32		nnext;
+} SkxPrefix;
+
+/* Counts are capped as the document's score caps them. */
+static inline void
+skx_prefix_count_flat(SkxPrefix *p, uint32 at, uint16 tf)
+{
+	uint32		sum = (uint32) p->flat_cells[at] + Max(tf, 1);
+
+	p->flat_cells[at] = (uint16) Min(sum, PG_UINT16_MAX);
+}
+
+/* Adds posting i of the sub-block to what document `at` of the range has. */
+static inline void
+skx_prefix_count(SkxPrefix *p, int i, uint32 at)
+{
+	float		tf;
+
+	if (p->flat)
+	{
+		skx_prefix_count_flat(p, at, skx_cursor_tfs(p->cursor)[i]);
+		return;
+	}
+	tf = skx_score_tf(p->run->scorer, p->scored, p->cursor, i);
+	if (tf >= 0)
+		p->cells[at] = Max(p->cells[at], 0) + tf;
+}
+
+/* Adds postings [i, end) of the sub-block, where all documents are meant. */
+static void
+skx_prefix_count_all(SkxPrefix *p, int i, int end)
+{
+	SkxCursor  *c = p->cursor;
+	const uint32 *docs = c->docs;
+	const uint16 *tfs;
+
+	if (!p->flat)
+	{
+		for (; i < end; i++)
+			skx_prefix_count(p, i, docs[i] - p->from);
+		return;
+	}
+	for (tfs = skx_cursor_tfs(c); i < end; i++)
+		skx_prefix_count_flat(p, docs[i] - p->from, tfs[i]);
+}
+
+/*
+ * The first of ascending docs[i], ..., docs[n - 1], of which there may be very
+ * many, that is >= target; the last one is.  It is near: one of the next 8, or
+ * of 16 behind these, or of 32.
+ */
+static inline uint32
+skx_prefix_first_from(const uint32 *docs, uint32 i, uint32 n, uint32 target)
+{
+	uint32		step = 8;
+
+	while (step < n - i && docs[i + step - 1] < target)
+	{
+		i += step;
+		step *= 2;
+	}
+	return skx_cursor_first_from(docs, i, Min(i + step, n), target);
+}
+
+/* Adds those of the documents of the scope, each of which is looked up. */
+static uint32
+skx_prefix_add_some(SkxPrefix *p)
+{
+	const uint32 *docs = p->scope.docs;
+	uint32		i = p->from;
+
+	while (i < p->to)
+	{
+		uint32		doc = skx_cursor_seek(p->cursor, docs[i]);
+
+		if (doc >= p->end)
+			return doc;
+		i = skx_prefix_first_from(docs, i, p->to, doc);
+		if (docs[i] != doc)
+			continue;
+		skx_prefix_count(p, p->cursor->i, i++ - p->from);
+	}
+	return p->end;
+}
+
+/* May the scope have the document, which is in the range? */
+static inline bool
+skx_prefix_is_scoped(const SkxPrefix *p, uint32 doc)
+{
+	uint32		bit = (doc - p->base) >> p->shift;
+
+	return (p->counts->scoped[bit / 64] >> (bit % 64) & 1) != 0;
+}
+
+/*
+ * Adds postings [i, end) of the sub-block, of documents that the scope has;
+ * returns where it goes on in these, from `at` on.
+ */
+static uint32
+skx_prefix_count_scoped(SkxPrefix *p, int i, int end, uint32 at)
+{
+	const uint32 *docs = p->scope.docs;
+	const uint32 *found = p->cursor->docs;
+
+	for (; i < end; i++)
+	{
+		if (!skx_prefix_is_scoped(p, found[i]))
+			continue;
+		at = skx_prefix_first_from(docs, at, p->to, found[i]);
+		if (docs[at] == found[i])
+			skx_prefix_count(p, i, at - p->from);
+	}
+	return at;
+}
+
+/*
+ * Adds the postings of a lexeme in the range, whose sub-blocks are traversed
+ * once; returns its first document after that.
+ */
+static uint32
+skx_prefix_add_all(SkxPrefix *p)
+{
+	SkxCursor  *c = p->cursor;
+	uint32		doc = skx_cursor_seek(c, p->base);
+	uint32		at = p->from;
+
+	while (doc < p->end)
+	{
+		int			end = c->n;
+
+		CHECK_FOR_INTERRUPTS();
+		while (c->docs[end - 1] >= p->end)
+			end--;
+		if (p->scope.docs == NULL)
+			skx_prefix_count_all(p, c->i, end);
+		else
+			at = skx_prefix_count_scoped(p, c->i, end, at);
+		if (end < c->n)
+			return c->docs[end];
+		doc = skx_cursor_seek(c, c->end);
+	}
+	return doc;
+}
+
+/* A list that is over, or not yet there, is not opened. */
+static bool
+skx_prefix_add(const SkxTerm *term, const char *lexeme, int len, void *arg)
+{
+	SkxPrefix  *p = arg;
+	uint32		number = p->lexeme++;
+	bool		known = number < p->nnext;
+	uint32		next;
+
+	CHECK_FOR_INTERRUPTS();
+	p->df += term->df;
+	if (known && p->next[number] >= p->end)
+		return true;
+	skx_cursor_begin(p->cursor, term);
+	next = p->scope.docs == NULL ||
+		term->df / SKX_PREFIX_DENSE < p->to - p->from ?
+		skx_prefix_add_all(p) : skx_prefix_add_some(p);
+	if (known)
+		p->next[number] = next;
+	return true;
+}
+
+/* As the document's score caps them. */
+static void
+skx_prefix_bounds(SkxTopkRun *run, SkxTopkList *l, SkxCursorMemory *m)
+{
+	uint32		first;
+
+	for (first = 0; first < m->n; first += SKX_SUBBLOCK)
+	{
+		uint32		end = Min(first + SKX_SUBBLOCK, m->n);
+		uint8		norms[SKX_SUBBLOCK];
+		int32		bound = 0;
+		uint32		i;
+
+		CHECK_FOR_INTERRUPTS();
+		skx_segment_norms(run->seg, m->docs + first, end - first, norms);
+		for (i = first; i < end; i++)
+		{
+			float		inverse =
+				run->scorer->inverse[norms[i - first]];
+			int32		part = skx_rank_part(l->weight, m->counts[i], inverse);
+
+			bound = Max(bound, part);
+		}
+		m->bounds[first / SKX_SUBBLOCK] = bound;
+		l->max = Max(l->max, bound);
+	}
+}
+
+/* The range is [from, to). */
+static void
+skx_prefix_range(SkxPrefix *p, uint32 from, uint32 to)
+{
+	p->from = from;
+	p->to = to;
+	p->end = to;
+	if (p->scope.docs != NULL)
+		p->end = to > from ? p->scope.docs[to - 1] + 1 : 0;
+}
+
+/* Which documents of the scope are in the range. */
+static void
+skx_prefix_note_scope(SkxPrefix *p)
+{
+	const uint32 *docs = p->scope.docs;
+	uint64	   *bits = p->counts->scoped;
+	uint32		i;
+
+	p->base = p->from;
+	if (docs == NULL || p->to == p->from)
+		return;
+	p->base = docs[p->from];
+	p->shift = 0;
+	while ((p->end - p->base) >> p->shift >= SKX_PREFIX_BITS)
+		p->shift++;
+	memset(bits, 0, ((p->end - p->base) >> p->shift) / 8 + sizeof(uint64));
+	for (i = p->from; i < p->to; i++)
+	{
+		uint32		bit = (docs[i] - p->base) >> p->shift;
+
+		bits[bit / 64] |= UINT64CONST(1) << (bit % 64);
+	}
+}
+
+static inline uint32
+skx_prefix_words(const SkxPrefix *p)
+{
+	return (p->to - p->from + 63) / 64;
+}
+
+/* No document has any; those of the last word behind the range, too. */
+static void
+skx_prefix_clear(SkxPrefix *p)
+{
+	uint32		n = skx_prefix_words(p) * 64;
+	uint32		i;
+
+	if (p->flat)
+		memset(p->flat_cells, 0, sizeof(uint16) * (Size) n);
+	else
+		for (i = 0; i < n; i++)
+			p->cells[i] = -1;
+}
+
+/* Which of the 64 documents from `at` on have some. */
+static inline uint64
+skx_prefix_word(const SkxPrefix *p, uint32 at)
+{
+	uint64		word = 0;
+	int			i;
+
+	if (p->flat)
+		for (i = 0; i < 64; i++)
+			word |= (uint64) (p->flat_cells[at + i] != 0) << i;
+	else
+		for (i = 0; i < 64; i++)
+			word |= (uint64) (p->cells[at + i] >= 0) << i;
+	return word;
+}
+
+/* How many documents have some. */
+static void
+skx_prefix_count_docs(SkxPrefix *p)
+{
+	uint32		nwords = skx_prefix_words(p);
+	uint32		w;
+
+	p->n = 0;
+	for (w = 0; w < nwords; w++)
+		p->n += pg_popcount64(skx_prefix_word(p, w * 64));
+}
+
+/* Counts the range from `from` on. */
+static void
+skx_prefix_gather(SkxPrefix *p, uint32 from)
+{
+	skx_prefix_range(p, from, from + Min(p->span, p->scope.to - from));
+	skx_prefix_clear(p);
+	skx_prefix_note_scope(p);
+	p->df = 0;
+	p->lexeme = 0;
+	if (p->from < p->to)
+	{
+		p->cursor = skx_cursor_create(p->run->seg, SKX_CURSOR_PROBE);
+		skx_segment_prefix(p->run->seg, p->scored->lexeme, p->scored->len,
+						   true, NULL, skx_prefix_add, p);
+		skx_cursor_close(p->cursor);
+	}
+}
+
+/* Makes postings of what some of 64 documents from `at` on have. */
+static uint32
+skx_prefix_fill_word(SkxPrefix *p, uint32 at, uint64 word, uint32 n)
+{
+	SkxCursorMemory *m = &p->memory;
+	const uint32 *docs = p->scope.docs;
+
+	for (; word != 0; word &= word - 1)
+	{
+		uint32		i = at + pg_rightmost_one_pos64(word);
+
+		m->docs[n] = docs == NULL ? p->from + i : docs[p->from + i];
+		m->counts[n++] = p->flat ? (float) p->flat_cells[i] :
+			Min(p->cells[i], SKX_SCORE_TF_MAX);
+	}
+	return n;
+}
+
+/*
+ * Makes postings of what was counted, from a document of the range on, until
+ * there may be no room for those of 64 documents more.
+ */
+static void
+skx_prefix_fill(SkxPrefix *p, uint32 from)
+{
+	SkxCursorMemory *m = &p->memory;
+	uint32		at = from - p->from;
+	uint32		end = p->to - p->from;
+	uint32		n = 0;
+
+	while (at < end)
+	{
+		uint32		first = at % 64;
+		uint64		word = skx_prefix_word(p, at - first) >> first << first;
+
+		if (n + pg_popcount64(word) > p->most)
+			break;
+		n = skx_prefix_fill_word(p, at - first, word, n);
+		at += 64 - first;
+	}
+	m->n = n;
+	p->filled = Min(p->from + at, p->to);
+	m->to = SKX_NO_DOC;
+	if (p->filled < p->scope.to)
+		m->to = p->scope.docs == NULL ? p->filled :
+			p->scope.docs[p->filled - 1] + 1;
+	skx_prefix_bounds(p->run, p->list, m);
+}
+
+/* The number of the first document not filled yet that is >= target. */
+static uint32
+skx_prefix_number(const SkxPrefix *p, uint32 target)
+{
+	const uint32 *docs = p->scope.docs;
+	uint32		last = p->scope.to;
+
+	if (docs == NULL)
+		return Min(Max(p->filled, target), last);
+	if (p->filled == last || docs[last - 1] < target)
+		return last;
+	return skx_cursor_first_from(docs, p->filled, last, target);
+}
+
+static bool
+skx_prefix_more(SkxCursorMemory *m, uint32 target)
+{
+	SkxPrefix  *p = (SkxPrefix *) m;
+	uint32		from = skx_prefix_number(p, target);
+
+	m->n = 0;
+	while (m->n == 0 && from < p->scope.to)
+	{
+		CHECK_FOR_INTERRUPTS();
+		if (from >= p->to)
+			skx_prefix_gather(p, from);
+		skx_prefix_fill(p, from);
+		from = p->filled;
+	}
+	return m->n > 0;
+}
+
+static int32 *
+skx_prefix_alloc_bounds(uint32 n)
+{
+	return palloc(sizeof(int32) * ((Size) n / SKX_SUBBLOCK + 1));
+}
+
+static void
+skx_prefix_alloc(SkxPrefix *p, uint32 n)
+{
+	SkxCursorMemory *m = &p->memory;
+
+	m->docs = palloc(sizeof(uint32) * (Size) n);
+	m->counts = palloc(sizeof(float) * (Size) n);
+	m->bounds = skx_prefix_alloc_bounds(n);
+}
+
+static inline Size
+skx_prefix_width(const SkxPrefix *p)
+{
+	return p->flat ? sizeof(uint16) : sizeof(float);
+}
+
+/* Documents of a range at most: each prefix has its share of the cells. */
+static uint32
+skx_prefix_room(const SkxPrefix *p)
+{
+	const SkxScorer *scorer = p->run->scorer;
+	int			n = p->run->topk->many ? 1 : scorer->nterms - scorer->nplain;
+	Size		room = SKX_PREFIX_CELLS / Max(n, 1) / skx_prefix_width(p);
+
+	return Max(room, SKX_PREFIX_LEAST) / 64 * 64;
+}
+
+/*
+ * For a scope of `total` documents: of all that may become a whole list, and as
+ * many as a range has.  Those of the last word are there.
+ */
+static void
+skx_prefix_open_cells(SkxPrefix *p, uint32 total)
+{
+	SkxTopkRun *run = p->run;
+	MemoryContext context = run->topk->pass;
+	Size		width = skx_prefix_width(p);
+	Size		size;
+
+	p->span = total <= SKX_TOPK_SCOPE_DOCS ? total :
+		Min(skx_prefix_room(p), total);
+	size = (p->span + (Size) 64) * width;
+	if (run->counts == NULL)
+		run->counts = MemoryContextAllocZero(context, sizeof(SkxTopkCounts));
+	if (p->scope.docs != NULL && run->counts->scoped == NULL)
+		run->counts->scoped =
+			MemoryContextAlloc(context,
+							   Min(run->seg->header.ndocs, SKX_PREFIX_BITS) / 8 +
+							   2 * sizeof(uint64));
+	if (run->counts->cells != NULL && run->counts->size < size)
+	{
+		pfree(run->counts->cells);
+		run->counts->cells = NULL;
+	}
+	if (run->counts->cells == NULL)
+	{
+		run->counts->size = size;
+		run->counts->cells = MemoryContextAlloc(context, size);
+	}
+	p->counts = run->counts;
+	p->flat_cells = run->counts->cells;
+	p->cells = run->counts->cells;
+}
+
+/*
+ * The counts of a list in ranges stay, but where no other is open beside it: as
+ * many as it has room for.
+ */
+static void
+skx_prefix_keep_cells(SkxPrefix *p)
+{
+	Size		width = skx_prefix_width(p);
+	uint32		room = skx_prefix_room(p);
+	void	   *cells;
+
+	if (p->run->topk->many)
+		return;
+	if (p->to - p->from > room)
+	{
+		skx_prefix_range(p, p->from, p->from + room);
+		cells = palloc(room * width);
+		memcpy(cells, p->counts->cells, room * width);
+		p->flat_cells = cells;
+		p->cells = cells;
+		p->span = room;
+	}
+	else
+		p->counts->cells = NULL;
+}
+
+uint32
+skx_topk_prefix_most(const SkxTopkRun *run)
+{
+	const SkxScorer *scorer = run->scorer;
+	int			n = run->topk->many ? 1 : scorer->nterms - scorer->nplain;
+
+	return Min(SKX_PREFIX_POSTINGS / Max(n, 1), SKX_TOPK_SCOPE_DOCS);
+}
+
+/* Of lexemes it is worth to know where they go on. */
+static void
+skx_prefix_open_next(SkxPrefix *p)
+{
+	p->nnext = (uint64) SKX_PREFIX_LEXEMES * p->most / SKX_PREFIX_POSTINGS;
+	p->next = palloc0(sizeof(uint32) * p->nnext);
+}
+
+/* The list of a range, which the others will take the place of. */
+static void
+skx_prefix_open_ranges(SkxPrefix *p)
+{
+	SkxTopkList *l = p->list;
+
+	p->run->ranged = true;
+	if (p->next == NULL)
+		skx_prefix_open_next(p);
+	skx_prefix_keep_cells(p);
+	p->most = Max(Min(p->most, SKX_PREFIX_PORTION), 64);
+	skx_prefix_alloc(p, p->most);
+	skx_prefix_fill(p, p->from);
+	p->memory.more = skx_prefix_more;
+	l->cursor = skx_cursor_open_memory(p->run->seg, &p->memory);
+	l->cursor->df = (uint32) Min(p->df, p->scope.to - p->scope.from);
+	l->max = (int32) l->weight + 1; /* however often it occurs */
+	skx_cursor_limit(l->cursor, l->max);
+}
+
+static void
+skx_prefix_open_whole(SkxPrefix *p)
+{
+	skx_prefix_alloc(p, p->n);
+	skx_prefix_fill(p, p->from);
+	p->list->cursor = skx_cursor_open_memory(p->run->seg, &p->memory);
+}
+
+static SkxTopkList *
+skx_prefix_list(const SkxScoreTerm *scored)
+{
+	SkxTopkList *l = palloc0(sizeof(SkxTopkList));
+
+	l->term = scored;
+	l->weight = scored->weight; /* a prefix has no pairs */
+	return l;
+}
+
+SkxTopkList *
+skx_topk_list_memory(SkxTopkRun *run, const SkxScoreTerm *scored,
+					 SkxCursorMemory *memory)
+{
+	SkxTopkList *l = skx_prefix_list(scored);
+
+	memory->bounds = skx_prefix_alloc_bounds(memory->n);
+	skx_prefix_bounds(run, l, memory);
+	l->cursor = skx_cursor_open_memory(run->seg, memory);
+	return l;
+}
+
+SkxTopkList *
+skx_topk_list_prefix(SkxTopkRun *run, const SkxScoreTerm *scored,
+					 const SkxTopkScope *scope)
+{
+	SkxPrefix  *p = palloc0(sizeof(SkxPrefix));
+	uint32		total = scope->to - scope->from;
+	bool		whole;
+
+	p->run = run;
+	p->scored = scored;
+	p->scope = *scope;
+	p->most = skx_topk_prefix_most(run);
+	p->flat = skx_score_is_flat(run->scorer, scored);
+	skx_prefix_open_cells(p, total);
+	if (p->span < total)
+		skx_prefix_open_next(p);
+	skx_prefix_gather(p, scope->from);
+	skx_prefix_count_docs(p);
+	whole = p->to == scope->to && p->n <= p->most;
+	if (p->df == 0 || (whole && p->n == 0))
+		return NULL;
+	p->list = skx_prefix_list(scored);
+	if (whole)
+		skx_prefix_open_whole(p);
+	else
+		skx_prefix_open_ranges(p);
+	return p->list;
+}

@@ -1,0 +1,158 @@
+/*
+ * topk_prime.c
+ *	  A threshold that a search begins with.
+ *
+ * The dictionary tells of each long list what the k-th best of its postings
+ * gives, for a few k.  As many documents as are looked for have that much, if
+ * all of them match.  If one in so many does, that is to be expected of the
+ * k-th best for a larger k.  Should fewer reach it, the search is made again
+ * without.
+ */
+#include "postgres.h"
+
+#include <math.h>
+
+#include "answer/topk/topk_internal.h"
+#include "format/disk/disk_dict.h"
+
+/*
+ * This part of what would be looked through: several words together reach more
+ * than one, and a tenth or a hundredth that is not quite one is still of use.
+ */
+#define SKX_EXPECT_PART		0.9
+
+/* Short lists are looked at in segments with this part of the largest one's. */
+#define SKX_PRIME_SHARE		4
+
+static int
+skx_prime_compare(const void *a, const void *b)
+{
+	int32		x = *(const int32 *) a;
+	int32		y = *(const int32 *) b;
+
+	return x > y ? -1 : x < y;
+}
+
+/* Of a short list, whose postings are at hand. */
+static int32
+skx_prime_short(const SkxScorer *scorer, SkxTopkSegment *s,
+				const SkxScoreTerm *scored, const SkxTerm *term, uint64 rows)
+{
+	int32		parts[SKX_SUBBLOCK];
+	uint8		norms[SKX_SUBBLOCK];
+	SkxCursor  *c;
+	int			i;
+
+	if (term->df < rows)
+		return 0;
+	c = skx_cursor_open(s->seg, term, SKX_CURSOR_PROBE);
+	(void) skx_cursor_next(c);
+	skx_segment_norms(s->seg, c->docs, c->n, norms);
+	for (i = 0; i < c->n; i++)
+	{
+		float		tf = skx_score_tf(scorer, scored, c, i);
+
+		parts[i] = skx_rank_part(scored->weight, tf,
+								 scorer->inverse[norms[i]]);
+	}
+	skx_cursor_close(c);
+	qsort(parts, i, sizeof(int32), skx_prime_compare);
+	return parts[rows - 1];
+}
+
+/*
+ * A lower bound of the largest contribution but rows - 1 of a word in the
+ * segment.  A long list stores it for each of SKX_KTHS; that of the smallest
+ * one not below is used.
+ */
+static int32
+skx_prime_word(const SkxScorer *scorer, SkxTopkSegment *s,
+			   const SkxScoreTerm *scored, const SkxTerm *term, uint64 rows,
+			   bool reads)
+{
+	static const int stored[SKX_NKTHS] = SKX_KTHS;
+	int			i;
+
+	if (term->df == 0)
+		return 0;
+	if ((term->flags & SKX_TERM_PLACE) != SKX_TERM_LONG)
+		return reads ? skx_prime_short(scorer, s, scored, term, rows) : 0;
+	for (i = 0; i < SKX_NKTHS; i++)
+	{
+		if (rows > stored[i])
+			continue;
+		if (term->df < stored[i])
+			break;
+		return skx_rank_part(scored->weight, (term->kth[i] >> 8) + 1,
+							 scorer->inverse[term->kth[i] & 0xFF]);
+	}
+	return 0;
+}
+
+/*
+ * What so many documents of a segment reach by one word, by one with a long list
+ * unless pages may be read for that.  Where labels count, a frequency does not
+ * tell the part.
+ */
+static int32
+skx_prime_segment(SkxTopk *topk, SkxTopkSegment *s, uint64 rows, bool reads)
+{
+	const SkxScorer *scorer = topk->scorer;
+	int32		best = 0;
+	int			i;
+
+	for (i = 0; i < scorer->nplain && scorer->flat; i++)
+	{
+		const SkxScoreTerm *scored = &scorer->terms[i];
+		int32		sum;
+
+		if (scored->labels != 0)
+			continue;
+		sum = skx_prime_word(scorer, s, scored,
+							 &s->terms[topk->term_lexemes[i]], rows, reads);
+		best = Max(best, sum);
+	}
+	return best;
+}
+
+/*
+ * The largest segments come first.  What the k-th best of a short list of a
+ * much smaller one gives is hardly ever more, but has to be computed.
+ */
+int32
+skx_topk_prime(SkxTopk *topk)
+{
+	int32		best = 0;
+	int			i;
+
+	for (i = 0; i < topk->nsegments; i++)
+	{
+		SkxTopkSegment *s = &topk->segments[i];
+		bool		reads = s->seg->header.ndocs >=
+			topk->segments[0].seg->header.ndocs / SKX_PRIME_SHARE;
+		int32		sum = skx_prime_segment(topk, s,
+											skx_topk_least_rows(topk) + topk->before,
+											reads);
+
+		best = Max(best, sum);
+	}
+	return best;
+}
+
+void
+skx_topk_expect(SkxTopkRun *run, double docs)
+{
+	SkxTopk    *topk = run->topk;
+	double		rows = ceil(SKX_EXPECT_PART * skx_topk_least_rows(topk) *
+							(run->seg->header.ndocs / Max(docs, 1)));
+	int32		sum;
+
+	if (topk->hits.n > 0 || topk->hits.least > 1 || topk->primed ||
+		topk->given > 0 || topk->has_after || topk->share != NULL ||
+		rows > SKX_KTH_MAX)
+		return;
+	sum = skx_prime_segment(topk, &topk->segments[run->segment],
+							(uint64) rows, skx_segment_warm(run->seg));
+	topk->hits.least = Max(topk->hits.least, sum);
+	skx_topk_batch_need(run);
+}

@@ -1,0 +1,177 @@
+/*
+ * topk_rare.c
+ *	  A prefix of the ranking query whose lexemes have few postings, as one list
+ *	  of the whole segment.
+ *
+ * What it takes depends on the postings alone, not on the documents of the
+ * segment: they are taken list by list, sorted by document, and added up.
+ */
+#include "postgres.h"
+
+#include "answer/topk/topk_internal.h"
+#include "miscadmin.h"
+
+/*
+ * Adding postings up by document takes a quarter of the time of sorting them,
+ * but some for each document; so with more of them than this part of the
+ * documents, if these fit into a range, they are not sorted.
+ */
+#define SKX_RARE_SHARE		4
+
+typedef struct SkxRare
+{
+	SkxCursorMemory memory;		/* first */
+	SkxCursorMemory spare;		/* arrays that the sort takes turns with */
+	SkxTopkRun *run;
+	const SkxScoreTerm *scored;
+	uint32		from;			/* documents that are meant */
+	uint32		to;
+	SkxCursor  *cursor;			/* of a lexeme at a time */
+	int64		postings;		/* of all lexemes, while there is room */
+	int64		room;
+} SkxRare;
+
+static bool
+skx_rare_count(const SkxTerm *term, const char *lexeme, int len, void *arg)
+{
+	SkxRare    *r = arg;
+
+	r->postings += term->df;
+	return r->postings <= r->room;
+}
+
+/* Takes the postings of the sub-block that count. */
+static void
+skx_rare_take(SkxRare *r)
+{
+	SkxSegment *seg = r->run->seg;
+	SkxCursor  *c = r->cursor;
+	SkxCursorMemory *m = &r->memory;
+	int			i;
+
+	if (c->n - c->i > r->postings - m->n)
+		skx_segment_damaged(seg, SKX_SEGMENT_DICT, seg->header.dict_root,
+							"more postings than the terms of a prefix have");
+	for (i = c->i; i < c->n && c->docs[i] < r->to; i++)
+	{
+		float		tf = skx_score_tf(r->run->scorer, r->scored, c, i);
+
+		if (tf < 0)
+			continue;
+		m->docs[m->n] = c->docs[i];
+		m->counts[m->n++] = tf;
+	}
+}
+
+static bool
+skx_rare_add(const SkxTerm *term, const char *lexeme, int len, void *arg)
+{
+	SkxRare    *r = arg;
+	SkxCursor  *c = r->cursor;
+	uint32		doc;
+
+	CHECK_FOR_INTERRUPTS();
+	skx_cursor_begin(c, term);
+	for (doc = skx_cursor_seek(c, r->from); doc < r->to;
+		 doc = skx_cursor_seek(c, c->end))
+	{
+		CHECK_FOR_INTERRUPTS();
+		skx_rare_take(r);
+	}
+	return true;
+}
+
+/*
+ * By document.  Postings of one stay in the order of the lexemes, in which the
+ * score of a row adds them up, too.
+ */
+static void
+skx_rare_sort(SkxRare *r)
+{
+	SkxCursorMemory *m = &r->memory;
+	SkxCursorMemory *other = &r->spare;
+	SkxTopkPairs pairs = {m->n, m->docs, (uint32 *) m->counts};
+	SkxTopkPairs spare = {m->n, other->docs, (uint32 *) other->counts};
+
+	StaticAssertStmt(sizeof(float) == sizeof(uint32), "a count is no number");
+	skx_topk_sort(&pairs, &spare, r->to - 1);
+	m->docs = pairs.keys;
+	m->counts = (float *) pairs.values;
+	other->docs = spare.keys;
+	other->counts = (float *) spare.values;
+}
+
+/* One posting for each document. */
+static void
+skx_rare_add_up(SkxCursorMemory *m)
+{
+	uint32		n = 0;
+	uint32		i;
+
+	for (i = 0; i < m->n; i++)
+	{
+		if (n > 0 && m->docs[n - 1] == m->docs[i])
+			m->counts[n - 1] += m->counts[i];
+		else
+		{
+			m->docs[n] = m->docs[i];
+			m->counts[n++] = m->counts[i];
+		}
+	}
+	for (i = 0; i < n; i++)
+		m->counts[i] = Min(m->counts[i], SKX_SCORE_TF_MAX);
+	m->n = n;
+}
+
+static void
+skx_rare_alloc(SkxCursorMemory *m, int64 n)
+{
+	m->docs = palloc(sizeof(uint32) * n);
+	m->counts = palloc(sizeof(float) * n);
+}
+
+static void
+skx_rare_free(SkxCursorMemory *m)
+{
+	pfree(m->docs);
+	pfree(m->counts);
+}
+
+static void
+skx_rare_gather(SkxRare *r)
+{
+	skx_rare_alloc(&r->memory, r->postings);
+	r->cursor = skx_cursor_create(r->run->seg, SKX_CURSOR_PROBE);
+	skx_segment_prefix(r->run->seg, r->scored->lexeme, r->scored->len, true,
+					   NULL, skx_rare_add, r);
+	skx_cursor_close(r->cursor);
+	skx_rare_alloc(&r->spare, r->memory.n);
+	skx_rare_sort(r);
+	skx_rare_free(&r->spare);
+	skx_rare_add_up(&r->memory);
+}
+
+bool
+skx_topk_list_rare(SkxTopkRun *run, const SkxScoreTerm *scored,
+				   const SkxTopkScope *scope, uint32 docs, SkxTopkList **list)
+{
+	SkxRare    *r = palloc0(sizeof(SkxRare));
+
+	*list = NULL;
+	r->run = run;
+	r->scored = scored;
+	r->from = scope->from;
+	r->to = scope->to;
+	r->room = skx_topk_prefix_most(run);
+	if (docs <= SKX_TOPK_SCOPE_DOCS)
+		r->room = Min(r->room, docs / SKX_RARE_SHARE);
+	skx_segment_prefix(run->seg, scored->lexeme, scored->len, true, NULL,
+					   skx_rare_count, r);
+	if (r->postings > r->room)
+		return false;
+	if (r->postings > 0 && r->from < r->to)
+		skx_rare_gather(r);
+	if (r->memory.n > 0)
+		*list = skx_topk_list_memory(run, scored, &r->memory);
+	return true;
+}

@@ -1,0 +1,668 @@
+/*
+ * topk_scan.c
+ *	  Rows in the order of their scores, as many as are asked for.
+ *
+ * A search finds a given number of best rows.  If more are fetched, a further
+ * search leaves out what came before and looks for a multiple, in the same
+ * view and under the same statistics; so nothing comes twice and nothing is
+ * left out.  After the rows with some of the words come those without, if they
+ * match, then those whose tsvector is NULL.
+ */
+#include "postgres.h"
+
+#include "answer/topk/topk_internal.h"
+#include "miscadmin.h"
+#include "utils/guc.h"
+#include "utils/memutils.h"
+#include "utils/timestamp.h"
+
+/* Of so many times the rows that are looked for, postings are few. */
+#define SKX_TOPK_FEW		4
+
+static int	skx_topk_budget = 0;	/* ms */
+
+void
+skx_topk_init(void)
+{
+	DefineCustomIntVariable("skipidx.search_budget",
+							"Time after which a ranked search ends with the best rows found so far",
+							"A NOTICE tells how much was left out.  0 turns this off.",
+							&skx_topk_budget, 0, 0, PG_INT32_MAX / 1000,
+							PGC_USERSET, GUC_UNIT_MS, NULL, NULL, NULL);
+}
+
+bool
+skx_topk_is_budgeted(void)
+{
+	return skx_topk_budget > 0;
+}
+
+static int
+skx_topk_lexeme(const SkxTopk *topk, const char *bytes, int len)
+{
+	SkxLexeme	key = {bytes, len};
+	const SkxLexeme *found = bsearch(&key, topk->lexemes, topk->nlexemes,
+									 sizeof(SkxLexeme),
+									 skx_column_compare_lexeme);
+
+	return found == NULL ? -1 : found - topk->lexemes;
+}
+
+static void
+skx_topk_add_lexeme(SkxTopk *topk, int term)
+{
+	const SkxScoreTerm *scored = &topk->scorer->terms[term];
+
+	topk->lexemes[topk->nlexemes].bytes = scored->lexeme;
+	topk->lexemes[topk->nlexemes++].len = scored->len;
+}
+
+/*
+ * Lexemes of the filter, unless it will not be asked, and of the ranking query,
+ * each once; of very many words only those of pairs.
+ */
+static void
+skx_topk_gather_lexemes(SkxTopk *topk)
+{
+	const SkxScorer *scorer = topk->scorer;
+	int			nwords = topk->many ? 2 * scorer->npairs : scorer->nterms;
+	int			nfilter;
+	const SkxLexeme *filter = skx_query_lexemes(topk->request.filter,
+												&nfilter);
+	int			i;
+
+	if (topk->many && topk->words_match)
+		nfilter = 0;
+	topk->lexemes = palloc_extended(sizeof(SkxLexeme) *
+									((Size) nfilter + nwords + 1),
+									MCXT_ALLOC_HUGE);
+	for (i = 0; i < nfilter; i++)
+		topk->lexemes[topk->nlexemes++] = filter[i];
+	for (i = 0; i < scorer->nplain && !topk->many; i++)
+		skx_topk_add_lexeme(topk, i);
+	for (i = 0; i < scorer->npairs && topk->many; i++)
+	{
+		skx_topk_add_lexeme(topk, scorer->pairs[i].first);
+		skx_topk_add_lexeme(topk, scorer->pairs[i].second);
+	}
+	topk->nlexemes = skx_column_distinct(topk->lexemes, topk->nlexemes);
+	topk->filter_lexemes = palloc_extended(sizeof(int) * ((Size) nfilter + 1),
+										   MCXT_ALLOC_HUGE);
+	for (i = 0; i < nfilter; i++)
+		topk->filter_lexemes[i] = skx_topk_lexeme(topk, filter[i].bytes,
+												  filter[i].len);
+	topk->term_lexemes = palloc_extended(sizeof(int) *
+										 ((Size) scorer->nterms + 1),
+										 MCXT_ALLOC_HUGE);
+	for (i = 0; i < scorer->nterms; i++)
+	{
+		CHECK_FOR_INTERRUPTS();
+		topk->term_lexemes[i] = scorer->terms[i].prefix ? -1 :
+			skx_topk_lexeme(topk, scorer->terms[i].lexeme,
+							scorer->terms[i].len);
+	}
+}
+
+/*
+ * The term of a lexeme among those from number `low` to `high`, which ascend:
+ * the scorer's words, or its prefixes.  NULL: none.
+ */
+static const SkxScoreTerm *
+skx_topk_term_of(const SkxScorer *scorer, int low, int high,
+				 const SkxLexeme *lexeme)
+{
+	CHECK_FOR_INTERRUPTS();
+	while (low <= high)
+	{
+		int			middle = low + (high - low) / 2;
+		const SkxScoreTerm *term = &scorer->terms[middle];
+		SkxLexeme	word = {term->lexeme, term->len};
+		int			cmp = skx_column_compare_lexeme(&word, lexeme);
+
+		if (cmp == 0)
+			return term;
+		if (cmp < 0)
+			low = middle + 1;
+		else
+			high = middle - 1;
+	}
+	return NULL;
+}
+
+/* Is what is required a scored word, of which any label will do, or `labels`? */
+static bool
+skx_topk_is_word(const SkxTopk *topk, const SkxQueryRequired *required,
+				 uint8 labels)
+{
+	const SkxScorer *scorer = topk->scorer;
+	int			nfilter;
+	const SkxLexeme *lexeme = skx_query_lexemes(topk->request.filter,
+												&nfilter) + required->lexeme;
+	const SkxScoreTerm *term = skx_topk_term_of(scorer, 0, scorer->nplain - 1,
+												lexeme);
+
+	return term != NULL && (term->labels == 0 || term->labels == labels);
+}
+
+static int
+skx_topk_compare_prefixes(const void *a, const void *b)
+{
+	const SkxQueryWord *x = a;
+	const SkxQueryWord *y = b;
+	SkxLexeme	first = {x->lexeme, x->len};
+	SkxLexeme	second = {y->lexeme, y->len};
+	int			cmp = skx_column_compare_lexeme(&first, &second);
+
+	CHECK_FOR_INTERRUPTS();
+	return cmp != 0 ? cmp : (int) x->labels - (int) y->labels;
+}
+
+/* split.prefixes ascend. */
+bool
+skx_topk_requires_prefix(const SkxTopk *topk, const SkxScoreTerm *scored)
+{
+	SkxQueryWord key = {0};
+
+	key.lexeme = scored->lexeme;
+	key.len = scored->len;
+	key.labels = scored->labels;
+	return topk->split.nprefixes > 0 &&
+		bsearch(&key, topk->split.prefixes, topk->split.nprefixes,
+				sizeof(SkxQueryWord), skx_topk_compare_prefixes) != NULL;
+}
+
+/*
+ * A disjunction of the words, or of more: each document with a word matches.
+ */
+static void
+skx_topk_relate_any(SkxTopk *topk)
+{
+	const SkxScorer *scorer = topk->scorer;
+	int			found = 0;
+	int			prefixes = 0;
+	int			i;
+
+	for (i = 0; i < topk->split.nrequired; i++)
+		found += skx_topk_is_word(topk, &topk->split.required[i], 0);
+	for (i = scorer->nplain; i < scorer->nterms; i++)
+		prefixes += skx_topk_requires_prefix(topk, &scorer->terms[i]);
+	topk->words_match = found + prefixes == scorer->nterms;
+	topk->scored_only = found == topk->split.nrequired;
+	topk->split.nrequired = 0;
+	topk->split.nprefixes = 0;
+}
+
+/* Words that are ranked by; they ascend, and those of several labels repeat. */
+static SkxLexeme *
+skx_topk_scored_words(const SkxScorer *scorer, int *nwords)
+{
+	SkxLexeme  *words = palloc_extended(sizeof(SkxLexeme) *
+										((Size) scorer->nplain + 1),
+										MCXT_ALLOC_HUGE);
+	int			n = 0;
+	int			i;
+
+	for (i = 0; i < scorer->nplain; i++)
+	{
+		SkxLexeme	word = {scorer->terms[i].lexeme, scorer->terms[i].len};
+
+		if (n == 0 || skx_column_compare_lexeme(&words[n - 1], &word) != 0)
+			words[n++] = word;
+	}
+	*nwords = n;
+	return words;
+}
+
+bool
+skx_topk_gathers(const SkxScorer *scorer, const SkxQuery *filter)
+{
+	const SkxQuery *rest;
+	SkxLexeme  *words;
+	int			n;
+
+	if (!skx_query_gathers(filter))
+		return false;
+	if (scorer->nplain < scorer->nterms)
+		return true;
+	words = skx_topk_scored_words(scorer, &n);
+	rest = skx_query_of_words(filter, words, n);
+	return rest != NULL && skx_query_gathers(rest);
+}
+
+/*
+ * What the words that are ranked by make true need not be asked of documents
+ * with one of them.
+ */
+static void
+skx_topk_take_words(SkxTopk *topk)
+{
+	const SkxScorer *scorer = topk->scorer;
+	SkxLexeme  *words;
+	int			n;
+
+	topk->rest_of_words = unconstify(SkxQuery *, topk->request.filter);
+	if (scorer->nplain < scorer->nterms)
+		return;
+	words = skx_topk_scored_words(scorer, &n);
+	topk->rest_of_words = skx_query_of_words(topk->request.filter, words, n);
+	if (topk->split.rest != NULL)
+		topk->split.rest = skx_query_of_words(topk->split.rest, words, n);
+}
+
+/* What the filter says about the words, and they about it. */
+static void
+skx_topk_relate(SkxTopk *topk)
+{
+	int			i;
+
+	if (skx_query_takes_all(topk->request.filter))
+	{
+		topk->words_match = true;
+		return;
+	}
+	if (topk->split.any)
+	{
+		skx_topk_relate_any(topk);
+		return;
+	}
+	for (i = 0; i < topk->split.nrequired; i++)
+	{
+		const SkxQueryRequired *r = &topk->split.required[i];
+
+		if (skx_topk_is_word(topk, r, r->labels))
+			topk->scored_only = true;
+	}
+	if (topk->split.nprefixes > 0)
+		topk->scored_only = true;
+	topk->primes = topk->scored_only && topk->split.nprefixes == 0 && topk->split.nrequired == 1 &&
+		topk->split.rest == NULL && topk->scorer->nterms == 1 &&
+		topk->split.required[0].labels == 0;
+}
+
+/* A search that ranks by a prefix of the filter knows which documents have it. */
+static bool
+skx_topk_knows_prefix(const SkxQueryWord *prefix, void *arg)
+{
+	const SkxScorer *scorer = arg;
+	SkxLexeme	lexeme = {prefix->lexeme, prefix->len};
+	const SkxScoreTerm *term = skx_topk_term_of(scorer, scorer->nplain,
+												scorer->nterms - 1, &lexeme);
+
+	return term != NULL && term->labels == prefix->labels;
+}
+
+static int
+skx_topk_compare_segments(const void *a, const void *b)
+{
+	uint32		x = ((const SkxTopkSegment *) a)->seg->header.ndocs;
+	uint32		y = ((const SkxTopkSegment *) b)->seg->header.ndocs;
+
+	if (x != y)
+		return x > y ? -1 : 1;
+	x = ((const SkxTopkSegment *) a)->seg->header.segment;
+	y = ((const SkxTopkSegment *) b)->seg->header.segment;
+	return x < y ? -1 : x > y;
+}
+
+/* Statistics of the same view have looked the words up already. */
+static bool
+skx_topk_known_terms(SkxTopk *topk)
+{
+	const SkxScorer *scorer = topk->scorer;
+	int			i;
+	int			k;
+
+	if (topk->many || scorer->nplain != topk->nlexemes ||
+		skx_score_view(scorer, topk->request.index) != topk->request.view ||
+		!skx_score_has_found(scorer))
+		return false;
+	for (i = 0; i < topk->nsegments; i++)
+		for (k = 0; k < scorer->nplain; k++)
+			topk->segments[i].terms[topk->term_lexemes[k]] =
+				*skx_score_found(scorer, k, i);
+	return true;
+}
+
+/* Opens all segments, and looks all lexemes up in them. */
+static void
+skx_topk_open_segments(SkxTopk *topk)
+{
+	const SkxTopkRequest *request = &topk->request;
+	int			n;
+	SkxTerm   **terms;
+	int			i;
+
+	topk->source = skx_snapshot_open(request->index, request->view);
+	topk->nsegments = n = skx_snapshot_next(topk->source, SKX_SOURCE_ALL);
+	topk->segments = palloc0(sizeof(SkxTopkSegment) * (n + 1));
+	terms = palloc(sizeof(SkxTerm *) * (n + 1));
+	for (i = 0; i < n; i++)
+	{
+		SkxTopkSegment *s = &topk->segments[i];
+
+		s->seg = topk->source->segments[i];
+		terms[i] = s->terms = palloc_extended(sizeof(SkxTerm) *
+											  ((Size) topk->nlexemes + 1),
+											  MCXT_ALLOC_HUGE);
+		topk->ndocs += s->seg->header.ndocs;
+	}
+	if (!skx_topk_known_terms(topk))
+		skx_segment_find_all(topk->source->segments, n, topk->lexemes,
+							 topk->nlexemes, terms);
+	for (i = 0; i < topk->scorer->nterms; i++)
+		topk->postings += (double) topk->scorer->terms[i].df;
+	topk->postings /= Max(topk->ndocs, 1);
+	qsort(topk->segments, n, sizeof(SkxTopkSegment),
+		  skx_topk_compare_segments);
+}
+
+/* Hits of a search at most, for what they take of work_mem. */
+static int
+skx_topk_most(uint64 rows)
+{
+	uint64		most = (uint64) work_mem * 1024 /
+		(sizeof(SkxHit) + sizeof(SkxTopkHit) + SKX_TOPK_ROW_SCRATCH);
+
+	return (int) Max(Min(rows, most), 1);
+}
+
+/* Rows without a score are told by their TIDs alone. */
+static void
+skx_topk_go_on(SkxTopk *topk, const SkxTopkAfter *after)
+{
+	topk->has_after = true;
+	topk->after = after->sum;
+	topk->after_tid = after->tid;
+	topk->before = after->given;
+	if (after->sum == 0)
+		topk->stage = SKX_TOPK_OTHERS;
+}
+
+SkxTopk *
+skx_topk_begin(const SkxTopkRequest *request)
+{
+	MemoryContext context;
+	MemoryContext pass;
+	MemoryContext old;
+	SkxTopk    *topk;
+
+	skx_topk_memory_take(&context, &pass);
+	old = MemoryContextSwitchTo(context);
+	topk = palloc0(sizeof(SkxTopk));
+	topk->context = context;
+	topk->pass = pass;
+	topk->request = *request;
+	topk->scorer = request->scorer;
+	topk->share = request->share;
+	topk->rows = skx_topk_share_rows(topk);
+	if (topk->rows == 0)
+		topk->share = NULL;
+	if (topk->rows == 0)
+		topk->rows = skx_topk_most(request->wanted > 0 ?
+								   request->wanted + request->spare :
+								   SKX_TOPK_ROWS);
+	if (request->after != NULL)
+		skx_topk_go_on(topk, request->after);
+	if (skx_topk_budget > 0)
+		topk->deadline = GetCurrentTimestamp() + skx_topk_budget * INT64CONST(1000);
+	topk->has_pending = skx_score_pending(request->scorer) ||
+		skx_score_view(request->scorer, request->index) != request->view;
+	skx_query_split(request->filter, skx_topk_knows_prefix,
+					unconstify(SkxScorer *, request->scorer), &topk->split);
+	if (topk->split.nprefixes > 1)
+		qsort(topk->split.prefixes, topk->split.nprefixes,
+			  sizeof(SkxQueryWord), skx_topk_compare_prefixes);
+	skx_topk_relate(topk);
+	if (!topk->words_match)
+		skx_topk_take_words(topk);
+	topk->many = Max(topk->scorer->nterms, topk->split.nrequired) >
+		SKX_TOPK_MANY;
+	skx_topk_gather_lexemes(topk);
+	skx_topk_open_segments(topk);
+	topk->docs = palloc(sizeof(uint32) * SKX_TOPK_BATCH);
+	topk->sums = palloc(sizeof(int32) * SKX_TOPK_BATCH);
+	MemoryContextSwitchTo(old);
+	return topk;
+}
+
+void
+skx_topk_left(SkxTopk *topk, int segment, uint32 doc)
+{
+	uint64		left = topk->segments[segment].seg->header.ndocs - doc;
+	int			i;
+
+	for (i = segment + 1; i < topk->nsegments; i++)
+		left += topk->segments[i].seg->header.ndocs;
+	topk->work.left = (double) left / topk->ndocs;
+	ereport(NOTICE,
+			(errmsg("ranked search ended after %d ms with the best rows found so far",
+					skx_topk_budget),
+			 topk->given == 0 ?
+			 errdetail("%.1f %% of the documents were not looked at.",
+					   topk->work.left * 100) :
+			 errdetail("The first %llu rows are the best; for those after them, %.1f %% of the documents were not looked at.",
+					   (unsigned long long) topk->given, topk->work.left * 100),
+			 errhint("See skipidx.search_budget.")));
+}
+
+/*
+ * Room for hits: where hardly more can match than are looked for, what they have
+ * to reach saves less than it takes to know it.
+ */
+static int
+skx_topk_room(const SkxTopk *topk)
+{
+	double		postings = topk->postings * Max(topk->ndocs, 1);
+
+	if (topk->share != NULL ||
+		postings > (double) topk->rows * SKX_TOPK_FEW)
+		return topk->rows;
+	/* with one to spare, so that all of them are no reason to make a heap */
+	return Max(skx_topk_most((uint64) postings + 1), topk->rows);
+}
+
+/*
+ * One search over all segments and pending documents.  False: another process
+ * has what this one has found.
+ */
+static bool
+skx_topk_search(SkxTopk *topk, int32 least)
+{
+	int			i;
+
+	topk->hits.n = 0;
+	topk->hits.most = topk->rows;
+	topk->hits.room = skx_topk_room(topk);
+	topk->hits.least = Max(least, 1);
+	topk->npending = 0;
+	topk->work.passes++;
+	if (topk->share != NULL)
+	{
+		if (!skx_topk_share_search(topk))
+			return false;
+	}
+	else
+	{
+		for (i = 0; i < topk->nsegments && !topk->stopped; i++)
+			skx_topk_segment(topk, i);
+	}
+	if (topk->has_pending)
+		skx_topk_pending(topk);
+	return true;
+}
+
+/* Room for the rows of a batch. */
+static void
+skx_topk_make_out(SkxTopk *topk, int n)
+{
+	if (topk->out != NULL && n <= topk->max_out)
+		return;
+	if (topk->out != NULL)
+		pfree(topk->out);
+	topk->max_out = Max(n, 64);
+	topk->out = palloc_extended(sizeof(SkxTopkHit) * (Size) topk->max_out,
+								MCXT_ALLOC_HUGE);
+}
+
+/* Makes rows of the hits. */
+static int
+skx_topk_hand_out(SkxTopk *topk)
+{
+	int			n;
+
+	skx_topk_make_out(topk, topk->hits.n);
+	n = skx_topk_hits_rows(topk, topk->out);
+	if (n > 0)
+	{
+		topk->given += n;
+		topk->has_after = true;
+		topk->tied = n > 1 && topk->out[n - 2].sum == topk->out[n - 1].sum;
+		topk->after = topk->out[n - 1].sum;
+		topk->after_tid = topk->out[n - 1].tid;
+	}
+	return n;
+}
+
+/*
+ * Rows that the next search is for.  Where it was known how many are wanted,
+ * the first one that goes on is for the few that were not seen; unless rows of
+ * one sum were cut in two, which a sort by another key behind the distance wants
+ * all of: few, beside many that came before.
+ */
+static int
+skx_topk_more_rows(const SkxTopk *topk)
+{
+	const SkxTopkRequest *request = &topk->request;
+	uint64		more = Max((uint64) topk->rows * SKX_TOPK_GROWTH,
+						   SKX_TOPK_ROWS);
+
+	if (request->wants_all)
+		return skx_topk_most(PG_UINT32_MAX);
+	if (request->wanted > 0 &&
+		topk->given <= request->wanted + request->spare)
+		more = topk->tied ? Min(more, Max((uint64) topk->rows, SKX_TOPK_TIES)) :
+			topk->rows;
+	return skx_topk_most(more);
+}
+
+/*
+ * Rows that the first search must find: above its threshold there may be fewer
+ * than it looks for, all of which are hits then.
+ */
+int
+skx_topk_least_rows(const SkxTopk *topk)
+{
+	uint64		wanted = topk->request.wanted;
+
+	return wanted > 0 && wanted < topk->rows ? (int) wanted : topk->rows;
+}
+
+/*
+ * The next rows with some of the words.  Where every document with one of them
+ * matches, or with the only one, it is known in advance what the best so many
+ * reach; should it be too much, because some of them are deleted, that is
+ * forgotten.
+ */
+static int
+skx_topk_scored(SkxTopk *topk)
+{
+	int32		all = Max(topk->floor, 1);	/* no row that is wanted has less */
+	int32		least = all;
+	int			n;
+
+	if (topk->scorer->nterms == 0)
+	{
+		topk->stage = topk->scored_only ? SKX_TOPK_DONE : SKX_TOPK_OTHERS;
+		return 0;
+	}
+	if ((topk->words_match || topk->primes) && topk->given == 0 &&
+		topk->floor == 0 && !topk->many)
+		least = skx_topk_prime(topk);
+	if (!skx_topk_search(topk, least))
+	{
+		topk->stage = SKX_TOPK_DONE;
+		return 0;
+	}
+	if (topk->hits.least > all && topk->hits.n < skx_topk_least_rows(topk) &&
+		!topk->stopped)
+	{
+		topk->primed = true;
+		(void) skx_topk_search(topk, all);
+	}
+	n = skx_topk_hand_out(topk);
+	if (topk->stopped)
+		topk->stage = SKX_TOPK_DONE;
+	else if (n < topk->rows && topk->hits.least <= all)
+		topk->stage = topk->scored_only ? SKX_TOPK_DONE : SKX_TOPK_OTHERS;
+	topk->rows = skx_topk_more_rows(topk);
+	return n;
+}
+
+/* The next rows without. */
+static int
+skx_topk_others(SkxTopk *topk)
+{
+	int			n;
+
+	if (topk->tail == NULL)
+		topk->tail = skx_topk_rows_open(topk, topk->stage == SKX_TOPK_NULLS);
+	skx_topk_make_out(topk, 0);
+	n = skx_topk_rows_next(topk, topk->tail);
+	if (n > 0)
+		return n;
+	skx_topk_rows_close(topk->tail);
+	topk->tail = NULL;
+	if (topk->stage == SKX_TOPK_OTHERS &&
+		skx_query_takes_nulls(topk->request.filter))
+		topk->stage = SKX_TOPK_NULLS;
+	else
+		topk->stage = SKX_TOPK_DONE;
+	return 0;
+}
+
+int
+skx_topk_next(SkxTopk *topk, const SkxTopkHit **hits)
+{
+	MemoryContext old = MemoryContextSwitchTo(topk->context);
+	int			n = 0;
+
+	while (n == 0 && topk->stage != SKX_TOPK_DONE)
+	{
+		if (topk->stage == SKX_TOPK_SCORED)
+			n = skx_topk_scored(topk);
+		else if (topk->floor > 0)
+			topk->stage = SKX_TOPK_DONE;
+		else
+			n = skx_topk_others(topk);
+	}
+	*hits = topk->out;
+	MemoryContextSwitchTo(old);
+	return n;
+}
+
+void
+skx_topk_want_from(SkxTopk *topk, int32 sum)
+{
+	Assert(sum > 0 && sum >= topk->floor);
+	if (topk->share == NULL)
+		topk->floor = sum;
+}
+
+void
+skx_topk_end(SkxTopk *topk)
+{
+	int			i;
+
+	if (topk->tail != NULL)
+		skx_topk_rows_close(topk->tail);
+	for (i = 0; i < topk->nsegments; i++)
+		skx_segment_searched(topk->segments[i].seg);
+	skx_snapshot_close(topk->source);
+	skx_topk_memory_give(topk->context, topk->pass);
+}
+
+const SkxTopkWork *
+skx_topk_work(const SkxTopk *topk)
+{
+	return &topk->work;
+}

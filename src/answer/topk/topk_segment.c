@@ -1,0 +1,713 @@
+/*
+ * topk_segment.c
+ *	  Puts a search on one segment: which lists there are, which of them a
+ *	  document must be in, and by which way to go through them.
+ */
+#include "postgres.h"
+
+#include <math.h>
+
+#include "answer/topk/topk_internal.h"
+#include "format/disk/disk_dict.h"
+#include "miscadmin.h"
+#include "utils/memutils.h"
+
+/*
+ * A filter is gone through when the documents that it may match are fewer than
+ * this part of those with its rarest required word.
+ */
+#define SKX_TOPK_FILTER_SHARE	4
+
+/*
+ * Documents of a filter that can be looked up in the time in which one of the
+ * best k is found by words alone are this many, times k to the power below: on
+ * a million passages both take as long where one in 25 passes for ten, one in
+ * 15 or so for a hundred.
+ */
+#define SKX_TOPK_LOOKED_UP		400
+#define SKX_TOPK_LOOKED_POWER	(-0.6)
+
+/*
+ * Of a prefix only documents with all required words are gathered, where those
+ * with the rarest are at most this part of all.
+ */
+#define SKX_TOPK_PREFIX_SHARE	16
+
+/* Documents with a required word for which that is worth to be asked. */
+#define SKX_TOPK_FILTER_WORTH	1024
+
+/* Do both words of a pair occur in the segment? */
+static bool
+skx_topk_has_pairs(const SkxTopk *topk, const SkxTopkSegment *s)
+{
+	const SkxScorer *scorer = topk->scorer;
+	int			i;
+
+	for (i = 0; i < scorer->npairs; i++)
+	{
+		int			first = topk->term_lexemes[scorer->pairs[i].first];
+		int			second = topk->term_lexemes[scorer->pairs[i].second];
+
+		if (s->terms[first].df > 0 && s->terms[second].df > 0)
+			return true;
+	}
+	return false;
+}
+
+/* What the filter asks of the lexeme of a scored word; NULL: nothing. */
+static const SkxQueryRequired *
+skx_topk_requires(const SkxTopk *topk, int lexeme, uint8 labels)
+{
+	int			i;
+
+	for (i = 0; i < topk->split.nrequired; i++)
+	{
+		const SkxQueryRequired *r = &topk->split.required[i];
+
+		if (topk->filter_lexemes[r->lexeme] == lexeme && r->labels == labels)
+			return r;
+	}
+	return NULL;
+}
+
+/* Opens the lists of the words; those that the filter requires, too. */
+static void
+skx_topk_open_scored(SkxTopkRun *run, const SkxTopkSegment *s, bool *covered)
+{
+	SkxTopk    *topk = run->topk;
+	const SkxScorer *scorer = topk->scorer;
+	int			i;
+
+	for (i = 0; i < scorer->nplain; i++)
+	{
+		const SkxScoreTerm *scored = &scorer->terms[i];
+		int			lexeme = topk->term_lexemes[i];
+		const SkxQueryRequired *r;
+		SkxTopkList *l;
+
+		if (!skx_query_has_term(&s->terms[lexeme], scored->labels))
+			continue;
+		l = skx_topk_list_open(run, &s->terms[lexeme], scored,
+							   scored->labels);
+		r = skx_topk_requires(topk, lexeme, scored->labels);
+		if (r == NULL)
+			run->optional[run->noptional++] = l;
+		else
+		{
+			run->required[run->nrequired++] = l;
+			covered[r - topk->split.required] = true;
+		}
+	}
+}
+
+/* Opens what else is required. */
+static void
+skx_topk_open_required(SkxTopkRun *run, const SkxTopkSegment *s,
+					   const bool *covered)
+{
+	SkxTopk    *topk = run->topk;
+	int			i;
+
+	for (i = 0; i < topk->split.nrequired; i++)
+	{
+		const SkxQueryRequired *r = &topk->split.required[i];
+		const SkxTerm *term = &s->terms[topk->filter_lexemes[r->lexeme]];
+
+		if (!covered[i])
+			run->required[run->nrequired++] =
+				skx_topk_list_open(run, term, NULL, r->labels);
+	}
+}
+
+static int
+skx_topk_compare_df(const void *a, const void *b)
+{
+	const SkxTopkList *x = *(SkxTopkList *const *) a;
+	const SkxTopkList *y = *(SkxTopkList *const *) b;
+
+	return x->cursor->df < y->cursor->df ? -1 : x->cursor->df > y->cursor->df;
+}
+
+/* Another cursor of a list. */
+static SkxCursor *
+skx_topk_cursor_again(SkxTopkRun *run, const SkxCursor *list)
+{
+	const SkxTerm *term = skx_cursor_term(list);
+
+	if (term == NULL)
+		return skx_cursor_open_memory(run->seg, skx_cursor_memory(list));
+	return skx_cursor_open(run->seg, term, SKX_CURSOR_PROBE);
+}
+
+/* All documents of a list, by a cursor of its own. */
+static uint32
+skx_topk_all_docs(SkxTopkRun *run, const SkxCursor *list, uint32 *docs)
+{
+	SkxCursor  *c = skx_topk_cursor_again(run, list);
+	uint32		ndocs = run->seg->header.ndocs;
+	uint32		doc = 0;
+	uint32		n = 0;
+
+	while (doc < ndocs)
+	{
+		int			some;
+
+		CHECK_FOR_INTERRUPTS();
+		doc = skx_cursor_take(c, doc, ndocs, docs + n, &some);
+		n += some;
+	}
+	skx_cursor_close(c);
+	return n;
+}
+
+/* Keeps those that another list has, too. */
+static uint32
+skx_topk_docs_with(SkxTopkRun *run, const SkxCursor *list, uint32 *docs,
+				   uint32 n)
+{
+	SkxCursor  *c = skx_topk_cursor_again(run, list);
+
+	n = skx_cursor_filter(c, docs, n);
+	skx_cursor_close(c);
+	return n;
+}
+
+/* Have few documents all that is required?  The rarest list is first then. */
+static bool
+skx_topk_requires_few(SkxTopkRun *run)
+{
+	uint32		df;
+
+	qsort(run->required, run->nrequired, sizeof(SkxTopkList *),
+		  skx_topk_compare_df);
+	df = run->nrequired > 0 ? run->required[0]->cursor->df : PG_UINT32_MAX;
+	return df <= run->seg->header.ndocs / SKX_TOPK_PREFIX_SHARE &&
+		df <= SKX_TOPK_SCOPE_DOCS;
+}
+
+/*
+ * If these are few, a prefix has to be known of them only; false: there are
+ * none.
+ */
+static bool
+skx_topk_narrow_scope(SkxTopkRun *run, SkxTopkScope *scope)
+{
+	const SkxCursor *rarest;
+	uint32	   *docs;
+	uint32		n;
+	int			i;
+
+	if (!skx_topk_requires_few(run))
+		return true;
+	rarest = run->required[0]->cursor;
+	docs = palloc(sizeof(uint32) * (Size) rarest->df);
+	n = skx_topk_all_docs(run, rarest, docs);
+	for (i = 1; i < run->nrequired && n > 0; i++)
+		n = skx_topk_docs_with(run, run->required[i]->cursor, docs, n);
+	scope->docs = docs;
+	scope->from = 0;
+	scope->to = n;
+	return n > 0;
+}
+
+/* False: no document of the segment has it, and it is required. */
+static bool
+skx_topk_add_prefix(SkxTopkRun *run, const SkxScoreTerm *scored,
+					SkxTopkList *l)
+{
+	bool		required = skx_topk_requires_prefix(run->topk, scored);
+
+	if (l == NULL)
+		return !required;
+	if (required)
+		run->required[run->nrequired++] = l;
+	else
+		run->optional[run->noptional++] = l;
+	return true;
+}
+
+/*
+ * How many documents a prefix is gathered from unless its own are fewer by far.
+ * None: where required lists leave few, and pages are not all cached, norms of
+ * other documents are not worth to be read.
+ */
+static uint32
+skx_topk_scope_docs(SkxTopkRun *run)
+{
+	if (!skx_topk_requires_few(run))
+		return run->to - run->from;
+	return skx_segment_warm(run->seg) ? run->required[0]->cursor->df : 0;
+}
+
+/*
+ * Gathers the prefixes, those with few postings first, since one of these may
+ * tell which documents others have to be known of.  False: no document has all
+ * that is required.
+ */
+static bool
+skx_topk_open_prefixes(SkxTopkRun *run)
+{
+	const SkxScorer *scorer = run->scorer;
+	int			nprefixes = scorer->nterms - scorer->nplain;
+	const SkxScoreTerm **later = palloc(sizeof(SkxScoreTerm *) *
+										(nprefixes + 1));
+	SkxTopkScope scope = {NULL, run->from, run->to};
+	uint32		docs = skx_topk_scope_docs(run);
+	SkxTopkList *l;
+	int			nlater = 0;
+	int			i;
+
+	for (i = scorer->nplain; i < scorer->nterms; i++)
+	{
+		const SkxScoreTerm *scored = &scorer->terms[i];
+
+		if (!skx_topk_list_rare(run, scored, &scope, docs, &l))
+			later[nlater++] = scored;
+		else if (!skx_topk_add_prefix(run, scored, l))
+			return false;
+	}
+	if (nlater > 0 && !skx_topk_narrow_scope(run, &scope))
+		return false;
+	for (i = 0; i < nlater; i++)
+	{
+		l = skx_topk_list_prefix(run, later[i], &scope);
+		if (!skx_topk_add_prefix(run, later[i], l))
+			return false;
+	}
+	return true;
+}
+
+/* Has the segment every lexeme that is required, with its labels? */
+static bool
+skx_topk_has_required(const SkxTopk *topk, const SkxTopkSegment *s)
+{
+	int			i;
+
+	for (i = 0; i < topk->split.nrequired; i++)
+	{
+		const SkxQueryRequired *r = &topk->split.required[i];
+
+		if (!skx_query_has_term(&s->terms[topk->filter_lexemes[r->lexeme]],
+								r->labels))
+			return false;
+	}
+	return true;
+}
+
+static SkxTerm *
+skx_topk_rest_terms(const SkxTopk *topk, const SkxTopkSegment *s)
+{
+	SkxTerm    *terms;
+	int			n;
+	int			i;
+
+	(void) skx_query_lexemes(topk->request.filter, &n);
+	terms = palloc_extended(sizeof(SkxTerm) * ((Size) n + 1),
+							MCXT_ALLOC_HUGE);
+	for (i = 0; i < n; i++)
+		terms[i] = s->terms[topk->filter_lexemes[i]];
+	return terms;
+}
+
+/* From now on all that is required is known otherwise. */
+static void
+skx_topk_close_required(SkxTopkRun *run)
+{
+	while (run->nrequired > 0)
+		skx_cursor_close(run->required[--run->nrequired]->cursor);
+}
+
+/* Can a document of the segment become a hit? */
+static bool
+skx_topk_can_compete(const SkxTopkRun *run)
+{
+	int64		total = 0;
+	int			i;
+
+	for (i = 0; i < run->nrequired; i++)
+		total += run->required[i]->max;
+	for (i = 0; i < run->noptional; i++)
+		total += run->optional[i]->max;
+	return total >= run->need;
+}
+
+/*
+ * What a list gives at most, by its dictionary entry; of one that is not long, or
+ * of a prefix (NULL), that is nothing but its word's weight.
+ */
+static int32
+skx_topk_term_bound(const SkxTopkRun *run, const SkxTerm *term,
+					const SkxScoreTerm *scored)
+{
+	const SkxScorer *scorer = run->scorer;
+	float		weight = run->paired ? scored->ceiling : scored->weight;
+
+	if (term != NULL && !skx_query_has_term(term, scored->labels))
+		return 0;
+	if (term != NULL && (term->flags & SKX_TERM_PLACE) == SKX_TERM_LONG)
+		return skx_rank_bound(term->list.impacts, weight, scorer->most,
+							  scorer->inverse);
+	return skx_rank_part(weight, SKX_SCORE_TF_MAX, scorer->inverse[0]);
+}
+
+/* The same of the segment, before anything is read of its lists. */
+static bool
+skx_topk_may_compete(const SkxTopkRun *run, const SkxTopkSegment *s)
+{
+	const SkxTopk *topk = run->topk;
+	int64		total = 0;
+	int			i;
+
+	if (run->need <= 1 || topk->many)
+		return true;
+	for (i = 0; i < run->scorer->nterms && total < run->need; i++)
+		total += skx_topk_term_bound(run, topk->term_lexemes[i] < 0 ? NULL :
+									 &s->terms[topk->term_lexemes[i]],
+									 &run->scorer->terms[i]);
+	return total >= run->need;
+}
+
+/*
+ * Goes through the documents that a scan gives, which have all else that is
+ * required.  Lists are optional then.
+ */
+static void
+skx_topk_through(SkxTopkRun *run, SkxQueryScan *scan)
+{
+	int			n = 0;
+	int			i;
+
+	skx_query_scan_range(scan, run->from, run->to);
+	for (i = 0; i < run->nrequired; i++)
+	{
+		SkxTopkList *l = run->required[i];
+
+		if (l->term != NULL)
+			run->optional[run->noptional++] = l;
+		else
+			run->required[n++] = l;
+	}
+	run->nrequired = n;
+	if (run->topk->many)
+	{
+		skx_topk_many_filter(run, scan);
+		return;
+	}
+	skx_topk_close_required(run);
+	run->required[run->nrequired++] = skx_topk_list_filter(run, scan);
+	skx_topk_and(run);
+}
+
+/*
+ * Does so if they are far fewer than `others`, which would be gone through
+ * instead.
+ */
+static bool
+skx_topk_by_filter(SkxTopkRun *run, double others)
+{
+	SkxQueryScan *scan = skx_query_scan_open(run->seg,
+											 run->topk->request.filter, true);
+	bool		few = (double) skx_query_scan_steps(scan, NULL) *
+		SKX_TOPK_FILTER_SHARE < others;
+
+	if (few)
+		skx_topk_through(run, scan);
+	skx_query_scan_close(scan);
+	return few;
+}
+
+/*
+ * Is it less work to look all `docs` documents of a filter up in the lists of
+ * the words, when it takes `steps` to find them, than to go through the best by
+ * these until enough of them pass?  As if words and filter were independent: of
+ * `passing` one in ndocs / docs is a hit.  Most documents of a filter are
+ * dropped by bounds, in one look.
+ */
+static bool
+skx_topk_filter_leads(const SkxTopkRun *run, double docs, double steps)
+{
+	double		best = (double) run->topk->rows + run->topk->given +
+		run->topk->before;
+	double		passing = best * run->seg->header.ndocs / Max(docs, 1);
+	double		scored = 0;
+	int			i;
+
+	for (i = 0; i < run->noptional; i++)
+		scored += run->optional[i]->cursor->df;
+	return steps < Min(scored, passing * SKX_TOPK_LOOKED_UP *
+					   pow(Max(best, 1), SKX_TOPK_LOOKED_POWER));
+}
+
+/*
+ * Through the documents with a word, with what else they have to match for
+ * those that are good enough.
+ */
+static void
+skx_topk_by_words(SkxTopkRun *run, const SkxTopkSegment *s)
+{
+	if (run->topk->rest_of_words != NULL)
+		run->rest = skx_query_rest_open(run->seg, run->topk->rest_of_words,
+										skx_topk_rest_terms(run->topk, s));
+	skx_topk_or(run);
+}
+
+/*
+ * Without required words: through the documents that have all else that they
+ * have to match, or through those with a word.
+ */
+static void
+skx_topk_choose(SkxTopkRun *run, const SkxTopkSegment *s)
+{
+	SkxTopk    *topk = run->topk;
+	SkxQueryScan *scan;
+	double		docs;
+	uint32		steps;
+	bool		leads;
+
+	if (topk->words_match || topk->rest_of_words == NULL)
+	{
+		skx_topk_or(run);
+		return;
+	}
+	scan = skx_query_scan_open(run->seg, topk->rest_of_words, true);
+	steps = skx_query_scan_steps(scan, &docs);
+	skx_topk_expect(run, docs);
+	leads = skx_topk_filter_leads(run, docs, steps);
+	if (leads)
+		skx_topk_through(run, scan);
+	skx_query_scan_close(scan);
+	if (!leads)
+		skx_topk_by_words(run, s);
+}
+
+/* Is what is required only a filter, none of it a word that counts? */
+static bool
+skx_topk_requires_no_word(const SkxTopkRun *run)
+{
+	int			i;
+
+	for (i = 0; i < run->nrequired; i++)
+		if (run->required[i]->term != NULL)
+			return false;
+	return run->noptional > 0;
+}
+
+/* Are these common enough to be asked last? */
+static bool
+skx_topk_filters_last(SkxTopkRun *run)
+{
+	const SkxTopk *topk = run->topk;
+	double		docs = run->required[0]->cursor->df;
+	double		steps = docs;
+	SkxQueryScan *scan;
+
+	if ((run->nrequired > 1 || topk->split.rest != NULL) &&
+		!skx_query_gathers_words(topk->rest_of_words))
+	{
+		scan = skx_query_scan_open(run->seg, topk->rest_of_words, true);
+		steps = skx_query_scan_steps(scan, &docs);
+		skx_query_scan_close(scan);
+	}
+	skx_topk_expect(run, docs);
+	return !skx_topk_filter_leads(run, docs, steps);
+}
+
+/* The required list of a term of the segment. */
+static SkxTopkList *
+skx_topk_list_of(const SkxTopkRun *run, const SkxTerm *term)
+{
+	int			i;
+
+	for (i = 0; i < run->nrequired; i++)
+	{
+		const SkxTerm *own = skx_cursor_term(run->required[i]->cursor);
+
+		if (own != NULL && own->ordinal == term->ordinal)
+			return run->required[i];
+	}
+	return NULL;
+}
+
+/*
+ * Opens the rest of the filter for documents that have all required words: of
+ * a phrase, only their positions, which the traversed lists lead to.
+ */
+static void
+skx_topk_open_rest(SkxTopkRun *run, const SkxTopkSegment *s)
+{
+	SkxTopk    *topk = run->topk;
+	const SkxQuery *rest = topk->split.rest;
+	int			nlinks = skx_query_rest_links(rest);
+	SkxCursor **lists = palloc(sizeof(SkxCursor *) * (nlinks + 1));
+	int			i;
+
+	run->places = palloc(sizeof(SkxPositionPlace *) * (nlinks + 1));
+	for (i = 0; i < nlinks; i++)
+	{
+		int			lexeme = topk->filter_lexemes[skx_query_rest_link(rest, i)];
+		SkxTopkList *l = skx_topk_list_of(run, &s->terms[lexeme]);
+
+		if (l->places == NULL)
+			l->places = palloc(sizeof(SkxPositionPlace) * SKX_SUBBLOCK);
+		run->places[i] = l->places;
+		lists[i] = l->cursor;
+	}
+	if (nlinks > 0)
+	{
+		run->placed = palloc(sizeof(uint32) * SKX_SUBBLOCK);
+		run->chain = skx_query_chain_borrow(rest, lists);
+	}
+	else
+		run->rest = skx_query_rest_open(run->seg, rest,
+										skx_topk_rest_terms(topk, s));
+	pfree(lists);
+}
+
+/*
+ * By very many words: through the matching documents, where looking each up in
+ * all words is less work than traversing the words' lists; else through the
+ * lists, with the filter for the documents that remain.
+ */
+static void
+skx_topk_run_many(SkxTopkRun *run, const SkxTopkSegment *s)
+{
+	SkxTopk    *topk = run->topk;
+
+	topk->work.entered++;
+	if (run->paired)
+		run->exact = skx_topk_exact_open(run, true);
+	if (!topk->words_match)
+	{
+		if (skx_topk_by_filter(run, topk->postings * run->seg->header.ndocs /
+							   topk->scorer->nterms))
+			return;
+		run->rest = skx_query_rest_open(run->seg, topk->request.filter,
+										skx_topk_rest_terms(topk, s));
+	}
+	skx_topk_many(run);
+}
+
+static void
+skx_topk_run(SkxTopkRun *run, const SkxTopkSegment *s)
+{
+	SkxTopk    *topk = run->topk;
+	bool	   *covered = palloc0(topk->split.nrequired + 1);
+
+	skx_topk_open_scored(run, s, covered);
+	skx_topk_open_required(run, s, covered);
+	if (!skx_topk_open_prefixes(run))
+		return;
+	if (!skx_topk_can_compete(run))
+	{
+		topk->work.barred++;
+		return;
+	}
+	topk->work.entered++;
+	if (run->paired)
+		run->exact = skx_topk_exact_open(run, run->ranged);
+	if (run->nrequired == 0)
+	{
+		skx_topk_choose(run, s);
+		return;
+	}
+	qsort(run->required, run->nrequired, sizeof(SkxTopkList *),
+		  skx_topk_compare_df);
+	if (skx_topk_requires_no_word(run) && skx_topk_filters_last(run))
+	{
+		skx_topk_close_required(run);
+		skx_topk_by_words(run, s);
+		return;
+	}
+	if (topk->split.rest != NULL)
+	{
+		if (run->required[0]->cursor->df > SKX_TOPK_FILTER_WORTH &&
+			skx_query_rest_links(topk->split.rest) == 0 &&
+			skx_topk_by_filter(run, run->required[0]->cursor->df))
+			return;
+		skx_topk_open_rest(run, s);
+	}
+	skx_topk_and(run);
+}
+
+static void
+skx_topk_run_close(SkxTopkRun *run)
+{
+	int			i;
+
+	if (run->chain != NULL)
+		skx_query_chain_close(run->chain);
+	for (i = 0; i < run->nrequired; i++)
+		skx_cursor_close(run->required[i]->cursor);
+	for (i = 0; i < run->noptional; i++)
+		skx_cursor_close(run->optional[i]->cursor);
+	if (run->rest != NULL)
+		skx_query_rest_close(run->rest);
+	if (run->exact != NULL)
+		skx_topk_exact_close(run->exact);
+	skx_segment_relax(run->seg);
+}
+
+/* What all ways through a segment need. */
+static void
+skx_topk_run_begin(SkxTopkRun *run, SkxTopk *topk, int segment)
+{
+	SkxTopkSegment *s = &topk->segments[segment];
+	Size		n = (Size) topk->scorer->nterms + topk->split.nrequired + 1;
+
+	memset(run, 0, sizeof(*run));
+	run->topk = topk;
+	run->scorer = topk->scorer;
+	run->segment = segment;
+	run->seg = s->seg;
+	run->required = palloc_extended(sizeof(SkxTopkList *) * n,
+									MCXT_ALLOC_HUGE);
+	run->optional = palloc_extended(sizeof(SkxTopkList *) * n,
+									MCXT_ALLOC_HUGE);
+	run->docs = topk->docs;
+	run->sums = topk->sums;
+}
+
+void
+skx_topk_part(SkxTopk *topk, int segment, uint32 from, uint32 to)
+{
+	SkxTopkSegment *s = &topk->segments[segment];
+	MemoryContext old;
+	SkxTopkRun	run;
+
+	if (!skx_topk_has_required(topk, s))
+		return;
+	CHECK_FOR_INTERRUPTS();
+	old = MemoryContextSwitchTo(topk->pass);
+	skx_topk_run_begin(&run, topk, segment);
+	run.from = from;
+	run.to = to;
+	run.need = Max(skx_topk_hits_need(&topk->hits, segment), topk->reached);
+	run.paired = skx_topk_has_pairs(topk, s);
+	if (!skx_topk_may_compete(&run, s))
+	{
+		topk->work.barred++;
+		MemoryContextSwitchTo(old);
+		MemoryContextReset(topk->pass);
+		return;
+	}
+	if (!skx_segment_warm(s->seg))
+	{
+		skx_cursor_ask_terms(s->seg, s->terms, topk->nlexemes);
+		skx_segment_bring_norms(s->seg);
+		skx_segment_bring_tids(s->seg);
+		skx_segment_expect_deletes(s->seg);
+	}
+	if (topk->many)
+		skx_topk_run_many(&run, s);
+	else
+		skx_topk_run(&run, s);
+	skx_topk_run_close(&run);
+	MemoryContextSwitchTo(old);
+	MemoryContextReset(topk->pass);
+}
+
+void
+skx_topk_segment(SkxTopk *topk, int segment)
+{
+	skx_topk_part(topk, segment, 0, topk->segments[segment].seg->header.ndocs);
+}

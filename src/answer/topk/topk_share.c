@@ -1,0 +1,372 @@
+/*
+ * topk_share.c
+ *	  The first search of a scan by several processes.
+ *
+ * What is shared stays as it is while there are processes in the search, but
+ * for counters, the sum that is reached, and room for hits, of which each
+ * process takes its own part when it ends.
+ */
+#include "postgres.h"
+
+#include "access/parallel.h"
+#include "answer/share/share.h"
+#include "answer/topk/topk_internal.h"
+#include "answer/topk/topk_share.h"
+#include "storage/condition_variable.h"
+#include "utils/memutils.h"
+#include "utils/wait_event.h"
+
+/* Parts of a segment: lists are opened again for each. */
+#define SKX_TOPK_PARTS		16
+
+/* Classes of sums, by which hits of all processes are counted. */
+#define SKX_TOPK_CLASSES	2048
+
+/* A process looks what all of them reach after so many more hits of its own. */
+#define SKX_TOPK_NEWS		256
+
+/* Counters of SkxTopkWork that processes add to. */
+#define SKX_TOPK_COUNTERS	4
+
+/*
+ * Which process gives the rows.  The leader, if it takes part: what another one
+ * gives goes through a queue row by row, which takes longer than to fetch it.
+ * It waits for the others then.
+ */
+enum
+{
+	SKX_OWNER_NONE,				/* not known yet */
+	SKX_OWNER_LEADER,
+	SKX_OWNER_LAST				/* the last one: the leader has not begun */
+};
+
+struct SkxTopkShare
+{
+	SkxShare	parts;
+	bool		alone;			/* one process does all of it */
+	bool		ranked;
+	int			rows;			/* that the search is for */
+	uint32		max_hits;
+	SkxRankOptions options;		/* of the leader: they may be changed */
+	SkxScorePins pins;			/* its dfs are in `numbers` */
+	pg_atomic_flag claimed;		/* a process does it alone */
+	pg_atomic_uint32 reached;	/* a sum of as many documents */
+	int			shift;			/* of a sum to its class */
+	pg_atomic_uint32 classes[SKX_TOPK_CLASSES];
+	pg_atomic_uint32 least;		/* the largest that a process began with */
+	pg_atomic_uint32 nhits;
+	pg_atomic_uint32 owner;		/* which gives the rows, of SKX_OWNER_* */
+	ConditionVariable done;		/* all parts are, and the leader waits */
+	pg_atomic_uint64 work[SKX_TOPK_COUNTERS];
+	Size		hits;			/* offset of SkxHit, of all processes */
+	uint64		numbers[FLEXIBLE_ARRAY_MEMBER];
+};
+
+static SkxHit *
+skx_topk_share_hits(SkxTopkShare *share)
+{
+	return (SkxHit *) ((char *) share + share->hits);
+}
+
+static Size
+skx_topk_share_hits_offset(const SkxScorer *scorer)
+{
+	return add_size(offsetof(SkxTopkShare, numbers),
+					mul_size(sizeof(uint64),
+							 scorer == NULL ? 0 : scorer->nterms));
+}
+
+static bool
+skx_topk_share_is_small(uint64 rows)
+{
+	return rows > 0 && rows <= SKX_TOPK_SHARE_ROWS;
+}
+
+Size
+skx_topk_share_size(const SkxScorer *scorer, uint64 rows, int nprocesses)
+{
+	Size		size = skx_topk_share_hits_offset(scorer);
+
+	if (skx_topk_share_is_small(rows))
+		size = add_size(size, mul_size(sizeof(SkxHit),
+									   mul_size(rows, nprocesses)));
+	return size;
+}
+
+/* No process is in the search. */
+static void
+skx_topk_share_reset(SkxTopkShare *share)
+{
+	int			i;
+
+	for (i = 0; i < SKX_TOPK_CLASSES; i++)
+		pg_atomic_init_u32(&share->classes[i], 0);
+	pg_atomic_init_flag(&share->claimed);
+	pg_atomic_init_u32(&share->reached, 0);
+	pg_atomic_init_u32(&share->least, 0);
+	pg_atomic_init_u32(&share->nhits, 0);
+	pg_atomic_init_u32(&share->owner, SKX_OWNER_NONE);
+}
+
+/* By which the largest sums are of the last class; larger ones are, too. */
+static int
+skx_topk_share_shift(const SkxScorer *scorer)
+{
+	double		most = 0;
+	int			shift = 0;
+	int			i;
+
+	for (i = 0; i < scorer->nterms; i++)
+		most += scorer->terms[i].ceiling * scorer->most;
+	while (shift < 31 && most >= (double) SKX_TOPK_CLASSES * (1U << shift))
+		shift++;
+	return shift;
+}
+
+void
+skx_topk_share_init(SkxTopkShare *share, const SkxScorer *scorer,
+					const SkxQuery *filter, uint64 rows, int nprocesses)
+{
+	int			i;
+
+	skx_share_init(&share->parts);
+	share->ranked = scorer != NULL;
+	share->rows = (int) Min(rows, SKX_TOPK_SHARE_ROWS);
+	share->max_hits = (uint32) share->rows * nprocesses;
+	share->hits = skx_topk_share_hits_offset(scorer);
+	share->alone = scorer == NULL || scorer->nterms == 0 ||
+		!skx_topk_share_is_small(rows) || scorer->nplain != scorer->nterms ||
+		skx_topk_gathers(scorer, filter) || skx_topk_is_budgeted();
+	share->shift = 0;
+	if (scorer != NULL)
+	{
+		share->shift = skx_topk_share_shift(scorer);
+		share->options = scorer->options;
+		skx_score_pinned(scorer, &share->pins);
+		memcpy(share->numbers, share->pins.dfs,
+			   sizeof(uint64) * share->pins.n);
+	}
+	ConditionVariableInit(&share->done);
+	for (i = 0; i < SKX_TOPK_COUNTERS; i++)
+		pg_atomic_init_u64(&share->work[i], 0);
+	skx_topk_share_reset(share);
+}
+
+void
+skx_topk_share_restart(SkxTopkShare *share)
+{
+	skx_share_restart(&share->parts);
+	skx_topk_share_reset(share);
+}
+
+/* Pointers are this process's. */
+const SkxScorePins *
+skx_topk_share_pins(const SkxTopkShare *share)
+{
+	SkxScorePins *pins;
+
+	if (!share->ranked)
+		return NULL;
+	pins = palloc(sizeof(SkxScorePins));
+	*pins = share->pins;
+	pins->dfs = unconstify(SkxTopkShare *, share)->numbers;
+	return pins;
+}
+
+const SkxRankOptions *
+skx_topk_share_options(const SkxTopkShare *share)
+{
+	return share->ranked ? &share->options : NULL;
+}
+
+bool
+skx_topk_share_joins(SkxTopkShare *share)
+{
+	return !share->alone || pg_atomic_test_set_flag(&share->claimed);
+}
+
+const SkxView *
+skx_topk_share_view(SkxTopkShare *share, Relation index, const SkxView *own)
+{
+	return skx_share_view(&share->parts, index, own);
+}
+
+void
+skx_topk_share_work(SkxTopkShare *share, SkxTopkWork *work)
+{
+	memset(work, 0, sizeof(*work));
+	work->windows = pg_atomic_read_u64(&share->work[0]);
+	work->scored = pg_atomic_read_u64(&share->work[1]);
+	work->candidates = pg_atomic_read_u64(&share->work[2]);
+	work->proximity = pg_atomic_read_u64(&share->work[3]);
+}
+
+/* ---- the search ---- */
+
+/* Makes *number at least `value`. */
+static void
+skx_topk_share_raise(pg_atomic_uint32 *number, uint32 value)
+{
+	uint32		old = pg_atomic_read_u32(number);
+
+	while (old < value &&
+		   !pg_atomic_compare_exchange_u32(number, &old, value))
+		;
+}
+
+void
+skx_topk_share_hit(SkxTopk *topk, int32 sum)
+{
+	int			class = Min(sum >> topk->share->shift, SKX_TOPK_CLASSES - 1);
+
+	pg_atomic_fetch_add_u32(&topk->share->classes[class], 1);
+	topk->news++;
+}
+
+/* What as many hits of all processes reach, as their classes tell; or 0. */
+static uint32
+skx_topk_share_class(SkxTopkShare *share)
+{
+	uint64		n = 0;
+	int			class;
+
+	for (class = SKX_TOPK_CLASSES - 1; class > 0; class--)
+	{
+		n += pg_atomic_read_u32(&share->classes[class]);
+		if (n >= share->rows)
+			return (uint32) class << share->shift;
+	}
+	return 0;
+}
+
+void
+skx_topk_share_meet(SkxTopkRun *run)
+{
+	SkxTopk    *topk = run->topk;
+	SkxHits    *hits = &topk->hits;
+	int32		reached;
+
+	if (topk->news >= SKX_TOPK_NEWS)
+	{
+		skx_topk_share_raise(&topk->share->reached,
+							 skx_topk_share_class(topk->share));
+		topk->news = 0;
+	}
+	if (hits->n == hits->most)
+		skx_topk_share_raise(&topk->share->reached, hits->heap[0].sum);
+	reached = (int32) pg_atomic_read_u32(&topk->share->reached);
+	topk->reached = Max(topk->reached, reached);
+	run->need = Max(run->need, topk->reached);
+}
+
+int
+skx_topk_share_rows(const SkxTopk *topk)
+{
+	return topk->share == NULL || topk->share->alone ? 0 : topk->share->rows;
+}
+
+/* Leaves the hits to the process that will be the last one. */
+static void
+skx_topk_share_leave(SkxTopk *topk)
+{
+	SkxTopkShare *share = topk->share;
+	uint32		at = pg_atomic_fetch_add_u32(&share->nhits, topk->hits.n);
+	const SkxTopkWork *work = &topk->work;
+
+	if (at > share->max_hits || topk->hits.n > share->max_hits - at)
+		elog(ERROR, "a search by several processes has too many hits");
+	if (topk->hits.n > 0)
+		memcpy(skx_topk_share_hits(share) + at, topk->hits.heap,
+			   sizeof(SkxHit) * topk->hits.n);
+	skx_topk_share_raise(&share->least, topk->hits.least);
+	if (!IsParallelWorker())
+		return;
+	pg_atomic_fetch_add_u64(&share->work[0], work->windows);
+	pg_atomic_fetch_add_u64(&share->work[1], work->scored);
+	pg_atomic_fetch_add_u64(&share->work[2], work->candidates);
+	pg_atomic_fetch_add_u64(&share->work[3], work->proximity);
+}
+
+/* The hits of all processes. */
+static void
+skx_topk_share_gather(SkxTopk *topk)
+{
+	SkxTopkShare *share = topk->share;
+	uint32		n = pg_atomic_read_u32(&share->nhits);
+	uint32		i;
+
+	topk->hits.n = 0;
+	topk->hits.least = pg_atomic_read_u32(&share->least);
+	for (i = 0; i < n; i++)
+	{
+		CHECK_FOR_INTERRUPTS();
+		skx_topk_hits_add(topk, &skx_topk_share_hits(share)[i]);
+	}
+}
+
+/* May this process give the rows?  The first that asks for it may. */
+static bool
+skx_topk_share_own(SkxTopkShare *share, uint32 owner)
+{
+	uint32		none = SKX_OWNER_NONE;
+
+	return pg_atomic_compare_exchange_u32(&share->owner, &none, owner);
+}
+
+/* Until the others have left what they found. */
+static void
+skx_topk_share_wait(SkxTopkShare *share, const SkxShareReader *reader)
+{
+	ConditionVariablePrepareToSleep(&share->done);
+	while (!skx_share_is_done(reader))
+		ConditionVariableSleep(&share->done, WAIT_EVENT_PARALLEL_FINISH);
+	ConditionVariableCancelSleep();
+}
+
+/* The parts of this process are done; true: it gives the rows. */
+static bool
+skx_topk_share_end(SkxTopkShare *share, SkxShareReader *reader, uint64 nparts)
+{
+	bool		last = skx_share_done(reader, nparts);
+
+	if (!IsParallelWorker())
+		skx_topk_share_wait(share, reader);
+	else if (last && !skx_topk_share_own(share, SKX_OWNER_LAST))
+	{
+		ConditionVariableBroadcast(&share->done);
+		last = false;
+	}
+	return last || !IsParallelWorker();
+}
+
+bool
+skx_topk_share_search(SkxTopk *topk)
+{
+	SkxTopkShare *share = topk->share;
+	uint32	   *ndocs = palloc(sizeof(uint32) * ((Size) topk->nsegments + 1));
+	SkxShareReader reader;
+	SkxSharePart part;
+	uint64		nparts = 0;
+	bool		owner = false;
+	int			i;
+
+	for (i = 0; i < topk->nsegments; i++)
+		ndocs[i] = topk->segments[i].seg->header.ndocs;
+	skx_share_begin(&reader, &share->parts, ndocs, topk->nsegments,
+					SKX_TOPK_PARTS);
+	if (IsParallelWorker() || skx_topk_share_own(share, SKX_OWNER_LEADER))
+	{
+		for (; skx_share_take(&reader, &part); nparts++)
+			if (part.segment >= 0)
+				skx_topk_part(topk, part.segment, part.from, part.to);
+		if (nparts > 0)
+			skx_topk_share_leave(topk);
+		owner = skx_topk_share_end(share, &reader, nparts);
+	}
+	if (owner)
+		skx_topk_share_gather(topk);
+	topk->share = NULL;
+	topk->reached = 0;
+	pfree(ndocs);
+	return owner;
+}

@@ -1,0 +1,112 @@
+/*
+ * topk_vector.c
+ *	  The loops in which a search spends its time, on four numbers at once.
+ *
+ * GCC's vector extensions, which every target has: on x86-64 they become SSE2.
+ */
+#include "postgres.h"
+
+#include "answer/topk/topk_internal.h"
+
+typedef int32 SkxVectorInt __attribute__((vector_size(16)));
+
+#define SKX_VECTOR			4
+
+int
+skx_topk_floor(uint32 *docs, int32 *sums, int n, int32 limit)
+{
+	const SkxVectorInt below = {limit - 1, limit - 1, limit - 1, limit - 1};
+	int			kept = 0;
+	int			i;
+	int			k;
+
+	for (i = 0; i < n; i = k)
+	{
+		if (i + SKX_VECTOR <= n)
+		{
+			SkxVectorInt sum;
+			uint64		any[2];
+
+			memcpy(&sum, sums + i, sizeof(sum));
+			sum = sum > below;
+			memcpy(any, &sum, sizeof(any));
+			if ((any[0] | any[1]) == 0)
+			{
+				k = i + SKX_VECTOR;
+				continue;
+			}
+		}
+		for (k = i; k < Min(i + SKX_VECTOR, n); k++)
+		{
+			docs[kept] = docs[k];
+			sums[kept] = sums[k];
+			kept += sums[k] >= limit;
+		}
+	}
+	return kept;
+}
+
+void
+skx_topk_frequencies(const uint16 *tf, int n, float *tfs)
+{
+	typedef uint16 SkxVectorShort __attribute__((vector_size(8)));
+	typedef float SkxVectorFloat __attribute__((vector_size(16)));
+	int			i;
+
+	for (i = 0; i + SKX_VECTOR <= n; i += SKX_VECTOR)
+	{
+		SkxVectorShort some;
+		SkxVectorInt wide;
+		SkxVectorFloat counts;
+
+		memcpy(&some, tf + i, sizeof(some));
+		wide = __builtin_convertvector(some, SkxVectorInt);
+		wide -= wide == 0;
+		counts = __builtin_convertvector(wide, SkxVectorFloat);
+		memcpy(tfs + i, &counts, sizeof(counts));
+	}
+	for (; i < n; i++)
+		tfs[i] = (float) (tf[i] + (tf[i] == 0));
+}
+
+/* Sums looked at before it is asked which of them are enough. */
+#define SKX_VECTOR_RUN		16
+
+int
+skx_topk_collect(const int32 *from_sums, int n, uint32 from, int32 limit,
+				 uint32 *docs, int32 *sums)
+{
+	const SkxVectorInt below = {limit - 1, limit - 1, limit - 1, limit - 1};
+	int			kept = 0;
+	int			i;
+	int			k;
+
+	for (i = 0; i < n; i = k)
+	{
+		k = Min(i + SKX_VECTOR_RUN, n);
+		if (k == i + SKX_VECTOR_RUN)
+		{
+			SkxVectorInt any = {0, 0, 0, 0};
+			uint64		bits[2];
+
+			for (; i < k; i += SKX_VECTOR)
+			{
+				SkxVectorInt sum;
+
+				memcpy(&sum, from_sums + i, sizeof(sum));
+				any |= sum > below;
+			}
+			memcpy(bits, &any, sizeof(bits));
+			if ((bits[0] | bits[1]) == 0)
+				continue;
+			i -= SKX_VECTOR_RUN;
+		}
+		for (; i < k; i++)
+		{
+			docs[kept] = from + i;
+			sums[kept] = from_sums[i];
+			kept += from_sums[i] >= limit;
+		}
+	}
+	return kept;
+}

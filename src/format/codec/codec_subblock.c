@@ -1,0 +1,600 @@
+/*
+ * codec_subblock.c
+ *	  The body of one sub-block of a posting list: documents, frequencies.
+ *
+ * codec.h has the layout.  A document number is checked where it is made: as
+ * a sound document and a sound gap are below 2^31 and at most 2^31, the first
+ * sum that leaves the range has its high bit set, whatever comes after it; or-
+ * ing all documents together therefore finds it.
+ *
+ * The label part is in codec_labels.c.
+ */
+#ifndef FRONTEND
+#include "postgres.h"
+#else
+#include "postgres_fe.h"
+#endif
+
+#include "format/codec/codec_internal.h"
+
+/* byte 0 */
+#define SKX_DOCS_MAX_WIDTH		31
+#define SKX_DOCS_VARINTS		32
+#define SKX_DOCS_BITSET			63	/* plus the number of words */
+
+/* byte 1; the low bits are the label form */
+#define SKX_TF_HAS_ZERO			0x80
+#define SKX_TF_UNUSED			0x70
+
+/*
+ * Up to this width 128 gaps stay below 2^31, so that sums from a sound base
+ * cannot wrap and the last document is the largest.
+ */
+#define SKX_DOCS_SAFE_WIDTH		23
+
+static uint8 *
+skx_codec_bitset_put(uint8 *dst, const uint32 *docs, uint32 base)
+{
+	uint64		word = 0;
+	int			current = 0;
+	int			i;
+
+	for (i = 0; i < SKX_SUBBLOCK; i++)
+	{
+		uint32		bit = docs[i] - (base + 1);
+
+		for (; current < bit / 64; current++)
+		{
+			skx_codec_store64(dst, word);
+			dst += sizeof(word);
+			word = 0;
+		}
+		word |= UINT64CONST(1) << (bit % 64);
+	}
+	skx_codec_store64(dst, word);
+	return dst + sizeof(word);
+}
+
+/*
+ * Gaps less one of n documents, or-ed together in the result; false when the
+ * documents do not ascend from `base`, or leave the range: then one of them
+ * or one of the gaps has its high bit set.  Inlined with n constant for the
+ * compiler to use vectors.
+ */
+static pg_attribute_always_inline bool
+skx_codec_docs_gaps(uint32 *restrict gaps, const uint32 *restrict docs, int n,
+					uint32 base, uint32 *result)
+{
+	uint32		all = docs[0] - base - 1;
+	uint32		largest = docs[0];
+	int			i;
+
+	gaps[0] = all;
+	for (i = 1; i < n; i++)
+	{
+		gaps[i] = docs[i] - docs[i - 1] - 1;
+		all |= gaps[i];
+		largest |= docs[i];
+	}
+	*result = all;
+	return (all | largest) <= SKX_DOC_MAX;
+}
+
+/*
+ * Writes the documents part and its form into *form; returns the end, NULL if
+ * they do not ascend.
+ */
+static uint8 *
+skx_codec_docs_put(uint8 *dst, uint8 *form, const SkxPostings *p, uint32 base)
+{
+	uint32		gaps[SKX_SUBBLOCK];
+	uint32		all;
+	int			width;
+	uint32		words;
+
+	if (p->n < SKX_SUBBLOCK)
+	{
+		if (!skx_codec_docs_gaps(gaps, p->docs, p->n, base, &all))
+			return NULL;
+		*form = SKX_DOCS_VARINTS;
+		return skx_codec_column_put(dst, gaps, p->n);
+	}
+
+	if (!skx_codec_docs_gaps(gaps, p->docs, SKX_SUBBLOCK, base, &all))
+		return NULL;
+	width = skx_codec_width(all);
+	words = (p->docs[SKX_SUBBLOCK - 1] - base - 1) / 64 + 1;
+	if (words <= 2 * width)
+	{
+		Assert(words >= SKX_BITSET_MIN && words <= SKX_BITSET_MAX);
+		*form = (uint8) (SKX_DOCS_BITSET + words);
+		return skx_codec_bitset_put(dst, p->docs, base);
+	}
+	*form = (uint8) width;
+	return skx_codec_pack128(dst, gaps, width);
+}
+
+/*
+ * The column of n frequencies, less one each unless some is 0, which *zero
+ * tells; false when one is too large.  Inlined with n constant, like the above.
+ */
+static pg_attribute_always_inline bool
+skx_codec_tf_column(uint32 *restrict column, const uint16 *restrict tf, int n,
+					bool *zero)
+{
+	uint32		zeros = 0;
+	uint32		large = 0;
+	uint32		less;
+	int			i;
+
+	for (i = 0; i < n; i++)
+	{
+		column[i] = tf[i];
+		zeros += column[i] == 0;
+		large += column[i] > SKX_TF_MAX;
+	}
+	less = zeros == 0 ? 1 : 0;
+	for (i = 0; i < n; i++)
+		column[i] -= less;
+	*zero = zeros > 0;
+	return large == 0;
+}
+
+/*
+ * Writes the body of a sub-block of p->n (1..SKX_SUBBLOCK) postings that
+ * follow document `base`, in at most SKX_SUBBLOCK_BODY_MAX bytes; returns the
+ * end, NULL when they are none.
+ */
+uint8 *
+skx_codec_subblock_put(uint8 *dst, const SkxPostings *p, uint32 base)
+{
+	uint8	   *body = dst;
+	uint32		column[SKX_SUBBLOCK];
+	uint8		form;
+	bool		zero;
+
+	if (p->n < 1 || p->n > SKX_SUBBLOCK)
+		return NULL;
+	form = skx_codec_labels_form(p);
+	dst = skx_codec_docs_put(body + 2, &body[0], p, base);
+	if (dst == NULL)
+		return NULL;
+	if (!(p->n == SKX_SUBBLOCK ?
+		  skx_codec_tf_column(column, p->tf, SKX_SUBBLOCK, &zero) :
+		  skx_codec_tf_column(column, p->tf, p->n, &zero)))
+		return NULL;
+	body[1] = form | (zero ? SKX_TF_HAS_ZERO : 0);
+	dst = skx_codec_column_put(dst, column, p->n);
+	return skx_codec_labels_put(dst, p, form);
+}
+
+/*
+ * The start of a bitset of documents after base: there, of the size it needs,
+ * and within the range of documents.  NULL: damaged.
+ */
+static const uint8 *
+skx_codec_bitset_start(const uint8 *src, const uint8 *end, int words,
+					   uint32 base)
+{
+	uint64		last;
+
+	if (words < SKX_BITSET_MIN || words > SKX_BITSET_MAX ||
+		end - src < words * (int) sizeof(uint64))
+		return NULL;
+	last = skx_codec_load64(src + (words - 1) * sizeof(uint64));
+	if (last == 0 || (uint64) (uint32) (base + 1) + words * 64 - 1 -
+		__builtin_clzll(last) > SKX_DOC_MAX)
+		return NULL;
+	return src;
+}
+
+/* Likewise, and it has SKX_SUBBLOCK documents. */
+static const uint8 *
+skx_codec_bitset_check(const uint8 *src, const uint8 *end, int words,
+					   uint32 base)
+{
+	src = skx_codec_bitset_start(src, end, words, base);
+	return src != NULL &&
+		skx_codec_count(src, words) == SKX_SUBBLOCK ? src : NULL;
+}
+
+/* The documents of a bitset that skx_codec_bitset_check passed. */
+static void
+skx_codec_bitset_docs(const uint8 *src, int words, uint32 base, uint32 *docs)
+{
+	uint32		first = base + 1;
+	int			i;
+
+	for (i = 0; i < words; i++, first += 64)
+	{
+		uint64		w = skx_codec_load64(src + i * sizeof(uint64));
+
+		for (; w != 0; w &= w - 1)
+			*docs++ = first + (uint32) __builtin_ctzll(w);
+	}
+}
+
+/* Whether packed documents are all within range; width is that of the gaps. */
+static bool
+skx_codec_docs_valid(const uint32 *docs, int width)
+{
+	uint32		all = docs[SKX_SUBBLOCK - 1];
+	int			i;
+
+	if (width > SKX_DOCS_SAFE_WIDTH)
+	{
+		for (i = 0; i < SKX_SUBBLOCK; i++)
+			all |= docs[i];
+	}
+	return all <= SKX_DOC_MAX;
+}
+
+static const uint8 *
+skx_codec_varint_docs(const uint8 *src, const uint8 *end, int n, uint32 base,
+					  uint32 *docs)
+{
+	uint32		all = 0;
+	int			i;
+
+	for (i = 0; i < n; i++)
+	{
+		uint32		gap;
+
+		src = skx_codec_varint_get(src, end, &gap);
+		if (src == NULL)
+			return NULL;
+		base += gap + 1;
+		docs[i] = base;
+		all |= gap | base;
+	}
+	return all <= SKX_DOC_MAX ? src : NULL;
+}
+
+/*
+ * Whether byte 0 and 1 go with n and base, and both are there.  A base that is
+ * the last document of all is damaged too, as one more is to follow.
+ */
+static bool
+skx_codec_body_valid(const uint8 *src, const uint8 *end, int n, uint32 base)
+{
+	return n >= 1 && n <= SKX_SUBBLOCK && end - src >= 2 &&
+		(n < SKX_SUBBLOCK) == (src[0] == SKX_DOCS_VARINTS) &&
+		(src[0] <= SKX_DOCS_VARINTS || src[0] > SKX_DOCS_BITSET) &&
+		base + 1 <= SKX_DOC_MAX;
+}
+
+/*
+ * Decodes the n documents that follow `base`; returns the start of the
+ * frequency part, NULL when damaged.
+ */
+SKX_CODEC_TWICE
+const uint8 *
+skx_codec_subblock_docs(const uint8 *src, const uint8 *end, int n,
+						uint32 base, uint32 *docs)
+{
+	int			form;
+
+	if (!skx_codec_body_valid(src, end, n, base))
+		return NULL;
+	form = src[0];
+	src += 2;
+	if (form == SKX_DOCS_VARINTS)
+		return skx_codec_varint_docs(src, end, n, base, docs);
+	if (form > SKX_DOCS_BITSET)
+	{
+		int			words = form - SKX_DOCS_BITSET;
+
+		if (skx_codec_bitset_check(src, end, words, base) == NULL)
+			return NULL;
+		skx_codec_bitset_docs(src, words, base, docs);
+		return src + words * sizeof(uint64);
+	}
+	if (end - src < 16 * form)
+		return NULL;
+	skx_codec_unpack128_gaps(docs, src, form, base);
+	return skx_codec_docs_valid(docs, form) ? src + 16 * form : NULL;
+}
+
+/*
+ * Frequencies from a column of tf less one; inlined with n constant for the
+ * compiler to use vectors.
+ */
+static pg_attribute_always_inline bool
+skx_codec_tfs_above_zero(const uint32 *column, uint16 *tf, int n)
+{
+	uint32		all = 0;
+	int			i;
+
+	for (i = 0; i < n; i++)
+	{
+		all |= column[i];
+		tf[i] = (uint16) (column[i] + 1);
+	}
+	return all < SKX_TF_MAX;
+}
+
+/* Frequencies as they are, of which one at least must be 0. */
+static bool
+skx_codec_tfs_with_zero(const uint32 *column, uint16 *tf, int n)
+{
+	bool		zero = false;
+	uint32		largest = 0;
+	int			i;
+
+	for (i = 0; i < n; i++)
+	{
+		largest = Max(largest, column[i]);
+		zero |= column[i] == 0;
+		tf[i] = (uint16) column[i];
+	}
+	return zero && largest <= SKX_TF_MAX;
+}
+
+/*
+ * Decodes the n frequencies of the body that begins at `body` and whose
+ * frequency part begins at `src`; returns the start of the label part, NULL
+ * when damaged.
+ */
+SKX_CODEC_TWICE
+const uint8 *
+skx_codec_subblock_tfs(const uint8 *body, const uint8 *src, const uint8 *end,
+					   int n, uint16 *tf)
+{
+	uint32		column[SKX_SUBBLOCK];
+	bool		has_zero = (body[1] & SKX_TF_HAS_ZERO) != 0;
+	bool		valid;
+
+	if (n < 1 || n > SKX_SUBBLOCK || (body[1] & SKX_TF_UNUSED) != 0 ||
+		!skx_codec_labels_form_valid(body[1] & SKX_LABELS_MASK))
+		return NULL;
+	src = skx_codec_column_get(column, src, end, n);
+	if (src == NULL)
+		return NULL;
+	if (has_zero)
+		valid = skx_codec_tfs_with_zero(column, tf, n);
+	else if (n == SKX_SUBBLOCK)
+		valid = skx_codec_tfs_above_zero(column, tf, SKX_SUBBLOCK);
+	else
+		valid = skx_codec_tfs_above_zero(column, tf, n);
+	return valid ? src : NULL;
+}
+
+/* A window of bits: bit i of bits[] is document first + i. */
+typedef struct SkxWindow
+{
+	uint32		first;
+	uint64	   *bits;
+	int64		nwords;
+} SkxWindow;
+
+/* Ors the 64 bits of `w` in, whose bit 0 is document first + at. */
+static inline void
+skx_codec_window_or(const SkxWindow *window, int64 at, uint64 w)
+{
+	int64		word = at >> 6;
+	int			shift = at & 63;
+
+	if (word >= 0 && word < window->nwords)
+		window->bits[word] |= w << shift;
+	if (shift != 0 && word + 1 >= 0 && word + 1 < window->nwords)
+		window->bits[word + 1] |= w >> (64 - shift);
+}
+
+/* Ors in words, of which bit 0 is document first + at. */
+static void
+skx_codec_window_words(const SkxWindow *window, int64 at, const uint64 *words,
+					   int n)
+{
+	int			shift = at & 63;
+	uint64	   *bits;
+	int			i;
+
+	if (at < 0 || (at >> 6) + n >= window->nwords)
+	{
+		for (i = 0; i < n; i++)
+			skx_codec_window_or(window, at + 64 * i, words[i]);
+		return;
+	}
+	bits = window->bits + (at >> 6);
+	for (i = 0; i < n; i++)
+	{
+		bits[i] |= words[i] << shift;
+		bits[i + 1] |= words[i] >> 1 >> (63 - shift);
+	}
+}
+
+/* Sets SKX_SUBBLOCK consecutive documents from first + at on. */
+static void
+skx_codec_window_run(const SkxWindow *window, int64 at)
+{
+	int			i;
+
+	for (i = 0; i < SKX_SUBBLOCK; i += 64)
+		skx_codec_window_or(window, at + i, ~UINT64CONST(0));
+}
+
+static inline void
+skx_codec_window_doc(const SkxWindow *window, uint32 doc)
+{
+	uint32		bit = doc - window->first;
+
+	window->bits[bit / 64] |= UINT64CONST(1) << (bit % 64);
+}
+
+/*
+ * Neighbours share a word, and each would wait until the one before is stored:
+ * so four stretches of the numbers take turns.
+ */
+static void
+skx_codec_window_docs(const SkxWindow *window, const uint32 *docs, int n)
+{
+	uint64		size = 64 * (uint64) window->nwords;
+	int			part;
+	int			i;
+
+	while (n > 0 && docs[n - 1] >= window->first &&
+		   docs[n - 1] - window->first >= size)
+		n--;
+	for (; n > 0 && docs[0] < window->first; n--)
+		docs++;
+	part = n / 4;
+	for (i = 0; i < part; i++)
+	{
+		skx_codec_window_doc(window, docs[i]);
+		skx_codec_window_doc(window, docs[i + part]);
+		skx_codec_window_doc(window, docs[i + 2 * part]);
+		skx_codec_window_doc(window, docs[i + 3 * part]);
+	}
+	for (i = 4 * part; i < n; i++)
+		skx_codec_window_doc(window, docs[i]);
+}
+
+/*
+ * The documents as bits, that of base + 1 lowest, of which there are *words
+ * (SKX_BITSET_MAX at most); false where their form is another one, or damaged.
+ */
+static bool
+skx_codec_subblock_words(const uint8 *src, const uint8 *end, uint32 base,
+						 uint64 *bits, int *words)
+{
+	int			i;
+
+	if (src[0] > SKX_DOCS_BITSET)
+	{
+		*words = src[0] - SKX_DOCS_BITSET;
+		src = skx_codec_bitset_check(src + 2, end, *words, base);
+		for (i = 0; src != NULL && i < *words; i++)
+			bits[i] = skx_codec_load64(src + i * sizeof(uint64));
+		return src != NULL;
+	}
+	if (src[0] != 1 || end - src < 2 + SKX_SUBBLOCK / 8)
+		return false;
+	*words = SKX_NARROW_WORDS;
+	return (uint64) (uint32) (base + 1) +
+		skx_codec_narrow_bits(src + 2, bits) - 1 <= SKX_DOC_MAX;
+}
+
+SKX_CODEC_TWICE
+const uint8 *
+skx_codec_subblock_bits(const uint8 *src, const uint8 *end, int n,
+						uint32 base, SkxSubblockBits *bits)
+{
+	const uint8 *from = src + 2;
+
+	if (!skx_codec_body_valid(src, end, n, base))
+		return NULL;
+	if (src[0] > SKX_DOCS_BITSET)
+	{
+		int			i;
+
+		bits->nwords = src[0] - SKX_DOCS_BITSET;
+		if (skx_codec_bitset_start(from, end, bits->nwords, base) == NULL)
+			return NULL;
+		for (i = 0; i < bits->nwords; i++, from += sizeof(uint64))
+			bits->words[i] = skx_codec_load64(from);
+	}
+	else
+	{
+		if (!skx_codec_subblock_words(src, end, base, bits->words,
+									  &bits->nwords))
+			return NULL;
+		from += SKX_SUBBLOCK / 8;
+	}
+	return skx_codec_count_before(bits->words, bits->nwords, bits->before) ==
+		SKX_SUBBLOCK ? from : NULL;
+}
+
+/*
+ * Looks documents up in words of bits, of which that of base + 1 is the lowest;
+ * returns where to go on.
+ */
+static pg_attribute_always_inline int
+skx_codec_words_keep(const uint8 *src, uint32 words, uint32 base,
+					 const uint32 *docs, int some, uint32 limit, uint32 *dst,
+					 int *kept)
+{
+	int			n = 0;
+	int			i;
+
+	for (i = 0; i < some && docs[i] < limit; i++)
+	{
+		uint32		bit = docs[i] - base - 1;
+		bool		inside = bit / 64 < words;
+		uint32		at = inside ? bit / 64 : 0;
+
+		dst[n] = docs[i];
+		n += (skx_codec_load64(src + at * sizeof(uint64)) >> (bit % 64) & 1) &
+			inside;
+	}
+	*kept = n;
+	return i;
+}
+
+/*
+ * Of `some` documents those before `limit` that the sub-block has, written to
+ * `dst`; returns where to go on, -1 where they have to be decoded, or the bytes
+ * are damaged.  How many bits are set is not looked at: any answer is sound.
+ */
+SKX_CODEC_TWICE
+int
+skx_codec_subblock_keep(const uint8 *src, const uint8 *end, int n,
+						uint32 base, const uint32 *docs, int some,
+						uint32 limit, uint32 *dst, int *kept)
+{
+	uint64		narrow[SKX_NARROW_WORDS];
+	int			i;
+
+	if (!skx_codec_body_valid(src, end, n, base))
+		return -1;
+	if (src[0] > SKX_DOCS_BITSET)
+	{
+		int			words = src[0] - SKX_DOCS_BITSET;
+
+		src = skx_codec_bitset_start(src + 2, end, words, base);
+		return src == NULL ? -1 :
+			skx_codec_words_keep(src, words, base, docs, some, limit, dst,
+								 kept);
+	}
+	if (src[0] != 1 || end - src < 2 + SKX_SUBBLOCK / 8)
+		return -1;
+	(void) skx_codec_narrow_bits(src + 2, narrow);
+	for (i = 0; i < SKX_NARROW_WORDS; i++)
+		narrow[i] = SKX_LE64(narrow[i]);
+	return skx_codec_words_keep((uint8 *) narrow, SKX_NARROW_WORDS, base, docs,
+								some, limit, dst, kept);
+}
+
+/*
+ * Sets the bits of the documents that follow `base` and are in the nwords * 64
+ * documents from `window` on; false when the bytes are damaged.
+ */
+SKX_CODEC_TWICE
+bool
+skx_codec_subblock_fill(const uint8 *src, const uint8 *end, int n,
+						uint32 base, uint32 window, uint64 *bits, int nwords)
+{
+	SkxWindow	w = {window, bits, nwords};
+	int64		at = (int64) (uint32) (base + 1) - (int64) window;
+	uint64		own[SKX_BITSET_MAX];
+	uint32		docs[SKX_SUBBLOCK];
+	int			words;
+
+	if (!skx_codec_body_valid(src, end, n, base))
+		return false;
+	if (skx_codec_subblock_words(src, end, base, own, &words))
+	{
+		skx_codec_window_words(&w, at, own, words);
+		return true;
+	}
+	if (src[0] == 0)
+	{
+		if ((uint64) (uint32) (base + 1) + SKX_SUBBLOCK - 1 > SKX_DOC_MAX)
+			return false;
+		skx_codec_window_run(&w, at);
+		return true;
+	}
+	if (skx_codec_subblock_docs(src, end, n, base, docs) == NULL)
+		return false;
+	skx_codec_window_docs(&w, docs, n);
+	return true;
+}

@@ -1,0 +1,148 @@
+/*
+ * disk_segment.h
+ *	  The header of an immutable segment, its documents, and its deletes.
+ *
+ * Documents are numbered 0..ndocs-1 in the order (order key, TID).  The header
+ * is SkxDiskSegment, then nruns SkxDiskRun, as a byte stream over
+ * header_pages consecutive pages (SKX_PAGE_CAPACITY bytes each).
+ */
+#ifndef SKX_DISK_SEGMENT_H
+#define SKX_DISK_SEGMENT_H
+
+#include "storage/block.h"
+
+/* Planes that a header describes, by index. */
+typedef enum SkxSegmentPlane
+{
+	SKX_SEGMENT_TIDS,
+	SKX_SEGMENT_NORMS,
+	SKX_SEGMENT_KEYS,
+	SKX_SEGMENT_DICT,
+	SKX_SEGMENT_POSTINGS,
+	SKX_SEGMENT_POSITIONS,
+	SKX_SEGMENT_DELETES,
+	SKX_SEGMENT_NPLANES
+} SkxSegmentPlane;
+
+/* disk_page.c: the SkxPlane of each of them */
+extern const uint8 skx_disk_plane_ids[SKX_SEGMENT_NPLANES];
+
+typedef struct SkxDiskPlane
+{
+	uint32		npages;
+	uint16		first_run;		/* index into the runs of the header */
+	uint16		nruns;
+} SkxDiskPlane;
+
+StaticAssertDecl(sizeof(SkxDiskPlane) == 8, "plane size");
+
+/*
+ * Pages first..first+npages-1 of a plane lie at block, block+1, ...  Runs of
+ * the postings plane start at ordinals and file blocks that are multiples of
+ * the block size, except that the last, partial block of the plane may lie
+ * anywhere within one block.
+ */
+typedef struct SkxDiskRun
+{
+	uint32		first;
+	uint32		npages;
+	BlockNumber block;
+} SkxDiskRun;
+
+StaticAssertDecl(sizeof(SkxDiskRun) == 12, "run size");
+
+typedef struct SkxDiskSegment
+{
+	uint32		magic;			/* SKX_MAGIC */
+	uint32		version;		/* SKX_VERSION of the writer */
+	uint64		salt;			/* as in the root's reference */
+	uint32		segment;
+	uint32		block_size;
+	uint32		ndocs;
+	uint32		nnull;			/* documents with norm SKX_NORM_NULL */
+	uint64		total_length;
+	uint64		npostings;
+	uint64		npositions;
+	uint32		nterms;
+	uint32		dict_root;		/* page of the dictionary's top; its level
+								 * says how many lie below */
+	uint32		tid_pages;		/* data pages of the TID plane; directory
+								 * pages follow */
+	uint16		nkeys;			/* columns with keys (disk_keys.h) */
+	uint16		nruns;
+	float		weights[4];		/* of labels D, C, B, A: in force at build, in
+								 * the impacts */
+	SkxDiskPlane planes[SKX_SEGMENT_NPLANES];
+} SkxDiskSegment;
+
+StaticAssertDecl(sizeof(SkxDiskSegment) == 144, "segment header size");
+
+/*
+ * TID plane.  A data page is SkxDiskTidPage, an array of SkxDiskTidGroup, and
+ * bodies.  A group is SKX_TID_GROUP documents (fewer only in the last group
+ * of the segment): block_width bits of (heap block - block) for each, then
+ * offset_width bits of (offset number - offset) for each, as one plain bit
+ * string per column, the second on the next byte boundary.
+ * Directory pages hold, as uint32, the first group of each data page,
+ * SKX_TID_DIRECTORY to a page.
+ */
+#define SKX_TID_GROUP		128
+#define SKX_TID_DIRECTORY	(SKX_PAGE_CAPACITY / sizeof(uint32))
+
+typedef struct SkxDiskTidPage
+{
+	uint32		first_group;
+	uint16		ngroups;
+	uint16		reserved;
+} SkxDiskTidPage;
+
+StaticAssertDecl(sizeof(SkxDiskTidPage) == 8, "TID page size");
+
+typedef struct SkxDiskTidGroup
+{
+	BlockNumber block;			/* smallest heap block of the group */
+	uint16		offset;			/* smallest offset number of the group */
+	uint16		body;			/* where the bits start, from page start */
+	uint8		block_width;
+	uint8		offset_width;
+	uint16		ndocs;			/* 1..SKX_TID_GROUP */
+} SkxDiskTidGroup;
+
+StaticAssertDecl(sizeof(SkxDiskTidGroup) == 12, "TID group size");
+
+/* Norm plane: one byte a document, a fixed number to a page. */
+#define SKX_NORMS_PER_PAGE	8128
+
+StaticAssertDecl(SKX_NORMS_PER_PAGE % 64 == 0, "norms by words");
+
+/*
+ * Deletes plane: bit i of page p is document p * SKX_DELETES_PER_PAGE + i,
+ * set when the row is gone.  A page that is all zero has none.
+ *
+ * So that the pages of a segment of which little is gone need not be read, the
+ * first says which groups of pages have bits (SkxDeletesGroup).
+ */
+typedef struct SkxDiskDeletes
+{
+	uint32		ndeleted;		/* bits set on this page */
+	uint32		groups;			/* page 0: SKX_DELETES_KEPT and a bit for each
+								 * group that has any, or 0: not known; else 0 */
+} SkxDiskDeletes;
+
+StaticAssertDecl(sizeof(SkxDiskDeletes) == 8, "deletes page size");
+
+#define SKX_DELETES_PER_PAGE	(8128 * 8)
+#define SKX_DELETES_BYTES		(SKX_DELETES_PER_PAGE / 8)
+
+/* Groups of pages, and that it is kept up which of them have bits. */
+#define SKX_DELETES_GROUPS		31
+#define SKX_DELETES_KEPT		((uint32) 1 << SKX_DELETES_GROUPS)
+
+/* The bit of the group of page `ordinal` of `npages`. */
+static inline uint32
+SkxDeletesGroup(uint32 ordinal, uint32 npages)
+{
+	return (uint32) 1 << (uint32) ((uint64) ordinal * SKX_DELETES_GROUPS / npages);
+}
+
+#endif							/* SKX_DISK_SEGMENT_H */

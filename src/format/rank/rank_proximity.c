@@ -1,0 +1,51 @@
+/*
+ * rank_proximity.c
+ *	  How often two words of a document stand side by side, or near.
+ */
+#ifndef FRONTEND
+#include "postgres.h"
+#else
+#include "postgres_fe.h"
+#endif
+
+#include "format/rank/rank_score.h"
+
+/*
+ * The most pairs that can be made of positions with a gap, of b behind a, in
+ * [low, high], each used once: of two ascending lists, the first positions
+ * that make a pair are always part of such a matching.
+ */
+static int
+skx_rank_pairs_within(const uint16 *a, int na, const uint16 *b, int nb,
+					  int low, int high)
+{
+	int			n = 0;
+	int			i = 0;
+	int			j = 0;
+
+	while (i < na && j < nb)
+	{
+		int			gap = (int) b[j] - (int) a[i];
+
+		if (gap > high)
+			i++;
+		else if (gap < low)
+			j++;
+		else
+		{
+			n++;
+			i++;
+			j++;
+		}
+	}
+	return n;
+}
+
+void
+skx_rank_pairs(const uint16 *a, int na, const uint16 *b, int nb,
+			   int *ordered, int *near)
+{
+	*ordered = skx_rank_pairs_within(a, na, b, nb, 1, 1);
+	*near = skx_rank_pairs_within(a, na, b, nb, -SKX_RANK_NEAR,
+								  SKX_RANK_NEAR);
+}

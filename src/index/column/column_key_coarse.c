@@ -1,0 +1,166 @@
+/*
+ * column_key_coarse.c
+ *	  Keys of values that have no room in one: several may have the same.
+ *
+ * Of a uuid it is the first eight bytes.  Of a numeric with any number of
+ * digits a byte that tells its sign and weight, and then its digits, three
+ * groups of four and half of another one.  The last byte is 0 where that is all
+ * of the form: then no other value has the key.
+ */
+#include "postgres.h"
+
+#include "index/column/column_key.h"
+
+/* Bytes of a numeric's form before its digits, and of digits in a key. */
+#define SKX_NUMBER_HEAD		3
+#define SKX_NUMBER_DIGITS	7
+
+/*
+ * Weights, in groups of four digits, that are told apart are less than so far
+ * from that of 1.  All others of a sign have one key.
+ */
+#define SKX_NUMBER_FAR		20
+#define SKX_NUMBER_HEADS	(2 * SKX_NUMBER_FAR + 1)
+
+/* The first byte of a key, by that of the form; with weights it is the least. */
+static const uint8 skx_column_heads[] = {
+	[SKX_NUMERIC_MINUS_INFINITY] = 0,
+	[SKX_NUMERIC_NEGATIVE] = 1,
+	[SKX_NUMERIC_ZERO] = 1 + SKX_NUMBER_HEADS,
+	[SKX_NUMERIC_POSITIVE] = 2 + SKX_NUMBER_HEADS,
+	[SKX_NUMERIC_INFINITY] = 2 + 2 * SKX_NUMBER_HEADS,
+	[SKX_NUMERIC_NAN] = 3 + 2 * SKX_NUMBER_HEADS
+};
+
+/* Bytes [from, from + n) of a form, most significant first; 0 behind its end. */
+static uint64
+skx_column_bytes(const char *form, int len, int from, int n)
+{
+	uint64		value = 0;
+	int			i;
+
+	for (i = from; i < from + n; i++)
+		value = value << 8 | (i < len ? (uint8) form[i] : 0);
+	return value;
+}
+
+static bool
+skx_column_has_weight(int sign)
+{
+	return sign == SKX_NUMERIC_NEGATIVE || sign == SKX_NUMERIC_POSITIVE;
+}
+
+/* Of 1 or -1, as a form has it. */
+static int
+skx_column_middle_weight(int sign)
+{
+	return sign == SKX_NUMERIC_NEGATIVE ? 0x7FFF : 0x8000;
+}
+
+static uint64
+skx_column_number_key(const char *form, int len)
+{
+	int			sign = (int) Min(skx_column_bytes(form, len, 0, 1),
+								 SKX_NUMERIC_NAN);
+	uint64		head = skx_column_heads[sign];
+	uint64		digits;
+	int			away;
+
+	if (!skx_column_has_weight(sign))
+		return head << 56;
+	away = (int) skx_column_bytes(form, len, 1, 2) -
+		skx_column_middle_weight(sign);
+	if (away <= -SKX_NUMBER_FAR)
+		return head << 56 | 1;
+	if (away >= SKX_NUMBER_FAR)
+		return (head + 2 * SKX_NUMBER_FAR) << 56 | 1;
+	digits = skx_column_bytes(form, len, SKX_NUMBER_HEAD, SKX_NUMBER_DIGITS);
+	if (len >= SKX_NUMBER_HEAD + SKX_NUMBER_DIGITS && (digits & 0xFF) == 0)
+		digits |= 1;
+	return (head + away + SKX_NUMBER_FAR) << 56 | digits;
+}
+
+/* Writes n bytes of a value, most significant first. */
+static void
+skx_column_put_bytes(char *form, uint64 value, int n)
+{
+	while (n-- > 0)
+	{
+		form[n] = (char) value;
+		value >>= 8;
+	}
+}
+
+/* Without the zero bytes at its end, but `least` bytes. */
+static int
+skx_column_trim(const char *form, int len, int least)
+{
+	while (len > least && form[len - 1] == '\0')
+		len--;
+	return len;
+}
+
+/* Digits of a key behind the weight. */
+static int
+skx_column_number_digits(uint64 digits, char *form)
+{
+	const int	len = SKX_NUMBER_HEAD + SKX_NUMBER_DIGITS;
+
+	skx_column_put_bytes(form + SKX_NUMBER_HEAD, digits, SKX_NUMBER_DIGITS);
+	if ((digits & 0xFF) != 1)
+		return skx_column_trim(form, len, SKX_NUMBER_HEAD);
+	/* what ends before has 0 there in its key */
+	form[len - 1] = '\0';
+	return len;
+}
+
+/* Behind the only value of a sign the next sign begins. */
+static int
+skx_column_number_form(uint64 key, char *form)
+{
+	const uint64 digits = key & ((UINT64CONST(1) << 56) - 1);
+	int			sign = SKX_NUMERIC_NAN;
+	int			len = SKX_NUMBER_HEAD;
+	int			away;
+
+	while (skx_column_heads[sign] > key >> 56)
+		sign--;
+	form[0] = (char) sign;
+	away = (int) (key >> 56) - skx_column_heads[sign] - SKX_NUMBER_FAR;
+	if (!skx_column_has_weight(sign))
+	{
+		form[0] += key != (uint64) skx_column_heads[sign] << 56;
+		return 1;
+	}
+	if (away == -SKX_NUMBER_FAR && digits <= 1)
+		return 1;
+	if (away == SKX_NUMBER_FAR && digits > 1)
+	{
+		form[0]++;
+		return 1;
+	}
+	/* behind all whose weight is too far below */
+	if (away == -SKX_NUMBER_FAR)
+		away++;
+	else if (away < SKX_NUMBER_FAR)
+		len = skx_column_number_digits(digits, form);
+	skx_column_put_bytes(form + 1, skx_column_middle_weight(sign) + away, 2);
+	return len;
+}
+
+uint64
+skx_column_coarse_key(const SkxKeyColumn *column, const char *form, int len)
+{
+	if (column->kind == SKX_KEY_NUMBER)
+		return skx_column_number_key(form, len);
+	return skx_column_bytes(form, len, 0, SKX_KEY_COARSE_WIDTH);
+}
+
+int
+skx_column_coarse_form(const SkxKeyColumn *column, uint64 key, char *form)
+{
+	if (column->kind == SKX_KEY_NUMBER)
+		return skx_column_number_form(key, form);
+	skx_column_put_bytes(form, key, SKX_KEY_COARSE_WIDTH);
+	return skx_column_trim(form, SKX_KEY_COARSE_WIDTH, 0);
+}

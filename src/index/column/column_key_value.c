@@ -1,0 +1,58 @@
+/*
+ * column_key_value.c
+ *	  Values from their keys, each of which tells one.
+ */
+#include "postgres.h"
+
+#include "catalog/pg_type_d.h"
+#include "fmgr.h"
+#include "index/column/column_key.h"
+#include "utils/builtins.h"
+#include "utils/inet.h"
+#include "utils/lsyscache.h"
+#include "utils/numeric.h"
+#include "utils/rel.h"
+
+static Datum
+skx_column_decimal_value(int scale, uint64 key)
+{
+	int64		value = (int64) (key ^ UINT64CONST(1) << 63);
+
+	if (key == PG_UINT64_MAX)
+		return DirectFunctionCall3(numeric_in, CStringGetDatum("NaN"),
+								   ObjectIdGetDatum(InvalidOid),
+								   Int32GetDatum(-1));
+	return NumericGetDatum(int64_div_fast_to_numeric(value, scale));
+}
+
+bool
+skx_column_key_value(Relation index, const SkxKeyColumn *column, uint64 key,
+					 Oid *type, Datum *value)
+{
+	FmgrInfo	canonical;
+	int32		typmod = -1;
+	char		form[SKX_KEY_FORM_MOST];
+	int			len;
+	macaddr    *address;
+
+	*type = getBaseTypeAndTypmod(TupleDescAttr(RelationGetDescr(index),
+											   column->column)->atttypid,
+								 &typmod);
+	if (column->kind == SKX_KEY_DECIMAL)
+	{
+		*value = skx_column_decimal_value(column->width, key);
+		return true;
+	}
+	len = skx_column_key_form(column, key, form);
+	if (*type == MACADDROID)
+	{
+		address = palloc(sizeof(macaddr));
+		memcpy(address, form, sizeof(macaddr));
+		*value = MacaddrPGetDatum(address);
+		return true;
+	}
+	fmgr_info(skx_column_canonical(index, column->column, InvalidOid),
+			  &canonical);
+	return skx_column_form_value(canonical.fn_addr, *type, typmod, form, len,
+								 value);
+}

@@ -1,0 +1,90 @@
+/*
+ * column_value.h
+ *	  Values of columns beside the text, as lexemes of a document.
+ *
+ * A document is a tsvector: the lexemes of the row's text, and one for each
+ * value of the other columns of the index.  The latter begin with a zero byte,
+ * which no text has:
+ *
+ *		0, number of the key column (from 1), kind, canonical form
+ *
+ * They have no positions, and do not count as length.  Every column beside the
+ * text has at least one in every document, and a text that is NULL has one, too.
+ */
+#ifndef SKX_COLUMN_VALUE_H
+#define SKX_COLUMN_VALUE_H
+
+#include "tsearch/ts_type.h"
+
+#define SKX_VALUE_HEAD		3	/* bytes before the canonical form */
+#define SKX_VALUE_MAX		(MAXSTRLEN - SKX_VALUE_HEAD)	/* bytes of it */
+
+typedef enum SkxValueKind
+{
+	SKX_VALUE_NULL,				/* without canonical form */
+	SKX_VALUE_PRESENT,			/* a value, or an element of an array */
+	SKX_VALUE_EMPTY				/* an array without elements; likewise */
+} SkxValueKind;
+
+/* The first byte of the canonical form of a numeric. */
+enum
+{
+	SKX_NUMERIC_MINUS_INFINITY,
+	SKX_NUMERIC_NEGATIVE,
+	SKX_NUMERIC_ZERO,
+	SKX_NUMERIC_POSITIVE,
+	SKX_NUMERIC_INFINITY,
+	SKX_NUMERIC_NAN
+};
+
+typedef struct SkxLexeme
+{
+	const char *bytes;
+	int			len;
+} SkxLexeme;
+
+/* The lexeme of a text that is NULL: of the first column. */
+#define SKX_VALUE_NULL_TEXT	"\0\1\0"
+
+static inline bool
+skx_column_is_value(const char *lexeme, int len)
+{
+	return len > 0 && lexeme[0] == '\0';
+}
+
+/*
+ * Lexemes of values stand together, before those of the text but for the empty
+ * one: where they begin, and how many there are.
+ */
+static inline int
+skx_column_values_at(TSVector document)
+{
+	return document->size > 0 && ARRPTR(document)[0].len == 0 ? 1 : 0;
+}
+
+static inline int
+skx_column_count_values(TSVector document)
+{
+	const WordEntry *entries = ARRPTR(document);
+	int			from = skx_column_values_at(document);
+	int			i;
+
+	for (i = from; i < document->size; i++)
+		if (!skx_column_is_value(STRPTR(document) + entries[i].pos,
+								 entries[i].len))
+			break;
+	return i - from;
+}
+
+/* Is the text of the document's row NULL? */
+static inline bool
+skx_column_is_null(TSVector document)
+{
+	const WordEntry *first = ARRPTR(document);
+
+	return document->size > 0 && first->len == SKX_VALUE_HEAD &&
+		memcmp(STRPTR(document) + first->pos, SKX_VALUE_NULL_TEXT,
+			   SKX_VALUE_HEAD) == 0;
+}
+
+#endif							/* SKX_COLUMN_VALUE_H */

@@ -1,0 +1,525 @@
+/*
+ * cursor_ahead.c
+ *	  What is read ahead for a posting list, by the role of its cursor.
+ *
+ * A cursor that traverses its list knows where the nodes are, whatever is in
+ * them.  It has the more of them in flight the longer it has not skipped any:
+ * 1, 2, 4, ... up to its share.  One that is sought knows what will be sought
+ * next: from the last documents of nodes, which it has for its own moves, it
+ * finds the nodes where these targets lie.  Each of them will be entered, so
+ * nothing is read in vain.
+ *
+ * All of this happens once a node.  Looking a target's node up and asking the
+ * cache for it would still be felt where each node is good for one document,
+ * so a sought cursor plans only while the backend is reading something.
+ *
+ *	  LEAD			node 1 with node 0, then as above
+ *	  WHOLE			as many as it may have in flight with node 0
+ *	  LEAD_FIRST	node 1 when it is entered, then as above
+ *	  PROBE			nodes of targets; without any, as LEAD_FIRST
+ *	  SWEEP			as PROBE; beyond the targets, when it has entered some
+ *					nodes in a row, as LEAD
+ *	  PICK			as PROBE
+ *	  RESCAN		no nodes: they have just been read
+ *	  MERGE			as LEAD, and whatever follows in the planes
+ */
+#include "postgres.h"
+
+#include "format/disk/disk_page.h"
+#include "format/disk/disk_postings.h"
+#include "index/cursor/cursor_internal.h"
+
+/* Where positions are read, this part of what may be in flight is lists. */
+#define SKX_AHEAD_POSITIONS	4
+
+/*
+ * Of a list of two nodes, most of which are short ones that lie across the
+ * border of two blocks, so many documents sought will hardly leave out one.
+ */
+#define SKX_AHEAD_BOTH		8
+
+/* Nodes in a row after which the next ones are taken for wanted, too. */
+#define SKX_AHEAD_ROW		4
+
+/*
+ * A list sought by batches of targets has its nodes asked for further ahead than
+ * may be in flight: adjacent ones are read together, so that these are few
+ * reads, and what waits for its turn does so where it costs no round.
+ */
+#define SKX_AHEAD_SWEEP		4
+
+/*
+ * A list that is swept is read whole if it has at most so many nodes, two reads
+ * of adjacent ones, and for each of them so many documents are sought.
+ */
+#define SKX_AHEAD_WHOLE		16
+#define SKX_AHEAD_SOUGHT	8
+
+/* Nodes of a list that are looked for in the cache, at most. */
+#define SKX_AHEAD_SAMPLE	32
+
+/*
+ * Bytes that positions take on average, in halves: to guess whether they
+ * begin on the page where their sub-block's do or on the next one.
+ */
+#define SKX_POSITION_HALVES	3
+
+/* Pages of positions asked for at a time: of one list, then of the next. */
+#define SKX_POSITIONS_ASKED	8
+
+static void
+skx_cursor_ask_nodes(SkxCursorList *l, const uint32 *pages, int n)
+{
+	skx_segment_prefetch(l->seg->file, l->nodes.plane, pages, n);
+}
+
+/* Nodes that a list may have asked for, if it is the only one. */
+static int
+skx_cursor_ahead_most(const SkxCursorList *l)
+{
+	return l->ahead.role == SKX_CURSOR_SWEEP ||
+		l->ahead.role == SKX_CURSOR_PICK ?
+		Min(SKX_AHEAD_SWEEP * l->seg->ahead, SKX_AHEAD_MAX) : l->seg->ahead;
+}
+
+/* Nodes that it may have in flight. */
+static int
+skx_cursor_ahead_share(const SkxCursorList *l)
+{
+	const SkxCursorShare *share = l->ahead.share;
+	int			most = skx_cursor_ahead_most(l);
+
+	if (share == NULL)
+		return most;
+
+	/* A node of postings lasts for many pages of positions: let these by. */
+	if (share->positions)
+		most /= SKX_AHEAD_POSITIONS;
+	return Max(1, most / Max(share->leads, 1));
+}
+
+/*
+ * Traverses the list: `window` nodes are wanted in flight, and asked for when
+ * at least half of them are missing, or the last ones of the list are.
+ */
+static void
+skx_cursor_ahead_run(SkxCursorList *l, bool in_row)
+{
+	SkxCursorAhead *a = &l->ahead;
+	const SkxSkiplistCursor *s = &l->nodes;
+	int			left = l->back ? s->node : s->list.nnodes - 1 - s->node;
+	bool		to_end = a->role == SKX_CURSOR_LEAD ||
+		a->role == SKX_CURSOR_MERGE;
+	bool		first = l->back ? s->is_last : s->node == 0;
+	uint32		pages[SKX_AHEAD_MAX];
+	int			wanted;
+	int			n = 0;
+
+	if (a->role == SKX_CURSOR_WHOLE)
+		a->window = skx_cursor_ahead_share(l);
+	else if (in_row)
+		a->window = Min(Max(1, a->window * 2), skx_cursor_ahead_share(l));
+	else
+		a->window = first && to_end ? 1 : 0;
+	wanted = Min(a->window, left);
+	if ((int) a->asked >= wanted ||
+		((wanted - (int) a->asked) * 2 < a->window && wanted < left))
+		return;
+	while ((int) a->asked < wanted)
+	{
+		a->asked++;
+		pages[n++] = skx_skiplist_node_page(s, l->back ? s->node - a->asked :
+											s->node + a->asked);
+	}
+	skx_cursor_ask_nodes(l, pages, n);
+}
+
+/*
+ * Asks for the nodes of the next targets.
+ */
+static void
+skx_cursor_ahead_targets(SkxCursorList *l)
+{
+	SkxCursorAhead *a = &l->ahead;
+	SkxSkiplistCursor *s = &l->nodes;
+	uint32		pages[SKX_AHEAD_MAX];
+	int			most = skx_cursor_ahead_most(l);
+	int			room = most - a->in_flight;
+	uint32		node = s->node;
+	uint32		last = s->node_last;
+	int			n = 0;
+
+	if (room * 2 < most || a->ntargets == 0 || !skx_segment_cold(&a->reads))
+		return;
+	while (a->ntargets > 0 && n < room)
+	{
+		if (*a->targets > last)
+		{
+			if (!skx_skiplist_find_node(s, *a->targets, &node))
+				break;
+			if (node >= s->list.nnodes)
+			{
+				a->ntargets = 0;
+				break;
+			}
+			last = s->table_last != NULL ? s->table_last[node] :
+				s->forward_last[node - s->node - 1];
+			if (node > s->node + a->asked)
+				pages[n++] = skx_skiplist_node_page(s, node);
+			a->asked = Max(a->asked, node - s->node);
+		}
+		a->targets++;
+		a->ntargets--;
+	}
+	/* The cursor goes for the first one right away. */
+	if (n + a->in_flight < 2)
+		return;
+	a->in_flight += n;
+	skx_cursor_ask_nodes(l, pages, n);
+}
+
+/* A node is entered. */
+static void
+skx_cursor_ahead_entered(SkxSkiplistCursor *s, int64 step)
+{
+	SkxCursorList *l = (SkxCursorList *)
+		((char *) s - offsetof(SkxCursorList, nodes));
+	SkxCursorAhead *a = &l->ahead;
+
+	if (l->back)
+		step = -step;
+	a->asked = step > 0 && step < a->asked ? a->asked - step : 0;
+	if (a->in_flight > 0)
+		a->in_flight--;
+	if (s->is_last && !l->back)
+		return;
+	a->row = step == 1 ? a->row + 1 : 0;
+	if (a->targets == NULL || l->back || a->role == SKX_CURSOR_WHOLE)
+		skx_cursor_ahead_run(l, step == 1);
+	else
+	{
+		skx_cursor_ahead_targets(l);
+		if (a->role == SKX_CURSOR_SWEEP && a->ntargets == 0 &&
+			a->row >= SKX_AHEAD_ROW)
+			skx_cursor_ahead_run(l, true);
+	}
+}
+
+/* Where the list of a term begins; false: in its dictionary entry. */
+static bool
+skx_cursor_first_page(const SkxTerm *term, uint32 *page)
+{
+	switch (term->flags & SKX_TERM_PLACE)
+	{
+		case SKX_TERM_SHORT:
+			*page = term->short_page;
+			return true;
+		case SKX_TERM_LONG:
+			*page = term->list.page;
+			return true;
+		default:
+			return false;
+	}
+}
+
+void
+skx_cursor_ahead_begin(SkxCursorList *l)
+{
+	SkxCursorAhead *a = &l->ahead;
+	SkxSegment *seg = l->seg;
+	uint32		page;
+
+	a->share = NULL;
+	a->window = a->in_flight = a->asked = a->row = 0;
+	a->pos_asked = a->pos_last = a->pos_window = 0;
+	a->reads = seg->kept->reads;
+	a->targets = NULL;
+	if (seg->ahead == 0)
+		return;
+	if (a->role == SKX_CURSOR_MERGE && skx_cursor_first_page(&l->term, &page))
+		skx_segment_ask_next(seg, SKX_SEGMENT_POSTINGS, page,
+							 seg->planes[SKX_SEGMENT_POSTINGS].npages,
+							 &a->lists_asked);
+	if (l->form == SKX_CURSOR_LONG && a->role != SKX_CURSOR_RESCAN)
+		l->nodes.entered = skx_cursor_ahead_entered;
+}
+
+void
+skx_cursor_ahead_places(SkxCursorList *l, uint32 page)
+{
+	if (l->ahead.role == SKX_CURSOR_MERGE)
+		skx_segment_ask_next(l->seg, SKX_SEGMENT_POSITIONS, page,
+							 l->seg->planes[SKX_SEGMENT_POSITIONS].npages,
+							 &l->ahead.places_asked);
+}
+
+void
+skx_cursor_lead(SkxCursor *c, SkxCursorRole role, SkxCursorShare *share)
+{
+	SkxCursorList *l = skx_cursor_list(c);
+
+	l->ahead.role = role;
+	l->ahead.share = share;
+	if (share != NULL && l->form == SKX_CURSOR_LONG)
+		share->leads++;
+}
+
+/* Will hardly a node of the list be left out, and are these few? */
+static bool
+skx_cursor_wants_whole(const SkxCursorList *l, uint32 candidates)
+{
+	uint32		nnodes = l->term.list.nnodes;
+
+	return l->form == SKX_CURSOR_LONG && nnodes <= SKX_AHEAD_WHOLE &&
+		candidates / SKX_AHEAD_SOUGHT >= nnodes;
+}
+
+void
+skx_cursor_sweep(SkxCursor *c, uint32 candidates)
+{
+	SkxCursorList *l = skx_cursor_list(c);
+
+	l->ahead.share = NULL;
+	l->ahead.role = SKX_CURSOR_SWEEP;
+	if (!skx_cursor_wants_whole(l, candidates))
+		return;
+	l->ahead.role = SKX_CURSOR_WHOLE;
+	if (l->nodes.entered != NULL && l->nodes.node_npages > 0 &&
+		!l->nodes.is_last)
+		skx_cursor_ahead_run(l, true);
+}
+
+void
+skx_cursor_pick(SkxCursor *c)
+{
+	SkxCursorList *l = skx_cursor_list(c);
+
+	l->ahead.share = NULL;
+	l->ahead.role = SKX_CURSOR_PICK;
+}
+
+/*
+ * The table of a list's nodes is asked for when some of these will have to be
+ * skipped.
+ */
+void
+skx_cursor_probe(SkxCursor *c, uint32 candidates)
+{
+	SkxCursorList *l = skx_cursor_list(c);
+	const SkxListAddress *address = &l->term.list;
+	uint32		pages[SKX_AHEAD_MAX];
+	uint32		n;
+	uint32		i;
+
+	l->ahead.role = SKX_CURSOR_PROBE;
+	if (l->form != SKX_CURSOR_LONG || !address->has_table ||
+		candidates >= address->nnodes || l->seg->ahead == 0)
+		return;
+	n = Min((address->nnodes - 1) / SKX_NODE_TABLE_MAX + 1, SKX_AHEAD_MAX);
+	for (i = 0; i < n; i++)
+		pages[i] = address->table_page + i;
+	skx_cursor_ask_nodes(l, pages, n);
+}
+
+uint32
+skx_cursor_missing(const SkxCursor *c)
+{
+	const SkxCursorList *l = skx_cursor_list(c);
+	uint32		missing = 0;
+	uint32		step;
+	uint32		node;
+
+	if (l->form != SKX_CURSOR_LONG)
+		return 0;
+	step = l->term.list.nnodes / SKX_AHEAD_SAMPLE + 1;
+	for (node = step / 2; node < l->term.list.nnodes; node += step)
+		if (!skx_blkio_cached(l->seg->file, l->nodes.plane,
+							  skx_skiplist_node_page(&l->nodes, node)))
+			missing += step;
+	return Min(missing, l->term.list.nnodes);
+}
+
+void
+skx_cursor_targets(SkxCursor *c, const uint32 *docs, int n)
+{
+	SkxCursorList *l = skx_cursor_list(c);
+	const SkxSkiplistCursor *s = &l->nodes;
+
+	if (l->form != SKX_CURSOR_LONG || s->entered == NULL)
+		return;
+	l->ahead.targets = n > 0 ? docs : NULL;
+	l->ahead.ntargets = n;
+	if (n > 0 && s->node_npages > 0 && !s->is_last &&
+		l->ahead.role != SKX_CURSOR_WHOLE && docs[n - 1] > s->node_last)
+		skx_cursor_ahead_targets(l);
+}
+
+bool
+skx_cursor_begin_starts(SkxCursorStarts *starts, SkxSegment *seg)
+{
+	starts->seg = seg;
+	starts->n = 0;
+	return seg->ahead > 0;
+}
+
+void
+skx_cursor_start(SkxCursorStarts *starts, const SkxTerm *term,
+				 uint32 candidates)
+{
+	uint32		unit = starts->seg->planes[SKX_SEGMENT_POSTINGS].unit;
+	uint32	   *page = &starts->pages[starts->n];
+
+	if (term->df == 0 || starts->n >= (int) lengthof(starts->pages) - 1 ||
+		!skx_cursor_first_page(term, page))
+		return;
+	starts->n++;
+	if ((term->flags & SKX_TERM_PLACE) == SKX_TERM_LONG &&
+		term->list.nnodes == 2 && candidates >= SKX_AHEAD_BOTH)
+		starts->pages[starts->n++] = (*page / unit + 1) * unit;
+}
+
+/* Of a list whose nodes are told by a table, the first page of that. */
+static void
+skx_cursor_start_table(SkxCursorStarts *starts, const SkxTerm *term)
+{
+	if (term->df > 0 && (term->flags & SKX_TERM_PLACE) == SKX_TERM_LONG &&
+		term->list.has_table && starts->n < (int) lengthof(starts->pages) - 1)
+		starts->pages[starts->n++] = term->list.table_page;
+}
+
+void
+skx_cursor_ask_starts(SkxCursorStarts *starts, int least)
+{
+	skx_segment_ask(starts->seg, SKX_SEGMENT_POSTINGS, starts->pages,
+					starts->n, least);
+}
+
+void
+skx_cursor_ask_terms(SkxSegment *seg, const SkxTerm *terms, int n)
+{
+	SkxCursorStarts starts;
+	int			i;
+
+	if (!skx_cursor_begin_starts(&starts, seg))
+		return;
+	for (i = 0; i < n; i++)
+	{
+		skx_cursor_start(&starts, &terms[i], 0);
+		skx_cursor_start_table(&starts, &terms[i]);
+	}
+	skx_cursor_ask_starts(&starts, 2);
+}
+
+/*
+ * The page where the positions of a place are, as far as can be guessed.
+ */
+static uint32
+skx_cursor_guess_page(const SkxPositionPlace *place)
+{
+	uint32		bytes = place->offset - SKX_PAGE_START +
+		place->first * SKX_POSITION_HALVES / 2;
+
+	return place->page + Min(bytes / SKX_PAGE_CAPACITY,
+							 SKX_POSITIONS_ASKED - 1);
+}
+
+/*
+ * About the last page of the list's positions: the part of them that lies
+ * behind is that of the list itself.  Its last node is taken for half full.
+ */
+static uint32
+skx_cursor_places_last(const SkxCursorList *l)
+{
+	const SkxSkiplistCursor *s = &l->nodes;
+	uint32		start = l->term.list.page;
+	uint32		at;
+	uint32		end;
+	uint32		unit;
+
+	if (l->form != SKX_CURSOR_LONG || !l->places.ready)
+		return l->ahead.pos_last;
+	unit = s->plane->unit;
+	at = s->node_page + s->portion;
+	end = s->node_page + s->node_npages;
+	if (!s->is_last)
+		end = (start / unit + s->list.nnodes - 1) * unit + (unit + 1) / 2;
+	return l->term.pos_page +
+		(uint64) (l->places.start.page - l->term.pos_page + 1) *
+		Max(end - start, 1) / (at - start + 1);
+}
+
+/*
+ * Asks for the pages of some places; returns the first place left out.  Of a
+ * list whose places have gone on to the next page, and not skipped any,
+ * further pages are asked for, more each time.
+ */
+static int
+skx_cursor_ask_some(SkxCursorList *l, const SkxPositionPlace *places, int i,
+					int n)
+{
+	SkxCursorAhead *a = &l->ahead;
+	const SkxBlkPlane *plane = &l->seg->planes[SKX_SEGMENT_POSITIONS];
+	uint32		pages[2 * SKX_POSITIONS_ASKED + SKX_AHEAD_MAX];
+	uint32		next = a->pos_asked;
+	uint32		last = a->pos_last;
+	bool		skipped = false;
+	int			npages = 0;
+
+	if (l->term.flags & SKX_TERM_OWN_POSITIONS)
+		return n;
+	for (; i < n && npages < SKX_POSITIONS_ASKED; i++)
+	{
+		if (places[i].tf == 0)
+			continue;
+		skipped |= places[i].page > next;
+		next = Max(next, places[i].page);
+		last = skx_cursor_guess_page(&places[i]);
+		while (next <= last)
+			pages[npages++] = next++;
+	}
+	if (skipped)
+		a->pos_window = 0;
+	else if (last > a->pos_last)
+		a->pos_window = Min(Max(a->pos_window * 2, 1), l->seg->ahead);
+	a->pos_last = last;
+	if ((last + 1 + a->pos_window - next) * 2 >= a->pos_window)
+	{
+		last = Min(last + a->pos_window,
+				   Max(last, skx_cursor_places_last(l)));
+		last = Min(last, plane->npages - 1);
+		while (next <= last)
+			pages[npages++] = next++;
+	}
+	a->pos_asked = next;
+	skx_segment_prefetch(l->seg->file, plane, pages, npages);
+	return i;
+}
+
+int
+skx_cursor_ask_places(SkxCursor **cursors, SkxPositionPlace **places,
+					  int ncursors, int i, int n, bool cold)
+{
+	int		   *at;
+	int			k;
+
+	if (ncursors == 0 || !cold ||
+		skx_cursor_list(cursors[0])->seg->ahead == 0)
+		return i + 1;
+	at = palloc(sizeof(int) * ncursors);
+	for (k = 0; k < ncursors; k++)
+		at[k] = i;
+	for (;;)
+	{
+		int			least = 0;
+
+		for (k = 1; k < ncursors; k++)
+			if (at[k] < at[least])
+				least = k;
+		if (at[least] >= n)
+			break;
+		at[least] = skx_cursor_ask_some(skx_cursor_list(cursors[least]),
+										places[least], at[least], n);
+	}
+	pfree(at);
+	return n;
+}

@@ -1,0 +1,271 @@
+/*
+ * cursor_bound.c
+ *	  What no part of a posting is above, without decoding it.
+ *
+ * Of a long list from the impacts of sub-blocks, pages and nodes, whichever is
+ * the finest that a question needs few of; each is computed once and kept for
+ * as long as the cursor is near it.
+ */
+#include "postgres.h"
+
+#include "format/rank/rank_score.h"
+#include "index/cursor/cursor_internal.h"
+
+/* A page has fewer sub-blocks: each has 19 bytes of columns, and a body. */
+#define SKX_SUBS_MAX		400
+
+/*
+ * A sub-block that reaches so many times further than a window is decoded, to
+ * see whether it has a document there.
+ */
+#define SKX_SPARSE			16
+
+/* Sub-blocks looked at before a page is asked as a whole. */
+#define SKX_SUBS_FEW		6
+
+static inline int32
+skx_cursor_bound_of(const SkxCursorBounds *b, SkxImpacts impacts)
+{
+	return skx_rank_bound(impacts, b->weight, b->most, b->inverse);
+}
+
+int32
+skx_cursor_weigh(SkxCursor *c, float weight, float most, const float *inverse)
+{
+	SkxCursorList *l = skx_cursor_list(c);
+	SkxCursorBounds *b = &l->bounds;
+
+	b->weight = weight;
+	b->most = most;
+	b->inverse = inverse;
+	b->limit = -1;
+	if (l->form == SKX_CURSOR_LONG)
+		b->limit = skx_cursor_bound_of(b, l->term.list.impacts);
+	return b->limit;
+}
+
+void
+skx_cursor_limit(SkxCursor *c, int32 limit)
+{
+	skx_cursor_list(c)->bounds.limit = limit;
+}
+
+void
+skx_cursor_bounds_begin(SkxCursorBounds *b)
+{
+	if (b->subs != NULL)
+		pfree(b->subs);
+	if (b->pages != NULL)
+		pfree(b->pages);
+	if (b->nodes != NULL)
+		pfree(b->nodes);
+	memset(b, 0, sizeof(*b));
+	b->page = b->node = PG_UINT32_MAX;
+}
+
+/* Of a sub-block of the page that the cursor is on, which is pinned. */
+static int32
+skx_cursor_bound_subs(SkxCursorList *l, int sub)
+{
+	const SkxSkiplistCursor *s = &l->nodes;
+	SkxCursorBounds *b = &l->bounds;
+	uint32		page = s->node_page + s->portion;
+
+	if (b->page != page)
+	{
+		if (b->subs == NULL)
+			b->subs = palloc(sizeof(int32) * SKX_SUBS_MAX);
+		if (s->nsub > SKX_SUBS_MAX)
+			return b->limit;
+		memset(b->subs, 0xFF, sizeof(int32) * s->nsub);
+		b->page = page;
+	}
+	if (b->subs[sub] < 0)
+		b->subs[sub] = skx_cursor_bound_of(b, s->impacts[sub]);
+	return b->subs[sub];
+}
+
+int32
+skx_cursor_bound_sub(SkxCursor *c)
+{
+	SkxCursorList *l = skx_cursor_list(c);
+
+	switch (l->form)
+	{
+		case SKX_CURSOR_LONG:
+			skx_skiplist_pin(&l->nodes);
+			return skx_cursor_bound_subs(l, l->nodes.sub);
+		case SKX_CURSOR_MEMORY:
+			return l->memory->bounds[l->block];
+		default:
+			return l->bounds.limit;
+	}
+}
+
+bool
+skx_cursor_impacts(SkxCursor *c, SkxImpacts *impacts)
+{
+	SkxCursorList *l = skx_cursor_list(c);
+
+	if (l->form != SKX_CURSOR_LONG)
+		return false;
+	skx_skiplist_pin(&l->nodes);
+	*impacts = l->nodes.impacts[l->nodes.sub];
+	return true;
+}
+
+uint8
+skx_cursor_bound_norm(SkxCursor *c, int i)
+{
+	SkxCursorList *l = skx_cursor_list(c);
+
+	if (l->form != SKX_CURSOR_LONG)
+		return 0;
+	skx_skiplist_pin(&l->nodes);
+	return skx_rank_impacts_norm(l->nodes.impacts[l->nodes.sub],
+								 skx_cursor_tfs(c)[i]);
+}
+
+static int32
+skx_cursor_bound_page(SkxCursorList *l, int page)
+{
+	const SkxSkiplistCursor *s = &l->nodes;
+	SkxCursorBounds *b = &l->bounds;
+
+	if (b->node != s->node)
+	{
+		if (b->page_slots < s->node_npages)
+		{
+			if (b->pages != NULL)
+				pfree(b->pages);
+			b->page_slots = Max(s->node_npages, 4);
+			b->pages = palloc(sizeof(int32) * b->page_slots);
+		}
+		memset(b->pages, 0xFF, sizeof(int32) * s->node_npages);
+		b->node = s->node;
+	}
+	if (b->pages[page] < 0)
+		b->pages[page] = skx_cursor_bound_of(b, s->page_impacts[page]);
+	return b->pages[page];
+}
+
+static int32
+skx_cursor_bound_node(SkxCursorList *l, uint32 node)
+{
+	const SkxSkiplistCursor *s = &l->nodes;
+	SkxCursorBounds *b = &l->bounds;
+
+	if (b->nodes == NULL)
+	{
+		Size		size = sizeof(int32) * (Size) s->list.nnodes;
+
+		b->nodes = palloc_extended(size, MCXT_ALLOC_HUGE);
+		memset(b->nodes, 0xFF, size);
+	}
+	if (b->nodes[node] < 0)
+		b->nodes[node] = skx_cursor_bound_of(b, s->table_impacts[node]);
+	return b->nodes[node];
+}
+
+/* Of documents below `to` past the current page, or from it when `whole`. */
+static int32
+skx_cursor_bound_pages(SkxCursorList *l, uint32 to, bool whole)
+{
+	SkxSkiplistCursor *s = &l->nodes;
+	int32		bound = 0;
+	uint32		node = s->node;
+	int			page;
+
+	if (s->node_last >= to - 1 || !whole)
+	{
+		for (page = s->portion + (whole ? 0 : 1); page < s->node_npages; page++)
+		{
+			int32		there = skx_cursor_bound_page(l, page);
+
+			bound = Max(bound, there);
+			if (s->page_last[page] >= to - 1)
+				return bound;
+		}
+		node++;
+	}
+	if (node >= s->list.nnodes)
+		return bound;
+	skx_skiplist_know_nodes(s);
+	for (; node < s->list.nnodes; node++)
+	{
+		int32		there = skx_cursor_bound_node(l, node);
+
+		bound = Max(bound, there);
+		if (s->table_last[node] >= to - 1)
+			break;
+	}
+	return bound;
+}
+
+static int32
+skx_cursor_bound_memory(const SkxCursorList *l, uint32 to)
+{
+	const SkxCursorMemory *m = l->memory;
+	uint32		block = l->block;
+	int32		bound = 0;
+
+	for (; block * SKX_SUBBLOCK < m->n; block++)
+	{
+		bound = Max(bound, m->bounds[block]);
+		if (m->docs[Min((block + 1) * SKX_SUBBLOCK, m->n) - 1] >= to - 1)
+			return bound;
+	}
+	if (m->more != NULL && m->to < to)
+		return l->bounds.limit;
+	return bound;
+}
+
+static int32
+skx_cursor_bound_long(SkxCursorList *l, uint32 from, uint32 to)
+{
+	SkxSkiplistCursor *s = &l->nodes;
+	SkxCursor  *c = &l->head;
+	int32		bound = 0;
+	int32		rest;
+	int			sub;
+
+	if (s->base + 1 >= to)
+		return 0;				/* base + 1 wraps to 0 in the first one */
+	if (s->last >= to &&
+		(c->docs != NULL ||
+		 s->last - s->base > SKX_SPARSE * (uint64) (to - from)) &&
+		skx_cursor_seek(c, from) >= to)
+		return 0;
+	skx_skiplist_pin(s);
+	sub = s->sub;
+	if (s->lasts[s->nsub - 1] < to - 1 && s->nsub - sub > SKX_SUBS_FEW)
+		return skx_cursor_bound_pages(l, to, true);
+	for (; sub < s->nsub; sub++)
+	{
+		int32		there = skx_cursor_bound_subs(l, sub);
+
+		bound = Max(bound, there);
+		if (s->lasts[sub] >= to - 1)
+			return bound;
+	}
+	rest = skx_cursor_bound_pages(l, to, false);
+	return Max(bound, rest);
+}
+
+int32
+skx_cursor_bound(SkxCursor *c, uint32 from, uint32 to)
+{
+	SkxCursorList *l = skx_cursor_list(c);
+
+	if (c->done)
+		return 0;
+	switch (l->form)
+	{
+		case SKX_CURSOR_LONG:
+			return skx_cursor_bound_long(l, from, to);
+		case SKX_CURSOR_MEMORY:
+			return skx_cursor_bound_memory(l, to);
+		default:
+			return skx_cursor_seek(c, from) < to ? l->bounds.limit : 0;
+	}
+}

@@ -1,0 +1,584 @@
+/*
+ * cursor_move.c
+ *	  Opening a posting list, and moving in it by decoded sub-blocks.
+ *
+ * A long list decodes the sub-block that a move lands on: documents first,
+ * frequencies and labels when they are asked for.  A short list is decoded
+ * whole at its first move and is its only sub-block.  One in memory has
+ * sub-blocks of the same size.  Which of these it is matters once a sub-block:
+ * the inlines of cursor.h know nothing of it.
+ */
+#include "postgres.h"
+
+#include "index/cursor/cursor_internal.h"
+#include "miscadmin.h"
+
+SkxCursorWork skx_cursor_work;
+
+/* A lower bound by more documents than this is no good. */
+#define SKX_BOUND_FAR		4096
+
+void
+skx_cursor_damaged(const SkxCursorList *l, const char *what)
+{
+	uint32		page = l->term.short_page;
+
+	if (l->form == SKX_CURSOR_LONG)
+		page = l->nodes.node_page + l->nodes.portion;
+	skx_segment_damaged(l->seg, SKX_SEGMENT_POSTINGS, page, what);
+}
+
+SkxCursor *
+skx_cursor_create(SkxSegment *seg, SkxCursorRole role)
+{
+	SkxCursorList *l = palloc(sizeof(SkxCursorList));
+
+	memset(l, 0, offsetof(SkxCursorList, places.sums));
+	l->p.n = 0;
+	l->seg = seg;
+	l->form = SKX_CURSOR_SHORT;
+	l->reused = true;
+	l->ahead.role = role;
+	return &l->head;
+}
+
+/* What was read ahead in the other direction is of no use. */
+static inline void
+skx_cursor_turn(SkxCursorList *l, bool back)
+{
+	if (l->back == back)
+		return;
+	l->back = back;
+	l->ahead.asked = 0;
+	l->ahead.window = 0;
+}
+
+/* What was made of a sub-block is not of the next one. */
+static inline void
+skx_cursor_unmap(SkxCursorList *l)
+{
+	l->mapped = false;
+	l->has_bits = false;
+	l->no_bits = false;
+}
+
+/* No sub-block yet, no range. */
+static void
+skx_cursor_rewind(SkxCursorList *l, uint32 df)
+{
+	memset(&l->head, 0, sizeof(l->head));
+	l->head.df = df;
+	l->from = 0;
+	l->to = SKX_NO_DOC;
+	l->back = false;
+	skx_cursor_unmap(l);
+}
+
+void
+skx_cursor_begin(SkxCursor *c, const SkxTerm *term)
+{
+	SkxCursorList *l = skx_cursor_list(c);
+	SkxSegment *seg = l->seg;
+	const SkxBlkPlane *plane = &seg->planes[SKX_SEGMENT_POSTINGS];
+
+	if (l->form == SKX_CURSOR_LONG)
+		skx_skiplist_close(&l->nodes);
+	skx_cursor_rewind(l, term->df);
+	l->term = *term;
+	l->p.n = 0;
+	skx_cursor_places_begin(l);
+	skx_cursor_bounds_begin(&l->bounds);
+	l->form = SKX_CURSOR_SHORT;
+	if ((term->flags & SKX_TERM_PLACE) == SKX_TERM_LONG)
+	{
+		l->form = SKX_CURSOR_LONG;
+		if (term->list.page >= plane->npages)
+			skx_segment_damaged(seg, SKX_SEGMENT_DICT, seg->header.dict_root,
+								"posting list past the end of its plane");
+		skx_skiplist_open(&l->nodes, seg->file, seg->rel, plane, term->check,
+						  &term->list);
+	}
+	skx_cursor_ahead_begin(l);
+}
+
+SkxCursor *
+skx_cursor_open(SkxSegment *seg, const SkxTerm *term, SkxCursorRole role)
+{
+	SkxCursor  *c = skx_cursor_create(seg, role);
+
+	skx_cursor_list(c)->reused = false;
+	skx_cursor_begin(c, term);
+	return c;
+}
+
+SkxCursor *
+skx_cursor_open_memory(SkxSegment *seg, SkxCursorMemory *memory)
+{
+	SkxCursor  *c = skx_cursor_create(seg, SKX_CURSOR_PROBE);
+	SkxCursorList *l = skx_cursor_list(c);
+
+	l->form = SKX_CURSOR_MEMORY;
+	l->memory = memory;
+	skx_cursor_rewind(l, memory->n);
+	return c;
+}
+
+void
+skx_cursor_close(SkxCursor *c)
+{
+	SkxCursorList *l = skx_cursor_list(c);
+
+	if (l->form == SKX_CURSOR_LONG)
+		skx_skiplist_close(&l->nodes);
+	skx_blkio_unpin(l->seg->file, &l->short_ref);
+	skx_cursor_places_end(l);
+	skx_cursor_bounds_begin(&l->bounds);
+	if (l->map != NULL)
+		pfree(l->map);
+	pfree(l);
+}
+
+/* Without labels but D's a list need not be asked for these. */
+void
+skx_cursor_want_labels(SkxCursor *c, uint8 labels)
+{
+	uint8		flags = skx_cursor_list(c)->term.flags;
+	bool		only_d = (flags & SKX_TERM_LABELS) == 0;
+
+	c->labels = only_d && (labels & (1 << SKX_LABEL_D)) != 0 ? 0 : labels;
+}
+
+void
+skx_cursor_range(SkxCursor *c, uint32 from, uint32 to)
+{
+	skx_cursor_list(c)->from = from;
+	skx_cursor_list(c)->to = to;
+}
+
+const SkxTerm *
+skx_cursor_term(const SkxCursor *c)
+{
+	const SkxCursorList *l = skx_cursor_list(c);
+
+	return l->form == SKX_CURSOR_MEMORY ? NULL : &l->term;
+}
+
+SkxCursorMemory *
+skx_cursor_memory(const SkxCursor *c)
+{
+	return skx_cursor_list(c)->memory;
+}
+
+/*
+ * Decodes a short list, and keeps its positions part if it has one.
+ */
+static void
+skx_cursor_decode_short(SkxCursorList *l)
+{
+	const SkxTerm *term = &l->term;
+	const uint8 *src = term->bytes;
+	uint32		size = term->inline_size;
+	const uint8 *rest;
+
+	if ((term->flags & SKX_TERM_PLACE) == SKX_TERM_SHORT)
+	{
+		const char *page = skx_segment_pin(l->seg, SKX_SEGMENT_POSTINGS,
+										   term->short_page, &l->short_ref);
+
+		src = (const uint8 *) page + term->short_offset;
+		size = term->short_size;
+		skx_cursor_work.shorts++;
+	}
+	rest = skx_codec_short_get(src, src + size, term->df, &l->p);
+	if (rest == NULL || l->p.docs[term->df - 1] >= l->seg->header.ndocs)
+		skx_cursor_damaged(l, "short posting list does not decode");
+	if (term->flags & SKX_TERM_OWN_POSITIONS)
+		skx_cursor_places_own(l, rest, src + size - rest);
+	if (!l->reused || skx_blkio_crowded(l->seg->file))
+		skx_blkio_unpin(l->seg->file, &l->short_ref);
+	skx_cursor_work.subblocks++;
+}
+
+/* Of the sub-block's body what comes before `part`, its frequencies, was read. */
+static inline void
+skx_cursor_read_docs(SkxCursorList *l, const uint8 *part)
+{
+	l->tf_part = part - l->nodes.body;
+	l->p.n = l->nodes.n;
+	l->has_labels = false;
+	l->places.ready = false;
+}
+
+static void
+skx_cursor_decode_nodes(SkxCursorList *l)
+{
+	SkxSkiplistCursor *s = &l->nodes;
+	const uint8 *part;
+
+	skx_skiplist_pin(s);
+	part = skx_codec_subblock_docs(s->body, s->end, s->n, s->base, l->p.docs);
+	if (part == NULL || l->p.docs[s->n - 1] != s->last ||
+		s->last >= l->seg->header.ndocs)
+		skx_cursor_damaged(l, "sub-block does not decode");
+	skx_cursor_read_docs(l, part);
+	skx_cursor_work.subblocks++;
+	skx_skiplist_relax(s);
+}
+
+bool
+skx_cursor_has_bits(SkxCursorList *l)
+{
+	SkxSkiplistCursor *s = &l->nodes;
+	const uint8 *part;
+
+	if (l->has_bits || l->no_bits)
+		return l->has_bits;
+	l->no_bits = true;
+	if (l->head.docs != NULL || l->form != SKX_CURSOR_LONG)
+		return false;
+	skx_skiplist_pin(s);
+	part = skx_codec_subblock_bits(s->body, s->end, s->n, s->base, &l->bits);
+	if (part == NULL)
+		return false;
+	l->no_bits = false;
+	l->has_bits = true;
+	skx_cursor_read_docs(l, part);
+	skx_cursor_work.fills++;
+	skx_skiplist_relax(s);
+	return true;
+}
+
+/* Decodes the documents of the sub-block, and drops those out of range. */
+void
+skx_cursor_decode(SkxCursor *c)
+{
+	SkxCursorList *l = skx_cursor_list(c);
+
+	switch (l->form)
+	{
+		case SKX_CURSOR_LONG:
+			skx_cursor_decode_nodes(l);
+			c->docs = l->p.docs;
+			c->n = l->p.n;
+			break;
+		case SKX_CURSOR_SHORT:
+			if (l->p.n == 0)
+				skx_cursor_decode_short(l);
+			c->docs = l->p.docs;
+			c->tfs = l->p.tf;
+			c->n = l->p.n;
+			l->has_labels = true;
+			break;
+		case SKX_CURSOR_MEMORY:
+			c->docs = l->memory->docs + l->block * SKX_SUBBLOCK;
+			if (l->memory->counts != NULL)
+				c->counts = l->memory->counts + l->block * SKX_SUBBLOCK;
+			c->n = Min(l->memory->n - l->block * SKX_SUBBLOCK, SKX_SUBBLOCK);
+			break;
+	}
+	c->i = 0;
+	if (c->docs[c->n - 1] < l->to)
+		return;
+	while (c->n > 0 && c->docs[c->n - 1] >= l->to)
+		c->n--;
+	c->end = c->n > 0 ? c->docs[c->n - 1] + 1 : 0;
+}
+
+/* The last document of a sub-block in memory. */
+static inline uint32
+skx_cursor_memory_last(const SkxCursorMemory *m, uint32 block)
+{
+	return m->docs[Min((block + 1) * SKX_SUBBLOCK, m->n) - 1];
+}
+
+/* Of a list in memory: the first sub-block at or after the target. */
+static bool
+skx_cursor_find_memory(SkxCursorList *l, uint32 target, uint32 *last)
+{
+	SkxCursorMemory *m = l->memory;
+
+	while (l->block * SKX_SUBBLOCK < m->n &&
+		   skx_cursor_memory_last(m, l->block) < target)
+		l->block++;
+	if (l->block * SKX_SUBBLOCK >= m->n)
+	{
+		if (m->more == NULL || !m->more(m, target))
+			return false;
+		l->block = 0;
+	}
+	if (l->block > 0)
+		l->base = m->docs[l->block * SKX_SUBBLOCK - 1];
+	*last = skx_cursor_memory_last(m, l->block);
+	return true;
+}
+
+/*
+ * Finds the first sub-block whose last document is >= target, after where the
+ * cursor was; sets its base and *last.
+ */
+static pg_attribute_always_inline bool
+skx_cursor_find_subblock(SkxCursorList *l, uint32 target, uint32 *last)
+{
+	l->base = SKX_NO_DOC;
+	switch (l->form)
+	{
+		case SKX_CURSOR_LONG:
+			if (!skx_skiplist_seek(&l->nodes, target))
+				return false;
+			l->base = l->nodes.base;
+			*last = l->nodes.last;
+			return true;
+		case SKX_CURSOR_SHORT:
+			if (l->p.n == 0)
+				skx_cursor_decode_short(l);
+			*last = l->p.docs[l->p.n - 1];
+			return *last >= target;
+		default:
+			return skx_cursor_find_memory(l, target, last);
+	}
+}
+
+/* Stands on none; the next move finds one. */
+static inline void
+skx_cursor_leave(SkxCursor *c)
+{
+	c->docs = NULL;
+	c->end = 0;
+}
+
+/* Stands on the sub-block that was found; base + 1 wraps to 0 in the first. */
+static pg_attribute_always_inline void
+skx_cursor_enter(SkxCursorList *l, uint32 last)
+{
+	SkxCursor  *c = &l->head;
+
+	c->docs = NULL;
+	c->tfs = NULL;
+	c->end = Min(last + 1, l->to);
+	c->i = 0;
+	skx_cursor_unmap(l);
+	if (l->form != SKX_CURSOR_LONG || last >= l->to || l->base + 1 < l->from)
+		skx_cursor_decode(c);
+}
+
+bool
+skx_cursor_move(SkxCursor *c, uint32 target)
+{
+	SkxCursorList *l = skx_cursor_list(c);
+	uint32		last;
+
+	if (c->done)
+		return false;
+	skx_cursor_turn(l, false);
+	target = Max(target, l->from);
+	if (target < l->to && skx_cursor_find_subblock(l, target, &last))
+	{
+		skx_cursor_enter(l, last);
+		if (c->docs == NULL)
+			return true;
+		if (target < c->end)
+		{
+			c->i = skx_cursor_first_from(c->docs, 0, c->n, target);
+			return true;
+		}
+	}
+	skx_cursor_leave(c);
+	c->done = true;
+	return false;
+}
+
+/*
+ * Stands on the first sub-block whose last document is >= target, or on the
+ * last one of all, wherever the cursor was.
+ */
+static void
+skx_cursor_move_back(SkxCursorList *l, uint32 target)
+{
+	const SkxCursorMemory *m = l->memory;
+	uint32		last = 0;
+
+	if (l->form == SKX_CURSOR_LONG)
+	{
+		skx_skiplist_seek_back(&l->nodes, target);
+		l->base = l->nodes.base;
+		last = l->nodes.last;
+	}
+	else
+	{
+		if (l->form == SKX_CURSOR_MEMORY)
+		{
+			target = Min(target, m->docs[m->n - 1]);
+			while (l->block > 0 &&
+				   (l->block * SKX_SUBBLOCK >= m->n ||
+					m->docs[l->block * SKX_SUBBLOCK - 1] >= target))
+				l->block--;
+		}
+		else
+		{
+			if (l->p.n == 0)
+				skx_cursor_decode_short(l);
+			target = Min(target, l->p.docs[l->p.n - 1]);
+		}
+		(void) skx_cursor_find_subblock(l, target, &last);
+	}
+	l->head.done = false;
+	skx_cursor_enter(l, last);
+	if (l->head.docs == NULL)
+		skx_cursor_decode(&l->head);
+}
+
+uint32
+skx_cursor_seek_back(SkxCursor *c, uint32 target)
+{
+	SkxCursorList *l = skx_cursor_list(c);
+
+	if (l->to <= l->from || (l->form == SKX_CURSOR_MEMORY && c->df == 0))
+		return SKX_NO_DOC;
+	Assert(l->form != SKX_CURSOR_MEMORY || l->memory->more == NULL);
+	skx_cursor_turn(l, true);
+	skx_cursor_unmap(l);
+	target = Min(target, l->to - 1);
+	if (c->docs == NULL || target >= c->end || target < l->base + 1)
+		skx_cursor_move_back(l, target);
+	if (c->n == 0 || c->docs[0] > target)
+	{
+		if (l->base == SKX_NO_DOC)
+		{
+			skx_cursor_leave(c);
+			return SKX_NO_DOC;
+		}
+		target = l->base;
+		skx_cursor_move_back(l, target);
+	}
+	c->i = c->n - 1;
+	if (c->docs[c->i] > target)
+	{
+		c->i = skx_cursor_first_from(c->docs, 0, c->n, target);
+		c->i -= c->docs[c->i] > target;
+	}
+	if (c->docs[c->i] >= l->from)
+		return c->docs[c->i];
+	skx_cursor_leave(c);
+	return SKX_NO_DOC;
+}
+
+/*
+ * Decodes the frequencies of a long list's sub-block; returns where its labels
+ * start.  The page must stay pinned until the caller is done with that.
+ */
+static const uint8 *
+skx_cursor_decode_tf_part(SkxCursorList *l)
+{
+	SkxSkiplistCursor *s = &l->nodes;
+	const uint8 *part;
+
+	skx_skiplist_pin(s);
+	part = skx_codec_subblock_tfs(s->body, s->body + l->tf_part, s->end,
+								  s->n, l->p.tf);
+	if (part == NULL)
+		skx_cursor_damaged(l, "sub-block does not decode");
+	l->head.tfs = l->p.tf;
+	return part;
+}
+
+void
+skx_cursor_decode_tfs(SkxCursor *c)
+{
+	SkxCursorList *l = skx_cursor_list(c);
+
+	Assert(l->form == SKX_CURSOR_LONG && (c->docs != NULL || l->has_bits));
+	(void) skx_cursor_decode_tf_part(l);
+	skx_skiplist_relax(&l->nodes);
+}
+
+const SkxPostings *
+skx_cursor_labels(SkxCursor *c)
+{
+	SkxCursorList *l = skx_cursor_list(c);
+	const uint8 *part;
+
+	if (l->has_labels)
+		return &l->p;
+	part = skx_cursor_decode_tf_part(l);
+	if (skx_codec_subblock_labels(l->nodes.body, part, l->nodes.end,
+								  &l->p) == NULL)
+		skx_cursor_damaged(l, "sub-block does not decode");
+	l->has_labels = true;
+	skx_skiplist_relax(&l->nodes);
+	return &l->p;
+}
+
+/* A lexeme without positions matches whatever labels are asked for. */
+bool
+skx_cursor_has_label(SkxCursor *c, int i)
+{
+	const SkxPostings *p = skx_cursor_labels(c);
+
+	return p->tf[i] == 0 || (p->labels[i] & c->labels) != 0;
+}
+
+uint32
+skx_cursor_take(SkxCursor *c, uint32 from, uint32 limit, uint32 *docs, int *n)
+{
+	uint32		doc = skx_cursor_seek(c, from);
+	int			k = 0;
+
+	*n = 0;
+	if (doc >= limit)
+		return doc;
+	if (c->labels == 0 && c->end <= limit)
+	{
+		*n = c->n - c->i;
+		memcpy(docs, c->docs + c->i, sizeof(uint32) * *n);
+		c->i = c->n - 1;
+		return c->end;
+	}
+	for (;;)
+	{
+		docs[k] = c->docs[c->i];
+		k += skx_cursor_label_matches(c, c->i);
+		if (c->i + 1 >= c->n || c->docs[c->i + 1] >= limit)
+			break;
+		c->i++;
+	}
+	*n = k;
+	return c->docs[c->i] + 1;
+}
+
+uint32
+skx_cursor_lower_bound(SkxCursor *c, uint32 target)
+{
+	SkxCursorList *l = skx_cursor_list(c);
+
+	if (!skx_cursor_reach(c, target))
+		return SKX_NO_DOC;
+	if (c->docs == NULL)
+	{
+		/* Where in a sub-block that reaches far is worth to know. */
+		target = Max(target, l->base + 1);
+		if (c->end - 1 - target < SKX_BOUND_FAR)
+		{
+			skx_skiplist_relax(&l->nodes);
+			return target;
+		}
+	}
+	return skx_cursor_seek(c, target);
+}
+
+void
+skx_cursor_touch(const SkxCursor *c, uint32 target)
+{
+	const SkxCursorList *l = skx_cursor_list(c);
+
+	if (l->form == SKX_CURSOR_LONG)
+		skx_skiplist_touch(&l->nodes, target);
+}
+
+void
+skx_cursor_relax(SkxCursor *c)
+{
+	SkxCursorList *l = skx_cursor_list(c);
+
+	if (l->form == SKX_CURSOR_LONG && !c->done)
+		skx_skiplist_relax(&l->nodes);
+}

@@ -1,0 +1,145 @@
+/*
+ * cursor_window.c
+ *	  What a list has in a window of documents: its bits are set, or those that
+ *	  are set are counted.
+ *
+ * To count is half the work of setting bits: what others have set is only read,
+ * so that postings do not wait for each other.
+ */
+#include "postgres.h"
+
+#include "index/cursor/cursor_internal.h"
+#include "miscadmin.h"
+
+/* A sub-block of more than this part of a window is likely in several. */
+#define SKX_FILL_WIDE		4
+
+/* The first posting of the decoded sub-block that is not before the window. */
+static int
+skx_cursor_window_first(const SkxCursor *c, uint32 window)
+{
+	int			i = c->i;
+
+	while (i < c->n && c->docs[i] < window)
+		i++;
+	return i;
+}
+
+/* A further window begins behind those before i. */
+static void
+skx_cursor_window_passed(SkxCursor *c, int i)
+{
+	c->i = Min(i, c->n - 1);
+}
+
+static void
+skx_cursor_fill_decoded(SkxCursor *c, uint32 window, uint64 *bits,
+						uint32 ndocs)
+{
+	const uint32 *docs = c->docs;
+	int			n = c->n;
+	int			i = skx_cursor_window_first(c, window);
+
+	if (c->labels == 0)
+	{
+		for (; i < n && docs[i] - window < ndocs; i++)
+		{
+			uint32		bit = docs[i] - window;
+
+			bits[bit / 64] |= UINT64CONST(1) << (bit % 64);
+		}
+	}
+	else
+	{
+		for (; i < n && docs[i] - window < ndocs; i++)
+		{
+			uint32		bit = docs[i] - window;
+
+			if (skx_cursor_label_matches(c, i))
+				bits[bit / 64] |= UINT64CONST(1) << (bit % 64);
+		}
+	}
+	skx_cursor_window_passed(c, i);
+}
+
+static uint64
+skx_cursor_count_decoded(SkxCursor *c, uint32 window, const uint64 *bits,
+						 uint32 ndocs)
+{
+	const uint32 *docs = c->docs;
+	int			n = c->n;
+	int			i = skx_cursor_window_first(c, window);
+	uint64		found = 0;
+
+	for (; i < n && docs[i] - window < ndocs; i++)
+	{
+		uint32		bit = docs[i] - window;
+
+		found += bits[bit / 64] >> (bit % 64) & 1;
+	}
+	skx_cursor_window_passed(c, i);
+	return found;
+}
+
+/*
+ * Moves on to the next sub-block that has documents of the window; *target is
+ * where, the first time where the window begins.
+ */
+static bool
+skx_cursor_window_reach(SkxCursor *c, uint32 *target, uint32 window,
+						uint32 ndocs)
+{
+	if (*target >= window + ndocs || !skx_cursor_reach(c, *target) ||
+		skx_cursor_list(c)->base + 1 >= window + ndocs)
+		return false;
+	CHECK_FOR_INTERRUPTS();
+	*target = c->end;
+	return true;
+}
+
+void
+skx_cursor_fill(SkxCursor *c, uint32 window, uint64 *bits, int nwords)
+{
+	SkxCursorList *l = skx_cursor_list(c);
+	uint32		ndocs = nwords * 64;
+	uint32		target = window;
+
+	while (skx_cursor_window_reach(c, &target, window, ndocs))
+	{
+		SkxSkiplistCursor *s = &l->nodes;
+
+		/* what further windows have of a wide one need not be decoded again */
+		if (c->docs == NULL &&
+			(c->labels != 0 || c->end - (l->base + 1) > ndocs / SKX_FILL_WIDE))
+			skx_cursor_decode(c);
+		if (c->docs != NULL)
+			skx_cursor_fill_decoded(c, window, bits, ndocs);
+		else
+		{
+			skx_skiplist_pin(s);
+			if (!skx_codec_subblock_fill(s->body, s->end, s->n, s->base,
+										 window, bits, nwords))
+				skx_cursor_damaged(l, "sub-block does not decode");
+			skx_cursor_work.fills++;
+		}
+	}
+	skx_cursor_relax(c);
+}
+
+uint64
+skx_cursor_count(SkxCursor *c, uint32 window, const uint64 *bits, int nwords)
+{
+	uint32		ndocs = nwords * 64;
+	uint32		target = window;
+	uint64		found = 0;
+
+	Assert(c->labels == 0);
+	while (skx_cursor_window_reach(c, &target, window, ndocs))
+	{
+		if (c->docs == NULL)
+			skx_cursor_decode(c);
+		found += skx_cursor_count_decoded(c, window, bits, ndocs);
+	}
+	skx_cursor_relax(c);
+	return found;
+}

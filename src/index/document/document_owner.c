@@ -1,0 +1,130 @@
+/*
+ * document_owner.c
+ *	  Evaluates an index's expressions as the owner of its table.
+ *
+ * An index on an expression is code that its owner wrote, and a function of
+ * ours that evaluates it would lend it the rights of the caller.  Nothing
+ * here evaluates it but between skx_document_owner_begin() and _end(); what the
+ * server evaluates for us, in builds and inserts, it evaluates in that way
+ * itself, or as the user of the statement.
+ *
+ * Nor must a caller get the rights of the owner.  The text of a function that
+ * is not compiled names types, tables and functions, which a caller has many
+ * ways to choose: by temporary objects, whatever the search path, and by plans
+ * of the session that were made under another path.  So for callers with less
+ * rights it is not evaluated at all (skx_document_check_caller).
+ */
+#include "postgres.h"
+
+#include "access/tableam.h"
+#include "catalog/index.h"
+#include "catalog/pg_language.h"
+#include "catalog/pg_proc.h"
+#include "executor/executor.h"
+#include "index/document/document.h"
+#include "nodes/nodeFuncs.h"
+#include "support/compat/compat.h"
+#include "utils/acl.h"
+#include "utils/guc.h"
+#include "utils/rel.h"
+#include "utils/syscache.h"
+#include "utils/typcache.h"
+
+/* Is the function not compiled, of which only superusers can make others? */
+static bool
+skx_document_is_interpreted(Oid function, void *arg)
+{
+	HeapTuple	tuple = SearchSysCache1(PROCOID, ObjectIdGetDatum(function));
+	Oid			language;
+
+	if (!HeapTupleIsValid(tuple))
+		elog(ERROR, "cache lookup failed for function %u", function);
+	language = ((Form_pg_proc) GETSTRUCT(tuple))->prolang;
+	ReleaseSysCache(tuple);
+	return language != INTERNALlanguageId && language != ClanguageId;
+}
+
+/* Does the expression call such functions, or check a domain, which may? */
+static bool
+skx_document_is_foreign(Node *node, void *arg)
+{
+	if (node == NULL)
+		return false;
+	if (IsA(node, CoerceToDomain) ||
+		check_functions_in_node(node, skx_document_is_interpreted, NULL))
+		return true;
+	/* by the comparison of a type, which is no function of the node */
+	if (IsA(node, MinMaxExpr))
+	{
+		TypeCacheEntry *type = lookup_type_cache(((MinMaxExpr *) node)->minmaxtype,
+												 TYPECACHE_CMP_PROC);
+
+		if (OidIsValid(type->cmp_proc) &&
+			skx_document_is_interpreted(type->cmp_proc, NULL))
+			return true;
+	}
+	return expression_tree_walker(node, skx_document_is_foreign, NULL);
+}
+
+void
+skx_document_check_caller(Relation heap, Relation index, List *expressions)
+{
+	if (has_privs_of_role(GetUserId(), heap->rd_rel->relowner) ||
+		!skx_document_is_foreign((Node *) expressions, NULL))
+		return;
+	ereport(ERROR,
+			(errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
+			 errmsg("expressions of index \"%s\" cannot be evaluated for a role without the rights of the owner of table \"%s\"",
+					RelationGetRelationName(index),
+					RelationGetRelationName(heap)),
+			 errdetail("They call functions that are not written in C, or check a domain."),
+			 errhint("Index a generated column in place of the expression, or have a function of the owner with SECURITY DEFINER call this one.")));
+}
+
+/*
+ * A caller with less rights than the owner does not choose with its search path
+ * what the owner's code calls.
+ */
+void
+skx_document_owner_begin(SkxOwnerState *state, Relation heap)
+{
+	Oid			owner = heap->rd_rel->relowner;
+
+	GetUserIdAndSecContext(&state->user, &state->context);
+	SetUserIdAndSecContext(owner,
+						   state->context | SECURITY_RESTRICTED_OPERATION);
+	state->nest = NewGUCNestLevel();
+	skx_compat_restrict_search_path(has_privs_of_role(state->user, owner));
+}
+
+void
+skx_document_owner_end(const SkxOwnerState *state)
+{
+	AtEOXact_GUC(false, state->nest);
+	SetUserIdAndSecContext(state->user, state->context);
+}
+
+TSVector
+skx_document_read(Relation heap, Relation index, TupleTableSlot *slot)
+{
+	EState	   *estate = CreateExecutorState();
+	SkxOwnerState owner;
+	Datum		values[INDEX_MAX_KEYS];
+	bool		isnull[INDEX_MAX_KEYS];
+	TSVector	vector = NULL;
+	IndexInfo  *info = BuildIndexInfo(index);
+
+	skx_document_check_caller(heap, index, info->ii_Expressions);
+	GetPerTupleExprContext(estate)->ecxt_scantuple = slot;
+	skx_document_owner_begin(&owner, heap);
+	FormIndexDatum(info, slot, estate, values, isnull);
+	skx_document_owner_end(&owner);
+	if (!isnull[0])
+	{
+		Datum		copy = PointerGetDatum(PG_DETOAST_DATUM_COPY(values[0]));
+
+		vector = skx_document_datum(copy, false, &slot->tts_tid);
+	}
+	FreeExecutorState(estate);
+	return vector;
+}

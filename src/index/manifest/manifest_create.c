@@ -1,0 +1,331 @@
+/*
+ * manifest_create.c
+ *	  The head of a new index file: metapage, root, stripe pages.
+ *
+ * The relation is not visible to other backends yet, so the pages go past
+ * shared buffers like those of the segments that the root names.  The init
+ * fork of an unlogged index gets the same pages for an index without segments;
+ * it is logged whatever the relation is, because a crash copies it over the
+ * main fork.
+ */
+#include "postgres.h"
+
+#include "access/xloginsert.h"
+#include "format/disk/disk_check.h"
+#include "index/manifest/manifest_internal.h"
+#include "storage/blkio/blkio.h"
+#include "storage/bufmgr.h"
+#include "storage/smgr.h"
+#include "support/compat/compat.h"
+#include "utils/rel.h"
+
+/* An extent never crosses from one file of the relation into the next. */
+StaticAssertDecl(RELSEG_SIZE % (SKX_BLOCK_SIZE_MAX / BLCKSZ) == 0,
+				 "files of a relation hold whole blocks");
+
+/* The pages of a head, as it is put together. */
+typedef struct SkxHead
+{
+	const SkxManifestNew *m;
+	char	  **pages;
+	uint32		npages;			/* in use: metapage, root, stripes */
+	uint32		size;			/* npages in whole blocks */
+} SkxHead;
+
+static Size
+skx_manifest_stream_size(const SkxManifestNew *m)
+{
+	return sizeof(SkxDiskRoot) +
+		(Size) m->nsegments * sizeof(SkxDiskSegmentRef) +
+		SKX_STRIPES * sizeof(SkxDiskStripeRef) +
+		(Size) m->nextents * sizeof(SkxDiskExtent);
+}
+
+static uint32
+skx_manifest_root_pages(const SkxManifestNew *m)
+{
+	return (uint32) ((skx_manifest_stream_size(m) + SKX_ROOT_CAPACITY - 1) /
+					 SKX_ROOT_CAPACITY);
+}
+
+uint32
+skx_manifest_new_pages(const SkxManifestNew *m)
+{
+	return 1 + skx_manifest_root_pages(m) + SKX_STRIPES;
+}
+
+static char *
+skx_manifest_head_page(SkxHead *head, uint32 block, SkxPlane plane,
+					   uint32 ordinal, uint32 nbytes)
+{
+	SkxPageIdentity id = {head->m->incarnation, 0, ordinal, plane};
+	char	   *page = head->pages[block];
+
+	Assert(block < head->size);
+	skx_disk_page_init(page, &id);
+	((PageHeader) page)->pd_lower = SKX_PAGE_START + nbytes;
+	return page + SKX_PAGE_START;
+}
+
+static void
+skx_manifest_head_meta(SkxHead *head)
+{
+	const SkxManifestNew *m = head->m;
+	SkxDiskMeta *meta;
+
+	meta = (SkxDiskMeta *) skx_manifest_head_page(head, SKX_META_BLOCK,
+												  SKX_PLANE_META, 0,
+												  sizeof(SkxDiskMeta));
+	meta->magic = SKX_MAGIC;
+	meta->version = SKX_VERSION;
+	meta->incarnation = m->incarnation;
+	meta->generation = 1;
+	meta->block_size = m->block_size;
+	meta->root = SKX_META_BLOCK + 1;
+	meta->next_segment = m->next_segment;
+	meta->nblocks = m->nblocks;
+	meta->npool = m->npool;
+	if (m->npool > 0)
+		memcpy(meta->pool, m->pool, m->npool * sizeof(SkxDiskPoolExtent));
+	Assert(skx_disk_check_meta(head->pages[SKX_META_BLOCK]) == NULL);
+}
+
+static void
+skx_manifest_head_root(SkxHead *head)
+{
+	const SkxManifestNew *m = head->m;
+	SkxDiskRoot root = {m->nsegments, SKX_STRIPES, m->nextents, 0};
+	Size		size = skx_manifest_stream_size(m);
+	char	   *stream = palloc(size);
+	char	   *p = stream;
+	uint32		npages = skx_manifest_root_pages(m);
+	uint32		i;
+
+	memcpy(p, &root, sizeof(root));
+	p += sizeof(root);
+	if (m->nsegments > 0)
+		memcpy(p, m->segments, m->nsegments * sizeof(SkxDiskSegmentRef));
+	p += m->nsegments * sizeof(SkxDiskSegmentRef);
+	for (i = 0; i < SKX_STRIPES; i++)
+	{
+		SkxDiskStripeRef stripe = {0};
+
+		stripe.stripe = head->npages - SKX_STRIPES + i;
+		stripe.first = InvalidBlockNumber;
+		stripe.extent = InvalidBlockNumber;
+		memcpy(p, &stripe, sizeof(stripe));
+		p += sizeof(stripe);
+	}
+	if (m->nextents > 0)
+		memcpy(p, m->extents, m->nextents * sizeof(SkxDiskExtent));
+	Assert(skx_disk_check_root_stream(stream, size, (const SkxDiskMeta *)
+									  (head->pages[SKX_META_BLOCK] +
+									   SKX_PAGE_START)) == NULL);
+
+	for (i = 0; i < npages; i++)
+	{
+		Size		at = i * SKX_ROOT_CAPACITY;
+		Size		n = Min(size - at, SKX_ROOT_CAPACITY);
+		BlockNumber block = SKX_META_BLOCK + 1 + i;
+		SkxDiskRootPage *header;
+
+		header = (SkxDiskRootPage *)
+			skx_manifest_head_page(head, block, SKX_PLANE_ROOT, i,
+								   sizeof(SkxDiskRootPage) + n);
+		header->next = i + 1 < npages ? block + 1 : InvalidBlockNumber;
+		header->nbytes = n;
+		memcpy(header + 1, stream + at, n);
+	}
+	pfree(stream);
+}
+
+static void
+skx_manifest_head_stripes(SkxHead *head)
+{
+	uint32		block;
+	uint32		i;
+
+	for (i = 0; i < SKX_STRIPES; i++)
+	{
+		SkxDiskStripe *stripe;
+
+		block = head->npages - SKX_STRIPES + i;
+		stripe = (SkxDiskStripe *)
+			skx_manifest_head_page(head, block, SKX_PLANE_STRIPE, 0,
+								   sizeof(SkxDiskStripe));
+		stripe->next_sequence = 1;
+		stripe->first = InvalidBlockNumber;
+		stripe->tail = InvalidBlockNumber;
+		stripe->extent_last = InvalidBlockNumber;
+		if (i == 0 && head->size > head->npages)
+		{
+			stripe->extent_next = head->npages;
+			stripe->extent_end = head->size;
+			stripe->extent_last = head->npages;
+		}
+		Assert(skx_disk_check_stripe(head->pages[block],
+									 head->m->nblocks) == NULL);
+	}
+
+	/*
+	 * Pages of an extent may be zero, but here they would be holes in the
+	 * file: a full disk would show when a checkpoint writes them.
+	 */
+	for (block = head->npages; block < head->size; block++)
+		skx_manifest_head_page(head, block, SKX_PLANE_PENDING,
+							   InvalidBlockNumber, 0);
+	if (head->size > head->npages)
+		skx_disk_trailer(head->pages[head->npages])->segment =
+			head->size - head->npages;
+}
+
+static SkxHead *
+skx_manifest_head(const SkxManifestNew *m)
+{
+	SkxHead    *head = palloc(sizeof(SkxHead));
+	uint32		block_pages = m->block_size / BLCKSZ;
+	uint32		i;
+
+	head->m = m;
+	head->npages = skx_manifest_new_pages(m);
+	head->size = TYPEALIGN(block_pages, head->npages);
+	if (m->nblocks < head->size || m->nblocks % block_pages != 0)
+		elog(ERROR, "head of %u pages does not fit a file of %u", head->size,
+			 m->nblocks);
+	head->pages = palloc(head->size * sizeof(char *));
+	for (i = 0; i < head->size; i++)
+		head->pages[i] = palloc0(BLCKSZ);
+	skx_manifest_head_meta(head);
+	skx_manifest_head_root(head);
+	skx_manifest_head_stripes(head);
+	return head;
+}
+
+static void
+skx_manifest_head_free(SkxHead *head)
+{
+	uint32		i;
+
+	for (i = 0; i < head->size; i++)
+		pfree(head->pages[i]);
+	pfree(head->pages);
+	pfree(head);
+}
+
+/* Is the page free, rather than a page of a segment without deletes? */
+static bool
+skx_manifest_is_free(const SkxManifestNew *m, BlockNumber block)
+{
+	int			i;
+
+	for (i = 0; i < m->nextents; i++)
+	{
+		if (block - m->extents[i].block < m->extents[i].npages)
+			return true;
+	}
+	for (i = 0; i < m->npool; i++)
+	{
+		if (block - m->pool[i].block < m->pool[i].npages)
+			return true;
+	}
+	return false;
+}
+
+/*
+ * Unused pages at the end of the file were never logged.  An image of the last
+ * page makes replay create all that come before.  It should not be of zeros:
+ * those are left out where the commit logs the file (wal_level minimal).
+ */
+static void
+skx_manifest_log_length(Relation rel, const SkxManifestNew *m)
+{
+	SkxPageIdentity id = {m->incarnation, 0, InvalidBlockNumber,
+	SKX_PLANE_PENDING};
+	BlockNumber block = m->nblocks - 1;
+	SkxAlignedBlock last;
+	char	   *page = last.data;
+
+	smgrread(RelationGetSmgr(rel), MAIN_FORKNUM, block, page);
+	if (!PageIsNew((Page) page))
+		return;
+	if (skx_manifest_is_free(m, block))
+		skx_disk_page_init(page, &id);
+	skx_blkio_new_write(rel, block, &page, 1);
+}
+
+void
+skx_manifest_create(Relation rel, const SkxManifestNew *m)
+{
+	SkxHead    *head = skx_manifest_head(m);
+
+	if (smgrnblocks(RelationGetSmgr(rel), MAIN_FORKNUM) < m->nblocks)
+		skx_blkio_new_extend(rel, m->nblocks);
+
+	/* The file is read below: nothing may be on its way to it. */
+	skx_blkio_new_finish(rel);
+	skx_manifest_log_length(rel, m);
+	skx_blkio_new_write(rel, SKX_META_BLOCK, head->pages, head->size);
+	skx_manifest_head_free(head);
+}
+
+void
+skx_manifest_create_init(Relation rel, uint64 incarnation, uint32 block_size)
+{
+	SkxManifestNew m = {0};
+	SkxAlignedBlock page;
+	SkxHead    *head;
+	BlockNumber block;
+
+	m.incarnation = incarnation;
+	m.block_size = block_size;
+	m.next_segment = 1;
+	m.nblocks = TYPEALIGN(block_size / BLCKSZ, skx_manifest_new_pages(&m));
+	head = skx_manifest_head(&m);
+	for (block = 0; block < head->size; block++)
+	{
+		memcpy(page.data, head->pages[block], BLCKSZ);
+		log_newpage(&SKX_REL_LOCATOR(rel), INIT_FORKNUM, block,
+					(Page) page.data, true);
+		skx_compat_page_checksum((Page) page.data, block);
+		smgrextend(RelationGetSmgr(rel), INIT_FORKNUM, block, page.data, true);
+	}
+
+	/*
+	 * A checkpoint may have begun after the pages were logged and before they
+	 * were written; from then on only the file has them.
+	 */
+	smgrimmedsync(RelationGetSmgr(rel), INIT_FORKNUM);
+	skx_manifest_head_free(head);
+}
+
+uint64
+skx_manifest_random(void)
+{
+	uint64		number;
+
+	if (!pg_strong_random(&number, sizeof(number)))
+		ereport(ERROR,
+				(errcode(ERRCODE_INTERNAL_ERROR),
+				 errmsg("could not generate a random number for the index")));
+	return number;
+}
+
+int
+skx_manifest_compare_segments(const void *a, const void *b)
+{
+	const SkxDiskSegmentRef *x = a;
+	const SkxDiskSegmentRef *y = b;
+
+	if (x->ndocs != y->ndocs)
+		return x->ndocs > y->ndocs ? -1 : 1;
+	return x->segment < y->segment ? -1 : x->segment > y->segment;
+}
+
+int
+skx_manifest_compare_extents(const void *a, const void *b)
+{
+	BlockNumber x = ((const SkxDiskExtent *) a)->block;
+	BlockNumber y = ((const SkxDiskExtent *) b)->block;
+
+	return (x > y) - (x < y);
+}

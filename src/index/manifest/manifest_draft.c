@@ -1,0 +1,120 @@
+/*
+ * manifest_draft.c
+ *	  A new root: the present one, edited in memory.
+ *
+ * The heavyweight lock on the metapage keeps others from making a new root at
+ * the same time.  Inserts go on meanwhile: what they change in the metapage,
+ * the end of the file and the pool, is not in the root.
+ */
+#include "postgres.h"
+
+#include "index/manifest/manifest_internal.h"
+#include "support/compat/compat.h"
+
+/* A part of the file, lest a small one be mostly pool. */
+uint32
+skx_manifest_pool_pages(const SkxView *view, BlockNumber nblocks)
+{
+	uint32		wanted = Max(nblocks / SKX_POOL_PART,
+							 SKX_POOL_LEAST * (uint32) view->nstripes);
+
+	return Min(wanted, SKX_POOL_PAGES);
+}
+
+/*
+ * What no open view has none will: it is free for good, or waits for standbys
+ * alone.  Where it is not known which views are open, pages wait for snapshots.
+ */
+static void
+skx_manifest_draft_extent(SkxDraft *draft, int which)
+{
+	const SkxView *view = draft->view;
+	const SkxDiskExtent *from = &view->extents[which];
+	SkxDraftExtent *extent = &draft->extents[which];
+	uint64		wait = skx_manifest_wait(draft->heap, view, from, draft->open);
+
+	extent->e = *from;
+	extent->reusable = from->operation == 0 && wait == SKX_WAIT_NONE;
+	if (from->operation != 0 || wait == SKX_WAIT_VIEWS)
+		return;
+	extent->e.safexid = skx_manifest_safexid(view, from);
+	extent->e.waits = skx_manifest_no_view(from, draft->open) ?
+		SKX_WAITS_STANDBYS : SKX_WAITS_SNAPSHOTS;
+	if (draft->open->known && extent->reusable)
+	{
+		draft->reuse = Max(draft->reuse, extent->e.safexid);
+		extent->e.safexid = 0;
+	}
+	if (extent->e.safexid == 0)
+		extent->e.waits = 0;
+}
+
+SkxDraft *
+skx_manifest_draft(Relation rel)
+{
+	SkxDraft   *draft = palloc0(sizeof(SkxDraft));
+	SkxView    *view = skx_manifest_view_brief(rel);
+	int			i;
+
+	Assert(skx_manifest_locked(rel, ExclusiveLock));
+	draft->rel = rel;
+	draft->heap = skx_compat_heap(rel);
+	draft->view = view;
+	draft->open = skx_manifest_early(rel, draft->heap, view);
+	draft->block_pages = view->meta.block_size / BLCKSZ;
+	draft->next_segment = view->meta.next_segment;
+	draft->nsegments = view->nsegments;
+	draft->segments = palloc((view->nsegments + 1) *
+							 sizeof(SkxDiskSegmentRef));
+	memcpy(draft->segments, view->segments,
+		   view->nsegments * sizeof(SkxDiskSegmentRef));
+	draft->stripes = view->stripes;
+	draft->noperations = view->noperations;
+	memcpy(draft->operations, view->operations,
+		   view->noperations * sizeof(SkxDiskOperation));
+	draft->pool_target = skx_manifest_pool_pages(view,
+												 view->meta.nblocks);
+	draft->pool_least = SKX_POOL_LEAST;
+	draft->nextents = view->nextents;
+	draft->extents_size = view->nextents + 64;
+	draft->extents = palloc(draft->extents_size * sizeof(SkxDraftExtent));
+	for (i = 0; i < view->nextents; i++)
+		skx_manifest_draft_extent(draft, i);
+	return draft;
+}
+
+void
+skx_manifest_draft_drop(SkxDraft *draft, uint32 operation)
+{
+	int			n = 0;
+	int			i;
+
+	/* 0 stands for pages that are free */
+	Assert(operation != 0);
+	for (i = 0; i < draft->nextents; i++)
+	{
+		if (draft->extents[i].e.operation != operation)
+			continue;
+		Assert(draft->extents[i].e.safexid == 0);
+		draft->extents[i].e.operation = 0;
+		draft->extents[i].e.safexid = 0;
+		draft->extents[i].reusable = true;
+	}
+	for (i = 0; i < draft->noperations; i++)
+	{
+		if (draft->operations[i].segment != operation)
+			draft->operations[n++] = draft->operations[i];
+	}
+	draft->noperations = n;
+}
+
+void
+skx_manifest_draft_free(SkxDraft *draft)
+{
+	RelationClose(draft->heap);
+	pfree(draft->extents);
+	pfree(draft->segments);
+	pfree(draft->open);
+	pfree(draft->view);
+	pfree(draft);
+}

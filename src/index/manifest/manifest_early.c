@@ -1,0 +1,250 @@
+/*
+ * manifest_early.c
+ *	  May what is free be overwritten, though a snapshot is old enough to have
+ *	  seen it?
+ *
+ * What counts is which views are open (manifest_open.c): a page that was freed
+ * is needed by those that were taken between its birth and its end, and by no
+ * other process, whatever its snapshot.  (VACUUM and workers read under locks
+ * alone.)  So a load finds the pages again that its own flushes and merges have
+ * freed, long before its transaction ends; and a cursor that is kept open keeps
+ * what it may read, and nothing that came later.
+ *
+ * The birth is not on disk.  When a page is freed it is known of every open view
+ * whether it has the page, and later views have not: the extent is noted as if
+ * it were as old as the oldest view that has it.
+ *
+ * A standby is told, as of any reuse, and cancels the queries that it has under
+ * way whose snapshots are so old.  So where there may be one, what no view has
+ * any more waits until its queries come to a later snapshot by themselves: until
+ * each transaction that had an id then has ended, and slots and standbys with
+ * feedback need nothing so old.  A session that only reads holds nothing back.
+ */
+#include "postgres.h"
+
+#include "access/transam.h"
+#include "access/xlog.h"
+#include "catalog/catalog.h"
+#include "index/manifest/manifest_internal.h"
+#include "replication/slot.h"
+#include "replication/walsender_private.h"
+#include "support/compat/compat.h"
+#include "utils/guc.h"
+#include "utils/rel.h"
+
+typedef enum SkxReuseEarly
+{
+	SKX_REUSE_AUTO,
+	SKX_REUSE_ON,
+	SKX_REUSE_OFF
+} SkxReuseEarly;
+
+static const struct config_enum_entry skx_manifest_early_values[] = {
+	{"auto", SKX_REUSE_AUTO, false},
+	{"on", SKX_REUSE_ON, false},
+	{"off", SKX_REUSE_OFF, false},
+	{NULL, 0, false}
+};
+
+static int	skx_manifest_reuse_early = SKX_REUSE_AUTO;
+
+void
+skx_manifest_init(void)
+{
+	DefineCustomEnumVariable("skipidx.reuse_early",
+							 "Whether a skipidx index overwrites pages that no query of this server needs any more, though a standby's may.",
+							 "auto waits for transactions that write, and for slots and feedback, where a standby or a slot of one is connected or WAL is archived.",
+							 &skx_manifest_reuse_early,
+							 SKX_REUSE_AUTO,
+							 skx_manifest_early_values,
+							 PGC_SUSET,
+							 0,
+							 NULL, NULL, NULL);
+	skx_manifest_open_init();
+}
+
+/* Is a standby, or a slot that waits for one, connected? */
+static bool
+skx_manifest_early_followed(void)
+{
+	bool		followed = false;
+	int			i;
+
+	for (i = 0; i < max_wal_senders && !followed; i++)
+		followed = WalSndCtl->walsnds[i].pid != 0;
+	if (followed || max_replication_slots <= 0)
+		return followed;
+	LWLockAcquire(ReplicationSlotControlLock, LW_SHARED);
+	for (i = 0; i < max_replication_slots && !followed; i++)
+	{
+		const ReplicationSlot *slot = &ReplicationSlotCtl->replication_slots[i];
+
+		followed = slot->in_use && slot->data.database == InvalidOid;
+	}
+	LWLockRelease(ReplicationSlotControlLock);
+	return followed;
+}
+
+bool
+skx_manifest_has_standby(void)
+{
+	return XLogStandbyInfoActive() &&
+		(XLogArchivingActive() || skx_manifest_early_followed());
+}
+
+/*
+ * From which transaction id on a standby may need what no view has: 0 if all of
+ * it, PG_UINT64_MAX if nothing.
+ */
+static uint64
+skx_manifest_early_horizon(Relation rel, Relation heap)
+{
+	if (skx_manifest_reuse_early == SKX_REUSE_OFF ||
+		RelationIsAccessibleInLogicalDecoding(heap))
+		return 0;
+	if (skx_manifest_reuse_early == SKX_REUSE_ON || !RelationNeedsWAL(rel) ||
+		!skx_manifest_has_standby())
+		return PG_UINT64_MAX;
+	return RecoveryInProgress() ? 0 : skx_compat_standby_horizon();
+}
+
+SkxOpenViews *
+skx_manifest_early(Relation rel, Relation heap, const SkxView *view)
+{
+	SkxOpenViews *open = skx_manifest_open_views(rel, heap,
+												 view->meta.incarnation);
+
+	open->horizon = skx_manifest_early_horizon(rel, heap);
+	open->known = open->known && open->horizon > 0;
+	return open;
+}
+
+/* Has a view that is open pages which lived from `born` to `freed`? */
+static bool
+skx_manifest_early_needed(const SkxOpenViews *open, uint64 born, uint64 freed)
+{
+	int			i;
+
+	for (i = 0; i < open->n; i++)
+	{
+		if (open->views[i].generation >= born &&
+			open->views[i].generation < freed)
+			return true;
+	}
+	return false;
+}
+
+uint64
+skx_manifest_safexid(const SkxView *view, const SkxDiskExtent *extent)
+{
+	if (extent->waits != SKX_WAITS_VIEWS)
+		return extent->safexid;
+	/* none was freed after the flip to the present root */
+	if (view->meta.freed_xid != 0)
+		return view->meta.freed_xid;
+	return U64FromFullTransactionId(ReadNextFullTransactionId());
+}
+
+bool
+skx_manifest_no_view(const SkxDiskExtent *extent, const SkxOpenViews *open)
+{
+	return extent->waits == SKX_WAITS_STANDBYS ||
+		(open->known && (extent->waits == SKX_WAITS_VIEWS || open->n == 0));
+}
+
+uint64
+skx_manifest_wait(Relation heap, const SkxView *view,
+				  const SkxDiskExtent *extent, const SkxOpenViews *open)
+{
+	uint64		now = view->meta.generation;
+	uint64		xid;
+
+	if (extent->safexid == 0)
+		return SKX_WAIT_NONE;
+	if (open->known && extent->waits == SKX_WAITS_VIEWS &&
+		skx_manifest_early_needed(open, SKX_LIFE_BORN(extent->safexid, now),
+								  SKX_LIFE_FREED(extent->safexid, now)))
+		return SKX_WAIT_VIEWS;
+	xid = skx_manifest_safexid(view, extent);
+	if (skx_manifest_no_view(extent, open) && xid < open->horizon)
+		return SKX_WAIT_NONE;
+	return skx_compat_removable(heap, xid) ? SKX_WAIT_NONE : xid;
+}
+
+uint64 *
+skx_manifest_waits(Relation rel, const SkxView *view)
+{
+	uint64	   *waits = palloc_extended((view->nextents + 1) * sizeof(uint64),
+										MCXT_ALLOC_HUGE);
+	Relation	heap = skx_compat_heap(rel);
+	SkxOpenViews *open = skx_manifest_early(rel, heap, view);
+	int			i;
+
+	for (i = 0; i < view->nextents; i++)
+		waits[i] = view->extents[i].operation != 0 ? SKX_WAIT_NONE :
+			skx_manifest_wait(heap, view, &view->extents[i], open);
+	pfree(open);
+	RelationClose(heap);
+	return waits;
+}
+
+uint64
+skx_manifest_waiting(Relation rel, const SkxView *view)
+{
+	uint64	   *waits = skx_manifest_waits(rel, view);
+	uint64		npages = 0;
+	int			i;
+
+	for (i = 0; i < view->nextents; i++)
+	{
+		if (waits[i] != SKX_WAIT_NONE && waits[i] != SKX_WAIT_VIEWS)
+			npages += view->extents[i].npages;
+	}
+	pfree(waits);
+	return npages;
+}
+
+/*
+ * The oldest view that is open, or could be before the flip, and may have what
+ * is freed: for those before it the pages are as good as not born yet.
+ */
+static uint64
+skx_manifest_early_born(const SkxOpenViews *open, uint64 now,
+						const SkxFreed *freed)
+{
+	uint64		born = now;
+	int			i;
+
+	for (i = 0; i < open->n; i++)
+	{
+		const SkxOpenView *v = &open->views[i];
+		bool		has;
+
+		if (freed->segment != 0)
+			has = v->next_segment > freed->segment;
+		else
+			has = v->unbound > 0 || freed->stripe >= SKX_STRIPES ||
+				v->ends[freed->stripe] > freed->first;
+		if (has)
+			born = Min(born, v->generation);
+	}
+	return born;
+}
+
+void
+skx_manifest_early_free(SkxDraft *draft, const SkxFreed *freed)
+{
+	uint64		now = draft->view->meta.generation;
+	uint64		born;
+
+	if (!draft->open->known)
+	{
+		skx_manifest_free_add(draft, freed->block, freed->npages,
+							  SKX_SAFEXID_FLIP);
+		return;
+	}
+	born = skx_manifest_early_born(draft->open, now, freed);
+	skx_manifest_free_add(draft, freed->block, freed->npages,
+						  SKX_LIFE(born, now + 1));
+	draft->extents[draft->nextents - 1].e.waits = SKX_WAITS_VIEWS;
+}

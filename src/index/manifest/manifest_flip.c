@@ -1,0 +1,456 @@
+/*
+ * manifest_flip.c
+ *	  Writes a new root and makes it the root: the commit point.
+ *
+ * The metapage is locked exclusively from the choice of the new root's pages
+ * to the record that names them.  Its extents then include what the flip
+ * itself uses: pages that the file grows by, and the pages of the old root.
+ *
+ * The xid from which on freed pages are safe to use again must not be smaller
+ * than the xmin of any scan that knows the old root.  It is read when that
+ * record has been inserted, and noted in the metapage by one of its own,
+ * still under the lock.  Read any earlier it would do for the scans of this
+ * server, which have taken their snapshots before they read the metapage;
+ * but a standby replays the commits that come before the flip first, and can
+ * take a snapshot with all of them in it that sees the old root.
+ *
+ * Standbys are told before any of the pages that are taken is overwritten.
+ */
+#include "postgres.h"
+
+#include "access/generic_xlog.h"
+#include "access/transam.h"
+#include "access/xlog.h"
+#include "format/disk/disk_check.h"
+#include "index/manifest/manifest_internal.h"
+#include "storage/blkio/blkio.h"
+#include "storage/bufmgr.h"
+#include "support/compat/compat.h"
+#include "support/fault/fault.h"
+#include "utils/rel.h"
+
+/* The stream of a root, and where it goes. */
+typedef struct SkxFlip
+{
+	SkxDraft   *draft;
+	SkxDiskMeta meta;
+	char	   *stream;
+	Size		size;
+	BlockNumber *pages;
+	uint32		npages;
+	uint32		cut;			/* pages at the end that are given back */
+#ifdef USE_ASSERT_CHECKING
+	uint64		owned;			/* pages of extents and pool at first */
+#endif
+} SkxFlip;
+
+#ifdef USE_ASSERT_CHECKING
+/* Has each page of the extents, which are sorted, one owner there? */
+static bool
+skx_manifest_extents_apart(const SkxDraft *draft)
+{
+	for (int i = 1; i < draft->nextents; i++)
+	{
+		const SkxDiskExtent *last = &draft->extents[i - 1].e;
+
+		if (last->block + last->npages > draft->extents[i].e.block)
+			return false;
+	}
+	return true;
+}
+
+/* Pages of the extents and of the pool. */
+static uint64
+skx_manifest_flip_owned(const SkxFlip *f)
+{
+	uint64		npages = 0;
+
+	for (int i = 0; i < f->draft->nextents; i++)
+		npages += f->draft->extents[i].e.npages;
+	for (int i = 0; i < f->meta.npool; i++)
+		npages += f->meta.pool[i].npages;
+	return npages;
+}
+
+/* Can the stream be read again, once the metapage names it? */
+static bool
+skx_manifest_flip_sound(const SkxFlip *f)
+{
+	SkxDiskMeta meta = f->meta;
+
+	meta.generation++;
+	meta.nblocks += f->draft->grow - f->cut;
+	meta.next_segment = f->draft->next_segment;
+	return skx_disk_check_root_stream(f->stream, f->size, &meta) == NULL;
+}
+#endif
+
+/* Room for the arrays, when some more extents come. */
+static Size
+skx_manifest_flip_size(const SkxDraft *draft, int more)
+{
+	return sizeof(SkxDiskRoot) +
+		(Size) draft->nsegments * sizeof(SkxDiskSegmentRef) +
+		(Size) draft->view->nstripes * sizeof(SkxDiskStripeRef) +
+		(Size) (draft->nextents + more) * sizeof(SkxDiskExtent) +
+		(Size) draft->noperations * sizeof(SkxDiskOperation);
+}
+
+/* Pages of the root. */
+static uint32
+skx_manifest_flip_pages(const SkxDraft *draft)
+{
+	return (uint32) ((skx_manifest_flip_size(draft, 2) +
+					  SKX_ROOT_CAPACITY - 1) / SKX_ROOT_CAPACITY);
+}
+
+/*
+ * Chooses pages for the root, of the smallest extents first; what cannot be
+ * had so is added to the growth of the file.
+ */
+static void
+skx_manifest_flip_place(SkxFlip *f)
+{
+	SkxDraft   *draft = f->draft;
+	uint32		most = 2 + (uint32)
+		(skx_manifest_flip_size(draft, 2) / SKX_ROOT_CAPACITY);
+	uint32		n = 0;
+	uint32		missing;
+
+	f->npages = skx_manifest_flip_pages(draft);
+	f->pages = palloc(most * sizeof(BlockNumber));
+	while (n < f->npages)
+	{
+		SkxDraftExtent *best = NULL;
+		int			i;
+
+		for (i = 0; i < draft->nextents; i++)
+		{
+			SkxDraftExtent *extent = &draft->extents[i];
+
+			if (extent->reusable && extent->e.npages > 0 &&
+				(best == NULL || extent->e.npages < best->e.npages))
+				best = extent;
+			if (best != NULL && (best->e.npages == 1 || draft->low))
+				break;
+		}
+		if (best == NULL)
+			break;
+		Assert(best->e.operation == 0);
+		draft->reuse = Max(draft->reuse, best->e.safexid);
+		f->pages[n++] = best->e.block++;
+		best->e.npages--;
+	}
+	missing = TYPEALIGN(draft->block_pages, f->npages - n);
+	skx_manifest_check_growth(draft->rel, f->meta.nblocks,
+							  (uint64) draft->grow + missing);
+	while (n < f->npages)
+	{
+		f->pages[n++] = f->meta.nblocks + draft->grow;
+		draft->grow++;
+		missing--;
+	}
+	if (missing > 0)
+		skx_manifest_free_add(draft, f->meta.nblocks + draft->grow, missing,
+							  0);
+	draft->grow += missing;
+	Assert(draft->grow % draft->block_pages == 0);
+}
+
+/* Gives back whole blocks of free pages at the end of the file. */
+static void
+skx_manifest_flip_cut(SkxFlip *f)
+{
+	SkxDraft   *draft = f->draft;
+	BlockNumber end = f->meta.nblocks;
+
+	/* the new root is at the end */
+	if (draft->grow > 0)
+		return;
+	while (draft->nextents > 0)
+	{
+		SkxDiskExtent *last = &draft->extents[draft->nextents - 1].e;
+		BlockNumber from = TYPEALIGN(draft->block_pages, last->block);
+
+		if (last->operation != 0 || last->block + last->npages != end ||
+			from >= end)
+			break;
+		f->cut += end - from;
+		last->npages -= end - from;
+		end = from;
+		if (last->npages > 0)
+			break;
+		draft->nextents--;
+	}
+}
+
+/*
+ * Pages were counted before extents were joined or left the file; a reader
+ * takes no more for so short a root.
+ */
+static void
+skx_manifest_flip_spare(SkxFlip *f)
+{
+	uint32		npages = f->npages;
+
+	while (npages > skx_manifest_root_most(skx_manifest_flip_size(f->draft, 0) -
+										   sizeof(SkxDiskRoot)))
+		skx_manifest_free_add(f->draft, f->pages[--npages], 1, 0);
+	if (npages == f->npages)
+		return;
+	f->npages = npages;
+	skx_manifest_free_join(f->draft);
+}
+
+/* The extents as they are after the flip. */
+static void
+skx_manifest_flip_extents(SkxFlip *f, uint32 reserved)
+{
+	SkxDraft   *draft = f->draft;
+
+	if (reserved > 0)
+	{
+		skx_manifest_free_add(draft, f->meta.nblocks, reserved, 0);
+		draft->extents[draft->nextents - 1].e.operation =
+			draft->grow_operation;
+		draft->extents[draft->nextents - 1].reusable = false;
+	}
+	skx_manifest_free_join(draft);
+	if (draft->shorten)
+		skx_manifest_flip_cut(f);
+	skx_manifest_flip_spare(f);
+	Assert(skx_manifest_extents_apart(draft));
+	/* none is lost, and none comes from nowhere */
+	Assert(skx_manifest_flip_owned(f) + f->npages + f->cut ==
+		   f->owned + draft->grow);
+}
+
+static void
+skx_manifest_flip_stream(SkxFlip *f)
+{
+	SkxDraft   *draft = f->draft;
+	SkxDiskRoot root;
+	char	   *p;
+	int			i;
+
+	qsort(draft->segments, draft->nsegments, sizeof(SkxDiskSegmentRef),
+		  skx_manifest_compare_segments);
+	root.nsegments = draft->nsegments;
+	root.nstripes = draft->view->nstripes;
+	root.nextents = draft->nextents;
+	root.noperations = draft->noperations;
+	f->size = skx_manifest_flip_size(draft, 0);
+	f->stream = p = palloc(f->size);
+	memcpy(p, &root, sizeof(root));
+	p += sizeof(root);
+	memcpy(p, draft->segments, root.nsegments * sizeof(SkxDiskSegmentRef));
+	p += root.nsegments * sizeof(SkxDiskSegmentRef);
+	memcpy(p, draft->stripes, root.nstripes * sizeof(SkxDiskStripeRef));
+	p += root.nstripes * sizeof(SkxDiskStripeRef);
+	for (i = 0; i < draft->nextents; i++)
+	{
+		memcpy(p, &draft->extents[i].e, sizeof(SkxDiskExtent));
+		p += sizeof(SkxDiskExtent);
+	}
+	memcpy(p, draft->operations, root.noperations * sizeof(SkxDiskOperation));
+	Assert(p + root.noperations * sizeof(SkxDiskOperation) ==
+		   f->stream + f->size);
+	Assert(skx_manifest_flip_sound(f));
+}
+
+/*
+ * Writes the stream, spread evenly over the pages: they were counted before
+ * it was known how many extents there would be.
+ */
+static void
+skx_manifest_flip_write(SkxFlip *f)
+{
+	Relation	rel = f->draft->rel;
+	uint32		i;
+
+	if (f->npages > skx_manifest_root_most(f->size - sizeof(SkxDiskRoot)))
+		elog(ERROR, "a root of %zu bytes got %u pages", f->size, f->npages);
+
+	for (i = 0; i < f->npages; i++)
+	{
+		Size		at = f->size * i / f->npages;
+		Size		n = f->size * (i + 1) / f->npages - at;
+		SkxPageIdentity id = {f->meta.incarnation, 0, i, SKX_PLANE_ROOT};
+		Buffer		buffer = skx_manifest_fresh(rel, f->pages[i]);
+		GenericXLogState *xlog = GenericXLogStart(rel);
+		SkxDiskRootPage *head;
+		char	   *page;
+
+		page = (char *) GenericXLogRegisterBuffer(xlog, buffer,
+												  GENERIC_XLOG_FULL_IMAGE);
+		skx_disk_page_init(page, &id);
+		head = (SkxDiskRootPage *) (page + SKX_PAGE_START);
+		head->next = i + 1 < f->npages ? f->pages[i + 1] : InvalidBlockNumber;
+		head->nbytes = n;
+		memcpy(head + 1, f->stream + at, n);
+		((PageHeader) page)->pd_lower += sizeof(SkxDiskRootPage) + n;
+		GenericXLogFinish(xlog);
+		UnlockReleaseBuffer(buffer);
+	}
+}
+
+/* The one record that counts. */
+static void
+skx_manifest_flip_meta(SkxFlip *f, Buffer metabuf)
+{
+	Relation	rel = f->draft->rel;
+	BlockNumber nblocks = f->meta.nblocks + f->draft->grow - f->cut;
+	GenericXLogState *xlog;
+	Buffer		last = InvalidBuffer;
+
+	Assert(skx_compat_buffer_locked(metabuf));
+	Assert(f->meta.next_segment <= f->draft->next_segment);
+	/* replay must make the file long enough; a root page has done so */
+	if (f->draft->grow > 0 && f->pages[f->npages - 1] != nblocks - 1)
+		last = skx_manifest_fresh(rel, nblocks - 1);
+	f->meta.root = f->pages[0];
+	f->meta.generation++;
+	Assert(f->meta.generation == f->draft->view->meta.generation + 1);
+	f->meta.next_segment = f->draft->next_segment;
+	if (f->cut > 0)
+		f->meta.old_end = Max(f->meta.old_end, f->meta.nblocks);
+	f->meta.nblocks = nblocks;
+	f->meta.freed_xid = 0;
+	xlog = GenericXLogStart(rel);
+	memcpy((char *) GenericXLogRegisterBuffer(xlog, metabuf, 0) +
+		   SKX_PAGE_START, &f->meta, sizeof(SkxDiskMeta));
+	if (BufferIsValid(last))
+		skx_manifest_empty(xlog, last, f->meta.incarnation, 0,
+						   InvalidBlockNumber);
+	if (f->draft->also != NULL)
+		f->draft->also(xlog, f->draft->also_arg);
+	GenericXLogFinish(xlog);
+	if (BufferIsValid(last))
+		UnlockReleaseBuffer(last);
+}
+
+/* If a crash comes before it, the xid is read when it is wanted. */
+static void
+skx_manifest_flip_date(SkxFlip *f, Buffer metabuf)
+{
+	GenericXLogState *xlog = GenericXLogStart(f->draft->rel);
+	SkxDiskMeta *meta = (SkxDiskMeta *)
+		((char *) GenericXLogRegisterBuffer(xlog, metabuf, 0) +
+		 SKX_PAGE_START);
+
+	Assert(skx_compat_buffer_locked(metabuf));
+	Assert(meta->freed_xid == 0 && meta->generation == f->meta.generation);
+	meta->freed_xid = U64FromFullTransactionId(ReadNextFullTransactionId());
+	GenericXLogFinish(xlog);
+}
+
+/*
+ * The pool is filled anew, with the lowest extents.  In a draft for which no
+ * insert can have taken any it is among the free ones already.
+ */
+static void
+skx_manifest_flip_unpool(SkxFlip *f)
+{
+	SkxDiskMeta *meta = &f->meta;
+	int			i;
+
+	for (i = 0; i < meta->npool && !f->draft->low; i++)
+		skx_manifest_free_add(f->draft, meta->pool[i].block,
+							  meta->pool[i].npages, 0);
+	memset(meta->pool, 0, sizeof(meta->pool));
+	meta->npool = 0;
+	skx_manifest_free_join(f->draft);
+}
+
+/*
+ * Locks the metapage and finds pages for the root, by growth of the file if
+ * need be; errno, with nothing locked nor changed, if there is no space.
+ */
+static int
+skx_manifest_flip_begin(SkxFlip *f, Buffer *metabuf)
+{
+	SkxDraft   *draft = f->draft;
+	const SkxView *view = draft->view;
+	int			error = 0;
+
+	Assert(skx_manifest_locked(draft->rel, ExclusiveLock));
+	if (draft->grow > 0)
+		error = skx_blkio_live_extend(draft->rel,
+									  view->meta.nblocks + draft->grow,
+									  draft->spare);
+	if (error != 0)
+		return error;
+	*metabuf = skx_manifest_buffer(draft->rel, view->meta.incarnation,
+								   SKX_META_BLOCK, SKX_PLANE_META, 0,
+								   BUFFER_LOCK_EXCLUSIVE);
+	memcpy(&f->meta, skx_manifest_content(*metabuf), sizeof(SkxDiskMeta));
+	if (f->meta.generation != view->meta.generation)
+		elog(ERROR, "the root of index \"%s\" was replaced without its lock",
+			 RelationGetRelationName(draft->rel));
+	if (draft->low || draft->unpool)
+		skx_manifest_flip_unpool(f);
+#ifdef USE_ASSERT_CHECKING
+	f->owned = skx_manifest_flip_owned(f);
+#endif
+	skx_manifest_free_to_pool(draft, &f->meta,
+							  skx_manifest_flip_pages(draft) +
+							  skx_manifest_free_kept(draft->view));
+	skx_manifest_flip_place(f);
+	if (draft->grow > 0)
+		error = skx_blkio_live_extend(draft->rel,
+									  f->meta.nblocks + draft->grow,
+									  draft->spare);
+	if (error != 0)
+		UnlockReleaseBuffer(*metabuf);
+	return error;
+}
+
+/* A page of the old root, which no other view than of that has. */
+static void
+skx_manifest_flip_old(SkxDraft *draft, BlockNumber block)
+{
+	uint64		now = draft->view->meta.generation;
+
+	skx_manifest_free_add(draft, block, 1, draft->open->known ?
+						  SKX_LIFE(now, now + 1) : SKX_SAFEXID_FLIP);
+	if (draft->open->known)
+		draft->extents[draft->nextents - 1].e.waits = SKX_WAITS_VIEWS;
+}
+
+int
+skx_manifest_draft_flip(SkxDraft *draft)
+{
+	SkxView    *view = draft->view;
+	SkxFlip		f = {0};
+	uint32		reserved = draft->grow;
+	Buffer		metabuf;
+	int			error;
+	int			i;
+
+	f.draft = draft;
+	for (i = 0; i < view->nroot; i++)
+		skx_manifest_flip_old(draft, view->root[i]);
+	/* once: from here on the size of the root is reckoned with them */
+	skx_manifest_free_join_many(draft);
+	error = skx_manifest_flip_begin(&f, &metabuf);
+	if (error != 0)
+		return error;
+	skx_manifest_flip_extents(&f, reserved);
+	skx_manifest_flip_stream(&f);
+	if (draft->reuse > 0 && RelationNeedsWAL(draft->rel) &&
+		XLogStandbyInfoActive())
+	{
+		skx_compat_log_reuse(draft->heap, SKX_REL_LOCATOR(draft->rel),
+							 SKX_META_BLOCK, draft->reuse);
+		SKX_FAULT(SKX_FAULT_REUSE_LOGGED);
+	}
+	skx_manifest_flip_write(&f);
+	SKX_FAULT(SKX_FAULT_ROOT_WRITTEN);
+	skx_manifest_flip_meta(&f, metabuf);
+	SKX_FAULT(SKX_FAULT_ROOT_FLIPPED);
+	skx_manifest_flip_date(&f, metabuf);
+	UnlockReleaseBuffer(metabuf);
+	pfree(f.stream);
+	pfree(f.pages);
+	return 0;
+}

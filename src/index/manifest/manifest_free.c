@@ -1,0 +1,382 @@
+/*
+ * manifest_free.c
+ *	  Free space of a root in the making: added, reserved, joined, and moved to
+ *	  the pool.
+ *
+ * A page that is freed may still be read under older snapshots.  It carries a
+ * safexid, given to it by the flip that frees it (manifest_flip.c), and is
+ * reusable when the horizon of the table has passed that
+ * (skx_manifest_draft).  Extents for stripes come out of the pool, without the
+ * lock that protects the root (manifest_extent.c).
+ */
+#include "postgres.h"
+
+#include "index/manifest/manifest_internal.h"
+
+/* Free extents of a root of two or three pages. */
+#define SKX_FREE_MANY		512
+
+static SkxDraftExtent *
+skx_manifest_free_extent(SkxDraft *draft)
+{
+	SkxDraftExtent *extent;
+
+	if (draft->nextents == draft->extents_size)
+	{
+		draft->extents_size *= 2;
+		draft->extents = repalloc_huge(draft->extents,
+									   draft->extents_size *
+									   sizeof(SkxDraftExtent));
+	}
+	extent = &draft->extents[draft->nextents++];
+	memset(extent, 0, sizeof(*extent));
+	return extent;
+}
+
+void
+skx_manifest_free_add(SkxDraft *draft, BlockNumber block, uint32 npages,
+					  uint64 safexid)
+{
+	SkxDraftExtent *extent = skx_manifest_free_extent(draft);
+
+	Assert(block != SKX_META_BLOCK);
+	Assert(npages <= MaxBlockNumber - block);
+	extent->e.block = block;
+	extent->e.npages = npages;
+	extent->e.safexid = safexid;
+	extent->reusable = safexid == 0;
+}
+
+/*
+ * Gives the aligned part of a free extent, at most `most` pages of it, to an
+ * operation; what is left of it before and behind stays free.
+ */
+static uint32
+skx_manifest_free_cut(SkxDraft *draft, int which, uint32 operation,
+					  uint32 most)
+{
+	SkxDiskExtent whole = draft->extents[which].e;
+	BlockNumber end = whole.block + whole.npages;
+	BlockNumber from = TYPEALIGN(draft->block_pages, whole.block);
+	uint32		npages = Min(most, TYPEALIGN_DOWN(draft->block_pages,
+												  end - from));
+	SkxDiskExtent *taken = &draft->extents[which].e;
+
+	Assert(draft->extents[which].reusable && whole.operation == 0);
+	Assert(operation != 0);
+	Assert(npages > 0 && npages % draft->block_pages == 0);
+	draft->reuse = Max(draft->reuse, whole.safexid);
+	taken->block = from;
+	taken->npages = npages;
+	taken->safexid = 0;
+	taken->operation = operation;
+	draft->extents[which].reusable = false;
+	if (from > whole.block)
+	{
+		skx_manifest_free_add(draft, whole.block, from - whole.block,
+							  whole.safexid);
+		draft->extents[draft->nextents - 1].reusable = true;
+	}
+	if (from + npages < end)
+	{
+		skx_manifest_free_add(draft, from + npages, end - from - npages,
+							  whole.safexid);
+		draft->extents[draft->nextents - 1].reusable = true;
+	}
+	return npages;
+}
+
+/* Whole blocks, in pages, in an extent. */
+static uint32
+skx_manifest_extent_whole(const SkxDraft *draft, const SkxDraftExtent *extent)
+{
+	BlockNumber from = TYPEALIGN(draft->block_pages, extent->e.block);
+	BlockNumber end = TYPEALIGN_DOWN(draft->block_pages,
+									 extent->e.block + extent->e.npages);
+
+	return end > from ? end - from : 0;
+}
+
+/* The same of a free one, 0 if it may not be used. */
+static uint32
+skx_manifest_free_whole(const SkxDraft *draft, const SkxDraftExtent *extent)
+{
+	return extent->reusable ? skx_manifest_extent_whole(draft, extent) : 0;
+}
+
+uint64
+skx_manifest_free_reusable(const SkxDraft *draft, uint32 least)
+{
+	uint64		npages = 0;
+	int			i;
+
+	for (i = 0; i < draft->nextents; i++)
+	{
+		if (draft->extents[i].reusable &&
+			draft->extents[i].e.npages >= least)
+			npages += draft->extents[i].e.npages;
+	}
+	return npages;
+}
+
+uint32
+skx_manifest_free_blocks(const SkxDraft *draft, uint32 least)
+{
+	uint32		nblocks = 0;
+	int			i;
+
+	for (i = 0; i < draft->nextents; i++)
+	{
+		uint32		n = skx_manifest_free_whole(draft, &draft->extents[i]) /
+			draft->block_pages;
+
+		if (n >= least)
+			nblocks += n;
+	}
+	return nblocks;
+}
+
+/* A flush takes up to two blocks more than its pages fill. */
+uint32
+skx_manifest_free_kept(const SkxView *view)
+{
+	uint32		block_pages = view->meta.block_size / BLCKSZ;
+	uint32		most = TYPEALIGN(block_pages, SKX_KEPT_PAGES) + 2 * block_pages;
+
+	most = Min(most, view->meta.nblocks / SKX_KEPT_PART);
+	return most - most % block_pages;
+}
+
+/* Whole blocks, in pages, beyond those that inserts leave. */
+static uint64
+skx_manifest_free_spare(const SkxDraft *draft)
+{
+	uint64		whole = (uint64) skx_manifest_free_blocks(draft, 1) *
+		draft->block_pages;
+
+	return whole - Min(whole, skx_manifest_free_kept(draft->view));
+}
+
+/*
+ * Pages from the start of an extent that inserts may have, so many whole blocks
+ * being to spare.
+ */
+static uint32
+skx_manifest_free_part(const SkxDraft *draft, const SkxDraftExtent *extent,
+					   uint64 spare)
+{
+	BlockNumber from = TYPEALIGN(draft->block_pages, extent->e.block);
+
+	if (!extent->reusable || extent->e.npages < draft->pool_least)
+		return 0;
+	if (skx_manifest_free_whole(draft, extent) <= spare)
+		return extent->e.npages;
+	return from - extent->e.block + (uint32) spare;
+}
+
+uint64
+skx_manifest_free_for_pool(const SkxDraft *draft)
+{
+	uint64		spare = skx_manifest_free_spare(draft);
+	uint64		npages = 0;
+	int			i;
+
+	for (i = 0; i < draft->nextents; i++)
+	{
+		const SkxDraftExtent *extent = &draft->extents[i];
+		uint32		part = skx_manifest_free_part(draft, extent, spare);
+
+		if (part < draft->pool_least)
+			continue;
+		npages += part;
+		spare -= Min(spare, skx_manifest_free_whole(draft, extent));
+	}
+	return npages;
+}
+
+/*
+ * Half of what pending lists have is the most that is worth it; one block, for a
+ * root, as soon as they have some pages.
+ */
+uint64
+skx_manifest_free_wanted(const SkxView *view, uint64 extents)
+{
+	uint64		others = 1 + view->nroot + view->nstripes + extents;
+	uint64		pending;
+	uint64		wanted;
+	int			i;
+
+	for (i = 0; i < view->meta.npool; i++)
+		others += view->meta.pool[i].npages;
+	for (i = 0; i < view->nsegments; i++)
+		others += view->segments[i].npages;
+	pending = view->meta.nblocks - Min(view->meta.nblocks, others);
+	wanted = Min(skx_manifest_free_kept(view), pending / 2);
+	if (pending >= SKX_KEPT_PAGES / 2)
+		wanted = Max(wanted, view->meta.block_size / BLCKSZ);
+	return wanted;
+}
+
+/* Pages that are free, or will be, are had already. */
+uint32
+skx_manifest_free_lacks(const SkxDraft *draft)
+{
+	uint64		extents = 0;
+	uint64		whole = 0;
+	uint64		wanted;
+	int			i;
+
+	for (i = 0; i < draft->nextents; i++)
+	{
+		extents += draft->extents[i].e.npages;
+		whole += skx_manifest_extent_whole(draft, &draft->extents[i]);
+	}
+	wanted = skx_manifest_free_wanted(draft->view, extents);
+	wanted -= Min(wanted, whole);
+	/* a segment needs some blocks in a row */
+	if (whole > 0 && wanted < skx_manifest_free_kept(draft->view) / 2)
+		return 0;
+	return (uint32) (wanted - wanted % draft->block_pages);
+}
+
+void
+skx_manifest_free_reserve(SkxDraft *draft, uint32 operation, uint32 nblocks,
+						  uint32 least)
+{
+	uint64		wanted = (uint64) nblocks * draft->block_pages;
+	uint64		shortest = (uint64) least * draft->block_pages;
+	int			n = draft->nextents;
+	int			i;
+
+	Assert(operation != 0 && draft->grow == 0);
+	/* extents added by cuts have no whole block of use here */
+	for (i = 0; i < n && wanted > 0; i++)
+	{
+		uint32		whole = skx_manifest_free_whole(draft,
+													&draft->extents[i]);
+
+		if (whole >= shortest && whole > 0)
+			wanted -= skx_manifest_free_cut(draft, i, operation,
+											(uint32) Min(wanted, whole));
+	}
+	if (wanted == 0)
+		return;
+	wanted = Max(wanted, shortest);
+	Assert(wanted % draft->block_pages == 0);
+	skx_manifest_check_growth(draft->rel, draft->view->meta.nblocks, wanted);
+	draft->grow = (uint32) wanted;
+	draft->grow_operation = operation;
+}
+
+/* Waits for all that either waits for; both wait, or neither does. */
+static void
+skx_manifest_free_wait(SkxDraft *draft, SkxDiskExtent *extent,
+					   const SkxDiskExtent *other)
+{
+	uint64		next = draft->view->meta.generation + 1;
+	uint64		x = extent->safexid;
+	uint64		y = other->safexid;
+
+	if (extent->waits == SKX_WAITS_VIEWS)
+		extent->safexid = SKX_LIFE(Min(SKX_LIFE_BORN(x, next),
+									   SKX_LIFE_BORN(y, next)),
+								   Max(SKX_LIFE_FREED(x, next),
+									   SKX_LIFE_FREED(y, next)));
+	else
+		extent->safexid = Max(x, y);
+}
+
+/*
+ * Joins neighbours; `any`: also those that wait for different times.  What may
+ * be used is never joined to what waits.
+ */
+static void
+skx_manifest_free_join_some(SkxDraft *draft, bool any)
+{
+	int			n = 0;
+	int			i;
+
+	for (i = 0; i < draft->nextents; i++)
+	{
+		SkxDraftExtent *next = &draft->extents[i];
+		SkxDraftExtent *last = n > 0 ? &draft->extents[n - 1] : NULL;
+
+		if (next->e.npages == 0)
+			continue;
+		if (last != NULL &&
+			last->e.block + last->e.npages == next->e.block &&
+			last->e.operation == next->e.operation &&
+			last->e.waits == next->e.waits &&
+			(last->e.safexid == next->e.safexid ||
+			 (last->reusable && next->reusable) ||
+			 (any && last->reusable == next->reusable)))
+		{
+			last->e.npages += next->e.npages;
+			skx_manifest_free_wait(draft, &last->e, &next->e);
+		}
+		else
+			draft->extents[n++] = *next;
+	}
+	draft->nextents = n;
+}
+
+void
+skx_manifest_free_join(SkxDraft *draft)
+{
+	StaticAssertStmt(offsetof(SkxDraftExtent, e) == 0, "compared as extents");
+	qsort(draft->extents, draft->nextents, sizeof(SkxDraftExtent),
+		  skx_manifest_compare_extents);
+	skx_manifest_free_join_some(draft, false);
+}
+
+/*
+ * While something old holds the horizon back, each flip frees pages from
+ * another transaction id on, and a root of very many extents is written by
+ * each further one: so when they are many, those are joined as well, and wait
+ * for the last of them.
+ */
+void
+skx_manifest_free_join_many(SkxDraft *draft)
+{
+	skx_manifest_free_join(draft);
+	if (draft->nextents > SKX_FREE_MANY)
+		skx_manifest_free_join_some(draft, true);
+}
+
+void
+skx_manifest_free_to_pool(SkxDraft *draft, SkxDiskMeta *meta, uint32 keep)
+{
+	uint64		reusable = skx_manifest_free_reusable(draft, 1);
+	uint64		spare = skx_manifest_free_spare(draft);
+	uint64		npages = 0;
+	int			i;
+
+	for (i = 0; i < meta->npool; i++)
+		npages += meta->pool[i].npages;
+	for (i = 0; i < draft->nextents; i++)
+	{
+		SkxDraftExtent *extent = &draft->extents[i];
+		uint32		whole = skx_manifest_free_whole(draft, extent);
+		uint32		part = skx_manifest_free_part(draft, extent, spare);
+
+		if (npages >= draft->pool_target || meta->npool == SKX_META_POOL ||
+			reusable <= keep)
+			break;
+		if (part == 0 || part < draft->pool_least)
+			continue;
+		part = Min(part,
+				   TYPEALIGN(Max(draft->block_pages, SKX_POOL_LEAST),
+							 draft->pool_target - npages));
+		part = (uint32) Min(part, reusable - keep);
+		reusable -= part;
+		Assert(part > 0 && extent->e.operation == 0);
+		draft->reuse = Max(draft->reuse, extent->e.safexid);
+		meta->pool[meta->npool].block = extent->e.block;
+		meta->pool[meta->npool].npages = part;
+		meta->npool++;
+		extent->e.block += part;
+		extent->e.npages -= part;
+		spare -= Min(spare, whole - skx_manifest_free_whole(draft, extent));
+		npages += part;
+	}
+}

@@ -1,0 +1,622 @@
+/*
+ * manifest_operation.c
+ *	  Flushes and merges from reserve to end.
+ *
+ * An operation's own lock is a heavyweight lock on an object that stands for
+ * it: the index with the operation's kind as sub-object.  (A page lock would
+ * not do: none may be held while another is taken.)  A backend that gets the
+ * lock knows that what the root lists under that kind has been left behind.
+ */
+#include "postgres.h"
+
+#include "access/xact.h"
+#include "catalog/pg_class.h"
+#include "index/manifest/manifest_internal.h"
+#include "miscadmin.h"
+#include "storage/blkio/blkio.h"
+#include "storage/lmgr.h"
+#include "storage/lock.h"
+#include "support/compat/compat.h"
+#include "support/fault/fault.h"
+#include "utils/rel.h"
+
+/*
+ * Reserved at a time after the first: this part of what there is, and at least
+ * so many pages.  More would be at the end of the file, where nothing is free,
+ * for a result that takes a little more than was expected.
+ */
+#define SKX_RESERVE_PAGES	128
+#define SKX_RESERVE_PART	32
+
+/*
+ * Blocks in a row that a segment may ask for at its end, for the last pages of
+ * its planes and the header.
+ */
+#define SKX_RESERVE_RUN		8
+
+/* Stands for the processes that have joined an operation of a kind. */
+#define SKX_OPERATION_JOINED(kind)	((kind) + SKX_OPERATION_MERGE)
+
+static void
+skx_manifest_operation_tag(LOCKTAG *tag, Relation rel, uint32 kind)
+{
+	SET_LOCKTAG_OBJECT(*tag, MyDatabaseId, RelationRelationId,
+					   RelationGetRelid(rel), kind);
+}
+
+#ifdef USE_ASSERT_CHECKING
+bool
+skx_manifest_locked(Relation rel, LOCKMODE mode)
+{
+	LOCKTAG		tag;
+
+	SET_LOCKTAG_PAGE(tag, rel->rd_lockInfo.lockRelId.dbId,
+					 rel->rd_lockInfo.lockRelId.relId, SKX_META_BLOCK);
+	return skx_compat_lock_held(&tag, mode);
+}
+
+bool
+skx_manifest_operating(Relation rel, uint32 kind)
+{
+	LOCKTAG		tag;
+
+	skx_manifest_operation_tag(&tag, rel, kind);
+	return skx_compat_lock_held(&tag, ExclusiveLock);
+}
+
+/* Pages that the operation has in hand. */
+static uint64
+skx_manifest_operation_pages(const SkxOperation *op)
+{
+	uint64		npages = 0;
+
+	for (int i = 0; i < op->npool; i++)
+		npages += op->pool[i].npages;
+	return npages;
+}
+
+/* Is none of the pages in hand already? */
+static bool
+skx_manifest_operation_lacks(const SkxOperation *op, BlockNumber block,
+							 uint32 npages)
+{
+	for (int i = 0; i < op->npool; i++)
+	{
+		if (block < op->pool[i].block + op->pool[i].npages &&
+			op->pool[i].block < block + npages)
+			return false;
+	}
+	return true;
+}
+#endif
+
+/*
+ * Those that have joined an operation may outlive the first process, and write
+ * to what it has reserved.
+ */
+static bool
+skx_manifest_operation_alone(Relation rel, uint32 kind, bool wait)
+{
+	LOCKTAG		tag;
+
+	skx_manifest_operation_tag(&tag, rel, SKX_OPERATION_JOINED(kind));
+	if (LockAcquire(&tag, ExclusiveLock, false, !wait) ==
+		LOCKACQUIRE_NOT_AVAIL)
+		return false;
+	LockRelease(&tag, ExclusiveLock, false);
+	return true;
+}
+
+static bool
+skx_manifest_operation_lock(Relation rel, uint32 kind, bool wait)
+{
+	LOCKTAG		tag;
+
+	/* it comes before the metapage's */
+	Assert(!skx_manifest_locked(rel, AccessShareLock));
+	Assert(kind >= SKX_OPERATION_FLUSH && kind <= SKX_OPERATION_MERGE);
+	skx_manifest_operation_tag(&tag, rel, kind);
+	switch (LockAcquire(&tag, ExclusiveLock, false, !wait))
+	{
+		case LOCKACQUIRE_NOT_AVAIL:
+			return false;
+		case LOCKACQUIRE_OK:
+			if (skx_manifest_operation_alone(rel, kind, wait))
+				return true;
+			break;
+		default:
+			/* this backend is in the middle of one */
+			break;
+	}
+	LockRelease(&tag, ExclusiveLock, false);
+	return false;
+}
+
+static void
+skx_manifest_operation_unlock(Relation rel, uint32 kind)
+{
+	LOCKTAG		tag;
+
+	Assert(skx_manifest_operating(rel, kind));
+	skx_manifest_operation_tag(&tag, rel, kind);
+	LockRelease(&tag, ExclusiveLock, false);
+}
+
+bool
+skx_manifest_lock(Relation rel, bool wait)
+{
+	Assert(!skx_manifest_locked(rel, AccessShareLock));
+	if (!wait)
+		return ConditionalLockPage(rel, SKX_META_BLOCK, ExclusiveLock);
+	LockPage(rel, SKX_META_BLOCK, ExclusiveLock);
+	return true;
+}
+
+void
+skx_manifest_unlock(Relation rel)
+{
+	Assert(skx_manifest_locked(rel, ExclusiveLock));
+	UnlockPage(rel, SKX_META_BLOCK, ExclusiveLock);
+}
+
+/* Drops what operations of that kind left; the caller has its lock. */
+static bool
+skx_manifest_drop_orphans(SkxDraft *draft, uint32 kind)
+{
+	bool		dropped = false;
+	int			i;
+
+	Assert(skx_manifest_operating(draft->rel, kind));
+	for (i = draft->noperations - 1; i >= 0; i--)
+	{
+		if (draft->operations[i].kind != kind)
+			continue;
+		skx_manifest_draft_drop(draft, draft->operations[i].segment);
+		dropped = true;
+	}
+	return dropped;
+}
+
+/*
+ * Blocks in a row that are worth reserving at first.  An operation that waits
+ * for the lock reserves more when they run out; one that does not wait must
+ * get enough here.  A plane asks for more at a time as it grows.
+ */
+static uint32
+skx_manifest_least_run(uint32 nblocks, SkxManifestWait wait)
+{
+	if (wait != SKX_WAIT_NEVER)
+		return 1;
+	return Min(nblocks, SKX_RESERVE_RUN + nblocks / 16);
+}
+
+/* Notes what is reserved for the operation and not in its pool yet. */
+static void
+skx_manifest_operation_fill(SkxOperation *op, const SkxDraft *draft,
+							const SkxView *before)
+{
+	int			i;
+
+	for (i = 0; i < draft->nextents; i++)
+	{
+		SkxDiskExtent e = draft->extents[i].e;
+		int			k;
+
+		if (e.operation != op->segment)
+			continue;
+		/* joined with what was reserved earlier: only the new part */
+		for (k = 0; k < before->nextents; k++)
+		{
+			const SkxDiskExtent *old = &before->extents[k];
+
+			if (old->operation != op->segment)
+				continue;
+			if (old->block >= e.block && old->block < e.block + e.npages)
+			{
+				if (old->block > e.block)
+					skx_manifest_give_back(op, e.block,
+										   old->block - e.block);
+				e.npages -= old->block + old->npages - e.block;
+				e.block = old->block + old->npages;
+			}
+		}
+		if (e.npages > 0)
+			skx_manifest_give_back(op, e.block, e.npages);
+	}
+}
+
+/* A draft with an operation more, and that. */
+static SkxOperation *
+skx_manifest_operation_add(SkxDraft *draft, uint32 kind, SkxManifestWait wait)
+{
+	SkxOperation *op = palloc0(sizeof(SkxOperation));
+	SkxDiskOperation *disk;
+
+	if (draft->next_segment == PG_UINT32_MAX)
+		ereport(ERROR,
+				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+				 errmsg("index \"%s\" has used up its segment numbers",
+						RelationGetRelationName(draft->rel)),
+				 errhint("Rebuild it with REINDEX.")));
+	skx_manifest_drop_orphans(draft, kind);
+	op->rel = draft->rel;
+	op->kind = kind;
+	op->segment = draft->next_segment++;
+	op->salt = skx_manifest_random();
+	op->incarnation = draft->view->meta.incarnation;
+	op->block_pages = draft->block_pages;
+	op->wait = wait != SKX_WAIT_NEVER;
+	op->pool_size = 16;
+	op->pool = palloc(op->pool_size * sizeof(SkxDiskExtent));
+	Assert(draft->noperations < lengthof(draft->operations));
+	disk = &draft->operations[draft->noperations++];
+	disk->segment = op->segment;
+	disk->kind = kind;
+	return op;
+}
+
+/* The draft of an operation that may begin; NULL: it would have to wait. */
+static SkxDraft *
+skx_manifest_begin_draft(Relation rel, uint32 kind, SkxManifestWait wait)
+{
+	if (!skx_manifest_operation_lock(rel, kind, wait == SKX_WAIT_ALL))
+		return NULL;
+	if (skx_manifest_lock(rel, wait != SKX_WAIT_NEVER))
+		return skx_manifest_draft(rel);
+	skx_manifest_operation_unlock(rel, kind);
+	return NULL;
+}
+
+/* Gives up a draft of begin_draft, and its locks. */
+static void
+skx_manifest_begin_not(SkxDraft *draft, uint32 kind)
+{
+	Relation	rel = draft->rel;
+
+	skx_manifest_draft_free(draft);
+	skx_manifest_unlock(rel);
+	skx_manifest_operation_unlock(rel, kind);
+}
+
+/* Reserves so many blocks in runs of `least`; error as for begin. */
+static SkxOperation *
+skx_manifest_begin_flip(SkxDraft *draft, uint32 kind, uint32 nblocks,
+						uint32 least, SkxManifestWait wait, int *error)
+{
+	Relation	rel = draft->rel;
+	SkxOperation *op = skx_manifest_operation_add(draft, kind, wait);
+	int			full;
+
+	skx_manifest_free_reserve(draft, op->segment, nblocks, least);
+	op->nreserved = nblocks;
+	draft->spare = error != NULL;
+	full = skx_manifest_draft_flip(draft);
+	if (full != 0)
+	{
+		*error = full;
+		skx_manifest_begin_not(draft, kind);
+		return NULL;
+	}
+	skx_manifest_operation_fill(op, draft, draft->view);
+	Assert(skx_manifest_operation_pages(op) >=
+		   (uint64) nblocks * op->block_pages);
+	skx_manifest_draft_free(draft);
+	skx_manifest_unlock(rel);
+	SKX_FAULT(SKX_FAULT_RESERVE_FLIPPED);
+	return op;
+}
+
+SkxOperation *
+skx_manifest_begin(Relation rel, uint32 kind, uint32 nblocks, bool run,
+				   SkxManifestWait wait, int *error)
+{
+	SkxDraft   *draft = skx_manifest_begin_draft(rel, kind, wait);
+
+	if (error != NULL)
+		*error = 0;
+	if (draft == NULL)
+		return NULL;
+	return skx_manifest_begin_flip(draft, kind, nblocks,
+								   run ? nblocks :
+								   skx_manifest_least_run(nblocks, wait),
+								   wait, error);
+}
+
+SkxOperation *
+skx_manifest_begin_free(Relation rel, uint32 kind, uint32 least, uint32 most,
+						SkxManifestWait wait)
+{
+	SkxDraft   *draft = skx_manifest_begin_draft(rel, kind, wait);
+	uint32		run = skx_manifest_least_run(least, wait);
+	uint32		roots;
+	uint32		nblocks;
+	int			error;
+
+	if (draft == NULL)
+		return NULL;
+	(void) skx_manifest_drop_orphans(draft, kind);
+	/* for this flip and that of the end, which may find no other page */
+	roots = (2 * (draft->view->nroot + 1) + draft->block_pages - 1) /
+		draft->block_pages;
+	nblocks = skx_manifest_free_blocks(draft, run);
+	ereport(DEBUG1,
+			(errmsg_internal("index \"%s\" has %u free blocks in runs of %u, and needs %u beside %u for roots",
+							 RelationGetRelationName(rel), nblocks, run,
+							 least, roots)));
+	nblocks = Min(most, nblocks - Min(nblocks, roots));
+	if (nblocks >= least)
+		return skx_manifest_begin_flip(draft, kind, nblocks, run, wait,
+									   &error);
+	skx_manifest_begin_not(draft, kind);
+	return NULL;
+}
+
+static void
+skx_manifest_reserve_more(SkxOperation *op, uint32 least)
+{
+	uint32		nblocks = Max(op->nreserved / SKX_RESERVE_PART,
+							  SKX_RESERVE_PAGES / op->block_pages);
+	SkxDraft   *draft;
+
+	Assert(!op->published && (op->joined ||
+							  skx_manifest_operating(op->rel, op->kind)));
+	nblocks = Max(nblocks, least);
+	skx_manifest_lock(op->rel, true);
+	draft = skx_manifest_draft(op->rel);
+	skx_manifest_free_reserve(draft, op->segment, nblocks, least);
+	op->nreserved += nblocks;
+	skx_manifest_draft_flip(draft);
+	skx_manifest_operation_fill(op, draft, draft->view);
+	skx_manifest_draft_free(draft);
+	skx_manifest_unlock(op->rel);
+}
+
+/* Cuts the blocks out of the shortest extent that has them. */
+static bool
+skx_manifest_allocate_pooled(SkxOperation *op, uint32 nblocks,
+							 BlockNumber *block)
+{
+	uint32		npages = nblocks * op->block_pages;
+	SkxDiskExtent *best = NULL;
+	int			i;
+
+	for (i = 0; i < op->npool; i++)
+	{
+		SkxDiskExtent *extent = &op->pool[i];
+
+		if (extent->block % op->block_pages == 0 &&
+			extent->npages >= npages &&
+			(best == NULL || extent->npages < best->npages))
+			best = extent;
+	}
+	if (best == NULL)
+		return false;
+	Assert(best->operation == 0 && best->safexid == 0);
+	*block = best->block;
+	best->block += npages;
+	best->npages -= npages;
+	if (best->npages == 0)
+		*best = op->pool[--op->npool];
+	return true;
+}
+
+BlockNumber
+skx_manifest_allocate(SkxOperation *op, uint32 nblocks)
+{
+	BlockNumber block;
+
+	Assert(nblocks > 0 && !op->published);
+	if (!skx_manifest_allocate_pooled(op, nblocks, &block))
+	{
+		skx_manifest_reserve_more(op, nblocks);
+		if (!skx_manifest_allocate_pooled(op, nblocks, &block))
+			elog(ERROR, "no %u blocks in a row were reserved", nblocks);
+	}
+	Assert(block % op->block_pages == 0);
+	Assert(skx_manifest_operation_lacks(op, block, nblocks * op->block_pages));
+	return block;
+}
+
+void
+skx_manifest_give_back(SkxOperation *op, BlockNumber block, uint32 npages)
+{
+	SkxDiskExtent *extent;
+
+	Assert(skx_manifest_operation_lacks(op, block, npages));
+	if (op->npool == op->pool_size)
+	{
+		op->pool_size *= 2;
+		op->pool = repalloc(op->pool, op->pool_size * sizeof(SkxDiskExtent));
+	}
+	extent = &op->pool[op->npool++];
+	memset(extent, 0, sizeof(*extent));
+	extent->block = block;
+	extent->npages = npages;
+}
+
+void
+skx_manifest_end(SkxOperation *op)
+{
+	if (!op->published && skx_manifest_lock(op->rel, op->wait))
+	{
+		SkxDraft   *draft = skx_manifest_draft(op->rel);
+
+		skx_manifest_draft_drop(draft, op->segment);
+		draft->spare = true;
+		(void) skx_manifest_draft_flip(draft);
+		skx_manifest_draft_free(draft);
+		skx_manifest_unlock(op->rel);
+	}
+	skx_manifest_operation_unlock(op->rel, op->kind);
+	pfree(op->pool);
+	pfree(op);
+}
+
+int
+skx_manifest_share(SkxOperation *op, uint64 npages, SkxDiskExtent *extents,
+				   int most)
+{
+	int			n = 0;
+	int			i;
+
+	/* what is left of an extent may be nothing, which allocates nothing */
+	for (i = 0; i < op->npool && n < most && npages >= op->block_pages; i++)
+	{
+		SkxDiskExtent *extent = &op->pool[i];
+		uint32		part = (uint32) Min(extent->npages, npages);
+
+		part -= part % op->block_pages;
+		if (part == 0 || extent->block % op->block_pages != 0)
+			continue;
+		extents[n] = *extent;
+		extents[n].npages = part;
+		extent->block += part;
+		extent->npages -= part;
+		npages -= part;
+		n++;
+	}
+	return n;
+}
+
+SkxOperation *
+skx_manifest_join(Relation rel, const SkxOperation *first,
+				  const SkxDiskExtent *extents, int n)
+{
+	SkxOperation *op;
+	LOCKTAG		tag;
+	int			i;
+
+	skx_manifest_operation_tag(&tag, rel, SKX_OPERATION_JOINED(first->kind));
+	if (LockAcquire(&tag, ShareLock, false, true) == LOCKACQUIRE_NOT_AVAIL)
+		return NULL;
+	op = palloc(sizeof(SkxOperation));
+	*op = *first;
+	op->rel = rel;
+	op->wait = true;
+	op->joined = true;
+	op->nreserved = 0;
+	op->pool_size = n + 16;
+	op->pool = palloc(op->pool_size * sizeof(SkxDiskExtent));
+	op->npool = n;
+	for (i = 0; i < n; i++)
+	{
+		op->pool[i] = extents[i];
+		op->nreserved += extents[i].npages / op->block_pages;
+	}
+	return op;
+}
+
+void
+skx_manifest_leave(SkxOperation *op)
+{
+	LOCKTAG		tag;
+
+	Assert(op->joined);
+	skx_manifest_operation_tag(&tag, op->rel,
+							   SKX_OPERATION_JOINED(op->kind));
+	LockRelease(&tag, ShareLock, false);
+	pfree(op->pool);
+	pfree(op);
+}
+
+/* Could inserts do with more in the pool, and could a flip put it there? */
+static bool
+skx_manifest_pool_low(const SkxDraft *draft)
+{
+	const SkxDiskMeta *meta = &draft->view->meta;
+	uint64		pooled = 0;
+	int			i;
+
+	for (i = 0; i < meta->npool; i++)
+		pooled += meta->pool[i].npages;
+	return pooled < draft->pool_target / 2 &&
+		skx_manifest_free_for_pool(draft) >= draft->pool_target / 2;
+}
+
+/* After a load the pool has as much as that has needed. */
+static bool
+skx_manifest_pool_high(const SkxDraft *draft)
+{
+	const SkxDiskMeta *meta = &draft->view->meta;
+	uint64		pooled = 0;
+	int			i;
+
+	for (i = 0; i < meta->npool; i++)
+		pooled += meta->pool[i].npages;
+	return pooled > 2 * (uint64) draft->pool_target;
+}
+
+/* Under the lock on the metapage; `locked`: those of these operations, too. */
+static bool
+skx_manifest_tidy_locked(Relation rel, const bool *locked)
+{
+	SkxDraft   *draft = skx_manifest_draft(rel);
+	bool		any = false;
+	uint32		kind;
+
+	Assert(skx_manifest_locked(rel, ExclusiveLock));
+	for (kind = SKX_OPERATION_FLUSH; kind <= SKX_OPERATION_MERGE; kind++)
+	{
+		if (locked[kind] && skx_manifest_drop_orphans(draft, kind))
+			any = true;
+	}
+	draft->unpool = skx_manifest_pool_high(draft);
+	if (any || draft->unpool || skx_manifest_pool_low(draft))
+	{
+		draft->spare = true;
+		any = skx_manifest_draft_flip(draft) == 0;
+		if (any)
+			SKX_FAULT(SKX_FAULT_TIDY_DONE);
+	}
+	skx_manifest_draft_free(draft);
+	return any;
+}
+
+/*
+ * The operations' locks come first: no other lock but the relation extension
+ * lock may be asked for while one holds a page lock.
+ */
+bool
+skx_manifest_tidy(Relation rel, bool wait)
+{
+	bool		locked[SKX_OPERATION_MERGE + 1];
+	bool		any = false;
+	uint32		kind;
+
+	for (kind = SKX_OPERATION_FLUSH; kind <= SKX_OPERATION_MERGE; kind++)
+		locked[kind] = skx_manifest_operation_lock(rel, kind, false);
+	if (skx_manifest_lock(rel, wait))
+	{
+		any = skx_manifest_tidy_locked(rel, locked);
+		skx_manifest_unlock(rel);
+	}
+	for (kind = SKX_OPERATION_FLUSH; kind <= SKX_OPERATION_MERGE; kind++)
+	{
+		if (locked[kind])
+			skx_manifest_operation_unlock(rel, kind);
+	}
+	return any;
+}
+
+bool
+skx_manifest_refill(Relation rel, uint32 least)
+{
+	SkxDraft   *draft;
+	bool		done = false;
+
+	/* The lock keeps out no process of this one's group. */
+	if (IsInParallelMode() || !skx_manifest_lock(rel, false))
+		return false;
+	draft = skx_manifest_draft(rel);
+	draft->pool_least = least;
+	draft->spare = true;
+	if (skx_manifest_free_for_pool(draft) > 0 &&
+		skx_manifest_free_reusable(draft, 1) > draft->view->nroot + 1 +
+		skx_manifest_free_kept(draft->view))
+		done = skx_manifest_draft_flip(draft) == 0;
+	else if ((draft->grow = skx_manifest_free_lacks(draft)) > 0)
+		(void) skx_manifest_draft_flip(draft);
+	skx_manifest_draft_free(draft);
+	skx_manifest_unlock(rel);
+	return done;
+}

@@ -1,0 +1,319 @@
+/*
+ * manifest_shrink.c
+ *	  Free pages at the end of the file go back to the file system.
+ *
+ * The caller has locked the index exclusively, so no scan is under way and no
+ * view is in use, and a standby that replays the lock has ended its scans: a
+ * page that is free in the root is needed by nothing, whatever its safexid.
+ * The flip that takes pages out of the file comes first; if a crash keeps the
+ * file from becoming shorter, it has pages past the allocated part, as after a
+ * growth that was cut short, but with content (meta.old_end).
+ */
+#include "postgres.h"
+
+#include "access/xlog.h"
+#include "catalog/storage.h"
+#include "index/manifest/manifest_internal.h"
+#include "storage/bufmgr.h"
+#include "storage/lmgr.h"
+#include "support/compat/compat.h"
+#include "support/fault/fault.h"
+#include "utils/inval.h"
+#include "utils/rel.h"
+
+/* Pages that a flip may want for its root, and more. */
+static uint64
+skx_manifest_shrink_spare(const SkxDraft *draft)
+{
+	return 2 * (uint64) draft->view->nroot + 8;
+}
+
+static int
+skx_manifest_shrink_compare(const void *a, const void *b)
+{
+	BlockNumber x = ((const SkxDiskExtent *) a)->block;
+	BlockNumber y = ((const SkxDiskExtent *) b)->block;
+
+	return (x > y) - (x < y);
+}
+
+BlockNumber
+skx_manifest_used(const SkxView *view, const SkxDiskExtent *also, int nalso)
+{
+	int			most = view->nextents + view->meta.npool + view->nroot + nalso;
+	SkxDiskExtent *free = palloc0((most + 1) * sizeof(SkxDiskExtent));
+	BlockNumber end = view->meta.nblocks;
+	int			n = 0;
+	int			i;
+
+	for (i = 0; i < view->nextents; i++)
+	{
+		if (view->extents[i].operation == 0)
+			free[n++] = view->extents[i];
+	}
+	for (i = 0; i < view->meta.npool; i++, n++)
+	{
+		free[n].block = view->meta.pool[i].block;
+		free[n].npages = view->meta.pool[i].npages;
+	}
+	for (i = 0; i < view->nroot; i++, n++)
+	{
+		free[n].block = view->root[i];
+		free[n].npages = 1;
+	}
+	for (i = 0; i < nalso; i++)
+		free[n++] = also[i];
+	Assert(n <= most);
+	qsort(free, n, sizeof(SkxDiskExtent), skx_manifest_shrink_compare);
+	while (n > 0 && free[n - 1].block + free[n - 1].npages == end)
+		end = free[--n].block;
+	pfree(free);
+	return end;
+}
+
+/* Where the lowest `room` pages of extents end, of which there are as many. */
+static BlockNumber
+skx_manifest_reach(SkxDiskExtent *extents, int n, uint64 room)
+{
+	int			i = 0;
+
+	qsort(extents, n, sizeof(SkxDiskExtent), skx_manifest_shrink_compare);
+	while (room > extents[i].npages)
+	{
+		room -= extents[i++].npages;
+		Assert(i < n);
+	}
+	return extents[i].block + room;
+}
+
+uint64
+skx_manifest_reusable(Relation rel, const SkxView *view, BlockNumber below,
+					  uint32 operation, uint64 room, BlockNumber *reach)
+{
+	uint32		block_pages = view->meta.block_size / BLCKSZ;
+	Relation	heap = skx_compat_heap(rel);
+	SkxOpenViews *open = skx_manifest_early(rel, heap, view);
+	SkxDiskExtent *found = palloc((view->nextents + 1) *
+								  sizeof(SkxDiskExtent));
+	uint64		npages = 0;
+	int			n = 0;
+	int			i;
+
+	for (i = 0; i < view->nextents; i++)
+	{
+		const SkxDiskExtent *e = &view->extents[i];
+		BlockNumber from = TYPEALIGN(block_pages, e->block);
+		BlockNumber end = TYPEALIGN_DOWN(block_pages,
+										 Min(e->block + e->npages, below));
+
+		if ((e->operation == 0 || e->operation == operation) && from < end &&
+			skx_manifest_wait(heap, view, e, open) == SKX_WAIT_NONE)
+		{
+			found[n].block = from;
+			found[n].npages = end - from;
+			npages += found[n++].npages;
+		}
+	}
+	RelationClose(heap);
+	pfree(open);
+	*reach = npages < room ? below : skx_manifest_reach(found, n, room);
+	pfree(found);
+	return npages;
+}
+
+/* Free pages that may not be overwritten yet. */
+static uint64
+skx_manifest_awaited_now(Relation rel, Relation heap, const SkxView *view,
+						 uint64 *newest)
+{
+	SkxOpenViews *open = skx_manifest_early(rel, heap, view);
+	uint64		npages = 0;
+	int			i;
+
+	*newest = 0;
+	for (i = 0; i < view->nextents; i++)
+	{
+		const SkxDiskExtent *e = &view->extents[i];
+		uint64		wait = skx_manifest_wait(heap, view, e, open);
+
+		if (e->operation != 0 || wait == SKX_WAIT_NONE)
+			continue;
+		npages += e->npages;
+		if (wait != SKX_WAIT_VIEWS)
+			*newest = Max(*newest, wait);
+	}
+	pfree(open);
+	return npages;
+}
+
+void
+skx_manifest_awaited(Relation rel, const SkxView *view,
+					 SkxManifestAwaited *awaited)
+{
+	Relation	heap = skx_compat_heap(rel);
+
+	memset(awaited, 0, sizeof(*awaited));
+	awaited->npages = skx_manifest_awaited_now(rel, heap, view, &awaited->newest);
+	if (awaited->npages > 0)
+		skx_compat_horizon_anew(heap);
+	awaited->left = skx_manifest_awaited_now(rel, heap, view, &awaited->newest);
+	RelationClose(heap);
+}
+
+uint64
+skx_manifest_free(const SkxView *view)
+{
+	uint64		npages = 0;
+	uint64		wanted;
+	int			i;
+
+	for (i = 0; i < view->nextents; i++)
+		npages += view->extents[i].npages;
+	wanted = skx_manifest_free_wanted(view, npages);
+	for (i = 0; i < view->meta.npool; i++)
+		npages += view->meta.pool[i].npages;
+	return npages - Min(npages, wanted);
+}
+
+/*
+ * A draft with what is in the pool among the free extents, all of which may be
+ * overwritten from then on.
+ */
+static SkxDraft *
+skx_manifest_shrink_draft(Relation rel)
+{
+	SkxDraft   *draft = skx_manifest_draft(rel);
+	const SkxDiskMeta *meta = &draft->view->meta;
+	int			i;
+
+	Assert(skx_manifest_locked(rel, ExclusiveLock));
+	draft->low = draft->spare = true;
+	draft->pool_target =
+		skx_manifest_pool_pages(draft->view,
+								skx_manifest_used(draft->view, NULL, 0));
+	for (i = 0; i < draft->nextents; i++)
+	{
+		if (draft->extents[i].e.operation != 0)
+			continue;
+		draft->extents[i].e.safexid = 0;
+		draft->extents[i].e.waits = 0;
+		draft->extents[i].reusable = true;
+	}
+	for (i = 0; i < meta->npool; i++)
+		skx_manifest_free_add(draft, meta->pool[i].block,
+							  meta->pool[i].npages, 0);
+	skx_manifest_free_join(draft);
+	return draft;
+}
+
+/* The first page of the lowest free pages that many, or 0. */
+static BlockNumber
+skx_manifest_move_take(SkxDraft *draft, uint32 npages)
+{
+	int			i;
+
+	for (i = 0; i < draft->nextents; i++)
+	{
+		SkxDraftExtent *extent = &draft->extents[i];
+		BlockNumber block = extent->e.block;
+
+		if (!extent->reusable || extent->e.npages < npages)
+			continue;
+		draft->reuse = Max(draft->reuse, extent->e.safexid);
+		extent->e.block += npages;
+		extent->e.npages -= npages;
+		return block;
+	}
+	return 0;
+}
+
+/* The draft with the stripe's pages at another place; its first, or 0. */
+static BlockNumber
+skx_manifest_move_draft(SkxDraft *draft, const SkxManifestMove *move)
+{
+	SkxDiskStripeRef *stripes =
+		palloc(draft->view->nstripes * sizeof(SkxDiskStripeRef));
+	BlockNumber block;
+	int			i;
+
+	if (skx_manifest_free_reusable(draft, 1) <
+		skx_manifest_shrink_spare(draft) + move->npages)
+		return 0;
+	block = skx_manifest_move_take(draft, move->npages);
+	if (block == 0 || block >= move->below)
+		return 0;
+	memcpy(stripes, draft->view->stripes,
+		   draft->view->nstripes * sizeof(SkxDiskStripeRef));
+	stripes[move->which].first = block;
+	stripes[move->which].extent = block;
+	stripes[move->which].npages = move->given_up;
+	draft->stripes = stripes;
+	for (i = 0; i < move->nfreed; i++)
+		skx_manifest_free_add(draft, move->freed[i].block,
+							  move->freed[i].npages, SKX_SAFEXID_FLIP);
+	return block;
+}
+
+bool
+skx_manifest_move(Relation rel, SkxManifestMove *move)
+{
+	SkxDraft   *draft = skx_manifest_shrink_draft(rel);
+	bool		done;
+
+	move->block = skx_manifest_move_draft(draft, move);
+	draft->also = move->apply;
+	draft->also_arg = move;
+	done = move->block != 0 && skx_manifest_draft_flip(draft) == 0;
+	skx_manifest_draft_free(draft);
+	if (done)
+		SKX_FAULT(SKX_FAULT_SHRINK_MOVED);
+	return done;
+}
+
+/* False: there is no space for a root. */
+static bool
+skx_manifest_shrink_flip(Relation rel, bool shorten)
+{
+	SkxDraft   *draft = skx_manifest_shrink_draft(rel);
+	bool		done;
+
+	draft->shorten = shorten;
+	done = skx_manifest_free_reusable(draft, 1) >=
+		skx_manifest_shrink_spare(draft) &&
+		skx_manifest_draft_flip(draft) == 0;
+	skx_manifest_draft_free(draft);
+	return done;
+}
+
+bool
+skx_manifest_release(Relation rel)
+{
+	return skx_manifest_shrink_flip(rel, false);
+}
+
+bool
+skx_manifest_shrink(Relation rel)
+{
+	SkxDiskMeta meta;
+	bool		done;
+
+	if (skx_manifest_shrink_flip(rel, true))
+		SKX_FAULT(SKX_FAULT_SHRINK_FLIPPED);
+
+	/* also what an earlier one has flipped and not given back */
+	skx_manifest_meta(rel, &meta);
+	done = meta.nblocks < RelationGetNumberOfBlocks(rel);
+	if (done)
+	{
+		/*
+		 * A file that is shorter than its root says would be lost.  Older
+		 * minor releases of the server flush only where there is a map.
+		 */
+		if (RelationNeedsWAL(rel))
+			XLogFlush(XactLastRecEnd);
+		RelationTruncate(rel, meta.nblocks);
+		CacheInvalidateRelcache(rel);
+	}
+	SKX_FAULT(SKX_FAULT_SHRINK_DONE);
+	return done;
+}

@@ -1,0 +1,457 @@
+/*
+ * manifest_view.c
+ *	  Reads the metapage and the root under it.
+ *
+ * The metapage is copied under share lock and names a root that never
+ * changes: a publish writes another one.  Root pages that were replaced stay
+ * readable for as long as a view of theirs is open, which it is from before the
+ * metapage is unlocked (manifest_open.c), or, for VACUUM, as long as it holds
+ * the heavyweight lock on the metapage.  So the root is read without holding
+ * the metapage.
+ *
+ * Mutable pages carry no CRC, and the server's checksums may be off: whatever
+ * is read here is taken as untrusted bytes.
+ */
+#include "postgres.h"
+
+#include "access/transam.h"
+#include "support/damage/damage.h"
+#include "index/manifest/manifest_internal.h"
+#include "storage/bufmgr.h"
+#include "utils/memutils.h"
+#include "utils/rel.h"
+
+/* The stream of the root, page by page. */
+typedef struct SkxRootReader
+{
+	Relation	rel;
+	const SkxDiskMeta *meta;
+	BlockNumber next;			/* page to read */
+	uint32		ordinal;		/* of that page */
+	BlockNumber block;			/* page that was read last */
+	BlockNumber first;			/* page 0 */
+	BlockNumber *pages;			/* all pages, room for `most`; or NULL as long
+								 * as only page 0 has been read */
+	uint32		most;
+	uint32		nbytes;			/* on it */
+	uint32		used;			/* of them */
+	PGAlignedBlock page;
+} SkxRootReader;
+
+/* What an insert needs of the root, which never changes; in rd_amcache. */
+typedef struct SkxStripeCache
+{
+	uint64		incarnation;
+	uint32		nstripes;
+	BlockNumber stripes[FLEXIBLE_ARRAY_MEMBER];
+} SkxStripeCache;
+
+Buffer
+skx_manifest_buffer(Relation rel, uint64 incarnation, BlockNumber block,
+					SkxPlane plane, uint32 ordinal, int mode)
+{
+	Buffer		buffer = ReadBuffer(rel, block);
+	SkxPageIdentity id;
+	const char *wrong;
+
+	LockBuffer(buffer, mode);
+	id.incarnation = incarnation;
+	id.segment = 0;
+	id.plane = plane;
+	id.ordinal = ordinal;
+	if (plane == SKX_PLANE_PENDING || plane == SKX_PLANE_CHAIN)
+	{
+		id.segment = skx_disk_trailer(BufferGetPage(buffer))->segment;
+		id.ordinal = skx_disk_trailer(BufferGetPage(buffer))->ordinal;
+	}
+	wrong = skx_disk_page_check((const char *) BufferGetPage(buffer), &id);
+	if (wrong != NULL)
+		skx_damage_report(rel, block, wrong);
+	return buffer;
+}
+
+/*
+ * Magic and version are looked at before anything else, because the rest of
+ * the page may lie elsewhere in another version.
+ */
+static void
+skx_manifest_check_meta(Relation rel, const char *page)
+{
+	const SkxDiskMeta *meta = (const SkxDiskMeta *) (page + SKX_PAGE_START);
+	uint32		pages = meta->block_size / BLCKSZ;
+	SkxPageIdentity id = {meta->incarnation, 0, 0, SKX_PLANE_META};
+	const char *wrong;
+
+	if (PageIsNew((Page) page))
+		skx_damage_report(rel, SKX_META_BLOCK, "the metapage is empty");
+	if (meta->magic != SKX_MAGIC)
+		skx_damage_report(rel, SKX_META_BLOCK,
+						  "the metapage is not one of skipidx");
+	if (meta->version != SKX_VERSION)
+		ereport(ERROR,
+				(errcode(ERRCODE_INDEX_CORRUPTED),
+				 errmsg("index \"%s\" has format version %u, but this skipidx reads version %u",
+						RelationGetRelationName(rel), meta->version,
+						SKX_VERSION),
+				 errhint("Rebuild it with REINDEX.")));
+	wrong = skx_disk_page_check(page, &id);
+	if (wrong != NULL)
+		skx_damage_report(rel, SKX_META_BLOCK, wrong);
+	if (((const PageHeaderData *) page)->pd_lower <
+		SKX_PAGE_START + sizeof(SkxDiskMeta))
+		skx_damage_report(rel, SKX_META_BLOCK, "the metapage is too short");
+	if (meta->block_size < SKX_BLOCK_SIZE_MIN ||
+		meta->block_size > SKX_BLOCK_SIZE_MAX ||
+		(meta->block_size & (meta->block_size - 1)) != 0)
+		skx_damage_report(rel, SKX_META_BLOCK,
+						  "the metapage has an impossible block size");
+	if (meta->nblocks % pages != 0 || meta->root == SKX_META_BLOCK ||
+		meta->root >= meta->nblocks || meta->npool > SKX_META_POOL)
+		skx_damage_report(rel, SKX_META_BLOCK,
+						  "the metapage has an impossible root, pool or file size");
+}
+
+/* The metapage, pinned, locked and checked. */
+static Buffer
+skx_manifest_meta_lock(Relation rel)
+{
+	Buffer		buffer = ReadBuffer(rel, SKX_META_BLOCK);
+
+	LockBuffer(buffer, BUFFER_LOCK_SHARE);
+	skx_manifest_check_meta(rel, (const char *) BufferGetPage(buffer));
+	return buffer;
+}
+
+void
+skx_manifest_meta(Relation rel, SkxDiskMeta *meta)
+{
+	Buffer		buffer = skx_manifest_meta_lock(rel);
+
+	memcpy(meta, skx_manifest_content(buffer), sizeof(SkxDiskMeta));
+	UnlockReleaseBuffer(buffer);
+}
+
+static void
+skx_manifest_root_page(SkxRootReader *r)
+{
+	const SkxDiskRootPage *header;
+	Buffer		buffer;
+	uint32		lower;
+
+	if (r->next == SKX_META_BLOCK || r->next >= r->meta->nblocks)
+		skx_damage_report(r->rel, r->block, "the root ends too early");
+	if (r->ordinal > 0 && (r->pages == NULL || r->ordinal >= r->most))
+		skx_damage_report(r->rel, r->block, "the root ends too late");
+	r->block = r->next;
+	if (r->ordinal == 0)
+		r->first = r->block;
+	else
+		r->pages[r->ordinal] = r->block;
+	buffer = skx_manifest_buffer(r->rel, r->meta->incarnation, r->block,
+								 SKX_PLANE_ROOT, r->ordinal,
+								 BUFFER_LOCK_SHARE);
+	memcpy(r->page.data, BufferGetPage(buffer), BLCKSZ);
+	UnlockReleaseBuffer(buffer);
+	header = (const SkxDiskRootPage *) (r->page.data + SKX_PAGE_START);
+	lower = ((const PageHeaderData *) r->page.data)->pd_lower;
+	if (lower < SKX_PAGE_START + sizeof(SkxDiskRootPage) ||
+		header->nbytes != lower - SKX_PAGE_START - sizeof(SkxDiskRootPage) ||
+		header->nbytes == 0)
+		skx_damage_report(r->rel, r->block,
+						  "the root page has an impossible length");
+	r->next = header->next;
+	r->nbytes = header->nbytes;
+	r->used = 0;
+	r->ordinal++;
+}
+
+static void
+skx_manifest_root_bytes(SkxRootReader *r, void *to, Size n)
+{
+	char	   *out = to;
+
+	while (n > 0)
+	{
+		Size		part;
+
+		if (r->used == r->nbytes)
+			skx_manifest_root_page(r);
+		part = Min(n, r->nbytes - r->used);
+		memcpy(out, r->page.data + SKX_PAGE_START + sizeof(SkxDiskRootPage) +
+			   r->used, part);
+		r->used += part;
+		out += part;
+		n -= part;
+	}
+}
+
+/* Every reference of the root must stay inside the allocated file. */
+static void
+skx_manifest_check_view(Relation rel, const SkxView *view)
+{
+	BlockNumber nblocks = view->meta.nblocks;
+	BlockNumber root = view->meta.root;
+	int			i;
+
+	for (i = 0; i < view->nsegments; i++)
+	{
+		const SkxDiskSegmentRef *ref = &view->segments[i];
+
+		if (ref->segment == 0 || ref->segment >= view->meta.next_segment ||
+			ref->header == SKX_META_BLOCK || ref->header_pages == 0 ||
+			ref->npages > nblocks ||
+			(uint64) ref->header + ref->header_pages > nblocks)
+			skx_damage_report(rel, root,
+							  "the root names an impossible segment");
+	}
+	for (i = 0; i < view->nstripes; i++)
+	{
+		const SkxDiskStripeRef *ref = &view->stripes[i];
+
+		if (ref->stripe == SKX_META_BLOCK || ref->stripe >= nblocks ||
+			(ref->first != InvalidBlockNumber && ref->first >= nblocks))
+			skx_damage_report(rel, root,
+							  "the root names an impossible stripe");
+	}
+	for (i = 0; i < view->nextents; i++)
+	{
+		const SkxDiskExtent *extent = &view->extents[i];
+
+		if (extent->npages == 0 ||
+			(uint64) extent->block + extent->npages > nblocks ||
+			(i > 0 && extent->block < extent[-1].block + extent[-1].npages))
+			skx_damage_report(rel, root,
+							  "the root names an impossible extent");
+	}
+	for (i = 0; i < view->noperations; i++)
+	{
+		const SkxDiskOperation *op = &view->operations[i];
+
+		if (op->segment == 0 || op->segment >= view->meta.next_segment ||
+			op->kind < SKX_OPERATION_FLUSH || op->kind > SKX_OPERATION_MERGE)
+			skx_damage_report(rel, root,
+							  "the root names an impossible operation");
+	}
+}
+
+/* Bytes that the arrays of a root take; its counts are checked. */
+static Size
+skx_manifest_root_size(Relation rel, const SkxDiskMeta *meta,
+					   const SkxDiskRoot *root)
+{
+	uint64		size;
+
+	size = (uint64) root->nsegments * sizeof(SkxDiskSegmentRef) +
+		(uint64) root->nstripes * sizeof(SkxDiskStripeRef) +
+		(uint64) root->nextents * sizeof(SkxDiskExtent) +
+		(uint64) root->noperations * sizeof(SkxDiskOperation);
+	if (root->nstripes == 0 || root->noperations > SKX_OPERATION_MERGE ||
+		root->nsegments > PG_INT32_MAX || root->nextents > PG_INT32_MAX ||
+		root->nstripes > PG_INT32_MAX ||
+		size > (uint64) meta->nblocks * SKX_PAGE_CAPACITY)
+		skx_damage_report(rel, meta->root, "the root has impossible counts");
+	return (Size) size;
+}
+
+/*
+ * A flip counts pages before it takes them: each page may use up an extent,
+ * the pool may take as many as it has room for, and a few join.
+ */
+uint32
+skx_manifest_root_most(Size size)
+{
+	size += sizeof(SkxDiskRoot) + (SKX_META_POOL + 8) * sizeof(SkxDiskExtent);
+	return size / (SKX_ROOT_CAPACITY - sizeof(SkxDiskExtent)) + 2;
+}
+
+/* Extents that became free with this root: from which xid on. */
+static void
+skx_manifest_date_extents(SkxView *view)
+{
+	uint64		xid = view->meta.freed_xid;
+	int			i;
+
+	for (i = 0; i < view->nextents; i++)
+	{
+		if (view->extents[i].safexid != SKX_SAFEXID_FLIP ||
+			view->extents[i].waits == SKX_WAITS_VIEWS)
+			continue;
+		if (xid == 0)
+			xid = U64FromFullTransactionId(ReadNextFullTransactionId());
+		view->extents[i].safexid = xid;
+	}
+}
+
+static SkxView *
+skx_manifest_view_read(Relation rel, const SkxDiskMeta *meta)
+{
+	SkxDiskRoot root;
+	SkxRootReader r;
+	SkxView    *view;
+	Size		size;
+
+	r.rel = rel;
+	r.meta = meta;
+	r.next = r.block = meta->root;
+	r.ordinal = r.nbytes = r.used = 0;
+	r.pages = NULL;
+	skx_manifest_root_bytes(&r, &root, sizeof(root));
+	size = skx_manifest_root_size(rel, meta, &root);
+	r.most = skx_manifest_root_most(size);
+
+	view = MemoryContextAllocHuge(CurrentMemoryContext,
+								  MAXALIGN(sizeof(SkxView)) + size +
+								  r.most * sizeof(BlockNumber));
+	memset(view, 0, sizeof(SkxView));
+	view->meta = *meta;
+	view->nsegments = root.nsegments;
+	view->nstripes = root.nstripes;
+	view->nextents = root.nextents;
+	view->noperations = root.noperations;
+	view->segments = (SkxDiskSegmentRef *)
+		((char *) view + MAXALIGN(sizeof(SkxView)));
+	view->stripes = (SkxDiskStripeRef *) (view->segments + view->nsegments);
+	view->extents = (SkxDiskExtent *) (view->stripes + view->nstripes);
+	view->operations = (SkxDiskOperation *) (view->extents + view->nextents);
+	view->root = (BlockNumber *) (view->operations + view->noperations);
+	view->root[0] = r.first;
+	r.pages = view->root;
+	skx_manifest_root_bytes(&r, view->segments, size);
+	if (r.used != r.nbytes || BlockNumberIsValid(r.next))
+		skx_damage_report(rel, r.block, "the root ends too late");
+	view->nroot = r.ordinal;
+	Assert(view->nroot > 0 && view->nroot <= r.most);
+	skx_manifest_check_view(rel, view);
+	skx_manifest_date_extents(view);
+	return view;
+}
+
+SkxView *
+skx_manifest_view_brief(Relation rel)
+{
+	SkxDiskMeta meta;
+
+	skx_manifest_meta(rel, &meta);
+	return skx_manifest_view_read(rel, &meta);
+}
+
+SkxView *
+skx_manifest_view_of(Relation rel, const SkxView *own)
+{
+	SkxHold    *hold = skx_manifest_hold_make(rel);
+	SkxView    *view;
+
+	skx_manifest_hold_open(hold, &own->meta, own->bound ? own->ends : NULL);
+	view = skx_manifest_view_read(rel, &own->meta);
+	view->hold = hold;
+	view->bound = own->bound;
+	memcpy(view->ends, own->ends, sizeof(view->ends));
+	return view;
+}
+
+bool
+skx_manifest_view_kept(Relation rel, SkxView *view)
+{
+	const SkxDiskMeta *meta;
+	Buffer		buffer;
+	bool		kept;
+
+	skx_manifest_hold_lock(rel);
+	buffer = skx_manifest_meta_lock(rel);
+	meta = (const SkxDiskMeta *) skx_manifest_content(buffer);
+	kept = meta->incarnation == view->meta.incarnation &&
+		meta->generation == view->meta.generation;
+	if (kept)
+		skx_manifest_hold_open(view->hold, &view->meta,
+							   view->bound ? view->ends : NULL);
+	UnlockReleaseBuffer(buffer);
+	return kept;
+}
+
+SkxView *
+skx_manifest_view(Relation rel)
+{
+	SkxHold    *hold = skx_manifest_hold_make(rel);
+	Buffer		buffer = skx_manifest_meta_lock(rel);
+	SkxDiskMeta meta;
+	SkxView    *view;
+
+	memcpy(&meta, skx_manifest_content(buffer), sizeof(SkxDiskMeta));
+	skx_manifest_hold_open(hold, &meta, NULL);
+	UnlockReleaseBuffer(buffer);
+	view = skx_manifest_view_read(rel, &meta);
+	view->hold = hold;
+	return view;
+}
+
+void
+skx_manifest_view_free(SkxView *view)
+{
+	skx_manifest_hold_close(view->hold);
+	pfree(view);
+}
+
+void
+skx_manifest_view_bind(SkxView *view, const uint64 *ends)
+{
+	/* more stripes than an index has are not counted */
+	if (view->nstripes > SKX_STRIPES)
+		return;
+	memcpy(view->ends, ends, view->nstripes * sizeof(uint64));
+	view->bound = true;
+	skx_manifest_hold_bind(view->hold, view->ends);
+}
+
+SkxView *
+skx_manifest_view_bound(Relation rel)
+{
+	SkxView    *view = skx_manifest_view(rel);
+	uint64	   *ends = palloc(view->nstripes * sizeof(uint64));
+	int			i;
+
+	for (i = 0; i < view->nstripes; i++)
+	{
+		Buffer		buffer = skx_manifest_buffer(rel, view->meta.incarnation,
+												 view->stripes[i].stripe,
+												 SKX_PLANE_STRIPE, 0,
+												 BUFFER_LOCK_SHARE);
+
+		ends[i] = ((const SkxDiskStripe *)
+				   skx_manifest_content(buffer))->next_sequence;
+		UnlockReleaseBuffer(buffer);
+	}
+	skx_manifest_view_bind(view, ends);
+	pfree(ends);
+	return view;
+}
+
+BlockNumber
+skx_manifest_stripe(Relation rel, uint32 choice, SkxDiskMeta *meta)
+{
+	SkxStripeCache *cache = (SkxStripeCache *) rel->rd_amcache;
+	SkxView    *view;
+	int			i;
+
+	skx_manifest_meta(rel, meta);
+	if (cache == NULL || cache->incarnation != meta->incarnation)
+	{
+		view = skx_manifest_view(rel);
+		*meta = view->meta;
+		if (cache != NULL)
+		{
+			rel->rd_amcache = NULL;
+			pfree(cache);
+		}
+		cache = MemoryContextAlloc(rel->rd_indexcxt,
+								   offsetof(SkxStripeCache, stripes) +
+								   view->nstripes * sizeof(BlockNumber));
+		cache->incarnation = meta->incarnation;
+		cache->nstripes = view->nstripes;
+		for (i = 0; i < view->nstripes; i++)
+			cache->stripes[i] = view->stripes[i].stripe;
+		rel->rd_amcache = cache;
+		skx_manifest_view_free(view);
+	}
+	Assert(cache->nstripes > 0 && cache->incarnation == meta->incarnation);
+	return cache->stripes[choice % cache->nstripes];
+}

@@ -1,0 +1,154 @@
+/*
+ * pending_chain.c
+ *	  Documents that do not fit on one page.
+ *
+ * The pages are taken from the stripe's extent first and written while
+ * nothing refers to them; the record that adds the document links them.  A
+ * crash or an error in between loses the pages, not more, until the extent
+ * is freed.
+ *
+ * The stripe page stays locked all the while.  So pages are taken in the order
+ * in which documents follow, and what a flush finds in an extent before that
+ * of its last document is of documents that it has flushed.
+ */
+#include "postgres.h"
+
+#include "access/generic_xlog.h"
+#include "support/damage/damage.h"
+#include "index/pending/pending_internal.h"
+#include "miscadmin.h"
+#include "storage/bufmgr.h"
+
+#define SKX_CHAIN_CAPACITY	(SKX_PAGE_CAPACITY - sizeof(SkxDiskChainPage))
+
+/* Takes up to `n` consecutive pages; returns how many. */
+static uint32
+skx_pending_take_pages(SkxPendingStripe *s, uint32 n, BlockNumber *block)
+{
+	GenericXLogState *xlog;
+	SkxDiskStripe *disk;
+	uint32		run;
+
+	skx_pending_extend(s, n);
+	xlog = GenericXLogStart(s->rel);
+	disk = (SkxDiskStripe *)
+		((char *) GenericXLogRegisterBuffer(xlog, s->buffer, 0) +
+		 SKX_PAGE_START);
+	*block = disk->extent_next;
+	run = Min(n, disk->extent_end - disk->extent_next);
+	disk->extent_next += run;
+	disk->npages += run;
+	Assert(run > 0);
+	Assert(skx_pending_stripe_grows(s->buffer, (char *) disk - SKX_PAGE_START));
+	GenericXLogFinish(xlog);
+	return run;
+}
+
+/* Writes up to MAX_GENERIC_XLOG_PAGES pages from `block` on. */
+static void
+skx_pending_chain_pages(SkxPendingStripe *s, BlockNumber block, uint32 n,
+						BlockNumber next, const char *bytes, uint32 nbytes)
+{
+	GenericXLogState *xlog = GenericXLogStart(s->rel);
+	Buffer		buffers[MAX_GENERIC_XLOG_PAGES];
+	uint32		i;
+
+	Assert(n > 0 && n <= MAX_GENERIC_XLOG_PAGES);
+	for (i = 0; i < n; i++)
+	{
+		uint32		part = Min(nbytes, SKX_CHAIN_CAPACITY);
+		SkxDiskChainPage *head;
+		char	   *page;
+
+		buffers[i] = skx_pending_fresh(s, block + i);
+		page = (char *) GenericXLogRegisterBuffer(xlog, buffers[i],
+												  GENERIC_XLOG_FULL_IMAGE);
+		skx_pending_init_page(page, buffers[i], s, SKX_PLANE_CHAIN);
+		head = (SkxDiskChainPage *) (page + SKX_PAGE_START);
+		head->next = i + 1 < n ? block + i + 1 : next;
+		head->nbytes = part;
+		memcpy(head + 1, bytes, part);
+		((PageHeader) page)->pd_lower += sizeof(SkxDiskChainPage) + part;
+		Assert(part > 0);
+		bytes += part;
+		nbytes -= part;
+	}
+	Assert(nbytes == 0);
+	GenericXLogFinish(xlog);
+	for (i = 0; i < n; i++)
+		UnlockReleaseBuffer(buffers[i]);
+}
+
+/*
+ * Returns the first page of the chain, which nothing refers to yet.  Runs of
+ * pages are written last first, since each names the one after it; the first
+ * page of an extent is only known to be that while the extent is the newest.
+ */
+BlockNumber
+skx_pending_chain_write(SkxPendingStripe *s, const char *bytes, uint32 nbytes)
+{
+	uint32		end = (nbytes + SKX_CHAIN_CAPACITY - 1) / SKX_CHAIN_CAPACITY;
+	BlockNumber next = InvalidBlockNumber;
+
+	Assert(nbytes > SKX_PENDING_INLINE_MAX);
+	while (end > 0)
+	{
+		BlockNumber block;
+		uint32		run = skx_pending_take_pages(s, end, &block);
+		uint32		left = run;
+
+		while (left > 0)
+		{
+			uint32		part = Min(left, MAX_GENERIC_XLOG_PAGES);
+			Size		done;
+
+			left -= part;
+			done = (Size) (end - run + left) * SKX_CHAIN_CAPACITY;
+			skx_pending_chain_pages(s, block + left, part, next, bytes + done,
+									Min(nbytes - done,
+										part * SKX_CHAIN_CAPACITY));
+			next = block + left;
+		}
+		end -= run;
+	}
+	return next;
+}
+
+/*
+ * Reads a chain of exactly chain->nbytes bytes; `block` is where the chain is
+ * linked, for the report.
+ */
+void
+skx_pending_chain_read(Relation rel, SkxDiskMeta *meta,
+					   const SkxDiskPendingChain *chain, BlockNumber block,
+					   char *bytes)
+{
+	BlockNumber next = chain->first;
+	uint32		left = chain->nbytes;
+
+	while (left > 0)
+	{
+		const SkxDiskChainPage *head;
+		Buffer		buffer;
+
+		CHECK_FOR_INTERRUPTS();
+		if (!BlockNumberIsValid(next))
+			skx_damage_report(rel, block,
+							  "a pending document ends too early");
+		block = next;
+		buffer = skx_pending_buffer(rel, meta, block, SKX_PLANE_CHAIN,
+									BUFFER_LOCK_SHARE);
+		head = (const SkxDiskChainPage *) skx_manifest_content(buffer);
+		if (head->nbytes == 0 || head->nbytes > SKX_CHAIN_CAPACITY ||
+			head->nbytes > left)
+			skx_damage_report(rel, block,
+							  "a pending document has an impossible length");
+		memcpy(bytes, head + 1, head->nbytes);
+		bytes += head->nbytes;
+		left -= head->nbytes;
+		next = head->next;
+		UnlockReleaseBuffer(buffer);
+	}
+	if (BlockNumberIsValid(next))
+		skx_damage_report(rel, block, "a pending document ends too late");
+}

@@ -1,0 +1,575 @@
+/*
+ * pending_image.c
+ *	  Pending documents that a session has read before, and their words.
+ *
+ * Every query asks all pending documents.  Between two of them few have come,
+ * none has changed but for marks of VACUUM, and of most documents a query
+ * wants to know only whether they have one of its words.  So a session keeps
+ * copies of documents that it has read several times, and a table of their
+ * lexemes: a query looks its words up there, goes through the documents that
+ * have one, and reads from the list only what has come since.
+ *
+ * What makes a copy good for as long as the session lives: of an incarnation of
+ * an index in one file, a stripe gives each number to one document only and for
+ * ever, be it rolled back or flushed, and the stripe's page counts the documents
+ * that are dead.  The file is asked for, too, because an index that has moved
+ * in a transaction that is rolled back goes on in the old one.
+ *
+ * To take a document up costs several times what reading it does.  So a session
+ * does that once it has gone through what it lacks SKX_IMAGE_READINGS times: a
+ * count or a scan does that once, a ranked search three times, for its words
+ * twice and then for its hits.  One that asks once has no costs.
+ *
+ * All images of a session take SKX_IMAGE_MEMORY at most.  Documents for which
+ * there is no room are read from the list by every query.
+ */
+#include "postgres.h"
+
+#include "common/hashfn.h"
+#include "format/rank/rank.h"
+#include "index/pending/pending_internal.h"
+#include "lib/ilist.h"
+#include "miscadmin.h"
+#include "support/compat/compat.h"
+#include "utils/memutils.h"
+
+/* 1,500 documents of 80 words take 3.3 MB with their words. */
+#define SKX_IMAGE_MEMORY	(4 * 1024 * 1024)
+
+/* Times that documents are gone through before they are taken up. */
+#define SKX_IMAGE_READINGS	4
+
+/* Memory that a document and its words take, in sizes of the document. */
+#define SKX_IMAGE_FACTOR	6
+
+/* An image that was not used when others were, so many times, gives way. */
+#define SKX_IMAGE_UNUSED	64
+
+/* Indexes of which a session counts what it reads. */
+#define SKX_IMAGES			64
+
+typedef struct SkxImageDoc
+{
+	TSVector	value;
+	uint64		sequence;
+	ItemPointerData tid;
+	bool		dead;
+	uint32		stripe;
+} SkxImageDoc;
+
+/* Documents first .. next - 1 of a stripe are there. */
+typedef struct SkxImageStripe
+{
+	uint64		first;
+	uint64		next;
+	uint64		ndead;			/* what the stripe counted when the oldest of
+								 * them was taken up */
+	uint64		readings;		/* of documents that are not there */
+	uint64		page_sequence;	/* first number of the last page that was
+								 * read, 0: none */
+	BlockNumber page;
+	uint32	   *docs;			/* by number from `first` on; NULL: no room */
+	uint8	   *norms;			/* of their lengths */
+	uint32		room;
+} SkxImageStripe;
+
+/* A document with a lexeme: its number, and how often it has it. */
+#define SKX_IMAGE_POSTING(doc, tf)	((doc) << 8 | (tf))
+#define SKX_IMAGE_POSTING_DOC(p)	((p) >> 8)
+#define SKX_IMAGE_POSTING_TF(p)		((p) & 0xff)
+
+StaticAssertDecl(SKX_IMAGE_MEMORY / sizeof(SkxImageDoc) < 1 << 24,
+				 "numbers of documents have 24 bits");
+StaticAssertDecl(SKX_PENDING_TF_MANY == 0xff, "and frequencies 8");
+
+/* Documents with a lexeme, ascending: the only one, or a list. */
+typedef struct SkxImageWord
+{
+	SkxLexeme	lexeme;			/* bytes of the first document that has it */
+	uint32		hash;
+	uint32		n;
+	union
+	{
+		uint32		one;
+		uint32	   *list;		/* room for the power of two that n needs */
+	}			postings;
+	char		status;
+} SkxImageWord;
+
+static inline uint32
+skx_image_hash(SkxLexeme lexeme)
+{
+	return hash_bytes((const unsigned char *) lexeme.bytes, lexeme.len);
+}
+
+static inline bool
+skx_image_equal(SkxLexeme a, SkxLexeme b)
+{
+	return a.len == b.len && memcmp(a.bytes, b.bytes, a.len) == 0;
+}
+
+#define SH_PREFIX			skx_image_words
+#define SH_ELEMENT_TYPE		SkxImageWord
+#define SH_KEY_TYPE			SkxLexeme
+#define SH_KEY				lexeme
+#define SH_HASH_KEY(tb, key)	skx_image_hash(key)
+#define SH_EQUAL(tb, a, b)	skx_image_equal(a, b)
+#define SH_STORE_HASH
+#define SH_GET_HASH(tb, a)	(a)->hash
+#define SH_SCOPE			static inline
+#define SH_DEFINE
+#define SH_DECLARE
+#include "lib/simplehash.h"
+
+struct SkxPendingImage
+{
+	dlist_node	node;			/* in skx_images */
+	SkxLocator	locator;
+	uint64		incarnation;
+	uint64		used;			/* when, by skx_image_clock */
+	MemoryContext context;		/* of documents and words; NULL: none */
+	MemoryContext values;
+	uint32		ndocs;
+	uint32		max_docs;
+	SkxImageDoc *docs;
+	skx_image_words_hash *words;
+	int			nstripes;
+	SkxImageStripe stripes[FLEXIBLE_ARRAY_MEMBER];
+};
+
+static dlist_head skx_images = DLIST_STATIC_INIT(skx_images);
+static int	skx_nimages;
+static uint64 skx_image_clock;
+uint64		skx_pending_image_changes;
+
+/* Forgets all that it has. */
+static void
+skx_image_reset(SkxPendingImage *image)
+{
+	if (image->context != NULL)
+		MemoryContextDelete(image->context);
+	image->context = NULL;
+	image->ndocs = 0;
+	memset(image->stripes, 0, sizeof(SkxImageStripe) * image->nstripes);
+	skx_pending_image_changes++;
+}
+
+static void
+skx_image_drop(SkxPendingImage *image)
+{
+	skx_image_reset(image);
+	dlist_delete(&image->node);
+	skx_nimages--;
+	pfree(image);
+}
+
+/* The one that was not used for the longest time, but for `spared`. */
+static SkxPendingImage *
+skx_image_oldest(const SkxPendingImage *spared)
+{
+	SkxPendingImage *oldest = NULL;
+	dlist_iter	iter;
+
+	dlist_foreach(iter, &skx_images)
+	{
+		SkxPendingImage *image = dlist_container(SkxPendingImage, node,
+												 iter.cur);
+
+		if (image != spared && (oldest == NULL || image->used < oldest->used))
+			oldest = image;
+	}
+	return oldest;
+}
+
+static SkxPendingImage *
+skx_image_make(SkxLocator locator, const SkxView *view)
+{
+	SkxPendingImage *image;
+
+	if (skx_nimages >= SKX_IMAGES)
+		skx_image_drop(skx_image_oldest(NULL));
+	image = MemoryContextAllocZero(TopMemoryContext,
+								   offsetof(SkxPendingImage, stripes) +
+								   sizeof(SkxImageStripe) * view->nstripes);
+	image->locator = locator;
+	image->incarnation = view->meta.incarnation;
+	image->nstripes = view->nstripes;
+	skx_image_reset(image);
+	dlist_push_head(&skx_images, &image->node);
+	skx_nimages++;
+	return image;
+}
+
+static SkxPendingImage *
+skx_image_find(SkxLocator locator, uint64 incarnation)
+{
+	dlist_iter	iter;
+
+	dlist_foreach(iter, &skx_images)
+	{
+		SkxPendingImage *image = dlist_container(SkxPendingImage, node,
+												 iter.cur);
+
+		if (image->incarnation == incarnation &&
+			SKX_LOCATOR_EQUALS(image->locator, locator))
+			return image;
+	}
+	return NULL;
+}
+
+/* Has that view, no older than the image, less than half of it? */
+static bool
+skx_image_is_old(const SkxPendingImage *image, const SkxView *view)
+{
+	uint64		pending = 0;
+	int			i;
+
+	for (i = 0; i < image->nstripes; i++)
+	{
+		const SkxImageStripe *s = &image->stripes[i];
+		uint64		begin = view->stripes[i].flushed_through + 1;
+
+		if (begin < s->first)
+			return false;
+		pending += s->next - Min(s->next, begin);
+	}
+	return pending < image->ndocs / 2;
+}
+
+SkxPendingImage *
+skx_pending_image(Relation rel, const SkxView *view)
+{
+	SkxPendingImage *image = skx_image_find(SKX_REL_LOCATOR(rel),
+											view->meta.incarnation);
+
+	if (image != NULL && image->nstripes != view->nstripes)
+	{
+		skx_image_drop(image);
+		image = NULL;
+	}
+	if (image == NULL)
+		image = skx_image_make(SKX_REL_LOCATOR(rel), view);
+	if (image->ndocs > 0 && skx_image_is_old(image, view))
+		skx_image_reset(image);
+	image->used = ++skx_image_clock;
+	return image;
+}
+
+static void
+skx_image_add_posting(SkxPendingImage *image, SkxImageWord *word, bool found,
+					  uint32 posting)
+{
+	if (!found)
+	{
+		word->n = 1;
+		word->postings.one = posting;
+		return;
+	}
+	if (word->n == 1)
+	{
+		uint32	   *list = MemoryContextAlloc(image->context,
+											  sizeof(uint32) * 2);
+
+		list[0] = word->postings.one;
+		word->postings.list = list;
+	}
+	else if ((word->n & (word->n - 1)) == 0)
+		word->postings.list = repalloc(word->postings.list,
+									   sizeof(uint32) * 2 * word->n);
+	word->postings.list[word->n++] = posting;
+}
+
+static void
+skx_image_add_words(SkxPendingImage *image, uint32 doc)
+{
+	TSVector	value = image->docs[doc].value;
+	WordEntry  *entries = ARRPTR(value);
+	int			i;
+
+	for (i = 0; i < value->size; i++)
+	{
+		SkxLexeme	lexeme = {STRPTR(value) + entries[i].pos, entries[i].len};
+		uint32		tf = skx_pending_tf(value, &entries[i]);
+		bool		found;
+		SkxImageWord *word = skx_image_words_insert(image->words, lexeme,
+													&found);
+
+		skx_image_add_posting(image, word, found, SKX_IMAGE_POSTING(doc, tf));
+	}
+}
+
+static void
+skx_image_begin(SkxPendingImage *image)
+{
+	MemoryContext context = AllocSetContextCreate(TopMemoryContext,
+												  "skipidx pending image",
+												  0, 8 * 1024, 64 * 1024);
+
+	image->values = GenerationContextCreate(context, "skipidx pending values",
+											0, 8 * 1024, 128 * 1024);
+	image->max_docs = 64;
+	image->docs = MemoryContextAlloc(context, sizeof(SkxImageDoc) *
+									 image->max_docs);
+	image->words = skx_image_words_create(context, 256, NULL);
+	image->context = context;
+}
+
+/*
+ * Takes up the document after the last one of the stripe.  Should memory end in
+ * between, what is there of it has no number in the stripe, and is never given
+ * out.
+ */
+static void
+skx_image_add(SkxPendingImage *image, int which, const SkxDiskPendingDoc *doc,
+			  TSVector value)
+{
+	SkxImageStripe *s = &image->stripes[which];
+	SkxImageDoc *copy;
+	uint32		at;
+
+	if (image->ndocs == image->max_docs)
+	{
+		image->docs = repalloc(image->docs, sizeof(SkxImageDoc) * 2 *
+							   image->max_docs);
+		image->max_docs *= 2;
+	}
+	if (s->docs == NULL)
+	{
+		s->room = 64;
+		s->norms = MemoryContextAlloc(image->context, s->room);
+		s->docs = MemoryContextAlloc(image->context, sizeof(uint32) * s->room);
+	}
+	else if (s->next - s->first == s->room)
+	{
+		s->docs = repalloc(s->docs, sizeof(uint32) * 2 * s->room);
+		s->norms = repalloc(s->norms, 2 * s->room);
+		s->room *= 2;
+	}
+	at = image->ndocs++;
+	copy = &image->docs[at];
+	memset(copy, 0, sizeof(*copy));
+	copy->value = MemoryContextAlloc(image->values, VARSIZE(value));
+	memcpy(copy->value, value, VARSIZE(value));
+	skx_image_add_words(image, at);
+	copy->sequence = s->next;
+	copy->tid = doc->tid;
+	copy->stripe = which;
+	copy->dead = (doc->flags & SKX_PENDING_DEAD) != 0;
+	s->docs[s->next - s->first] = at;
+	s->norms[s->next - s->first] =
+		skx_rank_norm_encode(skx_pending_length(value));
+	s->next++;
+}
+
+/*
+ * What the document and its words will take.  The table of words is made twice
+ * as large, beside itself, when it is nine tenths full, or earlier where many
+ * stand together.
+ */
+static Size
+skx_image_needs(const SkxPendingImage *image, TSVector value)
+{
+	uint64		room = image->words->size;
+	Size		size = VARSIZE(value) * SKX_IMAGE_FACTOR;
+
+	if (image->words->members + (uint32) value->size >= room / 10 * 7)
+		size += room * 2 * sizeof(SkxImageWord);
+	return size;
+}
+
+/* Is there so much room?  What other indexes have gives way if it is old. */
+static bool
+skx_image_has_room(const SkxPendingImage *image, Size nbytes)
+{
+	for (;;)
+	{
+		Size		size = nbytes;
+		SkxPendingImage *oldest;
+		dlist_iter	iter;
+
+		dlist_foreach(iter, &skx_images)
+		{
+			const SkxPendingImage *other = dlist_container(SkxPendingImage,
+														   node, iter.cur);
+
+			if (other->context != NULL)
+				size += MemoryContextMemAllocated(other->context, true);
+		}
+		if (size < SKX_IMAGE_MEMORY)
+			return true;
+		oldest = skx_image_oldest(image);
+		if (oldest == NULL || oldest->used + SKX_IMAGE_UNUSED > skx_image_clock)
+			return false;
+		skx_image_drop(oldest);
+	}
+}
+
+/*
+ * Goes on after the last document that the image has: with the page where that
+ * stands, if all of the page is pending by the view.
+ */
+void
+skx_pending_image_pass(const SkxPendingImage *image, SkxPendingWalk *walk,
+					   int which)
+{
+	const SkxImageStripe *s = &image->stripes[which];
+	uint64		flushed = walk->flushed_through;
+
+	Assert(s->next > flushed);
+	skx_pending_walk_resume(walk, s->page_sequence, s->page);
+	walk->flushed_through = Max(flushed, s->next - 1);
+}
+
+/* Takes up documents of the walk's page; false when there is no more room. */
+static bool
+skx_image_take_page(SkxPendingImage *image, SkxPendingWalk *walk, int which,
+					SkxPendingValue *memory)
+{
+	SkxDiskPendingDoc *doc;
+
+	while ((doc = skx_pending_walk_record(walk)) != NULL)
+	{
+		TSVector	value = skx_pending_value(memory, walk, doc);
+
+		if (!skx_image_has_room(image, skx_image_needs(image, value)))
+			return false;
+		skx_image_add(image, which, doc, value);
+	}
+	return true;
+}
+
+/* Takes up what the stripe has and the image has not. */
+static void
+skx_image_take(SkxPendingImage *image, const SkxPendingWalk *from, int which)
+{
+	SkxImageStripe *s = &image->stripes[which];
+	SkxPendingWalk *walk = palloc(sizeof(SkxPendingWalk));
+	SkxPendingValue memory = {CurrentMemoryContext, NULL, 0};
+	bool		room = true;
+
+	*walk = *from;
+	if (image->context == NULL)
+		skx_image_begin(image);
+	if (s->next == s->first)
+		s->ndead = walk->ndead;
+	skx_pending_image_pass(image, walk, which);
+	while (room && skx_pending_walk_page(walk))
+	{
+		s->page_sequence = walk->sequence;
+		s->page = walk->block;
+		room = skx_image_take_page(image, walk, which, &memory);
+	}
+	if (memory.chain != NULL)
+		pfree(memory.chain);
+	pfree(walk);
+}
+
+uint64
+skx_pending_image_next(SkxPendingImage *image, const SkxPendingWalk *walk,
+					   int which, bool dead)
+{
+	SkxImageStripe *s = &image->stripes[which];
+	uint64		begin = walk->flushed_through + 1;
+
+	if (dead && s->next > s->first && s->ndead != walk->ndead)
+		skx_image_reset(image);
+	if (begin < s->first)
+		return begin;
+	if (begin >= s->next)
+	{
+		if (s->next > s->first)
+			skx_pending_image_changes++;
+		s->first = s->next = begin;
+		s->page_sequence = 0;
+	}
+	if (walk->limit > s->next)
+	{
+		s->readings += walk->limit - s->next;
+		if (s->readings >= SKX_IMAGE_READINGS * (walk->limit - s->next))
+		{
+			s->readings = 0;
+			skx_image_take(image, walk, which);
+		}
+	}
+	return s->next;
+}
+
+void
+skx_pending_image_get(const SkxPendingImage *image, int which, uint64 sequence,
+					  SkxPendingDoc *doc)
+{
+	const SkxImageStripe *s = &image->stripes[which];
+	const SkxImageDoc *copy;
+
+	Assert(sequence >= s->first && sequence < s->next);
+	copy = &image->docs[s->docs[sequence - s->first]];
+	Assert(copy->sequence == sequence && copy->stripe == which);
+	doc->tid = copy->tid;
+	doc->stripe = which;
+	doc->sequence = sequence;
+	doc->value = copy->value;
+	doc->dead = copy->dead;
+}
+
+const uint8 *
+skx_pending_image_norms(const SkxPendingImage *image, int which,
+						uint64 sequence)
+{
+	const SkxImageStripe *s = &image->stripes[which];
+
+	Assert(sequence >= s->first && sequence < s->next);
+	return s->norms + (sequence - s->first);
+}
+
+/* The image's documents of each stripe that count, once it is up to date. */
+static void
+skx_image_through(SkxPendingImage *image, Relation rel, const SkxView *view,
+				  const uint64 *last, uint64 *through)
+{
+	SkxPendingWalk *walk = palloc(sizeof(SkxPendingWalk));
+	int			i;
+
+	for (i = 0; i < view->nstripes; i++)
+	{
+		uint64		flushed = view->stripes[i].flushed_through;
+
+		through[i] = flushed;
+		if (last[i] <= flushed)
+			continue;
+		skx_pending_walk_begin(walk, rel, view, i);
+		through[i] = Min(skx_pending_image_next(image, walk, i, false) - 1,
+						 last[i]);
+	}
+	pfree(walk);
+}
+
+void
+skx_pending_words(Relation rel, const SkxView *view, const uint64 *last,
+				  const SkxLexeme *lexemes, int n, SkxPendingFound found,
+				  void *arg, uint64 *through)
+{
+	SkxPendingImage *image = skx_pending_image(rel, view);
+	int			k;
+
+	skx_image_through(image, rel, view, last, through);
+	for (k = 0; k < n && image->context != NULL; k++)
+	{
+		const SkxImageWord *word = skx_image_words_lookup(image->words,
+														  lexemes[k]);
+		uint32		i;
+
+		CHECK_FOR_INTERRUPTS();
+		for (i = 0; word != NULL && i < word->n; i++)
+		{
+			uint32		posting = word->n == 1 ? word->postings.one :
+				word->postings.list[i];
+			const SkxImageDoc *doc =
+				&image->docs[SKX_IMAGE_POSTING_DOC(posting)];
+
+			if (doc->sequence <= through[doc->stripe] &&
+				doc->sequence > view->stripes[doc->stripe].flushed_through)
+				found(k, doc->stripe, doc->sequence,
+					  SKX_IMAGE_POSTING_TF(posting), arg);
+		}
+	}
+}

@@ -1,0 +1,147 @@
+/*
+ * pending_move.c
+ *	  A stripe of which nothing is pending moves to the beginning of the file.
+ *
+ * A stripe always has a page, that of the last document flushed, and the
+ * extent around it: it would keep a file from becoming shorter for ever.  The
+ * new page has a record for that document, which no reader looks at, because
+ * the list goes on behind it.  Only with the index locked exclusively: a view
+ * of the time before would look for new documents behind the old page.
+ */
+#include "postgres.h"
+
+#include "access/generic_xlog.h"
+#include "support/damage/damage.h"
+#include "index/manifest/manifest_publish.h"
+#include "index/pending/pending_internal.h"
+#include "storage/bufmgr.h"
+#include "support/compat/compat.h"
+#include "utils/rel.h"
+
+/* Pages of the new extent, or a block, if that has more. */
+#define SKX_PENDING_MOVED	16
+
+typedef struct SkxPendingMove
+{
+	SkxManifestMove move;		/* first: it is what apply gets */
+	Relation	rel;
+	uint64		incarnation;
+	uint64		sequence;		/* of the last document */
+	Buffer		stripe;
+	Buffer		fresh;
+} SkxPendingMove;
+
+int
+skx_pending_extents(Relation rel, const SkxView *view, int which,
+					SkxDiskExtent **extents)
+{
+	SkxDiskMeta meta = view->meta;
+	const SkxDiskStripeRef *ref = &view->stripes[which];
+	Buffer		buffer = skx_pending_buffer(rel, &meta, ref->stripe,
+											SKX_PLANE_STRIPE,
+											BUFFER_LOCK_SHARE);
+	const SkxDiskStripe *stripe =
+		(const SkxDiskStripe *) skx_manifest_content(buffer);
+	BlockNumber block = stripe->extent_last;
+	bool		idle = stripe->next_sequence - 1 == ref->flushed_through &&
+		ref->flushed_through > 0;
+	uint32		most = meta.nblocks;
+	int			n = 0;
+
+	UnlockReleaseBuffer(buffer);
+	*extents = NULL;
+	while (idle && BlockNumberIsValid(block) && most-- > 0)
+	{
+		BlockNumber previous;
+		uint32		npages;
+
+		skx_pending_extent(rel, &meta, block, &npages, &previous);
+		*extents = *extents == NULL ? palloc(sizeof(SkxDiskExtent)) :
+			repalloc(*extents, (n + 1) * sizeof(SkxDiskExtent));
+		memset(&(*extents)[n], 0, sizeof(SkxDiskExtent));
+		(*extents)[n].block = block;
+		(*extents)[n++].npages = npages;
+		if (block == ref->extent)
+			break;
+		block = previous;
+	}
+	return n;
+}
+
+/* The new page, with a record that stands for the last document. */
+static void
+skx_pending_move_page(SkxPendingMove *m, GenericXLogState *xlog)
+{
+	SkxPageIdentity id = {m->incarnation, m->move.npages, InvalidBlockNumber,
+	SKX_PLANE_PENDING};
+	SkxDiskPendingPage *head;
+	SkxDiskPendingDoc *doc;
+	char	   *page;
+
+	m->fresh = ReadBufferExtended(m->rel, MAIN_FORKNUM, m->move.block,
+								  RBM_ZERO_AND_LOCK, NULL);
+	page = (char *) GenericXLogRegisterBuffer(xlog, m->fresh,
+											  GENERIC_XLOG_FULL_IMAGE);
+	skx_disk_page_init(page, &id);
+	head = (SkxDiskPendingPage *) (page + SKX_PAGE_START);
+	head->first_sequence = m->sequence;
+	head->next = InvalidBlockNumber;
+	head->nrecords = 1;
+	doc = (SkxDiskPendingDoc *) (head + 1);
+	memset(doc, 0, sizeof(*doc));
+	ItemPointerSet(&doc->tid, 0, FirstOffsetNumber);
+	doc->flags = SKX_PENDING_NULL;
+	((PageHeader) page)->pd_lower += sizeof(*head) +
+		SKX_PENDING_RECORD_SIZE(0);
+}
+
+static void
+skx_pending_move_apply(GenericXLogState *xlog, void *arg)
+{
+	SkxPendingMove *m = arg;
+	SkxDiskStripe *stripe = (SkxDiskStripe *)
+		((char *) GenericXLogRegisterBuffer(xlog, m->stripe, 0) +
+		 SKX_PAGE_START);
+
+	skx_pending_move_page(m, xlog);
+	stripe->first = m->move.block;
+	stripe->tail = m->move.block;
+	stripe->extent_next = m->move.block + 1;
+	stripe->extent_end = m->move.block + m->move.npages;
+	stripe->extent_last = m->move.block;
+	stripe->npages++;
+}
+
+bool
+skx_pending_move(Relation rel, const SkxView *view, int which,
+				 BlockNumber below)
+{
+	SkxPendingMove m = {0};
+	SkxDiskMeta meta = view->meta;
+	SkxDiskExtent *freed;
+	const SkxDiskStripe *stripe;
+	bool		done;
+
+	m.move.nfreed = skx_pending_extents(rel, view, which, &freed);
+	if (m.move.nfreed == 0)
+		return false;
+	m.rel = rel;
+	m.incarnation = meta.incarnation;
+	m.stripe = skx_pending_buffer(rel, &meta, view->stripes[which].stripe,
+								  SKX_PLANE_STRIPE, BUFFER_LOCK_EXCLUSIVE);
+	stripe = (const SkxDiskStripe *) skx_manifest_content(m.stripe);
+	m.sequence = stripe->next_sequence - 1;
+	m.move.which = which;
+	m.move.npages = TYPEALIGN(meta.block_size / BLCKSZ, SKX_PENDING_MOVED);
+	m.move.given_up = stripe->npages;
+	m.move.below = below;
+	m.move.freed = freed;
+	m.move.apply = skx_pending_move_apply;
+	done = m.sequence == view->stripes[which].flushed_through &&
+		skx_manifest_move(rel, &m.move);
+	if (BufferIsValid(m.fresh))
+		UnlockReleaseBuffer(m.fresh);
+	UnlockReleaseBuffer(m.stripe);
+	pfree(freed);
+	return done;
+}

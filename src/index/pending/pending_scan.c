@@ -1,0 +1,323 @@
+/*
+ * pending_scan.c
+ *	  All documents of the pending lists, for a query.
+ *
+ * A pending page carries no CRC, so a tsvector read from one is checked before
+ * the offsets in it are followed.
+ */
+#include "postgres.h"
+
+#include "support/damage/damage.h"
+#include "index/column/column_value.h"
+#include "index/document/document.h"
+#include "index/pending/pending_internal.h"
+#include "support/compat/compat.h"
+#include "utils/memutils.h"
+
+struct SkxPendingScan
+{
+	Relation	rel;
+	const SkxView *view;
+	const uint64 *last;			/* as for skx_pending_begin() */
+	const uint64 *after;		/* NULL: all */
+	const SkxPendingBounds *only;	/* NULL: all */
+	bool		remember;		/* look into the session's image */
+	SkxPendingImage *image;		/* where documents next .. end - 1 of the
+								 * stripe come from before those of `walk` */
+	uint64		image_changes;	/* image is valid as long as this is so */
+	uint64		image_next;
+	uint64		image_end;
+	uint64		bounds_first;	/* of bounds_first .. bounds_end - 1 of these
+								 * the bounds are known */
+	uint64		bounds_end;
+	int32		bounds[SKX_PENDING_BOUNDS];
+	int			which;			/* stripe of `walk`; -1: not begun */
+	bool		on_page;		/* the walk has a page with records left */
+	SkxPendingDead dead;		/* of that stripe */
+	SkxPendingValue value;
+	SkxPendingWalk walk;
+};
+
+SkxPendingScan *
+skx_pending_begin(Relation rel, const SkxView *view, const uint64 *last)
+{
+	SkxPendingScan *scan = palloc(sizeof(SkxPendingScan));
+
+	scan->rel = rel;
+	scan->view = view;
+	scan->last = last;
+	scan->after = NULL;
+	scan->only = NULL;
+	scan->remember = false;
+	scan->image_next = scan->image_end = 0;
+	scan->bounds_first = scan->bounds_end = 0;
+	scan->which = -1;
+	scan->on_page = false;
+	memset(&scan->dead, 0, sizeof(scan->dead));
+	memset(&scan->value, 0, sizeof(scan->value));
+	scan->value.context = CurrentMemoryContext;
+	return scan;
+}
+
+void
+skx_pending_remember(SkxPendingScan *scan)
+{
+	scan->remember = true;
+}
+
+void
+skx_pending_after(SkxPendingScan *scan, const uint64 *after)
+{
+	scan->after = after;
+}
+
+void
+skx_pending_only(SkxPendingScan *scan, const SkxPendingBounds *only)
+{
+	scan->only = only;
+}
+
+/* Reports what is wrong with a document of the walk's page. */
+static void
+skx_pending_value_check(SkxPendingWalk *walk, const SkxDiskPendingDoc *doc,
+						const char *bytes, uint32 nbytes)
+{
+	const char *wrong;
+	bool		as_taken;
+
+	if (!walk->asked)
+		walk->sound = skx_pending_sound(walk);
+	walk->asked = true;
+	if (walk->sound && nbytes > 0 && (doc->flags & SKX_PENDING_CHAIN) == 0)
+		return;
+	wrong = skx_document_vector_wrong(bytes, nbytes, &as_taken);
+	if (wrong == NULL && !as_taken)
+		wrong = "has lexemes or positions that do not ascend";
+	if (wrong != NULL)
+		skx_damage_report_detail(walk->rel, walk->block,
+								 "a pending tsvector %s", wrong);
+}
+
+TSVector
+skx_pending_value(SkxPendingValue *memory, SkxPendingWalk *walk,
+				  SkxDiskPendingDoc *doc)
+{
+	char	   *bytes = (char *) (doc + 1);
+	uint32		nbytes = doc->nbytes;
+
+	if (doc->flags & SKX_PENDING_CHAIN)
+	{
+		SkxDiskPendingChain chain;
+
+		memcpy(&chain, bytes, sizeof(chain));
+		if (chain.nbytes <= SKX_PENDING_INLINE_MAX ||
+			chain.nbytes > MaxAllocSize)
+			skx_damage_report(walk->rel, walk->block,
+							  "a pending record has an impossible chain");
+		if (chain.nbytes > memory->chain_size)
+		{
+			if (memory->chain != NULL)
+				pfree(memory->chain);
+			memory->chain = NULL;
+			memory->chain = MemoryContextAlloc(memory->context,
+											   chain.nbytes);
+			memory->chain_size = chain.nbytes;
+		}
+		bytes = memory->chain;
+		nbytes = chain.nbytes;
+		skx_pending_chain_read(walk->rel, &walk->meta, &chain, walk->block,
+							   bytes);
+	}
+	skx_pending_value_check(walk, doc, bytes, nbytes);
+	if (skx_column_is_null((TSVector) bytes) !=
+		((doc->flags & SKX_PENDING_NULL) != 0))
+		skx_damage_report(walk->rel, walk->block,
+						  "a pending document is NULL and is not");
+	return (TSVector) bytes;
+}
+
+/* What the image has of the stripe that the walk is about to go through. */
+static void
+skx_pending_begin_image(SkxPendingScan *scan)
+{
+	scan->image = skx_pending_image(scan->rel, scan->view);
+	scan->image_next = scan->walk.flushed_through + 1;
+	scan->image_end = skx_pending_image_next(scan->image, &scan->walk,
+											 scan->which, true);
+	scan->image_changes = skx_pending_image_changes;
+	scan->bounds_end = 0;
+}
+
+/* Leaves documents up to that number alone, be they in the image or not. */
+static void
+skx_pending_pass_by(SkxPendingScan *scan, uint64 number)
+{
+	if (number + 1 < scan->image_end)
+	{
+		scan->image_next = Max(scan->image_next, number + 1);
+		return;
+	}
+	if (scan->image_next < scan->image_end)
+		skx_pending_image_pass(scan->image, &scan->walk, scan->which);
+	scan->image_next = scan->image_end;
+	scan->walk.flushed_through = Max(scan->walk.flushed_through, number);
+}
+
+/* To the next stripe of which anything is asked for; false at the end. */
+static bool
+skx_pending_next_stripe(SkxPendingScan *scan)
+{
+	const SkxView *view = scan->view;
+	const uint64 *last = scan->last;
+
+	do
+	{
+		if (scan->which + 1 >= view->nstripes)
+			return false;
+		scan->which++;
+	} while (last != NULL &&
+			 last[scan->which] <= view->stripes[scan->which].flushed_through);
+	skx_pending_walk_begin(&scan->walk, scan->rel, view, scan->which);
+	if (scan->remember)
+	{
+		skx_pending_dead_begin(&scan->dead, scan->rel, view, scan->which);
+		skx_pending_begin_image(scan);
+	}
+	if (last != NULL)
+		scan->walk.limit = Min(scan->walk.limit, last[scan->which] + 1);
+	scan->image_end = Min(scan->image_end, scan->walk.limit);
+	if (scan->after != NULL)
+		skx_pending_pass_by(scan, scan->after[scan->which]);
+	return true;
+}
+
+/* To the image's next document whose bound will do; false: there is none. */
+static bool
+skx_pending_next_bound(SkxPendingScan *scan)
+{
+	const SkxPendingBounds *only = scan->only;
+	int32		need = only->need(only->arg);
+
+	for (; scan->image_next < scan->image_end; scan->image_next++)
+	{
+		if (scan->image_next >= scan->bounds_end)
+		{
+			scan->bounds_first = scan->image_next;
+			scan->bounds_end = Min(scan->image_next + SKX_PENDING_BOUNDS,
+								   scan->image_end);
+			only->find(only->arg, scan->which, scan->bounds_first,
+					   (int) (scan->bounds_end - scan->bounds_first),
+					   skx_pending_image_norms(scan->image, scan->which,
+											   scan->bounds_first),
+					   scan->bounds);
+		}
+		if (scan->bounds[scan->image_next - scan->bounds_first] >= need)
+			return true;
+	}
+	return false;
+}
+
+/*
+ * The next document of the session's image; false where there is none, and the
+ * walk goes on.  Should the image have changed since the last one, the walk
+ * goes through the list from its beginning.
+ */
+static bool
+skx_pending_next_image(SkxPendingScan *scan, SkxPendingDoc *doc)
+{
+	bool		found;
+
+	if (scan->image_next >= scan->image_end)
+		return false;
+	if (scan->image_changes != skx_pending_image_changes)
+	{
+		scan->walk.flushed_through = scan->image_next - 1;
+		scan->image_end = scan->image_next;
+		return false;
+	}
+	found = scan->only == NULL || skx_pending_next_bound(scan);
+	if (found)
+		skx_pending_image_get(scan->image, scan->which, scan->image_next++,
+							  doc);
+	if (scan->image_next == scan->image_end)
+		skx_pending_image_pass(scan->image, &scan->walk, scan->which);
+	return found;
+}
+
+/* The next document of a page. */
+static bool
+skx_pending_next_record(SkxPendingScan *scan, SkxDiskPendingDoc **record,
+						SkxPendingDoc *doc)
+{
+	if (!scan->on_page)
+		return false;
+	*record = skx_pending_walk_record(&scan->walk);
+	if (*record == NULL)
+		return false;
+	doc->tid = (*record)->tid;
+	doc->dead = ((*record)->flags & SKX_PENDING_DEAD) != 0;
+	doc->stripe = scan->which;
+	doc->sequence = scan->walk.sequence - 1;
+	return true;
+}
+
+/*
+ * The next document of image, pages and stripes; false at the end.  record
+ * NULL: its value is known.
+ */
+static bool
+skx_pending_next_any(SkxPendingScan *scan, SkxDiskPendingDoc **record,
+					 SkxPendingDoc *doc)
+{
+	*record = NULL;
+	for (;;)
+	{
+		if (skx_pending_next_image(scan, doc) ||
+			skx_pending_next_record(scan, record, doc))
+			return true;
+		scan->on_page = scan->which >= 0 && skx_pending_walk_page(&scan->walk);
+		if (!scan->on_page && !skx_pending_next_stripe(scan))
+			return false;
+	}
+}
+
+/* Will the bound of a document of a page do? */
+static bool
+skx_pending_bound_does(SkxPendingScan *scan, const SkxPendingDoc *doc)
+{
+	const SkxPendingBounds *only = scan->only;
+	const uint8 shortest = 0;
+	int32		bound;
+
+	if (only == NULL)
+		return true;
+	only->find(only->arg, doc->stripe, doc->sequence, 1, &shortest, &bound);
+	return bound >= only->need(only->arg);
+}
+
+bool
+skx_pending_next(SkxPendingScan *scan, SkxPendingDoc *doc)
+{
+	SkxDiskPendingDoc *record;
+
+	do
+	{
+		if (!skx_pending_next_any(scan, &record, doc))
+			return false;
+		doc->dead |= skx_pending_is_dead(&scan->dead, doc->sequence);
+	} while ((doc->dead && scan->last == NULL) ||
+			 (record != NULL && !skx_pending_bound_does(scan, doc)));
+	if (record != NULL)
+		doc->value = skx_pending_value(&scan->value, &scan->walk, record);
+	return true;
+}
+
+void
+skx_pending_end(SkxPendingScan *scan)
+{
+	if (scan->value.chain != NULL)
+		pfree(scan->value.chain);
+	if (scan->dead.words != NULL)
+		pfree(scan->dead.words);
+	pfree(scan);
+}

@@ -1,0 +1,134 @@
+/*
+ * segment_ahead.c
+ *	  Asks for pages of a segment before they are pinned.
+ */
+#include "postgres.h"
+
+#include "index/segment/segment.h"
+
+/*
+ * A plane that takes no more than this part of what it might is brought by the
+ * first ranked search that has to read anything.
+ */
+#define SKX_BRING_SMALL		4
+
+/* Pages of a plane that are looked for in the cache. */
+#define SKX_BRING_SAMPLE	16
+
+/* A plane lacks pages if more than this part of it is missing. */
+#define SKX_LACKS_SHARE		8
+
+uint64		skx_segment_asked;
+
+void
+skx_segment_prefetch(SkxBlkFile *file, const SkxBlkPlane *plane,
+					 const uint32 *ordinals, int n)
+{
+	if (n == 0)
+		return;
+	skx_segment_asked += n;
+	skx_blkio_prefetch(file, plane, ordinals, n);
+}
+
+uint64
+skx_segment_reads(void)
+{
+	const SkxBlkCounters *counters = skx_blkio_counters();
+	uint64		reads = 0;
+
+	for (int i = 0; i < SKX_BLK_NMETHODS; i++)
+		reads += counters[i].loads + counters[i].ahead;
+	return reads;
+}
+
+bool
+skx_segment_cold(uint64 *seen)
+{
+	uint64		now = skx_segment_reads();
+	bool		cold = now != *seen;
+
+	*seen = now;
+	return cold;
+}
+
+/* Pages of the plane that are not in the cache, about. */
+static uint32
+skx_segment_missing(SkxSegment *seg, SkxSegmentPlane which)
+{
+	const SkxBlkPlane *plane = &seg->planes[which];
+	uint32		step = plane->npages / SKX_BRING_SAMPLE + 1;
+	uint32		missing = 0;
+	uint32		page;
+
+	for (page = step / 2; page < plane->npages; page += step)
+		if (!skx_blkio_cached(seg->file, plane, page))
+			missing += step;
+	return missing;
+}
+
+bool
+skx_segment_brings(SkxSegment *seg, SkxSegmentPlane which)
+{
+	const SkxBlkPlane *plane = &seg->planes[which];
+
+	return seg->ahead > 0 &&
+		plane->npages <= skx_blkio_room(seg->file, plane) / SKX_BRING_SMALL &&
+		skx_segment_missing(seg, which) > 0;
+}
+
+bool
+skx_segment_lacks(SkxSegment *seg, SkxSegmentPlane which)
+{
+	return skx_segment_missing(seg, which) >
+		seg->planes[which].npages / SKX_LACKS_SHARE;
+}
+
+static int
+skx_segment_page_order(const void *a, const void *b)
+{
+	uint32		x = *(const uint32 *) a;
+	uint32		y = *(const uint32 *) b;
+
+	return (x > y) - (x < y);
+}
+
+void
+skx_segment_ask(SkxSegment *seg, SkxSegmentPlane plane, uint32 *pages, int n,
+				int least)
+{
+	uint32		unit = seg->planes[plane].unit;
+	int			kept = 0;
+	int			i;
+
+	if (seg->ahead == 0)
+		return;
+	qsort(pages, n, sizeof(uint32), skx_segment_page_order);
+	for (i = 0; i < n; i++)
+	{
+		if (kept == 0 || pages[i] / unit != pages[kept - 1] / unit)
+			pages[kept++] = pages[i];
+	}
+	if (kept >= least)
+		skx_segment_prefetch(seg->file, &seg->planes[plane], pages, kept);
+}
+
+void
+skx_segment_ask_next(SkxSegment *seg, SkxSegmentPlane plane, uint32 at,
+					 uint32 end, uint32 *asked)
+{
+	uint32		pages[2 * SKX_AHEAD_MAX];
+	uint32		unit = seg->planes[plane].unit;
+	uint32		here = at / unit;
+	uint32		next = Max(*asked, here + 1);
+	uint32		ahead = Max(seg->ahead / unit, 2);
+	uint32		stop = Min(here + 1 + 2 * ahead, (end - 1) / unit + 1);
+	int			n = 0;
+
+	/* There are several such readers: a few large units each, or many small. */
+	if (seg->ahead == 0 || next > here + ahead || next >= stop)
+		return;
+	while (next < stop)
+		pages[n++] = next++ * unit;
+	*asked = next;
+	skx_segment_prefetch(seg->file, &seg->planes[plane], pages, n);
+}

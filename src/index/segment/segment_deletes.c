@@ -1,0 +1,331 @@
+/*
+ * segment_deletes.c
+ *	  Reads a segment's delete bits: the only part of it that changes.
+ *
+ * Bits only ever go from 0 to 1 while the segment lives, set by VACUUM through
+ * shared buffers.  A scan looks them up after its snapshot was taken and per
+ * batch of survivors: a bit that is set later belongs to a row that the
+ * snapshot cannot see, and so does whatever row takes its TID.  Hence a page
+ * once seen without bits need not be looked at again by the same scan, unless it
+ * counts rows that it does not fetch (count/).  The same is true of groups of
+ * pages that the first page says have none: they change with their pages, in one
+ * record of the log and under the locks of both.
+ */
+#include "postgres.h"
+
+#include "access/generic_xlog.h"
+#include "format/disk/disk_page.h"
+#include "miscadmin.h"
+#include "port/pg_bitutils.h"
+#include "storage/bufmgr.h"
+#include "index/segment/segment_maint.h"
+
+/* NULL when the page, zero or not, is page `ordinal` of the deletes plane. */
+static const char *
+skx_segment_check_deletes(const SkxSegment *seg, uint32 ordinal,
+						  const char *page)
+{
+	SkxPageIdentity id;
+	const char *wrong;
+
+	if (PageIsNew((Page) page))
+		return NULL;
+	id.incarnation = seg->incarnation;
+	id.segment = seg->header.segment;
+	id.ordinal = ordinal;
+	id.plane = SKX_PLANE_DELETES;
+	wrong = skx_disk_page_check(page, &id);
+	if (wrong == NULL && ((const PageHeaderData *) page)->pd_lower <
+		SKX_PAGE_START + sizeof(SkxDiskDeletes) + SKX_DELETES_BYTES)
+		wrong = "the page of delete bits is too short";
+	return wrong;
+}
+
+/* What the first page says of groups; when it says nothing, all may have bits. */
+static uint32
+skx_segment_groups_of(const char *page)
+{
+	uint32		groups = PageIsNew((Page) page) ? 0 :
+		((const SkxDiskDeletes *) (page + SKX_PAGE_START))->groups;
+
+	return groups & SKX_DELETES_KEPT ? groups : PG_UINT32_MAX;
+}
+
+/* Locks the buffer of page `ordinal`, which is as it should be. */
+static const char *
+skx_segment_lock_checked(const SkxSegment *seg, Buffer buffer, uint32 ordinal,
+						 int mode)
+{
+	const char *page;
+	const char *wrong;
+
+	LockBuffer(buffer, mode);
+	page = (const char *) BufferGetPage(buffer);
+	wrong = skx_segment_check_deletes(seg, ordinal, page);
+	if (wrong != NULL)
+		skx_segment_damaged(seg, SKX_SEGMENT_DELETES, ordinal, wrong);
+	return page;
+}
+
+/*
+ * Pins page `ordinal` of the plane and locks it in `mode`; true when it has
+ * any bit.  The caller unlocks.
+ */
+static bool
+skx_segment_lock_deletes(SkxSegment *seg, uint32 ordinal, int mode)
+{
+	const char *page;
+
+	if (!BufferIsValid(seg->deletes) || seg->deletes_page != ordinal)
+	{
+		BlockNumber block = skx_segment_block(seg, SKX_SEGMENT_DELETES,
+											  ordinal);
+
+		seg->deletes = ReleaseAndReadBuffer(seg->deletes, seg->rel, block);
+		seg->deletes_page = ordinal;
+	}
+	page = skx_segment_lock_checked(seg, seg->deletes, ordinal, mode);
+	if (ordinal == 0 && seg->deletes_groups == 0)
+		seg->deletes_groups = skx_segment_groups_of(page);
+	return !PageIsNew((Page) page) &&
+		((const SkxDiskDeletes *) (page + SKX_PAGE_START))->ndeleted > 0;
+}
+
+/* The bits of the page that is locked. */
+static const uint8 *
+skx_segment_deletes_bits(const SkxSegment *seg)
+{
+	return (const uint8 *) PageGetContents(BufferGetPage(seg->deletes)) +
+		sizeof(SkxDiskDeletes);
+}
+
+/*
+ * Drops the deleted ones among docs, all of which lie on the locked page.
+ */
+static int
+skx_segment_drop_on_page(const SkxSegment *seg, uint32 *docs, int n)
+{
+	const uint8 *bits = skx_segment_deletes_bits(seg);
+	uint32		first = seg->deletes_page * SKX_DELETES_PER_PAGE;
+	int			kept = 0;
+	int			i;
+
+	for (i = 0; i < n; i++)
+	{
+		uint32		bit = docs[i] - first;
+
+		docs[kept] = docs[i];
+		kept += (bits[bit / 8] >> (bit % 8) & 1) == 0;
+	}
+	return kept;
+}
+
+/* May page `ordinal` have bits, as far as the first one says? */
+static bool
+skx_segment_may_delete(SkxSegment *seg, uint32 ordinal)
+{
+	if (seg->deletes_groups == 0)
+	{
+		(void) skx_segment_lock_deletes(seg, 0, BUFFER_LOCK_SHARE);
+		LockBuffer(seg->deletes, BUFFER_LOCK_UNLOCK);
+	}
+	return (seg->deletes_groups &
+			SkxDeletesGroup(ordinal,
+							seg->planes[SKX_SEGMENT_DELETES].npages)) != 0;
+}
+
+void
+skx_segment_expect_deletes(const SkxSegment *seg)
+{
+	if (effective_io_concurrency > 0 && seg->deletes_groups == 0)
+		PrefetchBuffer(seg->rel, MAIN_FORKNUM,
+					   skx_segment_block(seg, SKX_SEGMENT_DELETES, 0));
+}
+
+/*
+ * Asks the kernel for the pages of ascending documents, where they may have to
+ * be read: each would be waited for otherwise.
+ */
+static void
+skx_segment_ask_deletes(SkxSegment *seg, const uint32 *docs, int n)
+{
+	uint32		last = docs[0] / SKX_DELETES_PER_PAGE;
+	int			i;
+
+	if (effective_io_concurrency == 0 || skx_segment_warm(seg))
+		return;
+	for (i = 1; i < n; i++)
+	{
+		uint32		page = docs[i] / SKX_DELETES_PER_PAGE;
+
+		if (page != last && skx_segment_may_delete(seg, page))
+			PrefetchBuffer(seg->rel, MAIN_FORKNUM,
+						   skx_segment_block(seg, SKX_SEGMENT_DELETES, page));
+		last = page;
+	}
+}
+
+/* Drops those of a page whose bits are set. */
+static int
+skx_segment_drop_marked(SkxSegment *seg, uint32 page, uint32 *docs, int n)
+{
+	if (seg->deletes_clean == page + 1 ||
+		(page > 0 && !skx_segment_may_delete(seg, page)))
+		return n;
+	if (skx_segment_lock_deletes(seg, page, BUFFER_LOCK_SHARE))
+		n = skx_segment_drop_on_page(seg, docs, n);
+	else
+		seg->deletes_clean = page + 1;
+	LockBuffer(seg->deletes, BUFFER_LOCK_UNLOCK);
+	return n;
+}
+
+int
+skx_segment_drop_deleted(SkxSegment *seg, uint32 *docs, int n)
+{
+	int			kept = 0;
+	int			i = 0;
+
+	if (n > 1)
+		skx_segment_ask_deletes(seg, docs, n);
+	while (i < n)
+	{
+		uint32		page = docs[i] / SKX_DELETES_PER_PAGE;
+		int			next = i + 1;
+		int			some;
+
+		while (next < n && docs[next] / SKX_DELETES_PER_PAGE == page)
+			next++;
+		some = skx_segment_drop_marked(seg, page, docs + i, next - i);
+		some = skx_segment_drop_dead(seg, page, docs + i, some);
+		memmove(docs + kept, docs + i, sizeof(uint32) * some);
+		kept += some;
+		i = next;
+	}
+	return kept;
+}
+
+void
+skx_segment_forget_deletes(SkxSegment *seg)
+{
+	seg->deletes_clean = 0;
+	seg->deletes_groups = 0;
+}
+
+/* As it is now, whatever the scan has seen. */
+uint64
+skx_segment_ndeleted(SkxSegment *seg)
+{
+	uint64		total = 0;
+	uint32		i;
+
+	skx_segment_forget_deletes(seg);
+	for (i = 0; i < seg->planes[SKX_SEGMENT_DELETES].npages; i++)
+	{
+		if (i > 0 && !skx_segment_may_delete(seg, i))
+			continue;
+		CHECK_FOR_INTERRUPTS();
+		if (skx_segment_lock_deletes(seg, i, BUFFER_LOCK_SHARE))
+			total += ((SkxDiskDeletes *)
+					  PageGetContents(BufferGetPage(seg->deletes)))->ndeleted;
+		LockBuffer(seg->deletes, BUFFER_LOCK_UNLOCK);
+	}
+	return total;
+}
+
+uint32
+skx_segment_read_deletes(SkxSegment *seg, uint32 ordinal, uint8 *bits)
+{
+	uint32		ndeleted = 0;
+
+	if (skx_segment_lock_deletes(seg, ordinal, BUFFER_LOCK_SHARE))
+	{
+		memcpy(bits, skx_segment_deletes_bits(seg), SKX_DELETES_BYTES);
+		ndeleted = pg_popcount((const char *) bits, SKX_DELETES_BYTES);
+	}
+	else
+		memset(bits, 0, SKX_DELETES_BYTES);
+	LockBuffer(seg->deletes, BUFFER_LOCK_UNLOCK);
+	return ndeleted;
+}
+
+/*
+ * The first page, locked, if it is another than page `ordinal`, and does not say
+ * yet that the group of that has bits; else none.
+ */
+static Buffer
+skx_segment_lock_groups(const SkxSegment *seg, uint32 ordinal, uint32 group)
+{
+	Buffer		first;
+	const char *page;
+
+	if (ordinal == 0)
+		return InvalidBuffer;
+	first = ReadBuffer(seg->rel,
+					   skx_segment_block(seg, SKX_SEGMENT_DELETES, 0));
+	page = skx_segment_lock_checked(seg, first, 0, BUFFER_LOCK_EXCLUSIVE);
+	if ((skx_segment_groups_of(page) & group) == 0)
+		return first;
+	UnlockReleaseBuffer(first);
+	return InvalidBuffer;
+}
+
+/* Sets the bits on a page that is logged; one of zeros is begun. */
+static void
+skx_segment_set_deletes(const SkxSegment *seg, char *page, uint32 ordinal,
+						const uint8 *add)
+{
+	SkxDiskDeletes *head = (SkxDiskDeletes *) (page + SKX_PAGE_START);
+	uint8	   *bits = (uint8 *) (head + 1);
+	int			i;
+
+	if (PageIsNew((Page) page))
+	{
+		SkxPageIdentity id;
+
+		id.incarnation = seg->incarnation;
+		id.segment = seg->header.segment;
+		id.ordinal = ordinal;
+		id.plane = SKX_PLANE_DELETES;
+		skx_disk_page_init(page, &id);
+		((PageHeader) page)->pd_lower +=
+			sizeof(SkxDiskDeletes) + SKX_DELETES_BYTES;
+	}
+	for (i = 0; i < SKX_DELETES_BYTES; i++)
+		bits[i] |= add[i];
+	head->ndeleted = pg_popcount((const char *) bits, SKX_DELETES_BYTES);
+}
+
+/*
+ * The first page is locked after the other.  Only one process marks documents,
+ * and readers lock one page at a time.
+ */
+void
+skx_segment_add_deletes(SkxSegment *seg, uint32 ordinal, const uint8 *add)
+{
+	uint32		group = SkxDeletesGroup(ordinal,
+										seg->planes[SKX_SEGMENT_DELETES].npages);
+	GenericXLogState *xlog;
+	SkxDiskDeletes *head;
+	Buffer		first;
+	char	   *page;
+	bool		fresh;
+
+	(void) skx_segment_lock_deletes(seg, ordinal, BUFFER_LOCK_EXCLUSIVE);
+	first = skx_segment_lock_groups(seg, ordinal, group);
+	fresh = PageIsNew(BufferGetPage(seg->deletes));
+	xlog = GenericXLogStart(seg->rel);
+	page = (char *) GenericXLogRegisterBuffer(xlog, seg->deletes, fresh ?
+											  GENERIC_XLOG_FULL_IMAGE : 0);
+	skx_segment_set_deletes(seg, page, ordinal, add);
+	if (BufferIsValid(first))
+		page = (char *) GenericXLogRegisterBuffer(xlog, first, 0);
+	head = (SkxDiskDeletes *) (page + SKX_PAGE_START);
+	if (head->groups != 0)		/* the first page, which knows of groups */
+		head->groups |= group;
+	GenericXLogFinish(xlog);
+	if (BufferIsValid(first))
+		UnlockReleaseBuffer(first);
+	LockBuffer(seg->deletes, BUFFER_LOCK_UNLOCK);
+	skx_segment_forget_deletes(seg);
+}

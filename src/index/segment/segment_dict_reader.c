@@ -1,0 +1,602 @@
+/*
+ * segment_dict_reader.c
+ *	  Looks lexemes up in a segment's dictionary (disk_dict.h).
+ *
+ * A search walks from the top page to one leaf.  On each page it finds the
+ * restart entry by binary search, whose keys are stored whole, and meets at
+ * most SKX_DICT_RESTART front-coded entries from there, most of which it passes
+ * for what they share with the one before.  Walks over ranges unfold the keys.
+ */
+#include "postgres.h"
+
+#include "format/codec/codec.h"
+#include "format/disk/disk_postings.h"
+#include "index/segment/segment_dict_internal.h"
+#include "miscadmin.h"
+#include "tsearch/ts_type.h"
+#include "tsearch/ts_utils.h"
+
+/* So many bytes of a key are copied at once, whether all are its own or not. */
+#define SKX_DICT_NEAR	16
+
+void
+skx_segment_dict_damaged(SkxDictCursor *c, const char *what)
+{
+	skx_segment_damaged(c->seg, SKX_SEGMENT_DICT, c->ordinal, what);
+}
+
+void
+skx_segment_dict_enter(SkxDictCursor *c, uint32 ordinal)
+{
+	c->ordinal = ordinal;
+	c->page = skx_segment_pin(c->seg, SKX_SEGMENT_DICT, ordinal,
+							  &c->seg->dict_ref);
+	c->head = (const SkxDiskDictPage *) (c->page + SKX_PAGE_START);
+	if (c->head->nentries == 0 || c->head->nrestarts == 0 ||
+		c->head->restarts % 2 != 0 ||
+		c->head->restarts < SKX_PAGE_START + sizeof(SkxDiskDictPage) ||
+		c->head->restarts + c->head->nrestarts * sizeof(uint16) >
+		SKX_PAGE_END ||
+		(c->head->nentries - 1) / SKX_DICT_RESTART + 1 != c->head->nrestarts)
+		skx_segment_dict_damaged(c, "dictionary page counts out of range");
+}
+
+/*
+ * What the entry at `src` shares with the key before it, and how many bytes
+ * more it has, which follow.
+ */
+static const uint8 *
+skx_segment_dict_head(SkxDictCursor *c, const uint8 *src, uint32 *shared,
+					  uint32 *more)
+{
+	const uint8 *end = skx_segment_dict_end(c);
+
+	*shared = *more = 0;
+	if (end - src >= 2 && (src[0] | src[1]) < 0x80)
+	{
+		*shared = src[0];
+		*more = src[1];
+		src += 2;
+	}
+	else
+	{
+		src = skx_codec_varint32_get(src, end, shared);
+		if (src != NULL)
+			src = skx_codec_varint32_get(src, end, more);
+	}
+	if (src == NULL || *shared > (uint32) c->keylen ||
+		*more > SKX_LEXEME_MAX - *shared || *more > (uint32) (end - src))
+		skx_segment_dict_damaged(c, "dictionary key out of range");
+	c->keylen = *shared + *more;
+	c->value = src + *more;
+	c->next = NULL;
+	return src;
+}
+
+/*
+ * Reads the key of the entry at `src` over the key before it.
+ */
+static void
+skx_segment_dict_key(SkxDictCursor *c, const uint8 *src)
+{
+	const uint8 *end = skx_segment_dict_end(c);
+	uint32		shared;
+	uint32		more;
+
+	src = skx_segment_dict_head(c, src, &shared, &more);
+	if (more <= SKX_DICT_NEAR && end - src >= SKX_DICT_NEAR &&
+		shared <= SKX_LEXEME_MAX - SKX_DICT_NEAR)
+		memcpy(c->key + shared, src, SKX_DICT_NEAR);
+	else
+		memcpy(c->key + shared, src, more);
+}
+
+/* Where a restart entry is; the key before it counts no more. */
+static const uint8 *
+skx_segment_dict_restart_at(SkxDictCursor *c, int restart)
+{
+	const uint16 *restarts = (const uint16 *) (c->page + c->head->restarts);
+	uint16		offset = restarts[restart];
+
+	if (offset < SKX_PAGE_START + sizeof(SkxDiskDictPage) ||
+		offset >= c->head->restarts)
+		skx_segment_dict_damaged(c, "dictionary restart out of range");
+	c->entry = restart * SKX_DICT_RESTART;
+	c->keylen = 0;
+	return (const uint8 *) c->page + offset;
+}
+
+void
+skx_segment_dict_restart(SkxDictCursor *c, int restart)
+{
+	skx_segment_dict_key(c, skx_segment_dict_restart_at(c, restart));
+}
+
+int
+skx_segment_dict_compare(const SkxDictCursor *c, const char *lexeme, int len)
+{
+	return tsCompareString((char *) c->key, c->keylen,
+						   unconstify(char *, lexeme), len, false);
+}
+
+/* Reads an address of the postings or positions plane, from page `first` on. */
+static const uint8 *
+skx_segment_dict_address(const uint8 *src, const uint8 *end, uint32 first,
+						 uint32 *page, uint16 *offset)
+{
+	uint32		o = 0;
+
+	src = skx_codec_varint32_get(src, end, page);
+	if (src != NULL)
+		src = skx_codec_varint32_get(src, end, &o);
+	if (src == NULL || o < SKX_PAGE_START || o >= SKX_PAGE_END)
+		return NULL;
+	*page += first;
+	*offset = o;
+	return src;
+}
+
+static const uint8 *
+skx_segment_dict_long(const uint8 *src, const uint8 *end, uint32 first,
+					  SkxTerm *t)
+{
+	static const uint32 ks[SKX_NKTHS] = SKX_KTHS;
+	int			i;
+
+	StaticAssertStmt(lengthof(t->kth) == SKX_NKTHS, "k-th best of a term");
+
+	src = skx_segment_dict_address(src, end, first, &t->list.page,
+								   &t->list.offset);
+	if (src != NULL)
+		src = skx_codec_varint32_get(src, end, &t->list.nnodes);
+	if (src == NULL || t->list.nnodes == 0 ||
+		end - src < (ptrdiff_t) sizeof(uint64))
+		return NULL;
+	t->list.impacts = 0;
+	for (i = 0; i < 8; i++)
+		t->list.impacts |= (uint64) src[i] << (8 * i);
+	src += sizeof(uint64);
+	for (i = 0; i < SKX_NKTHS && t->df >= ks[i]; i++)
+	{
+		if (end - src < 2)
+			return NULL;
+		t->kth[i] = (uint16) (src[0] << 8 | src[1]);
+		src += 2;
+	}
+	t->list.has_table = (t->flags & SKX_TERM_TABLE) != 0;
+	if (t->list.has_table)
+	{
+		src = skx_codec_varint32_get(src, end, &t->list.table_page);
+		t->list.table_page += first;
+	}
+	return src;
+}
+
+static const uint8 *
+skx_segment_dict_place(const uint8 *src, const uint8 *end, uint32 first,
+					   SkxTerm *t)
+{
+	uint32		n = 0;
+
+	switch (t->flags & SKX_TERM_PLACE)
+	{
+		case SKX_TERM_INLINE:
+			src = skx_codec_varint32_get(src, end, &n);
+			if (src == NULL || n > sizeof(t->bytes) ||
+				n > (uint32) (end - src) || t->df >= SKX_SUBBLOCK)
+				return NULL;
+			t->inline_size = n;
+			memcpy(t->bytes, src, n);
+			return src + n;
+		case SKX_TERM_SHORT:
+			src = skx_segment_dict_address(src, end, first, &t->short_page,
+										   &t->short_offset);
+			if (src != NULL)
+				src = skx_codec_varint32_get(src, end, &t->short_size);
+			if (src == NULL || t->df >= SKX_SUBBLOCK ||
+				t->short_size > SKX_PAGE_END - t->short_offset)
+				return NULL;
+			return src;
+		case SKX_TERM_LONG:
+			return skx_segment_dict_long(src, end, first, t);
+		default:
+			return NULL;
+	}
+}
+
+/* All but whose list it is; leaves c->next behind it. */
+static void
+skx_segment_dict_value(SkxDictCursor *c, SkxTerm *t)
+{
+	const uint8 *end = skx_segment_dict_end(c);
+	const uint8 *src = c->value;
+
+	memset(t, 0, offsetof(SkxTerm, bytes));
+	memset(&t->short_size, 0, sizeof(*t) - offsetof(SkxTerm, short_size));
+	t->ordinal = c->head->first_term + c->entry;
+	src = skx_codec_varint32_get(src, end, &t->df);
+	if (src != NULL && src < end)
+	{
+		t->flags = *src++;
+		src = skx_codec_varint64_get(src, end, &t->npositions);
+	}
+	if (src != NULL && src < end)
+		src = skx_segment_dict_place(src, end, c->head->postings_page, t);
+	if (src != NULL && t->npositions > 0 &&
+		(t->flags & SKX_TERM_OWN_POSITIONS) == 0)
+		src = skx_segment_dict_address(src, end, c->head->positions_page,
+									   &t->pos_page, &t->pos_offset);
+	if (src == NULL || t->df == 0 || t->df > c->seg->header.ndocs)
+		skx_segment_dict_damaged(c, "dictionary entry out of range");
+	c->next = src;
+}
+
+/* A long list tells whose it is. */
+static void
+skx_segment_dict_check(SkxTerm *t, const char *lexeme, int len)
+{
+	if ((t->flags & SKX_TERM_PLACE) == SKX_TERM_LONG)
+		t->check = skx_disk_lexeme_check(lexeme, len);
+}
+
+void
+skx_segment_dict_term(SkxDictCursor *c, SkxTerm *t)
+{
+	skx_segment_dict_value(c, t);
+	skx_segment_dict_check(t, c->key, c->keylen);
+}
+
+bool
+skx_segment_dict_step(SkxDictCursor *c)
+{
+	if (c->entry + 1 >= c->head->nentries)
+		return false;
+	c->entry++;
+	if (c->entry % SKX_DICT_RESTART == 0)
+		skx_segment_dict_restart(c, c->entry / SKX_DICT_RESTART);
+	else
+		skx_segment_dict_key(c, c->next);
+	return true;
+}
+
+/* The number of the last restart entry whose key is <= the lexeme, or 0. */
+static int
+skx_segment_dict_last_restart(SkxDictCursor *c, const char *lexeme, int len)
+{
+	int			low = 0;
+	int			high = c->head->nrestarts - 1;
+
+	while (low < high)
+	{
+		int			mid = (low + high + 1) / 2;
+		const uint8 *src = skx_segment_dict_restart_at(c, mid);
+		uint32		shared;
+		uint32		more;
+		int			cmp;
+
+		src = skx_segment_dict_head(c, src, &shared, &more);
+		cmp = memcmp(src, lexeme, Min(more, (uint32) len));
+		if (cmp < 0 || (cmp == 0 && more <= (uint32) len))
+			low = mid;
+		else
+			high = mid - 1;
+	}
+	return low;
+}
+
+void
+skx_segment_dict_bisect(SkxDictCursor *c, const char *lexeme, int len)
+{
+	skx_segment_dict_restart(c, skx_segment_dict_last_restart(c, lexeme, len));
+}
+
+/*
+ * Stands on the entry at `src` without its key, and tells how that compares
+ * with the lexeme.  `same`: bytes at the beginning of the lexeme that the key
+ * before has, too; that key is below the lexeme.  As keys ascend, one that
+ * shares more with the key before is below, too, and one that shares less is
+ * above: mostly no byte is compared.
+ */
+static int
+skx_segment_dict_meet(SkxDictCursor *c, const uint8 *src, const char *lexeme,
+					  uint32 len, uint32 *same)
+{
+	uint32		shared;
+	uint32		more;
+	uint32		i;
+
+	src = skx_segment_dict_head(c, src, &shared, &more);
+	if (shared != *same)
+		return shared > *same ? -1 : 1;
+	lexeme += shared;
+	len -= shared;
+	for (i = 0; i < Min(more, len) && src[i] == (uint8) lexeme[i]; i++)
+		;
+	*same += i;
+	if (i == more)
+		return i == len ? 0 : -1;
+	return i == len || src[i] > (uint8) lexeme[i] ? 1 : -1;
+}
+
+/*
+ * Stands on the last restart entry whose key is <= the lexeme, or on entry 0,
+ * as skx_segment_dict_meet() does.
+ */
+static int
+skx_segment_dict_seek(SkxDictCursor *c, const char *lexeme, uint32 len,
+					  uint32 *same)
+{
+	int			restart = skx_segment_dict_last_restart(c, lexeme, len);
+
+	*same = 0;
+	return skx_segment_dict_meet(c, skx_segment_dict_restart_at(c, restart),
+								 lexeme, len, same);
+}
+
+/*
+ * To the next entry before the next restart, which is above or has been passed;
+ * false: there is none.
+ */
+static bool
+skx_segment_dict_go_on(SkxDictCursor *c)
+{
+	if (c->entry + 1 >= c->head->nentries ||
+		c->entry % SKX_DICT_RESTART == SKX_DICT_RESTART - 1)
+		return false;
+	c->entry++;
+	return true;
+}
+
+/*
+ * The child of an inner page in which the lexeme must lie: that of the last
+ * entry whose key is <= the lexeme.
+ */
+static uint32
+skx_segment_dict_child(SkxDictCursor *c, const char *lexeme, int len)
+{
+	uint32		child = 0;
+	uint32		same;
+	int			cmp = skx_segment_dict_seek(c, lexeme, len, &same);
+
+	for (;;)
+	{
+		if (c->entry > 0 && cmp > 0)
+			break;
+		c->next = skx_codec_varint32_get(c->value, skx_segment_dict_end(c),
+										 &child);
+		if (c->next == NULL)
+			skx_segment_dict_damaged(c, "dictionary child out of range");
+		if (cmp >= 0 || !skx_segment_dict_go_on(c))
+			break;
+		cmp = skx_segment_dict_meet(c, c->next, lexeme, len, &same);
+	}
+	return child;
+}
+
+/*
+ * Goes down to the leaf of the lexeme.  Returns the leaf's ordinal.
+ */
+static void
+skx_segment_dict_descend(SkxDictCursor *c, const char *lexeme, int len)
+{
+	int			level;
+
+	skx_segment_dict_enter(c, c->seg->header.dict_root);
+	level = c->head->level;
+	while (level > 0)
+	{
+		uint32		child = skx_segment_dict_child(c, lexeme, len);
+
+		skx_segment_dict_enter(c, child);
+		if (c->head->level != --level)
+			skx_segment_dict_damaged(c, "dictionary page of another level");
+	}
+}
+
+void
+skx_segment_dict_relax(SkxSegment *seg)
+{
+	if (skx_blkio_crowded(seg->file))
+		skx_blkio_unpin(seg->file, &seg->dict_ref);
+}
+
+/*
+ * Looks a lexeme up on the leaf that it must be on.
+ */
+static bool
+skx_segment_dict_find(SkxDictCursor *c, const char *lexeme, int len,
+					  SkxTerm *term)
+{
+	uint32		same;
+	int			cmp = skx_segment_dict_seek(c, lexeme, len, &same);
+
+	for (;;)
+	{
+		if (cmp > 0)
+			return false;
+		skx_segment_dict_value(c, term);
+		if (cmp == 0)
+			break;
+		if (!skx_segment_dict_go_on(c))
+			return false;
+		cmp = skx_segment_dict_meet(c, c->next, lexeme, len, &same);
+	}
+	skx_segment_dict_check(term, lexeme, len);
+	return true;
+}
+
+bool
+skx_segment_find(SkxSegment *seg, const char *lexeme, int len, SkxTerm *term)
+{
+	SkxDictCursor c;
+	bool		found;
+
+	if (seg->header.nterms == 0 || len > SKX_LEXEME_MAX)
+		return false;
+	c.seg = seg;
+	skx_segment_dict_descend(&c, lexeme, len);
+	found = skx_segment_dict_find(&c, lexeme, len, term);
+	skx_segment_dict_relax(seg);
+	return found;
+}
+
+int
+skx_segment_dict_down(SkxDictCursor *c, const SkxLexeme *lexemes, int n,
+					  uint32 *pages, int level, int least)
+{
+	SkxSegment *seg = c->seg;
+	uint32	   *ask;
+	int			nask = 0;
+	int			i;
+
+	if (level < 0)
+	{
+		skx_segment_dict_enter(c, seg->header.dict_root);
+		level = c->head->level;
+		for (i = 0; i < n; i++)
+			pages[i] = c->ordinal;
+	}
+	if (level == 0)
+		return 0;
+	ask = palloc(sizeof(uint32) * n);
+	for (i = 0; i < n; i++)
+	{
+		CHECK_FOR_INTERRUPTS();
+		if (pages[i] != c->ordinal)
+			skx_segment_dict_enter(c, pages[i]);
+		if (c->head->level != level)
+			skx_segment_dict_damaged(c, "dictionary page of another level");
+		pages[i] = skx_segment_dict_child(c, lexemes[i].bytes, lexemes[i].len);
+		if (nask == 0 || ask[nask - 1] != pages[i])
+			ask[nask++] = pages[i];
+	}
+	if (seg->ahead > 0 && nask >= least && !skx_segment_warm(seg))
+		skx_segment_prefetch(seg->file, &seg->planes[SKX_SEGMENT_DICT], ask,
+							 nask);
+	pfree(ask);
+	return level - 1;
+}
+
+/*
+ * Looks lexemes up on their leaves.
+ */
+static void
+skx_segment_dict_finish(SkxDictCursor *c, const SkxLexeme *lexemes, int n,
+						const uint32 *pages, SkxTerm *terms)
+{
+	int			i;
+
+	for (i = 0; i < n; i++)
+	{
+		CHECK_FOR_INTERRUPTS();
+		if (pages[i] != c->ordinal)
+			skx_segment_dict_enter(c, pages[i]);
+		if (c->head->level != 0)
+			skx_segment_dict_damaged(c, "dictionary page of another level");
+		if (!skx_segment_dict_find(c, lexemes[i].bytes, lexemes[i].len,
+								   &terms[i]))
+			terms[i].df = 0;
+	}
+	skx_segment_dict_relax(c->seg);
+}
+
+/* Where the look-up in one of several segments has come. */
+typedef struct SkxDictSearch
+{
+	SkxDictCursor cursor;
+	int			level;			/* of the pages */
+	uint32	   *pages;			/* one a lexeme */
+} SkxDictSearch;
+
+void
+skx_segment_find_all(SkxSegment **segs, int nsegs, const SkxLexeme *lexemes,
+					 int n, SkxTerm **terms)
+{
+	SkxDictSearch *searches = palloc(sizeof(SkxDictSearch) * nsegs);
+	bool		more = n > 0;
+	int			i;
+
+	for (i = 0; i < nsegs; i++)
+	{
+		SkxDictSearch *s = &searches[i];
+
+		s->cursor.seg = segs[i];
+		s->level = segs[i]->header.nterms > 0 ? -1 : 0;
+		s->pages = palloc(sizeof(uint32) * Max(n, 1));
+		if (n > 0 && nsegs > 1 && s->level < 0 && segs[i]->ahead > 0)
+			skx_segment_prefetch(segs[i]->file,
+								 &segs[i]->planes[SKX_SEGMENT_DICT],
+								 &segs[i]->header.dict_root, 1);
+	}
+	while (more)
+	{
+		more = false;
+		for (i = 0; i < nsegs; i++)
+		{
+			SkxDictSearch *s = &searches[i];
+
+			if (s->level != 0)
+				s->level = skx_segment_dict_down(&s->cursor, lexemes, n,
+												 s->pages, s->level,
+												 nsegs > 1 ? 1 : 2);
+			more |= s->level > 0;
+		}
+	}
+	for (i = 0; i < nsegs; i++)
+	{
+		SkxDictSearch *s = &searches[i];
+		int			k;
+
+		if (segs[i]->header.nterms > 0 && n > 0)
+			skx_segment_dict_finish(&s->cursor, lexemes, n, s->pages,
+									terms[i]);
+		else
+		{
+			for (k = 0; k < n; k++)
+				terms[i][k].df = 0;
+		}
+		pfree(s->pages);
+	}
+	pfree(searches);
+}
+
+/*
+ * Leaves stand in the plane in lexeme order, with inner pages among them.
+ */
+bool
+skx_segment_dict_next_leaf(SkxDictCursor *c)
+{
+	uint32		npages = c->seg->planes[SKX_SEGMENT_DICT].npages;
+
+	while (c->ordinal + 1 < npages)
+	{
+		skx_segment_dict_enter(c, c->ordinal + 1);
+		if (c->head->level == 0)
+		{
+			skx_segment_dict_restart(c, 0);
+			return true;
+		}
+	}
+	return false;
+}
+
+bool
+skx_segment_dict_mark(SkxSegment *seg, uint32 ordinal, char *lexeme, int most,
+					  int *len, uint64 *before)
+{
+	SkxDictCursor c;
+	bool		leaf;
+
+	c.seg = seg;
+	skx_segment_dict_enter(&c, ordinal);
+	leaf = c.head->level == 0;
+	if (leaf)
+	{
+		skx_segment_dict_restart(&c, 0);
+		*len = Min(c.keylen, most);
+		memcpy(lexeme, c.key, *len);
+		*before = (uint64) c.head->postings_page + c.head->positions_page;
+	}
+	skx_segment_dict_relax(seg);
+	return leaf;
+}

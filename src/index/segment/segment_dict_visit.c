@@ -1,0 +1,410 @@
+/*
+ * segment_dict_visit.c
+ *	  Goes through ranges of a segment's dictionary: leaf by leaf, or term by
+ *	  term with a copy of the leaf.
+ *
+ * Most terms of a range have short lists, which stand in their entries.  Where
+ * only the documents of all of them are wanted, these are put into bits on the
+ * way: some 15 ns a term, where decoding the entry and opening its list take
+ * 100.
+ */
+#include "postgres.h"
+
+#include "format/codec/codec.h"
+#include "index/column/column_value.h"
+#include "index/segment/segment_dict_internal.h"
+#include "miscadmin.h"
+
+/* A short value: df, flags, total positions, length of the list, a byte each. */
+#define SKX_DICT_INLINE_HEAD	4
+
+uint32
+skx_segment_dict_range(SkxDictCursor *c, const SkxLexeme ends[2], int least)
+{
+	uint32		pages[2];
+	int			level = -1;
+
+	do
+		level = skx_segment_dict_down(c, ends, 2, pages, level, least);
+	while (level > 0);
+	if (pages[0] != c->ordinal)
+		skx_segment_dict_enter(c, pages[0]);
+	if (c->head->level != 0)
+		skx_segment_dict_damaged(c, "dictionary page of another level");
+	return pages[1] + 1;
+}
+
+/* Does the current lexeme, not below ends[0], end the visit? */
+static bool
+skx_segment_dict_is_past(const SkxDictCursor *c, const SkxLexeme ends[2],
+						 bool prefix)
+{
+	if (!prefix)
+		return skx_segment_dict_compare(c, ends[1].bytes, ends[1].len) >= 0;
+	return c->keylen < ends[0].len ||
+		memcmp(c->key, ends[0].bytes, ends[0].len) != 0;
+}
+
+/*
+ * The documents of the current entry, if its list stands there and has no other
+ * positions than its own (skx_segment_is_put); 0: it does not, or is damaged.
+ */
+int
+skx_segment_dict_documents(SkxDictCursor *c, uint32 *docs)
+{
+	const uint8 *src = c->value;
+	const uint8 *end = skx_segment_dict_end(c);
+	const uint8 *stop;
+	int			df;
+
+	if (end - src < SKX_DICT_INLINE_HEAD || src[0] == 0 ||
+		src[0] >= SKX_SUBBLOCK ||
+		(src[1] & (SKX_TERM_PLACE | SKX_TERM_OWN_POSITIONS)) !=
+		(SKX_TERM_INLINE | SKX_TERM_OWN_POSITIONS) || src[2] >= 0x80)
+		return 0;
+	df = src[0];
+	stop = src + SKX_DICT_INLINE_HEAD + src[3];
+	if (src[3] > SKX_INLINE_BYTES || stop > end)
+		return 0;
+	src = skx_codec_short_docs(src + SKX_DICT_INLINE_HEAD, end, df, docs);
+	if (src == NULL || src > stop || docs[df - 1] >= c->seg->header.ndocs)
+		return 0;
+	c->next = stop;
+	return df;
+}
+
+/* Puts such documents into bits. */
+static bool
+skx_segment_dict_put(SkxDictCursor *c, SkxTermBits *b)
+{
+	uint32		docs[SKX_SUBBLOCK];
+	int			df = skx_segment_dict_documents(c, docs);
+	int			i;
+
+	for (i = 0; i < df; i++)
+	{
+		uint32		at = docs[i] - b->from;
+
+		if (at < b->ndocs)
+			b->bits[at / 64] |= UINT64CONST(1) << (at % 64);
+	}
+	b->put += df;
+	return df > 0;
+}
+
+/*
+ * To the first lexeme of the leaf that is not below the range; false: there is
+ * none.
+ */
+static bool
+skx_segment_dict_first(SkxDictCursor *c, const SkxLexeme *from)
+{
+	SkxTerm		term;
+
+	while (skx_segment_dict_compare(c, from->bytes, from->len) < 0)
+	{
+		skx_segment_dict_term(c, &term);
+		if (!skx_segment_dict_step(c))
+			return false;
+	}
+	return true;
+}
+
+/*
+ * Visits lexemes of the leaf, the current one first; false: there are no more.
+ * `last`: the range may end on this leaf.
+ */
+static bool
+skx_segment_dict_leaf(SkxDictCursor *c, const SkxLexeme ends[2], bool prefix,
+					  bool last, SkxTermBits *bits, SkxTermVisit visit,
+					  void *arg)
+{
+	SkxTerm		term;
+
+	do
+	{
+		/* a prefix of no letters is one of words */
+		bool		wanted = ends[0].len > 0 ||
+			!skx_column_is_value(c->key, c->keylen);
+
+		if (last && skx_segment_dict_is_past(c, ends, prefix))
+			return false;
+		if (wanted && bits != NULL && bits->bits != NULL &&
+			skx_segment_dict_put(c, bits))
+			continue;
+		skx_segment_dict_term(c, &term);
+		if (wanted && !visit(&term, c->key, c->keylen, arg))
+			return false;
+	} while (skx_segment_dict_step(c));
+	return true;
+}
+
+/* Visits lexemes from ends[0] on: with that prefix, or below ends[1]. */
+static void
+skx_segment_dict_visit(SkxSegment *seg, const SkxLexeme ends[2], bool prefix,
+					   bool reads_ahead, SkxTermBits *bits,
+					   SkxTermVisit visit, void *arg)
+{
+	SkxDictCursor c;
+	uint32		end;
+	uint32		asked = 0;
+	bool		more;
+
+	c.seg = seg;
+	end = skx_segment_dict_range(&c, ends, reads_ahead ? 2 : 3);
+	skx_segment_dict_bisect(&c, ends[0].bytes, ends[0].len);
+	more = skx_segment_dict_first(&c, &ends[0]) ||
+		skx_segment_dict_next_leaf(&c);
+	while (more)
+	{
+		CHECK_FOR_INTERRUPTS();
+		if (reads_ahead)
+			skx_segment_ask_next(seg, SKX_SEGMENT_DICT, c.ordinal, end,
+								 &asked);
+		more = skx_segment_dict_leaf(&c, ends, prefix, c.ordinal + 1 >= end,
+									 bits, visit, arg) &&
+			skx_segment_dict_next_leaf(&c);
+	}
+	skx_segment_dict_relax(seg);
+}
+
+/*
+ * No lexeme of a prefix is above the prefix followed by a byte that UTF-8 does
+ * not have; in other encodings a page may be missed, and is not read ahead or
+ * counted then.
+ */
+static void
+skx_segment_dict_above(const SkxLexeme *prefix, char *above)
+{
+	memcpy(above, prefix->bytes, prefix->len);
+	above[prefix->len] = (char) 0xFF;
+}
+
+void
+skx_segment_prefix(SkxSegment *seg, const char *prefix, int len,
+				   bool reads_ahead, SkxTermBits *bits, SkxTermVisit visit,
+				   void *arg)
+{
+	char		above[SKX_LEXEME_MAX + 1];
+	SkxLexeme	ends[2] = {{prefix, len}, {above, len + 1}};
+
+	if (seg->header.nterms == 0 || len > SKX_LEXEME_MAX)
+		return;
+	skx_segment_dict_above(&ends[0], above);
+	skx_segment_dict_visit(seg, ends, true, reads_ahead, bits, visit, arg);
+}
+
+void
+skx_segment_between(SkxSegment *seg, const SkxLexeme *from,
+					const SkxLexeme *to, bool reads_ahead, SkxTermBits *bits,
+					SkxTermVisit visit, void *arg)
+{
+	SkxLexeme	ends[2] = {*from, *to};
+
+	if (seg->header.nterms > 0)
+		skx_segment_dict_visit(seg, ends, false, reads_ahead, bits, visit,
+							   arg);
+}
+
+/*
+ * Number of the first term that is not below a lexeme, from the leaf that the
+ * cursor has just entered on.
+ */
+static uint32
+skx_segment_dict_number(SkxDictCursor *c, const SkxLexeme *lexeme)
+{
+	SkxTerm		term;
+
+	skx_segment_dict_bisect(c, lexeme->bytes, lexeme->len);
+	do
+	{
+		do
+		{
+			int			cmp = skx_segment_dict_compare(c, lexeme->bytes,
+													   lexeme->len);
+
+			skx_segment_dict_term(c, &term);
+			if (cmp >= 0)
+				return term.ordinal;
+		} while (skx_segment_dict_step(c));
+	} while (skx_segment_dict_next_leaf(c));
+	return c->seg->header.nterms;
+}
+
+/*
+ * Pages that the lists of leaves from the current one to `last` take; those of
+ * `last` as many as the others do on average.
+ */
+static uint32
+skx_segment_dict_pages(SkxDictCursor *c, uint32 last)
+{
+	uint32		others = last - c->ordinal;
+	uint32		begin = c->head->postings_page;
+	uint64		pages;
+
+	if (others == 0)
+		return 0;
+	skx_segment_dict_enter(c, last);
+	pages = c->head->postings_page - Min(begin, c->head->postings_page);
+	return (uint32) Min(pages * (others + 1) / others, PG_UINT32_MAX);
+}
+
+/* Terms of a range; unless extent is NULL, what they take. */
+static uint32
+skx_segment_dict_extent(SkxSegment *seg, const SkxLexeme ends[2],
+						SkxTermExtent *extent)
+{
+	SkxDictCursor c;
+	uint32		leaf;
+	uint32		last;
+	uint32		first;
+	uint32		past;
+
+	c.seg = seg;
+	last = skx_segment_dict_range(&c, ends, 3) - 1;
+	if (extent != NULL)
+	{
+		leaf = c.ordinal;
+		extent->leaves = last - leaf + 1;
+		extent->pages = skx_segment_dict_pages(&c, last);
+		skx_segment_dict_enter(&c, leaf);
+	}
+	first = skx_segment_dict_number(&c, &ends[0]);
+	skx_segment_dict_enter(&c, last);
+	past = skx_segment_dict_number(&c, &ends[1]);
+	skx_segment_dict_relax(seg);
+	return past - Min(first, past);
+}
+
+uint32
+skx_segment_terms_between(SkxSegment *seg, const SkxLexeme *from,
+						  const SkxLexeme *to)
+{
+	SkxLexeme	ends[2] = {*from, *to};
+
+	return seg->header.nterms == 0 ? 0 :
+		skx_segment_dict_extent(seg, ends, NULL);
+}
+
+uint32
+skx_segment_terms_prefixed(SkxSegment *seg, const char *prefix, int len,
+						   SkxTermExtent *extent)
+{
+	char		above[SKX_LEXEME_MAX + 1];
+	SkxLexeme	ends[2] = {{prefix, len}, {above, len + 1}};
+
+	memset(extent, 0, sizeof(*extent));
+	if (seg->header.nterms == 0 || len > SKX_LEXEME_MAX)
+		return 0;
+	skx_segment_dict_above(&ends[0], above);
+	return skx_segment_dict_extent(seg, ends, extent);
+}
+
+struct SkxTermWalk
+{
+	SkxDictCursor cursor;
+	bool		begun;
+	bool		waits;			/* the current term was not given out */
+	uint32		asked;			/* pages before it were asked for */
+	uint32		end;			/* and none from this one on will be */
+	char		page[BLCKSZ];
+};
+
+SkxTermWalk *
+skx_segment_walk_begin(SkxSegment *seg)
+{
+	SkxTermWalk *walk = palloc(sizeof(SkxTermWalk));
+
+	memset(&walk->cursor, 0, sizeof(walk->cursor));
+	walk->cursor.seg = seg;
+	walk->begun = false;
+	walk->waits = false;
+	walk->asked = 0;
+	walk->end = seg->planes[SKX_SEGMENT_DICT].npages;
+	return walk;
+}
+
+/* Takes a copy of the page that it is on, and unpins that. */
+static void
+skx_segment_walk_copy(SkxTermWalk *walk)
+{
+	SkxDictCursor *c = &walk->cursor;
+
+	skx_segment_ask_next(c->seg, SKX_SEGMENT_DICT, c->ordinal, walk->end,
+						 &walk->asked);
+	memcpy(walk->page, c->page, BLCKSZ);
+	skx_blkio_unpin(c->seg->file, &c->seg->dict_ref);
+	c->page = walk->page;
+	c->head = (const SkxDiskDictPage *) (c->page + SKX_PAGE_START);
+}
+
+/* To the first leaf or the next one, of which it takes a copy. */
+static bool
+skx_segment_walk_page(SkxTermWalk *walk)
+{
+	SkxDictCursor *c = &walk->cursor;
+
+	if (!walk->begun)
+	{
+		if (c->seg->header.nterms == 0)
+			return false;
+		skx_segment_dict_enter(c, 0);
+		if (c->head->level != 0)
+			skx_segment_dict_damaged(c, "dictionary page of another level");
+		walk->begun = true;
+	}
+	else if (!skx_segment_dict_next_leaf(c))
+	{
+		skx_blkio_unpin(c->seg->file, &c->seg->dict_ref);
+		return false;
+	}
+	skx_segment_walk_copy(walk);
+	skx_segment_dict_restart(c, 0);
+	return true;
+}
+
+void
+skx_segment_walk_range(SkxTermWalk *walk, const SkxLexeme ends[2])
+{
+	SkxDictCursor *c = &walk->cursor;
+	SkxTerm		term;
+
+	if (c->seg->header.nterms == 0)
+		return;
+	walk->end = skx_segment_dict_range(c, ends, 3);
+	walk->begun = true;
+	skx_segment_walk_copy(walk);
+	skx_segment_dict_bisect(c, ends[0].bytes, ends[0].len);
+	for (;;)
+	{
+		walk->waits = skx_segment_dict_compare(c, ends[0].bytes,
+											   ends[0].len) >= 0;
+		if (walk->waits)
+			return;
+		skx_segment_dict_term(c, &term);
+		if (!skx_segment_dict_step(c))
+			return;
+	}
+}
+
+bool
+skx_segment_walk_next(SkxTermWalk *walk, SkxTerm *term, const char **lexeme,
+					  int *len)
+{
+	SkxDictCursor *c = &walk->cursor;
+
+	if (!walk->waits && (!walk->begun || !skx_segment_dict_step(c)) &&
+		!skx_segment_walk_page(walk))
+		return false;
+	walk->waits = false;
+	skx_segment_dict_term(c, term);
+	*lexeme = c->key;
+	*len = c->keylen;
+	return true;
+}
+
+void
+skx_segment_walk_end(SkxTermWalk *walk)
+{
+	pfree(walk);
+}

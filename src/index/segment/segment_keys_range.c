@@ -1,0 +1,450 @@
+/*
+ * segment_keys_range.c
+ *	  Documents whose keys of a column are in a range.
+ *
+ * Inner pages and groups are passed over by their least and most key.  The keys
+ * of a group are unpacked together where many of them are asked about.
+ */
+#include "postgres.h"
+
+#include "index/segment/segment_keys_internal.h"
+#include "miscadmin.h"
+#include "port/pg_bitutils.h"
+
+/* Documents of a group that it takes to unpack all of its keys. */
+#define SKX_KEYS_UNPACKED	6
+
+/* Inner pages that are looked at to tell how far a range reaches. */
+#define SKX_KEYS_PAGES		8
+
+#define SKX_KEY_WORDS		(SKX_KEY_GROUP / 64)
+
+uint64		skx_segment_keys_tested;
+
+static inline bool
+skx_keys_meet(uint64 least, uint64 most, const SkxKeyRange *range)
+{
+	return least <= range->most && most >= range->least;
+}
+
+/* Of keys spread evenly between two, how many are in range. */
+static double
+skx_keys_part(uint64 least, uint64 most, const SkxKeyRange *range)
+{
+	if (!skx_keys_meet(least, most, range))
+		return 0;
+	return ((double) (Min(most, range->most) - Max(least, range->least)) + 1) /
+		((double) (most - least) + 1);
+}
+
+int
+skx_segment_keys_quantiles(const SkxKeyReader *reader, uint64 *quantiles)
+{
+	if (reader->column.nnull >= reader->seg->header.ndocs)
+		return 0;
+	memcpy(quantiles, reader->column.quantiles,
+		   sizeof(reader->column.quantiles));
+	return SKX_KEY_QUANTILES;
+}
+
+double
+skx_segment_keys_share(const SkxKeyReader *reader, const SkxKeyRange *range)
+{
+	const uint64 *quantiles = reader->column.quantiles;
+	uint32		ndocs = reader->seg->header.ndocs;
+	uint32		nvalues = ndocs - Min(reader->column.nnull, ndocs);
+	double		parts = 0;
+	int			i;
+
+	for (i = 1; i < SKX_KEY_QUANTILES; i++)
+		parts += skx_keys_part(quantiles[i - 1], quantiles[i], range);
+	return nvalues == 0 ? 0 :
+		Min(parts / (SKX_KEY_QUANTILES - 1), 1) * nvalues / ndocs;
+}
+
+/*
+ * The first group from `group` on that may have keys in range, on whose leaf
+ * the reader is then; ngroups: there is none.
+ */
+static uint32
+skx_keys_next_group(SkxKeyReader *reader, const SkxKeyRange *range,
+					uint32 group)
+{
+	while (group < reader->ngroups)
+	{
+		uint32		ordinal = reader->column.root;
+		uint32		end = reader->ngroups;	/* of what the page has */
+		int			level = reader->column.level;
+		bool		on_leaf = skx_keys_on_leaf(reader, group);
+
+		CHECK_FOR_INTERRUPTS();
+		for (; level > 0 && !on_leaf; level--)
+		{
+			const SkxDiskKeyPage *page = skx_segment_keys_page(reader, ordinal, level);
+			const SkxDiskKeyChild *children = skx_keys_children(page);
+			int			i = skx_segment_keys_child(page, group);
+
+			while (i < page->n && !skx_keys_meet(children[i].least,
+												 children[i].most, range))
+				i++;
+			if (i == page->n)
+				break;
+			group = Max(group, children[i].first_group);
+			if (i + 1 < page->n)
+				end = children[i + 1].first_group;
+			ordinal = children[i].page;
+		}
+		if (on_leaf || level == 0)
+		{
+			if (!on_leaf)
+				skx_segment_keys_enter(reader, ordinal, group);
+			end = reader->leaf->first_group + reader->leaf->n;
+			for (; group < end; group++)
+			{
+				const SkxDiskKeyGroup *g = skx_segment_keys_group(reader, group);
+
+				if (skx_keys_meet(g->least, g->most, range))
+					return group;
+			}
+		}
+		if (end <= group && !on_leaf && level > 0)
+			skx_segment_keys_damaged(reader, ordinal, "key pages do not ascend");
+		group = Max(end, group);
+	}
+	return reader->ngroups;
+}
+
+uint32
+skx_segment_keys_next(SkxKeyReader *reader, const SkxKeyRange *range,
+					  uint32 doc)
+{
+	uint32		group = skx_keys_next_group(reader, range,
+											doc / SKX_KEY_GROUP);
+
+	if (skx_blkio_crowded(reader->seg->file))
+		skx_segment_keys_relax(reader);
+	if (group >= reader->ngroups)
+		return SKX_NO_DOC;
+	return Max(doc, group * SKX_KEY_GROUP);
+}
+
+/* How many documents the children of a page have whose keys meet the range. */
+static uint32
+skx_keys_met(SkxKeyReader *reader, uint32 ordinal, int level, uint32 end,
+			 const SkxKeyRange *range, int *pages)
+{
+	const SkxDiskKeyPage *page = skx_segment_keys_page(reader, ordinal, level);
+	const SkxDiskKeyChild *children = skx_keys_children(page);
+	const SkxDiskKeyGroup *groups = skx_keys_groups(page);
+	uint32		met = 0;
+	int			i;
+
+	for (i = 0; i < page->n; i++)
+	{
+		uint32		stop;
+
+		if (level == 0)
+		{
+			if (skx_keys_meet(groups[i].least, groups[i].most, range))
+				met++;
+			continue;
+		}
+		if (!skx_keys_meet(children[i].least, children[i].most, range))
+			continue;
+		stop = i + 1 < page->n ? children[i + 1].first_group : end;
+		if (level > 1 && (*pages)-- > 0)
+			met += skx_keys_met(reader, children[i].page, level - 1, stop,
+								range, pages);
+		else
+			met += stop - Min(children[i].first_group, stop);
+	}
+	return met;
+}
+
+uint32
+skx_segment_keys_met(SkxKeyReader *reader, const SkxKeyRange *range)
+{
+	int			pages = SKX_KEYS_PAGES;
+	uint64		met;
+
+	met = skx_keys_met(reader, reader->column.root, reader->column.level,
+					   reader->ngroups, range, &pages);
+	/* the leaf may have been the page looked at */
+	reader->leaf = NULL;
+	return Min(met * SKX_KEY_GROUP, reader->seg->header.ndocs);
+}
+
+/* A group as a range sees it: nothing of it, all of it, or what is tested. */
+typedef struct SkxKeyTest
+{
+	const SkxDiskKeyGroup *group;
+	bool		none;
+	bool		all;
+	uint64		least;			/* less the least of the group */
+	uint64		most;
+	SkxKeyBody	body;
+} SkxKeyTest;
+
+static void
+skx_keys_test_group(SkxKeyReader *reader, const SkxKeyRange *range,
+					uint32 number, SkxKeyTest *test)
+{
+	const SkxDiskKeyGroup *group = skx_segment_keys_group(reader, number);
+
+	test->group = group;
+	test->none = group->least > group->most ||
+		!skx_keys_meet(group->least, group->most, range);
+	test->all = !test->none && group->nnull == 0 &&
+		group->least >= range->least && group->most <= range->most;
+	if (test->none || test->all)
+		return;
+	test->least = range->least > group->least ?
+		range->least - group->least : 0;
+	test->most = range->most - group->least;
+	skx_segment_keys_body(reader, group, &test->body);
+}
+
+static inline bool
+skx_keys_passes(const SkxKeyTest *test, uint32 i)
+{
+	uint64		delta;
+
+	if (test->none || test->all)
+		return test->all;
+	skx_segment_keys_tested++;
+	if (i >= test->group->ndocs || skx_keys_is_null(&test->body, i))
+		return false;
+	delta = skx_keys_delta(&test->body, i);
+	return delta >= test->least && delta <= test->most;
+}
+
+/* Low bits of the keys, less the least of the group, or high ones. */
+static inline bool
+skx_keys_between(const SkxKeyTest *test, bool high, uint32 least, uint32 most,
+				 uint64 *bits)
+{
+	const SkxDiskKeyGroup *group = test->group;
+	const SkxKeyBody *body = &test->body;
+
+	return skx_codec_bits_between(high ? body->high : body->low, body->end,
+								  group->ndocs,
+								  high ? group->high_width : group->low_width,
+								  least, most - least, bits);
+}
+
+/* Keys of 32 bits at most. */
+static bool
+skx_keys_test_narrow(const SkxKeyTest *test, uint64 *bits)
+{
+	return test->least > PG_UINT32_MAX ||
+		skx_keys_between(test, false, (uint32) test->least,
+						 (uint32) Min(test->most, PG_UINT32_MAX), bits);
+}
+
+/*
+ * Keys whose high bits are those of an end of the range pass by their low bits,
+ * and few have them: those strictly between the ends' pass whatever these are.
+ */
+static bool
+skx_keys_test_ends(const SkxKeyTest *test, const uint64 *inner, uint64 *bits)
+{
+	uint32		from = (uint32) (test->least >> 32);
+	uint32		to = (uint32) (test->most >> 32);
+	uint64		first[SKX_KEY_WORDS] = {0};
+	uint64		above[SKX_KEY_WORDS] = {0};
+	uint64		below[SKX_KEY_WORDS] = {0};
+	int			w;
+
+	if (!skx_keys_between(test, true, from, from, first) ||
+		!skx_keys_between(test, false, (uint32) test->least, PG_UINT32_MAX,
+						  above) ||
+		!skx_keys_between(test, false, 0, (uint32) test->most, below))
+		return false;
+	for (w = 0; w < SKX_KEY_WORDS; w++)
+	{
+		uint64		last = from == to ? first[w] : bits[w] & ~first[w];
+
+		first[w] &= above[w];
+		last &= below[w];
+		bits[w] = inner[w] | (from == to ? first[w] & last : first[w] | last);
+	}
+	return true;
+}
+
+static bool
+skx_keys_test_wide(const SkxKeyTest *test, uint64 *bits)
+{
+	uint32		from = (uint32) (test->least >> 32);
+	uint32		to = (uint32) (test->most >> 32);
+	uint64		inner[SKX_KEY_WORDS] = {0};
+	bool		ends = false;
+	int			w;
+
+	if (!skx_keys_between(test, true, from, to, bits) ||
+		(to - from > 1 &&
+		 !skx_keys_between(test, true, from + 1, to - 1, inner)))
+		return false;
+	for (w = 0; w < SKX_KEY_WORDS; w++)
+		ends |= bits[w] != inner[w];
+	return !ends || skx_keys_test_ends(test, inner, bits);
+}
+
+/* Which of the group's documents pass, that of the first one lowest. */
+static void
+skx_keys_test_all(SkxKeyReader *reader, const SkxKeyTest *test, uint64 *bits)
+{
+	const SkxDiskKeyGroup *group = test->group;
+	const SkxKeyBody *body = &test->body;
+	int			w;
+	int			i;
+
+	for (w = 0; w < SKX_KEY_WORDS; w++)
+	{
+		int			n = Max((int) group->ndocs - w * 64, 0);
+
+		bits[w] = !test->all || n == 0 ? 0 :
+			~UINT64CONST(0) >> (64 - Min(n, 64));
+	}
+	if (test->none || test->all)
+		return;
+	skx_segment_keys_tested += group->ndocs;
+	if (group->high_width == 0 ? !skx_keys_test_narrow(test, bits) :
+		!skx_keys_test_wide(test, bits))
+		skx_segment_keys_damaged(reader, reader->leaf_page,
+								 "group of keys passes the end of its page");
+	for (i = 0; i < SKX_KEY_GROUP / 8 && body->nulls != NULL; i++)
+		bits[i / 8] &= ~((uint64) body->nulls[i] << (i % 8 * 8));
+	if (body->nulls == NULL && group->nnull > 0)
+		memset(bits, 0, sizeof(uint64) * SKX_KEY_WORDS);
+}
+
+static void
+skx_keys_group_bits(SkxKeyReader *reader, const SkxKeyRange *range,
+					uint32 number, uint64 *bits)
+{
+	SkxKeyTest	test;
+
+	skx_keys_test_group(reader, range, number, &test);
+	skx_keys_test_all(reader, &test, bits);
+}
+
+uint32
+skx_segment_keys_take(SkxKeyReader *reader, const SkxKeyRange *range,
+					  uint32 doc, uint32 limit, uint32 *docs, int *n)
+{
+	uint32		group = doc / SKX_KEY_GROUP;
+	uint32		first = group * SKX_KEY_GROUP;
+	uint64		bits[SKX_KEY_WORDS];
+	int			w;
+
+	*n = 0;
+	skx_keys_group_bits(reader, range, group, bits);
+	for (w = 0; w < SKX_KEY_WORDS; w++)
+	{
+		uint64		word = bits[w];
+
+		for (; word != 0; word &= word - 1)
+		{
+			uint32		next = first + w * 64 + pg_rightmost_one_pos64(word);
+
+			docs[*n] = next;
+			*n += next >= doc && next < limit;
+		}
+	}
+	if (skx_blkio_crowded(reader->seg->file))
+		skx_segment_keys_relax(reader);
+	return Min(first + SKX_KEY_GROUP, reader->seg->header.ndocs);
+}
+
+/* Are some of ascending documents, the first of a group, so many of it? */
+static inline bool
+skx_keys_are_many(const uint32 *docs, int n)
+{
+	return n >= SKX_KEYS_UNPACKED &&
+		docs[SKX_KEYS_UNPACKED - 1] / SKX_KEY_GROUP == docs[0] / SKX_KEY_GROUP;
+}
+
+int
+skx_segment_keys_filter(SkxKeyReader *reader, const SkxKeyRange *range,
+						uint32 *docs, int n)
+{
+	uint32		current = PG_UINT32_MAX;
+	uint64		bits[SKX_KEY_WORDS];
+	bool		many = false;
+	SkxKeyTest	test;
+	int			kept = 0;
+	int			i;
+
+	if (n > 1)
+		skx_segment_keys_ask(reader, docs, n);
+	for (i = 0; i < n; i++)
+	{
+		uint32		at = docs[i] % SKX_KEY_GROUP;
+
+		if (docs[i] / SKX_KEY_GROUP != current)
+		{
+			current = docs[i] / SKX_KEY_GROUP;
+			skx_keys_test_group(reader, range, current, &test);
+			many = skx_keys_are_many(docs + i, n - i);
+			if (many)
+				skx_keys_test_all(reader, &test, bits);
+		}
+		docs[kept] = docs[i];
+		kept += many ? bits[at / 64] >> (at % 64) & 1 :
+			skx_keys_passes(&test, at);
+	}
+	if (skx_blkio_crowded(reader->seg->file))
+		skx_segment_keys_relax(reader);
+	return kept;
+}
+
+void
+skx_segment_keys_fill(SkxKeyReader *reader, const SkxKeyRange *range,
+					  uint32 window, uint64 *bits, int nwords)
+{
+	uint32		end = Min(window + (uint32) nwords * 64,
+						  reader->seg->header.ndocs);
+	uint32		doc = window;
+
+	while (doc < end && (doc = skx_segment_keys_next(reader, range, doc)) < end)
+	{
+		uint64		of_group[SKX_KEY_WORDS];
+		uint32		group = doc / SKX_KEY_GROUP;
+		int			w;
+
+		skx_keys_group_bits(reader, range, group, of_group);
+		doc = group * SKX_KEY_GROUP;
+		for (w = 0; w < SKX_KEY_WORDS; w++, doc += 64)
+			if (doc >= window && doc < end)
+				bits[(doc - window) / 64] |= of_group[w];
+	}
+	if (skx_blkio_crowded(reader->seg->file))
+		skx_segment_keys_relax(reader);
+}
+
+void
+skx_segment_keys_restrict(SkxKeyReader *reader, const SkxKeyRange *range,
+						  uint32 window, uint64 *bits, int nwords)
+{
+	uint32		current = PG_UINT32_MAX;
+	uint64		of_group[SKX_KEY_WORDS];
+	int			i;
+
+	for (i = 0; i < nwords; i++)
+	{
+		uint32		doc = window + (uint32) i * 64;
+
+		if (doc >= reader->seg->header.ndocs)
+			break;
+		if (bits[i] == 0)
+			continue;
+		if (doc / SKX_KEY_GROUP != current)
+		{
+			current = doc / SKX_KEY_GROUP;
+			skx_keys_group_bits(reader, range, current, of_group);
+		}
+		bits[i] &= of_group[doc / 64 % SKX_KEY_WORDS];
+	}
+	if (skx_blkio_crowded(reader->seg->file))
+		skx_segment_keys_relax(reader);
+}

@@ -1,0 +1,233 @@
+/*
+ * segment_keys_values.c
+ *	  The values of a column with their documents, from either end of a range of
+ *	  keys on.
+ *
+ * The dictionary has values in their order.  Front coding goes forward, so the
+ * entries from one restart to the next are read together, and given out from the
+ * wanted end.
+ */
+#include "postgres.h"
+
+#include "format/codec/codec.h"
+#include "index/segment/segment_dict_internal.h"
+#include "index/segment/segment_keys_internal.h"
+#include "miscadmin.h"
+
+/* Leaves that are asked for together, where the first was not enough. */
+#define SKX_VALUES_AHEAD	4
+
+struct SkxKeyValues
+{
+	SkxDictCursor cursor;
+	SkxKeyColumn column;
+	SkxKeyRange range;
+	const SkxLexeme *from;		/* the values themselves are in this range; */
+	const SkxLexeme *to;		/* NULL: their keys tell */
+	bool		backward;
+	uint32		leaf;			/* where the next entries are, */
+	int			restart;
+	bool		ends;			/* and nowhere */
+	uint32		asked;			/* leaves that were entered */
+	uint64		reads;			/* for skx_segment_cold */
+	int			n;				/* values at hand, */
+	int			given;			/* so many given out */
+	SkxKeyValue values[SKX_DICT_RESTART];
+};
+
+/* The same of its value, whose key does not tell. */
+static int
+skx_values_bounded(const SkxKeyValues *v)
+{
+	SkxLexeme	value = {v->cursor.key, v->cursor.keylen};
+
+	if (skx_column_compare_lexeme(&value, v->from) < 0)
+		return -1;
+	return skx_column_compare_lexeme(&value, v->to) >= 0;
+}
+
+/* Where the current entry is: before the range (-1), in it, or behind. */
+static int
+skx_values_place(const SkxKeyValues *v, uint64 *key)
+{
+	const SkxDictCursor *c = &v->cursor;
+	const char	head[SKX_VALUE_HEAD] = {'\0', (char) (v->column.column + 1),
+	SKX_VALUE_PRESENT};
+	int			cmp = memcmp(c->key, head, Min(c->keylen, SKX_VALUE_HEAD));
+	SkxKey		at;
+
+	if (cmp != 0)
+		return cmp;
+	if (c->keylen < SKX_VALUE_HEAD)
+		return -1;
+	skx_column_key(&v->column, c->key, c->keylen, &at);
+	*key = at.value;
+	if (at.value < v->range.least || at.value > v->range.most)
+		return at.value < v->range.least ? -1 : 1;
+	return v->from == NULL ? 0 : skx_values_bounded(v);
+}
+
+/* Reads the current entry, which has its place behind the values at hand. */
+static void
+skx_values_read(SkxKeyValues *v, SkxKeyValue *value)
+{
+	value->n = skx_segment_dict_documents(&v->cursor, value->docs);
+	if (value->n == 0)
+		skx_segment_dict_term(&v->cursor, &value->term);
+}
+
+/* The leaf before the one that the cursor is on; false: there is none. */
+static bool
+skx_values_leaf_before(SkxDictCursor *c)
+{
+	while (c->ordinal > 0)
+	{
+		skx_segment_dict_enter(c, c->ordinal - 1);
+		if (c->head->level == 0)
+			return true;
+	}
+	return false;
+}
+
+/* Has leaves in flight that come after the current one. */
+static void
+skx_values_ask(SkxKeyValues *v)
+{
+	SkxSegment *seg = v->cursor.seg;
+	uint32		npages = seg->planes[SKX_SEGMENT_DICT].npages;
+	uint32		pages[SKX_VALUES_AHEAD];
+	int			n = 0;
+	int			i;
+
+	if (v->asked++ % SKX_VALUES_AHEAD != 0 || seg->ahead == 0 ||
+		!skx_segment_cold(&v->reads))
+		return;
+	for (i = 1; i <= SKX_VALUES_AHEAD; i++)
+	{
+		uint32		page = v->backward ? v->leaf - i : v->leaf + i;
+
+		/* below 0 it is above all */
+		if (page < npages)
+			pages[n++] = page;
+	}
+	skx_segment_ask(seg, SKX_SEGMENT_DICT, pages, n, 1);
+}
+
+/* To where the entries after the current restart are. */
+static void
+skx_values_move(SkxKeyValues *v)
+{
+	SkxDictCursor *c = &v->cursor;
+
+	v->restart += v->backward ? -1 : 1;
+	if (v->restart >= 0 && v->restart < c->head->nrestarts)
+		return;
+	skx_values_ask(v);
+	v->ends = v->backward ? !skx_values_leaf_before(c) :
+		!skx_segment_dict_next_leaf(c);
+	v->leaf = c->ordinal;
+	v->restart = v->backward ? c->head->nrestarts - 1 : 0;
+}
+
+/* Reads the entries from a restart on; false: there are none any more. */
+static bool
+skx_values_load(SkxKeyValues *v)
+{
+	SkxDictCursor *c = &v->cursor;
+	int			place;
+
+	if (v->ends)
+		return false;
+	CHECK_FOR_INTERRUPTS();
+	v->n = v->given = 0;
+	skx_segment_dict_enter(c, v->leaf);
+	if (c->head->level != 0 || v->restart >= c->head->nrestarts)
+		skx_segment_dict_damaged(c, "dictionary page is not the one it was");
+	skx_segment_dict_restart(c, v->restart);
+	do
+	{
+		SkxKeyValue *value = &v->values[v->n];
+
+		place = skx_values_place(v, &value->key);
+		v->ends |= v->backward ? place < 0 : place > 0;
+		if (place > 0)
+			break;
+		skx_values_read(v, value);
+		v->n += place == 0;
+	} while (v->n < SKX_DICT_RESTART &&
+			 c->entry % SKX_DICT_RESTART != SKX_DICT_RESTART - 1 &&
+			 skx_segment_dict_step(c));
+	if (!v->ends)
+		skx_values_move(v);
+	return true;
+}
+
+/*
+ * Where values begin: at the form of the first key, or, backward, of the last.
+ * Of a coarse one there may be several: backward, behind all of them.
+ */
+static void
+skx_values_start(const SkxKeyValues *v, SkxLexeme *start, char *bytes)
+{
+	uint64		key = v->backward ? v->range.most : v->range.least;
+
+	if (v->backward && skx_column_key_is_coarse(&v->column))
+	{
+		if (key == PG_UINT64_MAX)
+		{
+			bytes[2] = SKX_VALUE_PRESENT + 1;
+			return;
+		}
+		key++;
+	}
+	start->len += skx_column_key_form(&v->column, key, bytes + SKX_VALUE_HEAD);
+}
+
+SkxKeyValues *
+skx_segment_values_begin(const SkxKeyReader *reader, const SkxKeyRange *range,
+						 const SkxLexeme *from, const SkxLexeme *to,
+						 bool backward)
+{
+	SkxKeyValues *v = palloc(sizeof(SkxKeyValues));
+	char		bytes[SKX_VALUE_HEAD + SKX_KEY_FORM_MOST] = {'\0',
+	(char) (reader->key.column + 1), SKX_VALUE_PRESENT};
+	SkxLexeme	start = {bytes, SKX_VALUE_HEAD};
+	SkxLexeme	ends[2];
+
+	v->cursor.seg = reader->seg;
+	v->column = reader->key;
+	v->range = *range;
+	v->from = from;
+	v->to = to;
+	v->backward = backward;
+	v->asked = 0;
+	v->reads = PG_UINT64_MAX;
+	v->n = v->given = 0;
+	v->ends = reader->seg->header.nterms == 0;
+	if (v->ends)
+		return v;
+	skx_values_start(v, &start, bytes);
+	ends[0] = ends[1] = start;
+	(void) skx_segment_dict_range(&v->cursor, ends, 3);
+	skx_segment_dict_bisect(&v->cursor, start.bytes, start.len);
+	v->leaf = v->cursor.ordinal;
+	v->restart = v->cursor.entry / SKX_DICT_RESTART;
+	return v;
+}
+
+const SkxKeyValue *
+skx_segment_values_next(SkxKeyValues *v)
+{
+	while (v->given == v->n)
+		if (!skx_values_load(v))
+			return NULL;
+	v->given++;
+	return &v->values[v->backward ? v->n - v->given : v->given - 1];
+}
+
+void
+skx_segment_values_end(SkxKeyValues *v)
+{
+	skx_segment_dict_relax(v->cursor.seg);
+	pfree(v);
+}

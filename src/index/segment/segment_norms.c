@@ -1,0 +1,343 @@
+/*
+ * segment_norms.c
+ *	  Norms of documents, read where their pages lie.
+ *
+ * Each posting that gets a score needs the norm of its document, and the
+ * documents of a rare word lie on as many pages as it has postings: to pin
+ * these would cost more than scoring, and to copy them takes memory that grows
+ * with the segment.  So bytes are read without a pin (skx_blkio_glance()); only
+ * a page that this backend has not met with, or that has gone since, is
+ * pinned.
+ */
+#include "postgres.h"
+
+#include "format/disk/disk_page.h"
+#include "index/segment/segment.h"
+
+/* A batch that needs this part of a plane brings all of it. */
+#define SKX_NORMS_SHARE		16
+
+/*
+ * A batch of so many documents that needs this part of the pages it spans
+ * brings all of these, in aligned groups: others like it will follow.
+ */
+#define SKX_NORMS_BATCH		16
+#define SKX_NORMS_DENSE		4
+#define SKX_NORMS_GROUP		16
+
+/* Pages that are asked for before the first of them is waited for. */
+#define SKX_NORMS_PLANNED	1024
+
+/* Documents of a batch that are looked for in the cache. */
+#define SKX_NORMS_SAMPLE	16
+
+/* Some documents of a batch are on one page. */
+typedef struct SkxNormsRun
+{
+	uint32		page;
+	int			first;
+	int			end;
+} SkxNormsRun;
+
+/* Looks at a page; what is read of it then is to be checked. */
+static inline bool
+skx_segment_norms_begin(SkxSegment *seg, uint32 page)
+{
+	seg->norm_count = 0;
+	if (!skx_blkio_glance(seg->file, &seg->planes[SKX_SEGMENT_NORMS], page,
+						  &seg->norm_glance))
+		return false;
+	seg->norm_first = page * SKX_NORMS_PER_PAGE;
+	seg->norm_count = SKX_NORMS_PER_PAGE;
+	return true;
+}
+
+static const char *
+skx_segment_norms_pin(SkxSegment *seg, uint32 page)
+{
+	const char *content = skx_segment_pin(seg, SKX_SEGMENT_NORMS, page,
+										  &seg->norm_ref);
+
+	skx_blkio_note(seg->file, &seg->norm_ref);
+	return content;
+}
+
+uint8
+skx_segment_norm_slow(SkxSegment *seg, uint32 doc)
+{
+	uint32		page = doc / SKX_NORMS_PER_PAGE;
+	uint32		at = SKX_PAGE_START + doc % SKX_NORMS_PER_PAGE;
+	uint8		norm;
+
+	if (skx_segment_norms_begin(seg, page))
+	{
+		norm = (uint8) seg->norm_glance.page[at];
+		if (skx_blkio_glance_holds(&seg->norm_glance))
+			return norm;
+		seg->norm_count = 0;
+	}
+	norm = (uint8) skx_segment_norms_pin(seg, page)[at];
+	skx_blkio_unpin(seg->file, &seg->norm_ref);
+	return norm;
+}
+
+/* Asks for pages [first, end), adjacent ones together, but for those known. */
+static void
+skx_segment_norms_plan(SkxSegment *seg, uint32 first, uint32 end)
+{
+	const SkxBlkPlane *plane = &seg->planes[SKX_SEGMENT_NORMS];
+
+	while (first < end)
+	{
+		uint32		pages[SKX_AHEAD_MAX];
+		SkxBlkGlance glance;
+		int			n = 0;
+
+		for (; first < end && n < SKX_AHEAD_MAX; first++)
+			if (!skx_blkio_glance(seg->file, plane, first, &glance))
+				pages[n++] = first;
+		skx_segment_ask(seg, SKX_SEGMENT_NORMS, pages, n, 2);
+	}
+}
+
+/* Reads them, many at a time. */
+static void
+skx_segment_norms_range(SkxSegment *seg, uint32 first, uint32 end)
+{
+	const SkxBlkPlane *plane = &seg->planes[SKX_SEGMENT_NORMS];
+
+	while (first < end)
+	{
+		uint32		stop = Min(end, first + SKX_NORMS_PLANNED);
+		SkxBlkGlance glance;
+
+		skx_segment_norms_plan(seg, first, stop);
+		for (; first < stop; first++)
+			if (!skx_blkio_glance(seg->file, plane, first, &glance))
+				(void) skx_segment_norms_pin(seg, first);
+	}
+}
+
+/*
+ * Reads the groups of pages [first, last], and the more after them the longer
+ * they have been wanted one after the other.
+ */
+static void
+skx_segment_norms_groups(SkxSegment *seg, uint32 first, uint32 last)
+{
+	uint32		npages = seg->planes[SKX_SEGMENT_NORMS].npages;
+	uint32		end;
+
+	if (first > 0 && first <= seg->norm_asked)
+		seg->norm_run = Min(seg->norm_run * 2, SKX_AHEAD_MAX);
+	else
+		seg->norm_run = SKX_NORMS_GROUP;
+	first -= first % SKX_NORMS_GROUP;
+	end = Max(first + seg->norm_run,
+			  last - last % SKX_NORMS_GROUP + SKX_NORMS_GROUP);
+	seg->norm_asked = Min(end, npages);
+	skx_segment_norms_range(seg, first, seg->norm_asked);
+}
+
+/*
+ * Reads the pages of a batch.  While batches go on where the one before ended,
+ * they bring what is likely to be wanted next: 1, 2, 4, ... pages.
+ */
+static void
+skx_segment_norms_some(SkxSegment *seg, const SkxNormsRun *runs, int nruns)
+{
+	uint32		last = runs[nruns - 1].page;
+	uint32		pages[SKX_SUBBLOCK];
+	int			i;
+
+	for (i = 0; i < nruns; i++)
+		pages[i] = runs[i].page;
+	skx_segment_ask(seg, SKX_SEGMENT_NORMS, pages, nruns, 2);
+	if (runs[0].page >= seg->norm_asked &&
+		runs[0].page - seg->norm_asked < seg->norm_run)
+		seg->norm_run = Min(seg->norm_run * 2, SKX_AHEAD_MAX);
+	else
+		seg->norm_run = 1;
+	seg->norm_asked = Min(last + seg->norm_run,
+						  seg->planes[SKX_SEGMENT_NORMS].npages);
+	if (seg->norm_run > 1)
+		skx_segment_norms_range(seg, last, seg->norm_asked);
+}
+
+/* Is one of these pages not in the cache? */
+static bool
+skx_segment_norms_cold(SkxSegment *seg, const SkxNormsRun *runs, int n)
+{
+	int			i;
+
+	for (i = 0; i < n; i++)
+		if (!skx_blkio_cached(seg->file, &seg->planes[SKX_SEGMENT_NORMS],
+							  runs[i].page))
+			return true;
+	return false;
+}
+
+/*
+ * Asks for the pages that a batch of n documents needs and that are not known,
+ * all together.  Where that is a good part of the plane, or most of it has been
+ * read, the rest comes with it, once, in a few large reads: so that later
+ * batches need not ask.
+ */
+static void
+skx_segment_norms_ask(SkxSegment *seg, const SkxNormsRun *runs, int nruns,
+					  int n)
+{
+	const SkxBlkPlane *plane = &seg->planes[SKX_SEGMENT_NORMS];
+	uint32		first = runs[0].page;
+	uint32		last = runs[nruns - 1].page;
+	uint32		room = skx_blkio_room(seg->file, plane);
+
+	if (!skx_segment_norms_cold(seg, runs, nruns))
+		return;
+	seg->norm_loads += nruns;
+	if (plane->npages <= room && !seg->norm_all &&
+		(seg->norm_loads * 2 > plane->npages ||
+		 nruns * SKX_NORMS_SHARE > plane->npages))
+	{
+		seg->norm_all = true;
+		skx_segment_norms_range(seg, 0, plane->npages);
+	}
+	else if (n >= SKX_NORMS_BATCH && nruns * SKX_NORMS_DENSE > last - first &&
+			 last - first + SKX_AHEAD_MAX <= room)
+		skx_segment_norms_groups(seg, first, last);
+	else
+		skx_segment_norms_some(seg, runs, nruns);
+}
+
+/* The runs of documents whose pages were not to be had without a pin. */
+static void
+skx_segment_norms_load(SkxSegment *seg, const SkxNormsRun *runs, int nruns,
+					   const uint32 *docs, int n, uint8 *norms)
+{
+	int			i;
+	int			k;
+
+	skx_segment_norms_ask(seg, runs, nruns, n);
+	for (k = 0; k < nruns; k++)
+	{
+		const char *content = skx_segment_norms_pin(seg, runs[k].page);
+
+		for (i = runs[k].first; i < runs[k].end; i++)
+			norms[i] = (uint8) content[SKX_PAGE_START +
+									   docs[i] % SKX_NORMS_PER_PAGE];
+	}
+	skx_blkio_unpin(seg->file, &seg->norm_ref);
+}
+
+/*
+ * Those on the page that is looked at, from number i on, which is; returns the
+ * number of the first one that is not.
+ */
+static inline int
+skx_segment_norms_copy(const SkxSegment *seg, const uint32 *docs, int i, int n,
+					   uint8 *restrict norms)
+{
+	const uint8 *content = (const uint8 *) seg->norm_glance.page +
+		SKX_PAGE_START;
+	uint32		first = seg->norm_first;
+
+	if (docs[n - 1] - first < SKX_NORMS_PER_PAGE)
+		for (; i < n; i++)
+			norms[i] = content[docs[i] - first];
+	else
+		for (; docs[i] - first < SKX_NORMS_PER_PAGE; i++)
+			norms[i] = content[docs[i] - first];
+	return i;
+}
+
+void
+skx_segment_norms(SkxSegment *seg, const uint32 *docs, int n, uint8 *norms)
+{
+	SkxNormsRun missed[SKX_SUBBLOCK];
+	int			nmissed = 0;
+	int			i = 0;
+
+	Assert(n <= SKX_SUBBLOCK);
+	while (i < n)
+	{
+		int			first = i;
+		uint32		page;
+		uint32		limit;
+
+		if (docs[i] - seg->norm_first < seg->norm_count ||
+			skx_segment_norms_begin(seg, docs[i] / SKX_NORMS_PER_PAGE))
+		{
+			i = skx_segment_norms_copy(seg, docs, i, n, norms);
+			if (skx_blkio_glance_holds(&seg->norm_glance))
+				continue;
+			seg->norm_count = 0;
+			i = first;
+		}
+		page = docs[i] / SKX_NORMS_PER_PAGE;
+		limit = (page + 1) * SKX_NORMS_PER_PAGE;
+		while (i < n && docs[i] < limit)
+			i++;
+		missed[nmissed].page = page;
+		missed[nmissed].first = first;
+		missed[nmissed++].end = i;
+	}
+	if (nmissed > 0)
+		skx_segment_norms_load(seg, missed, nmissed, docs, n, norms);
+}
+
+void
+skx_segment_want_norms(SkxSegment *seg, const uint32 *docs, int n)
+{
+	uint8		norms[SKX_SUBBLOCK];
+
+	if (!skx_segment_warm(seg))
+		skx_segment_norms(seg, docs, n, norms);
+}
+
+/* Are the pages of these documents in the cache?  Some of them tell. */
+static bool
+skx_segment_norms_here(SkxSegment *seg, const uint32 *docs, int n)
+{
+	const SkxBlkPlane *plane = &seg->planes[SKX_SEGMENT_NORMS];
+	int			step = (n - 1) / SKX_NORMS_SAMPLE + 1;
+	SkxBlkGlance glance;
+	int			i;
+
+	for (i = 0; i < n; i += step)
+	{
+		uint32		page = docs[i] / SKX_NORMS_PER_PAGE;
+
+		if (!skx_blkio_glance(seg->file, plane, page, &glance) &&
+			!skx_blkio_cached(seg->file, plane, page))
+			return false;
+	}
+	return true;
+}
+
+void
+skx_segment_bring_norms(SkxSegment *seg)
+{
+	if (seg->norm_all || !skx_segment_brings(seg, SKX_SEGMENT_NORMS))
+		return;
+	seg->norm_all = true;
+	skx_segment_norms_range(seg, 0, seg->planes[SKX_SEGMENT_NORMS].npages);
+}
+
+bool
+skx_segment_has_norms(SkxSegment *seg, const uint32 *docs, int n)
+{
+	const SkxBlkPlane *plane = &seg->planes[SKX_SEGMENT_NORMS];
+
+	if (skx_segment_warm(seg) || skx_segment_norms_here(seg, docs, n))
+		return true;
+	if (++seg->kept->norms_refused < plane->npages ||
+		plane->npages > skx_blkio_room(seg->file, plane))
+	{
+		seg->norm_refused = true;
+		return false;
+	}
+	seg->kept->norms_refused = 0;
+	seg->norm_all = true;
+	skx_segment_norms_range(seg, 0, plane->npages);
+	return true;
+}

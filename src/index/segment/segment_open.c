@@ -1,0 +1,464 @@
+/*
+ * segment_open.c
+ *	  Opens a segment: reads its header and lays out its planes.
+ *
+ * The header is immutable: a backend that has read it once, through the same
+ * cache as everything else, keeps it.
+ */
+#include "postgres.h"
+
+#include "support/damage/damage.h"
+#include "format/disk/disk_page.h"
+#include "index/segment/segment_maint.h"
+
+/*
+ * What a backend knows of a segment, for the next time: a segment never
+ * changes, and where its pages lie may take many runs to tell.
+ */
+typedef struct SkxKept
+{
+	uint64		incarnation;
+	uint64		salt;
+	uint32		segment;
+	int			users;			/* open segments that have the runs */
+	uint64		used;			/* the larger, the later */
+	Size		bytes;			/* allocated */
+	SkxDiskSegment header;
+	SkxBlkPlane planes[SKX_SEGMENT_NPLANES];
+	SkxBlkRun  *runs;			/* in the same piece of memory */
+	SkxSegmentKept readers;
+	struct SkxKept *next;
+} SkxKept;
+
+#define SKX_KEPT_MAX		64
+#define SKX_KEPT_BYTES		((Size) 1024 * 1024)	/* without TID directories */
+
+static SkxKept *skx_segment_kept = NULL;
+static int	skx_segment_nkept = 0;
+static Size skx_segment_kept_bytes = 0;
+static uint64 skx_segment_kept_clock = 0;
+
+static SkxKept *
+skx_segment_find_kept(uint64 incarnation, const SkxDiskSegmentRef *ref)
+{
+	SkxKept    *kept = skx_segment_kept;
+
+	while (kept != NULL &&
+		   (kept->salt != ref->salt || kept->segment != ref->segment ||
+			kept->incarnation != incarnation))
+		kept = kept->next;
+	return kept;
+}
+
+static bool
+skx_segment_verify(Relation rel, const SkxBlkKey *key, BlockNumber block,
+				   const char *page, bool report)
+{
+	SkxPageIdentity id;
+	const char *what;
+
+	id.incarnation = key->incarnation;
+	id.segment = key->segment;
+	id.ordinal = key->ordinal;
+	id.plane = key->plane;
+	what = skx_disk_page_check(page, &id);
+	if (what != NULL && report)
+		skx_damage_report(rel, block, what);
+	return what == NULL;
+}
+
+SkxBlkFile *
+skx_segment_file(Relation rel, uint64 incarnation)
+{
+	return skx_blkio_open(rel, incarnation, skx_segment_verify);
+}
+
+/* The pages of a header as a plane. */
+static void
+skx_segment_header_plane(const SkxDiskSegmentRef *ref, SkxBlkPlane *plane,
+						 SkxBlkRun *run)
+{
+	run->first = 0;
+	run->npages = ref->header_pages;
+	run->block = ref->header;
+	memset(plane, 0, sizeof(*plane));
+	plane->salt = ref->salt;
+	plane->segment = ref->segment;
+	plane->plane = SKX_PLANE_HEADER;
+	plane->unit = 1;
+	plane->npages = ref->header_pages;
+	plane->nruns = 1;
+	plane->runs = run;
+}
+
+/*
+ * The planes stay in the memory context, as long as pages may be on their way.
+ */
+void
+skx_segment_ask_headers(SkxBlkFile *file, const SkxView *view, int first,
+						int n)
+{
+	SkxBlkPlane *planes;
+	SkxBlkRun  *runs;
+	int			i;
+
+	if (skx_blkio_ahead(file) == 0 || n < 2)
+		return;
+	planes = palloc(sizeof(SkxBlkPlane) * n);
+	runs = palloc(sizeof(SkxBlkRun) * n);
+	for (i = 0; i < n; i++)
+	{
+		uint32		page = 0;
+
+		if (skx_segment_find_kept(view->meta.incarnation,
+								  &view->segments[first + i]) != NULL)
+			continue;
+		skx_segment_header_plane(&view->segments[first + i], &planes[i],
+								 &runs[i]);
+		skx_segment_prefetch(file, &planes[i], &page, 1);
+	}
+}
+
+/* Asks for pages of a header from `page` on; returns the first left out. */
+static uint32
+skx_segment_ask_header(SkxBlkFile *file, const SkxBlkPlane *plane, uint32 page)
+{
+	uint32		pages[SKX_AHEAD_MAX];
+	int			n = 0;
+
+	for (; page < plane->npages && n < SKX_AHEAD_MAX; page++)
+		pages[n++] = page;
+	if (skx_blkio_ahead(file) > 0)
+		skx_segment_prefetch(file, plane, pages, n);
+	return page;
+}
+
+/*
+ * The whole header as one byte string.  The plane stays in the memory context,
+ * as long as pages may be on their way.
+ */
+static char *
+skx_segment_read_header(SkxBlkFile *file, const SkxDiskSegmentRef *ref)
+{
+	SkxBlkRun  *run = palloc(sizeof(SkxBlkRun));
+	SkxBlkPlane *plane = palloc(sizeof(SkxBlkPlane));
+	SkxBlkRef	pin = {0};
+	char	   *bytes = palloc(ref->header_pages * SKX_PAGE_CAPACITY);
+	uint32		asked = 0;
+	uint32		i;
+
+	skx_segment_header_plane(ref, plane, run);
+	for (i = 0; i < ref->header_pages; i++)
+	{
+		const char *page;
+
+		if (i >= asked && ref->header_pages > 1)
+			asked = skx_segment_ask_header(file, plane, i);
+		page = skx_blkio_pin(file, plane, i, &pin);
+
+		memcpy(bytes + i * SKX_PAGE_CAPACITY, page + SKX_PAGE_START,
+			   SKX_PAGE_CAPACITY);
+	}
+	skx_blkio_unpin(file, &pin);
+	return bytes;
+}
+
+/*
+ * Lays out plane `which` from the header's runs, which must cover its pages
+ * without holes.
+ */
+static bool
+skx_segment_layout(SkxSegment *seg, int which)
+{
+	const SkxDiskPlane *disk = &seg->header.planes[which];
+	SkxBlkPlane *plane = &seg->planes[which];
+	uint64		covered = 0;
+	int			i;
+
+	plane->salt = seg->header.salt;
+	plane->segment = seg->header.segment;
+	plane->plane = skx_disk_plane_ids[which];
+	plane->unit = which == SKX_SEGMENT_POSTINGS ?
+		seg->header.block_size / BLCKSZ : 1;
+	plane->npages = disk->npages;
+	plane->nruns = disk->nruns;
+	plane->runs = seg->runs + disk->first_run;
+	if ((uint32) disk->first_run + disk->nruns > seg->header.nruns)
+		return false;
+	for (i = 0; i < plane->nruns; i++)
+	{
+		if (plane->runs[i].first != covered ||
+			(uint64) plane->runs[i].block + plane->runs[i].npages >
+			MaxBlockNumber)
+			return false;
+		covered += plane->runs[i].npages;
+	}
+	return covered >= plane->npages;
+}
+
+/* The header, from the bytes on its pages, must be what the root refers to. */
+static void
+skx_segment_check_header(const SkxSegment *seg, const SkxDiskSegmentRef *ref,
+						 uint32 block_size)
+{
+	const SkxDiskSegment *header = &seg->header;
+
+	if (header->magic != SKX_MAGIC ||
+		header->version > SKX_VERSION ||
+		header->salt != ref->salt ||
+		header->segment != ref->segment ||
+		header->ndocs != ref->ndocs ||
+		header->block_size != block_size ||
+		sizeof(SkxDiskSegment) + header->nruns * sizeof(SkxDiskRun) >
+		ref->header_pages * SKX_PAGE_CAPACITY)
+		skx_damage_report(seg->rel, ref->header,
+						  "segment header does not fit the segment directory");
+}
+
+/* Of those that are not open, the one used longest ago; NULL: there is none. */
+static SkxKept **
+skx_segment_kept_oldest(void)
+{
+	SkxKept   **oldest = NULL;
+	SkxKept   **link;
+
+	for (link = &skx_segment_kept; *link != NULL; link = &(*link)->next)
+		if ((*link)->users == 0 &&
+			(oldest == NULL || (*link)->used < (*oldest)->used))
+			oldest = link;
+	return oldest;
+}
+
+static void
+skx_segment_kept_forget(SkxKept **link)
+{
+	SkxKept    *kept = *link;
+
+	*link = kept->next;
+	skx_segment_nkept--;
+	skx_segment_kept_bytes -= kept->bytes;
+	if (kept->readers.tid_directory != NULL)
+		pfree(kept->readers.tid_directory);
+	pfree(kept);
+}
+
+/* Makes room for one more, of so many bytes. */
+static void
+skx_segment_kept_trim(Size size)
+{
+	SkxKept   **oldest;
+
+	while ((skx_segment_nkept >= SKX_KEPT_MAX ||
+			skx_segment_kept_bytes + size > SKX_KEPT_BYTES) &&
+		   (oldest = skx_segment_kept_oldest()) != NULL)
+		skx_segment_kept_forget(oldest);
+}
+
+/* Reads the header of a segment, and keeps it. */
+static SkxKept *
+skx_segment_keep(SkxBlkFile *file, SkxSegment *seg, uint32 block_size,
+				 const SkxDiskSegmentRef *ref)
+{
+	char	   *bytes = skx_segment_read_header(file, ref);
+	const SkxDiskRun *disk_runs;
+	SkxKept    *kept;
+	Size		size;
+	int			i;
+
+	memcpy(&seg->header, bytes, sizeof(SkxDiskSegment));
+	skx_segment_check_header(seg, ref, block_size);
+	size = MAXALIGN(sizeof(SkxKept)) +
+		sizeof(SkxBlkRun) * (seg->header.nruns + 1);
+	skx_segment_kept_trim(size);
+	kept = MemoryContextAllocHuge(TopMemoryContext, size);
+	kept->bytes = size;
+	kept->incarnation = seg->incarnation;
+	kept->salt = ref->salt;
+	kept->segment = ref->segment;
+	kept->users = 0;
+	kept->readers.tid_directory = NULL;
+	kept->readers.reads = PG_UINT64_MAX;
+	kept->readers.norms_refused = 0;
+	kept->header = seg->header;
+	kept->runs = (SkxBlkRun *) ((char *) kept + MAXALIGN(sizeof(SkxKept)));
+	disk_runs = (const SkxDiskRun *) (bytes + sizeof(SkxDiskSegment));
+	for (i = 0; i < seg->header.nruns; i++)
+	{
+		kept->runs[i].first = disk_runs[i].first;
+		kept->runs[i].npages = disk_runs[i].npages;
+		kept->runs[i].block = disk_runs[i].block;
+	}
+	pfree(bytes);
+	seg->runs = kept->runs;
+	for (i = 0; i < SKX_SEGMENT_NPLANES; i++)
+	{
+		if (skx_segment_layout(seg, i))
+			continue;
+		pfree(kept);
+		skx_damage_report(seg->rel, ref->header,
+						  "segment planes do not cover their pages");
+	}
+	memcpy(kept->planes, seg->planes, sizeof(kept->planes));
+	kept->next = skx_segment_kept;
+	skx_segment_kept = kept;
+	skx_segment_nkept++;
+	skx_segment_kept_bytes += size;
+	return kept;
+}
+
+/* The memory of an open segment goes, after an error too. */
+static void
+skx_segment_kept_release(void *arg)
+{
+	SkxKept    *kept = arg;
+
+	kept->users--;
+}
+
+/* The layout comes with the memory context that the segment lives in. */
+static void
+skx_segment_use(SkxSegment *seg, SkxKept *kept)
+{
+	MemoryContextCallback *callback = palloc(sizeof(MemoryContextCallback));
+
+	callback->func = skx_segment_kept_release;
+	callback->arg = kept;
+	MemoryContextRegisterResetCallback(CurrentMemoryContext, callback);
+	kept->users++;
+	kept->used = ++skx_segment_kept_clock;
+	seg->kept = &kept->readers;
+	seg->tid_reads = kept->readers.reads;
+	seg->header = kept->header;
+	seg->runs = kept->runs;
+	memcpy(seg->planes, kept->planes, sizeof(seg->planes));
+}
+
+SkxSegment *
+skx_segment_open_ref(SkxBlkFile *file, Relation rel, uint64 incarnation,
+					 uint32 block_size, const SkxDiskSegmentRef *ref)
+{
+	SkxSegment *seg = palloc0(sizeof(SkxSegment));
+	SkxKept    *kept = skx_segment_find_kept(incarnation, ref);
+
+	seg->rel = rel;
+	seg->file = file;
+	seg->incarnation = incarnation;
+	seg->deletes = InvalidBuffer;
+	seg->ahead = Min(skx_blkio_ahead(file), SKX_AHEAD_MAX);
+	seg->reads = skx_segment_reads();
+	if (kept == NULL)
+		kept = skx_segment_keep(file, seg, block_size, ref);
+	skx_segment_use(seg, kept);
+	return seg;
+}
+
+SkxSegment *
+skx_segment_open(SkxBlkFile *file, Relation rel, const SkxView *view,
+				 int which)
+{
+	return skx_segment_open_ref(file, rel, view->meta.incarnation,
+								view->meta.block_size,
+								&view->segments[which]);
+}
+
+static int
+skx_segment_extent_order(const void *a, const void *b)
+{
+	BlockNumber x = ((const SkxDiskExtent *) a)->block;
+	BlockNumber y = ((const SkxDiskExtent *) b)->block;
+
+	return (x > y) - (x < y);
+}
+
+SkxDiskExtent *
+skx_segment_extents(const SkxSegment *seg, const SkxDiskSegmentRef *ref,
+					int *n)
+{
+	int			nruns = seg->header.nruns;
+	SkxDiskExtent *extents = palloc0((nruns + 1) * sizeof(SkxDiskExtent));
+	int			last = 0;
+	int			i;
+
+	for (i = 0; i < nruns; i++)
+	{
+		extents[i].block = seg->runs[i].block;
+		extents[i].npages = seg->runs[i].npages;
+	}
+	extents[nruns].block = ref->header;
+	extents[nruns].npages = ref->header_pages;
+	qsort(extents, nruns + 1, sizeof(SkxDiskExtent), skx_segment_extent_order);
+	for (i = 1; i <= nruns; i++)
+	{
+		BlockNumber end = extents[last].block + extents[last].npages;
+
+		if (extents[i].block < end)
+			skx_damage_report(seg->rel, extents[i].block,
+							  "a page belongs to a segment twice");
+		if (extents[i].block == end)
+			extents[last].npages += extents[i].npages;
+		else
+			extents[++last] = extents[i];
+	}
+	*n = last + 1;
+	return extents;
+}
+
+void
+skx_segment_relax(SkxSegment *seg)
+{
+	skx_blkio_unpin(seg->file, &seg->dict_ref);
+	skx_blkio_unpin(seg->file, &seg->tid_ref);
+	skx_blkio_unpin(seg->file, &seg->norm_ref);
+	if (BufferIsValid(seg->deletes))
+		ReleaseBuffer(seg->deletes);
+	seg->deletes = InvalidBuffer;
+}
+
+void
+skx_segment_close(SkxSegment *seg)
+{
+	skx_segment_relax(seg);
+
+	/* Pages that were asked for may still be on their way. */
+	if (seg->ahead > 0)
+		return;
+	pfree(seg);
+}
+
+void
+skx_segment_searched(SkxSegment *seg)
+{
+	bool		warm = skx_segment_reads() == seg->reads && !seg->norm_refused;
+
+	seg->kept->reads = warm ? seg->reads : PG_UINT64_MAX;
+}
+
+bool
+skx_segment_warm(const SkxSegment *seg)
+{
+	return seg->kept->reads == skx_segment_reads();
+}
+
+BlockNumber
+skx_segment_block(const SkxSegment *seg, SkxSegmentPlane plane,
+				  uint32 ordinal)
+{
+	return skx_blkio_block(seg->rel, &seg->planes[plane], ordinal);
+}
+
+void
+skx_segment_damaged(const SkxSegment *seg, SkxSegmentPlane plane,
+					uint32 ordinal, const char *what)
+{
+	skx_damage_report(seg->rel, skx_segment_block(seg, plane, ordinal), what);
+}
+
+const char *
+skx_segment_pin(SkxSegment *seg, SkxSegmentPlane plane, uint32 ordinal,
+				SkxBlkRef *ref)
+{
+	if (ordinal >= seg->planes[plane].npages)
+		skx_damage_report(seg->rel, InvalidBlockNumber,
+						  "address past the end of a segment's plane");
+	return skx_blkio_pin(seg->file, &seg->planes[plane], ordinal, ref);
+}

@@ -1,0 +1,499 @@
+/*
+ * skiplist_cursor.c
+ *	  Reads one long posting list, with skips.
+ *
+ * A seek goes down three levels and touches as little as it can: the nodes'
+ * last documents (the table of node 0 or of the table pages, else the linear
+ * forward pointers), then the node header's last document per page, then the
+ * portion's last document per sub-block.  A node whose documents all precede
+ * the target is never read, nor is a page of the node where it stops.  The
+ * cursor lands on the first node that can contain the target.
+ */
+#include "postgres.h"
+
+#include "support/damage/damage.h"
+#include "format/disk/disk_page.h"
+#include "format/disk/disk_postings.h"
+#include "index/skiplist/skiplist.h"
+
+SkxSkiplistWork skx_skiplist_work;
+
+#define SKX_CACHE_LINE		64
+
+/* Of the body of a sub-block, what documents and frequencies mostly take. */
+#define SKX_BODY_FETCHED	(3 * SKX_CACHE_LINE)
+
+/*
+ * Reports damage in a page of the list.
+ */
+static void
+skx_skiplist_damaged(SkxSkiplistCursor *c, uint32 ordinal, const char *what)
+{
+	skx_damage_report(c->rel, skx_blkio_block(c->rel, c->plane, ordinal), what);
+}
+
+/* Makes room for what is known of all nodes. */
+static void
+skx_skiplist_make_table(SkxSkiplistCursor *c)
+{
+	Size		n = c->list.nnodes;
+
+	c->table_impacts = palloc_extended((sizeof(SkxImpacts) + sizeof(uint32)) *
+									   n, MCXT_ALLOC_HUGE);
+	c->table_last = (uint32 *) (c->table_impacts + n);
+}
+
+/*
+ * Copies what later moves need out of a node's header, so that the header's
+ * page need not stay pinned while the cursor is on another page of the node.
+ */
+static void
+skx_skiplist_copy_header(SkxSkiplistCursor *c, const SkxDiskNode *disk,
+						 uint32 ordinal)
+{
+	const char *columns = (const char *) (disk + 1);
+	const uint64 *impacts = (const uint64 *) columns;
+	const uint32 *lasts;
+
+	lasts = (const uint32 *) (impacts + disk->page_slots + disk->forward_slots +
+							  disk->table_slots);
+	if (c->page_slots < disk->npages)
+	{
+		if (c->page_impacts != NULL)
+			pfree(c->page_impacts);
+		c->page_impacts = palloc((sizeof(SkxImpacts) + sizeof(uint32)) *
+								 disk->npages);
+		c->page_last = (uint32 *) (c->page_impacts + disk->npages);
+		c->page_slots = disk->npages;
+	}
+	c->node_impacts = disk->impacts;
+	memcpy(c->page_impacts, impacts, sizeof(SkxImpacts) * disk->npages);
+	memcpy(c->page_last, lasts, sizeof(uint32) * disk->npages);
+	impacts += disk->page_slots;
+	lasts += disk->page_slots;
+	memcpy(c->forward_impacts, impacts, sizeof(SkxImpacts) * disk->nforward);
+	memcpy(c->forward_last, lasts, sizeof(uint32) * disk->nforward);
+	impacts += disk->forward_slots;
+	lasts += disk->forward_slots;
+	if (disk->table_nodes > 0 && c->table_last == NULL)
+	{
+		if (disk->table_nodes != c->list.nnodes ||
+			disk->table_nodes > disk->table_slots)
+			skx_skiplist_damaged(c, ordinal,
+								 "node table does not cover its list");
+		skx_skiplist_make_table(c);
+		memcpy(c->table_last, lasts, sizeof(uint32) * disk->table_nodes);
+		memcpy(c->table_impacts, impacts,
+			   sizeof(SkxImpacts) * disk->table_nodes);
+	}
+}
+
+/*
+ * Enters a node: pins its first page and reads the header.
+ */
+static void
+skx_skiplist_enter_node(SkxSkiplistCursor *c, uint32 node)
+{
+	uint32		ordinal = skx_skiplist_node_page(c, node);
+	uint16		offset = node == 0 ? c->list.offset : SKX_PAGE_START;
+	const char *page = skx_blkio_pin(c->file, c->plane, ordinal, &c->ref);
+	const SkxDiskNode *disk;
+	int64		step = c->node_npages > 0 ? (int64) node - c->node : 0;
+	int64		passed = c->node_npages > 0 ? step - 1 : node;
+
+	if (offset % 8 != 0 || offset < SKX_PAGE_START ||
+		offset + sizeof(SkxDiskNode) > SKX_PAGE_END)
+		skx_skiplist_damaged(c, ordinal, "node header out of its page");
+	disk = (const SkxDiskNode *) (page + offset);
+	if (disk->check != c->check || disk->node != node)
+		skx_skiplist_damaged(c, ordinal, "node of another list");
+	if (disk->npages == 0 || disk->npages > disk->page_slots ||
+		disk->npages > c->plane->unit ||
+		disk->nforward > disk->forward_slots ||
+		disk->forward_slots > SKX_NODE_LINEAR ||
+		offset + SKX_NODE_HEADER_SIZE(disk->page_slots, disk->forward_slots,
+									  disk->table_slots) > SKX_PAGE_END)
+		skx_skiplist_damaged(c, ordinal, "node header counts out of range");
+
+	c->node = node;
+	c->node_page = ordinal;
+	c->node_offset = offset;
+	c->node_npages = disk->npages;
+	c->node_last = disk->last;
+	c->header_size = SKX_NODE_HEADER_SIZE(disk->page_slots,
+										  disk->forward_slots,
+										  disk->table_slots);
+	c->nforward = disk->nforward;
+	c->is_last = disk->is_last != 0;
+	skx_skiplist_copy_header(c, disk, ordinal);
+	c->lasts = NULL;
+	c->sub = -1;
+	skx_skiplist_work.nodes++;
+	skx_skiplist_work.passed += Max(passed, 0);
+	if (c->entered != NULL)
+		c->entered(c, step);
+}
+
+/* Has the processor fetch bytes that will be read soon. */
+static inline void
+skx_skiplist_fetch(const void *bytes, int n)
+{
+	int			i;
+
+	for (i = 0; i < n; i += SKX_CACHE_LINE)
+		__builtin_prefetch((const char *) bytes + i);
+}
+
+/*
+ * Stands on sub-block `sub` of the current portion.
+ */
+static void
+skx_skiplist_enter_subblock(SkxSkiplistCursor *c, int sub)
+{
+	uint16		body = ((const uint16 *) c->bodies)[sub];
+	uint16		next = SKX_PAGE_END;
+	bool		in_row = sub == c->sub + 1;
+
+	if (sub + 1 < c->nsub)
+		next = ((const uint16 *) c->bodies)[sub + 1];
+	if (body < SKX_PAGE_START || body >= next || next > SKX_PAGE_END)
+		skx_skiplist_damaged(c, c->node_page + c->portion,
+							 "sub-block out of its page");
+	c->sub = sub;
+	c->n = sub + 1 < c->nsub ? SKX_SUBBLOCK : c->tail;
+	c->base = sub > 0 ? c->lasts[sub - 1] : c->portion_base;
+	c->last = c->lasts[sub];
+	c->body = (const uint8 *) c->ref.page + body;
+	c->end = (const uint8 *) c->ref.page + next;
+	/* Most sub-blocks entered are decoded, after some thought. */
+	skx_skiplist_fetch(c->body, SKX_BODY_FETCHED);
+	if (in_row)
+		skx_skiplist_fetch(c->end, SKX_BODY_FETCHED);
+}
+
+/*
+ * Pins the current portion's page and finds its columns.
+ */
+void
+skx_skiplist_pin_page(SkxSkiplistCursor *c)
+{
+	uint32		ordinal = c->node_page + c->portion;
+	const char *page;
+	const SkxDiskPortion *disk;
+	uint32		offset = SKX_PAGE_START;
+
+	page = skx_blkio_pin(c->file, c->plane, ordinal, &c->ref);
+	if (c->portion == 0)
+		offset = c->node_offset + c->header_size;
+	if (offset + sizeof(SkxDiskPortion) > SKX_PAGE_END)
+		skx_skiplist_damaged(c, ordinal, "portion out of its page");
+	disk = (const SkxDiskPortion *) (page + offset);
+	if (disk->check != c->check)
+		skx_skiplist_damaged(c, ordinal, "portion of another list");
+	if (disk->nsub == 0 || disk->tail == 0 || disk->tail > SKX_SUBBLOCK ||
+		offset + sizeof(SkxDiskPortion) +
+		(uint32) disk->nsub * SKX_PORTION_COLUMNS > SKX_PAGE_END)
+		skx_skiplist_damaged(c, ordinal, "portion counts out of range");
+	c->nsub = disk->nsub;
+	c->tail = disk->tail;
+	c->portion_base = disk->base;
+	c->pos_page = disk->pos_page;
+	c->impacts = (const uint64 *) (disk + 1);
+	c->lasts = (const uint32 *) (c->impacts + disk->nsub);
+	c->bodies = (const char *) (c->lasts + disk->nsub);
+	if (c->sub >= 0)
+		skx_skiplist_enter_subblock(c, c->sub);
+	else
+		skx_skiplist_fetch(c->lasts, disk->nsub *
+						   (sizeof(uint32) + sizeof(uint16)));
+}
+
+/*
+ * Lets go of the page between uses when the backend holds many pins.
+ */
+void
+skx_skiplist_relax(SkxSkiplistCursor *c)
+{
+	if (c->ref.page != NULL && skx_blkio_crowded(c->file))
+	{
+		skx_blkio_unpin(c->file, &c->ref);
+		c->lasts = NULL;
+	}
+}
+
+static void
+skx_skiplist_enter_portion(SkxSkiplistCursor *c, uint32 portion)
+{
+	c->portion = portion;
+	c->lasts = NULL;
+	c->sub = -1;
+	skx_skiplist_pin(c);
+	skx_skiplist_work.portions++;
+}
+
+void
+skx_skiplist_open(SkxSkiplistCursor *c, SkxBlkFile *file, Relation rel,
+				  const SkxBlkPlane *plane, uint32 check,
+				  const SkxListAddress *list)
+{
+	memset(c, 0, sizeof(*c));
+	c->file = file;
+	c->rel = rel;
+	c->plane = plane;
+	c->check = check;
+	c->list = *list;
+	c->sub = -1;
+	c->node_npages = 0;			/* no node entered yet */
+}
+
+void
+skx_skiplist_close(SkxSkiplistCursor *c)
+{
+	if (c->ref.page != NULL)
+		skx_blkio_unpin(c->file, &c->ref);
+	if (c->page_impacts != NULL)
+		pfree(c->page_impacts);
+	if (c->table_impacts != NULL)
+		pfree(c->table_impacts);
+	memset(c, 0, sizeof(*c));
+}
+
+static void
+skx_skiplist_load_table(SkxSkiplistCursor *c)
+{
+	uint32		done = 0;
+	uint32		ordinal = c->list.table_page;
+	SkxBlkRef	ref = {0};
+
+	skx_skiplist_make_table(c);
+	while (done < c->list.nnodes)
+	{
+		const char *page = skx_blkio_pin(c->file, c->plane, ordinal, &ref);
+		const SkxDiskNodeTable *disk;
+		const uint64 *impacts;
+
+		disk = (const SkxDiskNodeTable *) (page + SKX_PAGE_START);
+		if (disk->check != c->check || disk->first_node != done ||
+			disk->nnodes == 0 || disk->nnodes > c->list.nnodes - done ||
+			disk->nnodes > SKX_NODE_TABLE_MAX)
+			skx_skiplist_damaged(c, ordinal, "node table of another list");
+		impacts = (const uint64 *) (disk + 1);
+		memcpy(c->table_impacts + done, impacts,
+			   sizeof(uint64) * disk->nnodes);
+		memcpy(c->table_last + done, impacts + disk->nnodes,
+			   sizeof(uint32) * disk->nnodes);
+		done += disk->nnodes;
+		ordinal++;
+		skx_skiplist_work.tables++;
+	}
+	skx_blkio_unpin(c->file, &ref);
+}
+
+/*
+ * A list without a table is short enough for the forward pointers of any of
+ * its nodes to reach its end.
+ */
+void
+skx_skiplist_know_nodes(SkxSkiplistCursor *c)
+{
+	if (c->table_last != NULL)
+		return;
+	if (c->list.has_table)
+	{
+		skx_skiplist_load_table(c);
+		return;
+	}
+	if (c->node + 1 + c->nforward != c->list.nnodes)
+		skx_skiplist_damaged(c, c->node_page,
+							 "forward pointers end before their list");
+	skx_skiplist_make_table(c);
+	c->table_from = c->node;
+	c->table_last[c->node] = c->node_last;
+	c->table_impacts[c->node] = c->node_impacts;
+	memcpy(c->table_last + c->node + 1, c->forward_last,
+		   sizeof(uint32) * c->nforward);
+	memcpy(c->table_impacts + c->node + 1, c->forward_impacts,
+		   sizeof(SkxImpacts) * c->nforward);
+}
+
+/*
+ * The first node after the current one that can contain `target`; nnodes when
+ * none can.  Without a table the answer may be a node short of it, when it
+ * lies beyond the forward pointers: the caller asks again from there.
+ */
+static uint32
+skx_skiplist_node_after(SkxSkiplistCursor *c, uint32 target)
+{
+	int			i;
+
+	if (c->is_last)
+		return c->list.nnodes;
+	if (c->table_last == NULL)
+	{
+		for (i = 0; i < c->nforward; i++)
+			if (c->forward_last[i] >= target)
+				return c->node + 1 + i;
+		if (!c->list.has_table)
+			return c->node + 1 + c->nforward;
+		skx_skiplist_load_table(c);
+	}
+	return skx_skiplist_lower_bound(c->table_last, c->node + 1,
+									c->list.nnodes, target);
+}
+
+/*
+ * Moves to the node that can contain the target, then to its page.
+ */
+static bool
+skx_skiplist_seek_page(SkxSkiplistCursor *c, uint32 target)
+{
+	int			from = c->portion + 1;
+	int			page;
+
+	if (c->node_npages == 0)
+	{
+		skx_skiplist_enter_node(c, 0);
+		from = 0;
+	}
+	while (c->node_last < target)
+	{
+		uint32		node = skx_skiplist_node_after(c, target);
+
+		if (node >= c->list.nnodes)
+		{
+			skx_skiplist_work.passed += c->list.nnodes - 1 - c->node;
+			/* A list that is done is not relaxed any more. */
+			skx_blkio_unpin(c->file, &c->ref);
+			c->lasts = NULL;
+			return false;
+		}
+		skx_skiplist_enter_node(c, node);
+		from = 0;
+	}
+	page = skx_skiplist_lower_bound(c->page_last, from, c->node_npages,
+									target);
+	if (page >= c->node_npages)
+		skx_skiplist_damaged(c, c->node_page,
+							 "node ends before its last document");
+	skx_skiplist_enter_portion(c, page);
+	return true;
+}
+
+bool
+skx_skiplist_seek(SkxSkiplistCursor *c, uint32 target)
+{
+	int			sub;
+
+	if (c->node_npages != 0 && c->sub >= 0)
+	{
+		if (c->last >= target)
+			return true;
+		skx_skiplist_pin(c);
+		if (c->lasts[c->nsub - 1] >= target)
+		{
+			sub = skx_skiplist_lower_bound(c->lasts, c->sub + 1, c->nsub,
+										   target);
+			skx_skiplist_enter_subblock(c, sub);
+			return true;
+		}
+	}
+	if (!skx_skiplist_seek_page(c, target))
+		return false;
+	sub = skx_skiplist_lower_bound(c->lasts, 0, c->nsub, target);
+	if (sub >= c->nsub)
+		skx_skiplist_damaged(c, c->node_page + c->portion,
+							 "page ends before its last document");
+	skx_skiplist_enter_subblock(c, sub);
+	return true;
+}
+
+/* Makes known the nodes before the current one, too. */
+static void
+skx_skiplist_know_all(SkxSkiplistCursor *c)
+{
+	if (c->table_last != NULL && c->table_from == 0)
+		return;
+	if (c->table_impacts != NULL)
+		pfree(c->table_impacts);
+	c->table_impacts = NULL;
+	c->table_last = NULL;
+	if (!c->list.has_table && (c->node_npages == 0 || c->node != 0))
+		skx_skiplist_enter_node(c, 0);
+	c->table_from = 0;
+	skx_skiplist_know_nodes(c);
+}
+
+void
+skx_skiplist_seek_back(SkxSkiplistCursor *c, uint32 target)
+{
+	uint32		node = 0;
+	int			page;
+	int			sub;
+
+	if (c->list.nnodes > 1)
+	{
+		skx_skiplist_know_all(c);
+		node = skx_skiplist_lower_bound(c->table_last, 0, c->list.nnodes,
+										target);
+		node = Min(node, c->list.nnodes - 1);
+	}
+	if (c->node_npages == 0 || c->node != node)
+		skx_skiplist_enter_node(c, node);
+	page = skx_skiplist_lower_bound(c->page_last, 0, c->node_npages, target);
+	page = Min(page, c->node_npages - 1);
+	if (c->sub < 0 || c->portion != page)
+		skx_skiplist_enter_portion(c, page);
+	else
+		skx_skiplist_pin(c);
+	sub = skx_skiplist_lower_bound(c->lasts, 0, c->nsub, target);
+	skx_skiplist_enter_subblock(c, Min(sub, c->nsub - 1));
+}
+
+bool
+skx_skiplist_find_node(SkxSkiplistCursor *c, uint32 target, uint32 *node)
+{
+	uint32		reach = c->node + c->nforward;
+
+	/* One of the seeks would read the table as well, or it is worth a read. */
+	if (c->table_last == NULL && c->list.has_table &&
+		(c->nforward == 0 || c->forward_last[c->nforward - 1] < target))
+		skx_skiplist_load_table(c);
+	if (c->table_last != NULL)
+	{
+		*node = skx_skiplist_lower_bound(c->table_last, *node + 1,
+										 c->list.nnodes, target);
+		return true;
+	}
+	while (*node < reach)
+	{
+		(*node)++;
+		if (c->forward_last[*node - c->node - 1] >= target)
+			return true;
+	}
+	*node = reach + 1;
+	return *node >= c->list.nnodes;
+}
+
+void
+skx_skiplist_touch(const SkxSkiplistCursor *c, uint32 target)
+{
+	int			sub;
+
+	if (c->lasts == NULL || c->lasts[c->nsub - 1] < target)
+		return;
+	sub = skx_skiplist_lower_bound(c->lasts, c->sub + 1, c->nsub, target);
+	skx_skiplist_fetch(c->ref.page + ((const uint16 *) c->bodies)[sub],
+					   SKX_BODY_FETCHED);
+}
+
+void
+skx_skiplist_positions(SkxSkiplistCursor *c, SkxPositionAddress *address)
+{
+	const uint16 *pages;
+
+	skx_skiplist_pin(c);
+	pages = (const uint16 *) c->bodies + c->nsub;
+	address->page = c->pos_page + pages[c->sub];
+	address->offset = pages[c->nsub + c->sub];
+	address->index = ((const uint8 *) (pages + 2 * c->nsub))[c->sub];
+}

@@ -1,0 +1,570 @@
+/*
+ * condition.c
+ *	  What a condition on an index asks of documents.
+ *
+ * A value that is too long for an index is in none: no document has it.
+ */
+#include "postgres.h"
+
+#include "catalog/pg_type.h"
+#include "fmgr.h"
+#include "miscadmin.h"
+#include "read/condition/condition_disjunction.h"
+#include "read/condition/condition_place.h"
+#include "support/compat/compat.h"
+#include "utils/array.h"
+#include "utils/builtins.h"
+#include "utils/lsyscache.h"
+
+/* Adds a value; false: it is in no index. */
+static bool
+skx_condition_add_form(SkxCondition *c, int column, Datum canonical)
+{
+	const bytea *form = DatumGetByteaPP(canonical);
+
+	if (VARSIZE_ANY_EXHDR(form) > SKX_VALUE_MAX)
+		return false;
+	c->lexemes[c->n++] = skx_column_lexeme(column, SKX_VALUE_PRESENT,
+										   VARDATA_ANY(form),
+										   VARSIZE_ANY_EXHDR(form));
+	return true;
+}
+
+/* The lexeme that says that a column is NULL, or an array is empty. */
+static void
+skx_condition_add_kind(SkxCondition *c, int column, SkxValueKind kind)
+{
+	c->lexemes[c->n++] = skx_column_lexeme(column, kind, "", 0);
+}
+
+/* Adds what is equal to a value of another type; *room: for how many. */
+static void
+skx_condition_add_place(SkxCondition *c, int column, SkxComparand *comparand,
+						Datum value, int *room)
+{
+	SkxPlace	place;
+	int			i;
+
+	skx_condition_place(comparand, value, &place);
+	if (c->n + place.n > *room)
+	{
+		*room = Max(c->n + place.n, *room * 2);
+		c->lexemes = repalloc_huge(c->lexemes, sizeof(SkxLexeme) * *room);
+	}
+	for (i = 0; i < place.n; i++)
+		(void) skx_condition_add_form(c, column,
+									  PointerGetDatum(place.equal[i]));
+}
+
+int
+skx_condition_elements(Datum argument, Datum **elements, bool **nulls)
+{
+	ArrayType  *array = DatumGetArrayTypeP(argument);
+	int16		len;
+	bool		byval;
+	char		align;
+	int			n;
+
+	get_typlenbyvalalign(ARR_ELEMTYPE(array), &len, &byval, &align);
+	deconstruct_array(array, ARR_ELEMTYPE(array), len, byval, align, elements,
+					  nulls, &n);
+	return n;
+}
+
+/*
+ * Adds the lexemes of an array's elements, of type `type`, without its NULLs
+ * and what is in no index; returns how many elements it has, *missing: how many
+ * were left out.
+ */
+static int
+skx_condition_add_elements(Relation index, int column, Oid type,
+						   Datum argument,
+						   SkxCondition *c, int *missing)
+{
+	SkxComparand comparand;
+	Datum	   *elements;
+	bool	   *nulls;
+	int			room;
+	int			n;
+	int			i;
+
+	skx_condition_comparand(index, column, type, &comparand);
+	n = skx_condition_elements(argument, &elements, &nulls);
+	/* room for what says that an array is NULL or empty, too */
+	room = n + 2;
+	c->lexemes = palloc_extended(sizeof(SkxLexeme) * (Size) room,
+								 MCXT_ALLOC_HUGE);
+	*missing = 0;
+	for (i = 0; i < n; i++)
+	{
+		CHECK_FOR_INTERRUPTS();
+		if (!nulls[i] && comparand.places)
+			skx_condition_add_place(c, column, &comparand, elements[i], &room);
+		else if (nulls[i] ||
+				 !skx_condition_add_form(c, column,
+										 FunctionCall1(&comparand.function,
+													   elements[i])))
+			*missing += 1;
+	}
+	return n;
+}
+
+/* column = value */
+static void
+skx_condition_equals(Relation index, int column, Oid type, Datum argument,
+					 SkxCondition *c)
+{
+	SkxComparand comparand;
+	int			room = 1;
+
+	skx_condition_comparand(index, column, type, &comparand);
+	c->lexemes = palloc(sizeof(SkxLexeme));
+	if (comparand.places)
+		skx_condition_add_place(c, column, &comparand, argument, &room);
+	else
+		(void) skx_condition_add_form(c, column,
+									  FunctionCall1(&comparand.function,
+													argument));
+	if (c->n > 0)
+		c->kind = c->n == 1 ? SKX_CONDITION_ALL : SKX_CONDITION_ANY;
+}
+
+/* Adds that the column has no value. */
+static void
+skx_condition_add_null(SkxCondition *c, int column)
+{
+	c->lexemes = repalloc_huge(c->lexemes,
+							   sizeof(SkxLexeme) * ((Size) c->n + 1));
+	skx_condition_add_kind(c, column, SKX_VALUE_NULL);
+}
+
+/* column <> value: neither that nor NULL. */
+static void
+skx_condition_differs(Relation index, int column, Oid type, Datum argument,
+					  SkxCondition *c)
+{
+	skx_condition_equals(index, column, type, argument, c);
+	skx_condition_add_null(c, column);
+	c->kind = SKX_CONDITION_WITHOUT;
+}
+
+/* Are they the same values? */
+static bool
+skx_condition_same_lexemes(const SkxCondition *a, const SkxCondition *b)
+{
+	int			i;
+
+	for (i = 0; i < a->n && a->n == b->n; i++)
+		if (skx_column_compare_lexeme(&a->lexemes[i], &b->lexemes[i]) != 0)
+			return false;
+	return a->n == b->n;
+}
+
+/*
+ * column <> ANY (array): every value differs from one of two that are not the
+ * same.
+ */
+static void
+skx_condition_differs_any(Relation index, int column, Oid type, Datum argument,
+						  SkxCondition *c)
+{
+	Datum	   *elements;
+	bool	   *nulls;
+	int			n = skx_condition_elements(argument, &elements, &nulls);
+	int			i;
+
+	for (i = 0; i < n; i++)
+	{
+		SkxCondition one = {.kind = SKX_CONDITION_NEVER};
+
+		CHECK_FOR_INTERRUPTS();
+		if (nulls[i])
+			continue;
+		skx_condition_differs(index, column, type, elements[i], &one);
+		one.n = skx_column_distinct(one.lexemes, one.n);
+		if (c->kind == SKX_CONDITION_NEVER)
+			*c = one;
+		else if (!skx_condition_same_lexemes(c, &one))
+		{
+			c->n = 0;
+			skx_condition_add_null(c, column);
+			return;
+		}
+	}
+}
+
+/*
+ * Conditions between arrays.  An array has a NULL element by no lexeme, and no
+ * array contains or shares one; equality depends on the order of elements.
+ */
+static void
+skx_condition_compares_array(Relation index, int column,
+							 StrategyNumber strategy,
+							 Datum argument, SkxCondition *c)
+{
+	int			missing;
+	int			n = skx_condition_add_elements(index, column, InvalidOid,
+											   argument, c, &missing);
+
+	if (strategy == SKX_STRATEGY_OVERLAPS)
+	{
+		if (c->n > 0)
+			c->kind = SKX_CONDITION_ANY;
+		return;
+	}
+	if (strategy == SKX_STRATEGY_DISJOINT)
+	{
+		c->kind = SKX_CONDITION_WITHOUT;
+		skx_condition_add_kind(c, column, SKX_VALUE_NULL);
+		return;
+	}
+	c->lossy = strategy == SKX_STRATEGY_EQUAL;
+	if (strategy == SKX_STRATEGY_CONTAINS && missing > 0)
+		return;
+	c->kind = SKX_CONDITION_ALL;
+	if (c->n > 0)
+		return;
+	if (n == 0 && strategy == SKX_STRATEGY_EQUAL)
+	{
+		skx_condition_add_kind(c, column, SKX_VALUE_EMPTY);
+		return;
+	}
+	c->kind = SKX_CONDITION_WITHOUT;
+	skx_condition_add_kind(c, column, SKX_VALUE_NULL);
+	if (strategy == SKX_STRATEGY_EQUAL)
+		skx_condition_add_kind(c, column, SKX_VALUE_EMPTY);
+}
+
+/* Adds what documents have of an array; false: they can have anything. */
+static bool
+skx_condition_add_array(const SkxCondition *array, SkxCondition *c)
+{
+	int			n = array->kind == SKX_CONDITION_ALL ? 1 : array->n;
+
+	if (array->kind == SKX_CONDITION_NEVER)
+		return true;
+	if (array->kind == SKX_CONDITION_WITHOUT)
+		return false;
+	c->lossy |= array->lossy || n < array->n;
+	c->lexemes = repalloc_huge(c->lexemes,
+							   sizeof(SkxLexeme) * ((Size) c->n + n));
+	memcpy(c->lexemes + c->n, array->lexemes, sizeof(SkxLexeme) * n);
+	c->n += n;
+	return true;
+}
+
+/*
+ * The same with one of several arrays, which are of a domain: an array of arrays
+ * is no array of such.  Of an array that has to be there whole one element is
+ * asked for.
+ */
+static void
+skx_condition_compares_any_array(Relation index, int column,
+								 StrategyNumber strategy, Datum argument,
+								 SkxCondition *c)
+{
+	Datum	   *elements;
+	bool	   *nulls;
+	int			n = skx_condition_elements(argument, &elements, &nulls);
+	int			i;
+
+	c->lexemes = palloc(sizeof(SkxLexeme));
+	for (i = 0; i < n; i++)
+	{
+		SkxCondition one = {.kind = SKX_CONDITION_NEVER};
+
+		CHECK_FOR_INTERRUPTS();
+		if (nulls[i])
+			continue;
+		skx_condition_compares_array(index, column, strategy, elements[i],
+									 &one);
+		if (skx_condition_add_array(&one, c))
+			continue;
+		c->kind = SKX_CONDITION_WITHOUT;
+		c->lossy = strategy == SKX_STRATEGY_EQUAL ||
+			strategy == SKX_STRATEGY_DISJOINT;
+		c->n = 0;
+		skx_condition_add_kind(c, column, SKX_VALUE_NULL);
+		return;
+	}
+	if (c->n > 0)
+		c->kind = SKX_CONDITION_ANY;
+}
+
+/* text @@ ANY (queries) */
+static void
+skx_condition_any_query(Datum argument, SkxCondition *c)
+{
+	Datum	   *elements;
+	bool	   *nulls;
+	int			n;
+	int			i;
+
+	deconstruct_array(DatumGetArrayTypeP(argument), TSQUERYOID, -1, false,
+					  TYPALIGN_INT, &elements, &nulls, &n);
+	c->queries = palloc_extended(sizeof(TSQuery) * ((Size) n + 1),
+								 MCXT_ALLOC_HUGE);
+	for (i = 0; i < n; i++)
+	{
+		TSQuery		query = nulls[i] ? NULL : DatumGetTSQuery(elements[i]);
+
+		CHECK_FOR_INTERRUPTS();
+		if (query != NULL && query->size > 0)
+			c->queries[c->n++] = query;
+	}
+	if (c->n > 0)
+		c->kind = SKX_CONDITION_QUERIES;
+}
+
+/* text @@ query */
+static void
+skx_condition_query(Datum argument, SkxCondition *c)
+{
+	TSQuery		query = DatumGetTSQuery(argument);
+
+	if (query->size == 0)
+		return;
+	c->queries = palloc(sizeof(TSQuery));
+	c->queries[c->n++] = query;
+	c->kind = SKX_CONDITION_QUERIES;
+}
+
+/* A condition on the first column. */
+static void
+skx_condition_on_text(Relation index, const ScanKeyData *key, SkxCondition *c)
+{
+	bool		any = (key->sk_flags & SK_SEARCHARRAY) != 0;
+
+	/* the planner asks by no array of them, and users have only NULL */
+	if (key->sk_strategy == SKX_STRATEGY_DISJUNCTION && any)
+		return;
+	if (key->sk_strategy == SKX_STRATEGY_DISJUNCTION)
+		skx_condition_disjunction(index, key->sk_argument, c);
+	else if (any)
+		skx_condition_any_query(key->sk_argument, c);
+	else
+		skx_condition_query(key->sk_argument, c);
+}
+
+/* On a column of arrays. */
+static void
+skx_condition_on_array(Relation index, const ScanKeyData *key, SkxCondition *c)
+{
+	int			column = key->sk_attno - 1;
+
+	if (key->sk_flags & SK_SEARCHARRAY)
+		skx_condition_compares_any_array(index, column, key->sk_strategy,
+										 key->sk_argument, c);
+	else
+		skx_condition_compares_array(index, column, key->sk_strategy,
+									 key->sk_argument, c);
+}
+
+/* On any other one. */
+static void
+skx_condition_on_scalar(Relation index, const ScanKeyData *key,
+						SkxCondition *c)
+{
+	int			column = key->sk_attno - 1;
+	bool		any = (key->sk_flags & SK_SEARCHARRAY) != 0;
+	int			missing;
+
+	if (key->sk_strategy == SKX_STRATEGY_DIFFERS && any)
+		skx_condition_differs_any(index, column, key->sk_subtype,
+								  key->sk_argument, c);
+	else if (key->sk_strategy == SKX_STRATEGY_DIFFERS)
+		skx_condition_differs(index, column, key->sk_subtype, key->sk_argument,
+							  c);
+	else if (key->sk_strategy < SKX_STRATEGY_LESS ||
+			 key->sk_strategy > SKX_STRATEGY_GREATER)
+		elog(ERROR, "unrecognized skipidx strategy: %d", key->sk_strategy);
+	else if (key->sk_strategy != SKX_STRATEGY_EQUAL)
+		skx_condition_range(index, column, key->sk_strategy, key->sk_subtype,
+							any, key->sk_argument, c);
+	else if (any)
+	{
+		skx_condition_add_elements(index, column, key->sk_subtype,
+								   key->sk_argument, c, &missing);
+		if (c->n > 0)
+			c->kind = SKX_CONDITION_ANY;
+	}
+	else
+		skx_condition_equals(index, column, key->sk_subtype, key->sk_argument,
+							 c);
+}
+
+void
+skx_condition_of_key(Relation index, const ScanKeyData *key,
+					 SkxCondition *condition)
+{
+	int			column = key->sk_attno - 1;
+
+	memset(condition, 0, sizeof(*condition));
+	condition->kind = SKX_CONDITION_NEVER;
+	if (key->sk_flags & (SK_SEARCHNULL | SK_SEARCHNOTNULL))
+	{
+		condition->lexemes = palloc(sizeof(SkxLexeme));
+		skx_condition_add_kind(condition, column, SKX_VALUE_NULL);
+		condition->kind = (key->sk_flags & SK_SEARCHNULL) ?
+			SKX_CONDITION_ALL : SKX_CONDITION_WITHOUT;
+		return;
+	}
+	if (key->sk_flags & SK_ISNULL)
+		return;
+	if (column == 0)
+	{
+		skx_condition_on_text(index, key, condition);
+		return;
+	}
+	if (index->rd_opcintype[column] == ANYARRAYOID)
+		skx_condition_on_array(index, key, condition);
+	else
+		skx_condition_on_scalar(index, key, condition);
+	condition->n = skx_column_distinct(condition->lexemes, condition->n);
+}
+
+int
+skx_condition_find(TSVector document, const SkxLexeme *lexeme)
+{
+	const WordEntry *entries = ARRPTR(document);
+	int			low = 0;
+	int			high = document->size;
+
+	while (low < high)
+	{
+		int			middle = (low + high) / 2;
+		SkxLexeme	entry = {STRPTR(document) + entries[middle].pos,
+		entries[middle].len};
+
+		if (skx_column_compare_lexeme(&entry, lexeme) < 0)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+/* Has the document the lexeme? */
+static bool
+skx_condition_has(TSVector document, const SkxLexeme *lexeme)
+{
+	const WordEntry *entries = ARRPTR(document);
+	int			i = skx_condition_find(document, lexeme);
+
+	return i < document->size && entries[i].len == lexeme->len &&
+		memcmp(STRPTR(document) + entries[i].pos, lexeme->bytes,
+			   lexeme->len) == 0;
+}
+
+/* Has the document one of the lexemes?  Looks the fewer ones up. */
+static bool
+skx_condition_has_any(TSVector document, const SkxCondition *c)
+{
+	const WordEntry *entries = ARRPTR(document);
+	int			first = skx_column_values_at(document);
+	int			end = first + skx_column_count_values(document);
+	int			i;
+
+	for (i = 0; i < c->n && c->n <= end - first; i++)
+		if (skx_condition_has(document, &c->lexemes[i]))
+			return true;
+	for (i = first; i < end && c->n > end - first; i++)
+	{
+		SkxLexeme	entry = {STRPTR(document) + entries[i].pos,
+		entries[i].len};
+
+		if (bsearch(&entry, c->lexemes, c->n, sizeof(SkxLexeme),
+					skx_column_compare_lexeme) != NULL)
+			return true;
+	}
+	return false;
+}
+
+bool
+skx_condition_meets(const SkxCondition *condition, TSVector document)
+{
+	int			i;
+
+	switch (condition->kind)
+	{
+		case SKX_CONDITION_ALL:
+			for (i = 0; i < condition->n; i++)
+				if (!skx_condition_has(document, &condition->lexemes[i]))
+					return false;
+			return true;
+		case SKX_CONDITION_ANY:
+			return skx_condition_has_any(document, condition);
+		case SKX_CONDITION_WITHOUT:
+			return !skx_condition_has_any(document, condition);
+		case SKX_CONDITION_RANGE:
+			return skx_condition_in_range(condition, document);
+		default:
+			return false;
+	}
+}
+
+/* Inserts a lexeme, for which there is room, unless it is there. */
+static void
+skx_condition_insert(SkxCondition *c, const SkxLexeme *lexeme)
+{
+	int			low = 0;
+	int			high = c->n;
+
+	while (low < high)
+	{
+		int			middle = low + (high - low) / 2;
+		int			cmp = skx_column_compare_lexeme(&c->lexemes[middle],
+													lexeme);
+
+		if (cmp == 0)
+			return;
+		if (cmp < 0)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	memmove(c->lexemes + low + 1, c->lexemes + low,
+			sizeof(SkxLexeme) * (c->n - low));
+	c->lexemes[low] = *lexeme;
+	c->n++;
+}
+
+bool
+skx_condition_join_without(SkxCondition *condition, const SkxCondition *other)
+{
+	int			i;
+
+	if (condition->kind != SKX_CONDITION_WITHOUT ||
+		other->kind != SKX_CONDITION_WITHOUT ||
+		condition->lexemes[0].bytes[1] != other->lexemes[0].bytes[1])
+		return false;
+	condition->lexemes = repalloc_huge(condition->lexemes, sizeof(SkxLexeme) *
+									   ((Size) condition->n + other->n));
+	for (i = 0; i < other->n; i++)
+		skx_condition_insert(condition, &other->lexemes[i]);
+	condition->lossy |= other->lossy;
+	return true;
+}
+
+int
+skx_condition_join_conditions(SkxCondition *conditions, int n)
+{
+	int			kept = 0;
+	int			i;
+	int			k;
+
+	for (i = 0; i < n; i++)
+	{
+		bool		joins = conditions[i].kind == SKX_CONDITION_RANGE ||
+			conditions[i].kind == SKX_CONDITION_WITHOUT;
+
+		CHECK_FOR_INTERRUPTS();
+		for (k = joins ? 0 : kept; k < kept; k++)
+			if (skx_condition_join_range(&conditions[k], &conditions[i]) ||
+				skx_condition_join_without(&conditions[k], &conditions[i]))
+				break;
+		if (k == kept)
+			conditions[kept++] = conditions[i];
+	}
+	return kept;
+}

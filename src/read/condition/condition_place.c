@@ -1,0 +1,49 @@
+/*
+ * condition_place.c
+ *	  Support function 2 of the operator classes for columns beside the text:
+ *	  the place of a value among those of another type.
+ */
+#include "postgres.h"
+
+#include "catalog/pg_type.h"
+#include "fmgr.h"
+#include "read/condition/condition_place.h"
+#include "support/compat/compat.h"
+#include "utils/lsyscache.h"
+
+Oid
+skx_condition_placing(Oid family, Oid left, Oid right)
+{
+	if (!OidIsValid(right) || left == right)
+		return InvalidOid;
+	return get_opfamily_proc(family, left, right, SKX_SUPPORT_PLACE);
+}
+
+/* Moments with a time zone ascend as those do that others are taken for. */
+bool
+skx_condition_may_mix(Oid family, Oid left, Oid right)
+{
+	return left != TIMESTAMPTZOID &&
+		OidIsValid(skx_condition_placing(family, left, right));
+}
+
+void
+skx_condition_comparand(Relation index, int column, Oid type,
+						SkxComparand *comparand)
+{
+	Oid			function = skx_condition_placing(index->rd_opfamily[column],
+												 index->rd_opcintype[column],
+												 type);
+
+	comparand->places = OidIsValid(function);
+	if (!comparand->places)
+		function = skx_column_canonical(index, column, type);
+	fmgr_info(function, &comparand->function);
+}
+
+void
+skx_condition_place(SkxComparand *comparand, Datum value, SkxPlace *place)
+{
+	memset(place, 0, sizeof(*place));
+	(void) FunctionCall2(&comparand->function, value, PointerGetDatum(place));
+}

@@ -1,0 +1,193 @@
+/*
+ * condition_range.c
+ *	  Conditions that a value is below or above another one.
+ *
+ * Canonical forms ascend as values do, so the values that meet such a condition
+ * are those whose lexemes lie between two: from the first one on, and below the
+ * second.  What comes right after a lexeme is the same with a zero byte behind
+ * it.  Where values of another type do not lie in the order of the column's, it
+ * is the least range with all that meet the condition.
+ */
+#include "postgres.h"
+
+#include "catalog/pg_type.h"
+#include "fmgr.h"
+#include "miscadmin.h"
+#include "read/condition/condition_place.h"
+#include "support/compat/compat.h"
+#include "utils/builtins.h"
+
+/* Is the value to be below that of the condition? */
+static inline bool
+skx_condition_is_below(StrategyNumber strategy)
+{
+	return strategy == SKX_STRATEGY_LESS ||
+		strategy == SKX_STRATEGY_LESS_EQUAL;
+}
+
+/* The lexeme that comes right after one with this canonical form. */
+static SkxLexeme
+skx_condition_after(int column, const char *form, int len)
+{
+	char	   *longer = palloc(len + 1);
+
+	memcpy(longer, form, len);
+	longer[len] = '\0';
+	return skx_column_lexeme(column, SKX_VALUE_PRESENT, longer, len + 1);
+}
+
+/* Of a value of another type; *lossy: not all in the range meet the condition. */
+static SkxLexeme
+skx_condition_place_bound(int column, StrategyNumber strategy,
+						  const SkxPlace *place, bool *lossy)
+{
+	bool		most = strategy == SKX_STRATEGY_LESS_EQUAL ||
+		(place->mixed ? strategy == SKX_STRATEGY_LESS :
+		 strategy == SKX_STRATEGY_GREATER);
+	const bytea *form = most ? place->most : place->least;
+
+	*lossy = place->mixed;
+	return skx_column_lexeme(column, SKX_VALUE_PRESENT, VARDATA_ANY(form),
+							 VARSIZE_ANY_EXHDR(form));
+}
+
+/*
+ * Where the range ends, or begins, that a value bounds.  Of one that is too
+ * long for an index, what is equal to its beginning is below it.
+ */
+static SkxLexeme
+skx_condition_form_bound(int column, StrategyNumber strategy,
+						 const bytea *form)
+{
+	const char *bytes = VARDATA_ANY(form);
+	int			len = Min(VARSIZE_ANY_EXHDR(form), SKX_VALUE_MAX);
+
+	if (strategy == SKX_STRATEGY_LESS_EQUAL ||
+		strategy == SKX_STRATEGY_GREATER || VARSIZE_ANY_EXHDR(form) > len)
+		return skx_condition_after(column, bytes, len);
+	return skx_column_lexeme(column, SKX_VALUE_PRESENT, bytes, len);
+}
+
+static SkxLexeme
+skx_condition_bound(int column, StrategyNumber strategy,
+					SkxComparand *comparand,
+					Datum value, bool *lossy)
+{
+	SkxPlace	place;
+
+	if (comparand->places)
+	{
+		skx_condition_place(comparand, value, &place);
+		return skx_condition_place_bound(column, strategy, &place, lossy);
+	}
+	*lossy = false;
+	return skx_condition_form_bound(column, strategy,
+									DatumGetByteaPP(FunctionCall1(&comparand->function,
+																  value)));
+}
+
+/*
+ * Of all values of the array the one that most others meet; false: none.  It is
+ * exact if one of equal ones is.
+ */
+static bool
+skx_condition_widest(int column, StrategyNumber strategy,
+					 SkxComparand *comparand,
+					 Datum argument, SkxLexeme *bound, bool *lossy)
+{
+	Datum	   *elements;
+	bool	   *nulls;
+	int			n = skx_condition_elements(argument, &elements, &nulls);
+	bool		any = false;
+	int			i;
+
+	for (i = 0; i < n; i++)
+	{
+		SkxLexeme	one;
+		bool		one_lossy;
+		int			order;
+
+		CHECK_FOR_INTERRUPTS();
+		if (nulls[i])
+			continue;
+		one = skx_condition_bound(column, strategy, comparand, elements[i],
+								  &one_lossy);
+		order = any ? skx_column_compare_lexeme(&one, bound) : 0;
+		if (!any || (skx_condition_is_below(strategy) ? order > 0 : order < 0) ||
+			(order == 0 && !one_lossy))
+		{
+			*bound = one;
+			*lossy = one_lossy;
+		}
+		any = true;
+	}
+	return any;
+}
+
+/* Nothing lies between: no document meets it. */
+static void
+skx_condition_check_range(SkxCondition *c)
+{
+	c->kind = skx_column_compare_lexeme(&c->from, &c->to) < 0 ?
+		SKX_CONDITION_RANGE : SKX_CONDITION_NEVER;
+}
+
+void
+skx_condition_range(Relation index, int column, StrategyNumber strategy,
+					Oid type, bool array, Datum argument,
+					SkxCondition *condition)
+{
+	SkxComparand comparand;
+	SkxLexeme	bound;
+
+	skx_condition_comparand(index, column, type, &comparand);
+	if (!array)
+		bound = skx_condition_bound(column, strategy, &comparand, argument,
+									&condition->lossy);
+	else if (!skx_condition_widest(column, strategy, &comparand, argument,
+								   &bound,
+								   &condition->lossy))
+		return;
+	condition->from = skx_column_lexeme(column, SKX_VALUE_PRESENT, "", 0);
+	condition->to = skx_column_lexeme(column, SKX_VALUE_PRESENT + 1, "", 0);
+	if (skx_condition_is_below(strategy))
+		condition->to = bound;
+	else
+		condition->from = bound;
+	skx_condition_check_range(condition);
+}
+
+/* Are both ranges of one column? */
+static bool
+skx_condition_same_column(const SkxCondition *a, const SkxCondition *b)
+{
+	return a->kind == SKX_CONDITION_RANGE && b->kind == SKX_CONDITION_RANGE &&
+		a->from.bytes[1] == b->from.bytes[1];
+}
+
+bool
+skx_condition_join_range(SkxCondition *condition, const SkxCondition *other)
+{
+	if (!skx_condition_same_column(condition, other))
+		return false;
+	if (skx_column_compare_lexeme(&other->from, &condition->from) > 0)
+		condition->from = other->from;
+	if (skx_column_compare_lexeme(&other->to, &condition->to) < 0)
+		condition->to = other->to;
+	condition->lossy |= other->lossy;
+	skx_condition_check_range(condition);
+	return true;
+}
+
+bool
+skx_condition_in_range(const SkxCondition *condition, TSVector document)
+{
+	int			i = skx_condition_find(document, &condition->from);
+	SkxLexeme	entry;
+
+	if (i == document->size)
+		return false;
+	entry.bytes = STRPTR(document) + ARRPTR(document)[i].pos;
+	entry.len = ARRPTR(document)[i].len;
+	return skx_column_compare_lexeme(&entry, &condition->to) < 0;
+}

@@ -1,0 +1,90 @@
+/*
+ * query_ahead.c
+ *	  Asks for what a query will read first.
+ *
+ * Once the lexemes are looked up it is known where their lists begin, and
+ * which of them matter: a conjunction without one of its lexemes reads
+ * nothing.
+ */
+#include "postgres.h"
+
+#include "miscadmin.h"
+#include "read/query/query_internal.h"
+
+/* How many documents a conjunction can have, as its lexemes tell. */
+static uint32
+skx_query_first_candidates(const SkxOpening *o, const SkxQueryNode *node,
+						   uint32 candidates)
+{
+	int			i;
+
+	for (i = 0; i < node->nchildren; i++)
+	{
+		const SkxQueryNode *child = node->children[i];
+
+		if (child->kind == SKX_NODE_TERM && !child->prefix)
+			candidates = Min(candidates, o->terms[child->slot].df);
+	}
+	return candidates;
+}
+
+/*
+ * Collects the lists of a subtree that is asked about `candidates` documents at
+ * most; takes them back and returns false when it cannot match.
+ */
+static bool
+skx_query_first(const SkxOpening *o, SkxCursorStarts *starts,
+				const SkxQueryNode *node, uint32 candidates)
+{
+	int			before = starts->n;
+	const SkxTerm *term;
+	bool		any = false;
+	int			i;
+
+	check_stack_depth();
+	CHECK_FOR_INTERRUPTS();
+	switch (node->kind)
+	{
+		case SKX_NODE_TERM:
+			if (node->prefix)
+				return true;
+			term = &o->terms[node->slot];
+			if (!skx_query_has_term(term, node->labels))
+				return false;
+			skx_cursor_start(starts, term, o->wants_all ? candidates : 0);
+			return true;
+		case SKX_NODE_OR:
+			for (i = 0; i < node->nchildren; i++)
+				any |= skx_query_first(o, starts, node->children[i],
+									   candidates);
+			return any;
+		case SKX_NODE_NOT:
+			(void) skx_query_first(o, starts, node->children[0], candidates);
+			return true;
+		case SKX_NODE_AND:
+		case SKX_NODE_PHRASE:
+			candidates = skx_query_first_candidates(o, node, candidates);
+			for (i = 0; i < node->nchildren; i++)
+			{
+				if (skx_query_first(o, starts, node->children[i], candidates))
+					continue;
+				starts->n = before;
+				return false;
+			}
+			return true;
+		case SKX_NODE_NONE:
+			return false;
+		default:
+			return true;
+	}
+}
+
+void
+skx_query_ahead_first(const SkxOpening *o, bool alone)
+{
+	SkxCursorStarts starts;
+
+	if (skx_cursor_begin_starts(&starts, o->seg) &&
+		skx_query_first(o, &starts, o->query->root, o->seg->header.ndocs))
+		skx_cursor_ask_starts(&starts, alone ? 2 : 1);
+}

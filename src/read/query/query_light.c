@@ -1,0 +1,348 @@
+/*
+ * query_light.c
+ *	  Queries for which a segment is gone through first, as they are written.
+ *
+ * A scan that begins by gathering bits of all lists of a prefix takes long
+ * beside a word that few documents have: a planner can ask the index for what
+ * follows from the query without the prefix, and leave the prefix to the rows.
+ *
+ * What follows: of a conjunction, what follows from one of its clauses; of a
+ * disjunction, the disjunction of what follows from its arms, if something does
+ * from each; of a phrase, what follows from one of its operands.  An operand of
+ * a phrase is true at places of a document: where it is one lexeme, or a phrase
+ * itself, the document matches it as a query, too.  Nothing follows from its
+ * negation, which is true at all other places, wherever else the lexeme is.
+ * Documents without positions match no phrase, but may match what follows.
+ */
+#include "postgres.h"
+
+#include "read/query/query.h"
+#include "read/query/query_internal.h"
+
+/* An operand outside of phrases, or of one. */
+#define SKX_LIGHT_QUERY		0
+#define SKX_LIGHT_OPERAND	1
+
+/*
+ * An item and its subtree, which lies behind it: of an operator, its right
+ * operand, and its left one.
+ */
+typedef struct SkxLightItem
+{
+	int			n;				/* items */
+	int64		gathers;		/* its words; a prefix is as many as are
+								 * gathered */
+	int			words[2];		/* of what follows from it; 0: nothing does */
+} SkxLightItem;
+
+/* Items of a subtree. */
+typedef struct SkxItems
+{
+	int			first;
+	int			n;
+} SkxItems;
+
+/* An item, of which something follows that is still to be written. */
+typedef struct SkxLightOpen
+{
+	int			item;
+	int			place;			/* SKX_LIGHT_QUERY or SKX_LIGHT_OPERAND */
+	int			left_of;		/* the operator written for it; -1: it is no
+								 * left operand */
+} SkxLightOpen;
+
+static inline SkxItems
+skx_query_items(int first, int n)
+{
+	SkxItems	items;
+
+	items.first = first;
+	items.n = n;
+	return items;
+}
+
+static inline SkxLightOpen
+skx_query_light_open(int item, int place, int left_of)
+{
+	SkxLightOpen open;
+
+	open.item = item;
+	open.place = place;
+	open.left_of = left_of;
+	return open;
+}
+
+static inline int64
+skx_query_item_gathers(const QueryItem *item)
+{
+	if (item->type != QI_VAL)
+		return 0;
+	return item->qoperand.prefix ? SKX_GATHER_CLAUSES + 1 : 1;
+}
+
+bool
+skx_query_may_gather(TSQuery query)
+{
+	const QueryItem *items = GETQUERY(query);
+	int64		gathers = 0;
+	int			i;
+
+	for (i = 0; i < query->size && gathers <= SKX_GATHER_CLAUSES; i++)
+		gathers += skx_query_item_gathers(&items[i]);
+	return gathers > SKX_GATHER_CLAUSES;
+}
+
+static inline bool
+skx_query_is(const QueryItem *item, int oper)
+{
+	return item->type == QI_OPR && item->qoperator.oper == oper;
+}
+
+bool
+skx_query_is_any(TSQuery query)
+{
+	const QueryItem *items = GETQUERY(query);
+	int			i;
+
+	for (i = 0; i < query->size; i++)
+	{
+		if (!skx_query_is(&items[i], OP_OR) &&
+			(items[i].type != QI_VAL || items[i].qoperand.prefix ||
+			 items[i].qoperand.weight != 0))
+			return false;
+	}
+	return query->size > 0;
+}
+
+/* Does an item follow from itself, as it is? */
+static inline bool
+skx_query_stays(const QueryItem *item, const SkxLightItem *light, int place)
+{
+	if (light->gathers > SKX_GATHER_CLAUSES)
+		return false;
+	return place == SKX_LIGHT_QUERY || item->type == QI_VAL ||
+		skx_query_is(item, OP_PHRASE);
+}
+
+/* Words of what follows from an operator with two operands that does not stay. */
+static int
+skx_query_light_words(const QueryItem *item, const SkxLightItem *right,
+					  const SkxLightItem *left, int place)
+{
+	bool		phrase = skx_query_is(item, OP_PHRASE);
+	int			of = phrase ? SKX_LIGHT_OPERAND : place;
+	int			n = right->words[of] + left->words[of];
+
+	if (skx_query_is(item, OP_OR) &&
+		(right->words[of] == 0 || left->words[of] == 0))
+		return 0;
+
+	/* A conjunction can do without one of its clauses. */
+	if (n > SKX_GATHER_CLAUSES && !skx_query_is(item, OP_AND))
+		return 0;
+	return n;
+}
+
+/* Operands lie behind their operator, so that they are known before it. */
+static void
+skx_query_light_items(const QueryItem *items, int n, SkxLightItem *lights)
+{
+	int			i;
+
+	for (i = n - 1; i >= 0; i--)
+	{
+		const QueryItem *item = &items[i];
+		const SkxLightItem *right = &lights[i + 1];
+		const SkxLightItem *left = NULL;
+		SkxLightItem *light = &lights[i];
+		int			place;
+
+		light->n = 1;
+		light->gathers = skx_query_item_gathers(item);
+		if (item->type == QI_OPR)
+		{
+			light->n += right->n;
+			light->gathers += right->gathers;
+			if (item->qoperator.oper != OP_NOT)
+			{
+				left = &lights[i + item->qoperator.left];
+				light->n += left->n;
+				light->gathers += left->gathers;
+			}
+		}
+		for (place = 0; place < 2; place++)
+		{
+			light->words[place] = 0;
+			if (skx_query_stays(item, light, place))
+				light->words[place] = (int) light->gathers;
+			else if (left != NULL)
+				light->words[place] = skx_query_light_words(item, right, left,
+															place);
+		}
+	}
+}
+
+/*
+ * What follows from the first item, into `to`, which has room for all; returns
+ * how many items that is.  `open` has room for as many.
+ */
+static int
+skx_query_light_write(const QueryItem *items, const SkxLightItem *lights,
+					  SkxLightOpen *open, QueryItem *to)
+{
+	int			nopen = 1;
+	int			n = 0;
+
+	open[0] = skx_query_light_open(0, SKX_LIGHT_QUERY, -1);
+	while (nopen > 0)
+	{
+		SkxLightOpen at = open[--nopen];
+		const QueryItem *item = &items[at.item];
+		int			right = at.item + 1;
+		int			left;
+		int			place;
+		bool		both;
+
+		if (skx_query_stays(item, &lights[at.item], at.place))
+		{
+			if (at.left_of >= 0)
+				to[at.left_of].qoperator.left = n - at.left_of;
+			memcpy(to + n, item, sizeof(QueryItem) * (Size) lights[at.item].n);
+			n += lights[at.item].n;
+			continue;
+		}
+		left = at.item + item->qoperator.left;
+		place = skx_query_is(item, OP_PHRASE) ? SKX_LIGHT_OPERAND : at.place;
+		both = lights[right].words[place] > 0 && lights[left].words[place] > 0;
+		if (both)
+		{
+			if (at.left_of >= 0)
+				to[at.left_of].qoperator.left = n - at.left_of;
+			memset(&to[n], 0, sizeof(QueryItem));
+			to[n].qoperator.type = QI_OPR;
+			to[n].qoperator.oper = skx_query_is(item, OP_OR) ? OP_OR : OP_AND;
+			open[nopen++] = skx_query_light_open(left, place, n++);
+			open[nopen++] = skx_query_light_open(right, place, -1);
+		}
+		else if (lights[right].words[place] > 0)
+			open[nopen++] = skx_query_light_open(right, place, at.left_of);
+		else
+			open[nopen++] = skx_query_light_open(left, place, at.left_of);
+	}
+	return n;
+}
+
+static bool
+skx_query_same_word(TSQuery query, const QueryItem *a, const QueryItem *b)
+{
+	return a->type == QI_VAL && b->type == QI_VAL &&
+		a->qoperand.weight == b->qoperand.weight &&
+		a->qoperand.valcrc == b->qoperand.valcrc &&
+		a->qoperand.length == b->qoperand.length &&
+		memcmp(GETOPERAND(query) + a->qoperand.distance,
+			   GETOPERAND(query) + b->qoperand.distance,
+			   a->qoperand.length) == 0;
+}
+
+/*
+ * The clauses of a conjunction of so many words at most as are not gathered.  A
+ * word that repeats one is left out: it was one of a phrase, and estimates take
+ * the two for independent of each other.
+ */
+static int
+skx_query_light_clauses(TSQuery query, const QueryItem *items, int n,
+						SkxItems *kept)
+{
+	SkxItems	open[SKX_GATHER_CLAUSES + 1];
+	int			nopen = 1;
+	int			nkept = 0;
+
+	open[0] = skx_query_items(0, n);
+	while (nopen > 0)
+	{
+		SkxItems	at = open[--nopen];
+		const QueryItem *item = &items[at.first];
+		int			i;
+
+		if (skx_query_is(item, OP_AND))
+		{
+			int			left = (int) item->qoperator.left;
+
+			open[nopen++] = skx_query_items(at.first + left, at.n - left);
+			open[nopen++] = skx_query_items(at.first + 1, left - 1);
+			continue;
+		}
+		for (i = 0; i < nkept; i++)
+			if (skx_query_same_word(query, item, &items[kept[i].first]))
+				break;
+		if (i == nkept)
+			kept[nkept++] = at;
+	}
+	return nkept;
+}
+
+/* Their conjunction, with the lexemes of the whole query. */
+static TSQuery
+skx_query_conjoin(TSQuery query, const QueryItem *items,
+				  const SkxItems *clauses, int n)
+{
+	Size		lexemes = VARSIZE(query) - HDRSIZETQ -
+		sizeof(QueryItem) * (Size) query->size;
+	int			nitems = n - 1;
+	QueryItem  *to;
+	TSQuery		result;
+	int			i;
+
+	for (i = 0; i < n; i++)
+		nitems += clauses[i].n;
+	result = palloc0(HDRSIZETQ + sizeof(QueryItem) * (Size) nitems + lexemes);
+	SET_VARSIZE(result, HDRSIZETQ + sizeof(QueryItem) * (Size) nitems + lexemes);
+	result->size = nitems;
+	to = GETQUERY(result);
+	for (i = 0; i < n; i++)
+	{
+		if (i < n - 1)
+		{
+			to->qoperator.type = QI_OPR;
+			to->qoperator.oper = OP_AND;
+			to->qoperator.left = clauses[i].n + 1;
+			to++;
+		}
+		memcpy(to, items + clauses[i].first,
+			   sizeof(QueryItem) * (Size) clauses[i].n);
+		to += clauses[i].n;
+	}
+	memcpy(GETOPERAND(result), GETOPERAND(query), lexemes);
+	return result;
+}
+
+TSQuery
+skx_query_light(TSQuery query)
+{
+	const QueryItem *items = GETQUERY(query);
+	Size		size = (Size) query->size + 1;
+	SkxLightItem *lights;
+	SkxLightOpen *open;
+	QueryItem  *to;
+	SkxItems	clauses[SKX_GATHER_CLAUSES];
+	TSQuery		light = NULL;
+	int			n;
+
+	if (!skx_query_may_gather(query))
+		return NULL;
+	lights = palloc_extended(sizeof(SkxLightItem) * size, MCXT_ALLOC_HUGE);
+	skx_query_light_items(items, query->size, lights);
+	if (lights[0].words[SKX_LIGHT_QUERY] > 0 &&
+		lights[0].words[SKX_LIGHT_QUERY] <= SKX_GATHER_CLAUSES)
+	{
+		open = palloc_extended(sizeof(SkxLightOpen) * size, MCXT_ALLOC_HUGE);
+		to = palloc_extended(sizeof(QueryItem) * size, MCXT_ALLOC_HUGE);
+		n = skx_query_light_write(items, lights, open, to);
+		n = skx_query_light_clauses(query, to, n, clauses);
+		light = skx_query_conjoin(query, to, clauses, n);
+		pfree(open);
+		pfree(to);
+	}
+	pfree(lights);
+	return light;
+}

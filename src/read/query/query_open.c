@@ -1,0 +1,976 @@
+/*
+ * query_open.c
+ *	  Puts a compiled query on one segment: looks up terms, expands prefixes,
+ *	  folds away what is empty or full, and orders conjunctions by cost.
+ *
+ * All lexemes have been looked up, and all lists asked for, before: what one
+ * clause waits for is read with what the others need.
+ */
+#include "postgres.h"
+
+#include "format/disk/disk_dict.h"
+#include "miscadmin.h"
+#include "read/query/query_internal.h"
+#include "utils/memutils.h"
+
+/*
+ * A range is gone through by the lists of its values if these are not more, and
+ * its documents probably fewer than this part of all.
+ */
+#define SKX_RANGE_VALUES	256
+#define SKX_RANGE_RARE		.02
+
+/*
+ * Keys that are looked at in the time of a value, whose list mostly stands in
+ * the dictionary (15 ns): narrow ones (.6 ns each with AVX2), and others; of a
+ * posting and what is asked about it; and of these, of the list of a value.
+ */
+#define SKX_VALUE_KEYS		25
+#define SKX_VALUE_KEYS_WIDE	10
+#define SKX_KEYS_STEP		8
+#define SKX_VALUE_STEPS		6
+
+/*
+ * For a rest: of as many documents as make ten pass, the keys take less time
+ * than the lists of more values than this, times one in how many is in range.
+ */
+#define SKX_REST_VALUES		13
+
+static SkxIter *skx_query_open_node(const SkxOpening *o,
+									const SkxQueryNode *node);
+
+static SkxIter *
+skx_query_iter(SkxSegment *seg, SkxNodeKind kind, uint32 cost)
+{
+	SkxIter    *it = palloc0(sizeof(SkxIter));
+
+	it->seg = seg;
+	it->kind = kind;
+	it->cost = cost;
+	it->steps = cost;
+	it->cheap = kind != SKX_NODE_PHRASE;
+	return it;
+}
+
+static SkxIter *
+skx_query_none(SkxSegment *seg)
+{
+	return skx_query_iter(seg, SKX_NODE_NONE, 0);
+}
+
+static SkxIter *
+skx_query_all(SkxSegment *seg)
+{
+	return skx_query_iter(seg, SKX_NODE_ALL, seg->header.ndocs);
+}
+
+void
+skx_query_close(SkxIter *it)
+{
+	int			i;
+
+	check_stack_depth();
+	CHECK_FOR_INTERRUPTS();
+	for (i = 0; i < it->nchildren; i++)
+		skx_query_close(it->children[i]);
+	if (it->list != NULL)
+		skx_cursor_close(it->list);
+	if (it->phrase != NULL)
+		skx_query_phrase_close(it->phrase);
+	if (it->range != NULL)
+		skx_query_range_close(it->range);
+	if (it->keys != NULL)
+		skx_segment_keys_close(it->keys);
+	if (it->held != NULL)
+		pfree(it->held);
+	if (it->scratch != NULL)
+		pfree(it->scratch);
+	if (it->ends != NULL)
+		pfree(it->ends);
+	if (it->children != NULL)
+		pfree(it->children);
+	pfree(it);
+}
+
+/*
+ * A lexeme stored without positions matches whatever labels are asked for, as
+ * in the server; with positions, only D unless the list says otherwise.
+ */
+bool
+skx_query_has_term(const SkxTerm *term, uint8 labels)
+{
+	return term->df > 0 &&
+		(labels == 0 || (labels & (1 << SKX_LABEL_D)) != 0 ||
+		 (term->flags & (SKX_TERM_LABELS | SKX_TERM_BARE)) != 0);
+}
+
+SkxIter *
+skx_query_open_term(SkxSegment *seg, const SkxTerm *term, uint8 labels,
+					SkxCursorRole role)
+{
+	SkxIter    *it;
+
+	if (!skx_query_has_term(term, labels))
+		return skx_query_none(seg);
+	it = skx_query_iter(seg, SKX_NODE_TERM, term->df);
+	it->list = skx_cursor_open(seg, term, role);
+	skx_cursor_want_labels(it->list, labels);
+	return it;
+}
+
+static SkxIter *
+skx_query_bitmap(SkxSegment *seg, SkxRange *range, uint64 cost)
+{
+	SkxIter    *it = skx_query_iter(seg, SKX_NODE_BITMAP,
+									Min(cost, seg->header.ndocs));
+
+	it->range = range;
+	return it;
+}
+
+/* Terms of a prefix; when they are too many they go into a bitmap. */
+typedef struct SkxExpansion
+{
+	const SkxOpening *o;
+	const SkxQueryNode *prefix;
+	SkxRange  **range;
+	uint64		cost;
+	SkxRangeWalk walk;
+} SkxExpansion;
+
+static bool
+skx_query_expand(const SkxTerm *term, const char *lexeme, int len, void *arg)
+{
+	SkxExpansion *e = arg;
+	SkxRangeWalk *walk = &e->walk;
+
+	e->cost += term->df;
+	if (walk->range == NULL && walk->n == SKX_PREFIX_TERMS)
+		skx_query_walk_begin(walk, e->o, e->range, e->prefix);
+	if (walk->range != NULL)
+		skx_query_walk_add(walk, term);
+	else
+		walk->terms[walk->n++] = *term;
+	return true;
+}
+
+void
+skx_query_visit_terms(SkxSegment *seg, const SkxQueryNode *node,
+					  SkxTermBits *bits, SkxTermVisit visit, void *arg)
+{
+	SkxLexeme	from = {node->lexeme, node->len};
+
+	if (node->to != NULL)
+		skx_segment_between(seg, &from, node->to, true, bits, visit, arg);
+	else
+		skx_segment_prefix(seg, node->lexeme, node->len, true, bits, visit,
+						   arg);
+}
+
+/*
+ * A prefix of many terms is put into *range, without an iterator of its own;
+ * *cost is how many documents it may have.
+ */
+static SkxIter *
+skx_query_expand_prefix(const SkxOpening *o, const SkxQueryNode *node,
+						SkxRange **range, uint64 *cost)
+{
+	SkxSegment *seg = o->seg;
+	SkxExpansion e;
+	SkxIter    *it;
+	int			i;
+
+	e.o = o;
+	e.prefix = node;
+	e.range = range;
+	e.cost = 0;
+	e.walk.range = NULL;
+	e.walk.labels = node->labels;
+	e.walk.n = 0;
+	memset(&e.walk.bits, 0, sizeof(e.walk.bits));
+	if (*o->nopened > SKX_PREFIX_LISTS)
+		skx_query_walk_begin(&e.walk, o, range, node);
+	skx_query_visit_terms(seg, node, &e.walk.bits, skx_query_expand, &e);
+	*cost = e.cost + e.walk.bits.put;
+	if (e.walk.range != NULL)
+	{
+		skx_query_walk_end(&e.walk);
+		return NULL;
+	}
+	*o->nopened += e.walk.n;
+	it = skx_query_iter(seg, SKX_NODE_OR, Min(e.cost, seg->header.ndocs));
+	skx_cursor_ask_terms(seg, e.walk.terms, e.walk.n);
+	it->children = palloc(sizeof(SkxIter *) * Max(e.walk.n, 1));
+	for (i = 0; i < e.walk.n; i++)
+		it->children[it->nchildren++] =
+			skx_query_open_term(seg, &e.walk.terms[i], node->labels,
+								SKX_CURSOR_PROBE);
+	return it;
+}
+
+static SkxIter *
+skx_query_open_prefix(const SkxOpening *o, const SkxQueryNode *node)
+{
+	SkxRange   *range = NULL;
+	uint64		cost;
+	SkxIter    *it = skx_query_expand_prefix(o, node, &range, &cost);
+
+	if (it != NULL)
+		return it;
+	if (cost > 0)
+		return skx_query_bitmap(o->seg, range, cost);
+	skx_query_range_close(range);
+	return skx_query_none(o->seg);
+}
+
+/*
+ * What coarse keys do not tell: which documents with the first key of a range,
+ * and with the last one, have values in it.
+ */
+typedef struct SkxRangeEnds
+{
+	SkxQueryNode low;			/* values with that key, and in the range */
+	SkxQueryNode high;
+	SkxLexeme	low_to;
+	char		bytes[2][SKX_VALUE_HEAD + SKX_KEY_FORM_MOST];
+} SkxRangeEnds;
+
+/* The first value that may have a key: as a lexeme in `bytes`. */
+static SkxLexeme
+skx_query_key_lexeme(const SkxKeyColumn *column, uint64 key, char *bytes)
+{
+	SkxLexeme	lexeme = {bytes, SKX_VALUE_HEAD};
+
+	bytes[0] = '\0';
+	bytes[1] = (char) (column->column + 1);
+	bytes[2] = SKX_VALUE_PRESENT;
+	lexeme.len += skx_column_key_form(column, key, bytes + SKX_VALUE_HEAD);
+	return lexeme;
+}
+
+/* Both ends of a range; `low` is all of it where it has one key. */
+static SkxRangeEnds *
+skx_query_range_ends(const SkxQueryNode *node, const SkxKeyColumn *column,
+					 const SkxKeyRange *range)
+{
+	SkxRangeEnds *ends = palloc(sizeof(SkxRangeEnds));
+	SkxLexeme	high;
+
+	ends->low = *node;
+	if (range->least == range->most)
+		return ends;
+	ends->low_to = skx_query_key_lexeme(column, range->least + 1,
+										ends->bytes[0]);
+	ends->low.to = &ends->low_to;
+	high = skx_query_key_lexeme(column, range->most, ends->bytes[1]);
+	ends->high = *node;
+	ends->high.lexeme = high.bytes;
+	ends->high.len = high.len;
+	return ends;
+}
+
+/* Documents whose keys are between two, of which there are some. */
+static SkxIter *
+skx_query_open_keys(const SkxOpening *o, const SkxQueryNode *node,
+					SkxKeyReader *keys, const SkxKeyRange *range)
+{
+	double		docs = skx_segment_keys_share(keys, range) *
+		o->seg->header.ndocs;
+	SkxIter    *it = skx_query_iter(o->seg, SKX_NODE_KEYS, docs);
+
+	it->keys = keys;
+	it->key_range = *range;
+	it->node = node;
+	it->met = skx_segment_keys_met(keys, range);
+	it->steps = Max(it->cost, Min(it->met / SKX_KEYS_STEP,
+								  (uint64) it->cost * SKX_VALUE_STEPS));
+	return it;
+}
+
+/* Of a range of coarse keys: values at its ends, together or not, and keys. */
+#define SKX_RANGE_PARTS		3
+
+static void
+skx_query_add_part(SkxIter *it, SkxIter *part)
+{
+	it->children[it->nchildren++] = part;
+	it->cost = Min((uint64) it->cost + part->cost, it->seg->header.ndocs);
+	it->steps = Min((uint64) it->steps + part->steps, PG_UINT32_MAX);
+}
+
+/* Adds the documents of values at the ends. */
+static void
+skx_query_add_ends(const SkxOpening *o, SkxIter *it, const SkxKeyRange *range)
+{
+	const SkxQueryNode *ends[] = {&it->ends->low, &it->ends->high};
+	int			n = range->least == range->most ? 1 : 2;
+	SkxRange   *many = NULL;
+	uint64		all = 0;
+	int			i;
+
+	for (i = 0; i < n; i++)
+	{
+		uint64		cost;
+		SkxIter    *part = skx_query_expand_prefix(o, ends[i], &many, &cost);
+
+		if (part != NULL)
+			skx_query_add_part(it, part);
+		else
+			all += cost;
+	}
+	if (many != NULL)
+		skx_query_add_part(it, skx_query_bitmap(o->seg, many, all));
+}
+
+/*
+ * A range of a coarse column: by the keys between its first and its last, and by
+ * the values at either end; or by all of its values, where they are few.
+ */
+static SkxIter *
+skx_query_open_coarse(const SkxOpening *o, const SkxQueryNode *node,
+					  SkxKeyReader *keys, const SkxKeyRange *range)
+{
+	SkxKeyRange inside = {range->least + 1, range->most - 1};
+	SkxLexeme	from = {node->lexeme, node->len};
+	SkxIter    *it;
+
+	if (skx_segment_terms_between(o->seg, &from, node->to) <= SKX_RANGE_VALUES)
+	{
+		skx_segment_keys_close(keys);
+		return skx_query_open_prefix(o, node);
+	}
+	it = skx_query_iter(o->seg, SKX_NODE_OR, 0);
+	it->span = o->span;
+	it->children = palloc(sizeof(SkxIter *) * SKX_RANGE_PARTS);
+	it->ends = skx_query_range_ends(node, skx_segment_keys_column(keys), range);
+	skx_query_add_ends(o, it, range);
+	if (range->most - range->least >= 2 &&
+		skx_segment_keys_share(keys, &inside) > 0)
+		skx_query_add_part(it, skx_query_open_keys(o, node, keys, &inside));
+	else
+		skx_segment_keys_close(keys);
+	return it;
+}
+
+/* A range of values, by the keys of documents where the segment has these. */
+static SkxIter *
+skx_query_open_range(const SkxOpening *o, const SkxQueryNode *node)
+{
+	SkxLexeme	from = {node->lexeme, node->len};
+	SkxKeyReader *keys = skx_segment_keys_open(o->seg,
+											   (uint8) node->lexeme[1] - 1);
+	SkxKeyRange range;
+
+	if (keys == NULL)
+		return skx_query_open_prefix(o, node);
+	if (!skx_column_key_bounds(skx_segment_keys_column(keys), &from, node->to,
+							   &range.least, &range.most) ||
+		skx_segment_keys_share(keys, &range) == 0)
+	{
+		skx_segment_keys_close(keys);
+		return skx_query_none(o->seg);
+	}
+	if (skx_column_key_is_coarse(skx_segment_keys_column(keys)))
+		return skx_query_open_coarse(o, node, keys, &range);
+	return skx_query_open_keys(o, node, keys, &range);
+}
+
+/*
+ * What generates by keys does so by the lists of its values instead, where that
+ * takes less time; half of it if all of the answer may not be wanted, as lists
+ * have to be gone through before the first document.  A rest is asked about
+ * some documents until enough of them have passed.
+ */
+static SkxIter *
+skx_query_settle(const SkxOpening *o, SkxIter *it)
+{
+	const SkxQueryNode *node = it->node;
+	SkxLexeme	from;
+	int64		values;
+
+	if (it->kind != SKX_NODE_KEYS)
+		return it;
+	values = ((int64) it->met - it->cost / 2) /
+		(skx_segment_keys_narrow(it->keys) ? SKX_VALUE_KEYS :
+		 SKX_VALUE_KEYS_WIDE);
+	if (!o->wants_all)
+		values /= 2;
+	if (it->cost < o->seg->header.ndocs * SKX_RANGE_RARE)
+		values = Max(values, SKX_RANGE_VALUES);
+	if (o->rest)
+		values = Min(values, (int64) (SKX_REST_VALUES *
+									  o->seg->header.ndocs / Max(it->cost, 1)));
+	if (values <= 0)
+		return it;
+	if (o->unsettled != NULL)
+	{
+		*o->unsettled = true;
+		return it;
+	}
+	from.bytes = node->lexeme;
+	from.len = node->len;
+	if (skx_segment_terms_between(o->seg, &from, node->to) > values)
+		return it;
+	skx_query_close(it);
+	return skx_query_open_prefix(o, node);
+}
+
+/*
+ * Makes many negations of a conjunction one, of a disjunction, which can be
+ * gathered.
+ */
+static void
+skx_query_join_negations(const SkxOpening *o, SkxIter *it)
+{
+	SkxIter   **negations = it->children + it->npositive;
+	int			most = it->nchildren - it->npositive;
+	int			n = 0;
+	SkxIter    *any;
+	uint64		cost = 0;
+	uint64		steps = 0;
+	int			i;
+
+	while (n < most && negations[n]->cheap)
+		n++;
+	if (n <= SKX_GATHER_CLAUSES)
+		return;
+	any = skx_query_iter(it->seg, SKX_NODE_OR, 0);
+	any->span = o->span;
+	any->most_asked = o->gather_clauses;
+	any->children = palloc(sizeof(SkxIter *) * n);
+	for (i = 0; i < n; i++)
+	{
+		any->children[any->nchildren++] = negations[i]->children[0];
+		cost += negations[i]->children[0]->cost;
+		steps += negations[i]->children[0]->steps;
+		negations[i]->nchildren = 0;
+		if (i > 0)
+			skx_query_close(negations[i]);
+	}
+	any->cost = Min(cost, it->seg->header.ndocs);
+	any->steps = Min(steps, PG_UINT32_MAX);
+	negations[0]->children[0] = any;
+	negations[0]->nchildren = 1;
+	negations[0]->cost = it->seg->header.ndocs - any->cost;
+	memmove(negations + 1, negations + n, sizeof(SkxIter *) * (most - n));
+	it->nchildren -= n - 1;
+}
+
+/*
+ * Is a clause of the conjunction a lexeme that the segment does not have, or
+ * not with its labels?
+ */
+static bool
+skx_query_lacks(const SkxOpening *o, const SkxQueryNode *node)
+{
+	int			i;
+
+	for (i = 0; i < node->nchildren; i++)
+	{
+		const SkxQueryNode *child = node->children[i];
+
+		if (child->kind == SKX_NODE_TERM && !child->prefix &&
+			!skx_query_has_term(&o->terms[child->slot], child->labels))
+			return true;
+	}
+	return false;
+}
+
+/* Is the clause one of those that are not opened beside others? */
+static inline bool
+skx_query_is_one_of_many(const SkxOpening *o, const SkxQueryNode *node,
+						 const SkxQueryNode *clause)
+{
+	return node->nchildren > o->most_clauses &&
+		(clause->kind != SKX_NODE_TERM || !clause->prefix);
+}
+
+/* Puts the lexemes that are not opened beside others into *range. */
+static void
+skx_query_open_many(const SkxOpening *o, const SkxQueryNode *node,
+					SkxRange **range)
+{
+	int			n = 0;
+	int			i;
+
+	for (i = 0; i < node->nchildren; i++)
+	{
+		const SkxQueryNode *clause = node->children[i];
+		const SkxTerm *term;
+
+		if (clause->kind != SKX_NODE_TERM ||
+			!skx_query_is_one_of_many(o, node, clause))
+			continue;
+		term = &o->terms[clause->slot];
+		if (!skx_query_has_term(term, clause->labels))
+			continue;
+		if (n++ == 0)
+			skx_query_range_reserve(o, range, node->nchildren);
+		skx_query_range_term(*range, term, clause->labels);
+	}
+}
+
+/* Does the clause have phrases? */
+static bool
+skx_query_reads_positions(const SkxQueryNode *node)
+{
+	int			i;
+
+	check_stack_depth();
+	if (node->kind == SKX_NODE_PHRASE)
+		return true;
+	for (i = 0; i < node->nchildren; i++)
+		if (skx_query_reads_positions(node->children[i]))
+			return true;
+	return false;
+}
+
+/* Which clauses that are no lexemes take turns together. */
+typedef enum SkxTurnClauses
+{
+	SKX_TURN_ANY,				/* all, of a disjunction */
+	SKX_TURN_ALL,				/* those of a conjunction but for */
+	SKX_TURN_NONE				/* what negations without phrases negate */
+} SkxTurnClauses;
+
+static void
+skx_query_add_turns(SkxTurns **turns, const SkxOpening *o,
+					const SkxQueryNode *node, SkxTurnClauses which,
+					bool positions)
+{
+	int			i;
+
+	for (i = 0; i < node->nchildren; i++)
+	{
+		const SkxQueryNode *clause = node->children[i];
+		bool		negates = clause->kind == SKX_NODE_NOT && !positions;
+
+		if (clause->kind == SKX_NODE_TERM ||
+			(which != SKX_TURN_ANY &&
+			 (skx_query_reads_positions(clause) != positions ||
+			  negates != (which == SKX_TURN_NONE))))
+			continue;
+		if (*turns == NULL)
+			*turns = skx_query_turns_create(o, node->nchildren);
+		skx_query_turns_add(*turns, which == SKX_TURN_NONE ?
+							clause->children[0] : clause);
+	}
+}
+
+/*
+ * Puts the clauses that are no lexemes and are not opened beside others into
+ * *range; of a conjunction those that read positions last.
+ */
+static void
+skx_query_open_turns(const SkxOpening *o, const SkxQueryNode *node,
+					 SkxTurnClauses which, SkxRange **range)
+{
+	SkxTurns   *turns = NULL;
+
+	if (node->nchildren <= o->most_clauses)
+		return;
+	skx_query_add_turns(&turns, o, node, which, false);
+	if (which == SKX_TURN_ALL)
+		skx_query_add_turns(&turns, o, node, which, true);
+	if (turns != NULL)
+		skx_query_range_turns(o, range, turns);
+}
+
+static SkxIter *
+skx_query_negation(SkxIter *child)
+{
+	SkxIter    *it = skx_query_iter(child->seg, SKX_NODE_NOT,
+									child->seg->header.ndocs - child->cost);
+
+	it->cheap = child->cheap;
+	it->children = palloc(sizeof(SkxIter *));
+	it->children[0] = child;
+	it->nchildren = 1;
+	return it;
+}
+
+/*
+ * Opens what of a conjunction is not opened beside its other clauses; false: no
+ * document has all of it.
+ */
+static bool
+skx_query_open_many_and(const SkxOpening *o, const SkxQueryNode *node,
+						SkxIter *it)
+{
+	SkxRange   *all = NULL;
+	SkxRange   *none = NULL;
+	uint64		cost;
+
+	skx_query_open_many(o, node, &all);
+	skx_query_open_turns(o, node, SKX_TURN_ALL, &all);
+	if (all != NULL)
+	{
+		cost = skx_query_range_all(all);
+		it->children[it->nchildren++] = skx_query_bitmap(it->seg, all, cost);
+		if (cost == 0)
+			return false;
+	}
+	skx_query_open_turns(o, node, SKX_TURN_NONE, &none);
+	if (none != NULL)
+	{
+		cost = skx_query_range_any(none);
+		it->children[it->nchildren++] =
+			skx_query_negation(skx_query_bitmap(it->seg, none, cost));
+	}
+	return true;
+}
+
+/* Of a conjunction of one clause that clause. */
+static SkxIter *
+skx_query_unwrap(SkxIter *it)
+{
+	SkxIter    *child = it->children[0];
+
+	pfree(it->children);
+	pfree(it);
+	return child;
+}
+
+/* Documents of the rarest lexeme of a conjunction; SKX_NO_DOC: it has none. */
+static uint32
+skx_query_rarest(const SkxOpening *o, const SkxQueryNode *node)
+{
+	uint32		rarest = SKX_NO_DOC;
+	int			i;
+
+	for (i = 0; i < node->nchildren; i++)
+	{
+		const SkxQueryNode *clause = node->children[i];
+
+		if (clause->kind == SKX_NODE_TERM && !clause->prefix)
+			rarest = Min(rarest, o->terms[clause->slot].df);
+	}
+	return rarest;
+}
+
+/*
+ * Is the clause left to the phrase?  That goes through the lists of its prefixes
+ * itself; a bitmap of one with more postings than so many documents that are
+ * asked about anyway would go through them once more, for hardly fewer.
+ */
+static bool
+skx_query_leaves(const SkxOpening *o, const SkxQueryNode *clause,
+				 uint32 rarest)
+{
+	uint32		nterms;
+	int			i;
+
+	if (!o->admits || rarest == SKX_NO_DOC)
+		return false;
+	if (clause->kind == SKX_NODE_TERM)
+		return clause->prefix &&
+			skx_query_prefix_postings(o->seg, clause->lexeme, clause->len,
+									  &nterms) > rarest &&
+			nterms > SKX_PREFIX_TERMS;
+	if (clause->kind != SKX_NODE_OR)
+		return false;
+	for (i = 0; i < clause->nchildren; i++)
+		if (clause->children[i]->kind == SKX_NODE_TERM &&
+			skx_query_leaves(o, clause->children[i], rarest))
+			return true;
+	return false;
+}
+
+static SkxIter *
+skx_query_open_and(const SkxOpening *o, const SkxQueryNode *node)
+{
+	SkxSegment *seg = o->seg;
+	uint32		rarest = o->admits ? skx_query_rarest(o, node) : SKX_NO_DOC;
+	SkxIter    *it;
+	int			i;
+
+	if (skx_query_lacks(o, node))
+		return skx_query_none(seg);
+	it = skx_query_iter(seg, SKX_NODE_AND, seg->header.ndocs);
+	it->children = palloc_extended(sizeof(SkxIter *) *
+								   ((Size) node->nchildren + 2),
+								   MCXT_ALLOC_HUGE);
+	if (!skx_query_open_many_and(o, node, it))
+	{
+		skx_query_close(it);
+		return skx_query_none(seg);
+	}
+	for (i = 0; i < node->nchildren; i++)
+	{
+		SkxIter    *child;
+
+		if (skx_query_is_one_of_many(o, node, node->children[i]) ||
+			skx_query_leaves(o, node->children[i], rarest))
+			continue;
+		child = skx_query_open_node(o, node->children[i]);
+
+		if (child->kind == SKX_NODE_NONE)
+		{
+			skx_query_close(child);
+			skx_query_close(it);
+			return skx_query_none(seg);
+		}
+		if (child->kind == SKX_NODE_ALL)
+			skx_query_close(child);
+		else
+		{
+			it->children[it->nchildren++] = child;
+			it->cheap &= child->cheap;
+		}
+	}
+	skx_query_order(it);
+	skx_query_join_negations(o, it);
+	skx_query_lead(it);
+	if (it->npositive > 0)
+		it->children[0] = skx_query_settle(o, it->children[0]);
+	if (it->nchildren == 1 && it->npositive == 1)
+		return skx_query_unwrap(it);
+	if (it->nchildren == 0)
+	{
+		it->kind = SKX_NODE_ALL;
+		return it;
+	}
+	if (it->npositive > 0)
+	{
+		it->cost = it->children[0]->cost;
+		it->steps = it->children[0]->steps;
+	}
+	skx_query_weigh(it);
+	return it;
+}
+
+/* The clause that decides on documents with least work is the first one. */
+static void
+skx_query_add_first(SkxIter *it, SkxIter *child)
+{
+	it->children[it->nchildren++] = it->children[0];
+	it->children[0] = child;
+}
+
+/*
+ * Opens a clause of a disjunction; NULL: it is in *many, and *many_cost grows
+ * by the documents it may have.
+ */
+static SkxIter *
+skx_query_open_clause(const SkxOpening *o, const SkxQueryNode *clause,
+					  SkxRange **many, uint64 *many_cost)
+{
+	uint64		cost;
+	SkxIter    *it;
+
+	if (clause->kind != SKX_NODE_TERM || !clause->prefix)
+		return skx_query_open_node(o, clause);
+	check_stack_depth();
+	it = skx_query_expand_prefix(o, clause, many, &cost);
+	if (it == NULL)
+		*many_cost += cost;
+	return it;
+}
+
+static SkxIter *
+skx_query_open_or(const SkxOpening *o, const SkxQueryNode *node)
+{
+	SkxSegment *seg = o->seg;
+	SkxIter    *it = skx_query_iter(seg, SKX_NODE_OR, 0);
+	SkxRange   *many = NULL;
+	uint64		many_cost = 0;
+	uint64		cost = 0;
+	uint64		steps = 0;
+	int			i;
+
+	it->span = o->span;
+	it->most_asked = o->gather_clauses;
+	it->children = palloc_extended(sizeof(SkxIter *) *
+								   ((Size) node->nchildren + 1),
+								   MCXT_ALLOC_HUGE);
+	skx_query_open_many(o, node, &many);
+	skx_query_open_turns(o, node, SKX_TURN_ANY, &many);
+	if (many != NULL)
+		many_cost = skx_query_range_any(many);
+	for (i = 0; i < node->nchildren; i++)
+	{
+		SkxIter    *child;
+
+		if (skx_query_is_one_of_many(o, node, node->children[i]))
+			continue;
+		child = skx_query_open_clause(o, node->children[i], &many, &many_cost);
+		if (child == NULL)
+			continue;
+		child = skx_query_settle(o, child);
+		if (child->kind == SKX_NODE_ALL)
+		{
+			if (many != NULL)
+				skx_query_range_close(many);
+			skx_query_close(it);
+			return child;
+		}
+		cost += child->cost;
+		steps += child->steps;
+		it->cheap &= child->cheap;
+		if (child->kind == SKX_NODE_NONE)
+			skx_query_close(child);
+		else
+			it->children[it->nchildren++] = child;
+	}
+	if (many != NULL)
+		skx_query_add_first(it, skx_query_bitmap(seg, many, many_cost));
+	if (it->nchildren == 0)
+		it->kind = SKX_NODE_NONE;
+	it->cost = Min(cost + many_cost, seg->header.ndocs);
+	it->steps = Min(steps + many_cost, PG_UINT32_MAX);
+	return it;
+}
+
+static SkxIter *
+skx_query_open_not(const SkxOpening *o, const SkxQueryNode *node)
+{
+	SkxSegment *seg = o->seg;
+	SkxIter    *child = skx_query_open_node(o, node->children[0]);
+
+	if (child->kind == SKX_NODE_NONE || child->kind == SKX_NODE_ALL)
+	{
+		bool		all = child->kind == SKX_NODE_NONE;
+
+		skx_query_close(child);
+		return all ? skx_query_all(seg) : skx_query_none(seg);
+	}
+	return skx_query_negation(child);
+}
+
+static SkxIter *
+skx_query_open_phrase(const SkxOpening *o, const SkxQueryNode *node)
+{
+	SkxOpening	admits = *o;
+	SkxIter    *admit;
+	SkxIter    *it;
+
+	admits.admits = true;
+	admit = skx_query_open_node(&admits, node->children[0]);
+	if (admit->kind == SKX_NODE_NONE)
+		return admit;
+	it = skx_query_iter(o->seg, SKX_NODE_PHRASE, admit->cost);
+	it->steps = admit->steps;
+	it->children = palloc(sizeof(SkxIter *));
+	it->children[0] = admit;
+	it->nchildren = 1;
+	it->phrase = skx_query_phrase_open(o, node);
+	return it;
+}
+
+static SkxIter *
+skx_query_open_node(const SkxOpening *o, const SkxQueryNode *node)
+{
+	const SkxTerm *term;
+
+	check_stack_depth();
+	CHECK_FOR_INTERRUPTS();
+	switch (node->kind)
+	{
+		case SKX_NODE_ALL:
+			return skx_query_all(o->seg);
+		case SKX_NODE_TERM:
+			if (node->to != NULL)
+				return skx_query_open_range(o, node);
+			if (node->prefix)
+				return skx_query_open_prefix(o, node);
+			term = &o->terms[node->slot];
+			return skx_query_open_term(o->seg, term, node->labels,
+									   SKX_CURSOR_PROBE);
+		case SKX_NODE_AND:
+			return skx_query_open_and(o, node);
+		case SKX_NODE_OR:
+			return skx_query_open_or(o, node);
+		case SKX_NODE_NOT:
+			return skx_query_open_not(o, node);
+		case SKX_NODE_PHRASE:
+			return skx_query_open_phrase(o, node);
+		default:
+			return skx_query_none(o->seg);
+	}
+}
+
+/*
+ * Gives the lists their roles: those of what generates (`leads`) are traversed,
+ * others are probed for `candidates` documents at most.
+ */
+static void
+skx_query_roles(SkxIter *it, SkxCursorRole role, bool leads,
+				uint32 candidates, SkxCursorShare *share)
+{
+	int			before = share->leads;
+	bool		windows;
+	int			i;
+
+	check_stack_depth();
+	switch (it->kind)
+	{
+		case SKX_NODE_TERM:
+			if (leads)
+				skx_cursor_lead(it->list, role, share);
+			else
+				skx_cursor_probe(it->list, candidates);
+			break;
+		case SKX_NODE_AND:
+			windows = it->windows;
+			for (i = 0; i < it->nchildren; i++)
+				skx_query_roles(it->children[i], role, leads &&
+								(windows ? it->children[i]->cheap : i == 0),
+								Min(candidates, it->cost), share);
+			break;
+		case SKX_NODE_OR:
+			for (i = 0; i < it->nchildren; i++)
+				skx_query_roles(it->children[i], role, leads, candidates,
+								share);
+			if (it->nchildren > SKX_GATHER_CLAUSES)
+				share->leads = Min(share->leads, before + 1);
+			break;
+		case SKX_NODE_NOT:
+		case SKX_NODE_PHRASE:
+			skx_query_roles(it->children[0], role, leads, candidates, share);
+			break;
+		default:
+			break;
+	}
+}
+
+SkxIter *
+skx_query_open_one(const SkxOpening *o, const SkxQueryNode *node,
+				   bool generates, uint32 candidates)
+{
+	SkxIter    *it = skx_query_open_node(o, node);
+
+	if (generates)
+	{
+		it = skx_query_settle(o, it);
+		candidates = it->cost;
+	}
+	it->share.positions = !it->cheap;
+	skx_query_roles(it, o->wants_all ? SKX_CURSOR_LEAD : SKX_CURSOR_LEAD_FIRST,
+					generates, candidates, &it->share);
+	return it;
+}
+
+static SkxIter *
+skx_query_open_root(SkxOpening *o, bool generates, uint32 candidates)
+{
+	uint32		nopened = 0;
+
+	o->nopened = &nopened;
+	skx_query_range_plan(o);
+	return skx_query_open_one(o, o->query->root, generates, candidates);
+}
+
+SkxIter *
+skx_query_open(SkxOpening *o)
+{
+	return skx_query_open_root(o, true, 0);
+}
+
+SkxIter *
+skx_query_open_asked(const SkxOpening *opening, uint32 candidates)
+{
+	SkxOpening	o = *opening;
+
+	o.rest = true;
+	return skx_query_open_root(&o, false, candidates);
+}

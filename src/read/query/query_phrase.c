@@ -1,0 +1,532 @@
+/*
+ * query_phrase.c
+ *	  Decides which of the admitted documents really match a phrase.
+ *
+ * A chain of plain lexemes, a <d1> b <d2> c ..., is the business of
+ * query_chain.c.  Anything else (negations, ORs, prefixes, nesting to the
+ * right) is handed to the server's own evaluator, TS_execute, with the
+ * positions from the index, so that every corner of its semantics is its own.
+ *
+ * A lexeme stored without positions answers "maybe", and a phrase operator
+ * over a maybe is false (tsvector_op.c, TS_phrase_execute).
+ *
+ * Documents are decided on in batches: where the positions of a batch lie is
+ * known before any of them is read.  Unless the whole answer is wanted the
+ * first batch is small, since one row may be enough; then they grow.
+ */
+#include "postgres.h"
+
+#include "miscadmin.h"
+#include "read/query/query_places.h"
+#include "tsearch/ts_utils.h"
+#include "utils/memutils.h"
+
+/*
+ * Documents of the first batch, and of later ones at most; where TS_execute
+ * decides, a batch makes so many places at most, those of all phrases of the
+ * query together, or has one document.
+ */
+#define SKX_PHRASE_FIRST	8
+#define SKX_PHRASE_MOST		256
+#define SKX_PHRASE_PLACES	4096
+
+/*
+ * For what is known of prefixes, of all phrases of the query, kB; at most, where
+ * work_mem is more; and of one.
+ */
+#define SKX_PHRASE_ROOM		4096
+#define SKX_PHRASE_ROOM_MOST (64 * 1024)
+#define SKX_PHRASE_ROOM_LEAST 128
+
+#define SKX_NOT_THERE		PG_UINT32_MAX
+
+/* What is behind one operand. */
+typedef struct SkxOperand
+{
+	int			list;			/* of the phrase; -1: none, a prefix, or a
+								 * lexeme that the segment lacks */
+	int			word;			/* of the places; -1: there are none */
+} SkxOperand;
+
+struct SkxPhrase
+{
+	SkxSegment *seg;
+	const SkxQueryNode *node;
+	int			batch;			/* documents of the next one */
+	int			most;			/* that a batch may have */
+	SkxReads	reads;
+	SkxChain   *chain;			/* or all that follows */
+	int			noperands;		/* items of the phrase */
+	SkxOperand *operands;
+	SkxPlaces  *prefixes;		/* NULL: it has none */
+	SkxPlaceUse *uses;			/* by item, while it is opened */
+	int			nlists;			/* of all operands */
+	SkxCursor **lists;
+	SkxPositionPlace **places;	/* by list, in the documents of the batch;
+								 * first SKX_NOT_THERE: it has none */
+	uint32		doc;			/* being decided, */
+	int			which;			/* and its number in the batch */
+	MemoryContext context;		/* what lists keep from document to document */
+	MemoryContext temp;			/* what TS_execute allocates for one of them */
+};
+
+static const char *
+skx_query_operand_lexeme(const SkxPhrase *phrase, const QueryOperand *val)
+{
+	return GETOPERAND(phrase->node->phrase->query) + val->distance;
+}
+
+/*
+ * Prefixes first, and those of the same lexeme together.
+ */
+static int
+skx_query_compare_operand(const void *a, const void *b, void *arg)
+{
+	const QueryOperand *x = &(*(QueryItem *const *) a)->qoperand;
+	const QueryOperand *y = &(*(QueryItem *const *) b)->qoperand;
+
+	CHECK_FOR_INTERRUPTS();
+	if (x->prefix != y->prefix)
+		return x->prefix ? -1 : 1;
+	if (x->length != y->length)
+		return x->length < y->length ? -1 : 1;
+	return memcmp(skx_query_operand_lexeme(arg, x),
+				  skx_query_operand_lexeme(arg, y), x->length);
+}
+
+/* Opens what is behind an operand, whose lexeme no operand before it has. */
+static void
+skx_query_operand_open(const SkxOpening *o, SkxPhrase *phrase,
+					   SkxOperand *operand, const QueryOperand *val)
+{
+	const char *lexeme = skx_query_operand_lexeme(phrase, val);
+	const SkxTerm *term = NULL;
+
+	CHECK_FOR_INTERRUPTS();
+	operand->list = operand->word = -1;
+	if (!val->prefix)
+	{
+		term = &o->terms[skx_query_lexeme(o->query, lexeme, val->length)];
+		if (term->df > 0)
+		{
+			operand->list = phrase->nlists++;
+			phrase->lists[operand->list] =
+				skx_cursor_open(phrase->seg, term, SKX_CURSOR_PROBE);
+		}
+	}
+	if (phrase->prefixes != NULL)
+		operand->word = skx_query_places_word(phrase->prefixes, lexeme,
+											  val->length, term);
+}
+
+/* What the phrase knows of its prefixes, which are `nwords` words at most. */
+static void
+skx_query_phrase_prefixes(const SkxOpening *o, SkxPhrase *phrase, int nwords)
+{
+	Size		room = SKX_PHRASE_ROOM;
+
+	if (o->wants_all && work_mem > SKX_PHRASE_ROOM)
+		room = Min(work_mem, SKX_PHRASE_ROOM_MOST);
+	room = Max(room / Max(o->nphrases, 1), SKX_PHRASE_ROOM_LEAST) * 1024;
+	phrase->prefixes = skx_query_places_open(phrase->seg, &phrase->reads,
+											 nwords, room, o->wants_all);
+	phrase->uses = palloc_extended(sizeof(SkxPlaceUse) *
+								   (Size) phrase->noperands,
+								   MCXT_ALLOC_HUGE);
+	skx_query_place_uses(phrase->node->phrase->item, phrase->noperands,
+						 phrase->uses);
+}
+
+/*
+ * Opens the operands of a general phrase; they are kept by item number, since
+ * that is what TS_execute's callback is given.  Those of the same lexeme have
+ * one list, or one array of places.
+ */
+static void
+skx_query_phrase_operands(const SkxOpening *o, SkxPhrase *phrase)
+{
+	QueryItem  *root = phrase->node->phrase->item;
+	QueryItem **items = palloc_extended(sizeof(QueryItem *) *
+										(Size) phrase->noperands,
+										MCXT_ALLOC_HUGE);
+	int			n = 0;
+	int			i;
+
+	for (i = 0; i < phrase->noperands; i++)
+		if (root[i].type == QI_VAL)
+			items[n++] = &root[i];
+	qsort_arg(items, n, sizeof(QueryItem *), skx_query_compare_operand, phrase);
+	if (items[0]->qoperand.prefix)
+		skx_query_phrase_prefixes(o, phrase, n);
+	for (i = 0; i < n; i++)
+	{
+		SkxOperand *operand = &phrase->operands[items[i] - root];
+
+		if (i > 0 && skx_query_compare_operand(&items[i - 1], &items[i],
+											   phrase) == 0)
+			*operand = phrase->operands[items[i - 1] - root];
+		else
+			skx_query_operand_open(o, phrase, operand, &items[i]->qoperand);
+		if (operand->word >= 0)
+			skx_query_places_use(phrase->prefixes, operand->word,
+								 &phrase->uses[items[i] - root]);
+	}
+	pfree(items);
+	if (phrase->uses != NULL)
+		pfree(phrase->uses);
+	phrase->uses = NULL;
+}
+
+/*
+ * The items of a subtree follow its root, those of the left operand last.
+ */
+static int
+skx_query_phrase_items(QueryItem *root)
+{
+	QueryItem  *item = root;
+
+	while (item->type == QI_OPR)
+		item += item->qoperator.oper == OP_NOT ? 1 : item->qoperator.left;
+	return item - root + 1;
+}
+
+/*
+ * Makes room for the places of a batch.
+ */
+static void
+skx_query_phrase_reserve(SkxPhrase *phrase, uint32 nphrases)
+{
+	int			most = SKX_PHRASE_PLACES / Max(phrase->nlists, 1) /
+		Max(nphrases, 1);
+	Size		size;
+	int			i;
+
+	phrase->most = Min(Max(most, 1), SKX_PHRASE_MOST);
+	size = sizeof(SkxPositionPlace) * phrase->most;
+	phrase->places = palloc_extended(sizeof(SkxPositionPlace *) *
+									 (Size) Max(phrase->nlists, 1),
+									 MCXT_ALLOC_HUGE);
+	phrase->places[0] = MemoryContextAllocHuge(CurrentMemoryContext, size *
+											   (phrase->nlists + (Size) 1));
+	for (i = 1; i < phrase->nlists; i++)
+		phrase->places[i] = phrase->places[i - 1] + phrase->most;
+}
+
+static void
+skx_query_phrase_open_general(const SkxOpening *o, SkxPhrase *phrase)
+{
+	phrase->context = CurrentMemoryContext;
+	phrase->noperands = skx_query_phrase_items(phrase->node->phrase->item);
+	phrase->operands = palloc_extended(sizeof(SkxOperand) *
+									   (Size) phrase->noperands,
+									   MCXT_ALLOC_HUGE);
+	phrase->lists = palloc_extended(sizeof(SkxCursor *) *
+									(Size) phrase->noperands,
+									MCXT_ALLOC_HUGE);
+	skx_query_phrase_operands(o, phrase);
+	skx_query_phrase_reserve(phrase, o->nphrases);
+	phrase->temp = AllocSetContextCreate(CurrentMemoryContext,
+										 "skipidx phrase",
+										 ALLOCSET_SMALL_SIZES);
+}
+
+/*
+ * If all matches are wanted there is no reason to begin with few documents.
+ */
+SkxPhrase *
+skx_query_phrase_open(const SkxOpening *o, const SkxQueryNode *node)
+{
+	SkxPhrase  *phrase = palloc0(sizeof(SkxPhrase));
+
+	phrase->seg = o->seg;
+	phrase->node = node;
+	phrase->most = SKX_PHRASE_MOST;
+	phrase->reads.now = o->reads;
+	if (node->phrase->nlinks > 0)
+		phrase->chain = skx_query_chain_open(o, node, &phrase->reads);
+	else
+		skx_query_phrase_open_general(o, phrase);
+	phrase->batch = o->wants_all ? phrase->most :
+		Min(SKX_PHRASE_FIRST, phrase->most);
+	return phrase;
+}
+
+void
+skx_query_phrase_close(SkxPhrase *phrase)
+{
+	int			i;
+
+	if (phrase->chain != NULL)
+		skx_query_chain_close(phrase->chain);
+	for (i = 0; i < phrase->nlists; i++)
+		skx_cursor_close(phrase->lists[i]);
+	if (phrase->prefixes != NULL)
+		skx_query_places_close(phrase->prefixes);
+	if (phrase->operands != NULL)
+	{
+		pfree(phrase->operands);
+		pfree(phrase->lists);
+		pfree(phrase->places[0]);
+		pfree(phrase->places);
+	}
+	if (phrase->temp != NULL)
+		MemoryContextDelete(phrase->temp);
+	pfree(phrase);
+}
+
+static int
+skx_query_compare_position(const void *a, const void *b)
+{
+	return (int) *(const WordEntryPos *) a - (int) *(const WordEntryPos *) b;
+}
+
+/*
+ * Positions of one list in the document being decided that have one of the
+ * labels; -1 when the lexeme is there without any.  TS_execute runs in a
+ * context that is reset with each document: what the list allocates must
+ * outlive it.
+ */
+static int
+skx_query_check_positions(SkxPhrase *phrase, int list, uint8 labels,
+						  uint16 *positions)
+{
+	const SkxPositionPlace *place = &phrase->places[list][phrase->which];
+	MemoryContext old;
+	int			n;
+
+	if (place->first == SKX_NOT_THERE)
+		return 0;
+	if (place->tf == 0)
+		return -1;
+	old = MemoryContextSwitchTo(phrase->context);
+	n = skx_cursor_positions_at(phrase->lists[list], place, positions);
+	MemoryContextSwitchTo(old);
+	return skx_query_positions(positions, n, labels);
+}
+
+/* Positions of an operand in a document, without labels. */
+typedef struct SkxFound
+{
+	WordEntryPos *positions;
+	int			n;
+	int			size;
+} SkxFound;
+
+static void
+skx_query_found_add(SkxFound *found, const uint16 *positions, int n)
+{
+	if (n == 0)
+		return;
+	if (found->n + n > found->size)
+	{
+		found->size = Max(found->n + n, found->size * 2);
+		if (found->positions == NULL)
+			found->positions = palloc(sizeof(WordEntryPos) * found->size);
+		else
+			found->positions = repalloc(found->positions,
+										sizeof(WordEntryPos) * found->size);
+	}
+	memcpy(found->positions + found->n, positions, sizeof(uint16) * n);
+	found->n += n;
+}
+
+static void
+skx_query_found_sort(SkxFound *found)
+{
+	int			unique = 1;
+	int			i;
+
+	qsort(found->positions, found->n, sizeof(WordEntryPos),
+		  skx_query_compare_position);
+	for (i = 1; i < found->n; i++)
+		if (found->positions[i] != found->positions[unique - 1])
+			found->positions[unique++] = found->positions[i];
+	found->n = unique;
+}
+
+/*
+ * Adds places with one of the labels; false when one is of a lexeme that is
+ * there without positions.
+ */
+static bool
+skx_query_found_places(SkxFound *found, const SkxOccurrence *places, int64 n,
+					   uint8 labels)
+{
+	for (; n > 0; places++, n--)
+	{
+		uint16		position = SKX_POSITION(places->position);
+
+		if (places->bare)
+			return false;
+		if (labels != 0 && (SKX_LABEL_BIT(places->position) & labels) == 0)
+			continue;
+		skx_query_found_add(found, &position, 1);
+	}
+	return true;
+}
+
+/* Adds the places of a prefix in the document. */
+static bool
+skx_query_check_places(SkxPhrase *phrase, const SkxOperand *operand,
+					   uint8 labels, SkxFound *found)
+{
+	const SkxOccurrence *places;
+	int64		n;
+
+	places = skx_query_places_of(phrase->prefixes, operand->word, phrase->doc,
+								 &n);
+	return skx_query_found_places(found, places, n, labels);
+}
+
+/* Adds the places of a lexeme; false: it is there without positions. */
+static bool
+skx_query_check_list(SkxPhrase *phrase, const SkxOperand *operand,
+					 uint8 labels, SkxFound *found)
+{
+	uint16		positions[SKX_POSITIONS_MAX];
+	int			n;
+
+	if (operand->list < 0)
+		return true;
+	n = skx_query_check_positions(phrase, operand->list, labels, positions);
+	if (n < 0)
+		return false;
+	skx_query_found_add(found, positions, n);
+	return true;
+}
+
+/*
+ * TS_execute's question: where is the operand in the document?
+ */
+static TSTernaryValue
+skx_query_check_operand(void *arg, QueryOperand *val, ExecPhraseData *data)
+{
+	SkxPhrase  *phrase = arg;
+	SkxOperand *operand =
+		&phrase->operands[(QueryItem *) val - phrase->node->phrase->item];
+	SkxFound	found = {0};
+
+	if (!(val->prefix ?
+		  skx_query_check_places(phrase, operand, val->weight, &found) :
+		  skx_query_check_list(phrase, operand, val->weight, &found)))
+		return data != NULL ? TS_MAYBE : TS_YES;
+	if (found.n == 0)
+		return TS_NO;
+	if (data == NULL)
+		return TS_YES;
+	if (val->prefix)
+		skx_query_found_sort(&found);
+	data->npos = found.n;
+	data->pos = found.positions;
+	data->allocated = true;
+	return TS_YES;
+}
+
+static bool
+skx_query_phrase_matches(SkxPhrase *phrase, uint32 doc)
+{
+	MemoryContext old;
+	bool		result;
+
+	phrase->doc = doc;
+	old = MemoryContextSwitchTo(phrase->temp);
+	result = TS_execute(phrase->node->phrase->item, phrase, TS_EXEC_EMPTY,
+						skx_query_check_operand);
+	MemoryContextSwitchTo(old);
+	MemoryContextReset(phrase->temp);
+	return result;
+}
+
+/*
+ * Finds where the positions of a list are in the documents of a batch.
+ */
+static void
+skx_query_phrase_locate(SkxCursor *list, SkxPositionPlace *places,
+						const uint32 *docs, int n)
+{
+	int			i;
+
+	skx_cursor_targets(list, docs, n);
+	for (i = 0; i < n; i++)
+	{
+		places[i].tf = 0;
+		places[i].first = SKX_NOT_THERE;
+		(void) skx_cursor_locate(list, docs[i], &places[i]);
+	}
+	skx_cursor_targets(list, NULL, 0);
+}
+
+/* Decides on the documents of a batch; returns how many match. */
+static int
+skx_query_phrase_batch(SkxPhrase *phrase, uint32 *docs, int n)
+{
+	int			asked = 0;
+	int			kept = 0;
+	int			i;
+
+	for (i = 0; i < phrase->nlists; i++)
+		skx_query_phrase_locate(phrase->lists[i], phrase->places[i], docs, n);
+	for (i = 0; i < n; i++)
+	{
+		CHECK_FOR_INTERRUPTS();
+		if (i >= asked && i % SKX_PHRASE_LOOK == 0)
+		{
+			bool		cold = skx_query_reads_cold(&phrase->reads);
+
+			asked = skx_cursor_ask_places(phrase->lists, phrase->places,
+										  phrase->nlists, i, n, cold);
+		}
+		phrase->which = i;
+		docs[kept] = docs[i];
+		kept += skx_query_phrase_matches(phrase, docs[i]);
+	}
+	return kept;
+}
+
+/* Documents that lists and places at hand do not rule out, batch by batch. */
+static int
+skx_query_phrase_batches(SkxPhrase *phrase, uint32 *docs, int n)
+{
+	int			kept = 0;
+	int			i;
+	int			some;
+
+	for (i = 0; i < n; i += some)
+	{
+		int			left;
+
+		CHECK_FOR_INTERRUPTS();
+		some = Min(n - i, phrase->batch);
+		skx_query_reads_begin(&phrase->reads);
+		if (phrase->chain != NULL)
+			left = skx_query_chain_batch(phrase->chain, docs + i, some);
+		else
+			left = skx_query_phrase_batch(phrase, docs + i, some);
+		memmove(docs + kept, docs + i, sizeof(uint32) * left);
+		kept += left;
+		phrase->batch = Min(phrase->batch * 2, phrase->most);
+	}
+	return kept;
+}
+
+int
+skx_query_phrase_filter(SkxPhrase *phrase, uint32 *docs, int n)
+{
+	int			kept = 0;
+	int			i;
+	int			some;
+
+	if (phrase->prefixes == NULL)
+		return skx_query_phrase_batches(phrase, docs, n);
+	for (i = 0; i < n; i += some)
+	{
+		int			left;
+
+		some = n - i;
+		left = skx_query_places_filter(phrase->prefixes, docs + i, &some);
+		left = skx_query_phrase_batches(phrase, docs + i, left);
+		memmove(docs + kept, docs + i, sizeof(uint32) * left);
+		kept += left;
+	}
+	return kept;
+}

@@ -1,0 +1,596 @@
+/*
+ * query_range.c
+ *	  Bitmaps of prefixes and of many clauses, a range of documents at a time.
+ *
+ * What many lists together match is put into bits, one list after the other.
+ * All bitmaps of a query on a segment share a fixed number of bytes.  What has
+ * no room for all documents of the segment has bits of a range of them, and
+ * goes through its lists again for each range that is asked about; of as many
+ * lexemes of prefixes as there is room for it knows where they go on, so that
+ * lists which have nothing in a range are not opened for it.
+ */
+#include "postgres.h"
+
+#include "miscadmin.h"
+#include "port/pg_bitutils.h"
+#include "read/query/query_internal.h"
+
+/*
+ * Bytes of all bitmaps of a query on a segment; of one whose whole answer is
+ * wanted as many as work_mem, if that is more.
+ */
+#define SKX_RANGE_BYTES		(3 << 19)
+
+/* Windows, 512 bytes each, of a bitmap that is a small piece of memory. */
+#define SKX_RANGE_SMALL		16
+
+/* Lexemes of all of them whose next documents are known, 4 bytes each. */
+#define SKX_RANGE_LEXEMES	(1 << 17)
+
+/* A lexeme that is one of many. */
+typedef struct SkxRangeTerm
+{
+	const SkxTerm *term;
+	uint8		labels;
+} SkxRangeTerm;
+
+/*
+ * Its documents are those that have one of the prefixes or of the terms, or
+ * match one of the clauses; or have all terms and match all that take turns.
+ */
+struct SkxRange
+{
+	SkxSegment *seg;
+	uint32		span;			/* documents of a range */
+	uint32		from;			/* the range; empty: none yet */
+	uint32		to;
+	uint64	   *bits;
+	int			nprefixes;
+	int			max_prefixes;
+	const SkxQueryNode **prefixes;
+	bool		all;
+	int			nterms;
+	int			max_terms;
+	SkxRangeTerm *terms;
+	SkxTerm    *copies;			/* theirs, for further ranges */
+	SkxTurns   *turns;
+	int			nclauses;
+	SkxIter   **clauses;		/* the iterator's, which closes them */
+	uint32		lexeme;			/* number of the next one of the prefixes */
+	uint32	   *next;			/* by lexeme: it has nothing from the end of
+								 * the last range to this document; 0: not
+								 * known */
+	uint32		nnext;
+};
+
+/* Lexemes, of which each opens its list. */
+static uint64
+skx_range_lexemes(const SkxQueryNode *node)
+{
+	uint64		n = node->kind == SKX_NODE_TERM && !node->prefix;
+	int			i;
+
+	check_stack_depth();
+	for (i = 0; i < node->nchildren; i++)
+		n += skx_range_lexemes(node->children[i]);
+	return n;
+}
+
+/*
+ * How many bitmaps a node may need; counts phrases, too, and tells whether
+ * clauses take turns.
+ */
+static uint64
+skx_range_count(SkxOpening *o, const SkxQueryNode *node)
+{
+	bool		prefixes = node->kind == SKX_NODE_TERM && node->prefix;
+	bool		many = node->nchildren > o->most_clauses;
+	int			negations = 0;
+	uint64		n = 0;
+	int			i;
+
+	check_stack_depth();
+	CHECK_FOR_INTERRUPTS();
+	o->nphrases += node->kind == SKX_NODE_PHRASE;
+	for (i = 0; i < node->nchildren; i++)
+	{
+		const SkxQueryNode *child = node->children[i];
+
+		negations += child->kind == SKX_NODE_NOT;
+		o->reopens |= many && child->kind != SKX_NODE_TERM;
+		/* those of a disjunction share one, with its lexemes */
+		if (node->kind == SKX_NODE_OR && child->kind == SKX_NODE_TERM)
+			prefixes |= child->prefix;
+		else
+			n += skx_range_count(o, child);
+	}
+	if (node->kind == SKX_NODE_OR)
+		negations = node->nchildren;
+	return n + (prefixes || many) +
+		(negations > Min(o->gather_clauses, o->most_clauses));
+}
+
+void
+skx_query_range_plan(SkxOpening *o)
+{
+	uint64		room = o->wants_all ?
+		Max(SKX_RANGE_BYTES, (uint64) work_mem * 1024) : SKX_RANGE_BYTES;
+	uint64		n;
+	uint64		windows;
+
+	o->most_clauses = skx_range_lexemes(o->query->root) > SKX_OPEN_LEXEMES ?
+		SKX_OPEN_FEW : SKX_OPEN_CLAUSES;
+	o->gather_clauses = o->rest ? SKX_GATHER_ASKED : SKX_GATHER_CLAUSES;
+	o->nphrases = 0;
+	o->reopens = false;
+	n = Max(skx_range_count(o, o->query->root), 1);
+	windows = Max(room / n * 8 / SKX_QUERY_BATCH, 1);
+
+	/* the server rounds small pieces of memory up to powers of two */
+	if (windows < SKX_RANGE_SMALL)
+		windows = UINT64CONST(1) << pg_leftmost_one_pos64(windows);
+	o->span = Min(windows * SKX_QUERY_BATCH, o->seg->header.ndocs);
+	o->reopens &= o->span < o->seg->header.ndocs;
+	o->nnext = SKX_RANGE_LEXEMES / n;
+}
+
+static inline bool
+skx_range_is_whole(const SkxRange *r)
+{
+	return r->span == r->seg->header.ndocs;
+}
+
+/* The last window that clauses are put into may go past the segment. */
+static Size
+skx_range_words(const SkxRange *r)
+{
+	return ((Size) r->span + SKX_QUERY_BATCH - 1) / SKX_QUERY_BATCH *
+		SKX_WINDOW_WORDS;
+}
+
+static SkxRange *
+skx_range_create(SkxSegment *seg, uint32 span)
+{
+	SkxRange   *r = palloc0(sizeof(SkxRange));
+
+	r->seg = seg;
+	r->span = span;
+	r->bits = palloc_extended(sizeof(uint64) * skx_range_words(r),
+							  MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
+	return r;
+}
+
+/* What was put into the range is not needed for another one. */
+static void
+skx_range_forget(SkxRange *r)
+{
+	if (r->terms != NULL)
+		pfree(r->terms);
+	if (r->copies != NULL)
+		pfree(r->copies);
+	if (r->turns != NULL)
+		skx_query_turns_close(r->turns);
+	r->terms = NULL;
+	r->copies = NULL;
+	r->turns = NULL;
+	r->nterms = 0;
+}
+
+void
+skx_query_range_close(SkxRange *r)
+{
+	if (r->prefixes != NULL)
+		pfree(r->prefixes);
+	skx_range_forget(r);
+	if (r->next != NULL)
+		pfree(r->next);
+	pfree(r->bits);
+	pfree(r);
+}
+
+/*
+ * Adds the documents of a list in the range; returns the first one that it may
+ * have after that.
+ */
+static uint32
+skx_range_add(SkxRange *r, SkxCursor *c, const SkxTerm *term, uint8 labels)
+{
+	CHECK_FOR_INTERRUPTS();
+	if (!skx_query_has_term(term, labels))
+		return SKX_NO_DOC;
+	skx_cursor_begin(c, term);
+	skx_cursor_want_labels(c, labels);
+	skx_cursor_fill(c, r->from, r->bits, (r->to - r->from + 63) / 64);
+	if (r->to == r->seg->header.ndocs)
+		return SKX_NO_DOC;
+	return skx_cursor_lower_bound(c, r->to);
+}
+
+/* A list is traversed to its end, or in the range. */
+static SkxCursor *
+skx_range_cursor(const SkxRange *r)
+{
+	return skx_cursor_create(r->seg, skx_range_is_whole(r) ?
+							 SKX_CURSOR_LEAD : SKX_CURSOR_LEAD_FIRST);
+}
+
+/* The terms of a walk, which are asked for together. */
+static void
+skx_range_walk_flush(SkxRangeWalk *walk)
+{
+	SkxRange   *r = walk->range;
+	int			i;
+
+	skx_cursor_ask_terms(r->seg, walk->terms, walk->n);
+	for (i = 0; i < walk->n; i++)
+	{
+		uint32		number = walk->numbers[i];
+		uint32		next = skx_range_add(r, walk->cursor, &walk->terms[i],
+										 walk->labels);
+
+		if (number < r->nnext)
+			r->next[number] = next;
+	}
+	walk->n = 0;
+}
+
+/*
+ * The number of a term among those that are visited for each range.  One that is
+ * put into bits has none, also if it was visited before that began.
+ */
+static uint32
+skx_range_number(const SkxRangeWalk *walk, const SkxTerm *term)
+{
+	if (walk->bits.bits != NULL && skx_segment_is_put(term))
+		return PG_UINT32_MAX;
+	return walk->range->lexeme++;
+}
+
+static bool
+skx_range_visit(const SkxTerm *term, const char *lexeme, int len, void *arg)
+{
+	SkxRangeWalk *walk = arg;
+	SkxRange   *r = walk->range;
+	uint32		number = skx_range_number(walk, term);
+
+	CHECK_FOR_INTERRUPTS();
+	if (number < r->nnext && r->next[number] >= r->to)
+		return true;
+	if (walk->n == SKX_PREFIX_TERMS)
+		skx_range_walk_flush(walk);
+	walk->numbers[walk->n] = number;
+	walk->terms[walk->n++] = *term;
+	return true;
+}
+
+/*
+ * From now on the terms whose documents stand in the dictionary are put into
+ * the range without being visited; labels stand elsewhere.
+ */
+static void
+skx_range_walk_bits(SkxRangeWalk *walk)
+{
+	const SkxRange *r = walk->range;
+
+	walk->bits.bits = walk->labels == 0 ? r->bits : NULL;
+	walk->bits.from = r->from;
+	walk->bits.ndocs = r->to - r->from;
+}
+
+/* The range begins with the first documents, which are most likely wanted. */
+static SkxRange *
+skx_range_begin(const SkxOpening *o)
+{
+	SkxRange   *r = skx_range_create(o->seg, o->span);
+
+	r->to = r->span;
+	return r;
+}
+
+void
+skx_query_walk_begin(SkxRangeWalk *walk, const SkxOpening *o, SkxRange **in,
+					 const SkxQueryNode *prefix)
+{
+	SkxRange   *r = *in;
+	int			i;
+
+	if (r == NULL)
+		r = *in = skx_range_begin(o);
+	if (!skx_range_is_whole(r))
+	{
+		if (r->nprefixes == r->max_prefixes)
+		{
+			r->max_prefixes = Max(4, r->max_prefixes * 2);
+			if (r->prefixes == NULL)
+				r->prefixes = palloc(sizeof(*r->prefixes) * r->max_prefixes);
+			else
+				r->prefixes = repalloc_huge(r->prefixes, sizeof(*r->prefixes) *
+											(Size) r->max_prefixes);
+		}
+		r->prefixes[r->nprefixes++] = prefix;
+	}
+	if (!skx_range_is_whole(r) && r->next == NULL && o->nnext > 0)
+	{
+		r->nnext = o->nnext;
+		r->next = palloc0(sizeof(uint32) * r->nnext);
+	}
+	walk->range = r;
+	walk->cursor = skx_range_cursor(r);
+	skx_range_walk_bits(walk);
+	for (i = 0; i < walk->n; i++)
+		walk->numbers[i] = skx_range_number(walk, &walk->terms[i]);
+}
+
+void
+skx_query_walk_add(SkxRangeWalk *walk, const SkxTerm *term)
+{
+	(void) skx_range_visit(term, NULL, 0, walk);
+}
+
+void
+skx_query_walk_end(SkxRangeWalk *walk)
+{
+	skx_range_walk_flush(walk);
+	skx_cursor_close(walk->cursor);
+}
+
+static void
+skx_range_gather_prefixes(SkxRange *r)
+{
+	SkxRangeWalk walk;
+	int			i;
+
+	walk.range = r;
+	walk.n = 0;
+	walk.cursor = skx_range_cursor(r);
+	r->lexeme = 0;
+	for (i = 0; i < r->nprefixes; i++)
+	{
+		const SkxQueryNode *prefix = r->prefixes[i];
+
+		walk.labels = prefix->labels;
+		skx_range_walk_bits(&walk);
+		skx_query_visit_terms(r->seg, prefix, &walk.bits, skx_range_visit,
+							  &walk);
+		skx_range_walk_flush(&walk);
+	}
+	skx_cursor_close(walk.cursor);
+}
+
+/* Asks for the lists of terms i, i + 1, ... */
+static void
+skx_range_ask(const SkxRange *r, int i)
+{
+	SkxTerm		terms[SKX_PREFIX_TERMS];
+	int			n = 0;
+
+	for (; i < r->nterms && n < SKX_PREFIX_TERMS; i++)
+		terms[n++] = *r->terms[i].term;
+	skx_cursor_ask_terms(r->seg, terms, n);
+}
+
+/* Returns how many documents there may be of all, at most. */
+static uint64
+skx_range_gather_any(SkxRange *r)
+{
+	SkxCursor  *c = r->nterms > 0 ? skx_range_cursor(r) : NULL;
+	uint64		most = 0;
+	int			i;
+
+	for (i = 0; i < r->nterms; i++)
+	{
+		if (i % SKX_PREFIX_TERMS == 0)
+			skx_range_ask(r, i);
+		(void) skx_range_add(r, c, r->terms[i].term, r->terms[i].labels);
+		most += r->terms[i].term->df;
+	}
+	if (c != NULL)
+		skx_cursor_close(c);
+	if (r->turns != NULL)
+		most += skx_query_turns_any(r->turns, r->from, r->to, r->bits);
+	return most;
+}
+
+/*
+ * The documents of the range that have all terms: of the rarest one, without
+ * those that lack another.  Returns how many there are.
+ */
+static uint32
+skx_range_gather_terms(SkxRange *r)
+{
+	SkxCursor  *c = skx_range_cursor(r);
+	uint32		left = r->terms[0].term->df;
+	int			i;
+
+	(void) skx_range_add(r, c, r->terms[0].term, r->terms[0].labels);
+	skx_cursor_close(c);
+	for (i = 1; i < r->nterms && left > 0; i++)
+	{
+		const SkxRangeTerm *t = &r->terms[i];
+		SkxIter    *it = skx_query_open_term(r->seg, t->term, t->labels,
+											 SKX_CURSOR_PROBE);
+
+		left = skx_query_turn_keep(it, r->from, r->to, r->bits);
+		skx_query_close(it);
+	}
+	return left;
+}
+
+/* Returns how many documents are left, as far as that was found out. */
+static uint32
+skx_range_gather_all(SkxRange *r)
+{
+	uint32		left = r->nterms > 0 ? skx_range_gather_terms(r) : 1;
+
+	if (r->turns != NULL && left > 0)
+		left = skx_query_turns_all(r->turns, r->nterms == 0, r->from, r->to,
+								   r->bits);
+	return left;
+}
+
+/* Makes the range that begins with the document's word. */
+static void
+skx_range_move(SkxRange *r, uint32 doc)
+{
+	int			i;
+
+	Assert(doc >= r->from);
+	r->from = doc & ~(uint32) 63;
+	r->to = r->from + Min(r->span, r->seg->header.ndocs - r->from);
+	memset(r->bits, 0, sizeof(uint64) * skx_range_words(r));
+	if (r->nprefixes > 0)
+		skx_range_gather_prefixes(r);
+	if (r->all)
+		(void) skx_range_gather_all(r);
+	else
+		(void) skx_range_gather_any(r);
+	for (i = 0; i < r->nclauses; i++)
+		skx_query_turn_fill(r->clauses[i], r->from, r->to, r->bits);
+}
+
+void
+skx_query_range_reserve(const SkxOpening *o, SkxRange **in, int nterms)
+{
+	SkxRange   *r = *in;
+
+	if (r == NULL)
+		r = *in = skx_range_begin(o);
+	r->max_terms = nterms;
+	r->terms = palloc_extended(sizeof(SkxRangeTerm) * (Size) nterms,
+							   MCXT_ALLOC_HUGE);
+	if (!skx_range_is_whole(r))
+		r->copies = palloc_extended(sizeof(SkxTerm) * (Size) nterms,
+									MCXT_ALLOC_HUGE);
+}
+
+void
+skx_query_range_term(SkxRange *r, const SkxTerm *term, uint8 labels)
+{
+	SkxRangeTerm *t = &r->terms[r->nterms];
+
+	Assert(r->nterms < r->max_terms);
+	if (r->copies != NULL)
+	{
+		r->copies[r->nterms] = *term;
+		term = &r->copies[r->nterms];
+	}
+	t->term = term;
+	t->labels = labels;
+	r->nterms++;
+}
+
+static int
+skx_range_compare_term(const void *a, const void *b)
+{
+	uint32		x = ((const SkxRangeTerm *) a)->term->df;
+	uint32		y = ((const SkxRangeTerm *) b)->term->df;
+
+	CHECK_FOR_INTERRUPTS();
+	return x < y ? -1 : x > y;
+}
+
+void
+skx_query_range_turns(const SkxOpening *o, SkxRange **in, SkxTurns *turns)
+{
+	if (*in == NULL)
+		*in = skx_range_begin(o);
+	(*in)->turns = turns;
+}
+
+uint32
+skx_query_range_all(SkxRange *r)
+{
+	uint32		most = r->seg->header.ndocs;
+
+	r->all = true;
+	if (r->nterms > 0)
+	{
+		qsort(r->terms, r->nterms, sizeof(SkxRangeTerm),
+			  skx_range_compare_term);
+		most = r->terms[0].term->df;
+	}
+	if (skx_range_is_whole(r))
+	{
+		most = skx_range_gather_all(r);
+		skx_range_forget(r);
+	}
+	else
+		r->to = 0;
+	return most;
+}
+
+uint64
+skx_query_range_any(SkxRange *r)
+{
+	uint64		most = skx_range_gather_any(r);
+
+	if (skx_range_is_whole(r))
+		skx_range_forget(r);
+	return most;
+}
+
+SkxRange *
+skx_query_range_clauses(SkxSegment *seg, uint32 span, SkxIter **clauses,
+						int n)
+{
+	SkxRange   *r = skx_range_create(seg, span);
+
+	r->clauses = clauses;
+	r->nclauses = n;
+	return r;
+}
+
+bool
+skx_query_range_has(const SkxRange *r, uint32 doc)
+{
+	return doc - r->from < r->to - r->from;
+}
+
+/* The clauses have gone past what is before the range: that was filled in. */
+bool
+skx_query_range_reach(SkxRange *r, uint32 doc)
+{
+	doc = Max(doc, r->from);
+	if (!skx_query_range_has(r, doc))
+		skx_range_move(r, doc);
+	return r->to < r->seg->header.ndocs;
+}
+
+int
+skx_query_range_filter(SkxRange *r, uint32 *docs, int n)
+{
+	int			kept = 0;
+	int			i;
+
+	for (i = 0; i < n; i++)
+	{
+		uint32		at;
+
+		if (docs[i] < r->from)
+			elog(ERROR, "a bitmap of a query does not move backward");
+		(void) skx_query_range_reach(r, docs[i]);
+		at = docs[i] - r->from;
+		docs[kept] = docs[i];
+		kept += r->bits[at / 64] >> (at % 64) & 1;
+	}
+	return kept;
+}
+
+void
+skx_query_range_fill(SkxRange *r, uint32 window, uint64 *bits)
+{
+	uint32		end = window + Min(SKX_QUERY_BATCH,
+								   r->seg->header.ndocs - window);
+	uint32		doc = window;
+
+	while (doc < end)
+	{
+		uint32		stop;
+
+		(void) skx_query_range_reach(r, doc);
+		doc = Max(doc, r->from);
+		stop = Min(end, r->to);
+		for (; doc < stop; doc += 64)
+			bits[(doc - window) / 64] |= r->bits[(doc - r->from) / 64];
+	}
+}

@@ -1,0 +1,329 @@
+/*
+ * query_scope.c
+ *	  The documents in which the places of a phrase's prefixes are looked for.
+ *
+ * Which ones the phrase will be asked about is not known in advance.  All that
+ * it can match have the words that it requires, which takes no positions to
+ * find out.  They get numbers, by which is kept what is known of them.
+ */
+#include "postgres.h"
+
+#include "miscadmin.h"
+#include "port/pg_bitutils.h"
+#include "read/query/query_places.h"
+
+/* Documents that are taken from a list at a time. */
+#define SKX_SCOPE_TAKE		256
+
+static inline uint32
+skx_scope_words(const SkxPlaces *p)
+{
+	return (p->until - p->from + 63) / 64;
+}
+
+void
+skx_query_scope_free(SkxPlaces *p)
+{
+	void	  **all[] = {(void **) &p->few, (void **) &p->bits,
+		(void **) &p->ranks, (void **) &p->docs, (void **) &p->ends,
+	(void **) &p->found};
+	int			i;
+
+	for (i = 0; i < (int) lengthof(all); i++)
+	{
+		if (*all[i] != NULL)
+			pfree(*all[i]);
+		*all[i] = NULL;
+	}
+}
+
+/* Of the documents nothing is known yet. */
+static void
+skx_scope_number_all(SkxPlaces *p, uint32 n)
+{
+	Size		size = sizeof(SkxPlaceEnds) * Max((Size) n, 1);
+
+	p->n = n;
+	p->ends = palloc_extended(size, MCXT_ALLOC_HUGE);
+	p->found = palloc_extended(size, MCXT_ALLOC_HUGE);
+	memset(p->ends, 0xFF, size);
+	memset(p->found, 0, size);
+}
+
+void
+skx_query_scope_few(SkxPlaces *p, const uint32 *docs, int n)
+{
+	p->few = palloc(sizeof(uint32) * n);
+	memcpy(p->few, docs, sizeof(uint32) * n);
+	p->from = docs[0];
+	p->until = docs[n - 1] + 1;
+	skx_scope_number_all(p, n);
+}
+
+uint32
+skx_query_scope_search(const SkxPlaces *p, uint32 doc)
+{
+	uint32		low = 0;
+	uint32		high = p->n;
+
+	while (low < high)
+	{
+		uint32		mid = (low + high) / 2;
+
+		if (p->few[mid] < doc)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low < p->n && p->few[low] == doc ? low : SKX_NO_DOC;
+}
+
+/* Does each match of the phrase have the word? */
+static bool
+skx_scope_requires(const SkxPlaceWord *word)
+{
+	int			i;
+
+	for (i = 0; i < word->nuses; i++)
+		if (word->uses[i].required)
+			return true;
+	return false;
+}
+
+/* The required lexemes, by what they have, the rarest first; *n of them. */
+static const SkxPlaceWord **
+skx_scope_lexemes(const SkxPlaces *p, int *n)
+{
+	const SkxPlaceWord **lexemes = palloc(sizeof(*lexemes) * p->nwords);
+	int			i;
+
+	*n = 0;
+	for (i = 0; i < p->nwords; i++)
+	{
+		if (p->words[i].prefix || p->words[i].term.df == 0 ||
+			!skx_scope_requires(&p->words[i]))
+			continue;
+		lexemes[*n] = &p->words[i];
+		if (*n > 0 && lexemes[*n]->term.df < lexemes[0]->term.df)
+		{
+			lexemes[*n] = lexemes[0];
+			lexemes[0] = &p->words[i];
+		}
+		(*n)++;
+	}
+	return lexemes;
+}
+
+/*
+ * Takes documents that have all n lexemes until there are `span`; returns how
+ * many, and ends the range behind them.
+ */
+static uint32
+skx_scope_take(SkxPlaces *p, const SkxPlaceWord **lexemes, int n, uint32 span)
+{
+	SkxCursor **lists = palloc(sizeof(SkxCursor *) * n);
+	uint32		docs[SKX_SCOPE_TAKE];
+	uint32		from = p->from;
+	uint32		count = 0;
+	int			i;
+
+	for (i = 0; i < n; i++)
+		lists[i] = skx_cursor_open(p->seg, &lexemes[i]->term, i == 0 ?
+								   SKX_CURSOR_LEAD_FIRST : SKX_CURSOR_PROBE);
+	while (from < p->until && count < span)
+	{
+		int			some;
+
+		CHECK_FOR_INTERRUPTS();
+		from = skx_cursor_take(lists[0], from, p->until, docs, &some);
+		for (i = 1; i < n && some > 0; i++)
+			some = skx_cursor_filter(lists[i], docs, some);
+		for (i = 0; i < some; i++)
+		{
+			uint32		bit = docs[i] - p->from;
+
+			p->bits[bit / 64] |= UINT64CONST(1) << (bit % 64);
+		}
+		count += some;
+	}
+	p->until = Min(p->until, from);
+	for (i = 0; i < n; i++)
+		skx_cursor_close(lists[i]);
+	pfree(lists);
+	return count;
+}
+
+/* All documents of the range. */
+static uint32
+skx_scope_take_all(SkxPlaces *p)
+{
+	uint32		ndocs = p->until - p->from;
+
+	memset(p->bits, 0xFF, ndocs / 64 * sizeof(uint64));
+	if (ndocs % 64 != 0)
+		p->bits[ndocs / 64] = (UINT64CONST(1) << (ndocs % 64)) - 1;
+	return ndocs;
+}
+
+/* The documents of a prefix, as bits of the range. */
+typedef struct SkxScopePrefix
+{
+	const SkxPlaces *places;
+	SkxTermBits bits;
+} SkxScopePrefix;
+
+static bool
+skx_scope_visit(const SkxTerm *term, const char *lexeme, int len, void *arg)
+{
+	SkxScopePrefix *prefix = arg;
+	const SkxPlaces *p = prefix->places;
+
+	CHECK_FOR_INTERRUPTS();
+	skx_cursor_begin(p->cursor, term);
+	skx_cursor_fill(p->cursor, p->from, prefix->bits.bits, skx_scope_words(p));
+	return true;
+}
+
+/* Leaves the documents that have the prefix; returns how many. */
+static uint32
+skx_scope_restrict(SkxPlaces *p, const SkxPlaceWord *word)
+{
+	uint32		nwords = skx_scope_words(p);
+	SkxScopePrefix prefix = {p};
+	uint32		i;
+
+	prefix.bits.bits = palloc_extended(sizeof(uint64) * nwords,
+									   MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
+	prefix.bits.from = p->from;
+	prefix.bits.ndocs = p->until - p->from;
+	p->cursor = skx_cursor_create(p->seg, SKX_CURSOR_LEAD_FIRST);
+	skx_segment_prefix(p->seg, word->lexeme, word->len, true, &prefix.bits,
+					   skx_scope_visit, &prefix);
+	skx_cursor_close(p->cursor);
+	for (i = 0; i < nwords; i++)
+		p->bits[i] &= prefix.bits.bits[i];
+	pfree(prefix.bits.bits);
+	return pg_popcount((const char *) p->bits, sizeof(uint64) * nwords);
+}
+
+/* Ends the range behind n documents, or with the word of bits that has them. */
+static void
+skx_scope_cut(SkxPlaces *p, uint32 n)
+{
+	uint32		nwords = skx_scope_words(p);
+	uint32		count = 0;
+	uint32		i;
+
+	for (i = 0; i < nwords && count < n; i++)
+		count += pg_popcount64(p->bits[i]);
+	p->until = Min(p->until, p->from + i * 64);
+}
+
+static void
+skx_scope_rank(SkxPlaces *p)
+{
+	uint32		nwords = skx_scope_words(p);
+	uint32		count = 0;
+	uint32		i;
+
+	p->ranks = palloc_extended(sizeof(uint32) * (Size) nwords, MCXT_ALLOC_HUGE);
+	for (i = 0; i < nwords; i++)
+	{
+		p->ranks[i] = count;
+		count += pg_popcount64(p->bits[i]);
+	}
+	skx_scope_number_all(p, count);
+}
+
+/*
+ * Without a required lexeme all documents of a range are taken, as many as it may
+ * have if there is a required prefix that leaves fewer.  To go through the
+ * lists of a prefix for that is worth it if they are short, and the scope is not.
+ */
+void
+skx_query_scope_wide(SkxPlaces *p, uint32 from, uint32 span)
+{
+	uint32		range = Min(p->most_range, p->seg->header.ndocs - from);
+	int			nlexemes;
+	const SkxPlaceWord **lexemes = skx_scope_lexemes(p, &nlexemes);
+	uint32		count;
+	int			i;
+
+	if (nlexemes == 0 && span < p->most_docs)
+		range = Min(range, span);
+	p->from = from;
+	p->until = from + range;
+	p->bits = palloc_extended(sizeof(uint64) * ((Size) range / 64 + 1),
+							  MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
+	count = nlexemes > 0 ? skx_scope_take(p, lexemes, nlexemes, span) :
+		skx_scope_take_all(p);
+	pfree(lexemes);
+	for (i = 0; i < p->nwords && span == p->most_docs; i++)
+	{
+		const SkxPlaceWord *word = &p->words[i];
+
+		if (count > 0 && word->prefix && skx_scope_requires(word) &&
+			word->postings <
+			(uint64) count * (p->seg->header.ndocs / (p->until - p->from)))
+			count = skx_scope_restrict(p, word);
+	}
+	if (count > span)
+		skx_scope_cut(p, span);
+	skx_scope_rank(p);
+}
+
+void
+skx_query_scope_begin(const SkxPlaces *p, SkxScopeWalk *walk)
+{
+	walk->number = 0;
+	walk->word = 0;
+	walk->left = p->few == NULL ? p->bits[0] : 0;
+}
+
+/* The next document of the walk; false: there is none. */
+static inline bool
+skx_scope_step(const SkxPlaces *p, SkxScopeWalk *walk, uint32 *doc)
+{
+	if (walk->number >= p->n)
+		return false;
+	if (p->few != NULL)
+		*doc = p->few[walk->number];
+	else
+	{
+		while (walk->left == 0)
+			walk->left = p->bits[++walk->word];
+		*doc = p->from + walk->word * 64 + pg_rightmost_one_pos64(walk->left);
+		walk->left &= walk->left - 1;
+	}
+	walk->number++;
+	return *doc < p->until;
+}
+
+const uint32 *
+skx_query_scope_docs(SkxPlaces *p)
+{
+	SkxScopeWalk walk;
+	uint32		n = 0;
+
+	if (p->few != NULL || p->docs != NULL)
+		return p->few != NULL ? p->few : p->docs;
+	p->docs = MemoryContextAlloc(p->context, sizeof(uint32) * Max(p->n, 1));
+	skx_query_scope_begin(p, &walk);
+	while (n < p->n && skx_scope_step(p, &walk, &p->docs[n]))
+		n++;
+	return p->docs;
+}
+
+int
+skx_query_scope_next(const SkxPlaces *p, SkxScopeWalk *walk, uint32 *docs,
+					 uint32 *numbers, int most)
+{
+	int			n = 0;
+
+	while (n < most && skx_scope_step(p, walk, &docs[n]))
+	{
+		numbers[n] = walk->number - 1;
+		n += p->ends[walk->number - 1] != 0;
+	}
+	return n;
+}

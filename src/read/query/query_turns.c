@@ -1,0 +1,164 @@
+/*
+ * query_turns.c
+ *	  Clauses of a conjunction or disjunction that are opened one after the
+ *	  other.
+ *
+ * A list that is open takes some kilobytes, so that the clauses of a query of a
+ * megabyte would take hundreds together.  Each of very many is opened alone,
+ * put into the bits of a range of documents or asked about those that are left,
+ * and closed.  For a further range that is done again.
+ */
+#include "postgres.h"
+
+#include "miscadmin.h"
+#include "port/pg_bitutils.h"
+#include "read/query/query_internal.h"
+
+struct SkxTurns
+{
+	SkxOpening	opening;
+	uint32		nopened;		/* lists of prefixes of the clause at hand */
+	int			n;
+	const SkxQueryNode **clauses;
+};
+
+SkxTurns *
+skx_query_turns_create(const SkxOpening *o, int most)
+{
+	SkxTurns   *turns = palloc(sizeof(SkxTurns));
+
+	turns->opening = *o;
+	turns->opening.nopened = &turns->nopened;
+	turns->n = 0;
+	turns->clauses = palloc_extended(sizeof(*turns->clauses) * (Size) most,
+									 MCXT_ALLOC_HUGE);
+	return turns;
+}
+
+void
+skx_query_turns_add(SkxTurns *turns, const SkxQueryNode *clause)
+{
+	turns->clauses[turns->n++] = clause;
+}
+
+void
+skx_query_turns_close(SkxTurns *turns)
+{
+	pfree(turns->clauses);
+	pfree(turns);
+}
+
+static SkxIter *
+skx_query_turn_open(SkxTurns *turns, int i, bool generates, uint32 candidates)
+{
+	turns->nopened = 0;
+	return skx_query_open_one(&turns->opening, turns->clauses[i], generates,
+							  candidates);
+}
+
+/* Windows begin with the range, so that none goes past it. */
+void
+skx_query_turn_fill(SkxIter *it, uint32 from, uint32 to, uint64 *bits)
+{
+	uint32		doc = skx_query_bound(it, from);
+
+	while (doc < to)
+	{
+		uint32		at = (doc - from) / SKX_QUERY_BATCH * SKX_QUERY_BATCH;
+
+		skx_query_fill(it, from + at, bits + at / 64);
+		doc = skx_query_bound(it, from + at + SKX_QUERY_BATCH);
+	}
+}
+
+/*
+ * Takes the documents of words at and after *w out of the bits, as many as a
+ * batch has room for.
+ */
+static int
+skx_query_turn_take(uint64 *bits, uint32 from, uint32 nwords, uint32 *w,
+					uint32 *docs)
+{
+	int			n = 0;
+
+	for (; *w < nwords && n <= SKX_QUERY_BATCH - 64; (*w)++)
+	{
+		uint64		word = bits[*w];
+
+		bits[*w] = 0;
+		for (; word != 0; word &= word - 1)
+			docs[n++] = from + *w * 64 + pg_rightmost_one_pos64(word);
+	}
+	return n;
+}
+
+uint32
+skx_query_turn_keep(SkxIter *it, uint32 from, uint32 to, uint64 *bits)
+{
+	uint32	   *docs = palloc(sizeof(uint32) * SKX_QUERY_BATCH);
+	uint32		nwords = (to - from + 63) / 64;
+	uint32		left = 0;
+	uint32		w = 0;
+
+	while (w < nwords)
+	{
+		int			n = skx_query_turn_take(bits, from, nwords, &w, docs);
+		int			i;
+
+		CHECK_FOR_INTERRUPTS();
+		n = skx_query_filter(it, docs, n);
+		for (i = 0; i < n; i++)
+		{
+			uint32		at = docs[i] - from;
+
+			bits[at / 64] |= UINT64CONST(1) << (at % 64);
+		}
+		left += n;
+	}
+	pfree(docs);
+	return left;
+}
+
+uint64
+skx_query_turns_any(SkxTurns *turns, uint32 from, uint32 to, uint64 *bits)
+{
+	uint64		most = 0;
+	int			i;
+
+	for (i = 0; i < turns->n; i++)
+	{
+		SkxIter    *it = skx_query_turn_open(turns, i, true, 0);
+
+		most += it->cost;
+		skx_query_turn_fill(it, from, to, bits);
+		skx_query_close(it);
+	}
+	/* what was only an estimate was one of the first range */
+	turns->opening.unsettled = NULL;
+	return most;
+}
+
+uint32
+skx_query_turns_all(SkxTurns *turns, bool fresh, uint32 from, uint32 to,
+					uint64 *bits)
+{
+	uint32		left = to - from;
+	int			i;
+
+	for (i = 0; i < turns->n && left > 0; i++)
+	{
+		SkxIter    *it = skx_query_turn_open(turns, i, fresh, left);
+
+		if (fresh)
+		{
+			skx_query_turn_fill(it, from, to, bits);
+			left = skx_codec_count(bits, (to - from + 63) / 64);
+		}
+		else
+			left = skx_query_turn_keep(it, from, to, bits);
+		fresh = false;
+		skx_query_close(it);
+	}
+	turns->opening.unsettled = NULL;
+	return left;
+}

@@ -1,0 +1,189 @@
+/*
+ * score_marks.c
+ *	  How often pending documents have the words of a query.
+ *
+ * Words are looked up in all pending documents, for their frequencies.  What is
+ * found there is kept, a byte a document and word, so that the search, which
+ * comes next, leaves alone those that cannot be hits.
+ */
+#include "postgres.h"
+
+#include "read/score/score_internal.h"
+
+struct SkxScoreMarks
+{
+	const SkxScorer *scorer;
+	const SkxScoreLeaf *leaf;
+	const uint8 *words[FLEXIBLE_ARRAY_MEMBER];
+};
+
+void
+skx_score_marks_leaf(SkxScoreLeaf *leaf)
+{
+	int			i;
+
+	leaf->marks = palloc(sizeof(uint64) * leaf->view->nstripes);
+	leaf->nmarks = 0;
+	for (i = 0; i < leaf->view->nstripes; i++)
+	{
+		uint64		flushed = leaf->view->stripes[i].flushed_through;
+
+		leaf->marks[i] = leaf->nmarks;
+		leaf->nmarks += leaf->last[i] - Min(flushed, leaf->last[i]);
+	}
+}
+
+uint8 *
+skx_score_marks_make(SkxStats *stats, int n)
+{
+	uint64		size = stats->plain ? stats->leaves[0].nmarks : 0;
+
+	if (size == 0 || size > SKX_SCORE_MARK_BYTES / n ||
+		stats->mark_bytes > SKX_SCORE_MARK_BYTES)
+		return NULL;
+	stats->mark_bytes += size;
+	return MemoryContextAllocZero(stats->lookups, size);
+}
+
+bool
+skx_score_marks_at(const SkxScoreLeaf *leaf, int stripe, uint64 sequence,
+				   uint64 *at)
+{
+	uint64		flushed = leaf->view->stripes[stripe].flushed_through;
+
+	Assert(stripe >= 0 && stripe < leaf->view->nstripes);
+	Assert(sequence > flushed);
+	if (sequence > leaf->last[stripe])
+		return false;
+	*at = leaf->marks[stripe] + (sequence - flushed - 1);
+	Assert(*at < leaf->nmarks);
+	return true;
+}
+
+SkxScoreMarks *
+skx_score_marks(const SkxScorer *scorer)
+{
+	SkxScoreMarks *marks;
+	int			i;
+
+	if (scorer->nterms == 0 || skx_score_word_marks(scorer, 0) == NULL)
+		return NULL;
+	marks = palloc0(offsetof(SkxScoreMarks, words) +
+					sizeof(uint8 *) * scorer->nterms);
+	marks->scorer = scorer;
+	marks->leaf = &scorer->stats->leaves[0];
+	for (i = 0; i < scorer->nterms; i++)
+	{
+		marks->words[i] = skx_score_word_marks(scorer, i);
+		if (marks->words[i] == NULL)
+		{
+			pfree(marks);
+			return NULL;
+		}
+	}
+	return marks;
+}
+
+/* How often a word marked so is there at most. */
+static inline float
+skx_score_marked_tf(uint8 mark)
+{
+	return mark == SKX_PENDING_TF_MANY ? SKX_SCORE_TF_MAX : mark;
+}
+
+/* Which of n documents have a mark; returns how many. */
+static int
+skx_score_marked_which(const uint8 *marks, int n, uint8 *which)
+{
+	int			found = 0;
+	int			i;
+	int			k;
+
+	Assert(n <= SKX_PENDING_BOUNDS);
+	for (i = 0; i < n; i = k)
+	{
+		uint64		any = 1;
+
+		k = Min(i + (int) sizeof(any), n);
+		if (k == i + (int) sizeof(any))
+			memcpy(&any, marks + i, sizeof(any));
+		if (any == 0)
+			continue;
+		for (int j = i; j < k; j++)
+		{
+			which[found] = (uint8) j;
+			found += marks[j] != 0;
+		}
+	}
+	return found;
+}
+
+/* Adds what a word can add to the sums of n documents, from number `at` on. */
+static void
+skx_score_marked_word(const SkxScoreMarks *marks, int term, uint64 at, int n,
+					  const uint8 *norms, int32 *sums)
+{
+	const SkxScorer *scorer = marks->scorer;
+	const uint8 *word = marks->words[term] + at;
+	uint8		which[SKX_PENDING_BOUNDS];
+	float		tfs[SKX_PENDING_BOUNDS];
+	float		inverses[SKX_PENDING_BOUNDS];
+	int32		parts[SKX_PENDING_BOUNDS];
+	int			found = skx_score_marked_which(word, n, which);
+	int			i;
+
+	if (found <= 0)
+		return;
+	for (i = 0; i < found; i++)
+	{
+		tfs[i] = Min(skx_score_marked_tf(word[which[i]]) * scorer->most,
+					 SKX_SCORE_TF_MAX);
+		inverses[i] = scorer->inverse[norms[which[i]]];
+	}
+	skx_rank_parts(scorer->terms[term].weight, tfs, inverses, found, parts);
+	for (i = 0; i < found; i++)
+		sums[which[i]] += parts[i];
+}
+
+/* The same for a pair, which occurs no more often than either word. */
+static void
+skx_score_marked_pair(const SkxScoreMarks *marks, const SkxScorePair *pair,
+					  uint64 at, int n, const uint8 *norms, int32 *sums)
+{
+	const uint8 *first = marks->words[pair->first] + at;
+	const uint8 *second = marks->words[pair->second] + at;
+	uint8		which[SKX_PENDING_BOUNDS];
+	int			found = skx_score_marked_which(first, n, which);
+	int			i;
+
+	for (i = 0; i < found; i++)
+	{
+		int			k = which[i];
+		int			tf = skx_score_marked_tf(Min(first[k], second[k]));
+
+		if (tf > 0)
+			sums[k] += skx_rank_pair_part(pair->weight, tf, tf,
+										  marks->scorer->inverse[norms[k]]);
+	}
+}
+
+void
+skx_score_marked(const SkxScoreMarks *marks, int stripe, uint64 sequence,
+				 int n, const uint8 *norms, int32 *sums)
+{
+	const SkxScorer *scorer = marks->scorer;
+	uint64		at;
+	int			i;
+
+	Assert(n > 0 && n <= SKX_PENDING_BOUNDS);
+	for (i = n; i > 0 && sequence + i - 1 > marks->leaf->last[stripe]; i--)
+		sums[i - 1] = PG_INT32_MAX;
+	n = i;
+	if (n == 0 || !skx_score_marks_at(marks->leaf, stripe, sequence, &at))
+		return;
+	memset(sums, 0, sizeof(int32) * n);
+	for (i = 0; i < scorer->nterms; i++)
+		skx_score_marked_word(marks, i, at, n, norms, sums);
+	for (i = 0; i < scorer->npairs; i++)
+		skx_score_marked_pair(marks, &scorer->pairs[i], at, n, norms, sums);
+}

@@ -1,0 +1,374 @@
+/*
+ * score_query.c
+ *	  From tsquery and statistics to words, pairs and their weights.
+ *
+ * A tsquery is an array with every operator before its operands, the right one
+ * first.  So signs are handed down from front to back, and from back to front
+ * its operands stand as the query reads; neither needs a stack, however deep
+ * the query is.
+ */
+#include "postgres.h"
+
+#include <math.h>
+
+#include "miscadmin.h"
+#include "read/score/score_internal.h"
+#include "utils/memutils.h"
+
+/* A scorer with what only this file needs to know. */
+typedef struct SkxScorerOpen
+{
+	SkxScorer	scorer;
+	const SkxScoreWord **words; /* of the terms */
+	uint64		epoch;			/* of the statistics */
+} SkxScorerOpen;
+
+/* What a segment has of a word that it does not have. */
+static const SkxTerm skx_score_nothing;
+
+/*
+ * Marks the items below an odd number of negations.
+ */
+static bool *
+skx_score_negated(TSQuery query)
+{
+	const QueryItem *items = GETQUERY(query);
+	bool	   *negated = palloc0(query->size + 1);
+	int			i;
+
+	for (i = 0; i < query->size; i++)
+	{
+		if (items[i].type != QI_OPR)
+			continue;
+		if (items[i].qoperator.oper == OP_NOT)
+			negated[i + 1] = !negated[i];
+		else
+		{
+			negated[i + 1] = negated[i];
+			negated[i + items[i].qoperator.left] = negated[i];
+		}
+	}
+	return negated;
+}
+
+/* Those that are no prefix first, both in the order of a dictionary. */
+static int
+skx_score_compare_terms(const void *a, const void *b)
+{
+	const SkxScoreTerm *x = a;
+	const SkxScoreTerm *y = b;
+
+	CHECK_FOR_INTERRUPTS();
+	if (x->prefix != y->prefix)
+		return x->prefix ? 1 : -1;
+	return skx_score_compare(x->lexeme, x->len, y->lexeme, y->len);
+}
+
+static void
+skx_score_term_of(TSQuery query, const QueryOperand *operand,
+				  SkxScoreTerm *term)
+{
+	memset(term, 0, sizeof(*term));
+	term->lexeme = GETOPERAND(query) + operand->distance;
+	term->len = operand->length;
+	term->prefix = operand->prefix;
+	term->labels = operand->weight;
+	term->count = 1;
+}
+
+static void
+skx_score_gather_terms(SkxScorer *scorer, const bool *negated)
+{
+	TSQuery		query = scorer->query;
+	const QueryItem *items = GETQUERY(query);
+	int			n = 0;
+	int			kept = 0;
+	int			i;
+
+	for (i = 0; i < query->size; i++)
+		n += items[i].type == QI_VAL;
+	scorer->terms = palloc_extended(sizeof(SkxScoreTerm) * ((Size) n + 1),
+									MCXT_ALLOC_HUGE);
+	n = 0;
+	for (i = 0; i < query->size; i++)
+	{
+		CHECK_FOR_INTERRUPTS();
+		if (items[i].type == QI_VAL && !negated[i])
+			skx_score_term_of(query, &items[i].qoperand, &scorer->terms[n++]);
+	}
+	qsort(scorer->terms, n, sizeof(SkxScoreTerm), skx_score_compare_terms);
+	for (i = 0; i < n; i++)
+	{
+		SkxScoreTerm *last = &scorer->terms[Max(kept - 1, 0)];
+
+		if (kept == 0 || skx_score_compare_terms(last, &scorer->terms[i]) != 0)
+		{
+			scorer->terms[kept++] = scorer->terms[i];
+			continue;
+		}
+		last->count = Min(last->count + 1, SKX_SCORE_COUNT_MAX);
+		if (last->labels == 0 || scorer->terms[i].labels == 0)
+			last->labels = 0;
+		else
+			last->labels |= scorer->terms[i].labels;
+	}
+	scorer->nterms = kept;
+	while (scorer->nplain < kept && !scorer->terms[scorer->nplain].prefix)
+		scorer->nplain++;
+}
+
+/* Number of a word that the query does not negate. */
+static int
+skx_score_term_number(const SkxScorer *scorer, const QueryOperand *operand)
+{
+	SkxScoreTerm key;
+	const SkxScoreTerm *found;
+
+	skx_score_term_of(scorer->query, operand, &key);
+	found = bsearch(&key, scorer->terms, scorer->nterms, sizeof(SkxScoreTerm),
+					skx_score_compare_terms);
+	Assert(found != NULL);
+	return found - scorer->terms;
+}
+
+static void
+skx_score_add_pair(SkxScorer *scorer, int first, int second)
+{
+	int			i;
+
+	for (i = 0; i < scorer->npairs; i++)
+	{
+		if (scorer->pairs[i].first == first &&
+			scorer->pairs[i].second == second)
+			return;
+	}
+	scorer->pairs[scorer->npairs].first = first;
+	scorer->pairs[scorer->npairs].second = second;
+	scorer->pairs[scorer->npairs].weight = 0;
+	scorer->npairs++;
+}
+
+static void
+skx_score_gather_pairs(SkxScorer *scorer, const bool *negated)
+{
+	const QueryItem *items = GETQUERY(scorer->query);
+	int			last = -1;
+	int			i;
+
+	scorer->pairs = palloc0(sizeof(SkxScorePair) * SKX_SCORE_PAIRS_MAX);
+	if (scorer->options.proximity <= 0)
+		return;
+	for (i = scorer->query->size - 1;
+		 i >= 0 && scorer->npairs < SKX_SCORE_PAIRS_MAX; i--)
+	{
+		int			term = -1;
+
+		if (items[i].type != QI_VAL)
+			continue;
+		if (!negated[i] && !items[i].qoperand.prefix)
+			term = skx_score_term_number(scorer, &items[i].qoperand);
+		if (last >= 0 && term >= 0 && last != term)
+			skx_score_add_pair(scorer, last, term);
+		last = term;
+	}
+}
+
+/*
+ * The word that a pair's part is bounded with: the rarer one, for most documents
+ * with the other have no pair, and to most of its own weight a pair adds
+ * little; of two the same, the later.
+ */
+static int
+skx_score_rarer(const SkxScorer *scorer, const SkxScorePair *pair)
+{
+	double		first = scorer->terms[pair->first].idf;
+	double		second = scorer->terms[pair->second].idf;
+
+	if (first != second)
+		return first > second ? pair->first : pair->second;
+	return Max(pair->first, pair->second);
+}
+
+static double
+skx_score_pair_weight(const SkxScorer *scorer, const SkxScorePair *pair)
+{
+	return scorer->options.proximity *
+		Min(scorer->terms[pair->first].idf, scorer->terms[pair->second].idf);
+}
+
+static void
+skx_score_weigh(SkxScorer *scorer)
+{
+	double		total = 0;
+	int			i;
+
+	for (i = 0; i < scorer->nterms; i++)
+	{
+		CHECK_FOR_INTERRUPTS();
+		total += scorer->terms[i].count * scorer->terms[i].idf;
+	}
+	for (i = 0; i < scorer->npairs; i++)
+		total += skx_score_pair_weight(scorer, &scorer->pairs[i]) *
+			(1 + SKX_RANK_NEAR_SHARE);
+	scorer->unit = skx_rank_unit(total);
+	for (i = 0; i < scorer->nterms; i++)
+	{
+		SkxScoreTerm *term = &scorer->terms[i];
+
+		CHECK_FOR_INTERRUPTS();
+		term->weight = (float) (term->count * term->idf * scorer->unit);
+		term->ceiling = 0;
+	}
+	for (i = 0; i < scorer->npairs; i++)
+	{
+		SkxScorePair *pair = &scorer->pairs[i];
+
+		pair->weight = (float) (skx_score_pair_weight(scorer, pair) *
+								scorer->unit);
+		scorer->terms[skx_score_rarer(scorer, pair)].ceiling += pair->weight;
+	}
+	for (i = 0; i < scorer->nterms; i++)
+	{
+		SkxScoreTerm *term = &scorer->terms[i];
+
+		CHECK_FOR_INTERRUPTS();
+		term->ceiling = skx_rank_ceiling(term->weight, term->ceiling);
+	}
+}
+
+/* See SKX_SCORE_LABEL_STEPS.  A weight above zero stays so. */
+static void
+skx_score_round_labels(SkxScorer *scorer)
+{
+	int			i;
+
+	scorer->most = 1;
+	scorer->flat = true;
+	for (i = 0; i < 4; i++)
+	{
+		double		steps = rint(scorer->options.labels[i] *
+								 SKX_SCORE_LABEL_STEPS);
+
+		if (scorer->options.labels[i] > 0)
+			steps = Max(steps, 1);
+		scorer->options.labels[i] = steps / SKX_SCORE_LABEL_STEPS;
+		scorer->flat &= scorer->options.labels[i] == 1;
+		scorer->most = Max(scorer->most, (float) scorer->options.labels[i]);
+	}
+}
+
+/* Statistics hardly move from one query to the next: the last table is kept. */
+static void
+skx_score_inverse(SkxScorer *scorer)
+{
+	static double k1 = -1;
+	static double b;
+	static double average;
+	static float inverse[256];
+
+	if (k1 != scorer->options.k1 || b != scorer->options.b ||
+		average != scorer->average)
+	{
+		k1 = scorer->options.k1;
+		b = scorer->options.b;
+		average = scorer->average;
+		skx_rank_inverse(&scorer->options, average, inverse);
+	}
+	memcpy(scorer->inverse, inverse, sizeof(inverse));
+}
+
+/* What follows from the numbers of documents. */
+static void
+skx_score_settle_scorer(SkxScorer *scorer)
+{
+	int			i;
+
+	for (i = 0; i < scorer->nterms; i++)
+	{
+		CHECK_FOR_INTERRUPTS();
+		scorer->terms[i].idf = skx_rank_idf(scorer->terms[i].df,
+											scorer->ndocs);
+	}
+	if (scorer->ndocs > 0)
+		scorer->average = (double) scorer->length / scorer->ndocs;
+	skx_score_inverse(scorer);
+	skx_score_weigh(scorer);
+}
+
+SkxScorer *
+skx_score_open_pinned(Relation index, const SkxRef *ref, Snapshot snapshot,
+					  const SkxRankOptions *options, TSQuery query,
+					  const SkxScorePins *pins)
+{
+	SkxScorerOpen *open = palloc0(sizeof(SkxScorerOpen));
+	SkxScorer  *scorer = &open->scorer;
+	bool	   *negated = skx_score_negated(query);
+
+	scorer->query = query;
+	scorer->options = *options;
+	skx_score_round_labels(scorer);
+	skx_score_gather_terms(scorer, negated);
+	skx_score_gather_pairs(scorer, negated);
+	pfree(negated);
+	scorer->stats = skx_score_stats(index, ref, snapshot);
+	open->epoch = skx_score_stats_epoch();
+	open->words = palloc_extended(sizeof(SkxScoreWord *) *
+								  ((Size) scorer->nterms + 1),
+								  MCXT_ALLOC_HUGE);
+	skx_score_words_find(scorer->stats, index, scorer->terms, scorer->nterms,
+						 open->words);
+	skx_score_stats_hold(scorer->stats);
+	scorer->ndocs = skx_score_stats_ndocs(scorer->stats);
+	scorer->length = skx_score_stats_length(scorer->stats);
+	if (pins != NULL)
+		skx_score_use_pins(scorer, pins);
+	skx_score_settle_scorer(scorer);
+	return scorer;
+}
+
+SkxScorer *
+skx_score_open(Relation index, Snapshot snapshot,
+			   const SkxRankOptions *options, TSQuery query)
+{
+	return skx_score_open_pinned(index, NULL, snapshot, options, query,
+								 NULL);
+}
+
+bool
+skx_score_is_current(const SkxScorer *scorer, Snapshot snapshot)
+{
+	return skx_score_stats_current(scorer->stats,
+								   ((const SkxScorerOpen *) scorer)->epoch,
+								   snapshot);
+}
+
+const SkxTerm *
+skx_score_found(const SkxScorer *scorer, int term, int segment)
+{
+	const SkxScorerOpen *open = (const SkxScorerOpen *) scorer;
+	const SkxScoreWord *word = open->words[term];
+
+	if (word->found[segment] == NULL)
+		return &skx_score_nothing;
+	return word->found[segment];
+}
+
+const uint8 *
+skx_score_word_marks(const SkxScorer *scorer, int term)
+{
+	const SkxScoreWord *word = ((const SkxScorerOpen *) scorer)->words[term];
+
+	return word == NULL ? NULL : word->marks;
+}
+
+bool
+skx_score_has_found(const SkxScorer *scorer)
+{
+	const SkxScorerOpen *open = (const SkxScorerOpen *) scorer;
+	int			i;
+
+	for (i = 0; i < scorer->nplain; i++)
+		if (open->words[i] == NULL || open->words[i]->found == NULL)
+			return false;
+	return true;
+}

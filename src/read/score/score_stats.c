@@ -1,0 +1,585 @@
+/*
+ * score_stats.c
+ *	  Statistics of an index, pinned for a snapshot.
+ *
+ * Numbers of documents, lengths and df move with every insert, flush and
+ * merge, while all that is computed under one snapshot has to agree.  So the
+ * first request fixes what is counted: a view of each index and the number of
+ * the last pending document of each stripe.  A lexeme is looked up in these
+ * when it is asked for first, be it much later (score_words.c).
+ *
+ * The table of pins goes by the content of the snapshot, not by its address:
+ * the executor copies snapshots, and a portal's lives on when it is not the
+ * active one.
+ */
+#include "postgres.h"
+
+#include "access/relation.h"
+#include "access/xact.h"
+#include "index/snapshot/snapshot.h"
+#include "lib/ilist.h"
+#include "miscadmin.h"
+#include "read/score/score_internal.h"
+#include "storage/lmgr.h"
+#include "support/compat/compat.h"
+#include "utils/memutils.h"
+#include "utils/resowner.h"
+
+/* Statistics that are pinned at a time, unless more are in use. */
+#define SKX_SCORE_PINS		64
+
+/* A claim on pinned statistics. */
+typedef struct SkxScoreHold
+{
+	MemoryContextCallback callback;
+	SkxStats   *stats;
+	uint64		epoch;
+} SkxScoreHold;
+
+static dlist_head skx_score_pins = DLIST_STATIC_INIT(skx_score_pins);
+static int	skx_score_npins = 0;
+static uint64 skx_score_epoch = 0;	/* transactions that ended */
+static bool skx_score_watching = false; /* their ends, for good */
+
+/*
+ * Of the last transaction: what its index had then, it may have still, and
+ * most sessions ask for one index again and again.
+ */
+static SkxStats *skx_score_carried = NULL;
+
+/* Memory that its words may have taken by then; of more, none are kept. */
+#define SKX_SCORE_CARRIED_BYTES	(1024 * 1024)
+
+/* ---- the table of pins ---- */
+
+static void
+skx_score_forget(SkxStats *stats)
+{
+	dlist_delete(&stats->node);
+	skx_score_npins--;
+	stats->listed = false;
+	if (stats->users == 0)
+		MemoryContextDelete(stats->context);
+}
+
+/* Saves the statistics used last from the end of the transaction. */
+static void
+skx_score_carry(void)
+{
+	SkxStats   *stats;
+
+	if (dlist_is_empty(&skx_score_pins))
+		return;
+	stats = dlist_head_element(SkxStats, node, &skx_score_pins);
+	if (!stats->plain)
+		return;
+	if (skx_score_carried != NULL)
+		MemoryContextDelete(skx_score_carried->context);
+	dlist_delete(&stats->node);
+	MemoryContextSetParent(stats->context, TopMemoryContext);
+	stats->listed = false;
+	stats->users = 0;
+	skx_score_carried = stats;
+}
+
+/*
+ * The transaction is over, and the memory goes with it.  This has to be known
+ * before any of that is freed: scorers let go of their statistics in any
+ * order.
+ */
+static void
+skx_score_xact(XactEvent event, void *arg)
+{
+	if (event == XACT_EVENT_COMMIT)
+		skx_score_carry();
+	switch (event)
+	{
+		case XACT_EVENT_COMMIT:
+		case XACT_EVENT_PARALLEL_COMMIT:
+		case XACT_EVENT_ABORT:
+		case XACT_EVENT_PARALLEL_ABORT:
+		case XACT_EVENT_PREPARE:
+			dlist_init(&skx_score_pins);
+			skx_score_npins = 0;
+			skx_score_epoch++;
+			break;
+		default:
+			break;
+	}
+}
+
+/*
+ * What was pinned in a subtransaction that is undone may be of a file that
+ * never was: command ids come again after it.
+ */
+static void
+skx_score_subxact(SubXactEvent event, SubTransactionId subid,
+				  SubTransactionId parent, void *arg)
+{
+	dlist_mutable_iter iter;
+
+	if (event != SUBXACT_EVENT_ABORT_SUB)
+		return;
+	dlist_foreach_modify(iter, &skx_score_pins)
+	{
+		SkxStats   *stats = dlist_container(SkxStats, node, iter.cur);
+
+		if (stats->subid >= subid)
+			skx_score_forget(stats);
+	}
+}
+
+static void
+skx_score_make_room(void)
+{
+	dlist_node *node = skx_score_npins < SKX_SCORE_PINS ? NULL :
+		dlist_tail_node(&skx_score_pins);
+
+	while (node != NULL)
+	{
+		SkxStats   *stats = dlist_container(SkxStats, node, node);
+
+		if (stats->users == 0)
+		{
+			skx_score_forget(stats);
+			return;
+		}
+		node = dlist_has_prev(&skx_score_pins, node) ?
+			dlist_prev_node(&skx_score_pins, node) : NULL;
+	}
+}
+
+/*
+ * A view may be read as long as its index is locked.  A lock belongs to the
+ * portal that took it, and a cursor that fails in a savepoint, before which it
+ * was opened, gives up its locks with the savepoint: pins have their own.
+ */
+static void
+skx_score_lock_leaves(const SkxStats *stats)
+{
+	ResourceOwner owner = CurrentResourceOwner;
+	int			i;
+
+	CurrentResourceOwner = TopTransactionResourceOwner;
+	for (i = 0; i < stats->nleaves; i++)
+		LockRelationOid(stats->leaves[i].oid, AccessShareLock);
+	CurrentResourceOwner = owner;
+}
+
+static void
+skx_score_pin(SkxStats *stats)
+{
+	if (!skx_score_watching)
+	{
+		RegisterXactCallback(skx_score_xact, NULL);
+		RegisterSubXactCallback(skx_score_subxact, NULL);
+		skx_score_watching = true;
+	}
+	skx_score_make_room();
+	skx_score_lock_leaves(stats);
+	MemoryContextSetParent(stats->context, TopTransactionContext);
+	stats->subid = GetCurrentSubTransactionId();
+	stats->statement = GetCurrentStatementStartTimestamp();
+	stats->pinned = stats->listed = true;
+	dlist_push_head(&skx_score_pins, &stats->node);
+	skx_score_npins++;
+}
+
+static void
+skx_score_release(void *arg)
+{
+	SkxScoreHold *hold = arg;
+
+	if (hold->epoch != skx_score_epoch)
+		return;
+	hold->stats->users--;
+	if (hold->stats->users == 0 && !hold->stats->listed)
+		MemoryContextDelete(hold->stats->context);
+}
+
+void
+skx_score_stats_hold(SkxStats *stats)
+{
+	SkxScoreHold *hold;
+
+	if (!stats->pinned)
+		return;
+	hold = palloc0(sizeof(SkxScoreHold));
+	hold->callback.func = skx_score_release;
+	hold->callback.arg = hold;
+	hold->stats = stats;
+	hold->epoch = skx_score_epoch;
+	MemoryContextRegisterResetCallback(CurrentMemoryContext, &hold->callback);
+	stats->users++;
+}
+
+/* ---- snapshots ---- */
+
+/* Refers to the snapshot's arrays. */
+static void
+skx_score_content(Snapshot snapshot, SkxScoreContent *content)
+{
+	content->xmin = snapshot->xmin;
+	content->xmax = snapshot->xmax;
+	content->curcid = snapshot->curcid;
+	content->suboverflowed = snapshot->suboverflowed;
+	content->recovery = snapshot->takenDuringRecovery;
+	content->nxip = snapshot->xcnt;
+	content->xip = snapshot->xip;
+	/* Copies of a snapshot leave out subtransactions, which are not compared. */
+	content->nsubxip = 0;
+	if (!snapshot->suboverflowed || snapshot->takenDuringRecovery)
+		content->nsubxip = snapshot->subxcnt;
+	content->subxip = snapshot->subxip;
+}
+
+static bool
+skx_score_same_content(const SkxScoreContent *a, const SkxScoreContent *b)
+{
+	return a->xmin == b->xmin && a->xmax == b->xmax &&
+		a->curcid == b->curcid && a->suboverflowed == b->suboverflowed &&
+		a->recovery == b->recovery && a->nxip == b->nxip &&
+		a->nsubxip == b->nsubxip &&
+		(a->nxip == 0 ||
+		 memcmp(a->xip, b->xip, sizeof(TransactionId) * a->nxip) == 0) &&
+		(a->nsubxip == 0 ||
+		 memcmp(a->subxip, b->subxip,
+				sizeof(TransactionId) * a->nsubxip) == 0);
+}
+
+static TransactionId *
+skx_score_copy_xids(const TransactionId *xids, uint32 n)
+{
+	TransactionId *copy = palloc(sizeof(TransactionId) * ((Size) n + 1));
+
+	if (n > 0)
+		memcpy(copy, xids, sizeof(TransactionId) * n);
+	return copy;
+}
+
+/* ---- what is counted ---- */
+
+bool
+skx_score_leaf_pending(const SkxScoreLeaf *leaf)
+{
+	int			i;
+
+	for (i = 0; i < leaf->view->nstripes; i++)
+		if (leaf->last[i] > leaf->view->stripes[i].flushed_through)
+			return true;
+	return false;
+}
+
+/*
+ * Numbers of documents count those with a tsvector, also the deleted ones
+ * until a flush or merge leaves them behind.
+ */
+static void
+skx_score_leaf_pin(SkxStats *stats, SkxScoreLeaf *leaf, Relation rel)
+{
+	SkxPendingTotals totals;
+	SkxSource  *source;
+	int			i;
+
+	leaf->oid = RelationGetRelid(rel);
+	leaf->locator = SKX_REL_LOCATOR(rel);
+	leaf->view = skx_manifest_view(rel);
+	leaf->last = palloc(sizeof(uint64) * leaf->view->nstripes);
+	skx_pending_totals(rel, leaf->view, &totals, leaf->last);
+	skx_pending_bind(leaf->view, leaf->last);
+	skx_score_marks_leaf(leaf);
+	stats->ndocs += totals.ndocs - totals.nnull;
+	stats->length += totals.total_length;
+	source = skx_snapshot_open(rel, leaf->view);
+	skx_snapshot_next(source, SKX_SOURCE_ALL);
+	for (i = 0; i < source->nsegments; i++)
+	{
+		const SkxDiskSegment *header = &source->segments[i]->header;
+
+		stats->ndocs += header->ndocs - header->nnull;
+		stats->length += header->total_length;
+	}
+	skx_snapshot_close(source);
+}
+
+/* Is the leaf what it was pinned of, not one that was emptied in its place? */
+static bool
+skx_score_leaf_is_same(const SkxScoreLeaf *leaf, Relation rel,
+					   bool same_generation)
+{
+	SkxDiskMeta meta;
+
+	skx_manifest_meta(rel, &meta);
+	return meta.incarnation == leaf->view->meta.incarnation &&
+		(!same_generation || meta.generation == leaf->view->meta.generation);
+}
+
+Relation
+skx_score_leaf_relation(Oid oid, Relation index, const SkxScoreLeaf *pinned)
+{
+	Relation	rel = try_relation_open(oid, AccessShareLock);
+
+	if (rel == NULL)
+		return NULL;
+	if (rel->rd_rel->relkind == RELKIND_INDEX &&
+		rel->rd_rel->relam == index->rd_rel->relam &&
+		rel->rd_index->indisvalid &&
+		(pinned == NULL ||
+		 (SKX_LOCATOR_EQUALS(pinned->locator, SKX_REL_LOCATOR(rel)) &&
+		  skx_score_leaf_is_same(pinned, rel, false))))
+		return rel;
+	relation_close(rel, NoLock);
+	return NULL;
+}
+
+static void
+skx_score_pin_leaves(SkxStats *stats, Relation index)
+{
+	List	   *oids;
+	ListCell   *lc;
+
+	if (stats->plain)
+	{
+		stats->nleaves = 1;
+		stats->leaves = palloc0(sizeof(SkxScoreLeaf));
+		skx_score_leaf_pin(stats, stats->leaves, index);
+		return;
+	}
+	oids = skx_score_leaves(index, stats->others, stats->nothers);
+	stats->leaves = palloc0(sizeof(SkxScoreLeaf) * list_length(oids));
+	foreach(lc, oids)
+	{
+		Relation	rel = skx_score_leaf_relation(lfirst_oid(lc), index, NULL);
+
+		CHECK_FOR_INTERRUPTS();
+		if (rel == NULL)
+			continue;
+		skx_score_leaf_pin(stats, &stats->leaves[stats->nleaves++], rel);
+		relation_close(rel, NoLock);
+	}
+	list_free(oids);
+}
+
+/* ---- the interface ---- */
+
+/*
+ * May views be read that were pinned in an earlier statement?
+ * On this server the transaction's lock on the index protects them, without
+ * any snapshot; on a standby that replays early reuse nothing does.
+ */
+static bool
+skx_score_is_readable(const SkxStats *stats, Relation index)
+{
+	bool		unguarded = stats->content.recovery &&
+		!IsolationUsesXactSnapshot() &&
+		stats->statement != GetCurrentStatementStartTimestamp();
+	bool		readable = true;
+	int			i;
+
+	if (stats->plain)
+		return skx_score_leaf_is_same(&stats->leaves[0], index, unguarded);
+	for (i = 0; unguarded && readable && i < stats->nleaves; i++)
+	{
+		Relation	rel = skx_score_leaf_relation(stats->leaves[i].oid, index,
+												  &stats->leaves[i]);
+
+		CHECK_FOR_INTERRUPTS();
+		if (rel == NULL)
+			continue;
+		readable = skx_score_leaf_is_same(&stats->leaves[i], rel, true);
+		relation_close(rel, NoLock);
+	}
+	return readable;
+}
+
+/* Has the index the segments and the pending documents that were counted? */
+static bool
+skx_score_is_unchanged(const SkxStats *stats, Relation index)
+{
+	const SkxScoreLeaf *leaf = &stats->leaves[0];
+	Size		size = sizeof(uint64) * leaf->view->nstripes;
+	uint64	   *last;
+	SkxPendingTotals totals;
+	bool		unchanged;
+
+	if (!skx_score_leaf_is_same(leaf, index, true))
+		return false;
+	last = palloc(size);
+	skx_pending_totals(index, leaf->view, &totals, last);
+	unchanged = memcmp(last, leaf->last, size) == 0;
+	pfree(last);
+	return unchanged;
+}
+
+/* The snapshot that statistics are for. */
+static void
+skx_score_set_content(SkxStats *stats, const SkxScoreContent *content)
+{
+	MemoryContext old = MemoryContextSwitchTo(stats->context);
+
+	stats->content = *content;
+	stats->content.xip = skx_score_copy_xids(content->xip, content->nxip);
+	stats->content.subxip = skx_score_copy_xids(content->subxip,
+												content->nsubxip);
+	MemoryContextSwitchTo(old);
+}
+
+/*
+ * Statistics of the last transaction, if they are of this index and it is as it
+ * was; else they are given up.
+ */
+static SkxStats *
+skx_score_take_carried(Relation index, const SkxScoreContent *content)
+{
+	SkxStats   *stats = skx_score_carried;
+
+	if (stats == NULL || stats->index != RelationGetRelid(index))
+		return NULL;
+	if (!skx_score_is_plain(index) ||
+		!SKX_LOCATOR_EQUALS(stats->locator, SKX_REL_LOCATOR(index)) ||
+		!skx_manifest_view_kept(index, stats->leaves[0].view) ||
+		!skx_score_is_unchanged(stats, index))
+	{
+		skx_score_carried = NULL;
+		MemoryContextDelete(stats->context);
+		return NULL;
+	}
+	skx_score_carried = NULL;
+	MemoryContextSetParent(stats->context, CurrentMemoryContext);
+	pfree(stats->content.xip);
+	pfree(stats->content.subxip);
+	skx_score_set_content(stats, content);
+	if (MemoryContextMemAllocated(stats->lookups, true) >
+		SKX_SCORE_CARRIED_BYTES)
+		skx_score_words_make(stats);
+	return stats;
+}
+
+/* The same indexes, in the order that references have them in. */
+static bool
+skx_score_has_others(const SkxStats *stats, const SkxRef *ref)
+{
+	int			n = ref != NULL ? ref->nothers : 0;
+
+	return stats->nothers == n &&
+		(n == 0 || memcmp(stats->others, ref->others, sizeof(Oid) * n) == 0);
+}
+
+static SkxStats *
+skx_score_read(Relation index, const SkxRef *ref,
+			   const SkxScoreContent *content)
+{
+	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext,
+												  "skipidx statistics",
+												  ALLOCSET_SMALL_SIZES);
+	MemoryContext old = MemoryContextSwitchTo(context);
+	SkxStats   *stats = palloc0(sizeof(SkxStats));
+
+	stats->context = context;
+	stats->index = RelationGetRelid(index);
+	if (ref != NULL && ref->nothers > 0)
+	{
+		stats->nothers = ref->nothers;
+		stats->others = palloc(sizeof(Oid) * ref->nothers);
+		memcpy(stats->others, ref->others, sizeof(Oid) * ref->nothers);
+	}
+	stats->plain = stats->nothers == 0 && skx_score_is_plain(index);
+	if (stats->plain)
+		stats->locator = SKX_REL_LOCATOR(index);
+	if (content != NULL)
+		skx_score_set_content(stats, content);
+	skx_score_pin_leaves(stats, index);
+	skx_score_words_make(stats);
+	MemoryContextSwitchTo(old);
+	return stats;
+}
+
+SkxStats *
+skx_score_stats(Relation index, const SkxRef *ref, Snapshot snapshot)
+{
+	SkxScoreContent content;
+	SkxStats   *stats;
+	dlist_iter	iter;
+
+	if (snapshot == NULL || snapshot->snapshot_type != SNAPSHOT_MVCC)
+		return skx_score_read(index, ref, NULL);
+	skx_score_content(snapshot, &content);
+	dlist_foreach(iter, &skx_score_pins)
+	{
+		stats = dlist_container(SkxStats, node, iter.cur);
+		if (stats->index == RelationGetRelid(index) &&
+			skx_score_has_others(stats, ref) &&
+			(!stats->plain ||
+			 SKX_LOCATOR_EQUALS(stats->locator, SKX_REL_LOCATOR(index))) &&
+			skx_score_same_content(&stats->content, &content))
+		{
+			if (!skx_score_is_readable(stats, index))
+			{
+				skx_score_forget(stats);
+				break;
+			}
+			stats->statement = GetCurrentStatementStartTimestamp();
+			dlist_move_head(&skx_score_pins, &stats->node);
+			return stats;
+		}
+	}
+	stats = ref != NULL && ref->nothers > 0 ? NULL :
+		skx_score_take_carried(index, &content);
+	if (stats == NULL)
+		stats = skx_score_read(index, ref, &content);
+	skx_score_pin(stats);
+	return stats;
+}
+
+uint64
+skx_score_stats_ndocs(const SkxStats *stats)
+{
+	return stats->ndocs;
+}
+
+uint64
+skx_score_stats_length(const SkxStats *stats)
+{
+	return stats->length;
+}
+
+const SkxView *
+skx_score_view(const SkxScorer *scorer, Relation index)
+{
+	const SkxStats *stats = scorer->stats;
+
+	if (!stats->plain || stats->index != RelationGetRelid(index) ||
+		!SKX_LOCATOR_EQUALS(stats->locator, SKX_REL_LOCATOR(index)))
+		return NULL;
+	return stats->leaves[0].view;
+}
+
+/* What came after the pin is of no other transaction that the snapshot sees. */
+bool
+skx_score_pending(const SkxScorer *scorer)
+{
+	const SkxStats *stats = scorer->stats;
+
+	return !stats->plain || !stats->pinned ||
+		skx_score_leaf_pending(&stats->leaves[0]);
+}
+
+uint64
+skx_score_stats_epoch(void)
+{
+	return skx_score_epoch;
+}
+
+bool
+skx_score_stats_current(const SkxStats *stats, uint64 epoch,
+						Snapshot snapshot)
+{
+	SkxScoreContent content;
+
+	if (epoch != skx_score_epoch || !stats->listed || snapshot == NULL ||
+		snapshot->snapshot_type != SNAPSHOT_MVCC ||
+		stats->statement != GetCurrentStatementStartTimestamp())
+		return false;
+	skx_score_content(snapshot, &content);
+	return skx_score_same_content(&stats->content, &content);
+}

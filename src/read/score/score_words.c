@@ -1,0 +1,568 @@
+/*
+ * score_words.c
+ *	  What the statistics of an index say of words.
+ *
+ * A word is looked up when it is asked for first: in all segments of the views
+ * that were pinned, and in the documents that were pending then.  The table
+ * gets all that a search found, or nothing when that fails.
+ */
+#include "postgres.h"
+
+#include "access/relation.h"
+#include "common/hashfn.h"
+#include "index/column/column_value.h"
+#include "index/snapshot/snapshot.h"
+#include "miscadmin.h"
+#include "read/score/score_internal.h"
+#include "utils/memutils.h"
+
+/* Lexemes looked up in all segments at a time. */
+#define SKX_SCORE_LOOKUPS	1024
+
+/* Words that are remembered from one query of a snapshot to the next. */
+#define SKX_SCORE_WORDS		10000
+
+/*
+ * Words of a query of which it is kept what segments have of them, which takes
+ * more memory than all else that is known of a word.
+ */
+#define SKX_SCORE_FOUND		1024
+
+/* The same of pending documents: a byte each. */
+#define SKX_SCORE_MARKED	64
+
+/* What is known of a prefix while its lexemes are looked up. */
+typedef struct SkxScorePrefix
+{
+	int			len;
+	uint64		sum;			/* of the df of all of its lexemes */
+	uint64		whole;			/* df of the lexeme that is the prefix */
+	char	   *lexeme;			/* one of them; NULL: none yet */
+	int			lexeme_len;
+	bool		several;		/* there is another */
+	MemoryContext context;		/* of `lexeme`: a pending document is counted
+								 * in one that is reset after it */
+} SkxScorePrefix;
+
+/* Results of a look-up, before they are published in the table. */
+typedef struct SkxScoreSearch
+{
+	int			nplain;			/* those that are no prefix come first */
+	int			n;
+	SkxScoreWord *words;
+	SkxScorePrefix *prefixes;	/* of the words from nplain on */
+	const SkxScoreLeaf *leaf;	/* whose pending documents are counted */
+} SkxScoreSearch;
+
+static uint32
+skx_score_word_hash(const void *key, Size size)
+{
+	const SkxScoreWord *word = key;
+
+	return hash_bytes((const unsigned char *) word->bytes, word->len) +
+		word->prefix;
+}
+
+static int
+skx_score_word_compare(const void *a, const void *b, Size size)
+{
+	const SkxScoreWord *x = a;
+	const SkxScoreWord *y = b;
+
+	return x->len != y->len || x->prefix != y->prefix ||
+		memcmp(x->bytes, y->bytes, x->len) != 0;
+}
+
+void
+skx_score_words_make(SkxStats *stats)
+{
+	MemoryContext lookups = AllocSetContextCreate(stats->context,
+												  "skipidx words",
+												  ALLOCSET_SMALL_SIZES);
+	HASHCTL		ctl = {0};
+	HTAB	   *words;
+
+	ctl.keysize = offsetof(SkxScoreWord, df);
+	ctl.entrysize = sizeof(SkxScoreWord);
+	ctl.hash = skx_score_word_hash;
+	ctl.match = skx_score_word_compare;
+	ctl.hcxt = lookups;
+	words = hash_create("skipidx words", 64, &ctl,
+						HASH_ELEM | HASH_FUNCTION | HASH_COMPARE |
+						HASH_CONTEXT);
+	if (stats->lookups != NULL)
+		MemoryContextDelete(stats->lookups);
+	stats->lookups = lookups;
+	stats->mark_bytes = 0;
+	stats->words = words;
+}
+
+/* Adds documents that have a lexeme to those of its prefix. */
+static void
+skx_score_add_lexeme(SkxScorePrefix *prefix, uint64 df, const char *lexeme,
+					 int len)
+{
+	prefix->sum += df;
+	if (len == prefix->len)
+		prefix->whole += df;
+	if (prefix->several)
+		return;
+	if (prefix->lexeme == NULL)
+	{
+		prefix->lexeme = MemoryContextAlloc(prefix->context, len + 1);
+		memcpy(prefix->lexeme, lexeme, len);
+		prefix->lexeme_len = len;
+	}
+	else
+		prefix->several = skx_score_compare(prefix->lexeme, prefix->lexeme_len,
+											lexeme, len) != 0;
+}
+
+static bool
+skx_score_add_term(const SkxTerm *term, const char *lexeme, int len, void *arg)
+{
+	skx_score_add_lexeme(arg, term->df, lexeme, len);
+	return true;
+}
+
+/* Looks n lexemes up in the segments where the session has not found them. */
+static void
+skx_score_find_terms(const SkxScoreLeaf *leaf, SkxSegment **segs, int nsegs,
+					 const SkxLexeme *lexemes, int n, SkxTerm **terms)
+{
+	SkxSegment **asked = palloc(sizeof(SkxSegment *) * nsegs);
+	SkxTerm   **found = palloc(sizeof(SkxTerm *) * nsegs);
+	int		   *which = palloc(sizeof(int) * nsegs);
+	int			nasked = 0;
+	int			i;
+
+	for (i = 0; i < nsegs; i++)
+	{
+		if (skx_score_terms_known(leaf, i, lexemes, n, terms[i]))
+			continue;
+		asked[nasked] = segs[i];
+		found[nasked] = terms[i];
+		which[nasked++] = i;
+	}
+	if (nasked > 0)
+		skx_segment_find_all(asked, nasked, lexemes, n, found);
+	for (i = 0; i < nasked; i++)
+		skx_score_terms_keep(leaf, which[i], lexemes, n, found[i]);
+	pfree(asked);
+	pfree(found);
+	pfree(which);
+}
+
+/* Words from..from+n-1, none of them a prefix, in all segments. */
+static void
+skx_score_find_some(SkxStats *stats, SkxScoreSearch *search, int from, int n,
+					SkxSegment **segs, int nsegs)
+{
+	SkxLexeme  *lexemes = palloc(sizeof(SkxLexeme) * n);
+	SkxTerm   **terms = palloc(sizeof(SkxTerm *) * nsegs);
+	int			i;
+	int			k;
+
+	for (k = 0; k < n; k++)
+	{
+		lexemes[k].bytes = search->words[from + k].bytes;
+		lexemes[k].len = search->words[from + k].len;
+	}
+	for (i = 0; i < nsegs; i++)
+		terms[i] = palloc(sizeof(SkxTerm) * n);
+	skx_score_find_terms(search->leaf, segs, nsegs, lexemes, n, terms);
+	for (k = 0; k < n; k++)
+	{
+		SkxScoreWord *word = &search->words[from + k];
+
+		for (i = 0; i < nsegs; i++)
+		{
+			SkxTerm    *copy;
+
+			word->df += terms[i][k].df;
+			if (word->found == NULL || terms[i][k].df == 0)
+				continue;
+			copy = MemoryContextAlloc(stats->lookups, sizeof(SkxTerm));
+			*copy = terms[i][k];
+			word->found[i] = copy;
+		}
+	}
+	for (i = 0; i < nsegs; i++)
+		pfree(terms[i]);
+	pfree(terms);
+	pfree(lexemes);
+}
+
+static void
+skx_score_find_segments(SkxStats *stats, SkxScoreSearch *search,
+						SkxSource *source)
+{
+	int			nsegs = skx_snapshot_next(source, SKX_SOURCE_ALL);
+	SkxSegment **segs = source->segments;
+	int			i;
+	int			k;
+
+	if (nsegs == 0)
+		return;
+	for (k = 0; k < search->nplain; k += SKX_SCORE_LOOKUPS)
+	{
+		CHECK_FOR_INTERRUPTS();
+		skx_score_find_some(stats, search, k,
+							Min(SKX_SCORE_LOOKUPS, search->nplain - k),
+							segs, nsegs);
+	}
+	for (k = search->nplain; k < search->n; k++)
+	{
+		CHECK_FOR_INTERRUPTS();
+		for (i = 0; i < nsegs; i++)
+			skx_segment_prefix(segs[i], search->words[k].bytes,
+							   search->words[k].len, true, NULL,
+							   skx_score_add_term,
+							   &search->prefixes[k - search->nplain]);
+	}
+}
+
+/* Does entry i of the document begin with the word's bytes? */
+static bool
+skx_score_begins(TSVector document, int i, const SkxScoreWord *word)
+{
+	const WordEntry *entry = ARRPTR(document) + i;
+
+	return i < document->size && entry->len >= word->len &&
+		memcmp(STRPTR(document) + entry->pos, word->bytes, word->len) == 0;
+}
+
+/* Notes that pending document `at` has the word so often. */
+static void
+skx_score_mark(SkxScoreWord *word, uint64 at, int tf)
+{
+	if (word->marks != NULL)
+		word->marks[at] = tf;
+}
+
+/* Counts the words that the document has, none of them a prefix. */
+static void
+skx_score_count_words(SkxScoreWord *words, int n, TSVector document,
+					  uint64 at)
+{
+	int			k;
+
+	for (k = 0; k < n; k++)
+	{
+		SkxScoreWord *word = &words[k];
+		int			i = skx_score_entry(word->bytes, word->len, document);
+
+		CHECK_FOR_INTERRUPTS();
+		if (!skx_score_begins(document, i, word) ||
+			ARRPTR(document)[i].len != word->len)
+			continue;
+		word->df++;
+		skx_score_mark(word, at,
+					   skx_pending_tf(document, &ARRPTR(document)[i]));
+	}
+}
+
+/* Counts the lexemes that it has of prefixes. */
+static void
+skx_score_count_prefixes(SkxScoreSearch *search, TSVector document,
+						 uint64 at)
+{
+	const WordEntry *entries = ARRPTR(document);
+	int			k;
+
+	for (k = search->nplain; k < search->n; k++)
+	{
+		SkxScoreWord *word = &search->words[k];
+		int			i = skx_score_entry(word->bytes, word->len, document);
+
+		CHECK_FOR_INTERRUPTS();
+		if (skx_score_begins(document, i, word))
+			skx_score_mark(word, at, SKX_PENDING_TF_MANY);
+		for (; skx_score_begins(document, i, word); i++)
+			if (word->len > 0 ||
+				!skx_column_is_value(STRPTR(document) + entries[i].pos,
+									 entries[i].len))
+				skx_score_add_lexeme(&search->prefixes[k - search->nplain], 1,
+									 STRPTR(document) + entries[i].pos,
+									 entries[i].len);
+	}
+}
+
+/* The same of many words, ascending and no prefixes. */
+static void
+skx_score_count_lexemes(SkxScoreWord *words, int n, TSVector document,
+						uint64 at)
+{
+	const WordEntry *entries = ARRPTR(document);
+	int			i;
+
+	for (i = 0; i < document->size; i++)
+	{
+		int			low = 0;
+		int			high = n - 1;
+
+		CHECK_FOR_INTERRUPTS();
+		while (low <= high)
+		{
+			int			middle = (low + high) / 2;
+			int			cmp = skx_score_compare(words[middle].bytes,
+												words[middle].len,
+												STRPTR(document) +
+												entries[i].pos,
+												entries[i].len);
+
+			if (cmp == 0)
+			{
+				words[middle].df++;
+				skx_score_mark(&words[middle], at,
+							   skx_pending_tf(document, &entries[i]));
+			}
+			if (cmp <= 0)
+				low = middle + 1;
+			if (cmp >= 0)
+				high = middle - 1;
+		}
+	}
+}
+
+/* Adds a pending document's lexemes to the df of the words. */
+static bool
+skx_score_count_document(const SkxPendingDoc *doc, void *arg)
+{
+	SkxScoreSearch *search = arg;
+	TSVector	document = doc->value;
+	uint64		at = 0;
+
+	(void) skx_score_marks_at(search->leaf, doc->stripe, doc->sequence, &at);
+	if (search->nplain > document->size)
+		skx_score_count_lexemes(search->words, search->nplain, document, at);
+	else
+		skx_score_count_words(search->words, search->nplain, document, at);
+	skx_score_count_prefixes(search, document, at);
+	return true;
+}
+
+/* A pending document of the session's memory has word k. */
+static void
+skx_score_count_found(int k, int stripe, uint64 sequence, int tf, void *arg)
+{
+	SkxScoreSearch *search = arg;
+	uint64		at = 0;
+
+	(void) skx_score_marks_at(search->leaf, stripe, sequence, &at);
+	search->words[k].df++;
+	skx_score_mark(&search->words[k], at, tf);
+}
+
+/*
+ * Adds the leaf's pending documents: of plain words from the session's memory
+ * first; prefixes are looked for in each document.
+ */
+static void
+skx_score_find_pending(SkxScoreSearch *search, const SkxScoreLeaf *leaf,
+					   Relation rel, SkxSource *source)
+{
+	int			nstripes = leaf->view->nstripes;
+	uint64	   *through = NULL;
+	SkxLexeme  *lexemes;
+	int			k;
+
+	if (search->nplain == search->n)
+	{
+		lexemes = palloc_extended(sizeof(SkxLexeme) * (Size) search->n,
+								  MCXT_ALLOC_HUGE);
+		through = palloc(sizeof(uint64) * nstripes);
+		for (k = 0; k < search->n; k++)
+		{
+			lexemes[k].bytes = search->words[k].bytes;
+			lexemes[k].len = search->words[k].len;
+		}
+		skx_pending_words(rel, leaf->view, leaf->last, lexemes, search->n,
+						  skx_score_count_found, search, through);
+		skx_snapshot_after(source, through);
+		pfree(lexemes);
+	}
+	skx_snapshot_pending(source, leaf->last, skx_score_count_document, search);
+	skx_snapshot_after(source, NULL);
+	if (through != NULL)
+		pfree(through);
+}
+
+static void
+skx_score_find_leaf(SkxStats *stats, SkxScoreSearch *search,
+					const SkxScoreLeaf *leaf, Relation rel)
+{
+	SkxSource  *source = skx_snapshot_open(rel, leaf->view);
+
+	search->leaf = leaf;
+	skx_score_find_segments(stats, search, source);
+	if (skx_score_leaf_pending(leaf))
+		skx_score_find_pending(search, leaf, rel, source);
+	skx_snapshot_close(source);
+}
+
+/* Makes room for what is counted of the prefixes. */
+static void
+skx_score_begin_prefixes(SkxScoreSearch *search)
+{
+	int			n = search->n - search->nplain;
+	int			k;
+
+	search->prefixes = palloc_extended(sizeof(SkxScorePrefix) * ((Size) n + 1),
+									   MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
+	for (k = 0; k < n; k++)
+	{
+		search->prefixes[k].len = search->words[search->nplain + k].len;
+		search->prefixes[k].context = CurrentMemoryContext;
+	}
+}
+
+/*
+ * Sets the df of all words, once all leaves were counted: of a prefix from
+ * sums alone, and from whether it has several lexemes, since these are the
+ * same however the rows are split into segments, pending lists and partitions.
+ */
+static void
+skx_score_settle(SkxScoreSearch *search, uint64 ndocs)
+{
+	int			k;
+
+	for (k = 0; k < search->n; k++)
+	{
+		SkxScoreWord *word = &search->words[k];
+
+		if (word->prefix)
+		{
+			SkxScorePrefix *prefix = &search->prefixes[k - search->nplain];
+
+			word->df = prefix->several ?
+				skx_rank_union(prefix->whole, prefix->sum, ndocs) :
+				prefix->sum;
+			if (prefix->lexeme != NULL)
+				pfree(prefix->lexeme);
+		}
+		word->df = Min(word->df, ndocs);
+	}
+	pfree(search->prefixes);
+}
+
+static void
+skx_score_find_words(SkxStats *stats, Relation index, SkxScoreSearch *search)
+{
+	int			i;
+
+	skx_score_begin_prefixes(search);
+	for (i = 0; i < stats->nleaves; i++)
+	{
+		const SkxScoreLeaf *leaf = &stats->leaves[i];
+		Relation	rel = index;
+
+		if (!stats->plain)
+			rel = skx_score_leaf_relation(leaf->oid, index, leaf);
+		if (rel == NULL)
+			continue;
+		skx_score_find_leaf(stats, search, leaf, rel);
+		if (!stats->plain)
+			relation_close(rel, NoLock);
+	}
+	skx_score_settle(search, stats->ndocs);
+}
+
+/*
+ * Makes words of the terms that the table does not have, to be put there if
+ * `keep`; false when it has all.
+ */
+static bool
+skx_score_missing(SkxStats *stats, const SkxScoreTerm *terms, int n,
+				  bool keep, SkxScoreSearch *search)
+{
+	int			nsegs = stats->plain ? stats->leaves[0].view->nsegments : 0;
+	int			i;
+
+	search->n = search->nplain = 0;
+	search->words = palloc_extended(sizeof(SkxScoreWord) * ((Size) n + 1),
+									MCXT_ALLOC_HUGE);
+	for (i = 0; i < n; i++)
+	{
+		SkxScoreWord *word = &search->words[search->n];
+
+		CHECK_FOR_INTERRUPTS();
+		memset(word, 0, sizeof(*word));
+		word->bytes = terms[i].lexeme;
+		word->len = terms[i].len;
+		word->prefix = terms[i].prefix;
+		if (keep)
+		{
+			char	   *copy;
+
+			if (hash_search(stats->words, word, HASH_FIND, NULL) != NULL)
+				continue;
+			copy = MemoryContextAlloc(stats->lookups, word->len + 1);
+			memcpy(copy, word->bytes, word->len);
+			word->bytes = copy;
+		}
+		if (!word->prefix && nsegs > 0 && n <= SKX_SCORE_FOUND)
+			word->found = MemoryContextAllocZero(stats->lookups,
+												 sizeof(SkxTerm *) * nsegs);
+		if (n <= SKX_SCORE_MARKED)
+			word->marks = skx_score_marks_make(stats, n);
+		search->n++;
+		search->nplain += !word->prefix;
+	}
+	return search->n > 0;
+}
+
+/* Words that are not remembered: they come out as they were asked for. */
+static void
+skx_score_words_once(SkxStats *stats, Relation index, SkxScoreTerm *terms,
+					 int n, const SkxScoreWord **words)
+{
+	SkxScoreSearch search;
+	int			i;
+
+	(void) skx_score_missing(stats, terms, n, false, &search);
+	skx_score_find_words(stats, index, &search);
+	for (i = 0; i < n; i++)
+	{
+		words[i] = NULL;
+		terms[i].df = search.words[i].df;
+	}
+	pfree(search.words);
+}
+
+void
+skx_score_words_find(SkxStats *stats, Relation index, SkxScoreTerm *terms,
+					 int n, const SkxScoreWord **words)
+{
+	SkxScoreSearch search;
+	int			i;
+
+	if (n > SKX_SCORE_WORDS)
+	{
+		skx_score_words_once(stats, index, terms, n, words);
+		return;
+	}
+	if (stats->users == 0 &&
+		(hash_get_num_entries(stats->words) > SKX_SCORE_WORDS ||
+		 stats->mark_bytes > SKX_SCORE_MARK_BYTES))
+		skx_score_words_make(stats);
+	if (skx_score_missing(stats, terms, n, true, &search))
+	{
+		skx_score_find_words(stats, index, &search);
+		for (i = 0; i < search.n; i++)
+		{
+			SkxScoreWord *word = hash_search(stats->words, &search.words[i],
+											 HASH_ENTER, NULL);
+
+			*word = search.words[i];
+		}
+	}
+	pfree(search.words);
+	for (i = 0; i < n; i++)
+	{
+		SkxScoreWord key = {terms[i].lexeme, terms[i].len, terms[i].prefix};
+
+		words[i] = hash_search(stats->words, &key, HASH_FIND, NULL);
+		terms[i].df = words[i]->df;
+	}
+}

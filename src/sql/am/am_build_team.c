@@ -1,0 +1,632 @@
+/*
+ * am_build_team.c
+ *	  CREATE INDEX with parallel workers: a team (build.h) that scans the table
+ *	  together, and goes from one step of a segment to the next together.
+ *
+ * A barrier has three phases a segment: shares are inverted, documents are put
+ * in order, tasks are encoded.  A member can come in any of them, as a worker
+ * that took long to start does; from then on all others wait for it.  Only the
+ * leader can put documents in order, so it is at the barrier before any worker
+ * is started: without it, a worker would go through the phases alone and its
+ * share would be lost.  The last segment is the one whose documents are put in
+ * order when no member is scanning any more; a worker that starts after that
+ * leaves.
+ *
+ * Each member scans in the order of heap blocks.  They are handed out here, in
+ * ranges that get shorter towards the end: the fewer stretches of documents a
+ * share has, the faster postings are merged.  A concurrent build needs one
+ * snapshot for all, as a parallel scan has; that hands out small ranges, in
+ * order when it does not start in the middle.
+ */
+#include "postgres.h"
+
+#include "access/parallel.h"
+#include "access/relscan.h"
+#include "access/table.h"
+#include "access/tableam.h"
+#include "access/xact.h"
+#include "catalog/index.h"
+#include "commands/progress.h"
+#include "executor/instrument.h"
+#include "miscadmin.h"
+#include "optimizer/plancat.h"
+#include "pgstat.h"
+#include "sql/am/am_build.h"
+#include "storage/barrier.h"
+#include "storage/blkio/blkio.h"
+#include "storage/spin.h"
+#include "support/compat/compat_planner.h"
+#include "support/fault/fault.h"
+#include "tcop/tcopprot.h"
+#include "utils/rel.h"
+#include "utils/snapmgr.h"
+#include "utils/wait_event.h"
+#include "write/build/build.h"
+
+/* Keys of the shared memory. */
+#define SKX_KEY_SHARED		UINT64CONST(0x5358000000000001)
+#define SKX_KEY_TEAM		UINT64CONST(0x5358000000000002)
+#define SKX_KEY_SCAN		UINT64CONST(0x5358000000000003)
+#define SKX_KEY_QUERY		UINT64CONST(0x5358000000000004)
+#define SKX_KEY_WAL			UINT64CONST(0x5358000000000005)
+#define SKX_KEY_BUFFERS		UINT64CONST(0x5358000000000006)
+
+/*
+ * A segment has at most so many documents: their norms, one byte each, are in
+ * shared memory, of which containers often have 64 MB.  It is taken before the
+ * table is scanned, and where there is little, segments are smaller.
+ */
+#define SKX_TEAM_DOCS_MAX	(32 * 1024 * 1024)
+
+/* A table may have more rows than was estimated: by this factor, and so many. */
+#define SKX_TEAM_DOUBT		2
+#define SKX_TEAM_DOCS_MIN	(64 * 1024)
+
+/* Blocks of a range of the table, at least. */
+#define SKX_TEAM_RANGE_MIN	16
+
+/* Phases of the barrier, modulo their number. */
+#define SKX_PHASE_SHARE		0
+#define SKX_PHASE_ORDER		1
+#define SKX_PHASE_ENCODE	2
+#define SKX_NPHASES			3
+
+typedef struct SkxBuildShared
+{
+	Oid			heap;
+	Oid			index;
+	bool		concurrent;
+	uint64		incarnation;
+	int			way;			/* how all write, skx_blkio_new_agree() */
+	int			nmembers;
+	Size		memory;			/* bytes, of each member */
+
+	BlockNumber nheap;			/* blocks of the table */
+	bool		ranges;			/* handed out here */
+
+	Barrier		barrier;
+	pg_atomic_uint32 scanning;	/* members whose scan has not ended */
+	pg_atomic_uint64 nblocks;	/* of the file, given out */
+	pg_atomic_uint64 tuples;	/* so far */
+	pg_atomic_uint64 scanned;	/* blocks of the table so far */
+	uint32		segment;		/* being made */
+	bool		last;			/* no segment comes after it */
+
+	slock_t		mutex;			/* for those below */
+	BlockNumber next_block;		/* of the table, to be handed out */
+	double		heap_tuples;	/* of scans that have ended */
+	bool		broken_hot_chain;
+} SkxBuildShared;
+
+/* A member, in its process. */
+typedef struct SkxBuildMember
+{
+	SkxBuild   *build;
+	SkxBuildShared *shared;
+	SkxTeam    *team;
+	int			number;			/* 0: the leader */
+	SkxBuildShare *share;
+	BlockNumber at;				/* blocks before it are in `scanned` */
+} SkxBuildMember;
+
+/* The leader's. */
+typedef struct SkxBuildLeader
+{
+	ParallelContext *context;
+	Snapshot	snapshot;
+	ParallelTableScanDesc scan;
+	SkxBuildShared *shared;
+	SkxTeam    *team;
+	dsm_segment *norms;
+	uint32		docs;			/* that they are for ... */
+	uint32		most;			/* ... and could be for */
+	WalUsage   *wal;
+	BufferUsage *buffers;
+} SkxBuildLeader;
+
+extern PGDLLEXPORT void skx_am_build_worker(dsm_segment *seg, shm_toc *toc);
+
+/*
+ * The store of the segments: all members take blocks from one file.
+ */
+
+static BlockNumber
+skx_am_team_allocate(void *arg, uint32 nblocks)
+{
+	SkxBuildMember *m = arg;
+	uint32		npages = nblocks * m->build->block_pages;
+	uint64		block = pg_atomic_fetch_add_u64(&m->shared->nblocks, npages);
+
+	if (block + npages > MaxBlockNumber)
+		ereport(ERROR,
+				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+				 errmsg("index \"%s\" would pass the largest size of a relation",
+						RelationGetRelationName(m->build->index))));
+	return (BlockNumber) block;
+}
+
+static void
+skx_am_team_give_back(void *arg, BlockNumber block, uint32 npages)
+{
+	skx_am_build_free(((SkxBuildMember *) arg)->build, block, npages);
+}
+
+static void
+skx_am_team_write(void *arg, BlockNumber block, char **pages, int npages)
+{
+	skx_am_build_write(((SkxBuildMember *) arg)->build, block, pages, npages);
+}
+
+/*
+ * Segments
+ */
+
+static void
+skx_am_team_subphase(SkxBuildMember *m, int subphase)
+{
+	if (m->number == 0)
+		pgstat_progress_update_param(PROGRESS_CREATEIDX_SUBPHASE, subphase);
+}
+
+static void
+skx_am_team_next(SkxBuildMember *m)
+{
+	BarrierArriveAndWait(&m->shared->barrier,
+						 WAIT_EVENT_PARALLEL_CREATE_INDEX_SCAN);
+}
+
+static void
+skx_am_team_begin_share(SkxBuildMember *m)
+{
+	m->share = skx_build_share_begin(m->team, m->number, &m->build->options);
+	skx_am_team_subphase(m, SKX_SUBPHASE_SCAN);
+}
+
+/* All shares have ended. */
+static SkxTeamSegment *
+skx_am_team_order(SkxBuildMember *m)
+{
+	SkxBuildShared *shared = m->shared;
+
+	shared->last = pg_atomic_read_u32(&shared->scanning) == 0;
+	pgstat_progress_update_param(PROGRESS_CREATEIDX_TUPLES_DONE,
+								 pg_atomic_read_u64(&shared->tuples));
+	skx_am_build_next_segment(m->build);
+	shared->segment = m->build->options.segment;
+	return skx_build_order(m->team, &m->build->options);
+}
+
+/*
+ * Ends a segment, from `phase` on, together with all others; returns whether
+ * it was the last one.
+ */
+static bool
+skx_am_team_end_segment(SkxBuildMember *m, int phase)
+{
+	SkxTeamSegment *segment = NULL;
+	SkxDiskSegmentRef ref;
+	bool		last;
+
+	skx_am_team_subphase(m, SKX_SUBPHASE_WRITE);
+	if (phase == SKX_PHASE_SHARE)
+	{
+		skx_build_share_end(m->share);
+		SKX_FAULT(SKX_FAULT_TEAM_SHARED);
+		skx_am_team_next(m);
+	}
+	if (phase <= SKX_PHASE_ORDER)
+	{
+		if (m->number == 0)
+		{
+			segment = skx_am_team_order(m);
+			SKX_FAULT(SKX_FAULT_TEAM_ORDERED);
+		}
+		skx_am_team_next(m);
+	}
+	last = m->shared->last;
+	m->build->options.segment = m->shared->segment;
+	skx_build_encode(m->team, m->number, &m->build->options);
+	skx_am_team_next(m);
+	if (segment != NULL)
+	{
+		skx_build_finish(segment, &ref);
+		skx_am_build_add_segment(m->build, &ref);
+		SKX_FAULT(SKX_FAULT_BUILD_SEGMENT_WRITTEN);
+	}
+	return last;
+}
+
+/*
+ * The scan
+ */
+
+static void
+skx_am_team_document(void *arg, ItemPointer tid, TSVector value)
+{
+	skx_build_share_add(((SkxBuildMember *) arg)->share, tid, value);
+}
+
+/* Blocks of the table before `block` have been scanned. */
+static void
+skx_am_team_scanned(SkxBuildMember *m, BlockNumber block)
+{
+	SkxBuildShared *shared = m->shared;
+	uint64		scanned;
+
+	if (!shared->ranges)
+		return;
+	scanned = pg_atomic_add_fetch_u64(&shared->scanned, block - m->at);
+	m->at = block;
+	if (m->number == 0)
+	{
+		pgstat_progress_update_param(PROGRESS_SCAN_BLOCKS_TOTAL,
+									 shared->nheap);
+		pgstat_progress_update_param(PROGRESS_SCAN_BLOCKS_DONE, scanned);
+	}
+}
+
+static void
+skx_am_team_page(void *arg, BlockNumber block, int ndocs)
+{
+	SkxBuildMember *m = arg;
+	uint64		tuples = pg_atomic_add_fetch_u64(&m->shared->tuples, ndocs);
+
+	if (m->number == 0)
+		pgstat_progress_update_param(PROGRESS_CREATEIDX_TUPLES_DONE, tuples);
+	if (block >= m->at)
+		skx_am_team_scanned(m, block);
+	if (skx_build_share_full(m->share))
+	{
+		skx_am_team_end_segment(m, SKX_PHASE_SHARE);
+		skx_am_team_begin_share(m);
+	}
+}
+
+/* The next range of the table; false: there is none. */
+static bool
+skx_am_team_range(SkxBuildMember *m, BlockNumber *block, BlockNumber *nblocks)
+{
+	SkxBuildShared *shared = m->shared;
+	BlockNumber left;
+
+	SpinLockAcquire(&shared->mutex);
+	left = shared->nheap - shared->next_block;
+	*block = shared->next_block;
+	*nblocks = Max(left / (2 * shared->nmembers), SKX_TEAM_RANGE_MIN);
+	*nblocks = Min(*nblocks, left);
+	shared->next_block += *nblocks;
+	SpinLockRelease(&shared->mutex);
+	return *nblocks > 0;
+}
+
+/* Scans range after range; returns the rows that it met. */
+static double
+skx_am_team_ranges(SkxBuildMember *m, Relation heap, IndexInfo *info,
+				   SkxBuildDocuments *documents)
+{
+	double		tuples = 0;
+	BlockNumber block;
+	BlockNumber nblocks;
+
+	while (skx_am_team_range(m, &block, &nblocks))
+	{
+		m->at = block;
+		tuples += table_index_build_range_scan(heap, m->build->index, info,
+											   false, false, false, block,
+											   nblocks,
+											   skx_am_documents_callback,
+											   documents, NULL);
+		skx_am_team_scanned(m, block + nblocks);
+	}
+	return tuples;
+}
+
+static void
+skx_am_team_scan(SkxBuildMember *m, Relation heap, IndexInfo *info,
+				 ParallelTableScanDesc pscan)
+{
+	SkxBuildShared *shared = m->shared;
+	SkxBuildSink sink = {skx_am_team_document, skx_am_team_page, m};
+	SkxBuildDocuments *documents;
+	double		tuples;
+
+	documents = skx_am_documents_begin(m->build->index, &sink,
+									   shared->memory / 16);
+	pg_atomic_fetch_add_u32(&shared->scanning, 1);
+	skx_am_team_begin_share(m);
+	if (shared->ranges)
+		tuples = skx_am_team_ranges(m, heap, info, documents);
+	else
+		tuples = table_index_build_scan(heap, m->build->index, info, true,
+										m->number == 0,
+										skx_am_documents_callback, documents,
+										skx_compat_beginscan_parallel(heap, pscan));
+	skx_am_documents_end(documents);
+	SpinLockAcquire(&shared->mutex);
+	shared->heap_tuples += tuples;
+	shared->broken_hot_chain |= info->ii_BrokenHotChain;
+	SpinLockRelease(&shared->mutex);
+	pg_atomic_fetch_sub_u32(&shared->scanning, 1);
+	while (!skx_am_team_end_segment(m, SKX_PHASE_SHARE))
+		skx_am_team_begin_share(m);
+}
+
+/* What a member does, from when it comes until all is built. */
+static void
+skx_am_team_member(SkxBuildMember *m, Relation heap, IndexInfo *info,
+				   ParallelTableScanDesc pscan)
+{
+	SkxBuild   *b = m->build;
+	int			phase = SKX_PHASE_SHARE;
+	bool		last;
+
+	b->store.allocate = skx_am_team_allocate;
+	b->store.give_back = skx_am_team_give_back;
+	b->store.write = skx_am_team_write;
+	b->store.arg = m;
+	b->options.memory = m->shared->memory - m->shared->memory / 16;
+	if (m->number > 0)
+		b->options.progress = NULL;
+	if (m->number > 0)
+		phase = BarrierAttach(&m->shared->barrier) % SKX_NPHASES;
+	last = phase == SKX_PHASE_SHARE ? m->shared->last :
+		skx_am_team_end_segment(m, phase);
+	if (!last)
+		skx_am_team_scan(m, heap, info, pscan);
+	BarrierDetach(&m->shared->barrier);
+}
+
+/*
+ * Workers
+ */
+
+void
+skx_am_build_worker(dsm_segment *seg, shm_toc *toc)
+{
+	SkxBuildShared *shared = shm_toc_lookup(toc, SKX_KEY_SHARED, false);
+	SkxTeam    *team = shm_toc_lookup(toc, SKX_KEY_TEAM, false);
+	WalUsage   *wal = shm_toc_lookup(toc, SKX_KEY_WAL, false);
+	BufferUsage *buffers = shm_toc_lookup(toc, SKX_KEY_BUFFERS, false);
+	SkxBuildMember member = {0};
+	SkxBuild	build;
+	Relation	heap;
+	Relation	index;
+	IndexInfo  *info;
+	MemoryContext context = CurrentMemoryContext;
+
+	debug_query_string = shm_toc_lookup(toc, SKX_KEY_QUERY, true);
+	pgstat_report_activity(STATE_RUNNING, debug_query_string);
+	heap = table_open(shared->heap, shared->concurrent ?
+					  ShareUpdateExclusiveLock : ShareLock);
+	index = index_open(shared->index, shared->concurrent ?
+					   RowExclusiveLock : AccessExclusiveLock);
+	info = BuildIndexInfo(index);
+	info->ii_Concurrent = shared->concurrent;
+	skx_build_join(team, seg);
+	skx_am_build_begin(&build, index, shared->incarnation);
+	skx_blkio_new_agreed_on(index, shared->way);
+	member.build = &build;
+	member.shared = shared;
+	member.team = team;
+	member.number = ParallelWorkerNumber + 1;
+	SKX_FAULT(SKX_FAULT_TEAM_COME);
+	InstrStartParallelQuery();
+	PG_TRY();
+	{
+		skx_am_team_member(&member, heap, info,
+						   shm_toc_lookup(toc, SKX_KEY_SCAN, false));
+		skx_blkio_new_finish(index);
+	}
+	PG_CATCH();
+	{
+		skx_blkio_new_failed(index, context);
+	}
+	PG_END_TRY();
+	InstrEndParallelQuery(&buffers[ParallelWorkerNumber],
+						  &wal[ParallelWorkerNumber]);
+	index_close(index, shared->concurrent ? RowExclusiveLock :
+				AccessExclusiveLock);
+	table_close(heap, shared->concurrent ? ShareUpdateExclusiveLock :
+				ShareLock);
+}
+
+/*
+ * The leader
+ */
+
+static void *
+skx_am_leader_place(ParallelContext *context, uint64 key, Size size)
+{
+	void	   *place = shm_toc_allocate(context->toc, size);
+
+	memset(place, 0, size);
+	shm_toc_insert(context->toc, key, place);
+	return place;
+}
+
+static void
+skx_am_leader_estimate(ParallelContext *context, Size size)
+{
+	shm_toc_estimate_chunk(&context->estimator, size);
+	shm_toc_estimate_keys(&context->estimator, 1);
+}
+
+/* Fills the shared memory. */
+static void
+skx_am_leader_share(SkxBuildLeader *leader, SkxBuild *b, Relation heap,
+					bool concurrent, Size scan_size)
+{
+	ParallelContext *context = leader->context;
+	int			nmembers = context->nworkers + 1;
+	SkxBuildShared *shared;
+
+	shared = skx_am_leader_place(context, SKX_KEY_SHARED,
+								 sizeof(SkxBuildShared));
+	shared->heap = RelationGetRelid(heap);
+	shared->index = RelationGetRelid(b->index);
+	shared->concurrent = concurrent;
+	shared->incarnation = b->options.incarnation;
+	shared->way = skx_blkio_new_agree(b->index);
+	skx_blkio_new_agreed_on(b->index, shared->way);
+	shared->memory = (b->memory - leader->docs) / nmembers;
+	shared->nmembers = nmembers;
+	shared->nheap = RelationGetNumberOfBlocks(heap);
+	shared->ranges = !concurrent &&
+		heap->rd_tableam == GetHeapamTableAmRoutine();
+	BarrierInit(&shared->barrier, 0);
+	BarrierAttach(&shared->barrier);
+	pg_atomic_init_u32(&shared->scanning, 0);
+	pg_atomic_init_u64(&shared->nblocks, b->nblocks);
+	pg_atomic_init_u64(&shared->tuples, 0);
+	pg_atomic_init_u64(&shared->scanned, 0);
+	SpinLockInit(&shared->mutex);
+	leader->shared = shared;
+	leader->team = skx_am_leader_place(context, SKX_KEY_TEAM,
+									   skx_build_size(nmembers));
+	/* each member may end a page of the table before it knows of the end */
+	skx_build_create(leader->team, nmembers, leader->norms, leader->docs,
+					 leader->most, nmembers * SKX_AM_PAGE_DOCS, context->seg);
+	leader->scan = skx_am_leader_place(context, SKX_KEY_SCAN, scan_size);
+	table_parallelscan_initialize(heap, leader->scan, leader->snapshot);
+	leader->scan->phs_syncscan = false;
+	leader->wal = skx_am_leader_place(context, SKX_KEY_WAL,
+									  context->nworkers * sizeof(WalUsage));
+	leader->buffers = skx_am_leader_place(context, SKX_KEY_BUFFERS,
+										  context->nworkers *
+										  sizeof(BufferUsage));
+	if (debug_query_string != NULL)
+		strcpy(skx_am_leader_place(context, SKX_KEY_QUERY,
+								   strlen(debug_query_string) + 1),
+			   debug_query_string);
+}
+
+static void
+skx_am_leader_end(SkxBuildLeader *leader)
+{
+	if (IsMVCCSnapshot(leader->snapshot))
+		UnregisterSnapshot(leader->snapshot);
+	if (leader->team != NULL)
+		leader->norms = skx_build_norms(leader->team);
+	DestroyParallelContext(leader->context);
+	ExitParallelMode();
+	dsm_detach(leader->norms);
+}
+
+/*
+ * Takes the memory for norms, for as many documents as a segment will have as it
+ * seems.  A page of the table has no more rows than fit.
+ */
+static bool
+skx_am_leader_reserve(SkxBuildLeader *leader, SkxBuild *b, Relation heap,
+					  int nmembers)
+{
+	BlockNumber nblocks;
+	double		tuples;
+	double		visible;
+	double		docs;
+	uint32		overshoot = nmembers * SKX_AM_PAGE_DOCS;
+
+	leader->most = Min(b->memory / 4, SKX_TEAM_DOCS_MAX) + overshoot;
+	estimate_rel_size(heap, NULL, &nblocks, &tuples, &visible);
+	docs = SKX_TEAM_DOUBT * tuples + SKX_TEAM_DOCS_MIN + overshoot;
+	if (heap->rd_tableam == GetHeapamTableAmRoutine())
+		docs = Min(docs, (double) nblocks * SKX_AM_PAGE_DOCS + 2 * overshoot);
+	leader->docs = (uint32) Min(docs, leader->most);
+	leader->norms = skx_build_reserve(&leader->docs);
+	if (leader->norms != NULL)
+		return true;
+	ereport(NOTICE,
+			(errmsg("index \"%s\" is built without parallel workers, for want of shared memory",
+					RelationGetRelationName(b->index)),
+			 errhint("Enlarge /dev/shm, or raise min_dynamic_shared_memory.")));
+	return false;
+}
+
+/* Starts workers; false: there are none. */
+static bool
+skx_am_leader_begin(SkxBuildLeader *leader, SkxBuild *b, Relation heap,
+					bool concurrent, int nworkers)
+{
+	ParallelContext *context;
+	Size		scan_size;
+
+	if (!skx_am_leader_reserve(leader, b, heap, nworkers + 1))
+		return false;
+	EnterParallelMode();
+	context = CreateParallelContext("skipidx", "skx_am_build_worker",
+									nworkers);
+	leader->context = context;
+	leader->snapshot = concurrent ?
+		RegisterSnapshot(GetTransactionSnapshot()) : SnapshotAny;
+	scan_size = table_parallelscan_estimate(heap, leader->snapshot);
+	skx_am_leader_estimate(context, sizeof(SkxBuildShared));
+	skx_am_leader_estimate(context, skx_build_size(nworkers + 1));
+	skx_am_leader_estimate(context, scan_size);
+	skx_am_leader_estimate(context, nworkers * sizeof(WalUsage));
+	skx_am_leader_estimate(context, nworkers * sizeof(BufferUsage));
+	if (debug_query_string != NULL)
+		skx_am_leader_estimate(context, strlen(debug_query_string) + 1);
+	InitializeParallelDSM(context);
+	if (context->seg != NULL)
+	{
+		skx_am_leader_share(leader, b, heap, concurrent, scan_size);
+		LaunchParallelWorkers(context);
+		if (context->nworkers_launched > 0)
+			return true;
+	}
+	skx_am_leader_end(leader);
+	return false;
+}
+
+/* What is free at the end of the file and was never written is none of it. */
+static void
+skx_am_leader_trim(SkxBuild *b)
+{
+	BlockNumber length = RelationGetNumberOfBlocks(b->index);
+
+	skx_am_build_sort_extents(b);
+	while (b->nextents > 0)
+	{
+		SkxDiskExtent *last = &b->extents[b->nextents - 1];
+		BlockNumber end = TYPEALIGN(b->block_pages, Max(last->block, length));
+
+		if (last->block + last->npages != b->nblocks || end >= b->nblocks)
+			break;
+		b->nblocks = end;
+		if (end > last->block)
+		{
+			last->npages = end - last->block;
+			break;
+		}
+		b->nextents--;
+	}
+}
+
+bool
+skx_am_build_together(SkxBuild *b, Relation heap, IndexInfo *info,
+					  int nworkers, double *heap_tuples)
+{
+	SkxSegmentStore store = b->store;
+	SkxBuildLeader leader = {0};
+	SkxBuildMember member = {0};
+	int			i;
+
+	if (!skx_am_leader_begin(&leader, b, heap, info->ii_Concurrent, nworkers))
+		return false;
+	member.build = b;
+	member.shared = leader.shared;
+	member.team = leader.team;
+	SKX_FAULT(SKX_FAULT_TEAM_LAUNCHED);
+	skx_am_team_member(&member, heap, info, leader.scan);
+	WaitForParallelWorkersToFinish(leader.context);
+	for (i = 0; i < leader.context->nworkers_launched; i++)
+		InstrAccumParallelQuery(&leader.buffers[i], &leader.wal[i]);
+	*heap_tuples = leader.shared->heap_tuples;
+	info->ii_BrokenHotChain |= leader.shared->broken_hot_chain;
+	b->tuples = pg_atomic_read_u64(&leader.shared->tuples);
+	b->nblocks = pg_atomic_read_u64(&leader.shared->nblocks);
+	skx_am_leader_end(&leader);
+	b->store = store;
+	skx_am_leader_trim(b);
+	return true;
+}

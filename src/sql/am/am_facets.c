@@ -1,0 +1,71 @@
+/*
+ * am_facets.c
+ *	  The values of columns among the rows that a scan would return.
+ *
+ * The view is taken as a scan takes it: after the snapshot, and after the locks
+ * of SERIALIZABLE.
+ */
+#include "postgres.h"
+
+#include "answer/count/count_share.h"
+#include "answer/facets/facets.h"
+#include "sql/am/am_scan.h"
+#include "support/compat/compat.h"
+
+/* Which rows these are; false: none. */
+static bool
+skx_am_scan_rows(IndexScanDesc scan, SkxCountShare *share,
+				 SkxCountRequest *rows)
+{
+	SkxScan    *so = scan->opaque;
+
+	Assert(!so->started && scan->numberOfOrderBys == 0);
+	memset(rows, 0, sizeof(*rows));
+	rows->index = scan->indexRelation;
+	rows->heap = scan->heapRelation;
+	rows->snapshot = scan->xs_snapshot;
+	if (!skx_am_scan_begin(scan))
+		return false;
+	if (so->lossy)
+		elog(ERROR, "a condition on the rows of facets is not exact");
+	rows->share = share;
+	rows->view = skx_am_count_view(scan, share);
+	rows->query = so->query;
+	return true;
+}
+
+SkxFacets *
+skx_am_scan_facets(IndexScanDesc scan, SkxFacetsRequest *request,
+				   SkxCountShare *share, SkxCountWork *work)
+{
+	SkxScan    *so = scan->opaque;
+	MemoryContext old = MemoryContextSwitchTo(so->context);
+	SkxFacets  *facets = NULL;
+	SkxScanReads before;
+
+	skx_am_reads_now(&before);
+	if (skx_am_scan_rows(scan, share, &request->rows))
+		facets = skx_facets_begin(request, work);
+	MemoryContextSwitchTo(old);
+	skx_am_scan_since(scan, &before);
+	skx_compat_check_snapshot(scan->xs_snapshot, scan->indexRelation);
+	return facets;
+}
+
+void
+skx_am_scan_ranges(IndexScanDesc scan, int column, int n,
+				   const SkxLexeme *bounds, uint64 *counts,
+				   SkxCountWork *work)
+{
+	SkxScan    *so = scan->opaque;
+	MemoryContext old = MemoryContextSwitchTo(so->context);
+	SkxCountRequest rows;
+	SkxScanReads before;
+
+	skx_am_reads_now(&before);
+	if (skx_am_scan_rows(scan, NULL, &rows))
+		skx_facets_ranges(&rows, column, n, bounds, counts, work);
+	MemoryContextSwitchTo(old);
+	skx_am_scan_since(scan, &before);
+	skx_compat_check_snapshot(scan->xs_snapshot, scan->indexRelation);
+}

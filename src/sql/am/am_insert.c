@@ -1,0 +1,195 @@
+/*
+ * am_insert.c
+ *	  Adds the index entry of a new row.
+ *
+ * Every row is a document, one with a NULL or empty tsvector too: a query
+ * that is a pure negation, and a ranking without a filter, need them all.
+ *
+ * The insert that finds the pending list too long has a background worker
+ * flush it.  Where there can be none, and where the list has grown to several
+ * times its limit all the same, the insert flushes a part of it itself.  It
+ * never merges, and waits for no other process: during another flush the list
+ * grows, and a later insert flushes more; but the longer it is, the slower
+ * rows come.  The row is stored before the flush and does not depend on it: if
+ * the flush finds no space, the statement goes on with a warning.
+ */
+#include "postgres.h"
+
+#include "access/xact.h"
+#include "access/xlog.h"
+#include "index/column/column.h"
+#include "index/document/document.h"
+#include "index/pending/pending.h"
+#include "sql/am/am_scan.h"
+#include "utils/memutils.h"
+#include "utils/rel.h"
+#include "utils/timestamp.h"
+
+/* How long a session lets a flush be that has found no space, in ms. */
+#define SKX_INSERT_RETRY	10000
+
+/* A list of so many times its limit is more than workers cope with. */
+#define SKX_INSERT_SHARE	4
+
+/*
+ * What an insert flushes itself, in bytes: some 6 ms.  A command that has
+ * inserted so many rows may take as much as the limit at a time, since that
+ * is less work in all.
+ */
+#define SKX_INSERT_FLUSH	(512 * 1024)
+#define SKX_INSERT_MANY		1000
+
+/*
+ * Pause after a page of the list where the list is too long and another
+ * process flushes, in us; and where it is SKX_INSERT_SHARE times longer still.
+ * A page has some rows, so that is some 20 us a row.
+ */
+#define SKX_INSERT_PAUSE		100
+#define SKX_INSERT_LONG_PAUSE	1000
+
+/* One command. */
+typedef struct SkxInsert
+{
+	const SkxColumns *columns;
+	uint64		nrows;
+} SkxInsert;
+
+/* The last of these; and what the index was then. */
+static Oid	skx_am_insert_full = InvalidOid;
+static TimestampTz skx_am_insert_full_at;
+static uint64 skx_am_insert_full_generation;
+
+/* What an insert may flush itself. */
+typedef struct SkxInsertFlush
+{
+	SkxMaintOptions options;
+	uint64		budget;
+	bool		flushed;
+} SkxInsertFlush;
+
+static void
+skx_am_insert_flush_one(Relation index, void *arg)
+{
+	SkxInsertFlush *f = arg;
+	uint64		ndocs = 0;
+
+	f->flushed = skx_maint_flush(index, &f->options, f->budget,
+								 SKX_WAIT_NEVER, &ndocs);
+	if (f->flushed && skx_maint_merge_due(index, &f->options, SKX_WAIT_NEVER))
+		skx_worker_ask(index, SKX_WORKER_MERGE);
+}
+
+static void
+skx_am_insert_tidy(Relation index, void *arg)
+{
+	skx_manifest_tidy(index, false);
+}
+
+/*
+ * Has a flush of this session found no space a moment ago?  (Not in future.)
+ * Pages may have come back where another root is there since.
+ */
+static bool
+skx_am_insert_rests(Relation index, uint64 generation)
+{
+	TimestampTz now = GetCurrentTimestamp();
+
+	return skx_am_insert_full == RelationGetRelid(index) &&
+		skx_am_insert_full_generation == generation &&
+		skx_am_insert_full_at <= now &&
+		!TimestampDifferenceExceeds(skx_am_insert_full_at, now,
+									SKX_INSERT_RETRY);
+}
+
+static uint64
+skx_am_insert_generation(Relation index)
+{
+	SkxDiskMeta meta;
+
+	skx_manifest_meta(index, &meta);
+	return meta.generation;
+}
+
+static void
+skx_am_insert_flush_share(Relation index, SkxInsertFlush *f, uint64 nbytes)
+{
+	uint64		limit = f->options.pending_limit;
+
+	if (skx_am_insert_rests(index, skx_am_insert_generation(index)))
+		return;
+	if (!skx_maint_optional(index, skx_am_insert_flush_one, f,
+							SKX_SPARE_SPACE))
+	{
+		skx_am_insert_full = RelationGetRelid(index);
+		skx_am_insert_full_at = GetCurrentTimestamp();
+		skx_maint_optional(index, skx_am_insert_tidy, NULL, SKX_SPARE_SPACE);
+		skx_am_insert_full_generation = skx_am_insert_generation(index);
+	}
+	else if (!f->flushed && nbytes / SKX_INSERT_SHARE > limit)
+		pg_usleep(nbytes / SKX_INSERT_SHARE / SKX_INSERT_SHARE > limit ?
+				  SKX_INSERT_LONG_PAUSE : SKX_INSERT_PAUSE);
+}
+
+/* The pending list has grown by a page: is it too long? */
+static void
+skx_am_insert_grown(Relation index, const SkxInsert *insert)
+{
+	MemoryContext context;
+	MemoryContext old;
+	SkxInsertFlush f = {0};
+	uint64		limit;
+	uint64		nbytes;
+
+	if (RecoveryInProgress() || IsInParallelMode())
+		return;
+	context = AllocSetContextCreate(CurrentMemoryContext, "skipidx insert",
+									ALLOCSET_SMALL_SIZES);
+	old = MemoryContextSwitchTo(context);
+	skx_am_maint_options(index, SKX_ASKER_INSERT, &f.options);
+	limit = f.options.pending_limit;
+	f.budget = insert->nrows > SKX_INSERT_MANY ? limit :
+		Min(limit, SKX_INSERT_FLUSH);
+	nbytes = skx_pending_bytes(index, skx_manifest_view(index));
+	if (nbytes > limit &&
+		(!skx_worker_ask(index, SKX_WORKER_FLUSH) ||
+		 nbytes / SKX_INSERT_SHARE > limit))
+		skx_am_insert_flush_share(index, &f, nbytes);
+	MemoryContextSwitchTo(old);
+	MemoryContextDelete(context);
+}
+
+/* Made once a command. */
+static SkxInsert *
+skx_am_insert_command(Relation index, IndexInfo *info)
+{
+	SkxInsert  *insert = info->ii_AmCache;
+	MemoryContext old;
+
+	if (insert != NULL)
+		return insert;
+	old = MemoryContextSwitchTo(info->ii_Context);
+	insert = palloc0(sizeof(SkxInsert));
+	insert->columns = skx_column_all(index);
+	info->ii_AmCache = insert;
+	MemoryContextSwitchTo(old);
+	return insert;
+}
+
+bool
+skxinsert(Relation index, Datum *values, bool *isnull, ItemPointer tid,
+		  Relation heap, IndexUniqueCheck unique, bool unchanged,
+		  struct IndexInfo *info)
+{
+	SkxInsert  *insert = skx_am_insert_command(index, info);
+	TSVector	value = skx_document_make(insert->columns, values,
+										  isnull, tid);
+	bool		grown;
+
+	insert->nrows++;
+	grown = skx_pending_append(index, tid, value);
+	skx_am_predicate_insert(index, value);
+	skx_document_release(value, values, isnull);
+	if (grown)
+		skx_am_insert_grown(index, insert);
+	return false;
+}

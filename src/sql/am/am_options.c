@@ -1,0 +1,256 @@
+/*
+ * am_options.c
+ *	  Storage parameters of an index.
+ *
+ * Sizes are taken as the server's own settings take them: with a unit, or as
+ * a number of kB.  Integer parameters of the server know no units, so sizes
+ * are declared as strings; what comes out is a plain integer all the same.
+ */
+#include "postgres.h"
+
+#include "access/reloptions.h"
+#include "format/disk/disk_page.h"
+#include "miscadmin.h"
+#include "sql/am/am.h"
+#include "support/compat/compat.h"
+#include "utils/guc.h"
+#include "write/maint/maint_policy.h"
+#include "write/writer/writer_build.h"
+
+#define SKX_PENDING_LIMIT_MIN	64	/* kB */
+
+/*
+ * kB.  Every search looks into each segment, and each flush writes the list of
+ * them: with less, an index of a GB would have hundreds.  No segment has more.
+ */
+#define SKX_MERGED_SEGMENT_MIN	(8 * 1024)
+#define SKX_MERGED_SEGMENT_MAX	((int) (SKX_SEGMENT_BYTES_MAX / 1024))
+
+/* For a byte deleted, 19 are written at 5, and a ninth of one at 90. */
+#define SKX_DELETES_PCT_MIN		5
+#define SKX_DELETES_PCT_MAX		90
+
+static relopt_kind skx_am_relopt_kind;
+
+/* By the number of the label. */
+static const char *const skx_am_label_options[] =
+{"weight_d", "weight_c", "weight_b", "weight_a"};
+
+/* kB, or -1 */
+static int
+skx_am_parse_size(const char *value)
+{
+	int			size;
+
+	if (!parse_int(value, &size, GUC_UNIT_KB, NULL) || size < 0)
+		return -1;
+	return size;
+}
+
+static void
+skx_am_check_block_size(const char *value)
+{
+	int			size = skx_am_parse_size(value);
+
+	if (size < SKX_BLOCK_SIZE_MIN / 1024 ||
+		size > SKX_BLOCK_SIZE_MAX / 1024 || (size & (size - 1)) != 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("invalid value for option \"%s\": \"%s\"",
+						"block_size", value),
+				 errdetail("It must be a power of two from %dkB to %dkB.",
+						   SKX_BLOCK_SIZE_MIN / 1024,
+						   SKX_BLOCK_SIZE_MAX / 1024),
+				 errhint("Write a size with its unit in quotes, as in '128kB', or a number of kB.")));
+}
+
+static void
+skx_am_check_pending_limit(const char *value)
+{
+	if (skx_am_parse_size(value) < SKX_PENDING_LIMIT_MIN)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("invalid value for option \"%s\": \"%s\"",
+						"pending_limit", value),
+				 errdetail("It must be at least %dkB.",
+						   SKX_PENDING_LIMIT_MIN),
+				 errhint("Write a size with its unit in quotes, as in '4MB', or a number of kB.")));
+}
+
+static void
+skx_am_check_max_merged_segment(const char *value)
+{
+	int			size = skx_am_parse_size(value);
+
+	if (size < SKX_MERGED_SEGMENT_MIN || size > SKX_MERGED_SEGMENT_MAX)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("invalid value for option \"%s\": \"%s\"",
+						"max_merged_segment", value),
+				 errdetail("It must be from %dMB to %dGB.",
+						   SKX_MERGED_SEGMENT_MIN / 1024,
+						   SKX_MERGED_SEGMENT_MAX / (1024 * 1024)),
+				 errhint("Write a size with its unit in quotes, as in '1GB', or a number of kB.")));
+}
+
+/* What merges go by. */
+static void
+skx_am_options_init_merges(void)
+{
+	char		value[32];
+
+	add_int_reloption(skx_am_relopt_kind, "segments_per_tier",
+					  "How many segments of about one size become one, and how many times larger the next size is",
+					  SKX_DEFAULT_SEGMENTS_PER_TIER, 2, SKX_POLICY_INPUTS_MAX,
+					  ShareUpdateExclusiveLock);
+	snprintf(value, sizeof(value), "%dkB", SKX_MERGED_SEGMENT_MAX);
+	add_string_reloption(skx_am_relopt_kind, "max_merged_segment",
+						 "Size of the largest segment that VACUUM and background workers make of several",
+						 value, skx_am_check_max_merged_segment,
+						 ShareUpdateExclusiveLock);
+	add_int_reloption(skx_am_relopt_kind, "deletes_pct_allowed",
+					  "Percentage of a segment's documents that are deleted above which it is written anew",
+					  SKX_DEFAULT_DELETES_PCT, SKX_DELETES_PCT_MIN,
+					  SKX_DELETES_PCT_MAX, ShareUpdateExclusiveLock);
+}
+
+void
+skx_am_options_init(void)
+{
+	char		value[32];
+	int			i;
+
+	skx_am_relopt_kind = add_reloption_kind();
+	skx_am_options_init_merges();
+	snprintf(value, sizeof(value), "%dkB", SKX_DEFAULT_BLOCK_SIZE / 1024);
+	add_string_reloption(skx_am_relopt_kind, "block_size",
+						 "Size of the blocks that long posting lists are made of; takes effect when the index is rebuilt",
+						 value, skx_am_check_block_size,
+						 AccessExclusiveLock);
+	snprintf(value, sizeof(value), "%dkB", SKX_DEFAULT_PENDING_LIMIT);
+	add_string_reloption(skx_am_relopt_kind, "pending_limit",
+						 "Size of the list of pending documents at which it is flushed",
+						 value, skx_am_check_pending_limit,
+						 ShareUpdateExclusiveLock);
+	add_real_reloption(skx_am_relopt_kind, "k1",
+					   "How far repeating a word in a document raises its score (BM25)",
+					   SKX_DEFAULT_K1, 0.0, 100.0,
+					   ShareUpdateExclusiveLock);
+	add_real_reloption(skx_am_relopt_kind, "b",
+					   "How far the length of a document lowers its score (BM25)",
+					   SKX_DEFAULT_B, 0.0, 1.0, ShareUpdateExclusiveLock);
+	add_real_reloption(skx_am_relopt_kind, "proximity",
+					   "What neighbouring words of a query add to a score that are neighbours in a document, too, against the weight of the lesser word",
+					   SKX_DEFAULT_PROXIMITY, 0.0, 100.0,
+					   ShareUpdateExclusiveLock);
+	for (i = 0; i < lengthof(skx_am_label_options); i++)
+		add_real_reloption(skx_am_relopt_kind, skx_am_label_options[i],
+						   "How many times an occurrence with that label counts, in steps of 1/256",
+						   SKX_DEFAULT_LABEL_WEIGHT, 0.0, 100.0,
+						   ShareUpdateExclusiveLock);
+}
+
+/* A string that the server stored behind the struct, as kB. */
+static int
+skx_am_stored_size(const SkxOptions *options, int offset, int otherwise)
+{
+	int			size = -1;
+
+	if (offset > 0)
+		size = skx_am_parse_size((const char *) options + offset);
+	return size > 0 ? size : otherwise;
+}
+
+bytea *
+skxoptions(Datum reloptions, bool validate)
+{
+	static const relopt_parse_elt elements[] = {
+		{"block_size", RELOPT_TYPE_STRING, offsetof(SkxOptions, block_size)},
+		{"pending_limit", RELOPT_TYPE_STRING,
+		offsetof(SkxOptions, pending_limit)},
+		{"max_merged_segment", RELOPT_TYPE_STRING,
+		offsetof(SkxOptions, max_merged_segment)},
+		{"segments_per_tier", RELOPT_TYPE_INT,
+		offsetof(SkxOptions, segments_per_tier)},
+		{"deletes_pct_allowed", RELOPT_TYPE_INT,
+		offsetof(SkxOptions, deletes_pct_allowed)},
+		{"k1", RELOPT_TYPE_REAL, offsetof(SkxOptions, k1)},
+		{"b", RELOPT_TYPE_REAL, offsetof(SkxOptions, b)},
+		{"proximity", RELOPT_TYPE_REAL, offsetof(SkxOptions, proximity)},
+		{"weight_d", RELOPT_TYPE_REAL, offsetof(SkxOptions, labels[0])},
+		{"weight_c", RELOPT_TYPE_REAL, offsetof(SkxOptions, labels[1])},
+		{"weight_b", RELOPT_TYPE_REAL, offsetof(SkxOptions, labels[2])},
+		{"weight_a", RELOPT_TYPE_REAL, offsetof(SkxOptions, labels[3])},
+	};
+	SkxOptions *options;
+
+	options = (SkxOptions *) build_reloptions(reloptions, validate,
+											  skx_am_relopt_kind,
+											  sizeof(SkxOptions), elements,
+											  lengthof(elements));
+	if (options == NULL)
+		return NULL;
+
+	/* Until here the sizes are where their strings start. */
+	options->block_size =
+		skx_am_stored_size(options, options->block_size,
+						   SKX_DEFAULT_BLOCK_SIZE / 1024) * 1024;
+	options->pending_limit =
+		skx_am_stored_size(options, options->pending_limit,
+						   SKX_DEFAULT_PENDING_LIMIT);
+	options->max_merged_segment =
+		skx_am_stored_size(options, options->max_merged_segment,
+						   SKX_MERGED_SEGMENT_MAX);
+	return (bytea *) options;
+}
+
+uint32
+skx_am_block_size(Relation index)
+{
+	const SkxOptions *options = (const SkxOptions *) index->rd_options;
+
+	return options != NULL ? options->block_size : SKX_DEFAULT_BLOCK_SIZE;
+}
+
+void
+skx_am_rank_options(Relation index, SkxRankOptions *options)
+{
+	const SkxOptions *given = (const SkxOptions *) index->rd_options;
+	int			i;
+
+	options->k1 = given != NULL ? given->k1 : SKX_DEFAULT_K1;
+	options->b = given != NULL ? given->b : SKX_DEFAULT_B;
+	options->proximity = given != NULL ? given->proximity :
+		SKX_DEFAULT_PROXIMITY;
+	for (i = 0; i < lengthof(options->labels); i++)
+		options->labels[i] = given != NULL ? given->labels[i] :
+			SKX_DEFAULT_LABEL_WEIGHT;
+}
+
+/* What flushes and merges of the index go by, in this session. */
+void
+skx_am_maint_options(Relation index, SkxWorkerAsker asker,
+					 SkxMaintOptions *options)
+{
+	const SkxOptions *given = (const SkxOptions *) index->rd_options;
+	int			memory = maintenance_work_mem;
+
+	if ((skx_compat_autovacuum() || asker == SKX_ASKER_WORKER) &&
+		autovacuum_work_mem != -1)
+		memory = autovacuum_work_mem;
+	options->k1 = given != NULL ? given->k1 : SKX_DEFAULT_K1;
+	options->b = given != NULL ? given->b : SKX_DEFAULT_B;
+	options->memory = (Size) memory * 1024;
+	options->certain = false;
+	options->moves = SKX_MOVES_LAST;
+	options->asker = asker;
+	options->pending_limit = (uint64) 1024 *
+		(given != NULL ? given->pending_limit : SKX_DEFAULT_PENDING_LIMIT);
+	options->max_merged_segment = (uint64) 1024 *
+		(given != NULL ? given->max_merged_segment : SKX_MERGED_SEGMENT_MAX);
+	options->segments_per_tier = given != NULL ? given->segments_per_tier :
+		SKX_DEFAULT_SEGMENTS_PER_TIER;
+	options->deletes_pct_allowed = given != NULL ?
+		given->deletes_pct_allowed : SKX_DEFAULT_DELETES_PCT;
+	options->purged = 0;
+}

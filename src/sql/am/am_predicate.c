@@ -1,0 +1,195 @@
+/*
+ * am_predicate.c
+ *	  What SERIALIZABLE transactions lock of an index, and what inserts look
+ *	  for.
+ *
+ * A lexeme has a page number, a hash, that stands for its posting list and that
+ * no page of the file need have: flushes and merges move postings, but not
+ * these.  A search locks the lexemes of a cover: a set of which every matching
+ * document has one.  So whatever is inserted and would have matched has a
+ * lexeme that is locked.  A search without a small cover locks the index.
+ *
+ * A scan locks before it takes its view, and an insert looks for locks after its
+ * document can be read.  Whichever comes first, one of them sees the other: the
+ * insert a lock, or the scan a row that its snapshot does not see, which the
+ * table's own check notices.
+ */
+#include "postgres.h"
+
+#include "access/xact.h"
+#include "common/hashfn.h"
+#include "miscadmin.h"
+#include "sql/am/am_scan.h"
+#include "storage/predicate.h"
+#include "tsearch/ts_utils.h"
+
+/* The server makes one lock of an index out of more than 32 by default. */
+#define SKX_COVER_MOST		16
+
+typedef struct SkxCover
+{
+	int			n;				/* -1: there is none */
+	BlockNumber pages[SKX_COVER_MOST];
+} SkxCover;
+
+/* A page of its own would be chance; it is never InvalidBlockNumber. */
+static BlockNumber
+skx_am_predicate_page(const char *lexeme, int length)
+{
+	return hash_bytes((const unsigned char *) lexeme, length) & 0x7FFFFFFF;
+}
+
+/* One of the two that has the fewer lexemes. */
+static void
+skx_am_cover_either(SkxCover *cover, const SkxCover *other)
+{
+	if (cover->n < 0 || (other->n >= 0 && other->n < cover->n))
+		*cover = *other;
+}
+
+static void
+skx_am_cover_both(SkxCover *cover, const SkxCover *other)
+{
+	if (cover->n < 0 || other->n < 0 ||
+		cover->n + other->n > SKX_COVER_MOST)
+	{
+		cover->n = -1;
+		return;
+	}
+	memcpy(cover->pages + cover->n, other->pages,
+		   other->n * sizeof(BlockNumber));
+	cover->n += other->n;
+}
+
+static void
+skx_am_cover(const QueryItem *item, const char *lexemes, SkxCover *cover)
+{
+	SkxCover	other;
+
+	check_stack_depth();
+	cover->n = -1;
+	if (item->type == QI_VAL)
+	{
+		if (item->qoperand.prefix)
+			return;
+		cover->n = 1;
+		cover->pages[0] =
+			skx_am_predicate_page(lexemes + item->qoperand.distance,
+								  item->qoperand.length);
+		return;
+	}
+	if (item->type != QI_OPR || item->qoperator.oper == OP_NOT)
+		return;
+	skx_am_cover(item + 1, lexemes, cover);
+	skx_am_cover(item + item->qoperator.left, lexemes, &other);
+	if (item->qoperator.oper == OP_OR)
+		skx_am_cover_both(cover, &other);
+	else
+		skx_am_cover_either(cover, &other);
+}
+
+static void skx_am_cover_condition(const SkxCondition *c, SkxCover *cover);
+
+/* Of conditions one of which is to be met: of each arm its best one. */
+static void
+skx_am_cover_disjunction(const SkxCondition *c, SkxCover *cover)
+{
+	int			i;
+	int			k;
+
+	cover->n = 0;
+	for (i = 0; i < c->narms; i++)
+	{
+		SkxCover	arm = {.n = -1};
+		SkxCover	other;
+
+		for (k = 0; k < c->arms[i].n; k++)
+		{
+			skx_am_cover_condition(&c->arms[i].conditions[k], &other);
+			skx_am_cover_either(&arm, &other);
+		}
+		skx_am_cover_both(cover, &arm);
+	}
+}
+
+/* Of a condition on columns beside the text: one value, or all of few. */
+static void
+skx_am_cover_condition(const SkxCondition *c, SkxCover *cover)
+{
+	int			i;
+
+	if (c->kind == SKX_CONDITION_DISJUNCTION)
+	{
+		skx_am_cover_disjunction(c, cover);
+		return;
+	}
+	cover->n = -1;
+	if (c->kind == SKX_CONDITION_ALL)
+		cover->n = 1;
+	else if (c->kind == SKX_CONDITION_ANY && c->n <= SKX_COVER_MOST)
+		cover->n = c->n;
+	for (i = 0; i < cover->n; i++)
+		cover->pages[i] = skx_am_predicate_page(c->lexemes[i].bytes,
+												c->lexemes[i].len);
+}
+
+/* The best cover of one of the conditions. */
+static void
+skx_am_cover_scan(IndexScanDesc scan, SkxCover *cover)
+{
+	SkxScan    *so = scan->opaque;
+	SkxCover	other;
+	int			i;
+
+	cover->n = -1;
+	for (i = 0; i < scan->numberOfKeys; i++)
+	{
+		TSQuery		query;
+
+		if (!skx_am_scan_is_match(&scan->keyData[i]))
+			continue;
+		query = DatumGetTSQuery(scan->keyData[i].sk_argument);
+		other.n = -1;
+		if (query->size > 0)
+			skx_am_cover(GETQUERY(query), GETOPERAND(query), &other);
+		skx_am_cover_either(cover, &other);
+	}
+	for (i = 0; i < so->nconditions; i++)
+	{
+		skx_am_cover_condition(&so->conditions[i], &other);
+		skx_am_cover_either(cover, &other);
+	}
+}
+
+void
+skx_am_predicate_read(IndexScanDesc scan)
+{
+	SkxCover	cover = {.n = -1};
+	int			i;
+
+	if (!IsolationIsSerializable())
+		return;
+	if (scan->numberOfOrderBys == 0)
+		skx_am_cover_scan(scan, &cover);
+	if (cover.n < 0)
+		PredicateLockRelation(scan->indexRelation, scan->xs_snapshot);
+	for (i = 0; i < cover.n; i++)
+		PredicateLockPage(scan->indexRelation, cover.pages[i],
+						  scan->xs_snapshot);
+}
+
+void
+skx_am_predicate_insert(Relation index, TSVector value)
+{
+	const WordEntry *words;
+	int			i;
+
+	if (!IsolationIsSerializable())
+		return;
+	CheckForSerializableConflictIn(index, NULL, InvalidBlockNumber);
+	words = ARRPTR(value);
+	for (i = 0; i < value->size; i++)
+		CheckForSerializableConflictIn(index, NULL,
+									   skx_am_predicate_page(STRPTR(value) + words[i].pos,
+															 words[i].len));
+}

@@ -1,0 +1,345 @@
+/*
+ * am_scan.c
+ *	  Index scans: segments one after the other, then pending documents.
+ *
+ * A scan takes its view of the index when it fetches its first row, which is
+ * after its snapshot was taken, and uses nothing else until it is rescanned:
+ * every row that the snapshot can see is in exactly one place of that view.
+ * With `<@>` in ORDER BY rows come by am_ranked.c.  Answers are exact, so the
+ * executor is not asked to recheck, but for equality of arrays, which depends
+ * on the order of their elements.
+ */
+#include "postgres.h"
+
+#include "access/relscan.h"
+#include "miscadmin.h"
+#include "nodes/tidbitmap.h"
+#include "pgstat.h"
+#include "sql/am/am_scan.h"
+#include "support/compat/compat.h"
+#include "support/compat/compat_planner.h"
+#include "utils/memutils.h"
+
+IndexScanDesc
+skxbeginscan(Relation index, int nkeys, int norderbys)
+{
+	IndexScanDesc scan = RelationGetIndexScan(index, nkeys, norderbys);
+	SkxScan    *so = palloc0(sizeof(SkxScan));
+
+	so->context = AllocSetContextCreate(CurrentMemoryContext,
+										"skipidx scan",
+										ALLOCSET_DEFAULT_SIZES);
+	scan->opaque = so;
+	return scan;
+}
+
+static void
+skx_am_scan_close_answer(SkxScan *so)
+{
+	skx_query_scan_close(so->answers[so->at]);
+	skx_segment_relax(so->source->segments[so->at++]);
+}
+
+static void
+skx_am_scan_close_source(SkxScan *so)
+{
+	if (so->source == NULL)
+		return;
+	while (so->at < so->source->nsegments)
+		skx_am_scan_close_answer(so);
+	skx_snapshot_close(so->source);
+	so->source = NULL;
+}
+
+/*
+ * Opens the next segments: one, or several when all will be read, so that one
+ * does not wait for what could be read with what another waits for.  False:
+ * there are none.
+ */
+static bool
+skx_am_scan_open_segments(SkxScan *so)
+{
+	int			n = skx_snapshot_next(so->source, so->fetches_all ?
+									  SKX_SCAN_SEGMENTS : 1);
+	int			i;
+
+	so->at = 0;
+	for (i = 0; i < n; i++)
+		so->answers[i] = skx_query_scan_open(so->source->segments[i],
+											 so->query, so->fetches_all);
+	if (n > 0)
+		skx_query_scan_plan(so->answers, n);
+	return n > 0;
+}
+
+static void
+skx_am_scan_stop(SkxScan *so)
+{
+	skx_am_parallel_stop(so);
+	skx_am_scan_close_source(so);
+	skx_am_ranked_stop(so);
+	skx_am_ordered_stop(so);
+	so->query = NULL;
+	so->conditions = NULL;
+	so->nconditions = 0;
+	so->lossy = false;
+	so->started = so->asked = so->idle = false;
+	so->floor = 0;
+	so->at = so->n = so->next = 0;
+	so->docs = NULL;
+	so->tids = NULL;
+	so->pending = NULL;
+	MemoryContextReset(so->context);
+}
+
+void
+skxrescan(IndexScanDesc scan, ScanKey keys, int nkeys, ScanKey orderbys,
+		  int norderbys)
+{
+	skx_am_scan_stop(scan->opaque);
+	if (keys != NULL && scan->numberOfKeys > 0)
+		memmove(scan->keyData, keys, scan->numberOfKeys * sizeof(ScanKeyData));
+	if (orderbys != NULL && scan->numberOfOrderBys > 0)
+		memmove(scan->orderByData, orderbys,
+				scan->numberOfOrderBys * sizeof(ScanKeyData));
+}
+
+void
+skxendscan(IndexScanDesc scan)
+{
+	SkxScan    *so = scan->opaque;
+
+	skx_am_scan_stop(so);
+	MemoryContextDelete(so->context);
+	pfree(so);
+}
+
+bool
+skx_am_scan_is_match(const ScanKeyData *key)
+{
+	return key->sk_attno == 1 &&
+		key->sk_strategy != SKX_STRATEGY_DISJUNCTION &&
+		(key->sk_flags & (SK_SEARCHARRAY | SK_SEARCHNULL |
+						  SK_SEARCHNOTNULL)) == 0;
+}
+
+/*
+ * Compiles the scan keys; NULL when one of them is NULL, which no row
+ * matches.
+ */
+static SkxQuery *
+skx_am_scan_compile(IndexScanDesc scan)
+{
+	SkxScan    *so = scan->opaque;
+	int			nqueries = 0;
+	TSQuery    *queries = palloc(sizeof(TSQuery) *
+								 Max(scan->numberOfKeys, 1));
+	int			i;
+
+	so->nconditions = 0;
+	so->conditions = palloc(sizeof(SkxCondition) * Max(scan->numberOfKeys, 1));
+	for (i = 0; i < scan->numberOfKeys; i++)
+	{
+		ScanKey		key = &scan->keyData[i];
+		SkxCondition *condition = &so->conditions[so->nconditions];
+
+		if (!skx_am_scan_is_match(key))
+		{
+			skx_condition_of_key(scan->indexRelation, key, condition);
+			so->lossy |= condition->lossy;
+			so->nconditions++;
+			continue;
+		}
+		if (key->sk_flags & SK_ISNULL)
+			return NULL;
+		if (key->sk_strategy != SKX_STRATEGY_MATCH &&
+			key->sk_strategy != SKX_STRATEGY_MATCH_OLD)
+			elog(ERROR, "unrecognized skipidx strategy: %d",
+				 key->sk_strategy);
+		queries[nqueries++] = DatumGetTSQuery(key->sk_argument);
+	}
+	so->nconditions = skx_condition_join_conditions(so->conditions,
+													so->nconditions);
+	so->nqueries = nqueries;
+	so->queries = queries;
+	return skx_query_compile(queries, nqueries, so->conditions,
+							 so->nconditions);
+}
+
+bool
+skx_am_scan_begin(IndexScanDesc scan)
+{
+	SkxScan    *so = scan->opaque;
+
+	so->started = true;
+	skx_snapshot_heap_restart(&so->heap);
+	pgstat_count_index_scan(scan->indexRelation);
+	skx_compat_count_search(scan);
+	so->query = skx_am_scan_compile(scan);
+	if (so->query == NULL || skx_query_is_empty(so->query))
+		return false;
+	skx_am_predicate_read(scan);
+	return true;
+}
+
+void
+skx_am_scan_start(IndexScanDesc scan)
+{
+	SkxScan    *so = scan->opaque;
+
+	if (!skx_am_scan_begin(scan))
+		return;
+	if (skx_am_ranked_start(scan) || skx_am_ordered_start(scan))
+		return;
+	so->docs = palloc(sizeof(uint32) * SKX_QUERY_DOCS);
+	so->tids = palloc(sizeof(ItemPointerData) * SKX_QUERY_DOCS);
+	if (skx_am_parallel_start(scan))
+		return;
+	so->view = skx_manifest_view_bound(scan->indexRelation);
+	so->source = skx_snapshot_open(scan->indexRelation, so->view);
+}
+
+/*
+ * The next batch of TIDs from segments; false when they are done.
+ */
+static bool
+skx_am_scan_segments(SkxScan *so)
+{
+	while (so->at < so->source->nsegments || skx_am_scan_open_segments(so))
+	{
+		so->n = skx_query_scan_next(so->answers[so->at], so->docs);
+		if (so->n > 0)
+		{
+			so->is_pending = false;
+			skx_segment_tids_of(so->source->segments[so->at], so->docs, so->n,
+								so->tids);
+			return true;
+		}
+		skx_am_scan_close_answer(so);
+	}
+	return false;
+}
+
+static bool
+skx_am_scan_document(const SkxPendingDoc *doc, void *arg)
+{
+	SkxScan    *so = arg;
+
+	if (skx_query_matches(so->query, doc->value))
+	{
+		so->pending[so->n].stripe = doc->stripe;
+		so->pending[so->n].number = doc->sequence;
+		so->tids[so->n++] = doc->tid;
+	}
+	return so->n < SKX_QUERY_BATCH;
+}
+
+/* A batch of pending documents; false: there is nothing behind it. */
+bool
+skx_am_scan_documents(SkxScan *so)
+{
+	so->is_pending = true;
+	if (so->pending == NULL)
+		so->pending = palloc0(sizeof(SkxSourcePlace) * SKX_QUERY_BATCH);
+	return skx_snapshot_pending(so->source, NULL, skx_am_scan_document, so);
+}
+
+/* The next batch from pending documents, after which there is nothing. */
+static bool
+skx_am_scan_pending(SkxScan *so)
+{
+	if (!skx_am_scan_documents(so))
+		skx_am_scan_close_source(so);
+	return so->n > 0;
+}
+
+/*
+ * Fetches the next batch of TIDs into so->tids; false at the end.
+ */
+static bool
+skx_am_scan_fetch(IndexScanDesc scan)
+{
+	SkxScan    *so = scan->opaque;
+	MemoryContext old = MemoryContextSwitchTo(so->context);
+	bool		any;
+	SkxScanReads before;
+
+	skx_am_reads_now(&before);
+	so->n = so->next = 0;
+	if (!so->started)
+		skx_am_scan_start(scan);
+	if (skx_am_ranked_idle(so))
+		any = false;
+	else if (so->ranked != NULL)
+		any = skx_am_ranked_fetch(scan);
+	else if (so->ordered != NULL)
+		any = skx_am_ordered_fetch(so);
+	else if (so->parallel != NULL)
+		any = skx_am_parallel_fetch(so);
+	else
+		any = so->source != NULL &&
+			(skx_am_scan_segments(so) || skx_am_scan_pending(so));
+	MemoryContextSwitchTo(old);
+	skx_am_scan_since(scan, &before);
+	skx_compat_check_snapshot(scan->xs_snapshot, scan->indexRelation);
+	return any;
+}
+
+/* How many rows of a batch will be handed out, as far as that is known. */
+static int
+skx_am_scan_sure(const SkxScan *so)
+{
+	if (so->ordered != NULL)
+		return (int) Min((uint64) so->n, so->order.wanted);
+	if (so->ranked == NULL || so->wants_all)
+		return 0;
+	return (int) Min((uint64) so->n, so->wanted);
+}
+
+/* The same for rows that are fetched from the table one by one. */
+static bool
+skx_am_scan_fetch_rows(IndexScanDesc scan)
+{
+	SkxScan    *so = scan->opaque;
+
+	if (!skx_am_scan_fetch(scan))
+		return false;
+	skx_snapshot_heap_begin(&so->heap, scan->heapRelation);
+	skx_snapshot_heap_batch(&so->heap, skx_am_scan_sure(so));
+	return true;
+}
+
+bool
+skxgettuple(IndexScanDesc scan, ScanDirection dir)
+{
+	SkxScan    *so = scan->opaque;
+
+	Assert(!ScanDirectionIsBackward(dir));
+	if (scan->xs_want_itup)
+		elog(ERROR, "skipidx does not support index-only scans");
+	if (scan->kill_prior_tuple && so->next > 0)
+		skx_am_dead_note(scan);
+	if (so->next >= so->n && !skx_am_scan_fetch_rows(scan))
+		return false;
+	so->ngiven++;
+	skx_snapshot_heap_ask(&so->heap, so->tids, so->n, so->next);
+	scan->xs_heaptid = so->tids[so->next++];
+	scan->xs_recheck = so->lossy;
+	scan->xs_recheckorderby = false;
+	return true;
+}
+
+int64
+skxgetbitmap(IndexScanDesc scan, TIDBitmap *tbm)
+{
+	SkxScan    *so = scan->opaque;
+	int64		total = 0;
+
+	so->fetches_all = true;
+	while (skx_am_scan_fetch(scan))
+	{
+		tbm_add_tuples(tbm, so->tids, so->n, so->lossy);
+		total += so->n;
+	}
+	return total;
+}

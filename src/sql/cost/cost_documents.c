@@ -1,0 +1,150 @@
+/*
+ * cost_documents.c
+ *	  About how many documents match, outside of planning.
+ */
+#include "postgres.h"
+
+#include <math.h>
+
+#include "miscadmin.h"
+#include "sql/cost/cost_internal.h"
+
+/* Words that are looked up together: what is found of one takes 160 bytes. */
+#define SKX_COST_TOGETHER	256
+
+/* Room for as many lexemes. */
+static void
+skx_cost_known_begin(SkxCostKnown *known, int most)
+{
+	known->n = 0;
+	known->lexemes = palloc_extended(sizeof(SkxLexeme) * ((Size) most + 1),
+									 MCXT_ALLOC_HUGE);
+	known->df = palloc_extended(sizeof(double) * ((Size) most + 1),
+								MCXT_ALLOC_HUGE);
+}
+
+/* The words of the query, and its prefixes. */
+static void
+skx_cost_known_of(TSQuery query, SkxCostKnown known[2])
+{
+	const QueryItem *items = GETQUERY(query);
+	int			nwords = skx_cost_plain(query);
+	int			i;
+
+	skx_cost_known_begin(&known[0], nwords);
+	skx_cost_known_begin(&known[1], query->size - nwords);
+	for (i = 0; i < query->size; i++)
+	{
+		const QueryOperand *operand = &items[i].qoperand;
+
+		if (items[i].type == QI_VAL)
+		{
+			SkxCostKnown *k = &known[operand->prefix ? 1 : 0];
+
+			k->lexemes[k->n].bytes = GETOPERAND(query) + operand->distance;
+			k->lexemes[k->n++].len = operand->length;
+		}
+	}
+	for (i = 0; i < 2; i++)
+		known[i].n = skx_column_distinct(known[i].lexemes, known[i].n);
+}
+
+static void
+skx_cost_find_words(SkxSegment *seg, SkxCostKnown *words)
+{
+	SkxTerm    *terms = palloc(sizeof(SkxTerm) * SKX_COST_TOGETHER);
+	int			at;
+	int			i;
+
+	for (at = 0; at < words->n; at += SKX_COST_TOGETHER)
+	{
+		int			n = Min(words->n - at, SKX_COST_TOGETHER);
+
+		CHECK_FOR_INTERRUPTS();
+		skx_segment_find_all(&seg, 1, words->lexemes + at, n, &terms);
+		for (i = 0; i < n; i++)
+			words->df[at + i] = terms[i].df;
+	}
+	pfree(terms);
+}
+
+static bool
+skx_cost_add_term(const SkxTerm *term, const char *lexeme, int len, void *arg)
+{
+	*(double *) arg += term->df;
+	return true;
+}
+
+/* Of a prefix, as many as its lexemes have together. */
+static void
+skx_cost_find_prefixes(SkxSegment *seg, SkxCostKnown *prefixes)
+{
+	int			i;
+
+	for (i = 0; i < prefixes->n; i++)
+	{
+		double	   *df = &prefixes->df[i];
+
+		*df = 0;
+		skx_segment_prefix(seg, prefixes->lexemes[i].bytes,
+						   prefixes->lexemes[i].len, true, NULL,
+						   skx_cost_add_term, df);
+		*df = Min(*df, seg->header.ndocs);
+	}
+}
+
+/* Those of a segment, of which all words are looked up. */
+static double
+skx_cost_documents_of(SkxCosting *c, SkxSegment *seg, SkxCostKnown known[2],
+					  TSQuery query)
+{
+	double		ndocs = seg->header.ndocs;
+
+	CHECK_FOR_INTERRUPTS();
+	c->ndocs = Max(ndocs, 1);
+	skx_cost_find_words(seg, &known[0]);
+	skx_cost_find_prefixes(seg, &known[1]);
+	return Min(skx_cost_filter(c, query).likely, ndocs);
+}
+
+/* Pending documents that match. */
+typedef struct SkxCostPending
+{
+	SkxQuery   *query;
+	uint64		n;
+} SkxCostPending;
+
+static bool
+skx_cost_pending(const SkxPendingDoc *doc, void *arg)
+{
+	SkxCostPending *pending = arg;
+
+	CHECK_FOR_INTERRUPTS();
+	pending->n += skx_query_matches(pending->query, doc->value);
+	return true;
+}
+
+/* Pending ones are few: they are counted. */
+uint64
+skx_cost_documents(Relation index, TSQuery query)
+{
+	SkxCostPending pending = {0};
+	SkxCostKnown known[2];
+	SkxSource  *source;
+	SkxCosting	c;
+	double		rows = 0;
+
+	if (query->size == 0)
+		return 0;
+	source = skx_snapshot_open(index, skx_manifest_view(index));
+	memset(&c, 0, sizeof(c));
+	skx_cost_known_of(query, known);
+	c.known = known;
+	while (skx_snapshot_next(source, 1) > 0)
+		rows += skx_cost_documents_of(&c, source->segments[0], known, query);
+	pending.query = skx_query_compile(&query, 1, NULL, 0);
+	while (skx_snapshot_pending(source, NULL, skx_cost_pending, &pending))
+		continue;
+	skx_snapshot_close(source);
+	return (uint64) rint(rows) + pending.n;
+}

@@ -1,0 +1,473 @@
+/*
+ * cost_planned.c
+ *	  What is found once while a statement is planned.
+ *
+ * The planner asks for the cost of each path, several times for the same
+ * conditions.  What a query turns out to be, which may take a function of the
+ * user, and how large an index is, which takes reading its first pages, are
+ * kept for as long as it plans the statement, subqueries included: one value of
+ * PlannerInfo.glob.
+ *
+ * All of it is in the planner's own memory, and forgotten when that goes.  A
+ * function that is evaluated may plan statements of its own: then it is these
+ * that are kept, and what the first one had is found anew.
+ */
+#include "postgres.h"
+
+#include "common/hashfn.h"
+#include "nodes/nodeFuncs.h"
+#include "optimizer/optimizer.h"
+#include "sql/cost/cost_internal.h"
+#include "support/compat/compat.h"
+#include "utils/datum.h"
+#include "utils/guc.h"
+#include "utils/hsearch.h"
+#include "utils/memutils.h"
+
+typedef struct SkxPlannedValue
+{
+	Node	   *expr;
+	Const	   *value;			/* NULL: it cannot be known */
+} SkxPlannedValue;
+
+/* Expressions of one hash; a statement may have thousands. */
+typedef struct SkxPlannedValues
+{
+	uint32		hash;			/* the key */
+	List	   *values;			/* SkxPlannedValue */
+} SkxPlannedValues;
+
+/* Lexemes that are kept, and their bytes. */
+#define SKX_PLANNED_TERMS	16
+#define SKX_PLANNED_BYTES	512
+
+typedef struct SkxPlannedIndex
+{
+	Oid			index;			/* the key */
+	SkxLocator	locator;
+	SkxPlannedSizes sizes;
+	int			nterms;			/* that were looked up last */
+	SkxLexeme	lexemes[SKX_PLANNED_TERMS]; /* ascending, distinct */
+	SkxTerm    *terms;			/* for SKX_PLANNED_TERMS; NULL: none yet */
+	char	   *bytes;
+} SkxPlannedIndex;
+
+/* Of the last estimate of a path. */
+typedef struct SkxPlannedPages
+{
+	const IndexPath *path;		/* the key */
+	double		first;
+	double		all;
+} SkxPlannedPages;
+
+/* A table's paths by one index and equal conditions come after one another. */
+#define SKX_PLANNED_SCANS	8
+
+typedef struct SkxPlannedScan
+{
+	const IndexOptInfo *index;	/* NULL: none */
+	List	   *clauses;		/* those of the path */
+	List	   *distances;
+	double		rows;
+	Selectivity selectivity;
+	SkxCostScan scan;
+} SkxPlannedScan;
+
+typedef struct SkxPlanning
+{
+	const PlannerGlobal *glob;
+	MemoryContext context;
+	HTAB	   *values;			/* SkxPlannedValues */
+	HTAB	   *indexes;		/* SkxPlannedIndex */
+	HTAB	   *pages;			/* SkxPlannedPages */
+	SkxPlannedScan scans[SKX_PLANNED_SCANS];	/* the oldest at `next` */
+	int			next;
+	MemoryContextCallback end;
+} SkxPlanning;
+
+static SkxPlanning *skx_cost_planning_last;
+
+static void
+skx_cost_planning_end(void *arg)
+{
+	if (skx_cost_planning_last == arg)
+		skx_cost_planning_last = NULL;
+}
+
+/* Of this statement; empty, if another one was planned meanwhile. */
+static SkxPlanning *
+skx_cost_planning(const PlannerInfo *root)
+{
+	SkxPlanning *planning = skx_cost_planning_last;
+
+	if (planning != NULL && planning->glob == root->glob)
+		return planning;
+	planning = MemoryContextAllocZero(root->planner_cxt, sizeof(SkxPlanning));
+	planning->glob = root->glob;
+	planning->context = root->planner_cxt;
+	planning->end.func = skx_cost_planning_end;
+	planning->end.arg = planning;
+	MemoryContextRegisterResetCallback(planning->context, &planning->end);
+	skx_cost_planning_last = planning;
+	return planning;
+}
+
+/*
+ * A level of settings, as of a function with a SET clause: an error ends it
+ * with its transaction or subtransaction, and what evaluated functions set for
+ * the session stays.
+ */
+int
+skx_cost_quiet_begin(void)
+{
+	int			level;
+
+	if (client_min_messages >= WARNING)
+		return 0;
+	level = NewGUCNestLevel();
+	(void) set_config_option("client_min_messages", "warning", PGC_USERSET,
+							 PGC_S_SESSION, GUC_ACTION_SAVE, true, 0, false);
+	return level;
+}
+
+void
+skx_cost_quiet_end(int level)
+{
+	if (level > 0)
+		AtEOXact_GUC(true, level);
+}
+
+static Node *
+skx_cost_estimated_value(PlannerInfo *root, Node *expr)
+{
+	int			level = skx_cost_quiet_begin();
+	Node	   *value = estimate_expression_value(root, expr);
+
+	skx_cost_quiet_end(level);
+	return value;
+}
+
+static uint32
+skx_cost_hash_const(const Const *value)
+{
+	if (value->constisnull)
+		return value->consttype;
+	if (value->constbyval)
+		return hash_combine(value->consttype,
+							murmurhash32((uint32) value->constvalue));
+	return hash_bytes((const unsigned char *) DatumGetPointer(value->constvalue),
+					  datumGetSize(value->constvalue, false,
+								   value->constlen));
+}
+
+/* Equal expressions have one hash. */
+static bool
+skx_cost_hash_walker(Node *node, void *context)
+{
+	uint32	   *hash = context;
+	uint32		own = 0;
+
+	if (node == NULL)
+		return false;
+	switch (nodeTag(node))
+	{
+		case T_Const:
+			own = skx_cost_hash_const((Const *) node);
+			break;
+		case T_Var:
+			own = ((Var *) node)->varno * 1024 + ((Var *) node)->varattno;
+			break;
+		case T_Param:
+			own = ((Param *) node)->paramid;
+			break;
+		case T_FuncExpr:
+			own = ((FuncExpr *) node)->funcid;
+			break;
+		default:
+			break;
+	}
+	*hash = hash_combine(*hash, murmurhash32(own + nodeTag(node)));
+	return expression_tree_walker(node, skx_cost_hash_walker, context);
+}
+
+/* The entry of a key, one that is new if there was none, in a table of such. */
+static void *
+skx_cost_planned_entry(SkxPlanning *planning, HTAB **table, const void *key,
+					   Size keysize, Size entrysize, bool *found)
+{
+	if (*table == NULL)
+	{
+		HASHCTL		ctl = {
+			.keysize = keysize,
+			.entrysize = entrysize,
+			.hcxt = planning->context
+		};
+
+		*table = hash_create("skipidx planned", 64, &ctl,
+							 HASH_ELEM | HASH_BLOBS | HASH_CONTEXT);
+	}
+	return hash_search(*table, key, HASH_ENTER, found);
+}
+
+/* Those with the hash of an expression. */
+static SkxPlannedValues *
+skx_cost_planned_values(SkxPlanning *planning, uint32 hash)
+{
+	SkxPlannedValues *values;
+	bool		found;
+
+	values = skx_cost_planned_entry(planning, &planning->values, &hash,
+									sizeof(hash), sizeof(SkxPlannedValues),
+									&found);
+	if (!found)
+		values->values = NIL;
+	return values;
+}
+
+Const *
+skx_cost_planned_value(PlannerInfo *root, Node *expr)
+{
+	uint32		hash = 0;
+	SkxPlannedValues *values;
+	SkxPlanning *planning;
+	SkxPlannedValue *known;
+	MemoryContext old;
+	Node	   *value;
+	ListCell   *lc;
+
+	if (IsA(expr, Const))
+		return (Const *) expr;
+	(void) skx_cost_hash_walker(expr, &hash);
+	values = skx_cost_planned_values(skx_cost_planning(root), hash);
+	foreach(lc, values->values)
+	{
+		known = lfirst(lc);
+		if (equal(known->expr, expr))
+			return known->value;
+	}
+	value = skx_cost_estimated_value(root, expr);
+	/* which may have planned other statements */
+	planning = skx_cost_planning(root);
+	values = skx_cost_planned_values(planning, hash);
+	old = MemoryContextSwitchTo(planning->context);
+	known = palloc0(sizeof(SkxPlannedValue));
+	known->expr = copyObject(expr);
+	if (IsA(value, Const))
+		known->value = (Const *) copyObject(value);
+	values->values = lappend(values->values, known);
+	MemoryContextSwitchTo(old);
+	return known->value;
+}
+
+/* An index, once its sizes are known. */
+static SkxPlannedIndex *
+skx_cost_planned_index(PlannerInfo *root, Relation index)
+{
+	SkxPlanning *planning = skx_cost_planning(root);
+	Oid			oid = RelationGetRelid(index);
+	SkxPlannedIndex *known;
+	MemoryContext old;
+	uint64	   *last;
+	bool		found;
+
+	known = skx_cost_planned_entry(planning, &planning->indexes, &oid,
+								   sizeof(oid), sizeof(SkxPlannedIndex),
+								   &found);
+	if (found && known->sizes.view != NULL &&
+		SKX_LOCATOR_EQUALS(known->locator, SKX_REL_LOCATOR(index)))
+		return known;
+	memset(known, 0, sizeof(SkxPlannedIndex));
+	known->index = oid;
+	known->locator = SKX_REL_LOCATOR(index);
+	old = MemoryContextSwitchTo(planning->context);
+	known->sizes.view = skx_manifest_view(index);
+	last = palloc(sizeof(uint64) * (known->sizes.view->nstripes + 1));
+	skx_pending_totals(index, known->sizes.view, &known->sizes.pending, last);
+	skx_pending_bind(known->sizes.view, last);
+	pfree(last);
+	MemoryContextSwitchTo(old);
+	return known;
+}
+
+void
+skx_cost_planned_close(PlannerInfo *root)
+{
+	SkxPlanning *planning = skx_cost_planning_last;
+	HASH_SEQ_STATUS all;
+	SkxPlannedIndex *known;
+
+	if (planning == NULL || planning->glob != root->glob ||
+		planning->indexes == NULL)
+		return;
+	hash_seq_init(&all, planning->indexes);
+	while ((known = hash_seq_search(&all)) != NULL)
+	{
+		if (known->sizes.view != NULL)
+			skx_manifest_view_free(known->sizes.view);
+		known->sizes.view = NULL;
+	}
+}
+
+const SkxPlannedSizes *
+skx_cost_planned_sizes(PlannerInfo *root, Relation index)
+{
+	return &skx_cost_planned_index(root, index)->sizes;
+}
+
+bool
+skx_cost_planned_terms(PlannerInfo *root, Relation index,
+					   const SkxLexeme *lexemes, int n, SkxTerm *terms)
+{
+	const SkxPlannedIndex *known = skx_cost_planned_index(root, index);
+	int			i;
+
+	for (i = 0; i < n; i++)
+	{
+		const SkxLexeme *found = bsearch(&lexemes[i], known->lexemes,
+										 known->nterms, sizeof(SkxLexeme),
+										 skx_column_compare_lexeme);
+
+		if (found == NULL)
+			return false;
+		terms[i] = known->terms[found - known->lexemes];
+	}
+	return true;
+}
+
+void
+skx_cost_planned_keep_terms(PlannerInfo *root, Relation index,
+							const SkxLexeme *lexemes, int n,
+							const SkxTerm *terms)
+{
+	SkxPlannedIndex *known = skx_cost_planned_index(root, index);
+	Size		bytes = 0;
+	int			i;
+
+	for (i = 0; i < n && i < SKX_PLANNED_TERMS; i++)
+		bytes += lexemes[i].len;
+	if (n > SKX_PLANNED_TERMS || bytes > SKX_PLANNED_BYTES)
+		return;
+	if (known->terms == NULL)
+	{
+		MemoryContext context = skx_cost_planning(root)->context;
+
+		known->terms = MemoryContextAlloc(context, sizeof(SkxTerm) *
+										  SKX_PLANNED_TERMS);
+		known->bytes = MemoryContextAlloc(context, SKX_PLANNED_BYTES);
+	}
+	bytes = 0;
+	for (i = 0; i < n; i++)
+	{
+		known->lexemes[i].bytes = memcpy(known->bytes + bytes,
+										 lexemes[i].bytes, lexemes[i].len);
+		known->lexemes[i].len = lexemes[i].len;
+		bytes += lexemes[i].len;
+	}
+	memcpy(known->terms, terms, sizeof(SkxTerm) * n);
+	known->nterms = n;
+}
+
+void
+skx_cost_planned_keep(PlannerInfo *root, const IndexPath *path,
+					  const SkxCostEstimate *estimate)
+{
+	SkxPlanning *planning = skx_cost_planning(root);
+	SkxPlannedPages *pages;
+	bool		found;
+
+	pages = skx_cost_planned_entry(planning, &planning->pages, &path,
+								   sizeof(path), sizeof(SkxPlannedPages),
+								   &found);
+	pages->first = estimate->first;
+	pages->all = estimate->pages;
+}
+
+double
+skx_cost_planned_pages(PlannerInfo *root, const IndexPath *path, bool first)
+{
+	HTAB	   *table = skx_cost_planning(root)->pages;
+	const SkxPlannedPages *pages = table == NULL ? NULL :
+		hash_search(table, &path, HASH_FIND, NULL);
+
+	if (pages == NULL)
+		return 0;
+	return first ? pages->first : pages->all;
+}
+
+/* Quals that the server, or this module, made of one condition, twice. */
+static bool
+skx_cost_same_quals(const List *a, const List *b)
+{
+	ListCell   *one;
+	ListCell   *other;
+
+	if (list_length(a) != list_length(b))
+		return false;
+	forboth(one, a, other, b)
+	{
+		if (lfirst(one) != lfirst(other) &&
+			!equal(lfirst_node(RestrictInfo, one)->clause,
+				   lfirst_node(RestrictInfo, other)->clause))
+			return false;
+	}
+	return true;
+}
+
+static bool
+skx_cost_same_clauses(const List *a, const List *b)
+{
+	ListCell   *one;
+	ListCell   *other;
+
+	if (list_length(a) != list_length(b))
+		return false;
+	forboth(one, a, other, b)
+	{
+		const IndexClause *x = lfirst_node(IndexClause, one);
+		const IndexClause *y = lfirst_node(IndexClause, other);
+
+		if (x != y &&
+			(x->rinfo != y->rinfo || x->indexcol != y->indexcol ||
+			 x->lossy != y->lossy ||
+			 !skx_cost_same_quals(x->indexquals, y->indexquals)))
+			return false;
+	}
+	return true;
+}
+
+const SkxCostScan *
+skx_cost_planned_scan(PlannerInfo *root, const IndexPath *path,
+					  Selectivity selectivity)
+{
+	const SkxPlanning *planning = skx_cost_planning(root);
+	int			i;
+
+	for (i = 0; i < SKX_PLANNED_SCANS; i++)
+	{
+		const SkxPlannedScan *known = &planning->scans[i];
+
+		if (known->index == path->indexinfo &&
+			(known->selectivity < 0 || known->selectivity == selectivity) &&
+			(known->selectivity < 0 || known->rows == path->path.rows) &&
+			skx_cost_same_clauses(known->clauses, path->indexclauses) &&
+			equal(known->distances, path->indexorderbys))
+			return &known->scan;
+	}
+	return NULL;
+}
+
+void
+skx_cost_planned_keep_scan(PlannerInfo *root, const IndexPath *path,
+						   Selectivity selectivity, const SkxCostScan *scan)
+{
+	SkxPlanning *planning = skx_cost_planning(root);
+	SkxPlannedScan *known = &planning->scans[planning->next];
+
+	planning->next = (planning->next + 1) % SKX_PLANNED_SCANS;
+	known->index = path->indexinfo;
+	known->clauses = path->indexclauses;
+	known->distances = path->indexorderbys;
+	known->rows = path->path.rows;
+	known->selectivity = selectivity;
+	known->scan = *scan;
+}

@@ -1,0 +1,353 @@
+/*
+ * cost_query.c
+ *	  The queries of a scan, as far as the planner knows them, and their words.
+ */
+#include "postgres.h"
+
+#include "catalog/pg_type_d.h"
+#include "nodes/nodeFuncs.h"
+#include "optimizer/optimizer.h"
+#include "sql/cost/cost_internal.h"
+#include "utils/fmgrprotos.h"
+#include "utils/lsyscache.h"
+#include "utils/selfuncs.h"
+
+/* Value of the right side of an index clause, NULL if it cannot be known. */
+static Const *
+skx_cost_argument(PlannerInfo *root, Node *clause)
+{
+	if (IsA(clause, OpExpr))
+		return skx_cost_planned_value(root, get_rightop((Expr *) clause));
+	if (IsA(clause, ScalarArrayOpExpr))
+		return skx_cost_planned_value(root,
+									  lsecond(((ScalarArrayOpExpr *) clause)->args));
+	return NULL;
+}
+
+/*
+ * In a call that makes a reference the query comes first, and may be that of a
+ * condition, too.
+ */
+TSQuery
+skx_cost_ranking(PlannerInfo *root, Node *distance)
+{
+	FuncExpr   *call = (FuncExpr *) get_rightop((Expr *) distance);
+	bool		made = IsA(call, FuncExpr) && call->args != NIL &&
+		exprType(linitial(call->args)) == TSQUERYOID;
+	Const	   *value = skx_cost_planned_value(root, made ?
+											   linitial(call->args) :
+											   (Node *) call);
+
+	if (value == NULL || value->constisnull)
+		return NULL;
+	if (made)
+		return DatumGetTSQuery(value->constvalue);
+	return SkxRefQuery((SkxRef *) PG_DETOAST_DATUM(value->constvalue));
+}
+
+/*
+ * The scan key of a clause on a column from 0, as the executor would make it;
+ * false if its value is not known.
+ */
+static bool
+skx_cost_key(SkxCosting *c, Node *clause, int column, ScanKeyData *key)
+{
+	Oid			family = c->index->rel->rd_opfamily[column];
+	Const	   *value = skx_cost_argument(c->root, clause);
+	Oid			operator;
+	int			strategy;
+	Oid			left;
+
+	memset(key, 0, sizeof(*key));
+	key->sk_attno = column + 1;
+	if (IsA(clause, NullTest))
+	{
+		key->sk_flags = SK_ISNULL |
+			(((NullTest *) clause)->nulltesttype == IS_NULL ?
+			 SK_SEARCHNULL : SK_SEARCHNOTNULL);
+		return true;
+	}
+	if (value == NULL)
+		return false;
+	if (IsA(clause, ScalarArrayOpExpr))
+	{
+		key->sk_flags = SK_SEARCHARRAY;
+		operator = ((ScalarArrayOpExpr *) clause)->opno;
+	}
+	else
+		operator = ((OpExpr *) clause)->opno;
+	get_op_opfamily_properties(operator, family, false, &strategy, &left,
+							   &key->sk_subtype);
+	key->sk_strategy = strategy;
+	if (value->constisnull)
+		key->sk_flags |= SK_ISNULL;
+	key->sk_argument = value->constvalue;
+	return true;
+}
+
+/* Is it `column < value`, or the like? */
+static bool
+skx_cost_is_range(const SkxCosting *c, Node *clause, int column)
+{
+	Oid			operator = InvalidOid;
+	int			strategy;
+
+	if (c->index->rel == NULL ||
+		c->index->rel->rd_opcintype[column] == ANYARRAYOID)
+		return false;
+	if (IsA(clause, OpExpr))
+		operator = ((OpExpr *) clause)->opno;
+	else if (IsA(clause, ScalarArrayOpExpr))
+		operator = ((ScalarArrayOpExpr *) clause)->opno;
+	strategy = OidIsValid(operator) ?
+		get_op_opfamily_strategy(operator,
+								 c->index->rel->rd_opfamily[column]) : 0;
+	return skx_column_is_range(strategy);
+}
+
+/* Those of a column come one after the other. */
+static void
+skx_cost_range(SkxCosting *c, RestrictInfo *qual, int column)
+{
+	SkxCostRange *range = c->ranges != NIL ? llast(c->ranges) : NULL;
+
+	if (range == NULL || range->column != column)
+	{
+		range = palloc0(sizeof(SkxCostRange));
+		range->column = column;
+		c->ranges = lappend(c->ranges, range);
+	}
+	range->quals = lappend(range->quals, qual);
+}
+
+/* Those that follow from NOT IN are one: a column is NULL only once. */
+static void
+skx_cost_add(SkxCosting *c, SkxCondition *condition)
+{
+	if (c->conditions == NIL ||
+		!skx_condition_join_without(llast(c->conditions), condition))
+		c->conditions = lappend(c->conditions, condition);
+}
+
+/*
+ * Queries of one condition that are estimated as their disjunction, and their
+ * items, which are copied for each of them.
+ */
+#define SKX_COST_QUERIES		64
+#define SKX_COST_QUERY_ITEMS	1024
+
+/* The disjunction of a condition's queries; NULL: these are too large. */
+static TSQuery
+skx_cost_any_query(const SkxCondition *condition)
+{
+	TSQuery		any;
+	int64		items = 0;
+	int			i;
+
+	for (i = 0; i < condition->n && i < SKX_COST_QUERIES; i++)
+		items += condition->queries[i]->size;
+	if (condition->n > SKX_COST_QUERIES || items > SKX_COST_QUERY_ITEMS)
+		return NULL;
+	any = condition->queries[0];
+	for (i = 1; i < condition->n; i++)
+		any = DatumGetTSQuery(DirectFunctionCall2(tsquery_or,
+												  TSQueryGetDatum(any),
+												  TSQueryGetDatum(condition->queries[i])));
+	return any;
+}
+
+static void
+skx_cost_condition(SkxCosting *c, RestrictInfo *qual, int column)
+{
+	TSQuery		any;
+	SkxCondition *condition;
+	ScanKeyData key;
+
+	if (c->index->rel == NULL ||
+		!skx_cost_key(c, (Node *) qual->clause, column, &key))
+	{
+		c->unknown = lappend(c->unknown, qual);
+		return;
+	}
+	condition = palloc(sizeof(SkxCondition));
+	skx_condition_of_key(c->index->rel, &key, condition);
+	if (condition->kind == SKX_CONDITION_NEVER)
+		c->nothing = true;
+	else if (condition->kind != SKX_CONDITION_QUERIES)
+		skx_cost_add(c, condition);
+	else if ((any = skx_cost_any_query(condition)) != NULL)
+		c->filters = lappend(c->filters, any);
+	else
+		c->unknown = lappend(c->unknown, qual);
+}
+
+void
+skx_cost_conditions(SkxCosting *c, List *quals, int column)
+{
+	ListCell   *lc;
+
+	foreach(lc, quals)
+	{
+		Node	   *clause = (Node *) lfirst_node(RestrictInfo, lc)->clause;
+		Const	   *value;
+
+		if (column > 0 && skx_cost_is_range(c, clause, column))
+		{
+			skx_cost_range(c, lfirst(lc), column);
+			continue;
+		}
+		if (column > 0 || !IsA(clause, OpExpr))
+		{
+			skx_cost_condition(c, lfirst(lc), column);
+			continue;
+		}
+		value = skx_cost_argument(c->root, clause);
+		if (value == NULL || value->consttype != TSQUERYOID)
+			c->unknown = lappend(c->unknown, lfirst(lc));
+		else if (value->constisnull ||
+				 DatumGetTSQuery(value->constvalue)->size == 0)
+			c->nothing = true;
+		else
+			c->filters = lappend(c->filters,
+								 DatumGetTSQuery(value->constvalue));
+	}
+}
+
+/* Its values may be open: then it is the first argument of a function. */
+const SkxDisjunction *
+skx_cost_disjunction(const IndexOptInfo *index, const IndexClause *clause)
+{
+	const RestrictInfo *qual = linitial_node(RestrictInfo, clause->indexquals);
+	const OpExpr *op = (const OpExpr *) qual->clause;
+	Node	   *value;
+
+	if (!clause->lossy || clause->indexcol != 0 || !IsA(op, OpExpr) ||
+		get_op_opfamily_strategy(op->opno, index->opfamily[0]) !=
+		SKX_STRATEGY_DISJUNCTION)
+		return NULL;
+	value = lsecond(op->args);
+	if (IsA(value, FuncExpr))
+		value = linitial(((FuncExpr *) value)->args);
+	return (const SkxDisjunction *)
+		DatumGetPointer(castNode(Const, value)->constvalue);
+}
+
+void
+skx_cost_queries(SkxCosting *c)
+{
+	IndexPath  *path = c->path;
+	ListCell   *lc;
+
+	foreach(lc, path->indexclauses)
+	{
+		IndexClause *clause = lfirst_node(IndexClause, lc);
+		const SkxDisjunction *any = skx_cost_disjunction(path->indexinfo,
+														 clause);
+
+		if (any == NULL)
+		{
+			skx_cost_conditions(c, clause->indexquals, clause->indexcol);
+			continue;
+		}
+		/* the planner knows of each arm what the index does */
+		c->unknown = lappend(c->unknown, clause->rinfo);
+		c->charged += any->gather;
+	}
+	if (path->indexorderbys != NIL)
+		c->ranking = skx_cost_ranking(c->root,
+									  linitial(path->indexorderbys));
+}
+
+int
+skx_cost_plain(TSQuery query)
+{
+	const QueryItem *items = GETQUERY(query);
+	int			n = 0;
+	int			i;
+
+	for (i = 0; i < query->size; i++)
+		n += items[i].type == QI_VAL && !items[i].qoperand.prefix;
+	return n;
+}
+
+/*
+ * Of n words, which one is looked up for the one at such a place: itself, or one
+ * of those next to each other that stand for as many behind them.
+ */
+static int
+skx_cost_stand_in(int at, int n)
+{
+	int			step = (n + SKX_COST_MATCHED - 1) / SKX_COST_MATCHED;
+	int			run = at / SKX_COST_NEIGHBOURS;
+
+	return (run - run % step) * SKX_COST_NEIGHBOURS +
+		at % SKX_COST_NEIGHBOURS;
+}
+
+const QueryOperand **
+skx_cost_looked_up(TSQuery query)
+{
+	const QueryItem *items = GETQUERY(query);
+	int			n = skx_cost_plain(query);
+	const QueryOperand **plain = palloc_extended(sizeof(QueryOperand *) *
+												 ((Size) n + 1),
+												 MCXT_ALLOC_HUGE);
+	int			at = 0;
+	int			i;
+
+	for (i = 0; i < query->size; i++)
+	{
+		if (items[i].type == QI_VAL && !items[i].qoperand.prefix)
+			plain[at++] = &items[i].qoperand;
+	}
+	/* from the end: what stands for others is before them */
+	for (at = n - 1; at >= 0; at--)
+		plain[at] = plain[skx_cost_stand_in(at, n)];
+	return plain;
+}
+
+void
+skx_cost_gather(SkxCosting *c, TSQuery query)
+{
+	int			n = skx_cost_plain(query);
+	const QueryOperand **plain = skx_cost_looked_up(query);
+	int			i;
+
+	for (i = 0; i < n; i++)
+	{
+		SkxLexeme  *lexeme = &c->lexemes[c->nlexemes];
+
+		if (c->nlexemes == SKX_COST_LEXEMES || skx_cost_stand_in(i, n) != i)
+		{
+			c->left++;
+			continue;
+		}
+		lexeme->bytes = GETOPERAND(query) + plain[i]->distance;
+		lexeme->len = plain[i]->length;
+		c->nlexemes++;
+	}
+	pfree(plain);
+}
+
+void
+skx_cost_gather_condition(SkxCosting *c, const SkxCondition *condition)
+{
+	int			step = (condition->n + SKX_COST_LOOKUPS - 1) / SKX_COST_LOOKUPS;
+	int			i;
+
+	for (i = 0; i < condition->n; i++)
+	{
+		if (c->nlexemes == SKX_COST_LEXEMES || i % step != 0)
+			c->left++;
+		else
+			c->lexemes[c->nlexemes++] = condition->lexemes[i];
+	}
+}
+
+bool
+skx_cost_ranks_filter(const SkxCosting *c)
+{
+	return c->unknown == NIL && c->conditions == NIL && c->ranges == NIL &&
+		list_length(c->filters) == 1 && c->ranking != NULL &&
+		skx_score_same_query(linitial(c->filters), c->ranking);
+}

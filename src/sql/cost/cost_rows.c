@@ -1,0 +1,313 @@
+/*
+ * cost_rows.c
+ *	  How many rows match, and what it is to find them.
+ */
+#include "postgres.h"
+
+#include "catalog/pg_statistic.h"
+#include "optimizer/optimizer.h"
+#include "parser/parsetree.h"
+#include "sql/cost/cost_internal.h"
+#include "utils/lsyscache.h"
+#include "utils/syscache.h"
+
+/*
+ * How many operands of a phrase come yet, after an item: those that an operator
+ * has come right behind it.
+ */
+static int
+skx_cost_phrase_left(const QueryItem *item, int left)
+{
+	if (left == 0)
+		return item->type == QI_OPR && item->qoperator.oper == OP_PHRASE ? 2 : 0;
+	if (item->type == QI_VAL)
+		return left - 1;
+	return item->qoperator.oper == OP_NOT ? left : left + 1;
+}
+
+SkxCostSet
+skx_cost_filter(SkxCosting *c, TSQuery query)
+{
+	SkxCostItem *items = palloc_extended(sizeof(SkxCostItem) *
+										 (Size) query->size,
+										 MCXT_ALLOC_HUGE);
+	SkxCostSet *sets;
+	SkxCostSet	result;
+	const QueryOperand **plain = c->known == NULL ?
+		skx_cost_looked_up(query) : NULL;
+	QueryItem  *from = GETQUERY(query);
+	int			left = 0;
+	int			at = 0;
+	int			i;
+
+	for (i = 0; i < query->size; i++)
+	{
+		c->phrase = left > 0;
+		left = skx_cost_phrase_left(&from[i], left);
+		if (from[i].type == QI_VAL)
+		{
+			items[i].kind = SKX_COST_WORD;
+			skx_cost_operand(c, query, plain == NULL ||
+							 from[i].qoperand.prefix ?
+							 &from[i].qoperand : plain[at++], &items[i].df);
+			continue;
+		}
+		switch (from[i].qoperator.oper)
+		{
+			case OP_NOT:
+				items[i].kind = SKX_COST_NOT;
+				break;
+			case OP_OR:
+				items[i].kind = SKX_COST_OR;
+				break;
+			case OP_PHRASE:
+				items[i].kind = SKX_COST_PHRASE;
+				break;
+			default:
+				items[i].kind = SKX_COST_AND;
+				break;
+		}
+	}
+	c->phrase = false;
+	sets = palloc_extended(sizeof(SkxCostSet) *
+						   (Size) skx_cost_model_depth(items, query->size),
+						   MCXT_ALLOC_HUGE);
+	result = skx_cost_model_match(items, query->size, c->ndocs, sets);
+	pfree(sets);
+	pfree(items);
+	return result;
+}
+
+/*
+ * A condition as the model takes it: one of several values as one list, since a
+ * row has one value of most columns.
+ */
+static SkxCostSet
+skx_cost_values(SkxCosting *c, const SkxCondition *condition)
+{
+	SkxCostItem items[2] = {{SKX_COST_NOT, 0}, {SKX_COST_WORD, 0}};
+	SkxCostSet	sets[2];
+	SkxCostSet	all;
+	int			i;
+
+	memset(&all, 0, sizeof(all));
+	for (i = 0; i < condition->n; i++)
+	{
+		double		df = skx_cost_value_df(c, &condition->lexemes[i]);
+
+		items[1].df = condition->kind == SKX_CONDITION_ALL ? df :
+			Min(items[1].df + df, c->ndocs);
+		if (condition->kind != SKX_CONDITION_ALL)
+			continue;
+		sets[0] = skx_cost_model_match(&items[1], 1, c->ndocs, sets + 1);
+		all = i == 0 ? sets[0] :
+			skx_cost_model_both(&all, &sets[0], c->ndocs);
+	}
+	if (condition->kind == SKX_CONDITION_ALL)
+		return all;
+	if (condition->kind == SKX_CONDITION_ANY)
+		return skx_cost_model_match(&items[1], 1, c->ndocs, sets);
+	return skx_cost_model_match(items, 2, c->ndocs, sets);
+}
+
+/* What ANALYZE knows of a column of the index; an invalid tuple: nothing. */
+static HeapTuple
+skx_cost_statistics(PlannerInfo *root, const IndexOptInfo *index, int column)
+{
+	RangeTblEntry *rte = planner_rt_fetch(index->rel->relid, root);
+
+	if (index->indexkeys[column] <= 0)
+		return NULL;
+	return SearchSysCache3(STATRELATTINH, ObjectIdGetDatum(rte->relid),
+						   Int16GetDatum(index->indexkeys[column]),
+						   BoolGetDatum(false));
+}
+
+static double
+skx_cost_correlated(HeapTuple statistics)
+{
+	AttStatsSlot slot;
+	double		correlation = 0;
+
+	if (get_attstatsslot(&slot, statistics, STATISTIC_KIND_CORRELATION,
+						 InvalidOid, ATTSTATSSLOT_NUMBERS))
+	{
+		if (slot.nnumbers > 0)
+			correlation = slot.numbers[0];
+		free_attstatsslot(&slot);
+	}
+	return correlation;
+}
+
+double
+skx_cost_follows(PlannerInfo *root, const IndexOptInfo *index,
+				 int column)
+{
+	HeapTuple	statistics = skx_cost_statistics(root, index, column);
+	double		correlation;
+
+	if (!HeapTupleIsValid(statistics))
+		return 0;
+	correlation = skx_cost_correlated(statistics);
+	ReleaseSysCache(statistics);
+	return correlation;
+}
+
+/*
+ * How far rows of near values lie near each other: 1 wholly, 0 not at all.
+ * ANALYZE takes rows of one value in the table's order.  So where they lie
+ * anywhere, the correlation is the sum of the squares of the values' shares, and
+ * where values descend, twice that of the cubes less 1: the result is the place
+ * between.
+ */
+static double
+skx_cost_clustered(HeapTuple statistics)
+{
+	double		correlation = skx_cost_correlated(statistics);
+	AttStatsSlot slot;
+	double		squares = 0;
+	double		cubes = 0;
+	int			i;
+
+	if (get_attstatsslot(&slot, statistics, STATISTIC_KIND_MCV, InvalidOid,
+						 ATTSTATSSLOT_NUMBERS))
+	{
+		for (i = 0; i < slot.nnumbers; i++)
+		{
+			double		square = slot.numbers[i] * slot.numbers[i];
+
+			squares += square;
+			cubes += square * slot.numbers[i];
+		}
+		free_attstatsslot(&slot);
+	}
+	/* one value */
+	if (squares > .999)
+		return 0;
+	return Min(correlation > squares ?
+			   (correlation - squares) / (1 - squares) :
+			   (squares - correlation) / (1 + squares - 2 * cubes), 1);
+}
+
+/* What the planner knows of conditions that the index cannot be asked about. */
+static double
+skx_cost_planned(const SkxCosting *c, List *quals)
+{
+	Index		relid = c->path != NULL ? c->path->indexinfo->rel->relid : 0;
+
+	return c->ndocs * clauselist_selectivity(c->root, quals, relid,
+											 JOIN_INNER, NULL);
+}
+
+/*
+ * Documents among which so many lie that meet a condition on a column: of one
+ * whose rows lie near those of near values these, of others all.
+ */
+static double
+skx_cost_span(const SkxCosting *c, int column, double docs)
+{
+	HeapTuple	statistics = c->path == NULL ? NULL :
+		skx_cost_statistics(c->root, c->path->indexinfo, column);
+	double		follows = 0;
+
+	if (HeapTupleIsValid(statistics))
+	{
+		follows = skx_cost_clustered(statistics);
+		ReleaseSysCache(statistics);
+	}
+	follows *= follows;
+	return follows * docs + (1 - follows) * c->ndocs;
+}
+
+/* Only those groups of keys have to be looked at that lie where the range does. */
+static SkxCostSet
+skx_cost_keys(SkxCosting *c, const SkxCostRange *range)
+{
+	double		docs = skx_cost_planned(c, range->quals);
+
+	return skx_cost_model_keys(docs, skx_cost_span(c, range->column, docs),
+							   c->ndocs);
+}
+
+double
+skx_cost_near(const SkxCosting *c)
+{
+	const IndexOptInfo *info = c->path->indexinfo;
+	List	  **quals = palloc0(sizeof(List *) * info->nkeycolumns);
+	double		near = c->ndocs;
+	ListCell   *lc;
+	int			i;
+
+	foreach(lc, c->path->indexclauses)
+	{
+		const IndexClause *clause = lfirst_node(IndexClause, lc);
+
+		i = clause->indexcol;
+		quals[i] = list_concat(quals[i], clause->indexquals);
+	}
+	for (i = 1; i < info->nkeycolumns; i++)
+	{
+		/* arrays with an element are next to each other in no order */
+		if (quals[i] != NIL && info->opcintype[i] != ANYARRAYOID)
+			near = Min(near, skx_cost_span(c, i, skx_cost_planned(c, quals[i])));
+		list_free(quals[i]);
+	}
+	pfree(quals);
+	return near / c->ndocs;
+}
+
+/* What matches more conditions, if they are independent of each other. */
+static void
+skx_cost_join(SkxCosting *c, SkxCostSet *all, bool *any, SkxCostSet one)
+{
+	double		likely = all->likely * one.likely / c->ndocs;
+
+	if (*any)
+	{
+		*all = skx_cost_model_both(all, &one, c->ndocs);
+		all->likely = likely;
+	}
+	else
+		*all = one;
+	*any = true;
+}
+
+/*
+ * Documents that match all conditions: of unknown ones as many as the planner
+ * thinks, found in a list of that length.  Words of one column tend to be in the
+ * same documents, values of others do not.
+ */
+SkxCostSet
+skx_cost_filters(SkxCosting *c)
+{
+	SkxCostItem guess = {SKX_COST_WORD, 0};
+	SkxCostSet	all;
+	SkxCostSet	one;
+	bool		any = false;
+	ListCell   *lc;
+
+	memset(&all, 0, sizeof(all));
+	if (c->nothing)
+		return all;
+	if (c->unknown != NIL)
+	{
+		guess.df = skx_cost_planned(c, c->unknown);
+		skx_cost_join(c, &all, &any,
+					  skx_cost_model_match(&guess, 1, c->ndocs, &one));
+	}
+	foreach(lc, c->filters)
+	{
+		one = skx_cost_filter(c, lfirst(lc));
+		if (any)
+			one = skx_cost_model_both(&all, &one, c->ndocs);
+		all = one;
+		any = true;
+	}
+	foreach(lc, c->conditions)
+		skx_cost_join(c, &all, &any, skx_cost_values(c, lfirst(lc)));
+	foreach(lc, c->ranges)
+		skx_cost_join(c, &all, &any, skx_cost_keys(c, lfirst(lc)));
+	if (!any)
+		all.docs = c->ndocs;
+	return all;
+}

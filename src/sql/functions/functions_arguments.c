@@ -1,0 +1,32 @@
+/*
+ * functions_arguments.c
+ *	  Numbers that a function is called with, and what NULL means there.
+ */
+#include "postgres.h"
+
+#include "sql/functions/functions_internal.h"
+
+uint64
+skx_functions_rows(FunctionCallInfo fcinfo, int argument, const char *name)
+{
+	int32		rows;
+
+	if (PG_ARGISNULL(argument))
+		return SKX_FUNCTIONS_ALL;
+	rows = PG_GETARG_INT32(argument);
+	if (rows < 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("%s must not be negative", name)));
+	return (uint64) rows;
+}
+
+Datum
+skx_functions_given(FunctionCallInfo fcinfo, int argument, const char *name)
+{
+	if (PG_ARGISNULL(argument))
+		ereport(ERROR,
+				(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
+				 errmsg("%s must not be NULL", name)));
+	return PG_GETARG_DATUM(argument);
+}

@@ -1,0 +1,287 @@
+/*
+ * functions_calibrate.c
+ *	  skipidx_calibrate(): what reads cost on the device of a tablespace.
+ *
+ * A temporary file in the tablespace is read page by page, forward, backward,
+ * at random and skipping, through the page cache and past it, one at a time
+ * and with as many ahead as scans ask for.  Prices come from reads through the
+ * page cache at the depth in force, since those are how scans read the rows of
+ * a table; they stand for a mean over reads of which the caches answer a share.
+ */
+#include "postgres.h"
+
+#include <math.h>
+#include <unistd.h>
+
+#include "catalog/pg_tablespace.h"
+#include "commands/tablespace.h"
+#include "fmgr.h"
+#include "funcapi.h"
+#include "index/snapshot/snapshot.h"
+#include "miscadmin.h"
+#include "port/pg_bitutils.h"
+#include "sql/cost/cost.h"
+#include "storage/blkio/blkio.h"
+#include "storage/fd.h"
+#include "support/compat/compat.h"
+#include "utils/builtins.h"
+#include "utils/memutils.h"
+#include "utils/spccache.h"
+#include "utils/wait_event.h"
+
+PG_FUNCTION_INFO_V1(skipidx_calibrate);
+
+#define SKX_CALIBRATE_MB_MOST	65536
+
+/* Written at once, and synced: a cancel waits no longer. */
+#define SKX_CALIBRATE_CHUNK		(2 * 1024 * 1024)
+
+#define SKX_CALIBRATE_COLUMNS	6
+
+static const char *const skx_calibrate_patterns[] = {
+	[SKX_MEASURE_FORWARD] = "forward",
+	[SKX_MEASURE_BACKWARD] = "backward",
+	[SKX_MEASURE_RANDOM] = "random",
+	[SKX_MEASURE_SKIPPING] = "skipping"
+};
+#define SKX_CALIBRATE_PATTERNS	lengthof(skx_calibrate_patterns)
+
+typedef struct SkxCalibration
+{
+	ReturnSetInfo *result;
+	Oid			tablespace;
+	bool		named;			/* by the caller */
+	double		cached;			/* share of reads that caches answer */
+	SkxBlkMeasure what;
+	double		hit;			/* seconds of a read that they answer */
+	double		seconds[SKX_CALIBRATE_PATTERNS];	/* of others, as scans
+													 * read */
+} SkxCalibration;
+
+/* A temporary file in the tablespace; later ones go where they would have. */
+static File
+skx_calibrate_open(Oid tablespace)
+{
+	Oid		   *before = MemoryContextAlloc(TopTransactionContext,
+											sizeof(Oid) * FD_SETSIZE);
+	Oid		   *here = MemoryContextAlloc(TopTransactionContext, sizeof(Oid));
+	int			n;
+	File		file;
+
+	PrepareTempTablespaces();
+	n = GetTempTablespaces(before, FD_SETSIZE);
+	*here = tablespace;
+	SetTempTablespaces(here, 1);
+	file = OpenTemporaryFile(false);
+	SetTempTablespaces(before, n);
+	return file;
+}
+
+/* Bytes that no device can make less of. */
+static void
+skx_calibrate_fill(uint64 *words, Size n, uint64 seed)
+{
+	Size		i;
+
+	for (i = 0; i < n; i++)
+	{
+		seed += UINT64CONST(0x9E3779B97F4A7C15);
+		words[i] = (seed ^ (seed >> 30)) * UINT64CONST(0xBF58476D1CE4E5B9);
+		words[i] ^= words[i] >> 27;
+	}
+}
+
+static void
+skx_calibrate_write(File file, const SkxBlkMeasure *what)
+{
+	char	   *chunk = palloc(SKX_CALIBRATE_CHUNK);
+	off_t		size = (off_t) what->nblocks * BLCKSZ;
+	int			fd = OpenTransientFile(what->path, O_RDWR | PG_BINARY);
+	off_t		at;
+
+	for (at = 0; at < size && fd >= 0; at += SKX_CALIBRATE_CHUNK)
+	{
+		CHECK_FOR_INTERRUPTS();
+		skx_calibrate_fill((uint64 *) chunk,
+						   SKX_CALIBRATE_CHUNK / sizeof(uint64), at);
+		errno = 0;
+		if (FileWrite(file, chunk, SKX_CALIBRATE_CHUNK, at,
+					  WAIT_EVENT_BUFFILE_WRITE) != SKX_CALIBRATE_CHUNK)
+		{
+			/* a short write is want of space */
+			if (errno == 0)
+				errno = ENOSPC;
+			break;
+		}
+		/* what is not on the device the page cache cannot be told to drop */
+		if (fdatasync(fd) != 0)
+			break;
+	}
+	if (at < size)
+		ereport(ERROR,
+				(errcode_for_file_access(),
+				 errmsg("could not write file \"%s\": %m", what->path)));
+	CloseTransientFile(fd);
+	pfree(chunk);
+}
+
+/* Rows that set prices have them, and what installs them. */
+static void
+skx_calibrate_put(SkxCalibration *c, const char *pattern, const char *io,
+				  double seconds, double price, const char *command)
+{
+	Datum		values[SKX_CALIBRATE_COLUMNS];
+	bool		nulls[SKX_CALIBRATE_COLUMNS] = {0};
+
+	values[0] = CStringGetTextDatum(pattern);
+	values[1] = CStringGetTextDatum(io);
+	values[2] = Int32GetDatum(c->what.depth);
+	/* the clock is no finer than tens of nanoseconds */
+	values[3] = Float8GetDatum(rint(seconds * 1e8) / 100);
+	nulls[4] = price < 0;
+	values[4] = Float8GetDatum(price);
+	nulls[5] = command == NULL;
+	values[5] = nulls[5] ? (Datum) 0 : CStringGetTextDatum(command);
+	tuplestore_putvalues(c->result->setResult, c->result->setDesc, values,
+						 nulls);
+}
+
+/* Of all patterns, those that this machine has. */
+static void
+skx_calibrate_patterns_of(SkxCalibration *c, bool direct, int depth, bool priced)
+{
+	int			i;
+
+	c->what.direct = direct;
+	c->what.depth = depth;
+	for (i = 0; i < SKX_CALIBRATE_PATTERNS; i++)
+	{
+		double		seconds;
+
+		c->what.pattern = i;
+		seconds = skx_blkio_measure(&c->what);
+		if (priced)
+			c->seconds[i] = seconds;
+		else if (seconds > 0)
+			skx_calibrate_put(c, skx_calibrate_patterns[i],
+							  direct ? "direct" : "page cache", seconds, -1,
+							  NULL);
+	}
+}
+
+/* Two digits of a ratio are more than a device repeats. */
+static double
+skx_calibrate_price(const SkxCalibration *c, SkxBlkPattern pattern,
+					double forward)
+{
+	double		mean = c->hit * c->cached +
+		c->seconds[pattern] * (1 - c->cached);
+	double		first = c->hit * c->cached +
+		c->seconds[SKX_MEASURE_FORWARD] * (1 - c->cached);
+
+	return rint(forward * Max(mean / first, 1) * 100) / 100;
+}
+
+/* A setting of its own each, or one for a tablespace that has a name. */
+static char *
+skx_calibrate_command(const SkxCalibration *c, SkxBlkPattern pattern,
+					  const SkxCostPrices *prices, double price)
+{
+	if (!c->named)
+		return psprintf("ALTER SYSTEM SET skipidx.%s_read_cost = %g",
+						skx_calibrate_patterns[pattern], price);
+	if (pattern != SKX_MEASURE_RANDOM)
+		return NULL;
+	return psprintf("ALTER SYSTEM SET skipidx.tablespace_costs = %s",
+					quote_literal_cstr(skx_cost_prices_with(c->tablespace,
+															prices)));
+}
+
+static void
+skx_calibrate_put_prices(SkxCalibration *c)
+{
+	SkxCostPrices prices;
+	double		all[SKX_CALIBRATE_PATTERNS];
+	double		forward;
+	int			i;
+
+	get_tablespace_page_costs(c->tablespace, NULL, &forward);
+	for (i = 0; i < SKX_CALIBRATE_PATTERNS; i++)
+		all[i] = skx_calibrate_price(c, i, forward);
+	prices.forward = all[SKX_MEASURE_FORWARD];
+	prices.backward = all[SKX_MEASURE_BACKWARD];
+	prices.random = Max(all[SKX_MEASURE_RANDOM], prices.backward);
+	all[SKX_MEASURE_RANDOM] = prices.random;
+	for (i = 0; i < SKX_CALIBRATE_PATTERNS; i++)
+		skx_calibrate_put(c, skx_calibrate_patterns[i], "page cache",
+						  c->seconds[i],
+						  i == SKX_MEASURE_SKIPPING ? -1 : all[i],
+						  i == SKX_MEASURE_SKIPPING ? NULL :
+						  skx_calibrate_command(c, i, &prices, all[i]));
+}
+
+static void
+skx_calibrate(SkxCalibration *c)
+{
+	int			rows = Max(skx_snapshot_heap_depth(c->tablespace), 1);
+
+	c->what.pattern = SKX_MEASURE_FORWARD;
+	c->what.depth = 1;
+	c->what.cached = true;
+	c->hit = skx_blkio_measure(&c->what);
+	c->what.cached = false;
+	skx_calibrate_put(c, skx_calibrate_patterns[SKX_MEASURE_FORWARD], "cached",
+					  c->hit, -1, NULL);
+	if (rows > 1)
+		skx_calibrate_patterns_of(c, false, 1, false);
+	skx_calibrate_patterns_of(c, false, rows, true);
+	skx_calibrate_put_prices(c);
+	skx_calibrate_patterns_of(c, true, 1, false);
+	if (skx_blkio_io_depth > 1)
+		skx_calibrate_patterns_of(c, true, skx_blkio_io_depth, false);
+}
+
+/* A number in its bounds, which the message tells. */
+static double
+skx_calibrate_argument(const char *name, double value, double least,
+					   double most)
+{
+	if (isnan(value) || value < least || value > most)
+		ereport(ERROR,
+				(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
+				 errmsg("%s must be between %g and %g", name, least, most)));
+	return value;
+}
+
+Datum
+skipidx_calibrate(PG_FUNCTION_ARGS)
+{
+	SkxCalibration c = {0};
+	uint32		most;
+	File		file;
+
+	if (PG_ARGISNULL(1) || PG_ARGISNULL(2) || PG_ARGISNULL(3))
+		ereport(ERROR,
+				(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
+				 errmsg("cached, megabytes and seconds must not be NULL")));
+	c.named = !PG_ARGISNULL(0);
+	c.tablespace = !c.named ? MyDatabaseTableSpace :
+		get_tablespace_oid(NameStr(*PG_GETARG_NAME(0)), false);
+	c.cached = skx_calibrate_argument("cached",
+									  PG_GETARG_FLOAT8(1), 0, 1);
+	most = (uint32) skx_calibrate_argument("megabytes",
+										   PG_GETARG_INT32(2), 2,
+										   SKX_CALIBRATE_MB_MOST) *
+		(1024 * 1024 / BLCKSZ);
+	c.what.seconds = skx_calibrate_argument("seconds",
+											PG_GETARG_FLOAT8(3), 0.001, 3600);
+	InitMaterializedSRF(fcinfo, 0);
+	c.result = (ReturnSetInfo *) fcinfo->resultinfo;
+	file = skx_calibrate_open(c.tablespace);
+	c.what.path = FilePathName(file);
+	c.what.nblocks = (uint32) pg_prevpower2_32(most);
+	skx_calibrate_write(file, &c.what);
+	skx_calibrate(&c);
+	FileClose(file);
+	return (Datum) 0;
+}

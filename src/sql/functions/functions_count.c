@@ -1,0 +1,61 @@
+/*
+ * functions_count.c
+ *	  skipidx_count(): how many rows match a query.
+ */
+#include "postgres.h"
+
+#include "access/genam.h"
+#include "answer/count/count.h"
+#include "fmgr.h"
+#include "miscadmin.h"
+#include "sql/am/am.h"
+#include "sql/cost/cost.h"
+#include "sql/functions/functions_internal.h"
+#include "support/compat/compat_planner.h"
+#include "utils/snapmgr.h"
+
+PG_FUNCTION_INFO_V1(skipidx_count);
+
+static uint64
+skx_functions_count(Relation heap, Relation index, TSQuery query)
+{
+	SkxCountWork work = {0};
+	IndexScanDesc scan;
+	ScanKeyData match;
+	uint64		rows;
+
+	skx_functions_key(&match, 0, SKX_STRATEGY_MATCH, TSQueryGetDatum(query));
+	scan = skx_compat_index_beginscan(heap, index, GetActiveSnapshot(), 1, 0);
+	index_rescan(scan, &match, 1, NULL, 0);
+	(void) skx_am_scan_count(scan, NULL, NULL, NULL, &work, &rows);
+	index_endscan(scan);
+	return rows;
+}
+
+Datum
+skipidx_count(PG_FUNCTION_ARGS)
+{
+	TSQuery		query;
+	bool		approx;
+	SkxParts	parts;
+	uint64		rows = 0;
+	int			i;
+
+	if (PG_ARGISNULL(0) || PG_ARGISNULL(1))
+		PG_RETURN_NULL();
+	query = PG_GETARG_TSQUERY(1);
+	approx = DatumGetBool(skx_functions_given(fcinfo, 2, "approx"));
+	skx_functions_open_parts(PG_GETARG_OID(0), &parts);
+	if (!approx)
+		skx_functions_check_ages(&parts);
+	for (i = 0; i < parts.n; i++)
+	{
+		const SkxPart *part = &parts.parts[i];
+
+		CHECK_FOR_INTERRUPTS();
+		rows += approx ? skx_cost_documents(part->index, query) :
+			skx_functions_count(part->heap, part->index, query);
+	}
+	skx_functions_close_parts(&parts);
+	PG_RETURN_INT64((int64) rows);
+}

@@ -1,0 +1,172 @@
+/*
+ * functions_disjunction.c
+ *	  Values by which an index is asked for a disjunction of conditions.
+ *
+ * The planner makes them (plan_disjunction.c).  As users cannot, what is in
+ * one is what the planner has checked.
+ */
+#include "postgres.h"
+
+#include "access/skey.h"
+#include "fmgr.h"
+#include "read/condition/condition_disjunction.h"
+#include "utils/lsyscache.h"
+
+PG_FUNCTION_INFO_V1(skipidx_disjunction_in);
+PG_FUNCTION_INFO_V1(skipidx_disjunction_recv);
+PG_FUNCTION_INFO_V1(skipidx_disjunction_out);
+PG_FUNCTION_INFO_V1(skipidx_bind_values);
+PG_FUNCTION_INFO_V1(skipidx_meets);
+
+static void
+skx_functions_refuse_disjunction(void)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+			 errmsg("cannot accept a value of type %s", "skipidx_disjunction"),
+			 errdetail("The planner makes these values of conditions with OR.")));
+}
+
+Datum
+skipidx_disjunction_in(PG_FUNCTION_ARGS)
+{
+	skx_functions_refuse_disjunction();
+	PG_RETURN_NULL();
+}
+
+Datum
+skipidx_disjunction_recv(PG_FUNCTION_ARGS)
+{
+	skx_functions_refuse_disjunction();
+	PG_RETURN_NULL();
+}
+
+/*
+ * A text does not tell of the columns beside it.  Where rows have to be looked
+ * at, the condition that the disjunction was made of is tested as well.
+ */
+Datum
+skipidx_meets(PG_FUNCTION_ARGS)
+{
+	if (PG_ARGISNULL(1))
+		PG_RETURN_NULL();
+	PG_RETURN_BOOL(true);
+}
+
+/* `open`: how many values before it are not known. */
+static void
+skx_functions_show_value(StringInfo out, const SkxPackedCondition *packed,
+						 int open)
+{
+	Oid			function;
+	bool		varlena;
+
+	if (packed->flags & SKX_PACKED_OPEN)
+		appendStringInfo(out, "value %d", open + 1);
+	else if (packed->flags & SK_ISNULL)
+		appendStringInfoString(out, "NULL");
+	else
+	{
+		getTypeOutputInfo(packed->type, &function, &varlena);
+		appendStringInfoString(out,
+							   OidOutputFunctionCall(function,
+													 skx_condition_packed_value(packed)));
+	}
+}
+
+/* column 2 = 5 */
+static void
+skx_functions_show_packed(StringInfo out, const SkxPackedCondition *packed,
+						  int open)
+{
+	char	   *operator;
+
+	if (skx_condition_is_gate(packed))
+	{
+		skx_functions_show_value(out, packed, open);
+		return;
+	}
+	appendStringInfo(out, "column %d ", packed->column);
+	if (!OidIsValid(packed->operator))
+	{
+		appendStringInfoString(out, (packed->flags & SK_SEARCHNULL) ?
+							   "is null" : "is not null");
+		return;
+	}
+	operator = get_opname(packed->operator);
+	appendStringInfo(out, "%s ", operator != NULL ? operator : "?");
+	if (packed->flags & SK_SEARCHARRAY)
+		appendStringInfoString(out, "any ");
+	skx_functions_show_value(out, packed, open);
+}
+
+/* For EXPLAIN: column 2 = 5 or column 3 @> {a} and column 4 is null */
+Datum
+skipidx_disjunction_out(PG_FUNCTION_ARGS)
+{
+	const SkxDisjunction *disjunction = (SkxDisjunction *)
+		PG_GETARG_VARLENA_P(0);
+	const SkxPackedCondition *packed = skx_condition_first_packed(disjunction);
+	int32		arm = 0;
+	int			open = 0;
+	StringInfoData out;
+	int			i;
+
+	initStringInfo(&out);
+	for (i = 0; i < disjunction->n; i++)
+	{
+		if (i > 0)
+			appendStringInfoString(&out, packed->arm == arm ?
+								   " and " : " or ");
+		arm = packed->arm;
+		skx_functions_show_packed(&out, packed, open);
+		open += (packed->flags & SKX_PACKED_OPEN) != 0;
+		packed = skx_condition_next_packed(packed);
+	}
+	PG_RETURN_CSTRING(out.data);
+}
+
+/* With the value that is argument `arg`; without a gate that is open. */
+static void
+skx_functions_bind(FunctionCallInfo fcinfo, SkxPackedCondition packed, int arg,
+				   StringInfo out)
+{
+	if (arg >= PG_NARGS() ||
+		get_fn_expr_argtype(fcinfo->flinfo, arg) != packed.type)
+		elog(ERROR, "unexpected value of a disjunction");
+	if (skx_condition_is_gate(&packed) && !PG_ARGISNULL(arg) &&
+		PG_GETARG_BOOL(arg))
+		return;
+	if (PG_ARGISNULL(arg) || skx_condition_is_gate(&packed))
+		packed.flags |= SK_ISNULL;
+	packed.flags &= ~SKX_PACKED_OPEN;
+	skx_condition_pack(out, packed, PG_GETARG_DATUM(arg));
+}
+
+/* The same disjunction with the values that were not known. */
+Datum
+skipidx_bind_values(PG_FUNCTION_ARGS)
+{
+	const SkxDisjunction *open;
+	const SkxPackedCondition *packed;
+	StringInfoData out;
+	int			arg = 1;
+	int			i;
+
+	if (PG_ARGISNULL(0))
+		PG_RETURN_NULL();
+	open = (SkxDisjunction *) PG_GETARG_VARLENA_P(0);
+	packed = skx_condition_first_packed(open);
+	skx_condition_pack_begin(&out);
+	for (i = 0; i < open->n; i++)
+	{
+		if (packed->flags & SKX_PACKED_OPEN)
+			skx_functions_bind(fcinfo, *packed, arg++, &out);
+		else
+			skx_condition_pack(&out, *packed, packed->len > 0 ?
+							   skx_condition_packed_value(packed) : (Datum) 0);
+		packed = skx_condition_next_packed(packed);
+	}
+	PG_RETURN_POINTER(skx_condition_pack_end(&out, open->exact != 0,
+											 open->gather));
+}

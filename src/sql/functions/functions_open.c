@@ -1,0 +1,69 @@
+/*
+ * functions_open.c
+ *	  Opens an index for functions that read through it, with the right to.
+ */
+#include "postgres.h"
+
+#include "access/relation.h"
+#include "access/table.h"
+#include "read/score/score.h"
+#include "sql/functions/functions_internal.h"
+#include "support/compat/compat.h"
+#include "utils/snapmgr.h"
+#include "write/maint/maint.h"
+
+void
+skx_functions_open(Oid oid, bool parts, Relation *heap, Relation *index)
+{
+	skx_maint_open(oid, AccessShareLock, true, heap, index);
+	if (!parts && (*index)->rd_rel->relkind == RELKIND_PARTITIONED_INDEX)
+		ereport(ERROR,
+				(errcode(ERRCODE_WRONG_OBJECT_TYPE),
+				 errmsg("index \"%s\" is partitioned",
+						RelationGetRelationName(*index)),
+				 errdetail("The place of a row does not tell its partition."),
+				 errhint("Name the index of a partition.")));
+	skx_score_check_rights(*index);
+}
+
+/*
+ * Was the snapshot taken before the index was made?  In a transaction that has
+ * one snapshot for all it does, what that transaction itself makes is younger.
+ */
+static bool
+skx_functions_is_younger(Relation index, Snapshot snapshot)
+{
+	HeapTupleHeader tuple = index->rd_indextuple->t_data;
+	TransactionId made = HeapTupleHeaderGetXmin(tuple);
+
+	if (TransactionIdIsCurrentTransactionId(made))
+		return IsolationUsesXactSnapshot() ||
+			HeapTupleHeaderGetCmin(tuple) >= snapshot->curcid;
+	return XidInMVCCSnapshot(made, snapshot);
+}
+
+/*
+ * The planner leaves such an index out.  An update that changed nothing which
+ * was indexed then left a chain (HOT) of which the index has the last row only;
+ * a snapshot for which the index is there sees no row before that.
+ */
+void
+skx_functions_check_age(Relation index)
+{
+	if (!index->rd_index->indcheckxmin ||
+		!skx_functions_is_younger(index, GetActiveSnapshot()))
+		return;
+	ereport(ERROR,
+			(errcode(ERRCODE_T_R_SERIALIZATION_FAILURE),
+			 errmsg("index \"%s\" is younger than this query's snapshot",
+					RelationGetRelationName(index)),
+			 errdetail("Rows that the snapshot sees were updated before the index was made, and it has only what they became."),
+			 errhint("Retry it in a new transaction, or use a query on the table.")));
+}
+
+void
+skx_functions_close(Relation heap, Relation index)
+{
+	relation_close(index, NoLock);
+	table_close(heap, NoLock);
+}

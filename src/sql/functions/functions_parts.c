@@ -1,0 +1,147 @@
+/*
+ * functions_parts.c
+ *	  The tables of an index with their indexes: one, or the partitions of a
+ *	  partitioned one.
+ *
+ * Partitions are found as a plan on the table finds them, so one that is being
+ * detached is gone for a snapshot that sees it go.
+ */
+#include "postgres.h"
+
+#include "access/genam.h"
+#include "access/relation.h"
+#include "access/table.h"
+#include "catalog/partition.h"
+#include "catalog/pg_inherits.h"
+#include "miscadmin.h"
+#include "sql/functions/functions_internal.h"
+#include "utils/lsyscache.h"
+#include "utils/rel.h"
+#include "write/maint/maint.h"
+
+/* The table's index that is a partition of the index; InvalidOid: none. */
+static Oid
+skx_functions_part_index(Relation heap, Oid index)
+{
+	List	   *oids = RelationGetIndexList(heap);
+	Oid			found = InvalidOid;
+	ListCell   *lc;
+
+	foreach(lc, oids)
+	{
+		if (get_rel_relispartition(lfirst_oid(lc)) &&
+			list_member_oid(get_partition_ancestors(lfirst_oid(lc)), index))
+		{
+			found = lfirst_oid(lc);
+			break;
+		}
+	}
+	list_free(oids);
+	return found;
+}
+
+SKX_NORETURN static void
+skx_functions_no_part(Relation heap, Relation index)
+{
+	bool		foreign = heap->rd_rel->relkind == RELKIND_FOREIGN_TABLE;
+
+	ereport(ERROR,
+			(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+			 errmsg("partition \"%s\" has no valid index that is a partition of index \"%s\"",
+					RelationGetRelationName(heap),
+					RelationGetRelationName(index)),
+			 foreign ? errdetail("It is a foreign table.") : 0,
+			 foreign ? errhint("Use a query on the table.") :
+			 errhint("REINDEX the partition, or attach an index of it with ALTER INDEX ... ATTACH PARTITION.")));
+}
+
+/*
+ * REINDEX CONCURRENTLY may put another in the place of what was found before
+ * that is open.
+ */
+static Relation
+skx_functions_open_part_index(Relation heap, Relation index)
+{
+	Oid			last = InvalidOid;
+
+	for (;;)
+	{
+		Oid			oid = skx_functions_part_index(heap,
+												   RelationGetRelid(index));
+		Relation	part = OidIsValid(oid) ?
+			try_relation_open(oid, AccessShareLock) : NULL;
+
+		if (part != NULL && part->rd_index->indisvalid)
+			return part;
+		if (part != NULL)
+			relation_close(part, AccessShareLock);
+		if (!OidIsValid(oid) || oid == last)
+			skx_functions_no_part(heap, index);
+		last = oid;
+	}
+}
+
+/* Adds the partition, if it has rows itself. */
+static void
+skx_functions_add_part(SkxParts *parts, Oid table)
+{
+	Relation	heap = table_open(table, NoLock);
+	SkxPart    *part = &parts->parts[parts->n];
+
+	if (heap->rd_rel->relkind == RELKIND_PARTITIONED_TABLE)
+	{
+		table_close(heap, NoLock);
+		return;
+	}
+	part->heap = heap;
+	part->index = skx_functions_open_part_index(heap, parts->index);
+	skx_maint_check(heap, part->index);
+	parts->n++;
+}
+
+void
+skx_functions_open_parts(Oid oid, SkxParts *parts)
+{
+	List	   *tables;
+	ListCell   *lc;
+
+	skx_functions_open(oid, true, &parts->heap, &parts->index);
+	parts->n = 0;
+	if (parts->index->rd_rel->relkind != RELKIND_PARTITIONED_INDEX)
+	{
+		parts->parts = palloc(sizeof(SkxPart));
+		parts->parts[parts->n++] = (SkxPart)
+		{
+			parts->heap, parts->index
+		};
+		return;
+	}
+	tables = find_all_inheritors(RelationGetRelid(parts->heap),
+								 AccessShareLock, NULL);
+	parts->parts = palloc(sizeof(SkxPart) * list_length(tables));
+	foreach(lc, tables)
+	{
+		CHECK_FOR_INTERRUPTS();
+		skx_functions_add_part(parts, lfirst_oid(lc));
+	}
+}
+
+void
+skx_functions_close_parts(SkxParts *parts)
+{
+	int			i;
+
+	for (i = 0; i < parts->n; i++)
+		if (parts->parts[i].index != parts->index)
+			skx_functions_close(parts->parts[i].heap, parts->parts[i].index);
+	skx_functions_close(parts->heap, parts->index);
+}
+
+void
+skx_functions_check_ages(const SkxParts *parts)
+{
+	int			i;
+
+	for (i = 0; i < parts->n; i++)
+		skx_functions_check_age(parts->parts[i].index);
+}

@@ -1,0 +1,48 @@
+/*
+ * functions_prewarm.c
+ *	  skipidx_prewarm(): reads the segments of an index into memory.
+ *
+ * Everything that queries read through the block cache is read, in the order
+ * of the file.  What goes through shared buffers (the pages of inserted
+ * documents, deletes) is not.
+ */
+#include "postgres.h"
+
+#include "fmgr.h"
+#include "index/snapshot/snapshot.h"
+#include "inspect/inspect.h"
+
+PG_FUNCTION_INFO_V1(skipidx_prewarm);
+
+Datum
+skipidx_prewarm(PG_FUNCTION_ARGS)
+{
+	Relation	heap;
+	Relation	index;
+	SkxSource  *source;
+	const SkxBlkPlane **planes;
+	uint64		npages = 0;
+	int			nsegments;
+	int			n = 0;
+	int			i;
+	int			plane;
+
+	skx_inspect_open(PG_GETARG_OID(0), SKX_INSPECT_READ, &heap, &index);
+	source = skx_snapshot_open(index, skx_manifest_view(index));
+	nsegments = skx_snapshot_next(source, SKX_SOURCE_ALL);
+	planes = palloc((nsegments + 1) * SKX_SEGMENT_NPLANES *
+					sizeof(SkxBlkPlane *));
+	for (i = 0; i < nsegments; i++)
+	{
+		for (plane = 0; plane < SKX_SEGMENT_NPLANES; plane++)
+		{
+			if (plane != SKX_SEGMENT_DELETES)
+				planes[n++] = &source->segments[i]->planes[plane];
+		}
+	}
+	if (n > 0)
+		npages = skx_blkio_prewarm(source->file, planes, n);
+	skx_snapshot_close(source);
+	skx_inspect_close(heap, index);
+	PG_RETURN_INT64((int64) npages);
+}

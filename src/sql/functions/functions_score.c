@@ -1,0 +1,281 @@
+/*
+ * functions_score.c
+ *	  SQL functions that tell the score of a document, and its parts.
+ *
+ * They score as the index named in the call does, under the snapshot of the
+ * calling query.  Statistics count rows that the caller may not see, so
+ * callers need the right to read all rows of the indexed columns.
+ */
+#include "postgres.h"
+
+#include "access/tableam.h"
+#include "fmgr.h"
+#include "funcapi.h"
+#include "index/document/document.h"
+#include "index/pending/pending.h"
+#include "miscadmin.h"
+#include "read/score/score.h"
+#include "sql/am/am.h"
+#include "sql/functions/functions_internal.h"
+#include "tsearch/ts_utils.h"
+#include "utils/builtins.h"
+#include "utils/memutils.h"
+#include "utils/snapmgr.h"
+
+PG_FUNCTION_INFO_V1(skipidx_bm25);
+PG_FUNCTION_INFO_V1(skipidx_proximity);
+PG_FUNCTION_INFO_V1(skipidx_explain_score);
+
+/* What calls of a query have in common, in fn_extra. */
+typedef struct SkxRankCall
+{
+	MemoryContext context;		/* of all but this struct */
+	Oid			index;
+	Oid			user;			/* whose rights were checked */
+	TSQuery		query;
+	SkxScorer  *scorer;
+} SkxRankCall;
+
+/* ---- parts of a score ---- */
+
+/* The scorer of this call, in fn_extra. */
+static SkxRankCall *
+skx_functions_call(FunctionCallInfo fcinfo)
+{
+	FmgrInfo   *flinfo = fcinfo->flinfo;
+	SkxRankCall *call = flinfo->fn_extra;
+	Oid			oid = PG_GETARG_OID(0);
+	TSQuery		query = PG_GETARG_TSQUERY(2);
+	SkxRankOptions options;
+	MemoryContext old;
+	Relation	heap;
+	Relation	index;
+
+	if (call == NULL)
+	{
+		call = MemoryContextAllocZero(flinfo->fn_mcxt, sizeof(SkxRankCall));
+		call->context = AllocSetContextCreate(flinfo->fn_mcxt,
+											  "skipidx score",
+											  ALLOCSET_SMALL_SIZES);
+		flinfo->fn_extra = call;
+	}
+	if (call->scorer != NULL && call->index == oid &&
+		call->user == GetUserId() &&
+		skx_score_same_query(call->query, query) &&
+		skx_score_is_current(call->scorer, GetActiveSnapshot()))
+		return call;
+	call->scorer = NULL;
+	MemoryContextReset(call->context);
+	old = MemoryContextSwitchTo(call->context);
+	call->index = oid;
+	call->user = GetUserId();
+	call->query = (TSQuery) PG_DETOAST_DATUM_COPY(TSQueryGetDatum(query));
+	skx_functions_open(oid, true, &heap, &index);
+	skx_am_rank_options(index, &options);
+	call->scorer = skx_score_open(index, GetActiveSnapshot(), &options,
+								  call->query);
+	skx_functions_close(heap, index);
+	MemoryContextSwitchTo(old);
+	return call;
+}
+
+Datum
+skipidx_bm25(PG_FUNCTION_ARGS)
+{
+	SkxRankCall *call = skx_functions_call(fcinfo);
+	TSVector	document = skx_document_datum(PG_GETARG_DATUM(1), false, NULL);
+	int32		pairs;
+	int32		words = skx_score_document_sums(call->scorer, document, NULL,
+												&pairs);
+
+	skx_document_free(document, PG_GETARG_DATUM(1));
+	PG_RETURN_FLOAT4(skx_score_value(call->scorer, words));
+}
+
+Datum
+skipidx_proximity(PG_FUNCTION_ARGS)
+{
+	SkxRankCall *call = skx_functions_call(fcinfo);
+	TSVector	document = skx_document_datum(PG_GETARG_DATUM(1), false, NULL);
+	int32		pairs;
+
+	(void) skx_score_document_sums(call->scorer, document, NULL, &pairs);
+	skx_document_free(document, PG_GETARG_DATUM(1));
+	PG_RETURN_FLOAT4(skx_score_value(call->scorer, pairs));
+}
+
+/* ---- one row explained ---- */
+
+/*
+ * What the index has, or would have, of the row; NULL when that is NULL.  It
+ * is in the current memory context.
+ */
+static TSVector
+skx_functions_document(Relation heap, Relation index, ItemPointer tid)
+{
+	Snapshot	snapshot = GetActiveSnapshot();
+	TableScanDesc scan = table_beginscan_tid(heap, snapshot);
+	TupleTableSlot *slot = table_slot_create(heap, NULL);
+	TSVector	document;
+
+	if (!ItemPointerIsValid(tid) || !table_tuple_tid_valid(scan, tid) ||
+		!table_tuple_fetch_row_version(heap, tid, snapshot, slot))
+		ereport(ERROR,
+				(errcode(ERRCODE_NO_DATA_FOUND),
+				 errmsg("table \"%s\" has no row (%u,%u) that is visible",
+						RelationGetRelationName(heap),
+						ItemPointerGetBlockNumberNoCheck(tid),
+						ItemPointerGetOffsetNumberNoCheck(tid))));
+	document = skx_document_read(heap, index, slot);
+	ExecDropSingleTupleTableSlot(slot);
+	table_endscan(scan);
+	return document;
+}
+
+/* A row of the answer; `word` and `score` are always given or NULL. */
+typedef struct SkxRankRow
+{
+	const char *part;
+	const char *word;
+	bool		has_df;
+	int64		df;
+	float8		idf;
+	bool		has_tf;
+	float4		tf;
+	bool		has_length;
+	int32		length;
+	bool		has_score;
+	float4		score;
+} SkxRankRow;
+
+static void
+skx_functions_put(ReturnSetInfo *result, const SkxRankRow *row)
+{
+	Datum		values[7] = {0};
+	bool		nulls[7];
+
+	nulls[0] = false;
+	values[0] = CStringGetTextDatum(row->part);
+	nulls[1] = row->word == NULL;
+	if (row->word != NULL)
+		values[1] = CStringGetTextDatum(row->word);
+	nulls[2] = nulls[3] = !row->has_df;
+	values[2] = Int64GetDatum(row->df);
+	values[3] = Float8GetDatum(row->idf);
+	nulls[4] = !row->has_tf;
+	values[4] = Float4GetDatum(row->tf);
+	nulls[5] = !row->has_length;
+	values[5] = Int32GetDatum(row->length);
+	nulls[6] = !row->has_score;
+	values[6] = Float4GetDatum(row->score);
+	tuplestore_putvalues(result->setResult, result->setDesc, values, nulls);
+}
+
+/* As it is written in a tsquery, without quotes. */
+static char *
+skx_functions_word(const SkxScoreTerm *term)
+{
+	StringInfoData text;
+	int			label;
+
+	initStringInfo(&text);
+	appendBinaryStringInfo(&text, term->lexeme, term->len);
+	if (term->prefix || term->labels != 0)
+		appendStringInfoChar(&text, ':');
+	if (term->prefix)
+		appendStringInfoChar(&text, '*');
+	for (label = 3; label >= 0; label--)
+	{
+		if (term->labels & (1 << label))
+			appendStringInfoChar(&text, "DCBA"[label]);
+	}
+	return text.data;
+}
+
+/* The same, and how often it counts. */
+static char *
+skx_functions_counted_word(const SkxScoreTerm *term)
+{
+	char	   *word = skx_functions_word(term);
+
+	return term->count == 1 ? word : psprintf("%s (%d times)", word, term->count);
+}
+
+static void
+skx_functions_put_parts(ReturnSetInfo *result, const SkxScorer *scorer,
+						TSVector document, const int32 *parts)
+{
+	MemoryContext temp = AllocSetContextCreate(CurrentMemoryContext,
+											   "skipidx score row",
+											   ALLOCSET_SMALL_SIZES);
+	MemoryContext old = MemoryContextSwitchTo(temp);
+	int			i;
+
+	for (i = 0; i < scorer->nterms; i++)
+	{
+		const SkxScoreTerm *term = &scorer->terms[i];
+		SkxRankRow	row = {"word", skx_functions_counted_word(term)};
+
+		row.has_df = row.has_tf = row.has_score = true;
+		row.df = (int64) term->df;
+		row.idf = term->idf;
+		row.tf = Max(skx_score_count(scorer, i, document), 0);
+		row.score = skx_score_value(scorer, parts[i]);
+		skx_functions_put(result, &row);
+		MemoryContextReset(temp);
+		CHECK_FOR_INTERRUPTS();
+	}
+	for (i = 0; i < scorer->npairs; i++)
+	{
+		const SkxScorePair *pair = &scorer->pairs[i];
+		SkxRankRow	row = {"pair"};
+
+		row.word = psprintf("%s %s",
+							skx_functions_word(&scorer->terms[pair->first]),
+							skx_functions_word(&scorer->terms[pair->second]));
+		row.has_score = true;
+		row.score = skx_score_value(scorer, parts[scorer->nterms + i]);
+		skx_functions_put(result, &row);
+	}
+	MemoryContextSwitchTo(old);
+	MemoryContextDelete(temp);
+}
+
+Datum
+skipidx_explain_score(PG_FUNCTION_ARGS)
+{
+	ItemPointer tid = (ItemPointer) PG_GETARG_POINTER(1);
+	TSQuery		query = PG_GETARG_TSQUERY(2);
+	SkxRankRow	length = {"length"};
+	SkxRankRow	total = {"total"};
+	SkxRankOptions options;
+	SkxScorer  *scorer;
+	TSVector	document;
+	Relation	heap;
+	Relation	index;
+	int32	   *parts;
+
+	InitMaterializedSRF(fcinfo, 0);
+	skx_functions_open(PG_GETARG_OID(0), false, &heap, &index);
+	skx_am_rank_options(index, &options);
+	document = skx_functions_document(heap, index, tid);
+	scorer = skx_score_open(index, GetActiveSnapshot(), &options, query);
+	if (document != NULL)
+	{
+		parts = palloc_extended(sizeof(int32) * ((Size) scorer->nterms +
+												 scorer->npairs + 1),
+								MCXT_ALLOC_HUGE);
+		total.score = skx_score_value(scorer,
+									  skx_score_document(scorer, document,
+														 parts));
+		total.has_score = true;
+		length.length = (int32) skx_pending_length(document);
+		length.has_length = true;
+		skx_functions_put_parts((ReturnSetInfo *) fcinfo->resultinfo, scorer,
+								document, parts);
+	}
+	skx_functions_put((ReturnSetInfo *) fcinfo->resultinfo, &length);
+	skx_functions_put((ReturnSetInfo *) fcinfo->resultinfo, &total);
+	skx_functions_close(heap, index);
+	return (Datum) 0;
+}

@@ -1,0 +1,140 @@
+/*
+ * functions_scroll.c
+ *	  skipidx_scroll(): all rows that match, by place, in slices and pages.
+ */
+#include "postgres.h"
+
+#include "access/genam.h"
+#include "answer/scroll/scroll.h"
+#include "executor/tuptable.h"
+#include "fmgr.h"
+#include "funcapi.h"
+#include "miscadmin.h"
+#include "sql/am/am.h"
+#include "sql/functions/functions_internal.h"
+#include "support/compat/compat_planner.h"
+#include "utils/rel.h"
+#include "utils/snapmgr.h"
+
+PG_FUNCTION_INFO_V1(skipidx_scroll);
+
+typedef struct SkxScrollCall
+{
+	ReturnSetInfo *result;
+	SkxParts	parts;
+	Oid			table;			/* whose rows come */
+	SkxScrollToken token;
+	SkxScrollPlace from;
+} SkxScrollCall;
+
+static void
+skx_functions_scroll_row(const ItemPointerData *place, TupleTableSlot *row,
+						 void *arg)
+{
+	SkxScrollCall *call = arg;
+	bytea	   *token = skx_scroll_token_make(&call->token, place);
+	Datum		values[3];
+	bool		nulls[3] = {false, false, false};
+
+	values[0] = ObjectIdGetDatum(call->table);
+	values[1] = PointerGetDatum(&row->tts_tid);
+	values[2] = PointerGetDatum(token);
+	tuplestore_putvalues(call->result->setResult, call->result->setDesc,
+						 values, nulls);
+	pfree(token);
+}
+
+/* Checks numbers that the caller has given. */
+static void
+skx_functions_scroll_check(FunctionCallInfo fcinfo, SkxScrollRequest *request)
+{
+	int32		slice =
+		DatumGetInt32(skx_functions_given(fcinfo, 2, "slice"));
+	int32		slices =
+		DatumGetInt32(skx_functions_given(fcinfo, 3, "slices"));
+
+	if (slices < 1)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("there must be at least one slice")));
+	if (slice < 0 || slice >= slices)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("slice must be between 0 and %d", slices - 1)));
+	request->slice.slice = slice;
+	request->slice.slices = slices;
+	request->size = skx_functions_rows(fcinfo, 5, "size");
+}
+
+/* Takes of `size` the rows of the part. */
+static void
+skx_functions_scroll_part(SkxScrollCall *call, const SkxPart *part,
+						  TSQuery query, SkxScrollRequest *request)
+{
+	IndexScanDesc scan;
+	ScanKeyData match;
+
+	call->table = RelationGetRelid(part->heap);
+	request->slice.shift = part->index == call->parts.index ? 0 : call->table;
+	skx_scroll_token_enter(&call->token, part->heap);
+	skx_functions_key(&match, 0, SKX_STRATEGY_MATCH, TSQueryGetDatum(query));
+	scan = skx_compat_index_beginscan(part->heap, part->index,
+									  GetActiveSnapshot(), 1, 0);
+	index_rescan(scan, &match, 1, NULL, 0);
+	request->size -= skx_am_scan_scroll(scan, request);
+	index_endscan(scan);
+}
+
+static int
+skx_functions_compare_parts(const void *a, const void *b)
+{
+	Oid			x = RelationGetRelid(((const SkxPart *) a)->heap);
+	Oid			y = RelationGetRelid(((const SkxPart *) b)->heap);
+
+	return x < y ? -1 : x > y;
+}
+
+/* By their OIDs, as tokens go on. */
+static void
+skx_functions_scroll(SkxScrollCall *call, TSQuery query,
+					 SkxScrollRequest *request)
+{
+	SkxParts   *parts = &call->parts;
+	int			i;
+
+	qsort(parts->parts, parts->n, sizeof(SkxPart),
+		  skx_functions_compare_parts);
+	for (i = 0; i < parts->n && request->size > 0; i++)
+	{
+		CHECK_FOR_INTERRUPTS();
+		if (skx_scroll_token_from(&call->from, parts->parts[i].heap,
+								  &request->from))
+			skx_functions_scroll_part(call, &parts->parts[i], query, request);
+	}
+}
+
+Datum
+skipidx_scroll(PG_FUNCTION_ARGS)
+{
+	SkxScrollRequest request = {0};
+	SkxScrollCall call = {0};
+	TSQuery		query;
+
+	InitMaterializedSRF(fcinfo, 0);
+	if (PG_ARGISNULL(0) || PG_ARGISNULL(1))
+		return (Datum) 0;
+	skx_functions_scroll_check(fcinfo, &request);
+	query = PG_GETARG_TSQUERY(1);
+	skx_functions_open_parts(PG_GETARG_OID(0), &call.parts);
+	skx_functions_check_ages(&call.parts);
+	call.result = (ReturnSetInfo *) fcinfo->resultinfo;
+	skx_scroll_token_begin(&call.token, call.parts.heap, call.parts.index,
+						   query, &request.slice);
+	if (!PG_ARGISNULL(4))
+		skx_scroll_token_read(&call.token, PG_GETARG_BYTEA_PP(4), &call.from);
+	request.row = skx_functions_scroll_row;
+	request.arg = &call;
+	skx_functions_scroll(&call, query, &request);
+	skx_functions_close_parts(&call.parts);
+	return (Datum) 0;
+}

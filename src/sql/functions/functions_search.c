@@ -1,0 +1,118 @@
+/*
+ * functions_search.c
+ *	  skipidx_search(): the best rows of an index by a query.
+ */
+#include "postgres.h"
+
+#include "access/genam.h"
+#include "access/tableam.h"
+#include "answer/topk/topk_token.h"
+#include "executor/tuptable.h"
+#include "fmgr.h"
+#include "funcapi.h"
+#include "miscadmin.h"
+#include "read/score/score.h"
+#include "sql/am/am.h"
+#include "sql/functions/functions_internal.h"
+#include "support/compat/compat_planner.h"
+#include "utils/snapmgr.h"
+
+PG_FUNCTION_INFO_V1(skipidx_search);
+
+void
+skx_functions_key(ScanKey key, int flags, StrategyNumber strategy,
+				  Datum argument)
+{
+	MemSet(key, 0, sizeof(ScanKeyData));
+	key->sk_flags = flags;
+	key->sk_attno = 1;
+	key->sk_strategy = strategy;
+	key->sk_argument = argument;
+}
+
+/* What is asked for, and where the answer goes. */
+typedef struct SkxSearchCall
+{
+	ReturnSetInfo *result;
+	Relation	heap;
+	Relation	index;
+	TSQuery		query;
+	TSQuery		rank_by;
+	uint64		k;
+	SkxTopkToken *token;
+	SkxTopkPage *page;			/* NULL: the first one */
+} SkxSearchCall;
+
+static void
+skx_functions_search_row(SkxSearchCall *call, IndexScanDesc scan,
+						 TupleTableSlot *row)
+{
+	Datum		values[3];
+	bool		nulls[3] = {false, false, false};
+	SkxTopkAfter last;
+	const SkxScorer *scorer = skx_am_scan_last(scan, &last);
+	float4		distance = 0;
+
+	nulls[1] = !skx_am_scan_distance(scan, &distance);
+	values[0] = PointerGetDatum(&row->tts_tid);
+	values[1] = Float4GetDatum(distance == 0 ? 0 : -distance);
+	values[2] = PointerGetDatum(skx_topk_token_make(call->token, scorer,
+													&last));
+	tuplestore_putvalues(call->result->setResult, call->result->setDesc,
+						 values, nulls);
+}
+
+static void
+skx_functions_search(SkxSearchCall *call)
+{
+	TupleTableSlot *slot = table_slot_create(call->heap, NULL);
+	IndexScanDesc scan;
+	ScanKeyData match;
+	ScanKeyData rank;
+	uint64		n;
+
+	skx_functions_key(&match, 0, SKX_STRATEGY_MATCH,
+					  TSQueryGetDatum(call->query));
+	skx_functions_key(&rank, SK_ORDER_BY, SKX_STRATEGY_RANK,
+					  PointerGetDatum(skx_score_ref(RelationGetRelid(call->index),
+													NIL, call->rank_by,
+													SKX_REF_PLAN)));
+	scan = skx_compat_index_beginscan(call->heap, call->index,
+									  GetActiveSnapshot(), 1, 1);
+	index_rescan(scan, &match, 1, &rank, 1);
+	skx_am_scan_want(scan, call->k);
+	skx_am_scan_page(scan, call->page);
+	for (n = 0; n < call->k; n++)
+	{
+		CHECK_FOR_INTERRUPTS();
+		if (!index_getnext_slot(scan, ForwardScanDirection, slot))
+			break;
+		skx_functions_search_row(call, scan, slot);
+	}
+	index_endscan(scan);
+	ExecDropSingleTupleTableSlot(slot);
+}
+
+Datum
+skipidx_search(PG_FUNCTION_ARGS)
+{
+	SkxSearchCall call = {0};
+
+	InitMaterializedSRF(fcinfo, 0);
+	if (PG_ARGISNULL(0) || PG_ARGISNULL(1))
+		return (Datum) 0;
+	call.result = (ReturnSetInfo *) fcinfo->resultinfo;
+	call.k = skx_functions_rows(fcinfo, 2, "k");
+	call.query = PG_GETARG_TSQUERY(1);
+	call.rank_by = PG_ARGISNULL(3) ? call.query : PG_GETARG_TSQUERY(3);
+	skx_functions_open(PG_GETARG_OID(0), false, &call.heap, &call.index);
+	skx_functions_check_age(call.index);
+	call.token = skx_topk_token_begin(call.heap, call.index, call.query,
+									  call.rank_by);
+	if (!PG_ARGISNULL(4))
+		call.page = skx_topk_token_read(call.token, PG_GETARG_BYTEA_PP(4));
+	if (call.k > 0)
+		skx_functions_search(&call);
+	skx_functions_close(call.heap, call.index);
+	return (Datum) 0;
+}

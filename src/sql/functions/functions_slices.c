@@ -1,0 +1,409 @@
+/*
+ * functions_slices.c
+ *	  skipidx_slices(): bounds between which a column has about as many rows.
+ *
+ * The bounds are quantiles of the column's keys, of all segments and of pending
+ * documents.  How many rows are below one is what each of these says of it, so
+ * segments count by their documents.  For more slices than the quantiles that
+ * segments keep suffice for, they are those of a sample of all keys.
+ */
+#include "postgres.h"
+
+#include <math.h>
+
+#include "fmgr.h"
+#include "format/disk/disk_keys.h"
+#include "funcapi.h"
+#include "index/segment/segment_keys.h"
+#include "index/snapshot/snapshot.h"
+#include "miscadmin.h"
+#include "sql/functions/functions_internal.h"
+#include "utils/builtins.h"
+#include "utils/lsyscache.h"
+
+PG_FUNCTION_INFO_V1(skipidx_slices);
+
+#define SKX_SLICES_MOST		10000
+
+/*
+ * Slices that the quantiles of one segment suffice for; else so many keys are
+ * sampled for each, which makes it 1 / sqrt(200), or 7 %, larger or smaller.
+ */
+#define SKX_SLICES_KEPT		((SKX_KEY_QUANTILES - 1) / 2)
+#define SKX_SLICES_SAMPLE	200
+#define SKX_SLICES_BATCH	128
+
+typedef struct SkxSlices
+{
+	const char *name;			/* of the column */
+	SkxKeyColumns columns;		/* all that have keys */
+	int			at;				/* which of these it is */
+	int			nreaders;
+	int			room;
+	SkxKeyReader **readers;		/* of segments, and how many documents */
+	uint32	   *ndocs;
+	uint64		npending;		/* keys of pending documents */
+	uint64		pending_room;
+	uint64	   *pending;
+	double		weight;			/* rows that a key of `pending` stands for */
+	bool		sampled;		/* and there is nothing else */
+	double		nulls;
+	int			ncandidates;	/* for bounds, ascending */
+	uint64	   *candidates;
+} SkxSlices;
+
+static int
+skx_functions_compare_keys(const void *a, const void *b)
+{
+	uint64		x = *(const uint64 *) a;
+	uint64		y = *(const uint64 *) b;
+
+	CHECK_FOR_INTERRUPTS();
+	return x < y ? -1 : x > y;
+}
+
+/* ---- what there is ---- */
+
+static void
+skx_functions_add_key(SkxSlices *s, uint64 key)
+{
+	if (s->npending == s->pending_room)
+	{
+		s->pending_room *= 2;
+		s->pending = repalloc_huge(s->pending,
+								   sizeof(uint64) * s->pending_room);
+	}
+	s->pending[s->npending++] = key;
+}
+
+static bool
+skx_functions_slice_pending(const SkxPendingDoc *doc, void *arg)
+{
+	SkxSlices  *s = arg;
+	SkxKey		keys[INDEX_MAX_KEYS];
+
+	CHECK_FOR_INTERRUPTS();
+	skx_column_keys(&s->columns, doc->value, keys);
+	if (keys[s->at].is_null != 0)
+	{
+		s->nulls++;
+		return true;
+	}
+	skx_functions_add_key(s, keys[s->at].value);
+	return true;
+}
+
+static void
+skx_functions_slice_segment(SkxSlices *s, Relation index, SkxSegment *seg)
+{
+	SkxKeyRange all = {0, PG_UINT64_MAX};
+	uint32		ndocs = seg->header.ndocs;
+	SkxKeyReader *reader =
+		skx_segment_keys_made(seg, &s->columns.columns[s->at]);
+
+	if (reader == NULL)
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("index \"%s\" has not the order of column \"%s\"",
+						RelationGetRelationName(index), s->name),
+				 errdetail("The column's operator class had no operators for ranges when the index was built, or its type had another modifier."),
+				 errhint("REINDEX the index.")));
+	if (s->nreaders == s->room)
+	{
+		s->room *= 2;
+		s->readers = repalloc(s->readers, sizeof(SkxKeyReader *) * s->room);
+		s->ndocs = repalloc(s->ndocs, sizeof(uint32) * s->room);
+	}
+	s->readers[s->nreaders] = reader;
+	s->ndocs[s->nreaders++] = ndocs;
+	s->nulls += ndocs * (1 - skx_segment_keys_share(reader, &all));
+}
+
+static SkxSource *
+skx_functions_slice_source(SkxSlices *s, Relation index)
+{
+	SkxSource  *source = skx_snapshot_open(index, skx_manifest_view(index));
+	int			i;
+
+	(void) skx_snapshot_next(source, SKX_SOURCE_ALL);
+	for (i = 0; i < source->nsegments; i++)
+		skx_functions_slice_segment(s, index, source->segments[i]);
+	skx_snapshot_pending(source, NULL, skx_functions_slice_pending, s);
+	return source;
+}
+
+/* Every step-th key of a segment. */
+static void
+skx_functions_sample_segment(SkxSlices *s, int segment, uint64 step)
+{
+	uint32		docs[SKX_SLICES_BATCH];
+	SkxKey		keys[SKX_SLICES_BATCH];
+	uint64		doc = step / 2;
+
+	while (doc < s->ndocs[segment])
+	{
+		int			n = 0;
+		int			i;
+
+		CHECK_FOR_INTERRUPTS();
+		for (; doc < s->ndocs[segment] && n < SKX_SLICES_BATCH; doc += step)
+			docs[n++] = (uint32) doc;
+		skx_segment_keys_of(s->readers[segment], docs, n, keys);
+		for (i = 0; i < n; i++)
+			if (keys[i].is_null == 0)
+				skx_functions_add_key(s, keys[i].value);
+	}
+}
+
+/* A sample takes the place of what there is. */
+static void
+skx_functions_sample(SkxSlices *s, double rows, int n)
+{
+	uint64		step = Max(rows / ((double) n * SKX_SLICES_SAMPLE), 1);
+	uint64		kept = 0;
+	uint64		at;
+	int			i;
+
+	for (at = step / 2; at < s->npending; at += step)
+		s->pending[kept++] = s->pending[at];
+	s->npending = kept;
+	for (i = 0; i < s->nreaders; i++)
+		skx_functions_sample_segment(s, i, step);
+	s->weight = (double) step;
+	s->sampled = true;
+}
+
+/* ---- bounds ---- */
+
+/* How many rows have a key up to this one, about. */
+static double
+skx_functions_rows_to(const SkxSlices *s, uint64 last)
+{
+	SkxKeyRange range = {0, last};
+	uint64		low = 0;
+	uint64		high = s->npending;
+	double		rows;
+	int			i;
+
+	while (low < high)
+	{
+		uint64		mid = low + (high - low) / 2;
+
+		if (s->pending[mid] <= last)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	rows = low * s->weight;
+	for (i = 0; i < s->nreaders && !s->sampled; i++)
+		rows += skx_segment_keys_share(s->readers[i], &range) * s->ndocs[i];
+	return rows;
+}
+
+static double
+skx_functions_rows_below(const SkxSlices *s, uint64 key)
+{
+	return key == 0 ? 0 : skx_functions_rows_to(s, key - 1);
+}
+
+/* The quantiles of all; returns how many. */
+static uint64
+skx_functions_gather_quantiles(SkxSlices *s)
+{
+	uint64		n = 0;
+	int			i;
+	int			k;
+
+	s->candidates = palloc(sizeof(uint64) * SKX_KEY_QUANTILES *
+						   (s->nreaders + 1));
+	for (i = 0; i < s->nreaders; i++)
+		n += skx_segment_keys_quantiles(s->readers[i], &s->candidates[n]);
+	for (k = 0; k < SKX_KEY_QUANTILES && s->npending > 0; k++)
+		s->candidates[n++] = s->pending[k * (s->npending - 1) /
+										(SKX_KEY_QUANTILES - 1)];
+	qsort(s->candidates, n, sizeof(uint64), skx_functions_compare_keys);
+	return n;
+}
+
+/* The quantiles of all, or all of a sample, each once. */
+static void
+skx_functions_find_candidates(SkxSlices *s)
+{
+	uint64		n = s->npending;
+	uint64		i;
+
+	qsort(s->pending, s->npending, sizeof(uint64),
+		  skx_functions_compare_keys);
+	if (s->sampled)
+	{
+		s->candidates = MemoryContextAllocHuge(CurrentMemoryContext,
+											   sizeof(uint64) * (n + 1));
+		memcpy(s->candidates, s->pending, sizeof(uint64) * n);
+	}
+	else
+		n = skx_functions_gather_quantiles(s);
+	for (i = 0; i < n; i++)
+		if (i == 0 || s->candidates[i] != s->candidates[i - 1])
+			s->candidates[s->ncandidates++] = s->candidates[i];
+}
+
+/* Which of the candidates from `first` on has most nearly so many rows below? */
+static int
+skx_functions_nearest(SkxSlices *s, int first, double rows)
+{
+	int			low = first;
+	int			high = s->ncandidates - 1;
+	double		below;
+
+	while (low < high)
+	{
+		int			middle = low + (high - low) / 2;
+
+		CHECK_FOR_INTERRUPTS();
+		if (skx_functions_rows_below(s, s->candidates[middle]) < rows)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	if (low == first)
+		return low;
+	below = skx_functions_rows_below(s, s->candidates[low - 1]);
+	return fabs(skx_functions_rows_below(s, s->candidates[low]) - rows) >
+		fabs(below - rows) ? low - 1 : low;
+}
+
+/*
+ * Puts n - 1 of the candidates first, or as many as there are: those that have
+ * the number of rows below them that comes nearest to a bound's.
+ */
+static int
+skx_functions_choose_bounds(SkxSlices *s, double rows, int n)
+{
+	int			next = 1;		/* the least has no row below it */
+	int			chosen = 0;
+	int			i;
+
+	for (i = 1; i < n && next < s->ncandidates; i++)
+	{
+		next = skx_functions_nearest(s, next, rows * i / n);
+		s->candidates[chosen++] = s->candidates[next++];
+	}
+	return chosen;
+}
+
+/* ---- the result ---- */
+
+/* A row; a bound of NULL: there is none. */
+static void
+skx_functions_put_slice(ReturnSetInfo *result, int slice, text * lower,
+						text * upper, double rows)
+{
+	Datum		values[4] = {Int32GetDatum(slice), PointerGetDatum(lower),
+	PointerGetDatum(upper), Int64GetDatum((int64) rint(Max(rows, 0)))};
+	bool		nulls[4] = {slice < 0, lower == NULL, upper == NULL, false};
+
+	tuplestore_putvalues(result->setResult, result->setDesc, values, nulls);
+}
+
+static text *
+skx_functions_key_text(const SkxSlices *s, Relation index, uint64 key)
+{
+	const SkxKeyColumn *column = &s->columns.columns[s->at];
+	Oid			type;
+	Oid			output;
+	bool		is_varlena;
+	Datum		value;
+
+	if (!skx_column_key_value(index, column, key, &type, &value))
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("values of column \"%s\" of index \"%s\" cannot be told from their keys",
+						s->name, RelationGetRelationName(index))));
+	getTypeOutputInfo(type, &output, &is_varlena);
+	return cstring_to_text(OidOutputFunctionCall(output, value));
+}
+
+static void
+skx_functions_put_slices(ReturnSetInfo *result, SkxSlices *s, Relation index,
+						 int n)
+{
+	double		rows = skx_functions_rows_to(s, PG_UINT64_MAX);
+	text	   *lower = NULL;
+	double		before = 0;
+	int			nbounds;
+	int			i;
+
+	if (n > SKX_SLICES_KEPT)
+		skx_functions_sample(s, rows, n);
+	skx_functions_find_candidates(s);
+	rows = skx_functions_rows_to(s, PG_UINT64_MAX);
+	nbounds = skx_functions_choose_bounds(s, rows, n);
+	for (i = 0; i < nbounds; i++)
+	{
+		text	   *upper = skx_functions_key_text(s, index, s->candidates[i]);
+		double		below = skx_functions_rows_below(s, s->candidates[i]);
+
+		skx_functions_put_slice(result, i, lower, upper, below - before);
+		lower = upper;
+		before = below;
+	}
+	skx_functions_put_slice(result, nbounds, lower, NULL, rows - before);
+	skx_functions_put_slice(result, -1, NULL, NULL, s->nulls);
+}
+
+static void
+skx_functions_slices(ReturnSetInfo *result, const SkxParts *parts, int column,
+					 const char *name, int n)
+{
+	SkxSource **sources = palloc(sizeof(SkxSource *) * (parts->n + 1));
+	SkxSlices	s = {.name = name,.room = 8,.pending_room = 1024,.weight = 1};
+	int			i;
+
+	skx_column_keyed(parts->index, &s.columns);
+	while (s.at < s.columns.n && s.columns.columns[s.at].column != column)
+		s.at++;
+	if (s.at == s.columns.n)
+		skx_functions_no_order(parts->index, name);
+	if (skx_column_key_is_coarse(&s.columns.columns[s.at]))
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("column \"%s\" of index \"%s\" has no slices", name,
+						RelationGetRelationName(parts->index)),
+				 errdetail("The order that is stored of uuid, and of numeric without a scale or of more than 18 digits, does not tell their values."),
+				 errhint("Take bounds of your own; skipidx_scroll() divides rows by their places.")));
+	s.readers = palloc(sizeof(SkxKeyReader *) * s.room);
+	s.ndocs = palloc(sizeof(uint32) * s.room);
+	s.pending = palloc(sizeof(uint64) * s.pending_room);
+	for (i = 0; i < parts->n; i++)
+		sources[i] = skx_functions_slice_source(&s, parts->parts[i].index);
+	skx_functions_put_slices(result, &s, parts->index, n);
+	for (i = 0; i < s.nreaders; i++)
+		skx_segment_keys_close(s.readers[i]);
+	for (i = 0; i < parts->n; i++)
+		skx_snapshot_close(sources[i]);
+}
+
+Datum
+skipidx_slices(PG_FUNCTION_ARGS)
+{
+	SkxParts	parts;
+	int			column;
+	int32		n;
+
+	InitMaterializedSRF(fcinfo, 0);
+	if (PG_ARGISNULL(0) || PG_ARGISNULL(1))
+		return (Datum) 0;
+	n = DatumGetInt32(skx_functions_given(fcinfo, 2, "n"));
+	if (n < 1 || n > SKX_SLICES_MOST)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("there must be between 1 and %d slices",
+						SKX_SLICES_MOST)));
+	skx_functions_open_parts(PG_GETARG_OID(0), &parts);
+	column = skx_functions_find_column(parts.heap, parts.index,
+									   PG_GETARG_DATUM(1));
+	skx_functions_slices((ReturnSetInfo *) fcinfo->resultinfo, &parts, column,
+						 TextDatumGetCString(PG_GETARG_DATUM(1)), n);
+	skx_functions_close_parts(&parts);
+	return (Datum) 0;
+}

@@ -1,0 +1,520 @@
+/*
+ * functions_terms.c
+ *	  skipidx_terms(): the commonest terms of an index.
+ *
+ * Dictionaries are gone through side by side, in the order of their lexemes,
+ * and the lexemes of pending documents with them, so that a term is counted
+ * whole before it is compared with the commonest so far.
+ */
+#include "postgres.h"
+
+#include "access/relation.h"
+#include "common/hashfn.h"
+#include "fmgr.h"
+#include "format/disk/disk_dict.h"
+#include "funcapi.h"
+#include "index/cursor/cursor.h"
+#include "index/segment/segment_maint.h"
+#include "index/snapshot/snapshot.h"
+#include "lib/binaryheap.h"
+#include "miscadmin.h"
+#include "sql/functions/functions_internal.h"
+#include "tsearch/ts_utils.h"
+#include "utils/builtins.h"
+#include "utils/memutils.h"
+#include "write/maint/maint.h"
+
+PG_FUNCTION_INFO_V1(skipidx_terms);
+
+/* A term, counted in one place or in all. */
+typedef struct SkxTermCount
+{
+	SkxLexeme	lexeme;			/* first: the key among pending ones */
+	uint64		df;
+	uint64		tf;				/* without those of `bare` */
+	bool		bare;			/* some posting of a segment may have no
+								 * positions, which counts as one occurrence */
+} SkxTermCount;
+
+/* Where the terms of a segment, or of all pending documents, have come. */
+typedef struct SkxTermInput
+{
+	SkxTermWalk *walk;			/* NULL: pending ones */
+	SkxTermCount *counts;		/* pending, ascending */
+	int			n;
+	int			i;
+	SkxTermCount now;
+} SkxTermInput;
+
+/* What is asked for, and the commonest so far. */
+typedef struct SkxTermSearch
+{
+	SkxLexeme	prefix;
+	int			nsources;		/* one a part */
+	SkxSource **sources;
+	HTAB	   *pending;
+	MemoryContext context;		/* of what stays */
+	SkxTermInput *inputs;		/* pending ones, then segments */
+	int			ninputs;
+	binaryheap *heap;			/* of them, by lexeme */
+	int			most;
+	int			n;
+	int			room;
+	SkxTermCount *best;			/* a heap: below each two that are commoner */
+} SkxTermSearch;
+
+static int
+skx_functions_compare_lexemes(const SkxLexeme *a, const SkxLexeme *b)
+{
+	return tsCompareString(unconstify(char *, a->bytes), a->len,
+						   unconstify(char *, b->bytes), b->len, false);
+}
+
+static bool
+skx_functions_has_prefix(const SkxTermSearch *s, const char *bytes, int len)
+{
+	return len >= s->prefix.len &&
+		memcmp(bytes, s->prefix.bytes, s->prefix.len) == 0 &&
+		!skx_column_is_value(bytes, len);
+}
+
+static SkxLexeme
+skx_functions_copy_lexeme(MemoryContext context, const char *bytes, int len)
+{
+	char	   *copy = MemoryContextAlloc(context, len + 1);
+
+	memcpy(copy, bytes, len);
+	return (SkxLexeme)
+	{
+		copy, len
+	};
+}
+
+/* ---- pending documents ---- */
+
+static uint32
+skx_functions_lexeme_hash(const void *key, Size size)
+{
+	const SkxLexeme *lexeme = key;
+
+	return hash_bytes((const unsigned char *) lexeme->bytes, lexeme->len);
+}
+
+static int
+skx_functions_lexeme_match(const void *a, const void *b, Size size)
+{
+	return skx_functions_compare_lexemes(a, b);
+}
+
+static bool
+skx_functions_count_pending(const SkxPendingDoc *doc, void *arg)
+{
+	SkxTermSearch *s = arg;
+	TSVector	value = doc->value;
+	const WordEntry *entries = ARRPTR(value);
+	int			i;
+
+	for (i = 0; i < value->size; i++)
+	{
+		const WordEntry *entry = &entries[i];
+		SkxLexeme	lexeme = {STRPTR(value) + entry->pos, entry->len};
+		SkxTermCount *count;
+		bool		found;
+
+		CHECK_FOR_INTERRUPTS();
+		if (!skx_functions_has_prefix(s, lexeme.bytes, lexeme.len))
+			continue;
+		count = hash_search(s->pending, &lexeme, HASH_FIND, NULL);
+		if (count == NULL)
+		{
+			lexeme = skx_functions_copy_lexeme(s->context, lexeme.bytes,
+											   lexeme.len);
+			count = hash_search(s->pending, &lexeme, HASH_ENTER, &found);
+			count->df = count->tf = 0;
+			count->bare = false;
+		}
+		count->df++;
+		count->tf += entry->haspos ? POSDATALEN(value, entry) : 1;
+	}
+	return true;
+}
+
+static int
+skx_functions_compare_counts(const void *a, const void *b)
+{
+	const SkxTermCount *x = a;
+	const SkxTermCount *y = b;
+
+	CHECK_FOR_INTERRUPTS();
+	return skx_functions_compare_lexemes(&x->lexeme, &y->lexeme);
+}
+
+static void
+skx_functions_begin_pending(SkxTermSearch *s)
+{
+	HASHCTL		ctl = {0};
+
+	ctl.keysize = sizeof(SkxLexeme);
+	ctl.entrysize = sizeof(SkxTermCount);
+	ctl.hash = skx_functions_lexeme_hash;
+	ctl.match = skx_functions_lexeme_match;
+	ctl.hcxt = s->context;
+	s->pending = hash_create("skipidx pending terms", 256, &ctl,
+							 HASH_ELEM | HASH_FUNCTION | HASH_COMPARE |
+							 HASH_CONTEXT);
+}
+
+/* Ends the counting of pending documents. */
+static void
+skx_functions_sort_pending(SkxTermSearch *s, SkxTermInput *in)
+{
+	HASH_SEQ_STATUS status;
+	SkxTermCount *count;
+
+	in->counts = palloc_extended(sizeof(SkxTermCount) *
+								 (Size) (hash_get_num_entries(s->pending) + 1),
+								 MCXT_ALLOC_HUGE);
+	hash_seq_init(&status, s->pending);
+	while ((count = hash_seq_search(&status)) != NULL)
+		in->counts[in->n++] = *count;
+	hash_destroy(s->pending);
+	qsort(in->counts, in->n, sizeof(SkxTermCount),
+		  skx_functions_compare_counts);
+}
+
+/* ---- all terms, in their order ---- */
+
+/* To the next term of the prefix; false: there is none. */
+static bool
+skx_functions_next_term(const SkxTermSearch *s, SkxTermInput *in)
+{
+	static const SkxLexeme words[2] = {{"\001", 1}, {"\377", 1}};
+	SkxTerm		term;
+
+	if (in->walk == NULL)
+	{
+		if (in->i == in->n)
+			return false;
+		in->now = in->counts[in->i++];
+		return true;
+	}
+	if (!skx_segment_walk_next(in->walk, &term, &in->now.lexeme.bytes,
+							   &in->now.lexeme.len))
+		return false;
+	if (skx_column_is_value(in->now.lexeme.bytes, in->now.lexeme.len))
+	{
+		/* values stand together, and are not gone through */
+		skx_segment_walk_range(in->walk, words);
+		if (!skx_segment_walk_next(in->walk, &term, &in->now.lexeme.bytes,
+								   &in->now.lexeme.len))
+			return false;
+	}
+	in->now.df = term.df;
+	in->now.tf = term.npositions;
+	in->now.bare = (term.flags & SKX_TERM_BARE) != 0;
+	return skx_functions_has_prefix(s, in->now.lexeme.bytes,
+									in->now.lexeme.len);
+}
+
+/* The least is the first. */
+static int
+skx_functions_compare_inputs(Datum a, Datum b, void *arg)
+{
+	const SkxTermInput *x = (const SkxTermInput *) DatumGetPointer(a);
+	const SkxTermInput *y = (const SkxTermInput *) DatumGetPointer(b);
+
+	return skx_functions_compare_lexemes(&y->now.lexeme, &x->now.lexeme);
+}
+
+/*
+ * The segments of the index, and the terms of its pending documents: dead ones
+ * are counted, too, as statistics count them.
+ */
+static SkxSource *
+skx_functions_open_source(SkxTermSearch *s, Relation index)
+{
+	const SkxView *view = skx_manifest_view(index);
+	uint64	   *last = palloc(sizeof(uint64) * (view->nstripes + 1));
+	SkxPendingTotals totals;
+	SkxSource  *source;
+
+	skx_pending_totals(index, view, &totals, last);
+	source = skx_snapshot_open(index, view);
+	(void) skx_snapshot_next(source, SKX_SOURCE_ALL);
+	skx_snapshot_pending(source, last, skx_functions_count_pending, s);
+	pfree(last);
+	return source;
+}
+
+static void
+skx_functions_walk_segments(SkxTermSearch *s, const SkxSource *source)
+{
+	char		above[SKX_LEXEME_MAX + 1];
+	SkxLexeme	ends[2] = {s->prefix, {above, s->prefix.len + 1}};
+	int			i;
+
+	memcpy(above, s->prefix.bytes, s->prefix.len);
+	above[s->prefix.len] = (char) 0xFF;
+	for (i = 0; i < source->nsegments; i++)
+	{
+		SkxTermInput *in = &s->inputs[s->ninputs++];
+
+		in->walk = skx_segment_walk_begin(source->segments[i]);
+		skx_segment_walk_range(in->walk, ends);
+	}
+}
+
+static void
+skx_functions_begin_terms(SkxTermSearch *s, const SkxParts *parts)
+{
+	int			n = 1;
+	int			i;
+
+	skx_functions_begin_pending(s);
+	s->sources = palloc(sizeof(SkxSource *) * (parts->n + 1));
+	for (i = 0; i < parts->n; i++)
+	{
+		s->sources[i] = skx_functions_open_source(s, parts->parts[i].index);
+		n += s->sources[i]->nsegments;
+	}
+	s->nsources = parts->n;
+	s->inputs = palloc0(sizeof(SkxTermInput) * n);
+	s->ninputs = 1;
+	skx_functions_sort_pending(s, &s->inputs[0]);
+	for (i = 0; i < s->nsources; i++)
+		skx_functions_walk_segments(s, s->sources[i]);
+	s->heap = binaryheap_allocate(n, skx_functions_compare_inputs, NULL);
+	for (i = 0; i < n; i++)
+		if (skx_functions_next_term(s, &s->inputs[i]))
+			binaryheap_add(s->heap, PointerGetDatum(&s->inputs[i]));
+}
+
+/*
+ * The next term with what all inputs have of it; its lexeme is valid until the
+ * call after this one, which moves the inputs on.
+ */
+static bool
+skx_functions_gather_term(SkxTermSearch *s, SkxTermCount *sum, char *bytes)
+{
+	if (binaryheap_empty(s->heap))
+		return false;
+	memset(sum, 0, sizeof(*sum));
+	sum->lexeme.bytes = bytes;
+	sum->lexeme.len = -1;
+	while (!binaryheap_empty(s->heap))
+	{
+		SkxTermInput *in = (SkxTermInput *)
+			DatumGetPointer(binaryheap_first(s->heap));
+
+		if (sum->lexeme.len < 0)
+		{
+			sum->lexeme.len = in->now.lexeme.len;
+			memcpy(bytes, in->now.lexeme.bytes, in->now.lexeme.len);
+		}
+		else if (skx_functions_compare_lexemes(&in->now.lexeme,
+											   &sum->lexeme) != 0)
+			break;
+		sum->df += in->now.df;
+		sum->tf += in->now.tf;
+		sum->bare |= in->now.bare;
+		if (skx_functions_next_term(s, in))
+			binaryheap_replace_first(s->heap, PointerGetDatum(in));
+		else
+			binaryheap_remove_first(s->heap);
+	}
+	return true;
+}
+
+/* ---- the commonest ---- */
+
+/* Does the first come before the second in the answer? */
+static bool
+skx_functions_is_before(const SkxTermCount *a, const SkxTermCount *b)
+{
+	if (a->df != b->df)
+		return a->df > b->df;
+	return skx_functions_compare_lexemes(&a->lexeme, &b->lexeme) < 0;
+}
+
+static void
+skx_functions_sift_up(SkxTermCount *best, int i)
+{
+	while (i > 0 && skx_functions_is_before(&best[(i - 1) / 2], &best[i]))
+	{
+		SkxTermCount swap = best[i];
+
+		best[i] = best[(i - 1) / 2];
+		best[(i - 1) / 2] = swap;
+		i = (i - 1) / 2;
+	}
+}
+
+/* Puts the first one, the last of the answer, below those after it. */
+static void
+skx_functions_sift_down(SkxTermCount *best, int n)
+{
+	int			i = 0;
+
+	for (;;)
+	{
+		int			last = i;
+		int			k;
+		SkxTermCount swap = best[i];
+
+		for (k = 2 * i + 1; k <= 2 * i + 2 && k < n; k++)
+			if (skx_functions_is_before(&best[last], &best[k]))
+				last = k;
+		if (last == i)
+			return;
+		best[i] = best[last];
+		best[last] = swap;
+		i = last;
+	}
+}
+
+static void
+skx_functions_take_term(SkxTermSearch *s, const SkxTermCount *term)
+{
+	SkxTermCount copy = *term;
+
+	if (s->n == s->most && (s->n == 0 ||
+							!skx_functions_is_before(term, &s->best[0])))
+		return;
+	if (s->n == s->most)
+		pfree(unconstify(char *, s->best[0].lexeme.bytes));
+	else if (s->n == s->room)
+	{
+		s->room = Max(64, s->room > s->most / 2 ? s->most : s->room * 2);
+		s->best = s->best == NULL ?
+			palloc(sizeof(SkxTermCount) * s->room) :
+			repalloc_huge(s->best, sizeof(SkxTermCount) * (Size) s->room);
+	}
+	copy.lexeme = skx_functions_copy_lexeme(s->context, term->lexeme.bytes,
+											term->lexeme.len);
+	if (s->n == s->most)
+	{
+		s->best[0] = copy;
+		skx_functions_sift_down(s->best, s->n);
+		return;
+	}
+	s->best[s->n] = copy;
+	skx_functions_sift_up(s->best, s->n++);
+}
+
+static int
+skx_functions_compare_answer(const void *a, const void *b)
+{
+	CHECK_FOR_INTERRUPTS();
+	return skx_functions_is_before(a, b) ? -1 : 1;
+}
+
+/* Postings without positions, that the segment has of a term. */
+static uint64
+skx_functions_segment_bare(SkxSegment *seg, const SkxLexeme *lexeme)
+{
+	SkxTerm		term;
+	SkxCursor  *c;
+	uint64		n = 0;
+
+	if (!skx_segment_find(seg, lexeme->bytes, lexeme->len, &term) ||
+		(term.flags & SKX_TERM_BARE) == 0)
+		return 0;
+	if (term.npositions == 0)
+		return term.df;
+	c = skx_cursor_open(seg, &term, SKX_CURSOR_LEAD);
+	while (skx_cursor_next(c))
+	{
+		const uint16 *tfs = skx_cursor_tfs(c);
+		int			i;
+
+		CHECK_FOR_INTERRUPTS();
+		for (i = 0; i < c->n; i++)
+			n += tfs[i] == 0;
+	}
+	skx_cursor_close(c);
+	return n;
+}
+
+static uint64
+skx_functions_count_bare(const SkxTermSearch *s, const SkxLexeme *lexeme)
+{
+	uint64		n = 0;
+	int			i;
+	int			k;
+
+	for (i = 0; i < s->nsources; i++)
+		for (k = 0; k < s->sources[i]->nsegments; k++)
+			n += skx_functions_segment_bare(s->sources[i]->segments[k],
+											lexeme);
+	return n;
+}
+
+static void
+skx_functions_put_terms(ReturnSetInfo *result, const SkxTermSearch *s)
+{
+	int			i;
+
+	for (i = 0; i < s->n; i++)
+	{
+		const SkxTermCount *term = &s->best[i];
+		uint64		tf = term->tf;
+		bool		nulls[3] = {false, false, false};
+		Datum		values[3];
+
+		CHECK_FOR_INTERRUPTS();
+		if (term->bare)
+			tf += skx_functions_count_bare(s, &term->lexeme);
+		values[0] = PointerGetDatum(cstring_to_text_with_len(term->lexeme.bytes,
+															 term->lexeme.len));
+		values[1] = Int64GetDatum((int64) term->df);
+		values[2] = Int64GetDatum((int64) tf);
+		tuplestore_putvalues(result->setResult, result->setDesc, values,
+							 nulls);
+		pfree(DatumGetPointer(values[0]));
+	}
+}
+
+static void
+skx_functions_terms(ReturnSetInfo *result, const SkxParts *parts,
+					SkxTermSearch *s)
+{
+	char		bytes[SKX_LEXEME_MAX];
+	SkxTermCount term;
+	int			i;
+
+	skx_functions_begin_terms(s, parts);
+	while (skx_functions_gather_term(s, &term, bytes))
+	{
+		CHECK_FOR_INTERRUPTS();
+		skx_functions_take_term(s, &term);
+	}
+	for (i = 1; i < s->ninputs; i++)
+		skx_segment_walk_end(s->inputs[i].walk);
+	qsort(s->best, s->n, sizeof(SkxTermCount), skx_functions_compare_answer);
+	skx_functions_put_terms(result, s);
+	for (i = 0; i < s->nsources; i++)
+		skx_snapshot_close(s->sources[i]);
+}
+
+Datum
+skipidx_terms(PG_FUNCTION_ARGS)
+{
+	SkxTermSearch s = {0};
+	SkxParts	parts;
+	text	   *prefix;
+
+	InitMaterializedSRF(fcinfo, 0);
+	if (PG_ARGISNULL(0) || PG_ARGISNULL(1))
+		return (Datum) 0;
+	prefix = PG_GETARG_TEXT_PP(1);
+	s.prefix.bytes = VARDATA_ANY(prefix);
+	s.prefix.len = VARSIZE_ANY_EXHDR(prefix);
+	/* no more are looked at than a number of this type can be asked for */
+	s.most = (int) Min(skx_functions_rows(fcinfo, 2, "n"), PG_INT32_MAX);
+	skx_functions_open_parts(PG_GETARG_OID(0), &parts);
+	s.context = CurrentMemoryContext;
+	if (s.most > 0 && s.prefix.len <= SKX_LEXEME_MAX)
+		skx_functions_terms((ReturnSetInfo *) fcinfo->resultinfo, &parts, &s);
+	skx_functions_close_parts(&parts);
+	return (Datum) 0;
+}

@@ -1,0 +1,244 @@
+/*
+ * functions_text.c
+ *	  SQL functions that make a query of a text.
+ */
+#include "postgres.h"
+
+#include "fmgr.h"
+#include "miscadmin.h"
+#include "read/score/score.h"
+#include "tsearch/ts_cache.h"
+#include "tsearch/ts_utils.h"
+#include "utils/builtins.h"
+#include "utils/fmgrprotos.h"
+#include "utils/pg_crc.h"
+
+PG_FUNCTION_INFO_V1(skipidx_any);
+PG_FUNCTION_INFO_V1(skipidx_any_default);
+PG_FUNCTION_INFO_V1(skipidx_tsquery);
+
+/* Words in a row of an operator, at most. */
+#define SKX_ANY_ROW		1000
+
+/* An occurrence of a word in a text, and where it stands. */
+typedef struct SkxRankWord
+{
+	const WordEntry *entry;
+	int			position;
+} SkxRankWord;
+
+static int
+skx_functions_compare_words(const void *a, const void *b)
+{
+	const SkxRankWord *x = a;
+	const SkxRankWord *y = b;
+
+	CHECK_FOR_INTERRUPTS();
+	if (x->position != y->position)
+		return x->position < y->position ? -1 : 1;
+	return x->entry < y->entry ? -1 : x->entry > y->entry;
+}
+
+/* Occurrences of the word, at least one and at most so many. */
+static int
+skx_functions_occurrences(TSVector text, const WordEntry *entry, int most)
+{
+	return entry->haspos ? Min(POSDATALEN(text, entry), most) : 1;
+}
+
+/*
+ * How often a word may be repeated, so that the query is not too long: the whole
+ * text if it is short.
+ */
+static int
+skx_functions_repeats(TSVector text)
+{
+	int			most = SKX_SCORE_COUNT_MAX;
+
+	for (; most > 1; most /= 2)
+	{
+		Size		size = 0;
+		int			i;
+
+		for (i = 0; i < text->size; i++)
+		{
+			const WordEntry *entry = &ARRPTR(text)[i];
+
+			size += (entry->len + (Size) 1) *
+				skx_functions_occurrences(text, entry, most);
+		}
+		if (size <= MAXSTRPOS)
+			break;
+	}
+	return most;
+}
+
+/* The words in the order of the text, in which neighbours are neighbours. */
+static SkxRankWord *
+skx_functions_text_words(TSVector text, int *n)
+{
+	int			most = skx_functions_repeats(text);
+	Size		size = 0;
+	SkxRankWord *words;
+	int			i;
+	int			k;
+
+	for (i = 0; i < text->size; i++)
+		size += skx_functions_occurrences(text, &ARRPTR(text)[i], most);
+	words = palloc_extended(sizeof(SkxRankWord) * (size + 1), MCXT_ALLOC_HUGE);
+	*n = 0;
+	for (i = 0; i < text->size; i++)
+	{
+		const WordEntry *entry = &ARRPTR(text)[i];
+		int			some = skx_functions_occurrences(text, entry, most);
+
+		for (k = 0; k < some; k++)
+		{
+			words[*n].entry = entry;
+			words[(*n)++].position = entry->haspos ?
+				WEP_GETPOS(POSDATAPTR(text, entry)[k]) : 0;
+		}
+	}
+	qsort(words, *n, sizeof(SkxRankWord), skx_functions_compare_words);
+	return words;
+}
+
+static void
+skx_functions_put_operand(QueryItem *item, char *operands, const char *lexeme,
+						  int len, int *distance)
+{
+	pg_crc32	crc;
+
+	if (*distance >= MAXSTRPOS)
+		ereport(ERROR,
+				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+				 errmsg("the text has too many words for a tsquery")));
+	INIT_LEGACY_CRC32(crc);
+	COMP_LEGACY_CRC32(crc, lexeme, len);
+	FIN_LEGACY_CRC32(crc);
+	item->type = QI_VAL;
+	item->qoperand.valcrc = (int32) crc;
+	item->qoperand.length = len;
+	item->qoperand.distance = *distance;
+	memcpy(operands + *distance, lexeme, len);
+	*distance += len + 1;
+}
+
+/* What a query is made of, and how much of it there is already. */
+typedef struct SkxRankAny
+{
+	TSVector	text;
+	SkxRankWord *words;
+	TSQuery		query;
+	int			nitems;
+	int			distance;
+} SkxRankAny;
+
+static void
+skx_functions_put_word(SkxRankAny *any, int i)
+{
+	const WordEntry *entry = any->words[i].entry;
+
+	CHECK_FOR_INTERRUPTS();
+	skx_functions_put_operand(&GETQUERY(any->query)[any->nitems++],
+							  GETOPERAND(any->query),
+							  STRPTR(any->text) + entry->pos, entry->len,
+							  &any->distance);
+}
+
+/*
+ * Words [from, to) as a | b | c, each operator before its right operand and
+ * that before its left one: as the parser builds it, in a row to the left.
+ * Much of the server recurses along such a row, so a long one is made of two.
+ */
+static void
+skx_functions_put_words(SkxRankAny *any, int from, int to)
+{
+	int			middle = to - from > SKX_ANY_ROW ? (from + to) / 2 : to - 1;
+	int			operator = any->nitems;
+	QueryItem  *item = &GETQUERY(any->query)[operator];
+
+	if (to - from > 1)
+	{
+		any->nitems++;
+		item->type = QI_OPR;
+		item->qoperator.oper = OP_OR;
+		if (middle == to - 1)
+			skx_functions_put_word(any, middle);
+		else
+			skx_functions_put_words(any, middle, to);
+		item->qoperator.left = any->nitems - operator;
+	}
+	if (middle > from)
+		skx_functions_put_words(any, from, middle);
+	else if (to > from)
+		skx_functions_put_word(any, from);
+}
+
+static TSQuery
+skx_functions_any(TSVector text)
+{
+	int			n;
+	SkxRankAny	any = {text, skx_functions_text_words(text, &n)};
+	int			nitems = n == 0 ? 0 : 2 * n - 1;
+	Size		size = HDRSIZETQ + sizeof(QueryItem) * (Size) nitems;
+	int			i;
+
+	for (i = 0; i < n; i++)
+		size += any.words[i].entry->len + 1;
+	any.query = palloc0(size);
+	SET_VARSIZE(any.query, size);
+	any.query->size = nitems;
+	skx_functions_put_words(&any, 0, n);
+	pfree(any.words);
+	return any.query;
+}
+
+static TSQuery
+skx_functions_any_text(Oid config, Datum text)
+{
+	Datum		vector = DirectFunctionCall2(to_tsvector_byid,
+											 ObjectIdGetDatum(config), text);
+
+	return skx_functions_any(DatumGetTSVector(vector));
+}
+
+Datum
+skipidx_any(PG_FUNCTION_ARGS)
+{
+	PG_RETURN_TSQUERY(skx_functions_any_text(PG_GETARG_OID(0),
+											 PG_GETARG_DATUM(1)));
+}
+
+Datum
+skipidx_any_default(PG_FUNCTION_ARGS)
+{
+	PG_RETURN_TSQUERY(skx_functions_any_text(getTSCurrentConfig(true),
+											 PG_GETARG_DATUM(0)));
+}
+
+/* ---- a query written as a string ---- */
+
+/* While an error is reported; the usual one is words without operators. */
+static void
+skx_functions_tsquery_hint(void *arg)
+{
+	if (geterrcode() == ERRCODE_SYNTAX_ERROR)
+		errhint("A query has operators between its words, as in 'a & b' or 'a | b'; skipidx_any() and websearch_to_tsquery() take words as people type them.");
+}
+
+Datum
+skipidx_tsquery(PG_FUNCTION_ARGS)
+{
+	char	   *string = text_to_cstring(PG_GETARG_TEXT_PP(0));
+	ErrorContextCallback callback;
+	Datum		query;
+
+	callback.callback = skx_functions_tsquery_hint;
+	callback.arg = NULL;
+	callback.previous = error_context_stack;
+	error_context_stack = &callback;
+	query = DirectFunctionCall1(tsqueryin, CStringGetDatum(string));
+	error_context_stack = callback.previous;
+	PG_RETURN_DATUM(query);
+}

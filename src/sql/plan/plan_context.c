@@ -1,0 +1,189 @@
+/*
+ * plan_context.c
+ *           The query that the columns of an expression belong to.
+ *	  Whose columns are those of an expression?
+ *
+ * When the planner simplifies an expression it passes the PlannerInfo of the
+ * query that the expression belongs to.  In two cases it passes that of
+ * another query, which only this module depends on.
+ *
+ * 1. Functions in FROM are simplified before the rest of a query; those of a
+ * subquery that is being pulled up, with the subquery's PlannerInfo.  At that
+ * time the queries around it cannot be followed.  A call that needs them is
+ * marked as seen and left unbound: functions in FROM that may refer to other
+ * tables are simplified a second time, with the rest of the query.
+ *
+ * 2. The condition of an EXISTS is simplified with the PlannerInfo of the
+ * query around it, to see whether it can be converted to an IN. If it can, it
+ * is simplified again.
+ */
+#include "postgres.h"
+
+#include "catalog/pg_type.h"
+#include "nodes/makefuncs.h"
+#include "nodes/nodeFuncs.h"
+#include "optimizer/optimizer.h"
+#include "sql/cost/cost.h"
+#include "sql/plan/plan_internal.h"
+#include "utils/lsyscache.h"
+
+/* In the place of where a call stands in the statement: it was seen. */
+#define SKX_CONTEXT_SEEN	(-2)
+
+Node *
+skx_plan_simplified(Node *expr)
+{
+	int			level = skx_cost_quiet_begin();
+	Node	   *simplified = eval_const_expressions(NULL, expr);
+
+	skx_cost_quiet_end(level);
+	return simplified;
+}
+
+bool
+skx_plan_is_open(Node *right)
+{
+	return exprType(right) == TSQUERYOID ||
+		(IsA(right, FuncExpr) &&
+		 list_length(((FuncExpr *) right)->args) == 2 &&
+		 exprType(lsecond(((FuncExpr *) right)->args)) == TEXTOID);
+}
+
+/*
+ * Operands of a call of that function, by its name or an operator's, that could
+ * be bound; or NIL.
+ */
+static List *
+skx_plan_operands(Node *node, Oid function)
+{
+	List	   *args = NIL;
+
+	if (IsA(node, OpExpr) && get_opcode(((OpExpr *) node)->opno) == function)
+		args = ((OpExpr *) node)->args;
+	else if (IsA(node, FuncExpr) && ((FuncExpr *) node)->funcid == function &&
+			 ((FuncExpr *) node)->location != SKX_CONTEXT_SEEN)
+		args = ((FuncExpr *) node)->args;
+	return args != NIL && skx_plan_is_open(lsecond(args)) ? args : NIL;
+}
+
+static bool
+skx_plan_unseen_walker(Node *node, void *context)
+{
+	if (node == NULL || IsA(node, Query))
+		return false;
+	return skx_plan_operands(node, *(Oid *) context) != NIL ||
+		expression_tree_walker(node, skx_plan_unseen_walker, context);
+}
+
+/* Is there a call that was not seen?  Functions are inlined: they hide calls. */
+static bool
+skx_plan_has_unseen(const RangeTblEntry *rte, Oid function)
+{
+	return rte->rtekind == RTE_FUNCTION &&
+		skx_plan_unseen_walker(skx_plan_simplified((Node *) rte->functions),
+							   &function);
+}
+
+bool
+skx_plan_is_early(PlannerInfo *root, Oid function)
+{
+	ListCell   *lc;
+
+	foreach(lc, root->parse->rtable)
+	{
+		if (skx_plan_has_unseen(lfirst(lc), function))
+			return true;
+	}
+	return false;
+}
+
+Node *
+skx_plan_defer(PlannerInfo *root, FuncExpr *call)
+{
+	FuncExpr   *seen = copyObject(call);
+	ListCell   *lc;
+
+	foreach(lc, root->parse->rtable)
+	{
+		RangeTblEntry *rte = lfirst(lc);
+
+		if (skx_plan_has_unseen(rte, call->funcid))
+			rte->lateral = true;
+	}
+	seen->location = SKX_CONTEXT_SEEN;
+	return (Node *) seen;
+}
+
+/* A call that might be in the condition of an EXISTS. */
+typedef struct SkxExistsCall
+{
+	PlannerInfo *root;
+	Oid			function;
+	Node	   *document;		/* its left operand */
+	const SkxBinding *binding;	/* by its columns being those of `root` */
+	Query	   *query;			/* the EXISTS that is looked at */
+} SkxExistsCall;
+
+/*
+ * Is it this very call, or one that cannot be told apart from it and would be
+ * bound to another index?  What is read from the catalogs does not know where
+ * in a statement it stands.
+ */
+static bool
+skx_plan_same_walker(Node *node, void *context)
+{
+	SkxExistsCall *call = context;
+	SkxBinding	other = *call->binding;
+	List	   *operands;
+
+	if (node == NULL || IsA(node, Query))
+		return false;
+	operands = skx_plan_operands(node, call->function);
+	if (operands != NIL && equal(linitial(operands), call->document))
+	{
+		int			here = exprLocation(call->document);
+
+		if (here != exprLocation(linitial(operands)))
+			return false;
+		return here >= 0 ||
+			!skx_plan_find_below(call->root, call->query,
+								 call->document, &other) ||
+			other.index != call->binding->index ||
+			!equal(other.others, call->binding->others);
+	}
+	return expression_tree_walker(node, skx_plan_same_walker, context);
+}
+
+static bool
+skx_plan_exists_walker(Node *node, void *context)
+{
+	SkxExistsCall *call = context;
+
+	if (node == NULL || IsA(node, Query))
+		return false;
+	if (IsA(node, SubLink) &&
+		((SubLink *) node)->subLinkType == EXISTS_SUBLINK)
+	{
+		Node	   *quals;
+
+		call->query = castNode(Query, ((SubLink *) node)->subselect);
+		quals = call->query->jointree->quals;
+		if (skx_plan_same_walker(skx_plan_simplified(quals), context))
+			return true;
+	}
+	return expression_tree_walker(node, skx_plan_exists_walker, context);
+}
+
+bool
+skx_plan_is_of_exists(PlannerInfo *root, const FuncExpr *call,
+					  const SkxBinding *binding)
+{
+	SkxExistsCall exists = {root, call->funcid, linitial(call->args), binding};
+
+	return root->parse->hasSubLinks &&
+		(query_tree_walker(root->parse, skx_plan_exists_walker, &exists,
+						   QTW_IGNORE_RT_SUBQUERIES |
+						   QTW_IGNORE_CTE_SUBQUERIES |
+						   QTW_IGNORE_JOINALIASES) ||
+		 skx_plan_exists_walker((Node *) root->append_rel_list, &exists));
+}

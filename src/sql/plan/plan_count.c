@@ -1,0 +1,572 @@
+/*
+ * plan_count.c
+ *	  Paths that count the rows of a table by an index, and their plans.
+ *
+ * `SELECT count(*)` of one table, whose conditions an index answers all, needs
+ * no row: only whether the snapshot sees each one, which the visibility map
+ * knows of most.  The server's own index-only scan is not possible
+ * (cost/README.md), so the aggregation as a whole is replaced by a custom scan
+ * that has the index do the counting (plan_count_scan.c).
+ */
+#include "postgres.h"
+
+#include "catalog/pg_type_d.h"
+#include "miscadmin.h"
+#include "nodes/makefuncs.h"
+#include "nodes/nodeFuncs.h"
+#include "optimizer/clauses.h"
+#include "optimizer/cost.h"
+#include "optimizer/optimizer.h"
+#include "optimizer/pathnode.h"
+#include "optimizer/planner.h"
+#include "parser/parsetree.h"
+#include "sql/am/am.h"
+#include "sql/cost/cost.h"
+#include "sql/cost/cost_model.h"
+#include "sql/plan/plan_internal.h"
+#include "support/compat/compat_planner.h"
+#include "tsearch/ts_type.h"
+#include "utils/fmgroids.h"
+#include "utils/guc.h"
+#include "utils/lsyscache.h"
+
+static Plan *skx_plan_plan_count(PlannerInfo *root, RelOptInfo *rel,
+								 CustomPath *path, List *tlist,
+								 List *clauses, List *custom_plans);
+
+static const CustomPathMethods skx_plan_count_path_methods = {
+	.CustomName = "Skipidx Count",
+	.PlanCustomPath = skx_plan_plan_count
+};
+
+bool		skx_plan_counts = true;
+static create_upper_paths_hook_type skx_plan_next_upper_hook;
+
+/* Is it `count` of all rows of a group, or of all that are not NULL there? */
+static bool
+skx_plan_is_plain_count(const Aggref *count)
+{
+	return IsA(count, Aggref) && count->agglevelsup == 0 &&
+		count->aggfilter == NULL && count->aggdistinct == NIL &&
+		count->aggorder == NIL && !DO_AGGSPLIT_COMBINE(count->aggsplit) &&
+		(count->aggfnoid == F_COUNT_ || count->aggfnoid == F_COUNT_ANY);
+}
+
+const Var  *
+skx_plan_counted_column(const RelOptInfo *rel, Node *expr)
+{
+	const Aggref *count = (const Aggref *) expr;
+	const Var  *what;
+
+	if (!skx_plan_is_plain_count(count) || count->aggfnoid == F_COUNT_)
+		return NULL;
+	what = (const Var *) linitial_node(TargetEntry, count->args)->expr;
+	return IsA(what, Var) && what->varno == rel->relid &&
+		what->varlevelsup == 0 && what->varattno > 0 ? what : NULL;
+}
+
+/* Is it `count` of something that no row of the table has NULL in? */
+bool
+skx_plan_counts_all(PlannerInfo *root, const RelOptInfo *rel, Node *expr)
+{
+	const RangeTblEntry *rte = planner_rt_fetch(rel->relid, root);
+	const Aggref *count = (const Aggref *) expr;
+	const Var  *column;
+	Node	   *what;
+
+	if (!skx_plan_is_plain_count(count))
+		return false;
+	if (count->aggfnoid == F_COUNT_)
+		return true;
+	what = (Node *) linitial_node(TargetEntry, count->args)->expr;
+	if (IsA(what, Const))
+		return !((Const *) what)->constisnull;
+	column = skx_plan_counted_column(rel, expr);
+	return column != NULL && !rte->inh &&
+		skx_compat_is_not_null(rel, rte->relid, column->varattno);
+}
+
+/* All that the output has of the table. */
+static List *
+skx_plan_aggregates(const RelOptInfo *output)
+{
+	return pull_var_clause((Node *) output->reltarget->exprs,
+						   PVC_INCLUDE_AGGREGATES | PVC_RECURSE_WINDOWFUNCS |
+						   PVC_RECURSE_PLACEHOLDERS);
+}
+
+/*
+ * Do all aggregates count the same?  *column: the rows that have one in it;
+ * NULL: all.
+ */
+static bool
+skx_plan_same_counts(PlannerInfo *root, const RelOptInfo *input,
+					 List *aggregates, const Var **column)
+{
+	ListCell   *lc;
+
+	*column = NULL;
+	foreach(lc, aggregates)
+	{
+		const Var  *own = NULL;
+
+		if (!skx_plan_counts_all(root, input, lfirst(lc)))
+		{
+			own = skx_plan_counted_column(input, lfirst(lc));
+			if (own == NULL)
+				return false;
+		}
+		if (lc != list_head(aggregates) && !equal(own, *column))
+			return false;
+		*column = own;
+	}
+	return aggregates != NIL;
+}
+
+/* One table, one row of counts. */
+static bool
+skx_plan_is_count(PlannerInfo *root, const RelOptInfo *input,
+				  const RelOptInfo *output, const Var **column)
+{
+	const Query *query = root->parse;
+
+	if (input->reloptkind != RELOPT_BASEREL ||
+		input->rtekind != RTE_RELATION || !bms_is_empty(input->lateral_relids) ||
+		!query->hasAggs || query->hasTargetSRFs ||
+		query->groupClause != NIL || query->groupingSets != NIL ||
+		query->havingQual != NULL)
+		return false;
+	if (planner_rt_fetch(input->relid, root)->tablesample != NULL)
+		return false;
+	return skx_plan_same_counts(root, input, skx_plan_aggregates(output),
+								column);
+}
+
+/* It may if arrays are to be equal, or values below one of another type. */
+bool
+skx_plan_may_recheck(const IndexOptInfo *index, int column,
+					 const Expr *qual)
+{
+	Oid			family = index->opfamily[column];
+	Oid			operator = InvalidOid;
+	Oid			left;
+	Oid			right;
+	int			strategy;
+
+	if (IsA(qual, OpExpr))
+		operator = ((const OpExpr *) qual)->opno;
+	else if (IsA(qual, ScalarArrayOpExpr))
+		operator = ((const ScalarArrayOpExpr *) qual)->opno;
+	if (!OidIsValid(operator))
+		return false;
+	get_op_opfamily_properties(operator, family, false, &strategy, &left,
+							   &right);
+	if (index->opcintype[column] == ANYARRAYOID)
+		return strategy == SKX_STRATEGY_EQUAL ||
+			(IsA(qual, ScalarArrayOpExpr) &&
+			 (strategy == SKX_STRATEGY_CONTAINS ||
+			  strategy == SKX_STRATEGY_DISJOINT));
+	return column > 0 && skx_column_is_range(strategy) &&
+		skx_condition_may_mix(family, left, right);
+}
+
+bool
+skx_plan_is_exact(const IndexPath *index)
+{
+	ListCell   *lc;
+
+	foreach(lc, index->indexclauses)
+	{
+		const IndexClause *clause = lfirst_node(IndexClause, lc);
+		const RestrictInfo *qual = linitial_node(RestrictInfo,
+												 clause->indexquals);
+
+		if (skx_plan_may_recheck(index->indexinfo, clause->indexcol,
+								 qual->clause))
+			return false;
+	}
+	return true;
+}
+
+/*
+ * The index is asked as for a scan or a bitmap; of all rows only for those that
+ * the map does not know.  Of what the rows then cost, the share that it does not
+ * know is left: they are fetched in the order of the table here, too.
+ */
+Cost
+skx_plan_cost_count(PlannerInfo *root, RelOptInfo *rel, IndexPath *index)
+{
+	Path	   *bitmap = (Path *)
+		create_bitmap_heap_path(root, rel, (Path *) index, NULL, 1.0, 0);
+	Cost		find = index->indextotalcost;
+	Cost		fetch = Min(bitmap->total_cost, index->path.total_cost) - find;
+
+	fetch = Max(fetch, 0);
+	if (index->indexclauses == NIL)
+		find = find * (1 - rel->allvisfrac) + rel->pages * cpu_operator_cost;
+	if (skx_plan_is_exact(index))
+		fetch *= 1 - rel->allvisfrac;
+	return find + fetch;
+}
+
+/* Is it a scan of the index by all of the conditions, and by nothing else? */
+static bool
+skx_plan_is_by_all(Path *path, const IndexOptInfo *index)
+{
+	IndexPath  *scan = (IndexPath *) path;
+	ListCell   *lc;
+
+	if (!IsA(path, IndexPath) || path->pathtype != T_IndexScan ||
+		path->param_info != NULL || scan->indexinfo != index ||
+		scan->indexorderbys != NIL ||
+		list_length(scan->indexclauses) != list_length(index->indrestrictinfo))
+		return false;
+	foreach(lc, scan->indexclauses)
+	{
+		IndexClause *clause = lfirst_node(IndexClause, lc);
+
+		if (clause->lossy || list_length(clause->indexquals) != 1 ||
+			!list_member_ptr(index->indrestrictinfo, clause->rinfo))
+			return false;
+	}
+	return true;
+}
+
+/*
+ * All of the table's conditions as the index's; false: some are not.  No row is
+ * tested by what the index answers alone.
+ */
+static bool
+skx_plan_all_clauses(PlannerInfo *root, IndexOptInfo *index,
+					 List **clauses)
+{
+	ListCell   *lc;
+
+	*clauses = skx_plan_index_clauses(root, index);
+	foreach(lc, *clauses)
+	{
+		IndexClause *clause = lfirst_node(IndexClause, lc);
+
+		if (!skx_plan_is_answered(index, clause))
+			return false;
+		clause->lossy = false;
+	}
+	return list_length(*clauses) == list_length(index->indrestrictinfo);
+}
+
+/*
+ * A scan by all of the conditions; NULL: the index does not answer them all.  To
+ * cost it reads the index: one that the planner has kept is taken.
+ */
+IndexPath *
+skx_plan_by_all(PlannerInfo *root, const RelOptInfo *rel,
+				IndexOptInfo *index)
+{
+	List	   *clauses;
+	ListCell   *lc;
+
+	foreach(lc, rel->pathlist)
+	{
+		Path	   *path = lfirst(lc);
+
+		if (IsA(path, BitmapHeapPath))
+			path = ((BitmapHeapPath *) path)->bitmapqual;
+		if (skx_plan_is_by_all(path, index))
+			return (IndexPath *) path;
+	}
+	if (!skx_plan_all_clauses(root, index, &clauses))
+		return NULL;
+	return create_index_path(root, index, clauses, NIL, NIL, NIL,
+							 ForwardScanDirection, false, NULL, 1.0, false);
+}
+
+/* What the tables of a count are counted by. */
+typedef struct SkxCountPaths
+{
+	List	   *paths;			/* of IndexPath */
+	Cost		cost;
+} SkxCountPaths;
+
+/* `column IS NOT NULL`; NULL: the index does not have the column. */
+static IndexClause *
+skx_plan_not_null(PlannerInfo *root, IndexOptInfo *index,
+				  const Var *column)
+{
+	int			i;
+
+	for (i = 0; i < index->nkeycolumns; i++)
+	{
+		if (equal(skx_plan_column_expr(index, i), column))
+		{
+			SkxIndexColumn key = {root, index, i};
+			IndexClause *clause = makeNode(IndexClause);
+
+			clause->rinfo = skx_plan_null_test(&key, IS_NOT_NULL);
+			clause->indexquals = list_make1(clause->rinfo);
+			clause->indexcol = i;
+			return clause;
+		}
+	}
+	return NULL;
+}
+
+/*
+ * A scan by all of the conditions, for the rows that have a value in the column,
+ * if there is one; NULL: the index does not answer that, or nothing is asked.
+ */
+static IndexPath *
+skx_plan_count_path(PlannerInfo *root, RelOptInfo *rel,
+					IndexOptInfo *index, const Var *column)
+{
+	IndexClause *not_null;
+	List	   *clauses;
+
+	if (column == NULL)
+		return skx_plan_by_all(root, rel, index);
+	not_null = skx_plan_not_null(root, index, column);
+	if (not_null == NULL || !skx_plan_all_clauses(root, index, &clauses))
+		return NULL;
+	clauses = skx_plan_by_column(index, lappend(clauses, not_null));
+	return create_index_path(root, index, clauses, NIL, NIL, NIL,
+							 ForwardScanDirection, false, NULL, 1.0, false);
+}
+
+/* Adds the cheapest scan of the table; false: there is none. */
+static bool
+skx_plan_count_table(PlannerInfo *root, RelOptInfo *rel,
+					 const Var *column, SkxCountPaths *all)
+{
+	IndexPath  *best = NULL;
+	Cost		least = 0;
+	ListCell   *lc;
+
+	foreach(lc, rel->indexlist)
+	{
+		IndexOptInfo *index = lfirst(lc);
+		IndexPath  *path;
+		Cost		cost;
+
+		if (!skx_plan_is_ours(index) || index->hypothetical ||
+			(index->indpred != NIL && !index->predOK) ||
+			(path = skx_plan_count_path(root, rel, index, column)) == NULL)
+			continue;
+		cost = skx_plan_cost_count(root, rel, path);
+		if (best == NULL || cost < least)
+		{
+			best = path;
+			least = cost;
+		}
+	}
+	if (best == NULL)
+		return false;
+	all->paths = lappend(all->paths, best);
+	all->cost += least;
+	return true;
+}
+
+/* Of a partitioned table, or one that others inherit from, those of all. */
+static bool
+skx_plan_count_tables(PlannerInfo *root, RelOptInfo *rel,
+					  const Var *column, SkxCountPaths *all)
+{
+	ListCell   *lc;
+
+	check_stack_depth();
+	if (IS_DUMMY_REL(rel))
+		return true;
+	if (!planner_rt_fetch(rel->relid, root)->inh)
+		return skx_plan_count_table(root, rel, column, all);
+	foreach(lc, root->append_rel_list)
+	{
+		AppendRelInfo *member = lfirst(lc);
+		const Var  *own = NULL;
+
+		if (member->parent_relid != rel->relid)
+			continue;
+		if (column != NULL)
+		{
+			own = list_nth(member->translated_vars, column->varattno - 1);
+			if (own == NULL || !IsA(own, Var))
+				return false;
+		}
+		if (!skx_plan_count_tables(root, find_base_rel(root,
+													   member->child_relid),
+								   own, all))
+			return false;
+	}
+	return true;
+}
+
+/*
+ * Is the number known from the dictionary, if all rows are visible to all, as
+ * far as VACUUM has told?
+ */
+static bool
+skx_plan_is_total(const IndexPath *path)
+{
+	const IndexClause *clause;
+	TSQuery		query;
+
+	if (path->indexinfo->rel->allvisfrac < 1)
+		return false;
+	if (path->indexclauses == NIL)
+		return true;
+	clause = linitial_node(IndexClause, path->indexclauses);
+	if (list_length(path->indexclauses) != 1 || clause->indexcol != 0)
+		return false;
+	query = skx_plan_known_query(linitial(clause->indexquals));
+	return query != NULL && query->size == 1 && !GETQUERY(query)->qoperand.prefix &&
+		GETQUERY(query)->qoperand.weight == 0;
+}
+
+/* The count by several processes, below a Gather: one of them has the row. */
+static void
+skx_plan_add_shared_count(PlannerInfo *root, RelOptInfo *input,
+						  RelOptInfo *output, const CustomPath *count,
+						  Cost cost)
+{
+	CustomPath *partial;
+	double		pages = 0;
+	double		found = 0;
+	double		rows = 1;
+	ListCell   *lc;
+
+	if (!input->consider_parallel || !output->consider_parallel ||
+		!is_parallel_safe(root, (Node *) output->reltarget->exprs))
+		return;
+	foreach(lc, count->custom_paths)
+	{
+		const IndexPath *path = lfirst(lc);
+
+		if (!skx_plan_is_total(path))
+			pages += path->indexinfo->pages;
+		found += path->path.rows;
+	}
+	/* nothing is done for a row that is not handed out */
+	if (!skx_plan_is_worth(cost - found *
+						   (cpu_index_tuple_cost +
+							SKX_COST_ROW * cpu_operator_cost),
+						   SKX_PLANNER_WORTH_COUNT))
+		return;
+	if (pages == 0 ||
+		(partial = skx_plan_shared(input, count, cost, pages)) == NULL)
+		return;
+	add_path(output, (Path *) create_gather_path(root, output,
+												 (Path *) partial,
+												 output->reltarget, NULL,
+												 &rows));
+}
+
+static void
+skx_plan_add_count(PlannerInfo *root, RelOptInfo *input,
+				   RelOptInfo *output, const Var *column)
+{
+	SkxCountPaths all = {NIL, 0};
+	CustomPath *custom;
+	Path	   *path;
+
+	if (!skx_plan_count_tables(root, input, column, &all) || all.paths == NIL)
+		return;
+	custom = makeNode(CustomPath);
+	path = &custom->path;
+	path->pathtype = T_CustomScan;
+	path->parent = output;
+	path->pathtarget = output->reltarget;
+	path->rows = 1;
+	path->startup_cost = all.cost + path->pathtarget->cost.startup +
+		path->pathtarget->cost.per_tuple;
+	path->total_cost = path->startup_cost + cpu_tuple_cost;
+	custom->flags = CUSTOMPATH_SUPPORT_PROJECTION;
+	custom->custom_paths = all.paths;
+	custom->methods = &skx_plan_count_path_methods;
+	skx_plan_add_shared_count(root, input, output, custom, all.cost);
+	add_path(output, path);
+}
+
+/*
+ * Where one way to read an index is switched off another one is wanted, or none:
+ * this one is not offered instead.
+ */
+static void
+skx_plan_upper_paths(PlannerInfo *root, UpperRelationKind stage,
+					 RelOptInfo *input, RelOptInfo *output, void *extra)
+{
+	const Var  *column;
+
+	if (skx_plan_next_upper_hook != NULL)
+		skx_plan_next_upper_hook(root, stage, input, output, extra);
+	if (stage == UPPERREL_FINAL)
+		skx_plan_add_rivals(root, output);
+	if (stage == UPPERREL_FINAL && root->parent_root == NULL)
+		skx_cost_planned_close(root);
+	/* a set operation has no one input */
+	if ((stage != UPPERREL_GROUP_AGG && stage != UPPERREL_DISTINCT) ||
+		!skx_plan_counts ||
+		!enable_indexscan || !enable_indexonlyscan || !enable_bitmapscan ||
+		IS_DUMMY_REL(input))
+		return;
+	if (stage == UPPERREL_DISTINCT)
+	{
+		skx_plan_add_distinct(root, input, output);
+		return;
+	}
+	if (skx_plan_is_count(root, input, output, &column))
+		skx_plan_add_count(root, input, output, column);
+	skx_plan_add_facets(root, input, output);
+}
+
+/*
+ * The scan tuple has one column for each aggregate, as the very expression that
+ * the output has, so that the server replaces the latter by a column.
+ */
+static Plan *
+skx_plan_plan_count(PlannerInfo *root, RelOptInfo *rel, CustomPath *path,
+					List *tlist, List *clauses, List *custom_plans)
+{
+	CustomScan *scan = makeNode(CustomScan);
+	List	   *counts = NIL;
+	double		pages = 0;
+	ListCell   *lc;
+
+	foreach(lc, path->custom_paths)
+	{
+		pages += skx_cost_planned_pages(root, lfirst(lc), false);
+	}
+	scan->custom_private = list_make1(skx_plan_estimate(pages));
+	foreach(lc, custom_plans)
+	{
+		IndexScan  *child = skx_plan_child(lfirst(lc));
+
+		if (child->scan.plan.qual != NIL)
+			elog(ERROR, "conditions are left that the index does not answer");
+		child->scan.plan.targetlist = NIL;
+		scan->custom_plans = lappend(scan->custom_plans, child);
+	}
+	foreach(lc, skx_plan_aggregates(rel))
+		counts = list_append_unique(counts, lfirst(lc));
+	foreach(lc, counts)
+	{
+		scan->custom_scan_tlist =
+			lappend(scan->custom_scan_tlist,
+					makeTargetEntry(copyObject(lfirst(lc)),
+									foreach_current_index(lc) + 1, NULL,
+									false));
+	}
+	scan->scan.plan.targetlist = tlist;
+	scan->flags = path->flags;
+	scan->methods = &skx_plan_count_methods;
+	return (Plan *) scan;
+}
+
+void
+skx_plan_count_init(void)
+{
+	DefineCustomBoolVariable("skipidx.enable_count",
+							 "Lets indexes count rows without fetching those that are visible to all.",
+							 "Also by the values of a column of the index.", &skx_plan_counts, true, PGC_USERSET, 0,
+							 NULL, NULL, NULL);
+	RegisterCustomScanMethods(&skx_plan_count_methods);
+	RegisterCustomScanMethods(&skx_plan_facets_methods);
+	skx_plan_next_upper_hook = create_upper_paths_hook;
+	create_upper_paths_hook = skx_plan_upper_paths;
+}

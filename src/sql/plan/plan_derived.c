@@ -1,0 +1,412 @@
+/*
+ * plan_derived.c
+ *	  What a condition of a table implies for a column of an index.
+ *
+ * The next page of a list that is sorted by several columns is asked for by a
+ * comparison of rows, or by a disjunction that spells it out:
+ * `(sent, id) < (d, n)`, or `sent < d OR (sent = d AND id < n)`.  Both imply
+ * `sent <= d`, which tells an index where to begin.  Rows are tested by the
+ * condition itself, which says more.
+ *
+ * `column NOT IN (...)` is a conjunction of `column <> value`.
+ *
+ * A disjunction of `column = value`, or of `document @@ query`, is the same as
+ * = ANY, or @@ ANY, of an array.  The server makes that from 18 on.
+ */
+#include "postgres.h"
+
+#include "access/stratnum.h"
+#include "catalog/pg_type_d.h"
+#include "miscadmin.h"
+#include "nodes/makefuncs.h"
+#include "nodes/nodeFuncs.h"
+#include "optimizer/clauses.h"
+#include "optimizer/optimizer.h"
+#include "optimizer/restrictinfo.h"
+#include "sql/am/am.h"
+#include "sql/plan/plan_internal.h"
+#include "utils/array.h"
+#include "utils/lsyscache.h"
+
+/* Elements of an array that each become a condition. */
+#define SKX_NONE_OF_MOST		1024
+
+/*
+ * Arms of a disjunction that spells a comparison of rows out, and what an arm
+ * compares: as many as columns of a sort.
+ */
+#define SKX_ARMS_MOST			16
+
+/* `column operator value`, the operator being one of the column's family. */
+typedef struct SkxComparison
+{
+	Node	   *column;
+	Node	   *value;
+	Oid			operator;
+	Oid			collation;
+	int			strategy;
+	Oid			left;			/* types of the operator */
+	Oid			right;
+} SkxComparison;
+
+/*
+ * Is `left operator right` one of the column with a value that is the same for
+ * all rows, and may be computed once more?
+ */
+static bool
+skx_plan_compares(const SkxIndexColumn *key, Node *left, Node *right,
+				  Oid operator, Oid collation, SkxComparison *result)
+{
+	if (!skx_plan_is_column(key, left))
+	{
+		Node	   *other = left;
+
+		left = right;
+		right = other;
+		operator = get_commutator(operator);
+		if (!skx_plan_is_column(key, left))
+			return false;
+	}
+	if (!skx_plan_has_operator(key, operator, collation) ||
+		!skx_plan_is_comparand(key, right) || contain_subplans(right))
+		return false;
+	result->column = left;
+	result->value = right;
+	result->operator = operator;
+	result->collation = collation;
+	get_op_opfamily_properties(operator, key->index->opfamily[key->column],
+							   false, &result->strategy, &result->left,
+							   &result->right);
+	return true;
+}
+
+static bool
+skx_plan_is_comparison(const SkxIndexColumn *key, Node *clause,
+					   SkxComparison *result)
+{
+	OpExpr	   *op = (OpExpr *) clause;
+
+	return IsA(clause, OpExpr) && list_length(op->args) == 2 &&
+		skx_plan_compares(key, linitial(op->args), lsecond(op->args),
+						  op->opno, op->inputcollid, result);
+}
+
+/*
+ * The bound with the value itself: `<=`, or `>=` where the column is above.
+ * Its operator must not tell more of a row than the condition's own may, where
+ * those of a security barrier come first.
+ */
+static RestrictInfo *
+skx_plan_bound(const SkxIndexColumn *key, const RestrictInfo *rinfo,
+			   const SkxComparison *comparison, bool above)
+{
+	Oid			operator =
+		get_opfamily_member(key->index->opfamily[key->column],
+							comparison->left, comparison->right,
+							above ? SKX_STRATEGY_GREATER_EQUAL :
+							SKX_STRATEGY_LESS_EQUAL);
+
+	if (!OidIsValid(operator) ||
+		(rinfo->security_level > key->index->rel->baserestrict_min_security &&
+		 !get_func_leakproof(get_opcode(operator))))
+		return NULL;
+	return make_simple_restrictinfo(key->root,
+									make_opclause(operator, BOOLOID, false,
+												  (Expr *) comparison->column,
+												  (Expr *) comparison->value,
+												  InvalidOid,
+												  comparison->collation));
+}
+
+/* Of a comparison of rows, by the first column. */
+static RestrictInfo *
+skx_plan_row_bound(const SkxIndexColumn *key, const RestrictInfo *rinfo)
+{
+	const RowCompareExpr *rows = (RowCompareExpr *) rinfo->clause;
+	Oid			family = linitial_oid(rows->opfamilies);
+	RestrictInfo *bound;
+	SkxComparison first;
+	int			strategy;
+	bool		above;
+
+	if (!skx_plan_compares(key, linitial(rows->largs),
+						   linitial(rows->rargs),
+						   linitial_oid(rows->opnos),
+						   linitial_oid(rows->inputcollids), &first))
+		return NULL;
+	/* rows are compared as a btree's operator family does */
+	strategy = get_op_opfamily_strategy(first.operator, family);
+	if (strategy == BTLessStrategyNumber ||
+		strategy == BTLessEqualStrategyNumber)
+		above = false;
+	else if (strategy == BTGreaterStrategyNumber ||
+			 strategy == BTGreaterEqualStrategyNumber)
+		above = true;
+	else
+		return NULL;
+	bound = skx_plan_bound(key, rinfo, &first, above);
+	if (bound == NULL ||
+		get_op_opfamily_strategy(((OpExpr *) bound->clause)->opno, family) !=
+		(above ? BTGreaterEqualStrategyNumber : BTLessEqualStrategyNumber))
+		return NULL;
+	return bound;
+}
+
+/* What holds in an arm of a disjunction. */
+static List *
+skx_plan_parts(Node *arm)
+{
+	return is_andclause(arm) ? ((BoolExpr *) arm)->args : list_make1(arm);
+}
+
+static bool
+skx_plan_is_within(int strategy, bool above)
+{
+	return strategy == SKX_STRATEGY_EQUAL ||
+		(above ? strategy == SKX_STRATEGY_GREATER ||
+		 strategy == SKX_STRATEGY_GREATER_EQUAL :
+		 strategy == SKX_STRATEGY_LESS ||
+		 strategy == SKX_STRATEGY_LESS_EQUAL);
+}
+
+/* Does the arm have the column on that side of the value, or at it? */
+static bool
+skx_plan_arm_within(const SkxIndexColumn *key, Node *arm,
+					const SkxComparison *like, bool above)
+{
+	ListCell   *lc;
+
+	CHECK_FOR_INTERRUPTS();
+	if (list_length(skx_plan_parts(arm)) > SKX_ARMS_MOST)
+		return false;
+	foreach(lc, skx_plan_parts(arm))
+	{
+		SkxComparison one;
+
+		if (skx_plan_is_comparison(key, lfirst(lc), &one) &&
+			skx_plan_is_within(one.strategy, above) &&
+			one.left == like->left && one.right == like->right &&
+			one.collation == like->collation && equal(one.value, like->value))
+			return true;
+	}
+	return false;
+}
+
+static bool
+skx_plan_all_within(const SkxIndexColumn *key, List *arms,
+					const SkxComparison *like, bool above)
+{
+	ListCell   *lc;
+
+	foreach(lc, arms)
+	{
+		if (!skx_plan_arm_within(key, lfirst(lc), like, above))
+			return false;
+	}
+	return true;
+}
+
+/* Of a disjunction, all arms of which compare with one value. */
+static RestrictInfo *
+skx_plan_or_bound(const SkxIndexColumn *key, const RestrictInfo *rinfo)
+{
+	List	   *arms = ((BoolExpr *) rinfo->clause)->args;
+	List	   *parts = skx_plan_parts(linitial(arms));
+	ListCell   *lc;
+
+	if (list_length(arms) > SKX_ARMS_MOST ||
+		list_length(parts) > SKX_ARMS_MOST)
+		return NULL;
+	foreach(lc, parts)
+	{
+		SkxComparison one;
+
+		if (!skx_plan_is_comparison(key, lfirst(lc), &one))
+			continue;
+		if (skx_plan_all_within(key, arms, &one, false))
+			return skx_plan_bound(key, rinfo, &one, false);
+		if (skx_plan_all_within(key, arms, &one, true))
+			return skx_plan_bound(key, rinfo, &one, true);
+	}
+	return NULL;
+}
+
+/* Is the comparison one that the index answers of all elements of an array? */
+static bool
+skx_plan_is_equality(const SkxIndexColumn *key, const SkxComparison *one)
+{
+	if (key->column == 0)
+		return one->strategy == SKX_STRATEGY_MATCH ||
+			one->strategy == SKX_STRATEGY_MATCH_OLD;
+	return one->strategy == SKX_STRATEGY_EQUAL &&
+		key->index->opcintype[key->column] != ANYARRAYOID;
+}
+
+/*
+ * The values that all arms compare the column with, by one operator and of one
+ * type, which is the operator's; NIL: they do something else.  *first: the
+ * first arm.
+ */
+static List *
+skx_plan_alternatives(const SkxIndexColumn *key, List *arms,
+					  SkxComparison *first)
+{
+	List	   *values = NIL;
+	ListCell   *lc;
+
+	foreach(lc, arms)
+	{
+		SkxComparison one;
+		Oid			type;
+
+		if (!skx_plan_is_comparison(key, lfirst(lc), &one) ||
+			!skx_plan_is_equality(key, &one))
+			return NIL;
+		if (values == NIL)
+			*first = one;
+		type = exprType(one.value);
+		if (one.operator != first->operator ||
+			one.collation != first->collation ||
+			type != exprType(first->value) ||
+			(type != one.right && !IsPolymorphicType(one.right)))
+			return NIL;
+		values = lappend(values, one.value);
+	}
+	return values;
+}
+
+/* A disjunction of equalities, as one with any element of an array. */
+static RestrictInfo *
+skx_plan_any_of(const SkxIndexColumn *key, const RestrictInfo *rinfo)
+{
+	SkxComparison first;
+	List	   *values =
+		skx_plan_alternatives(key, ((BoolExpr *) rinfo->clause)->args,
+							  &first);
+	ScalarArrayOpExpr *any;
+	Oid			type;
+
+	type = values == NIL ? InvalidOid : get_array_type(exprType(first.value));
+	if (!OidIsValid(type))
+		return NULL;
+	any = makeNode(ScalarArrayOpExpr);
+	any->opno = first.operator;
+	any->opfuncid = get_opcode(first.operator);
+	any->useOr = true;
+	any->inputcollid = first.collation;
+	any->args = list_make2(first.column,
+						   skx_plan_array(key->root, values, type,
+										  exprCollation(first.value)));
+	any->location = -1;
+	return make_simple_restrictinfo(key->root, (Expr *) any);
+}
+
+/* The elements of a constant array; NIL: there are none, or one is NULL. */
+static List *
+skx_plan_constants(const Const *array)
+{
+	ArrayType  *value;
+	List	   *constants = NIL;
+	Oid			type;
+	int16		len;
+	bool		byval;
+	char		align;
+	Datum	   *elements;
+	bool	   *nulls;
+	int			n;
+	int			i;
+
+	if (array->constisnull)
+		return NIL;
+	value = DatumGetArrayTypeP(array->constvalue);
+	type = ARR_ELEMTYPE(value);
+	get_typlenbyvalalign(type, &len, &byval, &align);
+	deconstruct_array(value, type, len, byval, align, &elements, &nulls, &n);
+	for (i = 0; i < n && n <= SKX_NONE_OF_MOST; i++)
+	{
+		if (nulls[i])
+			return NIL;
+		constants = lappend(constants,
+							makeConst(type, -1, get_typcollation(type), len,
+									  elements[i], false, byval));
+	}
+	return constants;
+}
+
+/* The elements of an array, if it is known which these are. */
+static List *
+skx_plan_elements(const SkxIndexColumn *key, Node *array)
+{
+	ArrayExpr  *expr = (ArrayExpr *) array;
+	ListCell   *lc;
+
+	if (IsA(array, Const))
+		return skx_plan_constants((Const *) array);
+	if (!IsA(array, ArrayExpr) || expr->multidims ||
+		list_length(expr->elements) > SKX_NONE_OF_MOST)
+		return NIL;
+	foreach(lc, expr->elements)
+	{
+		if (!skx_plan_is_comparand(key, lfirst(lc)) ||
+			contain_subplans(lfirst(lc)))
+			return NIL;
+	}
+	return expr->elements;
+}
+
+/*
+ * Of `column <> ALL array`.  Without elements it is true even for NULL, and with
+ * a constant that is NULL never: both are left to the rows.
+ */
+List *
+skx_plan_none_of(const SkxIndexColumn *key, const RestrictInfo *rinfo)
+{
+	const ScalarArrayOpExpr *op = (ScalarArrayOpExpr *) rinfo->clause;
+	List	   *quals = NIL;
+	ListCell   *lc;
+
+	if (!IsA(op, ScalarArrayOpExpr) || op->useOr || key->column == 0 ||
+		!skx_plan_is_column(key, linitial(op->args)) ||
+		!skx_plan_has_operator(key, op->opno, op->inputcollid) ||
+		get_op_opfamily_strategy(op->opno,
+								 key->index->opfamily[key->column]) !=
+		SKX_STRATEGY_DIFFERS)
+		return NIL;
+	foreach(lc, skx_plan_elements(key, lsecond(op->args)))
+	{
+		Expr	   *differs = make_opclause(op->opno, BOOLOID, false,
+											linitial(op->args), lfirst(lc),
+											InvalidOid, op->inputcollid);
+
+		quals = lappend(quals, make_simple_restrictinfo(key->root, differs));
+	}
+	return quals;
+}
+
+RestrictInfo *
+skx_plan_derive(const SkxIndexColumn *key, const RestrictInfo *rinfo,
+				bool *lossy)
+{
+	RestrictInfo *same;
+
+	*lossy = false;
+	same = is_orclause(rinfo->clause) ? skx_plan_any_of(key, rinfo) :
+		skx_plan_disjoint(key, rinfo, lossy);
+	/* the text has no order, and arrays have none that an index knows */
+	if (same != NULL || key->column == 0 ||
+		key->index->opcintype[key->column] == ANYARRAYOID)
+		return same;
+	*lossy = true;
+	if (IsA(rinfo->clause, RowCompareExpr))
+		return skx_plan_row_bound(key, rinfo);
+	if (is_orclause(rinfo->clause))
+		return skx_plan_or_bound(key, rinfo);
+	return NULL;
+}
+
+bool
+skx_plan_is_derived(const RestrictInfo *rinfo)
+{
+	return IsA(rinfo->clause, RowCompareExpr) ||
+		skx_plan_may_reword((Node *) rinfo->clause);
+}

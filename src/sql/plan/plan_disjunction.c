@@ -1,0 +1,368 @@
+/*
+ * plan_disjunction.c
+ *	  A disjunction of conditions on several columns as one of the index.
+ *
+ * `owner = 5 OR shared @> '{5}'` is met by rows that meet one of its arms, each a
+ * condition on a column of the index or a conjunction of such.  The server makes
+ * bitmaps of arms, which have no order.  An index is asked for all of them by
+ * one key, `text @@| disjunction`, so that its searches, orders and counts have
+ * it, too.  The first column stands there for the index as a whole.  A row
+ * cannot be tested by the key, as EvalPlanQual does: where there are rows, they
+ * are tested by the condition itself.
+ */
+#include "postgres.h"
+
+#include "access/htup_details.h"
+#include "catalog/pg_amop.h"
+#include "catalog/pg_proc.h"
+#include "catalog/pg_type.h"
+#include "miscadmin.h"
+#include "nodes/makefuncs.h"
+#include "nodes/nodeFuncs.h"
+#include "optimizer/clauses.h"
+#include "optimizer/optimizer.h"
+#include "optimizer/pathnode.h"
+#include "optimizer/restrictinfo.h"
+#include "read/condition/condition_disjunction.h"
+#include "read/query/query.h"
+#include "sql/am/am.h"
+#include "sql/cost/cost.h"
+#include "sql/plan/plan_guard.h"
+#include "sql/plan/plan_internal.h"
+#include "utils/builtins.h"
+#include "utils/catcache.h"
+#include "utils/lsyscache.h"
+#include "utils/syscache.h"
+
+/* What the arms ask of an index, so far. */
+typedef struct SkxArms
+{
+	SkxIndexColumn key;
+	int			arm;			/* the one at hand */
+	int			n;				/* conditions */
+	StringInfoData packed;
+	List	   *open;			/* values that are no constants */
+	List	   *gates;			/* of the arm at hand */
+	List	   *met;			/* arms of gates alone, before this one */
+	bool		exact;			/* without a look at rows */
+	Cost		gather;			/* of bits */
+} SkxArms;
+
+/* What is on the right of a condition on a column; NULL: nothing. */
+static Node *
+skx_plan_right(const Expr *qual, SkxPackedCondition *packed)
+{
+	if (IsA(qual, NullTest))
+	{
+		packed->flags = SK_ISNULL |
+			(((const NullTest *) qual)->nulltesttype == IS_NULL ?
+			 SK_SEARCHNULL : SK_SEARCHNOTNULL);
+		return NULL;
+	}
+	if (IsA(qual, ScalarArrayOpExpr))
+	{
+		packed->operator = ((const ScalarArrayOpExpr *) qual)->opno;
+		packed->flags = SK_SEARCHARRAY;
+		return lsecond(((const ScalarArrayOpExpr *) qual)->args);
+	}
+	packed->operator = ((const OpExpr *) qual)->opno;
+	return lsecond(((const OpExpr *) qual)->args);
+}
+
+/*
+ * Adds a condition on a column of the index; false: it is none to be added, as
+ * the key itself, which a user may write, is not.
+ */
+static bool
+skx_plan_add_qual(SkxArms *arms, const Expr *qual)
+{
+	SkxPackedCondition packed = {arms->arm, arms->key.column + 1};
+	Node	   *right = skx_plan_right(qual, &packed);
+	Datum		value = (Datum) 0;
+
+	if (arms->n++ == SKX_DISJUNCTION_MOST ||
+		(arms->key.column == 0 && right != NULL &&
+		 !skx_plan_is_matching(packed.operator,
+							   arms->key.index->opfamily[0])))
+		return false;
+	arms->exact &= !skx_plan_may_recheck(arms->key.index, arms->key.column,
+										 qual);
+	if (right != NULL)
+		packed.type = exprType(right);
+	if (right != NULL && !IsA(right, Const))
+	{
+		packed.flags |= SKX_PACKED_OPEN;
+		arms->open = lappend(arms->open,
+							 skx_plan_guarded(right, arms->met,
+											  arms->gates));
+	}
+	else if (right != NULL && ((Const *) right)->constisnull)
+		packed.flags |= SK_ISNULL;
+	else if (right != NULL)
+		value = ((Const *) right)->constvalue;
+	skx_condition_pack(&arms->packed, packed, value);
+	return right == NULL || !contain_subplans(right);
+}
+
+/*
+ * What it costs to gather bits for a condition: as much as a scan that has none
+ * but that; 0: none are gathered.
+ */
+static Cost
+skx_plan_gather_cost(SkxArms *arms, RestrictInfo *qual)
+{
+	TSQuery		query = skx_plan_known_query(qual);
+	IndexClause *clause;
+	IndexPath  *path;
+
+	if (query == NULL || !skx_query_may_gather(query))
+		return 0;
+	clause = makeNode(IndexClause);
+	clause->rinfo = qual;
+	clause->indexquals = list_make1(qual);
+	path = create_index_path(arms->key.root, arms->key.index,
+							 list_make1(clause), NIL, NIL, NIL,
+							 ForwardScanDirection, false, NULL, 1.0, false);
+	return path->indextotalcost;
+}
+
+/* What an arm, or a part of one, asks of a column. */
+static bool
+skx_plan_add_part(SkxArms *arms, Node *part)
+{
+	RestrictInfo *rinfo = make_simple_restrictinfo(arms->key.root,
+												   (Expr *) part);
+	List	   *quals;
+	ListCell   *lc;
+	bool		lossy = false;
+
+	CHECK_FOR_INTERRUPTS();
+	quals = skx_plan_first_quals(&arms->key, rinfo, &lossy);
+	if (quals == NIL || lossy)
+		return false;
+	foreach(lc, quals)
+	{
+		RestrictInfo *qual = lfirst_node(RestrictInfo, lc);
+
+		if (!skx_plan_add_qual(arms, qual->clause))
+			return false;
+		arms->gather += skx_plan_gather_cost(arms, qual);
+	}
+	return true;
+}
+
+static bool
+skx_plan_is_gate(SkxArms *arms, Node *part)
+{
+	return skx_plan_is_comparand(&arms->key, part) &&
+		!contain_subplans(part);
+}
+
+/* No document meets the arm unless the value is true. */
+static bool
+skx_plan_add_gate(SkxArms *arms, Node *gate)
+{
+	SkxPackedCondition packed = {arms->arm, 1, InvalidOid, SKX_PACKED_OPEN,
+	BOOLOID};
+
+	arms->open = lappend(arms->open,
+						 skx_plan_guarded(gate, arms->met, arms->gates));
+	arms->gates = lappend(arms->gates, gate);
+	skx_condition_pack(&arms->packed, packed, (Datum) 0);
+	return arms->n++ < SKX_DISJUNCTION_MOST;
+}
+
+/* An arm, and no other condition of it than `more`, or NULL; gates first. */
+static bool
+skx_plan_add_parts(SkxArms *arms, List *parts, Node *more)
+{
+	List	   *others = NIL;
+	ListCell   *lc;
+
+	arms->gates = NIL;
+	foreach(lc, parts)
+	{
+		if (!skx_plan_is_gate(arms, lfirst(lc)))
+			others = lappend(others, lfirst(lc));
+		else if (!skx_plan_add_gate(arms, lfirst(lc)))
+			return false;
+	}
+	foreach(lc, others)
+	{
+		if (!skx_plan_add_part(arms, lfirst(lc)))
+			return false;
+	}
+	if (more != NULL && !skx_plan_add_part(arms, more))
+		return false;
+	arms->arm++;
+	return true;
+}
+
+/* One of gates alone is met by all documents: by those without a text, and others. */
+static bool
+skx_plan_add_arm(SkxArms *arms, Node *arm)
+{
+	List	   *parts = is_andclause(arm) ?
+		((BoolExpr *) arm)->args : list_make1(arm);
+	ListCell   *lc;
+
+	foreach(lc, parts)
+	{
+		if (!skx_plan_is_gate(arms, lfirst(lc)))
+			return skx_plan_add_parts(arms, parts, NULL);
+	}
+	arms->key.column = 0;
+	if (!skx_plan_add_parts(arms, parts, (Node *)
+							skx_plan_null_test(&arms->key, IS_NULL)->clause) ||
+		!skx_plan_add_parts(arms, parts, (Node *)
+							skx_plan_null_test(&arms->key, IS_NOT_NULL)->clause))
+		return false;
+	arms->met = lappend(arms->met, arm);
+	return true;
+}
+
+/* The operator of the index's family, and the type on its right. */
+static Oid
+skx_plan_meets_operator(const IndexOptInfo *index, Oid *type)
+{
+	CatCList   *list = SearchSysCacheList1(AMOPSTRATEGY,
+										   ObjectIdGetDatum(index->opfamily[0]));
+	Oid			operator = InvalidOid;
+	int			i;
+
+	for (i = 0; i < list->n_members; i++)
+	{
+		Form_pg_amop amop = (Form_pg_amop)
+			GETSTRUCT(&list->members[i]->tuple);
+
+		if (amop->amoplefttype == index->opcintype[0] &&
+			amop->amopstrategy == SKX_STRATEGY_DISJUNCTION)
+		{
+			operator = amop->amopopr;
+			*type = amop->amoprighttype;
+		}
+	}
+	ReleaseCatCacheList(list);
+	return operator;
+}
+
+/* The function that puts values into one, in the schema of the type. */
+static Oid
+skx_plan_bind_function(Oid type)
+{
+	Oid			types[2] = {type, ANYOID};
+	HeapTuple	tuple = SearchSysCache1(TYPEOID, ObjectIdGetDatum(type));
+	Oid			namespace;
+
+	if (!HeapTupleIsValid(tuple))
+		return InvalidOid;
+	namespace = ((Form_pg_type) GETSTRUCT(tuple))->typnamespace;
+	ReleaseSysCache(tuple);
+	return GetSysCacheOid3(PROCNAMEARGSNSP, Anum_pg_proc_oid,
+						   CStringGetDatum("skipidx_bind_values"),
+						   PointerGetDatum(buildoidvector(types, 2)),
+						   ObjectIdGetDatum(namespace));
+}
+
+/* A constant, or a call that makes one of what is open in it; NULL: it cannot. */
+static Expr *
+skx_plan_disjunction_value(SkxArms *arms, Oid type)
+{
+	SkxDisjunction *disjunction = skx_condition_pack_end(&arms->packed,
+														 arms->exact,
+														 arms->gather);
+	Const	   *constant = makeConst(type, -1, InvalidOid, -1,
+									 PointerGetDatum(disjunction), false,
+									 false);
+	Oid			bind;
+
+	if (arms->open == NIL)
+		return (Expr *) constant;
+	bind = skx_plan_bind_function(type);
+	if (!OidIsValid(bind))
+		return NULL;
+	return (Expr *) makeFuncExpr(bind, type, lcons(constant, arms->open),
+								 InvalidOid, InvalidOid,
+								 COERCE_EXPLICIT_CALL);
+}
+
+/* text @@| disjunction */
+static RestrictInfo *
+skx_plan_meets(SkxArms *arms)
+{
+	const IndexOptInfo *index = arms->key.index;
+	Node	   *text = skx_plan_column_expr(index, 0);
+	Oid			type = InvalidOid;
+	Oid			operator = skx_plan_meets_operator(index, &type);
+	Expr	   *value = OidIsValid(operator) ?
+		skx_plan_disjunction_value(arms, type) : NULL;
+
+	if (value == NULL)
+		return NULL;
+	return make_simple_restrictinfo(arms->key.root,
+									make_opclause(operator, BOOLOID, false,
+												  (Expr *) text, value,
+												  InvalidOid, InvalidOid));
+}
+
+RestrictInfo *
+skx_plan_disjunction(PlannerInfo *root, IndexOptInfo *index,
+					 RestrictInfo *rinfo)
+{
+	SkxArms		arms = {{root, index, 0},.exact = true};
+	RestrictInfo *qual;
+	ListCell   *lc;
+
+	if (!is_orclause(rinfo->clause))
+		return NULL;
+	skx_condition_pack_begin(&arms.packed);
+	foreach(lc, ((BoolExpr *) rinfo->clause)->args)
+	{
+		if (!skx_plan_add_arm(&arms, lfirst(lc)))
+			return NULL;
+	}
+	qual = skx_plan_meets(&arms);
+	/* an operator's own estimate does not know the arms */
+	if (qual != NULL && bms_membership(rinfo->clause_relids) == BMS_SINGLETON)
+		qual->norm_selec = clause_selectivity(root, (Node *) rinfo, 0,
+											  JOIN_INNER, NULL);
+	return qual;
+}
+
+bool
+skx_plan_is_answered(const IndexOptInfo *index, const IndexClause *clause)
+{
+	const SkxDisjunction *asked = skx_cost_disjunction(index, clause);
+
+	return asked == NULL ? !clause->lossy : asked->exact != 0;
+}
+
+/* But for disjunctions with a query, or for those that bits are gathered for. */
+static List *
+skx_plan_others(const IndexOptInfo *index, List *clauses, bool gathered)
+{
+	List	   *others = NIL;
+	ListCell   *lc;
+
+	foreach(lc, clauses)
+	{
+		const SkxDisjunction *asked = skx_cost_disjunction(index, lfirst(lc));
+
+		if (asked == NULL ||
+			!(gathered ? asked->gather > 0 : asked->on_text != 0))
+			others = lappend(others, lfirst(lc));
+	}
+	return others;
+}
+
+List *
+skx_plan_untested(const IndexOptInfo *index, List *clauses)
+{
+	return skx_plan_others(index, clauses, false);
+}
+
+List *
+skx_plan_ungathered(const IndexOptInfo *index, List *clauses)
+{
+	return skx_plan_others(index, clauses, true);
+}

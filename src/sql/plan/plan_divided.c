@@ -1,0 +1,188 @@
+/*
+ * plan_divided.c
+ *	  Scans by several processes, of which each gives rows.
+ *
+ * The server offers them where the scan reads enough pages of the index, of
+ * which ours reads few, and divides the work on rows, but not the reading of
+ * the table's pages.  Processes wait for these, or copy them, at the same time.
+ */
+#include "postgres.h"
+
+#include "nodes/nodeFuncs.h"
+#include "optimizer/clauses.h"
+#include "optimizer/cost.h"
+#include "optimizer/optimizer.h"
+#include "optimizer/pathnode.h"
+#include "optimizer/paths.h"
+#include "sql/plan/plan_internal.h"
+
+/*
+ * Times parallel_setup_cost.  A millisecond of one process did what costs 850,
+ * where the table's pages are to be read, to 3,600.
+ */
+#define SKX_PLANNER_WORTH_ROWS	100
+
+/*
+ * What it takes all of them together, by what it takes one: each maps the shared
+ * buffers that it looks at, and unmaps them at its end, where these are not huge
+ * pages.  Two took .79 of the time of one.
+ */
+#define SKX_PLANNER_DIVIDED		1.25
+
+/*
+ * And where rows are in order: what merges them waits for each process in turn.
+ * Of ten million rows, two took .66 of the time of one to find the 20 of 558,020
+ * that a condition leaves, and for all of them 1.2 times what it takes to sort.
+ */
+#define SKX_PLANNER_MERGED		1.45
+
+/* Is what is fetched of a path, `share` of its rows, worth several processes? */
+static bool
+skx_plan_is_divisible(const Path *path, double share,
+					  const IndexPath *index)
+{
+	return index->path.param_info == NULL &&
+		skx_plan_is_ours(index->indexinfo) &&
+		skx_plan_is_worth((path->total_cost - path->startup_cost) * share,
+						  SKX_PLANNER_WORTH_ROWS) &&
+		!skx_plan_may_gather(index->indexinfo, index->indexclauses,
+							 NULL);
+}
+
+/*
+ * The path, of `size` bytes, for each of several processes, which together take
+ * `times` what it takes one; NULL: for none.
+ */
+static Path *
+skx_plan_divide(RelOptInfo *rel, const Path *whole, Size size,
+				double times)
+{
+	Path	   *path;
+	double		processes;
+	int			workers =
+		compute_parallel_worker(rel, Min(rel->pages, whole->rows), -1,
+								max_parallel_workers_per_gather);
+
+	if (workers <= 0)
+		return NULL;
+	processes = Max(skx_plan_processes(workers), 1);
+	path = palloc(size);
+	memcpy(path, whole, size);
+	path->parallel_aware = true;
+	path->parallel_safe = true;
+	path->parallel_workers = workers;
+	path->rows = clamp_row_est(path->rows / processes);
+	path->total_cost = path->startup_cost +
+		(path->total_cost - path->startup_cost) *
+		Min(times / processes, 1);
+	return path;
+}
+
+static bool
+skx_plan_has_exec_param(Node *node, void *context)
+{
+	if (node == NULL)
+		return false;
+	if (IsA(node, Param) && ((Param *) node)->paramkind == PARAM_EXEC)
+		return true;
+	return expression_tree_walker(node, skx_plan_has_exec_param, context);
+}
+
+/*
+ * Values of parameters of other plans are not known to workers, or are those of
+ * the first scan: the server, too, tells them once how many rows a LIMIT above
+ * them wants.
+ */
+bool
+skx_plan_shares_limit(PlannerInfo *root)
+{
+	List	   *limits = list_make2(root->parse->limitCount,
+									root->parse->limitOffset);
+
+	return is_parallel_safe(root, (Node *) limits) &&
+		!skx_plan_has_exec_param((Node *) limits, NULL);
+}
+
+static bool
+skx_plan_may_divide(PlannerInfo *root, const RelOptInfo *rel)
+{
+	return rel->consider_parallel && bms_is_empty(rel->lateral_relids) &&
+		skx_plan_shares_limit(root);
+}
+
+Path *
+skx_plan_divided(PlannerInfo *root, RelOptInfo *rel, const Path *whole,
+				 Size size, const IndexPath *index)
+{
+	double		share = root->limit_tuples > 0 ?
+		Min(root->limit_tuples / Max(whole->rows, 1), 1) : 1;
+
+	if (!skx_plan_may_divide(root, rel) ||
+		!skx_plan_is_divisible(whole, share, index))
+		return NULL;
+	return skx_plan_divide(rel, whole, size, SKX_PLANNER_MERGED);
+}
+
+void
+skx_plan_add_divided(PlannerInfo *root, RelOptInfo *rel)
+{
+	ListCell   *lc;
+
+	if (!skx_plan_may_divide(root, rel))
+		return;
+	foreach(lc, rel->pathlist)
+	{
+		const IndexPath *index = lfirst(lc);
+		Path	   *path;
+
+		if (!IsA(index, IndexPath) || index->indexorderbys != NIL ||
+			!skx_plan_is_divisible(&index->path, 1, index))
+			continue;
+		path = skx_plan_divide(rel, &index->path, sizeof(IndexPath),
+							   SKX_PLANNER_DIVIDED);
+		if (path != NULL)
+			add_partial_path(rel, path);
+	}
+}
+
+/* Does a ranked scan cost less than to start other processes does? */
+static bool
+skx_plan_is_quick(const RelOptInfo *rel)
+{
+	ListCell   *lc;
+
+	foreach(lc, rel->pathlist)
+	{
+		const CustomPath *path = lfirst(lc);
+
+		if (IsA(path, CustomPath) &&
+			path->methods == &skx_plan_path_methods &&
+			path->path.param_info == NULL &&
+			path->path.total_cost < parallel_setup_cost)
+			return true;
+	}
+	return false;
+}
+
+/*
+ * Where rows are ranked by a distance that workers do not compute, the server
+ * gathers the partial paths of each partition, since nothing above it is
+ * parallel; which it tries for all sort keys, of all partitions each.
+ */
+void
+skx_plan_drop_divided(PlannerInfo *root, RelOptInfo *rel)
+{
+	ListCell   *lc;
+
+	if (root->query_pathkeys == NIL || !skx_plan_is_alone(root, rel))
+		return;
+	foreach(lc, root->append_rel_list)
+	{
+		const AppendRelInfo *part = lfirst(lc);
+		RelOptInfo *child = root->simple_rel_array[part->child_relid];
+
+		if (part->parent_relid == rel->relid && child != NULL &&
+			skx_plan_is_quick(child))
+			child->partial_pathlist = NIL;
+	}
+}

@@ -1,0 +1,162 @@
+/*
+ * plan_early.c
+ *	  Scans that end before all rows were returned.
+ *
+ * A ranked scan whose filter is `document @@ query` with its own ranking query
+ * can end after the last row with a score; one with a filter that bounds the
+ * distance can end at that bound. plan_scan.c ends it at run time, when the
+ * query is known.  This file recognises such conditions at planning, and
+ * estimates how much of the index will be read.
+ */
+#include "postgres.h"
+
+#include "catalog/pg_type.h"
+#include "nodes/makefuncs.h"
+#include "nodes/nodeFuncs.h"
+#include "optimizer/clauses.h"
+#include "optimizer/optimizer.h"
+#include "sql/plan/plan_internal.h"
+#include "tsearch/ts_utils.h"
+#include "utils/lsyscache.h"
+
+/* Is it a value that can be computed at any time, without a row? */
+bool
+skx_plan_is_simple(Node *expr)
+{
+	return expr == NULL ||
+		(!contain_subplans(expr) && !contain_volatile_functions(expr) &&
+		 !contain_var_clause(expr));
+}
+
+bool
+skx_plan_is_matching(Oid operator, Oid family)
+{
+	int			strategy = get_op_opfamily_strategy(operator, family);
+
+	return strategy == SKX_STRATEGY_MATCH ||
+		strategy == SKX_STRATEGY_MATCH_OLD;
+}
+
+Node *
+skx_plan_matched(Node *clause, Node *document, Oid family)
+{
+	OpExpr	   *op = (OpExpr *) clause;
+	Node	   *left;
+	Node	   *right;
+
+	if (!IsA(clause, OpExpr) || list_length(op->args) != 2)
+		return NULL;
+	left = linitial(op->args);
+	right = lsecond(op->args);
+	if (skx_plan_is_matching(op->opno, family))
+		return equal(left, document) && skx_plan_is_simple(right) ?
+			right : NULL;
+	if (OidIsValid(get_commutator(op->opno)) &&
+		skx_plan_is_matching(get_commutator(op->opno), family))
+		return equal(right, document) && skx_plan_is_simple(left) ?
+			left : NULL;
+	return NULL;
+}
+
+bool
+skx_plan_is_ranking(Node *query, Node *ref)
+{
+	if (IsA(ref, Const) && IsA(query, Const))
+	{
+		TSQuery		filter;
+		TSQuery		ranking;
+
+		if (((Const *) ref)->constisnull || ((Const *) query)->constisnull)
+			return false;
+		filter = DatumGetTSQuery(((Const *) query)->constvalue);
+		ranking = SkxRefQuery((SkxRef *)
+							  DatumGetPointer(((Const *) ref)->constvalue));
+		return filter->size > 0 && skx_score_same_query(filter, ranking) &&
+			tsquery_requires_match(GETQUERY(filter));
+	}
+	return IsA(ref, FuncExpr) && ((FuncExpr *) ref)->args != NIL &&
+		equal(linitial(((FuncExpr *) ref)->args), query);
+}
+
+/*
+ * A clause that is met by all rows with a score: any of the words will do.
+ * Words that are negated have none, but cannot be left out; then it is the
+ * clause itself, which is met by fewer.
+ */
+static Node *
+skx_plan_any_word(Node *clause, Node *query)
+{
+	OpExpr	   *any;
+	Const	   *words;
+	TSQuery		copy;
+	QueryItem  *items;
+	int			i;
+
+	if (!IsA(query, Const))
+		return clause;
+	copy = DatumGetTSQueryCopy(((Const *) query)->constvalue);
+	items = GETQUERY(copy);
+	for (i = 0; i < copy->size; i++)
+	{
+		if (items[i].type != QI_OPR)
+			continue;
+		if (items[i].qoperator.oper == OP_NOT)
+			return clause;
+		items[i].qoperator.oper = OP_OR;
+	}
+	words = makeConst(TSQUERYOID, -1, InvalidOid, -1, TSQueryGetDatum(copy),
+					  false, false);
+	any = (OpExpr *) copyObject(clause);
+	any->args = IsA(lsecond(any->args), Const) &&
+		exprType(lsecond(any->args)) == TSQUERYOID ?
+		list_make2(linitial(any->args), words) :
+		list_make2(words, lsecond(any->args));
+	return (Node *) any;
+}
+
+/* Share of the rows that have a score, if those without can be left out. */
+static double
+skx_plan_scored_share(PlannerInfo *root, RelOptInfo *rel, IndexPath *path)
+{
+	Oid			family = path->indexinfo->opfamily[0];
+	OpExpr	   *distance = linitial(path->indexorderbys);
+	ListCell   *lc;
+
+	/* Conditions of the index leave few rows without a score anyway. */
+	if (path->indexclauses != NIL)
+		return 1.0;
+	foreach(lc, rel->baserestrictinfo)
+	{
+		Node	   *clause = (Node *) ((RestrictInfo *) lfirst(lc))->clause;
+		Node	   *query = skx_plan_matched(clause,
+											 linitial(distance->args),
+											 family);
+		Node	   *any;
+
+		if (query == NULL ||
+			!skx_plan_is_ranking(query, lsecond(distance->args)))
+			continue;
+		any = skx_plan_any_word(clause, query);
+		/* in itself it knows its selectivity already */
+		return clause_selectivity(root, any == clause ? lfirst(lc) : any,
+								  rel->relid, JOIN_INNER, NULL);
+	}
+	return 1.0;
+}
+
+double
+skx_plan_early_share(PlannerInfo *root, RelOptInfo *rel, IndexPath *path)
+{
+	double		share = skx_plan_scored_share(root, rel, path);
+	List	   *bounds = NIL;
+	ListCell   *lc;
+
+	foreach(lc, rel->baserestrictinfo)
+	{
+		if (skx_plan_is_bound((Node *) lfirst_node(RestrictInfo, lc)->clause,
+							  linitial(path->indexorderbys)))
+			bounds = lappend(bounds, lfirst(lc));
+	}
+	return Min(share, clauselist_selectivity(root, bounds, rel->relid,
+											 JOIN_INNER, NULL));
+}

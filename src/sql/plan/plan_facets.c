@@ -1,0 +1,538 @@
+/*
+ * plan_facets.c
+ *	  Paths that count the rows of a table by the values of a column, by an
+ *	  index, and their plans.
+ *
+ * `SELECT category, count(*) ... GROUP BY category` of one table, whose
+ * conditions an index answers all and which has the column, needs no rows, as a
+ * count needs none (plan_count.c): values are counted where the index has
+ * them.  What comes after the grouping (HAVING, ORDER BY, LIMIT) is the
+ * server's.  Those of several tables, partitions or heirs, come one table after
+ * the other and are added up by a hash aggregation, as are those of several
+ * processes.
+ */
+#include "postgres.h"
+
+#include "catalog/pg_type_d.h"
+#include "miscadmin.h"
+#include "nodes/makefuncs.h"
+#include "nodes/nodeFuncs.h"
+#include "optimizer/clauses.h"
+#include "optimizer/cost.h"
+#include "optimizer/optimizer.h"
+#include "optimizer/pathnode.h"
+#include "optimizer/planner.h"
+#include "optimizer/prep.h"
+#include "optimizer/tlist.h"
+#include "parser/parsetree.h"
+#include "sql/am/am.h"
+#include "sql/cost/cost.h"
+#include "sql/plan/plan_internal.h"
+#include "sql/plan/plan_reading.h"
+#include "support/compat/compat_planner.h"
+#include "utils/fmgroids.h"
+#include "utils/lsyscache.h"
+#include "utils/selfuncs.h"
+
+/*
+ * Work of a posting, of a list and of a key, in units of cpu_operator_cost: 3
+ * ns, 300 ns (also of a value that keys tell) and 100 ns where that is 25 ns;
+ * and postings or keys that a page has, about.
+ */
+#define SKX_FACETS_PER_POSTING	0.12
+#define SKX_FACETS_PER_LIST		12.0
+#define SKX_FACETS_PER_KEY		4.0
+#define SKX_FACETS_PER_PAGE		5000.0
+
+static Plan *skx_plan_plan_facets(PlannerInfo *root, RelOptInfo *rel,
+								  CustomPath *path, List *tlist,
+								  List *clauses, List *custom_plans);
+
+static const CustomPathMethods skx_plan_facets_path_methods = {
+	.CustomName = "Skipidx Facets",
+	.PlanCustomPath = skx_plan_plan_facets
+};
+
+/* ---- what is asked for ---- */
+
+/* All that is left of the table behind the grouping. */
+static List *
+skx_plan_outputs(PlannerInfo *root, const RelOptInfo *output)
+{
+	int			flags = PVC_INCLUDE_AGGREGATES | PVC_RECURSE_WINDOWFUNCS |
+		PVC_RECURSE_PLACEHOLDERS;
+
+	return list_concat(pull_var_clause((Node *) output->reltarget->exprs,
+									   flags),
+					   pull_var_clause(root->parse->havingQual, flags));
+}
+
+/* What an expression is, beside the grouping by `column`; -1: something else. */
+static int
+skx_plan_facet_output(PlannerInfo *root, const RelOptInfo *rel,
+					  const Var *column, Node *expr)
+{
+	if (equal(expr, column))
+		return SKX_FACET_VALUE;
+	if (skx_plan_counts_all(root, rel, expr))
+		return SKX_FACET_COUNT;
+	if (equal(skx_plan_counted_column(rel, expr), column))
+		return SKX_FACET_COUNT_VALUES;
+	return -1;
+}
+
+/*
+ * The column of the table that is the only one of `groups`, and *group as it is
+ * told apart there; NULL: there is none.
+ */
+static const Var *
+skx_plan_only_column(PlannerInfo *root, const RelOptInfo *input,
+					 List *groups, const SortGroupClause **group)
+{
+	const RangeTblEntry *rte;
+	const Var  *column;
+
+	if (input->reloptkind != RELOPT_BASEREL ||
+		input->rtekind != RTE_RELATION || !bms_is_empty(input->lateral_relids) ||
+		root->parse->hasTargetSRFs || list_length(groups) != 1)
+		return NULL;
+	rte = planner_rt_fetch(input->relid, root);
+	*group = linitial_node(SortGroupClause, groups);
+	column = (const Var *) get_sortgroupclause_expr(unconstify(SortGroupClause *,
+															   *group),
+													root->processed_tlist);
+	return rte->tablesample == NULL && IsA(column, Var) &&
+		column->varno == input->relid && column->varlevelsup == 0 &&
+		column->varattno > 0 ? column : NULL;
+}
+
+/*
+ * The column that a query groups by; NULL if it does not, or by more, or asks
+ * for something else than counts.
+ */
+static const Var *
+skx_plan_group_column(PlannerInfo *root, const RelOptInfo *input,
+					  const RelOptInfo *output,
+					  const SortGroupClause **group)
+{
+	const Query *query = root->parse;
+	const Var  *column;
+	ListCell   *lc;
+
+	column = query->groupingSets != NIL ? NULL :
+		skx_plan_only_column(root, input, query->groupClause, group);
+	if (column == NULL)
+		return NULL;
+	foreach(lc, skx_plan_outputs(root, output))
+	{
+		if (skx_plan_facet_output(root, input, column, lfirst(lc)) < 0)
+			return NULL;
+	}
+	return column;
+}
+
+/* The column of SELECT DISTINCT, if it has no other. */
+static const Var *
+skx_plan_distinct_column(PlannerInfo *root, const RelOptInfo *input,
+						 const PathTarget *target,
+						 const SortGroupClause **group)
+{
+	const Query *query = root->parse;
+	const Var  *column;
+
+	column = query->hasDistinctOn || query->groupClause != NIL ||
+		query->hasAggs || query->hasWindowFuncs || query->havingQual != NULL ?
+		NULL : skx_plan_only_column(root, input, query->distinctClause,
+									group);
+	return column != NULL && list_length(target->exprs) == 1 &&
+		equal(linitial(target->exprs), column) ? column : NULL;
+}
+
+/*
+ * Which column of the index it is, if that tells values apart as the grouping
+ * does; 0: none.  The index's collation may be another one than the column's,
+ * by which it is grouped: what is equal by bytes is all that is equal only where
+ * that is deterministic.
+ */
+static int
+skx_plan_facet_column(const IndexOptInfo *index, const Var *column,
+					  const SortGroupClause *group)
+{
+	int			i;
+
+	if (OidIsValid(column->varcollid) &&
+		!get_collation_isdeterministic(column->varcollid))
+		return 0;
+	for (i = 1; i < index->nkeycolumns; i++)
+	{
+		if (equal(skx_plan_column_expr(index, i), column) &&
+			index->opcintype[i] != ANYARRAYOID &&
+			get_op_opfamily_strategy(group->eqop, index->opfamily[i]) ==
+			SKX_STRATEGY_EQUAL)
+			return i;
+	}
+	return 0;
+}
+
+/* ---- the path ---- */
+
+/*
+ * Lists are gone through, or keys looked up, or rows fetched, where they are
+ * few; charged for what rows in memory would cost less.  column: of the index,
+ * from 0.
+ */
+static Cost
+skx_plan_cost_facets(PlannerInfo *root, RelOptInfo *rel, IndexPath *path,
+					 int column, double values)
+{
+	double		rows = path->path.rows;
+	double		npages = rel->tuples / SKX_FACETS_PER_PAGE;
+	Cost		lists = npages * seq_page_cost + cpu_operator_cost *
+		(rel->tuples * SKX_FACETS_PER_POSTING + values * SKX_FACETS_PER_LIST);
+	Cost		keys = Min(rows, npages) * seq_page_cost + cpu_operator_cost *
+		(rows * SKX_FACETS_PER_KEY + Min(rows, values) * SKX_FACETS_PER_LIST);
+	Cost		values_cost = Max(path->path.total_cost - path->indextotalcost, 0);
+	SkxReading	counted = {0, 0};
+	SkxReading	fetched = {path->path.total_cost, 0};
+
+	fetched.reading = skx_plan_reading(rel, values_cost,
+									   path->indexselectivity);
+	values_cost = Min(values_cost, lists);
+	if (skx_plan_has_keys(path->indexinfo, column))
+		values_cost = Min(values_cost, keys);
+	counted.cost = skx_plan_cost_count(root, rel, path) + values_cost;
+	return counted.cost + skx_plan_unsaved(rel, &counted, &fetched);
+}
+
+/* What the tables of a grouping are counted by. */
+typedef struct SkxFacetTables
+{
+	List	   *paths;			/* of IndexPath */
+	List	   *columns;		/* of the index of each, integers */
+	Cost		cost;
+	double		rows;			/* groups of all */
+	double		pages;
+} SkxFacetTables;
+
+/* Adds the cheapest scan of the table; false: there is none. */
+static bool
+skx_plan_facet_table(PlannerInfo *root, RelOptInfo *rel, const Var *var,
+					 const SortGroupClause *group, SkxFacetTables *all)
+{
+	List	   *exprs = list_make1(unconstify(Var *, var));
+	double		values = -1;
+	IndexPath  *best = NULL;
+	int			column = 0;
+	Cost		least = 0;
+	ListCell   *lc;
+
+	foreach(lc, rel->indexlist)
+	{
+		IndexOptInfo *index = lfirst(lc);
+		IndexPath  *path;
+		int			which;
+		Cost		cost;
+
+		if (!skx_plan_is_ours(index) || index->hypothetical ||
+			(index->indpred != NIL && !index->predOK) ||
+			(which = skx_plan_facet_column(index, var, group)) == 0 ||
+			(path = skx_plan_by_all(root, rel, index)) == NULL ||
+			!skx_plan_is_exact(path))
+			continue;
+		if (values < 0)
+			values = estimate_num_groups(root, exprs, rel->tuples, NULL,
+										 NULL);
+		cost = skx_plan_cost_facets(root, rel, path, which, values);
+		if (best != NULL && cost >= least)
+			continue;
+		best = path;
+		column = which;
+		least = cost;
+	}
+	if (best == NULL)
+		return false;
+	all->paths = lappend(all->paths, best);
+	all->columns = lappend(all->columns, makeInteger(column));
+	all->cost += least;
+	all->rows += estimate_num_groups(root, exprs, rel->rows, NULL, NULL);
+	all->pages += best->indexinfo->pages;
+	return true;
+}
+
+/* Of a partitioned table, or one that others inherit from, those of all. */
+static bool
+skx_plan_facet_tables(PlannerInfo *root, RelOptInfo *rel, const Var *var,
+					  const SortGroupClause *group, SkxFacetTables *all)
+{
+	ListCell   *lc;
+
+	check_stack_depth();
+	if (IS_DUMMY_REL(rel))
+		return true;
+	if (!planner_rt_fetch(rel->relid, root)->inh)
+		return skx_plan_facet_table(root, rel, var, group, all);
+	foreach(lc, root->append_rel_list)
+	{
+		AppendRelInfo *member = lfirst(lc);
+		const Var  *of_member;
+
+		if (member->parent_relid != rel->relid)
+			continue;
+		of_member = list_nth(member->translated_vars, var->varattno - 1);
+		if (of_member == NULL || !IsA(of_member, Var) ||
+			!skx_plan_facet_tables(root,
+								   find_base_rel(root,
+												 member->child_relid),
+								   of_member, group, all))
+			return false;
+	}
+	return true;
+}
+
+/* ---- of several tables, or by several processes ---- */
+
+/* What is added up: the column, and counts of a table's rows, or a process's. */
+static PathTarget *
+skx_plan_partial_target(PlannerInfo *root, const RelOptInfo *output)
+{
+	const PathTarget *whole = output->reltarget;
+	PathTarget *target = create_empty_pathtarget();
+	ListCell   *lc;
+
+	foreach(lc, whole->exprs)
+	{
+		Index		group = get_pathtarget_sortgroupref(whole,
+														foreach_current_index(lc));
+
+		/* others are refs of ORDER BY, to expressions of these columns */
+		if (get_sortgroupref_clause_noerr(group,
+										  root->parse->groupClause) != NULL)
+			add_column_to_pathtarget(target, lfirst(lc), group);
+	}
+	add_new_columns_to_pathtarget(target, skx_plan_outputs(root, output));
+	foreach(lc, target->exprs)
+	{
+		if (IsA(lfirst(lc), Aggref))
+		{
+			lfirst(lc) = copyObject(lfirst(lc));
+			mark_partial_aggref(lfirst(lc), AGGSPLIT_INITIAL_SERIAL);
+		}
+	}
+	return set_pathtarget_cost_width(root, target);
+}
+
+/* Groups of all tables and processes, with their counts added up. */
+static void
+skx_plan_add_final(PlannerInfo *root, RelOptInfo *output, Path *partial,
+				   double groups)
+{
+	AggClauseCosts costs = {0};
+
+	get_agg_clause_costs(root, AGGSPLIT_FINAL_DESERIAL, &costs);
+	add_path(output, (Path *)
+			 create_agg_path(root, output, partial, output->reltarget,
+							 AGG_HASHED, AGGSPLIT_FINAL_DESERIAL,
+							 root->parse->groupClause,
+							 (List *) root->parse->havingQual, &costs,
+							 groups));
+}
+
+/* May several processes do it, and is it worth them? */
+static bool
+skx_plan_shares_facets(PlannerInfo *root, const RelOptInfo *input,
+					   const RelOptInfo *output, const SkxFacetTables *all)
+{
+	return input->consider_parallel && output->consider_parallel &&
+		skx_plan_is_worth(all->cost, SKX_PLANNER_WORTH_COUNT) &&
+		is_parallel_safe(root, (Node *) output->reltarget->exprs) &&
+		is_parallel_safe(root, root->parse->havingQual);
+}
+
+/* Values of all processes are gathered. */
+static void
+skx_plan_add_shared_facet(PlannerInfo *root, RelOptInfo *input,
+						  RelOptInfo *output, const CustomPath *facets,
+						  const SkxFacetTables *all, double groups)
+{
+	CustomPath *partial;
+	double		rows;
+
+	partial = skx_plan_shared(input, facets, all->cost, all->pages);
+	if (partial == NULL)
+		return;
+	rows = partial->path.rows * (partial->path.parallel_workers + 1);
+	skx_plan_add_final(root, output, (Path *)
+					   create_gather_path(root, output, (Path *) partial,
+										  partial->path.pathtarget, NULL,
+										  &rows), groups);
+}
+
+/*
+ * A path of the tables; var: of the table that is named.  partial: its groups are
+ * to be added up, or nothing but their values is asked for.
+ */
+static CustomPath *
+skx_plan_facet_path(RelOptInfo *output, PathTarget *target,
+					const SkxFacetTables *all, const Var *var,
+					bool partial)
+{
+	CustomPath *custom = makeNode(CustomPath);
+	Path	   *path = &custom->path;
+
+	path->pathtype = T_CustomScan;
+	path->parent = output;
+	path->pathtarget = target;
+	path->rows = all->rows;
+	path->startup_cost = all->cost + target->cost.startup;
+	path->total_cost = path->startup_cost + path->rows *
+		(cpu_tuple_cost + target->cost.per_tuple);
+	custom->flags = CUSTOMPATH_SUPPORT_PROJECTION;
+	custom->custom_paths = all->paths;
+	custom->custom_private = list_make3(makeInteger(partial), all->columns,
+										unconstify(Var *, var));
+	custom->methods = &skx_plan_facets_path_methods;
+	return custom;
+}
+
+/* Of one table, by one process: HAVING is the scan's. */
+static void
+skx_plan_add_facet(PlannerInfo *root, RelOptInfo *output,
+				   const SkxFacetTables *all, const Var *var)
+{
+	CustomPath *custom = skx_plan_facet_path(output, output->reltarget,
+											 all, var, false);
+	Path	   *path = &custom->path;
+	QualCost	having = {0, 0};
+
+	if (root->parse->havingQual != NULL)
+	{
+		List	   *quals = (List *) root->parse->havingQual;
+
+		cost_qual_eval(&having, quals, root);
+		path->startup_cost += having.startup;
+		path->total_cost += having.startup + path->rows * having.per_tuple;
+		path->rows = clamp_row_est(path->rows *
+								   clauselist_selectivity(root, quals, 0,
+														  JOIN_INNER, NULL));
+	}
+	add_path(output, path);
+}
+
+void
+skx_plan_add_facets(PlannerInfo *root, RelOptInfo *input,
+					RelOptInfo *output)
+{
+	const SortGroupClause *group;
+	const Var  *var = skx_plan_group_column(root, input, output, &group);
+	SkxFacetTables all = {NIL};
+	CustomPath *partial;
+	double		groups;
+	bool		several;
+	bool		shares;
+
+	if (var == NULL ||
+		!skx_plan_facet_tables(root, input, var, group, &all) ||
+		all.paths == NIL)
+		return;
+	several = list_length(all.paths) > 1;
+	shares = skx_plan_shares_facets(root, input, output, &all);
+	if (!several)
+		skx_plan_add_facet(root, output, &all, var);
+	if ((!several && !shares) ||
+		!grouping_is_hashable(root->parse->groupClause))
+		return;
+	groups = estimate_num_groups(root, list_make1(unconstify(Var *, var)),
+								 input->rows, NULL, NULL);
+	partial = skx_plan_facet_path(output,
+								  skx_plan_partial_target(root, output),
+								  &all, var, true);
+	if (shares)
+		skx_plan_add_shared_facet(root, input, output, partial, &all,
+								  groups);
+	if (several)
+		skx_plan_add_final(root, output, (Path *) partial, groups);
+}
+
+void
+skx_plan_add_distinct(PlannerInfo *root, RelOptInfo *input,
+					  RelOptInfo *output)
+{
+	PathTarget *target = root->upper_targets[UPPERREL_DISTINCT];
+	List	   *distinct = root->parse->distinctClause;
+	const SortGroupClause *group;
+	const Var  *var = skx_plan_distinct_column(root, input, target, &group);
+	SkxFacetTables all = {NIL};
+	Path	   *path;
+
+	if (var == NULL ||
+		!skx_plan_facet_tables(root, input, var, group, &all) ||
+		all.paths == NIL)
+		return;
+	path = (Path *) skx_plan_facet_path(output, target, &all, var, true);
+	if (list_length(all.paths) == 1)
+		add_path(output, path);
+	else if (grouping_is_hashable(distinct))
+		add_path(output, (Path *)
+				 create_agg_path(root, output, path, target, AGG_HASHED,
+								 AGGSPLIT_SIMPLE, distinct, NIL, NULL,
+								 estimate_num_groups(root,
+													 list_make1(unconstify(Var *, var)),
+													 input->rows, NULL,
+													 NULL)));
+}
+
+/* ---- the plan ---- */
+
+/*
+ * The scan tuple has one column for each of the outputs, as the very expression
+ * that these have, so that the server replaces the latter by a column.
+ */
+static Plan *
+skx_plan_plan_facets(PlannerInfo *root, RelOptInfo *rel, CustomPath *path,
+					 List *tlist, List *clauses, List *custom_plans)
+{
+	CustomScan *scan = makeNode(CustomScan);
+	bool		partial = intVal(linitial(path->custom_private)) != 0;
+	const Var  *var = lthird(path->custom_private);
+	const RelOptInfo *input = find_base_rel(root, var->varno);
+	List	   *outputs = NIL;
+	List	   *whats = NIL;
+	double		pages = 0;
+	ListCell   *lc;
+
+	foreach(lc, path->custom_paths)
+	{
+		pages += skx_cost_planned_pages(root, lfirst(lc), false);
+	}
+	foreach(lc, custom_plans)
+	{
+		IndexScan  *child = skx_plan_child(lfirst(lc));
+
+		if (child->scan.plan.qual != NIL)
+			elog(ERROR, "conditions are left that the index does not answer");
+		child->scan.plan.targetlist = NIL;
+		scan->custom_plans = lappend(scan->custom_plans, child);
+	}
+	foreach(lc, partial ? path->path.pathtarget->exprs :
+			skx_plan_outputs(root, rel))
+		outputs = list_append_unique(outputs, lfirst(lc));
+	foreach(lc, outputs)
+	{
+		scan->custom_scan_tlist =
+			lappend(scan->custom_scan_tlist,
+					makeTargetEntry(copyObject(lfirst(lc)),
+									foreach_current_index(lc) + 1, NULL,
+									false));
+		whats = lappend(whats,
+						makeInteger(skx_plan_facet_output(root, input, var,
+														  lfirst(lc))));
+	}
+	scan->custom_private = list_make3(lsecond(path->custom_private), whats,
+									  skx_plan_estimate(pages));
+	scan->scan.plan.targetlist = tlist;
+	if (!partial)
+		scan->scan.plan.qual = (List *) copyObject(root->parse->havingQual);
+	scan->flags = path->flags;
+	scan->methods = &skx_plan_facets_methods;
+	return (Plan *) scan;
+}

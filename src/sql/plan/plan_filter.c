@@ -1,0 +1,557 @@
+/*
+ * plan_filter.c
+ *	  What it costs to test `@@` on rows.
+ *
+ * The server takes a function to cost cpu_operator_cost, whatever it looks at.
+ * `@@` goes through a tsvector, mostly the largest value of the row, which
+ * comes from memory only then, or from the TOAST table.  So scans that find
+ * their rows otherwise and have it as a filter seem to be much cheaper than they
+ * are: by as much they are charged here, each for the rows that it tests.
+ *
+ * When the server made its paths this was not known.  What an index would have
+ * found was dropped where it seemed to cost more, and is offered once more.
+ */
+#include "postgres.h"
+
+#include <math.h>
+
+#include "catalog/pg_type.h"
+#include "miscadmin.h"
+#include "nodes/nodeFuncs.h"
+#include "nodes/tidbitmap.h"
+#include "optimizer/cost.h"
+#include "optimizer/optimizer.h"
+#include "optimizer/paths.h"
+#include "optimizer/restrictinfo.h"
+#include "parser/parsetree.h"
+#include "sql/am/am.h"
+#include "sql/plan/plan_internal.h"
+#include "sql/plan/plan_reading.h"
+#include "tsearch/ts_type.h"
+#include "utils/array.h"
+#include "utils/lsyscache.h"
+
+/*
+ * Work for a byte, in units of cpu_operator_cost (of 6.5 ns): of a tsvector in
+ * the row, and of one that is kept elsewhere and compressed.  Tables of 50,000,
+ * 10,000 and 4,000 rows in memory: values of 900 bytes took 320 to 550 ns of a
+ * single word, of 44 bytes 20 to 100; kept elsewhere 5.0 us where they have
+ * 2,800 bytes, 9.5 where they have 7,100.
+ */
+#define SKX_FILTER_BYTE			0.07
+#define SKX_FILTER_BYTE_AWAY	0.22
+
+/*
+ * The same for a word that is looked for beside the first: of 20,000 values of 60
+ * words, each of 30 or 300 words of a disjunction took 40 to 80 ns.
+ */
+#define SKX_FILTER_WORD			6.0
+
+/* Bytes of a tsvector for each of its words, repeated ones included. */
+#define SKX_FILTER_WORD_BYTES	10
+
+/* What is kept elsewhere leaves less than this part in the row. */
+#define SKX_FILTER_LEFT			(1.0 / 3)
+
+/* A condition with `@@`, and what testing that on one row is charged. */
+typedef struct SkxFilterClause
+{
+	RestrictInfo *clause;
+	Cost		cost;
+} SkxFilterClause;
+
+typedef struct SkxFilters
+{
+	PlannerInfo *root;
+	RelOptInfo *rel;
+	Cost		cost;			/* of what was walked through */
+} SkxFilters;
+
+/* ---- one row ---- */
+
+/*
+ * The average width of a value in the table, as ANALYZE knows it; 0: it does
+ * not, or the value is computed.
+ */
+static double
+skx_plan_key_width(PlannerInfo *root, const IndexOptInfo *index)
+{
+	const Var  *key = (const Var *) skx_plan_column_expr(index, 0);
+
+	return IsA(key, Var) ?
+		get_attavgwidth(planner_rt_fetch(index->rel->relid, root)->relid,
+						key->varattno) : 0;
+}
+
+Cost
+skx_plan_value_cost(PlannerInfo *root, const IndexOptInfo *index,
+					double byte, double byte_away)
+{
+	double		width = skx_plan_key_width(root, index);
+	double		whole = SKX_FILTER_WORD_BYTES *
+		skx_am_cost_length(root, index);
+	double		away = width < whole * SKX_FILTER_LEFT ? whole - width : 0;
+
+	return (width * byte + away * byte_away) * cpu_operator_cost;
+}
+
+/* Words that a query asks for one by one: of a disjunction all, else 1. */
+static double
+skx_plan_words(TSQuery query)
+{
+	const QueryItem *items = GETQUERY(query);
+	double		n = 0;
+	int			i;
+
+	if (query->size == 0 || items->type != QI_OPR ||
+		items->qoperator.oper != OP_OR)
+		return 1;
+	for (i = 0; i < query->size; i++)
+		n += items[i].type == QI_VAL;
+	return n;
+}
+
+static double
+skx_plan_words_of_all(Datum queries)
+{
+	double		n = 0;
+	Datum	   *values;
+	bool	   *nulls;
+	int			nvalues;
+	int			i;
+
+	deconstruct_array(DatumGetArrayTypeP(queries), TSQUERYOID, -1, false,
+					  TYPALIGN_INT, &values, &nulls, &nvalues);
+	for (i = 0; i < nvalues; i++)
+	{
+		if (!nulls[i])
+			n += skx_plan_words(DatumGetTSQuery(values[i]));
+	}
+	return n;
+}
+
+/*
+ * To look for the words of a query, beside the first: each of a disjunction, or
+ * of an array, if it is known; of others, which mostly end at the first that is
+ * missing, none.
+ */
+static Cost
+skx_plan_words_cost(List *args)
+{
+	double		n = 0;
+	ListCell   *lc;
+
+	foreach(lc, args)
+	{
+		const Const *value = lfirst(lc);
+
+		if (!IsA(value, Const) || value->constisnull)
+			continue;
+		if (value->consttype == TSQUERYOID)
+			n += skx_plan_words(DatumGetTSQuery(value->constvalue));
+		else if (value->consttype == TSQUERYARRAYOID)
+			n += skx_plan_words_of_all(value->constvalue);
+	}
+	return Max(n - 1, 0) * SKX_FILTER_WORD * cpu_operator_cost;
+}
+
+static bool
+skx_plan_is_match(IndexOptInfo *index, Oid operator, List *args)
+{
+	Oid			family = index->opfamily[0];
+	Node	   *operand = linitial(args);
+
+	if (!skx_plan_is_matching(operator, family))
+	{
+		operator = get_commutator(operator);
+		operand = llast(args);
+	}
+	return OidIsValid(operator) && skx_plan_is_matching(operator, family) &&
+		match_index_to_operand(operand, 0, index);
+}
+
+static Cost
+skx_plan_match_cost(const SkxFilters *filters, Oid operator, List *args)
+{
+	ListCell   *lc;
+
+	foreach(lc, filters->rel->indexlist)
+	{
+		IndexOptInfo *index = lfirst(lc);
+
+		if (skx_plan_is_ours(index) && list_length(args) == 2 &&
+			skx_plan_is_match(index, operator, args))
+			return skx_plan_value_cost(filters->root, index,
+									   SKX_FILTER_BYTE,
+									   SKX_FILTER_BYTE_AWAY) +
+				skx_plan_words_cost(args);
+	}
+	return 0;
+}
+
+static bool
+skx_plan_filter_walker(Node *node, void *context)
+{
+	SkxFilters *filters = context;
+
+	if (node == NULL)
+		return false;
+	if (IsA(node, OpExpr))
+		filters->cost += skx_plan_match_cost(filters,
+											 ((OpExpr *) node)->opno,
+											 ((OpExpr *) node)->args);
+	else if (IsA(node, ScalarArrayOpExpr))
+		filters->cost += skx_plan_match_cost(filters,
+											 ((ScalarArrayOpExpr *) node)->opno,
+											 ((ScalarArrayOpExpr *) node)->args);
+	return expression_tree_walker(node, skx_plan_filter_walker, context);
+}
+
+/*
+ * Conditions with `@@`, of SkxFilterClause.  Not those that wait for others, as under
+ * row security: no index answers these.
+ */
+static List *
+skx_plan_filters(PlannerInfo *root, RelOptInfo *rel, List *clauses)
+{
+	List	   *list = NIL;
+	ListCell   *lc;
+
+	foreach(lc, clauses)
+	{
+		RestrictInfo *clause = lfirst_node(RestrictInfo, lc);
+		SkxFilters	filters = {root, rel, 0};
+		SkxFilterClause *filter;
+
+		if (clause->pseudoconstant ||
+			!restriction_is_securely_promotable(clause, rel))
+			continue;
+		(void) skx_plan_filter_walker((Node *) clause->clause, &filters);
+		if (filters.cost <= 0)
+			continue;
+		filter = palloc(sizeof(SkxFilterClause));
+		filter->clause = clause;
+		filter->cost = filters.cost;
+		list = lappend(list, filter);
+	}
+	return list;
+}
+
+/* ---- a path ---- */
+
+/*
+ * Does the bitmap answer the condition?  One of all rows of a disjunction, if
+ * it is that disjunction, or each of its parts does.
+ */
+static bool
+skx_plan_bitmap_answers(Path *bitmap, RestrictInfo *clause)
+{
+	bool		all = IsA(bitmap, BitmapOrPath);
+	List	   *parts;
+	ListCell   *lc;
+
+	check_stack_depth();
+	if (IsA(bitmap, IndexPath))
+		return is_redundant_with_indexclauses(clause,
+											  ((IndexPath *) bitmap)->indexclauses);
+	if (all && clause->orclause != NULL)
+		return true;
+	parts = all ? ((BitmapOrPath *) bitmap)->bitmapquals :
+		((BitmapAndPath *) bitmap)->bitmapquals;
+	foreach(lc, parts)
+	{
+		if (skx_plan_bitmap_answers(lfirst(lc), clause) != all)
+			return !all;
+	}
+	return all;
+}
+
+/* Does the scan find only rows that meet the condition? */
+static bool
+skx_plan_answers(Path *path, RestrictInfo *clause)
+{
+	if (IsA(path, IndexPath))
+		return is_redundant_with_indexclauses(clause,
+											  ((IndexPath *) path)->indexclauses);
+	if (IsA(path, BitmapHeapPath))
+		return skx_plan_bitmap_answers(((BitmapHeapPath *) path)->bitmapqual,
+									   clause);
+	return false;
+}
+
+/*
+ * Rows of pages that a bitmap knows no rows of, as many as the server expects:
+ * it keeps half of its entries for others.
+ */
+static double
+skx_plan_lossy(PlannerInfo *root, RelOptInfo *rel, Path *bitmap)
+{
+	double		most = tbm_calculate_entries((Size) work_mem * 1024);
+	Cost		cost;
+	double		rows;
+	double		pages = compute_bitmap_pages(root, rel, bitmap, 1, &cost,
+											 &rows);
+
+	if (pages <= most)
+		return 0;
+	return Min((pages - most / 2) / Max(rel->pages, 1), 1) * rel->tuples;
+}
+
+/* Rows that the scan looks at; *lossy: those that are not known to be found. */
+static double
+skx_plan_found(PlannerInfo *root, RelOptInfo *rel, Path *path,
+			   double *lossy)
+{
+	Path	   *bitmap;
+	Selectivity share;
+	Cost		cost;
+
+	*lossy = 0;
+	if (path->pathtype == T_SeqScan)
+		return rel->tuples;
+	if (IsA(path, IndexPath))
+		return rel->tuples * ((IndexPath *) path)->indexselectivity;
+	if (!IsA(path, BitmapHeapPath))
+		return 0;
+	bitmap = ((BitmapHeapPath *) path)->bitmapqual;
+	cost_bitmap_tree_node(bitmap, &cost, &share);
+	*lossy = skx_plan_lossy(root, rel, bitmap);
+	return share * (rel->tuples - *lossy) + *lossy;
+}
+
+/* A condition on rows, and what it is as a filter. */
+typedef struct SkxTested
+{
+	RestrictInfo *clause;
+	const SkxFilterClause *filter;	/* NULL: it is none */
+	Cost		cost;
+	int			at;				/* as listed */
+} SkxTested;
+
+/* The server's order: cheaper ones first, equally dear ones as listed. */
+static int
+skx_plan_compare_tested(const void *a, const void *b)
+{
+	const SkxTested *x = a;
+	const SkxTested *y = b;
+
+	if (x->cost != y->cost)
+		return x->cost < y->cost ? -1 : 1;
+	return x->at - y->at;
+}
+
+/*
+ * Conditions in the order in which they are tested; filters are some of them, in
+ * their order.
+ */
+static SkxTested *
+skx_plan_tested(PlannerInfo *root, const List *clauses,
+				const List *filters)
+{
+	SkxTested  *tested = palloc(sizeof(SkxTested) *
+								((Size) list_length(clauses) + 1));
+	int			at = 0;
+	int			next = 0;
+	ListCell   *lc;
+
+	foreach(lc, clauses)
+	{
+		const SkxFilterClause *filter = next < list_length(filters) ?
+			list_nth(filters, next) : NULL;
+		QualCost	cost;
+
+		CHECK_FOR_INTERRUPTS();
+		cost_qual_eval_node(&cost, lfirst(lc), root);
+		tested[at].clause = lfirst_node(RestrictInfo, lc);
+		tested[at].filter = filter != NULL && filter->clause == lfirst(lc) ?
+			filter : NULL;
+		next += tested[at].filter != NULL;
+		tested[at].cost = cost.per_tuple;
+		tested[at].at = at;
+		at++;
+	}
+	qsort(tested, at, sizeof(SkxTested), skx_plan_compare_tested);
+	return tested;
+}
+
+/* Each condition is tested on the rows that are left by those before it. */
+static Cost
+skx_plan_charge(PlannerInfo *root, RelOptInfo *rel, List *filters,
+				Path *path)
+{
+	double		lossy;
+	double		found = skx_plan_found(root, rel, path, &lossy);
+	List	   *joined = path->param_info == NULL ? NIL :
+		path->param_info->ppi_clauses;
+	List	   *clauses = rel->baserestrictinfo;
+	SkxTested  *tested;
+	double		left = 1;
+	Cost		charge = 0;
+	int			i;
+
+	if (found <= 0)
+		return 0;
+	if (joined != NIL)
+	{
+		clauses = list_concat_copy(clauses, joined);
+		filters = list_concat_copy(filters,
+								   skx_plan_filters(root, rel, joined));
+	}
+	if (filters == NIL)
+		return 0;
+	tested = skx_plan_tested(root, clauses, filters);
+	for (i = 0; i < list_length(clauses); i++)
+	{
+		RestrictInfo *clause = tested[i].clause;
+		bool		answered = skx_plan_answers(path, clause);
+
+		CHECK_FOR_INTERRUPTS();
+		if (tested[i].filter != NULL)
+			charge += tested[i].filter->cost * (answered ? lossy : found * left);
+		if (!clause->pseudoconstant && !answered)
+			left *= clause_selectivity(root, (Node *) clause, 0, JOIN_INNER,
+									   NULL);
+	}
+	pfree(tested);
+	return path->parallel_workers == 0 ? charge :
+		charge / skx_plan_processes(path->parallel_workers);
+}
+
+Cost
+skx_plan_filter_cost(PlannerInfo *root, RelOptInfo *rel, Path *path)
+{
+	return skx_plan_charge(root, rel,
+						   skx_plan_filters(root, rel,
+											rel->baserestrictinfo), path);
+}
+
+/* ---- all paths ---- */
+
+/* Least costs, before they were charged, of paths that are and of others. */
+typedef struct SkxCharged
+{
+	Cost		charged;
+	Cost		others;
+} SkxCharged;
+
+/* Of a bitmap on the inner side of a join, the scan that needs no outer row. */
+static IndexPath *
+skx_plan_once(const RelOptInfo *rel, const Path *path)
+{
+	return path->param_info == NULL ||
+		bms_equal(PATH_REQ_OUTER(path), rel->lateral_relids) ? NULL :
+		skx_plan_fewest(path, rel->lateral_relids);
+}
+
+/*
+ * Charges all of them.  Scans that a bitmap of several conditions begins with may
+ * be better than that now, and were dropped: they are added to `apart`.
+ */
+static void
+skx_plan_charge_all(PlannerInfo *root, RelOptInfo *rel, List *filters,
+					List *paths, SkxCharged *least, List **apart)
+{
+	ListCell   *lc;
+
+	foreach(lc, paths)
+	{
+		Path	   *path = lfirst(lc);
+		Cost		charge = skx_plan_charge(root, rel, filters, path);
+		IndexPath  *fewest = skx_plan_fewest(path, PATH_REQ_OUTER(path));
+		IndexPath  *once = skx_plan_once(rel, path);
+
+		if (charge > 0 || fewest != NULL)
+			least->charged = Min(least->charged, path->total_cost);
+		else if (path->param_info == NULL)
+			least->others = Min(least->others, path->total_cost);
+		path->total_cost += charge + skx_plan_bitmap_cost(root, rel, path);
+		if (apart == NULL)
+			continue;
+		if (once != NULL && !list_member_ptr(paths, once))
+			*apart = list_append_unique_ptr(*apart, once);
+		if (fewest == NULL || list_member_ptr(paths, fewest))
+			continue;
+		fewest->path.rows = path->rows;
+		*apart = list_append_unique_ptr(*apart, fewest);
+	}
+}
+
+/*
+ * As against the scan that a bitmap of several conditions begins with, and for
+ * the inner side of a join one scan for all outer rows, which a hash table joins
+ * with these.  A scan of the inner side is compared with joins that fetch rows of
+ * all outer ones at once, whose pages are charged as the server charges them; and
+ * a bitmap of several processes costs a part of what one process pays.  There it
+ * is the bitmap that costs more.
+ */
+static void
+skx_plan_prefer_scan(PlannerInfo *root, RelOptInfo *rel, List *filters,
+					 Path *path)
+{
+	IndexPath  *fewest = skx_plan_fewest(path, PATH_REQ_OUTER(path));
+	IndexPath  *once = skx_plan_once(rel, path);
+	Cost		charged;
+	Cost		unsaved = 0;
+
+	if (fewest == NULL && once == NULL)
+		return;
+	charged = skx_plan_charge(root, rel, filters, path) +
+		skx_plan_bitmap_cost(root, rel, path);
+	if (fewest != NULL)
+		unsaved = skx_plan_bitmap_unsaved(rel, path, charged, fewest,
+										  skx_plan_charge(root, rel,
+														  filters,
+														  &fewest->path),
+										  1);
+	if (once != NULL)
+		unsaved = Max(unsaved,
+					  skx_plan_bitmap_unsaved(rel, path, charged, once,
+											  skx_plan_charge(root, rel,
+															  filters,
+															  &once->path),
+											  skx_plan_loops(root,
+															 PATH_REQ_OUTER(path))));
+	if (path->param_info != NULL || path->parallel_workers > 0)
+		path->total_cost += unsaved;
+	else if (unsaved > 0 && fewest->path.total_cost > path->total_cost)
+		fewest->path.total_cost = Max(path->total_cost,
+									  fewest->path.startup_cost);
+}
+
+/* Paths have been charged, and so have the scans that bitmaps begin with. */
+static void
+skx_plan_prefer_scans(PlannerInfo *root, RelOptInfo *rel, List *filters,
+					  List *paths)
+{
+	ListCell   *lc;
+
+	foreach(lc, paths)
+		skx_plan_prefer_scan(root, rel, filters, lfirst(lc));
+}
+
+List *
+skx_plan_own_filters(PlannerInfo *root, RelOptInfo *rel)
+{
+	return skx_plan_filters(root, rel, rel->baserestrictinfo);
+}
+
+bool
+skx_plan_charge_filters(PlannerInfo *root, RelOptInfo *rel, List *filters)
+{
+	SkxCharged	least = {INFINITY, INFINITY};
+	List	   *apart = NIL;
+	List	   *paths;
+	List	   *partial;
+
+	if (filters == NIL)
+		return false;
+	skx_plan_take_paths(rel, &paths, &partial);
+	skx_plan_charge_all(root, rel, filters, paths, &least, &apart);
+	skx_plan_charge_all(root, rel, filters, apart, &least, NULL);
+	skx_plan_charge_all(root, rel, filters, partial, &least, NULL);
+	/* before these scans cost less for the sake of other bitmaps */
+	skx_plan_prefer_scans(root, rel, filters, partial);
+	skx_plan_prefer_scans(root, rel, filters, paths);
+	skx_plan_offer_paths(rel, list_concat(paths, apart), partial);
+	return least.charged < least.others;
+}

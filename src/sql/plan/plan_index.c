@@ -1,0 +1,242 @@
+/*
+ * plan_index.c
+ *	  Which index ranks a column.
+ *
+ * The choice determines scores, hence it depends only on the query and on the
+ * existing indexes, not on the plan: only valid indexes count; an index of all
+ * rows is preferred to a partial one; a partial one needs a WHERE of the
+ * query's own that implies its predicate; of several, the oldest is taken.  A
+ * condition with a parameter implies nothing here, so that the plan for one
+ * value of it ranks as the plan for any value.
+ *
+ * A name given with skipidx_query() chooses among those that may be chosen.
+ * It is no way to the statistics of another one: what is compared may have come
+ * through a view, whose reader knows the rows and columns that it shows only.
+ */
+#include "postgres.h"
+
+#include "access/genam.h"
+#include "access/table.h"
+#include "catalog/namespace.h"
+#include "catalog/pg_type.h"
+#include "nodes/makefuncs.h"
+#include "nodes/nodeFuncs.h"
+#include "optimizer/optimizer.h"
+#include "optimizer/prep.h"
+#include "parser/parsetree.h"
+#include "rewrite/rewriteManip.h"
+#include "sql/am/am.h"
+#include "sql/plan/plan_internal.h"
+#include "support/compat/compat_planner.h"
+#include "utils/lsyscache.h"
+#include "utils/rel.h"
+#include "utils/relcache.h"
+
+static Node *
+skx_plan_plain_mutator(Node *node, void *context)
+{
+	if (node == NULL)
+		return NULL;
+	if (IsA(node, PlaceHolderVar))
+		return skx_plan_plain_mutator((Node *)
+									  ((PlaceHolderVar *) node)->phexpr,
+									  context);
+	if (IsA(node, Var))
+	{
+		Var		   *var = copyObject((Var *) node);
+
+		skx_compat_plain_var(var);
+		return (Node *) var;
+	}
+	return expression_tree_mutator(node, skx_plan_plain_mutator, context);
+}
+
+/*
+ * Adds a condition to an implicit AND.  One that was not preprocessed yet is
+ * an expression, else it is a list.  Without a planner's root nothing is bound
+ * again, and parameters stay what they are.
+ */
+static List *
+skx_plan_add_condition(List *clauses, Node *condition)
+{
+	List	   *list;
+
+	if (condition == NULL)
+		return clauses;
+	condition = skx_plan_simplified(condition);
+	if (IsA(condition, List))
+		list = (List *) condition;
+	else
+		list = make_ands_implicit(canonicalize_qual((Expr *) condition,
+													false));
+	return list_concat(clauses, list);
+}
+
+/*
+ * Conditions that every row of the query's result meets: those of WHERE and
+ * of inner joins.
+ */
+static List *
+skx_plan_where(List *clauses, Node *from)
+{
+	ListCell   *lc;
+
+	check_stack_depth();
+	if (from == NULL)
+		return clauses;
+	if (IsA(from, FromExpr))
+	{
+		foreach(lc, ((FromExpr *) from)->fromlist)
+		{
+			clauses = skx_plan_where(clauses, lfirst(lc));
+		}
+		clauses = skx_plan_add_condition(clauses,
+										 ((FromExpr *) from)->quals);
+	}
+	else if (IsA(from, JoinExpr) && ((JoinExpr *) from)->jointype == JOIN_INNER)
+	{
+		clauses = skx_plan_where(clauses, ((JoinExpr *) from)->larg);
+		clauses = skx_plan_where(clauses, ((JoinExpr *) from)->rarg);
+		clauses = skx_plan_add_condition(clauses,
+										 ((JoinExpr *) from)->quals);
+	}
+	return clauses;
+}
+
+/* Do all rows of the table that the query sees have an entry in the index? */
+static bool
+skx_plan_implied(Relation index, Query *query, int varno)
+{
+	List	   *predicate = RelationGetIndexPredicate(index);
+	RangeTblEntry *rte = rt_fetch(varno, query->rtable);
+	List	   *clauses = NIL;
+	ListCell   *lc;
+
+	foreach(lc, rte->securityQuals)
+	{
+		clauses = skx_plan_add_condition(clauses, lfirst(lc));
+	}
+	clauses = skx_plan_where(clauses, (Node *) query->jointree);
+	clauses = (List *) skx_plan_plain_mutator((Node *) clauses, NULL);
+	if (varno != 1)
+		ChangeVarNodes((Node *) predicate, 1, varno, 0);
+	return predicate_implied_by(predicate, clauses, false);
+}
+
+/* Is this expression, of range table entry `varno`, the index's key? */
+static bool
+skx_plan_is_key(Relation index, Node *expr, int varno)
+{
+	AttrNumber	column = index->rd_index->indkey.values[0];
+	Node	   *key;
+
+	if (column != 0)
+		return IsA(expr, Var) && ((Var *) expr)->varattno == column;
+	key = linitial(RelationGetIndexExpressions(index));
+	while (IsA(key, RelabelType))
+		key = (Node *) ((RelabelType *) key)->arg;
+	if (varno != 1)
+		ChangeVarNodes(key, 1, varno, 0);
+	return equal(key, expr);
+}
+
+/*
+ * Is it the index of that name?  One without a schema is looked for in the
+ * search path.  With a schema, its USAGE is not asked for: to read a view, none
+ * is needed on what its tables are in.
+ */
+static bool
+skx_plan_is_named(Relation index, List *name)
+{
+	char	   *schema;
+	char	   *relation;
+
+	if (name == NIL)
+		return true;
+	DeconstructQualifiedName(name, &schema, &relation);
+	if (strcmp(relation, RelationGetRelationName(index)) != 0)
+		return false;
+	if (schema == NULL)
+		return RelationIsVisible(RelationGetRelid(index));
+	return strcmp(schema,
+				  get_namespace_name(RelationGetNamespace(index))) == 0;
+}
+
+/* Can the index rank at all?  Fills the operator. */
+static bool
+skx_plan_can_rank(Relation index, SkxBinding *binding)
+{
+	if (!skx_am_is_ours(index) || !index->rd_index->indisvalid ||
+		index->rd_opcintype[0] != TSVECTOROID)
+		return false;
+	binding->operator = get_opfamily_member(index->rd_opfamily[0],
+											TSVECTOROID, binding->type,
+											SKX_STRATEGY_RANK);
+	return OidIsValid(binding->operator);
+}
+
+bool
+skx_plan_choose(Query *query, int varno, Node *expr, SkxBinding *binding)
+{
+	Oid			relid = rt_fetch(varno, query->rtable)->relid;
+	Relation	table = table_open(relid, NoLock);
+	SkxBinding	found = *binding;
+	bool		partial;
+	ListCell   *lc;
+
+	binding->index = InvalidOid;
+	/* in the order of their OIDs */
+	foreach(lc, RelationGetIndexList(table))
+	{
+		Relation	index = index_open(lfirst_oid(lc), AccessShareLock);
+
+		found.index = RelationGetRelid(index);
+		partial = RelationGetIndexPredicate(index) != NIL;
+		if (skx_plan_can_rank(index, &found) &&
+			skx_plan_is_named(index, binding->name) &&
+			skx_plan_is_key(index, expr, varno) &&
+			(!partial || (!OidIsValid(binding->index) &&
+						  skx_plan_implied(index, query, varno))))
+			*binding = found;
+		else
+			partial = true;
+		index_close(index, NoLock);
+		if (!partial)
+			break;
+	}
+	table_close(table, NoLock);
+	return OidIsValid(binding->index);
+}
+
+static void
+skx_plan_options(Oid oid, SkxRankOptions *options)
+{
+	Relation	index = index_open(oid, AccessShareLock);
+
+	skx_am_rank_options(index, options);
+	index_close(index, NoLock);
+}
+
+List *
+skx_plan_alike(Oid index, const List *arms)
+{
+	SkxRankOptions first;
+	List	   *others = NIL;
+	ListCell   *lc;
+
+	skx_plan_options(index, &first);
+	foreach(lc, arms)
+	{
+		SkxRankOptions options;
+
+		CHECK_FOR_INTERRUPTS();
+		if (lfirst_oid(lc) == index)
+			continue;
+		skx_plan_options(lfirst_oid(lc), &options);
+		if (memcmp(&options, &first, sizeof(options)) != 0)
+			return NIL;
+		others = list_append_unique_oid(others, lfirst_oid(lc));
+	}
+	list_sort(others, list_oid_cmp);
+	return others;
+}

@@ -1,0 +1,514 @@
+/*
+ * plan_ordered.c
+ *	  Paths in the order of a column beside the text, and their plans.
+ *
+ * The server takes no order from an access method whose first column has none
+ * (amcanorder).  So a path of the index gets the order here, in a custom scan
+ * that asks the index for it (plan_ordered_scan.c).  It serves the first sort
+ * key, in either direction, with NULLs at either end.
+ */
+#include "postgres.h"
+
+#include <math.h>
+
+#include "access/stratnum.h"
+#include "answer/order/order.h"
+#include "answer/order/order_share.h"
+#include "catalog/pg_am_d.h"
+#include "commands/defrem.h"
+#include "index/column/column_key.h"
+#include "miscadmin.h"
+#include "nodes/makefuncs.h"
+#include "nodes/nodeFuncs.h"
+#include "nodes/value.h"
+#include "optimizer/cost.h"
+#include "optimizer/optimizer.h"
+#include "optimizer/pathnode.h"
+#include "optimizer/paths.h"
+#include "sql/am/am.h"
+#include "sql/cost/cost.h"
+#include "sql/plan/plan_internal.h"
+#include "sql/plan/plan_reading.h"
+#include "support/compat/compat_planner.h"
+#include "utils/lsyscache.h"
+
+static Plan *skx_plan_plan_ordered(PlannerInfo *root, RelOptInfo *rel,
+								   CustomPath *path, List *tlist,
+								   List *clauses, List *custom_plans);
+
+static const CustomPathMethods skx_plan_ordered_path_methods = {
+	.CustomName = "Skipidx Ordered Scan",
+	.PlanCustomPath = skx_plan_plan_ordered
+};
+
+/*
+ * In units of cpu_operator_cost: what comparing a key costs, and beginning: the
+ * tree of keys, its heap of stretches, the custom scan (40 us more than a scan
+ * without order that finds as few rows).
+ */
+#define SKX_ORDERED_COMPARE		2
+#define SKX_ORDERED_BEGIN		6000
+
+/* Documents that are looked at for a few, where the column follows them. */
+#define SKX_ORDERED_STRETCH		2048
+
+/*
+ * Of a column that does not: a document that comes by its value, and to ask a
+ * condition about it (50 and 120 ns).
+ */
+#define SKX_ORDERED_COST_FOUND		8
+#define SKX_ORDERED_COST_ASK			18
+
+/* How keys of a column, from 0, are made; false: it has none. */
+static bool
+skx_plan_keys(const IndexOptInfo *index, int column, SkxKeyColumn *keys)
+{
+	Node	   *expr = skx_plan_column_expr(index, column);
+	int32		typmod = exprTypmod(expr);
+
+	(void) getBaseTypeAndTypmod(exprType(expr), &typmod);
+	return skx_column_has_key(index->opcintype[column], typmod,
+							  index->opfamily[column], keys);
+}
+
+bool
+skx_plan_has_keys(const IndexOptInfo *index, int column)
+{
+	SkxKeyColumn keys;
+
+	return skx_plan_keys(index, column, &keys) &&
+		!skx_column_key_is_coarse(&keys);
+}
+
+static bool
+skx_plan_is_coarse(const IndexOptInfo *index, int column)
+{
+	SkxKeyColumn keys;
+
+	return skx_plan_keys(index, column, &keys) &&
+		skx_column_key_is_coarse(&keys);
+}
+
+/*
+ * Has the index the order of a column?  Keys of a numeric may be others in
+ * segments that were made when it had another scale, even if that was rolled
+ * back; coarse ones may be missing in those of an earlier version.
+ */
+static bool
+skx_plan_has_order(PlannerInfo *root, const IndexOptInfo *info, int column)
+{
+	SkxKeyColumn keys;
+	Relation	index;
+	bool		all;
+
+	if (!skx_plan_keys(info, column, &keys))
+		return false;
+	if (keys.kind != SKX_KEY_DECIMAL && !skx_column_key_is_coarse(&keys))
+		return true;
+	if (!skx_cost_readable(info))
+		return false;
+	index = index_open(info->indexoid, NoLock);
+	all = skx_order_has_keys(index, skx_cost_planned_sizes(root, index)->view,
+							 column);
+	index_close(index, NoLock);
+	return all;
+}
+
+/*
+ * The column of the index (from 0) that a sort key is; 0: none.  The key must
+ * sort as the type does by default, which is how keys ascend.
+ */
+static int
+skx_plan_key_column(PlannerInfo *root, const IndexOptInfo *index,
+					const PathKey *key)
+{
+	EquivalenceClass *class = key->pk_eclass;
+	int			column;
+	ListCell   *lc;
+
+	if (class->ec_has_volatile || index->nkeycolumns == 1)
+		return 0;
+	foreach(lc, skx_compat_class_members(class, index->rel))
+	{
+		EquivalenceMember *member = lfirst(lc);
+
+		for (column = 1; column < index->nkeycolumns; column++)
+		{
+			Oid			type = index->opcintype[column];
+			Oid			class_oid;
+
+			if (!match_index_to_operand((Node *) member->em_expr, column,
+										unconstify(IndexOptInfo *, index)) ||
+				!OidIsValid(class_oid = GetDefaultOpClass(type, BTREE_AM_OID)))
+				continue;
+			if (get_opclass_family(class_oid) == key->pk_opfamily &&
+				skx_plan_has_order(root, index, column))
+				return column;
+		}
+	}
+	return 0;
+}
+
+/* Rows that the first search will be for: those of a limit, or so many. */
+static double
+skx_plan_first_rows(PlannerInfo *root, const RelOptInfo *rel,
+					double matches)
+{
+	double		rows = root->limit_tuples > 0 ? root->limit_tuples :
+		SKX_ORDERED_ROWS;
+
+	return Min(rows * matches / Max(rel->rows, 1), matches);
+}
+
+/* How much of the table is in the range that the column is bound to. */
+static double
+skx_plan_part(PlannerInfo *root, const IndexPath *index, int column)
+{
+	List	   *quals = NIL;
+	ListCell   *lc;
+
+	foreach(lc, index->indexclauses)
+	{
+		const IndexClause *clause = lfirst_node(IndexClause, lc);
+
+		if (clause->indexcol == column)
+			quals = list_concat(quals, clause->indexquals);
+	}
+	return quals == NIL ? 1 :
+		clauselist_selectivity(root, quals, 0, JOIN_INNER, NULL);
+}
+
+/*
+ * Reading the rows: where the column follows the table, each page of the part
+ * that it is bound to comes once and in order, forward or backward, unless none
+ * of its rows match; where it does not, anywhere.
+ */
+static Cost
+skx_plan_cost_rows(PlannerInfo *root, const RelOptInfo *rel,
+				   const IndexPath *index, double matches, double part,
+				   double correlation, bool descending)
+{
+	SkxCostPrices prices;
+	double		follows = correlation * correlation;
+	double		anywhere = index_pages_fetched(matches, rel->pages,
+											   index->indexinfo->pages, root);
+	double		missed = 1 - Min(matches / Max(rel->tuples * part, 1), 1);
+	double		pages = ceil(rel->pages * part);
+	double		once = pages *
+		(1 - pow(missed, Max(rel->tuples / Max(rel->pages, 1), 1)));
+
+	skx_cost_prices(rel->reltablespace, &prices);
+	return (1 - follows) * anywhere * prices.random +
+		follows * skx_cost_reading(once, pages,
+								   (correlation < 0) == descending ?
+								   prices.forward : prices.backward,
+								   prices.random);
+}
+
+/*
+ * The first rows of a column that does not follow the order of the table: the
+ * documents with the first values are asked whether they match, each on a page of
+ * its own as long as there are any, or all matches are looked at.
+ */
+static Cost
+skx_plan_cost_scattered(const RelOptInfo *rel, const IndexPath *index,
+						double first, double matches, double pages,
+						Cost each)
+{
+	double		docs = SKX_ORDERED_MARGIN * first * rel->tuples / matches;
+	double		read = Max(pages, 1);
+	SkxCostPrices prices;
+
+	skx_cost_prices(rel->reltablespace, &prices);
+	read *= 1 - pow(1 - 1 / read, docs);
+	return Min(matches * each, read * prices.random + docs * cpu_operator_cost *
+			   (SKX_ORDERED_COST_FOUND +
+				SKX_ORDERED_COST_ASK * list_length(index->indexclauses)));
+}
+
+/*
+ * What a scan for the first rows is charged where it costs less to fetch all
+ * rows that the index finds from memory, and to sort them; charged: what the
+ * index's scan costs beyond the server's.
+ */
+static Cost
+skx_plan_cost_unsorted(PlannerInfo *root, const RelOptInfo *rel,
+					   const IndexPath *index, Cost charged,
+					   const SkxReading *ordered, double first,
+					   double matches)
+{
+	SkxReading	sorted = skx_plan_scan_reading(rel, index, charged, 1);
+
+	if (root->limit_tuples <= 0 || !skx_plan_is_alone(root, rel))
+		return 0;
+	sorted.cost += 2 * cpu_operator_cost * matches * log2(Max(first, 2));
+	return skx_plan_unsaved(rel, ordered, &sorted);
+}
+
+/*
+ * A search looks at the documents of stretches that may have the first rows, a
+ * few next to each other, where the column follows the order of the table.  There
+ * is one for the first rows; for all, as many as it takes to come there by
+ * growing.  Returns the share of the matches that the first one looks at; `pages`
+ * are those of the index if all are looked at.
+ */
+static double
+skx_plan_cost_ordered(PlannerInfo *root, const RelOptInfo *rel,
+					  const IndexPath *index, double part, double pages,
+					  double correlation, bool descending, Path *path)
+{
+	double		matches = Max(index->indexselectivity * rel->tuples, 1);
+	double		first = skx_plan_first_rows(root, rel, matches);
+	double		follows = correlation * correlation;
+	double		most = work_mem * 1024.0 / (4 * sizeof(uint64));
+	double		share = Min(Max(matches / Max(rel->tuples, 1), 1e-9), 1);
+	double		near = Min(first + SKX_ORDERED_STRETCH * share, matches);
+	double		far = Min(SKX_ORDERED_MARGIN * first, matches);
+	double		searches = 1 + log(Max(Min(matches, most) / Max(first, 1), 1)) /
+		log(SKX_ORDERED_GROWTH) + matches / most;
+	Cost		reading = skx_plan_cost_rows(root, rel, index, matches, part,
+											 correlation, descending);
+	SkxReading	ordered;
+	Cost		unsorted;
+	Cost		each;
+
+	each = (index->indextotalcost - index->path.startup_cost) / matches +
+		SKX_ORDERED_COMPARE * cpu_operator_cost;
+	each = Max(each, SKX_ORDERED_COMPARE * cpu_operator_cost);
+	path->startup_cost = index->path.startup_cost +
+		SKX_ORDERED_BEGIN * cpu_operator_cost + follows * near * each +
+		(1 - follows) * skx_plan_cost_scattered(rel, index, first, matches,
+												pages, each);
+	path->total_cost = path->startup_cost +
+		(follows * matches + (1 - follows) * matches * (searches - 1)) * each +
+		reading + matches * (cpu_tuple_cost + cpu_index_tuple_cost +
+							 rel->baserestrictcost.per_tuple) +
+		path->rows * path->pathtarget->cost.per_tuple +
+		skx_plan_filter_cost(root, unconstify(RelOptInfo *, rel),
+							 (Path *) unconstify(IndexPath *, index));
+	ordered.cost = path->startup_cost +
+		first / matches * (path->total_cost - path->startup_cost);
+	ordered.reading = first / matches * reading;
+	unsorted = skx_plan_cost_unsorted(root, rel, index, 0, &ordered, first,
+									  matches);
+	path->startup_cost += unsorted;
+	path->total_cost += unsorted;
+	return (follows * near + (1 - follows) * far) / matches;
+}
+
+/*
+ * Of the rows' variance what the order of documents has to explain for several
+ * processes: a part of the keys is looked for in all documents otherwise.
+ */
+#define SKX_ORDERED_FOLLOWS		.9
+
+/* For several processes, as rows have to match. */
+static int
+skx_plan_parts(const RelOptInfo *rel, const IndexPath *index)
+{
+	double		parts = index->indexselectivity * rel->tuples /
+		SKX_ORDERED_PART_ROWS;
+
+	return (int) Max(Min(parts, SKX_ORDERED_PARTS), 1);
+}
+
+/*
+ * The order is a path's by one process, and, where that is worth it, by several:
+ * what gathers these merges their rows.
+ */
+static void
+skx_plan_add_sorted(PlannerInfo *root, RelOptInfo *rel,
+					IndexOptInfo *index, List *clauses, int column,
+					PathKey *key)
+{
+	CustomPath *custom = makeNode(CustomPath);
+	IndexPath  *path;
+	Path	   *partial = NULL;
+	double		follows = skx_cost_follows(root, index, column);
+	double		pages;
+
+	path = create_index_path(root, index, clauses, NIL, NIL, NIL,
+							 ForwardScanDirection, false, rel->lateral_relids,
+							 1.0, false);
+	custom->path = path->path;
+	custom->path.type = T_CustomPath;
+	custom->path.pathtype = T_CustomScan;
+	custom->path.pathkeys = list_make1(key);
+	custom->path.parallel_safe = false;
+	pages = skx_cost_planned_pages(root, path, false);
+	pages *=
+		skx_plan_cost_ordered(root, rel, path,
+							  skx_plan_part(root, path, column), pages,
+							  follows,
+							  !skx_compat_pathkey_ascends(key),
+							  &custom->path);
+	custom->flags = CUSTOMPATH_SUPPORT_PROJECTION;
+	custom->custom_paths = list_make1(path);
+	custom->custom_private =
+		list_make5(makeInteger(column),
+				   makeInteger(!skx_compat_pathkey_ascends(key)),
+				   makeInteger(key->pk_nulls_first),
+				   skx_plan_estimate(pages),
+				   makeInteger(skx_plan_parts(rel, path)));
+	custom->methods = &skx_plan_ordered_path_methods;
+	if (follows * follows >= SKX_ORDERED_FOLLOWS)
+		partial = skx_plan_divided(root, rel, &custom->path,
+								   sizeof(CustomPath), path);
+	add_path(rel, (Path *) custom);
+	if (partial != NULL)
+		add_partial_path(rel, partial);
+}
+
+/*
+ * With all conditions, and without those for which something is gathered before
+ * the first row.
+ */
+static void
+skx_plan_add_column(PlannerInfo *root, RelOptInfo *rel,
+					IndexOptInfo *index, int column, PathKey *key)
+{
+	List	   *clauses = skx_plan_index_clauses(root, index);
+
+	skx_plan_add_sorted(root, rel, index, clauses, column, key);
+	if (skx_plan_may_gather(index, clauses, NULL))
+		skx_plan_add_sorted(root, rel, index,
+							skx_plan_light_clauses(root, index,
+												   clauses),
+							column, key);
+}
+
+void
+skx_plan_add_columns(PlannerInfo *root, RelOptInfo *rel)
+{
+	PathKey    *key;
+	ListCell   *lc;
+
+	if (root->query_pathkeys == NIL)
+		return;
+	key = linitial(root->query_pathkeys);
+	foreach(lc, rel->indexlist)
+	{
+		IndexOptInfo *index = lfirst(lc);
+		int			column;
+
+		if (!skx_plan_is_ours(index) || index->hypothetical ||
+			(index->indpred != NIL && !index->predOK))
+			continue;
+		column = skx_plan_key_column(root, index, key);
+		if (column > 0)
+			skx_plan_add_column(root, rel, index, column, key);
+	}
+}
+
+/* ---- the order of other indexes ---- */
+
+/* The scan of one of our indexes that costs least, in no order; NULL: none. */
+static IndexPath *
+skx_plan_unordered(const RelOptInfo *rel)
+{
+	IndexPath  *least = NULL;
+	ListCell   *lc;
+
+	foreach(lc, rel->pathlist)
+	{
+		IndexPath  *path = lfirst(lc);
+
+		if (IsA(path, IndexPath) && skx_plan_is_ours(path->indexinfo) &&
+			path->indexorderbys == NIL && path->path.param_info == NULL &&
+			(least == NULL ||
+			 path->path.total_cost < least->path.total_cost))
+			least = path;
+	}
+	return least;
+}
+
+void
+skx_plan_charge_order(PlannerInfo *root, RelOptInfo *rel)
+{
+	IndexPath  *found = skx_plan_unordered(rel);
+	Cost		charged;
+	List	   *paths;
+	List	   *partial;
+	ListCell   *lc;
+
+	if (root->limit_tuples <= 0 || root->query_pathkeys == NIL ||
+		found == NULL || !skx_plan_is_alone(root, rel))
+		return;
+	charged = skx_plan_filter_cost(root, rel, &found->path);
+	skx_plan_take_paths(rel, &paths, &partial);
+	foreach(lc, paths)
+	{
+		IndexPath  *path = lfirst(lc);
+		double		matches = Max(path->path.rows, 1);
+		double		first = Min(root->limit_tuples, matches);
+		SkxReading	ordered;
+
+		if (!IsA(path, IndexPath) || skx_plan_is_ours(path->indexinfo) ||
+			path->path.param_info != NULL ||
+			!pathkeys_contained_in(root->query_pathkeys, path->path.pathkeys))
+			continue;
+		ordered = skx_plan_scan_reading(rel, path,
+										skx_plan_filter_cost(root, rel,
+															 &path->path),
+										first / matches);
+		path->path.total_cost += matches / first *
+			skx_plan_cost_unsorted(root, rel, found, charged, &ordered,
+								   first, matches);
+	}
+	skx_plan_offer_paths(rel, paths, partial);
+}
+
+/* ---- plans ---- */
+
+/*
+ * Where keys are coarse the child returns the column, too, which may be an
+ * expression; its number there, or 0.
+ */
+static int
+skx_plan_add_tied(IndexScan *child, const CustomPath *path)
+{
+	const IndexOptInfo *index =
+		castNode(IndexPath, linitial(path->custom_paths))->indexinfo;
+	int			column = intVal(list_nth(path->custom_private,
+										 SKX_ORDERED_COLUMN));
+	List	   *targets = child->scan.plan.targetlist;
+	int			number = list_length(targets) + 1;
+	Node	   *expr = skx_plan_column_expr(index, column);
+
+	if (!skx_plan_is_coarse(index, column))
+		return 0;
+	child->scan.plan.targetlist =
+		lappend(targets, makeTargetEntry((Expr *) copyObject(expr), number,
+										 NULL, false));
+	return number;
+}
+
+static Plan *
+skx_plan_plan_ordered(PlannerInfo *root, RelOptInfo *rel, CustomPath *path,
+					  List *tlist, List *clauses, List *custom_plans)
+{
+	IndexScan  *child = skx_plan_child(linitial(custom_plans));
+	CustomScan *scan = makeNode(CustomScan);
+	SkxPlanned	planned = {0};
+	int			tied;
+
+	skx_plan_limit(root, rel, path, &planned);
+	planned.rest = child->scan.plan.qual;
+	skx_plan_reduce(child, NIL);
+	tied = skx_plan_add_tied(child, path);
+	scan->scan.plan.targetlist = tlist;
+	scan->scan.scanrelid = rel->relid;
+	scan->flags = path->flags;
+	scan->custom_plans = list_make1(child);
+	scan->custom_exprs = copyObject(list_make2(planned.count, planned.offset));
+	scan->custom_scan_tlist = copyObject(child->scan.plan.targetlist);
+	scan->custom_private =
+		list_concat_copy(path->custom_private,
+						 list_make3(makeInteger(planned.extra),
+									makeInteger(skx_plan_percent(root, rel,
+																 linitial(path->custom_paths),
+																 &planned)),
+									makeInteger(tied)));
+	scan->methods = &skx_plan_ordered_methods;
+	return (Plan *) scan;
+}

@@ -1,0 +1,206 @@
+/*
+ * plan_ordered_ties.c
+ *	  Rows of an ordered scan that have one key, in the order of their values.
+ *
+ * The index gives rows by keys, which of some columns several values may have
+ * (index/column/column_key_coarse.c).  Rows of such a key come one after the
+ * other, and are few as a rule: they are sorted by the column itself, and so
+ * one row behind them has to be fetched.  Keys that tell their value need none
+ * of this.
+ */
+#include "postgres.h"
+
+#include "access/htup_details.h"
+#include "catalog/pg_type.h"
+#include "executor/executor.h"
+#include "miscadmin.h"
+#include "sql/am/am.h"
+#include "sql/plan/plan_internal.h"
+#include "support/compat/compat_planner.h"
+#include "utils/tuplesort.h"
+#include "utils/typcache.h"
+
+/* Slots have the columns of the child, and the row's place. */
+struct SkxOrderedTies
+{
+	IndexScanState *child;
+	MemoryContext context;		/* of the statement */
+	TupleTableSlot *row;		/* the row that is given out, */
+	TupleTableSlot *next;		/* and the one behind it, */
+	bool		ahead;			/* if it has been fetched, */
+	bool		done;			/* or there is none */
+	bool		shared;			/* the row fetched last has a key that others
+								 * may have: */
+	uint64		key;
+	TupleTableSlot *sorted;
+	Tuplesortstate *sort;		/* rows of one key; NULL: none are sorted */
+	AttrNumber	column;			/* that they are sorted by */
+	Oid			operator;
+};
+
+/* The child's columns, and a place. */
+static TupleDesc
+skx_plan_ties_desc(const IndexScanState *child)
+{
+	TupleDesc	columns = ExecGetResultType(unconstify(PlanState *,
+													   &child->ss.ps));
+	TupleDesc	desc = CreateTemplateTupleDesc(columns->natts + 1);
+	int			i;
+
+	for (i = 1; i <= columns->natts; i++)
+		TupleDescCopyEntry(desc, i, columns, i);
+	TupleDescInitEntry(desc, columns->natts + 1, NULL, TIDOID, -1, 0);
+	return desc;
+}
+
+SkxOrderedTies *
+skx_plan_ties_begin(IndexScanState *child, int column, bool descending)
+{
+	EState	   *estate = child->ss.ps.state;
+	SkxOrderedTies *ties = palloc0(sizeof(SkxOrderedTies));
+	TupleDesc	desc = skx_plan_ties_desc(child);
+	TypeCacheEntry *type =
+		lookup_type_cache(TupleDescAttr(desc, column - 1)->atttypid,
+						  TYPECACHE_LT_OPR | TYPECACHE_GT_OPR);
+
+	ties->child = child;
+	ties->context = estate->es_query_cxt;
+	ties->column = column;
+	ties->operator = descending ? type->gt_opr : type->lt_opr;
+	ties->row = ExecInitExtraTupleSlot(estate, desc, &TTSOpsVirtual);
+	ties->next = ExecInitExtraTupleSlot(estate, desc, &TTSOpsVirtual);
+	ties->sorted = ExecInitExtraTupleSlot(estate, desc, &TTSOpsMinimalTuple);
+	return ties;
+}
+
+/* Fetches the row behind the last one; false: there is none. */
+static bool
+skx_plan_ties_fetch(SkxOrderedTies *ties)
+{
+	TupleTableSlot *next = ExecClearTuple(ties->next);
+	int			natts = next->tts_tupleDescriptor->natts - 1;
+	TupleTableSlot *from;
+
+	from = ties->done ? NULL : ExecProcNode(&ties->child->ss.ps);
+	ties->ahead = false;
+	ties->done = TupIsNull(from);
+	if (ties->done)
+		return false;
+	ties->shared = skx_am_scan_shared_key(ties->child->iss_ScanDesc,
+										  &ties->key);
+	slot_getallattrs(from);
+	memcpy(next->tts_values, from->tts_values, natts * sizeof(Datum));
+	memcpy(next->tts_isnull, from->tts_isnull, natts * sizeof(bool));
+	next->tts_values[natts] =
+		PointerGetDatum(&ties->child->ss.ss_ScanTupleSlot->tts_tid);
+	next->tts_isnull[natts] = false;
+	ExecStoreVirtualTuple(next);
+	ExecMaterializeSlot(next);
+	ties->ahead = true;
+	return true;
+}
+
+/* Makes the row ahead the current one. */
+static void
+skx_plan_ties_step(SkxOrderedTies *ties)
+{
+	TupleTableSlot *row = ties->row;
+
+	ties->row = ties->next;
+	ties->next = row;
+	ties->ahead = false;
+}
+
+/* Sorts the current row, the one ahead, and all others with their key. */
+static void
+skx_plan_ties_sort(SkxOrderedTies *ties)
+{
+	MemoryContext old = MemoryContextSwitchTo(ties->context);
+	uint64		key = ties->key;
+	Oid			collation = InvalidOid;
+	bool		nulls_first = false;
+
+	ties->sort = tuplesort_begin_heap(ties->sorted->tts_tupleDescriptor, 1,
+									  &ties->column, &ties->operator,
+									  &collation, &nulls_first, work_mem,
+									  NULL, TUPLESORT_NONE);
+	tuplesort_puttupleslot(ties->sort, ties->row);
+	do
+	{
+		CHECK_FOR_INTERRUPTS();
+		tuplesort_puttupleslot(ties->sort, ties->next);
+	} while (skx_plan_ties_fetch(ties) && ties->shared && ties->key == key);
+	tuplesort_performsort(ties->sort);
+	MemoryContextSwitchTo(old);
+}
+
+static void
+skx_plan_ties_sorted(SkxOrderedTies *ties)
+{
+	if (ties->sort == NULL)
+		return;
+	ExecClearTuple(ties->sorted);
+	tuplesort_end(ties->sort);
+	ties->sort = NULL;
+}
+
+/* The next row that stands alone; NULL: there is none, or several are sorted. */
+static TupleTableSlot *
+skx_plan_ties_alone(SkxOrderedTies *ties)
+{
+	bool		shared;
+	uint64		key;
+
+	if (!ties->ahead && !skx_plan_ties_fetch(ties))
+		return NULL;
+	shared = ties->shared;
+	key = ties->key;
+	skx_plan_ties_step(ties);
+	if (!shared || !skx_plan_ties_fetch(ties) || !ties->shared ||
+		ties->key != key)
+		return ties->row;
+	skx_plan_ties_sort(ties);
+	return NULL;
+}
+
+/* One of those that were sorted; NULL: there is none left. */
+static TupleTableSlot *
+skx_plan_ties_take(SkxOrderedTies *ties)
+{
+	if (ties->sort == NULL)
+		return NULL;
+	if (tuplesort_gettupleslot(ties->sort, true, false, ties->sorted, NULL))
+		return ties->sorted;
+	skx_plan_ties_sorted(ties);
+	return NULL;
+}
+
+TupleTableSlot *
+skx_plan_ties_next(SkxOrderedTies *ties, ItemPointer place)
+{
+	TupleTableSlot *row;
+	bool		is_null;
+
+	do
+	{
+		row = skx_plan_ties_take(ties);
+		if (row == NULL)
+			row = skx_plan_ties_alone(ties);
+	} while (row == NULL && ties->sort != NULL);
+	if (row == NULL)
+		return NULL;
+	slot_getallattrs(row);
+	*place = *(ItemPointer)
+		DatumGetPointer(slot_getattr(row, row->tts_tupleDescriptor->natts,
+									 &is_null));
+	return row;
+}
+
+void
+skx_plan_ties_reset(SkxOrderedTies *ties)
+{
+	skx_plan_ties_sorted(ties);
+	ExecClearTuple(ties->row);
+	ExecClearTuple(ties->next);
+	ties->ahead = ties->done = false;
+}

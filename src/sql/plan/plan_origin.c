@@ -1,0 +1,370 @@
+/*
+ * plan_origin.c
+ *	  From an expression in some query to the table whose column it ranks.
+ *
+ * A column of a subquery that was not pulled up, of a CTE, of a UNION, of a
+ * join or of the grouping step is replaced by what it stands for there, until
+ * all columns left are those of one table.  Rows of a set operation may come
+ * from each of its arms: the index of the first arm that has one ranks, together
+ * with those of the others.
+ */
+#include "postgres.h"
+
+#include "miscadmin.h"
+#include "nodes/makefuncs.h"
+#include "nodes/nodeFuncs.h"
+#include "optimizer/clauses.h"
+#include "optimizer/optimizer.h"
+#include "parser/parse_relation.h"
+#include "parser/parsetree.h"
+#include "rewrite/rewriteManip.h"
+#include "sql/plan/plan_internal.h"
+#include "support/compat/compat_planner.h"
+#include "utils/memutils.h"
+
+/*
+ * Parts of queries that one expression is followed to, some milliseconds in all,
+ * and columns of the expression on its way, at most.
+ */
+#define SKX_ORIGIN_STEPS	10000
+#define SKX_ORIGIN_COLUMNS	256
+
+/* A query, and the one that it is part of. */
+typedef struct SkxLevel
+{
+	Query	   *query;
+	struct SkxLevel *parent;
+} SkxLevel;
+
+static bool skx_plan_find_in(SkxLevel *level, Node *expr,
+							 SkxBinding *binding);
+
+static SkxLevel *
+skx_plan_level_up(SkxLevel *level, Index up)
+{
+	while (level != NULL && up-- > 0)
+		level = level->parent;
+	return level;
+}
+
+static RangeTblEntry *
+skx_plan_rte(SkxLevel *level, const Var *var)
+{
+	level = skx_plan_level_up(level, var->varlevelsup);
+	if (level == NULL || var->varno < 1 ||
+		var->varno > list_length(level->query->rtable))
+		return NULL;
+	return rt_fetch(var->varno, level->query->rtable);
+}
+
+/*
+ * Columns of joins and of the grouping step become what they stand for, which
+ * is of the same level; all columns become plain.
+ */
+static Node *
+skx_plan_flatten_mutator(Node *node, void *context)
+{
+	SkxLevel   *level = context;
+	RangeTblEntry *rte;
+	Node	   *alias = NULL;
+	Var		   *var;
+
+	if (node == NULL)
+		return NULL;
+	check_stack_depth();
+	if (IsA(node, PlaceHolderVar))
+		return skx_plan_flatten_mutator((Node *)
+										((PlaceHolderVar *) node)->phexpr,
+										context);
+	if (!IsA(node, Var))
+		return expression_tree_mutator(node, skx_plan_flatten_mutator,
+									   context);
+	var = copyObject((Var *) node);
+	skx_compat_plain_var(var);
+	rte = skx_plan_rte(level, var);
+	if (rte == NULL)
+		return (Node *) var;
+	if (rte->rtekind == RTE_JOIN && var->varattno > 0 &&
+		var->varattno <= list_length(rte->joinaliasvars))
+		alias = list_nth(rte->joinaliasvars, var->varattno - 1);
+	else
+		alias = skx_compat_group_column(rte, var->varattno);
+	if (alias == NULL)
+		return (Node *) var;
+	alias = copyObject(alias);
+	IncrementVarSublevelsUp(alias, var->varlevelsup, 0);
+	return skx_plan_flatten_mutator(alias, context);
+}
+
+/* The range table entry that all columns of an expression are of. */
+typedef struct SkxOriginEntry
+{
+	int			varno;			/* 0: none yet */
+	Index		levelsup;
+	int			columns;
+	bool		mixed;			/* or too many */
+} SkxOriginEntry;
+
+static bool
+skx_plan_source_walker(Node *node, void *context)
+{
+	SkxOriginEntry *source = context;
+	Var		   *var = (Var *) node;
+
+	if (node == NULL)
+		return false;
+	if (!IsA(node, Var))
+		return expression_tree_walker(node, skx_plan_source_walker,
+									  context);
+	if (source->varno == 0)
+	{
+		source->varno = var->varno;
+		source->levelsup = var->varlevelsup;
+	}
+	if (source->varno != var->varno || source->levelsup != var->varlevelsup ||
+		var->varattno < 0 || ++source->columns > SKX_ORIGIN_COLUMNS)
+		source->mixed = true;
+	return source->mixed;
+}
+
+/*
+ * Replaces columns of a subquery by what its target list, the context, has
+ * for them; without one they become columns of their own level.  One that is
+ * not there leads nowhere: the planner may name the wrong query.
+ */
+static Node *
+skx_plan_replace_mutator(Node *node, void *context)
+{
+	List	   *targets = context;
+	TargetEntry *target;
+
+	if (node == NULL)
+		return NULL;
+	if (!IsA(node, Var))
+		return expression_tree_mutator(node, skx_plan_replace_mutator,
+									   context);
+	CHECK_FOR_INTERRUPTS();
+	if (targets == NIL)
+	{
+		Var		   *var = copyObject((Var *) node);
+
+		var->varlevelsup = 0;
+		return (Node *) var;
+	}
+	target = get_tle_by_resno(targets, ((Var *) node)->varattno);
+	if (target == NULL)
+		return (Node *) makeNullConst(((Var *) node)->vartype, -1, InvalidOid);
+	return copyObject((Node *) target->expr);
+}
+
+static bool skx_plan_find_part(SkxLevel *parent, Query *query, Node *expr,
+							   SkxBinding *binding);
+
+/* Adds the indexes of an arm to those of the arms before it. */
+static void
+skx_plan_add_arms(SkxBinding *binding, const SkxBinding *other)
+{
+	if (binding->arms == NIL)
+		binding->arms = list_make1_oid(binding->index);
+	binding->arms = list_concat_unique_oid(binding->arms, other->arms);
+	binding->arms = list_append_unique_oid(binding->arms, other->index);
+}
+
+/*
+ * Columns of the arms of a set operation have the numbers of its own.  An arm
+ * without an index is ranked by those of the others.  One that is named has to
+ * be that of each arm.
+ */
+static bool
+skx_plan_find_arms(SkxLevel *level, Node *arm, Node *expr,
+				   SkxBinding *binding)
+{
+	SkxBinding	other = *binding;
+	bool		left;
+	bool		right;
+
+	check_stack_depth();
+	if (*binding->steps > SKX_ORIGIN_STEPS)
+		return false;
+	if (IsA(arm, RangeTblRef))
+		return skx_plan_find_part(level,
+								  rt_fetch(((RangeTblRef *) arm)->rtindex,
+										   level->query->rtable)->subquery,
+								  expr, binding);
+	left = skx_plan_find_arms(level, ((SetOperationStmt *) arm)->larg,
+							  expr, binding);
+	if (!left && binding->name != NIL)
+		return false;
+	right = skx_plan_find_arms(level, ((SetOperationStmt *) arm)->rarg,
+							   expr, &other);
+	if (binding->name != NIL)
+		return right;
+	if (left && right)
+		skx_plan_add_arms(binding, &other);
+	else if (right)
+		*binding = other;
+	return left || right;
+}
+
+/* An expression of columns of `query`, which is part of the parent. */
+static bool
+skx_plan_find_part(SkxLevel *parent, Query *query, Node *expr,
+				   SkxBinding *binding)
+{
+	SkxLevel	level;
+
+	if (query == NULL || query->commandType != CMD_SELECT)
+		return false;
+	level.query = query;
+	level.parent = parent;
+	if (query->setOperations != NULL)
+		return skx_plan_find_arms(&level, query->setOperations, expr,
+								  binding);
+	return skx_plan_find_in(&level,
+							skx_plan_replace_mutator(expr,
+													 query->targetList),
+							binding);
+}
+
+/* Columns of a CTE; it knows the queries around the one that has it. */
+static bool
+skx_plan_find_cte(SkxLevel *level, RangeTblEntry *rte, Node *expr,
+				  SkxBinding *binding)
+{
+	ListCell   *lc;
+
+	level = skx_plan_level_up(level, rte->ctelevelsup);
+	if (level == NULL || rte->self_reference)
+		return false;
+	foreach(lc, level->query->cteList)
+	{
+		CommonTableExpr *cte = lfirst(lc);
+
+		if (strcmp(cte->ctename, rte->ctename) == 0)
+			return IsA(cte->ctequery, Query) &&
+				skx_plan_find_part(level, (Query *) cte->ctequery, expr,
+								   binding);
+	}
+	return false;
+}
+
+/* The value of a subquery in the place of an expression. */
+static bool
+skx_plan_find_sublink(SkxLevel *parent, SubLink *link, SkxBinding *binding)
+{
+	Query	   *query = (Query *) link->subselect;
+	SkxLevel	level;
+
+	if (link->subLinkType != EXPR_SUBLINK || !IsA(query, Query) ||
+		query->setOperations != NULL)
+		return false;
+	level.query = query;
+	level.parent = parent;
+	return skx_plan_find_in(&level,
+							(Node *) ((TargetEntry *)
+									  linitial(query->targetList))->expr,
+							binding);
+}
+
+static bool
+skx_plan_find_in(SkxLevel *level, Node *expr, SkxBinding *binding)
+{
+	SkxOriginEntry source = {0};
+	RangeTblEntry *rte;
+
+	check_stack_depth();
+	CHECK_FOR_INTERRUPTS();
+	if (++*binding->steps > SKX_ORIGIN_STEPS)
+		return false;
+	if (IsA(expr, SubLink))
+		return skx_plan_find_sublink(level, (SubLink *) expr, binding);
+	if (contain_subplans(expr))
+		return false;
+	expr = skx_plan_flatten_mutator(expr, level);
+	while (IsA(expr, RelabelType))
+		expr = (Node *) ((RelabelType *) expr)->arg;
+	skx_plan_source_walker(expr, &source);
+	level = skx_plan_level_up(level, source.levelsup);
+	if (source.varno < 1 || source.mixed || level == NULL ||
+		source.varno > list_length(level->query->rtable))
+		return false;
+	rte = rt_fetch(source.varno, level->query->rtable);
+	switch (rte->rtekind)
+	{
+		case RTE_RELATION:
+
+			/*
+			 * As the expressions of an index are kept: a query that was not
+			 * planned yet has nothing simplified.
+			 */
+			expr = skx_plan_replace_mutator(expr, NIL);
+			expr = skx_plan_simplified(expr);
+			return skx_plan_choose(level->query, source.varno, expr,
+								   binding);
+		case RTE_SUBQUERY:
+			return skx_plan_find_part(level, rte->subquery, expr, binding);
+		case RTE_CTE:
+			return skx_plan_find_cte(level, rte, expr, binding);
+		default:
+			return false;
+	}
+}
+
+/* The levels from a query up; alone: itself. */
+static SkxLevel *
+skx_plan_levels(PlannerInfo *root, bool alone)
+{
+	SkxLevel   *first = NULL;
+	SkxLevel  **last = &first;
+
+	for (; root != NULL; root = alone ? NULL : root->parent_root)
+	{
+		*last = palloc0(sizeof(SkxLevel));
+		(*last)->query = root->parse;
+		last = &(*last)->parent;
+	}
+	return first;
+}
+
+/* Expressions that it comes by are gone at the end. */
+static bool
+skx_plan_find_from(SkxLevel *level, Node *expr, SkxBinding *binding)
+{
+	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext,
+												  "skipidx origin of a column",
+												  ALLOCSET_SMALL_SIZES);
+	MemoryContext old = MemoryContextSwitchTo(context);
+	int			steps = 0;
+	bool		found;
+
+	binding->steps = &steps;
+	binding->arms = NIL;
+	found = skx_plan_find_in(level, expr, binding) &&
+		steps <= SKX_ORIGIN_STEPS;
+	binding->steps = NULL;
+	MemoryContextSwitchTo(old);
+	binding->arms = found ? list_copy(binding->arms) : NIL;
+	binding->others = found ? skx_plan_alike(binding->index,
+											 binding->arms) : NIL;
+	MemoryContextDelete(context);
+	return found;
+}
+
+bool
+skx_plan_find(PlannerInfo *root, bool alone, Node *expr,
+			  SkxBinding *binding)
+{
+	return skx_plan_find_from(skx_plan_levels(root, alone), expr,
+							  binding);
+}
+
+bool
+skx_plan_find_below(PlannerInfo *root, Query *query, Node *expr,
+					SkxBinding *binding)
+{
+	SkxLevel	level;
+
+	level.query = query;
+	level.parent = skx_plan_levels(root, false);
+	return skx_plan_find_from(&level, expr, binding);
+}

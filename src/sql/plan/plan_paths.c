@@ -1,0 +1,555 @@
+/*
+ * plan_paths.c
+ *	  What the planner is offered for a table with ranked index paths.
+ *
+ * Each of them is put into a custom path of the same cost, which hands the
+ * distance over instead of computing it again (plan_scan.c), and may end
+ * before all rows were returned (plan_early.c).
+ *
+ * The planner makes no index path for monotone functions of the distance, and
+ * up to version 16 none for ORDER BY distance, id, or for a distance beside IN;
+ * nor any with conditions that plan_clause.c alone knows.  They are made
+ * here.  For
+ * several distances it makes a path that orders by all of them; it is replaced
+ * by one that orders by the first and sorts rows of equal first distance.
+ */
+#include "postgres.h"
+
+#include "answer/topk/topk_share.h"
+#include "catalog/pg_type.h"
+#include "nodes/makefuncs.h"
+#include "nodes/nodeFuncs.h"
+#include "optimizer/clauses.h"
+#include "optimizer/cost.h"
+#include "optimizer/optimizer.h"
+#include "optimizer/pathnode.h"
+#include "optimizer/paths.h"
+#include "optimizer/restrictinfo.h"
+#include "sql/am/am.h"
+#include "sql/plan/plan.h"
+#include "sql/plan/plan_internal.h"
+#include "support/compat/compat_planner.h"
+#include "utils/guc.h"
+#include "utils/lsyscache.h"
+#include "utils/spccache.h"
+
+static bool skx_plan_custom = true;
+static set_rel_pathlist_hook_type skx_plan_next_hook;
+
+/* ---- paths in the order of the first sort key ---- */
+
+/* Is it a scan of one of our indexes by so many distances? */
+static bool
+skx_plan_orders_by(Path *path, int n)
+{
+	return IsA(path, IndexPath) && path->pathtype == T_IndexScan &&
+		skx_plan_is_ours(((IndexPath *) path)->indexinfo) &&
+		list_length(((IndexPath *) path)->indexorderbys) == n;
+}
+
+/* Does a path of the table take all of the clauses, in that order? */
+static bool
+skx_plan_has_path(RelOptInfo *rel, IndexOptInfo *index, List *clauses,
+				  int norders)
+{
+	ListCell   *lc;
+
+	foreach(lc, rel->pathlist)
+	{
+		IndexPath  *path = lfirst(lc);
+
+		if (skx_plan_orders_by((Path *) path, norders) &&
+			path->indexinfo == index &&
+			list_length(path->indexclauses) >= list_length(clauses) &&
+			bms_equal(PATH_REQ_OUTER((Path *) path), rel->lateral_relids))
+			return true;
+	}
+	return false;
+}
+
+static void
+skx_plan_add_ranked(PlannerInfo *root, RelOptInfo *rel, IndexOptInfo *index,
+					List *clauses, OpExpr *distance)
+{
+	add_path(rel, (Path *)
+			 create_index_path(root, index, clauses,
+							   list_make1(distance), list_make1_int(0),
+							   list_make1(linitial(root->query_pathkeys)),
+							   ForwardScanDirection, false,
+							   rel->lateral_relids, 1.0, false));
+}
+
+/*
+ * Paths by the first key, unless the planner has made them: with all conditions,
+ * and without disjunctions that bits would be gathered for.
+ */
+static void
+skx_plan_add_ordered(PlannerInfo *root, RelOptInfo *rel,
+					 IndexOptInfo *index, OpExpr *distance)
+{
+	List	   *clauses = skx_plan_index_clauses(root, index);
+	List	   *ungathered = skx_plan_ungathered(index, clauses);
+
+	if (!skx_plan_has_path(rel, index, clauses, 1))
+		skx_plan_add_ranked(root, rel, index, clauses, distance);
+	if (list_length(ungathered) < list_length(clauses))
+		skx_plan_add_ranked(root, rel, index, ungathered, distance);
+}
+
+/* Paths but for those of our indexes by so many distances, or more. */
+static List *
+skx_plan_without(List *paths, int norders)
+{
+	ListCell   *lc;
+
+	foreach(lc, paths)
+	{
+		IndexPath  *path = lfirst(lc);
+
+		if (IsA(path, IndexPath) &&
+			skx_plan_is_ours(path->indexinfo) &&
+			list_length(path->indexorderbys) >= norders)
+			paths = foreach_delete_current(paths, lc);
+	}
+	return paths;
+}
+
+static void
+skx_plan_add_each(PlannerInfo *root, RelOptInfo *rel,
+				  void (*add) (PlannerInfo *, RelOptInfo *, IndexOptInfo *))
+{
+	ListCell   *lc;
+
+	foreach(lc, rel->indexlist)
+	{
+		IndexOptInfo *index = lfirst(lc);
+
+		if (skx_plan_is_ours(index) &&
+			(index->indpred == NIL || index->predOK))
+			add(root, rel, index);
+	}
+}
+
+/*
+ * What conditions find in no order.  The planner makes one index path for
+ * conditions and order, so that it would charge bitmaps, also as parts of
+ * others, and inner sides of joins for the ranking: here it makes all paths
+ * once more as if nothing was to be sorted.
+ */
+static void
+skx_plan_add_unordered(PlannerInfo *root, RelOptInfo *rel)
+{
+	List	   *pathkeys = root->query_pathkeys;
+
+	if (rel->baserestrictinfo == NIL && rel->joininfo == NIL &&
+		!rel->has_eclass_joins)
+		return;
+	root->query_pathkeys = NIL;
+	create_index_paths(root, rel);
+	root->query_pathkeys = pathkeys;
+}
+
+/* ---- costs that change ---- */
+
+void
+skx_plan_take_paths(RelOptInfo *rel, List **paths, List **partial)
+{
+	*paths = rel->pathlist;
+	*partial = rel->partial_pathlist;
+	rel->pathlist = NIL;
+	rel->partial_pathlist = NIL;
+}
+
+void
+skx_plan_offer_paths(RelOptInfo *rel, List *paths, List *partial)
+{
+	ListCell   *lc;
+
+	foreach(lc, paths)
+	{
+		add_path(rel, lfirst(lc));
+	}
+	foreach(lc, partial)
+	{
+		add_partial_path(rel, lfirst(lc));
+	}
+}
+
+/* Is one of the conditions a disjunction? */
+static bool
+skx_plan_has_or(const RelOptInfo *rel)
+{
+	ListCell   *lc;
+
+	foreach(lc, rel->baserestrictinfo)
+	{
+		if (lfirst_node(RestrictInfo, lc)->orclause != NULL)
+			return true;
+	}
+	return false;
+}
+
+/*
+ * What our indexes find in no order, as if there were no others: these would be
+ * compared before they are charged.  Parts of a disjunction need them.
+ */
+static void
+skx_plan_add_ours(PlannerInfo *root, RelOptInfo *rel)
+{
+	List	   *all = rel->indexlist;
+	ListCell   *lc;
+
+	if (!skx_plan_has_or(rel))
+	{
+		rel->indexlist = NIL;
+		foreach(lc, all)
+		{
+			if (skx_plan_is_ours(lfirst(lc)))
+				rel->indexlist = lappend(rel->indexlist, lfirst(lc));
+		}
+	}
+	skx_plan_add_unordered(root, rel);
+	skx_plan_add_each(root, rel, skx_plan_add_plain);
+	rel->indexlist = all;
+}
+
+/*
+ * Charges paths for `@@` on rows.  Those of indexes that had seemed to cost more
+ * were dropped, and are made once more: apart, as those that are there would not
+ * be charged again, and those with many rows to test apart from others.
+ */
+static void
+skx_plan_charge_paths(PlannerInfo *root, RelOptInfo *rel)
+{
+	List	   *filters = skx_plan_own_filters(root, rel);
+	List	   *paths;
+	List	   *partial;
+
+	if (!skx_plan_charge_filters(root, rel, filters))
+		return;
+	skx_plan_take_paths(rel, &paths, &partial);
+	skx_plan_add_each(root, rel, skx_plan_add_light);
+	(void) skx_plan_charge_filters(root, rel, filters);
+	skx_plan_offer_paths(rel, paths, partial);
+	skx_plan_take_paths(rel, &paths, &partial);
+	skx_plan_add_ours(root, rel);
+	(void) skx_plan_charge_filters(root, rel, filters);
+	skx_plan_offer_paths(rel, paths, partial);
+}
+
+/* True: the query is sorted by a distance that an index of ours knows. */
+static bool
+skx_plan_add_paths(PlannerInfo *root, RelOptInfo *rel, RangeTblEntry *rte)
+{
+	bool		ranked = false;
+	ListCell   *lc;
+
+	if (root->query_pathkeys == NIL)
+		return false;
+	/* before others are added: these cost no more and say that they do more */
+	rel->pathlist = skx_plan_without(rel->pathlist, 2);
+	foreach(lc, rel->indexlist)
+	{
+		IndexOptInfo *index = lfirst(lc);
+		OpExpr	   *distance;
+
+		if (!skx_plan_is_ours(index) ||
+			(index->indpred != NIL && !index->predOK))
+			continue;
+		distance = skx_plan_ordering(root, index,
+									 linitial(root->query_pathkeys));
+		if (distance == NULL)
+			continue;
+		skx_plan_add_ordered(root, rel, index, distance);
+		ranked = true;
+	}
+	if (!ranked)
+		return false;
+	skx_plan_sort_ties(root, rel, rte);
+	skx_plan_add_unordered(root, rel);
+	return true;
+}
+
+/* ---- custom paths ---- */
+
+/*
+ * What the planner adds to the path for computing the distance, which the scan
+ * hands over.  Above a join it does so for rows that are joined, however many.
+ */
+static QualCost
+skx_plan_distances(PlannerInfo *root, const Path *path)
+{
+	QualCost	distance = {0, 0};
+
+	if (bms_membership(root->all_baserels) == BMS_SINGLETON)
+		cost_qual_eval_node(&distance,
+							linitial(((const IndexPath *) path)->indexorderbys),
+							root);
+	return distance;
+}
+
+/*
+ * Not for workers: statistics are pinned in the leader.  The cost that a scan
+ * saves by ending early is subtracted, and so is that of computing distances.
+ */
+static Path *
+skx_plan_wrap(PlannerInfo *root, RelOptInfo *rel, Path *path)
+{
+	CustomPath *custom = makeNode(CustomPath);
+	QualCost	distance = skx_plan_distances(root, path);
+	Cost		run = (path->total_cost - path->startup_cost) *
+		skx_plan_early_share(root, rel, (IndexPath *) path) -
+		distance.per_tuple * path->rows;
+
+	custom->path = *path;
+	custom->path.type = T_CustomPath;
+	custom->path.pathtype = T_CustomScan;
+	custom->path.pathkeys = skx_plan_ranked_order(root, rel,
+												  path->pathkeys);
+	custom->path.startup_cost = Max(path->startup_cost - distance.startup, 0);
+	custom->path.total_cost = custom->path.startup_cost + Max(run, 0);
+	custom->path.parallel_safe = false;
+	custom->flags = CUSTOMPATH_SUPPORT_PROJECTION;
+	custom->custom_paths = list_make1(path);
+	custom->methods = &skx_plan_path_methods;
+	return (Path *) custom;
+}
+
+/* As the server counts the leader, which also has to gather (costsize.c). */
+double
+skx_plan_processes(int workers)
+{
+	return workers + (parallel_leader_participation ?
+					  Max(1 - 0.3 * workers, 0) : 0);
+}
+
+bool
+skx_plan_is_worth(Cost cost, double times)
+{
+	return cost >= times * parallel_setup_cost;
+}
+
+CustomPath *
+skx_plan_shared(RelOptInfo *rel, const CustomPath *whole, Cost divided,
+				double pages)
+{
+	int			workers = compute_parallel_worker(rel, -1, pages,
+												  max_parallel_workers_per_gather);
+	CustomPath *partial;
+	ListCell   *lc;
+
+	foreach(lc, whole->custom_paths)
+	{
+		const IndexPath *path = lfirst_node(IndexPath, lc);
+
+		/* each process would gather for itself */
+		if (skx_plan_may_gather(path->indexinfo, path->indexclauses,
+								path->indexorderbys == NIL ? NULL :
+								linitial_node(OpExpr, path->indexorderbys)))
+			return NULL;
+	}
+	if (workers <= 0)
+		return NULL;
+	partial = makeNode(CustomPath);
+	*partial = *whole;
+	divided -= divided / skx_plan_processes(workers);
+	partial->path.parallel_aware = true;
+	partial->path.parallel_safe = true;
+	partial->path.parallel_workers = workers;
+	partial->path.startup_cost -= divided;
+	partial->path.total_cost -= divided;
+	return partial;
+}
+
+/*
+ * The same by several processes, whose search is divided, but not what it begins
+ * with.  Rows are fetched by one of them.  Only where a limit is known, since
+ * this is the first search's; and not by parameters of other plans, as what the
+ * search goes by is made known to the others once.
+ */
+static void
+skx_plan_add_shared(PlannerInfo *root, RelOptInfo *rel, CustomPath *ranked)
+{
+	IndexPath  *scan = linitial_node(IndexPath, ranked->custom_paths);
+	CustomPath *partial;
+
+	if (!skx_plan_is_worth(ranked->path.startup_cost,
+						   SKX_PLANNER_WORTH_SEARCH) ||
+		!rel->consider_parallel || ranked->path.param_info != NULL ||
+		root->limit_tuples <= 0 || root->limit_tuples > SKX_TOPK_SHARE_ROWS ||
+		root->glob->paramExecTypes != NIL || !skx_plan_shares_limit(root) ||
+		!is_parallel_safe(root, (Node *) ((OpExpr *) linitial(scan->indexorderbys))->args))
+		return;
+	partial = skx_plan_shared(rel, ranked, ranked->path.startup_cost,
+							  scan->indexinfo->pages);
+	if (partial == NULL)
+		return;
+	partial->path.rows =
+		clamp_row_est(ranked->path.rows /
+					  skx_plan_processes(partial->path.parallel_workers));
+	add_partial_path(rel, (Path *) partial);
+}
+
+/*
+ * What it takes off is the share of all rows that do not come out; but those
+ * that do have scores, and come from anywhere in the table.
+ */
+static Cost
+skx_plan_bounded_run(PlannerInfo *root, RelOptInfo *rel, IndexPath *path)
+{
+	double		random;
+	double		rows;
+
+	get_tablespace_page_costs(rel->reltablespace, &random, NULL);
+	rows = rel->tuples * skx_plan_early_share(root, rel, path);
+	return random * index_pages_fetched(rows, rel->pages,
+										path->indexinfo->pages, root) +
+		rows * (cpu_tuple_cost + rel->baserestrictcost.per_tuple);
+}
+
+/*
+ * A scan by the distance that a condition bounds, where no order is asked for,
+ * or another one.  Not if rows without a score meet the condition, since then
+ * it ends nowhere.  The child is given a sort key, as its plan needs one.
+ */
+static void
+skx_plan_add_bounded(PlannerInfo *root, RelOptInfo *rel,
+					 IndexOptInfo *index)
+{
+	OpExpr	   *distance = NULL;
+	IndexPath  *path;
+	Path	   *wrapped;
+	Oid			family;
+	ListCell   *lc;
+
+	foreach(lc, rel->baserestrictinfo)
+	{
+		Node	   *clause = (Node *) lfirst_node(RestrictInfo, lc)->clause;
+
+		distance = skx_plan_bounded(index, clause);
+		if (distance != NULL && skx_plan_needs_score(root, clause, distance))
+			break;
+		distance = NULL;
+	}
+	/* where that is the order, there is such a scan already */
+	if (distance == NULL ||
+		(root->query_pathkeys != NIL &&
+		 skx_plan_ordering(root, index,
+						   linitial(root->query_pathkeys)) != NULL))
+		return;
+	family = get_op_opfamily_sortfamily(distance->opno, index->opfamily[0]);
+	path = create_index_path(root, index, skx_plan_index_clauses(root, index),
+							 list_make1(distance), list_make1_int(0),
+							 list_make1(skx_compat_ascending_key(family)),
+							 ForwardScanDirection, false, rel->lateral_relids,
+							 1.0, false);
+	path->path.total_cost += skx_plan_filter_cost(root, rel, (Path *) path);
+	wrapped = skx_plan_wrap(root, rel, (Path *) path);
+	wrapped->total_cost = Max(wrapped->total_cost, wrapped->startup_cost +
+							  skx_plan_bounded_run(root, rel, path));
+	wrapped->pathkeys = NIL;
+	add_path(rel, wrapped);
+}
+
+static void
+skx_plan_add_all_bounded(PlannerInfo *root, RelOptInfo *rel)
+{
+	ListCell   *lc;
+
+	foreach(lc, rel->indexlist)
+	{
+		IndexOptInfo *index = lfirst(lc);
+
+		if (skx_plan_is_ours(index) &&
+			(index->indpred == NIL || index->predOK))
+			skx_plan_add_bounded(root, rel, index);
+	}
+}
+
+static void
+skx_plan_add_wrapped(PlannerInfo *root, RelOptInfo *rel, Path *path)
+{
+	Path	   *wrapped = skx_plan_wrap(root, rel, path);
+
+	skx_plan_add_shared(root, rel, (CustomPath *) wrapped);
+	add_path(rel, wrapped);
+}
+
+/* Paths are compared once more: they may cost less now. */
+static void
+skx_plan_wrap_all(PlannerInfo *root, RelOptInfo *rel)
+{
+	List	   *paths = rel->pathlist;
+	ListCell   *lc;
+
+	rel->pathlist = NIL;
+	foreach(lc, paths)
+	{
+		if (!skx_plan_orders_by(lfirst(lc), 1))
+			rel->pathlist = lappend(rel->pathlist, lfirst(lc));
+	}
+	foreach(lc, paths)
+	{
+		if (skx_plan_orders_by(lfirst(lc), 1))
+			skx_plan_add_wrapped(root, rel, lfirst(lc));
+	}
+}
+
+static void
+skx_plan_set_rel_pathlist(PlannerInfo *root, RelOptInfo *rel, Index rti,
+						  RangeTblEntry *rte)
+{
+	bool		ranked;
+
+	if (skx_plan_next_hook != NULL)
+		skx_plan_next_hook(root, rel, rti, rte);
+	if (rte->rtekind != RTE_RELATION || IS_DUMMY_REL(rel))
+		return;
+	skx_plan_correct_rows(root, rel, rte);
+	if (rte->inh)
+	{
+		skx_plan_drop_divided(root, rel);
+		return;
+	}
+
+	/* no index knows which rows are a sample's, though rel has indexes */
+	if (rte->tablesample != NULL)
+		return;
+
+	/*
+	 * The server makes these without asking whether the distance may be
+	 * computed by workers, where statistics are not pinned.
+	 */
+	rel->partial_pathlist = skx_plan_without(rel->partial_pathlist, 1);
+	skx_plan_add_each(root, rel, skx_plan_add_plain);
+	skx_plan_add_each(root, rel, skx_plan_add_light);
+	ranked = skx_plan_add_paths(root, rel, rte);
+	skx_plan_charge_paths(root, rel);
+	if (ranked)
+		skx_plan_charge_unknown(root, rel);
+	else
+		skx_plan_charge_order(root, rel);
+	skx_plan_add_divided(root, rel);
+	if (!skx_plan_custom)
+		return;
+	skx_plan_add_columns(root, rel);
+	skx_plan_wrap_all(root, rel);
+	skx_plan_add_all_bounded(root, rel);
+}
+
+void
+skx_plan_init(void)
+{
+	DefineCustomBoolVariable("skipidx.enable_custom_scan",
+							 "Lets ranked index scans hand their scores over.",
+							 "Otherwise scores in the output are computed again from the rows.",
+							 &skx_plan_custom, true, PGC_USERSET, 0,
+							 NULL, NULL, NULL);
+	RegisterCustomScanMethods(&skx_plan_scan_methods);
+	RegisterCustomScanMethods(&skx_plan_ordered_methods);
+	RegisterCustomScanMethods(&skx_plan_rivals_methods);
+	skx_plan_next_hook = set_rel_pathlist_hook;
+	set_rel_pathlist_hook = skx_plan_set_rel_pathlist;
+	skx_plan_count_init();
+	skx_plan_explain_init();
+}

@@ -1,0 +1,77 @@
+/*
+ * plan_plain.c
+ *	  Scans in no order by conditions that the server takes otherwise.
+ *
+ * The server makes scans of the conditions that it matches with an index, and of
+ * all of them.  Here are those by conditions that plan_clause.c alone knows, and
+ * those by fewer, where testing the rest on rows takes less.
+ */
+#include "postgres.h"
+
+#include "optimizer/optimizer.h"
+#include "optimizer/pathnode.h"
+#include "optimizer/paths.h"
+#include "sql/plan/plan_internal.h"
+
+/* The same by several processes. */
+static void
+skx_plan_add_plain_partial(PlannerInfo *root, RelOptInfo *rel,
+						   IndexOptInfo *index, List *clauses,
+						   IndexPath *path)
+{
+	IndexPath  *partial;
+
+	if (!rel->consider_parallel || !bms_is_empty(rel->lateral_relids))
+		return;
+	partial = create_index_path(root, index, clauses, NIL, NIL, NIL,
+								ForwardScanDirection, false, NULL, 1.0, true);
+	if (partial->path.parallel_workers > 0)
+		add_partial_path(rel, (Path *) partial);
+	create_partial_bitmap_paths(root, rel, (Path *) path);
+}
+
+/* Paths in no order that take these conditions, by a bitmap, too. */
+static void
+skx_plan_add_taking(PlannerInfo *root, RelOptInfo *rel,
+					IndexOptInfo *index, List *clauses)
+{
+	IndexPath  *path;
+
+	path = create_index_path(root, index, clauses, NIL, NIL, NIL,
+							 ForwardScanDirection, false,
+							 rel->lateral_relids, 1.0, false);
+	add_path(rel, (Path *) path);
+	add_path(rel, (Path *)
+			 create_bitmap_heap_path(root, rel, (Path *) path,
+									 rel->lateral_relids, 1.0, 0));
+	skx_plan_add_plain_partial(root, rel, index, clauses, path);
+}
+
+void
+skx_plan_add_plain(PlannerInfo *root, RelOptInfo *rel, IndexOptInfo *index)
+{
+	List	   *clauses = skx_plan_index_clauses(root, index);
+
+	if (clauses != NIL && skx_plan_takes_more(index, clauses))
+		skx_plan_add_taking(root, rel, index, clauses);
+	if (index->nkeycolumns > 1)
+		skx_plan_add_joined(root, rel, index);
+}
+
+void
+skx_plan_add_light(PlannerInfo *root, RelOptInfo *rel, IndexOptInfo *index)
+{
+	List	   *clauses = skx_plan_index_clauses(root, index);
+	List	   *untested = skx_plan_untested(index, clauses);
+	List	   *light;
+
+	/* bitmaps of arms, by the server, know rows that need no test */
+	if (list_length(untested) < list_length(clauses) && untested != NIL &&
+		skx_plan_takes_more(index, untested))
+		skx_plan_add_taking(root, rel, index, untested);
+	if (!skx_plan_may_gather(index, clauses, NULL))
+		return;
+	light = skx_plan_light_clauses(root, index, clauses);
+	if (light != NIL)
+		skx_plan_add_taking(root, rel, index, light);
+}

@@ -1,0 +1,363 @@
+/*
+ * plan_plan.c
+ *	  The custom scan's plan.
+ *
+ * Its child is the Index Scan, reduced to plain columns.  The scan tuple is
+ * these columns and the distance; as the distance stands in custom_scan_tlist
+ * as the very expression that the query has, the server replaces the latter by
+ * a column, wherever it is in the output.
+ */
+#include "postgres.h"
+
+#include <math.h>
+
+#include "nodes/makefuncs.h"
+#include "nodes/nodeFuncs.h"
+#include "nodes/value.h"
+#include "optimizer/clauses.h"
+#include "optimizer/optimizer.h"
+#include "optimizer/paths.h"
+#include "sql/am/am.h"
+#include "sql/cost/cost.h"
+#include "sql/plan/plan_internal.h"
+#include "support/compat/compat_planner.h"
+#include "utils/lsyscache.h"
+
+/* Rows of which one is left by the filter, at most, in what is asked for. */
+#define SKX_PLANNER_DISCARD_MAX	20
+
+static Plan *skx_plan_plan(PlannerInfo *root, RelOptInfo *rel,
+						   CustomPath *path, List *tlist, List *clauses,
+						   List *custom_plans);
+
+const		CustomPathMethods skx_plan_path_methods = {
+	.CustomName = "Skipidx Scan",
+	.PlanCustomPath = skx_plan_plan
+};
+
+/*
+ * The Index Scan.  Where there are conditions without columns it is below a
+ * Result that evaluates them; the custom scan gets the same.
+ */
+IndexScan *
+skx_plan_child(Plan *plan)
+{
+	if (IsA(plan, Result) && outerPlan(plan) != NULL)
+		plan = outerPlan(plan);
+	return castNode(IndexScan, plan);
+}
+
+static OpExpr *
+skx_plan_distance_of(const IndexScan *child)
+{
+	return castNode(OpExpr, linitial(child->indexorderbyorig));
+}
+
+/*
+ * The condition whose query the scan is told: that by which it ranks, if one
+ * does, since it can end then with the last row that has a score.
+ */
+static Node *
+skx_plan_told(List *quals, OpExpr *distance, Oid family)
+{
+	Node	   *told = NULL;
+	ListCell   *lc;
+
+	foreach(lc, quals)
+	{
+		Node	   *query = skx_plan_matched(lfirst(lc),
+											 linitial(distance->args),
+											 family);
+
+		if (query == NULL)
+			continue;
+		if (skx_plan_is_ranking(query, lsecond(distance->args)))
+			return lfirst(lc);
+		if (told == NULL)
+			told = lfirst(lc);
+	}
+	return told;
+}
+
+/*
+ * If the child has a condition `document @@ query`, which could not be one of
+ * the index because of those that have to be tested before, or one that bounds
+ * the distance, then all of its conditions, in their order, are left to the
+ * custom scan.
+ */
+static void
+skx_plan_take_quals(CustomScan *scan, IndexScan *child, Oid family,
+					SkxPlanned *planned)
+{
+	OpExpr	   *distance = skx_plan_distance_of(child);
+	Node	   *told = skx_plan_told(child->scan.plan.qual, distance, family);
+	ListCell   *lc;
+
+	foreach(lc, child->scan.plan.qual)
+	{
+		Node	   *clause = lfirst(lc);
+
+		if (clause == told)
+			planned->query = skx_plan_matched(clause,
+											  linitial(distance->args),
+											  family);
+		else if (skx_plan_is_bound(clause, distance))
+			planned->bounds = lappend(planned->bounds, clause);
+		else
+			planned->rest = lappend(planned->rest, clause);
+	}
+	if (planned->query == NULL && planned->bounds == NIL)
+		return;
+	scan->scan.plan.qual = child->scan.plan.qual;
+	child->scan.plan.qual = NIL;
+}
+
+/* Makes the child return the columns that the expressions need. */
+void
+skx_plan_reduce(IndexScan *child, List *exprs)
+{
+	List	   *columns = NIL;
+	List	   *targets = NIL;
+	ListCell   *lc;
+
+	exprs = list_concat_copy(child->scan.plan.targetlist, exprs);
+	foreach(lc, pull_var_clause((Node *) exprs, PVC_RECURSE_PLACEHOLDERS))
+	{
+		Var		   *var = lfirst(lc);
+
+		if (var->varno == child->scan.scanrelid && var->varlevelsup == 0)
+			columns = list_append_unique(columns, var);
+	}
+	foreach(lc, columns)
+	{
+		targets = lappend(targets,
+						  makeTargetEntry(lfirst(lc),
+										  foreach_current_index(lc) + 1,
+										  NULL, false));
+	}
+	child->scan.plan.targetlist = targets;
+}
+
+/*
+ * Does LIMIT count the rows of this scan, or those of its siblings, which are
+ * merged?  root->limit_tuples tells for constant limits only, and it is not
+ * set in what is above.
+ */
+static bool
+skx_plan_is_limited(PlannerInfo *root, RelOptInfo *rel, CustomPath *path)
+{
+	Query	   *query = root->parse;
+	Relids		relids = rel->top_parent_relids != NULL ?
+		rel->top_parent_relids : rel->relids;
+
+	return query->limitCount != NULL &&
+		query->commandType == CMD_SELECT &&
+		query->groupClause == NIL && query->groupingSets == NIL &&
+		query->distinctClause == NIL && query->setOperations == NULL &&
+		!query->hasAggs && !query->hasWindowFuncs && !query->hasTargetSRFs &&
+		!root->hasHavingQual &&
+		bms_equal(root->all_baserels, relids) &&
+		root->sort_pathkeys != NIL && path->path.pathkeys != NIL &&
+		linitial(root->sort_pathkeys) == linitial(path->path.pathkeys);
+}
+
+/* Is it what EXISTS, IN or their negations look for a row in? */
+static bool
+skx_plan_is_sought(PlannerInfo *root, RelOptInfo *rel)
+{
+	Relids		relids = rel->top_parent_relids != NULL ?
+		rel->top_parent_relids : rel->relids;
+	ListCell   *lc;
+
+	foreach(lc, root->join_info_list)
+	{
+		SpecialJoinInfo *join = lfirst(lc);
+
+		if ((join->jointype == JOIN_SEMI || join->jointype == JOIN_ANTI) &&
+			bms_overlap(relids, join->syn_righthand))
+			return true;
+	}
+	return false;
+}
+
+/* What the query is in the one around it; NULL: no part of FROM. */
+static RelOptInfo *
+skx_plan_rel_of(PlannerInfo *root)
+{
+	PlannerInfo *parent = root->parent_root;
+	int			i;
+
+	for (i = 1; i < parent->simple_rel_array_size; i++)
+		if (parent->simple_rel_array[i] != NULL &&
+			parent->simple_rel_array[i]->subroot == root)
+			return parent->simple_rel_array[i];
+	return NULL;
+}
+
+/*
+ * Does nothing tell that not all rows will be fetched?  What does is LIMIT, of
+ * any query around, a cursor, a search for one row, and window functions,
+ * which end when what they count is enough.  Sublinks are evaluated as a whole
+ * if they want all rows; what reads a CTE is not known.  A query has as many
+ * plans of CTEs as it has CTEs when these are all planned.
+ */
+static bool
+skx_plan_is_unlimited(PlannerInfo *root, RelOptInfo *rel)
+{
+	for (;;)
+	{
+		PlannerInfo *parent = root->parent_root;
+
+		if (root->tuple_fraction != 0 || root->parse->hasWindowFuncs ||
+			skx_plan_is_sought(root, rel))
+			return false;
+		if (parent == NULL)
+			return true;
+		rel = skx_plan_rel_of(root);
+		if (rel == NULL)
+			return list_length(parent->cte_plan_ids) ==
+				list_length(parent->parse->cteList);
+		root = parent;
+	}
+}
+
+void
+skx_plan_limit(PlannerInfo *root, RelOptInfo *rel, CustomPath *path,
+			   SkxPlanned *planned)
+{
+	Query	   *query = root->parse;
+
+	if (!skx_plan_is_limited(root, rel, path) ||
+		!skx_plan_is_simple(query->limitCount) ||
+		!skx_plan_is_simple(query->limitOffset))
+		return;
+	planned->count = query->limitCount;
+	planned->offset = query->limitOffset;
+	/* to see that a tie has ended */
+	if (query->limitOption == LIMIT_OPTION_WITH_TIES ||
+		!pathkeys_contained_in(root->sort_pathkeys, path->path.pathkeys))
+		planned->extra = 1;
+}
+
+/* Conditions as the planner keeps them, with their selectivity, if it does. */
+static List *
+skx_plan_restrictions(const RelOptInfo *rel, List *clauses)
+{
+	List	   *result = NIL;
+	ListCell   *lc;
+	ListCell   *kept;
+
+	foreach(lc, clauses)
+	{
+		void	   *clause = lfirst(lc);
+
+		foreach(kept, rel->baserestrictinfo)
+		{
+			if (lfirst_node(RestrictInfo, kept)->clause == lfirst(lc))
+				clause = lfirst(kept);
+		}
+		result = lappend(result, clause);
+	}
+	return result;
+}
+
+/* What the scan itself looks at of conditions that discard rows. */
+static List *
+skx_plan_implied(const IndexPath *path, const List *rest)
+{
+	List	   *implied = NIL;
+	ListCell   *lc;
+
+	foreach(lc, path->indexclauses)
+	{
+		const IndexClause *clause = lfirst_node(IndexClause, lc);
+
+		if (clause->lossy && list_member_ptr(rest, clause->rinfo->clause))
+			implied = list_concat(implied, clause->indexquals);
+	}
+	return implied;
+}
+
+/*
+ * Those of the conditions on rows that discard some: a disjunction that the
+ * index was asked by hardly does.
+ */
+static List *
+skx_plan_discarding(const IndexPath *path, List *conditions)
+{
+	List	   *discarding = list_copy(conditions);
+	ListCell   *lc;
+
+	foreach(lc, path->indexclauses)
+	{
+		const IndexClause *clause = lfirst_node(IndexClause, lc);
+
+		if (skx_cost_disjunction(path->indexinfo, clause) != NULL)
+			discarding = list_delete_ptr(discarding, clause->rinfo->clause);
+	}
+	return discarding;
+}
+
+/*
+ * Percent of the limit that have to be fetched until enough rows are left by
+ * what discards some, with a margin.  An estimate that is far off makes the
+ * search look for too many rows, while one that is too low has it search again
+ * for 16 times as many: hence no more than SKX_PLANNER_DISCARD_MAX.
+ */
+int
+skx_plan_percent(PlannerInfo *root, RelOptInfo *rel, const IndexPath *path,
+				 const SkxPlanned *planned)
+{
+	List	   *rest = skx_plan_discarding(path, planned->rest);
+	Selectivity kept;
+
+	if (rest == NIL)
+		return 100;
+	kept = clauselist_selectivity(root, skx_plan_restrictions(rel, rest),
+								  rel->relid, JOIN_INNER, NULL);
+	kept /= Max(clauselist_selectivity(root, skx_plan_implied(path, rest),
+									   rel->relid, JOIN_INNER, NULL), 1e-9);
+	kept = Min(kept, 1);
+	return (int) ceil(125.0 / Max(kept, 1.0 / SKX_PLANNER_DISCARD_MAX));
+}
+
+static Plan *
+skx_plan_plan(PlannerInfo *root, RelOptInfo *rel, CustomPath *path,
+			  List *tlist, List *clauses, List *custom_plans)
+{
+	IndexPath  *index = castNode(IndexPath, linitial(path->custom_paths));
+	IndexScan  *child = skx_plan_child(linitial(custom_plans));
+	OpExpr	   *distance = skx_plan_distance_of(child);
+	CustomScan *scan = makeNode(CustomScan);
+	SkxPlanned	planned = {0};
+
+	skx_plan_limit(root, rel, path, &planned);
+	skx_plan_take_quals(scan, child, index->indexinfo->opfamily[0],
+						&planned);
+	skx_plan_reduce(child, list_concat_copy(distance->args,
+											scan->scan.plan.qual));
+	scan->scan.plan.targetlist = tlist;
+	scan->scan.scanrelid = rel->relid;
+	scan->flags = path->flags;
+	scan->custom_plans = list_make1(child);
+	scan->custom_exprs = list_make5(linitial(distance->args),
+									lsecond(distance->args), planned.count,
+									planned.offset, planned.query);
+	scan->custom_exprs = lappend(scan->custom_exprs, planned.bounds);
+	scan->custom_exprs = copyObject(scan->custom_exprs);
+	scan->custom_scan_tlist = copyObject(child->scan.plan.targetlist);
+	scan->custom_scan_tlist =
+		lappend(scan->custom_scan_tlist,
+				makeTargetEntry((Expr *) copyObject(distance),
+								list_length(scan->custom_scan_tlist) + 1,
+								NULL, false));
+	scan->custom_private = list_make5(list_make1_oid(get_opcode(distance->opno)),
+									  makeInteger(planned.extra),
+									  makeInteger(skx_plan_percent(root, rel, index,
+																   &planned)),
+									  makeInteger(skx_plan_is_unlimited(root, rel)),
+									  skx_plan_estimate(skx_cost_planned_pages(root, index,
+																			   planned.count != NULL)));
+	scan->methods = &skx_plan_scan_methods;
+	return (Plan *) scan;
+}

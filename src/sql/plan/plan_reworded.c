@@ -1,0 +1,1011 @@
+/*
+ * plan_reworded.c
+ *	  Conditions in other words, which an index knows.
+ *
+ * `flag IS NOT TRUE`, `coalesce(flag, false) = false` and `NOT coalesce(flag,
+ * false)` all say `flag = false OR flag IS NULL`; `coalesce(n, 0) = 0` says `n =
+ * 0 OR n IS NULL`.  An expression is asked for the values, of true, false and
+ * NULL, that make the condition true; what it is made of is asked in turn.  The
+ * answer is a disjunction of arms, of conditions that are to be met together. It
+ * is true exactly where the condition is; elsewhere it may be false or NULL.
+ *
+ * An arm may have an expression without columns of the table, a gate, as has
+ * `n IS NOT DISTINCT FROM $1`: its second arm is `n IS NULL AND $1 IS NULL`.
+ */
+#include "postgres.h"
+
+#include "catalog/pg_type.h"
+#include "miscadmin.h"
+#include "nodes/makefuncs.h"
+#include "nodes/nodeFuncs.h"
+#include "optimizer/clauses.h"
+#include "optimizer/optimizer.h"
+#include "optimizer/restrictinfo.h"
+#include "read/condition/condition_disjunction.h"
+#include "sql/am/am.h"
+#include "sql/plan/plan_guard.h"
+#include "sql/plan/plan_internal.h"
+#include "tsearch/ts_type.h"
+#include "tsearch/ts_utils.h"
+#include "utils/array.h"
+#include "utils/builtins.h"
+#include "utils/lsyscache.h"
+
+/* Values of an expression, as sets. */
+#define SKX_TRUE	1
+#define SKX_FALSE	2
+#define SKX_NULL	4
+#define SKX_ALL		7
+
+/* Expressions looked at: nested ones are asked more than once. */
+#define SKX_REWORDED_MOST		4096
+
+typedef struct SkxWording
+{
+	SkxIndexColumn key;
+	int			steps;
+	bool		failed;			/* answers are of no use */
+} SkxWording;
+
+/* A value of an expression, and when it has that. */
+typedef struct SkxCase
+{
+	List	   *when;			/* arms */
+	Node	   *value;
+} SkxCase;
+
+static List *skx_plan_when(SkxWording *w, Node *expr, int wanted);
+static List *skx_plan_cases(SkxWording *w, Node *expr);
+
+/* ---- arms ---- */
+
+static List *
+skx_plan_always(void)
+{
+	return list_make1(NIL);
+}
+
+static bool
+skx_plan_is_always(const List *arms)
+{
+	ListCell   *lc;
+
+	foreach(lc, arms)
+	{
+		if (lfirst(lc) == NIL)
+			return true;
+	}
+	return false;
+}
+
+static List *
+skx_plan_fail(SkxWording *w)
+{
+	w->failed = true;
+	return NIL;
+}
+
+static List *
+skx_plan_limited(SkxWording *w, List *arms)
+{
+	int			n = 0;
+	ListCell   *lc;
+
+	foreach(lc, arms)
+	{
+		n += Max(list_length(lfirst(lc)), 1);
+	}
+	return n > SKX_DISJUNCTION_MOST ? skx_plan_fail(w) : arms;
+}
+
+static List *
+skx_plan_either(SkxWording *w, List *a, List *b)
+{
+	ListCell   *lc;
+
+	if (skx_plan_is_always(a) || skx_plan_is_always(b))
+		return skx_plan_always();
+	foreach(lc, b)
+	{
+		a = list_append_unique(a, lfirst(lc));
+	}
+	return skx_plan_limited(w, a);
+}
+
+/* What is not NULL where the condition is true; NULL: that is not known. */
+static Node *
+skx_plan_subject(Node *condition)
+{
+	const ScalarArrayOpExpr *any = (ScalarArrayOpExpr *) condition;
+
+	if (is_notclause(condition))
+		condition = (Node *) get_notclausearg((Expr *) condition);
+	if (IsA(condition, OpExpr))
+		return op_strict(((OpExpr *) condition)->opno) ?
+			linitial(((OpExpr *) condition)->args) : NULL;
+	if (IsA(condition, ScalarArrayOpExpr))
+		return condition == (Node *) any && any->useOr &&
+			op_strict(any->opno) ? linitial(any->args) : NULL;
+	return condition;
+}
+
+static Node *
+skx_plan_unlabelled(Node *expr)
+{
+	while (expr != NULL && IsA(expr, RelabelType))
+		expr = (Node *) ((RelabelType *) expr)->arg;
+	return expr;
+}
+
+/* The value with the casts, which change no byte, of the expression. */
+static Node *
+skx_plan_relabelled(const Node *expr, Node *value)
+{
+	RelabelType *copy;
+
+	if (!IsA(expr, RelabelType))
+		return value;
+	copy = makeNode(RelabelType);
+	*copy = *(const RelabelType *) expr;
+	copy->arg = (Expr *) skx_plan_relabelled((Node *) copy->arg, value);
+	return (Node *) copy;
+}
+
+/* Do other conditions of the arm say that this one's argument is not NULL? */
+static bool
+skx_plan_is_told(const List *arm, const NullTest *test)
+{
+	Node	   *subject = skx_plan_unlabelled((Node *) test->arg);
+	ListCell   *lc;
+
+	foreach(lc, arm)
+	{
+		NullTest   *other = lfirst(lc);
+
+		if (!IsA(other, NullTest) ?
+			equal(skx_plan_unlabelled(skx_plan_subject((Node *) other)),
+				  subject) :
+			other->nulltesttype == IS_NOT_NULL &&
+			test->nulltesttype == IS_NULL &&
+			equal(skx_plan_unlabelled((Node *) other->arg), subject))
+			return true;
+	}
+	return false;
+}
+
+/*
+ * An arm without what its other conditions say as well; *never: it is true of no
+ * row.
+ */
+static List *
+skx_plan_shorter(List *arm, bool *never)
+{
+	List	   *kept = NIL;
+	ListCell   *lc;
+
+	foreach(lc, arm)
+	{
+		NullTest   *test = lfirst(lc);
+
+		if (!IsA(test, NullTest) || !skx_plan_is_told(arm, test))
+			kept = list_append_unique(kept, test);
+		else if (test->nulltesttype == IS_NULL)
+			*never = true;
+	}
+	return kept;
+}
+
+static List *
+skx_plan_both(SkxWording *w, List *a, List *b)
+{
+	List	   *arms = NIL;
+	ListCell   *one;
+	ListCell   *other;
+
+	if (w->failed)
+		return NIL;
+	foreach(one, a)
+	{
+		foreach(other, b)
+		{
+			bool		never = false;
+			List	   *arm =
+				skx_plan_shorter(list_concat_copy(lfirst(one),
+												  lfirst(other)), &never);
+
+			CHECK_FOR_INTERRUPTS();
+			if (arm == NIL && !never)
+				return skx_plan_always();
+			if (!never)
+				arms = list_append_unique(arms, arm);
+			/* each arm has a condition at least */
+			if (list_length(arms) > SKX_DISJUNCTION_MOST)
+				return skx_plan_fail(w);
+		}
+	}
+	return skx_plan_limited(w, arms);
+}
+
+static List *
+skx_plan_only(void *condition)
+{
+	return list_make1(list_make1(condition));
+}
+
+/* ---- values that no row has a part in ---- */
+
+static bool
+skx_plan_is_outer(SkxWording *w, Node *expr)
+{
+	return skx_plan_is_comparand(&w->key, expr) && !contain_subplans(expr);
+}
+
+static bool
+skx_plan_is_null(const Node *expr)
+{
+	return IsA(expr, Const) && ((const Const *) expr)->constisnull;
+}
+
+static Node *
+skx_plan_null_test_of(Node *expr, NullTestType type)
+{
+	NullTest   *test = makeNode(NullTest);
+
+	test->arg = (Expr *) expr;
+	test->nulltesttype = type;
+	test->location = -1;
+	return (Node *) test;
+}
+
+/* Has such an expression one of the values?  Known now, or a gate. */
+static List *
+skx_plan_gate(SkxWording *w, Node *expr, int wanted)
+{
+	static const BoolTestType types[SKX_ALL] = {
+		[SKX_FALSE] = IS_FALSE,[SKX_NULL] = IS_UNKNOWN,
+		[SKX_TRUE | SKX_FALSE] = IS_NOT_UNKNOWN,
+		[SKX_TRUE | SKX_NULL] = IS_NOT_FALSE,
+		[SKX_FALSE | SKX_NULL] = IS_NOT_TRUE
+	};
+	BooleanTest *test;
+
+	if (wanted != SKX_TRUE)
+	{
+		test = makeNode(BooleanTest);
+		test->arg = (Expr *) expr;
+		test->booltesttype = types[wanted];
+		test->location = -1;
+		expr = (Node *) test;
+	}
+	expr = eval_const_expressions(w->key.root, expr);
+	if (!IsA(expr, Const))
+		return skx_plan_only(expr);
+	return !skx_plan_is_null(expr) &&
+		DatumGetBool(((Const *) expr)->constvalue) ?
+		skx_plan_always() : NIL;
+}
+
+/* ---- comparisons ---- */
+
+/* When is a value, which is one of a case, NULL, or not? */
+static List *
+skx_plan_null_when(SkxWording *w, Node *value, NullTestType type)
+{
+	Node	   *test;
+
+	if (exprType(value) == BOOLOID)
+		return skx_plan_when(w, value, type == IS_NULL ? SKX_NULL :
+							 SKX_TRUE | SKX_FALSE);
+	if (type_is_rowtype(exprType(value)))
+		return skx_plan_fail(w);
+	test = skx_plan_null_test_of(value, type);
+	return skx_plan_is_outer(w, value) ?
+		skx_plan_gate(w, test, SKX_TRUE) : skx_plan_only(test);
+}
+
+/* Is the operator NULL for NULL, and only then?  All of an index's are. */
+static bool
+skx_plan_is_total(SkxWording *w, Oid operator)
+{
+	Oid			commutator = get_commutator(operator);
+	int			i;
+
+	for (i = 0; i < w->key.index->nkeycolumns; i++)
+	{
+		Oid			family = w->key.index->opfamily[i];
+
+		if (op_in_opfamily(operator, family) ||
+			(OidIsValid(commutator) && op_in_opfamily(commutator, family)))
+			return true;
+	}
+	return false;
+}
+
+/*
+ * The query that a document matches exactly where it does not match this one;
+ * NULL: there is none, or it is not known.  A document without positions may
+ * match both `word:A` and `!word:A`, and none matches an empty query.
+ */
+static Node *
+skx_plan_negated_query(const Node *expr)
+{
+	const Const *value = (const Const *) expr;
+	TSQuery		query;
+	Datum		negated;
+	int			i;
+
+	if (!IsA(value, Const) || value->consttype != TSQUERYOID ||
+		value->constisnull)
+		return NULL;
+	query = DatumGetTSQuery(value->constvalue);
+	for (i = 0; i < query->size; i++)
+	{
+		const QueryItem *item = GETQUERY(query) + i;
+
+		if (item->type == QI_VAL && item->qoperand.weight != 0)
+			return NULL;
+	}
+	if (query->size == 0)
+		return NULL;
+	negated = DirectFunctionCall1(tsquery_not, TSQueryGetDatum(query));
+	return (Node *) makeConst(TSQUERYOID, -1, InvalidOid, -1, negated, false,
+							  false);
+}
+
+/* `document @@ query`, or its commutator, has no negator, but the query may. */
+static Node *
+skx_plan_not_compared(OpExpr *op)
+{
+	Oid			negator = get_negator(op->opno);
+	Node	   *left = linitial(op->args);
+	Node	   *right = lsecond(op->args);
+
+	if (!OidIsValid(negator))
+	{
+		Node	   *query = exprType(left) == TSVECTOROID ?
+			skx_plan_negated_query(right) : NULL;
+
+		if (query != NULL)
+			right = query;
+		else if (exprType(right) == TSVECTOROID)
+			left = query = skx_plan_negated_query(left);
+		if (query == NULL)
+			return (Node *) make_notclause((Expr *) op);
+		negator = op->opno;
+	}
+	return (Node *) make_opclause(negator, BOOLOID, false, (Expr *) left,
+								  (Expr *) right, InvalidOid,
+								  op->inputcollid);
+}
+
+/* left operator right, of cases */
+static List *
+skx_plan_compared(SkxWording *w, Oid operator, Oid collation, Node *left,
+				  Node *right, int wanted)
+{
+	OpExpr	   *op = (OpExpr *) make_opclause(operator, BOOLOID, false,
+											  (Expr *) left, (Expr *) right,
+											  InvalidOid, collation);
+	List	   *arms = NIL;
+
+	set_opfuncid(op);
+	if (skx_plan_is_outer(w, (Node *) op))
+		return skx_plan_gate(w, (Node *) op, wanted);
+	if (!skx_plan_is_total(w, operator))
+		return wanted == SKX_TRUE ? skx_plan_only(op) :
+			skx_plan_fail(w);
+	if (skx_plan_is_null(left) || skx_plan_is_null(right))
+		return (wanted & SKX_NULL) ? skx_plan_always() : NIL;
+	if ((wanted & ~SKX_NULL) == (SKX_TRUE | SKX_FALSE))
+		return skx_plan_both(w, skx_plan_null_when(w, left, IS_NOT_NULL),
+							 skx_plan_null_when(w, right, IS_NOT_NULL));
+	if (wanted & SKX_TRUE)
+		arms = skx_plan_only(op);
+	if (wanted & SKX_FALSE)
+		arms = skx_plan_either(w, arms,
+							   skx_plan_only(skx_plan_not_compared(op)));
+	if (wanted & SKX_NULL)
+	{
+		arms = skx_plan_either(w, arms,
+							   skx_plan_null_when(w, left, IS_NULL));
+		arms = skx_plan_either(w, arms,
+							   skx_plan_null_when(w, right, IS_NULL));
+	}
+	return arms;
+}
+
+/* left IS DISTINCT FROM right, of cases, by their `=` */
+static List *
+skx_plan_distinct(SkxWording *w, const DistinctExpr *expr, Node *left,
+				  Node *right, int wanted)
+{
+	List	   *left_null = skx_plan_null_when(w, left, IS_NULL);
+	List	   *right_null = skx_plan_null_when(w, right, IS_NULL);
+	List	   *arms;
+
+	/* it is never NULL */
+	wanted &= SKX_TRUE | SKX_FALSE;
+	if (wanted == (SKX_TRUE | SKX_FALSE))
+		return skx_plan_always();
+	if (wanted == 0)
+		return NIL;
+	arms = skx_plan_compared(w, expr->opno, expr->inputcollid, left, right,
+							 wanted == SKX_TRUE ? SKX_FALSE : SKX_TRUE);
+	if (wanted == SKX_FALSE)
+		return skx_plan_either(w, arms, skx_plan_both(w, left_null,
+													  right_null));
+	arms = skx_plan_either(w, arms,
+						   skx_plan_both(w, left_null,
+										 skx_plan_null_when(w, right,
+															IS_NOT_NULL)));
+	return skx_plan_either(w, arms,
+						   skx_plan_both(w, right_null,
+										 skx_plan_null_when(w, left,
+															IS_NOT_NULL)));
+}
+
+static List *
+skx_plan_pair(SkxWording *w, const OpExpr *op, Node *left, Node *right,
+			  int wanted)
+{
+	return IsA(op, DistinctExpr) ?
+		skx_plan_distinct(w, op, left, right, wanted) :
+		skx_plan_compared(w, op->opno, op->inputcollid, left, right,
+						  wanted);
+}
+
+/* An operator, or IS DISTINCT FROM, of all cases of both sides. */
+static List *
+skx_plan_when_compared(SkxWording *w, const OpExpr *op, int wanted)
+{
+	List	   *lefts;
+	List	   *rights;
+	List	   *arms = NIL;
+	ListCell   *a;
+	ListCell   *b;
+
+	if (list_length(op->args) != 2 || op->opretset)
+		return skx_plan_fail(w);
+	lefts = skx_plan_cases(w, linitial(op->args));
+	rights = skx_plan_cases(w, lsecond(op->args));
+	foreach(a, lefts)
+	{
+		SkxCase    *left = lfirst(a);
+
+		foreach(b, rights)
+		{
+			SkxCase    *right = lfirst(b);
+			List	   *when = skx_plan_both(w, left->when, right->when);
+
+			if (when != NIL)
+				when = skx_plan_both(w, when,
+									 skx_plan_pair(w, op, left->value,
+												   right->value,
+												   wanted));
+			arms = skx_plan_either(w, arms, when);
+		}
+	}
+	return arms;
+}
+
+/* The same operator, or its negator, and ANY, or ALL, of the array. */
+static Node *
+skx_plan_array_op(const ScalarArrayOpExpr *op, Node *value, bool negated)
+{
+	ScalarArrayOpExpr *copy = makeNode(ScalarArrayOpExpr);
+
+	copy->opno = negated ? get_negator(op->opno) : op->opno;
+	if (!OidIsValid(copy->opno))
+		return NULL;
+	copy->opfuncid = get_opcode(copy->opno);
+	copy->useOr = op->useOr != negated;
+	copy->inputcollid = op->inputcollid;
+	copy->args = list_make2(value, lsecond(op->args));
+	copy->location = -1;
+	return (Node *) copy;
+}
+
+/* value operator ANY, or ALL, of an array, of one case */
+static List *
+skx_plan_one_any(SkxWording *w, const ScalarArrayOpExpr *op, Node *value,
+				 int wanted)
+{
+	Const	   *array = lsecond(op->args);
+	Node	   *same = skx_plan_array_op(op, value, false);
+	Node	   *negated;
+	List	   *arms = NIL;
+
+	if (skx_plan_is_outer(w, same))
+		return skx_plan_gate(w, same, wanted);
+	if (wanted == SKX_TRUE)
+		return skx_plan_only(same);
+	negated = skx_plan_array_op(op, value, true);
+	if (negated == NULL || skx_plan_is_null(value))
+		return skx_plan_fail(w);
+	if (wanted == SKX_FALSE)
+		return skx_plan_only(negated);
+	if (!skx_plan_is_total(w, op->opno) || !IsA(array, Const) ||
+		array->constisnull ||
+		array_contains_nulls(DatumGetArrayTypeP(array->constvalue)))
+		return skx_plan_fail(w);
+	/* of no elements, NULL does as well as any value */
+	if (ArrayGetNItems(ARR_NDIM(DatumGetArrayTypeP(array->constvalue)),
+					   ARR_DIMS(DatumGetArrayTypeP(array->constvalue))) == 0)
+		return (wanted & (op->useOr ? SKX_FALSE : SKX_TRUE)) ?
+			skx_plan_always() : NIL;
+	if ((wanted & ~SKX_NULL) == (SKX_TRUE | SKX_FALSE))
+		return skx_plan_null_when(w, value, IS_NOT_NULL);
+	if (wanted & ~SKX_NULL)
+		arms = skx_plan_only((wanted & SKX_TRUE) ? same : negated);
+	return skx_plan_either(w, arms,
+						   skx_plan_null_when(w, value, IS_NULL));
+}
+
+static List *
+skx_plan_when_any(SkxWording *w, const ScalarArrayOpExpr *op, int wanted)
+{
+	List	   *arms = NIL;
+	ListCell   *lc;
+
+	foreach(lc, skx_plan_cases(w, linitial(op->args)))
+	{
+		SkxCase    *one = lfirst(lc);
+
+		arms = skx_plan_either(w, arms,
+							   skx_plan_both(w, one->when,
+											 skx_plan_one_any(w, op, one->value, wanted)));
+	}
+	return arms;
+}
+
+/* ---- cases ---- */
+
+static List *
+skx_plan_add_case(List *cases, List *when, Node *value)
+{
+	SkxCase    *one;
+
+	if (when == NIL)
+		return cases;
+	one = palloc(sizeof(SkxCase));
+	one->when = when;
+	one->value = value;
+	return lappend(cases, one);
+}
+
+/*
+ * Does it depend on the row whether the part is computed, and has the part a
+ * value that may raise an error?  A scan would compute that value in any case.
+ */
+static bool
+skx_plan_is_risky(SkxWording *w, bool rows, Node *part)
+{
+	return rows && skx_plan_has_failing(&w->key, part);
+}
+
+/* The first argument that is not NULL, or NULL. */
+static List *
+skx_plan_coalesce_cases(SkxWording *w, const CoalesceExpr *coalesce)
+{
+	List	   *left = skx_plan_always();
+	List	   *cases = NIL;
+	bool		rows = false;
+	ListCell   *lc;
+	ListCell   *inner;
+
+	foreach(lc, coalesce->args)
+	{
+		List	   *null = NIL;
+
+		if (skx_plan_is_risky(w, rows, lfirst(lc)))
+			return skx_plan_fail(w);
+		rows = rows || !skx_plan_is_outer(w, lfirst(lc));
+		foreach(inner, skx_plan_cases(w, lfirst(lc)))
+		{
+			SkxCase    *one = lfirst(inner);
+			List	   *when = skx_plan_both(w, left, one->when);
+
+			cases = skx_plan_add_case(cases,
+									  skx_plan_both(w, when,
+													skx_plan_null_when(w, one->value, IS_NOT_NULL)),
+									  one->value);
+			null = skx_plan_either(w, null,
+								   skx_plan_both(w, when,
+												 skx_plan_null_when(w, one->value, IS_NULL)));
+		}
+		left = null;
+	}
+	return skx_plan_add_case(cases, left, (Node *)
+							 makeNullConst(coalesce->coalescetype, -1,
+										   coalesce->coalescecollid));
+}
+
+/* NULL where the first is equal to the second, else the first. */
+static List *
+skx_plan_nullif_cases(SkxWording *w, const NullIfExpr *nullif)
+{
+	Node	   *other = lsecond(nullif->args);
+	List	   *cases = NIL;
+	ListCell   *lc;
+
+	foreach(lc, skx_plan_cases(w, linitial(nullif->args)))
+	{
+		SkxCase    *one = lfirst(lc);
+		List	   *equal = skx_plan_compared(w, nullif->opno,
+											  nullif->inputcollid,
+											  one->value, other, SKX_TRUE);
+		List	   *differs = skx_plan_compared(w, nullif->opno,
+												nullif->inputcollid,
+												one->value, other,
+												SKX_FALSE | SKX_NULL);
+
+		cases = skx_plan_add_case(cases,
+								  skx_plan_both(w, one->when, differs),
+								  one->value);
+		cases = skx_plan_add_case(cases,
+								  skx_plan_both(w, one->when, equal),
+								  (Node *) makeNullConst(exprType(one->value), -1,
+														 exprCollation(one->value)));
+	}
+	return cases;
+}
+
+/* Adds those of one result of a CASE. */
+static List *
+skx_plan_add_result(SkxWording *w, List *cases, List *when, Node *result)
+{
+	ListCell   *lc;
+
+	foreach(lc, skx_plan_cases(w, result))
+	{
+		SkxCase    *one = lfirst(lc);
+
+		cases = skx_plan_add_case(cases,
+								  skx_plan_both(w, when, one->when),
+								  one->value);
+	}
+	return cases;
+}
+
+/*
+ * What a CASE asks, with its value, if it has one, where this is tested; NULL:
+ * the value would be somewhere else.  Of a boolean the server may have made
+ * `value = true` the value itself.
+ */
+static Node *
+skx_plan_case_test(Node *test, Node *value)
+{
+	OpExpr	   *op;
+
+	if (value == NULL)
+		return test;
+	if (IsA(test, CaseTestExpr))
+		return value;
+	if (is_notclause(test) &&
+		IsA(get_notclausearg((Expr *) test), CaseTestExpr))
+		return (Node *) make_notclause((Expr *) value);
+	if (!IsA(test, OpExpr) || list_length(((OpExpr *) test)->args) != 2 ||
+		!IsA(skx_plan_unlabelled(linitial(((OpExpr *) test)->args)),
+			 CaseTestExpr))
+		return NULL;
+	op = makeNode(OpExpr);
+	*op = *(OpExpr *) test;
+	op->args = list_make2(skx_plan_relabelled(linitial(op->args), value),
+						  lsecond(op->args));
+	return (Node *) op;
+}
+
+static List *
+skx_plan_case_cases(SkxWording *w, const CaseExpr *expr)
+{
+	List	   *left = skx_plan_always();
+	List	   *cases = NIL;
+	bool		rows = false;
+	ListCell   *lc;
+
+	foreach(lc, expr->args)
+	{
+		CaseWhen   *one = lfirst_node(CaseWhen, lc);
+		Node	   *test = skx_plan_case_test((Node *) one->expr,
+											  (Node *) expr->arg);
+
+		if (test == NULL || skx_plan_is_risky(w, rows, test))
+			return skx_plan_fail(w);
+		rows = rows || !skx_plan_is_outer(w, test);
+		if (skx_plan_is_risky(w, rows, (Node *) one->result))
+			return skx_plan_fail(w);
+		cases = skx_plan_add_result(w, cases,
+									skx_plan_both(w, left,
+												  skx_plan_when(w, test, SKX_TRUE)),
+									(Node *) one->result);
+		left = skx_plan_both(w, left,
+							 skx_plan_when(w, test,
+										   SKX_FALSE | SKX_NULL));
+	}
+	if (skx_plan_is_risky(w, rows, (Node *) expr->defresult))
+		return skx_plan_fail(w);
+	return skx_plan_add_result(w, cases, left, (Node *) expr->defresult);
+}
+
+/* Of a cast that changes no byte: the values, cast. */
+static List *
+skx_plan_relabel_cases(SkxWording *w, const RelabelType *relabel)
+{
+	List	   *cases = skx_plan_cases(w, (Node *) relabel->arg);
+	ListCell   *lc;
+
+	foreach(lc, cases)
+	{
+		SkxCase    *one = lfirst(lc);
+		RelabelType *copy = makeNode(RelabelType);
+
+		*copy = *relabel;
+		copy->arg = (Expr *) one->value;
+		one->value = IsA(one->value, Const) ?
+			eval_const_expressions(w->key.root, (Node *) copy) :
+			(Node *) copy;
+	}
+	return cases;
+}
+
+static List *
+skx_plan_cases(SkxWording *w, Node *expr)
+{
+	check_stack_depth();
+	CHECK_FOR_INTERRUPTS();
+	if (w->failed || w->steps++ > SKX_REWORDED_MOST)
+		return skx_plan_fail(w);
+	if (skx_plan_is_outer(w, expr))
+		return skx_plan_add_case(NIL, skx_plan_always(), expr);
+	switch (nodeTag(expr))
+	{
+		case T_CoalesceExpr:
+			return skx_plan_coalesce_cases(w, (CoalesceExpr *) expr);
+		case T_NullIfExpr:
+			return skx_plan_nullif_cases(w, (NullIfExpr *) expr);
+		case T_CaseExpr:
+			return skx_plan_case_cases(w, (CaseExpr *) expr);
+		case T_RelabelType:
+			return skx_plan_relabel_cases(w, (RelabelType *) expr);
+		default:
+			return skx_plan_add_case(NIL, skx_plan_always(), expr);
+	}
+}
+
+/* ---- conditions ---- */
+
+static int
+skx_plan_swapped(int wanted)
+{
+	return (wanted & SKX_NULL) | (wanted & SKX_TRUE ? SKX_FALSE : 0) |
+		(wanted & SKX_FALSE ? SKX_TRUE : 0);
+}
+
+/* One of the arguments, or each of them, has one of the values. */
+static List *
+skx_plan_when_some(SkxWording *w, const List *args, int wanted, bool all)
+{
+	List	   *arms = all ? skx_plan_always() : NIL;
+	ListCell   *lc;
+
+	foreach(lc, args)
+	{
+		List	   *one = skx_plan_when(w, lfirst(lc), wanted);
+
+		arms = all ? skx_plan_both(w, arms, one) :
+			skx_plan_either(w, arms, one);
+	}
+	return arms;
+}
+
+/*
+ * AND; OR is the same with true and false swapped.  AND is false where one of the
+ * arguments is, else NULL where one of them is.
+ */
+static List *
+skx_plan_when_and(SkxWording *w, const BoolExpr *expr, int wanted)
+{
+	bool		is_or = expr->boolop == OR_EXPR;
+	int			no = is_or ? SKX_TRUE : SKX_FALSE;
+	int			yes = is_or ? SKX_FALSE : SKX_TRUE;
+
+	if (wanted == yes || wanted == (yes | SKX_NULL))
+		return skx_plan_when_some(w, expr->args, wanted, true);
+	if (wanted == no || wanted == (no | SKX_NULL))
+		return skx_plan_when_some(w, expr->args, wanted, false);
+	if (wanted == SKX_NULL)
+		return skx_plan_both(w, skx_plan_when_some(w, expr->args,
+												   yes | SKX_NULL, true),
+							 skx_plan_when_some(w, expr->args, SKX_NULL,
+												false));
+	return skx_plan_either(w, skx_plan_when_some(w, expr->args, yes,
+												 true),
+						   skx_plan_when_some(w, expr->args, no, false));
+}
+
+/* expression IS [NOT] TRUE, FALSE or UNKNOWN, never NULL itself */
+static List *
+skx_plan_when_test(SkxWording *w, const BooleanTest *test, int wanted)
+{
+	static const int passing[] = {
+		[IS_TRUE] = SKX_TRUE,[IS_NOT_TRUE] = SKX_FALSE | SKX_NULL,
+		[IS_FALSE] = SKX_FALSE,[IS_NOT_FALSE] = SKX_TRUE | SKX_NULL,
+		[IS_UNKNOWN] = SKX_NULL,[IS_NOT_UNKNOWN] = SKX_TRUE | SKX_FALSE
+	};
+	int			values = (wanted & SKX_TRUE) ? passing[test->booltesttype] : 0;
+
+	if (wanted & SKX_FALSE)
+		values |= SKX_ALL & ~passing[test->booltesttype];
+	return skx_plan_when(w, (Node *) test->arg, values);
+}
+
+/* expression IS [NOT] NULL */
+static List *
+skx_plan_when_null(SkxWording *w, const NullTest *test, int wanted)
+{
+	NullTestType type = (wanted & SKX_TRUE) ? test->nulltesttype :
+		(test->nulltesttype == IS_NULL ? IS_NOT_NULL : IS_NULL);
+	List	   *arms = NIL;
+	ListCell   *lc;
+
+	wanted &= SKX_TRUE | SKX_FALSE;
+	if (test->argisrow)
+		return skx_plan_fail(w);
+	if (wanted == (SKX_TRUE | SKX_FALSE))
+		return skx_plan_always();
+	if (wanted == 0)
+		return NIL;
+	foreach(lc, skx_plan_cases(w, (Node *) test->arg))
+	{
+		SkxCase    *one = lfirst(lc);
+
+		arms = skx_plan_either(w, arms,
+							   skx_plan_both(w, one->when,
+											 skx_plan_null_when(w, one->value, type)));
+	}
+	return arms;
+}
+
+/* Of an expression with cases. */
+static List *
+skx_plan_when_cases(SkxWording *w, Node *expr, int wanted)
+{
+	List	   *arms = NIL;
+	ListCell   *lc;
+
+	foreach(lc, skx_plan_cases(w, expr))
+	{
+		SkxCase    *one = lfirst(lc);
+
+		arms = skx_plan_either(w, arms,
+							   skx_plan_both(w, one->when,
+											 skx_plan_when(w, one->value, wanted)));
+	}
+	return arms;
+}
+
+/* A column, or what else there is. */
+static List *
+skx_plan_when_itself(SkxWording *w, Node *expr, int wanted)
+{
+	List	   *arms = NIL;
+
+	if ((wanted & ~SKX_NULL) == (SKX_TRUE | SKX_FALSE))
+		return skx_plan_only(skx_plan_null_test_of(expr, IS_NOT_NULL));
+	if (wanted & SKX_TRUE)
+		arms = skx_plan_only(expr);
+	if (wanted & SKX_FALSE)
+		arms = skx_plan_either(w, arms, skx_plan_only(make_notclause((Expr *) expr)));
+	if (wanted & SKX_NULL)
+		arms = skx_plan_either(w, arms,
+							   skx_plan_only(skx_plan_null_test_of(expr, IS_NULL)));
+	return arms;
+}
+
+/* When does the expression have one of the values? */
+static List *
+skx_plan_when(SkxWording *w, Node *expr, int wanted)
+{
+	check_stack_depth();
+	CHECK_FOR_INTERRUPTS();
+	if (w->failed || w->steps++ > SKX_REWORDED_MOST)
+		return skx_plan_fail(w);
+	if (wanted == 0 || wanted == SKX_ALL)
+		return wanted == 0 ? NIL : skx_plan_always();
+	if (skx_plan_is_outer(w, expr))
+		return skx_plan_gate(w, expr, wanted);
+	if (is_notclause(expr))
+		return skx_plan_when(w, (Node *) get_notclausearg((Expr *) expr),
+							 skx_plan_swapped(wanted));
+	switch (nodeTag(expr))
+	{
+		case T_BoolExpr:
+			return skx_plan_when_and(w, (BoolExpr *) expr, wanted);
+		case T_BooleanTest:
+			return skx_plan_when_test(w, (BooleanTest *) expr, wanted);
+		case T_NullTest:
+			return skx_plan_when_null(w, (NullTest *) expr, wanted);
+		case T_OpExpr:
+		case T_DistinctExpr:
+			return skx_plan_when_compared(w, (OpExpr *) expr, wanted);
+		case T_ScalarArrayOpExpr:
+			return skx_plan_when_any(w, (ScalarArrayOpExpr *) expr, wanted);
+		case T_CoalesceExpr:
+		case T_NullIfExpr:
+		case T_CaseExpr:
+			return skx_plan_when_cases(w, expr, wanted);
+		default:
+			return skx_plan_when_itself(w, expr, wanted);
+	}
+}
+
+/* ---- as a condition ---- */
+
+/* Is it of a kind that can be said otherwise? */
+static bool
+skx_plan_has_cases(Node *expr)
+{
+	expr = skx_plan_unlabelled(expr);
+	return IsA(expr, CoalesceExpr) || IsA(expr, NullIfExpr) ||
+		IsA(expr, CaseExpr);
+}
+
+bool
+skx_plan_may_reword(const Node *clause)
+{
+	switch (nodeTag(clause))
+	{
+		case T_BoolExpr:
+		case T_BooleanTest:
+		case T_DistinctExpr:
+		case T_CoalesceExpr:
+		case T_NullIfExpr:
+		case T_CaseExpr:
+			return true;
+		case T_NullTest:
+			return !IsA(((const NullTest *) clause)->arg, Var);
+		case T_OpExpr:
+			return list_length(((const OpExpr *) clause)->args) == 2 &&
+				(skx_plan_has_cases(linitial(((const OpExpr *) clause)->args)) ||
+				 skx_plan_has_cases(lsecond(((const OpExpr *) clause)->args)));
+		case T_ScalarArrayOpExpr:
+			return skx_plan_has_cases(linitial(((const ScalarArrayOpExpr *) clause)->args));
+		default:
+			return false;
+	}
+}
+
+static Expr *
+skx_plan_arm_expr(List *arm)
+{
+	return list_length(arm) == 1 ? linitial(arm) : make_andclause(arm);
+}
+
+RestrictInfo *
+skx_plan_reworded(PlannerInfo *root, IndexOptInfo *index,
+				  const RestrictInfo *rinfo)
+{
+	SkxWording	w = {{root, index, 0}};
+	List	   *arms;
+	List	   *exprs = NIL;
+	Expr	   *expr;
+	ListCell   *lc;
+
+	if (!skx_plan_may_reword((Node *) rinfo->clause))
+		return NULL;
+	arms = skx_plan_when(&w, (Node *) rinfo->clause, SKX_TRUE);
+	if (w.failed || arms == NIL || skx_plan_is_always(arms))
+		return NULL;
+	foreach(lc, arms)
+	{
+		exprs = lappend(exprs, skx_plan_arm_expr(lfirst(lc)));
+	}
+	/* a conjunction cannot be a RestrictInfo of its own, but an only arm */
+	expr = list_length(exprs) == 1 && !is_andclause(linitial(exprs)) ?
+		linitial(exprs) : make_orclause(exprs);
+	if (equal(expr, rinfo->clause) ||
+		(rinfo->security_level > index->rel->baserestrict_min_security &&
+		 contain_leaked_vars((Node *) expr)))
+		return NULL;
+	return make_simple_restrictinfo(root, expr);
+}

@@ -1,0 +1,304 @@
+/*
+ * blkio_ahead.c
+ *	  Reading ahead of pins.
+ *
+ * A scan says which pages it will want.  As many units of these as the depth
+ * allows are read at once, the others wait in a queue, and whenever a unit is
+ * wanted that was read ahead, or had to be read, the next ones are started.
+ * Where all backends together have enough under way, any pin looks again.
+ *
+ * Frames read ahead are verified when they are pinned, not before: damage in
+ * pages that are not needed is not reported.  Until then they are busy, and
+ * another backend that wants one does not wait for ours to come back from
+ * wherever it is (skx_blkio_cache_await).
+ */
+#include "postgres.h"
+
+#include "storage/blkio/blkio_cache.h"
+#include "utils/memutils.h"
+#include "utils/resowner.h"
+
+/* Runs of pages that can wait; more are forgotten, as hints may be. */
+#define SKX_BLK_MAX_PLANS		1024
+
+/*
+ * Adjacent units become one read of up to so many pages: more than that gains
+ * little on any device, and small blocks lose nothing where all are read.  256
+ * kB are one request of most devices, and count as one where requests are
+ * limited.
+ */
+#define SKX_BLK_RUN_PAGES		32
+
+StaticAssertDecl(SKX_BLK_RUN_PAGES <= SKX_BLK_GROUP_FRAMES,
+				 "a run must fit into one group");
+
+/*
+ * A unit read ahead that was not wanted while so many times the depth of
+ * others were is taken for a mistake.
+ */
+#define SKX_BLK_WEED_FACTOR		3
+
+/*
+ * Both are so many times as much for files that are read in passing, up to
+ * 16 MB of this backend's memory.
+ */
+#define SKX_BLK_ONCE_FACTOR		4
+#define SKX_BLK_ONCE_PAGES		(16 * 1024 * 1024 / BLCKSZ)
+
+typedef struct SkxBlkPlan
+{
+	SkxBlkFile *file;			/* NULL: dropped */
+	ResourceOwner owner;
+	const SkxBlkPlane *plane;
+	uint32		first;
+	uint32		npages;
+} SkxBlkPlan;
+
+/* A ring buffer. */
+static SkxBlkPlan *skx_blkio_plans = NULL;
+static uint32 skx_blkio_plans_next = 0;
+static uint32 skx_blkio_plans_end = 0;
+
+bool		skx_blkio_ahead_starved = false;
+
+static SkxBlkPlan *
+skx_blkio_ahead_at(uint32 i)
+{
+	return &skx_blkio_plans[i % SKX_BLK_MAX_PLANS];
+}
+
+/*
+ * Starts to read what is neither in the cache yet nor in shared buffers, and
+ * says of which file that is, if there is anything; false when all backends
+ * together have enough under way.
+ */
+static bool
+skx_blkio_ahead_start(const SkxBlkPlan *plan, SkxBlkFile **started)
+{
+	uint32		frame = skx_blkio_frame_pages(skx_blkio_class(plan->plane));
+	uint32		end = plan->first + plan->npages;
+	ResourceOwner current = CurrentResourceOwner;
+	uint64		requests = skx_blkio_count(plan->file)->requests;
+	SkxBlkLoad *load;
+	bool		turn;
+
+	/* What is pinned for a plan goes with the scan that made it. */
+	CurrentResourceOwner = plan->owner;
+	load = skx_blkio_load_new(plan->file, plan->plane, true);
+	turn = load->token = skx_blkio_depth_take(1, false) > 0;
+	for (uint32 at = plan->first; turn && at < end; at += frame)
+		skx_blkio_claim(load, at);
+	if (load->group.nframes > 0)
+	{
+		skx_blkio_count(plan->file)->ahead++;
+		skx_blkio_load_start(load);
+		if (skx_blkio_count(plan->file)->requests > requests)
+			*started = plan->file;
+	}
+	else
+		skx_blkio_load_drop(load);
+	CurrentResourceOwner = current;
+	return turn;
+}
+
+/*
+ * How many units may be read ahead for this plan: no more than a quarter of
+ * the frames, or those read first would be gone before they are wanted.  What
+ * is read in passing is kept here until its last page was pinned, and a merge
+ * has several runs of each input in hand.
+ */
+static int
+skx_blkio_ahead_limit(const SkxBlkPlan *plan)
+{
+	SkxBlkClass class = skx_blkio_class(plan->plane);
+	uint32		frames = plan->npages / skx_blkio_frame_pages(class);
+
+	if (plan->file->once)
+		return Min(Min(SKX_BLK_ONCE_FACTOR * plan->file->ahead,
+					   SKX_BLK_MAX_AHEAD),
+				   SKX_BLK_ONCE_PAGES / plan->npages);
+	return Min(plan->file->ahead,
+			   skx_blkio_cache.nframes[class] / 4 / Max(frames, 1));
+}
+
+/* Makes room for a plan if all that may be under way is. */
+static bool
+skx_blkio_ahead_room(const SkxBlkPlan *plan)
+{
+	int			limit = skx_blkio_ahead_limit(plan);
+
+	if (skx_blkio_loads_ahead >= limit)
+		skx_blkio_loads_weed(SKX_BLK_WEED_FACTOR *
+							 (plan->file->once ? SKX_BLK_ONCE_FACTOR : 1) *
+							 plan->file->ahead);
+	return skx_blkio_loads_ahead < limit;
+}
+
+/*
+ * Starts as many as the depth allows, this backend's and that of all.  The
+ * rest waits until a unit read ahead is wanted or another was read, until other
+ * backends' reads have ended, or until the scan asks for more.  A scan that
+ * changes its course leaves units behind that are never pinned; in time they
+ * make room for others.
+ */
+void
+skx_blkio_ahead_go(void)
+{
+	SkxBlkFile *started = NULL;
+
+	if (skx_blkio_plans_next == skx_blkio_plans_end)
+		return;
+	if (skx_blkio_loads_ahead > 0)
+		(void) skx_blkio_ring_reap(false);
+	skx_blkio_ahead_starved = false;
+	while (skx_blkio_plans_next != skx_blkio_plans_end)
+	{
+		SkxBlkPlan	plan = *skx_blkio_ahead_at(skx_blkio_plans_next);
+
+		/* For a unit that is too large for this cache there never is room. */
+		if (plan.file != NULL && skx_blkio_ahead_limit(&plan) > 0)
+		{
+			if (!skx_blkio_ahead_room(&plan))
+				break;
+			skx_blkio_ahead_starved = !skx_blkio_ahead_start(&plan, &started);
+			if (skx_blkio_ahead_starved)
+				break;
+		}
+		skx_blkio_plans_next++;
+	}
+	if (started != NULL)
+	{
+		skx_blkio_ring_submit();
+		skx_blkio_count(started)->batches++;
+	}
+}
+
+/* Do pages from `next` on follow those, in the file, too? */
+static bool
+skx_blkio_ahead_follows(const SkxBlkFile *file, const SkxBlkPlane *plane,
+						uint32 first, uint32 npages, uint32 next)
+{
+	return first + npages == next &&
+		skx_blkio_block(file->rel, plane, first) + npages ==
+		skx_blkio_block(file->rel, plane, next);
+}
+
+/*
+ * Appends a page: to the run before it where it can be read with that, which
+ * goes up or, for a scan that goes backward, down.
+ */
+static void
+skx_blkio_ahead_append(SkxBlkFile *file, const SkxBlkPlane *plane,
+					   uint32 ordinal)
+{
+	uint32		unit = Min(plane->unit, SKX_BLK_GROUP_PAGES);
+	uint32		first = ordinal & ~(unit - 1);
+	uint32		npages = Min(unit, plane->npages - first);
+	SkxBlkPlan *plan;
+
+	if (skx_blkio_plans_next != skx_blkio_plans_end)
+	{
+		plan = skx_blkio_ahead_at(skx_blkio_plans_end - 1);
+		if (plan->file == file && plan->plane == plane)
+		{
+			if (first >= plan->first && first < plan->first + plan->npages)
+				return;
+			if (plan->npages + npages <= SKX_BLK_RUN_PAGES &&
+				(skx_blkio_ahead_follows(file, plane, plan->first,
+										 plan->npages, first) ||
+				 skx_blkio_ahead_follows(file, plane, first, npages,
+										 plan->first)))
+			{
+				plan->first = Min(plan->first, first);
+				plan->npages += npages;
+				return;
+			}
+		}
+	}
+	if (skx_blkio_plans_end - skx_blkio_plans_next == SKX_BLK_MAX_PLANS)
+		return;
+	plan = skx_blkio_ahead_at(skx_blkio_plans_end++);
+	plan->file = file;
+	plan->owner = CurrentResourceOwner;
+	plan->plane = plane;
+	plan->first = first;
+	plan->npages = npages;
+}
+
+void
+skx_blkio_ahead_plan(SkxBlkFile *file, const SkxBlkPlane *plane,
+					 const uint32 *ordinals, int n)
+{
+	if (skx_blkio_plans == NULL)
+		skx_blkio_plans = MemoryContextAlloc(TopMemoryContext,
+											 SKX_BLK_MAX_PLANS *
+											 sizeof(SkxBlkPlan));
+	for (int i = 0; i < n; i++)
+	{
+		if (ordinals[i] < plane->npages &&
+			!skx_blkio_claim_present(file, plane, ordinals[i]))
+			skx_blkio_ahead_append(file, plane, ordinals[i]);
+	}
+	skx_blkio_ahead_go();
+}
+
+void
+skx_blkio_ahead_finish(SkxBlkFile *file, const SkxBlkKey *key)
+{
+	int			which;
+	SkxBlkLoad *load = skx_blkio_load_find(key, false, &which);
+
+	if (load == NULL)
+		return;
+	skx_blkio_count(file)->ahead_used++;
+	skx_blkio_load_finish(load);
+	skx_blkio_load_drop(load);
+	skx_blkio_ahead_go();
+}
+
+int32
+skx_blkio_ahead_take(SkxBlkFile *file, const SkxBlkKey *key)
+{
+	int			which;
+	SkxBlkLoad *load = skx_blkio_load_find(key, true, &which);
+	int32		slot;
+	bool		left = false;
+
+	if (load == NULL)
+		return -1;
+	if (!load->done)
+	{
+		skx_blkio_count(file)->ahead_used++;
+		skx_blkio_load_finish(load);
+	}
+	slot = load->group.slots[which];
+	load->group.slots[which] = -1;
+	skx_blkio_pins_ahead--;
+	skx_blkio_pins_at(slot)->owner = CurrentResourceOwner;
+	for (int i = 0; i < load->group.nframes; i++)
+		left |= load->group.slots[i] >= 0;
+	if (!left)
+		skx_blkio_load_drop(load);
+	skx_blkio_ahead_go();
+	return slot;
+}
+
+void
+skx_blkio_ahead_forget(ResourceOwner owner, SkxBlkFile *file)
+{
+	for (uint32 i = skx_blkio_plans_next; i != skx_blkio_plans_end; i++)
+	{
+		SkxBlkPlan *plan = skx_blkio_ahead_at(i);
+
+		if (plan->file != NULL &&
+			(owner == NULL || plan->owner == owner) &&
+			(file == NULL || plan->file == file))
+			plan->file = NULL;
+	}
+	while (skx_blkio_plans_next != skx_blkio_plans_end &&
+		   skx_blkio_ahead_at(skx_blkio_plans_next)->file == NULL)
+		skx_blkio_plans_next++;
+	if (skx_blkio_plans_next == skx_blkio_plans_end)
+		skx_blkio_ahead_starved = false;
+	skx_blkio_loads_end(owner, file);
+}

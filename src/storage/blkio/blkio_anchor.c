@@ -1,0 +1,548 @@
+/*
+ * blkio_anchor.c
+ *	  Where processes meet: the fixed area that leads to the cache.
+ *
+ * Preloaded, anchor and cache are in main shared memory.  Otherwise the anchor
+ * is a small area that can be had at any time (skx_compat_anchor), and the
+ * first process that needs the cache puts its first piece into a dynamic shared
+ * memory segment, as others do with further pieces when it is full.  These stay
+ * until the server stops.  The cache leaves most of what there is to others
+ * (shm/: a container's /dev/shm has 64 MB by default).  Where the server is
+ * refused what seemed to be there, half of it is tried, and so on; if nothing is
+ * left, the anchor says so, and there is no further attempt.  A cache that is
+ * refused a further piece stays as large as it is.
+ * No failure here is an error for the query: reading works without a cache.
+ * The log says what is missing, once, and so does a notice to the session that
+ * met with it.
+ */
+#include "postgres.h"
+
+#include "storage/blkio/blkio_cache.h"
+#include "storage/dsm.h"
+#include "storage/ipc.h"
+#include "storage/shmem.h"
+#include "support/shm/shm.h"
+
+#define SKX_BLK_ANCHOR_NAME		"skipidx blkio"
+#define SKX_BLK_TRANCHE_NAME	"SkipidxCache"
+#define SKX_BLK_CACHE_NAME		"skipidx block cache"
+
+/* Totals: the counters of all methods, one method after the other. */
+#define SKX_BLK_NTOTALS \
+	(SKX_BLK_NMETHODS * sizeof(SkxBlkCounters) / sizeof(uint64))
+
+typedef enum SkxBlkAnchorState
+{
+	SKX_BLK_ANCHOR_EMPTY,		/* the cache was not asked for yet */
+	SKX_BLK_ANCHOR_MAIN,		/* cache in main shared memory */
+	SKX_BLK_ANCHOR_DYNAMIC,		/* first piece in the segment `handle` */
+	SKX_BLK_ANCHOR_FAILED		/* no memory for it */
+} SkxBlkAnchorState;
+
+/* Its size is the same in every build of a major version. */
+typedef struct SkxBlkAnchor
+{
+	LWLock		lock;			/* held while a piece of the cache is made */
+	int			tranche;
+	uint32		state;
+	dsm_handle	handle;
+	pg_atomic_uint32 refusals;	/* a bit for each SkxBlkRefusal */
+	int			cache_size;		/* kB, the setting when the cache was made */
+	char		why[SKX_ROOM_WHY];	/* why it is smaller than that, or "" */
+	pg_atomic_uint64 totals[SKX_BLK_NTOTALS];
+} SkxBlkAnchor;
+
+/* Not preloaded, it comes out of the little that the server has to spare. */
+StaticAssertDecl(sizeof(SkxBlkAnchor) <= 2048, "the anchor must be small");
+
+static SkxBlkAnchor *skx_blkio_anchor = NULL;
+
+/* This process has tried, and got no anchor or no mapping. */
+static bool skx_blkio_anchor_hopeless = false;
+static char skx_blkio_anchor_hopeless_why[SKX_ROOM_WHY];
+
+/* This process has made the cache, or found that there can be none. */
+static bool skx_blkio_anchor_maker = false;
+
+static shmem_request_hook_type skx_blkio_anchor_next_request = NULL;
+static shmem_startup_hook_type skx_blkio_anchor_next_startup = NULL;
+
+static void
+skx_blkio_anchor_format(void *area)
+{
+	SkxBlkAnchor *anchor = area;
+
+	memset(anchor, 0, sizeof(*anchor));
+	anchor->tranche = skx_compat_tranche_new(SKX_BLK_TRANCHE_NAME);
+	LWLockInitialize(&anchor->lock, anchor->tranche);
+	anchor->state = SKX_BLK_ANCHOR_EMPTY;
+	pg_atomic_init_u32(&anchor->refusals, 0);
+	for (int i = 0; i < SKX_BLK_NTOTALS; i++)
+		pg_atomic_init_u64(&anchor->totals[i], 0);
+}
+
+/* ---- preloaded ---- */
+
+static Size
+skx_blkio_anchor_bytes(void)
+{
+	return (Size) skx_blkio_cache_size * 1024;
+}
+
+/*
+ * Size of the cache in main shared memory.  The server asks for requests once,
+ * but makes its shared memory again after a crash, when the setting can be
+ * another one.
+ */
+static Size skx_blkio_anchor_reserved = 0;
+
+static void
+skx_blkio_anchor_request(void)
+{
+	SkxBlkDivision division;
+
+	if (skx_blkio_anchor_next_request)
+		skx_blkio_anchor_next_request();
+	skx_blkio_anchor_reserved = skx_blkio_anchor_bytes();
+	RequestAddinShmemSpace(MAXALIGN(sizeof(SkxBlkAnchor)));
+	if (skx_blkio_anchor_reserved == 0)
+		return;
+	skx_blkio_cache_divide(skx_blkio_anchor_reserved, true, &division);
+	RequestAddinShmemSpace(skx_blkio_cache_first_size(&division));
+}
+
+static void
+skx_blkio_anchor_startup(void)
+{
+	bool		found;
+
+	if (skx_blkio_anchor_next_startup)
+		skx_blkio_anchor_next_startup();
+
+	/* After a crash this runs again, with shared memory new. */
+	LWLockAcquire(AddinShmemInitLock, LW_EXCLUSIVE);
+	skx_blkio_anchor = ShmemInitStruct(SKX_BLK_ANCHOR_NAME,
+									   sizeof(SkxBlkAnchor), &found);
+	if (!found)
+		skx_blkio_anchor_format(skx_blkio_anchor);
+	if (skx_blkio_anchor_reserved > 0)
+	{
+		SkxBlkDivision division;
+		SkxBlkCacheHeader *header;
+
+		skx_blkio_cache_divide(skx_blkio_anchor_reserved, true, &division);
+		header = ShmemInitStruct(SKX_BLK_CACHE_NAME,
+								 skx_blkio_cache_first_size(&division),
+								 &found);
+		if (!found)
+		{
+			skx_blkio_cache_format(header, &division,
+								   skx_blkio_anchor->tranche);
+			skx_blkio_anchor->cache_size = skx_blkio_anchor_reserved / 1024;
+			skx_blkio_anchor->state = SKX_BLK_ANCHOR_MAIN;
+		}
+		skx_blkio_cache_map(header);
+	}
+	LWLockRelease(AddinShmemInitLock);
+	skx_compat_tranche_name(skx_blkio_anchor->tranche, SKX_BLK_TRANCHE_NAME);
+}
+
+/* Called while the library is loaded. */
+void
+skx_blkio_anchor_init(void)
+{
+	if (!process_shared_preload_libraries_in_progress)
+		return;
+	skx_blkio_anchor_next_request = shmem_request_hook;
+	shmem_request_hook = skx_blkio_anchor_request;
+	skx_blkio_anchor_next_startup = shmem_startup_hook;
+	shmem_startup_hook = skx_blkio_anchor_startup;
+}
+
+/* ---- not preloaded ---- */
+
+/* Like skx_shm_attempt, with a message in the log; false when it failed. */
+static bool
+skx_blkio_anchor_attempt(void (*action) (void *arg), void *arg)
+{
+	char	   *why = skx_shm_attempt(action, arg);
+
+	if (why == NULL)
+		return true;
+	ereport(LOG,
+			(errmsg("skipidx could not use shared memory: %s", why)));
+	strlcpy(skx_blkio_anchor_hopeless_why, why, SKX_ROOM_WHY);
+	pfree(why);
+	return false;
+}
+
+static void
+skx_blkio_anchor_find(void *arg)
+{
+	skx_blkio_anchor = skx_compat_anchor(SKX_BLK_ANCHOR_NAME,
+										 sizeof(SkxBlkAnchor),
+										 skx_blkio_anchor_format);
+	skx_compat_tranche_name(skx_blkio_anchor->tranche, SKX_BLK_TRANCHE_NAME);
+}
+
+/* A cache while it is made. */
+typedef struct SkxBlkMaking
+{
+	Size		wanted;			/* bytes of pages */
+	Size		bytes;			/* the same, to be had; 0: none */
+	SkxRoomGrant grant;
+} SkxBlkMaking;
+
+/* All of the memory of a cache with so many bytes of pages. */
+static Size
+skx_blkio_anchor_size(Size bytes)
+{
+	SkxBlkDivision division;
+
+	skx_blkio_cache_divide(bytes, false, &division);
+	return skx_blkio_cache_total_size(&division);
+}
+
+static void
+skx_blkio_anchor_measure(void *arg)
+{
+	SkxBlkMaking *making = arg;
+	Size		total = skx_blkio_anchor_size(making->wanted);
+
+	skx_shm_ask(total, &making->grant);
+	making->bytes = making->wanted;
+	if (making->grant.bytes == total)
+		return;
+
+	/* sizes are rounded to frames, so its bookkeeping is not proportional */
+	making->bytes = making->grant.bytes;
+	while (making->bytes > 0 &&
+		   skx_blkio_anchor_size(making->bytes) > making->grant.bytes)
+		making->bytes -= Min(making->bytes, SKX_BLK_FRAME_PAGES * BLCKSZ);
+}
+
+/*
+ * Makes the first piece of a cache, or notes that there is none, unless another
+ * process has.
+ */
+static void
+skx_blkio_anchor_create(void *arg)
+{
+	const SkxBlkMaking *making = arg;
+	SkxBlkAnchor *anchor = skx_blkio_anchor;
+	SkxBlkAnchorState state = SKX_BLK_ANCHOR_FAILED;
+
+	LWLockAcquire(&anchor->lock, LW_EXCLUSIVE);
+	if (anchor->state == SKX_BLK_ANCHOR_EMPTY)
+	{
+		if (making->bytes > 0)
+		{
+			SkxBlkDivision division;
+			dsm_segment *segment;
+
+			skx_blkio_cache_divide(making->bytes, false, &division);
+			segment = skx_shm_segment(&making->grant,
+									  skx_blkio_cache_first_size(&division));
+			skx_blkio_cache_format(dsm_segment_address(segment), &division,
+								   anchor->tranche);
+			dsm_pin_segment(segment);
+			dsm_pin_mapping(segment);
+			skx_blkio_cache_map(dsm_segment_address(segment));
+			anchor->handle = dsm_segment_handle(segment);
+			state = SKX_BLK_ANCHOR_DYNAMIC;
+		}
+		anchor->cache_size = making->wanted / 1024;
+		strlcpy(anchor->why, making->grant.why, SKX_ROOM_WHY);
+		skx_blkio_anchor_maker = true;
+		pg_write_barrier();
+		anchor->state = state;
+	}
+	LWLockRelease(&anchor->lock);
+}
+
+/* A segment of the cache, for as long as this process lives. */
+static void *
+skx_blkio_anchor_segment(dsm_handle handle)
+{
+	dsm_segment *segment = dsm_attach(handle);
+
+	if (segment == NULL)
+		ereport(ERROR,
+				(errcode(ERRCODE_INSUFFICIENT_RESOURCES),
+				 errmsg("could not map the block cache")));
+	dsm_pin_mapping(segment);
+	return dsm_segment_address(segment);
+}
+
+static void
+skx_blkio_anchor_map(void *arg)
+{
+	SkxBlkCacheHeader *header =
+		skx_blkio_anchor_segment(skx_blkio_anchor->handle);
+
+	if (header->kind != SKX_BLK_CACHE_KIND)
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("the block cache was made by another build of skipidx: restart the server")));
+	skx_blkio_cache_map(header);
+}
+
+static void
+skx_blkio_anchor_map_pieces(void *arg)
+{
+	const SkxBlkCacheHeader *header = skx_blkio_cache.header;
+	uint32		ready = *(uint32 *) arg;
+
+	while (skx_blkio_cache.npieces < ready)
+		skx_blkio_cache_map_piece(skx_blkio_anchor_segment(
+														   header->handles[skx_blkio_cache.npieces]));
+}
+
+/* Says that there is less cache than was asked for. */
+static void
+skx_blkio_anchor_regret(int elevel, const SkxBlkMaking *making)
+{
+	int			wanted = making->wanted / (1024 * 1024);
+
+	ereport(elevel,
+			(making->bytes > 0 ?
+			 errmsg("skipidx has a block cache of %d MB instead of %d MB",
+					(int) (making->bytes / (1024 * 1024)), wanted) :
+			 errmsg("skipidx works without its block cache of %d MB",
+					wanted),
+			 errdetail_internal("Reason: %s.", making->grant.why),
+			 errhint("%s", skx_shm_hint(making->grant.limit))));
+}
+
+/* Creates the cache unless another process has; smaller rather than not. */
+static void
+skx_blkio_anchor_establish(void)
+{
+	SkxBlkMaking making = {.wanted = skx_blkio_anchor_bytes()};
+	char	   *why = skx_shm_attempt(skx_blkio_anchor_measure, &making);
+
+	if (why != NULL)
+		making.bytes = 0;
+	while (why != NULL ||
+		   (why = skx_shm_attempt(skx_blkio_anchor_create,
+								  &making)) != NULL)
+	{
+		/* the first refusal tells most */
+		if (making.grant.limit != SKX_ROOM_LIMIT_REFUSED)
+			strlcpy(making.grant.why, why, SKX_ROOM_WHY);
+		making.grant.limit = SKX_ROOM_LIMIT_REFUSED;
+		making.bytes /= 2;
+		if (making.bytes < SKX_ROOM_LEAST)
+			making.bytes = 0;
+		pfree(why);
+		why = NULL;
+	}
+
+	/* Reported by the backend that made it, or gave it up. */
+	if (skx_blkio_anchor_maker && making.bytes < making.wanted)
+	{
+		skx_blkio_anchor_regret(LOG_SERVER_ONLY, &making);
+		skx_blkio_anchor_regret(NOTICE, &making);
+	}
+}
+
+bool
+skx_blkio_anchor_follow(void)
+{
+	uint32		ready = pg_atomic_read_u32(&skx_blkio_cache.header->ready);
+
+	pg_read_barrier();
+	skx_blkio_cache_limit();
+	if (skx_blkio_cache.npieces == ready)
+		return true;
+
+	/* a failure releases all locks, so that there must be none */
+	if (InterruptHoldoffCount > 0 || skx_blkio_cache.partial)
+		return false;
+	skx_blkio_cache.partial =
+		!skx_blkio_anchor_attempt(skx_blkio_anchor_map_pieces, &ready);
+	return !skx_blkio_cache.partial;
+}
+
+/* Makes one more piece, unless another process has or is about to. */
+static void
+skx_blkio_anchor_add_piece(void *arg)
+{
+	SkxBlkMaking *making = arg;
+	SkxBlkCacheHeader *header = skx_blkio_cache.header;
+	Size		size = skx_blkio_cache_more_size(&header->division);
+	uint32		ready;
+
+	if (!LWLockConditionalAcquire(&skx_blkio_anchor->lock, LW_EXCLUSIVE))
+		return;
+	ready = pg_atomic_read_u32(&header->ready);
+	if (ready == skx_blkio_cache.npieces &&
+		ready < pg_atomic_read_u32(&header->most))
+	{
+		skx_shm_ask(size, &making->grant);
+		if (making->grant.bytes < size)
+			making->bytes = skx_blkio_frames_bytes(skx_blkio_cache.mapped);
+		else
+		{
+			dsm_segment *segment = skx_shm_segment(&making->grant, size);
+
+			skx_blkio_cache_format_piece(dsm_segment_address(segment),
+										 &header->division);
+			dsm_pin_segment(segment);
+			dsm_pin_mapping(segment);
+			header->handles[ready] = dsm_segment_handle(segment);
+			skx_blkio_cache_map_piece(dsm_segment_address(segment));
+			pg_write_barrier();
+			pg_atomic_write_u32(&header->ready, ready + 1);
+		}
+	}
+	LWLockRelease(&skx_blkio_anchor->lock);
+}
+
+/* The cache stays as it is, unless it has grown meanwhile; is it so from now? */
+static bool
+skx_blkio_anchor_stop_growing(const SkxBlkMaking *making)
+{
+	SkxBlkCacheHeader *header = skx_blkio_cache.header;
+	bool		mine;
+
+	LWLockAcquire(&skx_blkio_anchor->lock, LW_EXCLUSIVE);
+	mine = pg_atomic_read_u32(&header->ready) == skx_blkio_cache.npieces &&
+		pg_atomic_read_u32(&header->most) > skx_blkio_cache.npieces;
+	if (mine)
+	{
+		pg_atomic_write_u32(&header->most, skx_blkio_cache.npieces);
+		strlcpy(skx_blkio_anchor->why, making->grant.why, SKX_ROOM_WHY);
+	}
+	LWLockRelease(&skx_blkio_anchor->lock);
+	skx_blkio_cache_limit();
+	return mine;
+}
+
+void
+skx_blkio_anchor_grow(void)
+{
+	SkxBlkMaking making = {.wanted = skx_blkio_cache_bytes()};
+	char	   *why;
+
+	if (!skx_blkio_anchor_follow())
+		return;
+	why = skx_shm_attempt(skx_blkio_anchor_add_piece, &making);
+	if (why != NULL)
+	{
+		/* the server gives up when the query is cancelled, too */
+		if (QueryCancelPending || ProcDiePending)
+			return;
+		strlcpy(making.grant.why, why, SKX_ROOM_WHY);
+		making.grant.limit = SKX_ROOM_LIMIT_REFUSED;
+		making.bytes = skx_blkio_frames_bytes(skx_blkio_cache.mapped);
+		pfree(why);
+	}
+	if (making.bytes > 0 && skx_blkio_anchor_stop_growing(&making))
+	{
+		skx_blkio_anchor_regret(LOG_SERVER_ONLY, &making);
+		skx_blkio_anchor_regret(NOTICE, &making);
+	}
+}
+
+/* Is there an anchor?  It is looked for once. */
+static bool
+skx_blkio_anchor_found(void)
+{
+	if (skx_blkio_anchor == NULL && !skx_blkio_anchor_hopeless &&
+		IsUnderPostmaster)
+		skx_blkio_anchor_hopeless =
+			!skx_blkio_anchor_attempt(skx_blkio_anchor_find, NULL);
+	return skx_blkio_anchor != NULL;
+}
+
+bool
+skx_blkio_anchor_attach(void)
+{
+	if (skx_blkio_cache.header != NULL)
+	{
+		(void) skx_blkio_anchor_follow();
+		return true;
+	}
+	if (skx_blkio_anchor_hopeless || !skx_blkio_anchor_found())
+		return false;
+	if (skx_blkio_anchor->state == SKX_BLK_ANCHOR_EMPTY &&
+		skx_blkio_cache_size > 0)
+		skx_blkio_anchor_establish();
+	pg_read_barrier();
+	if (skx_blkio_cache.header == NULL &&
+		skx_blkio_anchor->state == SKX_BLK_ANCHOR_DYNAMIC &&
+		!skx_blkio_anchor_attempt(skx_blkio_anchor_map, NULL))
+		skx_blkio_anchor_hopeless = true;
+	if (skx_blkio_cache.header == NULL)
+		return false;
+	(void) skx_blkio_anchor_follow();
+	return true;
+}
+
+const char *
+skx_blkio_anchor_why(bool *stale)
+{
+	SkxBlkAnchor *anchor = skx_blkio_anchor;
+
+	*stale = false;
+	if (skx_blkio_anchor_hopeless || skx_blkio_cache.partial)
+		return skx_blkio_anchor_hopeless_why;
+	if (anchor == NULL || anchor->state == SKX_BLK_ANCHOR_EMPTY)
+		return "";
+	*stale = anchor->cache_size != skx_blkio_cache_size;
+	return anchor->why;
+}
+
+/* ---- what processes tell each other ---- */
+
+bool
+skx_blkio_refused(SkxBlkRefusal what)
+{
+	return skx_blkio_anchor != NULL &&
+		(pg_atomic_read_u32(&skx_blkio_anchor->refusals) & 1 << what) != 0;
+}
+
+bool
+skx_blkio_first_refusal(SkxBlkRefusal what)
+{
+	static uint32 mine = 0;
+	uint32		bit = (uint32) 1 << what;
+	bool		first = (mine & bit) == 0;
+
+	mine |= bit;
+	if (first && skx_blkio_anchor_found())
+		first =
+			(pg_atomic_fetch_or_u32(&skx_blkio_anchor->refusals, bit) & bit) == 0;
+	return first;
+}
+
+bool
+skx_blkio_anchor_add(const SkxBlkCounters *delta)
+{
+	const uint64 *n = (const uint64 *) delta;
+
+	if (skx_blkio_anchor == NULL)
+		return false;
+	for (int i = 0; i < SKX_BLK_NTOTALS; i++)
+		if (n[i] != 0)
+			pg_atomic_fetch_add_u64(&skx_blkio_anchor->totals[i], n[i]);
+	return true;
+}
+
+void
+skx_blkio_anchor_sums(SkxBlkCounters *sums)
+{
+	uint64	   *n = (uint64 *) sums;
+
+	memset(sums, 0, SKX_BLK_NMETHODS * sizeof(*sums));
+	if (skx_blkio_anchor == NULL)
+		return;
+
+	/*
+	 * Against the order in which they are added to: what is a part of a count
+	 * before it is never more than that.
+	 */
+	for (int i = SKX_BLK_NTOTALS; i-- > 0;)
+		n[i] = pg_atomic_read_u64(&skx_blkio_anchor->totals[i]);
+}

@@ -1,0 +1,543 @@
+/*
+ * blkio_cache.c
+ *	  The life of a frame: found, claimed, loaded, pinned, evicted.
+ *
+ * A hash table with chains through the frame array finds the frame of a key;
+ * its buckets are divided among SKX_BLK_PARTITIONS LWLocks.  A pin is an
+ * atomic addition to the frame's state.  Pins are added by find and claim
+ * under the partition lock, and by the clock sweep, which adds the first pin
+ * of a frame and takes the frame out of the table only while that is still
+ * the only one, under the exclusive lock.  So a pinned frame keeps its key,
+ * and no lock is held across a read or a wait.
+ *
+ * Without a pin a frame may be evicted at any time.  That gives it another
+ * version, before anything is read into it, which is how a backend that looked
+ * at its pages meanwhile comes to know (blkio_glance.c).
+ *
+ * A frame that could not be read stays in the table neither valid nor busy:
+ * the next backend that finds it reads it again.
+ */
+#include "postgres.h"
+
+#include "storage/blkio/blkio_cache.h"
+
+/* A backend that reads ahead is waited for so long, ms. */
+#define SKX_BLK_PATIENCE		2
+
+uint32
+skx_blkio_cache_hash(const SkxBlkKey *key)
+{
+	uint64		h = key->incarnation;
+
+	h ^= ((uint64) key->segment << 32 | key->ordinal) *
+		UINT64CONST(0x9E3779B97F4A7C15);
+	h ^= h >> 32;
+	h += key->salt ^ key->plane;
+	h *= UINT64CONST(0xFF51AFD7ED558CCD);
+	h ^= h >> 33;
+	h *= UINT64CONST(0xC4CEB9FE1A85EC53);
+	h ^= h >> 33;
+	return (uint32) h;
+}
+
+/* Are there pieces that this process has not mapped yet? */
+static inline bool
+skx_blkio_cache_behind(void)
+{
+	return pg_atomic_read_u32(&skx_blkio_cache.header->ready) !=
+		skx_blkio_cache.npieces;
+}
+
+/*
+ * Takes the partition lock of a hash.  NULL, and no lock, when not all of the
+ * pieces can be mapped: a frame in any of them may be in a bucket, and is put
+ * there only under the lock.
+ */
+static LWLock *
+skx_blkio_cache_lock(uint32 hash, LWLockMode mode)
+{
+	LWLock	   *lock =
+		&skx_blkio_cache.header->locks[hash % SKX_BLK_PARTITIONS].lock;
+
+	for (;;)
+	{
+		LWLockAcquire(lock, mode);
+		if (likely(!skx_blkio_cache_behind()))
+			return lock;
+		LWLockRelease(lock);
+		if (!skx_blkio_anchor_follow())
+			return NULL;
+	}
+}
+
+static inline int32 *
+skx_blkio_cache_bucket(uint32 hash)
+{
+	return &skx_blkio_cache.buckets[hash & skx_blkio_cache.bucket_mask];
+}
+
+/* The frame of a key; the caller holds the partition lock. */
+static int32
+skx_blkio_cache_search(const SkxBlkKey *key, uint32 hash)
+{
+	int32		i = *skx_blkio_cache_bucket(hash);
+
+	while (i >= 0)
+	{
+		SkxBlkFrame *frame = skx_blkio_cache_frame(i);
+
+		if (frame->hash == hash && skx_blkio_same_key(&frame->key, key))
+			break;
+		i = frame->next;
+	}
+	return i;
+}
+
+/* Adds a pin, and a use where it is one. */
+static void
+skx_blkio_cache_pin(SkxBlkFrame *frame, bool use)
+{
+	uint64		old = pg_atomic_read_u64(&frame->state);
+	uint64		new;
+
+	do
+	{
+		new = old + SKX_BLK_PIN;
+		if (use && (old & SKX_BLK_USE_MASK) < SKX_BLK_USE_MAX)
+			new += SKX_BLK_USE;
+	} while (!pg_atomic_compare_exchange_u64(&frame->state, &old, new));
+}
+
+int32
+skx_blkio_cache_find(const SkxBlkKey *key, uint32 hash, bool use)
+{
+	LWLock	   *lock = skx_blkio_cache_lock(hash, LW_SHARED);
+	int32		i;
+
+	if (lock == NULL)
+		return -1;
+	i = skx_blkio_cache_search(key, hash);
+	if (i >= 0)
+		skx_blkio_cache_pin(skx_blkio_cache_frame(i), use);
+	LWLockRelease(lock);
+	return i;
+}
+
+/* Is there a frame for this key, valid or on its way? */
+bool
+skx_blkio_cache_present(const SkxBlkKey *key, uint32 hash)
+{
+	LWLock	   *lock = skx_blkio_cache_lock(hash, LW_SHARED);
+	bool		present;
+	int32		i;
+
+	if (lock == NULL)
+		return false;
+	i = skx_blkio_cache_search(key, hash);
+	present = i >= 0 &&
+		(pg_atomic_read_u64(&skx_blkio_cache_frame(i)->state) &
+		 (SKX_BLK_VALID | SKX_BLK_BUSY)) != 0;
+	LWLockRelease(lock);
+	return present;
+}
+
+void
+skx_blkio_cache_unpin(int32 i)
+{
+	pg_atomic_fetch_sub_u64(&skx_blkio_cache_frame(i)->state, SKX_BLK_PIN);
+}
+
+/* Gives a frame out of the table, with the caller's pin only, a new state. */
+static void
+skx_blkio_cache_become(SkxBlkFrame *frame, uint64 state)
+{
+	uint64		old = pg_atomic_read_u64(&frame->state);
+
+	pg_atomic_write_u64(&frame->state, (old & SKX_BLK_VERSION_MASK) | state);
+}
+
+/*
+ * Takes a frame, on which the caller has put the only pin, out of the table.
+ * False when another backend has pinned it meanwhile, or the table cannot be
+ * read; the caller's pin is then given back.
+ */
+static bool
+skx_blkio_cache_evict(int32 i)
+{
+	SkxBlkFrame *frame = skx_blkio_cache_frame(i);
+	LWLock	   *lock = skx_blkio_cache_lock(frame->hash, LW_EXCLUSIVE);
+	uint64		state;
+	int32	   *link;
+
+	state = pg_atomic_read_u64(&frame->state);
+	if (lock == NULL || (state & SKX_BLK_PIN_MASK) != 1)
+	{
+		if (lock != NULL)
+			LWLockRelease(lock);
+		skx_blkio_cache_unpin(i);
+		return false;
+	}
+	Assert(!(state & SKX_BLK_BUSY));
+	link = skx_blkio_cache_bucket(frame->hash);
+	while (*link != i)
+		link = &skx_blkio_cache_frame(*link)->next;
+	*link = frame->next;
+	pg_atomic_write_u64(&frame->state,
+						((state + SKX_BLK_VERSION) & SKX_BLK_VERSION_MASK) |
+						SKX_BLK_PIN);
+	pg_write_barrier();
+	LWLockRelease(lock);
+	return true;
+}
+
+/* The frame of a class that the hand of the clock points to. */
+static inline int32
+skx_blkio_cache_at(SkxBlkClass class, uint32 hand)
+{
+	const SkxBlkDivision *division = &skx_blkio_cache.header->division;
+	uint32		at = hand % skx_blkio_cache.mapped[class];
+	uint32		i = 0;
+
+	if (at >= division->first[class])
+	{
+		at -= division->first[class];
+		i = 1 + at / division->more[class];
+		at %= division->more[class];
+	}
+	if (class == SKX_BLK_CLASS_PAGE)
+		at += skx_blkio_cache.pieces[i].nframes[SKX_BLK_CLASS_BLOCK];
+	return (int32) (i << skx_blkio_cache.shift | at);
+}
+
+/*
+ * Finds a victim by the clock: a frame out of the table with one pin, the
+ * caller's, or -1 when a whole round met only pinned frames.
+ */
+static int32
+skx_blkio_cache_sweep(SkxBlkClass class)
+{
+	pg_atomic_uint32 *hand = &skx_blkio_cache.header->hand[class];
+	uint32		pinned = 0;
+
+	while (pinned < skx_blkio_cache.mapped[class] && !skx_blkio_cache.partial)
+	{
+		int32		i = skx_blkio_cache_at(class,
+										   pg_atomic_fetch_add_u32(hand, 1));
+		SkxBlkFrame *frame = skx_blkio_cache_frame(i);
+		uint64		state = pg_atomic_read_u64(&frame->state);
+
+		if (state & SKX_BLK_PIN_MASK)
+		{
+			pinned++;
+			continue;
+		}
+		pinned = 0;
+		if (state & SKX_BLK_USE_MASK)
+		{
+			pg_atomic_compare_exchange_u64(&frame->state, &state,
+										   state - SKX_BLK_USE);
+			continue;
+		}
+		if (!pg_atomic_compare_exchange_u64(&frame->state, &state,
+											state + SKX_BLK_PIN))
+			continue;
+		if (!(state & SKX_BLK_TAGGED))
+			return i;
+		if (skx_blkio_cache_evict(i))
+		{
+			pg_atomic_fetch_add_u64(&skx_blkio_cache.header->evictions, 1);
+			return i;
+		}
+	}
+	return -1;
+}
+
+int32
+skx_blkio_cache_claim(const SkxBlkKey *key, uint32 hash, SkxBlkClass class,
+					  bool ahead, bool *mine)
+{
+	int32		i = skx_blkio_cache_sweep(class);
+	LWLock	   *lock;
+	int32		other;
+	SkxBlkFrame *frame;
+
+	*mine = false;
+	if (i < 0)
+		return -1;
+	frame = skx_blkio_cache_frame(i);
+
+	lock = skx_blkio_cache_lock(hash, LW_EXCLUSIVE);
+	if (lock == NULL)
+	{
+		skx_blkio_cache_become(frame, 0);
+		return -1;
+	}
+	other = skx_blkio_cache_search(key, hash);
+	if (other >= 0)
+	{
+		skx_blkio_cache_pin(skx_blkio_cache_frame(other), true);
+		LWLockRelease(lock);
+		skx_blkio_cache_become(frame, 0);
+		return other;
+	}
+	frame->key = *key;
+	frame->hash = hash;
+	frame->next = *skx_blkio_cache_bucket(hash);
+	*skx_blkio_cache_bucket(hash) = i;
+	skx_blkio_cache_become(frame, SKX_BLK_PIN | SKX_BLK_USE | SKX_BLK_TAGGED |
+						   SKX_BLK_BUSY | (ahead ? SKX_BLK_AHEAD : 0));
+	LWLockRelease(lock);
+	*mine = true;
+	return i;
+}
+
+/*
+ * The hand comes to where it began only when every frame has been taken.  A
+ * caller that has a lock cannot make one more piece.
+ */
+void
+skx_blkio_cache_grow(SkxBlkClass class)
+{
+	SkxBlkCacheHeader *header = skx_blkio_cache.header;
+
+	if (pg_atomic_read_u32(&header->hand[class]) >=
+		skx_blkio_cache.mapped[class] &&
+		skx_blkio_cache.mapped[class] < skx_blkio_cache.nframes[class] &&
+		InterruptHoldoffCount == 0 && CritSectionCount == 0)
+		skx_blkio_anchor_grow();
+}
+
+bool
+skx_blkio_cache_reclaim(int32 i, bool ahead)
+{
+	SkxBlkFrame *frame = skx_blkio_cache_frame(i);
+	uint64		state = pg_atomic_read_u64(&frame->state);
+
+	while (!(state & (SKX_BLK_VALID | SKX_BLK_BUSY)))
+	{
+		if (pg_atomic_compare_exchange_u64(&frame->state, &state,
+										   state | SKX_BLK_BUSY |
+										   (ahead ? SKX_BLK_AHEAD : 0)))
+			return true;
+	}
+	return false;
+}
+
+/* Notes that a frame read ahead does not come, unless it just has. */
+static void
+skx_blkio_cache_slow(SkxBlkFrame *frame)
+{
+	uint64		state = pg_atomic_read_u64(&frame->state);
+
+	while ((state & SKX_BLK_AHEAD) &&
+		   !pg_atomic_compare_exchange_u64(&frame->state, &state,
+										   state | SKX_BLK_SLOW))
+		;
+}
+
+/*
+ * Once a backend has waited in vain for a frame read ahead, no other waits for
+ * it until it is there.
+ */
+SkxBlkAwaited
+skx_blkio_cache_await(int32 i, uint64 *waits)
+{
+	static uint32 wait_event = 0;
+	SkxBlkFrame *frame = skx_blkio_cache_frame(i);
+	uint64		state = pg_atomic_read_u64(&frame->state);
+	SkxBlkAwaited result = SKX_BLK_AWAITED_VALID;
+	bool		slept = false;
+
+	while (!(state & SKX_BLK_VALID))
+	{
+		if (state & SKX_BLK_BUSY)
+		{
+			long		most = state & SKX_BLK_AHEAD ? SKX_BLK_PATIENCE : -1;
+
+			if (wait_event == 0)
+				wait_event = skx_compat_wait_event("SkipidxFrameLoad");
+			if (state & SKX_BLK_SLOW)
+			{
+				result = SKX_BLK_AWAITED_SLOW;
+				break;
+			}
+			*waits += !slept;
+			slept = true;
+			if (ConditionVariableTimedSleep(&frame->loaded, most, wait_event))
+				skx_blkio_cache_slow(frame);
+		}
+		else if (skx_blkio_cache_reclaim(i, false))
+		{
+			result = SKX_BLK_AWAITED_MINE;
+			break;
+		}
+		state = pg_atomic_read_u64(&frame->state);
+	}
+	if (slept)
+		ConditionVariableCancelSleep();
+	pg_read_barrier();
+	return result;
+}
+
+/* Ends a load of this backend, well or badly; the pin remains. */
+void
+skx_blkio_cache_loaded(int32 i, bool valid)
+{
+	SkxBlkFrame *frame = skx_blkio_cache_frame(i);
+
+	if (valid)
+		pg_atomic_fetch_or_u64(&frame->state, SKX_BLK_VALID);
+	pg_atomic_fetch_and_u64(&frame->state, ~(SKX_BLK_BUSY | SKX_BLK_AHEAD |
+											 SKX_BLK_SLOW));
+	ConditionVariableBroadcast(&frame->loaded);
+}
+
+uint64
+skx_blkio_cache_forget(uint64 incarnation)
+{
+	uint64		forgotten = 0;
+	int32		i = -1;
+
+	if (!skx_blkio_anchor_attach())
+		return 0;
+	while ((i = skx_blkio_cache_next(i)) >= 0)
+	{
+		SkxBlkFrame *frame = skx_blkio_cache_frame(i);
+		uint64		state = pg_atomic_read_u64(&frame->state);
+
+		if (!(state & SKX_BLK_TAGGED) || (state & SKX_BLK_PIN_MASK) ||
+			!pg_atomic_compare_exchange_u64(&frame->state, &state,
+											state + SKX_BLK_PIN))
+			continue;
+		if (incarnation != 0 &&
+			frame->key.incarnation != incarnation)
+			skx_blkio_cache_unpin(i);
+		else if (skx_blkio_cache_evict(i))
+		{
+			skx_blkio_cache_become(frame, 0);
+			forgotten++;
+		}
+	}
+	return forgotten;
+}
+
+static bool
+skx_blkio_cache_of(const SkxBlkFrame *frame, uint64 incarnation,
+				   const SkxBlkPlane *const *planes, int n)
+{
+	if (frame->key.incarnation != incarnation)
+		return false;
+	while (n-- > 0)
+	{
+		if (frame->key.salt == planes[n]->salt &&
+			frame->key.segment == planes[n]->segment)
+			return true;
+	}
+	return false;
+}
+
+/*
+ * Looks at keys without a lock: a frame that gets another one meanwhile may
+ * lose its uses, which does no harm.
+ */
+void
+skx_blkio_cache_retire(uint64 incarnation, const SkxBlkPlane *const *planes,
+					   int n)
+{
+	int32		i = -1;
+
+	while ((i = skx_blkio_cache_next(i)) >= 0)
+	{
+		SkxBlkFrame *frame = skx_blkio_cache_frame(i);
+
+		if ((pg_atomic_read_u64(&frame->state) & SKX_BLK_USE_MASK) != 0 &&
+			skx_blkio_cache_of(frame, incarnation, planes, n))
+			pg_atomic_fetch_and_u64(&frame->state, ~SKX_BLK_USE_MASK);
+	}
+}
+
+void
+skx_blkio_cache_state(SkxBlkCacheState *result)
+{
+	int32		i = -1;
+
+	memset(result, 0, sizeof(*result));
+	result->configured = (uint64) skx_blkio_cache_size * 1024;
+	if (!skx_blkio_anchor_attach())
+		return;
+	result->evictions =
+		pg_atomic_read_u64(&skx_blkio_cache.header->evictions);
+	result->reads = pg_atomic_read_u32(&skx_blkio_cache.header->depth);
+	result->queue =
+		pg_atomic_read_u32(&skx_blkio_cache.header->depth_waiters);
+	result->bytes = skx_blkio_cache_bytes();
+	result->taken = skx_blkio_frames_bytes(skx_blkio_cache.mapped);
+	result->frames = skx_blkio_cache.nframes[SKX_BLK_CLASS_BLOCK] +
+		skx_blkio_cache.nframes[SKX_BLK_CLASS_PAGE];
+	while ((i = skx_blkio_cache_next(i)) >= 0)
+	{
+		uint64		state =
+			pg_atomic_read_u64(&skx_blkio_cache_frame(i)->state);
+
+		if (state & SKX_BLK_TAGGED)
+			result->frames_used++;
+		if (state & SKX_BLK_PIN_MASK)
+			result->pinned++;
+	}
+}
+
+static int
+skx_blkio_cache_compare(const void *a, const void *b)
+{
+	uint64		x = ((const SkxBlkCached *) a)->incarnation;
+	uint64		y = ((const SkxBlkCached *) b)->incarnation;
+
+	return (x > y) - (x < y);
+}
+
+/*
+ * Looks at each frame without a lock: one that gets another key meanwhile
+ * counts for the old index or for the new one.
+ */
+SkxBlkCached *
+skx_blkio_cache_indexes(int *n)
+{
+	uint32		nframes;
+	SkxBlkCached *list;
+	int32		frame = -1;
+	int			last = -1;
+
+	*n = 0;
+	if (!skx_blkio_anchor_attach())
+		return NULL;
+	nframes = skx_blkio_cache.mapped[SKX_BLK_CLASS_BLOCK] +
+		skx_blkio_cache.mapped[SKX_BLK_CLASS_PAGE];
+	list = palloc_extended(nframes * sizeof(SkxBlkCached), MCXT_ALLOC_HUGE);
+	while ((frame = skx_blkio_cache_next(frame)) >= 0)
+	{
+		SkxBlkFrame *at = skx_blkio_cache_frame(frame);
+		SkxBlkClass class = skx_blkio_cache_class(frame);
+
+		if (!(pg_atomic_read_u64(&at->state) & SKX_BLK_TAGGED))
+			continue;
+		list[*n].incarnation = at->key.incarnation;
+		list[*n].block_frames = class == SKX_BLK_CLASS_BLOCK;
+		list[*n].page_frames = class == SKX_BLK_CLASS_PAGE;
+		list[*n].bytes = skx_blkio_frame_pages(class) * BLCKSZ;
+		(*n)++;
+	}
+	qsort(list, *n, sizeof(SkxBlkCached), skx_blkio_cache_compare);
+	for (int i = 0; i < *n; i++)
+	{
+		if (last < 0 || list[last].incarnation != list[i].incarnation)
+		{
+			list[++last] = list[i];
+			continue;
+		}
+		list[last].block_frames += list[i].block_frames;
+		list[last].page_frames += list[i].page_frames;
+		list[last].bytes += list[i].bytes;
+	}
+	*n = last + 1;
+	return list;
+}

@@ -1,0 +1,163 @@
+/*
+ * blkio_cached.c
+ *	  Pinning through the cache, for every method that reads on its own.
+ *
+ * A miss brings the whole unit of the page, as far as it is not in the cache
+ * yet.  The wanted frame is claimed first and waited for while this backend
+ * is loading nothing that others would wait for; its neighbours are taken only
+ * if that needs no waiting.  So no two backends can wait for each other.  Where
+ * the cache has no frame to give, or another backend is slow to bring it, the
+ * pages go to a frame in the backend's own memory, which lasts as long as the
+ * pin, and a little longer; and so do all that are not in the cache for a file
+ * that is read once.
+ */
+#include "postgres.h"
+
+#include "executor/instrument.h"
+#include "pgstat.h"
+#include "storage/blkio/blkio_cache.h"
+
+/* Pins the frame of the key; true when its pages are there. */
+static bool
+skx_blkio_cached_take(SkxBlkFile *file, const SkxBlkKey *key,
+					  SkxBlkClass class, int32 slot)
+{
+	uint32		hash = skx_blkio_cache_hash(key);
+	bool		mine = false;
+	int32		frame = skx_blkio_cache_find(key, hash, !file->once);
+
+	if (frame < 0 && !file->once)
+	{
+		skx_blkio_cache_grow(class);
+		frame = skx_blkio_cache_claim(key, hash, class, false, &mine);
+	}
+	if (frame < 0)
+		return skx_blkio_pins_private(slot, class, key);
+	skx_blkio_claim_note(slot, class, frame, mine);
+	if (mine)
+		return false;
+	if (skx_blkio_cache_valid(frame))
+		return true;
+	if (skx_blkio_loads_ahead > 0)
+		skx_blkio_ahead_finish(file, key);
+	switch (skx_blkio_cache_await(frame, &skx_blkio_count(file)->waits))
+	{
+		case SKX_BLK_AWAITED_VALID:
+			return true;
+		case SKX_BLK_AWAITED_MINE:
+			skx_blkio_pins_at(slot)->loading = true;
+			break;
+		case SKX_BLK_AWAITED_SLOW:
+			skx_blkio_cache_unpin(frame);
+			skx_blkio_pins_at(slot)->kind = SKX_BLK_PIN_NOTHING;
+			return skx_blkio_pins_private(slot, class, key);
+	}
+	return false;
+}
+
+/* Reads the frame in `slot`, and with it the rest of its unit. */
+static void
+skx_blkio_cached_read(SkxBlkFile *file, const SkxBlkPlane *plane,
+					  uint32 wanted, int32 slot)
+{
+	SkxBlkClass class = skx_blkio_class(plane);
+	uint32		frame_pages = skx_blkio_frame_pages(class);
+	uint32		unit = Min(plane->unit, SKX_BLK_GROUP_PAGES);
+	uint32		first = wanted & ~(unit - 1);
+	uint32		end = first + Min(unit, plane->npages - first);
+	SkxBlkLoad *load = skx_blkio_load_new(file, plane, false);
+	SkxBlkGroup *group = &load->group;
+	bool		neighbours;
+
+	/* In a cache of a few units they would only push each other out. */
+	neighbours = skx_blkio_pins_at(slot)->kind == SKX_BLK_PIN_FRAME &&
+		unit / frame_pages <= skx_blkio_cache.nframes[class] / 8;
+	for (uint32 at = first; at < end; at += frame_pages)
+	{
+		if (at == wanted)
+			skx_blkio_load_add(load, slot, at);
+		else if (neighbours)
+			skx_blkio_claim(load, at);
+	}
+	skx_blkio_load_start(load);
+	skx_blkio_load_finish(load);
+	for (int i = 0; i < group->nframes; i++)
+	{
+		if (group->slots[i] != slot)
+			skx_blkio_pins_drop(group->slots[i]);
+	}
+}
+
+/*
+ * Pins the frame of the key in `slot`, which is reserved, and fills it; true
+ * when it had to be read.
+ */
+static bool
+skx_blkio_cached_fill(SkxBlkFile *file, const SkxBlkPlane *plane,
+					  const SkxBlkKey *key, int32 slot)
+{
+	SkxBlkClass class = skx_blkio_class(plane);
+	bool		found;
+
+	if (skx_blkio_cache.header == NULL)
+		found = skx_blkio_pins_private(slot, class, key);
+	else
+		found = skx_blkio_cached_take(file, key, class, slot);
+	if (found)
+	{
+		skx_blkio_count(file)->hits++;
+		pgBufferUsage.shared_blks_hit++;
+		pgstat_count_buffer_read(file->rel);
+		pgstat_count_buffer_hit(file->rel);
+		if (VacuumCostActive)
+			VacuumCostBalance += VacuumCostPageHit;
+	}
+	else
+		skx_blkio_cached_read(file, plane, key->ordinal, slot);
+	return !found;
+}
+
+/* Notes whether the cache had the page, and how often it was used. */
+static void
+skx_blkio_cached_meet(SkxBlkFile *file, const SkxBlkPlane *plane,
+					  const SkxBlkPin *pin)
+{
+	int			uses = 0;
+
+	Assert(plane->plane < SKX_BLK_PLANES);
+	if (pin->kind == SKX_BLK_PIN_FRAME)
+		uses = Max(skx_blkio_cache_uses(pin->number), 1);
+	file->met_last[plane->plane] = (uint8) uses;
+	file->met[plane->plane] = (uint8) Max(file->met[plane->plane], uses);
+}
+
+void
+skx_blkio_cached_pin(SkxBlkFile *file, const SkxBlkPlane *plane,
+					 uint32 ordinal, SkxBlkRef *ref)
+{
+	uint32		first = skx_blkio_frame_first(plane, ordinal);
+	int32		slot = -1;
+	SkxBlkKey	key;
+	SkxBlkPin  *pin;
+
+	skx_blkio_key(file, plane, first, &key);
+	if (file->once && skx_blkio_loads_ahead > 0)
+		slot = skx_blkio_ahead_take(file, &key);
+	if (slot < 0)
+	{
+		slot = skx_blkio_pins_take();
+		if (skx_blkio_cached_fill(file, plane, &key, slot) ||
+			skx_blkio_ahead_starved)
+			skx_blkio_ahead_go();
+	}
+	pin = skx_blkio_pins_at(slot);
+	pin->filled = true;
+	if (file->once)
+		skx_blkio_cached_meet(file, plane, pin);
+	ref->base = pin->memory;
+	ref->first = first;
+	ref->npages = Min(skx_blkio_frame_pages(skx_blkio_class(plane)),
+					  plane->npages - first);
+	ref->slot = slot;
+	ref->serial = pin->serial;
+}

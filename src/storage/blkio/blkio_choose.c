@@ -1,0 +1,72 @@
+/*
+ * blkio_choose.c
+ *	  Which method reads a file: skipidx.io_method, and what `auto` makes of the
+ *	  machine.
+ */
+#include "postgres.h"
+
+#include "storage/blkio/blkio_cache.h"
+
+/*
+ * Where the cache is large enough to stand in for the page cache, that would
+ * only hold everything twice.
+ */
+static const SkxBlkMethod *
+skx_blkio_choose_auto(void)
+{
+	bool		ring = skx_blkio_ring_ready();
+
+	/* As large as it is, not as it was asked for, but for the rounding. */
+	if (skx_blkio_cache_bytes() / 1024 + 1024 > skx_blkio_direct_min_cache)
+		return ring ? &skx_blkio_method_uring_direct :
+			&skx_blkio_method_direct;
+	return ring ? &skx_blkio_method_uring : &skx_blkio_method_buffered;
+}
+
+const SkxBlkMethod *
+skx_blkio_method_in_force(void)
+{
+	bool		cache;
+
+	if (skx_blkio_io_method == SKX_BLK_SHARED_BUFFERS)
+		return &skx_blkio_method_bufmgr;
+	cache = skx_blkio_anchor_attach();
+	switch (skx_blkio_io_method)
+	{
+		case SKX_BLK_AUTO:
+			return cache ? skx_blkio_choose_auto() : &skx_blkio_method_bufmgr;
+		case SKX_BLK_DIRECT:
+			return &skx_blkio_method_direct;
+		case SKX_BLK_URING:
+			return skx_blkio_ring_ready() ? &skx_blkio_method_uring :
+				&skx_blkio_method_buffered;
+		case SKX_BLK_URING_DIRECT:
+			return skx_blkio_ring_ready() ? &skx_blkio_method_uring_direct :
+				&skx_blkio_method_direct;
+		default:
+			return &skx_blkio_method_buffered;
+	}
+}
+
+const SkxBlkMethod *
+skx_blkio_choose(Relation rel, uint64 incarnation)
+{
+	const SkxBlkMethod *method;
+
+	if (RelationUsesLocalBuffers(rel))
+		return &skx_blkio_method_bufmgr;
+	method = skx_blkio_method_in_force();
+	if (method != &skx_blkio_method_bufmgr &&
+		skx_blkio_path(rel, incarnation) != SKX_BLK_PATH_PROVEN)
+		return &skx_blkio_method_bufmgr;
+	return method;
+}
+
+int
+skx_blkio_depth_in_force(const SkxBlkMethod *method)
+{
+	if (method->prefetch == NULL ||
+		(method->pin == NULL && skx_blkio_cache.header == NULL))
+		return 0;
+	return skx_blkio_io_depth;
+}

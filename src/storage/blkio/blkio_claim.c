@@ -1,0 +1,83 @@
+/*
+ * blkio_claim.c
+ *	  Claims frames for a read: of the cache, or in this backend's memory.
+ */
+#include "postgres.h"
+
+#include "storage/blkio/blkio_cache.h"
+
+void
+skx_blkio_claim_note(int32 slot, SkxBlkClass class, int32 frame,
+					 bool loading)
+{
+	SkxBlkPin  *pin = skx_blkio_pins_at(slot);
+
+	pin->kind = SKX_BLK_PIN_FRAME;
+	pin->class = class;
+	pin->number = frame;
+	pin->memory = skx_blkio_cache_pages(frame);
+	pin->loading = loading;
+}
+
+/*
+ * Pins the frame of the key if no other backend is reading it and one is free;
+ * true when this backend must load it.
+ */
+static bool
+skx_blkio_claim_free(const SkxBlkKey *key, uint32 hash,
+					 SkxBlkClass class, bool ahead, int32 slot)
+{
+	bool		mine = false;
+	int32		frame = skx_blkio_cache_find(key, hash, false);
+
+	if (frame >= 0)
+		mine = skx_blkio_cache_reclaim(frame, ahead);
+	else
+	{
+		skx_blkio_cache_grow(class);
+		frame = skx_blkio_cache_claim(key, hash, class, ahead, &mine);
+	}
+	if (frame >= 0)
+		skx_blkio_claim_note(slot, class, frame, mine);
+	return mine;
+}
+
+void
+skx_blkio_claim(SkxBlkLoad *load, uint32 first)
+{
+	SkxBlkFile *file = load->file;
+	SkxBlkClass class = skx_blkio_class(load->group.plane);
+	SkxBlkKey	key;
+	uint32		hash;
+	int32		slot;
+
+	skx_blkio_key(file, load->group.plane, first, &key);
+	hash = skx_blkio_cache_hash(&key);
+	if (skx_blkio_cache_present(&key, hash) ||
+		(file->once &&
+		 (skx_blkio_private_has(class, &key) ||
+		  skx_blkio_pins_other(class, &key, false) != NULL)))
+		return;
+	slot = skx_blkio_pins_take();
+	if (file->once)
+	{
+		skx_blkio_load_add(load, slot, first);
+		(void) skx_blkio_pins_private(slot, class, &key);
+	}
+	else if (skx_blkio_claim_free(&key, hash, class, load->ahead, slot))
+		skx_blkio_load_add(load, slot, first);
+	else
+		skx_blkio_pins_drop(slot);
+}
+
+bool
+skx_blkio_claim_present(SkxBlkFile *file, const SkxBlkPlane *plane,
+						uint32 ordinal)
+{
+	SkxBlkKey	key;
+
+	if (skx_blkio_cache.header == NULL)
+		return false;
+	skx_blkio_key(file, plane, skx_blkio_frame_first(plane, ordinal), &key);
+	return skx_blkio_cache_present(&key, skx_blkio_cache_hash(&key));
+}

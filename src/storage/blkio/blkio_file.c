@@ -1,0 +1,152 @@
+/*
+ * blkio_file.c
+ *	  An index opened by a scan: pins, hints.
+ */
+#include "postgres.h"
+
+#include "storage/blkio/blkio_cache.h"
+#include "storage/bufmgr.h"
+#include "utils/guc.h"
+#include "utils/memutils.h"
+
+/* No scan needs more pages at once to run well. */
+#define SKX_BLK_PIN_BUDGET		64
+
+/*
+ * What is read in passing is read again when it is pinned again, so a merge of
+ * many segments must be able to keep a few pages of each.
+ */
+#define SKX_BLK_ONCE_BUDGET		1024
+
+/* How many pins one backend should hold, of the memory they come from. */
+static int
+skx_blkio_budget(const SkxBlkMethod *method, Relation rel)
+{
+	int			share;
+
+	if (method->pin == NULL)
+	{
+		if (skx_blkio_cache.header == NULL)
+			return SKX_BLK_PIN_BUDGET;
+		share = skx_blkio_cache.nframes[SKX_BLK_CLASS_BLOCK] / 4;
+	}
+	else
+		share = (RelationUsesLocalBuffers(rel) ? num_temp_buffers :
+				 NBuffers) / 8;
+	return Min(SKX_BLK_PIN_BUDGET, Max(share, 4));
+}
+
+SkxBlkFile *
+skx_blkio_open(Relation rel, uint64 incarnation, SkxBlkVerify verify)
+{
+	SkxBlkFile *file = palloc(sizeof(SkxBlkFile));
+
+	file->rel = rel;
+	file->verify = verify;
+	file->incarnation = incarnation;
+	file->method = skx_blkio_choose(rel, incarnation);
+	file->pin_budget = skx_blkio_budget(file->method, rel);
+	file->ahead = skx_blkio_depth_in_force(file->method);
+	file->once = false;
+	file->strategy = NULL;
+	memset(file->met, 0, sizeof(file->met));
+	memset(file->met_last, 0, sizeof(file->met_last));
+	skx_blkio_fd_recheck();
+	skx_blkio_release_register();
+	return file;
+}
+
+void
+skx_blkio_close(SkxBlkFile *file)
+{
+	skx_blkio_ahead_forget(NULL, file);
+	skx_blkio_counters_publish();
+	if (file->strategy != NULL)
+		FreeAccessStrategy(file->strategy);
+	pfree(file);
+}
+
+void
+skx_blkio_once(SkxBlkFile *file)
+{
+	MemoryContext context = MemoryContextSwitchTo(GetMemoryChunkContext(file));
+
+	file->once = true;
+	if (file->method->pin == NULL)
+		file->pin_budget = SKX_BLK_ONCE_BUDGET;
+	else if (file->strategy == NULL)
+		file->strategy = GetAccessStrategy(BAS_BULKREAD);
+	MemoryContextSwitchTo(context);
+}
+
+void
+skx_blkio_past(SkxBlkFile *file)
+{
+	if (skx_blkio_io_method != SKX_BLK_AUTO ||
+		file->method != &skx_blkio_method_uring)
+		return;
+	file->method = &skx_blkio_method_uring_direct;
+	file->ahead = skx_blkio_depth_in_force(file->method);
+}
+
+int
+skx_blkio_met(SkxBlkFile *file, uint8 plane)
+{
+	int			uses = file->met[plane];
+
+	Assert(file->once && plane < SKX_BLK_PLANES);
+	file->met[plane] = file->met_last[plane];
+	return uses;
+}
+
+const char *
+skx_blkio_pin_slow(SkxBlkFile *file, const SkxBlkPlane *plane,
+				   uint32 ordinal, SkxBlkRef *ref)
+{
+	skx_blkio_unpin(file, ref);
+	if (ordinal >= plane->npages)
+		(void) skx_blkio_block(file->rel, plane, ordinal);	/* reports */
+	skx_blkio_count(file)->pins++;
+	if (file->method->pin != NULL)
+		file->method->pin(file, plane, ordinal, ref);
+	else
+		skx_blkio_cached_pin(file, plane, ordinal, ref);
+	ref->plane = plane;
+	ref->ordinal = ordinal;
+	ref->page = ref->base + (Size) (ordinal - ref->first) * BLCKSZ;
+	return ref->page;
+}
+
+void
+skx_blkio_unpin(SkxBlkFile *file, SkxBlkRef *ref)
+{
+	if (ref->npages > 0)
+	{
+		SkxBlkPin  *pin = skx_blkio_pins_at(ref->slot);
+
+		/* The slot has another serial when the pin went with its owner. */
+		if (pin->kind != SKX_BLK_PIN_FREE && pin->serial == ref->serial)
+			skx_blkio_pins_drop(ref->slot);
+	}
+	memset(ref, 0, sizeof(*ref));
+}
+
+void
+skx_blkio_prefetch(SkxBlkFile *file, const SkxBlkPlane *plane,
+				   const uint32 *ordinals, int n)
+{
+	if (file->ahead > 0)
+		file->method->prefetch(file, plane, ordinals, n);
+}
+
+int
+skx_blkio_ahead(const SkxBlkFile *file)
+{
+	return file->ahead;
+}
+
+bool
+skx_blkio_crowded(SkxBlkFile *file)
+{
+	return skx_blkio_pins_count() >= file->pin_budget;
+}

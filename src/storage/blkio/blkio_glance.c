@@ -1,0 +1,182 @@
+/*
+ * blkio_glance.c
+ *	  A few bytes of a page, without a pin.
+ *
+ * To find the frame of a page takes a lock, and to pin and unpin it writes to
+ * shared memory twice: much for one byte.  So a backend notes in which frame
+ * it has pinned a page, and looks there the next time.  The frame's descriptor
+ * says whether the page is still there: it is if the frame is valid and has
+ * the page's key.  Then the bytes are read, and then the version must be the
+ * same as before the key was looked at, else the frame may have been evicted
+ * and filled with other pages in the meantime, and what was read, the key too,
+ * is worth nothing.
+ *
+ * The table of notes has a fixed size, and one place for each page: it may
+ * have forgotten a page, and need not be right, since the key is compared.
+ *
+ * Pages that are not in the cache, for there is none, or it has no frame to
+ * give, or the server's buffers are read, are copied when they are noted: a
+ * fixed number of them, each at the one place that it can have.
+ */
+#include "postgres.h"
+
+#include "storage/blkio/blkio_cache.h"
+#include "storage/bufmgr.h"
+#include "support/fault/fault.h"
+#include "utils/memutils.h"
+
+/* Powers of two. */
+#define SKX_BLK_NOTES		65536
+#define SKX_BLK_COPIES		512
+
+/* So much of the cache may be filled with pages that may be wanted later. */
+#define SKX_BLK_ROOM_SHARE	4
+
+/* A copy, with the part of a frame's state that tells that it has changed. */
+typedef struct SkxBlkCopy
+{
+	pg_atomic_uint64 state;
+	SkxBlkKey	key;
+	char	   *page;			/* NULL: none yet */
+} SkxBlkCopy;
+
+/*
+ * Frames, from 1; -1: look for a copy.  Memory that was never written to takes
+ * none, and pages of one plane have places side by side.
+ */
+static int32 skx_blkio_notes[SKX_BLK_NOTES];
+static SkxBlkCopy *skx_blkio_copies = NULL;
+
+static inline uint32
+skx_blkio_place(const SkxBlkPlane *plane, uint32 ordinal)
+{
+	return (uint32) (plane->salt ^ plane->salt >> 32) + ordinal;
+}
+
+static inline int32 *
+skx_blkio_note_of(const SkxBlkPlane *plane, uint32 ordinal)
+{
+	return &skx_blkio_notes[skx_blkio_place(plane, ordinal) % SKX_BLK_NOTES];
+}
+
+static inline SkxBlkCopy *
+skx_blkio_copy_of(const SkxBlkPlane *plane, uint32 ordinal)
+{
+	return &skx_blkio_copies[skx_blkio_place(plane, ordinal) % SKX_BLK_COPIES];
+}
+
+static bool
+skx_blkio_glance_copy(SkxBlkFile *file, const SkxBlkPlane *plane,
+					  uint32 ordinal, SkxBlkGlance *glance)
+{
+	SkxBlkCopy *copy = skx_blkio_copy_of(plane, ordinal);
+	SkxBlkKey	key;
+
+	skx_blkio_key(file, plane, ordinal, &key);
+	if (copy->page == NULL || !skx_blkio_same_key(&copy->key, &key))
+		return false;
+	glance->page = copy->page;
+	glance->state = &copy->state;
+	glance->seen = pg_atomic_read_u64(&copy->state);
+	return true;
+}
+
+/*
+ * A frame of whose use the clock has taken something is used once more: as
+ * long as nothing is evicted, nothing is written.
+ */
+static inline void
+skx_blkio_glance_use(SkxBlkFrame *frame, uint64 state)
+{
+	if ((state & SKX_BLK_USE_MASK) < SKX_BLK_USE_MAX)
+		pg_atomic_compare_exchange_u64(&frame->state, &state,
+									   state + SKX_BLK_USE);
+}
+
+bool
+skx_blkio_glance(SkxBlkFile *file, const SkxBlkPlane *plane, uint32 ordinal,
+				 SkxBlkGlance *glance)
+{
+	int32		note = *skx_blkio_note_of(plane, ordinal);
+	uint32		first = skx_blkio_frame_first(plane, ordinal);
+	SkxBlkFrame *frame;
+	SkxBlkKey	key;
+	uint64		state;
+
+	if (note < 0)
+		return skx_blkio_glance_copy(file, plane, ordinal, glance);
+	if (note == 0 || file->method->pin != NULL)
+		return false;
+	frame = skx_blkio_cache_frame(note - 1);
+	state = pg_atomic_read_u64(&frame->state);
+	pg_read_barrier();
+	skx_blkio_key(file, plane, first, &key);
+	if (!(state & SKX_BLK_VALID) || !skx_blkio_same_key(&frame->key, &key))
+		return false;
+	if (!file->once)
+		skx_blkio_glance_use(frame, state);
+	glance->page = skx_blkio_cache_pages(note - 1) +
+		(Size) (ordinal - first) * BLCKSZ;
+	glance->state = &frame->state;
+	glance->seen = state;
+	SKX_FAULT(SKX_FAULT_GLANCE_BEGUN);
+	return true;
+}
+
+/* Copies of pages that were there before are those no longer. */
+static void
+skx_blkio_note_copy(SkxBlkFile *file, const SkxBlkRef *ref)
+{
+	SkxBlkCopy *copy;
+
+	if (skx_blkio_copies == NULL)
+	{
+		skx_blkio_copies = MemoryContextAllocZero(TopMemoryContext,
+												  sizeof(SkxBlkCopy) *
+												  SKX_BLK_COPIES);
+		for (int i = 0; i < SKX_BLK_COPIES; i++)
+			pg_atomic_init_u64(&skx_blkio_copies[i].state, 0);
+	}
+	copy = skx_blkio_copy_of(ref->plane, ref->ordinal);
+	if (copy->page == NULL)
+		copy->page = MemoryContextAlloc(TopMemoryContext, BLCKSZ);
+	pg_atomic_fetch_add_u64(&copy->state, SKX_BLK_VERSION);
+	skx_blkio_key(file, ref->plane, ref->ordinal, &copy->key);
+	memcpy(copy->page, ref->page, BLCKSZ);
+}
+
+void
+skx_blkio_note(SkxBlkFile *file, const SkxBlkRef *ref)
+{
+	const SkxBlkPin *pin = skx_blkio_pins_at(ref->slot);
+	int32	   *note = skx_blkio_note_of(ref->plane, ref->ordinal);
+
+	if (pin->kind == SKX_BLK_PIN_FRAME)
+		*note = pin->number + 1;
+	else
+	{
+		skx_blkio_note_copy(file, ref);
+		*note = -1;
+	}
+}
+
+bool
+skx_blkio_cached(SkxBlkFile *file, const SkxBlkPlane *plane, uint32 ordinal)
+{
+	if (file->method->pin == NULL)
+		return skx_blkio_claim_present(file, plane, ordinal);
+	return !RelationUsesLocalBuffers(file->rel) &&
+		skx_blkio_resident(file->rel,
+						   skx_blkio_block(file->rel, plane, ordinal));
+}
+
+uint32
+skx_blkio_room(const SkxBlkFile *file, const SkxBlkPlane *plane)
+{
+	SkxBlkClass class = skx_blkio_class(plane);
+
+	if (file->method->pin != NULL || skx_blkio_cache.header == NULL)
+		return SKX_BLK_COPIES;
+	return Min(skx_blkio_cache.nframes[class] / SKX_BLK_ROOM_SHARE *
+			   skx_blkio_frame_pages(class), SKX_BLK_NOTES);
+}

@@ -1,0 +1,36 @@
+/*
+ * blkio_hint.c
+ *	  Tells the kernel of blocks that the server will read.
+ *
+ * PrefetchBuffer() tells it of one block at a time, and the device reads them
+ * one at a time then, where one request for all of a run is as fast as the
+ * kernel's own read-ahead (16 blocks of 8 kB backward: 7.6 us each in one
+ * request, 16 in requests of their own, 62 without; bench/results, io).
+ */
+#include "postgres.h"
+
+#include <fcntl.h>
+
+#include "storage/blkio/blkio.h"
+#include "storage/blkio/blkio_internal.h"
+#include "utils/rel.h"
+
+void
+skx_blkio_hint(Relation rel, BlockNumber first, uint32 nblocks)
+{
+	while (nblocks > 0 && !RelationUsesLocalBuffers(rel))
+	{
+		BlockNumber offset = first % RELSEG_SIZE;
+		uint32		n = Min(nblocks, RELSEG_SIZE - offset);
+		int			handle;
+		int			fd = skx_blkio_fd_get(rel, first, 0, &handle);
+
+		if (fd < 0)
+			return;
+		(void) posix_fadvise(fd, (off_t) offset * BLCKSZ, (off_t) n * BLCKSZ,
+							 POSIX_FADV_WILLNEED);
+		skx_blkio_fd_put(handle);
+		first += n;
+		nblocks -= n;
+	}
+}

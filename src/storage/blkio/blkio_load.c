@@ -1,0 +1,559 @@
+/*
+ * blkio_load.c
+ *	  Fills frames with verified pages: what is resident from shared buffers
+ *	  first, and only then the rest from the file (blkio_resident.c).
+ *
+ * While a read is under way the kernel writes into the frames' memory, so
+ * these must stay pinned, whatever happens to the query: an owner that ends
+ * waits for the reads of its loads.  By then the scan's memory may be gone,
+ * and a load that is abandoned looks at nothing but itself.
+ */
+#include "postgres.h"
+
+#include "executor/instrument.h"
+#include "pgstat.h"
+#include "storage/blkio/blkio_cache.h"
+#include "storage/bufmgr.h"
+#include "utils/memutils.h"
+#include "utils/resowner.h"
+
+/* Loads that can exist at a time: those read ahead, and one pinned for. */
+#define SKX_BLK_MAX_LOADS		(SKX_BLK_MAX_AHEAD + 8)
+
+int			skx_blkio_loads_ahead = 0;
+
+static SkxBlkLoad *skx_blkio_loads[SKX_BLK_MAX_LOADS];
+static int	skx_blkio_nloads = 0;	/* allocated, in use or not */
+static int	skx_blkio_loads_used = 0;
+static uint32 skx_blkio_load_clock = 0; /* loads that were wanted so far */
+static uint32 skx_blkio_load_round = 0; /* of the loads that are asked for */
+
+static SkxBlkLoad *
+skx_blkio_load_unused(void)
+{
+	int			i;
+
+	for (i = 0; i < skx_blkio_nloads; i++)
+	{
+		if (!skx_blkio_loads[i]->used)
+			return skx_blkio_loads[i];
+	}
+	if (skx_blkio_nloads == SKX_BLK_MAX_LOADS)
+		elog(ERROR, "too many reads of skipidx are under way");
+	skx_blkio_loads[i] = MemoryContextAllocZero(TopMemoryContext,
+												sizeof(SkxBlkLoad));
+	skx_blkio_nloads++;
+	return skx_blkio_loads[i];
+}
+
+SkxBlkLoad *
+skx_blkio_load_new(SkxBlkFile *file, const SkxBlkPlane *plane, bool ahead)
+{
+	SkxBlkLoad *load = skx_blkio_load_unused();
+
+	load->used = true;
+	skx_blkio_loads_used++;
+	load->ahead = ahead;
+	skx_blkio_loads_ahead += ahead;
+	load->started = false;
+	load->done = false;
+	load->token = false;
+	load->under_way = 0;
+	load->wanted = skx_blkio_load_clock;
+	load->owner = CurrentResourceOwner;
+	load->file = file;
+	skx_blkio_key(file, plane, 0, &load->key);
+	load->group.plane = plane;
+	load->group.nframes = 0;
+	load->npages = 0;
+	load->ntransfers = 0;
+	return load;
+}
+
+void
+skx_blkio_load_add(SkxBlkLoad *load, int32 slot, uint32 first)
+{
+	SkxBlkGroup *group = &load->group;
+
+	Assert(group->nframes < SKX_BLK_GROUP_FRAMES);
+	Assert(group->nframes == 0 || group->firsts[group->nframes - 1] < first);
+	group->slots[group->nframes] = slot;
+	group->firsts[group->nframes] = first;
+	group->nframes++;
+	skx_blkio_pins_ahead += load->ahead;
+}
+
+/* Lists the pages of the group: where they lie and where they go. */
+static void
+skx_blkio_load_plan(SkxBlkLoad *load)
+{
+	const SkxBlkGroup *group = &load->group;
+	const SkxBlkPlane *plane = group->plane;
+	uint32		frame_pages = skx_blkio_frame_pages(skx_blkio_class(plane));
+
+	load->npages = 0;
+	for (int i = 0; i < group->nframes; i++)
+	{
+		uint32		first = group->firsts[i];
+		uint32		n = Min(frame_pages, plane->npages - first);
+		BlockNumber block = skx_blkio_block(load->file->rel, plane, first);
+		char	   *memory = skx_blkio_pins_at(group->slots[i])->memory;
+
+		for (uint32 k = 0; k < n; k++)
+		{
+			load->ordinals[load->npages] = first + k;
+			load->blocks[load->npages] = block + k;
+			load->pages[load->npages] = memory + (Size) k * BLCKSZ;
+			load->npages++;
+		}
+	}
+}
+
+/* No transfer is under way any more. */
+static void
+skx_blkio_load_ended(SkxBlkLoad *load)
+{
+	if (load->token)
+		skx_blkio_depth_give(1);
+	load->token = false;
+}
+
+/* One of its transfers has ended in the ring. */
+static void
+skx_blkio_load_one_ended(SkxBlkTransfer *transfer)
+{
+	if (--transfer->load->under_way == 0)
+		skx_blkio_load_ended(transfer->load);
+}
+
+/* Makes transfers of neighbouring pages within one segment file. */
+static void
+skx_blkio_load_join(SkxBlkLoad *load)
+{
+	SkxBlkTransfer *transfer = NULL;
+	int			niov = 0;
+
+	load->ntransfers = 0;
+	for (int i = 0; i < load->npages; i++)
+	{
+		BlockNumber block = load->blocks[i];
+		struct iovec *last;
+
+		if (load->resident[i])
+			continue;
+		if (transfer == NULL ||
+			block != transfer->block + transfer->npages ||
+			block % RELSEG_SIZE == 0)
+		{
+			transfer = &load->transfers[load->ntransfers++];
+			memset(transfer, 0, sizeof(*transfer));
+			transfer->load = load;
+			transfer->ended = skx_blkio_load_one_ended;
+			transfer->block = block;
+			transfer->iov = &load->iov[niov];
+		}
+		transfer->npages++;
+		last = transfer->niov > 0 ? &transfer->iov[transfer->niov - 1] : NULL;
+		if (last != NULL &&
+			(char *) last->iov_base + last->iov_len == load->pages[i])
+			last->iov_len += BLCKSZ;
+		else
+		{
+			load->iov[niov].iov_base = load->pages[i];
+			load->iov[niov].iov_len = BLCKSZ;
+			transfer->niov++;
+			niov++;
+		}
+	}
+}
+
+static void
+skx_blkio_load_failed(Relation rel, const SkxBlkTransfer *transfer)
+{
+	char	   *path = skx_compat_path(SKX_REL_LOCATOR(rel));
+	BlockNumber segment = transfer->block / RELSEG_SIZE;
+	BlockNumber block = transfer->block + transfer->done / BLCKSZ;
+
+	if (segment > 0)
+		path = psprintf("%s.%u", path, segment);
+	if (transfer->error != 0)
+	{
+		errno = transfer->error;
+		ereport(ERROR,
+				(errcode_for_file_access(),
+				 errmsg("could not read block %u in file \"%s\": %m",
+						block, path),
+				 transfer->error == EMFILE || transfer->error == ENFILE ?
+				 errhint("Raise the operating system's limit of open files, or reduce max_files_per_process.") : 0,
+				 errcontext("skipidx index \"%s\"",
+							RelationGetRelationName(rel))));
+	}
+	ereport(ERROR,
+			(errcode(ERRCODE_DATA_CORRUPTED),
+			 errmsg("could not read block %u in file \"%s\": read only %zu of %zu bytes",
+					block, path, transfer->done,
+					(size_t) transfer->npages * BLCKSZ),
+			 errcontext("skipidx index \"%s\"",
+						RelationGetRelationName(rel))));
+}
+
+/* Counts requests as they go to the kernel. */
+static void
+skx_blkio_load_count(SkxBlkLoad *load)
+{
+	SkxBlkFile *file = load->file;
+	SkxBlkCounters *count = skx_blkio_count(file);
+
+	load->round = skx_blkio_load_round;
+	count->batches += !load->ahead;
+	for (int i = 0; i < load->ntransfers; i++)
+	{
+		int			npages = load->transfers[i].npages;
+
+		count->requests++;
+		count->depth_sum += skx_blkio_ring_depth() + i + 1;
+		count->pages_read += npages;
+		pgBufferUsage.shared_blks_read += npages;
+		for (int k = 0; k < npages; k++)
+			pgstat_count_buffer_read(file->rel);
+		if (VacuumCostActive)
+			VacuumCostBalance += VacuumCostPageMiss * npages;
+	}
+}
+
+/*
+ * Waits for the reads of a load.  A signal may end a wait early; with
+ * `interrupts` that is looked at.
+ */
+static void
+skx_blkio_load_wait(SkxBlkLoad *load, bool interrupts)
+{
+	while (load->under_way > 0)
+	{
+		if (interrupts)
+			CHECK_FOR_INTERRUPTS();
+		(void) skx_blkio_ring_reap(true);
+	}
+}
+
+/*
+ * May a read by other means succeed?  All but the first two are what io_uring
+ * says when it is short of memory or threads, or cannot do this read at all.
+ */
+static bool
+skx_blkio_load_again(int error)
+{
+	return error == 0 || error == EINTR || error == EAGAIN ||
+		error == ENOMEM || error == ECANCELED || error == EINVAL ||
+		error == EOPNOTSUPP;
+}
+
+/*
+ * What io_uring did not bring, for want of a moment's resources or because
+ * it is not there, is asked for again, and then it is an error.
+ */
+static void
+skx_blkio_load_settle(SkxBlkLoad *load)
+{
+	for (int i = 0; i < load->ntransfers; i++)
+	{
+		SkxBlkTransfer *transfer = &load->transfers[i];
+		size_t		want = (size_t) transfer->npages * BLCKSZ;
+
+		if (transfer->done != want && skx_blkio_load_again(transfer->error))
+			skx_blkio_pread(load->file, transfer, 1);
+		if (transfer->done != want)
+			skx_blkio_load_failed(load->file->rel, transfer);
+	}
+}
+
+static void
+skx_blkio_load_time(SkxBlkLoad *load, void (*what) (SkxBlkLoad *load))
+{
+	instr_time	start;
+	instr_time	now;
+
+	if (track_io_timing)
+		INSTR_TIME_SET_CURRENT(start);
+	what(load);
+	if (track_io_timing)
+	{
+		INSTR_TIME_SET_CURRENT(now);
+		INSTR_TIME_SUBTRACT(now, start);
+		pgstat_count_buffer_read_time(INSTR_TIME_GET_MICROSEC(now));
+		INSTR_TIME_ADD(SKX_COMPAT_READ_TIME, now);
+	}
+}
+
+/*
+ * One read that is wanted now gains nothing by the ring.
+ */
+static void
+skx_blkio_load_begin(SkxBlkLoad *load)
+{
+	const SkxBlkMethod *method = load->file->method;
+
+	if (method->start == NULL || (!load->ahead && load->ntransfers == 1))
+		method->read(load->file, load->transfers, load->ntransfers);
+	else
+	{
+		method->start(load->file, load->transfers, load->ntransfers);
+		if (!load->ahead)
+			skx_blkio_ring_submit();
+	}
+	if (load->under_way == 0)
+		skx_blkio_load_ended(load);
+}
+
+/*
+ * Waits for its turn among all backends.  One that has reads under way itself
+ * goes on: others may be waiting for those to be taken notice of.
+ */
+static void
+skx_blkio_load_turn(SkxBlkLoad *load)
+{
+	load->token = skx_blkio_depth_take(1, false) > 0;
+	if (!load->token && skx_blkio_ring_depth() == 0)
+	{
+		skx_blkio_count(load->file)->queue_waits++;
+		load->token = skx_blkio_depth_take(1, true) > 0;
+	}
+}
+
+static void
+skx_blkio_load_end(SkxBlkLoad *load)
+{
+	skx_blkio_load_wait(load, true);
+	skx_blkio_load_settle(load);
+}
+
+/*
+ * Checks one page.  A buffer's checksum is stale while it is dirty, so only a
+ * page from the file is held against its own; the identity of both is.
+ */
+static bool
+skx_blkio_load_sound(SkxBlkLoad *load, int i, bool report)
+{
+	Relation	rel = load->file->rel;
+	BlockNumber block = load->blocks[i];
+	bool		sound = true;
+	SkxBlkKey	key;
+
+	if (!load->resident[i])
+		sound = skx_compat_page_verified(load->pages[i], block,
+										 SKX_REL_LOCATOR(rel));
+	skx_blkio_key(load->file, load->group.plane, load->ordinals[i], &key);
+	if (!load->file->verify(rel, &key, block, load->pages[i], report))
+		return false;
+	if (!sound && report)
+	{
+		char	   *path = skx_compat_path(SKX_REL_LOCATOR(rel));
+
+		ereport(ERROR,
+				(errcode(ERRCODE_DATA_CORRUPTED),
+				 errmsg("invalid page in block %u of relation %s", block,
+						path),
+				 errcontext("skipidx index \"%s\"",
+							RelationGetRelationName(rel))));
+	}
+	return sound;
+}
+
+void
+skx_blkio_load_start(SkxBlkLoad *load)
+{
+	SkxBlkFile *file = load->file;
+
+	skx_blkio_load_plan(load);
+	for (int i = 0; i < load->npages; i++)
+	{
+		load->resident[i] = skx_blkio_resident_copy(file->rel,
+													load->blocks[i],
+													load->pages[i]);
+		skx_blkio_count(file)->resident += load->resident[i];
+	}
+	skx_blkio_load_join(load);
+	if (load->ntransfers > 0)
+	{
+		if (!load->ahead)
+			skx_blkio_load_turn(load);
+		skx_blkio_load_count(load);
+		skx_blkio_load_time(load, skx_blkio_load_begin);
+	}
+	else
+		skx_blkio_load_ended(load);
+	load->started = true;
+}
+
+/*
+ * The first load of a round that is wanted ends the round: what is asked for
+ * from then on may depend on what it brings.  That it has ended meanwhile
+ * makes no difference, so that the number does not depend on the device.
+ */
+static void
+skx_blkio_load_end_round(SkxBlkLoad *load)
+{
+	if (load->ntransfers == 0 || load->round != skx_blkio_load_round)
+		return;
+	skx_blkio_load_round++;
+	skx_blkio_count(load->file)->rounds++;
+}
+
+/* An error may have ended the start of one read ahead, in whatever scan. */
+static void
+skx_blkio_load_restart(SkxBlkLoad *load)
+{
+	skx_blkio_load_wait(load, false);
+	skx_blkio_load_ended(load);
+	skx_blkio_load_start(load);
+}
+
+void
+skx_blkio_load_finish(SkxBlkLoad *load)
+{
+	SkxBlkFile *file = load->file;
+	SkxBlkGroup *group = &load->group;
+
+	if (!load->started)
+		skx_blkio_load_restart(load);
+	skx_blkio_load_end_round(load);
+	if (load->under_way > 0)
+	{
+		(void) skx_blkio_ring_reap(false);
+		skx_blkio_count(file)->waits += load->under_way > 0;
+	}
+	skx_blkio_load_time(load, skx_blkio_load_end);
+	for (int i = 0; i < load->npages; i++)
+		(void) skx_blkio_load_sound(load, i, true);
+	skx_blkio_count(file)->loads += group->nframes;
+	for (int i = 0; i < group->nframes; i++)
+		skx_blkio_pins_loaded(group->slots[i]);
+	load->done = true;
+	load->wanted = ++skx_blkio_load_clock;
+	if (!load->ahead)
+	{
+		load->used = false;
+		skx_blkio_loads_used--;
+	}
+}
+
+/* Has a load come that is about to be dropped, and is all of it sound? */
+static bool
+skx_blkio_load_came(SkxBlkLoad *load)
+{
+	for (int i = 0; i < load->ntransfers; i++)
+	{
+		const SkxBlkTransfer *transfer = &load->transfers[i];
+
+		if (transfer->done != (size_t) transfer->npages * BLCKSZ)
+			return false;
+	}
+	for (int i = 0; i < load->npages; i++)
+	{
+		if (!skx_blkio_load_sound(load, i, false))
+			return false;
+	}
+	return true;
+}
+
+/*
+ * What was read ahead and is not wanted stays in the cache, or a query that
+ * asks for it in vain would read it again each time.  Nothing is reported of
+ * it.
+ */
+static void
+skx_blkio_load_keep(SkxBlkLoad *load)
+{
+	if (!load->ahead || !load->started || load->done || load->file->once)
+		return;
+	skx_blkio_load_wait(load, false);
+	if (!skx_blkio_load_came(load))
+		return;
+	for (int i = 0; i < load->group.nframes; i++)
+		skx_blkio_pins_loaded(load->group.slots[i]);
+	load->done = true;
+}
+
+void
+skx_blkio_load_drop(SkxBlkLoad *load)
+{
+	skx_blkio_load_wait(load, false);
+	skx_blkio_load_ended(load);
+	if (load->ahead)
+	{
+		for (int i = 0; i < load->group.nframes; i++)
+		{
+			if (load->group.slots[i] < 0)
+				continue;
+			skx_blkio_pins_drop(load->group.slots[i]);
+			skx_blkio_pins_ahead--;
+		}
+		skx_blkio_loads_ahead--;
+	}
+	load->used = false;
+	skx_blkio_loads_used--;
+}
+
+SkxBlkLoad *
+skx_blkio_load_find(const SkxBlkKey *key, bool private, int *which)
+{
+	for (int i = 0; i < skx_blkio_nloads; i++)
+	{
+		SkxBlkLoad *load = skx_blkio_loads[i];
+
+		if (!load->used || !load->ahead ||
+			load->key.segment != key->segment ||
+			load->key.plane != key->plane ||
+			load->key.incarnation != key->incarnation ||
+			load->key.salt != key->salt)
+			continue;
+		for (int k = 0; k < load->group.nframes; k++)
+		{
+			int32		slot = load->group.slots[k];
+
+			if (load->group.firsts[k] == key->ordinal && slot >= 0 &&
+				private == (skx_blkio_pins_at(slot)->kind ==
+							SKX_BLK_PIN_PRIVATE))
+			{
+				*which = k;
+				return load;
+			}
+		}
+	}
+	return NULL;
+}
+
+void
+skx_blkio_loads_weed(uint32 patience)
+{
+	for (int i = 0; i < skx_blkio_nloads; i++)
+	{
+		SkxBlkLoad *load = skx_blkio_loads[i];
+
+		if (load->used && load->ahead && load->under_way == 0 &&
+			skx_blkio_load_clock - load->wanted > patience)
+		{
+			skx_blkio_load_keep(load);
+			skx_blkio_load_drop(load);
+		}
+	}
+}
+
+void
+skx_blkio_loads_end(ResourceOwner owner, SkxBlkFile *file)
+{
+	for (int i = 0; skx_blkio_loads_used > 0 && i < skx_blkio_nloads; i++)
+	{
+		SkxBlkLoad *load = skx_blkio_loads[i];
+
+		if (load->used &&
+			(owner == NULL || load->owner == owner) &&
+			(file == NULL || (load->file == file && load->ahead)))
+		{
+			/* an owner may have outlived the file */
+			if (file != NULL)
+				skx_blkio_load_keep(load);
+			skx_blkio_load_drop(load);
+		}
+	}
+}

@@ -1,0 +1,190 @@
+/*
+ * blkio_marks.c
+ *	  Bits that only the cache has.
+ *
+ * A page of them is a frame of the cache without a place in a file: it is made
+ * of zeros when the first number of it is marked, and gone when it is evicted.
+ * Its bits change under pins alone, which are held for no longer than it takes
+ * to look at them or to set one: nothing that can fail happens meanwhile, so
+ * that no resource owner has to know.
+ *
+ * The first page of a set has the groups of all, and so has to be there for any
+ * of them to be found.
+ */
+#include "postgres.h"
+
+#include "storage/blkio/blkio_cache.h"
+#include "storage/blkio/blkio_marks.h"
+
+/* No plane of a segment has this bit. */
+#define SKX_BLK_MARKS_PLANE		0x100
+
+/* Of a page, before its bits. */
+typedef struct SkxBlkMarksHead
+{
+	SkxLocator	locator;
+	pg_atomic_uint64 groups;	/* in the first page */
+} SkxBlkMarksHead;
+
+StaticAssertDecl(sizeof(SkxBlkMarksHead) <= BLCKSZ - SKX_BLK_MARKS_BYTES,
+				 "bits begin behind the head");
+
+static inline uint32 *
+skx_blkio_marks_words(int32 frame)
+{
+	return (uint32 *) (skx_blkio_cache_pages(frame) +
+					   (BLCKSZ - SKX_BLK_MARKS_BYTES));
+}
+
+static inline SkxBlkMarksHead *
+skx_blkio_marks_head(int32 frame)
+{
+	return (SkxBlkMarksHead *) skx_blkio_cache_pages(frame);
+}
+
+/*
+ * That the file is in the key makes sets of copies differ, most often; that it
+ * is in the head, always.
+ */
+static void
+skx_blkio_marks_key(const SkxBlkMarks *marks, uint32 page, SkxBlkKey *key)
+{
+	key->incarnation = marks->incarnation;
+	key->salt = marks->salt +
+		((uint64) SKX_LOCATOR_NUMBER(marks->locator) << 32 |
+		 SKX_LOCATOR_DATABASE(marks->locator));
+	key->segment = marks->segment;
+	key->ordinal = page;
+	key->plane = SKX_BLK_MARKS_PLANE | marks->plane;
+}
+
+/* Has a pinned frame bits, and of this file? */
+static bool
+skx_blkio_marks_is_of(const SkxBlkMarks *marks, int32 frame)
+{
+	return skx_blkio_cache_valid(frame) &&
+		SKX_LOCATOR_EQUALS(skx_blkio_marks_head(frame)->locator,
+						   marks->locator);
+}
+
+/* The frame of a page, pinned; -1: there is none. */
+static int32
+skx_blkio_marks_find(const SkxBlkMarks *marks, uint32 page)
+{
+	SkxBlkKey	key;
+	int32		frame;
+
+	if (skx_blkio_cache.header == NULL)
+		return -1;
+	skx_blkio_marks_key(marks, page, &key);
+	frame = skx_blkio_cache_find(&key, skx_blkio_cache_hash(&key), true);
+	if (frame >= 0 && !skx_blkio_marks_is_of(marks, frame))
+	{
+		skx_blkio_cache_unpin(frame);
+		frame = -1;
+	}
+	return frame;
+}
+
+/* The same, made where there is none; -1: the cache has no room. */
+static int32
+skx_blkio_marks_make(const SkxBlkMarks *marks, uint32 page)
+{
+	SkxBlkKey	key;
+	int32		frame = skx_blkio_marks_find(marks, page);
+	bool		mine;
+
+	if (frame >= 0 || skx_blkio_cache.header == NULL)
+		return frame;
+	skx_blkio_marks_key(marks, page, &key);
+	frame = skx_blkio_cache_claim(&key, skx_blkio_cache_hash(&key),
+								  SKX_BLK_CLASS_PAGE, false, &mine);
+	if (mine)
+	{
+		memset(skx_blkio_cache_pages(frame), 0, BLCKSZ);
+		skx_blkio_marks_head(frame)->locator = marks->locator;
+		pg_atomic_init_u64(&skx_blkio_marks_head(frame)->groups, 0);
+		pg_write_barrier();
+		skx_blkio_cache_loaded(frame, true);
+	}
+	if (frame >= 0 && !skx_blkio_marks_is_of(marks, frame))
+	{
+		skx_blkio_cache_unpin(frame);
+		frame = -1;
+	}
+	return frame;
+}
+
+uint64
+skx_blkio_marks_groups(const SkxBlkMarks *marks)
+{
+	int32		frame = skx_blkio_marks_find(marks, 0);
+	uint64		groups;
+
+	if (frame < 0)
+		return 0;
+	groups = pg_atomic_read_u64(&skx_blkio_marks_head(frame)->groups);
+	skx_blkio_cache_unpin(frame);
+	return groups;
+}
+
+int
+skx_blkio_marks_drop(const SkxBlkMarks *marks, uint32 page, uint32 *numbers,
+					 int n)
+{
+	int32		frame = skx_blkio_marks_find(marks, page);
+	const uint32 *words;
+	int			kept = 0;
+	int			i;
+
+	if (frame < 0)
+		return n;
+	words = skx_blkio_marks_words(frame);
+	for (i = 0; i < n; i++)
+	{
+		Assert(numbers[i] / SKX_BLK_MARKS == page);
+		numbers[kept] = numbers[i];
+		kept += !SkxBlkMarked(words, numbers[i] % SKX_BLK_MARKS);
+	}
+	skx_blkio_cache_unpin(frame);
+	return kept;
+}
+
+bool
+skx_blkio_marks_read(const SkxBlkMarks *marks, uint32 page, uint32 *words)
+{
+	int32		frame = skx_blkio_marks_find(marks, page);
+
+	if (frame < 0)
+		return false;
+	memcpy(words, skx_blkio_marks_words(frame), SKX_BLK_MARKS_BYTES);
+	skx_blkio_cache_unpin(frame);
+	return true;
+}
+
+void
+skx_blkio_marks_set(const SkxBlkMarks *marks, uint64 number)
+{
+	uint64		page = number / SKX_BLK_MARKS;
+	int32		first;
+	int32		frame;
+
+	if (page > PG_UINT32_MAX)
+		return;
+	first = skx_blkio_marks_make(marks, 0);
+	if (first < 0)
+		return;
+	frame = skx_blkio_marks_make(marks, (uint32) page);
+	if (frame >= 0)
+	{
+		uint32		bit = number % SKX_BLK_MARKS;
+		uint32	   *word = &skx_blkio_marks_words(frame)[bit / 32];
+
+		pg_atomic_fetch_or_u32((pg_atomic_uint32 *) word,
+							   (uint32) 1 << bit % 32);
+		skx_blkio_cache_unpin(frame);
+		pg_atomic_fetch_or_u64(&skx_blkio_marks_head(first)->groups,
+							   SkxBlkMarksGroup(page));
+	}
+	skx_blkio_cache_unpin(first);
+}

@@ -1,0 +1,75 @@
+/*
+ * blkio_method_bufmgr.c
+ *	  Reads through the server's buffer manager, a page at a time.
+ *
+ * Needs nothing, works for temporary relations too (their pages lie in local
+ * buffers), and shows any page as the server sees it.  Segment pages do not
+ * change, so a pin suffices and no content lock is taken.  When a page came
+ * into its buffer is unknown, so it is verified at every pin.  What is read in
+ * passing goes through a ring of a few buffers, as the server's own full scans
+ * do, but for pages that are pinned longer than the ring lasts.
+ */
+#include "postgres.h"
+
+#include "executor/instrument.h"
+#include "storage/blkio/blkio_internal.h"
+#include "storage/bufmgr.h"
+
+static void
+skx_blkio_bufmgr_pin(SkxBlkFile *file, const SkxBlkPlane *plane,
+					 uint32 ordinal, SkxBlkRef *ref)
+{
+	BlockNumber block = skx_blkio_block(file->rel, plane, ordinal);
+	int32		slot = skx_blkio_pins_take();
+	int64		before = pgBufferUsage.shared_blks_read +
+		pgBufferUsage.local_blks_read;
+	Buffer		buffer = ReadBufferExtended(file->rel, MAIN_FORKNUM, block,
+											RBM_NORMAL, file->strategy);
+	SkxBlkPin  *pin = skx_blkio_pins_at(slot);
+	SkxBlkCounters *count = skx_blkio_count(file);
+	SkxBlkKey	key;
+
+	pin->kind = SKX_BLK_PIN_BUFFER;
+	pin->number = buffer;
+	pin->memory = (char *) BufferGetPage(buffer);
+	if (pgBufferUsage.shared_blks_read + pgBufferUsage.local_blks_read ==
+		before)
+		count->hits++;
+	else
+	{
+		count->loads++;
+		count->requests++;
+		count->batches++;
+		count->depth_sum++;
+		count->pages_read++;
+		count->rounds++;
+	}
+	skx_blkio_key(file, plane, ordinal, &key);
+	(void) file->verify(file->rel, &key, block, pin->memory, true);
+
+	pin = skx_blkio_pins_at(slot);
+	ref->base = pin->memory;
+	ref->first = ordinal;
+	ref->npages = 1;
+	ref->slot = slot;
+	ref->serial = pin->serial;
+}
+
+static void
+skx_blkio_bufmgr_prefetch(SkxBlkFile *file, const SkxBlkPlane *plane,
+						  const uint32 *ordinals, int n)
+{
+	for (int i = 0; i < n; i++)
+	{
+		if (ordinals[i] < plane->npages)
+			(void) PrefetchBuffer(file->rel, MAIN_FORKNUM,
+								  skx_blkio_block(file->rel, plane,
+												  ordinals[i]));
+	}
+}
+
+const SkxBlkMethod skx_blkio_method_bufmgr = {
+	.number = SKX_BLK_SHARED_BUFFERS,
+	.pin = skx_blkio_bufmgr_pin,
+	.prefetch = skx_blkio_bufmgr_prefetch,
+};

@@ -1,0 +1,216 @@
+/*
+ * blkio_prewarm.c
+ *	  Brings all pages of some planes into memory, as far as there is room.
+ *
+ * The runs of all planes are gone through in the order of the file.  Frames of
+ * one class are read as long as those read first are still there: the clock
+ * takes them in the order they came, so when the first has gone, each further
+ * one would push out another that was just read.
+ */
+#include "postgres.h"
+
+#include "storage/blkio/blkio_cache.h"
+#include "storage/bufmgr.h"
+#include "utils/guc.h"
+
+/* Pages asked for ahead of those being pinned, and in one go. */
+#define SKX_BLK_WARM_AHEAD		512
+#define SKX_BLK_WARM_STEP		64
+
+/* Frames between two looks at the first. */
+#define SKX_BLK_WARM_LOOK		16
+
+typedef struct SkxBlkWarmRun
+{
+	const SkxBlkPlane *plane;
+	SkxBlkRun	run;
+} SkxBlkWarmRun;
+
+/* What has been brought of one class of frames. */
+typedef struct SkxBlkWarmClass
+{
+	uint64		most;			/* frames that fit */
+	uint64		n;				/* frames so far */
+	uint64		asked;			/* pages prefetched */
+	const SkxBlkPlane *plane;	/* of the first, NULL: none yet, or one that
+								 * cannot be looked for */
+	uint32		first;			/* its first page */
+	uint32		frame_pages;
+	bool		full;
+} SkxBlkWarmClass;
+
+typedef struct SkxBlkWarm
+{
+	SkxBlkFile *file;
+	SkxBlkWarmClass classes[SKX_BLK_NCLASSES];
+	SkxBlkWarmRun *runs;		/* by block */
+	int			nruns;
+	uint64		pinned;			/* pages of runs, gone through or passed over */
+	uint64		asked;			/* ditto, prefetched */
+	int			next;			/* run of the page to ask for next */
+	uint32		next_page;		/* in that run */
+} SkxBlkWarm;
+
+static int
+skx_blkio_prewarm_compare(const void *a, const void *b)
+{
+	BlockNumber x = ((const SkxBlkWarmRun *) a)->run.block;
+	BlockNumber y = ((const SkxBlkWarmRun *) b)->run.block;
+
+	return (x > y) - (x < y);
+}
+
+/* The runs of all planes, by block. */
+static SkxBlkWarmRun *
+skx_blkio_prewarm_runs(const SkxBlkPlane *const *planes, int nplanes, int *n)
+{
+	SkxBlkWarmRun *runs;
+	int			most = 0;
+
+	for (int i = 0; i < nplanes; i++)
+		most += planes[i]->nruns;
+	runs = palloc_extended((most + 1) * sizeof(SkxBlkWarmRun),
+						   MCXT_ALLOC_HUGE);
+	*n = 0;
+	for (int i = 0; i < nplanes; i++)
+	{
+		for (int k = 0; k < planes[i]->nruns; k++)
+		{
+			SkxBlkRun	run = planes[i]->runs[k];
+
+			if (run.first >= planes[i]->npages)
+				break;
+			run.npages = Min(run.npages, planes[i]->npages - run.first);
+			runs[*n].plane = planes[i];
+			runs[*n].run = run;
+			(*n)++;
+		}
+	}
+	qsort(runs, *n, sizeof(SkxBlkWarmRun), skx_blkio_prewarm_compare);
+	return runs;
+}
+
+static SkxBlkWarmClass *
+skx_blkio_prewarm_class(SkxBlkWarm *warm, const SkxBlkPlane *plane)
+{
+	if (warm->file->method->pin != NULL)
+		return &warm->classes[0];
+	return &warm->classes[skx_blkio_class(plane)];
+}
+
+/* Is the page in the memory that this method reads into? */
+static bool
+skx_blkio_prewarm_has(SkxBlkFile *file, const SkxBlkPlane *plane,
+					  uint32 ordinal)
+{
+	if (file->method->pin == NULL)
+		return skx_blkio_claim_present(file, plane, ordinal);
+	return !RelationUsesLocalBuffers(file->rel) &&
+		skx_blkio_resident(file->rel,
+						   skx_blkio_block(file->rel, plane, ordinal));
+}
+
+/* Counts the frame just pinned; is that class full now? */
+static void
+skx_blkio_prewarm_count(SkxBlkWarm *warm, const SkxBlkRef *ref)
+{
+	SkxBlkWarmClass *class = skx_blkio_prewarm_class(warm, ref->plane);
+
+	class->n++;
+	if (class->n == 1 &&
+		skx_blkio_prewarm_has(warm->file, ref->plane, ref->first))
+	{
+		class->plane = ref->plane;
+		class->first = ref->first;
+	}
+	if (class->n >= class->most)
+		class->full = true;
+	else if (class->plane != NULL && class->n % SKX_BLK_WARM_LOOK == 0)
+		class->full = !skx_blkio_prewarm_has(warm->file, class->plane,
+											 class->first);
+}
+
+/* Asks for pages, up to so many before those that are pinned now. */
+static void
+skx_blkio_prewarm_ahead(SkxBlkWarm *warm)
+{
+	while (warm->next < warm->nruns &&
+		   warm->asked < warm->pinned + SKX_BLK_WARM_AHEAD)
+	{
+		const SkxBlkWarmRun *run = &warm->runs[warm->next];
+		uint32		left = run->run.npages - warm->next_page;
+		uint32		ordinals[SKX_BLK_WARM_STEP];
+		int			n = Min(left, SKX_BLK_WARM_STEP);
+		SkxBlkWarmClass *class = skx_blkio_prewarm_class(warm, run->plane);
+
+		for (int i = 0; i < n; i++)
+			ordinals[i] = run->run.first + warm->next_page + i;
+		if (class->asked + n <= class->most * class->frame_pages)
+		{
+			skx_blkio_prefetch(warm->file, run->plane, ordinals, n);
+			class->asked += n;
+		}
+		warm->asked += n;
+		warm->next_page += n;
+		if (n == left)
+		{
+			warm->next++;
+			warm->next_page = 0;
+		}
+	}
+}
+
+static void
+skx_blkio_prewarm_run(SkxBlkWarm *warm, const SkxBlkWarmRun *run)
+{
+	SkxBlkWarmClass *class = skx_blkio_prewarm_class(warm, run->plane);
+	uint64		before = warm->pinned;
+	SkxBlkRef	ref = {0};
+
+	for (uint32 i = 0; i < run->run.npages && !class->full;)
+	{
+		if (warm->asked < warm->pinned + SKX_BLK_WARM_AHEAD / 2)
+		{
+			CHECK_FOR_INTERRUPTS();
+			skx_blkio_prewarm_ahead(warm);
+		}
+		(void) skx_blkio_pin(warm->file, run->plane, run->run.first + i,
+							 &ref);
+		skx_blkio_prewarm_count(warm, &ref);
+		i = ref.first + ref.npages - run->run.first;
+		warm->pinned = before + i;
+	}
+	skx_blkio_unpin(warm->file, &ref);
+	warm->pinned = before + run->run.npages;
+}
+
+uint64
+skx_blkio_prewarm(SkxBlkFile *file, const SkxBlkPlane *const *planes,
+				  int nplanes)
+{
+	const SkxBlkCounters *count = skx_blkio_count(file);
+	uint64		before = count->pages_read + count->resident;
+	SkxBlkWarm	warm = {0};
+
+	warm.file = file;
+	if (file->method->pin != NULL)
+	{
+		warm.classes[0].most = RelationUsesLocalBuffers(file->rel) ?
+			num_temp_buffers : NBuffers;
+		warm.classes[0].frame_pages = 1;
+	}
+	else
+	{
+		for (int i = 0; i < SKX_BLK_NCLASSES; i++)
+		{
+			warm.classes[i].most = skx_blkio_cache.nframes[i];
+			warm.classes[i].full = skx_blkio_cache.nframes[i] == 0;
+			warm.classes[i].frame_pages = skx_blkio_frame_pages(i);
+		}
+	}
+	warm.runs = skx_blkio_prewarm_runs(planes, nplanes, &warm.nruns);
+	for (int i = 0; i < warm.nruns; i++)
+		skx_blkio_prewarm_run(&warm, &warm.runs[i]);
+	pfree(warm.runs);
+	return count->pages_read + count->resident - before;
+}

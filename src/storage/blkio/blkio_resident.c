@@ -1,0 +1,67 @@
+/*
+ * blkio_resident.c
+ *	  Is a page in shared buffers?  The residency protocol.
+ *
+ * Segments are written and read outside shared buffers, but replay of WAL,
+ * CREATE DATABASE and tools put their pages there all the same, and what is
+ * there may be newer than the file.  So each page is first looked up in the
+ * server's buffer mapping table; a resident one is copied from its buffer,
+ * and only then are the others read from the file.  The order matters: read
+ * first, and a page that was dirty then and evicted before the look-up would
+ * be missed both times.
+ */
+#include "postgres.h"
+
+#include "storage/blkio/blkio_internal.h"
+#include "storage/buf_internals.h"
+#include "storage/bufmgr.h"
+
+bool
+skx_blkio_resident(Relation rel, BlockNumber block)
+{
+	BufferTag	tag;
+	uint32		hash;
+	LWLock	   *lock;
+	int			id;
+
+	skx_compat_buffer_tag(&tag, SKX_REL_LOCATOR(rel), block);
+	hash = BufTableHashCode(&tag);
+	lock = BufMappingPartitionLock(hash);
+	LWLockAcquire(lock, LW_SHARED);
+	id = BufTableLookup(&tag, hash);
+	LWLockRelease(lock);
+	return id >= 0;
+}
+
+bool
+skx_blkio_resident_copy(Relation rel, BlockNumber block, char *page)
+{
+	Buffer		buffer;
+
+	if (!skx_blkio_resident(rel, block))
+		return false;
+
+	/*
+	 * If it is evicted here, the buffer manager reads it again: as good as
+	 * reading it ourselves.
+	 */
+	buffer = ReadBufferExtended(rel, MAIN_FORKNUM, block, RBM_NORMAL, NULL);
+	LockBuffer(buffer, BUFFER_LOCK_SHARE);
+	memcpy(page, BufferGetPage(buffer), BLCKSZ);
+	UnlockReleaseBuffer(buffer);
+	return true;
+}
+
+void
+skx_blkio_install(Relation rel, BlockNumber block, const char *page,
+				  bool dirty)
+{
+	Buffer		buffer;
+
+	buffer = ReadBufferExtended(rel, MAIN_FORKNUM, block, RBM_ZERO_AND_LOCK,
+								NULL);
+	memcpy(BufferGetPage(buffer), page, BLCKSZ);
+	if (dirty)
+		MarkBufferDirty(buffer);
+	UnlockReleaseBuffer(buffer);
+}

@@ -1,0 +1,299 @@
+/*
+ * shm_limits.c
+ *	  What dynamic shared memory there is, and what to take of it.
+ *
+ * The server puts the hash tables of parallel joins there, too, and their
+ * queries fail where there is none left.  So a quarter of what is free is
+ * taken.  Of memory that was set aside for such use at the server's start it is
+ * half: what does not fit there goes where it would go without.  Either way
+ * whatever needs half of what was free has it still.
+ *
+ * A cgroup counts the pages of files that its processes have read as used, but
+ * the kernel drops these first: they are not in the way.
+ */
+#include "postgres.h"
+
+#include <fcntl.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+#ifdef __linux__
+#include <sys/ipc.h>
+#include <sys/shm.h>
+#endif
+
+#include "support/shm/shm.h"
+
+/* More than any file that is read here has. */
+#define SKX_ROOM_FILE		(8 * 1024)
+
+uint64
+skx_shm_choose(uint64 wanted, const SkxRoom *room,
+			   SkxRoomLimit *limit, uint64 *elsewhere)
+{
+	uint64		size = wanted;
+	uint64		aside = Min(wanted, room->aside / 2);
+
+	*limit = SKX_ROOM_LIMIT_NONE;
+	*elsewhere = room->place == SKX_ROOM_UNLIMITED ? SKX_ROOM_MODEST :
+		room->place / 4;
+	if (*elsewhere < wanted)
+	{
+		size = Max(*elsewhere, aside);
+		if (size < wanted)
+			*limit = aside > *elsewhere ? SKX_ROOM_LIMIT_ASIDE :
+				room->place == SKX_ROOM_UNLIMITED ? SKX_ROOM_LIMIT_UNKNOWN :
+				SKX_ROOM_LIMIT_PLACE;
+	}
+	if (room->memory != SKX_ROOM_UNLIMITED && room->memory / 4 < size)
+	{
+		size = room->memory / 4;
+		*limit = SKX_ROOM_LIMIT_MEMORY;
+	}
+	if (size < Min(wanted, SKX_ROOM_LEAST))
+		size = 0;
+	return size;
+}
+
+/*
+ * Files
+ */
+
+/* What is in a file, as a string; false: it cannot be read. */
+static bool
+skx_shm_read(const char *dir, const char *name, char *text)
+{
+	char		path[2 * MAXPGPATH];
+	int			length = 0;
+	ssize_t		n;
+	int			fd;
+
+	snprintf(path, sizeof(path), "%s/%s", dir, name);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return false;
+	do
+	{
+		n = read(fd, text + length, SKX_ROOM_FILE - 1 - length);
+		if (n > 0)
+			length += n;
+	} while (n > 0 || (n < 0 && errno == EINTR));
+	close(fd);
+	text[length] = '\0';
+	return length > 0;
+}
+
+/* The number in a file; "max", or no file, is no limit. */
+static uint64
+skx_shm_number(const char *dir, const char *name)
+{
+	char		text[SKX_ROOM_FILE];
+
+	if (!skx_shm_read(dir, name, text) ||
+		text[0] < '0' || text[0] > '9')
+		return SKX_ROOM_UNLIMITED;
+	return strtoull(text, NULL, 10);
+}
+
+/* The number after a word at the beginning of a line; 0: there is none. */
+static uint64
+skx_shm_field(const char *text, const char *word)
+{
+	size_t		length = strlen(word);
+
+	while (text != NULL)
+	{
+		if (strncmp(text, word, length) == 0)
+			return strtoull(text + length, NULL, 10);
+		text = strchr(text, '\n');
+		if (text != NULL)
+			text++;
+	}
+	return 0;
+}
+
+uint64
+skx_shm_free(const char *dir)
+{
+	struct statvfs fs;
+
+	/* a tmpfs without a limit has no blocks */
+	if (statvfs(dir, &fs) != 0 || fs.f_blocks == 0)
+		return SKX_ROOM_UNLIMITED;
+	return (uint64) fs.f_bavail * fs.f_frsize;
+}
+
+uint64
+skx_shm_machine(const char *root)
+{
+	char		text[SKX_ROOM_FILE];
+	char		dir[MAXPGPATH];
+	uint64		kb;
+
+	snprintf(dir, sizeof(dir), "%s/proc", root);
+	if (!skx_shm_read(dir, "meminfo", text))
+		return SKX_ROOM_UNLIMITED;
+	kb = skx_shm_field(text, "MemAvailable:");
+	return kb == 0 ? SKX_ROOM_UNLIMITED : kb * 1024;
+}
+
+uint64
+skx_shm_sysv(void)
+{
+#ifdef SHM_INFO
+	struct shminfo most;
+	struct shm_info now;
+	uint64		page = sysconf(_SC_PAGESIZE);
+	uint64		left;
+
+	if (shmctl(0, IPC_INFO, (struct shmid_ds *) &most) < 0 ||
+		shmctl(0, SHM_INFO, (struct shmid_ds *) &now) < 0)
+		return SKX_ROOM_UNLIMITED;
+	left = most.shmall > now.shm_tot ? most.shmall - now.shm_tot : 0;
+	left = left > PG_UINT64_MAX / page ? PG_UINT64_MAX : left * page;
+	return Min(left, (uint64) most.shmmax);
+#else
+	return SKX_ROOM_UNLIMITED;
+#endif
+}
+
+/*
+ * The cgroup
+ */
+
+/* Names of the files that tell about a group's memory, by version. */
+typedef struct SkxRoomNames
+{
+	const char *most;
+	const char *high;			/* from which on the kernel slows it down */
+	const char *used;
+	const char *files[2];		/* in memory.stat: pages of files */
+} SkxRoomNames;
+
+static const SkxRoomNames skx_shm_names_v1 = {
+	"memory.limit_in_bytes", "memory.limit_in_bytes",
+	"memory.usage_in_bytes", {"total_inactive_file ", "total_active_file "}
+};
+static const SkxRoomNames skx_shm_names_v2 = {
+	"memory.max", "memory.high",
+	"memory.current", {"inactive_file ", "active_file "}
+};
+
+static uint64
+skx_shm_group(const char *dir, const SkxRoomNames *names)
+{
+	char		text[SKX_ROOM_FILE];
+	uint64		most = Min(skx_shm_number(dir, names->most),
+						   skx_shm_number(dir, names->high));
+	uint64		used = skx_shm_number(dir, names->used);
+	uint64		files = 0;
+
+	if (most == SKX_ROOM_UNLIMITED)
+		return SKX_ROOM_UNLIMITED;
+	if (used == SKX_ROOM_UNLIMITED)
+		used = 0;
+	if (skx_shm_read(dir, "memory.stat", text))
+		files = skx_shm_field(text, names->files[0]) +
+			skx_shm_field(text, names->files[1]);
+	used -= Min(used, files);
+	return most - Min(most, used);
+}
+
+/*
+ * The least over a group and those around it.  In a container the path can be
+ * that of the host, and the tree begin at the container's own group.
+ */
+static uint64
+skx_shm_groups(const char *tree, const char *path,
+			   const SkxRoomNames *names)
+{
+	char		dir[2 * MAXPGPATH];
+	size_t		top = strlen(tree);
+	uint64		least = SKX_ROOM_UNLIMITED;
+
+	snprintf(dir, sizeof(dir), "%s%s", tree, path);
+	if (strstr(path, "/..") != NULL || access(dir, F_OK) != 0)
+		dir[top] = '\0';
+	for (;;)
+	{
+		uint64		left = skx_shm_group(dir, names);
+
+		least = Min(least, left);
+		if (strlen(dir) <= top)
+			return least;
+		*strrchr(dir, '/') = '\0';
+	}
+}
+
+/* Is `word` in the list of `length` characters, separated by commas? */
+static bool
+skx_shm_listed(const char *list, size_t length, const char *word)
+{
+	size_t		n = strlen(word);
+
+	while (length >= n)
+	{
+		const char *comma = memchr(list, ',', length);
+		size_t		item = comma == NULL ? length : comma - list;
+
+		if (item == n && memcmp(list, word, n) == 0)
+			return true;
+		if (comma == NULL)
+			break;
+		list += item + 1;
+		length -= item + 1;
+	}
+	return false;
+}
+
+/* One line of /proc/self/cgroup: number, controllers, path. */
+static uint64
+skx_shm_line(const char *root, const char *line)
+{
+	const char *list = strchr(line, ':');
+	const char *path = list == NULL ? NULL : strchr(list + 1, ':');
+	char		tree[MAXPGPATH];
+	uint64		least;
+
+	if (path == NULL)
+		return SKX_ROOM_UNLIMITED;
+	list++;
+	path++;
+	if (path == list + 1)		/* no controllers: version 2 */
+	{
+		snprintf(tree, sizeof(tree), "%s/sys/fs/cgroup/unified", root);
+		least = skx_shm_groups(tree, path, &skx_shm_names_v2);
+		snprintf(tree, sizeof(tree), "%s/sys/fs/cgroup", root);
+		return Min(least,
+				   skx_shm_groups(tree, path,
+								  &skx_shm_names_v2));
+	}
+	if (!skx_shm_listed(list, path - 1 - list, "memory"))
+		return SKX_ROOM_UNLIMITED;
+	snprintf(tree, sizeof(tree), "%s/sys/fs/cgroup/memory", root);
+	return skx_shm_groups(tree, path, &skx_shm_names_v1);
+}
+
+uint64
+skx_shm_cgroup(const char *root)
+{
+	char		text[SKX_ROOM_FILE];
+	char		dir[MAXPGPATH];
+	char	   *line = text;
+	uint64		least = SKX_ROOM_UNLIMITED;
+
+	snprintf(dir, sizeof(dir), "%s/proc/self", root);
+	if (!skx_shm_read(dir, "cgroup", text))
+		return SKX_ROOM_UNLIMITED;
+	while (line != NULL && *line != '\0')
+	{
+		char	   *end = strchr(line, '\n');
+		uint64		left;
+
+		if (end != NULL)
+			*end++ = '\0';
+		left = skx_shm_line(root, line);
+		least = Min(least, left);
+		line = end;
+	}
+	return least;
+}

@@ -1,0 +1,127 @@
+/*
+ * throttle_point.c
+ *	  Points at which long work sleeps, is cancelled, or gives way.
+ *
+ * In VACUUM they are its own delay points.  A background worker has no cost
+ * delay; it has a rate, and looks from time to time whether it is in another
+ * process's way.
+ */
+#include "postgres.h"
+
+#include "miscadmin.h"
+#include "portability/instr_time.h"
+#include "storage/latch.h"
+#include "support/compat/compat.h"
+#include "support/throttle/throttle.h"
+
+/* One sleep at most, in ms: then it is looked whether another is in the way. */
+#define SKX_PACE_NAP	SKX_PACE_CHECK
+
+typedef struct SkxPace
+{
+	void		(*check) (void *arg);
+	void	   *arg;
+	const int  *rate;			/* kB/s */
+	instr_time	checked;
+	instr_time	since;			/* from when on `bytes` are counted */
+	uint64		bytes;
+	int			counted;		/* the rate that they are counted for */
+} SkxPace;
+
+static SkxPace skx_pace;
+
+/* Made at the first use. */
+static uint32 skx_throttle_wait_event = 0;
+
+void
+skx_throttle_begin(void (*check) (void *arg), void *arg, const int *rate)
+{
+	skx_pace.check = check;
+	skx_pace.arg = arg;
+	skx_pace.rate = rate;
+	skx_pace.counted = rate != NULL ? *rate : 0;
+	skx_pace.bytes = 0;
+	INSTR_TIME_SET_CURRENT(skx_pace.checked);
+	skx_pace.since = skx_pace.checked;
+}
+
+void
+skx_throttle_end(void)
+{
+	memset(&skx_pace, 0, sizeof(skx_pace));
+}
+
+static double
+skx_throttle_ms_since(instr_time then)
+{
+	instr_time	now;
+
+	INSTR_TIME_SET_CURRENT(now);
+	INSTR_TIME_SUBTRACT(now, then);
+	return INSTR_TIME_GET_MILLISEC(now);
+}
+
+void
+skx_throttle_point(void)
+{
+	skx_compat_vacuum_delay();
+	if (skx_pace.check == NULL ||
+		skx_throttle_ms_since(skx_pace.checked) < SKX_PACE_CHECK)
+		return;
+	INSTR_TIME_SET_CURRENT(skx_pace.checked);
+	skx_pace.check(skx_pace.arg);
+}
+
+/*
+ * How many ms the bytes are ahead of the rate.  What was written under another
+ * rate is not paid for at this one.
+ */
+static double
+skx_throttle_ahead(void)
+{
+	int			rate = skx_pace.rate != NULL ? *skx_pace.rate : 0;
+	double		passed;
+
+	if (rate != skx_pace.counted)
+	{
+		INSTR_TIME_SET_CURRENT(skx_pace.since);
+		skx_pace.bytes = 0;
+		skx_pace.counted = rate;
+	}
+	if (rate <= 0)
+		return 0;
+	passed = skx_throttle_ms_since(skx_pace.since);
+	return skx_pace.bytes / 1.024 / rate - passed;
+}
+
+void
+skx_throttle_wrote(int npages)
+{
+	double		ahead;
+
+	Assert(npages > 0);
+	if (VacuumCostActive)
+		VacuumCostBalance += VacuumCostPageDirty * npages;
+	skx_throttle_point();
+	if (skx_pace.check == NULL)
+		return;
+	skx_pace.bytes += (uint64) npages * BLCKSZ;
+	while ((ahead = skx_throttle_ahead()) > 1)
+	{
+		if (skx_throttle_wait_event == 0)
+			skx_throttle_wait_event = skx_compat_wait_event("SkipidxMergeRate");
+		(void) WaitLatch(MyLatch,
+						 WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH,
+						 (long) Min(ahead, SKX_PACE_NAP),
+						 skx_throttle_wait_event);
+		ResetLatch(MyLatch);
+		skx_throttle_point();
+	}
+
+	/* what was not written in a pause is not made up for */
+	if (ahead < -1000)
+	{
+		INSTR_TIME_SET_CURRENT(skx_pace.since);
+		skx_pace.bytes = 0;
+	}
+}

@@ -1,0 +1,186 @@
+/*
+ * worker_records.c
+ *	  The operations that the server has seen last.
+ *
+ * A record is written by the process whose operation it is, and may be taken
+ * by a newer operation before that one ends: the number tells.
+ */
+#include "postgres.h"
+
+#include "executor/instrument.h"
+#include "miscadmin.h"
+#include "support/compat/compat.h"
+#include "support/worker/worker_internal.h"
+#include "utils/rel.h"
+#include "utils/timestamp.h"
+
+/* The record of this process's operation; 0: none is under way. */
+static uint64 skx_worker_record = 0;
+
+/* What this process had logged when it began, and what it has told last. */
+static uint64 skx_worker_logged = 0;
+static SkxWorkerPhase skx_worker_phase;
+static uint64 skx_worker_done;
+
+/* Progress is told in steps, each of so many of a phase. */
+#define SKX_WORKER_STEPS	64
+
+/* The same, locked; NULL: there is none, or no longer. */
+static SkxWorkerRecord *
+skx_worker_record_lock(void)
+{
+	SkxWorkerArea *a = skx_worker_area();
+	SkxWorkerRecord *record;
+
+	if (a == NULL || skx_worker_record == 0)
+		return NULL;
+	LWLockAcquire(&a->lock, LW_EXCLUSIVE);
+	record = &a->records[(skx_worker_record - 1) % SKX_WORKER_RECORDS];
+	if (record->number == skx_worker_record)
+	{
+		record->nlogged = pgWalUsage.wal_bytes - skx_worker_logged;
+		return record;
+	}
+	LWLockRelease(&a->lock);
+	return NULL;
+}
+
+void
+skx_worker_started(Relation index, uint8 operation, SkxWorkerAsker asker)
+{
+	SkxWorkerArea *a = skx_worker_area();
+	SkxWorkerRecord *record;
+
+	skx_worker_record = 0;
+	skx_worker_logged = pgWalUsage.wal_bytes;
+	skx_worker_phase = SKX_PHASE_DOCUMENTS;
+	skx_worker_done = 0;
+	if (a == NULL)
+		return;
+	LWLockAcquire(&a->lock, LW_EXCLUSIVE);
+	skx_worker_record = ++a->records_made;
+	record = &a->records[(skx_worker_record - 1) % SKX_WORKER_RECORDS];
+	memset(record, 0, sizeof(*record));
+	record->number = skx_worker_record;
+	record->database = MyDatabaseId;
+	record->index = RelationGetRelid(index);
+	record->pid = MyProcPid;
+	record->operation = operation;
+	record->asker = asker;
+	record->state = SKX_RECORD_RUNNING;
+	record->started = GetCurrentTimestamp();
+	LWLockRelease(&a->lock);
+}
+
+void
+skx_worker_input(int segments, uint64 documents, uint64 nbytes)
+{
+	SkxWorkerRecord *record = skx_worker_record_lock();
+
+	if (record == NULL)
+		return;
+	record->segments = segments;
+	record->documents = documents;
+	record->nread = nbytes;
+	LWLockRelease(&skx_worker_area()->lock);
+}
+
+void
+skx_worker_wrote(int npages)
+{
+	SkxWorkerRecord *record = skx_worker_record_lock();
+
+	if (record == NULL)
+		return;
+	record->nwritten += (uint64) npages * BLCKSZ;
+	LWLockRelease(&skx_worker_area()->lock);
+}
+
+void
+skx_worker_helped(uint64 npages, uint64 nlogged)
+{
+	SkxWorkerRecord *record;
+
+	skx_worker_logged -= nlogged;
+	record = skx_worker_record_lock();
+	if (record == NULL)
+		return;
+	record->nwritten += npages * BLCKSZ;
+	LWLockRelease(&skx_worker_area()->lock);
+}
+
+void
+skx_worker_progress(SkxWorkerPhase phase, uint64 done, uint64 total)
+{
+	SkxWorkerRecord *record;
+
+	if (phase == skx_worker_phase && done >= skx_worker_done &&
+		done - skx_worker_done < total / SKX_WORKER_STEPS && done < total)
+		return;
+	skx_worker_phase = phase;
+	skx_worker_done = done;
+	record = skx_worker_record_lock();
+	if (record == NULL)
+		return;
+	record->phase = phase;
+	record->done = done;
+	record->total = total;
+	LWLockRelease(&skx_worker_area()->lock);
+}
+
+/* Tells the log of an operation that took long. */
+static void
+skx_worker_log(Relation index, const SkxWorkerRecord *record)
+{
+	double		seconds = (record->ended - record->started) / 1e6;
+
+	if (skx_worker_log_min < 0 || seconds * 1000 < skx_worker_log_min)
+		return;
+	ereport(LOG_SERVER_ONLY,
+			(errmsg("%s of skipidx index \"%s\" took %.3f s",
+					record->segments > 0 ? "merge" : "flush",
+					RelationGetRelationName(index), seconds),
+			 errdetail_internal("Segments: %d, documents: " UINT64_FORMAT
+								", read: " UINT64_FORMAT " kB, written: "
+								UINT64_FORMAT " kB, logged: " UINT64_FORMAT
+								" kB.",
+								record->segments, record->documents,
+								record->nread / 1024,
+								record->nwritten / 1024,
+								record->nlogged / 1024)));
+}
+
+void
+skx_worker_ended(Relation index, SkxWorkerState state)
+{
+	SkxWorkerRecord *record = skx_worker_record_lock();
+	SkxWorkerRecord copy;
+
+	skx_worker_record = 0;
+	if (record == NULL)
+		return;
+	record->state = state;
+	record->ended = GetCurrentTimestamp();
+	copy = *record;
+	LWLockRelease(&skx_worker_area()->lock);
+	if (state == SKX_RECORD_DONE)
+		skx_worker_log(index, &copy);
+}
+
+int
+skx_worker_records(SkxWorkerRecord *records)
+{
+	SkxWorkerArea *a = skx_worker_area();
+	uint64		first;
+	uint64		i;
+	int			n = 0;
+
+	if (a == NULL)
+		return 0;
+	LWLockAcquire(&a->lock, LW_SHARED);
+	first = a->records_made - Min(a->records_made, SKX_WORKER_RECORDS);
+	for (i = first; i < a->records_made; i++)
+		records[n++] = a->records[i % SKX_WORKER_RECORDS];
+	LWLockRelease(&a->lock);
+	return n;
+}

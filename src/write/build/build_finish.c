@@ -1,0 +1,285 @@
+/*
+ * build_finish.c
+ *	  Joins what the members of a team have written into one segment.
+ *
+ * Pages that did not fill a block at the end of a task lie side by side in
+ * blocks of their own.  Only those of the postings plane, of the last task,
+ * must be together in one.
+ */
+#include "postgres.h"
+
+#include "utils/memutils.h"
+#include "write/build/build_internal.h"
+
+/* Bytes of a leaf's key, with what stands before it. */
+#define SKX_FINISH_KEY_MAX	(sizeof(SkxDictChild) + SKX_LEXEME_MAX)
+
+/* What is known of the three planes that tasks write. */
+typedef struct SkxFinishPlane
+{
+	SkxDiskRun *runs;
+	uint32		nruns;
+	uint32		runs_size;
+} SkxFinishPlane;
+
+typedef struct SkxFinishTask
+{
+	SkxDoneTask done;
+	StringInfoData keys;
+} SkxFinishTask;
+
+typedef struct SkxFinish
+{
+	SkxTeamSegment *segment;
+	const SkxSegmentStore *store;
+	uint32		block_pages;
+	SkxFinishPlane planes[SKX_SEGMENT_NPLANES];
+	SkxFinishTask *tasks;
+	BlockNumber tail;			/* next page for tails ... */
+	uint32		ntail;			/* ... and how many are left in its block */
+	char	   *page;
+} SkxFinish;
+
+static void
+skx_build_finish_run(SkxFinish *f, uint32 plane, const SkxDiskRun *run)
+{
+	SkxFinishPlane *p = &f->planes[plane];
+
+	Assert(plane < SKX_SEGMENT_NPLANES);
+	Assert(run->npages > 0 && BlockNumberIsValid(run->block));
+	if (p->nruns == p->runs_size)
+	{
+		p->runs_size = Max(p->runs_size * 2, 64);
+		p->runs = p->runs == NULL ?
+			palloc(p->runs_size * sizeof(SkxDiskRun)) :
+			repalloc(p->runs, p->runs_size * sizeof(SkxDiskRun));
+	}
+	p->runs[p->nruns++] = *run;
+}
+
+/*
+ * Tails
+ */
+
+static void
+skx_build_finish_give_back(SkxFinish *f)
+{
+	if (f->ntail > 0)
+		f->store->give_back(f->store->arg, f->tail, f->ntail);
+	f->ntail = 0;
+}
+
+static void
+skx_build_finish_tail(SkxFinish *f, BufFile *file)
+{
+	SkxDoneTail tail;
+	uint32		i;
+
+	skx_build_read(file, &tail, sizeof(tail));
+	if (tail.plane >= SKX_SEGMENT_NPLANES || tail.npages >= f->block_pages)
+		skx_invert_file_damaged("the last pages of a task are out of range");
+	if (tail.plane == SKX_SEGMENT_POSTINGS && f->ntail < tail.npages)
+		skx_build_finish_give_back(f);
+	for (i = 0; i < tail.npages; i++)
+	{
+		SkxDiskRun	run = {tail.first + i, 1, InvalidBlockNumber};
+
+		if (f->ntail == 0)
+		{
+			f->tail = f->store->allocate(f->store->arg, 1);
+			f->ntail = f->block_pages;
+		}
+		run.block = f->tail++;
+		f->ntail--;
+		skx_build_read(file, f->page, BLCKSZ);
+		f->store->write(f->store->arg, run.block, &f->page, 1);
+		skx_build_finish_run(f, tail.plane, &run);
+	}
+}
+
+/*
+ * What members left
+ */
+
+static void
+skx_build_finish_plane(SkxFinish *f, BufFile *file)
+{
+	SkxDonePlane plane;
+	uint32		i;
+
+	skx_build_read(file, &plane, sizeof(plane));
+	if (plane.plane >= SKX_SEGMENT_NPLANES)
+		skx_invert_file_damaged("there is no such plane");
+	if (plane.nunused > 0)
+		f->store->give_back(f->store->arg, plane.unused, plane.nunused);
+	for (i = 0; i < plane.nruns; i++)
+	{
+		SkxDiskRun	run;
+
+		skx_build_read(file, &run, sizeof(run));
+		skx_build_finish_run(f, plane.plane, &run);
+	}
+}
+
+/* One for each leaf, and none longer than a lexeme. */
+static void
+skx_build_finish_check_keys(const SkxFinishTask *task)
+{
+	int			left = task->keys.len;
+	uint32		n = 0;
+
+	while (left > 0)
+	{
+		SkxDictChild child = {0};
+
+		if (left < (int) sizeof(child))
+			skx_invert_file_damaged("a key of a leaf ends too soon");
+		memcpy(&child, task->keys.data + task->keys.len - left,
+			   sizeof(child));
+		left -= sizeof(child);
+		if (child.len > SKX_LEXEME_MAX || child.len > left)
+			skx_invert_file_damaged("a key of a leaf is out of range");
+		left -= child.len;
+		n++;
+	}
+	if (n != task->done.nleaves)
+		skx_invert_file_damaged("a task has other keys than leaves");
+}
+
+static void
+skx_build_finish_task(SkxFinish *f, BufFile *file)
+{
+	SkxDoneTask done;
+	SkxFinishTask *task;
+
+	skx_build_read(file, &done, sizeof(done));
+	if (done.task >= f->segment->team->ntasks ||
+		f->tasks[done.task].keys.data != NULL ||
+		done.nleaves > f->segment->totals.dict_leaves ||
+		done.nkeys > (uint64) done.nleaves * SKX_FINISH_KEY_MAX ||
+		done.len > sizeof(done.lexeme))
+		skx_invert_file_damaged("what a task has done is out of range");
+	task = &f->tasks[done.task];
+	task->done = done;
+	initStringInfo(&task->keys);
+	enlargeStringInfo(&task->keys, done.nkeys);
+	skx_build_read(file, task->keys.data, done.nkeys);
+	task->keys.len = done.nkeys;
+	skx_build_finish_check_keys(task);
+}
+
+static void
+skx_build_finish_member(SkxFinish *f, int member)
+{
+	SkxTeamSegment *segment = f->segment;
+	SkxDoneKind kind;
+	BufFile    *file;
+
+	file = skx_build_open(segment->team, segment->round, member, "done", true);
+	if (file == NULL)
+		return;					/* it came when all tasks were taken */
+	for (;;)
+	{
+		skx_build_read(file, &kind, sizeof(kind));
+		if (kind == SKX_DONE_TASK)
+			skx_build_finish_task(f, file);
+		else if (kind == SKX_DONE_TAIL)
+			skx_build_finish_tail(f, file);
+		else if (kind == SKX_DONE_PLANE)
+			skx_build_finish_plane(f, file);
+		else if (kind == SKX_DONE_END)
+			break;
+		else
+			skx_invert_file_damaged("what a member has done is of no kind");
+	}
+	BufFileClose(file);
+	skx_build_drop(segment->team, segment->round, member, "done");
+}
+
+/*
+ * The segment
+ */
+
+/* The keys of all leaves, task by task. */
+static void
+skx_build_finish_leaves(SkxFinish *f, SkxDictLeaves *leaves)
+{
+	uint32		i;
+
+	leaves->n = 0;
+	initStringInfo(&leaves->keys);
+	for (i = 0; i < f->segment->team->ntasks; i++)
+	{
+		SkxFinishTask *task = &f->tasks[i];
+		SkxDictLeaves after;
+
+		if (task->keys.data == NULL)
+			skx_invert_file_damaged("a task is missing");
+		after.n = task->done.nleaves;
+		after.keys = task->keys;
+		skx_writer_dict_join(leaves, &after, task->done.lexeme,
+							 task->done.len);
+		pfree(task->keys.data);
+	}
+	if (leaves->n != f->segment->totals.dict_leaves)
+		skx_invert_file_damaged("tasks have other leaves than were written");
+}
+
+/* The levels above the leaves are put behind these. */
+static void
+skx_build_finish_sink(void *arg, uint32 ordinal, char *page, uint32 used)
+{
+	SkxTeamSegment *segment = arg;
+
+	Assert(ordinal >= segment->totals.dict_leaves);
+	skx_writer_plane_put(segment->out->planes[SKX_SEGMENT_DICT],
+						 ordinal - segment->totals.dict_leaves, page, used);
+}
+
+static void
+skx_build_finish_files(SkxTeamSegment *segment)
+{
+	int			i;
+
+	for (i = 0; i < segment->team->nmembers && segment->runs_files != NULL; i++)
+		skx_build_runs_drop(segment->team, segment->round, i,
+							segment->runs_files[i]);
+	skx_build_drop(segment->team, segment->round, 0, "plan");
+}
+
+void
+skx_build_finish(SkxTeamSegment *segment, SkxDiskSegmentRef *ref)
+{
+	MemoryContext old = MemoryContextSwitchTo(segment->context);
+	SkxSegmentOutput *out = segment->out;
+	SkxTeam    *team = segment->team;
+	SkxFinish	f = {0};
+	SkxDictLeaves leaves;
+	uint32		root = 0;
+	int			i;
+
+	Assert(team->settled == team->ntasks);
+	f.segment = segment;
+	f.store = out->options.store;
+	f.block_pages = out->options.block_size / BLCKSZ;
+	f.tasks = palloc0(team->ntasks * sizeof(SkxFinishTask));
+	f.page = palloc(BLCKSZ);
+	segment->totals = team->base;
+	for (i = 0; i < team->nmembers; i++)
+		skx_build_finish_member(&f, i);
+	skx_build_finish_give_back(&f);
+	for (i = 0; i < SKX_SEGMENT_NPLANES; i++)
+	{
+		if (f.planes[i].nruns > 0)
+			skx_writer_plane_adopt(out->planes[i], f.planes[i].runs,
+								   f.planes[i].nruns);
+	}
+	skx_build_finish_leaves(&f, &leaves);
+	if (leaves.n > 0)
+		root = skx_writer_dict_levels(skx_build_finish_sink, segment,
+									  &leaves);
+	skx_writer_output_close(out, &segment->totals, root, ref);
+	skx_build_finish_files(segment);
+	MemoryContextSwitchTo(old);
+	MemoryContextDelete(segment->context);
+}

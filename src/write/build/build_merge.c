@@ -1,0 +1,190 @@
+/*
+ * build_merge.c
+ *	  The terms of a merge of segments, written by several processes.
+ *
+ * Tasks are cut where the dictionary of the largest input has had about as many
+ * pages of postings and positions: leaves of it are looked at, some for each
+ * task.  A term is in one task whatever its size.
+ */
+#include "postgres.h"
+
+#include "index/segment/segment_maint.h"
+#include "support/fault/fault.h"
+#include "utils/memutils.h"
+#include "write/build/build_internal.h"
+
+/* Leaves looked at for each task. */
+#define SKX_TEAM_SAMPLES	4
+
+/* The plan of a merge is an SkxPlanTask of each task. */
+
+static SkxSegment *
+skx_build_merge_largest(SkxSegment **inputs, int n)
+{
+	SkxSegment *largest = inputs[0];
+	int			i;
+
+	for (i = 1; i < n; i++)
+	{
+		if (inputs[i]->header.npostings > largest->header.npostings)
+			largest = inputs[i];
+	}
+	return largest;
+}
+
+/* Writes where tasks begin; returns how many there are. */
+static uint32
+skx_build_merge_cut(BufFile *plan, SkxSegment *seg, uint32 wanted)
+{
+	uint32		npages = seg->planes[SKX_SEGMENT_DICT].npages;
+	uint64		total = (uint64) seg->planes[SKX_SEGMENT_POSTINGS].npages +
+		seg->planes[SKX_SEGMENT_POSITIONS].npages;
+	uint64		nsamples = Min((uint64) wanted * SKX_TEAM_SAMPLES, npages);
+	SkxPlanTask task = {0};
+	uint32		ntasks = 1;
+	uint64		i;
+
+	BufFileWrite(plan, &task, sizeof(task));
+	for (i = 1; i < nsamples && ntasks < wanted; i++)
+	{
+		SkxPlanTask next = {0};
+		uint64		before;
+		int			len;
+
+		CHECK_FOR_INTERRUPTS();
+		if (!skx_segment_dict_mark(seg, (uint32) (i * npages / nsamples),
+								   next.lexeme, sizeof(next.lexeme), &len,
+								   &before))
+			break;
+		next.len = (uint16) len;
+		/* two lexemes may begin alike */
+		if (before < total * ntasks / wanted ||
+			(next.len == task.len &&
+			 memcmp(next.lexeme, task.lexeme, len) == 0))
+			continue;
+		BufFileWrite(plan, &next, sizeof(next));
+		task = next;
+		ntasks++;
+	}
+	skx_segment_relax(seg);
+	return ntasks;
+}
+
+SkxTeamSegment *
+skx_build_merge_plan(SkxTeam *team, SkxMerge *merge, SkxSegment **inputs,
+					 int ninputs, uint64 nbytes, void *common,
+					 const SkxSegmentBuildOptions *options)
+{
+	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext,
+												  "skipidx team segment",
+												  ALLOCSET_DEFAULT_SIZES);
+	MemoryContext old = MemoryContextSwitchTo(context);
+	SkxTeamSegment *segment = palloc0(sizeof(SkxTeamSegment));
+	BufFile    *plan;
+
+	segment->context = context;
+	segment->team = team;
+	segment->round = team->round;
+	segment->out = skx_merge_output(merge);
+	skx_merge_common(merge, common, &team->files.fs);
+	plan = skx_build_file(team, team->round, 0, "plan");
+	team->nordered = segment->out->docs.ndocs;
+	team->ntasks = skx_build_merge_cut(plan,
+									   skx_build_merge_largest(inputs,
+															   ninputs),
+									   skx_build_ntasks(team, nbytes,
+														options));
+	BufFileExportFileSet(plan);
+	BufFileClose(plan);
+	MemoryContextSwitchTo(old);
+	return segment;
+}
+
+/* Reads where all tasks begin. */
+static SkxPlanTask *
+skx_build_merge_tasks(SkxTeam *team)
+{
+	SkxPlanTask *tasks = palloc(team->ntasks * sizeof(SkxPlanTask));
+	BufFile    *plan = skx_build_open(team, team->round, 0, "plan", false);
+	uint32		i;
+
+	skx_build_read(plan, tasks, team->ntasks * sizeof(SkxPlanTask));
+	BufFileClose(plan);
+	for (i = 0; i < team->ntasks; i++)
+	{
+		if (tasks[i].len > sizeof(tasks[i].lexeme))
+			skx_invert_file_damaged("the lexeme of a task is too long");
+	}
+	return tasks;
+}
+
+/* The terms of a task: those below the end come before the next one's. */
+static void
+skx_build_merge_range(const SkxTeam *team, const SkxPlanTask *tasks,
+					  uint32 number, const SkxLexeme *last, SkxLexeme *range)
+{
+	range[0].bytes = tasks[number].lexeme;
+	range[0].len = tasks[number].len;
+	range[1] = *last;
+	if (number + 1 < team->ntasks)
+	{
+		range[1].bytes = tasks[number + 1].lexeme;
+		range[1].len = tasks[number + 1].len;
+	}
+}
+
+/* Half of what is left beside the writers is for pages that wait. */
+static Size
+skx_build_merge_kept(const SkxSegmentBuildOptions *options)
+{
+	Size		fixed = skx_writer_output_fixed(options);
+
+	return Min((options->memory - Min(options->memory, fixed)) / 2,
+			   SKX_TEAM_KEPT_MAX);
+}
+
+void
+skx_build_merge_encode(SkxTeam *team, int member, SkxSegment **inputs,
+					   int ninputs, void *common,
+					   const SkxSegmentBuildOptions *options)
+{
+	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext,
+												  "skipidx team member",
+												  ALLOCSET_DEFAULT_SIZES);
+	MemoryContext old = MemoryContextSwitchTo(context);
+	MemoryContext task_context = AllocSetContextCreate(context, "skipidx task",
+													   ALLOCSET_DEFAULT_SIZES);
+	SkxTeamWriter *w = skx_build_writer_begin(team, member, options,
+											  skx_build_merge_kept(options));
+	SkxTermSinks sinks = skx_build_writer_sinks(w);
+	SkxPlanTask *tasks = skx_build_merge_tasks(team);
+	char	   *high = palloc(SKX_LEXEME_MAX + 1);
+	SkxLexeme	last = {high, SKX_LEXEME_MAX + 1};
+	uint32		number;
+
+	/* no lexeme is so long */
+	memset(high, 0xff, SKX_LEXEME_MAX + 1);
+	while (skx_build_writer_next(w, &number))
+	{
+		SkxMergeTerms *terms;
+		SkxTermWriter *writer;
+		SkxLexeme	range[2];
+
+		SKX_FAULT(SKX_FAULT_TEAM_TASK);
+		skx_build_check(team);
+		MemoryContextSwitchTo(task_context);
+		skx_build_merge_range(team, tasks, number, &last, range);
+		terms = skx_merge_terms_attach(inputs, ninputs, common,
+									   &team->files.fs, options);
+		writer = skx_merge_terms_writer(&sinks, options, common);
+		skx_merge_terms_write(terms, writer, range);
+		skx_merge_terms_close(terms);
+		skx_build_writer_done(w, writer, tasks[number].lexeme,
+							  tasks[number].len);
+		MemoryContextSwitchTo(context);
+		MemoryContextReset(task_context);
+	}
+	skx_build_writer_end(w);
+	MemoryContextSwitchTo(old);
+	MemoryContextDelete(context);
+}

@@ -1,0 +1,443 @@
+/*
+ * build_order.c
+ *	  Puts the documents of a team's shares in order, and cuts the lexemes
+ *	  into tasks.
+ *
+ * Shares interleave: each has stretches of the table.  Stretches are few, as
+ * many as the parallel scan handed out, so the numbers of a share's documents
+ * in the segment are kept as a start for each.
+ *
+ * Tasks are cut at marks, so that each has about as many bytes of runs.  A
+ * term is in one task whatever its size.
+ */
+#include "postgres.h"
+
+#include "utils/memutils.h"
+#include "write/build/build_internal.h"
+
+/* Tasks for a member, so that none waits long for the last one ... */
+#define SKX_TEAM_TASKS		16
+/*
+ * ... and bytes of runs for a task, whose last block of postings stays half
+ * empty: so many blocks, of 32 kB at least, because leaves do too.
+ */
+#define SKX_TEAM_TASK_BLOCKS	64
+#define SKX_TEAM_TASK_BLOCK		(32 * 1024)
+
+/* Each has runs of its own in three planes, and these are numbered by uint16. */
+#define SKX_TEAM_TASKS_MAX		4096
+
+/* A share while documents are put in order. */
+typedef struct SkxOrderShare
+{
+	BufFile    *docs;
+	int			nkeys;			/* of a document */
+	uint32		ndocs;
+	uint32		read;			/* the current one's number, plus one */
+	SkxTeamDoc	doc;
+	SkxRunStretch *stretches;
+	uint32		nstretches;
+	uint32		stretches_size;
+} SkxOrderShare;
+
+/* A mark while tasks are cut. */
+typedef struct SkxOrderMark
+{
+	const char *lexeme;
+	SkxRunMark	mark;			/* of run number `run` of all */
+} SkxOrderMark;
+
+/*
+ * Documents
+ */
+
+/* Goes to the next document; false: there is none. */
+static bool
+skx_build_order_read(SkxOrderShare *share)
+{
+	ItemPointerData last = share->doc.tid;
+
+	if (share->read++ == share->ndocs)
+		return false;
+	skx_build_read(share->docs, &share->doc, SKX_TEAM_DOC_SIZE(share->nkeys));
+	if (!ItemPointerIsValid(&share->doc.tid) ||
+		(share->read > 1 &&
+		 ItemPointerCompare(&last, &share->doc.tid) >= 0))
+		skx_invert_file_damaged("documents of a share do not ascend");
+	return true;
+}
+
+static inline bool
+skx_build_order_done(const SkxOrderShare *share)
+{
+	return share->read > share->ndocs;
+}
+
+/* The share whose document comes next, but for `except`; -1: none. */
+static int
+skx_build_order_first(SkxOrderShare *shares, int n, int except)
+{
+	int			first = -1;
+	int			i;
+
+	for (i = 0; i < n; i++)
+	{
+		if (i == except || skx_build_order_done(&shares[i]))
+			continue;
+		if (first < 0 || ItemPointerCompare(&shares[i].doc.tid,
+											&shares[first].doc.tid) < 0)
+			first = i;
+	}
+	return first;
+}
+
+static void
+skx_build_order_stretch(SkxOrderShare *share, uint32 merged)
+{
+	SkxRunStretch *stretch;
+
+	if (share->nstretches == share->stretches_size)
+	{
+		share->stretches_size *= 2;
+		share->stretches = repalloc_huge(share->stretches,
+										 (Size) share->stretches_size *
+										 sizeof(SkxRunStretch));
+	}
+	stretch = &share->stretches[share->nstretches++];
+	stretch->local = share->read - 1;
+	stretch->merged = merged;
+	Assert(merged >= stretch->local);
+	Assert(share->nstretches == 1 || (stretch[-1].local < stretch->local &&
+									  stretch[-1].merged < merged));
+}
+
+/* All documents go out, and each share learns where its own are. */
+static void
+skx_build_order_documents(SkxSegmentOutput *out, SkxOrderShare *shares,
+						  int n)
+{
+	int			at;
+
+	for (at = skx_build_order_first(shares, n, -1); at >= 0;
+		 at = skx_build_order_first(shares, n, -1))
+	{
+		SkxOrderShare *share = &shares[at];
+		int			other = skx_build_order_first(shares, n, at);
+		ItemPointer end = other < 0 ? NULL : &shares[other].doc.tid;
+
+		CHECK_FOR_INTERRUPTS();
+		skx_build_order_stretch(share, out->docs.ndocs);
+		do
+		{
+			skx_writer_output_document(out, &share->doc.tid,
+									   share->doc.norm, share->doc.keys);
+		} while (skx_build_order_read(share) &&
+				 (end == NULL ||
+				  ItemPointerCompare(&share->doc.tid, end) < 0));
+	}
+}
+
+static SkxOrderShare *
+skx_build_order_shares(SkxTeam *team, int nkeys)
+{
+	SkxOrderShare *shares = palloc0(team->nmembers * sizeof(SkxOrderShare));
+	int			i;
+
+	for (i = 0; i < team->nmembers; i++)
+	{
+		shares[i].nkeys = nkeys;
+		shares[i].ndocs = team->shares[i].ndocs;
+		shares[i].stretches_size = 16;
+		shares[i].stretches = palloc(16 * sizeof(SkxRunStretch));
+		if (shares[i].ndocs == 0)
+		{
+			shares[i].read = 1;
+			continue;
+		}
+		shares[i].docs = skx_build_open(team, team->round, i, "docs",
+										false);
+		skx_build_order_read(&shares[i]);
+	}
+	return shares;
+}
+
+/*
+ * Tasks
+ */
+
+/* Numbers the marks from `at` on, of the runs from `first` on, as the plan. */
+static void
+skx_build_order_renumber(const SkxTeamTotals *totals, const SkxPlanRun *runs,
+						 uint32 first, StringInfo marks, Size at)
+{
+	uint32		nmarks = 0;
+
+	while (at < marks->len)
+	{
+		SkxRunMark	mark;
+
+		if (marks->len - at < sizeof(mark))
+			skx_invert_file_damaged("a mark ends too soon");
+		memcpy(&mark, marks->data + at, sizeof(mark));
+		if (mark.run >= totals->nruns || mark.len > SKX_RUN_MARK_LEXEME ||
+			mark.len > marks->len - at - sizeof(mark) ||
+			mark.at > runs[first + mark.run].run.nbytes)
+			skx_invert_file_damaged("a mark is out of range");
+		mark.run += first;
+		memcpy(marks->data + at, &mark, sizeof(mark));
+		at += sizeof(mark) + mark.len;
+		nmarks++;
+	}
+	if (nmarks != totals->nmarks)
+		skx_invert_file_damaged("there are other marks than were made");
+}
+
+/* Reads a share's list: its runs become the plan's, from number `first` on. */
+static void
+skx_build_order_list(SkxTeam *team, int member, SkxPlanRun *runs,
+					 uint32 first, StringInfo marks)
+{
+	const SkxTeamTotals *totals = &team->shares[member];
+	BufFile    *list;
+	uint32		i;
+	Size		at = marks->len;
+	uint64		offset = 0;
+
+	if (totals->nruns == 0)
+		return;
+	list = skx_build_open(team, team->round, member, "list", false);
+	for (i = 0; i < totals->nruns; i++)
+	{
+		SkxPlanRun *run = &runs[first + i];
+
+		run->source = member;
+		run->number = i;
+		skx_build_read(list, &run->run, sizeof(SkxRun));
+		if (run->run.offset != offset ||
+			run->run.nbytes > totals->run_bytes - offset)
+			skx_invert_file_damaged("runs do not follow one another");
+		offset += run->run.nbytes;
+	}
+	enlargeStringInfo(marks, totals->mark_bytes);
+	skx_build_read(list, marks->data + at, totals->mark_bytes);
+	marks->len += totals->mark_bytes;
+	BufFileClose(list);
+	skx_build_order_renumber(totals, runs, first, marks, at);
+}
+
+static int
+skx_build_order_mark_order(const void *a, const void *b)
+{
+	const SkxOrderMark *x = a;
+	const SkxOrderMark *y = b;
+	int			order = memcmp(x->lexeme, y->lexeme,
+							   Min(x->mark.len, y->mark.len));
+
+	return order != 0 ? order : (int) x->mark.len - (int) y->mark.len;
+}
+
+static SkxOrderMark *
+skx_build_order_marks(StringInfo bytes, uint32 n)
+{
+	SkxOrderMark *marks = palloc_extended((Size) Max(n, 1) *
+										  sizeof(SkxOrderMark),
+										  MCXT_ALLOC_HUGE);
+	int			at = 0;
+	uint32		i;
+
+	for (i = 0; i < n; i++)
+	{
+		memcpy(&marks[i].mark, bytes->data + at, sizeof(SkxRunMark));
+		marks[i].lexeme = bytes->data + at + sizeof(SkxRunMark);
+		at += sizeof(SkxRunMark) + marks[i].mark.len;
+	}
+	Assert(at == bytes->len);
+	qsort(marks, n, sizeof(SkxOrderMark), skx_build_order_mark_order);
+	return marks;
+}
+
+uint32
+skx_build_ntasks(SkxTeam *team, uint64 bytes,
+				 const SkxSegmentBuildOptions *options)
+{
+	uint64		block = Max(options->block_size, SKX_TEAM_TASK_BLOCK);
+	uint64		size = bytes / (team->nmembers * SKX_TEAM_TASKS);
+
+	/* larger ones would wait, with their pages in memory, for others */
+	size = Min(size, options->memory / 4);
+	size = Max(size, block * SKX_TEAM_TASK_BLOCKS);
+	size = Max(size, bytes / SKX_TEAM_TASKS_MAX);
+	Assert(bytes / size <= SKX_TEAM_TASKS_MAX);
+	return (uint32) (bytes / size) + 1;
+}
+
+static void
+skx_build_order_task(BufFile *plan, const SkxOrderMark *mark,
+					 const uint64 *starts, uint32 nruns)
+{
+	SkxPlanTask task = {0};
+
+	if (mark != NULL)
+	{
+		Assert(mark->mark.len <= sizeof(task.lexeme));
+		task.len = mark->mark.len;
+		memcpy(task.lexeme, mark->lexeme, mark->mark.len);
+	}
+	BufFileWrite(plan, &task, sizeof(task));
+	BufFileWrite(plan, unconstify(uint64 *, starts), nruns * sizeof(uint64));
+}
+
+/* Writes where tasks begin in each run; returns how many there are. */
+static uint32
+skx_build_order_tasks(BufFile *plan, SkxOrderMark *marks, uint32 nmarks,
+					  uint32 wanted, uint32 nruns)
+{
+	uint64	   *starts = palloc0(Max(nruns, 1) * sizeof(uint64));
+	uint32		ntasks = 1;
+	uint32		last = 0;
+	uint32		i;
+
+	skx_build_order_task(plan, NULL, starts, nruns);
+	for (i = 0; i < nmarks; i++)
+	{
+		uint32		next = (uint64) ntasks * nmarks / wanted;
+
+		/* a run has its lexemes in their order, as the marks are */
+		Assert(marks[i].mark.run < nruns);
+		Assert(starts[marks[i].mark.run] <= marks[i].mark.at);
+		starts[marks[i].mark.run] = marks[i].mark.at;
+		if (ntasks == wanted || i < next ||
+			(ntasks > 1 && skx_build_order_mark_order(&marks[last],
+													  &marks[i]) == 0))
+			continue;
+		skx_build_order_task(plan, &marks[i], starts, nruns);
+		last = i;
+		ntasks++;
+	}
+	Assert(ntasks <= wanted);
+	pfree(starts);
+	return ntasks;
+}
+
+/* Writes the plan that all members read. */
+static void
+skx_build_order_plan(SkxTeam *team, SkxOrderShare *shares,
+					 const SkxSegmentBuildOptions *options)
+{
+	BufFile    *plan = skx_build_file(team, team->round, 0, "plan");
+	StringInfoData bytes;
+	SkxPlanRun *runs;
+	SkxOrderMark *marks;
+	uint32		nmarks = 0;
+	uint32		done = 0;
+	int			i;
+
+	team->nruns = 0;
+	team->to_read = 0;
+	for (i = 0; i < team->nmembers; i++)
+	{
+		team->nruns += team->shares[i].nruns;
+		team->to_read += team->shares[i].run_bytes;
+		BufFileWrite(plan, &shares[i].nstretches, sizeof(uint32));
+		BufFileWrite(plan, shares[i].stretches,
+					 shares[i].nstretches * sizeof(SkxRunStretch));
+	}
+	initStringInfo(&bytes);
+	runs = palloc0(Max(team->nruns, 1) * sizeof(SkxPlanRun));
+	for (i = 0; i < team->nmembers; i++)
+	{
+		skx_build_order_list(team, i, runs, done, &bytes);
+		done += team->shares[i].nruns;
+		nmarks += team->shares[i].nmarks;
+	}
+	Assert(done == team->nruns);
+	BufFileWrite(plan, runs, team->nruns * sizeof(SkxPlanRun));
+	marks = skx_build_order_marks(&bytes, nmarks);
+	team->ntasks = skx_build_order_tasks(plan, marks, nmarks,
+										 skx_build_ntasks(team, team->to_read,
+														  options),
+										 team->nruns);
+	BufFileExportFileSet(plan);
+	BufFileClose(plan);
+	pfree(marks);
+	pfree(runs);
+	pfree(bytes.data);
+}
+
+/* What all members add up to, and nothing is encoded yet. */
+static void
+skx_build_order_totals(SkxTeam *team, uint64 *total_length)
+{
+	int			i;
+
+	/* all of the segment before is in its place */
+	Assert(team->settled == team->ntasks);
+	team->round = team->share_round++;
+	team->nordered = 0;
+	*total_length = 0;
+	for (i = 0; i < team->nmembers; i++)
+	{
+		team->nordered += team->shares[i].ndocs;
+		*total_length += team->shares[i].total_length;
+	}
+	team->average = team->nordered > 0 ?
+		(double) *total_length / team->nordered : 0;
+	pg_atomic_write_u64(&team->ndocs, 0);
+	pg_atomic_write_u64(&team->run_bytes, 0);
+	pg_atomic_write_u32(&team->full, 0);
+	pg_atomic_write_u64(&team->read, 0);
+	pg_atomic_write_u32(&team->next_task, 0);
+	team->ntasks = 0;
+	team->settled = 0;
+	memset(&team->base, 0, sizeof(team->base));
+}
+
+SkxTeamSegment *
+skx_build_order(SkxTeam *team, const SkxSegmentBuildOptions *options)
+{
+	MemoryContext context;
+	MemoryContext old;
+	SkxTeamSegment *segment;
+	SkxOrderShare *shares;
+	uint64		total_length;
+	int			i;
+
+	skx_build_order_totals(team, &total_length);
+	if (team->nordered == 0)
+		return NULL;
+	context = AllocSetContextCreate(CurrentMemoryContext,
+									"skipidx team segment",
+									ALLOCSET_DEFAULT_SIZES);
+	old = MemoryContextSwitchTo(context);
+	segment = palloc0(sizeof(SkxTeamSegment));
+	segment->context = context;
+	segment->team = team;
+	segment->round = team->round;
+	segment->runs_files = palloc(team->nmembers * sizeof(uint32));
+	for (i = 0; i < team->nmembers; i++)
+		segment->runs_files[i] = team->shares[i].runs_file;
+	if (team->nordered > team->norms_size)
+		elog(ERROR, "%u documents of a segment have norms of %u",
+			 team->nordered, team->norms_size);
+	segment->out = palloc(sizeof(SkxSegmentOutput));
+	skx_writer_output_init(segment->out, options);
+	segment->out->total_length = total_length;
+	skx_writer_documents_keep(&segment->out->docs,
+							  dsm_segment_address(skx_build_norms(team)),
+							  team->nordered);
+	shares = skx_build_order_shares(team, options->keys.n);
+	skx_build_order_documents(segment->out, shares, team->nmembers);
+	Assert(segment->out->docs.ndocs == team->nordered);
+	skx_build_order_plan(team, shares, options);
+	for (i = 0; i < team->nmembers; i++)
+	{
+		if (shares[i].docs != NULL)
+			BufFileClose(shares[i].docs);
+		pfree(shares[i].stretches);
+		skx_build_drop(team, team->round, i, "docs");
+		skx_build_drop(team, team->round, i, "list");
+	}
+	pfree(shares);
+	MemoryContextSwitchTo(old);
+	return segment;
+}

@@ -1,0 +1,428 @@
+/*
+ * build_share.c
+ *	  A team that builds one segment, and the share of the documents that a
+ *	  member inverts.
+ *
+ * A member numbers its documents from 0.  What they are in the segment shows
+ * when all members are through, so TIDs and norms go to a file, in order, and
+ * so do the runs: every member will read parts of all of them.
+ */
+#include "postgres.h"
+
+#include "index/column/column_value.h"
+#include "miscadmin.h"
+#include "support/shm/shm.h"
+#include "utils/memutils.h"
+#include "write/build/build_internal.h"
+
+/*
+ * The norms may be for a part of the documents, which makes segments smaller,
+ * but not for so small a part that a process alone would do better.
+ */
+#define SKX_TEAM_SHRINK			8
+#define SKX_TEAM_DOCS_LEAST		(128 * 1024)
+
+/* Bytes left for what the server shares with workers and for their queues. */
+#define SKX_TEAM_SPARE			(512 * 1024)
+
+struct SkxBuildShare
+{
+	MemoryContext context;
+	SkxKeyColumns keys;
+	SkxTeam    *team;
+	int			member;
+	Size		memory;
+	SkxRuns    *runs;
+	SkxInvertDocuments *documents;
+	BufFile    *docs;
+	SkxTeamTotals totals;
+	ItemPointerData last;
+	uint32		told_docs;		/* what the team's sums have of it */
+	uint64		told_bytes;
+	char		name[MAXPGPATH];
+};
+
+Size
+skx_build_size(int nmembers)
+{
+	return offsetof(SkxTeam, shares) + nmembers * sizeof(SkxTeamTotals);
+}
+
+typedef struct SkxTeamReserve
+{
+	uint32		docs;
+	dsm_segment *spare;
+	dsm_segment *norms;
+} SkxTeamReserve;
+
+static void
+skx_build_reserve_try(void *arg)
+{
+	SkxTeamReserve *reserve = arg;
+
+	reserve->spare = dsm_create(SKX_TEAM_SPARE,
+								DSM_CREATE_NULL_IF_MAXSEGMENTS);
+	if (reserve->spare != NULL)
+		reserve->norms = dsm_create(reserve->docs,
+									DSM_CREATE_NULL_IF_MAXSEGMENTS);
+}
+
+dsm_segment *
+skx_build_reserve(uint32 *docs)
+{
+	SkxTeamReserve reserve = {.docs = *docs};
+	uint32		least = Min(*docs, Max(*docs / SKX_TEAM_SHRINK,
+									   SKX_TEAM_DOCS_LEAST));
+
+	while (reserve.norms == NULL && reserve.docs >= least)
+	{
+		char	   *why;
+
+		CHECK_FOR_INTERRUPTS();
+		*docs = reserve.docs;
+		why = skx_shm_attempt(skx_build_reserve_try, &reserve);
+		if (reserve.spare != NULL)
+			dsm_detach(reserve.spare);
+		reserve.spare = NULL;
+		reserve.docs /= 2;
+		if (why != NULL)
+			pfree(why);
+	}
+	if (reserve.norms != NULL)
+		dsm_unpin_mapping(reserve.norms);
+	return reserve.norms;
+}
+
+void
+skx_build_init(SkxTeam *team, int nmembers, dsm_segment *seg)
+{
+	Assert(nmembers > 0);
+	memset(team, 0, skx_build_size(nmembers));
+	SharedFileSetInit(&team->files, seg);
+	team->nmembers = nmembers;
+	pg_atomic_init_u64(&team->ndocs, 0);
+	pg_atomic_init_u64(&team->run_bytes, 0);
+	pg_atomic_init_u32(&team->full, 0);
+	pg_atomic_init_u64(&team->read, 0);
+	pg_atomic_init_u32(&team->next_task, 0);
+	pg_atomic_init_u32(&team->failed, 0);
+	SpinLockInit(&team->mutex);
+	ConditionVariableInit(&team->settled_cv);
+}
+
+void
+skx_build_create(SkxTeam *team, int nmembers, dsm_segment *norms,
+				 uint32 given, uint32 most, uint32 overshoot,
+				 dsm_segment *seg)
+{
+	Assert(given > overshoot && given <= most);
+	skx_build_init(team, nmembers, seg);
+	team->norms = dsm_segment_handle(norms);
+	team->norms_size = team->norms_given = given;
+	team->norms_most = most;
+	team->overshoot = overshoot;
+	team->most_docs = given - overshoot;
+}
+
+void
+skx_build_join(SkxTeam *team, dsm_segment *seg)
+{
+	SharedFileSetAttach(&team->files, seg);
+}
+
+FileSet *
+skx_build_files(SkxTeam *team)
+{
+	return &team->files.fs;
+}
+
+ConditionVariable *
+skx_build_news(SkxTeam *team)
+{
+	return &team->settled_cv;
+}
+
+void
+skx_build_fail(SkxTeam *team, int code, const char *message)
+{
+	SpinLockAcquire(&team->mutex);
+	if (pg_atomic_read_u32(&team->failed) == 0)
+	{
+		team->failed_code = code;
+		strlcpy(team->failed_message, message, SKX_TEAM_MESSAGE);
+		pg_atomic_write_u32(&team->failed, 1);
+	}
+	SpinLockRelease(&team->mutex);
+	ConditionVariableBroadcast(&team->settled_cv);
+}
+
+/*
+ * A cancel of another process is none of this one, which may be one that only
+ * warns of errors; its own comes by itself.
+ */
+static int
+skx_build_code(int code)
+{
+	if (code == 0 ||
+		ERRCODE_TO_CATEGORY(code) == ERRCODE_OPERATOR_INTERVENTION)
+		return ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE;
+	return code;
+}
+
+void
+skx_build_check(SkxTeam *team)
+{
+	if (pg_atomic_read_u32(&team->failed) == 0)
+		return;
+	if (team->failed_code == 0)
+		ereport(ERROR,
+				(errcode(skx_build_code(0)),
+				 errmsg("a process that helped with an index was ended"),
+				 errhint("The index is as it was.")));
+	ereport(ERROR,
+			(errcode(skx_build_code(team->failed_code)),
+			 errmsg("%s", team->failed_message),
+			 errcontext("a process that helped")));
+}
+
+void
+skx_build_name(char to[MAXPGPATH], uint32 round, int member,
+			   const char *what)
+{
+	snprintf(to, MAXPGPATH, "%u.%d.%s", round, member, what);
+}
+
+BufFile *
+skx_build_file(SkxTeam *team, uint32 round, int member,
+			   const char *what)
+{
+	char		name[MAXPGPATH];
+
+	Assert(member >= 0 && member < team->nmembers);
+	skx_build_name(name, round, member, what);
+	return BufFileCreateFileSet(&team->files.fs, name);
+}
+
+BufFile *
+skx_build_open(SkxTeam *team, uint32 round, int member, const char *what,
+			   bool missing_ok)
+{
+	char		name[MAXPGPATH];
+
+	Assert(member >= 0 && member < team->nmembers);
+	skx_build_name(name, round, member, what);
+	return BufFileOpenFileSet(&team->files.fs, name, O_RDONLY, missing_ok);
+}
+
+void
+skx_build_drop(SkxTeam *team, uint32 round, int member,
+			   const char *what)
+{
+	char		name[MAXPGPATH];
+
+	skx_build_name(name, round, member, what);
+	BufFileDeleteFileSet(&team->files.fs, name, true);
+}
+
+static void
+skx_build_runs_name(char to[MAXPGPATH], uint32 round, int member, uint32 file)
+{
+	char		runs[MAXPGPATH];
+
+	skx_build_name(runs, round, member, "runs");
+	skx_invert_runs_name(to, runs, file);
+}
+
+SkxRunFile *
+skx_build_runs_open(SkxTeam *team, uint32 round, int member, uint32 file)
+{
+	char		name[MAXPGPATH];
+
+	skx_build_runs_name(name, round, member, file);
+	return skx_invert_file_open(&team->files.fs, name);
+}
+
+void
+skx_build_runs_drop(SkxTeam *team, uint32 round, int member, uint32 file)
+{
+	char		name[MAXPGPATH];
+
+	skx_build_runs_name(name, round, member, file);
+	FileSetDelete(&team->files.fs, name, false);
+}
+
+void
+skx_build_read(BufFile *file, void *to, Size n)
+{
+	/* it reports by itself what the operating system does */
+	if (BufFileRead(file, to, n) != n)
+		skx_invert_file_damaged("it ends too soon");
+}
+
+SkxBuildShare *
+skx_build_share_begin(SkxTeam *team, int member,
+					  const SkxSegmentBuildOptions *options)
+{
+	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext,
+												  "skipidx build share",
+												  ALLOCSET_DEFAULT_SIZES);
+	MemoryContext old = MemoryContextSwitchTo(context);
+	SkxBuildShare *share = palloc0(sizeof(SkxBuildShare));
+
+	Assert(member >= 0 && member < team->nmembers);
+	share->context = context;
+	share->team = team;
+	share->member = member;
+	share->memory = options->memory;
+	share->keys = options->keys;
+	ItemPointerSetInvalid(&share->last);
+	skx_build_name(share->name, team->share_round, member, "runs");
+	share->runs = skx_invert_runs_create(options->memory / 2, &team->files.fs,
+										 share->name);
+	share->documents = skx_invert_documents_begin(options->memory,
+												  share->runs);
+	share->docs = skx_build_file(team, team->share_round, member, "docs");
+	MemoryContextSwitchTo(old);
+	return share;
+}
+
+void
+skx_build_share_add(SkxBuildShare *share, ItemPointer tid, TSVector value)
+{
+	MemoryContext old = MemoryContextSwitchTo(share->context);
+	SkxTeamTotals *totals = &share->totals;
+	SkxTeamDoc	doc = {0};
+	uint64		length;
+
+	if (ItemPointerIsValid(&share->last) &&
+		ItemPointerCompare(&share->last, tid) >= 0)
+		elog(ERROR, "documents of a segment are not in order");
+	share->last = *tid;
+	doc.tid = *tid;
+	length = skx_invert_documents_add(share->documents, totals->ndocs,
+									  value, share->memory);
+	totals->total_length += length;
+	doc.norm = skx_column_is_null(value) ? SKX_NORM_NULL :
+		skx_rank_norm_encode(length);
+	skx_column_keys(&share->keys, value, doc.keys);
+	BufFileWrite(share->docs, &doc, SKX_TEAM_DOC_SIZE(share->keys.n));
+	totals->ndocs++;
+	Assert(totals->ndocs <= (uint32) SKX_DOC_MAX + 1);
+	MemoryContextSwitchTo(old);
+}
+
+static void
+skx_build_grow_try(void *arg)
+{
+	SkxTeamReserve *reserve = arg;
+
+	reserve->norms = dsm_create(reserve->docs,
+								DSM_CREATE_NULL_IF_MAXSEGMENTS);
+}
+
+/*
+ * The table has more rows than was estimated.  Nothing is in the norms while it
+ * is scanned, so that others may replace them.
+ */
+static void
+skx_build_grow(SkxTeam *team, uint64 docs)
+{
+	SkxTeamReserve reserve = {0};
+	char	   *why;
+
+	if (docs < team->norms_size / 2 || team->norms_size >= team->norms_most)
+		return;
+	reserve.docs = Min((uint64) team->norms_size * 2, team->norms_most);
+	Assert(reserve.docs > team->norms_size);
+	why = skx_shm_attempt(skx_build_grow_try, &reserve);
+	if (why != NULL)
+		pfree(why);
+	if (reserve.norms == NULL)
+	{
+		team->norms_most = team->norms_size;
+		return;
+	}
+	dsm_unpin_mapping(reserve.norms);
+	dsm_detach(skx_build_norms(team));
+	team->norms = dsm_segment_handle(reserve.norms);
+	team->norms_size = reserve.docs;
+	Assert(team->norms_size <= team->norms_most);
+	Assert(team->norms_size > team->overshoot);
+	team->most_docs = reserve.docs - team->overshoot;
+}
+
+dsm_segment *
+skx_build_norms(SkxTeam *team)
+{
+	return dsm_find_mapping(team->norms);
+}
+
+bool
+skx_build_share_full(SkxBuildShare *share)
+{
+	SkxTeam    *team = share->team;
+	uint32		docs = share->totals.ndocs;
+	uint64		bytes = skx_invert_documents_bytes(share->documents);
+	uint64		all_docs;
+	uint64		all_bytes;
+
+	/* bytes become fewer where a run is written */
+	Assert(docs >= share->told_docs);
+	all_docs = pg_atomic_add_fetch_u64(&team->ndocs,
+									   docs - share->told_docs);
+	all_bytes = pg_atomic_add_fetch_u64(&team->run_bytes,
+										bytes - share->told_bytes);
+	share->told_docs = docs;
+	share->told_bytes = bytes;
+	Assert(all_docs >= docs && all_bytes >= bytes);
+	if (pg_atomic_read_u32(&team->full) != 0)
+		return true;
+	if (share->member == 0)
+		skx_build_grow(team, all_docs);
+	if (all_docs < team->most_docs && !skx_writer_enough(all_docs, all_bytes))
+		return false;
+	pg_atomic_write_u32(&team->full, 1);
+	return true;
+}
+
+/* Writes down what is where in the file of runs. */
+static void
+skx_build_share_list(SkxBuildShare *share)
+{
+	SkxRuns    *runs = share->runs;
+	BufFile    *list = skx_build_file(share->team,
+									  share->team->share_round,
+									  share->member, "list");
+
+	BufFileWrite(list, runs->runs, runs->nruns * sizeof(SkxRun));
+	BufFileWrite(list, runs->marks->data, runs->marks->len);
+	BufFileExportFileSet(list);
+	BufFileClose(list);
+}
+
+void
+skx_build_share_end(SkxBuildShare *share)
+{
+	MemoryContext old = MemoryContextSwitchTo(share->context);
+	SkxRuns    *runs = share->runs;
+	int			most = skx_invert_merge_fan(share->memory / 4);
+
+	skx_invert_documents_spill(share->documents);
+	skx_invert_documents_end(share->documents);
+	skx_invert_runs_reduce(runs, Max(most / share->team->nmembers, 1), NULL);
+	skx_build_share_list(share);
+	skx_invert_runs_close(runs);
+	BufFileExportFileSet(share->docs);
+	BufFileClose(share->docs);
+	Assert(share->told_docs <= share->totals.ndocs);
+	Assert(runs->nfiles > 0 || runs->nruns == 0);
+	share->totals.run_bytes = runs->nbytes;
+	share->totals.nruns = runs->nruns;
+	/* a share without runs has no file, and the first one is never opened */
+	share->totals.runs_file = Max(runs->nfiles, 1) - 1;
+	share->totals.nmarks = runs->nmarks;
+	share->totals.mark_bytes = runs->marks->len;
+	share->team->shares[share->member] = share->totals;
+	MemoryContextSwitchTo(old);
+	MemoryContextDelete(share->context);
+}

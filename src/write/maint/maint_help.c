@@ -1,0 +1,629 @@
+/*
+ * maint_help.c
+ *	  A large merge by several processes: the first of them asks the server for
+ *	  others, which write a part of the terms.
+ *
+ * Helpers are background workers of our own rather than parallel workers: a
+ * merge has no snapshot that would hold others back, and a helper needs none.
+ * One that does not come, or comes late, is not waited for; one that fails ends
+ * the merge.  What a helper writes to belongs to the operation, and it has
+ * joined that (skx_manifest_join), so that no other operation gets the pages as
+ * long as it lives, whatever becomes of the first process.
+ *
+ * Of a helper remain, in a file, the pages that it did not need, and what it
+ * found of the inputs in the cache.
+ */
+#include "postgres.h"
+
+#include "access/relation.h"
+#include "access/xact.h"
+#include "executor/instrument.h"
+#include "miscadmin.h"
+#include "optimizer/paths.h"
+#include "pgstat.h"
+#include "postmaster/bgworker.h"
+#include "storage/buffile.h"
+#include "storage/ipc.h"
+#include "storage/lmgr.h"
+#include "storage/spin.h"
+#include "support/compat/compat.h"
+#include "support/fault/fault.h"
+#include "support/shm/shm.h"
+#include "support/throttle/throttle.h"
+#include "tcop/tcopprot.h"
+#include "utils/memutils.h"
+#include "utils/snapmgr.h"
+#include "utils/wait_event.h"
+#include "write/maint/maint_internal.h"
+
+#define SKX_HELPERS_MOST	15
+
+/*
+ * A helper for so many times min_parallel_table_scan_size of input; where a
+ * background worker merges, so many times that, since no user waits for it and
+ * others want the processors.
+ */
+#define SKX_HELP_SCANS		8
+#define SKX_HELP_WORKER		8
+
+/* The least memory of a process, and extents that a helper starts with. */
+#define SKX_HELP_MEMORY		((Size) 4 * 1024 * 1024)
+#define SKX_HELP_EXTENTS	16
+
+#define SKX_HELPER_MAIN		"skx_maint_helper_main"
+
+typedef struct SkxHelpExtents
+{
+	int			n;
+	SkxDiskExtent extents[SKX_HELP_EXTENTS];
+} SkxHelpExtents;
+
+/* In shared memory; behind it segments, the team, what the merge has. */
+typedef struct SkxHelpShared
+{
+	Oid			database;
+	Oid			index;
+	SkxMaintOptions options;	/* of each process */
+	SkxOperation op;			/* the first process's */
+	SkxDiskMeta meta;			/* of the view with the inputs */
+	uint64		bytes;			/* of the result, about */
+	bool		past;			/* inputs are read past the page cache */
+	int			ninputs;
+	int			nmembers;
+	Size		segments;
+	Size		team;
+	Size		common;
+
+	slock_t		mutex;			/* for those below */
+	bool		open;			/* helpers may come */
+	int			come;
+	int			done;
+	uint64		npages;			/* written by helpers */
+	uint64		nlogged;		/* bytes of WAL */
+
+	SkxHelpExtents extents[SKX_HELPERS_MOST];
+} SkxHelpShared;
+
+struct SkxMaintHelp
+{
+	SkxMaintOutput *out;
+	const SkxSource *source;
+	SkxMerge   *merge;
+	dsm_segment *seg;
+	SkxHelpShared *shared;
+	SkxTeam    *team;
+	BackgroundWorkerHandle *handles[SKX_HELPERS_MOST];
+	int			nhandles;
+};
+
+extern PGDLLEXPORT void skx_maint_helper_main(Datum arg);
+
+/*
+ * For the end of the process: a merge that has asked for help; of a helper, the
+ * team to which it has come, until it is through.
+ */
+static SkxMaintHelp *skx_maint_asking = NULL;
+static SkxTeam *skx_maint_helping = NULL;
+
+static void *
+skx_maint_help_at(SkxHelpShared *shared, Size offset)
+{
+	return (char *) shared + offset;
+}
+
+static void
+skx_maint_help_name(char name[MAXPGPATH], int number)
+{
+	snprintf(name, MAXPGPATH, "rest.%d", number);
+}
+
+/*
+ * The first process: before
+ */
+
+/* How many processes should merge together? */
+static int
+skx_maint_help_members(const SkxMaintOutput *out,
+					   const SkxMaintOptions *options, uint64 bytes)
+{
+	uint64		each = (uint64) Max(min_parallel_table_scan_size, 1) *
+		BLCKSZ * SKX_HELP_SCANS *
+		(options->asker == SKX_ASKER_WORKER ? SKX_HELP_WORKER : 1);
+	int			n = (int) Min(bytes / each,
+							  Min(max_parallel_maintenance_workers,
+								  SKX_HELPERS_MOST));
+
+	/* a rate, and the cost delay, are those of one process */
+	if (options->certain || skx_worker_max == 0 || skx_worker_rate > 0 ||
+		VacuumCostActive || !IsUnderPostmaster || IsInParallelMode() ||
+		!skx_worker_may_see(out->op->rel))
+		return 1;
+	return Max(n, 0) + 1;
+}
+
+typedef struct SkxHelpRoom
+{
+	Size		size;
+	dsm_segment *seg;
+} SkxHelpRoom;
+
+static void
+skx_maint_help_room(void *arg)
+{
+	SkxHelpRoom *room = arg;
+
+	room->seg = dsm_create(room->size, DSM_CREATE_NULL_IF_MAXSEGMENTS);
+}
+
+/* Shared memory, or NULL; it goes away with the statement's at the latest. */
+static dsm_segment *
+skx_maint_help_reserve(Size size)
+{
+	SkxHelpRoom room = {.size = size};
+	char	   *why = skx_shm_attempt(skx_maint_help_room, &room);
+
+	if (why != NULL)
+		pfree(why);
+	if (room.seg != NULL)
+		dsm_unpin_mapping(room.seg);
+	return room.seg;
+}
+
+static void
+skx_maint_help_fill(SkxMaintHelp *h, const SkxMaintOptions *options,
+					int nmembers, uint64 bytes)
+{
+	SkxHelpShared *shared = h->shared;
+	const SkxView *view = h->source->view;
+	uint64		part = 0;
+	int			i;
+
+	shared->database = MyDatabaseId;
+	shared->index = RelationGetRelid(h->out->op->rel);
+	shared->options = *options;
+	shared->meta = view->meta;
+	shared->bytes = bytes;
+	shared->ninputs = view->nsegments;
+	shared->nmembers = nmembers;
+	memcpy(skx_maint_help_at(shared, shared->segments), view->segments,
+		   view->nsegments * sizeof(SkxDiskSegmentRef));
+	SpinLockInit(&shared->mutex);
+	for (i = 0; i < h->out->op->npool; i++)
+		part += h->out->op->pool[i].npages;
+	part /= nmembers;
+	for (i = 0; i < nmembers - 1; i++)
+		shared->extents[i].n = skx_manifest_share(h->out->op, part,
+												  shared->extents[i].extents,
+												  SKX_HELP_EXTENTS);
+	shared->op = *h->out->op;
+}
+
+SkxMaintHelp *
+skx_maint_help_begin(SkxMaintOutput *out, const SkxMaintOptions *options,
+					 const SkxSource *source, bool past, SkxMerge *merge,
+					 uint64 bytes)
+{
+	int			nmembers = skx_maint_help_members(out, options, bytes);
+	Size		common = nmembers > 1 ? skx_merge_common_size(merge) : 0;
+	SkxMaintOptions each = *options;
+	Size		segments = MAXALIGN(sizeof(SkxHelpShared));
+	Size		team = segments +
+		MAXALIGN(source->view->nsegments * sizeof(SkxDiskSegmentRef));
+	SkxMaintHelp *h;
+	dsm_segment *seg = NULL;
+
+	each.memory -= Min(each.memory, common);
+	nmembers = (int) Min(nmembers, each.memory / SKX_HELP_MEMORY);
+	if (common > 0 && nmembers > 1)
+		seg = skx_maint_help_reserve(team +
+									 MAXALIGN(skx_build_size(nmembers)) +
+									 common);
+	if (seg == NULL)
+		return NULL;
+	each.memory /= nmembers;
+	h = palloc0(sizeof(SkxMaintHelp));
+	h->out = out;
+	h->source = source;
+	h->merge = merge;
+	h->seg = seg;
+	h->shared = dsm_segment_address(seg);
+	memset(h->shared, 0, sizeof(SkxHelpShared));
+	h->shared->past = past;
+	h->shared->segments = segments;
+	h->shared->team = team;
+	h->shared->common = team + MAXALIGN(skx_build_size(nmembers));
+	h->team = skx_maint_help_at(h->shared, team);
+	skx_build_init(h->team, nmembers, seg);
+	skx_maint_help_fill(h, &each, nmembers, bytes);
+	return h;
+}
+
+/*
+ * The first process: the merge
+ */
+
+static void
+skx_maint_help_launch(SkxMaintHelp *h)
+{
+	SkxHelpShared *shared = h->shared;
+	dsm_handle	handle = dsm_segment_handle(h->seg);
+
+	SpinLockAcquire(&shared->mutex);
+	shared->open = true;
+	SpinLockRelease(&shared->mutex);
+	while (h->nhandles < shared->nmembers - 1 &&
+		   skx_worker_launch(SKX_HELPER_MAIN, UInt32GetDatum(handle),
+							 &shared->database, sizeof(Oid),
+							 &h->handles[h->nhandles]))
+		h->nhandles++;
+}
+
+/* No other may come; how many have? */
+static int
+skx_maint_help_close(SkxHelpShared *shared)
+{
+	int			come;
+
+	SpinLockAcquire(&shared->mutex);
+	shared->open = false;
+	come = shared->come;
+	SpinLockRelease(&shared->mutex);
+	return come;
+}
+
+/* After an error: helpers have nothing to go on with. */
+static void
+skx_maint_help_stop(void)
+{
+	SkxMaintHelp *h = skx_maint_asking;
+
+	if (h == NULL)
+		return;
+	skx_maint_asking = NULL;
+	(void) skx_maint_help_close(h->shared);
+	skx_build_fail(h->team, 0, "");
+	while (h->nhandles > 0)
+		TerminateBackgroundWorker(h->handles[--h->nhandles]);
+}
+
+/*
+ * Before the locks go.  (PG_ENSURE_ERROR_CLEANUP would not do: what is read for
+ * the first time may register callbacks of its own.)
+ */
+static void
+skx_maint_help_exit(int code, Datum arg)
+{
+	skx_maint_help_stop();
+}
+
+static bool
+skx_maint_help_through(SkxHelpShared *shared, int come)
+{
+	bool		through;
+
+	SpinLockAcquire(&shared->mutex);
+	through = shared->done == come;
+	SpinLockRelease(&shared->mutex);
+	return through;
+}
+
+static void
+skx_maint_help_wait(SkxMaintHelp *h, int come)
+{
+	ConditionVariable *news = skx_build_news(h->team);
+
+	ConditionVariablePrepareToSleep(news);
+	while (!skx_maint_help_through(h->shared, come))
+	{
+		skx_build_check(h->team);
+		skx_throttle_point();
+		ConditionVariableTimedSleep(news, SKX_PACE_CHECK,
+									WAIT_EVENT_PARALLEL_CREATE_INDEX_SCAN);
+	}
+	ConditionVariableCancelSleep();
+}
+
+/* What is left of extents that went to helpers. */
+static void
+skx_maint_help_regain(SkxMaintHelp *h, const SkxDiskExtent *extents, int n)
+{
+	int			i;
+
+	for (i = 0; i < n; i++)
+		skx_manifest_give_back(h->out->op, extents[i].block,
+							   extents[i].npages);
+}
+
+static void
+skx_maint_help_read(BufFile *file, void *to, Size n)
+{
+	if (BufFileRead(file, to, n) != n)
+		ereport(ERROR,
+				(errcode_for_file_access(),
+				 errmsg("could not read temporary file of an index merge: %m")));
+}
+
+static void
+skx_maint_help_collect(SkxMaintHelp *h, int number)
+{
+	char		name[MAXPGPATH];
+	BufFile    *file;
+	SkxDiskExtent extent;
+	int			n;
+
+	skx_maint_help_name(name, number);
+	file = BufFileOpenFileSet(skx_build_files(h->team), name, O_RDONLY, false);
+	skx_maint_help_read(file, &n, sizeof(n));
+	while (n-- > 0)
+	{
+		skx_maint_help_read(file, &extent, sizeof(extent));
+		skx_maint_help_regain(h, &extent, 1);
+	}
+	skx_maint_warm_read(h->out, file, skx_maint_help_read);
+	BufFileClose(file);
+}
+
+/* All that helpers have left, and what those got that never came. */
+static void
+skx_maint_help_rest(SkxMaintHelp *h, int come)
+{
+	SkxHelpShared *shared = h->shared;
+	int			i;
+
+	for (i = 0; i < shared->nmembers - 1; i++)
+	{
+		if (i < come)
+			skx_maint_help_collect(h, i + 1);
+		else
+			skx_maint_help_regain(h, shared->extents[i].extents,
+								  shared->extents[i].n);
+	}
+	skx_worker_helped(shared->npages, shared->nlogged);
+	ereport(DEBUG1,
+			(errmsg_internal("merge of index \"%s\" had help of %d processes, which wrote " UINT64_FORMAT " pages",
+							 RelationGetRelationName(h->out->op->rel), come,
+							 shared->npages)));
+}
+
+static void
+skx_maint_help_merge(SkxMaintHelp *h, SkxDiskSegmentRef *ref)
+{
+	SkxHelpShared *shared = h->shared;
+	SkxSegmentBuildOptions options = h->out->build;
+	void	   *common = skx_maint_help_at(shared, shared->common);
+	SkxSegment **inputs = h->source->segments;
+	SkxTeamSegment *segment;
+	int			come;
+
+	options.memory = shared->options.memory;
+	segment = skx_build_merge_plan(h->team, h->merge, inputs, shared->ninputs,
+								   shared->bytes, common, &options);
+	skx_maint_help_launch(h);
+	SKX_FAULT(SKX_FAULT_HELP_ASKED);
+	skx_build_merge_encode(h->team, 0, inputs, shared->ninputs, common,
+						   &options);
+	come = skx_maint_help_close(shared);
+	skx_maint_help_wait(h, come);
+	skx_maint_help_rest(h, come);
+	skx_build_finish(segment, ref);
+}
+
+void
+skx_maint_help_run(SkxMaintHelp *h, SkxDiskSegmentRef *ref)
+{
+	static bool registered = false;
+
+	if (!registered)
+		before_shmem_exit(skx_maint_help_exit, (Datum) 0);
+	registered = true;
+	skx_maint_asking = h;
+	PG_TRY();
+	{
+		skx_maint_help_merge(h, ref);
+	}
+	PG_CATCH();
+	{
+		skx_maint_help_stop();
+		PG_RE_THROW();
+	}
+	PG_END_TRY();
+	skx_maint_asking = NULL;
+}
+
+void
+skx_maint_help_end(SkxMaintHelp *h)
+{
+	dsm_detach(h->seg);
+	pfree(h);
+}
+
+/*
+ * A helper
+ */
+
+/* The process ends before it is through. */
+static void
+skx_maint_helper_detached(dsm_segment *seg, Datum arg)
+{
+	if (skx_maint_helping != NULL)
+		skx_build_fail(skx_maint_helping, 0, "");
+	skx_maint_helping = NULL;
+}
+
+/* The first process will tell its client of the error. */
+static void
+skx_maint_helper_failed(void)
+{
+	ErrorData  *error;
+
+	MemoryContextSwitchTo(TopMemoryContext);
+	error = CopyErrorData();
+	if (skx_maint_helping != NULL)
+		skx_build_fail(skx_maint_helping, error->sqlerrcode, error->message);
+	FreeErrorData(error);
+}
+
+/* Comes, unless it is too late; its number, or 0. */
+static int
+skx_maint_helper_come(SkxHelpShared *shared)
+{
+	int			number = 0;
+
+	SpinLockAcquire(&shared->mutex);
+	if (shared->open && shared->come < shared->nmembers - 1)
+		number = ++shared->come;
+	SpinLockRelease(&shared->mutex);
+	if (number > 0)
+		skx_maint_helping = skx_maint_help_at(shared, shared->team);
+	return number;
+}
+
+static void
+skx_maint_helper_rest(SkxMaintOutput *out, int number)
+{
+	char		name[MAXPGPATH];
+	BufFile    *file;
+
+	skx_maint_help_name(name, number);
+	file = BufFileCreateFileSet(skx_build_files(skx_maint_helping), name);
+	BufFileWrite(file, &out->op->npool, sizeof(int));
+	BufFileWrite(file, out->op->pool, out->op->npool * sizeof(SkxDiskExtent));
+	skx_maint_warm_write(out, file);
+	BufFileExportFileSet(file);
+	BufFileClose(file);
+}
+
+static void
+skx_maint_helper_done(SkxHelpShared *shared, const SkxMaintOutput *out,
+					  uint64 nlogged)
+{
+	SkxTeam    *team = skx_maint_helping;
+
+	skx_maint_helping = NULL;
+	SpinLockAcquire(&shared->mutex);
+	shared->done++;
+	shared->npages += out->nwritten;
+	shared->nlogged += nlogged;
+	SpinLockRelease(&shared->mutex);
+	ConditionVariableBroadcast(skx_build_news(team));
+}
+
+/* Every SKX_PACE_CHECK ms: holds nothing back, and ends when the others have. */
+static void
+skx_maint_helper_look(void *arg)
+{
+	InvalidateCatalogSnapshot();
+	skx_build_check(skx_maint_helping);
+}
+
+/* The operation joined, and a number taken. */
+static void
+skx_maint_helper_merge(SkxHelpShared *shared, Relation index,
+					   SkxOperation *op, int number)
+{
+	const SkxHelpExtents *mine = &shared->extents[number - 1];
+	uint64		logged = pgWalUsage.wal_bytes;
+	SkxView		view = {.meta = shared->meta};
+	SkxMaintOutput out;
+	SkxSource  *source;
+	int			i;
+
+	for (i = 0; i < mine->n; i++)
+		skx_manifest_give_back(op, mine->extents[i].block,
+							   mine->extents[i].npages);
+	view.nsegments = shared->ninputs;
+	view.segments = skx_maint_help_at(shared, shared->segments);
+	source = skx_snapshot_open(index, &view);
+	skx_snapshot_once(source);
+	if (shared->past)
+		skx_snapshot_past(source);
+	skx_snapshot_next(source, SKX_SOURCE_ALL);
+	skx_maint_output_begin(&out, op, &shared->options, shared->bytes);
+	out.build.progress = NULL;
+	skx_maint_warm_begin(&out, source);
+	SKX_FAULT(SKX_FAULT_HELP_COME);
+	skx_throttle_begin(skx_maint_helper_look, NULL, NULL);
+	skx_build_merge_encode(skx_maint_helping, number, source->segments,
+						   shared->ninputs,
+						   skx_maint_help_at(shared, shared->common),
+						   &out.build);
+	skx_throttle_end();
+	skx_maint_output_end(&out);
+	skx_maint_helper_rest(&out, number);
+	SKX_FAULT(SKX_FAULT_HELP_WRITTEN);
+	skx_snapshot_close(source);
+	/* the next operation may begin as soon as the first process knows */
+	skx_manifest_leave(op);
+	skx_maint_helper_done(shared, &out, pgWalUsage.wal_bytes - logged);
+}
+
+/*
+ * At the end of the process: the memory goes, and with the last process the
+ * files, before the server's statistics do, which count them.
+ */
+static void
+skx_maint_helper_exit(int code, Datum arg)
+{
+	AbortOutOfAnyTransaction();
+	dsm_detach((dsm_segment *) DatumGetPointer(arg));
+}
+
+/* The first process has a lock like this, so that the index is there. */
+static void
+skx_maint_helper_work(dsm_segment *seg)
+{
+	SkxHelpShared *shared = dsm_segment_address(seg);
+	SkxOperation *op = NULL;
+	Relation	index;
+	int			number = 0;
+
+	if (!ConditionalLockRelationOid(shared->index, RowExclusiveLock))
+		return;
+	index = try_relation_open(shared->index, NoLock);
+	if (index == NULL)
+		return;
+	InvalidateCatalogSnapshot();
+	op = skx_manifest_join(index, &shared->op, NULL, 0);
+	if (op != NULL)
+		number = skx_maint_helper_come(shared);
+	if (number > 0)
+	{
+		skx_build_join(skx_maint_helping, seg);
+		pgstat_report_activity(STATE_RUNNING, "skipidx: merge");
+		skx_maint_helper_merge(shared, index, op, number);
+	}
+	else if (op != NULL)
+		skx_manifest_leave(op);
+	relation_close(index, RowExclusiveLock);
+}
+
+void
+skx_maint_helper_main(Datum arg)
+{
+	dsm_segment *seg;
+	Oid			database;
+
+	memcpy(&database, MyBgworkerEntry->bgw_extra, sizeof(Oid));
+	pqsignal(SIGTERM, die);
+	BackgroundWorkerUnblockSignals();
+	BackgroundWorkerInitializeConnectionByOid(database, InvalidOid, 0);
+	skx_worker_settings();
+	pgstat_report_appname("skipidx helper");
+	seg = dsm_attach(DatumGetUInt32(arg));
+	if (seg == NULL)
+		return;					/* the merge is over */
+	on_dsm_detach(seg, skx_maint_helper_detached, (Datum) 0);
+	before_shmem_exit(skx_maint_helper_exit, PointerGetDatum(seg));
+	StartTransactionCommand();
+	PG_TRY();
+	{
+		skx_maint_helper_work(seg);
+	}
+	PG_CATCH();
+	{
+		skx_maint_helper_failed();
+		PG_RE_THROW();
+	}
+	PG_END_TRY();
+	CommitTransactionCommand();
+}

@@ -1,0 +1,828 @@
+/*
+ * maint_merge.c
+ *	  Merge: several segments become one, without their deleted documents.
+ *
+ * What to merge is a matter of maint_policy.c.  Only merges remove segments,
+ * so under the lock of merges the inputs stay what they are, but for the bits
+ * that VACUUM sets in them: those that it sets after the merge has read them
+ * are carried over at the end, under the lock that keeps it out.
+ */
+#include "postgres.h"
+
+#include "format/disk/disk_keys.h"
+#include "index/segment/segment_keys.h"
+#include "index/segment/segment_maint.h"
+#include "index/snapshot/snapshot.h"
+#include "miscadmin.h"
+#include "storage/lmgr.h"
+#include "support/fault/fault.h"
+#include "utils/memutils.h"
+#include "write/maint/maint_internal.h"
+#include "write/maint/maint_policy.h"
+#include "write/merge/merge.h"
+
+/* Reserved at first at most; more is reserved when it is needed. */
+#define SKX_MERGE_RESERVE	(64 * 1024 * 1024)
+
+/*
+ * A merge of more reads past the page cache, which would let go of pages that
+ * queries read for the sake of ones that are not read again.  Of less, most was
+ * written a moment ago, and is there.
+ */
+#define SKX_MERGE_PAST		(64 * 1024 * 1024)
+
+/* One document of so many that is dead is many. */
+#define SKX_MERGE_DYING		10
+
+/*
+ * Segments move where at least so many pages are free, beside those of the
+ * pool, and more than a third of the file.  To write the whole of a small file
+ * costs little: there a fifth is too much already; and an eighth of one in
+ * several segments, which take more than one of the same documents.
+ */
+#define SKX_MOVE_LEAST		192
+#define SKX_MOVE_PART		3
+#define SKX_MOVE_SMALL_PART	5
+#define SKX_MOVE_MANY_LEAST	128
+#define SKX_MOVE_MANY_PART	8
+
+/*
+ * No more is put aside: as long as something keeps it from coming back the file
+ * is that much longer.
+ */
+#define SKX_MOVE_ASIDE		(16 * 1024 * 1024 / BLCKSZ)
+
+/*
+ * Pages that a merge may want beyond those of its input, for free ones that are
+ * in short runs: a part of them, less than is given back (SKX_SHRINK_PART), and
+ * some more.
+ */
+#define SKX_MOVE_SPARE		32
+#define SKX_MOVE_SLACK		24
+
+/* What is to become one segment. */
+typedef struct SkxMaintMerge
+{
+	Relation	index;
+	int			n;
+	uint32		ids[SKX_POLICY_INPUTS_MAX];
+	SkxView		inputs;			/* the view, with these segments alone */
+	uint64		bytes;			/* of their pages, as far as they are live */
+	uint64		ndocs;
+	uint64		ndeleted;
+	uint64		left;			/* bytes free on a full disk, into which it
+								 * has to fit; 0: any */
+	BlockNumber moved_from;		/* where those end that only move; else 0 */
+	bool		aside;			/* it may come to lie higher */
+	bool		unused;			/* no other process was there: the file may
+								 * grow, as it becomes shorter afterwards */
+} SkxMaintMerge;
+
+/*
+ * Takes what was chosen out of the view, and adds it up.  The policy has left
+ * the segments in another order.
+ */
+static void
+skx_maint_merge_take(SkxMaintMerge *m, const SkxView *view,
+					 const SkxPolicySegment *segments)
+{
+	int			i;
+
+	m->inputs = *view;
+	m->inputs.nsegments = m->n;
+	m->inputs.segments = palloc(m->n * sizeof(SkxDiskSegmentRef));
+	for (i = 0; i < m->n; i++)
+	{
+		const SkxDiskSegmentRef *ref = view->segments;
+		const SkxPolicySegment *s = segments;
+
+		while (ref->segment != m->ids[i])
+			ref++;
+		m->inputs.segments[i] = *ref;
+		while (s->id != m->ids[i])
+			s++;
+		Assert(ref->ndocs == s->ndocs);
+		m->bytes += (uint64) ((double) s->bytes * (s->ndocs - s->ndeleted) /
+							  Max(s->ndocs, 1));
+		m->ndocs += s->ndocs;
+		m->ndeleted += s->ndeleted;
+	}
+	Assert(m->ndeleted <= m->ndocs);
+}
+
+/* Where a segment ends. */
+static BlockNumber
+skx_maint_merge_end(SkxSegment *seg, const SkxDiskSegmentRef *ref)
+{
+	BlockNumber end = 0;
+	int			n;
+	SkxDiskExtent *extents = skx_segment_extents(seg, ref, &n);
+
+	while (n-- > 0)
+		end = Max(end, extents[n].block + extents[n].npages);
+	pfree(extents);
+	return end;
+}
+
+/*
+ * Chooses segments that move, if they fit into free pages before `end`, far
+ * enough before it in a large file, or if they may be put aside: written past
+ * the end of the file, whose low pages are then theirs to come back to, once
+ * those that they have left may be overwritten.  Not while other pages are
+ * waited for that suffice, or another operation has reserved some.
+ */
+static bool
+skx_maint_merge_move_some(SkxMaintMerge *m, const SkxView *view,
+						  const SkxDiskSegmentRef *refs, int n,
+						  BlockNumber end, uint32 operation, bool aside)
+{
+	SkxManifestAwaited awaited;
+	BlockNumber reach;
+	uint64		free;
+	uint64		room = SKX_MOVE_SLACK;
+	int			i;
+
+	for (i = 0; i < n; i++)
+	{
+		m->ids[i] = refs[i].segment;
+		room += refs[i].npages + refs[i].npages / SKX_MOVE_SPARE;
+	}
+	free = skx_manifest_reusable(m->index, view, end, operation, room, &reach);
+	m->aside = free < room;
+	if (m->aside)
+	{
+		if (!aside || room > SKX_MOVE_ASIDE ||
+			view->noperations > (operation != 0 ? 1 : 0))
+			return false;
+		skx_manifest_awaited(m->index, view, &awaited);
+		if (free + awaited.left >= room)
+			return false;
+	}
+	else if (!skx_maint_policy_moves(view->meta.nblocks, room, end, reach))
+		return false;
+	m->n = n;
+	m->moved_from = end;
+	return true;
+}
+
+/*
+ * Where much of the file is free, the segment that lies furthest behind, up to
+ * `end`, is written anew, if all of it fits into free pages before that: then
+ * the end of the file can be given back.  Each such merge moves the end of a
+ * segment forward, and leaves fewer pages free before it.  In a small file that
+ * is to become shorter all segments become one by it.
+ */
+static void
+skx_maint_merge_move(SkxMaintMerge *m, const SkxView *view,
+					 const SkxDiskSegmentRef *last, BlockNumber end,
+					 const SkxPolicyLimits *limits, uint32 operation,
+					 const SkxMaintOptions *options)
+{
+	bool		small = view->meta.nblocks <= SKX_MOVE_SMALL;
+	uint64		bytes = 0;
+	uint64		ndocs = 0;
+	int			i;
+
+	for (i = 0; i < view->nsegments; i++)
+	{
+		bytes += (uint64) view->segments[i].npages * BLCKSZ;
+		ndocs += view->segments[i].ndocs;
+	}
+	if (small && options->moves >= SKX_MOVES_ALL &&
+		view->nsegments <= SKX_POLICY_INPUTS_MAX &&
+		bytes <= limits->bytes && ndocs <= limits->ndocs &&
+		skx_maint_merge_move_some(m, view, view->segments, view->nsegments,
+								  end, operation,
+								  options->moves == SKX_MOVES_ASIDE))
+		return;
+	(void) skx_maint_merge_move_some(m, view, last, 1, end, operation,
+									 small && options->moves == SKX_MOVES_ASIDE);
+}
+
+bool
+skx_maint_loose(Relation index, const SkxView *view)
+{
+	BlockNumber nblocks = view->meta.nblocks;
+	uint64		free = skx_manifest_free(view);
+	uint64		pooled = skx_manifest_pool_pages(view, nblocks);
+	uint64		least = SKX_MOVE_LEAST;
+	int			part = SKX_MOVE_PART;
+
+	if (nblocks <= SKX_MOVE_SMALL && view->nsegments > 1)
+	{
+		least = SKX_MOVE_MANY_LEAST;
+		part = SKX_MOVE_MANY_PART;
+	}
+	else if (nblocks <= SKX_MOVE_SMALL)
+		part = SKX_MOVE_SMALL_PART;
+	return free >= least + pooled && (free - pooled) * part > nblocks &&
+		skx_maint_truncates(index);
+}
+
+/* A number of segments that was asked for is not bound by the index's size. */
+static SkxPolicyLimits
+skx_maint_merge_limits(const SkxMaintOptions *options, int most)
+{
+	SkxPolicyLimits limits;
+
+	limits.bytes = most > 0 ? SKX_SEGMENT_BYTES_MAX :
+		Min(options->max_merged_segment, SKX_SEGMENT_BYTES_MAX);
+	limits.ndocs = SKX_DOC_MAX;
+	limits.fan = options->segments_per_tier;
+	limits.deleted = options->deletes_pct_allowed;
+	limits.purged = options->purged;
+	limits.nranges = 0;
+	limits.dying = false;
+	limits.room = 0;
+	limits.waiting = 0;
+	return limits;
+}
+
+/*
+ * How many of the documents that are not marked are likely to be dead?  The
+ * server counts dead rows, those without a document included, until VACUUM
+ * comes, and live ones, but neither for certain.
+ */
+static uint64
+skx_maint_merge_unmarked(Relation index, uint64 ndocs)
+{
+	uint64		live;
+	uint64		dead;
+
+	skx_compat_rows(index->rd_index->indrelid, &live, &dead);
+	return Min(dead, ndocs - Min(ndocs, live));
+}
+
+/*
+ * Bytes for the result of a merge beside readers, of free pages and of those
+ * that the file may get; 0: any, as a user has asked for it.
+ */
+static uint64
+skx_maint_merge_room(Relation index, const SkxView *view,
+					 const SkxPolicySegment *segments, uint32 operation,
+					 const SkxMaintOptions *options)
+{
+	uint64		live = 0;
+	uint64		ndocs = 0;
+	uint64		largest = 0;
+	uint64		free;
+	BlockNumber reach;
+	int			i;
+
+	if (options->asker != SKX_ASKER_WORKER &&
+		options->asker != SKX_ASKER_VACUUM)
+		return 0;
+	for (i = 0; i < view->nsegments; i++)
+	{
+		const SkxPolicySegment *s = &segments[i];
+		uint64		npages = (uint64) ((double) s->bytes / BLCKSZ *
+									   (s->ndocs - s->ndeleted) /
+									   Max(s->ndocs, 1));
+
+		live += npages;
+		ndocs += s->ndocs - s->ndeleted;
+		largest = Max(largest, s->bytes / BLCKSZ);
+	}
+	live -= live * skx_maint_merge_unmarked(index, ndocs) / Max(ndocs, 1);
+	live += skx_manifest_pool_pages(view, live);
+	free = skx_manifest_reusable(index, view, view->meta.nblocks, operation, 1,
+								 &reach);
+	return skx_maint_policy_room(view->meta.nblocks, free, live,
+								 largest) * BLCKSZ;
+}
+
+/* Are a tenth of the documents that are not marked likely to be dead? */
+static bool
+skx_maint_merge_dying(Relation index, const SkxPolicySegment *segments, int n)
+{
+	uint64		ndocs = 0;
+	int			i;
+
+	for (i = 0; i < n; i++)
+		ndocs += segments[i].ndocs - segments[i].ndeleted;
+	return skx_maint_merge_unmarked(index, ndocs) >=
+		ndocs / SKX_MERGE_DYING + 1;
+}
+
+/* What the keys of each column of a segment lie between. */
+static const SkxPolicyRange *
+skx_maint_merge_ranges(SkxSegment *seg, const SkxKeyColumns *columns)
+{
+	SkxPolicyRange *ranges = palloc(columns->n * sizeof(SkxPolicyRange));
+	int			i;
+
+	for (i = 0; i < columns->n; i++)
+	{
+		SkxKeyReader *reader =
+			skx_segment_keys_open(seg, columns->columns[i].column);
+		uint64		keys[SKX_KEY_QUANTILES];
+		int			n = 0;
+
+		if (reader != NULL)
+		{
+			n = skx_segment_keys_quantiles(reader, keys);
+			skx_segment_keys_close(reader);
+		}
+		ranges[i].least = n > 0 ? keys[0] : 1;
+		ranges[i].most = n > 0 ? keys[n - 1] : 0;
+	}
+	return ranges;
+}
+
+/* Why nothing, or no more, is merged. */
+static void
+skx_maint_merge_tell(const SkxMaintMerge *m, const SkxView *view,
+					 const SkxPolicyLimits *limits)
+{
+	ereport(DEBUG1,
+			(errmsg_internal("merge of index \"%s\": %d of %d segments chosen, with " UINT64_FORMAT " kB of room (0: any) beside " UINT64_FORMAT " kB that wait",
+							 RelationGetRelationName(m->index), m->n,
+							 view->nsegments, limits->room / 1024,
+							 limits->waiting / 1024)));
+}
+
+/*
+ * By tiers: where no other process has used the index for a moment, without a
+ * bound of room, as far as that makes a difference.  It is looked for before
+ * anything is reserved, and not again: a file that has grown for more than is
+ * merged then would have grown in vain.
+ */
+static void
+skx_maint_merge_tiers(SkxMaintMerge *m, SkxPolicySegment *segments, int n,
+					  SkxPolicyLimits *limits, uint32 operation)
+{
+	SkxPolicyLimits any = *limits;
+	uint32		ids[SKX_POLICY_INPUTS_MAX];
+	int			nids;
+
+	m->n = skx_maint_policy_tiers(segments, n, limits, m->ids);
+	if (limits->room == 0)
+		return;
+	any.room = 0;
+	nids = skx_maint_policy_tiers(segments, n, &any, ids);
+	if (nids == m->n && memcmp(ids, m->ids, nids * sizeof(uint32)) == 0)
+		return;
+	if (operation == 0)
+		m->unused = skx_maint_unused(m->index);
+	if (!m->unused)
+		return;
+	*limits = any;
+	m->n = nids;
+	memcpy(m->ids, ids, nids * sizeof(uint32));
+}
+
+/* Which of the segments; arguments as below. */
+static void
+skx_maint_merge_ids(SkxMaintMerge *m, const SkxView *view,
+					SkxPolicySegment *segments, SkxPolicyLimits *limits,
+					const SkxMaintOptions *options, int most,
+					uint32 operation)
+{
+	int			n = view->nsegments;
+
+	if (m->left > 0)
+		m->n = skx_maint_policy_fit(segments, n, m->left, m->ids);
+	else if (most > 0)
+		m->n = skx_maint_policy_most(segments, n, most, limits, m->ids);
+	else
+	{
+		limits->dying = skx_maint_merge_dying(m->index, segments, n);
+		limits->room = skx_maint_merge_room(m->index, view, segments,
+											operation, options);
+		skx_maint_merge_tiers(m, segments, n, limits, operation);
+	}
+	skx_maint_merge_tell(m, view, limits);
+}
+
+/*
+ * Chooses among the segments of a new view; `most` as for skx_maint_merge, `left`
+ * as in SkxMaintMerge.  What the operation has reserved is there for it; with
+ * one, m has what was found without.
+ */
+static void
+skx_maint_merge_choose(SkxMaintMerge *m, Relation index,
+					   const SkxMaintOptions *options, int most,
+					   uint64 left, uint32 operation)
+{
+	SkxPolicyLimits limits = skx_maint_merge_limits(options, most);
+	SkxPolicySegment *segments;
+	const SkxDiskSegmentRef *last = NULL;
+	BlockNumber end = 0;
+	SkxKeyColumns columns;
+	SkxView    *view;
+	SkxSource  *source;
+	bool		loose;
+	bool		unused = operation != 0 && m->unused;
+	int			i;
+
+	memset(m, 0, sizeof(*m));
+	m->index = index;
+	m->unused = unused;
+	m->left = left;
+	columns.n = 0;
+	if (most == 0)
+		skx_column_keyed(index, &columns);
+	limits.nranges = columns.n;
+	LockPage(index, SKX_META_BLOCK, ShareLock);
+	view = skx_manifest_view_brief(index);
+	limits.waiting = most > 0 ? 0 :
+		skx_manifest_waiting(index, view) * BLCKSZ;
+	loose = most == 0 && left == 0 && options->moves != SKX_MOVES_NONE &&
+		skx_maint_loose(index, view);
+	source = skx_snapshot_open(index, view);
+	skx_snapshot_once(source);
+	segments = palloc((view->nsegments + 1) * sizeof(SkxPolicySegment));
+	for (i = 0; skx_snapshot_next(source, 1) > 0; i++)
+	{
+		const SkxDiskSegmentRef *ref = &view->segments[i];
+
+		segments[i].id = ref->segment;
+		segments[i].bytes = ref->npages * BLCKSZ;
+		segments[i].ndocs = ref->ndocs;
+		segments[i].ndeleted =
+			(uint32) skx_segment_ndeleted(source->segments[0]);
+		segments[i].ranges = skx_maint_merge_ranges(source->segments[0],
+													&columns);
+		Assert(segments[i].ndeleted <= segments[i].ndocs);
+		if (loose && skx_maint_merge_end(source->segments[0], ref) > end)
+		{
+			last = ref;
+			end = skx_maint_merge_end(source->segments[0], ref);
+		}
+	}
+	skx_snapshot_close(source);
+	UnlockPage(index, SKX_META_BLOCK, ShareLock);
+	skx_maint_merge_ids(m, view, segments, &limits, options, most, operation);
+	if (m->n == 0 && last != NULL)
+		skx_maint_merge_move(m, view, last, end, &limits, operation, options);
+	Assert(m->n >= 0 && m->n <= SKX_POLICY_INPUTS_MAX);
+	skx_maint_merge_take(m, view, segments);
+	pfree(segments);
+}
+
+/* All pages of the inputs. */
+static SkxFreed *
+skx_maint_merge_freed(const SkxSource *source, int *nfreed)
+{
+	SkxFreed   *freed = palloc(sizeof(SkxFreed));
+	int			i;
+
+	*nfreed = 0;
+	for (i = 0; i < source->nsegments; i++)
+	{
+		const SkxDiskSegmentRef *ref = &source->view->segments[i];
+		int			n;
+		SkxDiskExtent *extents =
+			skx_segment_extents(source->segments[i], ref, &n);
+		int			k;
+
+		Assert(n > 0);
+		freed = repalloc_huge(freed, (*nfreed + n + 1) * sizeof(SkxFreed));
+		for (k = 0; k < n; k++)
+		{
+			SkxFreed   *f = &freed[(*nfreed)++];
+
+			memset(f, 0, sizeof(*f));
+			f->block = extents[k].block;
+			f->npages = extents[k].npages;
+			f->segment = ref->segment;
+		}
+		pfree(extents);
+	}
+	return freed;
+}
+
+static void
+skx_maint_merge_late(uint32 doc, void *arg)
+{
+	skx_maint_marks_add(arg, doc);
+}
+
+/* Pages of the inputs. */
+static uint64
+skx_maint_merge_pages(const SkxMaintMerge *m)
+{
+	uint64		npages = 0;
+	int			i;
+
+	for (i = 0; i < m->inputs.nsegments; i++)
+		npages += m->inputs.segments[i].npages;
+	return npages;
+}
+
+/* Everything under the lock of merges, the inputs chosen. */
+static void
+skx_maint_merge_work(SkxMaintMerge *m, const SkxMaintOptions *options,
+					 SkxOperation *op)
+{
+	uint64		npages = skx_maint_merge_pages(m);
+	bool		past = npages > SKX_MERGE_PAST / BLCKSZ;
+	SkxSource  *source;
+	SkxMaintMarks marks = {0};
+	SkxPublish	change = {0};
+	SkxMaintOutput out;
+	SkxDiskSegmentRef ref;
+	SkxMerge   *merge;
+	SkxMaintHelp *help;
+	uint32		late = 0;
+
+	Assert(m->n > 0 && skx_manifest_operating(m->index, op->kind));
+	if (options->asker == SKX_ASKER_WORKER)
+		skx_maint_dead(op, &m->inputs, npages * BLCKSZ);
+	source = skx_snapshot_open(m->index, &m->inputs);
+	skx_snapshot_once(source);
+	if (past)
+		skx_snapshot_past(source);
+	skx_snapshot_next(source, SKX_SOURCE_ALL);
+	skx_maint_output_begin(&out, op, options, m->bytes);
+	skx_maint_warm_begin(&out, source);
+	merge = skx_merge_begin(m->index, &out.build, source->segments, m->n);
+	/* several processes take more pages, so that it might not lie lower */
+	help = m->moved_from > 0 ? NULL :
+		skx_maint_help_begin(&out, options, source, past, merge, m->bytes);
+	if (help != NULL)
+		skx_maint_help_run(help, &ref);
+	if (help != NULL || skx_merge_run(merge, &ref))
+		change.add = &ref;
+	skx_maint_output_end(&out);
+	if (change.add != NULL)
+		skx_maint_warm_bring(&out, &ref);
+	Assert(change.add == NULL || (ref.ndocs + m->ndeleted <= m->ndocs &&
+								  ref.segment == op->segment));
+	change.remove = m->ids;
+	change.nremove = m->n;
+	change.freed = skx_maint_merge_freed(source, &change.nfreed);
+
+	SKX_FAULT(SKX_FAULT_MERGE_BUILT);
+
+	skx_worker_progress(SKX_PHASE_PUBLISH, 0, 0);
+	/* most of it without the lock */
+	if (change.add != NULL)
+		(void) skx_merge_late(merge, skx_maint_merge_late, &marks);
+	SKX_FAULT(SKX_FAULT_PUBLISH_NOTED);
+	skx_manifest_lock(m->index, true);
+	SKX_FAULT(SKX_FAULT_PUBLISH_LOCKED);
+	if (change.add != NULL)
+		late = skx_merge_late(merge, skx_maint_merge_late, &marks);
+	ereport(DEBUG1,
+			(errmsg_internal("merge of index \"%s\": %u pages of marks read again under the lock",
+							 RelationGetRelationName(m->index), late)));
+	if (change.add != NULL)
+		skx_maint_marks_set(&marks, op, &ref);
+	SKX_FAULT(SKX_FAULT_PUBLISH_CARRIED);
+	skx_manifest_publish(op, &change);
+	Assert(op->published);
+	skx_manifest_unlock(m->index);
+	skx_maint_warm_retire(&out);
+	skx_merge_end(merge);
+	if (help != NULL)
+		skx_maint_help_end(help);
+	skx_snapshot_close(source);
+}
+
+/*
+ * Blocks to reserve: all that a merge needs that can be done without, and more
+ * when it must not fail for want of more; for others it can reserve later.  None
+ * where no document is left, so that a full disk does not keep what is dead.
+ */
+static uint32
+skx_maint_merge_blocks(const SkxMaintMerge *m, const SkxMaintOptions *options,
+					   SkxManifestWait wait)
+{
+	uint32		block_size = m->inputs.meta.block_size;
+
+	if (m->ndeleted == m->ndocs)
+		return 0;
+	/* what is only written anew is as large as it was; it should lie low */
+	if (options->certain)
+		return skx_maint_blocks(m->bytes + m->bytes /
+								(m->n == 1 || m->moved_from > 0 ? 8 : 2),
+								block_size);
+	if (wait != SKX_WAIT_ALL || m->aside)
+		return skx_maint_blocks(m->bytes, block_size);
+	return 1 + (uint32) (Min(m->bytes, SKX_MERGE_RESERVE) / block_size);
+}
+
+/* Does a merge need temporary files, for which space cannot be reserved? */
+static bool
+skx_maint_merge_spills(const SkxMaintMerge *m, const SkxMaintOptions *options)
+{
+	return m->ndeleted > 0 || m->ndocs * sizeof(uint32) > options->memory / 8;
+}
+
+/*
+ * Has what was moved come to lie lower?  If its pages did not come from where
+ * they were expected, to move it again would go on for ever.
+ */
+static bool
+skx_maint_merge_lowered(const SkxMaintMerge *m, uint32 segment)
+{
+	SkxView    *view;
+	SkxSource  *source;
+	BlockNumber end = 0;
+	int			i;
+
+	LockPage(m->index, SKX_META_BLOCK, ShareLock);
+	view = skx_manifest_view_brief(m->index);
+	source = skx_snapshot_open(m->index, view);
+	skx_snapshot_once(source);
+	for (i = 0; skx_snapshot_next(source, 1) > 0; i++)
+		if (view->segments[i].segment == segment)
+			end = skx_maint_merge_end(source->segments[0],
+									  &view->segments[i]);
+	skx_snapshot_close(source);
+	UnlockPage(m->index, SKX_META_BLOCK, ShareLock);
+	return end < m->moved_from;
+}
+
+/* What fits into the file as it is, since it cannot grow; NULL: nothing. */
+static SkxOperation *
+skx_maint_merge_fit(SkxMaintMerge *m, const SkxMaintOptions *options,
+					SkxManifestWait wait)
+{
+	Relation	index = m->index;
+	uint32		block_size = m->inputs.meta.block_size;
+	SkxView    *view = skx_maint_view(index, wait);
+	BlockNumber reach;
+	uint64		left = skx_manifest_reusable(index, view, view->meta.nblocks, 0,
+											 0, &reach) * BLCKSZ;
+	uint64		more = 2 * (uint64) block_size + 32 * BLCKSZ;
+	uint32		nblocks;
+
+	skx_maint_merge_choose(m, index, options, 0, left - Min(left, more) + 1,
+						   0);
+	if (m->n == 0)
+		return NULL;
+	nblocks = skx_maint_blocks(m->bytes + m->bytes / 8, block_size);
+	return skx_manifest_begin_free(index, SKX_OPERATION_MERGE, nblocks,
+								   nblocks, wait);
+}
+
+/*
+ * Begins a merge of what was chosen; where a full disk has no space for it, a
+ * lesser one, by those that no user has asked for.  (Not inlined, where gcc takes
+ * its variables for some that an error may clobber.)
+ */
+static pg_noinline SkxOperation *
+skx_maint_merge_begin(SkxMaintMerge *m, const SkxMaintOptions *options,
+					  int most, SkxManifestWait wait)
+{
+	Relation	index = m->index;
+	uint32		nblocks = skx_maint_merge_blocks(m, options, wait);
+	bool		aside = m->aside;
+	int			error = 0;
+	SkxOperation *op;
+
+	op = skx_manifest_begin(index, SKX_OPERATION_MERGE, nblocks, aside, wait,
+							wait == SKX_WAIT_ALL ? NULL : &error);
+	if (error != 0 && aside)
+		skx_blkio_no_space(index, error, DEBUG1);
+	if (error == 0 || aside)
+		return op;
+	if (most == 0 && m->moved_from == 0)
+		op = skx_maint_merge_fit(m, options, wait);
+	if (op == NULL)
+		skx_blkio_no_space(index, error, options->certain ? WARNING : ERROR);
+	return op;
+}
+
+/* One merge; none: there is nothing to merge, or it was of no use. */
+static SkxMaintStep
+skx_maint_merge_try(Relation index, const SkxMaintOptions *options, int most,
+					SkxManifestWait wait)
+{
+	SkxOperation *op;
+	SkxMaintMerge m;
+	volatile bool done = false;
+	bool		aside;
+
+	/* to look whether there is any need costs nothing on disk */
+	skx_maint_merge_choose(&m, index, options, most, 0, 0);
+	if (m.n == 0 || (options->certain && skx_maint_merge_spills(&m, options)))
+		return SKX_STEP_NONE;
+	aside = m.aside;
+	op = skx_maint_merge_begin(&m, options, most, wait);
+	if (op == NULL)
+		return aside ? SKX_STEP_NONE : SKX_STEP_BUSY;
+	skx_maint_merge_choose(&m, index, options, most, m.left, op->segment);
+	Assert(op->kind == SKX_OPERATION_MERGE);
+	if (m.n > 0 && !(options->certain && skx_maint_merge_spills(&m, options)))
+	{
+		skx_worker_started(index, SKX_OPERATION_MERGE, options->asker);
+		skx_worker_input(m.n, m.ndocs, m.bytes);
+		PG_TRY();
+		{
+			skx_maint_merge_work(&m, options, op);
+			done = true;
+		}
+		PG_CATCH();
+		{
+			skx_worker_ended(index, SKX_RECORD_FAILED);
+			PG_RE_THROW();
+		}
+		PG_END_TRY();
+		skx_worker_ended(index, SKX_RECORD_DONE);
+		if (m.moved_from > 0 && !aside)
+			done = skx_maint_merge_lowered(&m, op->segment);
+	}
+	skx_manifest_end(op);
+	return done ? SKX_STEP_DONE : SKX_STEP_NONE;
+}
+
+SkxMaintStep
+skx_maint_merge_step(Relation index, const SkxMaintOptions *options, int most,
+					 SkxManifestWait wait)
+{
+	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext,
+												  "skipidx merge",
+												  ALLOCSET_DEFAULT_SIZES);
+	MemoryContext old = MemoryContextSwitchTo(context);
+	SkxMaintStep step = skx_maint_merge_try(index, options, most, wait);
+
+	Assert(!skx_manifest_locked(index, AccessShareLock));
+	MemoryContextSwitchTo(old);
+	MemoryContextDelete(context);
+	return step;
+}
+
+bool
+skx_maint_merge_due(Relation index, const SkxMaintOptions *options,
+					SkxManifestWait wait)
+{
+	SkxPolicyLimits limits = skx_maint_merge_limits(options, 0);
+	SkxView    *view = skx_maint_view(index, wait);
+	SkxPolicySegment *segments =
+		palloc((view->nsegments + 1) * sizeof(SkxPolicySegment));
+	uint32		ids[SKX_POLICY_INPUTS_MAX];
+	int			n;
+	int			i;
+
+	for (i = 0; i < view->nsegments; i++)
+	{
+		const SkxDiskSegmentRef *ref = &view->segments[i];
+
+		segments[i].id = ref->segment;
+		segments[i].bytes = ref->npages * BLCKSZ;
+		segments[i].ndocs = ref->ndocs;
+		segments[i].ndeleted = 0;
+		segments[i].ranges = NULL;
+	}
+	limits.dying = skx_maint_merge_dying(index, segments, view->nsegments);
+	n = skx_maint_policy_tiers(segments, view->nsegments, &limits, ids);
+	pfree(segments);
+	pfree(view);
+	return n > 0;
+}
+
+bool
+skx_maint_merge_wanted(Relation index, const SkxMaintOptions *options)
+{
+	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext,
+												  "skipidx merge",
+												  ALLOCSET_DEFAULT_SIZES);
+	MemoryContext old = MemoryContextSwitchTo(context);
+	SkxMaintMerge m;
+
+	skx_maint_merge_choose(&m, index, options, 0, 0, 0);
+	MemoryContextSwitchTo(old);
+	MemoryContextDelete(context);
+	return m.n > 0;
+}
+
+/* The number of the newest segment of the view. */
+static uint32
+skx_maint_merge_newest(const SkxView *view)
+{
+	uint32		newest = 0;
+	int			i;
+
+	for (i = 0; i < view->nsegments; i++)
+		newest = Max(newest, view->segments[i].segment);
+	return newest;
+}
+
+int
+skx_maint_merge(Relation index, const SkxMaintOptions *options, int most,
+				SkxManifestWait wait)
+{
+	SkxMaintOptions mine = *options;
+	SkxView    *view = skx_maint_view(index, wait);
+	int			left = 2 * view->nsegments;
+
+	/* what is made, and marked, meanwhile is not chased */
+	if (most > 0)
+		mine.purged = skx_maint_merge_newest(view);
+	/* no merge makes more segments, or more of those with many deletes */
+	pfree(view);
+	for (; left > 0; left--)
+	{
+		CHECK_FOR_INTERRUPTS();
+		if (skx_maint_merge_step(index, &mine, most,
+								 wait) != SKX_STEP_DONE)
+			break;
+	}
+	view = skx_maint_view(index, wait);
+	left = view->nsegments;
+	pfree(view);
+	return left;
+}

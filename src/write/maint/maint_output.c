@@ -1,0 +1,161 @@
+/*
+ * maint_output.c
+ *	  The segment that a flush or a merge makes.
+ *
+ * Its pages go to extents that the operation has reserved, past shared
+ * buffers, and no reader sees them before they are published.  Documents that
+ * VACUUM marked in the meantime, where they came from, get their bits before
+ * that: under the lock that keeps VACUUM out, so that none is missed.
+ */
+#include "postgres.h"
+
+#include "index/segment/segment_maint.h"
+#include "storage/lmgr.h"
+#include "support/throttle/throttle.h"
+#include "support/worker/worker.h"
+#include "write/maint/maint_internal.h"
+
+static BlockNumber
+skx_maint_output_allocate(void *arg, uint32 nblocks)
+{
+	return skx_manifest_allocate(((SkxMaintOutput *) arg)->op, nblocks);
+}
+
+static void
+skx_maint_output_give_back(void *arg, BlockNumber block, uint32 npages)
+{
+	skx_manifest_give_back(((SkxMaintOutput *) arg)->op, block, npages);
+}
+
+/* Writes outside shared buffers cost VACUUM what others do. */
+static void
+skx_maint_output_write(void *arg, BlockNumber block, char **pages, int npages)
+{
+	SkxMaintOutput *out = arg;
+	int			i;
+
+	Assert(npages > 0 && !out->op->published);
+	for (i = 0; i < npages; i++)
+		skx_blkio_live_put(out->live, block + i, pages[i]);
+	out->nwritten += npages;
+	skx_worker_wrote(npages);
+	skx_throttle_wrote(npages);
+}
+
+static void
+skx_maint_output_progress(int phase, uint64 done, uint64 total)
+{
+	skx_worker_progress(phase == SKX_BUILD_INVERT ? SKX_PHASE_DOCUMENTS :
+						SKX_PHASE_TERMS, done, total);
+}
+
+uint32
+skx_maint_blocks(uint64 nbytes, uint32 block_size)
+{
+	Assert(block_size >= BLCKSZ && block_size % BLCKSZ == 0);
+	/* a page or two a plane, whatever is in it; whole blocks apart */
+	nbytes += 16 * BLCKSZ;
+	if (nbytes > block_size)
+		nbytes += 2 * block_size;
+	nbytes = (nbytes + block_size - 1) / block_size;
+
+	/* more than a file can have is refused when it is to be reserved */
+	return (uint32) Min(nbytes, MaxBlockNumber);
+}
+
+void
+skx_maint_output_begin(SkxMaintOutput *out, SkxOperation *op,
+					   const SkxMaintOptions *options, uint64 bytes)
+{
+	Assert(op->segment != 0 && !op->published);
+	Assert(!skx_manifest_locked(op->rel, AccessShareLock));
+	memset(out, 0, sizeof(*out));
+	out->op = op;
+	out->live = skx_blkio_live_begin(op->rel, op->incarnation, bytes);
+	out->store.allocate = skx_maint_output_allocate;
+	out->store.give_back = skx_maint_output_give_back;
+	out->store.write = skx_maint_output_write;
+	out->store.arg = out;
+	out->build.incarnation = op->incarnation;
+	out->build.segment = op->segment;
+	out->build.salt = op->salt;
+	out->build.block_size = op->block_pages * BLCKSZ;
+	out->build.memory = options->memory;
+	skx_column_keyed(op->rel, &out->build.keys);
+	out->build.k1 = options->k1;
+	out->build.b = options->b;
+	out->build.store = &out->store;
+	out->build.progress = skx_maint_output_progress;
+}
+
+void
+skx_maint_output_end(SkxMaintOutput *out)
+{
+	Assert(out->live != NULL);
+	skx_blkio_live_end(out->live);
+	out->live = NULL;
+}
+
+void
+skx_maint_marks_add(SkxMaintMarks *marks, uint32 doc)
+{
+	uint32		page = doc / SKX_DELETES_PER_PAGE;
+	uint32		bit = doc % SKX_DELETES_PER_PAGE;
+
+	if (page >= marks->npages)
+	{
+		uint32		n = page + 1;
+
+		if (marks->pages == NULL)
+			marks->pages = palloc0(n * sizeof(uint8 *));
+		else
+		{
+			marks->pages = repalloc(marks->pages, n * sizeof(uint8 *));
+			memset(marks->pages + marks->npages, 0,
+				   (n - marks->npages) * sizeof(uint8 *));
+		}
+		marks->npages = n;
+	}
+	Assert(page < marks->npages && bit / 8 < SKX_DELETES_BYTES);
+	if (marks->pages[page] == NULL)
+		marks->pages[page] = palloc0(SKX_DELETES_BYTES);
+	marks->pages[page][bit / 8] |= 1 << (bit % 8);
+}
+
+void
+skx_maint_marks_set(const SkxMaintMarks *marks, const SkxOperation *op,
+					const SkxDiskSegmentRef *ref)
+{
+	SkxBlkFile *file;
+	SkxSegment *seg;
+	uint32		i;
+
+	Assert(skx_manifest_locked(op->rel, ExclusiveLock));
+	if (marks->npages == 0)
+		return;
+	Assert((uint64) (marks->npages - 1) * SKX_DELETES_PER_PAGE < ref->ndocs);
+	file = skx_segment_file(op->rel, op->incarnation);
+	seg = skx_segment_open_ref(file, op->rel, op->incarnation,
+							   op->block_pages * BLCKSZ, ref);
+	for (i = 0; i < marks->npages; i++)
+	{
+		if (marks->pages[i] != NULL)
+			skx_segment_add_deletes(seg, i, marks->pages[i]);
+	}
+	skx_segment_close(seg);
+	skx_blkio_close(file);
+}
+
+SkxView *
+skx_maint_view(Relation index, SkxManifestWait wait)
+{
+	SkxView    *view;
+
+	if (wait == SKX_WAIT_NEVER)
+		return skx_manifest_view(index);
+	Assert(!skx_manifest_locked(index, AccessShareLock));
+	LockPage(index, SKX_META_BLOCK, ShareLock);
+	view = skx_manifest_view_brief(index);
+	UnlockPage(index, SKX_META_BLOCK, ShareLock);
+	return view;
+}

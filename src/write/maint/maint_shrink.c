@@ -1,0 +1,303 @@
+/*
+ * maint_shrink.c
+ *	  Gives free pages at the end of an index back to the file system.
+ *
+ * What is in the way moves first: segments by merges (maint_merge.c), and
+ * stripes of which nothing is pending here.  All of it takes some ms, under a
+ * lock that keeps all other processes out, so it is done only where none is
+ * in, and only for an amount that is worth it.
+ */
+#include "postgres.h"
+
+#include "access/transam.h"
+#include "access/xact.h"
+#include "executor/instrument.h"
+#include "index/pending/pending.h"
+#include "storage/bufmgr.h"
+#include "storage/lmgr.h"
+#include "support/compat/compat.h"
+#include "support/throttle/throttle.h"
+#include "write/maint/maint_internal.h"
+
+/* Worth it are so many pages, and so large a part of the file. */
+#define SKX_SHRINK_LEAST	128
+#define SKX_SHRINK_PART		16
+
+/* Between two looks whether another process is in the way, in ms. */
+#define SKX_SHRINK_NAP		5
+
+/*
+ * So many times in turn no process may be in the way of what takes long: searches
+ * one after the other leave gaps, but not as many as these.
+ */
+#define SKX_SHRINK_LOOKS	8
+
+/*
+ * So many times as long as for others it waits for VACUUM: the one that asked
+ * for it holds the index until all others of the table are done.
+ */
+#define SKX_SHRINK_VACUUM	60
+
+/*
+ * Where the file could end.  newest: where the newest extents of the stripes
+ * are that would have to move, each before the place it has; else 0.
+ */
+static BlockNumber
+skx_maint_shrink_end(Relation index, const SkxView *view, BlockNumber *newest)
+{
+	SkxDiskExtent *also = palloc(sizeof(SkxDiskExtent));
+	BlockNumber end;
+	int			nalso = 0;
+	int			i;
+
+	for (i = 0; i < view->nstripes; i++)
+	{
+		SkxDiskExtent *extents;
+		int			n = skx_pending_extents(index, view, i, &extents);
+
+		newest[i] = n > 0 ? extents[0].block : 0;
+		if (n == 0)
+			continue;
+		also = repalloc(also, (nalso + n) * sizeof(SkxDiskExtent));
+		memcpy(also + nalso, extents, n * sizeof(SkxDiskExtent));
+		nalso += n;
+		pfree(extents);
+	}
+	end = skx_manifest_used(view, also, nalso);
+	for (i = 0; i < view->nstripes; i++)
+	{
+		if (newest[i] < end)
+			newest[i] = 0;
+	}
+	pfree(also);
+	return end;
+}
+
+static BlockNumber
+skx_maint_shrink_least(BlockNumber nblocks)
+{
+	return Max(SKX_SHRINK_LEAST, nblocks / SKX_SHRINK_PART);
+}
+
+/*
+ * What the pool keeps does not count; but pages past the allocated part do,
+ * which a shrink that was cut short has left.
+ */
+static bool
+skx_maint_shrink_worth(Relation index, const SkxView *view, BlockNumber end)
+{
+	BlockNumber nblocks = Max(RelationGetNumberOfBlocks(index),
+							  view->meta.nblocks);
+
+	return nblocks - end >= skx_maint_shrink_least(nblocks) +
+		skx_manifest_pool_pages(view, end);
+}
+
+/* Under all locks. */
+static void
+skx_maint_shrink_locked(Relation index)
+{
+	SkxView    *view = skx_manifest_view_brief(index);
+	BlockNumber nblocks = RelationGetNumberOfBlocks(index);
+	uint64		logged = pgWalUsage.wal_bytes;
+	int			nstripes = view->nstripes;
+	BlockNumber *newest = palloc(nstripes * sizeof(BlockNumber));
+	int			i;
+
+	skx_maint_shrink_end(index, view, newest);
+	for (i = 0; i < nstripes; i++)
+	{
+		if (newest[i] == 0 || !skx_pending_move(index, view, i, newest[i]))
+			continue;
+		pfree(view);
+		view = skx_manifest_view_brief(index);
+	}
+	if (skx_maint_shrink_worth(index, view,
+							   skx_manifest_used(view, NULL, 0)))
+		(void) skx_manifest_shrink(index);
+	ereport(DEBUG1,
+			(errmsg_internal("index \"%s\" has given back %u of %u pages, with " UINT64_FORMAT " bytes of WAL",
+							 RelationGetRelationName(index),
+							 nblocks - RelationGetNumberOfBlocks(index),
+							 nblocks,
+							 pgWalUsage.wal_bytes - logged)));
+	pfree(view);
+	pfree(newest);
+}
+
+bool
+skx_maint_truncates(Relation index)
+{
+	Relation	heap = skx_compat_heap(index);
+	bool		truncates = skx_compat_truncates(heap);
+
+	RelationClose(heap);
+	return truncates;
+}
+
+bool
+skx_maint_shrink_wanted(Relation index)
+{
+	SkxView    *view;
+	BlockNumber *newest;
+	BlockNumber end;
+	bool		wanted;
+
+	if (!skx_maint_truncates(index))
+		return false;
+	view = skx_maint_view(index, SKX_WAIT_ALL);
+	newest = palloc(view->nstripes * sizeof(BlockNumber));
+	/* the pages of the stripes' lists are read under the lock only */
+	LockPage(index, SKX_META_BLOCK, ShareLock);
+	pfree(view);
+	view = skx_manifest_view_brief(index);
+	end = skx_maint_shrink_end(index, view, newest);
+	UnlockPage(index, SKX_META_BLOCK, ShareLock);
+	wanted = skx_maint_shrink_worth(index, view, end);
+	pfree(newest);
+	pfree(view);
+	return wanted;
+}
+
+static bool
+skx_maint_shrink_but_none(int pid)
+{
+	return false;
+}
+
+/*
+ * The attempt alone takes a transaction id, which holds VACUUM back while the
+ * process waits: it is made when nothing is seen to be in the way.
+ */
+static bool
+skx_maint_shrink_lock(Relation index)
+{
+	return !skx_compat_others_hold(index, true, skx_maint_shrink_but_none) &&
+		ConditionalLockRelation(index, AccessExclusiveLock);
+}
+
+void
+skx_maint_patience(SkxMaintPatience *patience, int ms)
+{
+	patience->others = ms;
+	patience->vacuum = ms * SKX_SHRINK_VACUUM;
+}
+
+/* Between two looks at what others are in the way of; false: no longer. */
+static bool
+skx_maint_shrink_nap(Relation index, SkxMaintPatience *patience, int ms)
+{
+	skx_throttle_point();
+	if (patience->others <= 0 || patience->vacuum <= 0 ||
+		(patience->called != NULL && patience->called()))
+		return false;
+	pg_usleep(ms * 1000);
+	if (skx_compat_others_hold(index, false, skx_maint_shrink_but_none) ||
+		!skx_compat_others_hold(index, true, skx_maint_shrink_but_none))
+		patience->others -= ms;
+	else
+		patience->vacuum -= ms;
+	return true;
+}
+
+bool
+skx_maint_clear(Relation index)
+{
+	return !skx_compat_others_hold(index, false, skx_maint_shrink_but_none);
+}
+
+bool
+skx_maint_unused(Relation index)
+{
+	int			looks = SKX_SHRINK_LOOKS;
+
+	while (skx_maint_clear(index) && --looks > 0)
+	{
+		CHECK_FOR_INTERRUPTS();
+		pg_usleep(SKX_SHRINK_NAP * 1000);
+	}
+	return looks == 0;
+}
+
+bool
+skx_maint_clear_wait(Relation index, SkxMaintPatience *patience)
+{
+	while (!skx_maint_clear(index))
+	{
+		if (!skx_maint_shrink_nap(index, patience, SKX_SHRINK_NAP))
+			return false;
+	}
+	return true;
+}
+
+/* All that is free may be overwritten, if no other process is in the way. */
+static bool
+skx_maint_shrink_release(Relation index)
+{
+	bool		done = false;
+
+	if (!skx_maint_shrink_lock(index))
+		return false;
+	if (skx_manifest_lock(index, false))
+	{
+		done = skx_manifest_release(index);
+		skx_manifest_unlock(index);
+	}
+	UnlockRelation(index, AccessExclusiveLock);
+	return done;
+}
+
+/*
+ * Nothing at the end is free.  Segments move from there into free pages, which
+ * may not be overwritten yet: then it is time to merge again, after a while.
+ * Where no transaction has begun since they were freed, this one does; where an
+ * old one holds them back that does not use the index, they need not wait.
+ */
+static SkxMaintStep
+skx_maint_shrink_not_yet(Relation index, SkxMaintPatience *patience)
+{
+	SkxView    *view = skx_maint_view(index, SKX_WAIT_ALL);
+	uint64		worth = skx_maint_shrink_least(view->meta.nblocks);
+	SkxManifestAwaited awaited = {0};
+
+	if (skx_maint_loose(index, view))
+		skx_manifest_awaited(index, view, &awaited);
+	if (awaited.npages < worth)
+		ereport(DEBUG1,
+				(errmsg_internal("index \"%s\" has %u pages, " UINT64_FORMAT " of them free: too few at its end, and no segment moves",
+								 RelationGetRelationName(index),
+								 view->meta.nblocks,
+								 skx_manifest_free(view))));
+	pfree(view);
+	if (awaited.npages < worth)
+		return SKX_STEP_NONE;
+	if (awaited.left < awaited.npages)
+		return SKX_STEP_BUSY;
+	if (awaited.newest >= U64FromFullTransactionId(ReadNextFullTransactionId()))
+		(void) GetTopTransactionId();
+	else if (!skx_maint_shrink_release(index) &&
+			 !skx_maint_shrink_nap(index, patience, SKX_PACE_CHECK))
+		return SKX_STEP_NONE;
+	return SKX_STEP_BUSY;
+}
+
+SkxMaintStep
+skx_maint_shrink(Relation index, SkxMaintPatience *patience)
+{
+	Assert(!IsInParallelMode());
+	if (!skx_maint_shrink_wanted(index))
+		return patience->merges ? skx_maint_shrink_not_yet(index, patience) :
+			SKX_STEP_NONE;
+	while (!skx_maint_shrink_lock(index))
+	{
+		if (!skx_maint_shrink_nap(index, patience, SKX_SHRINK_NAP))
+			return SKX_STEP_BUSY;
+	}
+	if (skx_manifest_lock(index, false))
+	{
+		skx_maint_shrink_locked(index);
+		skx_manifest_unlock(index);
+	}
+	UnlockRelation(index, AccessExclusiveLock);
+	return SKX_STEP_DONE;
+}

@@ -1,0 +1,252 @@
+/*
+ * maint_warm.c
+ *	  What queries have in the cache of the inputs of a merge, they get of the
+ *	  segment that it makes.
+ *
+ * A segment that is published has no page in the cache, and the first queries
+ * on it would read all that they had before, many at once.  So while a page is
+ * filled it is noted whether the cache had pages that it is filled from: those
+ * of the same terms, or of the same documents.  When the segment is written,
+ * and before it is published, what was noted is read into the cache, up to a
+ * quarter of that, and what was used most comes first.  Norms are filled in
+ * when the merge ends; of them all are brought if the cache has most of those
+ * of the inputs.
+ *
+ * Pages of the inputs are wanted by queries that began before, and by no
+ * other: the clock takes them next.
+ */
+#include "postgres.h"
+
+#include "format/disk/disk_page.h"
+#include "index/segment/segment_maint.h"
+#include "miscadmin.h"
+#include "write/maint/maint_internal.h"
+
+/* Pages that are asked for together. */
+#define SKX_WARM_STEP		64
+
+struct SkxMaintWarm
+{
+	MemoryContext context;
+	const SkxSource *inputs;
+	uint32		sizes[SKX_PLANE_LAST + 1];	/* of notes, by plane */
+	uint8	   *notes[SKX_PLANE_LAST + 1];	/* uses, of each page */
+	uint32		used[2];		/* pages brought of planes read page by page,
+								 * and of others */
+};
+
+static void
+skx_maint_warm_note(SkxMaintWarm *warm, uint8 plane, uint32 ordinal, int uses)
+{
+	Assert(plane <= SKX_PLANE_LAST && uses > 0);
+	if (ordinal >= warm->sizes[plane])
+	{
+		uint32		size = Max(ordinal + 1, warm->sizes[plane] * 2);
+		uint8	   *notes = MemoryContextAllocZero(warm->context, size);
+
+		if (warm->notes[plane] != NULL)
+		{
+			memcpy(notes, warm->notes[plane], warm->sizes[plane]);
+			pfree(warm->notes[plane]);
+		}
+		warm->notes[plane] = notes;
+		warm->sizes[plane] = size;
+	}
+	warm->notes[plane][ordinal] = (uint8) uses;
+}
+
+static void
+skx_maint_warm_filled(void *arg, uint8 plane, uint32 ordinal)
+{
+	SkxMaintOutput *out = arg;
+	int			uses = skx_blkio_met(out->warm->inputs->file, plane);
+
+	Assert(out->warm != NULL && out->live != NULL);
+	if (plane != SKX_PLANE_NORMS && uses > 0)
+		skx_maint_warm_note(out->warm, plane, ordinal, uses);
+}
+
+void
+skx_maint_warm_begin(SkxMaintOutput *out, const SkxSource *inputs)
+{
+	Assert(out->warm == NULL && inputs->nsegments > 0);
+	out->warm = palloc0(sizeof(SkxMaintWarm));
+	out->warm->context = CurrentMemoryContext;
+	out->warm->inputs = inputs;
+	out->store.filled = skx_maint_warm_filled;
+}
+
+void
+skx_maint_warm_write(const SkxMaintOutput *out, BufFile *file)
+{
+	const SkxMaintWarm *warm = out->warm;
+	int			i;
+
+	BufFileWrite(file, (void *) warm->sizes,
+				 sizeof(warm->sizes));
+	for (i = 0; i <= SKX_PLANE_LAST; i++)
+		BufFileWrite(file, warm->notes[i], warm->sizes[i]);
+}
+
+void
+skx_maint_warm_read(SkxMaintOutput *out, BufFile *file,
+					void (*read) (BufFile *file, void *to, Size n))
+{
+	SkxMaintWarm *warm = out->warm;
+	uint32		sizes[SKX_PLANE_LAST + 1];
+	uint32		page;
+	uint8		plane;
+
+	read(file, sizes, sizeof(sizes));
+	for (plane = 0; plane <= SKX_PLANE_LAST; plane++)
+	{
+		uint8	   *notes = palloc_extended(Max(sizes[plane], 1),
+											MCXT_ALLOC_HUGE);
+
+		read(file, notes, sizes[plane]);
+		for (page = 0; page < sizes[plane]; page++)
+		{
+			if (notes[page] > 0)
+				skx_maint_warm_note(warm, plane, page, notes[page]);
+		}
+		pfree(notes);
+	}
+}
+
+/* Has the cache most of the norms of the inputs? */
+static bool
+skx_maint_warm_norms(const SkxSource *inputs)
+{
+	uint64		had = 0;
+	uint64		all = 0;
+	int			i;
+
+	for (i = 0; i < inputs->nsegments; i++)
+	{
+		const SkxBlkPlane *plane =
+			&inputs->segments[i]->planes[SKX_SEGMENT_NORMS];
+		uint32		page;
+
+		for (page = 0; page < plane->npages; page++)
+			had += skx_blkio_cached(inputs->file, plane, page);
+		all += plane->npages;
+	}
+	return had * 2 > all;
+}
+
+/* The uses of pages [page, end) of a plane: the most. */
+static int
+skx_maint_warm_uses(const SkxMaintWarm *warm, uint8 plane, uint32 page,
+					uint32 end)
+{
+	int			uses = 0;
+
+	for (; page < Min(end, warm->sizes[plane]); page++)
+		uses = Max(uses, warm->notes[plane][page]);
+	return uses;
+}
+
+/* Reads pages of a plane, and gives up the pins. */
+static void
+skx_maint_warm_fetch(SkxSegment *seg, const SkxBlkPlane *plane,
+					 const uint32 *pages, int n)
+{
+	SkxBlkRef	ref = {0};
+	int			i;
+
+	CHECK_FOR_INTERRUPTS();
+	skx_blkio_prefetch(seg->file, plane, pages, n);
+	for (i = 0; i < n; i++)
+		(void) skx_blkio_pin(seg->file, plane, pages[i], &ref);
+	skx_blkio_unpin(seg->file, &ref);
+}
+
+/*
+ * Brings the units of a plane whose pages were used so often, as far as there is
+ * room; from the end on, where planes have what leads to their other pages.
+ */
+static void
+skx_maint_warm_plane(SkxMaintWarm *warm, SkxSegment *seg,
+					 const SkxBlkPlane *plane, int uses)
+{
+	uint32		room = skx_blkio_room(seg->file, plane);
+	uint32	   *used = &warm->used[plane->unit > 1];
+	uint32		pages[SKX_WARM_STEP];
+	uint32		end = plane->npages;
+	uint32		page;
+	int			n = 0;
+
+	for (; end > 0; end = page)
+	{
+		uint32		unit = (end - 1) / plane->unit * plane->unit;
+
+		page = unit;
+		if (skx_maint_warm_uses(warm, plane->plane, unit, end) != uses)
+			continue;
+		if (*used + (end - unit) > room)
+			break;
+		*used += end - unit;
+		for (; unit < end; unit++)
+		{
+			pages[n++] = unit;
+			if (n == SKX_WARM_STEP)
+			{
+				skx_maint_warm_fetch(seg, plane, pages, n);
+				n = 0;
+			}
+		}
+	}
+	if (n > 0)
+		skx_maint_warm_fetch(seg, plane, pages, n);
+}
+
+/* What every search needs comes first. */
+static const SkxSegmentPlane skx_maint_warm_order[] = {
+	SKX_SEGMENT_NORMS, SKX_SEGMENT_DICT, SKX_SEGMENT_TIDS, SKX_SEGMENT_KEYS,
+	SKX_SEGMENT_POSTINGS, SKX_SEGMENT_POSITIONS
+};
+
+void
+skx_maint_warm_bring(SkxMaintOutput *out, const SkxDiskSegmentRef *ref)
+{
+	const SkxOperation *op = out->op;
+	SkxMaintWarm *warm = out->warm;
+	SkxBlkFile *file;
+	SkxSegment *seg;
+	uint32		page;
+	int			uses;
+	int			i;
+
+	Assert(out->live == NULL && !op->published);
+	file = skx_segment_file(op->rel, op->incarnation);
+	seg = skx_segment_open_ref(file, op->rel, op->incarnation,
+							   op->block_pages * BLCKSZ, ref);
+	if (skx_maint_warm_norms(warm->inputs))
+	{
+		for (page = 0; page < seg->planes[SKX_SEGMENT_NORMS].npages; page++)
+			skx_maint_warm_note(warm, SKX_PLANE_NORMS, page, SKX_BLK_USES);
+	}
+	for (uses = SKX_BLK_USES; uses > 0; uses--)
+	{
+		for (i = 0; i < (int) lengthof(skx_maint_warm_order); i++)
+			skx_maint_warm_plane(warm, seg,
+								 &seg->planes[skx_maint_warm_order[i]], uses);
+	}
+	skx_segment_close(seg);
+	skx_blkio_close(file);
+}
+
+void
+skx_maint_warm_retire(SkxMaintOutput *out)
+{
+	const SkxSource *inputs = out->warm->inputs;
+	const SkxBlkPlane **planes =
+		palloc(inputs->nsegments * sizeof(SkxBlkPlane *));
+	int			i;
+
+	Assert(out->op->published);
+	for (i = 0; i < inputs->nsegments; i++)
+		planes[i] = &inputs->segments[i]->planes[SKX_SEGMENT_POSTINGS];
+	skx_blkio_cache_retire(out->op->incarnation, planes, inputs->nsegments);
+	pfree(planes);
+}

@@ -1,0 +1,301 @@
+/*
+ * merge_dead.c
+ *	  What the documents that a merge leaves out take from each term.
+ *
+ * Goes through all terms of a segment and looks up its dead documents in each
+ * posting list: where these are few, most of a long list is skipped.  Terms
+ * that lose postings are noted in a temporary file, in the order in which the
+ * merge will come to them.
+ */
+#include "postgres.h"
+
+#include "index/column/column_value.h"
+#include "index/segment/segment_maint.h"
+#include "storage/buffile.h"
+#include "support/compat/compat.h"
+#include "support/throttle/throttle.h"
+#include "write/merge/merge_internal.h"
+
+/* Records of a segment that are read at once. */
+#define SKX_DEAD_BATCH		64
+
+/* Its name among the files of several processes. */
+#define SKX_DEAD_FILE		"dead"
+
+/* The part of the file with the terms of one segment. */
+typedef struct SkxDeadPlace
+{
+	uint64		first;			/* records before it */
+	uint64		n;
+} SkxDeadPlace;
+
+typedef struct SkxDeadRun
+{
+	SkxDeadPlace place;
+	uint64		next;			/* record of it to be read next */
+	SkxDeadTerm *batch;
+	int			n;
+	int			i;
+} SkxDeadRun;
+
+struct SkxDeadTerms
+{
+	MemoryContext context;
+	FileSet    *files;			/* NULL: of this process alone */
+	BufFile    *file;
+	uint64		nrecords;		/* of it */
+	int			nruns;
+	SkxDeadRun *runs;
+};
+
+/* One segment being counted. */
+typedef struct SkxDeadScan
+{
+	SkxSegment *seg;
+	const uint8 *dead;
+	SkxCursor  *list;			/* of one term after the other */
+	uint64		length;
+} SkxDeadScan;
+
+SkxDeadTerms *
+skx_merge_dead_create(int nsegments, FileSet *files)
+{
+	SkxDeadTerms *d = palloc0(sizeof(SkxDeadTerms));
+
+	d->context = CurrentMemoryContext;
+	d->files = files;
+	d->nruns = nsegments;
+	d->runs = palloc0(nsegments * sizeof(SkxDeadRun));
+	return d;
+}
+
+Size
+skx_merge_dead_size(int nsegments)
+{
+	return nsegments * sizeof(SkxDeadPlace);
+}
+
+void
+skx_merge_dead_share(SkxDeadTerms *d, void *shared)
+{
+	SkxDeadPlace *places = shared;
+	int			i;
+
+	for (i = 0; i < d->nruns; i++)
+		places[i] = d->runs[i].place;
+	if (d->file == NULL)
+		return;
+	BufFileExportFileSet(d->file);
+	BufFileClose(d->file);
+	d->file = NULL;
+}
+
+SkxDeadTerms *
+skx_merge_dead_attach(int nsegments, FileSet *files, const void *shared)
+{
+	SkxDeadTerms *d = skx_merge_dead_create(nsegments, files);
+	const SkxDeadPlace *places = shared;
+	bool		any = false;
+	int			i;
+
+	for (i = 0; i < nsegments; i++)
+	{
+		d->runs[i].place = places[i];
+		any |= places[i].n > 0;
+	}
+	if (any)
+		d->file = BufFileOpenFileSet(files, SKX_DEAD_FILE, O_RDONLY, false);
+	return d;
+}
+
+/* The first dead document >= doc, SKX_NO_DOC when there is none. */
+static uint32
+skx_merge_dead_next(const SkxDeadScan *s, uint32 doc)
+{
+	uint32		ndocs = s->seg->header.ndocs;
+
+	while (doc < ndocs)
+	{
+		uint32		rest = s->dead[doc / 8] >> (doc % 8);
+
+		if (rest & 1)
+			return doc;
+		doc += rest != 0 ? 1 : 8 - doc % 8;
+	}
+	return SKX_NO_DOC;
+}
+
+/* Adds up the dead postings of the list; values are no part of the length. */
+static void
+skx_merge_dead_postings(SkxDeadScan *s, SkxDeadTerm *t, bool is_value)
+{
+	SkxCursor  *list = s->list;
+	uint32		doc = skx_merge_dead_next(s, 0);
+
+	while (doc != SKX_NO_DOC)
+	{
+		uint32		at = skx_cursor_seek(list, doc);
+
+		if (at == SKX_NO_DOC)
+			break;
+		if (at == doc)
+		{
+			uint32		tf;
+
+			tf = skx_cursor_tfs(list)[list->i];
+			t->df++;
+			t->npositions += tf;
+			if (!is_value)
+				s->length += Max(tf, 1);
+			at++;
+		}
+		doc = skx_merge_dead_next(s, at);
+	}
+}
+
+/* Which of `flags`, that some postings of the term have, live ones have. */
+static uint8
+skx_merge_dead_flags(SkxDeadScan *s, const SkxTerm *term, uint8 flags)
+{
+	SkxCursor  *list = s->list;
+	uint8		found = 0;
+
+	skx_cursor_begin(list, term);
+	while (found != flags && skx_cursor_next(list))
+	{
+		const SkxPostings *p = skx_cursor_labels(list);
+		int			i;
+
+		for (i = 0; i < p->n; i++)
+		{
+			if (s->dead[p->docs[i] / 8] >> (p->docs[i] % 8) & 1)
+				continue;
+			if (p->tf[i] == 0)
+				found |= SKX_TERM_BARE;
+			if ((p->labels[i] & ~(1 << SKX_LABEL_D)) != 0)
+				found |= SKX_TERM_LABELS;
+		}
+	}
+	return found;
+}
+
+uint64
+skx_merge_dead_count(SkxDeadTerms *d, int which, SkxSegment *seg,
+					 const uint8 *dead)
+{
+	SkxDeadScan *s = palloc0(sizeof(SkxDeadScan));
+	SkxDeadRun *run = &d->runs[which];
+	SkxTermWalk *walk = skx_segment_walk_begin(seg);
+	MemoryContext old = MemoryContextSwitchTo(d->context);
+	SkxTerm		term;
+	const char *lexeme;
+	int			len;
+	uint64		length;
+
+	if (d->file == NULL)
+		d->file = d->files == NULL ? BufFileCreateTemp(false) :
+			BufFileCreateFileSet(d->files, SKX_DEAD_FILE);
+	MemoryContextSwitchTo(old);
+	run->place.first = d->nrecords;
+	s->seg = seg;
+	s->dead = dead;
+	s->list = skx_cursor_create(seg, SKX_CURSOR_PROBE);
+	while (skx_segment_walk_next(walk, &term, &lexeme, &len))
+	{
+		SkxDeadTerm t = {0};
+
+		skx_throttle_point();
+		skx_cursor_begin(s->list, &term);
+		skx_merge_dead_postings(s, &t, skx_column_is_value(lexeme, len));
+		if (t.df == 0)
+			continue;
+		t.ordinal = term.ordinal;
+		t.flags = term.flags & (SKX_TERM_LABELS | SKX_TERM_BARE);
+		if (t.flags != 0 && t.df < term.df)
+			t.flags = skx_merge_dead_flags(s, &term, t.flags);
+		BufFileWrite(d->file, &t, sizeof(t));
+		run->place.n++;
+		d->nrecords++;
+	}
+	skx_cursor_close(s->list);
+	skx_segment_walk_end(walk);
+	length = s->length;
+	pfree(s);
+	return length;
+}
+
+/* Reads n records of a segment, from `first` on. */
+static void
+skx_merge_dead_fetch(SkxDeadTerms *d, const SkxDeadRun *run, uint64 first,
+					 SkxDeadTerm *to, int n)
+{
+	Size		size = n * sizeof(SkxDeadTerm);
+
+	Assert(first + n <= run->place.n);
+	if (BufFileSeek(d->file, 0, (run->place.first + first) *
+					sizeof(SkxDeadTerm), SEEK_SET) != 0 ||
+		BufFileRead(d->file, to, size) != size)
+		ereport(ERROR,
+				(errcode_for_file_access(),
+				 errmsg("could not read temporary file of an index merge: %m")));
+}
+
+/* Reads the next records of a segment; false after the last one. */
+static bool
+skx_merge_dead_read(SkxDeadTerms *d, SkxDeadRun *run)
+{
+	if (run->next == run->place.n)
+		return false;
+	if (run->batch == NULL)
+		run->batch = MemoryContextAlloc(d->context, SKX_DEAD_BATCH *
+										sizeof(SkxDeadTerm));
+	run->i = 0;
+	run->n = Min(run->place.n - run->next, SKX_DEAD_BATCH);
+	skx_merge_dead_fetch(d, run, run->next, run->batch, run->n);
+	run->next += run->n;
+	return true;
+}
+
+void
+skx_merge_dead_from(SkxDeadTerms *d, int which, uint32 ordinal)
+{
+	SkxDeadRun *run = &d->runs[which];
+	uint64		low = 0;
+	uint64		high = run->place.n;
+
+	while (low < high)
+	{
+		uint64		middle = low + (high - low) / 2;
+		SkxDeadTerm term;
+
+		skx_merge_dead_fetch(d, run, middle, &term, 1);
+		if (term.ordinal < ordinal)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	run->next = low;
+	run->n = run->i = 0;
+}
+
+bool
+skx_merge_dead_term(SkxDeadTerms *d, int which, uint32 ordinal,
+					SkxDeadTerm *term)
+{
+	SkxDeadRun *run = &d->runs[which];
+
+	if (run->i == run->n && !skx_merge_dead_read(d, run))
+		return false;
+	if (run->batch[run->i].ordinal != ordinal)
+		return false;
+	*term = run->batch[run->i++];
+	return true;
+}
+
+void
+skx_merge_dead_free(SkxDeadTerms *d)
+{
+	if (d->file != NULL)
+		BufFileClose(d->file);
+	d->file = NULL;
+}

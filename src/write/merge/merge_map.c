@@ -1,0 +1,262 @@
+/*
+ * merge_map.c
+ *	  New numbers of the documents of segments that are being merged.
+ *
+ * Postings of a term ascend, so each term goes through the maps once, from
+ * low numbers to high ones; terms with many postings read page after page.
+ * A map in the file has its pages in memory at their number modulo the slots
+ * it has, which serves that as well as anything.
+ */
+#include "postgres.h"
+
+#include "storage/buffile.h"
+#include "write/merge/merge_internal.h"
+
+/* Documents on a page. */
+#define SKX_MAP_PAGE		(BLCKSZ / sizeof(uint32))
+
+typedef struct SkxMergeMap
+{
+	uint32		ndocs;
+	bool		linear;
+	uint32		first;			/* linear: new number of document 0 */
+	uint32	   *docs;			/* all of them, or NULL */
+
+	/* in the file */
+	uint32		npages;
+	uint32	   *places;			/* where each page went: block of the file */
+	uint32		nslots;			/* pages in memory: page p in p % nslots */
+	uint32	   *slots;
+	uint32	   *tags;			/* page in each slot, plus one */
+	uint32		nput;			/* while the map is filled */
+} SkxMergeMap;
+
+struct SkxMergeMaps
+{
+	MemoryContext context;
+	SkxMergeMap *maps;
+	int			nmaps;
+	BufFile    *file;
+	uint32		nplaces;		/* pages in the file */
+	struct SkxSharedMap *shared;	/* NULL: of this process alone */
+};
+
+/* Prepares a map that does not fit into memory. */
+static void
+skx_merge_map_spill(SkxMergeMap *map, Size memory)
+{
+	map->npages = (map->ndocs + SKX_MAP_PAGE - 1) / SKX_MAP_PAGE;
+	map->places = palloc(map->npages * sizeof(uint32));
+	map->nslots = Max(Min(memory / BLCKSZ, map->npages), 1);
+	map->slots = palloc_extended((Size) map->nslots * BLCKSZ,
+								 MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
+	map->tags = palloc0(map->nslots * sizeof(uint32));
+}
+
+SkxMergeMaps *
+skx_merge_maps_create(const uint32 *ndocs, int nmaps, const bool *linear,
+					  Size memory)
+{
+	SkxMergeMaps *maps = palloc0(sizeof(SkxMergeMaps));
+	uint64		total = 0;
+	int			i;
+
+	maps->context = CurrentMemoryContext;
+	maps->maps = palloc0(nmaps * sizeof(SkxMergeMap));
+	maps->nmaps = nmaps;
+	for (i = 0; i < nmaps; i++)
+		total += linear[i] ? 0 : (uint64) ndocs[i] * sizeof(uint32);
+	for (i = 0; i < nmaps; i++)
+	{
+		SkxMergeMap *map = &maps->maps[i];
+		Size		size = (Size) ndocs[i] * sizeof(uint32);
+
+		map->ndocs = ndocs[i];
+		map->linear = linear[i];
+		if (map->linear)
+			continue;
+		if (total <= memory)
+			map->docs = MemoryContextAllocHuge(CurrentMemoryContext, size);
+		else
+			skx_merge_map_spill(map, (double) memory / total * size);
+	}
+	return maps;
+}
+
+/* A map as other processes find it; the arrays follow, in order. */
+typedef struct SkxSharedMap
+{
+	uint32		ndocs;
+	uint32		first;
+	bool		linear;
+} SkxSharedMap;
+
+Size
+skx_merge_maps_size(const uint32 *ndocs, int nmaps, const bool *linear)
+{
+	Size		size = MAXALIGN(nmaps * sizeof(SkxSharedMap));
+	int			i;
+
+	for (i = 0; i < nmaps; i++)
+		size += linear[i] ? 0 : (Size) ndocs[i] * sizeof(uint32);
+	return size;
+}
+
+SkxMergeMaps *
+skx_merge_maps_attach(int nmaps, void *shared)
+{
+	SkxMergeMaps *maps = palloc0(sizeof(SkxMergeMaps));
+	SkxSharedMap *all = shared;
+	uint32	   *docs = (uint32 *) ((char *) shared +
+								   MAXALIGN(nmaps * sizeof(SkxSharedMap)));
+	int			i;
+
+	maps->context = CurrentMemoryContext;
+	maps->maps = palloc0(nmaps * sizeof(SkxMergeMap));
+	maps->nmaps = nmaps;
+	maps->shared = all;
+	for (i = 0; i < nmaps; i++)
+	{
+		SkxMergeMap *map = &maps->maps[i];
+
+		map->ndocs = all[i].ndocs;
+		map->linear = all[i].linear;
+		map->first = all[i].first;
+		if (map->linear)
+			continue;
+		map->docs = docs;
+		docs += map->ndocs;
+	}
+	return maps;
+}
+
+SkxMergeMaps *
+skx_merge_maps_shared(const uint32 *ndocs, int nmaps, const bool *linear,
+					  void *shared)
+{
+	SkxSharedMap *all = shared;
+	int			i;
+
+	for (i = 0; i < nmaps; i++)
+	{
+		all[i].ndocs = ndocs[i];
+		all[i].linear = linear[i];
+		all[i].first = 0;
+	}
+	return skx_merge_maps_attach(nmaps, shared);
+}
+
+/* Appends the page that is complete, number `page`, to the file. */
+static void
+skx_merge_map_write(SkxMergeMaps *maps, SkxMergeMap *map, uint32 page)
+{
+	uint32	   *slot = map->slots + (Size) (page % map->nslots) * SKX_MAP_PAGE;
+
+	if (maps->file == NULL)
+	{
+		MemoryContext old = MemoryContextSwitchTo(maps->context);
+
+		maps->file = BufFileCreateTemp(false);
+		MemoryContextSwitchTo(old);
+	}
+	BufFileWrite(maps->file, slot, BLCKSZ);
+	map->places[page] = maps->nplaces++;
+	map->tags[page % map->nslots] = page + 1;
+}
+
+void
+skx_merge_maps_put(SkxMergeMaps *maps, int which, uint32 doc)
+{
+	SkxMergeMap *map = &maps->maps[which];
+	uint32		old = map->nput++;
+	uint32		page;
+
+	Assert(old < map->ndocs);
+	if (map->linear)
+	{
+		if (old == 0)
+			map->first = doc;
+		if (old == 0 && maps->shared != NULL)
+			maps->shared[which].first = doc;
+		Assert(doc == map->first + old);
+		return;
+	}
+	if (map->docs != NULL)
+	{
+		map->docs[old] = doc;
+		return;
+	}
+	page = old / SKX_MAP_PAGE;
+	map->slots[(Size) (page % map->nslots) * SKX_MAP_PAGE +
+			   old % SKX_MAP_PAGE] = doc;
+	if (map->nput % SKX_MAP_PAGE == 0 || map->nput == map->ndocs)
+		skx_merge_map_write(maps, map, page);
+}
+
+void
+skx_merge_maps_filled(SkxMergeMaps *maps)
+{
+	int			i;
+
+	for (i = 0; i < maps->nmaps; i++)
+	{
+		if (maps->maps[i].nput != maps->maps[i].ndocs)
+			elog(ERROR, "a merge left out documents");
+	}
+}
+
+/* A page of a map in the file. */
+static const uint32 *
+skx_merge_map_page(SkxMergeMaps *maps, SkxMergeMap *map, uint32 page)
+{
+	uint32		at = page % map->nslots;
+	uint32	   *slot = map->slots + (Size) at * SKX_MAP_PAGE;
+
+	if (map->tags[at] == page + 1)
+		return slot;
+	map->tags[at] = 0;
+	if (BufFileSeekBlock(maps->file, map->places[page]) != 0 ||
+		BufFileRead(maps->file, slot, BLCKSZ) != BLCKSZ)
+		ereport(ERROR,
+				(errcode_for_file_access(),
+				 errmsg("could not read temporary file of an index merge: %m")));
+	map->tags[at] = page + 1;
+	return slot;
+}
+
+void
+skx_merge_maps_get(SkxMergeMaps *maps, int which, const uint32 *docs,
+				   int n, uint32 *to)
+{
+	SkxMergeMap *map = &maps->maps[which];
+	int			i = 0;
+
+	if (map->linear)
+	{
+		for (i = 0; i < n; i++)
+			to[i] = docs[i] + map->first;
+		return;
+	}
+	if (map->docs != NULL)
+	{
+		for (i = 0; i < n; i++)
+			to[i] = map->docs[docs[i]];
+		return;
+	}
+	while (i < n)
+	{
+		uint32		page = docs[i] / SKX_MAP_PAGE;
+		const uint32 *slot = skx_merge_map_page(maps, map, page);
+
+		for (; i < n && docs[i] / SKX_MAP_PAGE == page; i++)
+			to[i] = slot[docs[i] % SKX_MAP_PAGE];
+	}
+}
+
+void
+skx_merge_maps_free(SkxMergeMaps *maps)
+{
+	if (maps->file != NULL)
+		BufFileClose(maps->file);
+	maps->file = NULL;
+}

@@ -1,0 +1,354 @@
+/*
+ * writer_dict.c
+ *	  Writes the dictionary of a segment, lexeme after lexeme.
+ *
+ * Leaves come first, in the order of their lexemes, then level after level,
+ * the root last.  What a level needs to know of the one below, the key and the
+ * ordinal of each page, is kept until that one is complete: a dozen bytes for
+ * some hundred lexemes.
+ *
+ * A leaf's first entry settles what pages are counted from on it.  So an entry
+ * for which there is no room is encoded again, for the next leaf.
+ */
+#include "postgres.h"
+
+#include "write/writer/writer.h"
+
+#define SKX_DICT_RESTARTS_MAX \
+	(SKX_PAGE_CAPACITY / (3 * SKX_DICT_RESTART) + 1)
+
+/* Numbers of an entry with list maxima, or with an inline list. */
+#define SKX_DICT_VALUE_MAX	(10 * SKX_VARINT64_MAX + SKX_INLINE_BYTES)
+
+struct SkxDictWriter
+{
+	SkxPageSink sink;
+	void	   *arg;
+	uint32		nterms;
+	uint32		npages;
+	int			level;			/* being written */
+	SkxDictLeaves children;		/* its pages; n: ordinal of the next one */
+
+	/* the page being filled */
+	char	   *page;
+	uint32		used;			/* page offset where the entries end */
+	uint32		nentries;
+	SkxDiskDictPage head;		/* of a leaf: what its entries count from */
+	uint16		restarts[SKX_DICT_RESTARTS_MAX];
+	uint32		nrestarts;
+	int			len;			/* key of the last entry */
+	char		key[SKX_LEXEME_MAX];
+};
+
+/* Appends a key to those that lead to the pages of a level. */
+static void
+skx_writer_dict_lead(SkxDictLeaves *to, const char *key, uint32 len)
+{
+	SkxDictChild child;
+
+	child.ordinal = to->n++;
+	child.len = len;
+	appendBinaryStringInfo(&to->keys, (char *) &child, sizeof(child));
+	appendBinaryStringInfo(&to->keys, key, len);
+}
+
+/* Begins a page, to which `key` leads from above. */
+static void
+skx_writer_dict_page(SkxDictWriter *dict, const char *key, int len)
+{
+	skx_writer_dict_lead(&dict->children, key, len);
+	dict->used = SKX_PAGE_START + sizeof(SkxDiskDictPage);
+	dict->nentries = 0;
+	dict->nrestarts = 0;
+	dict->len = 0;
+}
+
+SkxDictWriter *
+skx_writer_dict_begin(SkxPageSink sink, void *arg)
+{
+	SkxDictWriter *dict = palloc0(sizeof(SkxDictWriter));
+
+	dict->sink = sink;
+	dict->arg = arg;
+	dict->page = palloc0(BLCKSZ);
+	initStringInfo(&dict->children.keys);
+	return dict;
+}
+
+static int
+skx_writer_dict_shared(const char *a, int alen, const char *b, int blen)
+{
+	int			most = Min(alen, blen);
+	int			i = 0;
+
+	while (i < most && a[i] == b[i])
+		i++;
+	return i;
+}
+
+static void
+skx_writer_dict_flush(SkxDictWriter *dict)
+{
+	SkxDiskDictPage *head = (SkxDiskDictPage *) (dict->page + SKX_PAGE_START);
+	uint32		restarts = TYPEALIGN(2, dict->used);
+
+	*head = dict->head;
+	head->nentries = (uint16) dict->nentries;
+	head->nrestarts = (uint16) dict->nrestarts;
+	head->restarts = (uint16) restarts;
+	if (restarts > dict->used)
+		dict->page[dict->used] = 0;
+	memcpy(dict->page + restarts, dict->restarts,
+		   dict->nrestarts * sizeof(uint16));
+	dict->sink(dict->arg, dict->npages++, dict->page,
+			   restarts + dict->nrestarts * sizeof(uint16) - SKX_PAGE_START);
+}
+
+/* Bytes that the next key shares with the last one, if it may. */
+static int
+skx_writer_dict_restart(const SkxDictWriter *dict, int common)
+{
+	return dict->nentries % SKX_DICT_RESTART == 0 ? 0 : common;
+}
+
+/* Is there room on the page for a key that has `common` with the last one? */
+static bool
+skx_writer_dict_fits(const SkxDictWriter *dict, int common, int len,
+					 uint32 nvalue)
+{
+	int			shared = skx_writer_dict_restart(dict, common);
+
+	return dict->nentries == 0 ||
+		dict->used + 2 * SKX_VARINT32_MAX + (len - shared) + nvalue + 1 +
+		(dict->nrestarts + 1) * sizeof(uint16) <= SKX_PAGE_END;
+}
+
+/* Adds an entry to the page. */
+static void
+skx_writer_dict_put(SkxDictWriter *dict, int common, const char *key, int len,
+					const uint8 *value, uint32 nvalue)
+{
+	int			shared = skx_writer_dict_restart(dict, common);
+	uint8	   *to = (uint8 *) dict->page + dict->used;
+
+	if (dict->nentries % SKX_DICT_RESTART == 0)
+		dict->restarts[dict->nrestarts++] = (uint16) dict->used;
+	to = skx_codec_varint32_put(to, shared);
+	to = skx_codec_varint32_put(to, len - shared);
+	memcpy(to, key + shared, len - shared);
+	to += len - shared;
+	memcpy(to, value, nvalue);
+	to += nvalue;
+	dict->used = (char *) to - dict->page;
+	dict->nentries++;
+	memcpy(dict->key + shared, key + shared, len - shared);
+	dict->len = len;
+}
+
+/*
+ * Leaves
+ */
+
+static uint8 *
+skx_writer_dict_long(const SkxDictEntry *entry, uint32 first, uint8 *to)
+{
+	int			i;
+
+	to = skx_codec_varint32_put(to, entry->list.page - first);
+	to = skx_codec_varint32_put(to, entry->list.offset);
+	to = skx_codec_varint32_put(to, entry->list.nnodes);
+	for (i = 0; i < 8; i++)
+		*to++ = (uint8) (entry->list.impacts >> (8 * i));
+	for (i = 0; i < entry->nkths; i++)
+	{
+		*to++ = (uint8) (entry->kths[i] >> 8);
+		*to++ = (uint8) entry->kths[i];
+	}
+	if (entry->flags & SKX_TERM_TABLE)
+		to = skx_codec_varint32_put(to, entry->list.table_page - first);
+	return to;
+}
+
+/* The value of an entry on the current leaf; returns its length. */
+static uint32
+skx_writer_dict_value(const SkxDictWriter *dict, const SkxDictEntry *entry,
+					  uint8 *value)
+{
+	uint32		first = dict->head.postings_page;
+	uint8	   *to = value;
+
+	to = skx_codec_varint32_put(to, entry->df);
+	*to++ = entry->flags;
+	to = skx_codec_varint64_put(to, entry->npositions);
+	switch (entry->flags & SKX_TERM_PLACE)
+	{
+		case SKX_TERM_INLINE:
+			to = skx_codec_varint32_put(to, entry->nbytes);
+			memcpy(to, entry->bytes, entry->nbytes);
+			to += entry->nbytes;
+			break;
+		case SKX_TERM_SHORT:
+			to = skx_codec_varint32_put(to, entry->list.page - first);
+			to = skx_codec_varint32_put(to, entry->list.offset);
+			to = skx_codec_varint32_put(to, entry->nbytes);
+			break;
+		default:
+			to = skx_writer_dict_long(entry, first, to);
+	}
+	if ((entry->flags & SKX_TERM_OWN_POSITIONS) == 0 && entry->npositions > 0)
+	{
+		to = skx_codec_varint32_put(to, entry->positions.page -
+									dict->head.positions_page);
+		to = skx_codec_varint32_put(to, entry->positions.offset);
+	}
+	Assert(to - value <= SKX_DICT_VALUE_MAX);
+	return to - value;
+}
+
+/* Begins a leaf with an entry, and so what its entries count from. */
+static void
+skx_writer_dict_leaf(SkxDictWriter *dict, const char *key, int len,
+					 const SkxDictEntry *entry)
+{
+	skx_writer_dict_page(dict, key, len);
+	dict->head.first_term = dict->nterms;
+	dict->head.postings_page = entry->postings_page;
+	dict->head.positions_page = entry->positions_page;
+}
+
+/* Adds a lexeme, larger than all before. */
+void
+skx_writer_dict_add(SkxDictWriter *dict, const char *lexeme, int len,
+					const SkxDictEntry *entry)
+{
+	int			common = skx_writer_dict_shared(dict->key, dict->len,
+												lexeme, len);
+	uint8		value[SKX_DICT_VALUE_MAX];
+	uint32		nvalue;
+
+	Assert(len <= SKX_LEXEME_MAX);
+	if (dict->nterms == 0)
+		skx_writer_dict_leaf(dict, "", 0, entry);
+	nvalue = skx_writer_dict_value(dict, entry, value);
+	if (!skx_writer_dict_fits(dict, common, len, nvalue))
+	{
+		skx_writer_dict_flush(dict);
+		/* one byte more than is shared tells two leaves apart */
+		skx_writer_dict_leaf(dict, lexeme, Min(common + 1, len), entry);
+		nvalue = skx_writer_dict_value(dict, entry, value);
+	}
+	skx_writer_dict_put(dict, common, lexeme, len, value, nvalue);
+	dict->nterms++;
+}
+
+void
+skx_writer_dict_leaves(SkxDictWriter *dict, SkxDictLeaves *leaves)
+{
+	if (dict->nterms > 0)
+		skx_writer_dict_flush(dict);
+	*leaves = dict->children;
+}
+
+void
+skx_writer_dict_relocate(char *page, uint32 terms, uint32 postings,
+						 uint32 positions)
+{
+	SkxDiskDictPage *head = (SkxDiskDictPage *) (page + SKX_PAGE_START);
+
+	Assert(head->level == 0);
+	head->first_term += terms;
+	head->postings_page += postings;
+	head->positions_page += positions;
+}
+
+/*
+ * Levels above the leaves
+ */
+
+/* The next of the keys from *at on, and which page it leads to. */
+static const char *
+skx_writer_dict_next(const SkxDictLeaves *leaves, int *at,
+					 SkxDictChild *child)
+{
+	const char *from = leaves->keys.data + *at;
+
+	memcpy(child, from, sizeof(*child));
+	*at += sizeof(*child) + child->len;
+	return from + sizeof(*child);
+}
+
+void
+skx_writer_dict_join(SkxDictLeaves *leaves, const SkxDictLeaves *after,
+					 const char *key, int len)
+{
+	int			at = 0;
+
+	while (at < after->keys.len)
+	{
+		bool		first = at == 0;
+		SkxDictChild child;
+		const char *own = skx_writer_dict_next(after, &at, &child);
+
+		if (first && leaves->n > 0)
+			skx_writer_dict_lead(leaves, key, len);
+		else
+			skx_writer_dict_lead(leaves, own, child.len);
+	}
+}
+
+/* Writes the level above `below`, of which it fills in what leads to it. */
+static void
+skx_writer_dict_level(SkxDictWriter *dict, const SkxDictLeaves *below)
+{
+	int			at = 0;
+
+	dict->head.level++;
+	dict->children.n = dict->npages;
+	initStringInfo(&dict->children.keys);
+	skx_writer_dict_page(dict, "", 0);
+	while (at < below->keys.len)
+	{
+		SkxDictChild child;
+		const char *key = skx_writer_dict_next(below, &at, &child);
+		int			common = skx_writer_dict_shared(dict->key, dict->len,
+													key, child.len);
+		uint8		value[SKX_VARINT32_MAX];
+		uint32		nvalue = skx_codec_varint32_put(value, child.ordinal) -
+			value;
+
+		if (!skx_writer_dict_fits(dict, common, child.len, nvalue))
+		{
+			/* its last key is not its last lexeme, so keys stay whole */
+			skx_writer_dict_flush(dict);
+			skx_writer_dict_page(dict, key, child.len);
+		}
+		skx_writer_dict_put(dict, common, key, child.len, value, nvalue);
+	}
+	skx_writer_dict_flush(dict);
+}
+
+uint32
+skx_writer_dict_levels(SkxPageSink sink, void *arg,
+					   const SkxDictLeaves *leaves)
+{
+	SkxDictWriter *dict;
+	SkxDictLeaves below = *leaves;
+
+	if (leaves->n == 0)
+		return 0;
+	dict = skx_writer_dict_begin(sink, arg);
+	dict->npages = leaves->n;
+	for (;;)
+	{
+		SkxDictChild child;
+		int			at = 0;
+
+		skx_writer_dict_next(&below, &at, &child);
+		if (at == below.keys.len)
+			return child.ordinal;
+		skx_writer_dict_level(dict, &below);
+		if (below.keys.data != leaves->keys.data)
+			pfree(below.keys.data);
+		below = dict->children;
+	}
+}

@@ -1,0 +1,583 @@
+/*
+ * writer_plane.c
+ *	  The planes of a segment that is being built: from pages to file blocks.
+ *
+ * A plane takes whole blocks from the store, in allocations that grow with
+ * it, and maps its ordinals onto them in runs.  The block that is being
+ * filled has no place yet: whether it is the last one, and partial, shows only
+ * at the end.  Then the partial blocks of all planes are laid side by side, so
+ * that a tiny segment takes one block.  A page of an earlier block, which its
+ * maker held back, is written on its own.
+ *
+ * Nothing is assumed of what the file holds: every page of the planes' runs is
+ * written, and what is allocated and not in a run goes back.
+ *
+ * Finished pages are sealed here and written in batches of consecutive ones.
+ */
+#include "postgres.h"
+
+#include "write/writer/writer.h"
+
+/* The largest allocation: this many blocks, or as many as make up 1 MB. */
+#define SKX_GROWTH_BLOCKS	8
+#define SKX_GROWTH_PAGES	(1024 * 1024 / BLCKSZ)
+
+#define SKX_SLAB_PAGES		16
+
+/* Pages written together. */
+#define SKX_PLANE_BATCH		16
+
+/* Page buffers and what else the planes of one segment have in common. */
+typedef struct SkxSegmentSpace
+{
+	MemoryContext context;
+	const SkxSegmentStore *store;
+	uint64		incarnation;
+	uint32		segment;
+	uint32		block_pages;
+	char	  **spare;			/* page buffers not in use */
+	int			nspare;
+	int			spare_size;
+} SkxSegmentSpace;
+
+/*
+ * A plane that grows page by page.  What is put is a stretch of it, which
+ * starts at `base` and whose pages are numbered from 0; there is only one
+ * unless several processes write the plane.
+ */
+typedef struct SkxPlaneWriter
+{
+	SkxSegmentSpace *space;
+	uint8		plane;
+	uint32		base;
+	uint32		npages;			/* largest ordinal put, plus one */
+	uint32		nput;			/* pages put; in the end all of them */
+	SkxDiskRun *runs;
+	int			nruns;
+	int			runs_size;
+	uint32		allocated;		/* blocks */
+	BlockNumber next;			/* next block of the last allocation ... */
+	uint32		nleft;			/* ... and how many are left of it */
+	uint32		block;			/* number of the block being filled */
+	char	  **pages;			/* its pages, NULL where not there yet */
+	char	   *batch[SKX_PLANE_BATCH];
+	BlockNumber batch_at;
+	int			nbatch;
+} SkxPlaneWriter;
+
+static char *
+skx_writer_buffer_get(SkxSegmentSpace *space)
+{
+	if (space->nspare == 0)
+	{
+		char	   *slab = MemoryContextAlloc(space->context,
+											  SKX_SLAB_PAGES * BLCKSZ +
+											  SKX_IO_ALIGN);
+		int			i;
+
+		space->spare_size += SKX_SLAB_PAGES;
+		if (space->spare == NULL)
+			space->spare = MemoryContextAlloc(space->context,
+											  space->spare_size *
+											  sizeof(char *));
+		else
+			space->spare = repalloc(space->spare,
+									space->spare_size * sizeof(char *));
+		slab = (char *) TYPEALIGN(SKX_IO_ALIGN, slab);
+		for (i = 0; i < SKX_SLAB_PAGES; i++)
+			space->spare[space->nspare++] = slab + i * BLCKSZ;
+	}
+	return space->spare[--space->nspare];
+}
+
+static void
+skx_writer_buffer_put(SkxSegmentSpace *space, char *page)
+{
+	Assert(space->nspare < space->spare_size);
+	space->spare[space->nspare++] = page;
+}
+
+static SkxPlaneWriter *
+skx_writer_plane_begin(SkxSegmentSpace *space, uint8 kind)
+{
+	SkxPlaneWriter *plane = palloc0(sizeof(SkxPlaneWriter));
+
+	plane->space = space;
+	plane->plane = kind;
+	plane->runs_size = 16;
+	plane->runs = palloc(plane->runs_size * sizeof(SkxDiskRun));
+	plane->pages = palloc0(space->block_pages * sizeof(char *));
+	return plane;
+}
+
+void
+skx_writer_planes_begin(SkxPlaneWriter **planes, int nplanes,
+						const SkxSegmentBuildOptions *options)
+{
+	SkxSegmentSpace *space = palloc0(sizeof(SkxSegmentSpace));
+	int			i;
+
+	space->context = CurrentMemoryContext;
+	space->store = options->store;
+	space->incarnation = options->incarnation;
+	space->segment = options->segment;
+	space->block_pages = options->block_size / BLCKSZ;
+	for (i = 0; i < nplanes; i++)
+		planes[i] = skx_writer_plane_begin(space, skx_disk_plane_ids[i]);
+}
+
+static void
+skx_writer_plane_flush(SkxPlaneWriter *plane)
+{
+	SkxSegmentSpace *space = plane->space;
+	int			i;
+
+	if (plane->nbatch == 0)
+		return;
+	space->store->write(space->store->arg, plane->batch_at, plane->batch,
+						plane->nbatch);
+	for (i = 0; i < plane->nbatch; i++)
+		skx_writer_buffer_put(space, plane->batch[i]);
+	plane->nbatch = 0;
+}
+
+/* Queues a sealed page for file block `at`. */
+static void
+skx_writer_plane_write(SkxPlaneWriter *plane, BlockNumber at, char *page)
+{
+	if (plane->nbatch == SKX_PLANE_BATCH ||
+		(plane->nbatch > 0 && at != plane->batch_at + plane->nbatch))
+		skx_writer_plane_flush(plane);
+	if (plane->nbatch == 0)
+		plane->batch_at = at;
+	plane->batch[plane->nbatch++] = page;
+	if (plane->nbatch == SKX_PLANE_BATCH)
+		skx_writer_plane_flush(plane);
+}
+
+static void
+skx_writer_plane_map(SkxPlaneWriter *plane, uint32 first, uint32 npages,
+					 BlockNumber at)
+{
+	SkxDiskRun *run = plane->nruns > 0 ? &plane->runs[plane->nruns - 1] : NULL;
+
+	first += plane->base;
+	if (run != NULL && run->block + run->npages == at &&
+		run->first + run->npages == first)
+	{
+		run->npages += npages;
+		return;
+	}
+	if (plane->nruns == plane->runs_size)
+	{
+		plane->runs_size *= 2;
+		plane->runs = repalloc(plane->runs,
+							   plane->runs_size * sizeof(SkxDiskRun));
+	}
+	run = &plane->runs[plane->nruns++];
+	run->first = first;
+	run->npages = npages;
+	run->block = at;
+}
+
+/* Gives the plane's next block a place in the file. */
+static BlockNumber
+skx_writer_plane_take(SkxPlaneWriter *plane)
+{
+	SkxSegmentSpace *space = plane->space;
+	BlockNumber at;
+
+	if (plane->nleft == 0)
+	{
+		uint32		most = Max(SKX_GROWTH_BLOCKS,
+							   SKX_GROWTH_PAGES / space->block_pages);
+
+		plane->nleft = Min(Max(plane->allocated / 32, 1), most);
+		plane->next = space->store->allocate(space->store->arg, plane->nleft);
+		plane->allocated += plane->nleft;
+	}
+	at = plane->next;
+	plane->next += space->block_pages;
+	plane->nleft--;
+	return at;
+}
+
+/* The block being filled is whole, or at least not the last one. */
+static void
+skx_writer_plane_block_end(SkxPlaneWriter *plane)
+{
+	uint32		block_pages = plane->space->block_pages;
+	BlockNumber at = skx_writer_plane_take(plane);
+	uint32		i;
+
+	skx_writer_plane_map(plane, plane->block * block_pages, block_pages, at);
+	for (i = 0; i < block_pages; i++)
+	{
+		if (plane->pages[i] != NULL)
+			skx_writer_plane_write(plane, at + i, plane->pages[i]);
+		plane->pages[i] = NULL;
+	}
+	plane->block++;
+}
+
+/* File block of an ordinal below the block being filled. */
+static BlockNumber
+skx_writer_plane_find(const SkxPlaneWriter *plane, uint32 ordinal)
+{
+	int			i;
+
+	/* the pages that come late are among the newest */
+	ordinal += plane->base;
+	for (i = plane->nruns - 1; i > 0 && plane->runs[i].first > ordinal; i--)
+		 /* keep looking */ ;
+	return plane->runs[i].block + (ordinal - plane->runs[i].first);
+}
+
+/* A sealed copy of the content of `from`. */
+static char *
+skx_writer_plane_seal(SkxPlaneWriter *plane, uint32 ordinal,
+					  const char *from, uint32 used)
+{
+	SkxPageIdentity id;
+	char	   *page = skx_writer_buffer_get(plane->space);
+
+	id.incarnation = plane->space->incarnation;
+	id.segment = plane->space->segment;
+	id.plane = plane->plane;
+	id.ordinal = plane->base + ordinal;
+	skx_disk_page_init(page, &id);
+	memcpy(page + SKX_PAGE_START, from + SKX_PAGE_START, used);
+	skx_disk_page_seal(page, used);
+	return page;
+}
+
+void
+skx_writer_plane_put(void *arg, uint32 ordinal, char *page, uint32 used)
+{
+	SkxPlaneWriter *plane = arg;
+	uint32		block_pages = plane->space->block_pages;
+	char	   *sealed = skx_writer_plane_seal(plane, ordinal, page, used);
+	const SkxSegmentStore *store = plane->space->store;
+
+	if (store->filled != NULL)
+		store->filled(store->arg, plane->plane, plane->base + ordinal);
+	plane->npages = Max(plane->npages, ordinal + 1);
+	plane->nput++;
+	if (ordinal / block_pages < plane->block)
+	{
+		skx_writer_plane_write(plane, skx_writer_plane_find(plane, ordinal),
+							   sealed);
+		return;
+	}
+	while (ordinal / block_pages > plane->block)
+		skx_writer_plane_block_end(plane);
+	Assert(plane->pages[ordinal % block_pages] == NULL);
+	plane->pages[ordinal % block_pages] = sealed;
+}
+
+void
+skx_writer_plane_blank(SkxPlaneWriter *plane, uint32 npages, uint32 used,
+					   const void *first, uint32 nfirst)
+{
+	SkxSegmentSpace *space = plane->space;
+	SkxPageIdentity id = {space->incarnation, space->segment, 0, plane->plane};
+
+	Assert(plane->npages == 0);
+	plane->npages = npages;
+	plane->nput = npages;
+	for (id.ordinal = 0; id.ordinal < npages; id.ordinal++)
+	{
+		char	   *page = skx_writer_buffer_get(space);
+
+		skx_disk_page_init(page, &id);
+		((PageHeader) page)->pd_lower += used;
+		if (id.ordinal == 0)
+			memcpy(page + SKX_PAGE_START, first, nfirst);
+		if (id.ordinal / space->block_pages > plane->block)
+			skx_writer_plane_block_end(plane);
+		plane->pages[id.ordinal % space->block_pages] = page;
+	}
+}
+
+/* Pages of the last block when it is partial, else 0. */
+static uint32
+skx_writer_plane_tail(const SkxPlaneWriter *plane)
+{
+	return plane->npages % plane->space->block_pages;
+}
+
+/* Places all whole blocks. */
+static void
+skx_writer_plane_settle(SkxPlaneWriter *plane)
+{
+	/* one left out would keep what the file had there */
+	if (plane->nput != plane->npages)
+		elog(ERROR, "pages of a segment are missing");
+	if (skx_writer_plane_tail(plane) == 0 &&
+		plane->block < plane->npages / plane->space->block_pages)
+		skx_writer_plane_block_end(plane);
+	skx_writer_plane_flush(plane);
+}
+
+/* The same, and returns what was allocated in vain. */
+static void
+skx_writer_plane_end(SkxPlaneWriter *plane)
+{
+	SkxSegmentSpace *space = plane->space;
+
+	skx_writer_plane_settle(plane);
+	if (plane->nleft > 0)
+		space->store->give_back(space->store->arg, plane->next,
+								plane->nleft * space->block_pages);
+	plane->nleft = 0;
+}
+
+/*
+ * Stretches of a plane
+ */
+
+void
+skx_writer_stretch_begin(SkxPlaneWriter *plane, uint32 base)
+{
+	plane->base = base;
+	plane->npages = 0;
+	plane->nput = 0;
+	plane->block = 0;
+}
+
+int
+skx_writer_stretch_end(SkxPlaneWriter *plane, SkxPlaneTail *tail)
+{
+	uint32		n;
+
+	skx_writer_plane_settle(plane);
+	n = skx_writer_plane_tail(plane);
+	tail->first = plane->base + plane->npages - n;
+	tail->pages = plane->pages;
+	return n;
+}
+
+void
+skx_writer_stretch_tail_done(SkxPlaneWriter *plane)
+{
+	uint32		n = skx_writer_plane_tail(plane);
+	uint32		i;
+
+	for (i = 0; i < n; i++)
+	{
+		skx_writer_buffer_put(plane->space, plane->pages[i]);
+		plane->pages[i] = NULL;
+	}
+}
+
+void
+skx_writer_stretches_end(SkxPlaneWriter *plane, SkxPlaneStretches *all)
+{
+	all->runs = plane->runs;
+	all->nruns = plane->nruns;
+	all->unused = plane->next;
+	all->nunused = plane->nleft * plane->space->block_pages;
+	plane->nleft = 0;
+}
+
+static int
+skx_writer_run_order(const void *a, const void *b)
+{
+	uint32		x = ((const SkxDiskRun *) a)->first;
+	uint32		y = ((const SkxDiskRun *) b)->first;
+
+	return (x > y) - (x < y);
+}
+
+void
+skx_writer_plane_adopt(SkxPlaneWriter *plane, SkxDiskRun *runs, int nruns)
+{
+	int			i;
+
+	Assert(plane->nruns == 0 && plane->npages == 0);
+	qsort(runs, nruns, sizeof(SkxDiskRun), skx_writer_run_order);
+	for (i = 0; i < nruns; i++)
+	{
+		if (runs[i].first != plane->base)
+			elog(ERROR, "pages of a segment are missing");
+		skx_writer_plane_map(plane, 0, runs[i].npages, runs[i].block);
+		plane->base += runs[i].npages;
+	}
+}
+
+/*
+ * Finds a page in the blocks of tails for `npages` of them: first fit, none
+ * across blocks.  fill[] is what is taken of each block.
+ */
+static uint32
+skx_writer_plane_fit(uint32 *fill, uint32 npages, uint32 block_pages)
+{
+	uint32		block = 0;
+	uint32		at;
+
+	while (fill[block] + npages > block_pages)
+		block++;
+	at = block * block_pages + fill[block];
+	fill[block] += npages;
+	return at;
+}
+
+/* Writes the pages of a partial last block to file block `at`. */
+static void
+skx_writer_plane_tail_write(SkxPlaneWriter *plane, BlockNumber at)
+{
+	uint32		npages = skx_writer_plane_tail(plane);
+	uint32		i;
+
+	skx_writer_plane_map(plane, plane->npages - npages, npages, at);
+	for (i = 0; i < npages; i++)
+	{
+		if (plane->pages[i] != NULL)
+			skx_writer_plane_write(plane, at + i, plane->pages[i]);
+		plane->pages[i] = NULL;
+	}
+	skx_writer_plane_flush(plane);
+}
+
+/* Writes header and runs, as a byte stream, to file blocks from `at` on. */
+static void
+skx_writer_header_write(SkxPlaneWriter **planes, int nplanes,
+						SkxDiskSegment *header, BlockNumber at)
+{
+	SkxPlaneWriter *stream = skx_writer_plane_begin(planes[0]->space,
+													SKX_PLANE_HEADER);
+	Size		size = sizeof(SkxDiskSegment) +
+		header->nruns * sizeof(SkxDiskRun);
+	char	   *bytes = palloc0(size + SKX_PAGE_START);
+	SkxDiskRun *runs;
+	uint32		nruns = 0;
+	uint32		i;
+
+	for (i = 0; i < nplanes; i++)
+	{
+		header->planes[i].npages = planes[i]->base + planes[i]->npages;
+		header->planes[i].first_run = nruns;
+		header->planes[i].nruns = planes[i]->nruns;
+		nruns += planes[i]->nruns;
+	}
+	Assert(nruns <= header->nruns);
+	header->nruns = nruns;
+	size = sizeof(SkxDiskSegment) + nruns * sizeof(SkxDiskRun);
+	memcpy(bytes + SKX_PAGE_START, header, sizeof(SkxDiskSegment));
+	runs = (SkxDiskRun *) (bytes + SKX_PAGE_START + sizeof(SkxDiskSegment));
+	for (i = 0; i < nplanes; i++)
+	{
+		memcpy(runs, planes[i]->runs, planes[i]->nruns * sizeof(SkxDiskRun));
+		runs += planes[i]->nruns;
+	}
+	for (i = 0; i * SKX_PAGE_CAPACITY < size; i++)
+	{
+		Size		done = i * SKX_PAGE_CAPACITY;
+		char	   *page = skx_writer_plane_seal(stream, i, bytes + done,
+												 Min(size - done,
+													 SKX_PAGE_CAPACITY));
+
+		skx_writer_plane_write(stream, at + i, page);
+	}
+	skx_writer_plane_flush(stream);
+	pfree(bytes);
+	pfree(stream);
+}
+
+/*
+ * Gives the tails places in blocks of their own, which start at page 0 of
+ * places[]; returns the pages up to the end of the last one.
+ */
+static uint32
+skx_writer_tails_fit(SkxPlaneWriter **planes, int nplanes,
+					 uint32 *places, uint32 *fill)
+{
+	uint32		block_pages = planes[0]->space->block_pages;
+	uint32		total = 0;
+	int			i;
+
+	for (i = 0; i < nplanes; i++)
+	{
+		uint32		tail = skx_writer_plane_tail(planes[i]);
+
+		if (tail == 0)
+			continue;
+		places[i] = skx_writer_plane_fit(fill, tail, block_pages);
+		total = Max(total, places[i] + tail);
+	}
+	return total;
+}
+
+/*
+ * Gives back what neither tails nor the header took of `nblocks` blocks at
+ * `at`: the header goes up to page `total`, fill[] are the tails in a block.
+ */
+static void
+skx_writer_tails_give_back(SkxSegmentSpace *space, BlockNumber at,
+						   uint32 nblocks, const uint32 *fill, uint32 tails,
+						   uint32 total)
+{
+	const SkxSegmentStore *store = space->store;
+	uint32		block_pages = space->block_pages;
+	uint32		block;
+
+	for (block = 0; (block + 1) * block_pages < tails; block++)
+	{
+		if (fill[block] < block_pages)
+			store->give_back(store->arg,
+							 at + block * block_pages + fill[block],
+							 block_pages - fill[block]);
+	}
+	if (total < nblocks * block_pages)
+		store->give_back(store->arg, at + total,
+						 nblocks * block_pages - total);
+}
+
+/* Lays out the tails, with the header behind them, and the header's runs. */
+void
+skx_writer_planes_finish(SkxPlaneWriter **planes, int nplanes,
+						 SkxDiskSegment *header, SkxDiskSegmentRef *ref)
+{
+	SkxSegmentSpace *space = planes[0]->space;
+	uint32		block_pages = space->block_pages;
+	uint32	   *fill = palloc0((nplanes + 1) * sizeof(uint32));
+	uint32	   *places = palloc0(nplanes * sizeof(uint32));
+	uint32		tails;
+	uint32		nruns = 0;
+	uint32		nblocks;
+	BlockNumber at;
+	Size		size;
+	int			i;
+
+	ref->npages = 0;
+	for (i = 0; i < nplanes; i++)
+	{
+		skx_writer_plane_end(planes[i]);
+		nruns += planes[i]->nruns +
+			(skx_writer_plane_tail(planes[i]) > 0 ? 1 : 0);
+		ref->npages += planes[i]->base + planes[i]->npages;
+	}
+	tails = skx_writer_tails_fit(planes, nplanes, places, fill);
+	if (nruns > PG_UINT16_MAX)
+		ereport(ERROR,
+				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+				 errmsg("a segment of this size needs larger blocks"),
+				 errhint("Increase the index's block_size.")));
+	header->nruns = nruns;
+	size = sizeof(SkxDiskSegment) + nruns * sizeof(SkxDiskRun);
+	ref->header_pages = (size + SKX_PAGE_CAPACITY - 1) / SKX_PAGE_CAPACITY;
+	nblocks = (tails + ref->header_pages + block_pages - 1) / block_pages;
+	at = space->store->allocate(space->store->arg, nblocks);
+	for (i = 0; i < nplanes; i++)
+	{
+		if (skx_writer_plane_tail(planes[i]) > 0)
+			skx_writer_plane_tail_write(planes[i], at + places[i]);
+	}
+	ref->header = at + tails;
+	ref->npages += ref->header_pages;
+	skx_writer_header_write(planes, nplanes, header, ref->header);
+	skx_writer_tails_give_back(space, at, nblocks, fill, tails,
+							   tails + ref->header_pages);
+	pfree(fill);
+	pfree(places);
+}

@@ -1,0 +1,559 @@
+/*
+ * writer_term.c
+ *	  Puts one term after the other into dictionary, postings and positions.
+ *
+ * A short list is collected whole and then placed: in its dictionary entry,
+ * or in the postings plane, with its positions if those are few.  A long one
+ * streams through sub-blocks of 128 postings.  A sub-block can be handed to
+ * the skip list only when the position block that its first position falls
+ * into has an address, so the last complete one may have to wait.
+ */
+#include "postgres.h"
+
+#include "write/writer/writer.h"
+
+static const int skx_segment_kths[SKX_NKTHS] = SKX_KTHS;
+
+/* A score's bits, which order like the score, tf code and norm below them. */
+typedef uint64 SkxBest;
+
+/* Scores of so many tf codes are worked out once. */
+#define SKX_SCORES		4
+
+typedef struct SkxSubblock
+{
+	SkxPostings p;
+	SkxImpactSet impacts;
+	SkxPositionAddress address;
+	bool		positions;		/* it has some */
+	bool		labelled;		/* columns of label_tf are in use */
+	uint8		norms[SKX_SUBBLOCK];	/* where the writer was given none */
+} SkxSubblock;
+
+struct SkxTermWriter
+{
+	SkxTermSinks sinks;
+	SkxDictWriter *dict;
+	SkxSkiplistWriter *lists;
+	SkxPositionsWriter *positions;
+	const uint8 *norms;
+	float		lengths[256];	/* k1 (1 - b + b length / average), by norm */
+	SkxBest		scores[SKX_SCORES][256];	/* of small tf codes, by norm */
+	SkxTermTotals totals;
+
+	/* the term */
+	char		lexeme[SKX_LEXEME_MAX];
+	int			len;
+	SkxDictEntry entry;			/* its positions: of the first position block */
+	uint64		npostings;		/* so far */
+	uint64		npositions;
+
+	/* a short list */
+	uint16	   *flat;			/* positions of all its postings */
+	uint32		nflat;
+	uint8	   *bytes;			/* encoded */
+
+	/* a long list */
+	SkxSubblock *current;
+	SkxSubblock *waiting;
+	bool		has_waiting;
+	SkxBest		best[2 * SKX_KTH_MAX];	/* scores, the best among them */
+	int			nbest;
+	SkxBest		floor;			/* scores up to this are not among them */
+};
+
+/* Of a posting with this many positions and this norm. */
+static SkxBest
+skx_writer_best_value(const SkxTermWriter *w, uint32 tf, uint8 norm)
+{
+	uint32		counted = Min(Max(tf, 1), 256);
+	union
+	{
+		float		score;
+		uint32		bits;
+	}			value;
+
+	/* of a positive float, the bits order like the value */
+	value.score = counted / (counted + w->lengths[norm]);
+	return (uint64) value.bits << 16 | (counted - 1) << 8 | norm;
+}
+
+SkxTermWriter *
+skx_writer_terms_begin(const SkxTermSinks *sinks,
+					   const SkxSegmentBuildOptions *options,
+					   const uint8 *norms, double average)
+{
+	SkxTermWriter *w = palloc0(sizeof(SkxTermWriter));
+	double		k1 = options->k1;
+	double		b = options->b;
+	int			norm;
+	int			code;
+
+	w->sinks = *sinks;
+	w->dict = skx_writer_dict_begin(sinks->sink, sinks->dict);
+	w->lists = skx_skiplist_writer_create(options->block_size / BLCKSZ,
+										  sinks->sink, sinks->postings);
+	w->positions = skx_writer_positions_begin(sinks->sink, sinks->positions);
+	w->norms = norms;
+	for (norm = 0; norm < 256; norm++)
+		w->lengths[norm] = k1 * (1 - b + b * (average > 0 ?
+											  skx_rank_norm_decode(norm) / average : 1));
+	skx_skiplist_writer_saturation(w->lists, w->lengths);
+	for (code = 0; code < SKX_SCORES; code++)
+	{
+		for (norm = 0; norm < 256; norm++)
+			w->scores[code][norm] = skx_writer_best_value(w, code + 1, norm);
+	}
+	w->flat = palloc(SKX_SUBBLOCK * SKX_TF_MAX * sizeof(uint16));
+	w->bytes = palloc(skx_codec_short_max(SKX_SUBBLOCK - 1) +
+					  SKX_SHORT_POSITION_MAX * SKX_OWN_POSITIONS_BYTES);
+	w->current = palloc0(sizeof(SkxSubblock));
+	w->waiting = palloc0(sizeof(SkxSubblock));
+	return w;
+}
+
+static void
+skx_writer_subblock_reset(SkxSubblock *s)
+{
+	s->p.n = 0;
+	s->positions = false;
+	s->address.offset = 0;
+	skx_rank_impacts_reset(&s->impacts);
+	if (s->labelled)
+		memset(s->p.label_tf, 0, sizeof(s->p.label_tf));
+	s->labelled = false;
+}
+
+/*
+ * Starts a term with `df` postings and `npositions` positions, larger than
+ * all terms before; flags are SKX_TERM_LABELS and SKX_TERM_BARE.
+ */
+void
+skx_writer_term_begin(SkxTermWriter *w, const char *lexeme, int len,
+					  uint32 df, uint64 npositions, uint8 flags)
+{
+	SkxDictEntry *entry = &w->entry;
+
+	if (len < 0 || len > SKX_LEXEME_MAX)
+		elog(ERROR, "a lexeme of %d bytes is too long", len);
+	memcpy(w->lexeme, lexeme, len);
+	w->len = len;
+	w->npostings = 0;
+	w->npositions = 0;
+	entry->postings_page = skx_skiplist_writer_page(w->lists);
+	entry->positions_page = skx_writer_positions_page(w->positions);
+	entry->df = df;
+	entry->npositions = npositions;
+	entry->flags = flags;
+	entry->positions.offset = 0;
+	w->nflat = 0;
+	w->nbest = 0;
+	w->floor = 0;
+	w->has_waiting = false;
+	skx_writer_subblock_reset(w->current);
+	if (df >= SKX_SUBBLOCK)
+	{
+		skx_skiplist_writer_begin(w->lists,
+								  skx_disk_lexeme_check(lexeme, len), df);
+		if (npositions > 0)
+			skx_writer_positions_mark(w->positions, &entry->positions);
+	}
+}
+
+/* The k-th largest of n; moves it and those above it to the front. */
+static SkxBest
+skx_writer_best_select(SkxBest *best, int n, int k)
+{
+	int			low = 0;
+	int			high = n - 1;
+
+	while (low < high)
+	{
+		SkxBest		pivot = best[low + (high - low) / 2];
+		int			i = low;
+		int			j = high;
+
+		while (i <= j)
+		{
+			while (best[i] > pivot)
+				i++;
+			while (best[j] < pivot)
+				j--;
+			if (i <= j)
+			{
+				SkxBest		other = best[i];
+
+				best[i++] = best[j];
+				best[j--] = other;
+			}
+		}
+		if (k - 1 <= j)
+			high = j;
+		else if (k - 1 >= i)
+			low = i;
+		else
+			break;
+	}
+	return best[k - 1];
+}
+
+/*
+ * Keeps a score that may be among the best.  When there is no room left, those
+ * that are not go, and what is no better than the last one that stays is not
+ * looked at any more.
+ */
+static inline void
+skx_writer_best_add(SkxTermWriter *w, SkxBest best)
+{
+	if (best <= w->floor)
+		return;
+	w->best[w->nbest++] = best;
+	if (w->nbest == lengthof(w->best))
+	{
+		w->floor = skx_writer_best_select(w->best, w->nbest, SKX_KTH_MAX);
+		w->nbest = SKX_KTH_MAX;
+	}
+}
+
+/*
+ * Takes the scores of the current sub-block, all together: the norms are
+ * anywhere in memory, and fetching one need not wait for another.
+ */
+static void
+skx_writer_subblock_scores(SkxTermWriter *w)
+{
+	SkxSubblock *s = w->current;
+	int			i;
+
+	if (w->norms != NULL)
+	{
+		for (i = 0; i < s->p.n; i++)
+			s->norms[i] = w->norms[s->p.docs[i]];
+	}
+	for (i = 0; i < s->p.n; i++)
+	{
+		uint32		tf = s->p.tf[i];
+		uint8		norm = s->norms[i];
+
+		skx_rank_impacts_add(&s->impacts, tf, norm);
+		if (likely(tf - 1 < SKX_SCORES))
+			skx_writer_best_add(w, w->scores[tf - 1][norm]);
+		else
+			skx_writer_best_add(w, skx_writer_best_value(w, tf, norm));
+	}
+}
+
+/*
+ * Hands a sub-block over whose address is known, and so is that of the list's
+ * first position block, from which it counts.
+ */
+static void
+skx_writer_subblock_put(SkxTermWriter *w, SkxSubblock *s)
+{
+	const SkxPositionAddress *first = &w->entry.positions;
+
+	Assert(!s->positions || (first->offset != 0 && s->address.offset != 0));
+	s->address.page -= first->offset != 0 ? first->page : s->address.page;
+	skx_skiplist_writer_add(w->lists, &s->p,
+							skx_rank_impacts_pack(&s->impacts, w->lengths),
+							&s->address);
+	skx_writer_subblock_reset(s);
+}
+
+/* The current sub-block is complete. */
+static void
+skx_writer_subblock_end(SkxTermWriter *w)
+{
+	SkxSubblock *s = w->current;
+
+	skx_writer_subblock_scores(w);
+	if (w->has_waiting)
+	{
+		/* two that begin in one position block: cut that block short */
+		if (w->waiting->address.offset == 0)
+			skx_writer_positions_close(w->positions);
+		skx_writer_subblock_put(w, w->waiting);
+		w->has_waiting = false;
+	}
+	if (!s->positions)
+	{
+		/* no meaning, but near its neighbours' */
+		s->address.page = skx_writer_positions_page(w->positions);
+		s->address.index = 0;
+	}
+	if (!s->positions || s->address.offset != 0)
+	{
+		skx_writer_subblock_put(w, s);
+		return;
+	}
+	w->current = w->waiting;
+	w->waiting = s;
+	w->has_waiting = true;
+}
+
+/* Fills in the labels of the posting just added as number `at`. */
+static void
+skx_writer_posting_labels(SkxSubblock *s, int at, const SkxPosting *posting)
+{
+	uint8		set = 0;
+	int			i;
+
+	s->labelled = true;
+	for (i = 0; i < posting->tf; i++)
+	{
+		int			label = WEP_GETWEIGHT(posting->positions[i]);
+
+		set |= 1 << label;
+		if (label != SKX_LABEL_D)
+			s->p.label_tf[label - 1][at]++;
+	}
+	s->p.labels[at] = set;
+}
+
+/* Counts postings that come; of one sub-block there are no more than it takes. */
+static inline void
+skx_writer_term_count(SkxTermWriter *w, int n, uint32 npositions)
+{
+	w->npostings += n;
+	w->npositions += npositions;
+	if (unlikely(w->current->p.n + n > SKX_SUBBLOCK ||
+				 npositions > n * SKX_TF_MAX ||
+				 w->npostings > w->entry.df ||
+				 w->npositions > w->entry.npositions))
+		elog(ERROR, "a term has more postings or positions than were announced");
+}
+
+/* Adds the next posting of the term. */
+void
+skx_writer_term_posting(SkxTermWriter *w, const SkxPosting *posting)
+{
+	SkxSubblock *s = w->current;
+	int			at = s->p.n;
+
+	skx_writer_term_count(w, 1, posting->tf);
+	s->p.n++;
+	s->p.docs[at] = posting->doc;
+	s->p.tf[at] = posting->tf;
+	if (posting->labelled)
+		skx_writer_posting_labels(s, at, posting);
+	else
+		s->p.labels[at] = posting->tf > 0 ? 1 << SKX_LABEL_D : 0;
+	if (w->entry.df < SKX_SUBBLOCK)
+	{
+		memcpy(w->flat + w->nflat, posting->positions,
+			   posting->tf * sizeof(uint16));
+		w->nflat += posting->tf;
+		return;
+	}
+	if (posting->tf > 0)
+	{
+		if (!s->positions)
+			skx_writer_positions_mark(w->positions, &s->address);
+		s->positions = true;
+		skx_writer_positions_add(w->positions, posting->positions,
+								 posting->tf);
+	}
+	if (w->norms == NULL)
+		s->norms[at] = posting->norm;
+	if (s->p.n == SKX_SUBBLOCK)
+		skx_writer_subblock_end(w);
+}
+
+/* Labels and their counts for a batch that is the current sub-block. */
+static void
+skx_writer_batch_labels(SkxSubblock *s, const SkxPostingBatch *batch)
+{
+	const uint16 *positions = batch->positions;
+	int			i;
+	int			k;
+
+	for (i = 0; i < batch->n; i++)
+	{
+		uint8		set = 0;
+
+		for (k = 0; k < batch->tf[i]; k++)
+		{
+			int			label = WEP_GETWEIGHT(positions[k]);
+
+			set |= 1 << label;
+			if (label != SKX_LABEL_D)
+				s->p.label_tf[label - 1][i]++;
+		}
+		s->p.labels[i] = set;
+		positions += batch->tf[i];
+	}
+	s->labelled = true;
+}
+
+/*
+ * Adds the next sub-block of postings, or those that are left, of a term that
+ * gets them in no other way.
+ */
+void
+skx_writer_term_batch(SkxTermWriter *w, const SkxPostingBatch *batch)
+{
+	SkxSubblock *s = w->current;
+	const uint16 *positions = batch->positions;
+	int			i;
+
+	skx_writer_term_count(w, batch->n, batch->npositions);
+	if (s->p.n != 0)
+		elog(ERROR, "a term has a sub-block after its last one");
+	s->p.n = batch->n;
+	memcpy(s->p.docs, batch->docs, batch->n * sizeof(uint32));
+	memcpy(s->p.tf, batch->tf, batch->n * sizeof(uint16));
+	if (batch->labelled)
+		skx_writer_batch_labels(s, batch);
+	else
+	{
+		for (i = 0; i < batch->n; i++)
+			s->p.labels[i] = batch->tf[i] > 0 ? 1 << SKX_LABEL_D : 0;
+	}
+	if (w->entry.df < SKX_SUBBLOCK)
+	{
+		memcpy(w->flat, positions, batch->npositions * sizeof(uint16));
+		w->nflat = batch->npositions;
+		return;
+	}
+	s->positions = batch->npositions > 0;
+	if (s->positions)
+		skx_writer_positions_mark(w->positions, &s->address);
+	for (i = 0; i < batch->n; i++)
+	{
+		skx_writer_positions_add(w->positions, positions, batch->tf[i]);
+		positions += batch->tf[i];
+	}
+	if (s->p.n == SKX_SUBBLOCK)
+		skx_writer_subblock_end(w);
+}
+
+/* The k-th best postings, largest k last. */
+static void
+skx_writer_term_kths(SkxTermWriter *w)
+{
+	SkxDictEntry *entry = &w->entry;
+	int			n = w->nbest;
+	int			i;
+
+	entry->nkths = 0;
+	while (entry->nkths < lengthof(entry->kths) &&
+		   skx_segment_kths[entry->nkths] <= n)
+		entry->nkths++;
+	for (i = entry->nkths - 1; i >= 0; i--)
+	{
+		entry->kths[i] = (uint16) skx_writer_best_select(w->best, n,
+														 skx_segment_kths[i]);
+		n = skx_segment_kths[i];
+	}
+}
+
+/* Ends a long list. */
+static void
+skx_writer_term_long(SkxTermWriter *w)
+{
+	w->entry.flags |= SKX_TERM_LONG;
+	if (w->current->p.n > 0)
+		skx_writer_subblock_end(w);
+	skx_writer_positions_close(w->positions);
+	if (w->has_waiting)
+		skx_writer_subblock_put(w, w->waiting);
+	skx_skiplist_writer_end(w->lists, &w->entry.list);
+	skx_writer_term_kths(w);
+	if (w->entry.list.has_table)
+		w->entry.flags |= SKX_TERM_TABLE;
+}
+
+/* Puts the positions of a short list into the plane. */
+static void
+skx_writer_term_positions(SkxTermWriter *w)
+{
+	const SkxPostings *p = &w->current->p;
+	uint32		at = 0;
+	int			i;
+
+	skx_writer_positions_mark(w->positions, &w->entry.positions);
+	for (i = 0; i < p->n; i++)
+	{
+		skx_writer_positions_add(w->positions, w->flat + at, p->tf[i]);
+		at += p->tf[i];
+	}
+	skx_writer_positions_close(w->positions);
+}
+
+/* Places a short list. */
+static void
+skx_writer_term_short(SkxTermWriter *w)
+{
+	const SkxPostings *p = &w->current->p;
+	SkxDictEntry *entry = &w->entry;
+	const uint8 *postings = skx_codec_short_put(w->bytes, p);
+	uint32		size;
+
+	if (postings == NULL)
+		elog(ERROR, "postings of a short list do not ascend");
+	size = postings - w->bytes;
+	/* a position takes a byte or more */
+	if (size + w->nflat <= SKX_OWN_POSITIONS_BYTES)
+	{
+		uint8	   *end = skx_codec_short_positions_put(w->bytes + size, p,
+														w->flat);
+
+		if (end - w->bytes <= SKX_OWN_POSITIONS_BYTES)
+		{
+			size = end - w->bytes;
+			entry->flags |= SKX_TERM_OWN_POSITIONS;
+		}
+	}
+	if (w->nflat == 0)
+		entry->flags |= SKX_TERM_OWN_POSITIONS;
+	entry->bytes = w->bytes;
+	entry->nbytes = size;
+	if ((entry->df <= SKX_INLINE_DF || w->npositions == 0) &&
+		size <= SKX_INLINE_BYTES &&
+		(entry->flags & SKX_TERM_OWN_POSITIONS) != 0)
+		entry->flags |= SKX_TERM_INLINE;
+	else
+	{
+		entry->flags |= SKX_TERM_SHORT;
+		skx_skiplist_writer_short(w->lists, w->bytes, size,
+								  &entry->list.page, &entry->list.offset);
+	}
+	if ((entry->flags & SKX_TERM_OWN_POSITIONS) == 0)
+		skx_writer_term_positions(w);
+}
+
+/* Ends the term: its lists are placed and its dictionary entry written. */
+void
+skx_writer_term_end(SkxTermWriter *w)
+{
+	if (w->npostings != w->entry.df || w->npositions != w->entry.npositions)
+		elog(ERROR, "a term has other postings or positions than were announced");
+	if (w->entry.df < SKX_SUBBLOCK)
+		skx_writer_term_short(w);
+	else
+		skx_writer_term_long(w);
+	skx_writer_dict_add(w->dict, w->lexeme, w->len, &w->entry);
+	w->totals.nterms++;
+	w->totals.npostings += w->entry.df;
+	w->totals.npositions += w->entry.npositions;
+}
+
+void
+skx_writer_terms_leaves(SkxTermWriter *w, SkxTermTotals *totals,
+						SkxDictLeaves *leaves)
+{
+	w->totals.postings_pages = skx_skiplist_writer_finish(w->lists);
+	w->totals.positions_pages = skx_writer_positions_end(w->positions);
+	skx_writer_dict_leaves(w->dict, leaves);
+	w->totals.dict_leaves = leaves->n;
+	*totals = w->totals;
+}
+
+uint32
+skx_writer_terms_end(SkxTermWriter *w, SkxTermTotals *totals)
+{
+	SkxDictLeaves leaves;
+
+	skx_writer_terms_leaves(w, totals, &leaves);
+	return skx_writer_dict_levels(w->sinks.sink, w->sinks.dict, &leaves);
+}
