@@ -9,7 +9,7 @@
 #   SKX_STAMPEDE_SECONDS  of cold reads by each method, 60 by default
 #   SKX_HUGE_PAGES      huge pages that the machine reserves for the test of these,
 #                       if it can; 160 by default
-#   SKX_RANK_QUERIES    ranked queries of each mode, 2000 by default
+#   SKX_RANK_QUERIES    ranked queries of each mode, 1000 by default
 #   SKX_RANK_PARTITIONS  of a ranked table, 1000 by default
 #   SKX_SUITES          TAP names or patterns below test/t/, by default those
 #                       whose head has a line "Long:"
@@ -22,11 +22,11 @@ export SKX_FAULTS_ALL=1
 export SKX_CHURN_SECONDS=${SKX_CHURN_SECONDS:-60}
 export SKX_STAMPEDE_SECONDS=${SKX_STAMPEDE_SECONDS:-60}
 export SKX_IO_METHODS=${SKX_IO_METHODS:-auto buffered direct uring uring_direct shared_buffers}
-export SKX_RANK_QUERIES=${SKX_RANK_QUERIES:-2000}
+export SKX_RANK_QUERIES=${SKX_RANK_QUERIES:-1000}
 export SKX_RANK_PARTITIONS=${SKX_RANK_PARTITIONS:-1000}
 long=$(cd "$root/test/t" && grep -l '^# Long: ' ./*.pl | sed 's|^\./||' | tr '\n' ' ')
 export SKX_SUITES=${SKX_SUITES:-$long}
-export SUITE_TIMEOUT=${SUITE_TIMEOUT:-2400}
+export SUITE_TIMEOUT=${SUITE_TIMEOUT:-3000}
 
 # set_huge_pages NUMBER: as many as the machine can find
 huge_file=/proc/sys/vm/nr_hugepages
