@@ -6,7 +6,7 @@
 # else by "auto" (SKX_IO_METHODS); the others are asked a query of every form, in
 # the states that differ in where pages are.
 #
-# Holds: am 4; cursor 4; pending 4; query 1, 2, 3
+# Holds: am 4; cursor 4; pending 4; query 1, 2, 3; rows 1
 
 use strict;
 use warnings;

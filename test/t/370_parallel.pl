@@ -5,7 +5,7 @@
 #
 # Long: 200 queries in each state, else 25 (SKX_RANK_QUERIES).
 #
-# Holds: am 12; count 6; facets 7; order 5; plan 20; share 1, 2, 3; topk 11
+# Holds: am 12; count 6; facets 7; order 5; plan 20; exec 1, 2, 3; topk 11
 
 use strict;
 use warnings;

@@ -6,9 +6,7 @@
 #ifndef SKX_COUNT_H
 #define SKX_COUNT_H
 
-#include "executor/tuptable.h"
-#include "read/query/query.h"
-#include "utils/snapshot.h"
+#include "answer/exec/exec.h"
 
 /*
  * What is told of the rows that are counted, for more than their number: of a
@@ -32,21 +30,6 @@ typedef struct SkxCountTaker
 
 typedef struct SkxCountShare SkxCountShare;
 
-typedef struct SkxCountRequest
-{
-	Relation	index;
-	Relation	heap;
-	Snapshot	snapshot;
-	const SkxView *view;		/* taken after the snapshot */
-	const SkxQuery *query;
-	bool		(*recheck) (TupleTableSlot *row, void *arg);	/* NULL: the index is
-																 * exact */
-	void	   *arg;
-	const SkxCountTaker *taker; /* NULL: the number is enough */
-	SkxCountShare *share;		/* with other processes (count_share.h), whose
-								 * view it is; NULL: alone */
-} SkxCountRequest;
-
 /* Rows by what told that they are visible, and if they were, of those fetched. */
 typedef struct SkxCountWork
 {
@@ -57,8 +40,15 @@ typedef struct SkxCountWork
 								 * the df of a word */
 } SkxCountWork;
 
-/* Adds to `work`. */
-extern uint64 skx_count_rows(const SkxCountRequest *request,
-							 SkxCountWork *work);
+/*
+ * Counts the rows of a request that looks rows up, and adds to `work`.  taker:
+ * NULL, the number is enough.  With other processes the request's share is that
+ * of `share` (count_share.h), and *rows is what this process has counted.  True:
+ * all has been counted now, by this process alone, or as the last of several
+ * (then skx_count_share_total() has the sum).
+ */
+extern bool skx_count_rows(const SkxRequest *request,
+						   const SkxCountTaker *taker, SkxCountShare *share,
+						   SkxCountWork *work, uint64 *rows);
 
 #endif							/* SKX_COUNT_H */

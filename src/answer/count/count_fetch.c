@@ -36,7 +36,7 @@ void
 skx_count_fetch(SkxCount *c, const ItemPointerData *tids, int n,
 				const SkxSegment *seg, const uint32 *docs)
 {
-	const SkxCountRequest *request = c->request;
+	const SkxRequest *request = c->request;
 	int			i;
 
 	if (n == 0)

@@ -9,17 +9,32 @@
 #include "answer/count/count.h"
 #include "index/snapshot/snapshot.h"
 
+/* What becomes of the matches of a range. */
+typedef enum SkxCountMode
+{
+	SKX_COUNT_MATCHES,			/* of each it is asked whether its row is
+								 * visible */
+	SKX_COUNT_LIVE				/* all are counted if, at the end of the
+								 * range, its segment is still one of the
+								 * index */
+} SkxCountMode;
+
 /* One count. */
 typedef struct SkxCount
 {
-	const SkxCountRequest *request;
+	SkxCollector collector;		/* first */
+	const SkxRequest *request;
+	const SkxCountTaker *taker; /* or NULL */
 	SkxCountWork *work;
+	SkxCountMode mode;
+	uint64		live;			/* matches of a range that are all to be
+								 * counted */
 	uint64		rows;			/* so far */
 	const SkxView *latest;		/* the last one that was read */
-	bool		retired;		/* marks are not set in the segment any more */
+	bool		retired;		/* marks are not set any more in the segment
+								 * of the range, which is given again */
 	MemoryContext context;		/* of all that follows */
-	uint32	   *docs;			/* a batch of matches, */
-	uint32	   *batch;			/* the same, which stays as it is, */
+	uint32	   *batch;			/* a batch of matches as it came, for `taker`, */
 	ItemPointerData *tids;		/* their rows, */
 	ItemPointerData *others;	/* and those of them that are to be fetched, */
 	uint32	   *other_docs;		/* with their documents */
@@ -42,21 +57,6 @@ typedef struct SkxCount
 	TupleTableSlot *row;
 	SkxHeapAhead ahead;
 } SkxCount;
-
-/*
- * count_rows.c
- *
- * begin prepares a count, in the current memory context; end returns its rows.
- * part counts those of documents [from, to) of a segment, by an answer that has
- * not come to these yet, and returns that, or another one, to go on with.
- */
-extern SkxCount *skx_count_begin(const SkxCountRequest *request,
-								 SkxCountWork *work);
-extern SkxQueryScan *skx_count_part(SkxCount *c, SkxSegment *seg,
-									SkxQueryScan *answer, uint32 from,
-									uint32 to);
-extern void skx_count_pending(SkxCount *c, SkxSource *source);
-extern uint64 skx_count_end(SkxCount *c);
 
 /*
  * count_map.c

@@ -38,7 +38,7 @@
 void
 skx_count_map_begin(SkxCount *c)
 {
-	const SkxCountRequest *request = c->request;
+	const SkxRequest *request = c->request;
 
 	c->has_map = request->recheck == NULL &&
 		IsMVCCSnapshot(request->snapshot) &&

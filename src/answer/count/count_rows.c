@@ -1,6 +1,6 @@
 /*
  * count_rows.c
- *	  Counts the matches of segments, and then of pending documents.
+ *	  The collector that counts: matches of segments, and pending documents.
  *
  * Rows of pending documents are fetched always: VACUUM moves them to segments
  * before it makes their pages visible to all, but for some kilobytes.  What is
@@ -9,13 +9,18 @@
 #include "postgres.h"
 
 #include "answer/count/count_internal.h"
+#include "answer/count/count_share.h"
 #include "miscadmin.h"
 #include "pgstat.h"
 #include "support/fault/fault.h"
 #include "utils/memutils.h"
 
-/* Segments that are opened together. */
-#define SKX_COUNT_SEGMENTS	8
+/*
+ * Ranges of a segment with other processes: each is looked for once in every
+ * list; where rows are told, in those of all values, too.
+ */
+#define SKX_COUNT_PARTS		128
+#define SKX_COUNT_TOLD_PARTS	8
 
 /* Bytes of pending documents that wait to be told, about. */
 #define SKX_COUNT_DOCUMENTS	(1024 * 1024)
@@ -47,12 +52,11 @@ skx_count_make_room(SkxCount *c)
 {
 	MemoryContext old;
 
-	if (c->docs != NULL)
+	if (c->tids != NULL)
 		return;
 	old = MemoryContextSwitchTo(c->context);
-	c->docs = palloc(sizeof(uint32) * SKX_QUERY_DOCS);
 	c->tids = palloc(sizeof(ItemPointerData) * SKX_QUERY_DOCS);
-	if (c->request->taker != NULL)
+	if (c->taker != NULL)
 	{
 		c->batch = palloc(sizeof(uint32) * SKX_QUERY_DOCS);
 		c->pending = palloc(sizeof(TSVector) * SKX_QUERY_BATCH);
@@ -77,7 +81,7 @@ static void
 skx_count_tell(SkxCount *c, SkxSegment *seg, const uint32 *docs, int n,
 			   const uint32 *others, int nothers)
 {
-	const SkxCountTaker *taker = c->request->taker;
+	const SkxCountTaker *taker = c->taker;
 	uint32		all[SKX_QUERY_DOCS];
 	int			nall = 0;
 	int			at = 0;
@@ -106,13 +110,14 @@ skx_count_tell(SkxCount *c, SkxSegment *seg, const uint32 *docs, int n,
  * that the answer for one word is how many documents have it.
  */
 static bool
-skx_count_total(SkxCount *c, SkxSegment *seg)
+skx_count_answer(SkxCollector *collector, SkxSegment *seg)
 {
+	SkxCount   *c = (SkxCount *) collector;
 	const SkxLexeme *word = skx_query_only_word(c->request->query);
 	SkxTerm		term;
 	uint64		rows;
 
-	if (word == NULL || c->request->taker != NULL)
+	if (word == NULL || c->taker != NULL)
 		return false;
 	rows = skx_segment_find(seg, word->bytes, word->len, &term) ? term.df : 0;
 	if (!skx_count_is_whole(c, (double) rows) ||
@@ -123,41 +128,41 @@ skx_count_total(SkxCount *c, SkxSegment *seg)
 	return true;
 }
 
+/* Of what was told of a larger segment, some cannot be taken back. */
+static bool
+skx_count_may_forget(const SkxCount *c, uint32 ndocs)
+{
+	return c->taker == NULL || ndocs <= c->taker->most;
+}
+
 /*
- * All pages were visible to all before the first mark was read.  False: marks
- * are no longer set in the segment, and nothing was added.
+ * All pages were visible to all before the first mark was read: then matches
+ * need no row, and need not even be given where the query can count them.
  */
 static bool
-skx_count_all_live(SkxCount *c, SkxSegment *seg, SkxQueryScan *answer)
+skx_count_begin(SkxCollector *collector, const SkxExecRange *range)
 {
-	const SkxCountTaker *taker = c->request->taker;
-	uint64		rows = 0;
-	int			n;
+	SkxCount   *c = (SkxCount *) collector;
+	bool		again = c->retired;
 
-	/* a part before this one may have read some, before the map was asked */
-	skx_segment_forget_deletes(seg);
-	if (taker == NULL && skx_segment_ndeleted(seg) == 0 &&
-		skx_query_scan_counts(answer))
-		rows = skx_query_scan_count(answer);
-	else
+	c->mode = SKX_COUNT_MATCHES;
+	if (!again && c->taker != NULL && c->request->share != NULL)
+		c->taker->part(range->segment, range->from, range->to, c->taker->arg);
+	if (again || !skx_count_may_forget(c, range->to - range->from) ||
+		!skx_count_is_whole(c, skx_query_scan_cost(range->matches)))
 	{
 		skx_count_make_room(c);
-		while ((n = skx_query_scan_next(answer, c->docs)) > 0)
-		{
-			rows += n;
-			if (taker != NULL)
-				taker->documents(seg, c->docs, n, taker->arg);
-		}
+		return true;
 	}
-	if (!skx_count_is_current(c, seg))
-	{
-		if (taker != NULL)
-			taker->forget(seg, taker->arg);
-		return false;
-	}
-	c->rows += rows;
-	c->work->whole += rows;
-	return true;
+	c->mode = SKX_COUNT_LIVE;
+	c->live = 0;
+	/* a range before this one may have read some, before the map was asked */
+	skx_segment_forget_deletes(range->segment);
+	if (c->taker != NULL || skx_segment_ndeleted(range->segment) > 0 ||
+		!skx_query_scan_counts(range->matches))
+		return true;
+	c->live = skx_query_scan_count(range->matches);
+	return false;
 }
 
 /*
@@ -165,26 +170,26 @@ skx_count_all_live(SkxCount *c, SkxSegment *seg, SkxQueryScan *answer)
  * documents have been marked before that was known, and the others fetched.
  */
 static void
-skx_count_batch(SkxCount *c, SkxSegment *seg, int n)
+skx_count_batch(SkxCount *c, SkxSegment *seg, uint32 *docs, int n)
 {
 	int			nmapped = 0;
 	int			nothers = 0;
 	int			nlive = 0;
 	int			i;
 
-	skx_segment_tids_of(seg, c->docs, n, c->tids);
+	skx_segment_tids_of(seg, docs, n, c->tids);
 	if (c->batch != NULL)
-		memcpy(c->batch, c->docs, sizeof(uint32) * n);
+		memcpy(c->batch, docs, sizeof(uint32) * n);
 	SKX_FAULT(SKX_FAULT_COUNT_MATCHED);
 	for (i = 0; i < n; i++)
 	{
 		if (skx_count_is_visible(c, ItemPointerGetBlockNumber(&c->tids[i])))
-			c->docs[nmapped++] = c->docs[i];
+			docs[nmapped++] = docs[i];
 		else
 		{
 			if (c->others == NULL)
 				skx_count_make_others(c);
-			c->other_docs[nothers] = c->docs[i];
+			c->other_docs[nothers] = docs[i];
 			c->others[nothers++] = c->tids[i];
 		}
 	}
@@ -192,7 +197,7 @@ skx_count_batch(SkxCount *c, SkxSegment *seg, int n)
 	{
 		SKX_FAULT(SKX_FAULT_COUNT_MAPPED);
 		skx_segment_forget_deletes(seg);
-		nlive = skx_segment_drop_deleted(seg, c->docs, nmapped);
+		nlive = skx_segment_drop_deleted(seg, docs, nmapped);
 		if (!skx_count_is_current(c, seg))
 		{
 			c->retired = true;
@@ -204,104 +209,67 @@ skx_count_batch(SkxCount *c, SkxSegment *seg, int n)
 		c->work->mapped += nlive;
 	}
 	skx_count_fetch(c, c->others, nothers, seg, c->other_docs);
-	skx_count_tell(c, seg, c->docs, nlive, c->other_docs, nothers);
+	skx_count_tell(c, seg, docs, nlive, c->other_docs, nothers);
+}
+
+static bool
+skx_count_collect(SkxCollector *collector, const SkxExecRange *range,
+				  uint32 *docs, int n)
+{
+	SkxCount   *c = (SkxCount *) collector;
+
+	if (c->mode == SKX_COUNT_MATCHES)
+		skx_count_batch(c, range->segment, docs, n);
+	else
+	{
+		c->live += n;
+		if (c->taker != NULL)
+			c->taker->documents(range->segment, docs, n, c->taker->arg);
+	}
+	return true;
+}
+
+/* False: marks are no longer set in the segment, and nothing was added. */
+static bool
+skx_count_end(SkxCollector *collector, const SkxExecRange *range)
+{
+	SkxCount   *c = (SkxCount *) collector;
+
+	c->retired = c->mode == SKX_COUNT_LIVE &&
+		!skx_count_is_current(c, range->segment);
+	if (c->retired && c->taker != NULL)
+		c->taker->forget(range->segment, c->taker->arg);
+	if (c->retired || c->mode == SKX_COUNT_MATCHES)
+		return !c->retired;
+	c->rows += c->live;
+	c->work->whole += c->live;
+	return true;
 }
 
 static void
-skx_count_matches(SkxCount *c, SkxSegment *seg, SkxQueryScan *answer)
+skx_count_leave(SkxCollector *collector, SkxSegment *seg)
 {
-	int			n;
+	const SkxCountTaker *taker = ((SkxCount *) collector)->taker;
 
-	while ((n = skx_query_scan_next(answer, c->docs)) > 0)
-	{
-		CHECK_FOR_INTERRUPTS();
-		skx_count_batch(c, seg, n);
-	}
+	if (taker != NULL && taker->done != NULL)
+		taker->done(seg, taker->arg);
 }
 
-/* Of what was told of a larger segment, some cannot be taken back. */
 static bool
-skx_count_may_forget(const SkxCount *c, uint32 ndocs)
+skx_count_pending(SkxCollector *collector, const SkxPendingDoc *doc)
 {
-	const SkxCountTaker *taker = c->request->taker;
+	SkxCount   *c = (SkxCount *) collector;
 
-	return taker == NULL || ndocs <= taker->most;
-}
-
-SkxQueryScan *
-skx_count_part(SkxCount *c, SkxSegment *seg, SkxQueryScan *answer,
-			   uint32 from, uint32 to)
-{
-	skx_query_scan_range(answer, from, to);
-	c->retired = false;
-	if (skx_count_may_forget(c, to - from) &&
-		skx_count_is_whole(c, skx_query_scan_cost(answer)))
-	{
-		if (skx_count_all_live(c, seg, answer))
-			return answer;
-		c->retired = true;
-		skx_query_scan_close(answer);
-		answer = skx_query_scan_open(seg, c->request->query, true);
-		skx_query_scan_range(answer, from, to);
-	}
 	skx_count_make_room(c);
-	skx_count_matches(c, seg, answer);
-	return answer;
-}
-
-static void
-skx_count_segment(SkxCount *c, SkxSegment *seg, SkxQueryScan *answer)
-{
-	answer = skx_count_part(c, seg, answer, 0, seg->header.ndocs);
-	skx_query_scan_close(answer);
-	if (c->request->taker != NULL && c->request->taker->done != NULL)
-		c->request->taker->done(seg, c->request->taker->arg);
-}
-
-/* Those that do not know their total are asked together. */
-static void
-skx_count_segments(SkxCount *c, SkxSegment **segs, int n)
-{
-	SkxQueryScan *answers[SKX_COUNT_SEGMENTS];
-	SkxSegment *asked[SKX_COUNT_SEGMENTS];
-	int			nasked = 0;
-	int			i;
-
-	for (i = 0; i < n; i++)
+	if (c->taker != NULL)
 	{
-		if (skx_count_total(c, segs[i]))
-			continue;
-		asked[nasked] = segs[i];
-		answers[nasked++] = skx_query_scan_open(segs[i], c->request->query,
-												true);
-	}
-	if (nasked > 0)
-		skx_query_scan_plan(answers, nasked);
-	for (i = 0; i < nasked; i++)
-	{
-		skx_count_segment(c, asked[i], answers[i]);
-		skx_segment_relax(asked[i]);
-	}
-}
+		MemoryContext old = MemoryContextSwitchTo(c->documents);
 
-static bool
-skx_count_document(const SkxPendingDoc *doc, void *arg)
-{
-	SkxCount   *c = arg;
-
-	if (skx_query_matches(c->request->query, doc->value))
-	{
-		skx_count_make_room(c);
-		if (c->request->taker != NULL)
-		{
-			MemoryContext old = MemoryContextSwitchTo(c->documents);
-
-			c->pending[c->npending] = memcpy(palloc(VARSIZE(doc->value)),
-											 doc->value, VARSIZE(doc->value));
-			MemoryContextSwitchTo(old);
-		}
-		c->tids[c->npending++] = doc->tid;
+		c->pending[c->npending] = memcpy(palloc(VARSIZE(doc->value)),
+										 doc->value, VARSIZE(doc->value));
+		MemoryContextSwitchTo(old);
 	}
+	c->tids[c->npending++] = doc->tid;
 	return c->npending < SKX_QUERY_BATCH &&
 		(c->documents == NULL ||
 		 MemoryContextMemAllocated(c->documents, false) < SKX_COUNT_DOCUMENTS);
@@ -311,7 +279,7 @@ skx_count_document(const SkxPendingDoc *doc, void *arg)
 static void
 skx_count_tell_pending(SkxCount *c)
 {
-	const SkxCountTaker *taker = c->request->taker;
+	const SkxCountTaker *taker = c->taker;
 	int			i;
 
 	if (taker == NULL)
@@ -323,52 +291,59 @@ skx_count_tell_pending(SkxCount *c)
 		MemoryContextReset(c->documents);
 }
 
-void
-skx_count_pending(SkxCount *c, SkxSource *source)
+static bool
+skx_count_drain(SkxCollector *collector)
 {
-	bool		more;
+	SkxCount   *c = (SkxCount *) collector;
 
-	do
-	{
-		c->npending = 0;
-		more = skx_snapshot_pending(source, NULL, skx_count_document, c);
-		skx_count_fetch(c, c->tids, c->npending, NULL, NULL);
-		skx_count_tell_pending(c);
-	} while (more);
+	skx_count_fetch(c, c->tids, c->npending, NULL, NULL);
+	skx_count_tell_pending(c);
+	c->npending = 0;
+	return true;
 }
 
-SkxCount *
-skx_count_begin(const SkxCountRequest *request, SkxCountWork *work)
+static const SkxCollectorMethods skx_count_methods = {
+	.answer = skx_count_answer,
+	.begin = skx_count_begin,
+	.collect = skx_count_collect,
+	.end = skx_count_end,
+	.leave = skx_count_leave,
+	.pending = skx_count_pending,
+	.drain = skx_count_drain
+};
+
+bool
+skx_count_rows(const SkxRequest *request, const SkxCountTaker *taker,
+			   SkxCountShare *share, SkxCountWork *work, uint64 *rows)
 {
-	SkxCount   *c = palloc0(sizeof(SkxCount));
+	SkxCountWork own = {0};
+	SkxCount	c = {{&skx_count_methods}};
+	SkxExec    *exec;
+	bool		last;
 
-	c->request = request;
-	c->work = work;
-	c->latest = request->view;
-	c->context = CurrentMemoryContext;
-	skx_count_map_begin(c);
-	return c;
-}
-
-uint64
-skx_count_end(SkxCount *c)
-{
-	skx_count_fetch_end(c);
-	skx_count_map_end(c);
-	pgstat_count_index_tuples(c->request->index, c->rows);
-	return c->rows;
-}
-
-uint64
-skx_count_rows(const SkxCountRequest *request, SkxCountWork *work)
-{
-	SkxSource  *source = skx_snapshot_open(request->index, request->view);
-	SkxCount   *c = skx_count_begin(request, work);
-	int			n;
-
-	while ((n = skx_snapshot_next(source, SKX_COUNT_SEGMENTS)) > 0)
-		skx_count_segments(c, source->segments, n);
-	skx_count_pending(c, source);
-	skx_snapshot_close(source);
-	return skx_count_end(c);
+	Assert(request->share == (share == NULL ? NULL : &share->parts));
+	c.collector.wants_all = true;
+	c.collector.parts = taker == NULL ? SKX_COUNT_PARTS : SKX_COUNT_TOLD_PARTS;
+	c.request = request;
+	c.taker = taker;
+	c.work = &own;
+	c.latest = request->view;
+	c.context = CurrentMemoryContext;
+	skx_count_map_begin(&c);
+	exec = skx_exec_begin(request, &c.collector);
+	while (skx_exec_next(exec))
+		continue;
+	skx_count_fetch_end(&c);
+	skx_count_map_end(&c);
+	pgstat_count_index_tuples(request->index, c.rows);
+	*rows = c.rows;
+	if (share != NULL)
+		skx_count_share_add(share, c.rows, &own);
+	last = skx_exec_is_last(exec);
+	skx_exec_end(exec);
+	work->fetched += own.fetched;
+	work->mapped += own.mapped;
+	work->whole += own.whole;
+	work->totals += own.totals;
+	return last;
 }

@@ -6,7 +6,7 @@
 #define SKX_COUNT_SHARE_H
 
 #include "answer/count/count.h"
-#include "answer/share/share.h"
+#include "answer/exec/exec_share.h"
 
 /* Numbers of SkxCountWork. */
 #define SKX_COUNT_COUNTERS	4
@@ -19,20 +19,26 @@ struct SkxCountShare
 	pg_atomic_uint64 work[SKX_COUNT_COUNTERS];	/* of those but the leader */
 };
 
-/*
- * count_share.c
- *
- * init prepares the memory; restart lets the same count begin again, when no
- * process is in it.  rows counts what this process takes; true: it was the last
- * one, and total is the number.  none is the same for a query that no row
- * matches.  work adds what processes other than the leader have done.
- */
+/* Prepares the memory. */
 extern void skx_count_share_init(SkxCountShare *share);
+
+/* Lets the same count begin again, when no process is in it. */
 extern void skx_count_share_restart(SkxCountShare *share);
-extern bool skx_count_share_rows(const SkxCountRequest *request,
-								 SkxCountWork *work, uint64 *rows);
+
+/* Adds what this process has counted, and what that took. */
+extern void skx_count_share_add(SkxCountShare *share, uint64 rows,
+								const SkxCountWork *work);
+
+/*
+ * In place of skx_count_rows() for a query that no row matches; true: this is
+ * the last process.
+ */
 extern bool skx_count_share_none(SkxCountShare *share);
+
+/* The number of all processes, when all are done. */
 extern uint64 skx_count_share_total(SkxCountShare *share);
+
+/* Adds to `work` what processes other than the leader have done. */
 extern void skx_count_share_work(SkxCountShare *share, SkxCountWork *work);
 
 #endif							/* SKX_COUNT_SHARE_H */

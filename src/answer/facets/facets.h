@@ -8,10 +8,11 @@
 
 #include "answer/count/count.h"
 
-/* Columns of an index (from 0), ascending; `rows` without a taker. */
+/* Columns of an index (from 0), ascending. */
 typedef struct SkxFacetsRequest
 {
-	SkxCountRequest rows;
+	SkxRequest	rows;			/* which look rows up */
+	SkxCountShare *share;		/* as skx_count_rows() has it */
 	int			ncolumns;
 	const int  *columns;
 } SkxFacetsRequest;
@@ -86,7 +87,7 @@ extern void skx_facets_sums_end(SkxFacetSums *sums);
  * counts[i] is that of values not below i of them, and below all others;
  * counts[n + 1] that of NULLs.
  */
-extern void skx_facets_ranges(const SkxCountRequest *rows, int column, int n,
+extern void skx_facets_ranges(const SkxRequest *rows, int column, int n,
 							  const SkxLexeme *bounds, uint64 *counts,
 							  SkxCountWork *work);
 

@@ -373,11 +373,10 @@ SkxFacets *
 skx_facets_begin(const SkxFacetsRequest *request, SkxCountWork *work)
 {
 	SkxFacets  *f = palloc0(sizeof(SkxFacets));
-	SkxCountRequest rows = request->rows;
 	SkxCountTaker taker = {0};
 
 	f->request = request;
-	f->source = skx_snapshot_open(rows.index, rows.view);
+	f->source = skx_snapshot_open(request->rows.index, request->rows.view);
 	(void) skx_snapshot_next(f->source, SKX_SOURCE_ALL);
 	/* half of work_mem, a bit each */
 	f->room = (uint32) Min(Max((uint64) work_mem * 1024 / 2 * 8,
@@ -393,11 +392,8 @@ skx_facets_begin(const SkxFacetsRequest *request, SkxCountWork *work)
 	taker.forget = skx_facets_forget;
 	taker.pending = skx_facets_pending;
 	taker.arg = f;
-	rows.taker = &taker;
-	if (rows.share == NULL)
-		f->rows = skx_count_rows(&rows, work);
-	else
-		(void) skx_count_share_rows(&rows, work, &f->rows);
+	(void) skx_count_rows(&request->rows, &taker, request->share, work,
+						  &f->rows);
 	skx_facets_by_keys(f);
 	skx_facets_fetch_few(f);
 	skx_facets_put_loose(f);

@@ -15,7 +15,7 @@
 
 typedef struct SkxFacetRanges
 {
-	const SkxCountRequest *rows;
+	const SkxRequest *rows;
 	int			column;
 	int			n;				/* bounds */
 	const SkxLexeme *bounds;
@@ -178,7 +178,7 @@ skx_facets_is_told(Relation index, int column)
 static void
 skx_facets_range_values(SkxFacetRanges *r, SkxCountWork *work)
 {
-	SkxFacetsRequest request = {*r->rows, 1, &r->column};
+	SkxFacetsRequest request = {*r->rows, NULL, 1, &r->column};
 	SkxFacets  *facets = skx_facets_begin(&request, work);
 	SkxFacet	facet;
 
@@ -192,12 +192,12 @@ skx_facets_range_values(SkxFacetRanges *r, SkxCountWork *work)
 }
 
 void
-skx_facets_ranges(const SkxCountRequest *rows, int column, int n,
+skx_facets_ranges(const SkxRequest *rows, int column, int n,
 				  const SkxLexeme *bounds, uint64 *counts, SkxCountWork *work)
 {
 	SkxFacetRanges r = {rows, column, n, bounds, counts};
-	SkxCountRequest request = *rows;
 	SkxCountTaker taker = {0};
+	uint64		nrows;
 
 	memset(counts, 0, sizeof(uint64) * (n + 2));
 	if (!skx_facets_is_told(rows->index, column))
@@ -214,6 +214,5 @@ skx_facets_ranges(const SkxCountRequest *rows, int column, int n,
 	taker.done = skx_facets_range_done;
 	taker.pending = skx_facets_range_pending;
 	taker.arg = &r;
-	request.taker = &taker;
-	(void) skx_count_rows(&request, work);
+	(void) skx_count_rows(rows, &taker, NULL, work, &nrows);
 }

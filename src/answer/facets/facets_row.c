@@ -83,7 +83,7 @@ skx_facets_rows_begin(const SkxFacetsRequest *request)
 
 /* It may be gone for a snapshot that is too old, but for no other reason. */
 SKX_NORETURN static void
-skx_facets_rows_none(const SkxCountRequest *request,
+skx_facets_rows_none(const SkxRequest *request,
 					 const ItemPointerData *tid)
 {
 	skx_compat_check_snapshot(request->snapshot, request->index);
@@ -102,7 +102,7 @@ void
 skx_facets_rows_get(SkxFacetRows *r, const ItemPointerData *tid,
 					Datum *values, bool *isnull)
 {
-	const SkxCountRequest *request = &r->request->rows;
+	const SkxRequest *request = &r->request->rows;
 	ItemPointerData place = *tid;
 	SkxOwnerState owner;
 	bool		again = false;

@@ -9,7 +9,7 @@
 #include "postgres.h"
 
 #include "access/parallel.h"
-#include "answer/share/share.h"
+#include "answer/exec/exec_share.h"
 #include "answer/topk/topk_internal.h"
 #include "answer/topk/topk_share.h"
 #include "storage/condition_variable.h"
@@ -129,7 +129,7 @@ skx_topk_share_init(SkxTopkShare *share, const SkxScorer *scorer,
 {
 	int			i;
 
-	skx_share_init(&share->parts);
+	skx_exec_share_init(&share->parts);
 	share->ranked = scorer != NULL;
 	share->rows = (int) Min(rows, SKX_TOPK_SHARE_ROWS);
 	share->max_hits = (uint32) share->rows * nprocesses;
@@ -155,7 +155,7 @@ skx_topk_share_init(SkxTopkShare *share, const SkxScorer *scorer,
 void
 skx_topk_share_restart(SkxTopkShare *share)
 {
-	skx_share_restart(&share->parts);
+	skx_exec_share_restart(&share->parts);
 	skx_topk_share_reset(share);
 }
 
@@ -188,7 +188,7 @@ skx_topk_share_joins(SkxTopkShare *share)
 const SkxView *
 skx_topk_share_view(SkxTopkShare *share, Relation index, const SkxView *own)
 {
-	return skx_share_view(&share->parts, index, own);
+	return skx_exec_share_view(&share->parts, index, own);
 }
 
 void
@@ -318,7 +318,7 @@ static void
 skx_topk_share_wait(SkxTopkShare *share, const SkxShareReader *reader)
 {
 	ConditionVariablePrepareToSleep(&share->done);
-	while (!skx_share_is_done(reader))
+	while (!skx_exec_share_is_done(reader))
 		ConditionVariableSleep(&share->done, WAIT_EVENT_PARALLEL_FINISH);
 	ConditionVariableCancelSleep();
 }
@@ -327,7 +327,7 @@ skx_topk_share_wait(SkxTopkShare *share, const SkxShareReader *reader)
 static bool
 skx_topk_share_end(SkxTopkShare *share, SkxShareReader *reader, uint64 nparts)
 {
-	bool		last = skx_share_done(reader, nparts);
+	bool		last = skx_exec_share_done(reader, nparts);
 
 	if (!IsParallelWorker())
 		skx_topk_share_wait(share, reader);
@@ -352,11 +352,11 @@ skx_topk_share_search(SkxTopk *topk)
 
 	for (i = 0; i < topk->nsegments; i++)
 		ndocs[i] = topk->segments[i].seg->header.ndocs;
-	skx_share_begin(&reader, &share->parts, ndocs, topk->nsegments,
-					SKX_TOPK_PARTS);
+	skx_exec_share_begin(&reader, &share->parts, ndocs, topk->nsegments,
+						 SKX_TOPK_PARTS);
 	if (IsParallelWorker() || skx_topk_share_own(share, SKX_OWNER_LEADER))
 	{
-		for (; skx_share_take(&reader, &part); nparts++)
+		for (; skx_exec_share_take(&reader, &part); nparts++)
 			if (part.segment >= 0)
 				skx_topk_part(topk, part.segment, part.from, part.to);
 		if (nparts > 0)

@@ -99,7 +99,7 @@ extern bool skxgettuple(IndexScanDesc scan, ScanDirection dir);
 extern int64 skxgetbitmap(IndexScanDesc scan, TIDBitmap *tbm);
 extern void skxendscan(IndexScanDesc scan);
 
-/* am_parallel.c : scans by several processes */
+/* by several processes */
 extern Size skxestimateparallelscan(SKX_COMPAT_ESTIMATE_PARALLEL);
 extern void skxinitparallelscan(void *target);
 extern void skxparallelrescan(IndexScanDesc scan);

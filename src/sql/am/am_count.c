@@ -12,39 +12,22 @@
 #include "support/compat/compat.h"
 #include "utils/memutils.h"
 
-/* But for the view. */
-static void
-skx_am_count_request(IndexScanDesc scan,
-					 bool (*recheck) (TupleTableSlot *row, void *arg),
-					 void *arg, SkxCountRequest *request)
+bool
+skx_am_scan_request(IndexScanDesc scan, SkxCountShare *share,
+					SkxRequest *request)
 {
-	const SkxScan *so = scan->opaque;
+	SkxScan    *so = scan->opaque;
 
+	Assert(!so->started && scan->numberOfOrderBys == 0);
 	memset(request, 0, sizeof(*request));
 	request->index = scan->indexRelation;
 	request->heap = scan->heapRelation;
 	request->snapshot = scan->xs_snapshot;
+	if (!skx_am_scan_begin(scan))
+		return false;
+	request->share = share == NULL ? NULL : &share->parts;
+	request->view = skx_exec_view(scan->indexRelation, request->share);
 	request->query = so->query;
-	request->recheck = so->lossy ? recheck : NULL;
-	request->arg = arg;
-}
-
-const SkxView *
-skx_am_count_view(IndexScanDesc scan, SkxCountShare *share)
-{
-	if (share != NULL)
-		return skx_share_view(&share->parts, scan->indexRelation, NULL);
-	return skx_manifest_view_bound(scan->indexRelation);
-}
-
-/* The compiled query's rows. */
-static bool
-skx_am_count_matching(const SkxCountRequest *request, SkxCountWork *work,
-					  uint64 *rows)
-{
-	if (request->share != NULL)
-		return skx_count_share_rows(request, work, rows);
-	*rows = skx_count_rows(request, work);
 	return true;
 }
 
@@ -55,19 +38,17 @@ skx_am_scan_count(IndexScanDesc scan,
 {
 	SkxScan    *so = scan->opaque;
 	MemoryContext old = MemoryContextSwitchTo(so->context);
-	SkxCountRequest request;
+	SkxRequest	request;
 	SkxScanReads before;
 	bool		last = true;
 
 	skx_am_reads_now(&before);
 	*rows = 0;
-	Assert(!so->started && scan->numberOfOrderBys == 0);
-	if (skx_am_scan_begin(scan))
+	if (skx_am_scan_request(scan, share, &request))
 	{
-		skx_am_count_request(scan, recheck, arg, &request);
-		request.share = share;
-		request.view = skx_am_count_view(scan, share);
-		last = skx_am_count_matching(&request, work, rows);
+		request.recheck = so->lossy ? recheck : NULL;
+		request.arg = arg;
+		last = skx_count_rows(&request, NULL, share, work, rows);
 	}
 	else if (share != NULL)
 		last = skx_count_share_none(share);

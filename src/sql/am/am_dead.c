@@ -6,19 +6,6 @@
 
 #include "sql/am/am_scan.h"
 
-/* Of a scan in no order: its segment is open, as it has given out no more. */
-static void
-skx_am_dead_place(const SkxScan *so, int i, SkxSourcePlace *place)
-{
-	if (so->is_pending)
-		*place = so->pending[i];
-	else
-	{
-		place->segment = so->source->segments[so->at];
-		place->number = so->docs[i];
-	}
-}
-
 /*
  * The server says so with the call for the next row, and only in transactions
  * that did not begin in recovery.
@@ -37,7 +24,7 @@ skx_am_dead_note(IndexScanDesc scan)
 		skx_order_note_dead(so->ordered, i);
 	else if (!so->has_order)
 	{
-		skx_am_dead_place(so, i, &place);
+		skx_rows_place(so->rows, i, &place);
 		skx_snapshot_note_dead(scan->indexRelation, so->view, &place);
 	}
 }

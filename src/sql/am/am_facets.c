@@ -12,25 +12,15 @@
 #include "sql/am/am_scan.h"
 #include "support/compat/compat.h"
 
-/* Which rows these are; false: none. */
+/* As skx_am_scan_request(), of conditions that the index answers exactly. */
 static bool
-skx_am_scan_rows(IndexScanDesc scan, SkxCountShare *share,
-				 SkxCountRequest *rows)
+skx_am_scan_exact(IndexScanDesc scan, SkxCountShare *share,
+				  SkxRequest *request)
 {
-	SkxScan    *so = scan->opaque;
-
-	Assert(!so->started && scan->numberOfOrderBys == 0);
-	memset(rows, 0, sizeof(*rows));
-	rows->index = scan->indexRelation;
-	rows->heap = scan->heapRelation;
-	rows->snapshot = scan->xs_snapshot;
-	if (!skx_am_scan_begin(scan))
+	if (!skx_am_scan_request(scan, share, request))
 		return false;
-	if (so->lossy)
+	if (((SkxScan *) scan->opaque)->lossy)
 		elog(ERROR, "a condition on the rows of facets is not exact");
-	rows->share = share;
-	rows->view = skx_am_count_view(scan, share);
-	rows->query = so->query;
 	return true;
 }
 
@@ -44,7 +34,8 @@ skx_am_scan_facets(IndexScanDesc scan, SkxFacetsRequest *request,
 	SkxScanReads before;
 
 	skx_am_reads_now(&before);
-	if (skx_am_scan_rows(scan, share, &request->rows))
+	request->share = share;
+	if (skx_am_scan_exact(scan, share, &request->rows))
 		facets = skx_facets_begin(request, work);
 	MemoryContextSwitchTo(old);
 	skx_am_scan_since(scan, &before);
@@ -59,11 +50,11 @@ skx_am_scan_ranges(IndexScanDesc scan, int column, int n,
 {
 	SkxScan    *so = scan->opaque;
 	MemoryContext old = MemoryContextSwitchTo(so->context);
-	SkxCountRequest rows;
+	SkxRequest	rows;
 	SkxScanReads before;
 
 	skx_am_reads_now(&before);
-	if (skx_am_scan_rows(scan, NULL, &rows))
+	if (skx_am_scan_exact(scan, NULL, &rows))
 		skx_facets_ranges(&rows, column, n, bounds, counts, work);
 	MemoryContextSwitchTo(old);
 	skx_am_scan_since(scan, &before);

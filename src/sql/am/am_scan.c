@@ -1,13 +1,15 @@
 /*
  * am_scan.c
- *	  Index scans: segments one after the other, then pending documents.
+ *	  Index scans, of one process or several.
  *
  * A scan takes its view of the index when it fetches its first row, which is
  * after its snapshot was taken, and uses nothing else until it is rescanned:
  * every row that the snapshot can see is in exactly one place of that view.
- * With `<@>` in ORDER BY rows come by am_ranked.c.  Answers are exact, so the
- * executor is not asked to recheck, but for equality of arrays, which depends
- * on the order of their elements.
+ * Several processes share one, and take its documents part by part.  Scans
+ * with an order are none of these: the planner is left no partial path with
+ * one, but custom scans of its own.  With `<@>` in ORDER BY rows come by
+ * am_ranked.c.  Answers are exact, so the executor is not asked to recheck,
+ * but for equality of arrays, which depends on the order of their elements.
  */
 #include "postgres.h"
 
@@ -34,49 +36,10 @@ skxbeginscan(Relation index, int nkeys, int norderbys)
 }
 
 static void
-skx_am_scan_close_answer(SkxScan *so)
-{
-	skx_query_scan_close(so->answers[so->at]);
-	skx_segment_relax(so->source->segments[so->at++]);
-}
-
-static void
-skx_am_scan_close_source(SkxScan *so)
-{
-	if (so->source == NULL)
-		return;
-	while (so->at < so->source->nsegments)
-		skx_am_scan_close_answer(so);
-	skx_snapshot_close(so->source);
-	so->source = NULL;
-}
-
-/*
- * Opens the next segments: one, or several when all will be read, so that one
- * does not wait for what could be read with what another waits for.  False:
- * there are none.
- */
-static bool
-skx_am_scan_open_segments(SkxScan *so)
-{
-	int			n = skx_snapshot_next(so->source, so->fetches_all ?
-									  SKX_SCAN_SEGMENTS : 1);
-	int			i;
-
-	so->at = 0;
-	for (i = 0; i < n; i++)
-		so->answers[i] = skx_query_scan_open(so->source->segments[i],
-											 so->query, so->fetches_all);
-	if (n > 0)
-		skx_query_scan_plan(so->answers, n);
-	return n > 0;
-}
-
-static void
 skx_am_scan_stop(SkxScan *so)
 {
-	skx_am_parallel_stop(so);
-	skx_am_scan_close_source(so);
+	if (so->exec != NULL)
+		skx_exec_end(so->exec);
 	skx_am_ranked_stop(so);
 	skx_am_ordered_stop(so);
 	so->query = NULL;
@@ -85,10 +48,10 @@ skx_am_scan_stop(SkxScan *so)
 	so->lossy = false;
 	so->started = so->asked = so->idle = false;
 	so->floor = 0;
-	so->at = so->n = so->next = 0;
-	so->docs = NULL;
+	so->n = so->next = 0;
 	so->tids = NULL;
-	so->pending = NULL;
+	so->rows = NULL;
+	so->exec = NULL;
 	MemoryContextReset(so->context);
 }
 
@@ -182,75 +145,42 @@ skx_am_scan_begin(IndexScanDesc scan)
 	return true;
 }
 
+/* In no order. */
+static void
+skx_am_scan_start_rows(IndexScanDesc scan)
+{
+	SkxScan    *so = scan->opaque;
+	SkxRequest *request = palloc0(sizeof(SkxRequest));
+
+	if (scan->parallel_scan != NULL)
+		request->share = skx_compat_parallel_part(scan->parallel_scan);
+	request->index = scan->indexRelation;
+	request->view = skx_exec_view(scan->indexRelation, request->share);
+	request->query = so->query;
+	so->view = request->view;
+	so->rows = skx_rows_make(so->fetches_all);
+	so->exec = skx_exec_begin(request, &so->rows->collector);
+}
+
 void
 skx_am_scan_start(IndexScanDesc scan)
 {
-	SkxScan    *so = scan->opaque;
-
 	if (!skx_am_scan_begin(scan))
 		return;
 	if (skx_am_ranked_start(scan) || skx_am_ordered_start(scan))
 		return;
-	so->docs = palloc(sizeof(uint32) * SKX_QUERY_DOCS);
-	so->tids = palloc(sizeof(ItemPointerData) * SKX_QUERY_DOCS);
-	if (skx_am_parallel_start(scan))
-		return;
-	so->view = skx_manifest_view_bound(scan->indexRelation);
-	so->source = skx_snapshot_open(scan->indexRelation, so->view);
+	skx_am_scan_start_rows(scan);
 }
 
-/*
- * The next batch of TIDs from segments; false when they are done.
- */
+/* The next batch of rows in no order; false: there are none. */
 static bool
-skx_am_scan_segments(SkxScan *so)
+skx_am_scan_rows(SkxScan *so)
 {
-	while (so->at < so->source->nsegments || skx_am_scan_open_segments(so))
-	{
-		so->n = skx_query_scan_next(so->answers[so->at], so->docs);
-		if (so->n > 0)
-		{
-			so->is_pending = false;
-			skx_segment_tids_of(so->source->segments[so->at], so->docs, so->n,
-								so->tids);
-			return true;
-		}
-		skx_am_scan_close_answer(so);
-	}
-	return false;
-}
-
-static bool
-skx_am_scan_document(const SkxPendingDoc *doc, void *arg)
-{
-	SkxScan    *so = arg;
-
-	if (skx_query_matches(so->query, doc->value))
-	{
-		so->pending[so->n].stripe = doc->stripe;
-		so->pending[so->n].number = doc->sequence;
-		so->tids[so->n++] = doc->tid;
-	}
-	return so->n < SKX_QUERY_BATCH;
-}
-
-/* A batch of pending documents; false: there is nothing behind it. */
-bool
-skx_am_scan_documents(SkxScan *so)
-{
-	so->is_pending = true;
-	if (so->pending == NULL)
-		so->pending = palloc0(sizeof(SkxSourcePlace) * SKX_QUERY_BATCH);
-	return skx_snapshot_pending(so->source, NULL, skx_am_scan_document, so);
-}
-
-/* The next batch from pending documents, after which there is nothing. */
-static bool
-skx_am_scan_pending(SkxScan *so)
-{
-	if (!skx_am_scan_documents(so))
-		skx_am_scan_close_source(so);
-	return so->n > 0;
+	if (so->exec == NULL || !skx_rows_next(so->rows, so->exec))
+		return false;
+	so->n = so->rows->n;
+	so->tids = so->rows->tids;
+	return true;
 }
 
 /*
@@ -274,11 +204,8 @@ skx_am_scan_fetch(IndexScanDesc scan)
 		any = skx_am_ranked_fetch(scan);
 	else if (so->ordered != NULL)
 		any = skx_am_ordered_fetch(so);
-	else if (so->parallel != NULL)
-		any = skx_am_parallel_fetch(so);
 	else
-		any = so->source != NULL &&
-			(skx_am_scan_segments(so) || skx_am_scan_pending(so));
+		any = skx_am_scan_rows(so);
 	MemoryContextSwitchTo(old);
 	skx_am_scan_since(scan, &before);
 	skx_compat_check_snapshot(scan->xs_snapshot, scan->indexRelation);
@@ -342,4 +269,22 @@ skxgetbitmap(IndexScanDesc scan, TIDBitmap *tbm)
 		total += so->n;
 	}
 	return total;
+}
+
+Size
+skxestimateparallelscan(SKX_COMPAT_ESTIMATE_PARALLEL)
+{
+	return sizeof(SkxShare);
+}
+
+void
+skxinitparallelscan(void *target)
+{
+	skx_exec_share_init(target);
+}
+
+void
+skxparallelrescan(IndexScanDesc scan)
+{
+	skx_exec_share_restart(skx_compat_parallel_part(scan->parallel_scan));
 }

@@ -7,14 +7,12 @@
 
 #include "access/relscan.h"
 #include "answer/order/order.h"
+#include "answer/rows/rows.h"
 #include "answer/topk/topk_share.h"
 #include "answer/topk/topk_token.h"
 #include "index/snapshot/snapshot.h"
 #include "read/query/query.h"
 #include "sql/am/am.h"
-
-/* Segments opened together when the whole answer is wanted. */
-#define SKX_SCAN_SEGMENTS	8
 
 typedef struct SkxScan
 {
@@ -27,16 +25,12 @@ typedef struct SkxScan
 	int			nconditions;	/* of it: keys other than `text @@ query` */
 	SkxCondition *conditions;
 	bool		lossy;			/* one of these needs a recheck */
-	SkxSource  *source;			/* NULL: ranked, or no more rows */
-	int			at;				/* which of its segments is being read */
-	SkxQueryScan *answers[SKX_SCAN_SEGMENTS];	/* of its segments */
 	int			n;				/* TIDs fetched ... */
 	int			next;			/* ... and handed out */
-	uint32	   *docs;
 	ItemPointerData *tids;
-	bool		is_pending;		/* those of pending documents, */
-	SkxSourcePlace *pending;	/* which are these */
-	const SkxView *view;		/* of a scan in no order */
+	SkxExec    *exec;			/* of rows in no order; else NULL, */
+	SkxRows    *rows;			/* as these two are */
+	const SkxView *view;
 	struct SkxRanked *ranked;	/* NULL: rows come in no order */
 	SkxTopkShare *share;		/* of a ranked scan with other processes */
 	bool		asked;			/* whether this one has to do something there, */
@@ -49,7 +43,6 @@ typedef struct SkxScan
 	const uint64 *keys;			/* of its rows, if they are coarse */
 	SkxOrderedWork ordered_work;	/* of scans before the last rescan, */
 	SkxOrderedWork ordered_total;	/* and with that of the current one */
-	struct SkxParallel *parallel;	/* NULL: no other process takes part */
 	SkxHeapAhead heap;
 	SkxScanReads reads;			/* of all rescans */
 	uint64		wanted;			/* rows, about; 0: not known */
@@ -71,13 +64,10 @@ typedef struct SkxScan
  * is_match: is it `text @@ query`, and not `text @@ ANY (queries)`?  begin
  * compiles the keys; false: no row matches.  What follows takes a view.
  * start does all that comes before the first row.
- * documents adds rows of pending documents that match to so->tids; false: there
- * are no more.
  */
 extern bool skx_am_scan_is_match(const ScanKeyData *key);
 extern bool skx_am_scan_begin(IndexScanDesc scan);
 extern void skx_am_scan_start(IndexScanDesc scan);
-extern bool skx_am_scan_documents(SkxScan *so);
 
 /*
  * am_dead.c : the row given out last is dead to all
@@ -111,13 +101,15 @@ extern bool skx_am_ordered_start(IndexScanDesc scan);
 extern bool skx_am_ordered_fetch(SkxScan *so);
 extern void skx_am_ordered_stop(SkxScan *so);
 
-/* am_count.c : of one process (NULL), or of all */
-extern const SkxView *skx_am_count_view(IndexScanDesc scan,
-										struct SkxCountShare *share);
-
-/* am_parallel.c : the same where other processes take part, in no order */
-extern bool skx_am_parallel_start(IndexScanDesc scan);
-extern bool skx_am_parallel_fetch(SkxScan *so);
-extern void skx_am_parallel_stop(SkxScan *so);
+/*
+ * am_count.c
+ *
+ * A request of all rows of a scan that was not begun, which looks them up in
+ * the table; false: no row matches, and neither view nor query is there.
+ * share: of all processes, or NULL.
+ */
+extern bool skx_am_scan_request(IndexScanDesc scan,
+								struct SkxCountShare *share,
+								SkxRequest *request);
 
 #endif							/* SKX_AM_SCAN_H */

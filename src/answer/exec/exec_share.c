@@ -1,5 +1,5 @@
 /*
- * share_parts.c
+ * exec_share.c
  *	  Takes a view and its documents apart among the processes of a scan.
  *
  * The segments of one view are cut into parts, the same in every process, and
@@ -8,7 +8,7 @@
  */
 #include "postgres.h"
 
-#include "answer/share/share.h"
+#include "answer/exec/exec_share.h"
 #include "miscadmin.h"
 #include "support/fault/fault.h"
 
@@ -16,7 +16,7 @@
 #define SKX_SHARE_WINDOW	4096
 
 void
-skx_share_init(SkxShare *share)
+skx_exec_share_init(SkxShare *share)
 {
 	SpinLockInit(&share->mutex);
 	share->has_view = false;
@@ -25,7 +25,7 @@ skx_share_init(SkxShare *share)
 }
 
 void
-skx_share_restart(SkxShare *share)
+skx_exec_share_restart(SkxShare *share)
 {
 	share->has_view = false;
 	pg_atomic_write_u64(&share->next, 0);
@@ -34,7 +34,7 @@ skx_share_restart(SkxShare *share)
 
 /* The view of all processes becomes that one, unless there is another. */
 static void
-skx_share_offer(SkxShare *share, const SkxView *own)
+skx_exec_share_offer(SkxShare *share, const SkxView *own)
 {
 	SpinLockAcquire(&share->mutex);
 	if (!share->has_view)
@@ -50,7 +50,7 @@ skx_share_offer(SkxShare *share, const SkxView *own)
  * transaction ends, if a worker has taken it, or as long as the leader scans.
  */
 const SkxView *
-skx_share_view(SkxShare *share, Relation index, const SkxView *own)
+skx_exec_share_view(SkxShare *share, Relation index, const SkxView *own)
 {
 	SkxView		shared;
 	bool		has_view;
@@ -62,7 +62,7 @@ skx_share_view(SkxShare *share, Relation index, const SkxView *own)
 	{
 		if (own == NULL)
 			own = skx_manifest_view_bound(index);
-		skx_share_offer(share, own);
+		skx_exec_share_offer(share, own);
 	}
 	SpinLockAcquire(&share->mutex);
 	shared = share->view;
@@ -73,7 +73,7 @@ skx_share_view(SkxShare *share, Relation index, const SkxView *own)
 }
 
 uint32 *
-skx_share_ndocs(const SkxView *view)
+skx_exec_share_ndocs(const SkxView *view)
 {
 	uint32	   *ndocs = palloc_extended(sizeof(uint32) *
 										((Size) view->nsegments + 1),
@@ -86,8 +86,8 @@ skx_share_ndocs(const SkxView *view)
 }
 
 void
-skx_share_begin(SkxShareReader *reader, SkxShare *share, const uint32 *ndocs,
-				int nsegments, uint32 parts)
+skx_exec_share_begin(SkxShareReader *reader, SkxShare *share, const uint32 *ndocs,
+					 int nsegments, uint32 parts)
 {
 	reader->share = share;
 	reader->ndocs = ndocs;
@@ -99,7 +99,7 @@ skx_share_begin(SkxShareReader *reader, SkxShare *share, const uint32 *ndocs,
 
 /* Documents of a part of a segment, but for its last one. */
 static uint64
-skx_share_step(const SkxShareReader *reader, uint32 ndocs)
+skx_exec_share_step(const SkxShareReader *reader, uint32 ndocs)
 {
 	uint64		step = Max(ndocs / reader->parts, SKX_SHARE_STEP);
 
@@ -107,16 +107,16 @@ skx_share_step(const SkxShareReader *reader, uint32 ndocs)
 }
 
 static uint64
-skx_share_nparts(const SkxShareReader *reader, int segment)
+skx_exec_share_nparts(const SkxShareReader *reader, int segment)
 {
 	uint32		ndocs = reader->ndocs[segment];
-	uint64		step = skx_share_step(reader, ndocs);
+	uint64		step = skx_exec_share_step(reader, ndocs);
 
 	return (ndocs + step - 1) / step;
 }
 
 bool
-skx_share_take(SkxShareReader *reader, SkxSharePart *part)
+skx_exec_share_take(SkxShareReader *reader, SkxSharePart *part)
 {
 	uint64		number;
 	uint64		step;
@@ -127,7 +127,7 @@ skx_share_take(SkxShareReader *reader, SkxSharePart *part)
 	number = pg_atomic_fetch_add_u64(&reader->share->next, 1);
 	while (reader->segment < reader->nsegments)
 	{
-		n = skx_share_nparts(reader, reader->segment);
+		n = skx_exec_share_nparts(reader, reader->segment);
 		if (number < reader->first + n)
 			break;
 		reader->first += n;
@@ -137,7 +137,7 @@ skx_share_take(SkxShareReader *reader, SkxSharePart *part)
 	part->from = part->to = 0;
 	if (reader->segment == reader->nsegments)
 		return number == reader->first;
-	step = skx_share_step(reader, reader->ndocs[reader->segment]);
+	step = skx_exec_share_step(reader, reader->ndocs[reader->segment]);
 	part->segment = reader->segment;
 	part->from = (uint32) ((number - reader->first) * step);
 	part->to = (uint32) Min(part->from + step,
@@ -147,28 +147,28 @@ skx_share_take(SkxShareReader *reader, SkxSharePart *part)
 
 /* Parts of all. */
 static uint64
-skx_share_total(const SkxShareReader *reader)
+skx_exec_share_total(const SkxShareReader *reader)
 {
 	uint64		total = 1;
 	int			i;
 
 	for (i = 0; i < reader->nsegments; i++)
-		total += skx_share_nparts(reader, i);
+		total += skx_exec_share_nparts(reader, i);
 	return total;
 }
 
 bool
-skx_share_done(SkxShareReader *reader, uint64 n)
+skx_exec_share_done(SkxShareReader *reader, uint64 n)
 {
 	return n > 0 && pg_atomic_add_fetch_u64(&reader->share->done, n) ==
-		skx_share_total(reader);
+		skx_exec_share_total(reader);
 }
 
 bool
-skx_share_is_done(const SkxShareReader *reader)
+skx_exec_share_is_done(const SkxShareReader *reader)
 {
 	bool		done = pg_atomic_read_u64(&reader->share->done) ==
-		skx_share_total(reader);
+		skx_exec_share_total(reader);
 
 	/* before what the others have left is read */
 	pg_read_barrier();

@@ -1,10 +1,10 @@
 /*
- * share.h
+ * exec_share.h
  *	  What the processes of one parallel scan have in common: the view that
  *	  they read, and which documents are taken.
  */
-#ifndef SKX_SHARE_H
-#define SKX_SHARE_H
+#ifndef SKX_EXEC_SHARE_H
+#define SKX_EXEC_SHARE_H
 
 #include "index/manifest/manifest.h"
 #include "port/atomics.h"
@@ -46,7 +46,7 @@ typedef struct SkxShareReader
 } SkxShareReader;
 
 /*
- * share_parts.c
+ * exec_share.c
  *
  * init prepares the memory; restart lets a further scan begin, when no process
  * uses it.  view is the one view of all processes, in the current memory
@@ -57,18 +57,18 @@ typedef struct SkxShareReader
  * that n parts that were taken are done; true: now all are, which one process
  * is told.  is_done: are all?
  */
-extern void skx_share_init(SkxShare *share);
-extern void skx_share_restart(SkxShare *share);
-extern const SkxView *skx_share_view(SkxShare *share, Relation index,
-									 const SkxView *own);
-extern void skx_share_begin(SkxShareReader *reader, SkxShare *share,
-							const uint32 *ndocs, int nsegments,
-							uint32 parts);
-extern bool skx_share_take(SkxShareReader *reader, SkxSharePart *part);
-extern bool skx_share_done(SkxShareReader *reader, uint64 n);
-extern bool skx_share_is_done(const SkxShareReader *reader);
+extern void skx_exec_share_init(SkxShare *share);
+extern void skx_exec_share_restart(SkxShare *share);
+extern const SkxView *skx_exec_share_view(SkxShare *share, Relation index,
+										  const SkxView *own);
+extern void skx_exec_share_begin(SkxShareReader *reader, SkxShare *share,
+								 const uint32 *ndocs, int nsegments,
+								 uint32 parts);
+extern bool skx_exec_share_take(SkxShareReader *reader, SkxSharePart *part);
+extern bool skx_exec_share_done(SkxShareReader *reader, uint64 n);
+extern bool skx_exec_share_is_done(const SkxShareReader *reader);
 
 /* The documents of a view's segments, in its order. */
-extern uint32 *skx_share_ndocs(const SkxView *view);
+extern uint32 *skx_exec_share_ndocs(const SkxView *view);
 
-#endif							/* SKX_SHARE_H */
+#endif							/* SKX_EXEC_SHARE_H */

@@ -1,0 +1,79 @@
+/*
+ * rows_collect.c
+ *	  Holds the rows of one batch of matches, or of some pending documents.
+ */
+#include "postgres.h"
+
+#include "answer/rows/rows.h"
+
+/*
+ * Ranges of a segment with other processes: each is looked for once in every
+ * list.
+ */
+#define SKX_ROWS_PARTS	128
+
+static bool
+skx_rows_collect(SkxCollector *c, const SkxExecRange *range, uint32 *docs,
+				 int n)
+{
+	SkxRows    *rows = (SkxRows *) c;
+
+	rows->segment = range->segment;
+	rows->docs = docs;
+	rows->n = n;
+	skx_segment_tids_of(range->segment, docs, n, rows->tids);
+	return false;
+}
+
+static bool
+skx_rows_pending(SkxCollector *c, const SkxPendingDoc *doc)
+{
+	SkxRows    *rows = (SkxRows *) c;
+
+	rows->segment = NULL;
+	if (rows->pending == NULL)
+		rows->pending = MemoryContextAllocZero(GetMemoryChunkContext(rows),
+											   sizeof(SkxSourcePlace) *
+											   SKX_QUERY_BATCH);
+	rows->pending[rows->n].stripe = doc->stripe;
+	rows->pending[rows->n].number = doc->sequence;
+	rows->tids[rows->n++] = doc->tid;
+	return rows->n < SKX_QUERY_BATCH;
+}
+
+static const SkxCollectorMethods skx_rows_methods = {
+	.collect = skx_rows_collect,
+	.pending = skx_rows_pending
+};
+
+SkxRows *
+skx_rows_make(bool wants_all)
+{
+	SkxRows    *rows = palloc0(sizeof(SkxRows));
+
+	rows->collector.methods = &skx_rows_methods;
+	rows->collector.wants_all = wants_all;
+	rows->collector.parts = SKX_ROWS_PARTS;
+	rows->tids = palloc(sizeof(ItemPointerData) * SKX_QUERY_DOCS);
+	return rows;
+}
+
+bool
+skx_rows_next(SkxRows *rows, SkxExec *exec)
+{
+	rows->n = 0;
+	return skx_exec_next(exec) || rows->n > 0;
+}
+
+void
+skx_rows_place(const SkxRows *rows, int i, SkxSourcePlace *place)
+{
+	if (rows->segment == NULL)
+		*place = rows->pending[i];
+	else
+	{
+		place->segment = rows->segment;
+		place->stripe = 0;
+		place->number = rows->docs[i];
+	}
+}

@@ -1,0 +1,256 @@
+/*
+ * skipidx_collect.c
+ *	  A library for tests, beside skipidx: a collector that is told how to
+ *	  behave, and sees whether what exec/ promises to collectors is kept.
+ *
+ * CREATE FUNCTION skipidx_collect(index regclass, query tsquery, ways int,
+ * room int, again int, turns int, fails int) RETURNS text AS '...' LANGUAGE c:
+ * collects the rows that match, and returns their number, the sum of their
+ * places as numbers, and how many were the last: of `ways` answers that take
+ * turns, as processes do that share one, or, if that is negative, as cursors
+ * that have nothing in common.  A collector is full with `room` rows; with less
+ * than 0 it makes room itself.  Each wants `again` ranges twice.  After so many
+ * `turns` all are ended, and at document number `fails` comes an error; 0:
+ * never.  What is not as promised is an error that begins with "exec:".
+ */
+#include "postgres.h"
+
+#include "access/genam.h"
+#include "answer/exec/exec.h"
+#include "fmgr.h"
+#include "miscadmin.h"
+#include "tsearch/ts_utils.h"
+#include "utils/builtins.h"
+#include "utils/memutils.h"
+
+PG_MODULE_MAGIC;
+
+PG_FUNCTION_INFO_V1(skipidx_collect);
+
+typedef struct SkxToy
+{
+	SkxCollector collector;		/* first */
+	MemoryContext context;		/* that it was begun in */
+	int			room;
+	int			again;			/* ranges to be wanted again, */
+	uint64		range_rows;		/* with what such a one has given, */
+	uint64		range_places;	/* which is taken back */
+	int			fails;
+	int64		held;
+	uint64		rows;
+	uint64		places;
+	SkxSegment *segment;		/* that was begun and not left */
+	uint32		next;			/* of that, no document before this one */
+	bool		in_range;
+	bool		was_full;		/* and could not make room */
+	bool		pending;		/* these have begun */
+	SkxExec    *exec;
+} SkxToy;
+
+static void
+skx_toy_expect(bool kept, const char *promise)
+{
+	if (!kept)
+		ereport(ERROR, (errmsg("exec: %s", promise)));
+}
+
+static bool
+skx_toy_begin(SkxCollector *c, const SkxExecRange *range)
+{
+	SkxToy	   *toy = (SkxToy *) c;
+
+	skx_toy_expect(CurrentMemoryContext == toy->context, "the context of begin");
+	skx_toy_expect(!toy->in_range && !toy->pending, "ranges follow each other, then pending documents");
+	skx_toy_expect(toy->segment == NULL || toy->segment == range->segment, "a segment is left before the next one");
+	skx_toy_expect(range->from < range->to && range->to <= range->segment->header.ndocs, "a range of the segment");
+	skx_toy_expect(toy->segment == NULL || range->from >= toy->next, "ranges ascend");
+	toy->segment = range->segment;
+	toy->next = range->from;
+	toy->in_range = true;
+	toy->range_rows = toy->range_places = 0;
+	return true;
+}
+
+/* A row; false: the collector is full. */
+static bool
+skx_toy_add(SkxToy *toy, const ItemPointerData *tid)
+{
+	uint64		place = (uint64) ItemPointerGetBlockNumber(tid) << 16 |
+		ItemPointerGetOffsetNumber(tid);
+
+	skx_toy_expect(!toy->was_full, "a full collector is given nothing");
+	if (toy->fails > 0 && --toy->fails == 0)
+		ereport(ERROR, (errmsg("as it was told")));
+	toy->rows++;
+	toy->places += place;
+	toy->range_rows++;
+	toy->range_places += place;
+	return ++toy->held < Abs(toy->room);
+}
+
+static bool
+skx_toy_collect(SkxCollector *c, const SkxExecRange *range, uint32 *docs,
+				int n)
+{
+	SkxToy	   *toy = (SkxToy *) c;
+	bool		has_room = true;
+	int			i;
+
+	skx_toy_expect(toy->in_range && range->segment == toy->segment, "matches are of the range that was begun");
+	for (i = 0; i < n; i++)
+	{
+		ItemPointerData tid;
+
+		skx_toy_expect(docs[i] >= toy->next && docs[i] < range->to, "documents ascend within their range");
+		toy->next = docs[i] + 1;
+		skx_segment_tids(range->segment, docs[i], 1, &tid);
+		has_room = skx_toy_add(toy, &tid);
+	}
+	/* that may be done */
+	memset(docs, 0xFF, sizeof(uint32) * n);
+	toy->was_full = !has_room && toy->room > 0;
+	return has_room;
+}
+
+static bool
+skx_toy_end(SkxCollector *c, const SkxExecRange *range)
+{
+	SkxToy	   *toy = (SkxToy *) c;
+
+	skx_toy_expect(toy->in_range && range->segment == toy->segment, "a range ends that was begun");
+	toy->in_range = false;
+	if (toy->again == 0)
+	{
+		toy->next = range->to;
+		return true;
+	}
+	toy->again--;
+	toy->rows -= toy->range_rows;
+	toy->places -= toy->range_places;
+	toy->next = range->from;
+	return false;
+}
+
+static void
+skx_toy_leave(SkxCollector *c, SkxSegment *segment)
+{
+	SkxToy	   *toy = (SkxToy *) c;
+
+	skx_toy_expect(!toy->in_range && segment == toy->segment && segment->header.ndocs > 0, "the segment that was begun is left, and is open");
+	toy->segment = NULL;
+}
+
+static bool
+skx_toy_pending(SkxCollector *c, const SkxPendingDoc *doc)
+{
+	SkxToy	   *toy = (SkxToy *) c;
+	bool		has_room;
+
+	skx_toy_expect(toy->segment == NULL, "pending documents come last");
+	skx_toy_expect(CurrentMemoryContext != toy->context, "a context for each pending document");
+	(void) palloc(1000);
+	toy->pending = true;
+	has_room = skx_toy_add(toy, &doc->tid);
+	toy->was_full = !has_room && toy->room > 0;
+	return has_room;
+}
+
+static bool
+skx_toy_drain(SkxCollector *c)
+{
+	SkxToy	   *toy = (SkxToy *) c;
+
+	skx_toy_expect(CurrentMemoryContext == toy->context, "the context of drain");
+	if (toy->room < 0)
+		toy->held = 0;
+	return toy->room < 0;
+}
+
+static const SkxCollectorMethods skx_toy_methods = {
+	.begin = skx_toy_begin,
+	.collect = skx_toy_collect,
+	.end = skx_toy_end,
+	.leave = skx_toy_leave,
+	.pending = skx_toy_pending,
+	.drain = skx_toy_drain
+};
+
+/* One turn of an answer; false: it has come to its end. */
+static bool
+skx_toy_turn(SkxToy *toy)
+{
+	MemoryContext other = AllocSetContextCreate(CurrentMemoryContext, "turn",
+												ALLOCSET_DEFAULT_SIZES);
+	MemoryContext old = MemoryContextSwitchTo(other);
+	bool		full = skx_exec_next(toy->exec);
+
+	MemoryContextSwitchTo(old);
+	MemoryContextDelete(other);
+	skx_toy_expect(full == toy->was_full, "it pauses where the collector is full, and ends nowhere else");
+	skx_toy_expect(full || !skx_exec_next(toy->exec), "behind the end is nothing");
+	skx_toy_expect(full || toy->segment == NULL, "the last segment is left");
+	toy->was_full = false;
+	toy->held = 0;
+	return full;
+}
+
+static SkxToy *
+skx_toy_open(const SkxRequest *request, int room, int again, int fails)
+{
+	SkxToy	   *toy = palloc0(sizeof(SkxToy));
+
+	toy->collector.methods = &skx_toy_methods;
+	toy->collector.parts = 4;
+	toy->collector.wants_all = room < 0;
+	toy->context = CurrentMemoryContext;
+	toy->room = room;
+	toy->again = again;
+	toy->fails = fails;
+	toy->exec = skx_exec_begin(request, &toy->collector);
+	return toy;
+}
+
+Datum
+skipidx_collect(PG_FUNCTION_ARGS)
+{
+	Relation	index = index_open(PG_GETARG_OID(0), AccessShareLock);
+	TSQuery		query = PG_GETARG_TSQUERY(1);
+	int			ways = Abs(PG_GETARG_INT32(2));
+	int			turns = PG_GETARG_INT32(5);
+	SkxToy	  **toys = palloc(sizeof(SkxToy *) * ways);
+	SkxRequest	request = {0};
+	uint64		rows = 0;
+	uint64		places = 0;
+	int			nlast = 0;
+	int			open = ways;
+	int			i;
+
+	if (PG_GETARG_INT32(2) > 0 && ways > 1)
+	{
+		request.share = palloc(sizeof(SkxShare));
+		skx_exec_share_init(request.share);
+	}
+	request.index = index;
+	request.view = skx_exec_view(index, request.share);
+	request.query = skx_query_compile(&query, 1, NULL, 0);
+	for (i = 0; i < ways; i++)
+		toys[i] = skx_toy_open(&request, PG_GETARG_INT32(3),
+							   PG_GETARG_INT32(4), PG_GETARG_INT32(6));
+	for (i = 0; open > 0 && (turns == 0 || turns-- > 0); i = (i + 1) % ways)
+	{
+		if (toys[i] == NULL || skx_toy_turn(toys[i]))
+			continue;
+		rows += toys[i]->rows;
+		places += toys[i]->places;
+		nlast += skx_exec_is_last(toys[i]->exec);
+		skx_exec_end(toys[i]->exec);
+		toys[i] = NULL;
+		open--;
+	}
+	for (i = 0; i < ways; i++)
+		if (toys[i] != NULL)
+			skx_exec_end(toys[i]->exec);
+	index_close(index, AccessShareLock);
+	PG_RETURN_TEXT_P(cstring_to_text(psprintf(UINT64_FORMAT " " UINT64_FORMAT " %d",
+											  rows, places, nlast)));
+}
