@@ -4,14 +4,16 @@
  *	  behave, and sees whether what exec/ promises to collectors is kept.
  *
  * CREATE FUNCTION skipidx_collect(index regclass, query tsquery, ways int,
- * room int, again int, turns int, fails int) RETURNS text AS '...' LANGUAGE c:
+ * room int, again int, turns int, fails int, step int, enough int) RETURNS text
+ * AS '...' LANGUAGE c:
  * collects the rows that match, and returns their number, the sum of their
  * places as numbers, and how many were the last: of `ways` answers that take
  * turns, as processes do that share one, or, if that is negative, as cursors
  * that have nothing in common.  A collector is full with `room` rows; with less
  * than 0 it makes room itself.  Each wants `again` ranges twice.  After so many
  * `turns` all are ended, and at document number `fails` comes an error; 0:
- * never.  What is not as promised is an error that begins with "exec:".
+ * never.  Segments are wanted in ranges of `step` documents, as a whole where
+ * that is 0; and of each segment `enough` rows, or all.  What is not as promised is an error that begins with "exec:".
  */
 #include "postgres.h"
 
@@ -36,6 +38,9 @@ typedef struct SkxToy
 	uint64		range_rows;		/* with what such a one has given, */
 	uint64		range_places;	/* which is taken back */
 	int			fails;
+	uint32		step;
+	int64		enough;			/* rows of a segment, */
+	int64		segment_rows;	/* and how many it has given */
 	int64		held;
 	uint64		rows;
 	uint64		places;
@@ -54,6 +59,18 @@ skx_toy_expect(bool kept, const char *promise)
 		ereport(ERROR, (errmsg("exec: %s", promise)));
 }
 
+/* The next `step` documents. */
+static bool
+skx_toy_range(SkxCollector *c, SkxSegment *segment, uint32 *from, uint32 *to)
+{
+	SkxToy	   *toy = (SkxToy *) c;
+
+	skx_toy_expect(!toy->in_range, "a range ends before the next one is asked for");
+	*from = *to;
+	*to = (uint32) Min((uint64) *from + toy->step, segment->header.ndocs);
+	return *from < *to;
+}
+
 static bool
 skx_toy_begin(SkxCollector *c, const SkxExecRange *range)
 {
@@ -64,6 +81,8 @@ skx_toy_begin(SkxCollector *c, const SkxExecRange *range)
 	skx_toy_expect(toy->segment == NULL || toy->segment == range->segment, "a segment is left before the next one");
 	skx_toy_expect(range->from < range->to && range->to <= range->segment->header.ndocs, "a range of the segment");
 	skx_toy_expect(toy->segment == NULL || range->from >= toy->next, "ranges ascend");
+	if (toy->segment == NULL)
+		toy->segment_rows = 0;
 	toy->segment = range->segment;
 	toy->next = range->from;
 	toy->in_range = true;
@@ -88,7 +107,7 @@ skx_toy_add(SkxToy *toy, const ItemPointerData *tid)
 	return ++toy->held < Abs(toy->room);
 }
 
-static bool
+static SkxCollected
 skx_toy_collect(SkxCollector *c, const SkxExecRange *range, uint32 *docs,
 				int n)
 {
@@ -103,13 +122,16 @@ skx_toy_collect(SkxCollector *c, const SkxExecRange *range, uint32 *docs,
 
 		skx_toy_expect(docs[i] >= toy->next && docs[i] < range->to, "documents ascend within their range");
 		toy->next = docs[i] + 1;
+		skx_toy_expect(toy->enough == 0 || toy->segment_rows <= toy->enough, "nothing of a segment of which there is enough");
+		if (toy->enough > 0 && ++toy->segment_rows > toy->enough)
+			return SKX_COLLECT_ENOUGH;
 		skx_segment_tids(range->segment, docs[i], 1, &tid);
 		has_room = skx_toy_add(toy, &tid);
 	}
 	/* that may be done */
 	memset(docs, 0xFF, sizeof(uint32) * n);
 	toy->was_full = !has_room && toy->room > 0;
-	return has_room;
+	return has_room ? SKX_COLLECT_MORE : SKX_COLLECT_FULL;
 }
 
 static bool
@@ -166,7 +188,17 @@ skx_toy_drain(SkxCollector *c)
 	return toy->room < 0;
 }
 
+static const SkxCollectorMethods skx_toy_whole_methods = {
+	.begin = skx_toy_begin,
+	.collect = skx_toy_collect,
+	.end = skx_toy_end,
+	.leave = skx_toy_leave,
+	.pending = skx_toy_pending,
+	.drain = skx_toy_drain
+};
+
 static const SkxCollectorMethods skx_toy_methods = {
+	.range = skx_toy_range,
 	.begin = skx_toy_begin,
 	.collect = skx_toy_collect,
 	.end = skx_toy_end,
@@ -195,11 +227,15 @@ skx_toy_turn(SkxToy *toy)
 }
 
 static SkxToy *
-skx_toy_open(const SkxRequest *request, int room, int again, int fails)
+skx_toy_open(const SkxRequest *request, int room, int again, int fails,
+			 int step, int enough)
 {
 	SkxToy	   *toy = palloc0(sizeof(SkxToy));
 
-	toy->collector.methods = &skx_toy_methods;
+	toy->collector.methods = step == 0 ? &skx_toy_whole_methods :
+		&skx_toy_methods;
+	toy->step = step;
+	toy->enough = enough;
 	toy->collector.parts = 4;
 	toy->collector.wants_all = room < 0;
 	toy->context = CurrentMemoryContext;
@@ -235,7 +271,8 @@ skipidx_collect(PG_FUNCTION_ARGS)
 	request.query = skx_query_compile(&query, 1, NULL, 0);
 	for (i = 0; i < ways; i++)
 		toys[i] = skx_toy_open(&request, PG_GETARG_INT32(3),
-							   PG_GETARG_INT32(4), PG_GETARG_INT32(6));
+							   PG_GETARG_INT32(4), PG_GETARG_INT32(6),
+							   PG_GETARG_INT32(7), PG_GETARG_INT32(8));
 	for (i = 0; open > 0 && (turns == 0 || turns-- > 0); i = (i + 1) % ways)
 	{
 		if (toys[i] == NULL || skx_toy_turn(toys[i]))

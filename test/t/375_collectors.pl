@@ -1,5 +1,5 @@
-# What a collector is promised: every match once, in ranges that ascend and that
-# may be asked for again, then pending documents; nothing while it is full; and
+# What a collector is promised: every match once, in ranges that ascend, that it
+# may choose, and that may be asked for again, then pending documents; nothing while it is full; and
 # an end at any time.  A collector of the test's own sees to it, with rows in
 # several segments, some of which are dead, and pending ones.
 #
@@ -38,7 +38,7 @@ SET enable_bitmapscan = off;
 SQL
 my $segments = $s->value("SELECT count(*) FROM skipidx_segments('docs_v')");
 cmp_ok($segments, '>=', 3, 'segments');
-$s->value('CREATE FUNCTION skipidx_collect(index regclass, query tsquery, ways int, room int, again int, turns int, fails int) RETURNS text LANGUAGE c AS $$' . skx_module('skipidx_collect') . '$$');
+$s->value('CREATE FUNCTION skipidx_collect(index regclass, query tsquery, ways int, room int, again int, turns int, fails int, step int DEFAULT 0, enough int DEFAULT 0) RETURNS text LANGUAGE c AS $$' . skx_module('skipidx_collect') . '$$');
 
 # Rows and the sum of their places, by a sequential scan.
 sub wanted
@@ -47,6 +47,9 @@ sub wanted
 
 	return $s->value("SELECT count(*) || ' ' || coalesce(sum(((ctid::text::point)[0] * 65536 + (ctid::text::point)[1])::int8), 0) FROM docs WHERE v @@ '$query'");
 }
+
+# how much room, and which ranges
+my %step_of = (1 => 0, 1000000 => 3000, -5000 => 0);
 
 for my $query ('w2', 'w7 | w1000', 'w2 & w7 & x5', 'all & !w2', 'w1000:*', '!all', 'w2 & none')
 {
@@ -61,6 +64,18 @@ for my $query ('w2', 'w7 | w1000', 'w2 & w7 & x5', 'all & !w2', 'w1000:*', '!all
 			is($s->value("SELECT skipidx_collect('docs_v', '$query', 1, $room, $again, 0, 0)"), "$rows $places 1", "$query: alone, room $room, again $again");
 			is($s->value("SELECT skipidx_collect('docs_v', '$query', 3, $room, $again, 0, 0)"), "$rows $places 1", "$query: three share it, room $room, again $again");
 		}
+	}
+	# ranges that the collector chooses, some of which it wants twice
+	for my $step (1000, 4096, 77777)
+	{
+		is($s->value("SELECT skipidx_collect('docs_v', '$query', 1, 5000, 3, 0, 0, $step)"), "$rows $places 1", "$query: ranges of $step");
+	}
+	# the first rows of each segment, and all that are pending
+	for my $enough (1, 100, 5000, 1000000)
+	{
+		my $first = $s->value("SELECT count(*) || ' ' || coalesce(sum(place), 0) FROM (SELECT id / 100000 AS part, ((ctid::text::point)[0] * 65536 + (ctid::text::point)[1])::int8 AS place, row_number() OVER (PARTITION BY CASE WHEN id <= 150000 THEN 0 ELSE id / 100000 END ORDER BY ctid) AS n FROM docs WHERE v @@ '$query') x WHERE n <= $enough OR part = 4");
+
+		is($s->value("SELECT skipidx_collect('docs_v', '$query', 1, $_, 0, 0, 0, $step_of{$_}, $enough)"), "$first 1", "$query: $enough of each, ranges of $step_of{$_}") for keys %step_of;
 	}
 	# cursors that have nothing in common but the index
 	is($s->value("SELECT skipidx_collect('docs_v', '$query', -2, 100, 0, 0, 0)"), join(' ', 2 * $rows, 2 * $places, 2), "$query: two cursors");

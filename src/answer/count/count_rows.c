@@ -212,7 +212,7 @@ skx_count_batch(SkxCount *c, SkxSegment *seg, uint32 *docs, int n)
 	skx_count_tell(c, seg, docs, nlive, c->other_docs, nothers);
 }
 
-static bool
+static SkxCollected
 skx_count_collect(SkxCollector *collector, const SkxExecRange *range,
 				  uint32 *docs, int n)
 {
@@ -226,7 +226,7 @@ skx_count_collect(SkxCollector *collector, const SkxExecRange *range,
 		if (c->taker != NULL)
 			c->taker->documents(range->segment, docs, n, c->taker->arg);
 	}
-	return true;
+	return SKX_COLLECT_MORE;
 }
 
 /* False: marks are no longer set in the segment, and nothing was added. */

@@ -35,20 +35,32 @@ typedef struct SkxExecRange
 	SkxSegment *segment;
 	uint32		from;
 	uint32		to;
-	SkxQueryScan *matches;		/* among these documents */
+	SkxQueryScan *matches;		/* among these documents; NULL where the
+								 * collector chooses its ranges: then */
+	SkxQueryVisit *visit;		/* this has them, */
+	uint32		next;			/* and is at this document */
 } SkxExecRange;
 
 typedef struct SkxCollector SkxCollector;
+
+/* What a collector says of the matches that it was given. */
+typedef enum SkxCollected
+{
+	SKX_COLLECT_MORE,			/* it wants the next ones */
+	SKX_COLLECT_FULL,			/* but has no room for them */
+	SKX_COLLECT_ENOUGH			/* it wants no more of this segment */
+} SkxCollected;
 
 /*
  * What a collector does.  Methods that it has no use for are NULL, but for
  * `collect` and `pending`.  They are called in the memory context of
  * skx_exec_begin(), except where another one is named.
  *
- * A segment comes as one range, or, with other processes, as those ranges that
- * this process has taken.  Ranges of a segment ascend, and follow each other;
- * pending documents come last.  An error may end it all between any two calls,
- * and so may skx_exec_end(): no method is called then.
+ * A segment comes as one range, or as those that the collector wants, or, with
+ * other processes, as those that this process has taken.  Ranges of a segment
+ * ascend, and follow each other; pending documents come last.  An error may
+ * end it all between any two calls, and so may skx_exec_end(): no method is
+ * called then.
  */
 typedef struct SkxCollectorMethods
 {
@@ -59,6 +71,14 @@ typedef struct SkxCollectorMethods
 	bool		(*answer) (SkxCollector *c, SkxSegment *segment);
 
 	/*
+	 * The next range of a segment that is wanted: from *to on, which is 0 at
+	 * first.  False: there is none any more.  No method: the segment as a
+	 * whole.  Not called with other processes.
+	 */
+	bool		(*range) (SkxCollector *c, SkxSegment *segment, uint32 *from,
+						  uint32 *to);
+
+	/*
 	 * Before the matches of a range.  False: the collector has taken them all
 	 * by itself, through range->matches.
 	 */
@@ -66,11 +86,10 @@ typedef struct SkxCollectorMethods
 
 	/*
 	 * The next n live matches, SKX_QUERY_DOCS at most, ascending.  `docs` may
-	 * be overwritten, and stays until skx_exec_next() is called again. False:
-	 * the collector is full.
+	 * be overwritten, and stays until skx_exec_next() is called again.
 	 */
-	bool		(*collect) (SkxCollector *c, const SkxExecRange *range,
-							uint32 *docs, int n);
+	SkxCollected (*collect) (SkxCollector *c, const SkxExecRange *range,
+							 uint32 *docs, int n);
 
 	/*
 	 * After the last match of a range.  False: the collector has forgotten

@@ -29,7 +29,8 @@ struct SkxExec
 	int			nranges;
 	int			at;				/* and which of them is the current one */
 	bool		begun;			/* the collector knows of that */
-	bool		collects;		/* and wants its matches */
+	bool		collects;		/* and wants its matches, */
+	bool		enough;			/* but no more of its segment */
 	uint32	   *docs;			/* NULL: no match was asked for yet */
 
 	/* with other processes; then at most one segment is open */
@@ -65,23 +66,77 @@ skx_exec_begin(const SkxRequest *request, SkxCollector *collector)
 	return exec;
 }
 
+/* Ranges that a collector chooses may begin and end anywhere. */
 static void
 skx_exec_open_matches(SkxExec *exec, SkxExecRange *range)
 {
-	bool		wants_all = exec->collector->wants_all ||
-		exec->request->share != NULL;
+	bool		shared = exec->request->share != NULL;
 
+	range->matches = NULL;
+	range->visit = NULL;
+	range->next = range->from;
+	if (exec->collector->methods->range != NULL)
+	{
+		range->visit = skx_query_visit_open(range->segment,
+											exec->request->query);
+		return;
+	}
 	range->matches = skx_query_scan_open(range->segment,
-										 exec->request->query, wants_all);
-	if (exec->request->share != NULL)
+										 exec->request->query,
+										 exec->collector->wants_all || shared);
+	if (shared)
 		skx_query_scan_range(range->matches, range->from, range->to);
+}
+
+static void
+skx_exec_close_matches(SkxExecRange *range)
+{
+	if (range->visit != NULL)
+		skx_query_visit_close(range->visit);
+	else
+		skx_query_scan_close(range->matches);
+}
+
+/* The next matches of a range; 0: there are none. */
+static int
+skx_exec_next_matches(SkxExecRange *range, uint32 *docs)
+{
+	int			n;
+
+	if (range->visit == NULL)
+		return skx_query_scan_next(range->matches, docs);
+	if (range->next >= range->to)
+		return 0;
+	n = skx_query_visit(range->visit, range->next, range->to, docs);
+	range->next = n > 0 ? docs[n - 1] + 1 : range->to;
+	return n;
+}
+
+/* The next documents of a segment that are wanted; false: none are. */
+static bool
+skx_exec_next_range(SkxExec *exec, SkxExecRange *range)
+{
+	uint32		before = range->to;
+
+	if (exec->collector->methods->range == NULL)
+	{
+		range->to = range->segment->header.ndocs;
+		return before < range->to;
+	}
+	if (!exec->collector->methods->range(exec->collector, range->segment,
+										 &range->from, &range->to))
+		return false;
+	range->next = range->from;
+	Assert(range->from >= before && range->from < range->to &&
+		   range->to <= range->segment->header.ndocs);
+	return true;
 }
 
 /* Nothing of the current segment, or of this range of it, is read any more. */
 static void
 skx_exec_leave(SkxExec *exec, SkxExecRange *range)
 {
-	skx_query_scan_close(range->matches);
+	skx_exec_close_matches(range);
 	if (exec->collector->methods->leave != NULL)
 		exec->collector->methods->leave(exec->collector, range->segment);
 	skx_segment_relax(range->segment);
@@ -108,15 +163,15 @@ skx_exec_open_segments(SkxExec *exec)
 		SkxExecRange *range = &exec->ranges[exec->nranges];
 
 		range->segment = exec->source->segments[i];
-		range->from = 0;
-		range->to = range->segment->header.ndocs;
-		if (methods->answer != NULL &&
-			methods->answer(exec->collector, range->segment))
+		range->from = range->to = 0;
+		if ((methods->answer != NULL &&
+			 methods->answer(exec->collector, range->segment)) ||
+			!skx_exec_next_range(exec, range))
 			continue;
 		skx_exec_open_matches(exec, range);
 		matches[exec->nranges++] = range->matches;
 	}
-	if (exec->nranges > 0)
+	if (exec->nranges > 0 && methods->range == NULL)
 		skx_query_scan_plan(matches, exec->nranges);
 	return n > 0;
 }
@@ -195,12 +250,16 @@ skx_exec_collect(SkxExec *exec, SkxExecRange *range)
 
 	if (exec->docs == NULL)
 		exec->docs = palloc(sizeof(uint32) * SKX_QUERY_DOCS);
-	while ((n = skx_query_scan_next(range->matches, exec->docs)) > 0)
+	while (!exec->enough &&
+		   (n = skx_exec_next_matches(range, exec->docs)) > 0)
 	{
+		SkxCollected said;
+
 		CHECK_FOR_INTERRUPTS();
 		skx_exec_check_batch(range, exec->docs, n);
-		if (!collector->methods->collect(collector, range, exec->docs, n) &&
-			!skx_exec_drains(exec))
+		said = collector->methods->collect(collector, range, exec->docs, n);
+		exec->enough = said == SKX_COLLECT_ENOUGH;
+		if (said == SKX_COLLECT_FULL && !skx_exec_drains(exec))
 			return false;
 	}
 	return true;
@@ -225,13 +284,18 @@ skx_exec_range(SkxExec *exec)
 	if (collector->methods->end != NULL &&
 		!collector->methods->end(collector, range))
 	{
-		skx_query_scan_close(range->matches);
+		skx_exec_close_matches(range);
 		skx_exec_open_matches(exec, range);
 		return true;
 	}
-	exec->at++;
-	if (exec->request->share == NULL)
+	if (exec->request->share != NULL)
+		exec->at++;
+	else if (exec->enough || !skx_exec_next_range(exec, range))
+	{
+		exec->at++;
 		skx_exec_leave(exec, range);
+	}
+	exec->enough = false;
 	return true;
 }
 
@@ -308,11 +372,11 @@ void
 skx_exec_end(SkxExec *exec)
 {
 	if (exec->segment >= 0)
-		skx_query_scan_close(exec->ranges[0].matches);
+		skx_exec_close_matches(&exec->ranges[0]);
 	else
 	{
 		for (; exec->at < exec->nranges; exec->at++)
-			skx_query_scan_close(exec->ranges[exec->at].matches);
+			skx_exec_close_matches(&exec->ranges[exec->at]);
 	}
 	skx_snapshot_close(exec->source);
 	if (exec->docs != NULL)

@@ -12,7 +12,7 @@
  */
 #define SKX_ROWS_PARTS	128
 
-static bool
+static SkxCollected
 skx_rows_collect(SkxCollector *c, const SkxExecRange *range, uint32 *docs,
 				 int n)
 {
@@ -22,7 +22,7 @@ skx_rows_collect(SkxCollector *c, const SkxExecRange *range, uint32 *docs,
 	rows->docs = docs;
 	rows->n = n;
 	skx_segment_tids_of(range->segment, docs, n, rows->tids);
-	return false;
+	return SKX_COLLECT_FULL;
 }
 
 static bool

@@ -5,10 +5,8 @@
 #ifndef SKX_SCROLL_H
 #define SKX_SCROLL_H
 
-#include "executor/tuptable.h"
+#include "answer/exec/exec.h"
 #include "read/continuation/continuation.h"
-#include "read/query/query.h"
-#include "utils/snapshot.h"
 
 /*
  * Blocks of the table that belong to one slice together: 2 MB.  Tokens and the
@@ -26,11 +24,7 @@ typedef struct SkxScrollSlice
 
 typedef struct SkxScrollRequest
 {
-	Relation	index;
-	Relation	heap;
-	Snapshot	snapshot;
-	const SkxView *view;		/* taken after the snapshot */
-	const SkxQuery *query;
+	SkxRequest	of;				/* which looks rows up, without recheck */
 	SkxScrollSlice slice;
 	uint64		from;			/* rows at or behind this place, a key */
 	uint64		size;			/* so many rows */

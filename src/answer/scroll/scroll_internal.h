@@ -5,39 +5,40 @@
 #ifndef SKX_SCROLL_INTERNAL_H
 #define SKX_SCROLL_INTERNAL_H
 
+#include "access/relscan.h"
 #include "answer/scroll/scroll.h"
-#include "index/snapshot/snapshot.h"
+
+/* Rows that are looked for in the table together. */
+#define SKX_SCROLL_BATCH		1024
+
+/* Above all places. */
+#define SKX_SCROLL_NEVER		PG_UINT64_MAX
+
+/* One scroll, and the places that it has come to. */
+typedef struct SkxScroll
+{
+	SkxCollector collector;		/* first */
+	const SkxScrollRequest *request;
+	uint64		from;			/* places from here on are wanted, as keys; */
+	int			most;			/* so many, at least 1 */
+	uint64	   *keys;			/* found so far, */
+	int			n;
+	int			room;			/* for so many */
+	uint64		beyond;			/* places from here on are not wanted any more */
+	ItemPointerData *tids;		/* of a batch of matches, or of rows */
+
+	IndexFetchTableData *fetch;
+	TupleTableSlot *row;
+	SkxHeapAhead ahead;
+} SkxScroll;
+
+/* Makes a collector of it, in the current memory context. */
+extern void skx_scroll_collect_begin(SkxScroll *s);
 
 /*
- * scroll_input.c : the matches of a segment, or those that are pending, in a
- * slice and behind a place
- *
- * next moves to the next one; false: there is none.  now is its place.
+ * Finds the first `most` places of matches from `from` on, ascending; n is less
+ * where there are no more.
  */
-typedef struct SkxScrollInput
-{
-	const SkxScrollRequest *request;
-	SkxSegment *seg;			/* NULL: pending ones */
-	SkxQueryVisit *visit;
-	uint32		from;			/* documents that are to be visited next */
-	uint32		to;
-	uint32	   *docs;
-	ItemPointerData *tids;
-	int			n;
-	int			at;
-	int			size;			/* of tids, where they are pending ones */
-	uint64		now;			/* a key; SKX_SCROLL_END: there is none */
-} SkxScrollInput;
-
-#define SKX_SCROLL_END			PG_UINT64_MAX
-
-extern void skx_scroll_input_segment(SkxScrollInput *input,
-									 const SkxScrollRequest *request,
-									 SkxSegment *seg);
-extern void skx_scroll_input_pending(SkxScrollInput *input,
-									 const SkxScrollRequest *request,
-									 SkxSource *source);
-extern void skx_scroll_input_next(SkxScrollInput *input);
-extern void skx_scroll_input_close(SkxScrollInput *input);
+extern void skx_scroll_places(SkxScroll *s);
 
 #endif							/* SKX_SCROLL_INTERNAL_H */

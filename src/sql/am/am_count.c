@@ -13,25 +13,6 @@
 #include "utils/memutils.h"
 
 bool
-skx_am_scan_request(IndexScanDesc scan, SkxCountShare *share,
-					SkxRequest *request)
-{
-	SkxScan    *so = scan->opaque;
-
-	Assert(!so->started && scan->numberOfOrderBys == 0);
-	memset(request, 0, sizeof(*request));
-	request->index = scan->indexRelation;
-	request->heap = scan->heapRelation;
-	request->snapshot = scan->xs_snapshot;
-	if (!skx_am_scan_begin(scan))
-		return false;
-	request->share = share == NULL ? NULL : &share->parts;
-	request->view = skx_exec_view(scan->indexRelation, request->share);
-	request->query = so->query;
-	return true;
-}
-
-bool
 skx_am_scan_count(IndexScanDesc scan,
 				  bool (*recheck) (TupleTableSlot *row, void *arg), void *arg,
 				  SkxCountShare *share, SkxCountWork *work, uint64 *rows)
@@ -44,7 +25,8 @@ skx_am_scan_count(IndexScanDesc scan,
 
 	skx_am_reads_now(&before);
 	*rows = 0;
-	if (skx_am_scan_request(scan, share, &request))
+	if (skx_am_scan_request(scan, share == NULL ? NULL : &share->parts,
+							&request))
 	{
 		request.recheck = so->lossy ? recheck : NULL;
 		request.arg = arg;

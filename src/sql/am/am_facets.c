@@ -17,7 +17,8 @@ static bool
 skx_am_scan_exact(IndexScanDesc scan, SkxCountShare *share,
 				  SkxRequest *request)
 {
-	if (!skx_am_scan_request(scan, share, request))
+	if (!skx_am_scan_request(scan, share == NULL ? NULL : &share->parts,
+							 request))
 		return false;
 	if (((SkxScan *) scan->opaque)->lossy)
 		elog(ERROR, "a condition on the rows of facets is not exact");

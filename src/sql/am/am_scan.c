@@ -145,6 +145,30 @@ skx_am_scan_begin(IndexScanDesc scan)
 	return true;
 }
 
+/* After skx_am_scan_begin(), as the view is taken then. */
+static void
+skx_am_scan_fill(IndexScanDesc scan, SkxShare *share, SkxRequest *request)
+{
+	request->share = share;
+	request->view = skx_exec_view(scan->indexRelation, share);
+	request->query = ((SkxScan *) scan->opaque)->query;
+}
+
+bool
+skx_am_scan_request(IndexScanDesc scan, SkxShare *share, SkxRequest *request)
+{
+	Assert(!((SkxScan *) scan->opaque)->started &&
+		   scan->numberOfOrderBys == 0);
+	memset(request, 0, sizeof(*request));
+	request->index = scan->indexRelation;
+	request->heap = scan->heapRelation;
+	request->snapshot = scan->xs_snapshot;
+	if (!skx_am_scan_begin(scan))
+		return false;
+	skx_am_scan_fill(scan, share, request);
+	return true;
+}
+
 /* In no order. */
 static void
 skx_am_scan_start_rows(IndexScanDesc scan)
@@ -152,11 +176,9 @@ skx_am_scan_start_rows(IndexScanDesc scan)
 	SkxScan    *so = scan->opaque;
 	SkxRequest *request = palloc0(sizeof(SkxRequest));
 
-	if (scan->parallel_scan != NULL)
-		request->share = skx_compat_parallel_part(scan->parallel_scan);
 	request->index = scan->indexRelation;
-	request->view = skx_exec_view(scan->indexRelation, request->share);
-	request->query = so->query;
+	skx_am_scan_fill(scan, scan->parallel_scan == NULL ? NULL :
+					 skx_compat_parallel_part(scan->parallel_scan), request);
 	so->view = request->view;
 	so->rows = skx_rows_make(so->fetches_all);
 	so->exec = skx_exec_begin(request, &so->rows->collector);

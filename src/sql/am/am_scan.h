@@ -70,6 +70,14 @@ extern bool skx_am_scan_begin(IndexScanDesc scan);
 extern void skx_am_scan_start(IndexScanDesc scan);
 
 /*
+ * A request for all rows of a scan that was not begun, which looks them up in
+ * the table; false: no row matches, and there is neither a view nor a query.
+ * share: of all processes, or NULL.
+ */
+extern bool skx_am_scan_request(IndexScanDesc scan, SkxShare *share,
+								SkxRequest *request);
+
+/*
  * am_dead.c : the row given out last is dead to all
  */
 extern void skx_am_dead_note(IndexScanDesc scan);
@@ -100,16 +108,5 @@ extern void skx_am_ranked_note_dead(const SkxScan *so, int i);
 extern bool skx_am_ordered_start(IndexScanDesc scan);
 extern bool skx_am_ordered_fetch(SkxScan *so);
 extern void skx_am_ordered_stop(SkxScan *so);
-
-/*
- * am_count.c
- *
- * A request of all rows of a scan that was not begun, which looks them up in
- * the table; false: no row matches, and neither view nor query is there.
- * share: of all processes, or NULL.
- */
-extern bool skx_am_scan_request(IndexScanDesc scan,
-								struct SkxCountShare *share,
-								SkxRequest *request);
 
 #endif							/* SKX_AM_SCAN_H */

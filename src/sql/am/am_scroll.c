@@ -19,14 +19,9 @@ skx_am_scan_scroll(IndexScanDesc scan, SkxScrollRequest *request)
 	MemoryContext old = MemoryContextSwitchTo(so->context);
 	uint64		rows = 0;
 
-	Assert(!so->started && scan->numberOfOrderBys == 0 && !so->lossy);
-	if (skx_am_scan_begin(scan))
+	if (skx_am_scan_request(scan, NULL, &request->of))
 	{
-		request->index = scan->indexRelation;
-		request->heap = scan->heapRelation;
-		request->snapshot = scan->xs_snapshot;
-		request->view = skx_manifest_view_bound(scan->indexRelation);
-		request->query = so->query;
+		Assert(!so->lossy);
 		rows = skx_scroll_rows(request);
 	}
 	MemoryContextSwitchTo(old);
