@@ -51,7 +51,7 @@ endif
 # fused instructions; the -Wno-* are those that core is built with.
 PG_CPPFLAGS = -I$(srcdir)/src
 PG_CFLAGS = -Wextra -Wno-unused-parameter -Wno-sign-compare \
-	-Wno-missing-field-initializers -ffp-contract=off $(SKX_CFLAGS)
+	-Wno-missing-field-initializers -ffp-contract=off -MMD -MP $(SKX_CFLAGS)
 SHLIB_LINK += $(SKX_LIBS)
 
 # A session that loads the library looks up what is bound then, in the server
@@ -68,7 +68,7 @@ endif
 
 EXTRA_CLEAN = results regression.diffs regression.out output_iso tmp_check log \
 	test/results test/output_iso test/module/*.o test/module/*.so \
-	$(foreach d,src src/* src/*/*,$(wildcard $(d)/*.bc $(d)/*.o))
+	$(foreach d,src src/* src/*/*,$(wildcard $(d)/*.bc $(d)/*.o $(d)/*.d))
 
 PG_CONFIG ?= pg_config
 PGXS := $(shell $(PG_CONFIG) --pgxs 2>/dev/null)
@@ -77,7 +77,10 @@ PGXS := $(shell $(PG_CONFIG) --pgxs 2>/dev/null)
 # development package is installed yet.
 ifneq ($(wildcard $(PGXS)),)
 include $(PGXS)
-$(OBJS) $(OBJS:.o=.bc): $(SKX_HEADERS) Makefile
+# The compiler notes which headers an object is made of; bitcode is of any.
+$(OBJS): Makefile
+$(OBJS:.o=.bc): $(SKX_HEADERS) Makefile
+-include $(OBJS:.o=.d)
 else
 .PHONY: all install installcheck clean
 all install installcheck:
@@ -93,7 +96,7 @@ SKX_ASSERTED := $(SKX_SOURCES:.c=.asserted)
 assertions: $(SKX_ASSERTED)
 	@echo "assertions: $(words $^) checks ok"
 $(SKX_ASSERTED): %.asserted: %.c
-	@$(CC) $(CFLAGS) $(CPPFLAGS) -DUSE_ASSERT_CHECKING=1 -Werror -fsyntax-only $<
+	@$(CC) $(filter-out -MMD -MP,$(CFLAGS)) $(CPPFLAGS) -DUSE_ASSERT_CHECKING=1 -Werror -fsyntax-only $<
 
 # A library that TAP tests load; it is not installed.
 .PHONY: test-module

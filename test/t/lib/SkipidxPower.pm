@@ -59,7 +59,7 @@ sub build_mutant
 # What the tree's skipidx was linked of, if it was built here.
 sub objects
 {
-	return grep { -e "$soak/../../src/skipidx.o" } glob("$soak/../../src/*/*.o $soak/../../src/*.o");
+	return grep { -e "$soak/../../src/skipidx.o" } glob("$soak/../../src/*/*/*.o $soak/../../src/*/*.o $soak/../../src/*.o");
 }
 
 sub needs_uring
