@@ -104,7 +104,7 @@ skx_toy_add(SkxToy *toy, const ItemPointerData *tid)
 	toy->places += place;
 	toy->range_rows++;
 	toy->range_places += place;
-	return ++toy->held < Abs(toy->room);
+	return ++toy->held < abs(toy->room);
 }
 
 static SkxCollected
@@ -251,7 +251,7 @@ skipidx_collect(PG_FUNCTION_ARGS)
 {
 	Relation	index = index_open(PG_GETARG_OID(0), AccessShareLock);
 	TSQuery		query = PG_GETARG_TSQUERY(1);
-	int			ways = Abs(PG_GETARG_INT32(2));
+	int			ways = abs(PG_GETARG_INT32(2));
 	int			turns = PG_GETARG_INT32(5);
 	SkxToy	  **toys = palloc(sizeof(SkxToy *) * ways);
 	SkxRequest	request = {0};
