@@ -20,6 +20,8 @@ typedef struct SkxRequest
 	const SkxView *view;		/* skx_exec_view(), taken after the snapshot */
 	const SkxQuery *query;
 	SkxShare   *share;			/* with other processes; NULL: alone */
+	const uint64 *last;			/* pending documents that count, as for
+								 * skx_pending_begin(); NULL: all */
 
 	/* for collectors that look rows up in the table; else unset */
 	Relation	heap;

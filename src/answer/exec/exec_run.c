@@ -304,7 +304,8 @@ skx_exec_document(const SkxPendingDoc *doc, void *arg)
 {
 	SkxExec    *exec = arg;
 
-	return !skx_query_matches(exec->request->query, doc->value) ||
+	return doc->dead ||
+		!skx_query_matches(exec->request->query, doc->value) ||
 		exec->collector->methods->pending(exec->collector, doc);
 }
 
@@ -312,7 +313,8 @@ skx_exec_document(const SkxPendingDoc *doc, void *arg)
 static bool
 skx_exec_pending(SkxExec *exec)
 {
-	while (skx_snapshot_pending(exec->source, NULL, skx_exec_document, exec))
+	while (skx_snapshot_pending(exec->source, exec->request->last,
+								skx_exec_document, exec))
 	{
 		if (!skx_exec_drains(exec))
 			return false;

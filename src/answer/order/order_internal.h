@@ -115,8 +115,17 @@ extern void skx_order_open_visit(SkxOrderedSegment *s,
  */
 extern bool skx_order_by_values(SkxOrdered *o, SkxOrderedSegment *s);
 
-/* order_nulls.c : rows without a value, SKX_QUERY_DOCS at a time */
+/*
+ * order_nulls.c : rows without a value
+ *
+ * Puts the next ones into o->tids, SKX_QUERY_DOCS at most; returns how many,
+ * 0 at the end.
+ */
 extern int	skx_order_nulls_next(SkxOrdered *o);
+
+/* The document of row i of these. */
+extern void skx_order_nulls_place(const SkxOrdered *o, int i,
+								  SkxSourcePlace *place);
 extern void skx_order_nulls_close(SkxOrdered *o);
 
 /*

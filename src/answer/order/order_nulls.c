@@ -5,15 +5,15 @@
 #include "postgres.h"
 
 #include "answer/order/order_internal.h"
+#include "answer/rows/rows.h"
 #include "utils/memutils.h"
 
 struct SkxOrderedNulls
 {
 	MemoryContext context;
-	SkxQuery   *query;			/* the filter, and that the column is NULL */
-	int			at;				/* segment */
-	SkxQueryScan *scan;			/* of it, or NULL */
-	bool		pending;		/* pending documents are left */
+	SkxRequest	request;		/* the filter, and that the column is NULL */
+	SkxRows    *rows;
+	SkxExec    *exec;			/* NULL: no row can match */
 };
 
 static void
@@ -24,11 +24,18 @@ skx_order_nulls_open(SkxOrdered *o)
 												  ALLOCSET_DEFAULT_SIZES);
 	MemoryContext old = MemoryContextSwitchTo(context);
 	struct SkxOrderedNulls *nulls = palloc0(sizeof(struct SkxOrderedNulls));
+	SkxQuery   *query = skx_query_and_null(o->request.filter,
+										   o->request.key.column);
 
 	nulls->context = context;
-	nulls->query = skx_query_and_null(o->request.filter,
-									  o->request.key.column);
-	nulls->pending = true;
+	nulls->request.index = o->request.index;
+	nulls->request.view = o->request.view;
+	nulls->request.query = query;
+	nulls->request.last = o->last;
+	nulls->rows = skx_rows_make(false);
+	if (!skx_query_is_empty(query))
+		nulls->exec = skx_exec_begin(&nulls->request,
+									 &nulls->rows->collector);
 	o->nulls = nulls;
 	MemoryContextSwitchTo(old);
 }
@@ -38,76 +45,30 @@ skx_order_nulls_close(SkxOrdered *o)
 {
 	if (o->nulls == NULL)
 		return;
-	if (o->nulls->scan != NULL)
-		skx_query_scan_close(o->nulls->scan);
+	if (o->nulls->exec != NULL)
+		skx_exec_end(o->nulls->exec);
 	MemoryContextDelete(o->nulls->context);
 	o->nulls = NULL;
-}
-
-/* A batch of a segment; 0: they are done. */
-static int
-skx_order_nulls_segments(SkxOrdered *o)
-{
-	struct SkxOrderedNulls *nulls = o->nulls;
-
-	while (nulls->at < o->nsegments)
-	{
-		SkxSegment *seg = o->source->segments[nulls->at];
-		int			n;
-
-		if (nulls->scan == NULL)
-		{
-			MemoryContext old = MemoryContextSwitchTo(nulls->context);
-
-			nulls->scan = skx_query_scan_open(seg, nulls->query, false);
-			MemoryContextSwitchTo(old);
-		}
-		n = skx_query_scan_next(nulls->scan, o->docs);
-		if (n > 0)
-		{
-			skx_order_make_tids(o, n);
-			skx_segment_tids_of(seg, o->docs, n, o->tids);
-			return n;
-		}
-		skx_query_scan_close(nulls->scan);
-		nulls->scan = NULL;
-		skx_segment_relax(seg);
-		nulls->at++;
-	}
-	return 0;
-}
-
-typedef struct SkxOrderedPendingNulls
-{
-	SkxOrdered *o;
-	int			n;
-} SkxOrderedPendingNulls;
-
-static bool
-skx_order_nulls_document(const SkxPendingDoc *doc, void *arg)
-{
-	SkxOrderedPendingNulls *p = arg;
-
-	if (!doc->dead && skx_query_matches(p->o->nulls->query, doc->value))
-		p->o->tids[p->n++] = doc->tid;
-	return p->n < SKX_QUERY_BATCH;
 }
 
 int
 skx_order_nulls_next(SkxOrdered *o)
 {
-	SkxOrderedPendingNulls p = {o, 0};
-	int			n;
+	struct SkxOrderedNulls *nulls;
 
 	if (o->nulls == NULL)
 		skx_order_nulls_open(o);
-	if (skx_query_is_empty(o->nulls->query))
+	nulls = o->nulls;
+	if (nulls->exec == NULL || !skx_rows_next(nulls->rows, nulls->exec))
 		return 0;
-	n = skx_order_nulls_segments(o);
-	if (n > 0 || !o->nulls->pending)
-		return n;
-	skx_order_make_tids(o, SKX_QUERY_BATCH);
-	o->nulls->pending = skx_snapshot_pending(o->source, o->last,
-											 skx_order_nulls_document, &p);
-	return p.n;
+	skx_order_make_tids(o, nulls->rows->n);
+	memcpy(o->tids, nulls->rows->tids,
+		   sizeof(ItemPointerData) * nulls->rows->n);
+	return nulls->rows->n;
+}
+
+void
+skx_order_nulls_place(const SkxOrdered *o, int i, SkxSourcePlace *place)
+{
+	skx_rows_place(o->nulls->rows, i, place);
 }

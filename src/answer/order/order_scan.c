@@ -384,14 +384,17 @@ skx_order_note_dead(const SkxOrdered *o, int i)
 	const SkxOrderedRow *row;
 	SkxSourcePlace place = {0};
 
-	if (!o->from_rows)
-		return;
-	row = &o->rows.rows[i];
-	if (row->source < SKX_ORDERED_PENDING)
-		place.segment = o->source->segments[row->source];
+	if (o->from_rows)
+	{
+		row = &o->rows.rows[i];
+		if (row->source < SKX_ORDERED_PENDING)
+			place.segment = o->source->segments[row->source];
+		else
+			place.stripe = row->source - SKX_ORDERED_PENDING;
+		place.number = row->place;
+	}
 	else
-		place.stripe = row->source - SKX_ORDERED_PENDING;
-	place.number = row->place;
+		skx_order_nulls_place(o, i, &place);
 	skx_snapshot_note_dead(o->request.index, o->request.view, &place);
 }
 
