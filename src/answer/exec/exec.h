@@ -37,10 +37,10 @@ typedef struct SkxExecRange
 	SkxSegment *segment;
 	uint32		from;
 	uint32		to;
-	SkxQueryScan *matches;		/* among these documents; NULL where the
-								 * collector chooses its ranges: then */
-	SkxQueryVisit *visit;		/* this has them, */
-	uint32		next;			/* and is at this document */
+	SkxQueryScan *matches;		/* those among these documents; NULL where the
+								 * collector chooses its ranges */
+	SkxQueryVisit *visit;		/* the same for such a collector; else NULL */
+	uint32		next;			/* the document where `visit` goes on */
 } SkxExecRange;
 
 typedef struct SkxCollector SkxCollector;
@@ -48,8 +48,8 @@ typedef struct SkxCollector SkxCollector;
 /* What a collector says of the matches that it was given. */
 typedef enum SkxCollected
 {
-	SKX_COLLECT_MORE,			/* it wants the next ones */
-	SKX_COLLECT_FULL,			/* but has no room for them */
+	SKX_COLLECT_MORE,			/* it takes the next ones, too */
+	SKX_COLLECT_FULL,			/* it has no room for the next ones */
 	SKX_COLLECT_ENOUGH			/* it wants no more of this segment */
 } SkxCollected;
 

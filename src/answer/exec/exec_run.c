@@ -25,18 +25,19 @@ struct SkxExec
 	MemoryContext context;
 	SkxSource  *source;
 	SkxExecState state;
-	SkxExecRange ranges[SKX_EXEC_SEGMENTS]; /* that are open, */
+	SkxExecRange ranges[SKX_EXEC_SEGMENTS]; /* of the segments that are open */
 	int			nranges;
-	int			at;				/* and which of them is the current one */
-	bool		begun;			/* the collector knows of that */
-	bool		collects;		/* and wants its matches, */
-	bool		enough;			/* but no more of its segment */
-	uint32	   *docs;			/* NULL: no match was asked for yet */
+	int			at;				/* the current one of these */
+	bool		begun;			/* the collector was told of the current one, */
+	bool		collects;		/* and is to be given its matches */
+	bool		enough;			/* it has enough of the current segment */
+	uint32	   *docs;			/* a batch of matches; NULL: there was none
+								 * yet */
 
-	/* with other processes; then at most one segment is open */
+	/* with other processes, when at most one segment is open at a time */
 	SkxShareReader reader;
-	uint64		nparts;			/* taken */
-	int			segment;		/* that is open; -1: none is */
+	uint64		nparts;			/* parts that this process has taken */
+	int			segment;		/* number of the open one; -1: none is */
 };
 
 const SkxView *

@@ -11,11 +11,12 @@
 typedef struct SkxRows
 {
 	SkxCollector collector;		/* first */
-	int			n;				/* rows of the batch, */
-	ItemPointerData *tids;		/* and where these are in the table */
-	const SkxSegment *segment;	/* that has them; NULL: they are pending, */
-	const uint32 *docs;			/* as these documents, */
-	SkxSourcePlace *pending;	/* or these; NULL: none were yet */
+	int			n;				/* rows of the batch */
+	ItemPointerData *tids;		/* their places in the table */
+	const SkxSegment *segment;	/* the one that they are of; NULL: pending */
+	const uint32 *docs;			/* their documents in that segment */
+	SkxSourcePlace *pending;	/* those of pending rows; NULL: no batch had
+								 * any yet */
 } SkxRows;
 
 /* A collector, in the current memory context; wants_all: see SkxCollector. */
