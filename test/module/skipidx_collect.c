@@ -40,7 +40,8 @@ typedef struct SkxToy
 	int			fails;
 	uint32		step;
 	int64		enough;			/* rows of a segment, */
-	int64		segment_rows;	/* and how many it has given */
+	int64		segment_rows;	/* and how many it has given, */
+	int64		rows_before;	/* and before this range */
 	int64		held;
 	uint64		rows;
 	uint64		places;
@@ -86,6 +87,7 @@ skx_toy_begin(SkxCollector *c, const SkxExecRange *range)
 	toy->segment = range->segment;
 	toy->next = range->from;
 	toy->in_range = true;
+	toy->rows_before = toy->segment_rows;
 	toy->range_rows = toy->range_places = 0;
 	return true;
 }
@@ -149,6 +151,7 @@ skx_toy_end(SkxCollector *c, const SkxExecRange *range)
 	toy->again--;
 	toy->rows -= toy->range_rows;
 	toy->places -= toy->range_places;
+	toy->segment_rows = toy->rows_before;
 	toy->next = range->from;
 	return false;
 }

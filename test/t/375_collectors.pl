@@ -76,6 +76,7 @@ for my $query ('w2', 'w7 | w1000', 'w2 & w7 & x5', 'all & !w2', 'w1000:*', '!all
 		my $first = $s->value("SELECT count(*) || ' ' || coalesce(sum(place), 0) FROM (SELECT id / 100000 AS part, ((ctid::text::point)[0] * 65536 + (ctid::text::point)[1])::int8 AS place, row_number() OVER (PARTITION BY CASE WHEN id <= 150000 THEN 0 ELSE id / 100000 END ORDER BY ctid) AS n FROM docs WHERE v @@ '$query') x WHERE n <= $enough OR part = 4");
 
 		is($s->value("SELECT skipidx_collect('docs_v', '$query', 1, $_, 0, 0, 0, $step_of{$_}, $enough)"), "$first 1", "$query: $enough of each, ranges of $step_of{$_}") for keys %step_of;
+		is($s->value("SELECT skipidx_collect('docs_v', '$query', 1, $_, 2, 0, 0, $step_of{$_}, $enough)"), "$first 1", "$query: $enough of each, ranges of $step_of{$_}, two again") for keys %step_of;
 	}
 	# cursors that have nothing in common but the index
 	is($s->value("SELECT skipidx_collect('docs_v', '$query', -2, 100, 0, 0, 0)"), join(' ', 2 * $rows, 2 * $places, 2), "$query: two cursors");

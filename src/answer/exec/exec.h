@@ -50,7 +50,8 @@ typedef enum SkxCollected
 {
 	SKX_COLLECT_MORE,			/* it takes the next ones, too */
 	SKX_COLLECT_FULL,			/* it has no room for the next ones */
-	SKX_COLLECT_ENOUGH			/* it wants no more of this segment */
+	SKX_COLLECT_ENOUGH			/* it wants no more of this segment; with
+								 * other processes, of this range */
 } SkxCollected;
 
 /*

@@ -272,6 +272,7 @@ skx_exec_range(SkxExec *exec)
 {
 	SkxCollector *collector = exec->collector;
 	SkxExecRange *range = &exec->ranges[exec->at];
+	bool		again;
 
 	if (!exec->begun)
 	{
@@ -282,14 +283,14 @@ skx_exec_range(SkxExec *exec)
 	if (exec->collects && !skx_exec_collect(exec, range))
 		return false;
 	exec->begun = false;
-	if (collector->methods->end != NULL &&
-		!collector->methods->end(collector, range))
+	again = collector->methods->end != NULL &&
+		!collector->methods->end(collector, range);
+	if (again)
 	{
 		skx_exec_close_matches(range);
 		skx_exec_open_matches(exec, range);
-		return true;
 	}
-	if (exec->request->share != NULL)
+	else if (exec->request->share != NULL)
 		exec->at++;
 	else if (exec->enough || !skx_exec_next_range(exec, range))
 	{

@@ -49,7 +49,8 @@ extern int	skx_query_scan_next(SkxQueryScan *scan, uint32 *docs);
 
 /*
  * Only documents in [from, to) from now on.  Before the first next, or when it
- * has returned 0; ranges ascend.
+ * has returned 0; ranges ascend, and begin with a multiple of SKX_QUERY_BATCH,
+ * as matches are found by such windows.
  */
 extern void skx_query_scan_range(SkxQueryScan *scan, uint32 from, uint32 to);
 
