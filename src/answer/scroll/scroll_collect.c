@@ -185,12 +185,10 @@ skx_scroll_collect_begin(SkxScroll *s)
 void
 skx_scroll_places(SkxScroll *s)
 {
-	SkxExec    *exec;
+	SkxExec    *exec = skx_exec_begin(&s->request->of, &s->collector);
 
-	s->collector.wants_all = s->most > SKX_QUERY_DOCS;
 	s->n = 0;
 	s->beyond = SKX_SCROLL_NEVER;
-	exec = skx_exec_begin(&s->request->of, &s->collector);
 	(void) skx_exec_next(exec);
 	skx_exec_end(exec);
 	skx_scroll_cut(s);
