@@ -110,14 +110,16 @@ skx_count_tell(SkxCount *c, SkxSegment *seg, const uint32 *docs, int n,
  * that the answer for one word is how many documents have it.
  */
 static bool
-skx_count_answer(SkxCollector *collector, SkxSegment *seg)
+skx_count_answer(SkxCollector *collector, const SkxExecRange *range)
 {
 	SkxCount   *c = (SkxCount *) collector;
+	SkxSegment *seg = range->segment;
 	const SkxLexeme *word = skx_query_only_word(c->request->query);
 	SkxTerm		term;
 	uint64		rows;
 
-	if (word == NULL || c->taker != NULL)
+	if (word == NULL || c->taker != NULL ||
+		range->to - range->from < seg->header.ndocs)
 		return false;
 	rows = skx_segment_find(seg, word->bytes, word->len, &term) ? term.df : 0;
 	if (!skx_count_is_whole(c, (double) rows) ||

@@ -18,7 +18,8 @@ typedef struct SkxRequest
 {
 	Relation	index;
 	const SkxView *view;		/* skx_exec_view(), taken after the snapshot */
-	const SkxQuery *query;
+	const SkxQuery *query;		/* NULL: every document matches of which the
+								 * collector does not know better */
 	SkxShare   *share;			/* with other processes; NULL: alone */
 	const uint64 *last;			/* pending documents that count, as for
 								 * skx_pending_begin(); NULL: all */
@@ -35,6 +36,7 @@ typedef struct SkxRequest
 typedef struct SkxExecRange
 {
 	SkxSegment *segment;
+	int			number;			/* of the segment: they come as 0, 1, ... */
 	uint32		from;
 	uint32		to;
 	SkxQueryScan *matches;		/* those among these documents; NULL where the
@@ -55,8 +57,9 @@ typedef enum SkxCollected
 } SkxCollected;
 
 /*
- * What a collector does.  Methods that it has no use for are NULL, but for
- * `collect` and `pending`.  They are called in the memory context of
+ * What a collector does.  Methods that it has no use for are NULL, but never
+ * `pending`, nor `collect` unless it answers all ranges by itself.  They are
+ * called in the memory context of
  * skx_exec_begin(), except where another one is named.
  *
  * A segment comes as one range, or as those that the collector wants, or, with
@@ -68,10 +71,21 @@ typedef enum SkxCollected
 typedef struct SkxCollectorMethods
 {
 	/*
-	 * Answers the whole segment without a search for its matches, if it can;
-	 * true: no range of it is given.  Not called with other processes.
+	 * Called in skx_exec_begin(), with all segments of the view, which stay open
+	 * up to the end then.  Puts their places in `segments` into `order`: segment
+	 * order[0] comes first.  With other processes the order is the same in all.
+	 * No method: segments come as the view has them, and are opened when they
+	 * are due.
 	 */
-	bool		(*answer) (SkxCollector *c, SkxSegment *segment);
+	void		(*order) (SkxCollector *c, SkxSegment *const *segments, int n,
+						  int *order);
+
+	/*
+	 * Answers a range by itself, if it can, without `matches` and `visit`, which
+	 * are not open yet.  True: it has done so, and no other method is called for
+	 * the range.  A collector with this method has no method `range`.
+	 */
+	bool		(*answer) (SkxCollector *c, const SkxExecRange *range);
 
 	/*
 	 * The next range of a segment that is wanted: from *to on, which is 0 at
@@ -102,6 +116,19 @@ typedef struct SkxCollectorMethods
 
 	/* Nothing of the segment comes any more; it is still open. */
 	void		(*leave) (SkxCollector *c, SkxSegment *segment);
+
+	/*
+	 * Before the pending documents.  False: none of them is wanted; else the
+	 * collector may set *bounds, which tell those that are not (skx_snapshot_only).
+	 */
+	bool		(*enter) (SkxCollector *c, const SkxPendingBounds **bounds);
+
+	/*
+	 * Is a pending document wanted, if it matches?  Asked before that is found
+	 * out; `pending` or `wants` of another document is called next.  No method:
+	 * all are.
+	 */
+	bool		(*wants) (SkxCollector *c, const SkxPendingDoc *doc);
 
 	/*
 	 * A pending document that matches, in a memory context that is reset
@@ -151,6 +178,15 @@ extern bool skx_exec_next(SkxExec *exec);
  * them, or alone.
  */
 extern bool skx_exec_is_last(SkxExec *exec);
+
+/* After that: waits until they are, if this process is not that one. */
+extern void skx_exec_wait(SkxExec *exec);
+
+/*
+ * After the end: the same again from the first segment on, alone.  For collectors
+ * with `order`, whose segments are still open.
+ */
+extern void skx_exec_again(SkxExec *exec);
 
 /*
  * Frees it and closes what it has open, at any time.  Does not touch the memory

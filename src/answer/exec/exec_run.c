@@ -24,6 +24,10 @@ struct SkxExec
 	SkxCollector *collector;
 	MemoryContext context;
 	SkxSource  *source;
+	bool		shared;			/* with other processes */
+	int		   *order;			/* of segments that are all open; NULL: they
+								 * are opened when they are due */
+	int			next;			/* number of the next segment */
 	SkxExecState state;
 	SkxExecRange ranges[SKX_EXEC_SEGMENTS]; /* of the segments that are open */
 	int			nranges;
@@ -34,10 +38,11 @@ struct SkxExec
 	uint32	   *docs;			/* a batch of matches; NULL: there was none
 								 * yet */
 
-	/* with other processes, when at most one segment is open at a time */
+	/* with other processes, when at most one segment is gone through at a time */
 	SkxShareReader reader;
 	uint64		nparts;			/* parts that this process has taken */
-	int			segment;		/* number of the open one; -1: none is */
+	int			segment;		/* number of the one whose matches are open;
+								 * -1: none */
 };
 
 const SkxView *
@@ -48,22 +53,55 @@ skx_exec_view(Relation index, SkxShare *share)
 	return skx_manifest_view_bound(index);
 }
 
+/* All segments, in the order that the collector wants. */
+static void
+skx_exec_order(SkxExec *exec)
+{
+	SkxSource  *source = exec->source;
+	int			n = skx_snapshot_next(source, SKX_SOURCE_ALL);
+
+	exec->order = palloc(sizeof(int) * ((Size) n + 1));
+	exec->collector->methods->order(exec->collector, source->segments, n,
+									exec->order);
+}
+
+/* The documents of all segments, by their numbers. */
+static uint32 *
+skx_exec_ndocs(const SkxExec *exec)
+{
+	const SkxView *view = exec->request->view;
+	uint32	   *ndocs = palloc(sizeof(uint32) * ((Size) view->nsegments + 1));
+	int			i;
+
+	for (i = 0; i < view->nsegments; i++)
+	{
+		int			at = exec->order == NULL ? i : exec->order[i];
+
+		ndocs[i] = view->segments[at].ndocs;
+	}
+	return ndocs;
+}
+
 SkxExec *
 skx_exec_begin(const SkxRequest *request, SkxCollector *collector)
 {
 	SkxExec    *exec = palloc0(sizeof(SkxExec));
 
-	Assert(collector->methods->collect != NULL &&
-		   collector->methods->pending != NULL);
+	Assert(collector->methods->pending != NULL);
+	Assert(collector->methods->answer == NULL ||
+		   collector->methods->range == NULL);
 	exec->request = request;
 	exec->collector = collector;
 	exec->context = CurrentMemoryContext;
 	exec->source = skx_snapshot_open(request->index, request->view);
 	exec->segment = -1;
-	if (request->share != NULL)
+	exec->shared = request->share != NULL;
+	if (collector->methods->order != NULL)
+		skx_exec_order(exec);
+	if (exec->shared)
 		skx_exec_share_begin(&exec->reader, request->share,
-							 skx_exec_share_ndocs(request->view),
-							 request->view->nsegments, collector->parts);
+							 skx_exec_ndocs(exec), request->view->nsegments,
+							 collector->parts);
 	return exec;
 }
 
@@ -71,8 +109,6 @@ skx_exec_begin(const SkxRequest *request, SkxCollector *collector)
 static void
 skx_exec_open_matches(SkxExec *exec, SkxExecRange *range)
 {
-	bool		shared = exec->request->share != NULL;
-
 	range->matches = NULL;
 	range->visit = NULL;
 	range->next = range->from;
@@ -84,8 +120,9 @@ skx_exec_open_matches(SkxExec *exec, SkxExecRange *range)
 	}
 	range->matches = skx_query_scan_open(range->segment,
 										 exec->request->query,
-										 exec->collector->wants_all || shared);
-	if (shared)
+										 exec->collector->wants_all ||
+										 exec->shared);
+	if (exec->shared)
 		skx_query_scan_range(range->matches, range->from, range->to);
 }
 
@@ -133,6 +170,18 @@ skx_exec_next_range(SkxExec *exec, SkxExecRange *range)
 	return true;
 }
 
+/* Has the collector answered the range by itself? */
+static bool
+skx_exec_answers(SkxExec *exec, const SkxExecRange *range)
+{
+	const SkxCollectorMethods *methods = exec->collector->methods;
+
+	if (methods->answer == NULL || !methods->answer(exec->collector, range))
+		return false;
+	skx_segment_relax(range->segment);
+	return true;
+}
+
 /* Nothing of the current segment, or of this range of it, is read any more. */
 static void
 skx_exec_leave(SkxExec *exec, SkxExecRange *range)
@@ -143,6 +192,26 @@ skx_exec_leave(SkxExec *exec, SkxExecRange *range)
 	skx_segment_relax(range->segment);
 }
 
+/* The next segments to go through together; returns how many. */
+static int
+skx_exec_next_segments(SkxExec *exec, SkxSegment **segments)
+{
+	SkxSource  *source = exec->source;
+	int			n;
+
+	if (exec->order == NULL)
+	{
+		n = skx_snapshot_next(source, exec->collector->wants_all ?
+							  SKX_EXEC_SEGMENTS : 1);
+		memcpy(segments, source->segments, sizeof(SkxSegment *) * n);
+		return n;
+	}
+	if (exec->next == source->nsegments)
+		return 0;
+	segments[0] = source->segments[exec->order[exec->next]];
+	return 1;
+}
+
 /*
  * Opens the next segments: one, or several when all will be read, so that one
  * does not wait for what could be read with what another waits for.  False:
@@ -151,11 +220,9 @@ skx_exec_leave(SkxExec *exec, SkxExecRange *range)
 static bool
 skx_exec_open_segments(SkxExec *exec)
 {
-	const SkxCollectorMethods *methods = exec->collector->methods;
+	SkxSegment *segments[SKX_EXEC_SEGMENTS];
 	SkxQueryScan *matches[SKX_EXEC_SEGMENTS];
-	int			n = skx_snapshot_next(exec->source,
-									  exec->collector->wants_all ?
-									  SKX_EXEC_SEGMENTS : 1);
+	int			n = skx_exec_next_segments(exec, segments);
 	int			i;
 
 	exec->nranges = exec->at = 0;
@@ -163,18 +230,27 @@ skx_exec_open_segments(SkxExec *exec)
 	{
 		SkxExecRange *range = &exec->ranges[exec->nranges];
 
-		range->segment = exec->source->segments[i];
+		range->segment = segments[i];
+		range->number = exec->next++;
 		range->from = range->to = 0;
-		if ((methods->answer != NULL &&
-			 methods->answer(exec->collector, range->segment)) ||
-			!skx_exec_next_range(exec, range))
+		if (!skx_exec_next_range(exec, range) ||
+			skx_exec_answers(exec, range))
 			continue;
 		skx_exec_open_matches(exec, range);
 		matches[exec->nranges++] = range->matches;
 	}
-	if (exec->nranges > 0 && methods->range == NULL)
+	if (exec->nranges > 0 && exec->collector->methods->range == NULL)
 		skx_query_scan_plan(matches, exec->nranges);
 	return n > 0;
+}
+
+/* The segment of a part. */
+static SkxSegment *
+skx_exec_segment(SkxExec *exec, int number)
+{
+	if (exec->order != NULL)
+		return exec->source->segments[exec->order[number]];
+	return skx_snapshot_at(exec->source, number);
 }
 
 /* Goes over to a part of a segment, which may be the one that is open. */
@@ -183,18 +259,20 @@ skx_exec_open_part(SkxExec *exec, const SkxSharePart *part)
 {
 	SkxExecRange *range = &exec->ranges[0];
 
+	exec->nranges = exec->at = 0;
 	range->from = part->from;
 	range->to = part->to;
-	exec->nranges = 1;
-	exec->at = 0;
+	range->number = part->segment;
 	if (exec->segment < 0)
-	{
-		exec->segment = part->segment;
-		range->segment = skx_snapshot_at(exec->source, part->segment);
+		range->segment = skx_exec_segment(exec, part->segment);
+	if (skx_exec_answers(exec, range))
+		return;
+	if (exec->segment < 0)
 		skx_exec_open_matches(exec, range);
-	}
 	else
 		skx_query_scan_range(range->matches, part->from, part->to);
+	exec->segment = part->segment;
+	exec->nranges = 1;
 }
 
 /* Takes the next part, of a segment or of what is pending; false: none. */
@@ -290,7 +368,7 @@ skx_exec_range(SkxExec *exec)
 		skx_exec_close_matches(range);
 		skx_exec_open_matches(exec, range);
 	}
-	else if (exec->request->share != NULL)
+	else if (exec->shared)
 		exec->at++;
 	else if (exec->enough || !skx_exec_next_range(exec, range))
 	{
@@ -306,23 +384,45 @@ skx_exec_document(const SkxPendingDoc *doc, void *arg)
 {
 	SkxExec    *exec = arg;
 
+	const SkxCollectorMethods *methods = exec->collector->methods;
+	const SkxQuery *query = exec->request->query;
+
 	return doc->dead ||
-		!skx_query_matches(exec->request->query, doc->value) ||
-		exec->collector->methods->pending(exec->collector, doc);
+		(methods->wants != NULL && !methods->wants(exec->collector, doc)) ||
+		(query != NULL && !skx_query_matches(query, doc->value)) ||
+		methods->pending(exec->collector, doc);
+}
+
+/* Begins what is pending; false: the collector wants none of it. */
+static bool
+skx_exec_enter(SkxExec *exec)
+{
+	const SkxCollectorMethods *methods = exec->collector->methods;
+	const SkxPendingBounds *bounds = NULL;
+
+	if (methods->enter == NULL)
+		return true;
+	if (!methods->enter(exec->collector, &bounds))
+		return false;
+	skx_snapshot_only(exec->source, bounds);
+	return true;
 }
 
 /* What is pending; false: the collector is full. */
 static bool
 skx_exec_pending(SkxExec *exec)
 {
-	while (skx_snapshot_pending(exec->source, exec->request->last,
+	if (!exec->begun)
+		exec->begun = exec->collects = skx_exec_enter(exec);
+	while (exec->collects &&
+		   skx_snapshot_pending(exec->source, exec->request->last,
 								skx_exec_document, exec))
 	{
 		if (!skx_exec_drains(exec))
 			return false;
 	}
-	exec->state = exec->request->share == NULL ? SKX_EXEC_ENDED :
-		SKX_EXEC_RANGES;
+	exec->begun = false;
+	exec->state = exec->shared ? SKX_EXEC_RANGES : SKX_EXEC_ENDED;
 	(void) skx_exec_drains(exec);
 	return true;
 }
@@ -331,7 +431,7 @@ skx_exec_pending(SkxExec *exec)
 static void
 skx_exec_go_on(SkxExec *exec)
 {
-	if (exec->request->share != NULL)
+	if (exec->shared)
 	{
 		if (!skx_exec_take(exec))
 			exec->state = SKX_EXEC_ENDED;
@@ -368,8 +468,25 @@ bool
 skx_exec_is_last(SkxExec *exec)
 {
 	Assert(exec->state == SKX_EXEC_ENDED);
-	return exec->request->share == NULL ||
+	return !exec->shared ||
 		skx_exec_share_done(&exec->reader, exec->nparts);
+}
+
+void
+skx_exec_wait(SkxExec *exec)
+{
+	if (exec->shared)
+		skx_exec_share_wait(&exec->reader);
+}
+
+void
+skx_exec_again(SkxExec *exec)
+{
+	Assert(exec->order != NULL && exec->segment < 0 &&
+		   (exec->state == SKX_EXEC_ENDED || exec->next == 0));
+	exec->shared = false;
+	exec->state = SKX_EXEC_RANGES;
+	exec->next = exec->nranges = exec->at = 0;
 }
 
 void

@@ -11,6 +11,7 @@
 #include "answer/exec/exec_share.h"
 #include "miscadmin.h"
 #include "support/fault/fault.h"
+#include "utils/wait_event.h"
 
 /* Parts are cut at multiples of it. */
 #define SKX_SHARE_WINDOW	4096
@@ -22,6 +23,7 @@ skx_exec_share_init(SkxShare *share)
 	share->has_view = false;
 	pg_atomic_init_u64(&share->next, 0);
 	pg_atomic_init_u64(&share->done, 0);
+	ConditionVariableInit(&share->all_done);
 }
 
 void
@@ -70,19 +72,6 @@ skx_exec_share_view(SkxShare *share, Relation index, const SkxView *own)
 	if (own != NULL && own->meta.generation == shared.meta.generation)
 		return own;
 	return skx_manifest_view_of(index, &shared);
-}
-
-uint32 *
-skx_exec_share_ndocs(const SkxView *view)
-{
-	uint32	   *ndocs = palloc_extended(sizeof(uint32) *
-										((Size) view->nsegments + 1),
-										MCXT_ALLOC_HUGE);
-	int			i;
-
-	for (i = 0; i < view->nsegments; i++)
-		ndocs[i] = view->segments[i].ndocs;
-	return ndocs;
 }
 
 void
@@ -160,11 +149,16 @@ skx_exec_share_total(const SkxShareReader *reader)
 bool
 skx_exec_share_done(SkxShareReader *reader, uint64 n)
 {
-	return n > 0 && pg_atomic_add_fetch_u64(&reader->share->done, n) ==
-		skx_exec_share_total(reader);
+	SkxShare   *share = reader->share;
+
+	if (n == 0 || pg_atomic_add_fetch_u64(&share->done, n) !=
+		skx_exec_share_total(reader))
+		return false;
+	ConditionVariableBroadcast(&share->all_done);
+	return true;
 }
 
-bool
+static bool
 skx_exec_share_is_done(const SkxShareReader *reader)
 {
 	bool		done = pg_atomic_read_u64(&reader->share->done) ==
@@ -173,4 +167,15 @@ skx_exec_share_is_done(const SkxShareReader *reader)
 	/* before what the others have left is read */
 	pg_read_barrier();
 	return done;
+}
+
+void
+skx_exec_share_wait(const SkxShareReader *reader)
+{
+	SkxShare   *share = reader->share;
+
+	ConditionVariablePrepareToSleep(&share->all_done);
+	while (!skx_exec_share_is_done(reader))
+		ConditionVariableSleep(&share->all_done, WAIT_EVENT_PARALLEL_FINISH);
+	ConditionVariableCancelSleep();
 }

@@ -8,6 +8,7 @@
 
 #include "index/manifest/manifest.h"
 #include "port/atomics.h"
+#include "storage/condition_variable.h"
 #include "storage/spin.h"
 
 /* In dynamic shared memory, aligned to 8 bytes. */
@@ -18,6 +19,7 @@ typedef struct SkxShare
 	SkxView		view;			/* meta, bound and ends of it */
 	pg_atomic_uint64 next;		/* the part that is taken next */
 	pg_atomic_uint64 done;		/* parts that are done */
+	ConditionVariable all_done; /* all are */
 } SkxShare;
 
 /*
@@ -55,7 +57,7 @@ typedef struct SkxShareReader
  * as is `parts`.  take gives the next part; false: there is none left.  The
  * parts of a process ascend, and what is pending is the last of all.  done tells
  * that n parts that were taken are done; true: now all are, which one process
- * is told.  is_done: are all?
+ * is told.  wait returns when all are.
  */
 extern void skx_exec_share_init(SkxShare *share);
 extern void skx_exec_share_restart(SkxShare *share);
@@ -66,9 +68,6 @@ extern void skx_exec_share_begin(SkxShareReader *reader, SkxShare *share,
 								 uint32 parts);
 extern bool skx_exec_share_take(SkxShareReader *reader, SkxSharePart *part);
 extern bool skx_exec_share_done(SkxShareReader *reader, uint64 n);
-extern bool skx_exec_share_is_done(const SkxShareReader *reader);
-
-/* The documents of a view's segments, in its order. */
-extern uint32 *skx_exec_share_ndocs(const SkxView *view);
+extern void skx_exec_share_wait(const SkxShareReader *reader);
 
 #endif							/* SKX_EXEC_SHARE_H */

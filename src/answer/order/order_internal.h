@@ -5,9 +5,9 @@
 #ifndef SKX_ORDER_INTERNAL_H
 #define SKX_ORDER_INTERNAL_H
 
+#include "answer/exec/exec.h"
 #include "answer/order/order.h"
 #include "index/segment/segment_keys.h"
-#include "index/snapshot/snapshot.h"
 
 /*
  * A row, by what it is ordered by.  rank: the key, or of a descending order its
@@ -76,9 +76,12 @@ typedef enum SkxOrderedStage
 
 struct SkxOrdered
 {
+	SkxCollector collector;		/* first: it takes the rows with a value */
 	SkxOrderedRequest request;
+	SkxRequest	rows_of;		/* the same, for exec/ */
+	SkxExec    *exec;
 	MemoryContext context;
-	SkxSource  *source;			/* all of its segments are open */
+	SkxSegment *const *all;		/* of the view, open up to the end */
 	int			nsegments;
 	SkxOrderedSegment *segments;	/* in the order of their first ranks */
 	SkxKeyColumns columns;		/* the one column */
@@ -89,6 +92,7 @@ struct SkxOrdered
 	SkxOrderedStage stage;
 	bool		nulls_before;	/* no NULL comes after the values */
 	SkxOrderedRows rows;
+	SkxOrderedRow pending;		/* of the pending document that is asked about */
 	bool		any;			/* rows were handed out, */
 	SkxOrderedRow after;		/* the last of them */
 	uint32	   *docs;			/* SKX_QUERY_DOCS */

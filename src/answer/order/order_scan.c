@@ -125,7 +125,7 @@ skx_order_open_segment(SkxOrdered *o, int number)
 	const SkxOrderedPart *part = o->request.part;
 	SkxKeyNode	root;
 
-	s->seg = o->source->segments[number];
+	s->seg = o->all[number];
 	s->number = number;
 	s->keys = skx_order_keys(&o->request, s->seg);
 	s->reads = PG_UINT64_MAX;
@@ -139,6 +139,74 @@ skx_order_open_segment(SkxOrdered *o, int number)
 	skx_segment_keys_root(s->keys, &root);
 	s->first = o->flip != 0 ? ~root.most : root.least;
 }
+
+/* Opens the column's keys in all segments, which come by their first ranks. */
+static void
+skx_order_segments(SkxCollector *c, SkxSegment *const *segments, int n,
+				   int *order)
+{
+	SkxOrdered *o = (SkxOrdered *) c;
+	int			i;
+
+	o->all = segments;
+	o->nsegments = n;
+	o->segments = palloc0(sizeof(SkxOrderedSegment) * ((Size) n + 1));
+	for (i = 0; i < n; i++)
+		skx_order_open_segment(o, i);
+	qsort(o->segments, n, sizeof(SkxOrderedSegment),
+		  skx_order_compare_segments);
+	for (i = 0; i < n; i++)
+		order[i] = o->segments[i].number;
+}
+
+static bool
+skx_order_answer(SkxCollector *c, const SkxExecRange *range)
+{
+	SkxOrdered *o = (SkxOrdered *) c;
+
+	skx_order_segment(o, &o->segments[range->number]);
+	return true;
+}
+
+/* Has it a value that can be of one of the rows? */
+static bool
+skx_order_wants(SkxCollector *c, const SkxPendingDoc *doc)
+{
+	SkxOrdered *o = (SkxOrdered *) c;
+	const SkxOrderedPart *part = o->request.part;
+	SkxKey		key;
+
+	skx_column_keys(&o->columns, doc->value, &key);
+	if (key.is_null ||
+		(part != NULL && (key.value < part->range.least ||
+						  key.value > part->range.most)))
+		return false;
+	o->pending.rank = key.value ^ o->flip;
+	o->pending.place = doc->sequence;
+	o->pending.source = SKX_ORDERED_PENDING + doc->stripe;
+	o->pending.tid = doc->tid;
+	o->work.documents++;
+	return skx_order_rows_want(&o->rows, &o->pending) &&
+		(!o->any || skx_order_compare(&o->pending, &o->after) > 0);
+}
+
+static bool
+skx_order_pending(SkxCollector *c, const SkxPendingDoc *doc)
+{
+	SkxOrdered *o = (SkxOrdered *) c;
+	MemoryContext old = MemoryContextSwitchTo(o->context);
+
+	skx_order_rows_add(&o->rows, &o->pending);
+	MemoryContextSwitchTo(old);
+	return true;
+}
+
+static const SkxCollectorMethods skx_order_methods = {
+	.order = skx_order_segments,
+	.answer = skx_order_answer,
+	.wants = skx_order_wants,
+	.pending = skx_order_pending
+};
 
 /* Of pending documents, which have no tree, keys are taken one by one. */
 static void
@@ -177,10 +245,13 @@ skx_order_begin(const SkxOrderedRequest *request)
 												  ALLOCSET_DEFAULT_SIZES);
 	MemoryContext old = MemoryContextSwitchTo(context);
 	SkxOrdered *o = palloc0(sizeof(SkxOrdered));
-	int			i;
 
+	o->collector.methods = &skx_order_methods;
 	o->context = context;
 	o->request = *request;
+	o->rows_of.index = request->index;
+	o->rows_of.view = request->view;
+	o->rows_of.query = request->filter;
 	o->flip = request->descending ? PG_UINT64_MAX : 0;
 	skx_order_first_stage(o);
 	o->rows.most = Max(skx_order_most(request->wanted > 0 ?
@@ -188,47 +259,9 @@ skx_order_begin(const SkxOrderedRequest *request)
 	o->docs = palloc(sizeof(uint32) * SKX_QUERY_DOCS);
 	o->keys = palloc(sizeof(SkxKey) * SKX_QUERY_DOCS);
 	skx_order_begin_column(o);
-	o->source = skx_snapshot_open(request->index, request->view);
-	o->nsegments = skx_snapshot_next(o->source, SKX_SOURCE_ALL);
-	o->segments = palloc0(sizeof(SkxOrderedSegment) * (o->nsegments + 1));
-	for (i = 0; i < o->nsegments; i++)
-		skx_order_open_segment(o, i);
-	qsort(o->segments, o->nsegments, sizeof(SkxOrderedSegment),
-		  skx_order_compare_segments);
+	o->exec = skx_exec_begin(&o->rows_of, &o->collector);
 	MemoryContextSwitchTo(old);
 	return o;
-}
-
-static bool
-skx_order_document(const SkxPendingDoc *doc, void *arg)
-{
-	SkxOrdered *o = arg;
-	const SkxOrderedPart *part = o->request.part;
-	SkxOrderedRow row = {0};
-	SkxKey		key;
-
-	if (doc->dead)
-		return true;
-	skx_column_keys(&o->columns, doc->value, &key);
-	if (key.is_null ||
-		(part != NULL && (key.value < part->range.least ||
-						  key.value > part->range.most)))
-		return true;
-	row.rank = key.value ^ o->flip;
-	row.place = doc->sequence;
-	row.source = SKX_ORDERED_PENDING + doc->stripe;
-	row.tid = doc->tid;
-	o->work.documents++;
-	if (skx_order_rows_want(&o->rows, &row) &&
-		(!o->any || skx_order_compare(&row, &o->after) > 0) &&
-		skx_query_matches(o->request.filter, doc->value))
-	{
-		MemoryContext old = MemoryContextSwitchTo(o->context);
-
-		skx_order_rows_add(&o->rows, &row);
-		MemoryContextSwitchTo(old);
-	}
-	return true;
 }
 
 void
@@ -262,8 +295,7 @@ skx_order_look_up(SkxOrdered *o, SkxOrderedRow *rows, int n)
 		some = Min(n - done, SKX_SUBBLOCK);
 		for (i = 0; i < some; i++)
 			o->docs[i] = (uint32) rows[done + i].place;
-		skx_segment_tids_of(o->source->segments[rows->source], o->docs, some,
-							tids);
+		skx_segment_tids_of(o->all[rows->source], o->docs, some, tids);
 		for (i = 0; i < some; i++)
 			rows[done + i].tid = tids[i];
 	}
@@ -314,6 +346,7 @@ skx_order_note_last(SkxOrdered *o)
 	o->last = MemoryContextAlloc(o->context, sizeof(uint64) *
 								 o->request.view->nstripes);
 	skx_pending_totals(o->request.index, o->request.view, &totals, o->last);
+	o->rows_of.last = o->last;
 }
 
 /* The next rows with a value; fewer than looked for: there are no others. */
@@ -321,14 +354,11 @@ static int
 skx_order_values(SkxOrdered *o)
 {
 	int			n;
-	int			i;
 
 	o->rows.n = 0;
 	o->work.passes++;
-	for (i = 0; i < o->nsegments; i++)
-		skx_order_segment(o, &o->segments[i]);
-	while (skx_snapshot_pending(o->source, o->last, skx_order_document, o))
-		 /* until the last one */ ;
+	skx_exec_again(o->exec);
+	(void) skx_exec_next(o->exec);
 	n = skx_order_hand_out(o);
 	if (n < o->rows.most)
 		o->stage++;
@@ -388,7 +418,7 @@ skx_order_note_dead(const SkxOrdered *o, int i)
 	{
 		row = &o->rows.rows[i];
 		if (row->source < SKX_ORDERED_PENDING)
-			place.segment = o->source->segments[row->source];
+			place.segment = o->all[row->source];
 		else
 			place.stripe = row->source - SKX_ORDERED_PENDING;
 		place.number = row->place;
@@ -410,7 +440,7 @@ skx_order_end(SkxOrdered *o)
 			skx_query_visit_close(o->segments[i].visit);
 		skx_segment_keys_close(o->segments[i].keys);
 	}
-	skx_snapshot_close(o->source);
+	skx_exec_end(o->exec);
 	MemoryContextDelete(o->context);
 }
 

@@ -382,5 +382,4 @@ skx_order_segment(SkxOrdered *o, SkxOrderedSegment *s)
 	if (!skx_order_by_values(o, s))
 		skx_order_by_stretches(o, s, &root);
 	s->range = range;
-	skx_segment_relax(s->seg);
 }

@@ -5,27 +5,13 @@
 #ifndef SKX_SCROLL_H
 #define SKX_SCROLL_H
 
-#include "answer/exec/exec.h"
+#include "answer/rows/rows.h"
 #include "read/continuation/continuation.h"
-
-/*
- * Blocks of the table that belong to one slice together: 2 MB.  Tokens and the
- * slices of other connections rely on it.
- */
-#define SKX_SCROLL_CHUNK		256
-
-typedef struct SkxScrollSlice
-{
-	int32		slice;			/* from 0 */
-	int32		slices;			/* at least 1 */
-	uint32		shift;			/* which slice the table begins with, so that
-								 * small partitions are shared out, too */
-} SkxScrollSlice;
 
 typedef struct SkxScrollRequest
 {
 	SkxRequest	of;				/* which looks rows up, without recheck */
-	SkxScrollSlice slice;
+	SkxRowsSlice slice;
 	uint64		from;			/* rows at or behind this place, a key */
 	uint64		size;			/* so many rows */
 
@@ -34,14 +20,6 @@ typedef struct SkxScrollRequest
 						void *arg);
 	void	   *arg;
 } SkxScrollRequest;
-
-/* Places as numbers that ascend with them. */
-static inline uint64
-skx_scroll_key(const ItemPointerData *place)
-{
-	return (uint64) ItemPointerGetBlockNumberNoCheck(place) << 16 |
-		ItemPointerGetOffsetNumberNoCheck(place);
-}
 
 /* scroll_rows.c : returns how many rows there were; fewer than asked for: all */
 extern uint64 skx_scroll_rows(const SkxScrollRequest *request);
@@ -79,7 +57,7 @@ typedef struct SkxScrollPlace
 
 extern void skx_scroll_token_begin(SkxScrollToken *token, Relation heap,
 								   Relation index, TSQuery query,
-								   const SkxScrollSlice *slice);
+								   const SkxRowsSlice *slice);
 extern void skx_scroll_token_enter(SkxScrollToken *token, Relation table);
 extern bytea *skx_scroll_token_make(SkxScrollToken *token,
 									const ItemPointerData *place);

@@ -5,7 +5,7 @@
 #include "postgres.h"
 
 #include "access/tableam.h"
-#include "answer/scroll/scroll_internal.h"
+#include "answer/scroll/scroll.h"
 #include "miscadmin.h"
 #include "pgstat.h"
 #include "utils/memutils.h"
@@ -17,6 +17,20 @@
  * are wanted save a search.
  */
 #define SKX_SCROLL_LEAST	256
+
+/* Rows that are looked for in the table together. */
+#define SKX_SCROLL_BATCH	1024
+
+/* One scroll, and the places that it has come to. */
+typedef struct SkxScroll
+{
+	const SkxScrollRequest *request;
+	SkxPlaces	places;
+	ItemPointerData *tids;		/* SKX_SCROLL_BATCH */
+	IndexFetchTableData *fetch;
+	TupleTableSlot *row;
+	SkxHeapAhead ahead;
+} SkxScroll;
 
 static int
 skx_scroll_most(uint64 rows)
@@ -36,8 +50,7 @@ skx_scroll_fetch(SkxScroll *s, const uint64 *keys, int n, uint64 most)
 	int			i;
 
 	for (i = 0; i < n; i++)
-		ItemPointerSet(&s->tids[i], (BlockNumber) (keys[i] >> 16),
-					   (OffsetNumber) (keys[i] & 0xFFFF));
+		skx_rows_key_place(keys[i], &s->tids[i]);
 	skx_snapshot_heap_batch(&s->ahead, (int) Min((uint64) n, most));
 	for (i = 0; i < n && rows < most; i++)
 	{
@@ -60,12 +73,13 @@ skx_scroll_fetch(SkxScroll *s, const uint64 *keys, int n, uint64 most)
 static uint64
 skx_scroll_fetch_all(SkxScroll *s, uint64 most)
 {
+	const SkxPlaces *places = &s->places;
 	uint64		rows = 0;
 	int			at;
 
-	for (at = 0; at < s->n && rows < most; at += SKX_SCROLL_BATCH)
-		rows += skx_scroll_fetch(s, &s->keys[at],
-								 Min(s->n - at, SKX_SCROLL_BATCH),
+	for (at = 0; at < places->n && rows < most; at += SKX_SCROLL_BATCH)
+		rows += skx_scroll_fetch(s, &places->keys[at],
+								 Min(places->n - at, SKX_SCROLL_BATCH),
 								 most - rows);
 	return rows;
 }
@@ -73,21 +87,25 @@ skx_scroll_fetch_all(SkxScroll *s, uint64 most)
 uint64
 skx_scroll_rows(const SkxScrollRequest *request)
 {
-	SkxScroll	s = {{NULL}, request, request->from};
+	SkxScroll	s = {request};
+	SkxPlaces  *places = &s.places;
 	uint64		rows = 0;
 
-	skx_scroll_collect_begin(&s);
+	places->slice = request->slice;
+	places->from = request->from;
+	skx_rows_places_begin(places);
+	s.tids = palloc(sizeof(ItemPointerData) * SKX_SCROLL_BATCH);
 	s.fetch = table_index_fetch_begin(request->of.heap);
 	s.row = table_slot_create(request->of.heap, NULL);
 	skx_snapshot_heap_begin(&s.ahead, request->of.heap);
 	do
 	{
-		s.most = skx_scroll_most(request->size - rows);
-		skx_scroll_places(&s);
+		places->most = skx_scroll_most(request->size - rows);
+		skx_rows_places(places, &request->of);
 		rows += skx_scroll_fetch_all(&s, request->size - rows);
-		if (s.n > 0)
-			s.from = s.keys[s.n - 1] + 1;
-	} while (rows < request->size && s.n == s.most);
+		if (places->n > 0)
+			places->from = places->keys[places->n - 1] + 1;
+	} while (rows < request->size && places->n == places->most);
 	ExecDropSingleTupleTableSlot(s.row);
 	table_index_fetch_end(s.fetch);
 	pgstat_count_index_tuples(request->of.index, rows);

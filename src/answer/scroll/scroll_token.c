@@ -24,7 +24,7 @@ skx_scroll_token_crc(const SkxScrollToken *token)
 
 void
 skx_scroll_token_begin(SkxScrollToken *token, Relation heap, Relation index,
-					   TSQuery query, const SkxScrollSlice *slice)
+					   TSQuery query, const SkxRowsSlice *slice)
 {
 	memset(token, 0, sizeof(*token));
 	skx_continuation_begin(&token->origin, SKX_SCROLL_MAGIC,

@@ -5,8 +5,8 @@
 #ifndef SKX_TOPK_INTERNAL_H
 #define SKX_TOPK_INTERNAL_H
 
+#include "answer/exec/exec.h"
 #include "answer/topk/topk_list.h"
-#include "index/snapshot/snapshot.h"
 
 /* Documents of a window in which parts are added up. */
 #define SKX_TOPK_WINDOW		4096
@@ -21,6 +21,7 @@
 typedef struct SkxTopkSegment
 {
 	SkxSegment *seg;
+	int			place;			/* in the view */
 	SkxTerm    *terms;			/* of SkxTopk.lexemes */
 } SkxTopkSegment;
 
@@ -69,11 +70,14 @@ typedef enum SkxTopkStage
 
 struct SkxTopk
 {
+	SkxCollector collector;		/* first: it takes the rows with some of the
+								 * words */
 	SkxTopkRequest request;
+	SkxRequest	of;				/* the same, for exec/ */
+	SkxExec    *exec;
 	const SkxScorer *scorer;
 	MemoryContext context;		/* of the search */
 	MemoryContext pass;			/* of one pass over the segments */
-	SkxSource  *source;			/* all of its segments are open */
 	int			nsegments;
 	SkxTopkSegment *segments;	/* largest first */
 	uint64		ndocs;			/* of all segments */
@@ -94,11 +98,14 @@ struct SkxTopk
 
 	bool		has_pending;	/* there may be pending documents */
 	SkxScoreMarks *marks;		/* of pending documents; NULL: not known */
+	SkxPendingBounds bounds;	/* by these */
+	int32		pending_sum;	/* of the one that is asked about */
 	int			npending;		/* those of them that are hits */
 	int			max_pending;
 	SkxTopkPending *pending;
 
 	SkxTopkShare *share;		/* as long as there are other processes */
+	bool		gathered;		/* their hits are here, of all segments */
 	int32		reached;		/* a sum of enough documents in all of them */
 	int			news;			/* hits that were counted since it was asked
 								 * for */
@@ -163,8 +170,11 @@ extern void skx_topk_sort(SkxTopkPairs *pairs, SkxTopkPairs *spare,
  *
  * requires_prefix: is the prefix of a scored word among those that the filter
  * requires, or, of a disjunction, has?  least_rows: so many the next search has
- * to find, if there are as many.
+ * to find, if there are as many.  most: so many of them at most, for what they
+ * take of work_mem.  make_out: room in topk->out for so many.
  */
+extern int	skx_topk_most(uint64 rows);
+extern void skx_topk_make_out(SkxTopk *topk, int n);
 extern bool skx_topk_requires_prefix(const SkxTopk *topk,
 									 const SkxScoreTerm *scored);
 extern int	skx_topk_least_rows(const SkxTopk *topk);
@@ -212,10 +222,7 @@ struct SkxTopkRun
 	bool		ranged;			/* some are gathered a range at a time */
 };
 
-/*
- * topk_segment.c : one pass over one segment, or over documents [from, to) of it
- */
-extern void skx_topk_segment(SkxTopk *topk, int segment);
+/* topk_segment.c : one pass over documents [from, to) of a segment */
 extern void skx_topk_part(SkxTopk *topk, int segment, uint32 from, uint32 to);
 
 /*
@@ -335,10 +342,12 @@ skx_topk_ceiling_tf(const SkxScoreTerm *term, const SkxCursor *c, int i,
  * topk_share.c : with other processes
  *
  * search goes through what this one takes, and leaves the hits; true: it is the
- * one that has the hits of all segments.  rows: that it is for, 0 where
+ * one that has the hits of all segments.  parts: of the segments.  rows: that
+ * it is for, 0 where
  * other processes do not take part.  hit counts one.  meet tells the others what
  * is reached here, and learns what is there.
  */
+extern SkxShare *skx_topk_share_parts(SkxTopkShare *share);
 extern bool skx_topk_share_search(SkxTopk *topk);
 extern int	skx_topk_share_rows(const SkxTopk *topk);
 extern void skx_topk_share_hit(SkxTopk *topk, int32 sum);
@@ -357,8 +366,11 @@ extern bool skx_topk_gathers(const SkxScorer *scorer, const SkxQuery *filter);
 extern void skx_topk_memory_take(MemoryContext *search, MemoryContext *pass);
 extern void skx_topk_memory_give(MemoryContext search, MemoryContext pass);
 
-/* topk_pending.c : adds the pending documents to the hits */
-extern void skx_topk_pending(SkxTopk *topk);
+/* topk_collect.c : the methods of a search */
+extern void skx_topk_collector(SkxCollector *collector);
+
+/* Parts of a segment with other processes: lists are opened again for each. */
+#define SKX_TOPK_PARTS		16
 
 /* topk_rows.c : rows without any of the words, then those without tsvector */
 extern struct SkxTopkRows *skx_topk_rows_open(SkxTopk *topk, bool nulls);

@@ -2,163 +2,25 @@
  * topk_rows.c
  *	  Rows without a score: those that match but have none of the words, then
  *	  those whose tsvector is NULL; by TID.
- *
- * Each segment gives its rows by TID, and so do the pending documents once
- * they are sorted; the smallest of all is next.
  */
 #include "postgres.h"
 
+#include "answer/rows/rows.h"
 #include "answer/topk/topk_internal.h"
 #include "index/column/column_value.h"
-#include "miscadmin.h"
 #include "utils/memutils.h"
-
-/* Rows handed out together. */
-#define SKX_ROWS_BATCH		1024
-
-/* The rows of a segment, or of all pending documents. */
-typedef struct SkxRowList
-{
-	SkxSegment *seg;			/* NULL: pending documents */
-	SkxQueryScan *scan;
-	uint32		first;			/* documents before it are not looked for */
-	int			at;
-	int			n;
-	int			size;			/* of pending documents: room in tids */
-	uint32	   *docs;
-	ItemPointerData *tids;
-} SkxRowList;
 
 typedef struct SkxTopkRows
 {
-	SkxTopk    *topk;
-	bool		nulls;
-	SkxQuery   *query;
-	int			nlists;
-	SkxRowList *lists;			/* the last one is of pending documents */
-	bool		has_after;		/* rows behind this one are looked for */
-	ItemPointerData after;
 	MemoryContext context;
+	const SkxScorer *scorer;
+	SkxRequest	of;
+	SkxPlaces	places;
 } SkxTopkRows;
-
-/* Does a row come behind the one to go on from? */
-static bool
-skx_rows_is_behind(const SkxTopkRows *rows, const ItemPointerData *tid)
-{
-	return !rows->has_after ||
-		ItemPointerCompare(unconstify(ItemPointerData *, tid),
-						   unconstify(ItemPointerData *, &rows->after)) > 0;
-}
-
-/* The first document of a segment whose row does; they ascend as rows do. */
-static uint32
-skx_rows_first_doc(const SkxTopkRows *rows, SkxSegment *seg)
-{
-	uint32		low = 0;
-	uint32		high = rows->has_after ? seg->header.ndocs : 0;
-
-	while (low < high)
-	{
-		uint32		middle = low + (high - low) / 2;
-		ItemPointerData tid;
-
-		skx_segment_tids(seg, middle, 1, &tid);
-		if (skx_rows_is_behind(rows, &tid))
-			high = middle;
-		else
-			low = middle + 1;
-	}
-	return low;
-}
-
-/* Documents from `first` on, of n that ascend. */
-static int
-skx_rows_from(uint32 *docs, int n, uint32 first)
-{
-	int			passed = 0;
-
-	while (passed < n && docs[passed] < first)
-		passed++;
-	if (passed > 0)
-		memmove(docs, docs + passed, sizeof(uint32) * (n - passed));
-	return n - passed;
-}
-
-static void
-skx_rows_fill(SkxTopkRows *rows, SkxRowList *list)
-{
-	int			n;
-
-	list->at = list->n = 0;
-	if (list->seg == NULL)
-		return;
-	do
-	{
-		n = skx_query_scan_next(list->scan, list->docs);
-		if (n == 0)
-			return;
-		list->n = skx_rows_from(list->docs, n, list->first);
-		if (rows->nulls)
-			list->n = skx_segment_keep_null(list->seg, list->docs, list->n,
-											true);
-	} while (list->n == 0);
-	skx_segment_tids_of(list->seg, list->docs, list->n, list->tids);
-}
-
-static int
-skx_rows_compare(const void *a, const void *b)
-{
-	CHECK_FOR_INTERRUPTS();
-	return ItemPointerCompare(unconstify(ItemPointerData *, (const ItemPointerData *) a),
-							  unconstify(ItemPointerData *, (const ItemPointerData *) b));
-}
-
-static bool
-skx_rows_is_pending_row(const SkxTopkRows *rows, const SkxPendingDoc *doc)
-{
-	bool		is_null = skx_column_is_null(doc->value);
-
-	return rows->nulls == is_null && skx_rows_is_behind(rows, &doc->tid) &&
-		skx_query_matches(rows->topk->request.filter, doc->value) &&
-		(is_null ||
-		 skx_score_document(rows->topk->scorer, doc->value, NULL) == 0);
-}
-
-static bool
-skx_rows_pending_document(const SkxPendingDoc *doc, void *arg)
-{
-	SkxTopkRows *rows = arg;
-	SkxRowList *list = &rows->lists[rows->nlists];
-
-	if (!skx_rows_is_pending_row(rows, doc))
-		return true;
-	if (list->n == list->size)
-	{
-		list->size *= 2;
-		list->tids = repalloc_huge(list->tids,
-								   sizeof(ItemPointerData) * list->size);
-	}
-	list->tids[list->n++] = doc->tid;
-	return true;
-}
-
-/* All of them at once: there are few. */
-static void
-skx_rows_pending(SkxTopkRows *rows)
-{
-	SkxRowList *list = &rows->lists[rows->nlists];
-
-	list->size = 64;
-	list->tids = palloc(sizeof(ItemPointerData) * list->size);
-	skx_snapshot_pending(rows->topk->source, NULL, skx_rows_pending_document,
-						 rows);
-	qsort(list->tids, list->n, sizeof(ItemPointerData), skx_rows_compare);
-	rows->nlists++;
-}
 
 /* What rows without a score have to match. */
 static SkxQuery *
-skx_rows_query(SkxTopk *topk, bool nulls)
+skx_topk_rows_query(SkxTopk *topk, bool nulls)
 {
 	const SkxScorer *scorer = topk->scorer;
 	SkxQueryWord *words;
@@ -177,6 +39,28 @@ skx_rows_query(SkxTopk *topk, bool nulls)
 	return skx_query_without(topk->request.filter, words, scorer->nterms);
 }
 
+/*
+ * A lexeme without positions may have the labels of a word and may not have
+ * them, so that a document matches with and without it; the score tells.
+ */
+static bool
+skx_topk_rows_wants(const SkxPendingDoc *doc, void *arg)
+{
+	const SkxTopkRows *rows = arg;
+	bool		is_null = skx_column_is_null(doc->value);
+
+	return rows->places.nulls == is_null &&
+		(is_null || skx_score_document(rows->scorer, doc->value, NULL) == 0);
+}
+
+/* Rows of a search for that many, or for all. */
+static int
+skx_topk_rows_most(const SkxTopk *topk, uint64 rows)
+{
+	return skx_topk_most(topk->request.wants_all ? PG_UINT32_MAX :
+						 Max(rows, SKX_TOPK_ROWS));
+}
+
 SkxTopkRows *
 skx_topk_rows_open(SkxTopk *topk, bool nulls)
 {
@@ -185,86 +69,52 @@ skx_topk_rows_open(SkxTopk *topk, bool nulls)
 												  ALLOCSET_DEFAULT_SIZES);
 	MemoryContext old = MemoryContextSwitchTo(context);
 	SkxTopkRows *rows = palloc0(sizeof(SkxTopkRows));
-	int			i;
 
-	rows->topk = topk;
 	rows->context = context;
-	rows->nulls = nulls;
-	rows->has_after = !nulls && topk->has_after && topk->after == 0;
-	rows->after = topk->after_tid;
-	rows->query = skx_rows_query(topk, nulls);
-	rows->lists = palloc0(sizeof(SkxRowList) * (topk->nsegments + 1));
-	for (i = 0; i < topk->nsegments; i++)
-	{
-		SkxRowList *list = &rows->lists[rows->nlists];
-
-		if (nulls && topk->segments[i].seg->header.nnull == 0)
-			continue;
-		rows->nlists++;
-		list->seg = topk->segments[i].seg;
-		list->first = skx_rows_first_doc(rows, list->seg);
-		list->scan = skx_query_scan_open(list->seg, rows->query, false);
-		list->docs = palloc(sizeof(uint32) * SKX_QUERY_DOCS);
-		list->tids = palloc(sizeof(ItemPointerData) * SKX_QUERY_DOCS);
-		skx_rows_fill(rows, list);
-	}
-	if (topk->has_pending)
-		skx_rows_pending(rows);
+	rows->scorer = topk->scorer;
+	rows->of.index = topk->request.index;
+	rows->of.view = topk->request.view;
+	rows->of.query = skx_topk_rows_query(topk, nulls);
+	rows->places.slice.slices = 1;
+	rows->places.nulls = nulls;
+	rows->places.wants = skx_topk_rows_wants;
+	rows->places.arg = rows;
+	if (!nulls && topk->has_after && topk->after == 0)
+		rows->places.from = skx_rows_key(&topk->after_tid) + 1;
+	rows->places.most = skx_topk_rows_most(topk, topk->rows);
+	skx_rows_places_begin(&rows->places);
 	MemoryContextSwitchTo(old);
 	return rows;
 }
 
-static SkxRowList *
-skx_rows_first(SkxTopkRows *rows)
-{
-	SkxRowList *first = NULL;
-	int			i;
-
-	for (i = 0; i < rows->nlists; i++)
-	{
-		SkxRowList *list = &rows->lists[i];
-
-		if (list->at < list->n &&
-			(first == NULL ||
-			 ItemPointerCompare(&list->tids[list->at],
-								&first->tids[first->at]) < 0))
-			first = list;
-	}
-	return first;
-}
-
-/* Fills topk->out, which has room; returns how many. */
+/* Fills topk->out; returns how many. */
 int
 skx_topk_rows_next(SkxTopk *topk, SkxTopkRows *rows)
 {
-	MemoryContext old = MemoryContextSwitchTo(rows->context);
-	int			most = Min(topk->max_out, SKX_ROWS_BATCH);
-	int			n = 0;
+	SkxPlaces  *places = &rows->places;
+	MemoryContext old = MemoryContextSwitchTo(topk->pass);
+	int			i;
 
-	while (n < most)
-	{
-		SkxRowList *list = skx_rows_first(rows);
-
-		if (list == NULL)
-			break;
-		topk->out[n].tid = list->tids[list->at++];
-		topk->out[n].is_null = rows->nulls;
-		topk->out[n].at = -1;
-		topk->out[n++].sum = 0;
-		if (list->at == list->n)
-			skx_rows_fill(rows, list);
-	}
+	skx_rows_places(places, &rows->of);
 	MemoryContextSwitchTo(old);
-	return n;
+	MemoryContextReset(topk->pass);
+	skx_topk_make_out(topk, places->n);
+	for (i = 0; i < places->n; i++)
+	{
+		skx_rows_key_place(places->keys[i], &topk->out[i].tid);
+		topk->out[i].is_null = places->nulls;
+		topk->out[i].at = -1;
+		topk->out[i].sum = 0;
+	}
+	if (places->n > 0)
+		places->from = places->keys[places->n - 1] + 1;
+	places->most = skx_topk_rows_most(topk, (uint64) places->most *
+									  SKX_TOPK_GROWTH);
+	return places->n;
 }
 
 void
 skx_topk_rows_close(SkxTopkRows *rows)
 {
-	int			i;
-
-	for (i = 0; i < rows->nlists; i++)
-		if (rows->lists[i].scan != NULL)
-			skx_query_scan_close(rows->lists[i].scan);
 	MemoryContextDelete(rows->context);
 }

@@ -291,73 +291,7 @@ skx_topk_knows_prefix(const SkxQueryWord *prefix, void *arg)
 	return term != NULL && term->labels == prefix->labels;
 }
 
-static int
-skx_topk_compare_segments(const void *a, const void *b)
-{
-	uint32		x = ((const SkxTopkSegment *) a)->seg->header.ndocs;
-	uint32		y = ((const SkxTopkSegment *) b)->seg->header.ndocs;
-
-	if (x != y)
-		return x > y ? -1 : 1;
-	x = ((const SkxTopkSegment *) a)->seg->header.segment;
-	y = ((const SkxTopkSegment *) b)->seg->header.segment;
-	return x < y ? -1 : x > y;
-}
-
-/* Statistics of the same view have looked the words up already. */
-static bool
-skx_topk_known_terms(SkxTopk *topk)
-{
-	const SkxScorer *scorer = topk->scorer;
-	int			i;
-	int			k;
-
-	if (topk->many || scorer->nplain != topk->nlexemes ||
-		skx_score_view(scorer, topk->request.index) != topk->request.view ||
-		!skx_score_has_found(scorer))
-		return false;
-	for (i = 0; i < topk->nsegments; i++)
-		for (k = 0; k < scorer->nplain; k++)
-			topk->segments[i].terms[topk->term_lexemes[k]] =
-				*skx_score_found(scorer, k, i);
-	return true;
-}
-
-/* Opens all segments, and looks all lexemes up in them. */
-static void
-skx_topk_open_segments(SkxTopk *topk)
-{
-	const SkxTopkRequest *request = &topk->request;
-	int			n;
-	SkxTerm   **terms;
-	int			i;
-
-	topk->source = skx_snapshot_open(request->index, request->view);
-	topk->nsegments = n = skx_snapshot_next(topk->source, SKX_SOURCE_ALL);
-	topk->segments = palloc0(sizeof(SkxTopkSegment) * (n + 1));
-	terms = palloc(sizeof(SkxTerm *) * (n + 1));
-	for (i = 0; i < n; i++)
-	{
-		SkxTopkSegment *s = &topk->segments[i];
-
-		s->seg = topk->source->segments[i];
-		terms[i] = s->terms = palloc_extended(sizeof(SkxTerm) *
-											  ((Size) topk->nlexemes + 1),
-											  MCXT_ALLOC_HUGE);
-		topk->ndocs += s->seg->header.ndocs;
-	}
-	if (!skx_topk_known_terms(topk))
-		skx_segment_find_all(topk->source->segments, n, topk->lexemes,
-							 topk->nlexemes, terms);
-	for (i = 0; i < topk->scorer->nterms; i++)
-		topk->postings += (double) topk->scorer->terms[i].df;
-	topk->postings /= Max(topk->ndocs, 1);
-	qsort(topk->segments, n, sizeof(SkxTopkSegment),
-		  skx_topk_compare_segments);
-}
-
-/* Hits of a search at most, for what they take of work_mem. */
-static int
+int
 skx_topk_most(uint64 rows)
 {
 	uint64		most = (uint64) work_mem * 1024 /
@@ -418,7 +352,13 @@ skx_topk_begin(const SkxTopkRequest *request)
 	topk->many = Max(topk->scorer->nterms, topk->split.nrequired) >
 		SKX_TOPK_MANY;
 	skx_topk_gather_lexemes(topk);
-	skx_topk_open_segments(topk);
+	topk->of.index = request->index;
+	topk->of.view = request->view;
+	topk->of.query = topk->words_match ? NULL : request->filter;
+	topk->of.share = topk->share == NULL ? NULL :
+		skx_topk_share_parts(topk->share);
+	skx_topk_collector(&topk->collector);
+	topk->exec = skx_exec_begin(&topk->of, &topk->collector);
 	topk->docs = palloc(sizeof(uint32) * SKX_TOPK_BATCH);
 	topk->sums = palloc(sizeof(int32) * SKX_TOPK_BATCH);
 	MemoryContextSwitchTo(old);
@@ -468,31 +408,21 @@ skx_topk_room(const SkxTopk *topk)
 static bool
 skx_topk_search(SkxTopk *topk, int32 least)
 {
-	int			i;
-
 	topk->hits.n = 0;
 	topk->hits.most = topk->rows;
 	topk->hits.room = skx_topk_room(topk);
 	topk->hits.least = Max(least, 1);
 	topk->npending = 0;
 	topk->work.passes++;
-	if (topk->share != NULL)
-	{
-		if (!skx_topk_share_search(topk))
-			return false;
-	}
-	else
-	{
-		for (i = 0; i < topk->nsegments && !topk->stopped; i++)
-			skx_topk_segment(topk, i);
-	}
-	if (topk->has_pending)
-		skx_topk_pending(topk);
+	if (topk->share != NULL && !skx_topk_share_search(topk))
+		return false;
+	skx_exec_again(topk->exec);
+	(void) skx_exec_next(topk->exec);
+	topk->gathered = false;
 	return true;
 }
 
-/* Room for the rows of a batch. */
-static void
+void
 skx_topk_make_out(SkxTopk *topk, int n)
 {
 	if (topk->out != NULL && n <= topk->max_out)
@@ -606,7 +536,6 @@ skx_topk_others(SkxTopk *topk)
 
 	if (topk->tail == NULL)
 		topk->tail = skx_topk_rows_open(topk, topk->stage == SKX_TOPK_NULLS);
-	skx_topk_make_out(topk, 0);
 	n = skx_topk_rows_next(topk, topk->tail);
 	if (n > 0)
 		return n;
@@ -657,7 +586,7 @@ skx_topk_end(SkxTopk *topk)
 		skx_topk_rows_close(topk->tail);
 	for (i = 0; i < topk->nsegments; i++)
 		skx_segment_searched(topk->segments[i].seg);
-	skx_snapshot_close(topk->source);
+	skx_exec_end(topk->exec);
 	skx_topk_memory_give(topk->context, topk->pass);
 }
 

@@ -644,7 +644,6 @@ skx_topk_run_close(SkxTopkRun *run)
 		skx_query_rest_close(run->rest);
 	if (run->exact != NULL)
 		skx_topk_exact_close(run->exact);
-	skx_segment_relax(run->seg);
 }
 
 /* What all ways through a segment need. */
@@ -704,10 +703,4 @@ skx_topk_part(SkxTopk *topk, int segment, uint32 from, uint32 to)
 	skx_topk_run_close(&run);
 	MemoryContextSwitchTo(old);
 	MemoryContextReset(topk->pass);
-}
-
-void
-skx_topk_segment(SkxTopk *topk, int segment)
-{
-	skx_topk_part(topk, segment, 0, topk->segments[segment].seg->header.ndocs);
 }

@@ -9,15 +9,9 @@
 #include "postgres.h"
 
 #include "access/parallel.h"
-#include "answer/exec/exec_share.h"
 #include "answer/topk/topk_internal.h"
 #include "answer/topk/topk_share.h"
-#include "storage/condition_variable.h"
 #include "utils/memutils.h"
-#include "utils/wait_event.h"
-
-/* Parts of a segment: lists are opened again for each. */
-#define SKX_TOPK_PARTS		16
 
 /* Classes of sums, by which hits of all processes are counted. */
 #define SKX_TOPK_CLASSES	2048
@@ -56,7 +50,6 @@ struct SkxTopkShare
 	pg_atomic_uint32 least;		/* the largest that a process began with */
 	pg_atomic_uint32 nhits;
 	pg_atomic_uint32 owner;		/* which gives the rows, of SKX_OWNER_* */
-	ConditionVariable done;		/* all parts are, and the leader waits */
 	pg_atomic_uint64 work[SKX_TOPK_COUNTERS];
 	Size		hits;			/* offset of SkxHit, of all processes */
 	uint64		numbers[FLEXIBLE_ARRAY_MEMBER];
@@ -146,7 +139,6 @@ skx_topk_share_init(SkxTopkShare *share, const SkxScorer *scorer,
 		memcpy(share->numbers, share->pins.dfs,
 			   sizeof(uint64) * share->pins.n);
 	}
-	ConditionVariableInit(&share->done);
 	for (i = 0; i < SKX_TOPK_COUNTERS; i++)
 		pg_atomic_init_u64(&share->work[i], 0);
 	skx_topk_share_reset(share);
@@ -313,60 +305,40 @@ skx_topk_share_own(SkxTopkShare *share, uint32 owner)
 	return pg_atomic_compare_exchange_u32(&share->owner, &none, owner);
 }
 
-/* Until the others have left what they found. */
-static void
-skx_topk_share_wait(SkxTopkShare *share, const SkxShareReader *reader)
+SkxShare *
+skx_topk_share_parts(SkxTopkShare *share)
 {
-	ConditionVariablePrepareToSleep(&share->done);
-	while (!skx_exec_share_is_done(reader))
-		ConditionVariableSleep(&share->done, WAIT_EVENT_PARALLEL_FINISH);
-	ConditionVariableCancelSleep();
+	return &share->parts;
 }
 
 /* The parts of this process are done; true: it gives the rows. */
 static bool
-skx_topk_share_end(SkxTopkShare *share, SkxShareReader *reader, uint64 nparts)
+skx_topk_share_end(SkxTopk *topk)
 {
-	bool		last = skx_exec_share_done(reader, nparts);
+	bool		last = skx_exec_is_last(topk->exec);
 
-	if (!IsParallelWorker())
-		skx_topk_share_wait(share, reader);
-	else if (last && !skx_topk_share_own(share, SKX_OWNER_LAST))
-	{
-		ConditionVariableBroadcast(&share->done);
-		last = false;
-	}
-	return last || !IsParallelWorker();
+	if (IsParallelWorker())
+		return last && skx_topk_share_own(topk->share, SKX_OWNER_LAST);
+	skx_exec_wait(topk->exec);
+	return true;
 }
 
 bool
 skx_topk_share_search(SkxTopk *topk)
 {
 	SkxTopkShare *share = topk->share;
-	uint32	   *ndocs = palloc(sizeof(uint32) * ((Size) topk->nsegments + 1));
-	SkxShareReader reader;
-	SkxSharePart part;
-	uint64		nparts = 0;
 	bool		owner = false;
-	int			i;
 
-	for (i = 0; i < topk->nsegments; i++)
-		ndocs[i] = topk->segments[i].seg->header.ndocs;
-	skx_exec_share_begin(&reader, &share->parts, ndocs, topk->nsegments,
-						 SKX_TOPK_PARTS);
 	if (IsParallelWorker() || skx_topk_share_own(share, SKX_OWNER_LEADER))
 	{
-		for (; skx_exec_share_take(&reader, &part); nparts++)
-			if (part.segment >= 0)
-				skx_topk_part(topk, part.segment, part.from, part.to);
-		if (nparts > 0)
-			skx_topk_share_leave(topk);
-		owner = skx_topk_share_end(share, &reader, nparts);
+		(void) skx_exec_next(topk->exec);
+		skx_topk_share_leave(topk);
+		owner = skx_topk_share_end(topk);
 	}
 	if (owner)
 		skx_topk_share_gather(topk);
+	topk->gathered = owner;
 	topk->share = NULL;
 	topk->reached = 0;
-	pfree(ndocs);
 	return owner;
 }

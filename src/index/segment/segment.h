@@ -135,7 +135,7 @@ extern bool skx_segment_find(SkxSegment *seg, const char *lexeme, int len,
  * Looks up n lexemes, ascending and distinct, in several segments, the pages
  * of each level at once.  terms[i] is for segs[i]; df 0: it is not there.
  */
-extern void skx_segment_find_all(SkxSegment **segs, int nsegs,
+extern void skx_segment_find_all(SkxSegment *const *segs, int nsegs,
 								 const SkxLexeme *lexemes, int n,
 								 SkxTerm **terms);
 

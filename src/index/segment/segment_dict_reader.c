@@ -509,7 +509,8 @@ typedef struct SkxDictSearch
 } SkxDictSearch;
 
 void
-skx_segment_find_all(SkxSegment **segs, int nsegs, const SkxLexeme *lexemes,
+skx_segment_find_all(SkxSegment *const *segs, int nsegs,
+					 const SkxLexeme *lexemes,
 					 int n, SkxTerm **terms)
 {
 	SkxDictSearch *searches = palloc(sizeof(SkxDictSearch) * nsegs);
