@@ -4,8 +4,8 @@
  *	  behave, and sees whether what exec/ promises to collectors is kept.
  *
  * CREATE FUNCTION skipidx_collect(index regclass, query tsquery, ways int,
- * room int, again int, turns int, fails int, step int, enough int) RETURNS text
- * AS '...' LANGUAGE c:
+ * room int, again int, turns int, fails int, step int, enough int, own int)
+ * RETURNS text AS '...' LANGUAGE c:
  * collects the rows that match, and returns their number, the sum of their
  * places as numbers, and how many were the last: of `ways` answers that take
  * turns, as processes do that share one, or, if that is negative, as cursors
@@ -50,6 +50,14 @@ typedef struct SkxToy
 	bool		in_range;
 	bool		was_full;		/* and could not make room */
 	bool		pending;		/* these have begun */
+	int			own;
+	const SkxQuery *query;
+	SkxSegment *const *segments;	/* NULL: not all are open */
+	int			nsegments;
+	int			number;			/* of the segment that came last */
+	int			answered;		/* ranges that it could answer */
+	bool		entered;
+	ItemPointerData asked;		/* the pending document asked about last */
 	SkxExec    *exec;
 } SkxToy;
 
@@ -172,6 +180,7 @@ skx_toy_pending(SkxCollector *c, const SkxPendingDoc *doc)
 	bool		has_room;
 
 	skx_toy_expect(toy->segment == NULL, "pending documents come last");
+	skx_toy_expect(toy->own == 0 || (toy->entered && ItemPointerEquals(&toy->asked, unconstify(ItemPointerData *, &doc->tid))), "a pending document is given that was asked about");
 	skx_toy_expect(CurrentMemoryContext != toy->context, "a context for each pending document");
 	(void) palloc(1000);
 	toy->pending = true;
@@ -190,6 +199,80 @@ skx_toy_drain(SkxCollector *c)
 		toy->held = 0;
 	return toy->room < 0;
 }
+
+static void
+skx_toy_order(SkxCollector *c, SkxSegment *const *segments, int n, int *order)
+{
+	SkxToy	   *toy = (SkxToy *) c;
+	int			i;
+
+	toy->segments = segments;
+	toy->nsegments = n;
+	for (i = 0; i < n; i++)
+		order[i] = n - 1 - i;
+}
+
+static bool
+skx_toy_answer(SkxCollector *c, const SkxExecRange *range)
+{
+	SkxToy	   *toy = (SkxToy *) c;
+	uint32	   *docs = palloc(sizeof(uint32) * SKX_QUERY_DOCS);
+	SkxQueryScan *scan;
+	int			n;
+	int			i;
+
+	skx_toy_expect(range->number >= toy->number && range->segment == toy->segments[toy->nsegments - 1 - range->number], "segments come in the order that is wanted");
+	toy->number = range->number;
+	if (toy->answered++ % toy->own != 0)
+		return false;
+	scan = skx_query_scan_open(range->segment, toy->query, true);
+	skx_query_scan_range(scan, range->from, range->to);
+	while ((n = skx_query_scan_next(scan, docs)) > 0)
+		for (i = 0; i < n; i++)
+		{
+			ItemPointerData tid;
+
+			skx_segment_tids(range->segment, docs[i], 1, &tid);
+			(void) skx_toy_add(toy, &tid);
+		}
+	skx_query_scan_close(scan);
+	pfree(docs);
+	toy->held = 0;
+	return true;
+}
+
+static bool
+skx_toy_enter(SkxCollector *c, const SkxPendingBounds **bounds)
+{
+	SkxToy	   *toy = (SkxToy *) c;
+
+	skx_toy_expect(!toy->entered && *bounds == NULL && CurrentMemoryContext == toy->context, "pending documents are entered once");
+	toy->entered = true;
+	return toy->own > 1;
+}
+
+static bool
+skx_toy_wants(SkxCollector *c, const SkxPendingDoc *doc)
+{
+	SkxToy	   *toy = (SkxToy *) c;
+
+	skx_toy_expect(!toy->was_full, "a full collector is asked nothing");
+	toy->asked = doc->tid;
+	return ItemPointerGetOffsetNumber(&doc->tid) % 2 == 1;
+}
+
+static const SkxCollectorMethods skx_toy_own_methods = {
+	.order = skx_toy_order,
+	.answer = skx_toy_answer,
+	.begin = skx_toy_begin,
+	.collect = skx_toy_collect,
+	.end = skx_toy_end,
+	.leave = skx_toy_leave,
+	.enter = skx_toy_enter,
+	.wants = skx_toy_wants,
+	.pending = skx_toy_pending,
+	.drain = skx_toy_drain
+};
 
 static const SkxCollectorMethods skx_toy_whole_methods = {
 	.begin = skx_toy_begin,
@@ -229,14 +312,29 @@ skx_toy_turn(SkxToy *toy)
 	return full;
 }
 
+/* All of it once more, alone. */
+static void
+skx_toy_again(SkxToy *toy, uint64 rows)
+{
+	skx_exec_wait(toy->exec);
+	skx_exec_again(toy->exec);
+	toy->rows = toy->number = 0;
+	toy->pending = toy->entered = false;
+	while (skx_toy_turn(toy))
+		;
+	skx_toy_expect(toy->rows == rows, "the same once more");
+}
+
 static SkxToy *
 skx_toy_open(const SkxRequest *request, int room, int again, int fails,
-			 int step, int enough)
+			 int step, int enough, int own)
 {
 	SkxToy	   *toy = palloc0(sizeof(SkxToy));
 
-	toy->collector.methods = step == 0 ? &skx_toy_whole_methods :
-		&skx_toy_methods;
+	toy->collector.methods = own > 0 ? &skx_toy_own_methods :
+		step == 0 ? &skx_toy_whole_methods : &skx_toy_methods;
+	toy->own = own;
+	toy->query = request->query;
 	toy->step = step;
 	toy->enough = enough;
 	toy->collector.parts = 4;
@@ -275,7 +373,8 @@ skipidx_collect(PG_FUNCTION_ARGS)
 	for (i = 0; i < ways; i++)
 		toys[i] = skx_toy_open(&request, PG_GETARG_INT32(3),
 							   PG_GETARG_INT32(4), PG_GETARG_INT32(6),
-							   PG_GETARG_INT32(7), PG_GETARG_INT32(8));
+							   PG_GETARG_INT32(7), PG_GETARG_INT32(8),
+							   PG_GETARG_INT32(9));
 	for (i = 0; open > 0 && (turns == 0 || turns-- > 0); i = (i + 1) % ways)
 	{
 		if (toys[i] == NULL || skx_toy_turn(toys[i]))
@@ -283,6 +382,8 @@ skipidx_collect(PG_FUNCTION_ARGS)
 		rows += toys[i]->rows;
 		places += toys[i]->places;
 		nlast += skx_exec_is_last(toys[i]->exec);
+		if (open == 1 && toys[i]->own > 0)
+			skx_toy_again(toys[i], request.share == NULL ? toys[i]->rows : rows);
 		skx_exec_end(toys[i]->exec);
 		toys[i] = NULL;
 		open--;

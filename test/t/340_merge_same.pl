@@ -12,7 +12,7 @@ use lib "$FindBin::RealBin/lib";
 use Digest::MD5 qw(md5_hex);
 use PostgreSQL::Test::Utils;
 use SkipidxTest qw(skx_node skx_database skx_session skx_seed
-  skx_relation_file);
+  skx_relation_file skx_workers_done);
 use Test::More;
 
 # Pages as in src/format/disk/disk_page.h: where content starts, and of the
@@ -179,6 +179,8 @@ $s->value("INSERT INTO docs SELECT i, ('n' || i % 1009 || ':1,3A m' || i)::tsvec
 	  . ($_ == 0 ? ' DELETE FROM docs WHERE id % 4 = 0; VACUUM (INDEX_CLEANUP ON) docs;'
 		  . " SELECT skipidx_merge('docs_v', 1)" : ''))
   for 0, 1;
+# a worker that still looks at them would merge without this session's file
+skx_workers_done($node);
 is(segments(), '2 0', 'two segments without deleted rows');
 my $files = (split /\n/, $s->value($temporary))[-1];
 same('maps in a file', '64kB', '1MB');

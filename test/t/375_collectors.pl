@@ -1,6 +1,7 @@
 # What a collector is promised: every match once, in ranges that ascend, that it
-# may choose, and that may be asked for again, then pending documents; nothing while it is full; and
-# an end at any time.  A collector of the test's own sees to it, with rows in
+# may choose, answer by itself, and ask for again, in segments that may come in an
+# order of its own, then pending documents; nothing while it is full; and an end
+# at any time.  A collector of the test's own sees to it, with rows in
 # several segments, some of which are dead, and pending ones.
 #
 # Holds: exec 2, 3, 4, 5, 6, 7
@@ -38,7 +39,7 @@ SET enable_bitmapscan = off;
 SQL
 my $segments = $s->value("SELECT count(*) FROM skipidx_segments('docs_v')");
 cmp_ok($segments, '>=', 3, 'segments');
-$s->value('CREATE FUNCTION skipidx_collect(index regclass, query tsquery, ways int, room int, again int, turns int, fails int, step int DEFAULT 0, enough int DEFAULT 0) RETURNS text LANGUAGE c AS $$' . skx_module('skipidx_collect') . '$$');
+$s->value('CREATE FUNCTION skipidx_collect(index regclass, query tsquery, ways int, room int, again int, turns int, fails int, step int DEFAULT 0, enough int DEFAULT 0, own int DEFAULT 0) RETURNS text LANGUAGE c AS $$' . skx_module('skipidx_collect') . '$$');
 
 # Rows and the sum of their places, by a sequential scan.
 sub wanted
@@ -77,6 +78,18 @@ for my $query ('w2', 'w7 | w1000', 'w2 & w7 & x5', 'all & !w2', 'w1000:*', '!all
 
 		is($s->value("SELECT skipidx_collect('docs_v', '$query', 1, $_, 0, 0, 0, $step_of{$_}, $enough)"), "$first 1", "$query: $enough of each, ranges of $step_of{$_}") for keys %step_of;
 		is($s->value("SELECT skipidx_collect('docs_v', '$query', 1, $_, 2, 0, 0, $step_of{$_}, $enough)"), "$first 1", "$query: $enough of each, ranges of $step_of{$_}, two again") for keys %step_of;
+	}
+	# segments in another order, some or all of which the collector answers by
+	# itself, a part of what is pending, and all once more
+	for my $own (1, 2, 3)
+	{
+		my $some = $s->value("SELECT count(*) || ' ' || coalesce(sum(((ctid::text::point)[0] * 65536 + (ctid::text::point)[1])::int8), 0) FROM docs WHERE v @@ '$query' AND (id <= 400000 OR ($own > 1 AND (ctid::text::point)[1]::int % 2 = 1))");
+
+		for my $room (1, 5000, -5000)
+		{
+			is($s->value("SELECT skipidx_collect('docs_v', '$query', 1, $room, 0, 0, 0, 0, 0, $own)"), "$some 1", "$query: in an order, one of $own by itself, room $room");
+			is($s->value("SELECT skipidx_collect('docs_v', '$query', 3, $room, 0, 0, 0, 0, 0, $own)"), "$some 1", "$query: three share an order, one of $own by themselves, room $room");
+		}
 	}
 	# cursors that have nothing in common but the index
 	is($s->value("SELECT skipidx_collect('docs_v', '$query', -2, 100, 0, 0, 0)"), join(' ', 2 * $rows, 2 * $places, 2), "$query: two cursors");
