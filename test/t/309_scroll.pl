@@ -2,7 +2,7 @@
 # every row, in every state of an index, on standbys, under one snapshot while
 # all is merged; tokens that are none; and what a page reads.
 #
-# Holds: functions 7; scroll 1, 2, 3, 4, 5
+# Holds: functions 7; rows 2; scroll 1, 2, 3, 4, 5
 
 use strict;
 use warnings;

@@ -64,7 +64,7 @@ typedef struct SkxRowsSlice
  * The first matches by their places.  What they take is 16 bytes for each that
  * is wanted.
  */
-typedef struct SkxPlaces
+typedef struct SkxRowPlaces
 {
 	SkxCollector collector;		/* first */
 	SkxRowsSlice slice;
@@ -81,18 +81,18 @@ typedef struct SkxPlaces
 	int			room;			/* for so many */
 	uint64		beyond;			/* places from here on are not wanted any more */
 	ItemPointerData *tids;		/* of a batch of matches */
-} SkxPlaces;
+} SkxRowPlaces;
 
 /*
  * Makes a collector of it, in the current memory context.  What comes before
  * `keys` is its caller's, all else is zeroed.
  */
-extern void skx_rows_places_begin(SkxPlaces *places);
+extern void skx_rows_places_begin(SkxRowPlaces *places);
 
 /*
  * Finds the first `most` places of matches from `from` on, ascending, in
  * `keys`; n is less where there are no more.
  */
-extern void skx_rows_places(SkxPlaces *places, const SkxRequest *request);
+extern void skx_rows_places(SkxRowPlaces *places, const SkxRequest *request);
 
 #endif							/* SKX_ROWS_H */

@@ -76,7 +76,7 @@ static bool
 skx_places_range(SkxCollector *collector, SkxSegment *seg, uint32 *from,
 				 uint32 *to)
 {
-	const SkxPlaces *p = (const SkxPlaces *) collector;
+	const SkxRowPlaces *p = (const SkxRowPlaces *) collector;
 	const SkxRowsSlice *slice = &p->slice;
 	uint32		ndocs = seg->header.ndocs;
 	uint32		doc = *to;
@@ -120,7 +120,7 @@ skx_places_compare(const void *a, const void *b)
 
 /* Leaves the first ones of those held, in their order. */
 static void
-skx_places_cut(SkxPlaces *p)
+skx_places_cut(SkxRowPlaces *p)
 {
 	qsort(p->keys, p->n, sizeof(uint64), skx_places_compare);
 	if (p->n < p->most)
@@ -131,7 +131,7 @@ skx_places_cut(SkxPlaces *p)
 
 /* False: neither this place nor one behind it is wanted. */
 static bool
-skx_places_add(SkxPlaces *p, uint64 key)
+skx_places_add(SkxRowPlaces *p, uint64 key)
 {
 	if (key >= p->beyond)
 		return false;
@@ -151,7 +151,7 @@ static SkxCollected
 skx_places_collect(SkxCollector *collector, const SkxExecRange *range,
 				   uint32 *docs, int n)
 {
-	SkxPlaces  *p = (SkxPlaces *) collector;
+	SkxRowPlaces  *p = (SkxRowPlaces *) collector;
 	int			i;
 
 	if (p->nulls)
@@ -166,7 +166,7 @@ skx_places_collect(SkxCollector *collector, const SkxExecRange *range,
 static bool
 skx_places_wants(SkxCollector *collector, const SkxPendingDoc *doc)
 {
-	const SkxPlaces *p = (const SkxPlaces *) collector;
+	const SkxRowPlaces *p = (const SkxRowPlaces *) collector;
 	uint64		key = skx_rows_key(&doc->tid);
 	uint64		chunk = key / SKX_ROWS_CHUNK_KEYS;
 
@@ -178,7 +178,7 @@ skx_places_wants(SkxCollector *collector, const SkxPendingDoc *doc)
 static bool
 skx_places_pending(SkxCollector *collector, const SkxPendingDoc *doc)
 {
-	(void) skx_places_add((SkxPlaces *) collector, skx_rows_key(&doc->tid));
+	(void) skx_places_add((SkxRowPlaces *) collector, skx_rows_key(&doc->tid));
 	return true;
 }
 
@@ -190,7 +190,7 @@ static const SkxCollectorMethods skx_places_methods = {
 };
 
 void
-skx_rows_places_begin(SkxPlaces *p)
+skx_rows_places_begin(SkxRowPlaces *p)
 {
 	p->collector.methods = &skx_places_methods;
 	p->room = SKX_ROWS_ROOM;
@@ -199,7 +199,7 @@ skx_rows_places_begin(SkxPlaces *p)
 }
 
 void
-skx_rows_places(SkxPlaces *p, const SkxRequest *request)
+skx_rows_places(SkxRowPlaces *p, const SkxRequest *request)
 {
 	SkxExec    *exec = skx_exec_begin(request, &p->collector);
 

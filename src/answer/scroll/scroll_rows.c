@@ -25,7 +25,7 @@
 typedef struct SkxScroll
 {
 	const SkxScrollRequest *request;
-	SkxPlaces	places;
+	SkxRowPlaces	places;
 	ItemPointerData *tids;		/* SKX_SCROLL_BATCH */
 	IndexFetchTableData *fetch;
 	TupleTableSlot *row;
@@ -73,7 +73,7 @@ skx_scroll_fetch(SkxScroll *s, const uint64 *keys, int n, uint64 most)
 static uint64
 skx_scroll_fetch_all(SkxScroll *s, uint64 most)
 {
-	const SkxPlaces *places = &s->places;
+	const SkxRowPlaces *places = &s->places;
 	uint64		rows = 0;
 	int			at;
 
@@ -88,7 +88,7 @@ uint64
 skx_scroll_rows(const SkxScrollRequest *request)
 {
 	SkxScroll	s = {request};
-	SkxPlaces  *places = &s.places;
+	SkxRowPlaces  *places = &s.places;
 	uint64		rows = 0;
 
 	places->slice = request->slice;
