@@ -71,19 +71,20 @@ typedef enum SkxCollected
 typedef struct SkxCollectorMethods
 {
 	/*
-	 * Called in skx_exec_begin(), with all segments of the view, which stay open
-	 * up to the end then.  Puts their places in `segments` into `order`: segment
-	 * order[0] comes first.  With other processes the order is the same in all.
-	 * No method: segments come as the view has them, and are opened when they
-	 * are due.
+	 * Called in skx_exec_begin(), with all segments of the view, which stay
+	 * open up to the end then.  Puts their places in `segments` into `order`:
+	 * segment order[0] comes first.  With other processes the order is the
+	 * same in all. No method: segments come as the view has them, and are
+	 * opened when they are due.
 	 */
 	void		(*order) (SkxCollector *c, SkxSegment *const *segments, int n,
 						  int *order);
 
 	/*
-	 * Answers a range by itself, if it can, without `matches` and `visit`, which
-	 * are not open yet.  True: it has done so, and no other method is called for
-	 * the range.  A collector with this method has no method `range`.
+	 * Answers a range by itself, if it can, without `matches` and `visit`,
+	 * which are not open yet.  True: it has done so, and no other method is
+	 * called for the range.  A collector with this method has no method
+	 * `range`.
 	 */
 	bool		(*answer) (SkxCollector *c, const SkxExecRange *range);
 
@@ -119,14 +120,15 @@ typedef struct SkxCollectorMethods
 
 	/*
 	 * Before the pending documents.  False: none of them is wanted; else the
-	 * collector may set *bounds, which tell those that are not (skx_snapshot_only).
+	 * collector may set *bounds, which tell those that are not
+	 * (skx_snapshot_only).
 	 */
 	bool		(*enter) (SkxCollector *c, const SkxPendingBounds **bounds);
 
 	/*
-	 * Is a pending document wanted, if it matches?  Asked before that is found
-	 * out; `pending` or `wants` of another document is called next.  No method:
-	 * all are.
+	 * Is a pending document wanted, if it matches?  Asked before that is
+	 * found out; `pending` or `wants` of another document is called next.  No
+	 * method: all are.
 	 */
 	bool		(*wants) (SkxCollector *c, const SkxPendingDoc *doc);
 

@@ -38,7 +38,10 @@ struct SkxExec
 	uint32	   *docs;			/* a batch of matches; NULL: there was none
 								 * yet */
 
-	/* with other processes, when at most one segment is gone through at a time */
+	/*
+	 * with other processes, when at most one segment is gone through at a
+	 * time
+	 */
 	SkxShareReader reader;
 	uint64		nparts;			/* parts that this process has taken */
 	int			segment;		/* number of the one whose matches are open;

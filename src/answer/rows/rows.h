@@ -68,11 +68,10 @@ typedef struct SkxRowPlaces
 {
 	SkxCollector collector;		/* first */
 	SkxRowsSlice slice;
-	bool		nulls;			/* of segments only those whose tsvector is NULL, */
-	bool		(*wants) (const SkxPendingDoc *doc, void *arg); /* and of
-																 * pending ones
-																 * these; NULL:
-																 * all */
+	bool		nulls;			/* of segments only those whose tsvector is
+								 * NULL, */
+	bool		(*wants) (const SkxPendingDoc *doc, void *arg); /* and of pending ones
+																 * these; NULL: all */
 	void	   *arg;
 	uint64		from;			/* places from here on are wanted, as keys; */
 	int			most;			/* so many, at least 1 */

@@ -151,7 +151,7 @@ static SkxCollected
 skx_places_collect(SkxCollector *collector, const SkxExecRange *range,
 				   uint32 *docs, int n)
 {
-	SkxRowPlaces  *p = (SkxRowPlaces *) collector;
+	SkxRowPlaces *p = (SkxRowPlaces *) collector;
 	int			i;
 
 	if (p->nulls)

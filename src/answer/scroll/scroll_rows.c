@@ -25,7 +25,7 @@
 typedef struct SkxScroll
 {
 	const SkxScrollRequest *request;
-	SkxRowPlaces	places;
+	SkxRowPlaces places;
 	ItemPointerData *tids;		/* SKX_SCROLL_BATCH */
 	IndexFetchTableData *fetch;
 	TupleTableSlot *row;
@@ -88,7 +88,7 @@ uint64
 skx_scroll_rows(const SkxScrollRequest *request)
 {
 	SkxScroll	s = {request};
-	SkxRowPlaces  *places = &s.places;
+	SkxRowPlaces *places = &s.places;
 	uint64		rows = 0;
 
 	places->slice = request->slice;

@@ -15,7 +15,7 @@ typedef struct SkxTopkRows
 	MemoryContext context;
 	const SkxScorer *scorer;
 	SkxRequest	of;
-	SkxRowPlaces	places;
+	SkxRowPlaces places;
 } SkxTopkRows;
 
 /* What rows without a score have to match. */
@@ -91,7 +91,7 @@ skx_topk_rows_open(SkxTopk *topk, bool nulls)
 int
 skx_topk_rows_next(SkxTopk *topk, SkxTopkRows *rows)
 {
-	SkxRowPlaces  *places = &rows->places;
+	SkxRowPlaces *places = &rows->places;
 	MemoryContext old = MemoryContextSwitchTo(topk->pass);
 	int			i;
 

@@ -24,6 +24,7 @@
 #include "sql/cost/cost.h"
 #include "sql/cost/cost_model.h"
 #include "sql/plan/plan_internal.h"
+#include "sql/plan/plan_node.h"
 #include "support/compat/compat_planner.h"
 #include "tsearch/ts_type.h"
 #include "utils/fmgroids.h"
@@ -554,7 +555,7 @@ skx_plan_plan_count(PlannerInfo *root, RelOptInfo *rel, CustomPath *path,
 	}
 	scan->scan.plan.targetlist = tlist;
 	scan->flags = path->flags;
-	scan->methods = &skx_plan_count_methods;
+	scan->methods = &skx_plan_counted.scan;
 	return (Plan *) scan;
 }
 
@@ -565,8 +566,8 @@ skx_plan_count_init(void)
 							 "Lets indexes count rows without fetching those that are visible to all.",
 							 "Also by the values of a column of the index.", &skx_plan_counts, true, PGC_USERSET, 0,
 							 NULL, NULL, NULL);
-	RegisterCustomScanMethods(&skx_plan_count_methods);
-	RegisterCustomScanMethods(&skx_plan_facets_methods);
+	RegisterCustomScanMethods(&skx_plan_counted.scan);
+	RegisterCustomScanMethods(&skx_plan_faceted.scan);
 	skx_plan_next_upper_hook = create_upper_paths_hook;
 	create_upper_paths_hook = skx_plan_upper_paths;
 }

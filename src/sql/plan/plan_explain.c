@@ -15,6 +15,7 @@
 #include "nodes/value.h"
 #include "sql/am/am.h"
 #include "sql/plan/plan_internal.h"
+#include "sql/plan/plan_node.h"
 #include "storage/blkio/blkio.h"
 #include "support/compat/compat_planner.h"
 #include "utils/rel.h"
@@ -145,15 +146,8 @@ skx_plan_reads_take(SkxSharedReads *shared, SkxScanReads *sum)
 static bool
 skx_plan_is_told(const Node *parent)
 {
-	const CustomScanMethods *methods;
-
-	if (parent == NULL || !IsA(parent, CustomScan))
-		return false;
-	methods = ((const CustomScan *) parent)->methods;
-	return methods == &skx_plan_scan_methods ||
-		methods == &skx_plan_ordered_methods ||
-		methods == &skx_plan_count_methods ||
-		methods == &skx_plan_facets_methods;
+	return parent != NULL && IsA(parent, CustomScan) &&
+		skx_plan_node_reads(((const CustomScan *) parent)->methods);
 }
 
 /* A scan of one of our indexes, as the server has it. */

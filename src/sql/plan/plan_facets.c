@@ -28,6 +28,7 @@
 #include "sql/am/am.h"
 #include "sql/cost/cost.h"
 #include "sql/plan/plan_internal.h"
+#include "sql/plan/plan_node.h"
 #include "sql/plan/plan_reading.h"
 #include "support/compat/compat_planner.h"
 #include "utils/fmgroids.h"
@@ -527,12 +528,12 @@ skx_plan_plan_facets(PlannerInfo *root, RelOptInfo *rel, CustomPath *path,
 						makeInteger(skx_plan_facet_output(root, input, var,
 														  lfirst(lc))));
 	}
-	scan->custom_private = list_make3(lsecond(path->custom_private), whats,
-									  skx_plan_estimate(pages));
+	scan->custom_private = list_make3(skx_plan_estimate(pages),
+									  lsecond(path->custom_private), whats);
 	scan->scan.plan.targetlist = tlist;
 	if (!partial)
 		scan->scan.plan.qual = (List *) copyObject(root->parse->havingQual);
 	scan->flags = path->flags;
-	scan->methods = &skx_plan_facets_methods;
+	scan->methods = &skx_plan_faceted.scan;
 	return (Plan *) scan;
 }

@@ -16,22 +16,18 @@
 #include "executor/instrument.h"
 #include "sql/am/am.h"
 #include "sql/plan/plan_internal.h"
+#include "sql/plan/plan_node.h"
 #include "support/compat/compat_planner.h"
 #include "utils/memutils.h"
 #include "utils/rel.h"
 
-/* What processes share. */
-typedef struct SkxFacetsScanShare
-{
-	SkxSharedReads reads;
-	SkxCountShare tables[FLEXIBLE_ARRAY_MEMBER];
-} SkxFacetsScanShare;
-
 typedef struct SkxFacetsScan
 {
-	CustomScanState css;		/* custom_ps: of IndexScanState */
+	SkxPlanNode node;			/* first; its share: SkxCountShare of each
+								 * table */
 	int			ntables;
 	int		   *columns;		/* of the index of each, from 0 */
+	List	   *outputs;		/* SkxFacetOutput, of each column of the row */
 	int			at;				/* the table that was begun last, or -1 */
 	MemoryContext context;		/* of what values take; the child's scan is
 								 * none of it, and stays */
@@ -40,75 +36,20 @@ typedef struct SkxFacetsScan
 	SkxFacetValues *values;
 	SkxCountWork rows;			/* of all rescans, */
 	SkxFacetsWork work;			/* likewise */
-	SkxScanReads others;		/* what other processes have read */
-	SkxFacetsScanShare *share;	/* with these, as long as they run */
 } SkxFacetsScan;
 
-static Node *skx_plan_create_facets(CustomScan *scan);
-static void skx_plan_begin_facets(CustomScanState *node, EState *estate,
-								  int eflags);
-static TupleTableSlot *skx_plan_next_facet(CustomScanState *node);
-static void skx_plan_end_facets(CustomScanState *node);
-static void skx_plan_rescan_facets(CustomScanState *node);
-static void skx_plan_explain_facets(CustomScanState *node, List *ancestors,
-									ExplainState *es);
-static Size skx_plan_facets_share_size(CustomScanState *node,
-									   ParallelContext *context);
-static void skx_plan_facets_share_begin(CustomScanState *node,
-										ParallelContext *context,
-										void *at);
-static void skx_plan_facets_share_again(CustomScanState *node,
-										ParallelContext *context,
-										void *at);
-static void skx_plan_facets_share_join(CustomScanState *node, shm_toc *toc,
-									   void *at);
-static void skx_plan_facets_share_end(CustomScanState *node);
-
-const CustomScanMethods skx_plan_facets_methods = {
-	.CustomName = "Skipidx Facets",
-	.CreateCustomScanState = skx_plan_create_facets
-};
-
-static const CustomExecMethods skx_plan_facets_exec = {
-	.CustomName = "Skipidx Facets",
-	.BeginCustomScan = skx_plan_begin_facets,
-	.ExecCustomScan = skx_plan_next_facet,
-	.EndCustomScan = skx_plan_end_facets,
-	.ReScanCustomScan = skx_plan_rescan_facets,
-	.EstimateDSMCustomScan = skx_plan_facets_share_size,
-	.InitializeDSMCustomScan = skx_plan_facets_share_begin,
-	.ReInitializeDSMCustomScan = skx_plan_facets_share_again,
-	.InitializeWorkerCustomScan = skx_plan_facets_share_join,
-	.ShutdownCustomScan = skx_plan_facets_share_end,
-	.ExplainCustomScan = skx_plan_explain_facets
-};
-
-static Node *
-skx_plan_create_facets(CustomScan *scan)
-{
-	SkxFacetsScan *state = palloc0(sizeof(SkxFacetsScan));
-
-	NodeSetTag(state, T_CustomScanState);
-	state->css.methods = &skx_plan_facets_exec;
-	return (Node *) state;
-}
-
 static void
-skx_plan_begin_facets(CustomScanState *node, EState *estate, int eflags)
+skx_plan_begin_facets(SkxPlanNode *node)
 {
 	SkxFacetsScan *state = (SkxFacetsScan *) node;
-	CustomScan *scan = castNode(CustomScan, node->ss.ps.plan);
-	List	   *columns = linitial(scan->custom_private);
+	List	   *columns = (List *) skx_plan_node_private(node,
+														 SKX_FACETS_COLUMNS);
 	ListCell   *lc;
 
+	state->outputs = (List *) skx_plan_node_private(node, SKX_FACETS_OUTPUTS);
 	state->columns = palloc(sizeof(int) * list_length(columns));
-	foreach(lc, scan->custom_plans)
-	{
-		node->custom_ps = lappend(node->custom_ps,
-								  ExecInitNode(lfirst(lc), estate, eflags));
-		state->columns[state->ntables++] =
-			intVal(list_nth(columns, foreach_current_index(lc)));
-	}
+	foreach(lc, columns)
+		state->columns[state->ntables++] = intVal(lfirst(lc));
 	state->at = -1;
 	state->request.ncolumns = 1;
 	state->context = AllocSetContextCreate(CurrentMemoryContext,
@@ -116,22 +57,29 @@ skx_plan_begin_facets(CustomScanState *node, EState *estate, int eflags)
 										   ALLOCSET_DEFAULT_SIZES);
 }
 
+/* What processes share of table i; NULL: there are no others. */
+static SkxCountShare *
+skx_plan_facets_share(const SkxFacetsScan *state, int i)
+{
+	SkxCountShare *tables = state->node.share;
+
+	return tables == NULL ? NULL : &tables[i];
+}
+
 /* Table `at`; EXPLAIN has what finding the rows took at the Index Scan. */
 static void
 skx_plan_open_facets(SkxFacetsScan *state)
 {
-	IndexScanState *child = list_nth_node(IndexScanState,
-										  state->css.custom_ps, state->at);
+	IndexScanState *child = skx_plan_node_child(&state->node, state->at);
 	Instrumentation *instrument = child->ss.ps.instrument;
-	SkxCountShare *share = state->share == NULL ? NULL :
-		&state->share->tables[state->at];
 
 	state->request.columns = &state->columns[state->at];
 	skx_plan_open_child(child);
 	if (instrument != NULL)
 		InstrStartNode(instrument);
 	state->facets = skx_am_scan_facets(child->iss_ScanDesc, &state->request,
-									   share, &state->rows);
+									   skx_plan_facets_share(state, state->at),
+									   &state->rows);
 	if (instrument != NULL)
 		InstrStopNode(instrument, state->facets == NULL ? 0 :
 					  (double) skx_facets_rows(state->facets));
@@ -168,7 +116,7 @@ skx_plan_read_table(SkxFacetsScan *state, SkxFacet *facet, Datum *value)
 
 	if (state->facets == NULL)
 		return false;
-	child = list_nth_node(IndexScanState, state->css.custom_ps, state->at);
+	child = skx_plan_node_child(&state->node, state->at);
 	skx_am_reads_now(&reads);
 	old = MemoryContextSwitchTo(state->context);
 	found = skx_facets_next(state->facets, facet);
@@ -202,19 +150,15 @@ skx_plan_read_facet(SkxFacetsScan *state, SkxFacet *facet, Datum *value)
 
 /* Puts a value and its counts into the scan tuple. */
 static void
-skx_plan_store_facet(SkxFacetsScan *state, const SkxFacet *facet,
-					 Datum value)
+skx_plan_store_facet(SkxFacetsScan *state, TupleTableSlot *slot,
+					 const SkxFacet *facet, Datum value)
 {
-	CustomScan *scan = castNode(CustomScan, state->css.ss.ps.plan);
-	TupleTableSlot *slot = state->css.ss.ss_ScanTupleSlot;
 	bool		is_null = facet->lexeme.bytes[2] == SKX_VALUE_NULL;
 	int			i;
 
-	ExecClearTuple(slot);
 	for (i = 0; i < slot->tts_tupleDescriptor->natts; i++)
 	{
-		int			output = intVal(list_nth(lsecond(scan->custom_private),
-											 i));
+		int			output = intVal(list_nth(state->outputs, i));
 
 		slot->tts_isnull[i] = output == SKX_FACET_VALUE && is_null;
 		if (output == SKX_FACET_VALUE)
@@ -227,132 +171,75 @@ skx_plan_store_facet(SkxFacetsScan *state, const SkxFacet *facet,
 	ExecStoreVirtualTuple(slot);
 }
 
-static TupleTableSlot *
-skx_plan_next_facet(CustomScanState *node)
+static void
+skx_plan_fetch_facet(SkxPlanNode *node, TupleTableSlot *slot)
 {
 	SkxFacetsScan *state = (SkxFacetsScan *) node;
-	ExprContext *econtext = node->ss.ps.ps_ExprContext;
-	ProjectionInfo *projection = node->ss.ps.ps_ProjInfo;
-	TupleTableSlot *slot = node->ss.ss_ScanTupleSlot;
 	SkxFacet	facet;
 	Datum		value = 0;
 
-	while (skx_plan_read_facet(state, &facet, &value))
-	{
-		skx_plan_store_facet(state, &facet, value);
-		ResetExprContext(econtext);
-		econtext->ecxt_scantuple = slot;
-		if (ExecQual(node->ss.ps.qual, econtext))
-			return projection == NULL ? slot : ExecProject(projection);
-		InstrCountFiltered1(node, 1);
-	}
-	return ExecClearTuple(projection == NULL ? slot :
-						  projection->pi_state.resultslot);
+	if (skx_plan_read_facet(state, &facet, &value))
+		skx_plan_store_facet(state, slot, &facet, value);
 }
 
 /* ---- with other processes ---- */
 
 static Size
-skx_plan_facets_share_size(CustomScanState *node, ParallelContext *context)
+skx_plan_facets_share_size(SkxPlanNode *node, int nprocesses)
 {
-	return add_size(offsetof(SkxFacetsScanShare, tables),
-					mul_size(sizeof(SkxCountShare),
-							 ((SkxFacetsScan *) node)->ntables));
+	return mul_size(sizeof(SkxCountShare), ((SkxFacetsScan *) node)->ntables);
 }
 
 static void
-skx_plan_facets_share_begin(CustomScanState *node,
-							ParallelContext *context, void *at)
+skx_plan_facets_share_init(SkxPlanNode *node, int nprocesses)
+{
+	const SkxFacetsScan *state = (const SkxFacetsScan *) node;
+	int			i;
+
+	for (i = 0; i < state->ntables; i++)
+		skx_count_share_init(skx_plan_facets_share(state, i));
+}
+
+static void
+skx_plan_facets_share_restart(SkxPlanNode *node)
+{
+	const SkxFacetsScan *state = (const SkxFacetsScan *) node;
+	int			i;
+
+	for (i = 0; i < state->ntables; i++)
+		skx_count_share_restart(skx_plan_facets_share(state, i));
+}
+
+static void
+skx_plan_facets_share_leave(SkxPlanNode *node)
 {
 	SkxFacetsScan *state = (SkxFacetsScan *) node;
 	int			i;
 
-	state->share = at;
-	skx_plan_reads_init(&state->share->reads);
 	for (i = 0; i < state->ntables; i++)
-		skx_count_share_init(&state->share->tables[i]);
-}
-
-static void
-skx_plan_facets_share_again(CustomScanState *node,
-							ParallelContext *context, void *at)
-{
-	SkxFacetsScanShare *share = at;
-	int			i;
-
-	for (i = 0; i < ((SkxFacetsScan *) node)->ntables; i++)
-		skx_count_share_restart(&share->tables[i]);
-}
-
-static void
-skx_plan_facets_share_join(CustomScanState *node, shm_toc *toc, void *at)
-{
-	((SkxFacetsScan *) node)->share = at;
-}
-
-/* What is shared goes away. */
-static void
-skx_plan_facets_share_end(CustomScanState *node)
-{
-	SkxFacetsScan *state = (SkxFacetsScan *) node;
-	int			i;
-
-	if (state->share == NULL)
-		return;
-	for (i = 0; i < state->ntables; i++)
-	{
-		skx_count_share_work(&state->share->tables[i], &state->rows);
-		skx_plan_reads_leave(&state->share->reads,
-							 list_nth(node->custom_ps, i));
-	}
-	skx_plan_reads_take(&state->share->reads, &state->others);
-	state->share = NULL;
+		skx_count_share_work(skx_plan_facets_share(state, i), &state->rows);
 }
 
 /* ---- rescan, end, explain ---- */
 
 static void
-skx_plan_rescan_facets(CustomScanState *node)
+skx_plan_rescan_facets(SkxPlanNode *node)
 {
-	ListCell   *lc;
-
-	ExecClearTuple(node->ss.ss_ScanTupleSlot);
 	skx_plan_close_facets((SkxFacetsScan *) node);
 	((SkxFacetsScan *) node)->at = -1;
-	foreach(lc, node->custom_ps)
-	{
-		PlanState  *child = lfirst(lc);
-
-		if (node->ss.ps.chgParam != NULL)
-			UpdateChangedParamSet(child, node->ss.ps.chgParam);
-		if (child->chgParam == NULL)
-			ExecReScan(child);
-	}
 }
 
 static void
-skx_plan_end_facets(CustomScanState *node)
+skx_plan_end_facets(SkxPlanNode *node)
 {
-	ListCell   *lc;
-
 	skx_plan_close_facets((SkxFacetsScan *) node);
-	foreach(lc, node->custom_ps)
-	{
-		ExecEndNode(lfirst(lc));
-	}
 }
 
-static void
-skx_plan_explain_facets(CustomScanState *node, List *ancestors,
-						ExplainState *es)
+static bool
+skx_plan_explain_facets_work(SkxPlanNode *node, ExplainState *es)
 {
 	const SkxFacetsScan *state = (const SkxFacetsScan *) node;
 
-	skx_plan_explain_blocks(llast(castNode(CustomScan,
-										   node->ss.ps.plan)->custom_private),
-							es);
-	if (!es->analyze)
-		return;
 	ExplainPropertyUInteger("Heap Fetches", NULL, state->rows.fetched +
 							state->work.fetched, es);
 	ExplainPropertyUInteger("Rows by Page Map", NULL, state->rows.mapped, es);
@@ -363,5 +250,19 @@ skx_plan_explain_facets(CustomScanState *node, List *ancestors,
 	ExplainPropertyUInteger("Values by Key", NULL, state->work.keyed, es);
 	ExplainPropertyUInteger("Values by Row", NULL, state->work.fetched, es);
 	ExplainPropertyUInteger("Passes", NULL, state->work.passes, es);
-	skx_plan_explain_reads(node->custom_ps, &state->others, es);
+	return true;
 }
+
+const SkxPlanKind skx_plan_faceted = {
+	.scan = {"Skipidx Facets", skx_plan_node_create},
+	.size = sizeof(SkxFacetsScan),
+	.begin = skx_plan_begin_facets,
+	.fetch = skx_plan_fetch_facet,
+	.rescan = skx_plan_rescan_facets,
+	.end = skx_plan_end_facets,
+	.explain_work = skx_plan_explain_facets_work,
+	.share_size = skx_plan_facets_share_size,
+	.share_init = skx_plan_facets_share_init,
+	.share_restart = skx_plan_facets_share_restart,
+	.share_leave = skx_plan_facets_share_leave
+};

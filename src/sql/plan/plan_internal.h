@@ -351,19 +351,6 @@ extern int	skx_plan_percent(PlannerInfo *root, RelOptInfo *rel,
 							 const SkxPlanned *planned);
 
 /*
- * plan_scan.c : before the first row
- *
- * number: an expression as an integer; false: there is none, or it is NULL.
- * open_child does what the child would do before its first fetch, as it is then
- * that it begins the scan of the index.  is_rechecked: the child returns a row
- * that EvalPlanQual has, and does not scan the index.
- */
-extern bool skx_plan_number(ExprState *expr, ExprContext *econtext,
-							int64 *number);
-extern void skx_plan_open_child(IndexScanState *child);
-extern bool skx_plan_is_rechecked(const IndexScanState *child);
-
-/*
  * plan_rivals.c : ranked scans of partitions that give the rows of a LIMIT,
  * below a custom scan that adds nothing
  *
@@ -375,7 +362,6 @@ extern bool skx_plan_is_rechecked(const IndexScanState *child);
  */
 typedef struct SkxRivals SkxRivals;
 
-extern const CustomScanMethods skx_plan_rivals_methods;
 extern void skx_plan_add_rivals(PlannerInfo *root, RelOptInfo *output);
 extern bool skx_plan_rivals_floor(const SkxRivals *rivals,
 								  float4 *distance);
@@ -388,7 +374,6 @@ extern int	skx_plan_set_rivals(CustomScanState *node, SkxRivals *rivals);
  * plan_count.c : counts of a table's rows, as a custom scan
  * (plan_count_scan.c) in place of the aggregation
  */
-extern const CustomScanMethods skx_plan_count_methods;
 extern void skx_plan_count_init(void);
 
 /*
@@ -421,9 +406,7 @@ extern Cost skx_plan_cost_count(PlannerInfo *root, RelOptInfo *rel,
  * values alone (SELECT DISTINCT), as a custom scan (plan_facets_scan.c) in
  * place of the aggregation
  *
- * Members of its custom_private: integers, for each scan below it the column of
- * its index, from 0; integers, for each column that the scan returns what that
- * is; the pages expected to be read.
+ * What a column is that the scan returns.
  */
 typedef enum SkxFacetOutput
 {
@@ -432,7 +415,6 @@ typedef enum SkxFacetOutput
 	SKX_FACET_COUNT_VALUES		/* that are not NULL */
 } SkxFacetOutput;
 
-extern const CustomScanMethods skx_plan_facets_methods;
 extern void skx_plan_add_facets(PlannerInfo *root, RelOptInfo *input,
 								RelOptInfo *output);
 extern void skx_plan_add_distinct(PlannerInfo *root, RelOptInfo *input,
@@ -525,29 +507,8 @@ extern void skx_plan_reads_take(SkxSharedReads *shared, SkxScanReads *sum);
  * where sorting what an index of ours finds costs less in memory.
  */
 extern bool skx_plan_has_keys(const IndexOptInfo *index, int column);
-extern const CustomScanMethods skx_plan_ordered_methods;
 extern void skx_plan_add_columns(PlannerInfo *root, RelOptInfo *rel);
 extern void skx_plan_charge_order(PlannerInfo *root, RelOptInfo *rel);
-
-/* Members of its custom_exprs, and of its custom_private, all integers. */
-enum
-{
-	SKX_ORDERED_COUNT,
-	SKX_ORDERED_OFFSET
-};
-
-enum
-{
-	SKX_ORDERED_COLUMN,
-	SKX_ORDERED_DESCENDING,
-	SKX_ORDERED_NULLS,
-	SKX_ORDERED_BLOCKS,			/* see skx_plan_estimate() */
-	SKX_ORDERED_DIVIDED,		/* parts for several processes */
-	SKX_ORDERED_EXTRA,
-	SKX_ORDERED_PERCENT,
-	SKX_ORDERED_TIED			/* number of the child's column by which rows
-								 * of one key are sorted; 0: they need not be */
-};
 
 /*
  * plan_ordered_ties.c : rows of one key, sorted by the column
@@ -563,37 +524,6 @@ extern TupleTableSlot *skx_plan_ties_next(SkxOrderedTies *ties,
 										  ItemPointer place);
 extern void skx_plan_ties_reset(SkxOrderedTies *ties);
 
-/*
- * The ranked custom scan's plan
- *
- * custom_exprs of the plan, by these numbers; all but the first two, the
- * operands of `<@>`, may be NULL.
- */
-enum
-{
-	SKX_EXPR_DOCUMENT,
-	SKX_EXPR_REF,
-	SKX_EXPR_COUNT,				/* LIMIT, which tells how many rows will be
-								 * fetched */
-	SKX_EXPR_OFFSET,
-	SKX_EXPR_FILTER,			/* query that all rows have to match */
-	SKX_EXPR_BOUNDS				/* list of conditions that end the scan once
-								 * they are not true */
-};
-
-/*
- * custom_private: a list of the OID of the function under `<@>`; the number of
- * rows that will be fetched beyond the limit; percent of limit and these that
- * will be fetched because a filter discards rows; 1 if nothing tells that not
- * all rows will be fetched, else 0; the pages expected to be read.
- *
- * Quals are those of the child, if `document @@ query` is one of them: should
- * the query be the ranking query, the scan ends with the last row that has a
- * score.  So they are if one of them bounds the distance.
- */
 extern const CustomPathMethods skx_plan_path_methods;
-
-/* plan_scan.c */
-extern const CustomScanMethods skx_plan_scan_methods;
 
 #endif							/* SKX_PLAN_INTERNAL_H */

@@ -28,6 +28,7 @@
 #include "sql/am/am.h"
 #include "sql/cost/cost.h"
 #include "sql/plan/plan_internal.h"
+#include "sql/plan/plan_node.h"
 #include "sql/plan/plan_reading.h"
 #include "support/compat/compat_planner.h"
 #include "utils/lsyscache.h"
@@ -345,10 +346,10 @@ skx_plan_add_sorted(PlannerInfo *root, RelOptInfo *rel,
 	custom->flags = CUSTOMPATH_SUPPORT_PROJECTION;
 	custom->custom_paths = list_make1(path);
 	custom->custom_private =
-		list_make5(makeInteger(column),
+		list_make5(skx_plan_estimate(pages),
+				   makeInteger(column),
 				   makeInteger(!skx_compat_pathkey_ascends(key)),
 				   makeInteger(key->pk_nulls_first),
-				   skx_plan_estimate(pages),
 				   makeInteger(skx_plan_parts(rel, path)));
 	custom->methods = &skx_plan_ordered_path_methods;
 	if (follows * follows >= SKX_ORDERED_FOLLOWS)
@@ -509,6 +510,6 @@ skx_plan_plan_ordered(PlannerInfo *root, RelOptInfo *rel, CustomPath *path,
 																 linitial(path->custom_paths),
 																 &planned)),
 									makeInteger(tied)));
-	scan->methods = &skx_plan_ordered_methods;
+	scan->methods = &skx_plan_ordered.scan;
 	return (Plan *) scan;
 }

@@ -16,6 +16,7 @@
 #include "miscadmin.h"
 #include "sql/am/am.h"
 #include "sql/plan/plan_internal.h"
+#include "sql/plan/plan_node.h"
 #include "support/compat/compat_planner.h"
 #include "utils/tuplesort.h"
 #include "utils/typcache.h"

@@ -28,6 +28,7 @@
 #include "sql/am/am.h"
 #include "sql/plan/plan.h"
 #include "sql/plan/plan_internal.h"
+#include "sql/plan/plan_node.h"
 #include "support/compat/compat_planner.h"
 #include "utils/guc.h"
 #include "utils/lsyscache.h"
@@ -545,9 +546,9 @@ skx_plan_init(void)
 							 "Otherwise scores in the output are computed again from the rows.",
 							 &skx_plan_custom, true, PGC_USERSET, 0,
 							 NULL, NULL, NULL);
-	RegisterCustomScanMethods(&skx_plan_scan_methods);
-	RegisterCustomScanMethods(&skx_plan_ordered_methods);
-	RegisterCustomScanMethods(&skx_plan_rivals_methods);
+	RegisterCustomScanMethods(&skx_plan_ranked.scan);
+	RegisterCustomScanMethods(&skx_plan_ordered.scan);
+	RegisterCustomScanMethods(&skx_plan_best.scan);
 	skx_plan_next_hook = set_rel_pathlist_hook;
 	set_rel_pathlist_hook = skx_plan_set_rel_pathlist;
 	skx_plan_count_init();

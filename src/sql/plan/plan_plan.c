@@ -20,6 +20,7 @@
 #include "sql/am/am.h"
 #include "sql/cost/cost.h"
 #include "sql/plan/plan_internal.h"
+#include "sql/plan/plan_node.h"
 #include "support/compat/compat_planner.h"
 #include "utils/lsyscache.h"
 
@@ -340,9 +341,9 @@ skx_plan_plan(PlannerInfo *root, RelOptInfo *rel, CustomPath *path,
 	scan->scan.scanrelid = rel->relid;
 	scan->flags = path->flags;
 	scan->custom_plans = list_make1(child);
-	scan->custom_exprs = list_make5(linitial(distance->args),
-									lsecond(distance->args), planned.count,
-									planned.offset, planned.query);
+	scan->custom_exprs = list_make5(planned.count, planned.offset,
+									linitial(distance->args),
+									lsecond(distance->args), planned.query);
 	scan->custom_exprs = lappend(scan->custom_exprs, planned.bounds);
 	scan->custom_exprs = copyObject(scan->custom_exprs);
 	scan->custom_scan_tlist = copyObject(child->scan.plan.targetlist);
@@ -351,13 +352,13 @@ skx_plan_plan(PlannerInfo *root, RelOptInfo *rel, CustomPath *path,
 				makeTargetEntry((Expr *) copyObject(distance),
 								list_length(scan->custom_scan_tlist) + 1,
 								NULL, false));
-	scan->custom_private = list_make5(list_make1_oid(get_opcode(distance->opno)),
-									  makeInteger(planned.extra),
-									  makeInteger(skx_plan_percent(root, rel, index,
-																   &planned)),
-									  makeInteger(skx_plan_is_unlimited(root, rel)),
-									  skx_plan_estimate(skx_cost_planned_pages(root, index,
-																			   planned.count != NULL)));
-	scan->methods = &skx_plan_scan_methods;
+	scan->custom_private =
+		list_make5(skx_plan_estimate(skx_cost_planned_pages(root, index,
+															planned.count != NULL)),
+				   list_make1_oid(get_opcode(distance->opno)),
+				   makeInteger(planned.extra),
+				   makeInteger(skx_plan_percent(root, rel, index, &planned)),
+				   makeInteger(skx_plan_is_unlimited(root, rel)));
+	scan->methods = &skx_plan_ranked.scan;
 	return (Plan *) scan;
 }

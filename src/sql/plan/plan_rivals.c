@@ -20,6 +20,7 @@
 #include "optimizer/planner.h"
 #include "sql/am/am.h"
 #include "sql/plan/plan_internal.h"
+#include "sql/plan/plan_node.h"
 #include "support/compat/compat_planner.h"
 #include "utils/memutils.h"
 
@@ -35,43 +36,16 @@ struct SkxRivals
 
 typedef struct SkxRivalsScan
 {
-	CustomScanState css;
-	PlanState  *child;
-	ExprState  *count;
-	ExprState  *offset;
-	bool		ready;
+	SkxPlanNode node;			/* first */
 	SkxRivals	rivals;
 } SkxRivalsScan;
 
 static Plan *skx_plan_plan_rivals(PlannerInfo *root, RelOptInfo *rel,
 								  CustomPath *path, List *tlist,
 								  List *clauses, List *custom_plans);
-static Node *skx_plan_create_rivals(CustomScan *scan);
-static void skx_plan_begin_rivals(CustomScanState *node, EState *estate,
-								  int eflags);
-static TupleTableSlot *skx_plan_next_rival(CustomScanState *node);
-static void skx_plan_end_rivals(CustomScanState *node);
-static void skx_plan_rescan_rivals(CustomScanState *node);
-static void skx_plan_explain_rivals(CustomScanState *node,
-									List *ancestors, ExplainState *es);
-
 static const CustomPathMethods skx_plan_rivals_path_methods = {
 	.CustomName = "Skipidx Best",
 	.PlanCustomPath = skx_plan_plan_rivals
-};
-
-const CustomScanMethods skx_plan_rivals_methods = {
-	.CustomName = "Skipidx Best",
-	.CreateCustomScanState = skx_plan_create_rivals
-};
-
-static const CustomExecMethods skx_plan_rivals_exec = {
-	.CustomName = "Skipidx Best",
-	.BeginCustomScan = skx_plan_begin_rivals,
-	.ExecCustomScan = skx_plan_next_rival,
-	.EndCustomScan = skx_plan_end_rivals,
-	.ReScanCustomScan = skx_plan_rescan_rivals,
-	.ExplainCustomScan = skx_plan_explain_rivals
 };
 
 /* ---- rows given so far ---- */
@@ -220,21 +194,11 @@ skx_plan_plan_rivals(PlannerInfo *root, RelOptInfo *rel, CustomPath *path,
 	scan->custom_exprs = copyObject(list_make2(root->parse->limitCount,
 											   root->parse->limitOffset));
 	scan->custom_scan_tlist = copyObject(child->targetlist);
-	scan->methods = &skx_plan_rivals_methods;
+	scan->methods = &skx_plan_best.scan;
 	return (Plan *) scan;
 }
 
 /* ---- at run time ---- */
-
-static Node *
-skx_plan_create_rivals(CustomScan *scan)
-{
-	SkxRivalsScan *state = palloc0(sizeof(SkxRivalsScan));
-
-	NodeSetTag(state, T_CustomScanState);
-	state->css.methods = &skx_plan_rivals_exec;
-	return (Node *) state;
-}
 
 /* The scans that are merged, below other nodes or not. */
 static bool
@@ -253,83 +217,52 @@ skx_plan_meet_rivals(PlanState *node, void *context)
 	return planstate_tree_walker(node, skx_plan_meet_rivals, context);
 }
 
+static PlanState *
+skx_plan_merge_of(const SkxPlanNode *node)
+{
+	return linitial(node->css.custom_ps);
+}
+
 /* Where EvalPlanQual looks at rows again, these are not searched for. */
 static void
-skx_plan_begin_rivals(CustomScanState *node, EState *estate, int eflags)
+skx_plan_begin_rivals(SkxPlanNode *node)
 {
-	SkxRivalsScan *state = (SkxRivalsScan *) node;
-	CustomScan *scan = castNode(CustomScan, node->ss.ps.plan);
+	SkxRivals  *rivals = &((SkxRivalsScan *) node)->rivals;
 
-	state->child = ExecInitNode(linitial(scan->custom_plans), estate, eflags);
-	node->custom_ps = list_make1(state->child);
-	state->count = ExecInitExpr(linitial(scan->custom_exprs), &node->ss.ps);
-	state->offset = ExecInitExpr(lsecond(scan->custom_exprs), &node->ss.ps);
-	state->rivals.distances = palloc(sizeof(float4) * SKX_RIVALS_ROWS);
-	if (estate->es_epq_active == NULL)
-		(void) skx_plan_meet_rivals(state->child, &state->rivals);
+	rivals->distances = palloc(sizeof(float4) * SKX_RIVALS_ROWS);
+	if (node->css.ss.ps.state->es_epq_active == NULL)
+		(void) skx_plan_meet_rivals(skx_plan_merge_of(node), rivals);
 }
 
-/* Rows wanted, as LIMIT and OFFSET above know it; of a NULL, all are. */
-static void
-skx_plan_want_rivals(SkxRivalsScan *state)
-{
-	ExprContext *econtext = state->css.ss.ps.ps_ExprContext;
-	int64		count = 0;
-	int64		offset = 0;
-
-	state->ready = true;
-	state->rivals.n = state->rivals.begun = 0;
-	state->rivals.wanted = 0;
-	if (!skx_plan_number(state->count, econtext, &count) || count <= 0 ||
-		count > SKX_RIVALS_ROWS)
-		return;
-	if (!skx_plan_number(state->offset, econtext, &offset) || offset < 0)
-		offset = 0;
-	if (offset <= SKX_RIVALS_ROWS - count)
-		state->rivals.wanted = count + offset;
-}
-
+/* The next row of the merge. */
 static TupleTableSlot *
-skx_plan_next_rival(CustomScanState *node)
+skx_plan_next_rival(SkxPlanNode *node)
 {
-	SkxRivalsScan *state = (SkxRivalsScan *) node;
-	ExprContext *econtext = node->ss.ps.ps_ExprContext;
-	ProjectionInfo *projection = node->ss.ps.ps_ProjInfo;
-	TupleTableSlot *row;
+	SkxRivals  *rivals = &((SkxRivalsScan *) node)->rivals;
+	uint64		asked;
 
-	if (!state->ready)
-		skx_plan_want_rivals(state);
-	ResetExprContext(econtext);
-	row = ExecProcNode(state->child);
-	if (TupIsNull(row) || projection == NULL)
-		return row;
-	econtext->ecxt_scantuple = row;
-	return ExecProject(projection);
+	if (!node->ready)
+	{
+		(void) skx_plan_node_asked(node, &asked);
+		rivals->n = rivals->begun = 0;
+		rivals->wanted = asked <= SKX_RIVALS_ROWS ? (int64) asked : 0;
+		node->ready = true;
+	}
+	return ExecProcNode(skx_plan_merge_of(node));
 }
 
-static void
-skx_plan_rescan_rivals(CustomScanState *node)
+static bool
+skx_plan_explain_rivals(SkxPlanNode *node, ExplainState *es)
 {
-	SkxRivalsScan *state = (SkxRivalsScan *) node;
-
-	if (node->ss.ps.chgParam != NULL)
-		UpdateChangedParamSet(state->child, node->ss.ps.chgParam);
-	if (state->child->chgParam == NULL)
-		ExecReScan(state->child);
-	state->ready = false;
+	ExplainPropertyUInteger("Tables Not Searched", NULL,
+							((SkxRivalsScan *) node)->rivals.barred, es);
+	return false;
 }
 
-static void
-skx_plan_end_rivals(CustomScanState *node)
-{
-	ExecEndNode(((SkxRivalsScan *) node)->child);
-}
-
-static void
-skx_plan_explain_rivals(CustomScanState *node, List *ancestors,
-						ExplainState *es)
-{
-	if (es->analyze)
-		ExplainPropertyUInteger("Tables Not Searched", NULL,
-								((SkxRivalsScan *) node)->rivals.barred, es);
-}
+const SkxPlanKind skx_plan_best = {
+	.scan = {"Skipidx Best", skx_plan_node_create},
+	.size = sizeof(SkxRivalsScan),
+	.begin = skx_plan_begin_rivals,
+	.next = skx_plan_next_rival,
+	.explain_work = skx_plan_explain_rivals
+};

@@ -21,40 +21,26 @@
 #include "access/parallel.h"
 #include "answer/topk/topk_share.h"
 #include "executor/executor.h"
-#include "executor/nodeIndexscan.h"
 #include "nodes/value.h"
 #include "sql/am/am.h"
 #include "sql/cost/cost.h"
 #include "sql/plan/plan_internal.h"
+#include "sql/plan/plan_node.h"
 #include "support/compat/compat_planner.h"
 #include "tsearch/ts_utils.h"
 #include "utils/rel.h"
 
-/* What processes share; the search's part follows. */
-typedef struct SkxRankedScanShare
-{
-	SkxSharedReads reads;
-} SkxRankedScanShare;
-
-#define SKX_RANKED_SEARCH(share) \
-	((SkxTopkShare *) ((char *) (share) + MAXALIGN(sizeof(SkxRankedScanShare))))
-
 typedef struct SkxRankedScan
 {
-	CustomScanState css;
+	SkxPlanNode node;			/* first */
 	IndexScanState *child;
 	ExprState  *document;		/* operands of the distance ... */
 	ExprState  *ref;
 	FmgrInfo	distance;		/* ... and its function */
-	ExprState  *count;			/* LIMIT and OFFSET, where they apply */
-	ExprState  *offset;
 	ExprState  *filter;			/* a query that all rows have to match */
 	ExprState  *bounds;			/* conditions that end the scan */
-	uint64		extra;			/* rows fetched beyond them */
-	double		times;			/* rows fetched for each that is left */
 	bool		unlimited;		/* all rows, as far as is known */
 	uint64		asked;			/* rows, by the limit; 0: not known */
-	bool		ready;			/* the index knows what it has to do */
 	bool		scored_only;	/* ends with the last row with a score */
 	bool		done;
 	SkxRivals  *rivals;			/* scans of other partitions; NULL: none */
@@ -62,127 +48,45 @@ typedef struct SkxRankedScan
 	List	   *ahead;			/* MinimalTuple: rows read before they are
 								 * asked for, */
 	int			given;			/* and how many of them were */
-	SkxRankedScanShare *share;	/* with other processes, as long as these run */
-	SkxTopkWork others;			/* what they have done, */
-	SkxScanReads others_reads;	/* and read */
+	SkxTopkWork others;			/* what other processes have done */
 } SkxRankedScan;
 
-static Node *skx_plan_create_state(CustomScan *scan);
-static void skx_plan_begin(CustomScanState *node, EState *estate,
-						   int eflags);
-static TupleTableSlot *skx_plan_next(CustomScanState *node);
-static void skx_plan_end(CustomScanState *node);
-static void skx_plan_rescan(CustomScanState *node);
-static void skx_plan_explain(CustomScanState *node, List *ancestors,
-							 ExplainState *es);
-static Size skx_plan_share_size(CustomScanState *node,
-								ParallelContext *context);
-static void skx_plan_share_begin(CustomScanState *node,
-								 ParallelContext *context, void *at);
-static void skx_plan_share_again(CustomScanState *node,
-								 ParallelContext *context, void *at);
-static void skx_plan_share_join(CustomScanState *node, shm_toc *toc,
-								void *at);
-static void skx_plan_share_end(CustomScanState *node);
-
-const CustomScanMethods skx_plan_scan_methods = {
-	.CustomName = "Skipidx Scan",
-	.CreateCustomScanState = skx_plan_create_state
-};
-
-static const CustomExecMethods skx_plan_exec_methods = {
-	.CustomName = "Skipidx Scan",
-	.BeginCustomScan = skx_plan_begin,
-	.ExecCustomScan = skx_plan_next,
-	.EndCustomScan = skx_plan_end,
-	.ReScanCustomScan = skx_plan_rescan,
-	.EstimateDSMCustomScan = skx_plan_share_size,
-	.InitializeDSMCustomScan = skx_plan_share_begin,
-	.ReInitializeDSMCustomScan = skx_plan_share_again,
-	.InitializeWorkerCustomScan = skx_plan_share_join,
-	.ShutdownCustomScan = skx_plan_share_end,
-	.ExplainCustomScan = skx_plan_explain
-};
-
-static Node *
-skx_plan_create_state(CustomScan *scan)
-{
-	SkxRankedScan *state = palloc0(sizeof(SkxRankedScan));
-
-	NodeSetTag(state, T_CustomScanState);
-	state->css.methods = &skx_plan_exec_methods;
-	return (Node *) state;
-}
-
 static void
-skx_plan_begin(CustomScanState *node, EState *estate, int eflags)
+skx_plan_begin_ranked(SkxPlanNode *node)
 {
 	SkxRankedScan *state = (SkxRankedScan *) node;
-	CustomScan *scan = castNode(CustomScan, node->ss.ps.plan);
-	List	   *exprs = scan->custom_exprs;
-	PlanState  *parent = &node->ss.ps;
+	const CustomScan *scan = castNode(CustomScan, node->css.ss.ps.plan);
+	List	   *bounds = (List *) list_nth(scan->custom_exprs,
+										   SKX_EXPR_BOUNDS);
 
-	state->child = castNode(IndexScanState,
-							ExecInitNode(linitial(scan->custom_plans),
-										 estate, eflags));
-	node->custom_ps = list_make1(state->child);
-	state->document = ExecInitExpr(list_nth(exprs, SKX_EXPR_DOCUMENT), parent);
-	state->ref = ExecInitExpr(list_nth(exprs, SKX_EXPR_REF), parent);
-	state->count = ExecInitExpr(list_nth(exprs, SKX_EXPR_COUNT), parent);
-	state->offset = ExecInitExpr(list_nth(exprs, SKX_EXPR_OFFSET), parent);
-	state->filter = ExecInitExpr(list_nth(exprs, SKX_EXPR_FILTER), parent);
-	state->bounds = ExecInitQual(list_nth(exprs, SKX_EXPR_BOUNDS), parent);
-	fmgr_info(linitial_oid(linitial(scan->custom_private)), &state->distance);
-	state->extra = intVal(lsecond(scan->custom_private));
-	state->times = intVal(lthird(scan->custom_private)) / 100.0;
-	state->unlimited = intVal(lfourth(scan->custom_private)) != 0;
+	state->child = skx_plan_node_child(node, 0);
+	state->document = skx_plan_node_expr(node, SKX_EXPR_DOCUMENT);
+	state->ref = skx_plan_node_expr(node, SKX_EXPR_REF);
+	state->filter = skx_plan_node_expr(node, SKX_EXPR_FILTER);
+	state->bounds = ExecInitQual(bounds, &node->css.ss.ps);
+	fmgr_info(linitial_oid((List *) skx_plan_node_private(node,
+														  SKX_RANKED_DISTANCE)),
+			  &state->distance);
+	node->limit.extra = intVal(skx_plan_node_private(node, SKX_RANKED_EXTRA));
+	node->limit.times = intVal(skx_plan_node_private(node,
+													 SKX_RANKED_PERCENT)) / 100.0;
+	state->unlimited = intVal(skx_plan_node_private(node,
+													SKX_RANKED_UNLIMITED)) != 0;
 }
 
 /* ---- before the first row ---- */
 
-bool
-skx_plan_number(ExprState *expr, ExprContext *econtext, int64 *number)
-{
-	bool		isnull = true;
-
-	if (expr != NULL)
-		*number = DatumGetInt64(ExecEvalExprSwitchContext(expr, econtext,
-														  &isnull));
-	return !isnull;
-}
-
-/* How many rows will be fetched, by the limit; false: LIMIT NULL, or none. */
-static bool
-skx_plan_asked(SkxRankedScan *state)
-{
-	ExprContext *econtext = state->css.ss.ps.ps_ExprContext;
-	int64		count;
-	int64		offset;
-	bool		limited = skx_plan_number(state->count, econtext, &count);
-
-	state->asked = 0;
-	if (!limited || count < 0)
-		return limited;
-	if (!skx_plan_number(state->offset, econtext, &offset) || offset < 0)
-		offset = 0;
-	state->asked = (uint64) Min(((double) count + offset + state->extra) *
-								state->times, (double) (PG_INT64_MAX / 2));
-	return true;
-}
-
-/*
- * Tells the index how many rows will be fetched, before the first one is.  A
- * negative limit is an error, but not here.
- */
+/* Tells the index how many rows will be fetched, before the first one is. */
 static void
 skx_plan_want(SkxRankedScan *state)
 {
+	SkxPlanNode *node = &state->node;
 	IndexScanDesc scan = state->child->iss_ScanDesc;
-	bool		limited = skx_plan_asked(state);
+	bool		limited = skx_plan_node_asked(node, &state->asked);
 
-	if (state->unlimited || (state->count != NULL && !limited))
-		skx_am_scan_want_all(scan, state->css.ss.ps.plan->plan_rows *
-							 state->times);
+	if (state->unlimited || (node->limit.count != NULL && !limited))
+		skx_am_scan_want_all(scan, node->css.ss.ps.plan->plan_rows *
+							 node->limit.times);
 	else
 		skx_am_scan_want(scan, state->asked);
 }
@@ -203,7 +107,7 @@ skx_plan_scored_only(const SkxRef *ref)
 static bool
 skx_plan_only_scored_pass(SkxRankedScan *state)
 {
-	ExprContext *econtext = state->css.ss.ps.ps_ExprContext;
+	ExprContext *econtext = state->node.css.ss.ps.ps_ExprContext;
 	bool		isnull;
 	Datum		filter;
 	Datum		value;
@@ -237,42 +141,14 @@ skx_plan_ends_early(SkxRankedScan *state)
 	return ends;
 }
 
-void
-skx_plan_open_child(IndexScanState *child)
-{
-	if (child->ss.ps.chgParam != NULL ||
-		(child->iss_NumRuntimeKeys != 0 && !child->iss_RuntimeKeysReady))
-		ExecReScan(&child->ss.ps);
-	if (child->iss_ScanDesc == NULL)
-	{
-		child->iss_ScanDesc = skx_compat_begin_index_scan(child);
-		index_rescan(child->iss_ScanDesc,
-					 child->iss_ScanKeys, child->iss_NumScanKeys,
-					 child->iss_OrderByKeys, child->iss_NumOrderByKeys);
-	}
-}
-
-/* As ExecScanFetch() tells it; of other tables there, rows are looked for. */
-bool
-skx_plan_is_rechecked(const IndexScanState *child)
-{
-	const EPQState *epq = child->ss.ps.state->es_epq_active;
-	int			at = (int) ((Scan *) child->ss.ps.plan)->scanrelid - 1;
-
-	return epq != NULL &&
-		(epq->relsubs_done[at] || epq->relsubs_slot[at] != NULL ||
-		 epq->relsubs_rowmark[at] != NULL);
-}
-
 static void
 skx_plan_prepare(SkxRankedScan *state)
 {
 	skx_plan_open_child(state->child);
-	skx_am_scan_share(state->child->iss_ScanDesc, state->share == NULL ? NULL :
-					  SKX_RANKED_SEARCH(state->share));
+	skx_am_scan_share(state->child->iss_ScanDesc, state->node.share);
 	skx_plan_want(state);
 	state->scored_only = skx_plan_ends_early(state);
-	state->ready = true;
+	state->node.ready = true;
 }
 
 /* ---- rows ---- */
@@ -282,7 +158,7 @@ static bool
 skx_plan_compute(SkxRankedScan *state, TupleTableSlot *slot,
 				 Datum *distance)
 {
-	ExprContext *econtext = state->css.ss.ps.ps_ExprContext;
+	ExprContext *econtext = state->node.css.ss.ps.ps_ExprContext;
 	MemoryContext old = MemoryContextSwitchTo(econtext->ecxt_per_tuple_memory);
 	bool		isnull[2];
 	Datum		document;
@@ -301,7 +177,7 @@ skx_plan_compute(SkxRankedScan *state, TupleTableSlot *slot,
 static bool
 skx_plan_is_past(SkxRankedScan *state, TupleTableSlot *slot)
 {
-	ExprContext *econtext = state->css.ss.ps.ps_ExprContext;
+	ExprContext *econtext = state->node.css.ss.ps.ps_ExprContext;
 	int			last = slot->tts_tupleDescriptor->natts - 1;
 
 	if (state->scored_only && (slot->tts_isnull[last] ||
@@ -311,83 +187,41 @@ skx_plan_is_past(SkxRankedScan *state, TupleTableSlot *slot)
 	return !ExecQual(state->bounds, econtext);
 }
 
-/* The child's next row and its distance; an empty slot at the end. */
-static TupleTableSlot *
-skx_plan_fetch(SkxRankedScan *state)
+/* The child's next row and its distance. */
+static void
+skx_plan_fetch_ranked(SkxPlanNode *node, TupleTableSlot *slot)
 {
-	TupleTableSlot *slot = state->css.ss.ss_ScanTupleSlot;
+	SkxRankedScan *state = (SkxRankedScan *) node;
 	bool		recheck = skx_plan_is_rechecked(state->child);
 	int			last = slot->tts_tupleDescriptor->natts - 1;
 	TupleTableSlot *row;
 	float4		distance;
-	Datum		value = (Datum) 0;
 	bool		known;
 
-	ExecClearTuple(slot);
-	if (!recheck && !state->ready)
+	if (!recheck && !node->ready)
 		skx_plan_prepare(state);
 	row = state->done ? NULL : ExecProcNode(&state->child->ss.ps);
 	if (TupIsNull(row))
-		return slot;
-	slot_getallattrs(row);
-	memcpy(slot->tts_values, row->tts_values, last * sizeof(Datum));
-	memcpy(slot->tts_isnull, row->tts_isnull, last * sizeof(bool));
-	slot->tts_values[last] = (Datum) 0;
-	slot->tts_isnull[last] = true;
-	ExecStoreVirtualTuple(slot);
-	/* for WHERE CURRENT OF */
-	slot->tts_tid = state->child->ss.ss_ScanTupleSlot->tts_tid;
-	slot->tts_tableOid = state->child->ss.ss_ScanTupleSlot->tts_tableOid;
-
+		return;
+	skx_plan_node_copy(node, slot, row, last,
+					   &state->child->ss.ss_ScanTupleSlot->tts_tid);
 	if (recheck)
-		known = skx_plan_compute(state, slot, &value);
+		known = skx_plan_compute(state, slot, &slot->tts_values[last]);
 	else
 	{
 		known = skx_am_scan_distance(state->child->iss_ScanDesc, &distance);
 		if (known)
-			value = Float4GetDatum(distance);
+			slot->tts_values[last] = Float4GetDatum(distance);
 	}
-	slot->tts_values[last] = value;
 	slot->tts_isnull[last] = !known;
 	if (!recheck && skx_plan_is_past(state, slot))
 	{
 		state->done = true;
 		ExecClearTuple(slot);
 	}
-	return slot;
-}
-
-/* The next row that meets the conditions; an empty slot at the end. */
-static TupleTableSlot *
-skx_plan_passing(SkxRankedScan *state)
-{
-	ExprContext *econtext = state->css.ss.ps.ps_ExprContext;
-
-	for (;;)
-	{
-		TupleTableSlot *slot;
-
-		ResetExprContext(econtext);
-		slot = skx_plan_fetch(state);
-		if (TupIsNull(slot))
-			return slot;
-		econtext->ecxt_scantuple = slot;
-		if (ExecQual(state->css.ss.ps.qual, econtext))
-			return slot;
-		InstrCountFiltered1(&state->css, 1);
-	}
 }
 
 /* ---- beside scans of other partitions ---- */
-
-int
-skx_plan_set_rivals(CustomScanState *node, SkxRivals *rivals)
-{
-	if (node->methods != &skx_plan_exec_methods)
-		return 0;
-	((SkxRankedScan *) node)->rivals = rivals;
-	return 1;
-}
 
 /* Segments that were gone through, and that were not. */
 static const SkxTopkWork *
@@ -409,12 +243,12 @@ skx_plan_competing(SkxRankedScan *state)
 	float4		floor;
 	bool		known;
 
-	if (!state->ready)
+	if (!state->node.ready)
 		skx_plan_prepare(state);
 	known = skx_plan_rivals_floor(state->rivals, &floor);
 	if (known)
 		skx_am_scan_floor(state->child->iss_ScanDesc, floor);
-	slot = skx_plan_passing(state);
+	slot = skx_plan_node_passing(&state->node);
 	if (TupIsNull(slot))
 		return slot;
 	last = slot->tts_tupleDescriptor->natts - 1;
@@ -449,7 +283,7 @@ skx_plan_tells_nothing(const SkxRankedScan *state, TupleTableSlot *slot)
 static void
 skx_plan_read_ahead(SkxRankedScan *state, int64 most)
 {
-	MemoryContext context = state->css.ss.ps.state->es_query_cxt;
+	MemoryContext context = state->node.css.ss.ps.state->es_query_cxt;
 
 	while (list_length(state->ahead) < most)
 	{
@@ -497,7 +331,7 @@ skx_plan_begin_rival(SkxRankedScan *state)
 static TupleTableSlot *
 skx_plan_next_of_rivals(SkxRankedScan *state)
 {
-	TupleTableSlot *slot = state->css.ss.ss_ScanTupleSlot;
+	TupleTableSlot *slot = state->node.css.ss.ss_ScanTupleSlot;
 
 	if (!state->begun)
 		skx_plan_begin_rival(state);
@@ -510,122 +344,87 @@ skx_plan_next_of_rivals(SkxRankedScan *state)
 }
 
 static TupleTableSlot *
-skx_plan_next(CustomScanState *node)
+skx_plan_next_ranked(SkxPlanNode *node)
 {
 	SkxRankedScan *state = (SkxRankedScan *) node;
-	ProjectionInfo *projection = node->ss.ps.ps_ProjInfo;
-	TupleTableSlot *slot;
 
-	slot = state->rivals == NULL ? skx_plan_passing(state) :
+	return state->rivals == NULL ? skx_plan_node_passing(node) :
 		skx_plan_next_of_rivals(state);
-	if (projection == NULL)
-		return slot;
-	if (TupIsNull(slot))
-		return ExecClearTuple(projection->pi_state.resultslot);
-	ResetExprContext(node->ss.ps.ps_ExprContext);
-	node->ss.ps.ps_ExprContext->ecxt_scantuple = slot;
-	return ExecProject(projection);
 }
 
 /* ---- with other processes ---- */
 
 /* The leader's statistics are those of all: its scan begins here. */
 static Size
-skx_plan_share_size(CustomScanState *node, ParallelContext *context)
+skx_plan_ranked_share_size(SkxPlanNode *node, int nprocesses)
 {
 	SkxRankedScan *state = (SkxRankedScan *) node;
 
-	if (!state->ready)
+	if (!node->ready)
 		skx_plan_prepare(state);
-	return add_size(MAXALIGN(sizeof(SkxRankedScanShare)),
-					skx_am_scan_share_size(state->child->iss_ScanDesc,
-										   context->nworkers + 1));
+	return skx_am_scan_share_size(state->child->iss_ScanDesc, nprocesses);
 }
 
 static void
-skx_plan_share_begin(CustomScanState *node, ParallelContext *context,
-					 void *at)
+skx_plan_ranked_share_init(SkxPlanNode *node, int nprocesses)
 {
-	SkxRankedScan *state = (SkxRankedScan *) node;
+	IndexScanDesc scan = skx_plan_node_child(node, 0)->iss_ScanDesc;
 
-	state->share = at;
-	skx_plan_reads_init(&state->share->reads);
-	skx_am_scan_share_init(state->child->iss_ScanDesc, SKX_RANKED_SEARCH(at),
-						   context->nworkers + 1);
-	skx_am_scan_share(state->child->iss_ScanDesc, SKX_RANKED_SEARCH(at));
+	skx_am_scan_share_init(scan, node->share, nprocesses);
+	skx_am_scan_share(scan, node->share);
 }
 
 static void
-skx_plan_share_again(CustomScanState *node, ParallelContext *context,
-					 void *at)
+skx_plan_ranked_share_restart(SkxPlanNode *node)
 {
-	skx_topk_share_restart(SKX_RANKED_SEARCH(at));
+	skx_topk_share_restart(node->share);
 }
 
 static void
-skx_plan_share_join(CustomScanState *node, shm_toc *toc, void *at)
+skx_plan_ranked_share_leave(SkxPlanNode *node)
 {
-	((SkxRankedScan *) node)->share = at;
+	skx_topk_share_work(node->share, &((SkxRankedScan *) node)->others);
 }
 
-/* What is shared goes away. */
 static void
-skx_plan_share_end(CustomScanState *node)
+skx_plan_ranked_share_gone(SkxPlanNode *node)
 {
-	SkxRankedScan *state = (SkxRankedScan *) node;
+	IndexScanDesc scan = skx_plan_node_child(node, 0)->iss_ScanDesc;
 
-	if (state->share == NULL)
-		return;
-	skx_topk_share_work(SKX_RANKED_SEARCH(state->share), &state->others);
-	skx_plan_reads_leave(&state->share->reads, state->child);
-	skx_plan_reads_take(&state->share->reads, &state->others_reads);
-	state->share = NULL;
-	if (state->child->iss_ScanDesc != NULL)
-		skx_am_scan_share(state->child->iss_ScanDesc, NULL);
+	if (scan != NULL)
+		skx_am_scan_share(scan, NULL);
 }
 
 /* ---- rescan, end, explain ---- */
 
-/* The child is rescanned with the next fetch if what it depends on changed. */
 static void
-skx_plan_rescan(CustomScanState *node)
-{
-	SkxRankedScan *state = (SkxRankedScan *) node;
-	PlanState  *child = &state->child->ss.ps;
-
-	ExecClearTuple(node->ss.ss_ScanTupleSlot);
-	if (node->ss.ps.chgParam != NULL)
-		UpdateChangedParamSet(child, node->ss.ps.chgParam);
-	if (child->chgParam == NULL)
-		ExecReScan(child);
-	skx_plan_forget_ahead(state);
-	state->ready = false;
-	state->done = false;
-}
-
-static void
-skx_plan_end(CustomScanState *node)
+skx_plan_rescan_ranked(SkxPlanNode *node)
 {
 	skx_plan_forget_ahead((SkxRankedScan *) node);
-	ExecEndNode(&((SkxRankedScan *) node)->child->ss.ps);
+	((SkxRankedScan *) node)->done = false;
 }
 
 static void
-skx_plan_explain(CustomScanState *node, List *ancestors, ExplainState *es)
+skx_plan_end_ranked(SkxPlanNode *node)
 {
-	SkxRankedScan *state = (SkxRankedScan *) node;
-	const CustomScan *scan = castNode(CustomScan, node->ss.ps.plan);
-	const SkxTopkWork *work;
+	skx_plan_forget_ahead((SkxRankedScan *) node);
+}
 
-	if (skx_plan_is_told_limit(scan->custom_exprs, SKX_EXPR_COUNT, es))
-		(void) skx_plan_asked(state);
-	skx_plan_explain_asked(state->asked, es);
-	skx_plan_explain_blocks(llast(scan->custom_private), es);
-	if (!es->analyze || state->child->iss_ScanDesc == NULL)
-		return;
-	work = skx_am_scan_work(state->child->iss_ScanDesc);
+static void
+skx_plan_explain_ranked(SkxPlanNode *node, ExplainState *es)
+{
+	skx_plan_node_explain_asked(node, ((SkxRankedScan *) node)->asked, es);
+}
+
+static bool
+skx_plan_explain_ranked_work(SkxPlanNode *node, ExplainState *es)
+{
+	const SkxRankedScan *state = (const SkxRankedScan *) node;
+	const SkxTopkWork *work = state->child->iss_ScanDesc == NULL ? NULL :
+		skx_am_scan_work(state->child->iss_ScanDesc);
+
 	if (work == NULL)
-		return;
+		return false;
 	ExplainPropertyUInteger("Passes", NULL, work->passes, es);
 	ExplainPropertyUInteger("Scored Postings", NULL,
 							work->scored + state->others.scored, es);
@@ -638,5 +437,33 @@ skx_plan_explain(CustomScanState *node, List *ancestors, ExplainState *es)
 								work->windows + state->others.windows, es);
 	if (work->rounds > 0 || es->format != EXPLAIN_FORMAT_TEXT)
 		ExplainPropertyUInteger("Rounds", NULL, work->rounds, es);
-	skx_plan_explain_reads(node->custom_ps, &state->others_reads, es);
+	return true;
+}
+
+const SkxPlanKind skx_plan_ranked = {
+	.scan = {"Skipidx Scan", skx_plan_node_create},
+	.size = sizeof(SkxRankedScan),
+	.begin = skx_plan_begin_ranked,
+	.fetch = skx_plan_fetch_ranked,
+	.next = skx_plan_next_ranked,
+	.rescan = skx_plan_rescan_ranked,
+	.end = skx_plan_end_ranked,
+	.explain = skx_plan_explain_ranked,
+	.explain_work = skx_plan_explain_ranked_work,
+	.share_size = skx_plan_ranked_share_size,
+	.share_init = skx_plan_ranked_share_init,
+	.share_restart = skx_plan_ranked_share_restart,
+	.share_leave = skx_plan_ranked_share_leave,
+	.share_gone = skx_plan_ranked_share_gone
+};
+
+int
+skx_plan_set_rivals(CustomScanState *css, SkxRivals *rivals)
+{
+	SkxPlanNode *node = skx_plan_node_of(css, &skx_plan_ranked);
+
+	if (node == NULL)
+		return 0;
+	((SkxRankedScan *) node)->rivals = rivals;
+	return 1;
 }

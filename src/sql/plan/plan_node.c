@@ -1,0 +1,365 @@
+/*
+ * plan_node.c
+ *	  Custom scans over Index Scans, at run time.
+ *
+ * A kind of scan gives rows; that they meet the quals and are projected, that
+ * children begin anew with it, and what processes share, is here for all kinds.
+ * The Index Scans below may never be run: then they have the scan keys, with
+ * what these depend on.
+ */
+#include "postgres.h"
+
+#include "access/genam.h"
+#include "access/parallel.h"
+#include "executor/executor.h"
+#include "executor/nodeIndexscan.h"
+#include "sql/plan/plan_internal.h"
+#include "sql/plan/plan_node.h"
+#include "support/compat/compat_planner.h"
+
+/* What processes share; the kind's part follows. */
+struct SkxPlanShare
+{
+	SkxSharedReads reads;
+};
+
+#define SKX_PLAN_SHARE	MAXALIGN(sizeof(struct SkxPlanShare))
+
+/* ---- what a kind needs ---- */
+
+IndexScanState *
+skx_plan_node_child(const SkxPlanNode *node, int i)
+{
+	return list_nth_node(IndexScanState, node->css.custom_ps, i);
+}
+
+static const CustomScan *
+skx_plan_node_plan(const SkxPlanNode *node)
+{
+	return castNode(CustomScan, node->css.ss.ps.plan);
+}
+
+ExprState *
+skx_plan_node_expr(SkxPlanNode *node, int number)
+{
+	return ExecInitExpr(list_nth(skx_plan_node_plan(node)->custom_exprs,
+								 number), &node->css.ss.ps);
+}
+
+Node *
+skx_plan_node_private(const SkxPlanNode *node, int number)
+{
+	return list_nth(skx_plan_node_plan(node)->custom_private, number);
+}
+
+/* An expression as an integer; false: there is none, or it is NULL. */
+static bool
+skx_plan_number(ExprState *expr, ExprContext *econtext, int64 *number)
+{
+	bool		isnull = true;
+
+	if (expr != NULL)
+		*number = DatumGetInt64(ExecEvalExprSwitchContext(expr, econtext,
+														  &isnull));
+	return !isnull;
+}
+
+bool
+skx_plan_node_asked(SkxPlanNode *node, uint64 *rows)
+{
+	const SkxPlanLimit *limit = &node->limit;
+	ExprContext *econtext = node->css.ss.ps.ps_ExprContext;
+	int64		count;
+	int64		offset;
+	bool		limited = skx_plan_number(limit->count, econtext, &count);
+
+	*rows = 0;
+	if (!limited || count < 0)
+		return limited;
+	if (!skx_plan_number(limit->offset, econtext, &offset) || offset < 0)
+		offset = 0;
+	*rows = (uint64) Min(((double) count + offset + limit->extra) *
+						 limit->times, (double) (PG_INT64_MAX / 2));
+	return true;
+}
+
+void
+skx_plan_node_explain_asked(SkxPlanNode *node, uint64 rows, ExplainState *es)
+{
+	const List *exprs = skx_plan_node_plan(node)->custom_exprs;
+
+	if (skx_plan_is_told_limit(exprs, SKX_EXPR_COUNT, es))
+		(void) skx_plan_node_asked(node, &rows);
+	skx_plan_explain_asked(rows, es);
+}
+
+void
+skx_plan_open_child(IndexScanState *child)
+{
+	if (child->ss.ps.chgParam != NULL ||
+		(child->iss_NumRuntimeKeys != 0 && !child->iss_RuntimeKeysReady))
+		ExecReScan(&child->ss.ps);
+	if (child->iss_ScanDesc == NULL)
+	{
+		child->iss_ScanDesc = skx_compat_begin_index_scan(child);
+		index_rescan(child->iss_ScanDesc,
+					 child->iss_ScanKeys, child->iss_NumScanKeys,
+					 child->iss_OrderByKeys, child->iss_NumOrderByKeys);
+	}
+}
+
+/* As ExecScanFetch() tells it; of other tables there, rows are looked for. */
+bool
+skx_plan_is_rechecked(const IndexScanState *child)
+{
+	const EPQState *epq = child->ss.ps.state->es_epq_active;
+	int			at = (int) ((Scan *) child->ss.ps.plan)->scanrelid - 1;
+
+	return epq != NULL &&
+		(epq->relsubs_done[at] || epq->relsubs_slot[at] != NULL ||
+		 epq->relsubs_rowmark[at] != NULL);
+}
+
+void
+skx_plan_node_copy(const SkxPlanNode *node, TupleTableSlot *slot,
+				   TupleTableSlot *row, int natts,
+				   const ItemPointerData *place)
+{
+	int			i;
+
+	slot_getallattrs(row);
+	memcpy(slot->tts_values, row->tts_values, natts * sizeof(Datum));
+	memcpy(slot->tts_isnull, row->tts_isnull, natts * sizeof(bool));
+	for (i = natts; i < slot->tts_tupleDescriptor->natts; i++)
+	{
+		slot->tts_values[i] = (Datum) 0;
+		slot->tts_isnull[i] = true;
+	}
+	ExecStoreVirtualTuple(slot);
+	slot->tts_tid = *place;
+	slot->tts_tableOid =
+		skx_plan_node_child(node, 0)->ss.ss_ScanTupleSlot->tts_tableOid;
+}
+
+/* ---- rows ---- */
+
+static void
+skx_plan_node_begin(CustomScanState *css, EState *estate, int eflags)
+{
+	SkxPlanNode    *node = (SkxPlanNode *) css;
+	const CustomScan *scan = skx_plan_node_plan(node);
+	ListCell   *lc;
+
+	foreach(lc, scan->custom_plans)
+	{
+		css->custom_ps = lappend(css->custom_ps,
+								 ExecInitNode(lfirst(lc), estate, eflags));
+	}
+	node->limit.times = 1;
+	if (scan->custom_exprs != NIL)
+	{
+		node->limit.count = skx_plan_node_expr(node, SKX_EXPR_COUNT);
+		node->limit.offset = skx_plan_node_expr(node, SKX_EXPR_OFFSET);
+	}
+	if (node->kind->begin != NULL)
+		node->kind->begin(node);
+}
+
+TupleTableSlot *
+skx_plan_node_passing(SkxPlanNode *node)
+{
+	ExprContext *econtext = node->css.ss.ps.ps_ExprContext;
+	TupleTableSlot *slot = node->css.ss.ss_ScanTupleSlot;
+
+	for (;;)
+	{
+		ResetExprContext(econtext);
+		ExecClearTuple(slot);
+		node->kind->fetch(node, slot);
+		if (TupIsNull(slot))
+			return slot;
+		econtext->ecxt_scantuple = slot;
+		if (ExecQual(node->css.ss.ps.qual, econtext))
+			return slot;
+		InstrCountFiltered1(&node->css, 1);
+	}
+}
+
+static TupleTableSlot *
+skx_plan_node_next(CustomScanState *css)
+{
+	SkxPlanNode    *node = (SkxPlanNode *) css;
+	ProjectionInfo *projection = css->ss.ps.ps_ProjInfo;
+	TupleTableSlot *slot = node->kind->next != NULL ?
+		node->kind->next(node) : skx_plan_node_passing(node);
+
+	if (projection == NULL)
+		return slot;
+	if (TupIsNull(slot))
+		return ExecClearTuple(projection->pi_state.resultslot);
+	ResetExprContext(css->ss.ps.ps_ExprContext);
+	css->ss.ps.ps_ExprContext->ecxt_scantuple = slot;
+	return ExecProject(projection);
+}
+
+/* A child is rescanned with its next fetch if what it depends on changed. */
+static void
+skx_plan_node_rescan(CustomScanState *css)
+{
+	SkxPlanNode    *node = (SkxPlanNode *) css;
+	ListCell   *lc;
+
+	if (css->ss.ss_ScanTupleSlot != NULL)
+		ExecClearTuple(css->ss.ss_ScanTupleSlot);
+	if (node->kind->rescan != NULL)
+		node->kind->rescan(node);
+	foreach(lc, css->custom_ps)
+	{
+		PlanState  *child = lfirst(lc);
+
+		if (css->ss.ps.chgParam != NULL)
+			UpdateChangedParamSet(child, css->ss.ps.chgParam);
+		if (child->chgParam == NULL)
+			ExecReScan(child);
+	}
+	node->ready = false;
+}
+
+static void
+skx_plan_node_end(CustomScanState *css)
+{
+	SkxPlanNode    *node = (SkxPlanNode *) css;
+	ListCell   *lc;
+
+	if (node->kind->end != NULL)
+		node->kind->end(node);
+	foreach(lc, css->custom_ps)
+	{
+		ExecEndNode(lfirst(lc));
+	}
+}
+
+static void
+skx_plan_node_explain(CustomScanState *css, List *ancestors, ExplainState *es)
+{
+	SkxPlanNode    *node = (SkxPlanNode *) css;
+
+	if (node->kind->explain != NULL)
+		node->kind->explain(node, es);
+	if (skx_plan_node_plan(node)->custom_private != NIL)
+		skx_plan_explain_blocks(skx_plan_node_private(node,
+													  SKX_PRIVATE_BLOCKS), es);
+	if (es->analyze && node->kind->explain_work(node, es))
+		skx_plan_explain_reads(css->custom_ps, &node->others, es);
+}
+
+/* ---- with other processes ---- */
+
+static void
+skx_plan_node_shares(SkxPlanNode *node, void *at)
+{
+	node->shared = at;
+	node->share = (char *) at + SKX_PLAN_SHARE;
+}
+
+static Size
+skx_plan_node_share_size(CustomScanState *css, ParallelContext *context)
+{
+	SkxPlanNode    *node = (SkxPlanNode *) css;
+
+	return add_size(SKX_PLAN_SHARE,
+					node->kind->share_size(node, context->nworkers + 1));
+}
+
+static void
+skx_plan_node_share_begin(CustomScanState *css, ParallelContext *context,
+						  void *at)
+{
+	SkxPlanNode    *node = (SkxPlanNode *) css;
+
+	skx_plan_node_shares(node, at);
+	skx_plan_reads_init(&node->shared->reads);
+	node->kind->share_init(node, context->nworkers + 1);
+}
+
+static void
+skx_plan_node_share_again(CustomScanState *css, ParallelContext *context,
+						  void *at)
+{
+	SkxPlanNode    *node = (SkxPlanNode *) css;
+
+	skx_plan_node_shares(node, at);
+	node->kind->share_restart(node);
+}
+
+static void
+skx_plan_node_share_join(CustomScanState *css, shm_toc *toc, void *at)
+{
+	skx_plan_node_shares((SkxPlanNode *) css, at);
+}
+
+/* What is shared goes away. */
+static void
+skx_plan_node_share_end(CustomScanState *css)
+{
+	SkxPlanNode    *node = (SkxPlanNode *) css;
+	ListCell   *lc;
+
+	if (node->shared == NULL)
+		return;
+	node->kind->share_leave(node);
+	foreach(lc, css->custom_ps)
+	{
+		skx_plan_reads_leave(&node->shared->reads,
+							 lfirst_node(IndexScanState, lc));
+	}
+	skx_plan_reads_take(&node->shared->reads, &node->others);
+	node->shared = NULL;
+	node->share = NULL;
+	if (node->kind->share_gone != NULL)
+		node->kind->share_gone(node);
+}
+
+/* ---- the state ---- */
+
+static const CustomExecMethods skx_plan_node_methods = {
+	.CustomName = "Skipidx",
+	.BeginCustomScan = skx_plan_node_begin,
+	.ExecCustomScan = skx_plan_node_next,
+	.EndCustomScan = skx_plan_node_end,
+	.ReScanCustomScan = skx_plan_node_rescan,
+	.EstimateDSMCustomScan = skx_plan_node_share_size,
+	.InitializeDSMCustomScan = skx_plan_node_share_begin,
+	.ReInitializeDSMCustomScan = skx_plan_node_share_again,
+	.InitializeWorkerCustomScan = skx_plan_node_share_join,
+	.ShutdownCustomScan = skx_plan_node_share_end,
+	.ExplainCustomScan = skx_plan_node_explain
+};
+
+Node *
+skx_plan_node_create(CustomScan *scan)
+{
+	const SkxPlanKind *kind = (const SkxPlanKind *) scan->methods;
+	SkxPlanNode    *node = palloc0(kind->size);
+
+	NodeSetTag(node, T_CustomScanState);
+	node->css.methods = &skx_plan_node_methods;
+	node->kind = kind;
+	return (Node *) node;
+}
+
+bool
+skx_plan_node_reads(const CustomScanMethods *methods)
+{
+	return methods->CreateCustomScanState == skx_plan_node_create &&
+		((const SkxPlanKind *) methods)->share_size != NULL;
+}
+
+SkxPlanNode *
+skx_plan_node_of(CustomScanState *css, const SkxPlanKind *kind)
+{
+	SkxPlanNode    *node = (SkxPlanNode *) css;
+
+	return css->methods == &skx_plan_node_methods && node->kind == kind ?
+		node : NULL;
+}
