@@ -96,7 +96,7 @@ struct SkxOrdered
 	bool		any;			/* rows were handed out, */
 	SkxOrderedRow after;		/* the last of them */
 	uint32	   *docs;			/* SKX_QUERY_DOCS */
-	SkxKey	   *keys;			/* of them */
+	SkxKey	   *keys;			/* of them; NULL: none was asked for yet */
 	struct SkxOrderedNulls *nulls;
 	ItemPointerData *tids;		/* handed out last */
 	bool		from_rows;		/* they are those of `rows` */

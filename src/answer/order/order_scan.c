@@ -257,7 +257,6 @@ skx_order_begin(const SkxOrderedRequest *request)
 	o->rows.most = Max(skx_order_most(request->wanted > 0 ?
 									  request->wanted : SKX_ORDERED_ROWS), 1);
 	o->docs = palloc(sizeof(uint32) * SKX_QUERY_DOCS);
-	o->keys = palloc(sizeof(SkxKey) * SKX_QUERY_DOCS);
 	skx_order_begin_column(o);
 	o->exec = skx_exec_begin(&o->rows_of, &o->collector);
 	MemoryContextSwitchTo(old);

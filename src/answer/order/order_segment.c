@@ -184,6 +184,8 @@ skx_order_add_documents(SkxOrdered *o, SkxOrderedSegment *s, int n)
 {
 	int			i;
 
+	if (o->keys == NULL)
+		o->keys = palloc(sizeof(SkxKey) * SKX_QUERY_DOCS);
 	skx_segment_keys_of(s->keys, o->docs, n, o->keys);
 	for (i = 0; i < n; i++)
 	{
