@@ -27,7 +27,7 @@
 #include "miscadmin.h"
 #include "nodes/parsenodes.h"
 #include "portability/instr_time.h"
-#include "answer/topk/topk.h"
+#include "sql/am/am_ask.h"
 #include "utils/array.h"
 #include "utils/builtins.h"
 #include "utils/datum.h"
@@ -85,8 +85,8 @@ typedef struct ScanBench
 	StrategyNumber strategy;	/* of the order; 0: there is none */
 	int64		k;
 	bool		fetch;
-	void		(*want) (IndexScanDesc scan, uint64 rows);
-	const SkxTopkWork *(*work) (IndexScanDesc scan);
+	SkxScanWish *(*wish) (IndexScanDesc scan);
+	const SkxScanWork *(*work) (IndexScanDesc scan);
 } ScanBench;
 
 /* What bench_statement runs. */
@@ -240,8 +240,8 @@ search_by_scan(void *state, const Datum *arguments, int64 *rows,
 	desc = index_beginscan(heap, index, GetActiveSnapshot(), 1, norder);
 #endif
 	index_rescan(desc, &match, 1, norder > 0 ? &order : NULL, norder);
-	if (scan->want != NULL)
-		scan->want(desc, scan->k);
+	if (scan->wish != NULL)
+		scan->wish(desc)->wanted = scan->k;
 	if (scan->fetch)
 		while (n < scan->k &&
 			   index_getnext_slot(desc, ForwardScanDirection, slot))
@@ -255,7 +255,7 @@ search_by_scan(void *state, const Datum *arguments, int64 *rows,
 		instr_time	paused;
 
 		INSTR_TIME_SET_CURRENT(paused);
-		add_work(work, scan->work(desc));
+		add_work(work, &scan->work(desc)->ranked);
 		pause = micros_since(paused);
 	}
 	index_endscan(desc);
@@ -300,10 +300,10 @@ prepare_scan(ScanBench *scan, const Searches *s)
 		scan->order = operator_of(index, scan->order_type, scan->strategy);
 		if (strcmp(get_am_name(index->rd_rel->relam), "skipidx") == 0)
 		{
-			scan->want = (void (*) (IndexScanDesc, uint64))
-				load_external_function("$libdir/skipidx", "skx_am_scan_want",
+			scan->wish = (SkxScanWish *(*) (IndexScanDesc))
+				load_external_function("$libdir/skipidx", "skx_am_scan_wish",
 									   false, NULL);
-			scan->work = (const SkxTopkWork *(*) (IndexScanDesc))
+			scan->work = (const SkxScanWork *(*) (IndexScanDesc))
 				load_external_function("$libdir/skipidx", "skx_am_scan_work",
 									   false, NULL);
 		}

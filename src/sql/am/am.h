@@ -105,134 +105,13 @@ extern void skxinitparallelscan(void *target);
 extern void skxparallelrescan(IndexScanDesc scan);
 
 /*
- * am_ranked.c : scans with `<@>` in ORDER BY
+ * am_ranked.c
  *
- * By several processes (topk_share.h): size and init are of one that has been
- * told what is wanted; share is told to each of them before its first row,
- * NULL when there are no others any more. want tells that about so many rows
- * will be fetched (0: not known), before the first one; want_all, that all
- * will be fetched, about so many; floor, that no rows will whose distance is
- * larger than that, below 0, until a rescan; page, that only rows behind one
- * will be, under the statistics that it was given out by, which stay as long
- * as the scan; last is the place of the row fetched last in the order, and
- * what the scan scores by; distance is that of the row fetched last, false: it
- * is NULL, or was not ranked.  work: see SkxTopkWork, of all rescans; valid
- * until the next call.
- */
-struct SkxRef;
-struct SkxTopkShare;
-extern Size skx_am_scan_share_size(IndexScanDesc scan, int nprocesses);
-extern void skx_am_scan_share_init(IndexScanDesc scan,
-								   struct SkxTopkShare *share,
-								   int nprocesses);
-extern void skx_am_scan_share(IndexScanDesc scan, struct SkxTopkShare *share);
-extern void skx_am_scan_want(IndexScanDesc scan, uint64 rows);
-extern void skx_am_scan_want_all(IndexScanDesc scan, double rows);
-extern void skx_am_scan_floor(IndexScanDesc scan, float4 distance);
-struct SkxTopkPage;
-struct SkxTopkAfter;
-struct SkxScorer;
-extern void skx_am_scan_page(IndexScanDesc scan,
-							 const struct SkxTopkPage *page);
-extern const struct SkxScorer *skx_am_scan_last(IndexScanDesc scan,
-												struct SkxTopkAfter *last);
-extern bool skx_am_scan_distance(IndexScanDesc scan, float4 *distance);
-extern const struct SkxTopkWork *skx_am_scan_work(IndexScanDesc scan);
-
-/*
- * am_ordered.c : scans in the order of a column beside the text (from 0), if
- * that is said before the first row is fetched.  divide: what is shared, among
- * other processes, into so many parts, about.  work: see SkxOrderedWork; NULL:
- * there was no such scan
- */
-struct SkxOrderedShare;
-typedef struct SkxScanOrder
-{
-	int			column;
-	bool		descending;
-	bool		nulls_first;
-	uint64		wanted;			/* rows that will be fetched, about; 0: not
-								 * known */
-	struct SkxOrderedShare *share;	/* NULL: by this process alone */
-} SkxScanOrder;
-
-/*
- * am_reads.c : what a scan has read of its index so far, rescans included; the
- * rows' blocks are not among it
- *
- * All members are counts.  now: those of this process; scan_since adds what came
- * since then to a scan's.  add: one sum to another.
- */
-typedef struct SkxScanReads
-{
-	uint64		blocks;			/* pages, past the cache */
-	uint64		hits;			/* frames, in it */
-	uint64		rounds;			/* of reads that wait for each other */
-	uint64		nodes;			/* of skip lists, */
-	uint64		passed;			/* and those passed over without reading */
-	uint64		subblocks;
-	uint64		positions;		/* position blocks */
-} SkxScanReads;
-
-#define SKX_SCAN_READS	(sizeof(SkxScanReads) / sizeof(uint64))
-
-extern void skx_am_reads_now(SkxScanReads *now);
-extern void skx_am_reads_add(SkxScanReads *sum, const SkxScanReads *more);
-extern void skx_am_scan_since(IndexScanDesc scan, const SkxScanReads *before);
-extern const SkxScanReads *skx_am_scan_reads(IndexScanDesc scan);
-
-extern void skx_am_scan_order(IndexScanDesc scan, const SkxScanOrder *order);
-extern void skx_am_scan_divide(IndexScanDesc scan, int parts);
-extern const struct SkxOrderedWork *skx_am_scan_ordered_work(IndexScanDesc scan);
-
-/* Of the row returned last: may others with its key have another value? */
-extern bool skx_am_scan_shared_key(IndexScanDesc scan, uint64 *key);
-
-/*
- * am_count.c : how many rows a scan that was not begun would return, after
- * recheck() where conditions ask for one; adds to `work`
- *
- * With other processes (`share` not NULL, count_share.h) *rows are those that
- * this one has counted.  True: it is the last one, or alone.
- */
-struct SkxCountShare;
-struct SkxCountWork;
-extern bool skx_am_scan_count(IndexScanDesc scan,
-							  bool (*recheck) (TupleTableSlot *row, void *arg),
-							  void *arg, struct SkxCountShare *share,
-							  struct SkxCountWork *work, uint64 *rows);
-
-/*
- * am_scroll.c : the rows of a scan that was not begun, by place; fills in what
- * the scan knows, and returns how many rows there were
- */
-struct SkxScrollRequest;
-extern uint64 skx_am_scan_scroll(IndexScanDesc scan,
-								 struct SkxScrollRequest *request);
-
-/*
- * am_facets.c : the values of the columns asked for, among the rows of a scan
- * that was not begun; NULL: there are no rows.  Fills in of the request what
- * the scan knows, which is to be kept as long as the facets are.  With other
- * processes (`share` not NULL) each has the values of its own part of the rows
- */
-struct SkxFacets;
-struct SkxFacetsRequest;
-extern struct SkxFacets *skx_am_scan_facets(IndexScanDesc scan,
-											struct SkxFacetsRequest *request,
-											struct SkxCountShare *share,
-											struct SkxCountWork *work);
-
-/* Likewise, as skx_facets_ranges(); counts are zero where there are no rows. */
-extern void skx_am_scan_ranges(IndexScanDesc scan, int column, int n,
-							   const SkxLexeme *bounds, uint64 *counts,
-							   struct SkxCountWork *work);
-
-/*
  * The index of a reference, opened with AccessShareLock to open a scorer by it;
  * errors out when it is gone, and, unless a plan checks it, where the user has
  * not the right that skx_score_check_rights() asks for.
  */
+struct SkxRef;
 extern Relation skx_am_open_bound(const struct SkxRef *ref);
 
 /*

@@ -22,7 +22,7 @@ skx_am_dead_note(IndexScanDesc scan)
 		skx_am_ranked_note_dead(so, i);
 	else if (so->ordered != NULL)
 		skx_order_note_dead(so->ordered, i);
-	else if (!so->has_order)
+	else if (so->rows != NULL)
 	{
 		skx_rows_place(so->rows, i, &place);
 		skx_snapshot_note_dead(scan->indexRelation, so->view, &place);

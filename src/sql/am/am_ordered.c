@@ -11,16 +11,6 @@
 #include "sql/am/am_scan.h"
 #include "utils/memutils.h"
 
-void
-skx_am_scan_order(IndexScanDesc scan, const SkxScanOrder *order)
-{
-	SkxScan    *so = scan->opaque;
-
-	Assert(!so->started);
-	so->has_order = true;
-	so->order = *order;
-}
-
 /* The condition that bounds the values of the column, and all but that. */
 static void
 skx_am_ordered_range(const SkxScan *so, SkxOrderedRequest *request)
@@ -37,7 +27,7 @@ skx_am_ordered_range(const SkxScan *so, SkxOrderedRequest *request)
 		const SkxCondition *c = &so->conditions[i];
 
 		if (c->kind == SKX_CONDITION_RANGE &&
-			(uint8) c->from.bytes[1] == so->order.column + 1)
+			(uint8) c->from.bytes[1] == so->wish.order->column + 1)
 			request->range = c;
 		else
 			others[n++] = *c;
@@ -47,67 +37,44 @@ skx_am_ordered_range(const SkxScan *so, SkxOrderedRequest *request)
 											   others, n);
 }
 
-/* Begins a part of the search, or all of it; false: there is none left. */
-static bool
-skx_am_ordered_begin(SkxScan *so)
-{
-	if (so->order.share != NULL &&
-		!skx_order_share_take(so->order.share, &so->request, &so->part))
-		return false;
-	so->ordered = skx_order_begin(&so->request);
-	return true;
-}
-
 /* What is asked for, once the conditions are known. */
-static void
-skx_am_ordered_request(IndexScanDesc scan)
-{
-	SkxScan    *so = scan->opaque;
-	SkxOrderedRequest *request = &so->request;
-
-	request->index = scan->indexRelation;
-	request->view = skx_manifest_view_bound(scan->indexRelation);
-	request->filter = so->query;
-	skx_am_ordered_range(so, request);
-	request->key = skx_order_column(scan->indexRelation, so->order.column);
-	request->descending = so->order.descending;
-	request->nulls_first = so->order.nulls_first;
-	request->wanted = so->order.wanted;
-	request->part = NULL;
-	if (so->order.share == NULL)
-		return;
-	request->part = &so->part;
-	request->wanted = 2 * SKX_ORDERED_PART_ROWS;
-	if (so->order.wanted > 0)
-		request->wanted = Min(request->wanted, so->order.wanted);
-}
-
 bool
 skx_am_ordered_start(IndexScanDesc scan)
 {
 	SkxScan    *so = scan->opaque;
+	const SkxScanOrder *order = so->wish.order;
+	SkxOrderedRequest *request;
 
-	if (!so->has_order)
+	if (order == NULL)
 		return false;
-	skx_am_ordered_request(scan);
-	(void) skx_am_ordered_begin(so);
+	so->request = request = palloc0(sizeof(SkxOrderedRequest));
+	request->index = scan->indexRelation;
+	request->view = skx_manifest_view_bound(scan->indexRelation);
+	request->filter = so->query;
+	skx_am_ordered_range(so, request);
+	request->key = skx_order_column(scan->indexRelation, order->column);
+	request->descending = order->descending;
+	request->nulls_first = order->nulls_first;
+	request->wanted = order->wanted;
+	if (order->share == NULL)
+		return true;
+	request->part = &so->part;
+	request->wanted = 2 * SKX_ORDERED_PART_ROWS;
+	if (order->wanted > 0)
+		request->wanted = Min(request->wanted, order->wanted);
 	return true;
 }
 
-/* The scan itself begins with its first row, as in the other processes. */
-void
-skx_am_scan_divide(IndexScanDesc scan, int parts)
+/* Begins a part of the search, or all of it; false: there is none left. */
+static bool
+skx_am_ordered_begin(SkxScan *so)
 {
-	SkxScan    *so = scan->opaque;
-	MemoryContext old = MemoryContextSwitchTo(so->context);
+	SkxOrderedShare *share = so->wish.order->share;
 
-	if (skx_am_scan_begin(scan))
-	{
-		skx_am_ordered_request(scan);
-		skx_order_share_divide(so->order.share, &so->request, parts);
-	}
-	skxrescan(scan, NULL, 0, NULL, 0);
-	MemoryContextSwitchTo(old);
+	if (share != NULL && !skx_order_share_take(share, so->request, &so->part))
+		return false;
+	so->ordered = skx_order_begin(so->request);
+	return true;
 }
 
 static void
@@ -124,52 +91,56 @@ skx_am_ordered_stop(SkxScan *so)
 {
 	if (so->ordered == NULL)
 		return;
-	skx_am_ordered_add(&so->ordered_work, skx_order_work(so->ordered));
+	skx_am_ordered_add(&so->work.ordered, skx_order_work(so->ordered));
 	skx_order_end(so->ordered);
 	so->ordered = NULL;
+}
+
+/* The next rows of this part, or of one that follows; false: there are none. */
+static bool
+skx_am_ordered_next(SkxScan *so, const ItemPointerData **tids)
+{
+	if (so->ordered == NULL && !skx_am_ordered_begin(so))
+		return false;
+	while ((so->n = skx_order_next(so->ordered, tids, &so->keys)) == 0)
+	{
+		skx_am_ordered_stop(so);
+		if (so->wish.order->share == NULL || !skx_am_ordered_begin(so))
+			return false;
+	}
+	return true;
 }
 
 bool
 skx_am_ordered_fetch(SkxScan *so)
 {
 	const ItemPointerData *tids;
-	const uint64 *keys;
 
-	while ((so->n = skx_order_next(so->ordered, &tids, &keys)) == 0)
+	if (!skx_am_ordered_next(so, &tids))
 	{
-		skx_am_ordered_stop(so);
-		if (so->order.share == NULL || !skx_am_ordered_begin(so))
-			return false;
+		so->request = NULL;		/* nothing comes behind the end */
+		return false;
 	}
 	if (so->tids != NULL)
 		pfree(so->tids);
 	so->tids = palloc_extended(sizeof(ItemPointerData) * (Size) so->n,
 							   MCXT_ALLOC_HUGE);
 	memcpy(so->tids, tids, sizeof(ItemPointerData) * so->n);
-	so->keys = keys;
 	return true;
 }
 
-bool
-skx_am_scan_shared_key(IndexScanDesc scan, uint64 *key)
+void
+skx_am_ordered_row(const SkxScan *so, SkxScanRow *row)
 {
-	const SkxScan *so = scan->opaque;
-
-	if (so->ordered == NULL || so->keys == NULL || so->next == 0)
-		return false;
-	*key = so->keys[so->next - 1];
-	return skx_column_key_is_shared(&so->request.key, *key);
+	if (so->keys == NULL)
+		return;
+	row->key = so->keys[so->next - 1];
+	row->shared_key = skx_column_key_is_shared(&so->request->key, row->key);
 }
 
-const SkxOrderedWork *
-skx_am_scan_ordered_work(IndexScanDesc scan)
+void
+skx_am_ordered_work(const SkxScan *so, SkxOrderedWork *work)
 {
-	SkxScan    *so = scan->opaque;
-
-	if (!so->has_order)
-		return NULL;
-	so->ordered_total = so->ordered_work;
 	if (so->ordered != NULL)
-		skx_am_ordered_add(&so->ordered_total, skx_order_work(so->ordered));
-	return &so->ordered_total;
+		skx_am_ordered_add(work, skx_order_work(so->ordered));
 }

@@ -16,7 +16,6 @@
 #include "catalog/pg_class.h"
 #include "miscadmin.h"
 #include "sql/am/am_scan.h"
-#include "sql/cost/cost.h"
 #include "utils/memutils.h"
 
 typedef struct SkxRanked
@@ -51,9 +50,9 @@ skx_am_open_bound(const SkxRef *ref)
 static const SkxScorePins *
 skx_am_ranked_pins(const SkxScan *so)
 {
-	if (so->share != NULL)
-		return skx_topk_share_pins(so->share);
-	return so->page != NULL ? &so->page->pins : NULL;
+	if (so->wish.share != NULL)
+		return skx_topk_share_pins(so->wish.share);
+	return so->wish.page != NULL ? &so->wish.page->pins : NULL;
 }
 
 /* Those of the index, or that the leader of several processes has read of it. */
@@ -61,8 +60,8 @@ static void
 skx_am_ranked_options(const SkxScan *so, Relation bound,
 					  SkxRankOptions *options)
 {
-	const SkxRankOptions *shared = so->share == NULL ? NULL :
-		skx_topk_share_options(so->share);
+	const SkxRankOptions *shared = so->wish.share == NULL ? NULL :
+		skx_topk_share_options(so->wish.share);
 
 	if (shared != NULL)
 		*options = *shared;
@@ -141,8 +140,8 @@ skx_am_ranked_learn(const SkxScan *so)
 	uint64		unseen = so->ndead;
 	SkxRankedDead *dead;
 
-	if (so->wanted > 0 && !so->wants_all && so->ngiven > so->wanted)
-		unseen = Max(unseen, so->ngiven - so->wanted);
+	if (so->wish.wanted > 0 && !so->wish.wants_all && so->ngiven > so->wish.wanted)
+		unseen = Max(unseen, so->ngiven - so->wish.wanted);
 	if (so->ngiven == 0)
 		return;
 	dead = skx_am_ranked_dead(so->index);
@@ -190,18 +189,18 @@ skx_am_ranked_search(IndexScanDesc scan)
 
 	request.index = scan->indexRelation;
 	request.view = skx_am_ranked_view(scorer, scan->indexRelation);
-	request.share = so->share;
-	if (so->share != NULL)
-		request.view = skx_topk_share_view(so->share, scan->indexRelation,
+	request.share = so->wish.share;
+	if (so->wish.share != NULL)
+		request.view = skx_topk_share_view(so->wish.share, scan->indexRelation,
 										   request.view);
 	else if (request.view == NULL)
 		request.view = skx_manifest_view_bound(scan->indexRelation);
 	request.filter = so->query;
 	request.scorer = scorer;
-	request.wanted = so->wanted;
-	request.spare = skx_am_ranked_spare(scan->indexRelation, so->wanted);
-	request.wants_all = so->wants_all;
-	request.after = so->page != NULL ? &so->page->after : NULL;
+	request.wanted = so->wish.wanted;
+	request.spare = skx_am_ranked_spare(scan->indexRelation, so->wish.wanted);
+	request.wants_all = so->wish.wants_all;
+	request.after = so->wish.page != NULL ? &so->wish.page->after : NULL;
 	return skx_topk_begin(&request);
 }
 
@@ -248,7 +247,7 @@ skx_am_ranked_stop(SkxScan *so)
 	so->ngiven = so->ndead = 0;
 	if (so->ranked->topk != NULL)
 	{
-		skx_am_ranked_add(&so->work, skx_topk_work(so->ranked->topk));
+		skx_am_ranked_add(&so->work.ranked, skx_topk_work(so->ranked->topk));
 		skx_topk_end(so->ranked->topk);
 	}
 	so->ranked = NULL;
@@ -264,11 +263,11 @@ skx_am_ranked_fetch(IndexScanDesc scan)
 
 	if (ranked->topk == NULL)
 		ranked->topk = skx_am_ranked_search(scan);
-	if (so->floor < 0)
+	if (so->wish.floor < 0)
 		skx_topk_want_from(ranked->topk, skx_score_least(ranked->scorer,
-														 so->floor));
+														 so->wish.floor));
 	so->n = skx_topk_next(ranked->topk, &ranked->hits);
-	so->work.rounds += skx_blkio_rounds() - rounds;
+	so->work.ranked.rounds += skx_blkio_rounds() - rounds;
 	if (so->n == 0)
 		return false;
 	if (so->tids != NULL)
@@ -291,133 +290,51 @@ skx_am_ranked_note_dead(const SkxScan *so, int i)
 bool
 skx_am_ranked_idle(SkxScan *so)
 {
-	if (so->share != NULL && !so->asked)
+	if (so->wish.share != NULL && !so->asked)
 	{
 		so->asked = true;
-		so->idle = !skx_topk_share_joins(so->share);
+		so->idle = !skx_topk_share_joins(so->wish.share);
 	}
 	return so->idle;
 }
 
+/* ---- what the scan tells ---- */
+
 /* Rows that the first search is for; 0: for all. */
-static uint64
-skx_am_ranked_rows(IndexScanDesc scan)
+uint64
+skx_am_ranked_rows(const SkxScan *so, Relation index)
 {
-	const SkxScan *so = scan->opaque;
-
-	if (so->wants_all)
+	if (so->wish.wants_all)
 		return 0;
-	return so->wanted == 0 ? SKX_TOPK_ROWS :
-		so->wanted + skx_am_ranked_spare(scan->indexRelation, so->wanted);
-}
-
-static const SkxScorer *
-skx_am_ranked_begun(IndexScanDesc scan)
-{
-	SkxScan    *so = scan->opaque;
-	MemoryContext old = MemoryContextSwitchTo(so->context);
-
-	if (!so->started)
-		skx_am_scan_start(scan);
-	MemoryContextSwitchTo(old);
-	return so->ranked == NULL ? NULL : so->ranked->scorer;
-}
-
-Size
-skx_am_scan_share_size(IndexScanDesc scan, int nprocesses)
-{
-	SkxScan    *so = scan->opaque;
-
-	/* what is known of dead rows may be another thing when it is made */
-	so->share_rows = skx_am_ranked_rows(scan);
-	return skx_topk_share_size(skx_am_ranked_begun(scan), so->share_rows,
-							   nprocesses);
-}
-
-void
-skx_am_scan_share_init(IndexScanDesc scan, SkxTopkShare *share,
-					   int nprocesses)
-{
-	const SkxScan *so = scan->opaque;
-
-	skx_topk_share_init(share, skx_am_ranked_begun(scan), so->query,
-						so->share_rows, nprocesses);
-}
-
-void
-skx_am_scan_share(IndexScanDesc scan, SkxTopkShare *share)
-{
-	((SkxScan *) scan->opaque)->share = share;
-}
-
-/* ---- what the scan is told, and tells ---- */
-
-void
-skx_am_scan_want(IndexScanDesc scan, uint64 rows)
-{
-	SkxScan    *so = scan->opaque;
-
-	so->wanted = rows;
-	so->wants_all = false;
-}
-
-void
-skx_am_scan_want_all(IndexScanDesc scan, double rows)
-{
-	SkxScan    *so = scan->opaque;
-
-	so->wanted = skx_cost_first(rows);
-	so->wants_all = true;
-}
-
-void
-skx_am_scan_floor(IndexScanDesc scan, float4 distance)
-{
-	((SkxScan *) scan->opaque)->floor = distance;
-}
-
-void
-skx_am_scan_page(IndexScanDesc scan, const SkxTopkPage *page)
-{
-	((SkxScan *) scan->opaque)->page = page;
+	return so->wish.wanted == 0 ? SKX_TOPK_ROWS :
+		so->wish.wanted + skx_am_ranked_spare(index, so->wish.wanted);
 }
 
 const SkxScorer *
-skx_am_scan_last(IndexScanDesc scan, SkxTopkAfter *last)
+skx_am_ranked_by(const SkxScan *so)
 {
-	SkxScan    *so = scan->opaque;
-	const SkxTopkHit *hit = &so->ranked->hits[so->next - 1];
-
-	last->sum = hit->sum;
-	last->tid = hit->tid;
-	last->given = so->ngiven + (so->page != NULL ? so->page->after.given : 0);
-	return so->ranked->scorer;
+	return so->ranked == NULL ? NULL : so->ranked->scorer;
 }
 
-bool
-skx_am_scan_distance(IndexScanDesc scan, float4 *distance)
+void
+skx_am_ranked_row(const SkxScan *so, SkxScanRow *row)
 {
-	SkxScan    *so = scan->opaque;
-	SkxRanked  *ranked = so->ranked;
-	const SkxTopkHit *hit;
+	const SkxRanked *ranked = so->ranked;
+	const SkxTopkHit *hit = &ranked->hits[so->next - 1];
 
-	*distance = 0;
-	if (ranked == NULL || so->next == 0)
-		return false;
-	hit = &ranked->hits[so->next - 1];
-	if (hit->is_null)
-		return false;
-	*distance = skx_score_distance(ranked->scorer, hit->sum);
-	return true;
+	row->scorer = ranked->scorer;
+	row->has_distance = !hit->is_null;
+	row->distance = hit->is_null ? 0 :
+		skx_score_distance(ranked->scorer, hit->sum);
+	row->place.sum = hit->sum;
+	row->place.tid = hit->tid;
+	row->place.given = so->ngiven +
+		(so->wish.page != NULL ? so->wish.page->after.given : 0);
 }
 
-const SkxTopkWork *
-skx_am_scan_work(IndexScanDesc scan)
+void
+skx_am_ranked_work(const SkxScan *so, SkxTopkWork *work)
 {
-	SkxScan    *so = scan->opaque;
-
-	so->total = so->work;
 	if (so->ranked != NULL && so->ranked->topk != NULL)
-		skx_am_ranked_add(&so->total, skx_topk_work(so->ranked->topk));
-	return &so->total;
+		skx_am_ranked_add(work, skx_topk_work(so->ranked->topk));
 }

@@ -38,9 +38,9 @@ skx_am_reads_add(SkxScanReads *sum, const SkxScanReads *more)
 }
 
 void
-skx_am_scan_since(IndexScanDesc scan, const SkxScanReads *before)
+skx_am_reads_since(IndexScanDesc scan, const SkxScanReads *before)
 {
-	uint64	   *counts = (uint64 *) &((SkxScan *) scan->opaque)->reads;
+	uint64	   *counts = (uint64 *) &((SkxScan *) scan->opaque)->work.reads;
 	SkxScanReads now;
 	int			i;
 
@@ -48,10 +48,4 @@ skx_am_scan_since(IndexScanDesc scan, const SkxScanReads *before)
 	for (i = 0; i < SKX_SCAN_READS; i++)
 		counts[i] += ((const uint64 *) &now)[i] -
 			((const uint64 *) before)[i];
-}
-
-const SkxScanReads *
-skx_am_scan_reads(IndexScanDesc scan)
-{
-	return &((SkxScan *) scan->opaque)->reads;
 }

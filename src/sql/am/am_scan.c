@@ -47,10 +47,11 @@ skx_am_scan_stop(SkxScan *so)
 	so->nconditions = 0;
 	so->lossy = false;
 	so->started = so->asked = so->idle = false;
-	so->floor = 0;
+	so->wish.floor = 0;
 	so->n = so->next = 0;
 	so->tids = NULL;
 	so->rows = NULL;
+	so->request = NULL;
 	so->exec = NULL;
 	MemoryContextReset(so->context);
 }
@@ -145,30 +146,6 @@ skx_am_scan_begin(IndexScanDesc scan)
 	return true;
 }
 
-/* After skx_am_scan_begin(), as the view is taken then. */
-static void
-skx_am_scan_fill(IndexScanDesc scan, SkxShare *share, SkxRequest *request)
-{
-	request->share = share;
-	request->view = skx_exec_view(scan->indexRelation, share);
-	request->query = ((SkxScan *) scan->opaque)->query;
-}
-
-bool
-skx_am_scan_request(IndexScanDesc scan, SkxShare *share, SkxRequest *request)
-{
-	Assert(!((SkxScan *) scan->opaque)->started &&
-		   scan->numberOfOrderBys == 0);
-	memset(request, 0, sizeof(*request));
-	request->index = scan->indexRelation;
-	request->heap = scan->heapRelation;
-	request->snapshot = scan->xs_snapshot;
-	if (!skx_am_scan_begin(scan))
-		return false;
-	skx_am_scan_fill(scan, share, request);
-	return true;
-}
-
 /* In no order. */
 static void
 skx_am_scan_start_rows(IndexScanDesc scan)
@@ -177,9 +154,11 @@ skx_am_scan_start_rows(IndexScanDesc scan)
 	SkxRequest *request = palloc0(sizeof(SkxRequest));
 
 	request->index = scan->indexRelation;
-	skx_am_scan_fill(scan, scan->parallel_scan == NULL ? NULL :
-					 skx_compat_parallel_part(scan->parallel_scan), request);
-	so->view = request->view;
+	request->share = scan->parallel_scan == NULL ? NULL :
+		skx_compat_parallel_part(scan->parallel_scan);
+	request->view = so->view = skx_exec_view(scan->indexRelation,
+											 request->share);
+	request->query = so->query;
 	so->rows = skx_rows_make(so->fetches_all);
 	so->exec = skx_exec_begin(request, &so->rows->collector);
 }
@@ -224,12 +203,12 @@ skx_am_scan_fetch(IndexScanDesc scan)
 		any = false;
 	else if (so->ranked != NULL)
 		any = skx_am_ranked_fetch(scan);
-	else if (so->ordered != NULL)
+	else if (so->request != NULL)
 		any = skx_am_ordered_fetch(so);
 	else
 		any = skx_am_scan_rows(so);
 	MemoryContextSwitchTo(old);
-	skx_am_scan_since(scan, &before);
+	skx_am_reads_since(scan, &before);
 	skx_compat_check_snapshot(scan->xs_snapshot, scan->indexRelation);
 	return any;
 }
@@ -239,10 +218,10 @@ static int
 skx_am_scan_sure(const SkxScan *so)
 {
 	if (so->ordered != NULL)
-		return (int) Min((uint64) so->n, so->order.wanted);
-	if (so->ranked == NULL || so->wants_all)
+		return (int) Min((uint64) so->n, so->wish.order->wanted);
+	if (so->ranked == NULL || so->wish.wants_all)
 		return 0;
-	return (int) Min((uint64) so->n, so->wanted);
+	return (int) Min((uint64) so->n, so->wish.wanted);
 }
 
 /* The same for rows that are fetched from the table one by one. */
@@ -309,4 +288,53 @@ void
 skxparallelrescan(IndexScanDesc scan)
 {
 	skx_exec_share_restart(skx_compat_parallel_part(scan->parallel_scan));
+}
+
+/* ---- what the scan is told, and tells ---- */
+
+SkxScanWish *
+skx_am_scan_wish(IndexScanDesc scan)
+{
+	return &((SkxScan *) scan->opaque)->wish;
+}
+
+void
+skx_am_scan_begun(IndexScanDesc scan, SkxScanBegun *begun)
+{
+	SkxScan    *so = scan->opaque;
+	MemoryContext old = MemoryContextSwitchTo(so->context);
+
+	if (!so->started)
+		skx_am_scan_start(scan);
+	MemoryContextSwitchTo(old);
+	begun->query = so->query;
+	begun->scorer = skx_am_ranked_by(so);
+	begun->rows = skx_am_ranked_rows(so, scan->indexRelation);
+	begun->order = so->request;
+}
+
+void
+skx_am_scan_row(IndexScanDesc scan, SkxScanRow *row)
+{
+	const SkxScan *so = scan->opaque;
+
+	row->scorer = NULL;
+	row->has_distance = row->shared_key = false;
+	if (so->next == 0)
+		return;
+	if (so->ranked != NULL)
+		skx_am_ranked_row(so, row);
+	else if (so->ordered != NULL)
+		skx_am_ordered_row(so, row);
+}
+
+const SkxScanWork *
+skx_am_scan_work(IndexScanDesc scan)
+{
+	SkxScan    *so = scan->opaque;
+
+	so->total = so->work;
+	skx_am_ranked_work(so, &so->total.ranked);
+	skx_am_ordered_work(so, &so->total.ordered);
+	return &so->total;
 }

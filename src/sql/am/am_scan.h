@@ -5,14 +5,10 @@
 #ifndef SKX_AM_SCAN_H
 #define SKX_AM_SCAN_H
 
-#include "access/relscan.h"
 #include "answer/order/order.h"
 #include "answer/rows/rows.h"
-#include "answer/topk/topk_share.h"
-#include "answer/topk/topk_token.h"
-#include "index/snapshot/snapshot.h"
-#include "read/query/query.h"
 #include "sql/am/am.h"
+#include "sql/am/am_ask.h"
 
 typedef struct SkxScan
 {
@@ -31,31 +27,22 @@ typedef struct SkxScan
 	SkxExec    *exec;			/* of rows in no order; else NULL, */
 	SkxRows    *rows;			/* as these two are */
 	const SkxView *view;
-	struct SkxRanked *ranked;	/* NULL: rows come in no order */
-	SkxTopkShare *share;		/* of a ranked scan with other processes */
-	bool		asked;			/* whether this one has to do something there, */
+	SkxScanWish wish;
+	struct SkxRanked *ranked;	/* NULL: rows are not ranked */
+	bool		asked;			/* whether this process has something to do in
+								 * a ranked scan of several, */
 	bool		idle;			/* and it has not */
-	bool		has_order;		/* rows are to come in it: */
-	SkxScanOrder order;
-	SkxOrderedRequest request;
+	SkxOrderedRequest *request; /* NULL: rows come in no order of a column, or
+								 * that was not begun */
 	SkxOrderedPart part;		/* of it, with other processes */
-	SkxOrdered *ordered;		/* NULL: they do not, or it has ended */
+	SkxOrdered *ordered;		/* NULL: not begun, or it has ended */
 	const uint64 *keys;			/* of its rows, if they are coarse */
-	SkxOrderedWork ordered_work;	/* of scans before the last rescan, */
-	SkxOrderedWork ordered_total;	/* and with that of the current one */
 	SkxHeapAhead heap;
-	SkxScanReads reads;			/* of all rescans */
-	uint64		wanted;			/* rows, about; 0: not known */
 	Oid			index;			/* of the ranked scan */
 	uint64		ngiven;			/* rows of it, and those of them .. */
 	uint64		ndead;			/* .. that were dead */
-	bool		wants_all;		/* and all others, should these not do */
-	float4		floor;			/* rows with a larger distance are not wanted;
-								 * 0: all are */
-	uint64		share_rows;		/* that the memory for `share` is for */
-	const SkxTopkPage *page;	/* NULL: rows from the first on */
-	SkxTopkWork work;			/* of ranked scans before the last rescan, */
-	SkxTopkWork total;			/* and with that of the current one */
+	SkxScanWork work;			/* of what has ended, */
+	SkxScanWork total;			/* and with that of what is under way */
 } SkxScan;
 
 /*
@@ -68,14 +55,6 @@ typedef struct SkxScan
 extern bool skx_am_scan_is_match(const ScanKeyData *key);
 extern bool skx_am_scan_begin(IndexScanDesc scan);
 extern void skx_am_scan_start(IndexScanDesc scan);
-
-/*
- * A request for all rows of a scan that was not begun, which looks them up in
- * the table; false: no row matches, and there is neither a view nor a query.
- * share: of all processes, or NULL.
- */
-extern bool skx_am_scan_request(IndexScanDesc scan, SkxShare *share,
-								SkxRequest *request);
 
 /*
  * am_dead.c : the row given out last is dead to all
@@ -96,17 +75,23 @@ extern void skx_am_predicate_insert(Relation index, TSVector value);
  *
  * start is called with the compiled query, after the snapshot; false: there is
  * nothing to order by.  fetch fills so->tids as a scan without order does.
- * idle: other processes do all of it.
+ * idle: other processes do all of it.  rows: that the first search is for.
  */
 extern bool skx_am_ranked_start(IndexScanDesc scan);
 extern bool skx_am_ranked_idle(SkxScan *so);
 extern bool skx_am_ranked_fetch(IndexScanDesc scan);
 extern void skx_am_ranked_stop(SkxScan *so);
 extern void skx_am_ranked_note_dead(const SkxScan *so, int i);
+extern uint64 skx_am_ranked_rows(const SkxScan *so, Relation index);
+extern const SkxScorer *skx_am_ranked_by(const SkxScan *so);
+extern void skx_am_ranked_row(const SkxScan *so, SkxScanRow *row);
+extern void skx_am_ranked_work(const SkxScan *so, SkxTopkWork *work);
 
 /* am_ordered.c : the same for the order of a column */
 extern bool skx_am_ordered_start(IndexScanDesc scan);
 extern bool skx_am_ordered_fetch(SkxScan *so);
 extern void skx_am_ordered_stop(SkxScan *so);
+extern void skx_am_ordered_row(const SkxScan *so, SkxScanRow *row);
+extern void skx_am_ordered_work(const SkxScan *so, SkxOrderedWork *work);
 
 #endif							/* SKX_AM_SCAN_H */

@@ -8,7 +8,7 @@
 #include "answer/count/count.h"
 #include "fmgr.h"
 #include "miscadmin.h"
-#include "sql/am/am.h"
+#include "sql/am/am_ask.h"
 #include "sql/cost/cost.h"
 #include "sql/functions/functions_internal.h"
 #include "support/compat/compat_planner.h"
@@ -19,15 +19,14 @@ PG_FUNCTION_INFO_V1(skipidx_count);
 static uint64
 skx_functions_count(Relation heap, Relation index, TSQuery query)
 {
+	IndexScanDesc scan = skx_functions_scan(heap, index, query, NULL);
 	SkxCountWork work = {0};
-	IndexScanDesc scan;
-	ScanKeyData match;
-	uint64		rows;
+	SkxAsk		ask;
+	uint64		rows = 0;
 
-	skx_functions_key(&match, 0, SKX_STRATEGY_MATCH, TSQueryGetDatum(query));
-	scan = skx_compat_index_beginscan(heap, index, GetActiveSnapshot(), 1, 0);
-	index_rescan(scan, &match, 1, NULL, 0);
-	(void) skx_am_scan_count(scan, NULL, NULL, NULL, &work, &rows);
+	if (skx_am_ask(scan, NULL, &ask))
+		(void) skx_count_rows(&ask.request, NULL, NULL, &work, &rows);
+	skx_am_ask_end(&ask);
 	index_endscan(scan);
 	return rows;
 }

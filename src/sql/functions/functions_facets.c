@@ -14,6 +14,7 @@
 #include "index/column/column.h"
 #include "miscadmin.h"
 #include "sql/am/am.h"
+#include "sql/am/am_ask.h"
 #include "sql/functions/functions_internal.h"
 #include "support/compat/compat_planner.h"
 #include "utils/array.h"
@@ -315,18 +316,22 @@ static void
 skx_functions_facets_part(SkxFacetCall *call, TSQuery query, int i)
 {
 	const SkxPart *part = &call->parts.parts[i];
+	IndexScanDesc scan = skx_functions_scan(part->heap, part->index, query,
+											NULL);
+	SkxFacetsRequest *request = &call->shown[i].request;
 	SkxCountWork work = {0};
-	IndexScanDesc scan;
-	ScanKeyData match;
+	SkxAsk		ask;
 	SkxFacet	facet;
 	ItemPointerData tid;
 
-	skx_functions_key(&match, 0, SKX_STRATEGY_MATCH, TSQueryGetDatum(query));
-	scan = skx_compat_index_beginscan(part->heap, part->index,
-									  GetActiveSnapshot(), 1, 0);
-	index_rescan(scan, &match, 1, NULL, 0);
-	call->facets = skx_am_scan_facets(scan, &call->shown[i].request, NULL,
-									  &work);
+	call->facets = NULL;
+	request->share = NULL;
+	if (skx_am_ask(scan, NULL, &ask))
+	{
+		request->rows = ask.request;
+		call->facets = skx_facets_begin(request, &work);
+	}
+	skx_am_ask_end(&ask);
 	if (call->facets != NULL && call->sums == NULL)
 		skx_functions_values(call);
 	while (call->facets != NULL && call->sums != NULL &&

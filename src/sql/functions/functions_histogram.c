@@ -7,12 +7,14 @@
 
 #include "access/genam.h"
 #include "answer/count/count.h"
+#include "answer/facets/facets.h"
 #include "fmgr.h"
 #include "funcapi.h"
 #include "index/column/column_key.h"
 #include "miscadmin.h"
 #include "parser/parse_coerce.h"
 #include "sql/am/am.h"
+#include "sql/am/am_ask.h"
 #include "sql/functions/functions_internal.h"
 #include "support/compat/compat_planner.h"
 #include "utils/array.h"
@@ -141,18 +143,17 @@ static void
 skx_functions_add_ranges(const SkxPart *part, TSQuery query, int column,
 						 const SkxBounds *bounds, uint64 *sums)
 {
+	IndexScanDesc scan = skx_functions_scan(part->heap, part->index, query,
+											NULL);
 	uint64	   *counts = skx_functions_no_counts(bounds);
 	SkxCountWork work = {0};
-	IndexScanDesc scan;
-	ScanKeyData match;
+	SkxAsk		ask;
 	int			i;
 
-	skx_functions_key(&match, 0, SKX_STRATEGY_MATCH, TSQueryGetDatum(query));
-	scan = skx_compat_index_beginscan(part->heap, part->index,
-									  GetActiveSnapshot(), 1, 0);
-	index_rescan(scan, &match, 1, NULL, 0);
-	skx_am_scan_ranges(scan, column, bounds->n, bounds->lexemes, counts,
-					   &work);
+	if (skx_am_ask(scan, NULL, &ask))
+		skx_facets_ranges(&ask.request, column, bounds->n, bounds->lexemes,
+						  counts, &work);
+	skx_am_ask_end(&ask);
 	index_endscan(scan);
 	for (i = 0; i < bounds->n + 2; i++)
 		sums[i] += counts[i];

@@ -5,8 +5,9 @@
 #ifndef SKX_FUNCTIONS_INTERNAL_H
 #define SKX_FUNCTIONS_INTERNAL_H
 
-#include "access/skey.h"
+#include "access/relscan.h"
 #include "fmgr.h"
+#include "read/score/score.h"
 #include "support/compat/compat.h"
 #include "utils/relcache.h"
 
@@ -77,10 +78,11 @@ SKX_NORETURN extern void skx_functions_no_order(Relation index,
 												const char *name);
 
 /*
- * functions_search.c : a scan key of the text; a scan looks at strategies, and
- * calls no function of an operator
+ * functions_search.c : a scan of the rows that match a query, under the active
+ * snapshot, ranked by a reference unless that is NULL; a scan looks at strategies,
+ * and calls no function of an operator
  */
-extern void skx_functions_key(ScanKey key, int flags, StrategyNumber strategy,
-							  Datum argument);
+extern IndexScanDesc skx_functions_scan(Relation heap, Relation index,
+										TSQuery query, const SkxRef *rank_by);
 
 #endif							/* SKX_FUNCTIONS_INTERNAL_H */

@@ -11,6 +11,7 @@
 #include "funcapi.h"
 #include "miscadmin.h"
 #include "sql/am/am.h"
+#include "sql/am/am_ask.h"
 #include "sql/functions/functions_internal.h"
 #include "support/compat/compat_planner.h"
 #include "utils/rel.h"
@@ -71,17 +72,19 @@ static void
 skx_functions_scroll_part(SkxScrollCall *call, const SkxPart *part,
 						  TSQuery query, SkxScrollRequest *request)
 {
-	IndexScanDesc scan;
-	ScanKeyData match;
+	IndexScanDesc scan = skx_functions_scan(part->heap, part->index, query,
+											NULL);
+	SkxAsk		ask;
 
 	call->table = RelationGetRelid(part->heap);
 	request->slice.shift = part->index == call->parts.index ? 0 : call->table;
 	skx_scroll_token_enter(&call->token, part->heap);
-	skx_functions_key(&match, 0, SKX_STRATEGY_MATCH, TSQueryGetDatum(query));
-	scan = skx_compat_index_beginscan(part->heap, part->index,
-									  GetActiveSnapshot(), 1, 0);
-	index_rescan(scan, &match, 1, NULL, 0);
-	request->size -= skx_am_scan_scroll(scan, request);
+	if (skx_am_ask(scan, NULL, &ask))
+	{
+		request->of = ask.request;
+		request->size -= skx_scroll_rows(request);
+	}
+	skx_am_ask_end(&ask);
 	index_endscan(scan);
 }
 

@@ -13,13 +13,14 @@
 #include "miscadmin.h"
 #include "read/score/score.h"
 #include "sql/am/am.h"
+#include "sql/am/am_ask.h"
 #include "sql/functions/functions_internal.h"
 #include "support/compat/compat_planner.h"
 #include "utils/snapmgr.h"
 
 PG_FUNCTION_INFO_V1(skipidx_search);
 
-void
+static void
 skx_functions_key(ScanKey key, int flags, StrategyNumber strategy,
 				  Datum argument)
 {
@@ -28,6 +29,25 @@ skx_functions_key(ScanKey key, int flags, StrategyNumber strategy,
 	key->sk_attno = 1;
 	key->sk_strategy = strategy;
 	key->sk_argument = argument;
+}
+
+IndexScanDesc
+skx_functions_scan(Relation heap, Relation index, TSQuery query,
+				   const SkxRef *rank_by)
+{
+	int			norderbys = rank_by == NULL ? 0 : 1;
+	ScanKeyData match;
+	ScanKeyData rank;
+	IndexScanDesc scan;
+
+	skx_functions_key(&match, 0, SKX_STRATEGY_MATCH, TSQueryGetDatum(query));
+	if (rank_by != NULL)
+		skx_functions_key(&rank, SK_ORDER_BY, SKX_STRATEGY_RANK,
+						  PointerGetDatum(rank_by));
+	scan = skx_compat_index_beginscan(heap, index, GetActiveSnapshot(), 1,
+									  norderbys);
+	index_rescan(scan, &match, 1, rank_by == NULL ? NULL : &rank, norderbys);
+	return scan;
 }
 
 /* What is asked for, and where the answer goes. */
@@ -49,15 +69,14 @@ skx_functions_search_row(SkxSearchCall *call, IndexScanDesc scan,
 {
 	Datum		values[3];
 	bool		nulls[3] = {false, false, false};
-	SkxTopkAfter last;
-	const SkxScorer *scorer = skx_am_scan_last(scan, &last);
-	float4		distance = 0;
+	SkxScanRow	told;
 
-	nulls[1] = !skx_am_scan_distance(scan, &distance);
+	skx_am_scan_row(scan, &told);
+	nulls[1] = !told.has_distance;
 	values[0] = PointerGetDatum(&row->tts_tid);
-	values[1] = Float4GetDatum(distance == 0 ? 0 : -distance);
-	values[2] = PointerGetDatum(skx_topk_token_make(call->token, scorer,
-													&last));
+	values[1] = Float4GetDatum(told.distance == 0 ? 0 : -told.distance);
+	values[2] = PointerGetDatum(skx_topk_token_make(call->token, told.scorer,
+													&told.place));
 	tuplestore_putvalues(call->result->setResult, call->result->setDesc,
 						 values, nulls);
 }
@@ -66,22 +85,15 @@ static void
 skx_functions_search(SkxSearchCall *call)
 {
 	TupleTableSlot *slot = table_slot_create(call->heap, NULL);
-	IndexScanDesc scan;
-	ScanKeyData match;
-	ScanKeyData rank;
+	const SkxRef *rank_by = skx_score_ref(RelationGetRelid(call->index), NIL,
+										  call->rank_by, SKX_REF_PLAN);
+	IndexScanDesc scan = skx_functions_scan(call->heap, call->index,
+											call->query, rank_by);
+	SkxScanWish *wish = skx_am_scan_wish(scan);
 	uint64		n;
 
-	skx_functions_key(&match, 0, SKX_STRATEGY_MATCH,
-					  TSQueryGetDatum(call->query));
-	skx_functions_key(&rank, SK_ORDER_BY, SKX_STRATEGY_RANK,
-					  PointerGetDatum(skx_score_ref(RelationGetRelid(call->index),
-													NIL, call->rank_by,
-													SKX_REF_PLAN)));
-	scan = skx_compat_index_beginscan(call->heap, call->index,
-									  GetActiveSnapshot(), 1, 1);
-	index_rescan(scan, &match, 1, &rank, 1);
-	skx_am_scan_want(scan, call->k);
-	skx_am_scan_page(scan, call->page);
+	wish->wanted = call->k;
+	wish->page = call->page;
 	for (n = 0; n < call->k; n++)
 	{
 		CHECK_FOR_INTERRUPTS();

@@ -57,13 +57,23 @@ skx_plan_count(SkxCountScan *state, IndexScanState *child,
 			   SkxCountShare *share, uint64 *rows)
 {
 	Instrumentation *instrument = child->ss.ps.instrument;
-	bool		known;
+	SkxAsk		ask;
+	bool		known = true;
 
+	*rows = 0;
 	skx_plan_open_child(child);
 	if (instrument != NULL)
 		InstrStartNode(instrument);
-	known = skx_am_scan_count(child->iss_ScanDesc, skx_plan_recheck_count,
-							  child, share, &state->work, rows);
+	if (skx_am_ask(child->iss_ScanDesc, share == NULL ? NULL : &share->parts,
+				   &ask))
+	{
+		ask.request.recheck = ask.lossy ? skx_plan_recheck_count : NULL;
+		ask.request.arg = child;
+		known = skx_count_rows(&ask.request, NULL, share, &state->work, rows);
+	}
+	else if (share != NULL)
+		known = skx_count_share_none(share);
+	skx_am_ask_end(&ask);
 	if (instrument != NULL)
 		InstrStopNode(instrument, (double) *rows);
 	return known;

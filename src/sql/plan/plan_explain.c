@@ -100,7 +100,7 @@ skx_plan_explain_reads(List *children, const SkxScanReads *others,
 		const IndexScanState *child = lfirst_node(IndexScanState, lc);
 
 		if (child->iss_ScanDesc != NULL)
-			skx_am_reads_add(&sum, skx_am_scan_reads(child->iss_ScanDesc));
+			skx_am_reads_add(&sum, &skx_am_scan_work(child->iss_ScanDesc)->reads);
 	}
 	skx_plan_explain_counts(&sum, es);
 }
@@ -124,7 +124,7 @@ skx_plan_reads_leave(SkxSharedReads *shared, const IndexScanState *child)
 
 	if (!IsParallelWorker() || child->iss_ScanDesc == NULL)
 		return;
-	counts = (const uint64 *) skx_am_scan_reads(child->iss_ScanDesc);
+	counts = (const uint64 *) &skx_am_scan_work(child->iss_ScanDesc)->reads;
 	for (i = 0; i < SKX_SCAN_READS; i++)
 		pg_atomic_fetch_add_u64(&shared->counts[i], counts[i]);
 }
@@ -164,7 +164,7 @@ skx_plan_explain_node(PlanState *node, const Node *parent,
 	else if (IsA(node, BitmapIndexScanState))
 		scan = ((BitmapIndexScanState *) node)->biss_ScanDesc;
 	if (scan != NULL && skx_am_is_ours(scan->indexRelation))
-		skx_plan_explain_counts(skx_am_scan_reads(scan), es);
+		skx_plan_explain_counts(&skx_am_scan_work(scan)->reads, es);
 }
 
 void

@@ -66,6 +66,24 @@ skx_plan_facets_share(const SkxFacetsScan *state, int i)
 	return tables == NULL ? NULL : &tables[i];
 }
 
+/* Finds the rows of table `at`; if there are some, there are facets. */
+static void
+skx_plan_begin_table(SkxFacetsScan *state, IndexScanDesc scan)
+{
+	SkxCountShare *share = skx_plan_facets_share(state, state->at);
+	SkxAsk		ask;
+
+	state->request.share = share;
+	if (skx_am_ask(scan, share == NULL ? NULL : &share->parts, &ask))
+	{
+		if (ask.lossy)
+			elog(ERROR, "a condition on the rows of facets is not exact");
+		state->request.rows = ask.request;
+		state->facets = skx_facets_begin(&state->request, &state->rows);
+	}
+	skx_am_ask_end(&ask);
+}
+
 /* Table `at`; EXPLAIN has what finding the rows took at the Index Scan. */
 static void
 skx_plan_open_facets(SkxFacetsScan *state)
@@ -77,9 +95,7 @@ skx_plan_open_facets(SkxFacetsScan *state)
 	skx_plan_open_child(child);
 	if (instrument != NULL)
 		InstrStartNode(instrument);
-	state->facets = skx_am_scan_facets(child->iss_ScanDesc, &state->request,
-									   skx_plan_facets_share(state, state->at),
-									   &state->rows);
+	skx_plan_begin_table(state, child->iss_ScanDesc);
 	if (instrument != NULL)
 		InstrStopNode(instrument, state->facets == NULL ? 0 :
 					  (double) skx_facets_rows(state->facets));
@@ -126,7 +142,7 @@ skx_plan_read_table(SkxFacetsScan *state, SkxFacet *facet, Datum *value)
 		*value = skx_facets_values_get(state->values, &facet->lexeme, &tid);
 	}
 	MemoryContextSwitchTo(old);
-	skx_am_scan_since(child->iss_ScanDesc, &reads);
+	skx_am_reads_since(child->iss_ScanDesc, &reads);
 	return found;
 }
 

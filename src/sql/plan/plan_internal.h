@@ -14,6 +14,7 @@
 #include "port/atomics.h"
 #include "read/score/score.h"
 #include "sql/am/am.h"
+#include "sql/am/am_ask.h"
 
 /*
  * plan_index.c

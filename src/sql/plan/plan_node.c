@@ -146,7 +146,7 @@ skx_plan_node_copy(const SkxPlanNode *node, TupleTableSlot *slot,
 static void
 skx_plan_node_begin(CustomScanState *css, EState *estate, int eflags)
 {
-	SkxPlanNode    *node = (SkxPlanNode *) css;
+	SkxPlanNode *node = (SkxPlanNode *) css;
 	const CustomScan *scan = skx_plan_node_plan(node);
 	ListCell   *lc;
 
@@ -188,7 +188,7 @@ skx_plan_node_passing(SkxPlanNode *node)
 static TupleTableSlot *
 skx_plan_node_next(CustomScanState *css)
 {
-	SkxPlanNode    *node = (SkxPlanNode *) css;
+	SkxPlanNode *node = (SkxPlanNode *) css;
 	ProjectionInfo *projection = css->ss.ps.ps_ProjInfo;
 	TupleTableSlot *slot = node->kind->next != NULL ?
 		node->kind->next(node) : skx_plan_node_passing(node);
@@ -206,7 +206,7 @@ skx_plan_node_next(CustomScanState *css)
 static void
 skx_plan_node_rescan(CustomScanState *css)
 {
-	SkxPlanNode    *node = (SkxPlanNode *) css;
+	SkxPlanNode *node = (SkxPlanNode *) css;
 	ListCell   *lc;
 
 	if (css->ss.ss_ScanTupleSlot != NULL)
@@ -228,7 +228,7 @@ skx_plan_node_rescan(CustomScanState *css)
 static void
 skx_plan_node_end(CustomScanState *css)
 {
-	SkxPlanNode    *node = (SkxPlanNode *) css;
+	SkxPlanNode *node = (SkxPlanNode *) css;
 	ListCell   *lc;
 
 	if (node->kind->end != NULL)
@@ -242,7 +242,7 @@ skx_plan_node_end(CustomScanState *css)
 static void
 skx_plan_node_explain(CustomScanState *css, List *ancestors, ExplainState *es)
 {
-	SkxPlanNode    *node = (SkxPlanNode *) css;
+	SkxPlanNode *node = (SkxPlanNode *) css;
 
 	if (node->kind->explain != NULL)
 		node->kind->explain(node, es);
@@ -265,7 +265,7 @@ skx_plan_node_shares(SkxPlanNode *node, void *at)
 static Size
 skx_plan_node_share_size(CustomScanState *css, ParallelContext *context)
 {
-	SkxPlanNode    *node = (SkxPlanNode *) css;
+	SkxPlanNode *node = (SkxPlanNode *) css;
 
 	return add_size(SKX_PLAN_SHARE,
 					node->kind->share_size(node, context->nworkers + 1));
@@ -275,7 +275,7 @@ static void
 skx_plan_node_share_begin(CustomScanState *css, ParallelContext *context,
 						  void *at)
 {
-	SkxPlanNode    *node = (SkxPlanNode *) css;
+	SkxPlanNode *node = (SkxPlanNode *) css;
 
 	skx_plan_node_shares(node, at);
 	skx_plan_reads_init(&node->shared->reads);
@@ -286,7 +286,7 @@ static void
 skx_plan_node_share_again(CustomScanState *css, ParallelContext *context,
 						  void *at)
 {
-	SkxPlanNode    *node = (SkxPlanNode *) css;
+	SkxPlanNode *node = (SkxPlanNode *) css;
 
 	skx_plan_node_shares(node, at);
 	node->kind->share_restart(node);
@@ -302,7 +302,7 @@ skx_plan_node_share_join(CustomScanState *css, shm_toc *toc, void *at)
 static void
 skx_plan_node_share_end(CustomScanState *css)
 {
-	SkxPlanNode    *node = (SkxPlanNode *) css;
+	SkxPlanNode *node = (SkxPlanNode *) css;
 	ListCell   *lc;
 
 	if (node->shared == NULL)
@@ -340,7 +340,7 @@ Node *
 skx_plan_node_create(CustomScan *scan)
 {
 	const SkxPlanKind *kind = (const SkxPlanKind *) scan->methods;
-	SkxPlanNode    *node = palloc0(kind->size);
+	SkxPlanNode *node = palloc0(kind->size);
 
 	NodeSetTag(node, T_CustomScanState);
 	node->css.methods = &skx_plan_node_methods;
@@ -358,7 +358,7 @@ skx_plan_node_reads(const CustomScanMethods *methods)
 SkxPlanNode *
 skx_plan_node_of(CustomScanState *css, const SkxPlanKind *kind)
 {
-	SkxPlanNode    *node = (SkxPlanNode *) css;
+	SkxPlanNode *node = (SkxPlanNode *) css;
 
 	return css->methods == &skx_plan_node_methods && node->kind == kind ?
 		node : NULL;

@@ -7,7 +7,7 @@
 
 #include "nodes/execnodes.h"
 #include "nodes/extensible.h"
-#include "sql/am/am.h"
+#include "sql/am/am_ask.h"
 
 struct ExplainState;
 
@@ -26,14 +26,14 @@ typedef struct SkxPlanKind
 	void		(*begin) (SkxPlanNode *node);
 
 	/*
-	 * Puts the next row into the scan slot, which is empty; at the end, or if it
-	 * is another process that has the rows, it stays so.
+	 * Puts the next row into the scan slot, which is empty; at the end, or if
+	 * it is another process that has the rows, it stays so.
 	 */
 	void		(*fetch) (SkxPlanNode *node, TupleTableSlot *slot);
 
 	/*
-	 * The next row that is left by the quals; an empty slot or NULL at the end.
-	 * No method: those fetched are tested.
+	 * The next row that is left by the quals; an empty slot or NULL at the
+	 * end. No method: those fetched are tested.
 	 */
 	TupleTableSlot *(*next) (SkxPlanNode *node);
 
@@ -52,8 +52,9 @@ typedef struct SkxPlanKind
 
 	/*
 	 * With other processes, in each of which the node runs: bytes that they
-	 * share, in node->share; made by the leader for so many, itself included, and
-	 * made ready for another scan.  No share_size: it is never run by several.
+	 * share, in node->share; made by the leader for so many, itself included,
+	 * and made ready for another scan.  No share_size: it is never run by
+	 * several.
 	 */
 	Size		(*share_size) (SkxPlanNode *node, int nprocesses);
 	void		(*share_init) (SkxPlanNode *node, int nprocesses);
@@ -100,8 +101,8 @@ enum
 
 struct SkxPlanNode
 {
-	CustomScanState css;		/* custom_ps: of IndexScanState, for a table or
-								 * partition each */
+	CustomScanState css;		/* custom_ps: of IndexScanState, for a table
+								 * or partition each */
 	const SkxPlanKind *kind;
 	SkxPlanLimit limit;
 	bool		ready;			/* the kind has done what it does before the
@@ -120,7 +121,7 @@ extern bool skx_plan_node_reads(const CustomScanMethods *methods);
 
 /* The state if it is of that kind; else NULL. */
 extern SkxPlanNode *skx_plan_node_of(CustomScanState *css,
-								 const SkxPlanKind *kind);
+									 const SkxPlanKind *kind);
 
 /* Child i, and the only one. */
 extern IndexScanState *skx_plan_node_child(const SkxPlanNode *node, int i);

@@ -64,7 +64,7 @@ skx_plan_prepare_ordered(SkxOrderedScan *state)
 	skx_plan_open_child(state->child);
 	(void) skx_plan_node_asked(&state->node, &state->order.wanted);
 	state->order.share = state->node.share;
-	skx_am_scan_order(state->child->iss_ScanDesc, &state->order);
+	skx_am_scan_wish(state->child->iss_ScanDesc)->order = &state->order;
 	state->node.ready = true;
 }
 
@@ -122,11 +122,15 @@ static void
 skx_plan_ordered_share_init(SkxPlanNode *node, int nprocesses)
 {
 	SkxOrderedScan *state = (SkxOrderedScan *) node;
+	SkxScanBegun begun;
 
 	skx_order_share_init(node->share);
 	skx_plan_prepare_ordered(state);
-	skx_am_scan_divide(state->child->iss_ScanDesc,
-					   skx_plan_ordered_private(node, SKX_ORDERED_DIVIDED));
+	skx_am_scan_begun(state->child->iss_ScanDesc, &begun);
+	if (begun.order != NULL)
+		skx_order_share_divide(node->share, begun.order,
+							   skx_plan_ordered_private(node,
+														SKX_ORDERED_DIVIDED));
 }
 
 static void
@@ -141,9 +145,8 @@ skx_plan_ordered_share_leave(SkxPlanNode *node)
 	SkxOrderedScan *state = (SkxOrderedScan *) node;
 	IndexScanDesc scan = state->child->iss_ScanDesc;
 
-	if (IsParallelWorker() && scan != NULL &&
-		skx_am_scan_ordered_work(scan) != NULL)
-		skx_order_share_leave(node->share, skx_am_scan_ordered_work(scan));
+	if (IsParallelWorker() && scan != NULL)
+		skx_order_share_leave(node->share, &skx_am_scan_work(scan)->ordered);
 	skx_order_share_work(node->share, &state->others);
 }
 
@@ -181,11 +184,11 @@ static bool
 skx_plan_explain_ordered_work(SkxPlanNode *node, ExplainState *es)
 {
 	const SkxOrderedScan *state = (const SkxOrderedScan *) node;
-	const SkxOrderedWork *work = state->child->iss_ScanDesc == NULL ? NULL :
-		skx_am_scan_ordered_work(state->child->iss_ScanDesc);
+	const SkxOrderedWork *work;
 
-	if (work == NULL)
+	if (state->child->iss_ScanDesc == NULL)
 		return false;
+	work = &skx_am_scan_work(state->child->iss_ScanDesc)->ordered;
 	ExplainPropertyUInteger("Passes", NULL,
 							work->passes + state->others.passes, es);
 	ExplainPropertyUInteger("Stretches", NULL,

@@ -80,6 +80,7 @@ skx_plan_ties_fetch(SkxOrderedTies *ties)
 {
 	TupleTableSlot *next = ExecClearTuple(ties->next);
 	int			natts = next->tts_tupleDescriptor->natts - 1;
+	SkxScanRow	told;
 	TupleTableSlot *from;
 
 	from = ties->done ? NULL : ExecProcNode(&ties->child->ss.ps);
@@ -87,8 +88,9 @@ skx_plan_ties_fetch(SkxOrderedTies *ties)
 	ties->done = TupIsNull(from);
 	if (ties->done)
 		return false;
-	ties->shared = skx_am_scan_shared_key(ties->child->iss_ScanDesc,
-										  &ties->key);
+	skx_am_scan_row(ties->child->iss_ScanDesc, &told);
+	ties->shared = told.shared_key;
+	ties->key = told.key;
 	slot_getallattrs(from);
 	memcpy(next->tts_values, from->tts_values, natts * sizeof(Datum));
 	memcpy(next->tts_isnull, from->tts_isnull, natts * sizeof(bool));

@@ -48,6 +48,7 @@ typedef struct SkxRankedScan
 	List	   *ahead;			/* MinimalTuple: rows read before they are
 								 * asked for, */
 	int			given;			/* and how many of them were */
+	SkxScanBegun begun_as;		/* what processes share was made by it */
 	SkxTopkWork others;			/* what other processes have done */
 } SkxRankedScan;
 
@@ -81,14 +82,14 @@ static void
 skx_plan_want(SkxRankedScan *state)
 {
 	SkxPlanNode *node = &state->node;
-	IndexScanDesc scan = state->child->iss_ScanDesc;
+	SkxScanWish *wish = skx_am_scan_wish(state->child->iss_ScanDesc);
 	bool		limited = skx_plan_node_asked(node, &state->asked);
 
-	if (state->unlimited || (node->limit.count != NULL && !limited))
-		skx_am_scan_want_all(scan, node->css.ss.ps.plan->plan_rows *
-							 node->limit.times);
-	else
-		skx_am_scan_want(scan, state->asked);
+	wish->wants_all = state->unlimited ||
+		(node->limit.count != NULL && !limited);
+	wish->wanted = !wish->wants_all ? state->asked :
+		skx_cost_first(node->css.ss.ps.plan->plan_rows * node->limit.times);
+	wish->share = node->share;
 }
 
 /* A document that has a word of the query has a score. */
@@ -145,7 +146,6 @@ static void
 skx_plan_prepare(SkxRankedScan *state)
 {
 	skx_plan_open_child(state->child);
-	skx_am_scan_share(state->child->iss_ScanDesc, state->node.share);
 	skx_plan_want(state);
 	state->scored_only = skx_plan_ends_early(state);
 	state->node.ready = true;
@@ -195,7 +195,7 @@ skx_plan_fetch_ranked(SkxPlanNode *node, TupleTableSlot *slot)
 	bool		recheck = skx_plan_is_rechecked(state->child);
 	int			last = slot->tts_tupleDescriptor->natts - 1;
 	TupleTableSlot *row;
-	float4		distance;
+	SkxScanRow	told;
 	bool		known;
 
 	if (!recheck && !node->ready)
@@ -209,9 +209,10 @@ skx_plan_fetch_ranked(SkxPlanNode *node, TupleTableSlot *slot)
 		known = skx_plan_compute(state, slot, &slot->tts_values[last]);
 	else
 	{
-		known = skx_am_scan_distance(state->child->iss_ScanDesc, &distance);
+		skx_am_scan_row(state->child->iss_ScanDesc, &told);
+		known = told.has_distance;
 		if (known)
-			slot->tts_values[last] = Float4GetDatum(distance);
+			slot->tts_values[last] = Float4GetDatum(told.distance);
 	}
 	slot->tts_isnull[last] = !known;
 	if (!recheck && skx_plan_is_past(state, slot))
@@ -230,7 +231,7 @@ skx_plan_work(const SkxRankedScan *state)
 	static const SkxTopkWork none;
 
 	return state->child->iss_ScanDesc == NULL ? &none :
-		skx_am_scan_work(state->child->iss_ScanDesc);
+		&skx_am_scan_work(state->child->iss_ScanDesc)->ranked;
 }
 
 /* The next row, of those that may be among the rows of all that are wanted. */
@@ -247,7 +248,7 @@ skx_plan_competing(SkxRankedScan *state)
 		skx_plan_prepare(state);
 	known = skx_plan_rivals_floor(state->rivals, &floor);
 	if (known)
-		skx_am_scan_floor(state->child->iss_ScanDesc, floor);
+		skx_am_scan_wish(state->child->iss_ScanDesc)->floor = floor;
 	slot = skx_plan_node_passing(&state->node);
 	if (TupIsNull(slot))
 		return slot;
@@ -362,16 +363,20 @@ skx_plan_ranked_share_size(SkxPlanNode *node, int nprocesses)
 
 	if (!node->ready)
 		skx_plan_prepare(state);
-	return skx_am_scan_share_size(state->child->iss_ScanDesc, nprocesses);
+	skx_am_scan_begun(state->child->iss_ScanDesc, &state->begun_as);
+	return skx_topk_share_size(state->begun_as.scorer, state->begun_as.rows,
+							   nprocesses);
 }
 
 static void
 skx_plan_ranked_share_init(SkxPlanNode *node, int nprocesses)
 {
-	IndexScanDesc scan = skx_plan_node_child(node, 0)->iss_ScanDesc;
+	const SkxRankedScan *state = (const SkxRankedScan *) node;
 
-	skx_am_scan_share_init(scan, node->share, nprocesses);
-	skx_am_scan_share(scan, node->share);
+	skx_topk_share_init(node->share, state->begun_as.scorer,
+						state->begun_as.query, state->begun_as.rows,
+						nprocesses);
+	skx_am_scan_wish(state->child->iss_ScanDesc)->share = node->share;
 }
 
 static void
@@ -392,7 +397,7 @@ skx_plan_ranked_share_gone(SkxPlanNode *node)
 	IndexScanDesc scan = skx_plan_node_child(node, 0)->iss_ScanDesc;
 
 	if (scan != NULL)
-		skx_am_scan_share(scan, NULL);
+		skx_am_scan_wish(scan)->share = NULL;
 }
 
 /* ---- rescan, end, explain ---- */
@@ -420,10 +425,9 @@ static bool
 skx_plan_explain_ranked_work(SkxPlanNode *node, ExplainState *es)
 {
 	const SkxRankedScan *state = (const SkxRankedScan *) node;
-	const SkxTopkWork *work = state->child->iss_ScanDesc == NULL ? NULL :
-		skx_am_scan_work(state->child->iss_ScanDesc);
+	const SkxTopkWork *work = skx_plan_work(state);
 
-	if (work == NULL)
+	if (state->child->iss_ScanDesc == NULL)
 		return false;
 	ExplainPropertyUInteger("Passes", NULL, work->passes, es);
 	ExplainPropertyUInteger("Scored Postings", NULL,
