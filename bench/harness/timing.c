@@ -431,7 +431,7 @@ bench_scan(PG_FUNCTION_ARGS)
 	s = read_searches(query);
 	prepare_scan(&scan, s);
 	run_searches(s, &course, search_by_scan, &scan);
-	PG_RETURN_DATUM(finish_procedure(fcinfo, caller, s, scan.want != NULL));
+	PG_RETURN_DATUM(finish_procedure(fcinfo, caller, s, scan.wish != NULL));
 }
 
 /*
