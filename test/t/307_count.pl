@@ -229,7 +229,7 @@ sub both
 	my $plan = planned($statement);
 	my $got = $s->value($statement);
 
-	if ($is) { like($plan, qr/Skipidx Count/, "$what: by the index"); }
+	if ($is) { like($plan, $is == 1 ? qr/Skipidx Count/ : qr/Skipidx (Count|Columns)/, "$what: by the index"); }
 	else { unlike($plan, qr/Skipidx Count/, "$what: not by the index"); }
 	is($got, $s->value("SELECT set_mode('seq') \\g /dev/null\n$statement;\n"), "$what: its rows");
 	return;
@@ -251,10 +251,10 @@ both(@$_) for (
 		  . ' FROM generate_series(0, 9) t', 1 ],
 	[ 'a materialized view', "SELECT count(*) FROM kept WHERE v \@\@ 'wa'", 1 ],
 	[ 'a partial index', "SELECT count(*) FROM docs WHERE v \@\@ 'wa' AND tenant = 4", 1 ],
-	[ 'a column with NULLs', "SELECT count(tenant), count(tenant) + 1 FROM docs WHERE v \@\@ 'wa'", 1 ],
-	[ 'a column that a condition is on', "SELECT count(tenant) FROM docs WHERE v \@\@ 'wa' AND tenant > 2", 1 ],
-	[ 'a column that is NULL', "SELECT count(tenant) FROM docs WHERE v \@\@ 'wa' AND tenant IS NULL", 1 ],
-	[ 'a column without conditions', "SELECT count(tenant) FROM docs", 1 ],
+	[ 'a column with NULLs', "SELECT count(tenant), count(tenant) + 1 FROM docs WHERE v \@\@ 'wa'", 2 ],
+	[ 'a column that a condition is on', "SELECT count(tenant) FROM docs WHERE v \@\@ 'wa' AND tenant > 2", 2 ],
+	[ 'a column that is NULL', "SELECT count(tenant) FROM docs WHERE v \@\@ 'wa' AND tenant IS NULL", 2 ],
+	[ 'a column without conditions', "SELECT count(tenant) FROM docs", 2 ],
 	[ 'the text', "SELECT count(v) FROM docs WHERE tenant > 2", 1 ],
 	[ 'arrays', "SELECT count(tags) FROM docs WHERE v \@\@ 'wa'", 1 ],
 	[ 'two columns', "SELECT count(tenant), count(flag) FROM docs WHERE v \@\@ 'wa'", 0 ],
@@ -319,7 +319,7 @@ $s->value('CREATE TABLE parts0 (gone int, flag bool, tags text[], other int, ten
 	  . ' INSERT INTO parts0 (id, v, flag, tenant) SELECT -id, v, flag, NULL FROM docs WHERE id < 300;'
 	  . ' ALTER TABLE parts ATTACH PARTITION parts0 FOR VALUES FROM (-100000) TO (0)');
 $s->value('VACUUM ANALYZE parts0');
-both('a column of partitions, with another number in one', "SELECT count(flag), count(flag) FROM parts WHERE v \@\@ 'wa'", 1);
+both('a column of partitions, with another number in one', "SELECT count(flag), count(flag) FROM parts WHERE v \@\@ 'wa'", 2);
 both('one that is not in the index of partitions', "SELECT count(tenant) FROM parts WHERE v \@\@ 'wa'", 0);
 both('an heir without an index', "SELECT count(*) FROM docs WHERE v \@\@ 'wa'", 0);
 $s->value('CREATE INDEX heir_skx ON heir USING skipidx (v)');

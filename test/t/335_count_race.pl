@@ -3,9 +3,9 @@
 # between the map and the marks of deleted documents: with the segment that it
 # reads still in the index, or merged away, so that marks are set elsewhere.  The
 # same on a standby, which replays what the primary does.
-# So are values counted of the rows.
+# So are values counted of the rows, and columns of them from the index alone.
 #
-# Holds: count 1, 2, 3; facets 1
+# Holds: columns 1; count 1, 2, 3; facets 1
 
 use strict;
 use warnings;
@@ -105,6 +105,7 @@ sub follow
 my %asked = (
 	count => [ "SELECT count(*) FROM docs WHERE v @@ '%s'", 'Skipidx Count' ],
 	facets => [ "SELECT string_agg(x::text, ' ' ORDER BY x.part) FROM (SELECT part, count(*) FROM docs WHERE v @@ '%s' GROUP BY part) x", 'Skipidx Facets' ],
+	columns => [ "SELECT count(*) || ' ' || md5(string_agg(id || '.' || part, ' ' ORDER BY id)) FROM docs WHERE v @@ '%s'", 'Skipidx Columns' ],
 	histogram => [ "SELECT string_agg(count::text, ' ' ORDER BY bucket) FROM skipidx_histogram('docs_v', '%s', 'id', '{500,1000,1700}'::int[])", 'Function Scan' ]);
 
 sub race
@@ -143,11 +144,12 @@ for my $between (sort keys %meanwhile)
 		race('count_whole', $query, 0, $between);
 		race($_, $query, 500, $between) for 'count_matched', 'count_mapped';
 	}
-	for my $asked ('facets', 'histogram')
+	for my $asked ('facets', 'histogram', 'columns')
 	{
 		race('count_whole', 'old', 0, $between, $asked);
 		race('count_mapped', 'old', 500, $between, $asked);
 	}
+	race('count_matched', 'old', 500, $between, 'columns');
 }
 
 # An error or a cancel at each point leaves nothing behind.

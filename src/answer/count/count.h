@@ -14,14 +14,20 @@
  * pending ones.  Of a segment of `most` documents at most those told so far may
  * be taken back, all together; they are told again.  With other processes, all
  * that is of parts of segments, each of which is told before.
+ *
+ * A taker that pauses is told of at most SKX_QUERY_DOCS documents, or
+ * SKX_QUERY_BATCH pending ones, and then the count goes on with its next call;
+ * nothing is taken back, and the segment is open meanwhile.
  */
 typedef struct SkxCountTaker
 {
-	uint32		most;
-	void		(*part) (SkxSegment *seg, uint32 from, uint32 to, void *arg);
+	bool		pauses;
+	bool		all;			/* and yet every row will be asked for */
+	uint32		most;			/* 0 where it pauses */
+	void		(*part) (SkxSegment *seg, uint32 from, uint32 to, void *arg);	/* NULL: not asked for */
 	void		(*documents) (SkxSegment *seg, const uint32 *docs, int n,
 							  void *arg);
-	void		(*forget) (SkxSegment *seg, void *arg);
+	void		(*forget) (SkxSegment *seg, void *arg); /* unless it pauses */
 	void		(*done) (SkxSegment *seg, void *arg);	/* NULL: not asked for */
 	void		(*pending) (TSVector document, const ItemPointerData *tid,
 							void *arg);
@@ -50,5 +56,19 @@ typedef struct SkxCountWork
 extern bool skx_count_rows(const SkxRequest *request,
 						   const SkxCountTaker *taker, SkxCountShare *share,
 						   SkxCountWork *work, uint64 *rows);
+
+/*
+ * The same a batch at a time, for a taker that pauses.  open: in the current
+ * memory context; what it is given must stay.  next: true, the taker was told of
+ * some rows; false: there are no more.  close, at any time: adds to `work`, and to
+ * `share` what this process has counted.
+ */
+typedef struct SkxCount SkxCount;
+
+extern SkxCount *skx_count_open(const SkxRequest *request,
+								const SkxCountTaker *taker,
+								SkxCountShare *share, SkxCountWork *work);
+extern bool skx_count_next(SkxCount *count);
+extern void skx_count_close(SkxCount *count);
 
 #endif							/* SKX_COUNT_H */

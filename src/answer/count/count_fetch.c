@@ -64,7 +64,7 @@ skx_count_fetch(SkxCount *c, const ItemPointerData *tids, int n,
 			request->recheck(c->row, request->arg);
 		c->rows += c->seen[i];
 	}
-	c->work->fetched += n;
+	c->work.fetched += n;
 }
 
 void

@@ -20,12 +20,16 @@ typedef enum SkxCountMode
 } SkxCountMode;
 
 /* One count. */
-typedef struct SkxCount
+struct SkxCount
 {
 	SkxCollector collector;		/* first */
+	SkxExec    *exec;
 	const SkxRequest *request;
 	const SkxCountTaker *taker; /* or NULL */
-	SkxCountWork *work;
+	bool		told;			/* since it went on, the taker was */
+	SkxCountShare *share;		/* or NULL */
+	SkxCountWork work;
+	SkxCountWork *sum;			/* to which that is added at the end */
 	SkxCountMode mode;
 	uint64		live;			/* matches of a range that are all to be
 								 * counted */
@@ -56,7 +60,7 @@ typedef struct SkxCount
 	IndexFetchTableData *fetch; /* NULL: nothing was fetched */
 	TupleTableSlot *row;
 	SkxHeapAhead ahead;
-} SkxCount;
+};
 
 /*
  * count_map.c

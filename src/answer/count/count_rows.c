@@ -103,6 +103,7 @@ skx_count_tell(SkxCount *c, SkxSegment *seg, const uint32 *docs, int n,
 		taker->documents(seg, all, nall, taker->arg);
 	else if (n > 0)
 		taker->documents(seg, docs, n, taker->arg);
+	c->told |= nall > 0 || n > 0;
 }
 
 /*
@@ -126,15 +127,21 @@ skx_count_answer(SkxCollector *collector, const SkxExecRange *range)
 		skx_segment_ndeleted(seg) > 0 || !skx_count_is_current(c, seg))
 		return false;
 	c->rows += rows;
-	c->work->totals += rows;
+	c->work.totals += rows;
 	return true;
+}
+
+static inline bool
+skx_count_pauses(const SkxCount *c)
+{
+	return c->taker != NULL && c->taker->pauses;
 }
 
 /* Of what was told of a larger segment, some cannot be taken back. */
 static bool
 skx_count_may_forget(const SkxCount *c, uint32 ndocs)
 {
-	return c->taker == NULL || ndocs <= c->taker->most;
+	return c->taker == NULL || c->taker->pauses || ndocs <= c->taker->most;
 }
 
 /*
@@ -142,13 +149,14 @@ skx_count_may_forget(const SkxCount *c, uint32 ndocs)
  * need no row, and need not even be given where the query can count them.
  */
 static bool
-skx_count_begin(SkxCollector *collector, const SkxExecRange *range)
+skx_count_range_begin(SkxCollector *collector, const SkxExecRange *range)
 {
 	SkxCount   *c = (SkxCount *) collector;
 	bool		again = c->retired;
 
 	c->mode = SKX_COUNT_MATCHES;
-	if (!again && c->taker != NULL && c->request->share != NULL)
+	if (!again && c->taker != NULL && c->taker->part != NULL &&
+		c->request->share != NULL)
 		c->taker->part(range->segment, range->from, range->to, c->taker->arg);
 	if (again || !skx_count_may_forget(c, range->to - range->from) ||
 		!skx_count_is_whole(c, skx_query_scan_cost(range->matches)))
@@ -208,10 +216,31 @@ skx_count_batch(SkxCount *c, SkxSegment *seg, uint32 *docs, int n)
 			return;
 		}
 		c->rows += nlive;
-		c->work->mapped += nlive;
+		c->work.mapped += nlive;
 	}
 	skx_count_fetch(c, c->others, nothers, seg, c->other_docs);
 	skx_count_tell(c, seg, docs, nlive, c->other_docs, nothers);
+}
+
+/*
+ * Of a taker that pauses, which can take nothing back: the marks of the batch
+ * were read after the map was asked, so its rows are known, if the segment is
+ * still one of the index; else they, and those that follow, are fetched.
+ */
+static void
+skx_count_live(SkxCount *c, SkxSegment *seg, uint32 *docs, int n)
+{
+	if (!skx_count_is_current(c, seg))
+	{
+		c->retired = true;
+		c->mode = SKX_COUNT_MATCHES;
+		skx_count_make_room(c);
+		skx_count_batch(c, seg, docs, n);
+		return;
+	}
+	c->rows += n;
+	c->work.whole += n;
+	skx_count_tell(c, seg, docs, n, NULL, 0);
 }
 
 static SkxCollected
@@ -222,29 +251,31 @@ skx_count_collect(SkxCollector *collector, const SkxExecRange *range,
 
 	if (c->mode == SKX_COUNT_MATCHES)
 		skx_count_batch(c, range->segment, docs, n);
+	else if (skx_count_pauses(c))
+		skx_count_live(c, range->segment, docs, n);
 	else
 	{
 		c->live += n;
 		if (c->taker != NULL)
 			c->taker->documents(range->segment, docs, n, c->taker->arg);
 	}
-	return SKX_COLLECT_MORE;
+	return skx_count_pauses(c) ? SKX_COLLECT_FULL : SKX_COLLECT_MORE;
 }
 
 /* False: marks are no longer set in the segment, and nothing was added. */
 static bool
-skx_count_end(SkxCollector *collector, const SkxExecRange *range)
+skx_count_range_end(SkxCollector *collector, const SkxExecRange *range)
 {
 	SkxCount   *c = (SkxCount *) collector;
 
-	c->retired = c->mode == SKX_COUNT_LIVE &&
+	c->retired = c->mode == SKX_COUNT_LIVE && !skx_count_pauses(c) &&
 		!skx_count_is_current(c, range->segment);
 	if (c->retired && c->taker != NULL)
 		c->taker->forget(range->segment, c->taker->arg);
 	if (c->retired || c->mode == SKX_COUNT_MATCHES)
 		return !c->retired;
 	c->rows += c->live;
-	c->work->whole += c->live;
+	c->work.whole += c->live;
 	return true;
 }
 
@@ -287,8 +318,12 @@ skx_count_tell_pending(SkxCount *c)
 	if (taker == NULL)
 		return;
 	for (i = 0; i < c->npending; i++)
-		if (c->seen[i])
-			taker->pending(c->pending[i], &c->tids[i], taker->arg);
+	{
+		if (!c->seen[i])
+			continue;
+		taker->pending(c->pending[i], &c->tids[i], taker->arg);
+		c->told = true;
+	}
 	if (c->documents != NULL)
 		MemoryContextReset(c->documents);
 }
@@ -301,51 +336,84 @@ skx_count_drain(SkxCollector *collector)
 	skx_count_fetch(c, c->tids, c->npending, NULL, NULL);
 	skx_count_tell_pending(c);
 	c->npending = 0;
-	return true;
+	return !c->told || !skx_count_pauses(c);
 }
 
 static const SkxCollectorMethods skx_count_methods = {
 	.answer = skx_count_answer,
-	.begin = skx_count_begin,
+	.begin = skx_count_range_begin,
 	.collect = skx_count_collect,
-	.end = skx_count_end,
+	.end = skx_count_range_end,
 	.leave = skx_count_leave,
 	.pending = skx_count_pending,
 	.drain = skx_count_drain
 };
 
+SkxCount *
+skx_count_open(const SkxRequest *request, const SkxCountTaker *taker,
+			   SkxCountShare *share, SkxCountWork *work)
+{
+	SkxCount   *c = palloc0(sizeof(SkxCount));
+
+	Assert(request->share == (share == NULL ? NULL : &share->parts));
+	c->collector.methods = &skx_count_methods;
+	c->collector.wants_all = taker == NULL || !taker->pauses || taker->all;
+	c->collector.parts = taker == NULL ? SKX_COUNT_PARTS : SKX_COUNT_TOLD_PARTS;
+	c->request = request;
+	c->taker = taker;
+	c->share = share;
+	c->sum = work;
+	c->latest = request->view;
+	c->context = CurrentMemoryContext;
+	skx_count_map_begin(c);
+	c->exec = skx_exec_begin(request, &c->collector);
+	return c;
+}
+
+bool
+skx_count_next(SkxCount *c)
+{
+	c->told = false;
+	(void) skx_exec_next(c->exec);
+	return c->told;
+}
+
+/* What was counted is all there will be. */
+static void
+skx_count_settle(SkxCount *c)
+{
+	skx_count_fetch_end(c);
+	skx_count_map_end(c);
+	pgstat_count_index_tuples(c->request->index, c->rows);
+	if (c->share != NULL)
+		skx_count_share_add(c->share, c->rows, &c->work);
+	c->sum->fetched += c->work.fetched;
+	c->sum->mapped += c->work.mapped;
+	c->sum->whole += c->work.whole;
+	c->sum->totals += c->work.totals;
+}
+
+void
+skx_count_close(SkxCount *c)
+{
+	skx_count_settle(c);
+	skx_exec_end(c->exec);
+	pfree(c);
+}
+
 bool
 skx_count_rows(const SkxRequest *request, const SkxCountTaker *taker,
 			   SkxCountShare *share, SkxCountWork *work, uint64 *rows)
 {
-	SkxCountWork own = {0};
-	SkxCount	c = {{&skx_count_methods}};
-	SkxExec    *exec;
+	SkxCount   *c = skx_count_open(request, taker, share, work);
 	bool		last;
 
-	Assert(request->share == (share == NULL ? NULL : &share->parts));
-	c.collector.wants_all = true;
-	c.collector.parts = taker == NULL ? SKX_COUNT_PARTS : SKX_COUNT_TOLD_PARTS;
-	c.request = request;
-	c.taker = taker;
-	c.work = &own;
-	c.latest = request->view;
-	c.context = CurrentMemoryContext;
-	skx_count_map_begin(&c);
-	exec = skx_exec_begin(request, &c.collector);
-	while (skx_exec_next(exec))
+	while (skx_exec_next(c->exec))
 		continue;
-	skx_count_fetch_end(&c);
-	skx_count_map_end(&c);
-	pgstat_count_index_tuples(request->index, c.rows);
-	*rows = c.rows;
-	if (share != NULL)
-		skx_count_share_add(share, c.rows, &own);
-	last = skx_exec_is_last(exec);
-	skx_exec_end(exec);
-	work->fetched += own.fetched;
-	work->mapped += own.mapped;
-	work->whole += own.whole;
-	work->totals += own.totals;
+	skx_count_settle(c);
+	*rows = c->rows;
+	last = skx_exec_is_last(c->exec);
+	skx_exec_end(c->exec);
+	pfree(c);
 	return last;
 }

@@ -52,17 +52,7 @@ skx_order_column(Relation index, int column)
 SkxKeyReader *
 skx_order_keys(const SkxOrderedRequest *request, SkxSegment *seg)
 {
-	SkxKeyReader *keys = skx_segment_keys_made(seg, &request->key);
-
-	if (keys == NULL)
-		ereport(ERROR,
-				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-				 errmsg("index \"%s\" has not the order of column %d",
-						RelationGetRelationName(request->index),
-						request->key.column + 1),
-				 errdetail("The column's operator class had no operators for ranges when the index was built, or its type had another modifier."),
-				 errhint("REINDEX the index.")));
-	return keys;
+	return skx_segment_keys_needed(request->index, seg, &request->key);
 }
 
 /* Has one key that values may share at least this part of the documents? */

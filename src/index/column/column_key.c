@@ -148,6 +148,19 @@ skx_column_moment_key(int64 day, uint64 rest)
 	return (uint64) day << SKX_MOMENT_SHIFT | rest;
 }
 
+Timestamp
+skx_column_key_timestamp(uint64 key)
+{
+	uint64		shifted = key >> SKX_MOMENT_SHIFT;
+	int64		rest = (int64) (key & (((uint64) 1 << SKX_MOMENT_SHIFT) - 1));
+
+	if (key == 0)
+		return DT_NOBEGIN;
+	if (shifted == SKX_MOMENT_LAST)
+		return DT_NOEND;
+	return ((int64) shifted + SKX_MOMENT_BASE) * USECS_PER_DAY + rest;
+}
+
 /* Bytes of a numeric's form before its digits. */
 #define SKX_DECIMAL_HEAD	3
 #define SKX_DECIMAL_MOST	UINT64CONST(1000000000000000000)

@@ -12,6 +12,7 @@
 #define SKX_COLUMN_KEY_H
 
 #include "index/column/column.h"
+#include "datatype/timestamp.h"
 #include "pg_config_manual.h"
 
 /* How a canonical form becomes a key. */
@@ -90,6 +91,9 @@ extern bool skx_column_key_bounds(const SkxKeyColumn *column,
 extern int	skx_column_key_form(const SkxKeyColumn *column, uint64 key,
 								char *form);
 
+/* The timestamp of a key of kind MOMENT. */
+extern Timestamp skx_column_key_timestamp(uint64 key);
+
 /* column_key_coarse.c : of coarse columns, for those above */
 extern uint64 skx_column_coarse_key(const SkxKeyColumn *column,
 									const char *form, int len);
@@ -103,5 +107,14 @@ extern int	skx_column_coarse_form(const SkxKeyColumn *column, uint64 key,
  */
 extern bool skx_column_key_value(Relation index, const SkxKeyColumn *column,
 								 uint64 key, Oid *type, Datum *value);
+
+/*
+ * The same for many keys of one column.  decodes: of a value of `type`, a base
+ * type, whose canonical function is ours; false: keys of that column are coarse,
+ * or tell values only as they compare (-0 is 0).  decode: may palloc.
+ */
+extern bool skx_column_key_decodes(const SkxKeyColumn *column, Oid type);
+extern Datum skx_column_key_decode(const SkxKeyColumn *column, Oid type,
+								   uint64 key);
 
 #endif							/* SKX_COLUMN_KEY_H */

@@ -8,10 +8,12 @@
 #include "fmgr.h"
 #include "index/column/column_key.h"
 #include "utils/builtins.h"
+#include "utils/date.h"
 #include "utils/inet.h"
 #include "utils/lsyscache.h"
 #include "utils/numeric.h"
 #include "utils/rel.h"
+#include "utils/timestamp.h"
 
 static Datum
 skx_column_decimal_value(int scale, uint64 key)
@@ -55,4 +57,53 @@ skx_column_key_value(Relation index, const SkxKeyColumn *column, uint64 key,
 			  &canonical);
 	return skx_column_form_value(canonical.fn_addr, *type, typmod, form, len,
 								 value);
+}
+
+bool
+skx_column_key_decodes(const SkxKeyColumn *column, Oid type)
+{
+	switch (type)
+	{
+		case BOOLOID:
+		case INT2OID:
+		case INT4OID:
+		case INT8OID:
+		case OIDOID:
+		case CASHOID:
+		case TIMEOID:
+		case DATEOID:
+		case TIMESTAMPOID:
+		case TIMESTAMPTZOID:
+			return true;
+		case NUMERICOID:
+			return column->kind == SKX_KEY_DECIMAL;
+		default:
+			return false;
+	}
+}
+
+Datum
+skx_column_key_decode(const SkxKeyColumn *column, Oid type, uint64 key)
+{
+	int64		integer = (int64) (key ^ UINT64CONST(1) << 63);
+
+	switch (type)
+	{
+		case BOOLOID:
+			return BoolGetDatum(key != 0);
+		case INT2OID:
+			return Int16GetDatum((int16) integer);
+		case INT4OID:
+			return Int32GetDatum((int32) integer);
+		case OIDOID:
+			return ObjectIdGetDatum((Oid) key);
+		case DATEOID:
+			return DateADTGetDatum((DateADT) ((uint32) key ^ (uint32) 1 << 31));
+		case TIMESTAMPOID:
+			return TimestampGetDatum(skx_column_key_timestamp(key));
+		case NUMERICOID:
+			return skx_column_decimal_value(column->width, key);
+		default:
+			return Int64GetDatum(integer);
+	}
 }

@@ -20,7 +20,8 @@ typedef struct SkxKeyRange
  * segment_keys_reader.c, segment_keys_range.c
  *
  * open: of a column of the index, from 0; NULL: the segment has no keys of it.
- * made: only of one whose forms become keys in that way.  column: in which.
+ * made: only of one whose forms become keys in that way; needed: errors out where
+ * it would be NULL.  column: in which.
  * read: of documents first, first + 1, ...; of: of ascending ones.
  * quantiles puts those of the keys, ascending, SKX_KEY_QUANTILES, and returns how
  * many: none, if all are NULL.
@@ -62,6 +63,8 @@ extern int	skx_segment_keys_children(SkxKeyReader *reader,
 extern SkxKeyReader *skx_segment_keys_open(SkxSegment *seg, int column);
 extern SkxKeyReader *skx_segment_keys_made(SkxSegment *seg,
 										   const SkxKeyColumn *column);
+extern SkxKeyReader *skx_segment_keys_needed(Relation index, SkxSegment *seg,
+											 const SkxKeyColumn *column);
 extern void skx_segment_keys_close(SkxKeyReader *reader);
 extern const SkxKeyColumn *skx_segment_keys_column(const SkxKeyReader *reader);
 

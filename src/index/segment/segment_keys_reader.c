@@ -80,6 +80,22 @@ skx_segment_keys_relax(SkxKeyReader *reader)
 	reader->leaf = NULL;
 }
 
+SkxKeyReader *
+skx_segment_keys_needed(Relation index, SkxSegment *seg,
+						const SkxKeyColumn *column)
+{
+	SkxKeyReader *keys = skx_segment_keys_made(seg, column);
+
+	if (keys == NULL)
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("index \"%s\" has not the order of column %d",
+						RelationGetRelationName(index), column->column + 1),
+				 errdetail("The column's operator class had no operators for ranges when the index was built, or its type had another modifier."),
+				 errhint("REINDEX the index.")));
+	return keys;
+}
+
 void
 skx_segment_keys_close(SkxKeyReader *reader)
 {

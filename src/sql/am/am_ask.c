@@ -32,6 +32,13 @@ skx_am_ask(IndexScanDesc scan, SkxShare *share, SkxAsk *ask)
 }
 
 void
+skx_am_ask_more(SkxAsk *ask)
+{
+	ask->old = MemoryContextSwitchTo(((SkxScan *) ask->scan->opaque)->context);
+	skx_am_reads_now(&ask->before);
+}
+
+void
 skx_am_ask_end(SkxAsk *ask)
 {
 	MemoryContextSwitchTo(ask->old);

@@ -60,6 +60,9 @@ typedef struct SkxAsk
 extern bool skx_am_ask(IndexScanDesc scan, SkxShare *share, SkxAsk *ask);
 extern void skx_am_ask_end(SkxAsk *ask);
 
+/* After that: goes on with what the request was for, up to its next end. */
+extern void skx_am_ask_more(SkxAsk *ask);
+
 /* ---- a scan with an order ---- */
 
 /* The order of a column beside the text. */

@@ -190,9 +190,10 @@ skx_plan_is_exact(const IndexPath *index)
 }
 
 /*
- * The index is asked as for a scan or a bitmap; of all rows only for those that
- * the map does not know.  Of what the rows then cost, the share that it does not
- * know is left: they are fetched in the order of the table here, too.
+ * The index is asked as for a scan or a bitmap, but hands no row out; of all rows
+ * only for those that the map does not know.  Of what the rows then cost, the
+ * share that it does not know is left: they are fetched in the order of the table
+ * here, too.
  */
 Cost
 skx_plan_cost_count(PlannerInfo *root, RelOptInfo *rel, IndexPath *index)
@@ -203,6 +204,8 @@ skx_plan_cost_count(PlannerInfo *root, RelOptInfo *rel, IndexPath *index)
 	Cost		fetch = Min(bitmap->total_cost, index->path.total_cost) - find;
 
 	fetch = Max(fetch, 0);
+	find = Max(find - index->path.rows *
+			   (cpu_index_tuple_cost + SKX_COST_ROW * cpu_operator_cost), 0);
 	if (index->indexclauses == NIL)
 		find = find * (1 - rel->allvisfrac) + rel->pages * cpu_operator_cost;
 	if (skx_plan_is_exact(index))
@@ -428,7 +431,6 @@ skx_plan_add_shared_count(PlannerInfo *root, RelOptInfo *input,
 {
 	CustomPath *partial;
 	double		pages = 0;
-	double		found = 0;
 	double		rows = 1;
 	ListCell   *lc;
 
@@ -441,13 +443,8 @@ skx_plan_add_shared_count(PlannerInfo *root, RelOptInfo *input,
 
 		if (!skx_plan_is_total(path))
 			pages += path->indexinfo->pages;
-		found += path->path.rows;
 	}
-	/* nothing is done for a row that is not handed out */
-	if (!skx_plan_is_worth(cost - found *
-						   (cpu_index_tuple_cost +
-							SKX_COST_ROW * cpu_operator_cost),
-						   SKX_PLANNER_WORTH_COUNT))
+	if (!skx_plan_is_worth(cost, SKX_PLANNER_WORTH_COUNT))
 		return;
 	if (pages == 0 ||
 		(partial = skx_plan_shared(input, count, cost, pages)) == NULL)

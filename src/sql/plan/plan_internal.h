@@ -503,13 +503,22 @@ extern void skx_plan_reads_take(SkxSharedReads *shared, SkxScanReads *sum);
  * plan_ordered.c : paths in the order of a column beside the text, put into
  * a custom scan (plan_ordered_scan.c)
  *
- * has_keys: has the column, from 0, keys that tell its values?  charge_order:
+ * has_keys: has the column, from 0, keys that tell its values?  has_order: has it
+ * keys at all, in all segments, made as *keys tells?  charge_order:
  * charges scans of other indexes in the order that is asked for, up to a limit,
  * where sorting what an index of ours finds costs less in memory.
  */
 extern bool skx_plan_has_keys(const IndexOptInfo *index, int column);
-extern void skx_plan_add_columns(PlannerInfo *root, RelOptInfo *rel);
+extern bool skx_plan_has_order(PlannerInfo *root, const IndexOptInfo *info,
+							   int column, struct SkxKeyColumn *keys);
+extern void skx_plan_add_by_columns(PlannerInfo *root, RelOptInfo *rel);
 extern void skx_plan_charge_order(PlannerInfo *root, RelOptInfo *rel);
+
+/*
+ * plan_columns.c : rows of columns that an index has the values of, from that
+ * alone, as a custom scan (plan_columns_scan.c)
+ */
+extern void skx_plan_add_column_scans(PlannerInfo *root, RelOptInfo *rel);
 
 /*
  * plan_ordered_ties.c : rows of one key, sorted by the column

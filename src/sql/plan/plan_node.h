@@ -220,6 +220,17 @@ enum
 								 * a SkxFacetOutput */
 };
 
+/* plan_columns_scan.c : rows of columns that the index has the values of */
+extern const SkxPlanKind skx_plan_columned;
+
+enum
+{
+	SKX_COLUMNS_NUMBERS = SKX_PRIVATE_FIRST,	/* integers, of the index's
+												 * columns, from 0, ascending */
+	SKX_COLUMNS_ALL				/* 1: all rows will be fetched, as far as is
+								 * known; else 0 */
+};
+
 /* plan_rivals.c : the rows of a merge of ranked scans */
 extern const SkxPlanKind skx_plan_best;
 

@@ -95,16 +95,16 @@ skx_plan_is_coarse(const IndexOptInfo *index, int column)
  * segments that were made when it had another scale, even if that was rolled
  * back; coarse ones may be missing in those of an earlier version.
  */
-static bool
-skx_plan_has_order(PlannerInfo *root, const IndexOptInfo *info, int column)
+bool
+skx_plan_has_order(PlannerInfo *root, const IndexOptInfo *info, int column,
+				   SkxKeyColumn *keys)
 {
-	SkxKeyColumn keys;
 	Relation	index;
 	bool		all;
 
-	if (!skx_plan_keys(info, column, &keys))
+	if (!skx_plan_keys(info, column, keys))
 		return false;
-	if (keys.kind != SKX_KEY_DECIMAL && !skx_column_key_is_coarse(&keys))
+	if (keys->kind != SKX_KEY_DECIMAL && !skx_column_key_is_coarse(keys))
 		return true;
 	if (!skx_cost_readable(info))
 		return false;
@@ -124,6 +124,7 @@ skx_plan_key_column(PlannerInfo *root, const IndexOptInfo *index,
 					const PathKey *key)
 {
 	EquivalenceClass *class = key->pk_eclass;
+	SkxKeyColumn keys;
 	int			column;
 	ListCell   *lc;
 
@@ -143,7 +144,7 @@ skx_plan_key_column(PlannerInfo *root, const IndexOptInfo *index,
 				!OidIsValid(class_oid = GetDefaultOpClass(type, BTREE_AM_OID)))
 				continue;
 			if (get_opclass_family(class_oid) == key->pk_opfamily &&
-				skx_plan_has_order(root, index, column))
+				skx_plan_has_order(root, index, column, &keys))
 				return column;
 		}
 	}
@@ -379,7 +380,7 @@ skx_plan_add_column(PlannerInfo *root, RelOptInfo *rel,
 }
 
 void
-skx_plan_add_columns(PlannerInfo *root, RelOptInfo *rel)
+skx_plan_add_by_columns(PlannerInfo *root, RelOptInfo *rel)
 {
 	PathKey    *key;
 	ListCell   *lc;

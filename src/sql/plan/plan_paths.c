@@ -533,7 +533,8 @@ skx_plan_set_rel_pathlist(PlannerInfo *root, RelOptInfo *rel, Index rti,
 	skx_plan_add_divided(root, rel);
 	if (!skx_plan_custom)
 		return;
-	skx_plan_add_columns(root, rel);
+	skx_plan_add_by_columns(root, rel);
+	skx_plan_add_column_scans(root, rel);
 	skx_plan_wrap_all(root, rel);
 	skx_plan_add_all_bounded(root, rel);
 }
@@ -549,6 +550,7 @@ skx_plan_init(void)
 	RegisterCustomScanMethods(&skx_plan_ranked.scan);
 	RegisterCustomScanMethods(&skx_plan_ordered.scan);
 	RegisterCustomScanMethods(&skx_plan_best.scan);
+	RegisterCustomScanMethods(&skx_plan_columned.scan);
 	skx_plan_next_hook = set_rel_pathlist_hook;
 	set_rel_pathlist_hook = skx_plan_set_rel_pathlist;
 	skx_plan_count_init();

@@ -1,0 +1,159 @@
+/*
+ * columns_rows.c
+ *	  Looks up the keys of the rows that a count knows to be visible.
+ */
+#include "postgres.h"
+
+#include "answer/columns/columns.h"
+#include "index/segment/segment_keys.h"
+#include "miscadmin.h"
+
+/* Documents of a segment whose keys are looked up together. */
+#define SKX_COLUMNS_LOOKED_UP	1024
+
+StaticAssertDecl(SKX_COLUMNS_LOOKED_UP <= SKX_COLUMNS_BATCH,
+				 "keys of a batch have room");
+
+struct SkxColumnsScan
+{
+	const SkxColumnsRequest *request;
+	MemoryContext context;
+	SkxCountTaker taker;
+	SkxCount   *count;
+	SkxSegment *seg;			/* NULL: none was told of yet, or it is left */
+	SkxKeyReader **readers;		/* of that, one a column */
+	uint32	   *docs;			/* of it, told last, */
+	int			ndocs;
+	int			next;			/* and looked up up to here */
+	int			n;				/* rows of the batch */
+	SkxKey	   *keys;			/* SKX_COLUMNS_BATCH for each column */
+};
+
+static SkxKey *
+skx_columns_room(const SkxColumnsScan *scan, int i)
+{
+	return scan->keys + (Size) i * SKX_COLUMNS_BATCH;
+}
+
+static void
+skx_columns_leave(SkxSegment *seg, void *arg)
+{
+	SkxColumnsScan *scan = arg;
+	int			i;
+
+	if (scan->seg == NULL)
+		return;
+	for (i = 0; i < scan->request->columns.n; i++)
+		skx_segment_keys_close(scan->readers[i]);
+	scan->seg = NULL;
+}
+
+static void
+skx_columns_enter(SkxColumnsScan *scan, SkxSegment *seg)
+{
+	const SkxColumnsRequest *request = scan->request;
+	MemoryContext old;
+	int			i;
+
+	if (seg == scan->seg)
+		return;
+	skx_columns_leave(scan->seg, scan);
+	old = MemoryContextSwitchTo(scan->context);
+	for (i = 0; i < request->columns.n; i++)
+		scan->readers[i] =
+			skx_segment_keys_needed(request->rows.index, seg,
+									&request->columns.columns[i]);
+	MemoryContextSwitchTo(old);
+	scan->seg = seg;
+}
+
+static void
+skx_columns_documents(SkxSegment *seg, const uint32 *docs, int n, void *arg)
+{
+	SkxColumnsScan *scan = arg;
+
+	skx_columns_enter(scan, seg);
+	memcpy(scan->docs, docs, sizeof(uint32) * n);
+	scan->ndocs = n;
+}
+
+/* A pending document tells its keys itself. */
+static void
+skx_columns_pending(TSVector document, const ItemPointerData *tid, void *arg)
+{
+	SkxColumnsScan *scan = arg;
+	SkxKey		keys[INDEX_MAX_KEYS];
+	int			i;
+
+	skx_column_keys(&scan->request->columns, document, keys);
+	for (i = 0; i < scan->request->columns.n; i++)
+		skx_columns_room(scan, i)[scan->n] = keys[i];
+	scan->n++;
+}
+
+SkxColumnsScan *
+skx_columns_begin(const SkxColumnsRequest *request, SkxCountWork *work)
+{
+	SkxColumnsScan *scan = palloc0(sizeof(SkxColumnsScan));
+	int			n = request->columns.n;
+
+	Assert(n > 0 && request->rows.recheck == NULL);
+	scan->request = request;
+	scan->context = CurrentMemoryContext;
+	scan->readers = palloc(sizeof(SkxKeyReader *) * n);
+	scan->docs = palloc(sizeof(uint32) * SKX_QUERY_DOCS);
+	scan->keys = palloc_extended(sizeof(SkxKey) * SKX_COLUMNS_BATCH * (Size) n,
+								 MCXT_ALLOC_HUGE);
+	scan->taker.pauses = true;
+	scan->taker.all = request->all;
+	scan->taker.documents = skx_columns_documents;
+	scan->taker.done = skx_columns_leave;
+	scan->taker.pending = skx_columns_pending;
+	scan->taker.arg = scan;
+	scan->count = skx_count_open(&request->rows, &scan->taker, request->share,
+								 work);
+	return scan;
+}
+
+/* The keys of the next documents of those told last. */
+static int
+skx_columns_look_up(SkxColumnsScan *scan)
+{
+	int			n = Min(scan->ndocs - scan->next, SKX_COLUMNS_LOOKED_UP);
+	int			i;
+
+	CHECK_FOR_INTERRUPTS();
+	for (i = 0; i < scan->request->columns.n; i++)
+		skx_segment_keys_of(scan->readers[i], scan->docs + scan->next, n,
+							skx_columns_room(scan, i));
+	scan->next += n;
+	return n;
+}
+
+int
+skx_columns_next(SkxColumnsScan *scan)
+{
+	if (scan->next < scan->ndocs)
+		return skx_columns_look_up(scan);
+	scan->n = scan->ndocs = scan->next = 0;
+	if (!skx_count_next(scan->count))
+		return 0;
+	return scan->ndocs > 0 ? skx_columns_look_up(scan) : scan->n;
+}
+
+const SkxKey *
+skx_columns_keys(const SkxColumnsScan *scan, int i)
+{
+	return skx_columns_room(scan, i);
+}
+
+void
+skx_columns_end(SkxColumnsScan *scan)
+{
+	skx_columns_leave(scan->seg, scan);
+	skx_count_close(scan->count);
+	pfree(scan->keys);
+	pfree(scan->docs);
+	pfree(scan->readers);
+	pfree(scan);
+}

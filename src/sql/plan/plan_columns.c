@@ -1,0 +1,213 @@
+/*
+ * plan_columns.c
+ *	  Paths that have rows of a table from its index alone, and their plans.
+ *
+ * Where a statement needs no columns but those whose keys tell their values, and
+ * the index answers all conditions exactly, no row is needed: only whether the
+ * snapshot sees each one, as for a count (plan_count.c).  What is done with the
+ * values is the server's: sums, groups, sorts, joins.
+ */
+#include "postgres.h"
+
+#include "answer/columns/columns.h"
+#include "nodes/makefuncs.h"
+#include "nodes/nodeFuncs.h"
+#include "nodes/value.h"
+#include "optimizer/cost.h"
+#include "optimizer/optimizer.h"
+#include "optimizer/pathnode.h"
+#include "optimizer/paths.h"
+#include "sql/cost/cost.h"
+#include "sql/plan/plan_internal.h"
+#include "sql/plan/plan_node.h"
+#include "sql/plan/plan_reading.h"
+#include "support/compat/compat_planner.h"
+#include "utils/lsyscache.h"
+
+/*
+ * Work of a row, and of a key and the value made of it, in units of
+ * cpu_operator_cost where that is 25 ns; and keys that a page has, about.
+ */
+#define SKX_COLUMNS_PER_ROW		1.0
+#define SKX_COLUMNS_PER_KEY		0.8
+#define SKX_COLUMNS_PER_PAGE	5000.0
+
+static Plan *skx_plan_plan_columns(PlannerInfo *root, RelOptInfo *rel,
+								   CustomPath *path, List *tlist,
+								   List *clauses, List *custom_plans);
+
+static const CustomPathMethods skx_plan_columns_path_methods = {
+	.CustomName = "Skipidx Columns",
+	.PlanCustomPath = skx_plan_plan_columns
+};
+
+/* Which column of the index, from 0, has all values of the expression; 0: none. */
+static int
+skx_plan_columns_find(PlannerInfo *root, const IndexOptInfo *index,
+					  const Node *expr)
+{
+	int			i;
+
+	if (!IsA(expr, Var))
+		return 0;
+	for (i = 1; i < index->nkeycolumns; i++)
+	{
+		SkxKeyColumn keys;
+
+		if (equal(skx_plan_column_expr(index, i), expr))
+			return skx_plan_has_order(root, index, i, &keys) &&
+				skx_column_key_decodes(&keys, getBaseType(exprType(expr))) ?
+				i : 0;
+	}
+	return 0;
+}
+
+/*
+ * The columns of the index that are all that is needed of the table, ascending,
+ * integers; NIL: others are, too, or none is.
+ */
+static List *
+skx_plan_columns_needed(PlannerInfo *root, const RelOptInfo *rel,
+						const IndexOptInfo *index)
+{
+	Bitmapset  *needed = NULL;
+	List	   *columns = NIL;
+	ListCell   *lc;
+	int			i;
+
+	foreach(lc, rel->reltarget->exprs)
+	{
+		i = skx_plan_columns_find(root, index, lfirst(lc));
+		if (i == 0)
+			return NIL;
+		needed = bms_add_member(needed, i);
+	}
+	for (i = -1; (i = bms_next_member(needed, i)) >= 0;)
+		columns = lappend(columns, makeInteger(i));
+	return columns;
+}
+
+/*
+ * As a count, and keys are looked up; charged for what rows in memory would cost
+ * less.
+ */
+static Cost
+skx_plan_cost_columns(PlannerInfo *root, RelOptInfo *rel, IndexPath *path,
+					  int ncolumns)
+{
+	double		rows = path->path.rows;
+	double		npages = rel->tuples / SKX_COLUMNS_PER_PAGE;
+	Cost		fetch = Max(path->path.total_cost - path->indextotalcost, 0);
+	SkxReading	fetched = {path->path.total_cost, 0};
+	SkxReading	counted = {0, 0};
+
+	fetched.reading = skx_plan_reading(rel, fetch, path->indexselectivity);
+	counted.cost = skx_plan_cost_count(root, rel, path) +
+		ncolumns * Min(rows, npages) * seq_page_cost + rows *
+		(SKX_COLUMNS_PER_ROW + ncolumns * SKX_COLUMNS_PER_KEY) *
+		cpu_operator_cost;
+	return counted.cost + skx_plan_unsaved(rel, &counted, &fetched);
+}
+
+/* By several processes, each of which has some of the rows. */
+static void
+skx_plan_add_shared_columns(RelOptInfo *rel, const CustomPath *whole)
+{
+	const Path *path = &whole->path;
+	const IndexPath *index = linitial_node(IndexPath, whole->custom_paths);
+	CustomPath *partial;
+	double		processes;
+
+	if (!rel->consider_parallel ||
+		!skx_plan_is_worth(path->total_cost - path->startup_cost,
+						   SKX_PLANNER_WORTH_COUNT) ||
+		(partial = skx_plan_shared(rel, whole, 0,
+								   index->indexinfo->pages)) == NULL)
+		return;
+	processes = skx_plan_processes(partial->path.parallel_workers);
+	partial->path.rows = clamp_row_est(path->rows / processes);
+	partial->path.total_cost = path->startup_cost +
+		(path->total_cost - path->startup_cost) / processes;
+	add_partial_path(rel, (Path *) partial);
+}
+
+static void
+skx_plan_add_column_scan(PlannerInfo *root, RelOptInfo *rel,
+						 IndexOptInfo *index)
+{
+	List	   *columns = skx_plan_columns_needed(root, rel, index);
+	IndexPath  *scan;
+	CustomPath *custom;
+
+	if (columns == NIL ||
+		(scan = skx_plan_by_all(root, rel, index)) == NULL ||
+		!skx_plan_is_exact(scan))
+		return;
+	custom = makeNode(CustomPath);
+	custom->path.pathtype = T_CustomScan;
+	custom->path.parent = rel;
+	custom->path.pathtarget = rel->reltarget;
+	custom->path.rows = scan->path.rows;
+	custom->path.startup_cost = scan->path.startup_cost;
+	custom->path.total_cost =
+		Max(skx_plan_cost_columns(root, rel, scan, list_length(columns)),
+			scan->path.startup_cost);
+	custom->flags = CUSTOMPATH_SUPPORT_PROJECTION;
+	custom->custom_paths = list_make1(scan);
+	custom->custom_private =
+		list_make3(skx_plan_estimate(skx_cost_planned_pages(root, scan, false)),
+				   columns, makeInteger(root->tuple_fraction == 0));
+	custom->methods = &skx_plan_columns_path_methods;
+	skx_plan_add_shared_columns(rel, custom);
+	add_path(rel, (Path *) custom);
+}
+
+void
+skx_plan_add_column_scans(PlannerInfo *root, RelOptInfo *rel)
+{
+	ListCell   *lc;
+
+	if (!skx_plan_counts || !bms_is_empty(rel->lateral_relids) ||
+		!enable_indexscan || !enable_indexonlyscan || !enable_bitmapscan)
+		return;
+	foreach(lc, rel->indexlist)
+	{
+		IndexOptInfo *index = lfirst(lc);
+
+		if (skx_plan_is_ours(index) && !index->hypothetical &&
+			(index->indpred == NIL || index->predOK))
+			skx_plan_add_column_scan(root, rel, index);
+	}
+}
+
+static Plan *
+skx_plan_plan_columns(PlannerInfo *root, RelOptInfo *rel, CustomPath *path,
+					  List *tlist, List *clauses, List *custom_plans)
+{
+	const IndexOptInfo *index =
+		linitial_node(IndexPath, path->custom_paths)->indexinfo;
+	IndexScan  *child = skx_plan_child(linitial(custom_plans));
+	CustomScan *scan = makeNode(CustomScan);
+	ListCell   *lc;
+
+	if (child->scan.plan.qual != NIL)
+		elog(ERROR, "conditions are left that the index does not answer");
+	child->scan.plan.targetlist = NIL;
+	foreach(lc, lsecond_node(List, path->custom_private))
+	{
+		Node	   *expr = skx_plan_column_expr(index, intVal(lfirst(lc)));
+
+		scan->custom_scan_tlist =
+			lappend(scan->custom_scan_tlist,
+					makeTargetEntry((Expr *) copyObject(expr),
+									foreach_current_index(lc) + 1, NULL,
+									false));
+	}
+	scan->scan.plan.targetlist = tlist;
+	scan->scan.scanrelid = rel->relid;
+	scan->flags = path->flags;
+	scan->custom_plans = list_make1(child);
+	scan->custom_private = path->custom_private;
+	scan->methods = &skx_plan_columned.scan;
+	return (Plan *) scan;
+}
