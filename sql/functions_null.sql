@@ -69,9 +69,9 @@ SELECT count(*), count(DISTINCT ctid) FROM skipidx_search('null_body', 'a', NULL
 RESET work_mem;
 SELECT count(*) FROM skipidx_search('null_body', 'a', NULL, after => (SELECT token FROM skipidx_search('null_body', 'a', 1000) OFFSET 999));
 SELECT count(*) FROM skipidx_search('null_body', 'a', 0);
-SELECT count(*) FROM skipidx_scroll('null_body', 'a', 0, 1, size => NULL) WHERE token IS NOT NULL;
-SELECT count(*) FROM skipidx_scroll('null_body', 'a', size => NULL, after => (SELECT token FROM skipidx_scroll('null_body', 'a', size => 1000) OFFSET 999));
-SELECT count(*) FROM skipidx_terms('null_body', n => NULL);
+SELECT count(*) FROM skipidx_scroll('null_body', 'a', 0, 1, max_rows => NULL) WHERE token IS NOT NULL;
+SELECT count(*) FROM skipidx_scroll('null_body', 'a', max_rows => NULL, after => (SELECT token FROM skipidx_scroll('null_body', 'a', max_rows => 1000) OFFSET 999));
+SELECT count(*) FROM skipidx_terms('null_body', max_rows => NULL);
 SELECT count(*) FROM skipidx_terms('null_body', 'w1', NULL);
 SELECT count(*) FROM skipidx_facets('null_body', 'a', 'n', NULL);
 SELECT skipidx_merge('null_body', NULL);

@@ -16,8 +16,8 @@ CREATE TABLE rights (object text, "right" text, call text);
 INSERT INTO rights VALUES
 	('skipidx_any(regconfig,text)', 'none', 'skipidx_any(''simple'', ''a'')'),
 	('skipidx_any(text)', 'none', 'skipidx_any(''a'')'),
-	('skipidx_bind(tsquery,skipidx_ref)', 'none', 'skipidx_bind(''a'', ref) FROM kept'),
-	('skipidx_bind_values(skipidx_disjunction,"any")', 'plan', NULL),
+	('skx_bind(tsquery,skipidx_ref)', 'none', 'skx_bind(''a'', ref) FROM kept'),
+	('skx_bind_values(skipidx_disjunction,"any")', 'plan', NULL),
 	('skipidx_bm25(regclass,tsvector,tsquery)', 'read', 'skipidx_bm25(''rights_body'', ''a:1'', ''a'')'),
 	('skipidx_cache()', 'none', 'skipidx_cache()'),
 	('skipidx_cache_indexes()', 'own', 'skipidx_cache_indexes()'),
@@ -25,36 +25,36 @@ INSERT INTO rights VALUES
 	('skipidx_calibrate(name,double precision,integer,double precision)', 'execute', 'skipidx_calibrate(NULL, 0, 2, 0)'),
 	('skipidx_check(regclass,boolean)', 'owner', 'skipidx_check(''rights_body'', true)'),
 	('skipidx_count(regclass,tsquery,boolean)', 'read', 'skipidx_count(''rights_body'', ''a'')'),
-	('skipidx_disjoint(anyarray,anyarray)', 'none', 'skipidx_disjoint(''{1}''::int[], ''{2}'')'),
-	('skipidx_disjunction_in(cstring)', 'refused', 'skipidx_disjunction_in(''x'')'),
-	('skipidx_disjunction_out(skipidx_disjunction)', 'plan', NULL),
-	('skipidx_disjunction_recv(internal)', 'internal', NULL),
-	('skipidx_distance(tsvector,skipidx_ref)', 'read', 'skipidx_distance(''a:1''::tsvector, ref) FROM kept'),
-	('skipidx_distance(tsvector,text)', 'plan', 'skipidx_distance(''a:1''::tsvector, ''a''::text)'),
-	('skipidx_distance(tsvector,tsquery)', 'plan', 'skipidx_distance(''a:1''::tsvector, ''a''::tsquery)'),
-	('skipidx_distance_support(internal)', 'internal', NULL),
+	('skx_disjoint(anyarray,anyarray)', 'none', 'skx_disjoint(''{1}''::int[], ''{2}'')'),
+	('skx_disjunction_in(cstring)', 'refused', 'skx_disjunction_in(''x'')'),
+	('skx_disjunction_out(skipidx_disjunction)', 'plan', NULL),
+	('skx_disjunction_recv(internal)', 'internal', NULL),
+	('skx_distance(tsvector,skipidx_ref)', 'read', 'skx_distance(''a:1''::tsvector, ref) FROM kept'),
+	('skx_distance(tsvector,text)', 'plan', 'skx_distance(''a:1''::tsvector, ''a''::text)'),
+	('skx_distance(tsvector,tsquery)', 'plan', 'skx_distance(''a:1''::tsvector, ''a''::tsquery)'),
+	('skx_distance_support(internal)', 'internal', NULL),
 	('skipidx_explain_score(regclass,tid,tsquery)', 'read', 'skipidx_explain_score(''rights_body'', ''(0,1)'', ''a'')'),
 	('skipidx_facets(regclass,tsquery,text,integer)', 'read', 'skipidx_facets(''rights_body'', ''a'', ''n'')'),
 	('skipidx_facets(regclass,tsquery,text[],integer)', 'read', 'skipidx_facets(''rights_body'', ''a'', ''{n}''::text[])'),
 	('skipidx_flush(regclass)', 'owner', 'skipidx_flush(''rights_body'')'),
-	('skipidx_handler(internal)', 'internal', NULL),
+	('skx_handler(internal)', 'internal', NULL),
 	('skipidx_highlight(regconfig,text,tsquery,text,text,integer,integer,text)', 'none', 'skipidx_highlight(''simple'', ''a b'', ''a'')'),
 	('skipidx_histogram(regclass,tsquery,text,anyarray)', 'read', 'skipidx_histogram(''rights_body'', ''a'', ''n'', ''{1}''::int[])'),
 	('skipidx_io()', 'none', 'skipidx_io()'),
 	('skipidx_io_methods()', 'none', 'skipidx_io_methods()'),
-	('skipidx_meets(tsvector,skipidx_disjunction)', 'plan', NULL),
+	('skx_meets(tsvector,skipidx_disjunction)', 'plan', NULL),
 	('skipidx_merge(regclass,integer)', 'owner', 'skipidx_merge(''rights_body'')'),
 	('skipidx_merges()', 'own', 'skipidx_merges()'),
-	('skipidx_place_date(timestamp with time zone,internal)', 'internal', NULL),
-	('skipidx_place_timestamp(timestamp with time zone,internal)', 'internal', NULL),
-	('skipidx_place_timestamptz(date,internal)', 'internal', NULL),
-	('skipidx_place_timestamptz(timestamp without time zone,internal)', 'internal', NULL),
+	('skx_place_date(timestamp with time zone,internal)', 'internal', NULL),
+	('skx_place_timestamp(timestamp with time zone,internal)', 'internal', NULL),
+	('skx_place_timestamptz(date,internal)', 'internal', NULL),
+	('skx_place_timestamptz(timestamp without time zone,internal)', 'internal', NULL),
 	('skipidx_prewarm(regclass)', 'table', 'skipidx_prewarm(''rights_body'')'),
 	('skipidx_proximity(regclass,tsvector,tsquery)', 'read', 'skipidx_proximity(''rights_body'', ''a:1'', ''a'')'),
 	('skipidx_query(tsquery,text)', 'read', 'skipidx_query(''a'', ''rights_body'')'),
-	('skipidx_ref_in(cstring)', 'refused', 'skipidx_ref_in(''x'')'),
-	('skipidx_ref_out(skipidx_ref)', 'none', 'skipidx_ref_out(ref) FROM kept'),
-	('skipidx_ref_recv(internal)', 'internal', NULL),
+	('skx_ref_in(cstring)', 'refused', 'skx_ref_in(''x'')'),
+	('skx_ref_out(skipidx_ref)', 'none', 'skx_ref_out(ref) FROM kept'),
+	('skx_ref_recv(internal)', 'internal', NULL),
 	('skipidx_scroll(regclass,tsquery,integer,integer,bytea,integer)', 'read', 'skipidx_scroll(''rights_body'', ''a'', after => scroll) FROM kept'),
 	('skipidx_search(regclass,tsquery,integer,tsquery,bytea)', 'read', 'skipidx_search(''rights_body'', ''a'', after => search) FROM kept'),
 	('skipidx_segments(regclass)', 'stats', 'skipidx_segments(''rights_body'')'),
@@ -62,13 +62,13 @@ INSERT INTO rights VALUES
 	('skipidx_slices(regclass,text,integer)', 'read', 'skipidx_slices(''rights_body'', ''n'', 2)'),
 	('skipidx_stats(regclass)', 'stats', 'skipidx_stats(''rights_body'')'),
 	('skipidx_terms(regclass,text,integer)', 'read', 'skipidx_terms(''rights_body'')'),
-	('skipidx_tsquery(text)', 'none', 'skipidx_tsquery(''a'')'),
+	('skx_tsquery(text)', 'none', 'skx_tsquery(''a'')'),
 	('skipidx_work()', 'none', 'skipidx_work()'),
 	('view skipidx_io', 'none', 'x FROM skipidx_io x'),
 	('view skipidx_merges', 'own', 'x FROM skipidx_merges x');
-INSERT INTO rights SELECT format('skipidx_canonical(%s)', t::regtype), 'none', format('skipidx_canonical(NULL::%s)', t::regtype) FROM unnest(
+INSERT INTO rights SELECT format('skx_canonical(%s)', t::regtype), 'none', format('skx_canonical(NULL::%s)', t::regtype) FROM unnest(
 	'{bool,int2,int4,int8,oid,float4,float8,numeric,money,date,timestamp,timestamptz,time,text,name,bpchar,bytea,uuid,inet,macaddr,bit,varbit}'::text[]) t;
-INSERT INTO rights VALUES ('skipidx_canonical(anyenum)', 'none', NULL);
+INSERT INTO rights VALUES ('skx_canonical(anyenum)', 'none', NULL);
 
 SELECT coalesce(r.object, o.object) AS missing FROM rights r FULL JOIN
 	(SELECT CASE classid WHEN 'pg_proc'::regclass THEN objid::regprocedure::text ELSE 'view ' || objid::regclass END AS object
@@ -96,7 +96,7 @@ GRANT SELECT ON rights_docs TO regress_barred;
 -- what was made with the right: a reference, and tokens
 CREATE TABLE kept AS SELECT skipidx_query('a', 'rights_body') AS ref,
 	(SELECT token FROM skipidx_search('rights_body', 'a', 1)) AS search,
-	(SELECT token FROM skipidx_scroll('rights_body', 'a', size => 1)) AS scroll;
+	(SELECT token FROM skipidx_scroll('rights_body', 'a', max_rows => 1)) AS scroll;
 GRANT SELECT ON kept TO PUBLIC;
 
 -- + may, - may not (42501), x fails otherwise
@@ -121,7 +121,7 @@ GRANT SELECT ON rights TO PUBLIC;
 CREATE VIEW tried AS SELECT object, "right", string_agg(rights_as(role, call), '' ORDER BY n) AS tried
 	FROM rights, unnest('{regress_nobody,regress_reader,regress_barred,regress_monitor,regress_owner}'::name[]) WITH ORDINALITY r (role, n)
 	WHERE call IS NOT NULL GROUP BY 1, 2;
-SELECT object, "right", tried AS "nobody reader barred monitor owner" FROM tried WHERE object NOT LIKE 'skipidx_canonical%' ORDER BY object COLLATE "C";
+SELECT object, "right", tried AS "nobody reader barred monitor owner" FROM tried WHERE object NOT LIKE 'skx_canonical%' ORDER BY object COLLATE "C";
 SELECT object, "right", tried AS wrong FROM tried
 	WHERE tried <> CASE "right" WHEN 'none' THEN '+++++' WHEN 'own' THEN '+++++' WHEN 'read' THEN '-+--+' WHEN 'table' THEN '--+-+'
 		WHEN 'stats' THEN '---++' WHEN 'owner' THEN '----+' WHEN 'execute' THEN '-----' ELSE 'xxxxx' END;

@@ -66,10 +66,10 @@ SELECT kind, ndocs FROM skipidx_segments('terms_body') WHERE ndocs > 0 ORDER BY 
 SELECT * FROM terms_compare('terms_body', 'SELECT body FROM terms_docs');
 SELECT * FROM terms_compare('terms_beside', 'SELECT body FROM terms_docs');
 SELECT * FROM skipidx_terms('terms_beside', 'x');
-SELECT * FROM skipidx_terms('terms_body', n => 3);
+SELECT * FROM skipidx_terms('terms_body', max_rows => 3);
 SELECT term, df FROM skipidx_terms('terms_body', prefix => 'z');
 SELECT count(*) FROM skipidx_terms('terms_body');
-SELECT count(*) = (SELECT count(*) FROM ts_stat('SELECT body FROM terms_docs')) AS all FROM skipidx_terms('terms_body', n => 2147483647);
+SELECT count(*) = (SELECT count(*) FROM ts_stat('SELECT body FROM terms_docs')) AS all FROM skipidx_terms('terms_body', max_rows => 2147483647);
 -- a segment that has nothing but values
 CREATE INDEX terms_values ON terms_docs USING skipidx (body, tenant) WHERE id BETWEEN 29 AND 29;
 SELECT * FROM skipidx_terms('terms_values');

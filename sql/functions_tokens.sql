@@ -27,7 +27,7 @@ BEGIN
 END $$;
 SELECT page, n FROM pages($$skipidx_search('docs_idx', 'cat', 20, after => $1)$$);
 SELECT count(*), count(DISTINCT id) FROM pages($$skipidx_search('docs_idx', 'cat', 20, after => $1)$$), unnest(ids) id;
-SELECT page, n FROM pages($$skipidx_scroll('docs_idx', 'cat', size => 40, after => $1)$$);
-SELECT count(*), count(DISTINCT id) FROM pages($$skipidx_scroll('docs_idx', 'cat', size => 40, after => $1)$$), unnest(ids) id;
+SELECT page, n FROM pages($$skipidx_scroll('docs_idx', 'cat', max_rows => 40, after => $1)$$);
+SELECT count(*), count(DISTINCT id) FROM pages($$skipidx_scroll('docs_idx', 'cat', max_rows => 40, after => $1)$$), unnest(ids) id;
 DROP FUNCTION pages;
 DROP TABLE docs;

@@ -73,7 +73,7 @@ SELECT id, body <@> 'river & stone' FROM notes WHERE body @@ 'river & stone' ORD
 SELECT form('SELECT id, body <@> ''river & stone'' AS s FROM notes WHERE body @@ ''river & stone'' ORDER BY s LIMIT 5');
 SELECT form('SELECT id, body <@> ''river | stone'' AS s FROM notes ORDER BY s');
 SELECT form('SELECT id, body <@> ''tree'' AS s FROM notes WHERE body @@ ''river'' ORDER BY s LIMIT 50');
-SELECT form('SELECT id, skipidx_distance(body, ''tree''::tsquery) AS s FROM notes ORDER BY s LIMIT 50');
+SELECT form('SELECT id, skx_distance(body, ''tree''::tsquery) AS s FROM notes ORDER BY s LIMIT 50');
 EXPLAIN (COSTS OFF)
 SELECT id FROM notes ORDER BY body <@> 'river', id LIMIT 5;
 SELECT form('SELECT id, body <@> ''river'' AS s FROM notes ORDER BY s, id DESC LIMIT 50');
@@ -336,7 +336,7 @@ SELECT 'a'::tsvector <@> 'a'::tsquery;
 SELECT coalesce(body, '') <@> 'river' FROM notes WHERE lang = 'de' LIMIT 1;
 -- words without operators, the first thing that a person types
 SELECT id FROM notes ORDER BY body <@> 'river stone' LIMIT 1;
-SELECT skipidx_tsquery('river & stone:*A'), skipidx_tsquery(NULL);
+SELECT skx_tsquery('river & stone:*A'), skx_tsquery(NULL);
 -- by code, since 19 tells the place in the statement, too
 \set VERBOSITY sqlstate
 CREATE INDEX ON notes ((body <@> 'river'::tsquery));

@@ -198,7 +198,7 @@ SELECT count(*) FROM spoken WHERE to_tsvector('simple', name) @@ 'n1' AND ((n, b
 SELECT count(*) FROM spoken WHERE name = 'n1' AND ((n, big) IN ((20, 5), (21, 9)) OR big IS NULL);
 -- no user can make one
 SELECT 'n = 20'::skipidx_disjunction;
-SELECT skipidx_bind_values(NULL::skipidx_disjunction, 20);
+SELECT skx_bind_values(NULL::skipidx_disjunction, 20);
 SET enable_seqscan = off;
 SELECT count(*) FROM derived WHERE tsv @@| ANY ('{NULL}'::skipidx_disjunction[]) OR n = 20;
 SELECT count(*) FROM derived WHERE tsv @@| NULL OR n = 20;

@@ -289,17 +289,17 @@ SELECT w, count(*), count(*) FILTER (WHERE s < 0) FROM (VALUES ('p8'::tsquery), 
 	LATERAL (SELECT body <@> w AS s FROM pages WHERE body @@ w ORDER BY s OFFSET 0) p GROUP BY w ORDER BY w;
 RESET ROLE;
 -- a word that counts nothing has a score all the same
-ALTER INDEX pages_body SET (weight_d = 0);
+ALTER INDEX pages_body SET (weights = '{0, 1, 1, 1}');
 SET ROLE regress_skipidx_reader;
 SELECT count(*) FROM (SELECT id FROM pages WHERE body @@ 'p9' ORDER BY body <@> 'p9') p;
 SELECT fetched('SELECT id FROM pages WHERE body @@ ''p9'' ORDER BY body <@> ''p9''');
 RESET ROLE;
-ALTER INDEX pages_body RESET (weight_d);
+ALTER INDEX pages_body RESET (weights);
 
 -- References: made by the planner, or with the rights of a reader
 SELECT 'oak by pages_body'::skipidx_ref;
-SELECT skipidx_query('oak | p9', 'pages_body'), skipidx_bind('elm', skipidx_query('oak', 'public.pages_body'));
-SELECT skipidx_bind('oak', NULL) IS NULL, skipidx_bind(NULL, NULL) IS NULL, skipidx_query(NULL, 'x') IS NULL;
+SELECT skipidx_query('oak | p9', 'pages_body'), skx_bind('elm', skipidx_query('oak', 'public.pages_body'));
+SELECT skx_bind('oak', NULL) IS NULL, skx_bind(NULL, NULL) IS NULL, skipidx_query(NULL, 'x') IS NULL;
 SELECT skipidx_query('oak', 'pages_pkey');
 SELECT skipidx_query('oak', 'pages');
 SELECT skipidx_query('oak', 'no_such_index');
@@ -367,7 +367,7 @@ SELECT count(body <@> skipidx_query('oak', 'papers_flat')) FROM papers;
 SELECT count(strip(body) <@> skipidx_query('oak', 'hidden.papers_flat')) FROM papers;
 SELECT count(body <@> skipidx_query('oak', 'pages_body')) FROM papers;
 SELECT count('oak'::tsvector <@> skipidx_query('oak', 'pages_body')) FROM papers;
-SELECT count(body <@> skipidx_bind('elm', skipidx_query('oak', 'pages_body'))) FROM papers;
+SELECT count(body <@> skx_bind('elm', skipidx_query('oak', 'pages_body'))) FROM papers;
 SELECT skipidx_query('oak', 'pages_body');
 -- a view with the rights of its reader
 SELECT count(body <@> skipidx_query('oak', 'hidden.papers_flat')) FROM own_papers;

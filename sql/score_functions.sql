@@ -207,7 +207,7 @@ $$;
 ALTER INDEX score_body SET (k1 = 0.5, b = 0.1, proximity = 2);
 SELECT * FROM score_compare('score_body', 0.5, 0.1, 2, '{1,1,1,1}');
 SELECT * FROM score_searches('score_body');
-ALTER INDEX score_body SET (proximity = 0, weight_d = 0.125, weight_c = 0, weight_b = 0.5, weight_a = 10);
+ALTER INDEX score_body SET (proximity = 0, weights = '{0.125, 0, 0.5, 10}');
 SELECT * FROM score_compare('score_body', 0.5, 0.1, 0, '{0.125,0,0.5,10}');
 SELECT * FROM score_searches('score_body');
 ALTER INDEX score_body SET (proximity = 1);
@@ -216,11 +216,16 @@ SELECT * FROM score_searches('score_body');
 ALTER INDEX score_body SET (k1 = 0, b = 0);
 SELECT * FROM score_compare('score_body', 1e-9, 0, 1, '{0.125,0,0.5,10}');
 SELECT * FROM score_searches('score_body');
-ALTER INDEX score_body SET (weight_a = 101);
-ALTER INDEX score_body SET (weight_d = -1);
+ALTER INDEX score_body SET (weights = '{1, 1, 1, 101}');
+ALTER INDEX score_body SET (weights = '{-1, 1, 1, 1}');
+ALTER INDEX score_body SET (weights = '{1, 1, 1}');
+ALTER INDEX score_body SET (weights = '{1, 1, 1, 1, 1}');
+ALTER INDEX score_body SET (weights = '{1, NaN, 1, 1}');
+ALTER INDEX score_body SET (weights = '{1, 1, 1, 1} x');
+ALTER INDEX score_body SET (weights = 2);
 ALTER INDEX score_body SET (proximity = -0.5);
 ALTER INDEX score_body SET (proximity = 0.25);
-ALTER INDEX score_body RESET (k1, b, weight_d, weight_c, weight_b, weight_a);
+ALTER INDEX score_body RESET (k1, b, weights);
 SELECT * FROM score_compare('score_body', 1.2, 0.75, 0.25, '{1,1,1,1}');
 
 --
@@ -231,7 +236,7 @@ SELECT q, k, r.* FROM score_queries CROSS JOIN (VALUES (1), (10), (1000)) ks(k),
 WHERE numnode(q) < 9 AND q IS DISTINCT FROM '' ORDER BY q::text COLLATE "C", k;
 SELECT k, r.* FROM (VALUES (0), (3), (1000)) ks(k), score_search('score_body', 'w1 | w2', k, 'w9 <-> w4') r ORDER BY k;
 SELECT count(*) FROM skipidx_search('score_body', 'w1');
-SELECT count(*) FROM skipidx_search('score_body', query => 'w1', k => 3, rank_by => '');
+SELECT count(*) FROM skipidx_search('score_body', query => 'w1', max_rows => 3, rank_by => '');
 SELECT count(*) FROM skipidx_search('score_body', '');
 SELECT count(*) FROM skipidx_search(NULL, 'w1');
 SELECT count(*) FROM skipidx_search('score_body', NULL);

@@ -43,16 +43,16 @@ DECLARE
 BEGIN
 	FOREACH how IN ARRAY ARRAY[
 		'SELECT ''layoff1:1'' <@> ref FROM bobs.kept',
-		'SELECT ''layoff1:1'' <@> skipidx_bind(''layoff1'', ref) FROM bobs.kept',
+		'SELECT ''layoff1:1'' <@> skx_bind(''layoff1'', ref) FROM bobs.kept',
 		'SELECT ''layoff1:1'' <@> refs[1] FROM bobs.kept',
 		'SELECT ''layoff1:1'' <@> (k).ref FROM bobs.rows',
 		'SELECT ''layoff1:1'' <@> lent(''layoff1'')',
-		'SELECT ''layoff1:1'' <@> skipidx_bind(''layoff2'', lent(''layoff1''))',
+		'SELECT ''layoff1:1'' <@> skx_bind(''layoff2'', lent(''layoff1''))',
 		'SELECT distance(''layoff1:1'', ref) FROM bobs.kept',
 		'SELECT distance(''layoff1:1'', lent(''all''))',
 		'SELECT min(body <@> ref) FROM open, bobs.kept',
 		'SELECT ordered(ref) FROM bobs.kept',
-		'SELECT ordered(skipidx_bind(''all'', lent(''layoff1'')))',
+		'SELECT ordered(skx_bind(''all'', lent(''layoff1'')))',
 		'SELECT ''layoff1:1'' <@> skipidx_query(''layoff1'', ''secret_body'')'] LOOP
 		BEGIN
 			EXECUTE how INTO said;

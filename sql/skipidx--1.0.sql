@@ -7,12 +7,12 @@
 -- The access method
 --
 
-CREATE FUNCTION skipidx_handler(pg_catalog.internal)
+CREATE FUNCTION skx_handler(pg_catalog.internal)
 RETURNS pg_catalog.index_am_handler
-AS 'MODULE_PATHNAME'
+AS 'MODULE_PATHNAME', 'skipidx_handler'
 LANGUAGE C VOLATILE STRICT PARALLEL SAFE;
 
-CREATE ACCESS METHOD skipidx TYPE INDEX HANDLER skipidx_handler;
+CREATE ACCESS METHOD skipidx TYPE INDEX HANDLER skx_handler;
 
 COMMENT ON ACCESS METHOD skipidx IS
 	'full text, with other columns beside it, as block skip lists';
@@ -30,122 +30,122 @@ DEFAULT FOR TYPE pg_catalog.tsvector USING skipidx FAMILY tsvector_ops AS
 -- form of a value, which is what an index holds.
 --
 
-CREATE FUNCTION skipidx_canonical(pg_catalog.bool)
+CREATE FUNCTION skx_canonical(pg_catalog.bool)
 RETURNS pg_catalog.bytea
 AS 'MODULE_PATHNAME', 'skipidx_canonical_bool'
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 
-CREATE FUNCTION skipidx_canonical(pg_catalog.int2)
+CREATE FUNCTION skx_canonical(pg_catalog.int2)
 RETURNS pg_catalog.bytea
 AS 'MODULE_PATHNAME', 'skipidx_canonical_int2'
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 
-CREATE FUNCTION skipidx_canonical(pg_catalog.int4)
+CREATE FUNCTION skx_canonical(pg_catalog.int4)
 RETURNS pg_catalog.bytea
 AS 'MODULE_PATHNAME', 'skipidx_canonical_int4'
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 
-CREATE FUNCTION skipidx_canonical(pg_catalog.int8)
+CREATE FUNCTION skx_canonical(pg_catalog.int8)
 RETURNS pg_catalog.bytea
 AS 'MODULE_PATHNAME', 'skipidx_canonical_int8'
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 
-CREATE FUNCTION skipidx_canonical(pg_catalog.oid)
+CREATE FUNCTION skx_canonical(pg_catalog.oid)
 RETURNS pg_catalog.bytea
 AS 'MODULE_PATHNAME', 'skipidx_canonical_oid'
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 
-CREATE FUNCTION skipidx_canonical(pg_catalog.float4)
+CREATE FUNCTION skx_canonical(pg_catalog.float4)
 RETURNS pg_catalog.bytea
 AS 'MODULE_PATHNAME', 'skipidx_canonical_float4'
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 
-CREATE FUNCTION skipidx_canonical(pg_catalog.float8)
+CREATE FUNCTION skx_canonical(pg_catalog.float8)
 RETURNS pg_catalog.bytea
 AS 'MODULE_PATHNAME', 'skipidx_canonical_float8'
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 
-CREATE FUNCTION skipidx_canonical(pg_catalog.numeric)
+CREATE FUNCTION skx_canonical(pg_catalog.numeric)
 RETURNS pg_catalog.bytea
 AS 'MODULE_PATHNAME', 'skipidx_canonical_numeric'
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 
-CREATE FUNCTION skipidx_canonical(pg_catalog.money)
+CREATE FUNCTION skx_canonical(pg_catalog.money)
 RETURNS pg_catalog.bytea
 AS 'MODULE_PATHNAME', 'skipidx_canonical_int8'
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 
-CREATE FUNCTION skipidx_canonical(pg_catalog.date)
+CREATE FUNCTION skx_canonical(pg_catalog.date)
 RETURNS pg_catalog.bytea
 AS 'MODULE_PATHNAME', 'skipidx_canonical_date'
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 
-CREATE FUNCTION skipidx_canonical(pg_catalog.timestamp)
+CREATE FUNCTION skx_canonical(pg_catalog.timestamp)
 RETURNS pg_catalog.bytea
 AS 'MODULE_PATHNAME', 'skipidx_canonical_timestamp'
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 
-CREATE FUNCTION skipidx_canonical(pg_catalog.timestamptz)
+CREATE FUNCTION skx_canonical(pg_catalog.timestamptz)
 RETURNS pg_catalog.bytea
 AS 'MODULE_PATHNAME', 'skipidx_canonical_int8'
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 
-CREATE FUNCTION skipidx_canonical(pg_catalog.time)
+CREATE FUNCTION skx_canonical(pg_catalog.time)
 RETURNS pg_catalog.bytea
 AS 'MODULE_PATHNAME', 'skipidx_canonical_int8'
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 
-CREATE FUNCTION skipidx_canonical(pg_catalog.text)
+CREATE FUNCTION skx_canonical(pg_catalog.text)
 RETURNS pg_catalog.bytea
 AS 'MODULE_PATHNAME', 'skipidx_canonical_bytes'
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 
-CREATE FUNCTION skipidx_canonical(pg_catalog.name)
+CREATE FUNCTION skx_canonical(pg_catalog.name)
 RETURNS pg_catalog.bytea
 AS 'MODULE_PATHNAME', 'skipidx_canonical_name'
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 
-CREATE FUNCTION skipidx_canonical(pg_catalog.bpchar)
+CREATE FUNCTION skx_canonical(pg_catalog.bpchar)
 RETURNS pg_catalog.bytea
 AS 'MODULE_PATHNAME', 'skipidx_canonical_bpchar'
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 
-CREATE FUNCTION skipidx_canonical(pg_catalog.bytea)
+CREATE FUNCTION skx_canonical(pg_catalog.bytea)
 RETURNS pg_catalog.bytea
 AS 'MODULE_PATHNAME', 'skipidx_canonical_bytes'
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 
-CREATE FUNCTION skipidx_canonical(pg_catalog.uuid)
+CREATE FUNCTION skx_canonical(pg_catalog.uuid)
 RETURNS pg_catalog.bytea
 AS 'MODULE_PATHNAME', 'skipidx_canonical_uuid'
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 
-CREATE FUNCTION skipidx_canonical(pg_catalog.inet)
+CREATE FUNCTION skx_canonical(pg_catalog.inet)
 RETURNS pg_catalog.bytea
 AS 'MODULE_PATHNAME', 'skipidx_canonical_inet'
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 
-CREATE FUNCTION skipidx_canonical(pg_catalog.macaddr)
+CREATE FUNCTION skx_canonical(pg_catalog.macaddr)
 RETURNS pg_catalog.bytea
 AS 'MODULE_PATHNAME', 'skipidx_canonical_macaddr'
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 
-CREATE FUNCTION skipidx_canonical(pg_catalog.bit)
+CREATE FUNCTION skx_canonical(pg_catalog.bit)
 RETURNS pg_catalog.bytea
 AS 'MODULE_PATHNAME', 'skipidx_canonical_bit'
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 
-CREATE FUNCTION skipidx_canonical(pg_catalog.varbit)
+CREATE FUNCTION skx_canonical(pg_catalog.varbit)
 RETURNS pg_catalog.bytea
 AS 'MODULE_PATHNAME', 'skipidx_canonical_bit'
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 
-CREATE FUNCTION skipidx_canonical(pg_catalog.anyenum)
+CREATE FUNCTION skx_canonical(pg_catalog.anyenum)
 RETURNS pg_catalog.bytea
 AS 'MODULE_PATHNAME', 'skipidx_canonical_oid'
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 
-COMMENT ON FUNCTION skipidx_canonical(pg_catalog.text) IS
+COMMENT ON FUNCTION skx_canonical(pg_catalog.text) IS
 	'canonical form of a value: equal exactly where = says so';
 
 --
@@ -153,22 +153,22 @@ COMMENT ON FUNCTION skipidx_canonical(pg_catalog.text) IS
 -- forms in common.
 --
 
-CREATE FUNCTION skipidx_place_date(pg_catalog.timestamptz, pg_catalog.internal)
+CREATE FUNCTION skx_place_date(pg_catalog.timestamptz, pg_catalog.internal)
 RETURNS pg_catalog.internal
 AS 'MODULE_PATHNAME', 'skipidx_place_date_timestamptz'
 LANGUAGE C STABLE STRICT PARALLEL SAFE;
 
-CREATE FUNCTION skipidx_place_timestamp(pg_catalog.timestamptz, pg_catalog.internal)
+CREATE FUNCTION skx_place_timestamp(pg_catalog.timestamptz, pg_catalog.internal)
 RETURNS pg_catalog.internal
 AS 'MODULE_PATHNAME', 'skipidx_place_timestamp_timestamptz'
 LANGUAGE C STABLE STRICT PARALLEL SAFE;
 
-CREATE FUNCTION skipidx_place_timestamptz(pg_catalog.date, pg_catalog.internal)
+CREATE FUNCTION skx_place_timestamptz(pg_catalog.date, pg_catalog.internal)
 RETURNS pg_catalog.internal
 AS 'MODULE_PATHNAME', 'skipidx_place_timestamptz_date'
 LANGUAGE C STABLE STRICT PARALLEL SAFE;
 
-CREATE FUNCTION skipidx_place_timestamptz(pg_catalog.timestamp, pg_catalog.internal)
+CREATE FUNCTION skx_place_timestamptz(pg_catalog.timestamp, pg_catalog.internal)
 RETURNS pg_catalog.internal
 AS 'MODULE_PATHNAME', 'skipidx_place_timestamptz_timestamp'
 LANGUAGE C STABLE STRICT PARALLEL SAFE;
@@ -183,7 +183,7 @@ DEFAULT FOR TYPE pg_catalog.bool USING skipidx FAMILY bool_ops AS
 	OPERATOR 8 pg_catalog.<> (pg_catalog.bool, pg_catalog.bool),
 	OPERATOR 4 pg_catalog.>= (pg_catalog.bool, pg_catalog.bool),
 	OPERATOR 5 pg_catalog.> (pg_catalog.bool, pg_catalog.bool),
-	FUNCTION 1 (pg_catalog.bool) skipidx_canonical(pg_catalog.bool);
+	FUNCTION 1 (pg_catalog.bool) skx_canonical(pg_catalog.bool);
 
 CREATE OPERATOR FAMILY integer_ops USING skipidx;
 
@@ -195,7 +195,7 @@ DEFAULT FOR TYPE pg_catalog.int2 USING skipidx FAMILY integer_ops AS
 	OPERATOR 8 pg_catalog.<> (pg_catalog.int2, pg_catalog.int2),
 	OPERATOR 4 pg_catalog.>= (pg_catalog.int2, pg_catalog.int2),
 	OPERATOR 5 pg_catalog.> (pg_catalog.int2, pg_catalog.int2),
-	FUNCTION 1 (pg_catalog.int2) skipidx_canonical(pg_catalog.int2);
+	FUNCTION 1 (pg_catalog.int2) skx_canonical(pg_catalog.int2);
 
 CREATE OPERATOR CLASS int4_ops
 DEFAULT FOR TYPE pg_catalog.int4 USING skipidx FAMILY integer_ops AS
@@ -205,7 +205,7 @@ DEFAULT FOR TYPE pg_catalog.int4 USING skipidx FAMILY integer_ops AS
 	OPERATOR 8 pg_catalog.<> (pg_catalog.int4, pg_catalog.int4),
 	OPERATOR 4 pg_catalog.>= (pg_catalog.int4, pg_catalog.int4),
 	OPERATOR 5 pg_catalog.> (pg_catalog.int4, pg_catalog.int4),
-	FUNCTION 1 (pg_catalog.int4) skipidx_canonical(pg_catalog.int4);
+	FUNCTION 1 (pg_catalog.int4) skx_canonical(pg_catalog.int4);
 
 CREATE OPERATOR CLASS int8_ops
 DEFAULT FOR TYPE pg_catalog.int8 USING skipidx FAMILY integer_ops AS
@@ -215,7 +215,7 @@ DEFAULT FOR TYPE pg_catalog.int8 USING skipidx FAMILY integer_ops AS
 	OPERATOR 8 pg_catalog.<> (pg_catalog.int8, pg_catalog.int8),
 	OPERATOR 4 pg_catalog.>= (pg_catalog.int8, pg_catalog.int8),
 	OPERATOR 5 pg_catalog.> (pg_catalog.int8, pg_catalog.int8),
-	FUNCTION 1 (pg_catalog.int8) skipidx_canonical(pg_catalog.int8);
+	FUNCTION 1 (pg_catalog.int8) skx_canonical(pg_catalog.int8);
 
 ALTER OPERATOR FAMILY integer_ops USING skipidx ADD
 	OPERATOR 1 pg_catalog.< (pg_catalog.int2, pg_catalog.int4),
@@ -265,7 +265,7 @@ DEFAULT FOR TYPE pg_catalog.oid USING skipidx FAMILY oid_ops AS
 	OPERATOR 8 pg_catalog.<> (pg_catalog.oid, pg_catalog.oid),
 	OPERATOR 4 pg_catalog.>= (pg_catalog.oid, pg_catalog.oid),
 	OPERATOR 5 pg_catalog.> (pg_catalog.oid, pg_catalog.oid),
-	FUNCTION 1 (pg_catalog.oid) skipidx_canonical(pg_catalog.oid);
+	FUNCTION 1 (pg_catalog.oid) skx_canonical(pg_catalog.oid);
 
 CREATE OPERATOR FAMILY float_ops USING skipidx;
 
@@ -277,7 +277,7 @@ DEFAULT FOR TYPE pg_catalog.float4 USING skipidx FAMILY float_ops AS
 	OPERATOR 8 pg_catalog.<> (pg_catalog.float4, pg_catalog.float4),
 	OPERATOR 4 pg_catalog.>= (pg_catalog.float4, pg_catalog.float4),
 	OPERATOR 5 pg_catalog.> (pg_catalog.float4, pg_catalog.float4),
-	FUNCTION 1 (pg_catalog.float4) skipidx_canonical(pg_catalog.float4);
+	FUNCTION 1 (pg_catalog.float4) skx_canonical(pg_catalog.float4);
 
 CREATE OPERATOR CLASS float8_ops
 DEFAULT FOR TYPE pg_catalog.float8 USING skipidx FAMILY float_ops AS
@@ -287,7 +287,7 @@ DEFAULT FOR TYPE pg_catalog.float8 USING skipidx FAMILY float_ops AS
 	OPERATOR 8 pg_catalog.<> (pg_catalog.float8, pg_catalog.float8),
 	OPERATOR 4 pg_catalog.>= (pg_catalog.float8, pg_catalog.float8),
 	OPERATOR 5 pg_catalog.> (pg_catalog.float8, pg_catalog.float8),
-	FUNCTION 1 (pg_catalog.float8) skipidx_canonical(pg_catalog.float8);
+	FUNCTION 1 (pg_catalog.float8) skx_canonical(pg_catalog.float8);
 
 ALTER OPERATOR FAMILY float_ops USING skipidx ADD
 	OPERATOR 1 pg_catalog.< (pg_catalog.float4, pg_catalog.float8),
@@ -313,7 +313,7 @@ DEFAULT FOR TYPE pg_catalog.numeric USING skipidx FAMILY numeric_ops AS
 	OPERATOR 8 pg_catalog.<> (pg_catalog.numeric, pg_catalog.numeric),
 	OPERATOR 4 pg_catalog.>= (pg_catalog.numeric, pg_catalog.numeric),
 	OPERATOR 5 pg_catalog.> (pg_catalog.numeric, pg_catalog.numeric),
-	FUNCTION 1 (pg_catalog.numeric) skipidx_canonical(pg_catalog.numeric);
+	FUNCTION 1 (pg_catalog.numeric) skx_canonical(pg_catalog.numeric);
 
 CREATE OPERATOR FAMILY money_ops USING skipidx;
 
@@ -325,7 +325,7 @@ DEFAULT FOR TYPE pg_catalog.money USING skipidx FAMILY money_ops AS
 	OPERATOR 8 pg_catalog.<> (pg_catalog.money, pg_catalog.money),
 	OPERATOR 4 pg_catalog.>= (pg_catalog.money, pg_catalog.money),
 	OPERATOR 5 pg_catalog.> (pg_catalog.money, pg_catalog.money),
-	FUNCTION 1 (pg_catalog.money) skipidx_canonical(pg_catalog.money);
+	FUNCTION 1 (pg_catalog.money) skx_canonical(pg_catalog.money);
 
 CREATE OPERATOR FAMILY datetime_ops USING skipidx;
 
@@ -337,7 +337,7 @@ DEFAULT FOR TYPE pg_catalog.date USING skipidx FAMILY datetime_ops AS
 	OPERATOR 8 pg_catalog.<> (pg_catalog.date, pg_catalog.date),
 	OPERATOR 4 pg_catalog.>= (pg_catalog.date, pg_catalog.date),
 	OPERATOR 5 pg_catalog.> (pg_catalog.date, pg_catalog.date),
-	FUNCTION 1 (pg_catalog.date) skipidx_canonical(pg_catalog.date);
+	FUNCTION 1 (pg_catalog.date) skx_canonical(pg_catalog.date);
 
 CREATE OPERATOR CLASS timestamp_ops
 DEFAULT FOR TYPE pg_catalog.timestamp USING skipidx FAMILY datetime_ops AS
@@ -347,7 +347,7 @@ DEFAULT FOR TYPE pg_catalog.timestamp USING skipidx FAMILY datetime_ops AS
 	OPERATOR 8 pg_catalog.<> (pg_catalog.timestamp, pg_catalog.timestamp),
 	OPERATOR 4 pg_catalog.>= (pg_catalog.timestamp, pg_catalog.timestamp),
 	OPERATOR 5 pg_catalog.> (pg_catalog.timestamp, pg_catalog.timestamp),
-	FUNCTION 1 (pg_catalog.timestamp) skipidx_canonical(pg_catalog.timestamp);
+	FUNCTION 1 (pg_catalog.timestamp) skx_canonical(pg_catalog.timestamp);
 
 ALTER OPERATOR FAMILY datetime_ops USING skipidx ADD
 	OPERATOR 1 pg_catalog.< (pg_catalog.date, pg_catalog.timestamp),
@@ -377,8 +377,8 @@ ALTER OPERATOR FAMILY datetime_ops USING skipidx ADD
 	OPERATOR 8 pg_catalog.<> (pg_catalog.timestamp, pg_catalog.timestamptz),
 	OPERATOR 4 pg_catalog.>= (pg_catalog.timestamp, pg_catalog.timestamptz),
 	OPERATOR 5 pg_catalog.> (pg_catalog.timestamp, pg_catalog.timestamptz),
-	FUNCTION 2 (pg_catalog.date, pg_catalog.timestamptz) skipidx_place_date(pg_catalog.timestamptz, pg_catalog.internal),
-	FUNCTION 2 (pg_catalog.timestamp, pg_catalog.timestamptz) skipidx_place_timestamp(pg_catalog.timestamptz, pg_catalog.internal);
+	FUNCTION 2 (pg_catalog.date, pg_catalog.timestamptz) skx_place_date(pg_catalog.timestamptz, pg_catalog.internal),
+	FUNCTION 2 (pg_catalog.timestamp, pg_catalog.timestamptz) skx_place_timestamp(pg_catalog.timestamptz, pg_catalog.internal);
 
 CREATE OPERATOR FAMILY timestamptz_ops USING skipidx;
 
@@ -390,7 +390,7 @@ DEFAULT FOR TYPE pg_catalog.timestamptz USING skipidx FAMILY timestamptz_ops AS
 	OPERATOR 8 pg_catalog.<> (pg_catalog.timestamptz, pg_catalog.timestamptz),
 	OPERATOR 4 pg_catalog.>= (pg_catalog.timestamptz, pg_catalog.timestamptz),
 	OPERATOR 5 pg_catalog.> (pg_catalog.timestamptz, pg_catalog.timestamptz),
-	FUNCTION 1 (pg_catalog.timestamptz) skipidx_canonical(pg_catalog.timestamptz);
+	FUNCTION 1 (pg_catalog.timestamptz) skx_canonical(pg_catalog.timestamptz);
 
 ALTER OPERATOR FAMILY timestamptz_ops USING skipidx ADD
 	OPERATOR 1 pg_catalog.< (pg_catalog.timestamptz, pg_catalog.date),
@@ -405,8 +405,8 @@ ALTER OPERATOR FAMILY timestamptz_ops USING skipidx ADD
 	OPERATOR 8 pg_catalog.<> (pg_catalog.timestamptz, pg_catalog.timestamp),
 	OPERATOR 4 pg_catalog.>= (pg_catalog.timestamptz, pg_catalog.timestamp),
 	OPERATOR 5 pg_catalog.> (pg_catalog.timestamptz, pg_catalog.timestamp),
-	FUNCTION 2 (pg_catalog.timestamptz, pg_catalog.date) skipidx_place_timestamptz(pg_catalog.date, pg_catalog.internal),
-	FUNCTION 2 (pg_catalog.timestamptz, pg_catalog.timestamp) skipidx_place_timestamptz(pg_catalog.timestamp, pg_catalog.internal);
+	FUNCTION 2 (pg_catalog.timestamptz, pg_catalog.date) skx_place_timestamptz(pg_catalog.date, pg_catalog.internal),
+	FUNCTION 2 (pg_catalog.timestamptz, pg_catalog.timestamp) skx_place_timestamptz(pg_catalog.timestamp, pg_catalog.internal);
 
 CREATE OPERATOR FAMILY time_ops USING skipidx;
 
@@ -418,7 +418,7 @@ DEFAULT FOR TYPE pg_catalog.time USING skipidx FAMILY time_ops AS
 	OPERATOR 8 pg_catalog.<> (pg_catalog.time, pg_catalog.time),
 	OPERATOR 4 pg_catalog.>= (pg_catalog.time, pg_catalog.time),
 	OPERATOR 5 pg_catalog.> (pg_catalog.time, pg_catalog.time),
-	FUNCTION 1 (pg_catalog.time) skipidx_canonical(pg_catalog.time);
+	FUNCTION 1 (pg_catalog.time) skx_canonical(pg_catalog.time);
 
 CREATE OPERATOR FAMILY text_ops USING skipidx;
 
@@ -426,13 +426,13 @@ CREATE OPERATOR CLASS text_ops
 DEFAULT FOR TYPE pg_catalog.text USING skipidx FAMILY text_ops AS
 	OPERATOR 3 pg_catalog.= (pg_catalog.text, pg_catalog.text),
 	OPERATOR 8 pg_catalog.<> (pg_catalog.text, pg_catalog.text),
-	FUNCTION 1 (pg_catalog.text) skipidx_canonical(pg_catalog.text);
+	FUNCTION 1 (pg_catalog.text) skx_canonical(pg_catalog.text);
 
 CREATE OPERATOR CLASS name_ops
 DEFAULT FOR TYPE pg_catalog.name USING skipidx FAMILY text_ops AS
 	OPERATOR 3 pg_catalog.= (pg_catalog.name, pg_catalog.name),
 	OPERATOR 8 pg_catalog.<> (pg_catalog.name, pg_catalog.name),
-	FUNCTION 1 (pg_catalog.name) skipidx_canonical(pg_catalog.name);
+	FUNCTION 1 (pg_catalog.name) skx_canonical(pg_catalog.name);
 
 ALTER OPERATOR FAMILY text_ops USING skipidx ADD
 	OPERATOR 3 pg_catalog.= (pg_catalog.text, pg_catalog.name),
@@ -446,7 +446,7 @@ CREATE OPERATOR CLASS bpchar_ops
 DEFAULT FOR TYPE pg_catalog.bpchar USING skipidx FAMILY bpchar_ops AS
 	OPERATOR 3 pg_catalog.= (pg_catalog.bpchar, pg_catalog.bpchar),
 	OPERATOR 8 pg_catalog.<> (pg_catalog.bpchar, pg_catalog.bpchar),
-	FUNCTION 1 (pg_catalog.bpchar) skipidx_canonical(pg_catalog.bpchar);
+	FUNCTION 1 (pg_catalog.bpchar) skx_canonical(pg_catalog.bpchar);
 
 CREATE OPERATOR FAMILY bytea_ops USING skipidx;
 
@@ -454,7 +454,7 @@ CREATE OPERATOR CLASS bytea_ops
 DEFAULT FOR TYPE pg_catalog.bytea USING skipidx FAMILY bytea_ops AS
 	OPERATOR 3 pg_catalog.= (pg_catalog.bytea, pg_catalog.bytea),
 	OPERATOR 8 pg_catalog.<> (pg_catalog.bytea, pg_catalog.bytea),
-	FUNCTION 1 (pg_catalog.bytea) skipidx_canonical(pg_catalog.bytea);
+	FUNCTION 1 (pg_catalog.bytea) skx_canonical(pg_catalog.bytea);
 
 CREATE OPERATOR FAMILY uuid_ops USING skipidx;
 
@@ -466,7 +466,7 @@ DEFAULT FOR TYPE pg_catalog.uuid USING skipidx FAMILY uuid_ops AS
 	OPERATOR 8 pg_catalog.<> (pg_catalog.uuid, pg_catalog.uuid),
 	OPERATOR 4 pg_catalog.>= (pg_catalog.uuid, pg_catalog.uuid),
 	OPERATOR 5 pg_catalog.> (pg_catalog.uuid, pg_catalog.uuid),
-	FUNCTION 1 (pg_catalog.uuid) skipidx_canonical(pg_catalog.uuid);
+	FUNCTION 1 (pg_catalog.uuid) skx_canonical(pg_catalog.uuid);
 
 CREATE OPERATOR FAMILY network_ops USING skipidx;
 
@@ -474,7 +474,7 @@ CREATE OPERATOR CLASS inet_ops
 DEFAULT FOR TYPE pg_catalog.inet USING skipidx FAMILY network_ops AS
 	OPERATOR 3 pg_catalog.= (pg_catalog.inet, pg_catalog.inet),
 	OPERATOR 8 pg_catalog.<> (pg_catalog.inet, pg_catalog.inet),
-	FUNCTION 1 (pg_catalog.inet) skipidx_canonical(pg_catalog.inet);
+	FUNCTION 1 (pg_catalog.inet) skx_canonical(pg_catalog.inet);
 
 CREATE OPERATOR FAMILY macaddr_ops USING skipidx;
 
@@ -486,7 +486,7 @@ DEFAULT FOR TYPE pg_catalog.macaddr USING skipidx FAMILY macaddr_ops AS
 	OPERATOR 8 pg_catalog.<> (pg_catalog.macaddr, pg_catalog.macaddr),
 	OPERATOR 4 pg_catalog.>= (pg_catalog.macaddr, pg_catalog.macaddr),
 	OPERATOR 5 pg_catalog.> (pg_catalog.macaddr, pg_catalog.macaddr),
-	FUNCTION 1 (pg_catalog.macaddr) skipidx_canonical(pg_catalog.macaddr);
+	FUNCTION 1 (pg_catalog.macaddr) skx_canonical(pg_catalog.macaddr);
 
 CREATE OPERATOR FAMILY bit_ops USING skipidx;
 
@@ -494,7 +494,7 @@ CREATE OPERATOR CLASS bit_ops
 DEFAULT FOR TYPE pg_catalog.bit USING skipidx FAMILY bit_ops AS
 	OPERATOR 3 pg_catalog.= (pg_catalog.bit, pg_catalog.bit),
 	OPERATOR 8 pg_catalog.<> (pg_catalog.bit, pg_catalog.bit),
-	FUNCTION 1 (pg_catalog.bit) skipidx_canonical(pg_catalog.bit);
+	FUNCTION 1 (pg_catalog.bit) skx_canonical(pg_catalog.bit);
 
 CREATE OPERATOR FAMILY varbit_ops USING skipidx;
 
@@ -502,7 +502,7 @@ CREATE OPERATOR CLASS varbit_ops
 DEFAULT FOR TYPE pg_catalog.varbit USING skipidx FAMILY varbit_ops AS
 	OPERATOR 3 pg_catalog.= (pg_catalog.varbit, pg_catalog.varbit),
 	OPERATOR 8 pg_catalog.<> (pg_catalog.varbit, pg_catalog.varbit),
-	FUNCTION 1 (pg_catalog.varbit) skipidx_canonical(pg_catalog.varbit);
+	FUNCTION 1 (pg_catalog.varbit) skx_canonical(pg_catalog.varbit);
 
 CREATE OPERATOR FAMILY enum_ops USING skipidx;
 
@@ -510,22 +510,22 @@ CREATE OPERATOR CLASS anyenum_ops
 DEFAULT FOR TYPE pg_catalog.anyenum USING skipidx FAMILY enum_ops AS
 	OPERATOR 3 pg_catalog.= (pg_catalog.anyenum, pg_catalog.anyenum),
 	OPERATOR 8 pg_catalog.<> (pg_catalog.anyenum, pg_catalog.anyenum),
-	FUNCTION 1 (pg_catalog.anyenum) skipidx_canonical(pg_catalog.anyenum);
+	FUNCTION 1 (pg_catalog.anyenum) skx_canonical(pg_catalog.anyenum);
 
 -- Elements are values of the default operator class of their type.
 -- The planner writes `a !&& b` in place of `NOT (a && b)`, which is no operator.
-CREATE FUNCTION skipidx_disjoint(pg_catalog.anyarray, pg_catalog.anyarray)
+CREATE FUNCTION skx_disjoint(pg_catalog.anyarray, pg_catalog.anyarray)
 RETURNS pg_catalog.bool
-AS 'MODULE_PATHNAME'
+AS 'MODULE_PATHNAME', 'skipidx_disjoint'
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 
-COMMENT ON FUNCTION skipidx_disjoint(pg_catalog.anyarray, pg_catalog.anyarray) IS
+COMMENT ON FUNCTION skx_disjoint(pg_catalog.anyarray, pg_catalog.anyarray) IS
 	'implementation of !&& operator';
 
 CREATE OPERATOR !&& (
 	LEFTARG = pg_catalog.anyarray,
 	RIGHTARG = pg_catalog.anyarray,
-	FUNCTION = skipidx_disjoint,
+	FUNCTION = skx_disjoint,
 	COMMUTATOR = !&&,
 	RESTRICT = pg_catalog.neqsel,
 	JOIN = pg_catalog.neqjoinsel);
@@ -878,7 +878,7 @@ COMMENT ON FUNCTION skipidx_proximity(pg_catalog.regclass, pg_catalog.tsvector, 
 
 CREATE FUNCTION skipidx_explain_score(
 	index pg_catalog.regclass,
-	row_tid pg_catalog.tid,
+	ctid pg_catalog.tid,
 	query pg_catalog.tsquery,
 	OUT part pg_catalog.text,
 	OUT word pg_catalog.text,
@@ -898,7 +898,7 @@ COMMENT ON FUNCTION skipidx_explain_score(pg_catalog.regclass, pg_catalog.tid, p
 CREATE FUNCTION skipidx_search(
 	index pg_catalog.regclass,
 	query pg_catalog.tsquery,
-	k pg_catalog.int4 DEFAULT 10,
+	max_rows pg_catalog.int4 DEFAULT 10,
 	rank_by pg_catalog.tsquery DEFAULT NULL,
 	after pg_catalog.bytea DEFAULT NULL,
 	OUT ctid pg_catalog.tid,
@@ -915,7 +915,7 @@ COMMENT ON FUNCTION skipidx_search(pg_catalog.regclass, pg_catalog.tsquery, pg_c
 CREATE FUNCTION skipidx_terms(
 	index pg_catalog.regclass,
 	prefix pg_catalog.text DEFAULT '',
-	n pg_catalog.int4 DEFAULT 100,
+	max_rows pg_catalog.int4 DEFAULT 100,
 	OUT term pg_catalog.text,
 	OUT df pg_catalog.int8,
 	OUT tf pg_catalog.int8)
@@ -929,8 +929,8 @@ COMMENT ON FUNCTION skipidx_terms(pg_catalog.regclass, pg_catalog.text, pg_catal
 
 CREATE FUNCTION skipidx_slices(
 	index pg_catalog.regclass,
-	facet pg_catalog.text,
-	n pg_catalog.int4,
+	column_name pg_catalog.text,
+	slices pg_catalog.int4,
 	OUT slice pg_catalog.int4,
 	OUT lower pg_catalog.text,
 	OUT upper pg_catalog.text,
@@ -958,8 +958,8 @@ COMMENT ON FUNCTION skipidx_count(pg_catalog.regclass, pg_catalog.tsquery, pg_ca
 CREATE FUNCTION skipidx_facets(
 	index pg_catalog.regclass,
 	query pg_catalog.tsquery,
-	facet pg_catalog.text,
-	n pg_catalog.int4 DEFAULT 10,
+	column_name pg_catalog.text,
+	max_rows pg_catalog.int4 DEFAULT 10,
 	OUT value pg_catalog.text,
 	OUT count pg_catalog.int8)
 RETURNS SETOF pg_catalog.record
@@ -974,9 +974,9 @@ COMMENT ON FUNCTION skipidx_facets(pg_catalog.regclass, pg_catalog.tsquery, pg_c
 CREATE FUNCTION skipidx_facets(
 	index pg_catalog.regclass,
 	query pg_catalog.tsquery,
-	facets pg_catalog.text[],
-	n pg_catalog.int4 DEFAULT 10,
-	OUT facet pg_catalog.text,
+	column_names pg_catalog.text[],
+	max_rows pg_catalog.int4 DEFAULT 10,
+	OUT column_name pg_catalog.text,
 	OUT value pg_catalog.text,
 	OUT count pg_catalog.int8)
 RETURNS SETOF pg_catalog.record
@@ -991,7 +991,7 @@ COMMENT ON FUNCTION skipidx_facets(pg_catalog.regclass, pg_catalog.tsquery, pg_c
 CREATE FUNCTION skipidx_histogram(
 	index pg_catalog.regclass,
 	query pg_catalog.tsquery,
-	facet pg_catalog.text,
+	column_name pg_catalog.text,
 	bounds pg_catalog.anyarray,
 	OUT bucket pg_catalog.int4,
 	OUT lower pg_catalog.anyelement,
@@ -1012,7 +1012,7 @@ CREATE FUNCTION skipidx_scroll(
 	slice pg_catalog.int4 DEFAULT 0,
 	slices pg_catalog.int4 DEFAULT 1,
 	after pg_catalog.bytea DEFAULT NULL,
-	size pg_catalog.int4 DEFAULT 1000,
+	max_rows pg_catalog.int4 DEFAULT 1000,
 	OUT tableoid pg_catalog.oid,
 	OUT ctid pg_catalog.tid,
 	OUT token pg_catalog.bytea)
@@ -1071,25 +1071,25 @@ COMMENT ON FUNCTION skipidx_highlight(pg_catalog.regconfig, pg_catalog.text, pg_
 
 CREATE TYPE skipidx_ref;
 
-CREATE FUNCTION skipidx_ref_in(pg_catalog.cstring)
+CREATE FUNCTION skx_ref_in(pg_catalog.cstring)
 RETURNS skipidx_ref
-AS 'MODULE_PATHNAME'
+AS 'MODULE_PATHNAME', 'skipidx_ref_in'
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 
-CREATE FUNCTION skipidx_ref_out(skipidx_ref)
+CREATE FUNCTION skx_ref_out(skipidx_ref)
 RETURNS pg_catalog.cstring
-AS 'MODULE_PATHNAME'
+AS 'MODULE_PATHNAME', 'skipidx_ref_out'
 LANGUAGE C STABLE STRICT PARALLEL SAFE;
 
-CREATE FUNCTION skipidx_ref_recv(pg_catalog.internal)
+CREATE FUNCTION skx_ref_recv(pg_catalog.internal)
 RETURNS skipidx_ref
-AS 'MODULE_PATHNAME'
+AS 'MODULE_PATHNAME', 'skipidx_ref_recv'
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 
 CREATE TYPE skipidx_ref (
-	INPUT = skipidx_ref_in,
-	OUTPUT = skipidx_ref_out,
-	RECEIVE = skipidx_ref_recv,
+	INPUT = skx_ref_in,
+	OUTPUT = skx_ref_out,
+	RECEIVE = skx_ref_recv,
 	INTERNALLENGTH = VARIABLE,
 	ALIGNMENT = pg_catalog.int4,
 	STORAGE = plain);
@@ -1107,41 +1107,41 @@ LANGUAGE C STABLE STRICT PARALLEL RESTRICTED;
 COMMENT ON FUNCTION skipidx_query(pg_catalog.tsquery, pg_catalog.text) IS
 	'a query to rank by, by the index of this name';
 
-CREATE FUNCTION skipidx_bind(pg_catalog.tsquery, skipidx_ref)
+CREATE FUNCTION skx_bind(pg_catalog.tsquery, skipidx_ref)
 RETURNS skipidx_ref
-AS 'MODULE_PATHNAME'
+AS 'MODULE_PATHNAME', 'skipidx_bind'
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 
-COMMENT ON FUNCTION skipidx_bind(pg_catalog.tsquery, skipidx_ref) IS
+COMMENT ON FUNCTION skx_bind(pg_catalog.tsquery, skipidx_ref) IS
 	'another query to rank by, by the index of a reference';
 
-CREATE FUNCTION skipidx_distance_support(pg_catalog.internal)
+CREATE FUNCTION skx_distance_support(pg_catalog.internal)
 RETURNS pg_catalog.internal
-AS 'MODULE_PATHNAME'
+AS 'MODULE_PATHNAME', 'skipidx_distance_support'
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 
-CREATE FUNCTION skipidx_distance(pg_catalog.tsvector, pg_catalog.tsquery)
+CREATE FUNCTION skx_distance(pg_catalog.tsvector, pg_catalog.tsquery)
 RETURNS pg_catalog.float4
-AS 'MODULE_PATHNAME'
+AS 'MODULE_PATHNAME', 'skipidx_distance'
 LANGUAGE C STABLE STRICT PARALLEL RESTRICTED COST 100
-SUPPORT skipidx_distance_support;
+SUPPORT skx_distance_support;
 
-COMMENT ON FUNCTION skipidx_distance(pg_catalog.tsvector, pg_catalog.tsquery) IS
+COMMENT ON FUNCTION skx_distance(pg_catalog.tsvector, pg_catalog.tsquery) IS
 	'implementation of <@> operator';
 
-CREATE FUNCTION skipidx_distance(pg_catalog.tsvector, skipidx_ref)
+CREATE FUNCTION skx_distance(pg_catalog.tsvector, skipidx_ref)
 RETURNS pg_catalog.float4
 AS 'MODULE_PATHNAME', 'skipidx_distance_bound'
 LANGUAGE C STABLE STRICT PARALLEL RESTRICTED COST 100
-SUPPORT skipidx_distance_support;
+SUPPORT skx_distance_support;
 
-COMMENT ON FUNCTION skipidx_distance(pg_catalog.tsvector, skipidx_ref) IS
+COMMENT ON FUNCTION skx_distance(pg_catalog.tsvector, skipidx_ref) IS
 	'implementation of <@> operator';
 
 CREATE OPERATOR <@> (
 	LEFTARG = pg_catalog.tsvector,
 	RIGHTARG = pg_catalog.tsquery,
-	FUNCTION = skipidx_distance);
+	FUNCTION = skx_distance);
 
 COMMENT ON OPERATOR <@> (pg_catalog.tsvector, pg_catalog.tsquery) IS
 	'minus the score of a document by a query: best ones first';
@@ -1149,33 +1149,33 @@ COMMENT ON OPERATOR <@> (pg_catalog.tsvector, pg_catalog.tsquery) IS
 CREATE OPERATOR <@> (
 	LEFTARG = pg_catalog.tsvector,
 	RIGHTARG = skipidx_ref,
-	FUNCTION = skipidx_distance);
+	FUNCTION = skx_distance);
 
 COMMENT ON OPERATOR <@> (pg_catalog.tsvector, skipidx_ref) IS
 	'minus the score of a document by a query and an index: best ones first';
 
-CREATE FUNCTION skipidx_tsquery(pg_catalog.text)
+CREATE FUNCTION skx_tsquery(pg_catalog.text)
 RETURNS pg_catalog.tsquery
-AS 'MODULE_PATHNAME'
+AS 'MODULE_PATHNAME', 'skipidx_tsquery'
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 
-COMMENT ON FUNCTION skipidx_tsquery(pg_catalog.text) IS
+COMMENT ON FUNCTION skx_tsquery(pg_catalog.text) IS
 	'a query as tsquery itself reads it, with a hint where it is none';
 
 -- A literal without a type could be a query or a reference; as a string it is
 -- a query.
-CREATE FUNCTION skipidx_distance(pg_catalog.tsvector, pg_catalog.text)
+CREATE FUNCTION skx_distance(pg_catalog.tsvector, pg_catalog.text)
 RETURNS pg_catalog.float4
 LANGUAGE sql STABLE STRICT PARALLEL RESTRICTED
-RETURN $1 <@> skipidx_tsquery($2);
+RETURN $1 <@> skx_tsquery($2);
 
-COMMENT ON FUNCTION skipidx_distance(pg_catalog.tsvector, pg_catalog.text) IS
+COMMENT ON FUNCTION skx_distance(pg_catalog.tsvector, pg_catalog.text) IS
 	'implementation of <@> operator';
 
 CREATE OPERATOR <@> (
 	LEFTARG = pg_catalog.tsvector,
 	RIGHTARG = pg_catalog.text,
-	FUNCTION = skipidx_distance);
+	FUNCTION = skx_distance);
 
 COMMENT ON OPERATOR <@> (pg_catalog.tsvector, pg_catalog.text) IS
 	'minus the score of a document by a query, written as a string: best ones first';
@@ -1191,25 +1191,25 @@ ALTER OPERATOR FAMILY tsvector_ops USING skipidx ADD
 
 CREATE TYPE skipidx_disjunction;
 
-CREATE FUNCTION skipidx_disjunction_in(pg_catalog.cstring)
+CREATE FUNCTION skx_disjunction_in(pg_catalog.cstring)
 RETURNS skipidx_disjunction
-AS 'MODULE_PATHNAME'
+AS 'MODULE_PATHNAME', 'skipidx_disjunction_in'
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 
-CREATE FUNCTION skipidx_disjunction_out(skipidx_disjunction)
+CREATE FUNCTION skx_disjunction_out(skipidx_disjunction)
 RETURNS pg_catalog.cstring
-AS 'MODULE_PATHNAME'
+AS 'MODULE_PATHNAME', 'skipidx_disjunction_out'
 LANGUAGE C STABLE STRICT PARALLEL SAFE;
 
-CREATE FUNCTION skipidx_disjunction_recv(pg_catalog.internal)
+CREATE FUNCTION skx_disjunction_recv(pg_catalog.internal)
 RETURNS skipidx_disjunction
-AS 'MODULE_PATHNAME'
+AS 'MODULE_PATHNAME', 'skipidx_disjunction_recv'
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 
 CREATE TYPE skipidx_disjunction (
-	INPUT = skipidx_disjunction_in,
-	OUTPUT = skipidx_disjunction_out,
-	RECEIVE = skipidx_disjunction_recv,
+	INPUT = skx_disjunction_in,
+	OUTPUT = skx_disjunction_out,
+	RECEIVE = skx_disjunction_recv,
 	INTERNALLENGTH = VARIABLE,
 	ALIGNMENT = pg_catalog.float8,
 	STORAGE = plain);
@@ -1217,26 +1217,26 @@ CREATE TYPE skipidx_disjunction (
 COMMENT ON TYPE skipidx_disjunction IS
 	'conditions on columns of a skipidx index, one of which is to be met';
 
-CREATE FUNCTION skipidx_bind_values(skipidx_disjunction, VARIADIC pg_catalog."any")
+CREATE FUNCTION skx_bind_values(skipidx_disjunction, VARIADIC pg_catalog."any")
 RETURNS skipidx_disjunction
-AS 'MODULE_PATHNAME'
+AS 'MODULE_PATHNAME', 'skipidx_bind_values'
 LANGUAGE C IMMUTABLE PARALLEL SAFE;
 
-COMMENT ON FUNCTION skipidx_bind_values(skipidx_disjunction, VARIADIC pg_catalog."any") IS
+COMMENT ON FUNCTION skx_bind_values(skipidx_disjunction, VARIADIC pg_catalog."any") IS
 	'the same disjunction with values that only the execution knows';
 
-CREATE FUNCTION skipidx_meets(pg_catalog.tsvector, skipidx_disjunction)
+CREATE FUNCTION skx_meets(pg_catalog.tsvector, skipidx_disjunction)
 RETURNS pg_catalog.bool
-AS 'MODULE_PATHNAME'
+AS 'MODULE_PATHNAME', 'skipidx_meets'
 LANGUAGE C IMMUTABLE PARALLEL SAFE;
 
-COMMENT ON FUNCTION skipidx_meets(pg_catalog.tsvector, skipidx_disjunction) IS
+COMMENT ON FUNCTION skx_meets(pg_catalog.tsvector, skipidx_disjunction) IS
 	'implementation of @@| operator';
 
 CREATE OPERATOR @@| (
 	LEFTARG = pg_catalog.tsvector,
 	RIGHTARG = skipidx_disjunction,
-	FUNCTION = skipidx_meets,
+	FUNCTION = skx_meets,
 	RESTRICT = pg_catalog.contsel,
 	JOIN = pg_catalog.contjoinsel);
 

@@ -56,7 +56,7 @@ skx_highlight_add_match(SkxHighlightText *t, const SkxHighlightToken *token,
 		if (t->match_room > SKX_HIGHLIGHT_MATCHES / 2)
 			ereport(ERROR,
 					(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
-					 errmsg("more than %d words of the text would be marked",
+					 errmsg("cannot mark more than %d words of a text",
 							t->match_room),
 					 errhint("Ask for passages with max_words, or for a part of the text.")));
 		t->match_room = Max(64, t->match_room * 2);

@@ -33,7 +33,7 @@ my $node = skx_node('crowd', streaming => 1,
 	  . "min_parallel_index_scan_size = 0\nwal_keep_size = '2GB'\nhot_standby_feedback = off\n"
 	  . "max_standby_streaming_delay = 500ms\nskipidx.log_min_duration = 0\n");
 my $ledger = SkipidxLedger->new($node, writers => 8,
-	spared => qr/process that helped with an index was ended|canceling statement due to user request/);
+	spared => qr/terminated while it helped with an index|canceling statement due to user request/);
 
 $ledger->install;
 $node->safe_psql('postgres',

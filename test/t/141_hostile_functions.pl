@@ -68,7 +68,7 @@ BEGIN
 	RETURN concat_ws(', ',
 		CASE WHEN skipidx_count('docs_raw', query) <> cardinality(wanted) THEN 'count' END,
 		CASE WHEN (SELECT coalesce(array_agg(ctid ORDER BY ctid), '{}') FROM skipidx_search('docs_raw', query, 1000000)) <> wanted THEN 'search' END,
-		CASE WHEN (SELECT coalesce(array_agg(s.ctid ORDER BY s.ctid), '{}') FROM generate_series(0, n - 1) i, skipidx_scroll('docs_alone', query, i, n, size => 1000000) s) <> wanted THEN 'scroll' END,
+		CASE WHEN (SELECT coalesce(array_agg(s.ctid ORDER BY s.ctid), '{}') FROM generate_series(0, n - 1) i, skipidx_scroll('docs_alone', query, i, n, max_rows => 1000000) s) <> wanted THEN 'scroll' END,
 		CASE WHEN EXISTS (SELECT label, count(*) FROM docs WHERE ctid = ANY (wanted) AND label IS NOT NULL GROUP BY 1
 			EXCEPT SELECT value, count FROM skipidx_facets('docs_raw', query, 'label', 1000000)) THEN 'facets' END,
 		CASE WHEN (SELECT coalesce(sum(count), 0) FROM skipidx_histogram('docs_raw', query, 'n', ARRAY[-3, 0, n])) <> cardinality(wanted) THEN 'histogram' END);
@@ -199,7 +199,7 @@ sub conditions
 sub tokens
 {
 	my ($round) = @_;
-	my %call = (scroll => 'skipidx_scroll(%s, q, after => %s, size => 50)', search => 'skipidx_search(%s, q, 50, after => %s)');
+	my %call = (scroll => 'skipidx_scroll(%s, q, after => %s, max_rows => 50)', search => 'skipidx_search(%s, q, 50, after => %s)');
 	my (%token, $rows);
 
 	for my $kind (sort keys %call)
@@ -242,7 +242,7 @@ sub calls
 
 	$s->value("SET statement_timeout = '60s'");
 	lives($s, $round, $_) for hostile_calls($s, $n, \%more, qw(skipidx_search skipidx_scroll skipidx_facets skipidx_histogram skipidx_slices skipidx_terms skipidx_highlight
-		skipidx_any skipidx_bm25 skipidx_proximity skipidx_explain_score skipidx_count skipidx_distance skipidx_query skipidx_bind skipidx_disjoint));
+		skipidx_any skipidx_bm25 skipidx_proximity skipidx_explain_score skipidx_count skx_distance skipidx_query skx_bind skx_disjoint));
 	$s->value('RESET statement_timeout');
 	return;
 }
@@ -322,8 +322,8 @@ sub deep
 		'and' => sub { 'aa & (bb | ' x $_[0] . 'cc' . ')' x $_[0] },
 		'phrase' => sub { 'aa <-> (bb | ' x $_[0] . 'cc' . ')' x $_[0] });
 	my @calls = ("skipidx_highlight('simple', 'aa bb cc', q)", "skipidx_count('docs_raw', q)", "skipidx_search('docs_raw', 'aa', 5, q)",
-		"skipidx_search('docs_raw', q)", "skipidx_facets('docs_raw', q, 'n')", "skipidx_scroll('docs_raw', q, size => 3)",
-		"skipidx_bm25('docs_raw', 'aa bb cc', q)", "skipidx_proximity('docs_raw', 'aa bb cc', q)", "skipidx_bind(q, skipidx_query(q, 'docs_raw'))");
+		"skipidx_search('docs_raw', q)", "skipidx_facets('docs_raw', q, 'n')", "skipidx_scroll('docs_raw', q, max_rows => 3)",
+		"skipidx_bm25('docs_raw', 'aa bb cc', q)", "skipidx_proximity('docs_raw', 'aa bb cc', q)", "skx_bind(q, skipidx_query(q, 'docs_raw'))");
 
 	for my $kind (sort keys %nested)
 	{

@@ -36,7 +36,7 @@ CREATE OPERATOR mine.@@ (LEFTARG = tsvector, RIGHTARG = tsquery, FUNCTION = mine
 CREATE OPERATOR mine.= (LEFTARG = int8, RIGHTARG = int8, FUNCTION = mine.evil8);
 CREATE OPERATOR mine.* (LEFTARG = int8, RIGHTARG = int8, FUNCTION = mine.evil8);
 CREATE TYPE mine.tsvector AS ENUM ('evil');
-CREATE FUNCTION mine.skipidx_distance(pg_catalog.tsvector, pg_catalog.varchar) RETURNS float4 LANGUAGE plpgsql AS
+CREATE FUNCTION mine.skx_distance(pg_catalog.tsvector, pg_catalog.varchar) RETURNS float4 LANGUAGE plpgsql AS
 	$$ BEGIN RAISE 'called as %', current_user; END $$;
 CREATE EXTENSION skipidx SCHEMA mine;
 SQL
@@ -71,11 +71,11 @@ like($s->raw($_), qr/42501: /, "refused: $_")
   q{CREATE OR REPLACE FUNCTION mine.skipidx_work() RETURNS int LANGUAGE sql AS 'SELECT 1'},
   'CREATE OR REPLACE VIEW mine.skipidx_io AS SELECT 1',
   'CREATE OPERATOR CLASS mine.mine_ops FOR TYPE int4 USING skipidx AS OPERATOR 1 <',
-  'CREATE CAST (bytea AS mine.skipidx_ref) WITHOUT FUNCTION', q{CREATE FUNCTION mine.h(internal) RETURNS index_am_handler AS '$libdir/skipidx', 'skipidx_handler' LANGUAGE C};
+  'CREATE CAST (bytea AS mine.skipidx_ref) WITHOUT FUNCTION', q{CREATE FUNCTION mine.h(internal) RETURNS index_am_handler AS '$libdir/skipidx', 'skx_handler' LANGUAGE C};
 like($s->raw($_), qr/ERROR:  (0A000|22P02|42804|42883|42846)/, "refused: $_")
-  for q{SELECT 'x'::skipidx_ref}, q{SELECT skipidx_ref_in('x')}, q{SELECT skipidx_handler(NULL)},
-  q{SELECT skipidx_distance_support(NULL)}, q{SELECT '\\x00'::bytea::skipidx_ref},
-  q{SELECT skipidx_ref_recv(NULL)};
+  for q{SELECT 'x'::skipidx_ref}, q{SELECT skx_ref_in('x')}, q{SELECT skx_handler(NULL)},
+  q{SELECT skx_distance_support(NULL)}, q{SELECT '\\x00'::bytea::skipidx_ref},
+  q{SELECT skx_ref_recv(NULL)};
 
 # ---- another role, without any right on the table ----
 

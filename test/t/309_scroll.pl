@@ -99,18 +99,18 @@ $s->value(q{SELECT skipidx_flush('docs_v'), skipidx_merge('docs_v')});
 check('merged');
 for my $slices (5, 6, 100, 2147483647)
 {
-	my $rows = $s->value("SELECT sum(n) FROM generate_series(0, least($slices - 1, 40)) s, LATERAL (SELECT count(*) n FROM skipidx_scroll('docs_v', 'h1', s, $slices, size => 100000)) x");
+	my $rows = $s->value("SELECT sum(n) FROM generate_series(0, least($slices - 1, 40)) s, LATERAL (SELECT count(*) n FROM skipidx_scroll('docs_v', 'h1', s, $slices, max_rows => 100000)) x");
 
 	is($rows, $s->value("SELECT count(*) FROM wanted('h1')"), "$slices slices have all");
 }
 
 # Slices have about the same number of rows, and rows come by place.
-my @share = split /\n/, $s->value("SELECT (SELECT count(*) FROM skipidx_scroll('docs_v', 'all', s, 2, size => 100000)) FROM generate_series(0, 1) s");
+my @share = split /\n/, $s->value("SELECT (SELECT count(*) FROM skipidx_scroll('docs_v', 'all', s, 2, max_rows => 100000)) FROM generate_series(0, 1) s");
 cmp_ok($_, '>', .3 * ($share[0] + $share[1]), "a half: $_ rows") for @share;
-is($s->value("SELECT count(*) FILTER (WHERE token <= before) FROM (SELECT token, lag(token) OVER () before FROM skipidx_scroll('docs_v', 'all', size => 100000)) x"),
+is($s->value("SELECT count(*) FILTER (WHERE token <= before) FROM (SELECT token, lag(token) OVER () before FROM skipidx_scroll('docs_v', 'all', max_rows => 100000)) x"),
 	0, 'by place, and so are tokens');
-is($s->value("SELECT count(*) FROM skipidx_scroll('docs_v', 'all', size => 0)"), 0, 'no rows');
-is($s->value("SELECT count(*) FROM skipidx_scroll('docs_v', 'all', size => 2147483647)"), $s->value("SELECT count(*) FROM wanted('all')"), 'all at once');
+is($s->value("SELECT count(*) FROM skipidx_scroll('docs_v', 'all', max_rows => 0)"), 0, 'no rows');
+is($s->value("SELECT count(*) FROM skipidx_scroll('docs_v', 'all', max_rows => 2147483647)"), $s->value("SELECT count(*) FROM wanted('all')"), 'all at once');
 
 # ---- one snapshot in several sessions, while all is flushed, merged, vacuumed ----
 
@@ -164,10 +164,10 @@ is(join(' ', grep { $_ < 20000 && $seen{$_} > 1 } keys %seen), '', 'none comes t
 
 # ---- tokens ----
 
-my $token = $s->value("SELECT token FROM skipidx_scroll('docs_v', 'h1', size => 5) ORDER BY token DESC LIMIT 1");
-my $go = sub { my ($t, $q, $rest) = @_; return $s->raw("SELECT count(*) FROM skipidx_scroll('docs_v', '" . ($q // 'h1') . "', after => $t" . ($rest // '') . ', size => 3)'); };
+my $token = $s->value("SELECT token FROM skipidx_scroll('docs_v', 'h1', max_rows => 5) ORDER BY token DESC LIMIT 1");
+my $go = sub { my ($t, $q, $rest) = @_; return $s->raw("SELECT count(*) FROM skipidx_scroll('docs_v', '" . ($q // 'h1') . "', after => $t" . ($rest // '') . ', max_rows => 3)'); };
 is($go->("'$token'"), 3, 'a token');
-my $made = $s->value("SELECT token FROM skipidx_scroll('docs_v', to_tsquery('english', 'h1 & the & !h99'), size => 5) ORDER BY token DESC LIMIT 1");
+my $made = $s->value("SELECT token FROM skipidx_scroll('docs_v', to_tsquery('english', 'h1 & the & !h99'), max_rows => 5) ORDER BY token DESC LIMIT 1");
 is($go->("'$made'", 'h1 & !h99'), 3, 'a token of the same query, made otherwise');
 like($go->("'$made'", 'h1 & !h9:*'), qr/22023.*another query/s, 'of one with a prefix');
 like($go->("'$token'", 'h1:A'), qr/22023.*another query/s, 'of one with a label');
@@ -193,10 +193,10 @@ for my $i (1 .. 300)
 }
 cmp_ok($fuzzed, '>=', 295, "$fuzzed made up or damaged tokens refused");
 like($s->raw("SELECT * FROM skipidx_scroll('docs_v', 'all', $_->[0])"), qr/22023: .*$_->[1]/, "refused: $_->[0]")
-  for [ '-1', 'slice must be' ], [ '1, 1', 'slice must be' ], [ '0, 0', 'at least one slice' ], [ '0, -5', 'at least one' ], [ 'size => -1', 'size' ];
+  for [ '-1', 'slice must be' ], [ '1, 1', 'slice must be' ], [ '0, 0', 'at least one slice' ], [ '0, -5', 'at least one' ], [ 'max_rows => -1', 'max_rows' ];
 is($s->value("SELECT count(*) FROM skipidx_scroll('docs_v', NULL)"), 0, 'nothing: NULL as a query');
 like($s->raw("SELECT * FROM skipidx_scroll('docs_v', 'all', $_->[0])"), qr/22004: $_->[1] must not be NULL/, "refused: $_->[0]") for [ 'NULL', 'slice' ], [ '0, NULL', 'slices' ];
-is($s->value("SELECT count(*) FROM skipidx_scroll('docs_v', 'all', size => NULL)"), $s->value("SELECT skipidx_count('docs_v', 'all')"), 'NULL as a size is all');
+is($s->value("SELECT count(*) FROM skipidx_scroll('docs_v', 'all', max_rows => NULL)"), $s->value("SELECT skipidx_count('docs_v', 'all')"), 'NULL as a size is all');
 $s->value('CREATE ROLE guest; GRANT SELECT (id) ON docs TO guest; SET ROLE guest');
 like($s->raw("SELECT * FROM skipidx_scroll('docs_v', 'all')"), qr/42501/, 'not without SELECT on the column');
 $s->value('RESET ROLE');
@@ -213,12 +213,12 @@ my @standbys = map {
 } 1, 2;
 $node->wait_for_catchup($_, 'replay', $node->lsn('insert')) for @standbys;
 my @there = map { skx_session($_, 'postgres') } @standbys;
-my $rows = $s->value("SELECT string_agg(ctid::text, ' ' ORDER BY token) FROM skipidx_scroll('docs_v', 'h1', size => 100000)");
+my $rows = $s->value("SELECT string_agg(ctid::text, ' ' ORDER BY token) FROM skipidx_scroll('docs_v', 'h1', max_rows => 100000)");
 my @got;
 $after = 'NULL';
 for (my $n = 200, my $i = 0; $n == 200; $i++)
 {
-	my @page = map { [ split /\|/ ] } split /\n/, ($s, @there)[ $i % 3 ]->value("SELECT ctid, token FROM skipidx_scroll('docs_v', 'h1', after => $after, size => 200) ORDER BY token");
+	my @page = map { [ split /\|/ ] } split /\n/, ($s, @there)[ $i % 3 ]->value("SELECT ctid, token FROM skipidx_scroll('docs_v', 'h1', after => $after, max_rows => 200) ORDER BY token");
 
 	$n = @page;
 	push @got, map { $_->[0] } @page;
@@ -257,13 +257,13 @@ for my $query ('all', 't3 & h0', 'h0 & !t5', 'm1:*', '!all')
 }
 $standbys[1]->stop;
 $s->value('SELECT add(9000, 9100)');
-$token = $s->value("SELECT token FROM skipidx_scroll('docs_v', 'h1', size => 5) ORDER BY token DESC LIMIT 1");
+$token = $s->value("SELECT token FROM skipidx_scroll('docs_v', 'h1', max_rows => 5) ORDER BY token DESC LIMIT 1");
 $node->wait_for_catchup($standbys[0], 'replay', $node->lsn('insert'));
-like($there[0]->raw("SELECT count(*) FROM skipidx_scroll('docs_v', 'h1', after => '$token', size => 2)"), qr/^2$/, 'a standby that has come so far');
+like($there[0]->raw("SELECT count(*) FROM skipidx_scroll('docs_v', 'h1', after => '$token', max_rows => 2)"), qr/^2$/, 'a standby that has come so far');
 $node->stop('immediate');
 $standbys[1]->start;
 $there[1] = skx_session($standbys[1], 'postgres');
-like($there[1]->raw("SELECT count(*) FROM skipidx_scroll('docs_v', 'h1', after => '$token', size => 2)"), qr/55000.*not yet replayed/s, 'one that has not');
+like($there[1]->raw("SELECT count(*) FROM skipidx_scroll('docs_v', 'h1', after => '$token', max_rows => 2)"), qr/55000.*not yet replayed/s, 'one that has not');
 $_->close for @there;
 $_->stop for @standbys;
 
@@ -273,7 +273,7 @@ $s->close;
 $node->start;
 $s = skx_session($node, 'postgres');
 check('after a crash');
-$token = $s->value("SELECT token FROM skipidx_scroll('docs_v', 'h1', size => 5) ORDER BY token DESC LIMIT 1");
+$token = $s->value("SELECT token FROM skipidx_scroll('docs_v', 'h1', max_rows => 5) ORDER BY token DESC LIMIT 1");
 $s->value('VACUUM FULL docs');
 like($s->raw("SELECT * FROM skipidx_scroll('docs_v', 'h1', after => '$token')"), qr/22023.*rewritten/s, 'of a table that was rewritten');
 
@@ -293,14 +293,14 @@ sub work
 
 	return ($n, $after - $before);
 }
-my ($all, $whole) = work("SELECT count(*) FROM skipidx_scroll('many_v', 'half', size => 1000000)");
+my ($all, $whole) = work("SELECT count(*) FROM skipidx_scroll('many_v', 'half', max_rows => 1000000)");
 cmp_ok($whole, '>=', $all / 128, "all $all rows: $whole sub-blocks");
-my ($n, $spent) = work("SELECT count(*) FROM skipidx_scroll('many_v', 'half', 1, 4, size => 1000000)");
+my ($n, $spent) = work("SELECT count(*) FROM skipidx_scroll('many_v', 'half', 1, 4, max_rows => 1000000)");
 cmp_ok($n, '>', $all / 6, "a quarter: $n rows");
 cmp_ok($spent, '<', $whole * .4, "a quarter: $spent sub-blocks");
-my $late = $s->value("SELECT token FROM skipidx_scroll('many_v', 'half', size => 1000000) ORDER BY token DESC OFFSET 1500 LIMIT 1");
-my (undef, $first) = work("SELECT count(*) FROM skipidx_scroll('many_v', 'half', size => 1000)");
-($n, my $last) = work("SELECT count(*) FROM skipidx_scroll('many_v', 'half', after => '$late', size => 1000)");
+my $late = $s->value("SELECT token FROM skipidx_scroll('many_v', 'half', max_rows => 1000000) ORDER BY token DESC OFFSET 1500 LIMIT 1");
+my (undef, $first) = work("SELECT count(*) FROM skipidx_scroll('many_v', 'half', max_rows => 1000)");
+($n, my $last) = work("SELECT count(*) FROM skipidx_scroll('many_v', 'half', after => '$late', max_rows => 1000)");
 is($n, 1000, 'a late page');
 cmp_ok($first, '<', 40, "the first page: $first sub-blocks");
 cmp_ok($last, '<', $first + 20, "a late page: $last");
@@ -314,7 +314,7 @@ CREATE INDEX wide_v ON wide USING skipidx (v);
 SQL
 for my $slices (1, 2, 3)
 {
-	my $rows = $s->value("SELECT sum((SELECT count(*) FROM skipidx_scroll('wide_v', ('(a <-> b) | (' || repeat('k:* & ', 999) || 'k:*)')::tsquery, slice, $slices, size => 100000)))"
+	my $rows = $s->value("SELECT sum((SELECT count(*) FROM skipidx_scroll('wide_v', ('(a <-> b) | (' || repeat('k:* & ', 999) || 'k:*)')::tsquery, slice, $slices, max_rows => 100000)))"
 		  . " FROM generate_series(0, $slices - 1) slice");
 
 	is($rows, 40000, "$slices slices of many prefixes");

@@ -111,8 +111,8 @@ BEGIN
 		IF got IS DISTINCT FROM want THEN
 			wrong := wrong || format('%s: skipidx_count(%s): %s, not %s', one.qid, one.q, got, want);
 		END IF;
-		SELECT jsonb_object_agg(facet || ' ' || coalesce(value, 'NULL'), count) INTO want FROM (
-			SELECT 'tenant' AS facet, tenant::text AS value, count(*) FROM parts WHERE v @@ one.q GROUP BY tenant
+		SELECT jsonb_object_agg(column_name || ' ' || coalesce(value, 'NULL'), count) INTO want FROM (
+			SELECT 'tenant' AS column_name, tenant::text AS value, count(*) FROM parts WHERE v @@ one.q GROUP BY tenant
 			UNION ALL SELECT 'name', name, count(*) FROM parts WHERE v @@ one.q GROUP BY name
 			UNION ALL SELECT 'amount', amount::text, count(*) FROM parts WHERE v @@ one.q GROUP BY amount
 			UNION ALL SELECT 'lower', lower(name), count(*) FROM parts WHERE v @@ one.q GROUP BY lower(name)
@@ -120,7 +120,7 @@ BEGIN
 			UNION ALL SELECT 'part', parts.part::text, count(*) FROM parts WHERE v @@ one.q GROUP BY parts.part
 			UNION ALL SELECT 'tags', NULL, count(*) FROM parts WHERE v @@ one.q AND tags IS NULL HAVING count(*) > 0
 			UNION ALL SELECT 'tags', tag, count(DISTINCT id) FROM parts, unnest(tags) tag WHERE v @@ one.q AND tag IS NOT NULL GROUP BY tag) x;
-		SELECT jsonb_object_agg(facet || ' ' || CASE WHEN facet = 'loose' AND value IS NOT NULL THEN trim_scale(value::numeric)::text ELSE coalesce(value, 'NULL') END, count) INTO got
+		SELECT jsonb_object_agg(column_name || ' ' || CASE WHEN column_name = 'loose' AND value IS NOT NULL THEN trim_scale(value::numeric)::text ELSE coalesce(value, 'NULL') END, count) INTO got
 			FROM skipidx_facets('parts_skx', one.q, array['tenant', 'name', 'amount', 'lower', 'loose', 'tags', 'part'], NULL);
 		IF got IS DISTINCT FROM want THEN
 			wrong := wrong || format('%s: skipidx_facets(%s): %s', one.qid, one.q, (SELECT string_agg(format('%s is %s, not %s', coalesce(w.key, g.key), g.value, w.value), ', ')
@@ -232,8 +232,8 @@ sub differ
 	ok($queries > 0 && $matched > $queries / 3 && @wrong == 0, "$what: $queries queries, $matched match, $values values")
 	  or diag(join "\n", @wrong);
 	cmp_ok($by, '>', $queries * ($what =~ /vacuumed|merged|tached/ ? 0.7 : 0.3), "$what: grouped by the index: $by");
-	is(($on // $s)->value("SELECT string_agg(x::text, ' ') FROM skipidx_terms('parts_skx', n => 1000) x"),
-		($on // $s)->value("SELECT string_agg(x::text, ' ') FROM (SELECT term, sum(df)::int8, sum(tf)::int8 FROM $leaves, skipidx_terms(relid, n => 1000) GROUP BY 1 ORDER BY 2 DESC, term COLLATE \"C\") x"),
+	is(($on // $s)->value("SELECT string_agg(x::text, ' ') FROM skipidx_terms('parts_skx', max_rows => 1000) x"),
+		($on // $s)->value("SELECT string_agg(x::text, ' ') FROM (SELECT term, sum(df)::int8, sum(tf)::int8 FROM $leaves, skipidx_terms(relid, max_rows => 1000) GROUP BY 1 ORDER BY 2 DESC, term COLLATE \"C\") x"),
 		"$what: terms");
 	is(($on // $s)->value("SELECT string_agg(q || ' ' || skipidx_count('parts_skx', q::tsquery, true), ',' ORDER BY q) FROM unnest('{wa,wa & wb,!wa,nosuch}'::text[]) q"),
 		($on // $s)->value("SELECT string_agg(q || ' ' || n, ',' ORDER BY q) FROM (SELECT q, sum(skipidx_count(relid, q::tsquery, true)) AS n FROM $leaves, unnest('{wa,wa & wb,!wa,nosuch}'::text[]) q GROUP BY q) x"),
@@ -263,7 +263,7 @@ load(1000);
 $s->value('INSERT INTO asked VALUES ' . join ', ', map { asked($_) } 1 .. ($whole ? 1000 : 120));
 $s->value('ANALYZE parts');
 differ('pending', 3);
-is($s->value("SELECT string_agg(concat_ws(' ', term, df, tf), ',' ORDER BY term COLLATE \"C\") FROM skipidx_terms('parts_skx', n => 1000)"),
+is($s->value("SELECT string_agg(concat_ws(' ', term, df, tf), ',' ORDER BY term COLLATE \"C\") FROM skipidx_terms('parts_skx', max_rows => 1000)"),
 	$s->value("SELECT string_agg(concat_ws(' ', word, ndoc, nentry), ',' ORDER BY word COLLATE \"C\") FROM ts_stat('SELECT v FROM parts')"), 'terms, those of ts_stat');
 $s->value('SELECT tend()');
 differ('a segment each', 3);
@@ -396,7 +396,7 @@ $s->value('SELECT tend(1)');
 differ('moved', 3);
 
 # Partitions as they come: places of each, and the token behind `n` rows of it.
-my @tables = map { [ split /\|/ ] } split /\n/, $s->value("SELECT tableoid, tableoid::regclass, count(*) FROM skipidx_scroll('parts_skx', 'wa', size => 100000) GROUP BY 1 ORDER BY 1");
+my @tables = map { [ split /\|/ ] } split /\n/, $s->value("SELECT tableoid, tableoid::regclass, count(*) FROM skipidx_scroll('parts_skx', 'wa', max_rows => 100000) GROUP BY 1 ORDER BY 1");
 
 cmp_ok(scalar(@tables), '>', 3, 'partitions with rows');
 
@@ -404,7 +404,7 @@ sub token
 {
 	my ($table, $n) = @_;
 
-	return $s->value("SELECT token FROM skipidx_scroll('parts_skx', 'wa', size => 100000) WHERE tableoid = $table->[0] ORDER BY token OFFSET $n LIMIT 1");
+	return $s->value("SELECT token FROM skipidx_scroll('parts_skx', 'wa', max_rows => 100000) WHERE tableoid = $table->[0] ORDER BY token OFFSET $n LIMIT 1");
 }
 
 # rows behind the token, by table
@@ -412,7 +412,7 @@ sub behind
 {
 	my ($token) = @_;
 
-	return join ' ', split /\n/, $s->raw("SELECT tableoid::regclass || ' ' || count(*) FROM skipidx_scroll('parts_skx', 'wa', after => '$token', size => 100000) GROUP BY tableoid ORDER BY tableoid");
+	return join ' ', split /\n/, $s->raw("SELECT tableoid::regclass || ' ' || count(*) FROM skipidx_scroll('parts_skx', 'wa', after => '$token', max_rows => 100000) GROUP BY tableoid ORDER BY tableoid");
 }
 
 my $in = token($tables[1], 2);
@@ -565,10 +565,10 @@ $node->wait_for_catchup($standby, 'replay', $node->lsn('write'));
 my $there = skx_session($standby, 'd');
 differ('standby', 3, $there);
 {
-	my ($token, $left) = split /\|/, $s->value("SELECT token, count(*) OVER () - row_number() OVER () FROM skipidx_scroll('parts_skx', 'wa', size => 100000) ORDER BY token OFFSET 77 LIMIT 1");
+	my ($token, $left) = split /\|/, $s->value("SELECT token, count(*) OVER () - row_number() OVER () FROM skipidx_scroll('parts_skx', 'wa', max_rows => 100000) ORDER BY token OFFSET 77 LIMIT 1");
 
 	$node->wait_for_catchup($standby, 'replay', $node->lsn('insert'));
-	is($there->value("SELECT count(*) FROM skipidx_scroll('parts_skx', 'wa', after => '$token', size => 100000)"), $left, 'standby: a token of the primary');
+	is($there->value("SELECT count(*) FROM skipidx_scroll('parts_skx', 'wa', after => '$token', max_rows => 100000)"), $left, 'standby: a token of the primary');
 }
 $s->value("CREATE UNLOGGED TABLE parts8 PARTITION OF parts FOR VALUES IN (8)");
 $node->wait_for_catchup($standby, 'replay', $node->lsn('write'));

@@ -5,7 +5,7 @@
 # same on a standby, which replays what the primary does.
 # So are values counted of the rows, and columns of them from the index alone.
 #
-# Holds: columns 1; count 1, 2, 3; facets 1
+# Holds: columns 1; count 1, 2, 3, 7; facets 1
 
 use strict;
 use warnings;

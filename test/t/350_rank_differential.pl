@@ -143,17 +143,17 @@ agrees('no tf', $few);
 $rank->is_right('no tf', $few, proximity => 0.3, k1 => 0, b => 1);
 
 $s->value('ALTER INDEX docs_skx RESET (k1, b);'
-	  . ' ALTER INDEX docs_skx SET (weight_a = 4, weight_b = 2.5, weight_c = 1.5, weight_d = 0.5)');
+	  . ' ALTER INDEX docs_skx SET (weights = \'{0.5, 1.5, 2.5, 4}\')');
 agrees('labels', $some, cold => \&restart);
 $rank->others_agree('labels', $few, 7);
 $rank->is_right('labels', $few, proximity => 0.3, weights => [ 0.5, 1.5, 2.5, 4 ]);
-$s->value('ALTER INDEX docs_skx SET (weight_a = 0.125, weight_b = 1, weight_c = 1, weight_d = 3, proximity = 0)');
+$s->value('ALTER INDEX docs_skx SET (weights = \'{3, 1, 1, 0.125}\', proximity = 0)');
 agrees('labels, D first', $few);
 $rank->is_right('labels, D first', $few, weights => [ 3, 1, 1, 0.125 ]);
-$s->value('ALTER INDEX docs_skx SET (weight_a = 1, weight_b = 0, weight_c = 2, weight_d = 0, proximity = 0.3)');
+$s->value('ALTER INDEX docs_skx SET (weights = \'{0, 2, 0, 1}\', proximity = 0.3)');
 agrees('labels that do not count', $few);
 $rank->is_right('labels that do not count', $few, proximity => 0.3, weights => [ 0, 2, 0, 1 ]);
-$s->value('ALTER INDEX docs_skx RESET (weight_a, weight_b, weight_c, weight_d)');
+$s->value('ALTER INDEX docs_skx RESET (weights)');
 
 # ---- deletes ----
 

@@ -204,9 +204,9 @@ for my $case (
 # Nothing is known of postings of which not all count the same, nor of rows after
 # those that were handed out: here 960 more than 60.
 is((told('', 10, 'half:A | nosuch'))[0], 1, 'labels: no threshold');
-$s->value('ALTER INDEX docs_v SET (weight_d = 0.5)');
+$s->value('ALTER INDEX docs_v SET (weights = \'{0.5, 1, 1, 1}\')');
 is((told('half | nosuch', 10))[0], 1, 'weights of labels: no threshold');
-$s->value('ALTER INDEX docs_v RESET (weight_d)');
+$s->value('ALTER INDEX docs_v RESET (weights)');
 $s->value("BEGIN; DELETE FROM docs WHERE id IN (SELECT id FROM docs WHERE v @@ 'half' ORDER BY v <@> 'half' LIMIT 5)");
 is((told('half | nosuch', 60))[0], 2, 'no threshold for the next rows');
 $s->value('ROLLBACK');

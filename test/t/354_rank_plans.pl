@@ -358,7 +358,7 @@ for my $settings ($index_now, "$index_now SET skipidx.enable_custom_scan = off",
 }
 
 # A scan that ends with the last score has to know that a row can match without.
-for my $weights ('weight_d = 0', 'weight_d = 1')
+for my $weights (q{weights = '{0, 1, 1, 1}'}, q{weights = '{1, 1, 1, 1}'})
 {
 	$writer->value("ALTER INDEX docs_v SET ($weights)");
 	for my $query ('w1 | w5', 'w1 & !w2', 'w1 | !w2', '!w1', 'w1:A | w5', 'w0 <-> w1')

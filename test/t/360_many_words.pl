@@ -31,7 +31,7 @@ CREATE EXTENSION skipidx;
 SELECT setseed(@{[ ($seed % 1000) / 1000 ]}) IS NULL;
 -- no worker merges between two questions, which would change what words weigh
 CREATE TABLE docs (id int, v tsvector) WITH (autovacuum_enabled = off, vacuum_truncate = off);
-CREATE INDEX docs_v ON docs USING skipidx (v) WITH (block_size = '8kB', weight_a = 2);
+CREATE INDEX docs_v ON docs USING skipidx (v) WITH (block_size = '8kB', weights = '{1, 1, 1, 2}');
 CREATE FUNCTION fill(a int, b int) RETURNS void LANGUAGE sql AS \$\$
 	INSERT INTO docs SELECT i, (SELECT string_agg(format('w%s:%s%s', power(@{[WORDS]}, random())::int, j,
 			CASE WHEN random() < 0.1 THEN 'A' ELSE '' END), ' ') FROM generate_series(1, 12 + i * 0) j)::tsvector
@@ -101,7 +101,7 @@ $s->value('RESET work_mem');
 # Labels that count less than their positions, which pairs are counted by.
 for my $weight (0.25, 0)
 {
-	$s->value("ALTER INDEX docs_v SET (weight_a = $weight)");
+	$s->value("ALTER INDEX docs_v SET (weights = '{1, 1, 1, $weight}')");
 	for my $n (60, 70, 200)
 	{
 		for my $filter (@filters[ 0, 3 ])
@@ -113,7 +113,7 @@ for my $weight (0.25, 0)
 		}
 	}
 }
-$s->value('ALTER INDEX docs_v SET (weight_a = 2)');
+$s->value(q{ALTER INDEX docs_v SET (weights = '{1, 1, 1, 2}')});
 
 # Conjunctions and what is not ranked.
 $s->value('CREATE FUNCTION all_of(a int, b int) RETURNS tsquery STABLE LANGUAGE sql AS '

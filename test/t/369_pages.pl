@@ -196,7 +196,7 @@ is($go->($token), 3, 'a token');
 is($go->($token, undef, undef, 0), 0, 'no rows');
 like($go->($token, 'w1'), qr/22023.*another query.*Give the token/s, 'of another query');
 like($go->($token, undef, 'w1'), qr/22023.*another query/s, 'of another ranking');
-like($s->raw("SELECT * FROM skipidx_search('docs_v', 'w1', 3, NULL, (SELECT token FROM skipidx_scroll('docs_v', 'w1', size => 1)))"), qr/22023.*(damaged|length)/s, 'of a scroll');
+like($s->raw("SELECT * FROM skipidx_search('docs_v', 'w1', 3, NULL, (SELECT token FROM skipidx_scroll('docs_v', 'w1', max_rows => 1)))"), qr/22023.*(damaged|length)/s, 'of a scroll');
 like($s->raw("SELECT * FROM skipidx_scroll('docs_v', 'w1', after => '$token')"), qr/22023.*(damaged|length)/s, 'given to a scroll');
 $s->value('CREATE INDEX other_v ON docs USING skipidx (v)');
 like($s->raw("SELECT * FROM skipidx_search('other_v', 'w1 | w2', 3, 'w1 | w2 | w6:*', '$token')"), qr/22023.*another index/s, 'of another index');

@@ -4,7 +4,7 @@
 # cursors that end early, beside an older snapshot, on a standby; and where they
 # are not offered.
 #
-# Holds: columns 1, 2, 3; count 6; plan 28
+# Holds: columns 1, 2, 3; count 7; plan 32
 
 use strict;
 use warnings;

@@ -22,7 +22,7 @@ $s->value(<<'SQL');
 CREATE EXTENSION skipidx;
 CREATE TABLE docs (id serial PRIMARY KEY, v tsvector, c int) WITH (autovacuum_enabled = off);
 CREATE INDEX docs_v ON docs USING skipidx (v, c)
-	WITH (pending_limit = '1GB', block_size = '8kB', weight_a = 3, weight_b = 0.5);
+	WITH (pending_limit = '1GB', block_size = '8kB', weights = '{1, 1, 0.5, 3}');
 CREATE TABLE small (id int, v tsvector) WITH (autovacuum_enabled = off);
 CREATE INDEX small_v ON small USING skipidx (v) WITH (pending_limit = '1GB', block_size = '8kB');
 CREATE FUNCTION text_of(i int) RETURNS tsvector LANGUAGE sql AS $$

@@ -55,13 +55,7 @@ skx_facets_enter_ranges(SkxFacetRanges *r, SkxSegment *seg)
 	r->reader = skx_segment_keys_open(seg, r->column);
 	if (r->reader == NULL ||
 		skx_column_key_is_coarse(skx_segment_keys_column(r->reader)))
-		ereport(ERROR,
-				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-				 errmsg("index \"%s\" has not the order of column %d",
-						RelationGetRelationName(r->rows->index),
-						r->column + 1),
-				 errdetail("The column's operator class had no operators for ranges when the index was built, or its type had another modifier."),
-				 errhint("REINDEX the index.")));
+		skx_segment_keys_missing(r->rows->index, r->column);
 	skx_facets_bound_keys(r);
 	memset(r->found, 0, sizeof(uint64) * (r->n + 2));
 }

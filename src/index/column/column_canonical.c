@@ -1,6 +1,6 @@
 /*
  * column_canonical.c
- *	  skipidx_canonical(): the canonical form of a value, support function 1 of
+ *	  skx_canonical(): the canonical form of a value, support function 1 of
  *	  the operator classes for columns beside the text.
  *
  * Two values of types of one operator family have the same form exactly where

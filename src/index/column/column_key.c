@@ -298,10 +298,10 @@ skx_column_key(const SkxKeyColumn *column, const char *lexeme, int len,
 		len != SKX_VALUE_HEAD + column->width)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_OBJECT_DEFINITION),
-				 errmsg("canonical form of column %d has %d bytes, not %d",
+				 errmsg("unexpected length of a canonical form in index column %d: %d bytes instead of %d",
 						column->column + 1, len - SKX_VALUE_HEAD,
 						column->width),
-				 errhint("An operator class with operators for ranges on a built-in type needs skipidx_canonical() as support function %d.",
+				 errhint("An operator class with operators for ranges on a built-in type needs skx_canonical() as support function %d.",
 						 SKX_SUPPORT_CANONICAL)));
 	key->value = skx_column_key_of(column, lexeme + SKX_VALUE_HEAD,
 								   len - SKX_VALUE_HEAD, &exact);

@@ -123,7 +123,7 @@ skx_manifest_open_area(void)
 		skx_manifest_open_hopeless = true;
 		skx_manifest_open_found = NULL;
 		ereport(LOG,
-				(errmsg("skipidx could not use shared memory: %s", why)));
+				(errmsg("could not use shared memory for skipidx: %s", why)));
 		pfree(why);
 	}
 	return skx_manifest_open_found;

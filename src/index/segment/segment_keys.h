@@ -66,6 +66,9 @@ extern SkxKeyReader *skx_segment_keys_made(SkxSegment *seg,
 extern SkxKeyReader *skx_segment_keys_needed(Relation index, SkxSegment *seg,
 											 const SkxKeyColumn *column);
 extern void skx_segment_keys_close(SkxKeyReader *reader);
+
+/* Errors out: a segment has no such keys of a column of the index, from 0. */
+SKX_NORETURN extern void skx_segment_keys_missing(Relation index, int column);
 extern const SkxKeyColumn *skx_segment_keys_column(const SkxKeyReader *reader);
 
 /* Do they differ in so few bits that eight are tested at once? */

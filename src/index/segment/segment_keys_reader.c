@@ -80,6 +80,19 @@ skx_segment_keys_relax(SkxKeyReader *reader)
 	reader->leaf = NULL;
 }
 
+void
+skx_segment_keys_missing(Relation index, int column)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+			 errmsg("index \"%s\" has no sort keys of column \"%s\"",
+					RelationGetRelationName(index),
+					NameStr(TupleDescAttr(RelationGetDescr(index),
+										  column)->attname)),
+			 errdetail("The column's operator class had no operators for ranges when the index was built, or its type had another modifier."),
+			 errhint("REINDEX the index.")));
+}
+
 SkxKeyReader *
 skx_segment_keys_needed(Relation index, SkxSegment *seg,
 						const SkxKeyColumn *column)
@@ -87,12 +100,7 @@ skx_segment_keys_needed(Relation index, SkxSegment *seg,
 	SkxKeyReader *keys = skx_segment_keys_made(seg, column);
 
 	if (keys == NULL)
-		ereport(ERROR,
-				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-				 errmsg("index \"%s\" has not the order of column %d",
-						RelationGetRelationName(index), column->column + 1),
-				 errdetail("The column's operator class had no operators for ranges when the index was built, or its type had another modifier."),
-				 errhint("REINDEX the index.")));
+		skx_segment_keys_missing(index, column->column);
 	return keys;
 }
 

@@ -5,7 +5,7 @@
  * Scan keys are all to be met.  That rows meet one of several conditions is asked
  * for by one key on the first column, whose argument has these.  The planner
  * makes it (plan_disjunction.c); values that only the execution knows are put
- * in by skipidx_bind_values().  Nothing else makes one: the type has no input.
+ * in by skx_bind_values().  Nothing else makes one: the type has no input.
  */
 #ifndef SKX_CONDITION_DISJUNCTION_H
 #define SKX_CONDITION_DISJUNCTION_H

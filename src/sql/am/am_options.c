@@ -8,6 +8,8 @@
  */
 #include "postgres.h"
 
+#include <ctype.h>
+
 #include "access/reloptions.h"
 #include "format/disk/disk_page.h"
 #include "miscadmin.h"
@@ -32,9 +34,8 @@
 
 static relopt_kind skx_am_relopt_kind;
 
-/* By the number of the label. */
-static const char *const skx_am_label_options[] =
-{"weight_d", "weight_c", "weight_b", "weight_a"};
+/* What an occurrence counts at most. */
+#define SKX_WEIGHT_MAX	100.0
 
 /* kB, or -1 */
 static int
@@ -93,6 +94,50 @@ skx_am_check_max_merged_segment(const char *value)
 				 errhint("Write a size with its unit in quotes, as in '1GB', or a number of kB.")));
 }
 
+/* Numbers of labels D, C, B and A, as in '{0.1, 0.2, 0.4, 1}'; false: not so. */
+static bool
+skx_am_parse_weights(const char *value, double weights[4])
+{
+	char		end[] = ",,,}";
+	int			i;
+
+	while (isspace((unsigned char) *value))
+		value++;
+	if (*value++ != '{')
+		return false;
+	for (i = 0; i < 4; i++)
+	{
+		char	   *next;
+
+		weights[i] = strtod(value, &next);
+		while (isspace((unsigned char) *next))
+			next++;
+		/* NaN is none */
+		if (next == value || *next != end[i] ||
+			!(weights[i] >= 0 && weights[i] <= SKX_WEIGHT_MAX))
+			return false;
+		value = next + 1;
+	}
+	while (isspace((unsigned char) *value))
+		value++;
+	return *value == '\0';
+}
+
+static void
+skx_am_check_weights(const char *value)
+{
+	double		weights[4];
+
+	if (!skx_am_parse_weights(value, weights))
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("invalid value for option \"%s\": \"%s\"",
+						"weights", value),
+				 errdetail("It must be four numbers from 0 to %g, for the labels D, C, B and A.",
+						   SKX_WEIGHT_MAX),
+				 errhint("Write them as for ts_rank(), in quotes: '{0.1, 0.2, 0.4, 1.0}'.")));
+}
+
 /* What merges go by. */
 static void
 skx_am_options_init_merges(void)
@@ -118,7 +163,6 @@ void
 skx_am_options_init(void)
 {
 	char		value[32];
-	int			i;
 
 	skx_am_relopt_kind = add_reloption_kind();
 	skx_am_options_init_merges();
@@ -143,11 +187,10 @@ skx_am_options_init(void)
 					   "What neighbouring words of a query add to a score that are neighbours in a document, too, against the weight of the lesser word",
 					   SKX_DEFAULT_PROXIMITY, 0.0, 100.0,
 					   ShareUpdateExclusiveLock);
-	for (i = 0; i < lengthof(skx_am_label_options); i++)
-		add_real_reloption(skx_am_relopt_kind, skx_am_label_options[i],
-						   "How many times an occurrence with that label counts, in steps of 1/256",
-						   SKX_DEFAULT_LABEL_WEIGHT, 0.0, 100.0,
-						   ShareUpdateExclusiveLock);
+	add_string_reloption(skx_am_relopt_kind, "weights",
+						 "How many times an occurrence with label D, C, B or A counts, in steps of 1/256",
+						 SKX_DEFAULT_WEIGHTS, skx_am_check_weights,
+						 ShareUpdateExclusiveLock);
 }
 
 /* A string that the server stored behind the struct, as kB. */
@@ -177,10 +220,7 @@ skxoptions(Datum reloptions, bool validate)
 		{"k1", RELOPT_TYPE_REAL, offsetof(SkxOptions, k1)},
 		{"b", RELOPT_TYPE_REAL, offsetof(SkxOptions, b)},
 		{"proximity", RELOPT_TYPE_REAL, offsetof(SkxOptions, proximity)},
-		{"weight_d", RELOPT_TYPE_REAL, offsetof(SkxOptions, labels[0])},
-		{"weight_c", RELOPT_TYPE_REAL, offsetof(SkxOptions, labels[1])},
-		{"weight_b", RELOPT_TYPE_REAL, offsetof(SkxOptions, labels[2])},
-		{"weight_a", RELOPT_TYPE_REAL, offsetof(SkxOptions, labels[3])},
+		{"weights", RELOPT_TYPE_STRING, offsetof(SkxOptions, weights)},
 	};
 	SkxOptions *options;
 
@@ -216,15 +256,15 @@ void
 skx_am_rank_options(Relation index, SkxRankOptions *options)
 {
 	const SkxOptions *given = (const SkxOptions *) index->rd_options;
-	int			i;
 
 	options->k1 = given != NULL ? given->k1 : SKX_DEFAULT_K1;
 	options->b = given != NULL ? given->b : SKX_DEFAULT_B;
 	options->proximity = given != NULL ? given->proximity :
 		SKX_DEFAULT_PROXIMITY;
-	for (i = 0; i < lengthof(options->labels); i++)
-		options->labels[i] = given != NULL ? given->labels[i] :
-			SKX_DEFAULT_LABEL_WEIGHT;
+	if (given == NULL || given->weights == 0 ||
+		!skx_am_parse_weights((const char *) given + given->weights,
+							  options->labels))
+		(void) skx_am_parse_weights(SKX_DEFAULT_WEIGHTS, options->labels);
 }
 
 /* What flushes and merges of the index go by, in this session. */

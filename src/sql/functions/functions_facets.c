@@ -394,7 +394,7 @@ skipidx_facets(PG_FUNCTION_ARGS)
 		return (Datum) 0;
 	call.result = (ReturnSetInfo *) fcinfo->resultinfo;
 	call.has_names = call.result->setDesc->natts == 3;
-	most = skx_functions_rows(fcinfo, 3, "n");
+	most = skx_functions_rows(fcinfo, 3, "max_rows");
 	call.most = most == SKX_FUNCTIONS_ALL ? -1 : (int) most;
 	skx_functions_open_parts(PG_GETARG_OID(0), &call.parts);
 	skx_functions_check_ages(&call.parts);

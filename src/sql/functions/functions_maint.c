@@ -98,7 +98,7 @@ skipidx_merge(PG_FUNCTION_ARGS)
 	if (most < 1)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("max_segments must be at least 1")));
+				 errmsg("max_segments must be greater than zero")));
 	skx_functions_maint_open(&m, PG_GETARG_OID(0), "skipidx_merge()");
 	skx_manifest_tidy(m.index, true);
 	left = skx_maint_merge(m.index, &m.options, most, SKX_WAIT_ALL);

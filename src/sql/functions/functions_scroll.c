@@ -64,7 +64,7 @@ skx_functions_scroll_check(FunctionCallInfo fcinfo, SkxScrollRequest *request)
 				 errmsg("slice must be between 0 and %d", slices - 1)));
 	request->slice.slice = slice;
 	request->slice.slices = slices;
-	request->size = skx_functions_rows(fcinfo, 5, "size");
+	request->size = skx_functions_rows(fcinfo, 5, "max_rows");
 }
 
 /* Takes of `size` the rows of the part. */

@@ -114,7 +114,7 @@ skipidx_search(PG_FUNCTION_ARGS)
 	if (PG_ARGISNULL(0) || PG_ARGISNULL(1))
 		return (Datum) 0;
 	call.result = (ReturnSetInfo *) fcinfo->resultinfo;
-	call.k = skx_functions_rows(fcinfo, 2, "k");
+	call.k = skx_functions_rows(fcinfo, 2, "max_rows");
 	call.query = PG_GETARG_TSQUERY(1);
 	call.rank_by = PG_ARGISNULL(3) ? call.query : PG_GETARG_TSQUERY(3);
 	skx_functions_open(PG_GETARG_OID(0), false, &call.heap, &call.index);

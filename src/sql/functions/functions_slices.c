@@ -99,15 +99,8 @@ skx_functions_slice_segment(SkxSlices *s, Relation index, SkxSegment *seg)
 	SkxKeyRange all = {0, PG_UINT64_MAX};
 	uint32		ndocs = seg->header.ndocs;
 	SkxKeyReader *reader =
-		skx_segment_keys_made(seg, &s->columns.columns[s->at]);
+		skx_segment_keys_needed(index, seg, &s->columns.columns[s->at]);
 
-	if (reader == NULL)
-		ereport(ERROR,
-				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-				 errmsg("index \"%s\" has not the order of column \"%s\"",
-						RelationGetRelationName(index), s->name),
-				 errdetail("The column's operator class had no operators for ranges when the index was built, or its type had another modifier."),
-				 errhint("REINDEX the index.")));
 	if (s->nreaders == s->room)
 	{
 		s->room *= 2;
@@ -317,7 +310,7 @@ skx_functions_key_text(const SkxSlices *s, Relation index, uint64 key)
 	if (!skx_column_key_value(index, column, key, &type, &value))
 		ereport(ERROR,
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-				 errmsg("values of column \"%s\" of index \"%s\" cannot be told from their keys",
+				 errmsg("could not convert sort keys of column \"%s\" of index \"%s\" to values",
 						s->name, RelationGetRelationName(index))));
 	getTypeOutputInfo(type, &output, &is_varlena);
 	return cstring_to_text(OidOutputFunctionCall(output, value));
@@ -393,7 +386,7 @@ skipidx_slices(PG_FUNCTION_ARGS)
 	InitMaterializedSRF(fcinfo, 0);
 	if (PG_ARGISNULL(0) || PG_ARGISNULL(1))
 		return (Datum) 0;
-	n = DatumGetInt32(skx_functions_given(fcinfo, 2, "n"));
+	n = DatumGetInt32(skx_functions_given(fcinfo, 2, "slices"));
 	if (n < 1 || n > SKX_SLICES_MOST)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),

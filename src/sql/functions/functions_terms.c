@@ -510,7 +510,7 @@ skipidx_terms(PG_FUNCTION_ARGS)
 	s.prefix.bytes = VARDATA_ANY(prefix);
 	s.prefix.len = VARSIZE_ANY_EXHDR(prefix);
 	/* no more are looked at than a number of this type can be asked for */
-	s.most = (int) Min(skx_functions_rows(fcinfo, 2, "n"), PG_INT32_MAX);
+	s.most = (int) Min(skx_functions_rows(fcinfo, 2, "max_rows"), PG_INT32_MAX);
 	skx_functions_open_parts(PG_GETARG_OID(0), &parts);
 	s.context = CurrentMemoryContext;
 	if (s.most > 0 && s.prefix.len <= SKX_LEXEME_MAX)

@@ -75,7 +75,7 @@ skx_plan_bound_query(const SkxBinding *binding, Oid namespace, Node *query)
 												binding->others,
 												DatumGetTSQuery(((Const *) query)->constvalue),
 												SKX_REF_PLAN));
-	bind = skx_plan_function(namespace, "skipidx_bind", binding->type);
+	bind = skx_plan_function(namespace, "skx_bind", binding->type);
 	if (!OidIsValid(bind))
 		return NULL;
 	return (Node *) makeFuncExpr(bind, binding->type,

@@ -259,7 +259,7 @@ skx_plan_bind_function(Oid type)
 	namespace = ((Form_pg_type) GETSTRUCT(tuple))->typnamespace;
 	ReleaseSysCache(tuple);
 	return GetSysCacheOid3(PROCNAMEARGSNSP, Anum_pg_proc_oid,
-						   CStringGetDatum("skipidx_bind_values"),
+						   CStringGetDatum("skx_bind_values"),
 						   PointerGetDatum(buildoidvector(types, 2)),
 						   ObjectIdGetDatum(namespace));
 }

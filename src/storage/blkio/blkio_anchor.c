@@ -170,7 +170,7 @@ skx_blkio_anchor_attempt(void (*action) (void *arg), void *arg)
 	if (why == NULL)
 		return true;
 	ereport(LOG,
-			(errmsg("skipidx could not use shared memory: %s", why)));
+			(errmsg("could not use shared memory for skipidx: %s", why)));
 	strlcpy(skx_blkio_anchor_hopeless_why, why, SKX_ROOM_WHY);
 	pfree(why);
 	return false;

@@ -63,7 +63,7 @@ skx_worker_area(void)
 		skx_worker_hopeless = true;
 		skx_worker_found = NULL;
 		ereport(LOG,
-				(errmsg("skipidx could not use shared memory: %s", why)));
+				(errmsg("could not use shared memory for skipidx: %s", why)));
 		pfree(why);
 	}
 	return skx_worker_found;

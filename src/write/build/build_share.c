@@ -177,8 +177,9 @@ skx_build_check(SkxTeam *team)
 	if (team->failed_code == 0)
 		ereport(ERROR,
 				(errcode(skx_build_code(0)),
-				 errmsg("a process that helped with an index was ended"),
-				 errhint("The index is as it was.")));
+				 errmsg("parallel worker was terminated while it helped with an index"),
+				 errdetail("The index was not changed."),
+				 errhint("Run the command again.")));
 	ereport(ERROR,
 			(errcode(skx_build_code(team->failed_code)),
 			 errmsg("%s", team->failed_message),

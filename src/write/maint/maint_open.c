@@ -258,8 +258,9 @@ skx_maint_open(Oid oid, LOCKMODE mode, bool parts, Relation *heap,
 		(*index)->rd_rel->relkind == RELKIND_PARTITIONED_INDEX)
 		ereport(ERROR,
 				(errcode(ERRCODE_WRONG_OBJECT_TYPE),
-				 errmsg("\"%s\" is a partitioned index, which holds nothing itself",
+				 errmsg("\"%s\" is a partitioned index",
 						RelationGetRelationName(*index)),
+				 errdetail("Only the indexes of its partitions hold documents."),
 				 errhint("Name the indexes of its partitions, which pg_partition_tree() lists.")));
 	skx_maint_check(*heap, *index);
 }

@@ -561,7 +561,8 @@ skx_writer_planes_finish(SkxPlaneWriter **planes, int nplanes,
 	if (nruns > PG_UINT16_MAX)
 		ereport(ERROR,
 				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
-				 errmsg("a segment of this size needs larger blocks"),
+				 errmsg("segment has too many parts for blocks of %u pages",
+						block_pages),
 				 errhint("Increase the index's block_size.")));
 	header->nruns = nruns;
 	size = sizeof(SkxDiskSegment) + nruns * sizeof(SkxDiskRun);
