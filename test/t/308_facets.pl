@@ -464,7 +464,7 @@ $s->value('RESET ROLE');
 like($s->raw("SELECT skipidx_facets('docs_skx', 'wa', 'nosuch')"), qr/42703: .* has no column "nosuch" beside the text.*HINT/s, 'no such column');
 like($s->raw("SELECT skipidx_facets('docs_skx', 'wa', 'v')"), qr/42809: column "v" .* is the text.*HINT:  skipidx_terms/s, 'the text is none');
 like($s->raw("SELECT skipidx_facets('docs_skx', 'wa', array['tenant', NULL])"), qr/22004/, 'NULL as a name');
-like($s->raw("SELECT skipidx_facets('docs_skx', 'wa', 'tenant', -1)"), qr/22023: n must not be negative/, 'fewer than none');
+like($s->raw("SELECT skipidx_facets('docs_skx', 'wa', 'tenant', -1)"), qr/22023: max_rows must not be negative/, 'fewer than none');
 is($s->value("SELECT count(*) FROM skipidx_facets('docs_skx', 'wa', 'tenant', 0)"), 0, 'none');
 like($s->raw("SELECT skipidx_histogram('docs_skx', 'wa', 'tenant', '{3,3}'::int[])"), qr/22023: bounds must ascend.*Bound 2/s, 'bounds that do not ascend');
 like($s->raw("SELECT skipidx_histogram('docs_skx', 'wa', 'tenant', '{3,NULL}'::int[])"), qr/22004: bounds must not be null/, 'bounds that are NULL');

@@ -154,7 +154,7 @@ BEGIN
 			' (SELECT %1$s AS v, jsonb_build_array(count(*), count(%2$I), count(1)) AS n FROM parts WHERE %3$s GROUP BY %2$I HAVING count(*) > %4$s) x',
 			CASE col WHEN 'name' THEN 'ascii(name)' ELSE col END, col, one.cond, one.qid % 3) INTO got;
 		EXECUTE format('EXPLAIN (FORMAT JSON) SELECT %1$I, count(*) FROM parts WHERE %2$s GROUP BY %1$I', col, one.cond) INTO plan;
-		by_facets := by_facets + (plan::text LIKE '%Skipidx Facets%')::int;
+		by_facets := by_facets + (plan::text ~ 'Skipidx (Facets|Columns)')::int;
 		IF got IS DISTINCT FROM want THEN
 			wrong := wrong || format('%s: GROUP BY %s WHERE %s: %s, not %s', one.qid, col, one.cond, got, want);
 		END IF;
@@ -467,6 +467,7 @@ sub both
 }
 
 my $several = qr/Finalize HashAggregate.*Custom Scan \(Skipidx Facets\)/s;
+my $any = qr/Custom Scan \(Skipidx (Facets|Columns)\)/;	# of few rows
 my $alone = qr/^((?!Finalize).)*Custom Scan \(Skipidx Facets\)/s;
 
 vacuum();
@@ -497,7 +498,7 @@ both(@$_) for (
 	[ 'a window', "SELECT tenant, rank() OVER (ORDER BY count(*), tenant) FROM parts WHERE v @@ 'wa' GROUP BY tenant ORDER BY 2", $several ],
 	[ 'a join of groups', "SELECT g.tenant, n FROM (SELECT tenant, count(*) AS n FROM parts WHERE v @@ 'wa' GROUP BY tenant) g JOIN (VALUES (1), (2)) x (tenant) USING (tenant) ORDER BY 1", $several ],
 	[ 'correlated', "SELECT string_agg((SELECT string_agg(x::text, ' ' ORDER BY x) FROM (SELECT tenant, count(*) FROM parts WHERE v @@ q AND parts.part = p GROUP BY tenant) x), ',')"
-		  . " FROM (VALUES ('wa'::tsquery, 1), ('wb', 2), (NULL, 3), ('wa', NULL), ('nosuch', 0), ('wc', 4)) y (q, p)", $several ],
+		  . " FROM (VALUES ('wa'::tsquery, 1), ('wb', 2), (NULL, 3), ('wa', NULL), ('nosuch', 0), ('wc', 4)) y (q, p)", $any ],
 	[ 'some partitions', "SELECT tenant, count(*) FROM parts WHERE v @@ 'wa' AND part IN (1, 2) GROUP BY tenant ORDER BY 1", $several ],
 	[ 'one partition', "SELECT tenant, count(*), count(tenant) FROM parts WHERE v @@ 'wa' AND part = 1 GROUP BY tenant HAVING count(*) > 2 ORDER BY 1", $alone ],
 	[ 'no partition', "SELECT tenant, count(*) FROM parts WHERE v @@ 'wa' AND part = 5 GROUP BY tenant ORDER BY 1", 0 ],
@@ -524,7 +525,7 @@ $s->value("CREATE TABLE wide (v tsvector, n int) PARTITION BY HASH (n); CREATE T
 $s->value("VACUUM ANALYZE $_") for 'wide0', 'wide1';
 $s->value("SET work_mem = '64kB'; SET enable_material = off; SET enable_hashjoin = off; SET enable_mergejoin = off; SET enable_memoize = off");
 both('several processes, several times', "SELECT g, count(*), sum(c), sum(n) FROM generate_series(1, 3) g LEFT JOIN (SELECT n, count(*) AS c FROM wide WHERE v @@ 'wa' GROUP BY n) s ON true GROUP BY g ORDER BY g",
-	qr/Finalize HashAggregate.*Gather.*Skipidx Facets/s);
+	qr/Gather.*Skipidx (Facets|Columns)/s);
 $s->value("RESET work_mem; RESET enable_material; RESET enable_hashjoin; RESET enable_mergejoin; RESET enable_memoize");
 both('several processes, heirs', "SELECT tenant, count(*) FROM older WHERE v @@ '!wa' GROUP BY tenant ORDER BY 1", qr/Gather.*Skipidx Facets/s);
 $s->value('RESET max_parallel_workers_per_gather; RESET parallel_setup_cost; RESET parallel_tuple_cost; RESET min_parallel_index_scan_size; RESET min_parallel_table_scan_size');
@@ -536,7 +537,7 @@ for my $arguments (q{'wa', 1}, q{'wb', 2}, q{NULL, 1}, q{'wa', NULL}, q{'!wa', 3
 	is($s->value("SELECT set_mode('index') \\g /dev/null\nEXECUTE groups ($arguments);\n"),
 		$s->value("SELECT set_mode('seq') \\g /dev/null\nSELECT tenant, count(*) FROM parts WHERE v @@ $q AND parts.part = $p GROUP BY tenant ORDER BY 1;\n"), "a generic plan: $arguments");
 }
-like($s->value("SELECT set_mode('index') \\g /dev/null\nEXPLAIN EXECUTE groups ('wa', 1);\n"), $several, 'a generic plan');
+like($s->value("SELECT set_mode('index') \\g /dev/null\nEXPLAIN EXECUTE groups ('wa', 1);\n"), $any, 'a generic plan');
 $s->value('RESET plan_cache_mode');
 $s->value("SELECT set_mode('seq') \\g /dev/null\n");
 $s->value("ALTER TABLE parts ENABLE ROW LEVEL SECURITY; CREATE POLICY own ON parts USING (tenant = 1); GRANT EXECUTE ON FUNCTION set_mode TO reader");
