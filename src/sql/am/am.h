@@ -40,7 +40,8 @@ typedef struct SkxOptions
 	double		k1;
 	double		b;
 	double		proximity;
-	int			weights;		/* where those of labels D, C, B, A are */
+	int			weights;		/* where their string is */
+	double		labels[4];		/* weights of D, C, B, A */
 } SkxOptions;
 
 #define SKX_DEFAULT_BLOCK_SIZE	(32 * 1024)
@@ -50,6 +51,7 @@ typedef struct SkxOptions
 #define SKX_DEFAULT_K1			1.2
 #define SKX_DEFAULT_B			0.75
 #define SKX_DEFAULT_PROXIMITY	0.1
+#define SKX_DEFAULT_WEIGHT		1.0
 #define SKX_DEFAULT_WEIGHTS		"{1, 1, 1, 1}"
 
 /* am_handler.c : a relation, open */

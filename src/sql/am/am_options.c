@@ -231,7 +231,7 @@ skxoptions(Datum reloptions, bool validate)
 	if (options == NULL)
 		return NULL;
 
-	/* Until here the sizes are where their strings start. */
+	/* Until here the sizes, and weights, are where their strings start. */
 	options->block_size =
 		skx_am_stored_size(options, options->block_size,
 						   SKX_DEFAULT_BLOCK_SIZE / 1024) * 1024;
@@ -241,6 +241,10 @@ skxoptions(Datum reloptions, bool validate)
 	options->max_merged_segment =
 		skx_am_stored_size(options, options->max_merged_segment,
 						   SKX_MERGED_SEGMENT_MAX);
+	if (options->weights == 0 ||
+		!skx_am_parse_weights((const char *) options + options->weights,
+							  options->labels))
+		(void) skx_am_parse_weights(SKX_DEFAULT_WEIGHTS, options->labels);
 	return (bytea *) options;
 }
 
@@ -256,15 +260,15 @@ void
 skx_am_rank_options(Relation index, SkxRankOptions *options)
 {
 	const SkxOptions *given = (const SkxOptions *) index->rd_options;
+	int			i;
 
 	options->k1 = given != NULL ? given->k1 : SKX_DEFAULT_K1;
 	options->b = given != NULL ? given->b : SKX_DEFAULT_B;
 	options->proximity = given != NULL ? given->proximity :
 		SKX_DEFAULT_PROXIMITY;
-	if (given == NULL || given->weights == 0 ||
-		!skx_am_parse_weights((const char *) given + given->weights,
-							  options->labels))
-		(void) skx_am_parse_weights(SKX_DEFAULT_WEIGHTS, options->labels);
+	for (i = 0; i < lengthof(options->labels); i++)
+		options->labels[i] = given != NULL ? given->labels[i] :
+			SKX_DEFAULT_WEIGHT;
 }
 
 /* What flushes and merges of the index go by, in this session. */
