@@ -41,10 +41,12 @@ static const CustomPathMethods skx_plan_columns_path_methods = {
 	.PlanCustomPath = skx_plan_plan_columns
 };
 
-/* Which column of the index, from 0, has all values of the expression; 0: none. */
+/*
+ * Which column of the index, from 0, has all values of the expression, if it has
+ * keys in all segments; 0: none.
+ */
 static int
-skx_plan_columns_find(PlannerInfo *root, const IndexOptInfo *index,
-					  const Node *expr)
+skx_plan_columns_find(const IndexOptInfo *index, const Node *expr)
 {
 	int			i;
 
@@ -55,7 +57,7 @@ skx_plan_columns_find(PlannerInfo *root, const IndexOptInfo *index,
 		SkxKeyColumn keys;
 
 		if (equal(skx_plan_column_expr(index, i), expr))
-			return skx_plan_has_order(root, index, i, &keys) &&
+			return skx_plan_keys(index, i, &keys) &&
 				skx_column_key_decodes(&keys, getBaseType(exprType(expr))) ?
 				i : 0;
 	}
@@ -67,8 +69,7 @@ skx_plan_columns_find(PlannerInfo *root, const IndexOptInfo *index,
  * integers; NIL: others are, too, or none is.
  */
 static List *
-skx_plan_columns_needed(PlannerInfo *root, const RelOptInfo *rel,
-						const IndexOptInfo *index)
+skx_plan_columns_needed(const RelOptInfo *rel, const IndexOptInfo *index)
 {
 	Bitmapset  *needed = NULL;
 	List	   *columns = NIL;
@@ -77,7 +78,7 @@ skx_plan_columns_needed(PlannerInfo *root, const RelOptInfo *rel,
 
 	foreach(lc, rel->reltarget->exprs)
 	{
-		i = skx_plan_columns_find(root, index, lfirst(lc));
+		i = skx_plan_columns_find(index, lfirst(lc));
 		if (i == 0)
 			return NIL;
 		needed = bms_add_member(needed, i);
@@ -85,6 +86,21 @@ skx_plan_columns_needed(PlannerInfo *root, const RelOptInfo *rel,
 	for (i = -1; (i = bms_next_member(needed, i)) >= 0;)
 		columns = lappend(columns, makeInteger(i));
 	return columns;
+}
+
+static bool
+skx_plan_columns_have_keys(PlannerInfo *root, const IndexOptInfo *index,
+						   const List *columns)
+{
+	SkxKeyColumn keys;
+	ListCell   *lc;
+
+	foreach(lc, columns)
+	{
+		if (!skx_plan_has_order(root, index, intVal(lfirst(lc)), &keys))
+			return false;
+	}
+	return true;
 }
 
 /*
@@ -135,13 +151,14 @@ static void
 skx_plan_add_column_scan(PlannerInfo *root, RelOptInfo *rel,
 						 IndexOptInfo *index)
 {
-	List	   *columns = skx_plan_columns_needed(root, rel, index);
+	List	   *columns = skx_plan_columns_needed(rel, index);
 	IndexPath  *scan;
 	CustomPath *custom;
 
 	if (columns == NIL ||
 		(scan = skx_plan_by_all(root, rel, index)) == NULL ||
-		!skx_plan_is_exact(scan))
+		!skx_plan_is_exact(scan) ||
+		!skx_plan_columns_have_keys(root, index, columns))
 		return;
 	custom = makeNode(CustomPath);
 	custom->path.pathtype = T_CustomScan;

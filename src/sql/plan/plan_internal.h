@@ -503,11 +503,14 @@ extern void skx_plan_reads_take(SkxSharedReads *shared, SkxScanReads *sum);
  * plan_ordered.c : paths in the order of a column beside the text, put into
  * a custom scan (plan_ordered_scan.c)
  *
- * has_keys: has the column, from 0, keys that tell its values?  has_order: has it
- * keys at all, in all segments, made as *keys tells?  charge_order:
+ * keys: how those of the column, from 0, are made; false: it has none.  has_keys:
+ * has it some that tell its values?  has_order: has it some in all segments, made
+ * as *keys tells?  That may read the index.  charge_order:
  * charges scans of other indexes in the order that is asked for, up to a limit,
  * where sorting what an index of ours finds costs less in memory.
  */
+extern bool skx_plan_keys(const IndexOptInfo *index, int column,
+						  struct SkxKeyColumn *keys);
 extern bool skx_plan_has_keys(const IndexOptInfo *index, int column);
 extern bool skx_plan_has_order(PlannerInfo *root, const IndexOptInfo *info,
 							   int column, struct SkxKeyColumn *keys);

@@ -60,8 +60,7 @@ static const CustomPathMethods skx_plan_ordered_path_methods = {
 #define SKX_ORDERED_COST_FOUND		8
 #define SKX_ORDERED_COST_ASK			18
 
-/* How keys of a column, from 0, are made; false: it has none. */
-static bool
+bool
 skx_plan_keys(const IndexOptInfo *index, int column, SkxKeyColumn *keys)
 {
 	Node	   *expr = skx_plan_column_expr(index, column);
