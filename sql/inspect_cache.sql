@@ -77,7 +77,6 @@ REVOKE EXECUTE ON FUNCTION skipidx_cache_reset() FROM regress_skipidx_other;
 -- What the whole server shares is not for a session to set.
 SET skipidx.io_depth_total = 1;
 SET skipidx.cache_size = '1GB';
-SET skipidx.direct_min_cache = 0;
 
 DROP TABLE docs, parts, empty, mine;
 DROP FUNCTION pages_of;

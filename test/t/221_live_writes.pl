@@ -125,7 +125,7 @@ for my $method (qw(auto uring_direct uring direct buffered shared_buffers))
 # `auto` with a cache as large as that asks for reads past the page cache.
 {
 	$s->close;
-	$node->append_conf('postgresql.conf', "skipidx.direct_min_cache = '1MB'");
+	$node->append_conf('postgresql.conf', "skipidx.cache_size = '1GB'");
 	$node->restart;
 	$f->connect;
 	$s = $f->{s};

@@ -227,7 +227,7 @@ sub preloaded
 }
 
 my $node = skx_node('clear', faults => 1, start => 0, streaming => 1,
-	conf => "allow_in_place_tablespaces = on\nskipidx.cache_size = 16MB\nskipidx.direct_min_cache = 64MB\n"
+	conf => "allow_in_place_tablespaces = on\nskipidx.cache_size = 16MB\n"
 	  . "bgwriter_lru_maxpages = 0\nmax_parallel_maintenance_workers = 2\nmin_parallel_table_scan_size = 0\n");
 
 note "seed $seed";

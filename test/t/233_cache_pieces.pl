@@ -35,7 +35,7 @@ $node->restart;
 
 my @queries = (q{SELECT count(id) FROM docs WHERE v @@ 'h7'}, q{SELECT count(id) FROM long WHERE v @@ 'w1 & w2 & !w3'},
 	q{SELECT count(id) FROM docs WHERE v @@ 'aa:* & h1'});
-my @right = map { $node->safe_psql('postgres', "SET enable_indexscan = off; SET enable_bitmapscan = off; SET skipidx.enable_count = off; $_") } @queries;
+my @right = map { $node->safe_psql('postgres', "SET enable_indexscan = off; SET enable_bitmapscan = off; SET skipidx.enable_custom_scan = off; $_") } @queries;
 
 sub session
 {

@@ -291,7 +291,7 @@ for my $arguments (q{'wa', 1}, q{'wb', 2}, q{NULL, 1}, q{'wa', NULL}, q{'!wa', 3
 }
 $s->value('RESET plan_cache_mode');
 
-for my $off ('skipidx.enable_count', 'enable_indexscan', 'enable_bitmapscan', 'enable_indexonlyscan')
+for my $off ('skipidx.enable_custom_scan', 'enable_indexscan', 'enable_bitmapscan', 'enable_indexonlyscan')
 {
 	unlike($s->value("SELECT set_mode('count') \\g /dev/null\nSET $off = off; EXPLAIN SELECT count(*) FROM docs WHERE v \@\@ 'wa'"), qr/Skipidx Count/, "$off");
 	$s->value("RESET $off");

@@ -575,9 +575,9 @@ if ($s->value("SELECT count(*) FROM pg_collation WHERE collprovider = 'i'") > 0)
 	both('a collation that folds', "SELECT lower(name), count(*) FROM folded WHERE v \@\@ 'wa' GROUP BY name ORDER BY 1", 0);
 	both('another one of the index', "SELECT kind, count(*) FROM folded WHERE v \@\@ 'wa' GROUP BY kind ORDER BY 1", 1);
 }
-$s->value("SET skipidx.enable_count = off");
+$s->value("SET skipidx.enable_custom_scan = off");
 both('switched off', "SELECT tenant, count(*) FROM docs WHERE v \@\@ 'wa' GROUP BY tenant ORDER BY 1", 0);
-$s->value('RESET skipidx.enable_count');
+$s->value('RESET skipidx.enable_custom_scan');
 
 # ---- a crash, a standby, and everything at once ----
 

@@ -63,7 +63,7 @@ sub looked_at
 	return (split /\n/, $session->value($blocks))[-1] - $before;
 }
 
-my $steady = "SET enable_seqscan = off; SET enable_bitmapscan = off; SET skipidx.enable_count = off;"
+my $steady = "SET enable_seqscan = off; SET enable_bitmapscan = off; SET skipidx.enable_custom_scan = off;"
   . " SELECT count(id) FROM docs WHERE v @@ 'steady'";
 my $best = "SELECT count(*) FROM skipidx_search('docs_v', 'steady', 300) h";
 
@@ -71,7 +71,7 @@ sub agrees
 {
 	my ($session, $when) = @_;
 	my @found = map { $session->value(
-			"SET enable_seqscan = $_->[0]; SET enable_bitmapscan = $_->[1]; SET enable_indexscan = $_->[2]; SET skipidx.enable_count = $_->[3];"
+			"SET enable_seqscan = $_->[0]; SET enable_bitmapscan = $_->[1]; SET enable_indexscan = $_->[2]; SET skipidx.enable_custom_scan = $_->[3];"
 			  . " SELECT count(*) || ' ' || sum(id) FROM docs WHERE v @@ 'seldom' UNION ALL SELECT count(*)::text FROM docs WHERE v @@ 'w3'")
 	} ([qw(on off off off)], [qw(off on off off)], [qw(off off on off)], [qw(off off on on)]);
 

@@ -83,7 +83,7 @@ sub answers
 
 	return join ' ', map {
 		$session->value("SET enable_seqscan = " . ($scan ? 'on' : 'off') . '; SET enable_bitmapscan = ' . ($scan ? 'off' : 'on')
-			  . '; SET skipidx.enable_count = ' . ($scan ? 'off' : 'on') . "; $query '$_'")
+			  . '; SET skipidx.enable_custom_scan = ' . ($scan ? 'off' : 'on') . "; $query '$_'")
 	} 'all', 'w17 | w34', '!w17 & !late', 'n5 | n77 | changed';
 }
 

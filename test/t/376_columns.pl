@@ -201,7 +201,7 @@ for my $case (
 	[ 'a distance', q{SELECT price, v <@> 'half' FROM docs WHERE v @@ 'half'} ],
 	[ 'an update', q{UPDATE docs SET price = price WHERE v @@ 'half'} ],
 	[ 'a deletion', q{DELETE FROM docs WHERE v @@ 'half' RETURNING price} ],
-	[ 'switched off', q{SELECT sum(price) FROM docs WHERE v @@ 'half'}, 'skipidx.enable_count' ])
+	[ 'switched off', q{SELECT sum(price) FROM docs WHERE v @@ 'half'}, 'skipidx.enable_custom_scan' ])
 {
 	my ($what, $sql, $off) = @$case;
 

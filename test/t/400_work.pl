@@ -337,7 +337,7 @@ for my $case (
 {
 	my ($where, $rows) = @$case;
 	my $before = counters($s);
-	my $n = $s->value("SET skipidx.enable_count = off; SELECT count(*) FROM pairs WHERE $where");
+	my $n = $s->value("SET skipidx.enable_custom_scan = off; SELECT count(*) FROM pairs WHERE $where");
 	my $spent = counters($s);
 
 	$spent->{$_} -= $before->{$_} for @counters;

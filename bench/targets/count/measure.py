@@ -27,7 +27,7 @@ def session_of(series):
     return (["SET plan_cache_mode = force_%s_plan" % (
         "generic" if series == PREPARED else "custom")] +
             (HELP if series not in (SUBJECT, PREPARED) else []) +
-            (["SET skipidx.enable_count = off"] if series == ROWS else []))
+            (["SET skipidx.enable_custom_scan = off"] if series == ROWS else []))
 
 
 def plan_of(entry):

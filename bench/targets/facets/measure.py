@@ -56,7 +56,7 @@ def session_of(series):
     """Plans are made with the words known, within the time."""
     return (["SET plan_cache_mode = force_custom_plan"] +
             (HELP if series not in (SUBJECT, GROUPED) else []) +
-            (["SET skipidx.enable_count = off"] if series == ROWS else []))
+            (["SET skipidx.enable_custom_scan = off"] if series == ROWS else []))
 
 
 def plan_of(entry):

@@ -41,10 +41,7 @@ static const CustomPathMethods skx_plan_columns_path_methods = {
 	.PlanCustomPath = skx_plan_plan_columns
 };
 
-/*
- * Which column of the index, from 0, has all values of the expression, if it has
- * keys in all segments; 0: none.
- */
+/* Which column of the index, from 0, has keys that tell the expression; 0: none. */
 static int
 skx_plan_columns_find(const IndexOptInfo *index, const Node *expr)
 {
@@ -184,7 +181,7 @@ skx_plan_add_column_scans(PlannerInfo *root, RelOptInfo *rel)
 {
 	ListCell   *lc;
 
-	if (!skx_plan_counts || !bms_is_empty(rel->lateral_relids) ||
+	if (!bms_is_empty(rel->lateral_relids) ||
 		!enable_indexscan || !enable_indexonlyscan || !enable_bitmapscan)
 		return;
 	foreach(lc, rel->indexlist)

@@ -40,7 +40,6 @@ static const CustomPathMethods skx_plan_count_path_methods = {
 	.PlanCustomPath = skx_plan_plan_count
 };
 
-bool		skx_plan_counts = true;
 static create_upper_paths_hook_type skx_plan_next_upper_hook;
 
 /* Is it `count` of all rows of a group, or of all that are not NULL there? */
@@ -499,7 +498,7 @@ skx_plan_upper_paths(PlannerInfo *root, UpperRelationKind stage,
 		skx_cost_planned_close(root);
 	/* a set operation has no one input */
 	if ((stage != UPPERREL_GROUP_AGG && stage != UPPERREL_DISTINCT) ||
-		!skx_plan_counts ||
+		!skx_plan_custom ||
 		!enable_indexscan || !enable_indexonlyscan || !enable_bitmapscan ||
 		IS_DUMMY_REL(input))
 		return;
@@ -559,10 +558,6 @@ skx_plan_plan_count(PlannerInfo *root, RelOptInfo *rel, CustomPath *path,
 void
 skx_plan_count_init(void)
 {
-	DefineCustomBoolVariable("skipidx.enable_count",
-							 "Lets indexes count rows without fetching those that are visible to all.",
-							 "Also by the values of a column of the index.", &skx_plan_counts, true, PGC_USERSET, 0,
-							 NULL, NULL, NULL);
 	RegisterCustomScanMethods(&skx_plan_counted.scan);
 	RegisterCustomScanMethods(&skx_plan_faceted.scan);
 	skx_plan_next_upper_hook = create_upper_paths_hook;

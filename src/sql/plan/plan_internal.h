@@ -380,15 +380,13 @@ extern void skx_plan_count_init(void);
 /*
  * Between plan_count.c and plan_facets.c
  *
- * counts: the setting.  counted_column: what it is `count` of, if that is a
+ * counted_column: what it is `count` of, if that is a
  * column of the table; else NULL.  counts_all: is it `count` of something
  * that no row of the table has NULL in?  by_all: a scan by all of the table's
  * conditions; NULL: the index does not answer them all.  may_recheck: may the
  * index return rows that do not meet a condition?  is_exact: without
  * looking at a row? cost_count: to know which rows of such a scan there are.
  */
-extern bool skx_plan_counts;
-
 extern const Var *skx_plan_counted_column(const RelOptInfo *rel,
 										  Node *expr);
 extern bool skx_plan_counts_all(PlannerInfo *root, const RelOptInfo *rel,
@@ -438,6 +436,8 @@ extern void skx_plan_add_distinct(PlannerInfo *root, RelOptInfo *input,
  */
 #define SKX_PLANNER_WORTH_SEARCH	10
 #define SKX_PLANNER_WORTH_COUNT		25
+
+extern bool skx_plan_custom;	/* skipidx.enable_custom_scan */
 
 extern void skx_plan_take_paths(RelOptInfo *rel, List **paths,
 								List **partial);

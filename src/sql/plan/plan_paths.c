@@ -34,7 +34,7 @@
 #include "utils/lsyscache.h"
 #include "utils/spccache.h"
 
-static bool skx_plan_custom = true;
+bool		skx_plan_custom = true;
 static set_rel_pathlist_hook_type skx_plan_next_hook;
 
 /* ---- paths in the order of the first sort key ---- */
@@ -543,8 +543,8 @@ void
 skx_plan_init(void)
 {
 	DefineCustomBoolVariable("skipidx.enable_custom_scan",
-							 "Lets ranked index scans hand their scores over.",
-							 "Otherwise scores in the output are computed again from the rows.",
+							 "Lets skipidx add scans of its own to plans.",
+							 "Otherwise scores are computed again from the rows, and rows are counted, sorted and grouped by the server.",
 							 &skx_plan_custom, true, PGC_USERSET, 0,
 							 NULL, NULL, NULL);
 	RegisterCustomScanMethods(&skx_plan_ranked.scan);

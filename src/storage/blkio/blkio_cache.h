@@ -352,7 +352,6 @@ extern int	skx_blkio_depth_in_force(const SkxBlkMethod *method);
 extern int	skx_blkio_io_method;
 extern int	skx_blkio_io_depth_total;
 extern int	skx_blkio_cache_size;	/* kB */
-extern int	skx_blkio_direct_min_cache; /* kB */
 
 /*
  * blkio_private.c : frames in this backend's memory

@@ -7,6 +7,9 @@
 
 #include "storage/blkio/blkio_cache.h"
 
+/* Least size of the cache with which `auto` reads past the page cache. */
+#define SKX_BLK_DIRECT_CACHE	((Size) 1024 * 1024 * 1024)
+
 /*
  * Where the cache is large enough to stand in for the page cache, that would
  * only hold everything twice.
@@ -17,7 +20,7 @@ skx_blkio_choose_auto(void)
 	bool		ring = skx_blkio_ring_ready();
 
 	/* As large as it is, not as it was asked for, but for the rounding. */
-	if (skx_blkio_cache_bytes() / 1024 + 1024 > skx_blkio_direct_min_cache)
+	if (skx_blkio_cache_bytes() + 1024 * 1024 > SKX_BLK_DIRECT_CACHE)
 		return ring ? &skx_blkio_method_uring_direct :
 			&skx_blkio_method_direct;
 	return ring ? &skx_blkio_method_uring : &skx_blkio_method_buffered;

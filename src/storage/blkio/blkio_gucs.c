@@ -11,7 +11,6 @@ int			skx_blkio_io_method = SKX_BLK_AUTO;
 int			skx_blkio_io_depth = 16;
 int			skx_blkio_io_depth_total = 64;
 int			skx_blkio_cache_size = 128 * 1024;
-int			skx_blkio_direct_min_cache = 1024 * 1024;
 
 static const struct config_enum_entry skx_blkio_io_methods[] = {
 	{"auto", SKX_BLK_AUTO, false},
@@ -61,15 +60,6 @@ skx_blkio_init(void)
 							1, SKX_BLK_DEPTH_MOST,
 							PGC_SIGHUP,
 							0,
-							NULL, NULL, NULL);
-	DefineCustomIntVariable("skipidx.direct_min_cache",
-							"Least size of skipidx's block cache with which it reads past the operating system's cache.",
-							"For skipidx.io_method = auto. A smaller cache leaves blocks to the operating system's cache as well.",
-							&skx_blkio_direct_min_cache,
-							1024 * 1024,
-							0, MAX_KILOBYTES,
-							PGC_SIGHUP,
-							GUC_UNIT_KB,
 							NULL, NULL, NULL);
 	skx_blkio_anchor_init();
 }

@@ -52,8 +52,8 @@ skx_blkio_setting_auto(const SkxBlkMethod *method)
 
 	if (skx_blkio_cache.header == NULL)
 		return "there is no block cache";
-	return psprintf("%s; the block cache %s skipidx.direct_min_cache", ring,
-					method->direct ? "has" : "is smaller than");
+	return psprintf("%s; the block cache has %s 1GB", ring,
+					method->direct ? "at least" : "less than");
 }
 
 static void
