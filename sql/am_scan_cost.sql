@@ -315,10 +315,10 @@ DECLARE
 	before int8;
 	line text;
 BEGIN
-	SELECT pins INTO before FROM skipidx_io() WHERE scope = 'session';
+	SELECT pins INTO before FROM skipidx_io_totals() WHERE scope = 'session';
 	FOR line IN EXECUTE 'EXPLAIN ' || query LOOP
 	END LOOP;
-	RETURN (SELECT pins > before FROM skipidx_io() WHERE scope = 'session');
+	RETURN (SELECT pins > before FROM skipidx_io_totals() WHERE scope = 'session');
 END $$;
 SELECT pins($$SELECT FROM costs WHERE v @@ 'rare'$$);
 SET enable_indexscan = off;

@@ -40,11 +40,11 @@ INSERT INTO rights VALUES
 	('skx_handler(internal)', 'internal', NULL),
 	('skipidx_highlight(regconfig,text,tsquery,text,text,integer,integer,text)', 'none', 'skipidx_highlight(''simple'', ''a b'', ''a'')'),
 	('skipidx_histogram(regclass,tsquery,text,anyarray)', 'read', 'skipidx_histogram(''rights_body'', ''a'', ''n'', ''{1}''::int[])'),
-	('skipidx_io()', 'none', 'skipidx_io()'),
+	('skipidx_io_totals()', 'none', 'skipidx_io_totals()'),
 	('skipidx_io_methods()', 'none', 'skipidx_io_methods()'),
 	('skx_meets(tsvector,skipidx_disjunction)', 'plan', NULL),
 	('skipidx_merge(regclass,integer)', 'owner', 'skipidx_merge(''rights_body'')'),
-	('skipidx_merges()', 'own', 'skipidx_merges()'),
+	('skx_merges()', 'own', 'skx_merges()'),
 	('skx_place_date(timestamp with time zone,internal)', 'internal', NULL),
 	('skx_place_timestamp(timestamp with time zone,internal)', 'internal', NULL),
 	('skx_place_timestamptz(date,internal)', 'internal', NULL),
@@ -141,7 +141,7 @@ SELECT skipidx_prewarm('rights_body') > 0 AND skipidx_prewarm('rights_other_body
 CREATE VIEW rights_seen AS SELECT
 	(SELECT string_agg(index::text, ' ' ORDER BY index::text) FROM skipidx_cache_indexes() WHERE index::text LIKE 'rights%') AS cached,
 	(SELECT sum(block_frames + page_frames) FROM skipidx_cache_indexes()) = (SELECT frames_used FROM skipidx_cache()) AS all_frames,
-	(SELECT string_agg(DISTINCT index::text, ' ' ORDER BY index::text) FROM skipidx_merges() WHERE index::text LIKE 'rights%') AS merges,
+	(SELECT string_agg(DISTINCT index::text, ' ' ORDER BY index::text) FROM skx_merges() WHERE index::text LIKE 'rights%') AS merges,
 	(SELECT bool_and(documents IS NOT NULL) FROM skipidx_merges WHERE index::text LIKE 'rights%') AS numbers,
 	(SELECT count(*) > 0 FROM skipidx_merges WHERE state IS NOT NULL AND index::text NOT LIKE 'rights%') AS others;
 GRANT SELECT ON rights_seen TO PUBLIC;

@@ -23,9 +23,9 @@ DECLARE
 	b record;
 	n int;
 BEGIN
-	SELECT * INTO a FROM skipidx_io() WHERE scope = 'session';
+	SELECT * INTO a FROM skipidx_io_totals() WHERE scope = 'session';
 	SELECT count(*) INTO n FROM docs WHERE body @@ q;
-	SELECT * INTO b FROM skipidx_io() WHERE scope = 'session';
+	SELECT * INTO b FROM skipidx_io_totals() WHERE scope = 'session';
 	RETURN format('%s rows, %s pages read', n, b.pages_read - a.pages_read);
 END $$;
 SET enable_seqscan = off;
@@ -35,7 +35,7 @@ SELECT q, pages_of(q::tsquery) FROM unnest(ARRAY['all', 'b1 & t77', 'b0 <-> t:*'
 SELECT count(*), count(DISTINCT method), bool_and(scope IN ('session', 'total')) FROM skipidx_io_methods();
 SELECT method FROM skipidx_io;
 SELECT sum(m.requests) = min(i.requests) AS requests, sum(m.pins) = min(i.pins) AS pins, sum(m.hits) = min(i.hits) AS hits
-FROM skipidx_io_methods() m, skipidx_io() i WHERE m.scope = 'session' AND i.scope = 'session';
+FROM skipidx_io_methods() m, skipidx_io_totals() i WHERE m.scope = 'session' AND i.scope = 'session';
 SELECT bool_and(bytes % 8192 = 0 AND batches <= requests AND (requests = 0) = (mean_depth IS NULL)) AS sound,
 	sum(requests) > 0 AS requests FROM skipidx_io;
 

@@ -107,14 +107,14 @@ DECLARE
 	b record;
 	n int;
 BEGIN
-	SELECT * INTO a FROM skipidx_work(), skipidx_io() WHERE scope = 'session';
+	SELECT * INTO a FROM skipidx_work(), skipidx_io_totals() WHERE scope = 'session';
 	SELECT count(*) INTO n FROM docs WHERE body @@ q;
-	SELECT * INTO b FROM skipidx_work(), skipidx_io() WHERE scope = 'session';
+	SELECT * INTO b FROM skipidx_work(), skipidx_io_totals() WHERE scope = 'session';
 	RETURN format('%s rows, %s sub-blocks, %s position blocks', n,
-		b.subblocks + b.fills - a.subblocks - a.fills, b.positions - a.positions);
+		b.subblocks + b.windows_filled - a.subblocks - a.windows_filled, b.positions - a.positions);
 END $$;
 SELECT q, work(q::tsquery) FROM unnest(ARRAY['nosuch', 'one', 'short', 'long', 'all', 'short & long', 'long <-> short']) q;
-SELECT scope, pins >= hits AS pins, hits > 0 AS hits FROM skipidx_io() ORDER BY 1;
+SELECT scope, pins >= hits AS pins, hits > 0 AS hits FROM skipidx_io_totals() ORDER BY 1;
 SELECT pinned, bytes > 0 AS bytes, frames > 0 AS frames, frames_used > 0 AS used FROM skipidx_cache();
 
 DROP VIEW parts_and_file;

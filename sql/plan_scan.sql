@@ -148,15 +148,15 @@ RESET enable_mergejoin;
 CREATE FUNCTION left_early() RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
 	row record;
-	before int8 := (SELECT pins FROM skipidx_io() WHERE scope = 'session');
+	before int8 := (SELECT pins FROM skipidx_io_totals() WHERE scope = 'session');
 	between int8;
 BEGIN
 	FOR row IN SELECT id FROM pages ORDER BY body <@> 'oak' LOOP
 		EXIT;
 	END LOOP;
-	SELECT pins INTO between FROM skipidx_io() WHERE scope = 'session';
+	SELECT pins INTO between FROM skipidx_io_totals() WHERE scope = 'session';
 	PERFORM id FROM pages ORDER BY body <@> 'oak';
-	RETURN format('%s of all', CASE WHEN between - before < ((SELECT pins FROM skipidx_io() WHERE scope = 'session') - between) / 2
+	RETURN format('%s of all', CASE WHEN between - before < ((SELECT pins FROM skipidx_io_totals() WHERE scope = 'session') - between) / 2
 		THEN 'less than half' ELSE 'most' END);
 END $$;
 SELECT left_early() AS pages_read;

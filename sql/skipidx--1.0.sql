@@ -641,12 +641,12 @@ CREATE TYPE skipidx_io_counts AS (
 COMMENT ON TYPE skipidx_io_counts IS
 	'counts of reads of skipidx segments';
 
-CREATE FUNCTION skipidx_io()
+CREATE FUNCTION skipidx_io_totals()
 RETURNS SETOF skipidx_io_counts
-AS 'MODULE_PATHNAME'
+AS 'MODULE_PATHNAME', 'skipidx_io'
 LANGUAGE C VOLATILE PARALLEL RESTRICTED;
 
-COMMENT ON FUNCTION skipidx_io() IS
+COMMENT ON FUNCTION skipidx_io_totals() IS
 	'reads of skipidx segments, by this session and in total';
 
 CREATE FUNCTION skipidx_io_methods()
@@ -763,23 +763,23 @@ REVOKE ALL ON FUNCTION skipidx_calibrate(pg_catalog.name, pg_catalog.float8,
 
 CREATE FUNCTION skipidx_work(
 	OUT nodes pg_catalog.int8,
-	OUT portions pg_catalog.int8,
-	OUT tables pg_catalog.int8,
+	OUT node_pages pg_catalog.int8,
+	OUT node_tables pg_catalog.int8,
 	OUT subblocks pg_catalog.int8,
-	OUT fills pg_catalog.int8,
+	OUT windows_filled pg_catalog.int8,
 	OUT positions pg_catalog.int8,
 	OUT candidates pg_catalog.int8,
-	OUT asked pg_catalog.int8,
-	OUT heap_asked pg_catalog.int8,
-	OUT keys pg_catalog.int8,
-	OUT pending pg_catalog.int8,
-	OUT dead pg_catalog.int8)
+	OUT prefetched pg_catalog.int8,
+	OUT heap_prefetched pg_catalog.int8,
+	OUT keys_tested pg_catalog.int8,
+	OUT pending_read pg_catalog.int8,
+	OUT dead_met pg_catalog.int8)
 RETURNS pg_catalog.record
 AS 'MODULE_PATHNAME'
 LANGUAGE C VOLATILE PARALLEL RESTRICTED;
 
 COMMENT ON FUNCTION skipidx_work() IS
-	'work done by skipidx queries of this session';
+	'work done by skipidx queries of this session: nodes of posting lists, pages and tables of these, sub-blocks and windows decoded, position blocks, documents asked about, blocks of index and table read ahead, keys compared, pending documents read, dead rows met';
 
 CREATE FUNCTION skipidx_check(
 	index pg_catalog.regclass,
@@ -814,7 +814,7 @@ LANGUAGE C VOLATILE PARALLEL UNSAFE;
 COMMENT ON FUNCTION skipidx_merge(pg_catalog.regclass, pg_catalog.int4) IS
 	'merges segments of a skipidx index until at most so many are left; returns how many';
 
-CREATE FUNCTION skipidx_merges(
+CREATE FUNCTION skx_merges(
 	OUT database pg_catalog.oid,
 	OUT index pg_catalog.regclass,
 	OUT operation pg_catalog.text,
@@ -832,17 +832,17 @@ CREATE FUNCTION skipidx_merges(
 	OUT done pg_catalog.int8,
 	OUT total pg_catalog.int8)
 RETURNS SETOF pg_catalog.record
-AS 'MODULE_PATHNAME'
+AS 'MODULE_PATHNAME', 'skipidx_merges'
 LANGUAGE C VOLATILE PARALLEL RESTRICTED;
 
-COMMENT ON FUNCTION skipidx_merges() IS
+COMMENT ON FUNCTION skx_merges() IS
 	'flushes and merges of skipidx indexes that the user may see, running and the last to end; of others that they run';
 
 CREATE VIEW skipidx_merges AS
 	SELECT d.datname AS database, m.index, m.operation, m.asked_by, m.state,
 		m.pid, m.started, m.seconds, m.segments, m.documents, m.bytes_read,
 		m.bytes_written, m.wal_bytes, m.phase, m.done, m.total
-	FROM skipidx_merges() AS m LEFT JOIN pg_catalog.pg_database AS d
+	FROM skx_merges() AS m LEFT JOIN pg_catalog.pg_database AS d
 		ON d.oid OPERATOR(pg_catalog.=) m.database;
 
 COMMENT ON VIEW skipidx_merges IS

@@ -20,7 +20,7 @@ PLAN_SETTINGS = ("SET enable_seqscan = off", "SET enable_indexscan = off",
 # Of this session: what skipidx counts, what the kernel read from the device.
 COUNTERS = """SELECT json_build_object('device_bytes', (regexp_match(
     pg_read_file('/proc/self/io'), 'read_bytes: (\\d+)'))[1]::bigint)::jsonb
-    || (SELECT to_jsonb(io) FROM skipidx_io() io WHERE scope = 'session')"""
+    || (SELECT to_jsonb(io) FROM skipidx_io_totals() io WHERE scope = 'session')"""
 
 
 def methods():

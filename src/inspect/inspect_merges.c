@@ -1,6 +1,6 @@
 /*
  * inspect_merges.c
- *	  skipidx_merges(): flushes and merges of this server, running and past.
+ *	  skx_merges(): flushes and merges of this server, running and past.
  */
 #include "postgres.h"
 

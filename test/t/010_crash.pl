@@ -245,7 +245,7 @@ $standby->promote;
 is(agrees($standby, 'promoted'), $last, 'promoted: the same answers');
 my $io = $standby->safe_psql('postgres', q{SET enable_seqscan = off; SET skipidx.io_method = buffered;
 	SELECT count(*) FROM docs WHERE v @@ 'all <-> m3';
-	SELECT resident > 0 FROM skipidx_io() WHERE scope = 'total'});
+	SELECT resident > 0 FROM skipidx_io_totals() WHERE scope = 'total'});
 
 like($io, qr/\nt$/, 'promoted: pages were found in shared buffers');
 $standby->safe_psql('postgres', "SELECT add(i) FROM generate_series(5000000, 5000100) i; DELETE FROM docs WHERE id % 19 = 3");

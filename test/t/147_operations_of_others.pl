@@ -42,7 +42,7 @@ sub seen
 {
 	my ($role, $database) = @_;
 
-	return $node->safe_psql($database // 'd', "SET ROLE $role; SELECT $columns FROM skipidx_merges() ORDER BY started");
+	return $node->safe_psql($database // 'd', "SET ROLE $role; SELECT $columns FROM skx_merges() ORDER BY started");
 }
 
 $merge->value("SELECT skipidx_flush('docs_v')");

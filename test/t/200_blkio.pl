@@ -49,7 +49,7 @@ sub io
 
 	@io{qw(pins hits loads requests pages resident)} = split /\|/,
 	  $s->value('SELECT pins, hits, loads, requests, pages_read, resident'
-		  . " FROM skipidx_io() WHERE scope = 'session'");
+		  . " FROM skipidx_io_totals() WHERE scope = 'session'");
 	return \%io;
 }
 
@@ -209,7 +209,7 @@ $_->close for @sessions;
 # ---- methods and tablespaces that exist or not ----
 
 $s = skx_session($node, 'postgres');
-$s->value('SELECT count(*) FROM skipidx_io()');
+$s->value('SELECT count(*) FROM skipidx_io_totals()');
 like($s->raw('SET skipidx.io_method = telepathy'), qr/ERROR: +22023: .*io_method/, 'unknown method');
 $s->value(q{SET allow_in_place_tablespaces = on; CREATE TABLESPACE elsewhere LOCATION ''});
 $s->value('SET skipidx.io_method = buffered; SET enable_seqscan = off');

@@ -104,7 +104,7 @@ sub answers
 	} @queries);
 }
 
-sub pages_read { return $s->value("SELECT sum(pages_read) FROM skipidx_io() WHERE scope = 'session'"); }
+sub pages_read { return $s->value("SELECT sum(pages_read) FROM skipidx_io_totals() WHERE scope = 'session'"); }
 
 # By every method, and nothing that a cache has; with `resident`, it may be that
 # shared buffers have it.

@@ -81,7 +81,7 @@ sub spent
 {
 	my ($s, $what) = @_;
 
-	return $s->value("SELECT $what FROM skipidx_io() WHERE scope = 'session'"
+	return $s->value("SELECT $what FROM skipidx_io_totals() WHERE scope = 'session'"
 		  . ' ORDER BY pins DESC LIMIT 1');
 }
 

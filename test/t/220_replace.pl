@@ -242,7 +242,7 @@ for my $strategy (qw(wal_log file_copy))
 	my $copy = skx_session($node, $strategy);
 
 	right($copy, 'docs', "copied by $strategy");
-	cmp_ok($copy->value("SELECT resident FROM skipidx_io() WHERE scope = 'session'"), '>', 50,
+	cmp_ok($copy->value("SELECT resident FROM skipidx_io_totals() WHERE scope = 'session'"), '>', 50,
 		'the copy is read from shared buffers')
 	  if $strategy eq 'wal_log';
 
@@ -321,7 +321,7 @@ SQL
 	my $t = skx_session($standby, 'postgres');
 
 	right($t, 'docs', 'standby');
-	cmp_ok($t->value("SELECT resident FROM skipidx_io() WHERE scope = 'session'"), '>', 50,
+	cmp_ok($t->value("SELECT resident FROM skipidx_io_totals() WHERE scope = 'session'"), '>', 50,
 		'the standby reads from shared buffers what replay put there');
 
 	# its cache and its buffers have pages that the next rounds replace

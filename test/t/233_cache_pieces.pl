@@ -47,7 +47,7 @@ sub session
 
 sub answers { return map { $_[0]->value($_) } @queries; }
 sub state { my ($s, $what) = @_; return $s->value("SELECT $what FROM skipidx_cache()"); }
-sub pages_read { return $_[0]->value(q{SELECT pages_read FROM skipidx_io() WHERE scope = 'session'}); }
+sub pages_read { return $_[0]->value(q{SELECT pages_read FROM skipidx_io_totals() WHERE scope = 'session'}); }
 
 # ---- pieces, as they are needed ----
 

@@ -43,7 +43,7 @@ sub io
 	my ($s) = @_;
 	my %io;
 
-	@io{@counters} = split /\|/, $s->value('SELECT ' . join(', ', @counters) . " FROM skipidx_io() WHERE scope = 'session'");
+	@io{@counters} = split /\|/, $s->value('SELECT ' . join(', ', @counters) . " FROM skipidx_io_totals() WHERE scope = 'session'");
 	return \%io;
 }
 

@@ -607,7 +607,7 @@ SQL
 sub subblocks
 {
 	my ($statement) = @_;
-	my $count = 'SELECT subblocks + fills FROM skipidx_work()';
+	my $count = 'SELECT subblocks + windows_filled FROM skipidx_work()';
 
 	$s->value("SELECT set_mode('plain')");
 	my $at = $s->value($count);
@@ -660,11 +660,11 @@ for my $case ([ "v @@ 'some' AND $hundredth", 2000, 2000 ], [ $hundredth, 0, 0 ]
 	[ "v @@ 'all & some' AND $hundredth", 2000, 2000 ])
 {
 	my ($cond, $least, $most) = @$case;
-	my $at = $s->value('SELECT keys FROM skipidx_work()');
+	my $at = $s->value('SELECT keys_tested FROM skipidx_work()');
 
 	$s->value("SELECT set_mode('plain')");
 	my $n = $s->value("SELECT count(*) FROM work WHERE $cond");
-	my $spent = $s->value('SELECT keys FROM skipidx_work()') - $at;
+	my $spent = $s->value('SELECT keys_tested FROM skipidx_work()') - $at;
 
 	$s->value("SELECT set_mode('seq')");
 	is($n, $s->value("SELECT count(*) FROM work WHERE $cond"), "$cond: rows");

@@ -528,7 +528,7 @@ for my $way ('>', '<')
 		my $column = substr $bound, 0, 1;
 		my $order = "$column " . ($way eq '<' ? 'DESC' : '');
 		my $page = "SELECT array_agg(id) FROM (SELECT id FROM pages WHERE v @@ 'all' AND $bound ORDER BY $order LIMIT 20) s";
-		my $pins = 'SELECT pins FROM skipidx_io() WHERE scope = $$session$$';
+		my $pins = 'SELECT pins FROM skipidx_io_totals() WHERE scope = $$session$$';
 
 		my $found = $s->value($page);
 		my $before = $s->value($pins);

@@ -286,7 +286,7 @@ SQL
 sub work
 {
 	my ($sql) = @_;
-	my $counts = q{SELECT subblocks + fills, nodes FROM skipidx_work()};
+	my $counts = q{SELECT subblocks + windows_filled, nodes FROM skipidx_work()};
 	my ($before) = split /\|/, $s->value($counts);
 	my $n = $s->value($sql);
 	my ($after) = split /\|/, $s->value($counts);

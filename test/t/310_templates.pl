@@ -110,7 +110,7 @@ sub alternate
 sub hits
 {
 	return $sessions{origin}[0]->value(
-		"SELECT hits FROM skipidx_io() WHERE scope = 'total'");
+		"SELECT hits FROM skipidx_io_totals() WHERE scope = 'total'");
 }
 
 alternate('copied', 'buffered');

@@ -44,7 +44,7 @@ SET enable_bitmapscan = off;
 SET enable_sort = off;
 SQL
 
-my @counters = qw(nodes portions subblocks fills positions candidates);
+my @counters = qw(nodes node_pages subblocks windows_filled positions candidates);
 
 sub counters
 {
@@ -64,7 +64,7 @@ sub work
 	my $after = counters();
 	my %spent = map { $_ => $after->{$_} - $before->{$_} } @counters;
 
-	$spent{blocks} = $spent{subblocks} + $spent{fills};
+	$spent{blocks} = $spent{subblocks} + $spent{windows_filled};
 	note "$what: $n, " . join ', ', map { "$_ $spent{$_}" } @counters;
 	return ($n, \%spent);
 }
@@ -390,7 +390,7 @@ SQL
 	$node->adjust_conf('postgresql.conf', 'skipidx.cache_size', '8MB');
 	my $read = sub {
 		my ($sql) = @_;
-		my $pages = "SELECT pages_read FROM skipidx_io() WHERE scope = 'session'";
+		my $pages = "SELECT pages_read FROM skipidx_io_totals() WHERE scope = 'session'";
 
 		$s->close;
 		$node->restart;
@@ -419,7 +419,7 @@ SQL
 	# wanted, one page after the other: these come several at a time.
 	my $requests = sub {
 		$read->($_[0]);
-		return split / /, $s->value("SELECT requests || ' ' || ahead FROM skipidx_io() WHERE scope = 'session'");
+		return split / /, $s->value("SELECT requests || ' ' || ahead FROM skipidx_io_totals() WHERE scope = 'session'");
 	};
 	my ($unranked) = $requests->("SELECT count(*) FROM spread WHERE v @@ 'p & q'");
 	my ($asked, $ahead) = $requests->("SELECT count(*) FROM skipidx_search('spread_v', 'p & q', 100)");

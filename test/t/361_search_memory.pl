@@ -158,10 +158,10 @@ for my $case ([ 'a <-> p:*', '1GB', 40_000 ], [ 'a <-> p:*', '64kB', 40_000 ], [
 	my $s = skx_session($node, 'postgres');
 	my @rows = map {
 		$s->value("SET work_mem = '$work_mem'; SET enable_seqscan = " . ($_ ? 'off' : 'on') . "; SET enable_indexscan = " . ($_ ? 'on' : 'off') . '; SET enable_bitmapscan = off');
-		my $before = $s->value('SELECT subblocks + fills FROM skipidx_work()');
+		my $before = $s->value('SELECT subblocks + windows_filled FROM skipidx_work()');
 		my $rows = $s->value("SELECT concat_ws(' ', count(*), sum(id)) FROM (SELECT id FROM wide WHERE v \@\@ '$q' OFFSET 0) x");
 
-		[ $rows, $s->value('SELECT subblocks + fills FROM skipidx_work()') - $before ] } (1, 0);
+		[ $rows, $s->value('SELECT subblocks + windows_filled FROM skipidx_work()') - $before ] } (1, 0);
 
 	is($rows[0][0], $rows[1][0], "a prefix of many long lists, work_mem $work_mem: $q ($rows[0][0])");
 	cmp_ok($rows[0][1], '<', $most, "its lists are gone through some times: $rows[0][1] sub-blocks");

@@ -170,10 +170,10 @@ for (1 .. 40)
 sub decoded
 {
 	my ($q) = @_;
-	my $before = $s->value('SELECT subblocks + fills FROM skipidx_work()');
+	my $before = $s->value('SELECT subblocks + windows_filled FROM skipidx_work()');
 
 	rows($q, 'indexscan');
-	return $s->value('SELECT subblocks + fills FROM skipidx_work()') - $before;
+	return $s->value('SELECT subblocks + windows_filled FROM skipidx_work()') - $before;
 }
 
 my $lists = $s->value("SELECT count(DISTINCT lexeme) FROM docs, unnest(v) WHERE lexeme LIKE 'h1%'");

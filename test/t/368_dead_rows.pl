@@ -108,7 +108,7 @@ SQL
 sub spread
 {
 	my ($what) = @_;
-	my $decoded = 'SELECT subblocks + fills FROM skipidx_work()';
+	my $decoded = 'SELECT subblocks + windows_filled FROM skipidx_work()';
 	my $before = $s->value($decoded);
 	my $passes = passes(10, 'spread', 'x');
 	my $spent = $s->value($decoded) - $before;

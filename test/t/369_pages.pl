@@ -348,12 +348,12 @@ BEGIN
 	FOR i IN 1 .. pages LOOP
 		page := i; rows := 0;
 		tids := pg_stat_get_xact_tuples_returned('big_v'::regclass);
-		SELECT w.subblocks + w.fills INTO work FROM skipidx_work() w;
+		SELECT w.subblocks + w.windows_filled INTO work FROM skipidx_work() w;
 		FOR one IN SELECT * FROM skipidx_search('big_v', q, size, after => after) LOOP
 			rows := rows + 1; after := one.token;
 		END LOOP;
 		fetched := pg_stat_get_xact_tuples_returned('big_v'::regclass) - tids;
-		SELECT w.subblocks + w.fills - work INTO blocks FROM skipidx_work() w;
+		SELECT w.subblocks + w.windows_filled - work INTO blocks FROM skipidx_work() w;
 		RETURN NEXT;
 	END LOOP;
 END $$;

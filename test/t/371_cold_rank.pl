@@ -172,9 +172,9 @@ sub cost
 	my ($query) = @_;
 
 	cold();
-	my @before = split /\|/, $s->value("SELECT requests, rounds, pages_read FROM skipidx_io() WHERE scope = 'session'");
+	my @before = split /\|/, $s->value("SELECT requests, rounds, pages_read FROM skipidx_io_totals() WHERE scope = 'session'");
 	$s->value("SELECT count(*) FROM (SELECT FROM docs WHERE v @@ '$query' ORDER BY v <@> '$query' LIMIT 10) l");
-	my @after = split /\|/, $s->value("SELECT requests, rounds, pages_read FROM skipidx_io() WHERE scope = 'session'");
+	my @after = split /\|/, $s->value("SELECT requests, rounds, pages_read FROM skipidx_io_totals() WHERE scope = 'session'");
 
 	return map { $after[$_] - $before[$_] } 0 .. 2;
 }

@@ -58,10 +58,10 @@ sub session { my ($node, $db) = @_; return settle(skx_session($node // $primary,
 sub found
 {
 	my ($s, $way) = @_;
-	my $before = $s->value('SELECT dead FROM skipidx_work()');
+	my $before = $s->value('SELECT dead_met FROM skipidx_work()');
 	my $rows = $s->value($ways{$way});
 
-	return ($rows, $s->value('SELECT dead FROM skipidx_work()') - $before);
+	return ($rows, $s->value('SELECT dead_met FROM skipidx_work()') - $before);
 }
 
 sub expected

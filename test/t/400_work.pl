@@ -41,8 +41,8 @@ is($ndocs, 1000000, 'one segment holds all documents');
 note "$posting_pages pages of posting lists";
 cmp_ok($posting_pages, '>', 60, 'lists of many nodes');
 
-my @counters = qw(nodes portions tables subblocks fills positions candidates
-  asked pages requests loads ahead ahead_used);
+my @counters = qw(nodes node_pages node_tables subblocks windows_filled positions candidates
+  prefetched pages requests loads ahead ahead_used);
 
 sub counters
 {
@@ -50,9 +50,9 @@ sub counters
 	my %at;
 
 	@at{@counters} = split /\|/, $session->value(
-		'SELECT nodes, portions, tables, subblocks, fills, positions,'
-		  . ' candidates, asked, pages_read, requests, loads, ahead, ahead_used'
-		  . ' FROM skipidx_work(), skipidx_io()'
+		'SELECT nodes, node_pages, node_tables, subblocks, windows_filled, positions,'
+		  . ' candidates, prefetched, pages_read, requests, loads, ahead, ahead_used'
+		  . ' FROM skipidx_work(), skipidx_io_totals()'
 		  . " WHERE scope = 'session'");
 	return \%at;
 }
@@ -94,7 +94,7 @@ sub between
 # What all of a long list costs is the measure of the rest.
 my ($n, $all) = cold_work('half');
 my $nodes = $all->{nodes};
-my $subblocks = $all->{subblocks} + $all->{fills};
+my $subblocks = $all->{subblocks} + $all->{windows_filled};
 
 between('half: rows', $n, 490000, 510000);
 between('half: nodes', $nodes, 8, 100);
@@ -108,9 +108,9 @@ for my $query ('rare & half', 'half & rare')
 	my ($rows, $spent) = cold_work($query);
 
 	between("$query: rows", $rows, 4, 16);
-	between("$query: sub-blocks", $spent->{subblocks} + $spent->{fills}, 20, 22);
+	between("$query: sub-blocks", $spent->{subblocks} + $spent->{windows_filled}, 20, 22);
 	between("$query: nodes", $spent->{nodes}, 15, 21);
-	between("$query: portions", $spent->{portions}, 20, 22);
+	between("$query: portions", $spent->{node_pages}, 20, 22);
 	between("$query: candidates", $spent->{candidates}, 20, 20);
 	between("$query: pages read", $spent->{pages}, 22, 40);
 }
@@ -119,7 +119,7 @@ for my $query ('rare & half', 'half & rare')
 # leads over the forward pointers and not through every node.
 ($n, my $close) = cold_work('close & half');
 between('close & half: rows', $n, 3, 17);
-between('close & half: sub-blocks', $close->{subblocks} + $close->{fills}, 2, 3);
+between('close & half: sub-blocks', $close->{subblocks} + $close->{windows_filled}, 2, 3);
 between('close & half: nodes', $close->{nodes}, 2, 3);
 between('close & half: pages read', $close->{pages}, 3, 8);
 
@@ -129,24 +129,24 @@ my $windows = $ndocs / 4096 + 1;
 
 ($n, my $both) = cold_work('half & third');
 between('half & third: rows', $n, 160000, 175000);
-between('half & third: sub-blocks', $both->{subblocks} + $both->{fills},
+between('half & third: sub-blocks', $both->{subblocks} + $both->{windows_filled},
 	5 / 3 * $subblocks - $nodes, 5 / 3 * $subblocks + 2 * $windows + $nodes);
 
 # A word in a thousandth: at most a sub-block of the common one for each.
 ($n, my $thousand) = cold_work('thousand & half');
 between('thousand & half: rows', $n, 400, 600);
-between('thousand & half: sub-blocks', $thousand->{subblocks} + $thousand->{fills},
+between('thousand & half: sub-blocks', $thousand->{subblocks} + $thousand->{windows_filled},
 	1000, 1010);
 
 # Absent words cost no posting at all.
 my ($none, $absent) = work($s, 'half & nosuch');
 is($none, 0, 'half & nosuch: rows');
-is($absent->{subblocks} + $absent->{fills}, 0, 'half & nosuch: sub-blocks');
-is($absent->{portions}, 0, 'half & nosuch: portions');
+is($absent->{subblocks} + $absent->{windows_filled}, 0, 'half & nosuch: sub-blocks');
+is($absent->{node_pages}, 0, 'half & nosuch: portions');
 
 # NOT of a common word costs no more than AND of it.
 my ($without, $minus) = work($s, 'rare & !half');
-between('rare & !half: sub-blocks', $minus->{subblocks} + $minus->{fills}, 20, 22);
+between('rare & !half: sub-blocks', $minus->{subblocks} + $minus->{windows_filled}, 20, 22);
 my ($matched) = work($s, 'rare & half');
 is($without + $matched, 20, 'rare & half, rare & !half: rows');
 
@@ -171,7 +171,7 @@ for my $case (['rare | half', 1, 60], ['third | half', 3000, 1e9])
 	my $spent = counters($s);
 
 	$spent->{$_} -= $before->{$_} for @counters;
-	between("$query: sub-blocks and windows filled", $spent->{subblocks} + $spent->{fills}, $least, $most);
+	between("$query: sub-blocks and windows filled", $spent->{subblocks} + $spent->{windows_filled}, $least, $most);
 }
 $s->value('SET enable_indexscan = off; RESET max_parallel_workers_per_gather');
 
@@ -198,13 +198,13 @@ between('h: nodes', $all->{nodes}, 65, 2000);
 my ($there, $found) = cold_work('rare & h');
 between('rare & h: rows', $there, 1, 10);
 between('rare & h: nodes', $found->{nodes}, 5, 12);
-between('rare & h: sub-blocks', $found->{subblocks} + $found->{fills}, 8, 12);
-between('rare & h: table pages', $found->{tables}, 1, 3);
+between('rare & h: sub-blocks', $found->{subblocks} + $found->{windows_filled}, 8, 12);
+between('rare & h: table pages', $found->{node_tables}, 1, 3);
 between('rare & h: pages read', $found->{pages}, 10, 40);
 
 (undef, $found) = cold_work('close & h');
 between('close & h: nodes', $found->{nodes}, 2, 4);
-between('close & h: sub-blocks', $found->{subblocks} + $found->{fills}, 2, 3);
+between('close & h: sub-blocks', $found->{subblocks} + $found->{windows_filled}, 2, 3);
 between('close & h: pages read', $found->{pages}, 3, 12);
 
 # ---- what is asked for before it is needed ----
@@ -300,7 +300,7 @@ SKIP:
 	my $fresh = skx_session($node, 'postgres');
 	$fresh->value('SET enable_seqscan = off; SET enable_indexscan = off');
 	my ($first, $again) = map { (work($fresh, 'a1 & b1'))[1] } 1 .. 2;
-	is($first->{asked} - $again->{asked}, 4, 'five segments: headers asked for');
+	is($first->{prefetched} - $again->{prefetched}, 4, 'five segments: headers asked for');
 	$spent = planned('a1 & b1', 1);
 	between('five segments, 1 row: pages in vain', $spent->{vain}, 0, 1);
 	between('five segments, 1 row: pages', $spent->{pages}, 4, 10);
@@ -318,7 +318,7 @@ for my $case (['h <-> h', 340], ['rare & h', 25], ['h', 170])
 	my (undef, $again) = work($s, $query);
 
 	is($again->{pages}, 0, "$query again: nothing read");
-	between("$query again: asked for", $again->{asked}, 0, $most);
+	between("$query again: asked for", $again->{prefetched}, 0, $most);
 }
 
 is($s->value(q{SELECT skipidx_check('docs_v')}), '', 'skipidx_check');

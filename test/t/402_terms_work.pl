@@ -36,7 +36,7 @@ cmp_ok($dict, '>', 200, "$dict pages of dictionaries");
 sub work
 {
 	my ($call) = @_;
-	my $counts = "SELECT pages_read, subblocks FROM skipidx_work(), skipidx_io() WHERE scope = 'session'";
+	my $counts = "SELECT pages_read, subblocks FROM skipidx_work(), skipidx_io_totals() WHERE scope = 'session'";
 
 	$s->value('SELECT skipidx_cache_reset()');
 	my @before = split /\|/, $s->value($counts);

@@ -42,11 +42,11 @@ is($pending, 20000, 'pending documents');
 sub search
 {
 	my ($session, $query, $rows) = @_;
-	my $before = $session->value('SELECT pending FROM skipidx_work()');
+	my $before = $session->value('SELECT pending_read FROM skipidx_work()');
 	my $found = $session->value("SELECT string_agg(d::text, ',') FROM (SELECT round((v <@> '$query')::numeric, 4) AS d"
 		  . " FROM docs WHERE v @@ '$query' ORDER BY v <@> '$query' LIMIT $rows) t");
 
-	return ($found, $session->value('SELECT pending FROM skipidx_work()') - $before);
+	return ($found, $session->value('SELECT pending_read FROM skipidx_work()') - $before);
 }
 
 # The same rows, sorted.
@@ -152,9 +152,9 @@ $s->value("BEGIN; DECLARE c CURSOR FOR SELECT id FROM later WHERE v @@ 'a' ORDER
 my $writer = skx_session($node, 'postgres');
 $writer->value("INSERT INTO later SELECT -i, 'a' FROM generate_series(1, 20000) i");
 $writer->value("DELETE FROM later WHERE id < -10000; VACUUM later; SELECT skipidx_flush('later_v')");
-my $before = $s->value('SELECT pending FROM skipidx_work()');
+my $before = $s->value('SELECT pending_read FROM skipidx_work()');
 my @rest = split /\n/, $s->value('FETCH ALL FROM c');
-my $looked = $s->value('SELECT pending FROM skipidx_work()') - $before;
+my $looked = $s->value('SELECT pending_read FROM skipidx_work()') - $before;
 
 is("@rest", join(' ', 11 .. 400), 'a cursor: its rows');
 cmp_ok($looked, '<', 6000, "a cursor: $looked of 20,000 later ones are looked at");

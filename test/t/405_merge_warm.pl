@@ -53,7 +53,7 @@ sub answers
 sub pages
 {
 	my (@queries) = @_;
-	my $count = "SELECT sum(loads) FROM skipidx_io() WHERE scope = 'session'";
+	my $count = "SELECT sum(loads) FROM skipidx_io_totals() WHERE scope = 'session'";
 	my $before = $s->value($count);
 	my $answers = answers(@queries);
 

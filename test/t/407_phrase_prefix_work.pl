@@ -51,7 +51,7 @@ for my $name (sort keys %form)
 sub work
 {
 	my ($name, $q) = @_;
-	my $count = 'SELECT nodes, subblocks + fills, positions FROM skipidx_work()';
+	my $count = 'SELECT nodes, subblocks + windows_filled, positions FROM skipidx_work()';
 	my @before = split /\|/, $s->value($count);
 
 	$s->value("EXECUTE $name ('$q')");

@@ -86,7 +86,7 @@ SQL
 # ---- measuring ----
 
 my @counters = qw(pins hits requests pages_read batches depth_sum ahead
-  ahead_used nodes tables asked);
+  ahead_used nodes node_tables prefetched);
 my ($method, $size, $unit);
 
 sub counters
@@ -94,7 +94,7 @@ sub counters
 	my %at;
 
 	@at{@counters} = split /\|/, $s->value('SELECT ' . join(', ', @counters)
-		  . " FROM skipidx_io() io, skipidx_work() WHERE io.scope = 'session'");
+		  . " FROM skipidx_io_totals() io, skipidx_work() WHERE io.scope = 'session'");
 	return \%at;
 }
 
@@ -345,8 +345,8 @@ sub check_sought
 		my $spent = planned($query, vain => 1);
 
 		most("$query: pages in vain", $spent->{pages_read} - $least->{pages_read},
-			$spent->{tables} - $least->{tables});
-		most("$query: reads alone", $spent->{alone}, OPEN + LEVELS - 1 + DIRECTORY + $spent->{tables} - $least->{tables});
+			$spent->{node_tables} - $least->{node_tables});
+		most("$query: reads alone", $spent->{alone}, OPEN + LEVELS - 1 + DIRECTORY + $spent->{node_tables} - $least->{node_tables});
 	}
 
 	# Nodes are asked for when at least half of the depth is free, 16 TID pages
@@ -369,8 +369,8 @@ sub check_sought
 		my $again = spent($query);
 
 		is($again->{alone}, 0, "$method $size, $query again: nothing is missing");
-		most("$query again: asked for", $again->{asked}, $lists * (1 + 16) + $tids);
-		is(spent($query)->{asked}, $again->{asked}, "$method $size, $query once more: no more than that");
+		most("$query again: asked for", $again->{prefetched}, $lists * (1 + 16) + $tids);
+		is(spent($query)->{prefetched}, $again->{prefetched}, "$method $size, $query once more: no more than that");
 	}
 
 	# Dense, but not everywhere: where one list has nothing, the others are not
@@ -435,7 +435,7 @@ sub check_positions
 	cold($query);
 	my $again = spent($query);
 	is($again->{alone}, 0, "$method $size, $query again: nothing is missing");
-	most("$query again: asked for", $again->{asked}, 3 * (1 + 16) + 2 * (8 + 16) * 2 + 2 * 16);
+	most("$query again: asked for", $again->{prefetched}, 3 * (1 + 16) + 2 * (8 + 16) * 2 + 2 * 16);
 	return;
 }
 
@@ -542,7 +542,7 @@ sub check_warm
 			# Nobody has looked at what was read in vain: it is not kept.
 			is("$warm->{rows} $warm->{alone}", "$cold->{rows} 0", "$method $size, $what: nothing is missing");
 			most("$what: pages", $warm->{pages_read}, $vain);
-			most("$what: asked for", $warm->{asked}, $cold->{asked});
+			most("$what: asked for", $warm->{prefetched}, $cold->{prefetched});
 		}
 	}
 	return;

@@ -36,7 +36,7 @@ $s->value('SET enable_seqscan = off; SET enable_sort = off');
 
 sub io
 {
-	return split /\|/, $s->value("SELECT rounds, pins - hits FROM skipidx_io() WHERE scope = 'session'");
+	return split /\|/, $s->value("SELECT rounds, pins - hits FROM skipidx_io_totals() WHERE scope = 'session'");
 }
 
 # Rows, rounds, and frames that were not there when they were pinned.

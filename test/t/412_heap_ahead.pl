@@ -33,10 +33,10 @@ is($s->value("SELECT count(DISTINCT (ctid::text::point)[0]) FROM docs WHERE v @@
 sub asked
 {
 	my ($sql) = @_;
-	my $before = $s->value('SELECT heap_asked FROM skipidx_work()');
+	my $before = $s->value('SELECT heap_prefetched FROM skipidx_work()');
 	my $rows = $s->value($sql);
 
-	return ($rows, $s->value('SELECT heap_asked FROM skipidx_work()') - $before);
+	return ($rows, $s->value('SELECT heap_prefetched FROM skipidx_work()') - $before);
 }
 
 sub cold
