@@ -33,7 +33,7 @@ PGFILEDESC = "skipidx - full-text index access method on block skip lists"
 # One wildcard a folder, in the order of src/LAYERS.
 SKX_FOLDERS := $(shell sed '/^\#/d' src/LAYERS)
 SKX_SOURCES := $(foreach f,$(SKX_FOLDERS),$(sort $(wildcard src/$(f)/*.c))) \
-	$(wildcard src/skipidx.c)
+	$(sort $(wildcard src/skipidx*.c))
 SKX_HEADERS := $(wildcard src/*/*.h src/*/*/*.h)
 OBJS := $(SKX_SOURCES:.c=.o)
 

@@ -197,6 +197,8 @@ for my $case (
 	[ 'the table', q{SELECT tableoid, price FROM docs WHERE v @@ 'half'} ],
 	[ 'a condition that is tested', q{SELECT sum(price) FROM docs WHERE v @@ 'half' AND price % 2 = 0} ],
 	[ 'a lock', q{SELECT price FROM docs WHERE v @@ 'half' FOR UPDATE} ],
+	[ 'a lock of a joined table', q{SELECT d.price FROM docs d JOIN names n USING (price) WHERE d.v @@ 'half' FOR UPDATE OF n} ],
+	[ 'a join of an update', q{UPDATE names n SET name = 'x' FROM docs d WHERE d.price = n.price AND d.v @@ 'half'} ],
 	[ 'a sample', q{SELECT sum(price) FROM docs TABLESAMPLE BERNOULLI (100) WHERE v @@ 'half'} ],
 	[ 'a distance', q{SELECT price, v <@> 'half' FROM docs WHERE v @@ 'half'} ],
 	[ 'an update', q{UPDATE docs SET price = price WHERE v @@ 'half'} ],

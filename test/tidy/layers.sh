@@ -38,8 +38,8 @@ FNR == 1 {
 	file = file_of(FILENAME)
 	if (from != "" && !(from in layer))
 		complain("folder " from "/ is not in src/LAYERS")
-	if (from == "" && FILENAME != "skipidx.c")
-		complain("only skipidx.c lies outside the folders")
+	if (from == "" && FILENAME !~ "^skipidx(_settings)?[.]c$")
+		complain("only skipidx.c and skipidx_settings.c lie outside the folders")
 	if (from != "" && file !~ ("^" name "\\.[ch]$") && index(file, name "_") != 1)
 		complain("file name must begin with " name "_")
 	header = FILENAME ~ /\.h$/

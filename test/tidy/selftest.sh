@@ -167,7 +167,7 @@ expect layers 'the lines of support/ do not stand together'
 mv src/sql/am/am_handler.c src/sql/am/handler.c
 expect layers 'file name must begin with am_'
 cp src/sql/am/am_handler.c src/loose.c
-expect layers 'only skipidx.c lies outside'
+expect layers 'only skipidx.c and skipidx_settings.c lie outside'
 
 { printf 'int\nskx_am_long(int a,\n\t\t\tint b)\n{\n'; many_lines 67 '	a++;'; echo '}'; } >>src/sql/am/am_handler.c
 expect length 'skx_am_long has 71 lines'

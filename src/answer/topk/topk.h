@@ -101,8 +101,7 @@ typedef struct SkxTopkWork
 	uint64		rounds;			/* of reads (SkxBlkCounters): told by am/ */
 } SkxTopkWork;
 
-/* Defines skipidx.search_budget.  Called once, from _PG_init. */
-extern void skx_topk_init(void);
+extern int	skx_topk_budget;	/* skipidx.search_budget, ms; 0: none */
 
 extern const SkxTopkWork *skx_topk_work(const SkxTopk *topk);
 

@@ -12,24 +12,13 @@
 
 #include "answer/topk/topk_internal.h"
 #include "miscadmin.h"
-#include "utils/guc.h"
 #include "utils/memutils.h"
 #include "utils/timestamp.h"
 
 /* Of so many times the rows that are looked for, postings are few. */
 #define SKX_TOPK_FEW		4
 
-static int	skx_topk_budget = 0;	/* ms */
-
-void
-skx_topk_init(void)
-{
-	DefineCustomIntVariable("skipidx.search_budget",
-							"Time after which a ranked search ends with the best rows found so far",
-							"A NOTICE tells how much was left out.  0 turns this off.",
-							&skx_topk_budget, 0, 0, PG_INT32_MAX / 1000,
-							PGC_USERSET, GUC_UNIT_MS, NULL, NULL, NULL);
-}
+int			skx_topk_budget = 0;
 
 bool
 skx_topk_is_budgeted(void)

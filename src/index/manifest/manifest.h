@@ -13,9 +13,19 @@
 
 #define SKX_META_BLOCK		0	/* of the metapage */
 
-/* manifest_early.c : settings; may a standby read what is logged here? */
-extern void skx_manifest_init(void);
+/* manifest_early.c : the setting; may a standby read what is logged here? */
+typedef enum SkxReuseEarly
+{
+	SKX_REUSE_AUTO,
+	SKX_REUSE_ON,
+	SKX_REUSE_OFF
+} SkxReuseEarly;
+
+extern int	skx_manifest_reuse_early;
 extern bool skx_manifest_has_standby(void);
+
+/* manifest_open.c : main shared memory, if preloaded; from _PG_init */
+extern void skx_manifest_open_init(void);
 
 /* Pending stripes of a new index: inserts of so many backends do not meet. */
 #define SKX_STRIPES			4

@@ -29,39 +29,9 @@
 #include "replication/slot.h"
 #include "replication/walsender_private.h"
 #include "support/compat/compat.h"
-#include "utils/guc.h"
 #include "utils/rel.h"
 
-typedef enum SkxReuseEarly
-{
-	SKX_REUSE_AUTO,
-	SKX_REUSE_ON,
-	SKX_REUSE_OFF
-} SkxReuseEarly;
-
-static const struct config_enum_entry skx_manifest_early_values[] = {
-	{"auto", SKX_REUSE_AUTO, false},
-	{"on", SKX_REUSE_ON, false},
-	{"off", SKX_REUSE_OFF, false},
-	{NULL, 0, false}
-};
-
-static int	skx_manifest_reuse_early = SKX_REUSE_AUTO;
-
-void
-skx_manifest_init(void)
-{
-	DefineCustomEnumVariable("skipidx.reuse_early",
-							 "Whether a skipidx index overwrites pages that no query of this server needs any more, though a standby's may.",
-							 "auto waits for transactions that write, and for slots and feedback, where a standby or a slot of one is connected or WAL is archived.",
-							 &skx_manifest_reuse_early,
-							 SKX_REUSE_AUTO,
-							 skx_manifest_early_values,
-							 PGC_SUSET,
-							 0,
-							 NULL, NULL, NULL);
-	skx_manifest_open_init();
-}
+int			skx_manifest_reuse_early = SKX_REUSE_AUTO;
 
 /* Is a standby, or a slot that waits for one, connected? */
 static bool

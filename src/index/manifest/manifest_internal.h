@@ -83,7 +83,6 @@ typedef struct SkxOpenViews
 	SkxOpenView views[SKX_OPEN_PARTS * SKX_OPEN_VIEWS];
 } SkxOpenViews;
 
-extern void skx_manifest_open_init(void);
 extern void skx_manifest_hold_lock(Relation rel);
 extern SkxHold *skx_manifest_hold_make(Relation rel);
 extern void skx_manifest_hold_open(SkxHold *hold, const SkxDiskMeta *meta,

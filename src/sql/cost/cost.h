@@ -11,6 +11,7 @@
 #include "nodes/pathnodes.h"
 #include "read/condition/condition_disjunction.h"
 #include "tsearch/ts_type.h"
+#include "utils/guc.h"
 #include "utils/relcache.h"
 
 /* The index, as the planner's caller has opened it. */
@@ -89,7 +90,17 @@ extern void skx_cost_prices(Oid tablespace, SkxCostPrices *prices);
 extern char *skx_cost_prices_with(Oid tablespace, const SkxCostPrices *prices);
 extern double skx_cost_reading(double pages, double all, double ordered,
 							   double random);
-extern void skx_cost_init(void);
+
+/* Settings: prices, those of tablespaces as text, and its hooks. */
+#define SKX_COST_PRICE_NONE		(-1.0)
+
+extern double skx_cost_prices_forward;
+extern double skx_cost_prices_backward;
+extern double skx_cost_prices_random;
+extern char *skx_cost_prices_setting;
+extern bool skx_cost_prices_check(char **value, void **extra,
+								  GucSource source);
+extern void skx_cost_prices_assign(const char *value, void *extra);
 
 /* Sizes of an index, found once while a statement is planned. */
 typedef struct SkxPlannedSizes

@@ -23,18 +23,15 @@
 #include "parser/scansup.h"
 #include "sql/cost/cost.h"
 #include "support/compat/compat.h"
-#include "utils/guc.h"
 #include "utils/spccache.h"
 #include "utils/syscache.h"
 
 /* Below 0: follows from what the server's settings say. */
-#define SKX_COST_PRICE_NONE		(-1.0)
+double		skx_cost_prices_forward = SKX_COST_PRICE_NONE;
+double		skx_cost_prices_backward = SKX_COST_PRICE_NONE;
+double		skx_cost_prices_random = SKX_COST_PRICE_NONE;
 
-static double skx_cost_prices_forward = SKX_COST_PRICE_NONE;
-static double skx_cost_prices_backward = SKX_COST_PRICE_NONE;
-static double skx_cost_prices_random = SKX_COST_PRICE_NONE;
-
-static char *skx_cost_prices_setting;
+char	   *skx_cost_prices_setting;
 
 /* skipidx.tablespace_costs, as parsed; in the settings' memory */
 typedef struct SkxSpacePrices
@@ -114,7 +111,7 @@ skx_cost_prices_entry(const char *at, SkxSpacePrices *space)
 	return *at == ';' ? at + 1 : *at == '\0' ? at : NULL;
 }
 
-static bool
+bool
 skx_cost_prices_check(char **value, void **extra, GucSource source)
 {
 	const char *at = *value;
@@ -146,7 +143,7 @@ skx_cost_prices_check(char **value, void **extra, GucSource source)
 	return true;
 }
 
-static void
+void
 skx_cost_prices_assign(const char *value, void *extra)
 {
 	skx_cost_prices_spaces = extra;
@@ -258,34 +255,4 @@ skx_cost_reading(double pages, double all, double ordered, double random)
 		return 0;
 	pages = Min(pages, Max(all, 1));
 	return pages * (random - (random - ordered) * sqrt(pages / Max(all, 1)));
-}
-
-static void
-skx_cost_prices_define(const char *name, const char *text, double *price)
-{
-	DefineCustomRealVariable(name, text,
-							 "In units of seq_page_cost, a mean over cached pages and others. -1 follows seq_page_cost and random_page_cost of the tablespace. skipidx_calibrate() measures it.",
-							 price, SKX_COST_PRICE_NONE, SKX_COST_PRICE_NONE,
-							 DBL_MAX, PGC_USERSET, GUC_EXPLAIN,
-							 NULL, NULL, NULL);
-}
-
-void
-skx_cost_init(void)
-{
-	skx_cost_prices_define("skipidx.forward_read_cost",
-						   "What the planner charges a skipidx scan for a page read in ascending order.",
-						   &skx_cost_prices_forward);
-	skx_cost_prices_define("skipidx.backward_read_cost",
-						   "What the planner charges a skipidx scan for a page read in descending order.",
-						   &skx_cost_prices_backward);
-	skx_cost_prices_define("skipidx.random_read_cost",
-						   "What the planner charges a skipidx scan for a page read in no order.",
-						   &skx_cost_prices_random);
-	DefineCustomStringVariable("skipidx.tablespace_costs",
-							   "These prices by tablespace.",
-							   "Such as 'fast: 1 1.1 2; slow: 1 4 20': forward, backward, random. Goes before the settings for all tablespaces.",
-							   &skx_cost_prices_setting, "", PGC_USERSET,
-							   GUC_EXPLAIN, skx_cost_prices_check,
-							   skx_cost_prices_assign, NULL);
 }

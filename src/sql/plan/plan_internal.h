@@ -15,6 +15,7 @@
 #include "read/score/score.h"
 #include "sql/am/am.h"
 #include "sql/am/am_ask.h"
+#include "sql/plan/plan.h"
 
 /*
  * plan_index.c
@@ -436,8 +437,6 @@ extern void skx_plan_add_distinct(PlannerInfo *root, RelOptInfo *input,
  */
 #define SKX_PLANNER_WORTH_SEARCH	10
 #define SKX_PLANNER_WORTH_COUNT		25
-
-extern bool skx_plan_custom;	/* skipidx.enable_custom_scan */
 
 extern void skx_plan_take_paths(RelOptInfo *rel, List **paths,
 								List **partial);

@@ -30,7 +30,6 @@
 #include "sql/plan/plan_internal.h"
 #include "sql/plan/plan_node.h"
 #include "support/compat/compat_planner.h"
-#include "utils/guc.h"
 #include "utils/lsyscache.h"
 #include "utils/spccache.h"
 
@@ -542,11 +541,6 @@ skx_plan_set_rel_pathlist(PlannerInfo *root, RelOptInfo *rel, Index rti,
 void
 skx_plan_init(void)
 {
-	DefineCustomBoolVariable("skipidx.enable_custom_scan",
-							 "Lets skipidx add scans of its own to plans.",
-							 "Otherwise scores are computed again from the rows, and rows are counted, sorted and grouped by the server.",
-							 &skx_plan_custom, true, PGC_USERSET, 0,
-							 NULL, NULL, NULL);
 	RegisterCustomScanMethods(&skx_plan_ranked.scan);
 	RegisterCustomScanMethods(&skx_plan_ordered.scan);
 	RegisterCustomScanMethods(&skx_plan_best.scan);

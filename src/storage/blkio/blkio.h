@@ -371,8 +371,17 @@ typedef struct SkxBlkMeasure
 
 extern double skx_blkio_measure(const SkxBlkMeasure *what);
 
-/* blkio_gucs.c : settings, and main shared memory if preloaded; _PG_init */
+/* Settings, and their bounds. */
+#define SKX_BLK_AUTO		(-1)	/* else a SkxBlkMethodNumber */
+#define SKX_BLK_MAX_AHEAD	64		/* units read ahead: of io_depth */
+#define SKX_BLK_DEPTH_MOST	10000	/* of io_depth_total */
+
+extern int	skx_blkio_io_method;
 extern int	skx_blkio_io_depth;
-extern void skx_blkio_init(void);
+extern int	skx_blkio_io_depth_total;
+extern int	skx_blkio_cache_size;	/* kB */
+
+/* blkio_anchor.c : main shared memory, if preloaded; from _PG_init */
+extern void skx_blkio_anchor_init(void);
 
 #endif							/* SKX_BLKIO_H */

@@ -346,13 +346,6 @@ extern const SkxBlkMethod *skx_blkio_method_in_force(void);
 extern const SkxBlkMethod *skx_blkio_choose(Relation rel, uint64 incarnation);
 extern int	skx_blkio_depth_in_force(const SkxBlkMethod *method);
 
-/* blkio_gucs.c */
-#define SKX_BLK_AUTO	(-1)	/* else a SkxBlkMethodNumber */
-
-extern int	skx_blkio_io_method;
-extern int	skx_blkio_io_depth_total;
-extern int	skx_blkio_cache_size;	/* kB */
-
 /*
  * blkio_private.c : frames in this backend's memory
  *
@@ -380,7 +373,6 @@ extern const SkxBlkPin *skx_blkio_pins_other(SkxBlkClass class,
  * wait while reads of its own have ended that it has not given back yet.  give
  * returns n of them, and never fails.  The end of the process gives back all.
  */
-#define SKX_BLK_DEPTH_MOST		10000	/* of io_depth_total */
 
 extern int	skx_blkio_depth_take(int n, bool wait);
 extern void skx_blkio_depth_give(int n);
@@ -430,7 +422,6 @@ extern bool skx_blkio_anchor_follow(void);
 extern void skx_blkio_anchor_grow(void);
 extern const char *skx_blkio_anchor_why(bool *stale);
 extern bool skx_blkio_refused(SkxBlkRefusal what);
-extern void skx_blkio_anchor_init(void);
 
 /* Adds to the totals, reads them; false, or zeros: there is no anchor. */
 extern bool skx_blkio_anchor_add(const SkxBlkCounters *delta);

@@ -7,6 +7,11 @@
 
 #include "storage/blkio/blkio_cache.h"
 
+int			skx_blkio_io_method = SKX_BLK_AUTO;
+int			skx_blkio_io_depth = 16;
+int			skx_blkio_io_depth_total = 64;
+int			skx_blkio_cache_size = 128 * 1024;
+
 /* Least size of the cache with which `auto` reads past the page cache. */
 #define SKX_BLK_DIRECT_CACHE	((Size) 1024 * 1024 * 1024)
 

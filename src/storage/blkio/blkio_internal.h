@@ -22,9 +22,6 @@
 #define SKX_BLK_GROUP_PAGES		128
 #define SKX_BLK_GROUP_FRAMES	32
 
-/* Most units that one backend reads ahead: the largest skipidx.io_depth. */
-#define SKX_BLK_MAX_AHEAD		64
-
 typedef enum SkxBlkClass
 {
 	SKX_BLK_CLASS_BLOCK,

@@ -101,9 +101,8 @@ skx_fault_write_ended(uint64 number)
 		skx_fault_undo_after(number);
 }
 
-/* Define the setting, and look for simulations; called once, from _PG_init. */
+/* Look for simulations; called once, from _PG_init. */
 extern void skx_fault_transfer_init(void);
 extern void skx_fault_undo_init(void);
-extern void skx_fault_init(void);
 
 #endif							/* SKX_FAULT_H */

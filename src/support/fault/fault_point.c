@@ -17,7 +17,7 @@
 #include "miscadmin.h"
 #include "storage/lock.h"
 #include "support/fault/fault.h"
-#include "utils/guc.h"
+#include "support/fault/fault_setting.h"
 #include "utils/memutils.h"
 
 /*
@@ -66,7 +66,7 @@ typedef struct SkxFaultSpec
 } SkxFaultSpec;
 
 bool		skx_fault_armed = false;
-static char *skx_fault_setting = NULL;
+char	   *skx_fault_setting = NULL;
 static SkxFaultSpec skx_fault_spec;
 static int	skx_fault_count;	/* times reached since it was set */
 
@@ -129,7 +129,7 @@ skx_fault_parse(const char *text, SkxFaultSpec *spec)
 	return NULL;
 }
 
-static bool
+bool
 skx_fault_check(char **newval, void **extra, GucSource source)
 {
 	SkxFaultSpec spec;
@@ -143,7 +143,7 @@ skx_fault_check(char **newval, void **extra, GucSource source)
 	return wrong == NULL;
 }
 
-static void
+void
 skx_fault_assign(const char *newval, void *extra)
 {
 	skx_fault_count = 0;
@@ -238,17 +238,4 @@ skx_fault_reached(SkxFaultPoint point)
 			elog(PANIC, "skipidx fault point %s was told to panic",
 				 skx_fault_places[point].name);
 	}
-}
-
-void
-skx_fault_init(void)
-{
-	DefineCustomStringVariable("skipidx.fault",
-							   "For tests: what to do at a named point of the storage protocol.",
-							   "point:action or point:action:n, the n-th time the point is reached. Actions are note, error, cancel, wait, pause, kill and panic.",
-							   &skx_fault_setting,
-							   "",
-							   PGC_SUSET,
-							   GUC_NOT_IN_SAMPLE | GUC_NO_SHOW_ALL,
-							   skx_fault_check, skx_fault_assign, NULL);
 }

@@ -20,7 +20,6 @@
 extern int	skx_worker_max;		/* skipidx.max_workers */
 extern int	skx_worker_rate;	/* skipidx.merge_rate_limit, kB/s */
 extern int	skx_worker_log_min; /* skipidx.log_min_duration, ms */
-extern void skx_worker_init(void);
 
 /* In a process of ours: not what is set for users' statements. */
 extern void skx_worker_settings(void);
